@@ -149,3 +149,12 @@ void cf_program_deinit(cf_program *p)
     cf_buf_deinit(&p->out);
     cf_buf_deinit(&p->err);
 }
+
+void cf_program_expect(cf_program *p, int status, const char *want)
+{
+    if (p->status != status || strcmp(cf_buf_cstr(&p->out), want) != 0) {
+        fail_msg("status %d\n%swant %d\n%s%s", p->status, cf_buf_cstr(&p->out),
+                 status, want, cf_buf_cstr(&p->err));
+    }
+    cf_program_deinit(p);
+}

@@ -35,6 +35,10 @@ void cf_program_run(cf_program *p, const char *const *argv, const char *input,
                     size_t n_input);
 void cf_program_deinit(cf_program *p);
 
+/* Fails the test unless exit status and standard output are these; ends with
+ * cf_program_deinit(). */
+void cf_program_expect(cf_program *p, int status, const char *want);
+
 /* The same on a terminal of its own: both outputs are that terminal and come
  * together, byte by byte as the terminal gets them, in p->out.  Standard input
  * is the file `input`, not the terminal. */

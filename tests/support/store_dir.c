@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/base/os.h"
+#include "tests/support/t.h"
+
 static char folder[256];
 
 int store_dir_make(void **state)
@@ -39,9 +42,33 @@ int store_dir_remove(void **state)
 
 const char *store_dir_file(const char *name)
 {
-    static char path[8][512];
+    static store_path path[8];
     static unsigned next;
     char *p = path[next++ % 8];
-    snprintf(p, sizeof path[0], "%s/%s", folder, name);
+    store_dir_path(p, name);
     return p;
+}
+
+void store_dir_path(store_path out, const char *name)
+{
+    snprintf(out, sizeof(store_path), "%s/%s", folder, name);
+}
+
+const char *store_dir_put(const char *name, const void *p, size_t n)
+{
+    const char *path = store_dir_file(name);
+    cf_error err;
+    T_OK(cf_os_write_file(path, p, n, 0600, &err), err);
+    return path;
+}
+
+const char *store_dir_put_text(const char *name, const char *text)
+{
+    return store_dir_put(name, text, strlen(text));
+}
+
+void store_dir_write(const char *path, const char *text)
+{
+    cf_error err;
+    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
 }

@@ -8,6 +8,7 @@
 
 #include "core/api/tokenizer.h"
 #include "core/base/alloc.h"
+#include "core/base/os.h"
 #include "core/base/utf8.h"
 
 enum { U32 = 4, I32 = 5, F32 = 6, BOOL = 7, STRING = 8, ARRAY = 9 };
@@ -226,4 +227,13 @@ void cf_vocab_file_small_bpe(cf_vocab_file *f, const char *pre)
     cf_vocab_file_u32(f, "tokenizer.ggml.bos_token_id", end);
     cf_vocab_file_u32(f, "tokenizer.ggml.eos_token_id", end);
     cf_vocab_file_bool(f, "tokenizer.ggml.add_eos_token", true);
+}
+
+bool cf_vocab_file_write(cf_vocab_file *f, const char *path)
+{
+    cf_error err;
+    bool ok = cf_vocab_file_finish(f, true) &&
+              cf_os_write_file(path, f->bytes, f->n, 0600, &err) == CF_OK;
+    cf_vocab_file_deinit(f);
+    return ok;
 }

@@ -47,6 +47,10 @@ void cf_vocab_file_bytes_bpe(cf_vocab_file *f);
 /* Writes the file; false when memory ran out. */
 bool cf_vocab_file_finish(cf_vocab_file *f, bool with_types);
 
+/* Finishes it with types, writes it to `path` and empties it; false when that
+ * failed. */
+bool cf_vocab_file_write(cf_vocab_file *f, const char *path);
+
 /* <unk> 0, <s> 1, </s> 2, <|user|> 3, bytes 4 to 259, then pieces: single
  * characters "▁abcdehlorstw!é日", words, "\n\n" and "<tag>" user-defined; the
  * file asks for BOS. */

@@ -23,12 +23,6 @@ static void open_desk(cf_tool_desk *d, const char *path)
     T_OK(cf_tool_desk_open(d, path, &err), err);
 }
 
-static void write_file(const char *path, const char *text)
-{
-    cf_error err;
-    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-}
-
 static void test_file__next_start_has_it(void **state)
 {
     (void)state;
@@ -104,9 +98,10 @@ static void test_file__no_always(void **state)
     (void)state;
     const char *path = store_dir_file("always.json");
     cf_tool_desk d;
-    write_file(path, "{\"policies\":{\"f\":\"always\",\"g\":1,\"h\":\"never\"},"
-                     "\"mocks\":{\"f\":1,\"g\":\"x\"},\"commands\":[],"
-                     "\"on_failure\":\"explode\",\"timeout_s\":-4}");
+    store_dir_write(path,
+                    "{\"policies\":{\"f\":\"always\",\"g\":1,\"h\":\"never\"},"
+                    "\"mocks\":{\"f\":1,\"g\":\"x\"},\"commands\":[],"
+                    "\"on_failure\":\"explode\",\"timeout_s\":-4}");
     open_desk(&d, path);
     assert_int_equal(cf_tool_desk_policy(&d, s("f")), CF_POLICY_ASK);
     assert_int_equal(cf_tool_desk_policy(&d, s("h")), CF_POLICY_NEVER);
@@ -126,7 +121,7 @@ static void test_file__what_is_no_json_is_left_alone(void **state)
         cf_tool_desk d;
         cf_error err;
         cf_buf text = CF_BUF_INIT;
-        write_file(path, bad[i]);
+        store_dir_write(path, bad[i]);
         T_OK(cf_tool_desk_init(&d, &err), err);
         T_FAILS(cf_tool_desk_open(&d, path, &err), CF_EFORMAT);
         T_OK(cf_tool_desk_set_mock(&d, s("f"), "1", &err), err);
@@ -216,7 +211,7 @@ static void test_memory__runs_out_anywhere(void **state)
     (void)state;
     char path[256];
     snprintf(path, sizeof path, "%s", store_dir_file("oom.json"));
-    write_file(path, "{\"mocks\":{\"g\":\"2\"}}");
+    store_dir_write(path, "{\"mocks\":{\"g\":\"2\"}}");
     cf_fault_every_alloc(everything, path, false);
     cf_fault_every_alloc(everything, path, true);
     cf_tool_desk d; /* what was there before survived all of it */
@@ -241,7 +236,8 @@ static void test_scope__belongs_to_the_declarations(void **state)
     cf_tool_desk_scope(other, b, false);
     assert_string_not_equal(mine, other);
     assert_string_not_equal(mine, own);
-    write_file(path, "{\"mocks\":{\"old\":\"1\"}}"); /* an earlier version */
+    store_dir_write(path,
+                    "{\"mocks\":{\"old\":\"1\"}}"); /* an earlier version */
     open_desk(&d, path);
     T_OK(cf_tool_desk_set_command(&d, s("*"), "given", false, &err), err);
     T_OK(cf_tool_desk_go(&d, mine, &loaded, &err), err);

@@ -15,6 +15,7 @@
 #include "core/base/json.h"
 #include "core/base/os.h"
 #include "tests/support/program.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 
@@ -22,8 +23,7 @@ extern char **environ;
 
 enum { N_VOCAB = 320, ID_ESC = 0x1B + 3, ID_A = 'a' + 3 };
 
-static char folder[64];
-static char model[96], vocab[96], broken[96], logits[96], recurrent[96];
+static store_path model, vocab, broken, logits, recurrent;
 
 static void write_model(const char *path, const cf_tiny_options *o, size_t cut)
 {
@@ -36,16 +36,14 @@ static void write_model(const char *path, const cf_tiny_options *o, size_t cut)
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(model, sizeof model, "%s/model.gguf", folder);
-    snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
-    snprintf(broken, sizeof broken, "%s/broken.gguf", folder);
-    snprintf(logits, sizeof logits, "%s/logits", folder);
-    snprintf(recurrent, sizeof recurrent, "%s/recurrent.gguf", folder);
+    store_dir_path(model, "model.gguf");
+    store_dir_path(vocab, "vocab.gguf");
+    store_dir_path(broken, "broken.gguf");
+    store_dir_path(logits, "logits");
+    store_dir_path(recurrent, "recurrent.gguf");
     const cf_tiny_options whole = {.n_ctx = 1 << 20,
                                    .chat_template = "{{ messages }}"};
     const cf_tiny_options words = {.vocab_only = true};
@@ -54,17 +52,6 @@ static int set_up(void **state)
     write_model(recurrent, &(cf_tiny_options){.arch = "qwen35"}, 0);
     write_model(broken, &whole, 5000);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(model);
-    unlink(vocab);
-    unlink(broken);
-    unlink(logits);
-    unlink(recurrent);
-    return rmdir(folder);
 }
 
 /* Runs, expects success, and reads the answer as one JSON object. */
@@ -552,5 +539,5 @@ int main(void)
         cmocka_unit_test(test_model__vocabulary_and_broken),
         cmocka_unit_test(test_lab__json),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

@@ -3,73 +3,41 @@
  */
 #include "tests/support/t.h"
 
-#include <unistd.h>
-
-#include "core/base/os.h"
 #include "tests/support/program.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/vocab_file.h"
 
-static char folder[64];
-static char left[96], right[96], context[96], evil[96], vocab[96];
-static char database[96], script[96], wide[96];
-
-static bool put(const char *path, const char *text)
-{
-    cf_error err;
-    return cf_os_write_file(path, text, strlen(text), 0600, &err) == CF_OK;
-}
+static store_path left, right, context, evil, vocab;
+static store_path database, script, wide;
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(left, sizeof left, "%s/left.jinja", folder);
-    snprintf(right, sizeof right, "%s/right.jinja", folder);
-    snprintf(context, sizeof context, "%s/context.json", folder);
-    snprintf(evil, sizeof evil, "%s/evil.json", folder);
-    snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
-    snprintf(database, sizeof database, "%s/db", folder);
-    snprintf(script, sizeof script, "%s/script.json", folder);
-    snprintf(wide, sizeof wide, "%s/wide.json", folder);
+    store_dir_path(left, "left.jinja");
+    store_dir_path(right, "right.jinja");
+    store_dir_path(context, "context.json");
+    store_dir_path(evil, "evil.json");
+    store_dir_path(vocab, "vocab.gguf");
+    store_dir_path(database, "db");
+    store_dir_path(script, "script.json");
+    store_dir_path(wide, "wide.json");
     cf_vocab_file f;
     cf_vocab_file_small_spm(&f, true);
-    if (!cf_vocab_file_finish(&f, true)) {
-        return -1;
-    }
-    cf_error err;
-    cf_status st = cf_os_write_file(vocab, f.bytes, f.n, 0600, &err);
-    cf_vocab_file_deinit(&f);
-    bool ok =
-        st == CF_OK && put(left, "start\n{{ messages[0].content }} end\n") &&
-        put(right, "start\n{{ messages[0].content }} stop\n"
-                   "{% if messages|length > 1 %}{{ fail() }}{% endif %}") &&
-        put(context, "{\"messages\":[{\"role\":\"user\",\"content\":"
-                     "\"hello\"}]}") &&
-        put(evil, "{\"messages\":[{\"role\":\"user\",\"content\":"
-                  "\"\\u001b[2J\\u202e\"}]}") &&
-        put(wide, "{\"messages\":[{\"role\":\"user\",\"content\":\""
-                  "\\u65e5\\u672c\\u8a9e\\u65e5\\u672c\\u8a9e\\u65e5\"}]}") &&
-        put(script, "{\"replies\":[{\"text\":\"yes\"}]}");
-    return ok ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    char more[128];
-    const char *const all[] = {left,  right,    context, evil,
-                               vocab, database, script,  wide};
-    (void)state;
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        unlink(all[i]);
-    }
-    snprintf(more, sizeof more, "%s-wal", database);
-    unlink(more);
-    snprintf(more, sizeof more, "%s-shm", database);
-    unlink(more);
-    return rmdir(folder);
+    store_dir_write(left, "start\n{{ messages[0].content }} end\n");
+    store_dir_write(right,
+                    "start\n{{ messages[0].content }} stop\n"
+                    "{% if messages|length > 1 %}{{ fail() }}{% endif %}");
+    store_dir_write(context, "{\"messages\":[{\"role\":\"user\",\"content\":"
+                             "\"hello\"}]}");
+    store_dir_write(evil, "{\"messages\":[{\"role\":\"user\",\"content\":"
+                          "\"\\u001b[2J\\u202e\"}]}");
+    store_dir_write(wide,
+                    "{\"messages\":[{\"role\":\"user\",\"content\":\""
+                    "\\u65e5\\u672c\\u8a9e\\u65e5\\u672c\\u8a9e\\u65e5\"}]}");
+    store_dir_write(script, "{\"replies\":[{\"text\":\"yes\"}]}");
+    return cf_vocab_file_write(&f, vocab) ? 0 : -1;
 }
 
 /* The answer without its first two lines, which name files. */
@@ -227,7 +195,7 @@ static void test_diff__source(void **state)
 
 static void test_diff__saved(void **state)
 {
-    char model[128];
+    char model[sizeof(store_path) + 8];
     cf_program p;
     (void)state;
     NEED_PROGRAM();
@@ -305,5 +273,5 @@ int main(void)
         cmocka_unit_test(test_diff__saved),
         cmocka_unit_test(test_diff__usage_and_bad_input),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

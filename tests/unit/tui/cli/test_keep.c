@@ -9,18 +9,11 @@
 #include <unistd.h>
 
 #include "core/base/json.h"
-#include "core/base/os.h"
 #include "storage/store.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 
 extern char **environ;
-
-static void write_text(const char *path, const char *text)
-{
-    cf_error err;
-    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-}
 
 static void nap(void)
 {
@@ -58,9 +51,10 @@ static void test_keep__killed(void **state)
     const char *script = store_dir_file("slow.json");
     char model[256];
     snprintf(model, sizeof model, "script:%s", script);
-    write_text(script, "{\"replies\":[{\"text\":\"abcdefghijklmnopqrstuvwxyz"
-                       "abcdefghijklmnopqrstuvwxyz\",\"chunk\":1,"
-                       "\"delay_ms\":400}]}");
+    store_dir_write(script,
+                    "{\"replies\":[{\"text\":\"abcdefghijklmnopqrstuvwxyz"
+                    "abcdefghijklmnopqrstuvwxyz\",\"chunk\":1,"
+                    "\"delay_ms\":400}]}");
     pid_t pid;
     const char *argv[] = {cf_program_path(), "run", "--db", db, "-m", model,
                           "Question",        NULL};
@@ -109,12 +103,13 @@ static void test_keep__calls(void **state)
     const char *tools = store_dir_file("tools.json");
     char model[256];
     snprintf(model, sizeof model, "script:%s", script);
-    write_text(script,
-               "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": "
-               "\\\"f\\\", \\\"arguments\\\": {\\\"a\\\": \\\"x\\\"}}"
-               "\\n</tool_call>\\n<tool_call>\\n{oops\\n</tool_call>\"}]}");
-    write_text(tools, "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
-                      "\"properties\":{\"a\":{\"type\":\"integer\"}}}}]");
+    store_dir_write(
+        script, "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": "
+                "\\\"f\\\", \\\"arguments\\\": {\\\"a\\\": \\\"x\\\"}}"
+                "\\n</tool_call>\\n<tool_call>\\n{oops\\n</tool_call>\"}]}");
+    store_dir_write(tools,
+                    "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
+                    "\"properties\":{\"a\":{\"type\":\"integer\"}}}}]");
     cf_program p;
     CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--family", "hermes",
                "--tools", tools, "--max-rounds", "1", "Question");
@@ -147,9 +142,9 @@ static void test_keep__failed_reply(void **state)
     char good_model[256], bad_model[256], id[CF_UUID_TEXT + 1];
     snprintf(good_model, sizeof good_model, "script:%s", good);
     snprintf(bad_model, sizeof bad_model, "script:%s", bad);
-    write_text(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
-    write_text(bad,
-               "{\"replies\":[{\"text\":\"Half\",\"error\":\"network\"}]}");
+    store_dir_write(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
+    store_dir_write(
+        bad, "{\"replies\":[{\"text\":\"Half\",\"error\":\"network\"}]}");
     cf_program p;
     CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "First");
     assert_int_equal(p.status, 0);
@@ -191,7 +186,7 @@ static void test_keep__system_prompt(void **state)
     const char *good = store_dir_file("fine.json");
     char model[256], id[CF_UUID_TEXT + 1];
     snprintf(model, sizeof model, "script:%s", good);
-    write_text(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
+    store_dir_write(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
     cf_program p;
     CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--system", "Old rule.",
                "First");

@@ -8,16 +8,9 @@
 #include <unistd.h>
 
 #include "core/base/json.h"
-#include "core/base/os.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-
-static void write_text(const char *path, const char *text)
-{
-    cf_error err;
-    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-}
 
 /* A file of servers: pairs of name and mode, NULL at the end. */
 static const char *servers(const char *const *pairs)
@@ -35,7 +28,7 @@ static const char *servers(const char *const *pairs)
                     i > 0 ? "," : "", pairs[i], here, pairs[i + 1]);
     }
     cf_buf_adds(&text, "}}");
-    write_text(path, cf_buf_cstr(&text));
+    store_dir_write(path, cf_buf_cstr(&text));
     cf_buf_deinit(&text);
     return path;
 }
@@ -115,7 +108,7 @@ static void test_mcp_command__nothing_starts_unasked(void **state)
              "{\"mcpServers\":{\"x\":{\"command\":\"touch\",\"args\":[\"%s\"]"
              "}}}",
              mark);
-    write_text(path, config);
+    store_dir_write(path, config);
     CF_PROGRAM(&p, "mcp", "list", "--mcp", path, "--json");
     assert_int_not_equal(p.status, 0);
     cf_program_deinit(&p);
@@ -297,7 +290,7 @@ static void test_mcp_command__run_and_log(void **state)
     const char *db = store_dir_file("run.db");
     const char *script = store_dir_file("run.json");
     char model[300], id[64] = {0};
-    write_text(script, calls_both);
+    store_dir_write(script, calls_both);
     snprintf(model, sizeof model, "script:%s", script);
     CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--family", "hermes",
                "--mcp", SERVERS("one", "plain", "two", "new"), "--yes",
@@ -358,7 +351,7 @@ static const char *npm_servers(void)
                 "\"newera\":{\"command\":\"node\",\"args\":[\"%s/tests/data/"
                 "mcp/newera.mjs\"],\"cwd\":\"%s\"}}}",
                 n, here, n);
-    write_text(path, cf_buf_cstr(&t));
+    store_dir_write(path, cf_buf_cstr(&t));
     cf_buf_deinit(&t);
     return path;
 }
@@ -449,7 +442,7 @@ static void npm_http(const char *command, int port, const char *tool,
     snprintf(config, sizeof config,
              "{\"mcpServers\":{\"h\":{\"url\":\"http://127.0.0.1:%d/mcp\"}}}",
              port);
-    write_text(path, config);
+    store_dir_write(path, config);
     CF_PROGRAM(&p, "mcp", "call", "--db", store_dir_file("npm.db"), "--mcp",
                path, "--yes", tool, arguments);
     snprintf(line, sizeof line, "kill $(cat %s)", pid);

@@ -4,30 +4,25 @@
  */
 #include "tests/support/t.h"
 
-#include <jansson.h>
-#include <unistd.h>
-
-#include "core/base/os.h"
 #include "tests/support/program.h"
 #include "tests/support/seeing_model.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/tiny_vision.h"
+#include <jansson.h>
 
-static char folder[64];
-static char model[96], projector[96], other[96], context[96], wrong[96];
+static store_path model, projector, other, context, wrong;
 
 static int set_up(void **state)
 {
     char text[1024];
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(model, sizeof model, "%s/model.gguf", folder);
-    snprintf(projector, sizeof projector, "%s/mmproj-model.gguf", folder);
-    snprintf(other, sizeof other, "%s/mmproj-a.gguf", folder);
-    snprintf(context, sizeof context, "%s/context.json", folder);
-    snprintf(wrong, sizeof wrong, "%s/wrong.jinja", folder);
+    store_dir_path(model, "model.gguf");
+    store_dir_path(projector, "mmproj-model.gguf");
+    store_dir_path(other, "mmproj-a.gguf");
+    store_dir_path(context, "context.json");
+    store_dir_path(wrong, "wrong.jinja");
     int n = snprintf(text, sizeof text,
                      "{\"messages\":[{\"role\":\"user\",\"content\":["
                      "{\"type\":\"text\",\"text\":\"see \"},"
@@ -40,17 +35,6 @@ static int set_up(void **state)
                    cf_seeing_put(wrong, bad, sizeof bad - 1)
                ? 0
                : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(model);
-    unlink(projector);
-    unlink(other);
-    unlink(context);
-    unlink(wrong);
-    return rmdir(folder);
 }
 
 /* The first projector by name is for another model; the second is taken. */
@@ -188,5 +172,5 @@ int main(void)
         cmocka_unit_test(test_media__diff),
         cmocka_unit_test(test_media__model),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

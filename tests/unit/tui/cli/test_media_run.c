@@ -4,17 +4,15 @@
  */
 #include "tests/support/t.h"
 
+#include "core/base/base64.h"
+#include "tests/support/program.h"
+#include "tests/support/seeing_model.h"
+#include "tests/support/store_dir.h"
 #include <jansson.h>
 #include <unistd.h>
 
-#include "core/base/base64.h"
-#include "core/base/os.h"
-#include "tests/support/program.h"
-#include "tests/support/seeing_model.h"
-
-static char folder[64];
-static char model[96], projector[96], other[96];
-static char picture[96], database[96], second[96], exported[96];
+static store_path model, projector, other;
+static store_path picture, database, second, exported;
 
 static bool write_picture(void)
 {
@@ -28,39 +26,17 @@ static bool write_picture(void)
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(model, sizeof model, "%s/model.gguf", folder);
-    snprintf(projector, sizeof projector, "%s/mmproj-model.gguf", folder);
-    snprintf(other, sizeof other, "%s/mmproj-a.gguf", folder);
-    snprintf(picture, sizeof picture, "%s/red.png", folder);
-    snprintf(database, sizeof database, "%s/one.db", folder);
-    snprintf(second, sizeof second, "%s/two.db", folder);
-    snprintf(exported, sizeof exported, "%s/out.jsonl", folder);
+    store_dir_path(model, "model.gguf");
+    store_dir_path(projector, "mmproj-model.gguf");
+    store_dir_path(other, "mmproj-a.gguf");
+    store_dir_path(picture, "red.png");
+    store_dir_path(database, "one.db");
+    store_dir_path(second, "two.db");
+    store_dir_path(exported, "out.jsonl");
     return cf_seeing_write(model, projector, other) && write_picture() ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(model);
-    unlink(projector);
-    unlink(other);
-    unlink(picture);
-    unlink(exported);
-    const char *const databases[] = {database, second};
-    for (size_t i = 0; i < 2; i++) {
-        static const char *const ends[] = {"", "-wal", "-shm"};
-        for (size_t k = 0; k < 3; k++) {
-            char path[112];
-            snprintf(path, sizeof path, "%s%s", databases[i], ends[k]);
-            unlink(path);
-        }
-    }
-    return rmdir(folder);
 }
 
 /* A picture by its bytes, in a pipe or in a data URL; an address is refused
@@ -158,5 +134,5 @@ int main(void)
         cmocka_unit_test(test_media__forms),
         cmocka_unit_test(test_media__replayed),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

@@ -4,40 +4,31 @@
  */
 #include "tests/support/t.h"
 
-#include <jansson.h>
-#include <unistd.h>
-
-#include "core/base/os.h"
 #include "tests/support/program.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/vocab_file.h"
+#include <jansson.h>
 
-static char folder[64];
-static char vocab[96], bare[96], file[96];
+static store_path vocab, bare, file;
 
 static bool write_vocab(const char *path, const char *chat_template)
 {
     cf_vocab_file f;
-    cf_error err;
     cf_vocab_file_small_spm(&f, false);
     if (chat_template != NULL) {
         cf_vocab_file_str(&f, "tokenizer.chat_template", chat_template);
     }
-    bool ok = cf_vocab_file_finish(&f, true) &&
-              cf_os_write_file(path, f.bytes, f.n, 0600, &err) == CF_OK;
-    cf_vocab_file_deinit(&f);
-    return ok;
+    return cf_vocab_file_write(&f, path);
 }
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
-    snprintf(bare, sizeof bare, "%s/bare.gguf", folder);
-    snprintf(file, sizeof file, "%s/file.json", folder);
+    store_dir_path(vocab, "vocab.gguf");
+    store_dir_path(bare, "bare.gguf");
+    store_dir_path(file, "file.json");
     return write_vocab(vocab, "{{ bos_token }}{% for m in messages %}<|user|>"
                               "{{ m.content }}{{ eos_token }}{% endfor %}") &&
                    write_vocab(bare, NULL)
@@ -45,36 +36,13 @@ static int set_up(void **state)
                : -1;
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(vocab);
-    unlink(bare);
-    unlink(file);
-    return rmdir(folder);
-}
-
-static void write_file(const char *text)
-{
-    cf_error err;
-    T_OK(cf_os_write_file(file, text, strlen(text), 0600, &err), err);
-}
-
-static void assert_out(cf_program *p, int status, const char *want)
-{
-    if (p->status != status || strcmp(cf_buf_cstr(&p->out), want) != 0) {
-        fail_msg("status %d\n%swant %d\n%s%s", p->status, cf_buf_cstr(&p->out),
-                 status, want, cf_buf_cstr(&p->err));
-    }
-    cf_program_deinit(p);
-}
-
 /* As Python's json reads them. */
 static void test_render__exact_numbers(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    write_file(
+    store_dir_write(
+        file,
         "{\"name\":\"ints\",\"template\":\"{{ x }} {{ x + 1 }} {{ y }}\","
         "\"context\":{\"x\":123456789012345678901234567890,"
         "\"y\":-9223372036854775809}}\n"
@@ -91,7 +59,7 @@ static void test_render__exact_numbers(void **state)
         "\"context\":{\"context\":{\"context\":[{}]}}}\n");
     cf_program p;
     CF_PROGRAM(&p, "render", "--batch", file);
-    assert_out(
+    cf_program_expect(
         &p, 0,
         "{\"name\":\"ints\",\"output\":\"123456789012345678901234567890 "
         "123456789012345678901234567891 -9223372036854775809\"}\n"
@@ -111,12 +79,13 @@ static void test_render__by_name(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    write_file("{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],"
-               "\"add_generation_prompt\":true}");
+    store_dir_write(file,
+                    "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],"
+                    "\"add_generation_prompt\":true}");
     cf_program p;
     CF_PROGRAM(&p, "render", "-t", "chatml", file);
-    assert_out(&p, 0,
-               "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n");
+    cf_program_expect(
+        &p, 0, "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n");
     CF_PROGRAM(&p, "render", "-t", "chatmll", file);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "'chatmll'"));
     assert_int_not_equal(p.status, 0);
@@ -129,31 +98,35 @@ static void test_render__of_a_model(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    write_file("{\"messages\":[{\"role\":\"user\",\"content\":\"hello</s>\"}],"
-               "\"n\":123456789012345678901}");
+    store_dir_write(
+        file, "{\"messages\":[{\"role\":\"user\",\"content\":\"hello</s>\"}],"
+              "\"n\":123456789012345678901}");
     cf_program p;
     CF_PROGRAM(&p, "render", "-m", vocab, file);
-    assert_out(&p, 0, "<s><|user|>hello</s></s>");
+    cf_program_expect(&p, 0, "<s><|user|>hello</s></s>");
     CF_PROGRAM(&p, "render", "-m", vocab, "--ids", file);
-    assert_out(&p, 0, "1,3,279,291,292,2\n");
+    cf_program_expect(&p, 0, "1,3,279,291,292,2\n");
     CF_PROGRAM(&p, "render", "-m", vocab, "--ids", "--json", file);
-    assert_out(&p, 0,
-               "{\"output\":\"<s><|user|>hello</s></s>\","
-               "\"ids\":[1,3,279,291,292,2]}\n");
-    write_file("{\"bos_token\":null,\"eos_token\":\"hell\",\"messages\":"
-               "[{\"content\":\"o\"}]}");
+    cf_program_expect(&p, 0,
+                      "{\"output\":\"<s><|user|>hello</s></s>\","
+                      "\"ids\":[1,3,279,291,292,2]}\n");
+    store_dir_write(file,
+                    "{\"bos_token\":null,\"eos_token\":\"hell\",\"messages\":"
+                    "[{\"content\":\"o\"}]}");
     CF_PROGRAM(&p, "render", "-m", vocab, file);
-    assert_out(&p, 0, "None<|user|>ohell");
-    write_file("{ }\n");
+    cf_program_expect(&p, 0, "None<|user|>ohell");
+    store_dir_write(file, "{ }\n");
     CF_PROGRAM(&p, "render", "-m", vocab, "--ids", file);
-    assert_out(&p, 0, "1\n");
-    write_file("{\"name\":\"a\",\"context\":{\"messages\":[]}}\n"
-               "{\"name\":\"b\",\"context\":{},\"template\":\"{{ eos_token "
-               "}}he\"}\n");
+    cf_program_expect(&p, 0, "1\n");
+    store_dir_write(
+        file, "{\"name\":\"a\",\"context\":{\"messages\":[]}}\n"
+              "{\"name\":\"b\",\"context\":{},\"template\":\"{{ eos_token "
+              "}}he\"}\n");
     CF_PROGRAM(&p, "render", "-m", vocab, "--ids", "--batch", file);
-    assert_out(&p, 0,
-               "{\"name\":\"a\",\"output\":\"<s>\",\"ids\":[1]}\n"
-               "{\"name\":\"b\",\"output\":\"</s>he\",\"ids\":[1,2,276]}\n");
+    cf_program_expect(
+        &p, 0,
+        "{\"name\":\"a\",\"output\":\"<s>\",\"ids\":[1]}\n"
+        "{\"name\":\"b\",\"output\":\"</s>he\",\"ids\":[1,2,276]}\n");
 }
 
 /* The bytes and the tokens of the assistant, and of no one else: not the
@@ -163,10 +136,11 @@ static void test_render__mask(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    write_file("{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
-               "{\"role\":\"assistant\",\"content\":\"hello\"},"
-               "{\"role\":\"user\",\"content\":\"o\"},"
-               "{\"role\":\"model\",\"content\":\"he\"}]}");
+    store_dir_write(file,
+                    "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
+                    "{\"role\":\"assistant\",\"content\":\"hello\"},"
+                    "{\"role\":\"user\",\"content\":\"o\"},"
+                    "{\"role\":\"model\",\"content\":\"he\"}]}");
     CF_PROGRAM(&p, "render", "--mask", "-m", vocab, file);
     assert_int_equal(p.status, 0);
     json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
@@ -221,13 +195,8 @@ static void assert_losses(const char *tpl, const char *context,
                           const char *want)
 {
     cf_program p;
-    char path[96];
-    cf_error err;
-    snprintf(path, sizeof path, "%s/t.jinja", folder);
-    T_OK(cf_os_write_file(path, tpl, strlen(tpl), 0600, &err), err);
-    write_file(context);
-    CF_PROGRAM(&p, "render", "-t", path, file);
-    unlink(path);
+    store_dir_write(file, context);
+    CF_PROGRAM(&p, "render", "-t", store_dir_put_text("t.jinja", tpl), file);
     assert_int_equal(p.status, 0);
     assert_string_equal(cf_buf_cstr(&p.err), want);
     cf_program_deinit(&p);
@@ -272,23 +241,23 @@ static void test_render__failures(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    write_file("{}");
+    store_dir_write(file, "{}");
     if (!cf_program_has_model()) {
         CF_PROGRAM(&p, "render", file);
-        assert_out(&p, 2, "");
+        cf_program_expect(&p, 2, "");
         CF_PROGRAM(&p, "render", "-t", "chatml", "--ids", file);
         assert_non_null(strstr(cf_buf_cstr(&p.err), "--ids needs a model"));
-        assert_out(&p, 2, "");
+        cf_program_expect(&p, 2, "");
     }
     CF_PROGRAM(&p, "render", "-m", bare, file);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "has no template"));
-    assert_out(&p, 2, "");
+    cf_program_expect(&p, 2, "");
     CF_PROGRAM(&p, "render", "-m", "/nonexistent.gguf", file);
-    assert_out(&p, 3, "");
-    write_file("{\"a\":1} {}");
+    cf_program_expect(&p, 3, "");
+    store_dir_write(file, "{\"a\":1} {}");
     CF_PROGRAM(&p, "render", "-m", vocab, file);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "line 1 column 9"));
-    assert_out(&p, 3, "");
+    cf_program_expect(&p, 3, "");
 }
 
 int main(void)
@@ -301,5 +270,5 @@ int main(void)
         cmocka_unit_test(test_render__losses),
         cmocka_unit_test(test_render__failures),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

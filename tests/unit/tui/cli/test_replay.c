@@ -209,14 +209,6 @@ static void test_replay__drafted(void **state)
     cf_arena_deinit(&arena);
 }
 
-static const char *write_file(const char *name, const char *text)
-{
-    const char *path = store_dir_file(name);
-    cf_error err;
-    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-    return path;
-}
-
 /* The newest turn of a database comes again, and was constrained. */
 static void replay_held(const char *db)
 {
@@ -244,19 +236,21 @@ static void test_replay__constrained(void **state)
     NEED_PROGRAM();
     char schema[128], tools[128], grammar[128], db[128];
     snprintf(schema, sizeof schema, "%s",
-             write_file("held.json",
-                        "{\"type\":\"object\",\"properties\":{\"day\":"
-                        "{\"enum\":[\"Monday\",\"Tuesday\"]},\"n\":{"
-                        "\"type\":\"integer\"}},\"required\":[\"day\","
-                        "\"n\"],\"additionalProperties\":false}"));
+             store_dir_put_text("held.json",
+                                "{\"type\":\"object\",\"properties\":{\"day\":"
+                                "{\"enum\":[\"Monday\",\"Tuesday\"]},\"n\":{"
+                                "\"type\":\"integer\"}},\"required\":[\"day\","
+                                "\"n\"],\"additionalProperties\":false}"));
     snprintf(tools, sizeof tools, "%s",
-             write_file("held-tools.json",
-                        "[{\"name\":\"f\",\"parameters\":{\"type\":"
-                        "\"object\",\"properties\":{\"u\":{\"enum\":"
-                        "[\"celsius\",\"kelvin\"]}},\"required\":[\"u\"]}}]"));
+             store_dir_put_text(
+                 "held-tools.json",
+                 "[{\"name\":\"f\",\"parameters\":{\"type\":"
+                 "\"object\",\"properties\":{\"u\":{\"enum\":"
+                 "[\"celsius\",\"kelvin\"]}},\"required\":[\"u\"]}}]"));
     snprintf(grammar, sizeof grammar, "%s",
-             write_file("held.gram", "root = item (\",\" item)* ;\n"
-                                     "item = /[0-9]+/ | \"(\" root \")\" ;\n"));
+             store_dir_put_text("held.gram",
+                                "root = item (\",\" item)* ;\n"
+                                "item = /[0-9]+/ | \"(\" root \")\" ;\n"));
 #define HELD(name, ...)                                            \
     do {                                                           \
         snprintf(db, sizeof db, "%s", store_dir_file(name));       \

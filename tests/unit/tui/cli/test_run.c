@@ -3,52 +3,32 @@
  */
 #include "tests/support/t.h"
 
-#include <unistd.h>
-
 #include "core/api/tool.h"
 #include "core/base/json.h"
-#include "core/base/os.h"
 #include "tests/support/program.h"
+#include "tests/support/store_dir.h"
 
-static char folder[64];
-static char script[96], tools[96], results[96], model[112];
-
-static int write_text(const char *path, const char *text)
-{
-    cf_error err;
-    return cf_os_write_file(path, text, strlen(text), 0600, &err) == CF_OK;
-}
+static store_path script, tools, results;
+static char model[sizeof(store_path) + 8];
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(script, sizeof script, "%s/script.json", folder);
-    snprintf(tools, sizeof tools, "%s/tools.json", folder);
-    snprintf(results, sizeof results, "%s/results.json", folder);
+    store_dir_path(script, "script.json");
+    store_dir_path(tools, "tools.json");
+    store_dir_path(results, "results.json");
     snprintf(model, sizeof model, "script:%s", script);
-    return write_text(script,
-                      "{\"replies\":[{\"text\":\"<tool_call>{\\\"name\\\":"
-                      "\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":1}}</tool_call>"
-                      "\"},{\"text\":\"It is 4.\",\"chunk\":99}]}") &&
-                   write_text(tools, "[{\"name\":\"f\",\"parameters\":{"
-                                     "\"properties\":{\"x\":{\"type\":"
-                                     "\"integer\"}}}}]") &&
-                   write_text(results, "{\"f\":{\"degrees\":4}}")
-               ? 0
-               : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(script);
-    unlink(tools);
-    unlink(results);
-    return rmdir(folder);
+    store_dir_write(script,
+                    "{\"replies\":[{\"text\":\"<tool_call>{\\\"name\\\":"
+                    "\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":1}}</tool_call>"
+                    "\"},{\"text\":\"It is 4.\",\"chunk\":99}]}");
+    store_dir_write(tools, "[{\"name\":\"f\",\"parameters\":{"
+                           "\"properties\":{\"x\":{\"type\":"
+                           "\"integer\"}}}}]");
+    store_dir_write(results, "{\"f\":{\"degrees\":4}}");
+    return 0;
 }
 
 static void test_run__tool_round(void **state)
@@ -181,5 +161,5 @@ int main(void)
         cmocka_unit_test(test_parse__all_families),
         cmocka_unit_test(test_run__files_need_a_server),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

@@ -12,12 +12,6 @@
 
 static char model[128], schema[128], tools[128];
 
-static void write_text(const char *path, const char *text)
-{
-    cf_error err;
-    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-}
-
 static int set_up(void **state)
 {
     if (store_dir_make(state) != 0) {
@@ -95,7 +89,7 @@ static void test_run__schema(void **state)
         "\"\\u00e9nd\"}]}},\"required\":[\"name\",\"next\"],"
         "\"additionalProperties\":false}"};
     for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
-        write_text(schema, schemas[i]);
+        store_dir_write(schema, schemas[i]);
         for (int seed = 1; seed <= 6; seed++) {
             char text[16];
             snprintf(text, sizeof text, "%d", seed);
@@ -114,10 +108,11 @@ static void test_run__tool_call(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    write_text(tools, "[{\"name\":\"get_weather\",\"parameters\":{\"type\":"
-                      "\"object\",\"properties\":{\"unit\":{\"type\":"
-                      "\"string\",\"enum\":[\"celsius\",\"kelvin\"]}},"
-                      "\"required\":[\"unit\"]}}]");
+    store_dir_write(tools,
+                    "[{\"name\":\"get_weather\",\"parameters\":{\"type\":"
+                    "\"object\",\"properties\":{\"unit\":{\"type\":"
+                    "\"string\",\"enum\":[\"celsius\",\"kelvin\"]}},"
+                    "\"required\":[\"unit\"]}}]");
     cf_program p;
     CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family",
                "hermes", "--tools", tools, "--constrain-tools", "calls",

@@ -3,50 +3,23 @@
  */
 #include "tests/support/t.h"
 
-#include <unistd.h>
-
 #include "core/base/os.h"
 #include "tests/support/program.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/vocab_file.h"
 
-static char folder[64];
-static char vocab[96], batch[96];
+static store_path vocab, batch;
 
 static int set_up(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(vocab, sizeof vocab, "%s/vocab.gguf", folder);
-    snprintf(batch, sizeof batch, "%s/batch.jsonl", folder);
+    store_dir_path(vocab, "vocab.gguf");
+    store_dir_path(batch, "batch.jsonl");
     cf_vocab_file f;
     cf_vocab_file_small_spm(&f, true);
-    if (!cf_vocab_file_finish(&f, true)) {
-        return -1;
-    }
-    cf_error err;
-    cf_status st = cf_os_write_file(vocab, f.bytes, f.n, 0600, &err);
-    cf_vocab_file_deinit(&f);
-    return st == CF_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(vocab);
-    unlink(batch);
-    return rmdir(folder);
-}
-
-static void assert_out(cf_program *p, int status, const char *want)
-{
-    if (p->status != status || strcmp(cf_buf_cstr(&p->out), want) != 0) {
-        fail_msg("status %d\n%swant %d\n%s%s", p->status, cf_buf_cstr(&p->out),
-                 status, want, cf_buf_cstr(&p->err));
-    }
-    cf_program_deinit(p);
+    return cf_vocab_file_write(&f, vocab) ? 0 : -1;
 }
 
 static void test_tokenize__columns(void **state)
@@ -56,13 +29,13 @@ static void test_tokenize__columns(void **state)
     cf_program p;
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--bos", "--special",
                "hello</s>\n\n");
-    assert_out(&p, 0,
-               " id  from    to  type     piece\n"
-               "  1     0     0  control  '<s>'\n"
-               "280     0     5  normal   ' hello'\n"
-               "  2     5     9  control  '</s>'\n"
-               "295     9    11  user     '\\n\\n'\n"
-               "4 tokens, 11 bytes\n");
+    cf_program_expect(&p, 0,
+                      " id  from    to  type     piece\n"
+                      "  1     0     0  control  '<s>'\n"
+                      "280     0     5  normal   ' hello'\n"
+                      "  2     5     9  control  '</s>'\n"
+                      "295     9    11  user     '\\n\\n'\n"
+                      "4 tokens, 11 bytes\n");
 }
 
 /* Whatever could steer a terminal is written out. */
@@ -74,14 +47,14 @@ static void test_tokenize__hostile_text(void **state)
     const char *const argv[] = {"tokenize", "-m", vocab, "-", NULL};
     cf_program p;
     cf_program_run(&p, argv, text, sizeof text - 1);
-    assert_out(&p, 0,
-               " id  from    to  type     piece\n"
-               "260     0     0  normal   ' '\n"
-               " 31     0     1  byte     '\\x1b'\n"
-               "259     1     2  byte     '\\xff'\n"
-               "198     2     4  byte     '\\xc2'\n"
-               "159     4     4  byte     '\\x9b'\n"
-               "5 tokens, 4 bytes\n");
+    cf_program_expect(&p, 0,
+                      " id  from    to  type     piece\n"
+                      "260     0     0  normal   ' '\n"
+                      " 31     0     1  byte     '\\x1b'\n"
+                      "259     1     2  byte     '\\xff'\n"
+                      "198     2     4  byte     '\\xc2'\n"
+                      "159     4     4  byte     '\\x9b'\n"
+                      "5 tokens, 4 bytes\n");
 }
 
 static void test_tokenize__json(void **state)
@@ -91,14 +64,14 @@ static void test_tokenize__json(void **state)
     const char *const argv[] = {"tokenize", "-m", vocab, "--json", NULL};
     cf_program p;
     cf_program_run(&p, argv, "a\xFF", 2);
-    assert_out(&p, 0,
-               "{\"ids\":[293,259],\"tokens\":["
-               "{\"id\":293,\"type\":\"normal\",\"off\":0,\"len\":1,"
-               "\"piece\":\" a\"},"
-               "{\"id\":259,\"type\":\"byte\",\"off\":1,\"len\":1,"
-               "\"piece\":\"\\uFFFD\",\"piece_hex\":\"ff\"}]}\n");
+    cf_program_expect(&p, 0,
+                      "{\"ids\":[293,259],\"tokens\":["
+                      "{\"id\":293,\"type\":\"normal\",\"off\":0,\"len\":1,"
+                      "\"piece\":\" a\"},"
+                      "{\"id\":259,\"type\":\"byte\",\"off\":1,\"len\":1,"
+                      "\"piece\":\"\\uFFFD\",\"piece_hex\":\"ff\"}]}\n");
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--json", "--ids", "280, 1,2");
-    assert_out(&p, 0, "{\"text\":\"hello<s></s>\"}\n");
+    cf_program_expect(&p, 0, "{\"text\":\"hello<s></s>\"}\n");
 }
 
 static void test_tokenize__ids(void **state)
@@ -107,12 +80,12 @@ static void test_tokenize__ids(void **state)
     NEED_PROGRAM();
     cf_program p;
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--ids", "280,259,295");
-    assert_out(&p, 0, "hello\xFF\n\n");
+    cf_program_expect(&p, 0, "hello\xFF\n\n");
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--ids", "280,9999");
     assert_non_null(strstr(cf_buf_cstr(&p.err), "9999"));
-    assert_out(&p, 2, "");
+    cf_program_expect(&p, 2, "");
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--ids", "1", "text");
-    assert_out(&p, 2, "");
+    cf_program_expect(&p, 2, "");
 }
 
 static void test_tokenize__batch(void **state)
@@ -130,15 +103,16 @@ static void test_tokenize__batch(void **state)
     T_OK(cf_os_write_file(batch, lines, sizeof lines - 1, 0600, &err), err);
     cf_program p;
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--batch", batch);
-    assert_out(&p, 0,
-               "{\"name\":\"a\",\"ids\":[1,280],\"detok\":\"hello\"}\n"
-               "{\"name\":\"b\",\"ids\":[260,259,4],\"detok_hex\":\"ff00\"}\n"
-               "{\"name\":\"c\",\"ids\":[2],\"detok\":\"</s>\"}\n"
-               "{\"name\":\"d\",\"error\":{\"message\":"
-               "\"hex: an odd number of digits\"}}\n"
-               "{\"name\":\"e\",\"error\":{\"message\":"
-               "\"neither \\\"text\\\" nor \\\"hex\\\" nor \\\"ids\\\"\"}}\n"
-               "{\"name\":\"f\",\"ids\":[1],\"detok\":\"\"}\n");
+    cf_program_expect(
+        &p, 0,
+        "{\"name\":\"a\",\"ids\":[1,280],\"detok\":\"hello\"}\n"
+        "{\"name\":\"b\",\"ids\":[260,259,4],\"detok_hex\":\"ff00\"}\n"
+        "{\"name\":\"c\",\"ids\":[2],\"detok\":\"</s>\"}\n"
+        "{\"name\":\"d\",\"error\":{\"message\":"
+        "\"hex: an odd number of digits\"}}\n"
+        "{\"name\":\"e\",\"error\":{\"message\":"
+        "\"neither \\\"text\\\" nor \\\"hex\\\" nor \\\"ids\\\"\"}}\n"
+        "{\"name\":\"f\",\"ids\":[1],\"detok\":\"\"}\n");
 }
 
 static void test_tokenize__failures(void **state)
@@ -147,11 +121,11 @@ static void test_tokenize__failures(void **state)
     NEED_PROGRAM();
     cf_program p;
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "a", "b");
-    assert_out(&p, 2, "");
+    cf_program_expect(&p, 2, "");
     CF_PROGRAM(&p, "tokenize", "-m", "/nonexistent.gguf", "a");
-    assert_out(&p, 3, "");
+    cf_program_expect(&p, 3, "");
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--batch", "/nonexistent");
-    assert_out(&p, 3, "");
+    cf_program_expect(&p, 3, "");
 }
 
 int main(void)
@@ -164,5 +138,5 @@ int main(void)
         cmocka_unit_test(test_tokenize__batch),
         cmocka_unit_test(test_tokenize__failures),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

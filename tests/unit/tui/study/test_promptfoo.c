@@ -4,7 +4,7 @@
  */
 #include "tests/support/t.h"
 
-#include "core/base/os.h"
+#include "tests/support/plan_file.h"
 #include "tests/support/store_dir.h"
 #include "tui/study/sweep_output.h"
 #include "tui/study/yaml_read.h"
@@ -94,33 +94,14 @@ static void test_yaml__bounds(void **state)
 
 /* ---- plans -------------------------------------------------------------- */
 
-static const char *write_text(const char *name, const char *text)
-{
-    cf_error err;
-    const char *path = store_dir_file(name);
-    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-    return path;
-}
-
 static void read_plan(cf_sweep_plan *plan, const char *text)
 {
-    cf_error err;
-    const cf_sweep_saved none = {.store = NULL};
-    T_OK(cf_sweep_plan_read(plan, write_text("plan.yaml", text), &none, &err),
-         err);
+    cf_plan_read(plan, "plan.yaml", text);
 }
 
 static void refuses(const char *text, const char *want)
 {
-    cf_error err;
-    cf_sweep_plan plan;
-    const cf_sweep_saved none = {.store = NULL};
-    cf_status st =
-        cf_sweep_plan_read(&plan, write_text("bad.yaml", text), &none, &err);
-    assert_int_not_equal(st, CF_OK);
-    if (strstr(err.text, want) == NULL) {
-        fail_msg("'%s' has no '%s'", err.text, want);
-    }
+    cf_plan_refused("bad.yaml", text, want);
 }
 
 static void has_messages(const cf_sweep_plan *p, size_t item, size_t wording,
@@ -137,11 +118,12 @@ static void test_promptfoo__guide(void **state)
 {
     (void)state;
     cf_sweep_plan p;
-    write_text("prompt1.txt", "Translate to {{language}}: {{input}}\n");
-    write_text("prompt2.json",
-               "[{\"role\":\"system\",\"content\":\"You speak "
-               "{{language}}.\"},{\"role\":\"user\",\"content\":\"{{input}}\"}"
-               "]");
+    store_dir_put_text("prompt1.txt", "Translate to {{language}}: {{input}}\n");
+    store_dir_put_text(
+        "prompt2.json",
+        "[{\"role\":\"system\",\"content\":\"You speak "
+        "{{language}}.\"},{\"role\":\"user\",\"content\":\"{{input}}\"}"
+        "]");
     read_plan(&p, "prompts:\n- file://prompt1.txt\n- file://prompt2.json\n"
                   "providers:\n- openai:gpt-5-mini\n"
                   "- id: openai:chat:local\n  label: mine\n  config:\n"
@@ -181,10 +163,12 @@ static void test_promptfoo__combinations(void **state)
 {
     (void)state;
     cf_sweep_plan p;
-    write_text("parts.txt", "one {{a}}\n---\n\ntwo {{a}}{% if b > 1 %} of many"
-                            "{% endif %}\n");
-    write_text("cases.yaml", "- vars: {a: [x, y], b: [1, 2, 3]}\n");
-    write_text("cases.jsonl", "{\"vars\":{\"a\":\"z\"}}\n\n{\"vars\":{}}\n");
+    store_dir_put_text("parts.txt",
+                       "one {{a}}\n---\n\ntwo {{a}}{% if b > 1 %} of many"
+                       "{% endif %}\n");
+    store_dir_put_text("cases.yaml", "- vars: {a: [x, y], b: [1, 2, 3]}\n");
+    store_dir_put_text("cases.jsonl",
+                       "{\"vars\":{\"a\":\"z\"}}\n\n{\"vars\":{}}\n");
     read_plan(&p, "prompts: [file://parts.txt]\n"
                   "defaultTest: {vars: {b: 0, a: d}}\n"
                   "tests: [file://cases.yaml, file://cases.jsonl]\n");
@@ -245,7 +229,7 @@ static void test_promptfoo__runs(void **state)
     cf_error err;
     cf_buf out = CF_BUF_INIT;
     const cf_sweep_options o = {.jobs = 1};
-    write_text(
+    store_dir_put_text(
         "say.json",
         "{\"replies\":[{\"text\":\"Paris\"},{\"text\":\"{\\\"a\\\": 1}\"}]}");
     read_plan(&p, "prompts: ['{{q}}?']\nproviders: ['script:say.json']\n"

@@ -12,20 +12,12 @@
 
 #include "core/api/bundled.h"
 #include "core/base/alloc.h"
-#include "core/base/os.h"
 #include "tests/support/listener.h"
+#include "tests/support/plan_file.h"
 #include "tests/support/store_dir.h"
 #include "tui/study/sweep_output.h"
 
 /* ---- plans -------------------------------------------------------------- */
-
-static const char *write_text(const char *name, const char *text)
-{
-    cf_error err;
-    const char *path = store_dir_file(name);
-    T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-    return path;
-}
 
 static void write_prompts(const char *name, size_t n)
 {
@@ -34,30 +26,18 @@ static void write_prompts(const char *name, size_t n)
         cf_buf_addf(&b, "{\"name\":\"q%zu\",\"prompt\":\"question %zu\"}\n", i,
                     i);
     }
-    write_text(name, cf_buf_cstr(&b));
+    store_dir_put_text(name, cf_buf_cstr(&b));
     cf_buf_deinit(&b);
 }
 
 static void read_plan(cf_sweep_plan *plan, const char *text)
 {
-    cf_error err;
-    const cf_sweep_saved none = {.store = NULL};
-    T_OK(cf_sweep_plan_read(plan, write_text("plan.txt", text), &none, &err),
-         err);
+    cf_plan_read(plan, "plan.txt", text);
 }
 
-/* The plan is refused, and the error has all of `want`. */
 static void refuses(const char *text, const char *want)
 {
-    cf_error err;
-    cf_sweep_plan plan;
-    const cf_sweep_saved none = {.store = NULL};
-    cf_status st =
-        cf_sweep_plan_read(&plan, write_text("bad.txt", text), &none, &err);
-    assert_int_not_equal(st, CF_OK);
-    if (strstr(err.text, want) == NULL) {
-        fail_msg("'%s' has no '%s'", err.text, want);
-    }
+    cf_plan_refused("bad.txt", text, want);
 }
 
 static void test_plan__lines(void **state)
@@ -99,8 +79,8 @@ static void test_plan__other_line_ends(void **state)
 {
     (void)state;
     cf_sweep_plan p;
-    write_text("mark.jsonl", "\xEF\xBB\xBF{\"prompt\":\"a\"}\r\n\r\n"
-                             "{\"prompt\":\"b\"}\r\n");
+    store_dir_put_text("mark.jsonl", "\xEF\xBB\xBF{\"prompt\":\"a\"}\r\n\r\n"
+                                     "{\"prompt\":\"b\"}\r\n");
     read_plan(&p, "\xEF\xBB\xBFprompts\tmark.jsonl\r\n\r\n"
                   "\tcheck\ta\tcontains\tx\ty\r\n");
     assert_int_equal(p.n_item, 2);
@@ -135,8 +115,8 @@ static void test_plan__errors_name_the_line(void **state)
 {
     (void)state;
     write_prompts("p.jsonl", 1);
-    write_text("bad.jsonl",
-               "{\"name\":\"a\",\"prompt\":\"b\"}\n{\"name\":1}\n");
+    store_dir_put_text("bad.jsonl",
+                       "{\"name\":\"a\",\"prompt\":\"b\"}\n{\"name\":1}\n");
     refuses("prompts p.jsonl\nfrobnicate x\n", "bad.txt:2: 'frobnicate'");
     refuses("prompts none.jsonl\n", "bad.txt:1:");
     refuses("\n\nprompts bad.jsonl\n", "bad.txt:3:");
@@ -208,10 +188,10 @@ static void test_sweep__prompts_by_templates(void **state)
     cf_sweep_plan plan;
     cf_sweep one, many, again;
     told a = {.next = 0}, b = {.next = 0}, c = {.next = 0};
-    write_text("some.jsonl",
-               "{\"name\":\"joke\",\"prompt\":\"Tell me a joke\"}\n"
-               "{\"name\":\"what\",\"prompt\":\"What is confab?\"}\n"
-               "{\"name\":\"twin\",\"prompt\":\"Tell me a joke\"}\n");
+    store_dir_put_text("some.jsonl",
+                       "{\"name\":\"joke\",\"prompt\":\"Tell me a joke\"}\n"
+                       "{\"name\":\"what\",\"prompt\":\"What is confab?\"}\n"
+                       "{\"name\":\"twin\",\"prompt\":\"Tell me a joke\"}\n");
     read_plan(&plan, "prompts some.jsonl\ntemplate chatml\ntemplate zephyr\n"
                      "sampler greedy tokens=12\ncheck jokes contains joke\n"
                      "check long regex .{20}\n");
@@ -248,7 +228,7 @@ static void test_sweep__a_template_that_fails(void **state)
     cf_sweep s;
     told t = {.next = 0};
     write_prompts("p.jsonl", 2);
-    write_text("bad.jinja", "{% for %}");
+    store_dir_put_text("bad.jinja", "{% for %}");
     read_plan(&plan, "prompts p.jsonl\ntemplate bad.jinja\ntemplate chatml\n"
                      "sampler greedy tokens=2\n");
     run_plan(&s, &plan, NULL, 4, &t);

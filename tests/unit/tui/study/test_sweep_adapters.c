@@ -6,19 +6,13 @@
 #include "tests/support/t.h"
 
 #include "core/base/alloc.h"
-#include "core/base/os.h"
+#include "tests/support/plan_file.h"
 #include "tests/support/rand.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
 #include "tui/study/sweep_compare.h"
 
 enum { RANK = 2, N_EMBD = 64, N_PROMPT = 3 };
-
-static void write_bytes(const char *name, const void *p, size_t n)
-{
-    cf_error err;
-    T_OK(cf_os_write_file(store_dir_file(name), p, n, 0600, &err), err);
-}
 
 /* An adapter of attn_output in both layers, in llama.cpp's format. */
 static void write_adapter(const char *name)
@@ -45,19 +39,10 @@ static void write_adapter(const char *name)
     cf_tiny_bytes(&head, tensors.p, tensors.n);
     cf_tiny_pad(&head, 32);
     cf_tiny_bytes(&head, data.p, data.n);
-    write_bytes(name, head.p, head.n);
+    store_dir_put(name, head.p, head.n);
     cf_tiny_free(head.p);
     cf_tiny_free(tensors.p);
     cf_tiny_free(data.p);
-}
-
-static void read_plan(cf_sweep_plan *plan, const char *text)
-{
-    cf_error err;
-    const cf_sweep_saved none = {.store = NULL};
-    write_bytes("plan.txt", text, strlen(text));
-    T_OK(cf_sweep_plan_read(plan, store_dir_file("plan.txt"), &none, &err),
-         err);
 }
 
 static void run(cf_sweep *s, const cf_sweep_plan *plan, cf_store *store,
@@ -98,9 +83,9 @@ static void write_all(void)
     size_t n;
     const cf_tiny_options tiny = {.seed = 5, .has_output = true};
     void *file = cf_tiny_gguf(&tiny, &n);
-    write_bytes("tiny.gguf", file, n);
+    store_dir_put("tiny.gguf", file, n);
     cf_tiny_free(file);
-    write_bytes("p.jsonl", prompts, sizeof prompts - 1);
+    store_dir_put("p.jsonl", prompts, sizeof prompts - 1);
     write_adapter("ad.gguf");
 }
 
@@ -118,7 +103,7 @@ static void test_adapters__an_axis(void **state)
     snprintf(text, sizeof text,
              "%sadapter none\nadapter full ad.gguf\nadapter off ad.gguf=0\n",
              lines);
-    read_plan(&plan, text);
+    cf_plan_read(&plan, "plan.txt", text);
     run(&s, &plan, NULL, NULL);
     assert_int_equal(s.n, 3 * EACH);
     for (size_t i = 0; i < EACH; i++) {
@@ -151,12 +136,12 @@ static void test_adapters__are_part_of_the_key(void **state)
     const cf_store_options so = {.flags = CF_STORE_CREATE};
     write_all();
     T_OK(cf_store_open(&store, store_dir_file("key.db"), &so, &err), err);
-    read_plan(&plain, lines);
+    cf_plan_read(&plain, "plan.txt", lines);
     run(&s, &plain, store, NULL);
     assert_int_equal(s.n_reused, 0);
     cf_sweep_deinit(&s);
     snprintf(text, sizeof text, "%sadapter full ad.gguf\n", lines);
-    read_plan(&with, text);
+    cf_plan_read(&with, "plan.txt", text);
     run(&s, &with, store, NULL);
     assert_int_equal(s.n_reused, 0);
     cf_sweep_deinit(&s);
@@ -178,7 +163,7 @@ static void test_adapters__refused(void **state)
     cf_error err;
     write_all();
     snprintf(text, sizeof text, "%sadapter x nowhere.gguf\n", lines);
-    read_plan(&plan, text);
+    cf_plan_read(&plan, "plan.txt", text);
     const cf_sweep_options o = {.open = {.n_threads = 1}};
     T_OK(cf_sweep_init(&s, &plan, &o, &err), err);
     T_FAILS(cf_sweep_run(&s, &err), CF_ENOTFOUND);
