@@ -2,40 +2,20 @@
  * test_image.c - pictures decoded in the background; pixels in the colours
  * that there are.
  */
-#include <png.h>
-
 #include "core/base/base64.h"
 #include "tests/support/fault.h"
+#include "tests/support/picture_file.h"
 #include "tests/support/t.h"
 #include "tui/grid/grid.h"
 #include "tui/image/thumbs.h"
 
 enum { W = 60, H = 40 };
 
-/* Left half red, right half blue. */
-static void paint(unsigned char rgb[W * H * 3])
-{
-    for (int i = 0; i < W * H; i++) {
-        bool is_left = i % W < W / 2;
-        rgb[3 * i] = is_left ? 255 : 0;
-        rgb[3 * i + 1] = 0;
-        rgb[3 * i + 2] = is_left ? 0 : 255;
-    }
-}
-
 static void write_png(cf_buf *out)
 {
     static unsigned char rgb[W * H * 3];
-    static unsigned char bytes[8192];
-    png_alloc_size_t n = sizeof bytes;
-    png_image image = {.version = PNG_IMAGE_VERSION,
-                       .width = W,
-                       .height = H,
-                       .format = PNG_FORMAT_RGB};
-    paint(rgb);
-    assert_true(png_image_write_to_memory(&image, bytes, &n, 0, rgb, 0, NULL) !=
-                0);
-    cf_buf_add(out, bytes, n);
+    cf_picture_paint(rgb, W, H);
+    cf_png_write(out, rgb, W, H);
 }
 
 static cf_str str_of(const cf_buf *b)

@@ -3,15 +3,12 @@
  * themselves: their size by headers, their pixels made small, turned, cut,
  * changed and lied about.
  */
-#include <png.h>
-#include <stdio.h>
 #include <webp/encode.h>
-
-#include <jpeglib.h>
 
 #include "core/api/thumbnail.h"
 #include "core/base/buf.h"
 #include "tests/support/fault.h"
+#include "tests/support/picture_file.h"
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
 
@@ -21,61 +18,17 @@ enum { W = 60, H = 40, N_KIND = 4 };
 static const unsigned char exif[] = "Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03"
                                     "\0\x01\0\0\0\x06\0\0\0\0\0\0";
 
-/* Left half red, right half blue. */
-static void paint(unsigned char rgb[W * H * 3])
+static void write_jpeg(cf_buf *out, const unsigned char *rgb,
+                       bool is_progressive, bool is_turned)
 {
-    for (int i = 0; i < W * H; i++) {
-        bool is_left = i % W < W / 2;
-        rgb[3 * i] = is_left ? 255 : 0;
-        rgb[3 * i + 1] = 0;
-        rgb[3 * i + 2] = is_left ? 0 : 255;
-    }
-}
-
-static void write_png(cf_buf *out, const unsigned char *rgb)
-{
-    static unsigned char bytes[8192];
-    png_alloc_size_t n = sizeof bytes;
-    png_image image = {.version = PNG_IMAGE_VERSION,
-                       .width = W,
-                       .height = H,
-                       .format = PNG_FORMAT_RGB};
-    assert_true(png_image_write_to_memory(&image, bytes, &n, 0, rgb, 0, NULL) !=
-                0);
-    cf_buf_add(out, bytes, n);
-}
-
-static void write_jpeg(cf_buf *out, unsigned char *rgb, bool is_progressive,
-                       bool is_turned)
-{
-    struct jpeg_compress_struct jpeg;
-    struct jpeg_error_mgr errors;
-    unsigned char *bytes = NULL;
-    unsigned long n = 0;
-    jpeg.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&jpeg);
-    jpeg_mem_dest(&jpeg, &bytes, &n);
-    jpeg.image_width = W;
-    jpeg.image_height = H;
-    jpeg.input_components = 3;
-    jpeg.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&jpeg);
-    jpeg_set_quality(&jpeg, 90, TRUE);
-    if (is_progressive) {
-        jpeg_simple_progression(&jpeg);
-    }
-    jpeg_start_compress(&jpeg, TRUE);
-    if (is_turned) {
-        jpeg_write_marker(&jpeg, JPEG_APP0 + 1, exif, sizeof exif);
-    }
-    while (jpeg.next_scanline < H) {
-        JSAMPROW row[1] = {rgb + (size_t)jpeg.next_scanline * W * 3};
-        jpeg_write_scanlines(&jpeg, row, 1);
-    }
-    jpeg_finish_compress(&jpeg);
-    jpeg_destroy_compress(&jpeg);
-    cf_buf_add(out, bytes, n);
-    free(bytes);
+    cf_str marker = cf_str_make((const char *)exif, sizeof exif);
+    cf_jpeg_write(
+        out, rgb,
+        &(cf_jpeg_file){.w = W,
+                        .h = H,
+                        .quality = 90,
+                        .is_progressive = is_progressive,
+                        .exif = is_turned ? marker : cf_str_from("")});
 }
 
 static void write_kind(cf_buf *out, int kind)
@@ -83,10 +36,10 @@ static void write_kind(cf_buf *out, int kind)
     static unsigned char rgb[W * H * 3];
     uint8_t *webp;
     size_t n;
-    paint(rgb);
+    cf_picture_paint(rgb, W, H);
     switch (kind) {
     case 0:
-        write_png(out, rgb);
+        cf_png_write(out, rgb, W, H);
         break;
     case 1:
     case 2:
@@ -135,7 +88,7 @@ static void test_picture__is_turned(void **state)
     cf_picture p;
     cf_error err;
     int w, h;
-    paint(rgb);
+    cf_picture_paint(rgb, W, H);
     write_jpeg(&bytes, rgb, false, true);
     assert_true(cf_picture_size(cf_buf_str(&bytes), &w, &h));
     assert_int_equal(w, H);

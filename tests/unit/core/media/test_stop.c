@@ -3,16 +3,13 @@
  * the flag is raised at each of its looks in turn, and each time it ends with
  * CF_ECANCELLED and without a leak.  How often it looks grows with the work.
  */
-#include <stdio.h>
-
-#include <jpeglib.h>
 #include <math.h>
-#include <png.h>
 #include <webp/encode.h>
 
 #include "core/base/alloc.h"
 #include "core/media/audio.h"
 #include "core/media/vision.h"
+#include "tests/support/picture_file.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_audio.h"
 #include "tests/support/tiny_vision.h"
@@ -93,52 +90,6 @@ static void fill(unsigned char *rgb, size_t n)
     }
 }
 
-static void write_png(cf_buf *to, const unsigned char *rgb, uint32_t w,
-                      uint32_t h)
-{
-    png_image image = {.version = PNG_IMAGE_VERSION,
-                       .width = w,
-                       .height = h,
-                       .format = PNG_FORMAT_RGB};
-    png_alloc_size_t n = 0;
-    assert_true(png_image_write_to_memory(&image, NULL, &n, 0, rgb, 0, NULL));
-    char *bytes = cf_alloc(n);
-    assert_true(png_image_write_to_memory(&image, bytes, &n, 0, rgb, 0, NULL));
-    cf_buf_add(to, bytes, n);
-    cf_free(bytes);
-}
-
-static void write_jpeg(cf_buf *to, const unsigned char *rgb, uint32_t w,
-                       uint32_t h, bool is_progressive)
-{
-    struct jpeg_compress_struct c;
-    struct jpeg_error_mgr e;
-    unsigned char *bytes = NULL;
-    unsigned long n = 0;
-    c.err = jpeg_std_error(&e);
-    jpeg_create_compress(&c);
-    jpeg_mem_dest(&c, &bytes, &n);
-    c.image_width = w;
-    c.image_height = h;
-    c.input_components = 3;
-    c.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&c);
-    if (is_progressive) {
-        jpeg_simple_progression(&c);
-    }
-    jpeg_start_compress(&c, TRUE);
-    for (uint32_t y = 0; y < h; y++) {
-        unsigned char row[3 * 512];
-        memcpy(row, rgb + (size_t)y * w * 3, (size_t)w * 3);
-        JSAMPROW rows[1] = {row};
-        jpeg_write_scanlines(&c, rows, 1);
-    }
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    cf_buf_add(to, (const char *)bytes, n);
-    free(bytes);
-}
-
 static void write_webp(cf_buf *to, const unsigned char *rgb, uint32_t w,
                        uint32_t h, bool is_lossless)
 {
@@ -158,11 +109,13 @@ static void write_kind(cf_buf *to, size_t kind, uint32_t w, uint32_t h)
     fill(rgb, (size_t)w * h * 3);
     switch (kind) {
     case 0:
-        write_png(to, rgb, w, h);
+        cf_png_write(to, rgb, w, h);
         break;
     case 1:
     case 2:
-        write_jpeg(to, rgb, w, h, kind == 2);
+        cf_jpeg_write(
+            to, rgb,
+            &(cf_jpeg_file){.w = w, .h = h, .is_progressive = kind == 2});
         break;
     default:
         write_webp(to, rgb, w, h, kind == 4);

@@ -6,23 +6,19 @@
  */
 #include "tests/support/t.h"
 
-#include <stdio.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <jpeglib.h>
 #include <webp/encode.h>
 #include <zlib.h>
 
-#include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tests/support/picture_file.h"
 #include "tests/support/program.h"
+#include "tests/support/store_dir.h"
 #include "tests/support/tiny_vision.h"
 
 enum { RESIDENT_MAX_KB = 1500 * 1000, HUGE_SIDE = 20000 };
 
-static char folder[64];
-static char model[96], projector[96], file[96];
+static store_path model, projector, file;
 
 static bool write_tiny(const char *path, cf_tiny_buf b)
 {
@@ -35,14 +31,12 @@ static bool write_tiny(const char *path, cf_tiny_buf b)
 static int set_up(void **state)
 {
     size_t n;
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/confab-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (store_dir_make(state) != 0) {
         return -1;
     }
-    snprintf(model, sizeof model, "%s/model.gguf", folder);
-    snprintf(projector, sizeof projector, "%s/mmproj.gguf", folder);
-    snprintf(file, sizeof file, "%s/picture", folder);
+    store_dir_path(model, "model.gguf");
+    store_dir_path(projector, "mmproj.gguf");
+    store_dir_path(file, "picture");
     cf_tiny_options tiny = {.arch = "gemma3", .seed = 5};
     unsigned char *bytes = cf_tiny_gguf(&tiny, &n);
     cf_tiny_buf vision =
@@ -51,15 +45,6 @@ static int set_up(void **state)
                    write_tiny(projector, vision)
                ? 0
                : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    unlink(model);
-    unlink(projector);
-    unlink(file);
-    return rmdir(folder);
 }
 
 /* What the program says to the file; its status must be the one given. */
@@ -190,38 +175,14 @@ static void test_bombs__png(void **state)
 
 /* ---- JPEG --------------------------------------------------------------- */
 
+/* Black, with all colours at full size. */
 static cf_buf make_jpeg(uint32_t w, uint32_t h, bool is_progressive)
 {
-    struct jpeg_compress_struct j;
-    struct jpeg_error_mgr errors;
-    unsigned char *out = NULL;
-    unsigned long n = 0;
-    unsigned char *row = cf_calloc(w, 3);
-    j.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&j);
-    jpeg_mem_dest(&j, &out, &n);
-    j.image_width = w;
-    j.image_height = h;
-    j.input_components = 3;
-    j.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&j);
-    for (int c = 0; c < 3; c++) { /* all colours at full size */
-        j.comp_info[c].h_samp_factor = j.comp_info[c].v_samp_factor = 1;
-    }
-    if (is_progressive) {
-        jpeg_simple_progression(&j);
-    }
-    jpeg_start_compress(&j, TRUE);
-    while (j.next_scanline < h) {
-        JSAMPROW rows[1] = {row};
-        jpeg_write_scanlines(&j, rows, 1);
-    }
-    jpeg_finish_compress(&j);
-    jpeg_destroy_compress(&j);
     cf_buf b = CF_BUF_INIT;
-    cf_buf_add(&b, out, n);
-    free(out);
-    cf_free(row);
+    cf_jpeg_write(
+        &b, NULL,
+        &(cf_jpeg_file){
+            .w = w, .h = h, .is_progressive = is_progressive, .is_full = true});
     return b;
 }
 
@@ -326,5 +287,5 @@ int main(void)
         cmocka_unit_test(test_bombs__jpeg),
         cmocka_unit_test(test_bombs__webp),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }
