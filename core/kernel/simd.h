@@ -12,11 +12,14 @@
  *   vf_max(a, b), vf_min       a > b ? a : b, so that a NaN in a gives b
  *   vf_scale2(p, n)            p * 2^n, n a whole number from -160 to 130
  *   vf_load_half, vf_store_half   LANES binary16 numbers
+ *   vf_top(v)                  the largest of the lanes, none of them NaN
  * VI, 32-bit integers:
  *   vi_zero, vi_set1, vi_load, vi_store, vi_add, vi_sub, vi_and, vi_or,
  *   vi_shl, vi_shr (zeros enter), vi_sar (the sign enters)
  *   vi_to_vf, vf_to_vi         to the nearest, ties to even
  *   vi_as_vf                   the same bits
+ *   vi_total(v)                the sum of the lanes
+ *   vi_fold(a)                 lane 4 q + j: the sum of quad q of a[j], j < 4
  *   vi_half_to_vf(v)           the binary16 in each lane's low 16 bits
  *   vi_pair_to_vf(out, v)      those in the low and in the high 16 bits
  * VB, bytes:

@@ -87,6 +87,13 @@ INLINE VF vf_abs(VF a)
 {
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
 }
+INLINE float vf_top(VF a)
+{
+    __m128 v =
+        _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    v = _mm_max_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
+}
 INLINE VF vf_round(VF a)
 {
     return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -137,6 +144,22 @@ INLINE VI vi_shr(VI a, int n)
 INLINE VI vi_sar(VI a, int n)
 {
     return _mm256_srai_epi32(a, n);
+}
+INLINE VI vi_fold(const VI a[4])
+{
+    VI b = _mm256_add_epi32(_mm256_unpacklo_epi32(a[0], a[1]),
+                            _mm256_unpackhi_epi32(a[0], a[1]));
+    VI c = _mm256_add_epi32(_mm256_unpacklo_epi32(a[2], a[3]),
+                            _mm256_unpackhi_epi32(a[2], a[3]));
+    return _mm256_add_epi32(_mm256_unpacklo_epi64(b, c),
+                            _mm256_unpackhi_epi64(b, c));
+}
+INLINE int32_t vi_total(VI a)
+{
+    __m128i v = _mm_add_epi32(_mm256_castsi256_si128(a),
+                              _mm256_extracti128_si256(a, 1));
+    v = _mm_add_epi32(v, _mm_unpackhi_epi64(v, v));
+    return _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32(v, 1)));
 }
 INLINE VF vi_to_vf(VI v)
 {

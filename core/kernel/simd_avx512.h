@@ -88,6 +88,10 @@ INLINE VF vf_abs(VF a)
 {
     return _mm512_abs_ps(a);
 }
+INLINE float vf_top(VF a)
+{
+    return _mm512_reduce_max_ps(a);
+}
 INLINE VF vf_round(VF a)
 {
     return _mm512_roundscale_ps(a, 0);
@@ -138,6 +142,19 @@ INLINE VI vi_shr(VI a, int n)
 INLINE VI vi_sar(VI a, int n)
 {
     return _mm512_srai_epi32(a, (unsigned)n);
+}
+INLINE VI vi_fold(const VI a[4])
+{
+    VI b = _mm512_add_epi32(_mm512_unpacklo_epi32(a[0], a[1]),
+                            _mm512_unpackhi_epi32(a[0], a[1]));
+    VI c = _mm512_add_epi32(_mm512_unpacklo_epi32(a[2], a[3]),
+                            _mm512_unpackhi_epi32(a[2], a[3]));
+    return _mm512_add_epi32(_mm512_unpacklo_epi64(b, c),
+                            _mm512_unpackhi_epi64(b, c));
+}
+INLINE int32_t vi_total(VI a)
+{
+    return _mm512_reduce_add_epi32(a);
 }
 INLINE VF vi_to_vf(VI v)
 {

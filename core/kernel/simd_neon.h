@@ -81,6 +81,10 @@ INLINE VF vf_abs(VF a)
 {
     return vabsq_f32(a);
 }
+INLINE float vf_top(VF a)
+{
+    return vmaxvq_f32(a);
+}
 INLINE VF vf_round(VF a)
 {
     return vrndnq_f32(a);
@@ -132,6 +136,14 @@ INLINE VI vi_shr(VI a, int n)
 INLINE VI vi_sar(VI a, int n)
 {
     return vshlq_s32(a, vdupq_n_s32(-n));
+}
+INLINE VI vi_fold(const VI a[4])
+{
+    return vpaddq_s32(vpaddq_s32(a[0], a[1]), vpaddq_s32(a[2], a[3]));
+}
+INLINE int32_t vi_total(VI a)
+{
+    return vaddvq_s32(a);
 }
 INLINE VF vi_to_vf(VI v)
 {
