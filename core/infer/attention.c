@@ -276,7 +276,7 @@ static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     division d = divide(l, p->n_row - r0, n);
     size_t n_part = (size_t)l->n_head_kv * d.n_part;
     size_t n_group = (p->n_row - r0 + d.n_row - 1) / d.n_row;
-    for (size_t u = i; u < n_group * n_part; u += n) {
+    for (size_t u = i; u < n_group * n_part && !cf_pass__stops(p); u += n) {
         size_t r = r0 + u / n_part * d.n_row, end = r + d.n_row;
         uint32_t part = (uint32_t)(u % n_part);
         heads h = {part / d.n_part, part * d.n_q, d.n_q};

@@ -169,8 +169,7 @@ static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
 static bool is_cancelled(cf_pass *p, unsigned i)
 {
     if (i == 0) {
-        p->is_cancelled = p->cancel != NULL &&
-                          atomic_load_explicit(p->cancel, memory_order_relaxed);
+        p->is_cancelled = cf_pass__stops(p);
     }
     cf_pass__barrier(p);
     return p->is_cancelled;
@@ -236,7 +235,9 @@ cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
     p.cancel = cancel;
     CF_TRY(need_lora(&p, err));
     cf_pool_run(e->pool, forward_part, &p);
-    return p.is_cancelled ? cf_fail(err, CF_ECANCELLED, "cancelled") : CF_OK;
+    return p.is_cancelled || cf_pass__stops(&p)
+               ? cf_fail(err, CF_ECANCELLED, "cancelled")
+               : CF_OK;
 }
 
 /* ---- logits ------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { PIECE = 1 << 29 }; /* multiplications */
+
 cf_range cf_pass__share(size_t n, size_t multiple, unsigned i, unsigned n_part)
 {
     size_t n_unit = (n + multiple - 1) / multiple;
@@ -88,6 +90,14 @@ void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in,
     }
 }
 
+/* Outputs that are computed between two looks at the cancel flag: some ten
+ * milliseconds of work, and all of them for a few rows. */
+static size_t piece_of(const cf_mat *m, size_t n_x, size_t multiple)
+{
+    size_t n = PIECE / (n_x * m->n_col + 1) / multiple * multiple;
+    return n > multiple ? n : multiple;
+}
+
 void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i,
                            unsigned n)
 {
@@ -97,8 +107,12 @@ void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i,
     if (job->n_x == 0 || out.lo == out.hi) {
         return;
     }
-    k->matmul(job->y, m->n_row, m, job->xp, job->n_x, out.lo, out.hi,
-              cf_pass__thread(p, i));
+    const size_t piece = piece_of(m, job->n_x, k->row_multiple);
+    for (size_t lo = out.lo; lo < out.hi && !cf_pass__stops(p); lo += piece) {
+        size_t hi = out.hi - lo > piece ? lo + piece : out.hi;
+        k->matmul(job->y, m->n_row, m, job->xp, job->n_x, lo, hi,
+                  cf_pass__thread(p, i));
+    }
     for (size_t r = 0; job->bias != NULL && r < job->n_x; r++) {
         k->add(job->y + r * m->n_row + out.lo, job->bias + out.lo,
                out.hi - out.lo);

@@ -70,6 +70,14 @@ static inline void cf_pass__barrier(const cf_pass *p)
     cf_pool_barrier(p->e->pool);
 }
 
+/* Whether the pass is cancelled.  Any part may then leave out what it has to
+ * compute, but no barrier: nothing of the pass is used. */
+static inline bool cf_pass__stops(const cf_pass *p)
+{
+    return p->cancel != NULL &&
+           atomic_load_explicit(p->cancel, memory_order_relaxed);
+}
+
 /* ---- matrices ----------------------------------------------------------- */
 
 enum { CF_GROUP_MAX = 4 };

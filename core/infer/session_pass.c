@@ -199,15 +199,32 @@ static float *chunk_of(const cf_engine *e, const out_row *out, size_t m)
                : (float *)(void *)(e->ws.p + e->ws.plan.off[CF_WS_LOGITS]);
 }
 
+/* Whether to stop before rows are computed: not once a session has got its
+ * logits, whose old ones are those of its timeline before the pass. */
+static bool stops_before(const out_row *out, size_t m, const cf_cancel *cancel,
+                         bool *is_written)
+{
+    for (size_t i = 0; i < m; i++) {
+        *is_written = *is_written || destination(&out[i]) != NULL;
+    }
+    return !*is_written && cancel != NULL &&
+           atomic_load_explicit(cancel, memory_order_relaxed);
+}
+
 /* The logits of all wanted rows, a chunk at a time. */
-static void compute_logits(cf_engine *e, const cf_part *parts, size_t n)
+static cf_status compute_logits(cf_engine *e, const cf_part *parts, size_t n,
+                                const cf_cancel *cancel, cf_error *err)
 {
     out_row out[CF_LOGIT_ROWS_MAX];
     uint32_t rows[CF_LOGIT_ROWS_MAX];
     size_t n_logit = e->ws.plan.n_logit;
     out_row at = {parts, 0};
+    bool is_written = false;
     size_t m = next_outputs(parts, n, &at, out, n_logit);
     for (; m > 0; m = next_outputs(parts, n, &at, out, n_logit)) {
+        if (stops_before(out, m, cancel, &is_written)) {
+            return cf_fail(err, CF_ECANCELLED, "cancelled");
+        }
         float *to = chunk_of(e, out, m);
         for (size_t i = 0; i < m; i++) {
             rows[i] = out[i].part->row0 + out[i].i;
@@ -217,6 +234,7 @@ static void compute_logits(cf_engine *e, const cf_part *parts, size_t n)
             deliver(&out[i], to + i * e->hp.n_vocab);
         }
     }
+    return CF_OK;
 }
 
 /* The states of the parts that want them. */
@@ -290,8 +308,8 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n,
     }
     CF_THEN(st, cf_forward(e, e->rows, n_row, first_output(parts, n, n_row),
                            cancel, err));
+    CF_THEN(st, compute_logits(e, parts, n, cancel, err));
     if (st == CF_OK) {
-        compute_logits(e, parts, n);
         deliver_hidden(e, parts, n);
     }
     CF_THEN(st, cf_engine__check_files(e, err)); /* were its weights whole? */

@@ -188,6 +188,41 @@ static void test_session__cancel(void **state)
     cf_session_free(fresh);
 }
 
+typedef struct stopping {
+    cf_cancel cancel;
+    size_t n;
+} stopping;
+
+static void on_logits_stop(void *ud, uint32_t pos, const float *logits)
+{
+    stopping *s = ud;
+    (void)pos;
+    (void)logits;
+    s->n++;
+    atomic_store(&s->cancel, true);
+}
+
+/* Logits of many rows are as much work as layers: no more of them are computed
+ * than one chunk. */
+static void test_session__cancel_within_logits(void **state)
+{
+    enum { N = 100 };
+    cf_session *s = new_session(128, N);
+    cf_token many[N];
+    cf_error err;
+    stopping stop = {.n = 0};
+    cf_run run = {.cancel = &stop.cancel, .logits = on_logits_stop};
+    (void)state;
+    run.ud = &stop;
+    for (size_t i = 0; i < N; i++) {
+        many[i] = (cf_token)(i % N_VOCAB);
+    }
+    T_FAILS(cf_session_sync(s, many, N, &run, NULL, &err), CF_ECANCELLED);
+    assert_in_range(stop.n, 1, CF_LOGIT_ROWS_MAX);
+    assert_int_equal(length(s), 0);
+    cf_session_free(s);
+}
+
 /* Between two cache blocks a step allocates nothing. */
 static void test_session__no_allocation(void **state)
 {
@@ -429,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_session__limits),
         cmocka_unit_test(test_session__reports),
         cmocka_unit_test(test_session__cancel),
+        cmocka_unit_test(test_session__cancel_within_logits),
         cmocka_unit_test(test_session__no_allocation),
         cmocka_unit_test(test_session__memory),
         cmocka_unit_test(test_engine__plan),
