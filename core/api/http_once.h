@@ -1,5 +1,6 @@
 /*
- * http_once.h - libcurl's process-wide part, set up once.
+ * http_once.h - libcurl's process-wide part, set up once, and the options that
+ * every transfer has.
  *
  * Place in the flow:  whatever asks over HTTP --> [http once] --> libcurl.
  * Knows: that libcurl has such a part.  Does not know: who asks, or what.
@@ -16,6 +17,10 @@ CF_BEGIN_DECLS
 
 /* To be called before anything else of libcurl. */
 void cf_http_once(void);
+
+/* Options of a CURL handle, after it was made or reset: http and https only, no
+ * redirects, no signals, and an end that waits for nothing. */
+void cf_http_usual(void *easy);
 
 CF_END_DECLS
 

@@ -247,12 +247,10 @@ static void set_up(const cf_mcp__server *s, CURL *e, struct curl_slist *headers)
     curl_easy_setopt(e, CURLOPT_URL,
                      json_string_value(json_object_get(s->config, "url")));
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    cf_http_usual(e);
     curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
     curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(e, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
-    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
 }
 

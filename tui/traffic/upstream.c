@@ -17,6 +17,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "core/api/http_once.h"
 #include "core/base/alloc.h"
 
 enum {
@@ -337,10 +338,8 @@ static cf_status set_up(cf_upstream_call *c, const cf_upstream *up,
     curl_easy_reset(easy); /* keeps its connections */
     curl_easy_setopt(easy, CURLOPT_URL, url.p);
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    cf_http_usual(easy);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, c->headers);
