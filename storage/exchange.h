@@ -66,7 +66,9 @@ typedef struct cf_import_options {
     /* Told what was written so far, after each batch.  May be NULL. */
     void (*progress)(void *ud, const cf_import_report *so_far);
     void *ud;
-    cf_cancel *cancel; /* may be NULL */
+    /* Ends the import with CF_ECANCELLED; conversations of the batch that is
+     * being read or written are left out.  May be NULL. */
+    cf_cancel *cancel;
 } cf_import_options;
 
 /* Reads a whole text.  A record is taken whole or not at all.  One call of

@@ -386,8 +386,10 @@ typedef struct cf_store_put_report {
 
 /* Whose trees they are: what undo takes back together. */
 typedef struct cf_store_origin {
-    cf_uuid id;  /* of this import; a new one each time */
-    cf_str name; /* of the file, for the line that undo shows */
+    cf_uuid id;        /* of this import; a new one each time */
+    cf_str name;       /* of the file, for the line that undo shows */
+    cf_cancel *cancel; /* ends a call: CF_ECANCELLED, and nothing of it is
+                          stored; may be NULL */
 } cf_store_origin;
 
 /*

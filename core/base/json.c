@@ -58,9 +58,36 @@ static cf_status check_read(json_t *v, bool failed, const json_error_t *why,
                         why->line, why->column);
 }
 
-static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
+/* A text on its way to jansson. */
+typedef struct text_source {
+    const char *p;
+    size_t left;
+    bool (*stops)(void *ud); /* NULL: never */
+    void *ud;
+    bool is_stopped;
+} text_source;
+
+/* For json_load_callback(). */
+static size_t next_piece(void *to, size_t n, void *ud)
+{
+    text_source *s = ud;
+    s->is_stopped = s->is_stopped || s->stops(s->ud);
+    if (s->is_stopped) {
+        return (size_t)-1;
+    }
+    n = n < s->left ? n : s->left;
+    memcpy(to, s->p, n);
+    s->p += n;
+    s->left -= n;
+    return n;
+}
+
+static cf_status read_as(json_t **out, text_source *from, size_t flags,
                          cf_error *err)
 {
+    const char *p = from->p;
+    const size_t n = from->left;
+
     /* jansson drops the byte that its buffer of the token has no room for, and
      * reads past the end of a string whose closing quote is dropped.  FITS:
      * what needs no larger buffer. */
@@ -74,8 +101,10 @@ static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
     }
     const uint64_t failures = cf_alloc_failures();
     cf_alloc_reserve(reserve, n_reserve);
-    json_t *v =
-        json_loadb(p, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &why);
+    flags |= JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    json_t *v = from->stops != NULL
+                    ? json_load_callback(next_piece, from, flags, &why)
+                    : json_loadb(p, n, flags, &why);
     /* Where an allocation fails, jansson leaves no text, or says of a string
      * that it expected one, or goes on without a character of it. */
     bool failed = cf_alloc_failures() != failures;
@@ -85,24 +114,40 @@ static cf_status read_as(json_t **out, const char *p, size_t n, size_t flags,
                        : check_read(v, failed, &why, out, err);
     cf_alloc_reserve(NULL, 0);
     cf_free(reserve);
-    return st;
+    return st != CF_OK && from->is_stopped
+               ? cf_fail(err, CF_ECANCELLED, "interrupted")
+               : st;
 }
 
 cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
 {
-    return read_as(out, p, n, 0, err);
+    return read_as(out, &(text_source){.p = p, .left = n}, 0, err);
+}
+
+cf_status cf_json_read_until(json_t **out, const char *p, size_t n,
+                             bool (*stops)(void *ud), void *ud, cf_error *err)
+{
+    text_source from = {p, n, stops, ud, false};
+    return read_as(out, &from, 0, err);
 }
 
 cf_status cf_json_read_doubles(json_t **out, const char *p, size_t n,
                                cf_error *err)
 {
-    return read_as(out, p, n, JSON_DECODE_INT_AS_REAL, err);
+    return read_as(out, &(text_source){.p = p, .left = n},
+                   JSON_DECODE_INT_AS_REAL, err);
 }
 
 cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)
 {
+    return cf_json_read_small(out, path, CF_JSON_FILE_MAX, err);
+}
+
+cf_status cf_json_read_small(json_t **out, const char *path, size_t max_bytes,
+                             cf_error *err)
+{
     cf_buf text = CF_BUF_INIT;
-    cf_status st = cf_os_read_file(&text, path, CF_JSON_FILE_MAX, err);
+    cf_status st = cf_os_read_file(&text, path, max_bytes, err);
     if (st == CF_OK) {
         st = cf_json_read(out, cf_buf_cstr(&text), text.n, err);
         if (st != CF_OK) {

@@ -142,9 +142,18 @@ bool cf_sql__may_heal(cf_status st)
 
 /* ---- opening ------------------------------------------------------------ */
 
+static bool is_cancelled(const cf_sql *sql)
+{
+    return sql->cancel != NULL &&
+           atomic_load_explicit(sql->cancel, memory_order_relaxed);
+}
+
 static int on_progress(void *ud)
 {
     cf_sql *sql = ud;
+    if (is_cancelled(sql)) {
+        return 1;
+    }
     if (sql->deadline_us != 0 && cf_os_monotonic_us() > sql->deadline_us) {
         sql->was_stopped = true;
         return 1;
@@ -366,12 +375,14 @@ cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out, cf_error *err,
 cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row,
                        cf_error *err)
 {
-    int rc = sqlite3_step(st);
+    int rc = is_cancelled(sql) ? SQLITE_INTERRUPT : sqlite3_step(st);
     *has_row = rc == SQLITE_ROW;
     if (rc == SQLITE_ROW) {
         return CF_OK;
     }
-    cf_status status = cf_sql__fail(sql, rc, err);
+    cf_status status = rc == SQLITE_INTERRUPT && is_cancelled(sql)
+                           ? cf_fail(err, CF_ECANCELLED, "interrupted")
+                           : cf_sql__fail(sql, rc, err);
     cf_sql__done(st);
     return status;
 }

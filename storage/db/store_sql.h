@@ -12,6 +12,7 @@
 
 #include <sqlite3.h>
 
+#include "core/api/session.h"
 #include "core/base/arena.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
@@ -28,6 +29,7 @@ typedef struct cf_sql {
     size_t n_cached;
     uint64_t deadline_us; /* a query is stopped then; 0: never */
     bool was_stopped;     /* by the deadline */
+    cf_cancel *cancel;    /* statements end with CF_ECANCELLED; NULL: never */
 } cf_sql;
 
 /* How a file is to be opened. */

@@ -212,7 +212,7 @@ static cf_status put_all(cf_sql *sql, const trees_arg *a, json_t *tagged,
         cf_error why = {0};
         cf_status st =
             cf_rows__put_tree(sql, a->trees[i], tagged, &a->reports[i], &why);
-        if (st != CF_OK && cf_sql__may_heal(st)) {
+        if (cf_sql__may_heal(st) || st == CF_ECANCELLED) {
             *err = why;
             return st; /* all of it is undone */
         }
@@ -237,7 +237,9 @@ static cf_status do_trees(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     cf_import_rows rows = {.tagged = json_array()};
     cf_status st = rows.tagged != NULL ? CF_OK : cf_sql__oom(err);
     CF_THEN(st, newest_rows(sql, &rows.turn_from, &rows.conv_from, err));
+    sql->cancel = a->origin != NULL ? a->origin->cancel : NULL;
     CF_THEN(st, put_all(sql, a, rows.tagged, err));
+    sql->cancel = NULL;
     CF_THEN(st, newest_rows(sql, &rows.turn_to, &rows.conv_to, err));
     if (st == CF_OK && a->origin != NULL) {
         st = cf_undo__log_import(sql, a->origin, &rows, err);

@@ -22,6 +22,7 @@ typedef struct cf_build {
     cf_str id; /* the file's name for the conversation; may be empty */
     cf_store_template *templates; /* [n_templates], heap */
     size_t n_templates;
+    cf_cancel *cancel; /* of the import */
 } cf_build;
 
 typedef struct cf_import cf_import;

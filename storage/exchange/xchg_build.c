@@ -43,6 +43,7 @@ cf_status cf_build__begin(cf_import *im, uint64_t line, cf_error *err)
     }
     cf_arena_init(&im->cur->arena, 0);
     im->cur->line = line;
+    im->cur->cancel = im->opts->cancel;
     return CF_OK;
 }
 
@@ -224,6 +225,9 @@ cf_status cf_build__say(cf_build *b, json_t *message, cf_store_turn **out,
     json_decref(message);
     if (out != NULL) {
         *out = t;
+    }
+    if (b->cancel != NULL && atomic_load(b->cancel)) {
+        return cf_fail(err, CF_ECANCELLED, "interrupted");
     }
     return b->arena.failed ? cf_sql__oom(err) : CF_OK;
 }

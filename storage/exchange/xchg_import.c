@@ -241,7 +241,7 @@ cf_str cf_xchg__str(const json_t *v)
 
 static cf_status finish(cf_import *im, cf_status st, cf_error *err)
 {
-    if (st == CF_OK || st == CF_ECANCELLED) {
+    if (st == CF_OK) {
         cf_error why;
         cf_status flushed = cf_import__flush(im, &why);
         if (flushed != CF_OK) {
@@ -278,13 +278,13 @@ static cf_import begin(cf_store *store, const cf_import_options *opts,
     const char *slash = opts->name != NULL ? strrchr(opts->name, '/') : NULL;
     const char *name = slash != NULL ? slash + 1 : opts->name;
     name = name != NULL ? name : "";
-    return (cf_import){.store = store,
-                       .failures = cf_alloc_failures(),
-                       .opts = opts,
-                       .report = report,
-                       .origin = {new_id(name), cf_str_from(name)},
-                       .format =
-                           opts->guesses ? CF_FORMAT_COUNT : opts->format};
+    return (cf_import){
+        .store = store,
+        .failures = cf_alloc_failures(),
+        .opts = opts,
+        .report = report,
+        .origin = {new_id(name), cf_str_from(name), opts->cancel},
+        .format = opts->guesses ? CF_FORMAT_COUNT : opts->format};
 }
 
 static size_t record_max(const cf_import_options *opts)

@@ -865,6 +865,7 @@ cf_status cf_read_llm_db(cf_import *im, const char *path, cf_error *err)
     cf_sql__setup();
     CF_TRY(cf_sql__open(&l.sql, path, CF_SQL_READ, 2000, err));
     l.sql.deadline_us = cf_os_monotonic_us() + UINT64_C(3600) * 1000000;
+    l.sql.cancel = im->opts->cancel;
     cf_status s = CF_OK;
     bool is_llm = has_table(&l, "responses") || has_table(&l, "threads");
     if (!is_llm) {

@@ -20,32 +20,39 @@ enum {
 static const char unknown_format[] =
     "not a conversation in a known format; --format names the format";
 
+static bool is_stopped(void *ud)
+{
+    const cf_import *im = ud;
+    return im->opts->cancel != NULL && atomic_load(im->opts->cancel);
+}
+
 /* ---- one record --------------------------------------------------------- */
 
 /* Strict JSON first; then with comments and trailing commas, as TPipe reads
  * it.  The error is that of the strict reading. */
-static cf_status parse(json_t **out, cf_str s, cf_error *err)
+static cf_status parse(json_t **out, cf_str s, cf_import *im, cf_error *err)
 {
-    cf_status st = cf_json_read(out, s.p, s.n, err);
+    cf_status st = cf_json_read_until(out, s.p, s.n, is_stopped, im, err);
     if (st != CF_EFORMAT) {
         return st;
     }
     cf_error ignored;
     cf_buf relaxed = CF_BUF_INIT;
     cf_feed__relax(&relaxed, s);
-    if (!relaxed.failed && cf_json_read(out, cf_buf_cstr(&relaxed), relaxed.n,
-                                        &ignored) == CF_OK) {
+    if (!relaxed.failed &&
+        cf_json_read_until(out, cf_buf_cstr(&relaxed), relaxed.n, is_stopped,
+                           im, &ignored) == CF_OK) {
         st = CF_OK;
     }
     cf_buf_deinit(&relaxed);
     return st;
 }
 
-static bool is_json(cf_str s)
+static bool is_json(cf_import *im, cf_str s)
 {
     json_t *v;
     cf_error ignored;
-    if (parse(&v, s, &ignored) != CF_OK) {
+    if (parse(&v, s, im, &ignored) != CF_OK) {
         return false;
     }
     json_decref(v);
@@ -118,7 +125,7 @@ static cf_status one_record(cf_import *im, cf_str s, uint64_t line,
 {
     json_t *v;
     cf_error why;
-    cf_status st = parse(&v, s, &why);
+    cf_status st = parse(&v, s, im, &why);
     if (st == CF_EFORMAT) {
         report_bad_json(im, line, &why);
         return CF_OK;
@@ -169,7 +176,8 @@ static cf_status take_record(cf_import *im, cf_feed *f, cf_error *err)
 /* ---- what the text is --------------------------------------------------- */
 
 /* Is one of the next lines an object by itself? */
-static cf_status has_object_line(cf_feed *f, bool *out, cf_error *err)
+static cf_status has_object_line(cf_import *im, cf_feed *f, bool *out,
+                                 cf_error *err)
 {
     cf_str s;
     *out = false;
@@ -177,7 +185,7 @@ static cf_status has_object_line(cf_feed *f, bool *out, cf_error *err)
     for (int i = 0; i < 8 && s.n != 0 && !*out; i++) {
         const char *end = memchr(s.p, '\n', s.n);
         size_t n = end != NULL ? (size_t)(end - s.p) : s.n;
-        *out = n != 0 && s.p[0] == '{' && is_json(cf_str_make(s.p, n));
+        *out = n != 0 && s.p[0] == '{' && is_json(im, cf_str_make(s.p, n));
         s = cf_str_make(s.p + n + (end != NULL), s.n - n - (end != NULL));
     }
     return CF_OK;
@@ -222,7 +230,7 @@ static cf_status find_lines(cf_import *im, cf_feed *f, char first,
         im->is_lines = true;
         return CF_OK;
     }
-    if (s.n != 0 && is_json(s)) {
+    if (s.n != 0 && is_json(im, s)) {
         size_t n = s.n;
         CF_TRY(cf_feed__ahead(f, n + LOOK, &s, err));
         im->is_lines = has_more(cf_str_make(s.p + n, s.n - n));
@@ -236,7 +244,7 @@ static cf_status find_lines(cf_import *im, cf_feed *f, char first,
         too_long(im, f, 1);
         return CF_OK;
     }
-    return is_json(s) ? CF_OK : has_object_line(f, &im->is_lines, err);
+    return is_json(im, s) ? CF_OK : has_object_line(im, f, &im->is_lines, err);
 }
 
 /* A list whose elements are messages is one conversation.  *is_eaten: the
@@ -261,7 +269,7 @@ static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out,
     if (is_long) {
         too_long(im, f, f->line);
         *is_eaten = true;
-    } else if (parse(&v, s, &ignored) == CF_OK) {
+    } else if (parse(&v, s, im, &ignored) == CF_OK) {
         *out = cf_guess__is_message(v);
         json_decref(v);
     }
@@ -282,7 +290,7 @@ static cf_status all_json(cf_import *im, cf_feed *f, cf_error *err)
     while (!gives_up(im)) {
         char c;
         bool is_messages = false, is_eaten = false;
-        if (im->opts->cancel != NULL && atomic_load(im->opts->cancel)) {
+        if (is_stopped(im)) {
             return cf_fail(err, CF_ECANCELLED, "interrupted");
         }
         CF_TRY(cf_feed__skip(f, in_list, &c, err));

@@ -436,6 +436,40 @@ static void test_markdown__as_people_keep_chats(void **state)
     }
 }
 
+/* ---- stopping ----------------------------------------------------------- */
+
+/* An import ends inside a conversation, too: while it is read, and while it is
+ * written, and nothing of it is there afterwards. */
+static void test_import__stops_within_a_conversation(void **state)
+{
+    (void)state;
+    static const char text[] = "## User\n\nhello\n\n## Assistant\n\nfine\n";
+    fixture f;
+    setup(&f);
+    cf_error err;
+    cf_cancel cancel = true;
+    cf_import_options opts = {.format = CF_FORMAT_MARKDOWN, .cancel = &cancel};
+    T_FAILS(cf_import_bytes(f.s, text, sizeof text - 1, &opts, &f.report, &err),
+            CF_ECANCELLED);
+    cf_store_turn turn = {
+        .id = cf_uuid_new(),
+        .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}")};
+    const cf_store_tree tree = {.turns = &turn, .n = 1}, *list = &tree;
+    const cf_store_origin origin = {.id = cf_uuid_new(), .cancel = &cancel};
+    cf_store_put_report report;
+    T_FAILS(cf_store_put_trees(f.s, &list, 1, &origin, &report, NULL, &err),
+            CF_ECANCELLED);
+    const cf_store_conv *rows;
+    size_t n;
+    const cf_store_query all = {.sort = CF_SORT_CREATED};
+    T_OK(cf_store_list(f.s, &all, &f.a, &rows, &n, &err), err);
+    assert_int_equal(n, 0);
+    atomic_store(&cancel, false); /* the store goes on as before */
+    T_OK(cf_store_put_trees(f.s, &list, 1, &origin, &report, NULL, &err), err);
+    assert_int_equal(report.n_added, 1);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_records__are_bounded),
         cmocka_unit_test(test_records__what_cannot_be_guessed),
         cmocka_unit_test(test_records__before_the_first_that_is_known),
+        cmocka_unit_test(test_import__stops_within_a_conversation),
         cmocka_unit_test(test_markdown__comes_back),
         cmocka_unit_test(test_markdown__as_people_keep_chats),
     };

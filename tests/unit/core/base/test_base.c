@@ -237,6 +237,42 @@ static void test_json__round_trip(void **state)
     assert_int_equal(err.line, 2);
 }
 
+static bool stops_at_zero(void *ud)
+{
+    int *left = ud;
+    return (*left)-- == 0;
+}
+
+/* A long text can be stopped anywhere, and is else read as a short one. */
+static void test_json__read_until(void **state)
+{
+    (void)state;
+    cf_buf text = CF_BUF_INIT;
+    cf_error err;
+    json_t *whole, *v;
+    cf_buf_adds(&text, "[");
+    for (int i = 0; i < 2000; i++) {
+        cf_buf_addf(&text, "%d,\"\\u00e9\xC3\xA9\",", i);
+    }
+    cf_buf_adds(&text, "123456789012345678901234567890]");
+    T_OK(cf_json_read(&whole, text.p, text.n, &err), err);
+    int n = 0;
+    for (bool is_whole = false; !is_whole; n++) {
+        int left = n;
+        cf_status st =
+            cf_json_read_until(&v, text.p, text.n, stops_at_zero, &left, &err);
+        is_whole = st == CF_OK;
+        if (!is_whole) {
+            T_FAILS(st, CF_ECANCELLED);
+        }
+    }
+    assert_true(n > (int)(text.n / 2048));
+    assert_true(json_equal(whole, v));
+    json_decref(whole);
+    json_decref(v);
+    cf_buf_deinit(&text);
+}
+
 static void test_os__time(void **state)
 {
     (void)state;
@@ -386,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_utf8__decode),
         cmocka_unit_test(test_utf8__copy_cuts_at_a_character),
         cmocka_unit_test(test_json__round_trip),
+        cmocka_unit_test(test_json__read_until),
         cmocka_unit_test(test_os__time),
         cmocka_unit_test(test_os__files),
         cmocka_unit_test(test_os__writes_into_a_pipe),
