@@ -12,6 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "core/base/os.h"
 #include "tests/support/program.h"
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
@@ -177,14 +178,19 @@ void cf_pty_start(cf_pty *t, int w, int h, const char *const *words,
 
 int cf_pty_finish(cf_pty *t)
 {
+    return cf_pty_finish_in(t, PATIENCE_MS);
+}
+
+int cf_pty_finish_in(cf_pty *t, unsigned ms)
+{
     int status = -1;
-    for (int left = PATIENCE_MS; waitpid(t->pid, &status, WNOHANG) == 0;
-         left -= 20) {
-        if (left <= 0) {
+    const uint64_t end = cf_os_monotonic_us() + (uint64_t)ms * 1000;
+    while (waitpid(t->pid, &status, WNOHANG) == 0) {
+        if (cf_os_monotonic_us() > end) {
             kill(t->pid, SIGKILL);
             waitpid(t->pid, &status, 0);
             cf_pty_print(t);
-            fail_msg("the program does not end");
+            fail_msg("the program does not end within %u ms", ms);
         }
         if (!cf_pty_pump(t, 20) && t->is_closed) {
             poll(NULL, 0, 20); /* it is about to end */

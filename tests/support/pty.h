@@ -43,6 +43,8 @@ void cf_pty_type(cf_pty *t, const char *keys);
 /* Waits for the end, checks that the terminal is as it was, and returns the
  * program's wait status. */
 int cf_pty_finish(cf_pty *t);
+/* The same; fails when the end takes more than `ms`. */
+int cf_pty_finish_in(cf_pty *t, unsigned ms);
 
 /* Whether this machine has pseudo-terminals: a container may come without
  * /dev/pts. */

@@ -576,11 +576,12 @@ cf_status cf_app_run_on_terminal(cf_app *app, const char *command,
     if (app->term != NULL) {
         app->term->ops->leave(app->term);
     }
-    cf_status st = cf_child_on_terminal(command, arg, status, err);
+    cf_status st =
+        cf_child_on_terminal(command, arg, cf_term_must_end, status, err);
     if (app->term != NULL) {
         int w, h;
         if (waits && st == CF_OK) {
-            cf_child_wait_for_enter();
+            cf_child_wait_for_enter(cf_term_must_end);
         }
         app->term->ops->enter(app->term);
         app->term->ops->size(app->term, &w, &h);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -20,7 +21,9 @@
 
 extern char **environ;
 
-enum { LOOK_MS = 50, GRACE_LOOKS = 20 };
+/* A program that must end gets half a second for it. */
+enum { LOOK_MS = 50, GRACE_LOOKS = 10 };
+enum { CTRL_C = 3 };
 
 static bool is_cancelled(cf_cancel *cancel)
 {
@@ -79,20 +82,36 @@ static cf_status end_spawn(spawning *s, pid_t *pid, const char *command,
 
 /* ---- on the terminal ---------------------------------------------------- */
 
-void cf_child_wait_for_enter(void)
+/* One key without waiting for a line; 0 when none came in LOOK_MS, -1 when the
+ * terminal is gone. */
+static int look_for_key(void)
+{
+    char c = 0;
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (poll(&p, 1, LOOK_MS) <= 0) {
+        return 0;
+    }
+    ssize_t n = read(STDIN_FILENO, &c, 1);
+    return n == 1 ? (unsigned char)c : n < 0 && errno == EINTR ? 0 : -1;
+}
+
+void cf_child_wait_for_enter(bool (*must_end)(void))
 {
     static const char text[] = "\r\n[Enter goes back to confab] ";
-    char c;
-    if (write(STDOUT_FILENO, text, sizeof text - 1) < 0) {
+    struct termios was, raw;
+    if (write(STDOUT_FILENO, text, sizeof text - 1) < 0 ||
+        tcgetattr(STDIN_FILENO, &was) != 0) {
         return;
     }
-    for (;;) {
-        ssize_t n = read(STDIN_FILENO, &c, 1);
-        if (n == 0 || (n < 0 && errno != EINTR) ||
-            (n == 1 && (c == '\n' || c == '\r'))) {
-            return;
-        }
+    raw = was;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    int key = 0;
+    while (key >= 0 && key != '\n' && key != '\r' && key != CTRL_C &&
+           !must_end()) {
+        key = look_for_key();
     }
+    tcsetattr(STDIN_FILENO, TCSANOW, &was);
 }
 
 /* Whether the terminal stayed for LOOK_MS. */
@@ -108,10 +127,11 @@ static bool has_terminal(void)
     return true;
 }
 
-/* Waits for the program.  When the terminal goes away it is asked to end, as
- * the terminal itself asks; one that does not is left alone, so that nothing
- * keeps confab. */
-static cf_status wait_on_terminal(pid_t pid, int *status, cf_error *err)
+/* Waits for the program.  When the terminal goes away, or confab must end, it
+ * is asked to end, as the terminal itself asks; one that does not is left
+ * alone, so that nothing keeps confab. */
+static cf_status wait_on_terminal(pid_t pid, bool (*must_end)(void),
+                                  int *status, cf_error *err)
 {
     char why[CF_OS_WHY];
     for (int looks = -1; looks != 0;) {
@@ -126,18 +146,19 @@ static cf_status wait_on_terminal(pid_t pid, int *status, cf_error *err)
         if (looks > 0) {
             looks--;
             poll(NULL, 0, LOOK_MS);
-        } else if (!has_terminal()) {
+        } else if (must_end() || !has_terminal()) {
             kill(pid, SIGHUP);
             kill(pid, SIGTERM);
             looks = GRACE_LOOKS;
         }
     }
-    return cf_fail(err, CF_EIO, "the terminal is gone, the program goes on");
+    return cf_fail(err, CF_EIO, "confab was told to end, the program goes on");
 }
 
 /* ^C and ^\ belong to the program while it runs. */
 cf_status cf_child_on_terminal(const char *command, const char *arg,
-                               int *status, cf_error *err)
+                               bool (*must_end)(void), int *status,
+                               cf_error *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, was_int, was_quit;
     pid_t pid;
@@ -150,7 +171,7 @@ cf_status cf_child_on_terminal(const char *command, const char *arg,
     sigaction(SIGINT, &ignore, &was_int);
     sigaction(SIGQUIT, &ignore, &was_quit);
     cf_status st = end_spawn(&s, &pid, command, arg, err);
-    CF_THEN(st, wait_on_terminal(pid, status, err));
+    CF_THEN(st, wait_on_terminal(pid, must_end, status, err));
     sigaction(SIGINT, &was_int, NULL);
     sigaction(SIGQUIT, &was_quit, NULL);
     return st;

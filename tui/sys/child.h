@@ -11,18 +11,19 @@
 /*
  * Runs the shell command `command` with the terminal, with `arg` as its "$1"
  * (NULL: none), and waits for its end.  *status as of waitpid().  CF_EIO when
- * it cannot be run, and when the terminal went away meanwhile: then it was
- * asked to end and is waited for no longer than a second.
+ * it cannot be run, and when the terminal went away meanwhile or `must_end`
+ * said so: then it was asked to end and is waited for no longer than a second.
  *
  * Threads:  the interface thread, which gave the terminal up.  A reply that is
  *           being written meanwhile waits when its queue is full.
  */
 CF_MUST_USE cf_status cf_child_on_terminal(const char *command, const char *arg,
-                                           int *status, cf_error *err);
+                                           bool (*must_end)(void), int *status,
+                                           cf_error *err);
 
 /* Asks for Enter on the terminal, so that the user sees what a command wrote,
- * and waits for it. */
-void cf_child_wait_for_enter(void);
+ * and waits for it, for ^C, for the terminal's end or for `must_end`. */
+void cf_child_wait_for_enter(bool (*must_end)(void));
 
 /*
  * Runs a shell command without a terminal, in a process group of its own, and

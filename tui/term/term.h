@@ -95,6 +95,10 @@ CF_MUST_USE cf_status cf_term_curses_open(cf_term **out,
                                           const cf_term_options *opts,
                                           cf_error *err);
 
+/* Whether a signal told the program to end: wait() says so, too.  Any thread.
+ */
+bool cf_term_must_end(void);
+
 /* Appends what libraries wrote to standard error while the screen was up. */
 void cf_term_captured_stderr(cf_buf *out);
 

@@ -121,6 +121,11 @@ static void on_ending(int number)
     errno = saved;
 }
 
+bool cf_term_must_end(void)
+{
+    return must_end != 0;
+}
+
 static void add_restore(const char *bytes)
 {
     size_t n = bytes != NULL && bytes != (char *)-1 ? strlen(bytes) : 0;
