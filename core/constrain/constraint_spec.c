@@ -129,7 +129,7 @@ cf_status cf_constraint_spec_file(json_t **out, const char *kind,
 {
     if (strcmp(kind, "schema") == 0) {
         json_t *schema;
-        CF_TRY(cf_json_read_file(&schema, path, err));
+        CF_TRY(cf_json_read_small(&schema, path, CF_JSON_SMALL_MAX, err));
         return made(out, json_pack("{s:o}", "schema", schema), err);
     }
     cf_buf text = CF_BUF_INIT;

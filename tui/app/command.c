@@ -178,7 +178,7 @@ static void cmd_tools(cf_app *app, const char *arg)
         tools = cf_demo_declarations();
         st = tools != NULL ? CF_OK : cf_oom(&err);
     } else if (strcmp(arg, "off") != 0) {
-        st = cf_json_read_file(&tools, arg, &err);
+        st = cf_json_read_small(&tools, arg, CF_JSON_SMALL_MAX, &err);
     }
     CF_THEN(st, cf_lab_set_tools(app->lab, tools, &err));
     if (st == CF_OK) {

@@ -86,7 +86,7 @@ static const char *lookup(void *ud, const char *name)
 cf_status cf_servers_read_file(json_t **out, const char *path, cf_error *err)
 {
     json_t *file = NULL;
-    CF_TRY(cf_json_read_file(&file, path, err));
+    CF_TRY(cf_json_read_small(&file, path, CF_JSON_SMALL_MAX, err));
     cf_status st = cf_mcp_config_read(out, file, lookup, NULL, err);
     json_decref(file);
     return st == CF_EFORMAT ? cf_fail_in(err, st, path) : st;
