@@ -249,20 +249,30 @@ static cf_status set_up(workbench *w, cf_error *err)
     return CF_OK;
 }
 
+static cf_status run_on_terminal(cf_app *app, const cf_start *start,
+                                 cf_error *err)
+{
+    const cf_term_options term = {
+        .color = start->color == CF_COLOR_WHEN_ALWAYS  ? CF_COLOR_ALWAYS
+                 : start->color == CF_COLOR_WHEN_NEVER ? CF_COLOR_NEVER
+                                                       : CF_COLOR_AUTO,
+        .mouse = app->config.mouse,
+        .graphics = (cf_graphics_kind)app->config.graphics};
+    return cf_app_run(app, &term, err);
+}
+
 cf_status cf_workbench_run(const cf_start *start, cf_error *err)
+{
+    return cf_workbench_run_by(start, run_on_terminal, err);
+}
+
+cf_status cf_workbench_run_by(const cf_start *start, cf_workbench_loop *loop,
+                              cf_error *err)
 {
     static workbench w; /* large: not on the stack */
     w = (workbench){.start = start};
     cf_status st = set_up(&w, err);
-    if (st == CF_OK) {
-        const cf_term_options term = {
-            .color = start->color == CF_COLOR_WHEN_ALWAYS  ? CF_COLOR_ALWAYS
-                     : start->color == CF_COLOR_WHEN_NEVER ? CF_COLOR_NEVER
-                                                           : CF_COLOR_AUTO,
-            .mouse = w.app.config.mouse,
-            .graphics = (cf_graphics_kind)w.app.config.graphics};
-        st = cf_app_run(&w.app, &term, err);
-    }
+    CF_THEN(st, loop(&w.app, start, err));
     close_all(&w);
     return st;
 }

@@ -10,7 +10,7 @@
  * times, every k-th allocation fails.
  *
  * proxy and serve, which do not end by themselves, are tortured by request:
- * test_server_torture.c.  chat and watch on a screen: test_lab_fault.c.
+ * test_server_torture.c.  chat and watch on a screen: test_screen_torture.c.
  */
 #include "tests/support/t.h"
 
