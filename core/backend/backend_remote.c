@@ -15,6 +15,7 @@
 #include "core/backend/box_impl.h"
 #include "core/backend/remote.h"
 #include "core/base/alloc.h"
+#include "core/base/http_header.h"
 #include "core/base/os.h"
 #include "core/base/sse.h"
 
@@ -100,37 +101,14 @@ typedef struct transfer {
     cf_error err;
 } transfer;
 
-static bool header_is(const char *p, size_t n, const char *name, cf_str *value)
-{
-    size_t k = strlen(name);
-    if (n < k + 1 || p[k] != ':') {
-        return false;
-    }
-    for (size_t i = 0; i < k; i++) {
-        char c = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
-        if (c != name[i]) {
-            return false;
-        }
-    }
-    p += k + 1;
-    n -= k + 1;
-    while (n > 0 && (*p == ' ' || *p == '\t')) {
-        p++;
-        n--;
-    }
-    *value = cf_str_make(p, n);
-    return true;
-}
-
 static size_t on_header(char *p, size_t size, size_t n, void *ud)
 {
     transfer *t = ud;
-    cf_str value;
+    cf_str value, line = cf_str_make(p, n * size);
     t->last_us = cf_os_monotonic_us();
-    n *= size;
-    if (header_is(p, n, "content-type", &value)) {
+    if (cf_http_header(line, "content-type", &value)) {
         t->is_stream = cf_str_starts(value, cf_str_from("text/event-stream"));
-    } else if (header_is(p, n, "retry-after", &value)) {
+    } else if (cf_http_header(line, "retry-after", &value)) {
         long s = 0;
         size_t i = 0;
         for (; i < value.n && value.p[i] >= '0' && value.p[i] <= '9' && i < 6;
@@ -139,7 +117,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
         }
         t->retry_after_s = i > 0 ? s : -1;
     }
-    return n;
+    return line.n;
 }
 
 /* Overwrites the key in what a server says, which is shown and stored: some

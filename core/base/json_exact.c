@@ -41,24 +41,6 @@ static void skip_blanks(cf_jx *x)
     }
 }
 
-static bool hex4(const cf_jx *x, size_t at, uint32_t *out)
-{
-    uint32_t v = 0;
-    for (size_t i = at; i < at + 4; i++) {
-        char c = i < x->text.n ? x->text.p[i] : '\0';
-        uint32_t d = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
-                                            : 16;
-        if (d == 16) {
-            return false;
-        }
-        v = v * 16 + d;
-    }
-    *out = v;
-    return true;
-}
-
 /* Decodes the escape at x->at (after the backslash) into out and returns its
  * length; 0 if it is not an escape. */
 static size_t unescape(cf_jx *x, char out[4])
@@ -71,18 +53,15 @@ static size_t unescape(cf_jx *x, char out[4])
         x->at++;
         return 1;
     }
-    uint32_t cp, low;
-    if (c != 'u' || !hex4(x, x->at + 1, &cp)) {
+    uint32_t cp;
+    size_t at = x->at - 1;
+    size_t n =
+        c == 'u' ? cf_utf16_escape(&cp, x->text.p + at, x->text.n - at) : 0;
+    if (n == 0) {
         return 0;
     }
-    x->at += 5;
-    if (cp >= 0xD800 && cp < 0xDC00 && x->at + 1 < x->text.n &&
-        x->text.p[x->at] == '\\' && x->text.p[x->at + 1] == 'u' &&
-        hex4(x, x->at + 2, &low) && low >= 0xDC00 && low < 0xE000) {
-        cp = 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00);
-        x->at += 6;
-    }
-    return cf_utf8_encode(out, cp >= 0xD800 && cp < 0xE000 ? 0xFFFD : cp);
+    x->at += n - 1;
+    return cf_utf8_encode(out, cp);
 }
 
 static cf_status string(cf_jx *x, cf_str *out, cf_error *err)

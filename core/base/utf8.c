@@ -92,6 +92,45 @@ size_t cf_utf8_encode(char out[4], uint32_t cp)
     return 4;
 }
 
+int cf_utf16_unit(const char *p, size_t n)
+{
+    int v = 0;
+    for (size_t i = 0; i < 4; i++) {
+        char c = i < n ? p[i] : '\0';
+        int d = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
+        if (d < 0) {
+            return -1;
+        }
+        v = v * 16 + d;
+    }
+    return v;
+}
+
+size_t cf_utf16_escape(uint32_t *cp, const char *p, size_t n)
+{
+    int high = n >= 6 ? cf_utf16_unit(p + 2, n - 2) : -1;
+    if (high < 0) {
+        return 0;
+    }
+    *cp = (uint32_t)high;
+    if (high >= 0xD800 && high < 0xDC00 && n >= 12 && p[6] == '\\' &&
+        p[7] == 'u') {
+        int low = cf_utf16_unit(p + 8, n - 8);
+        if (low >= 0xDC00 && low < 0xE000) {
+            *cp = 0x10000 + ((uint32_t)(high - 0xD800) << 10) +
+                  (uint32_t)(low - 0xDC00);
+            return 12;
+        }
+    }
+    if (high >= 0xD800 && high < 0xE000) {
+        *cp = 0xFFFD;
+    }
+    return 6;
+}
+
 size_t cf_utf8_valid_prefix(const char *p, size_t n)
 {
     size_t i = 0;

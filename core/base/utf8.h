@@ -30,6 +30,15 @@ size_t cf_utf8_decode(uint32_t *cp, const char *p, size_t n);
 /* Writes cp (a scalar value) to out and returns its length, 1 to 4. */
 size_t cf_utf8_encode(char out[4], uint32_t cp);
 
+/* The UTF-16 code unit that the four hexadecimal digits at p[0..n) spell; -1
+ * where they are not there. */
+int cf_utf16_unit(const char *p, size_t n);
+
+/* Reads the escape of JSON at p[0..n), "\u0041" or a pair as in
+ * "\uD83D\uDE00", into *cp and returns its length, 6 or 12; 0 where the digits
+ * are broken.  Half a pair is read as U+FFFD. */
+size_t cf_utf16_escape(uint32_t *cp, const char *p, size_t n);
+
 /* Length of the longest well-formed prefix; n when all of it is valid. */
 size_t cf_utf8_valid_prefix(const char *p, size_t n);
 

@@ -92,46 +92,6 @@ static bool find_end(const cf_json_scan *s, size_t at, size_t *end,
     return false;
 }
 
-static int hex4(const char *p)
-{
-    int v = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        int d = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-        if (d < 0) {
-            return -1;
-        }
-        v = v * 16 + d;
-    }
-    return v;
-}
-
-/* "\uD83D\uDE00" at p[0..n); the bytes read, or 0 for broken digits. */
-static size_t read_unicode(const char *p, size_t n, uint32_t *cp)
-{
-    int high = n >= 6 ? hex4(p + 2) : -1;
-    if (high < 0) {
-        return 0;
-    }
-    *cp = (uint32_t)high;
-    if (high >= 0xD800 && high < 0xDC00 && n >= 12 && p[6] == '\\' &&
-        p[7] == 'u') {
-        int low = hex4(p + 8);
-        if (low >= 0xDC00 && low < 0xE000) {
-            *cp = 0x10000 + ((uint32_t)(high - 0xD800) << 10) +
-                  (uint32_t)(low - 0xDC00);
-            return 12;
-        }
-    }
-    if (high >= 0xD800 && high < 0xE000) {
-        *cp = 0xFFFD;
-    }
-    return 6;
-}
-
 /* Writes s[from..to) without escapes; no longer than it is. */
 static cf_status resolve(cf_json_scan *s, size_t from, size_t to, cf_str *out)
 {
@@ -158,7 +118,7 @@ static cf_status resolve(cf_json_scan *s, size_t from, size_t to, cf_str *out)
         }
         uint32_t cp = 0;
         size_t used =
-            c == 'u' ? read_unicode(s->text.p + from, to - from, &cp) : 0;
+            c == 'u' ? cf_utf16_escape(&cp, s->text.p + from, to - from) : 0;
         if (used == 0) {
             s->at = from;
             return broken(s, "an unknown escape");

@@ -16,6 +16,7 @@
 
 #include "core/api/http_once.h"
 #include "core/base/alloc.h"
+#include "core/base/http_header.h"
 #include "core/base/sse.h"
 #include "core/mcp/mcp_impl.h"
 
@@ -55,43 +56,18 @@ struct cf_mcp__http_state {
 
 /* ---- what comes --------------------------------------------------------- */
 
-static bool header_is(const char *p, size_t n, const char *name, cf_str *value)
-{
-    size_t k = strlen(name);
-    if (n <= k || p[k] != ':') {
-        return false;
-    }
-    for (size_t i = 0; i < k; i++) {
-        if ((p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]) != name[i]) {
-            return false;
-        }
-    }
-    p += k + 1;
-    n -= k + 1;
-    while (n > 0 && (*p == ' ' || *p == '\t')) {
-        p++;
-        n--;
-    }
-    while (n > 0 && (p[n - 1] == '\r' || p[n - 1] == '\n' || p[n - 1] == ' ')) {
-        n--;
-    }
-    *value = cf_str_make(p, n);
-    return true;
-}
-
 static size_t on_header(char *p, size_t size, size_t n, void *ud)
 {
     stream *t = ud;
-    cf_str value;
-    n *= size;
-    if (header_is(p, n, "content-type", &value)) {
+    cf_str value, line = cf_str_make(p, n * size);
+    if (cf_http_header(line, "content-type", &value)) {
         t->is_sse = cf_str_starts(value, cf_str_from("text/event-stream"));
-    } else if (header_is(p, n, "mcp-session-id", &value) && value.n > 0 &&
+    } else if (cf_http_header(line, "mcp-session-id", &value) && value.n > 0 &&
                value.n < SESSION_MAX) {
         memcpy(t->session, value.p, value.n);
         t->session[value.n] = '\0';
     }
-    return n;
+    return line.n;
 }
 
 static cf_status on_event(cf_str data, void *ud, cf_error *err)

@@ -4,24 +4,6 @@
 #include "core/base/utf8.h"
 #include "core/mcp/mcp_impl.h"
 
-/* The value of four hexadecimal digits; -1: they are none. */
-static int hex4(const char *p)
-{
-    int v = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        int d = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-        if (d < 0) {
-            return -1;
-        }
-        v = v * 16 + d;
-    }
-    return v;
-}
-
 static bool is_half(int unit, int from)
 {
     return unit >= from && unit < from + 0x400;
@@ -35,9 +17,9 @@ static size_t escape_length(const char *p, size_t n, bool *is_bad)
     if (n < 6 || p[1] != 'u') {
         return n < 2 ? n : 2;
     }
-    int unit = hex4(p + 2);
+    int unit = cf_utf16_unit(p + 2, n - 2);
     if (is_half(unit, 0xD800) && n >= 12 && p[6] == '\\' && p[7] == 'u' &&
-        is_half(hex4(p + 8), 0xDC00)) {
+        is_half(cf_utf16_unit(p + 8, n - 8), 0xDC00)) {
         return 12;
     }
     *is_bad = is_half(unit, 0xD800) || is_half(unit, 0xDC00);

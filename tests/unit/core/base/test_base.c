@@ -9,6 +9,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/hash.h"
+#include "core/base/http_header.h"
 #include "core/base/json.h"
 #include "core/base/json_same.h"
 #include "core/base/os.h"
@@ -219,6 +220,57 @@ static void test_utf8__copy_cuts_at_a_character(void **state)
     assert_int_equal(cf_utf8_copy(one, 1, cf_str_make(NULL, 0)), 0);
 }
 
+static void test_utf16__escapes(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        uint32_t cp;
+    } cases[] = {
+        {"\\u0041", 6, 'A'},
+        {"\\uD83D\\uDE00", 12, 0x1F600},
+        {"\\ud83d\\ude00x", 12, 0x1F600},
+        {"\\uD83D\\u0041", 6, 0xFFFD}, /* half a pair */
+        {"\\uD83D\\uDE0", 6, 0xFFFD},
+        {"\\uDE00", 6, 0xFFFD},
+        {"\\u004", 0, 0},
+        {"\\u00g1", 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint32_t cp = 0;
+        const char *p = cases[i].text;
+        assert_int_equal(cf_utf16_escape(&cp, p, strlen(p)), cases[i].n);
+        assert_int_equal(cp, cases[i].cp);
+    }
+    assert_int_equal(cf_utf16_unit("00aF", 4), 0xAF);
+    assert_int_equal(cf_utf16_unit("00aF", 3), -1);
+}
+
+static void test_http__header_lines(void **state)
+{
+    static const struct {
+        const char *line, *value; /* NULL: another header */
+    } cases[] = {
+        {"Content-Type: text/plain\r\n", "text/plain"},
+        {"CONTENT-TYPE:\ta  \r\n", "a"},
+        {"content-type:", ""},
+        {"content-type", NULL},
+        {"content-types: a", NULL},
+        {"content: a", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cf_str value = cf_str_from("");
+        assert_int_equal(
+            cf_http_header(cf_str_from(cases[i].line), "content-type", &value),
+            cases[i].value != NULL);
+        if (cases[i].value != NULL) {
+            T_TEXT(value.p, value.n, cases[i].value);
+        }
+    }
+}
+
 static void test_json__round_trip(void **state)
 {
     (void)state;
@@ -421,6 +473,8 @@ int main(void)
         cmocka_unit_test(test_sse__whole_or_nothing),
         cmocka_unit_test(test_utf8__decode),
         cmocka_unit_test(test_utf8__copy_cuts_at_a_character),
+        cmocka_unit_test(test_utf16__escapes),
+        cmocka_unit_test(test_http__header_lines),
         cmocka_unit_test(test_json__round_trip),
         cmocka_unit_test(test_json__read_until),
         cmocka_unit_test(test_os__time),
