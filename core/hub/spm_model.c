@@ -258,23 +258,6 @@ static void describe(spm *m, cf_vocab_desc *d, const cf_spm_options *o)
                  (o->add_eos >= 0 ? o->add_eos != 0 : !is_bpe);
 }
 
-/* BOS and EOS around the text. */
-static cf_status put_wrap(cf_pipeline *p, const cf_special_tokens *s,
-                          cf_error *err)
-{
-    cf_token *ids = cf_arena_calloc(&p->arena, 2, sizeof *ids);
-    if (ids == NULL) {
-        return cf_oom(err);
-    }
-    ids[0] = s->bos;
-    ids[1] = s->eos;
-    p->wrap[p->n_wrap++] = (cf_wrap_step){.before = ids,
-                                          .after = ids + 1,
-                                          .n_before = s->add_bos,
-                                          .n_after = s->add_eos};
-    return CF_OK;
-}
-
 static cf_status put_steps(cf_pipeline *p, const spm *m, cf_error *err)
 {
     if (m->charsmap.n != 0) {
@@ -339,7 +322,7 @@ static cf_status new_unigram(cf_tokenizer **out, spm *m, const cf_vocab_desc *d,
     }
     cf_status st = put_steps(p, m, err);
     CF_THEN(st, put_pieces(p, m, err));
-    CF_THEN(st, put_wrap(p, &d->named, err));
+    CF_THEN(st, cf_pipeline_wrap(p, &d->named, err));
     CF_THEN(st, cf_tokenizer_new_pipeline(out, d, p, NULL, 0, err));
     if (st != CF_OK) {
         cf_pipeline_free(p);

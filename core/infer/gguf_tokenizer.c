@@ -222,22 +222,6 @@ static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d,
     return CF_OK;
 }
 
-static cf_status add_wrap(cf_pipeline *p, const cf_special_tokens *s,
-                          cf_error *err)
-{
-    cf_token *ids = cf_arena_calloc(&p->arena, 2, sizeof *ids);
-    if (ids == NULL) {
-        return cf_oom(err);
-    }
-    ids[0] = s->bos;
-    ids[1] = s->eos;
-    p->wrap[p->n_wrap++] = (cf_wrap_step){.before = ids,
-                                          .after = ids + 1,
-                                          .n_before = s->add_bos,
-                                          .n_after = s->add_eos};
-    return CF_OK;
-}
-
 /* Spaces become U+2581, lines are merged one by one by the list of merges
  * over characters, and a character without a piece becomes its bytes.
  * Source: the tokenizer.json of the model. */
@@ -263,7 +247,7 @@ static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d,
     p->decode[p->n_decode++].kind = CF_DECODE_FUSE;
     p->keeps_bytes = true;
     CF_TRY(add_special(p, d, err));
-    return add_wrap(p, &d->named, err);
+    return cf_pipeline_wrap(p, &d->named, err);
 }
 
 static cf_status new_gemma4(cf_tokenizer **out, cf_vocab_desc *d, cf_error *err)

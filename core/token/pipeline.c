@@ -27,6 +27,22 @@ cf_pipeline *cf_pipeline_new(void)
     return p;
 }
 
+cf_status cf_pipeline_wrap(cf_pipeline *p, const cf_special_tokens *s,
+                           cf_error *err)
+{
+    cf_token *ids = cf_arena_calloc(&p->arena, 2, sizeof *ids);
+    if (ids == NULL) {
+        return cf_oom(err);
+    }
+    ids[0] = s->bos;
+    ids[1] = s->eos;
+    p->wrap[p->n_wrap++] = (cf_wrap_step){.before = ids,
+                                          .after = ids + 1,
+                                          .n_before = s->add_bos,
+                                          .n_after = s->add_eos};
+    return CF_OK;
+}
+
 void cf_pipeline_free(cf_pipeline *p)
 {
     if (p == NULL) {

@@ -85,6 +85,12 @@ typedef struct cf_pipeline {
 cf_pipeline *cf_pipeline_new(void);
 void cf_pipeline_free(cf_pipeline *p);
 
+/* Adds the step that puts BOS and EOS around the list, where `s` says so.
+ * CF_ENOMEM. */
+CF_MUST_USE cf_status cf_pipeline_wrap(cf_pipeline *p,
+                                       const cf_special_tokens *s,
+                                       cf_error *err);
+
 /* Prepares what a reader filled in for the vocabulary.  CF_ELIMIT,
  * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_pipeline__finish(cf_pipeline *p, const cf_vocab *v,
