@@ -23,23 +23,35 @@ cf_tlist *cf_t__list_new(cf_tr *r, uint32_t cap)
     return l;
 }
 
+/* A copy of the n items of `size` bytes at v with twice the room, at least 4
+ * items; NULL with the error set, `too_many` for more than `most`. */
+static void *grow(cf_tr *r, const void *v, uint32_t n, uint32_t *cap,
+                  size_t size, uint32_t most, const char *too_many)
+{
+    uint32_t want = *cap < 4 ? 4 : *cap * 2;
+    if (want > most) {
+        cf_t__fail_limit(r, "%s", too_many);
+        return NULL;
+    }
+    void *to = cf_t__alloc(r, want * size);
+    if (to != NULL) {
+        if (n != 0) {
+            memcpy(to, v, n * size);
+        }
+        *cap = want;
+    }
+    return to;
+}
+
 bool cf_t__list_add(cf_tr *r, cf_tlist *l, cf_tv v)
 {
     if (l->n == l->cap) {
-        uint32_t cap = l->cap < 4 ? 4 : l->cap * 2;
-        if (cap > UINT32_MAX / 64) {
-            cf_t__fail_limit(r, "a list is too long");
-            return false;
-        }
-        cf_tv *grown = cf_t__alloc(r, (size_t)cap * sizeof *grown);
+        cf_tv *grown = grow(r, l->v, l->n, &l->cap, sizeof *grown,
+                            UINT32_MAX / 64, "a list is too long");
         if (grown == NULL) {
             return false;
         }
-        if (l->n != 0) {
-            memcpy(grown, l->v, l->n * sizeof *grown);
-        }
         l->v = grown;
-        l->cap = cap;
     }
     l->v[l->n++] = v;
     return true;
@@ -265,20 +277,12 @@ bool cf_t__dict_set(cf_tr *r, cf_tdict *d, cf_tv key, cf_tv val)
         return true;
     }
     if (d->n == d->cap) {
-        uint32_t cap = d->cap < 4 ? 4 : d->cap * 2;
-        if (cap > UINT32_MAX / 128) {
-            cf_t__fail_limit(r, "a dict is too large");
-            return false;
-        }
-        cf_tentry *grown = cf_t__alloc(r, (size_t)cap * sizeof *grown);
+        cf_tentry *grown = grow(r, d->e, d->n, &d->cap, sizeof *grown,
+                                UINT32_MAX / 128, "a dict is too large");
         if (grown == NULL) {
             return false;
         }
-        if (d->n != 0) {
-            memcpy(grown, d->e, d->n * sizeof *grown);
-        }
         d->e = grown;
-        d->cap = cap;
         d->e[d->n++] = (cf_tentry){key, val, hash};
         return rebuild_index(r, d);
     }
