@@ -429,15 +429,13 @@ static void put_sources(cf_buf *out, const cf_report_facts *f)
 
 void cf_report__html(cf_buf *out, const cf_report_facts *f, cf_report_part part)
 {
-    static const struct {
-        cf_report_part part;
-        void (*put)(cf_buf *out, const cf_report_facts *f);
-    } sections[] = {{CF_REPORT_CONVERSATION, put_conversation},
-                    {CF_REPORT_PROMPT, cf_report__html_prompt},
-                    {CF_REPORT_REPLY, cf_report__html_reply},
-                    {CF_REPORT_CALLS, cf_report__html_calls},
-                    {CF_REPORT_DIFFERENCES, put_differences},
-                    {CF_REPORT_INFLUENCE, put_influence}};
+    static const cf_report_section sections[] = {
+        {CF_REPORT_CONVERSATION, put_conversation},
+        {CF_REPORT_PROMPT, cf_report__html_prompt},
+        {CF_REPORT_REPLY, cf_report__html_reply},
+        {CF_REPORT_CALLS, cf_report__html_calls},
+        {CF_REPORT_DIFFERENCES, put_differences},
+        {CF_REPORT_INFLUENCE, put_influence}};
     put_head(out, f);
     if (part == CF_REPORT_ALL) {
         put_nav(out, f);
@@ -445,11 +443,8 @@ void cf_report__html(cf_buf *out, const cf_report_facts *f, cf_report_part part)
     cf_buf_adds(out, "</header>\n");
     put_cards(out, f);
     put_figures(out, f);
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (part == CF_REPORT_ALL || part == sections[i].part) {
-            sections[i].put(out, f);
-        }
-    }
+    cf_report__sections(out, f, part, sections,
+                        sizeof sections / sizeof sections[0]);
     if (part == CF_REPORT_ALL) {
         put_sources(out, f);
     }

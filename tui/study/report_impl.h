@@ -26,6 +26,18 @@ enum { CF_REPORT_FIGURES = 24 };
 size_t cf_report__figures(const cf_report_facts *f,
                           cf_report_figure out[CF_REPORT_FIGURES]);
 
+/* One part of a report in some format. */
+typedef struct cf_report_section {
+    cf_report_part part;
+    void (*put)(cf_buf *out, const cf_report_facts *f);
+} cf_report_section;
+
+/* Writes the n sections that belong to `part`, all of them to
+ * CF_REPORT_ALL. */
+void cf_report__sections(cf_buf *out, const cf_report_facts *f,
+                         cf_report_part part, const cf_report_section *v,
+                         size_t n);
+
 /* A title of at most a line. */
 void cf_report__title(cf_buf *out, const cf_report_facts *f);
 

@@ -235,15 +235,13 @@ static void put_influence(cf_buf *out, const cf_report_facts *f)
 void cf_report__markdown(cf_buf *out, const cf_report_facts *f,
                          cf_report_part part)
 {
-    static const struct {
-        cf_report_part part;
-        void (*put)(cf_buf *out, const cf_report_facts *f);
-    } sections[] = {{CF_REPORT_CONVERSATION, put_conversation},
-                    {CF_REPORT_PROMPT, put_prompt},
-                    {CF_REPORT_REPLY, put_reply},
-                    {CF_REPORT_CALLS, put_calls},
-                    {CF_REPORT_DIFFERENCES, put_differences},
-                    {CF_REPORT_INFLUENCE, put_influence}};
+    static const cf_report_section sections[] = {
+        {CF_REPORT_CONVERSATION, put_conversation},
+        {CF_REPORT_PROMPT, put_prompt},
+        {CF_REPORT_REPLY, put_reply},
+        {CF_REPORT_CALLS, put_calls},
+        {CF_REPORT_DIFFERENCES, put_differences},
+        {CF_REPORT_INFLUENCE, put_influence}};
     cf_buf title = CF_BUF_INIT;
     cf_buf_adds(out, "# ");
     cf_report__title(&title, f);
@@ -251,9 +249,6 @@ void cf_report__markdown(cf_buf *out, const cf_report_facts *f,
     cf_buf_deinit(&title);
     cf_buf_adds(out, "\n\nReport by confab " CF_VERSION ".\n\n");
     put_figures(out, f);
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (part == CF_REPORT_ALL || part == sections[i].part) {
-            sections[i].put(out, f);
-        }
-    }
+    cf_report__sections(out, f, part, sections,
+                        sizeof sections / sizeof sections[0]);
 }
