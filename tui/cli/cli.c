@@ -336,6 +336,14 @@ int cf_cli_print(const cf_cli *cli, const cf_buf *out)
     return cf_cli_print_as(cli, out, cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
 }
 
+int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out,
+               const cf_error *err)
+{
+    int status = st == CF_OK ? cf_cli_print(cli, out) : cf_cli_fail(cli, err);
+    cf_buf_deinit(out);
+    return status;
+}
+
 int cf_cli_usage(const cf_cli *cli, const char *message)
 {
     cf_note("confab %s: %s (see: confab help %s)", cli->command->name, message,

@@ -126,7 +126,11 @@ void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine);
  * the command has ended.  On a terminal harmful characters are escaped
  * (tui/sys/out.h): as JSON with --json, else as text. */
 int cf_cli_print(const cf_cli *cli, const cf_buf *out);
-/* The same for what is JSON in any case, or text with styles. */
+/* The end of a command: prints `out` where `st` is CF_OK, reports `err` where
+ * it is not, and empties `out`.  The exit status. */
+int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out,
+               const cf_error *err);
+/* As cf_cli_print() for JSON in any case, or text with styles. */
 int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind);
 
 /* Opens the workbench at the exchanges of the proxy (cmd_chat.c); the exit

@@ -169,14 +169,8 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
                ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
                                       c->a->family, &c->arena, err)
                : cf_open_without_model(&c->opened, &c->cli->open, err));
-    c->engine = (cf_study_engine){
-        .backend = c->opened.backend,
-        .tok = c->opened.engine != NULL ? cf_engine_tokenizer(c->opened.engine)
-                                        : NULL,
-        .engine = c->opened.engine,
-        .family = c->opened.family,
-        .roles = looks_at(c, CF_SEE_REPLY) ? &c->opened.roles : NULL,
-    };
+    c->engine = cf_study_engine_of(&c->opened);
+    c->engine.roles = looks_at(c, CF_SEE_REPLY) ? &c->opened.roles : NULL;
     cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
     c->asker.as_is = !looks_at(c, CF_SEE_REPLY);
     c->asker.max_tokens = c->a->max_tokens;
@@ -285,14 +279,8 @@ static cf_status open_side(command *c, side *s, const char *version,
     cf_open_options o = c->cli->open;
     o.model = version + (sizeof model_prefix - 1);
     CF_TRY(cf_open_backend(&s->opened, &o, c->a->family, err));
-    s->engine = (cf_study_engine){
-        .backend = s->opened.backend,
-        .tok = s->opened.engine != NULL ? cf_engine_tokenizer(s->opened.engine)
-                                        : NULL,
-        .engine = s->opened.engine,
-        .family = s->opened.family,
-        .roles = &s->opened.roles,
-    };
+    s->engine = cf_study_engine_of(&s->opened);
+    s->engine.roles = &s->opened.roles;
     cf_asker_init(&s->asker, &s->engine, c->predicate, cf_cli_cancel());
     s->asker.max_tokens = c->a->max_tokens;
     return CF_OK;
@@ -409,8 +397,7 @@ static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
     cf_buf out = CF_BUF_INIT;
     cf_arena_init(&c.arena, 0);
     cf_status st = make(&c, uuid, &out, &err);
-    int status = st == CF_OK ? cf_cli_print(cli, &out) : cf_cli_fail(cli, &err);
-    cf_buf_deinit(&out);
+    int status = cf_cli_end(cli, st, &out, &err);
     cf_bisect_deinit(&c.bisect);
     items *const both[] = {&c.good, &c.bad};
     for (int i = 0; i < 2; i++) {

@@ -313,15 +313,9 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
     CF_TRY(cf_cli_open_store(&c->store, c->cli, 0, err));
     CF_TRY(cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, c->a->turn,
                                 c->a->family, &c->c.arena, err));
-    c->engine = (cf_study_engine){
-        .backend = c->opened.backend,
-        .tok = c->opened.engine != NULL ? cf_engine_tokenizer(c->opened.engine)
-                                        : NULL,
-        .engine = c->opened.engine,
-        .family = c->opened.family,
-        .roles = &c->opened.roles,
-        .template_source = cf_buf_str(&c->opened.source),
-    };
+    c->engine = cf_study_engine_of(&c->opened);
+    c->engine.roles = &c->opened.roles;
+    c->engine.template_source = cf_buf_str(&c->opened.source);
     CF_TRY(cf_study_scorer_init(&c->scorer, c->opened.backend, c->store,
                                 cf_cli_cancel(), err));
     CF_TRY(
@@ -359,11 +353,10 @@ static int run(cf_cli *cli, const asked *a, const char *uuid)
     cf_study_case_init(&c.other);
     cf_influence_init(&c.result);
     cf_status st = make(&c, uuid, &out, &err);
-    int status = st == CF_OK ? cf_cli_print(cli, &out) : cf_cli_fail(cli, &err);
+    int status = cf_cli_end(cli, st, &out, &err);
     if (st == CF_OK && c.result.has_failed_store) {
         cf_note("confab influence: the scores could not be kept");
     }
-    cf_buf_deinit(&out);
     cf_influence_deinit(&c.result);
     cf_study_case_deinit(&c.other);
     cf_study_case_deinit(&c.c);

@@ -178,7 +178,5 @@ int cf_cmd_models(cf_cli *cli, int argc, char **argv)
                           "where confab looks\n");
     }
     cf_model_places_deinit(&places);
-    int status = st == CF_OK ? cf_cli_print(cli, &out) : cf_cli_fail(cli, &err);
-    cf_buf_deinit(&out);
-    return status;
+    return cf_cli_end(cli, st, &out, &err);
 }

@@ -81,13 +81,7 @@ static cf_status open_engine(command *c, const char *uuid, cf_error *err)
                ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
                                       c->a->family, &c->arena, err)
                : cf_open_without_model(&c->opened, &c->cli->open, err));
-    c->engine = (cf_study_engine){
-        .backend = c->opened.backend,
-        .tok = c->opened.engine != NULL ? cf_engine_tokenizer(c->opened.engine)
-                                        : NULL,
-        .engine = c->opened.engine,
-        .family = c->opened.family,
-    };
+    c->engine = cf_study_engine_of(&c->opened);
     return CF_OK;
 }
 
@@ -263,11 +257,10 @@ static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
     cf_study_case_init(&c.c);
     cf_arena_init(&c.arena, 0);
     cf_status st = make(&c, uuid, &out, &err);
-    int status = st == CF_OK ? cf_cli_print(cli, &out) : cf_cli_fail(cli, &err);
+    int status = cf_cli_end(cli, st, &out, &err);
     if (st == CF_ECANCELLED) {
         cf_note("confab shrink: the same command goes on from here");
     }
-    cf_buf_deinit(&out);
     cf_shrink_deinit(&c.shrink);
     cf_asker_deinit(&c.asker);
     cf_study_case_deinit(&c.c);

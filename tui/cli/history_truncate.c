@@ -174,11 +174,9 @@ int cf_history_truncate_run(cf_cli *cli, cf_store *store,
     }
     cf_arena_init(&j.arena, 0);
     cf_status st = truncate_it(&j, &err);
-    int status =
-        st == CF_OK ? cf_cli_print(cli, &j.out) : cf_cli_fail(cli, &err);
+    int status = cf_cli_end(cli, st, &j.out, &err);
     cf_conversation_free(j.conv);
     cf_opened_close(&j.engine);
     cf_arena_deinit(&j.arena);
-    cf_buf_deinit(&j.out);
     return status;
 }

@@ -10,6 +10,16 @@
 #include "tui/lab/saved.h"
 #include "tui/study/predicate.h"
 
+cf_study_engine cf_study_engine_of(const cf_opened *o)
+{
+    return (cf_study_engine){
+        .backend = o->backend,
+        .tok = o->engine != NULL ? cf_engine_tokenizer(o->engine) : NULL,
+        .engine = o->engine,
+        .family = o->family,
+    };
+}
+
 void cf_study_case_init(cf_study_case *c)
 {
     *c = (cf_study_case){.messages = NULL};

@@ -15,6 +15,7 @@
 
 #include "core/api/conversation.h"
 #include "storage/store.h"
+#include "templates/open.h"
 
 /* What renders and answers; borrowed from a cf_opened or the workbench. */
 typedef struct cf_study_engine {
@@ -25,6 +26,9 @@ typedef struct cf_study_engine {
     const cf_role_map *roles;
     cf_str template_source;
 } cf_study_engine;
+
+/* Backend, tokenizer, engine and family of `o`. */
+cf_study_engine cf_study_engine_of(const cf_opened *o);
 
 typedef struct cf_study_case {
     cf_arena arena;
