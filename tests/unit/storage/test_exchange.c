@@ -3,96 +3,21 @@
  */
 #include <sqlite3.h>
 
-#include "storage/exchange.h"
+#include "tests/support/exchange_desk.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 
-typedef struct fixture {
-    cf_store *s;
-    cf_import_report report;
-    char notes[2000];
-    uint64_t first_line;
-    cf_arena a;
-} fixture;
-
-static int n_files;
-
-static void setup(fixture *f)
-{
-    char name[20];
-    cf_error err;
-    snprintf(name, sizeof name, "x%d.db", n_files++);
-    memset(f, 0, sizeof *f);
-    cf_arena_init(&f->a, 0);
-    T_OK(cf_store_open(&f->s, store_dir_file(name),
-                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
-         err);
-}
-
-static void teardown(fixture *f)
-{
-    cf_arena_deinit(&f->a);
-    cf_store_close(f->s);
-}
-
-static void note(void *ud, uint64_t line, const char *text)
-{
-    fixture *f = ud;
-    char one[400];
-    if (f->first_line == 0) {
-        f->first_line = line;
-    }
-    snprintf(one, sizeof one, "%d:%s;", (int)line, text);
-    strncat(f->notes, one, sizeof f->notes - strlen(f->notes) - 1);
-}
+typedef cf_exchange_desk fixture;
 
 static void import(fixture *f, cf_format format, const char *text)
 {
-    cf_error err;
-    cf_import_options opts = {.format = format, .note = note, .ud = f};
-    T_OK(cf_import_bytes(f->s, text, strlen(text), &opts, &f->report, &err),
-         err);
-}
-
-static size_t list(fixture *f, const cf_store_conv **rows)
-{
-    size_t n;
-    cf_error err;
-    cf_store_query q = {.sort = CF_SORT_CREATED};
-    T_OK(cf_store_list(f->s, &q, &f->a, rows, &n, &err), err);
-    return n;
-}
-
-static cf_store_tree only_tree(fixture *f)
-{
-    cf_error err;
-    const cf_store_conv *rows;
-    cf_store_tree tree;
-    assert_int_equal(list(f, &rows), 1);
-    T_OK(cf_store_get_tree(f->s, rows[0].id, CF_TREE_RUNS, &f->a, &tree, &err),
-         err);
-    return tree;
-}
-
-static void says(const cf_store_tree *t, size_t i, const char *json)
-{
-    assert_true(i < t->n);
-    assert_string_equal(t->turns[i].message.p, json);
+    cf_exchange_import(f, text, (cf_import_options){.format = format});
 }
 
 static void export_is(fixture *f, cf_format format, const char *want)
 {
-    cf_error err;
     cf_buf out = CF_BUF_INIT;
-    cf_exporter *ex;
-    const cf_store_conv *rows;
-    cf_export_options opts = {.format = format};
-    size_t n = list(f, &rows);
-    T_OK(cf_export_begin(&ex, f->s, &opts, &err), err);
-    for (size_t i = n; i > 0; i--) {
-        T_OK(cf_export_conv(ex, rows[i - 1].id, &out, &err), err);
-    }
-    cf_export_end(ex);
+    cf_exchange_export(f, format, &out);
     assert_string_equal(cf_buf_cstr(&out), want);
     cf_buf_deinit(&out);
 }
@@ -103,7 +28,7 @@ static void test_openai__lines(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(
         &f, CF_FORMAT_OPENAI,
         "\xEF\xBB\xBF{\"messages\":[{\"role\":\"user\",\"content\":[{"
@@ -120,20 +45,21 @@ static void test_openai__lines(void **state)
     assert_int_equal(f.report.n_bad, 5);
     assert_int_equal(f.first_line, 3);
     assert_non_null(strstr(f.notes, "4:message 1 has no role"));
-    cf_store_tree t = only_tree(&f);
-    says(&t, 0,
-         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]"
-         "}");
+    cf_store_tree t = cf_exchange_tree(&f);
+    cf_exchange_says(
+        &t, 0,
+        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]"
+        "}");
     assert_true(cf_uuid_eq(t.turns[1].parent, t.turns[0].id));
     assert_int_equal(t.turns[1].status, CF_TURN_IMPORTED);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_openai__pretty_document_and_list(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(
         &f, CF_FORMAT_OPENAI,
         "{\n  \"messages\": [\n{\"role\": \"user\", \"content\": \"a\"}\n]\n}");
@@ -145,15 +71,15 @@ static void test_openai__pretty_document_and_list(void **state)
     assert_int_equal(f.report.n_bad, 1);
     assert_int_equal(f.first_line, 4);
     const cf_store_conv *rows;
-    assert_int_equal(list(&f, &rows), 3);
-    teardown(&f);
+    assert_int_equal(cf_exchange_list(&f, &rows), 3);
+    cf_exchange_close(&f);
 }
 
 static void test_openai__arguments_are_text(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, CF_FORMAT_LITERT,
            "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"agent\","
            "\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{"
@@ -167,21 +93,21 @@ static void test_openai__arguments_are_text(void **state)
               "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":"
               "\"agent\",\"tool_calls\":[{\"function\":{\"name\":\"f\","
               "\"arguments\":{\"b\":[1,2.5]}}}]}]}\n");
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_litert__preface(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     const char *text =
         "{\"messages\":[{\"role\":\"system\",\"content\":{\"type\":\"text\","
         "\"text\":\"be kind\"}}],\"tools\":[{\"name\":\"g\"}],"
         "\"extra_context\":{\"enable_thinking\":true}}\n";
     import(&f, CF_FORMAT_LITERT, text);
     export_is(&f, CF_FORMAT_LITERT, text);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- ShareGPT ----------------------------------------------------------- */
@@ -190,7 +116,7 @@ static void test_sharegpt__names(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(
         &f, CF_FORMAT_SHAREGPT,
         "{\"id\":\"q\",\"system\":\"S\",\"tools\":\"[{\\\"name\\\":\\\"f\\\"}"
@@ -216,7 +142,7 @@ static void test_sharegpt__names(void **state)
         "{\"conversations\":[{\"from\":\"function_call\",\"value\":\"not "
         "json\"}]}\n" +
             0);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- ConverseHistory ---------------------------------------------------- */
@@ -225,7 +151,7 @@ static void test_converse__uuids(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     const char *text =
         "{\"history\":["
         "{\"role\":\"USER\",\"content\":{\"text\":\"a\"},\"uuid\":"
@@ -239,9 +165,9 @@ static void test_converse__uuids(void **state)
     import(&f, CF_FORMAT_CONVERSE, text);
     assert_int_equal(f.report.n_turns, 4);
     assert_int_equal(f.report.n_skipped, 1);
-    cf_store_tree t = only_tree(&f);
-    says(&t, 0, "{\"role\":\"user\",\"content\":\"a\"}");
-    says(&t, 3, "{\"role\":\"user\",\"content\":\"same\"}");
+    cf_store_tree t = cf_exchange_tree(&f);
+    cf_exchange_says(&t, 0, "{\"role\":\"user\",\"content\":\"a\"}");
+    cf_exchange_says(&t, 3, "{\"role\":\"user\",\"content\":\"same\"}");
     assert_true(cf_uuid_eq(t.turns[2].parent, t.turns[1].id));
     /* The history has grown: only the new entry is imported, after the
      * known ones. */
@@ -253,17 +179,17 @@ static void test_converse__uuids(void **state)
     assert_int_equal(f.report.n_turns, 1);
     assert_int_equal(f.report.n_skipped, 1);
     assert_int_equal(f.report.n_known, 1);
-    t = only_tree(&f);
-    says(&t, 1, "{\"role\":\"agent\",\"content\":\"b\"}");
+    t = cf_exchange_tree(&f);
+    cf_exchange_says(&t, 1, "{\"role\":\"agent\",\"content\":\"b\"}");
     assert_true(cf_uuid_eq(t.turns[4].parent, t.turns[1].id));
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_converse__json_as_content_survives(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     const char *text =
         "{\"history\":[{\"role\":\"developer\",\"content\":{\"text\":\"{"
         "\\\"history\\\": [1]}\"},\"uuid\":\"0190aaaa-0000-4000-8000-"
@@ -275,14 +201,14 @@ static void test_converse__json_as_content_survives(void **state)
     import(&f, CF_FORMAT_CONVERSE, text);
     assert_int_equal(f.report.n_turns, 2);
     export_is(&f, CF_FORMAT_CONVERSE, text);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_converse__empty_and_malformed(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, CF_FORMAT_CONVERSE, "{}");
     assert_int_equal(f.report.n_new + f.report.n_bad, 0);
     import(&f, CF_FORMAT_CONVERSE,
@@ -292,7 +218,7 @@ static void test_converse__empty_and_malformed(void **state)
     assert_int_equal(f.report.n_turns, 0); /* never half */
     import(&f, CF_FORMAT_CONVERSE, "");
     assert_int_equal(f.report.n_bad, 0);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- llama.app ---------------------------------------------------------- */
@@ -301,7 +227,7 @@ static void test_llama_app__tree(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(
         &f, CF_FORMAT_LLAMA_APP,
         "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"9f13a7d0-"
@@ -333,31 +259,33 @@ static void test_llama_app__tree(void **state)
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 1);
     assert_int_equal(f.first_line, 8);
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 3);
     assert_string_equal(t.conv.title.p, "Own");
     assert_int_equal(t.conv.n_forks, 1);
-    says(&t, 0,
-         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},{"
-         "\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
-         "png;base64,AAAA\"},\"name\":\"p.png\"},{\"type\":\"text\",\"text\":"
-         "\"\\n\\n--- File: t ---\\nc\",\"llama_app\":{\"type\":\"TEXT\","
-         "\"name\":\"t\"}}]}");
-    says(&t, 1,
-         "{\"role\":\"assistant\",\"content\":\"one\",\"reasoning_content\":"
-         "\"hm\"}");
+    cf_exchange_says(
+        &t, 0,
+        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},{"
+        "\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
+        "png;base64,AAAA\"},\"name\":\"p.png\"},{\"type\":\"text\",\"text\":"
+        "\"\\n\\n--- File: t ---\\nc\",\"llama_app\":{\"type\":\"TEXT\","
+        "\"name\":\"t\"}}]}");
+    cf_exchange_says(
+        &t, 1,
+        "{\"role\":\"assistant\",\"content\":\"one\",\"reasoning_content\":"
+        "\"hm\"}");
     assert_true(cf_uuid_eq(t.conv.head, t.turns[2].id));
     assert_int_equal(t.turns[2].run->n_kept, 3);
     assert_int_equal(t.turns[2].run->decode_us, 1500);
     /* The same again: nothing new. */
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_llama_app__circle_and_old_form(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, CF_FORMAT_LLAMA_APP,
            "{\"type\":\"session\",\"id\":\"c\"}\n"
            "{\"type\":\"message\",\"message\":{\"id\":\"1\",\"parent\":\"2\","
@@ -369,9 +297,9 @@ static void test_llama_app__circle_and_old_form(void **state)
            "[{\"conv\":{\"id\":\"o\",\"name\":\"old\"},\"messages\":[{\"id\":"
            "\"m\",\"parent\":\"gone\",\"role\":\"user\",\"content\":\"z\"}]}]");
     assert_int_equal(f.report.n_new, 1);
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_true(cf_uuid_is_nil(t.turns[0].parent));
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- ChatGPT ------------------------------------------------------------ */
@@ -380,7 +308,7 @@ static void test_chatgpt__mapping(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(
         &f, CF_FORMAT_CHATGPT,
         "[{\"title\":\"Trip\",\"create_time\":1700000000.5,\"update_time\":"
@@ -413,24 +341,26 @@ static void test_chatgpt__mapping(void **state)
         "{\"title\":\"no mapping\"}]");
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 1);
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 4);
     assert_int_equal(t.conv.n_forks, 1);
     assert_string_equal(t.conv.title.p, "Trip");
     assert_int_equal(t.conv.created_ms, INT64_C(1700000000500));
     assert_true(cf_uuid_is_nil(t.turns[0].parent));
-    says(
+    cf_exchange_says(
         &t, 1,
         "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
         "\"function\",\"function\":{\"name\":\"python\",\"arguments\":\"1+1\"}}"
         "]}");
-    says(&t, 2, "{\"role\":\"tool\",\"content\":\"2\",\"name\":\"python\"}");
-    says(&t, 3,
-         "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":"
-         "\"s\\nc\"}");
+    cf_exchange_says(
+        &t, 2, "{\"role\":\"tool\",\"content\":\"2\",\"name\":\"python\"}");
+    cf_exchange_says(
+        &t, 3,
+        "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":"
+        "\"s\\nc\"}");
     assert_string_equal(t.turns[1].run->model.p, "gpt-x");
     assert_true(cf_uuid_eq(t.conv.head, t.turns[2].id));
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- llm ---------------------------------------------------------------- */
@@ -508,7 +438,7 @@ static void import_llm(fixture *f, const char *name, const char *a,
     assert_int_equal(sqlite3_exec(db, b, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     cf_import_options opts = {
-        .format = CF_FORMAT_LLM_DB, .note = note, .ud = f};
+        .format = CF_FORMAT_LLM_DB, .note = cf_exchange_note, .ud = f};
     T_OK(cf_import_file(f->s, path, &opts, &f->report, &err), err);
     assert_int_equal(f->report.n_bad, 0);
 }
@@ -517,58 +447,105 @@ static void test_llm__older(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import_llm(&f, "old.db", old_llm, "");
     assert_int_equal(f.report.n_new, 2);
     const cf_store_conv *rows;
     cf_store_tree t;
     cf_error err;
-    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(cf_exchange_list(&f, &rows), 2);
     T_OK(cf_store_get_tree(f.s, rows[1].id, CF_TREE_RUNS, &f.a, &t, &err), err);
     assert_string_equal(t.conv.title.p, "Pelicans");
     assert_int_equal(t.n, 5);
-    says(&t, 0, "{\"role\":\"system\",\"content\":\"be brief\"}");
-    says(
+    cf_exchange_says(&t, 0, "{\"role\":\"system\",\"content\":\"be brief\"}");
+    cf_exchange_says(
         &t, 1,
         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"draw\"},"
         "{\"type\":\"image\",\"mime_type\":\"image/png\",\"blob\":\"AQI=\"}]}");
-    says(&t, 2,
-         "{\"role\":\"assistant\",\"content\":\"ok\",\"tool_calls\":[{\"type\":"
-         "\"function\",\"id\":\"t1\",\"function\":{\"name\":\"f\","
-         "\"arguments\":\"{\\\"x\\\": 1}\"}}]}");
-    says(&t, 3,
-         "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"42\","
-         "\"tool_call_id\":\"t1\"}");
+    cf_exchange_says(
+        &t, 2,
+        "{\"role\":\"assistant\",\"content\":\"ok\",\"tool_calls\":[{\"type\":"
+        "\"function\",\"id\":\"t1\",\"function\":{\"name\":\"f\","
+        "\"arguments\":\"{\\\"x\\\": 1}\"}}]}");
+    cf_exchange_says(&t, 3,
+                     "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"42\","
+                     "\"tool_call_id\":\"t1\"}");
     assert_string_equal(t.turns[2].run->options.p, "{\"temperature\":1}");
     assert_int_equal(t.turns[2].created_ms, INT64_C(1739745270374));
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_llm__newer_and_both(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import_llm(&f, "new.db", new_llm, "");
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 5);
     assert_int_equal(t.conv.n_forks, 1);
-    says(&t, 0, "{\"role\":\"user\",\"content\":\"LONG and short\"}");
-    says(
+    cf_exchange_says(&t, 0,
+                     "{\"role\":\"user\",\"content\":\"LONG and short\"}");
+    cf_exchange_says(
         &t, 1,
         "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"hm\","
         "\"tool_calls\":[{\"type\":\"function\",\"id\":\"k\",\"function\":{"
         "\"name\":\"f\",\"arguments\":{\"a\":1}}}]}");
-    says(&t, 2,
-         "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"out\","
-         "\"tool_call_id\":\"k\"}");
+    cf_exchange_says(&t, 2,
+                     "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"out\","
+                     "\"tool_call_id\":\"k\"}");
     assert_int_equal(t.turns[1].run->n_reply, 4);
     assert_true(cf_uuid_eq(t.conv.head, t.turns[3].id));
     import_llm(&f, "both.db", old_llm, new_llm);
     assert_int_equal(f.report.n_new, 2);
     assert_int_equal(f.report.n_known, 1);
     assert_int_equal(f.report.n_skipped, 5);
-    teardown(&f);
+    cf_exchange_close(&f);
+}
+
+static void test_llm__tools_and_schema(void **state)
+{
+    (void)state;
+    static const char more[] =
+        "CREATE TABLE tools(id INTEGER PRIMARY KEY, hash TEXT, name TEXT, "
+        "description TEXT, input_schema TEXT, plugin TEXT);"
+        "CREATE TABLE schemas(id TEXT PRIMARY KEY, content TEXT);"
+        "CREATE TABLE tool_responses(tool_id INTEGER, response_id TEXT);"
+        "CREATE TABLE turn_tools(turn_id TEXT, tool_id INTEGER);"
+        "ALTER TABLE turns ADD COLUMN schema_id TEXT;"
+        "ALTER TABLE turns ADD COLUMN token_details TEXT;"
+        "INSERT INTO tools VALUES(1, 'h', 'f', 'does', '{\"type\": "
+        "\"object\"}', NULL);"
+        "INSERT INTO schemas VALUES('s', '{\"type\": \"string\"}');"
+        "INSERT INTO turn_tools VALUES('ra', 1);"
+        "UPDATE turns SET schema_id = 's', token_details = '{\"cached\": 2}' "
+        "WHERE id = 'ra';";
+    fixture f;
+    cf_exchange_open(&f);
+    import_llm(&f, "tools.db", new_llm, more);
+    cf_store_tree t = cf_exchange_tree(&f);
+    const cf_store_turn *at = NULL;
+    for (size_t i = 0; i < t.n; i++) {
+        if (strstr(t.turns[i].message.p, "\"end\"") != NULL) {
+            at = &t.turns[i];
+        }
+    }
+    assert_non_null(at);
+    assert_non_null(at->run);
+    assert_int_equal(at->run->n_tools, 1);
+    assert_string_equal(at->run->tools[0].p,
+                        "{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                        "\"description\":\"does\",\"parameters\":{\"type\":"
+                        "\"object\"}}}");
+    assert_string_equal(at->run->constraint_spec.p,
+                        "{\"schema\":{\"type\":\"string\"}}");
+    assert_non_null(strstr(at->source.p, "\"token_details\":{\"cached\":2}"));
+    cf_buf out = CF_BUF_INIT;
+    cf_exchange_export(&f, CF_FORMAT_OPENAI, &out);
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"json_schema\":{\"name\":"));
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"tools\":[{\"type\":"));
+    cf_buf_deinit(&out);
+    cf_exchange_close(&f);
 }
 
 /* ---- confab, markdown --------------------------------------------------- */
@@ -577,7 +554,7 @@ static void test_confab__bad_line_loses_its_conversation_only(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(
         &f, CF_FORMAT_CONFAB,
         "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
@@ -596,17 +573,17 @@ static void test_confab__bad_line_loses_its_conversation_only(void **state)
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 2);
     assert_non_null(strstr(f.notes, "3:turn: \"id\" is wrong"));
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_string_equal(t.conv.title.p, "good");
     assert_int_equal(t.turns[0].status, CF_TURN_INTERRUPTED);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_markdown__is_harmless(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, CF_FORMAT_OPENAI,
            "{\"messages\":[{\"role\":\"tool\",\"content\":\"```\\n\\u001b[2J\"}"
            "]}");
@@ -614,7 +591,7 @@ static void test_markdown__is_harmless(void **state)
     cf_buf out = CF_BUF_INIT;
     cf_exporter *ex;
     const cf_store_conv *rows;
-    list(&f, &rows);
+    cf_exchange_list(&f, &rows);
     cf_export_options opts = {.format = CF_FORMAT_MARKDOWN};
     T_OK(cf_export_begin(&ex, f.s, &opts, &err), err);
     T_OK(cf_export_conv(ex, rows[0].id, &out, &err), err);
@@ -622,7 +599,7 @@ static void test_markdown__is_harmless(void **state)
     assert_null(memchr(out.p, 0x1B, out.n));
     assert_non_null(strstr(out.p, "````\n```\n\\x1b[2J\n````\n"));
     cf_buf_deinit(&out);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void put_turn(fixture *f, const cf_store_turn *like, unsigned id,
@@ -644,10 +621,10 @@ static void test_export__failed_replies(void **state)
     static const char void_reply[] =
         "{\"role\":\"assistant\",\"content\":\"\"}";
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, CF_FORMAT_OPENAI,
            "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     cf_uuid user = t.turns[0].id;
     put_turn(&f, &t.turns[0], 1, user, void_reply, CF_TURN_ERROR);
     export_is(&f, CF_FORMAT_OPENAI,
@@ -658,7 +635,7 @@ static void test_export__failed_replies(void **state)
     export_is(&f, CF_FORMAT_OPENAI,
               "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
               "{\"role\":\"assistant\",\"content\":\"b\"}]}\n");
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 static void test_formats__know_their_direction(void **state)
@@ -680,12 +657,8 @@ static void test_formats__know_their_direction(void **state)
 
 static void guess(fixture *f, const char *text, bool is_dry)
 {
-    cf_error err;
-    cf_import_options opts = {
-        .guesses = true, .is_dry = is_dry, .note = note, .ud = f};
-    T_OK(cf_import_bytes(is_dry ? NULL : f->s, text, strlen(text), &opts,
-                         &f->report, &err),
-         err);
+    cf_exchange_import(f, text,
+                       (cf_import_options){.guesses = true, .is_dry = is_dry});
 }
 
 #define USER "{\"role\":\"user\",\"content\":\"q\"}"
@@ -743,12 +716,12 @@ static void test_guess__every_form_and_twice(void **state)
     for (size_t i = 0; i < sizeof guesses / sizeof guesses[0]; i++) {
         fixture f;
         const cf_store_conv *rows;
-        setup(&f);
+        cf_exchange_open(&f);
         guess(&f, guesses[i].text, true);
         assert_string_equal(f.report.read_as, guesses[i].name);
         assert_int_equal(f.report.n_new, guesses[i].n_convs);
         assert_int_equal(f.report.n_turns, guesses[i].n_turns);
-        assert_int_equal(list(&f, &rows), 0);
+        assert_int_equal(cf_exchange_list(&f, &rows), 0);
         guess(&f, guesses[i].text, false);
         assert_string_equal(f.report.read_as, guesses[i].name);
         assert_int_equal(f.report.n_new, guesses[i].n_convs);
@@ -756,8 +729,8 @@ static void test_guess__every_form_and_twice(void **state)
         guess(&f, guesses[i].text, false);
         assert_int_equal(f.report.n_new, 0);
         assert_int_equal(f.report.n_turns, 0);
-        assert_int_equal(list(&f, &rows), guesses[i].n_convs);
-        teardown(&f);
+        assert_int_equal(cf_exchange_list(&f, &rows), guesses[i].n_convs);
+        cf_exchange_close(&f);
     }
 }
 
@@ -765,7 +738,7 @@ static void test_gemini__calls_and_results(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     guess(&f,
           "{\"systemInstruction\":{\"parts\":[{\"text\":\"s\"}]},\"contents\":["
           "{\"role\":\"user\",\"parts\":[{\"text\":\"a\"},{\"inlineData\":{"
@@ -776,28 +749,32 @@ static void test_gemini__calls_and_results(void **state)
           "\"response\":{\"y\":2}}},{\"functionResponse\":{\"name\":\"g\","
           "\"response\":\"z\"}}]}]}",
           false);
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 5);
-    says(&t, 0, "{\"role\":\"system\",\"content\":\"s\"}");
-    says(&t, 1,
-         "{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"type\":\"text\"},"
-         "{\"type\":\"image_url\",\"image_url\":{\"url\":"
-         "\"data:image/png;base64,AA==\"}}]}");
-    says(&t, 2,
-         "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"t\","
-         "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
-         "\"arguments\":{\"x\":1}}}]}");
-    says(&t, 3,
-         "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"{\\\"y\\\":2}\"}");
-    says(&t, 4, "{\"role\":\"tool\",\"name\":\"g\",\"content\":\"z\"}");
-    teardown(&f);
+    cf_exchange_says(&t, 0, "{\"role\":\"system\",\"content\":\"s\"}");
+    cf_exchange_says(
+        &t, 1,
+        "{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"type\":\"text\"},"
+        "{\"type\":\"image_url\",\"image_url\":{\"url\":"
+        "\"data:image/png;base64,AA==\"}}]}");
+    cf_exchange_says(
+        &t, 2,
+        "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"t\","
+        "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+        "\"arguments\":{\"x\":1}}}]}");
+    cf_exchange_says(
+        &t, 3,
+        "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"{\\\"y\\\":2}\"}");
+    cf_exchange_says(&t, 4,
+                     "{\"role\":\"tool\",\"name\":\"g\",\"content\":\"z\"}");
+    cf_exchange_close(&f);
 }
 
 static void test_xaibo__calls_and_results(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     guess(&f,
           "[{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"image\":"
           "\"data:x\"}]},{\"role\":\"assistant\",\"content\":[{\"type\":"
@@ -806,428 +783,20 @@ static void test_xaibo__calls_and_results(void **state)
           "[],\"tool_results\":[{\"id\":\"1\",\"name\":\"f\",\"content\":\"4\"}"
           "]}]",
           false);
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 3);
-    says(&t, 0,
-         "{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
-         "\"image_url\":{\"url\":\"data:x\"}}]}");
-    says(&t, 1,
-         "{\"role\":\"assistant\",\"content\":\"hm\",\"tool_calls\":[{\"id\":"
-         "\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
-         "\"arguments\":{\"x\":1}}}]}");
-    says(&t, 2,
-         "{\"name\":\"f\",\"content\":\"4\",\"role\":\"tool\","
-         "\"tool_call_id\":\"1\"}");
-    teardown(&f);
-}
-
-/* ---- files read again --------------------------------------------------- */
-
-static void test_again__a_grown_conversation_adds_what_is_new(void **state)
-{
-    (void)state;
-    fixture f;
-    setup(&f);
-    guess(&f,
-          "{\"id\":\"c\",\"conversations\":[{\"from\":\"human\",\"value\":"
-          "\"a\"},{\"from\":\"gpt\",\"value\":\"a\"}]}",
-          false);
-    assert_int_equal(f.report.n_turns, 2);
-    guess(&f,
-          "{\"id\":\"c\",\"conversations\":[{\"from\":\"human\",\"value\":"
-          "\"a\"},{\"from\":\"gpt\",\"value\":\"a\"},{\"from\":\"human\","
-          "\"value\":\"a\"}]}",
-          false);
-    assert_int_equal(f.report.n_known, 1);
-    assert_int_equal(f.report.n_turns, 1);
-    assert_int_equal(only_tree(&f).n, 3);
-    teardown(&f);
-}
-
-/* Entries without a UUID among others with one, the first included. */
-static void test_again__converse_without_uuids(void **state)
-{
-    (void)state;
-    fixture f;
-    setup(&f);
-    static const char text[] =
-        "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"a\"}},"
-        "{\"role\":\"assistant\",\"content\":{\"text\":\"b\"},\"uuid\":\"u\"},"
-        "{\"role\":\"user\",\"content\":{\"text\":\"a\"}},"
-        "{\"role\":\"user\",\"content\":{\"text\":\"a\"}}]}";
-    for (int i = 0; i < 3; i++) {
-        import(&f, CF_FORMAT_CONVERSE, text);
-        assert_int_equal(f.report.n_turns, i == 0 ? 4 : 0);
-        assert_int_equal(only_tree(&f).n, 4);
-    }
-    teardown(&f);
-}
-
-/* Conversations that begin alike stay apart. */
-static void test_again__same_beginning_is_not_same(void **state)
-{
-    (void)state;
-    fixture f;
-    const cf_store_conv *rows;
-    setup(&f);
-    guess(&f, "{\"messages\":[" USER "]}\n{\"messages\":[" USER "," USER "]}\n",
-          false);
-    assert_int_equal(list(&f, &rows), 2);
-    assert_int_equal(rows[0].n_turns + rows[1].n_turns, 3);
-    teardown(&f);
-}
-
-/* ---- what has no place is kept ------------------------------------------ */
-
-static void export_all(fixture *f, cf_format format, cf_buf *out)
-{
-    cf_error err;
-    cf_exporter *ex;
-    const cf_store_conv *rows;
-    cf_export_options opts = {.format = format};
-    size_t n = list(f, &rows);
-    T_OK(cf_export_begin(&ex, f->s, &opts, &err), err);
-    for (size_t i = n; i > 0; i--) {
-        T_OK(cf_export_conv(ex, rows[i - 1].id, out, &err), err);
-    }
-    cf_export_end(ex);
-}
-
-/* Line by line the same JSON, in any order of members.  "ROOT" stands for the
- * id that llama.app's root has. */
-static void same_json(const char *want, const cf_buf *got)
-{
-    char root[CF_UUID_TEXT + 1] = "";
-    const char *at = strstr(cf_buf_cstr(got), "\"parent\":\"");
-    if (at != NULL) {
-        snprintf(root, sizeof root, "%s", at + 10);
-    }
-    cf_buf all = CF_BUF_INIT;
-    for (const char *p = want; *p != '\0'; p++) {
-        if (strncmp(p, "ROOT", 4) == 0) {
-            cf_buf_adds(&all, root);
-            p += 3;
-        } else {
-            cf_buf_addc(&all, *p);
-        }
-    }
-    const char *x = cf_buf_cstr(&all), *y = cf_buf_cstr(got);
-    while (*x != '\0' && *y != '\0') {
-        size_t n = strcspn(x, "\n"), m = strcspn(y, "\n");
-        json_t *v, *w;
-        cf_error err;
-        T_OK(cf_json_read(&v, x, n, &err), err);
-        T_OK(cf_json_read(&w, y, m, &err), err);
-        if (!json_equal(v, w)) {
-            fail_msg("%.*s\n%.*s", (int)n, x, (int)m, y);
-        }
-        json_decref(v);
-        json_decref(w);
-        x += n + (x[n] == '\n');
-        y += m + (y[m] == '\n');
-    }
-    assert_true(*x == *y);
-    cf_buf_deinit(&all);
-}
-
-/* What comes out is what went in; read again, it comes out byte for byte. */
-static void same_again(cf_format format, const char *text)
-{
-    fixture f, g;
-    cf_buf out = CF_BUF_INIT, again = CF_BUF_INIT;
-    setup(&f);
-    setup(&g);
-    import(&f, format, text);
-    assert_string_equal(f.notes, "");
-    export_all(&f, format, &out);
-    same_json(text, &out);
-    import(&g, format, cf_buf_cstr(&out));
-    assert_string_equal(g.notes, "");
-    export_all(&g, format, &again);
-    assert_string_equal(cf_buf_cstr(&again), cf_buf_cstr(&out));
-    cf_buf_deinit(&out);
-    cf_buf_deinit(&again);
-    teardown(&f);
-    teardown(&g);
-}
-
-static void test_kept__fields_of_every_form(void **state)
-{
-    (void)state;
-    same_again(CF_FORMAT_OPENAI,
-               "{\"messages\":[{\"role\":\"user\",\"content\":\"q\","
-               "\"weight\":0,\"name\":\"Zoe\"}],\"model\":\"gpt\","
-               "\"temperature\":0.5,\"metadata\":{\"a\":\"b\"},"
-               "\"response_format\":{\"type\":\"json_object\"},"
-               "\"functions\":[{\"name\":\"f\"}],\"unheard_of\":[1]}\n");
-    same_again(CF_FORMAT_SHAREGPT,
-               "{\"conversations\":[{\"from\":\"user\",\"value\":\"q\","
-               "\"weight\":1},{\"from\":\"chatgpt\",\"value\":\"a\"}],"
-               "\"images\":[\"a.png\"],\"id\":\"i_0\",\"source\":\"x\"}\n");
-    same_again(CF_FORMAT_SHAREGPT,
-               "{\"conversations\":[{\"from\":\"human\",\"value\":\"a "
-               "<image>\\n<audio>b\"},{\"from\":\"gpt\",\"value\":\"c\"},{"
-               "\"from\":\"human\",\"value\":\"<image>\"}],\"images\":["
-               "\"data:image/png;base64,AAAA\",{\"path\":\"b.png\",\"bytes\":"
-               "\"BBBB\"}],\"audios\":[\"https://x.org/c.wav\"],\"chosen\":{"
-               "\"from\":\"gpt\",\"value\":\"d\"}}\n");
-    same_again(CF_FORMAT_SHAREGPT,
-               "{\"conversations\":[{\"from\":\"human\",\"value\":\"<image>"
-               "\\nwhat?\"}],\"image\":\"dir/a.jpg\"}\n");
-    same_again(
-        CF_FORMAT_CONVERSE,
-        "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
-        "\"binaryContent\":[{\"type\":\"x.BinaryContent.Bytes\",\"data\":[-1,"
-        "0,127],\"mimeType\":\"image/png\"},{\"type\":\"Base64String\","
-        "\"data\":\"QUJD\",\"mimeType\":\"audio/wav\",\"filename\":\"a\"},{"
-        "\"type\":\"CloudReference\",\"uri\":\"gs://b\",\"mimeType\":"
-        "\"image/png\"},{\"type\":\"TextDocument\",\"content\":\"t\","
-        "\"mimeType\":\"text/plain\"},{\"type\":\"Bytes\",\"data\":[300]},{"
-        "\"type\":\"Other\",\"x\":1}],\"context\":{\"a\":[1]},"
-        "\"terminatePipeline\":true},\"uuid\":\"not-a-uuid-42\",\"extra\":7}],"
-        "\"version\":123456789012345678901234567890}\n");
-    same_again(
-        CF_FORMAT_LLAMA_APP,
-        "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"9f13a7d0-"
-        "2b41-4c9e-8f77-1d6b6a2e5c10\",\"name\":\"n\",\"lastModified\":50,"
-        "\"currNode\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\",\"pinned\":true,"
-        "\"mcpServerOverrides\":[{\"id\":\"s\"}]}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"ROOT\",\"convId\":"
-        "\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\",\"type\":\"root\","
-        "\"timestamp\":40,\"role\":\"system\",\"content\":\"\",\"parent\":"
-        "null,\"children\":[\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\"]}}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"9f13a7d0-2b41-4c9e-8f77-"
-        "1d6b6a2e5c11\",\"convId\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\","
-        "\"type\":\"text\",\"timestamp\":40,\"role\":\"user\",\"content\":"
-        "\"q\",\"extra\":[{\"type\":\"IMAGE\",\"name\":\"p.png\","
-        "\"base64Url\":\"data:image/png;base64,AAAA\",\"width\":3},{\"type\":"
-        "\"TEXT\",\"name\":\"t\",\"content\":\"c\"},{\"type\":\"PDF\","
-        "\"name\":\"d.pdf\",\"base64Data\":\"AAAA\",\"processedAsImages\":"
-        "true,\"content\":\"x\",\"images\":[\"data:image/png;base64,AAAA\","
-        "\"data:image/png;base64,BBBB\"]},{\"type\":\"AUDIO\",\"name\":\"s\","
-        "\"base64Data\":\"AAAA\",\"mimeType\":\"audio/wav\"}],\"parent\":"
-        "\"ROOT\",\"children\":[],\"model\":\"m\",\"starred\":true}}\n");
-    same_again(CF_FORMAT_LITERT,
-               "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}],"
-               "\"extra_context\":{},\"unheard_of\":1}\n");
-}
-
-/* A picture from any program is a picture for every other. */
-static void test_media__in_every_form(void **state)
-{
-    (void)state;
-    static const struct {
-        cf_format from;
-        const char *text;
-    } in[] = {
-        {CF_FORMAT_CONVERSE,
-         "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
-         "\"binaryContent\":[{\"type\":\"Base64String\",\"data\":"
-         "\"QUJDRA==\",\"mimeType\":\"image/png\"}]}}]}"},
-        {CF_FORMAT_CONVERSE,
-         "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
-         "\"binaryContent\":[{\"type\":\"Bytes\",\"data\":[65,66,67,68],"
-         "\"mimeType\":\"image/png\"}]}}]}"},
-        {CF_FORMAT_OPENAI,
-         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-         "\"text\":\"q\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
-         "\"data:image/png;base64,QUJDRA==\"}}]}]}"},
-        {CF_FORMAT_OPENAI, /* Xaibo's */
-         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-         "\"text\":\"q\"},{\"type\":\"image\",\"image\":"
-         "\"data:image/png;base64,QUJDRA==\"}]}]}"},
-        {CF_FORMAT_OPENAI, /* Gemini's */
-         "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"q\"},{"
-         "\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QUJDRA==\"}"
-         "}]}]}"},
-        {CF_FORMAT_LITERT,
-         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-         "\"text\":\"q\"},{\"type\":\"image\",\"blob\":\"QUJDRA==\"}]}]}"},
-        {CF_FORMAT_SHAREGPT,
-         "{\"conversations\":[{\"from\":\"human\",\"value\":\"q<image>\"}],"
-         "\"images\":[\"data:image/png;base64,QUJDRA==\"]}"},
-        {CF_FORMAT_LLAMA_APP,
-         "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\","
-         "\"message\":{\"id\":\"m\",\"role\":\"user\",\"content\":\"q\","
-         "\"extra\":[{\"type\":\"IMAGE\",\"name\":\"n\",\"base64Url\":"
-         "\"data:image/png;base64,QUJDRA==\"}]}}\n"},
-        {CF_FORMAT_MARKDOWN,
-         "---\nuuid: \"0190aaaa-0000-4000-8000-000000000001\"\n---\n\n## 1 "
-         "user\n\n<!-- 0190aaaa-0000-4000-8000-000000000002 -->\n\n<!-- text "
-         "-->\n\nq\n\n<!-- image -->\n\n"
-         "![](data:image/png;base64,QUJDRA==)\n\n"},
-    };
-    static const struct {
-        cf_format to;
-        const char *want;
-    } out[] = {
-        {CF_FORMAT_CONVERSE, "\"mimeType\":\"image/png\""},
-        {CF_FORMAT_OPENAI,
-         "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
-         "png;base64,QUJDRA==\"}}"},
-        {CF_FORMAT_LITERT, "\"type\":\"image\",\"blob\":\"QUJDRA==\""},
-        {CF_FORMAT_SHAREGPT, "\"images\":[\"data:image/png;base64,QUJDRA==\"]"},
-        {CF_FORMAT_LLAMA_APP,
-         "\"base64Url\":\"data:image/png;base64,QUJDRA==\""},
-        {CF_FORMAT_MARKDOWN, "](data:image/png;base64,QUJDRA==)"},
-    };
-    for (size_t i = 0; i < sizeof in / sizeof in[0]; i++) {
-        fixture f;
-        setup(&f);
-        import(&f, in[i].from, in[i].text);
-        assert_string_equal(f.notes, "");
-        for (size_t k = 0; k < sizeof out / sizeof out[0]; k++) {
-            cf_buf text = CF_BUF_INIT;
-            export_all(&f, out[k].to, &text);
-            bool no_mime = in[i].from == CF_FORMAT_LITERT && k == 0;
-            if (strstr(cf_buf_cstr(&text), out[k].want) == NULL && !no_mime) {
-                fail_msg("%d to %s: %s", (int)i, cf_format_name(out[k].to),
-                         cf_buf_cstr(&text));
-            }
-            cf_buf_deinit(&text);
-        }
-        teardown(&f);
-    }
-}
-
-/* A picture of some size is in the database once. */
-static void test_media__is_stored_once(void **state)
-{
-    (void)state;
-    fixture f;
-    sqlite3 *db;
-    cf_buf text = CF_BUF_INIT;
-    setup(&f);
-    for (int i = 0; i < 3; i++) {
-        cf_buf_addf(&text,
-                    "{\"messages\":[{\"role\":\"user\",\"content\":[{"
-                    "\"type\":\"text\",\"text\":\"%d\"},{\"type\":"
-                    "\"image_url\",\"image_url\":{\"url\":\"data:image/"
-                    "png;base64,",
-                    i);
-        for (int k = 0; k < 1000; k++) {
-            cf_buf_adds(&text, "QUJD");
-        }
-        cf_buf_adds(&text, "\"}}]}]}\n");
-    }
-    import(&f, CF_FORMAT_OPENAI, cf_buf_cstr(&text));
-    assert_int_equal(f.report.n_turns, 3);
-    assert_int_equal(sqlite3_open(cf_store_path(f.s), &db), SQLITE_OK);
-    sqlite3_stmt *st;
-    assert_int_equal(
-        sqlite3_prepare_v2(db, "SELECT count(*) FROM blob", -1, &st, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-    assert_int_equal(sqlite3_column_int(st, 0), 1);
-    sqlite3_finalize(st);
-    sqlite3_close(db);
-    cf_buf_deinit(&text);
-    teardown(&f);
-}
-
-static void test_chatgpt__citations_and_files(void **state)
-{
-    (void)state;
-    fixture f;
-    setup(&f);
-    import(&f, CF_FORMAT_CHATGPT,
-           "[{\"id\":\"c\",\"gizmo_id\":\"g-1\",\"mapping\":{\"u\":{"
-           "\"message\":{\"author\":{\"role\":\"user\"},\"content\":{"
-           "\"content_type\":\"text\",\"parts\":[\"read\"]},\"metadata\":{"
-           "\"attachments\":[{\"id\":\"file-1\",\"name\":\"a.pdf\","
-           "\"mimeType\":\"application/pdf\"}]}}},\"a\":{\"parent\":\"u\","
-           "\"message\":{\"author\":{\"role\":\"assistant\"},\"recipient\":"
-           "\"all\",\"content\":{\"content_type\":\"text\",\"parts\":[\"so\"]"
-           "},\"metadata\":{\"citations\":[{\"start_ix\":0,\"end_ix\":2}],"
-           "\"model_slug\":\"m\"}}}}}]");
-    cf_store_tree t = only_tree(&f);
-    says(&t, 0,
-         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
-         "\"read\"},{\"type\":\"file\",\"path\":\"file-1\",\"mime_type\":"
-         "\"application/pdf\",\"name\":\"a.pdf\"}]}");
-    assert_non_null(strstr(t.turns[1].source.p,
-                           "\"citations\":[{\"start_ix\":0,\"end_ix\":2}]"));
-    assert_non_null(strstr(t.turns[1].source.p, "\"recipient\":\"all\""));
-    assert_non_null(strstr(t.conv.source.p, "\"gizmo_id\":\"g-1\""));
-    teardown(&f);
-}
-
-static void test_llm__tools_and_schema(void **state)
-{
-    (void)state;
-    static const char more[] =
-        "CREATE TABLE tools(id INTEGER PRIMARY KEY, hash TEXT, name TEXT, "
-        "description TEXT, input_schema TEXT, plugin TEXT);"
-        "CREATE TABLE schemas(id TEXT PRIMARY KEY, content TEXT);"
-        "CREATE TABLE tool_responses(tool_id INTEGER, response_id TEXT);"
-        "CREATE TABLE turn_tools(turn_id TEXT, tool_id INTEGER);"
-        "ALTER TABLE turns ADD COLUMN schema_id TEXT;"
-        "ALTER TABLE turns ADD COLUMN token_details TEXT;"
-        "INSERT INTO tools VALUES(1, 'h', 'f', 'does', '{\"type\": "
-        "\"object\"}', NULL);"
-        "INSERT INTO schemas VALUES('s', '{\"type\": \"string\"}');"
-        "INSERT INTO turn_tools VALUES('ra', 1);"
-        "UPDATE turns SET schema_id = 's', token_details = '{\"cached\": 2}' "
-        "WHERE id = 'ra';";
-    fixture f;
-    setup(&f);
-    import_llm(&f, "tools.db", new_llm, more);
-    cf_store_tree t = only_tree(&f);
-    const cf_store_turn *at = NULL;
-    for (size_t i = 0; i < t.n; i++) {
-        if (strstr(t.turns[i].message.p, "\"end\"") != NULL) {
-            at = &t.turns[i];
-        }
-    }
-    assert_non_null(at);
-    assert_non_null(at->run);
-    assert_int_equal(at->run->n_tools, 1);
-    assert_string_equal(at->run->tools[0].p,
-                        "{\"type\":\"function\",\"function\":{\"name\":\"f\","
-                        "\"description\":\"does\",\"parameters\":{\"type\":"
-                        "\"object\"}}}");
-    assert_string_equal(at->run->constraint_spec.p,
-                        "{\"schema\":{\"type\":\"string\"}}");
-    assert_non_null(strstr(at->source.p, "\"token_details\":{\"cached\":2}"));
-    cf_buf out = CF_BUF_INIT;
-    export_all(&f, CF_FORMAT_OPENAI, &out);
-    assert_non_null(strstr(cf_buf_cstr(&out), "\"json_schema\":{\"name\":"));
-    assert_non_null(strstr(cf_buf_cstr(&out), "\"tools\":[{\"type\":"));
-    cf_buf_deinit(&out);
-    teardown(&f);
-}
-
-/* Calls without ids get one, and their results the same. */
-static void test_openai__results_name_their_calls(void **state)
-{
-    (void)state;
-    fixture f;
-    setup(&f);
-    import(&f, CF_FORMAT_OPENAI,
-           "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":["
-           "{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},"
-           "{\"id\":\"x\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}},"
-           "{\"function\":{\"name\":\"h\",\"arguments\":\"{}\"}}]},"
-           "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"1\"},"
-           "{\"role\":\"tool\",\"content\":\"2\"},"
-           "{\"role\":\"tool\",\"content\":\"3\"},"
-           "{\"role\":\"tool\",\"content\":\"4\"}],"
-           "\"tools\":[{\"name\":\"f\"}]}");
-    export_is(
-        &f, CF_FORMAT_OPENAI,
-        "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":["
-        "{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"},\"id\":\"call_1\","
-        "\"type\":\"function\"},"
-        "{\"id\":\"x\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"},"
-        "\"type\":\"function\"},"
-        "{\"function\":{\"name\":\"h\",\"arguments\":\"{}\"},\"id\":\"call_2\","
-        "\"type\":\"function\"}]},"
-        "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"1\"},"
-        "{\"role\":\"tool\",\"content\":\"2\",\"tool_call_id\":\"call_1\"},"
-        "{\"role\":\"tool\",\"content\":\"3\",\"tool_call_id\":\"call_2\"},"
-        "{\"role\":\"tool\",\"content\":\"4\"}],"
-        "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]}\n");
-    teardown(&f);
+    cf_exchange_says(&t, 0,
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
+                     "\"image_url\":{\"url\":\"data:x\"}}]}");
+    cf_exchange_says(
+        &t, 1,
+        "{\"role\":\"assistant\",\"content\":\"hm\",\"tool_calls\":[{\"id\":"
+        "\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
+        "\"arguments\":{\"x\":1}}}]}");
+    cf_exchange_says(&t, 2,
+                     "{\"name\":\"f\",\"content\":\"4\",\"role\":\"tool\","
+                     "\"tool_call_id\":\"1\"}");
+    cf_exchange_close(&f);
 }
 
 int main(void)
@@ -1253,15 +822,7 @@ int main(void)
         cmocka_unit_test(test_guess__every_form_and_twice),
         cmocka_unit_test(test_gemini__calls_and_results),
         cmocka_unit_test(test_xaibo__calls_and_results),
-        cmocka_unit_test(test_again__a_grown_conversation_adds_what_is_new),
-        cmocka_unit_test(test_again__converse_without_uuids),
-        cmocka_unit_test(test_again__same_beginning_is_not_same),
-        cmocka_unit_test(test_kept__fields_of_every_form),
-        cmocka_unit_test(test_media__in_every_form),
-        cmocka_unit_test(test_media__is_stored_once),
-        cmocka_unit_test(test_chatgpt__citations_and_files),
         cmocka_unit_test(test_llm__tools_and_schema),
-        cmocka_unit_test(test_openai__results_name_their_calls),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

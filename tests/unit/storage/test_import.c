@@ -4,65 +4,20 @@
  */
 #include "tests/support/t.h"
 #include "core/base/os.h"
-#include "storage/exchange.h"
+#include "tests/support/exchange_desk.h"
 #include "tests/support/store_dir.h"
 
-typedef struct fixture {
-    cf_store *s;
-    cf_import_report report;
-    char notes[4000];
-    cf_arena a;
-} fixture;
-
-static void setup(fixture *f)
-{
-    static int n;
-    char name[20];
-    cf_error err;
-    snprintf(name, sizeof name, "m%d.db", n++);
-    memset(f, 0, sizeof *f);
-    cf_arena_init(&f->a, 0);
-    T_OK(cf_store_open(&f->s, store_dir_file(name),
-                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
-         err);
-}
-
-static void teardown(fixture *f)
-{
-    cf_arena_deinit(&f->a);
-    cf_store_close(f->s);
-}
-
-static void note(void *ud, uint64_t line, const char *text)
-{
-    fixture *f = ud;
-    char one[400];
-    snprintf(one, sizeof one, "%d:%s;", (int)line, text);
-    strncat(f->notes, one, sizeof f->notes - strlen(f->notes) - 1);
-}
+typedef cf_exchange_desk fixture;
 
 static void import_with(fixture *f, const char *text, cf_import_options opts)
 {
-    cf_error err;
-    opts.note = note;
-    opts.ud = f;
     opts.guesses = true;
-    T_OK(cf_import_bytes(f->s, text, strlen(text), &opts, &f->report, &err),
-         err);
+    cf_exchange_import(f, text, opts);
 }
 
 static void import(fixture *f, const char *text)
 {
     import_with(f, text, (cf_import_options){0});
-}
-
-static size_t list(fixture *f, const cf_store_conv **rows)
-{
-    size_t n;
-    cf_error err;
-    cf_store_query q = {.sort = CF_SORT_CREATED, .limit = 1000};
-    T_OK(cf_store_list(f->s, &q, &f->a, rows, &n, &err), err);
-    return n;
 }
 
 static void check_sound(fixture *f)
@@ -71,38 +26,6 @@ static void check_sound(fixture *f)
     cf_error err;
     T_OK(cf_store_check(f->s, NULL, NULL, &n, &err), err);
     assert_int_equal(n, 0);
-}
-
-static cf_store_tree only_tree(fixture *f)
-{
-    cf_error err;
-    const cf_store_conv *rows;
-    cf_store_tree tree;
-    assert_int_equal(list(f, &rows), 1);
-    T_OK(cf_store_get_tree(f->s, rows[0].id, CF_TREE_RUNS, &f->a, &tree, &err),
-         err);
-    return tree;
-}
-
-static void says(const cf_store_tree *t, size_t i, const char *json)
-{
-    assert_true(i < t->n);
-    assert_string_equal(t->turns[i].message.p, json);
-}
-
-/* Everything, as one file. */
-static void export_as(fixture *f, cf_format format, cf_buf *out)
-{
-    cf_error err;
-    cf_exporter *ex;
-    const cf_store_conv *rows;
-    cf_export_options opts = {.format = format};
-    size_t n = list(f, &rows);
-    T_OK(cf_export_begin(&ex, f->s, &opts, &err), err);
-    for (size_t i = n; i > 0; i--) {
-        T_OK(cf_export_conv(ex, rows[i - 1].id, out, &err), err);
-    }
-    cf_export_end(ex);
 }
 
 static cf_status undo(fixture *f, char *what, size_t size)
@@ -123,26 +46,26 @@ static void test_undo__takes_an_import_back(void **state)
     fixture f;
     char what[200];
     const cf_store_conv *rows;
-    setup(&f);
+    cf_exchange_open(&f);
     import_with(&f,
                 "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n"
                 "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n",
                 (cf_import_options){.name = "dir/first.jsonl"});
     import(&f, "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"},{\"role\":"
                "\"assistant\",\"content\":\"c\"}]}");
-    assert_int_equal(list(&f, &rows), 3);
+    assert_int_equal(cf_exchange_list(&f, &rows), 3);
     assert_int_equal(undo(&f, what, sizeof what), CF_OK);
     assert_string_equal(what, "import of a file");
-    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(cf_exchange_list(&f, &rows), 2);
     assert_int_equal(undo(&f, what, sizeof what), CF_OK);
     assert_string_equal(what, "import of first.jsonl");
-    assert_int_equal(list(&f, &rows), 0);
+    assert_int_equal(cf_exchange_list(&f, &rows), 0);
     check_sound(&f);
     assert_int_equal(undo(&f, what, sizeof what), CF_ENOTFOUND);
     /* What was taken back can be read again. */
     import(&f, "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
     assert_int_equal(f.report.n_turns, 1);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* A tag goes with the import that put it on, also where the conversation was
@@ -156,24 +79,24 @@ static void test_undo__takes_tags_back(void **state)
     fixture f;
     char what[200];
     const cf_store_conv *rows;
-    setup(&f);
+    cf_exchange_open(&f);
     import_with(&f, text, (cf_import_options){.tag = "old"});
     import_with(&f, text, (cf_import_options){.tag = "old"});
     assert_int_equal(f.report.n_tagged, 0);
     import_with(&f, text, (cf_import_options){.tag = "new"});
     assert_int_equal(f.report.n_turns, 0);
     assert_int_equal(f.report.n_tagged, 2);
-    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(cf_exchange_list(&f, &rows), 2);
     assert_int_equal(rows[1].n_tags, 2);
     assert_int_equal(undo(&f, what, sizeof what), CF_OK);
-    assert_int_equal(list(&f, &rows), 2);
+    assert_int_equal(cf_exchange_list(&f, &rows), 2);
     assert_int_equal(rows[0].n_tags, 1);
     assert_int_equal(rows[1].n_tags, 1);
     assert_true(cf_str_is(rows[0].tags[0], "old"));
     assert_int_equal(undo(&f, what, sizeof what), CF_OK);
-    assert_int_equal(list(&f, &rows), 0);
+    assert_int_equal(cf_exchange_list(&f, &rows), 0);
     check_sound(&f);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* Many batches are one import; an import that adds nothing is none. */
@@ -184,7 +107,7 @@ static void test_undo__of_many_batches(void **state)
     char what[200];
     const cf_store_conv *rows;
     cf_buf text = CF_BUF_INIT;
-    setup(&f);
+    cf_exchange_open(&f);
     for (int i = 0; i < 200; i++) {
         cf_buf_addf(&text,
                     "{\"messages\":[{\"role\":\"user\",\"content\":\"%d\"}]}\n",
@@ -193,12 +116,12 @@ static void test_undo__of_many_batches(void **state)
     import(&f, cf_buf_cstr(&text));
     import(&f, cf_buf_cstr(&text));
     assert_int_equal(f.report.n_turns, 0);
-    assert_int_equal(list(&f, &rows), 200);
+    assert_int_equal(cf_exchange_list(&f, &rows), 200);
     assert_int_equal(undo(&f, what, sizeof what), CF_OK);
-    assert_int_equal(list(&f, &rows), 0);
+    assert_int_equal(cf_exchange_list(&f, &rows), 0);
     check_sound(&f);
     cf_buf_deinit(&text);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* A conversation that grew by an import is as it was; one that was continued
@@ -209,15 +132,15 @@ static void test_undo__keeps_what_was_continued(void **state)
     fixture f;
     char what[200];
     cf_error err;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, "{\"id\":\"k\",\"messages\":[{\"role\":\"user\",\"content\":"
                "\"a\"}]}");
     import(&f, "{\"id\":\"k\",\"messages\":[{\"role\":\"user\",\"content\":"
                "\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]}");
-    cf_store_tree t = only_tree(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 2);
     assert_int_equal(undo(&f, what, sizeof what), CF_OK);
-    t = only_tree(&f);
+    t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 1);
     assert_int_equal(t.conv.n_turns, 1);
     assert_true(cf_uuid_eq(t.conv.head, t.turns[0].id));
@@ -232,9 +155,9 @@ static void test_undo__keeps_what_was_continued(void **state)
     T_OK(cf_store_put_turn(f.s, &mine, NULL, &err), err);
     assert_int_equal(undo(&f, what, sizeof what), CF_OK);
     assert_non_null(strstr(what, "1 turn that was continued since stays"));
-    assert_int_equal(only_tree(&f).n, 2);
+    assert_int_equal(cf_exchange_tree(&f).n, 2);
     check_sound(&f);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -243,24 +166,24 @@ static void test_json__as_lenient_as_tpipe(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, "// exported\n{ /* a [ history */\n \"history\": [\n"
                "  {\"role\": \"USER\", content: {\"text\": \"a // b, }\"},},\n"
                "  {\"role\": \"Agent\", \"content\": {\"text\": \"c\"}},\n"
                " ],\n}\n");
     assert_string_equal(f.notes, "");
     assert_string_equal(f.report.read_as, "ConverseHistory (TPipe) JSON");
-    cf_store_tree t = only_tree(&f);
-    says(&t, 0, "{\"role\":\"user\",\"content\":\"a // b, }\"}");
-    says(&t, 1, "{\"role\":\"agent\",\"content\":\"c\"}");
-    teardown(&f);
+    cf_store_tree t = cf_exchange_tree(&f);
+    cf_exchange_says(&t, 0, "{\"role\":\"user\",\"content\":\"a // b, }\"}");
+    cf_exchange_says(&t, 1, "{\"role\":\"agent\",\"content\":\"c\"}");
+    cf_exchange_close(&f);
 }
 
 static void test_json__numbers_of_any_size_survive(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     const char *text =
         "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\","
         "\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{\"n\":"
@@ -269,10 +192,10 @@ static void test_json__numbers_of_any_size_survive(void **state)
     import(&f, text);
     assert_string_equal(f.notes, "");
     cf_buf out = CF_BUF_INIT;
-    export_as(&f, CF_FORMAT_LITERT, &out);
+    cf_exchange_export(&f, CF_FORMAT_LITERT, &out);
     assert_string_equal(cf_buf_cstr(&out), text);
     cf_buf_deinit(&out);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* A record that is too long is left out, lines and list elements alike, and
@@ -300,7 +223,7 @@ static void test_records__are_bounded(void **state)
     for (int i = 0; i < 4; i++) {
         fixture f;
         cf_error err;
-        setup(&f);
+        cf_exchange_open(&f);
         const cf_buf *text = texts[i / 2];
         cf_import_options opts = {.guesses = true,
                                   .max_record = i % 2 == 0 ? 100000 : 0};
@@ -313,7 +236,7 @@ static void test_records__are_bounded(void **state)
         T_OK(cf_import_bytes(f.s, text->p, text->n, &opts, &f.report, &err),
              err);
         assert_int_equal(f.report.n_turns, 0);
-        teardown(&f);
+        cf_exchange_close(&f);
     }
     cf_buf_deinit(&lines);
     cf_buf_deinit(&values);
@@ -326,12 +249,12 @@ static void test_records__what_cannot_be_guessed(void **state)
                                         "[1,2]", "User: alone\n", "{\"a\":1}"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         fixture f;
-        setup(&f);
+        cf_exchange_open(&f);
         import(&f, texts[i]);
         assert_int_equal(f.report.n_bad, 1);
         assert_non_null(strstr(f.notes, "not a conversation in a known"));
         assert_string_equal(f.report.read_as, "");
-        teardown(&f);
+        cf_exchange_close(&f);
     }
 }
 
@@ -339,13 +262,13 @@ static void test_records__before_the_first_that_is_known(void **state)
 {
     (void)state;
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     import(&f, "{\"a\":1}\n{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}"
                "]}\n");
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 1);
     assert_non_null(strstr(f.notes, "1:not a conversation"));
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- Markdown ----------------------------------------------------------- */
@@ -368,14 +291,14 @@ static void test_markdown__comes_back(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         fixture f, g;
         cf_buf md = CF_BUF_INIT, back = CF_BUF_INIT, want = CF_BUF_INIT;
-        setup(&f);
-        setup(&g);
+        cf_exchange_open(&f);
+        cf_exchange_open(&g);
         import(&f, texts[i]);
-        export_as(&f, CF_FORMAT_MARKDOWN, &md);
+        cf_exchange_export(&f, CF_FORMAT_MARKDOWN, &md);
         import(&g, cf_buf_cstr(&md));
         assert_string_equal(g.notes, "");
         assert_string_equal(g.report.read_as, "Markdown");
-        cf_store_tree x = only_tree(&f), y = only_tree(&g);
+        cf_store_tree x = cf_exchange_tree(&f), y = cf_exchange_tree(&g);
         assert_true(cf_uuid_eq(x.conv.id, y.conv.id));
         assert_int_equal(x.n, y.n);
         for (size_t k = 0; k < x.n; k++) {
@@ -395,13 +318,13 @@ static void test_markdown__comes_back(void **state)
             json_decref(a);
             json_decref(b);
         }
-        export_as(&g, CF_FORMAT_MARKDOWN, &back);
+        cf_exchange_export(&g, CF_FORMAT_MARKDOWN, &back);
         assert_string_equal(cf_buf_cstr(&md), cf_buf_cstr(&back));
         cf_buf_deinit(&md);
         cf_buf_deinit(&back);
         cf_buf_deinit(&want);
-        teardown(&f);
-        teardown(&g);
+        cf_exchange_close(&f);
+        cf_exchange_close(&g);
     }
 }
 
@@ -420,19 +343,21 @@ static void test_markdown__as_people_keep_chats(void **state)
         "(Sonnet)\n\nYes.\n\n```\n## User\n```"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         fixture f;
-        setup(&f);
+        cf_exchange_open(&f);
         import(&f, texts[i]);
         assert_string_equal(f.notes, "");
-        cf_store_tree t = only_tree(&f);
+        cf_store_tree t = cf_exchange_tree(&f);
         assert_int_equal(t.n, 2);
-        says(&t, 0, "{\"role\":\"user\",\"content\":\"Will it rain?\"}");
-        says(&t, 1,
-             "{\"role\":\"assistant\",\"content\":\"Yes.\\n\\n```\\n## "
-             "User\\n```\"}");
+        cf_exchange_says(&t, 0,
+                         "{\"role\":\"user\",\"content\":\"Will it rain?\"}");
+        cf_exchange_says(
+            &t, 1,
+            "{\"role\":\"assistant\",\"content\":\"Yes.\\n\\n```\\n## "
+            "User\\n```\"}");
         if (i == 0) {
             assert_string_equal(t.conv.title.p, "Rain");
         }
-        teardown(&f);
+        cf_exchange_close(&f);
     }
 }
 
@@ -445,7 +370,7 @@ static void test_import__stops_within_a_conversation(void **state)
     (void)state;
     static const char text[] = "## User\n\nhello\n\n## Assistant\n\nfine\n";
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     cf_error err;
     cf_cancel cancel = true;
     cf_import_options opts = {.format = CF_FORMAT_MARKDOWN, .cancel = &cancel};
@@ -467,7 +392,7 @@ static void test_import__stops_within_a_conversation(void **state)
     atomic_store(&cancel, false); /* the store goes on as before */
     T_OK(cf_store_put_trees(f.s, &list, 1, &origin, &report, NULL, &err), err);
     assert_int_equal(report.n_added, 1);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 int main(void)
