@@ -15,6 +15,7 @@
 #include "core/kernel/half.h"
 #include "core/model/arch.h"
 #include "core/model/gguf.h"
+#include "tests/support/hf_config_file.h"
 #include "tests/support/hf_file.h"
 
 /* What was done to a tensor on its way into the GGUF. */
@@ -264,54 +265,12 @@ static const rule rules[] = {
 /* ---- reading the GGUF ---------------------------------------------------- */
 
 typedef struct writer {
-    const cf_gguf *g;
-    char arch[32];
+    cf_hf_model m;
     cf_buf header, data; /* of a safetensors file */
     cf_buf index;
     const char *dir;
     unsigned n_file;
 } writer;
-
-static uint64_t number(const writer *w, const char *name, uint64_t otherwise)
-{
-    char key[128];
-    uint64_t v = otherwise;
-    snprintf(key, sizeof key, "%s.%s", w->arch, name);
-    cf_gguf_get_u64(w->g, key, &v);
-    return v;
-}
-
-static double real(const writer *w, const char *name, double otherwise)
-{
-    char key[128];
-    double v = otherwise;
-    snprintf(key, sizeof key, "%s.%s", w->arch, name);
-    cf_gguf_get_f64(w->g, key, &v);
-    return v;
-}
-
-/* Item i of an array, or the number for all. */
-static int64_t item(const writer *w, const char *name, uint64_t i)
-{
-    char key[128];
-    snprintf(key, sizeof key, "%s.%s", w->arch, name);
-    const cf_gguf_value *v = cf_gguf_find(w->g, key);
-    assert_non_null(v);
-    return v->type == CF_GGUF_ARRAY ? cf_gguf_item_i64(v, i)
-                                    : cf_gguf_item_i64(v, 0);
-}
-
-static const cf_arch *arch_of(const writer *w)
-{
-    return cf_arch_find(cf_str_from(w->arch));
-}
-
-static bool is_of(const writer *w, const char *archs)
-{
-    char word[40];
-    snprintf(word, sizeof word, " %s ", w->arch);
-    return archs[0] == '\0' || strstr(archs, word) != NULL;
-}
 
 static const rule *rule_of(const writer *w, const char *name)
 {
@@ -320,11 +279,12 @@ static const rule *rule_of(const writer *w, const char *name)
         rest = strchr(name + 4, '.') + 1;
     }
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (strcmp(rules[i].from, rest) == 0 && is_of(w, rules[i].archs)) {
+        if (strcmp(rules[i].from, rest) == 0 &&
+            cf_hf_is_of(&w->m, rules[i].archs)) {
             return &rules[i];
         }
     }
-    fail_msg("%s: no rule for %s", w->arch, name);
+    fail_msg("%s: no rule for %s", w->m.arch, name);
     return NULL;
 }
 
@@ -397,8 +357,8 @@ static cube cube_of(const cf_gguf_tensor *t)
 /* Where the folder has value head j: a key head's are together. */
 static size_t group_of(const writer *w, size_t j)
 {
-    size_t n_key = number(w, "ssm.group_count", 1);
-    size_t n_value = number(w, "ssm.time_step_rank", 1);
+    size_t n_key = cf_hf_number(&w->m, "ssm.group_count", 1);
+    size_t n_value = cf_hf_number(&w->m, "ssm.time_step_rank", 1);
     return j % n_key * (n_value / n_key) + j / n_key;
 }
 
@@ -411,7 +371,7 @@ static const cf_gguf_tensor *partner(const writer *w, const char *name,
     assert_non_null(hit);
     snprintf(other, sizeof other, "%.*s%s%s", (int)(hit - name), name, to,
              hit + strlen(from));
-    const cf_gguf_tensor *t = cf_gguf_find_tensor(w->g, other);
+    const cf_gguf_tensor *t = cf_gguf_find_tensor(w->m.g, other);
     assert_non_null(t);
     return t;
 }
@@ -582,9 +542,9 @@ static void write_qkvz(writer *w, const cf_gguf_tensor *t, const char *to,
                        const char *name)
 {
     const cf_gguf_tensor *z = partner(w, name, "attn_qkv", "attn_gate");
-    size_t n_key = number(w, "ssm.group_count", 1);
-    size_t s = number(w, "ssm.state_size", 1);
-    size_t v = number(w, "ssm.time_step_rank", 1) / n_key * s;
+    size_t n_key = cf_hf_number(&w->m, "ssm.group_count", 1);
+    size_t s = cf_hf_number(&w->m, "ssm.state_size", 1);
+    size_t v = cf_hf_number(&w->m, "ssm.time_step_rank", 1) / n_key * s;
     size_t row = t->dim[0] * size_of(t->type);
     uint64_t dim[2] = {t->dim[1] + z->dim[1], t->dim[0]};
     unsigned char *p = declare(w, to, t->type, dim, 2);
@@ -602,18 +562,19 @@ static void write_tensor(writer *w, const cf_gguf_tensor *t)
     char name[96], to[160];
     snprintf(name, sizeof name, "%.*s", (int)t->name.n, t->name.p);
     const rule *r = rule_of(w, name);
-    size_t s = number(w, "ssm.state_size", 1);
-    size_t keys = 2 * number(w, "ssm.group_count", 0) * s;
+    size_t s = cf_hf_number(&w->m, "ssm.state_size", 1);
+    size_t keys = 2 * cf_hf_number(&w->m, "ssm.group_count", 0) * s;
     full_name(to, r->to, name, 0);
     switch (r->how) {
     case SKIP:
         break;
     case HALVES_Q:
-        write_halves(w, t, to, number(w, "attention.head_count", 1));
+        write_halves(w, t, to, cf_hf_number(&w->m, "attention.head_count", 1));
         break;
     case HALVES_K: {
         size_t n = t->n_dim == 1 ? t->dim[0] : t->dim[1];
-        write_halves(w, t, to, n / number(w, "attention.key_length", 1));
+        write_halves(w, t, to,
+                     n / cf_hf_number(&w->m, "attention.key_length", 1));
         break;
     }
     case EACH:
@@ -649,259 +610,6 @@ static void write_tensor(writer *w, const cf_gguf_tensor *t)
     default:
         write_plain(w, t, to, r->how);
     }
-}
-
-/* ---- config.json --------------------------------------------------------- */
-
-static const char *type_of(const writer *w)
-{
-    static const char *const names[][2] = {
-        {"gemma3", "gemma3_text"},        {"gemma3n", "gemma3n_text"},
-        {"gemma4", "gemma4_text"},        {"qwen3moe", "qwen3_moe"},
-        {"qwen35", "qwen3_5_text"},       {"qwen35moe", "qwen3_5_moe_text"},
-        {"qwen3next", "qwen3_next"},      {"gpt-oss", "gpt_oss"},
-        {"lfm2moe", "lfm2_moe"},          {"granitehybrid", "granitemoehybrid"},
-        {"mistral3", "ministral3"},       {"qwen3vl", "qwen3_vl_text"},
-        {"falcon-h1", "falcon_h1"},       {"olmo2", "olmo3"},
-        {"nemotron_h_moe", "nemotron_h"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(w->arch, names[i][0]) == 0) {
-            return names[i][1];
-        }
-    }
-    return w->arch;
-}
-
-static void put_u(cf_buf *b, const writer *w, const char *to, const char *from)
-{
-    uint64_t v = number(w, from, UINT64_MAX);
-    if (v != UINT64_MAX) {
-        cf_buf_addf(b, ",\"%s\":%llu", to, (unsigned long long)v);
-    }
-}
-
-static void put_d(cf_buf *b, const writer *w, const char *to, const char *from)
-{
-    double v = real(w, from, NAN);
-    if (!isnan(v)) {
-        cf_buf_addf(b, ",\"%s\":%.17g", to, v);
-    }
-}
-
-/* Nemotron-H's letters, or the layers' types. */
-static void put_layers(cf_buf *b, const writer *w)
-{
-    const cf_arch *a = arch_of(w);
-    uint64_t n = number(w, "block_count", 0);
-    bool experts = a->has_experts;
-    if (a->has_single_parts) {
-        cf_buf_adds(b, ",\"hybrid_override_pattern\":\"");
-        for (uint64_t i = 0; i < n; i++) {
-            bool attn = item(w, "attention.head_count_kv", i) != 0;
-            bool ffn = item(w, "feed_forward_length", i) != 0;
-            cf_buf_addc(b, attn ? '*' : !ffn ? 'M' : experts ? 'E' : '-');
-        }
-        cf_buf_adds(b, "\"");
-        return;
-    }
-    bool by_kv = a->recurrent_rule == CF_RECURRENT_NO_KV &&
-                 a->recurrent != CF_MIX_ATTENTION;
-    if (!by_kv && !a->has_per_layer) {
-        return;
-    }
-    cf_buf_adds(b, ",\"layer_types\":[");
-    for (uint64_t i = 0; i < n; i++) {
-        bool full = by_kv ? item(w, "attention.head_count_kv", i) != 0
-                          : item(w, "attention.sliding_window_pattern", i) == 0;
-        cf_buf_addf(b, "%s\"%s\"", i == 0 ? "" : ",",
-                    full                            ? "full_attention"
-                    : !by_kv                        ? "sliding_attention"
-                    : a->recurrent == CF_MIX_MAMBA2 ? "mamba"
-                                                    : "conv");
-    }
-    cf_buf_adds(b, "]");
-}
-
-static void put_rope(cf_buf *b, const writer *w)
-{
-    cf_str type = {NULL, 0};
-    char key[96];
-    snprintf(key, sizeof key, "%s.rope.scaling.type", w->arch);
-    cf_gguf_get_str(w->g, key, &type);
-    double base = real(w, "rope.freq_base", 10000);
-    if (arch_of(w)->has_per_layer) {
-        cf_buf_addf(b,
-                    ",\"rope_parameters\":{\"full_attention\":{\"rope_type\":"
-                    "\"default\",\"rope_theta\":%.17g},\"sliding_attention\":{"
-                    "\"rope_type\":\"default\",\"rope_theta\":10000.0}}",
-                    base);
-        return;
-    }
-    cf_buf_addf(b, ",\"rope_theta\":%.17g", base);
-    if (type.p == NULL) {
-        cf_buf_adds(b, ",\"rope_scaling\":null");
-        return;
-    }
-    cf_buf_addf(b, ",\"rope_scaling\":{\"type\":\"%.*s\"", (int)type.n, type.p);
-    put_d(b, w, "factor", "rope.scaling.factor");
-    put_u(b, w, "original_max_position_embeddings",
-          "rope.scaling.original_context_length");
-    put_d(b, w, "attention_factor", "rope.scaling.attn_factor");
-    put_d(b, w, "llama_4_scaling_beta", "attention.temperature_scale");
-    put_d(b, w, "mscale_all_dim", "rope.scaling.yarn_log_multiplier");
-    static const char *const lists[][2] = {
-        {"rope_factors_long.weight", "long_factor"},
-        {"rope_factors_short.weight", "short_factor"}};
-    for (size_t k = 0; k < 2; k++) {
-        const cf_gguf_tensor *t = cf_gguf_find_tensor(w->g, lists[k][0]);
-        for (uint64_t i = 0; t != NULL && i < t->dim[0]; i++) {
-            if (i == 0) {
-                cf_buf_addf(b, ",\"%s\":[", lists[k][1]);
-            }
-            cf_buf_addf(b, "%s%.9g", i == 0 ? "" : ",",
-                        (double)read_f32(t->p + 4 * i));
-            cf_buf_adds(b, i + 1 == t->dim[0] ? "]" : "");
-        }
-    }
-    cf_buf_adds(b, "}");
-}
-
-static void put_special(cf_buf *b, const writer *w)
-{
-    const cf_arch *a = arch_of(w);
-    uint64_t n = number(w, "block_count", 0);
-    bool is_moe_ff = is_of(w, " granitemoe granitehybrid gpt-oss ");
-    put_u(b, w, "sliding_window", "attention.sliding_window");
-    if (a->has_experts) {
-        put_u(b, w,
-              is_of(w, " granitemoe granitehybrid gpt-oss ")
-                  ? "num_local_experts"
-              : a->has_single_parts ? "n_routed_experts"
-                                    : "num_experts",
-              "expert_count");
-        put_u(b, w,
-              a->has_dense_beside ? "top_k_experts" : "num_experts_per_tok",
-              "expert_used_count");
-        put_u(b, w, is_moe_ff ? "intermediate_size" : "moe_intermediate_size",
-              "expert_feed_forward_length");
-        put_u(b, w,
-              a->has_q_gate         ? "shared_expert_intermediate_size"
-              : a->has_single_parts ? "moe_shared_expert_intermediate_size"
-                                    : "shared_intermediate_size",
-              "expert_shared_feed_forward_length");
-        put_u(b, w, "num_dense_layers", "leading_dense_block_count");
-        put_d(b, w, "routed_scaling_factor", "expert_weights_scale");
-        cf_buf_adds(b, ",\"norm_topk_prob\":true,\"enable_moe_block\":true");
-    }
-    if (!is_moe_ff) {
-        cf_buf_addf(b, ",\"intermediate_size\":%lld",
-                    (long long)item(w, "feed_forward_length",
-                                    a->has_single_parts ? 1 : 0));
-    }
-    if (a->has_deepstack) {
-        cf_buf_adds(b, ",\"vision_config\":{\"deepstack_visual_indexes\":[0");
-        for (uint64_t i = 1; i < number(w, "n_deepstack_layers", 1); i++) {
-            cf_buf_addf(b, ",%d", (int)i);
-        }
-        cf_buf_addf(b,
-                    "]},\"rope_parameters\":{\"rope_theta\":%.17g,"
-                    "\"rope_type\":\"default\",\"mrope_section\":[2,2,2]}",
-                    real(w, "rope.freq_base", 0));
-    }
-    if (a->recurrent == CF_MIX_DELTA_NET) {
-        put_u(b, w, "linear_conv_kernel_dim", "ssm.conv_kernel");
-        put_u(b, w, "linear_key_head_dim", "ssm.state_size");
-        put_u(b, w, "linear_value_head_dim", "ssm.state_size");
-        put_u(b, w, "linear_num_key_heads", "ssm.group_count");
-        put_u(b, w, "linear_num_value_heads", "ssm.time_step_rank");
-        put_u(b, w, "full_attention_interval", "full_attention_interval");
-        cf_buf_addf(b,
-                    ",\"partial_rotary_factor\":1.0,\"rope_parameters\":{"
-                    "\"rope_theta\":%.17g,\"rope_type\":\"default\","
-                    "\"mrope_section\":[2,2,2]}",
-                    real(w, "rope.freq_base", 0));
-    }
-    if (a->recurrent == CF_MIX_MAMBA2) {
-        bool is_nemotron = a->has_single_parts;
-        put_u(b, w, is_nemotron ? "conv_kernel" : "mamba_d_conv",
-              "ssm.conv_kernel");
-        put_u(b, w, is_nemotron ? "ssm_state_size" : "mamba_d_state",
-              "ssm.state_size");
-        put_u(b, w, is_nemotron ? "mamba_num_heads" : "mamba_n_heads",
-              "ssm.time_step_rank");
-        put_u(b, w, is_nemotron ? "n_groups" : "mamba_n_groups",
-              "ssm.group_count");
-        cf_buf_addf(b, ",\"%s\":%llu,\"position_embedding_type\":\"rope\"",
-                    is_nemotron ? "mamba_head_dim" : "mamba_d_head",
-                    (unsigned long long)(number(w, "ssm.inner_size", 0) /
-                                         number(w, "ssm.time_step_rank", 1)));
-        put_u(b, w, "mamba_d_ssm", "ssm.inner_size");
-    }
-    if (a->recurrent == CF_MIX_SHORT_CONV) {
-        put_u(b, w, "conv_L_cache", "shortconv.l_cache");
-        cf_buf_adds(b, ",\"block_auto_adjust_ff_dim\":false");
-    }
-    put_d(b, w, "embedding_multiplier", "embedding_scale");
-    put_d(b, w, "residual_multiplier", "residual_scale");
-    put_d(b, w, "logits_scaling", "logit_scale");
-    put_d(b, w, "attention_multiplier", "attention.scale");
-    if (a->has_soft_caps && a->has_post_norm && !a->has_v_norm) {
-        cf_buf_addf(b, ",\"query_pre_attn_scalar\":%llu",
-                    (unsigned long long)number(w, "attention.key_length", 0));
-    }
-    put_u(b, w, "num_kv_shared_layers", "attention.shared_kv_layers");
-    put_u(b, w, "hidden_size_per_layer_input",
-          "embedding_length_per_layer_input");
-    put_u(b, w, "global_head_dim", "attention.key_length");
-    put_u(b, w, "altup_num_inputs", "altup.num_inputs");
-    put_u(b, w, "altup_active_idx", "altup.active_idx");
-    if (a->has_altup) {
-        cf_buf_adds(b, ",\"final_logit_softcapping\":null,"
-                       "\"activation_sparsity_pattern\":[");
-        for (uint64_t i = 0; i < n; i++) {
-            cf_buf_addf(b, "%s%.17g", i == 0 ? "" : ",",
-                        i % 2 == 0 ? 0.5 * erfc(-(double)0.7f / sqrt(2.0))
-                                   : 0.0);
-        }
-        cf_buf_adds(b, "]");
-    }
-}
-
-static void write_config(writer *w)
-{
-    cf_buf b = CF_BUF_INIT;
-    const cf_arch *a = arch_of(w);
-    bool tied = cf_gguf_find_tensor(w->g, "output.weight") == NULL;
-    char path[256];
-    cf_error err = {0};
-    cf_buf_addf(&b, "{\"model_type\":\"%s\",\"tie_word_embeddings\":%s",
-                type_of(w), tied ? "true" : "false");
-    put_u(&b, w, "hidden_size", "embedding_length");
-    put_u(&b, w, "num_hidden_layers", "block_count");
-    put_u(&b, w, "num_attention_heads", "attention.head_count");
-    cf_buf_addf(&b, ",\"num_key_value_heads\":2");
-    cf_buf_addf(
-        &b, ",\"head_dim\":%llu",
-        (unsigned long long)number(w, "attention.key_length_swa",
-                                   number(w, "attention.key_length", 0)));
-    put_u(&b, w, "max_position_embeddings", "context_length");
-    put_u(&b, w, "vocab_size", "vocab_size");
-    put_d(&b, w,
-          a->recurrent == CF_MIX_SHORT_CONV ? "norm_eps"
-          : a->has_single_parts             ? "layer_norm_epsilon"
-                                            : "rms_norm_eps",
-          "attention.layer_norm_rms_epsilon");
-    if (strcmp(w->arch, "glm4") == 0) {
-        cf_buf_adds(&b, ",\"partial_rotary_factor\":1.0");
-    }
-    put_layers(&b, w);
-    put_rope(&b, w);
-    put_special(&b, w);
-    cf_buf_adds(&b, "}");
-    snprintf(path, sizeof path, "%s/config.json", w->dir);
-    T_OK(cf_os_write_file(path, b.p, b.n, 0600, &err), err);
-    cf_buf_deinit(&b);
 }
 
 /* ---- files --------------------------------------------------------------- */
@@ -943,10 +651,9 @@ void cf_hf_write_folder(const char *dir, const void *gguf, size_t n,
     cf_error err = {0};
     cf_str arch = {NULL, 0};
     T_OK(cf_gguf_open_memory(&g, gguf, n, &err), err);
-    writer w = {.g = g, .dir = dir, .n_file = 1};
+    writer w = {.m = {.g = g}, .dir = dir, .n_file = 1};
     assert_true(cf_gguf_get_str(g, "general.architecture", &arch));
-    snprintf(w.arch, sizeof w.arch, "%.*s", (int)arch.n, arch.p);
-    write_config(&w);
+    snprintf(w.m.arch, sizeof w.m.arch, "%.*s", (int)arch.n, arch.p);
     size_t n_tensor = cf_gguf_n_tensors(g);
     for (size_t i = 0; i < n_tensor; i++) {
         const cf_gguf_tensor *t = cf_gguf_tensor_at(g, i);
@@ -967,6 +674,9 @@ void cf_hf_write_folder(const char *dir, const void *gguf, size_t n,
     }
     cf_hf_file(&text, CF_HF_BYTES);
     write_text(&w, "tokenizer.json", &text);
+    cf_buf_reset(&text);
+    cf_hf_config(&text, &w.m);
+    write_text(&w, "config.json", &text);
     cf_buf_deinit(&text);
     cf_buf_deinit(&w.header);
     cf_buf_deinit(&w.data);
@@ -993,9 +703,9 @@ void cf_hf_round(void *gguf, size_t n)
     cf_error err = {0};
     cf_str arch = {NULL, 0};
     T_OK(cf_gguf_open_memory(&g, gguf, n, &err), err);
-    writer w = {.g = g};
+    writer w = {.m = {.g = g}};
     cf_gguf_get_str(g, "general.architecture", &arch);
-    snprintf(w.arch, sizeof w.arch, "%.*s", (int)arch.n, arch.p);
+    snprintf(w.m.arch, sizeof w.m.arch, "%.*s", (int)arch.n, arch.p);
     for (size_t i = 0; i < cf_gguf_n_tensors(g); i++) {
         const cf_gguf_tensor *t = cf_gguf_tensor_at(g, i);
         char name[96];
