@@ -7,41 +7,7 @@
 #include <pthread.h>
 
 #include "core/base/alloc.h"
-
-/* ---- helpers ------------------------------------------------------------ */
-
-static json_t *json_of(const char *text)
-{
-    cf_error err = {0};
-    json_t *v = NULL;
-    T_OK(cf_json_read(&v, text, strlen(text), &err), err);
-    return v;
-}
-
-static cf_backend *script_of(const char *text, cf_tool_family family)
-{
-    static const cf_channel think[] = {
-        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}, false}};
-    cf_error err = {0};
-    cf_backend *b = NULL;
-    cf_script_options o = {
-        .family = family, .channels = think, .n_channels = 1};
-    json_t *v = json_of(text);
-    T_OK(cf_backend_script_new(&b, v, &o, &err), err);
-    json_decref(v);
-    return b;
-}
-
-static cf_conversation *conversation_of(const char *tools)
-{
-    cf_error err = {0};
-    cf_conversation *conv = NULL;
-    json_t *v = tools != NULL ? json_of(tools) : NULL;
-    cf_preface preface = {.tools = v};
-    T_OK(cf_conversation_new(&conv, &preface, &err), err);
-    json_decref(v);
-    return conv;
-}
+#include "tests/support/chat_case.h"
 
 /* A record of the events, and when to cancel. */
 typedef struct seen {
@@ -93,15 +59,6 @@ static void on_event(const cf_chat_event *ev, void *ud)
     }
 }
 
-static const json_t *hello(void)
-{
-    static json_t *v;
-    if (v == NULL) {
-        v = json_of("{\"role\":\"user\",\"content\":\"hi\"}");
-    }
-    return v;
-}
-
 typedef struct outcome {
     cf_status st;
     seen seen;
@@ -142,14 +99,14 @@ static cf_turn_status status_of(cf_conversation *conv, cf_uuid id)
 static void test_send__success(void **state)
 {
     (void)state;
-    cf_backend *b =
-        script_of("{\"replies\":[{\"text\":\"<think>hm</think>\\n\\nHello "
-                  "w\xC3\xB6rld\",\"chunk\":1,\"usage\":{\"prompt_tokens\":3,"
-                  "\"completion_tokens\":4}}]}",
-                  CF_TOOLS_NONE);
-    cf_conversation *conv = conversation_of(NULL);
+    cf_backend *b = cf_chat_script(
+        "{\"replies\":[{\"text\":\"<think>hm</think>\\n\\nHello "
+        "w\xC3\xB6rld\",\"chunk\":1,\"usage\":{\"prompt_tokens\":3,"
+        "\"completion_tokens\":4}}]}",
+        CF_TOOLS_NONE);
+    cf_conversation *conv = cf_chat_tree(NULL);
     outcome o;
-    send_with(&o, conv, b, hello(), NULL, 0);
+    send_with(&o, conv, b, cf_chat_hello(), NULL, 0);
     T_OK(o.st, o.err);
     assert_string_equal(cf_buf_cstr(&o.seen.log),
                         "(h)(m)\n|\n|H|e|l|l|o| |w|\xC3\xB6|r|l|d|[end]");
@@ -174,12 +131,12 @@ static void test_send__cancel_at_each_stage(void **state)
 {
     (void)state;
     for (unsigned at = 1; at < 14; at++) {
-        cf_backend *b = script_of("{\"replies\":[{\"text\":\"abcdef\","
-                                  "\"chunk\":1},{\"text\":\"next\"}]}",
-                                  CF_TOOLS_NONE);
-        cf_conversation *conv = conversation_of(NULL);
+        cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"abcdef\","
+                                       "\"chunk\":1},{\"text\":\"next\"}]}",
+                                       CF_TOOLS_NONE);
+        cf_conversation *conv = cf_chat_tree(NULL);
         outcome o;
-        send_with(&o, conv, b, hello(), NULL, at);
+        send_with(&o, conv, b, cf_chat_hello(), NULL, at);
         assert_int_equal(o.seen.n_stop, 1);
         if (o.st == CF_OK) { /* it was over before */
             assert_true(at >= 6);
@@ -191,7 +148,7 @@ static void test_send__cancel_at_each_stage(void **state)
         }
         assert_true(cf_uuid_eq(cf_conversation_head(conv), o.sent.reply));
         forget(&o);
-        send_with(&o, conv, b, hello(), NULL, 0); /* it can go on */
+        send_with(&o, conv, b, cf_chat_hello(), NULL, 0); /* it can go on */
         T_OK(o.st, o.err);
         forget(&o);
         cf_conversation_free(conv);
@@ -203,14 +160,14 @@ static void test_send__cancelled_before_a_byte(void **state)
 {
     (void)state;
     cf_backend *b =
-        script_of("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
-    cf_conversation *conv = conversation_of(NULL);
+        cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_conversation *conv = cf_chat_tree(NULL);
     cf_error err = {0};
     cf_cancel cancel;
     atomic_init(&cancel, true);
     cf_sent sent;
     cf_sent_init(&sent);
-    cf_send send = {.message = hello(), .cancel = &cancel};
+    cf_send send = {.message = cf_chat_hello(), .cancel = &cancel};
     T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_ECANCELLED);
     assert_true(cf_uuid_is_nil(sent.reply));
     assert_true(cf_uuid_is_nil(cf_conversation_head(conv)));
@@ -240,10 +197,10 @@ static void test_send__failures(void **state)
             snprintf(text, sizeof text,
                      "{\"replies\":[{%s\"error\":\"%s\"},{\"text\":\"ok\"}]}",
                      with_text ? "\"text\":\"part\"," : "", rows[i].name);
-            cf_backend *b = script_of(text, CF_TOOLS_NONE);
-            cf_conversation *conv = conversation_of(NULL);
+            cf_backend *b = cf_chat_script(text, CF_TOOLS_NONE);
+            cf_conversation *conv = cf_chat_tree(NULL);
             outcome o;
-            send_with(&o, conv, b, hello(), NULL, 0);
+            send_with(&o, conv, b, cf_chat_hello(), NULL, 0);
             assert_int_equal(o.st, rows[i].st);
             assert_int_equal(o.sent.response.stop.fault, rows[i].fault);
             assert_int_equal(o.seen.n_stop, 1);
@@ -254,7 +211,7 @@ static void test_send__failures(void **state)
             }
             forget(&o);
             /* Sent again it is a sibling, not a second message in a row. */
-            send_with(&o, conv, b, hello(), NULL, 0);
+            send_with(&o, conv, b, cf_chat_hello(), NULL, 0);
             T_OK(o.st, o.err);
             T_TEXT(o.sent.response.prompt.p, o.sent.response.prompt.n,
                    "user: hi\nassistant:");
@@ -271,19 +228,19 @@ static void test_send__stop_strings_and_length(void **state)
     cf_str stop[] = {{"END", 3}, {"\n\n", 2}};
     cf_turn_options options = {.chat = {.stop = stop, .n_stop = 2}};
     cf_backend *b =
-        script_of("{\"replies\":[{\"text\":\"abEcEND tail\","
-                  "\"chunk\":1},{\"text\":\"abcdef\",\"chunk\":2}]}",
-                  CF_TOOLS_NONE);
-    cf_conversation *conv = conversation_of(NULL);
+        cf_chat_script("{\"replies\":[{\"text\":\"abEcEND tail\","
+                       "\"chunk\":1},{\"text\":\"abcdef\",\"chunk\":2}]}",
+                       CF_TOOLS_NONE);
+    cf_conversation *conv = cf_chat_tree(NULL);
     outcome o;
-    send_with(&o, conv, b, hello(), &options, 0);
+    send_with(&o, conv, b, cf_chat_hello(), &options, 0);
     T_OK(o.st, o.err);
     assert_string_equal(cf_buf_cstr(&o.seen.log), "a|b|Ec|[stop string]");
     assert_string_equal(o.sent.response.stop.what, "END");
     forget(&o);
     options.chat.n_stop = 0;
     options.chat.max_tokens = 2;
-    send_with(&o, conv, b, hello(), &options, 0);
+    send_with(&o, conv, b, cf_chat_hello(), &options, 0);
     T_OK(o.st, o.err);
     assert_string_equal(cf_buf_cstr(&o.seen.log), "ab|cd|[length]");
     assert_int_equal(status_of(conv, o.sent.reply), CF_TURN_OK);
@@ -306,15 +263,15 @@ static void test_send__bad_options_change_nothing(void **state)
         {1, NAN, "top_p must be between 0 and 1"},
     };
     cf_backend *b =
-        script_of("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
-    cf_conversation *conv = conversation_of(NULL);
+        cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_conversation *conv = cf_chat_tree(NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cf_turn_options options = {
             .chat = {.has_sampling = true,
                      .sampling = {.temperature = rows[i].temperature,
                                   .top_p = rows[i].top_p}}};
         outcome o;
-        send_with(&o, conv, b, hello(), &options, 0);
+        send_with(&o, conv, b, cf_chat_hello(), &options, 0);
         assert_int_equal(o.st, CF_EINVAL);
         assert_string_equal(o.err.text, rows[i].text);
         assert_int_equal(o.seen.n_event, 0);
@@ -335,11 +292,11 @@ static void test_send__parse_failure(void **state)
     const char *script = "{\"replies\":[{\"text\":\"a <tool_call>{\\\"name\\\""
                          "</tool_call> b\"}]}";
     for (int strict = 0; strict < 2; strict++) {
-        cf_backend *b = script_of(script, CF_TOOLS_HERMES);
-        cf_conversation *conv = conversation_of(tools);
+        cf_backend *b = cf_chat_script(script, CF_TOOLS_HERMES);
+        cf_conversation *conv = cf_chat_tree(tools);
         cf_turn_options options = {.fail_on_parse_error = strict == 1};
         outcome o;
-        send_with(&o, conv, b, hello(), &options, 0);
+        send_with(&o, conv, b, cf_chat_hello(), &options, 0);
         assert_int_equal(o.st, strict ? CF_EFORMAT : CF_OK);
         assert_int_equal(status_of(conv, o.sent.reply),
                          strict ? CF_TURN_ERROR : CF_TURN_OK);
@@ -358,11 +315,11 @@ static void test_send__pending(void **state)
 {
     (void)state;
     cf_backend *b =
-        script_of("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
-    cf_conversation *conv = conversation_of(NULL);
+        cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_conversation *conv = cf_chat_tree(NULL);
     cf_turn_options options = {.is_pending = true};
     outcome o;
-    send_with(&o, conv, b, hello(), &options, 0);
+    send_with(&o, conv, b, cf_chat_hello(), &options, 0);
     T_OK(o.st, o.err);
     assert_string_equal(cf_buf_cstr(&o.seen.log), "[pending]");
     assert_true(cf_uuid_eq(cf_conversation_head(conv), o.sent.message));
@@ -381,9 +338,9 @@ static void test_tree__uuids(void **state)
 {
     (void)state;
     cf_error err = {0};
-    cf_conversation *conv = conversation_of(NULL);
+    cf_conversation *conv = cf_chat_tree(NULL);
     cf_uuid a, b, id;
-    cf_turn turn = {.message = hello()};
+    cf_turn turn = {.message = cf_chat_hello()};
     T_OK(cf_conversation_add(conv, &turn, &a, &err), err);
     T_OK(cf_conversation_add(conv, &turn, &b, &err), err); /* same content */
     assert_false(cf_uuid_eq(a, b));
@@ -408,11 +365,11 @@ static void test_tree__retry_and_clone(void **state)
 {
     (void)state;
     cf_error err = {0};
-    cf_backend *b = script_of(
+    cf_backend *b = cf_chat_script(
         "{\"replies\":[{\"text\":\"one\"},{\"text\":\"two\"}]}", CF_TOOLS_NONE);
-    cf_conversation *conv = conversation_of(NULL), *copy = NULL;
+    cf_conversation *conv = cf_chat_tree(NULL), *copy = NULL;
     outcome o;
-    send_with(&o, conv, b, hello(), NULL, 0);
+    send_with(&o, conv, b, cf_chat_hello(), NULL, 0);
     cf_uuid user = o.sent.message, first = o.sent.reply;
     forget(&o);
     T_OK(cf_conversation_clone(&copy, conv, &err), err);
@@ -456,9 +413,9 @@ static char thinking_of(cf_thinking conversation, cf_thinking turn,
                         const char *preface, const char *extra)
 {
     cf_error err = {0};
-    json_t *script = json_of("{\"replies\":[{\"text\":\"a\"}]}");
-    json_t *p = preface != NULL ? json_of(preface) : NULL;
-    json_t *x = extra != NULL ? json_of(extra) : NULL;
+    json_t *script = cf_chat_json("{\"replies\":[{\"text\":\"a\"}]}");
+    json_t *p = preface != NULL ? cf_chat_json(preface) : NULL;
+    json_t *x = extra != NULL ? cf_chat_json(extra) : NULL;
     cf_script_options so = {.renderer = {show_thinking, NULL}};
     cf_backend *b = NULL;
     cf_conversation *conv = NULL;
@@ -467,7 +424,7 @@ static char thinking_of(cf_thinking conversation, cf_thinking turn,
     T_OK(cf_conversation_new(&conv, &pre, &err), err);
     cf_conversation_set_thinking(conv, conversation);
     cf_turn_options options = {.chat = {.thinking = turn}, .extra_context = x};
-    cf_send send = {.message = hello(), .options = &options};
+    cf_send send = {.message = cf_chat_hello(), .options = &options};
     cf_arena arena;
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
@@ -514,14 +471,15 @@ static void test_tree__system_prompt(void **state)
     cf_error err = {0};
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    json_t *first = json_of("[{\"role\":\"system\",\"content\":\"Old.\"},"
-                            "{\"role\":\"user\",\"content\":\"Example\"}]");
+    json_t *first =
+        cf_chat_json("[{\"role\":\"system\",\"content\":\"Old.\"},"
+                     "{\"role\":\"user\",\"content\":\"Example\"}]");
     cf_preface preface = {.messages = first};
     cf_conversation *conv;
     T_OK(cf_conversation_new(&conv, &preface, &err), err);
     cf_backend *b =
-        script_of("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
-    cf_send send = {.message = hello()};
+        cf_chat_script("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
+    cf_send send = {.message = cf_chat_hello()};
     cf_sent sent;
     cf_sent_init(&sent);
     T_OK(cf_conversation_send(conv, b, &send, &sent, &err), err);
@@ -571,7 +529,7 @@ static cf_uuid say(cf_conversation *conv, cf_backend *b, const char *json,
                    const cf_turn_options *o)
 {
     cf_error err = {0};
-    json_t *m = json_of(json);
+    json_t *m = cf_chat_json(json);
     cf_send send = {.message = m, .options = o};
     cf_sent sent;
     cf_sent_init(&sent);
@@ -588,9 +546,9 @@ static void test_send__appends_to_a_pending_message(void **state)
     cf_error err = {0};
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    cf_conversation *conv = conversation_of(NULL);
+    cf_conversation *conv = cf_chat_tree(NULL);
     cf_backend *b =
-        script_of("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
+        cf_chat_script("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
     cf_turn_options o = {.is_pending = true};
     cf_uuid first = say(conv, b, "{\"role\":\"user\",\"content\":\"One\"}", &o);
     o.is_appending = true;
@@ -606,7 +564,7 @@ static void test_send__appends_to_a_pending_message(void **state)
     cf_str prompt = prompt_of(conv, b, &arena);
     assert_non_null(strstr(prompt.p, "One and two!"));
     assert_non_null(strstr(prompt.p, "Yes."));
-    json_t *m = json_of("{\"role\":\"user\",\"content\":\"x\"}");
+    json_t *m = cf_chat_json("{\"role\":\"user\",\"content\":\"x\"}");
     cf_send send = {.message = m, .options = &o};
     cf_sent sent;
     cf_sent_init(&sent);
@@ -622,8 +580,8 @@ static void test_tree__checkpoints(void **state)
 {
     (void)state;
     cf_error err = {0};
-    cf_conversation *conv = conversation_of(NULL), *copy;
-    cf_backend *b = script_of(
+    cf_conversation *conv = cf_chat_tree(NULL), *copy;
+    cf_backend *b = cf_chat_script(
         "{\"replies\":[{\"text\":\"a\"},{\"text\":\"b\"}]}", CF_TOOLS_NONE);
     T_OK(cf_conversation_save(conv, "start", &err), err);
     cf_uuid one = say(conv, b, "{\"role\":\"user\",\"content\":\"1\"}", NULL);
@@ -658,13 +616,13 @@ static void test_send__asynchronous(void **state)
         cf_backend *b[N];
         cf_send_task *task[N];
         for (size_t i = 0; i < N; i++) {
-            conv[i] = conversation_of(NULL);
-            b[i] = script_of(cancels != 0
-                                 ? "{\"replies\":[{\"text\":\"Yes, yes, yes\","
-                                   "\"chunk\":1,\"delay_ms\":200}]}"
-                                 : "{\"replies\":[{\"text\":\"Yes\"}]}",
-                             CF_TOOLS_NONE);
-            cf_send send = {.message = hello(), .cancel = &group};
+            conv[i] = cf_chat_tree(NULL);
+            b[i] = cf_chat_script(
+                cancels != 0 ? "{\"replies\":[{\"text\":\"Yes, yes, yes\","
+                               "\"chunk\":1,\"delay_ms\":200}]}"
+                             : "{\"replies\":[{\"text\":\"Yes\"}]}",
+                CF_TOOLS_NONE);
+            cf_send send = {.message = cf_chat_hello(), .cancel = &group};
             T_OK(cf_send_start(&task[i], conv[i], b[i], &send, &err), err);
         }
         if (cancels != 0) {
@@ -691,13 +649,14 @@ static void test_send__fails_on_length(void **state)
 {
     (void)state;
     cf_error err = {0};
-    cf_conversation *conv = conversation_of(NULL);
-    cf_backend *b = script_of("{\"replies\":[{\"tokens\":[{\"text\":\"a\"},{"
-                              "\"text\":\"b\"},{\"text\":\"c\"}]}]}",
-                              CF_TOOLS_NONE);
+    cf_conversation *conv = cf_chat_tree(NULL);
+    cf_backend *b =
+        cf_chat_script("{\"replies\":[{\"tokens\":[{\"text\":\"a\"},{"
+                       "\"text\":\"b\"},{\"text\":\"c\"}]}]}",
+                       CF_TOOLS_NONE);
     cf_turn_options o = {.fail_on_length = true};
     o.chat.max_tokens = 2;
-    cf_send send = {.message = hello(), .options = &o};
+    cf_send send = {.message = cf_chat_hello(), .options = &o};
     cf_sent sent;
     cf_sent_init(&sent);
     T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_ELIMIT);
@@ -759,10 +718,10 @@ static void test_response__merge(void **state)
     cf_chat_response_init(&out);
     T_OK(cf_chat_response_merge(&out, NULL, 0, &err), err);
     assert_true(cf_str_is(cf_json_get_str(out.message, "content"), ""));
-    a.message = json_of("{\"role\":\"assistant\",\"content\":\"Hello\"}");
+    a.message = cf_chat_json("{\"role\":\"assistant\",\"content\":\"Hello\"}");
     a.usage = (cf_usage){1, 2, 3, 0, true};
-    b.message = json_of("{\"role\":\"assistant\",\"content\":\"World\","
-                        "\"tool_calls\":[{}]}");
+    b.message = cf_chat_json("{\"role\":\"assistant\",\"content\":\"World\","
+                             "\"tool_calls\":[{}]}");
     const cf_chat_response *in[] = {&a, &b};
     T_OK(cf_chat_response_merge(&out, in, 2, &err), err);
     assert_true(
@@ -774,186 +733,6 @@ static void test_response__merge(void **state)
     cf_chat_response_deinit(&a);
     cf_chat_response_deinit(&b);
     cf_chat_response_deinit(&out);
-}
-
-/* ---- the tool loop ------------------------------------------------------ */
-
-typedef struct desk {
-    unsigned n_asked, n_run, refuse;
-    cf_buf log;
-} desk;
-
-static cf_call_verdict decide(void *ud, const cf_pending_call *call,
-                              cf_buf *reason)
-{
-    desk *d = ud;
-    (void)call;
-    d->n_asked++;
-    if (d->refuse > 0) {
-        d->refuse--;
-        cf_buf_adds(reason, "not today");
-        return CF_CALL_REFUSE;
-    }
-    return CF_CALL_RUN;
-}
-
-static cf_status run_call(void *ud, const cf_pending_call *call,
-                          json_t **result, cf_error *err)
-{
-    desk *d = ud;
-    d->n_run++;
-    json_t *canned = json_of("{\"f\":{\"ok\":true}}");
-    cf_status st = cf_tool_canned(canned, call->name, result, err);
-    json_decref(canned);
-    return st;
-}
-
-static void done_call(void *ud, const cf_pending_call *call, const json_t *v)
-{
-    desk *d = ud;
-    cf_buf_addf(&d->log, "%u:", call->round);
-    cf_json_write(&d->log, v);
-    cf_buf_addc(&d->log, ' ');
-}
-
-static cf_status run_loop(cf_conversation *conv, const char *script, desk *d,
-                          uint32_t max_rounds, cf_sent *sent, cf_error *err)
-{
-    cf_backend *b = script_of(script, CF_TOOLS_HERMES);
-    cf_tool_loop loop = {.max_rounds = max_rounds,
-                         .decide = decide,
-                         .run = run_call,
-                         .done = done_call,
-                         .ud = d};
-    cf_send send = {.message = hello()};
-    cf_sent_init(sent);
-    cf_status st = cf_conversation_run(conv, b, &send, &loop, sent, err);
-    cf_backend_free(b);
-    return st;
-}
-
-#define CALL(args)                                    \
-    "{\"text\":\"<tool_call>{\\\"name\\\":\\\"f\\\"," \
-    "\\\"arguments\\\":" args "}</tool_call>\"}"
-
-static void test_loop__rounds(void **state)
-{
-    (void)state;
-    cf_error err = {0};
-    cf_sent sent;
-    desk d = {.refuse = 1};
-    cf_conversation *conv = conversation_of(tools);
-    const char *script = "{\"replies\":[" CALL("{\\\"x\\\":1}") "," CALL(
-        "{\\\"y\\\":1}") "," CALL("{\\\"x\\\":2}") ",{\"text\":\"done\"}]}";
-    T_OK(run_loop(conv, script, &d, 0, &sent, &err), err);
-    assert_int_equal(d.n_asked, 2);
-    assert_int_equal(d.n_run, 1);
-    assert_string_equal(
-        cf_buf_cstr(&d.log),
-        "1:{\"error\":\"not today\"} "
-        "2:{\"error\":\"INVALID_PARAMETER_NAME at y: no parameter has this "
-        "name; MISSING_REQUIRED_PARAMETER at x: this parameter is required\"} "
-        "3:{\"ok\":true} ");
-    assert_int_equal(cf_conversation_n_turns(conv), 8);
-    assert_true(
-        cf_str_is(cf_json_get_str(sent.response.message, "content"), "done"));
-    cf_sent_deinit(&sent);
-    cf_buf_deinit(&d.log);
-    cf_conversation_free(conv);
-}
-
-/* A result of a third of what one message may cause. */
-static cf_status run_large(void *ud, const cf_pending_call *call,
-                           json_t **result, cf_error *err)
-{
-    desk *d = ud;
-    size_t n = CF_TOOL_LOOP_BYTES / 3;
-    char *text = cf_alloc(n);
-    (void)call;
-    d->n_run++;
-    assert_non_null(text);
-    memset(text, 'x', n);
-    *result = json_stringn(text, n);
-    cf_free(text);
-    return *result != NULL ? CF_OK : cf_oom(err);
-}
-
-static void test_loop__bytes(void **state)
-{
-    (void)state;
-    cf_error err = {0};
-    cf_sent sent;
-    desk d = {0};
-    cf_conversation *conv = conversation_of(tools);
-    cf_backend *b =
-        script_of("{\"replies\":[" CALL("{\\\"x\\\":1}") "]}", CF_TOOLS_HERMES);
-    cf_tool_loop loop = {
-        .max_rounds = 25, .decide = decide, .run = run_large, .ud = &d};
-    cf_send send = {.message = hello()};
-    cf_sent_init(&sent);
-    T_FAILS(cf_conversation_run(conv, b, &send, &loop, &sent, &err), CF_ELIMIT);
-    assert_non_null(strstr(err.text, "are over 64 MiB"));
-    assert_true(d.n_run >= 3 && d.n_run <= 4);
-    cf_backend_free(b);
-    cf_sent_deinit(&sent);
-    cf_conversation_free(conv);
-}
-
-static void test_loop__limit(void **state)
-{
-    (void)state;
-    cf_error err = {0};
-    cf_sent sent;
-    desk d = {0};
-    cf_conversation *conv = conversation_of(tools);
-    T_FAILS(run_loop(conv, "{\"replies\":[" CALL("{\\\"x\\\":1}") "]}", &d, 3,
-                     &sent, &err),
-            CF_ELIMIT);
-    assert_int_equal(d.n_run, 3);
-    assert_true(cf_uuid_eq(cf_conversation_head(conv), sent.reply));
-    cf_sent_deinit(&sent);
-    cf_buf_deinit(&d.log);
-    cf_conversation_free(conv);
-}
-
-static void test_exec__ends(void **state)
-{
-    (void)state;
-    cf_error err = {0};
-    json_t *arguments = json_of("{\"x\":[1,\"\xC3\xA9\"]}");
-    cf_pending_call call = {.name = {"f", 1}, .arguments = arguments};
-    json_t *v = NULL;
-    cf_tool_exec cat = {.command = "cat"};
-    T_OK(cf_tool_exec_run(&cat, &call, &v, &err), err);
-    assert_true(json_equal(json_object_get(v, "arguments"), arguments));
-    json_decref(v);
-    cf_tool_exec text = {.command = "printf 'it is \\377 warm'"};
-    T_OK(cf_tool_exec_run(&text, &call, &v, &err), err);
-    assert_string_equal(json_string_value(v), "it is \xEF\xBF\xBD warm");
-    json_decref(v);
-    cf_tool_exec bad = {.command = "echo no >&2; echo reason >&2; exit 3"};
-    T_FAILS(cf_tool_exec_run(&bad, &call, &v, &err), CF_EIO);
-    assert_string_equal(err.text, "the command ended with status 3: reason");
-    cf_tool_exec slow = {.command = "sleep 60 & sleep 60", .timeout_ms = 50};
-    T_FAILS(cf_tool_exec_run(&slow, &call, &v, &err), CF_ELIMIT);
-    cf_tool_exec much = {.command = "yes", .max_output = 1000};
-    T_FAILS(cf_tool_exec_run(&much, &call, &v, &err), CF_ELIMIT);
-    int code = -1;
-    cf_tool_exec lone = {.command = "(: </dev/tty) 2>/dev/null && echo 1 || "
-                                    "echo 0",
-                         .exit_code = &code};
-    T_OK(cf_tool_exec_run(&lone, &call, &v, &err), err);
-    assert_int_equal(json_integer_value(v), 0); /* it has no terminal */
-    assert_int_equal(code, 0);
-    json_decref(v);
-    bad.exit_code = &code;
-    T_FAILS(cf_tool_exec_run(&bad, &call, &v, &err), CF_EIO);
-    assert_int_equal(code, 3);
-    cf_cancel cancel;
-    atomic_init(&cancel, true);
-    cf_tool_exec stop = {.command = "sleep 60", .cancel = &cancel};
-    T_FAILS(cf_tool_exec_run(&stop, &call, &v, &err), CF_ECANCELLED);
-    json_decref(arguments);
 }
 
 /* ---- from another thread ------------------------------------------------ */
@@ -968,17 +747,17 @@ static void test_send__cancel_from_a_thread(void **state)
 {
     (void)state;
     cf_error err = {0};
-    cf_backend *b = script_of("{\"replies\":[{\"text\":\"abcdefghijkl\","
-                              "\"chunk\":1,\"delay_ms\":30000}]}",
-                              CF_TOOLS_NONE);
-    cf_conversation *conv = conversation_of(NULL);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"abcdefghijkl\","
+                                   "\"chunk\":1,\"delay_ms\":30000}]}",
+                                   CF_TOOLS_NONE);
+    cf_conversation *conv = cf_chat_tree(NULL);
     cf_cancel cancel;
     atomic_init(&cancel, false);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, set_cancel, &cancel), 0);
     cf_sent sent;
     cf_sent_init(&sent);
-    cf_send send = {.message = hello(), .cancel = &cancel};
+    cf_send send = {.message = cf_chat_hello(), .cancel = &cancel};
     T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_ECANCELLED);
     pthread_join(thread, NULL);
     cf_sent_deinit(&sent);
@@ -1007,10 +786,6 @@ int main(void)
         cmocka_unit_test(test_options__thinking_precedence),
         cmocka_unit_test(test_roles__mapping),
         cmocka_unit_test(test_response__merge),
-        cmocka_unit_test(test_loop__rounds),
-        cmocka_unit_test(test_loop__limit),
-        cmocka_unit_test(test_loop__bytes),
-        cmocka_unit_test(test_exec__ends),
         cmocka_unit_test(test_send__cancel_from_a_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
