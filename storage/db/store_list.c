@@ -95,7 +95,6 @@ cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
 /* ---- lists -------------------------------------------------------------- */
 
 enum {
-    PARAM_MAX = 48,
     SCAN_MAX = 4000,  /* rows that a quick list looks at */
     DENSE = 4,        /* times as many have enough for a page */
     NAMED_MAX = 1000, /* ids whose rows are read and sorted */
@@ -103,39 +102,15 @@ enum {
                          are met soon there */
 };
 
-typedef struct list_text {
-    cf_buf sql;
-    struct {
-        cf_str s; /* p NULL: v */
-        int64_t v;
-    } param[PARAM_MAX];
-    int n;
-} list_text;
-
-static void add_str(list_text *t, const char *where, cf_str v)
-{
-    if (v.n != 0) {
-        cf_buf_adds(&t->sql, where);
-        t->param[t->n++].s = v;
-    }
-}
-
-static void add_int(list_text *t, const char *where, int64_t v)
-{
-    cf_buf_adds(&t->sql, where);
-    t->param[t->n].s = cf_str_make(NULL, 0);
-    t->param[t->n++].v = v;
-}
-
 /* Values of a column that hold a text; few, since facet counts them. */
-static void add_facet(list_text *t, const char *column, int kind, cf_str part)
+static void add_facet(cf_sql_text *t, const char *column, int kind, cf_str part)
 {
     if (part.n != 0) {
         cf_buf_addf(&t->sql,
                     " AND c.%s IN (SELECT value FROM facet WHERE kind = %d AND "
                     "n > 0 AND instr(lower(value), lower(",
                     column, kind);
-        add_str(t, "?)) > 0)", part);
+        cf_sql__add_str(t, "?)) > 0)", part);
     }
 }
 
@@ -146,49 +121,53 @@ static bool is_common_role(cf_str role)
 
 /* Nearly all conversations have the common roles: the first ones are looked at
  * one by one.  Rare ones are found by their index. */
-static void add_role(list_text *t, cf_str role)
+static void add_role(cf_sql_text *t, cf_str role)
 {
-    add_str(t,
-            is_common_role(role)
-                ? " AND EXISTS (SELECT 1 FROM turn tt JOIN message mm ON "
-                  "mm.id = tt.message_id WHERE tt.conversation_id = c.id AND "
-                  "mm.role = ?)"
-                : " AND c.id IN (SELECT tt.conversation_id FROM message mm "
-                  "CROSS JOIN turn tt ON tt.message_id = mm.id WHERE mm.role = "
-                  "? AND mm.role NOT IN ('user', 'assistant'))",
-            role);
+    cf_sql__add_str(
+        t,
+        is_common_role(role)
+            ? " AND EXISTS (SELECT 1 FROM turn tt JOIN message mm ON "
+              "mm.id = tt.message_id WHERE tt.conversation_id = c.id AND "
+              "mm.role = ?)"
+            : " AND c.id IN (SELECT tt.conversation_id FROM message mm "
+              "CROSS JOIN turn tt ON tt.message_id = mm.id WHERE mm.role = "
+              "? AND mm.role NOT IN ('user', 'assistant'))",
+        role);
 }
 
-static void add_terms(list_text *t, const cf_shown_terms *terms)
+static void add_terms(cf_sql_text *t, const cf_shown_terms *terms)
 {
     for (size_t i = 0; i < terms->n; i++) {
-        add_str(t,
-                terms->v[i].is_absent
-                    ? " AND NOT instr(lower(iif(c.title <> '', c.title, "
-                      "c.preview)), lower(?))"
-                    : " AND instr(lower(iif(c.title <> '', c.title, "
-                      "c.preview)), lower(?))",
-                terms->v[i].text);
+        cf_sql__add_str(
+            t,
+            terms->v[i].is_absent
+                ? " AND NOT instr(lower(iif(c.title <> '', c.title, "
+                  "c.preview)), lower(?))"
+                : " AND instr(lower(iif(c.title <> '', c.title, "
+                  "c.preview)), lower(?))",
+            terms->v[i].text);
     }
 }
 
 /* All but the place. */
-static void add_filters(list_text *t, const cf_store_query *q,
+static void add_filters(cf_sql_text *t, const cf_store_query *q,
                         const cf_shown_terms *terms)
 {
-    add_str(t, " AND c.id IN (SELECT conversation_id FROM tag WHERE name = ?)",
-            q->tag);
+    cf_sql__add_str(
+        t, " AND c.id IN (SELECT conversation_id FROM tag WHERE name = ?)",
+        q->tag);
     add_facet(t, "model", CF_FACET_MODEL, q->model);
-    add_str(t,
-            " AND c.template_hash IN (SELECT hash FROM template WHERE "
-            "instr(hash || ' ' || name, ?) > 0)",
-            q->template_hash);
-    add_str(t, " AND c.status = ?", q->status);
+    cf_sql__add_str(t,
+                    " AND c.template_hash IN (SELECT hash FROM template WHERE "
+                    "instr(hash || ' ' || name, ?) > 0)",
+                    q->template_hash);
+    cf_sql__add_str(t, " AND c.status = ?", q->status);
     add_role(t, q->role);
-    add_str(t,
-            " AND c.id IN (SELECT tt.conversation_id FROM tool_call k JOIN "
-            "turn tt ON tt.id = k.turn_id WHERE k.name = ?)",
-            q->tool);
+    cf_sql__add_str(
+        t,
+        " AND c.id IN (SELECT tt.conversation_id FROM tool_call k JOIN "
+        "turn tt ON tt.id = k.turn_id WHERE k.name = ?)",
+        q->tool);
     if (q->rating != CF_RATED_ANYHOW) {
         cf_buf_addf(&t->sql,
                     " AND c.id IN (SELECT conversation_id FROM turn WHERE "
@@ -202,17 +181,17 @@ static void add_filters(list_text *t, const cf_store_query *q,
                              "WHERE note IS NOT NULL)");
     }
     if (q->after_ms != 0) {
-        add_int(t, " AND c.created_ms >= ?", q->after_ms);
+        cf_sql__add_int(t, " AND c.created_ms >= ?", q->after_ms);
     }
     if (q->before_ms != 0) {
-        add_int(t, " AND c.created_ms < ?", q->before_ms);
+        cf_sql__add_int(t, " AND c.created_ms < ?", q->before_ms);
     }
     add_terms(t, terms);
 }
 
 /* `on_index` false: the rows are few, so that they are found by the filters and
  * sorted, not looked for along the index of the order. */
-static void add_order(list_text *t, const cf_store_query *q, bool on_index)
+static void add_order(cf_sql_text *t, const cf_store_query *q, bool on_index)
 {
     static const char *const keys[] = {"c.updated_ms", "c.created_ms",
                                        "c.title COLLATE NOCASE", "c.n_turns"};
@@ -221,22 +200,6 @@ static void add_order(list_text *t, const cf_store_query *q, bool on_index)
     size_t key = (size_t)q->sort < 4 ? (size_t)q->sort : 0;
     cf_buf_addf(&t->sql, " ORDER BY %s%s%s, c.id%s", on_index ? "" : "+",
                 keys[key], way, way);
-}
-
-static cf_status bind_list(cf_sql *sql, sqlite3_stmt *st, const list_text *t,
-                           cf_error *err)
-{
-    for (int i = 0; i < t->n; i++) {
-        cf_str s = t->param[i].s;
-        int rc = s.p == NULL
-                     ? sqlite3_bind_int64(st, i + 1, t->param[i].v)
-                     : sqlite3_bind_text64(st, i + 1, s.p, s.n,
-                                           SQLITE_TRANSIENT, SQLITE_UTF8);
-        if (rc != SQLITE_OK) {
-            return cf_sql__fail(sql, rc, err);
-        }
-    }
-    return CF_OK;
 }
 
 static cf_status read_list(cf_sql *sql, sqlite3_stmt *st, size_t limit,
@@ -275,33 +238,36 @@ static bool names_rows(const cf_store_query *q)
 }
 
 /* Ids of the page. */
-static void add_page(list_text *t, const cf_store_query *q, list_plan plan,
+static void add_page(cf_sql_text *t, const cf_store_query *q, list_plan plan,
                      const cf_shown_terms *terms, cf_str ids)
 {
     if (plan == LIST_FIRST) {
-        add_int(t,
-                "SELECT c.id FROM (SELECT * FROM conversation c WHERE "
-                "c.place = ?",
-                (int64_t)q->place);
+        cf_sql__add_int(t,
+                        "SELECT c.id FROM (SELECT * FROM conversation c WHERE "
+                        "c.place = ?",
+                        (int64_t)q->place);
         add_order(t, q, true);
-        add_int(t, " LIMIT ?) c WHERE 1", SCAN_MAX);
+        cf_sql__add_int(t, " LIMIT ?) c WHERE 1", SCAN_MAX);
     } else if (plan == LIST_NAMED) {
-        add_str(t,
-                "SELECT c.id FROM json_each(?) f CROSS JOIN conversation c ON "
-                "c.id = f.value",
-                ids);
-        add_int(t, " WHERE +c.place = ?", (int64_t)q->place);
+        cf_sql__add_str(
+            t,
+            "SELECT c.id FROM json_each(?) f CROSS JOIN conversation c ON "
+            "c.id = f.value",
+            ids);
+        cf_sql__add_int(t, " WHERE +c.place = ?", (int64_t)q->place);
     } else if (plan == LIST_LISTED) {
-        add_int(t, "SELECT c.id FROM conversation c WHERE c.place = ?",
-                (int64_t)q->place);
-        add_str(t, " AND +c.id IN (SELECT value FROM json_each(?))", ids);
+        cf_sql__add_int(t, "SELECT c.id FROM conversation c WHERE c.place = ?",
+                        (int64_t)q->place);
+        cf_sql__add_str(t, " AND +c.id IN (SELECT value FROM json_each(?))",
+                        ids);
     } else {
         /* Where a filter names the rows, the place is not looked for. */
         bool is_named = plan == LIST_FEW && names_rows(q);
-        add_int(t,
-                is_named ? "SELECT c.id FROM conversation c WHERE +c.place = ?"
-                         : "SELECT c.id FROM conversation c WHERE c.place = ?",
-                (int64_t)q->place);
+        cf_sql__add_int(
+            t,
+            is_named ? "SELECT c.id FROM conversation c WHERE +c.place = ?"
+                     : "SELECT c.id FROM conversation c WHERE c.place = ?",
+            (int64_t)q->place);
     }
     if (plan != LIST_LISTED) {
         add_filters(t, q, terms);
@@ -314,20 +280,18 @@ static cf_status list_by(cf_sql *sql, const cf_store_query *q, list_plan plan,
                          cf_arena *a, cf_store_conv **rows, size_t *n,
                          cf_error *err)
 {
-    list_text t = {.sql = CF_BUF_INIT};
+    cf_sql_text t = {.sql = CF_BUF_INIT};
     /* The page is found first, then its rows are read. */
     cf_buf_adds(&t.sql, "SELECT " CONV_COLUMNS
                         "FROM conversation c LEFT JOIN turn h ON h.id = "
                         "c.head_id WHERE c.id IN (");
     add_page(&t, q, plan, terms, ids);
-    add_int(&t, " LIMIT ?", (int64_t)limit);
-    add_int(&t, " OFFSET ?)",
-            (int64_t)(q->offset < INT32_MAX ? q->offset : INT32_MAX));
+    cf_sql__add_int(&t, " LIMIT ?", (int64_t)limit);
+    cf_sql__add_int(&t, " OFFSET ?)",
+                    (int64_t)(q->offset < INT32_MAX ? q->offset : INT32_MAX));
     add_order(&t, q, true);
     sqlite3_stmt *st = NULL;
-    cf_status s = cf_buf_check(&t.sql, err);
-    CF_THEN(s, cf_sql__prepare(sql, &st, t.sql.p, err));
-    CF_THEN(s, bind_list(sql, st, &t, err));
+    cf_status s = cf_sql__prepare_text(sql, &st, &t, err);
     if (s == CF_OK) {
         *rows = cf_arena_calloc(a, limit, sizeof **rows);
         s = *rows == NULL ? cf_sql__oom(err)

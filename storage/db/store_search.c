@@ -11,7 +11,7 @@
 #include "storage/db/store_snippet.h"
 #include "storage/db/store_words.h"
 
-enum { PARAM_MAX = 24, QUERY_MAX = 4096 };
+enum { QUERY_MAX = 4096 };
 
 /* ---- the query text ----------------------------------------------------- */
 
@@ -201,39 +201,15 @@ static void free_parsed(parsed *p)
 
 /* ---- the query ---------------------------------------------------------- */
 
-typedef struct query_text {
-    cf_buf sql;
-    struct {
-        cf_str s; /* p NULL: v */
-        int64_t v;
-    } param[PARAM_MAX];
-    int n;
-} query_text;
-
-static void with_str(query_text *t, const char *sql, cf_str v)
-{
-    if (v.n != 0) {
-        cf_buf_adds(&t->sql, sql);
-        t->param[t->n++].s = v;
-    }
-}
-
-static void with_int(query_text *t, const char *sql, int64_t v)
-{
-    cf_buf_adds(&t->sql, sql);
-    t->param[t->n].s = cf_str_make(NULL, 0);
-    t->param[t->n++].v = v;
-}
-
 /* `tag` is the filter of tags on the table at hand. */
-static void conv_filters(query_text *t, const cf_store_query *q,
+static void conv_filters(cf_sql_text *t, const cf_store_query *q,
                          const char *tag)
 {
-    with_int(t, " AND c.place = ?", (int64_t)q->place);
-    with_str(t, tag, q->tag);
+    cf_sql__add_int(t, " AND c.place = ?", (int64_t)q->place);
+    cf_sql__add_str(t, tag, q->tag);
 }
 
-static void turn_filters(query_text *t, const cf_store_query *q)
+static void turn_filters(cf_sql_text *t, const cf_store_query *q)
 {
     /* By the turn's own column: most words are ruled out before the row of
      * their conversation is read. */
@@ -245,26 +221,28 @@ static void turn_filters(query_text *t, const cf_store_query *q)
                          : q->rating == CF_RATED ? " AND t.rating IS NOT NULL"
                                                  : "");
     cf_buf_adds(&t->sql, q->has_note ? " AND t.note IS NOT NULL" : "");
-    with_str(t, " AND m.role = ?", q->role);
-    with_str(t, " AND t.status = ?", q->status);
-    with_str(t,
-             " AND EXISTS (SELECT 1 FROM run r WHERE r.turn_id = t.id AND "
-             "instr(lower(r.model), lower(?)) > 0)",
-             q->model);
-    with_str(t,
-             " AND EXISTS (SELECT 1 FROM run r JOIN template x ON x.id = "
-             "r.template_id WHERE r.turn_id = t.id AND instr(x.hash || ' ' "
-             "|| x.name, ?) > 0)",
-             q->template_hash);
-    with_str(t,
-             " AND EXISTS (SELECT 1 FROM tool_call k WHERE k.turn_id = "
-             "t.id AND k.name = ?)",
-             q->tool);
+    cf_sql__add_str(t, " AND m.role = ?", q->role);
+    cf_sql__add_str(t, " AND t.status = ?", q->status);
+    cf_sql__add_str(
+        t,
+        " AND EXISTS (SELECT 1 FROM run r WHERE r.turn_id = t.id AND "
+        "instr(lower(r.model), lower(?)) > 0)",
+        q->model);
+    cf_sql__add_str(
+        t,
+        " AND EXISTS (SELECT 1 FROM run r JOIN template x ON x.id = "
+        "r.template_id WHERE r.turn_id = t.id AND instr(x.hash || ' ' "
+        "|| x.name, ?) > 0)",
+        q->template_hash);
+    cf_sql__add_str(t,
+                    " AND EXISTS (SELECT 1 FROM tool_call k WHERE k.turn_id = "
+                    "t.id AND k.name = ?)",
+                    q->tool);
     if (q->after_ms != 0) {
-        with_int(t, " AND t.created_ms >= ?", q->after_ms);
+        cf_sql__add_int(t, " AND t.created_ms >= ?", q->after_ms);
     }
     if (q->before_ms != 0) {
-        with_int(t, " AND t.created_ms < ?", q->before_ms);
+        cf_sql__add_int(t, " AND t.created_ms < ?", q->before_ms);
     }
 }
 
@@ -277,7 +255,7 @@ static bool has_turn_filter(const cf_store_query *q)
 
 /* CROSS JOIN keeps the order of the tables: words first, and messages last,
  * since their rows are the largest and most of them are elsewhere. */
-static void turn_query(query_text *t, const parsed *p, size_t limit,
+static void turn_query(cf_sql_text *t, const parsed *p, size_t limit,
                        size_t offset)
 {
     cf_buf_adds(&t->sql, "SELECT c.uuid, t.uuid, t.ordinal, m.role, "
@@ -289,14 +267,15 @@ static void turn_query(query_text *t, const parsed *p, size_t limit,
                     "message_words.rowid CROSS JOIN conversation c ON c.id = "
                     "t.conversation_id CROSS JOIN message m ON m.id = "
                     "message_words.rowid");
-        with_str(t, " WHERE message_words MATCH ?",
-                 cf_str_make(p->words.p, p->words.n));
+        cf_sql__add_str(t, " WHERE message_words MATCH ?",
+                        cf_str_make(p->words.p, p->words.n));
     } else if (p->q.tool.n != 0) {
-        with_str(t,
-                 "tool_call k0 CROSS JOIN turn t ON t.id = k0.turn_id CROSS "
-                 "JOIN message m ON m.id = t.message_id CROSS JOIN "
-                 "conversation c ON c.id = t.conversation_id WHERE k0.name = ?",
-                 p->q.tool);
+        cf_sql__add_str(
+            t,
+            "tool_call k0 CROSS JOIN turn t ON t.id = k0.turn_id CROSS "
+            "JOIN message m ON m.id = t.message_id CROSS JOIN "
+            "conversation c ON c.id = t.conversation_id WHERE k0.name = ?",
+            p->q.tool);
     } else {
         cf_buf_adds(&t->sql, "turn t CROSS JOIN message m ON m.id = "
                              "t.message_id CROSS JOIN conversation c ON c.id = "
@@ -305,44 +284,28 @@ static void turn_query(query_text *t, const parsed *p, size_t limit,
     turn_filters(t, &p->q);
     cf_buf_adds(&t->sql, p->words.n != 0 ? " ORDER BY message_words.rowid DESC"
                                          : " ORDER BY t.id DESC");
-    with_int(t, " LIMIT ?", (int64_t)limit);
-    with_int(t, " OFFSET ?", (int64_t)offset);
+    cf_sql__add_int(t, " LIMIT ?", (int64_t)limit);
+    cf_sql__add_int(t, " OFFSET ?", (int64_t)offset);
 }
 
-static void title_query(query_text *t, const parsed *p, size_t limit)
+static void title_query(cf_sql_text *t, const parsed *p, size_t limit)
 {
     cf_buf_adds(&t->sql, "SELECT c.uuid, NULL, 0, '', c.title, c.created_ms, "
                          "c.title, '' FROM title_words CROSS JOIN "
                          "conversation c ON c.id = title_words.rowid");
-    with_str(t, " WHERE title_words MATCH ?",
-             cf_str_make(p->words.p, p->words.n));
+    cf_sql__add_str(t, " WHERE title_words MATCH ?",
+                    cf_str_make(p->words.p, p->words.n));
     conv_filters(t, &p->q,
                  " AND EXISTS (SELECT 1 FROM tag WHERE conversation_id = c.id "
                  "AND name = ?)");
     if (p->q.after_ms != 0) {
-        with_int(t, " AND c.created_ms >= ?", p->q.after_ms);
+        cf_sql__add_int(t, " AND c.created_ms >= ?", p->q.after_ms);
     }
     if (p->q.before_ms != 0) {
-        with_int(t, " AND c.created_ms < ?", p->q.before_ms);
+        cf_sql__add_int(t, " AND c.created_ms < ?", p->q.before_ms);
     }
     cf_buf_adds(&t->sql, " ORDER BY title_words.rowid DESC");
-    with_int(t, " LIMIT ?", (int64_t)limit);
-}
-
-static cf_status bind_query(cf_sql *sql, sqlite3_stmt *st, const query_text *t,
-                            cf_error *err)
-{
-    for (int i = 0; i < t->n; i++) {
-        cf_str s = t->param[i].s;
-        int rc = s.p == NULL
-                     ? sqlite3_bind_int64(st, i + 1, t->param[i].v)
-                     : sqlite3_bind_text64(st, i + 1, s.p, s.n,
-                                           SQLITE_TRANSIENT, SQLITE_UTF8);
-        if (rc != SQLITE_OK) {
-            return cf_sql__fail(sql, rc, err);
-        }
-    }
-    return CF_OK;
+    cf_sql__add_int(t, " LIMIT ?", (int64_t)limit);
 }
 
 typedef struct found {
@@ -367,15 +330,13 @@ static void read_hit(sqlite3_stmt *st, const parsed *p, cf_arena *a,
     a->failed = a->failed || tmp->failed;
 }
 
-static cf_status run_query(cf_sql *sql, const query_text *t, const parsed *p,
+static cf_status run_query(cf_sql *sql, const cf_sql_text *t, const parsed *p,
                            cf_arena *a, found *out, cf_error *err)
 {
     sqlite3_stmt *st = NULL;
-    CF_TRY(cf_buf_check(&t->sql, err));
-    CF_TRY(cf_sql__prepare(sql, &st, t->sql.p, err));
     cf_arena tmp;
     cf_arena_init(&tmp, 0);
-    cf_status s = bind_query(sql, st, t, err);
+    cf_status s = cf_sql__prepare_text(sql, &st, t, err);
     while (out->n < out->limit && cf_sql__next(sql, st, &s, err)) {
         read_hit(st, p, a, &tmp, &out->v[out->n++]);
         s = a->failed ? cf_sql__oom(err) : CF_OK;
@@ -398,13 +359,13 @@ static cf_status search(cf_sql *sql, const parsed *p, cf_arena *a,
     }
     cf_status s = CF_OK;
     if (p->words.n != 0 && offset == 0 && !has_turn_filter(&p->q)) {
-        query_text t = {.sql = CF_BUF_INIT};
+        cf_sql_text t = {.sql = CF_BUF_INIT};
         title_query(&t, p, f.limit);
         s = run_query(sql, &t, p, a, &f, err);
         cf_buf_deinit(&t.sql);
     }
     if (s == CF_OK && f.n < f.limit) {
-        query_text t = {.sql = CF_BUF_INIT};
+        cf_sql_text t = {.sql = CF_BUF_INIT};
         turn_query(&t, p, f.limit - f.n, offset);
         s = run_query(sql, &t, p, a, &f, err);
         cf_buf_deinit(&t.sql);

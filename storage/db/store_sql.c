@@ -266,6 +266,42 @@ cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out, const char *text,
     return rc == SQLITE_OK ? CF_OK : cf_sql__fail(sql, rc, err);
 }
 
+void cf_sql__add_str(cf_sql_text *t, const char *piece, cf_str v)
+{
+    if (v.n != 0) {
+        CF_ASSERT(t->n < CF_SQL_PARAMS);
+        cf_buf_adds(&t->sql, piece);
+        t->param[t->n++].s = v;
+    }
+}
+
+void cf_sql__add_int(cf_sql_text *t, const char *piece, int64_t v)
+{
+    CF_ASSERT(t->n < CF_SQL_PARAMS);
+    cf_buf_adds(&t->sql, piece);
+    t->param[t->n].s = cf_str_make(NULL, 0);
+    t->param[t->n++].v = v;
+}
+
+cf_status cf_sql__prepare_text(cf_sql *sql, sqlite3_stmt **out,
+                               const cf_sql_text *t, cf_error *err)
+{
+    *out = NULL;
+    CF_TRY(cf_buf_check(&t->sql, err));
+    CF_TRY(cf_sql__prepare(sql, out, t->sql.p, err));
+    for (int i = 0; i < t->n; i++) {
+        cf_str s = t->param[i].s;
+        int rc = s.p == NULL
+                     ? sqlite3_bind_int64(*out, i + 1, t->param[i].v)
+                     : sqlite3_bind_text64(*out, i + 1, s.p, s.n,
+                                           SQLITE_TRANSIENT, SQLITE_UTF8);
+        if (rc != SQLITE_OK) {
+            return cf_sql__fail(sql, rc, err);
+        }
+    }
+    return CF_OK;
+}
+
 void cf_sql__drop(sqlite3_stmt *st)
 {
     (void)sqlite3_finalize(st);

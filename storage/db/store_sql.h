@@ -14,11 +14,12 @@
 
 #include "core/api/session.h"
 #include "core/base/arena.h"
+#include "core/base/buf.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
 #include "core/base/uuid.h"
 
-enum { CF_SQL_CACHE = 160 };
+enum { CF_SQL_CACHE = 160, CF_SQL_PARAMS = 48 };
 
 typedef struct cf_sql {
     sqlite3 *db; /* NULL: not open */
@@ -70,6 +71,26 @@ CF_MUST_USE cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out,
 CF_MUST_USE cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out,
                                       const char *text, cf_error *err);
 void cf_sql__drop(sqlite3_stmt *st);
+
+/* A statement that is built piece by piece, with its parameters. */
+typedef struct cf_sql_text {
+    cf_buf sql;
+    struct {
+        cf_str s; /* borrowed; p NULL: v */
+        int64_t v;
+    } param[CF_SQL_PARAMS];
+    int n;
+} cf_sql_text;
+
+/* Appends a piece with one "?", and its value; a string that is empty leaves
+ * the piece out. */
+void cf_sql__add_str(cf_sql_text *t, const char *piece, cf_str v);
+void cf_sql__add_int(cf_sql_text *t, const char *piece, int64_t v);
+
+/* cf_sql__prepare() of it, with its parameters bound.  *out is NULL or to be
+ * dropped where that fails, too. */
+CF_MUST_USE cf_status cf_sql__prepare_text(cf_sql *sql, sqlite3_stmt **out,
+                                           const cf_sql_text *t, cf_error *err);
 
 /* Steps once; *has_row is whether there is a row.  Without one, and on an
  * error, the statement is reset. */
