@@ -7,7 +7,7 @@
 
 #include "core/api/constraint.h"
 #include "core/constrain/position.h"
-#include "tests/support/law.h"
+#include "tests/support/match_law.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,23 +15,6 @@ static const cf_law_band compiling = {"compiling an expression", 0.5, 2e-6,
                                       16 << 20, 64};
 static const cf_law_band matching = {"matching an expression", 0.5, 2e-6,
                                      4 << 20, 256};
-
-static void match(const cf_grammar *g, const char *p, size_t n)
-{
-    cf_constraint *c = NULL;
-    cf_error err;
-    size_t taken;
-    uint32_t set[8];
-    cf_law law = cf_law_begin();
-    if (cf_constraint_new(&c, g, NULL, &err) != CF_OK) {
-        return;
-    }
-    if (cf_constraint_bytes(c, p, n, &taken, &err) == CF_OK) {
-        cf_constraint_next_bytes(c, set);
-    }
-    cf_law_check(&law, &matching, n + c->m.work);
-    cf_constraint_free(c);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -46,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_law_check(&law, &compiling,
                  n + (st == CF_OK ? g->work : (uint64_t)opts.max_work));
     if (st == CF_OK && end != NULL) {
-        match(g, end + 1, size - n - 1);
+        cf_match_law(g, end + 1, size - n - 1, &matching);
     }
     cf_grammar_free(g);
     return 0;
