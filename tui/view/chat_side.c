@@ -195,6 +195,13 @@ void cf_chat__draw_session(cf_app *app, cf_grid *g, cf_rect r)
     cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "model   %s",
                  cf_buf_cstr(&name));
     cf_buf_deinit(&name);
+    if (e->engine != NULL) {
+        cf_arithmetic a = cf_engine_get_info(e->engine).arithmetic;
+        if (a != CF_ARITHMETIC_16) {
+            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "with    %s",
+                         cf_arithmetic_name(a));
+        }
+    }
     cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "tmpl    %s",
                  e->template_name);
     cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "turns   %zu (%zu here)", n,
