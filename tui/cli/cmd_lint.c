@@ -134,6 +134,8 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which,
     }
     if (st == CF_OK && s.engine != NULL) {
         describe_model(&s, &options, &bos, &eos);
+        st = cf_buf_check(&bos, err);
+        CF_THEN(st, cf_buf_check(&eos, err));
     }
     if (st == CF_OK && s.is_model) {
         *has_tools = cf_engine_chat_template(s.engine, "tool_use").p != NULL;

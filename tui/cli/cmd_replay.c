@@ -421,6 +421,7 @@ static void put_piece(const replay *r, cf_buf *out, cf_token id)
     cf_buf_addf(out, "%d '", (int)id);
     cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
     cf_buf_addc(out, '\'');
+    out->failed = out->failed || piece.failed;
     cf_buf_deinit(&piece);
 }
 
@@ -454,6 +455,7 @@ static void put_json_token(const replay *r, cf_buf *out, cf_token id)
     }
     cf_buf_addf(out, "{\"id\":%d,", (int)id);
     cf_json_text_bytes(out, "text", cf_buf_str(&piece));
+    out->failed = out->failed || piece.failed;
     cf_buf_deinit(&piece);
 }
 

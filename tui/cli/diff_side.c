@@ -114,6 +114,7 @@ static column column_of(const cf_diff *d, const cf_diff_row *r, bool is_b,
         cf_buf line = CF_BUF_INIT;
         cf_buf_addf(&line, "%7d  ", (int)side->v[unit].id);
         cf_safe_line(&line, cf_buf_cstr(scratch), scratch->n);
+        line.failed = line.failed || scratch->failed;
         cf_buf_deinit(scratch);
         *scratch = line;
         c.text = cf_buf_str(scratch);
@@ -146,6 +147,7 @@ void cf_diff_side_row(cf_buf *out, const cf_diff *d, const cf_diff_row *row,
         cf_buf_addc(out, '\n');
         is_first = false;
     } while (!out->failed && (a.at < a.text.n || b.at < b.text.n));
+    out->failed = out->failed || piece_a.failed || piece_b.failed;
     cf_buf_deinit(&piece_a);
     cf_buf_deinit(&piece_b);
 }

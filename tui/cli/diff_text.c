@@ -194,6 +194,7 @@ static void unified_token(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
     cf_safe_line(&line, cf_buf_cstr(&piece), piece.n);
     shown s = {.text = cf_buf_str(&line), .sign = sign};
     add_line(out, &s, style);
+    out->failed = out->failed || piece.failed || line.failed;
     cf_buf_deinit(&piece);
     cf_buf_deinit(&line);
 }
@@ -285,6 +286,7 @@ static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
         cf_tokenizer_piece(&piece, tok, u->id, true);
         cf_buf_addf(out, "\"id\":%d,", (int)u->id);
         cf_json_text_bytes(out, "piece", cf_buf_str(&piece));
+        out->failed = out->failed || piece.failed;
         cf_buf_deinit(&piece);
     } else {
         cf_json_text_bytes(out, "text", cf_diff_text_of(side, unit));
@@ -313,6 +315,7 @@ static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
         cf_prompt_cause_text(&because, u->cause);
         cf_buf_adds(out, ",\"because\":");
         cf_json_write_str(out, cf_buf_str(&because));
+        out->failed = out->failed || because.failed;
         cf_buf_deinit(&because);
     }
     cf_buf_addc(out, '}');

@@ -158,7 +158,11 @@ static bool place_token(cf_reply *r, const cf_tokenizer *tok, cf_chat_token t)
         cf_buf piece = CF_BUF_INIT;
         cf_tokenizer_piece(&piece, tok, t.id, true);
         r->n_placed += piece.n;
+        bool is_whole = !piece.failed;
         cf_buf_deinit(&piece);
+        if (!is_whole) {
+            return false;
+        }
     }
     return add_token(r, &t);
 }

@@ -99,8 +99,9 @@ static cf_status find_refused(cf_token_place *p, cf_constraint *c,
     cf_buf piece = CF_BUF_INIT;
     size_t before = cf_constraint_n_steps(c);
     cf_tokenizer_piece(&piece, tok, t->refused, true);
-    cf_status st = cf_constraint_bytes(c, cf_buf_cstr(&piece), piece.n,
-                                       &p->refused_at, err);
+    cf_status st = cf_buf_check(&piece, err);
+    CF_THEN(st, cf_constraint_bytes(c, cf_buf_cstr(&piece), piece.n,
+                                    &p->refused_at, err));
     cf_constraint_rollback(c, cf_constraint_n_steps(c) - before);
     cf_buf_deinit(&piece);
     return st;
