@@ -51,6 +51,9 @@ static cf_status more(cf_feed *f, cf_error *err)
     if (f->is_end) {
         return CF_OK;
     }
+    if (f->cancel != NULL && atomic_load(f->cancel)) {
+        return cf_fail(err, CF_ECANCELLED, "interrupted");
+    }
     size_t left = f->n - f->at;
     if (f->at != 0) {
         memmove(f->heap, f->heap + f->at, left);
@@ -255,7 +258,7 @@ static cf_status comment_length(cf_feed *f, size_t *n, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_feed__skip(cf_feed *f, bool with_commas, char *c, cf_error *err)
+cf_status cf_feed__skip(cf_feed *f, bool with_commas, int *c, cf_error *err)
 {
     for (;;) {
         cf_str s;
@@ -266,7 +269,7 @@ cf_status cf_feed__skip(cf_feed *f, bool with_commas, char *c, cf_error *err)
             n++;
         }
         bool is_all = n == s.n;
-        *c = is_all ? '\0' : s.p[n];
+        *c = is_all ? CF_FEED_END : (unsigned char)s.p[n];
         cf_feed__consume(f, n);
         if (is_all && f->is_end) {
             return CF_OK;

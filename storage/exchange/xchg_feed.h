@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/api/session.h"
 #include "core/base/buf.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
@@ -26,9 +27,10 @@ typedef struct cf_feed {
     size_t cap;
     const char *p; /* [n] the window */
     size_t n, at;
-    size_t max;    /* longest record */
-    uint64_t line; /* of `at`, from 1 */
-    bool is_end;   /* nothing follows the window */
+    size_t max;        /* longest record */
+    uint64_t line;     /* of `at`, from 1 */
+    bool is_end;       /* nothing follows the window */
+    cf_cancel *cancel; /* ends the reading: CF_ECANCELLED; may be NULL */
 } cf_feed;
 
 void cf_feed__init_bytes(cf_feed *f, const char *p, size_t n, size_t max);
@@ -42,8 +44,9 @@ void cf_feed__close(cf_feed *f);
 CF_MUST_USE cf_status cf_feed__ahead(cf_feed *f, size_t want, cf_str *out,
                                      cf_error *err);
 /* Moves past blanks and comments, and past commas where asked.  *c is the
- * next byte, 0 at the end. */
-CF_MUST_USE cf_status cf_feed__skip(cf_feed *f, bool with_commas, char *c,
+ * next byte, CF_FEED_END at the end. */
+enum { CF_FEED_END = -1 };
+CF_MUST_USE cf_status cf_feed__skip(cf_feed *f, bool with_commas, int *c,
                                     cf_error *err);
 /* The line at `at` without its newline, or the JSON value that begins `off`
  * bytes after it, found by its brackets; nothing is consumed.  *is_long: the

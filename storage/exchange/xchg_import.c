@@ -334,6 +334,7 @@ cf_status cf_import_file(cf_store *store, const char *path,
     }
     cf_feed feed;
     CF_TRY(cf_feed__open(&feed, path, record_max(opts), err));
+    feed.cancel = opts->cancel;
     cf_status st = finish(&im, cf_import__records(&im, &feed, err), err);
     cf_feed__close(&feed);
     return st;

@@ -203,7 +203,7 @@ static bool has_more(cf_str s)
 
 /* The first line: of a list, which may be one line of any length, only if it is
  * short.  Without a newline *out is empty. */
-static cf_status first_line(cf_feed *f, char first, cf_str *out, bool *is_long,
+static cf_status first_line(cf_feed *f, int first, cf_str *out, bool *is_long,
                             cf_error *err)
 {
     cf_str s;
@@ -219,8 +219,7 @@ static cf_status first_line(cf_feed *f, char first, cf_str *out, bool *is_long,
 
 /* The first line is a value, and not the last; or, where the first value is
  * damaged, one of the first lines is an object. */
-static cf_status find_lines(cf_import *im, cf_feed *f, char first,
-                            cf_error *err)
+static cf_status find_lines(cf_import *im, cf_feed *f, int first, cf_error *err)
 {
     cf_str s;
     bool is_long;
@@ -288,13 +287,13 @@ static cf_status all_json(cf_import *im, cf_feed *f, cf_error *err)
 {
     bool in_list = false;
     while (!gives_up(im)) {
-        char c;
+        int c;
         bool is_messages = false, is_eaten = false;
         if (is_stopped(im)) {
             return cf_fail(err, CF_ECANCELLED, "interrupted");
         }
         CF_TRY(cf_feed__skip(f, in_list, &c, err));
-        if (c == '\0') {
+        if (c == CF_FEED_END) {
             return CF_OK;
         }
         if (!im->is_lines && !in_list && c == '[') {
@@ -342,7 +341,7 @@ static cf_status all_markdown(cf_import *im, cf_feed *f, cf_error *err)
 cf_status cf_import__records(cf_import *im, cf_feed *f, cf_error *err)
 {
     cf_str s;
-    char first;
+    int first;
     CF_TRY(cf_feed__ahead(f, 3, &s, err));
     if (s.n >= 3 && memcmp(s.p, "\xEF\xBB\xBF", 3) == 0) {
         cf_feed__consume(f, 3);
@@ -351,7 +350,7 @@ cf_status cf_import__records(cf_import *im, cf_feed *f, cf_error *err)
         return all_markdown(im, f, err);
     }
     CF_TRY(cf_feed__skip(f, false, &first, err));
-    if (first == '\0') {
+    if (first == CF_FEED_END) {
         return CF_OK;
     }
     if (!knows_format(im) && first != '{' && first != '[') {

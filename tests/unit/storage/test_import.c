@@ -361,6 +361,29 @@ static void test_markdown__as_people_keep_chats(void **state)
     }
 }
 
+/* A byte 0 is not the end of a file: what comes after it is read, and what it
+ * is in is counted. */
+static void test_records__nul_is_not_the_end(void **state)
+{
+    (void)state;
+    static const char one[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n\0\n"
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
+    static const char only[] = "\0\0\0\0";
+    fixture f;
+    setup(&f);
+    cf_error err;
+    const cf_import_options opts = {.guesses = true, .note = note, .ud = &f};
+    T_OK(cf_import_bytes(f.s, one, sizeof one - 1, &opts, &f.report, &err),
+         err);
+    assert_int_equal(f.report.n_new, 2);
+    assert_int_equal(f.report.n_bad, 1);
+    T_OK(cf_import_bytes(f.s, only, sizeof only - 1, &opts, &f.report, &err),
+         err);
+    assert_int_equal(f.report.n_bad, 1);
+    teardown(&f);
+}
+
 /* ---- stopping ----------------------------------------------------------- */
 
 /* An import ends inside a conversation, too: while it is read, and while it is
@@ -407,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_records__are_bounded),
         cmocka_unit_test(test_records__what_cannot_be_guessed),
         cmocka_unit_test(test_records__before_the_first_that_is_known),
+        cmocka_unit_test(test_records__nul_is_not_the_end),
         cmocka_unit_test(test_import__stops_within_a_conversation),
         cmocka_unit_test(test_markdown__comes_back),
         cmocka_unit_test(test_markdown__as_people_keep_chats),
