@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -211,18 +212,24 @@ void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n)
     (void)posix_madvise(p.out, end - start, POSIX_MADV_WILLNEED);
 }
 
-/* Appends everything `fd` gives; CF_ELIMIT past max_bytes. */
+/* Appends everything `fd` gives; CF_ELIMIT past max_bytes.  A FIFO that no
+ * program writes to, opened without waiting for one, ends after a second. */
 static cf_status read_all(cf_buf *out, int fd, const char *name,
                           size_t max_bytes, cf_error *err)
 {
+    enum { WRITER_MS = 1000 };
     size_t total = 0;
     for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (fd != STDIN_FILENO) {
+            (void)poll(&p, 1, WRITER_MS);
+        }
         char *to = cf_buf_reserve(out, 65536);
         if (to == NULL) {
             return cf_fail(err, CF_ENOMEM, "%s: out of memory", name);
         }
         ssize_t got = read(fd, to, 65536);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
             continue;
         }
         if (got < 0) {
@@ -246,7 +253,8 @@ cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,
 {
     size_t before = out->n;
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int fd =
+        is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return fail_errno(err, path, errno);
     }

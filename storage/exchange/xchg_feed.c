@@ -10,16 +10,20 @@
 #include "storage/exchange/xchg_feed.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 
-enum { PIECE = 256 * 1024 };
+enum { PIECE = 256 * 1024, LOOK_MS = 50 };
 
 void cf_feed__init_bytes(cf_feed *f, const char *p, size_t n, size_t max)
 {
-    *f = (cf_feed){.p = p, .n = n, .max = max, .line = 1, .is_end = true};
+    *f = (cf_feed){
+        .from = -1, .p = p, .n = n, .max = max, .line = 1, .is_end = true};
 }
 
 static cf_status fail_file(const cf_feed *f, int code, cf_error *err)
@@ -32,17 +36,41 @@ static cf_status fail_file(const cf_feed *f, int code, cf_error *err)
 cf_status cf_feed__open(cf_feed *f, const char *path, size_t max, cf_error *err)
 {
     *f = (cf_feed){.path = path, .max = max, .line = 1};
-    f->from = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    return f->from != NULL ? CF_OK : fail_file(f, errno, err);
+    /* A FIFO is not waited for here, where nothing can stop it. */
+    f->from = strcmp(path, "-") == 0
+                  ? STDIN_FILENO
+                  : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return f->from >= 0 ? CF_OK : fail_file(f, errno, err);
 }
 
 void cf_feed__close(cf_feed *f)
 {
-    if (f->from != NULL && f->from != stdin) {
-        (void)fclose(f->from);
+    if (f->from > STDIN_FILENO) {
+        (void)close(f->from);
     }
     cf_free(f->heap);
-    *f = (cf_feed){.is_end = true};
+    *f = (cf_feed){.from = -1, .is_end = true};
+}
+
+/* Waits for bytes, and reads some; *got 0: the end. */
+static cf_status read_piece(const cf_feed *f, char *to, size_t *got,
+                            cf_error *err)
+{
+    for (;;) {
+        struct pollfd p = {.fd = f->from, .events = POLLIN};
+        int ready = poll(&p, 1, LOOK_MS);
+        if (f->cancel != NULL && atomic_load(f->cancel)) {
+            return cf_fail(err, CF_ECANCELLED, "interrupted");
+        }
+        ssize_t n = ready > 0 ? read(f->from, to, PIECE) : -1;
+        if (n >= 0) {
+            *got = (size_t)n;
+            return CF_OK;
+        }
+        if (ready > 0 && errno != EINTR && errno != EAGAIN) {
+            return fail_file(f, errno, err);
+        }
+    }
 }
 
 /* Another piece into the window, which loses what has been consumed. */
@@ -50,9 +78,6 @@ static cf_status more(cf_feed *f, cf_error *err)
 {
     if (f->is_end) {
         return CF_OK;
-    }
-    if (f->cancel != NULL && atomic_load(f->cancel)) {
-        return cf_fail(err, CF_ECANCELLED, "interrupted");
     }
     size_t left = f->n - f->at;
     if (f->at != 0) {
@@ -64,12 +89,9 @@ static cf_status more(cf_feed *f, cf_error *err)
         return cf_oom_for(err, "the file");
     }
     f->p = f->heap;
-    errno = 0;
-    size_t got = fread(f->heap + f->n, 1, PIECE, f->from);
+    size_t got = 0;
+    CF_TRY(read_piece(f, f->heap + f->n, &got, err));
     f->n += got;
-    if (ferror(f->from)) {
-        return fail_file(f, errno, err);
-    }
     f->is_end = got == 0;
     return CF_OK;
 }

@@ -21,7 +21,7 @@
 #include "core/base/str.h"
 
 typedef struct cf_feed {
-    FILE *from; /* NULL: everything is in the window */
+    int from; /* -1: everything is in the window */
     const char *path;
     char *heap; /* the window of a file */
     size_t cap;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -310,7 +311,9 @@ cf_status cf_import_bytes(cf_store *store, const char *p, size_t n,
 static bool is_database(const char *path)
 {
     char head[16] = "";
-    FILE *f = strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
+    struct stat s; /* what is taken out of a pipe is gone */
+    bool is_file = stat(path, &s) == 0 && S_ISREG(s.st_mode);
+    FILE *f = is_file ? fopen(path, "rb") : NULL;
     if (f == NULL) {
         return false; /* reading the file reports why */
     }

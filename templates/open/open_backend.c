@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -47,7 +48,9 @@ static cf_status template_in(cf_buf *out, const json_t *config,
 static bool is_gguf(const char *name)
 {
     char head[4] = "";
-    FILE *f = fopen(name, "rb");
+    struct stat s; /* what is taken out of a pipe is gone */
+    bool is_file = stat(name, &s) == 0 && S_ISREG(s.st_mode);
+    FILE *f = is_file ? fopen(name, "rb") : NULL;
     bool is = f != NULL && fread(head, 1, sizeof head, f) == sizeof head &&
               memcmp(head, "GGUF", sizeof head) == 0;
     if (f != NULL) {

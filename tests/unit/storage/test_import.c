@@ -3,6 +3,12 @@
  * taking an import back.
  */
 #include "tests/support/t.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "core/base/os.h"
 #include "tests/support/exchange_desk.h"
 #include "tests/support/store_dir.h"
@@ -361,6 +367,42 @@ static void test_markdown__as_people_keep_chats(void **state)
     }
 }
 
+/* A pipe is read from its first byte on: it can be read only once. */
+static void test_import__from_a_pipe(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+    const char *path = store_dir_file("pipe");
+    fixture f;
+    cf_exchange_open(&f);
+    cf_error err;
+    const cf_import_options opts = {.guesses = true};
+    assert_int_equal(mkfifo(path, 0600), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int fd = open(path, O_WRONLY);
+        bool ok = write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1;
+        _exit(ok ? 0 : 1);
+    }
+    T_OK(cf_import_file(f.s, path, &opts, &f.report, &err), err);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(f.report.n_new, 1);
+    assert_int_equal(f.report.n_bad, 0);
+    /* Nobody writes to it now: an import waits until it is stopped, another
+     * file is empty. */
+    cf_cancel cancel = true;
+    const cf_import_options stopped = {.guesses = true, .cancel = &cancel};
+    T_FAILS(cf_import_file(f.s, path, &stopped, &f.report, &err),
+            CF_ECANCELLED);
+    cf_buf out = CF_BUF_INIT;
+    T_OK(cf_os_read_file(&out, path, 100, &err), err);
+    assert_int_equal(out.n, 0);
+    cf_buf_deinit(&out);
+    cf_exchange_close(&f);
+}
+
 /* A byte 0 is not the end of a file: what comes after it is read, and what it
  * is in is counted. */
 static void test_records__nul_is_not_the_end(void **state)
@@ -371,9 +413,9 @@ static void test_records__nul_is_not_the_end(void **state)
         "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
     static const char only[] = "\0\0\0\0";
     fixture f;
-    setup(&f);
+    cf_exchange_open(&f);
     cf_error err;
-    const cf_import_options opts = {.guesses = true, .note = note, .ud = &f};
+    const cf_import_options opts = {.guesses = true};
     T_OK(cf_import_bytes(f.s, one, sizeof one - 1, &opts, &f.report, &err),
          err);
     assert_int_equal(f.report.n_new, 2);
@@ -381,7 +423,7 @@ static void test_records__nul_is_not_the_end(void **state)
     T_OK(cf_import_bytes(f.s, only, sizeof only - 1, &opts, &f.report, &err),
          err);
     assert_int_equal(f.report.n_bad, 1);
-    teardown(&f);
+    cf_exchange_close(&f);
 }
 
 /* ---- stopping ----------------------------------------------------------- */
@@ -430,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_records__are_bounded),
         cmocka_unit_test(test_records__what_cannot_be_guessed),
         cmocka_unit_test(test_records__before_the_first_that_is_known),
+        cmocka_unit_test(test_import__from_a_pipe),
         cmocka_unit_test(test_records__nul_is_not_the_end),
         cmocka_unit_test(test_import__stops_within_a_conversation),
         cmocka_unit_test(test_markdown__comes_back),
