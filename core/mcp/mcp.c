@@ -20,6 +20,7 @@ enum {
     START_MS = 30000,
     CALL_MS = 60000,
     GRACE_MS = 2000,
+    LEAVE_MS = 800, /* for all servers together, when the program ends */
     MESSAGE_MAX = 16 << 20,
     STEP_MS = 50,
     NOTE_SIZE = 400
@@ -555,7 +556,14 @@ void cf_mcp_free(cf_mcp *mcp)
         cf_process_close_fd(&mcp->server[i]->process.in);
     }
     mcp->options.event = NULL;
+    const uint64_t until = cf_mcp__now() + (uint64_t)LEAVE_MS * 1000;
     for (size_t i = 0; i < mcp->n_server; i++) {
+        uint64_t now = cf_mcp__now();
+        /* Half of what is left to end by itself, half after a signal. */
+        uint64_t left_ms = now < until ? (until - now) / 2000 : 0;
+        if (left_ms < mcp->options.grace_ms) {
+            mcp->options.grace_ms = (uint32_t)left_ms;
+        }
         cf_mcp_stop(mcp, i);
         free_server(mcp->server[i]);
     }

@@ -266,6 +266,11 @@ static void test_leave__work(void **state)
     cf_loopback_stop(&server);
 }
 
+/* A tool server that does not end by itself. */
+#define STUBBORN(name)                                             \
+    "\"" name "\":{\"command\":\"sh\",\"args\":[\"-c\",\"trap '' " \
+    "HUP INT TERM; while :; do sleep 1; done\"]}"
+
 /* Commands end at ^C and at SIGTERM, too. */
 static void test_leave__commands(void **state)
 {
@@ -295,7 +300,7 @@ static void test_leave__commands(void **state)
     write_file("bomb.jinja", bombs[1]);
     write_file("servers.json",
                "{\"mcpServers\":{\"s\":{\"command\":\"sleep\",\"args\":"
-               "[\"300\"]}}}");
+               "[\"300\"]}," STUBBORN("a") "," STUBBORN("b") "}}");
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         cf_pty t;
         start_job(&t, &jobs[i]);
