@@ -32,7 +32,7 @@ static const char *const bombs[] = {
     "{% set r = q * q // 7 %}{% endfor %}",
 };
 
-enum { LEAVE_MS = T_IS_SLOW ? 20000 : 5000 };
+enum { LEAVE_MS = T_IS_SLOW ? 30000 : 10000 };
 
 /* Ways to leave: keys, each after the program had time to begin, and a signal
  * in the end where there is one. */
