@@ -21,7 +21,8 @@ void cf_picture_paint(unsigned char *rgb, uint32_t w, uint32_t h)
     }
 }
 
-void cf_png_write(cf_buf *out, const unsigned char *rgb, uint32_t w, uint32_t h)
+void cf_picture_png(cf_buf *out, const unsigned char *rgb, uint32_t w,
+                    uint32_t h)
 {
     png_image image = {.version = PNG_IMAGE_VERSION,
                        .width = w,
@@ -35,7 +36,8 @@ void cf_png_write(cf_buf *out, const unsigned char *rgb, uint32_t w, uint32_t h)
     cf_free(bytes);
 }
 
-void cf_jpeg_write(cf_buf *out, const unsigned char *rgb, const cf_jpeg_file *o)
+void cf_picture_jpeg(cf_buf *out, const unsigned char *rgb,
+                     const cf_jpeg_file *o)
 {
     struct jpeg_compress_struct j;
     struct jpeg_error_mgr errors;

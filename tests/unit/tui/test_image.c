@@ -15,7 +15,7 @@ static void write_png(cf_buf *out)
 {
     static unsigned char rgb[W * H * 3];
     cf_picture_paint(rgb, W, H);
-    cf_png_write(out, rgb, W, H);
+    cf_picture_png(out, rgb, W, H);
 }
 
 static cf_str str_of(const cf_buf *b)

@@ -22,7 +22,7 @@ static void write_jpeg(cf_buf *out, const unsigned char *rgb,
                        bool is_progressive, bool is_turned)
 {
     cf_str marker = cf_str_make((const char *)exif, sizeof exif);
-    cf_jpeg_write(
+    cf_picture_jpeg(
         out, rgb,
         &(cf_jpeg_file){.w = W,
                         .h = H,
@@ -39,7 +39,7 @@ static void write_kind(cf_buf *out, int kind)
     cf_picture_paint(rgb, W, H);
     switch (kind) {
     case 0:
-        cf_png_write(out, rgb, W, H);
+        cf_picture_png(out, rgb, W, H);
         break;
     case 1:
     case 2:

@@ -109,11 +109,11 @@ static void write_kind(cf_buf *to, size_t kind, uint32_t w, uint32_t h)
     fill(rgb, (size_t)w * h * 3);
     switch (kind) {
     case 0:
-        cf_png_write(to, rgb, w, h);
+        cf_picture_png(to, rgb, w, h);
         break;
     case 1:
     case 2:
-        cf_jpeg_write(
+        cf_picture_jpeg(
             to, rgb,
             &(cf_jpeg_file){.w = w, .h = h, .is_progressive = kind == 2});
         break;

@@ -179,7 +179,7 @@ static void test_bombs__png(void **state)
 static cf_buf make_jpeg(uint32_t w, uint32_t h, bool is_progressive)
 {
     cf_buf b = CF_BUF_INIT;
-    cf_jpeg_write(
+    cf_picture_jpeg(
         &b, NULL,
         &(cf_jpeg_file){
             .w = w, .h = h, .is_progressive = is_progressive, .is_full = true});
