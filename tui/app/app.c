@@ -384,6 +384,7 @@ void cf_app_key(cf_app *app, cf_key key)
         return; /* the effect of a key could not be seen */
     }
     bool was_leaving = app->wants_quit;
+    app->n_stop = key == CF_CTRL('C') ? app->n_stop : 0;
     app->notice.text[0] = '\0';
     app->wants_quit = false;
     app->is_dirty = true;

@@ -238,6 +238,7 @@ struct cf_app {
     bool is_maximized;
     bool lists_settings; /* the help shows settings alone */
     bool wants_quit;     /* leaving was asked for once */
+    unsigned n_stop;     /* ^C one after the other while something runs */
     bool is_done;
     bool is_dirty; /* something changed since the last frame */
     int poll_ms; /* steps run as often, whatever view is on top; 0: need not */

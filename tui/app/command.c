@@ -48,13 +48,19 @@ static void cmd_stop(cf_app *app)
     }
 }
 
-/* ^C stops what runs; idle, it asks for a second one. */
+/* ^C stops what runs, and the third leaves if it runs on; idle, the first asks
+ * for a second one. */
 static void cmd_interrupt(cf_app *app)
 {
     if (cf_app_is_busy(app)) {
         cmd_stop(app);
+        if (++app->n_stop == 2) {
+            cf_app_say_while_busy(app, "stopping; ^C again quits");
+        }
+        app->is_done = app->is_done || app->n_stop > 2;
         return;
     }
+    app->n_stop = 0;
     if (app->wants_quit) {
         app->is_done = true;
         return;
@@ -321,7 +327,7 @@ const cf_command cf_global_commands[] = {
      CF_RUN(cmd_quit_now)},
     {"stop", CF_IN_ALL, "<Esc>", "",
      "stop the reply, or other work; what came is kept", CF_RUN(cmd_stop)},
-    {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; twice when idle: leave",
+    {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; pressed on: leave",
      CF_RUN(cmd_interrupt)},
     {"command", CF_IN_ALL, ":", "", "write a command",
      CF_RUN(cmd_command_line)},

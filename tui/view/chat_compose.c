@@ -198,7 +198,7 @@ static bool leaving_key(cf_app *app, cf_key key)
         return true;
     case CF_CTRL('C'):
         if (is_busy) {
-            cf_app_command(app, "stop");
+            cf_app_command(app, "interrupt");
         }
         return is_busy;
     case CF_KEY_TAB:

@@ -137,6 +137,21 @@ static void test_composer__interrupt(void **state)
     tear_down(&f);
 }
 
+/* While a task does not end, ^C leads out all the same. */
+static void test_composer__interrupts_while_it_stops(void **state)
+{
+    (void)state;
+    fixture f;
+    set_up(&f, true);
+    cf_drive_press(&f.app, "iAnd today?<Enter><C-c><C-c>");
+    assert_true(cf_drive_shows(&f.app, "^C again quits"));
+    cf_drive_press(&f.app, "x<C-c><C-c>"); /* another key between them */
+    assert_false(f.app.is_done);
+    cf_drive_press(&f.app, "<C-c>");
+    assert_true(f.app.is_done);
+    tear_down(&f);
+}
+
 /* An edit is over when it is sent, and is about the turn it began with. */
 static void test_composer__an_edit(void **state)
 {
@@ -168,6 +183,7 @@ int main(void)
         cmocka_unit_test(test_composer__esc_stops_before_it_leaves),
         cmocka_unit_test(test_composer__tab_leaves_and_comes_back),
         cmocka_unit_test(test_composer__interrupt),
+        cmocka_unit_test(test_composer__interrupts_while_it_stops),
         cmocka_unit_test(test_composer__an_edit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
