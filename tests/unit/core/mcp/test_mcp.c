@@ -410,8 +410,8 @@ static void test_mcp__ignores_a_closed_input(void **state)
     open_with(&w, "stubborn", (cf_mcp_options){.grace_ms = 100});
     is_ready(&w, "2025-11-25", 1);
     close_world(&w);
-    const char *const argv[] = {"sh", "-c", "ps ax | grep -c '[s]tubborn'",
-                                NULL};
+    const char *const argv[] = {
+        "sh", "-c", "ps axww | grep -c 'scripted.* [s]tubborn'", NULL};
     const cf_process_spec spec = {.argv = argv, .env = env};
     cf_process p;
     char block[16] = {0};
