@@ -36,7 +36,8 @@ typedef struct cf_mat {
 struct cf_attn;
 
 /* Rows of activations made ready for one weight type: float, or blocks of 16
- * or 8 bits with scales and sums.  Made once by prepare, read by many matmuls. */
+ * or 8 bits with scales and sums.  Made once by prepare, read by many
+ * matmuls. */
 typedef struct cf_kernels {
     const char *name; /* "ref", "avx2", ... */
 

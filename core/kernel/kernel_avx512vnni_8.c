@@ -1,5 +1,6 @@
 /*
- * kernel_avx512vnni_8.c - the products of set avx512-vnni with activations of 8 bits.
+ * kernel_avx512vnni_8.c - the products of set avx512-vnni with activations of 8
+ * bits.
  */
 #if defined(__x86_64__)
 

@@ -1,5 +1,6 @@
 /*
- * kernel_avxvnni_8.c - the products of set avx2-vnni with activations of 8 bits.
+ * kernel_avxvnni_8.c - the products of set avx2-vnni with activations of 8
+ * bits.
  */
 #if defined(__x86_64__)
 

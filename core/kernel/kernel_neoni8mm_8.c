@@ -1,5 +1,6 @@
 /*
- * kernel_neoni8mm_8.c - the products of set neon-i8mm with activations of 8 bits.
+ * kernel_neoni8mm_8.c - the products of set neon-i8mm with activations of 8
+ * bits.
  */
 #if defined(__aarch64__)
 

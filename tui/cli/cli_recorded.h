@@ -11,10 +11,10 @@
 
 /*
  * Opens what the command line names, with the adapters, the type of weights
- * and the arithmetic that the reply was written with, unless it names others.  `turn` names the
- * reply as cf_study_case_of() does; where there is none, or the model takes no
- * such adapters, it is opened without (and a line says the latter).  Names
- * live in the arena.  Errors of cf_open_backend().
+ * and the arithmetic that the reply was written with, unless it names others.
+ * `turn` names the reply as cf_study_case_of() does; where there is none, or
+ * the model takes no such adapters, it is opened without (and a line says the
+ * latter).  Names live in the arena.  Errors of cf_open_backend().
  */
 CF_MUST_USE cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli,
                                            cf_store *store, const char *uuid,

@@ -323,8 +323,8 @@ static void job_free(job *j)
 }
 
 /* The tolerance: activations that meet a quantised type are rounded by at most
- * half a step of (largest / 32512) or (largest / 127), sums to 24 bits; errors add up like the
- * root of the length times the size of the weights. */
+ * half a step of (largest / 32512) or (largest / 127), sums to 24 bits; errors
+ * add up like the root of the length times the size of the weights. */
 static void check_matmul(job *j)
 {
     bool is_float = cf_prepared_class(j->w.type) == CLASS_FLOAT;
