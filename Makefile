@@ -395,7 +395,7 @@ SILENT = $(findstring s,$(firstword -$(filter-out --%,$(MAKEFLAGS))))
 run: deps
 	@n=$(if $(SILENT),,$$($(MAKE) -n -o $(B)/.flags --no-print-directory all | grep -c -e '-c [^ ]* -o ')); \
 	if [ "$${n:-0}" -lt 50 ]; then n=; else \
-	  echo "building confab: $$n files, about a minute on two cores"; fi; \
+	  echo "building confab: $$n files, a few minutes on two cores"; fi; \
 	$(MAKE) --no-print-directory $(JOBS) FILES=$$n all
 	@build/confab
 
