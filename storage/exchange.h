@@ -76,13 +76,13 @@ typedef struct cf_import_options {
  * nothing more can be read or written: CF_EFORMAT, CF_EIO, CF_EBUSY ...;
  * what came before stays. */
 CF_MUST_USE cf_status cf_import_bytes(cf_store *store, const char *p, size_t n,
-                                      const cf_import_options *opts,
-                                      cf_import_report *report, cf_error *err);
+                                      const cf_import_options *opts, cf_import_report *report,
+                                      cf_error *err);
 /* The same from a file, "-" for standard input; the only way for a
  * database. */
 CF_MUST_USE cf_status cf_import_file(cf_store *store, const char *path,
-                                     const cf_import_options *opts,
-                                     cf_import_report *report, cf_error *err);
+                                     const cf_import_options *opts, cf_import_report *report,
+                                     cf_error *err);
 
 typedef struct cf_export_options {
     cf_format format;
@@ -95,11 +95,9 @@ typedef struct cf_exporter cf_exporter;
 
 /* An exporter remembers which templates it has written. */
 CF_MUST_USE cf_status cf_export_begin(cf_exporter **out, cf_store *store,
-                                      const cf_export_options *opts,
-                                      cf_error *err);
+                                      const cf_export_options *opts, cf_error *err);
 /* Appends one conversation, ended by a newline. */
-CF_MUST_USE cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out, cf_error *err);
 void cf_export_end(cf_exporter *ex);
 
 CF_END_DECLS

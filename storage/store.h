@@ -50,9 +50,9 @@ enum {
 };
 
 typedef struct cf_store_options {
-    uint32_t flags;       /* CF_STORE_* */
-    uint32_t patience_ms; /* longest wait of a kept write; 0: 2000 */
-    uint32_t busy_ms;     /* longest wait for another program's lock; 0: 5000 */
+    uint32_t flags;          /* CF_STORE_* */
+    uint32_t patience_ms;    /* longest wait of a kept write; 0: 2000 */
+    uint32_t busy_ms;        /* longest wait for another program's lock; 0: 5000 */
     uint64_t max_kept_bytes; /* most bytes waiting in memory; 0: 256 MiB */
 } cf_store_options;
 
@@ -65,8 +65,7 @@ typedef struct cf_store_options {
  * CF_EFORMAT    not a confab database, or damaged; nothing was changed
  * CF_EIO, CF_EBUSY, CF_ENOMEM
  */
-CF_MUST_USE cf_status cf_store_open(cf_store **out, const char *path,
-                                    const cf_store_options *opts,
+CF_MUST_USE cf_status cf_store_open(cf_store **out, const char *path, const cf_store_options *opts,
                                     cf_error *err);
 
 /* Writes what is waiting, as far as possible, and closes.  Call
@@ -91,8 +90,7 @@ void cf_store_note_lost(cf_store *store, const cf_error *why);
 
 /* Waits at most timeout_ms until everything handed over before is on disk,
  * open streams included.  CF_EBUSY, with the reason, when it is not. */
-CF_MUST_USE cf_status cf_store_flush(cf_store *store, uint32_t timeout_ms,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_store_flush(cf_store *store, uint32_t timeout_ms, cf_error *err);
 
 /* ---- stored objects ----------------------------------------------------- */
 
@@ -122,7 +120,7 @@ typedef struct cf_store_run {
     cf_str prompt_hash; /* SHA-256 of the rendered bytes */
     int64_t prompt_bytes;
     int64_t n_prompt, n_kept, n_new, n_reply; /* tokens */
-    int64_t diverged_at; /* first token where the cache differed */
+    int64_t diverged_at;                      /* first token where the cache differed */
     int64_t load_us, render_us, prefill_us, first_us, decode_us;
     cf_str stop_reason;
     cf_str error;
@@ -219,33 +217,28 @@ typedef struct cf_store_tree {
 
 /* Stores a conversation without turns.  *id (may be NULL) gets its UUID.
  * CF_EINVAL when the UUID is taken; the existing one stays. */
-CF_MUST_USE cf_status cf_store_put_conv(cf_store *store,
-                                        const cf_store_conv *conv, cf_uuid *id,
+CF_MUST_USE cf_status cf_store_put_conv(cf_store *store, const cf_store_conv *conv, cf_uuid *id,
                                         cf_error *err);
 
 /* Stores a finished turn, with run and calls when given, and makes it the
  * head.  CF_EINVAL when its UUID is taken (the existing turn stays) or the
  * message is not a JSON object with a role; CF_ENOTFOUND for an unknown
  * conversation or parent. */
-CF_MUST_USE cf_status cf_store_put_turn(cf_store *store,
-                                        const cf_store_turn *turn, cf_uuid *id,
+CF_MUST_USE cf_status cf_store_put_turn(cf_store *store, const cf_store_turn *turn, cf_uuid *id,
                                         cf_error *err);
 
 /* Replaces call number call->n of a turn, or adds it. */
-CF_MUST_USE cf_status cf_store_put_call(cf_store *store, cf_uuid turn,
-                                        const cf_store_call *call,
+CF_MUST_USE cf_status cf_store_put_call(cf_store *store, cf_uuid turn, const cf_store_call *call,
                                         cf_error *err);
 
 /* Stores a template by the hash of its source, written to `hash` (may be
  * NULL).  A known template keeps its first name. */
-CF_MUST_USE cf_status cf_store_put_template(cf_store *store, cf_str name,
-                                            cf_str source, cf_str parent_hash,
-                                            char hash[65], cf_error *err);
+CF_MUST_USE cf_status cf_store_put_template(cf_store *store, cf_str name, cf_str source,
+                                            cf_str parent_hash, char hash[65], cf_error *err);
 
 /* Removes a kept template, until cf_store_undo() puts it back.  CF_EINVAL when
  * replies were made with it: their prompts need it; CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_delete_template(cf_store *store, cf_str hash,
-                                               cf_error *err);
+CF_MUST_USE cf_status cf_store_delete_template(cf_store *store, cf_str hash, cf_error *err);
 
 /*
  * Stores a turn that is about to be written by a model (`turn->message` is
@@ -254,8 +247,8 @@ CF_MUST_USE cf_status cf_store_delete_template(cf_store *store, cf_str hash,
  * disk at most 250 ms later, whatever happens to this program.
  * CF_OK or CF_EBUSY (kept in memory): *out is set.
  */
-CF_MUST_USE cf_status cf_store_begin(cf_store *store, const cf_store_turn *turn,
-                                     cf_stream **out, cf_error *err);
+CF_MUST_USE cf_status cf_store_begin(cf_store *store, const cf_store_turn *turn, cf_stream **out,
+                                     cf_error *err);
 
 cf_uuid cf_stream_turn(const cf_stream *stream);
 
@@ -269,8 +262,7 @@ typedef struct cf_stream_piece {
 } cf_stream_piece;
 
 /* Never waits for the disk.  CF_ENOMEM: the piece is not recorded. */
-CF_MUST_USE cf_status cf_stream_append(cf_stream *stream,
-                                       const cf_stream_piece *piece,
+CF_MUST_USE cf_status cf_stream_append(cf_stream *stream, const cf_stream_piece *piece,
                                        cf_error *err);
 
 /* How a streamed turn ended. */
@@ -285,51 +277,41 @@ typedef struct cf_stream_end {
 } cf_stream_end;
 
 /* Completes the turn and frees the stream, whatever is returned. */
-CF_MUST_USE cf_status cf_store_finish(cf_stream *stream,
-                                      const cf_stream_end *end, cf_error *err);
+CF_MUST_USE cf_status cf_store_finish(cf_stream *stream, const cf_stream_end *end, cf_error *err);
 
 /* ---- changing (fail at once when the file cannot be written) ------------ */
 
-CF_MUST_USE cf_status cf_store_set_title(cf_store *store, cf_uuid conv,
-                                         cf_str title, cf_error *err);
-CF_MUST_USE cf_status cf_store_set_head(cf_store *store, cf_uuid turn,
-                                        cf_error *err);
-CF_MUST_USE cf_status cf_store_set_place(cf_store *store, cf_uuid conv,
-                                         cf_store_place place, cf_error *err);
+CF_MUST_USE cf_status cf_store_set_title(cf_store *store, cf_uuid conv, cf_str title,
+                                         cf_error *err);
+CF_MUST_USE cf_status cf_store_set_head(cf_store *store, cf_uuid turn, cf_error *err);
+CF_MUST_USE cf_status cf_store_set_place(cf_store *store, cf_uuid conv, cf_store_place place,
+                                         cf_error *err);
 /* Adds or removes a tag; doing it twice is not an error. */
-CF_MUST_USE cf_status cf_store_set_tag(cf_store *store, cf_uuid conv,
-                                       cf_str tag, bool is_on, cf_error *err);
+CF_MUST_USE cf_status cf_store_set_tag(cf_store *store, cf_uuid conv, cf_str tag, bool is_on,
+                                       cf_error *err);
 /* The same for many, which one undo takes back together. */
-CF_MUST_USE cf_status cf_store_set_places(cf_store *store, const cf_uuid *conv,
-                                          size_t n, cf_store_place place,
-                                          cf_error *err);
-CF_MUST_USE cf_status cf_store_set_tags(cf_store *store, const cf_uuid *conv,
-                                        size_t n, cf_str tag, bool is_on,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_store_set_places(cf_store *store, const cf_uuid *conv, size_t n,
+                                          cf_store_place place, cf_error *err);
+CF_MUST_USE cf_status cf_store_set_tags(cf_store *store, const cf_uuid *conv, size_t n, cf_str tag,
+                                        bool is_on, cf_error *err);
 /* rating 0 removes it; note empty removes it. */
-CF_MUST_USE cf_status cf_store_set_rating(cf_store *store, cf_uuid turn,
-                                          int rating, cf_error *err);
-CF_MUST_USE cf_status cf_store_set_note(cf_store *store, cf_uuid turn,
-                                        cf_str note, cf_error *err);
+CF_MUST_USE cf_status cf_store_set_rating(cf_store *store, cf_uuid turn, int rating, cf_error *err);
+CF_MUST_USE cf_status cf_store_set_note(cf_store *store, cf_uuid turn, cf_str note, cf_error *err);
 
 /* Copies the path from the first turn to `turn` into a new conversation
  * (messages are shared), forked_from = turn. */
-CF_MUST_USE cf_status cf_store_fork(cf_store *store, cf_uuid turn, cf_uuid *out,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_store_fork(cf_store *store, cf_uuid turn, cf_uuid *out, cf_error *err);
 
 /* Removes a conversation for good, with everything only it used.  Cannot be
  * undone; cf_store_set_place(.., CF_PLACE_TRASH) can. */
-CF_MUST_USE cf_status cf_store_purge(cf_store *store, cf_uuid conv,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_store_purge(cf_store *store, cf_uuid conv, cf_error *err);
 
 /* Keeps a word about the file itself under a name; it stays for good.
  * CF_EINVAL when the name is taken: the first word stays. */
-CF_MUST_USE cf_status cf_store_put_mark(cf_store *store, cf_str name,
-                                        cf_str value, cf_error *err);
+CF_MUST_USE cf_status cf_store_put_mark(cf_store *store, cf_str name, cf_str value, cf_error *err);
 /* CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_get_mark(cf_store *store, cf_str name,
-                                        cf_arena *arena, cf_str *value,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_store_get_mark(cf_store *store, cf_str name, cf_arena *arena,
+                                        cf_str *value, cf_error *err);
 
 /* A message of a tool server's log.  Its direction is "out" or "in"; "stdout"
  * and "stderr" are lines that are no messages, "note" is confab's own. */
@@ -342,14 +324,12 @@ typedef struct cf_store_mcp {
 } cf_store_mcp;
 
 /* Adds messages at the end of a conversation's log. */
-CF_MUST_USE cf_status cf_store_put_mcp(cf_store *store, cf_uuid conv,
-                                       const cf_store_mcp *v, size_t n,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_store_put_mcp(cf_store *store, cf_uuid conv, const cf_store_mcp *v,
+                                       size_t n, cf_error *err);
 /* At most `max` of them, in order, from number `from` on. */
-CF_MUST_USE cf_status cf_store_get_mcp(cf_store *store, cf_uuid conv,
-                                       int64_t from, size_t max,
-                                       cf_arena *arena, const cf_store_mcp **v,
-                                       size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_store_get_mcp(cf_store *store, cf_uuid conv, int64_t from, size_t max,
+                                       cf_arena *arena, const cf_store_mcp **v, size_t *n,
+                                       cf_error *err);
 
 /* A tool of a tool server as the user saw it last. */
 typedef struct cf_store_mcp_tool {
@@ -359,22 +339,18 @@ typedef struct cf_store_mcp_tool {
 } cf_store_mcp_tool;
 
 /* Replaces what is remembered of it. */
-CF_MUST_USE cf_status cf_store_put_mcp_tool(cf_store *store,
-                                            const cf_store_mcp_tool *tool,
+CF_MUST_USE cf_status cf_store_put_mcp_tool(cf_store *store, const cf_store_mcp_tool *tool,
                                             cf_error *err);
 /* CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_get_mcp_tool(cf_store *store, cf_str server,
-                                            cf_str tool, cf_arena *arena,
-                                            cf_store_mcp_tool *out,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_store_get_mcp_tool(cf_store *store, cf_str server, cf_str tool,
+                                            cf_arena *arena, cf_store_mcp_tool *out, cf_error *err);
 
 /* Takes the newest change of this section, import or deletion of a template
  * back that was not taken back yet (not purge), with what was changed together
  * with it.
  * `what` gets one line about it, with the title.  CF_ENOTFOUND: nothing
  * left. */
-CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_store_undo(cf_store *store, cf_buf *what, cf_error *err);
 
 typedef struct cf_store_put_report {
     cf_uuid conversation; /* where the turns went */
@@ -400,21 +376,18 @@ typedef struct cf_store_origin {
  * its known turns.  errs[i] (may be NULL) and reports[i] are about tree i.
  * Fails only if nothing could be written at all.
  */
-CF_MUST_USE cf_status cf_store_put_trees(cf_store *store,
-                                         const cf_store_tree *const *trees,
-                                         size_t n,
-                                         const cf_store_origin *origin,
-                                         cf_store_put_report *reports,
-                                         cf_error *errs, cf_error *err);
+CF_MUST_USE cf_status cf_store_put_trees(cf_store *store, const cf_store_tree *const *trees,
+                                         size_t n, const cf_store_origin *origin,
+                                         cf_store_put_report *reports, cf_error *errs,
+                                         cf_error *err);
 
 /* Content that trees refer to by hash, put before them. */
 typedef struct cf_store_template {
     cf_str hash, name, source, parent_hash;
     int64_t created_ms;
 } cf_store_template;
-CF_MUST_USE cf_status cf_store_put_templates(cf_store *store,
-                                             const cf_store_template *v,
-                                             size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_store_put_templates(cf_store *store, const cf_store_template *v, size_t n,
+                                             cf_error *err);
 
 /* ---- scores ------------------------------------------------------------- */
 
@@ -428,13 +401,11 @@ typedef struct cf_store_score {
 /* Keeps scores under their keys; a key that is known stays as it is.  The
  * newest CF_STORE_SCORES_MAX are kept. */
 enum { CF_STORE_SCORES_MAX = 100000 };
-CF_MUST_USE cf_status cf_store_put_scores(cf_store *store,
-                                          const cf_store_score *v, size_t n,
+CF_MUST_USE cf_status cf_store_put_scores(cf_store *store, const cf_store_score *v, size_t n,
                                           cf_error *err);
 /* Reads the scores of `key` into log_p[0..n).  CF_ENOTFOUND when there are
  * none, or not n of them. */
-CF_MUST_USE cf_status cf_store_get_scores(cf_store *store, cf_str key,
-                                          float *log_p, size_t n,
+CF_MUST_USE cf_status cf_store_get_scores(cf_store *store, cf_str key, float *log_p, size_t n,
                                           cf_error *err);
 
 /* How long a model thought in its last replies that ended by themselves. */
@@ -445,37 +416,31 @@ typedef struct cf_store_thinking {
 
 /* Of the runs of a model file with this hash, among the newest 4,000 turns. */
 CF_MUST_USE cf_status cf_store_get_thinking(cf_store *store, cf_str model_hash,
-                                            cf_store_thinking *out,
-                                            cf_error *err);
+                                            cf_store_thinking *out, cf_error *err);
 
 /* ---- sweeps ------------------------------------------------------------- */
 
 /* Keeps the record (JSON) of a sweep's cell under its key, over an earlier
  * one.  The newest CF_STORE_CELLS_MAX are kept. */
 enum { CF_STORE_CELLS_MAX = 1000000 };
-CF_MUST_USE cf_status cf_store_put_cell(cf_store *store, cf_str key,
-                                        cf_str record, cf_error *err);
+CF_MUST_USE cf_status cf_store_put_cell(cf_store *store, cf_str key, cf_str record, cf_error *err);
 /* CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_get_cell(cf_store *store, cf_str key,
-                                        cf_arena *arena, cf_str *record,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_store_get_cell(cf_store *store, cf_str key, cf_arena *arena,
+                                        cf_str *record, cf_error *err);
 
 /* ---- drafts ------------------------------------------------------------- */
 
 /* Keeps the text of a message that was not sent, one a conversation; an empty
  * one removes it.  The conversation need not be stored.  Never waits for the
  * disk: a failure to write it is in cf_store_get_state(). */
-CF_MUST_USE cf_status cf_store_put_draft(cf_store *store, cf_uuid conv,
-                                         cf_str text, cf_error *err);
+CF_MUST_USE cf_status cf_store_put_draft(cf_store *store, cf_uuid conv, cf_str text, cf_error *err);
 /* CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_get_draft(cf_store *store, cf_uuid conv,
-                                         cf_arena *arena, cf_str *text,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_store_get_draft(cf_store *store, cf_uuid conv, cf_arena *arena,
+                                         cf_str *text, cf_error *err);
 /* The newest draft of a conversation that was never stored, of a program that
  * has ended.  CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_lost_draft(cf_store *store, cf_arena *arena,
-                                          cf_uuid *conv, cf_str *text,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_store_lost_draft(cf_store *store, cf_arena *arena, cf_uuid *conv,
+                                          cf_str *text, cf_error *err);
 
 /* ---- reading ------------------------------------------------------------ */
 
@@ -507,14 +472,13 @@ typedef struct cf_store_query {
     bool is_reversed;
     size_t offset, limit; /* limit 0: 100 */
     uint32_t max_ms;      /* longest time; 0: 30000 */
-    bool is_quick; /* lists: only what a few milliseconds find, which may be
+    bool is_quick;        /* lists: only what a few milliseconds find, which may be
                       less than there is */
 } cf_store_query;
 
 /* rows[0..n) in the order asked for; tags, ratings and notes are filled. */
-CF_MUST_USE cf_status cf_store_list(cf_store *store, const cf_store_query *q,
-                                    cf_arena *arena, const cf_store_conv **rows,
-                                    size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_store_list(cf_store *store, const cf_store_query *q, cf_arena *arena,
+                                    const cf_store_conv **rows, size_t *n, cf_error *err);
 
 typedef enum cf_facet_kind {
     CF_FACET_MODEL,
@@ -532,9 +496,9 @@ typedef struct cf_store_facet {
 
 /* Counts by kind, most frequent first, at most 50 of a kind; *total counts
  * the conversations. */
-CF_MUST_USE cf_status cf_store_facets(cf_store *store, cf_store_place place,
-                                      cf_arena *arena, const cf_store_facet **v,
-                                      size_t *n, size_t *total, cf_error *err);
+CF_MUST_USE cf_status cf_store_facets(cf_store *store, cf_store_place place, cf_arena *arena,
+                                      const cf_store_facet **v, size_t *n, size_t *total,
+                                      cf_error *err);
 
 typedef struct cf_store_span {
     uint32_t off, len; /* bytes */
@@ -559,9 +523,8 @@ typedef struct cf_store_hits {
 } cf_store_hits;
 
 /* CF_EINVAL when q->text cannot be understood. */
-CF_MUST_USE cf_status cf_store_search(cf_store *store, const cf_store_query *q,
-                                      cf_arena *arena, cf_store_hits *out,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_store_search(cf_store *store, const cf_store_query *q, cf_arena *arena,
+                                      cf_store_hits *out, cf_error *err);
 
 /* Finds a conversation or a turn by its UUID, or by a unique beginning or end
  * of it (4 characters or more).
@@ -570,48 +533,38 @@ typedef struct cf_store_ref {
     cf_uuid conversation;
     cf_uuid turn; /* nil when a conversation was named */
 } cf_store_ref;
-CF_MUST_USE cf_status cf_store_find(cf_store *store, cf_str name,
-                                    cf_store_ref *out, cf_error *err);
+CF_MUST_USE cf_status cf_store_find(cf_store *store, cf_str name, cf_store_ref *out, cf_error *err);
 
 enum {
     CF_TREE_RUNS = 1u << 0, /* with runs, their raw replies, and calls */
     CF_TREE_TRACE = 1u << 1 /* runs with trace and ids */
 };
 
-CF_MUST_USE cf_status cf_store_get_tree(cf_store *store, cf_uuid conv,
-                                        uint32_t flags, cf_arena *arena,
-                                        cf_store_tree *out, cf_error *err);
+CF_MUST_USE cf_status cf_store_get_tree(cf_store *store, cf_uuid conv, uint32_t flags,
+                                        cf_arena *arena, cf_store_tree *out, cf_error *err);
 /* The whole run, what has arrived so far when it is streaming. */
-CF_MUST_USE cf_status cf_store_get_turn(cf_store *store, cf_uuid turn,
-                                        cf_arena *arena, cf_store_turn *out,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_store_get_turn(cf_store *store, cf_uuid turn, cf_arena *arena,
+                                        cf_store_turn *out, cf_error *err);
 /* The turns of a conversation that are rated or noted, in no order. */
 typedef struct cf_store_turn_mark {
     cf_uuid turn;
     int rating; /* 0: none */
     cf_str note;
 } cf_store_turn_mark;
-CF_MUST_USE cf_status cf_store_turn_marks(cf_store *store, cf_uuid conv,
-                                          cf_arena *arena,
-                                          const cf_store_turn_mark **v,
-                                          size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_store_turn_marks(cf_store *store, cf_uuid conv, cf_arena *arena,
+                                          const cf_store_turn_mark **v, size_t *n, cf_error *err);
 /* What the prompts of a conversation's replies cost, in no order. */
 typedef struct cf_store_turn_cost {
     cf_uuid turn;
     uint64_t n_kept, n_new; /* tokens: from the cache, and computed */
     uint64_t first_us;      /* until the first token; 0: not known */
 } cf_store_turn_cost;
-CF_MUST_USE cf_status cf_store_turn_costs(cf_store *store, cf_uuid conv,
-                                          cf_arena *arena,
-                                          const cf_store_turn_cost **v,
-                                          size_t *n, cf_error *err);
-CF_MUST_USE cf_status cf_store_get_template(cf_store *store, cf_str hash,
-                                            cf_arena *arena,
-                                            cf_store_template *out,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_store_turn_costs(cf_store *store, cf_uuid conv, cf_arena *arena,
+                                          const cf_store_turn_cost **v, size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_store_get_template(cf_store *store, cf_str hash, cf_arena *arena,
+                                            cf_store_template *out, cf_error *err);
 CF_MUST_USE cf_status cf_store_templates(cf_store *store, cf_arena *arena,
-                                         const cf_store_template **v, size_t *n,
-                                         cf_error *err);
+                                         const cf_store_template **v, size_t *n, cf_error *err);
 
 /* Indices into tree->turns from the first turn to `leaf`, written to out[0..)
  * (room for tree->n) and counted; 0 when `leaf` is not in the tree. */
@@ -623,20 +576,18 @@ typedef void (*cf_store_finding_fn)(void *ud, const char *line);
 
 /* Integrity of the file, hashes of content, links, counters, word indexes.
  * Each problem is reported as one line; *n counts them. */
-CF_MUST_USE cf_status cf_store_check(cf_store *store, cf_store_finding_fn fn,
-                                     void *ud, size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_store_check(cf_store *store, cf_store_finding_fn fn, void *ud, size_t *n,
+                                     cf_error *err);
 
 /* Writes a copy, mode 0600, that can be opened by itself.  CF_EIO when
  * `path` exists. */
-CF_MUST_USE cf_status cf_store_backup(cf_store *store, const char *path,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_store_backup(cf_store *store, const char *path, cf_error *err);
 
 typedef struct cf_store_size {
     uint64_t file_bytes;
     uint64_t n_convs, n_turns;
 } cf_store_size;
-CF_MUST_USE cf_status cf_store_get_size(cf_store *store, cf_store_size *out,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_store_get_size(cf_store *store, cf_store_size *out, cf_error *err);
 
 CF_END_DECLS
 

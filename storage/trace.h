@@ -30,8 +30,7 @@ typedef struct cf_trace_writer {
 } cf_trace_writer;
 
 /* Appends the record of token `id`; draw NULL: nothing is known about it. */
-void cf_trace_put(cf_trace_writer *w, cf_buf *to, cf_token id,
-                  const cf_draw *draw);
+void cf_trace_put(cf_trace_writer *w, cf_buf *to, cf_token id, const cf_draw *draw);
 
 typedef struct cf_trace_reader {
     cf_str in;
@@ -44,8 +43,7 @@ void cf_trace_open(cf_trace_reader *r, cf_str trace);
 
 /* The next record: *id, and *draw when *has_draw.  Step names point into the
  * reader.  False at the end, and where the bytes are not a trace. */
-bool cf_trace_next(cf_trace_reader *r, cf_token *id, bool *has_draw,
-                   cf_draw *draw);
+bool cf_trace_next(cf_trace_reader *r, cf_token *id, bool *has_draw, cf_draw *draw);
 
 CF_END_DECLS
 

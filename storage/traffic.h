@@ -38,11 +38,11 @@ typedef struct cf_exchange {
     cf_str request_id;  /* X-Request-Id of the answer, or ours */
     cf_str response_id; /* of the answer's body */
     int64_t n_messages, n_prompt, n_cached, n_reply;
-    cf_str end;      /* "stop", "length", "aborted" ... */
-    cf_str note;     /* what went wrong with the recording */
-    cf_str findings; /* JSON list of objects */
+    cf_str end;                               /* "stop", "length", "aborted" ... */
+    cf_str note;                              /* what went wrong with the recording */
+    cf_str findings;                          /* JSON list of objects */
     cf_str request_headers, response_headers; /* JSON lists of [name, value] */
-    cf_str request, response; /* exact bodies; not read by lists */
+    cf_str request, response;                 /* exact bodies; not read by lists */
     int64_t request_bytes, response_bytes;
     const uint64_t *chunks; /* [n_chunks] pairs: bytes of the answer, and
                                microseconds since the start; not in lists */
@@ -66,10 +66,8 @@ typedef struct cf_exchange_key {
  * tree, or older ones) replace equal ones.  All or nothing, and kept: with a
  * disk that is full or locked it returns CF_EBUSY and waits in memory.
  */
-CF_MUST_USE cf_status cf_store_put_exchange(cf_store *store,
-                                            const cf_exchange *exchange,
-                                            const cf_store_tree *tree,
-                                            const cf_exchange_key *keys,
+CF_MUST_USE cf_status cf_store_put_exchange(cf_store *store, const cf_exchange *exchange,
+                                            const cf_store_tree *tree, const cf_exchange_key *keys,
                                             size_t n_keys, cf_error *err);
 
 /* Which exchanges; empty fields do not filter.  At most one of request_hash,
@@ -85,27 +83,23 @@ typedef struct cf_exchange_query {
 } cf_exchange_query;
 
 /* rows[0..n), oldest first, without bodies and chunks. */
-CF_MUST_USE cf_status cf_store_exchanges(cf_store *store,
-                                         const cf_exchange_query *q,
-                                         cf_arena *arena,
-                                         const cf_exchange **rows, size_t *n,
+CF_MUST_USE cf_status cf_store_exchanges(cf_store *store, const cf_exchange_query *q,
+                                         cf_arena *arena, const cf_exchange **rows, size_t *n,
                                          cf_error *err);
 
 /* One with bodies and chunks.  CF_ENOTFOUND; CF_EFORMAT for a body that
  * cannot be inflated. */
-CF_MUST_USE cf_status cf_store_get_exchange(cf_store *store, cf_uuid id,
-                                            cf_arena *arena, cf_exchange *out,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_store_get_exchange(cf_store *store, cf_uuid id, cf_arena *arena,
+                                            cf_exchange *out, cf_error *err);
 
 /* By UUID, or a beginning of one (4 characters or more).  CF_ENOTFOUND,
  * CF_EINVAL when several fit. */
-CF_MUST_USE cf_status cf_store_find_exchange(cf_store *store, cf_str name,
-                                             cf_uuid *out, cf_error *err);
+CF_MUST_USE cf_status cf_store_find_exchange(cf_store *store, cf_str name, cf_uuid *out,
+                                             cf_error *err);
 
 /* The last of hashes[0..n) that is a key.  *at is its index, and n when none
  * is. */
-CF_MUST_USE cf_status cf_store_find_key(cf_store *store, const cf_str *hashes,
-                                        size_t n, size_t *at,
+CF_MUST_USE cf_status cf_store_find_key(cf_store *store, const cf_str *hashes, size_t n, size_t *at,
                                         cf_store_ref *where, cf_error *err);
 
 CF_END_DECLS

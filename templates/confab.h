@@ -69,8 +69,7 @@ typedef struct cf_open_with_options {
 confab *cf_open(const char *model, cf_error *err);
 
 /* The same with options; `with` may be NULL. */
-confab *cf_open_with(const char *model, const cf_open_with_options *with,
-                     cf_error *err);
+confab *cf_open_with(const char *model, const cf_open_with_options *with, cf_error *err);
 
 /* Releases everything; `c` may be NULL. */
 void cf_close(confab *c);
@@ -99,8 +98,7 @@ typedef enum cf_heard {
 } cf_heard;
 
 /* `text` has n bytes, whole characters only, and is valid during the call. */
-typedef void (*cf_heard_fn)(void *user, cf_heard kind, const char *text,
-                            size_t n);
+typedef void (*cf_heard_fn)(void *user, cf_heard kind, const char *text, size_t n);
 
 /* Has `fn` called during cf_chat(), on its thread, with each piece as it
  * comes; NULL: no longer. */
@@ -144,8 +142,7 @@ typedef struct cf_tool_result cf_tool_result;
 
 /* Called during cf_chat(), on its thread, for each valid call; `arguments` is
  * a JSON object.  If it puts no result, the model gets an error instead. */
-typedef void (*cf_tool_fn)(void *user, const char *arguments,
-                           cf_tool_result *result);
+typedef void (*cf_tool_fn)(void *user, const char *arguments, cf_tool_result *result);
 
 /* The result, which the model gets as it is written here; usually JSON, with a
  * space after ',' and ':' as models were trained on. */
@@ -160,8 +157,7 @@ void cf_tool_fail(cf_tool_result *result, const char *why);
  * are answered with their faults, and `fn` is not called.
  * CF_EINVAL for a second tool of that name.
  */
-cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn,
-                      void *user, cf_error *err);
+cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn, void *user, cf_error *err);
 
 /* ---- looking inside ----------------------------------------------------- */
 
@@ -183,13 +179,11 @@ const char *cf_inspect(confab *c, const char *message, cf_error *err);
 
 /* The tokens of a text: [{"id","off","len"}].  `special`: spellings of control
  * tokens become those tokens.  CF_EUNSUPPORTED for a server. */
-const char *cf_tokenize(confab *c, const char *text, size_t n, bool special,
-                        cf_error *err);
+const char *cf_tokenize(confab *c, const char *text, size_t n, bool special, cf_error *err);
 
 /* The text of ids[0..n), control tokens spelled out; its length is put into
  * *length (may be NULL), since it may have NUL bytes. */
-const char *cf_detokenize(confab *c, const int32_t *ids, size_t n,
-                          size_t *length, cf_error *err);
+const char *cf_detokenize(confab *c, const int32_t *ids, size_t n, size_t *length, cf_error *err);
 
 /*
  * The faults of the model's chat template:
@@ -215,8 +209,7 @@ void cf_mask_free(cf_mask *mask);
 /* Fills bits[0 .. n_words), n_words = (cf_n_vocab() + 31) / 32: bit id % 32 of
  * word id / 32 is set when the token may come next.  CF_EINVAL for another
  * n_words. */
-cf_status cf_mask_fill(cf_mask *mask, uint32_t *bits, size_t n_words,
-                       cf_error *err);
+cf_status cf_mask_fill(cf_mask *mask, uint32_t *bits, size_t n_words, cf_error *err);
 
 /* Moves on by a token; CF_EINVAL when it is not allowed, and nothing
  * changes. */

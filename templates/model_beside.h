@@ -48,9 +48,8 @@ typedef struct cf_besides {
  * those of another architecture than `arch` ("": any) are left out.  What
  * cannot be read is not there.  CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_model_beside(cf_besides *out, const char *name,
-                                      const char *path, const char *arch,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_model_beside(cf_besides *out, const char *name, const char *path,
+                                      const char *arch, cf_error *err);
 void cf_besides_deinit(cf_besides *b);
 
 /* The first of a kind; NULL: none. */
@@ -59,8 +58,8 @@ const char *cf_besides_find(const cf_besides *b, cf_beside_kind kind);
 /* Whether a GGUF file says that it is an adapter, for `arch` ("": any), or a
  * folder is one of PEFT, which names none; a file that cannot be read is not.
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_model_is_adapter(bool *out, const char *path,
-                                          const char *arch, cf_error *err);
+CF_MUST_USE cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch,
+                                          cf_error *err);
 
 /* The kind in a word: "adapter", "projector" ... */
 const char *cf_beside_kind_name(cf_beside_kind kind);
@@ -70,8 +69,7 @@ const char *cf_beside_kind_name(cf_beside_kind kind);
  * files lie beside it, or which its metadata names and the cache of Hugging
  * Face has: which file, and what to do.  Nothing otherwise.
  */
-void cf_model_template_note(cf_buf *out, const cf_engine *engine,
-                            const char *name);
+void cf_model_template_note(cf_buf *out, const cf_engine *engine, const char *name);
 
 CF_END_DECLS
 

@@ -27,8 +27,7 @@ CF_BEGIN_DECLS
  * `name` itself.  CF_ENOTFOUND for what is not on this machine, CF_EINVAL
  * where a folder holds several models, CF_EFORMAT for a broken store.
  */
-CF_MUST_USE cf_status cf_model_place_find(cf_buf *out, const char *name,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_model_place_find(cf_buf *out, const char *name, cf_error *err);
 
 /* Whether `name` looks like a model's, not a template's: one of the names
  * above, a folder, a .gguf file, "bundled". */
@@ -49,8 +48,7 @@ typedef struct cf_model_places {
  * be read has none.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_model_places_list(cf_model_places *out, cf_error *err);
 /* Adds the models in the folder `path`: GGUF files, a Hugging Face folder. */
-CF_MUST_USE cf_status cf_model_places_add(cf_model_places *out,
-                                          const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_model_places_add(cf_model_places *out, const char *path, cf_error *err);
 void cf_model_places_deinit(cf_model_places *p);
 
 /* What a file is that was given as a model, in words that name the right way

@@ -48,7 +48,7 @@ typedef struct cf_open_options {
     size_t n_lora;
     bool opens_lora; /* cf_open_engine(): the caller opens them itself */
     cf_arithmetic arithmetic;
-    bool has_tools; /* of several templates of a model, its "tool_use" */
+    bool has_tools;         /* of several templates of a model, its "tool_use" */
     bool allows_no_weights; /* cf_open_backend(): a folder without weights
                                opens, and every request is answered with
                                "model not found" */
@@ -63,8 +63,8 @@ typedef struct cf_open_options {
 /* Opens the model file, or the bundled model; vocab_only leaves the weights
  * unread.  CF_EINVAL when there is none, `model` does not name a file, or the
  * options have adapters that the caller does not say it opens; errors of cf_engine_open(), with what to do about them. */
-CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
-                                     bool vocab_only, cf_error *err);
+CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_only,
+                                     cf_error *err);
 
 /* Adapters that are open, and how they are used. */
 typedef struct cf_opened_adapters {
@@ -75,16 +75,12 @@ typedef struct cf_opened_adapters {
 
 /* Opens n adapters for an engine, each "FILE" or "FILE=SCALE".  CF_EINVAL for
  * a scale that is not a number or too many; errors of cf_adapter_open(). */
-CF_MUST_USE cf_status cf_open_adapters(cf_opened_adapters *out,
-                                       const cf_engine *engine,
-                                       const char *const *names, size_t n,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
+                                       const char *const *names, size_t n, cf_error *err);
 /* The same for those of the options, and gives them to n sessions of the
  * engine; *out must outlive these. */
-CF_MUST_USE cf_status cf_open_use_adapters(cf_opened_adapters *out,
-                                           const cf_engine *engine,
-                                           const cf_open_options *o,
-                                           cf_session *const *sessions,
+CF_MUST_USE cf_status cf_open_use_adapters(cf_opened_adapters *out, const cf_engine *engine,
+                                           const cf_open_options *o, cf_session *const *sessions,
                                            size_t n, cf_error *err);
 void cf_opened_adapters_close(cf_opened_adapters *a);
 
@@ -114,15 +110,13 @@ CF_MUST_USE cf_status cf_open_media(cf_media **out, const cf_engine *engine,
 
 /* Appends the source of a template file, or of the built-in template of that
  * name.  CF_ENOTFOUND, CF_EIO, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_open_template_text(cf_buf *out, const char *name,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_open_template_text(cf_buf *out, const char *name, cf_error *err);
 
 /* Appends the source that the options name, or else `engine`'s own (NULL: it
  * has none), and says in *from where it came from: a file, a name, "model".
  * Without either, nothing is appended and *from is "none".  Errors as above. */
 CF_MUST_USE cf_status cf_open_template_source(cf_buf *out, const char **from,
-                                              const cf_open_options *o,
-                                              const cf_engine *engine,
+                                              const cf_open_options *o, const cf_engine *engine,
                                               cf_error *err);
 
 /* ---- the backend -------------------------------------------------------- */
@@ -139,7 +133,7 @@ typedef struct cf_opened {
     const char *family_why;
     cf_role_map roles;
     /* Pictures and sounds. */
-    cf_media *media; /* reads pictures and sounds; NULL: nothing does */
+    cf_media *media;             /* reads pictures and sounds; NULL: nothing does */
     cf_media_cache *media_cache; /* likewise */
 } cf_opened;
 
@@ -147,13 +141,12 @@ typedef struct cf_opened {
  * Opens the model, server or script that the options name.  `family` NULL:
  * detected from template and metadata.  After a failure *out is unchanged.
  */
-CF_MUST_USE cf_status cf_open_backend(cf_opened *out, const cf_open_options *o,
-                                      const char *family, cf_error *err);
+CF_MUST_USE cf_status cf_open_backend(cf_opened *out, const cf_open_options *o, const char *family,
+                                      cf_error *err);
 
 /* Without a model: prompts can be rendered (with the template given, else as
  * ChatML), and every request is answered with "model not found". */
-CF_MUST_USE cf_status cf_open_without_model(cf_opened *out,
-                                            const cf_open_options *o,
+CF_MUST_USE cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o,
                                             cf_error *err);
 
 /* Releases all parts; `b` may be all zero. */

@@ -79,9 +79,9 @@ typedef struct cf_render_options {
     /* Render the context with a marker at the end of the last message and cut
      * there, so that a model continues that message. */
     bool continue_final_message;
-    bool no_spans; /* leave prompt.spans empty */
-    bool causes;   /* record the conditions under which spans were written */
-    int64_t now;   /* of strftime_now, seconds since 1970; 0: the clock */
+    bool no_spans;     /* leave prompt.spans empty */
+    bool causes;       /* record the conditions under which spans were written */
+    int64_t now;       /* of strftime_now, seconds since 1970; 0: the clock */
     cf_cancel *cancel; /* looked at while rendering; may be NULL */
 } cf_render_options;
 
@@ -94,10 +94,8 @@ typedef struct cf_render_options {
  * deeply.
  */
 CF_MUST_USE cf_status cf_template_compile(cf_template **out, cf_str source,
-                                          const cf_template_options *options,
-                                          cf_arena *arena,
-                                          cf_template_error *why,
-                                          cf_error *err);
+                                          const cf_template_options *options, cf_arena *arena,
+                                          cf_template_error *why, cf_error *err);
 void cf_template_free(cf_template *tpl);
 
 /* The source as compiled (line ends as given); borrowed. */
@@ -105,18 +103,17 @@ cf_str cf_template_source(const cf_template *tpl);
 
 /* Appends the source line that `why` points at and a line of carets below
  * the offending bytes; nothing when the place is not known. */
-void cf_template_caret(cf_buf *out, cf_str source,
-                       const cf_template_error *why);
+void cf_template_caret(cf_buf *out, cf_str source, const cf_template_error *why);
 
 /* Makes a context of a JSON object: each top-level key is a variable.
  * CF_EINVAL when it is not an object, CF_ENOMEM, CF_ELIMIT (depth). */
-CF_MUST_USE cf_status cf_context_from_json(cf_context **out, const json_t *json,
-                                           cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_context_from_json(cf_context **out, const json_t *json, cf_arena *arena,
+                                           cf_error *err);
 
 /* The same from JSON text, read exactly: integers of any size, and floats
  * apart from integers.  CF_EFORMAT with line and column. */
-CF_MUST_USE cf_status cf_context_read(cf_context **out, cf_str text,
-                                      cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_context_read(cf_context **out, cf_str text, cf_arena *arena,
+                                      cf_error *err);
 
 /*
  * Renders.  options NULL: the default.
@@ -132,11 +129,9 @@ CF_MUST_USE cf_status cf_context_read(cf_context **out, cf_str text,
  *          result depends on template, context, options and (strftime_now)
  *          the clock only.
  */
-CF_MUST_USE cf_status cf_template_render(const cf_template *tpl,
-                                         const cf_context *context,
-                                         const cf_render_options *options,
-                                         cf_arena *arena, cf_render *out,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
+                                         const cf_render_options *options, cf_arena *arena,
+                                         cf_render *out, cf_error *err);
 
 CF_END_DECLS
 

@@ -101,10 +101,8 @@ typedef struct cf_template_caps {
  * trusted with any conversation).
  * Cost    all renders together are bounded as lint's are (template_lint.h).
  */
-CF_MUST_USE cf_status cf_template_get_caps(const cf_template *tpl,
-                                           cf_cancel *cancel,
-                                           cf_template_caps *out,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_template_get_caps(const cf_template *tpl, cf_cancel *cancel,
+                                           cf_template_caps *out, cf_error *err);
 
 /* ---- as a list, for printing -------------------------------------------- */
 
@@ -117,8 +115,7 @@ typedef struct cf_cap_row {
 } cf_cap_row;
 
 /* Row i of `caps`; false past the last. */
-bool cf_template_caps_row(const cf_template_caps *caps, size_t i,
-                          cf_cap_row *out);
+bool cf_template_caps_row(const cf_template_caps *caps, size_t i, cf_cap_row *out);
 
 CF_END_DECLS
 

@@ -47,8 +47,7 @@ void cf_template_known_line(cf_buf *out, const cf_known_template *t);
 /* The same as an object `key`, {"name","date","source","fault","newest"}, of
  * the object that is being written; null without a row, and "newest" null
  * where there is none. */
-void cf_template_known_json(cf_jw *w, const char *key,
-                            const cf_known_template *t);
+void cf_template_known_json(cf_jw *w, const char *key, const cf_known_template *t);
 
 /* Row i; NULL past the last. */
 const cf_known_template *cf_template_known_at(size_t i);

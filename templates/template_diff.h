@@ -106,28 +106,24 @@ static inline cf_str cf_diff_text_of(const cf_diff_side *s, uint32_t unit)
  *         given.  Up to 4,096 lines on each side it is a shortest one.
  * Holds   the units of all rows in order are the units of a, and of b.
  */
-CF_MUST_USE cf_status cf_diff_texts(cf_diff *out, cf_str a, cf_str b,
-                                    cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_diff_texts(cf_diff *out, cf_str a, cf_str b, cf_arena *arena,
+                                    cf_error *err);
 
 /* The same for prompts, faced by what they show. */
-CF_MUST_USE cf_status cf_diff_prompts(cf_diff *out, const cf_prompt *a,
-                                      const cf_prompt *b, cf_arena *arena,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_diff_prompts(cf_diff *out, const cf_prompt *a, const cf_prompt *b,
+                                      cf_arena *arena, cf_error *err);
 
 /* The same token by token; each list is its prompt's. */
 CF_MUST_USE cf_status cf_diff_tokens(cf_diff *out, const cf_prompt *a,
-                                     const cf_token_list *a_tokens,
-                                     const cf_prompt *b,
-                                     const cf_token_list *b_tokens,
-                                     cf_arena *arena, cf_error *err);
+                                     const cf_token_list *a_tokens, const cf_prompt *b,
+                                     const cf_token_list *b_tokens, cf_arena *arena, cf_error *err);
 
 /* The prompts of two conversations, token by token, or line by line where both
  * lists are NULL. */
 CF_MUST_USE cf_status cf_diff_conversations(cf_diff *out, const cf_prompt *a,
-                                            const cf_token_list *a_tokens,
-                                            const cf_prompt *b,
-                                            const cf_token_list *b_tokens,
-                                            cf_arena *arena, cf_error *err);
+                                            const cf_token_list *a_tokens, const cf_prompt *b,
+                                            const cf_token_list *b_tokens, cf_arena *arena,
+                                            cf_error *err);
 
 CF_END_DECLS
 

@@ -39,12 +39,12 @@ typedef struct cf_lint_because {
 } cf_lint_because;
 
 typedef struct cf_lint_finding {
-    const char *rule;   /* "E012"; constant */
-    uint32_t line, col; /* of the template, 1-based; 0: no one place */
-    cf_str message;     /* what is wrong, one line */
-    const char *effect; /* what it does to the model; constant */
-    const char *fix;    /* what usually repairs it; constant */
-    cf_str context;     /* JSON: a short context that shows it; may be empty
+    const char *rule;               /* "E012"; constant */
+    uint32_t line, col;             /* of the template, 1-based; 0: no one place */
+    cf_str message;                 /* what is wrong, one line */
+    const char *effect;             /* what it does to the model; constant */
+    const char *fix;                /* what usually repairs it; constant */
+    cf_str context;                 /* JSON: a short context that shows it; may be empty
                            where the source alone does */
     const cf_lint_because *because; /* [n_because]: what decided it; the most
                                        telling first */
@@ -75,7 +75,7 @@ typedef struct cf_lint_report {
     size_t n_stability;
     cf_tool_family family;
     const cf_known_template *known; /* which public version it is; or NULL */
-    bool is_cut; /* a probe reached a limit: one finding says so, and nothing
+    bool is_cut;                    /* a probe reached a limit: one finding says so, and nothing
                     else was tried; caps may be incomplete */
 } cf_lint_report;
 
@@ -99,10 +99,8 @@ typedef struct cf_lint_options {
  * engine's message; so does a template that reaches a limit of steps, memory
  * or depth (E005, is_cut).  CF_ENOMEM, CF_ECANCELLED.
  */
-CF_MUST_USE cf_status cf_template_lint(cf_str source,
-                                       const cf_lint_options *options,
-                                       cf_arena *arena, cf_lint_report *out,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
+                                       cf_arena *arena, cf_lint_report *out, cf_error *err);
 
 /* Appends "line 12: `loop.last` is true"; the test as it is in the template. */
 void cf_lint_because_text(cf_buf *out, const cf_lint_because *because);
@@ -128,10 +126,9 @@ typedef struct cf_template_variable {
 /* The variables of a template in the order of their first use, without what
  * every engine has (range, namespace, raise_exception ...); the first 128.
  * Names point into the template.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_template_variables(const cf_template *tpl,
-                                            cf_arena *arena,
-                                            const cf_template_variable **out,
-                                            size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_template_variables(const cf_template *tpl, cf_arena *arena,
+                                            const cf_template_variable **out, size_t *n,
+                                            cf_error *err);
 
 CF_END_DECLS
 

@@ -10,8 +10,7 @@
 #include "tui/cli/cli.h"
 #include "tui/sys/secret.h"
 
-static void list_table(const char *section, const cf_command *table,
-                       cf_cli_key_fn fn, void *ud)
+static void list_table(const char *section, const cf_command *table, cf_cli_key_fn fn, void *ud)
 {
     for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
         fn(ud, &(cf_cli_key){.section = section,

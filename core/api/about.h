@@ -17,12 +17,7 @@
 
 CF_BEGIN_DECLS
 
-enum {
-    CF_ABOUT_LIBRARIES = 8,
-    CF_ABOUT_TEXT = 48,
-    CF_ABOUT_KERNELS = 8,
-    CF_ABOUT_LINE = 192
-};
+enum { CF_ABOUT_LIBRARIES = 8, CF_ABOUT_TEXT = 48, CF_ABOUT_KERNELS = 8, CF_ABOUT_LINE = 192 };
 
 typedef struct cf_about_library {
     const char *name;

@@ -42,8 +42,8 @@ typedef struct cf_adapter_info {
  * weights.  CF_ENOTFOUND, CF_EIO; CF_EFORMAT for an adapter of another model
  * or a wrong shape; CF_EUNSUPPORTED for a kind that is not computed (DoRA,
  * experts, embeddings); CF_ENOMEM. */
-CF_MUST_USE cf_status cf_adapter_open(cf_adapter **out, const cf_engine *engine,
-                                      const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_adapter_open(cf_adapter **out, const cf_engine *engine, const char *path,
+                                      cf_error *err);
 void cf_adapter_free(cf_adapter *a);
 
 cf_adapter_info cf_adapter_get_info(const cf_adapter *a);
@@ -59,9 +59,8 @@ typedef struct cf_adapter_use {
 /* Sets a session's adapters, none for n 0, in place of those it had.  If they
  * are others, its timeline is forgotten.  CF_EINVAL for more than
  * CF_ADAPTERS_MAX or for one of another engine. */
-CF_MUST_USE cf_status cf_session_set_adapters(cf_session *session,
-                                              const cf_adapter_use *v, size_t n,
-                                              cf_error *err);
+CF_MUST_USE cf_status cf_session_set_adapters(cf_session *session, const cf_adapter_use *v,
+                                              size_t n, cf_error *err);
 
 /* Those of a session; *n of them. */
 const cf_adapter_use *cf_session_adapters(const cf_session *session, size_t *n);

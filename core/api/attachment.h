@@ -72,8 +72,8 @@ bool cf_attachment_is_content(const json_t *value);
 
 /* A file ("-": standard input; a path, file://PATH or a data URL) as such a
  * part.  Errors as above; CF_EUNSUPPORTED for an address on the network. */
-CF_MUST_USE cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind,
-                                         const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind, const char *path,
+                                         cf_error *err);
 
 CF_END_DECLS
 

@@ -51,7 +51,7 @@ typedef struct cf_chat_options {
     bool has_asked;
     uint32_t asked;
     bool sends_thinking; /* to a server: earlier turns with their thinking */
-    bool as_is; /* messages and tools reach the template as they are; see
+    bool as_is;          /* messages and tools reach the template as they are; see
                    cf_prompt_renderer */
     uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
     bool stops_on_loop;  /* end a reply that repeats itself, thinks on and on,
@@ -82,8 +82,7 @@ typedef struct cf_chat_options {
  * be between 0 and 2", "top_p must be between 0 and 1" ... NaN is outside
  * every range.
  */
-CF_MUST_USE cf_status cf_chat_options_check(const cf_chat_options *options,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_chat_options_check(const cf_chat_options *options, cf_error *err);
 
 /* ---- events ------------------------------------------------------------- */
 
@@ -242,12 +241,12 @@ typedef struct cf_divergence {
 } cf_divergence;
 
 typedef struct cf_chat_response {
-    json_t *message;  /* the reply as a message; NULL: no reply */
-    cf_buf raw;       /* every byte received, including delimiters */
-    cf_buf chunks;    /* uint32_t lengths of the chunks of raw; their
+    json_t *message;       /* the reply as a message; NULL: no reply */
+    cf_buf raw;            /* every byte received, including delimiters */
+    cf_buf chunks;         /* uint32_t lengths of the chunks of raw; their
                          sum is raw.n */
-    cf_buf prompt;    /* rendered bytes; empty where the engine hides them */
-    json_t *findings; /* array of {status, call, path, off, len, text}; offsets
+    cf_buf prompt;         /* rendered bytes; empty where the engine hides them */
+    json_t *findings;      /* array of {status, call, path, off, len, text}; offsets
                          in the content's raw bytes */
     cf_tool_status status; /* of the calls; VALID without any */
     cf_token *prompt_ids;  /* [n_prompt_ids] */
@@ -274,8 +273,8 @@ void cf_chat_response_deinit(cf_chat_response *r);
  * ones over earlier.  n = 0 gives empty content.
  */
 CF_MUST_USE cf_status cf_chat_response_merge(cf_chat_response *out,
-                                             const cf_chat_response *const *in,
-                                             size_t n, cf_error *err);
+                                             const cf_chat_response *const *in, size_t n,
+                                             cf_error *err);
 
 /* ---- backends ----------------------------------------------------------- */
 
@@ -304,8 +303,7 @@ typedef struct cf_backend_info {
 
 /* Has a server say what it is, once; CF_OK for other kinds.  CF_EIO without a
  * connection, CF_ECANCELLED, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_backend_ask(cf_backend *backend, cf_cancel *cancel,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_backend_ask(cf_backend *backend, cf_cancel *cancel, cf_error *err);
 
 cf_backend_info cf_backend_get_info(const cf_backend *backend);
 void cf_backend_free(cf_backend *backend);
@@ -322,8 +320,7 @@ void cf_backend_free(cf_backend *backend);
 CF_MUST_USE cf_status cf_backend_generate_stream(cf_backend *backend,
                                                  const cf_chat_request *request,
                                                  cf_chat_event_fn fn, void *ud,
-                                                 cf_chat_response *out,
-                                                 cf_error *err);
+                                                 cf_chat_response *out, cf_error *err);
 
 /* One of several replies that are made side by side. */
 typedef struct cf_backend_job {
@@ -346,28 +343,23 @@ typedef struct cf_backend_job {
 void cf_backend_generate_many(cf_backend_job *jobs, size_t n);
 
 /* The same without events. */
-CF_MUST_USE cf_status cf_backend_generate(cf_backend *backend,
-                                          const cf_chat_request *request,
+CF_MUST_USE cf_status cf_backend_generate(cf_backend *backend, const cf_chat_request *request,
                                           cf_chat_response *out, cf_error *err);
 
 /* The prompt of a request, sending nothing.  CF_EUNSUPPORTED where the engine
  * hides it. */
-CF_MUST_USE cf_status cf_backend_render(cf_backend *backend,
-                                        const cf_chat_request *request,
-                                        cf_arena *arena, cf_prompt *out,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_backend_render(cf_backend *backend, const cf_chat_request *request,
+                                        cf_arena *arena, cf_prompt *out, cf_error *err);
 
 /* Its tokens with their byte spans in the prompt, sending nothing. */
-CF_MUST_USE cf_status cf_backend_tokenise(cf_backend *backend,
-                                          const cf_chat_request *request,
-                                          cf_arena *arena, cf_prompt *prompt,
-                                          cf_token_list *out, cf_error *err);
+CF_MUST_USE cf_status cf_backend_tokenise(cf_backend *backend, const cf_chat_request *request,
+                                          cf_arena *arena, cf_prompt *prompt, cf_token_list *out,
+                                          cf_error *err);
 
 /* Sets the special tokens that templates see where the context does not have
  * them: those that cf_tokenizer_variables() lists, else bos_token and
  * eos_token, empty where the vocabulary has none.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_prompt_add_special(json_t *context,
-                                            const cf_tokenizer *tok,
+CF_MUST_USE cf_status cf_prompt_add_special(json_t *context, const cf_tokenizer *tok,
                                             cf_error *err);
 
 /*
@@ -377,10 +369,8 @@ CF_MUST_USE cf_status cf_prompt_add_special(json_t *context,
  * known role and the prefix may become control tokens; BOS is added unless the
  * prompt spells it.
  */
-CF_MUST_USE cf_status cf_prompt_tokenise(cf_token_list *out,
-                                         const cf_prompt *prompt, cf_str prefix,
-                                         const cf_tokenizer *tok,
-                                         cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt, cf_str prefix,
+                                         const cf_tokenizer *tok, cf_arena *arena, cf_error *err);
 
 typedef struct cf_score {
     cf_token_span *v; /* [n] tokens of the text */
@@ -391,9 +381,8 @@ typedef struct cf_score {
 
 /* Log-likelihood of `text` after `context`, both raw; on a timeline of its
  * own, so nothing else changes.  Results live in the arena. */
-CF_MUST_USE cf_status cf_backend_score(cf_backend *backend, cf_str context,
-                                       cf_str text, cf_cancel *cancel,
-                                       cf_arena *arena, cf_score *out,
+CF_MUST_USE cf_status cf_backend_score(cf_backend *backend, cf_str context, cf_str text,
+                                       cf_cancel *cancel, cf_arena *arena, cf_score *out,
                                        cf_error *err);
 
 /* How a question that a server failed may go on. */
@@ -412,13 +401,12 @@ cf_backend_trouble cf_backend_last_trouble(const cf_backend *backend);
  * a new array of objects, each with what the server says of one.
  * CF_EUNSUPPORTED for one that shows none; CF_EIO, CF_ECANCELLED, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_backend_slots(cf_backend *backend, cf_cancel *cancel,
-                                       json_t **out, cf_error *err);
+CF_MUST_USE cf_status cf_backend_slots(cf_backend *backend, cf_cancel *cancel, json_t **out,
+                                       cf_error *err);
 
 /* A second backend with the same past: shares engine and cache, and is used
  * on the same thread.  Servers and scripts copy their settings. */
-CF_MUST_USE cf_status cf_backend_clone(cf_backend **out, const cf_backend *from,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_backend_clone(cf_backend **out, const cf_backend *from, cf_error *err);
 
 /* Tokens in the cache; NULL if the cache is not visible. */
 const cf_token *cf_backend_cache(const cf_backend *backend, size_t *n);
@@ -427,8 +415,7 @@ const cf_token *cf_backend_cache(const cf_backend *backend, size_t *n);
  * leaves the cache is computed again from the last of them before that place.
  * Fills pos[0..cap) and returns how many there are; 0 where going back costs
  * nothing (session.h). */
-size_t cf_backend_checkpoints(const cf_backend *backend, uint32_t *pos,
-                              size_t cap);
+size_t cf_backend_checkpoints(const cf_backend *backend, uint32_t *pos, size_t cap);
 
 /* ---- the three kinds ---------------------------------------------------- */
 
@@ -444,11 +431,9 @@ typedef struct cf_core_options {
      * part, with their results: a server's way to put sessions of several
      * backends, each on its thread, into one pass.  Both or neither; with
      * them, cf_backend_core_set_draft(backend, 0). */
-    cf_status (*sync)(void *ud, cf_session *session, const cf_token *ids,
-                      size_t n, const cf_run *run, cf_sync_result *out,
-                      cf_error *err);
-    cf_status (*pass)(void *ud, cf_advance *part, cf_cancel *cancel,
-                      cf_error *err);
+    cf_status (*sync)(void *ud, cf_session *session, const cf_token *ids, size_t n,
+                      const cf_run *run, cf_sync_result *out, cf_error *err);
+    cf_status (*pass)(void *ud, cf_advance *part, cf_cancel *cancel, cf_error *err);
     /* Called around what uses `media` and around prompts with media, which are
      * not computed by `sync`: backends that share a reader do so one at a time.
      * Both or neither. */
@@ -459,8 +444,7 @@ typedef struct cf_core_options {
 
 /* `engine` and what options point to must outlive the backend. */
 CF_MUST_USE cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
-                                          const cf_core_options *options,
-                                          cf_error *err);
+                                          const cf_core_options *options, cf_error *err);
 
 /* Sets template, family and channels of later requests; the cache is kept, and
  * so is the reader of media where options have none. */
@@ -470,14 +454,12 @@ void cf_backend_core_set(cf_backend *backend, const cf_core_options *options);
  * ended by themselves: how many there were, and the tokens of the longest.  A
  * reply that thinks far beyond that is reported (CF_CHAT_NOTE); other backends
  * do not look at it. */
-void cf_backend_core_learn_thinking(cf_backend *backend, size_t n_replies,
-                                    size_t n_most);
+void cf_backend_core_learn_thinking(cf_backend *backend, size_t n_replies, size_t n_most);
 
 /* Replaces what `to` has cached by a copy of what `from` has, both built-in
  * backends of one engine.  `from` may be at work on another thread, as long as
  * its session does not change meanwhile.  CF_ENOMEM, and `to` is as it was. */
-CF_MUST_USE cf_status cf_backend_core_fork_cache(cf_backend *to,
-                                                 const cf_backend *from,
+CF_MUST_USE cf_status cf_backend_core_fork_cache(cf_backend *to, const cf_backend *from,
                                                  cf_error *err);
 
 /* The tokens that a built-in backend guesses in a pass at most (draft.h); 0:
@@ -486,8 +468,7 @@ void cf_backend_core_set_draft(cf_backend *backend, size_t n_max);
 
 /* Adds an earlier reply that later ones may copy; see draft.h.  Replies of
  * this backend are added by themselves.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_backend_core_add_source(cf_backend *backend,
-                                                 const cf_token *ids, size_t n,
+CF_MUST_USE cf_status cf_backend_core_add_source(cf_backend *backend, const cf_token *ids, size_t n,
                                                  cf_error *err);
 
 /* The session of a built-in backend, else NULL. */
@@ -499,17 +480,15 @@ cf_session *cf_backend_core_session(cf_backend *backend);
  * 288 x 192: 56 tokens]", whose span has `media`.  Errors of the renderer and
  * of cf_media_look(); CF_EUNSUPPORTED where the template has no place for one.
  */
-CF_MUST_USE cf_status cf_prompt_render_media(cf_prompt *out,
-                                             cf_media_cache *cache,
+CF_MUST_USE cf_status cf_prompt_render_media(cf_prompt *out, cf_media_cache *cache,
                                              const cf_prompt_renderer *renderer,
-                                             const json_t *context,
-                                             cf_arena *arena, cf_error *err);
+                                             const json_t *context, cf_arena *arena, cf_error *err);
 
 /* A picture or sound in a rendered prompt. */
 typedef struct cf_prompt_medium {
     bool is_sound;
     uint32_t message, part; /* where it is in the context, from 0 */
-    size_t n_token; /* positions: its rows and the markers around them */
+    size_t n_token;         /* positions: its rows and the markers around them */
     size_t n_row;
     const char *hash; /* of its file, hexadecimal */
     cf_str words;     /* cf_media_words() */
@@ -517,7 +496,7 @@ typedef struct cf_prompt_medium {
 
 /* A prompt as the built-in core reads it; all of it lives in the arena. */
 typedef struct cf_media_prompt {
-    cf_prompt prompt; /* each picture and sound as its markers, with a stand-in
+    cf_prompt prompt;          /* each picture and sound as its markers, with a stand-in
                          for each block of rows */
     cf_token_list tokens;      /* cf_token_is_row() for rows */
     const cf_prompt_medium *v; /* [n], in the order of the messages */
@@ -529,19 +508,17 @@ typedef struct cf_media_prompt {
  * and sounds expanded.  Those of tools' results are left out where the template
  * has no place for them.  Errors of cf_prompt_render_media().
  */
-CF_MUST_USE cf_status cf_prompt_expand_media(cf_media_prompt *out,
-                                             cf_media_cache *cache,
+CF_MUST_USE cf_status cf_prompt_expand_media(cf_media_prompt *out, cf_media_cache *cache,
                                              const cf_prompt_renderer *renderer,
-                                             const json_t *context,
-                                             const cf_tokenizer *tok,
+                                             const json_t *context, const cf_tokenizer *tok,
                                              cf_arena *arena, cf_error *err);
 
 /* What reads its media; NULL: nothing, or it is of another kind. */
 cf_media_cache *cf_backend_core_media(const cf_backend *backend);
 
 typedef struct cf_remote_options {
-    const char *model; /* NULL: the first that the server lists, or "default" */
-    const char *key;   /* sent as a bearer token; copied, never printed */
+    const char *model;     /* NULL: the first that the server lists, or "default" */
+    const char *key;       /* sent as a bearer token; copied, never printed */
     uint32_t connect_ms;   /* 0: 10 s */
     uint32_t idle_ms;      /* longest silence; 0: 120 s */
     uint32_t total_ms;     /* longest answer; 0: an hour */
@@ -555,8 +532,7 @@ typedef struct cf_remote_options {
 /* `url` is the server's address with or without "/v1".  Connects only when a
  * request is made. */
 CF_MUST_USE cf_status cf_backend_remote_new(cf_backend **out, const char *url,
-                                            const cf_remote_options *options,
-                                            cf_error *err);
+                                            const cf_remote_options *options, cf_error *err);
 
 /* Takes over what a clone of the backend has learned of its server. */
 void cf_backend_learn(cf_backend *to, const cf_backend *from);
@@ -572,20 +548,16 @@ typedef struct cf_script_options {
 } cf_script_options;
 
 /* Plays {"replies":[...]}, one reply a call, starting over at the end. */
-CF_MUST_USE cf_status cf_backend_script_new(cf_backend **out,
-                                            const json_t *script,
-                                            const cf_script_options *options,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_backend_script_new(cf_backend **out, const json_t *script,
+                                            const cf_script_options *options, cf_error *err);
 
 /* Sets template, family and channels of later replies; does nothing for a
  * backend of another kind. */
-void cf_backend_script_set(cf_backend *backend,
-                           const cf_script_options *options);
+void cf_backend_script_set(cf_backend *backend, const cf_script_options *options);
 
 /* No model: renders prompts, and answers every request with the fault "model
  * not found" and what to do.  renderer.render NULL: plain. */
-CF_MUST_USE cf_status cf_backend_none_new(cf_backend **out,
-                                          cf_prompt_renderer renderer,
+CF_MUST_USE cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer,
                                           cf_error *err);
 
 CF_END_DECLS

@@ -78,8 +78,7 @@ size_t cf_batch_rows(const cf_session *session);
  * overflow, or kept rows do not fit a pass; CF_EINVAL for an id outside the
  * vocabulary; CF_ECANCELLED; CF_ENOMEM.  `cancel` may be NULL.
  */
-CF_MUST_USE cf_status cf_batch_pass(cf_advance *parts, size_t n,
-                                    cf_cancel *cancel, cf_error *err);
+CF_MUST_USE cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel, cf_error *err);
 
 /* Leaves a session's timeline in its cache of prefixes (prefix.h), as a sync
  * does: for a prompt that passes computed.  Without a cache nothing happens. */
@@ -87,9 +86,8 @@ void cf_session_offer(const cf_session *session);
 
 /* One token for each: ids[i] is appended to sessions[i].  All or nothing.
  * CF_ELIMIT also for more sessions than a pass has rows. */
-CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions,
-                                           const cf_token *ids, size_t n,
-                                           const cf_run *run, cf_error *err);
+CF_MUST_USE cf_status cf_session_step_many(cf_session *const *sessions, const cf_token *ids,
+                                           size_t n, const cf_run *run, cf_error *err);
 
 /* The natural logarithm of softmax(logits)[id], summed in double. */
 float cf_logits_log_p(const float *logits, size_t n_vocab, cf_token id);
@@ -109,11 +107,9 @@ typedef struct cf_scored {
  * Errors as sync, CF_EINVAL for an empty prefix; after one, log_p is not
  * complete.
  */
-CF_MUST_USE cf_status cf_session_score_many(cf_session *session,
-                                            const cf_token *prefix,
-                                            size_t n_prefix, cf_scored *texts,
-                                            size_t n, cf_cancel *cancel,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_session_score_many(cf_session *session, const cf_token *prefix,
+                                            size_t n_prefix, cf_scored *texts, size_t n,
+                                            cf_cancel *cancel, cf_error *err);
 
 CF_END_DECLS
 

@@ -39,8 +39,7 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n);
 
 /* Receives a piece of channel `channel` (an index) or, with the number of
  * channels, of the content. */
-typedef cf_status (*cf_channel_fn)(void *ud, size_t channel, cf_str text,
-                                   cf_error *err);
+typedef cf_status (*cf_channel_fn)(void *ud, size_t channel, cf_str text, cf_error *err);
 
 typedef struct cf_channel_split {
     const cf_channel *channels;
@@ -54,8 +53,8 @@ typedef struct cf_channel_split {
     void *ud;
 } cf_channel_split;
 
-void cf_channel_split_init(cf_channel_split *s, const cf_channel *channels,
-                           size_t n, cf_channel_fn fn, void *ud);
+void cf_channel_split_init(cf_channel_split *s, const cf_channel *channels, size_t n,
+                           cf_channel_fn fn, void *ud);
 void cf_channel_split_deinit(cf_channel_split *s);
 
 /* The prompt, or its end, may leave a channel open: the reply starts in it. */
@@ -63,11 +62,9 @@ void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt);
 
 /* Passes bytes on; those that may belong to a delimiter wait.  Errors of the
  * function, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_channel_split_add(cf_channel_split *s, cf_str text,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_channel_split_add(cf_channel_split *s, cf_str text, cf_error *err);
 /* Passes on what waited. */
-CF_MUST_USE cf_status cf_channel_split_finish(cf_channel_split *s,
-                                              cf_error *err);
+CF_MUST_USE cf_status cf_channel_split_finish(cf_channel_split *s, cf_error *err);
 
 CF_END_DECLS
 

@@ -63,10 +63,8 @@ typedef struct cf_grammar_options {
  * CF_EFORMAT for an invalid schema; CF_ELIMIT past the limits;
  * CF_ENOMEM.  `opts` may be NULL.
  */
-CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out,
-                                             const json_t *schema,
-                                             const cf_grammar_options *opts,
-                                             cf_error *err);
+CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *schema,
+                                             const cf_grammar_options *opts, cf_error *err);
 
 /*
  * Appends a line for each flaw of a JSON text under the schema that a grammar
@@ -75,25 +73,21 @@ CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out,
  * not reported.  Nothing is appended when there is no flaw, when the text is
  * not JSON, and when the schema cannot be checked.  CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_schema_explain(cf_buf *out, const json_t *schema,
-                                        cf_str text, cf_error *err);
+CF_MUST_USE cf_status cf_schema_explain(cf_buf *out, const json_t *schema, cf_str text,
+                                        cf_error *err);
 
 /* The whole text matches the regular expression (ECMA-262, see
  * docs/constraints.md for the subset); errors as above, with an offset. */
 CF_MUST_USE cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,
-                                            const cf_grammar_options *opts,
-                                            cf_error *err);
+                                            const cf_grammar_options *opts, cf_error *err);
 
 /* The text is one of the choices; CF_EINVAL if the list is empty. */
-CF_MUST_USE cf_status cf_grammar_from_choices(cf_grammar **out,
-                                              const cf_str *choices, size_t n,
-                                              const cf_grammar_options *opts,
-                                              cf_error *err);
+CF_MUST_USE cf_status cf_grammar_from_choices(cf_grammar **out, const cf_str *choices, size_t n,
+                                              const cf_grammar_options *opts, cf_error *err);
 
 /* Grammar notation (docs/constraints.md); errors carry line and column. */
 CF_MUST_USE cf_status cf_grammar_from_text(cf_grammar **out, cf_str text,
-                                           const cf_grammar_options *opts,
-                                           cf_error *err);
+                                           const cf_grammar_options *opts, cf_error *err);
 
 /* Form of a reply with tools.  C: one or more valid calls in the family's
  * syntax; T: text without the stop phrase. */
@@ -119,10 +113,8 @@ typedef struct cf_tool_constraint {
 
 /* CF_EINVAL for a family without calls or no tools where calls are mandatory,
  * otherwise as cf_grammar_from_schema(). */
-CF_MUST_USE cf_status cf_grammar_from_tools(cf_grammar **out,
-                                            const cf_tool_constraint *spec,
-                                            const cf_grammar_options *opts,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_grammar_from_tools(cf_grammar **out, const cf_tool_constraint *spec,
+                                            const cf_grammar_options *opts, cf_error *err);
 
 void cf_grammar_free(cf_grammar *grammar);
 
@@ -142,13 +134,12 @@ typedef struct cf_piece {
 
 /* pieces[id] for id 0 .. n-1.  Empty pieces, and those of over 1000 bytes,
  * are never allowed.  CF_ENOMEM; CF_ELIMIT for over 2^24 pieces. */
-CF_MUST_USE cf_status cf_constraint_vocab_new(cf_constraint_vocab **out,
-                                              const cf_piece *pieces, size_t n,
-                                              cf_error *err);
+CF_MUST_USE cf_status cf_constraint_vocab_new(cf_constraint_vocab **out, const cf_piece *pieces,
+                                              size_t n, cf_error *err);
 
 /* The same from a tokenizer: end tokens are those that end generation. */
-CF_MUST_USE cf_status cf_constraint_vocab_from_tokenizer(
-    cf_constraint_vocab **out, const cf_tokenizer *tok, cf_error *err);
+CF_MUST_USE cf_status cf_constraint_vocab_from_tokenizer(cf_constraint_vocab **out,
+                                                         const cf_tokenizer *tok, cf_error *err);
 void cf_constraint_vocab_free(cf_constraint_vocab *vocab);
 size_t cf_constraint_vocab_n(const cf_constraint_vocab *vocab);
 
@@ -156,29 +147,25 @@ size_t cf_constraint_vocab_n(const cf_constraint_vocab *vocab);
 
 /* Starts at the beginning of the text.  `vocab` may be NULL: then only bytes
  * are accepted. */
-CF_MUST_USE cf_status cf_constraint_new(cf_constraint **out,
-                                        const cf_grammar *grammar,
-                                        const cf_constraint_vocab *vocab,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_constraint_new(cf_constraint **out, const cf_grammar *grammar,
+                                        const cf_constraint_vocab *vocab, cf_error *err);
 void cf_constraint_free(cf_constraint *c);
 
 /* An equal position that shares nothing; caches are not copied. */
-CF_MUST_USE cf_status cf_constraint_copy(cf_constraint **out,
-                                         const cf_constraint *c, cf_error *err);
+CF_MUST_USE cf_status cf_constraint_copy(cf_constraint **out, const cf_constraint *c,
+                                         cf_error *err);
 
 /*
  * Takes bytes for as long as they are allowed; *n_taken of them were, and the
  * position is after them.  CF_ENOMEM, CF_ELIMIT (too many readings of the
  * text at once): nothing was taken of the last byte.
  */
-CF_MUST_USE cf_status cf_constraint_bytes(cf_constraint *c, const char *p,
-                                          size_t n, size_t *n_taken,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_constraint_bytes(cf_constraint *c, const char *p, size_t n,
+                                          size_t *n_taken, cf_error *err);
 
 /* Takes one token.  CF_EINVAL when it is not allowed here (nothing changed).
  * After an end token only rollback leads on. */
-CF_MUST_USE cf_status cf_constraint_token(cf_constraint *c, cf_token id,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_constraint_token(cf_constraint *c, cf_token id, cf_error *err);
 
 /* Undoes the last n successful calls of _token and _bytes, or all. */
 void cf_constraint_rollback(cf_constraint *c, size_t n);
@@ -194,13 +181,12 @@ void cf_constraint_next_bytes(cf_constraint *c, uint32_t set[8]);
 
 /* Fills mask[0 .. (n_vocab+31)/32) as cf_sampler_draw() takes it: bit set
  * means allowed.  CF_EINVAL without a vocab, CF_ENOMEM, CF_ELIMIT. */
-CF_MUST_USE cf_status cf_constraint_mask(cf_constraint *c, uint32_t *mask,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_constraint_mask(cf_constraint *c, uint32_t *mask, cf_error *err);
 
 /* Appends the bytes that must follow: for as long as only one byte is
  * possible and the text may not end, at most max_bytes. */
-CF_MUST_USE cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out,
-                                           size_t max_bytes, cf_error *err);
+CF_MUST_USE cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out, size_t max_bytes,
+                                           cf_error *err);
 
 /*
  * The forced text as tokens, encoded as the model's tokenizer would encode
@@ -208,18 +194,15 @@ CF_MUST_USE cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out,
  * merge with it into one token of the vocabulary: the model chooses there.  An
  * empty list if nothing is forced.
  */
-CF_MUST_USE cf_status cf_constraint_forced_tokens(cf_constraint *c,
-                                                  const cf_tokenizer *tok,
-                                                  cf_arena *arena,
-                                                  cf_token_list *out,
+CF_MUST_USE cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok,
+                                                  cf_arena *arena, cf_token_list *out,
                                                   cf_error *err);
 
 /* Describes the position for the user; each buffer may be NULL.
  *   path   "$.day", "$.items[]"
  *   rule   the value being written: "string", "one of 3 values", "number"
  *   stack  "object > value > string" */
-void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule,
-                         cf_buf *stack);
+void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule, cf_buf *stack);
 
 typedef struct cf_constraint_report {
     size_t n_allowed;
@@ -232,8 +215,8 @@ typedef struct cf_constraint_report {
 } cf_constraint_report;
 
 /* The effect of the mask on logits[n_vocab] (may be NULL: counts only). */
-void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask,
-                               const float *logits, cf_constraint_report *out);
+void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask, const float *logits,
+                               cf_constraint_report *out);
 
 CF_END_DECLS
 

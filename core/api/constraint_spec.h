@@ -29,20 +29,17 @@ CF_BEGIN_DECLS
 
 /* Compiles a spec.  `tools` (may be NULL) is for {"tools":...}.  CF_EINVAL
  * for what is not a spec; else as the functions of constraint.h. */
-CF_MUST_USE cf_status cf_constraint_spec_compile(cf_grammar **out,
-                                                 const json_t *spec,
-                                                 const cf_tool_set *tools,
-                                                 cf_error *err);
+CF_MUST_USE cf_status cf_constraint_spec_compile(cf_grammar **out, const json_t *spec,
+                                                 const cf_tool_set *tools, cf_error *err);
 
 /* The spec that "KIND ARGUMENT" means; files are read.  CF_EINVAL names the
  * kinds; CF_ENOTFOUND, CF_EIO, CF_EFORMAT, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_constraint_spec_parse(json_t **out, const char *text,
-                                               cf_tool_family family,
-                                               cf_error *err);
+                                               cf_tool_family family, cf_error *err);
 
 /* The spec of a file's text: `kind` is "schema" or "grammar". */
-CF_MUST_USE cf_status cf_constraint_spec_file(json_t **out, const char *kind,
-                                              const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_constraint_spec_file(json_t **out, const char *kind, const char *path,
+                                              cf_error *err);
 
 /* Describes it in a few words: "schema", "regex [0-9]+", "tools: calls". */
 void cf_constraint_spec_label(const json_t *spec, cf_buf *out);

@@ -88,14 +88,12 @@ typedef struct cf_turn {
 
 /* CF_EFORMAT for tools that cannot be read, CF_EINVAL for a preface whose
  * messages are not an array or context not an object. */
-CF_MUST_USE cf_status cf_conversation_new(cf_conversation **out,
-                                          const cf_preface *preface,
+CF_MUST_USE cf_status cf_conversation_new(cf_conversation **out, const cf_preface *preface,
                                           cf_error *err);
 void cf_conversation_free(cf_conversation *conv);
 
 /* A copy with the same turns, UUIDs, head and preface; independent. */
-CF_MUST_USE cf_status cf_conversation_clone(cf_conversation **out,
-                                            const cf_conversation *from,
+CF_MUST_USE cf_status cf_conversation_clone(cf_conversation **out, const cf_conversation *from,
                                             cf_error *err);
 
 /*
@@ -104,8 +102,7 @@ CF_MUST_USE cf_status cf_conversation_clone(cf_conversation **out,
  * identified by UUID, whatever their content), or the message is not an
  * object with a role; CF_ENOTFOUND if the parent does not exist.
  */
-CF_MUST_USE cf_status cf_conversation_add(cf_conversation *conv,
-                                          const cf_turn *turn, cf_uuid *id,
+CF_MUST_USE cf_status cf_conversation_add(cf_conversation *conv, const cf_turn *turn, cf_uuid *id,
                                           cf_error *err);
 
 /* NULL if there is no such turn. */
@@ -117,19 +114,16 @@ const cf_turn *cf_conversation_turn(const cf_conversation *conv, size_t i);
 
 /* The i-th turn (0, 1 ...) whose parent is `parent`, in order; NULL past the
  * last. */
-const cf_turn *cf_conversation_child(const cf_conversation *conv,
-                                     cf_uuid parent, size_t i);
+const cf_turn *cf_conversation_child(const cf_conversation *conv, cf_uuid parent, size_t i);
 
 /* Nil in an empty conversation. */
 cf_uuid cf_conversation_head(const cf_conversation *conv);
 /* CF_ENOTFOUND; nil goes back to the start. */
-CF_MUST_USE cf_status cf_conversation_set_head(cf_conversation *conv,
-                                               cf_uuid id, cf_error *err);
+CF_MUST_USE cf_status cf_conversation_set_head(cf_conversation *conv, cf_uuid id, cf_error *err);
 
 /* The turns from the first to `leaf`, in the arena. */
-CF_MUST_USE cf_status cf_conversation_path(const cf_conversation *conv,
-                                           cf_uuid leaf, cf_arena *arena,
-                                           const cf_turn ***out, size_t *n,
+CF_MUST_USE cf_status cf_conversation_path(const cf_conversation *conv, cf_uuid leaf,
+                                           cf_arena *arena, const cf_turn ***out, size_t *n,
                                            cf_error *err);
 
 const cf_preface *cf_conversation_preface(const cf_conversation *conv);
@@ -137,8 +131,7 @@ const cf_preface *cf_conversation_preface(const cf_conversation *conv);
 const cf_tool_set *cf_conversation_tools(const cf_conversation *conv);
 /* Sets the tools of the preface for later turns; NULL: none.  CF_EFORMAT:
  * they cannot be read, and nothing is changed. */
-CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv,
-                                                const json_t *tools,
+CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv, const json_t *tools,
                                                 cf_error *err);
 
 /*
@@ -162,9 +155,9 @@ typedef void (*cf_turn_fn)(void *ud, const cf_turn *turn);
  * there was nothing to add; *n (may be NULL) counts them; what was added
  * before a failure stays.  CF_EINVAL for a message without a role, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_conversation_add_messages(
-    cf_conversation *conv, const json_t *messages, cf_uuid parent,
-    cf_turn_fn fn, void *ud, cf_uuid *last, size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_conversation_add_messages(cf_conversation *conv, const json_t *messages,
+                                                   cf_uuid parent, cf_turn_fn fn, void *ud,
+                                                   cf_uuid *last, size_t *n, cf_error *err);
 
 /* ---- the system prompt -------------------------------------------------- */
 
@@ -189,10 +182,8 @@ typedef void (*cf_turn_copy_fn)(void *ud, const cf_turn *turn, cf_uuid from);
  * be NULL.  CF_EFORMAT when the text is not UTF-8, CF_ENOMEM; then the head
  * is as before.
  */
-CF_MUST_USE cf_status cf_conversation_set_system(cf_conversation *conv,
-                                                 cf_str text,
-                                                 cf_turn_copy_fn fn, void *ud,
-                                                 cf_error *err);
+CF_MUST_USE cf_status cf_conversation_set_system(cf_conversation *conv, cf_str text,
+                                                 cf_turn_copy_fn fn, void *ud, cf_error *err);
 
 /* ---- messages and turns ------------------------------------------------- */
 
@@ -207,10 +198,9 @@ typedef struct cf_message_source {
  * a list in the arena.  Failed replies, their questions and an empty system
  * prompt are not among them.
  */
-CF_MUST_USE cf_status cf_conversation_sources(const cf_conversation *conv,
-                                              cf_uuid leaf, cf_arena *arena,
-                                              cf_message_source **out,
-                                              size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_conversation_sources(const cf_conversation *conv, cf_uuid leaf,
+                                              cf_arena *arena, cf_message_source **out, size_t *n,
+                                              cf_error *err);
 
 /* Settings that stay until they are changed. */
 void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map);
@@ -221,24 +211,22 @@ void cf_conversation_set_thinking(cf_conversation *conv, cf_thinking thinking);
  * and are not is_free; both or neither NULL, borrowed for as long as the
  * conversation sends.  Built-in core only, as in cf_chat_options.
  */
-void cf_conversation_set_constraint(cf_conversation *conv,
-                                    const cf_grammar *grammar,
+void cf_conversation_set_constraint(cf_conversation *conv, const cf_grammar *grammar,
                                     const cf_constraint_vocab *vocab);
 
 /* ---- checkpoints -------------------------------------------------------- */
 
 /* Names the head; a name that is taken moves there.  CF_EINVAL for an empty
  * name or one of 64 characters or more, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_conversation_save(cf_conversation *conv,
-                                           const char *name, cf_error *err);
+CF_MUST_USE cf_status cf_conversation_save(cf_conversation *conv, const char *name, cf_error *err);
 /* Puts the head back to where it was named; the turns after it stay in the
  * tree, and the backend keeps what of its cache is still right.
  * CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_conversation_rewind(cf_conversation *conv,
-                                             const char *name, cf_error *err);
+CF_MUST_USE cf_status cf_conversation_rewind(cf_conversation *conv, const char *name,
+                                             cf_error *err);
 /* Forgets a name, not the turn.  CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_conversation_forget(cf_conversation *conv,
-                                             const char *name, cf_error *err);
+CF_MUST_USE cf_status cf_conversation_forget(cf_conversation *conv, const char *name,
+                                             cf_error *err);
 
 /* ---- one turn ----------------------------------------------------------- */
 
@@ -267,10 +255,10 @@ typedef struct cf_turn_options {
 } cf_turn_options;
 
 typedef struct cf_send {
-    const json_t *message; /* an object, an array of them, or NULL: reply to
+    const json_t *message;          /* an object, an array of them, or NULL: reply to
                               the head */
     const cf_turn_options *options; /* NULL: all defaults */
-    bool has_parent; /* follow `parent` (nil: the start), not the head */
+    bool has_parent;                /* follow `parent` (nil: the start), not the head */
     cf_uuid parent;
     cf_uuid reply_id; /* of the reply's turn; nil: a new one */
 
@@ -298,10 +286,8 @@ void cf_sent_deinit(cf_sent *sent);
 
 /* Sends and waits for the end.  `out` is filled in every case, as in the table
  * above. */
-CF_MUST_USE cf_status cf_conversation_send(cf_conversation *conv,
-                                           cf_backend *backend,
-                                           const cf_send *send, cf_sent *out,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend,
+                                           const cf_send *send, cf_sent *out, cf_error *err);
 
 /*
  * A send on a thread of its own.  Until cf_send_finish() conversation and
@@ -313,16 +299,14 @@ CF_MUST_USE cf_status cf_conversation_send(cf_conversation *conv,
 typedef struct cf_send_task cf_send_task;
 
 /* CF_ENOMEM; CF_EIO when no thread can be started. */
-CF_MUST_USE cf_status cf_send_start(cf_send_task **out, cf_conversation *conv,
-                                    cf_backend *backend, const cf_send *send,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_send_start(cf_send_task **out, cf_conversation *conv, cf_backend *backend,
+                                    const cf_send *send, cf_error *err);
 /* Waits at most timeout_ms (0: looks; UINT32_MAX: for ever); whether it
  * ended. */
 bool cf_send_wait(cf_send_task *task, uint32_t timeout_ms);
 /* Waits for the end and frees the task.  Returns what cf_conversation_send()
  * would have, and fills *out (made with cf_sent_init(); may be NULL). */
-CF_MUST_USE cf_status cf_send_finish(cf_send_task *task, cf_sent *out,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_send_finish(cf_send_task *task, cf_sent *out, cf_error *err);
 
 /* One of several sends that are answered side by side. */
 typedef struct cf_send_job {
@@ -341,16 +325,15 @@ void cf_conversation_send_many(cf_send_job *jobs, size_t n);
 
 /* The prompt and its tokens that a send would use, sending nothing and
  * changing nothing.  tokens may be NULL; see cf_backend_tokenise(). */
-CF_MUST_USE cf_status cf_conversation_preview(
-    const cf_conversation *conv, cf_backend *backend, const cf_send *send,
-    cf_arena *arena, cf_prompt *prompt, cf_token_list *tokens, cf_error *err);
+CF_MUST_USE cf_status cf_conversation_preview(const cf_conversation *conv, cf_backend *backend,
+                                              const cf_send *send, cf_arena *arena,
+                                              cf_prompt *prompt, cf_token_list *tokens,
+                                              cf_error *err);
 
 /* Reports everything of a send of which nothing is in `prompt`, which is its
  * preview; see cf_prompt_each_loss(). */
-CF_MUST_USE cf_status cf_conversation_losses(const cf_conversation *conv,
-                                             const cf_send *send,
-                                             const cf_prompt *prompt,
-                                             cf_loss_fn fn, void *ud,
+CF_MUST_USE cf_status cf_conversation_losses(const cf_conversation *conv, const cf_send *send,
+                                             const cf_prompt *prompt, cf_loss_fn fn, void *ud,
                                              cf_error *err);
 
 /*
@@ -367,10 +350,8 @@ typedef struct cf_double_render {
 } cf_double_render;
 
 CF_MUST_USE cf_status cf_conversation_double_render(const cf_conversation *conv,
-                                                    cf_backend *backend,
-                                                    const cf_send *send,
-                                                    cf_double_render *out,
-                                                    cf_error *err);
+                                                    cf_backend *backend, const cf_send *send,
+                                                    cf_double_render *out, cf_error *err);
 
 /* ---- the tool loop ------------------------------------------------------ */
 
@@ -393,12 +374,10 @@ enum { CF_TOOL_LOOP_BYTES = 64 << 20 }; /* replies and results of one loop */
 typedef struct cf_tool_loop {
     uint32_t max_rounds; /* 0: 25 */
     /* Asked before each valid call; NULL refuses all.  May put a reason. */
-    cf_call_verdict (*decide)(void *ud, const cf_pending_call *call,
-                              cf_buf *reason);
+    cf_call_verdict (*decide)(void *ud, const cf_pending_call *call, cf_buf *reason);
     /* Makes a result: a new reference of any kind.  A failure goes to the
      * model as {"error": text}, except CF_ENOMEM and CF_ECANCELLED. */
-    cf_status (*run)(void *ud, const cf_pending_call *call, json_t **result,
-                     cf_error *err);
+    cf_status (*run)(void *ud, const cf_pending_call *call, json_t **result, cf_error *err);
     /* Called for each result, refused ones too; may be NULL. */
     void (*done)(void *ud, const cf_pending_call *call, const json_t *result);
     /* Told about each send of the loop before it starts; may change it, or
@@ -417,18 +396,16 @@ typedef struct cf_tool_loop {
  * tree and the head.  CF_ELIMIT also when replies and results are over
  * CF_TOOL_LOOP_BYTES together.
  */
-CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv,
-                                          cf_backend *backend,
-                                          const cf_send *send,
-                                          const cf_tool_loop *loop,
+CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
+                                          const cf_send *send, const cf_tool_loop *loop,
                                           cf_sent *out, cf_error *err);
 
 /* ---- results from outside ----------------------------------------------- */
 
 /* A result from canned ones: an object by tool name; "*" matches any
  * other.  CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_tool_canned(const json_t *canned, cf_str name,
-                                     json_t **result, cf_error *err);
+CF_MUST_USE cf_status cf_tool_canned(const json_t *canned, cf_str name, json_t **result,
+                                     cf_error *err);
 
 typedef struct cf_tool_exec {
     const char *command; /* run by /bin/sh -c, in its own process group */
@@ -445,8 +422,7 @@ typedef struct cf_tool_exec {
  * last line of standard error, CF_ELIMIT for time and output (all it started
  * is killed), CF_ECANCELLED.
  */
-CF_MUST_USE cf_status cf_tool_exec_run(const cf_tool_exec *exec,
-                                       const cf_pending_call *call,
+CF_MUST_USE cf_status cf_tool_exec_run(const cf_tool_exec *exec, const cf_pending_call *call,
                                        json_t **result, cf_error *err);
 
 CF_END_DECLS

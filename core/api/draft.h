@@ -43,12 +43,11 @@ void cf_draft_free(cf_draft *draft);
 
 /* Adds a text to guess from, an earlier reply say: copied.  Before
  * cf_draft_begin().  Sources outside the vocabulary are no harm.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_draft_source(cf_draft *draft, const cf_token *ids,
-                                      size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_draft_source(cf_draft *draft, const cf_token *ids, size_t n,
+                                      cf_error *err);
 
 /* A second draft with the same sources.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_draft_clone(cf_draft **out, const cf_draft *from,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_draft_clone(cf_draft **out, const cf_draft *from, cf_error *err);
 
 /* Guesses in a pass at most, from now on. */
 void cf_draft_set_max(cf_draft *draft, size_t n_max);
@@ -60,8 +59,7 @@ void cf_draft_forget(cf_draft *draft);
 
 /* A reply begins after the tokens that the session has; the session has
  * logits, and is borrowed until cf_draft_end().  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_draft_begin(cf_draft *draft, cf_session *session,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_draft_begin(cf_draft *draft, cf_session *session, cf_error *err);
 
 /*
  * The reply goes on with ids[0..n), n >= 1.  *needs_pass: false when all of it
@@ -70,17 +68,16 @@ CF_MUST_USE cf_status cf_draft_begin(cf_draft *draft, cf_session *session,
  * n, with cf_draft_took() after each pass that succeeded.  The part borrows
  * from the draft.  CF_ENOMEM; CF_ELIMIT when the context is full.
  */
-CF_MUST_USE cf_status cf_draft_next(cf_draft *draft, const cf_token *ids,
-                                    size_t n, cf_advance *part,
-                                    bool *needs_pass, cf_error *err);
+CF_MUST_USE cf_status cf_draft_next(cf_draft *draft, const cf_token *ids, size_t n,
+                                    cf_advance *part, bool *needs_pass, cf_error *err);
 
 /* True when the part is done; else it holds what is left of it. */
 bool cf_draft_took(cf_draft *draft, cf_advance *part);
 
 /* The three of them for a reply alone.  Errors as cf_batch_pass(); the
  * timeline is then as before, and the draft over. */
-CF_MUST_USE cf_status cf_draft_step(cf_draft *draft, const cf_token *ids,
-                                    size_t n, cf_cancel *cancel, cf_error *err);
+CF_MUST_USE cf_status cf_draft_step(cf_draft *draft, const cf_token *ids, size_t n,
+                                    cf_cancel *cancel, cf_error *err);
 
 /* logits[n_vocab] after the last token; borrowed until the next change. */
 const float *cf_draft_logits(const cf_draft *draft);

@@ -64,15 +64,12 @@ typedef struct cf_engine_options {
  * type or tokenizer that confab does not implement.  `opts` may be NULL.
  */
 CF_MUST_USE cf_status cf_engine_open(cf_engine **out, const char *path,
-                                     const cf_engine_options *opts,
-                                     cf_error *err);
+                                     const cf_engine_options *opts, cf_error *err);
 
 /* The same from bytes that the caller keeps alive and unchanged: the bundled
  * model, and tests.  bytes must be 32-byte aligned. */
-CF_MUST_USE cf_status cf_engine_open_memory(cf_engine **out, const void *bytes,
-                                            size_t n,
-                                            const cf_engine_options *opts,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_engine_open_memory(cf_engine **out, const void *bytes, size_t n,
+                                            const cf_engine_options *opts, cf_error *err);
 void cf_engine_close(cf_engine *engine);
 
 const cf_tokenizer *cf_engine_tokenizer(const cf_engine *engine);
@@ -100,8 +97,8 @@ typedef struct cf_engine_info {
                             are not chosen, nor other tokens' embeddings */
     uint64_t n_param;
     uint32_t n_layer, n_embd, n_ff, n_head, n_head_kv, head_size;
-    uint32_t n_deepstack; /* layers that read parts of rows of embeddings */
-    uint32_t n_recurrent; /* layers with a state */
+    uint32_t n_deepstack;             /* layers that read parts of rows of embeddings */
+    uint32_t n_recurrent;             /* layers with a state */
     uint32_t n_expert, n_expert_used; /* of a layer; 0: no experts */
     uint32_t n_vocab;
     uint32_t n_ctx_train; /* tokens the model was trained for */
@@ -127,8 +124,8 @@ cf_str cf_engine_chat_template(const cf_engine *engine, const char *name);
 
 /* Metadata in file order.  value is appended to `value` in a readable form;
  * arrays are cut after 8 items.  False past the end. */
-bool cf_engine_meta(const cf_engine *engine, size_t i, cf_str *key,
-                    const char **type_name, cf_buf *value);
+bool cf_engine_meta(const cf_engine *engine, size_t i, cf_str *key, const char **type_name,
+                    cf_buf *value);
 
 /* A string, number or bool of the metadata; false when absent or another
  * kind of value. */
@@ -169,9 +166,8 @@ typedef struct cf_plan {
 
 /* The memory that a session of n_ctx tokens will need; allocates nothing.
  * n_ctx 0 means the smaller of the trained context and 8192. */
-CF_MUST_USE cf_status cf_engine_plan(const cf_engine *engine, uint32_t n_ctx,
-                                     cf_cache_type cache, cf_plan *out,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_engine_plan(const cf_engine *engine, uint32_t n_ctx, cf_cache_type cache,
+                                     cf_plan *out, cf_error *err);
 
 CF_END_DECLS
 

@@ -35,15 +35,13 @@ CF_MUST_USE cf_status cf_loop_watch_new(cf_loop_watch **out, cf_error *err);
 void cf_loop_watch_free(cf_loop_watch *watch);
 
 /* Adds the next token.  CF_ENOMEM: the watch can only be freed. */
-CF_MUST_USE cf_status cf_loop_watch_add(cf_loop_watch *watch, cf_token id,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_loop_watch_add(cf_loop_watch *watch, cf_token id, cf_error *err);
 
 /* The loop that the last token is in; length 0: none. */
 cf_loop cf_loop_watch_get(const cf_loop_watch *watch);
 
 /* The longest loop among ids[0..n).  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_loop_find(cf_loop *out, const cf_token *ids, size_t n,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_loop_find(cf_loop *out, const cf_token *ids, size_t n, cf_error *err);
 
 /*
  * The first repeated token from which on the way out stayed below `least` to

@@ -47,15 +47,13 @@ extern const char *const cf_mcp_revisions[];
  * CF_EFORMAT naming the server and the member, CF_ENOMEM.
  */
 typedef const char *(*cf_mcp_lookup_fn)(void *ud, const char *name);
-CF_MUST_USE cf_status cf_mcp_config_read(json_t **out, const json_t *file,
-                                         cf_mcp_lookup_fn lookup, void *ud,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_mcp_config_read(json_t **out, const json_t *file, cf_mcp_lookup_fn lookup,
+                                         void *ud, cf_error *err);
 
 /* The same object for a command line, cut into words as a shell does (quotes
  * and backslashes, nothing else), or for an address.  Its name comes from the
  * program: "npx -y @scope/server-files /tmp" is "files".  CF_EINVAL. */
-CF_MUST_USE cf_status cf_mcp_config_line(json_t **out, const char *line,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_mcp_config_line(json_t **out, const char *line, cf_error *err);
 
 /* Appends the command with quotes where they are needed, or the address: for
  * the question whether it may be started.  Values of variables and headers
@@ -106,8 +104,7 @@ typedef void (*cf_mcp_event_fn)(void *ud, const cf_mcp_event *event);
  * "accept"|"decline"|"cancel", "content":{...}}, or leaves it NULL: declined.
  * May take its time; the call's limit is extended by it.
  */
-typedef void (*cf_mcp_ask_fn)(void *ud, size_t server, const json_t *params,
-                              json_t **answer);
+typedef void (*cf_mcp_ask_fn)(void *ud, size_t server, const json_t *params, json_t **answer);
 
 /* Zero is the default everywhere. */
 typedef struct cf_mcp_options {
@@ -124,38 +121,33 @@ typedef struct cf_mcp_options {
     void *ud;
 } cf_mcp_options;
 
-CF_MUST_USE cf_status cf_mcp_new(cf_mcp **out, const cf_mcp_options *options,
-                                 cf_error *err);
+CF_MUST_USE cf_status cf_mcp_new(cf_mcp **out, const cf_mcp_options *options, cf_error *err);
 /* Ends every server: standard input is closed, then SIGTERM, then SIGKILL. */
 void cf_mcp_free(cf_mcp *mcp);
 
 /* Adds a server (`config` as from cf_mcp_config_read(), referenced) and begins
  * to start it.  A program that cannot be started is a server in the state
  * failed.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_mcp_add(cf_mcp *mcp, const json_t *config,
-                                 size_t *index, cf_error *err);
+CF_MUST_USE cf_status cf_mcp_add(cf_mcp *mcp, const json_t *config, size_t *index, cf_error *err);
 /* Ends one and begins to start it again; its tools stay known until then. */
 CF_MUST_USE cf_status cf_mcp_restart(cf_mcp *mcp, size_t index, cf_error *err);
 void cf_mcp_stop(cf_mcp *mcp, size_t index);
 
 /* Waits up to `timeout_ms` for anything to happen, and does what follows. */
-CF_MUST_USE cf_status cf_mcp_step(cf_mcp *mcp, uint32_t timeout_ms,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_mcp_step(cf_mcp *mcp, uint32_t timeout_ms, cf_error *err);
 /* Makes a cf_mcp_step() return. */
 void cf_mcp_wake(cf_mcp *mcp);
 /* Steps until no server is starting; CF_ECANCELLED. */
-CF_MUST_USE cf_status cf_mcp_settle(cf_mcp *mcp, cf_cancel *cancel,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_mcp_settle(cf_mcp *mcp, cf_cancel *cancel, cf_error *err);
 /* Lists again the tools whose list has outlived the time that its server gave
  * it (ttlMs), and waits for the answers. */
-CF_MUST_USE cf_status cf_mcp_refresh(cf_mcp *mcp, cf_cancel *cancel,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_mcp_refresh(cf_mcp *mcp, cf_cancel *cancel, cf_error *err);
 
 typedef struct cf_mcp_server {
     cf_str name; /* of the file */
     cf_mcp_state state;
-    const char *error;    /* why it failed; "" */
-    const char *protocol; /* the revision; "" until it is known */
+    const char *error;                   /* why it failed; "" */
+    const char *protocol;                /* the revision; "" until it is known */
     cf_str title, version, instructions; /* as it calls itself; empty */
     /* As the server lists them, in its order: name, description, inputSchema,
      * outputSchema ...  Never NULL. */
@@ -204,10 +196,9 @@ void cf_mcp_result_deinit(cf_mcp_result *result);
  * too much of one.  CF_EFORMAT: the answer is an error of the protocol, or
  * is not a result.  CF_ECANCELLED (the server is notified), CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool,
-                                  const json_t *arguments,
-                                  const cf_mcp_call_options *options,
-                                  cf_mcp_result *out, cf_error *err);
+CF_MUST_USE cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool, const json_t *arguments,
+                                  const cf_mcp_call_options *options, cf_mcp_result *out,
+                                  cf_error *err);
 
 /* Appends the result as text for a model: text blocks and the text of
  * resources as they are, everything else in a line that says what it is. */
@@ -230,8 +221,7 @@ json_t *cf_mcp_result_content(const cf_mcp_result *result);
  * tool of a server, in the order of *declared.  A name that occurs more than
  * once carries its server's name: SERVER_TOOL.
  */
-CF_MUST_USE cf_status cf_mcp_declare(json_t **declared, json_t **map,
-                                     const json_t *servers,
+CF_MUST_USE cf_status cf_mcp_declare(json_t **declared, json_t **map, const json_t *servers,
                                      const json_t *others, cf_error *err);
 
 /* What two lists of tools differ in: appends lines "+ name", "- name", and

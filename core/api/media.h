@@ -24,8 +24,8 @@ typedef struct cf_media cf_media;
 /* Opens a projector file for a model.  CF_EUNSUPPORTED for a file of another
  * kind or a projector confab does not compute, CF_EFORMAT for a broken one,
  * also for one that was made for another model. */
-CF_MUST_USE cf_status cf_media_open(cf_media **out, const cf_engine *engine,
-                                    const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_media_open(cf_media **out, const cf_engine *engine, const char *path,
+                                    cf_error *err);
 void cf_media_close(cf_media *media);
 
 const char *cf_media_projector(const cf_media *media); /* "gemma3" ... */
@@ -37,16 +37,15 @@ typedef struct cf_media_encoder {
     uint32_t n_layer, width, n_head, n_ff;
     uint32_t n_out;             /* numbers of a row for the model */
     uint32_t patch, image_size; /* pixels; 0: a sound, or any size */
-    uint32_t n_most;      /* patches, or frames of the encoder, in a block */
-    uint64_t file_bytes;  /* of its tensors, mapped */
-    uint64_t block_bytes; /* activations of the largest block */
+    uint32_t n_most;            /* patches, or frames of the encoder, in a block */
+    uint64_t file_bytes;        /* of its tensors, mapped */
+    uint64_t block_bytes;       /* activations of the largest block */
 } cf_media_encoder;
 
 enum { CF_MEDIA_ENCODERS_MAX = 2 };
 
 /* The encoders that serve; how many. */
-size_t cf_media_encoders(const cf_media *media,
-                         cf_media_encoder out[CF_MEDIA_ENCODERS_MAX]);
+size_t cf_media_encoders(const cf_media *media, cf_media_encoder out[CF_MEDIA_ENCODERS_MAX]);
 
 /* A block of pixels, or of a log-mel spectrogram, as the encoder reads it. */
 typedef struct cf_media_block {
@@ -74,9 +73,9 @@ typedef struct cf_media_piece {
 
 typedef struct cf_media_input {
     bool is_sound;
-    uint32_t width, height; /* as decoded, turned by its orientation tag */
-    float mean[3], std[3];  /* of a picture's data: shares of 255 */
-    uint32_t patch;         /* side of a picture's patch, in pixels */
+    uint32_t width, height;        /* as decoded, turned by its orientation tag */
+    float mean[3], std[3];         /* of a picture's data: shares of 255 */
+    uint32_t patch;                /* side of a picture's patch, in pixels */
     uint32_t tile_cols, tile_rows; /* tiles, row by row, before the last block,
                                       which is the whole picture; 0: none */
     uint32_t rate, channels;       /* of a sound, as in the file */
@@ -104,20 +103,17 @@ typedef struct cf_media_input {
  * for a sound where the projector reads pictures, CF_EFORMAT for damage,
  * CF_ELIMIT for too many pixels or too long a sound, CF_ECANCELLED (cancel may
  * be NULL), CF_ENOMEM. */
-CF_MUST_USE cf_status cf_media_read(cf_media_input **out, cf_media *media,
-                                    cf_str bytes, const cf_cancel *cancel,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_media_read(cf_media_input **out, cf_media *media, cf_str bytes,
+                                    const cf_cancel *cancel, cf_error *err);
 void cf_media_input_free(cf_media_input *input);
 
 /* Block `block` for people, to rgb [height, width, 3]: a picture's own pixels,
  * a spectrogram from dark to bright with its low bands below. */
-void cf_media_draw(const cf_media_input *input, uint32_t block,
-                   unsigned char *rgb);
+void cf_media_draw(const cf_media_input *input, uint32_t block, unsigned char *rgb);
 
 /* The same without encoding: all but the rows. */
-CF_MUST_USE cf_status cf_media_look(cf_media_input **out, cf_media *media,
-                                    cf_str bytes, const cf_cancel *cancel,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_media_look(cf_media_input **out, cf_media *media, cf_str bytes,
+                                    const cf_cancel *cancel, cf_error *err);
 
 /* "image 3f2a91, 420 x 310 to 288 x 192": the beginning of its hash, its size
  * and what it is resized and cut to; of a sound its length. */
@@ -126,8 +122,7 @@ void cf_media_words(char *out, size_t cap, const cf_media_input *input);
 
 /* Calls `fn` with layers done and layers in all while an input is encoded; NULL
  * stops that. */
-void cf_media_watch(cf_media *media,
-                    void (*fn)(void *ud, size_t done, size_t total), void *ud);
+void cf_media_watch(cf_media *media, void (*fn)(void *ud, size_t done, size_t total), void *ud);
 
 /* The texts that chat templates write in place of an image, or of a sound, the
  * longest first, NULL at the end; NULL where the projector reads none. */
@@ -143,13 +138,12 @@ size_t cf_media_n_position(const cf_media_input *input);
  * The input's positions, appended at in[0 .. cf_media_n_position()) where `n`
  * positions come before and text is at `*at`, which moves on.
  */
-void cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
-                    uint32_t *at);
+void cf_media_place(const cf_media_input *input, cf_input *in, size_t n, uint32_t *at);
 
 /* Puts the rows of one block at in[0 .. cols * rows), as cf_media_place() does.
  * Rows that are not there have no embeddings. */
-void cf_media_place_block(const cf_media_input *input, uint32_t block,
-                          cf_input *in, size_t n, uint32_t *at);
+void cf_media_place_block(const cf_media_input *input, uint32_t block, cf_input *in, size_t n,
+                          uint32_t *at);
 
 /*
  * Inputs by the content of their files, so that a file that comes again is not
@@ -159,17 +153,15 @@ void cf_media_place_block(const cf_media_input *input, uint32_t block,
 typedef struct cf_media_cache cf_media_cache;
 
 /* Borrows `media`. */
-CF_MUST_USE cf_status cf_media_cache_new(cf_media_cache **out, cf_media *media,
-                                         uint64_t limit, cf_error *err);
+CF_MUST_USE cf_status cf_media_cache_new(cf_media_cache **out, cf_media *media, uint64_t limit,
+                                         cf_error *err);
 void cf_media_cache_free(cf_media_cache *cache);
 cf_media *cf_media_cache_media(const cf_media_cache *cache);
 
 /* The input for a file's bytes, with rows or without, held until it is
  * released; errors of cf_media_read(). */
-CF_MUST_USE cf_status cf_media_cache_get(const cf_media_input **out,
-                                         cf_media_cache *cache, cf_str bytes,
-                                         bool with_rows,
-                                         const cf_cancel *cancel,
+CF_MUST_USE cf_status cf_media_cache_get(const cf_media_input **out, cf_media_cache *cache,
+                                         cf_str bytes, bool with_rows, const cf_cancel *cancel,
                                          cf_error *err);
 void cf_media_cache_release(cf_media_cache *cache, const cf_media_input *input);
 

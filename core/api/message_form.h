@@ -38,8 +38,8 @@ bool cf_messages_need_form(const json_t *list);
  * several results becomes several messages.  `origin` (may be NULL) gets a
  * uint32_t for each message of the result: its place in `list`.  CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_messages_form(json_t **out, cf_buf *origin,
-                                       const json_t *list, cf_error *err);
+CF_MUST_USE cf_status cf_messages_form(json_t **out, cf_buf *origin, const json_t *list,
+                                       cf_error *err);
 
 CF_END_DECLS
 

@@ -39,8 +39,7 @@ CF_BEGIN_DECLS
 #define CF_PREFIX_FILE_MAX  ((uint64_t)128 << 20)
 
 /* An empty cache.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_prefix_cache_new(cf_prefix_cache **out,
-                                          const cf_engine *engine,
+CF_MUST_USE cf_status cf_prefix_cache_new(cf_prefix_cache **out, const cf_engine *engine,
                                           uint64_t max_bytes, cf_error *err);
 void cf_prefix_cache_free(cf_prefix_cache *cache);
 
@@ -50,14 +49,13 @@ size_t cf_prefix_cache_count(cf_prefix_cache *cache, uint64_t *bytes);
 /* Adds what a file has.  CF_ENOTFOUND without one; CF_EFORMAT for a file that
  * is damaged, or of another model or program, and CF_ELIMIT for one of more
  * than CF_PREFIX_FILE_MAX bytes: then nothing was added. */
-CF_MUST_USE cf_status cf_prefix_cache_read(cf_prefix_cache *cache,
-                                           const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_prefix_cache_read(cf_prefix_cache *cache, const char *path, cf_error *err);
 
 /* Writes the prompts used last, as many as CF_PREFIX_FILE_MAX bytes take, in
  * one step: a reader sees the old file or the new one.  CF_EUNSUPPORTED for a
  * recurrent model; CF_EIO, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_prefix_cache_write(cf_prefix_cache *cache,
-                                            const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_prefix_cache_write(cf_prefix_cache *cache, const char *path,
+                                            cf_error *err);
 
 CF_END_DECLS
 

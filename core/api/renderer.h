@@ -69,15 +69,15 @@ typedef struct cf_prompt_cause {
 typedef struct cf_prompt_span {
     uint32_t off, len; /* bytes of the prompt */
     cf_span_source source;
-    uint32_t index;     /* of message or tool; 0 otherwise */
-    cf_str media;       /* of the markers that a picture or sound of the
+    uint32_t index;               /* of message or tool; 0 otherwise */
+    cf_str media;                 /* of the markers that a picture or sound of the
                            message becomes, and the stand-in for its rows:
                            what it is, cf_media_words(); empty for all else */
-    bool is_copy;       /* the bytes are the source's bytes, unchanged */
-    uint32_t src_off;   /* is_copy: where in the source string they start
+    bool is_copy;                 /* the bytes are the source's bytes, unchanged */
+    uint32_t src_off;             /* is_copy: where in the source string they start
                            (bytes) */
-    uint32_t line, col; /* of the template, 1-based; col in bytes */
-    cf_str path;        /* ".content", "[0].function.name", "bos_token" */
+    uint32_t line, col;           /* of the template, 1-based; col in bytes */
+    cf_str path;                  /* ".content", "[0].function.name", "bos_token" */
     const cf_prompt_cause *cause; /* the innermost condition under which it
                                      was written; NULL: none, or the render
                                      did not record any */
@@ -128,35 +128,31 @@ typedef void (*cf_loss_fn)(void *ud, const cf_loss *loss);
  * only in its own bytes and in computed ones; without spans in the whole
  * text.  CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_prompt_each_loss(const cf_prompt *prompt,
-                                          const json_t *messages,
-                                          const json_t *tools, cf_loss_fn fn,
-                                          void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages,
+                                          const json_t *tools, cf_loss_fn fn, void *ud,
+                                          cf_error *err);
 
 /* The same as lines of text. */
-CF_MUST_USE cf_status cf_prompt_losses(const cf_prompt *prompt,
-                                       const json_t *messages,
-                                       const json_t *tools, cf_buf *out,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_prompt_losses(const cf_prompt *prompt, const json_t *messages,
+                                       const json_t *tools, cf_buf *out, cf_error *err);
 
 /* Whether the first words of `text` are, as they are or as JSON spells them, in
  * the bytes that come from messages[i] or tools[i] (source: CF_SPAN_MESSAGE or
  * CF_SPAN_TOOL), or from no single place; anywhere in a prompt without
  * spans. */
-bool cf_prompt_has(const cf_prompt *prompt, cf_span_source source, size_t i,
-                   cf_str text);
+bool cf_prompt_has(const cf_prompt *prompt, cf_span_source source, size_t i, cf_str text);
 
 typedef struct cf_prompt_renderer {
     /* Renders a context (an object with "messages", "tools",
      * "add_generation_prompt" and any other variable).  Errors carry the
      * template's line and column. */
-    cf_status (*render)(const void *ud, const json_t *context, cf_arena *arena,
-                        cf_prompt *out, cf_error *err);
+    cf_status (*render)(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
+                        cf_error *err);
     const void *ud;
     /* The same with messages and tools exactly as they are, whatever the
      * template makes of them; NULL where `render` does that. */
-    cf_status (*render_as_is)(const void *ud, const json_t *context,
-                              cf_arena *arena, cf_prompt *out, cf_error *err);
+    cf_status (*render_as_is)(const void *ud, const json_t *context, cf_arena *arena,
+                              cf_prompt *out, cf_error *err);
 } cf_prompt_renderer;
 
 /* The renderer without a template: "role: text" a line.  For base models and

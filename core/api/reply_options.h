@@ -68,13 +68,12 @@ bool cf_option_is_asked(const cf_chat_options *options, cf_option_id id);
  * for an unknown name; CF_EUNSUPPORTED for lists, which are arrays of
  * cf_sampling.
  */
-CF_MUST_USE cf_status cf_option_set(cf_chat_options *options, const char *name,
-                                    const char *value, cf_error *err);
+CF_MUST_USE cf_status cf_option_set(cf_chat_options *options, const char *name, const char *value,
+                                    cf_error *err);
 
 /* Reads a whole number from 0 to `max`; `name` is for the error. */
-CF_MUST_USE cf_status cf_option_read_u32(uint32_t *out, const char *name,
-                                         const char *value, uint32_t max,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_option_read_u32(uint32_t *out, const char *name, const char *value,
+                                         uint32_t max, cf_error *err);
 
 /* The value of a numeric option. */
 double cf_option_number(const cf_chat_options *options, cf_option_id id);

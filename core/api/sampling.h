@@ -133,8 +133,7 @@ typedef struct cf_sampler cf_sampler;
 
 /* CF_EINVAL, naming the option, for values that are not numbers or outside
  * their range; CF_ENOMEM. */
-CF_MUST_USE cf_status cf_sampler_new(cf_sampler **out,
-                                     const cf_sampling *options, size_t n_vocab,
+CF_MUST_USE cf_status cf_sampler_new(cf_sampler **out, const cf_sampling *options, size_t n_vocab,
                                      cf_error *err);
 void cf_sampler_free(cf_sampler *sampler);
 
@@ -157,10 +156,8 @@ void cf_sampler_seek(cf_sampler *sampler, uint64_t n_draw);
  * options, the logits and the number of draws before, on nothing else.
  */
 CF_MUST_USE cf_status cf_sampler_draw(cf_sampler *sampler, const float *logits,
-                                      const cf_token *past, size_t n_past,
-                                      const uint32_t *allowed, size_t n_top,
-                                      cf_token *out, cf_draw *draw,
-                                      cf_error *err);
+                                      const cf_token *past, size_t n_past, const uint32_t *allowed,
+                                      size_t n_top, cf_token *out, cf_draw *draw, cf_error *err);
 
 CF_END_DECLS
 

@@ -55,25 +55,22 @@ typedef atomic_bool cf_cancel;
 typedef struct cf_session_options {
     uint32_t n_ctx; /* most tokens; 0: as in cf_engine_plan() */
     cf_cache_type cache;
-    uint32_t n_batch; /* tokens computed together in a prefill; 0: 512 */
+    uint32_t n_batch;          /* tokens computed together in a prefill; 0: 512 */
     cf_prefix_cache *prefixes; /* borrowed; NULL: none */
 } cf_session_options;
 
 /* CF_ENOMEM with figures when the plan does not fit the machine's memory. */
 CF_MUST_USE cf_status cf_session_new(cf_session **out, cf_engine *engine,
-                                     const cf_session_options *opts,
-                                     cf_error *err);
+                                     const cf_session_options *opts, cf_error *err);
 
 /* A second timeline that shares what is cached, in constant time. */
-CF_MUST_USE cf_status cf_session_fork(cf_session **out, const cf_session *from,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_session_fork(cf_session **out, const cf_session *from, cf_error *err);
 void cf_session_free(cf_session *session);
 
 /* Gives a session the timeline of another one of the same engine, cache type
  * and context, as a fork would have it; what it had is dropped.  CF_EINVAL,
  * CF_ENOMEM, and nothing changes. */
-CF_MUST_USE cf_status cf_session_adopt(cf_session *session,
-                                       const cf_session *from, cf_error *err);
+CF_MUST_USE cf_status cf_session_adopt(cf_session *session, const cf_session *from, cf_error *err);
 
 const cf_engine *cf_session_engine(const cf_session *session);
 uint32_t cf_session_n_ctx(const cf_session *session);
@@ -82,8 +79,7 @@ uint32_t cf_session_n_ctx(const cf_session *session);
 const cf_token *cf_session_tokens(const cf_session *session, size_t *n);
 
 /* Bytes of cache this session refers to, and how many of them it shares. */
-void cf_session_memory(const cf_session *session, uint64_t *bytes,
-                       uint64_t *shared_bytes);
+void cf_session_memory(const cf_session *session, uint64_t *bytes, uint64_t *shared_bytes);
 
 /* Options of a sync or step; all zero is the plain case. */
 typedef struct cf_run {
@@ -125,9 +121,8 @@ typedef struct cf_sync_result {
  * timeline has there; CF_ECANCELLED and CF_ENOMEM leave
  * a valid, shorter timeline: the batches computed so far.
  */
-CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids,
-                                      size_t n, const cf_run *run,
-                                      cf_sync_result *out, cf_error *err);
+CF_MUST_USE cf_status cf_session_sync(cf_session *session, const cf_token *ids, size_t n,
+                                      const cf_run *run, cf_sync_result *out, cf_error *err);
 
 /* Ids that stand for rows of embeddings: made of the row's key, so that lists
  * of ids differ where rows do.  No vocabulary has so many tokens. */
@@ -165,19 +160,15 @@ typedef struct cf_input {
  * cf_session_step() are text: one further than the last one's at[0].  Two rows
  * count as the same when id, key, at and see_end are equal; rows that are kept
  * are not read.  CF_EINVAL, CF_ELIMIT also for blocks that do not fit. */
-CF_MUST_USE cf_status cf_session_sync_inputs(cf_session *session,
-                                             const cf_input *in, size_t n,
-                                             const cf_run *run,
-                                             cf_sync_result *out,
-                                             cf_error *err);
+CF_MUST_USE cf_status cf_session_sync_inputs(cf_session *session, const cf_input *in, size_t n,
+                                             const cf_run *run, cf_sync_result *out, cf_error *err);
 
 /* Whether the model carries a state, so that going back costs something. */
 bool cf_session_is_recurrent(const cf_session *session);
 
 /* Where states are kept, ascending, 0 the first: fills pos[0..cap) and returns
  * how many there are; 0 for models without a state. */
-size_t cf_session_checkpoints(const cf_session *session, uint32_t *pos,
-                              size_t cap);
+size_t cf_session_checkpoints(const cf_session *session, uint32_t *pos, size_t cap);
 
 /* How many of the first `length` tokens would stay if the timeline were cut
  * there: all of them, or those up to a checkpoint. */
@@ -185,8 +176,7 @@ size_t cf_session_would_keep(const cf_session *session, size_t length);
 
 /* How many of ids[0..n) a sync would keep, of the timeline or from the cache of
  * prefixes; the ids are in the vocabulary. */
-size_t cf_session_would_sync(const cf_session *session, const cf_token *ids,
-                             size_t n);
+size_t cf_session_would_sync(const cf_session *session, const cf_token *ids, size_t n);
 
 /* The positions that the last successful sync kept and computed. */
 cf_sync_result cf_session_last_sync(const cf_session *session);
@@ -200,9 +190,8 @@ cf_sync_result cf_session_last_sync(const cf_session *session);
  * CF_EINVAL for first = 0: no token predicts the first one.  Otherwise as
  * cf_session_sync(); after a failure log_p is not complete.
  */
-CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids,
-                                       size_t n, size_t first,
-                                       cf_cancel *cancel, float *log_p,
+CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids, size_t n,
+                                       size_t first, cf_cancel *cancel, float *log_p,
                                        cf_error *err);
 
 /*
@@ -213,14 +202,13 @@ CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids,
  * CF_EUNSUPPORTED for a model that declares no pooling, or that of a ranker;
  * CF_EINVAL for n = 0; otherwise as cf_session_sync().
  */
-CF_MUST_USE cf_status cf_session_embed(cf_session *session, const cf_token *ids,
-                                       size_t n, cf_cancel *cancel, float *out,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_session_embed(cf_session *session, const cf_token *ids, size_t n,
+                                       cf_cancel *cancel, float *out, cf_error *err);
 
 /* Appends one token and computes its logits; errors as sync, all of them
  * leaving the timeline as it was.  run may be NULL. */
-CF_MUST_USE cf_status cf_session_step(cf_session *session, cf_token id,
-                                      const cf_run *run, cf_error *err);
+CF_MUST_USE cf_status cf_session_step(cf_session *session, cf_token id, const cf_run *run,
+                                      cf_error *err);
 
 /* Forgets all tokens from position `length` on.  Logits become invalid
  * unless nothing was dropped, or the last pass kept those of its rows
@@ -234,9 +222,8 @@ void cf_session_rewind(cf_session *session, size_t length);
  * least the last of them is among those.  out may be NULL.  CF_ELIMIT,
  * CF_EINVAL as sync, and nothing changes.
  */
-CF_MUST_USE cf_status cf_session_match(cf_session *session, const cf_token *ids,
-                                       size_t n, cf_sync_result *out,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_session_match(cf_session *session, const cf_token *ids, size_t n,
+                                       cf_sync_result *out, cf_error *err);
 
 /* logits[n_vocab] after the last token; NULL when there are none (empty, or
  * just rewound).  Borrowed until the next change. */

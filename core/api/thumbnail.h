@@ -46,8 +46,7 @@ void cf_picture_fit(int w, int h, int max_w, int max_h, int *to_w, int *to_h);
  * pixels than cf_media_read() takes, CF_ECANCELLED (cancel may be NULL),
  * CF_ENOMEM; *out is then empty.
  */
-CF_MUST_USE cf_status cf_picture_shrink(cf_picture *out, cf_str bytes,
-                                        int max_w, int max_h,
+CF_MUST_USE cf_status cf_picture_shrink(cf_picture *out, cf_str bytes, int max_w, int max_h,
                                         const cf_cancel *cancel, cf_error *err);
 
 CF_END_DECLS

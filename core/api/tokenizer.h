@@ -86,10 +86,9 @@ typedef struct cf_special_tokens {
  * Holds  spans are in order and do not overlap; they cover every byte of the
  *        text that the vocabulary can express.
  */
-CF_MUST_USE cf_status cf_tokenizer_encode(cf_token_list *out,
-                                          const cf_tokenizer *tok, cf_str text,
-                                          bool parse_special, bool add_special,
-                                          cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_tokenizer_encode(cf_token_list *out, const cf_tokenizer *tok, cf_str text,
+                                          bool parse_special, bool add_special, cf_arena *arena,
+                                          cf_error *err);
 
 /*
  * The same over stretches with their own rule.  Text on both sides of a span
@@ -98,10 +97,10 @@ CF_MUST_USE cf_status cf_tokenizer_encode(cf_token_list *out,
  * pre-tokenisation, but no control token is recognised that touches a byte
  * of a span with parse_special false.
  */
-CF_MUST_USE cf_status cf_tokenizer_encode_spans(
-    cf_token_list *out, const cf_tokenizer *tok, cf_str text,
-    const cf_text_span *spans, size_t n_spans, bool add_special,
-    cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_tokenizer_encode_spans(cf_token_list *out, const cf_tokenizer *tok,
+                                                cf_str text, const cf_text_span *spans,
+                                                size_t n_spans, bool add_special, cf_arena *arena,
+                                                cf_error *err);
 
 /*
  * As cf_tokenizer_encode(), with the places that the model's own library
@@ -110,24 +109,23 @@ CF_MUST_USE cf_status cf_tokenizer_encode_spans(
  * out where the model's files say so.  NULL where the vocabulary comes from a
  * file without such rules (GGUF, SentencePiece): the spans say it all.
  */
-CF_MUST_USE cf_status cf_tokenizer_encode_offsets(
-    cf_token_list *out, uint32_t **offsets, const cf_tokenizer *tok,
-    cf_str text, bool parse_special, bool add_special, cf_arena *arena,
-    cf_error *err);
+CF_MUST_USE cf_status cf_tokenizer_encode_offsets(cf_token_list *out, uint32_t **offsets,
+                                                  const cf_tokenizer *tok, cf_str text,
+                                                  bool parse_special, bool add_special,
+                                                  cf_arena *arena, cf_error *err);
 
 /*
  * Appends the bytes of `id` in running text: byte tokens as
  * their byte, U+2581 as a space (SPM), byte-level letters as bytes (BPE).
  * Control tokens give their spelling when `spell_control`, else nothing.
  */
-void cf_tokenizer_piece(cf_buf *out, const cf_tokenizer *tok, cf_token id,
-                        bool spell_control);
+void cf_tokenizer_piece(cf_buf *out, const cf_tokenizer *tok, cf_token id, bool spell_control);
 
 /* Appends the text of ids[0..n): the pieces joined; with an SPM vocabulary
  * that adds a space prefix, one leading space of the first piece is dropped
  * unless that piece is a control token. */
-void cf_tokenizer_decode(cf_buf *out, const cf_tokenizer *tok,
-                         const cf_token *ids, size_t n, bool spell_control);
+void cf_tokenizer_decode(cf_buf *out, const cf_tokenizer *tok, const cf_token *ids, size_t n,
+                         bool spell_control);
 
 size_t cf_tokenizer_n_vocab(const cf_tokenizer *tok);
 cf_special_tokens cf_tokenizer_special(const cf_tokenizer *tok);

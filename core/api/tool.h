@@ -43,8 +43,7 @@ typedef struct cf_tool_set cf_tool_set;
  * upper case.  `v` NULL or null makes an empty set.
  * CF_EFORMAT with the index of the first bad declaration, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_tool_set_new(cf_tool_set **out, const json_t *v,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_tool_set_new(cf_tool_set **out, const json_t *v, cf_error *err);
 void cf_tool_set_free(cf_tool_set *set);
 
 /* The declarations in order; borrowed. */
@@ -111,8 +110,8 @@ bool cf_tool_family_parse(cf_tool_family *out, cf_str name);
  * metadata (either may be empty).  *why is a constant text naming what
  * decided it.
  */
-cf_tool_family cf_tool_family_detect(cf_str chat_template, cf_str arch,
-                                     cf_str model_name, const char **why);
+cf_tool_family cf_tool_family_detect(cf_str chat_template, cf_str arch, cf_str model_name,
+                                     const char **why);
 
 /* ---- results ------------------------------------------------------------ */
 
@@ -219,10 +218,8 @@ typedef struct cf_tool_parser cf_tool_parser;
  * doubtful cases of the families without fences and is needed to validate.
  * `fn` may be NULL.
  */
-CF_MUST_USE cf_status cf_tool_parser_new(cf_tool_parser **out,
-                                         cf_tool_family family,
-                                         const cf_tool_set *tools,
-                                         cf_tool_event_fn fn, void *ud,
+CF_MUST_USE cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family,
+                                         const cf_tool_set *tools, cf_tool_event_fn fn, void *ud,
                                          cf_error *err);
 void cf_tool_parser_free(cf_tool_parser *parser);
 
@@ -233,13 +230,12 @@ void cf_tool_parser_free(cf_tool_parser *parser);
  * call.  CF_ENOMEM, CF_ELIMIT (a reply over 16 MiB); after a failure the
  * parser can only be freed.
  */
-CF_MUST_USE cf_status cf_tool_parser_feed(cf_tool_parser *parser, const char *p,
-                                          size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_tool_parser_feed(cf_tool_parser *parser, const char *p, size_t n,
+                                          cf_error *err);
 
 /* Ends the input: pending bytes become text or calls.  *out is borrowed from
  * the parser. */
-CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser,
-                                            const cf_tool_parse **out,
+CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser, const cf_tool_parse **out,
                                             cf_error *err);
 
 /* Whether a block is open: the bytes fed last may belong to a call. */
@@ -251,8 +247,7 @@ void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
 
 /* For a reply in which the family finds no call: how far its bytes come to
  * one, and what would have had to stand there. */
-void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte,
-                            cf_buf *expected);
+void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte, cf_buf *expected);
 
 /* Appends the same as a message's content.  Templates put white space between
  * text and calls themselves, so with calls it is trimmed at the ends and
@@ -268,20 +263,16 @@ void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out);
  * that is not an identifier), CF_EFORMAT if arguments are not a JSON object.
  */
 CF_MUST_USE cf_status cf_tool_format_calls(cf_buf *out, cf_tool_family family,
-                                           const cf_tool_call *calls, size_t n,
-                                           cf_error *err);
+                                           const cf_tool_call *calls, size_t n, cf_error *err);
 
 /* Appends the declarations as text, in the form the family was trained on:
  * JSON lines, Python stubs, or declaration:NAME{...}. */
-CF_MUST_USE cf_status cf_tool_format_declarations(cf_buf *out,
-                                                  cf_tool_family family,
-                                                  const cf_tool_set *tools,
-                                                  cf_error *err);
+CF_MUST_USE cf_status cf_tool_format_declarations(cf_buf *out, cf_tool_family family,
+                                                  const cf_tool_set *tools, cf_error *err);
 
 /* Appends a tool's result as the family shows it to the model. */
-CF_MUST_USE cf_status cf_tool_format_result(cf_buf *out, cf_tool_family family,
-                                            cf_str name, const json_t *result,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_tool_format_result(cf_buf *out, cf_tool_family family, cf_str name,
+                                            const json_t *result, cf_error *err);
 
 CF_END_DECLS
 

@@ -32,8 +32,7 @@ typedef struct cf_truncation {
 
 /* Leaves at most n_turns turns after the system messages.  CF_ELIMIT when the
  * newest message of the user and what follows it are more than that. */
-CF_MUST_USE cf_status cf_truncation_by_turns(cf_truncation *out,
-                                             const cf_conversation *conv,
+CF_MUST_USE cf_status cf_truncation_by_turns(cf_truncation *out, const cf_conversation *conv,
                                              size_t n_turns, cf_error *err);
 
 /*
@@ -42,10 +41,8 @@ CF_MUST_USE cf_status cf_truncation_by_turns(cf_truncation *out,
  * possible, when even the newest message of the user does not fit;
  * CF_EUNSUPPORTED for a backend that cannot count; errors of the template.
  */
-CF_MUST_USE cf_status cf_truncation_by_tokens(cf_truncation *out,
-                                              const cf_conversation *conv,
-                                              cf_backend *backend,
-                                              const cf_turn_options *options,
+CF_MUST_USE cf_status cf_truncation_by_tokens(cf_truncation *out, const cf_conversation *conv,
+                                              cf_backend *backend, const cf_turn_options *options,
                                               size_t n_tokens, cf_error *err);
 
 /*
@@ -54,10 +51,8 @@ CF_MUST_USE cf_status cf_truncation_by_tokens(cf_truncation *out,
  * plan after which nothing goes changes nothing.  fn may be NULL.  CF_EINVAL
  * for a plan of another path, CF_ENOMEM; then the head is as before.
  */
-CF_MUST_USE cf_status cf_conversation_truncate(cf_conversation *conv,
-                                               const cf_truncation *plan,
-                                               cf_turn_copy_fn fn, void *ud,
-                                               cf_error *err);
+CF_MUST_USE cf_status cf_conversation_truncate(cf_conversation *conv, const cf_truncation *plan,
+                                               cf_turn_copy_fn fn, void *ud, cf_error *err);
 
 CF_END_DECLS
 

@@ -32,8 +32,8 @@ typedef struct cf_wave {
  * for other files, CF_EFORMAT for damage, CF_ELIMIT for a sound that
  * cf_media_read() refuses as too long, CF_ECANCELLED (cancel may be NULL),
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_wave_read(cf_wave *out, cf_str bytes, size_t n,
-                                   const cf_cancel *cancel, cf_error *err);
+CF_MUST_USE cf_status cf_wave_read(cf_wave *out, cf_str bytes, size_t n, const cf_cancel *cancel,
+                                   cf_error *err);
 
 CF_END_DECLS
 

@@ -66,15 +66,14 @@ typedef struct cf_work_end {
 } cf_work_end;
 
 /* A failure ends the run like a cancel, and is returned. */
-typedef cf_status (*cf_work_done_fn)(void *ud, const cf_work_end *end,
-                                     cf_error *err);
+typedef cf_status (*cf_work_done_fn)(void *ud, const cf_work_end *end, cf_error *err);
 
 typedef struct cf_work_options {
-    size_t n_places;  /* 0: 1 */
-    size_t n_workers; /* at one time, over all places; 0: one a place.  Worker
+    size_t n_places;     /* 0: 1 */
+    size_t n_workers;    /* at one time, over all places; 0: one a place.  Worker
                          w serves place w % n_places, and the next one when
                          that is given up. */
-    unsigned n_tries; /* of a job; 0: 6 */
+    unsigned n_tries;    /* of a job; 0: 6 */
     uint32_t backoff_ms; /* first pause, doubled each time; 0: 500 */
     const char *journal; /* file of finished jobs; NULL: none */
     cf_cancel *cancel;   /* may be NULL */
@@ -95,10 +94,8 @@ typedef struct cf_work_options {
  * has the journal; CF_EFORMAT for a journal that is not one; CF_EIO;
  * CF_ENOMEM; what done_fn returned.  In every case the workers have ended.
  */
-CF_MUST_USE cf_status cf_work_run(const cf_work_options *options,
-                                  const cf_str *keys, size_t n,
-                                  cf_work_try_fn try_fn,
-                                  cf_work_done_fn done_fn, void *ud,
+CF_MUST_USE cf_status cf_work_run(const cf_work_options *options, const cf_str *keys, size_t n,
+                                  cf_work_try_fn try_fn, cf_work_done_fn done_fn, void *ud,
                                   cf_error *err);
 
 CF_END_DECLS

@@ -34,9 +34,8 @@ const char *cf_chat_event_name(cf_chat_event_kind kind)
 
 void cf_chat_encode_text(char *out, size_t cap, const cf_chat_event *e)
 {
-    snprintf(out, cap, "%.*s %zu, layer %llu of %llu", (int)e->text.n,
-             e->text.p, e->index + 1, (unsigned long long)e->n_done,
-             (unsigned long long)e->n_total);
+    snprintf(out, cap, "%.*s %zu, layer %llu of %llu", (int)e->text.n, e->text.p, e->index + 1,
+             (unsigned long long)e->n_done, (unsigned long long)e->n_total);
 }
 
 const char *cf_stop_reason_name(cf_stop_reason reason)
@@ -90,13 +89,11 @@ cf_status cf_chat_options_check(const cf_chat_options *o, cf_error *err)
         double v = cf_option_number(o, (cf_option_id)i);
         /* Written so that NaN fails. */
         if (row->kind == CF_OPTION_F32 && !(v >= row->min && v <= row->max)) {
-            return cf_fail(err, CF_EINVAL, "%s must be %s", row->name,
-                           row->range);
+            return cf_fail(err, CF_EINVAL, "%s must be %s", row->name, row->range);
         }
     }
     if (o->n_top > CF_TRACE_TOP_MAX) {
-        return cf_fail(err, CF_EINVAL, "n_top must be at most %d",
-                       CF_TRACE_TOP_MAX);
+        return cf_fail(err, CF_EINVAL, "n_top must be at most %d", CF_TRACE_TOP_MAX);
     }
     for (size_t i = 0; i < o->n_stop; i++) {
         if (o->stop[i].n == 0) {
@@ -135,8 +132,7 @@ void cf_chat_response_deinit(cf_chat_response *r)
 }
 
 /* Appends the message of response `in` to the merged message. */
-static bool merge_message(json_t *calls, cf_buf *text,
-                          const cf_chat_response *in, bool is_first)
+static bool merge_message(json_t *calls, cf_buf *text, const cf_chat_response *in, bool is_first)
 {
     cf_str content = cf_json_get_str(in->message, "content");
     if (!is_first) {
@@ -152,8 +148,7 @@ static bool merge_message(json_t *calls, cf_buf *text,
     return true;
 }
 
-cf_status cf_chat_response_merge(cf_chat_response *out,
-                                 const cf_chat_response *const *in, size_t n,
+cf_status cf_chat_response_merge(cf_chat_response *out, const cf_chat_response *const *in, size_t n,
                                  cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
@@ -175,8 +170,8 @@ cf_status cf_chat_response_merge(cf_chat_response *out,
             ok = json_object_update(vendor, in[i]->vendor) == 0;
         }
     }
-    json_t *message = json_pack("{s:s, s:s%}", "role", "assistant", "content",
-                                cf_buf_cstr(&text), text.n);
+    json_t *message =
+        json_pack("{s:s, s:s%}", "role", "assistant", "content", cf_buf_cstr(&text), text.n);
     ok = ok && message != NULL && !text.failed;
     if (ok && json_array_size(calls) > 0) {
         ok = json_object_set(message, "tool_calls", calls) == 0;
@@ -231,12 +226,11 @@ cf_status cf_chat__fault(cf_chat__run *run, cf_fault fault, cf_status st)
     return st;
 }
 
-cf_status cf_chat__render(const cf_prompt_renderer *r,
-                          const cf_chat_request *request, const json_t *context,
-                          cf_arena *arena, cf_prompt *out, cf_error *err)
+cf_status cf_chat__render(const cf_prompt_renderer *r, const cf_chat_request *request,
+                          const json_t *context, cf_arena *arena, cf_prompt *out, cf_error *err)
 {
-    const bool as_is = request->options != NULL && request->options->as_is &&
-                       r->render_as_is != NULL;
+    const bool as_is =
+        request->options != NULL && request->options->as_is && r->render_as_is != NULL;
     return as_is ? r->render_as_is(r->ud, context, arena, out, err)
                  : r->render(r->ud, context, arena, out, err);
 }
@@ -246,27 +240,23 @@ json_t *cf_chat__context(const cf_chat_request *request)
     json_t *context = json_object();
     bool ok = context != NULL;
     if (ok && request->extra_context != NULL) {
-        ok = json_object_update(context, cf_json_ref(request->extra_context)) ==
-             0;
+        ok = json_object_update(context, cf_json_ref(request->extra_context)) == 0;
     }
     const cf_chat_options *o = request->options;
     if (ok && o != NULL && o->thinking != CF_THINKING_DEFAULT &&
         json_object_get(context, "enable_thinking") == NULL) {
         ok = json_object_set_new(context, "enable_thinking",
-                                 json_boolean(o->thinking == CF_THINKING_ON)) ==
-             0;
+                                 json_boolean(o->thinking == CF_THINKING_ON)) == 0;
     }
     if (ok && request->tools != NULL) {
         size_t n;
         cf_tool_set_items(request->tools, &n);
         if (n > 0) {
-            ok = json_object_set_new(context, "tools",
-                                     cf_tool_set_openai(request->tools)) == 0;
+            ok = json_object_set_new(context, "tools", cf_tool_set_openai(request->tools)) == 0;
         }
     }
     if (ok) {
-        ok = json_object_set(context, "messages",
-                             cf_json_ref(request->messages)) == 0 &&
+        ok = json_object_set(context, "messages", cf_json_ref(request->messages)) == 0 &&
              json_object_set_new(context, "add_generation_prompt",
                                  json_boolean(!request->is_pending)) == 0;
     }
@@ -312,8 +302,7 @@ static void send_end(const cf_chat__run *run)
 }
 
 /* What is checked before anything is done. */
-static cf_status begin(const cf_backend_job *job, cf_chat__run *run,
-                       cf_error *err)
+static cf_status begin(const cf_backend_job *job, cf_chat__run *run, cf_error *err)
 {
     const cf_chat_request *q = job->request;
     if (q->options != NULL) {
@@ -345,17 +334,16 @@ static void end(const cf_chat__run *run, cf_status st, const cf_error *why)
     send_end(run);
 }
 
-cf_status cf_backend_generate_stream(cf_backend *b,
-                                     const cf_chat_request *request,
-                                     cf_chat_event_fn fn, void *ud,
-                                     cf_chat_response *out, cf_error *err)
+cf_status cf_backend_generate_stream(cf_backend *b, const cf_chat_request *request,
+                                     cf_chat_event_fn fn, void *ud, cf_chat_response *out,
+                                     cf_error *err)
 {
     const cf_backend_job job = {b, request, fn, ud, out, CF_OK, {0}};
     cf_chat__run run = {request, fn, ud, out, 0};
     CF_TRY(begin(&job, &run, err));
     cf_error why = {.off = CF_NO_OFFSET};
-    cf_status st = cf_chat__is_cancelled(&run) ? cf_chat__cancelled(&why)
-                                               : b->ops->stream(b, &run, &why);
+    cf_status st =
+        cf_chat__is_cancelled(&run) ? cf_chat__cancelled(&why) : b->ops->stream(b, &run, &why);
     end(&run, st, &why);
     if (st != CF_OK && err != NULL) {
         *err = why;
@@ -371,8 +359,8 @@ static bool go_together(const cf_backend_job *jobs, size_t n)
     const cf_backend__ops *ops = jobs[0].backend->ops;
     bool yes = n > 1 && n <= SIDE_BY_SIDE && ops->stream_many != NULL;
     for (size_t i = 1; yes && i < n; i++) {
-        yes = jobs[i].backend->ops == ops &&
-              ops->is_of_one_engine(jobs[0].backend, jobs[i].backend);
+        yes =
+            jobs[i].backend->ops == ops && ops->is_of_one_engine(jobs[0].backend, jobs[i].backend);
     }
     return yes;
 }
@@ -412,50 +400,44 @@ void cf_backend_generate_many(cf_backend_job *jobs, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         cf_backend_job *job = &jobs[i];
-        job->status = cf_backend_generate_stream(
-            job->backend, job->request, job->fn, job->ud, job->out, &job->err);
+        job->status = cf_backend_generate_stream(job->backend, job->request, job->fn, job->ud,
+                                                 job->out, &job->err);
     }
 }
 
-cf_status cf_backend_generate(cf_backend *b, const cf_chat_request *request,
-                              cf_chat_response *out, cf_error *err)
+cf_status cf_backend_generate(cf_backend *b, const cf_chat_request *request, cf_chat_response *out,
+                              cf_error *err)
 {
     return cf_backend_generate_stream(b, request, NULL, NULL, out, err);
 }
 
 static cf_status cannot(const cf_backend *b, const char *what, cf_error *err)
 {
-    return cf_fail(err, CF_EUNSUPPORTED, "the %s engine cannot %s",
-                   b->ops->info(b).kind, what);
+    return cf_fail(err, CF_EUNSUPPORTED, "the %s engine cannot %s", b->ops->info(b).kind, what);
 }
 
-cf_status cf_backend_render(cf_backend *b, const cf_chat_request *request,
-                            cf_arena *arena, cf_prompt *out, cf_error *err)
+cf_status cf_backend_render(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                            cf_prompt *out, cf_error *err)
 {
     return b->ops->render != NULL ? b->ops->render(b, request, arena, out, err)
                                   : cannot(b, "show its prompt", err);
 }
 
-cf_status cf_backend_tokenise(cf_backend *b, const cf_chat_request *request,
-                              cf_arena *arena, cf_prompt *prompt,
-                              cf_token_list *out, cf_error *err)
+cf_status cf_backend_tokenise(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                              cf_prompt *prompt, cf_token_list *out, cf_error *err)
 {
-    return b->ops->tokenise != NULL
-               ? b->ops->tokenise(b, request, arena, prompt, out, err)
-               : cannot(b, "count tokens", err);
+    return b->ops->tokenise != NULL ? b->ops->tokenise(b, request, arena, prompt, out, err)
+                                    : cannot(b, "count tokens", err);
 }
 
-cf_status cf_backend_score(cf_backend *b, cf_str context, cf_str text,
-                           cf_cancel *cancel, cf_arena *arena, cf_score *out,
-                           cf_error *err)
+cf_status cf_backend_score(cf_backend *b, cf_str context, cf_str text, cf_cancel *cancel,
+                           cf_arena *arena, cf_score *out, cf_error *err)
 {
-    return b->ops->score != NULL
-               ? b->ops->score(b, context, text, cancel, arena, out, err)
-               : cannot(b, "score a text", err);
+    return b->ops->score != NULL ? b->ops->score(b, context, text, cancel, arena, out, err)
+                                 : cannot(b, "score a text", err);
 }
 
-cf_status cf_backend_clone(cf_backend **out, const cf_backend *from,
-                           cf_error *err)
+cf_status cf_backend_clone(cf_backend **out, const cf_backend *from, cf_error *err)
 {
     return from->ops->clone != NULL ? from->ops->clone(out, from, err)
                                     : cannot(from, "be cloned", err);

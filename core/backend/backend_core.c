@@ -40,19 +40,17 @@ static void free_core(cf_backend *b)
 
 /* ---- render and tokenise ------------------------------------------------ */
 
-static cf_status render(cf_backend *b, const cf_chat_request *request,
-                        cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                        cf_prompt *out, cf_error *err)
 {
     cf_chat__media media;
-    cf_status st = cf_chat__core_render((const cf_chat__core *)b, request,
-                                        arena, &media, out, err);
+    cf_status st = cf_chat__core_render((const cf_chat__core *)b, request, arena, &media, out, err);
     cf_chat__media_release(&media);
     return st;
 }
 
-static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
-                          cf_arena *arena, cf_prompt *prompt,
-                          cf_token_list *out, cf_error *err)
+static cf_status tokenise(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                          cf_prompt *prompt, cf_token_list *out, cf_error *err)
 {
     const cf_chat__core *c = (const cf_chat__core *)b;
     cf_chat__media media;
@@ -81,8 +79,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
 
 static bool is_of_one_engine(const cf_backend *a, const cf_backend *b)
 {
-    return a != b && ((const cf_chat__core *)a)->engine ==
-                         ((const cf_chat__core *)b)->engine;
+    return a != b && ((const cf_chat__core *)a)->engine == ((const cf_chat__core *)b)->engine;
 }
 
 /* One of several replies. */
@@ -150,8 +147,7 @@ static bool step_sides(side *sides, size_t n)
 
 /* Renders and computes the prompt of side i.  Several rows of others in a pass
  * leave less to gain from guesses. */
-static void open_side(side *s, cf_backend *const *b, size_t i, size_t n,
-                      cf_chat__run *run)
+static void open_side(side *s, cf_backend *const *b, size_t i, size_t n, cf_chat__run *run)
 {
     s->d = cf_chat__decode_make(b[i], run);
     s->d.earlier = b;
@@ -159,16 +155,15 @@ static void open_side(side *s, cf_backend *const *b, size_t i, size_t n,
     s->n_max = cf_draft_get_max(s->d.c->draft);
     cf_draft_set_max(s->d.c->draft, n > 2 ? 0 : s->n_max);
     s->is_open = true;
-    *s->status = cf_chat__is_cancelled(run)
-                     ? cf_chat__cancelled(s->err)
-                     : cf_chat__decode_begin(&s->d, s->err);
+    *s->status = cf_chat__is_cancelled(run) ? cf_chat__cancelled(s->err)
+                                            : cf_chat__decode_begin(&s->d, s->err);
     if (!cf_chat__decode_goes_on(&s->d, *s->status)) {
         close_side(s);
     }
 }
 
-static void stream_many(cf_backend *const *b, cf_chat__run *runs, size_t n,
-                        cf_status *status, cf_error *err)
+static void stream_many(cf_backend *const *b, cf_chat__run *runs, size_t n, cf_status *status,
+                        cf_error *err)
 {
     side *sides = cf_calloc(n, sizeof *sides);
     for (size_t i = 0; i < n && sides == NULL; i++) {
@@ -193,12 +188,11 @@ static void stream_many(cf_backend *const *b, cf_chat__run *runs, size_t n,
     cf_free(sides);
 }
 
-static cf_status score(cf_backend *b, cf_str context, cf_str text,
-                       cf_cancel *cancel, cf_arena *arena, cf_score *out,
-                       cf_error *err)
+static cf_status score(cf_backend *b, cf_str context, cf_str text, cf_cancel *cancel,
+                       cf_arena *arena, cf_score *out, cf_error *err)
 {
-    return cf_backend__score_on(((cf_chat__core *)b)->session, context, text,
-                                cancel, arena, out, err);
+    return cf_backend__score_on(((cf_chat__core *)b)->session, context, text, cancel, arena, out,
+                                err);
 }
 
 /* ---- the rest ----------------------------------------------------------- */
@@ -223,8 +217,7 @@ static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_backend_core_fork_cache(cf_backend *to, const cf_backend *from,
-                                     cf_error *err)
+cf_status cf_backend_core_fork_cache(cf_backend *to, const cf_backend *from, cf_error *err)
 {
     cf_chat__core *c = (cf_chat__core *)to;
     cf_session *copy;
@@ -259,8 +252,8 @@ static const cf_backend__ops core_ops = {
     .checkpoints = checkpoints,
 };
 
-cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
-                              const cf_core_options *options, cf_error *err)
+cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine, const cf_core_options *options,
+                              cf_error *err)
 {
     cf_chat__core *c = cf_calloc(1, sizeof *c);
     if (c == NULL) {
@@ -269,8 +262,8 @@ cf_status cf_backend_core_new(cf_backend **out, cf_engine *engine,
     c->base.ops = &core_ops;
     c->engine = engine;
     cf_backend_core_set(&c->base, options);
-    cf_status st = cf_session_new(
-        &c->session, engine, options != NULL ? &options->session : NULL, err);
+    cf_status st =
+        cf_session_new(&c->session, engine, options != NULL ? &options->session : NULL, err);
     CF_THEN(st, cf_draft_new(&c->draft, CF_DRAFT_DEFAULT, err));
     if (st != CF_OK) {
         free_core(&c->base);
@@ -293,8 +286,7 @@ void cf_backend_core_set(cf_backend *b, const cf_core_options *options)
     }
 }
 
-void cf_backend_core_learn_thinking(cf_backend *b, size_t n_replies,
-                                    size_t n_most)
+void cf_backend_core_learn_thinking(cf_backend *b, size_t n_replies, size_t n_most)
 {
     if (b->ops == &core_ops) {
         cf_thinking_habit *habit = &((cf_chat__core *)b)->habit;
@@ -310,8 +302,7 @@ void cf_backend_core_set_draft(cf_backend *b, size_t n_max)
     }
 }
 
-cf_status cf_backend_core_add_source(cf_backend *b, const cf_token *ids,
-                                     size_t n, cf_error *err)
+cf_status cf_backend_core_add_source(cf_backend *b, const cf_token *ids, size_t n, cf_error *err)
 {
     const cf_chat__core *c = (const cf_chat__core *)b;
     if (b->ops != &core_ops || n > SOURCES_MAX) {
@@ -330,6 +321,5 @@ cf_session *cf_backend_core_session(cf_backend *b)
 
 cf_media_cache *cf_backend_core_media(const cf_backend *b)
 {
-    return b->ops == &core_ops ? ((const cf_chat__core *)b)->options.media
-                               : NULL;
+    return b->ops == &core_ops ? ((const cf_chat__core *)b)->options.media : NULL;
 }

@@ -27,19 +27,17 @@ typedef struct cf_backend__ops {
     cf_status (*stream)(cf_backend *b, cf_chat__run *run, cf_error *err);
     /* Several runs at once, runs[i] on b[i]; fills status[i] and err[i].
      * NULL: one after the other. */
-    void (*stream_many)(cf_backend *const *b, cf_chat__run *runs, size_t n,
-                        cf_status *status, cf_error *err);
+    void (*stream_many)(cf_backend *const *b, cf_chat__run *runs, size_t n, cf_status *status,
+                        cf_error *err);
     /* Whether two backends can stream together. */
     bool (*is_of_one_engine)(const cf_backend *a, const cf_backend *b);
     /* The rest may be NULL: CF_EUNSUPPORTED. */
-    cf_status (*render)(cf_backend *b, const cf_chat_request *request,
-                        cf_arena *arena, cf_prompt *out, cf_error *err);
-    cf_status (*tokenise)(cf_backend *b, const cf_chat_request *request,
-                          cf_arena *arena, cf_prompt *prompt,
-                          cf_token_list *out, cf_error *err);
-    cf_status (*score)(cf_backend *b, cf_str context, cf_str text,
-                       cf_cancel *cancel, cf_arena *arena, cf_score *out,
-                       cf_error *err);
+    cf_status (*render)(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                        cf_prompt *out, cf_error *err);
+    cf_status (*tokenise)(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                          cf_prompt *prompt, cf_token_list *out, cf_error *err);
+    cf_status (*score)(cf_backend *b, cf_str context, cf_str text, cf_cancel *cancel,
+                       cf_arena *arena, cf_score *out, cf_error *err);
     cf_status (*clone)(cf_backend **out, const cf_backend *b, cf_error *err);
     cf_status (*ask)(cf_backend *b, cf_cancel *cancel, cf_error *err);
     const cf_token *(*cache)(const cf_backend *b, size_t *n);
@@ -66,26 +64,21 @@ json_t *cf_chat__context(const cf_chat_request *request);
 
 /* Fills run->out->divergence: where the prompt ids[0..n_ids), of which `list`
  * has the places in `prompt`, leaves what the session has. */
-void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
-                              const cf_prompt *prompt,
-                              const cf_token_list *list, const cf_token *ids,
-                              size_t n_ids);
+void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session, const cf_prompt *prompt,
+                              const cf_token_list *list, const cf_token *ids, size_t n_ids);
 
 /* Renders a request's context, as the request's options say. */
 CF_MUST_USE cf_status cf_chat__render(const cf_prompt_renderer *renderer,
-                                      const cf_chat_request *request,
-                                      const json_t *context, cf_arena *arena,
-                                      cf_prompt *out, cf_error *err);
+                                      const cf_chat_request *request, const json_t *context,
+                                      cf_arena *arena, cf_prompt *out, cf_error *err);
 
 /* The number of tokens up to the end of the last message.  The rest asks for
  * the reply, and later turns write it in another way. */
-uint32_t cf_chat__end_of_messages(const cf_prompt *prompt,
-                                  const cf_token_list *list);
+uint32_t cf_chat__end_of_messages(const cf_prompt *prompt, const cf_token_list *list);
 
 /* Whether a text begins with the BOS token spelled out.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_chat__starts_with_bos(bool *yes,
-                                               const cf_tokenizer *tok,
-                                               cf_str text, cf_error *err);
+CF_MUST_USE cf_status cf_chat__starts_with_bos(bool *yes, const cf_tokenizer *tok, cf_str text,
+                                               cf_error *err);
 
 /* ---- reply -------------------------------------------------------------- */
 
@@ -107,10 +100,8 @@ typedef struct cf_chat__reply {
     cf_status failed;
 } cf_chat__reply;
 
-CF_MUST_USE cf_status cf_chat__reply_init(cf_chat__reply *r,
-                                          const cf_chat__run *run,
-                                          cf_tool_family family,
-                                          const cf_channel *channels,
+CF_MUST_USE cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run,
+                                          cf_tool_family family, const cf_channel *channels,
                                           size_t n_channels, cf_error *err);
 void cf_chat__reply_deinit(cf_chat__reply *r);
 
@@ -118,22 +109,19 @@ void cf_chat__reply_deinit(cf_chat__reply *r);
 void cf_chat__reply_after_prompt(cf_chat__reply *r, cf_str prompt);
 
 /* True in *stopped: a stop string is complete. */
-CF_MUST_USE cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes,
-                                         bool *stopped, cf_error *err);
+CF_MUST_USE cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *stopped,
+                                         cf_error *err);
 /* Thinking text that came apart from the content (a server's field). */
-CF_MUST_USE cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err);
 bool cf_chat__reply_is_thinking(const cf_chat__reply *r);
 
 /* Sends what was held back and fills the response's message, findings and
  * status.  `calls` (may be NULL) are more tool calls, as a JSON array. */
-CF_MUST_USE cf_status cf_chat__reply_finish(cf_chat__reply *r,
-                                            const json_t *calls, cf_error *err);
+CF_MUST_USE cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls, cf_error *err);
 
 /* cf_backend_score() of the built-in engine. */
-CF_MUST_USE cf_status cf_backend__score_on(const cf_session *session,
-                                           cf_str context, cf_str text,
-                                           cf_cancel *cancel, cf_arena *arena,
-                                           cf_score *out, cf_error *err);
+CF_MUST_USE cf_status cf_backend__score_on(const cf_session *session, cf_str context, cf_str text,
+                                           cf_cancel *cancel, cf_arena *arena, cf_score *out,
+                                           cf_error *err);
 
 #endif

@@ -36,16 +36,15 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     return cf_chat__fault(run, CF_FAULT_MODEL_NOT_FOUND, CF_ENOTFOUND);
 }
 
-static cf_status render(cf_backend *b, const cf_chat_request *request,
-                        cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                        cf_prompt *out, cf_error *err)
 {
     const none *n = (const none *)b;
     json_t *context = cf_chat__context(request);
     if (context == NULL) {
         return cf_oom_for(err, "the context");
     }
-    cf_status st =
-        cf_chat__render(&n->renderer, request, context, arena, out, err);
+    cf_status st = cf_chat__render(&n->renderer, request, context, arena, out, err);
     json_decref(context);
     return st;
 }
@@ -63,8 +62,7 @@ static const cf_backend__ops none_ops = {
     .clone = clone,
 };
 
-cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer,
-                              cf_error *err)
+cf_status cf_backend_none_new(cf_backend **out, cf_prompt_renderer renderer, cf_error *err)
 {
     none *n = cf_calloc(1, sizeof *n);
     if (n == NULL) {

@@ -30,12 +30,12 @@ enum {
 
 typedef struct remote {
     cf_backend base;
-    char *url;       /* without "/v1" and without a slash at its end */
-    char *shown;     /* with "/v1", without credentials */
-    char *model;     /* NULL: not asked yet */
-    char *key;       /* NULL: none */
-    json_t *refused; /* arguments that this server does not take */
-    cf_box box;      /* what it is, once it was asked */
+    char *url;                  /* without "/v1" and without a slash at its end */
+    char *shown;                /* with "/v1", without credentials */
+    char *model;                /* NULL: not asked yet */
+    char *key;                  /* NULL: none */
+    json_t *refused;            /* arguments that this server does not take */
+    cf_box box;                 /* what it is, once it was asked */
     cf_backend_trouble trouble; /* of the question that is under way */
     cf_remote_options options;
 } remote;
@@ -46,8 +46,8 @@ static cf_backend_info get_info(const cf_backend *b)
 {
     const remote *r = (const remote *)b;
     const bool shows = cf_box__shows_prompt(&r->box);
-    const bool is_ours = r->box.kind != CF_BOX_UNKNOWN && !shows &&
-                         r->options.renderer.render != NULL;
+    const bool is_ours =
+        r->box.kind != CF_BOX_UNKNOWN && !shows && r->options.renderer.render != NULL;
     return (cf_backend_info){
         .kind = "openai",
         .name = cf_str_from(r->shown),
@@ -111,8 +111,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
     } else if (cf_http_header(line, "retry-after", &value)) {
         long s = 0;
         size_t i = 0;
-        for (; i < value.n && value.p[i] >= '0' && value.p[i] <= '9' && i < 6;
-             i++) {
+        for (; i < value.n && value.p[i] >= '0' && value.p[i] <= '9' && i < 6; i++) {
             s = s * 10 + (value.p[i] - '0');
         }
         t->retry_after_s = i > 0 ? s : -1;
@@ -173,34 +172,29 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
 
 static cf_status network(transfer *t, const char *what, cf_error *err)
 {
-    return cf_chat__fault(t->run, CF_FAULT_NETWORK,
-                          cf_fail(err, CF_EIO, "%s", what));
+    return cf_chat__fault(t->run, CF_FAULT_NETWORK, cf_fail(err, CF_EIO, "%s", what));
 }
 
 /* A server that sends a byte now and then is never silent: the whole answer
  * has a bound too. */
-static cf_status check_time(const remote *r, transfer *t, uint64_t started_us,
-                            cf_error *err)
+static cf_status check_time(const remote *r, transfer *t, uint64_t started_us, cf_error *err)
 {
     uint32_t idle_ms = r->options.idle_ms != 0 ? r->options.idle_ms : 120000;
-    uint32_t total_ms =
-        r->options.total_ms != 0 ? r->options.total_ms : TOTAL_MAX_S * 1000;
+    uint32_t total_ms = r->options.total_ms != 0 ? r->options.total_ms : TOTAL_MAX_S * 1000;
     uint64_t now = cf_os_monotonic_us();
     if (now - t->last_us > (uint64_t)idle_ms * 1000) {
         return network(t, "the server has been silent for too long", err);
     }
     if (now - started_us > (uint64_t)total_ms * 1000) {
-        return cf_chat__fault(t->run, CF_FAULT_NETWORK,
-                              cf_fail(err, CF_EIO,
-                                      "an answer of more than %.3g s",
-                                      (double)total_ms / 1000));
+        return cf_chat__fault(
+            t->run, CF_FAULT_NETWORK,
+            cf_fail(err, CF_EIO, "an answer of more than %.3g s", (double)total_ms / 1000));
     }
     return CF_OK;
 }
 
 /* Runs the transfer until it ends, is cancelled or takes too long. */
-static cf_status perform(const remote *r, CURLM *multi, transfer *t,
-                         cf_error *err)
+static cf_status perform(const remote *r, CURLM *multi, transfer *t, cf_error *err)
 {
     int n_running = 1;
     uint64_t started_us = cf_os_monotonic_us();
@@ -231,34 +225,28 @@ static cf_status perform(const remote *r, CURLM *multi, transfer *t,
     }
     if (code != CURLE_OK && (t->answer == NULL || !t->answer->stopped)) {
         char text[220];
-        const char *hint =
-            code == CURLE_COULDNT_CONNECT ? "; is the server running there?"
-            : code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
-                                                 : "";
-        snprintf(text, sizeof text, "%.120s: %s%s", r->shown,
-                 curl_easy_strerror(code), hint);
+        const char *hint = code == CURLE_COULDNT_CONNECT        ? "; is the server running there?"
+                           : code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
+                                                                : "";
+        snprintf(text, sizeof text, "%.120s: %s%s", r->shown, curl_easy_strerror(code), hint);
         return network(t, text, err);
     }
     return CF_OK;
 }
 
-static cf_status set_up(const remote *r, transfer *t, const char *path,
-                        const cf_buf *body, struct curl_slist **headers,
-                        cf_error *err)
+static cf_status set_up(const remote *r, transfer *t, const char *path, const cf_buf *body,
+                        struct curl_slist **headers, cf_error *err)
 {
     cf_buf line = CF_BUF_INIT;
     CURL *e = t->easy;
     cf_buf_addf(&line, "%s%s", r->url, path);
-    bool ok = !line.failed &&
-              curl_easy_setopt(e, CURLOPT_URL, cf_buf_cstr(&line)) == CURLE_OK;
-    struct curl_slist *list =
-        curl_slist_append(NULL, "Content-Type: application/json");
+    bool ok = !line.failed && curl_easy_setopt(e, CURLOPT_URL, cf_buf_cstr(&line)) == CURLE_OK;
+    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
     list = list != NULL ? curl_slist_append(list, "Expect:") : NULL;
     if (ok && list != NULL && r->key != NULL) {
         cf_buf_reset(&line);
         cf_buf_addf(&line, "Authorization: Bearer %s", r->key);
-        struct curl_slist *more =
-            line.failed ? NULL : curl_slist_append(list, cf_buf_cstr(&line));
+        struct curl_slist *more = line.failed ? NULL : curl_slist_append(list, cf_buf_cstr(&line));
         ok = more != NULL;
         if (line.p != NULL) {
             memset(line.p, 0, line.n);
@@ -269,8 +257,7 @@ static cf_status set_up(const remote *r, transfer *t, const char *path,
     if (!ok || list == NULL) {
         return cf_oom_for(err, "the request");
     }
-    uint32_t connect_ms =
-        r->options.connect_ms != 0 ? r->options.connect_ms : 10000;
+    uint32_t connect_ms = r->options.connect_ms != 0 ? r->options.connect_ms : 10000;
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, list);
     cf_http_usual(e);
     curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
@@ -289,8 +276,7 @@ static cf_status set_up(const remote *r, transfer *t, const char *path,
     return CF_OK;
 }
 
-static void transfer_init(transfer *t, cf_chat__run *run,
-                          cf_remote__answer *answer)
+static void transfer_init(transfer *t, cf_chat__run *run, cf_remote__answer *answer)
 {
     memset(t, 0, sizeof *t);
     t->run = run;
@@ -307,16 +293,15 @@ static void transfer_deinit(transfer *t)
 
 /* One request, GET without a body.  CF_OK also for an HTTP error: t->status
  * and t->body tell. */
-static cf_status send_once(const remote *r, transfer *t, const char *path,
-                           const cf_buf *body, cf_error *err)
+static cf_status send_once(const remote *r, transfer *t, const char *path, const cf_buf *body,
+                           cf_error *err)
 {
     CURLM *multi = curl_multi_init();
     struct curl_slist *headers = NULL;
     t->key = r->key;
     t->easy = curl_easy_init();
-    cf_status st = multi != NULL && t->easy != NULL
-                       ? set_up(r, t, path, body, &headers, err)
-                       : cf_oom_for(err, "libcurl");
+    cf_status st = multi != NULL && t->easy != NULL ? set_up(r, t, path, body, &headers, err)
+                                                    : cf_oom_for(err, "libcurl");
     if (st == CF_OK) {
         curl_multi_add_handle(multi, t->easy);
         st = perform(r, multi, t, err);
@@ -341,24 +326,20 @@ static cf_status wait_ms(const cf_chat__run *run, uint64_t ms, cf_error *err)
         }
         uint64_t left = (until - cf_os_monotonic_us()) / 1000 + 1;
         CURLM *m = curl_multi_init(); /* its poll is a portable sleep */
-        curl_multi_poll(m, NULL, 0, (int)(left < POLL_MS ? left : POLL_MS),
-                        NULL);
+        curl_multi_poll(m, NULL, 0, (int)(left < POLL_MS ? left : POLL_MS), NULL);
         curl_multi_cleanup(m);
     }
     return CF_OK;
 }
 
 /* Waits before another try; a wait that the user would notice is said. */
-static cf_status wait_said(cf_chat__run *run, long status, uint64_t ms,
-                           cf_error *err)
+static cf_status wait_said(cf_chat__run *run, long status, uint64_t ms, cf_error *err)
 {
     char text[96];
-    int n = snprintf(text, sizeof text,
-                     "the server says %ld; trying again in %llu s", status,
+    int n = snprintf(text, sizeof text, "the server says %ld; trying again in %llu s", status,
                      (unsigned long long)(ms / 1000));
     if (ms >= SAID_MS && n > 0) {
-        cf_chat_event ev = {.kind = CF_CHAT_NOTE,
-                            .text = cf_str_make(text, (size_t)n)};
+        cf_chat_event ev = {.kind = CF_CHAT_NOTE, .text = cf_str_make(text, (size_t)n)};
         cf_chat__emit(run, &ev);
     }
     return wait_ms(run, ms, err);
@@ -381,9 +362,8 @@ static cf_status judge(transfer *t, cf_error *err)
     if (!t->is_stream) {
         CF_TRY(cf_remote__event(body, a, err));
         if (!a->is_done) {
-            return cf_chat__fault(
-                t->run, CF_FAULT_PROTOCOL,
-                cf_fail(err, CF_EFORMAT, "the server's answer: no choices"));
+            return cf_chat__fault(t->run, CF_FAULT_PROTOCOL,
+                                  cf_fail(err, CF_EFORMAT, "the server's answer: no choices"));
         }
         return CF_OK;
     }
@@ -394,23 +374,20 @@ static cf_status judge(transfer *t, cf_error *err)
 }
 
 /* `problem` gets the body of an answer 400 or 422. */
-static cf_status exchange(const remote *r, cf_chat__run *run,
-                          cf_remote__answer *answer, const cf_buf *body,
-                          cf_buf *problem, cf_error *err)
+static cf_status exchange(const remote *r, cf_chat__run *run, cf_remote__answer *answer,
+                          const cf_buf *body, cf_buf *problem, cf_error *err)
 {
-    uint32_t n_retries = r->options.n_retries == 0 ? 4
-                         : r->options.n_retries == UINT32_MAX
-                             ? 0
-                             : r->options.n_retries;
+    uint32_t n_retries = r->options.n_retries == 0            ? 4
+                         : r->options.n_retries == UINT32_MAX ? 0
+                                                              : r->options.n_retries;
     uint64_t wait = r->options.backoff_ms != 0 ? r->options.backoff_ms : 500;
     for (uint32_t i = 0;; i++) {
         transfer t;
         transfer_init(&t, run, answer);
         cf_status st = send_once(r, &t, "/v1/chat/completions", body, err);
         CF_THEN(st, judge(&t, err));
-        bool again = st != CF_OK && st != CF_ECANCELLED &&
-                     is_worth_retrying(t.status) && !answer->has_content &&
-                     i < n_retries;
+        bool again = st != CF_OK && st != CF_ECANCELLED && is_worth_retrying(t.status) &&
+                     !answer->has_content && i < n_retries;
         long told_s = t.retry_after_s;
         if (again && told_s > WAIT_MAX_S) {
             cf_error why = *err;
@@ -433,8 +410,7 @@ static cf_status exchange(const remote *r, cf_chat__run *run,
 }
 
 /* Tells which arguments are left out from now on. */
-static void tell_refused(cf_chat__run *run, const json_t *before,
-                         const json_t *now)
+static void tell_refused(cf_chat__run *run, const json_t *before, const json_t *now)
 {
     cf_buf line = CF_BUF_INIT;
     json_t *in = cf_json_ref(now);
@@ -460,8 +436,7 @@ static void tell_refused(cf_chat__run *run, const json_t *before,
 
 /* Sends the body; each argument that the server names in a refusal is left
  * out once. */
-static cf_status negotiate(remote *r, cf_chat__run *run,
-                           cf_remote__answer *answer, json_t *body,
+static cf_status negotiate(remote *r, cf_chat__run *run, cf_remote__answer *answer, json_t *body,
                            cf_error *err)
 {
     for (;;) {
@@ -471,9 +446,8 @@ static cf_status negotiate(remote *r, cf_chat__run *run,
         cf_status st = cf_buf_check(&text, err);
         CF_THEN(st, exchange(r, run, answer, &text, &problem, err));
         json_t *before = cf_json_copy(r->refused);
-        bool again =
-            st != CF_OK && problem.n > 0 && before != NULL &&
-            cf_remote__find_refused(body, cf_buf_str(&problem), r->refused);
+        bool again = st != CF_OK && problem.n > 0 && before != NULL &&
+                     cf_remote__find_refused(body, cf_buf_str(&problem), r->refused);
         if (again) {
             run->out->stop.fault = CF_FAULT_NONE;
             run->out->timings.n_retries++;
@@ -493,8 +467,7 @@ static void note_status(remote *r, const transfer *t)
 {
     if (is_worth_retrying(t->status)) {
         r->trouble.is_busy = true;
-        r->trouble.retry_after_s =
-            t->retry_after_s > 0 ? (uint32_t)t->retry_after_s : 0;
+        r->trouble.retry_after_s = t->retry_after_s > 0 ? (uint32_t)t->retry_after_s : 0;
     }
 }
 
@@ -537,8 +510,7 @@ static void tell_notes(cf_chat__run *run, cf_str lines)
         while (at + n < lines.n && lines.p[at + n] != '\n') {
             n++;
         }
-        const cf_chat_event ev = {.kind = CF_CHAT_NOTE,
-                                  .text = cf_str_make(lines.p + at, n)};
+        const cf_chat_event ev = {.kind = CF_CHAT_NOTE, .text = cf_str_make(lines.p + at, n)};
         cf_chat__emit(run, &ev);
         at += n + 1;
     }
@@ -571,16 +543,14 @@ static cf_status note_end(remote *r, cf_status st)
 }
 
 /* cf_box_ask.fn; `ud` is the remote. */
-static cf_status ask_path(void *ud, const char *path, const json_t *body,
-                          cf_cancel *cancel, long *status, json_t **out,
-                          cf_error *err)
+static cf_status ask_path(void *ud, const char *path, const json_t *body, cf_cancel *cancel,
+                          long *status, json_t **out, cf_error *err)
 {
     remote quick = *(const remote *)ud;
     aside a;
     transfer t;
     cf_buf text = CF_BUF_INIT;
-    quick.options.idle_ms =
-        quick.options.idle_ms != 0 ? quick.options.idle_ms : ASK_IDLE_MS;
+    quick.options.idle_ms = quick.options.idle_ms != 0 ? quick.options.idle_ms : ASK_IDLE_MS;
     aside_init(&a, cancel);
     transfer_init(&t, &a.run, NULL);
     if (body != NULL) {
@@ -604,8 +574,7 @@ static cf_status ask_path(void *ud, const char *path, const json_t *body,
 
 /* Makes `ask`, with the model's name, and has the server say what it is.  One
  * that was too busy to say is asked again the next time. */
-static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask,
-                      cf_error *err)
+static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask, cf_error *err)
 {
     cf_status st = CF_OK;
     bool is_new = r->box.kind == CF_BOX_UNKNOWN;
@@ -616,8 +585,7 @@ static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask,
         st = find_model(r, &a.run, err);
         cf_chat_response_deinit(&a.out);
     }
-    *ask = (cf_box_ask){
-        .fn = ask_path, .ud = r, .cancel = cancel, .model = r->model};
+    *ask = (cf_box_ask){.fn = ask_path, .ud = r, .cancel = cancel, .model = r->model};
     CF_THEN(st, cf_box__probe(&r->box, ask, err));
     if (is_new && r->box.kind == CF_BOX_PLAIN && r->trouble.is_busy) {
         r->box.kind = CF_BOX_UNKNOWN;
@@ -632,8 +600,8 @@ static cf_status ask_what(cf_backend *b, cf_cancel *cancel, cf_error *err)
 }
 
 /* The prompt as this program would write it. */
-static cf_status render_ours(const remote *r, const cf_chat_request *request,
-                             cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render_ours(const remote *r, const cf_chat_request *request, cf_arena *arena,
+                             cf_prompt *out, cf_error *err)
 {
     if (r->options.renderer.render == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
@@ -642,16 +610,14 @@ static cf_status render_ours(const remote *r, const cf_chat_request *request,
     }
     json_t *context = cf_chat__context(request);
     cf_status st = context != NULL ? CF_OK : cf_oom_for(err, "the context");
-    CF_THEN(st, cf_chat__render(&r->options.renderer, request, context, arena,
-                                out, err));
+    CF_THEN(st, cf_chat__render(&r->options.renderer, request, context, arena, out, err));
     json_decref(context);
     return st;
 }
 
 /* The server's prompt.  Where ours has the same bytes, its spans say more. */
-static cf_status render_theirs(remote *r, const cf_box_ask *ask,
-                               const cf_chat_request *request, cf_arena *arena,
-                               cf_prompt *out, cf_token_list *tokens,
+static cf_status render_theirs(remote *r, const cf_box_ask *ask, const cf_chat_request *request,
+                               cf_arena *arena, cf_prompt *out, cf_token_list *tokens,
                                cf_error *err)
 {
     json_t *body = NULL;
@@ -659,23 +625,21 @@ static cf_status render_theirs(remote *r, const cf_box_ask *ask,
     cf_prompt ours;
     cf_error ignored;
     cf_status st = cf_remote__body(&body, r->model, request, &notes, err);
-    CF_THEN(st,
-            cf_box__prompt(&r->box, ask, body, arena, &out->text, tokens, err));
+    CF_THEN(st, cf_box__prompt(&r->box, ask, body, arena, &out->text, tokens, err));
     if (st == CF_OK && r->options.renderer.render != NULL &&
         render_ours(r, request, arena, &ours, &ignored) == CF_OK &&
         cf_str_eq(ours.text, out->text)) {
         *out = ours;
     } else {
-        CF_THEN(st, cf_box__spans(out, json_object_get(body, "messages"), arena,
-                                  err));
+        CF_THEN(st, cf_box__spans(out, json_object_get(body, "messages"), arena, err));
     }
     cf_buf_deinit(&notes);
     json_decref(body);
     return st;
 }
 
-static cf_status render(cf_backend *b, const cf_chat_request *request,
-                        cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                        cf_prompt *out, cf_error *err)
 {
     remote *r = (remote *)b;
     cf_box_ask ask;
@@ -686,20 +650,17 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
     return note_end(r, st);
 }
 
-static cf_status tokenise(cf_backend *b, const cf_chat_request *request,
-                          cf_arena *arena, cf_prompt *prompt,
-                          cf_token_list *out, cf_error *err)
+static cf_status tokenise(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                          cf_prompt *prompt, cf_token_list *out, cf_error *err)
 {
     remote *r = (remote *)b;
     cf_box_ask ask;
     CF_TRY(know(r, request->cancel, &ask, err));
-    return note_end(r,
-                    render_theirs(r, &ask, request, arena, prompt, out, err));
+    return note_end(r, render_theirs(r, &ask, request, arena, prompt, out, err));
 }
 
-static cf_status score(cf_backend *b, cf_str context, cf_str text,
-                       cf_cancel *cancel, cf_arena *arena, cf_score *out,
-                       cf_error *err)
+static cf_status score(cf_backend *b, cf_str context, cf_str text, cf_cancel *cancel,
+                       cf_arena *arena, cf_score *out, cf_error *err)
 {
     remote *r = (remote *)b;
     cf_box_ask ask;
@@ -707,13 +668,11 @@ static cf_status score(cf_backend *b, cf_str context, cf_str text,
     if (r->box.kind == CF_BOX_UNKNOWN) {
         return cf_fail(err, CF_EBUSY, "the server is too busy to answer");
     }
-    return note_end(
-        r, cf_box__score(&r->box, &ask, context, text, arena, out, err));
+    return note_end(r, cf_box__score(&r->box, &ask, context, text, arena, out, err));
 }
 
 /* Adds what only a known server takes. */
-static cf_status add_to_body(remote *r, cf_chat__run *run, json_t *body,
-                             cf_error *err)
+static cf_status add_to_body(remote *r, cf_chat__run *run, json_t *body, cf_error *err)
 {
     const cf_chat_options *o = run->request->options;
     const json_t *spec = o != NULL ? o->constraint : NULL;
@@ -741,8 +700,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
         run->request->reply_prefix.n > 0) {
         return cf_chat__fault(
             run, CF_FAULT_OPTION,
-            cf_fail(err, CF_EUNSUPPORTED,
-                    "a server cannot continue a reply or only prefill"));
+            cf_fail(err, CF_EUNSUPPORTED, "a server cannot continue a reply or only prefill"));
     }
     if (r->model == NULL) { /* a busy one is asked again by the next request */
         cf_status found = find_model(r, run, err);
@@ -765,8 +723,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     CF_THEN(st, add_to_body(r, run, body, err));
     /* A server may leave the thinking in the content. */
     const cf_channel_set think = cf_tool_family_channels(CF_TOOLS_GENERIC);
-    CF_THEN(st, cf_chat__reply_init(&answer.reply, run, r->options.family,
-                                    think.v, think.n, err));
+    CF_THEN(st, cf_chat__reply_init(&answer.reply, run, r->options.family, think.v, think.n, err));
     if (st == CF_OK) {
         uint64_t started = cf_os_monotonic_us();
         st = negotiate(r, run, &answer, body, err);
@@ -823,14 +780,13 @@ static char *make_shown(const char *url)
     return out;
 }
 
-cf_status cf_backend_remote_new(cf_backend **out, const char *url,
-                                const cf_remote_options *options, cf_error *err)
+cf_status cf_backend_remote_new(cf_backend **out, const char *url, const cf_remote_options *options,
+                                cf_error *err)
 {
     static const cf_remote_options none;
     const cf_remote_options *o = options != NULL ? options : &none;
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "a server's address starts with http:// or https://");
+        return cf_fail(err, CF_EINVAL, "a server's address starts with http:// or https://");
     }
     if (o->key != NULL && strpbrk(o->key, "\r\n") != NULL) {
         return cf_fail(err, CF_EINVAL, "the server's key holds a line break");
@@ -886,8 +842,7 @@ cf_backend_trouble cf_backend_last_trouble(const cf_backend *b)
                                  : (cf_backend_trouble){.is_busy = false};
 }
 
-cf_status cf_backend_slots(cf_backend *b, cf_cancel *cancel, json_t **out,
-                           cf_error *err)
+cf_status cf_backend_slots(cf_backend *b, cf_cancel *cancel, json_t **out, cf_error *err)
 {
     remote *r = (remote *)b;
     cf_box_ask ask;

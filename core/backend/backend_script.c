@@ -60,8 +60,7 @@ static void free_script(cf_backend *b)
 /* Sleeps in slices, so that a cancel is seen soon. */
 static cf_status wait_ms(const cf_chat__run *run, json_int_t ms, cf_error *err)
 {
-    for (json_int_t left = ms > DELAY_MAX_MS ? DELAY_MAX_MS : ms; left > 0;
-         left -= SLICE_MS) {
+    for (json_int_t left = ms > DELAY_MAX_MS ? DELAY_MAX_MS : ms; left > 0; left -= SLICE_MS) {
         if (cf_chat__is_cancelled(run)) {
             return cf_chat__cancelled(err);
         }
@@ -74,8 +73,8 @@ static cf_status wait_ms(const cf_chat__run *run, json_int_t ms, cf_error *err)
 }
 
 /* One piece of the reply; *done when a stop string or a limit ended it. */
-static cf_status give(cf_chat__run *run, cf_chat__reply *reply, cf_str piece,
-                      bool *done, cf_error *err)
+static cf_status give(cf_chat__run *run, cf_chat__reply *reply, cf_str piece, bool *done,
+                      cf_error *err)
 {
     cf_chat_response *out = run->out;
     if (out->timings.n_decode++ == 0) {
@@ -88,11 +87,9 @@ static cf_status give(cf_chat__run *run, cf_chat__reply *reply, cf_str piece,
     if (stopped) {
         cf_str what = o->stop[reply->release.stopped_by];
         out->stop.reason = CF_STOP_STRING;
-        snprintf(out->stop.what, sizeof out->stop.what, "%.*s", (int)what.n,
-                 what.p);
+        snprintf(out->stop.what, sizeof out->stop.what, "%.*s", (int)what.n, what.p);
         *done = true;
-    } else if (o != NULL && o->max_tokens > 0 &&
-               out->timings.n_decode >= o->max_tokens) {
+    } else if (o != NULL && o->max_tokens > 0 && out->timings.n_decode >= o->max_tokens) {
         out->stop.reason = CF_STOP_LENGTH;
         *done = true;
     }
@@ -109,8 +106,8 @@ static size_t chars_bytes(cf_str s, size_t n_chars)
     return at;
 }
 
-static cf_status play_text(cf_chat__run *run, cf_chat__reply *reply,
-                           const json_t *item, bool *done, cf_error *err)
+static cf_status play_text(cf_chat__run *run, cf_chat__reply *reply, const json_t *item, bool *done,
+                           cf_error *err)
 {
     cf_str text = cf_json_get_str(item, "text");
     json_int_t chunk = json_integer_value(json_object_get(item, "chunk"));
@@ -129,13 +126,11 @@ static void tell_token(cf_chat__run *run, const json_t *token, cf_str text)
 {
     cf_text_candidate top[TOP_MAX];
     const json_t *list = json_object_get(token, "top");
-    size_t n =
-        json_array_size(list) < TOP_MAX ? json_array_size(list) : TOP_MAX;
+    size_t n = json_array_size(list) < TOP_MAX ? json_array_size(list) : TOP_MAX;
     for (size_t i = 0; i < n; i++) {
         const json_t *pair = json_array_get(list, i);
         const json_t *name = json_array_get(pair, 0);
-        top[i].text =
-            cf_str_make(json_string_value(name), json_string_length(name));
+        top[i].text = cf_str_make(json_string_value(name), json_string_length(name));
         top[i].p = (float)json_number_value(json_array_get(pair, 1));
     }
     const json_t *p = json_object_get(token, "p");
@@ -150,8 +145,8 @@ static void tell_token(cf_chat__run *run, const json_t *token, cf_str text)
     cf_chat__emit(run, &ev);
 }
 
-static cf_status play_tokens(cf_chat__run *run, cf_chat__reply *reply,
-                             const json_t *item, bool *done, cf_error *err)
+static cf_status play_tokens(cf_chat__run *run, cf_chat__reply *reply, const json_t *item,
+                             bool *done, cf_error *err)
 {
     const json_t *tokens = json_object_get(item, "tokens");
     json_int_t delay = json_integer_value(json_object_get(item, "delay_ms"));
@@ -169,17 +164,15 @@ static cf_status fail_as_told(cf_chat__run *run, cf_str name, cf_error *err)
 {
     cf_fault fault = CF_FAULT_OTHER;
     if (!cf_fault_parse(&fault, name)) {
-        return cf_fail(err, CF_EFORMAT, "script: no error is called '%.*s'",
-                       (int)name.n, name.p);
+        return cf_fail(err, CF_EFORMAT, "script: no error is called '%.*s'", (int)name.n, name.p);
     }
     cf_status st = fault == CF_FAULT_NETWORK           ? CF_EIO
                    : fault == CF_FAULT_MODEL_NOT_FOUND ? CF_ENOTFOUND
                    : fault == CF_FAULT_RATE_LIMIT      ? CF_EBUSY
                    : fault == CF_FAULT_PROTOCOL        ? CF_EFORMAT
                                                        : CF_EINVAL;
-    return cf_chat__fault(
-        run, fault,
-        cf_fail(err, st, "the script says: %s", cf_fault_name(fault)));
+    return cf_chat__fault(run, fault,
+                          cf_fail(err, st, "the script says: %s", cf_fault_name(fault)));
 }
 
 static void read_usage(cf_chat__run *run, const json_t *item)
@@ -190,13 +183,11 @@ static void read_usage(cf_chat__run *run, const json_t *item)
     }
     cf_usage *out = &run->out->usage;
     out->is_known = true;
-    out->n_prompt =
-        (uint64_t)json_integer_value(json_object_get(u, "prompt_tokens"));
-    out->n_reply =
-        (uint64_t)json_integer_value(json_object_get(u, "completion_tokens"));
+    out->n_prompt = (uint64_t)json_integer_value(json_object_get(u, "prompt_tokens"));
+    out->n_reply = (uint64_t)json_integer_value(json_object_get(u, "completion_tokens"));
     const json_t *total = json_object_get(u, "total_tokens");
-    out->n_total = json_is_integer(total) ? (uint64_t)json_integer_value(total)
-                                          : out->n_prompt + out->n_reply;
+    out->n_total =
+        json_is_integer(total) ? (uint64_t)json_integer_value(total) : out->n_prompt + out->n_reply;
 }
 
 static cf_stop_reason told_reason(const json_t *item)
@@ -210,8 +201,7 @@ static cf_stop_reason told_reason(const json_t *item)
     return CF_STOP_END;
 }
 
-static cf_status play(cf_chat__run *run, cf_chat__reply *reply,
-                      const json_t *item, cf_error *err)
+static cf_status play(cf_chat__run *run, cf_chat__reply *reply, const json_t *item, cf_error *err)
 {
     bool done = false;
     cf_str thinking = cf_json_get_str(item, "thinking");
@@ -219,9 +209,8 @@ static cf_status play(cf_chat__run *run, cf_chat__reply *reply,
     if (thinking.n > 0) {
         CF_TRY(cf_chat__reply_think(reply, thinking, err));
     }
-    CF_TRY(json_object_get(item, "tokens") != NULL
-               ? play_tokens(run, reply, item, &done, err)
-               : play_text(run, reply, item, &done, err));
+    CF_TRY(json_object_get(item, "tokens") != NULL ? play_tokens(run, reply, item, &done, err)
+                                                   : play_text(run, reply, item, &done, err));
     cf_str error = cf_json_get_str(item, "error");
     if (error.p != NULL && !done) {
         return fail_as_told(run, error, err);
@@ -237,23 +226,21 @@ static cf_status play(cf_chat__run *run, cf_chat__reply *reply,
  * says, else the usual spelling. */
 static bool add_special(json_t *context, const json_t *root)
 {
-    static const char *const names[][2] = {{"bos_token", "<s>"},
-                                           {"eos_token", "</s>"}};
+    static const char *const names[][2] = {{"bos_token", "<s>"}, {"eos_token", "</s>"}};
     bool ok = true;
     for (size_t i = 0; i < 2; i++) {
         cf_str told = cf_json_get_str(root, names[i][0]);
         if (json_object_get(context, names[i][0]) == NULL) {
             ok = ok && json_object_set_new(context, names[i][0],
-                                           told.p != NULL
-                                               ? json_stringn(told.p, told.n)
-                                               : json_string(names[i][1])) == 0;
+                                           told.p != NULL ? json_stringn(told.p, told.n)
+                                                          : json_string(names[i][1])) == 0;
         }
     }
     return ok;
 }
 
-static cf_status render(cf_backend *b, const cf_chat_request *request,
-                        cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render(cf_backend *b, const cf_chat_request *request, cf_arena *arena,
+                        cf_prompt *out, cf_error *err)
 {
     const script *s = (const script *)b;
     json_t *context = cf_chat__context(request);
@@ -261,16 +248,14 @@ static cf_status render(cf_backend *b, const cf_chat_request *request,
         json_decref(context);
         return cf_oom_for(err, "the context");
     }
-    cf_prompt_renderer r = s->options.renderer.render != NULL
-                               ? s->options.renderer
-                               : cf_renderer_plain();
+    cf_prompt_renderer r =
+        s->options.renderer.render != NULL ? s->options.renderer : cf_renderer_plain();
     cf_status st = cf_chat__render(&r, request, context, arena, out, err);
     json_decref(context);
     return st;
 }
 
-static cf_status show_prompt(cf_backend *b, cf_chat__run *run,
-                             cf_chat__reply *reply, cf_error *err)
+static cf_status show_prompt(cf_backend *b, cf_chat__run *run, cf_chat__reply *reply, cf_error *err)
 {
     cf_arena arena;
     cf_prompt prompt = {{NULL, 0}, NULL, 0};
@@ -294,9 +279,8 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     script *s = (script *)b;
     const json_t *replies = json_object_get(s->root, "replies");
     cf_chat__reply reply;
-    CF_TRY(cf_chat__reply_init(&reply, run, s->options.family,
-                               s->options.channels, s->options.n_channels,
-                               err));
+    CF_TRY(cf_chat__reply_init(&reply, run, s->options.family, s->options.channels,
+                               s->options.n_channels, err));
     cf_status st = show_prompt(b, run, &reply, err);
     if (st == CF_OK && run->request->is_pending) {
         run->out->stop.reason = CF_STOP_PENDING;
@@ -306,8 +290,7 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     if (st == CF_OK && run->request->reply_prefix.n > 0) {
         bool stopped;
         reply.is_quiet = true;
-        st = cf_chat__reply_add(&reply, run->request->reply_prefix, &stopped,
-                                err);
+        st = cf_chat__reply_add(&reply, run->request->reply_prefix, &stopped, err);
         reply.is_quiet = false;
     }
     if (st == CF_OK) {
@@ -352,16 +335,14 @@ cf_status cf_backend_script_new(cf_backend **out, const json_t *root,
 {
     const json_t *replies = json_object_get(root, "replies");
     if (!json_is_array(replies) || json_array_size(replies) == 0) {
-        return cf_fail(err, CF_EFORMAT,
-                       "script: \"replies\" must be a list that is not empty");
+        return cf_fail(err, CF_EFORMAT, "script: \"replies\" must be a list that is not empty");
     }
     for (size_t i = 0; i < json_array_size(replies); i++) {
         const json_t *r = json_array_get(replies, i);
         if (!json_is_string(json_object_get(r, "text")) &&
             !json_is_array(json_object_get(r, "tokens")) &&
             !json_is_string(json_object_get(r, "error"))) {
-            return cf_fail(err, CF_EFORMAT,
-                           "script: reply %zu has no text, tokens or error",
+            return cf_fail(err, CF_EFORMAT, "script: reply %zu has no text, tokens or error",
                            i + 1);
         }
     }

@@ -16,8 +16,8 @@
 
 /* ---- asking ------------------------------------------------------------- */
 
-cf_status cf_box__ask_json(const cf_box_ask *ask, const char *path,
-                           const json_t *body, json_t **out, cf_error *err)
+cf_status cf_box__ask_json(const cf_box_ask *ask, const char *path, const json_t *body,
+                           json_t **out, cf_error *err)
 {
     long status = 0;
     json_t *v = NULL;
@@ -30,24 +30,20 @@ cf_status cf_box__ask_json(const cf_box_ask *ask, const char *path,
     cf_str text = cf_json_get_str(error, "message");
     text = text.p != NULL ? text : cf_json_get_str(v, "error");
     text = text.p != NULL ? text : cf_json_get_str(v, "message");
-    cf_status st =
-        status == 404 || status == 405 || status == 501
-            ? cf_fail(err, CF_EUNSUPPORTED, "the server does not know %s", path)
-        : status == 200
-            ? cf_fail(err, CF_EFORMAT, "the server's answer to %s is not JSON",
-                      path)
-            : cf_fail(err, CF_EINVAL, "the server says %ld to %s%s%.*s", status,
-                      path, text.n > 0 ? ": " : "",
-                      (int)(text.n < 120 ? text.n : 120),
-                      text.p != NULL ? text.p : "");
+    cf_status st = status == 404 || status == 405 || status == 501
+                       ? cf_fail(err, CF_EUNSUPPORTED, "the server does not know %s", path)
+                   : status == 200
+                       ? cf_fail(err, CF_EFORMAT, "the server's answer to %s is not JSON", path)
+                       : cf_fail(err, CF_EINVAL, "the server says %ld to %s%s%.*s", status, path,
+                                 text.n > 0 ? ": " : "", (int)(text.n < 120 ? text.n : 120),
+                                 text.p != NULL ? text.p : "");
     json_decref(v);
     return st;
 }
 
 cf_status cf_box__strange(const char *path, cf_error *err)
 {
-    return cf_fail(err, CF_EFORMAT,
-                   "the server's answer to %s is not what was expected", path);
+    return cf_fail(err, CF_EFORMAT, "the server's answer to %s is not what was expected", path);
 }
 
 static uint32_t limit(const json_t *v)
@@ -94,8 +90,7 @@ void cf_box__deinit(cf_box *box)
 }
 
 /* The entry of a list whose `key` is the model's name, else the first. */
-static const json_t *entry(const json_t *list, const char *key,
-                           const char *model)
+static const json_t *entry(const json_t *list, const char *key, const char *model)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *v = json_array_get(list, i);
@@ -135,8 +130,7 @@ static uint32_t ollama_limit(const cf_box_ask *ask)
     }
     v = NULL;
     json_t *body = json_pack("{s:s}", "model", ask->model);
-    if (n == 0 && body != NULL &&
-        cf_box__ask_json(ask, "/api/show", body, &v, &ignored) == CF_OK) {
+    if (n == 0 && body != NULL && cf_box__ask_json(ask, "/api/show", body, &v, &ignored) == CF_OK) {
         n = ollama_num_ctx(v);
         json_decref(v);
     }
@@ -151,15 +145,13 @@ static uint32_t vllm_limit(const cf_box_ask *ask)
     uint32_t n = 0;
     if (cf_box__ask_json(ask, "/v1/models", NULL, &v, &ignored) == CF_OK) {
         n = limit(
-            json_object_get(entry(json_object_get(v, "data"), "id", ask->model),
-                            "max_model_len"));
+            json_object_get(entry(json_object_get(v, "data"), "id", ask->model), "max_model_len"));
         json_decref(v);
     }
     return n;
 }
 
-static uint32_t find_limit(cf_box_kind kind, const cf_box_ask *ask,
-                           const json_t *answer)
+static uint32_t find_limit(cf_box_kind kind, const cf_box_ask *ask, const json_t *answer)
 {
     const json_t *v;
     switch (kind) {
@@ -192,8 +184,7 @@ cf_status cf_box__probe(cf_box *box, const cf_box_ask *ask, cf_error *err)
         if (status == 200 && json_object_get(v, p->key) != NULL &&
             json_object_get(v, "error") == NULL) {
             cf_str version = cf_json_get_str(v, "version");
-            version =
-                version.p != NULL ? version : cf_json_get_str(v, "build_info");
+            version = version.p != NULL ? version : cf_json_get_str(v, "build_info");
             cf_utf8_copy(box->version, sizeof box->version, version);
             box->kind = p->kind;
             box->n_ctx = find_limit(p->kind, ask, v);
@@ -211,21 +202,18 @@ bool cf_box__is_at_least(const cf_box *box, unsigned major, unsigned minor)
     unsigned a = 0, b = 0;
     const char *p = box->version;
     p += *p == 'v';
-    return sscanf(p, "%u.%u", &a, &b) == 2 &&
-           (a > major || (a == major && b >= minor));
+    return sscanf(p, "%u.%u", &a, &b) == 2 && (a > major || (a == major && b >= minor));
 }
 
 bool cf_box__shows_prompt(const cf_box *box)
 {
-    return box->kind == CF_BOX_LLAMA || box->kind == CF_BOX_VLLM ||
-           box->kind == CF_BOX_TGI ||
+    return box->kind == CF_BOX_LLAMA || box->kind == CF_BOX_VLLM || box->kind == CF_BOX_TGI ||
            (box->kind == CF_BOX_OLLAMA && cf_box__is_at_least(box, 0, 12));
 }
 
 bool cf_box__shows_tokens(const cf_box *box)
 {
-    return box->kind == CF_BOX_LLAMA || box->kind == CF_BOX_VLLM ||
-           box->kind == CF_BOX_TGI;
+    return box->kind == CF_BOX_LLAMA || box->kind == CF_BOX_VLLM || box->kind == CF_BOX_TGI;
 }
 
 /* ---- its prompt --------------------------------------------------------- */
@@ -233,8 +221,7 @@ bool cf_box__shows_tokens(const cf_box *box)
 /* The members of a chat request that a prompt depends on; a new reference. */
 static json_t *prompt_request(const json_t *body, const char *model)
 {
-    static const char *const keys[] = {"messages", "tools",
-                                       "chat_template_kwargs"};
+    static const char *const keys[] = {"messages", "tools", "chat_template_kwargs"};
     json_t *v = json_object();
     bool ok = v != NULL;
     for (size_t i = 0; ok && i < sizeof keys / sizeof keys[0]; i++) {
@@ -251,8 +238,7 @@ static json_t *prompt_request(const json_t *body, const char *model)
     return v;
 }
 
-static cf_status keep(cf_str *out, cf_str text, const char *path,
-                      cf_arena *arena, cf_error *err)
+static cf_status keep(cf_str *out, cf_str text, const char *path, cf_arena *arena, cf_error *err)
 {
     if (text.p == NULL) {
         return cf_box__strange(path, err);
@@ -263,9 +249,9 @@ static cf_status keep(cf_str *out, cf_str text, const char *path,
 }
 
 /* Asks and keeps one text of the answer; `in` NULL: of the answer itself. */
-static cf_status ask_text(const cf_box_ask *ask, const char *path,
-                          const json_t *body, const char *in, const char *key,
-                          cf_arena *arena, cf_str *out, cf_error *err)
+static cf_status ask_text(const cf_box_ask *ask, const char *path, const json_t *body,
+                          const char *in, const char *key, cf_arena *arena, cf_str *out,
+                          cf_error *err)
 {
     json_t *v = NULL;
     CF_TRY(cf_box__ask_json(ask, path, body, &v, err));
@@ -275,20 +261,14 @@ static cf_status ask_text(const cf_box_ask *ask, const char *path,
     return st;
 }
 
-static cf_status llama_prompt(cf_box *box, const cf_box_ask *ask,
-                              const json_t *body, cf_arena *arena,
-                              cf_str *prompt, cf_token_list *tokens,
-                              cf_error *err)
+static cf_status llama_prompt(cf_box *box, const cf_box_ask *ask, const json_t *body,
+                              cf_arena *arena, cf_str *prompt, cf_token_list *tokens, cf_error *err)
 {
-    CF_TRY(ask_text(ask, "/apply-template", body, NULL, "prompt", arena, prompt,
-                    err));
-    return tokens != NULL
-               ? cf_box__llama_tokens(box, ask, *prompt, arena, tokens, err)
-               : CF_OK;
+    CF_TRY(ask_text(ask, "/apply-template", body, NULL, "prompt", arena, prompt, err));
+    return tokens != NULL ? cf_box__llama_tokens(box, ask, *prompt, arena, tokens, err) : CF_OK;
 }
 
-static cf_status vllm_prompt(const cf_box_ask *ask, json_t *body,
-                             cf_arena *arena, cf_str *prompt,
+static cf_status vllm_prompt(const cf_box_ask *ask, json_t *body, cf_arena *arena, cf_str *prompt,
                              cf_token_list *tokens, cf_error *err)
 {
     json_t *v = NULL, *request = NULL;
@@ -304,8 +284,7 @@ static cf_status vllm_prompt(const cf_box_ask *ask, json_t *body,
         request = json_pack("{s:s, s:O}", "model", ask->model, "tokens", ids);
         st = request != NULL ? CF_OK : cf_oom(err);
     }
-    CF_THEN(st, ask_text(ask, "/detokenize", request, NULL, "prompt", arena,
-                         prompt, err));
+    CF_THEN(st, ask_text(ask, "/detokenize", request, NULL, "prompt", arena, prompt, err));
     if (st == CF_OK && tokens != NULL) {
         st = cf_box__vllm_tokens(v, *prompt, arena, tokens, err);
     }
@@ -315,8 +294,8 @@ static cf_status vllm_prompt(const cf_box_ask *ask, json_t *body,
 }
 
 /* Renders only; a server from before that option writes one token at most. */
-static cf_status ollama_prompt(const cf_box_ask *ask, json_t *body,
-                               cf_arena *arena, cf_str *prompt, cf_error *err)
+static cf_status ollama_prompt(const cf_box_ask *ask, json_t *body, cf_arena *arena, cf_str *prompt,
+                               cf_error *err)
 {
     const json_t *kwargs = json_object_get(body, "chat_template_kwargs");
     json_t *think = json_object_get(kwargs, "enable_thinking");
@@ -327,36 +306,30 @@ static cf_status ollama_prompt(const cf_box_ask *ask, json_t *body,
         json_object_set(body, "think", think);
     }
     json_object_del(body, "chat_template_kwargs");
-    return ask_text(ask, "/api/chat", body, "_debug_info", "rendered_template",
-                    arena, prompt, err);
+    return ask_text(ask, "/api/chat", body, "_debug_info", "rendered_template", arena, prompt, err);
 }
 
-static cf_status tgi_prompt(const cf_box_ask *ask, const json_t *body,
-                            cf_arena *arena, cf_str *prompt,
-                            cf_token_list *tokens, cf_error *err)
+static cf_status tgi_prompt(const cf_box_ask *ask, const json_t *body, cf_arena *arena,
+                            cf_str *prompt, cf_token_list *tokens, cf_error *err)
 {
     static const char path[] = "/chat_tokenize";
     json_t *v = NULL;
     CF_TRY(cf_box__ask_json(ask, path, body, &v, err));
-    cf_status st =
-        keep(prompt, cf_json_get_str(v, "templated_text"), path, arena, err);
+    cf_status st = keep(prompt, cf_json_get_str(v, "templated_text"), path, arena, err);
     if (st == CF_OK && tokens != NULL) {
-        st = cf_box__tgi_tokens(json_object_get(v, "tokenize_response"),
-                                *prompt, arena, tokens, err);
+        st = cf_box__tgi_tokens(json_object_get(v, "tokenize_response"), *prompt, arena, tokens,
+                                err);
     }
     json_decref(v);
     return st;
 }
 
-cf_status cf_box__prompt(cf_box *box, const cf_box_ask *ask, const json_t *body,
-                         cf_arena *arena, cf_str *prompt, cf_token_list *tokens,
-                         cf_error *err)
+cf_status cf_box__prompt(cf_box *box, const cf_box_ask *ask, const json_t *body, cf_arena *arena,
+                         cf_str *prompt, cf_token_list *tokens, cf_error *err)
 {
-    if (!cf_box__shows_prompt(box) ||
-        (tokens != NULL && !cf_box__shows_tokens(box))) {
+    if (!cf_box__shows_prompt(box) || (tokens != NULL && !cf_box__shows_tokens(box))) {
         return cf_fail(err, CF_EUNSUPPORTED, "%s does not show its %s",
-                       box->kind > CF_BOX_PLAIN ? cf_box__name(box->kind)
-                                                : "this server",
+                       box->kind > CF_BOX_PLAIN ? cf_box__name(box->kind) : "this server",
                        cf_box__shows_prompt(box) ? "tokens" : "prompt");
     }
     const uint64_t failures = cf_alloc_failures();
@@ -407,8 +380,7 @@ static cf_str trimmed(cf_str s)
         s.p++;
         s.n--;
     }
-    while (s.n > 0 && s.p[s.n - 1] != '\0' &&
-           strchr(" \n\r\t", s.p[s.n - 1]) != NULL) {
+    while (s.n > 0 && s.p[s.n - 1] != '\0' && strchr(" \n\r\t", s.p[s.n - 1]) != NULL) {
         s.n--;
     }
     return s;
@@ -417,19 +389,17 @@ static cf_str trimmed(cf_str s)
 static void add_span(cf_prompt *p, size_t *at, size_t to, int message)
 {
     if (to > *at) {
-        p->spans[p->n_spans++] = (cf_prompt_span){
-            .off = (uint32_t)*at,
-            .len = (uint32_t)(to - *at),
-            .source = message >= 0 ? CF_SPAN_MESSAGE : CF_SPAN_TEMPLATE,
-            .index = message >= 0 ? (uint32_t)message : 0,
-            .path =
-                message >= 0 ? cf_str_from(".content") : cf_str_make(NULL, 0)};
+        p->spans[p->n_spans++] =
+            (cf_prompt_span){.off = (uint32_t)*at,
+                             .len = (uint32_t)(to - *at),
+                             .source = message >= 0 ? CF_SPAN_MESSAGE : CF_SPAN_TEMPLATE,
+                             .index = message >= 0 ? (uint32_t)message : 0,
+                             .path = message >= 0 ? cf_str_from(".content") : cf_str_make(NULL, 0)};
     }
     *at = to;
 }
 
-cf_status cf_box__spans(cf_prompt *p, const json_t *messages, cf_arena *arena,
-                        cf_error *err)
+cf_status cf_box__spans(cf_prompt *p, const json_t *messages, cf_arena *arena, cf_error *err)
 {
     size_t n = json_array_size(messages), at = 0;
     p->n_spans = 0;
@@ -438,8 +408,7 @@ cf_status cf_box__spans(cf_prompt *p, const json_t *messages, cf_arena *arena,
         return cf_oom_for(err, "the prompt's spans");
     }
     for (size_t i = 0; i < n; i++) {
-        cf_str text =
-            trimmed(cf_json_get_str(json_array_get(messages, i), "content"));
+        cf_str text = trimmed(cf_json_get_str(json_array_get(messages, i), "content"));
         size_t found = find(p->text, at, text);
         if (found != SIZE_MAX) {
             add_span(p, &at, found, -1);

@@ -30,9 +30,8 @@ typedef enum cf_box_kind {
  * GET.  *status is HTTP's; *out a new reference, or NULL where the answer is
  * not JSON.  CF_EIO without a connection, CF_ECANCELLED, CF_ENOMEM. */
 typedef struct cf_box_ask {
-    cf_status (*fn)(void *ud, const char *path, const json_t *body,
-                    cf_cancel *cancel, long *status, json_t **out,
-                    cf_error *err);
+    cf_status (*fn)(void *ud, const char *path, const json_t *body, cf_cancel *cancel, long *status,
+                    json_t **out, cf_error *err);
     void *ud;
     cf_cancel *cancel; /* may be NULL */
     const char *model; /* name that requests give */
@@ -52,8 +51,7 @@ const char *cf_box__name(cf_box_kind kind);
 
 /* Finds out what the server is, once.  A plain server is not an error; CF_EIO
  * without a connection, and then it is asked again the next time. */
-CF_MUST_USE cf_status cf_box__probe(cf_box *box, const cf_box_ask *ask,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_box__probe(cf_box *box, const cf_box_ask *ask, cf_error *err);
 
 bool cf_box__shows_prompt(const cf_box *box);
 bool cf_box__shows_tokens(const cf_box *box);
@@ -64,9 +62,8 @@ bool cf_box__shows_tokens(const cf_box *box);
  * CF_EUNSUPPORTED for a box that does not show them; CF_EFORMAT for an answer
  * that cannot be understood; what the server refuses, as CF_EINVAL.
  */
-CF_MUST_USE cf_status cf_box__prompt(cf_box *box, const cf_box_ask *ask,
-                                     const json_t *body, cf_arena *arena,
-                                     cf_str *prompt, cf_token_list *tokens,
+CF_MUST_USE cf_status cf_box__prompt(cf_box *box, const cf_box_ask *ask, const json_t *body,
+                                     cf_arena *arena, cf_str *prompt, cf_token_list *tokens,
                                      cf_error *err);
 
 /*
@@ -75,19 +72,17 @@ CF_MUST_USE cf_status cf_box__prompt(cf_box *box, const cf_box_ask *ask,
  * OpenAI's completions.  Tokens whose server shows no ids have CF_TOKEN_NONE.
  * CF_EUNSUPPORTED for a server that does none of it.
  */
-CF_MUST_USE cf_status cf_box__score(cf_box *box, const cf_box_ask *ask,
-                                    cf_str context, cf_str text,
-                                    cf_arena *arena, cf_score *out,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_box__score(cf_box *box, const cf_box_ask *ask, cf_str context, cf_str text,
+                                    cf_arena *arena, cf_score *out, cf_error *err);
 
 /* Adds a constraint (constraint_spec.h) to a request's body in the form that
  * the server takes.  CF_EUNSUPPORTED, saying what it could take. */
-CF_MUST_USE cf_status cf_box__constrain(const cf_box *box, json_t *body,
-                                        const json_t *spec, cf_error *err);
+CF_MUST_USE cf_status cf_box__constrain(const cf_box *box, json_t *body, const json_t *spec,
+                                        cf_error *err);
 
 /* Cuts a prompt into spans: messages whose text is in it word for word, and
  * the rest as the template's.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_box__spans(cf_prompt *prompt, const json_t *messages,
-                                    cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_box__spans(cf_prompt *prompt, const json_t *messages, cf_arena *arena,
+                                    cf_error *err);
 
 #endif

@@ -28,8 +28,7 @@ typedef struct scored {
     size_t n;
 } scored;
 
-static cf_status make_scored(scored *s, size_t n, cf_arena *arena,
-                             cf_error *err)
+static cf_status make_scored(scored *s, size_t n, cf_arena *arena, cf_error *err)
 {
     if (n > REACH) {
         return cf_fail(err, CF_ELIMIT, "the server counts %zu tokens", n);
@@ -38,13 +37,11 @@ static cf_status make_scored(scored *s, size_t n, cf_arena *arena,
     s->id = cf_arena_calloc(arena, n + 1, sizeof *s->id);
     s->log_p = cf_arena_calloc(arena, n + 1, sizeof *s->log_p);
     s->text = cf_arena_calloc(arena, n + 1, sizeof *s->text);
-    return s->id != NULL && s->log_p != NULL && s->text != NULL
-               ? CF_OK
-               : cf_oom_for(err, "the scores");
+    return s->id != NULL && s->log_p != NULL && s->text != NULL ? CF_OK
+                                                                : cf_oom_for(err, "the scores");
 }
 
-static cf_status set_text(cf_str *out, const json_t *v, cf_arena *arena,
-                          cf_error *err)
+static cf_status set_text(cf_str *out, const json_t *v, cf_arena *arena, cf_error *err)
 {
     const char *s = json_string_value(v);
     size_t n = s != NULL ? json_string_length(v) : 0;
@@ -60,8 +57,8 @@ static float number(const json_t *v)
 
 /* The tokens that begin in the text, or after its beginning.  A token that
  * lies across the border belongs to the text. */
-static cf_status cut(const scored *s, cf_str all, size_t n_context,
-                     cf_arena *arena, cf_score *out, cf_error *err)
+static cf_status cut(const scored *s, cf_str all, size_t n_context, cf_arena *arena, cf_score *out,
+                     cf_error *err)
 {
     cf_token_span *v = cf_arena_calloc(arena, s->n + 1, sizeof *v);
     out->v = cf_arena_calloc(arena, s->n + 1, sizeof *out->v);
@@ -77,10 +74,8 @@ static cf_status cut(const scored *s, cf_str all, size_t n_context,
         if (end <= n_context || isnan(s->log_p[i])) {
             continue; /* of the context, or the very first token */
         }
-        uint32_t off =
-            v[i].off > n_context ? v[i].off - (uint32_t)n_context : 0;
-        out->v[out->n] =
-            (cf_token_span){s->id[i], off, (uint32_t)(end - n_context) - off};
+        uint32_t off = v[i].off > n_context ? v[i].off - (uint32_t)n_context : 0;
+        out->v[out->n] = (cf_token_span){s->id[i], off, (uint32_t)(end - n_context) - off};
         out->log_p[out->n] = s->log_p[i];
         out->sum += (double)s->log_p[i];
         out->n++;
@@ -92,8 +87,7 @@ static cf_status cut(const scored *s, cf_str all, size_t n_context,
 
 /* One position: {"1234": {"logprob", "rank", "decoded_token"}, ...}; with one
  * entry asked for, the prompt's own token is the entry of the worst rank. */
-static cf_status vllm_one(scored *s, size_t i, const json_t *at,
-                          cf_arena *arena, cf_error *err)
+static cf_status vllm_one(scored *s, size_t i, const json_t *at, cf_arena *arena, cf_error *err)
 {
     json_t *in = cf_json_ref(at);
     const char *key;
@@ -108,8 +102,7 @@ static cf_status vllm_one(scored *s, size_t i, const json_t *at,
             worst = rank;
             s->id[i] = (cf_token)strtol(key, NULL, 10);
             s->log_p[i] = number(json_object_get(v, "logprob"));
-            CF_TRY(set_text(&s->text[i], json_object_get(v, "decoded_token"),
-                            arena, err));
+            CF_TRY(set_text(&s->text[i], json_object_get(v, "decoded_token"), arena, err));
         }
     }
     return CF_OK;
@@ -117,8 +110,7 @@ static cf_status vllm_one(scored *s, size_t i, const json_t *at,
 
 /* Whether the server would begin a prompt that begins with a special token with
  * another one: a chat template has written it already. */
-static cf_status vllm_doubles(const cf_box_ask *ask, cf_str all, bool *doubles,
-                              cf_error *err)
+static cf_status vllm_doubles(const cf_box_ask *ask, cf_str all, bool *doubles, cf_error *err)
 {
     json_t *v = NULL;
     size_t n = all.n < HEAD ? all.n : HEAD;
@@ -127,39 +119,36 @@ static cf_status vllm_doubles(const cf_box_ask *ask, cf_str all, bool *doubles,
         return CF_OK;
     }
     n -= cf_utf8_incomplete_tail(all.p, n);
-    json_t *body = json_pack("{s:s, s:s%, s:b}", "model", ask->model, "prompt",
-                             all.p, n, "add_special_tokens", 1);
-    cf_status st = body != NULL
-                       ? cf_box__ask_json(ask, "/tokenize", body, &v, err)
-                       : cf_oom_for(err, "the request");
+    json_t *body = json_pack("{s:s, s:s%, s:b}", "model", ask->model, "prompt", all.p, n,
+                             "add_special_tokens", 1);
+    cf_status st = body != NULL ? cf_box__ask_json(ask, "/tokenize", body, &v, err)
+                                : cf_oom_for(err, "the request");
     json_decref(body);
     if (st == CF_OK) {
         const json_t *ids = json_object_get(v, "tokens");
-        *doubles =
-            json_array_size(ids) > 1 &&
-            json_equal(json_array_get(ids, 0), json_array_get(ids, 1)) != 0;
+        *doubles = json_array_size(ids) > 1 &&
+                   json_equal(json_array_get(ids, 0), json_array_get(ids, 1)) != 0;
     }
     json_decref(v);
     return st == CF_EINVAL || st == CF_EUNSUPPORTED ? CF_OK : st;
 }
 
-static cf_status vllm_score(const cf_box_ask *ask, cf_str all, scored *s,
-                            cf_arena *arena, cf_error *err)
+static cf_status vllm_score(const cf_box_ask *ask, cf_str all, scored *s, cf_arena *arena,
+                            cf_error *err)
 {
     static const char path[] = "/v1/completions";
     json_t *v = NULL;
     bool doubles;
     CF_TRY(vllm_doubles(ask, all, &doubles, err));
-    json_t *body =
-        json_pack("{s:s, s:s%, s:i, s:i, s:f, s:b}", "model", ask->model,
-                  "prompt", all.p, all.n, "max_tokens", 1, "prompt_logprobs", 0,
-                  "temperature", 0.0, "add_special_tokens", !doubles);
-    cf_status st = body != NULL ? cf_box__ask_json(ask, path, body, &v, err)
-                                : cf_oom_for(err, "the request");
+    json_t *body = json_pack("{s:s, s:s%, s:i, s:i, s:f, s:b}", "model", ask->model, "prompt",
+                             all.p, all.n, "max_tokens", 1, "prompt_logprobs", 0, "temperature",
+                             0.0, "add_special_tokens", !doubles);
+    cf_status st =
+        body != NULL ? cf_box__ask_json(ask, path, body, &v, err) : cf_oom_for(err, "the request");
     json_decref(body);
     CF_TRY(st);
-    const json_t *list = json_object_get(
-        json_array_get(json_object_get(v, "choices"), 0), "prompt_logprobs");
+    const json_t *list =
+        json_object_get(json_array_get(json_object_get(v, "choices"), 0), "prompt_logprobs");
     list = list != NULL ? list : json_object_get(v, "prompt_logprobs");
     st = json_is_array(list) ? make_scored(s, json_array_size(list), arena, err)
                              : cf_box__strange(path, err);
@@ -172,20 +161,18 @@ static cf_status vllm_score(const cf_box_ask *ask, cf_str all, scored *s,
 
 /* ---- TGI: details of the prefill ---------------------------------------- */
 
-static cf_status tgi_score(const cf_box_ask *ask, cf_str all, scored *s,
-                           cf_arena *arena, cf_error *err)
+static cf_status tgi_score(const cf_box_ask *ask, cf_str all, scored *s, cf_arena *arena,
+                           cf_error *err)
 {
     static const char path[] = "/generate";
     json_t *v = NULL;
-    json_t *body = json_pack("{s:s%, s:{s:i, s:b, s:b}}", "inputs", all.p,
-                             all.n, "parameters", "max_new_tokens", 1,
-                             "details", 1, "decoder_input_details", 1);
-    cf_status st = body != NULL ? cf_box__ask_json(ask, path, body, &v, err)
-                                : cf_oom_for(err, "the request");
+    json_t *body = json_pack("{s:s%, s:{s:i, s:b, s:b}}", "inputs", all.p, all.n, "parameters",
+                             "max_new_tokens", 1, "details", 1, "decoder_input_details", 1);
+    cf_status st =
+        body != NULL ? cf_box__ask_json(ask, path, body, &v, err) : cf_oom_for(err, "the request");
     json_decref(body);
     CF_TRY(st);
-    const json_t *list =
-        json_object_get(json_object_get(v, "details"), "prefill");
+    const json_t *list = json_object_get(json_object_get(v, "details"), "prefill");
     st = json_is_array(list) ? make_scored(s, json_array_size(list), arena, err)
                              : cf_box__strange(path, err);
     for (size_t i = 0; st == CF_OK && i < s->n; i++) {
@@ -200,20 +187,20 @@ static cf_status tgi_score(const cf_box_ask *ask, cf_str all, scored *s,
 
 /* ---- OpenAI's completions: echo ----------------------------------------- */
 
-static cf_status echo_score(const cf_box_ask *ask, cf_str all, scored *s,
-                            cf_arena *arena, cf_error *err)
+static cf_status echo_score(const cf_box_ask *ask, cf_str all, scored *s, cf_arena *arena,
+                            cf_error *err)
 {
     static const char path[] = "/v1/completions";
     json_t *v = NULL;
-    json_t *body = json_pack("{s:s, s:s%, s:i, s:i, s:b, s:f}", "model",
-                             ask->model, "prompt", all.p, all.n, "max_tokens",
-                             0, "logprobs", 1, "echo", 1, "temperature", 0.0);
-    cf_status st = body != NULL ? cf_box__ask_json(ask, path, body, &v, err)
-                                : cf_oom_for(err, "the request");
+    json_t *body =
+        json_pack("{s:s, s:s%, s:i, s:i, s:b, s:f}", "model", ask->model, "prompt", all.p, all.n,
+                  "max_tokens", 0, "logprobs", 1, "echo", 1, "temperature", 0.0);
+    cf_status st =
+        body != NULL ? cf_box__ask_json(ask, path, body, &v, err) : cf_oom_for(err, "the request");
     json_decref(body);
     CF_TRY(st);
-    const json_t *list = json_object_get(
-        json_array_get(json_object_get(v, "choices"), 0), "logprobs");
+    const json_t *list =
+        json_object_get(json_array_get(json_object_get(v, "choices"), 0), "logprobs");
     const json_t *texts = json_object_get(list, "tokens");
     const json_t *values = json_object_get(list, "token_logprobs");
     size_t n = json_array_size(texts);
@@ -239,8 +226,7 @@ static cf_status echo_score(const cf_box_ask *ask, cf_str all, scored *s,
  * "top_logprobs" with ids, older ones "probs" with texts. */
 static float find_candidate(const json_t *answer, cf_token id, cf_str text)
 {
-    const json_t *at =
-        json_array_get(json_object_get(answer, "completion_probabilities"), 0);
+    const json_t *at = json_array_get(json_object_get(answer, "completion_probabilities"), 0);
     const json_t *list = json_object_get(at, "top_logprobs");
     bool has_ids = list != NULL;
     list = has_ids ? list : json_object_get(at, "probs");
@@ -257,32 +243,29 @@ static float find_candidate(const json_t *answer, cf_token id, cf_str text)
 }
 
 /* Asks for n candidates after ids[0..i), before any sampler. */
-static cf_status llama_ask(const cf_box_ask *ask, const cf_token_list *all,
-                           size_t i, int n, json_t **out, cf_error *err)
+static cf_status llama_ask(const cf_box_ask *ask, const cf_token_list *all, size_t i, int n,
+                           json_t **out, cf_error *err)
 {
     json_t *ids = json_array();
     bool ok = ids != NULL;
     for (size_t k = 0; ok && k < i; k++) {
         ok = json_array_append_new(ids, json_integer(all->v[k].id)) == 0;
     }
-    json_t *body =
-        ok ? json_pack("{s:O, s:i, s:i, s:b, s:f, s:i, s:f, s:f, "
-                       "s:b, s:[s]}",
-                       "prompt", ids, "n_predict", 1, "n_probs", n,
-                       "cache_prompt", 1, "temperature", 1.0, "top_k", 0,
-                       "top_p", 1.0, "min_p", 0.0, "post_sampling_probs", 0,
-                       "samplers", "temperature")
-           : NULL;
+    json_t *body = ok ? json_pack("{s:O, s:i, s:i, s:b, s:f, s:i, s:f, s:f, "
+                                  "s:b, s:[s]}",
+                                  "prompt", ids, "n_predict", 1, "n_probs", n, "cache_prompt", 1,
+                                  "temperature", 1.0, "top_k", 0, "top_p", 1.0, "min_p", 0.0,
+                                  "post_sampling_probs", 0, "samplers", "temperature")
+                      : NULL;
     json_decref(ids);
-    cf_status st = body != NULL
-                       ? cf_box__ask_json(ask, "/completion", body, out, err)
-                       : cf_oom_for(err, "the request");
+    cf_status st = body != NULL ? cf_box__ask_json(ask, "/completion", body, out, err)
+                                : cf_oom_for(err, "the request");
     json_decref(body);
     return st;
 }
 
-static cf_status llama_step(const cf_box_ask *ask, const cf_token_list *all,
-                            size_t i, cf_str text, float *log_p, cf_error *err)
+static cf_status llama_step(const cf_box_ask *ask, const cf_token_list *all, size_t i, cf_str text,
+                            float *log_p, cf_error *err)
 {
     static const int counts[] = {CANDIDATES, WHOLE};
     for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
@@ -312,9 +295,8 @@ static void drop_double(cf_token_list *list, cf_str all)
     }
 }
 
-static cf_status llama_score(cf_box *box, const cf_box_ask *ask, cf_str all,
-                             size_t n_context, scored *s, cf_arena *arena,
-                             cf_error *err)
+static cf_status llama_score(cf_box *box, const cf_box_ask *ask, cf_str all, size_t n_context,
+                             scored *s, cf_arena *arena, cf_error *err)
 {
     cf_token_list list;
     CF_TRY(cf_box__llama_tokens(box, ask, all, arena, &list, err));
@@ -340,9 +322,8 @@ static cf_status llama_score(cf_box *box, const cf_box_ask *ask, cf_str all,
     return CF_OK;
 }
 
-cf_status cf_box__score(cf_box *box, const cf_box_ask *ask, cf_str context,
-                        cf_str text, cf_arena *arena, cf_score *out,
-                        cf_error *err)
+cf_status cf_box__score(cf_box *box, const cf_box_ask *ask, cf_str context, cf_str text,
+                        cf_arena *arena, cf_score *out, cf_error *err)
 {
     scored s = {.n = 0};
     cf_buf both = CF_BUF_INIT;

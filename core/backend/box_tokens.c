@@ -18,13 +18,12 @@ enum {
 
 /* Where the next token with a text that is there begins: its bytes are within
  * reach of `at`.  *next is its index, n if there is none. */
-static size_t next_place(const cf_str *texts, size_t n, size_t i, cf_str prompt,
-                         size_t at, size_t *next)
+static size_t next_place(const cf_str *texts, size_t n, size_t i, cf_str prompt, size_t at,
+                         size_t *next)
 {
     for (size_t k = i; k < n && k < i + REACH_MAX; k++) {
         cf_str t = texts[k];
-        for (size_t p = at;
-             t.n > 0 && p + t.n <= prompt.n && p <= at + REACH_MAX; p++) {
+        for (size_t p = at; t.n > 0 && p + t.n <= prompt.n && p <= at + REACH_MAX; p++) {
             if (memcmp(prompt.p + p, t.p, t.n) == 0) {
                 *next = k;
                 return p;
@@ -35,8 +34,7 @@ static size_t next_place(const cf_str *texts, size_t n, size_t i, cf_str prompt,
     return prompt.n;
 }
 
-void cf_box__place(cf_token_span *v, const cf_str *texts, size_t n,
-                   cf_str prompt)
+void cf_box__place(cf_token_span *v, const cf_str *texts, size_t n, cf_str prompt)
 {
     size_t at = 0;
     for (size_t i = 0; i < n;) {
@@ -69,19 +67,16 @@ static cf_token id_of(const json_t *v)
 }
 
 /* Room for n tokens and their texts. */
-static cf_status make_list(size_t n, cf_arena *arena, cf_token_list *out,
-                           cf_str **texts, cf_error *err)
+static cf_status make_list(size_t n, cf_arena *arena, cf_token_list *out, cf_str **texts,
+                           cf_error *err)
 {
     out->n = n;
     out->v = cf_arena_calloc(arena, n + 1, sizeof *out->v);
     *texts = cf_arena_calloc(arena, n + 1, sizeof **texts);
-    return out->v != NULL && *texts != NULL
-               ? CF_OK
-               : cf_oom_for(err, "the server's tokens");
+    return out->v != NULL && *texts != NULL ? CF_OK : cf_oom_for(err, "the server's tokens");
 }
 
-static cf_status copy_text(cf_str *out, cf_str text, cf_arena *arena,
-                           cf_error *err)
+static cf_status copy_text(cf_str *out, cf_str text, cf_arena *arena, cf_error *err)
 {
     char *p = cf_arena_strndup(arena, text.p != NULL ? text.p : "", text.n);
     *out = cf_str_make(p, text.n);
@@ -91,14 +86,11 @@ static cf_status copy_text(cf_str *out, cf_str text, cf_arena *arena,
 /* ---- llama-server ------------------------------------------------------- */
 
 /* A piece is a text, or a list of bytes that are not UTF-8. */
-static cf_status read_piece(cf_str *out, const json_t *v, cf_arena *arena,
-                            cf_error *err)
+static cf_status read_piece(cf_str *out, const json_t *v, cf_arena *arena, cf_error *err)
 {
     size_t n = json_array_size(v);
     if (json_is_string(v)) {
-        return copy_text(
-            out, cf_str_make(json_string_value(v), json_string_length(v)),
-            arena, err);
+        return copy_text(out, cf_str_make(json_string_value(v), json_string_length(v)), arena, err);
     }
     char *p = cf_arena_alloc(arena, n + 1);
     if (p == NULL) {
@@ -113,8 +105,8 @@ static cf_status read_piece(cf_str *out, const json_t *v, cf_arena *arena,
 
 /* A server that leaves the pieces out is asked for each token's text; NULL
  * where it is not known. */
-static cf_status ask_piece(cf_box *box, const cf_box_ask *ask, cf_token id,
-                           cf_str *out, cf_error *err)
+static cf_status ask_piece(cf_box *box, const cf_box_ask *ask, cf_token id, cf_str *out,
+                           cf_error *err)
 {
     char key[16];
     snprintf(key, sizeof key, "%d", (int)id);
@@ -129,17 +121,15 @@ static cf_status ask_piece(cf_box *box, const cf_box_ask *ask, cf_token id,
         }
         json_t *v = NULL;
         json_t *body = json_pack("{s:[i]}", "tokens", (int)id);
-        cf_status st = body != NULL
-                           ? cf_box__ask_json(ask, "/detokenize", body, &v, err)
-                           : cf_oom(err);
+        cf_status st =
+            body != NULL ? cf_box__ask_json(ask, "/detokenize", body, &v, err) : cf_oom(err);
         json_decref(body);
         /* Some servers fail over half a character. */
         st = st == CF_EINVAL ? CF_OK : st;
         CF_TRY(st);
         json_t *text = json_object_get(v, "content");
         known = json_is_string(text) ? json_incref(text) : json_null();
-        bool ok = box->pieces != NULL &&
-                  json_object_set_new(box->pieces, key, known) == 0;
+        bool ok = box->pieces != NULL && json_object_set_new(box->pieces, key, known) == 0;
         json_decref(v);
         if (!ok) {
             return cf_oom_for(err, "the server's tokens");
@@ -149,9 +139,8 @@ static cf_status ask_piece(cf_box *box, const cf_box_ask *ask, cf_token id,
     return CF_OK;
 }
 
-static cf_status llama_one(cf_box *box, const cf_box_ask *ask, const json_t *v,
-                           cf_arena *arena, cf_token_span *to, cf_str *text,
-                           cf_error *err)
+static cf_status llama_one(cf_box *box, const cf_box_ask *ask, const json_t *v, cf_arena *arena,
+                           cf_token_span *to, cf_str *text, cf_error *err)
 {
     const json_t *piece = json_object_get(v, "piece");
     to->id = id_of(piece != NULL ? json_object_get(v, "id") : v);
@@ -162,27 +151,22 @@ static cf_status llama_one(cf_box *box, const cf_box_ask *ask, const json_t *v,
                          : ask_piece(box, ask, to->id, text, err);
 }
 
-cf_status cf_box__llama_tokens(cf_box *box, const cf_box_ask *ask,
-                               cf_str prompt, cf_arena *arena,
+cf_status cf_box__llama_tokens(cf_box *box, const cf_box_ask *ask, cf_str prompt, cf_arena *arena,
                                cf_token_list *out, cf_error *err)
 {
-    json_t *body =
-        json_pack("{s:s%, s:b, s:b, s:b}", "content", prompt.p, prompt.n,
-                  "add_special", 1, "parse_special", 1, "with_pieces", 1);
+    json_t *body = json_pack("{s:s%, s:b, s:b, s:b}", "content", prompt.p, prompt.n, "add_special",
+                             1, "parse_special", 1, "with_pieces", 1);
     json_t *v = NULL;
     cf_str *texts = NULL;
-    cf_status st = body != NULL
-                       ? cf_box__ask_json(ask, "/tokenize", body, &v, err)
-                       : cf_oom_for(err, "the request");
+    cf_status st = body != NULL ? cf_box__ask_json(ask, "/tokenize", body, &v, err)
+                                : cf_oom_for(err, "the request");
     json_decref(body);
     CF_TRY(st);
     const json_t *list = json_object_get(v, "tokens");
-    st = json_is_array(list)
-             ? make_list(json_array_size(list), arena, out, &texts, err)
-             : cf_box__strange("/tokenize", err);
+    st = json_is_array(list) ? make_list(json_array_size(list), arena, out, &texts, err)
+                             : cf_box__strange("/tokenize", err);
     for (size_t i = 0; st == CF_OK && i < out->n; i++) {
-        st = llama_one(box, ask, json_array_get(list, i), arena, &out->v[i],
-                       &texts[i], err);
+        st = llama_one(box, ask, json_array_get(list, i), arena, &out->v[i], &texts[i], err);
     }
     if (st == CF_OK) {
         cf_box__place(out->v, texts, out->n, prompt);
@@ -204,8 +188,7 @@ static spelling spelling_of(const json_t *strs)
 {
     for (size_t i = 0; i < json_array_size(strs); i++) {
         const char *s = json_string_value(json_array_get(strs, i));
-        if (s != NULL &&
-            (strstr(s, "\xc4\xa0") != NULL || strstr(s, "\xc4\x8a") != NULL)) {
+        if (s != NULL && (strstr(s, "\xc4\xa0") != NULL || strstr(s, "\xc4\x8a") != NULL)) {
             return SPELL_LETTERS;
         }
     }
@@ -213,8 +196,7 @@ static spelling spelling_of(const json_t *strs)
 }
 
 /* The bytes that an entry stands for; a special token stands for itself. */
-static cf_status spell(cf_str *out, cf_str entry, spelling how, cf_arena *arena,
-                       cf_error *err)
+static cf_status spell(cf_str *out, cf_str entry, spelling how, cf_arena *arena, cf_error *err)
 {
     cf_buf bytes = CF_BUF_INIT;
     bool is_plain = false;
@@ -234,15 +216,13 @@ static cf_status spell(cf_str *out, cf_str entry, spelling how, cf_arena *arena,
         i += n;
     }
     cf_status st = cf_buf_check(&bytes, err);
-    CF_THEN(st,
-            copy_text(out, is_plain ? entry : cf_buf_str(&bytes), arena, err));
+    CF_THEN(st, copy_text(out, is_plain ? entry : cf_buf_str(&bytes), arena, err));
     cf_buf_deinit(&bytes);
     return st;
 }
 
-cf_status cf_box__vllm_tokens(const json_t *answer, cf_str prompt,
-                              cf_arena *arena, cf_token_list *out,
-                              cf_error *err)
+cf_status cf_box__vllm_tokens(const json_t *answer, cf_str prompt, cf_arena *arena,
+                              cf_token_list *out, cf_error *err)
 {
     const json_t *ids = json_object_get(answer, "tokens");
     const json_t *strs = json_object_get(answer, "token_strs");
@@ -255,9 +235,8 @@ cf_status cf_box__vllm_tokens(const json_t *answer, cf_str prompt,
         if (out->v[i].id == CF_TOKEN_NONE || !json_is_string(s)) {
             return cf_box__strange("/tokenize", err);
         }
-        CF_TRY(spell(&texts[i],
-                     cf_str_make(json_string_value(s), json_string_length(s)),
-                     how, arena, err));
+        CF_TRY(spell(&texts[i], cf_str_make(json_string_value(s), json_string_length(s)), how,
+                     arena, err));
     }
     cf_box__place(out->v, texts, out->n, prompt);
     return CF_OK;
@@ -265,8 +244,8 @@ cf_status cf_box__vllm_tokens(const json_t *answer, cf_str prompt,
 
 /* ---- TGI ---------------------------------------------------------------- */
 
-cf_status cf_box__tgi_tokens(const json_t *list, cf_str prompt, cf_arena *arena,
-                             cf_token_list *out, cf_error *err)
+cf_status cf_box__tgi_tokens(const json_t *list, cf_str prompt, cf_arena *arena, cf_token_list *out,
+                             cf_error *err)
 {
     static const char path[] = "/chat_tokenize";
     cf_str *unused = NULL;
@@ -288,8 +267,7 @@ cf_status cf_box__tgi_tokens(const json_t *list, cf_str prompt, cf_arena *arena,
         for (int k = 0; k < 2; k++) {
             while (n_char < bounds[k] && at < prompt.n) {
                 at++;
-                while (at < prompt.n &&
-                       ((unsigned char)prompt.p[at] & 0xC0) == 0x80) {
+                while (at < prompt.n && ((unsigned char)prompt.p[at] & 0xC0) == 0x80) {
                     at++;
                 }
                 n_char++;

@@ -20,18 +20,15 @@
 
 /* ---- the prompt --------------------------------------------------------- */
 
-static cf_status try_render(const cf_chat__core *c,
-                            const cf_chat_request *request, cf_arena *arena,
-                            cf_chat__media *media, cf_prompt *out,
-                            cf_error *err)
+static cf_status try_render(const cf_chat__core *c, const cf_chat_request *request, cf_arena *arena,
+                            cf_chat__media *media, cf_prompt *out, cf_error *err)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(c->engine);
     json_t *context = cf_chat__context(request);
-    cf_status st = context != NULL ? cf_prompt_add_special(context, tok, err)
-                                   : cf_oom_for(err, "the context");
+    cf_status st =
+        context != NULL ? cf_prompt_add_special(context, tok, err) : cf_oom_for(err, "the context");
     CF_THEN(st, cf_chat__media_take(media, context, request->cancel, err));
-    CF_THEN(st, cf_chat__render(&c->options.renderer, request, context, arena,
-                                out, err));
+    CF_THEN(st, cf_chat__render(&c->options.renderer, request, context, arena, out, err));
     CF_THEN(st, cf_chat__media_expand(media, out, err));
     json_decref(context);
     return st;
@@ -40,13 +37,11 @@ static cf_status try_render(const cf_chat__core *c,
 /* Renders, with the media of the messages in place; release them after a
  * failure, too.  Where the template has no place for pictures of tools'
  * results, or one cannot be read, the results are text. */
-cf_status cf_chat__core_render(const cf_chat__core *c,
-                               const cf_chat_request *request, cf_arena *arena,
-                               cf_chat__media *media, cf_prompt *out,
+cf_status cf_chat__core_render(const cf_chat__core *c, const cf_chat_request *request,
+                               cf_arena *arena, cf_chat__media *media, cf_prompt *out,
                                cf_error *err)
 {
-    *media = (cf_chat__media){
-        .cache = c->options.media, .arena = arena, .core = &c->options};
+    *media = (cf_chat__media){.cache = c->options.media, .arena = arena, .core = &c->options};
     cf_status st = try_render(c, request, arena, media, out, err);
     if (cf_chat__media_skip(media, st)) {
         st = try_render(c, request, arena, media, out, err);
@@ -74,8 +69,7 @@ static void add_id(cf_chat__decode *d, cf_token id)
 static void on_prefill(void *ud, size_t done, size_t total)
 {
     const cf_chat__decode *d = ud;
-    cf_chat_event ev = {
-        .kind = CF_CHAT_PREFILL, .n_done = done, .n_total = total};
+    cf_chat_event ev = {.kind = CF_CHAT_PREFILL, .n_done = done, .n_total = total};
     cf_chat__emit(d->run, &ev);
 }
 
@@ -125,8 +119,7 @@ static cf_status add_start(cf_chat__decode *d, cf_error *err)
     for (size_t i = 0; i < q->n_reply_ids; i++) {
         cf_token id = q->reply_ids[i];
         if (id < 0 || (size_t)id >= n_vocab) {
-            return cf_fail(err, CF_EINVAL,
-                           "reply token %d is outside the vocabulary", (int)id);
+            return cf_fail(err, CF_EINVAL, "reply token %d is outside the vocabulary", (int)id);
         }
         add_id(d, id);
         cf_buf_reset(&d->piece);
@@ -137,8 +130,7 @@ static cf_status add_start(cf_chat__decode *d, cf_error *err)
     return cf_buf_check(&d->ids, err);
 }
 
-static cf_status take_ids(cf_token **out, size_t *n, const cf_token *v,
-                          size_t n_v, cf_error *err)
+static cf_status take_ids(cf_token **out, size_t *n, const cf_token *v, size_t n_v, cf_error *err)
 {
     cf_token *copy = cf_calloc(n_v + 1, sizeof *copy);
     if (copy == NULL) {
@@ -172,8 +164,7 @@ static void borrow(const cf_chat__decode *d)
     const cf_chat__core *best = c;
     for (size_t i = 0; i < d->n_earlier; i++) {
         const cf_chat__core *from = (const cf_chat__core *)d->earlier[i];
-        if (n_common(from, ids_of(d), n_ids(d)) >
-            n_common(best, ids_of(d), n_ids(d))) {
+        if (n_common(from, ids_of(d), n_ids(d)) > n_common(best, ids_of(d), n_ids(d))) {
             best = from;
         }
     }
@@ -183,18 +174,16 @@ static void borrow(const cf_chat__decode *d)
 }
 
 /* Makes the session hold all ids: alone, or in passes with others. */
-static cf_status sync(cf_chat__decode *d, const cf_token_list *list,
-                      const cf_run *run, cf_sync_result *out, cf_error *err)
+static cf_status sync(cf_chat__decode *d, const cf_token_list *list, const cf_run *run,
+                      cf_sync_result *out, cf_error *err)
 {
     const cf_core_options *o = &d->c->options;
     if (d->media.n > 0) {
-        return cf_chat__media_sync(&d->media, d->run, d->c->session, list,
-                                   ids_of(d), n_ids(d), run, out, err);
+        return cf_chat__media_sync(&d->media, d->run, d->c->session, list, ids_of(d), n_ids(d), run,
+                                   out, err);
     }
-    return o->sync != NULL ? o->sync(o->pass_ud, d->c->session, ids_of(d),
-                                     n_ids(d), run, out, err)
-                           : cf_session_sync(d->c->session, ids_of(d), n_ids(d),
-                                             run, out, err);
+    return o->sync != NULL ? o->sync(o->pass_ud, d->c->session, ids_of(d), n_ids(d), run, out, err)
+                           : cf_session_sync(d->c->session, ids_of(d), n_ids(d), run, out, err);
 }
 
 /* Renders, tokenises and syncs. */
@@ -204,8 +193,7 @@ static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
     cf_prompt prompt = {{NULL, 0}, NULL, 0};
     cf_token_list list = {NULL, 0};
     uint64_t t = cf_os_monotonic_us();
-    cf_status st = cf_chat__core_render(d->c, d->run->request, arena, &d->media,
-                                        &prompt, err);
+    cf_status st = cf_chat__core_render(d->c, d->run->request, arena, &d->media, &prompt, err);
     out->timings.render_us = cf_os_monotonic_us() - t;
     if (st != CF_OK) {
         return st == CF_ENOMEM || st == CF_ECANCELLED
@@ -215,9 +203,8 @@ static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
     cf_buf_add(&out->prompt, prompt.text.p, prompt.text.n);
     CF_TRY(cf_buf_check(&out->prompt, err));
     t = cf_os_monotonic_us();
-    CF_TRY(cf_chat__tokenise(&list, &prompt, &d->media,
-                             d->run->request->reply_prefix, d->tok, arena,
-                             err));
+    CF_TRY(cf_chat__tokenise(&list, &prompt, &d->media, d->run->request->reply_prefix, d->tok,
+                             arena, err));
     if (d->media.n > 0) {
         out->media = cf_chat__media_json(&d->media, &list);
         CF_TRY(out->media != NULL ? CF_OK : cf_oom_for(err, "the prompt"));
@@ -227,20 +214,17 @@ static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
         d->n_prompt += list.v[i].off < prompt.text.n ? 1 : 0;
     }
     CF_TRY(cf_buf_check(&d->ids, err));
-    CF_TRY(take_ids(&out->prompt_ids, &out->n_prompt_ids, ids_of(d),
-                    d->n_prompt, err));
+    CF_TRY(take_ids(&out->prompt_ids, &out->n_prompt_ids, ids_of(d), d->n_prompt, err));
     cf_chat__reply_after_prompt(&d->reply, prompt.text);
     CF_TRY(add_start(d, err));
     out->timings.tokenise_us = cf_os_monotonic_us() - t;
     if (n_ids(d) == 0) {
-        return cf_chat__fault(
-            d->run, CF_FAULT_TEMPLATE,
-            cf_fail(err, CF_EINVAL, "the prompt has no token"));
+        return cf_chat__fault(d->run, CF_FAULT_TEMPLATE,
+                              cf_fail(err, CF_EINVAL, "the prompt has no token"));
     }
     tell_prompt(d, &prompt);
     borrow(d);
-    cf_chat__find_divergence(d->run, d->c->session, &prompt, &list, ids_of(d),
-                             n_ids(d));
+    cf_chat__find_divergence(d->run, d->c->session, &prompt, &list, ids_of(d), n_ids(d));
     cf_run run = {.cancel = d->run->request->cancel,
                   .progress = on_prefill,
                   .ud = d,
@@ -267,12 +251,11 @@ static cf_status force_end(cf_chat__decode *d, cf_error *err)
     cf_buf text = CF_BUF_INIT;
     cf_arena_init(&arena, 0);
     cf_buf_addc(&text, '\n');
-    cf_buf_add(&text, d->reply.split.channels[0].end.p,
-               d->reply.split.channels[0].end.n);
+    cf_buf_add(&text, d->reply.split.channels[0].end.p, d->reply.split.channels[0].end.n);
     cf_buf_adds(&text, "\n\n");
     cf_status st = cf_buf_check(&text, err);
-    CF_THEN(st, cf_tokenizer_encode(&list, d->tok, cf_str_make(text.p, text.n),
-                                    true, false, &arena, err));
+    CF_THEN(st, cf_tokenizer_encode(&list, d->tok, cf_str_make(text.p, text.n), true, false, &arena,
+                                    err));
     for (size_t i = 0; st == CF_OK && i < list.n; i++) {
         cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
     }
@@ -289,8 +272,7 @@ static cf_status force_text(cf_chat__decode *d, cf_error *err)
     cf_arena arena;
     cf_token_list list = {NULL, 0};
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_constraint_forced_tokens(d->constraint, d->tok, &arena, &list, err);
+    cf_status st = cf_constraint_forced_tokens(d->constraint, d->tok, &arena, &list, err);
     for (size_t i = 0; st == CF_OK && i < list.n; i++) {
         cf_buf_add(&d->forced, &list.v[i].id, sizeof list.v[i].id);
         st = cf_constraint_token(d->constraint, list.v[i].id, err);
@@ -311,13 +293,12 @@ static uint32_t count_allowed(const cf_chat__decode *d)
 }
 
 /* One token that the grammar allows. */
-static cf_status draw_allowed(cf_chat__decode *d, cf_token *id, cf_draw *draw,
-                              cf_error *err)
+static cf_status draw_allowed(cf_chat__decode *d, cf_token *id, cf_draw *draw, cf_error *err)
 {
     const cf_chat_options *o = d->run->request->options;
     CF_TRY(cf_constraint_mask(d->constraint, d->mask, err));
-    CF_TRY(cf_sampler_draw(d->sampler, cf_draft_logits(d->c->draft), ids_of(d),
-                           n_ids(d), d->mask, o->n_top, id, draw, err));
+    CF_TRY(cf_sampler_draw(d->sampler, cf_draft_logits(d->c->draft), ids_of(d), n_ids(d), d->mask,
+                           o->n_top, id, draw, err));
     return cf_constraint_token(d->constraint, *id, err);
 }
 
@@ -326,8 +307,8 @@ static bool is_constrained(const cf_chat__decode *d)
     return d->constraint != NULL && !cf_chat__reply_is_thinking(&d->reply);
 }
 
-static cf_status next_id(cf_chat__decode *d, cf_token *id, bool *is_forced,
-                         cf_draw *draw, bool *has_draw, cf_error *err)
+static cf_status next_id(cf_chat__decode *d, cf_token *id, bool *is_forced, cf_draw *draw,
+                         bool *has_draw, cf_error *err)
 {
     const cf_chat_options *o = d->run->request->options;
     if (d->forced_at == d->forced.n && is_constrained(d)) {
@@ -345,9 +326,8 @@ static cf_status next_id(cf_chat__decode *d, cf_token *id, bool *is_forced,
     }
     uint32_t n_top = o != NULL ? o->n_top : 0;
     *has_draw = n_top > 0;
-    CF_TRY(cf_sampler_draw(d->sampler, cf_draft_logits(d->c->draft), ids_of(d),
-                           n_ids(d), NULL, n_top, id, n_top > 0 ? draw : NULL,
-                           err));
+    CF_TRY(cf_sampler_draw(d->sampler, cf_draft_logits(d->c->draft), ids_of(d), n_ids(d), NULL,
+                           n_top, id, n_top > 0 ? draw : NULL, err));
     return CF_OK;
 }
 
@@ -361,16 +341,14 @@ static void stop_with(cf_chat__decode *d, cf_stop_reason reason, cf_str what)
     cf_buf_deinit(&shown);
 }
 
-static void tell_token(cf_chat__decode *d, cf_token id, bool is_forced,
-                       const cf_draw *draw)
+static void tell_token(cf_chat__decode *d, cf_token id, bool is_forced, const cf_draw *draw)
 {
     cf_chat_event ev = {.kind = CF_CHAT_TOKEN, .text = cf_buf_str(&d->piece)};
     ev.token = (cf_chat_token){
         .id = id,
         .p = draw != NULL ? draw->chosen.p_post : -1,
         .is_forced = is_forced,
-        .is_drafted =
-            d->n_given == n_ids(d) && cf_draft_is_guessed(d->c->draft, &id, 1),
+        .is_drafted = d->n_given == n_ids(d) && cf_draft_is_guessed(d->c->draft, &id, 1),
         .is_held = is_constrained(d) && (!is_forced || d->grammar_forces),
         .n_allowed = draw != NULL && is_constrained(d) ? count_allowed(d) : 0,
         .raw_off = d->run->out->raw.n,
@@ -399,9 +377,8 @@ static cf_status advance(cf_chat__decode *d, cf_error *err)
 static cf_status keep_budget(cf_chat__decode *d, cf_error *err)
 {
     const cf_chat_options *o = d->run->request->options;
-    if (cf_chat__reply_is_thinking(&d->reply) && !d->budget_spent &&
-        o != NULL && o->has_thinking_budget && o->thinking_budget >= 0 &&
-        o->thinking != CF_THINKING_OFF &&
+    if (cf_chat__reply_is_thinking(&d->reply) && !d->budget_spent && o != NULL &&
+        o->has_thinking_budget && o->thinking_budget >= 0 && o->thinking != CF_THINKING_OFF &&
         d->n_thinking >= (uint32_t)o->thinking_budget) {
         return force_end(d, err);
     }
@@ -423,12 +400,11 @@ static cf_status watch(cf_chat__decode *d, cf_token id, cf_error *err)
 {
     const cf_chat_options *o = d->run->request->options;
     cf_buf note = CF_BUF_INIT;
-    cf_status st = cf_reply_watch_add(&d->watch, id, cf_buf_str(&d->piece),
-                                      cf_chat__reply_is_thinking(&d->reply),
-                                      d->n_thinking, &note, err);
+    cf_status st =
+        cf_reply_watch_add(&d->watch, id, cf_buf_str(&d->piece),
+                           cf_chat__reply_is_thinking(&d->reply), d->n_thinking, &note, err);
     if (st == CF_OK && note.n > 0) {
-        const cf_chat_event ev = {.kind = CF_CHAT_NOTE,
-                                  .text = cf_buf_str(&note)};
+        const cf_chat_event ev = {.kind = CF_CHAT_NOTE, .text = cf_buf_str(&note)};
         cf_chat__emit(d->run, &ev);
         d->is_endless = o != NULL && o->stops_on_loop;
     }
@@ -457,8 +433,7 @@ cf_status cf_chat__decode_step(cf_chat__decode *d, cf_error *err)
     CF_TRY(cf_buf_check(&d->piece, err));
     tell_token(d, id, is_forced, has_draw ? &draw : NULL);
     if (cf_tokenizer_is_end(d->tok, id) || is_stop_id(o, id)) {
-        stop_with(d, is_stop_id(o, id) ? CF_STOP_TOKEN : CF_STOP_END,
-                  cf_buf_str(&d->piece));
+        stop_with(d, is_stop_id(o, id) ? CF_STOP_TOKEN : CF_STOP_END, cf_buf_str(&d->piece));
         out->stop.token = id;
         return CF_OK;
     }
@@ -476,8 +451,7 @@ cf_status cf_chat__decode_step(cf_chat__decode *d, cf_error *err)
         out->stop.reason = CF_STOP_LOOP;
         return CF_OK;
     }
-    if (o != NULL && o->max_tokens > 0 &&
-        out->timings.n_decode >= o->max_tokens) {
+    if (o != NULL && o->max_tokens > 0 && out->timings.n_decode >= o->max_tokens) {
         out->stop.reason = CF_STOP_LENGTH;
         return CF_OK;
     }
@@ -488,8 +462,7 @@ cf_status cf_chat__decode_step(cf_chat__decode *d, cf_error *err)
     if (cf_chat__reply_is_thinking(&d->reply)) {
         d->n_thinking++;
     }
-    if (d->forced_at == d->forced.n && is_constrained(d) &&
-        cf_constraint_may_end(d->constraint) &&
+    if (d->forced_at == d->forced.n && is_constrained(d) && cf_constraint_may_end(d->constraint) &&
         !cf_constraint_may_continue(d->constraint)) {
         stop_with(d, CF_STOP_END, cf_str_from("constraint"));
         return CF_OK;
@@ -512,8 +485,7 @@ static cf_status make_constraint(cf_chat__decode *d, cf_error *err)
     CF_TRY(cf_constraint_new(&d->constraint, o->grammar, o->vocab, err));
     const cf_buf *start = &d->start;
     size_t n_taken = 0;
-    CF_TRY(cf_constraint_bytes(d->constraint, cf_buf_cstr(start), start->n,
-                               &n_taken, err));
+    CF_TRY(cf_constraint_bytes(d->constraint, cf_buf_cstr(start), start->n, &n_taken, err));
     if (n_taken != start->n) {
         return cf_fail_at(err, CF_EINVAL, n_taken,
                           "the constraint refuses byte %zu of what the reply "
@@ -532,16 +504,13 @@ static cf_status make_sampler(cf_chat__decode *d, cf_error *err)
     } else if (o != NULL) {
         s.seed = o->sampling.seed;
     }
-    cf_status st =
-        cf_sampler_new(&d->sampler, &s, cf_tokenizer_n_vocab(d->tok), err);
+    cf_status st = cf_sampler_new(&d->sampler, &s, cf_tokenizer_n_vocab(d->tok), err);
     if (st != CF_OK) {
-        return st == CF_EINVAL ? cf_chat__fault(d->run, CF_FAULT_OPTION, st)
-                               : st;
+        return st == CF_EINVAL ? cf_chat__fault(d->run, CF_FAULT_OPTION, st) : st;
     }
     cf_buf text = CF_BUF_INIT;
     cf_sampler_describe(d->sampler, &text);
-    snprintf(d->run->out->sampler, sizeof d->run->out->sampler, "%s",
-             cf_buf_cstr(&text));
+    snprintf(d->run->out->sampler, sizeof d->run->out->sampler, "%s", cf_buf_cstr(&text));
     cf_buf_deinit(&text);
     return CF_OK;
 }
@@ -551,9 +520,8 @@ cf_status cf_chat__decode_begin(cf_chat__decode *d, cf_error *err)
 {
     const cf_chat__core *c = d->c;
     cf_arena arena;
-    CF_TRY(cf_chat__reply_init(&d->reply, d->run, c->options.family,
-                               c->options.channels, c->options.n_channels,
-                               err));
+    CF_TRY(cf_chat__reply_init(&d->reply, d->run, c->options.family, c->options.channels,
+                               c->options.n_channels, err));
     cf_arena_init(&arena, 0);
     cf_status st = cf_reply_watch_init(&d->watch, err);
     d->watch.most_thinking = cf_thinking_habit_limit(&c->habit);
@@ -585,15 +553,12 @@ static cf_status keep_reply(cf_chat__decode *d, size_t n_reply, cf_error *err)
     if (n_reply == 0) {
         return CF_OK;
     }
-    CF_TRY(take_ids(&out->reply_ids, &out->n_reply_ids, ids_of(d) + d->n_prompt,
-                    n_reply, err));
-    return cf_backend_core_add_source(&d->c->base, out->reply_ids, n_reply,
-                                      err);
+    CF_TRY(take_ids(&out->reply_ids, &out->n_reply_ids, ids_of(d) + d->n_prompt, n_reply, err));
+    return cf_backend_core_add_source(&d->c->base, out->reply_ids, n_reply, err);
 }
 
 /* Everything after the last token, however it came to it. */
-cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st,
-                                 cf_error *err)
+cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st, cf_error *err)
 {
     cf_chat_response *out = d->run->out;
     size_t n_reply = n_ids(d) - d->n_prompt;
@@ -606,8 +571,7 @@ cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st,
     cf_draft_end(d->c->draft);
     out->usage.n_reply = n_reply;
     out->usage.n_total = out->usage.n_prompt + n_reply;
-    if (st != CF_ENOMEM && !d->run->request->is_pending &&
-        (st == CF_OK || out->raw.n > 0)) {
+    if (st != CF_ENOMEM && !d->run->request->is_pending && (st == CF_OK || out->raw.n > 0)) {
         cf_error why;
         cf_status end = keep_reply(d, n_reply, &why);
         if (st == CF_OK && end != CF_OK) {
@@ -635,8 +599,7 @@ cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st,
 cf_chat__decode cf_chat__decode_make(cf_backend *b, cf_chat__run *run)
 {
     cf_chat__core *c = (cf_chat__core *)b;
-    return (cf_chat__decode){
-        .c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
+    return (cf_chat__decode){.c = c, .run = run, .tok = cf_engine_tokenizer(c->engine)};
 }
 
 cf_status cf_chat__decode_pass(cf_chat__decode *d, cf_error *err)

@@ -49,7 +49,7 @@ typedef struct cf_chat__decode {
     cf_reply_watch watch;
     bool is_endless; /* the watch saw it, and it is to end the reply */
     cf_buf piece;
-    cf_buf start; /* bytes the reply has already, thinking excepted */
+    cf_buf start;              /* bytes the reply has already, thinking excepted */
     cf_constraint *constraint; /* NULL: none; its place is after the content */
     uint32_t *mask;            /* [(n_vocab + 31) / 32] */
 } cf_chat__decode;
@@ -57,11 +57,9 @@ typedef struct cf_chat__decode {
 /* Renders, with the media of the messages in place; release them after a
  * failure, too.  Where the template has no place for pictures of tools'
  * results, or one cannot be read, the results are text. */
-CF_MUST_USE cf_status cf_chat__core_render(const cf_chat__core *c,
-                                           const cf_chat_request *request,
-                                           cf_arena *arena,
-                                           cf_chat__media *media,
-                                           cf_prompt *out, cf_error *err);
+CF_MUST_USE cf_status cf_chat__core_render(const cf_chat__core *c, const cf_chat_request *request,
+                                           cf_arena *arena, cf_chat__media *media, cf_prompt *out,
+                                           cf_error *err);
 
 /* A reply of backend b to run's request; begin() comes next. */
 cf_chat__decode cf_chat__decode_make(cf_backend *b, cf_chat__run *run);
@@ -81,7 +79,6 @@ CF_MUST_USE cf_status cf_chat__decode_pass(cf_chat__decode *d, cf_error *err);
 
 /* Everything after the last token, however it came to it; returns st, or why
  * the reply could not be kept. */
-CF_MUST_USE cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st,
-                                             cf_error *err);
+CF_MUST_USE cf_status cf_chat__decode_finish(cf_chat__decode *d, cf_status st, cf_error *err);
 
 #endif

@@ -46,10 +46,8 @@ static void describe_source(cf_divergence *d, cf_buf *out)
     }
 }
 
-void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
-                              const cf_prompt *prompt,
-                              const cf_token_list *list, const cf_token *ids,
-                              size_t n_ids)
+void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session, const cf_prompt *prompt,
+                              const cf_token_list *list, const cf_token *ids, size_t n_ids)
 {
     size_t n_old;
     const cf_token *old = cf_session_tokens(session, &n_old);
@@ -71,8 +69,7 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
     d->wanted = at < n_ids ? ids[at] : CF_TOKEN_NONE;
     d->prompt_off = at < list->n ? list->v[at].off : (uint32_t)prompt->text.n;
     bool is_reply = at >= list->n; /* among the tokens it has to begin with */
-    const cf_prompt_span *s =
-        is_reply ? NULL : cf_prompt_span_at(prompt, d->prompt_off);
+    const cf_prompt_span *s = is_reply ? NULL : cf_prompt_span_at(prompt, d->prompt_off);
     if (s != NULL) {
         d->source = s->source;
         d->index = s->index;
@@ -93,9 +90,8 @@ void cf_chat__find_divergence(cf_chat__run *run, const cf_session *session,
         describe_source(d, &text);
     }
     if (keep < at) { /* a recurrent model cannot stop just there */
-        cf_buf_addf(&text,
-                    "; edit at %zu, state kept at %zu: %zu token%s again", at,
-                    keep, at - keep, at - keep == 1 ? "" : "s");
+        cf_buf_addf(&text, "; edit at %zu, state kept at %zu: %zu token%s again", at, keep,
+                    at - keep, at - keep == 1 ? "" : "s");
     }
     snprintf(d->cause, sizeof d->cause, "%s", cf_buf_cstr(&text));
     cf_buf_deinit(&text);

@@ -38,29 +38,25 @@ static cf_status in_message(cf_error *err, cf_status st, size_t message)
 }
 
 /* The bytes of an attachment, and what the projector makes of them. */
-static cf_status read_one(cf_chat__media *m, cf_attachment *a,
-                          cf_chat__medium *to, const cf_cancel *cancel,
-                          cf_error *err)
+static cf_status read_one(cf_chat__media *m, cf_attachment *a, cf_chat__medium *to,
+                          const cf_cancel *cancel, cf_error *err)
 {
     if (a->url.n > 0) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "%.*s: a local model gets files, not addresses",
+        return cf_fail(err, CF_EUNSUPPORTED, "%.*s: a local model gets files, not addresses",
                        (int)(a->url.n < 100 ? a->url.n : 100), a->url.p);
     }
     CF_TRY(cf_attachment_load(a, err));
     if (!cf_base64_get(&to->bytes, a->base64)) {
-        return to->bytes.failed
-                   ? cf_oom_for(err, "an attachment")
-                   : cf_fail(err, CF_EFORMAT, "the %s is not base64",
-                             cf_attachment_kind_name(a->kind));
+        return to->bytes.failed ? cf_oom_for(err, "an attachment")
+                                : cf_fail(err, CF_EFORMAT, "the %s is not base64",
+                                          cf_attachment_kind_name(a->kind));
     }
-    return cf_media_cache_get(&to->input, m->cache, cf_buf_str(&to->bytes),
-                              false, cancel, err);
+    return cf_media_cache_get(&to->input, m->cache, cf_buf_str(&to->bytes), false, cancel, err);
 }
 
 /* Reads the part and puts what templates look for in its place. */
-static cf_status take_part(cf_chat__media *m, json_t *content, size_t message,
-                           size_t part, const cf_cancel *cancel, cf_error *err)
+static cf_status take_part(cf_chat__media *m, json_t *content, size_t message, size_t part,
+                           const cf_cancel *cancel, cf_error *err)
 {
     cf_attachment a;
     if (!cf_attachment_read(&a, json_array_get(content, part))) {
@@ -73,9 +69,8 @@ static cf_status take_part(cf_chat__media *m, json_t *content, size_t message,
                           .part = (uint32_t)part};
     cf_status st = read_one(m, &a, &to, cancel, err);
     if (st == CF_OK &&
-        json_array_set_new(
-            content, part,
-            json_pack("{s:s}", "type", cf_attachment_kind_name(a.kind))) != 0) {
+        json_array_set_new(content, part,
+                           json_pack("{s:s}", "type", cf_attachment_kind_name(a.kind))) != 0) {
         st = cf_oom_for(err, "the messages");
     }
     if (st == CF_OK && !cf_grow(&m->v, &m->cap, m->n + 1, sizeof *m->v)) {
@@ -85,9 +80,7 @@ static cf_status take_part(cf_chat__media *m, json_t *content, size_t message,
     if (st != CF_OK) {
         cf_media_cache_release(m->cache, to.input);
         cf_buf_deinit(&to.bytes);
-        return st == CF_ENOMEM || st == CF_ECANCELLED
-                   ? st
-                   : in_message(err, st, message);
+        return st == CF_ENOMEM || st == CF_ECANCELLED ? st : in_message(err, st, message);
     }
     m->v[m->n++] = to;
     return CF_OK;
@@ -122,8 +115,7 @@ static cf_status take_message(cf_chat__media *m, json_t *messages, size_t i,
     const json_t *old = json_array_get(messages, i);
     json_t *copy = cf_json_copy(old);
     json_t *content = cf_json_copy(json_object_get(old, "content"));
-    if (copy == NULL || content == NULL ||
-        json_object_set_new(copy, "content", content) != 0 ||
+    if (copy == NULL || content == NULL || json_object_set_new(copy, "content", content) != 0 ||
         json_array_set_new(messages, i, copy) != 0) {
         return cf_oom_for(err, "the messages");
     }
@@ -140,21 +132,19 @@ static cf_status take_message(cf_chat__media *m, json_t *messages, size_t i,
     return st;
 }
 
-cf_status cf_chat__media_take(cf_chat__media *m, json_t *context,
-                              const cf_cancel *cancel, cf_error *err)
+cf_status cf_chat__media_take(cf_chat__media *m, json_t *context, const cf_cancel *cancel,
+                              cf_error *err)
 {
     const json_t *old = json_object_get(context, "messages");
     json_t *messages = NULL;
     for (size_t i = 0; m->cache != NULL && i < json_array_size(old); i++) {
-        const json_t *content =
-            json_object_get(json_array_get(old, i), "content");
+        const json_t *content = json_object_get(json_array_get(old, i), "content");
         if (!has_media(content)) {
             continue;
         }
         if (messages == NULL) {
             messages = cf_json_copy(old);
-            if (messages == NULL ||
-                json_object_set_new(context, "messages", messages) != 0) {
+            if (messages == NULL || json_object_set_new(context, "messages", messages) != 0) {
                 return cf_oom_for(err, "the messages");
             }
             old = messages;
@@ -187,8 +177,7 @@ void cf_chat__media_release(cf_chat__media *m)
 bool cf_chat__media_skip(cf_chat__media *m, cf_status st)
 {
     const cf_chat__media old = *m;
-    if (st == CF_OK || st == CF_ENOMEM || st == CF_ECANCELLED ||
-        old.n_result == 0) {
+    if (st == CF_OK || st == CF_ENOMEM || st == CF_ECANCELLED || old.n_result == 0) {
         return false;
     }
     cf_chat__media_release(m);
@@ -239,8 +228,7 @@ static cf_status add_range(expander *x, uint32_t lo, uint32_t hi, cf_error *err)
 }
 
 /* Medium i with its markers; the bytes are the message's part's. */
-static cf_status add_expansion(expander *x, size_t i, const cf_prompt_span *at,
-                               cf_error *err)
+static cf_status add_expansion(expander *x, size_t i, const cf_prompt_span *at, cf_error *err)
 {
     cf_chat__media *m = x->m;
     const cf_media_input *in = m->v[i].input;
@@ -248,19 +236,16 @@ static cf_status add_expansion(expander *x, size_t i, const cf_prompt_span *at,
     char path[40], words[CF_MEDIA_WORDS_MAX];
     cf_media_words(words, sizeof words, in);
     if (m->folds) {
-        cf_buf_addf(&x->text, "[%s: %zu tokens]", words,
-                    cf_media_n_position(in));
+        cf_buf_addf(&x->text, "[%s: %zu tokens]", words, cf_media_n_position(in));
     }
     for (size_t k = 0; k < in->n_piece && !m->folds; k++) {
         const cf_media_piece *p = &in->piece[k];
         if (p->ids == NULL) {
-            if (!cf_grow(&m->slot, &m->cap_slot, m->n_slot + 1,
-                         sizeof *m->slot)) {
+            if (!cf_grow(&m->slot, &m->cap_slot, m->n_slot + 1, sizeof *m->slot)) {
                 return cf_oom_for(err, "the prompt");
             }
             m->slot[m->n_slot++] =
-                (cf_chat__slot){(uint32_t)x->text.n, (uint32_t)p->text.n,
-                                (uint32_t)i, p->block};
+                (cf_chat__slot){(uint32_t)x->text.n, (uint32_t)p->text.n, (uint32_t)i, p->block};
         }
         cf_buf_add(&x->text, p->text.p, p->text.n);
     }
@@ -283,8 +268,8 @@ static cf_status add_expansion(expander *x, size_t i, const cf_prompt_span *at,
 
 /* Whether bytes off.. of the prompt, all written by the template, are one of
  * the markers. */
-static bool is_marker(const cf_prompt *p, uint32_t off, uint32_t end,
-                      const char *const *markers, uint32_t *len)
+static bool is_marker(const cf_prompt *p, uint32_t off, uint32_t end, const char *const *markers,
+                      uint32_t *len)
 {
     for (; markers != NULL && *markers != NULL; markers++) {
         size_t n = strlen(*markers);
@@ -307,8 +292,8 @@ static size_t next_of(const cf_chat__media *m, bool is_sound, size_t from)
 
 /* Goes through the template's text from span i on, as far as it is without a
  * gap, and puts expansions in.  *done: bytes that are in the new prompt. */
-static cf_status expand_run(expander *x, size_t i, uint32_t end, size_t next[2],
-                            uint32_t *done, cf_error *err)
+static cf_status expand_run(expander *x, size_t i, uint32_t end, size_t next[2], uint32_t *done,
+                            cf_error *err)
 {
     const cf_media *media = cf_media_cache_media(x->m->cache);
     uint32_t at = x->from->spans[i].off;
@@ -316,8 +301,7 @@ static cf_status expand_run(expander *x, size_t i, uint32_t end, size_t next[2],
         uint32_t len = 0;
         size_t k = 0;
         while (k < 2 && (next[k] == x->m->n ||
-                         !is_marker(x->from, at, end,
-                                    cf_media_markers(media, k == 1), &len))) {
+                         !is_marker(x->from, at, end, cf_media_markers(media, k == 1), &len))) {
             k++;
         }
         if (k == 2) {
@@ -336,8 +320,7 @@ static cf_status expand_run(expander *x, size_t i, uint32_t end, size_t next[2],
 static cf_status no_marker(const cf_chat__media *m, size_t i, cf_error *err)
 {
     const cf_chat__medium *v = &m->v[i];
-    const char *const *w =
-        cf_media_markers(cf_media_cache_media(m->cache), v->is_sound);
+    const char *const *w = cf_media_markers(cf_media_cache_media(m->cache), v->is_sound);
     return cf_fail(err, CF_EUNSUPPORTED,
                    "the template writes no place for the %s of message %u: it "
                    "would be %s",
@@ -370,8 +353,7 @@ static cf_status expand(expander *x, cf_error *err)
     return add_range(x, done, (uint32_t)p->text.n, err);
 }
 
-cf_status cf_chat__media_expand(cf_chat__media *m, cf_prompt *prompt,
-                                cf_error *err)
+cf_status cf_chat__media_expand(cf_chat__media *m, cf_prompt *prompt, cf_error *err)
 {
     if (m->n == 0) {
         return CF_OK;
@@ -382,11 +364,9 @@ cf_status cf_chat__media_expand(cf_chat__media *m, cf_prompt *prompt,
     if (st == CF_OK && x.text.n > UINT32_MAX) {
         st = cf_fail(err, CF_ELIMIT, "a prompt of 4 GiB");
     }
-    char *text =
-        st == CF_OK ? cf_arena_strndup(m->arena, x.text.p, x.text.n) : NULL;
+    char *text = st == CF_OK ? cf_arena_strndup(m->arena, x.text.p, x.text.n) : NULL;
     cf_prompt_span *spans =
-        st == CF_OK ? cf_arena_calloc(m->arena, x.n_span + 1, sizeof *spans)
-                    : NULL;
+        st == CF_OK ? cf_arena_calloc(m->arena, x.n_span + 1, sizeof *spans) : NULL;
     if (st == CF_OK && (text == NULL || spans == NULL)) {
         st = cf_oom_for(err, "the prompt");
     }
@@ -399,10 +379,8 @@ cf_status cf_chat__media_expand(cf_chat__media *m, cf_prompt *prompt,
     return st;
 }
 
-static cf_status try_render(cf_chat__media *m,
-                            const cf_prompt_renderer *renderer,
-                            const json_t *context, cf_prompt *out,
-                            cf_error *err)
+static cf_status try_render(cf_chat__media *m, const cf_prompt_renderer *renderer,
+                            const json_t *context, cf_prompt *out, cf_error *err)
 {
     json_t *own = cf_json_copy(context);
     cf_status st = own != NULL ? CF_OK : cf_oom_for(err, "the context");
@@ -426,9 +404,8 @@ static cf_status render(cf_chat__media *m, const cf_prompt_renderer *renderer,
 }
 
 cf_status cf_prompt_render_media(cf_prompt *out, cf_media_cache *cache,
-                                 const cf_prompt_renderer *renderer,
-                                 const json_t *context, cf_arena *arena,
-                                 cf_error *err)
+                                 const cf_prompt_renderer *renderer, const json_t *context,
+                                 cf_arena *arena, cf_error *err)
 {
     cf_chat__media m = {.cache = cache, .arena = arena, .folds = true};
     cf_status st = render(&m, renderer, context, out, err);
@@ -437,8 +414,7 @@ cf_status cf_prompt_render_media(cf_prompt *out, cf_media_cache *cache,
 }
 
 /* The media of m, in the arena. */
-static cf_status describe(cf_media_prompt *out, const cf_chat__media *m,
-                          cf_error *err)
+static cf_status describe(cf_media_prompt *out, const cf_chat__media *m, cf_error *err)
 {
     cf_prompt_medium *v = cf_arena_calloc(m->arena, m->n + 1, sizeof *v);
     if (v == NULL) {
@@ -467,17 +443,15 @@ static cf_status describe(cf_media_prompt *out, const cf_chat__media *m,
 }
 
 cf_status cf_prompt_expand_media(cf_media_prompt *out, cf_media_cache *cache,
-                                 const cf_prompt_renderer *renderer,
-                                 const json_t *context, const cf_tokenizer *tok,
-                                 cf_arena *arena, cf_error *err)
+                                 const cf_prompt_renderer *renderer, const json_t *context,
+                                 const cf_tokenizer *tok, cf_arena *arena, cf_error *err)
 {
     const cf_str no_prefix = {NULL, 0};
     cf_chat__media m = {.cache = cache, .arena = arena};
     cf_media_prompt p = {.n = 0};
     cf_status st = render(&m, renderer, context, &p.prompt, err);
     CF_THEN(st, describe(&p, &m, err));
-    CF_THEN(st, cf_chat__tokenise(&p.tokens, &p.prompt, &m, no_prefix, tok,
-                                  arena, err));
+    CF_THEN(st, cf_chat__tokenise(&p.tokens, &p.prompt, &m, no_prefix, tok, arena, err));
     cf_chat__media_release(&m);
     if (st == CF_OK) {
         *out = p;
@@ -494,13 +468,11 @@ static size_t rows_of(const cf_chat__media *m, const cf_chat__slot *s)
 }
 
 /* The slot that token i of the list begins; NULL: none. */
-static const cf_chat__slot *slot_at(const cf_chat__media *m,
-                                    const cf_token_list *list, size_t i,
+static const cf_chat__slot *slot_at(const cf_chat__media *m, const cf_token_list *list, size_t i,
                                     size_t *next)
 {
-    return *next < m->n_slot && i < list->n && cf_token_is_row(list->v[i].id)
-               ? &m->slot[(*next)++]
-               : NULL;
+    return *next < m->n_slot && i < list->n && cf_token_is_row(list->v[i].id) ? &m->slot[(*next)++]
+                                                                              : NULL;
 }
 
 json_t *cf_chat__media_json(const cf_chat__media *m, const cf_token_list *list)
@@ -515,10 +487,9 @@ json_t *cf_chat__media_json(const cf_chat__media *m, const cf_token_list *list)
         }
         const cf_chat__medium *v = &m->v[s->input];
         json_t *row =
-            json_pack("{s:s, s:s, s:I, s:I, s:I}", "kind",
-                      v->is_sound ? "audio" : "image", "hash", v->input->hash,
-                      "block", (json_int_t)s->block, "at", (json_int_t)i,
-                      "rows", (json_int_t)rows_of(m, s));
+            json_pack("{s:s, s:s, s:I, s:I, s:I}", "kind", v->is_sound ? "audio" : "image", "hash",
+                      v->input->hash, "block", (json_int_t)s->block, "at", (json_int_t)i, "rows",
+                      (json_int_t)rows_of(m, s));
         if (json_array_append_new(out, row) != 0) {
             json_decref(out);
             return NULL;
@@ -534,8 +505,7 @@ typedef struct gathering {
     size_t n, cap;
 } gathering;
 
-static cf_status add_tokens(gathering *g, const cf_token_list *list,
-                            uint32_t by, cf_error *err)
+static cf_status add_tokens(gathering *g, const cf_token_list *list, uint32_t by, cf_error *err)
 {
     if (!cf_grow(&g->v, &g->cap, g->n + list->n, sizeof *g->v)) {
         return cf_oom_for(err, "the prompt's tokens");
@@ -547,8 +517,8 @@ static cf_status add_tokens(gathering *g, const cf_token_list *list,
     return CF_OK;
 }
 
-static cf_status add_rows(gathering *g, const cf_chat__media *m,
-                          const cf_chat__slot *s, cf_error *err)
+static cf_status add_rows(gathering *g, const cf_chat__media *m, const cf_chat__slot *s,
+                          cf_error *err)
 {
     const cf_media_input *in = m->v[s->input].input;
     size_t n = rows_of(m, s), row0 = in->block[s->block].row0;
@@ -564,9 +534,8 @@ static cf_status add_rows(gathering *g, const cf_chat__media *m,
 
 /* Bytes lo..hi as a text of their own: markers are control tokens, which
  * nothing merges with. */
-static cf_status add_text(gathering *g, cf_str text, const cf_text_span *spans,
-                          size_t n_spans, uint32_t lo, uint32_t hi,
-                          bool is_first, const cf_tokenizer *tok,
+static cf_status add_text(gathering *g, cf_str text, const cf_text_span *spans, size_t n_spans,
+                          uint32_t lo, uint32_t hi, bool is_first, const cf_tokenizer *tok,
                           cf_arena *arena, cf_error *err)
 {
     cf_text_span *own = cf_arena_calloc(arena, n_spans + 1, sizeof *own);
@@ -583,8 +552,7 @@ static cf_status add_text(gathering *g, cf_str text, const cf_text_span *spans,
         }
     }
     cf_token_list list = {NULL, 0};
-    CF_TRY(cf_tokenizer_encode_spans(&list, tok,
-                                     cf_str_make(text.p + lo, hi - lo), own, n,
+    CF_TRY(cf_tokenizer_encode_spans(&list, tok, cf_str_make(text.p + lo, hi - lo), own, n,
                                      is_first, arena, err));
     cf_special_tokens special = cf_tokenizer_special(tok);
     if (is_first && special.add_eos && hi < text.n && list.n > 0 &&
@@ -594,16 +562,12 @@ static cf_status add_text(gathering *g, cf_str text, const cf_text_span *spans,
     return add_tokens(g, &list, lo, err);
 }
 
-cf_status cf_chat__media_encode_spans(cf_token_list *out,
-                                      const cf_chat__media *m, cf_str text,
-                                      const cf_text_span *spans, size_t n_spans,
-                                      bool adds_special,
-                                      const cf_tokenizer *tok, cf_arena *arena,
-                                      cf_error *err)
+cf_status cf_chat__media_encode_spans(cf_token_list *out, const cf_chat__media *m, cf_str text,
+                                      const cf_text_span *spans, size_t n_spans, bool adds_special,
+                                      const cf_tokenizer *tok, cf_arena *arena, cf_error *err)
 {
     if (m == NULL || m->n_slot == 0) {
-        return cf_tokenizer_encode_spans(out, tok, text, spans, n_spans,
-                                         adds_special, arena, err);
+        return cf_tokenizer_encode_spans(out, tok, text, spans, n_spans, adds_special, arena, err);
     }
     gathering g = {NULL, 0, 0};
     uint32_t at = 0;
@@ -611,16 +575,15 @@ cf_status cf_chat__media_encode_spans(cf_token_list *out,
     for (size_t i = 0; st == CF_OK && i <= m->n_slot; i++) {
         uint32_t end = i < m->n_slot ? m->slot[i].off : (uint32_t)text.n;
         if (end > at || i == 0) {
-            st = add_text(&g, text, spans, n_spans, at, end,
-                          adds_special && i == 0, tok, arena, err);
+            st = add_text(&g, text, spans, n_spans, at, end, adds_special && i == 0, tok, arena,
+                          err);
         }
         if (i < m->n_slot) {
             CF_THEN(st, add_rows(&g, m, &m->slot[i], err));
             at = end + m->slot[i].len;
         }
     }
-    cf_token_span *v =
-        st == CF_OK ? cf_arena_calloc(arena, g.n + 1, sizeof *v) : NULL;
+    cf_token_span *v = st == CF_OK ? cf_arena_calloc(arena, g.n + 1, sizeof *v) : NULL;
     if (st == CF_OK && v == NULL) {
         st = cf_oom_for(err, "the prompt's tokens");
     }
@@ -634,16 +597,15 @@ cf_status cf_chat__media_encode_spans(cf_token_list *out,
 
 /* ---- the session -------------------------------------------------------- */
 
-static void make_inputs(const cf_chat__media *m, const cf_token_list *list,
-                        const cf_token *ids, size_t n, cf_input *in)
+static void make_inputs(const cf_chat__media *m, const cf_token_list *list, const cf_token *ids,
+                        size_t n, cf_input *in)
 {
     uint32_t at = 0;
     size_t next = 0;
     for (size_t i = 0; i < n;) {
         const cf_chat__slot *s = slot_at(m, list, i, &next);
         if (s != NULL) {
-            cf_media_place_block(m->v[s->input].input, s->block, in + i, i,
-                                 &at);
+            cf_media_place_block(m->v[s->input].input, s->block, in + i, i, &at);
             i += rows_of(m, s);
             continue;
         }
@@ -653,16 +615,14 @@ static void make_inputs(const cf_chat__media *m, const cf_token_list *list,
     }
 }
 
-static cf_status encode(cf_chat__media *m, size_t i, const cf_cancel *cancel,
-                        cf_error *err)
+static cf_status encode(cf_chat__media *m, size_t i, const cf_cancel *cancel, cf_error *err)
 {
     cf_chat__medium *v = &m->v[i];
     const cf_media_input *with_rows = NULL;
     if (v->input->rows != NULL) {
         return CF_OK;
     }
-    CF_TRY(cf_media_cache_get(&with_rows, m->cache, cf_buf_str(&v->bytes), true,
-                              cancel, err));
+    CF_TRY(cf_media_cache_get(&with_rows, m->cache, cf_buf_str(&v->bytes), true, cancel, err));
     cf_media_cache_release(m->cache, v->input);
     v->input = with_rows;
     return CF_OK;
@@ -678,19 +638,17 @@ typedef struct encoding {
 static void on_encode(void *ud, size_t done, size_t total)
 {
     const encoding *e = ud;
-    cf_chat_event ev = {
-        .kind = CF_CHAT_ENCODE,
-        .text = cf_str_from(e->m->v[e->i].is_sound ? "audio" : "image"),
-        .index = e->i,
-        .n_done = done,
-        .n_total = total};
+    cf_chat_event ev = {.kind = CF_CHAT_ENCODE,
+                        .text = cf_str_from(e->m->v[e->i].is_sound ? "audio" : "image"),
+                        .index = e->i,
+                        .n_done = done,
+                        .n_total = total};
     cf_chat__emit(e->run, &ev);
 }
 
-static cf_status sync_held(cf_chat__media *m, const cf_chat__run *run,
-                           cf_session *session, const cf_token_list *list,
-                           const cf_token *ids, size_t n, const cf_run *how,
-                           cf_sync_result *out, cf_error *err)
+static cf_status sync_held(cf_chat__media *m, const cf_chat__run *run, cf_session *session,
+                           const cf_token_list *list, const cf_token *ids, size_t n,
+                           const cf_run *how, cf_sync_result *out, cf_error *err)
 {
     cf_media *media = cf_media_cache_media(m->cache);
     encoding e = {run, m, 0};
@@ -711,10 +669,9 @@ static cf_status sync_held(cf_chat__media *m, const cf_chat__run *run,
     return st;
 }
 
-cf_status cf_chat__media_sync(cf_chat__media *m, const cf_chat__run *run,
-                              cf_session *session, const cf_token_list *list,
-                              const cf_token *ids, size_t n, const cf_run *how,
-                              cf_sync_result *out, cf_error *err)
+cf_status cf_chat__media_sync(cf_chat__media *m, const cf_chat__run *run, cf_session *session,
+                              const cf_token_list *list, const cf_token *ids, size_t n,
+                              const cf_run *how, cf_sync_result *out, cf_error *err)
 {
     hold(m);
     cf_status st = sync_held(m, run, session, list, ids, n, how, out, err);

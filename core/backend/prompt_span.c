@@ -15,7 +15,5 @@ const cf_prompt_span *cf_prompt_span_at(const cf_prompt *prompt, size_t off)
             hi = mid;
         }
     }
-    return lo < prompt->n_spans && prompt->spans[lo].off <= off
-               ? &prompt->spans[lo]
-               : NULL;
+    return lo < prompt->n_spans && prompt->spans[lo].off <= off ? &prompt->spans[lo] : NULL;
 }

@@ -9,8 +9,7 @@
 
 /* A token that the vocabulary does not have is empty, as in llama.cpp: a
  * template made for another model then renders. */
-static bool set_special(json_t *context, const char *key,
-                        const cf_tokenizer *tok, cf_token id)
+static bool set_special(json_t *context, const char *key, const cf_tokenizer *tok, cf_token id)
 {
     if (json_object_get(context, key) != NULL) {
         return true;
@@ -19,8 +18,7 @@ static bool set_special(json_t *context, const char *key,
     if (id != CF_TOKEN_NONE) {
         cf_tokenizer_piece(&text, tok, id, true);
     }
-    json_t *v =
-        text.failed ? NULL : json_stringn_nocheck(cf_buf_cstr(&text), text.n);
+    json_t *v = text.failed ? NULL : json_stringn_nocheck(cf_buf_cstr(&text), text.n);
     bool ok = v != NULL && json_object_set_new(context, key, v) == 0;
     cf_buf_deinit(&text);
     return ok;
@@ -42,8 +40,7 @@ static cf_status add_listed(json_t *context, cf_str listed, cf_error *err)
     return ok ? CF_OK : cf_oom_for(err, "the context");
 }
 
-cf_status cf_prompt_add_special(json_t *context, const cf_tokenizer *tok,
-                                cf_error *err)
+cf_status cf_prompt_add_special(json_t *context, const cf_tokenizer *tok, cf_error *err)
 {
     cf_str listed = cf_tokenizer_variables(tok);
     if (listed.p != NULL) {
@@ -74,22 +71,19 @@ static bool is_one_of(cf_str s, const char *const *words)
  */
 static bool is_trusted(const cf_prompt_span *s, cf_str prompt)
 {
-    static const char *const spellings[] = {
-        "bos_token", "eos_token", "unk_token",  "pad_token",
-        "sep_token", "cls_token", "mask_token", NULL};
+    static const char *const spellings[] = {"bos_token", "eos_token", "unk_token",  "pad_token",
+                                            "sep_token", "cls_token", "mask_token", NULL};
     static const char *const roles[] = {
-        "system", "developer", "user",     "assistant",   "model",
-        "tool",   "agent",     "function", "observation", "environment",
-        "tools",  "ipython",   NULL};
+        "system",   "developer",   "user",        "assistant", "model",   "tool", "agent",
+        "function", "observation", "environment", "tools",     "ipython", NULL};
     switch (s->source) {
     case CF_SPAN_TEMPLATE:
         return true;
     case CF_SPAN_VARIABLE:
         return is_one_of(s->path, spellings);
     case CF_SPAN_MESSAGE:
-        return s->media.n > 0 ||
-               (cf_str_is(s->path, ".role") &&
-                is_one_of(cf_str_make(prompt.p + s->off, s->len), roles));
+        return s->media.n > 0 || (cf_str_is(s->path, ".role") &&
+                                  is_one_of(cf_str_make(prompt.p + s->off, s->len), roles));
     case CF_SPAN_TOOL:
     case CF_SPAN_COMPUTED:
         break;
@@ -97,8 +91,7 @@ static bool is_trusted(const cf_prompt_span *s, cf_str prompt)
     return false;
 }
 
-cf_status cf_chat__starts_with_bos(bool *yes, const cf_tokenizer *tok,
-                                   cf_str text, cf_error *err)
+cf_status cf_chat__starts_with_bos(bool *yes, const cf_tokenizer *tok, cf_str text, cf_error *err)
 {
     cf_token bos = cf_tokenizer_special(tok).bos;
     cf_buf piece = CF_BUF_INIT;
@@ -111,33 +104,27 @@ cf_status cf_chat__starts_with_bos(bool *yes, const cf_tokenizer *tok,
     return st;
 }
 
-cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt,
-                             cf_str prefix, const cf_tokenizer *tok,
-                             cf_arena *arena, cf_error *err)
+cf_status cf_prompt_tokenise(cf_token_list *out, const cf_prompt *prompt, cf_str prefix,
+                             const cf_tokenizer *tok, cf_arena *arena, cf_error *err)
 {
     return cf_chat__tokenise(out, prompt, NULL, prefix, tok, arena, err);
 }
 
-cf_status cf_chat__tokenise(cf_token_list *out, const cf_prompt *prompt,
-                            const cf_chat__media *m, cf_str prefix,
-                            const cf_tokenizer *tok, cf_arena *arena,
-                            cf_error *err)
+cf_status cf_chat__tokenise(cf_token_list *out, const cf_prompt *prompt, const cf_chat__media *m,
+                            cf_str prefix, const cf_tokenizer *tok, cf_arena *arena, cf_error *err)
 {
-    cf_text_span *spans =
-        cf_arena_calloc(arena, prompt->n_spans + 1, sizeof *spans);
+    cf_text_span *spans = cf_arena_calloc(arena, prompt->n_spans + 1, sizeof *spans);
     cf_str text = prompt->text;
     size_t n = prompt->n_spans;
     if (spans != NULL && prefix.n > 0) {
-        char *both = prefix.n < UINT32_MAX - text.n
-                         ? cf_arena_alloc(arena, text.n + prefix.n)
-                         : NULL;
+        char *both =
+            prefix.n < UINT32_MAX - text.n ? cf_arena_alloc(arena, text.n + prefix.n) : NULL;
         if (both != NULL && text.n > 0) {
             memcpy(both, text.p, text.n);
         }
         if (both != NULL) {
             memcpy(both + text.n, prefix.p, prefix.n);
-            spans[n++] =
-                (cf_text_span){(uint32_t)text.n, (uint32_t)prefix.n, true};
+            spans[n++] = (cf_text_span){(uint32_t)text.n, (uint32_t)prefix.n, true};
         }
         text = cf_str_make(both, text.n + prefix.n);
     }
@@ -150,12 +137,10 @@ cf_status cf_chat__tokenise(cf_token_list *out, const cf_prompt *prompt,
     }
     bool has_bos;
     CF_TRY(cf_chat__starts_with_bos(&has_bos, tok, text, err));
-    return cf_chat__media_encode_spans(out, m, text, spans, n, !has_bos, tok,
-                                       arena, err);
+    return cf_chat__media_encode_spans(out, m, text, spans, n, !has_bos, tok, arena, err);
 }
 
-uint32_t cf_chat__end_of_messages(const cf_prompt *prompt,
-                                  const cf_token_list *list)
+uint32_t cf_chat__end_of_messages(const cf_prompt *prompt, const cf_token_list *list)
 {
     uint32_t end = 0;
     uint32_t n = 0;

@@ -12,8 +12,7 @@
  * others; a new reference.  Appends a line to `notes` for each attachment that
  * is not here.  CF_EUNSUPPORTED, naming the option that no server can do. */
 CF_MUST_USE cf_status cf_remote__body(json_t **out, const char *model,
-                                      const cf_chat_request *request,
-                                      cf_buf *notes, cf_error *err);
+                                      const cf_chat_request *request, cf_buf *notes, cf_error *err);
 
 /* Adds to `refused` the arguments of the body that an error's text names: a
  * key each, null or the name to use in its place.  Whether there was one. */
@@ -46,15 +45,13 @@ typedef struct cf_remote__answer {
 
 /* Takes one event's data.  CF_EFORMAT with fault PROTOCOL, or the fault that
  * an error object inside a stream means. */
-CF_MUST_USE cf_status cf_remote__event(cf_str data, void *answer,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_remote__event(cf_str data, void *answer, cf_error *err);
 
 /* Finishes calls, findings and message. */
 CF_MUST_USE cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err);
 void cf_remote__answer_deinit(cf_remote__answer *a);
 
 /* The failure that an HTTP status and body stand for. */
-cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body,
-                                cf_error *err);
+cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body, cf_error *err);
 
 #endif

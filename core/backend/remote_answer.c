@@ -28,9 +28,8 @@ void cf_remote__answer_deinit(cf_remote__answer *a)
 
 static cf_status protocol(cf_remote__answer *a, cf_error *err, const char *what)
 {
-    return cf_chat__fault(
-        a->run, CF_FAULT_PROTOCOL,
-        cf_fail(err, CF_EFORMAT, "the server's answer: %s", what));
+    return cf_chat__fault(a->run, CF_FAULT_PROTOCOL,
+                          cf_fail(err, CF_EFORMAT, "the server's answer: %s", what));
 }
 
 /* ---- errors ------------------------------------------------------------- */
@@ -108,21 +107,17 @@ static bool holds(cf_str text, const char *word)
 static bool is_context_error(long status, cf_str text)
 {
     return (status == 400 || status == 413) && holds(text, "context") &&
-           (holds(text, "length") || holds(text, "size") ||
-            holds(text, "exceed"));
+           (holds(text, "length") || holds(text, "size") || holds(text, "exceed"));
 }
 
-cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body,
-                                cf_error *err)
+cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body, cf_error *err)
 {
     json_t *v = json_loadb(body.p != NULL ? body.p : "", body.n, 0, NULL);
     cf_str text = error_text(v, body);
-    cf_fault fault =
-        is_context_error(status, text) ? CF_FAULT_CONTEXT : fault_of(status);
+    cf_fault fault = is_context_error(status, text) ? CF_FAULT_CONTEXT : fault_of(status);
     int n = text.n < 160 ? (int)text.n : 160;
-    cf_status st =
-        cf_fail(err, status_of(fault), "the server says %ld%s%.*s", status,
-                n > 0 ? ": " : "", n, text.p != NULL ? text.p : "");
+    cf_status st = cf_fail(err, status_of(fault), "the server says %ld%s%.*s", status,
+                           n > 0 ? ": " : "", n, text.p != NULL ? text.p : "");
     json_decref(v);
     return cf_chat__fault(run, fault, st);
 }
@@ -131,8 +126,7 @@ cf_status cf_remote__http_error(cf_chat__run *run, long status, cf_str body,
 
 /* Says when the reply will hardly end, and ends it where that is asked for.  A
  * server that leaves the thinking in the content is watched as it sends. */
-static cf_status watch(cf_remote__answer *a, cf_str text, bool is_thinking,
-                       cf_error *err)
+static cf_status watch(cf_remote__answer *a, cf_str text, bool is_thinking, cf_error *err)
 {
     const cf_chat_options *o = a->run->request->options;
     cf_buf note = CF_BUF_INIT;
@@ -142,8 +136,7 @@ static cf_status watch(cf_remote__answer *a, cf_str text, bool is_thinking,
     }
     CF_THEN(st, cf_reply_watch_text(&a->watch, text, is_thinking, &note, err));
     if (st == CF_OK && note.n > 0) {
-        const cf_chat_event ev = {.kind = CF_CHAT_NOTE,
-                                  .text = cf_buf_str(&note)};
+        const cf_chat_event ev = {.kind = CF_CHAT_NOTE, .text = cf_buf_str(&note)};
         cf_chat__emit(a->run, &ev);
         a->is_endless = o != NULL && o->stops_on_loop;
         a->stopped = a->stopped || a->is_endless;
@@ -162,25 +155,21 @@ static cf_status add_text(cf_remote__answer *a, cf_str text, cf_error *err)
     cf_chat__add_raw(a->run, text);
     CF_TRY(cf_buf_check(&out->raw, err));
     CF_TRY(cf_chat__reply_add(&a->reply, text, &a->stopped, err));
-    return a->stopped
-               ? CF_OK
-               : watch(a, text, cf_chat__reply_is_thinking(&a->reply), err);
+    return a->stopped ? CF_OK : watch(a, text, cf_chat__reply_is_thinking(&a->reply), err);
 }
 
 static void tell_token(cf_remote__answer *a, const json_t *item)
 {
     cf_text_candidate top[TOP_MAX];
     const json_t *list = json_object_get(item, "top_logprobs");
-    size_t n =
-        json_array_size(list) < TOP_MAX ? json_array_size(list) : TOP_MAX;
+    size_t n = json_array_size(list) < TOP_MAX ? json_array_size(list) : TOP_MAX;
     for (size_t i = 0; i < n; i++) {
         const json_t *c = json_array_get(list, i);
         top[i].text = cf_json_get_str(c, "token");
         top[i].p = (float)exp(json_number_value(json_object_get(c, "logprob")));
     }
     const json_t *id = json_object_get(item, "id");
-    cf_chat_event ev = {.kind = CF_CHAT_TOKEN,
-                        .text = cf_json_get_str(item, "token")};
+    cf_chat_event ev = {.kind = CF_CHAT_TOKEN, .text = cf_json_get_str(item, "token")};
     ev.token = (cf_chat_token){
         .id = json_is_integer(id) && json_integer_value(id) >= 0 &&
                       json_integer_value(id) <= INT32_MAX
@@ -216,16 +205,13 @@ static cf_remote__call *call_at(cf_remote__answer *a, size_t index)
     return &a->calls[index];
 }
 
-static cf_status add_call(cf_remote__answer *a, const json_t *delta,
-                          size_t order, cf_error *err)
+static cf_status add_call(cf_remote__answer *a, const json_t *delta, size_t order, cf_error *err)
 {
     const json_t *at = json_object_get(delta, "index");
     const json_t *function = json_object_get(delta, "function");
-    json_int_t index =
-        json_is_integer(at) ? json_integer_value(at) : (json_int_t)order;
-    cf_remote__call *call = index >= 0 && index < CF_REMOTE_CALLS_MAX
-                                ? call_at(a, (size_t)index)
-                                : NULL;
+    json_int_t index = json_is_integer(at) ? json_integer_value(at) : (json_int_t)order;
+    cf_remote__call *call =
+        index >= 0 && index < CF_REMOTE_CALLS_MAX ? call_at(a, (size_t)index) : NULL;
     if (call == NULL) {
         return protocol(a, err, "too many tool calls");
     }
@@ -265,8 +251,7 @@ static cf_status add_refusal(cf_remote__answer *a, cf_str text, cf_error *err)
 }
 
 /* "delta" of a stream, or "message" of a whole answer. */
-static cf_status add_delta(cf_remote__answer *a, const json_t *delta,
-                           cf_error *err)
+static cf_status add_delta(cf_remote__answer *a, const json_t *delta, cf_error *err)
 {
     cf_str thinking = cf_json_get_str(delta, "reasoning_content");
     if (thinking.n == 0) {
@@ -281,10 +266,8 @@ static cf_status add_delta(cf_remote__answer *a, const json_t *delta,
     CF_TRY(add_refusal(a, cf_json_get_str(delta, "refusal"), err));
     const json_t *legacy = json_object_get(delta, "function_call");
     if (json_is_object(legacy)) { /* OpenAI's interface before tool_calls */
-        json_t *one = json_pack("{s:i, s:O}", "index", 0, "function",
-                                cf_json_ref(legacy));
-        cf_status st = one != NULL ? add_call(a, one, 0, err)
-                                   : cf_oom_for(err, "a tool call");
+        json_t *one = json_pack("{s:i, s:O}", "index", 0, "function", cf_json_ref(legacy));
+        cf_status st = one != NULL ? add_call(a, one, 0, err) : cf_oom_for(err, "a tool call");
         json_decref(one);
         CF_TRY(st);
     }
@@ -295,12 +278,10 @@ static cf_status add_delta(cf_remote__answer *a, const json_t *delta,
     return CF_OK;
 }
 
-static cf_status add_choice(cf_remote__answer *a, const json_t *choice,
-                            cf_error *err)
+static cf_status add_choice(cf_remote__answer *a, const json_t *choice, cf_error *err)
 {
     cf_chat_response *out = a->run->out;
-    const json_t *tokens =
-        json_object_get(json_object_get(choice, "logprobs"), "content");
+    const json_t *tokens = json_object_get(json_object_get(choice, "logprobs"), "content");
     for (size_t i = 0; i < json_array_size(tokens); i++) {
         tell_token(a, json_array_get(tokens, i));
     }
@@ -334,8 +315,7 @@ static void read_usage(cf_remote__answer *a, const json_t *v)
         out->n_prompt = count(u, "prompt_tokens");
         out->n_reply = count(u, "completion_tokens");
         out->n_total = count(u, "total_tokens");
-        out->n_cached =
-            count(json_object_get(u, "prompt_tokens_details"), "cached_tokens");
+        out->n_cached = count(json_object_get(u, "prompt_tokens_details"), "cached_tokens");
     }
 }
 
@@ -360,13 +340,11 @@ static void read_tokens(cf_remote__answer *a, const json_t *v)
     cf_chat_response *out = a->run->out;
     const json_t *choice = json_array_get(json_object_get(v, "choices"), 0);
     const json_t *prompt = json_object_get(v, "prompt_token_ids");
-    prompt =
-        prompt != NULL ? prompt : json_object_get(choice, "prompt_token_ids");
+    prompt = prompt != NULL ? prompt : json_object_get(choice, "prompt_token_ids");
     if (out->n_prompt_ids == 0) {
         add_ids(&out->prompt_ids, &out->n_prompt_ids, prompt);
     }
-    add_ids(&out->reply_ids, &out->n_reply_ids,
-            json_object_get(choice, "token_ids"));
+    add_ids(&out->reply_ids, &out->n_reply_ids, json_object_get(choice, "token_ids"));
     uint64_t n_cached = count(json_object_get(v, "timings"), "cache_n");
     if (n_cached > out->usage.n_cached) {
         out->usage.n_cached = n_cached;
@@ -376,9 +354,8 @@ static void read_tokens(cf_remote__answer *a, const json_t *v)
 /* Keeps the other facts that a server reports about an answer. */
 static void read_vendor(cf_remote__answer *a, const json_t *v)
 {
-    static const char *const keys[] = {
-        "id",           "model",    "system_fingerprint",
-        "service_tier", "provider", "timings"};
+    static const char *const keys[] = {"id",           "model",    "system_fingerprint",
+                                       "service_tier", "provider", "timings"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         json_t *item = json_object_get(v, keys[i]);
         if (item == NULL || json_is_null(item)) {
@@ -405,8 +382,7 @@ cf_status cf_remote__event(cf_str data, void *ud, cf_error *err)
     const json_t *error = json_object_get(v, "error");
     if (error != NULL && !json_is_null(error)) {
         json_int_t code = json_integer_value(json_object_get(error, "code"));
-        st = cf_remote__http_error(
-            a->run, code >= 400 && code < 600 ? (long)code : 500, data, err);
+        st = cf_remote__http_error(a->run, code >= 400 && code < 600 ? (long)code : 500, data, err);
     } else if (!json_is_object(v)) {
         st = protocol(a, err, "an event is not an object");
     } else {
@@ -425,8 +401,7 @@ cf_status cf_remote__event(cf_str data, void *ud, cf_error *err)
 /* ---- the end ------------------------------------------------------------ */
 
 /* The arguments in canonical form; false when they are not an object. */
-static bool read_arguments(cf_tool_call *call, cf_buf *text, cf_arena *arena,
-                           bool *oom)
+static bool read_arguments(cf_tool_call *call, cf_buf *text, cf_arena *arena, bool *oom)
 {
     cf_tool__emit e;
     cf_tool__emit_init(&e, cf_buf_cstr(text), 0, text->n, arena);
@@ -456,10 +431,9 @@ static bool read_arguments(cf_tool_call *call, cf_buf *text, cf_arena *arena,
 static bool append_finding(json_t *list, const cf_tool_finding *f)
 {
     json_t *v =
-        json_pack("{s:s, s:I, s:s%, s:I, s:I, s:s%}", "status",
-                  cf_tool_status_name(f->status), "call", (json_int_t)f->call,
-                  "path", f->path.n > 0 ? f->path.p : "", f->path.n, "off",
-                  (json_int_t)f->off, "len", (json_int_t)f->len, "text",
+        json_pack("{s:s, s:I, s:s%, s:I, s:I, s:s%}", "status", cf_tool_status_name(f->status),
+                  "call", (json_int_t)f->call, "path", f->path.n > 0 ? f->path.p : "", f->path.n,
+                  "off", (json_int_t)f->off, "len", (json_int_t)f->len, "text",
                   f->text.n > 0 ? f->text.p : "", f->text.n);
     return v != NULL && json_array_append_new(list, v) == 0;
 }
@@ -482,13 +456,11 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
         }
         arguments = cf_json_ref(call.json); /* decref'd below */
     } else {
-        cf_tool_finding f = {
-            .status = CF_TOOL_PARSE_ERROR,
-            .call = index,
-            .text = cf_str_from("the arguments are not a JSON object")};
+        cf_tool_finding f = {.status = CF_TOOL_PARSE_ERROR,
+                             .call = index,
+                             .text = cf_str_from("the arguments are not a JSON object")};
         cf_tool__finding_add(found, &f);
-        arguments =
-            json_stringn(cf_buf_cstr(&from->arguments), from->arguments.n);
+        arguments = json_stringn(cf_buf_cstr(&from->arguments), from->arguments.n);
     }
     if (found->n > before) {
         call.status = found->v[before].status;
@@ -496,22 +468,19 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
             a->run->out->status = call.status;
         }
     }
-    json_t *v = json_pack("{s:s%, s:s, s:{s:s%, s:O}}", "id", call.id.p,
-                          call.id.n, "type", "function", "function", "name",
-                          call.name.p, call.name.n, "arguments", arguments);
-    oom = oom || v == NULL || json_array_append_new(list, v) != 0 ||
-          found->arena->failed;
+    json_t *v =
+        json_pack("{s:s%, s:s, s:{s:s%, s:O}}", "id", call.id.p, call.id.n, "type", "function",
+                  "function", "name", call.name.p, call.name.n, "arguments", arguments);
+    oom = oom || v == NULL || json_array_append_new(list, v) != 0 || found->arena->failed;
     if (!oom && call.status != CF_TOOL_PARSE_ERROR) {
-        cf_chat_event ev = {
-            .kind = CF_CHAT_CALL, .index = index, .call = &call};
+        cf_chat_event ev = {.kind = CF_CHAT_CALL, .index = index, .call = &call};
         cf_chat__emit(a->run, &ev);
     }
     json_decref(arguments);
     return oom ? cf_oom_for(err, "a tool call") : CF_OK;
 }
 
-static cf_status finish_calls(cf_remote__answer *a, json_t *list,
-                              json_t *findings, cf_error *err)
+static cf_status finish_calls(cf_remote__answer *a, json_t *list, json_t *findings, cf_error *err)
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
@@ -551,9 +520,8 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
     cf_chat_response *out = a->run->out;
     json_t *list = json_array();
     json_t *findings = json_array();
-    cf_status st = list != NULL && findings != NULL
-                       ? finish_calls(a, list, findings, err)
-                       : cf_oom_for(err, "calls");
+    cf_status st = list != NULL && findings != NULL ? finish_calls(a, list, findings, err)
+                                                    : cf_oom_for(err, "calls");
     if (st == CF_OK) {
         cf_tool_status status = out->status;
         st = cf_chat__reply_finish(&a->reply, list, err);
@@ -561,9 +529,8 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
             out->status = status;
         }
         if (st == CF_OK && a->refusal.n > 0 &&
-            json_object_set_new(
-                out->message, "refusal",
-                json_stringn(cf_buf_cstr(&a->refusal), a->refusal.n)) != 0) {
+            json_object_set_new(out->message, "refusal",
+                                json_stringn(cf_buf_cstr(&a->refusal), a->refusal.n)) != 0) {
             st = cf_oom_for(err, "the refusal");
         }
         if (st == CF_OK && json_array_extend(out->findings, findings) != 0) {
@@ -573,7 +540,6 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
     json_decref(list);
     json_decref(findings);
     out->stop.reason = reason_of(a);
-    snprintf(out->stop.what, sizeof out->stop.what, "%s",
-             a->refusal.n > 0 ? "refusal" : a->reason);
+    snprintf(out->stop.what, sizeof out->stop.what, "%s", a->refusal.n > 0 ? "refusal" : a->reason);
     return st;
 }

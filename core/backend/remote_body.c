@@ -35,17 +35,15 @@ static json_t *wire_call(const json_t *call, open_calls *open)
     char made[32];
     cf_buf text = CF_BUF_INIT;
     if (json_is_string(arguments)) {
-        cf_buf_add(&text, json_string_value(arguments),
-                   json_string_length(arguments));
+        cf_buf_add(&text, json_string_value(arguments), json_string_length(arguments));
     } else {
         cf_json_write(&text, arguments);
     }
     snprintf(made, sizeof made, "call_%u", open->n_made++);
     json_t *v =
         json_pack("{s:o, s:s, s:{s:O?, s:s%}}", "id",
-                  json_is_string(id) ? json_incref(id) : json_string(made),
-                  "type", "function", "function", "name",
-                  cf_json_ref(json_object_get(function, "name")), "arguments",
+                  json_is_string(id) ? json_incref(id) : json_string(made), "type", "function",
+                  "function", "name", cf_json_ref(json_object_get(function, "name")), "arguments",
                   cf_buf_cstr(&text), text.n);
     cf_buf_deinit(&text);
     if (v != NULL) {
@@ -67,12 +65,10 @@ typedef struct wire {
 /* What takes the place of an attachment that is not here. */
 static json_t *absent(wire *w, const cf_attachment *a, const cf_error *why)
 {
-    cf_buf_addf(w->notes, "message %zu: %s: not sent\n", w->n_message,
-                why->text);
+    cf_buf_addf(w->notes, "message %zu: %s: not sent\n", w->n_message, why->text);
     cf_buf text = CF_BUF_INIT;
     cf_buf_addf(&text, "[%s: not here]", cf_attachment_kind_name(a->kind));
-    json_t *part = json_pack("{s:s, s:s%}", "type", "text", "text",
-                             cf_buf_cstr(&text), text.n);
+    json_t *part = json_pack("{s:s, s:s%}", "type", "text", "text", cf_buf_cstr(&text), text.n);
     cf_buf_deinit(&text);
     return part;
 }
@@ -91,9 +87,7 @@ static json_t *wire_part(wire *w, json_t *part)
         out = json_incref(part); /* of a kind that only the server may know */
     } else {
         cf_status st = cf_attachment_load(&a, &why);
-        out = st == CF_OK       ? cf_attachment_part(&a)
-              : st == CF_ENOMEM ? NULL
-                                : absent(w, &a, &why);
+        out = st == CF_OK ? cf_attachment_part(&a) : st == CF_ENOMEM ? NULL : absent(w, &a, &why);
     }
     cf_attachment_deinit(&a);
     return out;
@@ -109,8 +103,7 @@ static json_t *joined(json_t *list)
         is_text = s.p != NULL;
         cf_buf_add(&text, s.p, s.n);
     }
-    json_t *out =
-        is_text ? json_stringn(cf_buf_cstr(&text), text.n) : json_incref(list);
+    json_t *out = is_text ? json_stringn(cf_buf_cstr(&text), text.n) : json_incref(list);
     cf_buf_deinit(&text);
     return out;
 }
@@ -130,8 +123,7 @@ static json_t *wire_content(wire *w, json_t *content, bool is_result)
     json_t *list = json_array();
     bool ok = list != NULL;
     for (size_t i = 0; ok && i < json_array_size(content); i++) {
-        ok = json_array_append_new(
-                 list, wire_part(w, json_array_get(content, i))) == 0;
+        ok = json_array_append_new(list, wire_part(w, json_array_get(content, i))) == 0;
     }
     json_t *out = ok ? joined(list) : NULL;
     json_decref(list);
@@ -147,8 +139,7 @@ static json_t *wire_calls(const json_t *calls, open_calls *open)
     json_array_clear(open->ids);
     open->next = 0;
     for (size_t i = 0; ok && i < json_array_size(calls); i++) {
-        ok = json_array_append_new(
-                 list, wire_call(json_array_get(calls, i), open)) == 0;
+        ok = json_array_append_new(list, wire_call(json_array_get(calls, i), open)) == 0;
     }
     if (!ok) {
         json_decref(list);
@@ -161,8 +152,8 @@ static json_t *wire_calls(const json_t *calls, open_calls *open)
  * a message go to no server. */
 static json_t *wire_message(wire *w, const json_t *m)
 {
-    static const char *const fields[] = {
-        "role", "name", "refusal", "tool_call_id", "cache_control", "prefix"};
+    static const char *const fields[] = {"role",         "name",          "refusal",
+                                         "tool_call_id", "cache_control", "prefix"};
     json_t *v = json_object();
     bool ok = v != NULL;
     for (size_t i = 0; ok && i < sizeof fields / sizeof fields[0]; i++) {
@@ -176,13 +167,11 @@ static json_t *wire_message(wire *w, const json_t *m)
     const bool is_result = cf_str_is(cf_json_get_str(m, "role"), "tool");
     json_t *content = json_object_get(m, "content");
     if (ok && content != NULL) {
-        ok = json_object_set_new(v, "content",
-                                 wire_content(w, content, is_result)) == 0;
+        ok = json_object_set_new(v, "content", wire_content(w, content, is_result)) == 0;
     }
     const json_t *calls = json_object_get(m, "tool_calls");
     if (ok && json_array_size(calls) > 0) {
-        ok = json_object_set_new(v, "tool_calls",
-                                 wire_calls(calls, &w->open)) == 0;
+        ok = json_object_set_new(v, "tool_calls", wire_calls(calls, &w->open)) == 0;
     }
     if (ok && is_result) {
         json_t *id = json_array_get(w->open.ids, w->open.next++);
@@ -197,12 +186,9 @@ static json_t *wire_message(wire *w, const json_t *m)
     return v;
 }
 
-static json_t *wire_messages(const json_t *messages, bool with_thinking,
-                             cf_buf *notes)
+static json_t *wire_messages(const json_t *messages, bool with_thinking, cf_buf *notes)
 {
-    wire w = {.open = {json_array(), 0, 1},
-              .with_thinking = with_thinking,
-              .notes = notes};
+    wire w = {.open = {json_array(), 0, 1}, .with_thinking = with_thinking, .notes = notes};
     json_t *list = json_array();
     json_t *formed = NULL;
     cf_buf places = CF_BUF_INIT;
@@ -212,8 +198,7 @@ static json_t *wire_messages(const json_t *messages, bool with_thinking,
         uint32_t place;
         memcpy(&place, places.p + i * sizeof place, sizeof place);
         w.n_message = (size_t)place + 1;
-        ok = json_array_append_new(
-                 list, wire_message(&w, json_array_get(formed, i))) == 0;
+        ok = json_array_append_new(list, wire_message(&w, json_array_get(formed, i))) == 0;
     }
     json_decref(w.open.ids);
     json_decref(formed);
@@ -246,8 +231,7 @@ static json_t *bias_object(const cf_chat_options *o)
         float bias = isfinite(s->bias[i].bias) ? s->bias[i].bias : BIAS_MIN;
         snprintf(key, sizeof key, "%d", (int)s->bias[i].id);
         bool is_whole = floorf(bias) >= bias;
-        json_object_set_new(
-            v, key, is_whole ? json_integer((json_int_t)bias) : decimal(bias));
+        json_object_set_new(v, key, is_whole ? json_integer((json_int_t)bias) : decimal(bias));
     }
     for (size_t i = 0; v != NULL && i < s->n_suppress; i++) {
         snprintf(key, sizeof key, "%d", (int)s->suppress[i]);
@@ -274,8 +258,7 @@ static json_t *option_value(const cf_chat_options *o, cf_option_id id)
 
 /* Writes the options that the user set and nothing else; CF_EUNSUPPORTED for
  * those that no server can do. */
-static cf_status set_sampling(json_t *body, const cf_chat_options *o,
-                              cf_error *err)
+static cf_status set_sampling(json_t *body, const cf_chat_options *o, cf_error *err)
 {
     for (int i = 0; i < CF_OPTION_N; i++) {
         const cf_option *row = &cf_options[i];
@@ -283,12 +266,10 @@ static cf_status set_sampling(json_t *body, const cf_chat_options *o,
             continue;
         }
         if (row->wire[0] == NULL) {
-            return cf_fail(err, CF_EUNSUPPORTED,
-                           "a server cannot do %s; leave it out", row->name);
+            return cf_fail(err, CF_EUNSUPPORTED, "a server cannot do %s; leave it out", row->name);
         }
         for (size_t k = 0; k < 2 && row->wire[k] != NULL; k++) {
-            json_object_set_new(body, row->wire[k],
-                                option_value(o, (cf_option_id)i));
+            json_object_set_new(body, row->wire[k], option_value(o, (cf_option_id)i));
         }
     }
     if (o->has_thinking_budget) {
@@ -301,8 +282,7 @@ static cf_status set_sampling(json_t *body, const cf_chat_options *o,
                        "a server cannot stop at token ids; stop at their text");
     }
     if (o->grammar != NULL && o->constraint == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "a server cannot be constrained by a grammar");
+        return cf_fail(err, CF_EUNSUPPORTED, "a server cannot be constrained by a grammar");
     }
     return CF_OK;
 }
@@ -315,31 +295,27 @@ static void set_limits(json_t *body, const cf_chat_options *o)
     if (o->n_stop > 0) {
         json_t *list = json_array();
         for (size_t i = 0; i < o->n_stop; i++) {
-            json_array_append_new(list,
-                                  json_stringn(o->stop[i].p, o->stop[i].n));
+            json_array_append_new(list, json_stringn(o->stop[i].p, o->stop[i].n));
         }
         json_object_set_new(body, "stop", list);
     }
     if (o->n_top > 0) {
         json_object_set_new(body, "logprobs", json_true());
-        json_object_set_new(body, "top_logprobs",
-                            json_integer(o->n_top < TOP_LOGPROBS_MAX
-                                             ? o->n_top
-                                             : TOP_LOGPROBS_MAX));
+        json_object_set_new(
+            body, "top_logprobs",
+            json_integer(o->n_top < TOP_LOGPROBS_MAX ? o->n_top : TOP_LOGPROBS_MAX));
     }
 }
 
 /* Template variables go where llama-server and vLLM look for them. */
 static void set_context(json_t *body, const cf_chat_request *request)
 {
-    json_t *kwargs = request->extra_context != NULL
-                         ? cf_json_copy(request->extra_context)
-                         : json_object();
+    json_t *kwargs =
+        request->extra_context != NULL ? cf_json_copy(request->extra_context) : json_object();
     const cf_chat_options *o = request->options;
     if (o != NULL && o->thinking != CF_THINKING_DEFAULT &&
         json_object_get(kwargs, "enable_thinking") == NULL) {
-        json_object_set_new(kwargs, "enable_thinking",
-                            json_boolean(o->thinking == CF_THINKING_ON));
+        json_object_set_new(kwargs, "enable_thinking", json_boolean(o->thinking == CF_THINKING_ON));
     }
     if (json_object_size(kwargs) > 0) {
         json_object_set(body, "chat_template_kwargs", kwargs);
@@ -347,18 +323,15 @@ static void set_context(json_t *body, const cf_chat_request *request)
     json_decref(kwargs);
 }
 
-cf_status cf_remote__body(json_t **out, const char *model,
-                          const cf_chat_request *request, cf_buf *notes,
-                          cf_error *err)
+cf_status cf_remote__body(json_t **out, const char *model, const cf_chat_request *request,
+                          cf_buf *notes, cf_error *err)
 {
     const cf_chat_options *o = request->options;
     const uint64_t failures = cf_alloc_failures();
-    json_t *messages =
-        wire_messages(request->messages, o != NULL && o->sends_thinking, notes);
+    json_t *messages = wire_messages(request->messages, o != NULL && o->sends_thinking, notes);
     json_t *body = messages != NULL
-                       ? json_pack("{s:s, s:o, s:b, s:{s:b}}", "model", model,
-                                   "messages", messages, "stream", 1,
-                                   "stream_options", "include_usage", 1)
+                       ? json_pack("{s:s, s:o, s:b, s:{s:b}}", "model", model, "messages", messages,
+                                   "stream", 1, "stream_options", "include_usage", 1)
                        : NULL;
     if (body == NULL) {
         return cf_oom_for(err, "the request");
@@ -395,8 +368,7 @@ static bool names(cf_str text, const char *key)
 {
     size_t n = strlen(key);
     for (size_t i = 0; i + n <= text.n; i++) {
-        if (memcmp(text.p + i, key, n) == 0 &&
-            (i == 0 || !cf_tool__is_name(text.p[i - 1])) &&
+        if (memcmp(text.p + i, key, n) == 0 && (i == 0 || !cf_tool__is_name(text.p[i - 1])) &&
             (i + n == text.n || !cf_tool__is_name(text.p[i + n]))) {
             return true;
         }
@@ -406,8 +378,7 @@ static bool names(cf_str text, const char *key)
 
 static bool may_be_left_out(const char *key)
 {
-    static const char *const needed[] = {"model", "messages", "stream", "tools",
-                                         "response_format"};
+    static const char *const needed[] = {"model", "messages", "stream", "tools", "response_format"};
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         if (strcmp(key, needed[i]) == 0) {
             return false;
@@ -424,15 +395,13 @@ bool cf_remote__find_refused(const json_t *body, cf_str text, json_t *refused)
     bool found = false;
     json_object_foreach(in, key, v)
     {
-        if (may_be_left_out(key) && json_object_get(refused, key) == NULL &&
-            names(text, key)) {
+        if (may_be_left_out(key) && json_object_get(refused, key) == NULL && names(text, key)) {
             /* OpenAI's newer models take the limit under another name. */
-            bool is_renamed = strcmp(key, "max_tokens") == 0 &&
-                              names(text, "max_completion_tokens");
-            found = json_object_set_new(
-                        refused, key,
-                        is_renamed ? json_string("max_completion_tokens")
-                                   : json_null()) == 0 ||
+            bool is_renamed =
+                strcmp(key, "max_tokens") == 0 && names(text, "max_completion_tokens");
+            found = json_object_set_new(refused, key,
+                                        is_renamed ? json_string("max_completion_tokens")
+                                                   : json_null()) == 0 ||
                     found;
         }
     }

@@ -14,8 +14,7 @@ typedef struct plain {
     cf_arena *arena;
 } plain;
 
-static void add(plain *p, cf_str s, cf_span_source source, size_t index,
-                const char *path)
+static void add(plain *p, cf_str s, cf_span_source source, size_t index, const char *path)
 {
     if (s.n == 0) {
         return;
@@ -54,19 +53,17 @@ static void add_literal(plain *p, const char *text)
 static void add_content(plain *p, const json_t *content, size_t index)
 {
     if (json_is_string(content)) {
-        add(p,
-            cf_str_make(json_string_value(content),
-                        json_string_length(content)),
+        add(p, cf_str_make(json_string_value(content), json_string_length(content)),
             CF_SPAN_MESSAGE, index, ".content");
     }
     for (size_t i = 0; i < json_array_size(content); i++) {
-        add(p, cf_json_get_str(json_array_get(content, i), "text"),
-            CF_SPAN_MESSAGE, index, ".content[].text");
+        add(p, cf_json_get_str(json_array_get(content, i), "text"), CF_SPAN_MESSAGE, index,
+            ".content[].text");
     }
 }
 
-static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
-                        cf_prompt *out, cf_error *err)
+static cf_status render(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
+                        cf_error *err)
 {
     (void)ud;
     plain p = {.arena = arena};
@@ -75,8 +72,7 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
         const json_t *m = json_array_get(messages, i);
         cf_str role = cf_json_get_str(m, "role");
         add(&p, role.n > 0 ? role : cf_str_from("user"),
-            role.n > 0 ? CF_SPAN_MESSAGE : CF_SPAN_TEMPLATE, i,
-            role.n > 0 ? ".role" : "");
+            role.n > 0 ? CF_SPAN_MESSAGE : CF_SPAN_TEMPLATE, i, role.n > 0 ? ".role" : "");
         add_literal(&p, ": ");
         add_content(&p, json_object_get(m, "content"), i);
         add_literal(&p, "\n");

@@ -45,11 +45,9 @@ static void on_tool_event(const cf_tool_event *ev, void *ud)
     case CF_TOOL_EV_FAILED:
         if (!r->is_quiet) {
             const cf_tool_segment *s = &p->segments[ev->index];
-            cf_chat_event out = {
-                .kind = CF_CHAT_CALL_FAILED, .index = ev->index, .text = bytes};
-            cf_fail_at(&out.stop.err, CF_EFORMAT, s->error_off,
-                       "byte %zu: expected %.*s", s->error_off,
-                       (int)s->expected.n, s->expected.p);
+            cf_chat_event out = {.kind = CF_CHAT_CALL_FAILED, .index = ev->index, .text = bytes};
+            cf_fail_at(&out.stop.err, CF_EFORMAT, s->error_off, "byte %zu: expected %.*s",
+                       s->error_off, (int)s->expected.n, s->expected.p);
             cf_chat__emit(r->run, &out);
         }
         break;
@@ -83,27 +81,22 @@ static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run,
-                              cf_tool_family family, const cf_channel *channels,
-                              size_t n_channels, cf_error *err)
+cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run, cf_tool_family family,
+                              const cf_channel *channels, size_t n_channels, cf_error *err)
 {
     memset(r, 0, sizeof *r);
     const cf_chat_options *o = run->request->options;
     r->run = run;
     cf_channel_split_init(&r->split, channels,
-                          n_channels < CF_CHANNELS_MAX ? n_channels
-                                                       : CF_CHANNELS_MAX,
-                          on_piece, r);
+                          n_channels < CF_CHANNELS_MAX ? n_channels : CF_CHANNELS_MAX, on_piece, r);
     r->split.may_open = is_outside_calls;
-    cf_text_release_init(&r->release, o != NULL ? o->stop : NULL,
-                         o != NULL ? o->n_stop : 0);
+    cf_text_release_init(&r->release, o != NULL ? o->stop : NULL, o != NULL ? o->n_stop : 0);
     size_t n_tools = 0;
     if (run->request->tools != NULL) {
         cf_tool_set_items(run->request->tools, &n_tools);
     }
     if (n_tools > 0 && family != CF_TOOLS_NONE) {
-        return cf_tool_parser_new(&r->parser, family, run->request->tools,
-                                  on_tool_event, r, err);
+        return cf_tool_parser_new(&r->parser, family, run->request->tools, on_tool_event, r, err);
     }
     return CF_OK;
 }
@@ -126,13 +119,11 @@ void cf_chat__reply_after_prompt(cf_chat__reply *r, cf_str prompt)
     cf_channel_split_prompt(&r->split, prompt);
 }
 
-cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *stopped,
-                             cf_error *err)
+cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *stopped, cf_error *err)
 {
     *stopped = cf_text_release_add(&r->release, bytes.p, bytes.n);
     CF_TRY(cf_buf_check(&r->release.text, err));
-    return cf_channel_split_add(&r->split, cf_text_release_take(&r->release),
-                                err);
+    return cf_channel_split_add(&r->split, cf_text_release_take(&r->release), err);
 }
 
 cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err)
@@ -168,13 +159,11 @@ static json_t *text_json(const char *p, size_t n)
 static json_t *call_json(const cf_tool_call *call)
 {
     json_t *v = json_object();
-    json_t *function =
-        json_pack("{s:s%, s:O}", "name", call->name.p, call->name.n,
-                  "arguments", cf_json_ref(call->json));
+    json_t *function = json_pack("{s:s%, s:O}", "name", call->name.p, call->name.n, "arguments",
+                                 cf_json_ref(call->json));
     bool ok = v != NULL && function != NULL;
     if (ok && call->id.n > 0) {
-        ok = json_object_set_new(v, "id", text_json(call->id.p, call->id.n)) ==
-             0;
+        ok = json_object_set_new(v, "id", text_json(call->id.p, call->id.n)) == 0;
     }
     ok = ok && json_object_set_new(v, "type", json_string("function")) == 0 &&
          json_object_set(v, "function", function) == 0;
@@ -213,22 +202,16 @@ static bool add_findings(cf_chat__reply *r)
         const cf_tool_finding *f = &r->parse->findings[i];
         json_t *v = json_object();
         ok = v != NULL &&
-             json_object_set_new(
-                 v, "status",
-                 json_string(f->status == CF_TOOL_VALID
-                                 ? "NOTE"
-                                 : cf_tool_status_name(f->status))) == 0 &&
+             json_object_set_new(v, "status",
+                                 json_string(f->status == CF_TOOL_VALID
+                                                 ? "NOTE"
+                                                 : cf_tool_status_name(f->status))) == 0 &&
              (f->call == CF_TOOL_NO_CALL ||
-              json_object_set_new(v, "call",
-                                  json_integer((json_int_t)f->call)) == 0) &&
-             json_object_set_new(v, "path", text_json(f->path.p, f->path.n)) ==
-                 0 &&
-             json_object_set_new(v, "off", json_integer((json_int_t)f->off)) ==
-                 0 &&
-             json_object_set_new(v, "len", json_integer((json_int_t)f->len)) ==
-                 0 &&
-             json_object_set_new(v, "text", text_json(f->text.p, f->text.n)) ==
-                 0 &&
+              json_object_set_new(v, "call", json_integer((json_int_t)f->call)) == 0) &&
+             json_object_set_new(v, "path", text_json(f->path.p, f->path.n)) == 0 &&
+             json_object_set_new(v, "off", json_integer((json_int_t)f->off)) == 0 &&
+             json_object_set_new(v, "len", json_integer((json_int_t)f->len)) == 0 &&
+             json_object_set_new(v, "text", text_json(f->text.p, f->text.n)) == 0 &&
              json_array_append(out->findings, v) == 0;
         json_decref(v);
     }
@@ -266,11 +249,8 @@ static bool add_channels(cf_chat__reply *r, json_t *message)
             ok = json_object_set_new(message, "reasoning_content", text) == 0;
         } else {
             others = others != NULL ? others : json_object();
-            json_t *name = text_json(r->split.channels[i].name.p,
-                                     r->split.channels[i].name.n);
-            ok =
-                name != NULL &&
-                json_object_set_new(others, json_string_value(name), text) == 0;
+            json_t *name = text_json(r->split.channels[i].name.p, r->split.channels[i].name.n);
+            ok = name != NULL && json_object_set_new(others, json_string_value(name), text) == 0;
             json_decref(name);
         }
     }
@@ -281,11 +261,9 @@ static bool add_channels(cf_chat__reply *r, json_t *message)
     return ok;
 }
 
-cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls,
-                                cf_error *err)
+cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls, cf_error *err)
 {
-    CF_TRY(cf_channel_split_add(&r->split,
-                                cf_text_release_take_all(&r->release), err));
+    CF_TRY(cf_channel_split_add(&r->split, cf_text_release_take_all(&r->release), err));
     CF_TRY(cf_channel_split_finish(&r->split, err));
     cf_chat_response *out = r->run->out;
     cf_buf text = CF_BUF_INIT;
@@ -302,13 +280,10 @@ cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls,
         content.n--;
     }
     json_t *message = json_object();
-    bool ok =
-        message != NULL && !text.failed &&
-        json_object_set_new(message, "role", json_string("assistant")) == 0 &&
-        json_object_set_new(message, "content",
-                            text_json(content.p, content.n)) == 0 &&
-        add_channels(r, message) && add_calls(r, message, calls) &&
-        add_findings(r);
+    bool ok = message != NULL && !text.failed &&
+              json_object_set_new(message, "role", json_string("assistant")) == 0 &&
+              json_object_set_new(message, "content", text_json(content.p, content.n)) == 0 &&
+              add_channels(r, message) && add_calls(r, message, calls) && add_findings(r);
     cf_buf_deinit(&text);
     if (!ok) {
         json_decref(message);

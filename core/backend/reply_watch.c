@@ -67,8 +67,8 @@ size_t cf_thinking_habit_limit(const cf_thinking_habit *habit)
 }
 
 /* Says each of the three once; `unit` is what the loop counts. */
-static void say(cf_reply_watch *w, const char *unit, bool is_thinking,
-                size_t n_thinking, cf_buf *note)
+static void say(cf_reply_watch *w, const char *unit, bool is_thinking, size_t n_thinking,
+                cf_buf *note)
 {
     cf_loop loop = cf_loop_watch_get(w->loop);
     const char *trouble = json_trouble(w);
@@ -77,12 +77,11 @@ static void say(cf_reply_watch *w, const char *unit, bool is_thinking,
         cf_buf_addf(note,
                     "the reply is in a loop: from %s %zu on it repeats %zu "
                     "%s%s, %zu times so far",
-                    unit, loop.first, loop.period, unit,
-                    loop.period == 1 ? "" : "s", loop.length / loop.period);
+                    unit, loop.first, loop.period, unit, loop.period == 1 ? "" : "s",
+                    loop.length / loop.period);
     } else if (is_thinking && n_thinking >= most && !w->told_thinking) {
         w->told_thinking = true;
-        cf_buf_addf(note, "the reply has been thinking for %zu %ss", n_thinking,
-                    unit);
+        cf_buf_addf(note, "the reply has been thinking for %zu %ss", n_thinking, unit);
         if (most != CF_WATCH_THINKING) {
             cf_buf_adds(note, ", much longer than this model does");
         }
@@ -93,9 +92,8 @@ static void say(cf_reply_watch *w, const char *unit, bool is_thinking,
     w->told_loop = loop.length > 0; /* again after it came out */
 }
 
-cf_status cf_reply_watch_add(cf_reply_watch *w, cf_token id, cf_str piece,
-                             bool is_thinking, size_t n_thinking, cf_buf *note,
-                             cf_error *err)
+cf_status cf_reply_watch_add(cf_reply_watch *w, cf_token id, cf_str piece, bool is_thinking,
+                             size_t n_thinking, cf_buf *note, cf_error *err)
 {
     CF_TRY(cf_loop_watch_add(w->loop, id, err));
     for (size_t i = 0; !is_thinking && i < piece.n; i++) {
@@ -115,8 +113,8 @@ static cf_status end_word(cf_reply_watch *w, bool is_thinking, cf_error *err)
     return cf_loop_watch_add(w->loop, id, err);
 }
 
-cf_status cf_reply_watch_text(cf_reply_watch *w, cf_str text, bool is_thinking,
-                              cf_buf *note, cf_error *err)
+cf_status cf_reply_watch_text(cf_reply_watch *w, cf_str text, bool is_thinking, cf_buf *note,
+                              cf_error *err)
 {
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];

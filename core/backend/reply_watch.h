@@ -13,11 +13,11 @@
 #include "core/base/buf.h"
 
 enum {
-    CF_WATCH_THINKING = 8192, /* tokens, of a model not known yet */
-    CF_WATCH_THOUGHTS = 3,    /* replies that make a model known */
-    CF_WATCH_TIMES = 4,       /* its longest thinking so far is the limit ... */
-    CF_WATCH_LEAST = 1024,    /* ... and at least this */
-    CF_WATCH_WORD = 32,       /* bytes; longer words are cut */
+    CF_WATCH_THINKING = 8192,  /* tokens, of a model not known yet */
+    CF_WATCH_THOUGHTS = 3,     /* replies that make a model known */
+    CF_WATCH_TIMES = 4,        /* its longest thinking so far is the limit ... */
+    CF_WATCH_LEAST = 1024,     /* ... and at least this */
+    CF_WATCH_WORD = 32,        /* bytes; longer words are cut */
     CF_WATCH_JSON_DEPTH = 100, /* open brackets */
     CF_WATCH_JSON_BLANKS = 400,
     CF_WATCH_JSON_DIGITS = 200
@@ -51,15 +51,13 @@ void cf_reply_watch_deinit(cf_reply_watch *w);
  * Appends a line to `note` when there is something to say; the reply is in it
  * then and may be stopped.
  */
-CF_MUST_USE cf_status cf_reply_watch_add(cf_reply_watch *w, cf_token id,
-                                         cf_str piece, bool is_thinking,
-                                         size_t n_thinking, cf_buf *note,
+CF_MUST_USE cf_status cf_reply_watch_add(cf_reply_watch *w, cf_token id, cf_str piece,
+                                         bool is_thinking, size_t n_thinking, cf_buf *note,
                                          cf_error *err);
 
 /* The same for text without tokens, as servers send it: words take their
  * place. */
-CF_MUST_USE cf_status cf_reply_watch_text(cf_reply_watch *w, cf_str text,
-                                          bool is_thinking, cf_buf *note,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_reply_watch_text(cf_reply_watch *w, cf_str text, bool is_thinking,
+                                          cf_buf *note, cf_error *err);
 
 #endif

@@ -17,8 +17,7 @@
 
 enum { JOURNAL_MAX = 1 << 30 };
 
-static cf_status system_error(const cf_work__journal *j, int code,
-                              cf_error *err)
+static cf_status system_error(const cf_work__journal *j, int code, cf_error *err)
 {
     char why[CF_OS_WHY];
     return cf_fail(err, CF_EIO, "%.120s: %s", j->path, cf_os_why(why, code));
@@ -26,8 +25,7 @@ static cf_status system_error(const cf_work__journal *j, int code,
 
 /* ---- reading ------------------------------------------------------------ */
 
-static cf_status read_line(cf_work__journal *j, cf_str line, size_t n_line,
-                           cf_error *err)
+static cf_status read_line(cf_work__journal *j, cf_str line, size_t n_line, cf_error *err)
 {
     json_t *v = NULL;
     cf_error why;
@@ -71,8 +69,7 @@ static cf_status lock(const cf_work__journal *j, cf_error *err)
         return CF_OK;
     }
     return errno == EACCES || errno == EAGAIN
-               ? cf_fail(err, CF_EBUSY, "%.120s: another program has it open",
-                         j->path)
+               ? cf_fail(err, CF_EBUSY, "%.120s: another program has it open", j->path)
                : system_error(j, errno, err);
 }
 
@@ -87,23 +84,19 @@ static cf_status read_all(cf_work__journal *j, cf_error *err)
             st = system_error(j, errno, err);
         } else if (n > 0) {
             cf_buf_add(&text, piece, (size_t)n);
-            st = text.n > JOURNAL_MAX
-                     ? cf_fail(err, CF_ELIMIT, "%.120s: more than 1 GiB",
-                               j->path)
-                     : cf_buf_check(&text, err);
+            st = text.n > JOURNAL_MAX ? cf_fail(err, CF_ELIMIT, "%.120s: more than 1 GiB", j->path)
+                                      : cf_buf_check(&text, err);
         }
     }
     CF_THEN(st, read_lines(j, cf_buf_str(&text), err));
-    if (st == CF_OK && j->end < text.n &&
-        ftruncate(j->fd, (off_t)j->end) != 0) {
+    if (st == CF_OK && j->end < text.n && ftruncate(j->fd, (off_t)j->end) != 0) {
         st = system_error(j, errno, err);
     }
     cf_buf_deinit(&text);
     return st;
 }
 
-cf_status cf_work__journal_open(cf_work__journal *j, const char *path,
-                                cf_error *err)
+cf_status cf_work__journal_open(cf_work__journal *j, const char *path, cf_error *err)
 {
     memset(j, 0, sizeof *j);
     j->fd = -1;
@@ -140,8 +133,7 @@ const json_t *cf_work__journal_find(const cf_work__journal *j, cf_str key)
 
 /* ---- writing ------------------------------------------------------------ */
 
-static cf_status write_all(const cf_work__journal *j, cf_str text,
-                           cf_error *err)
+static cf_status write_all(const cf_work__journal *j, cf_str text, cf_error *err)
 {
     for (size_t at = 0; at < text.n;) {
         ssize_t n = write(j->fd, text.p + at, text.n - at);
@@ -153,8 +145,7 @@ static cf_status write_all(const cf_work__journal *j, cf_str text,
     return fsync(j->fd) == 0 ? CF_OK : system_error(j, errno, err);
 }
 
-cf_status cf_work__journal_add(cf_work__journal *j, cf_str key, cf_str result,
-                               cf_error *err)
+cf_status cf_work__journal_add(cf_work__journal *j, cf_str key, cf_str result, cf_error *err)
 {
     if (j->fd < 0) {
         return CF_OK;

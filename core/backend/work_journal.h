@@ -21,8 +21,7 @@ typedef struct cf_work__journal {
  * cuts off a last line without its newline.  `path` NULL: an empty one that
  * keeps nothing.  CF_EBUSY, CF_EFORMAT with the line, CF_EIO, CF_ENOMEM; *out
  * is to be closed in every case. */
-CF_MUST_USE cf_status cf_work__journal_open(cf_work__journal *out,
-                                            const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_work__journal_open(cf_work__journal *out, const char *path, cf_error *err);
 void cf_work__journal_close(cf_work__journal *j);
 
 /* The result of an earlier run; NULL: none. */
@@ -30,7 +29,7 @@ const json_t *cf_work__journal_find(const cf_work__journal *j, cf_str key);
 
 /* Adds a line and waits until it is on disk.  After a failure the file ends
  * with the line before. */
-CF_MUST_USE cf_status cf_work__journal_add(cf_work__journal *j, cf_str key,
-                                           cf_str result, cf_error *err);
+CF_MUST_USE cf_status cf_work__journal_add(cf_work__journal *j, cf_str key, cf_str result,
+                                           cf_error *err);
 
 #endif

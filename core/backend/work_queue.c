@@ -117,8 +117,7 @@ static size_t take_delayed(queue *q, size_t at, uint64_t now)
     const bool leaves = has_other(q, at);
     for (size_t i = 0; i < q->n_delayed; i++) {
         size_t k = q->delayed[i];
-        if (q->jobs[k].not_before_us <= now &&
-            !(leaves && q->jobs[k].refused_by == at)) {
+        if (q->jobs[k].not_before_us <= now && !(leaves && q->jobs[k].refused_by == at)) {
             memmove(&q->delayed[i], &q->delayed[i + 1],
                     (q->n_delayed - i - 1) * sizeof q->delayed[0]);
             q->n_delayed--;
@@ -142,8 +141,7 @@ static bool has_refused(const queue *q, size_t at, uint64_t now)
 
 static size_t take_new(queue *q)
 {
-    while (q->next < q->n &&
-           (q->jobs[q->next].state != JOB_NEW || q->twin[q->next])) {
+    while (q->next < q->n && (q->jobs[q->next].state != JOB_NEW || q->twin[q->next])) {
         q->next++;
     }
     return q->next < q->n && q->n_delayed < DELAYED_MAX ? q->next++ : NONE;
@@ -179,8 +177,7 @@ static size_t take_anywhere(queue *q, worker *w, uint64_t now)
 {
     w->at = w->place;
     size_t k = take_at(q, w->at, now);
-    if (k == NONE &&
-        (q->places[w->place].n_refusals > 0 || has_refused(q, w->place, now))) {
+    if (k == NONE && (q->places[w->place].n_refusals > 0 || has_refused(q, w->place, now))) {
         for (size_t i = 1; k == NONE && i < q->n_places; i++) {
             w->at = (w->place + i) % q->n_places;
             k = take_at(q, w->at, now);
@@ -275,8 +272,7 @@ static bool has_place(const queue *q)
 }
 
 /* A place that does not answer.  Tries that ran side by side count as one. */
-static void note_loss(queue *q, place *p, uint64_t began_us, uint64_t now,
-                      const cf_error *err)
+static void note_loss(queue *q, place *p, uint64_t began_us, uint64_t now, const cf_error *err)
 {
     if (began_us >= p->lost_us) {
         p->lost_us = now;
@@ -287,8 +283,8 @@ static void note_loss(queue *q, place *p, uint64_t began_us, uint64_t now,
     }
 }
 
-static void try_again(queue *q, size_t k, const cf_work_try *t, place *p,
-                      uint64_t began_us, const cf_error *err)
+static void try_again(queue *q, size_t k, const cf_work_try *t, place *p, uint64_t began_us,
+                      const cf_error *err)
 {
     job *j = &q->jobs[k];
     uint64_t now = cf_os_monotonic_us();
@@ -396,13 +392,11 @@ typedef struct run_state {
 } run_state;
 
 /* Passes a job's end on, and that of its twins. */
-static cf_status pass_on(run_state *r, size_t first, bool is_resumed,
-                         cf_error *err)
+static cf_status pass_on(run_state *r, size_t first, bool is_resumed, cf_error *err)
 {
     job *j = &r->q.jobs[first];
     cf_status st = CF_OK;
-    for (size_t k = first; st == CF_OK && k != NONE;
-         k = r->q.jobs[k].next_twin) {
+    for (size_t k = first; st == CF_OK && k != NONE; k = r->q.jobs[k].next_twin) {
         const cf_work_end end = {.job = k,
                                  .result = cf_buf_str(&j->result),
                                  .status = j->status,
@@ -435,8 +429,7 @@ static cf_status find_twins(run_state *r, cf_error *err)
             r->q.jobs[k].next_twin = i;
             r->q.twin[i] = true;
         }
-        if (json_object_setn_new(last, key.p, key.n,
-                                 json_integer((json_int_t)i)) != 0) {
+        if (json_object_setn_new(last, key.p, key.n, json_integer((json_int_t)i)) != 0) {
             st = cf_fail(err, CF_EINVAL, "a job's key is not UTF-8");
         }
     }
@@ -449,9 +442,7 @@ static cf_status resume(run_state *r, cf_error *err)
 {
     cf_status st = CF_OK;
     for (size_t i = 0; st == CF_OK && i < r->q.n; i++) {
-        const json_t *old =
-            r->q.twin[i] ? NULL
-                         : cf_work__journal_find(&r->journal, r->q.keys[i]);
+        const json_t *old = r->q.twin[i] ? NULL : cf_work__journal_find(&r->journal, r->q.keys[i]);
         if (old != NULL) {
             cf_json_write(&r->q.jobs[i].result, old);
             st = cf_buf_check(&r->q.jobs[i].result, err);
@@ -501,8 +492,7 @@ static cf_status collect(run_state *r, cf_error *err)
         q->ready_first = q->jobs[k].next_ready;
         pthread_mutex_unlock(&q->lock);
         if (q->jobs[k].status == CF_OK) {
-            st = cf_work__journal_add(&r->journal, q->keys[k],
-                                      cf_buf_str(&q->jobs[k].result), err);
+            st = cf_work__journal_add(&r->journal, q->keys[k], cf_buf_str(&q->jobs[k].result), err);
         }
         CF_THEN(st, pass_on(r, k, false, err));
         pthread_mutex_lock(&q->lock);
@@ -553,13 +543,11 @@ static cf_status run_all(run_state *r, cf_error *err)
     return st;
 }
 
-cf_status cf_work_run(const cf_work_options *o, const cf_str *keys, size_t n,
-                      cf_work_try_fn try_fn, cf_work_done_fn done_fn, void *ud,
-                      cf_error *err)
+cf_status cf_work_run(const cf_work_options *o, const cf_str *keys, size_t n, cf_work_try_fn try_fn,
+                      cf_work_done_fn done_fn, void *ud, cf_error *err)
 {
     if (o->n_places > CF_WORK_PLACES_MAX) {
-        return cf_fail(err, CF_EINVAL, "at most %d addresses",
-                       CF_WORK_PLACES_MAX);
+        return cf_fail(err, CF_EINVAL, "at most %d addresses", CF_WORK_PLACES_MAX);
     }
     if (n == 0) {
         return CF_OK;
@@ -567,9 +555,7 @@ cf_status cf_work_run(const cf_work_options *o, const cf_str *keys, size_t n,
     run_state *r = cf_calloc(1, sizeof *r);
     job *jobs = cf_calloc(n, sizeof *jobs);
     bool *twin = cf_calloc(n, sizeof *twin);
-    cf_status st = r != NULL && jobs != NULL && twin != NULL
-                       ? CF_OK
-                       : cf_oom_for(err, "the queue");
+    cf_status st = r != NULL && jobs != NULL && twin != NULL ? CF_OK : cf_oom_for(err, "the queue");
     if (st == CF_OK) {
         r->q = (queue){.o = o,
                        .keys = keys,

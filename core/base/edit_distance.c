@@ -28,8 +28,7 @@ size_t cf_edit_distance(const char *a, const char *b)
         for (size_t j = 1; j <= m; j++) {
             size_t replaced = last[j - 1] + (a[i - 1] != b[j - 1]);
             now[j] = least(least(last[j], now[j - 1]) + 1, replaced);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-                a[i - 2] == b[j - 1]) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
                 now[j] = least(now[j], before[j - 2] + 1);
             }
         }

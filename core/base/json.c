@@ -28,8 +28,8 @@ static size_t longest_token(const char *p, size_t n)
         } else if (c == '"') {
             is_string = true;
             len = 1;
-        } else if (c > ' ' && c != ',' && c != ':' && c != '[' && c != ']' &&
-                   c != '{' && c != '}') {
+        } else if (c > ' ' && c != ',' && c != ':' && c != '[' && c != ']' && c != '{' &&
+                   c != '}') {
             len++;
         } else {
             len = 0;
@@ -39,23 +39,21 @@ static size_t longest_token(const char *p, size_t n)
     return longest;
 }
 
-static cf_status check_read(json_t *v, bool failed, const json_error_t *why,
-                            json_t **out, cf_error *err)
+static cf_status check_read(json_t *v, bool failed, const json_error_t *why, json_t **out,
+                            cf_error *err)
 {
     if (v != NULL && !failed) {
         *out = v;
         return CF_OK;
     }
     json_decref(v);
-    if (failed || json_error_code(why) == json_error_out_of_memory ||
-        why->text[0] == '\0') {
+    if (failed || json_error_code(why) == json_error_out_of_memory || why->text[0] == '\0') {
         return cf_oom(err);
     }
-    return cf_fail_line(err, CF_EFORMAT,
-                        (uint32_t)(why->line > 0 ? why->line : 0),
+    return cf_fail_line(err, CF_EFORMAT, (uint32_t)(why->line > 0 ? why->line : 0),
                         (uint32_t)(why->column > 0 ? why->column : 0),
-                        "not valid JSON: %s at line %d column %d", why->text,
-                        why->line, why->column);
+                        "not valid JSON: %s at line %d column %d", why->text, why->line,
+                        why->column);
 }
 
 /* A text on its way to jansson. */
@@ -82,8 +80,7 @@ static size_t next_piece(void *to, size_t n, void *ud)
     return n;
 }
 
-static cf_status read_as(json_t **out, text_source *from, size_t flags,
-                         cf_error *err)
+static cf_status read_as(json_t **out, text_source *from, size_t flags, cf_error *err)
 {
     const char *p = from->p;
     const size_t n = from->left;
@@ -102,21 +99,17 @@ static cf_status read_as(json_t **out, text_source *from, size_t flags,
     const uint64_t failures = cf_alloc_failures();
     cf_alloc_reserve(reserve, n_reserve);
     flags |= JSON_DECODE_ANY | JSON_ALLOW_NUL;
-    json_t *v = from->stops != NULL
-                    ? json_load_callback(next_piece, from, flags, &why)
-                    : json_loadb(p, n, flags, &why);
+    json_t *v = from->stops != NULL ? json_load_callback(next_piece, from, flags, &why)
+                                    : json_loadb(p, n, flags, &why);
     /* Where an allocation fails, jansson leaves no text, or says of a string
      * that it expected one, or goes on without a character of it. */
     bool failed = cf_alloc_failures() != failures;
-    cf_status st = v == NULL && !failed &&
-                           json_error_code(&why) == json_error_numeric_overflow
+    cf_status st = v == NULL && !failed && json_error_code(&why) == json_error_numeric_overflow
                        ? cf_json_read_digits(out, p, n, err)
                        : check_read(v, failed, &why, out, err);
     cf_alloc_reserve(NULL, 0);
     cf_free(reserve);
-    return st != CF_OK && from->is_stopped
-               ? cf_fail(err, CF_ECANCELLED, "interrupted")
-               : st;
+    return st != CF_OK && from->is_stopped ? cf_fail(err, CF_ECANCELLED, "interrupted") : st;
 }
 
 cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
@@ -124,18 +117,16 @@ cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err)
     return read_as(out, &(text_source){.p = p, .left = n}, 0, err);
 }
 
-cf_status cf_json_read_until(json_t **out, const char *p, size_t n,
-                             bool (*stops)(void *ud), void *ud, cf_error *err)
+cf_status cf_json_read_until(json_t **out, const char *p, size_t n, bool (*stops)(void *ud),
+                             void *ud, cf_error *err)
 {
     text_source from = {p, n, stops, ud, false};
     return read_as(out, &from, 0, err);
 }
 
-cf_status cf_json_read_doubles(json_t **out, const char *p, size_t n,
-                               cf_error *err)
+cf_status cf_json_read_doubles(json_t **out, const char *p, size_t n, cf_error *err)
 {
-    return read_as(out, &(text_source){.p = p, .left = n},
-                   JSON_DECODE_INT_AS_REAL, err);
+    return read_as(out, &(text_source){.p = p, .left = n}, JSON_DECODE_INT_AS_REAL, err);
 }
 
 cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)
@@ -143,8 +134,7 @@ cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err)
     return cf_json_read_small(out, path, CF_JSON_FILE_MAX, err);
 }
 
-cf_status cf_json_read_small(json_t **out, const char *path, size_t max_bytes,
-                             cf_error *err)
+cf_status cf_json_read_small(json_t **out, const char *path, size_t max_bytes, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&text, path, max_bytes, err);
@@ -273,15 +263,13 @@ static void write_object(cf_buf *b, const json_t *v, const char *gap)
     json_t *object = cf_json_ref(v); /* its iterators change nothing */
     bool is_first = true;
     cf_buf_addc(b, '{');
-    for (void *it = json_object_iter(object); it != NULL;
-         it = json_object_iter_next(object, it)) {
+    for (void *it = json_object_iter(object); it != NULL; it = json_object_iter_next(object, it)) {
         if (!is_first) {
             cf_buf_addc(b, ',');
             cf_buf_adds(b, gap);
         }
         is_first = false;
-        cf_json_write_str(b, cf_str_make(json_object_iter_key(it),
-                                         json_object_iter_key_len(it)));
+        cf_json_write_str(b, cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it)));
         cf_buf_addc(b, ':');
         cf_buf_adds(b, gap);
         write_value(b, json_object_iter_value(it), gap);
@@ -296,8 +284,7 @@ static void write_string(cf_buf *b, const json_t *v)
     if (number.p != NULL) {
         cf_buf_add(b, number.p, number.n);
     } else {
-        cf_json_write_str(
-            b, cf_str_make(json_string_value(v), json_string_length(v)));
+        cf_json_write_str(b, cf_str_make(json_string_value(v), json_string_length(v)));
     }
 }
 

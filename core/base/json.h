@@ -39,30 +39,26 @@ static inline json_t *cf_json_ref(const json_t *v)
 
 /* Reads one JSON value of any kind from p[0..n); the caller decrefs *out.
  * CF_EFORMAT with line and column, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_json_read(json_t **out, const char *p, size_t n,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_json_read(json_t **out, const char *p, size_t n, cf_error *err);
 
 /* The same, ended with CF_ECANCELLED once stops(ud), which is asked for each
  * kilobyte of the text. */
 CF_MUST_USE cf_status cf_json_read_until(json_t **out, const char *p, size_t n,
-                                         bool (*stops)(void *ud), void *ud,
-                                         cf_error *err);
+                                         bool (*stops)(void *ud), void *ud, cf_error *err);
 
 /* The same with every number as a double, for files with integers of any
  * size. */
-CF_MUST_USE cf_status cf_json_read_doubles(json_t **out, const char *p,
-                                           size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_json_read_doubles(json_t **out, const char *p, size_t n, cf_error *err);
 
 /* The same from a file; errors name it. */
 enum { CF_JSON_FILE_MAX = 512 << 20 }; /* bytes; CF_ELIMIT for more */
-CF_MUST_USE cf_status cf_json_read_file(json_t **out, const char *path,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_json_read_file(json_t **out, const char *path, cf_error *err);
 
 /* The same for a file that somebody waits for, and cannot stop: of at most
  * max_bytes. */
 enum { CF_JSON_SMALL_MAX = 8 << 20 };
-CF_MUST_USE cf_status cf_json_read_small(json_t **out, const char *path,
-                                         size_t max_bytes, cf_error *err);
+CF_MUST_USE cf_status cf_json_read_small(json_t **out, const char *path, size_t max_bytes,
+                                         cf_error *err);
 
 /* As json_copy() and json_deep_copy(), which ignore that a field could not be
  * added: a whole copy, or NULL without memory. */

@@ -17,9 +17,8 @@ cf_str cf_json_digits(const json_t *v)
 {
     const char *p = json_string_value(v);
     size_t n = json_string_length(v);
-    return p != NULL && n > 1 && (unsigned char)p[0] == MARK
-               ? cf_str_make(p + 1, n - 1)
-               : cf_str_make(NULL, 0);
+    return p != NULL && n > 1 && (unsigned char)p[0] == MARK ? cf_str_make(p + 1, n - 1)
+                                                             : cf_str_make(NULL, 0);
 }
 
 static json_t *digits(cf_str text, cf_arena *a)
@@ -97,12 +96,10 @@ static bool hang(builder *b, json_t *v)
     json_t *top = b->open[b->depth - 1];
     return json_is_array(top)
                ? json_array_append_new(top, v) == 0
-               : json_object_setn_new(top, b->key.p != NULL ? b->key.p : "",
-                                      b->key.n, v) == 0;
+               : json_object_setn_new(top, b->key.p != NULL ? b->key.p : "", b->key.n, v) == 0;
 }
 
-static cf_status take(builder *b, const cf_jx_event *e, cf_arena *a,
-                      cf_error *err)
+static cf_status take(builder *b, const cf_jx_event *e, cf_arena *a, cf_error *err)
 {
     if (e->kind == CF_JX_KEY) {
         b->key = e->text;
@@ -114,8 +111,7 @@ static cf_status take(builder *b, const cf_jx_event *e, cf_arena *a,
     }
     if (e->kind == CF_JX_FLOAT &&
         (e->text.p[e->text.n - 1] == 'N' || e->text.p[e->text.n - 1] == 'y')) {
-        return cf_fail(err, CF_EFORMAT, "not valid JSON: %.*s", (int)e->text.n,
-                       e->text.p);
+        return cf_fail(err, CF_EFORMAT, "not valid JSON: %.*s", (int)e->text.n, e->text.p);
     }
     json_t *v = scalar(e, a);
     if (!hang(b, v)) {
@@ -133,8 +129,7 @@ static cf_status take(builder *b, const cf_jx_event *e, cf_arena *a,
     return CF_OK;
 }
 
-cf_status cf_json_read_digits(json_t **out, const char *p, size_t n,
-                              cf_error *err)
+cf_status cf_json_read_digits(json_t **out, const char *p, size_t n, cf_error *err)
 {
     cf_jx x;
     cf_arena a;

@@ -29,8 +29,7 @@ CF_BEGIN_DECLS
  * integers beyond 64 bits and numbers beyond a double keep their digits.  The
  * caller decrefs *out.  CF_EFORMAT with line and column, CF_ELIMIT,
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_json_read_digits(json_t **out, const char *p, size_t n,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_json_read_digits(json_t **out, const char *p, size_t n, cf_error *err);
 
 /* The spelling of such a number, borrowed; {NULL, 0} for any other value. */
 cf_str cf_json_digits(const json_t *v);

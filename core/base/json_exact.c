@@ -20,8 +20,7 @@ static cf_status fail(const cf_jx *x, cf_error *err, const char *what)
         col = x->text.p[i] == '\n' ? 1 : col + 1;
         line += x->text.p[i] == '\n';
     }
-    return cf_fail_line(err, CF_EFORMAT, line, col,
-                        "not valid JSON: %s at line %u column %u", what,
+    return cf_fail_line(err, CF_EFORMAT, line, col, "not valid JSON: %s at line %u column %u", what,
                         (unsigned)line, (unsigned)col);
 }
 
@@ -55,8 +54,7 @@ static size_t unescape(cf_jx *x, char out[4])
     }
     uint32_t cp;
     size_t at = x->at - 1;
-    size_t n =
-        c == 'u' ? cf_utf16_escape(&cp, x->text.p + at, x->text.n - at) : 0;
+    size_t n = c == 'u' ? cf_utf16_escape(&cp, x->text.p + at, x->text.n - at) : 0;
     if (n == 0) {
         return 0;
     }
@@ -179,12 +177,10 @@ static void value_done(cf_jx *x)
     x->is_done = x->depth == 0;
 }
 
-static cf_status open_container(cf_jx *x, cf_jx_event *out, bool is_object,
-                                cf_error *err)
+static cf_status open_container(cf_jx *x, cf_jx_event *out, bool is_object, cf_error *err)
 {
     if (x->depth == CF_JX_DEPTH_MAX) {
-        return cf_fail(err, CF_ELIMIT, "JSON is nested over %d deep",
-                       CF_JX_DEPTH_MAX);
+        return cf_fail(err, CF_ELIMIT, "JSON is nested over %d deep", CF_JX_DEPTH_MAX);
     }
     x->is_object[x->depth++] = is_object;
     x->at++;
@@ -252,8 +248,7 @@ cf_status cf_jx_next(cf_jx *x, cf_jx_event *out, cf_error *err)
     skip_blanks(x);
     *out = (cf_jx_event){CF_JX_END, {NULL, 0}};
     if (x->is_done) {
-        return x->at == x->text.n ? CF_OK
-                                  : fail(x, err, "something follows the value");
+        return x->at == x->text.n ? CF_OK : fail(x, err, "something follows the value");
     }
     if (x->depth == 0 || x->after_key) {
         return value(x, out, err);
@@ -265,9 +260,7 @@ cf_status cf_jx_next(cf_jx *x, cf_jx_event *out, cf_error *err)
     }
     if (!x->is_first) {
         if (c != ',') {
-            return fail(x, err,
-                        is_object ? "',' or '}' is expected"
-                                  : "',' or ']' is expected");
+            return fail(x, err, is_object ? "',' or '}' is expected" : "',' or ']' is expected");
         }
         x->at++;
         skip_blanks(x);

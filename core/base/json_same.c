@@ -14,8 +14,7 @@ static bool same_number(const json_t *a, const json_t *b)
     double real = json_real_value(json_is_real(a) ? a : b);
     json_int_t whole = json_integer_value(json_is_real(a) ? b : a);
     /* below 2^63 the conversion is defined, and exact for what is whole */
-    return real >= -0x1p63 && real < 0x1p63 && real == (double)whole &&
-           (json_int_t)real == whole;
+    return real >= -0x1p63 && real < 0x1p63 && real == (double)whole && (json_int_t)real == whole;
 }
 
 static bool same_object(const json_t *a, const json_t *b)

@@ -241,8 +241,7 @@ void cf_jw_bytes(cf_jw *w, const char *key, cf_str bytes)
 cf_status cf_jw_finish(const cf_jw *w, cf_error *err)
 {
     if (w->is_too_deep) {
-        return cf_fail(err, CF_ELIMIT, "JSON nests more than %d levels deep",
-                       CF_JW_DEPTH_MAX);
+        return cf_fail(err, CF_ELIMIT, "JSON nests more than %d levels deep", CF_JW_DEPTH_MAX);
     }
     CF_ASSERT(w->depth == 0);
     return cf_buf_check(w->out, err);

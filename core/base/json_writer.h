@@ -77,8 +77,7 @@ void cf_jw_float(cf_jw *w, const char *key, float v);
 
 /* As printf would: for a number whose digits are part of a format.  The
  * result must be valid JSON. */
-void cf_jw_format(cf_jw *w, const char *key, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+void cf_jw_format(cf_jw *w, const char *key, const char *fmt, ...) CF_PRINTF(3, 4);
 
 /* A tree of jansson's (NULL: null), and text that is JSON already. */
 void cf_jw_json(cf_jw *w, const char *key, const json_t *v);

@@ -62,8 +62,7 @@ static void guard(const void *p, size_t n)
 {
     for (size_t i = 0; i < GUARDED_MAX; i++) {
         bool is_taken = false;
-        if (atomic_compare_exchange_strong(&guarded[i].taken, &is_taken,
-                                           true)) {
+        if (atomic_compare_exchange_strong(&guarded[i].taken, &is_taken, true)) {
             atomic_store(&guarded[i].p, (uintptr_t)p);
             atomic_store(&guarded[i].n, n);
             return;
@@ -74,8 +73,7 @@ static void guard(const void *p, size_t n)
 static void unguard(const void *p)
 {
     for (size_t i = 0; i < GUARDED_MAX; i++) {
-        if (atomic_load(&guarded[i].n) != 0 &&
-            atomic_load(&guarded[i].p) == (uintptr_t)p) {
+        if (atomic_load(&guarded[i].n) != 0 && atomic_load(&guarded[i].p) == (uintptr_t)p) {
             atomic_store(&guarded[i].n, 0);
             atomic_store(&guarded[i].taken, false);
             return;
@@ -98,9 +96,8 @@ bool cf_os_map_mend(const void *address)
                 uintptr_t in;
                 void *out;
             } to = {from};
-            return mmap(to.out, p + n - from, PROT_READ,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                        0) != MAP_FAILED;
+            return mmap(to.out, p + n - from, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                        -1, 0) != MAP_FAILED;
         }
     }
     return false;
@@ -118,8 +115,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 
 void cf_os_guard_maps(void)
 {
-    struct sigaction sa = {.sa_sigaction = on_bus_error,
-                           .sa_flags = SA_SIGINFO};
+    struct sigaction sa = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
     sigemptyset(&sa.sa_mask);
     sigaction(SIGBUS, &sa, NULL);
 }
@@ -174,13 +170,11 @@ cf_status cf_os_map_open(cf_os_map *out, const char *path, cf_error *err)
 cf_status cf_os_map_check(const cf_os_map *map, cf_error *err)
 {
     struct stat sb;
-    if (map->p == NULL ||
-        (fstat(map->fd, &sb) == 0 && (uint64_t)sb.st_size == map->n &&
-         changed_ns(&sb) == map->changed_ns)) {
+    if (map->p == NULL || (fstat(map->fd, &sb) == 0 && (uint64_t)sb.st_size == map->n &&
+                           changed_ns(&sb) == map->changed_ns)) {
         return CF_OK;
     }
-    return cf_fail(err, CF_EIO,
-                   "the file was cut or written to while it was in use");
+    return cf_fail(err, CF_EIO, "the file was cut or written to while it was in use");
 }
 
 void cf_os_map_close(cf_os_map *map)
@@ -214,8 +208,7 @@ void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n)
 
 /* Appends everything `fd` gives; CF_ELIMIT past max_bytes.  A FIFO that no
  * program writes to, opened without waiting for one, ends after a second. */
-static cf_status read_all(cf_buf *out, int fd, const char *name,
-                          size_t max_bytes, cf_error *err)
+static cf_status read_all(cf_buf *out, int fd, const char *name, size_t max_bytes, cf_error *err)
 {
     enum { WRITER_MS = 1000 };
     size_t total = 0;
@@ -239,8 +232,7 @@ static cf_status read_all(cf_buf *out, int fd, const char *name,
             return CF_OK;
         }
         if ((size_t)got > max_bytes - total) {
-            return cf_fail(err, CF_ELIMIT, "%s: larger than %zu bytes", name,
-                           max_bytes);
+            return cf_fail(err, CF_ELIMIT, "%s: larger than %zu bytes", name, max_bytes);
         }
         total += (size_t)got;
         out->n += (size_t)got;
@@ -248,18 +240,15 @@ static cf_status read_all(cf_buf *out, int fd, const char *name,
     }
 }
 
-cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,
-                          cf_error *err)
+cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes, cf_error *err)
 {
     size_t before = out->n;
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd =
-        is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return fail_errno(err, path, errno);
     }
-    cf_status st =
-        read_all(out, fd, is_stdin ? "standard input" : path, max_bytes, err);
+    cf_status st = read_all(out, fd, is_stdin ? "standard input" : path, max_bytes, err);
     if (!is_stdin) {
         close(fd);
     }
@@ -269,8 +258,7 @@ cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,
     return st;
 }
 
-static cf_status write_all(int fd, const char *path, const char *p, size_t n,
-                           cf_error *err)
+static cf_status write_all(int fd, const char *path, const char *p, size_t n, cf_error *err)
 {
     while (n != 0) {
         ssize_t put = write(fd, p, n);
@@ -332,12 +320,10 @@ cf_status cf_os_out_put(cf_os_out *out, const void *p, size_t n, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_os_out_close(cf_os_out *out, cf_status st, unsigned mode,
-                          cf_error *err)
+cf_status cf_os_out_close(cf_os_out *out, cf_status st, unsigned mode, cf_error *err)
 {
     bool replaces = out->tmp != NULL;
-    if (st == CF_OK && replaces &&
-        (fsync(out->fd) != 0 || fchmod(out->fd, (mode_t)mode) != 0)) {
+    if (st == CF_OK && replaces && (fsync(out->fd) != 0 || fchmod(out->fd, (mode_t)mode) != 0)) {
         st = fail_errno(err, out->path, errno);
     }
     close(out->fd);
@@ -352,8 +338,7 @@ cf_status cf_os_out_close(cf_os_out *out, cf_status st, unsigned mode,
     return st;
 }
 
-cf_status cf_os_write_file(const char *path, const void *p, size_t n,
-                           unsigned mode, cf_error *err)
+cf_status cf_os_write_file(const char *path, const void *p, size_t n, unsigned mode, cf_error *err)
 {
     cf_os_out out;
     CF_TRY(cf_os_out_open(&out, path, err));
@@ -426,10 +411,8 @@ static int64_t days_from_date(int64_t y, int64_t m, int64_t d)
 bool cf_os_parse_time(int64_t *ms, const char *text)
 {
     int y, mo, d, h, mi, s, used = 0;
-    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &y, &mo, &d, &h, &mi, &s,
-               &used) != 6 ||
-        mo < 1 || mo > 12 || d < 1 || d > 31 || h < 0 || h > 23 || mi < 0 ||
-        mi > 59 || s < 0 || s > 60) {
+    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &y, &mo, &d, &h, &mi, &s, &used) != 6 || mo < 1 ||
+        mo > 12 || d < 1 || d > 31 || h < 0 || h > 23 || mi < 0 || mi > 59 || s < 0 || s > 60) {
         return false;
     }
     const char *at = text + used;
@@ -516,14 +499,12 @@ void cf_os_entropy(void *p, size_t n)
     pthread_mutex_unlock(&seed_lock);
 }
 
-cf_status cf_os_thread(pthread_t *out, void *(*fn)(void *), void *arg,
-                       cf_error *err)
+cf_status cf_os_thread(pthread_t *out, void *(*fn)(void *), void *arg, cf_error *err)
 {
     int rc = pthread_create(out, NULL, fn, arg);
     if (rc != 0) {
         char why[CF_OS_WHY];
-        return cf_fail(err, CF_EIO, "cannot create a thread: %s",
-                       cf_os_why(why, rc));
+        return cf_fail(err, CF_EIO, "cannot create a thread: %s", cf_os_why(why, rc));
     }
     return CF_OK;
 }

@@ -34,8 +34,7 @@ typedef struct cf_os_map {
 
 /* Maps the regular file `path`.  CF_ENOTFOUND, CF_EIO (also for directories
  * and devices). */
-CF_MUST_USE cf_status cf_os_map_open(cf_os_map *out, const char *path,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_os_map_open(cf_os_map *out, const char *path, cf_error *err);
 void cf_os_map_close(cf_os_map *map);
 
 /*
@@ -61,14 +60,14 @@ void cf_os_map_prefetch(const cf_os_map *map, size_t off, size_t n);
 
 /* Appends the file's bytes to `out`; "-" is standard input.  CF_ELIMIT when
  * it holds more than `max_bytes`; `out` is as it was on any failure. */
-CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path,
-                                      size_t max_bytes, cf_error *err);
+CF_MUST_USE cf_status cf_os_read_file(cf_buf *out, const char *path, size_t max_bytes,
+                                      cf_error *err);
 
 /* Writes a whole file with `mode` bits: a temporary file in the same folder,
  * synced, then renamed over it, so a reader sees the old or the new one.  A
  * pipe or a device is written to directly. */
-CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p,
-                                       size_t n, unsigned mode, cf_error *err);
+CF_MUST_USE cf_status cf_os_write_file(const char *path, const void *p, size_t n, unsigned mode,
+                                       cf_error *err);
 
 /* The same a piece at a time, for what need not be in memory whole. */
 typedef struct cf_os_out {
@@ -78,14 +77,11 @@ typedef struct cf_os_out {
     uint64_t n; /* bytes written */
 } cf_os_out;
 
-CF_MUST_USE cf_status cf_os_out_open(cf_os_out *out, const char *path,
-                                     cf_error *err);
-CF_MUST_USE cf_status cf_os_out_put(cf_os_out *out, const void *p, size_t n,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_os_out_open(cf_os_out *out, const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_os_out_put(cf_os_out *out, const void *p, size_t n, cf_error *err);
 /* Closes.  The file is replaced if `st`, the outcome so far, is CF_OK, and
  * else left as it was.  Returns `st` or the failure to replace it. */
-CF_MUST_USE cf_status cf_os_out_close(cf_os_out *out, cf_status st,
-                                      unsigned mode, cf_error *err);
+CF_MUST_USE cf_status cf_os_out_close(cf_os_out *out, cf_status st, unsigned mode, cf_error *err);
 
 /* Whether `path` is a directory, or a link to one. */
 bool cf_os_is_dir(const char *path);
@@ -96,8 +92,7 @@ bool cf_os_has_file(const char *dir, const char *name);
 /* Appends the names in a directory to `out`, sorted by their bytes, each with
  * a NUL after it; "." and ".." are left out.  CF_ENOTFOUND, CF_EIO; CF_ELIMIT
  * for more than `max`. */
-CF_MUST_USE cf_status cf_os_list_dir(cf_buf *out, const char *path, size_t max,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_os_list_dir(cf_buf *out, const char *path, size_t max, cf_error *err);
 
 /* Makes a directory and its missing parents with mode 0700. */
 CF_MUST_USE cf_status cf_os_make_dirs(const char *path, cf_error *err);
@@ -126,8 +121,7 @@ void cf_os_seed_entropy(uint64_t seed);
 
 /* Starts a thread that runs fn(arg) and is to be joined.  CF_EIO with the
  * system's reason. */
-CF_MUST_USE cf_status cf_os_thread(pthread_t *out, void *(*fn)(void *),
-                                   void *arg, cf_error *err);
+CF_MUST_USE cf_status cf_os_thread(pthread_t *out, void *(*fn)(void *), void *arg, cf_error *err);
 
 /* Processors this process may run on, at least 1. */
 unsigned cf_os_n_cpus(void);

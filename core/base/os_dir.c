@@ -23,8 +23,7 @@ bool cf_os_is_dir(const char *path)
 bool cf_os_is_readable(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           access(path, R_OK) == 0;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
 }
 
 bool cf_os_has_file(const char *dir, const char *name)
@@ -60,8 +59,8 @@ static cf_status sort(cf_buf *out, const cf_buf *names, size_t n, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-static cf_status read_names(cf_buf *names, size_t *n, DIR *d, const char *path,
-                            size_t max, cf_error *err)
+static cf_status read_names(cf_buf *names, size_t *n, DIR *d, const char *path, size_t max,
+                            cf_error *err)
 {
     for (;;) {
         errno = 0;
@@ -74,25 +73,22 @@ static cf_status read_names(cf_buf *names, size_t *n, DIR *d, const char *path,
             continue;
         }
         if ((*n)++ == max) {
-            return cf_fail(err, CF_ELIMIT, "%s has more than %zu entries", path,
-                           max);
+            return cf_fail(err, CF_ELIMIT, "%s has more than %zu entries", path, max);
         }
         cf_buf_add(names, e->d_name, strlen(e->d_name) + 1);
     }
     char why[CF_OS_WHY];
-    return errno == 0
-               ? cf_buf_check(names, err)
-               : cf_fail(err, CF_EIO, "%s: %s", path, cf_os_why(why, errno));
+    return errno == 0 ? cf_buf_check(names, err)
+                      : cf_fail(err, CF_EIO, "%s: %s", path, cf_os_why(why, errno));
 }
 
-cf_status cf_os_list_dir(cf_buf *out, const char *path, size_t max,
-                         cf_error *err)
+cf_status cf_os_list_dir(cf_buf *out, const char *path, size_t max, cf_error *err)
 {
     DIR *d = opendir(path);
     if (d == NULL) {
         char why[CF_OS_WHY];
-        return cf_fail(err, errno == ENOENT ? CF_ENOTFOUND : CF_EIO, "%s: %s",
-                       path, cf_os_why(why, errno));
+        return cf_fail(err, errno == ENOENT ? CF_ENOTFOUND : CF_EIO, "%s: %s", path,
+                       cf_os_why(why, errno));
     }
     cf_buf names = CF_BUF_INIT;
     size_t n = 0;

@@ -62,12 +62,10 @@ static void pause_cpu(void)
 }
 
 /* Waits until *counter differs from `old` (`until` false) or equals it. */
-static void wait_for(cf_pool *pool, atomic_uint *counter, unsigned value,
-                     bool until)
+static void wait_for(cf_pool *pool, atomic_uint *counter, unsigned value, bool until)
 {
     for (int i = 0; i < SPIN_PAUSES; i++) {
-        if ((atomic_load_explicit(counter, memory_order_acquire) == value) ==
-            until) {
+        if ((atomic_load_explicit(counter, memory_order_acquire) == value) == until) {
             return;
         }
         pause_cpu();
@@ -204,8 +202,7 @@ void cf_pool_barrier(cf_pool *pool)
         return;
     }
     /* The round cannot move before this part has arrived. */
-    unsigned round =
-        atomic_load_explicit(&pool->barrier_round, memory_order_relaxed);
+    unsigned round = atomic_load_explicit(&pool->barrier_round, memory_order_relaxed);
     if (atomic_fetch_add(&pool->n_arrived, 1) + 1 == pool->n_threads) {
         atomic_store_explicit(&pool->n_arrived, 0, memory_order_relaxed);
         atomic_fetch_add(&pool->barrier_round, 1);

@@ -31,8 +31,7 @@ typedef void (*cf_pool_fn)(void *ud, unsigned i, unsigned n);
 
 /* n_threads >= 1 counts the caller: n_threads - 1 helpers are started.
  * CF_ENOMEM; CF_EIO when a thread cannot be created. */
-CF_MUST_USE cf_status cf_pool_new(cf_pool **out, unsigned n_threads,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_pool_new(cf_pool **out, unsigned n_threads, cf_error *err);
 void cf_pool_free(cf_pool *pool);
 
 unsigned cf_pool_n_threads(const cf_pool *pool);

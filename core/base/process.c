@@ -45,8 +45,7 @@ static const char *path_of(const char *const *env)
 
 /* The program's file, as execvp() would look it up; false when there is
  * none. */
-static bool find_program(char out[PATH_SIZE], const char *name,
-                         const char *const *env)
+static bool find_program(char out[PATH_SIZE], const char *name, const char *const *env)
 {
     size_t n = strlen(name);
     if (strchr(name, '/') != NULL) {
@@ -76,8 +75,8 @@ static bool find_program(char out[PATH_SIZE], const char *name,
 
 /* Between fork and exec: async-signal-safe calls only.  `report` gets the
  * error number when the program cannot be run. */
-static void become(const char *file, const cf_process_spec *spec,
-                   const char *const *env, int in, int out, int err, int report)
+static void become(const char *file, const cf_process_spec *spec, const char *const *env, int in,
+                   int out, int err, int report)
 {
     sigset_t none;
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -164,8 +163,7 @@ static int exec_error(int fd)
     return n == (ssize_t)sizeof code ? code : 0;
 }
 
-cf_status cf_process_start(cf_process *p, const cf_process_spec *spec,
-                           cf_error *err)
+cf_status cf_process_start(cf_process *p, const cf_process_spec *spec, cf_error *err)
 {
     *p = (cf_process)CF_PROCESS_INIT;
     pipes s;
@@ -175,8 +173,7 @@ cf_status cf_process_start(cf_process *p, const cf_process_spec *spec,
         memcpy(&env, &environ, sizeof env);
     }
     if (!find_program(file, spec->argv[0], env)) {
-        return cf_fail(err, CF_ENOTFOUND, "%.160s: there is no such program",
-                       spec->argv[0]);
+        return cf_fail(err, CF_ENOTFOUND, "%.160s: there is no such program", spec->argv[0]);
     }
     bool ok = make_pipe(s.in);
     ok = make_pipe(s.out) && ok;
@@ -202,9 +199,8 @@ cf_status cf_process_start(cf_process *p, const cf_process_spec *spec,
     }
     close_pipes(&s);
     if (p->pid == 0) {
-        return cf_fail(err, code == ENOENT ? CF_ENOTFOUND : CF_EIO,
-                       "%.120s cannot be started: %s", spec->argv[0],
-                       cf_os_why(why, code));
+        return cf_fail(err, code == ENOENT ? CF_ENOTFOUND : CF_EIO, "%.120s cannot be started: %s",
+                       spec->argv[0], cf_os_why(why, code));
     }
     return CF_OK;
 }

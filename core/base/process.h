@@ -52,9 +52,7 @@ typedef struct cf_process_spec {
  * slash.  CF_ENOTFOUND when there is no such program, CF_EIO with the system's
  * reason.  `p` is as after CF_PROCESS_INIT on failure.
  */
-CF_MUST_USE cf_status cf_process_start(cf_process *p,
-                                       const cf_process_spec *spec,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_process_start(cf_process *p, const cf_process_spec *spec, cf_error *err);
 
 /* Writes what the pipe takes of data[0..n) and returns how much that was.  A
  * child that closed its input closes p->in; SIGPIPE is never raised. */

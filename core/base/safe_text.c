@@ -58,8 +58,7 @@ static size_t copy(char out[CF_SAFE_ESCAPE_MAX], const char *text, int n)
 size_t cf_safe_escape_byte(char out[CF_SAFE_ESCAPE_MAX], unsigned char byte)
 {
     char text[16];
-    return copy(out, text,
-                snprintf(text, sizeof text, "\\x%02x", (unsigned)byte));
+    return copy(out, text, snprintf(text, sizeof text, "\\x%02x", (unsigned)byte));
 }
 
 size_t cf_safe_escape(char out[CF_SAFE_ESCAPE_MAX], uint32_t cp)
@@ -84,8 +83,7 @@ static void escape(cf_buf *out, const char *p, size_t n, bool one_line)
         size_t n_text = 0;
         if (cp == CF_UTF8_BAD) {
             n_text = cf_safe_escape_byte(text, (unsigned char)p[i]);
-        } else if (cf_safe_is_harmful(cp) ||
-                   (one_line && (cp == '\n' || cp == '\t'))) {
+        } else if (cf_safe_is_harmful(cp) || (one_line && (cp == '\n' || cp == '\t'))) {
             n_text = cf_safe_escape(text, cp);
         }
         if (n_text > 0) {

@@ -37,8 +37,7 @@ static cf_status end_line(cf_sse *s, cf_sse_fn fn, void *ud, cf_error *err)
     return s->data.failed ? cf_oom_for(err, "an event") : CF_OK;
 }
 
-cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn,
-                      void *ud, cf_error *err)
+cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn, void *ud, cf_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         char c = p[i];

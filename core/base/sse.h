@@ -34,8 +34,8 @@ void cf_sse_deinit(cf_sse *s);
 typedef cf_status (*cf_sse_fn)(cf_str data, void *ud, cf_error *err);
 
 /* CF_ELIMIT for an event over the limit, CF_ENOMEM, or what fn returned. */
-CF_MUST_USE cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n,
-                                  cf_sse_fn fn, void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn, void *ud,
+                                  cf_error *err);
 
 CF_END_DECLS
 

@@ -64,8 +64,8 @@ static void fill_text(cf_error *err, const char *fmt, va_list ap)
     put_text(err, text, n);
 }
 
-static cf_status fill(cf_error *err, cf_status code, uint64_t off,
-                      uint32_t line, uint32_t col, const char *fmt, va_list ap)
+static cf_status fill(cf_error *err, cf_status code, uint64_t off, uint32_t line, uint32_t col,
+                      const char *fmt, va_list ap)
 {
     if (err != NULL) {
         err->code = code;
@@ -86,8 +86,7 @@ cf_status(cf_fail)(cf_error *err, cf_status code, const char *fmt, ...)
     return code;
 }
 
-cf_status(cf_fail_at)(cf_error *err, cf_status code, uint64_t off,
-                      const char *fmt, ...)
+cf_status(cf_fail_at)(cf_error *err, cf_status code, uint64_t off, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -96,8 +95,8 @@ cf_status(cf_fail_at)(cf_error *err, cf_status code, uint64_t off,
     return code;
 }
 
-cf_status(cf_fail_line)(cf_error *err, cf_status code, uint32_t line,
-                        uint32_t col, const char *fmt, ...)
+cf_status(cf_fail_line)(cf_error *err, cf_status code, uint32_t line, uint32_t col, const char *fmt,
+                        ...)
 {
     va_list ap;
     va_start(ap, fmt);

@@ -55,9 +55,9 @@ enum { CF_ERROR_TEXT_MAX = 240 };
 
 typedef struct cf_error {
     cf_status code;
-    uint32_t line; /* 1-based line in the input, 0 when not about text */
-    uint32_t col;  /* 1-based byte column in that line, 0 likewise */
-    uint64_t off;  /* byte offset in the input, CF_NO_OFFSET when unknown */
+    uint32_t line;                /* 1-based line in the input, 0 when not about text */
+    uint32_t col;                 /* 1-based byte column in that line, 0 likewise */
+    uint64_t off;                 /* byte offset in the input, CF_NO_OFFSET when unknown */
     char text[CF_ERROR_TEXT_MAX]; /* UTF-8, NUL-terminated, printable */
 } cf_error;
 
@@ -69,16 +69,15 @@ typedef struct cf_error {
  * character boundary.  Line, column and offset are set to
  * "unknown"; use cf_fail_at() where one of them is known.
  */
-cf_status cf_fail(cf_error *err, cf_status code, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+cf_status cf_fail(cf_error *err, cf_status code, const char *fmt, ...) CF_PRINTF(3, 4);
 
 /* The same with a byte offset in the input. */
-cf_status cf_fail_at(cf_error *err, cf_status code, uint64_t off,
-                     const char *fmt, ...) CF_PRINTF(4, 5);
+cf_status cf_fail_at(cf_error *err, cf_status code, uint64_t off, const char *fmt, ...)
+    CF_PRINTF(4, 5);
 
 /* The same with a 1-based line and byte column in the input. */
-cf_status cf_fail_line(cf_error *err, cf_status code, uint32_t line,
-                       uint32_t col, const char *fmt, ...) CF_PRINTF(5, 6);
+cf_status cf_fail_line(cf_error *err, cf_status code, uint32_t line, uint32_t col, const char *fmt,
+                       ...) CF_PRINTF(5, 6);
 
 /* Puts "prefix: " before the text already in `err` (may be NULL): the one
  * thing only the caller knows, such as a file's name.  Returns err's code,
@@ -120,8 +119,7 @@ const char *cf_status_name(cf_status code);
 
 /* An assertion that stays on in release builds: for an index that would
  * corrupt memory if it were wrong. */
-#define CF_ASSERT(cond) \
-    ((cond) ? (void)0 : cf_assert_failed(#cond, __FILE__, __LINE__))
+#define CF_ASSERT(cond) ((cond) ? (void)0 : cf_assert_failed(#cond, __FILE__, __LINE__))
 CF_NORETURN void cf_assert_failed(const char *cond, const char *file, int line);
 
 CF_END_DECLS

@@ -47,8 +47,7 @@ static inline bool cf_str_is(cf_str a, const char *cstr)
 
 static inline bool cf_str_starts(cf_str s, cf_str prefix)
 {
-    return s.n >= prefix.n &&
-           (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
 
 CF_END_DECLS

@@ -116,12 +116,10 @@ size_t cf_utf16_escape(uint32_t *cp, const char *p, size_t n)
         return 0;
     }
     *cp = (uint32_t)high;
-    if (high >= 0xD800 && high < 0xDC00 && n >= 12 && p[6] == '\\' &&
-        p[7] == 'u') {
+    if (high >= 0xD800 && high < 0xDC00 && n >= 12 && p[6] == '\\' && p[7] == 'u') {
         int low = cf_utf16_unit(p + 8, n - 8);
         if (low >= 0xDC00 && low < 0xE000) {
-            *cp = 0x10000 + ((uint32_t)(high - 0xD800) << 10) +
-                  (uint32_t)(low - 0xDC00);
+            *cp = 0x10000 + ((uint32_t)(high - 0xD800) << 10) + (uint32_t)(low - 0xDC00);
             return 12;
         }
     }

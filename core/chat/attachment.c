@@ -87,13 +87,10 @@ static void read_numbers(cf_attachment *a, const json_t *list)
 /* The bytes in an object of any of the programs. */
 static void read_bytes(cf_attachment *a, const json_t *v)
 {
-    static const char *const bytes[] = {"blob", "data", "base64", "base64Data",
-                                        NULL};
-    static const char *const mimes[] = {"mime_type", "mimeType", "media_type",
-                                        NULL};
+    static const char *const bytes[] = {"blob", "data", "base64", "base64Data", NULL};
+    static const char *const mimes[] = {"mime_type", "mimeType", "media_type", NULL};
     static const char *const places[] = {
-        "url",       "path",      "uri",           "image", "audio",
-        "base64Url", "image_url", "asset_pointer", NULL};
+        "url", "path", "uri", "image", "audio", "base64Url", "image_url", "asset_pointer", NULL};
     cf_str mime = first_of(v, mimes);
     a->mime = mime.n > 0 ? mime : a->mime;
     cf_str found = first_of(v, bytes);
@@ -115,22 +112,17 @@ static cf_attachment_kind kind_of(cf_str type, cf_str mime)
     static const struct {
         const char *type;
         cf_attachment_kind kind;
-    } types[] = {{"image", CF_ATTACHMENT_IMAGE},
-                 {"image_url", CF_ATTACHMENT_IMAGE},
-                 {"input_image", CF_ATTACHMENT_IMAGE},
-                 {"imageFile", CF_ATTACHMENT_IMAGE},
-                 {"IMAGE", CF_ATTACHMENT_IMAGE},
-                 {"audio", CF_ATTACHMENT_AUDIO},
-                 {"input_audio", CF_ATTACHMENT_AUDIO},
-                 {"audio_url", CF_ATTACHMENT_AUDIO},
+    } types[] = {{"image", CF_ATTACHMENT_IMAGE},       {"image_url", CF_ATTACHMENT_IMAGE},
+                 {"input_image", CF_ATTACHMENT_IMAGE}, {"imageFile", CF_ATTACHMENT_IMAGE},
+                 {"IMAGE", CF_ATTACHMENT_IMAGE},       {"audio", CF_ATTACHMENT_AUDIO},
+                 {"input_audio", CF_ATTACHMENT_AUDIO}, {"audio_url", CF_ATTACHMENT_AUDIO},
                  {"AUDIO", CF_ATTACHMENT_AUDIO}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (cf_str_is(type, types[i].type)) {
             return types[i].kind;
         }
     }
-    bool is_file =
-        type.n == 0 || cf_str_is(type, "file") || cf_str_is(type, "media");
+    bool is_file = type.n == 0 || cf_str_is(type, "file") || cf_str_is(type, "media");
     return is_file && starts(mime, "image/")   ? CF_ATTACHMENT_IMAGE
            : is_file && starts(mime, "audio/") ? CF_ATTACHMENT_AUDIO
                                                : CF_ATTACHMENT_NONE;
@@ -139,9 +131,8 @@ static cf_attachment_kind kind_of(cf_str type, cf_str mime)
 bool cf_attachment_read(cf_attachment *out, const json_t *part)
 {
     /* Objects inside a part that may hold the bytes or the address. */
-    static const char *const inner[] = {
-        "image_url",  "input_audio", "audio_url", "source",
-        "inlineData", "inline_data", "converse",  NULL};
+    static const char *const inner[] = {"image_url",  "input_audio", "audio_url", "source",
+                                        "inlineData", "inline_data", "converse",  NULL};
     cf_str type = cf_json_get_str(part, "type");
     *out = (cf_attachment){.own = CF_BUF_INIT};
     if (!json_is_object(part)) {
@@ -199,8 +190,8 @@ const char *cf_attachment_sniff(cf_str b)
     if (starts(b, "caff")) {
         return "audio/x-caf";
     }
-    bool is_frame = b.n >= 2 && (unsigned char)b.p[0] == 0xFF &&
-                    ((unsigned char)b.p[1] & 0xE6) == 0xE2;
+    bool is_frame =
+        b.n >= 2 && (unsigned char)b.p[0] == 0xFF && ((unsigned char)b.p[1] & 0xE6) == 0xE2;
     return starts(b, "ID3") || is_frame ? "audio/mpeg" : NULL;
 }
 
@@ -219,17 +210,15 @@ static cf_str mime_of(const cf_attachment *a)
 }
 
 /* The bytes of a file of the right kind, as base64. */
-static cf_status take_bytes(cf_attachment *a, cf_str bytes, const char *path,
-                            cf_error *err)
+static cf_status take_bytes(cf_attachment *a, cf_str bytes, const char *path, cf_error *err)
 {
     const char *mime = cf_attachment_sniff(bytes);
     const char *kind = cf_attachment_kind_name(a->kind);
     if (mime == NULL || strncmp(mime, kind, strlen(kind)) != 0) {
         return cf_fail(err, CF_EUNSUPPORTED, "%.200s is not %s", path,
-                       a->kind == CF_ATTACHMENT_IMAGE
-                           ? "an image (PNG, JPEG, GIF or WebP)"
-                           : "a sound (WAV, MP3, FLAC, Ogg, "
-                             "AIFF, AU or CAF)");
+                       a->kind == CF_ATTACHMENT_IMAGE ? "an image (PNG, JPEG, GIF or WebP)"
+                                                      : "a sound (WAV, MP3, FLAC, Ogg, "
+                                                        "AIFF, AU or CAF)");
     }
     cf_buf_reset(&a->own);
     cf_base64_put(&a->own, bytes);
@@ -243,11 +232,10 @@ static cf_status read_place(cf_attachment *a, const char *path, cf_error *err)
 {
     cf_os_map map;
     CF_TRY(cf_os_map_open(&map, path, err));
-    cf_status st =
-        map.n <= CF_ATTACHMENT_BYTES_MAX
-            ? take_bytes(a, cf_str_make((const char *)map.p, map.n), path, err)
-            : cf_fail(err, CF_ELIMIT, "%.200s is larger than %d MiB", path,
-                      CF_ATTACHMENT_BYTES_MAX >> 20);
+    cf_status st = map.n <= CF_ATTACHMENT_BYTES_MAX
+                       ? take_bytes(a, cf_str_make((const char *)map.p, map.n), path, err)
+                       : cf_fail(err, CF_ELIMIT, "%.200s is larger than %d MiB", path,
+                                 CF_ATTACHMENT_BYTES_MAX >> 20);
     cf_os_map_close(&map);
     return st;
 }
@@ -264,12 +252,9 @@ cf_status cf_attachment_load(cf_attachment *a, cf_error *err)
     }
     memcpy(path, a->place.p, a->place.n);
     path[a->place.n] = '\0';
-    cf_status st = strlen(path) == a->place.n && strcmp(path, "-") != 0
-                       ? read_place(a, path, err)
-                       : CF_ENOTFOUND;
-    return st == CF_ENOTFOUND
-               ? cf_fail(err, st, "the %s %.200s is not here", kind, path)
-               : st;
+    cf_status st = strlen(path) == a->place.n && strcmp(path, "-") != 0 ? read_place(a, path, err)
+                                                                        : CF_ENOTFOUND;
+    return st == CF_ENOTFOUND ? cf_fail(err, st, "the %s %.200s is not here", kind, path) : st;
 }
 
 json_t *cf_attachment_part(const cf_attachment *a)
@@ -283,22 +268,19 @@ json_t *cf_attachment_part(const cf_attachment *a)
                              : cf_str_is(mime, "audio/basic") ? "au"
                              : cf_str_is(mime, "audio/x-caf") ? "caf"
                                                               : "wav";
-        return json_pack("{s:s, s:{s:s%, s:s}}", "type", "input_audio",
-                         "input_audio", "data", a->base64.p, a->base64.n,
-                         "format", format);
+        return json_pack("{s:s, s:{s:s%, s:s}}", "type", "input_audio", "input_audio", "data",
+                         a->base64.p, a->base64.n, "format", format);
     }
     cf_buf url = CF_BUF_INIT;
     if (a->base64.n > 0) {
-        cf_buf_addf(&url, "data:%.*s;base64,", (int)mime.n,
-                    mime.n > 0 ? mime.p : "");
+        cf_buf_addf(&url, "data:%.*s;base64,", (int)mime.n, mime.n > 0 ? mime.p : "");
         cf_buf_add(&url, a->base64.p, a->base64.n);
     } else {
         cf_buf_add(&url, a->url.p, a->url.n);
     }
-    json_t *part =
-        url.failed ? NULL
-                   : json_pack("{s:s, s:{s:s%}}", "type", "image_url",
-                               "image_url", "url", cf_buf_cstr(&url), url.n);
+    json_t *part = url.failed ? NULL
+                              : json_pack("{s:s, s:{s:s%}}", "type", "image_url", "image_url",
+                                          "url", cf_buf_cstr(&url), url.n);
     cf_buf_deinit(&url);
     return part;
 }
@@ -322,8 +304,7 @@ bool cf_attachment_is_content(const json_t *value)
 
 /* The bytes that a path, a file's address or a data URL names; *shown: it in
  * messages. */
-static cf_status read_named(cf_buf *bytes, const char *name, const char **shown,
-                            cf_error *err)
+static cf_status read_named(cf_buf *bytes, const char *name, const char **shown, cf_error *err)
 {
     cf_attachment a = {.own = CF_BUF_INIT};
     cf_str text = cf_str_from(name);
@@ -337,16 +318,14 @@ static cf_status read_named(cf_buf *bytes, const char *name, const char **shown,
     if (read_data_url(&a, text)) {
         *shown = "the data URL";
         return a.base64.n > 0 && cf_base64_get(bytes, a.base64) ? CF_OK
-               : bytes->failed
-                   ? cf_oom_for(err, "the attachment")
-                   : cf_fail(err, CF_EFORMAT, "the data URL holds no base64");
+               : bytes->failed                                  ? cf_oom_for(err, "the attachment")
+                               : cf_fail(err, CF_EFORMAT, "the data URL holds no base64");
     }
     return cf_os_read_file(bytes, starts(text, "file://") ? name + 7 : name,
                            CF_ATTACHMENT_BYTES_MAX, err);
 }
 
-cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind,
-                             const char *path, cf_error *err)
+cf_status cf_attachment_file(json_t **out, cf_attachment_kind kind, const char *path, cf_error *err)
 {
     cf_attachment a = {.kind = kind, .own = CF_BUF_INIT};
     cf_buf bytes = CF_BUF_INIT;

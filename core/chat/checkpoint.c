@@ -7,8 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/chat/conversation_impl.h"
 
-static cf_conversation__mark *find_mark(const cf_conversation *conv,
-                                        const char *name)
+static cf_conversation__mark *find_mark(const cf_conversation *conv, const char *name)
 {
     for (size_t i = 0; i < conv->n_marks; i++) {
         if (strcmp(conv->mark[i].name, name) == 0) {
@@ -18,18 +17,15 @@ static cf_conversation__mark *find_mark(const cf_conversation *conv,
     return NULL;
 }
 
-cf_status cf_conversation_save(cf_conversation *conv, const char *name,
-                               cf_error *err)
+cf_status cf_conversation_save(cf_conversation *conv, const char *name, cf_error *err)
 {
     cf_conversation__mark *m = find_mark(conv, name);
     if (name[0] == '\0' || strlen(name) >= sizeof m->name) {
-        return cf_fail(err, CF_EINVAL,
-                       "a checkpoint's name has 1 to %zu characters",
+        return cf_fail(err, CF_EINVAL, "a checkpoint's name has 1 to %zu characters",
                        sizeof m->name - 1);
     }
     if (m == NULL) {
-        if (!cf_grow(&conv->mark, &conv->cap_marks, conv->n_marks + 1,
-                     sizeof *conv->mark)) {
+        if (!cf_grow(&conv->mark, &conv->cap_marks, conv->n_marks + 1, sizeof *conv->mark)) {
             return cf_oom_for(err, "the checkpoint");
         }
         m = &conv->mark[conv->n_marks++];
@@ -39,31 +35,26 @@ cf_status cf_conversation_save(cf_conversation *conv, const char *name,
     return CF_OK;
 }
 
-cf_status cf_conversation_rewind(cf_conversation *conv, const char *name,
-                                 cf_error *err)
+cf_status cf_conversation_rewind(cf_conversation *conv, const char *name, cf_error *err)
 {
     const cf_conversation__mark *m = find_mark(conv, name);
     if (m == NULL) {
-        return cf_fail(err, CF_ENOTFOUND, "there is no checkpoint '%.60s'",
-                       name);
+        return cf_fail(err, CF_ENOTFOUND, "there is no checkpoint '%.60s'", name);
     }
     return cf_conversation_set_head(conv, m->turn, err);
 }
 
-cf_status cf_conversation_forget(cf_conversation *conv, const char *name,
-                                 cf_error *err)
+cf_status cf_conversation_forget(cf_conversation *conv, const char *name, cf_error *err)
 {
     cf_conversation__mark *m = find_mark(conv, name);
     if (m == NULL) {
-        return cf_fail(err, CF_ENOTFOUND, "there is no checkpoint '%.60s'",
-                       name);
+        return cf_fail(err, CF_ENOTFOUND, "there is no checkpoint '%.60s'", name);
     }
     *m = conv->mark[--conv->n_marks];
     return CF_OK;
 }
 
-cf_status cf_conversation__copy_marks(cf_conversation *to,
-                                      const cf_conversation *from,
+cf_status cf_conversation__copy_marks(cf_conversation *to, const cf_conversation *from,
                                       cf_error *err)
 {
     if (from->n_marks == 0) {

@@ -26,8 +26,7 @@ static void free_node(cf_conversation__node *node)
     }
 }
 
-cf_status cf_conversation_new(cf_conversation **out, const cf_preface *preface,
-                              cf_error *err)
+cf_status cf_conversation_new(cf_conversation **out, const cf_preface *preface, cf_error *err)
 {
     static const cf_preface none;
     const cf_preface *p = preface != NULL ? preface : &none;
@@ -35,8 +34,7 @@ cf_status cf_conversation_new(cf_conversation **out, const cf_preface *preface,
         return cf_fail(err, CF_EINVAL, "preface: messages must be an array");
     }
     if (p->extra_context != NULL && !json_is_object(p->extra_context)) {
-        return cf_fail(err, CF_EINVAL,
-                       "preface: extra_context must be an object");
+        return cf_fail(err, CF_EINVAL, "preface: extra_context must be an object");
     }
     cf_conversation *conv = cf_calloc(1, sizeof *conv);
     if (conv == NULL) {
@@ -73,8 +71,7 @@ void cf_conversation_free(cf_conversation *conv)
     cf_free(conv);
 }
 
-cf_status cf_conversation_clone(cf_conversation **out,
-                                const cf_conversation *from, cf_error *err)
+cf_status cf_conversation_clone(cf_conversation **out, const cf_conversation *from, cf_error *err)
 {
     cf_conversation *conv;
     CF_TRY(cf_conversation_new(&conv, &from->preface, err));
@@ -82,8 +79,7 @@ cf_status cf_conversation_clone(cf_conversation **out,
     conv->thinking = from->thinking;
     for (size_t i = 0; i < from->n; i++) {
         cf_uuid unused;
-        cf_status st =
-            cf_conversation_add(conv, &from->v[i]->turn, &unused, err);
+        cf_status st = cf_conversation_add(conv, &from->v[i]->turn, &unused, err);
         if (st != CF_OK) {
             cf_conversation_free(conv);
             return st;
@@ -116,20 +112,16 @@ static bool grow(cf_conversation *conv)
     return true;
 }
 
-cf_status cf_conversation_add(cf_conversation *conv, const cf_turn *turn,
-                              cf_uuid *id, cf_error *err)
+cf_status cf_conversation_add(cf_conversation *conv, const cf_turn *turn, cf_uuid *id,
+                              cf_error *err)
 {
-    if (!json_is_object(turn->message) ||
-        cf_json_get_str(turn->message, "role").n == 0) {
+    if (!json_is_object(turn->message) || cf_json_get_str(turn->message, "role").n == 0) {
         return cf_fail(err, CF_EINVAL, "a turn's message must have a role");
     }
-    if (!cf_uuid_is_nil(turn->id) &&
-        cf_conversation_find(conv, turn->id) != NULL) {
-        return cf_fail(err, CF_EINVAL,
-                       "a turn with this UUID is there already");
+    if (!cf_uuid_is_nil(turn->id) && cf_conversation_find(conv, turn->id) != NULL) {
+        return cf_fail(err, CF_EINVAL, "a turn with this UUID is there already");
     }
-    if (!cf_uuid_is_nil(turn->parent) &&
-        cf_conversation_find(conv, turn->parent) == NULL) {
+    if (!cf_uuid_is_nil(turn->parent) && cf_conversation_find(conv, turn->parent) == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "the turn's parent is not there");
     }
     cf_conversation__node *node = cf_calloc(1, sizeof *node);
@@ -168,21 +160,17 @@ const cf_turn *cf_conversation_find(const cf_conversation *conv, cf_uuid id)
     return NULL;
 }
 
-cf_status cf_conversation_add_messages(cf_conversation *conv,
-                                       const json_t *messages, cf_uuid parent,
-                                       cf_turn_fn fn, void *ud, cf_uuid *last,
+cf_status cf_conversation_add_messages(cf_conversation *conv, const json_t *messages,
+                                       cf_uuid parent, cf_turn_fn fn, void *ud, cf_uuid *last,
                                        size_t *n, cf_error *err)
 {
     const bool is_list = json_is_array(messages);
-    const size_t count = is_list            ? json_array_size(messages)
-                         : messages != NULL ? 1
-                                            : 0;
+    const size_t count = is_list ? json_array_size(messages) : messages != NULL ? 1 : 0;
     *last = parent;
     for (size_t i = 0; i < count; i++) {
         cf_turn turn = {.parent = *last,
                         .status = CF_TURN_OK,
-                        .message =
-                            is_list ? json_array_get(messages, i) : messages};
+                        .message = is_list ? json_array_get(messages, i) : messages};
         CF_TRY(cf_conversation_add(conv, &turn, last, err));
         if (n != NULL) {
             ++*n;
@@ -207,13 +195,12 @@ bool cf_turn_is_failed(const cf_turn *turn)
     if (turn->status == CF_TURN_ERROR) {
         return true;
     }
-    bool says_something =
-        cf_json_get_str(turn->message, "content").n > 0 ||
-        json_array_size(json_object_get(turn->message, "content")) > 0 ||
-        json_array_size(json_object_get(turn->message, "tool_calls")) > 0 ||
-        cf_json_get_str(turn->message, "reasoning_content").n > 0;
-    return !says_something && (turn->status == CF_TURN_STOPPED ||
-                               turn->status == CF_TURN_INTERRUPTED);
+    bool says_something = cf_json_get_str(turn->message, "content").n > 0 ||
+                          json_array_size(json_object_get(turn->message, "content")) > 0 ||
+                          json_array_size(json_object_get(turn->message, "tool_calls")) > 0 ||
+                          cf_json_get_str(turn->message, "reasoning_content").n > 0;
+    return !says_something &&
+           (turn->status == CF_TURN_STOPPED || turn->status == CF_TURN_INTERRUPTED);
 }
 
 /* A message with replies, all of which failed. */
@@ -256,8 +243,7 @@ const cf_turn *cf_conversation_turn(const cf_conversation *conv, size_t i)
     return i < conv->n ? &conv->v[i]->turn : NULL;
 }
 
-const cf_turn *cf_conversation_child(const cf_conversation *conv,
-                                     cf_uuid parent, size_t i)
+const cf_turn *cf_conversation_child(const cf_conversation *conv, cf_uuid parent, size_t i)
 {
     for (size_t k = 0; k < conv->n; k++) {
         if (cf_uuid_eq(conv->v[k]->turn.parent, parent) && i-- == 0) {
@@ -272,8 +258,7 @@ cf_uuid cf_conversation_head(const cf_conversation *conv)
     return conv->head;
 }
 
-cf_status cf_conversation_set_head(cf_conversation *conv, cf_uuid id,
-                                   cf_error *err)
+cf_status cf_conversation_set_head(cf_conversation *conv, cf_uuid id, cf_error *err)
 {
     if (!cf_uuid_is_nil(id) && cf_conversation_find(conv, id) == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "no turn has this UUID");
@@ -282,17 +267,15 @@ cf_status cf_conversation_set_head(cf_conversation *conv, cf_uuid id,
     return CF_OK;
 }
 
-cf_status cf_conversation_path(const cf_conversation *conv, cf_uuid leaf,
-                               cf_arena *arena, const cf_turn ***out, size_t *n,
-                               cf_error *err)
+cf_status cf_conversation_path(const cf_conversation *conv, cf_uuid leaf, cf_arena *arena,
+                               const cf_turn ***out, size_t *n, cf_error *err)
 {
     size_t depth = 0;
     const cf_turn *t = cf_conversation_find(conv, leaf);
     if (t == NULL && !cf_uuid_is_nil(leaf)) {
         return cf_fail(err, CF_ENOTFOUND, "no turn has this UUID");
     }
-    for (const cf_turn *up = t; up != NULL;
-         up = cf_conversation_find(conv, up->parent)) {
+    for (const cf_turn *up = t; up != NULL; up = cf_conversation_find(conv, up->parent)) {
         depth++;
     }
     const cf_turn **v = cf_arena_calloc(arena, depth + 1, sizeof *v);
@@ -318,8 +301,7 @@ const cf_tool_set *cf_conversation_tools(const cf_conversation *conv)
     return conv->tools;
 }
 
-cf_status cf_conversation_set_tools(cf_conversation *conv, const json_t *tools,
-                                    cf_error *err)
+cf_status cf_conversation_set_tools(cf_conversation *conv, const json_t *tools, cf_error *err)
 {
     cf_tool_set *set;
     CF_TRY(cf_tool_set_new(&set, tools, err));
@@ -336,8 +318,7 @@ void cf_conversation_set_roles(cf_conversation *conv, const cf_role_map *map)
     conv->roles = *map;
 }
 
-void cf_conversation_set_constraint(cf_conversation *conv,
-                                    const cf_grammar *grammar,
+void cf_conversation_set_constraint(cf_conversation *conv, const cf_grammar *grammar,
                                     const cf_constraint_vocab *vocab)
 {
     conv->grammar = grammar;

@@ -43,19 +43,18 @@ typedef struct cf_conversation__request {
 
 /* `leaf` is the turn to follow; `more` (may be NULL) messages that are not
  * in the tree. */
-CF_MUST_USE cf_status cf_conversation__request_init(
-    cf_conversation__request *out, const cf_conversation *conv, cf_uuid leaf,
-    const json_t *more, const cf_send *send, cf_error *err);
+CF_MUST_USE cf_status cf_conversation__request_init(cf_conversation__request *out,
+                                                    const cf_conversation *conv, cf_uuid leaf,
+                                                    const json_t *more, const cf_send *send,
+                                                    cf_error *err);
 void cf_conversation__request_deinit(cf_conversation__request *r);
 
 /* Whether the path's own system prompt replaces this message of the preface. */
-bool cf_conversation__is_replaced(const json_t *message,
-                                  const cf_turn *const *path, size_t n);
+bool cf_conversation__is_replaced(const json_t *message, const cf_turn *const *path, size_t n);
 /* Whether the turn is an empty system prompt, of which nothing is sent. */
 bool cf_conversation__is_silent(const cf_turn *turn);
 
-cf_status cf_conversation__copy_marks(cf_conversation *to,
-                                      const cf_conversation *from,
+cf_status cf_conversation__copy_marks(cf_conversation *to, const cf_conversation *from,
                                       cf_error *err);
 
 /*
@@ -64,7 +63,7 @@ cf_status cf_conversation__copy_marks(cf_conversation *to,
  * it, as a sibling.  CF_EINVAL, CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
-                                            const cf_conversation *conv,
-                                            const cf_send *send, cf_error *err);
+                                            const cf_conversation *conv, const cf_send *send,
+                                            cf_error *err);
 
 #endif

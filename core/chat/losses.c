@@ -54,8 +54,7 @@ static bool is_in(cf_str prompt, cf_str text)
     }
     cf_buf json = CF_BUF_INIT;
     cf_json_write_str(&json, words);
-    bool found =
-        json.n > 2 && holds(prompt, cf_str_make(json.p + 1, json.n - 2));
+    bool found = json.n > 2 && holds(prompt, cf_str_make(json.p + 1, json.n - 2));
     cf_buf_deinit(&json);
     return found;
 }
@@ -90,8 +89,7 @@ static bool has_bytes(const cf_prompt *p, size_t i, const char *field)
     return false;
 }
 
-bool cf_prompt_has(const cf_prompt *p, cf_span_source source, size_t i,
-                   cf_str text)
+bool cf_prompt_has(const cf_prompt *p, cf_span_source source, size_t i, cf_str text)
 {
     if (p->n_spans == 0) {
         return is_in(p->text, text);
@@ -102,12 +100,10 @@ bool cf_prompt_has(const cf_prompt *p, cf_span_source source, size_t i,
     for (size_t k = 0; k < p->n_spans; k++) {
         const cf_prompt_span *s = &p->spans[k];
         bool is_own = s->source == source && s->index == i;
-        bool is_open =
-            s->source == CF_SPAN_COMPUTED ||
-            (s->source == CF_SPAN_VARIABLE &&
-             (source == CF_SPAN_TOOL || !cf_prompt_span_is_added(s)));
-        if ((is_own || is_open) &&
-            is_in(cf_str_make(p->text.p + s->off, s->len), text)) {
+        bool is_open = s->source == CF_SPAN_COMPUTED ||
+                       (s->source == CF_SPAN_VARIABLE &&
+                        (source == CF_SPAN_TOOL || !cf_prompt_span_is_added(s)));
+        if ((is_own || is_open) && is_in(cf_str_make(p->text.p + s->off, s->len), text)) {
             return true;
         }
     }
@@ -117,14 +113,11 @@ bool cf_prompt_has(const cf_prompt *p, cf_span_source source, size_t i,
 /* Whether the template wrote a mark for an image, a sound or a film. */
 static bool has_media_mark(const cf_prompt *p)
 {
-    static const char *const marks[] = {"image", "img", "IMG", "audio",
-                                        "video"};
+    static const char *const marks[] = {"image", "img", "IMG", "audio", "video"};
     for (size_t k = 0; k < p->n_spans; k++) {
         const cf_prompt_span *s = &p->spans[k];
         cf_str text = cf_str_make(p->text.p + s->off, s->len);
-        for (size_t i = 0;
-             s->source == CF_SPAN_TEMPLATE && i < sizeof marks / sizeof *marks;
-             i++) {
+        for (size_t i = 0; s->source == CF_SPAN_TEMPLATE && i < sizeof marks / sizeof *marks; i++) {
             if (holds(text, cf_str_from(marks[i]))) {
                 return true;
             }
@@ -175,10 +168,9 @@ static void check_part(search *s, const json_t *part, size_t i, size_t k)
     cf_str type = cf_json_get_str(part, "type");
     cf_str text = cf_json_get_str(part, "text");
     snprintf(field, sizeof field, ".content[%zu]", k);
-    bool is_whole =
-        has_bytes(s->prompt, i, field) ||
-        (text.p != NULL ? cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i, text)
-                        : cf_str_is(type, "text") || has_media_mark(s->prompt));
+    bool is_whole = has_bytes(s->prompt, i, field) ||
+                    (text.p != NULL ? cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i, text)
+                                    : cf_str_is(type, "text") || has_media_mark(s->prompt));
     if (!is_whole) {
         begin(s, i);
         cf_buf_addf(&s->line, ": part %zu (", k + 1);
@@ -220,16 +212,13 @@ static void check_message(search *s, const json_t *m, size_t i)
         const char *key, *path, *what;
         cf_loss_kind kind;
     } fields[] = {{"reasoning_content", ".reasoning_content",
-                   ": its reasoning is lost, the template does not write it",
-                   CF_LOSS_REASONING},
-                  {"refusal", ".refusal",
-                   ": its refusal is lost, the template does not write it",
+                   ": its reasoning is lost, the template does not write it", CF_LOSS_REASONING},
+                  {"refusal", ".refusal", ": its refusal is lost, the template does not write it",
                    CF_LOSS_REFUSAL}};
     check_content(s, m, i);
     for (size_t k = 0; k < 2; k++) {
         if (!has_bytes(s->prompt, i, fields[k].path) &&
-            !cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i,
-                           cf_json_get_str(m, fields[k].key))) {
+            !cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i, cf_json_get_str(m, fields[k].key))) {
             begin(s, i);
             tell(s, fields[k].kind, i, fields[k].what);
         }
@@ -241,8 +230,7 @@ static void check_message(search *s, const json_t *m, size_t i)
             begin(s, i);
             cf_buf_adds(&s->line, ": its call of ");
             add_name(s, name);
-            tell(s, CF_LOSS_CALL, i,
-                 " is lost, the template does not write it");
+            tell(s, CF_LOSS_CALL, i, " is lost, the template does not write it");
         }
     }
 }
@@ -255,15 +243,13 @@ static void check_tools(search *s, const json_t *tools)
             cf_buf_reset(&s->line);
             cf_buf_adds(&s->line, "tool ");
             add_name(s, name);
-            tell(s, CF_LOSS_TOOL, i,
-                 " is lost: the template does not write its declaration");
+            tell(s, CF_LOSS_TOOL, i, " is lost: the template does not write its declaration");
         }
     }
 }
 
-cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages,
-                              const json_t *tools, cf_loss_fn fn, void *ud,
-                              cf_error *err)
+cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages, const json_t *tools,
+                              cf_loss_fn fn, void *ud, cf_error *err)
 {
     search s = {.prompt = prompt, .fn = fn, .ud = ud};
     json_t *formed = NULL;
@@ -291,31 +277,25 @@ static void add_line(void *ud, const cf_loss *loss)
     cf_buf_addc(out, '\n');
 }
 
-cf_status cf_prompt_losses(const cf_prompt *prompt, const json_t *messages,
-                           const json_t *tools, cf_buf *out, cf_error *err)
+cf_status cf_prompt_losses(const cf_prompt *prompt, const json_t *messages, const json_t *tools,
+                           cf_buf *out, cf_error *err)
 {
     CF_TRY(cf_prompt_each_loss(prompt, messages, tools, add_line, out, err));
     return cf_buf_check(out, err);
 }
 
-cf_status cf_conversation_losses(const cf_conversation *conv,
-                                 const cf_send *send, const cf_prompt *prompt,
-                                 cf_loss_fn fn, void *ud, cf_error *err)
+cf_status cf_conversation_losses(const cf_conversation *conv, const cf_send *send,
+                                 const cf_prompt *prompt, cf_loss_fn fn, void *ud, cf_error *err)
 {
     cf_conversation__request q;
     json_t *list;
     cf_uuid parent;
     CF_TRY(cf_conversation__plan(&list, &parent, conv, send, err));
-    cf_status st =
-        cf_conversation__request_init(&q, conv, parent, list, send, err);
+    cf_status st = cf_conversation__request_init(&q, conv, parent, list, send, err);
     json_decref(list);
     CF_TRY(st);
-    json_t *tools = q.request.tools != NULL
-                        ? cf_tool_set_openai(q.request.tools)
-                        : json_array();
-    st = tools != NULL
-             ? cf_prompt_each_loss(prompt, q.messages, tools, fn, ud, err)
-             : cf_oom(err);
+    json_t *tools = q.request.tools != NULL ? cf_tool_set_openai(q.request.tools) : json_array();
+    st = tools != NULL ? cf_prompt_each_loss(prompt, q.messages, tools, fn, ud, err) : cf_oom(err);
     json_decref(tools);
     cf_conversation__request_deinit(&q);
     return st;

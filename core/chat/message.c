@@ -58,8 +58,7 @@ static bool knows(cf_str source, const char *word)
     size_t n = strlen(word);
     for (size_t i = 1; i + n < source.n; i++) {
         char a = source.p[i - 1], b = source.p[i + n];
-        if ((a == '\'' || a == '"') && a == b &&
-            memcmp(source.p + i, word, n) == 0) {
+        if ((a == '\'' || a == '"') && a == b && memcmp(source.p + i, word, n) == 0) {
             return true;
         }
     }
@@ -77,24 +76,21 @@ static void map_role(cf_role_map *map, const char *from, const char *to)
 
 void cf_role_map_init(cf_role_map *map, cf_str source)
 {
-    static const char *const results[] = {"tool_response", "pcp_response",
-                                          "mcp_response", "function"};
+    static const char *const results[] = {"tool_response", "pcp_response", "mcp_response",
+                                          "function"};
     memset(map, 0, sizeof *map);
     bool model_only = knows(source, "model") && !knows(source, "assistant");
     const char *assistant = model_only ? "model" : "assistant";
-    const char *tool = !knows(source, "tool") && knows(source, "tool_response")
-                           ? "tool_response"
-                           : "tool";
+    const char *tool =
+        !knows(source, "tool") && knows(source, "tool_response") ? "tool_response" : "tool";
     map_role(map, "assistant", assistant);
     map_role(map, "model", assistant);
     map_role(map, "agent", knows(source, "agent") ? "agent" : assistant);
     map_role(map, "tool", tool);
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
-        map_role(map, results[i],
-                 knows(source, results[i]) ? results[i] : tool);
+        map_role(map, results[i], knows(source, results[i]) ? results[i] : tool);
     }
-    map_role(map, "developer",
-             knows(source, "developer") ? "developer" : "system");
+    map_role(map, "developer", knows(source, "developer") ? "developer" : "system");
 }
 
 cf_str cf_role_map_get(const cf_role_map *map, cf_str role)

@@ -24,14 +24,12 @@ static json_t *get2(const json_t *v, const char *a, const char *b)
 
 static bool is_flat_call(const json_t *call)
 {
-    return json_object_get(call, "function") == NULL &&
-           cf_json_get_str(call, "name").n > 0;
+    return json_object_get(call, "function") == NULL && cf_json_get_str(call, "name").n > 0;
 }
 
 static bool is_gemini(const json_t *m)
 {
-    return json_is_array(json_object_get(m, "parts")) &&
-           json_object_get(m, "content") == NULL;
+    return json_is_array(json_object_get(m, "parts")) && json_object_get(m, "content") == NULL;
 }
 
 /* {"type":"image","image":"data:..."} */
@@ -57,13 +55,11 @@ cf_message_form cf_message_form_of(const json_t *m)
         return CF_MESSAGE_GEMINI;
     }
     if (json_is_array(json_object_get(m, "tool_results")) ||
-        is_flat_call(json_array_get(calls, 0)) ||
-        has_flat_image(json_object_get(m, "content"))) {
+        is_flat_call(json_array_get(calls, 0)) || has_flat_image(json_object_get(m, "content"))) {
         return CF_MESSAGE_XAIBO;
     }
-    return json_is_object(json_object_get(m, "function_call"))
-               ? CF_MESSAGE_OLD_CALL
-               : CF_MESSAGE_OPENAI;
+    return json_is_object(json_object_get(m, "function_call")) ? CF_MESSAGE_OLD_CALL
+                                                               : CF_MESSAGE_OPENAI;
 }
 
 static bool is_other_form(const json_t *m)
@@ -95,10 +91,9 @@ static bool set(json_t *m, const char *key, json_t *v)
 static json_t *call_of(const json_t *call, const char *key)
 {
     json_t *args = json_object_get(call, key);
-    return json_pack(
-        "{s:O*, s:s, s:{s:O?, s:o}}", "id", json_object_get(call, "id"), "type",
-        "function", "function", "name", json_object_get(call, "name"),
-        "arguments", args != NULL ? json_incref(args) : json_object());
+    return json_pack("{s:O*, s:s, s:{s:O?, s:o}}", "id", json_object_get(call, "id"), "type",
+                     "function", "function", "name", json_object_get(call, "name"), "arguments",
+                     args != NULL ? json_incref(args) : json_object());
 }
 
 /* ---- Gemini ------------------------------------------------------------- */
@@ -106,19 +101,16 @@ static json_t *call_of(const json_t *call, const char *key)
 static bool take_response(pieces *p, const json_t *r)
 {
     json_t *response = json_object_get(r, "response");
-    return push(
-        p->results,
-        json_pack("{s:s, s:O*, s:O*, s:o}", "role", "tool", "name",
-                  json_object_get(r, "name"), "tool_call_id",
-                  json_object_get(r, "id"), "content",
-                  response != NULL ? json_incref(response) : json_string("")));
+    return push(p->results,
+                json_pack("{s:s, s:O*, s:O*, s:o}", "role", "tool", "name",
+                          json_object_get(r, "name"), "tool_call_id", json_object_get(r, "id"),
+                          "content", response != NULL ? json_incref(response) : json_string("")));
 }
 
 /* {"type":"image_url"} with a reference to `url`; NULL without memory. */
 static json_t *image_part(json_t *url)
 {
-    return json_pack("{s:s, s:{s:O?}}", "type", "image_url", "image_url", "url",
-                     url);
+    return json_pack("{s:s, s:{s:O?}}", "type", "image_url", "image_url", "url", url);
 }
 
 static json_t *data_url(cf_str mime, cf_str base64)
@@ -138,8 +130,7 @@ static const char *kind_of(cf_str mime)
     static const char *const kinds[] = {"image", "audio", "video"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         size_t n = strlen(kinds[i]);
-        if (mime.n > n && memcmp(mime.p, kinds[i], n) == 0 &&
-            mime.p[n] == '/') {
+        if (mime.n > n && memcmp(mime.p, kinds[i], n) == 0 && mime.p[n] == '/') {
             return kinds[i];
         }
     }
@@ -157,11 +148,9 @@ static bool take_data(pieces *p, const json_t *data)
 {
     cf_str mime = mime_of(data);
     if (strcmp(kind_of(mime), "image") != 0) {
-        return push(p->content,
-                    json_pack("{s:s, s:O?, s:O*}", "type", kind_of(mime),
-                              "blob", json_object_get(data, "data"),
-                              "mime_type",
-                              get2(data, "mimeType", "mime_type")));
+        return push(p->content, json_pack("{s:s, s:O?, s:O*}", "type", kind_of(mime), "blob",
+                                          json_object_get(data, "data"), "mime_type",
+                                          get2(data, "mimeType", "mime_type")));
     }
     json_t *url = data_url(mime, cf_json_get_str(data, "data"));
     bool ok = url != NULL && push(p->content, image_part(url));
@@ -174,12 +163,10 @@ static bool take_file(pieces *p, const json_t *file)
 {
     json_t *uri = get2(file, "fileUri", "file_uri");
     const char *kind = kind_of(mime_of(file));
-    return push(p->content,
-                strcmp(kind, "image") == 0
-                    ? image_part(uri)
-                    : json_pack("{s:s, s:O?, s:O*}", "type", kind, "url", uri,
-                                "mime_type",
-                                get2(file, "mimeType", "mime_type")));
+    return push(p->content, strcmp(kind, "image") == 0
+                                ? image_part(uri)
+                                : json_pack("{s:s, s:O?, s:O*}", "type", kind, "url", uri,
+                                            "mime_type", get2(file, "mimeType", "mime_type")));
 }
 
 /* A call, with the signature of the thinking before it. */
@@ -205,8 +192,7 @@ static bool take_other(pieces *p, json_t *part)
                            ? "text"
                            : json_object_iter_key(json_object_iter(part));
     json_t *copy = cf_json_copy(part);
-    if (copy == NULL ||
-        !set(copy, "type", json_string(type != NULL ? type : ""))) {
+    if (copy == NULL || !set(copy, "type", json_string(type != NULL ? type : ""))) {
         json_decref(copy);
         return false;
     }
@@ -217,16 +203,13 @@ static bool take_part(pieces *p, json_t *part)
 {
     json_t *text = json_object_get(part, "text");
     const json_t *call = get2(part, "functionCall", "function_call");
-    const json_t *response =
-        get2(part, "functionResponse", "function_response");
+    const json_t *response = get2(part, "functionResponse", "function_response");
     const json_t *data = get2(part, "inlineData", "inline_data");
     const json_t *file = get2(part, "fileData", "file_data");
     if (json_is_string(part)) {
-        return push(p->content,
-                    json_pack("{s:s, s:O}", "type", "text", "text", part));
+        return push(p->content, json_pack("{s:s, s:O}", "type", "text", "text", part));
     }
-    if (json_is_string(text) &&
-        json_is_true(json_object_get(part, "thought"))) {
+    if (json_is_string(text) && json_is_true(json_object_get(part, "thought"))) {
         cf_str s = cf_json_get_str(part, "text");
         cf_buf_add(&p->thought, s.p, s.n);
         return !p->thought.failed;
@@ -286,9 +269,8 @@ static bool take_images(pieces *p, const json_t *content)
     bool ok = true;
     for (size_t i = 0; ok && i < json_array_size(content); i++) {
         json_t *part = json_array_get(content, i);
-        ok = is_flat_image(part)
-                 ? push(p->content, image_part(json_object_get(part, "image")))
-                 : json_array_append(p->content, part) == 0;
+        ok = is_flat_image(part) ? push(p->content, image_part(json_object_get(part, "image")))
+                                 : json_array_append(p->content, part) == 0;
     }
     return ok;
 }
@@ -299,8 +281,7 @@ static bool take_pieces(pieces *p, const json_t *m)
         return false;
     }
     const json_t *parts = json_object_get(m, "parts");
-    bool ok = take_calls(p, m) &&
-              take_results(p, json_object_get(m, "tool_results")) &&
+    bool ok = take_calls(p, m) && take_results(p, json_object_get(m, "tool_results")) &&
               take_images(p, json_object_get(m, "content"));
     for (size_t i = 0; ok && is_gemini(m) && i < json_array_size(parts); i++) {
         ok = take_part(p, json_array_get(parts, i));
@@ -325,16 +306,15 @@ static json_t *content_of(const json_t *list)
 static bool is_only_results(const json_t *m, const pieces *p)
 {
     const json_t *content = json_object_get(m, "content");
-    return json_array_size(p->results) > 0 && json_array_size(p->calls) == 0 &&
-           p->thought.n == 0 && json_array_size(p->content) == 0 &&
-           json_string_length(content) == 0 && json_array_size(content) == 0;
+    return json_array_size(p->results) > 0 && json_array_size(p->calls) == 0 && p->thought.n == 0 &&
+           json_array_size(p->content) == 0 && json_string_length(content) == 0 &&
+           json_array_size(content) == 0;
 }
 
 /* The message without its results. */
 static json_t *rest_of(const json_t *in, const pieces *p)
 {
-    static const char *const gone[] = {"parts", "tool_results", "function_call",
-                                       "tool_calls"};
+    static const char *const gone[] = {"parts", "tool_results", "function_call", "tool_calls"};
     json_t *m = cf_json_copy(in);
     cf_str role = cf_json_get_str(in, "role");
     bool ok = m != NULL;
@@ -348,12 +328,10 @@ static json_t *rest_of(const json_t *in, const pieces *p)
         (void)json_object_del(m, "name");
     }
     if (p->thought.n > 0) {
-        ok = ok && set(m, "reasoning_content",
-                       json_stringn(p->thought.p, p->thought.n));
+        ok = ok && set(m, "reasoning_content", json_stringn(p->thought.p, p->thought.n));
     }
     if (json_array_size(p->calls) > 0) {
-        bool is_result = cf_str_is(role, "function") ||
-                         cf_str_is(role, "tool") ||
+        bool is_result = cf_str_is(role, "function") || cf_str_is(role, "tool") ||
                          cf_str_is(role, "tool_response");
         ok = ok && json_object_set(m, "tool_calls", p->calls) == 0 &&
              (!is_result || set(m, "role", json_string("assistant")));
@@ -385,8 +363,7 @@ static bool add_form(json_t *out, const json_t *m)
     return ok;
 }
 
-cf_status cf_messages_form(json_t **out, cf_buf *origin, const json_t *list,
-                           cf_error *err)
+cf_status cf_messages_form(json_t **out, cf_buf *origin, const json_t *list, cf_error *err)
 {
     json_t *v = json_array();
     bool ok = v != NULL;

@@ -32,8 +32,7 @@ static json_t *mapped(const cf_conversation *conv, const json_t *message)
         return json_incref(cf_json_ref(message));
     }
     json_t *copy = cf_json_copy(message);
-    if (copy != NULL &&
-        json_object_set_new(copy, "role", json_stringn(to.p, to.n)) != 0) {
+    if (copy != NULL && json_object_set_new(copy, "role", json_stringn(to.p, to.n)) != 0) {
         json_decref(copy);
         return NULL;
     }
@@ -59,16 +58,15 @@ static void drop_question(sources *s)
     }
 }
 
-static cf_status find_sources(sources *out, const cf_conversation *conv,
-                              cf_uuid leaf, cf_arena *arena, cf_error *err)
+static cf_status find_sources(sources *out, const cf_conversation *conv, cf_uuid leaf,
+                              cf_arena *arena, cf_error *err)
 {
     const cf_turn **path = NULL;
     size_t n = 0;
     const json_t *before = conv->preface.messages;
     CF_TRY(cf_conversation_path(conv, leaf, arena, &path, &n, err));
     *out = (sources){.n = 0};
-    out->v =
-        cf_arena_calloc(arena, json_array_size(before) + n + 1, sizeof *out->v);
+    out->v = cf_arena_calloc(arena, json_array_size(before) + n + 1, sizeof *out->v);
     if (out->v == NULL) {
         return no_memory(err);
     }
@@ -89,9 +87,8 @@ static cf_status find_sources(sources *out, const cf_conversation *conv,
     return CF_OK;
 }
 
-cf_status cf_conversation_sources(const cf_conversation *conv, cf_uuid leaf,
-                                  cf_arena *arena, cf_message_source **out,
-                                  size_t *n, cf_error *err)
+cf_status cf_conversation_sources(const cf_conversation *conv, cf_uuid leaf, cf_arena *arena,
+                                  cf_message_source **out, size_t *n, cf_error *err)
 {
     sources s;
     CF_TRY(find_sources(&s, conv, leaf, arena, err));
@@ -101,22 +98,20 @@ cf_status cf_conversation_sources(const cf_conversation *conv, cf_uuid leaf,
 }
 
 /* Whether the user writes again after a message that only got failures. */
-static bool asks_again(const cf_conversation *conv, cf_uuid leaf,
-                       const json_t *more)
+static bool asks_again(const cf_conversation *conv, cf_uuid leaf, const json_t *more)
 {
     return is_user(json_array_get(more, 0)) &&
            !cf_uuid_eq(cf_conversation_resume(conv, leaf), leaf);
 }
 
-static cf_status make_messages(json_t **out, const cf_conversation *conv,
-                               cf_uuid leaf, const json_t *more, cf_error *err)
+static cf_status make_messages(json_t **out, const cf_conversation *conv, cf_uuid leaf,
+                               const json_t *more, cf_error *err)
 {
     cf_arena arena;
     sources s = {.n = 0};
     json_t *list = json_array();
     cf_arena_init(&arena, 0);
-    cf_status st = list != NULL ? find_sources(&s, conv, leaf, &arena, err)
-                                : no_memory(err);
+    cf_status st = list != NULL ? find_sources(&s, conv, leaf, &arena, err) : no_memory(err);
     if (st == CF_OK && asks_again(conv, leaf, more)) {
         drop_question(&s);
     }
@@ -125,8 +120,7 @@ static cf_status make_messages(json_t **out, const cf_conversation *conv,
         ok = json_array_append_new(list, mapped(conv, s.v[i].message)) == 0;
     }
     for (size_t i = 0; ok && i < json_array_size(more); i++) {
-        ok = json_array_append_new(list,
-                                   mapped(conv, json_array_get(more, i))) == 0;
+        ok = json_array_append_new(list, mapped(conv, json_array_get(more, i))) == 0;
     }
     cf_arena_deinit(&arena);
     if (!ok) {
@@ -138,22 +132,20 @@ static cf_status make_messages(json_t **out, const cf_conversation *conv,
 }
 
 /* Variables by precedence, the weakest first (conversation.h). */
-static json_t *make_context(const cf_conversation *conv,
-                            const cf_turn_options *o)
+static json_t *make_context(const cf_conversation *conv, const cf_turn_options *o)
 {
     json_t *v = json_object();
     bool ok = v != NULL;
     if (ok && conv->preface.extra_context != NULL) {
-        ok = json_object_update(v, cf_json_ref(conv->preface.extra_context)) ==
-             0;
+        ok = json_object_update(v, cf_json_ref(conv->preface.extra_context)) == 0;
     }
     cf_thinking thinking = conv->thinking;
     if (o->chat.thinking != CF_THINKING_DEFAULT) {
         thinking = o->chat.thinking;
     }
     if (ok && thinking != CF_THINKING_DEFAULT) {
-        ok = json_object_set_new(v, "enable_thinking",
-                                 json_boolean(thinking == CF_THINKING_ON)) == 0;
+        ok = json_object_set_new(v, "enable_thinking", json_boolean(thinking == CF_THINKING_ON)) ==
+             0;
     }
     if (ok && o->extra_context != NULL) {
         ok = json_object_update(v, cf_json_ref(o->extra_context)) == 0;
@@ -165,10 +157,9 @@ static json_t *make_context(const cf_conversation *conv,
     return v;
 }
 
-cf_status cf_conversation__request_init(cf_conversation__request *out,
-                                        const cf_conversation *conv,
-                                        cf_uuid leaf, const json_t *more,
-                                        const cf_send *send, cf_error *err)
+cf_status cf_conversation__request_init(cf_conversation__request *out, const cf_conversation *conv,
+                                        cf_uuid leaf, const json_t *more, const cf_send *send,
+                                        cf_error *err)
 {
     static const cf_turn_options none;
     const cf_turn_options *o = send->options != NULL ? send->options : &none;
@@ -244,8 +235,7 @@ static json_t *appended(const json_t *first, const json_t *more)
         cf_buf text = CF_BUF_INIT;
         cf_buf_add(&text, json_string_value(first), json_string_length(first));
         cf_buf_add(&text, json_string_value(more), json_string_length(more));
-        json_t *v =
-            text.failed ? NULL : json_stringn(cf_buf_cstr(&text), text.n);
+        json_t *v = text.failed ? NULL : json_stringn(cf_buf_cstr(&text), text.n);
         cf_buf_deinit(&text);
         return v;
     }
@@ -255,9 +245,8 @@ static json_t *appended(const json_t *first, const json_t *more)
     for (size_t i = 0; ok && i < 2; i++) {
         ok = json_is_array(both[i])
                  ? json_array_extend(list, cf_json_ref(both[i])) == 0
-                 : json_array_append_new(
-                       list, json_pack("{s:s, s:O}", "type", "text", "text",
-                                       cf_json_ref(both[i]))) == 0;
+                 : json_array_append_new(list, json_pack("{s:s, s:O}", "type", "text", "text",
+                                                         cf_json_ref(both[i]))) == 0;
     }
     if (!ok) {
         json_decref(list);
@@ -267,20 +256,17 @@ static json_t *appended(const json_t *first, const json_t *more)
 }
 
 /* Appends the list's first message to the turn that it would follow. */
-static cf_status append_first(json_t *list, cf_uuid *parent,
-                              const cf_conversation *conv, cf_error *err)
+static cf_status append_first(json_t *list, cf_uuid *parent, const cf_conversation *conv,
+                              cf_error *err)
 {
     const cf_turn *t = cf_conversation_find(conv, *parent);
     json_t *m = cf_json_copy(json_array_get(list, 0));
-    const json_t *before =
-        t != NULL ? json_object_get(t->message, "content") : NULL;
+    const json_t *before = t != NULL ? json_object_get(t->message, "content") : NULL;
     const json_t *more = json_object_get(m, "content");
     cf_str role = cf_json_get_str(m, "role");
-    if (before == NULL || more == NULL ||
-        !cf_str_eq(role, cf_json_get_str(t->message, "role"))) {
+    if (before == NULL || more == NULL || !cf_str_eq(role, cf_json_get_str(t->message, "role"))) {
         json_decref(m);
-        return cf_fail(err, CF_EINVAL,
-                       "the previous message does not have this role");
+        return cf_fail(err, CF_EINVAL, "the previous message does not have this role");
     }
     bool ok = json_object_set_new(m, "content", appended(before, more)) == 0 &&
               json_array_set(list, 0, m) == 0;
@@ -289,8 +275,7 @@ static cf_status append_first(json_t *list, cf_uuid *parent,
     return ok ? CF_OK : no_memory(err);
 }
 
-cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
-                                const cf_conversation *conv,
+cf_status cf_conversation__plan(json_t **list, cf_uuid *parent, const cf_conversation *conv,
                                 const cf_send *send, cf_error *err)
 {
     cf_error why = {0};
@@ -302,8 +287,7 @@ cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
         return why.code;
     }
     *parent = send->has_parent ? send->parent : conv->head;
-    if (send->options != NULL && send->options->is_appending &&
-        json_array_size(v) > 0) {
+    if (send->options != NULL && send->options->is_appending && json_array_size(v) > 0) {
         cf_status st = append_first(v, parent, conv, err);
         if (st != CF_OK) {
             json_decref(v);
@@ -328,12 +312,12 @@ void cf_sent_deinit(cf_sent *sent)
     cf_sent_init(sent);
 }
 
-static cf_status add_message(cf_conversation *conv, const json_t *list,
-                             cf_uuid parent, cf_sent *out, cf_error *err)
+static cf_status add_message(cf_conversation *conv, const json_t *list, cf_uuid parent,
+                             cf_sent *out, cf_error *err)
 {
     cf_uuid last;
-    cf_status st = cf_conversation_add_messages(conv, list, parent, NULL, NULL,
-                                                &last, &out->n_added, err);
+    cf_status st =
+        cf_conversation_add_messages(conv, list, parent, NULL, NULL, &last, &out->n_added, err);
     if (out->n_added > 0) {
         out->message = last;
     }
@@ -352,12 +336,11 @@ static bool has_parse_error(const cf_chat_response *r)
 }
 
 /* The reply as a turn after `parent`; the head moves where the table says. */
-static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_uuid id,
-                            cf_sent *out, cf_status ended, cf_error *err)
+static cf_status keep_reply(cf_conversation *conv, cf_uuid parent, cf_uuid id, cf_sent *out,
+                            cf_status ended, cf_error *err)
 {
     const cf_chat_response *r = &out->response;
-    bool has_bytes = r->raw.n > 0 ||
-                     json_object_get(r->message, "tool_calls") ||
+    bool has_bytes = r->raw.n > 0 || json_object_get(r->message, "tool_calls") ||
                      json_object_get(r->message, "reasoning_content");
     if (r->message == NULL || (ended != CF_OK && !has_bytes)) {
         return CF_OK;
@@ -384,13 +367,11 @@ typedef struct sending {
     cf_uuid leaf; /* the turn to be answered */
 } sending;
 
-static cf_status open_list(sending *s, const cf_send_job *job,
-                           const json_t *list, cf_uuid parent, cf_sent *out,
-                           cf_error *err)
+static cf_status open_list(sending *s, const cf_send_job *job, const json_t *list, cf_uuid parent,
+                           cf_sent *out, cf_error *err)
 {
     cf_conversation *conv = job->conv;
-    CF_TRY(cf_conversation__request_init(&s->q, conv, parent, list, &job->send,
-                                         err));
+    CF_TRY(cf_conversation__request_init(&s->q, conv, parent, list, &job->send, err));
     cf_status st = cf_chat_options_check(&s->q.options, err);
     CF_THEN(st, add_message(conv, list, parent, out, err));
     if (st != CF_OK) {
@@ -414,15 +395,12 @@ static cf_status open_send(sending *s, cf_send_job *job, cf_error *err)
 }
 
 /* The backend answered with st and *why. */
-static cf_status close_send(sending *s, cf_send_job *job, cf_status st,
-                            cf_error *why)
+static cf_status close_send(sending *s, cf_send_job *job, cf_status st, cf_error *why)
 {
     const cf_send *send = &job->send;
-    if (st == CF_OK && send->options != NULL &&
-        send->options->fail_on_parse_error &&
+    if (st == CF_OK && send->options != NULL && send->options->fail_on_parse_error &&
         has_parse_error(&job->sent.response)) {
-        st = cf_fail(why, CF_EFORMAT,
-                     "a tool call of the reply cannot be parsed");
+        st = cf_fail(why, CF_EFORMAT, "a tool call of the reply cannot be parsed");
     }
     if (st == CF_OK && send->options != NULL && send->options->fail_on_length &&
         job->sent.response.stop.reason == CF_STOP_LENGTH) {
@@ -435,8 +413,7 @@ static cf_status close_send(sending *s, cf_send_job *job, cf_status st,
         }
     } else {
         cf_error also;
-        cf_status kept = keep_reply(job->conv, s->leaf, send->reply_id,
-                                    &job->sent, st, &also);
+        cf_status kept = keep_reply(job->conv, s->leaf, send->reply_id, &job->sent, st, &also);
         if (st == CF_OK && kept != CF_OK) {
             st = kept;
             *why = also;
@@ -447,8 +424,7 @@ static cf_status close_send(sending *s, cf_send_job *job, cf_status st,
 }
 
 /* With room for n of each. */
-static void send_many(cf_send_job *jobs, size_t n, sending *s,
-                      cf_backend_job *asked)
+static void send_many(cf_send_job *jobs, size_t n, sending *s, cf_backend_job *asked)
 {
     size_t n_asked = 0;
     for (size_t i = 0; i < n; i++) {
@@ -466,8 +442,7 @@ static void send_many(cf_send_job *jobs, size_t n, sending *s,
     for (size_t i = 0, k = 0; i < n && k < n_asked; i++) {
         if (asked[k].out == &jobs[i].sent.response) {
             jobs[i].err = asked[k].err;
-            jobs[i].status =
-                close_send(&s[i], &jobs[i], asked[k++].status, &jobs[i].err);
+            jobs[i].status = close_send(&s[i], &jobs[i], asked[k++].status, &jobs[i].err);
         }
     }
 }
@@ -487,17 +462,16 @@ void cf_conversation_send_many(cf_send_job *jobs, size_t n)
     cf_free(s);
 }
 
-cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend,
-                               const cf_send *send, cf_sent *out, cf_error *err)
+cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend, const cf_send *send,
+                               cf_sent *out, cf_error *err)
 {
     sending s;
     cf_error why;
-    cf_send_job job = {
-        .conv = conv, .backend = backend, .send = *send, .sent = *out};
+    cf_send_job job = {.conv = conv, .backend = backend, .send = *send, .sent = *out};
     cf_status st = open_send(&s, &job, &why);
     if (st == CF_OK) {
-        st = cf_backend_generate_stream(backend, &s.q.request, send->fn,
-                                        send->ud, &job.sent.response, &why);
+        st = cf_backend_generate_stream(backend, &s.q.request, send->fn, send->ud,
+                                        &job.sent.response, &why);
         st = close_send(&s, &job, st, &why);
     }
     *out = job.sent;
@@ -509,22 +483,18 @@ cf_status cf_conversation_send(cf_conversation *conv, cf_backend *backend,
 
 /* ---- looking without sending -------------------------------------------- */
 
-cf_status cf_conversation_preview(const cf_conversation *conv,
-                                  cf_backend *backend, const cf_send *send,
-                                  cf_arena *arena, cf_prompt *prompt,
+cf_status cf_conversation_preview(const cf_conversation *conv, cf_backend *backend,
+                                  const cf_send *send, cf_arena *arena, cf_prompt *prompt,
                                   cf_token_list *tokens, cf_error *err)
 {
     json_t *list;
     cf_uuid parent;
     CF_TRY(cf_conversation__plan(&list, &parent, conv, send, err));
     cf_conversation__request q;
-    cf_status st =
-        cf_conversation__request_init(&q, conv, parent, list, send, err);
+    cf_status st = cf_conversation__request_init(&q, conv, parent, list, send, err);
     if (st == CF_OK) {
-        st = tokens != NULL
-                 ? cf_backend_tokenise(backend, &q.request, arena, prompt,
-                                       tokens, err)
-                 : cf_backend_render(backend, &q.request, arena, prompt, err);
+        st = tokens != NULL ? cf_backend_tokenise(backend, &q.request, arena, prompt, tokens, err)
+                            : cf_backend_render(backend, &q.request, arena, prompt, err);
         cf_conversation__request_deinit(&q);
     }
     json_decref(list);
@@ -540,12 +510,10 @@ static void show(char out[48], cf_str text, size_t off)
     cf_buf_deinit(&b);
 }
 
-static void compare(const cf_prompt *old, const cf_prompt *now,
-                    cf_double_render *out)
+static void compare(const cf_prompt *old, const cf_prompt *now, cf_double_render *out)
 {
     size_t at = 0;
-    while (at < old->text.n && at < now->text.n &&
-           old->text.p[at] == now->text.p[at]) {
+    while (at < old->text.n && at < now->text.n && old->text.p[at] == now->text.p[at]) {
         at++;
     }
     memset(out, 0, sizeof *out);
@@ -559,10 +527,8 @@ static void compare(const cf_prompt *old, const cf_prompt *now,
     out->line = s != NULL ? s->line : 0;
 }
 
-cf_status cf_conversation_double_render(const cf_conversation *conv,
-                                        cf_backend *backend,
-                                        const cf_send *send,
-                                        cf_double_render *out, cf_error *err)
+cf_status cf_conversation_double_render(const cf_conversation *conv, cf_backend *backend,
+                                        const cf_send *send, cf_double_render *out, cf_error *err)
 {
     cf_arena arena;
     cf_prompt old = {{NULL, 0}, NULL, 0}, now = {{NULL, 0}, NULL, 0};
@@ -573,10 +539,8 @@ cf_status cf_conversation_double_render(const cf_conversation *conv,
     before.message = NULL;
     before.options = &options;
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_conversation_preview(conv, backend, send, &arena, &now, NULL, err);
-    CF_THEN(st, cf_conversation_preview(conv, backend, &before, &arena, &old,
-                                        NULL, err));
+    cf_status st = cf_conversation_preview(conv, backend, send, &arena, &now, NULL, err);
+    CF_THEN(st, cf_conversation_preview(conv, backend, &before, &arena, &old, NULL, err));
     if (st == CF_OK) {
         compare(&old, &now, out);
     }

@@ -30,8 +30,7 @@ static void *run(void *ud)
 {
     cf_send_task *t = ud;
     cf_error err = {0};
-    cf_status st =
-        cf_conversation_send(t->conv, t->backend, &t->send, &t->sent, &err);
+    cf_status st = cf_conversation_send(t->conv, t->backend, &t->send, &t->sent, &err);
     pthread_mutex_lock(&t->lock);
     t->st = st;
     t->err = err;
@@ -50,8 +49,8 @@ static void free_task(cf_send_task *t)
     cf_free(t);
 }
 
-cf_status cf_send_start(cf_send_task **out, cf_conversation *conv,
-                        cf_backend *backend, const cf_send *send, cf_error *err)
+cf_status cf_send_start(cf_send_task **out, cf_conversation *conv, cf_backend *backend,
+                        const cf_send *send, cf_error *err)
 {
     cf_send_task *t = cf_calloc(1, sizeof *t);
     pthread_condattr_t attr;
@@ -91,9 +90,8 @@ bool cf_send_wait(cf_send_task *t, uint32_t timeout_ms)
     int late = 0;
     pthread_mutex_lock(&t->lock);
     while (!t->is_done && late == 0) {
-        late = timeout_ms == UINT32_MAX
-                   ? pthread_cond_wait(&t->done, &t->lock)
-                   : pthread_cond_timedwait(&t->done, &t->lock, &until);
+        late = timeout_ms == UINT32_MAX ? pthread_cond_wait(&t->done, &t->lock)
+                                        : pthread_cond_timedwait(&t->done, &t->lock, &until);
     }
     bool is_done = t->is_done;
     pthread_mutex_unlock(&t->lock);

@@ -19,8 +19,7 @@ bool cf_turn_is_system(const cf_turn *turn)
     return cf_uuid_is_nil(turn->parent) && is_system(turn->message);
 }
 
-bool cf_conversation__is_replaced(const json_t *message,
-                                  const cf_turn *const *path, size_t n)
+bool cf_conversation__is_replaced(const json_t *message, const cf_turn *const *path, size_t n)
 {
     return n > 0 && cf_turn_is_system(path[0]) && is_system(message);
 }
@@ -28,8 +27,7 @@ bool cf_conversation__is_replaced(const json_t *message,
 bool cf_conversation__is_silent(const cf_turn *turn)
 {
     const json_t *content = json_object_get(turn->message, "content");
-    return cf_turn_is_system(turn) && json_is_string(content) &&
-           json_string_length(content) == 0;
+    return cf_turn_is_system(turn) && json_is_string(content) && json_string_length(content) == 0;
 }
 
 const json_t *cf_conversation_system(const cf_conversation *conv, cf_uuid leaf)
@@ -52,8 +50,8 @@ const json_t *cf_conversation_system(const cf_conversation *conv, cf_uuid leaf)
 }
 
 /* Adds a copy of `from` after `parent`. */
-static cf_status copy_turn(cf_conversation *conv, const cf_turn *from,
-                           cf_uuid parent, cf_uuid *id, cf_error *err)
+static cf_status copy_turn(cf_conversation *conv, const cf_turn *from, cf_uuid parent, cf_uuid *id,
+                           cf_error *err)
 {
     const cf_turn copy = {.parent = parent,
                           .created_ms = from->created_ms,
@@ -63,29 +61,26 @@ static cf_status copy_turn(cf_conversation *conv, const cf_turn *from,
     return cf_conversation_add(conv, &copy, id, err);
 }
 
-cf_status cf_conversation_set_system(cf_conversation *conv, cf_str text,
-                                     cf_turn_copy_fn fn, void *ud,
-                                     cf_error *err)
+cf_status cf_conversation_set_system(cf_conversation *conv, cf_str text, cf_turn_copy_fn fn,
+                                     void *ud, cf_error *err)
 {
     cf_arena arena;
     const cf_turn **path = NULL;
     size_t n = 0;
     cf_uuid at = {{0}};
-    json_t *message = json_pack("{s:s, s:s%}", "role", "system", "content",
-                                text.n > 0 ? text.p : "", text.n);
+    json_t *message =
+        json_pack("{s:s, s:s%}", "role", "system", "content", text.n > 0 ? text.p : "", text.n);
     if (message == NULL) {
         return cf_fail(err, CF_EFORMAT, "the system prompt is not UTF-8");
     }
     cf_arena_init(&arena, 0);
     cf_turn first = {.status = CF_TURN_OK, .message = message};
-    cf_status st =
-        cf_conversation_path(conv, conv->head, &arena, &path, &n, err);
+    cf_status st = cf_conversation_path(conv, conv->head, &arena, &path, &n, err);
     CF_THEN(st, cf_conversation_add(conv, &first, &at, err));
     if (st == CF_OK && fn != NULL) {
         fn(ud, cf_conversation_find(conv, at), (cf_uuid){{0}});
     }
-    for (size_t i = n > 0 && cf_turn_is_system(path[0]) ? 1 : 0;
-         st == CF_OK && i < n; i++) {
+    for (size_t i = n > 0 && cf_turn_is_system(path[0]) ? 1 : 0; st == CF_OK && i < n; i++) {
         if (cf_turn_is_failed(path[i])) {
             continue;
         }

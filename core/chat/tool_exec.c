@@ -31,8 +31,8 @@ static cf_status start(child *c, const char *command, cf_error *err)
 
 static void write_some(child *c)
 {
-    c->n_written += cf_process_write(&c->process, c->input.p + c->n_written,
-                                     c->input.n - c->n_written);
+    c->n_written +=
+        cf_process_write(&c->process, c->input.p + c->n_written, c->input.n - c->n_written);
     if (c->n_written == c->input.n) {
         cf_process_close_fd(&c->process.in);
     }
@@ -49,8 +49,7 @@ static void read_some(int *fd, cf_buf *to, size_t max)
 static void serve(child *c, size_t max_output)
 {
     cf_process *p = &c->process;
-    struct pollfd fds[3] = {
-        {p->in, POLLOUT, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}};
+    struct pollfd fds[3] = {{p->in, POLLOUT, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}};
     if (poll(fds, 3, POLL_MS) <= 0) {
         return;
     }
@@ -73,22 +72,18 @@ static cf_status talk(child *c, const cf_tool_exec *exec, cf_error *err)
     while (!cf_process_has_ended(&c->process) || c->process.out >= 0) {
         serve(c, max);
         if (c->output.n > max) {
-            return cf_fail(err, CF_ELIMIT,
-                           "the command wrote more than %zu bytes", max);
+            return cf_fail(err, CF_ELIMIT, "the command wrote more than %zu bytes", max);
         }
-        if (exec->cancel != NULL &&
-            atomic_load_explicit(exec->cancel, memory_order_relaxed)) {
+        if (exec->cancel != NULL && atomic_load_explicit(exec->cancel, memory_order_relaxed)) {
             return cf_fail(err, CF_ECANCELLED, "cancelled");
         }
         if (cf_os_monotonic_us() - started > limit_ms * 1000) {
-            return cf_fail(err, CF_ELIMIT,
-                           "the command took longer than %llu ms",
+            return cf_fail(err, CF_ELIMIT, "the command took longer than %llu ms",
                            (unsigned long long)limit_ms);
         }
     }
     read_some(&c->process.err, &c->error, STDERR_KEPT);
-    return c->output.failed || c->error.failed ? cf_oom_for(err, "the result")
-                                               : CF_OK;
+    return c->output.failed || c->error.failed ? cf_oom_for(err, "the result") : CF_OK;
 }
 
 static cf_str last_line(const cf_buf *b)
@@ -109,29 +104,26 @@ static cf_status read_result(const child *c, json_t **result, cf_error *err)
     int status = c->process.status;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         cf_buf how = CF_BUF_INIT;
-        cf_str line =
-            c->error.n > 0 ? last_line(&c->error) : cf_str_make("", 0);
+        cf_str line = c->error.n > 0 ? last_line(&c->error) : cf_str_make("", 0);
         cf_process_how(&c->process, &how);
-        cf_status st = cf_fail(err, CF_EIO, "the command ended with %s%s%.*s",
-                               cf_buf_cstr(&how), line.n > 0 ? ": " : "",
-                               (int)(line.n < 140 ? line.n : 140), line.p);
+        cf_status st = cf_fail(err, CF_EIO, "the command ended with %s%s%.*s", cf_buf_cstr(&how),
+                               line.n > 0 ? ": " : "", (int)(line.n < 140 ? line.n : 140), line.p);
         cf_buf_deinit(&how);
         return st;
     }
-    *result = json_loadb(cf_buf_cstr(&c->output), c->output.n,
-                         JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    *result =
+        json_loadb(cf_buf_cstr(&c->output), c->output.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (*result == NULL) {
         cf_buf quoted = CF_BUF_INIT;
         cf_json_write_str(&quoted, cf_buf_str(&c->output));
-        *result = json_loadb(cf_buf_cstr(&quoted), quoted.n,
-                             JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        *result =
+            json_loadb(cf_buf_cstr(&quoted), quoted.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         cf_buf_deinit(&quoted);
     }
     return *result != NULL ? CF_OK : cf_oom_for(err, "the result");
 }
 
-cf_status cf_tool_exec_run(const cf_tool_exec *exec,
-                           const cf_pending_call *call, json_t **result,
+cf_status cf_tool_exec_run(const cf_tool_exec *exec, const cf_pending_call *call, json_t **result,
                            cf_error *err)
 {
     child c = {.process = CF_PROCESS_INIT};

@@ -15,15 +15,13 @@ static json_t *error_result(const char *text, size_t n)
 }
 
 /* Why call `index` is not valid, from the response's findings. */
-static void collect_findings(cf_buf *out, const cf_chat_response *r,
-                             size_t index)
+static void collect_findings(cf_buf *out, const cf_chat_response *r, size_t index)
 {
     for (size_t i = 0; i < json_array_size(r->findings); i++) {
         const json_t *f = json_array_get(r->findings, i);
         const json_t *call = json_object_get(f, "call");
         cf_str status = cf_json_get_str(f, "status");
-        if (!json_is_integer(call) ||
-            json_integer_value(call) != (json_int_t)index ||
+        if (!json_is_integer(call) || json_integer_value(call) != (json_int_t)index ||
             cf_str_is(status, "NOTE")) {
             continue;
         }
@@ -39,8 +37,8 @@ static void collect_findings(cf_buf *out, const cf_chat_response *r,
 }
 
 /* The result of one call: the tool's output, a refusal, or its faults. */
-static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call,
-                             json_t **out, cf_error *err)
+static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call, json_t **out,
+                             cf_error *err)
 {
     cf_buf reason = CF_BUF_INIT;
     cf_status st = CF_OK;
@@ -48,8 +46,7 @@ static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call,
     *out = NULL;
     if (call->bad.n > 0) {
         cf_buf_add(&reason, call->bad.p, call->bad.n);
-    } else if (loop->decide == NULL ||
-               loop->decide(loop->ud, call, &reason) == CF_CALL_REFUSE) {
+    } else if (loop->decide == NULL || loop->decide(loop->ud, call, &reason) == CF_CALL_REFUSE) {
         if (reason.n == 0) {
             cf_buf_adds(&reason, "the call was refused");
         }
@@ -88,11 +85,10 @@ static json_t *result_message(const cf_pending_call *call, const json_t *result)
         cf_json_write_spaced(&text, result);
         content = json_stringn(cf_buf_cstr(&text), text.n);
     }
-    json_t *m = json_pack("{s:s, s:s%, s:o}", "role", "tool", "name",
-                          call->name.p, call->name.n, "content", content);
+    json_t *m = json_pack("{s:s, s:s%, s:o}", "role", "tool", "name", call->name.p, call->name.n,
+                          "content", content);
     if (m != NULL && call->id.n > 0) {
-        json_object_set_new(m, "tool_call_id",
-                            json_stringn(call->id.p, call->id.n));
+        json_object_set_new(m, "tool_call_id", json_stringn(call->id.p, call->id.n));
     }
     cf_buf_deinit(&text);
     if (cf_alloc_failures() != failures) {
@@ -103,8 +99,8 @@ static json_t *result_message(const cf_pending_call *call, const json_t *result)
 }
 
 /* Answers all calls of a reply; *out is the list of messages to send. */
-static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
-                            uint32_t round, json_t **out, cf_error *err)
+static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r, uint32_t round,
+                            json_t **out, cf_error *err)
 {
     const json_t *calls = json_object_get(r->message, "tool_calls");
     json_t *list = json_array();
@@ -128,8 +124,7 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
             if (loop->done != NULL) {
                 loop->done(loop->ud, &call, result);
             }
-            if (json_array_append_new(list, result_message(&call, result)) !=
-                0) {
+            if (json_array_append_new(list, result_message(&call, result)) != 0) {
                 st = cf_oom_for(err, "a result");
             }
         }
@@ -158,9 +153,7 @@ static bool has_tools(const cf_conversation *conv, const cf_send *send)
 {
     size_t n = 0;
     const cf_tool_set *set =
-        send->options != NULL && send->options->tools != NULL
-            ? send->options->tools
-            : conv->tools;
+        send->options != NULL && send->options->tools != NULL ? send->options->tools : conv->tools;
     if (set != NULL) {
         (void)cf_tool_set_items(set, &n);
     }
@@ -175,8 +168,8 @@ static int count_bytes(const char *p, size_t n, void *ud)
 }
 
 /* Adds what a round brought, as bytes; CF_ELIMIT for more than the loop may. */
-static cf_status count_round(uint64_t *n_bytes, const cf_sent *sent,
-                             const json_t *results, cf_error *err)
+static cf_status count_round(uint64_t *n_bytes, const cf_sent *sent, const json_t *results,
+                             cf_error *err)
 {
     *n_bytes += sent->response.raw.n;
     if (json_dump_callback(results, count_bytes, n_bytes, JSON_COMPACT) != 0) {
@@ -190,9 +183,8 @@ static cf_status count_round(uint64_t *n_bytes, const cf_sent *sent,
                          (unsigned)(CF_TOOL_LOOP_BYTES >> 20));
 }
 
-cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
-                              const cf_send *send, const cf_tool_loop *loop,
-                              cf_sent *out, cf_error *err)
+cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend, const cf_send *send,
+                              const cf_tool_loop *loop, cf_sent *out, cf_error *err)
 {
     uint32_t max = loop->max_rounds != 0 ? loop->max_rounds : ROUNDS;
     cf_send next = *send;
@@ -203,8 +195,7 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
     uint64_t n_bytes = 0;
     cf_status st;
     for (uint32_t round = 1;; round++) {
-        st =
-            loop->sending != NULL ? loop->sending(loop->ud, &next, err) : CF_OK;
+        st = loop->sending != NULL ? loop->sending(loop->ud, &next, err) : CF_OK;
         if (st != CF_OK) {
             json_decref(results);
             break;
@@ -219,13 +210,11 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
             loop->sent(loop->ud, out);
         }
         if (st != CF_OK || !has_tools(conv, send) ||
-            json_array_size(
-                json_object_get(out->response.message, "tool_calls")) == 0) {
+            json_array_size(json_object_get(out->response.message, "tool_calls")) == 0) {
             break;
         }
         if (round > max) {
-            st = cf_fail(err, CF_ELIMIT,
-                         "the model still calls tools after %u rounds", max);
+            st = cf_fail(err, CF_ELIMIT, "the model still calls tools after %u rounds", max);
             break;
         }
         st = answer_all(loop, &out->response, round, &results, err);
@@ -246,8 +235,7 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
     return st;
 }
 
-cf_status cf_tool_canned(const json_t *canned, cf_str name, json_t **result,
-                         cf_error *err)
+cf_status cf_tool_canned(const json_t *canned, cf_str name, json_t **result, cf_error *err)
 {
     char key[256];
     json_t *v = NULL;

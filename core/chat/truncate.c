@@ -22,14 +22,11 @@ static bool is_role(const cf_turn *t, const char *a, const char *b)
     return cf_str_is(role, a) || cf_str_is(role, b);
 }
 
-static cf_status find_way(way *w, const cf_conversation *conv, cf_arena *arena,
-                          cf_error *err)
+static cf_status find_way(way *w, const cf_conversation *conv, cf_arena *arena, cf_error *err)
 {
     *w = (way){NULL, 0, 0, NULL, 0};
-    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), arena,
-                                &w->turn, &w->n, err));
-    while (w->n_lead < w->n &&
-           is_role(w->turn[w->n_lead], "system", "developer")) {
+    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), arena, &w->turn, &w->n, err));
+    while (w->n_lead < w->n && is_role(w->turn[w->n_lead], "system", "developer")) {
         w->n_lead++;
     }
     w->cut = cf_arena_calloc(arena, w->n + 1, sizeof *w->cut);
@@ -56,12 +53,10 @@ static size_t count_sound(const way *w, size_t from)
 
 static void set_plan(cf_truncation *out, const way *w, size_t cut)
 {
-    *out = (cf_truncation){
-        .n_path = w->n, .n_lead = w->n_lead, .first = w->cut[cut]};
+    *out = (cf_truncation){.n_path = w->n, .n_lead = w->n_lead, .first = w->cut[cut]};
 }
 
-cf_status cf_truncation_by_turns(cf_truncation *out,
-                                 const cf_conversation *conv, size_t n_turns,
+cf_status cf_truncation_by_turns(cf_truncation *out, const cf_conversation *conv, size_t n_turns,
                                  cf_error *err)
 {
     cf_arena arena;
@@ -91,8 +86,7 @@ typedef struct counter {
 } counter;
 
 /* The tokens of the prompt after a plan. */
-static cf_status count_tokens(const counter *c, const cf_truncation *plan,
-                              size_t *n, cf_error *err)
+static cf_status count_tokens(const counter *c, const cf_truncation *plan, size_t *n, cf_error *err)
 {
     cf_conversation *left;
     cf_arena arena;
@@ -102,8 +96,7 @@ static cf_status count_tokens(const counter *c, const cf_truncation *plan,
     CF_TRY(cf_conversation_clone(&left, c->conv, err));
     cf_arena_init(&arena, 0);
     cf_status st = cf_conversation_truncate(left, plan, NULL, NULL, err);
-    CF_THEN(st, cf_conversation_preview(left, c->backend, &send, &arena,
-                                        &prompt, &tokens, err));
+    CF_THEN(st, cf_conversation_preview(left, c->backend, &send, &arena, &prompt, &tokens, err));
     *n = tokens.n;
     cf_arena_deinit(&arena);
     cf_conversation_free(left);
@@ -111,8 +104,8 @@ static cf_status count_tokens(const counter *c, const cf_truncation *plan,
 }
 
 /* The first cut, of those from `low` on, that fits; n_cut: none. */
-static cf_status find_cut(const counter *c, const way *w, size_t n_tokens,
-                          size_t *cut, size_t *n_least, cf_error *err)
+static cf_status find_cut(const counter *c, const way *w, size_t n_tokens, size_t *cut,
+                          size_t *n_least, cf_error *err)
 {
     size_t low = 0, high = w->n_cut;
     while (low < high) {
@@ -132,10 +125,8 @@ static cf_status find_cut(const counter *c, const way *w, size_t n_tokens,
     return CF_OK;
 }
 
-cf_status cf_truncation_by_tokens(cf_truncation *out,
-                                  const cf_conversation *conv,
-                                  cf_backend *backend,
-                                  const cf_turn_options *options,
+cf_status cf_truncation_by_tokens(cf_truncation *out, const cf_conversation *conv,
+                                  cf_backend *backend, const cf_turn_options *options,
                                   size_t n_tokens, cf_error *err)
 {
     const counter c = {conv, backend, options};
@@ -167,9 +158,8 @@ cf_status cf_truncation_by_tokens(cf_truncation *out,
 }
 
 /* Copies of all that stays, one after another; *at is the last of them. */
-static cf_status copy_turns(cf_conversation *conv, const way *w,
-                            const cf_truncation *plan, cf_turn_copy_fn fn,
-                            void *ud, cf_uuid *at, cf_error *err)
+static cf_status copy_turns(cf_conversation *conv, const way *w, const cf_truncation *plan,
+                            cf_turn_copy_fn fn, void *ud, cf_uuid *at, cf_error *err)
 {
     for (size_t i = 0; i < w->n; i++) {
         const cf_turn *from = w->turn[i];
@@ -190,8 +180,7 @@ static cf_status copy_turns(cf_conversation *conv, const way *w,
     return CF_OK;
 }
 
-cf_status cf_conversation_truncate(cf_conversation *conv,
-                                   const cf_truncation *plan,
+cf_status cf_conversation_truncate(cf_conversation *conv, const cf_truncation *plan,
                                    cf_turn_copy_fn fn, void *ud, cf_error *err)
 {
     cf_arena arena;
@@ -202,8 +191,8 @@ cf_status cf_conversation_truncate(cf_conversation *conv,
     }
     cf_arena_init(&arena, 0);
     cf_status st = find_way(&w, conv, &arena, err);
-    if (st == CF_OK && (w.n != plan->n_path || w.n_lead != plan->n_lead ||
-                        plan->first >= w.n || plan->first < w.n_lead)) {
+    if (st == CF_OK && (w.n != plan->n_path || w.n_lead != plan->n_lead || plan->first >= w.n ||
+                        plan->first < w.n_lead)) {
         st = cf_fail(err, CF_EINVAL, "the plan is of another path");
     }
     CF_THEN(st, copy_turns(conv, &w, plan, fn, ud, &at, err));

@@ -26,8 +26,7 @@ static cf_status no_spec(cf_error *err)
     return cf_fail(err, CF_EINVAL, "this constraint is not known here");
 }
 
-static cf_status from_choices(cf_grammar **out, const json_t *list,
-                              cf_error *err)
+static cf_status from_choices(cf_grammar **out, const json_t *list, cf_error *err)
 {
     cf_arena arena;
     size_t n = json_array_size(list);
@@ -39,8 +38,7 @@ static cf_status from_choices(cf_grammar **out, const json_t *list,
         if (!json_is_string(text)) {
             st = no_spec(err);
         } else {
-            v[i] =
-                cf_str_make(json_string_value(text), json_string_length(text));
+            v[i] = cf_str_make(json_string_value(text), json_string_length(text));
         }
     }
     CF_THEN(st, cf_grammar_from_choices(out, v, n, NULL, err));
@@ -59,8 +57,8 @@ static bool find_mode(cf_str name, cf_tool_mode *out)
     return false;
 }
 
-static cf_status from_tools(cf_grammar **out, const json_t *spec,
-                            const cf_tool_set *tools, cf_error *err)
+static cf_status from_tools(cf_grammar **out, const json_t *spec, const cf_tool_set *tools,
+                            cf_error *err)
 {
     cf_tool_constraint t = {.tools = tools};
     if (!find_mode(cf_json_get_str(spec, "tools"), &t.mode) ||
@@ -77,27 +75,23 @@ static cf_status from_tools(cf_grammar **out, const json_t *spec,
 static cf_status from_json(cf_grammar **out, cf_error *err)
 {
     json_t *schema = json_pack("{s:[s,s]}", "type", "object", "array");
-    cf_status st = schema != NULL
-                       ? cf_grammar_from_schema(out, schema, NULL, err)
-                       : cf_oom(err);
+    cf_status st = schema != NULL ? cf_grammar_from_schema(out, schema, NULL, err) : cf_oom(err);
     json_decref(schema);
     return st;
 }
 
-cf_status cf_constraint_spec_compile(cf_grammar **out, const json_t *spec,
-                                     const cf_tool_set *tools, cf_error *err)
+cf_status cf_constraint_spec_compile(cf_grammar **out, const json_t *spec, const cf_tool_set *tools,
+                                     cf_error *err)
 {
     const json_t *schema = json_object_get(spec, "schema");
     if (schema != NULL) {
         return cf_grammar_from_schema(out, schema, NULL, err);
     }
     if (json_is_string(json_object_get(spec, "regex"))) {
-        return cf_grammar_from_regex(out, cf_json_get_str(spec, "regex"), NULL,
-                                     err);
+        return cf_grammar_from_regex(out, cf_json_get_str(spec, "regex"), NULL, err);
     }
     if (json_is_string(json_object_get(spec, "grammar"))) {
-        return cf_grammar_from_text(out, cf_json_get_str(spec, "grammar"), NULL,
-                                    err);
+        return cf_grammar_from_text(out, cf_json_get_str(spec, "grammar"), NULL, err);
     }
     if (json_is_array(json_object_get(spec, "choices"))) {
         return from_choices(out, json_object_get(spec, "choices"), err);
@@ -105,8 +99,7 @@ cf_status cf_constraint_spec_compile(cf_grammar **out, const json_t *spec,
     if (json_is_string(json_object_get(spec, "tools"))) {
         return from_tools(out, spec, tools, err);
     }
-    return json_is_true(json_object_get(spec, "json")) ? from_json(out, err)
-                                                       : no_spec(err);
+    return json_is_true(json_object_get(spec, "json")) ? from_json(out, err) : no_spec(err);
 }
 
 /* ---- words -------------------------------------------------------------- */
@@ -119,13 +112,11 @@ static cf_status made(json_t **out, json_t *spec, cf_error *err)
 
 static cf_status need_utf8(const char *p, size_t n, cf_error *err)
 {
-    return cf_utf8_valid_prefix(p, n) == n
-               ? CF_OK
-               : cf_fail(err, CF_EINVAL, "the constraint is not UTF-8");
+    return cf_utf8_valid_prefix(p, n) == n ? CF_OK
+                                           : cf_fail(err, CF_EINVAL, "the constraint is not UTF-8");
 }
 
-cf_status cf_constraint_spec_file(json_t **out, const char *kind,
-                                  const char *path, cf_error *err)
+cf_status cf_constraint_spec_file(json_t **out, const char *kind, const char *path, cf_error *err)
 {
     if (strcmp(kind, "schema") == 0) {
         json_t *schema;
@@ -136,8 +127,7 @@ cf_status cf_constraint_spec_file(json_t **out, const char *kind,
     cf_status st = cf_os_read_file(&text, path, GRAMMAR_MAX, err);
     CF_THEN(st, need_utf8(cf_buf_cstr(&text), text.n, err));
     if (st == CF_OK) {
-        st = made(out, json_pack("{s:s%}", kind, cf_buf_cstr(&text), text.n),
-                  err);
+        st = made(out, json_pack("{s:s%}", kind, cf_buf_cstr(&text), text.n), err);
     }
     cf_buf_deinit(&text);
     return st;
@@ -160,24 +150,19 @@ static cf_status choices(json_t **out, const char *text, cf_error *err)
     return made(out, json_pack("{s:o}", "choices", list), err);
 }
 
-static cf_status tools(json_t **out, const char *mode, cf_tool_family family,
-                       cf_error *err)
+static cf_status tools(json_t **out, const char *mode, cf_tool_family family, cf_error *err)
 {
     cf_tool_mode found;
     mode = mode[0] != '\0' ? mode : modes[0];
     if (!find_mode(cf_str_from(mode), &found)) {
-        return cf_fail(err, CF_EINVAL,
-                       "tools: '%.40s' is not calls, text-and or text-until",
-                       mode);
+        return cf_fail(err, CF_EINVAL, "tools: '%.40s' is not calls, text-and or text-until", mode);
     }
-    return made(out,
-                json_pack("{s:s,s:s}", "tools", mode, "family",
-                          cf_tool_family_name(family)),
+    return made(out, json_pack("{s:s,s:s}", "tools", mode, "family", cf_tool_family_name(family)),
                 err);
 }
 
-cf_status cf_constraint_spec_parse(json_t **out, const char *text,
-                                   cf_tool_family family, cf_error *err)
+cf_status cf_constraint_spec_parse(json_t **out, const char *text, cf_tool_family family,
+                                   cf_error *err)
 {
     CF_TRY(need_utf8(text, strlen(text), err));
     size_t n = strcspn(text, " ");
@@ -190,8 +175,8 @@ cf_status cf_constraint_spec_parse(json_t **out, const char *text,
         return tools(out, arg, family, err);
     }
     bool is_schema = cf_str_is(kind, "schema");
-    bool is_known = is_schema || cf_str_is(kind, "grammar") ||
-                    cf_str_is(kind, "regex") || cf_str_is(kind, "choice");
+    bool is_known = is_schema || cf_str_is(kind, "grammar") || cf_str_is(kind, "regex") ||
+                    cf_str_is(kind, "choice");
     if (!is_known) {
         return cf_fail(err, CF_EINVAL,
                        "'%.*s' is not schema, regex, grammar, choice, json, "
@@ -202,15 +187,14 @@ cf_status cf_constraint_spec_parse(json_t **out, const char *text,
         return cf_fail(err, CF_EINVAL, "%.*s needs %s", (int)n, text,
                        is_schema || cf_str_is(kind, "grammar") ? "a file"
                        : cf_str_is(kind, "regex")              ? "a pattern"
-                                                  : "texts, as in yes|no");
+                                                               : "texts, as in yes|no");
     }
     if (cf_str_is(kind, "regex")) {
         return made(out, json_pack("{s:s}", "regex", arg), err);
     }
     return cf_str_is(kind, "choice")
                ? choices(out, arg, err)
-               : cf_constraint_spec_file(out, is_schema ? "schema" : "grammar",
-                                         arg, err);
+               : cf_constraint_spec_file(out, is_schema ? "schema" : "grammar", arg, err);
 }
 
 void cf_constraint_spec_label(const json_t *spec, cf_buf *out)
@@ -219,8 +203,7 @@ void cf_constraint_spec_label(const json_t *spec, cf_buf *out)
     cf_str regex = cf_json_get_str(spec, "regex");
     cf_str mode = cf_json_get_str(spec, "tools");
     if (json_object_get(spec, "schema") != NULL) {
-        cf_str title =
-            cf_json_get_str(json_object_get(spec, "schema"), "title");
+        cf_str title = cf_json_get_str(json_object_get(spec, "schema"), "title");
         cf_buf_adds(out, title.n != 0 ? "schema " : "schema");
         cf_buf_add(out, title.p, title.n);
     } else if (regex.p != NULL) {
@@ -235,7 +218,6 @@ void cf_constraint_spec_label(const json_t *spec, cf_buf *out)
     } else if (list != NULL) {
         cf_buf_addf(out, "choice of %zu", json_array_size(list));
     } else {
-        cf_buf_adds(out, json_object_get(spec, "grammar") != NULL ? "grammar"
-                                                                  : "json");
+        cf_buf_adds(out, json_object_get(spec, "grammar") != NULL ? "grammar" : "json");
     }
 }

@@ -8,8 +8,7 @@
 enum { FORCED_MAX = 4096 };
 
 /* Whether the tokens' bytes are the text from `from` on. */
-static bool spells(const cf_tokenizer *tok, const cf_token_list *ids,
-                   size_t from, cf_str text)
+static bool spells(const cf_tokenizer *tok, const cf_token_list *ids, size_t from, cf_str text)
 {
     cf_buf bytes = CF_BUF_INIT;
     for (size_t i = from; i < ids->n; i++) {
@@ -23,8 +22,8 @@ static bool spells(const cf_tokenizer *tok, const cf_token_list *ids,
 /* Some tokenizers put a space before a text; here the text goes on from
  * something, so it is read after a line break.  If the line break does not
  * separate from it, nothing is forced. */
-static cf_status encode_inside(cf_token_list *out, const cf_tokenizer *tok,
-                               cf_str text, cf_arena *arena, cf_error *err)
+static cf_status encode_inside(cf_token_list *out, const cf_tokenizer *tok, cf_str text,
+                               cf_arena *arena, cf_error *err)
 {
     cf_buf after = CF_BUF_INIT;
     *out = (cf_token_list){NULL, 0};
@@ -35,8 +34,7 @@ static cf_status encode_inside(cf_token_list *out, const cf_tokenizer *tok,
     cf_buf_addc(&after, '\n');
     cf_buf_add(&after, text.p, text.n);
     cf_status st = cf_buf_check(&after, err);
-    CF_THEN(st, cf_tokenizer_encode(out, tok, cf_buf_str(&after), true, false,
-                                    arena, err));
+    CF_THEN(st, cf_tokenizer_encode(out, tok, cf_buf_str(&after), true, false, arena, err));
     cf_buf_deinit(&after);
     CF_TRY(st);
     size_t from = 0;
@@ -67,16 +65,14 @@ static bool begins_token(const cf_constraint_vocab *vocab, cf_str text)
 
 /* How many of the tokens stay as they are whatever follows the text: those
  * in front of the first place from which one token could reach beyond it. */
-static size_t n_settled(const cf_constraint *c, const cf_token_list *ids,
-                        cf_str text)
+static size_t n_settled(const cf_constraint *c, const cf_token_list *ids, cf_str text)
 {
     size_t n = ids->n - 1;
     if (c->vocab == NULL) {
         return n;
     }
     size_t at = text.n > CF_PIECE_MAX ? text.n - CF_PIECE_MAX : 0;
-    while (at < text.n &&
-           !begins_token(c->vocab, cf_str_make(text.p + at, text.n - at))) {
+    while (at < text.n && !begins_token(c->vocab, cf_str_make(text.p + at, text.n - at))) {
         at++;
     }
     while (n > 0 && ids->v[n - 1].off + ids->v[n - 1].len > at) {
@@ -85,9 +81,8 @@ static size_t n_settled(const cf_constraint *c, const cf_token_list *ids,
     return n;
 }
 
-cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok,
-                                      cf_arena *arena, cf_token_list *out,
-                                      cf_error *err)
+cf_status cf_constraint_forced_tokens(cf_constraint *c, const cf_tokenizer *tok, cf_arena *arena,
+                                      cf_token_list *out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_token_list ids = {NULL, 0};

@@ -102,11 +102,9 @@ typedef struct wanted {
     uint32_t min, max;
 } wanted;
 
-static void set_entries(const cf_trie *t, uint32_t node, wanted w,
-                        uint32_t *mask)
+static void set_entries(const cf_trie *t, uint32_t node, wanted w, uint32_t *mask)
 {
-    uint32_t end =
-        node + 1 < t->n ? t->entry_at[node + 1] : (uint32_t)t->n_entry;
+    uint32_t end = node + 1 < t->n ? t->entry_at[node + 1] : (uint32_t)t->n_entry;
     for (uint32_t i = t->entry_at[node]; i < end; i++) {
         const cf_entry *e = &t->entry[i];
         if (e->n_before >= w.min && e->n_before <= w.max) {
@@ -117,8 +115,7 @@ static void set_entries(const cf_trie *t, uint32_t node, wanted w,
 
 /* Whether byte b leads from the level to one item only, which goes on without
  * a byte; *out is that item. */
-static bool only_target(const cf_constraint *c, const level *l, uint8_t b,
-                        cf_item *out)
+static bool only_target(const cf_constraint *c, const level *l, uint8_t b, cf_item *out)
 {
     bool has_one = false;
     for (size_t i = 0; i < l->n; i++) {
@@ -184,8 +181,7 @@ static bool walk_step(cf_constraint *c, size_t from, uint8_t b)
     next->n = m->n_out;
     next->top = next->first + next->n;
     next->mark = cf_machine_get_mark(m);
-    if (!cf_grow(&k->pool, &k->cap_pool, next->first + next->n + 1,
-                 sizeof *k->pool)) {
+    if (!cf_grow(&k->pool, &k->cap_pool, next->first + next->n + 1, sizeof *k->pool)) {
         m->st = CF_ENOMEM;
         return false;
     }
@@ -200,17 +196,15 @@ static bool walk_step(cf_constraint *c, size_t from, uint8_t b)
  * of text, and sets what can be taken.  The slice `granted` (or
  * CF_SLICE_NONE) is set already.  A failure is left in the machine.
  */
-static void walk(cf_constraint *c, const cf_trie *t, size_t n, size_t base,
-                 wanted w, uint32_t *mask, unsigned granted)
+static void walk(cf_constraint *c, const cf_trie *t, size_t n, size_t base, wanted w,
+                 uint32_t *mask, unsigned granted)
 {
     cf_masker *k = c->masker;
     cf_machine *m = &c->m;
     m->st = CF_OK;
     if (!cf_grow(&m->text, &m->cap_text, base + t->depth_max + 1, 1) ||
-        !cf_grow(&k->level, &k->cap_level, (size_t)t->depth_max + 2,
-                 sizeof *k->level) ||
-        !cf_grow(&k->pool, &k->cap_pool, n + 1 + t->depth_max + 1,
-                 sizeof *k->pool)) {
+        !cf_grow(&k->level, &k->cap_level, (size_t)t->depth_max + 2, sizeof *k->level) ||
+        !cf_grow(&k->pool, &k->cap_pool, n + 1 + t->depth_max + 1, sizeof *k->pool)) {
         m->st = CF_ENOMEM;
         return;
     }
@@ -224,8 +218,7 @@ static void walk(cf_constraint *c, const cf_trie *t, size_t n, size_t base,
         m->text[base + d - 1] = (char)t->byte[i];
         m->n_text = base + d;
         if (k->cap_pool < k->level[d - 1].top + 2 &&
-            !cf_grow(&k->pool, &k->cap_pool, k->level[d - 1].top + 2,
-                     sizeof *k->pool)) {
+            !cf_grow(&k->pool, &k->cap_pool, k->level[d - 1].top + 2, sizeof *k->pool)) {
             m->st = CF_ENOMEM;
             break;
         }
@@ -248,8 +241,8 @@ static void or_into(uint32_t *mask, const uint32_t *more, size_t n)
 }
 
 /* Sets the tokens that close a string; the machine goes on from `after`. */
-static void closing(cf_constraint *c, const cf_string_tokens *s,
-                    const cf_item *after, wanted w, uint32_t *mask)
+static void closing(cf_constraint *c, const cf_string_tokens *s, const cf_item *after, wanted w,
+                    uint32_t *mask)
 {
     cf_masker *k = c->masker;
     cf_machine *m = &c->m;
@@ -281,8 +274,8 @@ static void closing(cf_constraint *c, const cf_string_tokens *s,
 
 /* Clears the tokens that would complete the key `name` from what is written
  * of it, text[mark..). */
-static void strike(const cf_constraint *c, const char *name, size_t n,
-                   size_t mark, size_t n_text, uint32_t *mask)
+static void strike(const cf_constraint *c, const char *name, size_t n, size_t mark, size_t n_text,
+                   uint32_t *mask)
 {
     const cf_trie *t = &c->vocab->all;
     size_t written = n_text - mark;
@@ -327,8 +320,8 @@ static const cf_gop *key_op(const cf_grammar *g, const cf_caller *caller)
 
 /* The endings of a key for one of the places that wait for it, but for the
  * keys that must not be written there. */
-static void key_endings(cf_constraint *c, cf_caller caller, const cf_gop *op,
-                        size_t n_text, uint32_t *mask)
+static void key_endings(cf_constraint *c, cf_caller caller, const cf_gop *op, size_t n_text,
+                        uint32_t *mask)
 {
     const cf_constraint_vocab *v = c->vocab;
     cf_masker *k = c->masker;
@@ -340,12 +333,10 @@ static void key_endings(cf_constraint *c, cf_caller caller, const cf_gop *op,
     closing(c, &v->key, &after, all, k->part);
     for (uint32_t i = 0; i < op->n_name; i++) {
         const cf_gname *n = &c->g->name[op->name + i];
-        strike(c, c->g->text + n->off, n->len, caller.regs.mark, n_text,
-               k->part);
+        strike(c, c->g->text + n->off, n->len, caller.regs.mark, n_text, k->part);
     }
     for (uint32_t i = caller.regs.keys; i != 0; i = m->key[i].prev) {
-        strike(c, m->text + m->key[i].off, m->key[i].len, caller.regs.mark,
-               n_text, k->part);
+        strike(c, m->text + m->key[i].off, m->key[i].len, caller.regs.mark, n_text, k->part);
     }
     or_into(mask, k->part, v->n_words - 1);
 }
@@ -420,8 +411,8 @@ static bool spells_fence(cf_constraint *c, const char *p, size_t n)
             bool is_fence = false;
             for (uint32_t e = 0; e < node->n_edge; e++) {
                 const cf_gedge *edge = &c->g->edge[node->edge + e];
-                is_fence |= edge->is_fence && edge->lo <= (uint8_t)p[i] &&
-                            edge->hi >= (uint8_t)p[i];
+                is_fence |=
+                    edge->is_fence && edge->lo <= (uint8_t)p[i] && edge->hi >= (uint8_t)p[i];
             }
             if (is_fence) {
                 k->pool[kept++] = k->pool[a];
@@ -483,8 +474,7 @@ static cached *lookup(cf_constraint *c)
     cf_masker *k = c->masker;
     for (int i = 0; i < CACHE_SIZE; i++) {
         cached *e = &k->cache[i];
-        bool is_same = e->n_item != 0 && e->n_item == c->n_item &&
-                       e->may_end == c->may_end;
+        bool is_same = e->n_item != 0 && e->n_item == c->n_item && e->may_end == c->may_end;
         for (size_t a = 0; is_same && a < c->n_item; a++) {
             is_same = cf_item_equal(&e->item[a], &c->item[a]);
         }
@@ -566,8 +556,7 @@ static cf_status compute(cf_constraint *c, uint32_t *mask)
         unsigned granted = CF_SLICE_NONE;
         for (size_t i = 0; i < n_rest; i++) {
             unsigned one = cf_constraint__slice(c->g, k->rest[i].node);
-            if (one != CF_SLICE_NONE &&
-                (granted == CF_SLICE_NONE || one > granted)) {
+            if (one != CF_SLICE_NONE && (granted == CF_SLICE_NONE || one > granted)) {
                 granted = one;
             }
         }
@@ -650,15 +639,13 @@ cf_status cf_constraint_token(cf_constraint *c, cf_token id, cf_error *err)
         m->n_text = n_text;
         if (!ok) {
             return st != CF_OK ? cf_constraint__fail(st, err)
-                               : cf_fail(err, CF_EINVAL,
-                                         "a control token is not allowed here");
+                               : cf_fail(err, CF_EINVAL, "a control token is not allowed here");
         }
     }
     size_t had = c->n_step;
     cf_status st = cf_constraint_bytes(c, p, n, &taken, err);
     if (st == CF_OK && taken < n) {
-        st = cf_fail_at(err, CF_EINVAL, taken,
-                        "the token is refused at its byte %zu", taken);
+        st = cf_fail_at(err, CF_EINVAL, taken, "the token is refused at its byte %zu", taken);
     }
     if (st != CF_OK) {
         cf_constraint_rollback(c, c->n_step - had);
@@ -671,19 +658,17 @@ static size_t refused_at(const cf_constraint *c, cf_token id)
     cf_constraint *copy = NULL;
     const cf_constraint_vocab *v = c->vocab;
     size_t taken = 0;
-    if (v->kind[id] == CF_PIECE_TEXT &&
-        cf_constraint_copy(&copy, c, NULL) == CF_OK) {
-        cf_status st =
-            cf_constraint_bytes(copy, v->bytes + v->off[id],
-                                v->off[id + 1] - v->off[id], &taken, NULL);
+    if (v->kind[id] == CF_PIECE_TEXT && cf_constraint_copy(&copy, c, NULL) == CF_OK) {
+        cf_status st = cf_constraint_bytes(copy, v->bytes + v->off[id], v->off[id + 1] - v->off[id],
+                                           &taken, NULL);
         (void)st; /* what was taken before a failure is the answer */
     }
     cf_constraint_free(copy);
     return taken;
 }
 
-void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask,
-                               const float *logits, cf_constraint_report *out)
+void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask, const float *logits,
+                               cf_constraint_report *out)
 {
     size_t n = c->vocab != NULL ? c->vocab->n : 0;
     memset(out, 0, sizeof *out);
@@ -700,8 +685,7 @@ void cf_constraint_report_step(const cf_constraint *c, const uint32_t *mask,
             continue;
         }
         top = logits[i] > top ? logits[i] : top;
-        if (!yes && (out->best_refused == CF_TOKEN_NONE ||
-                     logits[i] > logits[out->best_refused])) {
+        if (!yes && (out->best_refused == CF_TOKEN_NONE || logits[i] > logits[out->best_refused])) {
             out->best_refused = (cf_token)i;
         }
     }

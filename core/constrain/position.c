@@ -72,8 +72,7 @@ void cf_constraint_free(cf_constraint *c)
     cf_free(c);
 }
 
-cf_status cf_constraint_copy(cf_constraint **out, const cf_constraint *c,
-                             cf_error *err)
+cf_status cf_constraint_copy(cf_constraint **out, const cf_constraint *c, cf_error *err)
 {
     cf_constraint *n = cf_calloc(1, sizeof *n);
     if (n == NULL) {
@@ -85,10 +84,9 @@ cf_status cf_constraint_copy(cf_constraint **out, const cf_constraint *c,
     n->has_ended = c->has_ended;
     cf_status st = cf_machine_copy(&n->m, &c->m, err);
     CF_THEN(st, cf_constraint__mask_init(n, err));
-    if (st == CF_OK &&
-        (!cf_grow(&n->item, &n->cap_item, c->n_item + 1, sizeof *n->item) ||
-         !cf_grow(&n->step, &n->cap_step, c->n_step + 1, sizeof *n->step) ||
-         !cf_grow(&n->past, &n->cap_past, c->n_past + 1, sizeof *n->past))) {
+    if (st == CF_OK && (!cf_grow(&n->item, &n->cap_item, c->n_item + 1, sizeof *n->item) ||
+                        !cf_grow(&n->step, &n->cap_step, c->n_step + 1, sizeof *n->step) ||
+                        !cf_grow(&n->past, &n->cap_past, c->n_past + 1, sizeof *n->past))) {
         st = cf_oom(err);
     }
     if (st != CF_OK) {
@@ -115,13 +113,11 @@ cf_status cf_constraint_copy(cf_constraint **out, const cf_constraint *c,
 static cf_status push_step(cf_constraint *c, cf_error *err)
 {
     if (!cf_grow(&c->step, &c->cap_step, c->n_step + 1, sizeof *c->step) ||
-        !cf_grow(&c->past, &c->cap_past, c->n_past + c->n_item + 1,
-                 sizeof *c->past)) {
+        !cf_grow(&c->past, &c->cap_past, c->n_past + c->n_item + 1, sizeof *c->past)) {
         return cf_constraint__fail(CF_ENOMEM, err);
     }
     c->step[c->n_step++] = (cf_constraint_step){
-        c->n_past,  c->n_item,   c->m.n_text, cf_machine_get_mark(&c->m),
-        c->may_end, c->has_ended};
+        c->n_past, c->n_item, c->m.n_text, cf_machine_get_mark(&c->m), c->may_end, c->has_ended};
     if (c->n_item > 0) {
         memcpy(c->past + c->n_past, c->item, c->n_item * sizeof *c->past);
     }
@@ -157,8 +153,7 @@ size_t cf_constraint_n_steps(const cf_constraint *c)
 }
 
 /* One byte; *taken is false, and nothing changed, when it is refused. */
-static cf_status take_byte(cf_constraint *c, uint8_t byte, bool *taken,
-                           cf_error *err)
+static cf_status take_byte(cf_constraint *c, uint8_t byte, bool *taken, cf_error *err)
 {
     cf_machine *m = &c->m;
     cf_machine_mark mark = cf_machine_get_mark(m);
@@ -184,8 +179,8 @@ static cf_status take_byte(cf_constraint *c, uint8_t byte, bool *taken,
     return st;
 }
 
-cf_status cf_constraint_bytes(cf_constraint *c, const char *p, size_t n,
-                              size_t *n_taken, cf_error *err)
+cf_status cf_constraint_bytes(cf_constraint *c, const char *p, size_t n, size_t *n_taken,
+                              cf_error *err)
 {
     *n_taken = 0;
     if (c->has_ended) {
@@ -275,8 +270,7 @@ void cf_constraint_next_bytes(cf_constraint *c, uint32_t set[8])
     }
 }
 
-cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out, size_t max_bytes,
-                               cf_error *err)
+cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out, size_t max_bytes, cf_error *err)
 {
     size_t had = c->n_step;
     cf_status st = push_step(c, err);
@@ -307,8 +301,7 @@ cf_status cf_constraint_forced(cf_constraint *c, cf_buf *out, size_t max_bytes,
 
 /* ---- words for people --------------------------------------------------- */
 
-void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule,
-                         cf_buf *stack)
+void cf_constraint_where(const cf_constraint *c, cf_buf *path, cf_buf *rule, cf_buf *stack)
 {
     enum { DEPTH = 64 };
     uint32_t frames[DEPTH];

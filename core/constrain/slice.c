@@ -68,10 +68,8 @@ static bool covers(const cf_grammar *g, uint32_t node, const offer *o, pairs *p)
         if (e->hi < at) {
             continue;
         }
-        bool is_alone =
-            k + 1 == n->n_edge || g->edge[n->edge + k + 1].lo > e->hi;
-        if (e->lo > at || !is_alone || g->node[e->to].n_step > 0 ||
-            !add_pair(p, e->to, o->to)) {
+        bool is_alone = k + 1 == n->n_edge || g->edge[n->edge + k + 1].lo > e->hi;
+        if (e->lo > at || !is_alone || g->node[e->to].n_step > 0 || !add_pair(p, e->to, o->to)) {
             return false;
         }
         at = (unsigned)e->hi + 1;
@@ -87,8 +85,7 @@ static bool takes(const cf_grammar *g, uint32_t node, unsigned slice)
     for (size_t i = 0; i < p.n; i++) {
         for (size_t k = 0; k < sizeof offers / sizeof *offers; k++) {
             const offer *o = &offers[k];
-            if (o->state == p.state[i] && o->slice <= slice &&
-                !covers(g, p.node[i], o, &p)) {
+            if (o->state == p.state[i] && o->slice <= slice && !covers(g, p.node[i], o, &p)) {
                 return false;
             }
         }

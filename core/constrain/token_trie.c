@@ -26,8 +26,7 @@ static int by_bytes(const void *x, const void *y)
     if (c == 0) {
         c = (a->n > b->n) - (a->n < b->n);
     }
-    return c != 0 ? c
-                  : (a->entry.id > b->entry.id) - (a->entry.id < b->entry.id);
+    return c != 0 ? c : (a->entry.id > b->entry.id) - (a->entry.id < b->entry.id);
 }
 
 static void trie_deinit(cf_trie *t)
@@ -48,8 +47,8 @@ static bool trie_reserve(cf_trie *t, size_t n, size_t n_entry)
     t->end = cf_calloc(n, sizeof *t->end);
     t->entry_at = cf_calloc(n + 1, sizeof *t->entry_at);
     t->entry = cf_calloc(n_entry > 0 ? n_entry : 1, sizeof *t->entry);
-    return t->byte != NULL && t->depth != NULL && t->end != NULL &&
-           t->entry_at != NULL && t->entry != NULL;
+    return t->byte != NULL && t->depth != NULL && t->end != NULL && t->entry_at != NULL &&
+           t->entry != NULL;
 }
 
 static size_t common(const item *a, const item *b)
@@ -168,8 +167,8 @@ static unsigned quotes(const char *p, size_t n)
     return count;
 }
 
-static bool keep_inside(cf_string_tokens *s, const cf_constraint_vocab *v,
-                        cf_token id, const fate *f, bool is_key)
+static bool keep_inside(cf_string_tokens *s, const cf_constraint_vocab *v, cf_token id,
+                        const fate *f, bool is_key)
 {
     cf_trie__set(s->inside, id);
     if (is_key) {
@@ -184,9 +183,8 @@ static bool keep_inside(cf_string_tokens *s, const cf_constraint_vocab *v,
     return true;
 }
 
-static bool sort_tokens(cf_string_tokens *s, const cf_constraint_vocab *v,
-                        const cf_grammar *g, bool is_key, item *ends,
-                        item *others)
+static bool sort_tokens(cf_string_tokens *s, const cf_constraint_vocab *v, const cf_grammar *g,
+                        bool is_key, item *ends, item *others)
 {
     size_t n_ends = 0;
     size_t n_others = 0;
@@ -211,17 +209,14 @@ static bool sort_tokens(cf_string_tokens *s, const cf_constraint_vocab *v,
             if (is_key && quotes(rest, n_rest) >= 2) {
                 others[n_others++] = (item){p, (uint32_t)n, {tok, 0}};
             } else {
-                ends[n_ends++] =
-                    (item){rest, (uint32_t)n_rest, {tok, (uint16_t)f.n_char}};
+                ends[n_ends++] = (item){rest, (uint32_t)n_rest, {tok, (uint16_t)f.n_char}};
             }
         }
     }
-    return trie_make(&s->endings, ends, n_ends) &&
-           trie_make(&s->others, others, n_others);
+    return trie_make(&s->endings, ends, n_ends) && trie_make(&s->others, others, n_others);
 }
 
-static cf_status string_tokens(cf_string_tokens *s,
-                               const cf_constraint_vocab *v, bool is_key,
+static cf_status string_tokens(cf_string_tokens *s, const cf_constraint_vocab *v, bool is_key,
                                cf_error *err)
 {
     cf_gbuild b;
@@ -240,9 +235,8 @@ static cf_status string_tokens(cf_string_tokens *s,
     s->inside = cf_calloc(v->n_words, sizeof *s->inside);
     s->at_most = cf_calloc(n_sets * v->n_words, sizeof *s->at_most);
     s->longer = cf_calloc(v->n + 1, sizeof *s->longer);
-    if (ends == NULL || others == NULL || s->inside == NULL ||
-        s->at_most == NULL || s->longer == NULL ||
-        !sort_tokens(s, v, g, is_key, ends, others)) {
+    if (ends == NULL || others == NULL || s->inside == NULL || s->at_most == NULL ||
+        s->longer == NULL || !sort_tokens(s, v, g, is_key, ends, others)) {
         st = cf_oom(err);
     }
     cf_free(ends);
@@ -297,8 +291,8 @@ static bool copy_pieces(cf_constraint_vocab *v, const cf_piece *pieces)
     v->kind = cf_calloc(v->n + 1, sizeof *v->kind);
     v->ends = cf_calloc(v->n + 1, sizeof *v->ends);
     v->controls = cf_calloc(v->n + 1, sizeof *v->controls);
-    if (v->bytes == NULL || v->off == NULL || v->kind == NULL ||
-        v->ends == NULL || v->controls == NULL || total > UINT32_MAX) {
+    if (v->bytes == NULL || v->off == NULL || v->kind == NULL || v->ends == NULL ||
+        v->controls == NULL || total > UINT32_MAX) {
         return false;
     }
     size_t at = 0;
@@ -337,9 +331,7 @@ static unsigned byte_slice(uint8_t c)
     if (c == '"' || c == '\\' || c < 0x20 || c == 0x7F) {
         return CF_SLICE_NONE;
     }
-    return c == ' '   ? CF_SLICE_PRINT
-           : c < 0x80 ? CF_SLICE_GRAPH
-                      : CF_SLICE_TEXT;
+    return c == ' ' ? CF_SLICE_PRINT : c < 0x80 ? CF_SLICE_GRAPH : CF_SLICE_TEXT;
 }
 
 static uint8_t token_slice(const char *p, size_t n)
@@ -373,8 +365,7 @@ static bool make_slices(cf_constraint_vocab *v)
         uint32_t end = i + 1 < t->n ? t->entry_at[i + 1] : (uint32_t)t->n_entry;
         for (uint32_t e = t->entry_at[i]; e < end; e++) {
             cf_token id = t->entry[e].id;
-            uint8_t s =
-                token_slice(v->bytes + v->off[id], v->off[id + 1] - v->off[id]);
+            uint8_t s = token_slice(v->bytes + v->off[id], v->off[id + 1] - v->off[id]);
             t->slice[i] = s > t->slice[i] ? s : t->slice[i];
             for (unsigned k = s; k < CF_SLICE_N; k++) {
                 cf_trie__set(v->slice[k], id);
@@ -408,8 +399,7 @@ static bool make_all(cf_constraint_vocab *v)
     return ok;
 }
 
-cf_status cf_constraint_vocab_new(cf_constraint_vocab **out,
-                                  const cf_piece *pieces, size_t n,
+cf_status cf_constraint_vocab_new(cf_constraint_vocab **out, const cf_piece *pieces, size_t n,
                                   cf_error *err)
 {
     if (n > (size_t)1 << 24) {
@@ -451,8 +441,7 @@ static cf_piece_kind kind_of(const cf_tokenizer *tok, cf_token id)
     }
 }
 
-cf_status cf_constraint_vocab_from_tokenizer(cf_constraint_vocab **out,
-                                             const cf_tokenizer *tok,
+cf_status cf_constraint_vocab_from_tokenizer(cf_constraint_vocab **out, const cf_tokenizer *tok,
                                              cf_error *err)
 {
     size_t n = cf_tokenizer_n_vocab(tok);

@@ -44,8 +44,7 @@ bool cf_gbuild_spend(cf_gbuild *b, uint64_t n)
 
 /* Appends one zeroed item to an array of the grammar; its index, 0 on
  * failure. */
-static uint32_t append(cf_gbuild *b, void *p, size_t *n, size_t *cap,
-                       size_t size)
+static uint32_t append(cf_gbuild *b, void *p, size_t *n, size_t *cap, size_t size)
 {
     if (b->st != CF_OK) {
         return 0;
@@ -61,18 +60,16 @@ static uint32_t append(cf_gbuild *b, void *p, size_t *n, size_t *cap,
 }
 
 /* The arrays have different element types; all go through one grower. */
-#define APPEND(b, field, count, cap)                              \
-    ((b)->g == NULL ? 0                                           \
-                    : append((b), &(b)->g->field, &(b)->g->count, \
-                             &(b)->g->cap, sizeof *(b)->g->field))
+#define APPEND(b, field, count, cap) \
+    ((b)->g == NULL                  \
+         ? 0                         \
+         : append((b), &(b)->g->field, &(b)->g->count, &(b)->g->cap, sizeof *(b)->g->field))
 
 void cf_gbuild_init(cf_gbuild *b, const cf_grammar_options *opts)
 {
     memset(b, 0, sizeof *b);
-    b->max_nodes =
-        opts != NULL && opts->max_nodes != 0 ? opts->max_nodes : DEFAULT_NODES;
-    b->max_work =
-        opts != NULL && opts->max_work != 0 ? opts->max_work : DEFAULT_WORK;
+    b->max_nodes = opts != NULL && opts->max_nodes != 0 ? opts->max_nodes : DEFAULT_NODES;
+    b->max_work = opts != NULL && opts->max_work != 0 ? opts->max_work : DEFAULT_WORK;
     b->work = b->max_work;
     b->g = cf_calloc(1, sizeof *b->g);
     if (b->g == NULL) {
@@ -173,8 +170,7 @@ uint32_t cf_g_need(cf_gbuild *b, uint32_t rule)
 uint32_t cf_g_node(cf_gbuild *b)
 {
     if (b->st == CF_OK && b->g->n_node > b->max_nodes) {
-        cf_gbuild_fail(b, CF_ELIMIT, "the grammar needs over %u nodes",
-                       (unsigned)b->max_nodes);
+        cf_gbuild_fail(b, CF_ELIMIT, "the grammar needs over %u nodes", (unsigned)b->max_nodes);
     }
     uint32_t n = APPEND(b, node, n_node, cap_node);
     if (n != 0) {
@@ -256,12 +252,9 @@ void cf_g_jump(cf_gbuild *b, uint32_t from, uint32_t op, uint32_t to)
     add_step(b, from, (cf_gstep){.kind = CF_STEP_JUMP, .op = op, .to = to});
 }
 
-void cf_g_call(cf_gbuild *b, uint32_t from, uint32_t rule, uint32_t label,
-               uint32_t to)
+void cf_g_call(cf_gbuild *b, uint32_t from, uint32_t rule, uint32_t label, uint32_t to)
 {
-    add_step(b, from,
-             (cf_gstep){
-                 .kind = CF_STEP_CALL, .rule = rule, .label = label, .to = to});
+    add_step(b, from, (cf_gstep){.kind = CF_STEP_CALL, .rule = rule, .label = label, .to = to});
 }
 
 void cf_g_end(cf_gbuild *b, uint32_t from, uint32_t op)
@@ -279,8 +272,7 @@ uint32_t cf_g_bytes(cf_gbuild *b, uint32_t from, const char *p, size_t n)
     return from;
 }
 
-void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n,
-                   uint32_t to)
+void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n, uint32_t to)
 {
     from = cf_g_bytes(b, from, p, n - 1);
     cf_g_byte(b, from, (uint8_t)p[n - 1], (uint8_t)p[n - 1], to);
@@ -334,16 +326,14 @@ static bool alt_is_live(const cf_grammar *g, const cf_gop *op, const bool *live)
         return rule_is_live(g, op->name, live);
     }
     for (uint32_t k = 0; k < op->n_name; k += 2) {
-        if (rule_is_live(g, op->name + k, live) &&
-            rule_is_live(g, op->name + k + 1, live)) {
+        if (rule_is_live(g, op->name + k, live) && rule_is_live(g, op->name + k + 1, live)) {
             return true;
         }
     }
     return false;
 }
 
-static key_choice choose_keys(const cf_grammar *g, const cf_gop *close,
-                              const bool *live)
+static key_choice choose_keys(const cf_grammar *g, const cf_gop *close, const bool *live)
 {
     key_choice out = {0, false, false};
     uint64_t valued = 0;
@@ -357,16 +347,14 @@ static key_choice choose_keys(const cf_grammar *g, const cf_gop *close,
     for (uint64_t rest = valued; rest != 0; rest &= rest - 1) {
         uint64_t bit = rest & (~rest + 1);
         uint64_t all = bit | cf_g_missing(g, close, bit);
-        if ((all & ~valued) == 0 &&
-            cf_g_popcount(all & ~close->some) <= close->max) {
+        if ((all & ~valued) == 0 && cf_g_popcount(all & ~close->some) <= close->max) {
             out.usable |= bit;
         }
     }
     uint64_t least = cf_g_missing(g, close, 0);
     out.can_close = (least & ~valued) == 0 && close->min <= close->max &&
                     cf_g_popcount(least & ~close->some) <= close->max &&
-                    (out.has_free ||
-                     cf_g_popcount(out.usable & ~close->some) >= close->min);
+                    (out.has_free || cf_g_popcount(out.usable & ~close->some) >= close->min);
     return out;
 }
 
@@ -383,8 +371,7 @@ static void drop_keys(cf_grammar *g, const bool *live)
             cf_gop *op = &g->op[close->alt + i];
             op->later &= keys.usable;
             op->rest = keys.has_free ? op->rest : 0;
-            bool is_usable =
-                op->kind == CF_OP_FREE || (op->bit & keys.usable) != 0;
+            bool is_usable = op->kind == CF_OP_FREE || (op->bit & keys.usable) != 0;
             if (!is_usable || !alt_is_live(g, op, live)) {
                 op->max = 0; /* it never fits */
             }
@@ -394,8 +381,7 @@ static void drop_keys(cf_grammar *g, const bool *live)
 
 /* ---- finishing ---------------------------------------------------------- */
 
-static bool step_leads_on(const cf_grammar *g, const cf_gstep *s,
-                          const bool *live)
+static bool step_leads_on(const cf_grammar *g, const cf_gstep *s, const bool *live)
 {
     const cf_gop *op = &g->op[s->op];
     for (uint32_t i = 0; op->kind == CF_OP_CLOSE && i < op->n_name; i++) {
@@ -425,8 +411,7 @@ static bool step_leads_on(const cf_grammar *g, const cf_gstep *s,
     }
 }
 
-static bool node_leads_on(const cf_grammar *g, const cf_gnode *n,
-                          const bool *live)
+static bool node_leads_on(const cf_grammar *g, const cf_gnode *n, const bool *live)
 {
     for (uint32_t e = n->edge; e != 0; e = g->edge[e].next) {
         if (live[g->edge[e].to]) {
@@ -463,8 +448,7 @@ static void add_user(users *u, uint32_t of, uint32_t node)
     }
 }
 
-static void add_users_of_op(const cf_grammar *g, users *u, const cf_gop *op,
-                            uint32_t node)
+static void add_users_of_op(const cf_grammar *g, users *u, const cf_gop *op, uint32_t node)
 {
     for (uint32_t i = 0; i < op->n_name; i++) {
         add_user(u, g->rule[g->name[op->name + i].off].start, node);
@@ -539,8 +523,7 @@ static bool users_make(cf_gbuild *b, users *u)
     return cf_gbuild_spend(b, (n + g->n_node) / 8 + 1);
 }
 
-typedef bool (*node_test)(const cf_grammar *g, const cf_gnode *n,
-                          const bool *is_true);
+typedef bool (*node_test)(const cf_grammar *g, const cf_gnode *n, const bool *is_true);
 
 /* The least is_true[] for which is_true[i] wherever test(node i): each node
  * is tested once, and again when one that it looks at has become true. */
@@ -625,8 +608,7 @@ static bool only_ends(const cf_grammar *g, uint32_t node)
     for (int hops = 0; hops < HOPS_MAX; hops++) {
         const cf_gnode *n = &g->node[node];
         const cf_gstep *s = &g->step[n->step];
-        if (n->n_edge != 0 || n->n_step != 1 || s->op != 0 ||
-            s->kind == CF_STEP_CALL) {
+        if (n->n_edge != 0 || n->n_step != 1 || s->op != 0 || s->kind == CF_STEP_CALL) {
             return false;
         }
         if (s->kind == CF_STEP_END) {
@@ -646,14 +628,12 @@ static void mark_tails(cf_grammar *g)
 }
 
 /* Whether the end of the rule can be reached from the node without a byte. */
-static bool node_is_nullable(const cf_grammar *g, const cf_gnode *n,
-                             const bool *nullable)
+static bool node_is_nullable(const cf_grammar *g, const cf_gnode *n, const bool *nullable)
 {
     for (uint32_t k = n->step; k != 0; k = g->step[k].next) {
         const cf_gstep *s = &g->step[k];
         if (s->kind == CF_STEP_END ||
-            (nullable[s->to] &&
-             (s->kind == CF_STEP_JUMP || nullable[g->rule[s->rule].start]))) {
+            (nullable[s->to] && (s->kind == CF_STEP_JUMP || nullable[g->rule[s->rule].start]))) {
             return true;
         }
     }
@@ -699,8 +679,7 @@ static void list_callees(ranker *r, uint32_t rule)
             if (s->kind == CF_STEP_JUMP) {
                 push_todo(r, s->to, rule);
             } else if (s->kind == CF_STEP_CALL) {
-                if (!cf_grow(&r->callee, &r->cap_callee, r->n_callee + 1,
-                             sizeof *r->callee)) {
+                if (!cf_grow(&r->callee, &r->cap_callee, r->n_callee + 1, sizeof *r->callee)) {
                     cf_gbuild_oom(r->b);
                     return;
                 }
@@ -774,8 +753,8 @@ static void rank_rules(cf_gbuild *b, const bool *nullable)
                 .color = cf_calloc(g->n_rule, 1),
                 .next = cf_calloc(g->n_rule, sizeof *r.next),
                 .path = cf_calloc(g->n_rule, sizeof *r.path)};
-    if (g->order == NULL || r.first == NULL || r.stamp == NULL ||
-        r.todo == NULL || r.color == NULL || r.next == NULL || r.path == NULL) {
+    if (g->order == NULL || r.first == NULL || r.stamp == NULL || r.todo == NULL ||
+        r.color == NULL || r.next == NULL || r.path == NULL) {
         cf_gbuild_oom(b);
     } else {
         rank_all(&r);
@@ -815,8 +794,7 @@ static void finish(cf_gbuild *b, uint32_t start, bool *live, bool *nullable)
     }
 }
 
-cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
-                           cf_error *err)
+cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out, cf_error *err)
 {
     if (b->st == CF_OK) {
         bool *live = cf_calloc(b->g->n_node, sizeof *live);

@@ -95,15 +95,15 @@ typedef enum cf_gop_kind {
  * is set by the first free key where those come last. */
 typedef struct cf_gop {
     uint8_t kind;
-    bool is_last;      /* FREE: free keys come after all declared ones */
-    uint32_t min, max; /* of the count */
-    uint32_t rest;     /* BIT, FREE: at most so many keys more can follow */
-    uint64_t bit;      /* BIT; NTH: a number */
-    uint64_t also;     /* BIT, FREE, SET: conditions that it meets */
-    uint64_t some;     /* bits of `need` that are conditions, not keys */
-    uint64_t before;   /* BIT: what may be set already */
-    uint64_t later;    /* BIT: what may still follow */
-    uint64_t need;     /* required keys */
+    bool is_last;              /* FREE: free keys come after all declared ones */
+    uint32_t min, max;         /* of the count */
+    uint32_t rest;             /* BIT, FREE: at most so many keys more can follow */
+    uint64_t bit;              /* BIT; NTH: a number */
+    uint64_t also;             /* BIT, FREE, SET: conditions that it meets */
+    uint64_t some;             /* bits of `need` that are conditions, not keys */
+    uint64_t before;           /* BIT: what may be set already */
+    uint64_t later;            /* BIT: what may still follow */
+    uint64_t need;             /* required keys */
     uint32_t listed, n_listed; /* CLOSE: keys of NTH that are required */
     uint32_t dep, n_dep;
     uint32_t alt, n_alt;   /* MORE, CLOSE: the BIT and FREE of the object */
@@ -144,8 +144,7 @@ struct cf_grammar {
     cf_grule *rule;
     char *text; /* names and labels, NUL-terminated */
     size_t n_node, n_edge, n_step, n_op, n_dep, n_name, n_rule, n_text;
-    size_t cap_node, cap_edge, cap_step, cap_op, cap_dep, cap_name, cap_rule,
-        cap_text;
+    size_t cap_node, cap_edge, cap_step, cap_op, cap_dep, cap_name, cap_rule, cap_text;
     uint32_t start;  /* rule */
     uint32_t *order; /* [n_rule] rank: callers before callees */
     uint64_t work;   /* steps that compiling it took */
@@ -168,8 +167,7 @@ void cf_gbuild_init(cf_gbuild *b, const cf_grammar_options *opts);
 void cf_gbuild_deinit(cf_gbuild *b);
 
 /* Sets the sticky failure (the first one stays). */
-void cf_gbuild_fail(cf_gbuild *b, cf_status code, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+void cf_gbuild_fail(cf_gbuild *b, cf_status code, const char *fmt, ...) CF_PRINTF(3, 4);
 /* The failure that memory ran out. */
 void cf_gbuild_oom(cf_gbuild *b);
 /* Spends n steps of the work limit; false when failed. */
@@ -185,22 +183,19 @@ uint32_t cf_g_dep(cf_gbuild *b, uint64_t has, uint64_t needs);
 uint32_t cf_g_name(cf_gbuild *b, cf_str spelled);
 /* For CLOSE: unless some text satisfies `rule` nothing can be closed. */
 uint32_t cf_g_need(cf_gbuild *b, uint32_t rule);
-void cf_g_byte(cf_gbuild *b, uint32_t from, uint8_t lo, uint8_t hi,
-               uint32_t to);
+void cf_g_byte(cf_gbuild *b, uint32_t from, uint8_t lo, uint8_t hi, uint32_t to);
 void cf_g_jump(cf_gbuild *b, uint32_t from, uint32_t op, uint32_t to);
-void cf_g_call(cf_gbuild *b, uint32_t from, uint32_t rule, uint32_t label,
-               uint32_t to);
+void cf_g_call(cf_gbuild *b, uint32_t from, uint32_t rule, uint32_t label, uint32_t to);
 void cf_g_end(cf_gbuild *b, uint32_t from, uint32_t op);
 /* Bytes in a row; returns the node after them. */
 uint32_t cf_g_bytes(cf_gbuild *b, uint32_t from, const char *p, size_t n);
 /* The same, ending at `to`; n >= 1. */
-void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n,
-                   uint32_t to);
+void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n, uint32_t to);
 
 /* Hands the grammar over, starting at `start`.  CF_EUNSUPPORTED when no text
  * at all satisfies it. */
-CF_MUST_USE cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start,
-                                       cf_grammar **out, cf_error *err);
+CF_MUST_USE cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
+                                       cf_error *err);
 
 const char *cf_g_text(const cf_grammar *g, uint32_t offset);
 

@@ -26,8 +26,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static void skip_space(reader *r)
 {
-    while (r->p < r->end &&
-           (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t')) {
+    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t')) {
         r->p++;
     }
 }

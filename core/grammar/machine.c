@@ -32,8 +32,7 @@ cf_status cf_machine_init(cf_machine *m, const cf_grammar *g, cf_error *err)
     memset(m, 0, sizeof *m);
     m->g = g;
     m->stamp = cf_calloc(g->n_node, sizeof *m->stamp);
-    if (m->stamp == NULL ||
-        !cf_grow(&m->frame, &m->cap_frame, 8, sizeof *m->frame) ||
+    if (m->stamp == NULL || !cf_grow(&m->frame, &m->cap_frame, 8, sizeof *m->frame) ||
         !cf_grow(&m->key, &m->cap_key, 8, sizeof *m->key) ||
         !cf_grow(&m->text, &m->cap_text, 64, 1)) {
         cf_machine_deinit(m);
@@ -65,8 +64,7 @@ void cf_machine_deinit(cf_machine *m)
     memset(m, 0, sizeof *m);
 }
 
-static bool copy_array(void *to, size_t *cap, const void *from, size_t n,
-                       size_t size)
+static bool copy_array(void *to, size_t *cap, const void *from, size_t n, size_t size)
 {
     if (!cf_grow(to, cap, n, size)) {
         return false;
@@ -82,12 +80,10 @@ static bool copy_array(void *to, size_t *cap, const void *from, size_t n,
 cf_status cf_machine_copy(cf_machine *to, const cf_machine *from, cf_error *err)
 {
     CF_TRY(cf_machine_init(to, from->g, err));
-    if (!copy_array(&to->frame, &to->cap_frame, from->frame, from->n_frame,
-                    sizeof *to->frame) ||
+    if (!copy_array(&to->frame, &to->cap_frame, from->frame, from->n_frame, sizeof *to->frame) ||
         !copy_array(&to->caller, &to->cap_caller, from->caller, from->n_caller,
                     sizeof *to->caller) ||
-        !copy_array(&to->key, &to->cap_key, from->key, from->n_key,
-                    sizeof *to->key) ||
+        !copy_array(&to->key, &to->cap_key, from->key, from->n_key, sizeof *to->key) ||
         !copy_array(&to->text, &to->cap_text, from->text, from->n_text, 1)) {
         cf_machine_deinit(to);
         return cf_oom(err);
@@ -102,8 +98,7 @@ cf_status cf_machine_copy(cf_machine *to, const cf_machine *from, cf_error *err)
 
 void cf_machine_put(cf_machine *m, uint8_t c)
 {
-    if (m->n_text >= UINT32_MAX / 2 ||
-        !cf_grow(&m->text, &m->cap_text, m->n_text + 1, 1)) {
+    if (m->n_text >= UINT32_MAX / 2 || !cf_grow(&m->text, &m->cap_text, m->n_text + 1, 1)) {
         m->st = m->st != CF_OK ? m->st : CF_ENOMEM;
         return;
     }
@@ -127,14 +122,12 @@ void cf_machine_release(cf_machine *m, cf_machine_mark mark)
 
 static bool regs_equal(const cf_gregs *a, const cf_gregs *b)
 {
-    return a->bits == b->bits && a->count == b->count && a->keys == b->keys &&
-           a->mark == b->mark;
+    return a->bits == b->bits && a->count == b->count && a->keys == b->keys && a->mark == b->mark;
 }
 
 bool cf_item_equal(const cf_item *a, const cf_item *b)
 {
-    return a->node == b->node && a->frame == b->frame &&
-           regs_equal(&a->regs, &b->regs);
+    return a->node == b->node && a->frame == b->frame && regs_equal(&a->regs, &b->regs);
 }
 
 static void lacks_memory(cf_machine *m)
@@ -165,8 +158,7 @@ static uint64_t hash_item(const cf_item *item)
 
 static uint64_t hash_caller(const cf_caller *c)
 {
-    return hash_regs(mix(c->frame, (uint64_t)c->node << 32 | c->label),
-                     &c->regs);
+    return hash_regs(mix(c->frame, (uint64_t)c->node << 32 | c->label), &c->regs);
 }
 
 static uint64_t hash_callers(const cf_caller *c, size_t n, uint32_t rule)
@@ -181,8 +173,8 @@ static uint64_t hash_callers(const cf_caller *c, size_t n, uint32_t rule)
 static bool callers_equal(const cf_caller *a, const cf_caller *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (a[i].frame != b[i].frame || a[i].node != b[i].node ||
-            a[i].label != b[i].label || !regs_equal(&a[i].regs, &b[i].regs)) {
+        if (a[i].frame != b[i].frame || a[i].node != b[i].node || a[i].label != b[i].label ||
+            !regs_equal(&a[i].regs, &b[i].regs)) {
             return false;
         }
     }
@@ -218,8 +210,7 @@ static void index_reset(cf_index *index)
 }
 
 /* Puts v[index->n .. n) in; false without memory. */
-static bool index_fill(cf_machine *m, cf_index *index, array_kind kind,
-                       const void *v, size_t n)
+static bool index_fill(cf_machine *m, cf_index *index, array_kind kind, const void *v, size_t n)
 {
     if (2 * n >= index->cap) {
         size_t cap = index->cap == 0 ? 128 : index->cap;
@@ -249,8 +240,8 @@ static bool index_fill(cf_machine *m, cf_index *index, array_kind kind,
 }
 
 /* Whether `one` is among v[0..n). */
-static bool is_among(cf_machine *m, cf_index *index, array_kind kind,
-                     const void *v, size_t n, const void *one)
+static bool is_among(cf_machine *m, cf_index *index, array_kind kind, const void *v, size_t n,
+                     const void *one)
 {
     if (n < INDEX_FROM) {
         m->work += n;
@@ -265,8 +256,7 @@ static bool is_among(cf_machine *m, cf_index *index, array_kind kind,
         return true;
     }
     size_t at = hash_at(kind, one, 0) & (index->cap - 1);
-    for (; index->slot[at].epoch == index->epoch;
-         at = (at + 1) & (index->cap - 1)) {
+    for (; index->slot[at].epoch == index->epoch; at = (at + 1) & (index->cap - 1)) {
         m->work++;
         if (equal_at(kind, v, index->slot[at].at, one)) {
             return true;
@@ -321,8 +311,7 @@ static bool key_is_new(const cf_machine *m, const cf_gop *op, const cf_gregs *r)
         }
     }
     for (uint32_t k = r->keys; k != 0; k = m->key[k].prev) {
-        if (m->key[k].len == len &&
-            memcmp(m->text + m->key[k].off, key, len) == 0) {
+        if (m->key[k].len == len && memcmp(m->text + m->key[k].off, key, len) == 0) {
             return false;
         }
     }
@@ -330,8 +319,7 @@ static bool key_is_new(const cf_machine *m, const cf_gop *op, const cf_gregs *r)
 }
 
 /* Adds to the list of the running rule. */
-static bool note(cf_machine *m, cf_gregs *r, uint32_t off, uint32_t len,
-                 uint64_t value)
+static bool note(cf_machine *m, cf_gregs *r, uint32_t off, uint32_t len, uint64_t value)
 {
     if (!cf_grow(&m->key, &m->cap_key, m->n_key + 1, sizeof *m->key)) {
         lacks_memory(m);
@@ -390,9 +378,8 @@ static bool key_fits(const cf_machine *m, const cf_gop *op, cf_gregs *r)
         count + n_missing(op, missing) > op->max) {
         return false;
     }
-    uint64_t rest = op->rest != UINT32_MAX
-                        ? cf_g_popcount(op->later & ~bits & ~op->some)
-                        : UINT32_MAX;
+    uint64_t rest =
+        op->rest != UINT32_MAX ? cf_g_popcount(op->later & ~bits & ~op->some) : UINT32_MAX;
     if (count + rest < op->min) {
         return false;
     }
@@ -450,15 +437,13 @@ static bool apply(cf_machine *m, uint32_t index, cf_gregs *r)
     case CF_OP_CHAR:
         r->count++;
         return r->count <= op->max &&
-               (op->rest == UINT32_MAX ||
-                (uint64_t)r->count + op->rest >= op->min);
+               (op->rest == UINT32_MAX || (uint64_t)r->count + op->rest >= op->min);
     case CF_OP_ATLEAST:
         return r->count >= op->min;
     case CF_OP_BIT:
         return key_fits(m, op, r);
     case CF_OP_CLOSE:
-        return r->count >= op->min && cf_g_missing(m->g, op, r->bits) == 0 &&
-               has_listed(m, op, r);
+        return r->count >= op->min && cf_g_missing(m->g, op, r->bits) == 0 && has_listed(m, op, r);
     case CF_OP_MORE:
         for (uint32_t i = 0; i < op->n_alt; i++) {
             cf_gregs probe = *r;
@@ -514,8 +499,7 @@ static cf_pending first_call(cf_machine *m)
     cf_pending last = m->call[--m->n_call];
     size_t at = 0;
     for (size_t child = 1; child < m->n_call; child = 2 * at + 1) {
-        child += child + 1 < m->n_call &&
-                 m->call[child + 1].key < m->call[child].key;
+        child += child + 1 < m->n_call && m->call[child + 1].key < m->call[child].key;
         if (m->call[child].key > last.key) {
             break;
         }
@@ -649,13 +633,11 @@ static void enter_first(cf_machine *m)
     index_reset(&m->caller_index);
     while (m->n_call > 0 && m->call[0].rule == rule) {
         cf_pending p = first_call(m);
-        if (m->n_caller > first &&
-            is_among(m, &m->caller_index, CALLERS, m->caller + first,
-                     m->n_caller - first, &p.caller)) {
+        if (m->n_caller > first && is_among(m, &m->caller_index, CALLERS, m->caller + first,
+                                            m->n_caller - first, &p.caller)) {
             continue;
         }
-        if (!cf_grow(&m->caller, &m->cap_caller, m->n_caller + 1,
-                     sizeof *m->caller)) {
+        if (!cf_grow(&m->caller, &m->cap_caller, m->n_caller + 1, sizeof *m->caller)) {
             lacks_memory(m);
             m->n_caller = first;
             return;
@@ -703,8 +685,7 @@ void cf_machine_settle(cf_machine *m)
 void cf_machine_begin(cf_machine *m)
 {
     cf_machine_open(m);
-    cf_item item = {.frame = CF_FRAME_ROOT,
-                    .node = m->g->rule[m->g->start].start};
+    cf_item item = {.frame = CF_FRAME_ROOT, .node = m->g->rule[m->g->start].start};
     push_raw(m, &item);
     cf_machine_settle(m);
 }

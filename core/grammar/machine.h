@@ -97,12 +97,10 @@ typedef struct cf_machine_mark {
     size_t n_frame, n_caller, n_key;
 } cf_machine_mark;
 
-CF_MUST_USE cf_status cf_machine_init(cf_machine *m, const cf_grammar *g,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_machine_init(cf_machine *m, const cf_grammar *g, cf_error *err);
 void cf_machine_deinit(cf_machine *m);
 /* Everything a copy of the text needs; scratch stays apart. */
-CF_MUST_USE cf_status cf_machine_copy(cf_machine *to, const cf_machine *from,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_machine_copy(cf_machine *to, const cf_machine *from, cf_error *err);
 
 bool cf_item_equal(const cf_item *a, const cf_item *b);
 

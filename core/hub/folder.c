@@ -69,8 +69,7 @@ void cf_hub_folder_close(cf_hub_folder *f)
 /* ---- files --------------------------------------------------------------- */
 
 /* "FOLDER/name" in the arena. */
-static cf_status join(cf_hub_folder *f, const char *name, const char **out,
-                      cf_error *err)
+static cf_status join(cf_hub_folder *f, const char *name, const char **out, cf_error *err)
 {
     size_t n = strlen(f->path) + strlen(name) + 2;
     char *p = cf_arena_alloc(&f->arena, n);
@@ -83,8 +82,7 @@ static cf_status join(cf_hub_folder *f, const char *name, const char **out,
 }
 
 /* A small file's text; empty where there is none. */
-static cf_status read_text(cf_hub_folder *f, const char *name, cf_buf *out,
-                           cf_error *err)
+static cf_status read_text(cf_hub_folder *f, const char *name, cf_buf *out, cf_error *err)
 {
     const char *path;
     CF_TRY(join(f, name, &path, err));
@@ -94,8 +92,7 @@ static cf_status read_text(cf_hub_folder *f, const char *name, cf_buf *out,
 
 /* A JSON object, with all numbers as doubles (a length without limit is
  * written as 10^30); an empty one without such a file. */
-static cf_status read_object(cf_hub_folder *f, const char *name, json_t **out,
-                             cf_error *err)
+static cf_status read_object(cf_hub_folder *f, const char *name, json_t **out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = read_text(f, name, &text, err);
@@ -120,23 +117,19 @@ static const json_t *token_text(const json_t *v)
     return json_is_string(text) && json_string_length(text) != 0 ? text : NULL;
 }
 
-static cf_status set_variable(cf_hub_folder *f, const char *name,
-                              const json_t *text, cf_error *err)
+static cf_status set_variable(cf_hub_folder *f, const char *name, const json_t *text, cf_error *err)
 {
     if (text == NULL || json_object_get(f->variables, name) != NULL) {
         return CF_OK;
     }
-    return json_object_set(f->variables, name, cf_json_ref(text)) == 0
-               ? CF_OK
-               : cf_oom(err);
+    return json_object_set(f->variables, name, cf_json_ref(text)) == 0 ? CF_OK : cf_oom(err);
 }
 
 static cf_status set_list(cf_hub_folder *f, const json_t *from, cf_error *err)
 {
     static const char name[] = "additional_special_tokens";
     const json_t *list = json_object_get(from, name);
-    if (json_array_size(list) == 0 ||
-        json_object_get(f->variables, name) != NULL) {
+    if (json_array_size(list) == 0 || json_object_get(f->variables, name) != NULL) {
         return CF_OK;
     }
     json_t *texts = json_array();
@@ -150,15 +143,12 @@ static cf_status set_list(cf_hub_folder *f, const json_t *from, cf_error *err)
     return ok ? CF_OK : cf_oom(err);
 }
 
-static cf_status add_variables(cf_hub_folder *f, const json_t *from,
-                               cf_error *err)
+static cf_status add_variables(cf_hub_folder *f, const json_t *from, cf_error *err)
 {
-    static const char *const names[] = {"bos_token", "eos_token", "unk_token",
-                                        "sep_token", "pad_token", "cls_token",
-                                        "mask_token"};
+    static const char *const names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                        "pad_token", "cls_token", "mask_token"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        CF_TRY(set_variable(f, names[i],
-                            token_text(json_object_get(from, names[i])), err));
+        CF_TRY(set_variable(f, names[i], token_text(json_object_get(from, names[i])), err));
     }
     CF_TRY(set_list(f, from, err));
     const char *key;
@@ -182,8 +172,7 @@ static cf_status read_variables(cf_hub_folder *f, cf_error *err)
     cf_buf b = CF_BUF_INIT;
     cf_json_write(&b, f->variables);
     cf_status st = cf_buf_check(&b, err);
-    const char *copy =
-        st == CF_OK ? cf_arena_strndup(&f->arena, b.p, b.n) : NULL;
+    const char *copy = st == CF_OK ? cf_arena_strndup(&f->arena, b.p, b.n) : NULL;
     f->variables_text = cf_str_make(copy, b.n);
     cf_buf_deinit(&b);
     return st != CF_OK ? st : copy != NULL ? CF_OK : cf_oom(err);
@@ -192,8 +181,7 @@ static cf_status read_variables(cf_hub_folder *f, cf_error *err)
 /* ---- templates ----------------------------------------------------------- */
 
 /* The template called "default" has the plain key. */
-static cf_status put_template(cf_hub_folder *f, cf_str name, cf_str source,
-                              cf_error *err)
+static cf_status put_template(cf_hub_folder *f, cf_str name, cf_str source, cf_error *err)
 {
     cf_buf key = CF_BUF_INIT;
     cf_buf_adds(&key, "tokenizer.chat_template");
@@ -212,8 +200,7 @@ static cf_status put_template(cf_hub_folder *f, cf_str name, cf_str source,
     return st;
 }
 
-static cf_status put_template_file(cf_hub_folder *f, const char *file,
-                                   cf_str name, cf_error *err)
+static cf_status put_template_file(cf_hub_folder *f, const char *file, cf_str name, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = read_text(f, file, &text, err);
@@ -243,8 +230,7 @@ static cf_status put_additional(cf_hub_folder *f, cf_error *err)
         if (n > strlen(end) && strcmp(name + n - strlen(end), end) == 0) {
             char file[512];
             snprintf(file, sizeof file, "%s/%.400s", dir, name);
-            st = put_template_file(f, file, cf_str_make(name, n - strlen(end)),
-                                   err);
+            st = put_template_file(f, file, cf_str_make(name, n - strlen(end)), err);
         }
     }
     cf_buf_deinit(&names);
@@ -255,9 +241,8 @@ static cf_status put_additional(cf_hub_folder *f, cf_error *err)
 static cf_status put_member(cf_hub_folder *f, const json_t *v, cf_error *err)
 {
     if (json_is_string(v)) {
-        return put_template(
-            f, cf_str_make("", 0),
-            cf_str_make(json_string_value(v), json_string_length(v)), err);
+        return put_template(f, cf_str_make("", 0),
+                            cf_str_make(json_string_value(v), json_string_length(v)), err);
     }
     for (size_t i = 0; i < json_array_size(v); i++) {
         const json_t *one = json_array_get(v, i);
@@ -271,8 +256,7 @@ static cf_status put_member(cf_hub_folder *f, const json_t *v, cf_error *err)
 
 static cf_status read_templates(cf_hub_folder *f, cf_error *err)
 {
-    CF_TRY(
-        put_template_file(f, "chat_template.jinja", cf_str_make("", 0), err));
+    CF_TRY(put_template_file(f, "chat_template.jinja", cf_str_make("", 0), err));
     CF_TRY(put_additional(f, err));
     if (f->n_template == 0) {
         CF_TRY(put_member(f, json_object_get(f->config, "chat_template"), err));
@@ -292,9 +276,8 @@ static cf_status read_templates(cf_hub_folder *f, cf_error *err)
 static void put_name(cf_hub_folder *f)
 {
     const char *slash = strrchr(f->path, '/');
-    cf_meta_put_str(
-        &f->meta, "general.name",
-        cf_str_from(slash != NULL && slash[1] != '\0' ? slash + 1 : f->path));
+    cf_meta_put_str(&f->meta, "general.name",
+                    cf_str_from(slash != NULL && slash[1] != '\0' ? slash + 1 : f->path));
 }
 
 /* The sizes of a model that does not run, for `confab model` to show. */
@@ -332,8 +315,7 @@ static cf_status open_weights(cf_hub_folder *f)
         return cf_fail(&f->why, CF_EUNSUPPORTED,
                        "%s: confab does not run the family \"%.*s\" of its "
                        "config.json",
-                       f->path, type.n < 40 ? (int)type.n : 40,
-                       type.n != 0 ? type.p : "");
+                       f->path, type.n < 40 ? (int)type.n : 40, type.n != 0 ? type.p : "");
     }
     return cf_safetensors_open_folder(&f->files, f->path, &f->why);
 }
@@ -374,8 +356,7 @@ static cf_status put_pooling(cf_hub_folder *f, cf_str arch, cf_error *err)
 static cf_status put_sizes(cf_hub_folder *f, cf_error *err)
 {
     cf_str type = cf_json_get_str(f->model.v, "model_type");
-    cf_str arch =
-        f->model.family != NULL ? cf_str_from(f->model.family->arch) : type;
+    cf_str arch = f->model.family != NULL ? cf_str_from(f->model.family->arch) : type;
     put_name(f);
     if (arch.n != 0 && arch.n < 64) {
         cf_meta_put_str(&f->meta, "general.architecture", arch);
@@ -440,9 +421,7 @@ static cf_status map_tokenizer(cf_hub_folder *f, cf_error *err)
             return st;
         }
     }
-    return cf_fail(err, CF_ENOTFOUND,
-                   "%s has neither tokenizer.json nor tokenizer.model",
-                   f->path);
+    return cf_fail(err, CF_ENOTFOUND, "%s has neither tokenizer.json nor tokenizer.model", f->path);
 }
 
 static cf_status read_all(cf_hub_folder *f, cf_error *err)
@@ -457,8 +436,7 @@ static cf_status read_all(cf_hub_folder *f, cf_error *err)
     return cf_meta_writer_open(&f->meta, &f->gguf, err);
 }
 
-cf_status cf_hub_folder_open(cf_hub_folder **out, const char *path,
-                             cf_error *err)
+cf_status cf_hub_folder_open(cf_hub_folder **out, const char *path, cf_error *err)
 {
     cf_hub_folder *f = cf_calloc(1, sizeof *f);
     if (f == NULL) {
@@ -537,14 +515,12 @@ static int tri_state(const json_t *config, const char *key)
     return json_is_boolean(v) ? json_is_true(v) : -1;
 }
 
-static cf_status new_tokenizer(cf_hub_folder *f, cf_tokenizer **out,
-                               cf_error *err)
+static cf_status new_tokenizer(cf_hub_folder *f, cf_tokenizer **out, cf_error *err)
 {
     cf_str file = {(const char *)f->map.p, f->map.n};
     if (f->is_spm) {
         cf_spm_options o = {tri_state(f->config, "add_bos_token"),
-                            tri_state(f->config, "add_eos_token"),
-                            f->weights.n_vocab};
+                            tri_state(f->config, "add_eos_token"), f->weights.n_vocab};
         return cf_spm_tokenizer(out, file, &o, err);
     }
     cf_hf_names names = {.bos = cf_json_get_str(f->variables, "bos_token"),
@@ -558,13 +534,11 @@ static cf_status new_tokenizer(cf_hub_folder *f, cf_tokenizer **out,
     return cf_hf_tokenizer(out, file, &names, &f->arena, err);
 }
 
-cf_status cf_hub_folder_tokenizer(cf_hub_folder *f, cf_tokenizer **out,
-                                  cf_error *err)
+cf_status cf_hub_folder_tokenizer(cf_hub_folder *f, cf_tokenizer **out, cf_error *err)
 {
     cf_status st = new_tokenizer(f, out, err);
     if (st != CF_OK) {
-        return cf_fail_in(err, st,
-                          f->is_spm ? "tokenizer.model" : "tokenizer.json");
+        return cf_fail_in(err, st, f->is_spm ? "tokenizer.model" : "tokenizer.json");
     }
     cf_tokenizer__set_variables(*out, f->variables_text);
     return CF_OK;

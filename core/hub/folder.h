@@ -24,8 +24,7 @@ typedef struct cf_hub_folder cf_hub_folder;
 
 /* Reads the small files.  CF_ENOTFOUND when the folder has neither a
  * tokenizer nor a template, CF_EFORMAT and others with the file's name. */
-CF_MUST_USE cf_status cf_hub_folder_open(cf_hub_folder **out, const char *path,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_hub_folder_open(cf_hub_folder **out, const char *path, cf_error *err);
 void cf_hub_folder_close(cf_hub_folder *f);
 
 /* The metadata in the keys of a GGUF: general.architecture and name,
@@ -45,9 +44,7 @@ const char *cf_hub_folder_no_weights(const cf_hub_folder *f);
 const cf_safetensors *cf_hub_folder_files(const cf_hub_folder *f);
 
 /* Builds the tokenizer, which the caller frees before the folder. */
-CF_MUST_USE cf_status cf_hub_folder_tokenizer(cf_hub_folder *f,
-                                              cf_tokenizer **out,
-                                              cf_error *err);
+CF_MUST_USE cf_status cf_hub_folder_tokenizer(cf_hub_folder *f, cf_tokenizer **out, cf_error *err);
 
 const char *cf_hub_folder_path(const cf_hub_folder *f);
 /* Bytes of the tokenizer's file and of the weights. */

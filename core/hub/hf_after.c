@@ -9,12 +9,10 @@
 
 /* ---- decoders ------------------------------------------------------------ */
 
-static cf_status add_decode(cf_hf_reading *r, cf_decode_kind kind,
-                            cf_decode_step **out)
+static cf_status add_decode(cf_hf_reading *r, cf_decode_kind kind, cf_decode_step **out)
 {
     if (r->p->n_decode == CF_PIPE_STEPS_MAX) {
-        return cf_fail(r->err, CF_ELIMIT, "more than %d decoders",
-                       CF_PIPE_STEPS_MAX);
+        return cf_fail(r->err, CF_ELIMIT, "more than %d decoders", CF_PIPE_STEPS_MAX);
     }
     *out = &r->p->decode[r->p->n_decode++];
     (*out)->kind = kind;
@@ -26,10 +24,9 @@ static cf_status decode_plain(cf_hf_reading *r, const json_t *o)
     cf_decode_step *step = NULL;
     cf_str type = cf_hf__type(o);
     return add_decode(r,
-                      cf_str_is(type, "ByteLevel") ? CF_DECODE_BYTE_LEVEL
-                      : cf_str_is(type, "ByteFallback")
-                          ? CF_DECODE_BYTE_FALLBACK
-                          : CF_DECODE_FUSE,
+                      cf_str_is(type, "ByteLevel")      ? CF_DECODE_BYTE_LEVEL
+                      : cf_str_is(type, "ByteFallback") ? CF_DECODE_BYTE_FALLBACK
+                                                        : CF_DECODE_FUSE,
                       &step);
 }
 
@@ -53,8 +50,7 @@ static cf_status decode_replace(cf_hf_reading *r, const json_t *o)
     cf_decode_step *step = NULL;
     CF_TRY(add_decode(r, CF_DECODE_REPLACE, &step));
     CF_TRY(cf_hf__text(r->p, o, "content", &step->text, r->err));
-    return cf_hf__pattern(r->p, json_object_get(o, "pattern"), &step->pattern,
-                          r->err);
+    return cf_hf__pattern(r->p, json_object_get(o, "pattern"), &step->pattern, r->err);
 }
 
 static cf_status decode_metaspace(cf_hf_reading *r, const json_t *o)
@@ -90,8 +86,7 @@ static cf_status decode_ctc(cf_hf_reading *r, const json_t *o)
     CF_TRY(add_decode(r, CF_DECODE_CTC, &step));
     step->cleanup = cf_hf__flag(o, "cleanup", true);
     CF_TRY(cf_hf__text(r->p, o, "pad_token", &step->text, r->err));
-    return cf_hf__text(r->p, o, "word_delimiter_token", &step->delimiter,
-                       r->err);
+    return cf_hf__text(r->p, o, "word_delimiter_token", &step->delimiter, r->err);
 }
 
 cf_status cf_hf_steps_decode(cf_pipeline *p, const json_t *v, cf_error *err)
@@ -107,8 +102,7 @@ cf_status cf_hf_steps_decode(cf_pipeline *p, const json_t *v, cf_error *err)
         {"BPEDecoder", decode_bpe},
         {"CTC", decode_ctc},
     };
-    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0], "decoder",
-                       "decoders", err);
+    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0], "decoder", "decoders", err);
 }
 
 /* ---- post-processors ----------------------------------------------------- */
@@ -116,16 +110,15 @@ cf_status cf_hf_steps_decode(cf_pipeline *p, const json_t *v, cf_error *err)
 static cf_status add_wrap(cf_hf_reading *w, cf_wrap_step **out)
 {
     if (w->p->n_wrap == CF_PIPE_STEPS_MAX) {
-        return cf_fail(w->err, CF_ELIMIT, "more than %d post-processors",
-                       CF_PIPE_STEPS_MAX);
+        return cf_fail(w->err, CF_ELIMIT, "more than %d post-processors", CF_PIPE_STEPS_MAX);
     }
     *out = &w->p->wrap[w->p->n_wrap++];
     return CF_OK;
 }
 
 /* The ids that a special token of a template stands for, appended to ids. */
-static cf_status add_ids(const cf_hf_reading *w, const json_t *special,
-                         cf_str name, cf_token *ids, size_t cap, size_t *n)
+static cf_status add_ids(const cf_hf_reading *w, const json_t *special, cf_str name, cf_token *ids,
+                         size_t cap, size_t *n)
 {
     const json_t *list = NULL;
     const char *key;
@@ -140,8 +133,7 @@ static cf_status add_ids(const cf_hf_reading *w, const json_t *special,
         const json_t *id = json_array_get(list, i);
         if (!json_is_integer(id) || *n == cap || json_integer_value(id) < 0 ||
             json_integer_value(id) > INT32_MAX) {
-            return cf_fail(w->err, CF_EFORMAT,
-                           "the post-processor's token '%.*s' has no ids",
+            return cf_fail(w->err, CF_EFORMAT, "the post-processor's token '%.*s' has no ids",
                            name.n > 60 ? 60 : (int)name.n, name.p);
         }
         ids[(*n)++] = (cf_token)json_integer_value(id);
@@ -150,8 +142,7 @@ static cf_status add_ids(const cf_hf_reading *w, const json_t *special,
                         : cf_fail(w->err, CF_EFORMAT,
                                   "the post-processor's token '%.*s' is not "
                                   "declared",
-                                  name.n > 60 ? 60 : (int)name.n,
-                                  name.p != NULL ? name.p : "");
+                                  name.n > 60 ? 60 : (int)name.n, name.p != NULL ? name.p : "");
 }
 
 static cf_status wrap_template(cf_hf_reading *w, const json_t *o)
@@ -171,8 +162,7 @@ static cf_status wrap_template(cf_hf_reading *w, const json_t *o)
         const json_t *item = json_array_get(single, i);
         const json_t *token = json_object_get(item, "SpecialToken");
         if (token != NULL) {
-            CF_TRY(add_ids(w, special, cf_json_get_str(token, "id"), ids,
-                           IDS_MAX, &n));
+            CF_TRY(add_ids(w, special, cf_json_get_str(token, "id"), ids, IDS_MAX, &n));
             continue;
         }
         if (seen) {
@@ -185,8 +175,7 @@ static cf_status wrap_template(cf_hf_reading *w, const json_t *o)
         step->n_before = n;
     }
     if (!seen) {
-        return cf_fail(w->err, CF_EFORMAT,
-                       "the post-processor leaves the text out");
+        return cf_fail(w->err, CF_EFORMAT, "the post-processor leaves the text out");
     }
     step->after = ids + step->n_before;
     step->n_after = n - step->n_before;
@@ -194,13 +183,11 @@ static cf_status wrap_template(cf_hf_reading *w, const json_t *o)
 }
 
 /* ["[CLS]", 101] */
-static cf_status pair_id(const cf_hf_reading *w, const json_t *o,
-                         const char *key, cf_token *out)
+static cf_status pair_id(const cf_hf_reading *w, const json_t *o, const char *key, cf_token *out)
 {
     const json_t *pair = json_object_get(o, key);
     const json_t *id = json_array_get(pair, 1);
-    if (!json_is_integer(id) || json_integer_value(id) < 0 ||
-        json_integer_value(id) > INT32_MAX) {
+    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX) {
         return cf_fail(w->err, CF_EFORMAT,
                        "the post-processor's \"%s\" is not a token and its "
                        "id",
@@ -255,6 +242,6 @@ cf_status cf_hf_steps_wrap(cf_pipeline *p, const json_t *v, cf_error *err)
         {"BertProcessing", wrap_bert_alone},
         {"RobertaProcessing", wrap_roberta},
     };
-    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0],
-                       "post-processor", "processors", err);
+    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0], "post-processor", "processors",
+                       err);
 }

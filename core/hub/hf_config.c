@@ -22,8 +22,7 @@ static const json_t *member(const json_t *v, const char *key)
     return m == NULL || json_is_null(m) ? NULL : m;
 }
 
-double cf_hf_config_num(const cf_hf_config *c, const char *key,
-                        double otherwise)
+double cf_hf_config_num(const cf_hf_config *c, const char *key, double otherwise)
 {
     const json_t *m = member(c->v, key);
     return json_is_number(m) ? json_number_value(m) : otherwise;
@@ -51,9 +50,7 @@ static uint32_t head_size(const cf_hf_config *c)
     uint32_t n = cf_hf_config_u32(c, "head_dim");
     uint32_t n_head = cf_hf_config_u32(c, "num_attention_heads");
     n = n != 0 ? n : cf_hf_config_u32(c, "attention_head_dim");
-    return n != 0        ? n
-           : n_head != 0 ? cf_hf_config_u32(c, "hidden_size") / n_head
-                         : 0;
+    return n != 0 ? n : n_head != 0 ? cf_hf_config_u32(c, "hidden_size") / n_head : 0;
 }
 
 uint32_t cf_hf_config_n_layer(const cf_hf_config *c)
@@ -61,9 +58,7 @@ uint32_t cf_hf_config_n_layer(const cf_hf_config *c)
     const json_t *types = member(c->v, "layers_block_type");
     cf_str pattern = cf_json_get_str(c->v, "hybrid_override_pattern");
     uint32_t n = cf_hf_config_u32(c, "num_hidden_layers");
-    return n != 0          ? n
-           : types != NULL ? (uint32_t)json_array_size(types)
-                           : (uint32_t)pattern.n;
+    return n != 0 ? n : types != NULL ? (uint32_t)json_array_size(types) : (uint32_t)pattern.n;
 }
 
 /* The kind of layer i: an item of "layer_types", or a letter of
@@ -81,8 +76,7 @@ static cf_str layer_type(const cf_hf_config *c, uint32_t i)
     return i < pattern.n ? cf_str_make(pattern.p + i, 1) : cf_str_make(NULL, 0);
 }
 
-static bool type_is(const cf_hf_config *c, uint32_t i, const char *a,
-                    const char *b)
+static bool type_is(const cf_hf_config *c, uint32_t i, const char *a, const char *b)
 {
     cf_str t = layer_type(c, i);
     return t.p != NULL && (cf_str_is(t, a) || cf_str_is(t, b));
@@ -90,8 +84,7 @@ static bool type_is(const cf_hf_config *c, uint32_t i, const char *a,
 
 static bool is_attention(const cf_hf_config *c, uint32_t i)
 {
-    return type_is(c, i, "full_attention", "attention") ||
-           type_is(c, i, "*", "*");
+    return type_is(c, i, "full_attention", "attention") || type_is(c, i, "*", "*");
 }
 
 /* ---- the family ---------------------------------------------------------- */
@@ -99,8 +92,7 @@ static bool is_attention(const cf_hf_config *c, uint32_t i)
 /* The members of the text model: of "text_config" where there is one. */
 static json_t *text_members(const json_t *config)
 {
-    static const char *const outer[] = {"tie_word_embeddings", "vocab_size",
-                                        "vision_config"};
+    static const char *const outer[] = {"tie_word_embeddings", "vocab_size", "vision_config"};
     const json_t *inner = member(config, "text_config");
     json_t *v = cf_json_copy(inner != NULL ? inner : config);
     for (size_t i = 0; v != NULL && inner != NULL && i < 3; i++) {
@@ -115,20 +107,17 @@ static json_t *text_members(const json_t *config)
 static const cf_hf_family *find_family(const json_t *config, const json_t *v)
 {
     const cf_hf_family *f = cf_hf_family_find(cf_json_get_str(v, "model_type"));
-    return f != NULL ? f
-                     : cf_hf_family_find(cf_json_get_str(config, "model_type"));
+    return f != NULL ? f : cf_hf_family_find(cf_json_get_str(config, "model_type"));
 }
 
 static const cf_hf_family *variant(const cf_hf_config *c)
 {
     bool has_experts = false;
     if (strcmp(c->family->arch, "nemotron_h") == 0) {
-        for (uint32_t i = 0; i < cf_hf_config_n_layer(c) && i < CF_LAYER_MAX;
-             i++) {
+        for (uint32_t i = 0; i < cf_hf_config_n_layer(c) && i < CF_LAYER_MAX; i++) {
             has_experts |= type_is(c, i, "E", "moe");
         }
-        return has_experts ? cf_hf_family_find(cf_str_from("nemotron_h+moe"))
-                           : c->family;
+        return has_experts ? cf_hf_family_find(cf_str_from("nemotron_h+moe")) : c->family;
     }
     if (strcmp(c->family->arch, "granitehybrid") == 0 &&
         cf_hf_config_u32(c, "num_local_experts") == 0) {
@@ -143,8 +132,7 @@ static cf_status add_defaults(cf_hf_config *c, cf_error *err)
     json_t *d = NULL;
     const char *key;
     json_t *m;
-    CF_TRY(cf_json_read_doubles(&d, c->family->defaults,
-                                strlen(c->family->defaults), err));
+    CF_TRY(cf_json_read_doubles(&d, c->family->defaults, strlen(c->family->defaults), err));
     bool ok = true;
     json_object_foreach(d, key, m)
     {
@@ -156,8 +144,7 @@ static cf_status add_defaults(cf_hf_config *c, cf_error *err)
     return ok ? CF_OK : cf_oom(err);
 }
 
-cf_status cf_hf_config_init(cf_hf_config *out, const json_t *config,
-                            cf_error *err)
+cf_status cf_hf_config_init(cf_hf_config *out, const json_t *config, cf_error *err)
 {
     cf_hf_config c = {text_members(config), NULL};
     if (c.v == NULL) {
@@ -291,8 +278,7 @@ const json_t *cf_hf_config_rope(const cf_hf_config *c)
 static double rope_num(const cf_hf_config *c, const char *key, double otherwise)
 {
     const json_t *m = member(cf_hf_config_rope(c), key);
-    return json_is_number(m) ? json_number_value(m)
-                             : cf_hf_config_num(c, key, otherwise);
+    return json_is_number(m) ? json_number_value(m) : cf_hf_config_num(c, key, otherwise);
 }
 
 static cf_str rope_type(const cf_hf_config *c)
@@ -305,8 +291,7 @@ static cf_str rope_type(const cf_hf_config *c)
 
 static double local_theta(const cf_hf_config *c)
 {
-    const json_t *local =
-        member(member(c->v, "rope_parameters"), "sliding_attention");
+    const json_t *local = member(member(c->v, "rope_parameters"), "sliding_attention");
     const json_t *m = member(local, "rope_theta");
     return json_is_number(m) ? json_number_value(m)
                              : cf_hf_config_num(c, "rope_local_base_freq", 1e4);
@@ -325,15 +310,12 @@ static void put_yarn(put *p)
     put_f32(p, "rope.scaling.yarn_beta_slow", rope_num(c, "beta_slow", 1));
     put_u32(p, "rope.scaling.original_context_length",
             (uint32_t)fmin(fmax(rope_num(c, "original_max_position_embeddings",
-                                         cf_hf_config_num(
-                                             c, "max_position_embeddings", 0)),
+                                         cf_hf_config_num(c, "max_position_embeddings", 0)),
                                 0),
                            CF_CTX_MAX));
     if (p->arch->has_temperature) {
-        put_f32(p, "rope.scaling.yarn_log_multiplier",
-                rope_num(c, "mscale_all_dim", 0));
-        put_f32(p, "attention.temperature_scale",
-                rope_num(c, "llama_4_scaling_beta", 0));
+        put_f32(p, "rope.scaling.yarn_log_multiplier", rope_num(c, "mscale_all_dim", 0));
+        put_f32(p, "attention.temperature_scale", rope_num(c, "llama_4_scaling_beta", 0));
     } else if (given > 0 && fabs(given / usual - 1) > 1e-9) {
         put_f32(p, "rope.scaling.attn_factor", given / usual);
     }
@@ -348,8 +330,7 @@ static void put_longrope(put *p)
     double scale = then > 0 ? now / then : 1;
     double usual = scale > 1 ? sqrt(1 + log(scale) / log(then)) : 1;
     put_str(p, "rope.scaling.type", "longrope");
-    put_u32(p, "rope.scaling.original_context_length",
-            (uint32_t)fmin(fmax(then, 0), CF_CTX_MAX));
+    put_u32(p, "rope.scaling.original_context_length", (uint32_t)fmin(fmax(then, 0), CF_CTX_MAX));
     put_f32(p, "rope.scaling.attn_factor", given > 0 ? given : usual);
 }
 
@@ -360,8 +341,7 @@ static cf_status put_rope(put *p)
     double part = rope_num(c, "partial_rotary_factor", 1);
     double n_rot = (double)head_size(c) * part;
     put_f32(p, "rope.freq_base", rope_num(c, "rope_theta", 1e4));
-    put_u32(p, "rope.dimension_count",
-            n_rot >= 2 && n_rot <= CF_WIDTH_MAX ? (uint32_t)n_rot : 0);
+    put_u32(p, "rope.dimension_count", n_rot >= 2 && n_rot <= CF_WIDTH_MAX ? (uint32_t)n_rot : 0);
     if (p->arch->rope_base_local > 0) {
         put_f32(p, "rope.freq_base_swa", local_theta(c));
     }
@@ -410,23 +390,19 @@ static float llama3_factor(const cf_hf_config *c, float freq)
     return 1 / ((1 - smooth) / factor + smooth);
 }
 
-size_t cf_hf_config_factors(const cf_hf_config *c, cf_hf_factors which,
-                            float *out, size_t max)
+size_t cf_hf_config_factors(const cf_hf_config *c, cf_hf_factors which, float *out, size_t max)
 {
     cf_str type = rope_type(c);
     const json_t *r = cf_hf_config_rope(c);
     if (which != CF_HF_FACTORS) {
-        return listed_factors(member(r, which == CF_HF_FACTORS_LONG
-                                            ? "long_factor"
-                                            : "short_factor"),
-                              out, max);
+        return listed_factors(
+            member(r, which == CF_HF_FACTORS_LONG ? "long_factor" : "short_factor"), out, max);
     }
     if (cf_str_is(type, "llama3")) {
         size_t n = head_size(c) / 2;
         double base = rope_num(c, "rope_theta", 1e4);
         for (size_t i = 0; i < n && i < max; i++) {
-            out[i] =
-                llama3_factor(c, (float)(1 / pow(base, (double)i / (double)n)));
+            out[i] = llama3_factor(c, (float)(1 / pow(base, (double)i / (double)n)));
         }
         return n;
     }
@@ -451,9 +427,7 @@ static uint32_t kv_of_attention(const cf_hf_config *c, uint32_t i)
 static uint32_t kv_of_gemma4(const cf_hf_config *c, uint32_t i)
 {
     uint32_t full = cf_hf_config_u32(c, "num_global_key_value_heads");
-    return full != 0 && is_attention(c, i)
-               ? full
-               : cf_hf_config_u32(c, "num_key_value_heads");
+    return full != 0 && is_attention(c, i) ? full : cf_hf_config_u32(c, "num_key_value_heads");
 }
 
 static uint32_t ff_of_layer(const cf_hf_config *c, uint32_t i)
@@ -467,10 +441,9 @@ static uint32_t ff_of_layer(const cf_hf_config *c, uint32_t i)
 
 static uint32_t ff_of_nemotron(const cf_hf_config *c, uint32_t i)
 {
-    return type_is(c, i, "-", "mlp") ? cf_hf_config_u32(c, "intermediate_size")
-           : type_is(c, i, "E", "moe")
-               ? cf_hf_config_u32(c, "moe_intermediate_size")
-               : 0;
+    return type_is(c, i, "-", "mlp")   ? cf_hf_config_u32(c, "intermediate_size")
+           : type_is(c, i, "E", "moe") ? cf_hf_config_u32(c, "moe_intermediate_size")
+                                       : 0;
 }
 
 /* LFM2's width, as its class adjusts it. */
@@ -483,8 +456,7 @@ static uint32_t ff_of_lfm2(const cf_hf_config *c)
         return n;
     }
     uint64_t all = (uint64_t)n * 2 / 3;
-    all = (uint64_t)(cf_hf_config_num(c, "block_ffn_dim_multiplier", 1) *
-                     (double)all);
+    all = (uint64_t)(cf_hf_config_num(c, "block_ffn_dim_multiplier", 1) * (double)all);
     all = (all + multiple - 1) / multiple * multiple;
     return all <= UINT32_MAX ? (uint32_t)all : 0;
 }
@@ -522,14 +494,12 @@ static void put_gemma3n(put *p)
     const json_t *list = member(c->v, "activation_sparsity_pattern");
     uint32_t n = cf_hf_config_n_layer(c);
     put_numbers(p, rows, false);
-    put_u32(p, "altup.active_idx",
-            (uint32_t)cf_hf_config_num(c, "altup_active_idx", 0));
+    put_u32(p, "altup.active_idx", (uint32_t)cf_hf_config_num(c, "altup_active_idx", 0));
     if (n <= CF_LAYER_MAX && begin(p, "activation_sparsity_scale")) {
         cf_meta_put_array(p->w, p->key, CF_GGUF_F32, n);
         for (uint32_t i = 0; i < n; i++) {
-            const json_t *one =
-                json_is_array(list) ? json_array_get(list, i) : list;
-            double share = one != NULL ? json_number_value(one)
+            const json_t *one = json_is_array(list) ? json_array_get(list, i) : list;
+            double share = one != NULL                        ? json_number_value(one)
                            : n > 10 && i < 10 && list == NULL ? 0.95
                                                               : 0;
             cf_meta_add_f32(p->w, (float)deviations(share));
@@ -560,13 +530,12 @@ static void put_gemma4(put *p)
 
 static void put_delta_net(put *p)
 {
-    static const number_row rows[] = {
-        {"ssm.conv_kernel", "linear_conv_kernel_dim"},
-        {"ssm.state_size", "linear_key_head_dim"},
-        {"ssm.group_count", "linear_num_key_heads"},
-        {"ssm.time_step_rank", "linear_num_value_heads"},
-        {"full_attention_interval", "full_attention_interval"},
-        {NULL, NULL}};
+    static const number_row rows[] = {{"ssm.conv_kernel", "linear_conv_kernel_dim"},
+                                      {"ssm.state_size", "linear_key_head_dim"},
+                                      {"ssm.group_count", "linear_num_key_heads"},
+                                      {"ssm.time_step_rank", "linear_num_value_heads"},
+                                      {"full_attention_interval", "full_attention_interval"},
+                                      {NULL, NULL}};
     const cf_hf_config *c = p->c;
     put_numbers(p, rows, false);
     put_u32(p, "ssm.inner_size",
@@ -587,8 +556,7 @@ static void put_axes(put *p)
     bool is_vl = p->arch->has_deepstack;
     if (is_vl) {
         put_u32(p, "n_deepstack_layers",
-                (uint32_t)json_array_size(
-                    member(vision, "deepstack_visual_indexes")));
+                (uint32_t)json_array_size(member(vision, "deepstack_visual_indexes")));
     }
     if (!begin(p, "rope.dimension_sections")) {
         return;
@@ -596,32 +564,24 @@ static void put_axes(put *p)
     cf_meta_put_array(p->w, p->key, CF_GGUF_U32, 4);
     for (size_t i = 0; i < 4; i++) {
         uint32_t usual = i == 3 ? 0 : is_vl ? qwen3vl[i] : qwen35[i];
-        cf_meta_add_u32(p->w,
-                        axes != NULL ? as_u32(json_array_get(axes, i)) : usual);
+        cf_meta_add_u32(p->w, axes != NULL ? as_u32(json_array_get(axes, i)) : usual);
     }
 }
 
 static void put_mamba(put *p)
 {
-    static const number_row rows[] = {{"ssm.conv_kernel", "mamba_d_conv"},
-                                      {"ssm.conv_kernel", "conv_kernel"},
-                                      {"ssm.state_size", "mamba_d_state"},
-                                      {"ssm.state_size", "ssm_state_size"},
-                                      {"ssm.group_count", "mamba_n_groups"},
-                                      {"ssm.group_count", "n_groups"},
-                                      {"ssm.time_step_rank", "mamba_n_heads"},
-                                      {"ssm.time_step_rank", "mamba_num_heads"},
-                                      {"ssm.inner_size", "mamba_d_ssm"},
-                                      {NULL, NULL}};
+    static const number_row rows[] = {
+        {"ssm.conv_kernel", "mamba_d_conv"},     {"ssm.conv_kernel", "conv_kernel"},
+        {"ssm.state_size", "mamba_d_state"},     {"ssm.state_size", "ssm_state_size"},
+        {"ssm.group_count", "mamba_n_groups"},   {"ssm.group_count", "n_groups"},
+        {"ssm.time_step_rank", "mamba_n_heads"}, {"ssm.time_step_rank", "mamba_num_heads"},
+        {"ssm.inner_size", "mamba_d_ssm"},       {NULL, NULL}};
     const cf_hf_config *c = p->c;
-    double heads = cf_hf_config_num(c, "mamba_n_heads",
-                                    cf_hf_config_num(c, "mamba_num_heads", 0));
-    double size = cf_hf_config_num(c, "mamba_d_head",
-                                   cf_hf_config_num(c, "mamba_head_dim", 0));
+    double heads = cf_hf_config_num(c, "mamba_n_heads", cf_hf_config_num(c, "mamba_num_heads", 0));
+    double size = cf_hf_config_num(c, "mamba_d_head", cf_hf_config_num(c, "mamba_head_dim", 0));
     double inner = heads * size;
     if (size == 0) { /* "auto" */
-        inner = cf_hf_config_num(c, "mamba_expand", 2) *
-                cf_hf_config_num(c, "hidden_size", 0);
+        inner = cf_hf_config_num(c, "mamba_expand", 2) * cf_hf_config_num(c, "hidden_size", 0);
     }
     put_numbers(p, rows, false);
     put_u32(p, "ssm.inner_size", (uint32_t)fmin(fmax(inner, 0), CF_WIDTH_MAX));
@@ -629,20 +589,18 @@ static void put_mamba(put *p)
 
 static void put_multipliers(put *p)
 {
-    static const number_row rows[] = {
-        {"embedding_scale", "embedding_multiplier"},
-        {"residual_scale", "residual_multiplier"},
-        {"attention.scale", "attention_multiplier"},
-        {"logit_scale", "logits_scaling"},
-        {NULL, NULL}};
+    static const number_row rows[] = {{"embedding_scale", "embedding_multiplier"},
+                                      {"residual_scale", "residual_multiplier"},
+                                      {"attention.scale", "attention_multiplier"},
+                                      {"logit_scale", "logits_scaling"},
+                                      {NULL, NULL}};
     put_numbers(p, rows, true);
     if (p->arch->recurrent != CF_MIX_ATTENTION) {
         cf_str kind = cf_json_get_str(p->c->v, "position_embedding_type");
         bool dense = cf_hf_config_u32(p->c, "num_local_experts") == 0;
         put_bool(p, "rope.scaling.finetuned", cf_str_is(kind, "rope"));
         if (dense) {
-            put_u32(p, "feed_forward_length",
-                    cf_hf_config_u32(p->c, "shared_intermediate_size"));
+            put_u32(p, "feed_forward_length", cf_hf_config_u32(p->c, "shared_intermediate_size"));
         }
     }
 }
@@ -656,26 +614,22 @@ static void put_experts(put *p)
         {"expert_used_count", "num_experts_per_tok"},
         {"expert_feed_forward_length", "moe_intermediate_size"},
         {"expert_feed_forward_length", "intermediate_size"},
-        {"expert_shared_feed_forward_length",
-         "shared_expert_intermediate_size"},
-        {"expert_shared_feed_forward_length",
-         "moe_shared_expert_intermediate_size"},
+        {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"},
+        {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size"},
         {"expert_shared_feed_forward_length", "shared_intermediate_size"},
         {"leading_dense_block_count", "num_dense_layers"},
         {"expert_group_count", "n_group"},
         {NULL, NULL}};
     const cf_hf_config *c = p->c;
     const json_t *norm = member(c->v, "norm_topk_prob");
-    bool is_sigmoid =
-        p->arch->has_single_parts || p->arch->recurrent == CF_MIX_SHORT_CONV;
+    bool is_sigmoid = p->arch->has_single_parts || p->arch->recurrent == CF_MIX_SHORT_CONV;
     put_numbers(p, rows, false);
     if (json_is_boolean(norm)) {
         put_bool(p, "expert_weights_norm", json_is_true(norm));
     }
     if (is_sigmoid) {
         put_u32(p, "expert_gating_func", CF_GATING_SIGMOID);
-        put_f32(p, "expert_weights_scale",
-                cf_hf_config_num(c, "routed_scaling_factor", 1));
+        put_f32(p, "expert_weights_scale", cf_hf_config_num(c, "routed_scaling_factor", 1));
     }
 }
 
@@ -683,8 +637,7 @@ static void put_windows(put *p)
 {
     const cf_hf_config *c = p->c;
     uint32_t period = cf_hf_config_u32(c, "sliding_window_pattern");
-    put_u32(p, "attention.sliding_window",
-            cf_hf_config_u32(c, "sliding_window"));
+    put_u32(p, "attention.sliding_window", cf_hf_config_u32(c, "sliding_window"));
     if (p->arch->window_period == CF_EVERY_LAYER) {
         return;
     }
@@ -720,40 +673,35 @@ static cf_status refuse(put *p)
     }
     for (size_t i = 0; i < json_array_size(no_rope); i++) {
         bool turns = json_number_value(json_array_get(no_rope, i)) != 0;
-        if (p->arch->nope_period > 1 &&
-            turns != ((i + 1) % p->arch->nope_period != 0)) {
+        if (p->arch->nope_period > 1 && turns != ((i + 1) % p->arch->nope_period != 0)) {
             what = "no_rope_layers";
         }
     }
-    return what == NULL
-               ? CF_OK
-               : cf_fail(p->err, CF_EUNSUPPORTED,
-                         "config.json: \"%s\" as it is set here is not "
-                         "supported",
-                         what);
+    return what == NULL ? CF_OK
+                        : cf_fail(p->err, CF_EUNSUPPORTED,
+                                  "config.json: \"%s\" as it is set here is not "
+                                  "supported",
+                                  what);
 }
 
 /* ---- all ----------------------------------------------------------------- */
 
 static void put_common(put *p)
 {
-    static const number_row sizes[] = {
-        {"context_length", "max_position_embeddings"},
-        {"embedding_length", "hidden_size"},
-        {"attention.head_count", "num_attention_heads"},
-        {"attention.head_count_kv", "num_key_value_heads"},
-        {"attention.shared_kv_layers", "num_kv_shared_layers"},
-        {"shortconv.l_cache", "conv_L_cache"},
-        {NULL, NULL}};
-    static const number_row floats[] = {
-        {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
-        {"attention.layer_norm_rms_epsilon", "norm_eps"},
-        {"attention.layer_norm_rms_epsilon", "layer_norm_epsilon"},
-        {NULL, NULL}};
-    static const number_row caps[] = {
-        {"attn_logit_softcapping", "attn_logit_softcapping"},
-        {"final_logit_softcapping", "final_logit_softcapping"},
-        {NULL, NULL}};
+    static const number_row sizes[] = {{"context_length", "max_position_embeddings"},
+                                       {"embedding_length", "hidden_size"},
+                                       {"attention.head_count", "num_attention_heads"},
+                                       {"attention.head_count_kv", "num_key_value_heads"},
+                                       {"attention.shared_kv_layers", "num_kv_shared_layers"},
+                                       {"shortconv.l_cache", "conv_L_cache"},
+                                       {NULL, NULL}};
+    static const number_row floats[] = {{"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+                                        {"attention.layer_norm_rms_epsilon", "norm_eps"},
+                                        {"attention.layer_norm_rms_epsilon", "layer_norm_epsilon"},
+                                        {NULL, NULL}};
+    static const number_row caps[] = {{"attn_logit_softcapping", "attn_logit_softcapping"},
+                                      {"final_logit_softcapping", "final_logit_softcapping"},
+                                      {NULL, NULL}};
     const cf_hf_config *c = p->c;
     double scalar = cf_hf_config_num(c, "query_pre_attn_scalar", 0);
     put_u32(p, "block_count", cf_hf_config_n_layer(c));
@@ -775,18 +723,12 @@ static void put_common(put *p)
     put_by_layer(p, "feed_forward_length", ff_of_layer);
 }
 
-cf_status cf_hf_config_put(const cf_hf_config *c, cf_meta_writer *w,
-                           cf_error *err)
+cf_status cf_hf_config_put(const cf_hf_config *c, cf_meta_writer *w, cf_error *err)
 {
-    put p = {.c = c,
-             .arch = cf_arch_find(cf_str_from(c->family->arch)),
-             .w = w,
-             .err = err};
+    put p = {.c = c, .arch = cf_arch_find(cf_str_from(c->family->arch)), .w = w, .err = err};
     CF_ASSERT(p.arch != NULL);
-    if (cf_hf_config_n_layer(c) == 0 ||
-        cf_hf_config_n_layer(c) > CF_LAYER_MAX) {
-        return cf_fail(err, CF_EFORMAT,
-                       "config.json: num_hidden_layers is not 1 to %d",
+    if (cf_hf_config_n_layer(c) == 0 || cf_hf_config_n_layer(c) > CF_LAYER_MAX) {
+        return cf_fail(err, CF_EFORMAT, "config.json: num_hidden_layers is not 1 to %d",
                        CF_LAYER_MAX);
     }
     CF_TRY(refuse(&p));
@@ -837,15 +779,14 @@ double cf_hf_config_times(const cf_hf_config *c, const char *to, uint64_t row)
     double in = cf_hf_config_num(c, "attention_in_multiplier", 1);
     if (strcmp(to, "ssm_in.weight") == 0) { /* z, x, B, C, dt */
         uint64_t inner = cf_hf_config_u32(c, "mamba_d_ssm");
-        uint64_t side = (uint64_t)cf_hf_config_u32(c, "mamba_n_groups") *
-                        cf_hf_config_u32(c, "mamba_d_state");
+        uint64_t side =
+            (uint64_t)cf_hf_config_u32(c, "mamba_n_groups") * cf_hf_config_u32(c, "mamba_d_state");
         size_t part = row < inner                  ? 0
                       : row < 2 * inner            ? 1
                       : row < 2 * inner + side     ? 2
                       : row < 2 * inner + 2 * side ? 3
                                                    : 4;
-        return cf_hf_config_num(c, "ssm_in_multiplier", 1) *
-               listed(c, "ssm_multipliers", part);
+        return cf_hf_config_num(c, "ssm_in_multiplier", 1) * listed(c, "ssm_multipliers", part);
     }
     const struct {
         const char *to;
@@ -854,8 +795,7 @@ double cf_hf_config_times(const cf_hf_config *c, const char *to, uint64_t row)
         {"attn_q.weight", in},
         {"attn_k.weight", in * cf_hf_config_num(c, "key_multiplier", 1)},
         {"attn_v.weight", in},
-        {"attn_output.weight",
-         cf_hf_config_num(c, "attention_out_multiplier", 1)},
+        {"attn_output.weight", cf_hf_config_num(c, "attention_out_multiplier", 1)},
         {"ssm_out.weight", cf_hf_config_num(c, "ssm_out_multiplier", 1)},
         {"ffn_gate.weight", listed(c, "mlp_multipliers", 0)},
         {"ffn_down.weight", listed(c, "mlp_multipliers", 1)},

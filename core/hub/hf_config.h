@@ -22,13 +22,11 @@ typedef struct cf_hf_config {
 
 /* Takes the members of the text model out of a whole config.json.
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_hf_config_init(cf_hf_config *out, const json_t *config,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_hf_config_init(cf_hf_config *out, const json_t *config, cf_error *err);
 void cf_hf_config_deinit(cf_hf_config *c);
 
 /* A number: of `c`, else `otherwise`.  False and null count as absent. */
-double cf_hf_config_num(const cf_hf_config *c, const char *key,
-                        double otherwise);
+double cf_hf_config_num(const cf_hf_config *c, const char *key, double otherwise);
 /* The same as a size, 0 when it is not one. */
 uint32_t cf_hf_config_u32(const cf_hf_config *c, const char *key);
 
@@ -37,8 +35,7 @@ uint32_t cf_hf_config_n_layer(const cf_hf_config *c);
 
 /* Writes all sizes and constants of a family that runs, but vocab_size.
  * CF_EFORMAT naming the member, CF_EUNSUPPORTED. */
-CF_MUST_USE cf_status cf_hf_config_put(const cf_hf_config *c, cf_meta_writer *w,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_hf_config_put(const cf_hf_config *c, cf_meta_writer *w, cf_error *err);
 
 /* Rotary settings, wherever the file's age has them: an object with
  * "rope_type" and the like; NULL without. */
@@ -46,15 +43,10 @@ const json_t *cf_hf_config_rope(const cf_hf_config *c);
 
 /* Divisors of the rotary frequencies that a family computes from its
  * configuration; which: rope_freqs.weight, or longrope's two. */
-typedef enum cf_hf_factors {
-    CF_HF_FACTORS,
-    CF_HF_FACTORS_LONG,
-    CF_HF_FACTORS_SHORT
-} cf_hf_factors;
+typedef enum cf_hf_factors { CF_HF_FACTORS, CF_HF_FACTORS_LONG, CF_HF_FACTORS_SHORT } cf_hf_factors;
 
 /* Their number, and the first `max` of them; 0: none. */
-size_t cf_hf_config_factors(const cf_hf_config *c, cf_hf_factors which,
-                            float *out, size_t max);
+size_t cf_hf_config_factors(const cf_hf_config *c, cf_hf_factors which, float *out, size_t max);
 
 /* Falcon-H1's multiplier of row `row` of the tensor `to`. */
 double cf_hf_config_times(const cf_hf_config *c, const char *to, uint64_t row);

@@ -19,23 +19,17 @@ static const cf_hf_row outer_plus_one[] = {
 
 static const cf_hf_row outer_lfm2[] = {
     {"token_embd.weight", "embed_tokens.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"token_embd_norm.weight", "embedding_norm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"token_embd_norm.weight", "embedding_norm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row outer_gemma4[] = {
     {"token_embd.weight", "embed_tokens.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"output_norm.weight", "norm.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"per_layer_token_embd.weight", "embed_tokens_per_layer.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"per_layer_model_proj.weight", "per_layer_model_projection.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"per_layer_proj_norm.weight", "per_layer_projection_norm.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"altup_proj.weight", "altup_projections.#.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"altup_unembd_proj.weight", "altup_unembed_projections.#.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
+    {"per_layer_token_embd.weight", "embed_tokens_per_layer.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"per_layer_model_proj.weight", "per_layer_model_projection.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"per_layer_proj_norm.weight", "per_layer_projection_norm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"altup_proj.weight", "altup_projections.#.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"altup_unembd_proj.weight", "altup_unembed_projections.#.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row outer_falcon[] = {
@@ -50,72 +44,54 @@ static const cf_hf_row outer_nemotron[] = {
 
 static const cf_hf_row norms[] = {
     {"attn_norm.weight", "input_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row norms_plus_one[] = {
     {"attn_norm.weight", "input_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
-    {"ffn_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME,
-     CF_HF_PLUS_ONE},
+    {"ffn_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 /* Families whose GGUF calls the norm before the feed-forward part by its
  * place after attention. */
 static const cf_hf_row norms_post_attn[] = {
     {"attn_norm.weight", "input_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"post_attention_norm.weight", "post_attention_layernorm.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
+    {"post_attention_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row norms_qwen[] = {
     {"attn_norm.weight", "input_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
-    {"post_attention_norm.weight", "post_attention_layernorm.weight",
-     CF_HF_SAME, CF_HF_PLUS_ONE},
+    {"post_attention_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row norms_gemma2[] = {
     {"attn_norm.weight", "input_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
-    {"post_attention_norm.weight", "post_attention_layernorm.weight",
-     CF_HF_SAME, CF_HF_PLUS_ONE},
-    {"ffn_norm.weight", "pre_feedforward_layernorm.weight", CF_HF_SAME,
-     CF_HF_PLUS_ONE},
-    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", CF_HF_SAME,
-     CF_HF_PLUS_ONE},
+    {"post_attention_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
+    {"ffn_norm.weight", "pre_feedforward_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
+    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row norms_gemma4[] = {
     {"attn_norm.weight", "input_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"post_attention_norm.weight", "post_attention_layernorm.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_norm.weight", "pre_feedforward_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"post_ffw_norm_1.weight", "post_feedforward_layernorm_1.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"post_ffw_norm_2.weight", "post_feedforward_layernorm_2.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"pre_ffw_norm_2.weight", "pre_feedforward_layernorm_2.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"post_attention_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_norm.weight", "pre_feedforward_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"post_ffw_norm_1.weight", "post_feedforward_layernorm_1.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"post_ffw_norm_2.weight", "post_feedforward_layernorm_2.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"pre_ffw_norm_2.weight", "pre_feedforward_layernorm_2.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"layer_output_scale.weight", "layer_scalar", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row norms_olmo[] = {
-    {"post_attention_norm.weight", "post_attention_layernorm.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"post_attention_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row norms_glm[] = {
     {"attn_norm.weight", "input_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"post_attention_norm.weight", "post_self_attn_layernorm.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"post_ffw_norm.weight", "post_mlp_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"post_attention_norm.weight", "post_self_attn_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_norm.weight", "post_attention_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"post_ffw_norm.weight", "post_mlp_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row attention[] = {
@@ -164,10 +140,8 @@ static const cf_hf_row qk_norms[] = {
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row qk_norms_plus_one[] = {
-    {"attn_q_norm.weight", "self_attn.q_norm.weight", CF_HF_SAME,
-     CF_HF_PLUS_ONE},
-    {"attn_k_norm.weight", "self_attn.k_norm.weight", CF_HF_SAME,
-     CF_HF_PLUS_ONE},
+    {"attn_q_norm.weight", "self_attn.q_norm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
+    {"attn_k_norm.weight", "self_attn.k_norm.weight", CF_HF_SAME, CF_HF_PLUS_ONE},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row mlp[] = {
@@ -187,129 +161,90 @@ static const cf_hf_row mlp_fused[] = {
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row mlp_falcon[] = {
-    {"ffn_gate.weight", "feed_forward.gate_proj.weight", CF_HF_SAME,
-     CF_HF_TIMES},
+    {"ffn_gate.weight", "feed_forward.gate_proj.weight", CF_HF_SAME, CF_HF_TIMES},
     {"ffn_up.weight", "feed_forward.up_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_down.weight", "feed_forward.down_proj.weight", CF_HF_SAME,
-     CF_HF_TIMES},
+    {"ffn_down.weight", "feed_forward.down_proj.weight", CF_HF_SAME, CF_HF_TIMES},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 /* Matrices of an expert each, or all in one tensor. */
 static const cf_hf_row experts[] = {
     {"ffn_gate_inp.weight", "mlp.gate.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_gate_exps.weight", "mlp.experts.#.gate_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_up_exps.weight", "mlp.experts.#.up_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "mlp.experts.#.down_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_gate_up_exps.weight", "mlp.experts.gate_up_proj", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate_exps.weight", "mlp.experts.#.gate_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_up_exps.weight", "mlp.experts.#.up_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "mlp.experts.#.down_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_gate_up_exps.weight", "mlp.experts.gate_up_proj", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_down_exps.weight", "mlp.experts.down_proj", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 /* Qwen3-VL: [experts, columns, rows], gate before up. */
 static const cf_hf_row experts_turned[] = {
     {"ffn_gate_inp.weight", "mlp.gate.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_gate_up_exps.weight", "mlp.experts.gate_up_proj", CF_HF_TURNED,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "mlp.experts.down_proj", CF_HF_TURNED,
-     CF_HF_AS_IS},
+    {"ffn_gate_up_exps.weight", "mlp.experts.gate_up_proj", CF_HF_TURNED, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "mlp.experts.down_proj", CF_HF_TURNED, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row shared_expert[] = {
-    {"ffn_gate_shexp.weight", "mlp.shared_expert.gate_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_up_shexp.weight", "mlp.shared_expert.up_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_down_shexp.weight", "mlp.shared_expert.down_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_gate_inp_shexp.weight", "mlp.shared_expert_gate.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate_shexp.weight", "mlp.shared_expert.gate_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_up_shexp.weight", "mlp.shared_expert.up_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_shexp.weight", "mlp.shared_expert.down_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_gate_inp_shexp.weight", "mlp.shared_expert_gate.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row experts_gemma4[] = {
     {"ffn_gate_inp.weight", "router.proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_gate_inp.scale", "router.scale", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_down_exps.scale", "router.per_expert_scale", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_gate_up_exps.weight", "experts.gate_up_proj", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate_up_exps.weight", "experts.gate_up_proj", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_down_exps.weight", "experts.down_proj", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row experts_granite[] = {
-    {"ffn_gate_inp.weight", "block_sparse_moe.router.layer.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_gate_up_exps.weight", "block_sparse_moe.input_linear.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "block_sparse_moe.output_linear.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_gate_shexp.weight", "shared_mlp.input_linear.weight",
-     CF_HF_FIRST_HALF, CF_HF_AS_IS},
-    {"ffn_up_shexp.weight", "shared_mlp.input_linear.weight", CF_HF_SECOND_HALF,
-     CF_HF_AS_IS},
-    {"ffn_down_shexp.weight", "shared_mlp.output_linear.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate_inp.weight", "block_sparse_moe.router.layer.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_gate_up_exps.weight", "block_sparse_moe.input_linear.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "block_sparse_moe.output_linear.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_gate_shexp.weight", "shared_mlp.input_linear.weight", CF_HF_FIRST_HALF, CF_HF_AS_IS},
+    {"ffn_up_shexp.weight", "shared_mlp.input_linear.weight", CF_HF_SECOND_HALF, CF_HF_AS_IS},
+    {"ffn_down_shexp.weight", "shared_mlp.output_linear.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 /* Granite 4 without experts: the shared part is the layer's one block. */
 static const cf_hf_row mlp_granite[] = {
-    {"ffn_gate.weight", "shared_mlp.input_linear.weight", CF_HF_FIRST_HALF,
-     CF_HF_AS_IS},
-    {"ffn_up.weight", "shared_mlp.input_linear.weight", CF_HF_SECOND_HALF,
-     CF_HF_AS_IS},
-    {"ffn_down.weight", "shared_mlp.output_linear.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate.weight", "shared_mlp.input_linear.weight", CF_HF_FIRST_HALF, CF_HF_AS_IS},
+    {"ffn_up.weight", "shared_mlp.input_linear.weight", CF_HF_SECOND_HALF, CF_HF_AS_IS},
+    {"ffn_down.weight", "shared_mlp.output_linear.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row experts_gpt_oss[] = {
     {"attn_sinks.weight", "self_attn.sinks", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_gate_inp.weight", "mlp.router.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_gate_inp.bias", "mlp.router.bias", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj", CF_HF_TURNED_EVEN,
-     CF_HF_AS_IS},
-    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj", CF_HF_TURNED_ODD,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "mlp.experts.down_proj", CF_HF_TURNED,
-     CF_HF_AS_IS},
-    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj_blocks", CF_HF_MX_EVEN,
-     CF_HF_AS_IS},
-    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj_blocks", CF_HF_MX_ODD,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "mlp.experts.down_proj_blocks", CF_HF_MX,
-     CF_HF_AS_IS},
-    {"ffn_gate_exps.bias", "mlp.experts.gate_up_proj_bias", CF_HF_EVEN,
-     CF_HF_AS_IS},
-    {"ffn_up_exps.bias", "mlp.experts.gate_up_proj_bias", CF_HF_ODD,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.bias", "mlp.experts.down_proj_bias", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj", CF_HF_TURNED_EVEN, CF_HF_AS_IS},
+    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj", CF_HF_TURNED_ODD, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "mlp.experts.down_proj", CF_HF_TURNED, CF_HF_AS_IS},
+    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj_blocks", CF_HF_MX_EVEN, CF_HF_AS_IS},
+    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj_blocks", CF_HF_MX_ODD, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "mlp.experts.down_proj_blocks", CF_HF_MX, CF_HF_AS_IS},
+    {"ffn_gate_exps.bias", "mlp.experts.gate_up_proj_bias", CF_HF_EVEN, CF_HF_AS_IS},
+    {"ffn_up_exps.bias", "mlp.experts.gate_up_proj_bias", CF_HF_ODD, CF_HF_AS_IS},
+    {"ffn_down_exps.bias", "mlp.experts.down_proj_bias", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 /* Qwen3.5: the GGUF's value heads are as far apart as there are key heads. */
 static const cf_hf_row delta_net[] = {
-    {"attn_qkv.weight", "linear_attn.in_proj_qkv.weight", CF_HF_VALUE_TAIL,
-     CF_HF_AS_IS},
-    {"attn_gate.weight", "linear_attn.in_proj_z.weight", CF_HF_VALUE_ROWS,
-     CF_HF_AS_IS},
-    {"ssm_beta.weight", "linear_attn.in_proj_b.weight", CF_HF_VALUE_ONES,
-     CF_HF_AS_IS},
-    {"ssm_alpha.weight", "linear_attn.in_proj_a.weight", CF_HF_VALUE_ONES,
-     CF_HF_AS_IS},
-    {"ssm_conv1d.weight", "linear_attn.conv1d.weight", CF_HF_VALUE_TAIL,
-     CF_HF_AS_IS},
+    {"attn_qkv.weight", "linear_attn.in_proj_qkv.weight", CF_HF_VALUE_TAIL, CF_HF_AS_IS},
+    {"attn_gate.weight", "linear_attn.in_proj_z.weight", CF_HF_VALUE_ROWS, CF_HF_AS_IS},
+    {"ssm_beta.weight", "linear_attn.in_proj_b.weight", CF_HF_VALUE_ONES, CF_HF_AS_IS},
+    {"ssm_alpha.weight", "linear_attn.in_proj_a.weight", CF_HF_VALUE_ONES, CF_HF_AS_IS},
+    {"ssm_conv1d.weight", "linear_attn.conv1d.weight", CF_HF_VALUE_TAIL, CF_HF_AS_IS},
     {"ssm_dt.bias", "linear_attn.dt_bias", CF_HF_VALUE_ONES, CF_HF_AS_IS},
     {"ssm_a", "linear_attn.A_log", CF_HF_VALUE_ONES, CF_HF_NEG_EXP},
     {"ssm_norm.weight", "linear_attn.norm.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"ssm_out.weight", "linear_attn.out_proj.weight", CF_HF_VALUE_COLS,
-     CF_HF_AS_IS},
+    {"ssm_out.weight", "linear_attn.out_proj.weight", CF_HF_VALUE_COLS, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row delta_net_next[] = {
-    {"attn_qkv.weight", "linear_attn.in_proj_qkvz.weight", CF_HF_QKV_OF_QKVZ,
-     CF_HF_AS_IS},
-    {"attn_gate.weight", "linear_attn.in_proj_qkvz.weight", CF_HF_Z_OF_QKVZ,
-     CF_HF_AS_IS},
+    {"attn_qkv.weight", "linear_attn.in_proj_qkvz.weight", CF_HF_QKV_OF_QKVZ, CF_HF_AS_IS},
+    {"attn_gate.weight", "linear_attn.in_proj_qkvz.weight", CF_HF_Z_OF_QKVZ, CF_HF_AS_IS},
     {"ssm_ba.weight", "linear_attn.in_proj_ba.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ssm_conv1d.weight", "linear_attn.conv1d.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ssm_dt.bias", "linear_attn.dt_bias", CF_HF_SAME, CF_HF_AS_IS},
@@ -343,63 +278,45 @@ static const cf_hf_row mamba_falcon[] = {
 static const cf_hf_row short_conv[] = {
     {"attn_norm.weight", "operator_norm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_norm.weight", "ffn_norm.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"shortconv.in_proj.weight", "conv.in_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"shortconv.in_proj.weight", "conv.in_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"shortconv.conv.weight", "conv.conv.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"shortconv.out_proj.weight", "conv.out_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"shortconv.out_proj.weight", "conv.out_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"attn_q.weight", "self_attn.q_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"attn_k.weight", "self_attn.k_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"attn_v.weight", "self_attn.v_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"attn_output.weight", "self_attn.out_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"attn_q_norm.weight", "self_attn.q_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"attn_k_norm.weight", "self_attn.k_layernorm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"attn_output.weight", "self_attn.out_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"attn_q_norm.weight", "self_attn.q_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"attn_k_norm.weight", "self_attn.k_layernorm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_gate.weight", "feed_forward.w1.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_up.weight", "feed_forward.w3.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_down.weight", "feed_forward.w2.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row experts_lfm2[] = {
-    {"ffn_gate_inp.weight", "feed_forward.gate.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate_inp.weight", "feed_forward.gate.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"exp_probs_b.bias", "feed_forward.expert_bias", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_gate_exps.weight", "feed_forward.experts.#.w1.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_up_exps.weight", "feed_forward.experts.#.w3.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "feed_forward.experts.#.w2.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_gate_up_exps.weight", "feed_forward.experts.gate_up_proj", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "feed_forward.experts.down_proj", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"ffn_gate_exps.weight", "feed_forward.experts.#.w1.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_up_exps.weight", "feed_forward.experts.#.w3.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "feed_forward.experts.#.w2.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_gate_up_exps.weight", "feed_forward.experts.gate_up_proj", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "feed_forward.experts.down_proj", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row per_layer[] = {
     {"inp_gate.weight", "per_layer_input_gate.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"proj.weight", "per_layer_projection.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"post_norm.weight", "post_per_layer_input_norm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"post_norm.weight", "post_per_layer_input_norm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row altup[] = {
-    {"altup_router.weight", "altup.modality_router.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"altup_router_norm.weight", "altup.router_norm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"altup_predict_coef.weight", "altup.prediction_coefs.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"altup_correct_coef.weight", "altup.correction_coefs.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"altup_correct_scale.weight", "altup.correct_output_scale", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"altup_router.weight", "altup.modality_router.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"altup_router_norm.weight", "altup.router_norm.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"altup_predict_coef.weight", "altup.prediction_coefs.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"altup_correct_coef.weight", "altup.correction_coefs.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"altup_correct_scale.weight", "altup.correct_output_scale", CF_HF_SAME, CF_HF_AS_IS},
     {"laurel_l.weight", "laurel.linear_left.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"laurel_r.weight", "laurel.linear_right.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"laurel_post_norm.weight", "laurel.post_laurel_norm.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"laurel_post_norm.weight", "laurel.post_laurel_norm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 static const cf_hf_row nemotron[] = {
@@ -419,19 +336,13 @@ static const cf_hf_row nemotron[] = {
     {"ssm_norm.weight", "mixer.norm.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ssm_out.weight", "mixer.out_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_gate_inp.weight", "mixer.gate.weight", CF_HF_SAME, CF_HF_AS_IS},
-    {"exp_probs_b.bias", "mixer.gate.e_score_correction_bias", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_up_exps.weight", "mixer.experts.#.up_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "mixer.experts.#.down_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
+    {"exp_probs_b.bias", "mixer.gate.e_score_correction_bias", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_up_exps.weight", "mixer.experts.#.up_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "mixer.experts.#.down_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {"ffn_up_exps.weight", "mixer.experts.up_proj", CF_HF_SAME, CF_HF_AS_IS},
-    {"ffn_down_exps.weight", "mixer.experts.down_proj", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_up_shexp.weight", "mixer.shared_experts.up_proj.weight", CF_HF_SAME,
-     CF_HF_AS_IS},
-    {"ffn_down_shexp.weight", "mixer.shared_experts.down_proj.weight",
-     CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_exps.weight", "mixer.experts.down_proj", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_up_shexp.weight", "mixer.shared_experts.up_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
+    {"ffn_down_shexp.weight", "mixer.shared_experts.down_proj.weight", CF_HF_SAME, CF_HF_AS_IS},
     {NULL, NULL, CF_HF_SAME, CF_HF_AS_IS}};
 
 /* ---- families ------------------------------------------------------------ */
@@ -558,8 +469,7 @@ static const cf_hf_family families[] = {
      "\"shared_expert_intermediate_size\":512,"
      "\"max_position_embeddings\":32768}",
      outer_plus_one,
-     {norms_qwen, attention, qk_norms_plus_one, delta_net, experts,
-      shared_expert}},
+     {norms_qwen, attention, qk_norms_plus_one, delta_net, experts, shared_expert}},
     {"qwen3_next",
      "qwen3next",
      "{\"rms_norm_eps\":1e-6,\"rope_theta\":1e4,\"num_key_value_heads\":2,"
@@ -571,8 +481,7 @@ static const cf_hf_family families[] = {
      "\"shared_expert_intermediate_size\":512,\"norm_topk_prob\":true,"
      "\"max_position_embeddings\":32768}",
      outer_plus_one,
-     {norms_qwen, attention, qk_norms_plus_one, delta_net_next, experts,
-      shared_expert}},
+     {norms_qwen, attention, qk_norms_plus_one, delta_net_next, experts, shared_expert}},
     {"gpt_oss",
      "gpt-oss",
      "{\"rms_norm_eps\":1e-5,\"rope_theta\":1.5e5,\"head_dim\":64,"

@@ -24,12 +24,10 @@ static cf_status not_supported(const char *what, const json_t *o, cf_error *err)
 {
     cf_str type = cf_hf__type(o);
     return cf_fail(err, CF_EUNSUPPORTED, "the %s '%.*s' is not supported", what,
-                   type.n > 60 ? 60 : (int)type.n,
-                   type.p != NULL ? type.p : "");
+                   type.n > 60 ? 60 : (int)type.n, type.p != NULL ? type.p : "");
 }
 
-cf_status cf_hf__text(cf_pipeline *p, const json_t *o, const char *key,
-                      cf_str *out, cf_error *err)
+cf_status cf_hf__text(cf_pipeline *p, const json_t *o, const char *key, cf_str *out, cf_error *err)
 {
     cf_str s = cf_json_get_str(o, key);
     char *copy = cf_arena_strndup(&p->arena, s.p != NULL ? s.p : "", s.n);
@@ -40,16 +38,14 @@ cf_status cf_hf__text(cf_pipeline *p, const json_t *o, const char *key,
     return CF_OK;
 }
 
-cf_status cf_hf__pattern(cf_pipeline *p, const json_t *o, cf_pattern *out,
-                         cf_error *err)
+cf_status cf_hf__pattern(cf_pipeline *p, const json_t *o, cf_pattern *out, cf_error *err)
 {
     cf_str regex = cf_json_get_str(o, "Regex");
     if (regex.p != NULL) {
         return cf_pattern_init_foreign(out, regex, err);
     }
     if (!json_is_string(json_object_get(o, "String"))) {
-        return cf_fail(err, CF_EFORMAT,
-                       "a pattern is neither \"String\" nor \"Regex\"");
+        return cf_fail(err, CF_EFORMAT, "a pattern is neither \"String\" nor \"Regex\"");
     }
     cf_str text;
     CF_TRY(cf_hf__text(p, o, "String", &text, err));
@@ -64,9 +60,8 @@ bool cf_hf__flag(const json_t *o, const char *key, bool otherwise)
 }
 
 /* Reads `v` by the table's row of its type; "Sequence" and its members. */
-static cf_status read_nested(cf_hf_reading *r, const json_t *v,
-                             const cf_hf_row *rows, size_t n, const char *what,
-                             const char *members, unsigned depth)
+static cf_status read_nested(cf_hf_reading *r, const json_t *v, const cf_hf_row *rows, size_t n,
+                             const char *what, const char *members, unsigned depth)
 {
     if (v == NULL || json_is_null(v)) {
         return CF_OK;
@@ -78,8 +73,7 @@ static cf_status read_nested(cf_hf_reading *r, const json_t *v,
     if (cf_str_is(type, "Sequence")) {
         const json_t *list = json_object_get(v, members);
         for (size_t i = 0; i < json_array_size(list); i++) {
-            CF_TRY(read_nested(r, json_array_get(list, i), rows, n, what,
-                               members, depth + 1));
+            CF_TRY(read_nested(r, json_array_get(list, i), rows, n, what, members, depth + 1));
         }
         return CF_OK;
     }
@@ -91,9 +85,8 @@ static cf_status read_nested(cf_hf_reading *r, const json_t *v,
     return not_supported(what, v, r->err);
 }
 
-cf_status cf_hf__read(cf_pipeline *p, const json_t *v, const cf_hf_row *rows,
-                      size_t n, const char *what, const char *members,
-                      cf_error *err)
+cf_status cf_hf__read(cf_pipeline *p, const json_t *v, const cf_hf_row *rows, size_t n,
+                      const char *what, const char *members, cf_error *err)
 {
     cf_hf_reading r = {p, err};
     return read_nested(&r, v, rows, n, what, members, 0);
@@ -101,12 +94,10 @@ cf_status cf_hf__read(cf_pipeline *p, const json_t *v, const cf_hf_row *rows,
 
 /* ---- normalisers --------------------------------------------------------- */
 
-static cf_status add_norm(cf_hf_reading *r, cf_norm_kind kind,
-                          cf_norm_step **out)
+static cf_status add_norm(cf_hf_reading *r, cf_norm_kind kind, cf_norm_step **out)
 {
     if (r->p->n_norm == CF_PIPE_STEPS_MAX) {
-        return cf_fail(r->err, CF_ELIMIT, "more than %d normalizers",
-                       CF_PIPE_STEPS_MAX);
+        return cf_fail(r->err, CF_ELIMIT, "more than %d normalizers", CF_PIPE_STEPS_MAX);
     }
     cf_norm_step *step = &r->p->norm[r->p->n_norm++];
     step->kind = kind;
@@ -153,8 +144,7 @@ static cf_status norm_replace(cf_hf_reading *r, const json_t *o)
     cf_norm_step *step = NULL;
     CF_TRY(add_norm(r, CF_NORM_REPLACE, &step));
     CF_TRY(cf_hf__text(r->p, o, "content", &step->text, r->err));
-    return cf_hf__pattern(r->p, json_object_get(o, "pattern"), &step->pattern,
-                          r->err);
+    return cf_hf__pattern(r->p, json_object_get(o, "pattern"), &step->pattern, r->err);
 }
 
 static cf_status norm_prepend(cf_hf_reading *r, const json_t *o)
@@ -180,16 +170,14 @@ static cf_status norm_bert(cf_hf_reading *r, const json_t *o)
     return lower ? add_norm(r, CF_NORM_LOWERCASE, NULL) : CF_OK;
 }
 
-cf_status cf_hf__charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out,
-                          cf_error *err)
+cf_status cf_hf__charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out, cf_error *err)
 {
     const unsigned char *b = (const unsigned char *)bytes.p;
-    size_t n = bytes.n >= 4 ? (size_t)b[0] | (size_t)b[1] << 8 |
-                                  (size_t)b[2] << 16 | (size_t)b[3] << 24
-                            : SIZE_MAX;
+    size_t n = bytes.n >= 4
+                   ? (size_t)b[0] | (size_t)b[1] << 8 | (size_t)b[2] << 16 | (size_t)b[3] << 24
+                   : SIZE_MAX;
     if (bytes.n != 0 && (bytes.n < 4 || n > bytes.n - 4)) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the map of characters is cut off after %zu bytes",
+        return cf_fail(err, CF_EFORMAT, "the map of characters is cut off after %zu bytes",
                        bytes.n);
     }
     if (bytes.n == 0) {
@@ -215,8 +203,7 @@ static cf_status norm_charsmap(cf_hf_reading *r, const json_t *o)
     cf_buf bytes = CF_BUF_INIT;
     cf_status st = cf_base64_get(&bytes, text)
                        ? cf_buf_check(&bytes, r->err)
-                       : cf_fail(r->err, CF_EFORMAT,
-                                 "precompiled_charsmap is not in base64");
+                       : cf_fail(r->err, CF_EFORMAT, "precompiled_charsmap is not in base64");
     CF_THEN(st, cf_hf__charsmap(r->p, cf_buf_str(&bytes), &step->map, r->err));
     cf_buf_deinit(&bytes);
     return st;
@@ -239,18 +226,16 @@ cf_status cf_hf_steps_norm(cf_pipeline *p, const json_t *v, cf_error *err)
         {"BertNormalizer", norm_bert},
         {"Precompiled", norm_charsmap},
     };
-    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0], "normalizer",
-                       "normalizers", err);
+    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0], "normalizer", "normalizers", err);
 }
 
 /* ---- pre-tokenisers ------------------------------------------------------ */
 
-static cf_status add_split(cf_hf_reading *r, cf_split_kind kind,
-                           cf_split_behavior behavior, cf_split_step **out)
+static cf_status add_split(cf_hf_reading *r, cf_split_kind kind, cf_split_behavior behavior,
+                           cf_split_step **out)
 {
     if (r->p->n_split == CF_SPLIT_STEPS_MAX) {
-        return cf_fail(r->err, CF_ELIMIT, "more than %d pre-tokenizers",
-                       CF_SPLIT_STEPS_MAX);
+        return cf_fail(r->err, CF_ELIMIT, "more than %d pre-tokenizers", CF_SPLIT_STEPS_MAX);
     }
     cf_split_step *step = &r->p->split[r->p->n_split++];
     step->kind = kind;
@@ -261,13 +246,11 @@ static cf_status add_split(cf_hf_reading *r, cf_split_kind kind,
     return CF_OK;
 }
 
-static cf_status read_behavior(const cf_hf_reading *r, const json_t *o,
-                               cf_split_behavior otherwise,
+static cf_status read_behavior(const cf_hf_reading *r, const json_t *o, cf_split_behavior otherwise,
                                cf_split_behavior *out)
 {
-    static const char *const names[] = {"Removed", "Isolated",
-                                        "MergedWithPrevious", "MergedWithNext",
-                                        "Contiguous"};
+    static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious",
+                                        "MergedWithNext", "Contiguous"};
     cf_str name = cf_json_get_str(o, "behavior");
     *out = otherwise;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -277,8 +260,7 @@ static cf_status read_behavior(const cf_hf_reading *r, const json_t *o,
         }
     }
     return name.p == NULL ? CF_OK
-                          : cf_fail(r->err, CF_EUNSUPPORTED,
-                                    "the behavior '%.*s' is not supported",
+                          : cf_fail(r->err, CF_EUNSUPPORTED, "the behavior '%.*s' is not supported",
                                     name.n > 60 ? 60 : (int)name.n, name.p);
 }
 
@@ -295,8 +277,7 @@ static cf_status split_byte_level(cf_hf_reading *r, const json_t *o)
     }
     if (cf_hf__flag(o, "use_regex", true)) {
         CF_TRY(add_split(r, CF_SPLIT_PATTERN, CF_SPLIT_ISOLATED, &step));
-        CF_TRY(
-            cf_pattern_init_foreign(&step->pattern, cf_str_from(GPT2), r->err));
+        CF_TRY(cf_pattern_init_foreign(&step->pattern, cf_str_from(GPT2), r->err));
     }
     return add_split(r, CF_SPLIT_LETTERS, CF_SPLIT_ISOLATED, NULL);
 }
@@ -305,8 +286,7 @@ cf_prepend cf_hf__prepend(const json_t *o)
 {
     cf_str scheme = cf_json_get_str(o, "prepend_scheme");
     if (scheme.p == NULL) {
-        return cf_hf__flag(o, "add_prefix_space", true) ? CF_PREPEND_ALWAYS
-                                                        : CF_PREPEND_NEVER;
+        return cf_hf__flag(o, "add_prefix_space", true) ? CF_PREPEND_ALWAYS : CF_PREPEND_NEVER;
     }
     return cf_str_is(scheme, "never")   ? CF_PREPEND_NEVER
            : cf_str_is(scheme, "first") ? CF_PREPEND_FIRST
@@ -332,8 +312,7 @@ static cf_status split_pattern(cf_hf_reading *r, const json_t *o)
     CF_TRY(add_split(r, CF_SPLIT_PATTERN, CF_SPLIT_ISOLATED, &step));
     step->invert = cf_hf__flag(o, "invert", false);
     CF_TRY(read_behavior(r, o, CF_SPLIT_ISOLATED, &step->behavior));
-    return cf_hf__pattern(r->p, json_object_get(o, "pattern"), &step->pattern,
-                          r->err);
+    return cf_hf__pattern(r->p, json_object_get(o, "pattern"), &step->pattern, r->err);
 }
 
 static cf_status split_punctuation(cf_hf_reading *r, const json_t *o)
@@ -345,11 +324,9 @@ static cf_status split_punctuation(cf_hf_reading *r, const json_t *o)
 
 static cf_status split_digits(cf_hf_reading *r, const json_t *o)
 {
-    return add_split(r, CF_SPLIT_NUMERIC,
-                     cf_hf__flag(o, "individual_digits", false)
-                         ? CF_SPLIT_ISOLATED
-                         : CF_SPLIT_CONTIGUOUS,
-                     NULL);
+    return add_split(
+        r, CF_SPLIT_NUMERIC,
+        cf_hf__flag(o, "individual_digits", false) ? CF_SPLIT_ISOLATED : CF_SPLIT_CONTIGUOUS, NULL);
 }
 
 static cf_status split_bert(cf_hf_reading *r, const json_t *o)
@@ -376,8 +353,7 @@ static cf_status split_delimiter(cf_hf_reading *r, const json_t *o)
     cf_split_step *step = NULL;
     cf_str s = cf_json_get_str(o, "delimiter");
     if (s.n == 0) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "CharDelimiterSplit has no delimiter");
+        return cf_fail(r->err, CF_EFORMAT, "CharDelimiterSplit has no delimiter");
     }
     CF_TRY(add_split(r, CF_SPLIT_CHAR, CF_SPLIT_REMOVED, &step));
     cf_utf8_decode(&step->cp, s.p, s.n);
@@ -393,14 +369,12 @@ static cf_status split_length(cf_hf_reading *r, const json_t *o)
     char pattern[40];
     cf_split_step *step = NULL;
     if (n < 1 || n > LENGTH_MAX) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "the length of FixedLength is not 1 to %d",
+        return cf_fail(r->err, CF_EFORMAT, "the length of FixedLength is not 1 to %d",
                        (int)LENGTH_MAX);
     }
     snprintf(pattern, sizeof pattern, "[\\s\\S]{1,%lld}", n);
     CF_TRY(add_split(r, CF_SPLIT_PATTERN, CF_SPLIT_ISOLATED, &step));
-    return cf_pattern_init_foreign(&step->pattern, cf_str_from(pattern),
-                                   r->err);
+    return cf_pattern_init_foreign(&step->pattern, cf_str_from(pattern), r->err);
 }
 
 /* The pattern finds the runs; what it does not find is dropped. */
@@ -428,6 +402,6 @@ cf_status cf_hf_steps_split(cf_pipeline *p, const json_t *v, cf_error *err)
         {"UnicodeScripts", split_scripts},
         {"FixedLength", split_length},
     };
-    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0],
-                       "pre-tokenizer", "pretokenizers", err);
+    return cf_hf__read(p, v, rows, sizeof rows / sizeof rows[0], "pre-tokenizer", "pretokenizers",
+                       err);
 }

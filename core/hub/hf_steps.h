@@ -13,16 +13,12 @@
 #include "core/token/pipeline.h"
 
 /* "normalizer" and "pre_tokenizer". */
-CF_MUST_USE cf_status cf_hf_steps_norm(cf_pipeline *p, const json_t *v,
-                                       cf_error *err);
-CF_MUST_USE cf_status cf_hf_steps_split(cf_pipeline *p, const json_t *v,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_hf_steps_norm(cf_pipeline *p, const json_t *v, cf_error *err);
+CF_MUST_USE cf_status cf_hf_steps_split(cf_pipeline *p, const json_t *v, cf_error *err);
 
 /* "post_processor" and "decoder". */
-CF_MUST_USE cf_status cf_hf_steps_wrap(cf_pipeline *p, const json_t *v,
-                                       cf_error *err);
-CF_MUST_USE cf_status cf_hf_steps_decode(cf_pipeline *p, const json_t *v,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_hf_steps_wrap(cf_pipeline *p, const json_t *v, cf_error *err);
+CF_MUST_USE cf_status cf_hf_steps_decode(cf_pipeline *p, const json_t *v, cf_error *err);
 
 /* ---- room-internal: pieces shared by the two files ----------------------- */
 
@@ -41,24 +37,22 @@ typedef struct cf_hf_row {
 
 /* Reads v by the row of its type; the members of a "Sequence" are listed
  * under `members`.  `what` is for messages. */
-CF_MUST_USE cf_status cf_hf__read(cf_pipeline *p, const json_t *v,
-                                  const cf_hf_row *rows, size_t n,
-                                  const char *what, const char *members,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_hf__read(cf_pipeline *p, const json_t *v, const cf_hf_row *rows, size_t n,
+                                  const char *what, const char *members, cf_error *err);
 
 cf_str cf_hf__type(const json_t *o);
 /* A copy of o[key] in the arena; empty where it is not a text. */
-CF_MUST_USE cf_status cf_hf__text(cf_pipeline *p, const json_t *o,
-                                  const char *key, cf_str *out, cf_error *err);
+CF_MUST_USE cf_status cf_hf__text(cf_pipeline *p, const json_t *o, const char *key, cf_str *out,
+                                  cf_error *err);
 /* {"String": s} or {"Regex": s}. */
-CF_MUST_USE cf_status cf_hf__pattern(cf_pipeline *p, const json_t *o,
-                                     cf_pattern *out, cf_error *err);
+CF_MUST_USE cf_status cf_hf__pattern(cf_pipeline *p, const json_t *o, cf_pattern *out,
+                                     cf_error *err);
 /* o[key], or `otherwise` where it is neither true nor false. */
 bool cf_hf__flag(const json_t *o, const char *key, bool otherwise);
 /* Where Metaspace puts a space in front. */
 cf_prepend cf_hf__prepend(const json_t *o);
 /* SentencePiece's map of characters from its bytes, copied. */
-CF_MUST_USE cf_status cf_hf__charsmap(cf_pipeline *p, cf_str bytes,
-                                      cf_charsmap *out, cf_error *err);
+CF_MUST_USE cf_status cf_hf__charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out,
+                                      cf_error *err);
 
 #endif

@@ -20,17 +20,15 @@ typedef struct members {
     cf_str model, added, norm, split, wrap, decode;
 } members;
 
-static cf_status find_members(members *m, cf_str file, cf_arena *arena,
-                              cf_error *err)
+static cf_status find_members(members *m, cf_str file, cf_arena *arena, cf_error *err)
 {
     cf_json_scan s = {.text = file, .arena = arena, .err = err};
     const struct {
         const char *name;
         cf_str *text;
     } rows[] = {
-        {"model", &m->model},         {"added_tokens", &m->added},
-        {"normalizer", &m->norm},     {"pre_tokenizer", &m->split},
-        {"post_processor", &m->wrap}, {"decoder", &m->decode},
+        {"model", &m->model},         {"added_tokens", &m->added},  {"normalizer", &m->norm},
+        {"pre_tokenizer", &m->split}, {"post_processor", &m->wrap}, {"decoder", &m->decode},
     };
     bool more;
     CF_TRY(cf_json_scan_enter(&s, '{'));
@@ -54,8 +52,7 @@ static cf_status find_members(members *m, cf_str file, cf_arena *arena,
 
 typedef cf_status (*steps_fn)(cf_pipeline *p, const json_t *v, cf_error *err);
 
-static cf_status read_small(cf_pipeline *p, cf_str text, steps_fn read,
-                            cf_error *err)
+static cf_status read_small(cf_pipeline *p, cf_str text, steps_fn read, cf_error *err)
 {
     json_t *v = NULL;
     if (text.p == NULL) {
@@ -70,8 +67,7 @@ static cf_status read_small(cf_pipeline *p, cf_str text, steps_fn read,
     return st;
 }
 
-static cf_status read_added(cf_hf_vocab *v, cf_pipeline *p, cf_str text,
-                            cf_error *err)
+static cf_status read_added(cf_hf_vocab *v, cf_pipeline *p, cf_str text, cf_error *err)
 {
     json_t *list = NULL;
     if (text.p == NULL) {
@@ -94,8 +90,8 @@ static bool is_put(const cf_token *ids, size_t n, cf_token id)
 }
 
 /* Ids of the names, and whether the post-processor puts them. */
-static void find_named(cf_special_tokens *s, const cf_hf_names *names,
-                       const cf_hf_vocab *v, const cf_pipeline *p)
+static void find_named(cf_special_tokens *s, const cf_hf_names *names, const cf_hf_vocab *v,
+                       const cf_pipeline *p)
 {
     s->bos = cf_hf_vocab_find(v, p, names->bos);
     s->eos = cf_hf_vocab_find(v, p, names->eos);
@@ -115,8 +111,7 @@ static cf_status check_wraps(const cf_pipeline *p, size_t n, cf_error *err)
     for (size_t i = 0; i < p->n_wrap; i++) {
         const cf_wrap_step *w = &p->wrap[i];
         for (size_t k = 0; k < w->n_before + w->n_after; k++) {
-            cf_token id =
-                k < w->n_before ? w->before[k] : w->after[k - w->n_before];
+            cf_token id = k < w->n_before ? w->before[k] : w->after[k - w->n_before];
             if ((size_t)id >= n) {
                 return cf_fail(err, CF_EFORMAT,
                                "the post-processor puts token %d, but there "
@@ -128,8 +123,8 @@ static cf_status check_wraps(const cf_pipeline *p, size_t n, cf_error *err)
     return CF_OK;
 }
 
-static cf_status build(cf_tokenizer **out, const members *m, cf_hf_vocab *v,
-                       cf_pipeline *p, const cf_hf_names *names, cf_error *err)
+static cf_status build(cf_tokenizer **out, const members *m, cf_hf_vocab *v, cf_pipeline *p,
+                       const cf_hf_names *names, cf_error *err)
 {
     cf_vocab_desc desc = {0};
     CF_TRY(cf_hf_vocab_read(v, m->model, err));
@@ -144,13 +139,11 @@ static cf_status build(cf_tokenizer **out, const members *m, cf_hf_vocab *v,
     CF_TRY(check_wraps(p, v->n, err));
     cf_hf_vocab_describe(v, &desc, p, err);
     find_named(&desc.named, names, v, p);
-    return cf_tokenizer_new_pipeline(out, &desc, p, names->ends, names->n_ends,
-                                     err);
+    return cf_tokenizer_new_pipeline(out, &desc, p, names->ends, names->n_ends, err);
 }
 
-cf_status cf_hf_tokenizer(cf_tokenizer **out, cf_str file,
-                          const cf_hf_names *names, cf_arena *arena,
-                          cf_error *err)
+cf_status cf_hf_tokenizer(cf_tokenizer **out, cf_str file, const cf_hf_names *names,
+                          cf_arena *arena, cf_error *err)
 {
     members m = {.model = {NULL, 0}};
     cf_hf_vocab v = {.arena = arena};

@@ -23,8 +23,7 @@ typedef struct cf_hf_names {
  * that confab does not know, CF_ELIMIT, CF_ENOMEM.
  * Source of the format: tokenizers, src/tokenizer/serialization.rs.
  */
-CF_MUST_USE cf_status cf_hf_tokenizer(cf_tokenizer **out, cf_str file,
-                                      const cf_hf_names *names, cf_arena *arena,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_hf_tokenizer(cf_tokenizer **out, cf_str file, const cf_hf_names *names,
+                                      cf_arena *arena, cf_error *err);
 
 #endif

@@ -43,12 +43,10 @@ static cf_status reach(cf_hf_vocab *v, size_t id, cf_error *err)
     return CF_OK;
 }
 
-static cf_status set_piece(cf_hf_vocab *v, size_t id, cf_str s, size_t id_max,
-                           cf_error *err)
+static cf_status set_piece(cf_hf_vocab *v, size_t id, cf_str s, size_t id_max, cf_error *err)
 {
     if (id > id_max) {
-        return cf_fail(err, CF_EFORMAT,
-                       "token id %zu is more than the file can list", id);
+        return cf_fail(err, CF_EFORMAT, "token id %zu is more than the file can list", id);
     }
     CF_TRY(reach(v, id, err));
     v->n_model += v->piece[id].p == NULL;
@@ -93,11 +91,9 @@ static cf_status read_pairs(cf_hf_vocab *v, cf_json_scan *s)
         CF_TRY(cf_json_scan_number(s, &score));
         CF_TRY(cf_json_scan_item(s, false, &more));
         if (more) {
-            return cf_fail(s->err, CF_EFORMAT,
-                           "a piece of the vocabulary is not a pair");
+            return cf_fail(s->err, CF_EFORMAT, "a piece of the vocabulary is not a pair");
         }
-        if (!cf_grow(&v->score, &v->cap_score, v->n_score + 1,
-                     sizeof *v->score)) {
+        if (!cf_grow(&v->score, &v->cap_score, v->n_score + 1, sizeof *v->score)) {
             return cf_oom(s->err);
         }
         v->score[v->n_score] = score;
@@ -106,11 +102,9 @@ static cf_status read_pairs(cf_hf_vocab *v, cf_json_scan *s)
 }
 
 /* The members but the large ones. */
-static cf_status read_small(cf_hf_vocab *v, const json_t *o, bool has_merges,
-                            cf_error *err)
+static cf_status read_small(cf_hf_vocab *v, const json_t *o, bool has_merges, cf_error *err)
 {
-    static const char *const names[] = {"BPE", "Unigram", "WordPiece",
-                                        "WordLevel"};
+    static const char *const names[] = {"BPE", "Unigram", "WordPiece", "WordLevel"};
     cf_str type = cf_json_get_str(o, "type");
     const json_t *max = json_object_get(o, "max_input_chars_per_word");
     const json_t *unk = json_object_get(o, "unk_id");
@@ -160,8 +154,7 @@ static cf_status read_members(cf_hf_vocab *v, cf_json_scan *s, cf_buf *small)
             return CF_OK;
         }
         if (cf_str_is(key, "vocab")) {
-            CF_TRY(cf_json_scan_peek(s) == '[' ? read_pairs(v, s)
-                                               : read_table(v, s));
+            CF_TRY(cf_json_scan_peek(s) == '[' ? read_pairs(v, s) : read_table(v, s));
         } else if (cf_str_is(key, "merges")) {
             CF_TRY(cf_json_scan_skip(s, &v->merges, &v->n_merges));
         } else {
@@ -228,8 +221,8 @@ cf_token cf_hf_vocab_find(const cf_hf_vocab *v, const cf_pipeline *p, cf_str s)
 
 /* An index of the model's pieces by spelling, for long lists of added
  * tokens: which id has the content of each. */
-static cf_status match_contents(const cf_hf_vocab *v, const json_t *list,
-                                cf_token *id, cf_error *err)
+static cf_status match_contents(const cf_hf_vocab *v, const json_t *list, cf_token *id,
+                                cf_error *err)
 {
     size_t n = json_array_size(list);
     cf_str *key = cf_calloc(n + 1, sizeof *key);
@@ -247,8 +240,7 @@ static cf_status match_contents(const cf_hf_vocab *v, const json_t *list,
         for (size_t k = 0; k < v->piece[i].n && node != CF_TRIE_NONE; k++) {
             node = cf_trie_step(&t, node, (unsigned char)v->piece[i].p[k]);
         }
-        if (node != CF_TRIE_NONE && node != CF_TRIE_ROOT &&
-            t.node[node].value != CF_TRIE_NONE) {
+        if (node != CF_TRIE_NONE && node != CF_TRIE_ROOT && t.node[node].value != CF_TRIE_NONE) {
             id[t.node[node].value] = (cf_token)i;
         }
     }
@@ -276,8 +268,8 @@ static bool flag(const json_t *o, const char *key)
     return json_is_true(json_object_get(o, key));
 }
 
-static cf_status add_one(cf_hf_vocab *v, const json_t *o, cf_token id,
-                         size_t *next, cf_pipeline *p, cf_error *err)
+static cf_status add_one(cf_hf_vocab *v, const json_t *o, cf_token id, size_t *next, cf_pipeline *p,
+                         cf_error *err)
 {
     cf_str content = cf_json_get_str(o, "content");
     if (content.n == 0) {
@@ -314,8 +306,7 @@ static cf_status add_one(cf_hf_vocab *v, const json_t *o, cf_token id,
     return CF_OK;
 }
 
-cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list, cf_pipeline *p,
-                          cf_error *err)
+cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list, cf_pipeline *p, cf_error *err)
 {
     size_t n = json_array_size(list);
     if (n == 0) {
@@ -326,9 +317,7 @@ cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list, cf_pipeline *p,
     }
     p->added = cf_arena_calloc(&p->arena, n, sizeof *p->added);
     cf_token *id = cf_calloc(n, sizeof *id);
-    cf_status st = p->added != NULL && id != NULL
-                       ? match_contents(v, list, id, err)
-                       : cf_oom(err);
+    cf_status st = p->added != NULL && id != NULL ? match_contents(v, list, id, err) : cf_oom(err);
     size_t next = free_id(v, p);
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         st = add_one(v, json_array_get(list, i), id[i], &next, p, err);
@@ -337,8 +326,7 @@ cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list, cf_pipeline *p,
     return st;
 }
 
-cf_status cf_hf_vocab_resize(cf_hf_vocab *v, uint32_t n, cf_pipeline *p,
-                             cf_error *err)
+cf_status cf_hf_vocab_resize(cf_hf_vocab *v, uint32_t n, cf_pipeline *p, cf_error *err)
 {
     size_t kept = 0;
     if (v->n < n) {
@@ -397,9 +385,7 @@ static cf_status next_merge(void *ud, cf_str part[2], cf_error *err)
         CF_TRY(cf_json_scan_item(s, false, &more));
         CF_TRY(cf_json_scan_string(s, &part[1]));
         CF_TRY(cf_json_scan_item(s, false, &more));
-        return !more ? CF_OK
-                     : cf_fail_at(err, CF_EFORMAT, s->at,
-                                  "a merge is not two parts");
+        return !more ? CF_OK : cf_fail_at(err, CF_EFORMAT, s->at, "a merge is not two parts");
     }
     cf_str both = {NULL, 0};
     CF_TRY(cf_json_scan_string(s, &both));
@@ -412,11 +398,9 @@ static cf_status next_merge(void *ud, cf_str part[2], cf_error *err)
     return CF_OK;
 }
 
-void cf_hf_vocab_describe(cf_hf_vocab *v, cf_vocab_desc *desc, cf_pipeline *p,
-                          cf_error *err)
+void cf_hf_vocab_describe(cf_hf_vocab *v, cf_vocab_desc *desc, cf_pipeline *p, cf_error *err)
 {
-    static const char *const names[] = {"bpe", "unigram", "wordpiece",
-                                        "wordlevel"};
+    static const char *const names[] = {"bpe", "unigram", "wordpiece", "wordlevel"};
     desc->model = cf_str_from(names[v->kind]);
     desc->n_tokens = v->n;
     desc->next_token = next_token;
@@ -435,9 +419,8 @@ void cf_hf_vocab_describe(cf_hf_vocab *v, cf_vocab_desc *desc, cf_pipeline *p,
     m->suffix = v->suffix;
     m->max_chars = v->max_chars > 0 ? (size_t)v->max_chars : 0;
     m->unk = v->kind == CF_SUBWORD_UNIGRAM
-                 ? (v->unk_id >= 0 && (uint64_t)v->unk_id < v->n_score
-                        ? (cf_token)v->unk_id
-                        : CF_TOKEN_NONE)
+                 ? (v->unk_id >= 0 && (uint64_t)v->unk_id < v->n_score ? (cf_token)v->unk_id
+                                                                       : CF_TOKEN_NONE)
              : v->unk.n != 0 ? find_piece(v, v->unk)
                              : CF_TOKEN_NONE;
     m->score = v->score;

@@ -35,24 +35,21 @@ typedef struct cf_hf_vocab {
 void cf_hf_vocab_deinit(cf_hf_vocab *v);
 
 /* Reads the object `model`.  CF_EFORMAT, CF_EUNSUPPORTED, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_hf_vocab_read(cf_hf_vocab *v, cf_str model,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_hf_vocab_read(cf_hf_vocab *v, cf_str model, cf_error *err);
 
 /* Adds the list "added_tokens" (may be NULL): ids by the rules of the
  * library, and the list of the pipeline. */
-CF_MUST_USE cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list,
-                                      cf_pipeline *p, cf_error *err);
+CF_MUST_USE cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list, cf_pipeline *p,
+                                      cf_error *err);
 
 /* Makes it n tokens: unused ones are added, added ones that lie beyond left
  * out.  CF_EFORMAT when the model's own lie beyond, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_hf_vocab_resize(cf_hf_vocab *v, uint32_t n,
-                                         cf_pipeline *p, cf_error *err);
+CF_MUST_USE cf_status cf_hf_vocab_resize(cf_hf_vocab *v, uint32_t n, cf_pipeline *p, cf_error *err);
 
 /* The id of the token spelled s, added ones first, or CF_TOKEN_NONE. */
 cf_token cf_hf_vocab_find(const cf_hf_vocab *v, const cf_pipeline *p, cf_str s);
 
 /* Fills the model of `p` and the lists of `desc`, which pulls from v. */
-void cf_hf_vocab_describe(cf_hf_vocab *v, cf_vocab_desc *desc, cf_pipeline *p,
-                          cf_error *err);
+void cf_hf_vocab_describe(cf_hf_vocab *v, cf_vocab_desc *desc, cf_pipeline *p, cf_error *err);
 
 #endif

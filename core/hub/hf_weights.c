@@ -45,12 +45,11 @@ static void mark(loader *l, const cf_safetensor *t)
 }
 
 /* "PREFIX" + "layers.N." + from, with '#' replaced by `expert`. */
-static void source_name(char out[NAME_BYTES], const loader *l, int64_t layer,
-                        const char *from, uint32_t expert)
+static void source_name(char out[NAME_BYTES], const loader *l, int64_t layer, const char *from,
+                        uint32_t expert)
 {
     size_t n = 0;
-    int more = layer >= 0 ? snprintf(out, NAME_BYTES, "%slayers.%" PRId64 ".",
-                                     l->prefix, layer)
+    int more = layer >= 0 ? snprintf(out, NAME_BYTES, "%slayers.%" PRId64 ".", l->prefix, layer)
                           : snprintf(out, NAME_BYTES, "%s", l->prefix);
     n = more > 0 ? (size_t)more : 0;
     for (const char *at = from; *at != '\0' && n < NAME_BYTES - 16; at++) {
@@ -68,13 +67,8 @@ static void source_name(char out[NAME_BYTES], const loader *l, int64_t layer,
 static cf_status find_prefix(loader *l)
 {
     static const char *const prefixes[] = {
-        "model.",
-        "model.language_model.",
-        "language_model.model.",
-        "",
-        "language_model.",
-        "backbone.",
-        "model.text_model.",
+        "model.",    "model.language_model.", "language_model.model.", "", "language_model.",
+        "backbone.", "model.text_model.",
     };
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         char name[NAME_BYTES];
@@ -119,15 +113,13 @@ static cf_status read_shape(loader *l, source *s, uint32_t *n_dim)
             continue;
         }
         if (n == 3) {
-            return cf_fail(l->err, CF_EFORMAT,
-                           "tensor %.*s has too many dimensions",
+            return cf_fail(l->err, CF_EFORMAT, "tensor %.*s has too many dimensions",
                            (int)t->name.n, t->name.p);
         }
         d[n++] = t->dim[i];
     }
     if (t->n == 0) {
-        return cf_fail(l->err, CF_EFORMAT, "tensor %.*s is empty",
-                       (int)t->name.n, t->name.p);
+        return cf_fail(l->err, CF_EFORMAT, "tensor %.*s is empty", (int)t->name.n, t->name.p);
     }
     s->n_stack = n == 3 ? d[0] : 1;
     s->n_row = n == 3 ? d[1] : n == 2 ? d[0] : 1;
@@ -186,13 +178,11 @@ static uint64_t z_of_qkvz(const cf_hf_heads *h, uint64_t row)
 {
     uint64_t values = (uint64_t)h->n_value_head / h->n_key_head * h->value_size;
     uint64_t block = 2 * (uint64_t)h->key_size + 2 * values;
-    return row / values * block + 2 * (uint64_t)h->key_size + values +
-           row % values;
+    return row / values * block + 2 * (uint64_t)h->key_size + values + row % values;
 }
 
 /* The source's row for row `r` of the target. */
-static uint64_t row_of(const cf_hf_heads *h, cf_hf_order order, const shape *to,
-                       uint64_t r)
+static uint64_t row_of(const cf_hf_heads *h, cf_hf_order order, const shape *to, uint64_t r)
 {
     uint64_t keys = 2 * (uint64_t)h->n_key_head * h->key_size;
     switch (order) {
@@ -239,8 +229,7 @@ static uint64_t col_of(const cf_hf_heads *h, cf_hf_order order, uint64_t c)
 
 static bool is_turned(cf_hf_order order)
 {
-    return order == CF_HF_TURNED || order == CF_HF_TURNED_EVEN ||
-           order == CF_HF_TURNED_ODD;
+    return order == CF_HF_TURNED || order == CF_HF_TURNED_EVEN || order == CF_HF_TURNED_ODD;
 }
 
 static bool is_mx(cf_hf_order order)
@@ -250,8 +239,7 @@ static bool is_mx(cf_hf_order order)
 
 static bool is_mixed_cols(cf_hf_order order)
 {
-    return order == CF_HF_VALUE_COLS || order == CF_HF_EVEN ||
-           order == CF_HF_ODD;
+    return order == CF_HF_VALUE_COLS || order == CF_HF_EVEN || order == CF_HF_ODD;
 }
 
 static cf_status unfit(loader *l, const cf_safetensor *t)
@@ -268,14 +256,12 @@ static bool suits(const cf_hf_heads *h, cf_hf_order order, const source *s)
     uint64_t keys = (uint64_t)h->n_key_head * h->key_size;
     uint64_t values = (uint64_t)h->n_value_head * h->value_size;
     bool is_delta = h->n_key_head != 0 && h->n_value_head != 0 &&
-                    h->n_value_head % h->n_key_head == 0 && keys != 0 &&
-                    values != 0;
+                    h->n_value_head % h->n_key_head == 0 && keys != 0 && values != 0;
     switch (order) {
     case CF_HF_PAIRS_Q:
         return h->n_head != 0 && s->n_row % (2 * (uint64_t)h->n_head) == 0;
     case CF_HF_PAIRS_K:
-        return h->n_head_kv != 0 &&
-               s->n_row % (2 * (uint64_t)h->n_head_kv) == 0;
+        return h->n_head_kv != 0 && s->n_row % (2 * (uint64_t)h->n_head_kv) == 0;
     case CF_HF_FIRST_HALF:
     case CF_HF_SECOND_HALF:
     case CF_HF_MX_EVEN:
@@ -303,8 +289,7 @@ static bool suits(const cf_hf_heads *h, cf_hf_order order, const source *s)
 }
 
 /* The target's shape, of one part. */
-static shape target_shape(const cf_hf_heads *h, cf_hf_order order,
-                          const source *s, uint32_t n_dim)
+static shape target_shape(const cf_hf_heads *h, cf_hf_order order, const source *s, uint32_t n_dim)
 {
     uint64_t keys = (uint64_t)h->n_key_head * h->key_size;
     uint64_t values = (uint64_t)h->n_value_head * h->value_size;
@@ -357,8 +342,7 @@ static float number_at(const unsigned char *p, cf_st_type type)
         return f;
     }
     memcpy(&h, p, sizeof h);
-    return type == CF_ST_F16 ? cf_half_to_float(h)
-                             : cf_bits_float((uint32_t)h << 16);
+    return type == CF_ST_F16 ? cf_half_to_float(h) : cf_bits_float((uint32_t)h << 16);
 }
 
 static float changed(const loader *l, const cf_hf_row *row, float x, uint64_t r)
@@ -386,8 +370,8 @@ typedef struct copying {
 } copying;
 
 /* Row r of stack item e out of the matrix at `p`. */
-static void copy_row(const copying *k, const unsigned char *p, uint64_t e,
-                     uint64_t r, unsigned char *out)
+static void copy_row(const copying *k, const unsigned char *p, uint64_t e, uint64_t r,
+                     unsigned char *out)
 {
     const source *s = k->s;
     cf_st_type type = s->t->type;
@@ -395,16 +379,14 @@ static void copy_row(const copying *k, const unsigned char *p, uint64_t e,
     uint64_t from = row_of(k->h, k->row->order, k->to, r);
     bool turned = is_turned(k->row->order);
     const unsigned char *item = p + e * s->n_row * s->n_col * size;
-    if (!turned && !is_mixed_cols(k->row->order) &&
-        k->row->value == CF_HF_AS_IS) {
+    if (!turned && !is_mixed_cols(k->row->order) && k->row->value == CF_HF_AS_IS) {
         memcpy(out, item + from * s->n_col * size, s->n_col * size);
         return;
     }
     for (uint64_t c = 0; c < k->to->n_col; c++) {
         uint64_t col = col_of(k->h, k->row->order, c);
         const unsigned char *at =
-            item +
-            (turned ? col * s->n_col + from : from * s->n_col + col) * size;
+            item + (turned ? col * s->n_col + from : from * s->n_col + col) * size;
         if (k->row->value == CF_HF_AS_IS) {
             memcpy(out + c * size, at, size);
         } else {
@@ -416,8 +398,7 @@ static void copy_row(const copying *k, const unsigned char *p, uint64_t e,
 
 /* A row of MXFP4: the scale of each block before its 16 bytes, whose nibbles
  * are neighbours in the folder and 16 apart in a GGUF. */
-static void copy_mx_row(const copying *k, uint64_t e, uint64_t r,
-                        unsigned char *out)
+static void copy_mx_row(const copying *k, uint64_t e, uint64_t r, unsigned char *out)
 {
     uint64_t n_block = k->to->n_col / MX_BLOCK;
     uint64_t from = row_of(k->h, k->row->order, k->to, r);
@@ -436,8 +417,7 @@ static void copy_mx_row(const copying *k, uint64_t e, uint64_t r,
 static cf_status new_copy(loader *l, uint64_t bytes, unsigned char **out)
 {
     cf_hf_weights *w = l->w;
-    if (bytes > SIZE_MAX / 2 ||
-        !cf_grow(&w->copy, &w->cap_copy, w->n_copy + 1, sizeof *w->copy)) {
+    if (bytes > SIZE_MAX / 2 || !cf_grow(&w->copy, &w->cap_copy, w->n_copy + 1, sizeof *w->copy)) {
         return cf_oom_for(l->err, "a tensor's rows");
     }
     *out = cf_alloc_aligned(ALIGN, (size_t)bytes);
@@ -448,8 +428,8 @@ static cf_status new_copy(loader *l, uint64_t bytes, unsigned char **out)
     return CF_OK;
 }
 
-static cf_status copy(loader *l, const cf_hf_row *row, const cf_hf_heads *h,
-                      const source *s, const shape *to, cf_gguf_tensor *t)
+static cf_status copy(loader *l, const cf_hf_row *row, const cf_hf_heads *h, const source *s,
+                      const shape *to, cf_gguf_tensor *t)
 {
     copying k = {.l = l, .row = row, .h = h, .s = s, .to = to};
     t->type = is_mx(row->order)           ? (uint32_t)CF_MXFP4
@@ -476,16 +456,14 @@ static cf_status copy(loader *l, const cf_hf_row *row, const cf_hf_heads *h,
 }
 
 /* Whether the target is a stretch of the source's bytes: where it starts. */
-static bool is_stretch(const cf_hf_row *row, const source *s, const shape *to,
-                       uint64_t *off)
+static bool is_stretch(const cf_hf_row *row, const source *s, const shape *to, uint64_t *off)
 {
     size_t size = cf_st_type_bytes(s->t->type);
     bool same = row->order == CF_HF_SAME || row->order == CF_HF_FIRST_HALF ||
                 row->order == CF_HF_SECOND_HALF;
     *off = row->order == CF_HF_SECOND_HALF ? to->n_row * to->n_col * size : 0;
     return same && row->value == CF_HF_AS_IS && s->n_part == 1 &&
-           (row->order == CF_HF_SAME || s->n_stack == 1) &&
-           (uintptr_t)(s->t->p + *off) % size == 0;
+           (row->order == CF_HF_SAME || s->n_stack == 1) && (uintptr_t)(s->t->p + *off) % size == 0;
 }
 
 /* ---- one tensor ---------------------------------------------------------- */
@@ -501,13 +479,11 @@ static cf_status add(loader *l, const cf_gguf_tensor *t)
 }
 
 /* "blk.N." + to, or `to`; in the arena. */
-static cf_status target_name(loader *l, int64_t layer, const char *to,
-                             cf_str *out)
+static cf_status target_name(loader *l, int64_t layer, const char *to, cf_str *out)
 {
     char name[NAME_BYTES];
-    int n = layer >= 0
-                ? snprintf(name, sizeof name, "blk.%" PRId64 ".%s", layer, to)
-                : snprintf(name, sizeof name, "%s", to);
+    int n = layer >= 0 ? snprintf(name, sizeof name, "blk.%" PRId64 ".%s", layer, to)
+                       : snprintf(name, sizeof name, "%s", to);
     char *p = cf_arena_strndup(&l->w->arena, name, (size_t)n);
     if (p == NULL) {
         return cf_oom(l->err);
@@ -518,15 +494,14 @@ static cf_status target_name(loader *l, int64_t layer, const char *to,
 
 static cf_status check_type(loader *l, const cf_safetensor *t, cf_st_type want)
 {
-    bool ok = want == CF_ST_U8 ? t->type == CF_ST_U8
-                               : t->type == CF_ST_F32 || t->type == CF_ST_F16 ||
-                                     t->type == CF_ST_BF16;
+    bool ok = want == CF_ST_U8
+                  ? t->type == CF_ST_U8
+                  : t->type == CF_ST_F32 || t->type == CF_ST_F16 || t->type == CF_ST_BF16;
     return ok ? CF_OK
               : cf_fail(l->err, CF_EUNSUPPORTED,
                         "tensor %.*s: type %.*s is not supported (F32, F16 "
                         "and BF16 are)",
-                        (int)t->name.n, t->name.p,
-                        t->type_name.n < 32 ? (int)t->type_name.n : 32,
+                        (int)t->name.n, t->name.p, t->type_name.n < 32 ? (int)t->type_name.n : 32,
                         t->type_name.p);
 }
 
@@ -551,8 +526,7 @@ static cf_status put(loader *l, int64_t layer, const cf_hf_row *row, source *s)
     if (is_stretch(row, s, &to, &off)) {
         t.p = s->t->p + off;
         t.type = dtype_of(s->t->type);
-        t.bytes = to.n_stack * to.n_row *
-                  cf_dtype_row_bytes((cf_dtype)t.type, to.n_col);
+        t.bytes = to.n_stack * to.n_row * cf_dtype_row_bytes((cf_dtype)t.type, to.n_col);
         t.part = s->t->file;
         t.file_off = s->t->off + off;
     } else {
@@ -570,16 +544,14 @@ static cf_status put(loader *l, int64_t layer, const cf_hf_row *row, source *s)
 }
 
 /* MXFP4: [stack, rows, blocks, 16] and [stack, rows, blocks]. */
-static cf_status put_mx(loader *l, int64_t layer, const cf_hf_row *row,
-                        const cf_safetensor *blocks)
+static cf_status put_mx(loader *l, int64_t layer, const cf_hf_row *row, const cf_safetensor *blocks)
 {
     char name[NAME_BYTES];
     size_t n = blocks->name.n - strlen("_blocks");
     snprintf(name, sizeof name, "%.*s_scales", (int)n, blocks->name.p);
     const cf_safetensor *scales = find(l, name);
-    if (scales == NULL || scales->type != CF_ST_U8 || blocks->n_dim != 4 ||
-        scales->n_dim != 3 || blocks->dim[3] != 16 ||
-        memcmp(blocks->dim, scales->dim, 3 * sizeof scales->dim[0]) != 0) {
+    if (scales == NULL || scales->type != CF_ST_U8 || blocks->n_dim != 4 || scales->n_dim != 3 ||
+        blocks->dim[3] != 16 || memcmp(blocks->dim, scales->dim, 3 * sizeof scales->dim[0]) != 0) {
         return unfit(l, blocks);
     }
     mark(l, scales);
@@ -599,10 +571,9 @@ static cf_status put_stack(loader *l, int64_t layer, const cf_hf_row *row,
     const cf_safetensor **all = cf_calloc(CF_EXPERT_MAX, sizeof *all);
     source s = {.t = first, .all = all};
     cf_status st = all != NULL ? CF_OK : cf_oom(l->err);
-    for (const cf_safetensor *t = first;
-         st == CF_OK && t != NULL && s.n_part < CF_EXPERT_MAX;) {
-        if (t->type != first->type || t->n_dim != first->n_dim ||
-            t->n_dim > 2 || memcmp(t->dim, first->dim, sizeof t->dim) != 0) {
+    for (const cf_safetensor *t = first; st == CF_OK && t != NULL && s.n_part < CF_EXPERT_MAX;) {
+        if (t->type != first->type || t->n_dim != first->n_dim || t->n_dim > 2 ||
+            memcmp(t->dim, first->dim, sizeof t->dim) != 0) {
             st = cf_fail(l->err, CF_EFORMAT,
                          "tensor %.*s has another type or shape than the "
                          "first of its kind",
@@ -659,15 +630,12 @@ static cf_status put_row(loader *l, int64_t layer, const cf_hf_row *row)
 /* The matrix of logits; the embeddings serve where it is tied to them. */
 static cf_status put_output(loader *l)
 {
-    static const char *const names[] = {"lm_head.weight",
-                                        "language_model.lm_head.weight",
+    static const char *const names[] = {"lm_head.weight", "language_model.lm_head.weight",
                                         "model.lm_head.weight"};
     static const cf_hf_row row = {"output.weight", "", CF_HF_SAME, CF_HF_AS_IS};
-    static const cf_hf_row times = {"output.weight", "", CF_HF_SAME,
-                                    CF_HF_TIMES};
+    static const cf_hf_row times = {"output.weight", "", CF_HF_SAME, CF_HF_TIMES};
     bool is_falcon = strcmp(l->c->family->arch, "falcon-h1") == 0;
-    bool is_tied =
-        json_is_true(json_object_get(l->c->v, "tie_word_embeddings"));
+    bool is_tied = json_is_true(json_object_get(l->c->v, "tie_word_embeddings"));
     for (size_t i = 0; i < 3; i++) {
         const cf_safetensor *t = find(l, names[i]);
         if (t != NULL) {
@@ -690,21 +658,18 @@ static cf_status put_output(loader *l)
 /* Divisors of rotary frequencies that the configuration says. */
 static cf_status put_factors(loader *l)
 {
-    static const char *const names[] = {
-        [CF_HF_FACTORS] = "rope_freqs.weight",
-        [CF_HF_FACTORS_LONG] = "rope_factors_long.weight",
-        [CF_HF_FACTORS_SHORT] = "rope_factors_short.weight"};
+    static const char *const names[] = {[CF_HF_FACTORS] = "rope_freqs.weight",
+                                        [CF_HF_FACTORS_LONG] = "rope_factors_long.weight",
+                                        [CF_HF_FACTORS_SHORT] = "rope_factors_short.weight"};
     for (size_t i = 0; i < 3; i++) {
         size_t n = cf_hf_config_factors(l->c, (cf_hf_factors)i, NULL, 0);
-        cf_gguf_tensor t = {
-            .type = CF_F32, .n_dim = 1, .dim = {n, 1, 1, 1}, .bytes = 4 * n};
+        cf_gguf_tensor t = {.type = CF_F32, .n_dim = 1, .dim = {n, 1, 1, 1}, .bytes = 4 * n};
         unsigned char *p = NULL;
         if (n == 0) {
             continue;
         }
         if (n > CF_WIDTH_MAX) {
-            return cf_fail(l->err, CF_EFORMAT,
-                           "config.json: %zu rotary factors", n);
+            return cf_fail(l->err, CF_EFORMAT, "config.json: %zu rotary factors", n);
         }
         CF_TRY(target_name(l, -1, names[i], &t.name));
         CF_TRY(new_copy(l, t.bytes, &p));
@@ -725,13 +690,11 @@ static bool starts(cf_str s, const char *prefix)
 static bool is_elsewhere(const loader *l, cf_str name)
 {
     static const char *const parts[] = {
-        "vision",       "visual",       "audio",      "multi_modal",
-        "embed_vision", "embed_audio",  "mtp",        "connector",
-        "multimodal",   "patch_merger", "rotary_emb", "language_model"};
+        "vision", "visual",    "audio",      "multi_modal",  "embed_vision", "embed_audio",
+        "mtp",    "connector", "multimodal", "patch_merger", "rotary_emb",   "language_model"};
     static const char inv[] = "inv_freq";
     cf_str rest = {name.p + strlen(l->prefix), name.n - strlen(l->prefix)};
-    if (name.n > strlen(inv) &&
-        memcmp(name.p + name.n - strlen(inv), inv, strlen(inv)) == 0) {
+    if (name.n > strlen(inv) && memcmp(name.p + name.n - strlen(inv), inv, strlen(inv)) == 0) {
         return true;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -743,9 +706,8 @@ static bool is_elsewhere(const loader *l, cf_str name)
     if (!starts(rest, "layers.")) {
         return false;
     }
-    for (size_t i = strlen("layers."); i < rest.n && n <= CF_LAYER_MAX &&
-                                       rest.p[i] >= '0' && rest.p[i] <= '9';
-         i++) {
+    for (size_t i = strlen("layers.");
+         i < rest.n && n <= CF_LAYER_MAX && rest.p[i] >= '0' && rest.p[i] <= '9'; i++) {
         n = n * 10 + (uint32_t)(rest.p[i] - '0');
     }
     return n >= l->n_layer; /* a draft layer */
@@ -760,8 +722,7 @@ static cf_status refuse_unused(const loader *l)
             return cf_fail(l->err, CF_EUNSUPPORTED,
                            "tensor %.*s is not part of architecture %s as "
                            "confab knows it",
-                           name.n < 96 ? (int)name.n : 96, name.p,
-                           l->c->family->arch);
+                           name.n < 96 ? (int)name.n : 96, name.p, l->c->family->arch);
         }
     }
     return CF_OK;
@@ -815,8 +776,8 @@ static cf_status load(loader *l)
     return refuse_unused(l);
 }
 
-cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files,
-                             const cf_hf_config *c, cf_error *err)
+cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files, const cf_hf_config *c,
+                             cf_error *err)
 {
     cf_hf_weights w = {NULL, 0, 0, 0, NULL, 0, 0, {NULL, 0, 0, 0, false}};
     *out = w;
@@ -841,8 +802,8 @@ cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files,
 /* ---- adapters ------------------------------------------------------------ */
 
 /* `from` without ".weight", then ".lora_A.weight" or ".lora_B.weight". */
-static const cf_safetensor *find_part(const loader *l, uint32_t layer,
-                                      const cf_hf_row *row, char part)
+static const cf_safetensor *find_part(const loader *l, uint32_t layer, const cf_hf_row *row,
+                                      char part)
 {
     static const char end[] = ".weight";
     char name[NAME_BYTES], full[NAME_BYTES + 16];
@@ -851,8 +812,7 @@ static const cf_safetensor *find_part(const loader *l, uint32_t layer,
     if (n <= k || strcmp(name + n - k, end) != 0) {
         return NULL;
     }
-    snprintf(full, sizeof full, "%.*s.lora_%c.weight", (int)(n - k), name,
-             part);
+    snprintf(full, sizeof full, "%.*s.lora_%c.weight", (int)(n - k), name, part);
     return find(l, full);
 }
 
@@ -862,24 +822,21 @@ static cf_status put_pair(loader *l, uint32_t layer, const cf_hf_row *row)
     const cf_safetensor *a = find_part(l, layer, row, 'A');
     const cf_safetensor *b = find_part(l, layer, row, 'B');
     char to[2][NAME_BYTES];
-    bool follows =
-        row->order <= CF_HF_PAIRS_K ||
-        (row->order >= CF_HF_VALUE_ROWS && row->order <= CF_HF_VALUE_COLS);
+    bool follows = row->order <= CF_HF_PAIRS_K ||
+                   (row->order >= CF_HF_VALUE_ROWS && row->order <= CF_HF_VALUE_COLS);
     if (a == NULL || b == NULL) {
         return CF_OK;
     }
     if (!follows || row->value != CF_HF_AS_IS) {
-        return cf_fail(l->err, CF_EUNSUPPORTED,
-                       "an adapter of %s is not supported", row->from);
+        return cf_fail(l->err, CF_EUNSUPPORTED, "an adapter of %s is not supported", row->from);
     }
     mark(l, a);
     mark(l, b);
     snprintf(to[0], NAME_BYTES, "%s.lora_a", row->to);
     snprintf(to[1], NAME_BYTES, "%s.lora_b", row->to);
     bool by_col = row->order == CF_HF_VALUE_COLS;
-    cf_hf_row rows[2] = {
-        {to[0], "", by_col ? row->order : CF_HF_SAME, CF_HF_AS_IS},
-        {to[1], "", by_col ? CF_HF_SAME : row->order, CF_HF_AS_IS}};
+    cf_hf_row rows[2] = {{to[0], "", by_col ? row->order : CF_HF_SAME, CF_HF_AS_IS},
+                         {to[1], "", by_col ? CF_HF_SAME : row->order, CF_HF_AS_IS}};
     source sa = {.t = a, .n_part = 1}, sb = {.t = b, .n_part = 1};
     CF_TRY(put(l, layer, &rows[0], &sa));
     return put(l, layer, &rows[1], &sb);
@@ -914,8 +871,7 @@ static cf_status load_adapter(loader *l, const cf_hf_family *f)
     for (size_t i = 0; i < cf_safetensors_n(l->files); i++) {
         cf_str name = cf_safetensors_at(l->files, i)->name;
         if (!l->used[i]) {
-            return cf_fail(l->err, CF_EUNSUPPORTED,
-                           "the adapter's tensor %.*s is not supported",
+            return cf_fail(l->err, CF_EUNSUPPORTED, "the adapter's tensor %.*s is not supported",
                            name.n < 96 ? (int)name.n : 96, name.p);
         }
     }
@@ -923,18 +879,13 @@ static cf_status load_adapter(loader *l, const cf_hf_family *f)
 }
 
 cf_status cf_hf_weights_adapter(cf_hf_weights *out, const cf_safetensors *files,
-                                const cf_hf_family *family,
-                                const cf_hf_heads *heads, uint32_t n_layer,
-                                cf_error *err)
+                                const cf_hf_family *family, const cf_hf_heads *heads,
+                                uint32_t n_layer, cf_error *err)
 {
     cf_hf_weights w = {NULL, 0, 0, 0, NULL, 0, 0, {NULL, 0, 0, 0, false}};
     *out = w;
     cf_arena_init(&w.arena, 0);
-    loader l = {.heads = *heads,
-                .w = &w,
-                .files = files,
-                .err = err,
-                .n_layer = n_layer};
+    loader l = {.heads = *heads, .w = &w, .files = files, .err = err, .n_layer = n_layer};
     l.used = cf_calloc(cf_safetensors_n(files) + 1, sizeof *l.used);
     cf_status st = l.used != NULL ? load_adapter(&l, family) : cf_oom(err);
     cf_free(l.used);

@@ -39,17 +39,14 @@ typedef struct cf_hf_weights {
 /* Maps all tensors of the text model.  CF_EUNSUPPORTED for one that the
  * family does not have or whose type is not read, CF_EFORMAT for a wrong
  * shape, CF_ENOMEM.  On failure *out is empty. */
-CF_MUST_USE cf_status cf_hf_weights_init(cf_hf_weights *out,
-                                         const cf_safetensors *files,
+CF_MUST_USE cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files,
                                          const cf_hf_config *c, cf_error *err);
 
 /* The same for the matrices of a LoRA adapter: tensors "blk.N.MATRIX.lora_a"
  * and "...lora_b".  CF_EUNSUPPORTED for one whose matrix is not in the tables
  * or has rows that an adapter cannot follow. */
-CF_MUST_USE cf_status cf_hf_weights_adapter(cf_hf_weights *out,
-                                            const cf_safetensors *files,
-                                            const cf_hf_family *family,
-                                            const cf_hf_heads *heads,
+CF_MUST_USE cf_status cf_hf_weights_adapter(cf_hf_weights *out, const cf_safetensors *files,
+                                            const cf_hf_family *family, const cf_hf_heads *heads,
                                             uint32_t n_layer, cf_error *err);
 void cf_hf_weights_deinit(cf_hf_weights *w);
 

@@ -12,8 +12,7 @@ enum { NUMBER_MAX = 64, DEPTH_MAX = 256 };
 
 static cf_status broken(const cf_json_scan *s, const char *what)
 {
-    return cf_fail_at(s->err, CF_EFORMAT, s->at, "not JSON: %s at byte %zu",
-                      what, s->at);
+    return cf_fail_at(s->err, CF_EFORMAT, s->at, "not JSON: %s at byte %zu", what, s->at);
 }
 
 char cf_json_scan_peek(cf_json_scan *s)
@@ -73,8 +72,7 @@ cf_status cf_json_scan_key(cf_json_scan *s, bool first, bool *more, cf_str *key)
 /* ---- strings ------------------------------------------------------------- */
 
 /* The end of the string that starts at `at`, after its quote. */
-static bool find_end(const cf_json_scan *s, size_t at, size_t *end,
-                     bool *escapes)
+static bool find_end(const cf_json_scan *s, size_t at, size_t *end, bool *escapes)
 {
     *escapes = false;
     while (at < s->text.n) {
@@ -117,8 +115,7 @@ static cf_status resolve(cf_json_scan *s, size_t from, size_t to, cf_str *out)
             continue;
         }
         uint32_t cp = 0;
-        size_t used =
-            c == 'u' ? cf_utf16_escape(&cp, s->text.p + from, to - from) : 0;
+        size_t used = c == 'u' ? cf_utf16_escape(&cp, s->text.p + from, to - from) : 0;
         if (used == 0) {
             s->at = from;
             return broken(s, "an unknown escape");
@@ -160,8 +157,7 @@ cf_status cf_json_scan_number(cf_json_scan *s, double *out)
     if (c != '-' && (c < '0' || c > '9')) {
         return broken(s, "no number");
     }
-    while (s->at + n < s->text.n && n < sizeof text - 1 &&
-           s->text.p[s->at + n] != '\0' &&
+    while (s->at + n < s->text.n && n < sizeof text - 1 && s->text.p[s->at + n] != '\0' &&
            strchr("+-.0123456789eE", s->text.p[s->at + n]) != NULL) {
         text[n] = s->text.p[s->at + n];
         n++;
@@ -184,8 +180,8 @@ cf_status cf_json_scan_id(cf_json_scan *s, uint32_t *out)
     if (c < '0' || c > '9') {
         return broken(s, "no id");
     }
-    while (s->at < s->text.n && s->text.p[s->at] >= '0' &&
-           s->text.p[s->at] <= '9' && v <= UINT32_MAX) {
+    while (s->at < s->text.n && s->text.p[s->at] >= '0' && s->text.p[s->at] <= '9' &&
+           v <= UINT32_MAX) {
         v = v * 10 + (uint64_t)(s->text.p[s->at++] - '0');
     }
     if (v > INT32_MAX) {
@@ -223,8 +219,7 @@ cf_status cf_json_scan_skip(cf_json_scan *s, cf_str *out, size_t *n_items)
         } else if (c == ']' || c == '}') {
             depth -= depth != 0;
         } else if (depth == 0) {
-            while (s->at + 1 < s->text.n &&
-                   strchr(",]} \n\r\t", s->text.p[s->at + 1]) == NULL) {
+            while (s->at + 1 < s->text.n && strchr(",]} \n\r\t", s->text.p[s->at + 1]) == NULL) {
                 s->at++;
             }
         }

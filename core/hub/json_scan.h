@@ -31,10 +31,8 @@ CF_MUST_USE cf_status cf_json_scan_enter(cf_json_scan *s, char bracket);
 
 /* Goes to the next item; *more false, and the bracket passed, when there is
  * none.  `first`: none was read yet.  In an object the key is read too. */
-CF_MUST_USE cf_status cf_json_scan_item(cf_json_scan *s, bool first,
-                                        bool *more);
-CF_MUST_USE cf_status cf_json_scan_key(cf_json_scan *s, bool first, bool *more,
-                                       cf_str *key);
+CF_MUST_USE cf_status cf_json_scan_item(cf_json_scan *s, bool first, bool *more);
+CF_MUST_USE cf_status cf_json_scan_key(cf_json_scan *s, bool first, bool *more, cf_str *key);
 
 /* A string, with its escapes resolved; half of a surrogate pair is U+FFFD. */
 CF_MUST_USE cf_status cf_json_scan_string(cf_json_scan *s, cf_str *out);
@@ -43,7 +41,6 @@ CF_MUST_USE cf_status cf_json_scan_id(cf_json_scan *s, uint32_t *out);
 
 /* Passes any value and says which bytes it is; *n_items, which may be NULL,
  * is how many items an array or object has. */
-CF_MUST_USE cf_status cf_json_scan_skip(cf_json_scan *s, cf_str *out,
-                                        size_t *n_items);
+CF_MUST_USE cf_status cf_json_scan_skip(cf_json_scan *s, cf_str *out, size_t *n_items);
 
 #endif

@@ -78,8 +78,7 @@ void cf_meta_put_bool(cf_meta_writer *w, const char *key, bool value)
     cf_meta_add_bool(w, value);
 }
 
-void cf_meta_put_array(cf_meta_writer *w, const char *key, cf_gguf_type item,
-                       uint64_t n)
+void cf_meta_put_array(cf_meta_writer *w, const char *key, cf_gguf_type item, uint64_t n)
 {
     begin(w, key, CF_GGUF_ARRAY);
     put_uint(&w->bytes, (uint64_t)item, 4);

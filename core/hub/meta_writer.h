@@ -27,14 +27,12 @@ void cf_meta_put_f32(cf_meta_writer *w, const char *key, float value);
 void cf_meta_put_bool(cf_meta_writer *w, const char *key, bool value);
 
 /* Begins an array; `n` items of that type must follow. */
-void cf_meta_put_array(cf_meta_writer *w, const char *key, cf_gguf_type item,
-                       uint64_t n);
+void cf_meta_put_array(cf_meta_writer *w, const char *key, cf_gguf_type item, uint64_t n);
 void cf_meta_add_u32(cf_meta_writer *w, uint32_t value);
 void cf_meta_add_f32(cf_meta_writer *w, float value);
 void cf_meta_add_bool(cf_meta_writer *w, bool value);
 
 /* Opens what was written; the bytes must outlive *out and not change. */
-CF_MUST_USE cf_status cf_meta_writer_open(cf_meta_writer *w, cf_gguf **out,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_meta_writer_open(cf_meta_writer *w, cf_gguf **out, cf_error *err);
 
 #endif

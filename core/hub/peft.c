@@ -20,11 +20,10 @@ struct cf_peft {
 /* Settings that would change the result and that are not computed. */
 static cf_status refuse(const json_t *v, cf_error *err)
 {
-    static const char *const flags[] = {"use_dora", "fan_in_fan_out",
-                                        "lora_bias", "use_qalora"};
-    static const char *const lists[] = {
-        "alpha_pattern", "modules_to_save", "trainable_token_indices",
-        "layer_replication", "target_parameters"};
+    static const char *const flags[] = {"use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"};
+    static const char *const lists[] = {"alpha_pattern", "modules_to_save",
+                                        "trainable_token_indices", "layer_replication",
+                                        "target_parameters"};
     cf_str type = cf_json_get_str(v, "peft_type");
     cf_str bias = cf_json_get_str(v, "bias");
     const char *what = NULL;
@@ -76,13 +75,11 @@ static cf_status open_files(cf_peft *p, const char *folder, cf_error *err)
 }
 
 cf_status cf_peft_open(cf_peft **out, const char *folder, const char *arch,
-                       const cf_hf_heads *heads, uint32_t n_layer,
-                       cf_error *err)
+                       const cf_hf_heads *heads, uint32_t n_layer, cf_error *err)
 {
     const cf_hf_family *f = cf_hf_family_of_arch(arch);
     if (f == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "adapters of PEFT are not supported for %s", arch);
+        return cf_fail(err, CF_EUNSUPPORTED, "adapters of PEFT are not supported for %s", arch);
     }
     cf_peft *p = cf_calloc(1, sizeof *p);
     if (p == NULL) {
@@ -90,8 +87,7 @@ cf_status cf_peft_open(cf_peft **out, const char *folder, const char *arch,
     }
     cf_status st = read_config(p, folder, err);
     CF_THEN(st, open_files(p, folder, err));
-    CF_THEN(st, cf_hf_weights_adapter(&p->weights, p->files, f, heads, n_layer,
-                                      err));
+    CF_THEN(st, cf_hf_weights_adapter(&p->weights, p->files, f, heads, n_layer, err));
     if (st != CF_OK) {
         cf_peft_close(p);
         return st;

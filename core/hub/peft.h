@@ -21,9 +21,8 @@ typedef struct cf_peft cf_peft;
 /* `folder` holds both files; arch, heads and n_layer are the base model's.
  * CF_ENOTFOUND, CF_EFORMAT, CF_EUNSUPPORTED naming a setting or a tensor that
  * is not computed, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_peft_open(cf_peft **out, const char *folder,
-                                   const char *arch, const cf_hf_heads *heads,
-                                   uint32_t n_layer, cf_error *err);
+CF_MUST_USE cf_status cf_peft_open(cf_peft **out, const char *folder, const char *arch,
+                                   const cf_hf_heads *heads, uint32_t n_layer, cf_error *err);
 void cf_peft_close(cf_peft *p);
 
 /* "blk.N.MATRIX.lora_a" [rank, columns] and "...lora_b" [rows, rank]; *n. */

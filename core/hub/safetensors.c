@@ -49,22 +49,16 @@ static const struct {
     const char *name;
     cf_st_type type;
     uint32_t bits;
-} types[] = {{"F32", CF_ST_F32, 32},     {"F16", CF_ST_F16, 16},
-             {"BF16", CF_ST_BF16, 16},   {"U8", CF_ST_U8, 8},
-             {"F64", CF_ST_OTHER, 64},   {"I64", CF_ST_OTHER, 64},
-             {"U64", CF_ST_OTHER, 64},   {"I32", CF_ST_OTHER, 32},
-             {"U32", CF_ST_OTHER, 32},   {"I16", CF_ST_OTHER, 16},
-             {"U16", CF_ST_OTHER, 16},   {"I8", CF_ST_OTHER, 8},
-             {"BOOL", CF_ST_OTHER, 8},   {"F8_E4M3", CF_ST_OTHER, 8},
-             {"F8_E5M2", CF_ST_OTHER, 8}};
+} types[] = {{"F32", CF_ST_F32, 32},   {"F16", CF_ST_F16, 16},      {"BF16", CF_ST_BF16, 16},
+             {"U8", CF_ST_U8, 8},      {"F64", CF_ST_OTHER, 64},    {"I64", CF_ST_OTHER, 64},
+             {"U64", CF_ST_OTHER, 64}, {"I32", CF_ST_OTHER, 32},    {"U32", CF_ST_OTHER, 32},
+             {"I16", CF_ST_OTHER, 16}, {"U16", CF_ST_OTHER, 16},    {"I8", CF_ST_OTHER, 8},
+             {"BOOL", CF_ST_OTHER, 8}, {"F8_E4M3", CF_ST_OTHER, 8}, {"F8_E5M2", CF_ST_OTHER, 8}};
 
 size_t cf_st_type_bytes(cf_st_type type)
 {
-    static const size_t bytes[] = {[CF_ST_OTHER] = 0,
-                                   [CF_ST_F32] = 4,
-                                   [CF_ST_F16] = 2,
-                                   [CF_ST_BF16] = 2,
-                                   [CF_ST_U8] = 1};
+    static const size_t bytes[] = {
+        [CF_ST_OTHER] = 0, [CF_ST_F32] = 4, [CF_ST_F16] = 2, [CF_ST_BF16] = 2, [CF_ST_U8] = 1};
     return bytes[type];
 }
 
@@ -84,8 +78,7 @@ typedef struct reader {
 
 static cf_status broken(const reader *r, cf_str name, const char *what)
 {
-    return cf_fail(r->err, CF_EFORMAT, "tensor %.*s: %s", shown(name), name.p,
-                   what);
+    return cf_fail(r->err, CF_EFORMAT, "tensor %.*s: %s", shown(name), name.p, what);
 }
 
 static cf_status next(reader *r, cf_jx_event *e)
@@ -111,8 +104,7 @@ static bool as_u64(const cf_jx_event *e, uint64_t *out)
 }
 
 /* Whole numbers of an array that comes next, at most `max`. */
-static cf_status read_numbers(reader *r, cf_str name, uint64_t *v, uint32_t max,
-                              uint32_t *n)
+static cf_status read_numbers(reader *r, cf_str name, uint64_t *v, uint32_t max, uint32_t *n)
 {
     cf_jx_event e;
     CF_TRY(next(r, &e));
@@ -143,8 +135,8 @@ static cf_status skip_value(reader *r)
     return CF_OK;
 }
 
-static cf_status read_member(reader *r, cf_safetensor *t, cf_str key,
-                             uint64_t range[2], uint32_t *n_range)
+static cf_status read_member(reader *r, cf_safetensor *t, cf_str key, uint64_t range[2],
+                             uint32_t *n_range)
 {
     cf_jx_event e;
     if (cf_str_is(key, "dtype")) {
@@ -185,8 +177,8 @@ static cf_status check_size(const reader *r, cf_safetensor *t)
         return cf_fail(r->err, CF_EFORMAT,
                        "tensor %.*s: %" PRIu64 " numbers of type %.*s in "
                        "%" PRIu64 " bytes",
-                       shown(t->name), t->name.p, t->n, shown(t->type_name),
-                       t->type_name.p, t->bytes);
+                       shown(t->name), t->name.p, t->n, shown(t->type_name), t->type_name.p,
+                       t->bytes);
     }
     return CF_OK;
 }
@@ -217,8 +209,7 @@ static cf_status read_tensor(reader *r, uint32_t i_file, cf_str name)
         return cf_fail(r->err, CF_EFORMAT,
                        "tensor %.*s: its bytes %" PRIu64 " to %" PRIu64
                        " are not in the file's %zu bytes of data",
-                       shown(name), name.p, range[0], range[1],
-                       f->n - f->data_off);
+                       shown(name), name.p, range[0], range[1], f->n - f->data_off);
     }
     t.off = range[0];
     t.bytes = range[1] - range[0];
@@ -243,18 +234,15 @@ static cf_status read_header(cf_safetensors *s, uint32_t i_file, cf_error *err)
     for (size_t i = LENGTH_BYTES; i > 0 && f->n >= LENGTH_BYTES; i--) {
         n = n << 8 | f->p[i - 1];
     }
-    if (f->n < LENGTH_BYTES || n > f->n - LENGTH_BYTES || n > HEADER_MAX ||
-        n < 2) {
+    if (f->n < LENGTH_BYTES || n > f->n - LENGTH_BYTES || n > HEADER_MAX || n < 2) {
         return cf_fail(err, CF_EFORMAT,
-                       "not a safetensors file: a header of %" PRIu64
-                       " bytes in a file of %zu",
-                       n, f->n);
+                       "not a safetensors file: a header of %" PRIu64 " bytes in a file of %zu", n,
+                       f->n);
     }
     f->data_off = LENGTH_BYTES + (size_t)n;
     reader r = {.s = s, .err = err};
     cf_jx_event e;
-    cf_jx_init(&r.jx, cf_str_make((const char *)f->p + LENGTH_BYTES, (size_t)n),
-               &s->arena);
+    cf_jx_init(&r.jx, cf_str_make((const char *)f->p + LENGTH_BYTES, (size_t)n), &s->arena);
     CF_TRY(next(&r, &e));
     if (e.kind != CF_JX_OBJECT) {
         return cf_fail(err, CF_EFORMAT, "the header is not a JSON object");
@@ -307,17 +295,16 @@ static cf_status check_all(cf_safetensors *s, cf_error *err)
     for (size_t i = 1; i < s->n; i++) {
         const cf_safetensor *a = &s->v[i - 1], *b = &s->v[i];
         if (a->file == b->file && b->off < a->off + a->bytes) {
-            return cf_fail(
-                err, CF_EFORMAT,
-                "tensors %.*s and %.*s overlap at byte %" PRIu64 " of the data",
-                shown(a->name), a->name.p, shown(b->name), b->name.p, b->off);
+            return cf_fail(err, CF_EFORMAT,
+                           "tensors %.*s and %.*s overlap at byte %" PRIu64 " of the data",
+                           shown(a->name), a->name.p, shown(b->name), b->name.p, b->off);
         }
     }
     qsort(s->v, s->n, sizeof *s->v, by_name);
     for (size_t i = 1; i < s->n; i++) {
         if (cf_str_eq(s->v[i - 1].name, s->v[i].name)) {
-            return cf_fail(err, CF_EFORMAT, "tensor %.*s is given twice",
-                           shown(s->v[i].name), s->v[i].name.p);
+            return cf_fail(err, CF_EFORMAT, "tensor %.*s is given twice", shown(s->v[i].name),
+                           s->v[i].name.p);
         }
     }
     return CF_OK;
@@ -358,8 +345,7 @@ static cf_status add_file(cf_safetensors *s, const char *path, cf_error *err)
 }
 
 /* Hands the set over, or closes it. */
-static cf_status finish(cf_safetensors **out, cf_safetensors *s, cf_status st,
-                        cf_error *err)
+static cf_status finish(cf_safetensors **out, cf_safetensors *s, cf_status st, cf_error *err)
 {
     CF_THEN(st, check_all(s, err));
     if (st != CF_OK) {
@@ -370,16 +356,15 @@ static cf_status finish(cf_safetensors **out, cf_safetensors *s, cf_status st,
     return CF_OK;
 }
 
-cf_status cf_safetensors_open(cf_safetensors **out, const char *path,
-                              cf_error *err)
+cf_status cf_safetensors_open(cf_safetensors **out, const char *path, cf_error *err)
 {
     cf_safetensors *s = NULL;
     CF_TRY(new_set(&s, err));
     return finish(out, s, add_file(s, path, err), err);
 }
 
-cf_status cf_safetensors_open_memory(cf_safetensors **out, const void *bytes,
-                                     size_t n, cf_error *err)
+cf_status cf_safetensors_open_memory(cf_safetensors **out, const void *bytes, size_t n,
+                                     cf_error *err)
 {
     cf_safetensors *s = NULL;
     CF_TRY(new_set(&s, err));
@@ -394,8 +379,7 @@ cf_status cf_safetensors_open_memory(cf_safetensors **out, const void *bytes,
 
 /* ---- folders ------------------------------------------------------------- */
 
-static cf_status join(cf_buf *out, const char *folder, cf_str name,
-                      cf_error *err)
+static cf_status join(cf_buf *out, const char *folder, cf_str name, cf_error *err)
 {
     cf_buf_reset(out);
     cf_buf_addf(out, "%s/", folder);
@@ -406,13 +390,12 @@ static cf_status join(cf_buf *out, const char *folder, cf_str name,
 /* A plain file name: an index comes from outside. */
 static bool is_plain(cf_str s)
 {
-    return s.n > 0 && s.n < 256 && s.p[0] != '.' &&
-           memchr(s.p, '/', s.n) == NULL && memchr(s.p, '\0', s.n) == NULL;
+    return s.n > 0 && s.n < 256 && s.p[0] != '.' && memchr(s.p, '/', s.n) == NULL &&
+           memchr(s.p, '\0', s.n) == NULL;
 }
 
 /* Opens each file that "weight_map" names, once. */
-static cf_status add_listed(cf_safetensors *s, const char *folder,
-                            const json_t *map, cf_error *err)
+static cf_status add_listed(cf_safetensors *s, const char *folder, const json_t *map, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
     json_t *seen = json_object();
@@ -422,8 +405,8 @@ static cf_status add_listed(cf_safetensors *s, const char *folder,
     json_object_foreach(cf_json_ref(map), key, v)
     {
         cf_str name = {json_string_value(v), json_string_length(v)};
-        if (st != CF_OK || (name.p != NULL && is_plain(name) &&
-                            json_object_get(seen, name.p) != NULL)) {
+        if (st != CF_OK ||
+            (name.p != NULL && is_plain(name) && json_object_get(seen, name.p) != NULL)) {
             continue;
         }
         if (name.p == NULL || !is_plain(name) || s->n_files == FILES_MAX) {
@@ -435,8 +418,7 @@ static cf_status add_listed(cf_safetensors *s, const char *folder,
         }
         st = join(&path, folder, name, err);
         CF_THEN(st, add_file(s, cf_buf_cstr(&path), err));
-        if (st == CF_OK &&
-            json_object_set_new(seen, name.p, json_true()) != 0) {
+        if (st == CF_OK && json_object_set_new(seen, name.p, json_true()) != 0) {
             st = cf_oom(err);
         }
     }
@@ -445,8 +427,7 @@ static cf_status add_listed(cf_safetensors *s, const char *folder,
     return st;
 }
 
-static cf_status add_index(cf_safetensors *s, const char *folder, cf_buf *text,
-                           cf_error *err)
+static cf_status add_index(cf_safetensors *s, const char *folder, cf_buf *text, cf_error *err)
 {
     json_t *index = NULL;
     cf_status st = cf_json_read_doubles(&index, text->p, text->n, err);
@@ -454,15 +435,13 @@ static cf_status add_index(cf_safetensors *s, const char *folder, cf_buf *text,
         return cf_fail_in(err, st, INDEX_FILE);
     }
     const json_t *map = json_object_get(index, "weight_map");
-    st = json_object_size(map) != 0
-             ? add_listed(s, folder, map, err)
-             : cf_fail(err, CF_EFORMAT, "%s has no weight_map", INDEX_FILE);
+    st = json_object_size(map) != 0 ? add_listed(s, folder, map, err)
+                                    : cf_fail(err, CF_EFORMAT, "%s has no weight_map", INDEX_FILE);
     json_decref(index);
     return st;
 }
 
-cf_status cf_safetensors_open_folder(cf_safetensors **out, const char *folder,
-                                     cf_error *err)
+cf_status cf_safetensors_open_folder(cf_safetensors **out, const char *folder, cf_error *err)
 {
     cf_safetensors *s = NULL;
     cf_buf path = CF_BUF_INIT, text = CF_BUF_INIT;
@@ -550,8 +529,7 @@ size_t cf_safetensors_n_files(const cf_safetensors *s)
     return s != NULL ? s->n_files : 0;
 }
 
-cf_str cf_safetensors_file(const cf_safetensors *s, size_t i,
-                           uint64_t *header_bytes)
+cf_str cf_safetensors_file(const cf_safetensors *s, size_t i, uint64_t *header_bytes)
 {
     CF_ASSERT(i < s->n_files);
     *header_bytes = s->files[i].data_off;
@@ -564,8 +542,7 @@ const char *cf_safetensors_main_type(const cf_safetensors *s)
     size_t best = 0;
     for (size_t i = 0; s != NULL && i < s->n; i++) {
         for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
-            bytes[k] +=
-                cf_str_is(s->v[i].type_name, types[k].name) ? s->v[i].bytes : 0;
+            bytes[k] += cf_str_is(s->v[i].type_name, types[k].name) ? s->v[i].bytes : 0;
             best = bytes[k] > bytes[best] ? k : best;
         }
     }
@@ -578,8 +555,7 @@ void cf_safetensors_prefetch(const cf_safetensors *s)
     for (size_t i = 0; i < s->n_files; i++) {
         all += s->files[i].n;
     }
-    for (size_t i = 0; i < s->n_files && (free_bytes == 0 || all <= free_bytes);
-         i++) {
+    for (size_t i = 0; i < s->n_files && (free_bytes == 0 || all <= free_bytes); i++) {
         const st_file *f = &s->files[i];
         cf_os_map_prefetch(&f->map, f->data_off, f->n - f->data_off);
     }

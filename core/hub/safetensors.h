@@ -51,18 +51,15 @@ typedef struct cf_safetensor {
 size_t cf_st_type_bytes(cf_st_type type);
 
 /* Opens one file.  CF_ENOTFOUND, CF_EIO, CF_EFORMAT, CF_ELIMIT, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_safetensors_open(cf_safetensors **out,
-                                          const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_safetensors_open(cf_safetensors **out, const char *path, cf_error *err);
 
 /* Opens model.safetensors of a folder, or the files that its
  * model.safetensors.index.json names.  CF_ENOTFOUND without either. */
-CF_MUST_USE cf_status cf_safetensors_open_folder(cf_safetensors **out,
-                                                 const char *folder,
+CF_MUST_USE cf_status cf_safetensors_open_folder(cf_safetensors **out, const char *folder,
                                                  cf_error *err);
 
 /* From bytes that outlive it. */
-CF_MUST_USE cf_status cf_safetensors_open_memory(cf_safetensors **out,
-                                                 const void *bytes, size_t n,
+CF_MUST_USE cf_status cf_safetensors_open_memory(cf_safetensors **out, const void *bytes, size_t n,
                                                  cf_error *err);
 void cf_safetensors_close(cf_safetensors *s);
 
@@ -75,13 +72,11 @@ const cf_safetensor *cf_safetensors_at(const cf_safetensors *s, size_t i);
 const cf_safetensor *cf_safetensors_find(const cf_safetensors *s, cf_str name);
 
 /* CF_EIO if a file was cut or written to since; `s` may be NULL. */
-CF_MUST_USE cf_status cf_safetensors_check(const cf_safetensors *s,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_safetensors_check(const cf_safetensors *s, cf_error *err);
 
 /* Bytes of file i and, in *header_bytes, where its data starts. */
 size_t cf_safetensors_n_files(const cf_safetensors *s);
-cf_str cf_safetensors_file(const cf_safetensors *s, size_t i,
-                           uint64_t *header_bytes);
+cf_str cf_safetensors_file(const cf_safetensors *s, size_t i, uint64_t *header_bytes);
 
 /* The name of the type that most bytes have, "BF16"; "" without files. */
 const char *cf_safetensors_main_type(const cf_safetensors *s);

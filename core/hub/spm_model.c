@@ -36,8 +36,7 @@ typedef struct reader {
 
 static cf_status broken(const reader *r, const char *what)
 {
-    return cf_fail_at(r->err, CF_EFORMAT, r->at,
-                      "not a SentencePiece model: %s", what);
+    return cf_fail_at(r->err, CF_EFORMAT, r->at, "not a SentencePiece model: %s", what);
 }
 
 static cf_status read_varint(reader *r, uint64_t *out)
@@ -196,11 +195,10 @@ static cf_status read_model(spm *m, cf_str file, cf_error *err)
     if (m->n == 0) {
         return broken(&r, "it has no pieces");
     }
-    return m->escape_spaces
-               ? CF_OK
-               : cf_fail(err, CF_EUNSUPPORTED,
-                         "a SentencePiece model that keeps spaces as they "
-                         "are is not supported");
+    return m->escape_spaces ? CF_OK
+                            : cf_fail(err, CF_EUNSUPPORTED,
+                                      "a SentencePiece model that keeps spaces as they "
+                                      "are is not supported");
 }
 
 /* Makes it n pieces: unused ones fill up, what lies beyond is left out. */
@@ -252,10 +250,8 @@ static void describe(spm *m, cf_vocab_desc *d, const cf_spm_options *o)
                   .sep = CF_TOKEN_NONE},
     };
     cf_special_tokens *s = &d->named;
-    s->add_bos =
-        s->bos != CF_TOKEN_NONE && (o->add_bos >= 0 ? o->add_bos != 0 : is_bpe);
-    s->add_eos = s->eos != CF_TOKEN_NONE &&
-                 (o->add_eos >= 0 ? o->add_eos != 0 : !is_bpe);
+    s->add_bos = s->bos != CF_TOKEN_NONE && (o->add_bos >= 0 ? o->add_bos != 0 : is_bpe);
+    s->add_eos = s->eos != CF_TOKEN_NONE && (o->add_eos >= 0 ? o->add_eos != 0 : !is_bpe);
 }
 
 static cf_status put_steps(cf_pipeline *p, const spm *m, cf_error *err)
@@ -267,22 +263,20 @@ static cf_status put_steps(cf_pipeline *p, const spm *m, cf_error *err)
     }
     if (m->remove_spaces) {
         cf_norm_step *strip = &p->norm[p->n_norm++];
-        *strip =
-            (cf_norm_step){.kind = CF_NORM_STRIP, .left = true, .right = true};
+        *strip = (cf_norm_step){.kind = CF_NORM_STRIP, .left = true, .right = true};
         cf_norm_step *join = &p->norm[p->n_norm++];
         join->kind = CF_NORM_REPLACE;
         join->text = cf_str_from(" ");
         CF_TRY(cf_pattern_init(&join->pattern, " {2,}", err));
     }
-    p->split[p->n_split++] = (cf_split_step){
-        .kind = CF_SPLIT_METASPACE,
-        .behavior = CF_SPLIT_WITH_NEXT,
-        .text = cf_str_from(MARK),
-        .prepend = m->dummy_prefix ? CF_PREPEND_ALWAYS : CF_PREPEND_NEVER};
+    p->split[p->n_split++] =
+        (cf_split_step){.kind = CF_SPLIT_METASPACE,
+                        .behavior = CF_SPLIT_WITH_NEXT,
+                        .text = cf_str_from(MARK),
+                        .prepend = m->dummy_prefix ? CF_PREPEND_ALWAYS : CF_PREPEND_NEVER};
     p->decode[p->n_decode++].kind = CF_DECODE_BYTE_FALLBACK;
-    p->decode[p->n_decode++] = (cf_decode_step){.kind = CF_DECODE_METASPACE,
-                                                .text = cf_str_from(MARK),
-                                                .keep_first = !m->dummy_prefix};
+    p->decode[p->n_decode++] = (cf_decode_step){
+        .kind = CF_DECODE_METASPACE, .text = cf_str_from(MARK), .keep_first = !m->dummy_prefix};
     return CF_OK;
 }
 
@@ -305,16 +299,14 @@ static cf_status put_pieces(cf_pipeline *p, spm *m, cf_error *err)
         bool special = e->type == CF_TOKEN_CONTROL;
         e->is_added |= special || e->type == CF_TOKEN_UNKNOWN;
         if (special || e->type == CF_TOKEN_USER_DEFINED) {
-            p->added[p->n_added++] = (cf_added_token){.content = e->spelling,
-                                                      .id = (cf_token)i,
-                                                      .is_special = special};
+            p->added[p->n_added++] =
+                (cf_added_token){.content = e->spelling, .id = (cf_token)i, .is_special = special};
         }
     }
     return CF_OK;
 }
 
-static cf_status new_unigram(cf_tokenizer **out, spm *m, const cf_vocab_desc *d,
-                             cf_error *err)
+static cf_status new_unigram(cf_tokenizer **out, spm *m, const cf_vocab_desc *d, cf_error *err)
 {
     cf_pipeline *p = cf_pipeline_new();
     if (p == NULL) {
@@ -330,8 +322,7 @@ static cf_status new_unigram(cf_tokenizer **out, spm *m, const cf_vocab_desc *d,
     return st;
 }
 
-static cf_status make(cf_tokenizer **out, spm *m, const cf_spm_options *o,
-                      cf_error *err)
+static cf_status make(cf_tokenizer **out, spm *m, const cf_spm_options *o, cf_error *err)
 {
     cf_vocab_desc d;
     describe(m, &d, o);
@@ -352,8 +343,8 @@ static cf_status make(cf_tokenizer **out, spm *m, const cf_spm_options *o,
     return cf_tokenizer_new(out, &d, err);
 }
 
-cf_status cf_spm_tokenizer(cf_tokenizer **out, cf_str file,
-                           const cf_spm_options *options, cf_error *err)
+cf_status cf_spm_tokenizer(cf_tokenizer **out, cf_str file, const cf_spm_options *options,
+                           cf_error *err)
 {
     spm m = {.kind = KIND_UNIGRAM,
              .unk = 0,

@@ -19,7 +19,6 @@ typedef struct cf_spm_options {
  * the offset, CF_EUNSUPPORTED for the kinds "word" and "char", CF_ELIMIT,
  * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_spm_tokenizer(cf_tokenizer **out, cf_str file,
-                                       const cf_spm_options *options,
-                                       cf_error *err);
+                                       const cf_spm_options *options, cf_error *err);
 
 #endif

@@ -25,8 +25,7 @@
 #define COMPILER "unknown"
 #endif
 
-static void add(cf_about *out, const char *name, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+static void add(cf_about *out, const char *name, const char *fmt, ...) CF_PRINTF(3, 4);
 
 static void add(cf_about *out, const char *name, const char *fmt, ...)
 {
@@ -59,8 +58,7 @@ void cf_about_get(cf_about *out)
     };
     cf_kernels_entry set;
     for (size_t i = 0; i < CF_ABOUT_KERNELS && cf_kernels_list(i, &set); i++) {
-        out->kernel[out->n_kernel++] =
-            (cf_about_kernels){set.name, set.needs, set.is_there};
+        out->kernel[out->n_kernel++] = (cf_about_kernels){set.name, set.needs, set.is_there};
     }
     add_products(out, best != NULL ? best : cf_kernels_ref());
     char pcre2[CF_ABOUT_TEXT] = "";

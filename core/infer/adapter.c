@@ -44,21 +44,17 @@ static cf_status check_gguf(const cf_gguf *g, const cf_engine *e, cf_error *err)
                        "models",
                        type.n < 32 ? (int)type.n : 32, type.p);
     }
-    if (!cf_str_is(kind, "lora") ||
-        cf_gguf_find(g, "adapter.alora.invocation_tokens") != NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "adapter.type \"%.*s\" is not supported",
+    if (!cf_str_is(kind, "lora") || cf_gguf_find(g, "adapter.alora.invocation_tokens") != NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED, "adapter.type \"%.*s\" is not supported",
                        kind.n < 32 ? (int)kind.n : 32, kind.p);
     }
     return cf_str_is(arch, e->arch)
                ? CF_OK
-               : cf_fail(err, CF_EFORMAT,
-                         "the adapter is for %.*s, the model is %s",
+               : cf_fail(err, CF_EFORMAT, "the adapter is for %.*s, the model is %s",
                          arch.n < 32 ? (int)arch.n : 32, arch.p, e->arch);
 }
 
-static cf_status open_gguf(source *s, const cf_engine *e, const char *path,
-                           cf_error *err)
+static cf_status open_gguf(source *s, const cf_engine *e, const char *path, cf_error *err)
 {
     CF_TRY(cf_gguf_open(&s->gguf, path, err));
     CF_TRY(check_gguf(s->gguf, e, err));
@@ -95,14 +91,12 @@ static cf_status folder_of(cf_buf *out, const char *path, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-static cf_status open_peft(source *s, const cf_engine *e, const char *path,
-                           cf_error *err)
+static cf_status open_peft(source *s, const cf_engine *e, const char *path, cf_error *err)
 {
     cf_buf folder = CF_BUF_INIT;
     cf_hf_heads h = heads_of(e);
     cf_status st = folder_of(&folder, path, err);
-    CF_THEN(st, cf_peft_open(&s->peft, cf_buf_cstr(&folder), e->arch, &h,
-                             e->hp.n_layer, err));
+    CF_THEN(st, cf_peft_open(&s->peft, cf_buf_cstr(&folder), e->arch, &h, e->hp.n_layer, err));
     if (st == CF_OK) {
         s->v = cf_peft_tensors(s->peft, &s->n);
     }
@@ -116,11 +110,9 @@ static bool ends(const char *s, const char *suffix)
     return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
-static cf_status open_source(source *s, const cf_engine *e, const char *path,
-                             cf_error *err)
+static cf_status open_source(source *s, const cf_engine *e, const char *path, cf_error *err)
 {
-    bool is_peft = cf_os_is_dir(path) || ends(path, CONFIG_FILE) ||
-                   ends(path, ".safetensors");
+    bool is_peft = cf_os_is_dir(path) || ends(path, CONFIG_FILE) || ends(path, ".safetensors");
     return is_peft ? open_peft(s, e, path, err) : open_gguf(s, e, path, err);
 }
 
@@ -132,8 +124,7 @@ static void close_source(source *s)
 
 /* ---- pairs --------------------------------------------------------------- */
 
-static const cf_gguf_tensor *find(const source *s, const char *name,
-                                  const char *suffix)
+static const cf_gguf_tensor *find(const source *s, const char *name, const char *suffix)
 {
     char full[NAME_BYTES + 16];
     snprintf(full, sizeof full, "%s%s", name, suffix);
@@ -150,8 +141,7 @@ static bool matrix_name(char out[NAME_BYTES], cf_str name)
 {
     static const char end[] = ".lora_a";
     size_t k = strlen(end);
-    if (name.n <= k || name.n - k >= NAME_BYTES ||
-        memcmp(name.p + name.n - k, end, k) != 0) {
+    if (name.n <= k || name.n - k >= NAME_BYTES || memcmp(name.p + name.n - k, end, k) != 0) {
         return false;
     }
     memcpy(out, name.p, name.n - k);
@@ -170,41 +160,33 @@ static bool is_elsewhere(const char *name)
         }
     }
     return strstr(name, "_exps.") != NULL || strstr(name, "altup") != NULL ||
-           strstr(name, "ssm_conv1d") != NULL ||
-           strstr(name, "shortconv.conv") != NULL;
+           strstr(name, "ssm_conv1d") != NULL || strstr(name, "shortconv.conv") != NULL;
 }
 
-static cf_status check_pair(const char *name, const cf_gguf_tensor *w,
-                            const cf_gguf_tensor *a, const cf_gguf_tensor *b,
-                            cf_error *err)
+static cf_status check_pair(const char *name, const cf_gguf_tensor *w, const cf_gguf_tensor *a,
+                            const cf_gguf_tensor *b, cf_error *err)
 {
     if (w == NULL) {
         return cf_fail(err, CF_EFORMAT, "the model has no tensor %s", name);
     }
     if (is_elsewhere(name) || w->n_dim != 2) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "an adapter of %s is not supported", name);
+        return cf_fail(err, CF_EUNSUPPORTED, "an adapter of %s is not supported", name);
     }
     if (b == NULL || a->n_dim != 2 || b->n_dim != 2 || a->dim[0] != w->dim[0] ||
-        b->dim[1] != w->dim[1] || a->dim[1] != b->dim[0] ||
-        a->dim[1] > RANK_MAX) {
+        b->dim[1] != w->dim[1] || a->dim[1] != b->dim[0] || a->dim[1] > RANK_MAX) {
         return cf_fail(err, CF_EFORMAT,
                        "the adapter's %s does not suit the model's "
                        "[%llu, %llu]",
-                       name, (unsigned long long)w->dim[0],
-                       (unsigned long long)w->dim[1]);
+                       name, (unsigned long long)w->dim[0], (unsigned long long)w->dim[1]);
     }
-    return cf_dtype_get(a->type).name != NULL &&
-                   cf_dtype_get(b->type).name != NULL
+    return cf_dtype_get(a->type).name != NULL && cf_dtype_get(b->type).name != NULL
                ? CF_OK
-               : cf_fail(err, CF_EUNSUPPORTED,
-                         "the adapter's %s has an unknown type", name);
+               : cf_fail(err, CF_EUNSUPPORTED, "the adapter's %s has an unknown type", name);
 }
 
 /* Fills x from the tensors; numbers go to `at`. */
-static void fill(cf_lora_pair *x, const cf_gguf_tensor *w,
-                 const cf_gguf_tensor *a, const cf_gguf_tensor *b, float *at,
-                 float *row)
+static void fill(cf_lora_pair *x, const cf_gguf_tensor *w, const cf_gguf_tensor *a,
+                 const cf_gguf_tensor *b, float *at, float *row)
 {
     *x = (cf_lora_pair){.p = w->p,
                         .bytes = w->bytes,
@@ -239,8 +221,7 @@ static float scale_of(const source *s, const char *name, uint32_t rank)
 static int by_place(const void *a, const void *b)
 {
     const cf_lora_pair *x = a, *y = b;
-    return ((uintptr_t)x->p > (uintptr_t)y->p) -
-           ((uintptr_t)x->p < (uintptr_t)y->p);
+    return ((uintptr_t)x->p > (uintptr_t)y->p) - ((uintptr_t)x->p < (uintptr_t)y->p);
 }
 
 /* Counts pairs and numbers, and checks all tensors. */
@@ -250,8 +231,7 @@ static cf_status measure(cf_adapter *a, const source *s, cf_error *err)
         char name[NAME_BYTES];
         const cf_gguf_tensor *t = &s->v[i];
         if (!matrix_name(name, t->name)) {
-            bool is_b = t->name.n > 7 &&
-                        memcmp(t->name.p + t->name.n - 7, ".lora_b", 7) == 0;
+            bool is_b = t->name.n > 7 && memcmp(t->name.p + t->name.n - 7, ".lora_b", 7) == 0;
             if (is_b) {
                 continue;
             }
@@ -267,9 +247,7 @@ static cf_status measure(cf_adapter *a, const source *s, cf_error *err)
         a->n_number += t->dim[1] * (w->dim[0] + w->dim[1]);
         a->rank = t->dim[1] > a->rank ? (uint32_t)t->dim[1] : a->rank;
     }
-    return a->n_pair != 0
-               ? CF_OK
-               : cf_fail(err, CF_EFORMAT, "the adapter has no matrices");
+    return a->n_pair != 0 ? CF_OK : cf_fail(err, CF_EFORMAT, "the adapter has no matrices");
 }
 
 /* What tells this adapter from others: its numbers, and what they belong to. */
@@ -298,8 +276,7 @@ static cf_status read_pairs(cf_adapter *a, const source *s, cf_error *err)
     for (size_t i = 0; i < s->n; i++) {
         char name[NAME_BYTES];
         if (matrix_name(name, s->v[i].name)) {
-            const cf_gguf_tensor *w =
-                cf_gguf_find_tensor(a->engine->gguf, name);
+            const cf_gguf_tensor *w = cf_gguf_find_tensor(a->engine->gguf, name);
             fill(x, w, &s->v[i], find(s, name, ".lora_b"), at, row);
             x->scale = scale_of(s, name, x->rank);
             cf_buf_addf(&about, "%s %u %a\n", name, x->rank, (double)x->scale);
@@ -314,8 +291,8 @@ static cf_status read_pairs(cf_adapter *a, const source *s, cf_error *err)
     return st;
 }
 
-cf_status cf_adapter_open(cf_adapter **out, const cf_engine *engine,
-                          const char *path, cf_error *err)
+cf_status cf_adapter_open(cf_adapter **out, const cf_engine *engine, const char *path,
+                          cf_error *err)
 {
     source s = {0};
     CF_TRY(cf_engine__need_weights(engine, err));
@@ -325,15 +302,13 @@ cf_status cf_adapter_open(cf_adapter **out, const cf_engine *engine,
     }
     a->engine = engine;
     a->path = cf_strdup(path);
-    cf_status st =
-        a->path != NULL ? open_source(&s, engine, path, err) : cf_oom(err);
+    cf_status st = a->path != NULL ? open_source(&s, engine, path, err) : cf_oom(err);
     CF_THEN(st, read_pairs(a, &s, err));
     close_source(&s);
     if (st != CF_OK) {
         cf_adapter_free(a);
-        return st == CF_ENOTFOUND || st == CF_EIO || st == CF_ENOMEM
-                   ? st
-                   : cf_fail_in(err, st, path);
+        return st == CF_ENOTFOUND || st == CF_EIO || st == CF_ENOMEM ? st
+                                                                     : cf_fail_in(err, st, path);
     }
     *out = a;
     return CF_OK;

@@ -25,8 +25,7 @@
 static float *stream(const cf_pass *p, size_t j, size_t r)
 {
     size_t n_row = p->e->ws.plan.n_row;
-    return (float *)cf_pass__buf(p, CF_WS_STREAMS) +
-           (j * n_row + r) * p->e->hp.n_embd;
+    return (float *)cf_pass__buf(p, CF_WS_STREAMS) + (j * n_row + r) * p->e->hp.n_embd;
 }
 
 static double mean_square(const float *x, size_t n)
@@ -71,8 +70,8 @@ void cf_altup_open(const cf_pass *p, unsigned i, unsigned n)
 }
 
 /* m(y) = tanh(router * norm(y) / n_embd), by thread i; paper [n_embd]. */
-static void modalities(const cf_pass *p, const cf_altup_weights *w,
-                       const float *y, float *paper, float *out, unsigned i)
+static void modalities(const cf_pass *p, const cf_altup_weights *w, const float *y, float *paper,
+                       float *out, unsigned i)
 {
     size_t n_embd = p->e->hp.n_embd;
     cf_pass__norm(p, w->router_norm, y, paper);
@@ -84,8 +83,8 @@ static void modalities(const cf_pass *p, const cf_altup_weights *w,
 }
 
 /* out[n] = m[n, n_altup] * modality */
-static void coefficients(const float *m, const float *modality, size_t n,
-                         size_t n_altup, float *out)
+static void coefficients(const float *m, const float *modality, size_t n, size_t n_altup,
+                         float *out)
 {
     for (size_t k = 0; k < n; k++) {
         out[k] = 0;
@@ -96,8 +95,7 @@ static void coefficients(const float *m, const float *modality, size_t n,
 }
 
 /* By row: the streams become their predictions; x the active one's. */
-static void predict_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
-                        unsigned i)
+static void predict_row(const cf_pass *p, const cf_altup_weights *w, size_t r, unsigned i)
 {
     const cf_hparams *hp = &p->e->hp;
     size_t n = hp->n_altup;
@@ -119,13 +117,11 @@ static void predict_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
             stream(p, j, r)[e] = sum;
         }
     }
-    memcpy(p->x + r * n_embd, stream(p, hp->altup_active, r),
-           n_embd * sizeof(float));
+    memcpy(p->x + r * n_embd, stream(p, hp->altup_active, r), n_embd * sizeof(float));
 }
 
 /* By row: the layer's output for the active stream corrects all streams. */
-static void correct_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
-                        unsigned i)
+static void correct_row(const cf_pass *p, const cf_altup_weights *w, size_t r, unsigned i)
 {
     const cf_hparams *hp = &p->e->hp;
     size_t n_embd = hp->n_embd;
@@ -151,8 +147,7 @@ static void correct_row(const cf_pass *p, const cf_altup_weights *w, size_t r,
 }
 
 /* laurel = y + norm(R L y), with y in h, for rows from r0 on. */
-static void low_rank(const cf_pass *p, const cf_altup_weights *w, size_t r0,
-                     unsigned i, unsigned n)
+static void low_rank(const cf_pass *p, const cf_altup_weights *w, size_t r0, unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
     float *laurel = cf_pass__buf(p, CF_WS_SIDE);
@@ -182,8 +177,7 @@ static void low_rank(const cf_pass *p, const cf_altup_weights *w, size_t r0,
 static void join_row(const cf_pass *p, const cf_layer_weights *w, size_t r)
 {
     size_t n_embd = p->e->hp.n_embd;
-    const float *laurel =
-        (const float *)cf_pass__buf(p, CF_WS_SIDE) + r * n_embd;
+    const float *laurel = (const float *)cf_pass__buf(p, CF_WS_SIDE) + r * n_embd;
     float *x = p->x + r * n_embd;
     float *h = p->h + r * n_embd;
     float half = (float)(1 / sqrt(2.0));
@@ -194,8 +188,7 @@ static void join_row(const cf_pass *p, const cf_layer_weights *w, size_t r)
     cf_pass__norm(p, w->ffn_norm, x, h);
 }
 
-void cf_altup_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                    unsigned n)
+void cf_altup_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_layer_weights *w = &p->e->w.layer[layer];
     size_t n_embd = p->e->hp.n_embd;

@@ -24,8 +24,8 @@ static size_t q_step(const cf_pass *p, const cf_layer_hparams *l)
 /* ---- queries, keys, values ---------------------------------------------- */
 
 /* Stores the key of position `at` of a cache block, column by column. */
-static void store_key(const cf_pass *p, void *keys, size_t at, const float *k,
-                      size_t size, bool is_f16)
+static void store_key(const cf_pass *p, void *keys, size_t at, const float *k, size_t size,
+                      bool is_f16)
 {
     uint16_t half[64];
     for (size_t c = 0; c < size; c++) {
@@ -41,8 +41,8 @@ static void store_key(const cf_pass *p, void *keys, size_t at, const float *k,
 }
 
 /* The keys and values of one position of one key/value head into the cache. */
-static void store(const cf_pass *p, const cf_row *row, uint32_t layer,
-                  uint32_t head, const float *k, const float *v)
+static void store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t head,
+                  const float *k, const float *v)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     uint32_t page = row->pos / CF_KV_BLOCK;
@@ -52,17 +52,14 @@ static void store(const cf_pass *p, const cf_row *row, uint32_t layer,
     bool is_f16 = row->kv->layout->is_f16;
     store_key(p, keys, at, k, l->head_size, is_f16);
     if (is_f16) {
-        p->e->k->f32_to_f16((uint16_t *)values + at * l->head_size_v, v,
-                            l->head_size_v);
+        p->e->k->f32_to_f16((uint16_t *)values + at * l->head_size_v, v, l->head_size_v);
     } else {
-        memcpy((float *)values + at * l->head_size_v, v,
-               l->head_size_v * sizeof(float));
+        memcpy((float *)values + at * l->head_size_v, v, l->head_size_v * sizeof(float));
     }
 }
 
 /* Norm of a query or key head (families with qk-norm), then its rotation. */
-static void finish_head(const cf_pass *p, uint32_t layer, size_t r,
-                        const float *norm, float *head)
+static void finish_head(const cf_pass *p, uint32_t layer, size_t r, const float *norm, float *head)
 {
     const cf_engine *e = p->e;
     const cf_layer_hparams *l = &e->hp.layer[layer];
@@ -71,15 +68,14 @@ static void finish_head(const cf_pass *p, uint32_t layer, size_t r,
     }
     if (l->has_rope) {
         size_t row = (size_t)l->rope_set * e->ws.plan.n_row + r;
-        cf_rope_apply(head, p->angles + row * e->ws.plan.n_angle,
-                      e->hp.rope[l->rope_set].n_rot, e->hp.arch->rope_style);
+        cf_rope_apply(head, p->angles + row * e->ws.plan.n_angle, e->hp.rope[l->rope_set].n_rot,
+                      e->hp.arch->rope_style);
     }
 }
 
 /* A query, after its rotation, times 1 + b ln(1 + floor(position / context))
  * (Ministral 3). */
-static void warm_up(const cf_pass *p, const cf_layer_hparams *l, size_t r,
-                    float *q)
+static void warm_up(const cf_pass *p, const cf_layer_hparams *l, size_t r, float *q)
 {
     const cf_hparams *hp = &p->e->hp;
     uint32_t n_ctx = hp->rope[CF_ROPE_GLOBAL].n_ctx_orig;
@@ -114,8 +110,7 @@ static void finish_kv(const cf_pass *p, uint32_t layer, size_t r, uint32_t head)
 
 /* By head: the share of (row, key/value head) pairs; pair u is part u % n's,
  * so that later rows, which look at more positions, are spread evenly. */
-static void rotate_and_store(const cf_pass *p, uint32_t layer, unsigned i,
-                             unsigned n)
+static void rotate_and_store(const cf_pass *p, uint32_t layer, unsigned i, unsigned n)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     const cf_layer_weights *w = &p->e->w.layer[layer];
@@ -164,12 +159,10 @@ static uint32_t last_seen(const cf_layer_hparams *l, const cf_row *row)
 
 /* The first position that row r sees: the window's, or its block's where that
  * begins before the window. */
-static uint32_t first_seen(const cf_pass *p, const cf_layer_hparams *l,
-                           size_t r)
+static uint32_t first_seen(const cf_pass *p, const cf_layer_hparams *l, size_t r)
 {
     const cf_row *row = &p->rows[r];
-    uint32_t first =
-        l->window != 0 && row->pos >= l->window ? row->pos - l->window + 1 : 0;
+    uint32_t first = l->window != 0 && row->pos >= l->window ? row->pos - l->window + 1 : 0;
     while (is_in_block(l, row) && r > 0 && row[-1].kv == row->kv &&
            row[-1].see_end == row->see_end) {
         row--;
@@ -186,8 +179,8 @@ typedef struct heads {
 
 /* For rows r .. r + n_row - 1, which are at consecutive positions of one
  * cache. */
-static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
-                       heads h, unsigned char *scratch)
+static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row, heads h,
+                       unsigned char *scratch)
 {
     const cf_hparams *hp = &p->e->hp;
     const cf_layer_hparams *l = &hp->layer[layer];
@@ -229,8 +222,7 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
 
 /* How many rows from r to at most `end` follow each other in one cache, each
  * seeing one position more than the one before. */
-static size_t run_length(const cf_pass *p, const cf_layer_hparams *l, size_t r,
-                         size_t end)
+static size_t run_length(const cf_pass *p, const cf_layer_hparams *l, size_t r, size_t end)
 {
     const cf_row *row = &p->rows[r];
     size_t n = 1;
@@ -255,12 +247,10 @@ static division divide(const cf_layer_hparams *l, size_t n_row, unsigned n)
     division d = {CF_ATTN_QUERIES / group_size, 1, group_size};
     size_t want = n > 1 ? 4 * (size_t)n : 1;
     d.n_row = d.n_row < 1 ? 1 : d.n_row;
-    while (d.n_row > 4 &&
-           (n_row + d.n_row - 1) / d.n_row * l->n_head_kv < want) {
+    while (d.n_row > 4 && (n_row + d.n_row - 1) / d.n_row * l->n_head_kv < want) {
         d.n_row /= 2;
     }
-    while (d.n_q % 2 == 0 &&
-           (n_row + d.n_row - 1) / d.n_row * l->n_head_kv * d.n_part < n) {
+    while (d.n_q % 2 == 0 && (n_row + d.n_row - 1) / d.n_row * l->n_head_kv * d.n_part < n) {
         d.n_q /= 2;
         d.n_part *= 2;
     }
@@ -269,8 +259,7 @@ static division divide(const cf_layer_hparams *l, size_t n_row, unsigned n)
 
 /* By head: unit u is part u % n's, so that later rows, which look at more
  * positions, are spread evenly. */
-static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                   unsigned n)
+static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     division d = divide(l, p->n_row - r0, n);
@@ -295,8 +284,7 @@ static void gate_row(const cf_pass *p, const cf_layer_hparams *l, size_t r)
     float *att = p->att + r * l->n_head * l->head_size_v;
     const float *q = p->q + r * l->n_head * q_step(p, l);
     for (uint32_t j = 0; j < l->n_head; j++) {
-        p->e->k->recurrent->sigmoid_mul(att, att, q + l->head_size,
-                                        l->head_size_v);
+        p->e->k->recurrent->sigmoid_mul(att, att, q + l->head_size, l->head_size_v);
         att += l->head_size_v;
         q += q_step(p, l);
     }
@@ -304,8 +292,7 @@ static void gate_row(const cf_pass *p, const cf_layer_hparams *l, size_t r)
 
 /* h = o * attention(rope(norm(q * h)), rope(norm(k * h)), v * h), for rows r0
  * and later; keys and values of all rows are cached. */
-void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                  unsigned n)
+void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_hparams *hp = &p->e->hp;
     const cf_layer_hparams *l = &hp->layer[layer];

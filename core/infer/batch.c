@@ -22,13 +22,11 @@ static cf_status check_part(const cf_advance *a, size_t n_row, cf_error *err)
 {
     const cf_session *s = a->session;
     if (a->keeps_rows && (a->n > CF_KEPT_ROWS_MAX || a->n > n_row)) {
-        return cf_fail(err, CF_ELIMIT, "%zu rows to keep, at most %zu fit",
-                       a->n,
+        return cf_fail(err, CF_ELIMIT, "%zu rows to keep, at most %zu fit", a->n,
                        n_row < CF_KEPT_ROWS_MAX ? n_row : CF_KEPT_ROWS_MAX);
     }
     if (a->n > s->n_ctx - s->n) {
-        return cf_fail(err, CF_ELIMIT, "the context of %u tokens is full",
-                       s->n_ctx);
+        return cf_fail(err, CF_ELIMIT, "the context of %u tokens is full", s->n_ctx);
     }
     for (size_t i = 0; i < a->n; i++) {
         CF_TRY(cf_session__check_id(s->engine, a->ids[i], err));
@@ -36,8 +34,7 @@ static cf_status check_part(const cf_advance *a, size_t n_row, cf_error *err)
     return CF_OK;
 }
 
-static cf_status check_parts(const cf_advance *parts, size_t n, size_t n_row,
-                             cf_error *err)
+static cf_status check_parts(const cf_advance *parts, size_t n, size_t n_row, cf_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         CF_ASSERT(parts[i].session->engine == parts[0].session->engine);
@@ -54,8 +51,7 @@ static cf_status check_parts(const cf_advance *parts, size_t n, size_t n_row,
 /* How many of a part's tokens the pass takes when `left` rows are left. */
 static size_t rows_of(const cf_advance *a, size_t left)
 {
-    size_t m =
-        a->n_max != 0 && a->n_max < a->n && !a->keeps_rows ? a->n_max : a->n;
+    size_t m = a->n_max != 0 && a->n_max < a->n && !a->keeps_rows ? a->n_max : a->n;
     if (a->keeps_rows) {
         return m <= left ? m : 0;
     }
@@ -83,8 +79,7 @@ static cf_status need_row_logits(cf_session *s, size_t m, cf_error *err)
     return CF_OK;
 }
 
-static cf_status make_part(cf_part *out, cf_advance *a, size_t m,
-                           cf_cancel *cancel, cf_error *err)
+static cf_status make_part(cf_part *out, cf_advance *a, size_t m, cf_cancel *cancel, cf_error *err)
 {
     cf_session *s = a->session;
     CF_TRY(cf_session__catch_up(s, cancel, err));
@@ -104,9 +99,8 @@ static cf_status make_part(cf_part *out, cf_advance *a, size_t m,
 }
 
 /* Makes the parts that get rows; *n_part of them. */
-static cf_status make_parts(cf_part *out, size_t *n_part, cf_advance *parts,
-                            size_t n, size_t n_row, cf_cancel *cancel,
-                            cf_error *err)
+static cf_status make_parts(cf_part *out, size_t *n_part, cf_advance *parts, size_t n, size_t n_row,
+                            cf_cancel *cancel, cf_error *err)
 {
     *n_part = 0;
     for (size_t i = 0; i < n; i++) {
@@ -120,8 +114,7 @@ static cf_status make_parts(cf_part *out, size_t *n_part, cf_advance *parts,
     return CF_OK;
 }
 
-cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel,
-                        cf_error *err)
+cf_status cf_batch_pass(cf_advance *parts, size_t n, cf_cancel *cancel, cf_error *err)
 {
     cf_part few[FEW];
     cf_part *part = few;
@@ -162,28 +155,23 @@ void cf_session_offer(const cf_session *session)
 
 /* ---- one token each ----------------------------------------------------- */
 
-static cf_status step_parts(cf_advance *parts, cf_session *const *sessions,
-                            const cf_token *ids, size_t n, const cf_run *run,
-                            cf_error *err)
+static cf_status step_parts(cf_advance *parts, cf_session *const *sessions, const cf_token *ids,
+                            size_t n, const cf_run *run, cf_error *err)
 {
     size_t n_row = cf_batch_rows(sessions[0]);
     if (n > n_row) {
-        return cf_fail(err, CF_ELIMIT,
-                       "%zu sessions in one pass, at most %zu are allowed", n,
+        return cf_fail(err, CF_ELIMIT, "%zu sessions in one pass, at most %zu are allowed", n,
                        n_row);
     }
     for (size_t i = 0; i < n; i++) {
-        parts[i] = (cf_advance){.session = sessions[i],
-                                .ids = &ids[i],
-                                .n = 1,
-                                .logits = run->logits,
-                                .ud = run->ud};
+        parts[i] = (cf_advance){
+            .session = sessions[i], .ids = &ids[i], .n = 1, .logits = run->logits, .ud = run->ud};
     }
     return cf_batch_pass(parts, n, run->cancel, err);
 }
 
-cf_status cf_session_step_many(cf_session *const *sessions, const cf_token *ids,
-                               size_t n, const cf_run *run, cf_error *err)
+cf_status cf_session_step_many(cf_session *const *sessions, const cf_token *ids, size_t n,
+                               const cf_run *run, cf_error *err)
 {
     const cf_run none = {0};
     cf_advance few[FEW];
@@ -197,8 +185,7 @@ cf_status cf_session_step_many(cf_session *const *sessions, const cf_token *ids,
             return cf_oom_for(err, "the parts of a pass");
         }
     }
-    cf_status st =
-        step_parts(parts, sessions, ids, n, run != NULL ? run : &none, err);
+    cf_status st = step_parts(parts, sessions, ids, n, run != NULL ? run : &none, err);
     if (parts != few) {
         cf_free(parts);
     }

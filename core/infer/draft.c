@@ -61,8 +61,7 @@ void cf_draft_free(cf_draft *d)
     }
 }
 
-cf_status cf_draft_source(cf_draft *d, const cf_token *ids, size_t n,
-                          cf_error *err)
+cf_status cf_draft_source(cf_draft *d, const cf_token *ids, size_t n, cf_error *err)
 {
     static const cf_token between = CF_TOKEN_NONE;
     cf_recall_truncate(&d->recall, d->n_source);
@@ -77,8 +76,7 @@ cf_status cf_draft_clone(cf_draft **out, const cf_draft *from, cf_error *err)
     cf_draft *d = NULL;
     CF_TRY(cf_draft_new(&d, from->n_max, err));
     assert(d != NULL);
-    cf_status st =
-        cf_recall_add(&d->recall, from->recall.ids, from->n_source, err);
+    cf_status st = cf_recall_add(&d->recall, from->recall.ids, from->n_source, err);
     if (st != CF_OK) {
         cf_draft_free(d);
         return st;
@@ -137,8 +135,7 @@ static size_t allowance(const cf_draft *d)
 /* Fills the row after its n tokens with guesses; returns how many. */
 static size_t guess(cf_draft *d, size_t n)
 {
-    size_t n_vocab = cf_tokenizer_n_vocab(
-        cf_engine_tokenizer(cf_session_engine(d->session)));
+    size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(cf_session_engine(d->session)));
     size_t room = cf_session_n_ctx(d->session) - d->length - n;
     size_t n_rows = cf_batch_rows(d->session);
     size_t cap = allowance(d);
@@ -177,8 +174,8 @@ static size_t accept(cf_draft *d, const cf_token *ids, size_t n)
     return k;
 }
 
-cf_status cf_draft_next(cf_draft *d, const cf_token *ids, size_t n,
-                        cf_advance *part, bool *needs_pass, cf_error *err)
+cf_status cf_draft_next(cf_draft *d, const cf_token *ids, size_t n, cf_advance *part,
+                        bool *needs_pass, cf_error *err)
 {
     *part = (cf_advance){.session = d->session};
     *needs_pass = false;
@@ -221,8 +218,8 @@ bool cf_draft_took(cf_draft *d, cf_advance *part)
     return part->n == 0;
 }
 
-cf_status cf_draft_step(cf_draft *d, const cf_token *ids, size_t n,
-                        cf_cancel *cancel, cf_error *err)
+cf_status cf_draft_step(cf_draft *d, const cf_token *ids, size_t n, cf_cancel *cancel,
+                        cf_error *err)
 {
     cf_advance part;
     bool needs_pass;
@@ -238,9 +235,8 @@ const float *cf_draft_logits(const cf_draft *d)
 {
     size_t n;
     cf_session_tokens(d->session, &n);
-    return n == d->length
-               ? cf_session_logits(d->session)
-               : cf_session_logits_at(d->session, (uint32_t)d->length - 1);
+    return n == d->length ? cf_session_logits(d->session)
+                          : cf_session_logits_at(d->session, (uint32_t)d->length - 1);
 }
 
 bool cf_draft_is_guessed(const cf_draft *d, const cf_token *ids, size_t n)

@@ -40,8 +40,7 @@ static void normalise(const pool *p, float *out)
 
 /* All positions are computed here: neither the timeline's nor those of a
  * prefix have their states any more. */
-static cf_status run(cf_session *s, const cf_token *ids, pool *p,
-                     cf_cancel *cancel, cf_error *err)
+static cf_status run(cf_session *s, const cf_token *ids, pool *p, cf_cancel *cancel, cf_error *err)
 {
     const cf_run r = {.cancel = cancel, .hidden = on_hidden, .ud = p};
     cf_prefix_cache *prefixes = s->prefixes;
@@ -52,8 +51,8 @@ static cf_status run(cf_session *s, const cf_token *ids, pool *p,
     return st;
 }
 
-cf_status cf_session_embed(cf_session *s, const cf_token *ids, size_t n,
-                           cf_cancel *cancel, float *out, cf_error *err)
+cf_status cf_session_embed(cf_session *s, const cf_token *ids, size_t n, cf_cancel *cancel,
+                           float *out, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(s->engine);
     pool p = {.kind = info.pooling, .n_embd = info.n_embd, .n = n};
@@ -64,8 +63,7 @@ cf_status cf_session_embed(cf_session *s, const cf_token *ids, size_t n,
                        info.arch);
     }
     if (p.kind == CF_POOLING_RANK) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the model ranks texts, and makes no embeddings");
+        return cf_fail(err, CF_EUNSUPPORTED, "the model ranks texts, and makes no embeddings");
     }
     if (n == 0) {
         return cf_fail(err, CF_EINVAL, "a text without tokens has no vector");

@@ -17,33 +17,26 @@ static cf_status no_kernels(const char *name, cf_error *err)
     char names[160] = "";
     for (size_t i = 0, n = 0; cf_kernels_list(i, &set); i++) {
         if (strcmp(set.name, name) == 0) {
-            return cf_fail(err, CF_EINVAL,
-                           "kernel set %s needs %s, which this machine lacks",
-                           name, set.needs);
+            return cf_fail(err, CF_EINVAL, "kernel set %s needs %s, which this machine lacks", name,
+                           set.needs);
         }
-        int more = snprintf(names + n, sizeof names - n, "%s%s",
-                            i == 0 ? "" : ", ", set.name);
+        int more = snprintf(names + n, sizeof names - n, "%s%s", i == 0 ? "" : ", ", set.name);
         n += more > 0 && (size_t)more < sizeof names - n ? (size_t)more : 0;
     }
-    return cf_fail(err, CF_EINVAL, "unknown kernel set \"%.40s\" (%s)", name,
-                   names);
+    return cf_fail(err, CF_EINVAL, "unknown kernel set \"%.40s\" (%s)", name, names);
 }
 
-static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
-                              cf_error *err)
+static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o, cf_error *err)
 {
     e->arithmetic = o->arithmetic;
     e->encoder_blas = o->encoder_blas;
-    e->k = o->arithmetic == CF_ARITHMETIC_EXACT
-               ? cf_kernels_ref()
-               : cf_kernels_pick(o->kernel_set);
+    e->k = o->arithmetic == CF_ARITHMETIC_EXACT ? cf_kernels_ref() : cf_kernels_pick(o->kernel_set);
     if (e->k == NULL) {
         return no_kernels(o->kernel_set != NULL ? o->kernel_set : "", err);
     }
     if (o->arithmetic == CF_ARITHMETIC_8) {
         if (e->k->eight == NULL) {
-            return cf_fail(err, CF_EINVAL,
-                           "kernel set %s has no activations of 8 bits",
+            return cf_fail(err, CF_EINVAL, "kernel set %s has no activations of 8 bits",
                            e->k->name);
         }
         e->k = e->k->eight;
@@ -51,8 +44,8 @@ static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
     e->n_threads = o->n_threads != 0 ? o->n_threads : cf_os_n_cpus();
     if (e->n_threads > CF_THREADS_MAX) {
         if (o->n_threads != 0) {
-            return cf_fail(err, CF_EINVAL, "%u threads, at most %d are allowed",
-                           o->n_threads, CF_THREADS_MAX);
+            return cf_fail(err, CF_EINVAL, "%u threads, at most %d are allowed", o->n_threads,
+                           CF_THREADS_MAX);
         }
         e->n_threads = CF_THREADS_MAX;
     }
@@ -61,8 +54,7 @@ static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o,
 
 /* Frequencies by set and variant; which tensors of factors there are decides,
  * not the name of the scaling, which older files leave out. */
-static const float *rope_factors(const cf_weights *w, size_t set,
-                                 size_t variant)
+static const float *rope_factors(const cf_weights *w, size_t set, size_t variant)
 {
     if (set != CF_ROPE_GLOBAL) {
         return NULL;
@@ -78,8 +70,7 @@ static cf_status make_ropes(cf_engine *e, cf_error *err)
     for (size_t i = 0; i < (size_t)CF_ROPE_SETS * CF_ROPE_VARIANTS; i++) {
         size_t s = i / CF_ROPE_VARIANTS;
         size_t v = i % CF_ROPE_VARIANTS;
-        CF_TRY(cf_rope_init(&e->rope[s][v], &e->hp.rope[s],
-                            rope_factors(&e->w, s, v), err));
+        CF_TRY(cf_rope_init(&e->rope[s][v], &e->hp.rope[s], rope_factors(&e->w, s, v), err));
     }
     return CF_OK;
 }
@@ -102,12 +93,10 @@ static cf_status load_as(cf_engine *e, const char *name, cf_error *err)
 }
 
 /* Loads what computing needs beyond the vocabulary. */
-static cf_status load_weights(cf_engine *e, const cf_engine_options *o,
-                              cf_error *err)
+static cf_status load_weights(cf_engine *e, const cf_engine_options *o, cf_error *err)
 {
     if (cf_gguf_n_tensors(e->gguf) == 0 && e->hp.arch != NULL) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the file holds no tensors, only a vocabulary");
+        return cf_fail(err, CF_EFORMAT, "the file holds no tensors, only a vocabulary");
     }
     CF_TRY(cf_hparams_init(&e->hp, e->gguf, err));
     CF_TRY(cf_pool_new(&e->pool, e->n_threads, err));
@@ -127,8 +116,7 @@ static cf_status load_weights(cf_engine *e, const cf_engine_options *o,
 }
 
 /* A string of the metadata as a C string, "" when absent. */
-static cf_status copy_meta(const cf_gguf *g, const char *key, char **out,
-                           cf_error *err)
+static cf_status copy_meta(const cf_gguf *g, const char *key, char **out, cf_error *err)
 {
     cf_str s = {"", 0};
     cf_gguf_get_str(g, key, &s);
@@ -137,8 +125,7 @@ static cf_status copy_meta(const cf_gguf *g, const char *key, char **out,
 }
 
 /* Fills an engine whose gguf is there; the caller closes it on failure. */
-static cf_status load(cf_engine *e, const cf_engine_options *opts,
-                      cf_error *err)
+static cf_status load(cf_engine *e, const cf_engine_options *opts, cf_error *err)
 {
     cf_engine_options none = {0};
     const cf_engine_options *o = opts != NULL ? opts : &none;
@@ -149,8 +136,7 @@ static cf_status load(cf_engine *e, const cf_engine_options *opts,
     if (o->metadata_only) {
         return CF_OK;
     }
-    bool has_weights =
-        e->folder == NULL || cf_hub_folder_no_weights(e->folder) == NULL;
+    bool has_weights = e->folder == NULL || cf_hub_folder_no_weights(e->folder) == NULL;
     if (has_weights && !o->vocab_only) {
         if (e->folder != NULL) {
             CF_TRY(cf_hub_folder_load(e->folder, err));
@@ -176,8 +162,8 @@ static cf_status new_engine(cf_engine **out, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_engine_open(cf_engine **out, const char *path,
-                         const cf_engine_options *opts, cf_error *err)
+cf_status cf_engine_open(cf_engine **out, const char *path, const cf_engine_options *opts,
+                         cf_error *err)
 {
     cf_engine *e = NULL;
     CF_TRY(new_engine(&e, err));
@@ -259,17 +245,15 @@ const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t)
     if (t == CF_CACHE_DEFAULT) {
         size_t per_token = e->kv_f32.page_bytes / CF_KV_BLOCK;
         bool is_exact = e->arithmetic == CF_ARITHMETIC_EXACT;
-        t = is_exact || per_token <= CF_KV_F32_BYTES ? CF_CACHE_F32
-                                                     : CF_CACHE_F16;
+        t = is_exact || per_token <= CF_KV_F32_BYTES ? CF_CACHE_F32 : CF_CACHE_F16;
     }
     return t == CF_CACHE_F16 ? &e->kv_f16 : &e->kv_f32;
 }
 
 cf_status cf_engine__check_files(const cf_engine *e, cf_error *err)
 {
-    return e->folder != NULL
-               ? cf_safetensors_check(cf_hub_folder_files(e->folder), err)
-               : cf_gguf_check(e->file, err);
+    return e->folder != NULL ? cf_safetensors_check(cf_hub_folder_files(e->folder), err)
+                             : cf_gguf_check(e->file, err);
 }
 
 cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)
@@ -277,20 +261,15 @@ cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)
     if (e->has_weights) {
         return CF_OK;
     }
-    const char *why =
-        e->folder != NULL ? cf_hub_folder_no_weights(e->folder) : NULL;
-    return why != NULL
-               ? cf_fail(err, CF_EUNSUPPORTED, "%s", why)
-               : cf_fail(err, CF_EINVAL,
-                         "the model was opened for its vocabulary only");
+    const char *why = e->folder != NULL ? cf_hub_folder_no_weights(e->folder) : NULL;
+    return why != NULL ? cf_fail(err, CF_EUNSUPPORTED, "%s", why)
+                       : cf_fail(err, CF_EINVAL, "the model was opened for its vocabulary only");
 }
 
-cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked, uint32_t *out,
-                           cf_error *err)
+cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked, uint32_t *out, cf_error *err)
 {
     if (asked > CF_CTX_MAX) {
-        return cf_fail(err, CF_EINVAL,
-                       "a context of %u tokens, at most %d are allowed", asked,
+        return cf_fail(err, CF_EINVAL, "a context of %u tokens, at most %d are allowed", asked,
                        CF_CTX_MAX);
     }
     *out = asked != 0                           ? asked
@@ -304,8 +283,8 @@ cf_ws_model cf_engine__ws_model(const cf_engine *e)
     return (cf_ws_model){&e->hp, &e->w, e->k, e->n_threads};
 }
 
-cf_status cf_engine_plan(const cf_engine *e, uint32_t n_ctx,
-                         cf_cache_type cache, cf_plan *out, cf_error *err)
+cf_status cf_engine_plan(const cf_engine *e, uint32_t n_ctx, cf_cache_type cache, cf_plan *out,
+                         cf_error *err)
 {
     CF_TRY(cf_engine__need_weights(e, err));
     CF_TRY(cf_engine__n_ctx(e, n_ctx, &n_ctx, err));

@@ -52,16 +52,15 @@ struct cf_engine {
 const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t);
 
 /* n_ctx as asked for, or the default for 0.  CF_EINVAL when too large. */
-CF_MUST_USE cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked,
-                                       uint32_t *out, cf_error *err);
+CF_MUST_USE cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked, uint32_t *out,
+                                       cf_error *err);
 
 /* CF_EIO if a file of weights was cut or written to since it was opened. */
 CF_MUST_USE cf_status cf_engine__check_files(const cf_engine *e, cf_error *err);
 
 /* CF_EINVAL when the engine has only a vocabulary, CF_EUNSUPPORTED for a
  * folder without weights that can be run. */
-CF_MUST_USE cf_status cf_engine__need_weights(const cf_engine *e,
-                                              cf_error *err);
+CF_MUST_USE cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err);
 
 cf_ws_model cf_engine__ws_model(const cf_engine *e);
 

@@ -53,12 +53,11 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
     cf_engine_info info = {
         .arch = e->arch,
         .name = e->name,
-        .path = e->folder != NULL ? cf_hub_folder_path(e->folder)
-                                  : cf_gguf_path(e->gguf),
+        .path = e->folder != NULL ? cf_hub_folder_path(e->folder) : cf_gguf_path(e->gguf),
         .kernel_set = e->k->name,
         .file_type = main_type(e),
-        .file_bytes = e->folder != NULL ? cf_hub_folder_bytes(e->folder)
-                                        : cf_gguf_file_bytes(e->gguf),
+        .file_bytes =
+            e->folder != NULL ? cf_hub_folder_bytes(e->folder) : cf_gguf_file_bytes(e->gguf),
         .n_layer = e->hp.n_layer,
         .n_embd = e->hp.n_embd,
         .n_deepstack = e->hp.n_deepstack,
@@ -67,8 +66,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
                        ? (uint32_t)cf_tokenizer_n_vocab(e->tok)
                        : e->hp.n_vocab,
         .n_ctx_train = e->hp.n_ctx_train,
-        .pooling = e->hp.pooling <= CF_POOLING_RANK ? (cf_pooling)e->hp.pooling
-                                                    : CF_POOLING_NONE,
+        .pooling = e->hp.pooling <= CF_POOLING_RANK ? (cf_pooling)e->hp.pooling : CF_POOLING_NONE,
         .n_threads = e->n_threads,
         .encoder_blas = e->encoder_blas,
         .arithmetic = e->arithmetic,
@@ -102,8 +100,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
 /* Puts the digests of a part's header, of the first and of the last 64 KiB of
  * its tensor data after the n bytes of `sum`, and hashes all of it into
  * `out`. */
-static void hash_part(char *sum, size_t n, cf_str part, uint64_t header,
-                      char out[65])
+static void hash_part(char *sum, size_t n, cf_str part, uint64_t header, char out[65])
 {
     const size_t one = CF_HASH_TEXT;
     size_t data = part.n - (size_t)header;
@@ -116,15 +113,13 @@ static void hash_part(char *sum, size_t n, cf_str part, uint64_t header,
 
 void cf_engine_hash(const cf_engine *e, char out[65])
 {
-    const cf_safetensors *files =
-        e->folder != NULL ? cf_hub_folder_files(e->folder) : NULL;
+    const cf_safetensors *files = e->folder != NULL ? cf_hub_folder_files(e->folder) : NULL;
     uint32_t n_part = cf_gguf_n_parts(e->gguf);
     char text[4 * CF_HASH_TEXT + 1] = ""; /* what came before, then a part's */
     for (size_t i = 0; i < n_part + cf_safetensors_n_files(files); i++) {
         uint64_t header = 0;
-        cf_str part = i < n_part
-                          ? cf_gguf_part(e->gguf, (uint32_t)i, &header)
-                          : cf_safetensors_file(files, i - n_part, &header);
+        cf_str part = i < n_part ? cf_gguf_part(e->gguf, (uint32_t)i, &header)
+                                 : cf_safetensors_file(files, i - n_part, &header);
         hash_part(text, i == 0 ? 0 : CF_HASH_TEXT, part, header, out);
         memcpy(text, out, CF_HASH_TEXT);
     }
@@ -185,8 +180,8 @@ static void add_array(cf_buf *b, const cf_gguf_value *v)
     cf_buf_addc(b, ']');
 }
 
-bool cf_engine_meta(const cf_engine *e, size_t i, cf_str *key,
-                    const char **type_name, cf_buf *value)
+bool cf_engine_meta(const cf_engine *e, size_t i, cf_str *key, const char **type_name,
+                    cf_buf *value)
 {
     if (i >= cf_gguf_n_values(e->gguf)) {
         return false;

@@ -215,13 +215,11 @@ typedef struct stacks {
 static void slot_offsets(const mixture *m, const stacks *g, size_t off[2])
 {
     const cf_mat *mats[2] = {&g->s[0]->first, &g->s[g->n - 1]->first};
-    cf_ws_prepared(off, m->p->e->k, mats, g->n,
-                   (size_t)m->p->e->ws.plan.n_row * m->x->n_used);
+    cf_ws_prepared(off, m->p->e->k, mats, g->n, (size_t)m->p->e->ws.plan.n_row * m->x->n_used);
 }
 
 /* By slot. */
-static void prepare_slot(const mixture *m, const stacks *g, const float *in,
-                         size_t slot)
+static void prepare_slot(const mixture *m, const stacks *g, const float *in, size_t slot)
 {
     const cf_kernels *k = m->p->e->k;
     size_t off[2];
@@ -230,15 +228,13 @@ static void prepare_slot(const mixture *m, const stacks *g, const float *in,
         const cf_mat *mat = &g->s[j]->first;
         size_t bytes = k->prepared_bytes(mat->type, mat->n_col);
         if (j == 0 || off[j] > off[j - 1]) {
-            k->prepare(m->p->xp + off[j] + slot * bytes, mat->type, in, 1,
-                       mat->n_col);
+            k->prepare(m->p->xp + off[j] + slot * bytes, mat->type, in, 1, mat->n_col);
         }
     }
 }
 
 /* By output: every expert that was chosen, for all its slots. */
-static void multiply_slots(const mixture *m, const stacks *g, unsigned i,
-                           unsigned n)
+static void multiply_slots(const mixture *m, const stacks *g, unsigned i, unsigned n)
 {
     const cf_kernels *k = m->p->e->k;
     size_t off[2];
@@ -248,10 +244,9 @@ static void multiply_slots(const mixture *m, const stacks *g, unsigned i,
         for (size_t j = 0; j < g->n && m->end[e] > s0; j++) {
             cf_mat mat = cf_mat_stack_at(g->s[j], e);
             size_t bytes = k->prepared_bytes(mat.type, mat.n_col);
-            cf_product job = {
-                &mat, g->bias[j] != NULL ? g->bias[j] + e * mat.n_row : NULL,
-                g->y[j] + s0 * mat.n_row, m->p->xp + off[j] + s0 * bytes,
-                m->end[e] - s0};
+            cf_product job = {&mat, g->bias[j] != NULL ? g->bias[j] + e * mat.n_row : NULL,
+                              g->y[j] + s0 * mat.n_row, m->p->xp + off[j] + s0 * bytes,
+                              m->end[e] - s0};
             cf_pass__multiply_one(m->p, &job, i, n);
         }
     }
@@ -267,14 +262,12 @@ static const float *slot_input(const mixture *m, size_t slot)
     if (m->w->expert.pre_norm == NULL) {
         return p->h + r * n_embd;
     }
-    p->e->k->rms_norm(t, p->x + r * n_embd, m->w->expert.pre_norm, n_embd,
-                      p->e->hp.norm_eps);
+    p->e->k->rms_norm(t, p->x + r * n_embd, m->w->expert.pre_norm, n_embd, p->e->hp.norm_eps);
     return t;
 }
 
 /* Leaves each slot's output in the workspace; h is as it was. */
-void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                unsigned n)
+void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     mixture m = open_mixture(p, layer);
     const cf_expert_weights *w = &m.w->expert;
@@ -325,8 +318,7 @@ static float *sum_of_slots(const mixture *m, size_t r)
 }
 
 /* h = experts, or experts + the dense block's output, which is in h. */
-void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                    unsigned n)
+void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     mixture m = open_mixture(p, layer);
     const cf_expert_weights *w = &m.w->expert;

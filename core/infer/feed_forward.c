@@ -31,8 +31,7 @@ static void sparsify(float *gate, size_t n, float s)
 }
 
 /* The layer's one block, or its shared expert. */
-static void block(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                  unsigned n)
+static void block(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     const cf_layer_weights *w = &p->e->w.layer[layer];
@@ -60,8 +59,7 @@ static void block(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     cf_pass__barrier(p);
 }
 
-void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                     unsigned n)
+void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     if (!p->e->hp.layer[layer].has_experts) {
         block(p, layer, r0, i, n);

@@ -21,9 +21,8 @@ static void embed(const cf_pass *p, const cf_row *row, float *x)
         return;
     }
     CF_ASSERT(row->id >= 0 && (uint32_t)row->id < m->n_row);
-    cf_dtype_to_f32(
-        m->type, x,
-        (const unsigned char *)m->p + (size_t)row->id * m->row_bytes, n_embd);
+    cf_dtype_to_f32(m->type, x, (const unsigned char *)m->p + (size_t)row->id * m->row_bytes,
+                    n_embd);
     for (size_t c = 0; e->hp.embd_scale != 1.0f && c < n_embd; c++) {
         x[c] *= e->hp.embd_scale;
     }
@@ -48,8 +47,7 @@ static void embed_rows(const cf_pass *p, unsigned i, unsigned n)
 /* ---- a layer ------------------------------------------------------------ */
 
 /* h = norm(x) * w */
-static void norm_rows(const cf_pass *p, const float *w, size_t r0, unsigned i,
-                      unsigned n)
+static void norm_rows(const cf_pass *p, const float *w, size_t r0, unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
     cf_range rows = cf_pass__rows(p, r0, i, n);
@@ -59,8 +57,7 @@ static void norm_rows(const cf_pass *p, const float *w, size_t r0, unsigned i,
 }
 
 /* x += a h, or x += a norm(h) * w in families with post-norms. */
-static void add_rows(const cf_pass *p, const float *post_norm, size_t r0,
-                     unsigned i, unsigned n)
+static void add_rows(const cf_pass *p, const float *post_norm, size_t r0, unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
     float a = p->e->hp.residual_scale;
@@ -76,8 +73,7 @@ static void add_rows(const cf_pass *p, const float *post_norm, size_t r0,
 }
 
 /* x *= the layer's own factor */
-static void scale_rows(const cf_pass *p, const float *scale, size_t r0,
-                       unsigned i, unsigned n)
+static void scale_rows(const cf_pass *p, const float *scale, size_t r0, unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
     cf_range rows = cf_pass__rows(p, r0, i, n);
@@ -87,8 +83,7 @@ static void scale_rows(const cf_pass *p, const float *scale, size_t r0,
 }
 
 /* h = attention(h) + recurrent(h), both of norm(x) (Falcon-H1). */
-static void mix_both(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                     unsigned n)
+static void mix_both(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
     float *side = cf_pass__buf(p, CF_WS_SIDE);
@@ -106,8 +101,7 @@ static void mix_both(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
 }
 
 /* h = mixer(h) */
-static void mix(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                unsigned n)
+static void mix(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     if (l->n_head != 0 && l->mixer != CF_MIX_ATTENTION) {
@@ -120,24 +114,21 @@ static void mix(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
 }
 
 /* x += what rows of embeddings bring for this layer (Qwen3-VL: deepstack). */
-static void add_deepstack(const cf_pass *p, uint32_t layer, size_t r0,
-                          unsigned i, unsigned n)
+static void add_deepstack(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         const float *embd = p->rows[r].embd;
         if (embd != NULL) {
-            p->e->k->add(p->x + r * n_embd, embd + (layer + 1) * n_embd,
-                         n_embd);
+            p->e->k->add(p->x + r * n_embd, embd + (layer + 1) * n_embd, n_embd);
         }
     }
 }
 
 /* The phases by row keep to the rows of the one before, so that no barrier is
  * needed between them.  In some families a layer has only one of the parts. */
-static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                      unsigned n)
+static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_layer_weights *w = &p->e->w.layer[layer];
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
@@ -210,8 +201,7 @@ static cf_status need_lora(cf_pass *p, cf_error *err)
     cf_engine *e = p->e;
     size_t stride = 0;
     for (size_t r = 0; r < p->n_row; r++) {
-        size_t n =
-            p->rows[r].lora != NULL ? cf_lora_n_rank(p->rows[r].lora) : 0;
+        size_t n = p->rows[r].lora != NULL ? cf_lora_n_rank(p->rows[r].lora) : 0;
         stride = n > stride ? n : stride;
     }
     if (stride == 0) {
@@ -226,8 +216,8 @@ static cf_status need_lora(cf_pass *p, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
-                     size_t first_out, const cf_cancel *cancel, cf_error *err)
+cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row, size_t first_out,
+                     const cf_cancel *cancel, cf_error *err)
 {
     cf_pass p;
     CF_ASSERT(n_row >= 1 && n_row <= e->ws.plan.n_row && first_out <= n_row);
@@ -235,9 +225,7 @@ cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
     p.cancel = cancel;
     CF_TRY(need_lora(&p, err));
     cf_pool_run(e->pool, forward_part, &p);
-    return p.is_cancelled || cf_pass__stops(&p)
-               ? cf_fail(err, CF_ECANCELLED, "cancelled")
-               : CF_OK;
+    return p.is_cancelled || cf_pass__stops(&p) ? cf_fail(err, CF_ECANCELLED, "cancelled") : CF_OK;
 }
 
 /* ---- logits ------------------------------------------------------------- */
@@ -274,8 +262,7 @@ static void logits_part(void *ud, unsigned i, unsigned n)
     cf_group__add(&out, m, NULL, NULL);
     cf_range rows = cf_pass__rows(p, 0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
-        cf_pass__norm(p, e->w.output_norm, p->x + p->wanted[r] * n_embd,
-                      p->h + r * n_embd);
+        cf_pass__norm(p, e->w.output_norm, p->x + p->wanted[r] * n_embd, p->h + r * n_embd);
     }
     cf_pass__prepare_rows(p, &out, p->h, n_embd, 0, i, n);
     cf_pass__barrier(p);

@@ -29,16 +29,16 @@
 #include "core/infer/recurrent_state.h"
 
 typedef struct cf_row {
-    cf_kv *kv;         /* writable at pos */
-    uint32_t pos;      /* everything before it is cached, or in earlier rows */
-    cf_token id;       /* < n_vocab, unless there is embd */
-    const float *embd; /* [(1 + n_deepstack) * n_embd] in place of the token's
+    cf_kv *kv;                 /* writable at pos */
+    uint32_t pos;              /* everything before it is cached, or in earlier rows */
+    cf_token id;               /* < n_vocab, unless there is embd */
+    const float *embd;         /* [(1 + n_deepstack) * n_embd] in place of the token's
                           embedding, or NULL */
     uint32_t at[CF_ROPE_AXES]; /* where rotary embeddings put it; pos in text */
-    uint32_t see_end; /* it also sees the positions after it and before this;
+    uint32_t see_end;          /* it also sees the positions after it and before this;
                          they are rows of the same pass.  0: none */
-    uint32_t rope_variant;   /* CF_ROPE_SHORT or CF_ROPE_LONG */
-    const cf_lora_set *lora; /* its session's adapters, or NULL */
+    uint32_t rope_variant;     /* CF_ROPE_SHORT or CF_ROPE_LONG */
+    const cf_lora_set *lora;   /* its session's adapters, or NULL */
 
     /* Models with recurrent layers. */
     const cf_state *before; /* the state before a timeline's first row */
@@ -53,9 +53,8 @@ typedef struct cf_row {
  * logits until the next pass.  CF_ECANCELLED within a layer's work after
  * *cancel (may be NULL) became true; the cache then holds nothing new of use.
  */
-CF_MUST_USE cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
-                                 size_t first_out, const cf_cancel *cancel,
-                                 cf_error *err);
+CF_MUST_USE cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row, size_t first_out,
+                                 const cf_cancel *cancel, cf_error *err);
 
 /* out[n, n_vocab]: logits of rows row[0..n) of the pass before, ascending; n
  * at most the workspace's n_logit. */

@@ -18,18 +18,16 @@ static cf_status next_token(void *ud, cf_vocab_entry *out, cf_error *err)
 {
     lists *l = ud;
     uint64_t i = l->token_i;
-    if (!cf_gguf_next_str(l->tokens, &l->token_at, &l->token_i,
-                          &out->spelling)) {
-        return cf_fail_at(err, CF_EFORMAT, l->tokens->off,
-                          "tokenizer.ggml.tokens ends early");
+    if (!cf_gguf_next_str(l->tokens, &l->token_at, &l->token_i, &out->spelling)) {
+        return cf_fail_at(err, CF_EFORMAT, l->tokens->off, "tokenizer.ggml.tokens ends early");
     }
     if (l->types != NULL) {
         int64_t t = cf_gguf_item_i64(l->types, i);
         /* 0 is "undefined" in the format and means a normal token. */
         if (t < 0 || t > CF_TOKEN_BYTE) {
             return cf_fail_at(err, CF_EFORMAT, l->types->off,
-                              "token %llu has the unknown type %lld",
-                              (unsigned long long)i, (long long)t);
+                              "token %llu has the unknown type %lld", (unsigned long long)i,
+                              (long long)t);
         }
         out->type = t == 0 ? CF_TOKEN_NORMAL : (cf_token_type)t;
     }
@@ -43,8 +41,7 @@ static cf_status next_token(void *ud, cf_vocab_entry *out, cf_error *err)
 static cf_status next_piece(void *ud, cf_vocab_entry *out, cf_error *err)
 {
     CF_TRY(next_token(ud, out, err));
-    out->is_added = out->type == CF_TOKEN_CONTROL ||
-                    out->type == CF_TOKEN_USER_DEFINED ||
+    out->is_added = out->type == CF_TOKEN_CONTROL || out->type == CF_TOKEN_USER_DEFINED ||
                     out->type == CF_TOKEN_UNKNOWN;
     return CF_OK;
 }
@@ -58,8 +55,8 @@ static cf_status next_merge(void *ud, cf_str part[2], cf_error *err)
     /* A part may itself begin with a blank, so look after the first byte. */
     const char *gap = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
     if (gap == NULL || gap == s.p + s.n - 1) {
-        return cf_fail_at(err, CF_EFORMAT, l->merges->off,
-                          "merge %llu is not two parts", (unsigned long long)i);
+        return cf_fail_at(err, CF_EFORMAT, l->merges->off, "merge %llu is not two parts",
+                          (unsigned long long)i);
     }
     part[0] = cf_str_make(s.p, (size_t)(gap - s.p));
     part[1] = cf_str_make(gap + 1, s.n - part[0].n - 1);
@@ -67,12 +64,11 @@ static cf_status next_merge(void *ud, cf_str part[2], cf_error *err)
 }
 
 /* A list of strings; *out NULL when absent. */
-static cf_status find_strings(const cf_gguf *g, const char *key,
-                              const cf_gguf_value **out, cf_error *err)
+static cf_status find_strings(const cf_gguf *g, const char *key, const cf_gguf_value **out,
+                              cf_error *err)
 {
     const cf_gguf_value *v = cf_gguf_find(g, key);
-    if (v == NULL || v->type != CF_GGUF_ARRAY || v->item != CF_GGUF_STRING ||
-        v->n == 0) {
+    if (v == NULL || v->type != CF_GGUF_ARRAY || v->item != CF_GGUF_STRING || v->n == 0) {
         return cf_fail(err, CF_EFORMAT, "%s is not an array of strings", key);
     }
     *out = v;
@@ -88,39 +84,30 @@ static cf_status find_numbers(const cf_gguf *g, const char *key, uint64_t n,
     if (a == NULL) {
         return CF_OK;
     }
-    if (a->type != CF_GGUF_ARRAY || a->item == CF_GGUF_STRING ||
-        a->item == CF_GGUF_ARRAY) {
-        return cf_fail_at(err, CF_EFORMAT, a->off,
-                          "%s is not an array of numbers", key);
+    if (a->type != CF_GGUF_ARRAY || a->item == CF_GGUF_STRING || a->item == CF_GGUF_ARRAY) {
+        return cf_fail_at(err, CF_EFORMAT, a->off, "%s is not an array of numbers", key);
     }
-    return a->n == n
-               ? CF_OK
-               : cf_fail_at(err, CF_EFORMAT, a->off,
-                            "%s has %llu items for %llu tokens", key,
-                            (unsigned long long)a->n, (unsigned long long)n);
+    return a->n == n ? CF_OK
+                     : cf_fail_at(err, CF_EFORMAT, a->off, "%s has %llu items for %llu tokens", key,
+                                  (unsigned long long)a->n, (unsigned long long)n);
 }
 
-static cf_status find_lists(lists *l, const cf_gguf *g, bool merges,
-                            cf_error *err)
+static cf_status find_lists(lists *l, const cf_gguf *g, bool merges, cf_error *err)
 {
     CF_TRY(find_strings(g, "tokenizer.ggml.tokens", &l->tokens, err));
-    CF_TRY(find_numbers(g, "tokenizer.ggml.token_type", l->tokens->n, &l->types,
-                        err));
-    if (l->types != NULL &&
-        (l->types->item == CF_GGUF_F32 || l->types->item == CF_GGUF_F64)) {
+    CF_TRY(find_numbers(g, "tokenizer.ggml.token_type", l->tokens->n, &l->types, err));
+    if (l->types != NULL && (l->types->item == CF_GGUF_F32 || l->types->item == CF_GGUF_F64)) {
         return cf_fail_at(err, CF_EFORMAT, l->types->off,
                           "tokenizer.ggml.token_type is not of integers");
     }
-    CF_TRY(find_numbers(g, "tokenizer.ggml.scores", l->tokens->n, &l->scores,
-                        err));
-    return merges ? find_strings(g, "tokenizer.ggml.merges", &l->merges, err)
-                  : CF_OK;
+    CF_TRY(find_numbers(g, "tokenizer.ggml.scores", l->tokens->n, &l->scores, err));
+    return merges ? find_strings(g, "tokenizer.ggml.merges", &l->merges, err) : CF_OK;
 }
 
 /* An id under `key`; CF_TOKEN_NONE when absent, or all ones.  One outside of
  * the vocabulary is an error where `must_fit`, else as absent. */
-static cf_status read_id(cf_token *out, size_t n_tokens, const cf_gguf *g,
-                         const char *key, bool must_fit, cf_error *err)
+static cf_status read_id(cf_token *out, size_t n_tokens, const cf_gguf *g, const char *key,
+                         bool must_fit, cf_error *err)
 {
     int64_t id;
     *out = CF_TOKEN_NONE;
@@ -132,27 +119,21 @@ static cf_status read_id(cf_token *out, size_t n_tokens, const cf_gguf *g,
         return CF_OK;
     }
     return !must_fit ? CF_OK
-                     : cf_fail(err, CF_EFORMAT,
-                               "%s is %lld, but there are %zu tokens", key,
+                     : cf_fail(err, CF_EFORMAT, "%s is %lld, but there are %zu tokens", key,
                                (long long)id, n_tokens);
 }
 
-static cf_status read_named(cf_special_tokens *s, size_t n, const cf_gguf *g,
-                            cf_error *err)
+static cf_status read_named(cf_special_tokens *s, size_t n, const cf_gguf *g, cf_error *err)
 {
     CF_TRY(read_id(&s->bos, n, g, "tokenizer.ggml.bos_token_id", true, err));
     CF_TRY(read_id(&s->eos, n, g, "tokenizer.ggml.eos_token_id", true, err));
     CF_TRY(read_id(&s->eot, n, g, "tokenizer.ggml.eot_token_id", true, err));
-    CF_TRY(
-        read_id(&s->unk, n, g, "tokenizer.ggml.unknown_token_id", false, err));
-    CF_TRY(
-        read_id(&s->pad, n, g, "tokenizer.ggml.padding_token_id", false, err));
+    CF_TRY(read_id(&s->unk, n, g, "tokenizer.ggml.unknown_token_id", false, err));
+    CF_TRY(read_id(&s->pad, n, g, "tokenizer.ggml.padding_token_id", false, err));
     /* The format's own spelling, and the right one. */
-    CF_TRY(read_id(&s->sep, n, g, "tokenizer.ggml.seperator_token_id", false,
-                   err));
+    CF_TRY(read_id(&s->sep, n, g, "tokenizer.ggml.seperator_token_id", false, err));
     if (s->sep == CF_TOKEN_NONE) {
-        CF_TRY(read_id(&s->sep, n, g, "tokenizer.ggml.separator_token_id",
-                       false, err));
+        CF_TRY(read_id(&s->sep, n, g, "tokenizer.ggml.separator_token_id", false, err));
     }
     (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_bos_token", &s->add_bos);
     (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_eos_token", &s->add_eos);
@@ -176,8 +157,7 @@ static bool begins(cf_str name, size_t at, const char *word)
 static bool contains_phi3(cf_str name)
 {
     for (size_t i = 0; i < name.n; i++) {
-        if (begins(name, i, "phi-3") || begins(name, i, "phi3") ||
-            begins(name, i, "phi 3")) {
+        if (begins(name, i, "phi-3") || begins(name, i, "phi3") || begins(name, i, "phi 3")) {
             return true;
         }
     }
@@ -192,15 +172,13 @@ static bool is_phi3(const cf_gguf *g, cf_str model)
     cf_str arch = {NULL, 0};
     (void)cf_gguf_get_str(g, "general.name", &name);
     (void)cf_gguf_get_str(g, "general.architecture", &arch);
-    return contains_phi3(name) ||
-           (cf_str_is(arch, "phi3") && cf_str_is(model, "llama"));
+    return contains_phi3(name) || (cf_str_is(arch, "phi3") && cf_str_is(model, "llama"));
 }
 
 /* ---- Gemma 4 ------------------------------------------------------------- */
 
 /* Special tokens of a file are taken whole: control tokens on request. */
-static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d,
-                             cf_error *err)
+static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d, cf_error *err)
 {
     lists walk = *(const lists *)d->ud;
     size_t n = 0;
@@ -212,10 +190,9 @@ static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d,
         cf_vocab_entry e = {.type = CF_TOKEN_NORMAL};
         CF_TRY(next_piece(&walk, &e, err));
         if (e.is_added && e.spelling.n != 0 && e.spelling.n <= CF_SPECIAL_MAX) {
-            p->added[n++] =
-                (cf_added_token){.content = e.spelling,
-                                 .id = (cf_token)i,
-                                 .is_special = e.type != CF_TOKEN_USER_DEFINED};
+            p->added[n++] = (cf_added_token){.content = e.spelling,
+                                             .id = (cf_token)i,
+                                             .is_special = e.type != CF_TOKEN_USER_DEFINED};
         }
     }
     p->n_added = n;
@@ -225,8 +202,7 @@ static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d,
 /* Spaces become U+2581, lines are merged one by one by the list of merges
  * over characters, and a character without a piece becomes its bytes.
  * Source: the tokenizer.json of the model. */
-static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d,
-                            cf_error *err)
+static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d, cf_error *err)
 {
     const cf_str mark = cf_str_from("\xE2\x96\x81");
     cf_norm_step *norm = &p->norm[p->n_norm++];
@@ -269,16 +245,13 @@ static cf_status new_gemma4(cf_tokenizer **out, cf_vocab_desc *d, cf_error *err)
 cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
 {
     lists l = {0};
-    cf_vocab_desc d = {.next_token = next_token,
-                       .next_merge = next_merge,
-                       .ud = &l,
-                       .space_prefix = true};
+    cf_vocab_desc d = {
+        .next_token = next_token, .next_merge = next_merge, .ud = &l, .space_prefix = true};
     if (!cf_gguf_get_str(g, "tokenizer.ggml.model", &d.model)) {
         return cf_fail(err, CF_EFORMAT, "tokenizer.ggml.model is missing");
     }
     (void)cf_gguf_get_str(g, "tokenizer.ggml.pre", &d.pre);
-    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix",
-                           &d.space_prefix);
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix", &d.space_prefix);
     bool is_gemma4 = cf_str_is(d.model, "gemma4");
     CF_TRY(find_lists(&l, g, is_gemma4 || cf_str_is(d.model, "gpt2"), err));
     d.n_tokens = (size_t)l.tokens->n;
@@ -286,6 +259,5 @@ cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
     d.has_types = l.types != NULL;
     d.rstrip = is_phi3(g, d.model);
     CF_TRY(read_named(&d.named, d.n_tokens, g, err));
-    return is_gemma4 ? new_gemma4(out, &d, err)
-                     : cf_tokenizer_new(out, &d, err);
+    return is_gemma4 ? new_gemma4(out, &d, err) : cf_tokenizer_new(out, &d, err);
 }

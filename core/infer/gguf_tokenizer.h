@@ -13,7 +13,6 @@
  * CF_EFORMAT for missing or inconsistent keys, CF_EUNSUPPORTED for a
  * tokenizer model or pre-tokenizer confab does not know, CF_ENOMEM.
  * Keys: the GGUF specification, section "Tokenizer". */
-CF_MUST_USE cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err);
 
 #endif

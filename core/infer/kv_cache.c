@@ -22,15 +22,13 @@ struct cf_kv_page {
     _Alignas(PAGE_ALIGN) unsigned char data[];
 };
 
-cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp,
-                            bool is_f16, cf_error *err)
+cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, bool is_f16, cf_error *err)
 {
     cf_kv_layout l = {.is_f16 = is_f16, .n_layer = hp->n_layer};
     size_t width = is_f16 ? sizeof(uint16_t) : sizeof(float);
     l.layer = cf_calloc(hp->n_layer, sizeof *l.layer);
     if (l.layer == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for %u layers",
-                       hp->n_layer);
+        return cf_fail(err, CF_ENOMEM, "out of memory for %u layers", hp->n_layer);
     }
     size_t off = 0;
     for (uint32_t i = 0; i < hp->n_layer; i++) {
@@ -63,14 +61,12 @@ uint32_t cf_kv_pages(uint32_t n_ctx)
     return n_ctx / CF_KV_BLOCK + (n_ctx % CF_KV_BLOCK != 0);
 }
 
-cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout, uint32_t n_ctx,
-                     cf_error *err)
+cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout, uint32_t n_ctx, cf_error *err)
 {
     cf_kv kv = {.layout = layout, .cap = cf_kv_pages(n_ctx)};
     kv.page = cf_calloc(kv.cap, sizeof(cf_kv_page *));
     if (kv.page == NULL) {
-        return cf_fail(err, CF_ENOMEM, "out of memory for %u cache blocks",
-                       kv.cap);
+        return cf_fail(err, CF_ENOMEM, "out of memory for %u cache blocks", kv.cap);
     }
     *out = kv;
     return CF_OK;
@@ -78,8 +74,7 @@ cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout, uint32_t n_ctx,
 
 static cf_kv_page *new_page(const cf_kv_layout *l)
 {
-    cf_kv_page *page =
-        cf_alloc_aligned(PAGE_ALIGN, sizeof(cf_kv_page) + l->page_bytes);
+    cf_kv_page *page = cf_alloc_aligned(PAGE_ALIGN, sizeof(cf_kv_page) + l->page_bytes);
     if (page != NULL) {
         atomic_init(&page->n_ref, 1);
     }

@@ -38,16 +38,16 @@ typedef struct cf_kv {
     uint32_t n, cap;
 } cf_kv;
 
-CF_MUST_USE cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp,
-                                        bool is_f16, cf_error *err);
+CF_MUST_USE cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, bool is_f16,
+                                        cf_error *err);
 void cf_kv_layout_deinit(cf_kv_layout *l);
 
 /* Pages that n_ctx positions need. */
 uint32_t cf_kv_pages(uint32_t n_ctx);
 
 /* An empty cache for up to n_ctx positions; the pages come later. */
-CF_MUST_USE cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout,
-                                 uint32_t n_ctx, cf_error *err);
+CF_MUST_USE cf_status cf_kv_init(cf_kv *out, const cf_kv_layout *layout, uint32_t n_ctx,
+                                 cf_error *err);
 void cf_kv_deinit(cf_kv *kv);
 
 /* The same pages in a second list; `out` as cf_kv_init() leaves it. */
@@ -62,8 +62,7 @@ void *cf_kv_page_data(const cf_kv *kv, uint32_t i);
 
 /* Makes positions first..end-1 writable: pages exist and are not shared.
  * Positions before `first` keep their contents.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_kv_reserve(cf_kv *kv, uint32_t first, uint32_t end,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_kv_reserve(cf_kv *kv, uint32_t first, uint32_t end, cf_error *err);
 
 /* Gives back the pages that hold no position below n. */
 void cf_kv_truncate(cf_kv *kv, uint32_t n);

@@ -8,8 +8,7 @@
 enum { LANES = 16 };
 
 /* The adapter's pair for m, and the row of it that m starts at; NULL: none. */
-static const cf_lora_pair *find(const cf_adapter *a, const cf_mat *m,
-                                size_t *row0)
+static const cf_lora_pair *find(const cf_adapter *a, const cf_mat *m, size_t *row0)
 {
     uintptr_t at = (uintptr_t)m->p;
     size_t lo = 0, hi = a->n_pair;
@@ -62,22 +61,20 @@ size_t cf_lora_n_rank(const cf_lora_set *set)
     return n;
 }
 
-size_t cf_lora_in(const cf_lora_set *set, const cf_mat *m, const float *in,
-                  float *t)
+size_t cf_lora_in(const cf_lora_set *set, const cf_mat *m, const float *in, float *t)
 {
     size_t n = 0, row0;
     for (size_t i = 0; i < set->n; i++) {
         const cf_lora_pair *x = find(set->use[i].adapter, m, &row0);
         for (uint32_t k = 0; x != NULL && k < x->rank; k++) {
-            t[n++] = x->scale * set->use[i].scale *
-                     dot(x->a + (size_t)k * x->n_col, in, x->n_col);
+            t[n++] = x->scale * set->use[i].scale * dot(x->a + (size_t)k * x->n_col, in, x->n_col);
         }
     }
     return n;
 }
 
-void cf_lora_out(const cf_lora_set *set, const cf_mat *m, const float *t,
-                 float *y, size_t lo, size_t hi)
+void cf_lora_out(const cf_lora_set *set, const cf_mat *m, const float *t, float *y, size_t lo,
+                 size_t hi)
 {
     size_t row0;
     for (size_t i = 0; i < set->n; i++) {

@@ -38,10 +38,9 @@ typedef struct cf_lora_set {
 size_t cf_lora_n_rank(const cf_lora_set *set);
 
 /* t[n_rank] for matrix m: used of them are filled and returned. */
-size_t cf_lora_in(const cf_lora_set *set, const cf_mat *m, const float *in,
-                  float *t);
+size_t cf_lora_in(const cf_lora_set *set, const cf_mat *m, const float *in, float *t);
 /* y[lo..hi) += B t. */
-void cf_lora_out(const cf_lora_set *set, const cf_mat *m, const float *t,
-                 float *y, size_t lo, size_t hi);
+void cf_lora_out(const cf_lora_set *set, const cf_mat *m, const float *t, float *y, size_t lo,
+                 size_t hi);
 
 #endif

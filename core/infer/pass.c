@@ -21,11 +21,9 @@ cf_range cf_pass__rows(const cf_pass *p, size_t r0, unsigned i, unsigned n)
     return (cf_range){r0 + rows.lo, r0 + rows.hi};
 }
 
-void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row,
-                   size_t first_out)
+void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row, size_t first_out)
 {
-    *p =
-        (cf_pass){.e = e, .rows = rows, .n_row = n_row, .first_out = first_out};
+    *p = (cf_pass){.e = e, .rows = rows, .n_row = n_row, .first_out = first_out};
     p->x = cf_pass__buf(p, CF_WS_X);
     p->h = cf_pass__buf(p, CF_WS_H);
     p->q = cf_pass__buf(p, CF_WS_Q);
@@ -40,8 +38,7 @@ void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row,
 
 unsigned char *cf_pass__thread(const cf_pass *p, unsigned i)
 {
-    return (unsigned char *)cf_pass__buf(p, CF_WS_THREAD) +
-           i * p->e->ws.plan.thread_bytes;
+    return (unsigned char *)cf_pass__buf(p, CF_WS_THREAD) + i * p->e->ws.plan.thread_bytes;
 }
 
 /* ---- matrices ----------------------------------------------------------- */
@@ -63,8 +60,7 @@ static float *lora_at(const cf_pass *p, size_t j, size_t r)
     return p->lora + (j * p->n_row + r) * p->lora_stride;
 }
 
-void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
-                      size_t r)
+void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in, size_t r)
 {
     const cf_kernels *k = p->e->k;
     size_t off[CF_GROUP_MAX];
@@ -81,8 +77,8 @@ void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
     }
 }
 
-void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in,
-                           size_t stride, size_t r0, unsigned i, unsigned n)
+void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in, size_t stride,
+                           size_t r0, unsigned i, unsigned n)
 {
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
@@ -98,8 +94,7 @@ static size_t piece_of(const cf_mat *m, size_t n_x, size_t multiple)
     return n > multiple ? n : multiple;
 }
 
-void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i,
-                           unsigned n)
+void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i, unsigned n)
 {
     const cf_kernels *k = p->e->k;
     const cf_mat *m = job->m;
@@ -110,38 +105,34 @@ void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i,
     const size_t piece = piece_of(m, job->n_x, k->row_multiple);
     for (size_t lo = out.lo; lo < out.hi && !cf_pass__stops(p); lo += piece) {
         size_t hi = out.hi - lo > piece ? lo + piece : out.hi;
-        k->matmul(job->y, m->n_row, m, job->xp, job->n_x, lo, hi,
-                  cf_pass__thread(p, i));
+        k->matmul(job->y, m->n_row, m, job->xp, job->n_x, lo, hi, cf_pass__thread(p, i));
     }
     for (size_t r = 0; job->bias != NULL && r < job->n_x; r++) {
-        k->add(job->y + r * m->n_row + out.lo, job->bias + out.lo,
-               out.hi - out.lo);
+        k->add(job->y + r * m->n_row + out.lo, job->bias + out.lo, out.hi - out.lo);
     }
 }
 
-void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0,
-                       unsigned i, unsigned n)
+void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0, unsigned i, unsigned n)
 {
     size_t off[CF_GROUP_MAX];
     cf_ws_prepared(off, p->e->k, g->m, g->n, p->e->ws.plan.n_row);
     for (size_t j = 0; j < g->n; j++) {
         const cf_mat *m = g->m[j];
         size_t bytes = p->e->k->prepared_bytes(m->type, m->n_col);
-        cf_product job = {m, g->bias[j], g->y[j] + r0 * m->n_row,
-                          p->xp + off[j] + r0 * bytes, p->n_row - r0};
+        cf_product job = {m, g->bias[j], g->y[j] + r0 * m->n_row, p->xp + off[j] + r0 * bytes,
+                          p->n_row - r0};
         cf_pass__multiply_one(p, &job, i, n);
         cf_range out = cf_pass__share(m->n_row, p->e->k->row_multiple, i, n);
         for (size_t r = r0; p->lora != NULL && r < p->n_row; r++) {
             if (p->rows[r].lora != NULL) {
-                cf_lora_out(p->rows[r].lora, m, lora_at(p, j, r),
-                            g->y[j] + r * m->n_row, out.lo, out.hi);
+                cf_lora_out(p->rows[r].lora, m, lora_at(p, j, r), g->y[j] + r * m->n_row, out.lo,
+                            out.hi);
             }
         }
     }
 }
 
-void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in,
-                    float *out, unsigned i)
+void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in, float *out, unsigned i)
 {
     const cf_kernels *k = p->e->k;
     unsigned char *own = cf_pass__thread(p, i);

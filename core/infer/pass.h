@@ -54,8 +54,7 @@ cf_range cf_pass__share(size_t n, size_t multiple, unsigned i, unsigned n_part);
 /* Its share of the rows from r0 on. */
 cf_range cf_pass__rows(const cf_pass *p, size_t r0, unsigned i, unsigned n);
 
-void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row,
-                   size_t first_out);
+void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row, size_t first_out);
 
 static inline void *cf_pass__buf(const cf_pass *p, cf_ws_buf b)
 {
@@ -74,8 +73,7 @@ static inline void cf_pass__barrier(const cf_pass *p)
  * compute, but no barrier: nothing of the pass is used. */
 static inline bool cf_pass__stops(const cf_pass *p)
 {
-    return p->cancel != NULL &&
-           atomic_load_explicit(p->cancel, memory_order_relaxed);
+    return p->cancel != NULL && atomic_load_explicit(p->cancel, memory_order_relaxed);
 }
 
 /* ---- matrices ----------------------------------------------------------- */
@@ -93,17 +91,15 @@ typedef struct cf_group {
 void cf_group__add(cf_group *g, const cf_mat *m, const float *bias, float *y);
 
 /* By row: makes in[n_col], the activations of row r, ready for the group. */
-void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in,
-                      size_t r);
+void cf_pass__prepare(const cf_pass *p, const cf_group *g, const float *in, size_t r);
 
 /* The same for the thread's rows from r0 on, in[rows of the pass, stride]. */
-void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in,
-                           size_t stride, size_t r0, unsigned i, unsigned n);
+void cf_pass__prepare_rows(const cf_pass *p, const cf_group *g, const float *in, size_t stride,
+                           size_t r0, unsigned i, unsigned n);
 
 /* By output: y[r] = m * (the prepared row r) + bias, for each matrix of
  * the group and rows from r0 on. */
-void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0,
-                       unsigned i, unsigned n);
+void cf_pass__multiply(const cf_pass *p, const cf_group *g, size_t r0, unsigned i, unsigned n);
 
 /* One matrix against n_x prepared rows at xp, into y [n_x, n_row of m]. */
 typedef struct cf_product {
@@ -114,55 +110,45 @@ typedef struct cf_product {
     size_t n_x;
 } cf_product;
 
-void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i,
-                           unsigned n);
+void cf_pass__multiply_one(const cf_pass *p, const cf_product *job, unsigned i, unsigned n);
 
 /* By row: out = m * in for a small matrix, by thread i alone. */
-void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in,
-                    float *out, unsigned i);
+void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in, float *out, unsigned i);
 
 /* ---- by row ------------------------------------------------------------- */
 
 /* out = norm(x) * w, or x itself where the family has no such norm. */
-void cf_pass__norm(const cf_pass *p, const float *w, const float *x,
-                   float *out);
+void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out);
 
 /* gate = act(gate) . up, by the family's activation; without `up` where it has
  * none. */
-void cf_pass__activate(const cf_pass *p, float *gate, const float *up,
-                       size_t n);
+void cf_pass__activate(const cf_pass *p, float *gate, const float *up, size_t n);
 
 /* ---- parts of a layer --------------------------------------------------- */
 
 /* h = mixer(h): attention.c, recurrent.c */
-void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                  unsigned n);
-void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                  unsigned n);
+void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
+void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 
 /* h = feed_forward(h); the residual stream x is for routers that read it. */
-void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                     unsigned n);
+void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 
 /* The two halves of a mixture: before the parallel dense block writes h, and
  * after.  experts.c */
-void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                unsigned n);
-void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                    unsigned n);
+void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
+void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 
 /* per_layer.c: rows of each layer's own embeddings, from x, before the first
  * layer; and what a layer adds from them, h = norm(project(act(gate * in) .
  * row)). */
 void cf_per_layer_inputs(const cf_pass *p, unsigned i, unsigned n);
-void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0,
-                  unsigned i, unsigned n);
+void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0, unsigned i,
+                  unsigned n);
 
 /* altup.c: gemma3n's streams, opened from x; a layer on them; and closed into
  * x. */
 void cf_altup_open(const cf_pass *p, unsigned i, unsigned n);
-void cf_altup_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                    unsigned n);
+void cf_altup_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 void cf_altup_close(const cf_pass *p, size_t r0, unsigned i, unsigned n);
 
 #endif

@@ -29,9 +29,7 @@ static void finish_row(const cf_pass *p, size_t r)
     float half = (float)(1 / sqrt(2.0));
     /* A row of embeddings has those of token 0, the padding. */
     size_t id = p->rows[r].embd != NULL ? 0 : (size_t)p->rows[r].id;
-    cf_dtype_to_f32(table->type, own,
-                    (const unsigned char *)table->p + id * table->row_bytes,
-                    all);
+    cf_dtype_to_f32(table->type, own, (const unsigned char *)table->p + id * table->row_bytes, all);
     for (size_t j = 0; j < all; j++) {
         c[j] *= by;
     }
@@ -47,8 +45,7 @@ void cf_per_layer_inputs(const cf_pass *p, unsigned i, unsigned n)
 {
     cf_group g = {0};
     cf_range rows = cf_pass__rows(p, 0, i, n);
-    cf_group__add(&g, &p->e->w.per_layer_model_proj, NULL,
-                  cf_pass__buf(p, CF_WS_PER_LAYER));
+    cf_group__add(&g, &p->e->w.per_layer_model_proj, NULL, cf_pass__buf(p, CF_WS_PER_LAYER));
     cf_pass__prepare_rows(p, &g, p->x, p->e->hp.n_embd, 0, i, n);
     cf_pass__barrier(p);
     cf_pass__multiply(p, &g, 0, i, n);
@@ -60,8 +57,8 @@ void cf_per_layer_inputs(const cf_pass *p, unsigned i, unsigned n)
 
 /* h = proj * (gelu(gate * in) . row_l); `in` [rows of the pass, n_embd] was
  * written by row. */
-void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0,
-                  unsigned i, unsigned n)
+void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0, unsigned i,
+                  unsigned n)
 {
     const cf_hparams *hp = &p->e->hp;
     const cf_layer_weights *w = &p->e->w.layer[layer];
@@ -78,8 +75,7 @@ void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0,
     cf_pass__barrier(p);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         float *g = p->gate + r * n_own;
-        cf_pass__activate(p, g, inputs + (r * hp->n_layer + layer) * n_own,
-                          n_own);
+        cf_pass__activate(p, g, inputs + (r * hp->n_layer + layer) * n_own, n_own);
         cf_pass__prepare(p, &proj, g, r);
     }
     cf_pass__barrier(p);

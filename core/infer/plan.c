@@ -27,15 +27,14 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-size_t cf_ws_prepared(size_t off[], const cf_kernels *k,
-                      const cf_mat *const m[], size_t n, size_t n_row)
+size_t cf_ws_prepared(size_t off[], const cf_kernels *k, const cf_mat *const m[], size_t n,
+                      size_t n_row)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
         bool is_new = true;
         for (size_t j = 0; j < i && is_new; j++) {
-            if (k->prepared_class(m[j]->type) ==
-                k->prepared_class(m[i]->type)) {
+            if (k->prepared_class(m[j]->type) == k->prepared_class(m[i]->type)) {
                 off[i] = off[j];
                 is_new = false;
             }
@@ -59,8 +58,8 @@ typedef struct widths {
 
 /* `rows` rows of the group for each row of the pass; those without p are left
  * out. */
-static void widen_group(widths *w, const cf_kernels *k, const cf_mat *const m[],
-                        size_t n, size_t rows)
+static void widen_group(widths *w, const cf_kernels *k, const cf_mat *const m[], size_t n,
+                        size_t rows)
 {
     const cf_mat *there[4];
     size_t off[4];
@@ -73,8 +72,7 @@ static void widen_group(widths *w, const cf_kernels *k, const cf_mat *const m[],
     w->xp = max_size(w->xp, cf_ws_prepared(off, k, there, n_there, rows));
     for (size_t i = 0; i < n_there; i++) {
         const cf_mat *t = there[i];
-        w->scratch =
-            max_size(w->scratch, k->matmul_scratch_bytes(t->type, t->n_col));
+        w->scratch = max_size(w->scratch, k->matmul_scratch_bytes(t->type, t->n_col));
     }
 }
 
@@ -101,9 +99,7 @@ static void widen_recurrent(widths *w, const cf_ws_model *m, uint32_t i)
     w->v = max_size(w->v, 2UL * s->n_head);
     w->att = max_size(w->att, (size_t)s->n_head * s->n_value);
     w->ff = max_size(w->ff, s->n_channel);
-    widen_group(w, m->k,
-                (const cf_mat *[]){&rw->in, &rw->gate, &rw->beta, &rw->alpha},
-                4, 1);
+    widen_group(w, m->k, (const cf_mat *[]){&rw->in, &rw->gate, &rw->beta, &rw->alpha}, 4, 1);
     widen_group(w, m->k, (const cf_mat *[]){&rw->out}, 1, 1);
 }
 
@@ -112,8 +108,7 @@ static void widen_experts(widths *w, const cf_ws_model *m, uint32_t i)
     const cf_expert_weights *x = &m->w->layer[i].expert;
     size_t n_used = m->hp->expert.n_used;
     widen_group(w, m->k, (const cf_mat *[]){&x->router}, 1, 1);
-    widen_group(w, m->k, (const cf_mat *[]){&x->gate.first, &x->up.first}, 2,
-                n_used);
+    widen_group(w, m->k, (const cf_mat *[]){&x->gate.first, &x->up.first}, 2, n_used);
     widen_group(w, m->k, (const cf_mat *[]){&x->down.first}, 1, n_used);
 }
 
@@ -122,16 +117,15 @@ static void widen_extras(widths *w, const cf_ws_model *m, uint32_t i)
 {
     const cf_layer_weights *lw = &m->w->layer[i];
     const cf_altup_weights *a = &lw->altup;
-    const cf_mat *const alone[] = {&lw->per_layer_gate, &lw->per_layer_proj,
-                                   &a->laurel_l, &a->laurel_r, &a->router};
+    const cf_mat *const alone[] = {&lw->per_layer_gate, &lw->per_layer_proj, &a->laurel_l,
+                                   &a->laurel_r, &a->router};
     for (size_t j = 0; j < sizeof alone / sizeof *alone; j++) {
         widen_group(w, m->k, &alone[j], 1, 1);
     }
     w->ff = max_size(w->ff, m->hp->n_per_layer);
     w->ff = max_size(w->ff, a->laurel_l.n_row);
     if (a->router.p != NULL) {
-        w->own = max_size(
-            w->own, m->k->prepared_bytes(a->router.type, a->router.n_col));
+        w->own = max_size(w->own, m->k->prepared_bytes(a->router.type, a->router.n_col));
     }
 }
 
@@ -156,8 +150,7 @@ static widths measure(const cf_ws_model *m)
         widen_extras(&w, m, i);
     }
     const cf_mat *const outer[] = {&m->w->output, &m->w->per_layer_model_proj,
-                                   &m->w->altup_proj.first,
-                                   &m->w->altup_unproj.first};
+                                   &m->w->altup_proj.first, &m->w->altup_unproj.first};
     for (size_t j = 0; j < sizeof outer / sizeof *outer; j++) {
         widen_group(&w, m->k, &outer[j], 1, 1);
     }
@@ -178,8 +171,7 @@ static void plan_extras(cf_ws_plan *p, const cf_hparams *hp)
     size_t f = sizeof(float) * p->n_row;
     size_t n_own = (size_t)hp->n_layer * hp->n_per_layer;
     if (x->n != 0) { /* scores, weights, the shared one's; slots twice, ends */
-        p->bytes[CF_WS_ROUTE] =
-            f * (x->n + 3UL * x->n_used + 1) + sizeof(uint32_t) * x->n;
+        p->bytes[CF_WS_ROUTE] = f * (x->n + 3UL * x->n_used + 1) + sizeof(uint32_t) * x->n;
         p->bytes[CF_WS_EXPERT_GATE] = f * x->n_used * x->n_ff;
         p->bytes[CF_WS_EXPERT_UP] = f * x->n_used * x->n_ff;
         p->bytes[CF_WS_EXPERT_OUT] = f * x->n_used * hp->n_embd;
@@ -187,13 +179,11 @@ static void plan_extras(cf_ws_plan *p, const cf_hparams *hp)
     p->bytes[CF_WS_PER_LAYER] = f * n_own;
     p->bytes[CF_WS_PER_LAYER_EMBD] = f * n_own;
     p->bytes[CF_WS_STREAMS] = f * hp->n_altup * hp->n_embd;
-    bool has_side =
-        hp->n_altup != 0 || hp->arch->recurrent_rule == CF_RECURRENT_ALL;
+    bool has_side = hp->n_altup != 0 || hp->arch->recurrent_rule == CF_RECURRENT_ALL;
     p->bytes[CF_WS_SIDE] = has_side ? f * hp->n_embd : 0;
 }
 
-void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
-                     uint32_t n_ctx)
+void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row, uint32_t n_ctx)
 {
     widths w = measure(m);
     const cf_hparams *hp = m->hp;
@@ -204,8 +194,7 @@ void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
                     .n_logit = logit_rows(hp->n_vocab, n_row),
                     .n_thread = m->n_thread};
     p.attn_off = round_up(w.scratch);
-    p.k_off = p.attn_off + round_up(sizeof(float) *
-                                    CF_ATTN_SCRATCH(w.head, w.head_v, n_ctx));
+    p.k_off = p.attn_off + round_up(sizeof(float) * CF_ATTN_SCRATCH(w.head, w.head_v, n_ctx));
     p.v_off = p.k_off + round_up(n_page * sizeof(void *));
     /* A line apart, so that threads do not write to each other's. */
     p.own_off = p.v_off + round_up(n_page * sizeof(void *));
@@ -219,8 +208,7 @@ void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
     p.bytes[CF_WS_GATE] = f * w.ff;
     p.bytes[CF_WS_UP] = f * w.ff;
     p.bytes[CF_WS_XP] = w.xp * n_row;
-    p.n_angle =
-        max_size(hp->rope[CF_ROPE_GLOBAL].n_rot, hp->rope[CF_ROPE_LOCAL].n_rot);
+    p.n_angle = max_size(hp->rope[CF_ROPE_GLOBAL].n_rot, hp->rope[CF_ROPE_LOCAL].n_rot);
     p.bytes[CF_WS_ANGLES] = f * CF_ROPE_SETS * p.n_angle;
     plan_extras(&p, hp);
     p.bytes[CF_WS_LOGITS] = sizeof(float) * p.n_logit * hp->n_vocab;
@@ -236,16 +224,13 @@ cf_status cf_plan_fits(uint64_t bytes, const char *what, cf_error *err)
 {
     uint64_t free_bytes = cf_os_memory_available();
     if (free_bytes != 0 && bytes > free_bytes) {
-        return cf_fail(err, CF_ENOMEM,
-                       "%s needs %.1f MiB, %.1f MiB of memory are available",
-                       what, (double)bytes / 1048576.0,
-                       (double)free_bytes / 1048576.0);
+        return cf_fail(err, CF_ENOMEM, "%s needs %.1f MiB, %.1f MiB of memory are available", what,
+                       (double)bytes / 1048576.0, (double)free_bytes / 1048576.0);
     }
     return CF_OK;
 }
 
-cf_status cf_ws_grow(cf_ws *ws, const cf_ws_model *m, uint32_t n_row,
-                     uint32_t n_ctx, cf_error *err)
+cf_status cf_ws_grow(cf_ws *ws, const cf_ws_model *m, uint32_t n_row, uint32_t n_ctx, cf_error *err)
 {
     cf_ws_plan plan;
     if (ws->p != NULL && ws->plan.n_row >= n_row && ws->plan.n_ctx >= n_ctx) {
@@ -257,8 +242,7 @@ cf_status cf_ws_grow(cf_ws *ws, const cf_ws_model *m, uint32_t n_row,
     CF_TRY(cf_plan_fits(plan.total, "a pass", err));
     unsigned char *p = cf_alloc_aligned(LINE, plan.total);
     if (p == NULL) {
-        return cf_fail(err, CF_ENOMEM,
-                       "out of memory for a workspace of %.1f MiB",
+        return cf_fail(err, CF_ENOMEM, "out of memory for a workspace of %.1f MiB",
                        (double)plan.total / 1048576.0);
     }
     cf_free_aligned(ws->p);
@@ -274,17 +258,16 @@ void cf_ws_deinit(cf_ws *ws)
 
 /* ---- the table ---------------------------------------------------------- */
 
-static void add_item(cf_plan *plan, const char *name, const char *type,
-                     uint64_t bytes, uint64_t d0, uint64_t d1, uint64_t d2)
+static void add_item(cf_plan *plan, const char *name, const char *type, uint64_t bytes, uint64_t d0,
+                     uint64_t d1, uint64_t d2)
 {
     CF_ASSERT(plan->n < CF_PLAN_MAX);
-    plan->item[plan->n++] = (cf_plan_item){
-        .name = name, .type = type, .shape = {d0, d1, d2, 0}, .bytes = bytes};
+    plan->item[plan->n++] =
+        (cf_plan_item){.name = name, .type = type, .shape = {d0, d1, d2, 0}, .bytes = bytes};
 }
 
 /* Floats [n_row, width] of the workspace. */
-static void add_rows(cf_plan *plan, const cf_ws_plan *ws, cf_ws_buf buf,
-                     const char *name)
+static void add_rows(cf_plan *plan, const cf_ws_plan *ws, cf_ws_buf buf, const char *name)
 {
     uint64_t width = ws->bytes[buf] / sizeof(float) / ws->n_row;
     if (width == 0) {
@@ -300,26 +283,23 @@ static void add_states(cf_plan *plan, const cf_hparams *hp, uint32_t n_ctx)
     uint64_t n_float = cf_hparams_n_state(hp);
     uint64_t n = 2ULL + cf_states_cap((size_t)n_float, n_ctx);
     if (n_float != 0) {
-        add_item(plan, "recurrent states", "F32", n * n_float * sizeof(float),
-                 n, n_float, 0);
+        add_item(plan, "recurrent states", "F32", n * n_float * sizeof(float), n, n_float, 0);
     }
 }
 
-void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m,
-                  const cf_kv_layout *kv, uint32_t n_ctx)
+void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m, const cf_kv_layout *kv,
+                  uint32_t n_ctx)
 {
     uint64_t n_page = cf_kv_pages(n_ctx);
     uint64_t n_vocab = m->hp->n_vocab;
     *out = (cf_plan){.mapped_bytes = m->w->bytes, .shared_bytes = ws->total};
     add_item(out, "weights", "file", m->w->bytes, m->w->n_param, 0, 0);
     out->item[0].is_mapped = true;
-    add_item(out, "key/value cache", kv->is_f16 ? "F16" : "F32",
-             n_page * kv->page_bytes, n_page, CF_KV_BLOCK,
-             kv->page_bytes / CF_KV_BLOCK / (kv->is_f16 ? 2 : 4));
+    add_item(out, "key/value cache", kv->is_f16 ? "F16" : "F32", n_page * kv->page_bytes, n_page,
+             CF_KV_BLOCK, kv->page_bytes / CF_KV_BLOCK / (kv->is_f16 ? 2 : 4));
     add_states(out, m->hp, n_ctx);
     add_item(out, "logits", "F32", n_vocab * sizeof(float), n_vocab, 0, 0);
-    add_item(out, "tokens", "I32", (uint64_t)n_ctx * sizeof(int32_t), n_ctx, 0,
-             0);
+    add_item(out, "tokens", "I32", (uint64_t)n_ctx * sizeof(int32_t), n_ctx, 0, 0);
     for (size_t i = 1; i < out->n; i++) {
         out->session_bytes += out->item[i].bytes;
     }
@@ -342,8 +322,7 @@ void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m,
     add_item(out, "prepared inputs", "mixed", ws->bytes[CF_WS_XP], ws->n_row,
              ws->bytes[CF_WS_XP] / ws->n_row, 0);
     add_rows(out, ws, CF_WS_ANGLES, "rotary angles");
-    add_item(out, "logits of a chunk", "F32", ws->bytes[CF_WS_LOGITS],
-             ws->n_logit, n_vocab, 0);
-    add_item(out, "scratch of threads", "bytes", ws->bytes[CF_WS_THREAD],
-             ws->n_thread, ws->thread_bytes, 0);
+    add_item(out, "logits of a chunk", "F32", ws->bytes[CF_WS_LOGITS], ws->n_logit, n_vocab, 0);
+    add_item(out, "scratch of threads", "bytes", ws->bytes[CF_WS_THREAD], ws->n_thread,
+             ws->thread_bytes, 0);
 }

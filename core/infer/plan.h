@@ -27,17 +27,17 @@ enum {
 
 /* The buffers of a pass over n_row rows. */
 typedef enum cf_ws_buf {
-    CF_WS_X,     /* float [n_row, n_embd]: the residual stream */
-    CF_WS_H,     /* float [n_row, n_embd]: normalised x, then a block's
+    CF_WS_X,              /* float [n_row, n_embd]: the residual stream */
+    CF_WS_H,              /* float [n_row, n_embd]: normalised x, then a block's
                      output */
-    CF_WS_Q,     /* float [n_row, n_head * head_size], with an output gate
+    CF_WS_Q,              /* float [n_row, n_head * head_size], with an output gate
                      twice that; or a recurrent layer's inputs */
-    CF_WS_K,     /* float [n_row, n_head_kv * head_size]; or its gates */
-    CF_WS_V,     /* float [n_row, n_head_kv * head_size_v]; or its factors */
-    CF_WS_ATT,   /* float [n_row, n_head * head_size_v]; or its outputs */
-    CF_WS_GATE,  /* float [n_row, n_ff]; or its convolution */
-    CF_WS_UP,    /* float [n_row, n_ff] */
-    CF_WS_ROUTE, /* scores, weights and slots of experts, see experts.c */
+    CF_WS_K,              /* float [n_row, n_head_kv * head_size]; or its gates */
+    CF_WS_V,              /* float [n_row, n_head_kv * head_size_v]; or its factors */
+    CF_WS_ATT,            /* float [n_row, n_head * head_size_v]; or its outputs */
+    CF_WS_GATE,           /* float [n_row, n_ff]; or its convolution */
+    CF_WS_UP,             /* float [n_row, n_ff] */
+    CF_WS_ROUTE,          /* scores, weights and slots of experts, see experts.c */
     CF_WS_EXPERT_GATE,    /* float [n_row * n_used, n_ff of an expert] */
     CF_WS_EXPERT_UP,      /* likewise */
     CF_WS_EXPERT_OUT,     /* float [n_row * n_used, n_embd] */
@@ -80,25 +80,23 @@ typedef struct cf_ws_model {
 /* Bytes of inputs prepared for `n` matrices that read the same activations:
  * where each one's lie (matrices of one class share), and their sum, for
  * `n_row` rows. */
-size_t cf_ws_prepared(size_t off[], const cf_kernels *k,
-                      const cf_mat *const m[], size_t n, size_t n_row);
+size_t cf_ws_prepared(size_t off[], const cf_kernels *k, const cf_mat *const m[], size_t n,
+                      size_t n_row);
 
 /* Sizes for n_row rows and contexts of up to n_ctx. */
-void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row,
-                     uint32_t n_ctx);
+void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row, uint32_t n_ctx);
 
 /* Makes the workspace at least that large; its contents are lost.  On
  * CF_ENOMEM (with figures) it is as it was. */
-CF_MUST_USE cf_status cf_ws_grow(cf_ws *ws, const cf_ws_model *m,
-                                 uint32_t n_row, uint32_t n_ctx, cf_error *err);
+CF_MUST_USE cf_status cf_ws_grow(cf_ws *ws, const cf_ws_model *m, uint32_t n_row, uint32_t n_ctx,
+                                 cf_error *err);
 void cf_ws_deinit(cf_ws *ws);
 
 /* Whether `bytes` more would fit the machine; CF_ENOMEM with figures. */
-CF_MUST_USE cf_status cf_plan_fits(uint64_t bytes, const char *what,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_plan_fits(uint64_t bytes, const char *what, cf_error *err);
 
 /* The table that people see. */
-void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m,
-                  const cf_kv_layout *kv, uint32_t n_ctx);
+void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m, const cf_kv_layout *kv,
+                  uint32_t n_ctx);
 
 #endif

@@ -39,8 +39,8 @@ struct cf_prefix_cache {
     size_t n;
 };
 
-cf_status cf_prefix_cache_new(cf_prefix_cache **out, const cf_engine *engine,
-                              uint64_t max_bytes, cf_error *err)
+cf_status cf_prefix_cache_new(cf_prefix_cache **out, const cf_engine *engine, uint64_t max_bytes,
+                              cf_error *err)
 {
     cf_prefix_cache *c = cf_calloc(1, sizeof *c);
     if (c == NULL) {
@@ -115,8 +115,7 @@ static size_t least_used(const cf_prefix_cache *c)
     return at;
 }
 
-static bool is_alike(const prompt *p, const cf_kv_layout *layout,
-                     uint32_t rope_variant)
+static bool is_alike(const prompt *p, const cf_kv_layout *layout, uint32_t rope_variant)
 {
     return p->kv.layout == layout && p->rope_variant == rope_variant;
 }
@@ -150,8 +149,7 @@ static void add(cf_prefix_cache *c, prompt *p)
             remove_at(c, i);
         }
     }
-    while (c->n > 0 &&
-           (c->n == PROMPTS_MAX || c->bytes + need > c->max_bytes)) {
+    while (c->n > 0 && (c->n == PROMPTS_MAX || c->bytes + need > c->max_bytes)) {
         remove_at(c, least_used(c));
     }
     if (need > c->max_bytes) {
@@ -165,16 +163,14 @@ static void add(cf_prefix_cache *c, prompt *p)
 }
 
 /* The prompt with most of ids[0..n), in whole blocks. */
-static prompt *best_of(const cf_prefix_cache *c, const cf_session *s,
-                       const cf_token *ids, size_t n, bool is_sure,
-                       uint32_t *len)
+static prompt *best_of(const cf_prefix_cache *c, const cf_session *s, const cf_token *ids, size_t n,
+                       bool is_sure, uint32_t *len)
 {
     prompt *best = NULL;
     *len = 0;
     for (size_t i = 0; i < c->n; i++) {
         prompt *p = c->v[i];
-        if (!is_alike(p, s->kv.layout, s->rope_variant) ||
-            (is_sure && !p->is_sure)) {
+        if (!is_alike(p, s->kv.layout, s->rope_variant) || (is_sure && !p->is_sure)) {
             continue;
         }
         uint32_t k = n_common(p, ids, n) / CF_KV_BLOCK * CF_KV_BLOCK;
@@ -206,8 +202,7 @@ static bool take(cf_session *s, const prompt *p, uint32_t len)
 {
     cf_kv kv = {.page = NULL};
     cf_states states = {0};
-    if (len > s->n_ctx ||
-        cf_kv_init(&kv, s->kv.layout, s->n_ctx, NULL) != CF_OK) {
+    if (len > s->n_ctx || cf_kv_init(&kv, s->kv.layout, s->n_ctx, NULL) != CF_OK) {
         return false;
     }
     if (cf_states_fork(&states, &p->states, NULL) != CF_OK) {
@@ -227,8 +222,7 @@ static bool take(cf_session *s, const prompt *p, uint32_t len)
     return true;
 }
 
-cf_prefix_loan cf_prefix__borrow(cf_session *s, const cf_token *ids, size_t n,
-                                 bool is_sure)
+cf_prefix_loan cf_prefix__borrow(cf_session *s, const cf_token *ids, size_t n, bool is_sure)
 {
     cf_prefix_cache *c = s->prefixes;
     cf_prefix_loan loan = {0};
@@ -238,8 +232,8 @@ cf_prefix_loan cf_prefix__borrow(cf_session *s, const cf_token *ids, size_t n,
     }
     pthread_mutex_lock(&c->lock);
     prompt *p = best_of(c, s, ids, n - 1, is_sure, &len);
-    if (p != NULL && ready_at(&p->states, len) > s->n_ready &&
-        p->states.step == s->states.step && take(s, p, len)) {
+    if (p != NULL && ready_at(&p->states, len) > s->n_ready && p->states.step == s->states.step &&
+        take(s, p, len)) {
         p->used = ++c->n_calls;
         loan = (cf_prefix_loan){s->n, p->number, p->is_sure};
     }
@@ -247,8 +241,7 @@ cf_prefix_loan cf_prefix__borrow(cf_session *s, const cf_token *ids, size_t n,
     return loan;
 }
 
-uint32_t cf_prefix__would_lend(const cf_session *s, const cf_token *ids,
-                               size_t n)
+uint32_t cf_prefix__would_lend(const cf_session *s, const cf_token *ids, size_t n)
 {
     cf_prefix_cache *c = s->prefixes;
     uint32_t len = 0;
@@ -282,8 +275,7 @@ void cf_prefix__judge(cf_prefix_cache *c, uint64_t of, bool is_good)
 }
 
 /* An empty prompt with room for n tokens; NULL without memory. */
-static prompt *new_prompt(const cf_kv_layout *layout, uint32_t rope_variant,
-                          uint32_t n)
+static prompt *new_prompt(const cf_kv_layout *layout, uint32_t rope_variant, uint32_t n)
 {
     prompt *p = cf_calloc(1, sizeof *p);
     if (p == NULL) {
@@ -396,14 +388,12 @@ static size_t choose(cf_prefix_cache *c, prompt *out[PROMPTS_MAX])
     return n;
 }
 
-cf_status cf_prefix_cache_write(cf_prefix_cache *c, const char *path,
-                                cf_error *err)
+cf_status cf_prefix_cache_write(cf_prefix_cache *c, const char *path, cf_error *err)
 {
     char sum[SUM + 1];
     cf_buf out = CF_BUF_INIT;
     if (cf_hparams_n_state(&c->engine->hp) != 0) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "prompts of a recurrent model are not kept in a file");
+        return cf_fail(err, CF_EUNSUPPORTED, "prompts of a recurrent model are not kept in a file");
     }
     pthread_mutex_lock(&c->lock);
     prompt *chosen[PROMPTS_MAX];
@@ -459,12 +449,9 @@ static prompt *read_prompt(const cf_engine *e, cf_str *rest, cf_error *err)
     memcpy(&h, head, sizeof h);
     const cf_kv_layout *layout = h.is_f16 != 0 ? &e->kv_f16 : &e->kv_f32;
     if (h.n == 0 || h.n % CF_KV_BLOCK != 0 || h.n > CF_CTX_MAX ||
-        h.rope_variant >= CF_ROPE_VARIANTS ||
-        h.page_bytes != layout->page_bytes ||
-        h.n > rest->n / sizeof(cf_token) ||
-        h.n / CF_KV_BLOCK > rest->n / layout->page_bytes) {
-        (void)cf_fail(err, CF_EFORMAT, "a prompt of %u tokens does not fit",
-                      h.n);
+        h.rope_variant >= CF_ROPE_VARIANTS || h.page_bytes != layout->page_bytes ||
+        h.n > rest->n / sizeof(cf_token) || h.n / CF_KV_BLOCK > rest->n / layout->page_bytes) {
+        (void)cf_fail(err, CF_EFORMAT, "a prompt of %u tokens does not fit", h.n);
         return NULL;
     }
     prompt *p = new_prompt(layout, h.rope_variant, h.n);
@@ -495,8 +482,7 @@ static prompt *read_prompt(const cf_engine *e, cf_str *rest, cf_error *err)
 }
 
 /* Everything but the prompts. */
-static cf_status check_file(const cf_engine *e, cf_str *rest, uint32_t *n,
-                            cf_error *err)
+static cf_status check_file(const cf_engine *e, cf_str *rest, uint32_t *n, cf_error *err)
 {
     char sum[SUM + 1];
     file_head h;
@@ -507,8 +493,7 @@ static cf_status check_file(const cf_engine *e, cf_str *rest, uint32_t *n,
     memcpy(&h, rest->p, sizeof h);
     want = make_head(e, h.n_prompt);
     if (memcmp(&h, &want, sizeof h) != 0) {
-        return cf_fail(err, CF_EFORMAT,
-                       "it is of another model or another version");
+        return cf_fail(err, CF_EFORMAT, "it is of another model or another version");
     }
     rest->n -= SUM;
     cf_hash_hex(sum, rest->p, rest->n);
@@ -534,8 +519,7 @@ static cf_status add_all(cf_prefix_cache *c, cf_str rest, cf_error *err)
     }
     cf_status st = CF_OK;
     if (n_read < n || rest.n != 0) {
-        st = n_read < n ? err->code
-                        : cf_fail(err, CF_EFORMAT, "there is more at its end");
+        st = n_read < n ? err->code : cf_fail(err, CF_EFORMAT, "there is more at its end");
     }
     pthread_mutex_lock(&c->lock);
     for (uint32_t i = n_read; i-- > 0;) { /* the first one was used last */
@@ -549,8 +533,7 @@ static cf_status add_all(cf_prefix_cache *c, cf_str rest, cf_error *err)
     return st;
 }
 
-cf_status cf_prefix_cache_read(cf_prefix_cache *c, const char *path,
-                               cf_error *err)
+cf_status cf_prefix_cache_read(cf_prefix_cache *c, const char *path, cf_error *err)
 {
     cf_buf bytes = CF_BUF_INIT;
     if (cf_hparams_n_state(&c->engine->hp) != 0) {

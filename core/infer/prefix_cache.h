@@ -22,13 +22,11 @@ typedef struct cf_prefix_loan {
  * ready.  With is_sure only from prompts that need no check.  Where memory
  * runs out it gets nothing.
  */
-cf_prefix_loan cf_prefix__borrow(cf_session *s, const cf_token *ids, size_t n,
-                                 bool is_sure);
+cf_prefix_loan cf_prefix__borrow(cf_session *s, const cf_token *ids, size_t n, bool is_sure);
 
 /* How many tokens cf_prefix__borrow() would leave the session with; 0: it would
  * lend nothing. */
-uint32_t cf_prefix__would_lend(const cf_session *s, const cf_token *ids,
-                               size_t n);
+uint32_t cf_prefix__would_lend(const cf_session *s, const cf_token *ids, size_t n);
 
 /* The check of a loan came out well, or the prompt is to be forgotten. */
 void cf_prefix__judge(cf_prefix_cache *cache, uint64_t of, bool is_good);

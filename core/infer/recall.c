@@ -46,11 +46,9 @@ static uint32_t *chain(const cf_recall *l, size_t i)
     return &l->head[h >> (32 - HASH_BITS)];
 }
 
-cf_status cf_recall_add(cf_recall *l, const cf_token *ids, size_t n,
-                        cf_error *err)
+cf_status cf_recall_add(cf_recall *l, const cf_token *ids, size_t n, cf_error *err)
 {
-    if (n > UINT32_MAX - 1 - l->n ||
-        !cf_grow(&l->ids, &l->cap, l->n + n, sizeof *l->ids) ||
+    if (n > UINT32_MAX - 1 - l->n || !cf_grow(&l->ids, &l->cap, l->n + n, sizeof *l->ids) ||
         !cf_grow(&l->before, &l->cap_before, l->n + n, sizeof *l->before)) {
         return cf_oom_for(err, "the index of drafts");
     }
@@ -86,8 +84,7 @@ static size_t common(const cf_recall *l, size_t i)
     return m;
 }
 
-size_t cf_recall_find(const cf_recall *l, cf_token *out, size_t cap,
-                      size_t *match)
+size_t cf_recall_find(const cf_recall *l, cf_token *out, size_t cap, size_t *match)
 {
     size_t best = 0;
     *match = 0;

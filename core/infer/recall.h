@@ -29,15 +29,13 @@ CF_MUST_USE cf_status cf_recall_init(cf_recall *out, cf_error *err);
 void cf_recall_deinit(cf_recall *l);
 
 /* Appends ids[0..n).  CF_ENOMEM, and the list is as it was. */
-CF_MUST_USE cf_status cf_recall_add(cf_recall *l, const cf_token *ids, size_t n,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_recall_add(cf_recall *l, const cf_token *ids, size_t n, cf_error *err);
 
 /* Forgets all tokens from n on. */
 void cf_recall_truncate(cf_recall *l, size_t n);
 
 /* The tokens that may follow: fills out[0..cap) and returns how many; *match
  * is the number of tokens at the end that were found before (0: none). */
-size_t cf_recall_find(const cf_recall *l, cf_token *out, size_t cap,
-                      size_t *match);
+size_t cf_recall_find(const cf_recall *l, cf_token *out, size_t cap, size_t *match);
 
 #endif

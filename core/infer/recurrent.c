@@ -54,8 +54,7 @@ static const float *conv_input(const conv *c, const run *u, size_t r, size_t t)
         return c->in + (at - (s->n_tap - 1)) * c->stride;
     }
     /* tail row n_tap - 1 is the token just before the run */
-    return c->p->rows[u->r0].before->data + l->state_off +
-           (at - u->r0) * s->n_channel;
+    return c->p->rows[u->r0].before->data + l->state_off + (at - u->r0) * s->n_channel;
 }
 
 /* The last n_tap - 1 inputs up to row r. */
@@ -65,8 +64,7 @@ static void save_tail(const conv *c, const run *u, size_t r, cf_state *to)
     const cf_layer_hparams *l = &c->p->e->hp.layer[c->layer];
     for (size_t t = 1; t < s->n_tap; t++) {
         float *tail = to->data + l->state_off + (t - 1) * s->n_channel;
-        memcpy(tail + c->c0, conv_input(c, u, r, t) + c->c0,
-               (c->c1 - c->c0) * sizeof *tail);
+        memcpy(tail + c->c0, conv_input(c, u, r, t) + c->c0, (c->c1 - c->c0) * sizeof *tail);
     }
 }
 
@@ -85,8 +83,7 @@ static void convolve(const conv *c)
                 x[t] = conv_input(c, &u, r, t) + c->c0;
             }
             p->e->k->recurrent->conv(c->out + r * s->n_channel + c->c0, x,
-                                     w->conv + c->c0 * s->n_tap, bias, s->n_tap,
-                                     c->c1 - c->c0);
+                                     w->conv + c->c0 * s->n_tap, bias, s->n_tap, c->c1 - c->c0);
             if (p->rows[r].keep != NULL) {
                 save_tail(c, &u, r, p->rows[r].keep);
             }
@@ -96,8 +93,8 @@ static void convolve(const conv *c)
 }
 
 /* A thread's channels. */
-static conv open_conv(const cf_pass *p, uint32_t layer, const float *in,
-                      size_t stride, unsigned i, unsigned n)
+static conv open_conv(const cf_pass *p, uint32_t layer, const float *in, size_t stride, unsigned i,
+                      unsigned n)
 {
     const cf_state_hparams *s = &p->e->hp.state;
     cf_range mine = cf_pass__share(s->n_channel, 16, i, n);
@@ -105,14 +102,13 @@ static conv open_conv(const cf_pass *p, uint32_t layer, const float *in,
 }
 
 /* conv = silu(convolution), of a thread's channels. */
-static void convolve_silu(const cf_pass *p, uint32_t layer, const float *in,
-                          size_t stride, unsigned i, unsigned n)
+static void convolve_silu(const cf_pass *p, uint32_t layer, const float *in, size_t stride,
+                          unsigned i, unsigned n)
 {
     conv c = open_conv(p, layer, in, stride, i, n);
     convolve(&c);
     for (size_t r = 0; r < p->n_row; r++) {
-        p->e->k->recurrent->silu(c.out + r * p->e->hp.state.n_channel + c.c0,
-                                 c.c1 - c.c0);
+        p->e->k->recurrent->silu(c.out + r * p->e->hp.state.n_channel + c.c0, c.c1 - c.c0);
     }
 }
 
@@ -122,13 +118,12 @@ static void convolve_silu(const cf_pass *p, uint32_t layer, const float *in,
 static size_t head_off(const cf_pass *p, uint32_t layer, size_t head)
 {
     const cf_state_hparams *s = &p->e->hp.state;
-    return p->e->hp.layer[layer].state_off +
-           (size_t)(s->n_tap - 1) * s->n_channel + head * s->n_key * s->n_value;
+    return p->e->hp.layer[layer].state_off + (size_t)(s->n_tap - 1) * s->n_channel +
+           head * s->n_key * s->n_value;
 }
 
 /* Makes the step of row r: where it reads the state, where it writes it. */
-static void aim(const cf_pass *p, const run *u, size_t r, size_t off,
-                cf_state_step *step)
+static void aim(const cf_pass *p, const run *u, size_t r, size_t off, cf_state_step *step)
 {
     const cf_row *row = &p->rows[r];
     step->m = row->after->data + off;
@@ -152,12 +147,11 @@ static double softplus(double x)
 }
 
 /* One token of one head, by the family. */
-typedef void (*head_step)(const cf_pass *p, uint32_t layer, size_t r,
-                          uint32_t head, cf_state_step *step);
+typedef void (*head_step)(const cf_pass *p, uint32_t layer, size_t r, uint32_t head,
+                          cf_state_step *step);
 
 /* By head: every run through every head; pair u is part u % n's. */
-static void step_heads(const cf_pass *p, uint32_t layer, head_step fn,
-                       unsigned i, unsigned n)
+static void step_heads(const cf_pass *p, uint32_t layer, head_step fn, unsigned i, unsigned n)
 {
     const cf_state_hparams *s = &p->e->hp.state;
     size_t pair = 0;
@@ -194,8 +188,8 @@ static void unit(float *out, const float *x, size_t n, float eps, float by)
 }
 
 /* A head's two numbers in row r: beta's, and alpha's. */
-static void beta_alpha(const cf_pass *p, uint32_t layer, size_t r,
-                       uint32_t head, float *beta, float *alpha)
+static void beta_alpha(const cf_pass *p, uint32_t layer, size_t r, uint32_t head, float *beta,
+                       float *alpha)
 {
     const cf_state_hparams *s = &p->e->hp.state;
     const cf_recurrent_weights *w = &p->e->w.layer[layer].recurrent;
@@ -215,8 +209,8 @@ static void beta_alpha(const cf_pass *p, uint32_t layer, size_t r,
  * m = exp(g) m;  m += k (sigmoid(beta) (v - m^T k))^T;  o = m^T q
  * z = norm(o) . silu(z)
  */
-static void delta_step(const cf_pass *p, uint32_t layer, size_t r,
-                       uint32_t head, cf_state_step *step)
+static void delta_step(const cf_pass *p, uint32_t layer, size_t r, uint32_t head,
+                       cf_state_step *step)
 {
     const cf_hparams *hp = &p->e->hp;
     const cf_state_hparams *s = &hp->state;
@@ -227,9 +221,8 @@ static void delta_step(const cf_pass *p, uint32_t layer, size_t r,
     float tmp[CF_STATE_MAX];
     float beta;
     float alpha;
-    uint32_t group = hp->arch->has_grouped_heads
-                         ? head / (s->n_head / s->n_group)
-                         : head % s->n_group;
+    uint32_t group =
+        hp->arch->has_grouped_heads ? head / (s->n_head / s->n_group) : head % s->n_group;
     const float *in = p->gate + r * s->n_channel;
     const float *keys = in + (size_t)s->n_group * s->n_key;
     size_t o = (r * s->n_head + head) * s->n_value;
@@ -237,8 +230,7 @@ static void delta_step(const cf_pass *p, uint32_t layer, size_t r,
          (float)(1 / sqrt((double)s->n_key)));
     unit(k, keys + (size_t)group * s->n_key, s->n_key, hp->norm_eps, 1);
     beta_alpha(p, layer, r, head, &beta, &alpha);
-    double g =
-        (double)w->a[head] * softplus((double)alpha + (double)w->dt_bias[head]);
+    double g = (double)w->a[head] * softplus((double)alpha + (double)w->dt_bias[head]);
     step->q = q;
     step->k = k;
     step->v = keys + (size_t)s->n_group * s->n_key + (size_t)head * s->n_value;
@@ -251,8 +243,7 @@ static void delta_step(const cf_pass *p, uint32_t layer, size_t r,
 }
 
 /* Buffers: q the convolution's input, k the gate z, v beta and alpha. */
-static void delta_net(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                      unsigned n)
+static void delta_net(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_state_hparams *s = &p->e->hp.state;
     const cf_recurrent_weights *w = &p->e->w.layer[layer].recurrent;
@@ -261,8 +252,7 @@ static void delta_net(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     cf_group__add(&in, &w->in, NULL, p->q);
     cf_group__add(&in, &w->gate, NULL, p->k);
     cf_group__add(&in, &w->beta, NULL, p->v);
-    cf_group__add(&in, &w->alpha, NULL,
-                  p->v + (size_t)p->e->ws.plan.n_row * s->n_head);
+    cf_group__add(&in, &w->alpha, NULL, p->v + (size_t)p->e->ws.plan.n_row * s->n_head);
     cf_group__add(&out, &w->out, NULL, p->h);
     cf_pass__prepare_rows(p, &in, p->h, p->e->hp.n_embd, 0, i, n);
     cf_pass__barrier(p);
@@ -272,8 +262,7 @@ static void delta_net(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     cf_pass__barrier(p);
     step_heads(p, layer, delta_step, i, n);
     cf_pass__barrier(p);
-    cf_pass__prepare_rows(p, &out, p->k, (size_t)s->n_head * s->n_value, r0, i,
-                          n);
+    cf_pass__prepare_rows(p, &out, p->k, (size_t)s->n_head * s->n_value, r0, i, n);
     cf_pass__barrier(p);
     cf_pass__multiply(p, &out, r0, i, n);
     cf_pass__barrier(p);
@@ -288,8 +277,8 @@ static void delta_net(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
  *   dt = softplus(dt + dt_bias)
  *   m = exp(a dt) m + B (dt u)^T;  y = m^T C + d u
  */
-static void mamba_step(const cf_pass *p, uint32_t layer, size_t r,
-                       uint32_t head, cf_state_step *step)
+static void mamba_step(const cf_pass *p, uint32_t layer, size_t r, uint32_t head,
+                       cf_state_step *step)
 {
     const cf_state_hparams *s = &p->e->hp.state;
     const cf_recurrent_weights *w = &p->e->w.layer[layer].recurrent;
@@ -297,8 +286,7 @@ static void mamba_step(const cf_pass *p, uint32_t layer, size_t r,
     size_t group = head / (s->n_head / s->n_group);
     const float *mixed = p->gate + r * s->n_channel;
     const float *dts =
-        p->q + r * (2 * inner + 2UL * s->n_group * s->n_key + s->n_head) +
-        inner + s->n_channel;
+        p->q + r * (2 * inner + 2UL * s->n_group * s->n_key + s->n_head) + inner + s->n_channel;
     const float *u = mixed + (size_t)head * s->n_value;
     float *y = p->att + r * inner + (size_t)head * s->n_value;
     float v[CF_STATE_MAX];
@@ -318,8 +306,7 @@ static void mamba_step(const cf_pass *p, uint32_t layer, size_t r,
 }
 
 /* By row: z = norm(y . silu(z)), group by group; some have no norm. */
-static void gate_mamba_row(const cf_pass *p, uint32_t layer, float *z,
-                           const float *y)
+static void gate_mamba_row(const cf_pass *p, uint32_t layer, float *z, const float *y)
 {
     const cf_hparams *hp = &p->e->hp;
     const cf_state_hparams *s = &hp->state;
@@ -332,8 +319,7 @@ static void gate_mamba_row(const cf_pass *p, uint32_t layer, float *z,
     }
 }
 
-static void mamba2(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                   unsigned n)
+static void mamba2(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_state_hparams *s = &p->e->hp.state;
     const cf_recurrent_weights *w = &p->e->w.layer[layer].recurrent;
@@ -366,8 +352,7 @@ static void mamba2(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
 
 /* A row of the first matrix: b, c, u [n_embd each];  h = out (c . conv(b . u)).
  * By channel, so that only the matrices need barriers around them. */
-static void short_conv(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                       unsigned n)
+static void short_conv(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_recurrent_weights *w = &p->e->w.layer[layer].recurrent;
     size_t n_embd = p->e->hp.n_embd;
@@ -400,8 +385,7 @@ static void short_conv(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
     cf_pass__barrier(p);
 }
 
-void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i,
-                  unsigned n)
+void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     switch (p->e->hp.layer[layer].mixer) {
     case CF_MIX_DELTA_NET:

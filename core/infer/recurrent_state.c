@@ -51,8 +51,7 @@ static cf_state *take(cf_state *state)
 
 void cf_state_drop(cf_state *state)
 {
-    if (state != NULL && atomic_fetch_sub_explicit(count_of(state), 1,
-                                                   memory_order_acq_rel) == 1) {
+    if (state != NULL && atomic_fetch_sub_explicit(count_of(state), 1, memory_order_acq_rel) == 1) {
         cf_free_aligned(state->data);
         cf_free(state);
     }
@@ -77,13 +76,10 @@ uint32_t cf_states_step(size_t n_float, uint32_t n_ctx)
 
 uint32_t cf_states_cap(size_t n_float, uint32_t n_ctx)
 {
-    return n_float == 0
-               ? 0
-               : 1 + n_ctx / cf_states_step(n_float, n_ctx) + CF_STATE_TURNS;
+    return n_float == 0 ? 0 : 1 + n_ctx / cf_states_step(n_float, n_ctx) + CF_STATE_TURNS;
 }
 
-cf_status cf_states_init(cf_states *out, size_t n_float, uint32_t n_ctx,
-                         cf_error *err)
+cf_status cf_states_init(cf_states *out, size_t n_float, uint32_t n_ctx, cf_error *err)
 {
     cf_states s = {.n_float = n_float};
     *out = s;
@@ -144,8 +140,7 @@ cf_status cf_states_fork(cf_states *out, const cf_states *from, cf_error *err)
 
 bool cf_states_has_trial(const cf_states *s, uint32_t length)
 {
-    return s->n_trial > 0 && length >= s->trial[0]->pos &&
-           length - s->trial[0]->pos < s->n_trial;
+    return s->n_trial > 0 && length >= s->trial[0]->pos && length - s->trial[0]->pos < s->n_trial;
 }
 
 /* Makes the trial state at `length` the live one; false without. */
@@ -177,8 +172,7 @@ uint32_t cf_states_rewind(cf_states *s, uint32_t length)
     return s->live->pos;
 }
 
-cf_status cf_states_trial(cf_states *s, uint32_t i, uint32_t pos,
-                          cf_state **out, cf_error *err)
+cf_status cf_states_trial(cf_states *s, uint32_t i, uint32_t pos, cf_state **out, cf_error *err)
 {
     CF_ASSERT(i < CF_STATE_TRIALS);
     if (s->trial[i] != NULL && is_shared(s->trial[i], 1)) {
@@ -247,8 +241,7 @@ static bool drop_one(cf_states *s)
     for (uint32_t i = 1; i < s->n; i++) {
         if (!cf_states_is_fixed(s, s->kept[i]->pos)) {
             cf_state_drop(s->kept[i]);
-            memmove(&s->kept[i], &s->kept[i + 1],
-                    (s->n - i - 1) * sizeof(cf_state *));
+            memmove(&s->kept[i], &s->kept[i + 1], (s->n - i - 1) * sizeof(cf_state *));
             s->n--;
             return true;
         }
@@ -273,8 +266,8 @@ void cf_states_keep(cf_states *s, cf_state *state)
         at--;
     }
     bool is_there = at < s->n && s->kept[at]->pos == state->pos;
-    bool is_full = s->n >= s->cap || (!cf_states_is_fixed(s, state->pos) &&
-                                      n_turns(s) >= CF_STATE_TURNS);
+    bool is_full =
+        s->n >= s->cap || (!cf_states_is_fixed(s, state->pos) && n_turns(s) >= CF_STATE_TURNS);
     if (is_there || (is_full && !drop_one(s))) {
         cf_state_drop(state);
         return;
@@ -302,8 +295,7 @@ static unsigned n_held(const cf_states *s, const cf_state *state)
     return n;
 }
 
-static void count_state(const cf_states *s, cf_state *state, uint64_t *bytes,
-                        uint64_t *shared)
+static void count_state(const cf_states *s, cf_state *state, uint64_t *bytes, uint64_t *shared)
 {
     uint64_t each = (uint64_t)s->n_float * sizeof(float);
     if (state != NULL) {

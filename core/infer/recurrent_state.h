@@ -58,13 +58,11 @@ uint32_t cf_states_step(size_t n_float, uint32_t n_ctx);
 uint32_t cf_states_cap(size_t n_float, uint32_t n_ctx);
 
 /* Empty: live at position 0.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_states_init(cf_states *out, size_t n_float,
-                                     uint32_t n_ctx, cf_error *err);
+CF_MUST_USE cf_status cf_states_init(cf_states *out, size_t n_float, uint32_t n_ctx, cf_error *err);
 void cf_states_deinit(cf_states *s);
 
 /* The same states in a second list. */
-CF_MUST_USE cf_status cf_states_fork(cf_states *out, const cf_states *from,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_states_fork(cf_states *out, const cf_states *from, cf_error *err);
 
 /* Forgets states after `length`, and makes the last one at or before it the
  * live one.  Returns its position. */
@@ -90,8 +88,8 @@ void cf_states_keep(cf_states *s, cf_state *state);
 
 /* Where a pass writes the state after its row i, which has `pos` tokens: rows
  * in order from 0, fewer than CF_STATE_TRIALS.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_states_trial(cf_states *s, uint32_t i, uint32_t pos,
-                                      cf_state **out, cf_error *err);
+CF_MUST_USE cf_status cf_states_trial(cf_states *s, uint32_t i, uint32_t pos, cf_state **out,
+                                      cf_error *err);
 
 /* The pass succeeded: of the trial states, those at fixed positions are
  * checkpoints too. */

@@ -14,8 +14,7 @@ static const double two_pi = 6.283185307179586476925;
  * context (Peng et al. 2023, section 3.2). */
 static double pair_of_turns(const cf_rope_params *p, double n_turns)
 {
-    return (double)p->n_rot * log((double)p->n_ctx_orig / (n_turns * two_pi)) /
-           (2 * log(p->base));
+    return (double)p->n_rot * log((double)p->n_ctx_orig / (n_turns * two_pi)) / (2 * log(p->base));
 }
 
 /* How much of pair i's frequency stays as trained: 1 for fast pairs, 0 for
@@ -39,9 +38,7 @@ static uint8_t axis_of(const cf_rope_params *p, uint32_t i)
 {
     const uint32_t *n = p->section;
     if (p->is_interleaved) {
-        return i % 3 == 1 && i < 3 * n[1]   ? 1
-               : i % 3 == 2 && i < 3 * n[2] ? 2
-                                            : 0;
+        return i % 3 == 1 && i < 3 * n[1] ? 1 : i % 3 == 2 && i < 3 * n[2] ? 2 : 0;
     }
     uint32_t end = 0;
     for (uint32_t a = 0; a < CF_ROPE_AXES; a++) {
@@ -53,8 +50,7 @@ static uint8_t axis_of(const cf_rope_params *p, uint32_t i)
     return 0;
 }
 
-cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p,
-                       const float *factors, cf_error *err)
+cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p, const float *factors, cf_error *err)
 {
     uint32_t n = p->n_rot / 2;
     double *freq = cf_calloc(n + 1, sizeof *freq);
@@ -102,8 +98,7 @@ void cf_rope_angles(float *out, const cf_rope *rope, const uint32_t *at)
     }
 }
 
-void cf_rope_apply(float *head, const float *angles, uint32_t n_rot,
-                   cf_rope_style style)
+void cf_rope_apply(float *head, const float *angles, uint32_t n_rot, cf_rope_style style)
 {
     size_t n = n_rot / 2;
     size_t step = style == CF_ROPE_NEOX ? 1 : 2;  /* from pair to pair */

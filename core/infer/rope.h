@@ -27,8 +27,8 @@ typedef struct cf_rope {
 } cf_rope;
 
 /* factors [n_rot / 2] divide the frequencies; NULL: none.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p,
-                                   const float *factors, cf_error *err);
+CF_MUST_USE cf_status cf_rope_init(cf_rope *out, const cf_rope_params *p, const float *factors,
+                                   cf_error *err);
 void cf_rope_deinit(cf_rope *rope);
 
 /* out[n_rot]: cosine and sine of pair 0, of pair 1 ... at position `at`, which
@@ -37,7 +37,6 @@ void cf_rope_angles(float *out, const cf_rope *rope, const uint32_t *at);
 
 /* Rotates the first n_rot numbers of `head` by the angles of
  * cf_rope_angles(). */
-void cf_rope_apply(float *head, const float *angles, uint32_t n_rot,
-                   cf_rope_style style);
+void cf_rope_apply(float *head, const float *angles, uint32_t n_rot, cf_rope_style style);
 
 #endif

@@ -44,13 +44,11 @@ static size_t n_vocab_of(const cf_session *session)
     return cf_tokenizer_n_vocab(cf_engine_tokenizer(e));
 }
 
-cf_status cf_session_score(cf_session *session, const cf_token *ids, size_t n,
-                           size_t first, cf_cancel *cancel, float *out,
-                           cf_error *err)
+cf_status cf_session_score(cf_session *session, const cf_token *ids, size_t n, size_t first,
+                           cf_cancel *cancel, float *out, cf_error *err)
 {
     if (first == 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "the first token has no token before it to predict it");
+        return cf_fail(err, CF_EINVAL, "the first token has no token before it to predict it");
     }
     if (first >= n) {
         return CF_OK;
@@ -79,8 +77,8 @@ typedef struct side {
 } side;
 
 /* A fork for a text; its last token predicts nothing and is not computed. */
-static cf_status join(side *all, cf_session *session, size_t n_prefix,
-                      const cf_scored *text, cf_error *err)
+static cf_status join(side *all, cf_session *session, size_t n_prefix, const cf_scored *text,
+                      cf_error *err)
 {
     if (text->n == 0) {
         return CF_OK;
@@ -89,8 +87,7 @@ static cf_status join(side *all, cf_session *session, size_t n_prefix,
     size_t n_vocab = n_vocab_of(session);
     for (size_t i = 0; i < text->n; i++) {
         if (text->ids[i] < 0 || (size_t)text->ids[i] >= n_vocab) {
-            return cf_fail(err, CF_EINVAL,
-                           "token %d is outside the vocabulary of %zu",
+            return cf_fail(err, CF_EINVAL, "token %d is outside the vocabulary of %zu",
                            (int)text->ids[i], n_vocab);
         }
     }
@@ -99,12 +96,9 @@ static cf_status join(side *all, cf_session *session, size_t n_prefix,
         return CF_OK;
     }
     size_t i = all->n;
-    all->scoring[i] =
-        (scoring){text->ids, text->n, n_prefix, n_vocab, text->log_p};
-    all->part[i] = (cf_advance){.ids = text->ids,
-                                .n = text->n - 1,
-                                .logits = on_logits,
-                                .ud = &all->scoring[i]};
+    all->scoring[i] = (scoring){text->ids, text->n, n_prefix, n_vocab, text->log_p};
+    all->part[i] = (cf_advance){
+        .ids = text->ids, .n = text->n - 1, .logits = on_logits, .ud = &all->scoring[i]};
     CF_TRY(cf_session_fork(&all->part[i].session, session, err));
     all->n++;
     return CF_OK;
@@ -135,15 +129,13 @@ static cf_status advance(side *all, cf_cancel *cancel, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_session_score_many(cf_session *session, const cf_token *prefix,
-                                size_t n_prefix, cf_scored *texts, size_t n,
-                                cf_cancel *cancel, cf_error *err)
+cf_status cf_session_score_many(cf_session *session, const cf_token *prefix, size_t n_prefix,
+                                cf_scored *texts, size_t n, cf_cancel *cancel, cf_error *err)
 {
     const cf_run run = {.cancel = cancel};
     side all = {.n = 0};
     if (n_prefix == 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "the first token has no token before it to predict it");
+        return cf_fail(err, CF_EINVAL, "the first token has no token before it to predict it");
     }
     CF_TRY(cf_session_sync(session, prefix, n_prefix, &run, NULL, err));
     cf_status st = CF_OK;

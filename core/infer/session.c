@@ -32,8 +32,8 @@ void cf_session_free(cf_session *s)
 }
 
 /* A session without a cache. */
-static cf_status new_session(cf_session **out, cf_engine *e, uint32_t n_ctx,
-                             uint32_t n_batch, cf_error *err)
+static cf_status new_session(cf_session **out, cf_engine *e, uint32_t n_ctx, uint32_t n_batch,
+                             cf_error *err)
 {
     cf_session *s = cf_calloc(1, sizeof *s);
     if (s != NULL) {
@@ -46,8 +46,7 @@ static cf_status new_session(cf_session **out, cf_engine *e, uint32_t n_ctx,
     }
     if (s == NULL || s->tokens == NULL || s->logits == NULL) {
         cf_session_free(s);
-        return cf_fail(err, CF_ENOMEM,
-                       "out of memory for a session of %u tokens", n_ctx);
+        return cf_fail(err, CF_ENOMEM, "out of memory for a session of %u tokens", n_ctx);
     }
     *out = s;
     return CF_OK;
@@ -87,16 +86,15 @@ static cf_status make_room(cf_engine *e, const sizes *z, cf_error *err)
     cf_plan_make(&plan, &ws, &m, z->layout, z->n_ctx);
     pthread_mutex_lock(&e->pass_lock);
     uint64_t more = ws.total > e->ws.plan.total ? ws.total : 0;
-    cf_status st = cf_plan_fits(plan.session_bytes + more,
-                                "a session of this context", err);
+    cf_status st = cf_plan_fits(plan.session_bytes + more, "a session of this context", err);
     CF_THEN(st, cf_ws_grow(&e->ws, &m, n_row, z->n_ctx, err));
     CF_THEN(st, grow_rows(e, err));
     pthread_mutex_unlock(&e->pass_lock);
     return st;
 }
 
-cf_status cf_session_new(cf_session **out, cf_engine *e,
-                         const cf_session_options *opts, cf_error *err)
+cf_status cf_session_new(cf_session **out, cf_engine *e, const cf_session_options *opts,
+                         cf_error *err)
 {
     cf_session_options none = {0};
     const cf_session_options *o = opts != NULL ? opts : &none;
@@ -114,8 +112,7 @@ cf_status cf_session_new(cf_session **out, cf_engine *e,
     s->prefixes = s->plain_prefixes = o->prefixes;
     s->rope_variant = z.n_ctx > rope->n_ctx_orig ? CF_ROPE_LONG : CF_ROPE_SHORT;
     cf_status st = cf_kv_init(&s->kv, z.layout, z.n_ctx, err);
-    CF_THEN(st, cf_states_init(&s->states, cf_hparams_n_state(&e->hp), z.n_ctx,
-                               err));
+    CF_THEN(st, cf_states_init(&s->states, cf_hparams_n_state(&e->hp), z.n_ctx, err));
     if (st != CF_OK) {
         cf_session_free(s);
         return st;
@@ -142,8 +139,7 @@ static cf_status need_places(cf_session *s, cf_error *err)
 
 /* Copies pointers to pages and states, four bytes a token and one row of
  * logits; no keys, values or states. */
-cf_status cf_session_fork(cf_session **out, const cf_session *from,
-                          cf_error *err)
+cf_status cf_session_fork(cf_session **out, const cf_session *from, cf_error *err)
 {
     cf_session *s = NULL;
     CF_TRY(new_session(&s, from->engine, from->n_ctx, from->n_batch, err));
@@ -170,32 +166,27 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from,
         memcpy(s->place, from->place, from->n * sizeof *s->place);
     }
     if (s->has_logits) {
-        memcpy(s->logits, from->after,
-               from->engine->hp.n_vocab * sizeof(float));
+        memcpy(s->logits, from->after, from->engine->hp.n_vocab * sizeof(float));
     }
     *out = s;
     return CF_OK;
 }
 
-static bool have_same_adapters(const cf_lora_set *set, const cf_adapter_use *v,
-                               size_t n)
+static bool have_same_adapters(const cf_lora_set *set, const cf_adapter_use *v, size_t n)
 {
     bool same = set->n == n;
     for (size_t i = 0; same && i < n; i++) {
-        same = set->use[i].adapter == v[i].adapter &&
-               set->use[i].scale == v[i].scale;
+        same = set->use[i].adapter == v[i].adapter && set->use[i].scale == v[i].scale;
     }
     return same;
 }
 
-cf_status cf_session_set_adapters(cf_session *s, const cf_adapter_use *v,
-                                  size_t n, cf_error *err)
+cf_status cf_session_set_adapters(cf_session *s, const cf_adapter_use *v, size_t n, cf_error *err)
 {
     cf_lora_set set = {.n = 0};
     for (size_t i = 0; i < n; i++) {
         if (set.n == CF_ADAPTERS_MAX || v[i].adapter->engine != s->engine) {
-            return cf_fail(err, CF_EINVAL,
-                           "more than %d adapters, or one of another model",
+            return cf_fail(err, CF_EINVAL, "more than %d adapters, or one of another model",
                            CF_ADAPTERS_MAX);
         }
         if (v[i].scale != 0) {
@@ -219,11 +210,9 @@ const cf_adapter_use *cf_session_adapters(const cf_session *s, size_t *n)
 cf_status cf_session_adopt(cf_session *s, const cf_session *from, cf_error *err)
 {
     cf_session *fork = NULL;
-    if (s->engine != from->engine || s->n_ctx != from->n_ctx ||
-        s->kv.layout != from->kv.layout ||
+    if (s->engine != from->engine || s->n_ctx != from->n_ctx || s->kv.layout != from->kv.layout ||
         !have_same_adapters(&s->lora, from->lora.use, from->lora.n)) {
-        return cf_fail(err, CF_EINVAL,
-                       "a session of another kind cannot be taken over");
+        return cf_fail(err, CF_EINVAL, "a session of another kind cannot be taken over");
     }
     CF_TRY(cf_session_fork(&fork, from, err));
     assert(fork != NULL);
@@ -252,8 +241,7 @@ const cf_token *cf_session_tokens(const cf_session *s, size_t *n)
     return s->tokens;
 }
 
-void cf_session_memory(const cf_session *s, uint64_t *bytes,
-                       uint64_t *shared_bytes)
+void cf_session_memory(const cf_session *s, uint64_t *bytes, uint64_t *shared_bytes)
 {
     uint64_t state_bytes = 0;
     uint64_t state_shared = 0;
@@ -271,8 +259,7 @@ const float *cf_session_logits(const cf_session *s)
 const float *cf_session_logits_at(const cf_session *s, uint32_t pos)
 {
     return pos >= s->first_row && pos - s->first_row < s->n_row
-               ? s->row_logits +
-                     (size_t)(pos - s->first_row) * s->engine->hp.n_vocab
+               ? s->row_logits + (size_t)(pos - s->first_row) * s->engine->hp.n_vocab
                : NULL;
 }
 
@@ -316,56 +303,48 @@ size_t cf_session_would_keep(const cf_session *s, size_t length)
 
 static bool same_place(const cf_place *a, const cf_place *b)
 {
-    return a->key == b->key && a->see_end == b->see_end &&
-           memcmp(a->at, b->at, sizeof a->at) == 0;
+    return a->key == b->key && a->see_end == b->see_end && memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
 cf_status cf_session__check_id(const cf_engine *e, cf_token id, cf_error *err)
 {
     if (id < 0 || (uint32_t)id >= e->hp.n_vocab) {
-        return cf_fail(err, CF_EINVAL,
-                       "token %d is outside the vocabulary of %u", (int)id,
+        return cf_fail(err, CF_EINVAL, "token %d is outside the vocabulary of %u", (int)id,
                        e->hp.n_vocab);
     }
     return CF_OK;
 }
 
 /* Positions whose rows see each other go into one pass. */
-static cf_status check_span(const cf_session *s, const cf_input *in, size_t n,
-                            size_t i, cf_error *err)
+static cf_status check_span(const cf_session *s, const cf_input *in, size_t n, size_t i,
+                            cf_error *err)
 {
     size_t end = in[i].see_end;
     if (end == 0) {
         return CF_OK;
     }
     if (end <= i || end > n) {
-        return cf_fail(err, CF_EINVAL,
-                       "position %zu sees up to %zu of %zu positions", i, end,
-                       n);
+        return cf_fail(err, CF_EINVAL, "position %zu sees up to %zu of %zu positions", i, end, n);
     }
     for (size_t j = i + 1; j < end; j++) {
         if (in[j].see_end != end) {
-            return cf_fail(err, CF_EINVAL,
-                           "positions %zu to %zu do not see each other", i,
+            return cf_fail(err, CF_EINVAL, "positions %zu to %zu do not see each other", i,
                            end - 1);
         }
     }
-    return end - i <= s->n_batch
-               ? CF_OK
-               : cf_fail(err, CF_ELIMIT,
-                         "%zu positions that see each other do not fit a "
-                         "batch of %u",
-                         end - i, s->n_batch);
+    return end - i <= s->n_batch ? CF_OK
+                                 : cf_fail(err, CF_ELIMIT,
+                                           "%zu positions that see each other do not fit a "
+                                           "batch of %u",
+                                           end - i, s->n_batch);
 }
 
-static cf_status check_inputs(const cf_session *s, const cf_input *in, size_t n,
-                              cf_error *err)
+static cf_status check_inputs(const cf_session *s, const cf_input *in, size_t n, cf_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t a = 0; a < CF_ROPE_AXES; a++) {
             if (in[i].at[a] > CF_CTX_MAX) {
-                return cf_fail(err, CF_EINVAL, "position %zu is put at %u", i,
-                               in[i].at[a]);
+                return cf_fail(err, CF_EINVAL, "position %zu is put at %u", i, in[i].at[a]);
             }
         }
         if (i == 0 || in[i].see_end != in[i - 1].see_end) {
@@ -385,8 +364,7 @@ void cf_session_rewind(cf_session *s, size_t length)
     s->n = (uint32_t)length;
     s->n_ready = cf_states_rewind(&s->states, s->n);
     cf_kv_truncate(&s->kv, s->n);
-    const float *kept =
-        length > 0 ? cf_session_logits_at(s, (uint32_t)length - 1) : NULL;
+    const float *kept = length > 0 ? cf_session_logits_at(s, (uint32_t)length - 1) : NULL;
     s->has_logits = kept != NULL && s->n_ready == s->n;
     s->after = s->has_logits ? kept : s->logits;
     uint32_t n_row = s->n > s->first_row ? s->n - s->first_row : 0;
@@ -403,8 +381,8 @@ typedef struct stretch {
 
 /* One pass over the next m positions; with is_last, logits are computed after
  * the last of them. */
-static cf_status compute_batch(cf_session *s, const stretch *job, uint32_t m,
-                               bool is_last, cf_error *err)
+static cf_status compute_batch(cf_session *s, const stretch *job, uint32_t m, bool is_last,
+                               cf_error *err)
 {
     cf_part part = {.s = s,
                     .src = job->src,
@@ -428,16 +406,14 @@ static uint32_t next_batch(const cf_session *s, const stretch *job)
     }
     const cf_input *in = job->src.in - job->src.first;
     uint32_t end = s->n_ready + m;
-    while (end > s->n_ready + 1 && in[end].see_end != 0 &&
-           in[end].see_end == in[end - 1].see_end) {
+    while (end > s->n_ready + 1 && in[end].see_end != 0 && in[end].see_end == in[end - 1].see_end) {
         end--;
     }
     return end - s->n_ready;
 }
 
 /* Positions from n_ready to job->end, batch by batch. */
-static cf_status compute(cf_session *s, const stretch *job, bool wants_logits,
-                         cf_error *err)
+static cf_status compute(cf_session *s, const stretch *job, bool wants_logits, cf_error *err)
 {
     uint32_t start = s->n_ready;
     while (s->n_ready < job->end) {
@@ -445,8 +421,7 @@ static cf_status compute(cf_session *s, const stretch *job, bool wants_logits,
         bool is_last = wants_logits && s->n_ready + m == job->end;
         CF_TRY(compute_batch(s, job, m, is_last, err));
         if (job->run->progress != NULL) {
-            job->run->progress(job->run->ud, s->n_ready - start,
-                               job->end - start);
+            job->run->progress(job->run->ud, s->n_ready - start, job->end - start);
         }
     }
     return CF_OK;
@@ -462,19 +437,16 @@ cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel, cf_error *err)
 /* Length of the prefix that the timeline has already.  Ids alone say that a
  * row of embeddings is the same where its id is made of its key; what follows
  * such a row is where it was put. */
-static uint32_t common_prefix(const cf_session *s, const cf_source *src,
-                              uint32_t n)
+static uint32_t common_prefix(const cf_session *s, const cf_source *src, uint32_t n)
 {
     uint32_t common = 0;
     bool after_row = false;
-    while (common < n && common < s->n &&
-           cf_source_id(src, common) == s->tokens[common]) {
+    while (common < n && common < s->n && cf_source_id(src, common) == s->tokens[common]) {
         after_row = after_row || cf_token_is_row(s->tokens[common]);
         cf_place want = cf_session__place(s, src, common);
         if (src->in == NULL && s->place != NULL) {
-            want = after_row
-                       ? s->place[common]
-                       : (cf_place){.at = {common, common, common, common}};
+            want =
+                after_row ? s->place[common] : (cf_place){.at = {common, common, common, common}};
         }
         if (s->place != NULL && !same_place(&want, &s->place[common])) {
             break;
@@ -488,8 +460,7 @@ size_t cf_session_would_sync(const cf_session *s, const cf_token *ids, size_t n)
 {
     cf_source src = {.ids = ids};
     uint32_t common = common_prefix(s, &src, (uint32_t)n);
-    size_t keep =
-        cf_session_would_keep(s, common == n && n > 0 ? n - 1 : common);
+    size_t keep = cf_session_would_keep(s, common == n && n > 0 ? n - 1 : common);
     size_t lent = cf_prefix__would_lend(s, ids, n);
     return lent > keep ? lent : keep;
 }
@@ -498,15 +469,13 @@ static cf_status check_room(const cf_session *s, size_t n, cf_error *err)
 {
     return n <= s->n_ctx
                ? CF_OK
-               : cf_fail(err, CF_ELIMIT,
-                         "%zu tokens do not fit a context of %u", n, s->n_ctx);
+               : cf_fail(err, CF_ELIMIT, "%zu tokens do not fit a context of %u", n, s->n_ctx);
 }
 
 /* Cuts the timeline to what it shares with the source, less the last token
  * where nothing else would be computed; or borrows more of it. */
-static cf_status match(cf_session *s, const cf_source *src, size_t n,
-                       bool is_sure, cf_prefix_loan *loan, cf_sync_result *out,
-                       cf_error *err)
+static cf_status match(cf_session *s, const cf_source *src, size_t n, bool is_sure,
+                       cf_prefix_loan *loan, cf_sync_result *out, cf_error *err)
 {
     CF_TRY(check_room(s, n, err));
     uint32_t common = common_prefix(s, src, (uint32_t)n);
@@ -532,8 +501,8 @@ static cf_status match(cf_session *s, const cf_source *src, size_t n,
     return CF_OK;
 }
 
-cf_status cf_session_match(cf_session *s, const cf_token *ids, size_t n,
-                           cf_sync_result *out, cf_error *err)
+cf_status cf_session_match(cf_session *s, const cf_token *ids, size_t n, cf_sync_result *out,
+                           cf_error *err)
 {
     cf_source src = {.ids = ids};
     cf_sync_result result;
@@ -549,8 +518,8 @@ cf_status cf_session_match(cf_session *s, const cf_token *ids, size_t n,
 /* Computes the last token of a loan again: its keys and values follow from
  * those of all tokens before it, so they are the same bytes only where those
  * are right.  A loan that is not right is given up. */
-static cf_status check_loan(cf_session *s, const cf_prefix_loan *loan,
-                            cf_cancel *cancel, cf_error *err)
+static cf_status check_loan(cf_session *s, const cf_prefix_loan *loan, cf_cancel *cancel,
+                            cf_error *err)
 {
     cf_token id = s->tokens[loan->n - 1];
     uint32_t page = (loan->n - 1) / CF_KV_BLOCK;
@@ -561,9 +530,9 @@ static cf_status check_loan(cf_session *s, const cf_prefix_loan *loan,
     cf_kv_share(&lent, &s->kv, page + 1);
     s->n = s->n_ready = loan->n - 1;
     cf_status st = compute(s, &job, false, err);
-    bool is_good = st == CF_OK && memcmp(cf_kv_page_data(&lent, page),
-                                         cf_kv_page_data(&s->kv, page),
-                                         s->kv.layout->page_bytes) == 0;
+    bool is_good =
+        st == CF_OK && memcmp(cf_kv_page_data(&lent, page), cf_kv_page_data(&s->kv, page),
+                              s->kv.layout->page_bytes) == 0;
     cf_kv_deinit(&lent);
     if (!is_good) { /* also when it was stopped: it is not known yet */
         cf_session_rewind(s, 0);
@@ -576,9 +545,8 @@ static cf_status check_loan(cf_session *s, const cf_prefix_loan *loan,
 
 /* A state after all but the last token serves the same prompt again, and one
  * that differs at its end. */
-static cf_status sync_source(cf_session *s, const cf_source *src, size_t n,
-                             const cf_run *run, cf_sync_result *out,
-                             cf_error *err)
+static cf_status sync_source(cf_session *s, const cf_source *src, size_t n, const cf_run *run,
+                             cf_sync_result *out, cf_error *err)
 {
     cf_run plain = {0};
     cf_sync_result result;
@@ -600,16 +568,15 @@ static cf_status sync_source(cf_session *s, const cf_source *src, size_t n,
     return CF_OK;
 }
 
-cf_status cf_session_sync(cf_session *s, const cf_token *ids, size_t n,
-                          const cf_run *run, cf_sync_result *out, cf_error *err)
+cf_status cf_session_sync(cf_session *s, const cf_token *ids, size_t n, const cf_run *run,
+                          cf_sync_result *out, cf_error *err)
 {
     cf_source src = {.ids = ids};
     return sync_source(s, &src, n, run, out, err);
 }
 
-cf_status cf_session_sync_inputs(cf_session *s, const cf_input *in, size_t n,
-                                 const cf_run *run, cf_sync_result *out,
-                                 cf_error *err)
+cf_status cf_session_sync_inputs(cf_session *s, const cf_input *in, size_t n, const cf_run *run,
+                                 cf_sync_result *out, cf_error *err)
 {
     cf_source src = {.in = in};
     CF_TRY(check_inputs(s, in, n, err));
@@ -617,12 +584,10 @@ cf_status cf_session_sync_inputs(cf_session *s, const cf_input *in, size_t n,
     return sync_source(s, &src, n, run, out, err);
 }
 
-cf_status cf_session_step(cf_session *s, cf_token id, const cf_run *run,
-                          cf_error *err)
+cf_status cf_session_step(cf_session *s, cf_token id, const cf_run *run, cf_error *err)
 {
     if (s->n >= s->n_ctx) {
-        return cf_fail(err, CF_ELIMIT, "the context of %u tokens is full",
-                       s->n_ctx);
+        return cf_fail(err, CF_ELIMIT, "the context of %u tokens is full", s->n_ctx);
     }
     CF_TRY(cf_session__check_id(s->engine, id, err));
     cf_run r = run != NULL ? *run : (cf_run){0};

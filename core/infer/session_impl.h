@@ -44,8 +44,8 @@ struct cf_session {
     bool has_logits;
     float *row_logits; /* [cap_row, n_vocab] or NULL */
     uint32_t first_row, n_row, cap_row;
-    cf_sync_result last;       /* of the last sync that succeeded */
-    cf_prefix_cache *prefixes; /* borrowed; NULL: none, or none while there are
+    cf_sync_result last;             /* of the last sync that succeeded */
+    cf_prefix_cache *prefixes;       /* borrowed; NULL: none, or none while there are
                                   adapters */
     cf_prefix_cache *plain_prefixes; /* without adapters */
     cf_lora_set lora;
@@ -61,8 +61,7 @@ typedef struct cf_source {
 cf_token cf_source_id(const cf_source *src, uint32_t pos);
 
 /* The place of a position: the source's, or the one of text there. */
-cf_place cf_session__place(const cf_session *s, const cf_source *src,
-                           uint32_t pos);
+cf_place cf_session__place(const cf_session *s, const cf_source *src, uint32_t pos);
 
 /* One session's share of a pass: the m positions from n_ready on. */
 typedef struct cf_part {
@@ -86,17 +85,15 @@ typedef struct cf_part {
  * workspace has, CF_ECANCELLED, CF_ENOMEM, CF_EINVAL for a row of embeddings
  * without them.
  */
-CF_MUST_USE cf_status cf_session__pass(cf_part *parts, size_t n,
-                                       const cf_cancel *cancel, cf_error *err);
+CF_MUST_USE cf_status cf_session__pass(cf_part *parts, size_t n, const cf_cancel *cancel,
+                                       cf_error *err);
 
 /* Computes what a recurrent state lacks after a rewind: n_ready becomes n. */
-CF_MUST_USE cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel, cf_error *err);
 
 /* CF_EINVAL for an id outside the vocabulary, CF_ELIMIT for a timeline that
  * would get longer than the context. */
-CF_MUST_USE cf_status cf_session__check_id(const cf_engine *e, cf_token id,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_session__check_id(const cf_engine *e, cf_token id, cf_error *err);
 
 /* Rows that one pass of the engine may have. */
 size_t cf_session__max_rows(cf_engine *e);

@@ -17,8 +17,7 @@
 cf_token cf_source_id(const cf_source *src, uint32_t pos)
 {
     assert(src->in != NULL || src->ids != NULL);
-    return src->in != NULL ? src->in[pos - src->first].id
-                           : src->ids[pos - src->first];
+    return src->in != NULL ? src->in[pos - src->first].id : src->ids[pos - src->first];
 }
 
 /* The place of the next position when it is text: one after the last. */
@@ -32,24 +31,20 @@ static cf_place next_place(const cf_session *s, uint32_t pos)
     return p;
 }
 
-cf_place cf_session__place(const cf_session *s, const cf_source *src,
-                           uint32_t pos)
+cf_place cf_session__place(const cf_session *s, const cf_source *src, uint32_t pos)
 {
     if (src->in == NULL) {
-        return pos < s->n && s->place != NULL ? s->place[pos]
-                                              : next_place(s, pos);
+        return pos < s->n && s->place != NULL ? s->place[pos] : next_place(s, pos);
     }
     const cf_input *in = &src->in[pos - src->first];
-    cf_place p = {.key = in->embd != NULL ? in->key : 0,
-                  .see_end = in->see_end};
+    cf_place p = {.key = in->embd != NULL ? in->key : 0, .see_end = in->see_end};
     memcpy(p.at, in->at, sizeof p.at);
     return p;
 }
 
 /* The row for a position.  Places of text count on from the one before, so
  * rows of one part whose places are kept are made in order. */
-static cf_status make_row(const cf_part *part, uint32_t pos, cf_row *row,
-                          cf_error *err)
+static cf_status make_row(const cf_part *part, uint32_t pos, cf_row *row, cf_error *err)
 {
     cf_session *s = part->s;
     cf_place p = cf_session__place(s, &part->src, pos);
@@ -66,8 +61,7 @@ static cf_status make_row(const cf_part *part, uint32_t pos, cf_row *row,
         row->embd = part->src.in[pos - part->src.first].embd;
     }
     if (row->embd == NULL && p.key != 0) {
-        return cf_fail(err, CF_EINVAL, "position %u needs its embeddings again",
-                       pos);
+        return cf_fail(err, CF_EINVAL, "position %u needs its embeddings again", pos);
     }
     if (s->place != NULL) { /* past n it counts for nothing yet */
         s->place[pos] = p;
@@ -77,22 +71,19 @@ static cf_status make_row(const cf_part *part, uint32_t pos, cf_row *row,
 
 static bool wants_state(const cf_part *part, uint32_t pos)
 {
-    return part->s->states.n_float != 0 &&
-           (cf_states_is_fixed(&part->s->states, pos) || pos == part->keep[0] ||
-            pos == part->keep[1]);
+    return part->s->states.n_float != 0 && (cf_states_is_fixed(&part->s->states, pos) ||
+                                            pos == part->keep[0] || pos == part->keep[1]);
 }
 
 /* Where the state after row i goes: a trial state, a checkpoint, nowhere. */
-static cf_status aim_state(const cf_part *part, uint32_t i, cf_row *row,
-                           cf_error *err)
+static cf_status aim_state(const cf_part *part, uint32_t i, cf_row *row, cf_error *err)
 {
     cf_session *s = part->s;
     uint32_t pos = s->n_ready + i + 1;
     if (part->keeps_rows && s->states.n_float != 0) {
         return cf_states_trial(&s->states, i, pos, &row->keep, err);
     }
-    row->keep =
-        wants_state(part, pos) ? cf_state_new(s->states.n_float, pos) : NULL;
+    row->keep = wants_state(part, pos) ? cf_state_new(s->states.n_float, pos) : NULL;
     return CF_OK;
 }
 
@@ -145,8 +136,7 @@ typedef struct out_row {
 } out_row;
 
 /* Fills out[0..cap) with the wanted rows from *at on, and moves *at. */
-static size_t next_outputs(const cf_part *parts, size_t n, out_row *at,
-                           out_row *out, size_t cap)
+static size_t next_outputs(const cf_part *parts, size_t n, out_row *at, out_row *out, size_t cap)
 {
     size_t found = 0;
     while (at->part < parts + n && found < cap) {
@@ -192,23 +182,20 @@ static void deliver(const out_row *out, const float *logits)
 static float *chunk_of(const cf_engine *e, const out_row *out, size_t m)
 {
     const out_row *last = &out[m - 1];
-    bool is_one_place = destination(out) != NULL && last->part == out->part &&
-                        (m == 1 || out->part->keeps_rows);
-    return is_one_place
-               ? destination(out)
-               : (float *)(void *)(e->ws.p + e->ws.plan.off[CF_WS_LOGITS]);
+    bool is_one_place =
+        destination(out) != NULL && last->part == out->part && (m == 1 || out->part->keeps_rows);
+    return is_one_place ? destination(out)
+                        : (float *)(void *)(e->ws.p + e->ws.plan.off[CF_WS_LOGITS]);
 }
 
 /* Whether to stop before rows are computed: not once a session has got its
  * logits, whose old ones are those of its timeline before the pass. */
-static bool stops_before(const out_row *out, size_t m, const cf_cancel *cancel,
-                         bool *is_written)
+static bool stops_before(const out_row *out, size_t m, const cf_cancel *cancel, bool *is_written)
 {
     for (size_t i = 0; i < m; i++) {
         *is_written = *is_written || destination(&out[i]) != NULL;
     }
-    return !*is_written && cancel != NULL &&
-           atomic_load_explicit(cancel, memory_order_relaxed);
+    return !*is_written && cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed);
 }
 
 /* The logits of all wanted rows, a chunk at a time. */
@@ -243,8 +230,7 @@ static void deliver_hidden(cf_engine *e, const cf_part *parts, size_t n)
     for (size_t k = 0; k < n; k++) {
         const cf_part *p = &parts[k];
         for (uint32_t i = 0; p->hidden != NULL && i < p->m; i++) {
-            p->hidden(p->ud, p->s->n_ready + i,
-                      cf_forward_hidden(e, p->row0 + i));
+            p->hidden(p->ud, p->s->n_ready + i, cf_forward_hidden(e, p->row0 + i));
         }
     }
 }
@@ -271,9 +257,7 @@ static size_t first_output(const cf_part *parts, size_t n, size_t n_row)
 {
     out_row at = {parts, 0};
     out_row out;
-    size_t first = next_outputs(parts, n, &at, &out, 1) > 0
-                       ? out.part->row0 + out.i
-                       : n_row;
+    size_t first = next_outputs(parts, n, &at, &out, 1) > 0 ? out.part->row0 + out.i : n_row;
     for (size_t i = 0; i < n; i++) {
         if (parts[i].hidden != NULL && parts[i].row0 < first) {
             first = parts[i].row0;
@@ -283,8 +267,8 @@ static size_t first_output(const cf_part *parts, size_t n, size_t n_row)
 }
 
 /* The pass, with the lock held. */
-static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n,
-                             const cf_cancel *cancel, cf_error *err)
+static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n, const cf_cancel *cancel,
+                             cf_error *err)
 {
     size_t n_row = 0;
     size_t n_made = 0;
@@ -306,8 +290,7 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n,
         st = make_rows(&parts[n_made], e->rows + parts[n_made].row0, err);
         n_made -= st != CF_OK; /* it is not among those made */
     }
-    CF_THEN(st, cf_forward(e, e->rows, n_row, first_output(parts, n, n_row),
-                           cancel, err));
+    CF_THEN(st, cf_forward(e, e->rows, n_row, first_output(parts, n, n_row), cancel, err));
     CF_THEN(st, compute_logits(e, parts, n, cancel, err));
     if (st == CF_OK) {
         deliver_hidden(e, parts, n);
@@ -324,8 +307,7 @@ static cf_status pass_locked(cf_engine *e, cf_part *parts, size_t n,
     return st;
 }
 
-cf_status cf_session__pass(cf_part *parts, size_t n, const cf_cancel *cancel,
-                           cf_error *err)
+cf_status cf_session__pass(cf_part *parts, size_t n, const cf_cancel *cancel, cf_error *err)
 {
     cf_engine *e = parts[0].s->engine;
     pthread_mutex_lock(&e->pass_lock);

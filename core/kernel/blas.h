@@ -21,9 +21,9 @@ typedef struct cf_blas {
     void *library; /* NULL: confab's kernels serve */
     /* cblas_sgemm, row by row: y[m, n] = x[m, k] times the transpose of
      * w[n, k]; strides in floats. */
-    void (*sgemm)(int order, int trans_x, int trans_w, int m, int n, int k,
-                  float alpha, const float *x, int x_stride, const float *w,
-                  int w_stride, float beta, float *y, int y_stride);
+    void (*sgemm)(int order, int trans_x, int trans_w, int m, int n, int k, float alpha,
+                  const float *x, int x_stride, const float *w, int w_stride, float beta, float *y,
+                  int y_stride);
     char name[CF_BLAS_TEXT]; /* "OpenBLAS 0.3.21, SkylakeX" */
     char why[CF_BLAS_TEXT];  /* why it does not serve, "" where it does */
 } cf_blas;
@@ -39,8 +39,7 @@ static inline bool cf_blas_serves(const cf_blas *b)
 }
 
 /* y[m, n] with y_stride, x[m, k], w[n, k]. */
-void cf_blas_product(const cf_blas *b, float *y, size_t y_stride,
-                     const float *x, const float *w, size_t m, size_t n,
-                     size_t k);
+void cf_blas_product(const cf_blas *b, float *y, size_t y_stride, const float *x, const float *w,
+                     size_t m, size_t n, size_t k);
 
 #endif

@@ -90,8 +90,7 @@ static void from_q4_1(float *out, const unsigned char *b)
 /* The fifth bits of weights 0..31, weight 0 in the lowest bit. */
 static uint32_t fifth_bits(const unsigned char *p)
 {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 /* w = d * (q - 16) */
@@ -397,8 +396,7 @@ static void block_to_f32(cf_dtype type, float *out, const unsigned char *b)
     }
 }
 
-void cf_dtype_to_f32(cf_dtype type, float *restrict out,
-                     const void *restrict in, size_t n)
+void cf_dtype_to_f32(cf_dtype type, float *restrict out, const void *restrict in, size_t n)
 {
     cf_dtype_info info = cf_dtype_get(type);
     const unsigned char *b = in;

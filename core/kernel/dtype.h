@@ -63,7 +63,6 @@ size_t cf_dtype_row_bytes(cf_dtype type, size_t n);
 
 /* Dequantises n weights (a multiple of the block) to float32.  This defines
  * the values of the weights. */
-void cf_dtype_to_f32(cf_dtype type, float *restrict out,
-                     const void *restrict in, size_t n);
+void cf_dtype_to_f32(cf_dtype type, float *restrict out, const void *restrict in, size_t n);
 
 #endif

@@ -84,13 +84,11 @@ void cf_from_iq2_s(float *out, const unsigned char *b)
     for (int i = 0; i < 32; i++) {
         unsigned high = b[66 + i / 4] >> (2 * (i % 4)) & 3u;
         float by = d * (0.5f + (float)nibble(b + 74, i / 2)) * 0.25f;
-        put_eight(out + 8 * i, by, cf_grid_iq2_s[b[2 + i] | high << 8],
-                  b[34 + i]);
+        put_eight(out + 8 * i, by, cf_grid_iq2_s[b[2 + i] | high << 8], b[34 + i]);
     }
 }
 
-static void put_four(float *out, float d, const float size[8], unsigned entry,
-                     unsigned signs)
+static void put_four(float *out, float d, const float size[8], unsigned entry, unsigned signs)
 {
     for (int i = 0; i < 4; i++) {
         float v = d * size[entry >> (3 * i) & 7];
@@ -107,8 +105,7 @@ void cf_from_iq3_xxs(float *out, const unsigned char *b)
         uint32_t word = u32(b + 66 + i / 8 * 4);
         float by = d * (0.5f + (float)(word >> 28)) * 0.5f;
         unsigned signs = even_signs(word >> (7 * (i % 8 / 2)) & 127);
-        put_four(out + 4 * i, by, size, cf_grid_iq3_xxs[b[2 + i]],
-                 signs >> (4 * (i % 2)));
+        put_four(out + 4 * i, by, size, cf_grid_iq3_xxs[b[2 + i]], signs >> (4 * (i % 2)));
     }
 }
 
@@ -143,8 +140,7 @@ void cf_from_iq1_s(float *out, const unsigned char *b)
         uint32_t word = u16(b + 34 + i / 4 * 2);
         float by = d * (float)(2 * (word >> 12 & 7) + 1);
         uint32_t high = word >> (3 * (i % 4)) & 7;
-        put_ternary(out + 8 * i, by, cf_grid_iq1[b[2 + i] | high << 8],
-                    word >> 15 != 0);
+        put_ternary(out + 8 * i, by, cf_grid_iq1[b[2 + i] | high << 8], word >> 15 != 0);
     }
 }
 
@@ -161,8 +157,8 @@ void cf_from_iq1_m(float *out, const unsigned char *b)
     for (int i = 0; i < 32; i++) {
         uint32_t scale = u16(b + 48 + i / 8 * 2) >> (3 * (i / 2 % 4)) & 7;
         uint32_t high = (uint32_t)nibble(b + 32, i);
-        put_ternary(out + 8 * i, d * (float)(2 * scale + 1),
-                    cf_grid_iq1[b[i] | (high & 7) << 8], (high & 8) != 0);
+        put_ternary(out + 8 * i, d * (float)(2 * scale + 1), cf_grid_iq1[b[i] | (high & 7) << 8],
+                    (high & 8) != 0);
     }
 }
 

@@ -37,8 +37,8 @@ typedef struct cf_encoder_kernels {
 
     /* Keys and values k, v[n_key, size] of one head, rows `stride` floats
      * apart, in the order that attend() reads. */
-    void (*pack)(float *to, const float *k, const float *v, size_t stride,
-                 size_t n_key, size_t size);
+    void (*pack)(float *to, const float *k, const float *v, size_t stride, size_t n_key,
+                 size_t size);
     void (*attend)(const cf_encoder_attn *a);
 
     /* x[n] = x (1 + erf(x / sqrt 2)) / 2, in place */

@@ -24,8 +24,8 @@ static size_t ref_scratch_floats(size_t n_key, size_t size)
 }
 
 /* Keys [n_key, size], then values. */
-static void ref_pack(float *to, const float *k, const float *v, size_t stride,
-                     size_t n_key, size_t size)
+static void ref_pack(float *to, const float *k, const float *v, size_t stride, size_t n_key,
+                     size_t size)
 {
     for (size_t t = 0; t < n_key; t++) {
         memcpy(to + t * size, k + t * stride, size * sizeof *to);

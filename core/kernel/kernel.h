@@ -49,8 +49,8 @@ typedef struct cf_kernels {
     unsigned (*prepared_class)(cf_dtype type);
 
     /* out: prepared_bytes() a row, 64-byte aligned.  x[n_x, n_col]. */
-    void (*prepare)(void *restrict out, cf_dtype type, const float *restrict x,
-                    size_t n_x, size_t n_col);
+    void (*prepare)(void *restrict out, cf_dtype type, const float *restrict x, size_t n_x,
+                    size_t n_col);
 
     /*
      * y[t, r] = sum over c of w[r, c] * x[t, c]  for r in row0..row1-1 and
@@ -58,16 +58,15 @@ typedef struct cf_kernels {
      * prepare made for w's type.  scratch: matmul_scratch_bytes(), one per
      * calling thread, 64-byte aligned.
      */
-    void (*matmul)(float *y, size_t y_stride, const cf_mat *w, const void *xp,
-                   size_t n_x, size_t row0, size_t row1, void *scratch);
+    void (*matmul)(float *y, size_t y_stride, const cf_mat *w, const void *xp, size_t n_x,
+                   size_t row0, size_t row1, void *scratch);
     size_t (*matmul_scratch_bytes)(cf_dtype type, size_t n_col);
     /* Row ranges given to threads start at a multiple of this. */
     uint32_t row_multiple;
 
     /* out[n] = x[n] * w[n] / sqrt(mean of x squared + eps)   (RMSNorm, Zhang
      * and Sennrich 2019).  w may be NULL; out may be x. */
-    void (*rms_norm)(float *out, const float *x, const float *w, size_t n,
-                     float eps);
+    void (*rms_norm)(float *out, const float *x, const float *w, size_t n, float eps);
 
     /* out[n] = silu(gate[n]) * up[n];  out may be gate. */
     void (*silu_mul)(float *out, const float *gate, const float *up, size_t n);
@@ -140,7 +139,7 @@ typedef struct cf_attn {
     bool is_f16;
     float scale, soft_cap;
     const float *sinks; /* [n_q] or NULL */
-    float *scratch; /* CF_ATTN_SCRATCH(head_size, head_size_v, positions from
+    float *scratch;     /* CF_ATTN_SCRATCH(head_size, head_size_v, positions from
                        `first` to the last row's last) floats */
 } cf_attn;
 
@@ -152,8 +151,7 @@ static inline cf_attn cf_attn_row(const cf_attn *a, size_t i)
     one.q += i * a->q_row;
     one.out += i * a->out_row;
     one.last += (uint32_t)i;
-    if (a->window != 0 && one.last >= a->window &&
-        one.last - a->window + 1 > a->first) {
+    if (a->window != 0 && one.last >= a->window && one.last - a->window + 1 > a->first) {
         one.first = one.last - a->window + 1;
     }
     return one;
@@ -161,9 +159,8 @@ static inline cf_attn cf_attn_row(const cf_attn *a, size_t i)
 
 /* Floats of scratch: the reference keeps a score a position, the fast sets keep
  * those of a chunk, queries and outputs, and a cache block. */
-#define CF_ATTN_SCRATCH(size, size_v, n_pos)                               \
-    ((size_t)CF_ATTN_PADDED *                                              \
-         ((size_t)CF_ATTN_STEP + (size_t)(size) + (size_t)(size_v) + 16) + \
+#define CF_ATTN_SCRATCH(size, size_v, n_pos)                                                    \
+    ((size_t)CF_ATTN_PADDED * ((size_t)CF_ATTN_STEP + (size_t)(size) + (size_t)(size_v) + 16) + \
      CF_KV_BLOCK * ((size_t)(size) + (size_t)(size_v)) + (size_t)(n_pos))
 
 /* The reference table: float32 on dequantised weights. */

@@ -37,10 +37,8 @@ static bool has_avxvnni(void)
 
 static bool has_avx512(void)
 {
-    return has_avx2() && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
 static bool has_avx512vnni(void)
@@ -75,10 +73,8 @@ static bool always(void)
 /* The best first. */
 static const candidate candidates[] = {
 #if defined(__x86_64__)
-    {"avx512-vbmi", "AVX-512 with VNNI and VBMI", has_avx512vbmi,
-     cf_kernels__avx512vbmi},
-    {"avx512-vnni", "AVX-512 with VNNI", has_avx512vnni,
-     cf_kernels__avx512vnni},
+    {"avx512-vbmi", "AVX-512 with VNNI and VBMI", has_avx512vbmi, cf_kernels__avx512vbmi},
+    {"avx512-vnni", "AVX-512 with VNNI", has_avx512vnni, cf_kernels__avx512vnni},
     {"avx512", "AVX-512 (F, BW, DQ, VL)", has_avx512, cf_kernels__avx512},
     {"avx2-vnni", "AVX2 with AVX-VNNI", has_avxvnni, cf_kernels__avxvnni},
     {"avx2", "AVX2 with FMA", has_avx2, cf_kernels__avx2},

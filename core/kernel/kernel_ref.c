@@ -23,8 +23,8 @@ static unsigned ref_prepared_class(cf_dtype type)
     return 0;
 }
 
-static void ref_prepare(void *restrict out, cf_dtype type,
-                        const float *restrict x, size_t n_x, size_t n_col)
+static void ref_prepare(void *restrict out, cf_dtype type, const float *restrict x, size_t n_x,
+                        size_t n_col)
 {
     size_t step = ref_prepared_bytes(type, n_col);
     for (size_t t = 0; t < n_x; t++) {
@@ -46,8 +46,7 @@ static double dot(const float *a, const float *b, size_t n)
     for (size_t j = 0; i < n; i++, j++) {
         sum[j] += (double)a[i] * (double)b[i];
     }
-    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) +
-           ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
 /* scratch: one dequantised row */
@@ -56,16 +55,14 @@ static size_t ref_matmul_scratch_bytes(cf_dtype type, size_t n_col)
     return ref_prepared_bytes(type, n_col);
 }
 
-static void ref_matmul(float *y, size_t y_stride, const cf_mat *w,
-                       const void *xp, size_t n_x, size_t row0, size_t row1,
-                       void *scratch)
+static void ref_matmul(float *y, size_t y_stride, const cf_mat *w, const void *xp, size_t n_x,
+                       size_t row0, size_t row1, void *scratch)
 {
     size_t step = ref_prepared_bytes(w->type, w->n_col);
     float *row = scratch;
     assert(row1 <= w->n_row);
     for (size_t r = row0; r < row1; r++) {
-        cf_dtype_to_f32(w->type, row, (const char *)w->p + r * w->row_bytes,
-                        w->n_col);
+        cf_dtype_to_f32(w->type, row, (const char *)w->p + r * w->row_bytes, w->n_col);
         for (size_t t = 0; t < n_x; t++) {
             const void *x = (const char *)xp + t * step;
             y[t * y_stride + r] = (float)dot(row, x, w->n_col);
@@ -73,8 +70,7 @@ static void ref_matmul(float *y, size_t y_stride, const cf_mat *w,
     }
 }
 
-static void ref_rms_norm(float *out, const float *x, const float *w, size_t n,
-                         float eps)
+static void ref_rms_norm(float *out, const float *x, const float *w, size_t n, float eps)
 {
     double mean = dot(x, x, n) / (double)n;
     float scale = (float)(1.0 / sqrt(mean + (double)eps));
@@ -84,8 +80,7 @@ static void ref_rms_norm(float *out, const float *x, const float *w, size_t n,
 }
 
 /* silu(x) = x / (1 + exp(-x))   (Elfwing, Uchibe and Doya 2017) */
-static void ref_silu_mul(float *out, const float *gate, const float *up,
-                         size_t n)
+static void ref_silu_mul(float *out, const float *gate, const float *up, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         out[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
@@ -94,8 +89,7 @@ static void ref_silu_mul(float *out, const float *gate, const float *up,
 
 /* gelu(x) = x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))   (Hendrycks
  * and Gimpel 2016, the tanh form) */
-static void ref_gelu_mul(float *out, const float *gate, const float *up,
-                         size_t n)
+static void ref_gelu_mul(float *out, const float *gate, const float *up, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float g = gate[i];
@@ -135,12 +129,10 @@ static void ref_f16_to_f32(float *out, const uint16_t *x, size_t n)
 /* Element i of a cache block. */
 static float cached(const void *v, size_t i, bool is_f16)
 {
-    return is_f16 ? cf_half_to_float(((const uint16_t *)v)[i])
-                  : ((const float *)v)[i];
+    return is_f16 ? cf_half_to_float(((const uint16_t *)v)[i]) : ((const float *)v)[i];
 }
 
-static void ref_attend_one(const cf_attn *a, const float *q, float *out,
-                           const float *sink)
+static void ref_attend_one(const cf_attn *a, const float *q, float *out, const float *sink)
 {
     uint32_t n = a->last - a->first + 1;
     float *s = a->scratch;
@@ -169,8 +161,7 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out,
         for (uint32_t i = 0; i < n; i++) {
             uint32_t p = a->first + i;
             size_t at = (size_t)(p % CF_KV_BLOCK) * a->head_size_v + c;
-            sum += (double)s[i] *
-                   (double)cached(a->v_block[p / CF_KV_BLOCK], at, a->is_f16);
+            sum += (double)s[i] * (double)cached(a->v_block[p / CF_KV_BLOCK], at, a->is_f16);
         }
         out[c] = (float)(sum / total);
     }
@@ -182,8 +173,7 @@ static void ref_attend(const cf_attn *a)
     for (size_t i = 0; i < a->n_row || i == 0; i++) {
         cf_attn row = cf_attn_row(a, i);
         for (size_t h = 0; h < a->n_q; h++) {
-            ref_attend_one(&row, row.q + h * a->q_stride,
-                           row.out + h * a->out_stride,
+            ref_attend_one(&row, row.q + h * a->q_stride, row.out + h * a->out_stride,
                            a->sinks != NULL ? a->sinks + h : NULL);
         }
     }

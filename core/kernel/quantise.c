@@ -58,8 +58,7 @@ static void to_q4_0(unsigned char *out, const float *x)
     }
 }
 
-void cf_quantise(cf_dtype type, void *restrict out, const float *restrict x,
-                 size_t n)
+void cf_quantise(cf_dtype type, void *restrict out, const float *restrict x, size_t n)
 {
     unsigned char *p = out;
     size_t bytes = type == CF_Q8_0 ? Q8_BYTES : Q4_BYTES;

@@ -13,7 +13,6 @@
 bool cf_quantise_can(cf_dtype type);
 
 /* out: cf_dtype_row_bytes(type, n) bytes; n a multiple of 32. */
-void cf_quantise(cf_dtype type, void *restrict out, const float *restrict x,
-                 size_t n);
+void cf_quantise(cf_dtype type, void *restrict out, const float *restrict x, size_t n);
 
 #endif

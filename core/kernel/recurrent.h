@@ -42,20 +42,18 @@ typedef struct cf_recurrent_kernels {
     /* out[c] = bias[c] + sum over t of w[c, t] * x[t][c], a causal depthwise
      * convolution at one token; x[n_tap - 1] is the token's own input.  bias
      * may be NULL. */
-    void (*conv)(float *out, const float *const *x, const float *w,
-                 const float *bias, size_t n_tap, size_t n);
+    void (*conv)(float *out, const float *const *x, const float *w, const float *bias, size_t n_tap,
+                 size_t n);
 
     /* x[n] = x sigmoid(x), in place */
     void (*silu)(float *x, size_t n);
 
     /* out[n] = x[n] * sigmoid(gate[n]);  out may be x. */
-    void (*sigmoid_mul)(float *out, const float *x, const float *gate,
-                        size_t n);
+    void (*sigmoid_mul)(float *out, const float *x, const float *gate, size_t n);
 
     /* gpt-oss:  g = min(gate, 7), u = clamp(up, -7, 7),
      * out[n] = g sigmoid(1.702 g) (u + 1).  out may be gate. */
-    void (*clamped_glu)(float *out, const float *gate, const float *up,
-                        size_t n);
+    void (*clamped_glu)(float *out, const float *gate, const float *up, size_t n);
 
     /* x[n] = max(x, 0)^2, in place */
     void (*relu2)(float *x, size_t n);

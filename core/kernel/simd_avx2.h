@@ -52,8 +52,7 @@ INLINE VF vf_load_half(const uint16_t *p)
 }
 INLINE void vf_store_half(uint16_t *p, VF v)
 {
-    _mm_storeu_si128((__m128i *)(void *)p,
-                     _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 INLINE VF vf_add(VF a, VF b)
 {
@@ -89,8 +88,7 @@ INLINE VF vf_abs(VF a)
 }
 INLINE float vf_top(VF a)
 {
-    __m128 v =
-        _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    __m128 v = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     v = _mm_max_ps(v, _mm_movehl_ps(v, v));
     return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
 }
@@ -147,17 +145,13 @@ INLINE VI vi_sar(VI a, int n)
 }
 INLINE VI vi_fold(const VI a[4])
 {
-    VI b = _mm256_add_epi32(_mm256_unpacklo_epi32(a[0], a[1]),
-                            _mm256_unpackhi_epi32(a[0], a[1]));
-    VI c = _mm256_add_epi32(_mm256_unpacklo_epi32(a[2], a[3]),
-                            _mm256_unpackhi_epi32(a[2], a[3]));
-    return _mm256_add_epi32(_mm256_unpacklo_epi64(b, c),
-                            _mm256_unpackhi_epi64(b, c));
+    VI b = _mm256_add_epi32(_mm256_unpacklo_epi32(a[0], a[1]), _mm256_unpackhi_epi32(a[0], a[1]));
+    VI c = _mm256_add_epi32(_mm256_unpacklo_epi32(a[2], a[3]), _mm256_unpackhi_epi32(a[2], a[3]));
+    return _mm256_add_epi32(_mm256_unpacklo_epi64(b, c), _mm256_unpackhi_epi64(b, c));
 }
 INLINE int32_t vi_total(VI a)
 {
-    __m128i v = _mm_add_epi32(_mm256_castsi256_si128(a),
-                              _mm256_extracti128_si256(a, 1));
+    __m128i v = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     v = _mm_add_epi32(v, _mm_unpackhi_epi64(v, v));
     return _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32(v, 1)));
 }
@@ -181,9 +175,8 @@ INLINE VF vi_half_to_vf(VI v)
 }
 INLINE void vi_pair_to_vf(VF out[2], VI v)
 {
-    const __m256i order =
-        _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
-                         0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+    const __m256i order = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15, 0,
+                                           1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
     v = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(v, order), 0xD8);
     out[0] = _mm256_cvtph_ps(_mm256_castsi256_si128(v));
     out[1] = _mm256_cvtph_ps(_mm256_extracti128_si256(v, 1));
@@ -195,8 +188,7 @@ INLINE VF vf_scale2(VF p, VF n)
     VI a = _mm256_slli_epi32(_mm256_add_epi32(half, one), 23);
     VI b = _mm256_add_epi32(_mm256_sub_epi32(i, half), one);
     b = _mm256_slli_epi32(b, 23);
-    return _mm256_mul_ps(_mm256_mul_ps(p, _mm256_castsi256_ps(a)),
-                         _mm256_castsi256_ps(b));
+    return _mm256_mul_ps(_mm256_mul_ps(p, _mm256_castsi256_ps(a)), _mm256_castsi256_ps(b));
 }
 
 /* ---- bytes ---------------------------------------------------------------- */
@@ -305,9 +297,8 @@ INLINE VI vi_mac(VI acc, VI w, VI v)
 
 INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {
-    const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, -1, -1, -1,
-                                         -1, -1, -1, -1, -1, 0, 4, 8, 12, 1, 5,
-                                         9, 13, -1, -1, -1, -1, -1, -1, -1, -1);
+    const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, -1, -1, -1, -1, -1, -1, -1, -1,
+                                         0, 4, 8, 12, 1, 5, 9, 13, -1, -1, -1, -1, -1, -1, -1, -1);
     /* the sign of the low byte goes into the high one */
     VI hi = _mm256_add_epi32(t, _mm256_set1_epi32(128));
     t = _mm256_or_si256(_mm256_and_si256(t, _mm256_set1_epi32(255)),
@@ -356,9 +347,8 @@ INLINE VI vi_dot_16(VI acc, VB w, VB a, VB b)
 
 INLINE void vi_widen(VI out[2], VI codes, int bias)
 {
-    const __m256i low = _mm256_setr_epi8(
-        0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1, 0, -1, 1, -1,
-        4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1);
+    const __m256i low = _mm256_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1,
+                                         0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1);
     VI b = _mm256_set1_epi16((short)bias);
     VI high = _mm256_srli_epi32(codes, 16);
     out[0] = _mm256_sub_epi16(_mm256_shuffle_epi8(codes, low), b);
@@ -369,22 +359,13 @@ INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {
     (void)lo;
     t = _mm256_permute4x64_epi64(_mm256_packs_epi32(t, t), 0x08);
-    _mm_storeu_si128((__m128i *)(void *)(row + 2 * c),
-                     _mm256_castsi256_si128(t));
+    _mm_storeu_si128((__m128i *)(void *)(row + 2 * c), _mm256_castsi256_si128(t));
 }
 
 #endif
 
 /* Rows of weights in registers, rows of x at once; and the same for keys in
  * vectors of positions, values in vectors of dimensions. */
-enum {
-    GROUPS = 2,
-    STEP = 4,
-    SCORE_Q = 6,
-    SCORE_V = 2,
-    MIX_Q = 6,
-    MIX_D = 2,
-    MIX_WIDE = 4
-};
+enum { GROUPS = 2, STEP = 4, SCORE_Q = 6, SCORE_V = 2, MIX_Q = 6, MIX_D = 2, MIX_WIDE = 4 };
 
 #endif

@@ -48,13 +48,11 @@ INLINE void vf_store(float *p, VF v)
 }
 INLINE VF vf_load_half(const uint16_t *p)
 {
-    return _mm512_cvtph_ps(
-        _mm256_loadu_si256((const __m256i *)(const void *)p));
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 INLINE void vf_store_half(uint16_t *p, VF v)
 {
-    _mm256_storeu_si256((__m256i *)(void *)p,
-                        _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 INLINE VF vf_add(VF a, VF b)
 {
@@ -145,12 +143,9 @@ INLINE VI vi_sar(VI a, int n)
 }
 INLINE VI vi_fold(const VI a[4])
 {
-    VI b = _mm512_add_epi32(_mm512_unpacklo_epi32(a[0], a[1]),
-                            _mm512_unpackhi_epi32(a[0], a[1]));
-    VI c = _mm512_add_epi32(_mm512_unpacklo_epi32(a[2], a[3]),
-                            _mm512_unpackhi_epi32(a[2], a[3]));
-    return _mm512_add_epi32(_mm512_unpacklo_epi64(b, c),
-                            _mm512_unpackhi_epi64(b, c));
+    VI b = _mm512_add_epi32(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
+    VI c = _mm512_add_epi32(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
+    return _mm512_add_epi32(_mm512_unpacklo_epi64(b, c), _mm512_unpackhi_epi64(b, c));
 }
 INLINE int32_t vi_total(VI a)
 {
@@ -186,8 +181,7 @@ INLINE VF vf_scale2(VF p, VF n)
 
 INLINE VB vb_quads(const unsigned char *const *row, size_t off)
 {
-    VB v = _mm512_castsi128_si512(
-        _mm_loadu_si128((const __m128i *)(const void *)(row[0] + off)));
+    VB v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)(row[0] + off)));
     for (int i = 1; i < 4; i++) {
         const __m128i *p = (const __m128i *)(const void *)(row[4 * i] + off);
         v = i == 1   ? _mm512_inserti32x4(v, _mm_loadu_si128(p), 1)
@@ -296,8 +290,7 @@ INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {
     VI hi = _mm512_srai_epi32(_mm512_add_epi32(t, _mm512_set1_epi32(128)), 8);
     _mm_storeu_si128((__m128i *)(void *)(row + c), _mm512_cvtepi32_epi8(hi));
-    _mm_storeu_si128((__m128i *)(void *)(row + lo + c),
-                     _mm512_cvtepi32_epi8(t));
+    _mm_storeu_si128((__m128i *)(void *)(row + lo + c), _mm512_cvtepi32_epi8(t));
 }
 
 #elif CF_PLANES == 1
@@ -329,8 +322,8 @@ INLINE VI vi_dot_16(VI acc, VB w, VB a, VB b)
 
 INLINE void vi_widen(VI out[2], VI codes, int bias)
 {
-    const __m512i low = _mm512_broadcast_i32x4(_mm_setr_epi8(
-        0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1));
+    const __m512i low = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1));
     VI b = _mm512_set1_epi16((short)bias);
     VI high = _mm512_srli_epi32(codes, 16);
     out[0] = _mm512_sub_epi16(_mm512_shuffle_epi8(codes, low), b);
@@ -339,20 +332,11 @@ INLINE void vi_widen(VI out[2], VI codes, int bias)
 INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 {
     (void)lo;
-    _mm256_storeu_si256((__m256i *)(void *)(row + 2 * c),
-                        _mm512_cvtsepi32_epi16(t));
+    _mm256_storeu_si256((__m256i *)(void *)(row + 2 * c), _mm512_cvtsepi32_epi16(t));
 }
 
 #endif
 
-enum {
-    GROUPS = 4,
-    STEP = 4,
-    SCORE_Q = 8,
-    SCORE_V = 2,
-    MIX_Q = 4,
-    MIX_D = 4,
-    MIX_WIDE = 8
-};
+enum { GROUPS = 4, STEP = 4, SCORE_Q = 8, SCORE_V = 2, MIX_Q = 4, MIX_D = 4, MIX_WIDE = 8 };
 
 #endif

@@ -342,8 +342,7 @@ INLINE VI vi_dot_16(VI acc, VB w, VB a, VB b)
 /* The bias is off already. */
 INLINE void vi_widen(VI out[2], VI codes, int bias)
 {
-    static const uint8_t by_column[16] = {0, 4, 8,  12, 1, 5, 9,  13,
-                                          2, 6, 10, 14, 3, 7, 11, 15};
+    static const uint8_t by_column[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
     VB v = vqtbl1q_u8(vi_as_vb(codes), vld1q_u8(by_column));
     int8x16_t s = vreinterpretq_s8_u8(v);
     (void)bias;
@@ -360,14 +359,6 @@ INLINE void put_t(char *row, size_t lo, size_t c, VI t)
 
 #endif
 
-enum {
-    GROUPS = 4,
-    STEP = 4,
-    SCORE_Q = 6,
-    SCORE_V = 4,
-    MIX_Q = 6,
-    MIX_D = 4,
-    MIX_WIDE = 8
-};
+enum { GROUPS = 4, STEP = 4, SCORE_Q = 6, SCORE_V = 4, MIX_Q = 6, MIX_D = 4, MIX_WIDE = 8 };
 
 #endif

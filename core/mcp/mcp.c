@@ -26,13 +26,12 @@ enum {
     NOTE_SIZE = 400
 };
 
-const char *const cf_mcp_revisions[] = {
-    "2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", NULL};
+const char *const cf_mcp_revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18",
+                                        "2025-03-26", "2024-11-05", NULL};
 
 const char *cf_mcp_state_name(cf_mcp_state state)
 {
-    static const char *const names[] = {"starting", "ready", "failed",
-                                        "stopped"};
+    static const char *const names[] = {"starting", "ready", "failed", "stopped"};
     return names[state];
 }
 
@@ -43,16 +42,12 @@ uint64_t cf_mcp__now(void)
 
 /* ---- telling ------------------------------------------------------------ */
 
-void cf_mcp__tell(cf_mcp__server *s, cf_mcp_event_kind kind, uint64_t call,
-                  cf_str text)
+void cf_mcp__tell(cf_mcp__server *s, cf_mcp_event_kind kind, uint64_t call, cf_str text)
 {
     const cf_mcp_options *o = &s->mcp->options;
     if (o->event != NULL) {
-        const cf_mcp_event ev = {.kind = kind,
-                                 .server = s->index,
-                                 .call = call,
-                                 .text = text,
-                                 .total = -1};
+        const cf_mcp_event ev = {
+            .kind = kind, .server = s->index, .call = call, .text = text, .total = -1};
         o->event(o->ud, &ev);
     }
 }
@@ -108,28 +103,23 @@ static bool add_meta(const cf_mcp__server *s, json_t *params, int64_t progress)
     json_t *meta = json_object();
     bool ok = meta != NULL && json_object_set_new(params, "_meta", meta) == 0;
     if (ok && progress >= 0) {
-        ok = json_object_set_new(meta, "progressToken",
-                                 json_integer(progress)) == 0;
+        ok = json_object_set_new(meta, "progressToken", json_integer(progress)) == 0;
     }
     if (!ok || s->era == CF_MCP__LEGACY) {
         return ok;
     }
-    const char *revision =
-        s->revision != NULL ? s->revision : cf_mcp_revisions[0];
+    const char *revision = s->revision != NULL ? s->revision : cf_mcp_revisions[0];
     return json_object_set_new(meta, "io.modelcontextprotocol/protocolVersion",
                                json_string(revision)) == 0 &&
            json_object_set_new(meta, "io.modelcontextprotocol/clientInfo",
-                               json_pack("{s:s, s:s}", "name", "confab",
-                                         "version", CF_VERSION)) == 0 &&
-           json_object_set_new(meta,
-                               "io.modelcontextprotocol/clientCapabilities",
-                               json_pack("{s:{s:{}, s:{}}}", "elicitation",
-                                         "form", "url")) == 0;
+                               json_pack("{s:s, s:s}", "name", "confab", "version", CF_VERSION)) ==
+               0 &&
+           json_object_set_new(meta, "io.modelcontextprotocol/clientCapabilities",
+                               json_pack("{s:{s:{}, s:{}}}", "elicitation", "form", "url")) == 0;
 }
 
-static cf_status send_text(cf_mcp__server *s, const json_t *message,
-                           const cf_mcp__parcel *like, uint64_t call,
-                           cf_error *err)
+static cf_status send_text(cf_mcp__server *s, const json_t *message, const cf_mcp__parcel *like,
+                           uint64_t call, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_error why = {0};
@@ -148,46 +138,39 @@ static cf_status send_text(cf_mcp__server *s, const json_t *message,
     return st;
 }
 
-static cf_status remember(cf_mcp__server *s, const cf_mcp__request *r,
-                          cf_error *err)
+static cf_status remember(cf_mcp__server *s, const cf_mcp__request *r, cf_error *err)
 {
-    if (!cf_grow(&s->request, &s->cap_request, s->n_request + 1,
-                 sizeof *s->request)) {
+    if (!cf_grow(&s->request, &s->cap_request, s->n_request + 1, sizeof *s->request)) {
         return cf_oom_for(err, "a request");
     }
     s->request[s->n_request++] = *r;
     return CF_OK;
 }
 
-cf_status cf_mcp__ask(cf_mcp__server *s, cf_mcp__kind kind, const char *method,
-                      json_t *params, uint64_t call, uint32_t limit_ms,
-                      int64_t *id, cf_error *err)
+cf_status cf_mcp__ask(cf_mcp__server *s, cf_mcp__kind kind, const char *method, json_t *params,
+                      uint64_t call, uint32_t limit_ms, int64_t *id, cf_error *err)
 {
     cf_error why = {0};
-    const cf_mcp__request r = {
-        .id = ++s->next_id,
-        .kind = kind,
-        .deadline_us =
-            limit_ms > 0 ? cf_mcp__now() + (uint64_t)limit_ms * 1000 : 0,
-        .call = call};
-    bool has_meta = kind != CF_MCP__INITIALIZE &&
-                    (s->era != CF_MCP__LEGACY || kind == CF_MCP__CALL);
+    const cf_mcp__request r = {.id = ++s->next_id,
+                               .kind = kind,
+                               .deadline_us =
+                                   limit_ms > 0 ? cf_mcp__now() + (uint64_t)limit_ms * 1000 : 0,
+                               .call = call};
+    bool has_meta =
+        kind != CF_MCP__INITIALIZE && (s->era != CF_MCP__LEGACY || kind == CF_MCP__CALL);
     bool ok =
-        params != NULL &&
-        (!has_meta || add_meta(s, params, kind == CF_MCP__CALL ? r.id : -1));
-    json_t *message =
-        ok ? json_pack("{s:s, s:I, s:s, s:O}", "jsonrpc", "2.0", "id",
-                       (json_int_t)r.id, "method", method, "params", params)
-           : NULL;
+        params != NULL && (!has_meta || add_meta(s, params, kind == CF_MCP__CALL ? r.id : -1));
+    json_t *message = ok ? json_pack("{s:s, s:I, s:s, s:O}", "jsonrpc", "2.0", "id",
+                                     (json_int_t)r.id, "method", method, "params", params)
+                         : NULL;
     cf_status st = message != NULL ? CF_OK : cf_oom_for(&why, "a request");
     CF_THEN(st, remember(s, &r, &why));
     if (st == CF_OK) {
-        const cf_mcp__parcel like = {
-            .method = method,
-            .name = kind == CF_MCP__CALL ? cf_json_get_str(params, "name")
-                                         : cf_str_make("", 0),
-            .params = params,
-            .id = r.id};
+        const cf_mcp__parcel like = {.method = method,
+                                     .name = kind == CF_MCP__CALL ? cf_json_get_str(params, "name")
+                                                                  : cf_str_make("", 0),
+                                     .params = params,
+                                     .id = r.id};
         if (id != NULL) {
             *id = r.id;
         }
@@ -204,12 +187,12 @@ cf_status cf_mcp__ask(cf_mcp__server *s, cf_mcp__kind kind, const char *method,
     return st;
 }
 
-cf_status cf_mcp__say(cf_mcp__server *s, const char *method, json_t *message,
-                      uint64_t call, cf_error *err)
+cf_status cf_mcp__say(cf_mcp__server *s, const char *method, json_t *message, uint64_t call,
+                      cf_error *err)
 {
     const cf_mcp__parcel like = {.method = method, .id = -1};
-    cf_status st = message != NULL ? send_text(s, message, &like, call, err)
-                                   : cf_oom_for(err, "a message");
+    cf_status st =
+        message != NULL ? send_text(s, message, &like, call, err) : cf_oom_for(err, "a message");
     json_decref(message);
     return st;
 }
@@ -221,8 +204,7 @@ bool cf_mcp__count(cf_mcp__server *s, size_t n)
     s->n_bytes += n;
     if (s->n_bytes > CF_MCP__LISTS_MAX) {
         cf_error why;
-        cf_fail(&why, CF_ELIMIT,
-                "the server sent more than %d MiB without an answer",
+        cf_fail(&why, CF_ELIMIT, "the server sent more than %d MiB without an answer",
                 CF_MCP__LISTS_MAX >> 20);
         cf_mcp__fail(s, &why, 0);
         return false;
@@ -241,8 +223,7 @@ static uint64_t current_call(const cf_mcp__server *s)
     return 0;
 }
 
-static void end_waiting(cf_mcp__server *s, const json_t *answer, long status,
-                        const cf_error *why)
+static void end_waiting(cf_mcp__server *s, const json_t *answer, long status, const cf_error *why)
 {
     cf_mcp__waiting *w = &s->mcp->waiting;
     w->is_over = true;
@@ -258,9 +239,8 @@ static void end_waiting(cf_mcp__server *s, const json_t *answer, long status,
 }
 
 /* What follows from the end of a request. */
-static void conclude(cf_mcp__server *s, const cf_mcp__request *r,
-                     const json_t *answer, long status, const cf_error *why,
-                     bool is_silent)
+static void conclude(cf_mcp__server *s, const cf_mcp__request *r, const json_t *answer, long status,
+                     const cf_error *why, bool is_silent)
 {
     s->n_bytes = 0;
     switch (r->kind) {
@@ -301,19 +281,17 @@ static void on_progress(cf_mcp__server *s, const json_t *params, uint64_t call)
     const json_t *now = json_object_get(params, "progress");
     const json_t *total = json_object_get(params, "total");
     if (o->event != NULL && json_is_number(now)) {
-        const cf_mcp_event ev = {
-            .kind = CF_MCP_PROGRESS,
-            .server = s->index,
-            .call = call,
-            .text = cf_json_get_str(params, "message"),
-            .progress = json_number_value(now),
-            .total = json_is_number(total) ? json_number_value(total) : -1};
+        const cf_mcp_event ev = {.kind = CF_MCP_PROGRESS,
+                                 .server = s->index,
+                                 .call = call,
+                                 .text = cf_json_get_str(params, "message"),
+                                 .progress = json_number_value(now),
+                                 .total = json_is_number(total) ? json_number_value(total) : -1};
         o->event(o->ud, &ev);
     }
 }
 
-static void on_notification(cf_mcp__server *s, const json_t *message,
-                            cf_str text)
+static void on_notification(cf_mcp__server *s, const json_t *message, cf_str text)
 {
     cf_str method = cf_json_get_str(message, "method");
     const json_t *params = json_object_get(message, "params");
@@ -322,8 +300,7 @@ static void on_notification(cf_mcp__server *s, const json_t *message,
     bool is_progress = cf_str_is(method, "notifications/progress");
     if (is_progress) {
         const json_t *token = json_object_get(params, "progressToken");
-        call = json_is_integer(token) &&
-                       find_request(s, json_integer_value(token), &at)
+        call = json_is_integer(token) && find_request(s, json_integer_value(token), &at)
                    ? s->request[at].call
                    : 0;
     }
@@ -376,8 +353,7 @@ void cf_mcp__receive(cf_mcp__server *s, cf_str text)
     json_decref(message);
 }
 
-void cf_mcp__lose(cf_mcp__server *s, int64_t id, long status,
-                  const cf_error *why)
+void cf_mcp__lose(cf_mcp__server *s, int64_t id, long status, const cf_error *why)
 {
     size_t at;
     cf_mcp__request r;
@@ -392,8 +368,7 @@ void cf_mcp__fail(cf_mcp__server *s, const cf_error *why, uint32_t grace_ms)
     if (s->state == CF_MCP_FAILED || s->state == CF_MCP_STOPPED) {
         return;
     }
-    s->mcp->is_out_of_memory =
-        s->mcp->is_out_of_memory || why->code == CF_ENOMEM;
+    s->mcp->is_out_of_memory = s->mcp->is_out_of_memory || why->code == CF_ENOMEM;
     s->error = *why;
     cf_mcp__forget_all(s);
     s->transport->stop(s, grace_ms);
@@ -455,8 +430,7 @@ cf_status cf_mcp_settle(cf_mcp *mcp, cf_cancel *cancel, cf_error *err)
     for (;;) {
         bool is_starting = false;
         for (size_t i = 0; i < mcp->n_server; i++) {
-            is_starting =
-                is_starting || mcp->server[i]->state == CF_MCP_STARTING;
+            is_starting = is_starting || mcp->server[i]->state == CF_MCP_STARTING;
         }
         if (!is_starting) {
             return check_memory(mcp, err);
@@ -473,8 +447,7 @@ cf_status cf_mcp_refresh(cf_mcp *mcp, cf_cancel *cancel, cf_error *err)
     uint64_t now = cf_mcp__now();
     for (size_t i = 0; i < mcp->n_server; i++) {
         cf_mcp__server *s = mcp->server[i];
-        if (s->state == CF_MCP_READY && s->fresh_until_us != 0 &&
-            now >= s->fresh_until_us) {
+        if (s->state == CF_MCP_READY && s->fresh_until_us != 0 && now >= s->fresh_until_us) {
             cf_mcp__list_changed(s);
         }
     }
@@ -572,12 +545,11 @@ void cf_mcp_free(cf_mcp *mcp)
     cf_free(mcp);
 }
 
-cf_status cf_mcp_add(cf_mcp *mcp, const json_t *config, size_t *index,
-                     cf_error *err)
+cf_status cf_mcp_add(cf_mcp *mcp, const json_t *config, size_t *index, cf_error *err)
 {
     cf_mcp__server *s = cf_calloc(1, sizeof *s);
-    if (s == NULL || !cf_grow(&mcp->server, &mcp->cap_server, mcp->n_server + 1,
-                              sizeof(cf_mcp__server *))) {
+    if (s == NULL ||
+        !cf_grow(&mcp->server, &mcp->cap_server, mcp->n_server + 1, sizeof(cf_mcp__server *))) {
         cf_free(s);
         return cf_oom_for(err, "a tool server");
     }
@@ -586,8 +558,7 @@ cf_status cf_mcp_add(cf_mcp *mcp, const json_t *config, size_t *index,
     s->process = (cf_process)CF_PROCESS_INIT;
     s->config = json_incref(cf_json_ref(config));
     s->tools = json_array();
-    s->transport =
-        json_object_get(config, "url") != NULL ? &cf_mcp__http : &cf_mcp__stdio;
+    s->transport = json_object_get(config, "url") != NULL ? &cf_mcp__http : &cf_mcp__stdio;
     if (s->tools == NULL) {
         free_server(s);
         return cf_oom_for(err, "a tool server");

@@ -38,8 +38,8 @@ static json_t *elicit(cf_mcp__server *s, const json_t *params)
 
 /* The answer to what a server may ask of us, or NULL and the error's code and
  * text: of a request in the old era, of an input request in the new one. */
-static json_t *answer_to(cf_mcp__server *s, cf_str method, const json_t *params,
-                         int *code, const char **why)
+static json_t *answer_to(cf_mcp__server *s, cf_str method, const json_t *params, int *code,
+                         const char **why)
 {
     *code = CF_MCP__NO_METHOD;
     *why = "method not found";
@@ -72,11 +72,9 @@ void cf_mcp__on_request(cf_mcp__server *s, const json_t *message)
     json_t *result = answer_to(s, cf_json_get_str(message, "method"),
                                json_object_get(message, "params"), &code, &why);
     json_t *answer =
-        result != NULL
-            ? json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result",
-                        result)
-            : json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id,
-                        "error", "code", code, "message", why);
+        result != NULL ? json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result)
+                       : json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error",
+                                   "code", code, "message", why);
     if (cf_mcp__say(s, "", answer, call, &err) != CF_OK) {
         cf_mcp__fail(s, &err, 0);
     }
@@ -92,11 +90,10 @@ static json_t *answer_inputs(cf_mcp__server *s, const json_t *requests)
     {
         int code;
         const char *why;
-        json_t *answer = answer_to(s, cf_json_get_str(v, "method"),
-                                   json_object_get(v, "params"), &code, &why);
+        json_t *answer =
+            answer_to(s, cf_json_get_str(v, "method"), json_object_get(v, "params"), &code, &why);
         if (answer == NULL) {
-            answer = json_pack("{s:{s:i, s:s}}", "error", "code", code,
-                               "message", why);
+            answer = json_pack("{s:{s:i, s:s}}", "error", "code", code, "message", why);
         }
         if (json_object_set_new(answers, key, answer) != 0) {
             json_decref(answers);
@@ -122,15 +119,14 @@ typedef struct calling {
 
 static json_t *call_params(const calling *c)
 {
-    json_t *params = json_pack("{s:s%, s:O}", "name", c->tool.p, c->tool.n,
-                               "arguments", c->arguments);
+    json_t *params =
+        json_pack("{s:s%, s:O}", "name", c->tool.p, c->tool.n, "arguments", c->arguments);
     bool ok = params != NULL;
     if (ok && c->inputs != NULL) {
         ok = json_object_set(params, "inputResponses", c->inputs) == 0;
     }
     if (ok && c->state != NULL) {
-        ok =
-            json_object_set(params, "requestState", cf_json_ref(c->state)) == 0;
+        ok = json_object_set(params, "requestState", cf_json_ref(c->state)) == 0;
     }
     if (!ok) {
         json_decref(params);
@@ -141,8 +137,7 @@ static json_t *call_params(const calling *c)
 
 static bool is_cancelled(const calling *c)
 {
-    return c->cancel != NULL &&
-           atomic_load_explicit(c->cancel, memory_order_relaxed);
+    return c->cancel != NULL && atomic_load_explicit(c->cancel, memory_order_relaxed);
 }
 
 /* Tells the server that its answer is not wanted any more. */
@@ -164,28 +159,24 @@ static void call_off(const calling *c, int64_t id, const char *reason)
         cf_mcp__note(s, "the answer's stream was closed: %s", reason);
         return;
     }
-    cf_ignore(
-        cf_mcp__say(s, "notifications/cancelled",
-                    json_pack("{s:s, s:s, s:{s:I, s:s}}", "jsonrpc", "2.0",
-                              "method", "notifications/cancelled", "params",
-                              "requestId", (json_int_t)id, "reason", reason),
-                    c->call, &ignored));
+    cf_ignore(cf_mcp__say(s, "notifications/cancelled",
+                          json_pack("{s:s, s:s, s:{s:I, s:s}}", "jsonrpc", "2.0", "method",
+                                    "notifications/cancelled", "params", "requestId",
+                                    (json_int_t)id, "reason", reason),
+                          c->call, &ignored));
 }
 
 /* Sends the request and waits; *answer is the caller's. */
-static cf_status exchange(calling *c, json_t **answer, long *status,
-                          cf_error *err)
+static cf_status exchange(calling *c, json_t **answer, long *status, cf_error *err)
 {
     cf_mcp__server *s = c->s;
     cf_mcp__waiting *w = &s->mcp->waiting;
     uint64_t now = cf_mcp__now();
-    uint64_t left_ms =
-        now < c->deadline_us ? (c->deadline_us - now) / 1000 + 1 : 1;
+    uint64_t left_ms = now < c->deadline_us ? (c->deadline_us - now) / 1000 + 1 : 1;
     *w = (cf_mcp__waiting){.server = s, .id = s->next_id + 1};
     s->n_bytes = 0;
-    cf_status st = cf_mcp__ask(
-        s, CF_MCP__CALL, "tools/call", call_params(c), c->call,
-        left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX, NULL, err);
+    cf_status st = cf_mcp__ask(s, CF_MCP__CALL, "tools/call", call_params(c), c->call,
+                               left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX, NULL, err);
     while (st == CF_OK && !w->is_over) {
         st = cf_mcp_step(s->mcp, STEP_MS, err);
         /* Also where the answer came in the same step: stopping a question
@@ -222,18 +213,16 @@ void cf_mcp_result_deinit(cf_mcp_result *result)
     *result = (cf_mcp_result){.is_sent = false};
 }
 
-static cf_status add_finding(cf_mcp_result *out, const char *path,
-                             const char *text, cf_error *err)
+static cf_status add_finding(cf_mcp_result *out, const char *path, const char *text, cf_error *err)
 {
-    return json_array_append_new(
-               out->findings,
-               json_pack("{s:s, s:s}", "path", path, "text", text)) == 0
+    return json_array_append_new(out->findings,
+                                 json_pack("{s:s, s:s}", "path", path, "text", text)) == 0
                ? CF_OK
                : cf_oom_for(err, "a finding");
 }
 
-static cf_status read_result(const json_t *tool, const json_t *result,
-                             cf_mcp_result *out, cf_error *err)
+static cf_status read_result(const json_t *tool, const json_t *result, cf_mcp_result *out,
+                             cf_error *err)
 {
     const json_t *content = json_object_get(result, "content");
     json_t *structured = json_object_get(result, "structuredContent");
@@ -255,12 +244,10 @@ static cf_status read_result(const json_t *tool, const json_t *result,
     }
     bool fits = false;
     if (structured == NULL) {
-        CF_TRY(add_finding(out, "structuredContent",
-                           "is missing, and the tool has an outputSchema",
+        CF_TRY(add_finding(out, "structuredContent", "is missing, and the tool has an outputSchema",
                            err));
     } else {
-        CF_TRY(cf_mcp__check(schema, structured, "structuredContent",
-                             out->findings, &fits, err));
+        CF_TRY(cf_mcp__check(schema, structured, "structuredContent", out->findings, &fits, err));
     }
     out->is_bad = !fits;
     return CF_OK;
@@ -305,8 +292,8 @@ static cf_status gather(calling *c, json_t *answer, cf_error *err)
 }
 
 /* Whether the request may succeed when it is sent again; prepares that. */
-static cf_status prepare_again(calling *c, const json_t *answer, long status,
-                               bool *again, cf_error *err)
+static cf_status prepare_again(calling *c, const json_t *answer, long status, bool *again,
+                               cf_error *err)
 {
     cf_mcp__server *s = c->s;
     const json_t *code = json_object_get(cf_mcp__error_of(answer), "code");
@@ -334,14 +321,12 @@ static cf_status protocol_error(const json_t *answer, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_mcp__error_text(&text, cf_mcp__error_of(answer));
-    cf_status st = cf_fail(err, CF_EFORMAT, "the server answered with %.200s",
-                           cf_buf_cstr(&text));
+    cf_status st = cf_fail(err, CF_EFORMAT, "the server answered with %.200s", cf_buf_cstr(&text));
     cf_buf_deinit(&text);
     return st;
 }
 
-static cf_status run(calling *c, const json_t *tool, cf_mcp_result *out,
-                     cf_error *err)
+static cf_status run(calling *c, const json_t *tool, cf_mcp_result *out, cf_error *err)
 {
     bool was_again = false;
     for (int round = 0; round < CF_MCP__ROUNDS_MAX; round++) {
@@ -349,8 +334,7 @@ static cf_status run(calling *c, const json_t *tool, cf_mcp_result *out,
         long status = 0;
         bool again = false;
         cf_status st = exchange(c, &answer, &status, err);
-        if (!was_again && (st == CF_EIO ||
-                           (st == CF_OK && cf_mcp__error_of(answer) != NULL))) {
+        if (!was_again && (st == CF_EIO || (st == CF_OK && cf_mcp__error_of(answer) != NULL))) {
             cf_status prepared = prepare_again(c, answer, status, &again, err);
             st = prepared != CF_OK ? prepared : again ? CF_OK : st;
             was_again = again;
@@ -373,41 +357,35 @@ static cf_status run(calling *c, const json_t *tool, cf_mcp_result *out,
             return st;
         }
     }
-    return cf_fail(err, CF_ELIMIT, "the server asked for more %d times",
-                   CF_MCP__ROUNDS_MAX);
+    return cf_fail(err, CF_ELIMIT, "the server asked for more %d times", CF_MCP__ROUNDS_MAX);
 }
 
-static cf_status check_arguments(const json_t *tool, const json_t *arguments,
-                                 cf_mcp_result *out, bool *fits, cf_error *err)
+static cf_status check_arguments(const json_t *tool, const json_t *arguments, cf_mcp_result *out,
+                                 bool *fits, cf_error *err)
 {
     *fits = true;
     if (!json_is_object(arguments)) {
         *fits = false;
         return add_finding(out, "arguments", "are not an object", err);
     }
-    return cf_mcp__check(json_object_get(tool, "inputSchema"), arguments,
-                         "arguments", out->findings, fits, err);
+    return cf_mcp__check(json_object_get(tool, "inputSchema"), arguments, "arguments",
+                         out->findings, fits, err);
 }
 
-cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool_name,
-                      const json_t *arguments,
-                      const cf_mcp_call_options *options, cf_mcp_result *out,
-                      cf_error *err)
+cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool_name, const json_t *arguments,
+                      const cf_mcp_call_options *options, cf_mcp_result *out, cf_error *err)
 {
     static const cf_mcp_call_options usual;
     const cf_mcp_call_options *o = options != NULL ? options : &usual;
     cf_mcp__server *s = mcp->server[index];
     *out = (cf_mcp_result){.content = json_array(), .findings = json_array()};
     json_t *empty = json_object();
-    json_t *tool =
-        json_incref(cf_json_ref(cf_mcp_tool_find(s->tools, tool_name)));
-    cf_status st =
-        out->content != NULL && out->findings != NULL && empty != NULL
-            ? CF_OK
-            : cf_oom_for(err, "a call");
+    json_t *tool = json_incref(cf_json_ref(cf_mcp_tool_find(s->tools, tool_name)));
+    cf_status st = out->content != NULL && out->findings != NULL && empty != NULL
+                       ? CF_OK
+                       : cf_oom_for(err, "a call");
     if (st == CF_OK && s->state != CF_MCP_READY) {
-        st = cf_fail(err, CF_ENOTFOUND, "the server is %s%s%.160s",
-                     cf_mcp_state_name(s->state),
+        st = cf_fail(err, CF_ENOTFOUND, "the server is %s%s%.160s", cf_mcp_state_name(s->state),
                      s->state == CF_MCP_FAILED ? ": " : "",
                      s->state == CF_MCP_FAILED ? s->error.text : "");
     } else if (st == CF_OK && tool == NULL) {
@@ -417,12 +395,10 @@ cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool_name,
     mcp->n_call = o->call != 0 ? o->call : mcp->n_call + 1;
     out->call = mcp->n_call;
     bool fits = false;
-    arguments =
-        arguments != NULL && !json_is_null(arguments) ? arguments : empty;
+    arguments = arguments != NULL && !json_is_null(arguments) ? arguments : empty;
     CF_THEN(st, check_arguments(tool, arguments, out, &fits, err));
     if (st == CF_OK && fits) {
-        uint32_t limit_ms =
-            o->timeout_ms != 0 ? o->timeout_ms : mcp->options.call_ms;
+        uint32_t limit_ms = o->timeout_ms != 0 ? o->timeout_ms : mcp->options.call_ms;
         uint64_t began = cf_mcp__now();
         calling c = {.s = s,
                      .tool = tool_name,

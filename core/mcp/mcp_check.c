@@ -18,13 +18,10 @@ static void add(collector *c, cf_str path, cf_str text, bool is_unchecked)
         cf_buf_adds(&whole, path.p[0] != '[' ? "." : "");
         cf_buf_add(&whole, path.p, path.n);
     }
-    json_t *v = whole.failed
-                    ? NULL
-                    : json_pack("{s:s%, s:s%}", "path", cf_buf_cstr(&whole),
-                                whole.n, "text", text.p, text.n);
-    bool ok =
-        v != NULL && (!is_unchecked ||
-                      json_object_set_new(v, "unchecked", json_true()) == 0);
+    json_t *v = whole.failed ? NULL
+                             : json_pack("{s:s%, s:s%}", "path", cf_buf_cstr(&whole), whole.n,
+                                         "text", text.p, text.n);
+    bool ok = v != NULL && (!is_unchecked || json_object_set_new(v, "unchecked", json_true()) == 0);
     ok = ok && json_array_append(c->findings, v) == 0;
     json_decref(v);
     cf_buf_deinit(&whole);
@@ -36,9 +33,8 @@ static void on_flaw(void *ud, const cf_flaw *flaw)
     add(ud, flaw->path, flaw->text, false);
 }
 
-cf_status cf_mcp__check(const json_t *schema, const json_t *value,
-                        const char *root, json_t *findings, bool *fits,
-                        cf_error *err)
+cf_status cf_mcp__check(const json_t *schema, const json_t *value, const char *root,
+                        json_t *findings, bool *fits, cf_error *err)
 {
     collector c = {.findings = findings, .root = root};
     cf_validator *v = NULL;
@@ -57,6 +53,5 @@ cf_status cf_mcp__check(const json_t *schema, const json_t *value,
         *err = why;
     }
     *fits = st == CF_OK && is_valid;
-    return st == CF_OK && c.is_out_of_memory ? cf_oom_for(err, "a finding")
-                                             : st;
+    return st == CF_OK && c.is_out_of_memory ? cf_oom_for(err, "a finding") : st;
 }

@@ -47,10 +47,9 @@ static json_t *expanded(const reader *r, const json_t *text)
     size_t n = json_string_length(text);
     cf_buf out = CF_BUF_INIT;
     for (size_t i = 0; i < n;) {
-        const char *end =
-            r->lookup != NULL && n - i > 3 && p[i] == '$' && p[i + 1] == '{'
-                ? memchr(p + i + 2, '}', n - i - 2)
-                : NULL;
+        const char *end = r->lookup != NULL && n - i > 3 && p[i] == '$' && p[i + 1] == '{'
+                              ? memchr(p + i + 2, '}', n - i - 2)
+                              : NULL;
         if (end == NULL) {
             cf_buf_addc(&out, p[i++]);
             continue;
@@ -73,12 +72,10 @@ static cf_status wrong(const reader *r, cf_error *err, const char *what)
 /* Strings without NUL, which no argument of a program can hold. */
 static bool is_plain(const json_t *v)
 {
-    return json_is_string(v) &&
-           strlen(json_string_value(v)) == json_string_length(v);
+    return json_is_string(v) && strlen(json_string_value(v)) == json_string_length(v);
 }
 
-static cf_status read_command(const reader *r, json_t *to, const json_t *from,
-                              cf_error *err)
+static cf_status read_command(const reader *r, json_t *to, const json_t *from, cf_error *err)
 {
     const json_t *args = json_object_get(from, "args");
     json_t *command = json_object_get(from, "command");
@@ -103,8 +100,8 @@ static cf_status read_command(const reader *r, json_t *to, const json_t *from,
 }
 
 /* Copies an object of texts; numbers and truth values are written as text. */
-static cf_status read_texts(const reader *r, json_t *to, const json_t *from,
-                            const char *member, cf_error *err)
+static cf_status read_texts(const reader *r, json_t *to, const json_t *from, const char *member,
+                            cf_error *err)
 {
     const json_t *object = json_object_get(from, member);
     const char *key;
@@ -113,8 +110,7 @@ static cf_status read_texts(const reader *r, json_t *to, const json_t *from,
         return CF_OK;
     }
     if (!json_is_object(object)) {
-        return cf_fail(err, CF_EFORMAT, "server %.80s: \"%s\" is not an object",
-                       r->server, member);
+        return cf_fail(err, CF_EFORMAT, "server %.80s: \"%s\" is not an object", r->server, member);
     }
     json_t *copy = json_object();
     json_object_foreach(cf_json_ref(object), key, v)
@@ -140,13 +136,10 @@ static cf_status read_texts(const reader *r, json_t *to, const json_t *from,
         }
         json_decref(text);
     }
-    return json_object_set_new(to, member, copy) == 0
-               ? CF_OK
-               : cf_oom_for(err, "a server");
+    return json_object_set_new(to, member, copy) == 0 ? CF_OK : cf_oom_for(err, "a server");
 }
 
-static cf_status read_server(const reader *r, json_t *to, const json_t *from,
-                             cf_error *err)
+static cf_status read_server(const reader *r, json_t *to, const json_t *from, cf_error *err)
 {
     json_t *url = json_object_get(from, "url");
     json_t *cwd = json_object_get(from, "cwd");
@@ -158,8 +151,7 @@ static cf_status read_server(const reader *r, json_t *to, const json_t *from,
     if (is_plain(url)) {
         json_t *text = expanded(r, url);
         const char *p = text != NULL ? json_string_value(text) : "";
-        bool ok =
-            strncmp(p, "http://", 7) == 0 || strncmp(p, "https://", 8) == 0;
+        bool ok = strncmp(p, "http://", 7) == 0 || strncmp(p, "https://", 8) == 0;
         if (!ok || json_object_set(to, "url", text) != 0) {
             json_decref(text);
             return wrong(r, err, "\"url\" starts with http:// or https://");
@@ -171,15 +163,14 @@ static cf_status read_server(const reader *r, json_t *to, const json_t *from,
         return wrong(r, err, "has neither a \"command\" nor a \"url\"");
     }
     CF_TRY(read_command(r, to, from, err));
-    if (is_plain(cwd) &&
-        json_object_set_new(to, "cwd", expanded(r, cwd)) != 0) {
+    if (is_plain(cwd) && json_object_set_new(to, "cwd", expanded(r, cwd)) != 0) {
         return cf_oom_for(err, "a server");
     }
     return read_texts(r, to, from, "env", err);
 }
 
-cf_status cf_mcp_config_read(json_t **out, const json_t *file,
-                             cf_mcp_lookup_fn lookup, void *ud, cf_error *err)
+cf_status cf_mcp_config_read(json_t **out, const json_t *file, cf_mcp_lookup_fn lookup, void *ud,
+                             cf_error *err)
 {
     const json_t *servers = json_object_get(file, "mcpServers");
     const char *name;
@@ -187,8 +178,7 @@ cf_status cf_mcp_config_read(json_t **out, const json_t *file,
     *out = NULL;
     servers = servers != NULL ? servers : json_object_get(file, "servers");
     if (!json_is_object(servers)) {
-        return cf_fail(err, CF_EFORMAT,
-                       "there is no \"mcpServers\" object in it");
+        return cf_fail(err, CF_EFORMAT, "there is no \"mcpServers\" object in it");
     }
     json_t *list = json_array();
     cf_status st = list != NULL ? CF_OK : cf_oom_for(err, "the servers");
@@ -249,9 +239,8 @@ static bool next_word(const char **at, cf_buf *word, bool *is_open)
 
 static bool is_launcher(const char *word)
 {
-    static const char *const names[] = {"npx",  "node",   "uvx",     "uv",
-                                        "run",  "python", "python3", "bunx",
-                                        "deno", "docker", "sh",      "env"};
+    static const char *const names[] = {"npx",     "node", "uvx",  "uv",     "run", "python",
+                                        "python3", "bunx", "deno", "docker", "sh",  "env"};
     const char *slash = strrchr(word, '/');
     word = slash != NULL ? slash + 1 : word;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -266,9 +255,8 @@ static bool is_launcher(const char *word)
 static void put_short_name(cf_buf *out, const char *word)
 {
     static const char *const before[] = {"mcp-server-", "server-", "mcp-"};
-    static const char *const after[] = {".js",  ".mjs",        ".py",
-                                        ".sh",  "-mcp-server", "-server",
-                                        "-mcp", "_server"};
+    static const char *const after[] = {".js",         ".mjs",    ".py",  ".sh",
+                                        "-mcp-server", "-server", "-mcp", "_server"};
     const char *slash = strrchr(word, '/');
     const char *p = slash != NULL ? slash + 1 : word;
     const char *version = strchr(p + (p[0] == '@'), '@');
@@ -329,8 +317,7 @@ cf_status cf_mcp_config_line(json_t **out, const char *line, cf_error *err)
         is_open = is_open || is_cut;
         ok = !has_word ||
              (json_array_size(words) < WORDS_MAX &&
-              json_array_append_new(
-                  words, json_stringn(cf_buf_cstr(&word), word.n)) == 0);
+              json_array_append_new(words, json_stringn(cf_buf_cstr(&word), word.n)) == 0);
         cf_buf_deinit(&word);
         if (!has_word) {
             break;
@@ -344,15 +331,12 @@ cf_status cf_mcp_config_line(json_t **out, const char *line, cf_error *err)
         st = cf_fail(err, CF_EINVAL, "a server is a command or an address");
     } else if (is_open) {
         st = cf_fail(err, CF_EINVAL, "a quote is not closed");
-    } else if (strncmp(first, "http://", 7) == 0 ||
-               strncmp(first, "https://", 8) == 0) {
+    } else if (strncmp(first, "http://", 7) == 0 || strncmp(first, "https://", 8) == 0) {
         put_host(&name, first);
-        *out = json_pack("{s:s%, s:s}", "name", cf_buf_cstr(&name), name.n,
-                         "url", first);
+        *out = json_pack("{s:s%, s:s}", "name", cf_buf_cstr(&name), name.n, "url", first);
     } else {
         put_name(&name, words);
-        *out = json_pack("{s:s%, s:O}", "name", cf_buf_cstr(&name), name.n,
-                         "command", words);
+        *out = json_pack("{s:s%, s:O}", "name", cf_buf_cstr(&name), name.n, "command", words);
     }
     if (st == CF_OK && *out == NULL) {
         st = cf_oom_for(err, "a server");

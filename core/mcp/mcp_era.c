@@ -35,8 +35,7 @@ static const char *common_revision(const json_t *list, size_t first)
     for (size_t i = first; cf_mcp_revisions[i] != NULL; i++) {
         for (size_t k = 0; k < json_array_size(list); k++) {
             const json_t *v = json_array_get(list, k);
-            if (json_is_string(v) &&
-                strcmp(json_string_value(v), cf_mcp_revisions[i]) == 0) {
+            if (json_is_string(v) && strcmp(json_string_value(v), cf_mcp_revisions[i]) == 0) {
                 return cf_mcp_revisions[i];
             }
         }
@@ -55,19 +54,19 @@ static void discover(cf_mcp__server *s, uint32_t limit_ms)
 {
     s->era = CF_MCP__UNKNOWN;
     /* A failure is the server's state. */
-    cf_ignore(cf_mcp__ask(s, CF_MCP__DISCOVER, "server/discover", json_object(),
-                          0, limit_ms, NULL, NULL));
+    cf_ignore(cf_mcp__ask(s, CF_MCP__DISCOVER, "server/discover", json_object(), 0, limit_ms, NULL,
+                          NULL));
 }
 
 static void initialize(cf_mcp__server *s)
 {
     s->era = CF_MCP__LEGACY;
-    json_t *params = json_pack(
-        "{s:s, s:{s:{s:{}, s:{}}}, s:{s:s, s:s}}", "protocolVersion",
-        cf_mcp_revisions[CF_MCP__FIRST_LEGACY], "capabilities", "elicitation",
-        "form", "url", "clientInfo", "name", "confab", "version", CF_VERSION);
-    cf_ignore(cf_mcp__ask(s, CF_MCP__INITIALIZE, "initialize", params, 0,
-                          s->mcp->options.start_ms, NULL, NULL));
+    json_t *params =
+        json_pack("{s:s, s:{s:{s:{}, s:{}}}, s:{s:s, s:s}}", "protocolVersion",
+                  cf_mcp_revisions[CF_MCP__FIRST_LEGACY], "capabilities", "elicitation", "form",
+                  "url", "clientInfo", "name", "confab", "version", CF_VERSION);
+    cf_ignore(cf_mcp__ask(s, CF_MCP__INITIALIZE, "initialize", params, 0, s->mcp->options.start_ms,
+                          NULL, NULL));
 }
 
 static bool start_transport(cf_mcp__server *s)
@@ -96,8 +95,7 @@ void cf_mcp__start(cf_mcp__server *s)
 
 bool cf_mcp__start_again(cf_mcp__server *s)
 {
-    if (s->state != CF_MCP_STARTING || s->era != CF_MCP__UNKNOWN ||
-        s->is_second_start) {
+    if (s->state != CF_MCP_STARTING || s->era != CF_MCP__UNKNOWN || s->is_second_start) {
         return false;
     }
     s->is_second_start = true;
@@ -128,8 +126,7 @@ static void choose(cf_mcp__server *s, const json_t *list, const json_t *result)
         s->era = CF_MCP__MODERN;
         s->revision = revision;
         if (result == NULL) {
-            fail(s, CF_EFORMAT, "the server refuses revision %s and offers it",
-                 revision);
+            fail(s, CF_EFORMAT, "the server refuses revision %s and offers it", revision);
             return;
         }
         keep_about(s, result);
@@ -139,8 +136,7 @@ static void choose(cf_mcp__server *s, const json_t *list, const json_t *result)
     } else {
         cf_buf names = CF_BUF_INIT;
         cf_json_write(&names, list);
-        fail(s, CF_EUNSUPPORTED,
-             "the server speaks only unknown revisions: %.120s",
+        fail(s, CF_EUNSUPPORTED, "the server speaks only unknown revisions: %.120s",
              cf_buf_cstr(&names));
         cf_buf_deinit(&names);
     }
@@ -151,15 +147,13 @@ static void on_discovered(cf_mcp__server *s, const json_t *answer)
     const json_t *error = cf_mcp__error_of(answer);
     const json_t *result = json_object_get(answer, "result");
     const json_t *versions = json_object_get(result, "supportedVersions");
-    const json_t *supported =
-        json_object_get(json_object_get(error, "data"), "supported");
+    const json_t *supported = json_object_get(json_object_get(error, "data"), "supported");
     json_int_t code = json_integer_value(json_object_get(error, "code"));
     if (error == NULL && json_array_size(versions) > 0) {
         choose(s, versions, result);
     } else if (code == CF_MCP__WRONG_VERSION && json_is_array(supported)) {
         choose(s, supported, NULL);
-    } else if (code == CF_MCP__MISSING_CAPABILITY ||
-               code == CF_MCP__HEADER_MISMATCH ||
+    } else if (code == CF_MCP__MISSING_CAPABILITY || code == CF_MCP__HEADER_MISMATCH ||
                code == CF_MCP__WRONG_VERSION) {
         cf_buf text = CF_BUF_INIT;
         cf_mcp__error_text(&text, error);
@@ -175,8 +169,7 @@ static void on_initialized(cf_mcp__server *s, const json_t *answer)
 {
     const json_t *error = cf_mcp__error_of(answer);
     const json_t *result = json_object_get(answer, "result");
-    const json_t *supported =
-        json_object_get(json_object_get(error, "data"), "supported");
+    const json_t *supported = json_object_get(json_object_get(error, "data"), "supported");
     const json_t *said = json_object_get(result, "protocolVersion");
     if (error != NULL) {
         /* It was only slow: it has the new era and no other. */
@@ -203,10 +196,10 @@ static void on_initialized(cf_mcp__server *s, const json_t *answer)
     }
     keep_about(s, result);
     cf_error why;
-    if (cf_mcp__say(s, "notifications/initialized",
-                    json_pack("{s:s, s:s}", "jsonrpc", "2.0", "method",
-                              "notifications/initialized"),
-                    0, &why) != CF_OK) {
+    if (cf_mcp__say(
+            s, "notifications/initialized",
+            json_pack("{s:s, s:s}", "jsonrpc", "2.0", "method", "notifications/initialized"), 0,
+            &why) != CF_OK) {
         cf_mcp__fail(s, &why, 0);
         return;
     }
@@ -220,9 +213,8 @@ static bool may_be_old(long status)
     return status >= 400 && status != 401 && status != 403 && status != 407;
 }
 
-void cf_mcp__on_start(cf_mcp__server *s, cf_mcp__kind kind,
-                      const json_t *answer, long status, const cf_error *why,
-                      bool is_silent)
+void cf_mcp__on_start(cf_mcp__server *s, cf_mcp__kind kind, const json_t *answer, long status,
+                      const cf_error *why, bool is_silent)
 {
     bool is_probe = kind == CF_MCP__DISCOVER && !s->was_sent_back;
     if (answer != NULL && kind == CF_MCP__DISCOVER) {

@@ -33,8 +33,7 @@ static bool is_token(const char *p, size_t n)
         unsigned char c = (unsigned char)p[i];
         bool is_letter = (c | 32) >= 'a' && (c | 32) <= 'z';
         bool is_digit = c >= '0' && c <= '9';
-        if (!is_letter && !is_digit &&
-            (c == '\0' || strchr("!#$%&'*+-.^_`|~", c) == NULL)) {
+        if (!is_letter && !is_digit && (c == '\0' || strchr("!#$%&'*+-.^_`|~", c) == NULL)) {
             return false;
         }
     }
@@ -70,14 +69,11 @@ static bool annotation(walk *w, const json_t *schema, const json_t *value)
 {
     const json_t *name = json_object_get(schema, "x-mcp-header");
     cf_str type = cf_json_get_str(schema, "type");
-    if (!json_is_string(name) ||
-        !is_token(json_string_value(name), json_string_length(name))) {
+    if (!json_is_string(name) || !is_token(json_string_value(name), json_string_length(name))) {
         return refuse(w, "is not a header's name");
     }
-    if (!cf_str_is(type, "string") && !cf_str_is(type, "integer") &&
-        !cf_str_is(type, "boolean")) {
-        return refuse(w,
-                      "is at a value that is not a text, integer or boolean");
+    if (!cf_str_is(type, "string") && !cf_str_is(type, "integer") && !cf_str_is(type, "boolean")) {
+        return refuse(w, "is at a value that is not a text, integer or boolean");
     }
     if (!is_new(w, json_string_value(name), json_string_length(name))) {
         return refuse(w, "occurs twice");
@@ -91,8 +87,7 @@ static bool annotation(walk *w, const json_t *schema, const json_t *value)
 /* Whether the member's value is data and no schema. */
 static bool is_data(const char *key)
 {
-    static const char *const names[] = {"enum", "const", "default", "examples",
-                                        "required"};
+    static const char *const names[] = {"enum", "const", "default", "examples", "required"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(key, names[i]) == 0) {
             return true;
@@ -104,8 +99,7 @@ static bool is_data(const char *key)
 /* Whether the member's value is an object of schemas by name. */
 static bool is_map(const char *key)
 {
-    static const char *const names[] = {"properties", "patternProperties",
-                                        "$defs", "definitions",
+    static const char *const names[] = {"properties", "patternProperties", "$defs", "definitions",
                                         "dependentSchemas"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(key, names[i]) == 0) {
@@ -115,18 +109,16 @@ static bool is_map(const char *key)
     return false;
 }
 
-static bool walk_schema(walk *w, const json_t *schema, const json_t *value,
-                        bool is_reachable, int depth);
+static bool walk_schema(walk *w, const json_t *schema, const json_t *value, bool is_reachable,
+                        int depth);
 
-static bool walk_map(walk *w, const json_t *map, const json_t *value,
-                     bool is_reachable, int depth)
+static bool walk_map(walk *w, const json_t *map, const json_t *value, bool is_reachable, int depth)
 {
     const char *key;
     json_t *v;
     json_object_foreach(cf_json_ref(map), key, v)
     {
-        if (!walk_schema(w, v, json_object_get(value, key), is_reachable,
-                         depth + 1)) {
+        if (!walk_schema(w, v, json_object_get(value, key), is_reachable, depth + 1)) {
             return false;
         }
     }
@@ -143,8 +135,8 @@ static bool walk_list(walk *w, const json_t *list, int depth)
     return true;
 }
 
-static bool walk_schema(walk *w, const json_t *schema, const json_t *value,
-                        bool is_reachable, int depth)
+static bool walk_schema(walk *w, const json_t *schema, const json_t *value, bool is_reachable,
+                        int depth)
 {
     const char *key;
     json_t *v;
@@ -166,9 +158,7 @@ static bool walk_schema(walk *w, const json_t *schema, const json_t *value,
             continue;
         }
         if (is_map(key)) {
-            ok =
-                walk_map(w, v, value,
-                         is_reachable && strcmp(key, "properties") == 0, depth);
+            ok = walk_map(w, v, value, is_reachable && strcmp(key, "properties") == 0, depth);
         } else if (json_is_object(v)) {
             ok = walk_schema(w, v, NULL, false, depth + 1);
         } else if (json_is_array(v)) {
@@ -181,8 +171,8 @@ static bool walk_schema(walk *w, const json_t *schema, const json_t *value,
     return true;
 }
 
-bool cf_mcp__param_headers(const json_t *schema, const json_t *arguments,
-                           cf_mcp__header_fn fn, void *ud, cf_buf *why)
+bool cf_mcp__param_headers(const json_t *schema, const json_t *arguments, cf_mcp__header_fn fn,
+                           void *ud, cf_buf *why)
 {
     walk w = {.seen = json_object(), .fn = fn, .ud = ud, .why = why};
     bool ok = w.seen != NULL && walk_schema(&w, schema, arguments, true, 0);
@@ -192,16 +182,16 @@ bool cf_mcp__param_headers(const json_t *schema, const json_t *arguments,
 
 static bool is_safe(cf_str v)
 {
-    bool is_sentinel = v.n >= 11 && memcmp(v.p, "=?base64?", 9) == 0 &&
-                       memcmp(v.p + v.n - 2, "?=", 2) == 0;
+    bool is_sentinel =
+        v.n >= 11 && memcmp(v.p, "=?base64?", 9) == 0 && memcmp(v.p + v.n - 2, "?=", 2) == 0;
     for (size_t i = 0; i < v.n; i++) {
         unsigned char c = (unsigned char)v.p[i];
         if ((c < 32 && c != '\t') || c > 126) {
             return false;
         }
     }
-    return !is_sentinel && v.n > 0 && v.p[0] != ' ' && v.p[0] != '\t' &&
-           v.p[v.n - 1] != ' ' && v.p[v.n - 1] != '\t';
+    return !is_sentinel && v.n > 0 && v.p[0] != ' ' && v.p[0] != '\t' && v.p[v.n - 1] != ' ' &&
+           v.p[v.n - 1] != '\t';
 }
 
 void cf_mcp__header_value(cf_buf *out, cf_str value)

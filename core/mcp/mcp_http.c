@@ -78,9 +78,8 @@ static cf_status on_event(cf_str data, void *ud, cf_error *err)
     }
     cf_buf_add(&t->inbox, data.p, data.n);
     cf_buf_addc(&t->inbox, '\0');
-    return t->inbox.n > CF_MCP__LISTS_MAX
-               ? cf_fail(err, CF_ELIMIT, "the server sent too much")
-               : cf_buf_check(&t->inbox, err);
+    return t->inbox.n > CF_MCP__LISTS_MAX ? cf_fail(err, CF_ELIMIT, "the server sent too much")
+                                          : cf_buf_check(&t->inbox, err);
 }
 
 static size_t on_body(char *p, size_t size, size_t n, void *ud)
@@ -92,13 +91,11 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
         t->st = cf_sse_feed(&t->sse, p, n, on_event, t, &t->err);
         if (t->st == CF_OK && t->sse.line.n + t->sse.data.n > max) {
             t->st =
-                cf_fail(&t->err, CF_ELIMIT,
-                        "the server sent an event of more than %zu bytes", max);
+                cf_fail(&t->err, CF_ELIMIT, "the server sent an event of more than %zu bytes", max);
         }
     } else if (t->body.n + n > max) {
         t->st =
-            cf_fail(&t->err, CF_ELIMIT,
-                    "the server sent an answer of more than %zu bytes", max);
+            cf_fail(&t->err, CF_ELIMIT, "the server sent an answer of more than %zu bytes", max);
     } else {
         cf_buf_add(&t->body, p, n);
         t->st = cf_buf_check(&t->body, &t->err);
@@ -163,8 +160,7 @@ static void on_param(void *ud, const char *name, cf_str value)
     cf_buf text = CF_BUF_INIT;
     snprintf(header, sizeof header, "Mcp-Param-%s", name);
     cf_mcp__header_value(&text, value);
-    p->ok =
-        !text.failed && add_header(p->t, header, cf_buf_str(&text)) && p->ok;
+    p->ok = !text.failed && add_header(p->t, header, cf_buf_str(&text)) && p->ok;
     cf_buf_deinit(&text);
 }
 
@@ -172,17 +168,16 @@ static void on_param(void *ud, const char *name, cf_str value)
 static bool add_mirrors(stream *t, const cf_mcp__parcel *parcel)
 {
     cf_mcp__server *s = t->s;
-    bool ok = parcel->method[0] == '\0' ||
-              add_header(t, "Mcp-Method", cf_str_from(parcel->method));
+    bool ok = parcel->method[0] == '\0' || add_header(t, "Mcp-Method", cf_str_from(parcel->method));
     if (ok && parcel->name.n > 0) {
         cf_buf text = CF_BUF_INIT, why = CF_BUF_INIT;
         params p = {.t = t, .ok = true};
         const json_t *tool = cf_mcp_tool_find(s->tools, parcel->name);
         cf_mcp__header_value(&text, parcel->name);
         ok = !text.failed && add_header(t, "Mcp-Name", cf_buf_str(&text));
-        (void)cf_mcp__param_headers(
-            json_object_get(tool, "inputSchema"),
-            json_object_get(parcel->params, "arguments"), on_param, &p, &why);
+        (void)cf_mcp__param_headers(json_object_get(tool, "inputSchema"),
+                                    json_object_get(parcel->params, "arguments"), on_param, &p,
+                                    &why);
         ok = ok && p.ok;
         cf_buf_deinit(&text);
         cf_buf_deinit(&why);
@@ -206,8 +201,7 @@ static bool add_headers(stream *t, const cf_mcp__parcel *parcel)
                                                   "text/event-stream")) &&
               add_header(t, "Content-Type", cf_str_from("application/json")) &&
               (t->headers = curl_slist_append(t->headers, "Expect:")) != NULL;
-    ok = ok && (revision == NULL ||
-                add_header(t, "MCP-Protocol-Version", cf_str_from(revision)));
+    ok = ok && (revision == NULL || add_header(t, "MCP-Protocol-Version", cf_str_from(revision)));
     ok = ok && (!is_modern || parcel == NULL || add_mirrors(t, parcel));
     ok = ok && (s->http->session[0] == '\0' ||
                 add_header(t, "Mcp-Session-Id", cf_str_from(s->http->session)));
@@ -220,8 +214,7 @@ static bool add_headers(stream *t, const cf_mcp__parcel *parcel)
 
 static void set_up(const cf_mcp__server *s, CURL *e, struct curl_slist *headers)
 {
-    curl_easy_setopt(e, CURLOPT_URL,
-                     json_string_value(json_object_get(s->config, "url")));
+    curl_easy_setopt(e, CURLOPT_URL, json_string_value(json_object_get(s->config, "url")));
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
     cf_http_usual(e);
     curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
@@ -232,8 +225,7 @@ static void set_up(const cf_mcp__server *s, CURL *e, struct curl_slist *headers)
 
 /* Begins a transfer: a POST of the parcel, or with NULL the GET that stays
  * open. */
-static cf_status begin(cf_mcp__server *s, const cf_mcp__parcel *parcel,
-                       cf_error *err)
+static cf_status begin(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error *err)
 {
     stream *t = cf_calloc(1, sizeof *t);
     if (t == NULL) {
@@ -259,8 +251,7 @@ static cf_status begin(cf_mcp__server *s, const cf_mcp__parcel *parcel,
     curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
     if (parcel != NULL) {
         curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                         (curl_off_t)t->sent.n);
+        curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->sent.n);
         curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, cf_buf_cstr(&t->sent));
     }
     t->next = s->http->first;
@@ -283,16 +274,14 @@ static cf_status start(cf_mcp__server *s, cf_error *err)
     return CF_OK;
 }
 
-static cf_status post(cf_mcp__server *s, const cf_mcp__parcel *parcel,
-                      cf_error *err)
+static cf_status post(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error *err)
 {
     return begin(s, parcel, err);
 }
 
 static void forget(cf_mcp__server *s, int64_t id)
 {
-    for (stream *t = s->http != NULL ? s->http->first : NULL; t != NULL;
-         t = t->next) {
+    for (stream *t = s->http != NULL ? s->http->first : NULL; t != NULL; t = t->next) {
         if (t->id == id) {
             drop(t);
             return;
@@ -341,8 +330,7 @@ void cf_mcp__http_listen(cf_mcp__server *s)
 
 bool cf_mcp__http_lost_session(const cf_mcp__server *s, long status)
 {
-    return s->http != NULL && status == NOT_FOUND &&
-           s->http->session[0] != '\0';
+    return s->http != NULL && status == NOT_FOUND && s->http->session[0] != '\0';
 }
 
 const cf_mcp__transport cf_mcp__http = {
@@ -357,10 +345,9 @@ const cf_mcp__transport cf_mcp__http = {
 
 static void failure(const stream *t, cf_error *why)
 {
-    const char *hint =
-        t->code == CURLE_COULDNT_CONNECT        ? "; is the server running?"
-        : t->code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
-                                                : "";
+    const char *hint = t->code == CURLE_COULDNT_CONNECT        ? "; is the server running?"
+                       : t->code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
+                                                               : "";
     if (t->st != CF_OK) {
         *why = t->err;
     } else if (t->code != CURLE_OK) {
@@ -373,8 +360,7 @@ static void failure(const stream *t, cf_error *why)
     } else if (t->status >= 400) {
         size_t n = strcspn(cf_buf_cstr(&t->body), "\r\n");
         cf_fail(why, CF_EIO, "HTTP %ld%s%.*s", t->status, n > 0 ? ": " : "",
-                (int)(n < ERROR_SHOWN ? n : ERROR_SHOWN),
-                cf_buf_cstr(&t->body));
+                (int)(n < ERROR_SHOWN ? n : ERROR_SHOWN), cf_buf_cstr(&t->body));
     } else {
         cf_fail(why, CF_EIO, "HTTP %ld without an answer", t->status);
     }
@@ -392,8 +378,7 @@ static bool take_body(stream *t)
         return false;
     }
     bool is_error = cf_mcp__error_of(v) != NULL && t->id >= 0;
-    bool is_answer =
-        json_is_array(v) || is_error || cf_mcp__answer_id(v) == t->id;
+    bool is_answer = json_is_array(v) || is_error || cf_mcp__answer_id(v) == t->id;
     if (is_error && cf_mcp__answer_id(v) < 0) {
         json_object_set_new(v, "id", json_integer((json_int_t)t->id));
         cf_json_write(&text, v);
@@ -445,8 +430,7 @@ static void finish(stream *t)
 static bool deliver(stream *t)
 {
     cf_mcp__server *s = t->s;
-    if (t->session[0] != '\0' && s->era == CF_MCP__LEGACY &&
-        s->http->session[0] == '\0') {
+    if (t->session[0] != '\0' && s->era == CF_MCP__LEGACY && s->http->session[0] == '\0') {
         memcpy(s->http->session, t->session, SESSION_MAX);
     }
     if (t->inbox.n == 0) {
@@ -475,8 +459,8 @@ static void serve(cf_mcp__server *s)
     bool again = true;
     while (again) {
         again = false;
-        for (stream *t = s->http != NULL ? s->http->first : NULL;
-             t != NULL && !again; t = t->next) {
+        for (stream *t = s->http != NULL ? s->http->first : NULL; t != NULL && !again;
+             t = t->next) {
             again = deliver(t);
             if (!again && t->is_over) {
                 finish(t);

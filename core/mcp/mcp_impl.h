@@ -47,11 +47,7 @@ typedef struct cf_mcp__request {
     uint64_t call;        /* 0: none */
 } cf_mcp__request;
 
-typedef enum cf_mcp__era {
-    CF_MCP__UNKNOWN,
-    CF_MCP__MODERN,
-    CF_MCP__LEGACY
-} cf_mcp__era;
+typedef enum cf_mcp__era { CF_MCP__UNKNOWN, CF_MCP__MODERN, CF_MCP__LEGACY } cf_mcp__era;
 
 typedef struct cf_mcp__server cf_mcp__server;
 
@@ -66,8 +62,7 @@ typedef struct cf_mcp__parcel {
 
 typedef struct cf_mcp__transport {
     cf_status (*start)(cf_mcp__server *s, cf_error *err);
-    cf_status (*send)(cf_mcp__server *s, const cf_mcp__parcel *parcel,
-                      cf_error *err);
+    cf_status (*send)(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error *err);
     /* The answer to a request is not waited for any more. */
     void (*forget)(cf_mcp__server *s, int64_t id);
     /* Ends it; grace_ms 0: at once. */
@@ -159,8 +154,7 @@ void cf_mcp__error_text(cf_buf *out, const json_t *error);
 
 /* ---- mcp.c -------------------------------------------------------------- */
 
-void cf_mcp__tell(cf_mcp__server *s, cf_mcp_event_kind kind, uint64_t call,
-                  cf_str text);
+void cf_mcp__tell(cf_mcp__server *s, cf_mcp_event_kind kind, uint64_t call, cf_str text);
 void cf_mcp__note(cf_mcp__server *s, const char *fmt, ...) CF_PRINTF(2, 3);
 void cf_mcp__set_state(cf_mcp__server *s, cf_mcp_state state);
 
@@ -169,18 +163,16 @@ void cf_mcp__set_state(cf_mcp__server *s, cf_mcp_state state);
  * remembers it.  Adds what every request of the era carries.  *id may be
  * NULL.  A failure of the transport fails the server.
  */
-cf_status cf_mcp__ask(cf_mcp__server *s, cf_mcp__kind kind, const char *method,
-                      json_t *params, uint64_t call, uint32_t limit_ms,
-                      int64_t *id, cf_error *err);
+cf_status cf_mcp__ask(cf_mcp__server *s, cf_mcp__kind kind, const char *method, json_t *params,
+                      uint64_t call, uint32_t limit_ms, int64_t *id, cf_error *err);
 /* Sends any other message (taken). */
-cf_status cf_mcp__say(cf_mcp__server *s, const char *method, json_t *message,
-                      uint64_t call, cf_error *err);
+cf_status cf_mcp__say(cf_mcp__server *s, const char *method, json_t *message, uint64_t call,
+                      cf_error *err);
 
 /* A message that came: text as it came, on a transport. */
 void cf_mcp__receive(cf_mcp__server *s, cf_str text);
 /* The answer to a request will not come.  `status`: of HTTP, 0: none. */
-void cf_mcp__lose(cf_mcp__server *s, int64_t id, long status,
-                  const cf_error *why);
+void cf_mcp__lose(cf_mcp__server *s, int64_t id, long status, const cf_error *why);
 /* The server cannot be used any more: all that waits fails with `why`. */
 void cf_mcp__fail(cf_mcp__server *s, const cf_error *why, uint32_t grace_ms);
 /* Counts bytes that came; false when the server has sent too much. */
@@ -193,16 +185,14 @@ uint64_t cf_mcp__now(void);
 
 void cf_mcp__start(cf_mcp__server *s);
 /* An answer, a loss (`why`) or silence, for a request of the kind. */
-void cf_mcp__on_start(cf_mcp__server *s, cf_mcp__kind kind,
-                      const json_t *answer, long status, const cf_error *why,
-                      bool is_silent);
+void cf_mcp__on_start(cf_mcp__server *s, cf_mcp__kind kind, const json_t *answer, long status,
+                      const cf_error *why, bool is_silent);
 /* A server that ended while it was being probed is started the old way; false
  * when that is not the case. */
 bool cf_mcp__start_again(cf_mcp__server *s);
 
 void cf_mcp__list(cf_mcp__server *s);
-void cf_mcp__on_list(cf_mcp__server *s, const json_t *answer,
-                     const cf_error *why);
+void cf_mcp__on_list(cf_mcp__server *s, const json_t *answer, const cf_error *why);
 void cf_mcp__list_changed(cf_mcp__server *s);
 
 /* A request of the server's. */
@@ -213,9 +203,8 @@ void cf_mcp__on_request(cf_mcp__server *s, const json_t *message);
 /* Checks a value against a schema, adding findings whose path begins with
  * `root`.  *fits false where it does not; a schema that cannot be used is a
  * finding, "unchecked". */
-CF_MUST_USE cf_status cf_mcp__check(const json_t *schema, const json_t *value,
-                                    const char *root, json_t *findings,
-                                    bool *fits, cf_error *err);
+CF_MUST_USE cf_status cf_mcp__check(const json_t *schema, const json_t *value, const char *root,
+                                    json_t *findings, bool *fits, cf_error *err);
 
 /* ---- mcp_http.c, mcp_header.c ------------------------------------------- */
 
@@ -234,8 +223,8 @@ void cf_mcp__stdio_serve(cf_mcp__server *s);
 /* Calls fn for each argument that the schema wants as a header; false, with
  * a reason, when the schema's annotations break the rules. */
 typedef void (*cf_mcp__header_fn)(void *ud, const char *name, cf_str value);
-bool cf_mcp__param_headers(const json_t *schema, const json_t *arguments,
-                           cf_mcp__header_fn fn, void *ud, cf_buf *why);
+bool cf_mcp__param_headers(const json_t *schema, const json_t *arguments, cf_mcp__header_fn fn,
+                           void *ud, cf_buf *why);
 /* Appends a header's value, in the sentinel form where it needs one. */
 void cf_mcp__header_value(cf_buf *out, cf_str value);
 

@@ -9,10 +9,9 @@
 
 static void ask_page(cf_mcp__server *s, const json_t *cursor)
 {
-    json_t *params =
-        cursor != NULL ? json_pack("{s:O}", "cursor", cursor) : json_object();
-    cf_ignore(cf_mcp__ask(s, CF_MCP__LIST, "tools/list", params, 0,
-                          s->mcp->options.start_ms, NULL, NULL));
+    json_t *params = cursor != NULL ? json_pack("{s:O}", "cursor", cursor) : json_object();
+    cf_ignore(cf_mcp__ask(s, CF_MCP__LIST, "tools/list", params, 0, s->mcp->options.start_ms, NULL,
+                          NULL));
 }
 
 void cf_mcp__list(cf_mcp__server *s)
@@ -44,8 +43,7 @@ void cf_mcp__list_changed(cf_mcp__server *s)
 /* Opens the stream of changes. */
 static void listen(cf_mcp__server *s)
 {
-    const json_t *tools =
-        json_object_get(json_object_get(s->about, "capabilities"), "tools");
+    const json_t *tools = json_object_get(json_object_get(s->about, "capabilities"), "tools");
     bool changes = json_is_true(json_object_get(tools, "listChanged"));
     if (!s->mcp->options.listens) {
         return;
@@ -53,10 +51,9 @@ static void listen(cf_mcp__server *s)
     if (s->era == CF_MCP__LEGACY) {
         cf_mcp__http_listen(s);
     } else if (changes) {
-        cf_ignore(cf_mcp__ask(
-            s, CF_MCP__LISTEN, "subscriptions/listen",
-            json_pack("{s:{s:b}}", "notifications", "toolsListChanged", 1), 0,
-            0, NULL, NULL));
+        cf_ignore(cf_mcp__ask(s, CF_MCP__LISTEN, "subscriptions/listen",
+                              json_pack("{s:{s:b}}", "notifications", "toolsListChanged", 1), 0, 0,
+                              NULL, NULL));
     }
 }
 
@@ -64,10 +61,8 @@ static void tell_tools(cf_mcp__server *s, const json_t *before)
 {
     const cf_mcp_options *o = &s->mcp->options;
     if (o->event != NULL) {
-        const cf_mcp_event ev = {.kind = CF_MCP_TOOLS,
-                                 .server = s->index,
-                                 .total = -1,
-                                 .before = before};
+        const cf_mcp_event ev = {
+            .kind = CF_MCP_TOOLS, .server = s->index, .total = -1, .before = before};
         o->event(o->ud, &ev);
     }
 }
@@ -103,8 +98,7 @@ static bool is_good(cf_mcp__server *s, const json_t *tool)
         return false;
     }
     if (cf_mcp_tool_find(s->pages, name) != NULL) {
-        cf_mcp__note(s, "tool %.*s comes twice: the first one counts",
-                     (int)name.n, name.p);
+        cf_mcp__note(s, "tool %.*s comes twice: the first one counts", (int)name.n, name.p);
         return false;
     }
     if (schema != NULL && !json_is_null(schema) && !json_is_object(schema)) {
@@ -116,8 +110,7 @@ static bool is_good(cf_mcp__server *s, const json_t *tool)
     }
     if (s->transport == &cf_mcp__http && s->era == CF_MCP__MODERN &&
         !cf_mcp__param_headers(schema, NULL, NULL, NULL, &why)) {
-        cf_mcp__note(s, "tool %.*s is left out: %s", (int)name.n, name.p,
-                     cf_buf_cstr(&why));
+        cf_mcp__note(s, "tool %.*s is left out: %s", (int)name.n, name.p, cf_buf_cstr(&why));
         ok = false;
     }
     cf_buf_deinit(&why);
@@ -134,15 +127,13 @@ static bool add_page(cf_mcp__server *s, const json_t *tools)
         }
         json_t *copy = cf_json_copy(tool);
         if (!json_is_object(json_object_get(copy, "inputSchema"))) {
-            json_object_set_new(copy, "inputSchema",
-                                json_pack("{s:s}", "type", "object"));
+            json_object_set_new(copy, "inputSchema", json_pack("{s:s}", "type", "object"));
         }
         if (json_array_append_new(s->pages, copy) != 0) {
             return false;
         }
         if (json_array_size(s->pages) >= CF_MCP__TOOLS_MAX) {
-            cf_mcp__note(s, "more than %d tools: the rest is left out",
-                         CF_MCP__TOOLS_MAX);
+            cf_mcp__note(s, "more than %d tools: the rest is left out", CF_MCP__TOOLS_MAX);
             return true;
         }
     }
@@ -169,8 +160,7 @@ static void keep_time_to_live(cf_mcp__server *s, const json_t *result)
 static const json_t *next_cursor(cf_mcp__server *s, const json_t *result)
 {
     const json_t *cursor = json_object_get(result, "nextCursor");
-    if (!json_is_string(cursor) ||
-        json_array_size(s->pages) >= CF_MCP__TOOLS_MAX) {
+    if (!json_is_string(cursor) || json_array_size(s->pages) >= CF_MCP__TOOLS_MAX) {
         return NULL;
     }
     const char *key = json_string_value(cursor);
@@ -179,24 +169,20 @@ static const json_t *next_cursor(cf_mcp__server *s, const json_t *result)
         return NULL;
     }
     if (s->n_pages >= CF_MCP__PAGES_MAX) {
-        cf_mcp__note(s, "more than %d pages of tools: the rest is left out",
-                     CF_MCP__PAGES_MAX);
+        cf_mcp__note(s, "more than %d pages of tools: the rest is left out", CF_MCP__PAGES_MAX);
         return NULL;
     }
-    return json_object_set_new(s->cursors, key, json_true()) == 0 ? cursor
-                                                                  : NULL;
+    return json_object_set_new(s->cursors, key, json_true()) == 0 ? cursor : NULL;
 }
 
-void cf_mcp__on_list(cf_mcp__server *s, const json_t *answer,
-                     const cf_error *why)
+void cf_mcp__on_list(cf_mcp__server *s, const json_t *answer, const cf_error *why)
 {
     const json_t *error = cf_mcp__error_of(answer);
     const json_t *result = json_object_get(answer, "result");
     bool is_first = s->state == CF_MCP_STARTING;
     cf_error text;
     if (answer == NULL || error != NULL) {
-        bool has_none = json_integer_value(json_object_get(error, "code")) ==
-                        CF_MCP__NO_METHOD;
+        bool has_none = json_integer_value(json_object_get(error, "code")) == CF_MCP__NO_METHOD;
         if (error != NULL) {
             cf_buf b = CF_BUF_INIT;
             cf_mcp__error_text(&b, error);

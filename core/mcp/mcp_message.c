@@ -59,8 +59,8 @@ cf_status cf_mcp__read(json_t **out, cf_str text, cf_error *err)
 {
     size_t at = 0;
     *out = NULL;
-    while (at < text.n && (text.p[at] == ' ' || text.p[at] == '\t' ||
-                           text.p[at] == '\r' || text.p[at] == '\n')) {
+    while (at < text.n &&
+           (text.p[at] == ' ' || text.p[at] == '\t' || text.p[at] == '\r' || text.p[at] == '\n')) {
         at++;
     }
     if (at == text.n || (text.p[at] != '{' && text.p[at] != '[')) {
@@ -85,8 +85,7 @@ cf_mcp__class cf_mcp__classify(const json_t *message)
         return has_id ? CF_MCP__REQUEST : CF_MCP__NOTIFICATION;
     }
     /* An answer with the id null belongs to nothing that was asked. */
-    return json_object_get(message, "result") != NULL ||
-                   json_object_get(message, "error") != NULL
+    return json_object_get(message, "result") != NULL || json_object_get(message, "error") != NULL
                ? CF_MCP__ANSWER
                : CF_MCP__STRAY;
 }

@@ -19,8 +19,7 @@ static bool is_off(const json_t *server, cf_str tool)
     for (size_t i = 0; i < json_array_size(off); i++) {
         const json_t *v = json_array_get(off, i);
         if (json_is_string(v) &&
-            cf_str_eq(cf_str_make(json_string_value(v), json_string_length(v)),
-                      tool)) {
+            cf_str_eq(cf_str_make(json_string_value(v), json_string_length(v)), tool)) {
             return true;
         }
     }
@@ -37,8 +36,7 @@ static cf_str declared_name(const json_t *declaration)
 
 /* How many tools that are on have this name, others counted.  A server that
  * is off takes no part in it. */
-static size_t count_name(const json_t *servers, const json_t *others,
-                         cf_str name)
+static size_t count_name(const json_t *servers, const json_t *others, cf_str name)
 {
     size_t n = 0;
     for (size_t i = 0; i < json_array_size(others); i++) {
@@ -46,14 +44,12 @@ static size_t count_name(const json_t *servers, const json_t *others,
     }
     for (size_t i = 0; i < json_array_size(servers); i++) {
         const json_t *s = json_array_get(servers, i);
-        n += !is_off(s, name) &&
-             cf_mcp_tool_find(json_object_get(s, "tools"), name) != NULL;
+        n += !is_off(s, name) && cf_mcp_tool_find(json_object_get(s, "tools"), name) != NULL;
     }
     return n;
 }
 
-static bool is_taken(const json_t *map, const json_t *servers,
-                     const json_t *others, cf_str name)
+static bool is_taken(const json_t *map, const json_t *servers, const json_t *others, cf_str name)
 {
     for (size_t i = 0; i < json_array_size(map); i++) {
         if (cf_str_eq(cf_json_get_str(json_array_get(map, i), "name"), name)) {
@@ -75,8 +71,8 @@ static void put_plain(cf_buf *out, cf_str text)
 }
 
 /* The name under which a model calls the tool. */
-static void choose_name(cf_buf *out, const json_t *map, const json_t *servers,
-                        const json_t *others, cf_str server, cf_str tool)
+static void choose_name(cf_buf *out, const json_t *map, const json_t *servers, const json_t *others,
+                        cf_str server, cf_str tool)
 {
     if (count_name(servers, others, tool) <= 1) {
         cf_buf_add(out, tool.p, tool.n);
@@ -86,8 +82,7 @@ static void choose_name(cf_buf *out, const json_t *map, const json_t *servers,
     cf_buf_addc(out, '_');
     cf_buf_add(out, tool.p, tool.n);
     size_t n = out->n;
-    for (unsigned i = 2;
-         !out->failed && is_taken(map, servers, others, cf_buf_str(out)); i++) {
+    for (unsigned i = 2; !out->failed && is_taken(map, servers, others, cf_buf_str(out)); i++) {
         out->n = n;
         cf_buf_addf(out, "_%u", i);
     }
@@ -96,28 +91,23 @@ static void choose_name(cf_buf *out, const json_t *map, const json_t *servers,
 static json_t *declare(cf_str name, const json_t *tool)
 {
     cf_str text = cf_json_get_str(tool, "description");
-    return json_pack("{s:s, s:{s:s%, s:s%, s:O}}", "type", "function",
-                     "function", "name", name.p, name.n, "description",
-                     text.p != NULL ? text.p : "", text.n, "parameters",
+    return json_pack("{s:s, s:{s:s%, s:s%, s:O}}", "type", "function", "function", "name", name.p,
+                     name.n, "description", text.p != NULL ? text.p : "", text.n, "parameters",
                      json_object_get(tool, "inputSchema"));
 }
 
 static cf_status add_tool(json_t *declared, json_t *map, const json_t *servers,
-                          const json_t *others, size_t index,
-                          const json_t *tool, cf_error *err)
+                          const json_t *others, size_t index, const json_t *tool, cf_error *err)
 {
     const json_t *server = json_array_get(servers, index);
     cf_str raw = cf_json_get_str(tool, "name");
     cf_buf name = CF_BUF_INIT;
-    choose_name(&name, map, servers, others, cf_json_get_str(server, "name"),
-                raw);
+    choose_name(&name, map, servers, others, cf_json_get_str(server, "name"), raw);
     bool ok = !name.failed &&
-              json_array_append_new(declared,
-                                    declare(cf_buf_str(&name), tool)) == 0 &&
-              json_array_append_new(map, json_pack("{s:s%, s:I, s:s%}", "name",
-                                                   cf_buf_cstr(&name), name.n,
-                                                   "server", (json_int_t)index,
-                                                   "tool", raw.p, raw.n)) == 0;
+              json_array_append_new(declared, declare(cf_buf_str(&name), tool)) == 0 &&
+              json_array_append_new(map, json_pack("{s:s%, s:I, s:s%}", "name", cf_buf_cstr(&name),
+                                                   name.n, "server", (json_int_t)index, "tool",
+                                                   raw.p, raw.n)) == 0;
     cf_buf_deinit(&name);
     return ok ? CF_OK : cf_oom_for(err, "the tools");
 }
@@ -127,9 +117,7 @@ cf_status cf_mcp_declare(json_t **declared, json_t **map, const json_t *servers,
 {
     *declared = json_is_array(others) ? cf_json_copy(others) : json_array();
     *map = json_array();
-    cf_status st = *declared != NULL && *map != NULL
-                       ? CF_OK
-                       : cf_oom_for(err, "the tools");
+    cf_status st = *declared != NULL && *map != NULL ? CF_OK : cf_oom_for(err, "the tools");
     for (size_t i = 0; i < json_array_size(servers); i++) {
         const json_t *server = json_array_get(servers, i);
         const json_t *tools = json_object_get(server, "tools");
@@ -153,24 +141,20 @@ cf_status cf_mcp_declare(json_t **declared, json_t **map, const json_t *servers,
 static bool same_member(const json_t *a, const json_t *b, const char *key)
 {
     const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
-    return (x == NULL && y == NULL) ||
-           (x != NULL && y != NULL && json_equal(x, y));
+    return (x == NULL && y == NULL) || (x != NULL && y != NULL && json_equal(x, y));
 }
 
 bool cf_mcp_tool_differs(const json_t *before, const json_t *after)
 {
-    return !same_member(before, after, "description") ||
-           !same_member(before, after, "inputSchema");
+    return !same_member(before, after, "description") || !same_member(before, after, "inputSchema");
 }
 
-static void put_change(cf_buf *out, const json_t *before, const json_t *after,
-                       const char *key)
+static void put_change(cf_buf *out, const json_t *before, const json_t *after, const char *key)
 {
     if (same_member(before, after, key)) {
         return;
     }
-    const json_t *both[] = {json_object_get(before, key),
-                            json_object_get(after, key)};
+    const json_t *both[] = {json_object_get(before, key), json_object_get(after, key)};
     for (int i = 0; i < 2; i++) {
         if (both[i] != NULL) {
             cf_buf_addf(out, "  %c %s ", "-+"[i], key);
@@ -196,8 +180,7 @@ void cf_mcp_tools_diff(cf_buf *out, const json_t *before, const json_t *after)
     }
     for (size_t i = 0; i < json_array_size(after); i++) {
         const json_t *tool = json_array_get(after, i);
-        const json_t *was =
-            cf_mcp_tool_find(before, cf_json_get_str(tool, "name"));
+        const json_t *was = cf_mcp_tool_find(before, cf_json_get_str(tool, "name"));
         if (was == NULL) {
             put_name(out, '+', tool);
         } else if (cf_mcp_tool_differs(was, tool)) {

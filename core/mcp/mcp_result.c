@@ -88,8 +88,7 @@ void cf_mcp_result_text(const cf_mcp_result *result, cf_buf *out)
     if (n == 0 && result->structured != NULL) {
         cf_json_write(out, result->structured);
     }
-    for (size_t i = 0;
-         !result->is_sent && i < json_array_size(result->findings); i++) {
+    for (size_t i = 0; !result->is_sent && i < json_array_size(result->findings); i++) {
         const json_t *f = json_array_get(result->findings, i);
         cf_buf_adds(out, i > 0 ? "\n" : "");
         put_field(out, "", cf_json_get_str(f, "path"));
@@ -125,12 +124,10 @@ json_t *cf_mcp_result_content(const cf_mcp_result *result)
 {
     cf_buf text = CF_BUF_INIT;
     cf_mcp_result_text(result, &text);
-    json_t *words =
-        text.failed ? NULL : json_stringn(cf_buf_cstr(&text), text.n);
+    json_t *words = text.failed ? NULL : json_stringn(cf_buf_cstr(&text), text.n);
     cf_buf_deinit(&text);
     json_t *list = NULL;
-    for (size_t i = 0; words != NULL && i < json_array_size(result->content);
-         i++) {
+    for (size_t i = 0; words != NULL && i < json_array_size(result->content); i++) {
         json_t *part = media_part(json_array_get(result->content, i));
         if (part == NULL) {
             continue;

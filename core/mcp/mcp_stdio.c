@@ -14,12 +14,7 @@
 #include "core/base/utf8.h"
 #include "core/mcp/mcp_impl.h"
 
-enum {
-    BLOCK = 64 << 10,
-    BLOCKS_PER_STEP = 32,
-    ERROR_LINE_MAX = 4096,
-    GRACE_AFTER_EOF_MS = 2000
-};
+enum { BLOCK = 64 << 10, BLOCKS_PER_STEP = 32, ERROR_LINE_MAX = 4096, GRACE_AFTER_EOF_MS = 2000 };
 
 /* ---- starting ----------------------------------------------------------- */
 
@@ -53,14 +48,12 @@ static bool is_replaced(const char *variable, const json_t *own)
     return false;
 }
 
-static bool make_environment(environment *e, const char *const *given,
-                             const json_t *own)
+static bool make_environment(environment *e, const char *const *given, const json_t *own)
 {
     size_t n = 0, at = 0;
     const char *key;
     json_t *v;
-    e->list = cf_calloc(count_env(given) + json_object_size(own) + 1,
-                        sizeof *e->list);
+    e->list = cf_calloc(count_env(given) + json_object_size(own) + 1, sizeof *e->list);
     if (e->list == NULL) {
         return false;
     }
@@ -96,18 +89,16 @@ static cf_status start(cf_mcp__server *s, cf_error *err)
     s->last_error[0] = '\0';
     s->n_out = 0;
     cf_status st =
-        argv != NULL && make_environment(&e, s->mcp->options.env,
-                                         json_object_get(s->config, "env"))
+        argv != NULL && make_environment(&e, s->mcp->options.env, json_object_get(s->config, "env"))
             ? CF_OK
             : cf_oom_for(err, "a program");
     if (st == CF_OK) {
         for (size_t i = 0; i < n; i++) {
             argv[i] = json_string_value(json_array_get(command, i));
         }
-        const cf_process_spec spec = {
-            .argv = argv,
-            .env = e.list,
-            .cwd = json_string_value(json_object_get(s->config, "cwd"))};
+        const cf_process_spec spec = {.argv = argv,
+                                      .env = e.list,
+                                      .cwd = json_string_value(json_object_get(s->config, "cwd"))};
         st = cf_process_start(&s->process, &spec, err);
     }
     cf_free(argv);
@@ -120,16 +111,14 @@ static cf_status start(cf_mcp__server *s, cf_error *err)
 
 static void flush(cf_mcp__server *s)
 {
-    s->n_out += cf_process_write(&s->process, cf_buf_cstr(&s->out) + s->n_out,
-                                 s->out.n - s->n_out);
+    s->n_out += cf_process_write(&s->process, cf_buf_cstr(&s->out) + s->n_out, s->out.n - s->n_out);
     if (s->n_out == s->out.n) {
         cf_buf_reset(&s->out);
         s->n_out = 0;
     }
 }
 
-static cf_status send(cf_mcp__server *s, const cf_mcp__parcel *parcel,
-                      cf_error *err)
+static cf_status send(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error *err)
 {
     size_t before = s->out.n;
     cf_buf_add(&s->out, parcel->text.p, parcel->text.n);
@@ -224,8 +213,7 @@ static void take_bytes(cf_mcp__server *s, const char *p, size_t n)
  * names an error is kept before others. */
 static void keep_error(cf_mcp__server *s, cf_str line)
 {
-    if (strstr(s->last_error, "rror") == NULL ||
-        strstr(cf_buf_cstr(&s->errors), "rror") != NULL) {
+    if (strstr(s->last_error, "rror") == NULL || strstr(cf_buf_cstr(&s->errors), "rror") != NULL) {
         (void)cf_utf8_copy(s->last_error, sizeof s->last_error, line);
     }
 }
@@ -279,10 +267,9 @@ static void on_end(cf_mcp__server *s)
     end_error_line(s);
     cf_process_end(&s->process, GRACE_AFTER_EOF_MS);
     cf_process_how(&s->process, &how);
-    cf_fail(&why, CF_EIO, "the server %s%s%s%s",
-            by_itself ? "ended with " : "closed its output",
-            by_itself ? cf_buf_cstr(&how) : "",
-            s->last_error[0] != '\0' ? ": " : "", s->last_error);
+    cf_fail(&why, CF_EIO, "the server %s%s%s%s", by_itself ? "ended with " : "closed its output",
+            by_itself ? cf_buf_cstr(&how) : "", s->last_error[0] != '\0' ? ": " : "",
+            s->last_error);
     cf_buf_deinit(&how);
     if (!cf_mcp__start_again(s)) {
         cf_mcp__fail(s, &why, 0);
@@ -303,8 +290,7 @@ void cf_mcp__stdio_serve(cf_mcp__server *s)
         return;
     }
     pid_t pid = s->process.pid;
-    for (int i = 0; i < BLOCKS_PER_STEP && is_live(s) && s->process.pid == pid;
-         i++) {
+    for (int i = 0; i < BLOCKS_PER_STEP && is_live(s) && s->process.pid == pid; i++) {
         size_t n = cf_process_read(&s->process.out, block, BLOCK);
         if (n == 0 || !cf_mcp__count(s, n)) {
             break;

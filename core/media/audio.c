@@ -44,18 +44,15 @@ static cf_status find_family(cf_audio *a, const cf_mmproj *m, cf_error *err)
     cf_str name;
     if (!cf_gguf_get_str(m->g, "clip.audio.projector_type", &name) &&
         !cf_gguf_get_str(m->g, "clip.projector_type", &name)) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the key clip.projector_type is missing");
+        return cf_fail(err, CF_EFORMAT, "the key clip.projector_type is missing");
     }
-    for (const cf_audio_family *f = cf_audio_families; f->projector != NULL;
-         f++) {
+    for (const cf_audio_family *f = cf_audio_families; f->projector != NULL; f++) {
         if (cf_str_is(name, f->projector)) {
             a->family = f;
             return CF_OK;
         }
     }
-    return cf_fail(err, CF_EUNSUPPORTED,
-                   "confab does not compute the audio projector \"%.*s\"",
+    return cf_fail(err, CF_EUNSUPPORTED, "confab does not compute the audio projector \"%.*s\"",
                    (int)(name.n < 40 ? name.n : 40), name.p);
 }
 
@@ -73,12 +70,10 @@ static cf_status load_sizes(cf_audio *a, const cf_mmproj *m, cf_error *err)
         {"clip.audio.projection_dim", 1, 1 << 16, &a->n_out},
     };
     for (size_t i = 0; i < sizeof need / sizeof need[0]; i++) {
-        CF_TRY(cf_mmproj_need_u32(m, need[i].key, need[i].lo, need[i].hi,
-                                  need[i].to, err));
+        CF_TRY(cf_mmproj_need_u32(m, need[i].key, need[i].lo, need[i].hi, need[i].to, err));
     }
     if (a->width % a->n_head != 0 || a->width % 4 != 0) {
-        return cf_fail(err, CF_EFORMAT,
-                       "a width of %u cannot be shared by %u heads",
+        return cf_fail(err, CF_EFORMAT, "a width of %u cannot be shared by %u heads",
                        (unsigned)a->width, (unsigned)a->n_head);
     }
     uint32_t n_band = CF_MEL_BANDS;
@@ -90,12 +85,10 @@ static cf_status load_sizes(cf_audio *a, const cf_mmproj *m, cf_error *err)
                        (unsigned)n_band, CF_MEL_BANDS);
     }
     a->eps = 1e-5f;
-    CF_TRY(cf_mmproj_f32(m, "clip.audio.attention.layer_norm_epsilon", &a->eps,
-                         err));
+    CF_TRY(cf_mmproj_f32(m, "clip.audio.attention.layer_norm_epsilon", &a->eps, err));
     a->n_joined = a->family->n_joined;
     return a->n_joined > 0
-               ? cf_mmproj_u32(m, "clip.audio.projector.stack_factor", 1, 64,
-                               &a->n_joined, err)
+               ? cf_mmproj_u32(m, "clip.audio.projector.stack_factor", 1, 64, &a->n_joined, err)
                : CF_OK;
 }
 
@@ -126,8 +119,8 @@ static uint32_t rows_of(const cf_audio *a, const cf_mel *m)
 }
 
 /* Frames first..first+width-1 of the whole, zeros after its end. */
-static cf_status slice(cf_audio_block *to, const cf_mel *all, size_t first,
-                       size_t width, cf_error *err)
+static cf_status slice(cf_audio_block *to, const cf_mel *all, size_t first, size_t width,
+                       cf_error *err)
 {
     size_t have = all->n - first < width ? all->n - first : width;
     to->mel.v = cf_calloc(CF_MEL_BANDS * width + 1, sizeof *to->mel.v);
@@ -135,8 +128,7 @@ static cf_status slice(cf_audio_block *to, const cf_mel *all, size_t first,
         return cf_oom_for(err, "a spectrogram");
     }
     for (size_t b = 0; b < CF_MEL_BANDS; b++) {
-        memcpy(to->mel.v + b * width, all->v + b * all->n + first,
-               have * sizeof *to->mel.v);
+        memcpy(to->mel.v + b * width, all->v + b * all->n + first, have * sizeof *to->mel.v);
     }
     size_t held = all->n_held > first ? all->n_held - first : 0;
     to->mel.n = width;
@@ -144,8 +136,8 @@ static cf_status slice(cf_audio_block *to, const cf_mel *all, size_t first,
     return CF_OK;
 }
 
-static cf_status add(const cf_audio *a, cf_audio_blocks *to, const cf_mel *all,
-                     size_t first, size_t width, cf_error *err)
+static cf_status add(const cf_audio *a, cf_audio_blocks *to, const cf_mel *all, size_t first,
+                     size_t width, cf_error *err)
 {
     if (!cf_grow(&to->v, &to->cap, to->n + 1, sizeof *to->v)) {
         return cf_oom_for(err, "a spectrogram");
@@ -160,8 +152,7 @@ static cf_status add(const cf_audio *a, cf_audio_blocks *to, const cf_mel *all,
 /* To whole frames, at least two; or to whole blocks. */
 static size_t filled(const cf_audio_family *f, size_t n)
 {
-    size_t unit =
-        f->is_filled ? (size_t)CF_AUDIO_BLOCK * CF_MEL_STEP : CF_MEL_STEP;
+    size_t unit = f->is_filled ? (size_t)CF_AUDIO_BLOCK * CF_MEL_STEP : CF_MEL_STEP;
     size_t total = (n + unit - 1) / unit * unit;
     return total < 2 * CF_MEL_STEP ? 2 * CF_MEL_STEP : total;
 }
@@ -179,15 +170,12 @@ cf_status cf_audio_cut(const cf_audio *a, const cf_dense *d, const cf_sound *s,
                        : cf_mel_whisper(&all, d, s->v, n, filled(f, n), err);
     CF_TRY(st);
     if (all.n_held == 0) {
-        st = cf_fail(err, CF_EUNSUPPORTED,
-                     "the sound is too short: %zu samples make no frame", n);
+        st = cf_fail(err, CF_EUNSUPPORTED, "the sound is too short: %zu samples make no frame", n);
     }
-    for (size_t first = 0; st == CF_OK && first < all.n;
-         first += CF_AUDIO_BLOCK) {
+    for (size_t first = 0; st == CF_OK && first < all.n; first += CF_AUDIO_BLOCK) {
         bool is_only = first == 0 && all.n < CF_AUDIO_BLOCK;
         st = cf_stop_check(d->stop, err);
-        CF_THEN(st, add(a, out, &all, first, is_only ? all.n : CF_AUDIO_BLOCK,
-                        err));
+        CF_THEN(st, add(a, out, &all, first, is_only ? all.n : CF_AUDIO_BLOCK, err));
     }
     cf_mel_deinit(&all);
     return st;
@@ -202,8 +190,8 @@ void cf_audio_blocks_deinit(cf_audio_blocks *b)
     *b = (cf_audio_blocks){.v = NULL};
 }
 
-cf_status cf_audio_encode(const cf_audio *a, const cf_dense *d, float *out,
-                          const cf_audio_block *b, cf_error *err)
+cf_status cf_audio_encode(const cf_audio *a, const cf_dense *d, float *out, const cf_audio_block *b,
+                          cf_error *err)
 {
     return b->n_row > 0 ? a->family->encode(a, d, out, b, err) : CF_OK;
 }

@@ -39,8 +39,8 @@ typedef struct cf_audio_family {
     bool is_exact_gelu;     /* between the matrices of the projector */
     uint32_t n_joined;      /* encoder rows a row, where no key says it */
     cf_status (*load)(cf_audio *a, cf_mmproj *m, cf_error *err);
-    cf_status (*encode)(const cf_audio *a, const cf_dense *d, float *out,
-                        const cf_audio_block *b, cf_error *err);
+    cf_status (*encode)(const cf_audio *a, const cf_dense *d, float *out, const cf_audio_block *b,
+                        cf_error *err);
 } cf_audio_family;
 
 extern const cf_audio_family cf_audio_families[]; /* ends with NULL */
@@ -93,15 +93,13 @@ bool cf_audio_is_in(const cf_mmproj *m);
 CF_MUST_USE cf_status cf_audio_init(cf_audio *a, cf_mmproj *m, cf_error *err);
 
 /* The blocks of a sound; release also after a failure. */
-CF_MUST_USE cf_status cf_audio_cut(const cf_audio *a, const cf_dense *d,
-                                   const cf_sound *s, cf_audio_blocks *out,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_audio_cut(const cf_audio *a, const cf_dense *d, const cf_sound *s,
+                                   cf_audio_blocks *out, cf_error *err);
 void cf_audio_blocks_deinit(cf_audio_blocks *b);
 
 /* out [n_row, n_out] of one block. */
-CF_MUST_USE cf_status cf_audio_encode(const cf_audio *a, const cf_dense *d,
-                                      float *out, const cf_audio_block *b,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_audio_encode(const cf_audio *a, const cf_dense *d, float *out,
+                                      const cf_audio_block *b, cf_error *err);
 
 /* One a kind of encoder: what its files have besides the shared keys, and the
  * rows of a block. */

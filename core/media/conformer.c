@@ -32,8 +32,7 @@ typedef struct named {
     uint32_t n_row, n_col; /* of a vector: n_row numbers */
 } named;
 
-static cf_status load_layer(cf_audio *a, cf_mmproj *m, uint32_t i,
-                            cf_error *err)
+static cf_status load_layer(cf_audio *a, cf_mmproj *m, uint32_t i, cf_error *err)
 {
     cf_conformer_layer *l = &a->conformer[i];
     cf_conformer_ffn *f = l->ffn, *g = l->ffn + 1;
@@ -66,11 +65,9 @@ static cf_status load_layer(cf_audio *a, cf_mmproj *m, uint32_t i,
         char name[64];
         snprintf(name, sizeof name, "a.blk.%u.%s", (unsigned)i, part[j].name);
         if (part[j].matrix != NULL) {
-            CF_TRY(cf_mmproj_linear(m, part[j].matrix, name, part[j].n_row,
-                                    part[j].n_col, err));
+            CF_TRY(cf_mmproj_linear(m, part[j].matrix, name, part[j].n_row, part[j].n_col, err));
         } else {
-            snprintf(name, sizeof name, "a.blk.%u.%s.weight", (unsigned)i,
-                     part[j].name);
+            snprintf(name, sizeof name, "a.blk.%u.%s.weight", (unsigned)i, part[j].name);
             CF_TRY(cf_mmproj_vec(m, part[j].vec, name, part[j].n_row, err));
         }
     }
@@ -78,8 +75,8 @@ static cf_status load_layer(cf_audio *a, cf_mmproj *m, uint32_t i,
 }
 
 /* 3 x 3 taps a channel; the number of outputs is the file's. */
-static cf_status load_conv(cf_audio *a, cf_mmproj *m, int i, uint32_t n_in,
-                           cf_linear *to, cf_error *err)
+static cf_status load_conv(cf_audio *a, cf_mmproj *m, int i, uint32_t n_in, cf_linear *to,
+                           cf_error *err)
 {
     char name[64];
     snprintf(name, sizeof name, "a.conv1d.%d", i);
@@ -112,8 +109,7 @@ cf_status cf_conformer__load(cf_audio *a, cf_mmproj *m, cf_error *err)
     CF_TRY(cf_mmproj_linear(m, &a->in_proj, "a.input_projection", a->width,
                             CF_MEL_BANDS / 4 * a->conv2.w.n_row, err));
     CF_TRY(cf_mmproj_linear(m, &a->fc1, "a.pre_encode.out", 0, a->width, err));
-    return cf_mmproj_linear(m, &a->fc2, "mm.a.input_projection", a->n_out,
-                            a->fc1.w.n_row, err);
+    return cf_mmproj_linear(m, &a->fc2, "mm.a.input_projection", a->n_out, a->fc1.w.n_row, err);
 }
 
 /* ---- convolutions ------------------------------------------------------- */
@@ -135,34 +131,30 @@ typedef struct plane {
 
 /* Every second frame and band: relu(norm(convolution)).  Places outside are
  * zeros.  The nine inputs of a channel lie frame by frame in the kernel. */
-static cf_status halve(const work *w, plane *out, const plane *in,
-                       const cf_linear *l, const float *norm, cf_error *err)
+static cf_status halve(const work *w, plane *out, const plane *in, const cf_linear *l,
+                       const float *norm, cf_error *err)
 {
-    *out = (plane){
-        .n = (in->n + 1) / 2, .bands = in->bands / 2, .channels = l->w.n_row};
+    *out = (plane){.n = (in->n + 1) / 2, .bands = in->bands / 2, .channels = l->w.n_row};
     size_t n_col = l->w.n_col, n = out->n * out->bands;
     float *seen = cf_calloc(out->bands * n_col, sizeof *seen);
     out->v = cf_calloc(n * out->channels, sizeof *out->v);
-    cf_status st = seen != NULL && out->v != NULL
-                       ? CF_OK
-                       : cf_oom_for(err, "an encoder's activations");
+    cf_status st =
+        seen != NULL && out->v != NULL ? CF_OK : cf_oom_for(err, "an encoder's activations");
     for (size_t t = 0; st == CF_OK && t < out->n; t++) {
         memset(seen, 0, out->bands * n_col * sizeof *seen);
         for (size_t i = 0; i < out->bands * n_col; i++) {
             size_t b = i / n_col * 2 + i % 3, y = t * 2 + i % n_col % 9 / 3;
             size_t c = i % n_col / 9;
             if (b > 0 && b <= in->bands && y > 0 && y <= in->n) {
-                seen[i] =
-                    in->v[((y - 1) * in->bands + b - 1) * in->channels + c];
+                seen[i] = in->v[((y - 1) * in->bands + b - 1) * in->channels + c];
             }
         }
-        st = cf_dense_linear(w->d, out->v + t * out->bands * out->channels,
-                             seen, out->bands, l, err);
+        st = cf_dense_linear(w->d, out->v + t * out->bands * out->channels, seen, out->bands, l,
+                             err);
     }
     cf_free(seen);
     if (st == CF_OK) {
-        cf_dense_layer_norm(w->d, out->v, out->v, norm, NULL, n, out->channels,
-                            eps);
+        cf_dense_layer_norm(w->d, out->v, out->v, norm, NULL, n, out->channels, eps);
         for (size_t i = 0; i < n * out->channels; i++) {
             out->v[i] = fmaxf(out->v[i], 0);
         }
@@ -192,8 +184,7 @@ static cf_status embed(const work *w, const cf_mel *mel, cf_error *err)
 
 /* ---- layers ------------------------------------------------------------- */
 
-static cf_status feed_forward(const work *w, const cf_conformer_ffn *f,
-                              cf_error *err)
+static cf_status feed_forward(const work *w, const cf_conformer_ffn *f, cf_error *err)
 {
     size_t width = w->a->width;
     cf_dense_rms_norm(w->d, w->h, w->x, f->norm, w->n, width, eps);
@@ -206,8 +197,7 @@ static cf_status feed_forward(const work *w, const cf_conformer_ffn *f,
 }
 
 /* Sines, then cosines, of each distance, through the layer's matrix. */
-static cf_status fill_rel(const work *w, const cf_conformer_layer *l,
-                          cf_error *err)
+static cf_status fill_rel(const work *w, const cf_conformer_layer *l, cf_error *err)
 {
     size_t width = w->a->width, half = width / 2;
     float *wave = cf_calloc(SEEN * width, sizeof *wave);
@@ -244,8 +234,8 @@ static void attend(const work *w, float *out, size_t t, size_t head)
     const float *q = w->q + t * width + at;
     double score[SEEN], top = -INFINITY, total = 0;
     for (size_t i = 0; i < n; i++) {
-        double s = dot(q, w->k + (t - i) * width + at, size) +
-                   dot(q, w->rel + i * width + at, size);
+        double s =
+            dot(q, w->k + (t - i) * width + at, size) + dot(q, w->rel + i * width + at, size);
         score[i] = 50 * tanh(s / 50);
         top = fmax(top, score[i]);
     }
@@ -298,8 +288,7 @@ static cf_status attention(work *w, const cf_conformer_layer *l, cf_error *err)
 }
 
 /* A causal convolution of each channel by itself. */
-static void depthwise(const work *w, float *out, const float *in,
-                      const float *taps)
+static void depthwise(const work *w, float *out, const float *in, const float *taps)
 {
     size_t width = w->a->width;
     for (size_t i = 0; i < w->n * width; i++) {
@@ -307,16 +296,14 @@ static void depthwise(const work *w, float *out, const float *in,
         double sum = 0;
         for (size_t k = 0; k < TAPS; k++) {
             if (t + k + 1 >= TAPS) {
-                sum += (double)taps[c * TAPS + k] *
-                       (double)in[(t + k + 1 - TAPS) * width + c];
+                sum += (double)taps[c * TAPS + k] * (double)in[(t + k + 1 - TAPS) * width + c];
             }
         }
         out[i] = (float)sum;
     }
 }
 
-static cf_status convolution(const work *w, const cf_conformer_layer *l,
-                             cf_error *err)
+static cf_status convolution(const work *w, const cf_conformer_layer *l, cf_error *err)
 {
     size_t width = w->a->width;
     cf_dense_rms_norm(w->d, w->h, w->x, l->norm_conv, w->n, width, eps);
@@ -363,8 +350,7 @@ cf_status cf_conformer__encode(const cf_audio *a, const cf_dense *d, float *out,
 {
     work w = {.a = a, .d = d, .n = b->n_row};
     size_t n_x = w.n * a->width;
-    size_t wide =
-        2 * (size_t)a->width > a->n_ff ? 2 * (size_t)a->width : a->n_ff;
+    size_t wide = 2 * (size_t)a->width > a->n_ff ? 2 * (size_t)a->width : a->n_ff;
     const cf_dense_part part[] = {{&w.x, n_x},
                                   {&w.h, n_x},
                                   {&w.q, n_x},

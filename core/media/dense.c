@@ -47,8 +47,7 @@ typedef struct product {
     size_t scratch_bytes; /* a thread's */
 } product;
 
-static void finish_rows(const product *p, size_t t0, size_t t1, size_t row0,
-                        size_t row1)
+static void finish_rows(const product *p, size_t t0, size_t t1, size_t row0, size_t row1)
 {
     const cf_linear *l = p->l;
     for (size_t t = t0; t < t1; t++) {
@@ -69,8 +68,7 @@ static void make_ready(void *ud, unsigned i, unsigned n)
     size_t begin, end;
     cf_dense__share(p->n, 1, i, n, &begin, &end);
     for (size_t t = begin; t < end && !cf_stop_now(p->d->stop); t++) {
-        p->d->k->prepare(p->ready + t * p->ready_bytes, w->type,
-                         p->x + t * w->n_col, 1, w->n_col);
+        p->d->k->prepare(p->ready + t * p->ready_bytes, w->type, p->x + t * w->n_col, 1, w->n_col);
     }
 }
 
@@ -89,17 +87,15 @@ static void multiply(void *ud, unsigned i, unsigned n)
             if (cf_stop_now(p->d->stop)) {
                 return;
             }
-            p->d->k->matmul(p->y + t * w->n_row, w->n_row, w,
-                            p->ready + t * p->ready_bytes, m, r, end,
-                            p->scratch + i * p->scratch_bytes);
+            p->d->k->matmul(p->y + t * w->n_row, w->n_row, w, p->ready + t * p->ready_bytes, m, r,
+                            end, p->scratch + i * p->scratch_bytes);
             finish_rows(p, t, t + m, r, end);
         }
     }
 }
 
 /* A copy of x within the limits; NULL when memory runs out. */
-static float *clamped(const cf_dense *d, const float *x, size_t n,
-                      const cf_linear *l)
+static float *clamped(const cf_dense *d, const float *x, size_t n, const cf_linear *l)
 {
     size_t width = l->w.n_col;
     float *to = cf_calloc(n * width, sizeof *to);
@@ -111,8 +107,8 @@ static float *clamped(const cf_dense *d, const float *x, size_t n,
     return to;
 }
 
-static cf_status ours(const cf_dense *d, float *y, const float *x, size_t n,
-                      const cf_linear *l, cf_error *err)
+static cf_status ours(const cf_dense *d, float *y, const float *x, size_t n, const cf_linear *l,
+                      cf_error *err)
 {
     const cf_mat *w = &l->w;
     product p = {.d = d, .l = l};
@@ -122,9 +118,8 @@ static cf_status ours(const cf_dense *d, float *y, const float *x, size_t n,
     unsigned n_thread = cf_pool_n_threads(d->pool);
     p.ready = cf_alloc_aligned(64, at_once * p.ready_bytes + 64);
     p.scratch = cf_alloc_aligned(64, n_thread * p.scratch_bytes + 64);
-    cf_status st = p.ready != NULL && p.scratch != NULL
-                       ? CF_OK
-                       : cf_oom_for(err, "an encoder's activations");
+    cf_status st =
+        p.ready != NULL && p.scratch != NULL ? CF_OK : cf_oom_for(err, "an encoder's activations");
     for (size_t t = 0; st == CF_OK && t < n; t += READY) {
         p.x = x + t * w->n_col;
         p.y = y + t * w->n_row;
@@ -191,15 +186,14 @@ static void multiply_tiles(void *ud, unsigned i, unsigned n)
         size_t t0 = u / across * TILE_X, r0 = u % across * tile_w;
         size_t t1 = t0 + TILE_X < p->n ? t0 + TILE_X : p->n;
         size_t r1 = r0 + tile_w < w->n_row ? r0 + tile_w : w->n_row;
-        cf_blas_product(p->d->blas, p->y + t0 * w->n_row + r0, w->n_row,
-                        p->x + t0 * w->n_col, weights + r0 * w->n_col, t1 - t0,
-                        r1 - r0, w->n_col);
+        cf_blas_product(p->d->blas, p->y + t0 * w->n_row + r0, w->n_row, p->x + t0 * w->n_col,
+                        weights + r0 * w->n_col, t1 - t0, r1 - r0, w->n_col);
         finish_rows(p, t0, t1, r0, r1);
     }
 }
 
-static cf_status theirs(const cf_dense *d, float *y, const float *x, size_t n,
-                        const cf_linear *l, cf_error *err)
+static cf_status theirs(const cf_dense *d, float *y, const float *x, size_t n, const cf_linear *l,
+                        cf_error *err)
 {
     const product p = {.d = d, .y = y, .x = x, .l = l, .n = n};
     tiles t = {.p = &p};
@@ -215,8 +209,8 @@ static cf_status theirs(const cf_dense *d, float *y, const float *x, size_t n,
     return cf_stop_check(d->stop, err);
 }
 
-cf_status cf_dense_linear(const cf_dense *d, float *y, const float *x, size_t n,
-                          const cf_linear *l, cf_error *err)
+cf_status cf_dense_linear(const cf_dense *d, float *y, const float *x, size_t n, const cf_linear *l,
+                          cf_error *err)
 {
     float *copy = NULL;
     if (l->is_clamped) {
@@ -226,11 +220,9 @@ cf_status cf_dense_linear(const cf_dense *d, float *y, const float *x, size_t n,
         }
         x = copy;
     }
-    bool is_theirs =
-        d->blas != NULL && is_float(l->w.type) && n >= BLAS_ROWS_MIN &&
-        l->w.row_bytes == cf_dtype_row_bytes(l->w.type, l->w.n_col);
-    cf_status st =
-        is_theirs ? theirs(d, y, x, n, l, err) : ours(d, y, x, n, l, err);
+    bool is_theirs = d->blas != NULL && is_float(l->w.type) && n >= BLAS_ROWS_MIN &&
+                     l->w.row_bytes == cf_dtype_row_bytes(l->w.type, l->w.n_col);
+    cf_status st = is_theirs ? theirs(d, y, x, n, l, err) : ours(d, y, x, n, l, err);
     cf_free(copy);
     return st;
 }

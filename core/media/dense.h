@@ -42,35 +42,30 @@ typedef enum cf_act {
 } cf_act;
 
 /* y[n, n_row] = l(x[n, n_col]); CF_ENOMEM, CF_ECANCELLED. */
-CF_MUST_USE cf_status cf_dense_linear(const cf_dense *d, float *y,
-                                      const float *x, size_t n,
+CF_MUST_USE cf_status cf_dense_linear(const cf_dense *d, float *y, const float *x, size_t n,
                                       const cf_linear *l, cf_error *err);
 
 /* Attention of n positions [n, n_head * head_size] to the first n_key of them;
  * scores are q . k * scale.  CF_ENOMEM, CF_ECANCELLED. */
-CF_MUST_USE cf_status cf_dense_attend(const cf_dense *d, float *out,
-                                      const float *q, const float *k,
-                                      const float *v, size_t n, size_t n_key,
-                                      uint32_t n_head, uint32_t head_size,
-                                      float scale, cf_error *err);
+CF_MUST_USE cf_status cf_dense_attend(const cf_dense *d, float *out, const float *q, const float *k,
+                                      const float *v, size_t n, size_t n_key, uint32_t n_head,
+                                      uint32_t head_size, float scale, cf_error *err);
 
 /* What follows ends early, without a word, where it is cancelled: the next
  * product or attention reports it. */
 
 /* out = (x - mean) / sqrt(variance + eps) * w + b, each row of `width`; b may
  * be NULL, out may be x. */
-void cf_dense_layer_norm(const cf_dense *d, float *out, const float *x,
-                         const float *w, const float *b, size_t n, size_t width,
-                         float eps);
+void cf_dense_layer_norm(const cf_dense *d, float *out, const float *x, const float *w,
+                         const float *b, size_t n, size_t width, float eps);
 /* out = x / sqrt(mean of squares + eps) * w; w may be NULL. */
-void cf_dense_rms_norm(const cf_dense *d, float *out, const float *x,
-                       const float *w, size_t n, size_t width, float eps);
+void cf_dense_rms_norm(const cf_dense *d, float *out, const float *x, const float *w, size_t n,
+                       size_t width, float eps);
 /* x = act(x), in place. */
 void cf_dense_act(const cf_dense *d, float *x, size_t n, cf_act act);
 
 /* y[n] += by * x[n] */
-void cf_dense_add(const cf_dense *d, float *y, const float *x, float by,
-                  size_t n);
+void cf_dense_add(const cf_dense *d, float *y, const float *x, float by, size_t n);
 /* y[n] *= x[n] */
 void cf_dense_mul(const cf_dense *d, float *y, const float *x, size_t n);
 
@@ -88,8 +83,8 @@ typedef struct cf_dense_part {
 float *cf_dense_parts(const cf_dense_part *part, size_t n);
 
 /* Part i of n of `total`, a multiple of `unit` but for the last. */
-static inline void cf_dense__share(size_t total, size_t unit, unsigned i,
-                                   unsigned n, size_t *begin, size_t *end)
+static inline void cf_dense__share(size_t total, size_t unit, unsigned i, unsigned n, size_t *begin,
+                                   size_t *end)
 {
     size_t units = (total + unit - 1) / unit;
     *begin = units * i / n * unit;

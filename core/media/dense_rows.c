@@ -30,8 +30,7 @@ static void layer_norm(const rows *r, float *out, const float *x)
     }
     double by = 1 / sqrt(square / (double)r->width + (double)r->eps);
     for (size_t c = 0; c < r->width; c++) {
-        out[c] = (float)(((double)x[c] - mean) * by) * r->w[c] +
-                 (r->b != NULL ? r->b[c] : 0);
+        out[c] = (float)(((double)x[c] - mean) * by) * r->w[c] + (r->b != NULL ? r->b[c] : 0);
     }
 }
 
@@ -67,16 +66,15 @@ static void rms_norms(void *ud, unsigned i, unsigned n)
     some_rows(ud, i, n, rms_norm);
 }
 
-void cf_dense_layer_norm(const cf_dense *d, float *out, const float *x,
-                         const float *w, const float *b, size_t n, size_t width,
-                         float eps)
+void cf_dense_layer_norm(const cf_dense *d, float *out, const float *x, const float *w,
+                         const float *b, size_t n, size_t width, float eps)
 {
     rows r = {d, out, x, w, b, n, width, eps};
     cf_pool_run(d->pool, layer_norms, &r);
 }
 
-void cf_dense_rms_norm(const cf_dense *d, float *out, const float *x,
-                       const float *w, size_t n, size_t width, float eps)
+void cf_dense_rms_norm(const cf_dense *d, float *out, const float *x, const float *w, size_t n,
+                       size_t width, float eps)
 {
     rows r = {d, out, x, w, NULL, n, width, eps};
     cf_pool_run(d->pool, rms_norms, &r);
@@ -161,8 +159,7 @@ static void mul_pairs(void *ud, unsigned i, unsigned n)
     }
 }
 
-void cf_dense_add(const cf_dense *d, float *y, const float *x, float by,
-                  size_t n)
+void cf_dense_add(const cf_dense *d, float *y, const float *x, float by, size_t n)
 {
     pairs p = {d, y, x, by, n};
     cf_pool_run(d->pool, add_pairs, &p);

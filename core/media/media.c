@@ -36,12 +36,11 @@ struct cf_media {
 static cf_status check_width(const cf_media *m, uint32_t n_out, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(m->engine);
-    return n_out == info.n_embd
-               ? CF_OK
-               : cf_fail(err, CF_EUNSUPPORTED,
-                         "the projector gives rows of %u numbers and the model "
-                         "reads %u: it was made for another model",
-                         (unsigned)n_out, (unsigned)info.n_embd);
+    return n_out == info.n_embd ? CF_OK
+                                : cf_fail(err, CF_EUNSUPPORTED,
+                                          "the projector gives rows of %u numbers and the model "
+                                          "reads %u: it was made for another model",
+                                          (unsigned)n_out, (unsigned)info.n_embd);
 }
 
 /* Rows must be as wide as the model, with as many deepstack parts as it
@@ -54,8 +53,7 @@ static cf_status check_pair(const cf_media *m, cf_error *err)
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the projector gives %u deepstack parts and the model "
                        "reads %u: it was made for another model",
-                       (unsigned)m->vision.n_merger,
-                       (unsigned)info.n_deepstack);
+                       (unsigned)m->vision.n_merger, (unsigned)info.n_deepstack);
     }
     return CF_OK;
 }
@@ -70,8 +68,7 @@ static cf_status load_encoders(cf_media *m, cf_error *err)
     if (sees) {
         cf_status st = cf_vision_init(&m->vision, &m->file, err);
         CF_THEN(st, check_pair(m, err));
-        if (st != CF_OK &&
-            (m->vision.family != NULL || !hears || st != CF_EUNSUPPORTED)) {
+        if (st != CF_OK && (m->vision.family != NULL || !hears || st != CF_EUNSUPPORTED)) {
             return st;
         }
     }
@@ -79,22 +76,18 @@ static cf_status load_encoders(cf_media *m, cf_error *err)
         cf_status st = cf_audio_init(&m->audio, &m->file, err);
         CF_THEN(st, check_width(m, m->audio.n_out, err));
         if (st != CF_OK &&
-            (m->audio.family != NULL || m->vision.family == NULL ||
-             st != CF_EUNSUPPORTED)) {
+            (m->audio.family != NULL || m->vision.family == NULL || st != CF_EUNSUPPORTED)) {
             return st;
         }
     }
-    return sees || hears
-               ? CF_OK
-               : cf_fail(err, CF_EFORMAT, "the projector has no encoder");
+    return sees || hears ? CF_OK : cf_fail(err, CF_EFORMAT, "the projector has no encoder");
 }
 
 static cf_status start(cf_media *m, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(m->engine);
     /* The set with 8 bits serves the text model alone. */
-    m->k = cf_kernels_pick(
-        info.arithmetic == CF_ARITHMETIC_EXACT ? "ref" : info.kernel_set);
+    m->k = cf_kernels_pick(info.arithmetic == CF_ARITHMETIC_EXACT ? "ref" : info.kernel_set);
     if (m->k == NULL) {
         m->k = cf_kernels_ref();
     }
@@ -105,8 +98,7 @@ static cf_status start(cf_media *m, cf_error *err)
     return cf_pool_new(&m->pool, info.n_threads > 0 ? info.n_threads : 1, err);
 }
 
-cf_status cf_media_open(cf_media **out, const cf_engine *engine,
-                        const char *path, cf_error *err)
+cf_status cf_media_open(cf_media **out, const cf_engine *engine, const char *path, cf_error *err)
 {
     cf_media *m = cf_calloc(1, sizeof *m);
     if (m == NULL) {
@@ -146,8 +138,7 @@ static cf_dense dense(const cf_media *m, const cf_stop *stop)
 
 const char *cf_media_projector(const cf_media *m)
 {
-    return m->vision.family != NULL ? m->vision.family->projector
-                                    : m->audio.family->projector;
+    return m->vision.family != NULL ? m->vision.family->projector : m->audio.family->projector;
 }
 
 /* Of an encoder's tensors and its projector's. */
@@ -170,12 +161,10 @@ static void add_memory(const cf_media *m, cf_media_encoder *e)
     uint64_t n = e->n_most;
     e->file_bytes = tensor_bytes(m, e->is_sound);
     e->block_bytes =
-        sizeof(float) * (5 * n * e->width +
-                         2 * (n < FFN_ROWS ? n : FFN_ROWS) * (uint64_t)e->n_ff);
+        sizeof(float) * (5 * n * e->width + 2 * (n < FFN_ROWS ? n : FFN_ROWS) * (uint64_t)e->n_ff);
 }
 
-size_t cf_media_encoders(const cf_media *m,
-                         cf_media_encoder out[CF_MEDIA_ENCODERS_MAX])
+size_t cf_media_encoders(const cf_media *m, cf_media_encoder out[CF_MEDIA_ENCODERS_MAX])
 {
     size_t n = 0;
     const cf_vision *v = &m->vision;
@@ -200,8 +189,7 @@ size_t cf_media_encoders(const cf_media *m,
                                       .n_head = a->n_head,
                                       .n_ff = a->n_ff,
                                       .n_out = a->n_out,
-                                      .n_most = is_whisper ? WHISPER_ROWS
-                                                           : CONFORMER_ROWS};
+                                      .n_most = is_whisper ? WHISPER_ROWS : CONFORMER_ROWS};
     }
     for (size_t i = 0; i < n; i++) {
         add_memory(m, &out[i]);
@@ -219,12 +207,10 @@ typedef struct tile_marks {
     bool has_lines; /* a line feed after each row of tiles, and one more */
 } tile_marks;
 
-static const tile_marks idefics3_tiles = {
-    "<fake_token_around_image><row_", ">",
-    "<fake_token_around_image><global-img>",
-    "<fake_token_around_image><global-img>", true};
-static const tile_marks lfm2_tiles = {"<|img_row_", "|>", "<|img_thumbnail|>",
-                                      "", false};
+static const tile_marks idefics3_tiles = {"<fake_token_around_image><row_", ">",
+                                          "<fake_token_around_image><global-img>",
+                                          "<fake_token_around_image><global-img>", true};
+static const tile_marks lfm2_tiles = {"<|img_row_", "|>", "<|img_thumbnail|>", "", false};
 
 /* Text around and between the rows of blocks, the text that a chat template
  * writes in place of the whole, and the token that stands for a row. */
@@ -249,19 +235,9 @@ static const marks mark_table[] = {
      NULL,
      "<|image_pad|>",
      {"<|vision_start|><|image_pad|><|vision_end|>", "<|image_pad|>"}},
-    {"idefics3",
-     "",
-     "<fake_token_around_image>",
-     &idefics3_tiles,
-     "<image>",
-     {"<image>"}},
+    {"idefics3", "", "<fake_token_around_image>", &idefics3_tiles, "<image>", {"<image>"}},
     {"gemma4v", "<|image>", "<image|>", NULL, "<|image|>", {"<|image|>"}},
-    {"lfm2",
-     "<|image_start|>",
-     "<|image_end|>",
-     &lfm2_tiles,
-     "<image>",
-     {"<image>"}},
+    {"lfm2", "<|image_start|>", "<|image_end|>", &lfm2_tiles, "<image>", {"<image>"}},
     {"ultravox", "", "", NULL, "<|audio|>", {"<|audio|>"}},
     {"qwen2a",
      "<|audio_bos|>",
@@ -269,12 +245,7 @@ static const marks mark_table[] = {
      NULL,
      "<|AUDIO|>",
      {"<|audio_bos|><|AUDIO|><|audio_eos|>", "<|AUDIO|>"}},
-    {"voxtral",
-     "[BEGIN_AUDIO]",
-     "",
-     NULL,
-     "[AUDIO]",
-     {"[BEGIN_AUDIO][AUDIO]", "[AUDIO]"}},
+    {"voxtral", "[BEGIN_AUDIO]", "", NULL, "[AUDIO]", {"[BEGIN_AUDIO][AUDIO]", "[AUDIO]"}},
     {"gemma4a", "<|audio>", "<audio|>", NULL, "<|audio|>", {"<|audio|>"}},
 };
 
@@ -302,8 +273,8 @@ static cf_status put_text(making *mk, cf_str text, cf_error *err)
         return CF_OK;
     }
     cf_token_list list;
-    CF_TRY(cf_tokenizer_encode(&list, cf_engine_tokenizer(mk->m->engine), text,
-                               true, false, mk->arena, err));
+    CF_TRY(cf_tokenizer_encode(&list, cf_engine_tokenizer(mk->m->engine), text, true, false,
+                               mk->arena, err));
     cf_token *ids = cf_arena_calloc(mk->arena, list.n + 1, sizeof *ids);
     if (ids == NULL) {
         return cf_oom_for(err, "an image's markers");
@@ -313,21 +284,17 @@ static cf_status put_text(making *mk, cf_str text, cf_error *err)
     }
     /* The line feed that ends a row of tiles is a piece of its own, unless the
      * vocabulary has a token for it and the next one. */
-    size_t n_end = text.p[0] == '\n' && mk->blocks->tile_cols > 0 &&
-                           list.n > 1 && list.v[0].len == 1
-                       ? 1
-                       : 0;
+    size_t n_end =
+        text.p[0] == '\n' && mk->blocks->tile_cols > 0 && list.n > 1 && list.v[0].len == 1 ? 1 : 0;
     char *kept = cf_arena_strndup(mk->arena, text.p, text.n);
     if (kept == NULL) {
         return cf_oom_for(err, "an image's markers");
     }
     if (n_end > 0) {
-        mk->piece[mk->to->n_piece++] =
-            (cf_media_piece){ids, n_end, 0, cf_str_make(kept, 1)};
+        mk->piece[mk->to->n_piece++] = (cf_media_piece){ids, n_end, 0, cf_str_make(kept, 1)};
     }
     mk->piece[mk->to->n_piece++] =
-        (cf_media_piece){ids + n_end, list.n - n_end, 0,
-                         cf_str_make(kept + n_end, text.n - n_end)};
+        (cf_media_piece){ids + n_end, list.n - n_end, 0, cf_str_make(kept + n_end, text.n - n_end)};
     return CF_OK;
 }
 
@@ -397,8 +364,7 @@ static cf_status put_blocks(making *mk, cf_error *err)
     }
     for (size_t i = 0; i < from->n; i++) {
         const cf_pixels *p = &from->v[i].picture;
-        float *data =
-            cf_arena_alloc(mk->arena, (size_t)p->w * p->h * 3 * sizeof *data);
+        float *data = cf_arena_alloc(mk->arena, (size_t)p->w * p->h * 3 * sizeof *data);
         if (data == NULL) {
             return cf_oom_for(err, "an image");
         }
@@ -419,28 +385,25 @@ static cf_status put_blocks(making *mk, cf_error *err)
 static cf_status put_rows(making *mk, const cf_stop *stop, cf_error *err)
 {
     const cf_vision *v = &mk->m->vision;
-    cf_dense_steps steps = {mk->m->progress, mk->m->ud, 0,
-                            v->n_layer * mk->blocks->n};
+    cf_dense_steps steps = {mk->m->progress, mk->m->ud, 0, v->n_layer * mk->blocks->n};
     cf_dense d = dense(mk->m, stop);
     d.steps = &steps;
     size_t width = cf_vision_row_width(v);
-    float *rows =
-        cf_arena_calloc(mk->arena, mk->to->n_row * width, sizeof *rows);
+    float *rows = cf_arena_calloc(mk->arena, mk->to->n_row * width, sizeof *rows);
     if (rows == NULL) {
         return cf_oom_for(err, "an image's rows");
     }
     for (size_t i = 0; i < mk->blocks->n; i++) {
-        CF_TRY(cf_vision_encode(v, &d, rows + mk->to->block[i].row0 * width,
-                                &mk->blocks->v[i], err));
+        CF_TRY(
+            cf_vision_encode(v, &d, rows + mk->to->block[i].row0 * width, &mk->blocks->v[i], err));
     }
     mk->to->rows = rows;
     mk->to->row_width = width;
     return CF_OK;
 }
 
-static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
-                              bool with_rows, const cf_stop *stop,
-                              cf_error *err)
+static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes, bool with_rows,
+                              const cf_stop *stop, cf_error *err)
 {
     cf_pixels p;
     cf_vision_blocks blocks = {.stop = stop};
@@ -481,8 +444,7 @@ static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes,
 
 /* ---- sounds ------------------------------------------------------------- */
 
-static cf_status put_sound_blocks(making *mk, const cf_audio_blocks *from,
-                                  cf_error *err)
+static cf_status put_sound_blocks(making *mk, const cf_audio_blocks *from, cf_error *err)
 {
     cf_media_block *block = cf_arena_calloc(mk->arena, from->n, sizeof *block);
     mk->piece = cf_arena_calloc(mk->arena, from->n + 2, sizeof *mk->piece);
@@ -513,22 +475,19 @@ static cf_status put_sound_blocks(making *mk, const cf_audio_blocks *from,
     return put_text(mk, cf_str_from(mk->marks->after), err);
 }
 
-static cf_status put_sound_rows(making *mk, const cf_dense *d,
-                                const cf_audio_blocks *blocks, cf_error *err)
+static cf_status put_sound_rows(making *mk, const cf_dense *d, const cf_audio_blocks *blocks,
+                                cf_error *err)
 {
     size_t width = mk->m->audio.n_out;
-    float *rows =
-        cf_arena_calloc(mk->arena, mk->to->n_row * width + 1, sizeof *rows);
+    float *rows = cf_arena_calloc(mk->arena, mk->to->n_row * width + 1, sizeof *rows);
     if (rows == NULL) {
         return cf_oom_for(err, "a sound's rows");
     }
-    cf_dense_steps steps = {mk->m->progress, mk->m->ud, 0,
-                            mk->m->audio.n_layer * blocks->n};
+    cf_dense_steps steps = {mk->m->progress, mk->m->ud, 0, mk->m->audio.n_layer * blocks->n};
     cf_dense shown = *d;
     shown.steps = &steps;
     for (size_t i = 0; i < blocks->n; i++) {
-        CF_TRY(cf_audio_encode(&mk->m->audio, &shown,
-                               rows + mk->to->block[i].row0 * width,
+        CF_TRY(cf_audio_encode(&mk->m->audio, &shown, rows + mk->to->block[i].row0 * width,
                                &blocks->v[i], err));
     }
     mk->to->rows = rows;
@@ -536,8 +495,8 @@ static cf_status put_sound_rows(making *mk, const cf_dense *d,
     return CF_OK;
 }
 
-static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes,
-                            bool with_rows, const cf_stop *stop, cf_error *err)
+static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes, bool with_rows,
+                            const cf_stop *stop, cf_error *err)
 {
     const cf_dense d = dense(m, stop);
     const cf_vision_blocks no_tiles = {.v = NULL};
@@ -586,8 +545,8 @@ static void identify(const cf_media *m, cf_media_input *to, cf_str bytes)
     }
 }
 
-static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
-                            bool with_rows, const cf_stop *stop, cf_error *err)
+static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes, bool with_rows,
+                            const cf_stop *stop, cf_error *err)
 {
     cf_media_input *to = cf_calloc(1, sizeof *to);
     cf_arena *arena = cf_calloc(1, sizeof *arena);
@@ -600,9 +559,8 @@ static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
     to->memory = arena;
     uint64_t from = cf_os_monotonic_us();
     identify(m, to, bytes);
-    cf_status st = cf_sound_is(bytes)
-                       ? make_sound(m, to, bytes, with_rows, stop, err)
-                       : make_picture(m, to, bytes, with_rows, stop, err);
+    cf_status st = cf_sound_is(bytes) ? make_sound(m, to, bytes, with_rows, stop, err)
+                                      : make_picture(m, to, bytes, with_rows, stop, err);
     to->read_us = cf_os_monotonic_us() - from - to->encode_us;
     if (st == CF_OK) {
         *out = to;
@@ -612,22 +570,21 @@ static cf_status read_input(cf_media_input **out, cf_media *m, cf_str bytes,
     return st;
 }
 
-cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes,
-                        const cf_cancel *cancel, cf_error *err)
+cf_status cf_media_read(cf_media_input **out, cf_media *m, cf_str bytes, const cf_cancel *cancel,
+                        cf_error *err)
 {
     const cf_stop stop = {.cancel = cancel};
     return read_input(out, m, bytes, true, &stop, err);
 }
 
-cf_status cf_media_look(cf_media_input **out, cf_media *m, cf_str bytes,
-                        const cf_cancel *cancel, cf_error *err)
+cf_status cf_media_look(cf_media_input **out, cf_media *m, cf_str bytes, const cf_cancel *cancel,
+                        cf_error *err)
 {
     const cf_stop stop = {.cancel = cancel};
     return read_input(out, m, bytes, false, &stop, err);
 }
 
-void cf_media_watch(cf_media *m,
-                    void (*fn)(void *ud, size_t done, size_t total), void *ud)
+void cf_media_watch(cf_media *m, void (*fn)(void *ud, size_t done, size_t total), void *ud)
 {
     m->progress = fn;
     m->ud = ud;
@@ -673,8 +630,8 @@ uint64_t cf_media_row_key(const cf_media_input *input, size_t row)
     return x != 0 ? x : 1;
 }
 
-void cf_media_place_block(const cf_media_input *input, uint32_t block,
-                          cf_input *in, size_t n, uint32_t *at)
+void cf_media_place_block(const cf_media_input *input, uint32_t block, cf_input *in, size_t n,
+                          uint32_t *at)
 {
     const cf_media_block *b = &input->block[block];
     size_t n_row = (size_t)b->cols * b->rows;
@@ -685,13 +642,12 @@ void cf_media_place_block(const cf_media_input *input, uint32_t block,
         uint32_t p = *at + (input->has_mrope ? 0 : (uint32_t)i);
         uint32_t y = input->has_mrope ? (uint32_t)(i / b->cols) : 0;
         uint32_t x = input->has_mrope ? (uint32_t)(i % b->cols) : 0;
-        in[i] = (cf_input){.id = cf_token_of_row(key),
-                           .embd = input->rows != NULL
-                                       ? input->rows + row * input->row_width
-                                       : NULL,
-                           .key = key,
-                           .at = {p, p + y, p + x, 0},
-                           .see_end = end};
+        in[i] =
+            (cf_input){.id = cf_token_of_row(key),
+                       .embd = input->rows != NULL ? input->rows + row * input->row_width : NULL,
+                       .key = key,
+                       .at = {p, p + y, p + x, 0},
+                       .see_end = end};
         if (!input->has_mrope) {
             in[i].at[3] = p;
         }
@@ -700,8 +656,7 @@ void cf_media_place_block(const cf_media_input *input, uint32_t block,
     *at += input->has_mrope ? side : (uint32_t)n_row;
 }
 
-void cf_media_place(const cf_media_input *input, cf_input *in, size_t n,
-                    uint32_t *at)
+void cf_media_place(const cf_media_input *input, cf_input *in, size_t n, uint32_t *at)
 {
     for (size_t i = 0; i < input->n_piece; i++) {
         const cf_media_piece *p = &input->piece[i];

@@ -28,8 +28,7 @@ struct cf_media_cache {
     uint64_t limit, clock;
 };
 
-cf_status cf_media_cache_new(cf_media_cache **out, cf_media *media,
-                             uint64_t limit, cf_error *err)
+cf_status cf_media_cache_new(cf_media_cache **out, cf_media *media, uint64_t limit, cf_error *err)
 {
     cf_media_cache *c = cf_calloc(1, sizeof *c);
     if (c == NULL) {
@@ -121,9 +120,8 @@ static void replace(cf_media_cache *c, const char *hash)
     }
 }
 
-static cf_status add(cf_media_cache *c, cf_str bytes, const char *hash,
-                     bool with_rows, const cf_cancel *cancel, entry **out,
-                     cf_error *err)
+static cf_status add(cf_media_cache *c, cf_str bytes, const char *hash, bool with_rows,
+                     const cf_cancel *cancel, entry **out, cf_error *err)
 {
     cf_media_input *in = NULL;
     if (!cf_grow(&c->v, &c->cap, c->n + 1, sizeof *c->v)) {
@@ -137,9 +135,8 @@ static cf_status add(cf_media_cache *c, cf_str bytes, const char *hash,
     return CF_OK;
 }
 
-cf_status cf_media_cache_get(const cf_media_input **out, cf_media_cache *c,
-                             cf_str bytes, bool with_rows,
-                             const cf_cancel *cancel, cf_error *err)
+cf_status cf_media_cache_get(const cf_media_input **out, cf_media_cache *c, cf_str bytes,
+                             bool with_rows, const cf_cancel *cancel, cf_error *err)
 {
     char hash[CF_HASH_TEXT + 1];
     cf_hash_hex(hash, bytes.p, bytes.n);

@@ -25,8 +25,7 @@ static void draw_sound(const cf_media_block *b, unsigned char *rgb)
         size_t step = at < 3 ? (size_t)at : 3;
         for (size_t c = 0; c < 3; c++) {
             float from = ramp[step][c], to = ramp[step + 1][c];
-            rgb[3 * i + c] =
-                (unsigned char)(from + (to - from) * (at - (float)step));
+            rgb[3 * i + c] = (unsigned char)(from + (to - from) * (at - (float)step));
         }
     }
 }
@@ -48,15 +47,12 @@ void cf_media_words(char *out, size_t cap, const cf_media_input *in)
 {
     const cf_media_block *b = in->block;
     if (in->is_sound) {
-        snprintf(out, cap, "sound %.6s, %.2f s", in->hash,
-                 (double)in->n_sample / in->rate);
+        snprintf(out, cap, "sound %.6s, %.2f s", in->hash, (double)in->n_sample / in->rate);
     } else if (in->n_block == 1) {
-        snprintf(out, cap, "image %.6s, %u x %u to %u x %u", in->hash,
-                 (unsigned)in->width, (unsigned)in->height, (unsigned)b->width,
-                 (unsigned)b->height);
+        snprintf(out, cap, "image %.6s, %u x %u to %u x %u", in->hash, (unsigned)in->width,
+                 (unsigned)in->height, (unsigned)b->width, (unsigned)b->height);
     } else {
-        snprintf(out, cap, "image %.6s, %u x %u to %zu of %u x %u", in->hash,
-                 (unsigned)in->width, (unsigned)in->height, in->n_block,
-                 (unsigned)b->width, (unsigned)b->height);
+        snprintf(out, cap, "image %.6s, %u x %u to %zu of %u x %u", in->hash, (unsigned)in->width,
+                 (unsigned)in->height, in->n_block, (unsigned)b->width, (unsigned)b->height);
     }
 }

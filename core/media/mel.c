@@ -52,8 +52,8 @@ static size_t smallest_factor(size_t n)
 
 /* out[n] = transform of the n values in[0], in[step], ...; `turn` has `turns`
  * values, turns = n * step. */
-static void transform(complex_number *out, const complex_number *in, size_t n,
-                      size_t step, const complex_number *turn, size_t turns)
+static void transform(complex_number *out, const complex_number *in, size_t n, size_t step,
+                      const complex_number *turn, size_t turns)
 {
     if (n == 1) {
         out[0] = in[0];
@@ -165,9 +165,7 @@ static void one_frame(const job *j, size_t i)
     complex_number in[FFT_MAX], out[FFT_MAX];
     double bin[BINS_MAX];
     for (size_t k = 0; k < n_fft; k++) {
-        double v = k < t->r->n_window
-                       ? sample(j, start + (ptrdiff_t)k) * t->window[k]
-                       : 0;
+        double v = k < t->r->n_window ? sample(j, start + (ptrdiff_t)k) * t->window[k] : 0;
         in[k] = (complex_number){v, 0};
     }
     transform(out, in, n_fft, 1, t->turn, n_fft);
@@ -198,8 +196,7 @@ static void frames(void *ud, unsigned part, unsigned n_part)
     }
 }
 
-static cf_status make(cf_mel *out, const cf_dense *d, const recipe *r, job *j,
-                      cf_error *err)
+static cf_status make(cf_mel *out, const cf_dense *d, const recipe *r, job *j, cf_error *err)
 {
     tables *t = new_tables(r);
     j->d = d;
@@ -220,8 +217,8 @@ static cf_status make(cf_mel *out, const cf_dense *d, const recipe *r, job *j,
     return CF_OK;
 }
 
-cf_status cf_mel_whisper(cf_mel *out, const cf_dense *d, const float *x,
-                         size_t n, size_t total, cf_error *err)
+cf_status cf_mel_whisper(cf_mel *out, const cf_dense *d, const float *x, size_t n, size_t total,
+                         cf_error *err)
 {
     static const recipe r = {.n_window = 400,
                              .n_fft = 400,
@@ -229,11 +226,7 @@ cf_status cf_mel_whisper(cf_mel *out, const cf_dense *d, const float *x,
                              .to_hertz = slaney,
                              .top = 45.245640471924965,
                              .has_equal_areas = true};
-    job j = {.x = x,
-             .n = n,
-             .total = total,
-             .n_frame = total / CF_MEL_STEP,
-             .is_mirrored = true};
+    job j = {.x = x, .n = n, .total = total, .n_frame = total / CF_MEL_STEP, .is_mirrored = true};
     CF_TRY(make(out, d, &r, &j, err));
     float top = -INFINITY;
     for (size_t b = 0; b < CF_MEL_BANDS && !cf_stop_now(d->stop); b++) {
@@ -254,8 +247,7 @@ cf_status cf_mel_whisper(cf_mel *out, const cf_dense *d, const float *x,
     return st;
 }
 
-cf_status cf_mel_gemma(cf_mel *out, const cf_dense *d, const float *x, size_t n,
-                       cf_error *err)
+cf_status cf_mel_gemma(cf_mel *out, const cf_dense *d, const float *x, size_t n, cf_error *err)
 {
     static const recipe r = {.n_window = 320,
                              .n_fft = 512,
@@ -273,8 +265,7 @@ cf_status cf_mel_gemma(cf_mel *out, const cf_dense *d, const float *x, size_t n,
     size_t held = n > 160 ? (n - 161) / CF_MEL_STEP + 1 : 0;
     out->n_held = held < out->n ? held : out->n;
     for (size_t b = 0; b < CF_MEL_BANDS; b++) {
-        memset(out->v + b * out->n + out->n_held, 0,
-               (out->n - out->n_held) * sizeof *out->v);
+        memset(out->v + b * out->n + out->n_held, 0, (out->n - out->n_held) * sizeof *out->v);
     }
     return CF_OK;
 }

@@ -22,13 +22,12 @@ typedef struct cf_mel {
 
 /* The n samples of x, followed by silence up to `total`: total / 160 frames.
  * total is a multiple of 160, at least 320.  CF_ENOMEM, CF_ECANCELLED. */
-CF_MUST_USE cf_status cf_mel_whisper(cf_mel *out, const cf_dense *d,
-                                     const float *x, size_t n, size_t total,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_mel_whisper(cf_mel *out, const cf_dense *d, const float *x, size_t n,
+                                     size_t total, cf_error *err);
 /* Frames that are not all within the sound and 160 zeros before it are 0.
  * May have no frames. */
-CF_MUST_USE cf_status cf_mel_gemma(cf_mel *out, const cf_dense *d,
-                                   const float *x, size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_mel_gemma(cf_mel *out, const cf_dense *d, const float *x, size_t n,
+                                   cf_error *err);
 void cf_mel_deinit(cf_mel *m);
 
 #endif

@@ -13,11 +13,9 @@ enum { NAME_MAX_BYTES = 128, ROWS_MAX = 1 << 20 };
 static cf_status start(cf_mmproj *out, cf_gguf *g, cf_error *err)
 {
     cf_str arch;
-    if (!cf_gguf_get_str(g, "general.architecture", &arch) ||
-        !cf_str_is(arch, "clip")) {
+    if (!cf_gguf_get_str(g, "general.architecture", &arch) || !cf_str_is(arch, "clip")) {
         cf_gguf_close(g);
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "not a multimodal projector (architecture \"clip\")");
+        return cf_fail(err, CF_EUNSUPPORTED, "not a multimodal projector (architecture \"clip\")");
     }
     out->g = g;
     cf_arena_init(&out->arena, 0);
@@ -31,8 +29,7 @@ cf_status cf_mmproj_open(cf_mmproj *out, const char *path, cf_error *err)
     return start(out, g, err);
 }
 
-cf_status cf_mmproj_open_memory(cf_mmproj *out, const void *bytes, size_t n,
-                                cf_error *err)
+cf_status cf_mmproj_open_memory(cf_mmproj *out, const void *bytes, size_t n, cf_error *err)
 {
     cf_gguf *g = NULL;
     CF_TRY(cf_gguf_open_memory(&g, bytes, n, err));
@@ -48,8 +45,8 @@ void cf_mmproj_close(cf_mmproj *m)
 
 /* ---- keys --------------------------------------------------------------- */
 
-cf_status cf_mmproj_u32(const cf_mmproj *m, const char *key, uint32_t lo,
-                        uint32_t hi, uint32_t *out, cf_error *err)
+cf_status cf_mmproj_u32(const cf_mmproj *m, const char *key, uint32_t lo, uint32_t hi,
+                        uint32_t *out, cf_error *err)
 {
     const cf_gguf_value *v = cf_gguf_find(m->g, key);
     uint64_t n = 0;
@@ -57,16 +54,15 @@ cf_status cf_mmproj_u32(const cf_mmproj *m, const char *key, uint32_t lo,
         return CF_OK;
     }
     if (!cf_gguf_get_u64(m->g, key, &n) || n < lo || n > hi) {
-        return cf_fail_at(err, CF_EFORMAT, v->off,
-                          "%s is not a number from %u to %u", key, (unsigned)lo,
-                          (unsigned)hi);
+        return cf_fail_at(err, CF_EFORMAT, v->off, "%s is not a number from %u to %u", key,
+                          (unsigned)lo, (unsigned)hi);
     }
     *out = (uint32_t)n;
     return CF_OK;
 }
 
-cf_status cf_mmproj_need_u32(const cf_mmproj *m, const char *key, uint32_t lo,
-                             uint32_t hi, uint32_t *out, cf_error *err)
+cf_status cf_mmproj_need_u32(const cf_mmproj *m, const char *key, uint32_t lo, uint32_t hi,
+                             uint32_t *out, cf_error *err)
 {
     if (cf_gguf_find(m->g, key) == NULL) {
         return cf_fail(err, CF_EFORMAT, "the key %s is missing", key);
@@ -74,8 +70,7 @@ cf_status cf_mmproj_need_u32(const cf_mmproj *m, const char *key, uint32_t lo,
     return cf_mmproj_u32(m, key, lo, hi, out, err);
 }
 
-cf_status cf_mmproj_f32(const cf_mmproj *m, const char *key, float *out,
-                        cf_error *err)
+cf_status cf_mmproj_f32(const cf_mmproj *m, const char *key, float *out, cf_error *err)
 {
     const cf_gguf_value *v = cf_gguf_find(m->g, key);
     double d = 0;
@@ -89,22 +84,19 @@ cf_status cf_mmproj_f32(const cf_mmproj *m, const char *key, float *out,
     return CF_OK;
 }
 
-cf_status cf_mmproj_floats(const cf_mmproj *m, const char *key, float *out,
-                           size_t n, cf_error *err)
+cf_status cf_mmproj_floats(const cf_mmproj *m, const char *key, float *out, size_t n, cf_error *err)
 {
     const cf_gguf_value *v = cf_gguf_find(m->g, key);
     if (v == NULL) {
         return CF_OK;
     }
     if (v->type != CF_GGUF_ARRAY || v->item == CF_GGUF_STRING || v->n < n) {
-        return cf_fail_at(err, CF_EFORMAT, v->off, "%s is not %zu numbers", key,
-                          n);
+        return cf_fail_at(err, CF_EFORMAT, v->off, "%s is not %zu numbers", key, n);
     }
     for (size_t i = 0; i < n; i++) {
         double d = cf_gguf_item_f64(v, i);
         if (!isfinite(d) || fabs(d) > 1e9) {
-            return cf_fail_at(err, CF_EFORMAT, v->off, "%s is out of range",
-                              key);
+            return cf_fail_at(err, CF_EFORMAT, v->off, "%s is out of range", key);
         }
         out[i] = (float)d;
     }
@@ -121,11 +113,9 @@ bool cf_mmproj_has(const cf_mmproj *m, const char *name)
 static cf_status wrong_shape(const cf_gguf_tensor *t, cf_error *err)
 {
     return cf_fail_at(err, CF_EFORMAT, t->file_off,
-                      "tensor %.*s: unexpected shape %llu x %llu x %llu x %llu",
-                      (int)t->name.n, t->name.p, (unsigned long long)t->dim[0],
-                      (unsigned long long)t->dim[1],
-                      (unsigned long long)t->dim[2],
-                      (unsigned long long)t->dim[3]);
+                      "tensor %.*s: unexpected shape %llu x %llu x %llu x %llu", (int)t->name.n,
+                      t->name.p, (unsigned long long)t->dim[0], (unsigned long long)t->dim[1],
+                      (unsigned long long)t->dim[2], (unsigned long long)t->dim[3]);
 }
 
 static bool is_float(uint32_t type)
@@ -133,23 +123,22 @@ static bool is_float(uint32_t type)
     return type == CF_F32 || type == CF_F16 || type == CF_BF16;
 }
 
-static cf_status find(const cf_mmproj *m, const char *name,
-                      const cf_gguf_tensor **out, cf_error *err)
+static cf_status find(const cf_mmproj *m, const char *name, const cf_gguf_tensor **out,
+                      cf_error *err)
 {
     const cf_gguf_tensor *t = cf_gguf_find_tensor(m->g, name);
     if (t == NULL) {
         return cf_fail(err, CF_EFORMAT, "the tensor %s is missing", name);
     }
     if (t->p == NULL || cf_dtype_get(t->type).name == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "tensor %s: confab does not compute its type", name);
+        return cf_fail(err, CF_EUNSUPPORTED, "tensor %s: confab does not compute its type", name);
     }
     *out = t;
     return CF_OK;
 }
 
-cf_status cf_mmproj_matrix(const cf_mmproj *m, cf_mat *out, const char *name,
-                           uint32_t n_row, uint32_t n_col, cf_error *err)
+cf_status cf_mmproj_matrix(const cf_mmproj *m, cf_mat *out, const char *name, uint32_t n_row,
+                           uint32_t n_col, cf_error *err)
 {
     const cf_gguf_tensor *t = NULL;
     CF_TRY(find(m, name, &t, err));
@@ -164,9 +153,8 @@ cf_status cf_mmproj_matrix(const cf_mmproj *m, cf_mat *out, const char *name,
         rows *= t->dim[i];
     }
     bool is_joined = cols != t->dim[0];
-    if (cols != n_col || rows == 0 || rows > ROWS_MAX ||
-        (n_row != 0 && rows != n_row) || (is_joined && !is_float(t->type)) ||
-        n_col % type.n_block != 0) {
+    if (cols != n_col || rows == 0 || rows > ROWS_MAX || (n_row != 0 && rows != n_row) ||
+        (is_joined && !is_float(t->type)) || n_col % type.n_block != 0) {
         return wrong_shape(t, err);
     }
     *out = (cf_mat){.p = t->p,
@@ -177,8 +165,7 @@ cf_status cf_mmproj_matrix(const cf_mmproj *m, cf_mat *out, const char *name,
     return CF_OK;
 }
 
-cf_status cf_mmproj_vec(cf_mmproj *m, const float **out, const char *name,
-                        size_t n, cf_error *err)
+cf_status cf_mmproj_vec(cf_mmproj *m, const float **out, const char *name, size_t n, cf_error *err)
 {
     const cf_gguf_tensor *t = NULL;
     CF_TRY(find(m, name, &t, err));
@@ -198,17 +185,15 @@ cf_status cf_mmproj_vec(cf_mmproj *m, const float **out, const char *name,
     return CF_OK;
 }
 
-cf_status cf_mmproj_opt_vec(cf_mmproj *m, const float **out, const char *name,
-                            size_t n, cf_error *err)
+cf_status cf_mmproj_opt_vec(cf_mmproj *m, const float **out, const char *name, size_t n,
+                            cf_error *err)
 {
     return cf_mmproj_has(m, name) ? cf_mmproj_vec(m, out, name, n, err) : CF_OK;
 }
 
-static cf_status limits(cf_mmproj *m, cf_linear *l, const char *name,
-                        cf_error *err)
+static cf_status limits(cf_mmproj *m, cf_linear *l, const char *name, cf_error *err)
 {
-    const char *suffix[4] = {"input_min", "input_max", "output_min",
-                             "output_max"};
+    const char *suffix[4] = {"input_min", "input_max", "output_min", "output_max"};
     float *to[4] = {&l->in_min, &l->in_max, &l->out_min, &l->out_max};
     l->in_min = l->out_min = -INFINITY;
     l->in_max = l->out_max = INFINITY;
@@ -225,8 +210,8 @@ static cf_status limits(cf_mmproj *m, cf_linear *l, const char *name,
     return CF_OK;
 }
 
-cf_status cf_mmproj_linear(cf_mmproj *m, cf_linear *out, const char *name,
-                           uint32_t n_row, uint32_t n_col, cf_error *err)
+cf_status cf_mmproj_linear(cf_mmproj *m, cf_linear *out, const char *name, uint32_t n_row,
+                           uint32_t n_col, cf_error *err)
 {
     char full[NAME_MAX_BYTES];
     cf_linear l = {.bias = NULL};

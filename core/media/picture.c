@@ -15,8 +15,7 @@ cf_status cf_pixels_init(cf_pixels *out, size_t w, size_t h, cf_error *err)
     if (w == 0 || h == 0) {
         return cf_fail(err, CF_EFORMAT, "an image without pixels");
     }
-    if (w > CF_PIXELS_SIDE_MAX || h > CF_PIXELS_SIDE_MAX ||
-        w * h > CF_PIXELS_MAX) {
+    if (w > CF_PIXELS_SIDE_MAX || h > CF_PIXELS_SIDE_MAX || w * h > CF_PIXELS_MAX) {
         return cf_fail(err, CF_ELIMIT, "%zu x %zu pixels are too many", w, h);
     }
     out->rgb = cf_alloc(w * h * 3);
@@ -48,8 +47,7 @@ static uint32_t number(const unsigned char *p, unsigned n, bool is_big)
 int cf_pixels__exif(cf_str tiff)
 {
     const unsigned char *p = (const unsigned char *)tiff.p;
-    if (tiff.n < 8 ||
-        (memcmp(p, "II*", 4) != 0 && memcmp(p, "MM\0*", 4) != 0)) {
+    if (tiff.n < 8 || (memcmp(p, "II*", 4) != 0 && memcmp(p, "MM\0*", 4) != 0)) {
         return 1;
     }
     bool is_big = p[0] == 'M';
@@ -60,8 +58,7 @@ int cf_pixels__exif(cf_str tiff)
     size_t n = number(p + at, 2, is_big);
     at += 2;
     for (size_t i = 0; i < n && tiff.n - at >= 12; i++, at += 12) {
-        if (number(p + at, 2, is_big) == 0x0112 &&
-            number(p + at + 2, 2, is_big) == 3) {
+        if (number(p + at, 2, is_big) == 0x0112 && number(p + at + 2, 2, is_big) == 3) {
             uint32_t v = number(p + at + 8, 2, is_big);
             return v >= 1 && v <= 8 ? (int)v : 1;
         }
@@ -71,14 +68,12 @@ int cf_pixels__exif(cf_str tiff)
 
 /* Orientations 5 to 8 exchange width and height; then 2, 3, 6 and 7 mirror
  * left and right, and 3, 4, 7 and 8 top and bottom. */
-static cf_status turn(cf_pixels *p, int orientation, const cf_stop *stop,
-                      cf_error *err)
+static cf_status turn(cf_pixels *p, int orientation, const cf_stop *stop, cf_error *err)
 {
     static const struct {
         bool swap, flip_x, flip_y;
-    } rule[9] = {[2] = {false, true, false}, [3] = {false, true, true},
-                 [4] = {false, false, true}, [5] = {true, false, false},
-                 [6] = {true, true, false},  [7] = {true, true, true},
+    } rule[9] = {[2] = {false, true, false}, [3] = {false, true, true}, [4] = {false, false, true},
+                 [5] = {true, false, false}, [6] = {true, true, false}, [7] = {true, true, true},
                  [8] = {true, false, true}};
     if (orientation <= 1) {
         return CF_OK;
@@ -113,20 +108,16 @@ static bool is_jpeg(cf_str s)
 
 static bool is_webp(cf_str s)
 {
-    return s.n >= 12 && memcmp(s.p, "RIFF", 4) == 0 &&
-           memcmp(s.p + 8, "WEBP", 4) == 0;
+    return s.n >= 12 && memcmp(s.p, "RIFF", 4) == 0 && memcmp(s.p + 8, "WEBP", 4) == 0;
 }
 
-cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, const cf_stop *stop,
-                         cf_error *err)
+cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, const cf_stop *stop, cf_error *err)
 {
     static const struct {
         bool (*is)(cf_str bytes);
-        cf_status (*read)(cf_pixels *out, int *orientation, cf_str bytes,
-                          const cf_stop *stop, cf_error *err);
-    } format[] = {{is_png, cf_pixels__png},
-                  {is_jpeg, cf_pixels__jpeg},
-                  {is_webp, cf_pixels__webp}};
+        cf_status (*read)(cf_pixels *out, int *orientation, cf_str bytes, const cf_stop *stop,
+                          cf_error *err);
+    } format[] = {{is_png, cf_pixels__png}, {is_jpeg, cf_pixels__jpeg}, {is_webp, cf_pixels__webp}};
     for (size_t i = 0; i < sizeof format / sizeof format[0]; i++) {
         if (!format[i].is(bytes)) {
             continue;

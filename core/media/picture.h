@@ -25,24 +25,20 @@ typedef struct cf_pixels {
 /* CF_EUNSUPPORTED for other formats, CF_EFORMAT for damage, CF_ELIMIT for
  * too many pixels, CF_ENOMEM, CF_ECANCELLED (stop may be NULL).  *out is set on
  * success only. */
-CF_MUST_USE cf_status cf_pixels_read(cf_pixels *out, cf_str bytes,
-                                     const cf_stop *stop, cf_error *err);
-/* An uninitialised picture; CF_ELIMIT beyond the limits above. */
-CF_MUST_USE cf_status cf_pixels_init(cf_pixels *out, size_t w, size_t h,
+CF_MUST_USE cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, const cf_stop *stop,
                                      cf_error *err);
+/* An uninitialised picture; CF_ELIMIT beyond the limits above. */
+CF_MUST_USE cf_status cf_pixels_init(cf_pixels *out, size_t w, size_t h, cf_error *err);
 void cf_pixels_deinit(cf_pixels *p);
 
 /* One a format.  *orientation is 1 to 8, as Exif numbers them, where the file
  * has it.  On failure `out` may hold memory to be released. */
-CF_MUST_USE cf_status cf_pixels__png(cf_pixels *out, int *orientation,
-                                     cf_str bytes, const cf_stop *stop,
-                                     cf_error *err);
-CF_MUST_USE cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation,
-                                      cf_str bytes, const cf_stop *stop,
-                                      cf_error *err);
-CF_MUST_USE cf_status cf_pixels__webp(cf_pixels *out, int *orientation,
-                                      cf_str bytes, const cf_stop *stop,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_pixels__png(cf_pixels *out, int *orientation, cf_str bytes,
+                                     const cf_stop *stop, cf_error *err);
+CF_MUST_USE cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation, cf_str bytes,
+                                      const cf_stop *stop, cf_error *err);
+CF_MUST_USE cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes,
+                                      const cf_stop *stop, cf_error *err);
 
 /* The orientation in a WebP file, which may be cut; 1 where it has none. */
 int cf_pixels__webp_orientation(cf_str bytes);

@@ -43,8 +43,7 @@ static void on_error(j_common_ptr jpeg)
         give_up(r, cf_fail(r->err, CF_ELIMIT,
                            "a progressive JPEG of %u x %u pixels takes too "
                            "much memory",
-                           (unsigned)r->jpeg.image_width,
-                           (unsigned)r->jpeg.image_height));
+                           (unsigned)r->jpeg.image_width, (unsigned)r->jpeg.image_height));
     }
     if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY) {
         give_up(r, cf_oom_for(r->err, "an image"));
@@ -91,11 +90,10 @@ static void on_progress(j_common_ptr jpeg)
 
 static void find_orientation(reading *r)
 {
-    for (jpeg_saved_marker_ptr m = r->jpeg.marker_list; m != NULL;
-         m = m->next) {
+    for (jpeg_saved_marker_ptr m = r->jpeg.marker_list; m != NULL; m = m->next) {
         if (m->data_length > 6 && memcmp(m->data, "Exif\0", 6) == 0) {
-            *r->orientation = cf_pixels__exif(
-                cf_str_make((const char *)m->data + 6, m->data_length - 6));
+            *r->orientation =
+                cf_pixels__exif(cf_str_make((const char *)m->data + 6, m->data_length - 6));
             return;
         }
     }
@@ -126,8 +124,7 @@ static void read_rows(reading *r)
     }
     while (j->output_scanline < j->output_height) {
         check_stop(r);
-        unsigned char *to =
-            r->out->rgb + (size_t)j->output_scanline * 3 * j->output_width;
+        unsigned char *to = r->out->rgb + (size_t)j->output_scanline * 3 * j->output_width;
         JSAMPROW rows[1] = {has_inks ? r->row : to};
         if (jpeg_read_scanlines(j, rows, 1) != 1) {
             give_up(r, cf_fail(r->err, CF_EFORMAT, "damaged JPEG"));
@@ -152,8 +149,7 @@ static void decode(reading *r, cf_str bytes)
     jpeg_mem_src(j, data.out, (unsigned long)bytes.n);
     jpeg_save_markers(j, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(j, TRUE);
-    cf_status st =
-        cf_pixels_init(r->out, j->image_width, j->image_height, r->err);
+    cf_status st = cf_pixels_init(r->out, j->image_width, j->image_height, r->err);
     if (st != CF_OK) {
         give_up(r, st);
     }
@@ -171,8 +167,8 @@ static void guarded(reading *r, cf_str bytes)
     }
 }
 
-cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation, cf_str bytes,
-                          const cf_stop *stop, cf_error *err)
+cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation, cf_str bytes, const cf_stop *stop,
+                          cf_error *err)
 {
     cf_error why = {0};
     reading *r = cf_calloc(1, sizeof *r);

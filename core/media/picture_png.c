@@ -120,8 +120,8 @@ static void guarded(png_structp png, png_infop info, reading *r)
     }
 }
 
-cf_status cf_pixels__png(cf_pixels *out, int *orientation, cf_str bytes,
-                         const cf_stop *stop, cf_error *err)
+cf_status cf_pixels__png(cf_pixels *out, int *orientation, cf_str bytes, const cf_stop *stop,
+                         cf_error *err)
 {
     cf_error why = {0};
     reading r = {.bytes = bytes,
@@ -129,9 +129,8 @@ cf_status cf_pixels__png(cf_pixels *out, int *orientation, cf_str bytes,
                  .orientation = orientation,
                  .stop = stop,
                  .err = err != NULL ? err : &why};
-    png_structp png =
-        png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, on_error,
-                                 on_warning, NULL, on_alloc, on_free);
+    png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning,
+                                               NULL, on_alloc, on_free);
     png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
     if (info == NULL) {
         png_destroy_read_struct(&png, NULL, NULL);

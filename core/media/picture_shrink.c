@@ -30,8 +30,8 @@ void cf_picture_fit(int w, int h, int max_w, int max_h, int *to_w, int *to_h)
 }
 
 /* The mean of the columns x0 .. x1 and rows y0 .. y1 of `p`. */
-static void average(unsigned char to[3], const cf_pixels *p, size_t x0,
-                    size_t x1, size_t y0, size_t y1)
+static void average(unsigned char to[3], const cf_pixels *p, size_t x0, size_t x1, size_t y0,
+                    size_t y1)
 {
     uint64_t sum[3] = {0};
     for (size_t y = y0; y < y1; y++) {
@@ -48,8 +48,7 @@ static void average(unsigned char to[3], const cf_pixels *p, size_t x0,
     }
 }
 
-static cf_status shrink(cf_picture *to, const cf_pixels *p, const cf_stop *stop,
-                        cf_error *err)
+static cf_status shrink(cf_picture *to, const cf_pixels *p, const cf_stop *stop, cf_error *err)
 {
     size_t w = (size_t)to->w, h = (size_t)to->h;
     to->rgb = cf_alloc(w * h * 3);
@@ -59,8 +58,8 @@ static cf_status shrink(cf_picture *to, const cf_pixels *p, const cf_stop *stop,
     for (size_t y = 0; y < h; y++) {
         CF_TRY(cf_stop_check(stop, err));
         for (size_t x = 0; x < w; x++) {
-            average(to->rgb + (y * w + x) * 3, p, x * p->w / w,
-                    (x + 1) * p->w / w, y * p->h / h, (y + 1) * p->h / h);
+            average(to->rgb + (y * w + x) * 3, p, x * p->w / w, (x + 1) * p->w / w, y * p->h / h,
+                    (y + 1) * p->h / h);
         }
     }
     return CF_OK;

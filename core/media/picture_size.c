@@ -50,8 +50,7 @@ static void of_png(size *s, cf_str head)
 
 static bool is_frame(unsigned mark)
 {
-    return mark >= 0xC0 && mark <= 0xCF && mark != 0xC4 && mark != 0xC8 &&
-           mark != 0xCC;
+    return mark >= 0xC0 && mark <= 0xCF && mark != 0xC4 && mark != 0xC8 && mark != 0xCC;
 }
 
 static void of_jpeg(size *s, cf_str head)
@@ -78,8 +77,7 @@ static void of_jpeg(size *s, cf_str head)
             return;
         }
         if (mark == 0xE1 && n > 8 && memcmp(p + at + 4, "Exif\0", 6) == 0) {
-            s->orientation =
-                cf_pixels__exif(cf_str_make(head.p + at + 10, n - 8));
+            s->orientation = cf_pixels__exif(cf_str_make(head.p + at + 10, n - 8));
         }
         at += 2 + n;
     }

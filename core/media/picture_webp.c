@@ -15,8 +15,8 @@ int cf_pixels__webp_orientation(cf_str bytes)
     const unsigned char *p = (const unsigned char *)bytes.p;
     size_t at = 12;
     while (at <= bytes.n && bytes.n - at >= 8) {
-        size_t n = p[at + 4] | (size_t)p[at + 5] << 8 |
-                   (size_t)p[at + 6] << 16 | (size_t)p[at + 7] << 24;
+        size_t n =
+            p[at + 4] | (size_t)p[at + 5] << 8 | (size_t)p[at + 6] << 16 | (size_t)p[at + 7] << 24;
         const char *name = bytes.p + at;
         at += 8;
         if (n > bytes.n - at) {
@@ -42,8 +42,8 @@ static size_t piece_of(const WebPBitstreamFeatures *f, size_t n)
     return piece < 64 ? 64 : piece < n ? (size_t)piece : n;
 }
 
-static cf_status decode(WebPIDecoder *decoder, cf_str bytes, size_t piece,
-                        const cf_stop *stop, cf_error *err)
+static cf_status decode(WebPIDecoder *decoder, cf_str bytes, size_t piece, const cf_stop *stop,
+                        cf_error *err)
 {
     const uint8_t *p = (const uint8_t *)bytes.p;
     VP8StatusCode code = VP8_STATUS_SUSPENDED;
@@ -55,26 +55,22 @@ static cf_status decode(WebPIDecoder *decoder, cf_str bytes, size_t piece,
     if (code == VP8_STATUS_OUT_OF_MEMORY) {
         return cf_oom_for(err, "an image");
     }
-    return code == VP8_STATUS_OK ? CF_OK
-                                 : cf_fail(err, CF_EFORMAT, "damaged WebP");
+    return code == VP8_STATUS_OK ? CF_OK : cf_fail(err, CF_EFORMAT, "damaged WebP");
 }
 
-cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes,
-                          const cf_stop *stop, cf_error *err)
+cf_status cf_pixels__webp(cf_pixels *out, int *orientation, cf_str bytes, const cf_stop *stop,
+                          cf_error *err)
 {
     WebPBitstreamFeatures f;
-    if (WebPGetFeatures((const uint8_t *)bytes.p, bytes.n, &f) !=
-        VP8_STATUS_OK) {
+    if (WebPGetFeatures((const uint8_t *)bytes.p, bytes.n, &f) != VP8_STATUS_OK) {
         return cf_fail(err, CF_EFORMAT, "damaged WebP");
     }
     if (f.has_animation) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "an animated WebP: confab reads still pictures");
+        return cf_fail(err, CF_EUNSUPPORTED, "an animated WebP: confab reads still pictures");
     }
     CF_TRY(cf_pixels_init(out, (size_t)f.width, (size_t)f.height, err));
     size_t row = (size_t)f.width * 3;
-    WebPIDecoder *decoder =
-        WebPINewRGB(MODE_RGB, out->rgb, row * (size_t)f.height, (int)row);
+    WebPIDecoder *decoder = WebPINewRGB(MODE_RGB, out->rgb, row * (size_t)f.height, (int)row);
     if (decoder == NULL) {
         return cf_oom_for(err, "an image");
     }

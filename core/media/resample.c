@@ -60,8 +60,7 @@ static void axis_deinit(axis *a)
 }
 
 /* The weights of output i, in `w`. */
-static void weigh(axis *a, double *w, uint32_t i, uint32_t n_in, double scale,
-                  cf_filter f)
+static void weigh(axis *a, double *w, uint32_t i, uint32_t n_in, double scale, cf_filter f)
 {
     double widen = scale > 1 ? scale : 1;
     double support = filters[f].support * widen;
@@ -82,8 +81,7 @@ static void weigh(axis *a, double *w, uint32_t i, uint32_t n_in, double scale,
     }
 }
 
-static cf_status axis_init(axis *a, uint32_t n_in, uint32_t n_out, cf_filter f,
-                           cf_error *err)
+static cf_status axis_init(axis *a, uint32_t n_in, uint32_t n_out, cf_filter f, cf_error *err)
 {
     double scale = (double)n_in / n_out;
     double support = filters[f].support * (scale > 1 ? scale : 1);
@@ -92,8 +90,7 @@ static cf_status axis_init(axis *a, uint32_t n_in, uint32_t n_out, cf_filter f,
     a->n = cf_calloc(n_out, sizeof *a->n);
     a->weight = cf_calloc(n_out * a->n_max, sizeof *a->weight);
     double *w = cf_calloc(a->n_max, sizeof *w);
-    bool ok =
-        a->first != NULL && a->n != NULL && a->weight != NULL && w != NULL;
+    bool ok = a->first != NULL && a->n != NULL && a->weight != NULL && w != NULL;
     for (uint32_t i = 0; ok && i < n_out; i++) {
         weigh(a, w, i, n_in, scale, f);
     }
@@ -108,8 +105,8 @@ static unsigned char to_byte(int32_t sum)
 }
 
 /* The three colours at `to`: inputs `step` bytes apart from `from` on. */
-static void one_pixel(unsigned char *to, const unsigned char *from, size_t step,
-                      const int32_t *w, uint32_t n)
+static void one_pixel(unsigned char *to, const unsigned char *from, size_t step, const int32_t *w,
+                      uint32_t n)
 {
     int32_t sum[3];
     for (int c = 0; c < 3; c++) {
@@ -125,26 +122,22 @@ static void one_pixel(unsigned char *to, const unsigned char *from, size_t step,
     }
 }
 
-static void along_rows(cf_pixels *out, const cf_pixels *in, const axis *a,
-                       const cf_stop *stop)
+static void along_rows(cf_pixels *out, const cf_pixels *in, const axis *a, const cf_stop *stop)
 {
     for (size_t y = 0; y < out->h && !cf_stop_now(stop); y++) {
         for (size_t x = 0; x < out->w; x++) {
-            one_pixel(out->rgb + (y * out->w + x) * 3,
-                      in->rgb + (y * in->w + a->first[x]) * 3, 3,
+            one_pixel(out->rgb + (y * out->w + x) * 3, in->rgb + (y * in->w + a->first[x]) * 3, 3,
                       a->weight + x * a->n_max, a->n[x]);
         }
     }
 }
 
-static void along_columns(cf_pixels *out, const cf_pixels *in, const axis *a,
-                          const cf_stop *stop)
+static void along_columns(cf_pixels *out, const cf_pixels *in, const axis *a, const cf_stop *stop)
 {
     size_t row = (size_t)in->w * 3;
     for (size_t y = 0; y < out->h && !cf_stop_now(stop); y++) {
         for (size_t x = 0; x < out->w; x++) {
-            one_pixel(out->rgb + (y * out->w + x) * 3,
-                      in->rgb + a->first[y] * row + x * 3, row,
+            one_pixel(out->rgb + (y * out->w + x) * 3, in->rgb + a->first[y] * row + x * 3, row,
                       a->weight + y * a->n_max, a->n[y]);
         }
     }
@@ -152,9 +145,8 @@ static void along_columns(cf_pixels *out, const cf_pixels *in, const axis *a,
 
 /* One pass into a new picture; an axis that keeps its size is copied, which
  * is what the weights would do. */
-static cf_status pass(cf_pixels *out, const cf_pixels *in, uint32_t w,
-                      uint32_t h, cf_filter filter, const cf_stop *stop,
-                      cf_error *err)
+static cf_status pass(cf_pixels *out, const cf_pixels *in, uint32_t w, uint32_t h, cf_filter filter,
+                      const cf_stop *stop, cf_error *err)
 {
     CF_TRY(cf_pixels_init(out, w, h, err));
     bool is_wide = w != in->w;
@@ -163,8 +155,7 @@ static cf_status pass(cf_pixels *out, const cf_pixels *in, uint32_t w,
         return CF_OK;
     }
     axis a;
-    cf_status st =
-        axis_init(&a, is_wide ? in->w : in->h, is_wide ? w : h, filter, err);
+    cf_status st = axis_init(&a, is_wide ? in->w : in->h, is_wide ? w : h, filter, err);
     if (st == CF_OK) {
         (is_wide ? along_rows : along_columns)(out, in, &a, stop);
         st = cf_stop_check(stop, err);
@@ -176,9 +167,8 @@ static cf_status pass(cf_pixels *out, const cf_pixels *in, uint32_t w,
     return st;
 }
 
-cf_status cf_pixels_resize(cf_pixels *out, const cf_pixels *in, uint32_t w,
-                           uint32_t h, cf_filter filter, const cf_stop *stop,
-                           cf_error *err)
+cf_status cf_pixels_resize(cf_pixels *out, const cf_pixels *in, uint32_t w, uint32_t h,
+                           cf_filter filter, const cf_stop *stop, cf_error *err)
 {
     cf_pixels half;
     CF_TRY(pass(&half, in, w, in->h, filter, stop, err));

@@ -23,8 +23,7 @@ typedef enum cf_filter {
 
 /* A new picture of w x h; CF_ENOMEM, CF_ELIMIT, CF_ECANCELLED (stop may be
  * NULL). */
-CF_MUST_USE cf_status cf_pixels_resize(cf_pixels *out, const cf_pixels *in,
-                                       uint32_t w, uint32_t h, cf_filter filter,
-                                       const cf_stop *stop, cf_error *err);
+CF_MUST_USE cf_status cf_pixels_resize(cf_pixels *out, const cf_pixels *in, uint32_t w, uint32_t h,
+                                       cf_filter filter, const cf_stop *stop, cf_error *err);
 
 #endif

@@ -81,13 +81,11 @@ typedef struct reading {
 static cf_status check_info(const SF_INFO *i, cf_error *err)
 {
     if (i->channels < 1 || i->channels > CF_SOUND_CHANNELS_MAX) {
-        return cf_fail(err, CF_ELIMIT, "%d channels are too many (limit %d)",
-                       i->channels, CF_SOUND_CHANNELS_MAX);
+        return cf_fail(err, CF_ELIMIT, "%d channels are too many (limit %d)", i->channels,
+                       CF_SOUND_CHANNELS_MAX);
     }
-    if (i->samplerate < CF_SOUND_RATE_MIN ||
-        i->samplerate > CF_SOUND_RATE_MAX) {
-        return cf_fail(err, CF_ELIMIT,
-                       "a rate of %d samples a second is outside %d to %d",
+    if (i->samplerate < CF_SOUND_RATE_MIN || i->samplerate > CF_SOUND_RATE_MAX) {
+        return cf_fail(err, CF_ELIMIT, "a rate of %d samples a second is outside %d to %d",
                        i->samplerate, CF_SOUND_RATE_MIN, CF_SOUND_RATE_MAX);
     }
     return CF_OK;
@@ -102,8 +100,7 @@ static cf_status check_length(const SF_INFO *i, uint64_t n, cf_error *err)
                        CF_SOUND_SECONDS_MAX / 60);
     }
     if (n > CF_SOUND_VALUES_MAX / (uint64_t)i->channels) {
-        return cf_fail(err, CF_ELIMIT,
-                       "the sound has more than %d samples in its channels",
+        return cf_fail(err, CF_ELIMIT, "the sound has more than %d samples in its channels",
                        CF_SOUND_VALUES_MAX);
     }
     return CF_OK;
@@ -130,11 +127,10 @@ static cf_status convert(reading *r, const float *v, size_t n, cf_error *err)
         size_t used = 0;
         CF_TRY(cf_stop_check(r->stop, err));
         done = 0;
-        soxr_error_t why = soxr_process(r->resampler, n > 0 ? v : NULL, n,
-                                        &used, r->piece, PIECE, &done);
+        soxr_error_t why =
+            soxr_process(r->resampler, n > 0 ? v : NULL, n, &used, r->piece, PIECE, &done);
         if (why != NULL) {
-            return cf_fail(err, CF_ENOMEM, "the rate is not converted: %s",
-                           why);
+            return cf_fail(err, CF_ENOMEM, "the rate is not converted: %s", why);
         }
         CF_TRY(keep(r->to, r->piece, done, err));
         v += used;
@@ -155,8 +151,7 @@ static cf_status mix(reading *r, size_t n, cf_error *err)
         }
         r->mono[i] = (float)(sum / (double)channels);
         if (!isfinite(r->mono[i])) {
-            return cf_fail(err, CF_EFORMAT,
-                           "the sound has samples that are not numbers");
+            return cf_fail(err, CF_EFORMAT, "the sound has samples that are not numbers");
         }
     }
     return CF_OK;
@@ -174,8 +169,7 @@ static cf_status read_all(reading *r, cf_error *err)
         CF_TRY(convert(r, r->mono, (size_t)n, err));
     }
     if (sf_error(r->file) != SF_ERR_NO_ERROR) {
-        return cf_fail(err, CF_EFORMAT, "the sound is damaged: %s",
-                       sf_strerror(r->file));
+        return cf_fail(err, CF_EFORMAT, "the sound is damaged: %s", sf_strerror(r->file));
     }
     if (r->to->n_sample == 0) {
         return cf_fail(err, CF_EFORMAT, "the sound has no samples");
@@ -186,8 +180,7 @@ static cf_status read_all(reading *r, cf_error *err)
         return cf_fail(err, CF_EFORMAT,
                        "the sound is cut: %llu samples are stated and %llu "
                        "are there",
-                       (unsigned long long)n_frame,
-                       (unsigned long long)r->to->n_sample);
+                       (unsigned long long)n_frame, (unsigned long long)r->to->n_sample);
     }
     return r->resampler != NULL ? convert(r, r->mono, 0, err) : CF_OK;
 }
@@ -211,13 +204,11 @@ static cf_status start(reading *r, cf_error *err)
     soxr_error_t why = NULL;
     soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
     soxr_runtime_spec_t one_thread = soxr_runtime_spec(1);
-    r->resampler = soxr_create(r->to->rate, CF_SOUND_RATE, 1, &why, NULL,
-                               &quality, &one_thread);
+    r->resampler = soxr_create(r->to->rate, CF_SOUND_RATE, 1, &why, NULL, &quality, &one_thread);
     return r->resampler != NULL ? CF_OK : cf_oom_for(err, "a sound's filter");
 }
 
-cf_status cf_sound_read(cf_sound *out, cf_str bytes, const cf_stop *stop,
-                        cf_error *err)
+cf_status cf_sound_read(cf_sound *out, cf_str bytes, const cf_stop *stop, cf_error *err)
 {
     CF_TRY(cf_sound_check(&bytes, err));
     SF_VIRTUAL_IO io = {mem_length, mem_seek, mem_read, mem_write, mem_tell};
@@ -227,8 +218,7 @@ cf_status cf_sound_read(cf_sound *out, cf_str bytes, const cf_stop *stop,
     r.file = sf_open_virtual(&io, SFM_READ, &r.info, &m);
     cf_status st = r.file != NULL
                        ? CF_OK
-                       : cf_fail(err, CF_EFORMAT, "the sound is damaged: %s",
-                                 sf_strerror(NULL));
+                       : cf_fail(err, CF_EFORMAT, "the sound is damaged: %s", sf_strerror(NULL));
     CF_THEN(st, start(&r, err));
     CF_THEN(st, read_all(&r, err));
     if (r.file != NULL) {

@@ -33,8 +33,8 @@ typedef struct cf_sound {
 /* CF_EUNSUPPORTED for other formats, CF_EFORMAT for damage, CF_ELIMIT for
  * sounds beyond the limits above, CF_ECANCELLED (stop may be NULL),
  * CF_ENOMEM.  *out is set on success only. */
-CF_MUST_USE cf_status cf_sound_read(cf_sound *out, cf_str bytes,
-                                    const cf_stop *stop, cf_error *err);
+CF_MUST_USE cf_status cf_sound_read(cf_sound *out, cf_str bytes, const cf_stop *stop,
+                                    cf_error *err);
 void cf_sound_deinit(cf_sound *s);
 
 #endif

@@ -16,15 +16,13 @@
 static bool has(cf_str bytes, size_t at, const char *magic)
 {
     size_t n = strlen(magic);
-    return bytes.n >= n && at <= bytes.n - n &&
-           memcmp(bytes.p + at, magic, n) == 0;
+    return bytes.n >= n && at <= bytes.n - n && memcmp(bytes.p + at, magic, n) == 0;
 }
 
 static uint32_t be32(cf_str bytes, size_t at)
 {
     const unsigned char *p = (const unsigned char *)bytes.p + at;
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
-           p[3];
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 static uint32_t le32(cf_str bytes, size_t at)
@@ -35,23 +33,20 @@ static uint32_t le32(cf_str bytes, size_t at)
 
 static cf_status cut(cf_str bytes, size_t at, cf_error *err)
 {
-    return cf_fail_at(err, CF_EFORMAT, at,
-                      "the sound is cut: its file ends after %zu bytes",
+    return cf_fail_at(err, CF_EFORMAT, at, "the sound is cut: its file ends after %zu bytes",
                       bytes.n);
 }
 
 static cf_status damaged(size_t at, cf_error *err)
 {
-    return cf_fail_at(err, CF_EFORMAT, at, "the sound is damaged at byte %zu",
-                      at);
+    return cf_fail_at(err, CF_EFORMAT, at, "the sound is damaged at byte %zu", at);
 }
 
 /* ---- chunks ------------------------------------------------------------- */
 
 static bool is_wave(cf_str b)
 {
-    return (has(b, 0, "RIFF") || has(b, 0, "RIFX") || has(b, 0, "RF64")) &&
-           has(b, 8, "WAVE");
+    return (has(b, 0, "RIFF") || has(b, 0, "RIFX") || has(b, 0, "RF64")) && has(b, 8, "WAVE");
 }
 
 static bool is_aiff(cf_str b)
@@ -140,10 +135,10 @@ enum { OGG_SUM = 22 }; /* where a page has its checksum */
 uint32_t cf_sound__ogg_sum(cf_str page)
 {
     /* The polynomial 0x04c11db7, from the highest bit on, four bits a step. */
-    static const uint32_t step[16] = {
-        0x00000000, 0x04c11db7, 0x09823b6e, 0x0d4326d9, 0x130476dc, 0x17c56b6b,
-        0x1a864db2, 0x1e475005, 0x2608edb8, 0x22c9f00f, 0x2f8ad6d6, 0x2b4bcb61,
-        0x350c9b64, 0x31cd86d3, 0x3c8ea00a, 0x384fbdbd};
+    static const uint32_t step[16] = {0x00000000, 0x04c11db7, 0x09823b6e, 0x0d4326d9,
+                                      0x130476dc, 0x17c56b6b, 0x1a864db2, 0x1e475005,
+                                      0x2608edb8, 0x22c9f00f, 0x2f8ad6d6, 0x2b4bcb61,
+                                      0x350c9b64, 0x31cd86d3, 0x3c8ea00a, 0x384fbdbd};
     uint32_t sum = 0;
     for (size_t i = 0; i < page.n; i++) {
         bool is_sum = i >= OGG_SUM && i < OGG_SUM + 4;
@@ -176,8 +171,7 @@ static cf_status check_ogg(cf_str *b, cf_error *err)
         if (left < n) {
             return cut(*b, at, err);
         }
-        if (cf_sound__ogg_sum(cf_str_make(b->p + at, n)) !=
-            le32(*b, at + OGG_SUM)) {
+        if (cf_sound__ogg_sum(cf_str_make(b->p + at, n)) != le32(*b, at + OGG_SUM)) {
             return damaged(at, err);
         }
         is_last = (p[5] & 4) != 0;
@@ -213,18 +207,15 @@ static bool read_frame(mpeg *out, cf_str b, size_t at)
     uint32_t h = be32(b, at);
     uint32_t bits = h >> 12 & 15, rate = h >> 10 & 3, layer = h >> 17 & 3;
     out->version = h >> 19 & 3;
-    if (h >> 21 != 0x7ff || out->version == 1 || layer == 0 || bits == 0 ||
-        bits == 15 || rate == 3) {
+    if (h >> 21 != 0x7ff || out->version == 1 || layer == 0 || bits == 0 || bits == 15 ||
+        rate == 3) {
         return false; /* bits 0: a free bit rate */
     }
     out->layer = 4 - layer;
     out->is_mono = (h >> 6 & 3) == 3;
     uint32_t padding = h >> 9 & 1;
-    uint32_t hertz = rates[rate] / (out->version == 3   ? 1
-                                    : out->version == 2 ? 2
-                                                        : 4);
-    uint32_t per_second =
-        1000u * bit_rates[out->version == 3][out->layer - 1][bits - 1];
+    uint32_t hertz = rates[rate] / (out->version == 3 ? 1 : out->version == 2 ? 2 : 4);
+    uint32_t per_second = 1000u * bit_rates[out->version == 3][out->layer - 1][bits - 1];
     if (out->layer == 1) {
         out->n = (12 * per_second / hertz + padding) * 4;
     } else {
@@ -255,11 +246,9 @@ static bool is_mpeg(cf_str b)
 /* Frames that an encoder's own frame states, 0 where it states none. */
 static uint32_t stated_frames(cf_str b, size_t at, const mpeg *f)
 {
-    size_t side =
-        f->version == 3 ? (f->is_mono ? 17 : 32) : (f->is_mono ? 9 : 17);
+    size_t side = f->version == 3 ? (f->is_mono ? 17 : 32) : (f->is_mono ? 9 : 17);
     size_t tag = at + 4 + side;
-    if (f->layer != 3 || f->n < side + 16 ||
-        !(has(b, tag, "Xing") || has(b, tag, "Info")) ||
+    if (f->layer != 3 || f->n < side + 16 || !(has(b, tag, "Xing") || has(b, tag, "Info")) ||
         (be32(b, tag + 4) & 1) == 0) {
         return 0;
     }
@@ -302,9 +291,8 @@ static cf_status check_mpeg(cf_str *b, cf_error *err)
 static const struct {
     bool (*is)(cf_str bytes);
     cf_status (*check)(cf_str *bytes, cf_error *err);
-} formats[] = {{is_wave, check_chunks},  {is_aiff, check_chunks},
-               {is_flac, check_nothing}, {is_ogg, check_ogg},
-               {is_au, check_au},        {is_caf, check_caf},
+} formats[] = {{is_wave, check_chunks}, {is_aiff, check_chunks}, {is_flac, check_nothing},
+               {is_ogg, check_ogg},     {is_au, check_au},       {is_caf, check_caf},
                {is_mpeg, check_mpeg}};
 
 enum { N_FORMAT = sizeof formats / sizeof formats[0] };
@@ -326,9 +314,8 @@ bool cf_sound_is(cf_str bytes)
 cf_status cf_sound_check(cf_str *bytes, cf_error *err)
 {
     size_t i = find(*bytes);
-    return i < N_FORMAT
-               ? formats[i].check(bytes, err)
-               : cf_fail(err, CF_EUNSUPPORTED,
-                         "not a sound that confab reads (WAV, FLAC, Ogg, MP3, "
-                         "AIFF, AU, CAF)");
+    return i < N_FORMAT ? formats[i].check(bytes, err)
+                        : cf_fail(err, CF_EUNSUPPORTED,
+                                  "not a sound that confab reads (WAV, FLAC, Ogg, MP3, "
+                                  "AIFF, AU, CAF)");
 }

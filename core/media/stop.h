@@ -24,8 +24,7 @@ static inline bool cf_stop_now(const cf_stop *s)
     if (s != NULL && s->look != NULL) {
         s->look(s->ud);
     }
-    return s != NULL && s->cancel != NULL &&
-           atomic_load_explicit(s->cancel, memory_order_relaxed);
+    return s != NULL && s->cancel != NULL && atomic_load_explicit(s->cancel, memory_order_relaxed);
 }
 
 /* CF_ECANCELLED or CF_OK. */

@@ -18,8 +18,8 @@
 
 /* ---- the file ----------------------------------------------------------- */
 
-static cf_status load_norm(cf_mmproj *m, cf_norm *to, const char *prefix,
-                           const char *name, size_t n, cf_error *err)
+static cf_status load_norm(cf_mmproj *m, cf_norm *to, const char *prefix, const char *name,
+                           size_t n, cf_error *err)
 {
     char full[64];
     snprintf(full, sizeof full, "%s%s.weight", prefix, name);
@@ -28,24 +28,22 @@ static cf_status load_norm(cf_mmproj *m, cf_norm *to, const char *prefix,
     return cf_mmproj_opt_vec(m, &to->b, full, n, err);
 }
 
-static cf_status load_linear(cf_mmproj *m, cf_linear *to, const char *prefix,
-                             const char *name, uint32_t n_row, uint32_t n_col,
-                             cf_error *err)
+static cf_status load_linear(cf_mmproj *m, cf_linear *to, const char *prefix, const char *name,
+                             uint32_t n_row, uint32_t n_col, cf_error *err)
 {
     char full[64];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     return cf_mmproj_linear(m, to, full, n_row, n_col, err);
 }
 
-static cf_status load_qkv(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l,
-                          const char *prefix, cf_error *err)
+static cf_status load_qkv(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l, const char *prefix,
+                          cf_error *err)
 {
     char full[64];
     snprintf(full, sizeof full, "%sattn_qkv.weight", prefix);
     if (cf_mmproj_has(m, full)) {
         cf_linear all;
-        CF_TRY(load_linear(m, &all, prefix, "attn_qkv", 3 * v->width, v->width,
-                           err));
+        CF_TRY(load_linear(m, &all, prefix, "attn_qkv", 3 * v->width, v->width, err));
         l->q = cf_linear_slice(&all, 0, v->width);
         l->k = cf_linear_slice(&all, v->width, v->width);
         l->v = cf_linear_slice(&all, 2 * v->width, v->width);
@@ -57,27 +55,24 @@ static cf_status load_qkv(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l,
 }
 
 /* Older files have the names ffn_up and ffn_down exchanged. */
-static cf_status load_ffn(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l,
-                          const char *prefix, cf_error *err)
+static cf_status load_ffn(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l, const char *prefix,
+                          cf_error *err)
 {
     char full[64];
     snprintf(full, sizeof full, "%sffn_down.weight", prefix);
     const cf_gguf_tensor *t = cf_gguf_find_tensor(m->g, full);
     bool swapped = t != NULL && t->dim[0] == v->width && v->width != v->n_ff;
-    CF_TRY(load_linear(m, &l->up, prefix, swapped ? "ffn_down" : "ffn_up",
-                       v->n_ff, v->width, err));
-    return load_linear(m, &l->down, prefix, swapped ? "ffn_up" : "ffn_down",
-                       v->width, v->n_ff, err);
+    CF_TRY(load_linear(m, &l->up, prefix, swapped ? "ffn_down" : "ffn_up", v->n_ff, v->width, err));
+    return load_linear(m, &l->down, prefix, swapped ? "ffn_up" : "ffn_down", v->width, v->n_ff,
+                       err);
 }
 
-static cf_status load_gemma4_parts(const cf_vision *v, cf_mmproj *m,
-                                   cf_vision_layer *l, const char *prefix,
-                                   cf_error *err)
+static cf_status load_gemma4_parts(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l,
+                                   const char *prefix, cf_error *err)
 {
     size_t size = v->width / v->n_head;
     cf_norm n[4] = {{NULL, NULL}};
-    CF_TRY(
-        load_linear(m, &l->gate, prefix, "ffn_gate", v->n_ff, v->width, err));
+    CF_TRY(load_linear(m, &l->gate, prefix, "ffn_gate", v->n_ff, v->width, err));
     CF_TRY(load_norm(m, &n[0], prefix, "attn_q_norm", size, err));
     CF_TRY(load_norm(m, &n[1], prefix, "attn_k_norm", size, err));
     CF_TRY(load_norm(m, &n[2], prefix, "attn_post_norm", v->width, err));
@@ -89,8 +84,7 @@ static cf_status load_gemma4_parts(const cf_vision *v, cf_mmproj *m,
     return CF_OK;
 }
 
-static cf_status load_layer(cf_vision *v, cf_mmproj *m, uint32_t i,
-                            cf_error *err)
+static cf_status load_layer(cf_vision *v, cf_mmproj *m, uint32_t i, cf_error *err)
 {
     cf_vision_layer *l = &v->layer[i];
     char prefix[32];
@@ -100,8 +94,7 @@ static cf_status load_layer(cf_vision *v, cf_mmproj *m, uint32_t i,
     CF_TRY(load_qkv(v, m, l, prefix, err));
     CF_TRY(load_linear(m, &l->o, prefix, "attn_out", v->width, v->width, err));
     CF_TRY(load_ffn(v, m, l, prefix, err));
-    return v->family->is_gemma4 ? load_gemma4_parts(v, m, l, prefix, err)
-                                : CF_OK;
+    return v->family->is_gemma4 ? load_gemma4_parts(v, m, l, prefix, err) : CF_OK;
 }
 
 static cf_status find_family(cf_vision *v, const cf_mmproj *m, cf_error *err)
@@ -109,18 +102,15 @@ static cf_status find_family(cf_vision *v, const cf_mmproj *m, cf_error *err)
     cf_str name;
     if (!cf_gguf_get_str(m->g, "clip.vision.projector_type", &name) &&
         !cf_gguf_get_str(m->g, "clip.projector_type", &name)) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the key clip.projector_type is missing");
+        return cf_fail(err, CF_EFORMAT, "the key clip.projector_type is missing");
     }
-    for (const cf_vision_family *f = cf_vision_families; f->projector != NULL;
-         f++) {
+    for (const cf_vision_family *f = cf_vision_families; f->projector != NULL; f++) {
         if (cf_str_is(name, f->projector)) {
             v->family = f;
             return CF_OK;
         }
     }
-    return cf_fail(err, CF_EUNSUPPORTED,
-                   "projector type \"%.*s\" is not supported",
+    return cf_fail(err, CF_EUNSUPPORTED, "projector type \"%.*s\" is not supported",
                    (int)(name.n < 64 ? name.n : 64), name.p);
 }
 
@@ -138,17 +128,14 @@ static cf_status load_sizes(cf_vision *v, cf_mmproj *m, cf_error *err)
         {"clip.vision.patch_size", 1, 64, &v->patch},
     };
     for (size_t i = 0; i < sizeof need / sizeof need[0]; i++) {
-        CF_TRY(cf_mmproj_need_u32(m, need[i].key, need[i].lo, need[i].hi,
-                                  need[i].to, err));
+        CF_TRY(cf_mmproj_need_u32(m, need[i].key, need[i].lo, need[i].hi, need[i].to, err));
     }
     if (v->width % v->n_head != 0 || v->width / v->n_head % 4 != 0) {
-        return cf_fail(err, CF_EFORMAT,
-                       "a width of %u cannot be shared by %u heads",
+        return cf_fail(err, CF_EFORMAT, "a width of %u cannot be shared by %u heads",
                        (unsigned)v->width, (unsigned)v->n_head);
     }
     v->eps = 1e-6f;
-    CF_TRY(cf_mmproj_f32(m, "clip.vision.attention.layer_norm_epsilon", &v->eps,
-                         err));
+    CF_TRY(cf_mmproj_f32(m, "clip.vision.attention.layer_norm_epsilon", &v->eps, err));
     for (int c = 0; c < 3; c++) {
         v->mean[c] = v->std[c] = 0.5f;
     }
@@ -156,27 +143,23 @@ static cf_status load_sizes(cf_vision *v, cf_mmproj *m, cf_error *err)
     CF_TRY(cf_mmproj_floats(m, "clip.vision.image_std", v->std, 3, err));
     for (int c = 0; c < 3; c++) {
         if (!(v->std[c] > 0)) {
-            return cf_fail(err, CF_EFORMAT,
-                           "clip.vision.image_std is not positive");
+            return cf_fail(err, CF_EFORMAT, "clip.vision.image_std is not positive");
         }
     }
     bool flag = false;
-    v->act =
-        cf_gguf_get_bool(m->g, "clip.use_gelu", &flag) && flag   ? CF_ACT_GELU
-        : cf_gguf_get_bool(m->g, "clip.use_silu", &flag) && flag ? CF_ACT_SILU
-                                                                 : CF_ACT_QUICK;
+    v->act = cf_gguf_get_bool(m->g, "clip.use_gelu", &flag) && flag   ? CF_ACT_GELU
+             : cf_gguf_get_bool(m->g, "clip.use_silu", &flag) && flag ? CF_ACT_SILU
+                                                                      : CF_ACT_QUICK;
     v->merge = 1;
     if (strcmp(v->family->projector, "gemma3") == 0) {
         v->merge = 4;
     }
-    return cf_mmproj_u32(m, "clip.vision.projector.scale_factor", 1, 16,
-                         &v->merge, err);
+    return cf_mmproj_u32(m, "clip.vision.projector.scale_factor", 1, 16, &v->merge, err);
 }
 
 static cf_status load_positions(cf_vision *v, cf_mmproj *m, cf_error *err)
 {
-    const cf_gguf_tensor *t =
-        cf_gguf_find_tensor(m->g, "v.position_embd.weight");
+    const cf_gguf_tensor *t = cf_gguf_find_tensor(m->g, "v.position_embd.weight");
     uint64_t n = t != NULL ? t->dim[1] * t->dim[2] : 0;
     if (n == 0 || n > 1 << 20 || t->dim[0] != v->width) {
         return cf_fail(err, CF_EFORMAT,
@@ -185,8 +168,7 @@ static cf_status load_positions(cf_vision *v, cf_mmproj *m, cf_error *err)
     }
     v->n_pos = (uint32_t)n;
     v->pos_side = (uint32_t)lround(sqrt((double)n));
-    return cf_mmproj_vec(m, &v->pos, "v.position_embd.weight", n * v->width,
-                         err);
+    return cf_mmproj_vec(m, &v->pos, "v.position_embd.weight", n * v->width, err);
 }
 
 cf_status cf_vision_init(cf_vision *out, cf_mmproj *m, cf_error *err)
@@ -201,8 +183,7 @@ cf_status cf_vision_init(cf_vision *out, cf_mmproj *m, cf_error *err)
     for (uint32_t i = 0; i < v.n_layer; i++) {
         CF_TRY(load_layer(&v, m, i, err));
     }
-    CF_TRY(cf_mmproj_linear(m, &v.patch_embd, "v.patch_embd", v.width,
-                            v.patch * v.patch * 3, err));
+    CF_TRY(cf_mmproj_linear(m, &v.patch_embd, "v.patch_embd", v.width, v.patch * v.patch * 3, err));
     CF_TRY(load_positions(&v, m, err));
     if (cf_mmproj_has(m, "v.post_ln.weight")) {
         CF_TRY(load_norm(m, &v.post_ln, "v.", "post_ln", v.width, err));
@@ -214,8 +195,8 @@ cf_status cf_vision_init(cf_vision *out, cf_mmproj *m, cf_error *err)
 
 /* ---- pixels ------------------------------------------------------------- */
 
-cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p,
-                        cf_vision_blocks *out, cf_error *err)
+cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p, cf_vision_blocks *out,
+                        cf_error *err)
 {
     return v->family->cut(v, p, out, err);
 }
@@ -237,9 +218,8 @@ static void fill_values(const cf_vision *v, float to[256], size_t channel)
     }
 }
 
-cf_status cf_vision_normalise(const cf_vision *v, float *out,
-                              const cf_pixels *p, const cf_stop *stop,
-                              cf_error *err)
+cf_status cf_vision_normalise(const cf_vision *v, float *out, const cf_pixels *p,
+                              const cf_stop *stop, cf_error *err)
 {
     float value[3][256];
     for (size_t c = 0; c < 3; c++) {
@@ -254,8 +234,7 @@ cf_status cf_vision_normalise(const cf_vision *v, float *out,
     return cf_stop_check(stop, err);
 }
 
-void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i,
-                         uint32_t *col, uint32_t *row)
+void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i, uint32_t *col, uint32_t *row)
 {
     size_t k = v->family->has_mrope ? v->merge : 1;
     size_t square = i / (k * k), in = i % (k * k), wide = cols / k;
@@ -302,9 +281,8 @@ static void some_patches(void *ud, unsigned part, unsigned n_part)
 }
 
 /* fn for patches first..first+n-1, whose rows begin at `to`. */
-static void each_patch(const work *w,
-                       void (*fn)(const work *w, size_t i, float *to),
-                       float *to, size_t first, size_t n, size_t width)
+static void each_patch(const work *w, void (*fn)(const work *w, size_t i, float *to), float *to,
+                       size_t first, size_t n, size_t width)
 {
     patch_job j = {w, fn, to, first, n, width};
     cf_pool_run(w->d->pool, some_patches, &j);
@@ -320,8 +298,7 @@ static void unfold(const work *w, size_t i, float *to)
     for (size_t c = 0; c < 3; c++) {
         for (size_t y = 0; y < side; y++) {
             const unsigned char *from =
-                w->b->picture.rgb +
-                ((row * side + y) * width + col * side) * 3 + c;
+                w->b->picture.rgb + ((row * side + y) * width + col * side) * 3 + c;
             for (size_t x = 0; x < side; x++) {
                 float p = w->value[c][from[3 * x]];
                 *to++ = v->family->is_gemma4 ? 2 * p - 1 : p;
@@ -348,8 +325,7 @@ static cf_status embed(work *w, cf_error *err)
         each_patch(w, unfold, w->up, t, n, in);
         CF_TRY(cf_dense_linear(w->d, x, w->up, n, &v->patch_embd, err));
         if (v->patch_embd_2.w.p != NULL) {
-            CF_TRY(cf_dense_linear(w->d, w->spare, w->up, n, &v->patch_embd_2,
-                                   err));
+            CF_TRY(cf_dense_linear(w->d, w->spare, w->up, n, &v->patch_embd_2, err));
             cf_dense_add(w->d, x, w->spare, 1, n * v->width);
         }
     }
@@ -364,8 +340,7 @@ static void norm(const work *w, float *out, const float *x, const cf_norm *by)
     if (w->v->family->is_gemma4) {
         cf_dense_rms_norm(w->d, out, x, by->w, w->n, w->v->width, w->v->eps);
     } else {
-        cf_dense_layer_norm(w->d, out, x, by->w, by->b, w->n, w->v->width,
-                            w->v->eps);
+        cf_dense_layer_norm(w->d, out, x, by->w, by->b, w->n, w->v->width, w->v->eps);
     }
 }
 
@@ -382,8 +357,7 @@ static void fill_turn(work *w)
     size_t quarter = w->v->width / w->v->n_head / 4;
     size_t side = w->cols > w->rows ? w->cols : w->rows;
     for (size_t i = 0; i < side * quarter; i++) {
-        double angle = (double)(i / quarter) *
-                       pow(base, -(double)(i % quarter) / (double)quarter);
+        double angle = (double)(i / quarter) * pow(base, -(double)(i % quarter) / (double)quarter);
         w->turn[2 * i] = (float)cos(angle);
         w->turn[2 * i + 1] = (float)sin(angle);
     }
@@ -404,8 +378,7 @@ static void rotate(const work *w, size_t i, float *x)
             b = a + quarter;
         }
         bool by_row = is_gemma4 == (j >= quarter);
-        const float *turn =
-            w->turn + 2 * ((by_row ? row : col) * quarter + j % quarter);
+        const float *turn = w->turn + 2 * ((by_row ? row : col) * quarter + j % quarter);
         float *head = x + (size_t)k / half * size;
         float p = head[a], q = head[b];
         head[a] = p * turn[0] - q * turn[1];
@@ -413,8 +386,7 @@ static void rotate(const work *w, size_t i, float *x)
     }
 }
 
-static cf_status attention(const work *w, const cf_vision_layer *l,
-                           cf_error *err)
+static cf_status attention(const work *w, const cf_vision_layer *l, cf_error *err)
 {
     const cf_vision *v = w->v;
     uint32_t size = v->width / v->n_head;
@@ -433,20 +405,18 @@ static cf_status attention(const work *w, const cf_vision_layer *l,
         each_patch(w, rotate, w->q, 0, w->n, v->width);
         each_patch(w, rotate, w->k, 0, w->n, v->width);
     }
-    CF_TRY(cf_dense_attend(w->d, w->h, w->q, w->k, w->val, w->n, w->n,
-                           v->n_head, size, scale, err));
+    CF_TRY(
+        cf_dense_attend(w->d, w->h, w->q, w->k, w->val, w->n, w->n, v->n_head, size, scale, err));
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->o, err));
     if (l->post_norm != NULL) {
-        cf_dense_rms_norm(w->d, w->q, w->q, l->post_norm, w->n, v->width,
-                          v->eps);
+        cf_dense_rms_norm(w->d, w->q, w->q, l->post_norm, w->n, v->width, v->eps);
     }
     cf_dense_add(w->d, w->x, w->q, 1, w->n * v->width);
     return CF_OK;
 }
 
 /* A piece of rows at a time: what lies between the matrices is wide. */
-static cf_status feed_forward(const work *w, const cf_vision_layer *l,
-                              cf_error *err)
+static cf_status feed_forward(const work *w, const cf_vision_layer *l, cf_error *err)
 {
     const cf_vision *v = w->v;
     norm(w, w->h, w->x, &l->ln2);
@@ -461,12 +431,10 @@ static cf_status feed_forward(const work *w, const cf_vision_layer *l,
         } else {
             cf_dense_act(w->d, w->up, n_mid, v->act);
         }
-        CF_TRY(cf_dense_linear(w->d, w->q + t * v->width, w->up, n, &l->down,
-                               err));
+        CF_TRY(cf_dense_linear(w->d, w->q + t * v->width, w->up, n, &l->down, err));
     }
     if (l->ffn_post_norm != NULL) {
-        cf_dense_rms_norm(w->d, w->q, w->q, l->ffn_post_norm, w->n, v->width,
-                          v->eps);
+        cf_dense_rms_norm(w->d, w->q, w->q, l->ffn_post_norm, w->n, v->width, v->eps);
     }
     cf_dense_add(w->d, w->x, w->q, 1, w->n * v->width);
     return CF_OK;
@@ -483,14 +451,12 @@ static cf_status deepstack(const work *w, uint32_t i, float *out, cf_error *err)
         if (m->layer != i) {
             continue;
         }
-        cf_dense_layer_norm(w->d, w->h, w->x, m->norm.w, m->norm.b, n,
-                            v->width * joined, v->eps);
+        cf_dense_layer_norm(w->d, w->h, w->x, m->norm.w, m->norm.b, n, v->width * joined, v->eps);
         float *rows = cf_calloc(n * v->n_out, sizeof *rows);
         if (rows == NULL) {
             return cf_oom_for(err, "a projector's activations");
         }
-        cf_status st =
-            cf_vision__merge(v, w->d, rows, w->h, w->n, &m->fc1, &m->fc2, err);
+        cf_status st = cf_vision__merge(v, w->d, rows, w->h, w->n, &m->fc1, &m->fc2, err);
         for (size_t t = 0; t < n; t++) {
             memcpy(out + t * row + (j + 1) * v->n_out, rows + t * v->n_out,
                    v->n_out * sizeof *rows);
@@ -501,8 +467,7 @@ static cf_status deepstack(const work *w, uint32_t i, float *out, cf_error *err)
     return CF_OK;
 }
 
-static cf_status run(work *w, const cf_vision_block *b, float *out,
-                     cf_error *err)
+static cf_status run(work *w, const cf_vision_block *b, float *out, cf_error *err)
 {
     const cf_vision *v = w->v;
     CF_TRY(embed(w, err));
@@ -531,26 +496,21 @@ static cf_status run(work *w, const cf_vision_block *b, float *out,
 cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d, float *out,
                            const cf_vision_block *b, cf_error *err)
 {
-    work w = {.v = v,
-              .d = d,
-              .b = b,
-              .cols = b->cols * v->merge,
-              .rows = b->rows * v->merge};
+    work w = {.v = v, .d = d, .b = b, .cols = b->cols * v->merge, .rows = b->rows * v->merge};
     w.n = (size_t)w.cols * w.rows;
     bool turns = has_turns(v);
     size_t n_x = w.n * v->width, piece = w.n < PIECE ? w.n : PIECE;
     size_t in = (size_t)v->patch * v->patch * 3;
     size_t side = w.cols > w.rows ? w.cols : w.rows;
-    const cf_dense_part part[] = {
-        {&w.x, n_x},
-        {&w.h, n_x},
-        {&w.q, n_x},
-        {&w.k, n_x},
-        {&w.val, n_x},
-        {&w.up, piece * (v->n_ff > in ? v->n_ff : in)},
-        {&w.gate, v->family->is_gemma4 ? piece * v->n_ff : 0},
-        {&w.spare, v->patch_embd_2.w.p != NULL ? piece * v->width : 0},
-        {&w.turn, turns ? side * (v->width / v->n_head / 4) * 2 : 0}};
+    const cf_dense_part part[] = {{&w.x, n_x},
+                                  {&w.h, n_x},
+                                  {&w.q, n_x},
+                                  {&w.k, n_x},
+                                  {&w.val, n_x},
+                                  {&w.up, piece * (v->n_ff > in ? v->n_ff : in)},
+                                  {&w.gate, v->family->is_gemma4 ? piece * v->n_ff : 0},
+                                  {&w.spare, v->patch_embd_2.w.p != NULL ? piece * v->width : 0},
+                                  {&w.turn, turns ? side * (v->width / v->n_head / 4) * 2 : 0}};
     float *all = cf_dense_parts(part, sizeof part / sizeof part[0]);
     if (all == NULL) {
         return cf_oom_for(err, "an encoder's activations");

@@ -50,14 +50,12 @@ typedef struct cf_vision_family {
     /* What the family's files have besides the shared keys and tensors. */
     cf_status (*load)(cf_vision *v, cf_mmproj *m, cf_error *err);
     /* Blocks of pixels of a picture, appended by cf_vision__add(). */
-    cf_status (*cut)(const cf_vision *v, const cf_pixels *p, void *to,
-                     cf_error *err);
+    cf_status (*cut)(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err);
     /* Adds the position of patch i of cols x rows to its row x [width]. */
-    void (*place)(const cf_vision *v, float *x, size_t i, uint32_t cols,
-                  uint32_t rows);
+    void (*place)(const cf_vision *v, float *x, size_t i, uint32_t cols, uint32_t rows);
     /* x [patches, width] to rows [.., n_out]; may overwrite x. */
-    cf_status (*project)(const cf_vision *v, const cf_dense *d, float *out,
-                         float *x, const cf_vision_block *b, cf_error *err);
+    cf_status (*project)(const cf_vision *v, const cf_dense *d, float *out, float *x,
+                         const cf_vision_block *b, cf_error *err);
 } cf_vision_family;
 
 extern const cf_vision_family cf_vision_families[]; /* ends with NULL */
@@ -102,28 +100,24 @@ typedef struct cf_vision_blocks {
 } cf_vision_blocks;
 
 /* The blocks of a picture; release also after a failure. */
-CF_MUST_USE cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p,
-                                    cf_vision_blocks *out, cf_error *err);
+CF_MUST_USE cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p, cf_vision_blocks *out,
+                                    cf_error *err);
 void cf_vision_blocks_deinit(cf_vision_blocks *b);
 
 /* out [h, w, 3]: what the encoder reads; CF_ECANCELLED. */
-CF_MUST_USE cf_status cf_vision_normalise(const cf_vision *v, float *out,
-                                          const cf_pixels *p,
+CF_MUST_USE cf_status cf_vision_normalise(const cf_vision *v, float *out, const cf_pixels *p,
                                           const cf_stop *stop, cf_error *err);
 
 /* out [cols * rows, row width] of one block. */
-CF_MUST_USE cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d,
-                                       float *out, const cf_vision_block *b,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d, float *out,
+                                       const cf_vision_block *b, cf_error *err);
 
 /* Mergers that join groups of four patches; used by the shared blocks too. */
-CF_MUST_USE cf_status cf_vision__merge(const cf_vision *v, const cf_dense *d,
-                                       float *out, const float *x,
-                                       size_t n_patch, const cf_linear *fc1,
+CF_MUST_USE cf_status cf_vision__merge(const cf_vision *v, const cf_dense *d, float *out,
+                                       const float *x, size_t n_patch, const cf_linear *fc1,
                                        const cf_linear *fc2, cf_error *err);
 
 /* The patch that stands at place i of the order patches are computed in. */
-void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i,
-                         uint32_t *col, uint32_t *row);
+void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i, uint32_t *col, uint32_t *row);
 
 #endif

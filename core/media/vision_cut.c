@@ -14,8 +14,7 @@
 enum { BUDGET = 280 };
 
 /* Takes the picture over, also on failure. */
-static cf_status add(const cf_vision *v, cf_vision_blocks *to, cf_pixels p,
-                     cf_error *err)
+static cf_status add(const cf_vision *v, cf_vision_blocks *to, cf_pixels p, cf_error *err)
 {
     uint32_t side = v->patch * v->merge;
     if (!cf_grow(&to->v, &to->cap, to->n + 1, sizeof *to->v)) {
@@ -26,20 +25,17 @@ static cf_status add(const cf_vision *v, cf_vision_blocks *to, cf_pixels p,
     return CF_OK;
 }
 
-static cf_status add_resized(const cf_vision *v, cf_vision_blocks *to,
-                             const cf_pixels *p, uint32_t w, uint32_t h,
-                             cf_filter filter, cf_error *err)
+static cf_status add_resized(const cf_vision *v, cf_vision_blocks *to, const cf_pixels *p,
+                             uint32_t w, uint32_t h, cf_filter filter, cf_error *err)
 {
     cf_pixels q;
     CF_TRY(cf_pixels_resize(&q, p, w, h, filter, to->stop, err));
     return add(v, to, q, err);
 }
 
-cf_status cf_cut_square(const cf_vision *v, const cf_pixels *p, void *to,
-                        cf_error *err)
+cf_status cf_cut_square(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err)
 {
-    return add_resized(v, to, p, v->image_size, v->image_size,
-                       CF_FILTER_BILINEAR, err);
+    return add_resized(v, to, p, v->image_size, v->image_size, CF_FILTER_BILINEAR, err);
 }
 
 /* ---- tiles -------------------------------------------------------------- */
@@ -57,8 +53,8 @@ static uint32_t multiple(double n, uint32_t of)
 }
 
 /* Steps 1 and 2: the longest side to `longest`, then both to whole tiles. */
-static cf_status to_tiles(const cf_vision *v, const cf_pixels *p,
-                          cf_pixels *out, const cf_stop *stop, cf_error *err)
+static cf_status to_tiles(const cf_vision *v, const cf_pixels *p, cf_pixels *out,
+                          const cf_stop *stop, cf_error *err)
 {
     double ratio = (double)p->w / p->h;
     uint32_t w = v->longest, h = v->longest, tile = v->image_size;
@@ -77,28 +73,25 @@ static cf_status to_tiles(const cf_vision *v, const cf_pixels *p,
         h = multiple(h, tile);
         w = multiple(floor(h * ratio), tile);
     }
-    cf_status st =
-        cf_pixels_resize(out, &first, w, h, CF_FILTER_LANCZOS, stop, err);
+    cf_status st = cf_pixels_resize(out, &first, w, h, CF_FILTER_LANCZOS, stop, err);
     cf_pixels_deinit(&first);
     return st;
 }
 
-static cf_status add_tile(const cf_vision *v, cf_vision_blocks *to,
-                          const cf_pixels *p, uint32_t side, uint32_t x,
-                          uint32_t y, cf_error *err)
+static cf_status add_tile(const cf_vision *v, cf_vision_blocks *to, const cf_pixels *p,
+                          uint32_t side, uint32_t x, uint32_t y, cf_error *err)
 {
     cf_pixels q;
     CF_TRY(cf_pixels_init(&q, side, side, err));
     for (size_t i = 0; i < side; i++) {
-        memcpy(q.rgb + i * side * 3, p->rgb + ((y + i) * p->w + x) * 3,
-               (size_t)side * 3);
+        memcpy(q.rgb + i * side * 3, p->rgb + ((y + i) * p->w + x) * 3, (size_t)side * 3);
     }
     return add(v, to, q, err);
 }
 
 /* All squares of a picture, row by row. */
-static cf_status add_tiles(const cf_vision *v, cf_vision_blocks *to,
-                           const cf_pixels *p, uint32_t side, cf_error *err)
+static cf_status add_tiles(const cf_vision *v, cf_vision_blocks *to, const cf_pixels *p,
+                           uint32_t side, cf_error *err)
 {
     uint32_t cols = p->w / side, rows = p->h / side;
     to->tile_cols = cols;
@@ -109,8 +102,7 @@ static cf_status add_tiles(const cf_vision *v, cf_vision_blocks *to,
     return CF_OK;
 }
 
-cf_status cf_cut_tiles(const cf_vision *v, const cf_pixels *p, void *ud,
-                       cf_error *err)
+cf_status cf_cut_tiles(const cf_vision *v, const cf_pixels *p, void *ud, cf_error *err)
 {
     cf_vision_blocks *to = ud;
     cf_pixels whole;
@@ -127,8 +119,8 @@ cf_status cf_cut_tiles(const cf_vision *v, const cf_pixels *p, void *ud,
 
 /* ---- sizes near the picture's own --------------------------------------- */
 
-static cf_status cut_near(const cf_vision *v, const cf_pixels *p,
-                          cf_vision_blocks *to, cf_filter filter, cf_error *err)
+static cf_status cut_near(const cf_vision *v, const cf_pixels *p, cf_vision_blocks *to,
+                          cf_filter filter, cf_error *err)
 {
     double f = v->patch * v->merge, w = p->w, h = p->h;
     double low = v->min_pixels, high = v->max_pixels;
@@ -153,8 +145,7 @@ static cf_status cut_near(const cf_vision *v, const cf_pixels *p,
     return add_resized(v, to, p, (uint32_t)to_w, (uint32_t)to_h, filter, err);
 }
 
-cf_status cf_cut_cubic(const cf_vision *v, const cf_pixels *p, void *to,
-                       cf_error *err)
+cf_status cf_cut_cubic(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err)
 {
     return cut_near(v, p, to, CF_FILTER_BICUBIC, err);
 }
@@ -175,8 +166,7 @@ static bool is_large(const cf_vision *v, const cf_pixels *p)
 
 /* The grid whose shape is nearest to the picture's; of equally near ones the
  * larger where the picture has more than half of its pixels. */
-static void find_grid(const cf_vision *v, const cf_pixels *p, uint32_t *cols,
-                      uint32_t *rows)
+static void find_grid(const cf_vision *v, const cf_pixels *p, uint32_t *cols, uint32_t *rows)
 {
     double ratio = (double)p->w / p->h, best = INFINITY;
     double tile = (double)LFM2_TILE * LFM2_TILE;
@@ -187,8 +177,7 @@ static void find_grid(const cf_vision *v, const cf_pixels *p, uint32_t *cols,
                 continue;
             }
             double far = fabs(ratio - (double)c / (n / c));
-            bool is_nearer = far < best || (far == best && (double)p->w * p->h >
-                                                               0.5 * tile * n);
+            bool is_nearer = far < best || (far == best && (double)p->w * p->h > 0.5 * tile * n);
             if (is_nearer) {
                 best = far;
                 *cols = c;
@@ -198,8 +187,7 @@ static void find_grid(const cf_vision *v, const cf_pixels *p, uint32_t *cols,
     }
 }
 
-cf_status cf_cut_linear(const cf_vision *v, const cf_pixels *p, void *ud,
-                        cf_error *err)
+cf_status cf_cut_linear(const cf_vision *v, const cf_pixels *p, void *ud, cf_error *err)
 {
     cf_vision_blocks *to = ud;
     uint32_t cols = 1, rows = 1;
@@ -209,8 +197,8 @@ cf_status cf_cut_linear(const cf_vision *v, const cf_pixels *p, void *ud,
     }
     if (cols * rows > 1) {
         cf_pixels whole;
-        CF_TRY(cf_pixels_resize(&whole, p, cols * LFM2_TILE, rows * LFM2_TILE,
-                                CF_FILTER_BILINEAR, to->stop, err));
+        CF_TRY(cf_pixels_resize(&whole, p, cols * LFM2_TILE, rows * LFM2_TILE, CF_FILTER_BILINEAR,
+                                to->stop, err));
         cf_status st = add_tiles(v, to, &whole, LFM2_TILE, err);
         cf_pixels_deinit(&whole);
         CF_TRY(st);
@@ -218,8 +206,7 @@ cf_status cf_cut_linear(const cf_vision *v, const cf_pixels *p, void *ud,
     return cut_near(v, p, to, CF_FILTER_BILINEAR, err);
 }
 
-cf_status cf_cut_budget(const cf_vision *v, const cf_pixels *p, void *to,
-                        cf_error *err)
+cf_status cf_cut_budget(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err)
 {
     double side = v->patch * v->merge, w = p->w, h = p->h;
     double by = sqrt(BUDGET * side * side / (w * h));
@@ -231,15 +218,14 @@ cf_status cf_cut_budget(const cf_vision *v, const cf_pixels *p, void *to,
         rows = 1;
         cols = fmin(BUDGET, floor(w / h));
     }
-    return add_resized(v, to, p, (uint32_t)(cols * side),
-                       (uint32_t)(rows * side), CF_FILTER_BICUBIC, err);
+    return add_resized(v, to, p, (uint32_t)(cols * side), (uint32_t)(rows * side),
+                       CF_FILTER_BICUBIC, err);
 }
 
 uint32_t cf_vision_most_patches(const cf_vision *v)
 {
     uint32_t side = v->patch != 0 ? v->image_size / v->patch : 0;
-    return v->max_pixels > 0 && v->patch != 0
-               ? v->max_pixels / (v->patch * v->patch)
-           : v->family->is_gemma4 ? BUDGET * v->merge * v->merge
-                                  : side * side;
+    return v->max_pixels > 0 && v->patch != 0 ? v->max_pixels / (v->patch * v->patch)
+           : v->family->is_gemma4             ? BUDGET * v->merge * v->merge
+                                              : side * side;
 }

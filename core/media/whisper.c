@@ -19,8 +19,8 @@ enum { TAPS = 3 };
 
 /* ---- the file ----------------------------------------------------------- */
 
-static cf_status load_norm(cf_mmproj *m, cf_audio_norm *to, const char *name,
-                           size_t n, cf_error *err)
+static cf_status load_norm(cf_mmproj *m, cf_audio_norm *to, const char *name, size_t n,
+                           cf_error *err)
 {
     char full[64];
     snprintf(full, sizeof full, "%s.weight", name);
@@ -29,25 +29,20 @@ static cf_status load_norm(cf_mmproj *m, cf_audio_norm *to, const char *name,
     return cf_mmproj_opt_vec(m, &to->b, full, n, err);
 }
 
-static cf_status load_layer(cf_audio *a, cf_mmproj *m, uint32_t i,
-                            cf_error *err)
+static cf_status load_layer(cf_audio *a, cf_mmproj *m, uint32_t i, cf_error *err)
 {
     cf_whisper_layer *l = &a->layer[i];
     const struct {
         const char *name;
         cf_linear *to;
         uint32_t n_row, n_col;
-    } part[] = {{"attn_q", &l->q, a->width, a->width},
-                {"attn_k", &l->k, a->width, a->width},
-                {"attn_v", &l->v, a->width, a->width},
-                {"attn_out", &l->o, a->width, a->width},
-                {"ffn_up", &l->up, a->n_ff, a->width},
-                {"ffn_down", &l->down, a->width, a->n_ff}};
+    } part[] = {{"attn_q", &l->q, a->width, a->width}, {"attn_k", &l->k, a->width, a->width},
+                {"attn_v", &l->v, a->width, a->width}, {"attn_out", &l->o, a->width, a->width},
+                {"ffn_up", &l->up, a->n_ff, a->width}, {"ffn_down", &l->down, a->width, a->n_ff}};
     char name[64];
     for (size_t j = 0; j < sizeof part / sizeof part[0]; j++) {
         snprintf(name, sizeof name, "a.blk.%u.%s", (unsigned)i, part[j].name);
-        CF_TRY(cf_mmproj_linear(m, part[j].to, name, part[j].n_row,
-                                part[j].n_col, err));
+        CF_TRY(cf_mmproj_linear(m, part[j].to, name, part[j].n_row, part[j].n_col, err));
     }
     snprintf(name, sizeof name, "a.blk.%u.ln1", (unsigned)i);
     CF_TRY(load_norm(m, &l->ln1, name, a->width, err));
@@ -71,10 +66,8 @@ static cf_status load_projector(cf_audio *a, cf_mmproj *m, cf_error *err)
                            "rows");
         }
         mid /= 2;
-        CF_TRY(cf_mmproj_vec(m, &a->norm_pre, "mm.a.norm_pre.weight", joined,
-                             err));
-        CF_TRY(
-            cf_mmproj_vec(m, &a->norm_mid, "mm.a.norm_mid.weight", mid, err));
+        CF_TRY(cf_mmproj_vec(m, &a->norm_pre, "mm.a.norm_pre.weight", joined, err));
+        CF_TRY(cf_mmproj_vec(m, &a->norm_mid, "mm.a.norm_mid.weight", mid, err));
     }
     return cf_mmproj_linear(m, &a->fc2, "mm.a.mlp.2", a->n_out, mid, err);
 }
@@ -88,10 +81,8 @@ cf_status cf_whisper__load(cf_audio *a, cf_mmproj *m, cf_error *err)
     for (uint32_t i = 0; i < a->n_layer; i++) {
         CF_TRY(load_layer(a, m, i, err));
     }
-    CF_TRY(cf_mmproj_linear(m, &a->conv1, "a.conv1d.1", a->width,
-                            TAPS * CF_MEL_BANDS, err));
-    CF_TRY(cf_mmproj_linear(m, &a->conv2, "a.conv1d.2", a->width,
-                            TAPS * a->width, err));
+    CF_TRY(cf_mmproj_linear(m, &a->conv1, "a.conv1d.1", a->width, TAPS * CF_MEL_BANDS, err));
+    CF_TRY(cf_mmproj_linear(m, &a->conv2, "a.conv1d.2", a->width, TAPS * a->width, err));
     CF_TRY(cf_mmproj_vec(m, &a->pos, "a.position_embd.weight",
                          (size_t)CF_AUDIO_BLOCK / 2 * a->width, err));
     CF_TRY(load_norm(m, &a->post_ln, "a.post_ln", a->width, err));
@@ -110,10 +101,9 @@ typedef struct work {
 
 /* gelu(convolution) of in, n_in places with step_place floats between them and
  * channels step_channel apart: a place of `out` reads three, `stride` apart. */
-static cf_status convolve(const work *w, float *out, size_t n_out,
-                          const cf_linear *l, const float *in, size_t n_in,
-                          size_t step_place, size_t step_channel, size_t stride,
-                          cf_error *err)
+static cf_status convolve(const work *w, float *out, size_t n_out, const cf_linear *l,
+                          const float *in, size_t n_in, size_t step_place, size_t step_channel,
+                          size_t stride, cf_error *err)
 {
     size_t n_col = l->w.n_col;
     float *seen = cf_calloc(n_out * n_col + 1, sizeof *seen);
@@ -142,32 +132,27 @@ static cf_status embed(const work *w, const cf_mel *mel, cf_error *err)
     if (first == NULL) {
         return cf_oom_for(err, "an encoder's activations");
     }
-    cf_status st = convolve(w, first, mel->n, &a->conv1, mel->v, mel->n, 1,
-                            mel->n, 1, err);
-    CF_THEN(st, convolve(w, w->x, w->n, &a->conv2, first, mel->n, a->width, 1,
-                         2, err));
+    cf_status st = convolve(w, first, mel->n, &a->conv1, mel->v, mel->n, 1, mel->n, 1, err);
+    CF_THEN(st, convolve(w, w->x, w->n, &a->conv2, first, mel->n, a->width, 1, 2, err));
     cf_dense_add(w->d, w->x, a->pos, 1, w->n * a->width);
     cf_free(first);
     return st;
 }
 
-static cf_status one_layer(const work *w, const cf_whisper_layer *l,
-                           cf_error *err)
+static cf_status one_layer(const work *w, const cf_whisper_layer *l, cf_error *err)
 {
     const cf_audio *a = w->a;
     uint32_t size = a->width / a->n_head;
     float scale = (float)(1 / sqrt((double)size));
-    cf_dense_layer_norm(w->d, w->h, w->x, l->ln1.w, l->ln1.b, w->n, a->width,
-                        a->eps);
+    cf_dense_layer_norm(w->d, w->h, w->x, l->ln1.w, l->ln1.b, w->n, a->width, a->eps);
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->q, err));
     CF_TRY(cf_dense_linear(w->d, w->k, w->h, w->n, &l->k, err));
     CF_TRY(cf_dense_linear(w->d, w->val, w->h, w->n, &l->v, err));
-    CF_TRY(cf_dense_attend(w->d, w->h, w->q, w->k, w->val, w->n, w->n_key,
-                           a->n_head, size, scale, err));
+    CF_TRY(cf_dense_attend(w->d, w->h, w->q, w->k, w->val, w->n, w->n_key, a->n_head, size, scale,
+                           err));
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->o, err));
     cf_dense_add(w->d, w->x, w->q, 1, w->n * a->width);
-    cf_dense_layer_norm(w->d, w->h, w->x, l->ln2.w, l->ln2.b, w->n, a->width,
-                        a->eps);
+    cf_dense_layer_norm(w->d, w->h, w->x, l->ln2.w, l->ln2.b, w->n, a->width, a->eps);
     CF_TRY(cf_dense_linear(w->d, w->mid, w->h, w->n, &l->up, err));
     cf_dense_act(w->d, w->mid, w->n * a->n_ff, CF_ACT_GELU_ERF);
     CF_TRY(cf_dense_linear(w->d, w->q, w->mid, w->n, &l->down, err));
@@ -187,8 +172,7 @@ static void mean_of_two(const work *w)
 }
 
 /* fc2 act(fc1 x) of n rows. */
-static cf_status two_matrices(const work *w, float *out, float *x, size_t n,
-                              cf_error *err)
+static cf_status two_matrices(const work *w, float *out, float *x, size_t n, cf_error *err)
 {
     const cf_audio *a = w->a;
     size_t n_mid = a->fc1.w.n_row, half = n_mid / 2;
@@ -220,19 +204,16 @@ static cf_status project(const work *w, float *out, size_t n_row, cf_error *err)
         mean_of_two(w);
         n /= 2;
     }
-    cf_dense_layer_norm(w->d, w->x, w->x, a->post_ln.w, a->post_ln.b, n,
-                        a->width, a->eps);
+    cf_dense_layer_norm(w->d, w->x, w->x, a->post_ln.w, a->post_ln.b, n, a->width, a->eps);
     if (a->family->is_mean_of_two) {
         return cf_dense_linear(w->d, out, w->x, n_row, &a->fc1, err);
     }
-    float *rows =
-        cf_calloc(n_row * joined, sizeof *rows); /* zeros at the end */
+    float *rows = cf_calloc(n_row * joined, sizeof *rows); /* zeros at the end */
     if (rows == NULL) {
         return cf_oom_for(err, "a projector's activations");
     }
     size_t have = n * a->width;
-    memcpy(rows, w->x,
-           (have < n_row * joined ? have : n_row * joined) * sizeof *rows);
+    memcpy(rows, w->x, (have < n_row * joined ? have : n_row * joined) * sizeof *rows);
     if (a->norm_pre != NULL) {
         cf_dense_rms_norm(w->d, rows, rows, a->norm_pre, n_row, joined, 1e-6f);
     }
@@ -241,8 +222,7 @@ static cf_status project(const work *w, float *out, size_t n_row, cf_error *err)
     return st;
 }
 
-static cf_status run(const work *w, float *out, const cf_audio_block *b,
-                     cf_error *err)
+static cf_status run(const work *w, float *out, const cf_audio_block *b, cf_error *err)
 {
     CF_TRY(embed(w, &b->mel, err));
     for (uint32_t i = 0; i < w->a->n_layer; i++) {
@@ -258,9 +238,8 @@ cf_status cf_whisper__encode(const cf_audio *a, const cf_dense *d, float *out,
     work w = {.a = a, .d = d, .n = (b->mel.n + 1) / 2};
     w.n_key = a->family->is_masked ? (b->mel.n_held + 1) / 2 : w.n;
     size_t n_x = w.n * a->width;
-    const cf_dense_part part[] = {{&w.x, n_x},   {&w.h, n_x},
-                                  {&w.q, n_x},   {&w.k, n_x},
-                                  {&w.val, n_x}, {&w.mid, w.n * a->n_ff}};
+    const cf_dense_part part[] = {{&w.x, n_x}, {&w.h, n_x},   {&w.q, n_x},
+                                  {&w.k, n_x}, {&w.val, n_x}, {&w.mid, w.n * a->n_ff}};
     float *all = cf_dense_parts(part, sizeof part / sizeof part[0]);
     if (all == NULL) {
         return cf_oom_for(err, "an encoder's activations");

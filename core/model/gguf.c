@@ -44,13 +44,11 @@ typedef struct cursor {
 
 static cf_status cut_short(cursor *c, const char *what)
 {
-    return cf_fail_at(c->err, CF_EFORMAT, c->off,
-                      "GGUF file ends inside %s at byte %" PRIu64, what,
+    return cf_fail_at(c->err, CF_EFORMAT, c->off, "GGUF file ends inside %s at byte %" PRIu64, what,
                       c->off);
 }
 
-static cf_status read_uint(cursor *c, size_t bytes, uint64_t *out,
-                           const char *what)
+static cf_status read_uint(cursor *c, size_t bytes, uint64_t *out, const char *what)
 {
     if (c->n - c->off < bytes) {
         return cut_short(c, what);
@@ -68,8 +66,7 @@ static cf_status read_str(cursor *c, cf_str *out, const char *what)
     if (n > c->n - c->off) {
         c->off = at;
         return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "%s at byte %" PRIu64 " declares %" PRIu64
-                          " bytes, %" PRIu64 " are left",
+                          "%s at byte %" PRIu64 " declares %" PRIu64 " bytes, %" PRIu64 " are left",
                           what, at, n, c->n - at - 8);
     }
     *out = cf_str_make((const char *)c->p + c->off, (size_t)n);
@@ -82,23 +79,21 @@ static cf_status read_name(cursor *c, cf_str *out, const char *what)
     uint64_t at = c->off;
     CF_TRY(read_str(c, out, what));
     if (out->n == 0 || out->n > NAME_MAX_BYTES) {
-        return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "%s at byte %" PRIu64 " is %zu bytes long", what, at,
-                          out->n);
+        return cf_fail_at(c->err, CF_EFORMAT, at, "%s at byte %" PRIu64 " is %zu bytes long", what,
+                          at, out->n);
     }
     return CF_OK;
 }
 
 /* A count of things of at least `min` bytes each that follow. */
-static cf_status read_count(cursor *c, size_t min, uint64_t *out,
-                            const char *what)
+static cf_status read_count(cursor *c, size_t min, uint64_t *out, const char *what)
 {
     uint64_t at = c->off;
     CF_TRY(read_uint(c, 8, out, what));
     if (*out > c->n / min || *out > UINT32_MAX) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "%s at byte %" PRIu64 " is %" PRIu64
-                          ", more than a file of %" PRIu64 " bytes can hold",
+                          "%s at byte %" PRIu64 " is %" PRIu64 ", more than a file of %" PRIu64
+                          " bytes can hold",
                           what, at, *out, c->n);
     }
     return CF_OK;
@@ -111,8 +106,7 @@ static cf_status check_bools(cursor *c, const cf_gguf_value *v)
     for (uint64_t i = 0; i < v->n; i++) {
         if (v->p[i] > 1) {
             uint64_t at = (uint64_t)(v->p - c->p) + i;
-            return cf_fail_at(c->err, CF_EFORMAT, at,
-                              "%.*s: bool at byte %" PRIu64 " is %u",
+            return cf_fail_at(c->err, CF_EFORMAT, at, "%.*s: bool at byte %" PRIu64 " is %u",
                               cf_gguf__shown(v->key), v->key.p, at, v->p[i]);
         }
     }
@@ -127,14 +121,12 @@ static cf_status read_array(cursor *c, cf_gguf_value *v)
     size_t bytes = cf_gguf__scalar_bytes((uint32_t)item);
     if (item == CF_GGUF_ARRAY) {
         return cf_fail_at(c->err, CF_EUNSUPPORTED, at,
-                          "%.*s: array of arrays at byte %" PRIu64
-                          " is not supported",
+                          "%.*s: array of arrays at byte %" PRIu64 " is not supported",
                           cf_gguf__shown(v->key), v->key.p, at);
     }
     if (bytes == 0 && item != CF_GGUF_STRING) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "%.*s: unknown array item type %" PRIu64
-                          " at byte %" PRIu64,
+                          "%.*s: unknown array item type %" PRIu64 " at byte %" PRIu64,
                           cf_gguf__shown(v->key), v->key.p, item, at);
     }
     at = c->off;
@@ -143,10 +135,9 @@ static cf_status read_array(cursor *c, cf_gguf_value *v)
     size_t min = bytes != 0 ? bytes : 8; /* a string has at least a length */
     if (v->n > (c->n - c->off) / min) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "%.*s: array at byte %" PRIu64 " declares %" PRIu64
-                          " items, %" PRIu64 " bytes are left",
-                          cf_gguf__shown(v->key), v->key.p, at, v->n,
-                          c->n - c->off);
+                          "%.*s: array at byte %" PRIu64 " declares %" PRIu64 " items, %" PRIu64
+                          " bytes are left",
+                          cf_gguf__shown(v->key), v->key.p, at, v->n, c->n - c->off);
     }
     v->p = c->p + c->off;
     if (bytes != 0) {
@@ -181,8 +172,7 @@ static cf_status read_value(cursor *c, cf_gguf_value *v)
     }
     if (bytes == 0) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "%.*s: unknown value type %" PRIu64
-                          " at byte %" PRIu64,
+                          "%.*s: unknown value type %" PRIu64 " at byte %" PRIu64,
                           cf_gguf__shown(v->key), v->key.p, type, at);
     }
     if (c->n - c->off < bytes) {
@@ -201,8 +191,8 @@ static cf_status read_dims(cursor *c, cf_gguf_tensor *t)
     CF_TRY(read_uint(c, 4, &n, "a tensor's dimension count"));
     if (n < 1 || n > 4) {
         return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "tensor %.*s has %" PRIu64
-                          " dimensions at byte %" PRIu64 ", 1 to 4 are allowed",
+                          "tensor %.*s has %" PRIu64 " dimensions at byte %" PRIu64
+                          ", 1 to 4 are allowed",
                           cf_gguf__shown(t->name), t->name.p, n, at);
     }
     t->n_dim = (uint32_t)n;
@@ -216,8 +206,7 @@ static cf_status read_dims(cursor *c, cf_gguf_tensor *t)
         CF_TRY(read_uint(c, 8, &t->dim[i], "a tensor's dimensions"));
         if (t->dim[i] == 0 || t->dim[i] > (uint64_t)INT64_MAX / total) {
             return cf_fail_at(c->err, CF_EFORMAT, at,
-                              "tensor %.*s: dimension %zu at byte %" PRIu64
-                              " is %s (%" PRIu64 ")",
+                              "tensor %.*s: dimension %zu at byte %" PRIu64 " is %s (%" PRIu64 ")",
                               cf_gguf__shown(t->name), t->name.p, i, at,
                               t->dim[i] == 0 ? "zero" : "too large", t->dim[i]);
         }
@@ -235,12 +224,11 @@ static cf_status measure_tensor(cursor *c, uint64_t at, cf_gguf_tensor *t)
         return CF_OK; /* refused only when it is to be computed with */
     }
     if (t->dim[0] % info.n_block != 0) {
-        return cf_fail_at(c->err, CF_EFORMAT, at,
-                          "tensor %.*s: rows of %" PRIu64
-                          " are no multiple of %s's block of %u (type at byte "
-                          "%" PRIu64 ")",
-                          cf_gguf__shown(t->name), t->name.p, t->dim[0],
-                          info.name, info.n_block, at);
+        return cf_fail_at(
+            c->err, CF_EFORMAT, at,
+            "tensor %.*s: rows of %" PRIu64 " are no multiple of %s's block of %u (type at byte "
+            "%" PRIu64 ")",
+            cf_gguf__shown(t->name), t->name.p, t->dim[0], info.name, info.n_block, at);
     }
     uint64_t n_blocks = t->dim[0] / info.n_block;
     for (size_t i = 1; i < 4; i++) {
@@ -268,8 +256,8 @@ static cf_status read_tensor(cursor *c, cf_gguf_tensor *t)
     return measure_tensor(c, at, t);
 }
 
-static cf_status place_tensor(const cf_gguf_file *pt, cf_gguf_tensor *t,
-                              uint64_t align, cf_error *err)
+static cf_status place_tensor(const cf_gguf_file *pt, cf_gguf_tensor *t, uint64_t align,
+                              cf_error *err)
 {
     uint64_t room = pt->n > pt->data_off ? pt->n - pt->data_off : 0;
     uint64_t rel = t->file_off;
@@ -279,16 +267,14 @@ static cf_status place_tensor(const cf_gguf_file *pt, cf_gguf_tensor *t,
                           "tensor %.*s: offset %" PRIu64
                           " is not a multiple of the alignment %" PRIu64
                           " (data starts at byte %" PRIu64 ")",
-                          cf_gguf__shown(t->name), t->name.p, rel, align,
-                          pt->data_off);
+                          cf_gguf__shown(t->name), t->name.p, rel, align, pt->data_off);
     }
     if (rel > room || used > room - rel) {
         return cf_fail_at(err, CF_EFORMAT, pt->data_off,
                           "tensor %.*s: %" PRIu64 " bytes at offset %" PRIu64
-                          " lie outside the file (data starts at byte %" PRIu64
-                          ", %" PRIu64 " bytes follow)",
-                          cf_gguf__shown(t->name), t->name.p, used, rel,
-                          pt->data_off, room);
+                          " lie outside the file (data starts at byte %" PRIu64 ", %" PRIu64
+                          " bytes follow)",
+                          cf_gguf__shown(t->name), t->name.p, used, rel, pt->data_off, room);
     }
     t->file_off = pt->data_off + rel;
     t->p = t->bytes != 0 ? pt->p + t->file_off : NULL;
@@ -301,8 +287,7 @@ static cf_status read_head(cursor *c, uint64_t *n_tensors, uint64_t *n_values)
 {
     uint64_t version = 0;
     if (c->n < 4 || memcmp(c->p, "GGUF", 4) != 0) {
-        return cf_fail_at(c->err, CF_EFORMAT, 0,
-                          "not a GGUF file: no \"GGUF\" at byte 0");
+        return cf_fail_at(c->err, CF_EFORMAT, 0, "not a GGUF file: no \"GGUF\" at byte 0");
     }
     c->off = 4;
     CF_TRY(read_uint(c, 4, &version, "the version"));
@@ -313,16 +298,14 @@ static cf_status read_head(cursor *c, uint64_t *n_tensors, uint64_t *n_values)
     }
     if (version != 2 && version != 3) {
         return cf_fail_at(c->err, CF_EUNSUPPORTED, 4,
-                          "GGUF version %" PRIu64
-                          " at byte 4 is not supported, 2 and 3 are",
+                          "GGUF version %" PRIu64 " at byte 4 is not supported, 2 and 3 are",
                           version);
     }
     CF_TRY(read_count(c, TENSOR_BYTES_MIN, n_tensors, "tensor count"));
     return read_count(c, VALUE_BYTES_MIN, n_values, "metadata count");
 }
 
-static const cf_gguf_value *scan_values(const cf_gguf_value *v, size_t n,
-                                        const char *key)
+static const cf_gguf_value *scan_values(const cf_gguf_value *v, size_t n, const char *key)
 {
     for (size_t i = 0; i < n; i++) {
         if (cf_str_is(v[i].key, key)) {
@@ -332,8 +315,7 @@ static const cf_gguf_value *scan_values(const cf_gguf_value *v, size_t n,
     return NULL;
 }
 
-static cf_status get_alignment(const cf_gguf_value *v, size_t n, uint64_t *out,
-                               cf_error *err)
+static cf_status get_alignment(const cf_gguf_value *v, size_t n, uint64_t *out, cf_error *err)
 {
     const cf_gguf_value *a = scan_values(v, n, "general.alignment");
     *out = ALIGN_DEFAULT;
@@ -342,9 +324,8 @@ static cf_status get_alignment(const cf_gguf_value *v, size_t n, uint64_t *out,
     }
     if (a->type != CF_GGUF_U32) {
         return cf_fail_at(err, CF_EFORMAT, a->off,
-                          "general.alignment at byte %" PRIu64
-                          " is %s, must be uint32",
-                          a->off, cf_gguf_type_name(a->type));
+                          "general.alignment at byte %" PRIu64 " is %s, must be uint32", a->off,
+                          cf_gguf_type_name(a->type));
     }
     *out = cf_gguf__load_uint(a->p, 4);
     if (*out < ALIGN_MIN || *out > ALIGN_MAX || (*out & (*out - 1)) != 0) {
@@ -357,19 +338,16 @@ static cf_status get_alignment(const cf_gguf_value *v, size_t n, uint64_t *out,
 }
 
 /* Adds the tensors declared at the cursor to those of earlier parts. */
-static cf_status read_tensors(cf_gguf *g, uint32_t i_part, cursor *c,
-                              uint64_t n, uint64_t align)
+static cf_status read_tensors(cf_gguf *g, uint32_t i_part, cursor *c, uint64_t n, uint64_t align)
 {
     cf_gguf_file *pt = &g->parts[i_part];
     size_t first = g->n_tensors;
     if (first + n > UINT32_MAX) {
         return cf_fail_at(c->err, CF_EFORMAT, 8, "too many tensors");
     }
-    cf_gguf_tensor *grown =
-        cf_realloc(g->tensors, first + n + 1, sizeof *g->tensors);
+    cf_gguf_tensor *grown = cf_realloc(g->tensors, first + n + 1, sizeof *g->tensors);
     if (grown == NULL) {
-        return cf_fail(c->err, CF_ENOMEM,
-                       "out of memory for %" PRIu64 " tensors", n);
+        return cf_fail(c->err, CF_ENOMEM, "out of memory for %" PRIu64 " tensors", n);
     }
     g->tensors = grown;
     for (uint64_t i = 0; i < n; i++) {
@@ -389,8 +367,8 @@ static cf_status read_tensors(cf_gguf *g, uint32_t i_part, cursor *c,
 }
 
 /* Reads part i; *values is the caller's, also on failure. */
-static cf_status read_part(cf_gguf *g, uint32_t i_part, cf_gguf_value **values,
-                           size_t *n_values, cf_error *err)
+static cf_status read_part(cf_gguf *g, uint32_t i_part, cf_gguf_value **values, size_t *n_values,
+                           cf_error *err)
 {
     cursor c = {g->parts[i_part].p, g->parts[i_part].n, 0, err};
     uint64_t n_tensors = 0;
@@ -399,8 +377,7 @@ static cf_status read_part(cf_gguf *g, uint32_t i_part, cf_gguf_value **values,
     CF_TRY(read_head(&c, &n_tensors, &n));
     cf_gguf_value *v = cf_calloc((size_t)n + 1, sizeof *v);
     if (v == NULL) {
-        return cf_fail(err, CF_ENOMEM,
-                       "out of memory for %" PRIu64 " metadata values", n);
+        return cf_fail(err, CF_ENOMEM, "out of memory for %" PRIu64 " metadata values", n);
     }
     *values = v;
     *n_values = (size_t)n;
@@ -414,8 +391,8 @@ static cf_status read_part(cf_gguf *g, uint32_t i_part, cf_gguf_value **values,
 /* ---- split models ------------------------------------------------------- */
 
 /* An unsigned split key below `limit`; absent gives `otherwise`. */
-static cf_status split_number(const cf_gguf_value *v, size_t n, const char *key,
-                              int64_t otherwise, int64_t *out, cf_error *err)
+static cf_status split_number(const cf_gguf_value *v, size_t n, const char *key, int64_t otherwise,
+                              int64_t *out, cf_error *err)
 {
     const cf_gguf_value *found = scan_values(v, n, key);
     *out = otherwise;
@@ -423,8 +400,7 @@ static cf_status split_number(const cf_gguf_value *v, size_t n, const char *key,
         return CF_OK;
     }
     if (!cf_gguf__value_i64(found, out) || *out < 0 || *out > UINT32_MAX) {
-        return cf_fail_at(err, CF_EFORMAT, found->off,
-                          "%s at byte %" PRIu64 " is not a count", key,
+        return cf_fail_at(err, CF_EFORMAT, found->off, "%s at byte %" PRIu64 " is not a count", key,
                           found->off);
     }
     return CF_OK;
@@ -432,8 +408,7 @@ static cf_status split_number(const cf_gguf_value *v, size_t n, const char *key,
 
 /* The name of part `i` of `n`: "x-00001-of-00003.gguf" gives "x-00002-of-...".
  * The caller frees *out. */
-static cf_status part_path(char **out, const char *first, uint32_t i,
-                           uint32_t n, cf_error *err)
+static cf_status part_path(char **out, const char *first, uint32_t i, uint32_t n, cf_error *err)
 {
     char tail[64];
     char want[64];
@@ -442,8 +417,7 @@ static cf_status part_path(char **out, const char *first, uint32_t i,
     size_t len = strlen(first);
     size_t len_tail = strlen(want);
     if (len < len_tail || strcmp(first + len - len_tail, want) != 0) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the first of %u parts must be named NAME%s", n, want);
+        return cf_fail(err, CF_EFORMAT, "the first of %u parts must be named NAME%s", n, want);
     }
     cf_buf b = CF_BUF_INIT;
     cf_buf_add(&b, first, len - len_tail);
@@ -483,8 +457,7 @@ static cf_status add_part(cf_gguf *g, uint32_t i, uint32_t n, cf_error *err)
 static cf_status add_later_parts(cf_gguf *g, uint32_t count, cf_error *err)
 {
     if (g->path == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "a split model cannot be read from memory");
+        return cf_fail(err, CF_EUNSUPPORTED, "a split model cannot be read from memory");
     }
     cf_gguf_file *grown = cf_realloc(g->parts, count, sizeof *g->parts);
     if (grown == NULL) {
@@ -506,23 +479,19 @@ static cf_status add_parts(cf_gguf *g, cf_error *err)
     int64_t n_tensors = 0;
     CF_TRY(split_number(g->values, g->n_values, "split.no", 0, &no, err));
     CF_TRY(split_number(g->values, g->n_values, "split.count", 1, &count, err));
-    CF_TRY(split_number(g->values, g->n_values, "split.tensors.count", -1,
-                        &n_tensors, err));
+    CF_TRY(split_number(g->values, g->n_values, "split.tensors.count", -1, &n_tensors, err));
     if (no != 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "this is part %lld of a split model, open the first",
+        return cf_fail(err, CF_EINVAL, "this is part %lld of a split model, open the first",
                        (long long)no + 1);
     }
     if (count > N_PARTS_MAX) {
-        return cf_fail(err, CF_EFORMAT, "split.count is %lld",
-                       (long long)count);
+        return cf_fail(err, CF_EFORMAT, "split.count is %lld", (long long)count);
     }
     if (count > 1) {
         CF_TRY(add_later_parts(g, (uint32_t)count, err));
     }
     if (n_tensors >= 0 && (uint64_t)n_tensors != g->n_tensors) {
-        return cf_fail(err, CF_EFORMAT,
-                       "split.tensors.count is %lld, the parts hold %zu",
+        return cf_fail(err, CF_EFORMAT, "split.tensors.count is %lld, the parts hold %zu",
                        (long long)n_tensors, g->n_tensors);
     }
     return CF_OK;
@@ -609,8 +578,7 @@ cf_status cf_gguf_open(cf_gguf **out, const char *path, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes, size_t n,
-                              cf_error *err)
+cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes, size_t n, cf_error *err)
 {
     cf_gguf *g = NULL;
     CF_TRY(new_gguf(&g, NULL, err));
@@ -626,11 +594,9 @@ cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes, size_t n,
     return CF_OK;
 }
 
-cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t, size_t n,
-                              cf_error *err)
+cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t, size_t n, cf_error *err)
 {
-    cf_gguf_tensor *grown =
-        cf_realloc(g->tensors, g->n_tensors + n + 1, sizeof *g->tensors);
+    cf_gguf_tensor *grown = cf_realloc(g->tensors, g->n_tensors + n + 1, sizeof *g->tensors);
     if (grown == NULL) {
         return cf_oom_for(err, "the list of tensors");
     }
@@ -642,8 +608,8 @@ cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t, size_t n,
     return cf_gguf__order_tensors(g, err);
 }
 
-void cf_gguf_point_tensor(cf_gguf *g, size_t i, uint32_t type,
-                          const unsigned char *p, uint64_t bytes)
+void cf_gguf_point_tensor(cf_gguf *g, size_t i, uint32_t type, const unsigned char *p,
+                          uint64_t bytes)
 {
     CF_ASSERT(i < g->n_tensors);
     g->tensors[i].type = type;
@@ -715,8 +681,7 @@ void cf_gguf_prefetch(const cf_gguf *g)
     }
     for (uint32_t i = 0; i < g->n_parts; i++) {
         const cf_gguf_file *pt = &g->parts[i];
-        cf_os_map_prefetch(&pt->map, (size_t)pt->data_off,
-                           pt->n - (size_t)pt->data_off);
+        cf_os_map_prefetch(&pt->map, (size_t)pt->data_off, pt->n - (size_t)pt->data_off);
     }
 }
 

@@ -53,33 +53,32 @@ typedef struct cf_gguf_value {
 
 typedef struct cf_gguf_tensor {
     cf_str name;
-    uint32_t type;     /* as in the file; may be one confab cannot compute */
-    uint32_t n_dim;    /* 1 to 4 */
-    uint64_t dim[4];   /* fastest first; 1 past n_dim */
-    uint64_t bytes;    /* 0 when the type is unknown */
-    uint64_t file_off; /* from the start of its file */
-    uint32_t part;     /* 0-based part of a split model */
+    uint32_t type;          /* as in the file; may be one confab cannot compute */
+    uint32_t n_dim;         /* 1 to 4 */
+    uint64_t dim[4];        /* fastest first; 1 past n_dim */
+    uint64_t bytes;         /* 0 when the type is unknown */
+    uint64_t file_off;      /* from the start of its file */
+    uint32_t part;          /* 0-based part of a split model */
     const unsigned char *p; /* the data; NULL when the type is unknown */
 } cf_gguf_tensor;
 
 /* Opens a file, or all of split parts "NAME-0000I-of-0000N.gguf" by any one.
  * CF_ENOTFOUND, CF_EIO, CF_ENOMEM, CF_EFORMAT with the offset. */
-CF_MUST_USE cf_status cf_gguf_open(cf_gguf **out, const char *path,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_gguf_open(cf_gguf **out, const char *path, cf_error *err);
 /* From bytes that outlive the cf_gguf; 32-byte aligned. */
-CF_MUST_USE cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes,
-                                          size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_gguf_open_memory(cf_gguf **out, const void *bytes, size_t n,
+                                          cf_error *err);
 void cf_gguf_close(cf_gguf *g);
 
 /* Adds tensors whose names and data lie elsewhere, checked by the caller, and
  * outlive the cf_gguf.  CF_EFORMAT for a name that is given twice,
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t,
-                                          size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_gguf_add_tensors(cf_gguf *g, const cf_gguf_tensor *t, size_t n,
+                                          cf_error *err);
 
 /* Tensor i has other data of the same shape from now on; borrowed. */
-void cf_gguf_point_tensor(cf_gguf *g, size_t i, uint32_t type,
-                          const unsigned char *p, uint64_t bytes);
+void cf_gguf_point_tensor(cf_gguf *g, size_t i, uint32_t type, const unsigned char *p,
+                          uint64_t bytes);
 
 /* CF_EIO, with the file's name, if a part was cut or written to since it was
  * opened.  Cheap: one system call a part.  `g` may be NULL. */
@@ -118,8 +117,7 @@ int64_t cf_gguf_item_i64(const cf_gguf_value *v, uint64_t i);
 
 /* Walks a string array: start with *at = 0 and *i = 0; each call gives the
  * next item.  False past the end.  Lengths were checked when opened. */
-bool cf_gguf_next_str(const cf_gguf_value *v, uint64_t *at, uint64_t *i,
-                      cf_str *out);
+bool cf_gguf_next_str(const cf_gguf_value *v, uint64_t *at, uint64_t *i, cf_str *out);
 
 /* "string", "uint32" ...; arrays: by item. */
 const char *cf_gguf_type_name(cf_gguf_type type);

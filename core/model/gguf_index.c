@@ -21,8 +21,7 @@ static int compare_str(cf_str a, cf_str b)
 /* < 0, 0, > 0 as item a sorts before, with or after item b. */
 typedef int (*compare_fn)(const void *ud, uint32_t a, uint32_t b);
 
-static void sift_down(uint32_t *v, size_t root, size_t n, compare_fn cmp,
-                      const void *ud)
+static void sift_down(uint32_t *v, size_t root, size_t n, compare_fn cmp, const void *ud)
 {
     for (;;) {
         size_t child = 2 * root + 1;
@@ -56,8 +55,7 @@ static void sort_indices(uint32_t *v, size_t n, compare_fn cmp, const void *ud)
     }
 }
 
-static cf_status make_order(uint32_t **out, size_t n, compare_fn cmp,
-                            const void *ud, cf_error *err)
+static cf_status make_order(uint32_t **out, size_t n, compare_fn cmp, const void *ud, cf_error *err)
 {
     uint32_t *v = cf_realloc(NULL, n != 0 ? n : 1, sizeof *v);
     if (v == NULL) {
@@ -94,8 +92,7 @@ static int compare_tensor_places(const void *ud, uint32_t a, uint32_t b)
 
 cf_status cf_gguf__order_values(cf_gguf *g, cf_error *err)
 {
-    CF_TRY(make_order(&g->value_order, g->n_values, compare_values, g->values,
-                      err));
+    CF_TRY(make_order(&g->value_order, g->n_values, compare_values, g->values, err));
     for (size_t i = 1; i < g->n_values; i++) {
         const cf_gguf_value *a = &g->values[g->value_order[i - 1]];
         const cf_gguf_value *b = &g->values[g->value_order[i]];
@@ -112,8 +109,7 @@ cf_status cf_gguf__order_values(cf_gguf *g, cf_error *err)
 
 cf_status cf_gguf__order_tensors(cf_gguf *g, cf_error *err)
 {
-    CF_TRY(make_order(&g->tensor_order, g->n_tensors, compare_tensor_names,
-                      g->tensors, err));
+    CF_TRY(make_order(&g->tensor_order, g->n_tensors, compare_tensor_names, g->tensors, err));
     for (size_t i = 1; i < g->n_tensors; i++) {
         const cf_gguf_tensor *a = &g->tensors[g->tensor_order[i - 1]];
         const cf_gguf_tensor *b = &g->tensors[g->tensor_order[i]];
@@ -122,8 +118,7 @@ cf_status cf_gguf__order_tensors(cf_gguf *g, cf_error *err)
             return cf_fail_at(err, CF_EFORMAT, late->file_off,
                               "tensor %.*s is declared twice, data at byte "
                               "%" PRIu64,
-                              cf_gguf__shown(a->name), a->name.p,
-                              late->file_off);
+                              cf_gguf__shown(a->name), a->name.p, late->file_off);
         }
     }
     return CF_OK;
@@ -133,8 +128,7 @@ cf_status cf_gguf__check_overlap(const cf_gguf *g, cf_error *err)
 {
     uint32_t *order = NULL;
     cf_status st = CF_OK;
-    CF_TRY(make_order(&order, g->n_tensors, compare_tensor_places, g->tensors,
-                      err));
+    CF_TRY(make_order(&order, g->n_tensors, compare_tensor_places, g->tensors, err));
     assert(order != NULL);
     for (size_t i = 1; i < g->n_tensors && st == CF_OK; i++) {
         const cf_gguf_tensor *a = &g->tensors[order[i - 1]];
@@ -144,8 +138,8 @@ cf_status cf_gguf__check_overlap(const cf_gguf *g, cf_error *err)
         if (a->part == b->part && b->file_off - a->file_off < used) {
             st = cf_fail_at(err, CF_EFORMAT, b->file_off,
                             "tensors %.*s and %.*s overlap at byte %" PRIu64,
-                            cf_gguf__shown(a->name), a->name.p,
-                            cf_gguf__shown(b->name), b->name.p, b->file_off);
+                            cf_gguf__shown(a->name), a->name.p, cf_gguf__shown(b->name), b->name.p,
+                            b->file_off);
         }
     }
     cf_free(order);
@@ -154,8 +148,8 @@ cf_status cf_gguf__check_overlap(const cf_gguf *g, cf_error *err)
 
 /* Where `want` is among n names in their sorted order, each at the start of an
  * item of `size` bytes; SIZE_MAX: nowhere. */
-static size_t find(const void *items, size_t size, const uint32_t *order,
-                   size_t n, const char *want)
+static size_t find(const void *items, size_t size, const uint32_t *order, size_t n,
+                   const char *want)
 {
     cf_str name;
     size_t lo = 0;
@@ -178,14 +172,12 @@ static size_t find(const void *items, size_t size, const uint32_t *order,
 
 const cf_gguf_value *cf_gguf_find(const cf_gguf *g, const char *key)
 {
-    size_t i =
-        find(g->values, sizeof *g->values, g->value_order, g->n_values, key);
+    size_t i = find(g->values, sizeof *g->values, g->value_order, g->n_values, key);
     return i != SIZE_MAX ? &g->values[i] : NULL;
 }
 
 const cf_gguf_tensor *cf_gguf_find_tensor(const cf_gguf *g, const char *name)
 {
-    size_t i = find(g->tensors, sizeof *g->tensors, g->tensor_order,
-                    g->n_tensors, name);
+    size_t i = find(g->tensors, sizeof *g->tensors, g->tensor_order, g->n_tensors, name);
     return i != SIZE_MAX ? &g->tensors[i] : NULL;
 }

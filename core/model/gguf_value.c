@@ -158,8 +158,7 @@ bool cf_gguf_get_str(const cf_gguf *g, const char *key, cf_str *out)
     if (v == NULL || v->type != CF_GGUF_STRING) {
         return false;
     }
-    *out = cf_str_make((const char *)v->p + 8,
-                       (size_t)cf_gguf__load_uint(v->p, 8));
+    *out = cf_str_make((const char *)v->p + 8, (size_t)cf_gguf__load_uint(v->p, 8));
     return true;
 }
 
@@ -192,8 +191,7 @@ int64_t cf_gguf_item_i64(const cf_gguf_value *v, uint64_t i)
     return load_i64(v->item, p, &out) ? out : 0;
 }
 
-bool cf_gguf_next_str(const cf_gguf_value *v, uint64_t *at, uint64_t *i,
-                      cf_str *out)
+bool cf_gguf_next_str(const cf_gguf_value *v, uint64_t *at, uint64_t *i, cf_str *out)
 {
     if (v->item != CF_GGUF_STRING || *i >= v->n) {
         return false;
@@ -208,9 +206,9 @@ bool cf_gguf_next_str(const cf_gguf_value *v, uint64_t *at, uint64_t *i,
 
 const char *cf_gguf_type_name(cf_gguf_type type)
 {
-    static const char *const names[] = {
-        "uint8", "int8",   "uint16", "int16",  "uint32", "int32",  "float32",
-        "bool",  "string", "array",  "uint64", "int64",  "float64"};
+    static const char *const names[] = {"uint8",  "int8",    "uint16", "int16",  "uint32",
+                                        "int32",  "float32", "bool",   "string", "array",
+                                        "uint64", "int64",   "float64"};
     size_t i = (size_t)type;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }

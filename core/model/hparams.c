@@ -18,21 +18,18 @@ static cf_status refuse_unknown_parts(cf_meta_reader *r, const cf_arch *arch)
     bool causal = true;
     CF_TRY(cf_meta__opt_u32(r, "expert_count", 0, UINT32_MAX, &n));
     if (n > 0 && !arch->has_experts) {
-        return cf_fail(r->err, CF_EUNSUPPORTED,
-                       "mixture of experts (%s = %u) is not supported", r->key,
-                       n);
+        return cf_fail(r->err, CF_EUNSUPPORTED, "mixture of experts (%s = %u) is not supported",
+                       r->key, n);
     }
     n = 0;
     CF_TRY(cf_meta__opt_u32(r, "expert_group_count", 0, UINT32_MAX, &n));
     if (n > 1) {
-        return cf_fail(r->err, CF_EUNSUPPORTED,
-                       "groups of experts (%s = %u) are not supported", r->key,
-                       n);
+        return cf_fail(r->err, CF_EUNSUPPORTED, "groups of experts (%s = %u) are not supported",
+                       r->key, n);
     }
     cf_meta__opt_bool(r, "attention.causal", &causal);
     if (!causal) {
-        return cf_fail(r->err, CF_EUNSUPPORTED,
-                       "attention that is not causal is not supported");
+        return cf_fail(r->err, CF_EUNSUPPORTED, "attention that is not causal is not supported");
     }
     return CF_OK;
 }
@@ -62,43 +59,34 @@ static cf_status read_rope_kind(cf_meta_reader *r, cf_rope_params *p)
     } else if (cf_str_is(type, "longrope")) {
         p->scaling = CF_ROPE_LONGROPE;
     } else {
-        return cf_fail(r->err, CF_EUNSUPPORTED,
-                       "rotary scaling \"%.*s\" is not supported",
+        return cf_fail(r->err, CF_EUNSUPPORTED, "rotary scaling \"%.*s\" is not supported",
                        type.n < 32 ? (int)type.n : 32, type.p);
     }
     return CF_OK;
 }
 
-static cf_status read_rope_scaling(cf_meta_reader *r, const cf_arch *arch,
-                                   cf_rope_params *p)
+static cf_status read_rope_scaling(cf_meta_reader *r, const cf_arch *arch, cf_rope_params *p)
 {
     double log_multiplier = 0;
     CF_TRY(read_rope_kind(r, p));
-    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.attn_factor", 0, 1e3,
-                            &p->attn_factor));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.attn_factor", 0, 1e3, &p->attn_factor));
     if (p->attn_factor == 0) {
         p->attn_factor = 1;
     }
-    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_ext_factor", 0, 1,
-                            &p->ext_factor));
-    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6,
-                            &p->beta_fast));
-    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6,
-                            &p->beta_slow));
-    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_log_multiplier", 0, 1e3,
-                            &log_multiplier));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_ext_factor", 0, 1, &p->ext_factor));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, &p->beta_fast));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, &p->beta_slow));
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_log_multiplier", 0, 1e3, &log_multiplier));
     if (arch->has_temperature && log_multiplier > 0 && p->factor > 1) {
-        p->magnitude = (0.1 * log(p->factor) + 1) /
-                       (0.1 * log_multiplier * log(p->factor) + 1);
+        p->magnitude = (0.1 * log(p->factor) + 1) / (0.1 * log_multiplier * log(p->factor) + 1);
     }
     p->is_exact = arch->has_exact_yarn;
-    return cf_meta__opt_u32(r, "rope.scaling.original_context_length", 1,
-                            CF_CTX_MAX, &p->n_ctx_orig);
+    return cf_meta__opt_u32(r, "rope.scaling.original_context_length", 1, CF_CTX_MAX,
+                            &p->n_ctx_orig);
 }
 
 /* M-RoPE: how many pairs turn by each number of a position. */
-static cf_status read_sections(cf_meta_reader *r, const cf_arch *arch,
-                               cf_rope_params *p)
+static cf_status read_sections(cf_meta_reader *r, const cf_arch *arch, cf_rope_params *p)
 {
     uint32_t sum = 0;
     const cf_gguf_value *v = cf_meta__find(r, "rope.dimension_sections");
@@ -106,21 +94,19 @@ static cf_status read_sections(cf_meta_reader *r, const cf_arch *arch,
         if (v->type == CF_GGUF_ARRAY && i >= v->n && i == CF_ROPE_AXES - 1) {
             break; /* three are enough */
         }
-        CF_TRY(cf_meta__layer_u32(r, "rope.dimension_sections", i, 0,
-                                  CF_WIDTH_MAX, &p->section[i]));
+        CF_TRY(
+            cf_meta__layer_u32(r, "rope.dimension_sections", i, 0, CF_WIDTH_MAX, &p->section[i]));
         sum += p->section[i];
     }
     if (sum > p->n_rot / 2) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "%s: %u pairs of a rotated part of %u dimensions",
+        return cf_fail(r->err, CF_EFORMAT, "%s: %u pairs of a rotated part of %u dimensions",
                        r->key, sum, p->n_rot);
     }
     p->is_interleaved = arch->has_interleaved_axes;
     return CF_OK;
 }
 
-static cf_status read_n_rot(cf_meta_reader *r, const char *name,
-                            uint32_t head_size, uint32_t *out)
+static cf_status read_n_rot(cf_meta_reader *r, const char *name, uint32_t head_size, uint32_t *out)
 {
     CF_TRY(cf_meta__opt_u32(r, name, 2, head_size, out));
     if (*out % 2 != 0) {
@@ -171,13 +157,12 @@ static cf_status read_rope(cf_meta_reader *r, cf_hparams *hp)
     }
     if (arch->rope_base_local > 0) {
         local->base = (double)arch->rope_base_local;
-        CF_TRY(cf_meta__opt_f64(r, "rope.freq_base_swa", 1.0001, 1e15,
-                                &local->base));
+        CF_TRY(cf_meta__opt_f64(r, "rope.freq_base_swa", 1.0001, 1e15, &local->base));
         if (size_local != 0 && size_local < local->n_rot) {
             local->n_rot = size_local;
         }
-        CF_TRY(read_n_rot(r, "rope.dimension_count_swa",
-                          size_local != 0 ? size_local : size, &local->n_rot));
+        CF_TRY(read_n_rot(r, "rope.dimension_count_swa", size_local != 0 ? size_local : size,
+                          &local->n_rot));
     }
     for (uint32_t i = 0; i < hp->n_layer; i++) {
         const cf_layer_hparams *l = &hp->layer[i];
@@ -195,8 +180,7 @@ static cf_status read_rope(cf_meta_reader *r, cf_hparams *hp)
 
 /* Whether layer i sees only a window, by the file's pattern (a period, or a
  * flag by layer) or the family's. */
-static cf_status is_windowed(cf_meta_reader *r, const cf_hparams *hp,
-                             uint32_t i, bool *out)
+static cf_status is_windowed(cf_meta_reader *r, const cf_hparams *hp, uint32_t i, bool *out)
 {
     uint32_t period = hp->arch->window_period;
     bool is_there = false;
@@ -204,42 +188,34 @@ static cf_status is_windowed(cf_meta_reader *r, const cf_hparams *hp,
     if (period == 0) {
         return CF_OK;
     }
-    CF_TRY(cf_meta__layer_flag(r, "attention.sliding_window_pattern", i,
-                               &is_there, out));
+    CF_TRY(cf_meta__layer_flag(r, "attention.sliding_window_pattern", i, &is_there, out));
     if (!is_there) {
-        CF_TRY(cf_meta__opt_u32(r, "attention.sliding_window_pattern", 1,
-                                CF_EVERY_LAYER, &period));
+        CF_TRY(cf_meta__opt_u32(r, "attention.sliding_window_pattern", 1, CF_EVERY_LAYER, &period));
         *out = i % period < period - 1;
     }
     return CF_OK;
 }
 
 /* Sizes of heads; windowed layers may have their own. */
-static cf_status read_head_sizes(cf_meta_reader *r, const cf_hparams *hp,
-                                 uint32_t i, bool windowed, cf_layer_hparams *l)
+static cf_status read_head_sizes(cf_meta_reader *r, const cf_hparams *hp, uint32_t i, bool windowed,
+                                 cf_layer_hparams *l)
 {
-    CF_TRY(cf_meta__opt_u32(r, "attention.key_length", 1, CF_WIDTH_MAX,
-                            &l->head_size));
+    CF_TRY(cf_meta__opt_u32(r, "attention.key_length", 1, CF_WIDTH_MAX, &l->head_size));
     if (l->head_size == 0 && hp->n_embd % l->n_head != 0) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "layer %u: %u heads do not divide a width of %u", i,
+        return cf_fail(r->err, CF_EFORMAT, "layer %u: %u heads do not divide a width of %u", i,
                        l->n_head, hp->n_embd);
     }
     l->head_size = l->head_size != 0 ? l->head_size : hp->n_embd / l->n_head;
     l->head_size_v = l->head_size;
-    CF_TRY(cf_meta__opt_u32(r, "attention.value_length", 1, CF_WIDTH_MAX,
-                            &l->head_size_v));
+    CF_TRY(cf_meta__opt_u32(r, "attention.value_length", 1, CF_WIDTH_MAX, &l->head_size_v));
     if (windowed) {
-        CF_TRY(cf_meta__opt_u32(r, "attention.key_length_swa", 1, CF_WIDTH_MAX,
-                                &l->head_size));
-        CF_TRY(cf_meta__opt_u32(r, "attention.value_length_swa", 1,
-                                CF_WIDTH_MAX, &l->head_size_v));
+        CF_TRY(cf_meta__opt_u32(r, "attention.key_length_swa", 1, CF_WIDTH_MAX, &l->head_size));
+        CF_TRY(cf_meta__opt_u32(r, "attention.value_length_swa", 1, CF_WIDTH_MAX, &l->head_size_v));
     }
     uint64_t per_head = l->head_size * (hp->arch->has_q_gate ? 2ULL : 1ULL);
     if (l->n_head * per_head > CF_WIDTH_MAX ||
         (uint64_t)l->n_head * l->head_size_v > CF_WIDTH_MAX) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "layer %u: %u heads of %u are wider than %d", i,
+        return cf_fail(r->err, CF_EFORMAT, "layer %u: %u heads of %u are wider than %d", i,
                        l->n_head, l->head_size, CF_WIDTH_MAX);
     }
     if (hp->arch->has_q_gate && l->head_size != l->head_size_v) {
@@ -251,9 +227,8 @@ static cf_status read_head_sizes(cf_meta_reader *r, const cf_hparams *hp,
     return CF_OK;
 }
 
-static cf_status read_attention(cf_meta_reader *r, const cf_hparams *hp,
-                                uint32_t window, uint32_t i,
-                                cf_layer_hparams *l)
+static cf_status read_attention(cf_meta_reader *r, const cf_hparams *hp, uint32_t window,
+                                uint32_t i, cf_layer_hparams *l)
 {
     const cf_arch *arch = hp->arch;
     bool windowed = false;
@@ -267,58 +242,48 @@ static cf_status read_attention(cf_meta_reader *r, const cf_hparams *hp,
     CF_TRY(is_windowed(r, hp, i, &windowed));
     CF_TRY(read_head_sizes(r, hp, i, windowed, l));
     l->window = windowed ? window : 0;
-    l->rope_set = l->window != 0 && (arch->rope_base_local > 0 ||
-                                     arch->has_plain_rope_local)
+    l->rope_set = l->window != 0 && (arch->rope_base_local > 0 || arch->has_plain_rope_local)
                       ? CF_ROPE_LOCAL
                       : CF_ROPE_GLOBAL;
     if (arch->recurrent == CF_MIX_MAMBA2) {
         cf_meta__opt_bool(r, "rope.scaling.finetuned", &is_rotated);
     }
-    l->sees_blocks =
-        !arch->has_layer_scale || (hp->n_per_layer == 0 && l->window != 0);
-    l->has_rope = is_rotated &&
-                  (arch->nope_period == 0 || (i + 1) % arch->nope_period != 0);
-    uint32_t per_head = hp->n_layer == arch->n_layer_embd_scaled
-                            ? hp->n_embd / l->n_head
-                            : l->head_size;
+    l->sees_blocks = !arch->has_layer_scale || (hp->n_per_layer == 0 && l->window != 0);
+    l->has_rope = is_rotated && (arch->nope_period == 0 || (i + 1) % arch->nope_period != 0);
+    uint32_t per_head =
+        hp->n_layer == arch->n_layer_embd_scaled ? hp->n_embd / l->n_head : l->head_size;
     l->attn_scale = (float)(1.0 / sqrt(per_head > 0 ? (double)per_head : 1));
     l->attn_scale = arch->attn_scale > 0 ? arch->attn_scale : l->attn_scale;
     return cf_meta__opt_f32(r, "attention.scale", 1e-6, 1e6, &l->attn_scale);
 }
 
 /* Whether layer i has the family's recurrent mixer. */
-static cf_status is_recurrent(cf_meta_reader *r, const cf_arch *arch,
-                              uint32_t i, uint32_t n_head_kv, bool *out)
+static cf_status is_recurrent(cf_meta_reader *r, const cf_arch *arch, uint32_t i,
+                              uint32_t n_head_kv, bool *out)
 {
     bool is_there = false;
     uint32_t interval = 4;
     *out = arch->recurrent != CF_MIX_ATTENTION &&
            (n_head_kv == 0 || arch->recurrent_rule == CF_RECURRENT_ALL);
-    if (arch->recurrent == CF_MIX_ATTENTION ||
-        arch->recurrent_rule != CF_RECURRENT_INTERVAL) {
+    if (arch->recurrent == CF_MIX_ATTENTION || arch->recurrent_rule != CF_RECURRENT_INTERVAL) {
         return CF_OK;
     }
-    CF_TRY(cf_meta__layer_flag(r, "attention.recurrent_layers", i, &is_there,
-                               out));
+    CF_TRY(cf_meta__layer_flag(r, "attention.recurrent_layers", i, &is_there, out));
     if (!is_there) {
-        CF_TRY(cf_meta__opt_u32(r, "full_attention_interval", 1, CF_LAYER_MAX,
-                                &interval));
+        CF_TRY(cf_meta__opt_u32(r, "full_attention_interval", 1, CF_LAYER_MAX, &interval));
         *out = (i + 1) % interval != 0;
     }
     return CF_OK;
 }
 
 /* Width of layer i's one block or shared expert. */
-static cf_status read_n_ff(cf_meta_reader *r, const cf_hparams *hp, uint32_t i,
-                           cf_layer_hparams *l)
+static cf_status read_n_ff(cf_meta_reader *r, const cf_hparams *hp, uint32_t i, cf_layer_hparams *l)
 {
     uint32_t n_dense = 0;
-    CF_TRY(cf_meta__opt_u32(r, "leading_dense_block_count", 0, CF_LAYER_MAX,
-                            &n_dense));
+    CF_TRY(cf_meta__opt_u32(r, "leading_dense_block_count", 0, CF_LAYER_MAX, &n_dense));
     l->has_experts = hp->expert.n != 0 && i >= n_dense;
     if (hp->arch->has_single_parts) {
-        CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 0, CF_WIDTH_MAX,
-                                  &l->n_ff));
+        CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 0, CF_WIDTH_MAX, &l->n_ff));
         l->has_experts = l->has_experts && l->n_ff != 0;
         l->n_ff = l->has_experts ? 0 : l->n_ff;
     }
@@ -326,27 +291,23 @@ static cf_status read_n_ff(cf_meta_reader *r, const cf_hparams *hp, uint32_t i,
         return CF_OK;
     }
     if (l->has_experts && !hp->arch->has_dense_beside) {
-        return cf_meta__opt_u32(r, "expert_shared_feed_forward_length", 0,
-                                CF_WIDTH_MAX, &l->n_ff);
+        return cf_meta__opt_u32(r, "expert_shared_feed_forward_length", 0, CF_WIDTH_MAX, &l->n_ff);
     }
-    CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 1, CF_WIDTH_MAX,
-                              &l->n_ff));
+    CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 1, CF_WIDTH_MAX, &l->n_ff));
     return l->n_ff != 0 ? CF_OK : cf_meta__missing(r);
 }
 
-static cf_status read_layer(cf_meta_reader *r, const cf_hparams *hp,
-                            uint32_t window, uint32_t i, cf_layer_hparams *l)
+static cf_status read_layer(cf_meta_reader *r, const cf_hparams *hp, uint32_t window, uint32_t i,
+                            cf_layer_hparams *l)
 {
     uint32_t least = hp->arch->recurrent != CF_MIX_ATTENTION ? 0 : 1;
     bool recurrent = false;
-    CF_TRY(cf_meta__layer_u32(r, "attention.head_count", i, least, CF_HEAD_MAX,
-                              &l->n_head));
+    CF_TRY(cf_meta__layer_u32(r, "attention.head_count", i, least, CF_HEAD_MAX, &l->n_head));
     l->n_head_kv = l->n_head;
     if (cf_meta__find(r, "attention.head_count") == NULL) {
         return cf_meta__missing(r);
     }
-    CF_TRY(cf_meta__layer_u32(r, "attention.head_count_kv", i, least,
-                              CF_HEAD_MAX, &l->n_head_kv));
+    CF_TRY(cf_meta__layer_u32(r, "attention.head_count_kv", i, least, CF_HEAD_MAX, &l->n_head_kv));
     CF_TRY(read_n_ff(r, hp, i, l));
     l->kv_layer = i;
     CF_TRY(is_recurrent(r, hp->arch, i, l->n_head_kv, &recurrent));
@@ -360,12 +321,10 @@ static cf_status read_layer(cf_meta_reader *r, const cf_hparams *hp,
         return CF_OK;
     }
     if (hp->arch->has_single_parts && has_ffn) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "layer %u: both attention and feed-forward", i);
+        return cf_fail(r->err, CF_EFORMAT, "layer %u: both attention and feed-forward", i);
     }
     if (l->n_head == 0 || l->n_head_kv == 0) {
-        return cf_fail(r->err, CF_EFORMAT, "layer %u: attention without heads",
-                       i);
+        return cf_fail(r->err, CF_EFORMAT, "layer %u: attention without heads", i);
     }
     return read_attention(r, hp, window, i, l);
 }
@@ -376,19 +335,16 @@ static cf_status share_keys(cf_meta_reader *r, cf_hparams *hp)
 {
     uint32_t n_shared = 0;
     if (hp->arch->has_per_layer) {
-        CF_TRY(cf_meta__opt_u32(r, "attention.shared_kv_layers", 0,
-                                hp->n_layer - 1, &n_shared));
+        CF_TRY(cf_meta__opt_u32(r, "attention.shared_kv_layers", 0, hp->n_layer - 1, &n_shared));
     }
     for (uint32_t i = hp->n_layer - n_shared; i < hp->n_layer; i++) {
         cf_layer_hparams *l = &hp->layer[i];
         uint32_t from = hp->n_layer - n_shared;
-        while (from > 0 &&
-               (hp->layer[from - 1].window != 0) != (l->window != 0)) {
+        while (from > 0 && (hp->layer[from - 1].window != 0) != (l->window != 0)) {
             from--;
         }
         const cf_layer_hparams *own = from > 0 ? &hp->layer[from - 1] : NULL;
-        if (own == NULL || own->n_head_kv != l->n_head_kv ||
-            own->head_size != l->head_size ||
+        if (own == NULL || own->n_head_kv != l->n_head_kv || own->head_size != l->head_size ||
             own->head_size_v != l->head_size_v) {
             return cf_fail(r->err, CF_EFORMAT,
                            "layer %u: no earlier layer of its kind has keys "
@@ -403,12 +359,10 @@ static cf_status share_keys(cf_meta_reader *r, cf_hparams *hp)
 static cf_status read_layers(cf_meta_reader *r, cf_hparams *hp)
 {
     uint32_t window = hp->arch->window_default;
-    CF_TRY(cf_meta__opt_u32(r, "attention.sliding_window", 0, UINT32_MAX,
-                            &window));
+    CF_TRY(cf_meta__opt_u32(r, "attention.sliding_window", 0, UINT32_MAX, &window));
     hp->layer = cf_calloc(hp->n_layer, sizeof *hp->layer);
     if (hp->layer == NULL) {
-        return cf_fail(r->err, CF_ENOMEM, "out of memory for %u layers",
-                       hp->n_layer);
+        return cf_fail(r->err, CF_ENOMEM, "out of memory for %u layers", hp->n_layer);
     }
     for (uint32_t i = 0; i < hp->n_layer; i++) {
         CF_TRY(read_layer(r, hp, window, i, &hp->layer[i]));
@@ -431,22 +385,18 @@ static cf_status read_experts(cf_meta_reader *r, cf_hparams *hp)
     if (x->n == 0) {
         return CF_OK;
     }
-    CF_TRY(cf_meta__need_u32(
-        r, "expert_used_count", 1,
-        x->n < CF_EXPERT_USED_MAX ? x->n : CF_EXPERT_USED_MAX, &x->n_used));
-    CF_TRY(cf_meta__opt_u32(r, "expert_feed_forward_length", 1, CF_WIDTH_MAX,
-                            &x->n_ff));
+    CF_TRY(cf_meta__need_u32(r, "expert_used_count", 1,
+                             x->n < CF_EXPERT_USED_MAX ? x->n : CF_EXPERT_USED_MAX, &x->n_used));
+    CF_TRY(cf_meta__opt_u32(r, "expert_feed_forward_length", 1, CF_WIDTH_MAX, &x->n_ff));
     if (x->n_ff == 0) {
-        CF_TRY(cf_meta__need_u32(r, "feed_forward_length", 1, CF_WIDTH_MAX,
-                                 &x->n_ff));
+        CF_TRY(cf_meta__need_u32(r, "feed_forward_length", 1, CF_WIDTH_MAX, &x->n_ff));
     }
     CF_TRY(cf_meta__opt_u32(r, "expert_gating_func", 0, UINT32_MAX, &gating));
     if (gating == 3) { /* softmax over the chosen: the same once normalised */
         gating = CF_GATING_SOFTMAX;
     }
     if (gating > CF_GATING_SIGMOID) {
-        return cf_fail(r->err, CF_EUNSUPPORTED, "%s %u is not supported",
-                       r->key, gating);
+        return cf_fail(r->err, CF_EUNSUPPORTED, "%s %u is not supported", r->key, gating);
     }
     x->gating = gating == 0 ? CF_GATING_SOFTMAX : (cf_expert_gating)gating;
     x->is_normalised = true;
@@ -466,14 +416,12 @@ static cf_status read_ssm(cf_meta_reader *r, cf_hparams *hp)
     CF_TRY(cf_meta__need_u32(r, "ssm.conv_kernel", 2, CF_TAP_MAX, &s->n_tap));
     CF_TRY(cf_meta__need_u32(r, "ssm.inner_size", 1, CF_WIDTH_MAX, &inner));
     CF_TRY(cf_meta__need_u32(r, "ssm.state_size", 1, CF_STATE_MAX, &s->n_key));
-    CF_TRY(
-        cf_meta__need_u32(r, "ssm.time_step_rank", 1, CF_HEAD_MAX, &s->n_head));
-    CF_TRY(
-        cf_meta__need_u32(r, "ssm.group_count", 1, CF_HEAD_MAX, &s->n_group));
+    CF_TRY(cf_meta__need_u32(r, "ssm.time_step_rank", 1, CF_HEAD_MAX, &s->n_head));
+    CF_TRY(cf_meta__need_u32(r, "ssm.group_count", 1, CF_HEAD_MAX, &s->n_group));
     s->n_value = inner / s->n_head;
     bool is_delta = hp->arch->recurrent == CF_MIX_DELTA_NET;
-    if (inner % s->n_head != 0 || s->n_head % s->n_group != 0 ||
-        s->n_value > CF_STATE_MAX || (is_delta && s->n_value != s->n_key)) {
+    if (inner % s->n_head != 0 || s->n_head % s->n_group != 0 || s->n_value > CF_STATE_MAX ||
+        (is_delta && s->n_value != s->n_key)) {
         return cf_fail(r->err, CF_EFORMAT,
                        "a recurrent width of %u does not suit %u heads in %u "
                        "groups with states of %u",
@@ -481,8 +429,7 @@ static cf_status read_ssm(cf_meta_reader *r, cf_hparams *hp)
     }
     width = inner + 2ULL * s->n_group * s->n_key;
     if (width + inner + s->n_head > CF_WIDTH_MAX) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "a recurrent layer's rows are wider than %d",
+        return cf_fail(r->err, CF_EFORMAT, "a recurrent layer's rows are wider than %d",
                        CF_WIDTH_MAX);
     }
     s->n_channel = (uint32_t)width;
@@ -497,8 +444,7 @@ static cf_status read_state(cf_meta_reader *r, cf_hparams *hp)
         return read_ssm(r, hp);
     case CF_MIX_SHORT_CONV:
         hp->state.n_channel = hp->n_embd;
-        return cf_meta__need_u32(r, "shortconv.l_cache", 2, CF_TAP_MAX,
-                                 &hp->state.n_tap);
+        return cf_meta__need_u32(r, "shortconv.l_cache", 2, CF_TAP_MAX, &hp->state.n_tap);
     case CF_MIX_ATTENTION:
         break;
     }
@@ -524,17 +470,16 @@ uint32_t cf_hparams_n_in(const cf_hparams *hp, cf_mixer mixer)
 /* Floats of one layer's state. */
 static size_t n_layer_state(const cf_state_hparams *s)
 {
-    return s->n_tap == 0 ? 0
-                         : (size_t)(s->n_tap - 1) * s->n_channel +
-                               (size_t)s->n_head * s->n_key * s->n_value;
+    return s->n_tap == 0
+               ? 0
+               : (size_t)(s->n_tap - 1) * s->n_channel + (size_t)s->n_head * s->n_key * s->n_value;
 }
 
 size_t cf_hparams_n_state(const cf_hparams *hp)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < hp->n_layer; i++) {
-        n += hp->layer[i].mixer != CF_MIX_ATTENTION ? n_layer_state(&hp->state)
-                                                    : 0;
+        n += hp->layer[i].mixer != CF_MIX_ATTENTION ? n_layer_state(&hp->state) : 0;
     }
     return n;
 }
@@ -544,9 +489,7 @@ static void place_states(cf_hparams *hp)
     size_t off = 0;
     for (uint32_t i = 0; i < hp->n_layer; i++) {
         hp->layer[i].state_off = off;
-        off += hp->layer[i].mixer != CF_MIX_ATTENTION
-                   ? n_layer_state(&hp->state)
-                   : 0;
+        off += hp->layer[i].mixer != CF_MIX_ATTENTION ? n_layer_state(&hp->state) : 0;
     }
 }
 
@@ -557,29 +500,23 @@ static cf_status read_multipliers(cf_meta_reader *r, cf_hparams *hp)
 {
     const cf_arch *arch = hp->arch;
     float divisor = 1;
-    hp->embd_scale =
-        arch->has_embd_scale ? (float)sqrt((double)hp->n_embd) : 1.0f;
+    hp->embd_scale = arch->has_embd_scale ? (float)sqrt((double)hp->n_embd) : 1.0f;
     hp->residual_scale = 1;
     hp->logit_scale = 1;
     hp->attn_soft_cap = arch->attn_soft_cap_default;
     hp->final_soft_cap = arch->final_soft_cap_default;
     if (arch->has_soft_caps) {
-        CF_TRY(cf_meta__opt_f32(r, "attn_logit_softcapping", 0, 1e6,
-                                &hp->attn_soft_cap));
-        CF_TRY(cf_meta__opt_f32(r, "final_logit_softcapping", 0, 1e6,
-                                &hp->final_soft_cap));
+        CF_TRY(cf_meta__opt_f32(r, "attn_logit_softcapping", 0, 1e6, &hp->attn_soft_cap));
+        CF_TRY(cf_meta__opt_f32(r, "final_logit_softcapping", 0, 1e6, &hp->final_soft_cap));
     }
     if (arch->has_multipliers) {
-        CF_TRY(
-            cf_meta__opt_f32(r, "embedding_scale", 1e-6, 1e6, &hp->embd_scale));
-        CF_TRY(cf_meta__opt_f32(r, "residual_scale", 1e-6, 1e6,
-                                &hp->residual_scale));
+        CF_TRY(cf_meta__opt_f32(r, "embedding_scale", 1e-6, 1e6, &hp->embd_scale));
+        CF_TRY(cf_meta__opt_f32(r, "residual_scale", 1e-6, 1e6, &hp->residual_scale));
         CF_TRY(cf_meta__opt_f32(r, "logit_scale", 1e-6, 1e6, &divisor));
         hp->logit_scale = 1 / divisor;
     }
     if (arch->has_temperature) {
-        CF_TRY(cf_meta__opt_f64(r, "attention.temperature_scale", 0, 1e3,
-                                &hp->temperature));
+        CF_TRY(cf_meta__opt_f64(r, "attention.temperature_scale", 0, 1e3, &hp->temperature));
     }
     return CF_OK;
 }
@@ -590,50 +527,41 @@ static cf_status read_per_layer(cf_meta_reader *r, cf_hparams *hp)
     if (!hp->arch->has_per_layer) {
         return CF_OK;
     }
-    CF_TRY(cf_meta__opt_u32(r, "embedding_length_per_layer_input", 0,
-                            CF_WIDTH_MAX / hp->n_layer, &hp->n_per_layer));
+    CF_TRY(cf_meta__opt_u32(r, "embedding_length_per_layer_input", 0, CF_WIDTH_MAX / hp->n_layer,
+                            &hp->n_per_layer));
     if (!hp->arch->has_altup) {
         return CF_OK;
     }
     if (hp->n_per_layer == 0) {
         return cf_fail(r->err, CF_EFORMAT, "%s is missing or 0", r->key);
     }
-    CF_TRY(cf_meta__need_u32(r, "altup.num_inputs", 1, CF_ALTUP_MAX,
-                             &hp->n_altup));
-    return cf_meta__opt_u32(r, "altup.active_idx", 0, hp->n_altup - 1,
-                            &hp->altup_active);
+    CF_TRY(cf_meta__need_u32(r, "altup.num_inputs", 1, CF_ALTUP_MAX, &hp->n_altup));
+    return cf_meta__opt_u32(r, "altup.active_idx", 0, hp->n_altup - 1, &hp->altup_active);
 }
 
 static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
 {
     double eps = 0;
     CF_TRY(cf_meta__need_u32(r, "block_count", 1, CF_LAYER_MAX, &hp->n_layer));
-    CF_TRY(cf_meta__opt_u32(r, "nextn_predict_layers", 0, hp->n_layer - 1,
-                            &hp->n_draft_layer));
+    CF_TRY(cf_meta__opt_u32(r, "nextn_predict_layers", 0, hp->n_layer - 1, &hp->n_draft_layer));
     hp->n_layer -= hp->n_draft_layer;
-    CF_TRY(
-        cf_meta__need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
+    CF_TRY(cf_meta__need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
     CF_TRY(cf_meta__opt_u32(r, "pooling_type", 0, UINT32_MAX, &hp->pooling));
-    CF_TRY(cf_meta__need_u32(r, "context_length", 1, UINT32_MAX,
-                             &hp->n_ctx_train));
+    CF_TRY(cf_meta__need_u32(r, "context_length", 1, UINT32_MAX, &hp->n_ctx_train));
     if (cf_meta__find(r, "attention.layer_norm_rms_epsilon") == NULL) {
         return cf_meta__missing(r);
     }
     CF_TRY(cf_meta__opt_f64(r, "attention.layer_norm_rms_epsilon", 0, 1, &eps));
     hp->norm_eps = (float)eps;
     if (hp->arch->has_deepstack) {
-        CF_TRY(cf_meta__opt_u32(r, "n_deepstack_layers", 0, hp->n_layer,
-                                &hp->n_deepstack));
+        CF_TRY(cf_meta__opt_u32(r, "n_deepstack_layers", 0, hp->n_layer, &hp->n_deepstack));
     }
     const cf_gguf_value *tokens = cf_gguf_find(r->g, "tokenizer.ggml.tokens");
     if (tokens == NULL) { /* the vocabulary lies beside the weights */
-        return cf_meta__need_u32(r, "vocab_size", 1, CF_VOCAB_MAX,
-                                 &hp->n_vocab);
+        return cf_meta__need_u32(r, "vocab_size", 1, CF_VOCAB_MAX, &hp->n_vocab);
     }
-    if (tokens->type != CF_GGUF_ARRAY || tokens->n == 0 ||
-        tokens->n > CF_VOCAB_MAX) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "tokenizer.ggml.tokens is not 1 to %d items",
+    if (tokens->type != CF_GGUF_ARRAY || tokens->n == 0 || tokens->n > CF_VOCAB_MAX) {
+        return cf_fail(r->err, CF_EFORMAT, "tokenizer.ggml.tokens is not 1 to %d items",
                        CF_VOCAB_MAX);
     }
     hp->n_vocab = (uint32_t)tokens->n;
@@ -657,13 +585,11 @@ cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err)
 {
     cf_str name = {NULL, 0};
     if (!cf_gguf_get_str(g, "general.architecture", &name)) {
-        return cf_fail(err, CF_EFORMAT,
-                       "general.architecture is missing or not a string");
+        return cf_fail(err, CF_EFORMAT, "general.architecture is missing or not a string");
     }
     cf_hparams hp = {.arch = cf_arch_find(name)};
     if (hp.arch == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "architecture %.*s is not supported",
+        return cf_fail(err, CF_EUNSUPPORTED, "architecture %.*s is not supported",
                        name.n < 64 ? (int)name.n : 64, name.p);
     }
     cf_meta_reader r = {g, hp.arch->name, err, ""};
@@ -686,8 +612,7 @@ static uint32_t glance_u32(cf_meta_reader *r, const char *name)
 {
     uint64_t n = 0;
     cf_meta__find(r, name);
-    return cf_gguf_get_u64(r->g, r->key, &n) && n <= UINT32_MAX ? (uint32_t)n
-                                                                : 0;
+    return cf_gguf_get_u64(r->g, r->key, &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
 void cf_hparams_glance(cf_hparams *out, const cf_gguf *g)
@@ -695,8 +620,7 @@ void cf_hparams_glance(cf_hparams *out, const cf_gguf *g)
     cf_str name = {NULL, 0};
     char arch[96] = "";
     *out = (cf_hparams){0};
-    if (cf_gguf_get_str(g, "general.architecture", &name) &&
-        name.n < sizeof arch) {
+    if (cf_gguf_get_str(g, "general.architecture", &name) && name.n < sizeof arch) {
         memcpy(arch, name.p, name.n);
         out->arch = cf_arch_find(name);
     }
@@ -708,8 +632,7 @@ void cf_hparams_glance(cf_hparams *out, const cf_gguf *g)
         out->n_deepstack = glance_u32(&r, "n_deepstack_layers");
     }
     const cf_gguf_value *tokens = cf_gguf_find(g, "tokenizer.ggml.tokens");
-    if (tokens != NULL && tokens->type == CF_GGUF_ARRAY &&
-        tokens->n <= CF_VOCAB_MAX) {
+    if (tokens != NULL && tokens->type == CF_GGUF_ARRAY && tokens->n <= CF_VOCAB_MAX) {
         out->n_vocab = (uint32_t)tokens->n;
     }
 }

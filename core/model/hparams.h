@@ -44,14 +44,14 @@ typedef struct cf_rope_params {
     uint32_t n_rot; /* dimensions of a head that turn; even */
     double base;
     cf_rope_scaling scaling;
-    double factor;       /* >= what; 1 without scaling */
-    double attn_factor;  /* multiplies sine and cosine */
-    double ext_factor;   /* YaRN: weight of the ramp, 1 */
-    double beta_fast;    /* YaRN: 32 */
-    double beta_slow;    /* YaRN: 1 */
-    double magnitude;    /* YaRN: of sine and cosine; 0: 1 + 0.1 ln factor */
-    bool is_exact;       /* YaRN: the ramp's ends are not rounded */
-    uint32_t n_ctx_orig; /* context before it was stretched */
+    double factor;                  /* >= what; 1 without scaling */
+    double attn_factor;             /* multiplies sine and cosine */
+    double ext_factor;              /* YaRN: weight of the ramp, 1 */
+    double beta_fast;               /* YaRN: 32 */
+    double beta_slow;               /* YaRN: 1 */
+    double magnitude;               /* YaRN: of sine and cosine; 0: 1 + 0.1 ln factor */
+    bool is_exact;                  /* YaRN: the ramp's ends are not rounded */
+    uint32_t n_ctx_orig;            /* context before it was stretched */
     uint32_t section[CF_ROPE_AXES]; /* M-RoPE: pairs of each axis; all 0: one */
     bool is_interleaved;            /* their pairs take turns */
 } cf_rope_params;
@@ -71,8 +71,7 @@ typedef struct cf_layer_hparams {
     uint32_t window;   /* positions a query sees, its own included; 0: all */
     uint32_t rope_set; /* CF_ROPE_GLOBAL or CF_ROPE_LOCAL */
     bool has_rope;
-    bool
-        sees_blocks; /* positions of a block of embeddings see each other, where
+    bool sees_blocks; /* positions of a block of embeddings see each other, where
                          the projector asks for it */
     float attn_scale; /* multiplies q . k */
     size_t state_off; /* recurrent: floats before its own in a state */
@@ -111,16 +110,16 @@ typedef struct cf_hparams {
     uint32_t pooling;       /* as the file has it; 0: none */
     uint32_t n_draft_layer; /* further layers of the file, not computed */
     float norm_eps;
-    float embd_scale;     /* multiplies embeddings; 1 mostly */
-    float residual_scale; /* multiplies what a part adds; 1 mostly */
-    float logit_scale;    /* multiplies logits; 1 mostly */
-    float attn_soft_cap;  /* 0: none; else s = cap * tanh(s / cap) */
-    float final_soft_cap; /* likewise, of logits */
-    double temperature;   /* queries times 1 + this ln(1 + floor(position /
+    float embd_scale;               /* multiplies embeddings; 1 mostly */
+    float residual_scale;           /* multiplies what a part adds; 1 mostly */
+    float logit_scale;              /* multiplies logits; 1 mostly */
+    float attn_soft_cap;            /* 0: none; else s = cap * tanh(s / cap) */
+    float final_soft_cap;           /* likewise, of logits */
+    double temperature;             /* queries times 1 + this ln(1 + floor(position /
                              n_ctx_orig)); 0: no */
-    uint32_t n_per_layer; /* width of a layer's own embeddings; 0: none */
+    uint32_t n_per_layer;           /* width of a layer's own embeddings; 0: none */
     uint32_t n_altup, altup_active; /* streams, and the one that is computed */
-    uint32_t n_deepstack; /* layers whose output a row of embeddings adds to;
+    uint32_t n_deepstack;           /* layers whose output a row of embeddings adds to;
                              such rows are 1 + n_deepstack times n_embd wide */
     cf_expert_hparams expert;
     cf_state_hparams state;
@@ -140,8 +139,7 @@ size_t cf_hparams_n_state(const cf_hparams *hp);
  * a part that confab does not compute; CF_EFORMAT, naming the key,
  * for what is missing, zero, too large or does not divide; CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_hparams_init(cf_hparams *out, const cf_gguf *g, cf_error *err);
 void cf_hparams_deinit(cf_hparams *hp);
 
 /* Describes a file without (usable) weights: fills the scalar sizes that are

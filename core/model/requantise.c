@@ -39,9 +39,8 @@ const char *cf_requantise_name(cf_dtype type)
 /* Parts of names of matrices that are small and that much depends on. */
 static bool is_kept(cf_str name)
 {
-    static const char *const parts[] = {
-        "ffn_gate_inp",         "conv", "altup", "laurel",
-        "per_layer_model_proj", "_norm"};
+    static const char *const parts[] = {"ffn_gate_inp",         "conv", "altup", "laurel",
+                                        "per_layer_model_proj", "_norm"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         size_t n = strlen(parts[i]);
         for (size_t k = 0; k + n <= name.n; k++) {
@@ -58,9 +57,8 @@ static bool is_wanted(const cf_gguf_tensor *t)
     static const char end[] = ".weight";
     size_t n = strlen(end);
     return t->n_dim >= 2 && t->dim[0] % BLOCK == 0 && t->dim[1] > 1 &&
-           (t->type == CF_F32 || t->type == CF_F16 || t->type == CF_BF16) &&
-           t->name.n > n && memcmp(t->name.p + t->name.n - n, end, n) == 0 &&
-           !is_kept(t->name);
+           (t->type == CF_F32 || t->type == CF_F16 || t->type == CF_BF16) && t->name.n > n &&
+           memcmp(t->name.p + t->name.n - n, end, n) == 0 && !is_kept(t->name);
 }
 
 typedef struct job {
@@ -80,16 +78,15 @@ static void convert(void *ud, unsigned i, unsigned n)
         const unsigned char *in = j->t->p + r * j->t->dim[0] * from_bytes;
         unsigned char *out = j->out + r * to_row;
         for (uint64_t c = 0; c < j->t->dim[0]; c += CHUNK) {
-            size_t m = j->t->dim[0] - c < CHUNK ? (size_t)(j->t->dim[0] - c)
-                                                : (size_t)CHUNK;
+            size_t m = j->t->dim[0] - c < CHUNK ? (size_t)(j->t->dim[0] - c) : (size_t)CHUNK;
             cf_dtype_to_f32((cf_dtype)j->t->type, x, in + c * from_bytes, m);
             cf_quantise(j->type, out + cf_dtype_row_bytes(j->type, c), x, m);
         }
     }
 }
 
-cf_status cf_requantise(cf_requantised *out, cf_gguf *g, cf_dtype type,
-                        cf_pool *pool, cf_error *err)
+cf_status cf_requantise(cf_requantised *out, cf_gguf *g, cf_dtype type, cf_pool *pool,
+                        cf_error *err)
 {
     CF_ASSERT(cf_quantise_can(type));
     out->copy = cf_calloc(cf_gguf_n_tensors(g) + 1, sizeof *out->copy);

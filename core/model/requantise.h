@@ -29,8 +29,7 @@ const char *cf_requantise_name(cf_dtype type);
 
 /* Makes copies and points g's tensors to them.  CF_ENOMEM; then g is as it
  * was but for some tensors, whose copies *out has. */
-CF_MUST_USE cf_status cf_requantise(cf_requantised *out, cf_gguf *g,
-                                    cf_dtype type, cf_pool *pool,
+CF_MUST_USE cf_status cf_requantise(cf_requantised *out, cf_gguf *g, cf_dtype type, cf_pool *pool,
                                     cf_error *err);
 /* After g was closed, or is not used any more. */
 void cf_requantised_deinit(cf_requantised *r);

@@ -46,56 +46,47 @@ static cf_status check_type(cf_tensor_finder *f, const cf_gguf_tensor *t)
     if (cf_dtype_get(t->type).name != NULL) {
         return CF_OK;
     }
-    return name != NULL
-               ? cf_fail(f->err, CF_EUNSUPPORTED,
-                         "tensor %s: type %s is not supported", f->name, name)
-               : cf_fail(f->err, CF_EUNSUPPORTED,
-                         "tensor %s: type %u is not supported", f->name,
-                         t->type);
+    return name != NULL ? cf_fail(f->err, CF_EUNSUPPORTED, "tensor %s: type %s is not supported",
+                                  f->name, name)
+                        : cf_fail(f->err, CF_EUNSUPPORTED, "tensor %s: type %u is not supported",
+                                  f->name, t->type);
 }
 
-cf_status cf_tensor__opt_mat(cf_tensor_finder *f, uint32_t n_row,
-                             uint32_t n_col, cf_mat *out)
+cf_status cf_tensor__opt_mat(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col, cf_mat *out)
 {
-    return cf_tensor__is_there(f) ? cf_tensor__mat(f, n_row, n_col, out)
-                                  : CF_OK;
+    return cf_tensor__is_there(f) ? cf_tensor__mat(f, n_row, n_col, out) : CF_OK;
 }
 
-cf_status cf_tensor__mat(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col,
-                         cf_mat *out)
+cf_status cf_tensor__mat(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col, cf_mat *out)
 {
     const cf_gguf_tensor *t = look_up(f);
     if (t == NULL) {
         return cf_tensor__missing(f);
     }
     CF_TRY(check_type(f, t));
-    if (t->dim[0] != n_col || t->dim[1] != n_row || t->dim[2] != 1 ||
-        t->dim[3] != 1) {
+    if (t->dim[0] != n_col || t->dim[1] != n_row || t->dim[2] != 1 || t->dim[3] != 1) {
         return cf_fail_at(f->err, CF_EFORMAT, t->file_off,
-                          "tensor %s is [%" PRIu64 ", %" PRIu64
-                          "], must be [%u, %u]",
-                          f->name, t->dim[0], t->dim[1], n_col, n_row);
+                          "tensor %s is [%" PRIu64 ", %" PRIu64 "], must be [%u, %u]", f->name,
+                          t->dim[0], t->dim[1], n_col, n_row);
     }
     cf_dtype type = (cf_dtype)t->type;
     *out = (cf_mat){t->p, type, n_row, n_col, cf_dtype_row_bytes(type, n_col)};
     return CF_OK;
 }
 
-cf_status cf_tensor__stack(cf_tensor_finder *f, uint32_t n, uint32_t n_row,
-                           uint32_t n_col, cf_mat_stack *out)
+cf_status cf_tensor__stack(cf_tensor_finder *f, uint32_t n, uint32_t n_row, uint32_t n_col,
+                           cf_mat_stack *out)
 {
     const cf_gguf_tensor *t = look_up(f);
     if (t == NULL) {
         return cf_tensor__missing(f);
     }
     CF_TRY(check_type(f, t));
-    if (t->dim[0] != n_col || t->dim[1] != n_row || t->dim[2] != n ||
-        t->dim[3] != 1) {
+    if (t->dim[0] != n_col || t->dim[1] != n_row || t->dim[2] != n || t->dim[3] != 1) {
         return cf_fail_at(f->err, CF_EFORMAT, t->file_off,
                           "tensor %s is [%" PRIu64 ", %" PRIu64 ", %" PRIu64
                           "], must be [%u, %u, %u]",
-                          f->name, t->dim[0], t->dim[1], t->dim[2], n_col,
-                          n_row, n);
+                          f->name, t->dim[0], t->dim[1], t->dim[2], n_col, n_row, n);
     }
     cf_dtype type = (cf_dtype)t->type;
     size_t row = cf_dtype_row_bytes(type, n_col);
@@ -113,8 +104,8 @@ cf_mat cf_tensor__slice(const cf_mat *m, uint32_t row0, uint32_t n)
 }
 
 /* t's numbers, where they are or as a float32 copy. */
-static cf_status as_floats(cf_tensor_finder *f, const cf_gguf_tensor *t,
-                           size_t n, const float **out)
+static cf_status as_floats(cf_tensor_finder *f, const cf_gguf_tensor *t, size_t n,
+                           const float **out)
 {
     if (t->type == CF_F32) {
         *out = (const float *)(const void *)t->p;
@@ -129,8 +120,8 @@ static cf_status as_floats(cf_tensor_finder *f, const cf_gguf_tensor *t,
     return CF_OK;
 }
 
-cf_status cf_tensor__opt_floats(cf_tensor_finder *f, uint32_t n_row,
-                                uint32_t n_col, const float **out)
+cf_status cf_tensor__opt_floats(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col,
+                                const float **out)
 {
     const cf_gguf_tensor *t = look_up(f);
     *out = NULL;
@@ -144,14 +135,12 @@ cf_status cf_tensor__opt_floats(cf_tensor_finder *f, uint32_t n_row,
         return cf_fail_at(f->err, CF_EFORMAT, t->file_off,
                           "tensor %s is [%" PRIu64 ", %" PRIu64
                           "] with %u dimensions, must be [%u, %u]",
-                          f->name, t->dim[0], t->dim[1], t->n_dim, n_col,
-                          n_row);
+                          f->name, t->dim[0], t->dim[1], t->n_dim, n_col, n_row);
     }
     return as_floats(f, t, (size_t)n, out);
 }
 
-cf_status cf_tensor__floats(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col,
-                            const float **out)
+cf_status cf_tensor__floats(cf_tensor_finder *f, uint32_t n_row, uint32_t n_col, const float **out)
 {
     CF_TRY(cf_tensor__opt_floats(f, n_row, n_col, out));
     return *out != NULL ? CF_OK : cf_tensor__missing(f);
@@ -167,9 +156,8 @@ cf_status cf_tensor__opt_vec(cf_tensor_finder *f, uint32_t n, const float **out)
     CF_TRY(check_type(f, t));
     if (t->n_dim != 1 || t->dim[0] != n) {
         return cf_fail_at(f->err, CF_EFORMAT, t->file_off,
-                          "tensor %s has %u dimensions, %" PRIu64
-                          " first, must be [%u]",
-                          f->name, t->n_dim, t->dim[0], n);
+                          "tensor %s has %u dimensions, %" PRIu64 " first, must be [%u]", f->name,
+                          t->n_dim, t->dim[0], n);
     }
     return as_floats(f, t, n, out);
 }

@@ -14,8 +14,8 @@
 
 /* ---- attention ---------------------------------------------------------- */
 
-static cf_status find_fused_qkv(cf_tensor_finder *f, uint32_t i, uint32_t nq,
-                                uint32_t nk, uint32_t nv, cf_layer_weights *w)
+static cf_status find_fused_qkv(cf_tensor_finder *f, uint32_t i, uint32_t nq, uint32_t nk,
+                                uint32_t nv, cf_layer_weights *w)
 {
     cf_mat qkv = {0};
     const float *bias = NULL;
@@ -45,8 +45,8 @@ static void ignore_kv(cf_tensor_finder *f, uint32_t i)
     cf_tensor__ignore(f);
 }
 
-static cf_status find_kv(cf_tensor_finder *f, uint32_t i, uint32_t nk,
-                         uint32_t nv, cf_layer_weights *w)
+static cf_status find_kv(cf_tensor_finder *f, uint32_t i, uint32_t nk, uint32_t nv,
+                         cf_layer_weights *w)
 {
     cf_tensor__name_in(f, i, "attn_k.weight");
     CF_TRY(cf_tensor__mat(f, nk, f->hp->n_embd, &w->k));
@@ -82,8 +82,7 @@ static cf_status find_qkv(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
     return find_kv(f, i, nk, nv, w);
 }
 
-static cf_status find_qk_norms(cf_tensor_finder *f, uint32_t i,
-                               cf_layer_weights *w)
+static cf_status find_qk_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
     bool by_row = f->hp->arch->has_row_qk_norm;
@@ -91,18 +90,15 @@ static cf_status find_qk_norms(cf_tensor_finder *f, uint32_t i,
         return CF_OK;
     }
     cf_tensor__name_in(f, i, "attn_q_norm.weight");
-    CF_TRY(
-        cf_tensor__vec(f, (by_row ? l->n_head : 1) * l->head_size, &w->q_norm));
+    CF_TRY(cf_tensor__vec(f, (by_row ? l->n_head : 1) * l->head_size, &w->q_norm));
     if (l->kv_layer != i) {
         return CF_OK;
     }
     cf_tensor__name_in(f, i, "attn_k_norm.weight");
-    return cf_tensor__vec(f, (by_row ? l->n_head_kv : 1) * l->head_size,
-                          &w->k_norm);
+    return cf_tensor__vec(f, (by_row ? l->n_head_kv : 1) * l->head_size, &w->k_norm);
 }
 
-static cf_status find_attention(cf_tensor_finder *f, uint32_t i,
-                                cf_layer_weights *w)
+static cf_status find_attention(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
     CF_TRY(find_qkv(f, i, w));
@@ -119,8 +115,7 @@ static cf_status find_attention(cf_tensor_finder *f, uint32_t i,
 
 /* ---- feed-forward ------------------------------------------------------- */
 
-static cf_status find_gate_up(cf_tensor_finder *f, uint32_t i,
-                              cf_layer_weights *w)
+static cf_status find_gate_up(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
@@ -155,8 +150,7 @@ static cf_status find_gate_up(cf_tensor_finder *f, uint32_t i,
     return CF_OK;
 }
 
-static cf_status find_block(cf_tensor_finder *f, uint32_t i,
-                            cf_layer_weights *w)
+static cf_status find_block(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     CF_TRY(find_gate_up(f, i, w));
     cf_tensor__name_in(f, i, "ffn_down.weight");
@@ -165,8 +159,7 @@ static cf_status find_block(cf_tensor_finder *f, uint32_t i,
     return cf_tensor__opt_vec(f, f->hp->n_embd, &w->down_bias);
 }
 
-static cf_status find_norms(cf_tensor_finder *f, uint32_t i,
-                            cf_layer_weights *w)
+static cf_status find_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_arch *arch = f->hp->arch;
     uint32_t n_embd = f->hp->n_embd;
@@ -191,8 +184,7 @@ static cf_status find_norms(cf_tensor_finder *f, uint32_t i,
     return CF_OK;
 }
 
-static cf_status find_layer(cf_tensor_finder *f, uint32_t i,
-                            cf_layer_weights *w)
+static cf_status find_layer(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
     CF_TRY(find_norms(f, i, w));
@@ -215,16 +207,14 @@ static cf_status find_layer(cf_tensor_finder *f, uint32_t i,
 
 /* Factors must be positive numbers: frequencies are divided by them.  Very
  * large ones stop a pair from turning. */
-static cf_status find_rope_factors(cf_tensor_finder *f, const char *name,
-                                   const float **out)
+static cf_status find_rope_factors(cf_tensor_finder *f, const char *name, const float **out)
 {
     uint32_t n = f->hp->rope[CF_ROPE_GLOBAL].n_rot / 2;
     cf_tensor__name(f, name);
     CF_TRY(cf_tensor__opt_vec(f, n, out));
     for (uint32_t i = 0; *out != NULL && i < n; i++) {
         if (!((*out)[i] > 0.0f && (*out)[i] < 1e35f)) {
-            return cf_fail(f->err, CF_EFORMAT,
-                           "tensor %s: factor %u is not a positive number",
+            return cf_fail(f->err, CF_EFORMAT, "tensor %s: factor %u is not a positive number",
                            name, i);
         }
     }
@@ -237,8 +227,8 @@ static cf_status find_outer(cf_tensor_finder *f)
     const cf_hparams *hp = f->hp;
     cf_tensor__name(f, "token_embd.weight");
     CF_TRY(cf_tensor__mat(f, hp->n_vocab, hp->n_embd, &w->embd));
-    cf_tensor__name(f, hp->arch->has_embd_out_norm ? "token_embd_norm.weight"
-                                                   : "output_norm.weight");
+    cf_tensor__name(f,
+                    hp->arch->has_embd_out_norm ? "token_embd_norm.weight" : "output_norm.weight");
     CF_TRY(cf_tensor__vec(f, hp->n_embd, &w->output_norm));
     w->output = w->embd; /* tied, unless the file has a matrix of its own */
     cf_tensor__name(f, "output.weight");
@@ -250,8 +240,7 @@ static cf_status find_outer(cf_tensor_finder *f)
     CF_TRY(find_rope_factors(f, "rope_factors_short.weight", &w->rope_short));
     if (hp->rope[CF_ROPE_GLOBAL].scaling == CF_ROPE_LONGROPE &&
         (w->rope_long == NULL || w->rope_short == NULL)) {
-        return cf_fail(f->err, CF_EFORMAT,
-                       "longrope scaling without its factor tensors");
+        return cf_fail(f->err, CF_EFORMAT, "longrope scaling without its factor tensors");
     }
     return cf_weights__find_outer_extras(f);
 }
@@ -261,12 +250,10 @@ static cf_status find_outer(cf_tensor_finder *f)
 static bool is_of_draft_layer(const cf_hparams *hp, cf_str name)
 {
     char text[24] = "";
-    if (hp->n_draft_layer == 0 || name.n < 5 ||
-        memcmp(name.p, "blk.", 4) != 0) {
+    if (hp->n_draft_layer == 0 || name.n < 5 || memcmp(name.p, "blk.", 4) != 0) {
         return false;
     }
-    for (size_t i = 0; i < 8 && i + 4 < name.n && name.p[i + 4] >= '0' &&
-                       name.p[i + 4] <= '9';
+    for (size_t i = 0; i < 8 && i + 4 < name.n && name.p[i + 4] >= '0' && name.p[i + 4] <= '9';
          i++) {
         text[i] = name.p[i + 4];
     }
@@ -278,11 +265,9 @@ static cf_status refuse_unused(const cf_tensor_finder *f)
     for (size_t i = 0; i < cf_gguf_n_tensors(f->g); i++) {
         const cf_gguf_tensor *t = cf_gguf_tensor_at(f->g, i);
         if (!f->used[i] && !is_of_draft_layer(f->hp, t->name)) {
-            return cf_fail_at(
-                f->err, CF_EUNSUPPORTED, t->file_off,
-                "tensor %.*s is not part of architecture %s as confab knows it",
-                t->name.n < 64 ? (int)t->name.n : 64, t->name.p,
-                f->hp->arch->name);
+            return cf_fail_at(f->err, CF_EUNSUPPORTED, t->file_off,
+                              "tensor %.*s is not part of architecture %s as confab knows it",
+                              t->name.n < 64 ? (int)t->name.n : 64, t->name.p, f->hp->arch->name);
         }
     }
     return CF_OK;
@@ -299,8 +284,7 @@ static cf_status take_stock(cf_tensor_finder *f)
     f->used = cf_calloc(cf_gguf_n_tensors(f->g) + 1, sizeof *f->used);
     f->w->layer = cf_calloc(f->hp->n_layer, sizeof *f->w->layer);
     if (f->used == NULL || f->w->layer == NULL) {
-        return cf_fail(f->err, CF_ENOMEM, "out of memory for %u layers",
-                       f->hp->n_layer);
+        return cf_fail(f->err, CF_ENOMEM, "out of memory for %u layers", f->hp->n_layer);
     }
     f->w->n_layer = f->hp->n_layer;
     return CF_OK;
@@ -316,13 +300,11 @@ static cf_status find_all(cf_tensor_finder *f)
     return refuse_unused(f);
 }
 
-cf_status cf_weights_init(cf_weights *out, const cf_gguf *g,
-                          const cf_hparams *hp, cf_error *err)
+cf_status cf_weights_init(cf_weights *out, const cf_gguf *g, const cf_hparams *hp, cf_error *err)
 {
     cf_weights w = {0};
     if (cf_gguf_n_tensors(g) == 0) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the file holds no tensors, only a vocabulary");
+        return cf_fail(err, CF_EFORMAT, "the file holds no tensors, only a vocabulary");
     }
     cf_arena_init(&w.owned, 0);
     cf_tensor_finder f = {.g = g, .hp = hp, .w = &w, .err = err};

@@ -35,13 +35,13 @@ static inline cf_mat cf_mat_stack_at(const cf_mat_stack *s, size_t i)
 
 /* A mixture: router, experts, and what gemma4 has around them. */
 typedef struct cf_expert_weights {
-    cf_mat router;             /* [n, n_embd]; p is NULL without experts */
-    const float *router_bias;  /* [n] or NULL */
-    const float *choice_bias;  /* [n] or NULL: for choosing only */
-    const float *router_scale; /* [n_embd] or NULL: the router reads
+    cf_mat router;                    /* [n, n_embd]; p is NULL without experts */
+    const float *router_bias;         /* [n] or NULL */
+    const float *choice_bias;         /* [n] or NULL: for choosing only */
+    const float *router_scale;        /* [n_embd] or NULL: the router reads
                                       norm(x) / sqrt(n_embd) times this */
-    cf_mat_stack gate, up;     /* [n_ff, n_embd]; up alone is in gate */
-    cf_mat_stack down;         /* [n_embd, n_ff] */
+    cf_mat_stack gate, up;            /* [n_ff, n_embd]; up alone is in gate */
+    cf_mat_stack down;                /* [n_embd, n_ff] */
     const float *gate_bias, *up_bias; /* [n, n_ff] or NULL */
     const float *down_bias;           /* [n, n_embd] or NULL */
     const float *down_scale;          /* [n] or NULL: of the weights */
@@ -81,11 +81,11 @@ typedef struct cf_altup_weights {
 } cf_altup_weights;
 
 typedef struct cf_layer_weights {
-    const float *attn_norm; /* [n_embd] or NULL: of what the mixer reads */
-    cf_mat q;               /* [n_head * head_size, n_embd]; twice the rows
+    const float *attn_norm;                /* [n_embd] or NULL: of what the mixer reads */
+    cf_mat q;                              /* [n_head * head_size, n_embd]; twice the rows
                                with an output gate */
-    cf_mat k;               /* [n_head_kv * head_size, n_embd] */
-    cf_mat v;               /* [n_head_kv * head_size_v, n_embd]; p is NULL
+    cf_mat k;                              /* [n_head_kv * head_size, n_embd] */
+    cf_mat v;                              /* [n_head_kv * head_size_v, n_embd]; p is NULL
                                where k serves, and both where kv_layer's do */
     const float *q_bias, *k_bias, *v_bias; /* as q, k, v; or NULL */
     const float *q_norm, *k_norm;          /* [head_size], or [rows of q, of k]
@@ -95,9 +95,9 @@ typedef struct cf_layer_weights {
     const float *o_bias;                   /* [n_embd] or NULL */
     const float *post_attn_norm;           /* [n_embd] or NULL */
     cf_recurrent_weights recurrent;
-    const float *ffn_norm; /* [n_embd] or NULL */
-    cf_mat gate, up;       /* [n_ff, n_embd]; up alone is in gate */
-    cf_mat down;           /* [n_embd, n_ff] */
+    const float *ffn_norm;                        /* [n_embd] or NULL */
+    cf_mat gate, up;                              /* [n_ff, n_embd]; up alone is in gate */
+    cf_mat down;                                  /* [n_embd, n_ff] */
     const float *gate_bias, *up_bias, *down_bias; /* or NULL */
     cf_expert_weights expert;
     const float *post_ffn_norm;  /* [n_embd] or NULL */
@@ -130,8 +130,8 @@ typedef struct cf_weights {
 /* CF_EFORMAT for a missing tensor or a wrong shape, CF_EUNSUPPORTED for a
  * type confab does not read or a tensor the family does not have,
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_weights_init(cf_weights *out, const cf_gguf *g,
-                                      const cf_hparams *hp, cf_error *err);
+CF_MUST_USE cf_status cf_weights_init(cf_weights *out, const cf_gguf *g, const cf_hparams *hp,
+                                      cf_error *err);
 void cf_weights_deinit(cf_weights *w);
 
 #endif

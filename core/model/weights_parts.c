@@ -8,8 +8,7 @@
 
 /* DeltaNet's two numbers a head: one matrix each, or both in one, where a key
  * head's rows are its value heads' betas, then their alphas. */
-static cf_status find_beta_alpha(cf_tensor_finder *f, uint32_t i,
-                                 cf_recurrent_weights *w)
+static cf_status find_beta_alpha(cf_tensor_finder *f, uint32_t i, cf_recurrent_weights *w)
 {
     uint32_t n_head = f->hp->state.n_head;
     uint32_t n_embd = f->hp->n_embd;
@@ -24,8 +23,7 @@ static cf_status find_beta_alpha(cf_tensor_finder *f, uint32_t i,
 }
 
 /* What DeltaNet and Mamba-2 share. */
-static cf_status find_ssm(cf_tensor_finder *f, uint32_t i,
-                          cf_recurrent_weights *w)
+static cf_status find_ssm(cf_tensor_finder *f, uint32_t i, cf_recurrent_weights *w)
 {
     const cf_state_hparams *s = &f->hp->state;
     cf_tensor__name_in(f, i, "ssm_conv1d.weight");
@@ -40,8 +38,7 @@ static cf_status find_ssm(cf_tensor_finder *f, uint32_t i,
     return cf_tensor__mat(f, f->hp->n_embd, s->n_head * s->n_value, &w->out);
 }
 
-static cf_status find_delta_net(cf_tensor_finder *f, uint32_t i,
-                                cf_recurrent_weights *w)
+static cf_status find_delta_net(cf_tensor_finder *f, uint32_t i, cf_recurrent_weights *w)
 {
     const cf_state_hparams *s = &f->hp->state;
     uint32_t n_embd = f->hp->n_embd;
@@ -55,26 +52,22 @@ static cf_status find_delta_net(cf_tensor_finder *f, uint32_t i,
     return find_ssm(f, i, w);
 }
 
-static cf_status find_mamba2(cf_tensor_finder *f, uint32_t i,
-                             cf_recurrent_weights *w)
+static cf_status find_mamba2(cf_tensor_finder *f, uint32_t i, cf_recurrent_weights *w)
 {
     const cf_state_hparams *s = &f->hp->state;
     cf_tensor__name_in(f, i, "ssm_in.weight");
-    CF_TRY(cf_tensor__mat(f, cf_hparams_n_in(f->hp, CF_MIX_MAMBA2),
-                          f->hp->n_embd, &w->in));
+    CF_TRY(cf_tensor__mat(f, cf_hparams_n_in(f->hp, CF_MIX_MAMBA2), f->hp->n_embd, &w->in));
     cf_tensor__name_in(f, i, "ssm_d");
     CF_TRY(cf_tensor__floats(f, s->n_head, 1, &w->d));
     cf_tensor__name_in(f, i, "ssm_norm.weight");
-    CF_TRY(cf_tensor__opt_floats(
-        f, s->n_group, s->n_head / s->n_group * s->n_value, &w->norm));
+    CF_TRY(cf_tensor__opt_floats(f, s->n_group, s->n_head / s->n_group * s->n_value, &w->norm));
     if (w->norm == NULL && f->hp->arch->recurrent_rule != CF_RECURRENT_ALL) {
         return cf_tensor__missing(f);
     }
     return find_ssm(f, i, w);
 }
 
-static cf_status find_short_conv(cf_tensor_finder *f, uint32_t i,
-                                 cf_recurrent_weights *w)
+static cf_status find_short_conv(cf_tensor_finder *f, uint32_t i, cf_recurrent_weights *w)
 {
     uint32_t n_embd = f->hp->n_embd;
     cf_tensor__name_in(f, i, "shortconv.in_proj.weight");
@@ -85,8 +78,7 @@ static cf_status find_short_conv(cf_tensor_finder *f, uint32_t i,
     return cf_tensor__mat(f, n_embd, n_embd, &w->out);
 }
 
-cf_status cf_weights__find_recurrent(cf_tensor_finder *f, uint32_t i,
-                                     cf_layer_weights *w)
+cf_status cf_weights__find_recurrent(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     switch (f->hp->layer[i].mixer) {
     case CF_MIX_DELTA_NET:
@@ -104,8 +96,7 @@ cf_status cf_weights__find_recurrent(cf_tensor_finder *f, uint32_t i,
 /* ---- experts ------------------------------------------------------------ */
 
 /* Gate and up of the experts, apart or as one stack, gate rows first. */
-static cf_status find_expert_gate_up(cf_tensor_finder *f, uint32_t i,
-                                     cf_expert_weights *w)
+static cf_status find_expert_gate_up(cf_tensor_finder *f, uint32_t i, cf_expert_weights *w)
 {
     const cf_expert_hparams *x = &f->hp->expert;
     uint32_t n_embd = f->hp->n_embd;
@@ -127,8 +118,7 @@ static cf_status find_expert_gate_up(cf_tensor_finder *f, uint32_t i,
     return CF_OK;
 }
 
-static cf_status find_expert_biases(cf_tensor_finder *f, uint32_t i,
-                                    cf_expert_weights *w)
+static cf_status find_expert_biases(cf_tensor_finder *f, uint32_t i, cf_expert_weights *w)
 {
     const cf_expert_hparams *x = &f->hp->expert;
     cf_tensor__name_in(f, i, "ffn_gate_inp.bias");
@@ -144,8 +134,7 @@ static cf_status find_expert_biases(cf_tensor_finder *f, uint32_t i,
 }
 
 /* gemma4: the router's own input, and norms around both halves. */
-static cf_status find_expert_norms(cf_tensor_finder *f, uint32_t i,
-                                   cf_expert_weights *w)
+static cf_status find_expert_norms(cf_tensor_finder *f, uint32_t i, cf_expert_weights *w)
 {
     uint32_t n_embd = f->hp->n_embd;
     cf_tensor__name_in(f, i, "ffn_gate_inp.scale");
@@ -161,14 +150,12 @@ static cf_status find_expert_norms(cf_tensor_finder *f, uint32_t i,
 }
 
 /* The shared expert is the layer's one block. */
-static cf_status find_shared_expert(cf_tensor_finder *f, uint32_t i,
-                                    cf_layer_weights *w)
+static cf_status find_shared_expert(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
     bool is_up = f->hp->arch->act == CF_ACT_RELU2; /* alone */
-    cf_tensor__name_in(f, i,
-                       is_up ? "ffn_up_shexp.weight" : "ffn_gate_shexp.weight");
+    cf_tensor__name_in(f, i, is_up ? "ffn_up_shexp.weight" : "ffn_gate_shexp.weight");
     CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
     if (!is_up) {
         cf_tensor__name_in(f, i, "ffn_up_shexp.weight");
@@ -180,8 +167,7 @@ static cf_status find_shared_expert(cf_tensor_finder *f, uint32_t i,
     return cf_tensor__opt_floats(f, 1, n_embd, &w->expert.shared_gate);
 }
 
-cf_status cf_weights__find_experts(cf_tensor_finder *f, uint32_t i,
-                                   cf_layer_weights *w)
+cf_status cf_weights__find_experts(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_expert_hparams *x = &f->hp->expert;
     bool has_dense = f->hp->arch->has_dense_beside;
@@ -194,14 +180,12 @@ cf_status cf_weights__find_experts(cf_tensor_finder *f, uint32_t i,
     if (has_dense) {
         CF_TRY(find_expert_norms(f, i, &w->expert));
     }
-    return f->hp->layer[i].n_ff != 0 && !has_dense ? find_shared_expert(f, i, w)
-                                                   : CF_OK;
+    return f->hp->layer[i].n_ff != 0 && !has_dense ? find_shared_expert(f, i, w) : CF_OK;
 }
 
 /* ---- per-layer embeddings and alternating updates ----------------------- */
 
-static cf_status find_altup(cf_tensor_finder *f, uint32_t i,
-                            cf_altup_weights *w)
+static cf_status find_altup(cf_tensor_finder *f, uint32_t i, cf_altup_weights *w)
 {
     uint32_t n = f->hp->n_altup;
     uint32_t n_embd = f->hp->n_embd;
@@ -228,17 +212,14 @@ static cf_status find_altup(cf_tensor_finder *f, uint32_t i,
     return cf_tensor__mat(f, n_embd, rank, &w->laurel_r);
 }
 
-cf_status cf_weights__find_extras(cf_tensor_finder *f, uint32_t i,
-                                  cf_layer_weights *w)
+cf_status cf_weights__find_extras(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_hparams *hp = f->hp;
     if (hp->n_per_layer != 0) {
         cf_tensor__name_in(f, i, "inp_gate.weight");
-        CF_TRY(
-            cf_tensor__mat(f, hp->n_per_layer, hp->n_embd, &w->per_layer_gate));
+        CF_TRY(cf_tensor__mat(f, hp->n_per_layer, hp->n_embd, &w->per_layer_gate));
         cf_tensor__name_in(f, i, "proj.weight");
-        CF_TRY(
-            cf_tensor__mat(f, hp->n_embd, hp->n_per_layer, &w->per_layer_proj));
+        CF_TRY(cf_tensor__mat(f, hp->n_embd, hp->n_per_layer, &w->per_layer_proj));
         cf_tensor__name_in(f, i, "post_norm.weight");
         CF_TRY(cf_tensor__vec(f, hp->n_embd, &w->per_layer_norm));
     }
@@ -264,11 +245,9 @@ cf_status cf_weights__find_outer_extras(cf_tensor_finder *f)
     }
     if (hp->n_altup > 1) {
         cf_tensor__name(f, "altup_proj.weight");
-        CF_TRY(cf_tensor__stack(f, hp->n_altup - 1, hp->n_embd, hp->n_embd,
-                                &w->altup_proj));
+        CF_TRY(cf_tensor__stack(f, hp->n_altup - 1, hp->n_embd, hp->n_embd, &w->altup_proj));
         cf_tensor__name(f, "altup_unembd_proj.weight");
-        CF_TRY(cf_tensor__stack(f, hp->n_altup - 1, hp->n_embd, hp->n_embd,
-                                &w->altup_unproj));
+        CF_TRY(cf_tensor__stack(f, hp->n_altup - 1, hp->n_embd, hp->n_embd, &w->altup_unproj));
     }
     return CF_OK;
 }

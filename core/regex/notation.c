@@ -65,8 +65,7 @@ static void fail_at(reader *r, cf_status code, size_t at, const char *what)
         line += r->s.p[i] == '\n' ? 1 : 0;
     }
     if (r->b->st == CF_OK) {
-        cf_gbuild_fail(r->b, code, "line %u column %u: %s", (unsigned)line,
-                       (unsigned)col, what);
+        cf_gbuild_fail(r->b, code, "line %u column %u: %s", (unsigned)line, (unsigned)col, what);
         r->b->err.line = line;
         r->b->err.col = col;
         r->b->err.off = at;
@@ -125,8 +124,7 @@ static bool is_name_byte(int c, bool is_first)
 static cf_str take_name(reader *r)
 {
     size_t from = r->i;
-    while (r->i < r->s.n &&
-           is_name_byte((unsigned char)r->s.p[r->i], r->i == from)) {
+    while (r->i < r->s.n && is_name_byte((unsigned char)r->s.p[r->i], r->i == from)) {
         r->i++;
     }
     return cf_str_make(r->s.p + from, r->i - from);
@@ -167,22 +165,18 @@ static size_t decode(char *out, const char *p, const char *end)
             out[n++] = *p++;
             continue;
         }
-        const char *at =
-            p + 1 < end && p[1] != '\0' ? strchr(from, p[1]) : NULL;
+        const char *at = p + 1 < end && p[1] != '\0' ? strchr(from, p[1]) : NULL;
         if (at != NULL) {
             out[n++] = to[at - from];
             p += 2;
             continue;
         }
-        uint32_t cp =
-            p + 1 < end && p[1] == 'u' ? hex4(p + 2, end) : UINT32_MAX;
+        uint32_t cp = p + 1 < end && p[1] == 'u' ? hex4(p + 2, end) : UINT32_MAX;
         p += 6;
-        if (cp >= 0xD800 && cp <= 0xDBFF && p + 1 < end && p[0] == '\\' &&
-            p[1] == 'u') {
+        if (cp >= 0xD800 && cp <= 0xDBFF && p + 1 < end && p[0] == '\\' && p[1] == 'u') {
             uint32_t low = hex4(p + 2, end);
-            cp = low >= 0xDC00 && low <= 0xDFFF
-                     ? 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00)
-                     : UINT32_MAX;
+            cp = low >= 0xDC00 && low <= 0xDFFF ? 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00)
+                                                : UINT32_MAX;
             p += 6;
         }
         if (cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF)) {
@@ -223,8 +217,7 @@ static part *take_regex(reader *r)
 {
     size_t from = r->i++;
     bool in_class = false;
-    while (r->i < r->s.n && r->s.p[r->i] != '\n' &&
-           (in_class || r->s.p[r->i] != '/')) {
+    while (r->i < r->s.n && r->s.p[r->i] != '\n' && (in_class || r->s.p[r->i] != '/')) {
         char c = r->s.p[r->i];
         in_class = c == '[' || (in_class && c != ']');
         r->i += c == '\\' ? 2 : 1;
@@ -512,8 +505,8 @@ static void emit(reader *r, const part *p, uint32_t from, uint32_t to)
     }
 }
 
-cf_status cf_grammar_from_text(cf_grammar **out, cf_str text,
-                               const cf_grammar_options *opts, cf_error *err)
+cf_status cf_grammar_from_text(cf_grammar **out, cf_str text, const cf_grammar_options *opts,
+                               cf_error *err)
 {
     cf_gbuild b;
     cf_rx_pool rx;

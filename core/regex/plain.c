@@ -5,8 +5,8 @@
 
 #include "core/regex/regex.h"
 
-cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,
-                                const cf_grammar_options *opts, cf_error *err)
+cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern, const cf_grammar_options *opts,
+                                cf_error *err)
 {
     cf_gbuild b;
     cf_rx_pool rx;
@@ -29,9 +29,8 @@ cf_status cf_grammar_from_regex(cf_grammar **out, cf_str pattern,
     return st;
 }
 
-cf_status cf_grammar_from_choices(cf_grammar **out, const cf_str *choices,
-                                  size_t n, const cf_grammar_options *opts,
-                                  cf_error *err)
+cf_status cf_grammar_from_choices(cf_grammar **out, const cf_str *choices, size_t n,
+                                  const cf_grammar_options *opts, cf_error *err)
 {
     cf_gbuild b;
     if (n == 0) {
@@ -42,8 +41,7 @@ cf_status cf_grammar_from_choices(cf_grammar **out, const cf_str *choices,
     b.rule = rule;
     uint32_t end = cf_g_node(&b);
     for (size_t i = 0; i < n; i++) {
-        uint32_t at =
-            cf_g_bytes(&b, cf_g_start(&b, rule), choices[i].p, choices[i].n);
+        uint32_t at = cf_g_bytes(&b, cf_g_start(&b, rule), choices[i].p, choices[i].n);
         cf_g_jump(&b, at, 0, end);
     }
     cf_g_end(&b, end, 0);

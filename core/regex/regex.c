@@ -21,8 +21,7 @@ void cf_rx_init(cf_rx_pool *rx, cf_gbuild *b)
     rx->b = b;
     rx->n_bucket = 256;
     rx->bucket = cf_calloc(rx->n_bucket, sizeof *rx->bucket);
-    if (rx->bucket == NULL ||
-        !cf_grow(&rx->node, &rx->cap_node, 3, sizeof *rx->node)) {
+    if (rx->bucket == NULL || !cf_grow(&rx->node, &rx->cap_node, 3, sizeof *rx->node)) {
         cf_gbuild_oom(b);
         return;
     }
@@ -68,27 +67,23 @@ static uint32_t hash_node(const cf_rx_pool *rx, const cf_rx_node *n)
     for (uint32_t i = 0; n->kind == RX_SET && i < n->n; i++) {
         h = mix(mix(h, rx->range[n->first + i].lo), rx->range[n->first + i].hi);
     }
-    for (uint32_t i = 0; (n->kind == RX_ALT || n->kind == RX_AND) && i < n->n;
-         i++) {
+    for (uint32_t i = 0; (n->kind == RX_ALT || n->kind == RX_AND) && i < n->n; i++) {
         h = mix(h, rx->list[n->first + i]);
     }
     return h;
 }
 
-static bool node_equal(const cf_rx_pool *rx, const cf_rx_node *x,
-                       const cf_rx_node *y)
+static bool node_equal(const cf_rx_pool *rx, const cf_rx_node *x, const cf_rx_node *y)
 {
-    if (x->kind != y->kind || x->a != y->a || x->b != y->b ||
-        x->min != y->min || x->max != y->max || x->n != y->n) {
+    if (x->kind != y->kind || x->a != y->a || x->b != y->b || x->min != y->min ||
+        x->max != y->max || x->n != y->n) {
         return false;
     }
     if (x->kind == RX_SET) {
-        return memcmp(rx->range + x->first, rx->range + y->first,
-                      x->n * sizeof *rx->range) == 0;
+        return memcmp(rx->range + x->first, rx->range + y->first, x->n * sizeof *rx->range) == 0;
     }
     if (x->kind == RX_ALT || x->kind == RX_AND) {
-        return memcmp(rx->list + x->first, rx->list + y->first,
-                      x->n * sizeof *rx->list) == 0;
+        return memcmp(rx->list + x->first, rx->list + y->first, x->n * sizeof *rx->list) == 0;
     }
     return true;
 }
@@ -119,8 +114,7 @@ static cf_rx intern(cf_rx_pool *rx, cf_rx_node n)
         return CF_RX_FAIL;
     }
     n.hash = hash_node(rx, &n);
-    for (uint32_t i = rx->bucket[n.hash % rx->n_bucket]; i != 0;
-         i = rx->node[i].next) {
+    for (uint32_t i = rx->bucket[n.hash % rx->n_bucket]; i != 0; i = rx->node[i].next) {
         if (!cf_gbuild_spend(rx->b, 1)) {
             return CF_RX_FAIL;
         }
@@ -149,8 +143,7 @@ static cf_rx intern(cf_rx_pool *rx, cf_rx_node n)
 
 static bool add_range(cf_rx_pool *rx, uint32_t lo, uint32_t hi)
 {
-    if (!cf_grow(&rx->range, &rx->cap_range, rx->n_range + 1,
-                 sizeof *rx->range)) {
+    if (!cf_grow(&rx->range, &rx->cap_range, rx->n_range + 1, sizeof *rx->range)) {
         lacks_memory(rx);
         return false;
     }
@@ -195,9 +188,7 @@ static cf_rx close_set(cf_rx_pool *rx, size_t first)
     if (k == 0) {
         return CF_RX_NONE;
     }
-    return intern(rx, (cf_rx_node){.kind = RX_SET,
-                                   .first = (uint32_t)first,
-                                   .n = (uint32_t)k});
+    return intern(rx, (cf_rx_node){.kind = RX_SET, .first = (uint32_t)first, .n = (uint32_t)k});
 }
 
 cf_rx cf_rx_set(cf_rx_pool *rx, const cf_cprange *ranges, size_t n)
@@ -321,9 +312,7 @@ cf_rx cf_rx_cat(cf_rx_pool *rx, cf_rx a, cf_rx b)
         return cf_rx_cat(rx, rx->node[a].a, tail);
     }
     bool is_nullable = cf_rx_nullable(rx, a) && cf_rx_nullable(rx, b);
-    return intern(
-        rx, (cf_rx_node){
-                .kind = RX_CAT, .a = a, .b = b, .is_nullable = is_nullable});
+    return intern(rx, (cf_rx_node){.kind = RX_CAT, .a = a, .b = b, .is_nullable = is_nullable});
 }
 
 cf_rx cf_rx_text(cf_rx_pool *rx, cf_str s)
@@ -372,11 +361,8 @@ cf_rx cf_rx_loop(cf_rx_pool *rx, cf_rx a, uint32_t min, uint32_t max)
     if (n->kind == RX_LOOP && n->min == 0 && n->max == CF_RX_INF) {
         return a;
     }
-    return intern(rx, (cf_rx_node){.kind = RX_LOOP,
-                                   .a = a,
-                                   .min = min,
-                                   .max = max,
-                                   .is_nullable = min == 0});
+    return intern(
+        rx, (cf_rx_node){.kind = RX_LOOP, .a = a, .min = min, .max = max, .is_nullable = min == 0});
 }
 
 cf_rx cf_rx_not(cf_rx_pool *rx, cf_rx a)
@@ -393,9 +379,7 @@ cf_rx cf_rx_not(cf_rx_pool *rx, cf_rx a)
     if (is_all(rx, a)) {
         return CF_RX_NONE;
     }
-    return intern(rx, (cf_rx_node){.kind = RX_NOT,
-                                   .a = a,
-                                   .is_nullable = !cf_rx_nullable(rx, a)});
+    return intern(rx, (cf_rx_node){.kind = RX_NOT, .a = a, .is_nullable = !cf_rx_nullable(rx, a)});
 }
 
 static bool add_child(cf_rx_pool *rx, size_t first, cf_rx a)
@@ -424,8 +408,7 @@ static bool add_child(cf_rx_pool *rx, size_t first, cf_rx a)
         lacks_memory(rx);
         return false;
     }
-    memmove(rx->list + k + 1, rx->list + k,
-            (rx->n_list - k) * sizeof *rx->list);
+    memmove(rx->list + k + 1, rx->list + k, (rx->n_list - k) * sizeof *rx->list);
     rx->list[k] = a;
     rx->n_list++;
     return true;
@@ -583,13 +566,11 @@ cf_rx cf_rx__derive(cf_rx_pool *rx, cf_rx id, uint32_t cp)
 {
     size_t old = rx->cap_memo_epoch;
     if (!cf_grow(&rx->memo, &rx->cap_memo, rx->n_node, sizeof *rx->memo) ||
-        !cf_grow(&rx->memo_epoch, &rx->cap_memo_epoch, rx->cap_memo,
-                 sizeof *rx->memo_epoch)) {
+        !cf_grow(&rx->memo_epoch, &rx->cap_memo_epoch, rx->cap_memo, sizeof *rx->memo_epoch)) {
         return lacks_memory(rx);
     }
     if (rx->cap_memo_epoch > old) {
-        memset(rx->memo_epoch + old, 0,
-               (rx->cap_memo_epoch - old) * sizeof *rx->memo_epoch);
+        memset(rx->memo_epoch + old, 0, (rx->cap_memo_epoch - old) * sizeof *rx->memo_epoch);
     }
     rx->epoch++;
     rx->depth = 0;

@@ -100,8 +100,7 @@ bool cf_rx_is_empty(cf_rx_pool *rx, cf_rx a);
  * When `a` holds at most max texts: calls fn for each (UTF-8) and returns
  * true; false, and fn may have been called, when there are more.
  */
-bool cf_rx_list(cf_rx_pool *rx, cf_rx a, size_t max,
-                void (*fn)(void *ud, cf_str text), void *ud);
+bool cf_rx_list(cf_rx_pool *rx, cf_rx a, size_t max, void (*fn)(void *ud, cf_str text), void *ud);
 
 typedef enum cf_spelling {
     CF_SPELL_RAW,     /* UTF-8 as it is */
@@ -114,16 +113,15 @@ typedef enum cf_spelling {
 
 /* Nodes that spell the automaton's texts from node `from` to node `to`; with
  * closer >= 0 that byte follows each text. */
-void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
-                 uint32_t from, uint32_t to);
+void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer, uint32_t from,
+                 uint32_t to);
 
 /* The same for the texts of min to max characters, counted in the register of
  * the rule that is being made: where the product with the lengths would be
  * too large.  Every node can still be left for the end, but where the
  * automaton has no text of one of the lengths between. */
-void cf_dfa_emit_counted(cf_gbuild *b, const cf_dfa *d, cf_spelling how,
-                         int closer, uint32_t min, uint32_t max, uint32_t from,
-                         uint32_t to);
+void cf_dfa_emit_counted(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer, uint32_t min,
+                         uint32_t max, uint32_t from, uint32_t to);
 
 /* Characters that follow a state until the end of a text: the fewest and the
  * most (CF_RX_INF: no limit), for each state. */

@@ -120,8 +120,7 @@ typedef struct maker {
 static bool add_state(cf_gbuild *b, cf_dfa *d, bool is_final)
 {
     if (d->n_state >= STATES_MAX) {
-        cf_gbuild_fail(b, CF_ELIMIT, "the expression needs over %d states",
-                       (int)STATES_MAX);
+        cf_gbuild_fail(b, CF_ELIMIT, "the expression needs over %d states", (int)STATES_MAX);
         return false;
     }
     if (!cf_grow(&d->state, &d->cap_state, d->n_state + 1, sizeof *d->state)) {
@@ -133,8 +132,8 @@ static bool add_state(cf_gbuild *b, cf_dfa *d, bool is_final)
 }
 
 /* Adds a move to the last opened state, joined with its neighbour. */
-static void add_move(cf_gbuild *b, cf_dfa *d, cf_dfa_state *s, uint32_t lo,
-                     uint32_t hi, uint32_t to)
+static void add_move(cf_gbuild *b, cf_dfa *d, cf_dfa_state *s, uint32_t lo, uint32_t hi,
+                     uint32_t to)
 {
     if (s->n > 0) {
         cf_dfa_move *last = &d->move[d->n_move - 1];
@@ -162,8 +161,7 @@ static uint32_t state_for(maker *m, cf_rx id)
         return UINT32_MAX;
     }
     if (m->cap_state_of > m->n_known) {
-        memset(m->state_of + m->n_known, 0,
-               (m->cap_state_of - m->n_known) * sizeof *m->state_of);
+        memset(m->state_of + m->n_known, 0, (m->cap_state_of - m->n_known) * sizeof *m->state_of);
         m->n_known = m->cap_state_of;
     }
     if (m->state_of[id] != 0) {
@@ -278,8 +276,7 @@ void cf_dfa_trim(cf_gbuild *b, cf_dfa *d)
         cf_dfa_deinit(d);
         return;
     }
-    for (bool is_changed = true;
-         is_changed && cf_gbuild_spend(b, d->n_move / 8 + 1);) {
+    for (bool is_changed = true; is_changed && cf_gbuild_spend(b, d->n_move / 8 + 1);) {
         is_changed = false;
         for (size_t i = d->n_state; i-- > 0;) {
             if (!live[i] && leads_on(d, live, i)) {
@@ -374,8 +371,8 @@ static bool grow_pairs(pairs *p)
     return true;
 }
 
-static uint32_t pair_state(cf_gbuild *b, pairs *p, cf_dfa *out, const cf_dfa *x,
-                           const cf_dfa *y, uint32_t i, uint32_t k)
+static uint32_t pair_state(cf_gbuild *b, pairs *p, cf_dfa *out, const cf_dfa *x, const cf_dfa *y,
+                           uint32_t i, uint32_t k)
 {
     if (2 * p->n >= p->cap && !grow_pairs(p)) {
         cf_gbuild_oom(b);
@@ -411,14 +408,12 @@ void cf_dfa_and(cf_gbuild *b, const cf_dfa *x, const cf_dfa *y, cf_dfa *out)
     }
     pairs p = {0};
     pair_state(b, &p, out, x, y, 0, 0);
-    for (uint32_t s = 0;
-         b->st == CF_OK && s < out->n_state && p.pending != NULL; s++) {
+    for (uint32_t s = 0; b->st == CF_OK && s < out->n_state && p.pending != NULL; s++) {
         const cf_dfa_state *sx = &x->state[p.pending[s] >> 32];
         const cf_dfa_state *sy = &y->state[p.pending[s] & UINT32_MAX];
         cf_dfa_state mine = out->state[s];
         mine.first = (uint32_t)out->n_move;
-        for (uint32_t i = 0, k = 0;
-             i < sx->n && k < sy->n && cf_gbuild_spend(b, 1);) {
+        for (uint32_t i = 0, k = 0; i < sx->n && k < sy->n && cf_gbuild_spend(b, 1);) {
             const cf_dfa_move *u = &x->move[sx->first + i];
             const cf_dfa_move *v = &y->move[sy->first + k];
             uint32_t lo = u->lo > v->lo ? u->lo : v->lo;
@@ -535,14 +530,12 @@ static void list_from(lister *l, uint32_t state, size_t len, unsigned depth)
             return;
         }
         for (uint32_t cp = v->lo; cp <= v->hi && !l->is_over; cp++) {
-            list_from(l, v->to, len + cf_utf8_encode(l->text + len, cp),
-                      depth + 1);
+            list_from(l, v->to, len + cf_utf8_encode(l->text + len, cp), depth + 1);
         }
     }
 }
 
-bool cf_rx_list(cf_rx_pool *rx, cf_rx a, size_t max,
-                void (*fn)(void *ud, cf_str text), void *ud)
+bool cf_rx_list(cf_rx_pool *rx, cf_rx a, size_t max, void (*fn)(void *ud, cf_str text), void *ud)
 {
     cf_dfa d;
     cf_rx_dfa(rx, a, &d);

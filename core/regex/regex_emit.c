@@ -18,7 +18,7 @@ typedef struct emitter {
     uint32_t *body;            /* per state: where the next one begins */
     const cf_dfa_lengths *len; /* NULL: the texts are not counted */
     uint32_t min, max;
-    uint32_t (*rest)[4]; /* per state: node before n more continuation bytes */
+    uint32_t (*rest)[4];   /* per state: node before n more continuation bytes */
     const cf_dfa_state *s; /* being spelled */
     uint32_t from;
 } emitter;
@@ -66,8 +66,8 @@ static uint32_t target_of(const emitter *e, uint32_t lo, uint32_t hi)
  * `base` holds their bits, `n` continuation bytes follow, and [min, max] is
  * what this length may spell.
  */
-static void emit_rest(emitter *e, uint32_t from, uint32_t base, unsigned n,
-                      uint32_t min, uint32_t max)
+static void emit_rest(emitter *e, uint32_t from, uint32_t base, unsigned n, uint32_t min,
+                      uint32_t max)
 {
     CF_ASSERT(n > 0); /* one character leads to one state, or to none */
     uint32_t size = UINT32_C(1) << (6 * (n - 1));
@@ -82,13 +82,11 @@ static void emit_rest(emitter *e, uint32_t from, uint32_t base, unsigned n,
         uint32_t k2 = k + 1;
         if (to == MIXED) {
             uint32_t sub = cf_g_node(e->b);
-            cf_g_byte(e->b, from, (uint8_t)(0x80 + k), (uint8_t)(0x80 + k),
-                      sub);
+            cf_g_byte(e->b, from, (uint8_t)(0x80 + k), (uint8_t)(0x80 + k), sub);
             emit_rest(e, sub, lo, n - 1, min, max);
         } else if (to != ABSENT) {
             while (k2 < 64 && base + (k2 + 1) * size - 1 <= max &&
-                   target_of(e, base + k2 * size, base + (k2 + 1) * size - 1) ==
-                       to) {
+                   target_of(e, base + k2 * size, base + (k2 + 1) * size - 1) == to) {
                 k2++;
             }
             cf_g_byte(e->b, from, (uint8_t)(0x80 + k), (uint8_t)(0x7F + k2),
@@ -99,8 +97,8 @@ static void emit_rest(emitter *e, uint32_t from, uint32_t base, unsigned n,
 }
 
 /* Lead bytes of sequences with n continuation bytes. */
-static void emit_leads(emitter *e, unsigned n, uint8_t lead, unsigned n_lead,
-                       uint32_t min, uint32_t max)
+static void emit_leads(emitter *e, unsigned n, uint8_t lead, unsigned n_lead, uint32_t min,
+                       uint32_t max)
 {
     uint32_t size = UINT32_C(1) << (6 * n);
     for (unsigned k = 0; k < n_lead && e->b->st == CF_OK;) {
@@ -115,16 +113,15 @@ static void emit_leads(emitter *e, unsigned n, uint8_t lead, unsigned n_lead,
         bool is_clipped = lo < min || hi > max;
         if (all == MIXED || (is_clipped && all != ABSENT)) {
             uint32_t sub = cf_g_node(e->b);
-            cf_g_byte(e->b, e->from, (uint8_t)(lead + k), (uint8_t)(lead + k),
-                      sub);
+            cf_g_byte(e->b, e->from, (uint8_t)(lead + k), (uint8_t)(lead + k), sub);
             emit_rest(e, sub, lo, n, min, max);
         } else if (all != ABSENT) {
             while (k2 < n_lead && (k2 + 1) * size - 1 <= max &&
                    target_of(e, k2 * size, (k2 + 1) * size - 1) == all) {
                 k2++;
             }
-            cf_g_byte(e->b, e->from, (uint8_t)(lead + k),
-                      (uint8_t)(lead + k2 - 1), rest_node(e, all, n));
+            cf_g_byte(e->b, e->from, (uint8_t)(lead + k), (uint8_t)(lead + k2 - 1),
+                      rest_node(e, all, n));
         }
         k = k2;
     }
@@ -251,8 +248,7 @@ static void make_state(emitter *e, uint32_t i)
     if (e->len->least[i] <= e->max) {
         cf_gop op = {.kind = CF_OP_CHAR,
                      .min = e->min,
-                     .max = e->max == CF_RX_INF ? CF_RX_INF
-                                                : e->max - e->len->least[i],
+                     .max = e->max == CF_RX_INF ? CF_RX_INF : e->max - e->len->least[i],
                      .rest = e->len->most[i]};
         cf_g_jump(b, e->node[i], cf_g_op(b, &op), e->body[i]);
     }
@@ -285,8 +281,7 @@ static void emit_states(emitter *e, int closer, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < d->n_state && b->st == CF_OK; i++) {
         make_state(e, i);
     }
-    bool is_possible = e->len == NULL || (e->len->least[0] <= e->max &&
-                                          e->len->most[0] >= e->min);
+    bool is_possible = e->len == NULL || (e->len->least[0] <= e->max && e->len->most[0] >= e->min);
     if (b->st == CF_OK && is_possible) {
         cf_g_jump(b, from, 0, e->body[0]);
     }
@@ -315,20 +310,18 @@ static void emit(emitter *e, int closer, uint32_t from, uint32_t to)
     cf_free(e->rest);
 }
 
-void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer,
-                 uint32_t from, uint32_t to)
+void cf_dfa_emit(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer, uint32_t from,
+                 uint32_t to)
 {
     emitter e = {.b = b, .d = d, .how = how};
     emit(&e, closer, from, to);
 }
 
-void cf_dfa_emit_counted(cf_gbuild *b, const cf_dfa *d, cf_spelling how,
-                         int closer, uint32_t min, uint32_t max, uint32_t from,
-                         uint32_t to)
+void cf_dfa_emit_counted(cf_gbuild *b, const cf_dfa *d, cf_spelling how, int closer, uint32_t min,
+                         uint32_t max, uint32_t from, uint32_t to)
 {
     cf_dfa_lengths len = {0};
-    emitter e = {
-        .b = b, .d = d, .how = how, .len = &len, .min = min, .max = max};
+    emitter e = {.b = b, .d = d, .how = how, .len = &len, .min = min, .max = max};
     if (cf_dfa_lengths_make(b, d, &len)) {
         emit(&e, closer, from, to);
     }

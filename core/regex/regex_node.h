@@ -7,16 +7,7 @@
 
 #include "core/regex/regex.h"
 
-typedef enum rx_kind {
-    RX_NONE,
-    RX_EPS,
-    RX_SET,
-    RX_CAT,
-    RX_ALT,
-    RX_AND,
-    RX_NOT,
-    RX_LOOP
-} rx_kind;
+typedef enum rx_kind { RX_NONE, RX_EPS, RX_SET, RX_CAT, RX_ALT, RX_AND, RX_NOT, RX_LOOP } rx_kind;
 
 struct cf_rx_node {
     uint8_t kind;

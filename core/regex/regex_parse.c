@@ -43,8 +43,7 @@ typedef struct parser {
 
 static bool fail_at(parser *p, cf_status code, const char *what)
 {
-    cf_gbuild_fail(p->rx->b, code, "%s at byte %u of the pattern", what,
-                   (unsigned)p->i);
+    cf_gbuild_fail(p->rx->b, code, "%s at byte %u of the pattern", what, (unsigned)p->i);
     if (p->rx->b->err.off == CF_NO_OFFSET) {
         p->rx->b->err.off = p->i;
     }
@@ -121,8 +120,7 @@ static piece either(parser *p, piece a, piece b)
     piece out;
     out.has_ahead = a.has_ahead || b.has_ahead;
     for (int i = 0; i < 4; i++) {
-        out.l[i & 1][i >> 1] =
-            cf_rx_or2(p->rx, a.l[i & 1][i >> 1], b.l[i & 1][i >> 1]);
+        out.l[i & 1][i >> 1] = cf_rx_or2(p->rx, a.l[i & 1][i >> 1], b.l[i & 1][i >> 1]);
     }
     return out;
 }
@@ -148,10 +146,8 @@ static piece repeat_anchored(parser *p, piece a, uint32_t min, uint32_t max)
     uint32_t max1 = max == CF_RX_INF ? max : max - 1;
     uint32_t max2 = max == CF_RX_INF ? max : max > 1 ? max - 2 : 0;
     piece out = plain(cf_rx_loop(rx, mid, min, max));
-    out.l[1][0] =
-        cf_rx_cat(rx, first, cf_rx_loop(rx, mid, fills_front ? 0 : min1, max1));
-    out.l[0][1] =
-        cf_rx_cat(rx, cf_rx_loop(rx, mid, fills_back ? 0 : min1, max1), last);
+    out.l[1][0] = cf_rx_cat(rx, first, cf_rx_loop(rx, mid, fills_front ? 0 : min1, max1));
+    out.l[0][1] = cf_rx_cat(rx, cf_rx_loop(rx, mid, fills_back ? 0 : min1, max1), last);
     if (min <= 1 || fills || cf_rx_nullable(rx, mid)) {
         out.l[1][1] = both;
     } else if (cf_rx_nullable(rx, both)) {
@@ -159,8 +155,7 @@ static piece repeat_anchored(parser *p, piece a, uint32_t min, uint32_t max)
     }
     if (max > 1) {
         cf_rx two = cf_rx_loop(rx, mid, fills ? 0 : min2, max2);
-        out.l[1][1] = cf_rx_or2(rx, out.l[1][1],
-                                cf_rx_cat(rx, first, cf_rx_cat(rx, two, last)));
+        out.l[1][1] = cf_rx_or2(rx, out.l[1][1], cf_rx_cat(rx, first, cf_rx_cat(rx, two, last)));
     }
     return out;
 }
@@ -172,8 +167,7 @@ static piece repeat(parser *p, piece a, uint32_t min, uint32_t max)
         fail_at(p, CF_EUNSUPPORTED, "look-ahead inside a repetition");
         return a;
     }
-    if (a.l[0][1] == CF_RX_NONE && a.l[1][0] == CF_RX_NONE &&
-        a.l[1][1] == CF_RX_NONE) {
+    if (a.l[0][1] == CF_RX_NONE && a.l[1][0] == CF_RX_NONE && a.l[1][1] == CF_RX_NONE) {
         return plain(cf_rx_loop(rx, a.l[0][0], min, max));
     }
     if (!is_ok(p) || max == 0) {
@@ -228,18 +222,12 @@ static void sort_and_invert(parser *p, ranges *r)
 static void add_class(parser *p, ranges *to, char kind, bool is_not)
 {
     static const cf_cprange digit[] = {{'0', '9'}};
-    static const cf_cprange word[] = {
-        {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+    static const cf_cprange word[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
     static const cf_cprange space[] = {
-        {9, 13},          {32, 32},         {0xA0, 0xA0},     {0x1680, 0x1680},
-        {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
-        {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
-    static const cf_cprange line_end[] = {
-        {'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
-    const cf_cprange *v = kind == 'd'   ? digit
-                          : kind == 'w' ? word
-                          : kind == 's' ? space
-                                        : line_end;
+        {9, 13},          {32, 32},         {0xA0, 0xA0},     {0x1680, 0x1680}, {0x2000, 0x200A},
+        {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+    static const cf_cprange line_end[] = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
+    const cf_cprange *v = kind == 'd' ? digit : kind == 'w' ? word : kind == 's' ? space : line_end;
     size_t n = kind == 'd' ? 1 : kind == 'w' ? 4 : kind == 's' ? 10 : 3;
     ranges r = {.n = n};
     memcpy(r.v, v, n * sizeof *v);
@@ -253,10 +241,9 @@ static void add_class(parser *p, ranges *to, char kind, bool is_not)
 
 static bool category_is(utf8proc_category_t have, const char *want, size_t n)
 {
-    static const char *const names[] = {
-        "Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd",
-        "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
-        "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
+    static const char *const names[] = {"Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd",
+                                        "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
+                                        "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
     return memcmp(names[have], want, n) == 0;
 }
 
@@ -278,8 +265,7 @@ static void add_property(parser *p, ranges *to, bool is_not)
         is_known |= n > 0 && category_is((utf8proc_category_t)c, name, n);
     }
     if (!take(p, "}") || !is_known) {
-        fail_at(p, CF_EUNSUPPORTED,
-                "property that is not the short name of a general category");
+        fail_at(p, CF_EUNSUPPORTED, "property that is not the short name of a general category");
         return;
     }
     ranges r = {.n = 0};
@@ -288,9 +274,7 @@ static void add_property(parser *p, ranges *to, bool is_not)
         return;
     }
     for (uint32_t cp = 0; cp <= CF_CP_MAX + 1 && is_ok(p); cp++) {
-        bool yes =
-            cp <= CF_CP_MAX &&
-            category_is(utf8proc_category((utf8proc_int32_t)cp), name, n);
+        bool yes = cp <= CF_CP_MAX && category_is(utf8proc_category((utf8proc_int32_t)cp), name, n);
         if (yes && first == UINT32_MAX) {
             first = cp;
         } else if (!yes && first != UINT32_MAX) {
@@ -319,8 +303,7 @@ static bool take_hex(parser *p, size_t n, uint32_t *out)
 {
     uint32_t v = 0;
     for (size_t i = 0; i < n; i++) {
-        int d =
-            p->i + i < p->s.n ? hex_value((unsigned char)p->s.p[p->i + i]) : -1;
+        int d = p->i + i < p->s.n ? hex_value((unsigned char)p->s.p[p->i + i]) : -1;
         if (d < 0) {
             return false;
         }
@@ -337,8 +320,7 @@ static uint32_t take_unicode(parser *p)
     uint32_t v = 0;
     if (take(p, "{")) {
         size_t n = 0;
-        while (n < 6 && p->i + n < p->s.n &&
-               hex_value((unsigned char)p->s.p[p->i + n]) >= 0) {
+        while (n < 6 && p->i + n < p->s.n && hex_value((unsigned char)p->s.p[p->i + n]) >= 0) {
             n++;
         }
         if (n == 0 || !take_hex(p, n, &v) || !take(p, "}") || v > CF_CP_MAX) {
@@ -353,8 +335,7 @@ static uint32_t take_unicode(parser *p)
     uint32_t low;
     size_t was = p->i;
     if (v >= 0xD800 && v <= 0xDBFF) {
-        if (take(p, "\\u") && take_hex(p, 4, &low) && low >= 0xDC00 &&
-            low <= 0xDFFF) {
+        if (take(p, "\\u") && take_hex(p, 4, &low) && low >= 0xDC00 && low <= 0xDFFF) {
             return 0x10000 + ((v - 0xD800) << 10) + (low - 0xDC00);
         }
         p->i = was;
@@ -410,8 +391,7 @@ static bool take_escape(parser *p, int c, bool in_class, uint32_t *out)
     default:
         break;
     }
-    bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                   (c >= 'A' && c <= 'Z');
+    bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (c >= 0x80) {
         p->i--;
         p->i += cf_utf8_decode(out, p->s.p + p->i, p->s.n - p->i);

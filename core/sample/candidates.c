@@ -54,8 +54,7 @@ cf_token cf_cand_best(const float *logits, size_t n)
     return at < n ? (cf_token)at : CF_TOKEN_NONE;
 }
 
-cf_token cf_cand_best_masked(const float *logits, size_t n,
-                             const uint32_t *allowed)
+cf_token cf_cand_best_masked(const float *logits, size_t n, const uint32_t *allowed)
 {
     float best = -INFINITY;
     cf_token id = CF_TOKEN_NONE;
@@ -143,8 +142,7 @@ size_t cf_cand_n_better(const float *logits, size_t n, cf_cand c)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        count +=
-            cf_cand_is_better((cf_cand){logits[i], (cf_token)i}, c) ? 1 : 0;
+        count += cf_cand_is_better((cf_cand){logits[i], (cf_token)i}, c) ? 1 : 0;
     }
     return count;
 }

@@ -29,8 +29,7 @@ static inline bool cf_cand_is_better(cf_cand a, cf_cand b)
 cf_token cf_cand_best(const float *logits, size_t n);
 
 /* The same among the ids whose bit is set (bit id%32 of word id/32). */
-cf_token cf_cand_best_masked(const float *logits, size_t n,
-                             const uint32_t *allowed);
+cf_token cf_cand_best_masked(const float *logits, size_t n, const uint32_t *allowed);
 
 /* The k best of logits[n], best first, into out[k]; returns how many there
  * are.  One pass with a heap of k: O(n + k log k) for usual logits, at worst

@@ -49,16 +49,14 @@ struct cf_loop_watch {
 
 static size_t bucket_of(int32_t from, cf_token token)
 {
-    uint32_t h = (uint32_t)from * UINT32_C(2654435761) ^
-                 (uint32_t)token * UINT32_C(2246822519);
+    uint32_t h = (uint32_t)from * UINT32_C(2654435761) ^ (uint32_t)token * UINT32_C(2246822519);
     return (h ^ h >> 15) % BUCKETS;
 }
 
 static edge *find_edge(cf_loop_watch *w, int32_t from, cf_token token)
 {
     int32_t e = w->bucket[bucket_of(from, token)];
-    while (e != NONE &&
-           (w->edge[e].from != from || w->edge[e].token != token)) {
+    while (e != NONE && (w->edge[e].from != from || w->edge[e].token != token)) {
         e = w->edge[e].chain;
     }
     return e != NONE ? &w->edge[e] : NULL;
@@ -76,8 +74,7 @@ static void add_edge(cf_loop_watch *w, int32_t from, cf_token token, int32_t to)
 
 /* ---- the automaton ------------------------------------------------------ */
 
-static int32_t add_state(cf_loop_watch *w, int32_t len, int32_t link,
-                         int32_t first)
+static int32_t add_state(cf_loop_watch *w, int32_t len, int32_t link, int32_t first)
 {
     int32_t s = w->n_state++;
     CF_ASSERT(s < STATES); /* 2 n - 1 at most */
@@ -98,13 +95,11 @@ static void clear(cf_loop_watch *w)
 /* State q split: the clone has the shorter texts. */
 static int32_t split(cf_loop_watch *w, int32_t p, int32_t q, cf_token token)
 {
-    int32_t c =
-        add_state(w, w->state[p].len + 1, w->state[q].link, w->state[q].first);
+    int32_t c = add_state(w, w->state[p].len + 1, w->state[q].link, w->state[q].first);
     for (int32_t e = w->state[q].edges; e != NONE; e = w->edge[e].next) {
         add_edge(w, c, w->edge[e].token, w->edge[e].to);
     }
-    for (edge *e;
-         p != NONE && (e = find_edge(w, p, token)) != NULL && e->to == q;
+    for (edge *e; p != NONE && (e = find_edge(w, p, token)) != NULL && e->to == q;
          p = w->state[p].link) {
         e->to = c;
     }
@@ -124,8 +119,7 @@ static void extend(cf_loop_watch *w, cf_token token)
     }
     if (p != NONE) {
         int32_t q = find_edge(w, p, token)->to;
-        w->state[cur].link =
-            w->state[p].len + 1 == w->state[q].len ? q : split(w, p, q, token);
+        w->state[cur].link = w->state[p].len + 1 == w->state[q].len ? q : split(w, p, q, token);
     }
     w->last = cur;
 }
@@ -202,8 +196,7 @@ cf_loop cf_loop_watch_get(const cf_loop_watch *w)
     return w->loop;
 }
 
-cf_status cf_loop_find(cf_loop *out, const cf_token *ids, size_t n,
-                       cf_error *err)
+cf_status cf_loop_find(cf_loop *out, const cf_token *ids, size_t n, cf_error *err)
 {
     cf_loop_watch *w;
     *out = (cf_loop){0, 0, 0};
@@ -222,8 +215,7 @@ cf_status cf_loop_find(cf_loop *out, const cf_token *ids, size_t n,
 size_t cf_loop_trap(const cf_loop *l, const float *p, float least)
 {
     size_t end = l->first + l->length, at = end;
-    while (l->length > 0 && at > l->first + l->period &&
-           1 - p[at - 1] < least) {
+    while (l->length > 0 && at > l->first + l->period && 1 - p[at - 1] < least) {
         at--;
     }
     return at < end ? at : SIZE_MAX;

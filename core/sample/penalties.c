@@ -20,8 +20,8 @@ static const cf_token *last(const cf_token *past, size_t *n, uint32_t window)
     return skip != 0 ? past + skip : past;
 }
 
-void cf_penalties_apply(const cf_penalties *p, float *logits, size_t n,
-                        const cf_token *past, size_t n_past, uint32_t *count)
+void cf_penalties_apply(const cf_penalties *p, float *logits, size_t n, const cf_token *past,
+                        size_t n_past, uint32_t *count)
 {
     past = last(past, &n_past, p->window);
     for (size_t i = 0; i < n_past; i++) {
@@ -42,9 +42,8 @@ void cf_penalties_apply(const cf_penalties *p, float *logits, size_t n,
     }
 }
 
-void cf_no_repeat_apply(uint32_t ngram, uint32_t window, float *logits,
-                        size_t n, const cf_token *past, size_t n_past,
-                        uint32_t *banned)
+void cf_no_repeat_apply(uint32_t ngram, uint32_t window, float *logits, size_t n,
+                        const cf_token *past, size_t n_past, uint32_t *banned)
 {
     if (window != 0 && window < ngram) {
         window = ngram;
@@ -58,8 +57,7 @@ void cf_no_repeat_apply(uint32_t ngram, uint32_t window, float *logits,
     for (size_t i = 0; i + n_head < n_past; i++) {
         cf_token id = past[i + n_head];
         if (id < 0 || (size_t)id >= n ||
-            (n_head != 0 &&
-             memcmp(past + i, head, n_head * sizeof *head) != 0)) {
+            (n_head != 0 && memcmp(past + i, head, n_head * sizeof *head) != 0)) {
             continue;
         }
         logits[id] = -INFINITY;

@@ -13,8 +13,7 @@
 #include <stdint.h>
 
 /* Ten rounds over a 128-bit counter with a 64-bit key. */
-void cf_rng_philox(uint32_t out[4], const uint32_t counter[4],
-                   const uint32_t key[2]);
+void cf_rng_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 
 /* The n-th number of the stream `seed`: uniform in [0, 1), 53 bits. */
 double cf_rng_uniform(uint64_t seed, uint64_t n);

@@ -24,8 +24,7 @@ double cf_filter_sum(const cf_cand *c, size_t n, float best)
     return sum;
 }
 
-size_t cf_filter_top_p(const cf_cand *c, size_t n, float p, double total,
-                       bool *is_enough)
+size_t cf_filter_top_p(const cf_cand *c, size_t n, float p, double total, bool *is_enough)
 {
     double want = (double)p * total;
     double sum = 0;
@@ -45,13 +44,11 @@ float cf_filter_min_p_logit(float best, float min_p)
     return best + logf(min_p);
 }
 
-double cf_filter_temper(float *weight, const cf_cand *c, size_t n, float best,
-                        float temperature)
+double cf_filter_temper(float *weight, const cf_cand *c, size_t n, float best, float temperature)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
-        weight[i] =
-            c[i].logit == best ? 1.0f : expf((c[i].logit - best) / temperature);
+        weight[i] = c[i].logit == best ? 1.0f : expf((c[i].logit - best) / temperature);
         sum += weight[i];
     }
     return sum;

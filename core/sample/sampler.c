@@ -19,39 +19,32 @@
 
 /* ---- making one --------------------------------------------------------- */
 
-static cf_status check_range(const char *name, float v, float min, float max,
-                             cf_error *err)
+static cf_status check_range(const char *name, float v, float min, float max, cf_error *err)
 {
     if (isnan(v) || v < min || v > max) {
-        return cf_fail(err, CF_EINVAL, "%s: %g is not in the range %g to %g",
-                       name, (double)v, (double)min, (double)max);
+        return cf_fail(err, CF_EINVAL, "%s: %g is not in the range %g to %g", name, (double)v,
+                       (double)min, (double)max);
     }
     return CF_OK;
 }
 
-static cf_status check_options(const cf_sampling *o, size_t n_vocab,
-                               cf_error *err)
+static cf_status check_options(const cf_sampling *o, size_t n_vocab, cf_error *err)
 {
     const float any = 1e30f;
     CF_TRY(check_range("temperature", o->temperature, 0, any, err));
     CF_TRY(check_range("top_p", o->top_p, 0, any, err));
     CF_TRY(check_range("min_p", o->min_p, 0, 1, err));
-    CF_TRY(check_range("repetition_penalty", o->repetition_penalty, -any, any,
-                       err));
-    CF_TRY(
-        check_range("presence_penalty", o->presence_penalty, -any, any, err));
-    CF_TRY(
-        check_range("frequency_penalty", o->frequency_penalty, -any, any, err));
+    CF_TRY(check_range("repetition_penalty", o->repetition_penalty, -any, any, err));
+    CF_TRY(check_range("presence_penalty", o->presence_penalty, -any, any, err));
+    CF_TRY(check_range("frequency_penalty", o->frequency_penalty, -any, any, err));
     for (size_t i = 0; i < o->n_bias; i++) {
         cf_logit_bias b = o->bias[i];
         if (b.id < 0 || (size_t)b.id >= n_vocab) {
-            return cf_fail(err, CF_EINVAL,
-                           "logit bias: token %d is outside the vocabulary",
+            return cf_fail(err, CF_EINVAL, "logit bias: token %d is outside the vocabulary",
                            (int)b.id);
         }
         if (isnan(b.bias) || b.bias == INFINITY) {
-            return cf_fail(err, CF_EINVAL,
-                           "logit bias: token %d: %g is not a bias", (int)b.id,
+            return cf_fail(err, CF_EINVAL, "logit bias: token %d: %g is not a bias", (int)b.id,
                            (double)b.bias);
         }
     }
@@ -91,8 +84,7 @@ static bool allocate_scratch(cf_sampler *s)
         ok = ok && s->post != NULL;
     }
     if (!s->is_greedy) {
-        s->cap = s->o.top_k != 0 && s->o.top_k < s->n_vocab ? s->o.top_k
-                                                            : s->n_vocab;
+        s->cap = s->o.top_k != 0 && s->o.top_k < s->n_vocab ? s->o.top_k : s->n_vocab;
         s->cand = cf_calloc(s->cap, sizeof *s->cand);
         s->weight = cf_calloc(s->cap, sizeof *s->weight);
         ok = ok && s->cand != NULL && s->weight != NULL;
@@ -110,12 +102,11 @@ static bool allocate_scratch(cf_sampler *s)
 
 cf_sampling cf_sampling_default(void)
 {
-    return (cf_sampling){
-        .temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
+    return (cf_sampling){.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
 }
 
-cf_status cf_sampler_new(cf_sampler **out, const cf_sampling *options,
-                         size_t n_vocab, cf_error *err)
+cf_status cf_sampler_new(cf_sampler **out, const cf_sampling *options, size_t n_vocab,
+                         cf_error *err)
 {
     if (n_vocab == 0 || n_vocab > INT32_MAX) {
         return cf_fail(err, CF_EINVAL, "a vocabulary of %zu tokens", n_vocab);
@@ -128,21 +119,18 @@ cf_status cf_sampler_new(cf_sampler **out, const cf_sampling *options,
     s->o = *options;
     s->n_vocab = n_vocab;
     s->penalties = (cf_penalties){
-        .repetition =
-            options->repetition_penalty > 1 ? options->repetition_penalty : 1,
+        .repetition = options->repetition_penalty > 1 ? options->repetition_penalty : 1,
         .presence = options->presence_penalty,
         .frequency = options->frequency_penalty,
         .window = options->penalty_window,
     };
     s->is_greedy = options->temperature == 0 || options->top_k == 1;
     bool ok = copy_lists(s);
-    s->has_edits = s->o.n_bias > 0 || s->o.n_suppress > 0 ||
-                   cf_penalties_are_on(&s->penalties) ||
+    s->has_edits = s->o.n_bias > 0 || s->o.n_suppress > 0 || cf_penalties_are_on(&s->penalties) ||
                    options->no_repeat_ngram != 0;
     if (!ok || !allocate_scratch(s)) {
         cf_sampler_free(s);
-        return cf_fail(err, CF_ENOMEM,
-                       "out of memory for a sampler over %zu tokens", n_vocab);
+        return cf_fail(err, CF_ENOMEM, "out of memory for a sampler over %zu tokens", n_vocab);
     }
     *out = s;
     return CF_OK;
@@ -198,8 +186,7 @@ static void mask(cf_sampler *s, const uint32_t *allowed)
 
 /* The steps that work on logits in place.  A greedy choice that needs none
  * of them reads the model's logits directly. */
-static void edit(cf_sampler *s, cf_chain *c, const cf_token *past,
-                 size_t n_past)
+static void edit(cf_sampler *s, cf_chain *c, const cf_token *past, size_t n_past)
 {
     if (!s->has_edits && (c->allowed == NULL || s->is_greedy)) {
         if (c->allowed != NULL) {
@@ -221,14 +208,12 @@ static void edit(cf_sampler *s, cf_chain *c, const cf_token *past,
         cf_trace_step_count(c, s, "constraint");
     }
     if (cf_penalties_are_on(&s->penalties)) {
-        cf_penalties_apply(&s->penalties, s->post, s->n_vocab, past, n_past,
-                           s->count);
+        cf_penalties_apply(&s->penalties, s->post, s->n_vocab, past, n_past, s->count);
         cf_trace_step_count(c, s, "penalties");
     }
     if (s->o.no_repeat_ngram != 0) {
-        cf_no_repeat_apply(s->o.no_repeat_ngram, s->o.no_repeat_window, s->post,
-                           s->n_vocab, past, n_past,
-                           c->draw != NULL ? s->banned : NULL);
+        cf_no_repeat_apply(s->o.no_repeat_ngram, s->o.no_repeat_window, s->post, s->n_vocab, past,
+                           n_past, c->draw != NULL ? s->banned : NULL);
         cf_trace_step_count(c, s, "no-repeat");
     }
 }
@@ -265,8 +250,7 @@ static void filter(cf_sampler *s, cf_chain *c)
         if (cf_top_p_is_on(o)) {
             double total = cf_filter_sum(s->cand, c->n_left, c->best);
             bool is_enough;
-            c->n_left = cf_filter_top_p(s->cand, c->n_left, o->top_p, total,
-                                        &is_enough);
+            c->n_left = cf_filter_top_p(s->cand, c->n_left, o->top_p, total, &is_enough);
         }
     } else if (cf_top_p_is_on(o)) {
         top_p_of_all(s, c);
@@ -284,8 +268,7 @@ static void filter(cf_sampler *s, cf_chain *c)
     if (!is_sorted) {
         c->n_left = cf_cand_all(s->cand, c->post, s->n_vocab, c->least);
     }
-    while (is_sorted && c->n_left > 1 &&
-           s->cand[c->n_left - 1].logit < c->least) {
+    while (is_sorted && c->n_left > 1 && s->cand[c->n_left - 1].logit < c->least) {
         c->n_left--;
     }
     if (o->min_p > 0) {
@@ -296,8 +279,7 @@ static void filter(cf_sampler *s, cf_chain *c)
 static void choose(cf_sampler *s, cf_chain *c)
 {
     filter(s, c);
-    c->sum = cf_filter_temper(s->weight, s->cand, c->n_left, c->best,
-                              s->o.temperature);
+    c->sum = cf_filter_temper(s->weight, s->cand, c->n_left, c->best, s->o.temperature);
     c->r = cf_rng_uniform(s->o.seed, s->n_draw);
     c->id = s->cand[cf_filter_pick(s->weight, c->n_left, c->sum, c->r)].id;
     if (s->o.temperature != 1.0f) {
@@ -307,20 +289,15 @@ static void choose(cf_sampler *s, cf_chain *c)
 
 /* Logits, past and mask have three different owners, so they stay arguments.
  * NOLINTNEXTLINE(readability-function-size) */
-cf_status cf_sampler_draw(cf_sampler *s, const float *logits,
-                          const cf_token *past, size_t n_past,
-                          const uint32_t *allowed, size_t n_top, cf_token *out,
-                          cf_draw *draw, cf_error *err)
+cf_status cf_sampler_draw(cf_sampler *s, const float *logits, const cf_token *past, size_t n_past,
+                          const uint32_t *allowed, size_t n_top, cf_token *out, cf_draw *draw,
+                          cf_error *err)
 {
-    cf_chain c = {.raw = logits,
-                  .post = logits,
-                  .allowed = allowed,
-                  .least = -INFINITY,
-                  .draw = draw};
+    cf_chain c = {
+        .raw = logits, .post = logits, .allowed = allowed, .least = -INFINITY, .draw = draw};
     if (draw != NULL) {
         draw->n_step = 0;
-        cf_trace_step_count(&(cf_chain){.post = logits, .draw = draw}, s,
-                            "vocabulary");
+        cf_trace_step_count(&(cf_chain){.post = logits, .draw = draw}, s, "vocabulary");
     }
     edit(s, &c, past, n_past);
     cf_token best = allowed != NULL && c.post == logits

@@ -55,8 +55,7 @@ static inline bool cf_top_p_is_on(const cf_sampling *o)
 void cf_trace_step(cf_chain *chain, const char *name, size_t n);
 
 /* The same, counting what post and allowed leave. */
-void cf_trace_step_count(cf_chain *chain, const cf_sampler *s,
-                         const char *name);
+void cf_trace_step_count(cf_chain *chain, const cf_sampler *s, const char *name);
 
 /* Fills chain->draw after the choice. */
 void cf_trace_finish(const cf_chain *chain, const cf_sampler *s, size_t n_top);

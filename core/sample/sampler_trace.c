@@ -36,8 +36,7 @@ static bool has_bit(const uint32_t *set, cf_token id)
 void cf_trace_step(cf_chain *chain, const char *name, size_t n)
 {
     if (chain->draw != NULL && chain->draw->n_step < CF_CHAIN_MAX) {
-        chain->draw->step[chain->draw->n_step++] =
-            (cf_chain_step){name, (uint32_t)n};
+        chain->draw->step[chain->draw->n_step++] = (cf_chain_step){name, (uint32_t)n};
     }
 }
 
@@ -98,8 +97,8 @@ static cf_removed_by reason(const cf_chain *c, const cf_sampler *s, cf_token id)
     return cand.logit < c->least ? CF_REMOVED_MIN_P : CF_KEPT;
 }
 
-static void describe(cf_candidate *out, const cf_chain *c, const cf_sampler *s,
-                     cf_token id, float best_raw, double sum_raw)
+static void describe(cf_candidate *out, const cf_chain *c, const cf_sampler *s, cf_token id,
+                     float best_raw, double sum_raw)
 {
     *out = (cf_candidate){
         .id = id,
@@ -119,15 +118,12 @@ static void describe(cf_candidate *out, const cf_chain *c, const cf_sampler *s,
         return;
     }
     /* The same expression as in the draw. */
-    float weight = c->post[id] == c->best
-                       ? 1.0f
-                       : expf((c->post[id] - c->best) / s->o.temperature);
+    float weight = c->post[id] == c->best ? 1.0f : expf((c->post[id] - c->best) / s->o.temperature);
     out->p_post = (float)(weight / c->sum);
 }
 
 /* Sum of the raw weights; entropy in bits and the mass that is allowed. */
-static double raw_distribution(const cf_chain *c, const cf_sampler *s,
-                               float best)
+static double raw_distribution(const cf_chain *c, const cf_sampler *s, float best)
 {
     double sum = 0;
     double moment = 0; /* sum of weight * (logit - best) */
@@ -164,9 +160,8 @@ void cf_trace_finish(const cf_chain *c, const cf_sampler *s, size_t n_top)
         d->top[i].rank = (uint32_t)i + 1;
     }
     describe(&d->chosen, c, s, c->id, best, sum);
-    d->chosen.rank = (uint32_t)cf_cand_n_better(
-                         c->raw, s->n_vocab, (cf_cand){c->raw[c->id], c->id}) +
-                     1;
+    d->chosen.rank =
+        (uint32_t)cf_cand_n_better(c->raw, s->n_vocab, (cf_cand){c->raw[c->id], c->id}) + 1;
     d->id = c->id;
     d->r = c->r;
     d->n_draw = s->n_draw;
@@ -199,12 +194,10 @@ static void describe_penalties(const cf_sampler *s, cf_buf *out)
         }
     }
     if (o->n_bias != 0) {
-        cf_buf_addf(out, ", bias on %zu token%s", o->n_bias,
-                    o->n_bias == 1 ? "" : "s");
+        cf_buf_addf(out, ", bias on %zu token%s", o->n_bias, o->n_bias == 1 ? "" : "s");
     }
     if (o->n_suppress != 0) {
-        cf_buf_addf(out, ", %zu token%s suppressed", o->n_suppress,
-                    o->n_suppress == 1 ? "" : "s");
+        cf_buf_addf(out, ", %zu token%s suppressed", o->n_suppress, o->n_suppress == 1 ? "" : "s");
     }
 }
 
@@ -237,8 +230,7 @@ void cf_sampler_describe(const cf_sampler *s, cf_buf *out)
 {
     const cf_sampling *o = &s->o;
     if (s->is_greedy) {
-        cf_buf_addf(out, "greedy because %s",
-                    o->temperature == 0 ? "temperature=0" : "top_k=1");
+        cf_buf_addf(out, "greedy because %s", o->temperature == 0 ? "temperature=0" : "top_k=1");
         describe_unused(o, out);
     } else {
         cf_buf_addf(out, "temperature %g", (double)o->temperature);

@@ -11,8 +11,7 @@
 
 void cf_text_release_init(cf_text_release *r, const cf_str *stop, size_t n_stop)
 {
-    *r =
-        (cf_text_release){.stop = stop, .n_stop = n_stop, .stopped_by = n_stop};
+    *r = (cf_text_release){.stop = stop, .n_stop = n_stop, .stopped_by = n_stop};
     for (size_t i = 0; i < n_stop; i++) {
         assert(stop[i].n > 0);
     }
@@ -61,8 +60,7 @@ bool cf_text_release_add(cf_text_release *r, const char *p, size_t n)
         }
     }
     size_t from = r->n_searched;
-    r->n_searched =
-        r->text.n - longest_start(r, r->text.p + from, r->text.n - from);
+    r->n_searched = r->text.n - longest_start(r, r->text.p + from, r->text.n - from);
     return false;
 }
 
@@ -78,8 +76,7 @@ static cf_str release_to(cf_text_release *r, size_t end)
 
 cf_str cf_text_release_take(cf_text_release *r)
 {
-    size_t end =
-        r->n_stop > 0 && r->stopped_by == r->n_stop ? r->n_searched : r->text.n;
+    size_t end = r->n_stop > 0 && r->stopped_by == r->n_stop ? r->n_searched : r->text.n;
     if (end <= r->n_released) {
         return cf_str_make("", 0);
     }

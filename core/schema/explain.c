@@ -69,8 +69,7 @@ static void add_line(void *ud, const cf_flaw *flaw)
     cf_buf_addc(l->out, '\n');
 }
 
-cf_status cf_schema_explain(cf_buf *out, const json_t *schema, cf_str text,
-                            cf_error *err)
+cf_status cf_schema_explain(cf_buf *out, const json_t *schema, cf_str text, cf_error *err)
 {
     const cf_validate_options opts = {.max_flaws = FLAWS_SHOWN};
     cf_buf t = CF_BUF_INIT;

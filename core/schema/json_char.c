@@ -53,36 +53,28 @@ static const row plain[] = {
 
 /* Escapes of texts: \u of any case, surrogates in pairs only. */
 static const row text[] = {
-    {FROM, 0x7F, 0x7F, TO},     {SLASH, '/', '/', TO},
-    {SLASH, 'b', 'b', TO},      {SLASH, 'f', 'f', TO},
-    {U, '0', '9', H3},          {U, 'A', 'C', H3},
-    {U, 'a', 'c', H3},          {U, 'D', 'D', D},
-    {U, 'd', 'd', D},           {U, 'E', 'F', H3},
-    {U, 'e', 'f', H3},          {H3, '0', '9', H2},
-    {H3, 'A', 'F', H2},         {H3, 'a', 'f', H2},
-    {H2, '0', '9', H1},         {H2, 'A', 'F', H1},
-    {H2, 'a', 'f', H1},         {H1, '0', '9', TO},
-    {H1, 'A', 'F', TO},         {H1, 'a', 'f', TO},
-    {D, '0', '7', H2},          {D, '8', '9', HIGH2},
-    {D, 'A', 'B', HIGH2},       {D, 'a', 'b', HIGH2},
-    {HIGH2, '0', '9', HIGH1},   {HIGH2, 'A', 'F', HIGH1},
-    {HIGH2, 'a', 'f', HIGH1},   {HIGH1, '0', '9', PAIR},
-    {HIGH1, 'A', 'F', PAIR},    {HIGH1, 'a', 'f', PAIR},
-    {PAIR, '\\', '\\', PAIR_S}, {PAIR_S, 'u', 'u', PAIR_U},
-    {PAIR_U, 'D', 'D', PAIR_D}, {PAIR_U, 'd', 'd', PAIR_D},
-    {PAIR_D, 'C', 'F', H2},     {PAIR_D, 'c', 'f', H2},
+    {FROM, 0x7F, 0x7F, TO},     {SLASH, '/', '/', TO},      {SLASH, 'b', 'b', TO},
+    {SLASH, 'f', 'f', TO},      {U, '0', '9', H3},          {U, 'A', 'C', H3},
+    {U, 'a', 'c', H3},          {U, 'D', 'D', D},           {U, 'd', 'd', D},
+    {U, 'E', 'F', H3},          {U, 'e', 'f', H3},          {H3, '0', '9', H2},
+    {H3, 'A', 'F', H2},         {H3, 'a', 'f', H2},         {H2, '0', '9', H1},
+    {H2, 'A', 'F', H1},         {H2, 'a', 'f', H1},         {H1, '0', '9', TO},
+    {H1, 'A', 'F', TO},         {H1, 'a', 'f', TO},         {D, '0', '7', H2},
+    {D, '8', '9', HIGH2},       {D, 'A', 'B', HIGH2},       {D, 'a', 'b', HIGH2},
+    {HIGH2, '0', '9', HIGH1},   {HIGH2, 'A', 'F', HIGH1},   {HIGH2, 'a', 'f', HIGH1},
+    {HIGH1, '0', '9', PAIR},    {HIGH1, 'A', 'F', PAIR},    {HIGH1, 'a', 'f', PAIR},
+    {PAIR, '\\', '\\', PAIR_S}, {PAIR_S, 'u', 'u', PAIR_U}, {PAIR_U, 'D', 'D', PAIR_D},
+    {PAIR_U, 'd', 'd', PAIR_D}, {PAIR_D, 'C', 'F', H2},     {PAIR_D, 'c', 'f', H2},
 };
 
 /* Escapes of keys: the controls without a letter, in lower case. */
 static const row key[] = {
-    {U, '0', '0', K0},     {K0, '0', '0', K00},   {K00, '0', '0', K000},
-    {K00, '1', '1', K001}, {K00, '7', '7', K007}, {K000, '0', '8', TO},
-    {K000, 'b', 'c', TO},  {K000, 'e', 'f', TO},  {K001, '0', '9', TO},
-    {K001, 'a', 'f', TO},  {K007, 'f', 'f', TO},
+    {U, '0', '0', K0},     {K0, '0', '0', K00},  {K00, '0', '0', K000}, {K00, '1', '1', K001},
+    {K00, '7', '7', K007}, {K000, '0', '8', TO}, {K000, 'b', 'c', TO},  {K000, 'e', 'f', TO},
+    {K001, '0', '9', TO},  {K001, 'a', 'f', TO}, {K007, 'f', 'f', TO},
 };
 
-static void add_rows(cf_gbuild *b, uint32_t node[N_NODES], const row *v,
-                     size_t n)
+static void add_rows(cf_gbuild *b, uint32_t node[N_NODES], const row *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const uint8_t ends[2] = {v[i].from, v[i].to};

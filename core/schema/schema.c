@@ -15,9 +15,8 @@ static int draft_of(const json_t *root)
     static const struct {
         const char *part;
         int draft;
-    } known[] = {{"draft-03", 3},  {"draft-04", 4}, {"draft-05", 4},
-                 {"draft-06", 6},  {"draft-07", 7}, {"2019-09", 2019},
-                 {"2020-12", 2020}};
+    } known[] = {{"draft-03", 3}, {"draft-04", 4},   {"draft-05", 4},  {"draft-06", 6},
+                 {"draft-07", 7}, {"2019-09", 2019}, {"2020-12", 2020}};
     for (size_t i = 0; s != NULL && i < sizeof known / sizeof *known; i++) {
         if (strstr(s, known[i].part) != NULL) {
             return known[i].draft;
@@ -26,8 +25,7 @@ static int draft_of(const json_t *root)
     return 2020;
 }
 
-void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root,
-                    const cf_grammar_options *opts)
+void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root, const cf_grammar_options *opts)
 {
     memset(s, 0, sizeof *s);
     s->b = b;
@@ -67,8 +65,7 @@ void cf_schema_deinit(cf_schema *s)
     memset(s, 0, sizeof *s);
 }
 
-static void fail_at(cf_schema *s, cf_status code, const char *path,
-                    const char *fmt, va_list ap)
+static void fail_at(cf_schema *s, cf_status code, const char *path, const char *fmt, va_list ap)
 {
     enum { PATH_SHOWN_MAX = 100 }; /* its end; the reason must not be lost */
     char text[CF_ERROR_TEXT_MAX];
@@ -104,9 +101,8 @@ void *cf_schema_alloc(cf_schema *s, size_t n, size_t size)
 {
     void *p = cf_arena_calloc(&s->arena, n > 0 ? n : 1, size);
     if (p == NULL) {
-        cf_gbuild_fail(
-            s->b, s->arena.total > s->arena.limit / 2 ? CF_ELIMIT : CF_ENOMEM,
-            "out of memory");
+        cf_gbuild_fail(s->b, s->arena.total > s->arena.limit / 2 ? CF_ELIMIT : CF_ENOMEM,
+                       "out of memory");
     }
     return p;
 }
@@ -122,8 +118,8 @@ static const char *own_id(const cf_schema *s, const json_t *v)
     return id != NULL && id[0] != '#' && id[0] != '\0' ? id : NULL;
 }
 
-static uint32_t number_of(cf_schema *s, const json_t *v, const json_t *base,
-                          const char *path, const char *key)
+static uint32_t number_of(cf_schema *s, const json_t *v, const json_t *base, const char *path,
+                          const char *key)
 {
     size_t h = ((uintptr_t)v >> 4) % CF_SCHEMA_HASH;
     for (uint32_t i = s->ref_bucket[h]; i != 0; i = s->ref_next[i]) {
@@ -136,15 +132,12 @@ static uint32_t number_of(cf_schema *s, const json_t *v, const json_t *base,
     }
     size_t n = strlen(path) + (key != NULL ? strlen(key) + 1 : 0);
     char *full = cf_schema_alloc(s, n + 1, 1);
-    if (full == NULL ||
-        !cf_grow(&s->ref, &s->cap_ref, s->n_ref + 1, sizeof *s->ref) ||
-        !cf_grow(&s->ref_next, &s->cap_ref_next, s->n_ref + 1,
-                 sizeof *s->ref_next)) {
+    if (full == NULL || !cf_grow(&s->ref, &s->cap_ref, s->n_ref + 1, sizeof *s->ref) ||
+        !cf_grow(&s->ref_next, &s->cap_ref_next, s->n_ref + 1, sizeof *s->ref_next)) {
         cf_gbuild_oom(s->b);
         return 0;
     }
-    snprintf(full, n + 1, "%s%s%s", path, key != NULL ? "/" : "",
-             key != NULL ? key : "");
+    snprintf(full, n + 1, "%s%s%s", path, key != NULL ? "/" : "", key != NULL ? key : "");
     uint32_t id = (uint32_t)s->n_ref++;
     if (json_is_object(v) && own_id(s, v) != NULL) {
         base = v;
@@ -155,8 +148,7 @@ static uint32_t number_of(cf_schema *s, const json_t *v, const json_t *base,
     return id;
 }
 
-uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v,
-                          const char *key)
+uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v, const char *key)
 {
     if (!cf_schema_ok(s)) {
         return 0;
@@ -204,14 +196,12 @@ static void unescape_token(char *t)
 
 /* The value at a JSON pointer "/a/b" below *base; NULL when there is none.
  * *base becomes the innermost resource that the value is part of. */
-static const json_t *at_pointer(cf_schema *s, const json_t **base,
-                                const char *pointer)
+static const json_t *at_pointer(cf_schema *s, const json_t **base, const char *pointer)
 {
     const json_t *v = *base;
     while (v != NULL && *pointer == '/') {
         const char *end = strchr(pointer + 1, '/');
-        size_t n =
-            end != NULL ? (size_t)(end - pointer - 1) : strlen(pointer + 1);
+        size_t n = end != NULL ? (size_t)(end - pointer - 1) : strlen(pointer + 1);
         char *token = cf_arena_strndup(&s->arena, pointer + 1, n);
         if (token == NULL) {
             cf_gbuild_oom(s->b);
@@ -280,12 +270,10 @@ static const char *resolve_uri(cf_schema *s, const char *base, const char *ref)
 
 static bool has_anchor(const json_t *v, const char *name)
 {
-    static const char *const keys[] = {"$anchor", "$dynamicAnchor", "$id",
-                                       "id"};
+    static const char *const keys[] = {"$anchor", "$dynamicAnchor", "$id", "id"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *t = json_string_value(json_object_get(v, keys[i]));
-        if (t != NULL && (i < 2 ? strcmp(t, name) == 0
-                                : t[0] == '#' && strcmp(t + 1, name) == 0)) {
+        if (t != NULL && (i < 2 ? strcmp(t, name) == 0 : t[0] == '#' && strcmp(t + 1, name) == 0)) {
             return true;
         }
     }
@@ -304,14 +292,11 @@ static bool is_one_of(const char *key, const char *const *keys, size_t n)
 }
 
 /* Depth-first in the schema v, or where it is a map in those it holds. */
-static const json_t *find(finder *f, const json_t *v, const char *base,
-                          bool is_map)
+static const json_t *find(finder *f, const json_t *v, const char *base, bool is_map)
 {
-    static const char *const values[] = {"enum", "const", "default", "examples",
-                                         "example"};
-    static const char *const maps[] = {
-        "properties",  "patternProperties", "$defs",
-        "definitions", "dependentSchemas",  "dependencies"};
+    static const char *const values[] = {"enum", "const", "default", "examples", "example"};
+    static const char *const maps[] = {"properties",  "patternProperties", "$defs",
+                                       "definitions", "dependentSchemas",  "dependencies"};
     const json_t *out = NULL;
     if (f->depth > 200 || !cf_gbuild_spend(f->s->b, 1)) {
         return NULL;
@@ -326,9 +311,8 @@ static const json_t *find(finder *f, const json_t *v, const char *base,
         if (f->at == v) {
             f->uri = base;
             out = v;
-        } else if (f->id != NULL
-                       ? id != NULL && strcmp(base, f->id) == 0
-                       : f->anchor != NULL && has_anchor(v, f->anchor)) {
+        } else if (f->id != NULL ? id != NULL && strcmp(base, f->id) == 0
+                                 : f->anchor != NULL && has_anchor(v, f->anchor)) {
             out = v;
         }
     }
@@ -341,9 +325,7 @@ static const json_t *find(finder *f, const json_t *v, const char *base,
             break;
         }
         if (is_map || !is_one_of(key, values, sizeof values / sizeof *values)) {
-            out = find(f, child, base,
-                       !is_map &&
-                           is_one_of(key, maps, sizeof maps / sizeof *maps));
+            out = find(f, child, base, !is_map && is_one_of(key, maps, sizeof maps / sizeof *maps));
         }
     }
     f->depth--;
@@ -351,8 +333,7 @@ static const json_t *find(finder *f, const json_t *v, const char *base,
 }
 
 /* The resource that a URI without its fragment names, seen from `base`. */
-static const json_t *find_resource(cf_schema *s, const json_t *base,
-                                   const char *uri, size_t n)
+static const json_t *find_resource(cf_schema *s, const json_t *base, const char *uri, size_t n)
 {
     if (n == 0) {
         return base;
@@ -409,8 +390,7 @@ static cf_conj intern_conj(cf_schema *s, const uint32_t *v, uint32_t n)
     }
     uint32_t *head = &s->conj_bucket[h % CF_SCHEMA_HASH];
     for (uint32_t i = *head; i != 0; i = s->conj[i].next) {
-        if (s->conj[i].n == n &&
-            memcmp(s->list + s->conj[i].first, v, n * sizeof *v) == 0) {
+        if (s->conj[i].n == n && memcmp(s->list + s->conj[i].first, v, n * sizeof *v) == 0) {
             return i;
         }
     }
@@ -436,9 +416,8 @@ static cf_conj intern_conj(cf_schema *s, const uint32_t *v, uint32_t n)
 /* Keywords that say nothing about the value. */
 static bool is_annotation(const char *key)
 {
-    static const char *const known[] = {"title",    "description", "default",
-                                        "examples", "$comment",    "deprecated",
-                                        "readOnly", "writeOnly"};
+    static const char *const known[] = {"title",    "description", "default",  "examples",
+                                        "$comment", "deprecated",  "readOnly", "writeOnly"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(key, known[i]) == 0) {
             return true;
@@ -453,8 +432,7 @@ static bool allows_all(const json_t *v)
         return true;
     }
     json_t *in = cf_json_ref(v);
-    for (void *it = json_object_iter(in); it != NULL;
-         it = json_object_iter_next(in, it)) {
+    for (void *it = json_object_iter(in); it != NULL; it = json_object_iter_next(in, it)) {
         if (!is_annotation(json_object_iter_key(it))) {
             return false;
         }

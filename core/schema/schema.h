@@ -98,7 +98,7 @@ typedef struct cf_atom {
     uint32_t n_dep;
     const cf_key_class *some_key; /* [n_some_key] of each at least one key */
     uint32_t n_some_key;
-    bool is_mixed; /* properties of several schemas: their order is unknown */
+    bool is_mixed;     /* properties of several schemas: their order is unknown */
     const json_t *lit; /* LIT */
 } cf_atom;
 
@@ -173,16 +173,13 @@ typedef struct cf_schema {
 
 /* ---- schema.c: references and sets -------------------------------------- */
 
-void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root,
-                    const cf_grammar_options *opts);
+void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root, const cf_grammar_options *opts);
 void cf_schema_deinit(cf_schema *s);
 
 /* Fails with the path of the schema at hand before the text. */
-void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+void cf_schema_fail(cf_schema *s, const char *path, const char *fmt, ...) CF_PRINTF(3, 4);
 /* The same for a limit that was exceeded: CF_ELIMIT. */
-void cf_schema__exceed(cf_schema *s, const char *path, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+void cf_schema__exceed(cf_schema *s, const char *path, const char *fmt, ...) CF_PRINTF(3, 4);
 bool cf_schema_ok(const cf_schema *s);
 void *cf_schema_alloc(cf_schema *s, size_t n, size_t size);
 
@@ -193,8 +190,7 @@ static inline cf_str cf_schema__text(const json_t *v)
 }
 
 /* The number of a schema found at parent's path + "/" + key. */
-uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v,
-                          const char *key);
+uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v, const char *key);
 /* The number of a schema that is a document of its own. */
 uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path);
 cf_conj cf_conj_one(cf_schema *s, uint32_t ref, bool negated);
@@ -241,8 +237,7 @@ bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
 cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name);
 /* The regular expression of a "format", CF_RX_FAIL when JSON Schema does not
  * define it (an annotation then); *wide holds every text of the format. */
-cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
-                        cf_rx *wide);
+cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx *wide);
 
 /* ---- schema_num.c ------------------------------------------------------- */
 
@@ -271,20 +266,18 @@ void cf_emit__array(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 /* Adds the end (`close`, as `op` limits it) and the comma that leads back to
  * the hub, for an object or an array of different values whose members are
  * `alt` operations in a row from `hub` to `after`. */
-void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt,
-                      uint32_t n_alt, uint32_t open, uint32_t hub,
-                      uint32_t after, uint32_t close);
+void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt, uint32_t n_alt, uint32_t open,
+                      uint32_t hub, uint32_t after, uint32_t close);
 void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 /* The same as arguments of a call in Python: (name=value, ...). */
-void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
-                       uint32_t to);
+void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to);
 
 /* ---- schema_raw.c ------------------------------------------------------- */
 
 /* A value between tags, from `from` to `to`: a string as its own text, without
  * any of the stops; if a string is allowed, of the other types only null is. */
-void cf_emit_between_tags(cf_schema *s, cf_conj value, const cf_str *stops,
-                          size_t n_stops, uint32_t from, uint32_t to);
+void cf_emit_between_tags(cf_schema *s, cf_conj value, const cf_str *stops, size_t n_stops,
+                          uint32_t from, uint32_t to);
 
 /* ---- schema_dialect.c --------------------------------------------------- */
 
@@ -298,8 +291,7 @@ cf_rx cf_dialect__texts(cf_schema *s, cf_rx text);
 const char *cf_dialect__word(const cf_schema *s, int which);
 static inline bool cf_dialect__is_fc(const cf_schema *s)
 {
-    return s->dialect == CF_DIALECT_FC_ESCAPE ||
-           s->dialect == CF_DIALECT_FC_QUOTE;
+    return s->dialect == CF_DIALECT_FC_ESCAPE || s->dialect == CF_DIALECT_FC_QUOTE;
 }
 
 #endif

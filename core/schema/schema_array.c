@@ -57,8 +57,7 @@ static bool provide(array *r, uint64_t bits, cf_conj c)
 
 /* An item of c in every way that it can meet conditions.  at_most: with a
  * condition open the item is taken while the count is below. */
-static uint32_t emit_item(array *r, uint32_t from, cf_conj c, uint32_t at_most,
-                          uint32_t label)
+static uint32_t emit_item(array *r, uint32_t from, cf_conj c, uint32_t at_most, uint32_t label)
 {
     cf_schema *s = r->s;
     cf_gbuild *b = s->b;
@@ -76,8 +75,7 @@ static uint32_t emit_item(array *r, uint32_t from, cf_conj c, uint32_t at_most,
         if (both == CF_CONJ_FALSE || !provide(r, set, both)) {
             continue;
         }
-        cf_gop op = {
-            .kind = CF_OP_SET, .also = set, .need = r->need, .max = at_most};
+        cf_gop op = {.kind = CF_OP_SET, .also = set, .need = r->need, .max = at_most};
         uint32_t begin = cf_g_node(b);
         cf_g_jump(b, from, cf_g_op(b, &op), begin);
         cf_g_jump(b, emit_value(r, begin, both, label), 0, to);
@@ -87,8 +85,7 @@ static uint32_t emit_item(array *r, uint32_t from, cf_conj c, uint32_t at_most,
 
 /* Items after the prefix, counted in a register when limits ask for it.
  * `after` is the node after the prefix, 0 without one. */
-static void emit_items(array *r, uint32_t first, uint32_t after,
-                       uint32_t may_close)
+static void emit_items(array *r, uint32_t first, uint32_t after, uint32_t may_close)
 {
     cf_schema *s = r->s;
     cf_gbuild *b = s->b;
@@ -162,8 +159,7 @@ static void emit_list(array *r, uint32_t first)
         snprintf(name, sizeof name, "[%u]", (unsigned)i);
         uint32_t label = cf_g_label(b, cf_str_from(name));
         uint32_t at_most = i + 1 == a->max ? 0 : CF_RX_INF;
-        after =
-            cf_emit_gap(s, emit_item(r, start, a->prefix[i], at_most, label));
+        after = cf_emit_gap(s, emit_item(r, start, a->prefix[i], at_most, label));
         if (i + 1 >= a->min) {
             cf_g_jump(b, after, 0, may_close);
         }
@@ -298,10 +294,9 @@ static bool take_conditions(array *r)
         const cf_some *some = &r->a->some[i];
         if (i >= SOME_MAX || some->min != 1 || some->max != CF_RX_INF) {
             cf_schema_fail(s, s->at,
-                           i >= SOME_MAX
-                               ? "contains is there too often"
-                               : "minContains and maxContains are not "
-                                 "supported");
+                           i >= SOME_MAX ? "contains is there too often"
+                                         : "minContains and maxContains are not "
+                                           "supported");
             return false;
         }
         r->need |= UINT64_C(1) << i;

@@ -70,8 +70,7 @@ cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v)
         if (p == NULL || !cf_schema_ok(s)) {
             return NULL;
         }
-        p[a->n_prop++] = (cf_prop){cf_str_make(key, len),
-                                   cf_conj__of_constant(s, child), true};
+        p[a->n_prop++] = (cf_prop){cf_str_make(key, len), cf_conj__of_constant(s, child), true};
     }
     a->prop = p;
     a->n_cls = 0;
@@ -123,8 +122,7 @@ cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
             }
             cf_dnf__add(s, &d, both);
             if (d.n > CF_ATOMS_MAX && both->kind != CF_ATOM_LIT) {
-                cf_schema__exceed(s, s->at,
-                                  "the alternatives multiply too far");
+                cf_schema__exceed(s, s->at, "the alternatives multiply too far");
                 return d;
             }
         }
@@ -135,8 +133,7 @@ cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
 /* ---- meeting ------------------------------------------------------------ */
 
 /* Two lists one after the other, in the arena. */
-static const void *join(cf_schema *s, const void *x, size_t n, const void *y,
-                        size_t m, size_t size)
+static const void *join(cf_schema *s, const void *x, size_t n, const void *y, size_t m, size_t size)
 {
     char *v = cf_schema_alloc(s, n + m, size);
     if (v != NULL && n > 0) {
@@ -157,8 +154,7 @@ static bool has_range(const cf_atom *a)
     return c < 0 || (c == 0 && !a->lo_open && !a->hi_open);
 }
 
-static const cf_atom *meet_num(cf_schema *s, cf_atom *a, const cf_atom *x,
-                               const cf_atom *y)
+static const cf_atom *meet_num(cf_schema *s, cf_atom *a, const cf_atom *x, const cf_atom *y)
 {
     if (x->num != y->num && x->num != CF_NUM_ANY && y->num != CF_NUM_ANY) {
         return NULL;
@@ -166,22 +162,16 @@ static const cf_atom *meet_num(cf_schema *s, cf_atom *a, const cf_atom *x,
     a->num = x->num != CF_NUM_ANY ? x->num : y->num;
     int c = x->lo == NULL ? -1 : y->lo == NULL ? 1 : cf_dec__cmp(x->lo, y->lo);
     a->lo = c >= 0 ? x->lo : y->lo;
-    a->lo_open = c > 0   ? x->lo_open
-                 : c < 0 ? y->lo_open
-                         : x->lo_open || y->lo_open;
+    a->lo_open = c > 0 ? x->lo_open : c < 0 ? y->lo_open : x->lo_open || y->lo_open;
     c = x->hi == NULL ? 1 : y->hi == NULL ? -1 : cf_dec__cmp(x->hi, y->hi);
     a->hi = c <= 0 ? x->hi : y->hi;
-    a->hi_open = c < 0   ? x->hi_open
-                 : c > 0 ? y->hi_open
-                         : x->hi_open || y->hi_open;
-    a->factor = join(s, x->factor, x->n_factor, y->factor, y->n_factor,
-                     sizeof *a->factor);
+    a->hi_open = c < 0 ? x->hi_open : c > 0 ? y->hi_open : x->hi_open || y->hi_open;
+    a->factor = join(s, x->factor, x->n_factor, y->factor, y->n_factor, sizeof *a->factor);
     a->n_factor = x->n_factor + y->n_factor;
-    a->not_factor = join(s, x->not_factor, x->n_not_factor, y->not_factor,
-                         y->n_not_factor, sizeof *a->not_factor);
+    a->not_factor = join(s, x->not_factor, x->n_not_factor, y->not_factor, y->n_not_factor,
+                         sizeof *a->not_factor);
     a->n_not_factor = x->n_not_factor + y->n_not_factor;
-    a->except = join(s, x->except, x->n_except, y->except, y->n_except,
-                     sizeof *a->except);
+    a->except = join(s, x->except, x->n_except, y->except, y->n_except, sizeof *a->except);
     a->n_except = x->n_except + y->n_except;
     return has_range(a) ? a : NULL;
 }
@@ -191,8 +181,7 @@ static cf_conj item_at(const cf_atom *a, uint32_t i)
     return i < a->n_prefix ? a->prefix[i] : a->items;
 }
 
-static const cf_atom *meet_arr(cf_schema *s, cf_atom *a, const cf_atom *x,
-                               const cf_atom *y)
+static const cf_atom *meet_arr(cf_schema *s, cf_atom *a, const cf_atom *x, const cf_atom *y)
 {
     uint32_t n = x->n_prefix > y->n_prefix ? x->n_prefix : y->n_prefix;
     cf_conj *v = cf_schema_alloc(s, n, sizeof *v);
@@ -238,11 +227,9 @@ cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name)
     return CF_CONJ_FALSE;
 }
 
-static bool meet_classes(cf_schema *s, cf_atom *a, const cf_atom *x,
-                         const cf_atom *y)
+static bool meet_classes(cf_schema *s, cf_atom *a, const cf_atom *x, const cf_atom *y)
 {
-    cf_key_class *v =
-        cf_schema_alloc(s, (size_t)x->n_cls * y->n_cls, sizeof *v);
+    cf_key_class *v = cf_schema_alloc(s, (size_t)x->n_cls * y->n_cls, sizeof *v);
     uint32_t n = 0;
     if (v == NULL || (size_t)x->n_cls * y->n_cls > 256) {
         cf_gbuild_fail(s->b, CF_ELIMIT, "too many kinds of keys");
@@ -254,8 +241,7 @@ static bool meet_classes(cf_schema *s, cf_atom *a, const cf_atom *x,
             cf_conj c = cf_conj__and(s, x->cls[i].value, y->cls[k].value);
             cf_rx r = cf_rx_and2(&s->rx, x->cls[i].keys, y->cls[k].keys);
             bool is_plain = x->cls[i].keys == all || y->cls[k].keys == all;
-            if (c != CF_CONJ_FALSE && cf_schema_ok(s) &&
-                (is_plain || !cf_rx_is_empty(&s->rx, r))) {
+            if (c != CF_CONJ_FALSE && cf_schema_ok(s) && (is_plain || !cf_rx_is_empty(&s->rx, r))) {
                 v[n++] = (cf_key_class){r, c};
             }
         }
@@ -265,8 +251,7 @@ static bool meet_classes(cf_schema *s, cf_atom *a, const cf_atom *x,
     return true;
 }
 
-static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x,
-                               const cf_atom *y)
+static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x, const cf_atom *y)
 {
     cf_prop *v = cf_schema_alloc(s, (size_t)x->n_prop + y->n_prop, sizeof *v);
     uint32_t n = 0;
@@ -284,8 +269,7 @@ static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x,
         const cf_prop *q = &y->prop[i];
         if (prop_of(x, q->name) == NULL) {
             cf_conj other = cf_atom__key(s, x, q->name);
-            v[n++] = (cf_prop){q->name, cf_conj__and(s, q->value, other),
-                               q->is_required};
+            v[n++] = (cf_prop){q->name, cf_conj__and(s, q->value, other), q->is_required};
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -293,9 +277,8 @@ static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x,
             return NULL;
         }
     }
-    a->is_mixed =
-        x->is_mixed || y->is_mixed ||
-        (x->n_prop > 0 && y->n_prop > 0 && (n > x->n_prop || n > y->n_prop));
+    a->is_mixed = x->is_mixed || y->is_mixed ||
+                  (x->n_prop > 0 && y->n_prop > 0 && (n > x->n_prop || n > y->n_prop));
     a->prop = v;
     a->n_prop = n;
     if (!meet_classes(s, a, x, y)) {
@@ -303,8 +286,8 @@ static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x,
     }
     a->dep = join(s, x->dep, x->n_dep, y->dep, y->n_dep, sizeof *a->dep);
     a->n_dep = x->n_dep + y->n_dep;
-    a->some_key = join(s, x->some_key, x->n_some_key, y->some_key,
-                       y->n_some_key, sizeof *a->some_key);
+    a->some_key =
+        join(s, x->some_key, x->n_some_key, y->some_key, y->n_some_key, sizeof *a->some_key);
     a->n_some_key = x->n_some_key + y->n_some_key;
     return a->min <= a->max ? a : NULL;
 }
@@ -378,8 +361,7 @@ bool cf_conj__is_empty(cf_schema *s, cf_conj c, unsigned depth)
 static bool has_no_text(cf_schema *s, const cf_atom *a)
 {
     enum { LIMIT_MAX = 64 };
-    bool is_exact =
-        a->max <= LIMIT_MAX || (a->max == CF_RX_INF && a->min <= LIMIT_MAX);
+    bool is_exact = a->max <= LIMIT_MAX || (a->max == CF_RX_INF && a->min <= LIMIT_MAX);
     if (is_exact) {
         cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), a->min, a->max);
         return cf_rx_is_empty(&s->rx, cf_rx_and2(&s->rx, a->wide, len));
@@ -400,8 +382,7 @@ bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
 {
     if (a->kind == CF_ATOM_OBJ) {
         for (uint32_t i = 0; i < a->n_prop; i++) {
-            if (a->prop[i].is_required &&
-                cf_conj__is_empty(s, a->prop[i].value, depth)) {
+            if (a->prop[i].is_required && cf_conj__is_empty(s, a->prop[i].value, depth)) {
                 return true;
             }
         }

@@ -14,8 +14,7 @@ const char *cf_dialect__word(const cf_schema *s, int which)
 
 static cf_str delimiter(const cf_schema *s)
 {
-    return s->dialect == CF_DIALECT_FC_ESCAPE ? cf_str_from("<escape>")
-                                              : cf_str_from("<|\"|>");
+    return s->dialect == CF_DIALECT_FC_ESCAPE ? cf_str_from("<escape>") : cf_str_from("<|\"|>");
 }
 
 static uint32_t emit_delimiter(cf_schema *s, uint32_t from)
@@ -91,8 +90,7 @@ cf_rx cf_dialect__texts(cf_schema *s, cf_rx text)
     cf_rx_pool *rx = &s->rx;
     cf_rx all = cf_rx_all(rx);
     if (cf_dialect__is_fc(s)) {
-        cf_rx in = cf_rx_cat(rx, all,
-                             cf_rx_cat(rx, cf_rx_text(rx, delimiter(s)), all));
+        cf_rx in = cf_rx_cat(rx, all, cf_rx_cat(rx, cf_rx_text(rx, delimiter(s)), all));
         return cf_rx_and2(rx, text, cf_rx_not(rx, in));
     }
     return text;
@@ -115,7 +113,6 @@ void cf_dialect__string(cf_schema *s, uint32_t rule, const cf_dfa *d)
         uint8_t quote = i == 0 ? '"' : '\'';
         uint32_t body = cf_g_node(b);
         cf_g_byte(b, cf_g_start(b, rule), quote, quote, body);
-        cf_dfa_emit(b, d, i == 0 ? CF_SPELL_PYTHON2 : CF_SPELL_PYTHON1, quote,
-                    body, end);
+        cf_dfa_emit(b, d, i == 0 ? CF_SPELL_PYTHON2 : CF_SPELL_PYTHON1, quote, body, end);
     }
 }

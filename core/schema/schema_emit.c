@@ -69,8 +69,7 @@ uint32_t cf_emit_comma(cf_schema *s, uint32_t from)
 /* ---- strings, keys, numbers --------------------------------------------- */
 
 /* min to max characters of any kind, counted in a register. */
-static void emit_counted_string(cf_gbuild *b, uint32_t rule, uint32_t min,
-                                uint32_t max)
+static void emit_counted_string(cf_gbuild *b, uint32_t rule, uint32_t min, uint32_t max)
 {
     b->rule = rule;
     uint32_t body = cf_g_node(b);
@@ -94,8 +93,7 @@ static void emit_counted_string(cf_gbuild *b, uint32_t rule, uint32_t min,
 
 /* Strings of a pattern with min to max characters: the automaton of both, or
  * where that is large the pattern's with a counter. */
-static void emit_pattern_string(cf_schema *s, uint32_t rule, cf_rx text,
-                                uint32_t min, uint32_t max)
+static void emit_pattern_string(cf_schema *s, uint32_t rule, cf_rx text, uint32_t min, uint32_t max)
 {
     enum { PRODUCT_MAX = 4000 };
     cf_gbuild *b = s->b;
@@ -124,8 +122,7 @@ static void emit_pattern_string(cf_schema *s, uint32_t rule, cf_rx text,
 
 static cf_leaf *new_leaf(cf_schema *s, cf_leaf leaf, const char *name)
 {
-    if (!cf_schema_ok(s) ||
-        !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
+    if (!cf_schema_ok(s) || !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
         cf_gbuild_oom(s->b);
         return NULL;
     }
@@ -148,19 +145,17 @@ uint32_t cf_key__rule(cf_schema *s)
     return s->key_rule;
 }
 
-static uint32_t string_rule(cf_schema *s, cf_rx text, uint32_t min,
-                            uint32_t max)
+static uint32_t string_rule(cf_schema *s, cf_rx text, uint32_t min, uint32_t max)
 {
     for (size_t i = 0; i < s->n_leaf; i++) {
         const cf_leaf *l = &s->leaf[i];
-        if (l->num == NULL && l->text == text && l->min == min &&
-            l->max == max) {
+        if (l->num == NULL && l->text == text && l->min == min && l->max == max) {
             return l->rule;
         }
     }
     const bool is_free = text == cf_rx_all(&s->rx);
-    const cf_leaf *l = new_leaf(s, (cf_leaf){text, min, max, NULL, 0},
-                                is_free ? "string" : "string of a pattern");
+    const cf_leaf *l =
+        new_leaf(s, (cf_leaf){text, min, max, NULL, 0}, is_free ? "string" : "string of a pattern");
     if (l == NULL) {
         return 0;
     }
@@ -169,8 +164,7 @@ static uint32_t string_rule(cf_schema *s, cf_rx text, uint32_t min,
     if (s->dialect != CF_DIALECT_JSON) {
         cf_rx len = cf_rx_loop(&s->rx, cf_rx_any(&s->rx), min, max);
         cf_dfa d;
-        cf_rx_dfa(&s->rx, cf_dialect__texts(s, cf_rx_and2(&s->rx, text, len)),
-                  &d);
+        cf_rx_dfa(&s->rx, cf_dialect__texts(s, cf_rx_and2(&s->rx, text, len)), &d);
         cf_dialect__string(s, rule, &d);
         cf_dfa_deinit(&d);
     } else if (is_free && min == 0 && max == CF_RX_INF) {
@@ -193,16 +187,13 @@ static bool same_number(const cf_atom *x, const cf_atom *y)
     if (x == y) {
         return true;
     }
-    if (x->num != y->num ||
-        x->n_factor + y->n_factor + x->n_not_factor + y->n_not_factor != 0 ||
+    if (x->num != y->num || x->n_factor + y->n_factor + x->n_not_factor + y->n_not_factor != 0 ||
         x->n_except + y->n_except != 0 || (x->lo == NULL) != (y->lo == NULL) ||
         (x->hi == NULL) != (y->hi == NULL)) {
         return false;
     }
-    return (x->lo == NULL ||
-            (cf_dec__cmp(x->lo, y->lo) == 0 && x->lo_open == y->lo_open)) &&
-           (x->hi == NULL ||
-            (cf_dec__cmp(x->hi, y->hi) == 0 && x->hi_open == y->hi_open));
+    return (x->lo == NULL || (cf_dec__cmp(x->lo, y->lo) == 0 && x->lo_open == y->lo_open)) &&
+           (x->hi == NULL || (cf_dec__cmp(x->hi, y->hi) == 0 && x->hi_open == y->hi_open));
 }
 
 static uint32_t num_rule(cf_schema *s, const cf_atom *a)
@@ -212,8 +203,8 @@ static uint32_t num_rule(cf_schema *s, const cf_atom *a)
             return s->leaf[i].rule;
         }
     }
-    const cf_leaf *l = new_leaf(s, (cf_leaf){CF_RX_FAIL, 0, 0, a, 0},
-                                a->num == CF_NUM_INT ? "integer" : "number");
+    const cf_leaf *l =
+        new_leaf(s, (cf_leaf){CF_RX_FAIL, 0, 0, a, 0}, a->num == CF_NUM_INT ? "integer" : "number");
     if (l == NULL) {
         return 0;
     }
@@ -251,8 +242,7 @@ static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
     if (d->neg) {
         from = cf_g_bytes(b, from, "-", 1);
     }
-    from = d->n_whole > 0 ? cf_g_bytes(b, from, d->whole, d->n_whole)
-                          : cf_g_bytes(b, from, "0", 1);
+    from = d->n_whole > 0 ? cf_g_bytes(b, from, d->whole, d->n_whole) : cf_g_bytes(b, from, "0", 1);
     if (d->n_frac > 0) {
         from = cf_g_bytes(b, from, ".", 1);
         from = cf_g_bytes(b, from, d->frac, d->n_frac);
@@ -287,9 +277,8 @@ static uint32_t emit_literal(cf_schema *s, uint32_t from, const json_t *v)
                 from = cf_emit_comma(s, cf_emit_gap(s, from));
             }
             is_first = false;
-            from = cf_dialect__is_fc(s)
-                       ? cf_g_bytes(b, from, key, len)
-                       : cf_emit_text(s, from, cf_str_make(key, len));
+            from = cf_dialect__is_fc(s) ? cf_g_bytes(b, from, key, len)
+                                        : cf_emit_text(s, from, cf_str_make(key, len));
             from = emit_literal(s, cf_emit_colon(s, from), child);
         }
         from = cf_g_bytes(b, is_first ? from : cf_emit_gap(s, from), "}", 1);
@@ -301,12 +290,9 @@ static uint32_t emit_literal(cf_schema *s, uint32_t from, const json_t *v)
             }
             from = emit_literal(s, from, json_array_get(v, i));
         }
-        from = cf_g_bytes(
-            b, json_array_size(v) > 0 ? cf_emit_gap(s, from) : from, "]", 1);
+        from = cf_g_bytes(b, json_array_size(v) > 0 ? cf_emit_gap(s, from) : from, "]", 1);
     } else {
-        const char *t = cf_dialect__word(s, json_is_null(v)   ? 0
-                                            : json_is_true(v) ? 1
-                                                              : 2);
+        const char *t = cf_dialect__word(s, json_is_null(v) ? 0 : json_is_true(v) ? 1 : 2);
         from = cf_g_bytes(b, from, t, strlen(t));
     }
     s->depth--;
@@ -323,8 +309,7 @@ static int by_text(const void *x, const void *y)
     return c != 0 ? c : (a->n > b->n) - (a->n < b->n);
 }
 
-static void emit_tree(cf_schema *s, const cf_str *v, size_t n, uint32_t from,
-                      uint32_t to)
+static void emit_tree(cf_schema *s, const cf_str *v, size_t n, uint32_t from, uint32_t to)
 {
     /* Iterative: each text joins the path of the one before it. */
     enum { PATH_MAX_ = 4096 };
@@ -335,8 +320,8 @@ static void emit_tree(cf_schema *s, const cf_str *v, size_t n, uint32_t from,
     path[0] = from;
     for (size_t i = 0; i < n && cf_schema_ok(s); i++) {
         size_t same = 0;
-        while (i > 0 && same < v[i].n && same < v[i - 1].n &&
-               same < PATH_MAX_ - 1 && v[i].p[same] == v[i - 1].p[same]) {
+        while (i > 0 && same < v[i].n && same < v[i - 1].n && same < PATH_MAX_ - 1 &&
+               v[i].p[same] == v[i - 1].p[same]) {
             same++;
         }
         if (i > 0 && same == v[i].n && same == v[i - 1].n) {
@@ -356,8 +341,7 @@ static void emit_tree(cf_schema *s, const cf_str *v, size_t n, uint32_t from,
     }
 }
 
-static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from,
-                         uint32_t to)
+static void emit_strings(cf_schema *s, const cf_dnf *d, uint32_t from, uint32_t to)
 {
     if (s->dialect != CF_DIALECT_JSON) {
         for (size_t i = 0; i < d->n && cf_schema_ok(s); i++) {
@@ -442,8 +426,7 @@ static void describe(char *out, size_t size, const cf_dnf *d)
     out[0] = '\0';
     for (int k = 0; k < 7; k++) {
         if ((kinds >> k & 1) != 0 && n < size) {
-            int w = snprintf(out + n, size - n, "%s%s", n > 0 ? " or " : "",
-                             names[k]);
+            int w = snprintf(out + n, size - n, "%s%s", n > 0 ? " or " : "", names[k]);
             n += w > 0 ? (size_t)w : 0;
         }
     }
@@ -455,8 +438,7 @@ static void emit_word(cf_schema *s, int which, uint32_t from, uint32_t to)
     cf_g_bytes_to(s->b, from, word, strlen(word), to);
 }
 
-static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from,
-                      uint32_t to, bool is_free)
+static void emit_atom(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to, bool is_free)
 {
     cf_gbuild *b = s->b;
     switch (a->kind) {
@@ -503,8 +485,7 @@ uint32_t cf_conj__rule(cf_schema *s, cf_conj c)
     if (s->conj[c].rule != 0) {
         return s->conj[c].rule;
     }
-    if (!cf_grow(&s->pending, &s->cap_pending, s->n_pending + 1,
-                 sizeof *s->pending)) {
+    if (!cf_grow(&s->pending, &s->cap_pending, s->n_pending + 1, sizeof *s->pending)) {
         cf_gbuild_oom(s->b);
         return 0;
     }
@@ -525,8 +506,7 @@ void cf_schema_emit_all(cf_schema *s)
         }
         char name[100];
         describe(name, sizeof name, d);
-        s->at = c > CF_CONJ_FALSE ? s->ref[s->list[s->conj[c].first] >> 1].path
-                                  : "$";
+        s->at = c > CF_CONJ_FALSE ? s->ref[s->list[s->conj[c].first] >> 1].path : "$";
         cf_g_rename(s->b, rule, name);
         s->b->rule = rule;
         s->depth = 0;

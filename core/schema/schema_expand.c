@@ -23,8 +23,7 @@ static cf_dnf own_atoms(cf_schema *s, uint32_t ref)
     return d;
 }
 
-static const cf_dnf *child_dnf(cf_schema *s, uint32_t ref, const json_t *v,
-                               const char *key)
+static const cf_dnf *child_dnf(cf_schema *s, uint32_t ref, const json_t *v, const char *key)
 {
     cf_conj c = cf_conj_one(s, cf_schema__child(s, ref, v, key), false);
     return cf_conj_expand(s, c);
@@ -33,8 +32,7 @@ static const cf_dnf *child_dnf(cf_schema *s, uint32_t ref, const json_t *v,
 static cf_dnf with_values(cf_schema *s, uint32_t ref, cf_dnf d)
 {
     const json_t *v = s->ref[ref].s;
-    const json_t *all[2] = {cf_schema__get(s, v, "enum"),
-                            cf_schema__get(s, v, "const")};
+    const json_t *all[2] = {cf_schema__get(s, v, "enum"), cf_schema__get(s, v, "const")};
     for (int w = 0; w < 2 && cf_schema_ok(s); w++) {
         if (all[w] == NULL || (w == 1 && s->draft < 6 && s->draft != 4)) {
             continue;
@@ -77,8 +75,7 @@ static bool are_disjoint(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
     return cf_schema_ok(s);
 }
 
-static cf_dnf any_of(cf_schema *s, uint32_t ref, const json_t *v,
-                     const char *key)
+static cf_dnf any_of(cf_schema *s, uint32_t ref, const json_t *v, const char *key)
 {
     cf_dnf out = {0};
     for (size_t i = 0; i < json_array_size(v) && cf_schema_ok(s); i++) {
@@ -94,8 +91,7 @@ static cf_dnf any_of(cf_schema *s, uint32_t ref, const json_t *v,
 
 /* Exactly one of the branches: a branch that overlaps others is cut by their
  * complements. */
-static cf_dnf one_of(cf_schema *s, uint32_t ref, const json_t *v,
-                     const cf_dnf *outer)
+static cf_dnf one_of(cf_schema *s, uint32_t ref, const json_t *v, const cf_dnf *outer)
 {
     enum { BRANCH_MAX = 100 };
     size_t n = json_array_size(v);
@@ -120,8 +116,7 @@ static cf_dnf one_of(cf_schema *s, uint32_t ref, const json_t *v,
             char at[40];
             snprintf(at, sizeof at, "oneOf/%u", (unsigned)k);
             cf_dnf not_k =
-                cf_dnf__not(s, child_dnf(s, ref, json_array_get(v, k), at),
-                            s->ref[ref].path);
+                cf_dnf__not(s, child_dnf(s, ref, json_array_get(v, k), at), s->ref[ref].path);
             mine = cf_dnf__and(s, &mine, &not_k);
         }
         for (size_t k = 0; k < mine.n && cf_schema_ok(s); k++) {
@@ -132,8 +127,8 @@ static cf_dnf one_of(cf_schema *s, uint32_t ref, const json_t *v,
 }
 
 /* if c then a else b = (c and a) or (not c and b) */
-static cf_dnf choose(cf_schema *s, const cf_dnf *d, const cf_dnf *c,
-                     const cf_dnf *yes, const cf_dnf *no, const char *path)
+static cf_dnf choose(cf_schema *s, const cf_dnf *d, const cf_dnf *c, const cf_dnf *yes,
+                     const cf_dnf *no, const char *path)
 {
     cf_dnf out = {0};
     cf_dnf with = cf_dnf__and(s, d, c);
@@ -157,11 +152,9 @@ static cf_dnf with_dependent(cf_schema *s, uint32_t ref, cf_dnf d)
     for (int w = 0; w < 2; w++) {
         const char *has;
         json_t *then;
-        json_object_foreach(cf_schema__get(s, s->ref[ref].s, keys[w]), has,
-                            then)
+        json_object_foreach(cf_schema__get(s, s->ref[ref].s, keys[w]), has, then)
         {
-            if (!cf_schema_ok(s) || json_is_array(then) ||
-                json_is_string(then)) {
+            if (!cf_schema_ok(s) || json_is_array(then) || json_is_string(then)) {
                 continue;
             }
             char at[200];
@@ -176,8 +169,7 @@ static cf_dnf with_dependent(cf_schema *s, uint32_t ref, cf_dnf d)
             a->prop = p;
             a->n_prop = 1;
             cf_dnf__add(s, &c, a);
-            d = choose(s, &d, &c, child_dnf(s, ref, then, at), NULL,
-                       s->ref[ref].path);
+            d = choose(s, &d, &c, child_dnf(s, ref, then, at), NULL, s->ref[ref].path);
         }
     }
     return d;
@@ -194,8 +186,7 @@ static cf_dnf with_condition(cf_schema *s, uint32_t ref, cf_dnf d)
         if (yes != NULL || no != NULL) {
             d = choose(s, &d, child_dnf(s, ref, cond, "if"),
                        yes != NULL ? child_dnf(s, ref, yes, "then") : NULL,
-                       no != NULL ? child_dnf(s, ref, no, "else") : NULL,
-                       s->ref[ref].path);
+                       no != NULL ? child_dnf(s, ref, no, "else") : NULL, s->ref[ref].path);
         }
     }
     return d;
@@ -237,11 +228,9 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
         cf_dnf one = any_of(s, ref, any, "anyOf");
         d = cf_dnf__and(s, &d, &one);
     }
-    if (cf_schema__get(s, v, "not") != NULL && s->draft >= 4 &&
-        cf_schema_ok(s)) {
-        cf_dnf no = cf_dnf__not(
-            s, child_dnf(s, ref, cf_schema__get(s, v, "not"), "not"),
-            s->ref[ref].path);
+    if (cf_schema__get(s, v, "not") != NULL && s->draft >= 4 && cf_schema_ok(s)) {
+        cf_dnf no =
+            cf_dnf__not(s, child_dnf(s, ref, cf_schema__get(s, v, "not"), "not"), s->ref[ref].path);
         d = cf_dnf__and(s, &d, &no);
     }
     if (cf_schema_ok(s)) {
@@ -284,8 +273,7 @@ const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c)
         return &nothing;
     }
     if (++s->depth > DEPTH_MAX) {
-        cf_schema__exceed(s, s->ref[first].path,
-                          "schemas nest over %d levels deep in each other",
+        cf_schema__exceed(s, s->ref[first].path, "schemas nest over %d levels deep in each other",
                           (int)DEPTH_MAX);
         return &nothing;
     }
@@ -301,8 +289,7 @@ const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c)
         } else if ((ref & 1) == 0) {
             one = *cf_conj_expand(s, cf_conj_one(s, ref >> 1, false));
         } else {
-            const cf_dnf *pos =
-                cf_conj_expand(s, cf_conj_one(s, ref >> 1, false));
+            const cf_dnf *pos = cf_conj_expand(s, cf_conj_one(s, ref >> 1, false));
             one = cf_dnf__not(s, pos, s->ref[ref >> 1].path);
         }
         d = i == 0 ? one : cf_dnf__and(s, &d, &one);

@@ -15,10 +15,9 @@
 #define LEAP                                                               \
     "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579]" \
     "[26])00)"
-#define DATE                                                                   \
-    "(?:" YEAR "-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|"            \
-    "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))|" LEAP \
-    "-02-29)"
+#define DATE                                                        \
+    "(?:" YEAR "-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|" \
+    "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))|" LEAP "-02-29)"
 #define CLOCK "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?"
 #define ZONE  "(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 
@@ -26,33 +25,31 @@
 #define IPV4 "(?:" BYTE "\\.){3}" BYTE
 #define HEX4 "[0-9a-fA-F]{1,4}"
 /* RFC 4291: eight groups, or fewer with one "::"; the last two as IPv4. */
-#define IPV6                                                              \
-    "(?:(?:" HEX4 ":){7}" HEX4 "|(?:" HEX4 ":){6}" IPV4 "|"               \
-    "(?:" HEX4 ":){1,7}:|(?:" HEX4 ":){1,6}:" HEX4 "|"                    \
-    "(?:" HEX4 ":){1,5}(?::" HEX4 "){2}|(?:" HEX4 ":){1,4}(?::" HEX4      \
-    "){3}|(?:" HEX4 ":){1,3}(?::" HEX4 "){4}|(?:" HEX4 ":){1,2}(?::" HEX4 \
-    "){5}|" HEX4 ":(?::" HEX4 "){6}|:(?::" HEX4 "){1,7}|::|"              \
-    "::(?:" HEX4 ":){0,5}" IPV4 "|(?:" HEX4 ":){1,5}:" IPV4 "|"           \
-    "(?:" HEX4 ":){1,4}:" HEX4 ":" IPV4 "|(?:" HEX4 ":){1,3}(?::" HEX4    \
-    "){2}:" IPV4 "|(?:" HEX4 ":){1,2}(?::" HEX4 "){3}:" IPV4 "|" HEX4     \
-    ":(?::" HEX4 "){4}:" IPV4 ")"
+#define IPV6                                                                                    \
+    "(?:(?:" HEX4 ":){7}" HEX4 "|(?:" HEX4 ":){6}" IPV4 "|"                                     \
+    "(?:" HEX4 ":){1,7}:|(?:" HEX4 ":){1,6}:" HEX4 "|"                                          \
+    "(?:" HEX4 ":){1,5}(?::" HEX4 "){2}|(?:" HEX4 ":){1,4}(?::" HEX4 "){3}|(?:" HEX4            \
+    ":){1,3}(?::" HEX4 "){4}|(?:" HEX4 ":){1,2}(?::" HEX4 "){5}|" HEX4 ":(?::" HEX4             \
+    "){6}|:(?::" HEX4 "){1,7}|::|"                                                              \
+    "::(?:" HEX4 ":){0,5}" IPV4 "|(?:" HEX4 ":){1,5}:" IPV4 "|"                                 \
+    "(?:" HEX4 ":){1,4}:" HEX4 ":" IPV4 "|(?:" HEX4 ":){1,3}(?::" HEX4 "){2}:" IPV4 "|(?:" HEX4 \
+    ":){1,2}(?::" HEX4 "){3}:" IPV4 "|" HEX4 ":(?::" HEX4 "){4}:" IPV4 ")"
 
 #define LABEL "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define HOST  LABEL "(?:\\." LABEL ")*"
 
 /* RFC 3986, generic syntax with a registered name or IPv4 as host. */
-#define PCT   "%[0-9A-Fa-f]{2}"
-#define PCHAR "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|" PCT ")"
-#define NOCOL "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|" PCT ")"
-#define USER  "(?:[A-Za-z0-9._~!$&'()*+,;=:-]|" PCT ")*"
-#define REGN  "(?:[A-Za-z0-9._~!$&'()*+,;=-]|" PCT ")*"
-#define AUTH  "(?:" USER "@)?(?:" REGN "|\\[" IPV6 "\\])(?::[0-9]*)?"
-#define ABS   "(?:/" PCHAR "*)*"
-#define TAIL  "(?:\\?(?:" PCHAR "|[/?])*)?(?:#(?:" PCHAR "|[/?])*)?"
-#define HIER  "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" PCHAR "+" ABS ")?"
-#define URI   "[A-Za-z][A-Za-z0-9+.-]*:" HIER TAIL
-#define RELREF \
-    "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" NOCOL "+" ABS ")?" TAIL
+#define PCT    "%[0-9A-Fa-f]{2}"
+#define PCHAR  "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|" PCT ")"
+#define NOCOL  "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|" PCT ")"
+#define USER   "(?:[A-Za-z0-9._~!$&'()*+,;=:-]|" PCT ")*"
+#define REGN   "(?:[A-Za-z0-9._~!$&'()*+,;=-]|" PCT ")*"
+#define AUTH   "(?:" USER "@)?(?:" REGN "|\\[" IPV6 "\\])(?::[0-9]*)?"
+#define ABS    "(?:/" PCHAR "*)*"
+#define TAIL   "(?:\\?(?:" PCHAR "|[/?])*)?(?:#(?:" PCHAR "|[/?])*)?"
+#define HIER   "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" PCHAR "+" ABS ")?"
+#define URI    "[A-Za-z][A-Za-z0-9+.-]*:" HIER TAIL
+#define RELREF "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" NOCOL "+" ABS ")?" TAIL
 
 /* RFC 6570, without the operators kept for later. */
 #define VARCHAR "(?:[A-Za-z0-9_]|" PCT ")"
@@ -94,11 +91,9 @@ static const struct {
     {"uri-reference", "(?:" URI "|" RELREF ")", ANY},
     {"iri-reference", "(?:" URI "|" RELREF ")", ANY},
     {"json-pointer", "(?:/(?:[^~/]|~[01])*)*", NULL},
-    {"relative-json-pointer",
-     "(?:0|[1-9][0-9]{0,9})(?:#|(?:/(?:[^~/]|~[01])*)*)", "^[0-9]"},
+    {"relative-json-pointer", "(?:0|[1-9][0-9]{0,9})(?:#|(?:/(?:[^~/]|~[01])*)*)", "^[0-9]"},
     {"uri-template",
-     "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|" PCT "|\\{[+#./;?&]?" VARSPEC
-     "(?:," VARSPEC ")*\\})*",
+     "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|" PCT "|\\{[+#./;?&]?" VARSPEC "(?:," VARSPEC ")*\\})*",
      ANY},
     {"regex", NULL, ANY},
 };
@@ -123,9 +118,8 @@ static cf_rx regex_texts(cf_rx_pool *rx)
                                  "[0-9]|[^\\\\\\]^-]|" ESCAPE ")";
     static const char character[] = "[^\\\\^$.*+?()\\[\\]{}|]";
     cf_buf t = CF_BUF_INIT;
-    cf_buf_addf(&t,
-                "(?:(?:%s|[.]|" ESCAPE "|\\[\\^?%s+-?\\])" QUANTITY "|[$^])",
-                character, member);
+    cf_buf_addf(&t, "(?:(?:%s|[.]|" ESCAPE "|\\[\\^?%s+-?\\])" QUANTITY "|[$^])", character,
+                member);
     cf_rx atom = cf_rx_parse(rx, cf_buf_str(&t), false);
     cf_rx times = cf_rx_parse(rx, cf_str_from(QUANTITY), false);
     cf_rx open = cf_rx_parse(rx, cf_str_from("\\((?:\\?:)?"), false);
@@ -138,15 +132,13 @@ static cf_rx regex_texts(cf_rx_pool *rx)
         cf_rx term = atom;
         if (level > 0) {
             cf_rx rest = cf_rx_cat(rx, choice, close);
-            term = cf_rx_or2(
-                rx, term,
-                cf_rx_or2(rx, cf_rx_cat(rx, open, cf_rx_cat(rx, rest, times)),
-                          cf_rx_cat(rx, ahead, rest)));
+            term = cf_rx_or2(rx, term,
+                             cf_rx_or2(rx, cf_rx_cat(rx, open, cf_rx_cat(rx, rest, times)),
+                                       cf_rx_cat(rx, ahead, rest)));
         }
         cf_rx sequence = cf_rx_loop(rx, term, 0, CF_RX_INF);
-        choice = cf_rx_cat(
-            rx, sequence,
-            cf_rx_loop(rx, cf_rx_cat(rx, bar, sequence), 0, CF_RX_INF));
+        choice =
+            cf_rx_cat(rx, sequence, cf_rx_loop(rx, cf_rx_cat(rx, bar, sequence), 0, CF_RX_INF));
     }
     return choice;
 }
@@ -157,8 +149,7 @@ static cf_rx of_host_length(cf_rx_pool *rx, cf_rx a)
     return cf_rx_and2(rx, a, cf_rx_loop(rx, cf_rx_any(rx), 1, 253));
 }
 
-cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
-                        cf_rx *wide)
+cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx *wide)
 {
     cf_rx_pool *rx = &s->rx;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -166,9 +157,8 @@ cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path,
             continue;
         }
         const char *pattern = formats[i].pattern;
-        cf_rx out = pattern != NULL
-                        ? cf_rx_parse(rx, cf_str_from(pattern), false)
-                        : regex_texts(rx);
+        cf_rx out =
+            pattern != NULL ? cf_rx_parse(rx, cf_str_from(pattern), false) : regex_texts(rx);
         if (strstr(name, "hostname") != NULL) {
             out = of_host_length(rx, out);
         }

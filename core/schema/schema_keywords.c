@@ -32,8 +32,7 @@ json_t *cf_schema__get(const cf_schema *s, const json_t *v, const char *key)
 }
 
 /* A count keyword: 0 .. UINT32_MAX - 1; `otherwise` when absent. */
-static uint32_t count_of(cf_schema *s, uint32_t ref, const char *key,
-                         uint32_t otherwise)
+static uint32_t count_of(cf_schema *s, uint32_t ref, const char *key, uint32_t otherwise)
 {
     const cf_schema_ref r = s->ref[ref];
     const json_t *v = cf_schema__get(s, r.s, key);
@@ -53,9 +52,8 @@ static uint32_t count_of(cf_schema *s, uint32_t ref, const char *key,
 static void number_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
 {
     const cf_schema_ref r = s->ref[ref];
-    static const char *const keys[] = {"minimum",    "exclusiveMinimum",
-                                       "maximum",    "exclusiveMaximum",
-                                       "multipleOf", "divisibleBy"};
+    static const char *const keys[] = {"minimum",          "exclusiveMinimum", "maximum",
+                                       "exclusiveMaximum", "multipleOf",       "divisibleBy"};
     for (int i = 0; i < 6; i++) {
         const json_t *v = cf_schema__get(s, r.s, keys[i]);
         if (v == NULL || (i == 5 && s->draft != 3)) {
@@ -139,11 +137,9 @@ static void contains_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
         return;
     }
     bool has_limits = s->draft >= 2019;
-    some->value =
-        cf_conj_one(s, cf_schema__child(s, ref, contains, "contains"), false);
+    some->value = cf_conj_one(s, cf_schema__child(s, ref, contains, "contains"), false);
     some->min = has_limits ? count_of(s, ref, "minContains", 1) : 1;
-    some->max =
-        has_limits ? count_of(s, ref, "maxContains", CF_RX_INF) : CF_RX_INF;
+    some->max = has_limits ? count_of(s, ref, "maxContains", CF_RX_INF) : CF_RX_INF;
     if (some->min > 0 || some->max != CF_RX_INF) {
         a->some = some;
         a->n_some = 1;
@@ -171,22 +167,19 @@ static void array_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
         for (size_t i = 0; v != NULL && i < n; i++) {
             char key[40];
             snprintf(key, sizeof key, "%s/%u", prefix_key, (unsigned)i);
-            uint32_t c =
-                cf_schema__child(s, ref, json_array_get(prefix, i), key);
+            uint32_t c = cf_schema__child(s, ref, json_array_get(prefix, i), key);
             v[i] = cf_conj_one(s, c, false);
         }
         a->prefix = v;
         a->n_prefix = v != NULL ? (uint32_t)n : 0;
     }
     if (items != NULL) {
-        a->items =
-            cf_conj_one(s, cf_schema__child(s, ref, items, rest_key), false);
+        a->items = cf_conj_one(s, cf_schema__child(s, ref, items, rest_key), false);
     }
     if (a->items == CF_CONJ_FALSE) {
         a->max = a->max < a->n_prefix ? a->max : a->n_prefix;
     }
-    a->is_unique =
-        json_is_true(cf_schema__get(s, r.s, "uniqueItems")) && a->max > 1;
+    a->is_unique = json_is_true(cf_schema__get(s, r.s, "uniqueItems")) && a->max > 1;
     contains_keywords(s, ref, a);
 }
 
@@ -224,8 +217,7 @@ static size_t split_by_patterns(cf_schema *s, uint32_t ref, key_split *v)
             in.is_matched = true;
             v[i].keys = cf_rx_and2(&s->rx, v[i].keys, cf_rx_not(&s->rx, p));
             if (n == CLASSES_MAX) {
-                cf_schema_fail(s, s->ref[ref].path,
-                               "patternProperties overlap in too many ways");
+                cf_schema_fail(s, s->ref[ref].path, "patternProperties overlap in too many ways");
                 return 0;
             }
             if (cf_schema_ok(s) && !cf_rx_is_empty(&s->rx, in.keys)) {
@@ -244,9 +236,7 @@ static void key_classes(cf_schema *s, uint32_t ref, cf_atom *a)
     cf_conj more = CF_CONJ_TRUE;
     const json_t *additional = cf_schema__get(s, r.s, "additionalProperties");
     if (additional != NULL) {
-        more = cf_conj_one(
-            s, cf_schema__child(s, ref, additional, "additionalProperties"),
-            false);
+        more = cf_conj_one(s, cf_schema__child(s, ref, additional, "additionalProperties"), false);
     }
     cf_key_class *cls = cf_schema_alloc(s, n, sizeof *cls);
     if (cls == NULL) {
@@ -269,8 +259,7 @@ static void key_names(cf_schema *s, uint32_t ref, cf_atom *a, cf_prop *props)
     if (names == NULL || s->draft < 6) {
         return;
     }
-    cf_conj c =
-        cf_conj_one(s, cf_schema__child(s, ref, names, "propertyNames"), false);
+    cf_conj c = cf_conj_one(s, cf_schema__child(s, ref, names, "propertyNames"), false);
     const cf_dnf *d = cf_conj_expand(s, c);
     cf_rx all = CF_RX_NONE;
     for (size_t i = 0; cf_schema_ok(s) && i < d->n; i++) {
@@ -335,9 +324,7 @@ static uint32_t declared(cf_schema *s, uint32_t ref, cf_prop *v)
             cf_rx p = cf_rx_parse(&s->rx, cf_str_from(pattern), true);
             if (cf_schema_ok(s) && cf_rx_matches(&s->rx, p, cf_str_from(key))) {
                 snprintf(at, sizeof at, "patternProperties/%s", pattern);
-                c = cf_conj__and(
-                    s, c,
-                    cf_conj_one(s, cf_schema__child(s, ref, more, at), false));
+                c = cf_conj__and(s, c, cf_conj_one(s, cf_schema__child(s, ref, more, at), false));
             }
         }
         v[n++] = (cf_prop){cf_str_from(key), c, false};
@@ -374,23 +361,18 @@ static void key_deps(cf_schema *s, uint32_t ref, cf_atom *a)
         for (int w = 0; w < 2; w++) {
             const char *has;
             json_t *needs;
-            json_object_foreach(cf_schema__get(s, s->ref[ref].s, keys[w]), has,
-                                needs)
+            json_object_foreach(cf_schema__get(s, s->ref[ref].s, keys[w]), has, needs)
             {
                 size_t m = json_is_string(needs) ? 1 : json_array_size(needs);
                 for (size_t i = 0; i < m; i++) {
-                    const json_t *one = json_is_string(needs)
-                                            ? needs
-                                            : json_array_get(needs, i);
+                    const json_t *one = json_is_string(needs) ? needs : json_array_get(needs, i);
                     if (!json_is_string(one)) {
-                        cf_schema_fail(s, s->ref[ref].path,
-                                       "%s holds a value that is not a string",
+                        cf_schema_fail(s, s->ref[ref].path, "%s holds a value that is not a string",
                                        keys[w]);
                         return;
                     }
                     if (v != NULL) {
-                        v[k] = (cf_dep){cf_str_from(has),
-                                        cf_str_from(json_string_value(one))};
+                        v[k] = (cf_dep){cf_str_from(has), cf_str_from(json_string_value(one))};
                     }
                     k++;
                 }
@@ -406,8 +388,7 @@ static void object_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
 {
     const cf_schema_ref r = s->ref[ref];
     const json_t *required = cf_schema__get(s, r.s, "required");
-    size_t n = json_object_size(cf_schema__get(s, r.s, "properties")) +
-               json_array_size(required);
+    size_t n = json_object_size(cf_schema__get(s, r.s, "properties")) + json_array_size(required);
     a->min = count_of(s, ref, "minProperties", 0);
     a->max = count_of(s, ref, "maxProperties", CF_RX_INF);
     cf_prop *v = cf_schema_alloc(s, n, sizeof *v);
@@ -428,8 +409,7 @@ static void object_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     for (size_t i = 0; i < json_array_size(required); i++) {
         const char *name = json_string_value(json_array_get(required, i));
         if (name == NULL) {
-            cf_schema_fail(s, r.path,
-                           "required holds a value that is not a string");
+            cf_schema_fail(s, r.path, "required holds a value that is not a string");
             return;
         }
         require(s, a, v, name);
@@ -444,13 +424,11 @@ static unsigned type_bit(const cf_schema *s, const char *t)
     static const struct {
         const char *name, *loud;
         unsigned bits;
-    } known[] = {{"null", "NULL", 1},       {"boolean", "BOOLEAN", 2},
-                 {"number", "NUMBER", 4},   {"string", "STRING", 8},
-                 {"array", "ARRAY", 16},    {"object", "OBJECT", 32},
+    } known[] = {{"null", "NULL", 1},       {"boolean", "BOOLEAN", 2}, {"number", "NUMBER", 4},
+                 {"string", "STRING", 8},   {"array", "ARRAY", 16},    {"object", "OBJECT", 32},
                  {"integer", "INTEGER", 64}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(t, known[i].name) == 0 ||
-            (s->is_tool && strcmp(t, known[i].loud) == 0)) {
+        if (strcmp(t, known[i].name) == 0 || (s->is_tool && strcmp(t, known[i].loud) == 0)) {
             return known[i].bits;
         }
     }
@@ -461,9 +439,8 @@ static unsigned type_bit(const cf_schema *s, const char *t)
         static const struct {
             const char *name;
             unsigned bits;
-        } loose[] = {{"any", 63},   {"dict", 32}, {"float", 4},
-                     {"double", 4}, {"int", 64},  {"str", 8},
-                     {"bool", 2},   {"list", 16}, {"tuple", 16}};
+        } loose[] = {{"any", 63}, {"dict", 32}, {"float", 4}, {"double", 4}, {"int", 64},
+                     {"str", 8},  {"bool", 2},  {"list", 16}, {"tuple", 16}};
         for (size_t i = 0; i < sizeof loose / sizeof *loose; i++) {
             if (strcmp(t, loose[i].name) == 0) {
                 return loose[i].bits;
@@ -536,9 +513,8 @@ const cf_atom *cf_schema__own(cf_schema *s, uint32_t ref, cf_atom_kind kind)
 
 static void refuse_unknown(cf_schema *s, uint32_t ref)
 {
-    static const char *const keys[] = {
-        "unevaluatedProperties", "unevaluatedItems", "$dynamicRef",
-        "$recursiveRef",         "extends",          "disallow"};
+    static const char *const keys[] = {"unevaluatedProperties", "unevaluatedItems", "$dynamicRef",
+                                       "$recursiveRef",         "extends",          "disallow"};
     const cf_schema_ref r = s->ref[ref];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *v = cf_schema__get(s, r.s, keys[i]);
@@ -575,8 +551,7 @@ static void refuse_misshapen(cf_schema *s, uint32_t ref)
                                 : shape == 'a' ? json_is_array(v)
                                 : shape == 'b' ? json_is_boolean(v)
                                                : json_is_string(v));
-        if (!ok &&
-            !(shape == 'o' && json_is_array(v) && json_array_size(v) == 0)) {
+        if (!ok && !(shape == 'o' && json_is_array(v) && json_array_size(v) == 0)) {
             cf_schema_fail(s, r.path, "%s is not %s", known[i].key,
                            shape == 'o'   ? "an object"
                            : shape == 'a' ? "an array"

@@ -132,11 +132,9 @@ static cf_conj not_value(cf_schema *s, cf_conj c)
 }
 
 /* Objects all of whose keys among some->keys break some->value. */
-static void add_no_key(cf_schema *s, cf_dnf *d, const cf_key_class *some,
-                       const char *path)
+static void add_no_key(cf_schema *s, cf_dnf *d, const cf_key_class *some, const char *path)
 {
-    cf_conj no =
-        some->value == CF_CONJ_TRUE ? CF_CONJ_FALSE : not_value(s, some->value);
+    cf_conj no = some->value == CF_CONJ_TRUE ? CF_CONJ_FALSE : not_value(s, some->value);
     if (some->value != CF_CONJ_TRUE && no == CF_CONJ_FALSE) {
         cf_schema_fail(s, path,
                        "the negation of patternProperties is not "
@@ -205,8 +203,7 @@ static void add_some_wrong(cf_schema *s, cf_dnf *d, cf_conj c)
         cf_atom *a = add_new(s, d, CF_ATOM_ARR);
         cf_some *some = cf_schema_alloc(s, 1, sizeof *some);
         if (a != NULL && some != NULL) {
-            *some =
-                (cf_some){cf_conj_one(s, r >> 1, (r & 1) == 0), 1, CF_RX_INF};
+            *some = (cf_some){cf_conj_one(s, r >> 1, (r & 1) == 0), 1, CF_RX_INF};
             a->some = some;
             a->n_some = 1;
             a->min = 1;
@@ -226,13 +223,12 @@ static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
         for (int k = 0; v != NULL && k < 2; k++) {
             bool is_needed = k == 0 ? some->min > 0 : some->max != CF_RX_INF;
             cf_atom *x = is_needed ? add_new(s, d, CF_ATOM_ARR) : NULL;
-            if (x != NULL && k == 0 && some->min == 1 &&
-                some->value > CF_CONJ_FALSE && s->conj[some->value].n == 1) {
+            if (x != NULL && k == 0 && some->min == 1 && some->value > CF_CONJ_FALSE &&
+                s->conj[some->value].n == 1) {
                 x->items = not_value(s, some->value);
             } else if (x != NULL) {
-                v[k] = k == 0
-                           ? (cf_some){some->value, 0, some->min - 1}
-                           : (cf_some){some->value, some->max + 1, CF_RX_INF};
+                v[k] = k == 0 ? (cf_some){some->value, 0, some->min - 1}
+                              : (cf_some){some->value, some->max + 1, CF_RX_INF};
                 x->some = &v[k];
                 x->n_some = 1;
             }

@@ -145,9 +145,7 @@ bool cf_dec__is_multiple(const cf_dec *v, const cf_dec *of)
     uint64_t r = 0;
     for (uint32_t i = 0; i < v->n_whole + k; i++) {
         uint32_t f = i - v->n_whole;
-        char c = i < v->n_whole  ? v->whole[i]
-                 : f < v->n_frac ? v->frac[f]
-                                 : '0';
+        char c = i < v->n_whole ? v->whole[i] : f < v->n_frac ? v->frac[f] : '0';
         r = (r * 10 + (uint64_t)(c - '0')) % p;
     }
     return r == 0;
@@ -186,15 +184,13 @@ static void num_init(num_rx *n, cf_schema *s)
     n->nonzero = span(rx, '1', '9');
     n->dot = span(rx, '.', '.');
     n->whole =
-        cf_rx_or2(rx, span(rx, '0', '0'),
-                  cf_rx_cat(rx, n->nonzero, digits(n, 0, DIGITS_MAX - 1)));
+        cf_rx_or2(rx, span(rx, '0', '0'), cf_rx_cat(rx, n->nonzero, digits(n, 0, DIGITS_MAX - 1)));
     n->frac = cf_rx_cat(rx, n->dot, digits(n, 1, CF_RX_INF));
     n->any_frac = opt(rx, n->frac);
     /* a fraction that is not zero */
     n->some_frac = cf_rx_cat(
         rx, n->dot,
-        cf_rx_cat(rx, digits(n, 0, CF_RX_INF),
-                  cf_rx_cat(rx, n->nonzero, digits(n, 0, CF_RX_INF))));
+        cf_rx_cat(rx, digits(n, 0, CF_RX_INF), cf_rx_cat(rx, n->nonzero, digits(n, 0, CF_RX_INF))));
 }
 
 static cf_rx text_of(num_rx *n, const char *p, uint32_t len)
@@ -204,8 +200,7 @@ static cf_rx text_of(num_rx *n, const char *p, uint32_t len)
 
 static cf_rx whole_is(num_rx *n, const cf_dec *d)
 {
-    return d->n_whole > 0 ? text_of(n, d->whole, d->n_whole)
-                          : text_of(n, "0", 1);
+    return d->n_whole > 0 ? text_of(n, d->whole, d->n_whole) : text_of(n, "0", 1);
 }
 
 /* Whole numbers greater (or less) than the whole part of d. */
@@ -215,22 +210,20 @@ static cf_rx whole_beyond(num_rx *n, const cf_dec *d, bool greater)
     uint32_t len = d->n_whole;
     cf_rx out = CF_RX_NONE;
     if (len == 0) {
-        return greater ? cf_rx_cat(rx, n->nonzero, digits(n, 0, DIGITS_MAX - 1))
-                       : CF_RX_NONE;
+        return greater ? cf_rx_cat(rx, n->nonzero, digits(n, 0, DIGITS_MAX - 1)) : CF_RX_NONE;
     }
     if (greater && len < DIGITS_MAX) {
         out = cf_rx_cat(rx, n->nonzero, digits(n, len, DIGITS_MAX - 1));
     } else if (!greater) {
         out = span(rx, '0', '0');
         if (len > 1) {
-            out = cf_rx_or2(rx, out,
-                            cf_rx_cat(rx, n->nonzero, digits(n, 0, len - 2)));
+            out = cf_rx_or2(rx, out, cf_rx_cat(rx, n->nonzero, digits(n, 0, len - 2)));
         }
     }
     for (uint32_t k = 0; k < len && cf_schema_ok(n->s); k++) {
         char c = d->whole[k];
-        cf_rx set = greater ? span(rx, (char)(c + 1), '9')
-                            : span(rx, k == 0 ? '1' : '0', (char)(c - 1));
+        cf_rx set =
+            greater ? span(rx, (char)(c + 1), '9') : span(rx, k == 0 ? '1' : '0', (char)(c - 1));
         cf_rx tail = cf_rx_cat(rx, set, digits(n, len - k - 1, len - k - 1));
         out = cf_rx_or2(rx, out, cf_rx_cat(rx, text_of(n, d->whole, k), tail));
     }
@@ -244,10 +237,9 @@ static cf_rx frac_from(num_rx *n, const cf_dec *d, bool is_open)
     if (d->n_frac == 0) {
         return is_open ? n->some_frac : n->any_frac;
     }
-    cf_rx out =
-        is_open ? cf_rx_cat(rx, digits(n, 0, CF_RX_INF),
-                            cf_rx_cat(rx, n->nonzero, digits(n, 0, CF_RX_INF)))
-                : digits(n, 0, CF_RX_INF);
+    cf_rx out = is_open ? cf_rx_cat(rx, digits(n, 0, CF_RX_INF),
+                                    cf_rx_cat(rx, n->nonzero, digits(n, 0, CF_RX_INF)))
+                        : digits(n, 0, CF_RX_INF);
     out = cf_rx_cat(rx, text_of(n, d->frac, d->n_frac), out);
     for (uint32_t k = 0; k < d->n_frac && cf_schema_ok(n->s); k++) {
         cf_rx set = span(rx, (char)(d->frac[k] + 1), '9');
@@ -265,8 +257,7 @@ static cf_rx frac_is(num_rx *n, const cf_dec *d)
         cf_rx some = cf_rx_cat(rx, span(rx, '0', '0'), zeros);
         return opt(rx, cf_rx_cat(rx, n->dot, some));
     }
-    return cf_rx_cat(rx, n->dot,
-                     cf_rx_cat(rx, text_of(n, d->frac, d->n_frac), zeros));
+    return cf_rx_cat(rx, n->dot, cf_rx_cat(rx, text_of(n, d->frac, d->n_frac), zeros));
 }
 
 static cf_rx frac_to(num_rx *n, const cf_dec *d, bool is_open)
@@ -292,15 +283,13 @@ static cf_rx frac_to(num_rx *n, const cf_dec *d, bool is_open)
 /* Unsigned texts of at least / at most d's magnitude. */
 static cf_rx from(num_rx *n, const cf_dec *d, bool is_open)
 {
-    return cf_rx_or2(
-        n->rx, cf_rx_cat(n->rx, whole_beyond(n, d, true), n->any_frac),
-        cf_rx_cat(n->rx, whole_is(n, d), frac_from(n, d, is_open)));
+    return cf_rx_or2(n->rx, cf_rx_cat(n->rx, whole_beyond(n, d, true), n->any_frac),
+                     cf_rx_cat(n->rx, whole_is(n, d), frac_from(n, d, is_open)));
 }
 
 static cf_rx up_to(num_rx *n, const cf_dec *d, bool is_open)
 {
-    return cf_rx_or2(n->rx,
-                     cf_rx_cat(n->rx, whole_beyond(n, d, false), n->any_frac),
+    return cf_rx_or2(n->rx, cf_rx_cat(n->rx, whole_beyond(n, d, false), n->any_frac),
                      cf_rx_cat(n->rx, whole_is(n, d), frac_to(n, d, is_open)));
 }
 
@@ -326,8 +315,7 @@ static cf_rx ranged(num_rx *n, const cf_atom *a)
         }
     }
     if (a->lo == NULL || a->lo->neg) {
-        neg = a->hi != NULL && a->hi->neg ? from(n, a->hi, a->hi_open)
-                                          : from(n, &zero, true);
+        neg = a->hi != NULL && a->hi->neg ? from(n, a->hi, a->hi_open) : from(n, &zero, true);
         if (a->lo != NULL) {
             neg = cf_rx_and2(rx, neg, up_to(n, a->lo, a->lo_open));
         }
@@ -341,8 +329,8 @@ static cf_rx exponent(num_rx *n)
     cf_rx_pool *rx = n->rx;
     const cf_cprange e[2] = {{'E', 'E'}, {'e', 'e'}};
     const cf_cprange sign[2] = {{'+', '+'}, {'-', '-'}};
-    cf_rx power = cf_rx_or2(rx, digits(n, 1, 2),
-                            cf_rx_cat(rx, span(rx, '1', '1'), digits(n, 2, 2)));
+    cf_rx power =
+        cf_rx_or2(rx, digits(n, 1, 2), cf_rx_cat(rx, span(rx, '1', '1'), digits(n, 2, 2)));
     return cf_rx_cat(rx, cf_rx_set(rx, e, 2),
                      cf_rx_cat(rx, opt(rx, cf_rx_set(rx, sign, 2)), power));
 }
@@ -356,11 +344,10 @@ static cf_rx num_text(cf_schema *s, const cf_atom *a)
     cf_rx minus = opt(rx, span(rx, '-', '-'));
     bool is_open_above = a->hi == NULL;
     bool is_signed = a->lo == NULL;
-    bool is_positive =
-        a->lo != NULL && is_zero(a->lo) && !a->lo_open; /* from zero on */
+    bool is_positive = a->lo != NULL && is_zero(a->lo) && !a->lo_open; /* from zero on */
     cf_rx out;
-    if (is_open_above && (is_signed || is_positive) && a->n_factor == 0 &&
-        a->n_not_factor == 0 && a->n_except == 0 && a->num == CF_NUM_ANY) {
+    if (is_open_above && (is_signed || is_positive) && a->n_factor == 0 && a->n_not_factor == 0 &&
+        a->n_except == 0 && a->num == CF_NUM_ANY) {
         cf_rx power = opt(rx, exponent(&n));
         out = cf_rx_cat(rx, n.whole, cf_rx_cat(rx, n.any_frac, power));
         return is_signed ? cf_rx_cat(rx, minus, out) : out;
@@ -455,13 +442,11 @@ static void put_phase(multiple *m, uint32_t phase, uint64_t r)
     }
 }
 
-static void multiples(cf_schema *s, const cf_dec *factor, bool is_not,
-                      cf_dfa *out)
+static void multiples(cf_schema *s, const cf_dec *factor, bool is_not, cf_dfa *out)
 {
     multiple m = {.d = out, .b = s->b, .is_not = is_not};
     if (!scale(factor, &m.p, &m.k) || m.p * (m.k + 3) > MULTIPLE_STATES_MAX) {
-        cf_gbuild_fail(s->b, CF_EUNSUPPORTED,
-                       "%s: multipleOf has too many digits", s->at);
+        cf_gbuild_fail(s->b, CF_EUNSUPPORTED, "%s: multipleOf has too many digits", s->at);
         return;
     }
     if (!cf_gbuild_spend(s->b, m.p * (m.k + 3))) {
@@ -473,8 +458,7 @@ static void multiples(cf_schema *s, const cf_dec *factor, bool is_not,
             put_move(&m, '-', '-', 1);
         }
         for (char c = '0'; c <= '9' && s->b->st == CF_OK; c++) {
-            put_move(&m, c, c,
-                     multiple_state(&m, 0, (uint64_t)(c - '0') % m.p));
+            put_move(&m, c, c, multiple_state(&m, 0, (uint64_t)(c - '0') % m.p));
         }
     }
     for (uint32_t phase = 0; phase < m.k + 3; phase++) {
@@ -494,8 +478,7 @@ void cf_num__dfa(cf_schema *s, const cf_atom *a, cf_dfa *out)
         bool is_not = i >= a->n_factor;
         cf_dfa m = {0};
         cf_dfa both = {0};
-        multiples(s, is_not ? a->not_factor[i - a->n_factor] : a->factor[i],
-                  is_not, &m);
+        multiples(s, is_not ? a->not_factor[i - a->n_factor] : a->factor[i], is_not, &m);
         if (cf_schema_ok(s)) {
             cf_dfa_and(s->b, out, &m, &both);
         }

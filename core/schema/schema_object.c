@@ -98,28 +98,25 @@ static uint32_t class_rule(object *o, cf_rx class_keys)
         }
     }
     uint32_t rule = cf_g_rule(s->b, "key of a pattern");
-    if (!cf_schema_ok(s) ||
-        !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
+    if (!cf_schema_ok(s) || !cf_grow(&s->leaf, &s->cap_leaf, s->n_leaf + 1, sizeof *s->leaf)) {
         cf_gbuild_oom(s->b);
         return 0;
     }
     /* min UINT32_MAX marks a key among the shared rules */
-    s->leaf[s->n_leaf++] =
-        (cf_leaf){class_keys, UINT32_MAX, UINT32_MAX, NULL, rule};
+    s->leaf[s->n_leaf++] = (cf_leaf){class_keys, UINT32_MAX, UINT32_MAX, NULL, rule};
     cf_gbuild *b = s->b;
     uint32_t was = b->rule;
     b->rule = rule;
     cf_dfa d;
     cf_rx keys = class_keys;
     if (is_bare) {
-        cf_rx id = cf_rx_parse(
-            &s->rx, cf_str_from("[A-Za-z_][A-Za-z0-9_.-]{0,200}"), false);
+        cf_rx id = cf_rx_parse(&s->rx, cf_str_from("[A-Za-z_][A-Za-z0-9_.-]{0,200}"), false);
         keys = cf_rx_and2(&s->rx, keys, id);
     }
     cf_rx_dfa(&s->rx, keys, &d);
     uint32_t end = cf_g_node(b);
-    cf_dfa_emit(b, &d, is_bare ? CF_SPELL_RAW : CF_SPELL_KEY,
-                is_bare ? -1 : '"', cf_g_start(b, rule), end);
+    cf_dfa_emit(b, &d, is_bare ? CF_SPELL_RAW : CF_SPELL_KEY, is_bare ? -1 : '"',
+                cf_g_start(b, rule), end);
     cf_g_end(b, end, 0);
     cf_dfa_deinit(&d);
     b->rule = was;
@@ -163,8 +160,8 @@ static uint32_t key_op(object *o)
 }
 
 /* `"key": value` of a class, from `from` (guarded by `fits`) to `to`. */
-static void emit_class(object *o, uint32_t from, uint32_t fits, cf_rx keys,
-                       cf_conj value, uint32_t to)
+static void emit_class(object *o, uint32_t from, uint32_t fits, cf_rx keys, cf_conj value,
+                       uint32_t to)
 {
     cf_gbuild *b = o->s->b;
     if (o->mark_op == 0) {
@@ -235,8 +232,7 @@ static void emit_chain(object *o, uint32_t open)
         uint32_t after = cf_g_node(b);
         uint32_t fits = cf_g_op(b, &op);
         for (uint32_t i = 0; i < o->n_cls && b->st == CF_OK; i++) {
-            emit_class(o, choice[n], fits, o->cls[i].keys, o->cls[i].value,
-                       after);
+            emit_class(o, choice[n], fits, o->cls[i].keys, o->cls[i].value, after);
         }
         uint32_t end = cf_emit_gap(s, after);
         cf_g_jump(b, end, 0, o->close);
@@ -293,9 +289,8 @@ static bool shared_op(object *o, cf_gop *op)
     return true;
 }
 
-void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt,
-                      uint32_t n_alt, uint32_t open, uint32_t hub,
-                      uint32_t after, uint32_t to)
+void cf_emit__hub_end(cf_schema *s, const cf_gop *op, uint32_t alt, uint32_t n_alt, uint32_t open,
+                      uint32_t hub, uint32_t after, uint32_t to)
 {
     cf_gbuild *b = s->b;
     cf_gop close = *op;
@@ -339,8 +334,7 @@ static bool meets(object *o, member *m, uint64_t set)
         if ((set >> i & 1) == 0) {
             continue;
         }
-        if (m->prop != NULL &&
-            !cf_rx_matches(&s->rx, some->keys, m->prop->name)) {
+        if (m->prop != NULL && !cf_rx_matches(&s->rx, some->keys, m->prop->name)) {
             return false;
         }
         if (m->prop == NULL) {
@@ -349,8 +343,7 @@ static bool meets(object *o, member *m, uint64_t set)
         m->value = cf_conj__and(s, m->value, some->value);
     }
     m->also = set << o->n_bits;
-    return m->value != CF_CONJ_FALSE &&
-           (m->prop != NULL || !cf_rx_is_empty(&s->rx, m->keys));
+    return m->value != CF_CONJ_FALSE && (m->prop != NULL || !cf_rx_is_empty(&s->rx, m->keys));
 }
 
 static void add_members(object *o, member_list *l, member m, bool is_plain)
@@ -399,8 +392,7 @@ static void note_class(object *o, cf_gop *op, cf_rx keys, cf_conj value)
 
 /* Completes the operation of a declared key: which keys may be there before
  * it and after it, in the order that is wanted. */
-static void set_order(const object *o, cf_gop *op, const member *m,
-                      uint64_t live)
+static void set_order(const object *o, cf_gop *op, const member *m, uint64_t live)
 {
     uint64_t all = o->n_bits > 0 ? UINT64_MAX >> (64 - o->n_bits) : 0;
     uint64_t below = op->bit - 1;
@@ -409,8 +401,7 @@ static void set_order(const object *o, cf_gop *op, const member *m,
         /* required keys in order, then the others in any */
         bool is_needed = m->prop->is_required;
         op->before = is_needed ? below & op->need : all & ~op->bit;
-        op->later =
-            live & ~op->bit & (is_needed ? above | ~op->need : ~op->need);
+        op->later = live & ~op->bit & (is_needed ? above | ~op->need : ~op->need);
     } else {
         op->before = o->any_order ? all & ~op->bit : below;
         op->later = live & (o->any_order ? ~op->bit : above);
@@ -450,8 +441,7 @@ static void member_op(object *o, cf_gop op, member *m, uint64_t live)
     m->op = cf_g_op(b, &op);
 }
 
-static void emit_member(object *o, const member *m, uint32_t hub,
-                        uint32_t after)
+static void emit_member(object *o, const member *m, uint32_t hub, uint32_t after)
 {
     cf_gbuild *b = o->s->b;
     if (m->prop != NULL) {
@@ -472,8 +462,7 @@ static void emit_member(object *o, const member *m, uint32_t hub,
 static bool is_in_dep(const object *o, cf_str name)
 {
     for (uint32_t i = 0; i < o->a->n_dep; i++) {
-        if (cf_str_eq(o->a->dep[i].has, name) ||
-            cf_str_eq(o->a->dep[i].needs, name)) {
+        if (cf_str_eq(o->a->dep[i].has, name) || cf_str_eq(o->a->dep[i].needs, name)) {
             return true;
         }
     }
@@ -545,8 +534,7 @@ static void emit_hub(object *o, uint32_t open)
             op.n_name++;
         }
     }
-    cf_emit__hub_end(s, &op, l.n > 0 ? l.v[0].op : 0, (uint32_t)l.n, open, hub,
-                     after, o->close);
+    cf_emit__hub_end(s, &op, l.n > 0 ? l.v[0].op : 0, (uint32_t)l.n, open, hub, after, o->close);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
@@ -571,8 +559,7 @@ static void add_listed(void *ud, cf_str text)
         cf_gbuild_oom(o->s->b);
         return;
     }
-    o->prop[o->n_prop++] =
-        (cf_prop){cf_str_make(copy, text.n), l->value, false};
+    o->prop[o->n_prop++] = (cf_prop){cf_str_make(copy, text.n), l->value, false};
 }
 
 /* Keys of a class with few members become declared keys, in any order: a
@@ -586,8 +573,7 @@ static bool list_classes(object *o, size_t cap)
         const cf_key_class *c = &o->a->cls[i];
         size_t room = o->n_prop < BITS_MAX ? BITS_MAX - o->n_prop : 0;
         listing l = {o, c->value, cap};
-        if (c->keys != all && room > 0 &&
-            cf_rx_list(&s->rx, c->keys, room, NULL, NULL)) {
+        if (c->keys != all && room > 0 && cf_rx_list(&s->rx, c->keys, room, NULL, NULL)) {
             cf_rx_list(&s->rx, c->keys, room, add_listed, &l);
             has_listed = true;
         } else {
@@ -607,8 +593,7 @@ static bool is_declared(const object *o, cf_str name)
     return false;
 }
 
-static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
-                        uint32_t to, bool is_args)
+static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to, bool is_args)
 {
     cf_gbuild *b = s->b;
     size_t cap = (size_t)a->n_prop + BITS_MAX + 2 * (size_t)a->n_dep;
@@ -625,8 +610,7 @@ static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
     for (uint32_t i = 0; i < 2 * a->n_dep; i++) {
         cf_str name = i % 2 == 0 ? a->dep[i / 2].has : a->dep[i / 2].needs;
         if (!is_declared(&o, name)) {
-            o.prop[o.n_prop++] =
-                (cf_prop){name, cf_atom__key(s, a, name), false};
+            o.prop[o.n_prop++] = (cf_prop){name, cf_atom__key(s, a, name), false};
         }
     }
     bool has_listed = list_classes(&o, cap);
@@ -635,8 +619,7 @@ static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
         n_required += o.prop[i].is_required ? 1 : 0;
     }
     bool is_counted = a->min > n_required || a->max != CF_RX_INF;
-    bool wants_any = s->opts.order == CF_KEYS_ANY || a->is_mixed ||
-                     has_listed || s->seed_order;
+    bool wants_any = s->opts.order == CF_KEYS_ANY || a->is_mixed || has_listed || s->seed_order;
     uint32_t open = cf_g_node(b);
     o.close = cf_g_node(b);
     uint8_t opener = is_args ? '(' : '{';
@@ -645,8 +628,7 @@ static void emit_object(cf_schema *s, const cf_atom *a, uint32_t from,
     cf_g_byte(b, o.close, closer, closer, to);
     open = cf_emit_gap(s, open);
     o.any_order = wants_any;
-    if (is_counted || a->n_dep > 0 || a->n_some_key > 0 ||
-        (wants_any && o.n_prop <= HUB_MAX)) {
+    if (is_counted || a->n_dep > 0 || a->n_some_key > 0 || (wants_any && o.n_prop <= HUB_MAX)) {
         emit_hub(&o, open);
     } else {
         emit_chain(&o, open);
@@ -658,8 +640,7 @@ void cf_emit_object(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
     emit_object(s, a, from, to, false);
 }
 
-void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from,
-                       uint32_t to)
+void cf_emit_arguments(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
 {
     emit_object(s, a, from, to, true);
 }

@@ -19,19 +19,17 @@ static bool holds_any(cf_str text, const cf_str *stops, size_t n)
 }
 
 /* The texts of a string atom that hold none of the stops. */
-static void emit_texts(cf_schema *s, const cf_atom *a, const cf_str *stops,
-                       size_t n, uint32_t from, uint32_t to)
+static void emit_texts(cf_schema *s, const cf_atom *a, const cf_str *stops, size_t n, uint32_t from,
+                       uint32_t to)
 {
     cf_rx_pool *rx = &s->rx;
     cf_rx all = cf_rx_all(rx);
     cf_rx text = a->text;
     if (a->min > 0 || a->max != CF_RX_INF) {
-        text =
-            cf_rx_and2(rx, text, cf_rx_loop(rx, cf_rx_any(rx), a->min, a->max));
+        text = cf_rx_and2(rx, text, cf_rx_loop(rx, cf_rx_any(rx), a->min, a->max));
     }
     for (size_t k = 0; k < n; k++) {
-        cf_rx in =
-            cf_rx_cat(rx, all, cf_rx_cat(rx, cf_rx_text(rx, stops[k]), all));
+        cf_rx in = cf_rx_cat(rx, all, cf_rx_cat(rx, cf_rx_text(rx, stops[k]), all));
         text = cf_rx_and2(rx, text, cf_rx_not(rx, in));
     }
     cf_dfa d;
@@ -40,8 +38,8 @@ static void emit_texts(cf_schema *s, const cf_atom *a, const cf_str *stops,
     cf_dfa_deinit(&d);
 }
 
-void cf_emit_between_tags(cf_schema *s, cf_conj value, const cf_str *stops,
-                          size_t n_stops, uint32_t from, uint32_t to)
+void cf_emit_between_tags(cf_schema *s, cf_conj value, const cf_str *stops, size_t n_stops,
+                          uint32_t from, uint32_t to)
 {
     const cf_dnf *d = cf_conj_expand(s, value);
     bool has_text = false, has_null = false;

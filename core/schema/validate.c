@@ -67,8 +67,7 @@ static void say_value(walk *w, const json_t *v)
 static bool flaw(walk *w, cf_flaw_kind kind, const char *keyword)
 {
     if (is_heard(w)) {
-        const cf_flaw f = {kind, keyword, cf_buf_str(&w->path),
-                           cf_buf_str(&w->text)};
+        const cf_flaw f = {kind, keyword, cf_buf_str(&w->path), cf_buf_str(&w->text)};
         w->n_left--;
         w->fn(w->ud, &f);
     }
@@ -79,8 +78,8 @@ static bool is_plain_key(cf_str key)
 {
     for (size_t i = 0; i < key.n; i++) {
         char c = key.p[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-              (c >= 'A' && c <= 'Z') || c == '_' || c == '-')) {
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              c == '_' || c == '-')) {
             return false;
         }
     }
@@ -152,30 +151,26 @@ static cf_atom_kind kind_of(const json_t *v)
 }
 
 /* The flaw of `n` things against a limit of `keyword`. */
-static bool count_flaw(walk *w, size_t n, const char *things, bool is_few,
-                       const char *keyword, uint32_t limit)
+static bool count_flaw(walk *w, size_t n, const char *things, bool is_few, const char *keyword,
+                       uint32_t limit)
 {
-    cf_buf_addf(say(w), "%zu %s, %s than %s %u", n, things,
-                is_few ? "fewer" : "more", keyword, (unsigned)limit);
+    cf_buf_addf(say(w), "%zu %s, %s than %s %u", n, things, is_few ? "fewer" : "more", keyword,
+                (unsigned)limit);
     return flaw(w, CF_FLAW_VALUE, keyword);
 }
 
 /* ---- one type ----------------------------------------------------------- */
 
-static bool bound_flaw(walk *w, const json_t *v, const cf_dec *d, bool is_low,
-                       bool is_open)
+static bool bound_flaw(walk *w, const json_t *v, const cf_dec *d, bool is_low, bool is_open)
 {
     static const char *const keyword[2][2] = {{"maximum", "exclusiveMaximum"},
                                               {"minimum", "exclusiveMinimum"}};
-    static const char *const word[2][2] = {{"over", "not below"},
-                                           {"below", "not over"}};
+    static const char *const word[2][2] = {{"over", "not below"}, {"below", "not over"}};
     const char *key = keyword[is_low][is_open];
     say(w);
     say_value(w, v);
-    cf_buf_addf(&w->text, " is %s %s %s", word[is_low][is_open], key,
-                d->neg ? "-" : "");
-    cf_buf_add(&w->text, d->n_whole > 0 ? d->whole : "0",
-               d->n_whole > 0 ? d->n_whole : 1);
+    cf_buf_addf(&w->text, " is %s %s %s", word[is_low][is_open], key, d->neg ? "-" : "");
+    cf_buf_add(&w->text, d->n_whole > 0 ? d->whole : "0", d->n_whole > 0 ? d->n_whole : 1);
     if (d->n_frac > 0) {
         cf_buf_addc(&w->text, '.');
         cf_buf_add(&w->text, d->frac, d->n_frac);
@@ -192,8 +187,7 @@ static bool check_num(walk *w, const cf_atom *a, const json_t *v)
     /* 1.0 has been an integer since draft 6. */
     bool is_int = d->n_frac == 0 && !(json_is_real(v) && w->s->draft <= 4);
     bool ok = true;
-    if ((a->num == CF_NUM_INT && !is_int) ||
-        (a->num == CF_NUM_NOT_INT && is_int)) {
+    if ((a->num == CF_NUM_INT && !is_int) || (a->num == CF_NUM_NOT_INT && is_int)) {
         cf_buf_addf(say(w), "integer expected, this is number");
         return flaw(w, CF_FLAW_TYPE, "type");
     }
@@ -247,16 +241,12 @@ static bool text_flaw(walk *w, const json_t *own, const json_t *v)
     }
     say(w);
     say_value(w, v);
-    cf_buf_addf(&w->text, " does not match %s ",
-                is_pattern ? "pattern" : "format");
-    cf_buf_adds(&w->text, is_pattern       ? json_string_value(pattern)
-                          : format != NULL ? format
-                                           : "");
+    cf_buf_addf(&w->text, " does not match %s ", is_pattern ? "pattern" : "format");
+    cf_buf_adds(&w->text, is_pattern ? json_string_value(pattern) : format != NULL ? format : "");
     return flaw(w, CF_FLAW_VALUE, is_pattern ? "pattern" : "format");
 }
 
-static bool check_str(walk *w, const cf_atom *a, const json_t *own,
-                      const json_t *v)
+static bool check_str(walk *w, const cf_atom *a, const json_t *own, const json_t *v)
 {
     cf_str t = cf_schema__text(v);
     size_t n = characters(t);
@@ -331,11 +321,9 @@ static bool check_some(walk *w, const cf_some *some, const json_t *v)
             cf_buf_addf(say(w), "no item is one that contains asks for");
             return flaw(w, CF_FLAW_VALUE, "contains");
         }
-        return count_flaw(w, n, "items of contains", true, "minContains",
-                          some->min);
+        return count_flaw(w, n, "items of contains", true, "minContains", some->min);
     }
-    return n <= some->max || count_flaw(w, n, "items of contains", false,
-                                        "maxContains", some->max);
+    return n <= some->max || count_flaw(w, n, "items of contains", false, "maxContains", some->max);
 }
 
 static bool check_arr(walk *w, const cf_atom *a, const json_t *v)
@@ -400,8 +388,7 @@ static bool check_names(walk *w, const cf_atom *a, const json_t *v)
     }
     for (uint32_t i = 0; i < a->n_prop; i++) {
         cf_str name = a->prop[i].name;
-        if (a->prop[i].is_required &&
-            json_object_getn(v, name.p, name.n) == NULL) {
+        if (a->prop[i].is_required && json_object_getn(v, name.p, name.n) == NULL) {
             size_t mark = push_key(w, name);
             cf_buf_adds(say(w), "this property is required");
             ok = flaw(w, CF_FLAW_MISSING, "required");
@@ -460,8 +447,8 @@ static bool check_obj(walk *w, const cf_atom *a, const json_t *v)
         }
         cf_str name = cf_str_make(key, len);
         cf_conj c = cf_atom__key(w->s, a, name);
-        if (c == CF_CONJ_FALSE || (json_is_null(child) && w->null_is_absent &&
-                                   !is_required(a, name))) {
+        if (c == CF_CONJ_FALSE ||
+            (json_is_null(child) && w->null_is_absent && !is_required(a, name))) {
             continue;
         }
         size_t mark = push_key(w, name);
@@ -475,8 +462,7 @@ static bool check_obj(walk *w, const cf_atom *a, const json_t *v)
 }
 
 /* `own` as text_flaw() takes it. */
-static bool check_atom(walk *w, const cf_atom *a, const json_t *own,
-                       const json_t *v)
+static bool check_atom(walk *w, const cf_atom *a, const json_t *own, const json_t *v)
 {
     if (!cf_gbuild_spend(w->s->b, 1)) {
         return false;
@@ -562,15 +548,15 @@ static bool check_values(walk *w, uint32_t ref, const json_t *v)
     return true;
 }
 
-static bool check_child(walk *w, uint32_t ref, const json_t *schema,
-                        const char *key, const json_t *v)
+static bool check_child(walk *w, uint32_t ref, const json_t *schema, const char *key,
+                        const json_t *v)
 {
     uint32_t child = cf_schema__child(w->s, ref, schema, key);
     return cf_schema_ok(w->s) && check_ref(w, child, v);
 }
 
-static bool quiet_child(walk *w, uint32_t ref, const json_t *schema,
-                        const char *key, const json_t *v, bool is_wide)
+static bool quiet_child(walk *w, uint32_t ref, const json_t *schema, const char *key,
+                        const json_t *v, bool is_wide)
 {
     bool was = w->is_wide;
     w->is_wide = is_wide;
@@ -582,13 +568,11 @@ static bool quiet_child(walk *w, uint32_t ref, const json_t *schema,
 }
 
 /* Whether the alternative could be meant: it allows the type. */
-static bool is_meant(walk *w, uint32_t ref, const json_t *schema,
-                     const char *key, const json_t *v)
+static bool is_meant(walk *w, uint32_t ref, const json_t *schema, const char *key, const json_t *v)
 {
     uint32_t child = cf_schema__child(w->s, ref, schema, key);
     for (int hops = 0; hops < 20 && cf_schema_ok(w->s); hops++) {
-        const char *to =
-            json_string_value(cf_schema__get(w->s, w->s->ref[child].s, "$ref"));
+        const char *to = json_string_value(cf_schema__get(w->s, w->s->ref[child].s, "$ref"));
         if (to == NULL) {
             break;
         }
@@ -600,8 +584,8 @@ static bool is_meant(walk *w, uint32_t ref, const json_t *schema,
 
 /* No alternative accepts v: reports the flaws of the one that was meant, or
  * that none matches. */
-static bool alternatives_flaw(walk *w, uint32_t ref, const char *keyword,
-                              const json_t *list, const json_t *v)
+static bool alternatives_flaw(walk *w, uint32_t ref, const char *keyword, const json_t *list,
+                              const json_t *v)
 {
     size_t n = json_array_size(list);
     size_t meant = n;
@@ -618,8 +602,7 @@ static bool alternatives_flaw(walk *w, uint32_t ref, const char *keyword,
         snprintf(at, sizeof at, "%s/%zu", keyword, meant);
         return check_child(w, ref, json_array_get(list, meant), at, v);
     }
-    cf_buf_addf(say(w), "none of the %zu alternatives takes this %s", n,
-                type_name(v));
+    cf_buf_addf(say(w), "none of the %zu alternatives takes this %s", n, type_name(v));
     return flaw(w, CF_FLAW_TYPE, keyword);
 }
 
@@ -655,16 +638,14 @@ static bool check_one(walk *w, uint32_t ref, const json_t *v)
         n_wide++;
         n_narrow += !w->s->has_wide || quiet_child(w, ref, one, at, v, false);
     }
-    bool ok = w->is_wide ? n_wide >= 1 && n_narrow <= 1
-                         : n_wide == 1 && n_narrow == 1;
+    bool ok = w->is_wide ? n_wide >= 1 && n_narrow <= 1 : n_wide == 1 && n_narrow == 1;
     if (list == NULL || ok) {
         return true;
     }
     if (n_wide < 2) {
         return alternatives_flaw(w, ref, "oneOf", list, v);
     }
-    cf_buf_addf(say(w), "alternatives %zu and %zu of oneOf both take it",
-                which[0], which[1]);
+    cf_buf_addf(say(w), "alternatives %zu and %zu of oneOf both take it", which[0], which[1]);
     return flaw(w, CF_FLAW_VALUE, "oneOf");
 }
 
@@ -674,13 +655,11 @@ static bool check_condition(walk *w, uint32_t ref, const json_t *v)
     const json_t *cond = cf_schema__get(w->s, own, "if");
     const json_t *then = cf_schema__get(w->s, own, "then");
     const json_t *otherwise = cf_schema__get(w->s, own, "else");
-    if (cond == NULL || w->s->draft < 7 ||
-        (then == NULL && otherwise == NULL)) {
+    if (cond == NULL || w->s->draft < 7 || (then == NULL && otherwise == NULL)) {
         return true;
     }
     bool certainly = quiet_child(w, ref, cond, "if", v, false);
-    bool possibly = certainly || (w->s->has_wide &&
-                                  quiet_child(w, ref, cond, "if", v, true));
+    bool possibly = certainly || (w->s->has_wide && quiet_child(w, ref, cond, "if", v, true));
     bool ok = true;
     if (possibly && then != NULL) {
         ok = check_child(w, ref, then, "then", v);
@@ -698,12 +677,10 @@ static bool check_dependent(walk *w, uint32_t ref, const json_t *v)
     for (int i = 0; i < 2; i++) {
         const char *has;
         json_t *then;
-        json_object_foreach(cf_schema__get(w->s, w->s->ref[ref].s, keys[i]),
-                            has, then)
+        json_object_foreach(cf_schema__get(w->s, w->s->ref[ref].s, keys[i]), has, then)
         {
             char at[200];
-            if (json_is_array(then) || json_is_string(then) ||
-                json_object_get(v, has) == NULL) {
+            if (json_is_array(then) || json_is_string(then) || json_object_get(v, has) == NULL) {
                 continue;
             }
             snprintf(at, sizeof at, "%s/%s", keys[i], has);
@@ -716,8 +693,7 @@ static bool check_dependent(walk *w, uint32_t ref, const json_t *v)
 static bool check_not(walk *w, uint32_t ref, const json_t *v)
 {
     const json_t *no = cf_schema__get(w->s, w->s->ref[ref].s, "not");
-    if (no == NULL || w->s->draft < 4 ||
-        !quiet_child(w, ref, no, "not", v, !w->is_wide)) {
+    if (no == NULL || w->s->draft < 4 || !quiet_child(w, ref, no, "not", v, !w->is_wide)) {
         return true;
     }
     say(w);
@@ -774,8 +750,7 @@ static bool check_ref(walk *w, uint32_t ref, const json_t *v)
         return json_is_true(own) || flaw(w, CF_FLAW_VALUE, "false");
     }
     if (++w->depth > DEPTH_MAX) {
-        cf_schema__exceed(w->s, w->s->ref[ref].path,
-                          "over %d levels of schemas", (int)DEPTH_MAX);
+        cf_schema__exceed(w->s, w->s->ref[ref].path, "over %d levels of schemas", (int)DEPTH_MAX);
     }
     bool ok = check_keywords(w, ref, v);
     w->depth--;
@@ -838,8 +813,8 @@ void cf_validator_free(cf_validator *v)
     cf_free(v);
 }
 
-cf_status cf_validator_run(cf_validator *v, const json_t *value, cf_flaw_fn fn,
-                           void *ud, bool *is_valid, cf_error *err)
+cf_status cf_validator_run(cf_validator *v, const json_t *value, cf_flaw_fn fn, void *ud,
+                           bool *is_valid, cf_error *err)
 {
     const cf_validate_options *o = &v->opts;
     walk w = {.s = &v->s,

@@ -60,8 +60,7 @@ typedef struct cf_validator cf_validator;
 
 /* CF_EFORMAT for a schema that is not an object, true or false; CF_ENOMEM. */
 CF_MUST_USE cf_status cf_validator_new(cf_validator **out, const json_t *schema,
-                                       const cf_validate_options *opts,
-                                       cf_error *err);
+                                       const cf_validate_options *opts, cf_error *err);
 
 /*
  * Calls fn (may be NULL) for each flaw: names and missing keys of an object
@@ -70,9 +69,8 @@ CF_MUST_USE cf_status cf_validator_new(cf_validator **out, const json_t *schema,
  * not understood (and none of the value is invalid before that); CF_ELIMIT
  * past max_work or 200 levels; CF_ENOMEM.  The validator can be used again.
  */
-CF_MUST_USE cf_status cf_validator_run(cf_validator *v, const json_t *value,
-                                       cf_flaw_fn fn, void *ud, bool *is_valid,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_validator_run(cf_validator *v, const json_t *value, cf_flaw_fn fn,
+                                       void *ud, bool *is_valid, cf_error *err);
 void cf_validator_free(cf_validator *v);
 
 #endif

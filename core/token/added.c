@@ -8,8 +8,8 @@
 #include "core/token/unicode.h"
 
 /* The longest token that starts at `at`; its end in *to. */
-static const cf_added_token *longest(const cf_pipeline *p, const cf_trie *set,
-                                     cf_str text, size_t at, size_t *to)
+static const cf_added_token *longest(const cf_pipeline *p, const cf_trie *set, cf_str text,
+                                     size_t at, size_t *to)
 {
     const cf_added_token *best = NULL;
     uint32_t node = CF_TRIE_ROOT;
@@ -51,9 +51,8 @@ static bool may_take(cf_special_walk *walk, cf_range r, bool *apart)
     return end >= r.to && end != 0;
 }
 
-cf_added_hit cf_added__next(const cf_pipeline *p, const cf_trie *set,
-                            cf_special_walk *walk, const cf_view *text,
-                            size_t at, size_t done)
+cf_added_hit cf_added__next(const cf_pipeline *p, const cf_trie *set, cf_special_walk *walk,
+                            const cf_view *text, size_t at, size_t done)
 {
     cf_str s = cf_view_str(text);
     while (set->n != 0 && at < s.n) {
@@ -64,8 +63,7 @@ cf_added_hit cf_added__next(const cf_pipeline *p, const cf_trie *set,
             continue;
         }
         bool apart = true;
-        if (t->is_special &&
-            !may_take(walk, cf_view_range(text, at, to), &apart)) {
+        if (t->is_special && !may_take(walk, cf_view_range(text, at, to), &apart)) {
             /* As one token's text it hides no other one; where only a part
              * of it is text, the rest may begin another token. */
             at = apart ? to : at + 1;
@@ -77,8 +75,7 @@ cf_added_hit cf_added__next(const cf_pipeline *p, const cf_trie *set,
         }
         size_t from = t->lstrip ? cf_unicode_trim_white(s, at) : at;
         return (cf_added_hit){t, from > done || !t->lstrip ? from : done,
-                              t->rstrip ? cf_unicode_skip_white(s, to) : to,
-                              to};
+                              t->rstrip ? cf_unicode_skip_white(s, to) : to, to};
     }
     return (cf_added_hit){NULL, s.n, s.n, s.n};
 }

@@ -97,8 +97,7 @@ cf_view cf_rewrite_view(const cf_rewrite *e)
 
 cf_view cf_view_sub(const cf_view *v, size_t a, size_t b)
 {
-    return (cf_view){v->p + a, v->map != NULL ? v->map + a : NULL, b - a,
-                     v->base + (uint32_t)a};
+    return (cf_view){v->p + a, v->map != NULL ? v->map + a : NULL, b - a, v->base + (uint32_t)a};
 }
 
 static bool is_tail(const cf_view *v, size_t i)

@@ -63,9 +63,8 @@ int cf_bpe__byte_of(uint32_t cp)
  * them in one vocabulary, and byte F6 in another. */
 static bool is_spelled(const cf_vocab *v, cf_token id)
 {
-    return id != CF_TOKEN_NONE &&
-           (v->by_spelling || v->piece[id].type == CF_TOKEN_NORMAL ||
-            v->piece[id].type == CF_TOKEN_UNUSED);
+    return id != CF_TOKEN_NONE && (v->by_spelling || v->piece[id].type == CF_TOKEN_NORMAL ||
+                                   v->piece[id].type == CF_TOKEN_UNUSED);
 }
 
 void cf_bpe__byte_tokens(cf_token byte[256], const cf_vocab *v)
@@ -99,15 +98,14 @@ static size_t rule_slot(const cf_merges *m, uint32_t left, uint32_t right)
 
 /* The token that left and right join to.  Files list merges in the order of
  * the ids they make, so the id after the last one is tried first. */
-static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right,
-                            cf_token last, char scratch[CF_PIECE_MAX])
+static cf_token find_joined(const cf_vocab *v, cf_str left, cf_str right, cf_token last,
+                            char scratch[CF_PIECE_MAX])
 {
     size_t n = left.n + right.n;
     for (cf_token id = last; id >= 0 && id < last + 2; id++) {
         if ((size_t)id < v->n && v->piece[id].n == n &&
             memcmp(v->piece[id].p, left.p, left.n) == 0 &&
-            memcmp(v->piece[id].p + left.n, right.p, right.n) == 0 &&
-            is_spelled(v, id)) {
+            memcmp(v->piece[id].p + left.n, right.p, right.n) == 0 && is_spelled(v, id)) {
             return id;
         }
     }
@@ -124,8 +122,7 @@ enum { BATCH = CF_FIND_EACH / 2 };
 
 /* Puts n rules in; of equal pairs the first counts, or the last.  All slots
  * are looked up first, so that the cache misses overlap. */
-static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n,
-                      bool last_wins)
+static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n, bool last_wins)
 {
     size_t slot[BATCH];
     for (size_t k = 0; k < n; k++) {
@@ -142,9 +139,8 @@ static void put_rules(cf_merges *m, const cf_merge_rule *rule, size_t n,
 }
 
 /* Adds merges [rank, rank + n), n <= BATCH. */
-static cf_status add_batch(cf_merges *m, const cf_vocab *v,
-                           const cf_vocab_desc *desc, size_t rank, size_t n,
-                           cf_token *last, char *scratch, cf_error *err)
+static cf_status add_batch(cf_merges *m, const cf_vocab *v, const cf_vocab_desc *desc, size_t rank,
+                           size_t n, cf_token *last, char *scratch, cf_error *err)
 {
     cf_str part[2 * BATCH];
     cf_token id[2 * BATCH];
@@ -167,29 +163,25 @@ static cf_status add_batch(cf_merges *m, const cf_vocab *v,
         if (joined != CF_TOKEN_NONE) {
             *last = joined;
             rule[n_rule++] =
-                (cf_merge_rule){(uint32_t)l, (uint32_t)r, (uint32_t)(rank + k),
-                                (uint32_t)joined};
+                (cf_merge_rule){(uint32_t)l, (uint32_t)r, (uint32_t)(rank + k), (uint32_t)joined};
         }
     }
     put_rules(m, rule, n_rule, v->by_spelling);
     return CF_OK;
 }
 
-static cf_status add_rules(cf_merges *m, const cf_vocab *v,
-                           const cf_vocab_desc *desc, char *scratch,
-                           cf_error *err)
+static cf_status add_rules(cf_merges *m, const cf_vocab *v, const cf_vocab_desc *desc,
+                           char *scratch, cf_error *err)
 {
     cf_token last = 0;
     for (size_t at = 0; at < desc->n_merges; at += BATCH) {
         size_t left = desc->n_merges - at;
-        CF_TRY(add_batch(m, v, desc, at, left < BATCH ? left : BATCH, &last,
-                         scratch, err));
+        CF_TRY(add_batch(m, v, desc, at, left < BATCH ? left : BATCH, &last, scratch, err));
     }
     return CF_OK;
 }
 
-cf_status cf_merges__init(cf_merges *m, const cf_vocab *v,
-                          const cf_vocab_desc *desc, cf_error *err)
+cf_status cf_merges__init(cf_merges *m, const cf_vocab *v, const cf_vocab_desc *desc, cf_error *err)
 {
     memset(m, 0, sizeof *m);
     size_t n = desc->n_merges;
@@ -225,11 +217,9 @@ void cf_merges__deinit(cf_merges *m)
     memset(m, 0, sizeof *m);
 }
 
-void cf_merges__pair(const cf_merges *m, cf_symbol *left,
-                     const cf_symbol *right)
+void cf_merges__pair(const cf_merges *m, cf_symbol *left, const cf_symbol *right)
 {
-    const cf_merge_rule *r =
-        &m->slot[rule_slot(m, (uint32_t)left->id, (uint32_t)right->id)];
+    const cf_merge_rule *r = &m->slot[rule_slot(m, (uint32_t)left->id, (uint32_t)right->id)];
     bool found = r->left != UINT32_MAX;
     left->prio = found ? r->rank : CF_MERGE_NONE;
     left->joined = found ? (cf_token)r->joined : CF_TOKEN_NONE;
@@ -302,8 +292,7 @@ static size_t place_in_text(cf_encoder *e, size_t to)
 {
     while (e->repaired_at < to) {
         uint32_t cp;
-        size_t n =
-            cf_utf8_decode(&cp, e->text.p + e->text_at, e->to - e->text_at);
+        size_t n = cf_utf8_decode(&cp, e->text.p + e->text_at, e->to - e->text_at);
         e->text_at += n;
         e->repaired_at += cp == CF_UTF8_BAD ? 3 : n;
     }
@@ -363,6 +352,5 @@ cf_status cf_bpe__encode(cf_encoder *e, size_t from, size_t to)
     part.p = e->buf;
     e->text_at = from;
     e->repaired_at = 0;
-    return cf_pretoken__split(cutter, e->match, part, on_repaired_cut, e,
-                              e->err);
+    return cf_pretoken__split(cutter, e->match, part, on_repaired_cut, e, e->err);
 }

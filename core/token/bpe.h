@@ -24,13 +24,12 @@ typedef struct cf_merges {
 
 /* Reads the merges of `desc`.  A merge is left out where a part or the result
  * is not an ordinary piece.  CF_ELIMIT, CF_ENOMEM, or what desc returned. */
-CF_MUST_USE cf_status cf_merges__init(cf_merges *m, const cf_vocab *v,
-                                      const cf_vocab_desc *desc, cf_error *err);
+CF_MUST_USE cf_status cf_merges__init(cf_merges *m, const cf_vocab *v, const cf_vocab_desc *desc,
+                                      cf_error *err);
 void cf_merges__deinit(cf_merges *m);
 
 /* Sets left->prio and left->joined for the pair. */
-void cf_merges__pair(const cf_merges *m, cf_symbol *left,
-                     const cf_symbol *right);
+void cf_merges__pair(const cf_merges *m, cf_symbol *left, const cf_symbol *right);
 
 /* Fills byte[256] with the tokens of single bytes. */
 void cf_bpe__byte_tokens(cf_token byte[256], const cf_vocab *v);

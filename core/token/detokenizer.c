@@ -69,8 +69,7 @@ static void add_spm(cf_buf *out, cf_str s)
     cf_buf_add(out, s.p + done, s.n - done);
 }
 
-void cf_tokenizer_piece(cf_buf *out, const cf_tokenizer *tok, cf_token id,
-                        bool spell_control)
+void cf_tokenizer_piece(cf_buf *out, const cf_tokenizer *tok, cf_token id, bool spell_control)
 {
     if (id < 0 || (size_t)id >= tok->vocab.n) {
         return;
@@ -113,8 +112,8 @@ void cf_tokenizer_piece(cf_buf *out, const cf_tokenizer *tok, cf_token id,
     }
 }
 
-void cf_tokenizer_decode(cf_buf *out, const cf_tokenizer *tok,
-                         const cf_token *ids, size_t n, bool spell_control)
+void cf_tokenizer_decode(cf_buf *out, const cf_tokenizer *tok, const cf_token *ids, size_t n,
+                         bool spell_control)
 {
     if (tok->pipe != NULL) {
         cf_pipeline__decode(out, tok->pipe, &tok->vocab, ids, n, spell_control);
@@ -123,8 +122,7 @@ void cf_tokenizer_decode(cf_buf *out, const cf_tokenizer *tok,
     for (size_t i = 0; i < n; i++) {
         size_t before = out->n;
         cf_tokenizer_piece(out, tok, ids[i], spell_control);
-        if (i == 0 && tok->space_prefix && ids[0] >= 0 &&
-            (size_t)ids[0] < tok->vocab.n &&
+        if (i == 0 && tok->space_prefix && ids[0] >= 0 && (size_t)ids[0] < tok->vocab.n &&
             !cf_vocab__is_control(&tok->vocab, ids[0]) && out->n > before &&
             out->p[before] == ' ') {
             memmove(out->p + before, out->p + before + 1, out->n - before - 1);

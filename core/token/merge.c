@@ -63,8 +63,7 @@ static void join(cf_symbol *left, const cf_symbol *right)
     left->id = left->joined;
 }
 
-static size_t run_short(cf_symbol *sym, size_t n, cf_merge_pair_fn pair,
-                        void *ud)
+static size_t run_short(cf_symbol *sym, size_t n, cf_merge_pair_fn pair, void *ud)
 {
     for (size_t i = 0; i + 1 < n; i++) {
         pair(ud, &sym[i], &sym[i + 1]);
@@ -185,8 +184,8 @@ static bool run_long(cf_merge *m, size_t n, cf_merge_pair_fn pair, void *ud)
     return true;
 }
 
-cf_status cf_merge__run(cf_merge *m, size_t n, size_t *n_out,
-                        cf_merge_pair_fn pair, void *ud, cf_error *err)
+cf_status cf_merge__run(cf_merge *m, size_t n, size_t *n_out, cf_merge_pair_fn pair, void *ud,
+                        cf_error *err)
 {
     if (n <= SHORT_RUN) {
         *n_out = run_short(m->sym, n, pair, ud);

@@ -25,8 +25,7 @@ typedef struct cf_symbol {
 } cf_symbol;
 
 /* Sets left->prio and left->joined for the pair. */
-typedef void (*cf_merge_pair_fn)(void *ud, cf_symbol *left,
-                                 const cf_symbol *right);
+typedef void (*cf_merge_pair_fn)(void *ud, cf_symbol *left, const cf_symbol *right);
 
 typedef struct cf_merge {
     cf_symbol *sym; /* [cap_sym]; the caller fills, merging compacts */
@@ -42,9 +41,8 @@ CF_MUST_USE cf_status cf_merge__reserve(cf_merge *m, size_t n, cf_error *err);
 
 /* Merges sym[0..n) and returns in *n_out how many are left, in order.
  * O(n log n) calls of `pair`. */
-CF_MUST_USE cf_status cf_merge__run(cf_merge *m, size_t n, size_t *n_out,
-                                    cf_merge_pair_fn pair, void *ud,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_merge__run(cf_merge *m, size_t n, size_t *n_out, cf_merge_pair_fn pair,
+                                    void *ud, cf_error *err);
 
 /* Grows *p to hold `need` items of `size` bytes, keeping the contents; at
  * least doubles.  false when memory ran out. */

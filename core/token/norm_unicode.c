@@ -19,9 +19,7 @@ enum { DECOMPOSED_MAX = 32, SMALL_RUN = 16, CLASSES = 256 };
 
 static unsigned class_of(uint32_t cp)
 {
-    return cp < 0x300
-               ? 0
-               : (unsigned)utf8proc_get_property((int32_t)cp)->combining_class;
+    return cp < 0x300 ? 0 : (unsigned)utf8proc_get_property((int32_t)cp)->combining_class;
 }
 
 /* Stable and linear, for text that is nothing but marks. */
@@ -83,18 +81,15 @@ static bool decompose(cf_normalizing *z, cf_str s, bool compat)
 {
     bool ok = true;
     int how = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    utf8proc_option_t options =
-        (utf8proc_option_t)(compat ? how | UTF8PROC_COMPAT : how);
+    utf8proc_option_t options = (utf8proc_option_t)(compat ? how | UTF8PROC_COMPAT : how);
     for (size_t i = 0; ok && i < s.n;) {
         uint32_t cp;
         i += cf_utf8_decode(&cp, s.p + i, s.n - i);
         utf8proc_int32_t part[DECOMPOSED_MAX];
         int boundary = 0;
-        utf8proc_ssize_t n =
-            cp < 0x80
-                ? 0
-                : utf8proc_decompose_char((int32_t)cp, part, DECOMPOSED_MAX,
-                                          options, &boundary);
+        utf8proc_ssize_t n = cp < 0x80 ? 0
+                                       : utf8proc_decompose_char((int32_t)cp, part, DECOMPOSED_MAX,
+                                                                 options, &boundary);
         if (n <= 0 || n > DECOMPOSED_MAX) {
             cf_norm__add(z, cp, 0, &ok);
             continue;
@@ -113,8 +108,8 @@ static uint32_t composed(uint32_t a, uint32_t b)
         return 0; /* nothing composes with these */
     }
     utf8proc_int32_t pair[3] = {(int32_t)a, (int32_t)b, 0};
-    utf8proc_ssize_t n = utf8proc_normalize_utf32(
-        pair, 2, (utf8proc_option_t)(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
+    utf8proc_ssize_t n =
+        utf8proc_normalize_utf32(pair, 2, (utf8proc_option_t)(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
     return n == 1 ? (uint32_t)pair[0] : 0;
 }
 
@@ -161,8 +156,7 @@ bool cf_norm__unicode(cf_normalizing *z, cf_norm_kind form, cf_str text)
 static uint32_t unit_at(const cf_charsmap *m, size_t i)
 {
     const unsigned char *p = m->unit + 4 * i;
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 static size_t unit_offset(uint32_t u)
@@ -198,16 +192,14 @@ static bool look_up(const cf_charsmap *m, cf_str s, cf_str *out)
         }
         const char *end = memchr(m->text + text, '\0', m->n_text - text);
         *out = cf_str_make(m->text + text,
-                           end != NULL ? (size_t)(end - (m->text + text))
-                                       : m->n_text - text);
+                           end != NULL ? (size_t)(end - (m->text + text)) : m->n_text - text);
         return true;
     }
     return false;
 }
 
 /* `with` takes the place of n_old characters. */
-static void put_replacement(cf_normalizing *z, size_t n_old, cf_str with,
-                            bool *ok)
+static void put_replacement(cf_normalizing *z, size_t n_old, cf_str with, bool *ok)
 {
     size_t first = z->n_made;
     for (size_t i = 0; i < with.n;) {
@@ -239,8 +231,7 @@ static size_t cluster_end(cf_str s, size_t at)
             return cp == '\r' && s.p[at] == '\n' ? at + 1 : at;
         }
         size_t n = cf_utf8_decode(&next, s.p + at, s.n - at);
-        if (utf8proc_grapheme_break_stateful((int32_t)cp, (int32_t)next,
-                                             &state)) {
+        if (utf8proc_grapheme_break_stateful((int32_t)cp, (int32_t)next, &state)) {
             return at;
         }
         cp = next;

@@ -58,8 +58,7 @@ static size_t char_at(const run *r, size_t i, uint32_t *cp, cf_range *range)
 
 void cf_norm__add(cf_normalizing *z, uint32_t cp, int32_t change, bool *ok)
 {
-    if (!*ok ||
-        !cf_grow(&z->made, &z->cap_made, z->n_made + 1, sizeof *z->made)) {
+    if (!*ok || !cf_grow(&z->made, &z->cap_made, z->n_made + 1, sizeof *z->made)) {
         *ok = false;
         return;
     }
@@ -144,9 +143,8 @@ static int32_t drop_marks(uint32_t cp)
 
 static int32_t drop_nonspacing(uint32_t cp)
 {
-    return cp >= 0x80 && utf8proc_category((int32_t)cp) == UTF8PROC_CATEGORY_MN
-               ? DROP
-               : (int32_t)cp;
+    return cp >= 0x80 && utf8proc_category((int32_t)cp) == UTF8PROC_CATEGORY_MN ? DROP
+                                                                                : (int32_t)cp;
 }
 
 static int32_t clean(uint32_t cp)
@@ -162,14 +160,13 @@ static int32_t clean(uint32_t cp)
 
 static int32_t nmt(uint32_t cp)
 {
-    if ((cp >= 0x01 && cp <= 0x08) || cp == 0x0B ||
-        (cp >= 0x0E && cp <= 0x1F) || cp == 0x7F || cp == 0x8F || cp == 0x9F) {
+    if ((cp >= 0x01 && cp <= 0x08) || cp == 0x0B || (cp >= 0x0E && cp <= 0x1F) || cp == 0x7F ||
+        cp == 0x8F || cp == 0x9F) {
         return DROP;
     }
-    bool space = cp == 0x09 || cp == 0x0A || cp == 0x0C || cp == 0x0D ||
-                 cp == 0x1680 || (cp >= 0x200B && cp <= 0x200F) ||
-                 cp == 0x2028 || cp == 0x2029 || cp == 0x2581 || cp == 0xFEFF ||
-                 cp == 0xFFFD;
+    bool space = cp == 0x09 || cp == 0x0A || cp == 0x0C || cp == 0x0D || cp == 0x1680 ||
+                 (cp >= 0x200B && cp <= 0x200F) || cp == 0x2028 || cp == 0x2029 || cp == 0x2581 ||
+                 cp == 0xFEFF || cp == 0xFFFD;
     return space ? ' ' : (int32_t)cp;
 }
 
@@ -248,8 +245,7 @@ static cf_status prepend(run *r, bool *changed)
     if (r->in->n == 0) {
         return CF_OK;
     }
-    cf_rewrite_add(r->out, r->step->text.p, r->step->text.n,
-                   cf_view_at(r->in, 0));
+    cf_rewrite_add(r->out, r->step->text.p, r->step->text.n, cf_view_at(r->in, 0));
     cf_rewrite_copy(r->out, r->in, 0, r->in->n);
     *changed = true;
     return CF_OK;
@@ -259,8 +255,7 @@ static cf_status replace(run *r, bool *changed)
 {
     const cf_view *in = r->in;
     uint32_t start = cf_view_range(in, 0, 0).from;
-    cf_search s = {&r->step->pattern, r->z->match, cf_view_str(in), 0,
-                   SIZE_MAX};
+    cf_search s = {&r->step->pattern, r->z->match, cf_view_str(in), 0, SIZE_MAX};
     size_t done = 0;
     size_t a, b;
     bool found;
@@ -271,8 +266,7 @@ static cf_status replace(run *r, bool *changed)
         }
         cf_rewrite_copy(r->out, in, done, a);
         cf_rewrite_add(r->out, r->step->text.p, r->step->text.n,
-                       b > 0 ? cf_view_at(in, b - 1)
-                             : (cf_range){start, start});
+                       b > 0 ? cf_view_at(in, b - 1) : (cf_range){start, start});
         done = b;
         *changed = true;
         CF_TRY(cf_rewrite_check(r->out, r->err));
@@ -296,9 +290,8 @@ static const step_fn steps_by_kind[] = {
     [CF_NORM_DROP_NONSPACING] = each_char,
 };
 
-cf_status cf_normalize(cf_view *out, cf_normalizing *z,
-                       const cf_norm_step *steps, size_t n, const cf_view *text,
-                       size_t limit, cf_error *err)
+cf_status cf_normalize(cf_view *out, cf_normalizing *z, const cf_norm_step *steps, size_t n,
+                       const cf_view *text, size_t limit, cf_error *err)
 {
     cf_view at = *text;
     if (n != 0 && z->match == NULL) {

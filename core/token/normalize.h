@@ -68,10 +68,8 @@ void cf_normalizing_deinit(cf_normalizing *z);
  * else it lives in z until the next call.  `limit` bounds the result's bytes.
  * CF_ENOMEM, CF_ELIMIT.
  */
-CF_MUST_USE cf_status cf_normalize(cf_view *out, cf_normalizing *z,
-                                   const cf_norm_step *steps, size_t n,
-                                   const cf_view *text, size_t limit,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_normalize(cf_view *out, cf_normalizing *z, const cf_norm_step *steps,
+                                   size_t n, const cf_view *text, size_t limit, cf_error *err);
 
 /* ---- room-internal: each appends the result to z->made ------------------- */
 

@@ -27,11 +27,9 @@ static void give_memory(void *p, void *ud)
 
 static bool make_contexts(cf_pattern *p, bool is_foreign)
 {
-    pcre2_general_context *memory =
-        pcre2_general_context_create(take_memory, give_memory, NULL);
+    pcre2_general_context *memory = pcre2_general_context_create(take_memory, give_memory, NULL);
     p->memory = memory;
-    pcre2_match_context *limits =
-        memory != NULL ? pcre2_match_context_create(memory) : NULL;
+    pcre2_match_context *limits = memory != NULL ? pcre2_match_context_create(memory) : NULL;
     p->limits = limits;
     if (limits == NULL) {
         return false;
@@ -47,8 +45,7 @@ static bool make_contexts(cf_pattern *p, bool is_foreign)
     return true;
 }
 
-static cf_status compile(cf_pattern *p, cf_str source, uint32_t options,
-                         cf_error *err)
+static cf_status compile(cf_pattern *p, cf_str source, uint32_t options, cf_error *err)
 {
     pcre2_compile_context *how = pcre2_compile_context_create(p->memory);
     int code = PCRE2_ERROR_HEAP_FAILED;
@@ -56,9 +53,8 @@ static cf_status compile(cf_pattern *p, cf_str source, uint32_t options,
     if (how != NULL) {
         /* "." and "$" know only line feeds, as in Oniguruma. */
         pcre2_set_newline(how, PCRE2_NEWLINE_LF);
-        p->code =
-            pcre2_compile((PCRE2_SPTR)source.p, source.n,
-                          options | PCRE2_UTF | PCRE2_UCP, &code, &at, how);
+        p->code = pcre2_compile((PCRE2_SPTR)source.p, source.n, options | PCRE2_UTF | PCRE2_UCP,
+                                &code, &at, how);
     }
     pcre2_compile_context_free(how);
     if (p->code != NULL) {
@@ -74,16 +70,12 @@ static cf_status compile(cf_pattern *p, cf_str source, uint32_t options,
                          source.n > 80 ? 80 : (int)source.n, source.p, code);
 }
 
-static cf_status init(cf_pattern *p, cf_str source, bool is_foreign,
-                      cf_error *err)
+static cf_status init(cf_pattern *p, cf_str source, bool is_foreign, cf_error *err)
 {
     memset(p, 0, sizeof *p);
     /* Oniguruma's "^" and "$" always stand at lines. */
-    uint32_t options =
-        is_foreign ? PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C : 0;
-    cf_status st = make_contexts(p, is_foreign)
-                       ? compile(p, source, options, err)
-                       : cf_oom(err);
+    uint32_t options = is_foreign ? PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C : 0;
+    cf_status st = make_contexts(p, is_foreign) ? compile(p, source, options, err) : cf_oom(err);
     if (st != CF_OK) {
         cf_pattern_deinit(p);
     }
@@ -122,8 +114,7 @@ void cf_pattern_deinit(cf_pattern *p)
 
 void *cf_pattern_new_match(void)
 {
-    pcre2_general_context *memory =
-        pcre2_general_context_create(take_memory, give_memory, NULL);
+    pcre2_general_context *memory = pcre2_general_context_create(take_memory, give_memory, NULL);
     void *match = memory != NULL ? pcre2_match_data_create(1, memory) : NULL;
     pcre2_general_context_free(memory);
     return match;
@@ -134,16 +125,14 @@ void cf_pattern_free_match(void *match)
     pcre2_match_data_free(match);
 }
 
-static bool find_literal(cf_str want, cf_str text, size_t at, size_t *from,
-                         size_t *to)
+static bool find_literal(cf_str want, cf_str text, size_t at, size_t *from, size_t *to)
 {
     if (want.n == 0) {
         *from = *to = at;
         return true;
     }
     while (at < text.n && want.n <= text.n - at) {
-        const char *hit =
-            memchr(text.p + at, want.p[0], text.n - at - want.n + 1);
+        const char *hit = memchr(text.p + at, want.p[0], text.n - at - want.n + 1);
         if (hit == NULL) {
             return false;
         }
@@ -157,32 +146,29 @@ static bool find_literal(cf_str want, cf_str text, size_t at, size_t *from,
     return false;
 }
 
-cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text,
-                          size_t at, size_t *from, size_t *to, bool *found,
-                          cf_error *err)
+cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text, size_t at, size_t *from,
+                          size_t *to, bool *found, cf_error *err)
 {
     if (p->code == NULL) {
         *found = find_literal(p->literal, text, at, from, to);
         return CF_OK;
     }
     PCRE2_SPTR subject = (PCRE2_SPTR)(text.n != 0 ? text.p : "");
-    int rc = pcre2_match(p->code, subject, text.n, at, PCRE2_NO_UTF_CHECK,
-                         match, p->limits);
+    int rc = pcre2_match(p->code, subject, text.n, at, PCRE2_NO_UTF_CHECK, match, p->limits);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT) {
-        rc = pcre2_match(p->code, subject, text.n, at,
-                         PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match, p->limits);
+        rc = pcre2_match(p->code, subject, text.n, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match,
+                         p->limits);
     }
     *found = rc >= 0;
     if (rc == PCRE2_ERROR_NOMATCH) {
         return CF_OK;
     }
     if (rc < 0) {
-        return rc == PCRE2_ERROR_NOMEMORY
-                   ? cf_oom(err)
-                   : cf_fail(err, CF_ELIMIT,
-                             "splitting the text by the tokenizer's pattern "
-                             "failed (PCRE2 error %d)",
-                             rc);
+        return rc == PCRE2_ERROR_NOMEMORY ? cf_oom(err)
+                                          : cf_fail(err, CF_ELIMIT,
+                                                    "splitting the text by the tokenizer's pattern "
+                                                    "failed (PCRE2 error %d)",
+                                                    rc);
     }
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(match);
     *from = v[0];
@@ -190,21 +176,17 @@ cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text,
     return CF_OK;
 }
 
-cf_status cf_search_next(cf_search *s, size_t *from, size_t *to, bool *found,
-                         cf_error *err)
+cf_status cf_search_next(cf_search *s, size_t *from, size_t *to, bool *found, cf_error *err)
 {
     *found = false;
     while (s->at <= s->text.n) {
-        CF_TRY(cf_pattern_find(s->pattern, s->match, s->text, s->at, from, to,
-                               found, err));
+        CF_TRY(cf_pattern_find(s->pattern, s->match, s->text, s->at, from, to, found, err));
         if (!*found || *to > *from || *to != s->last) {
             s->last = s->at = *found ? *to : s->text.n + 1;
             return CF_OK;
         }
         uint32_t cp;
-        s->at += *to < s->text.n
-                     ? cf_utf8_decode(&cp, s->text.p + *to, s->text.n - *to)
-                     : 1;
+        s->at += *to < s->text.n ? cf_utf8_decode(&cp, s->text.p + *to, s->text.n - *to) : 1;
         *found = false;
     }
     return CF_OK;

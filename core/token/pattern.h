@@ -27,12 +27,10 @@ typedef struct cf_pattern {
 } cf_pattern;
 
 /* Compiles one of confab's own expressions.  CF_EUNSUPPORTED, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_pattern_init(cf_pattern *p, const char *source,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_pattern_init(cf_pattern *p, const char *source, cf_error *err);
 /* Compiles an expression in Oniguruma's Ruby syntax, as tokenizer.json has
  * them.  CF_EUNSUPPORTED for what cannot be expressed, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_pattern_init_foreign(cf_pattern *p, cf_str source,
-                                              cf_error *err);
+CF_MUST_USE cf_status cf_pattern_init_foreign(cf_pattern *p, cf_str source, cf_error *err);
 /* Looks for `text` as it is. */
 void cf_pattern_init_literal(cf_pattern *p, cf_str text);
 void cf_pattern_deinit(cf_pattern *p);
@@ -46,9 +44,8 @@ void cf_pattern_free_match(void *match);
  * later; assertions see the text before `at`.  *found false: none.
  * CF_ENOMEM; CF_ELIMIT when the expression takes too much work.
  */
-CF_MUST_USE cf_status cf_pattern_find(const cf_pattern *p, void *match,
-                                      cf_str text, size_t at, size_t *from,
-                                      size_t *to, bool *found, cf_error *err);
+CF_MUST_USE cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text, size_t at,
+                                      size_t *from, size_t *to, bool *found, cf_error *err);
 
 /* A walk over all matches in a text, which do not overlap.  An empty match is
  * left out where the one before it ended.  Start with at = 0 and
@@ -61,11 +58,10 @@ typedef struct cf_search {
     size_t last; /* end of the match before; SIZE_MAX: none */
 } cf_search;
 
-CF_MUST_USE cf_status cf_search_next(cf_search *s, size_t *from, size_t *to,
-                                     bool *found, cf_error *err);
+CF_MUST_USE cf_status cf_search_next(cf_search *s, size_t *from, size_t *to, bool *found,
+                                     cf_error *err);
 
 /* Appends `source`, an expression for Oniguruma, as one for PCRE2. */
-CF_MUST_USE cf_status cf_pattern__translate(cf_buf *out, cf_str source,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_pattern__translate(cf_buf *out, cf_str source, cf_error *err);
 
 #endif

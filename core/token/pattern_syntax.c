@@ -43,8 +43,7 @@ static cf_status refuse(const reader *r, const char *what)
 
 static bool is_hex(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-           (c >= 'A' && c <= 'F');
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 /* Letters that this PCRE2 may not know yet. */
@@ -53,8 +52,7 @@ static void add_new_letters(cf_buf *out)
     size_t n;
     const uint32_t(*range)[2] = cf_unicode_new_letters(&n);
     for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(out, "\\x{%x}-\\x{%x}", (unsigned)range[i][0],
-                    (unsigned)range[i][1]);
+        cf_buf_addf(out, "\\x{%x}-\\x{%x}", (unsigned)range[i][0], (unsigned)range[i][1]);
     }
 }
 
@@ -108,8 +106,7 @@ static cf_status read_escape(reader *r, cf_buf *out, bool in_class)
     const char *members = class_of(c, &negated);
     bool letters = looking_at(r, "\\p{L}");
     if (letters || looking_at(r, "\\p{Lo}")) { /* nearly all of them are Lo */
-        cf_buf_addf(out, "%s\\p{%s}", in_class ? "" : "[",
-                    letters ? "L" : "Lo");
+        cf_buf_addf(out, "%s\\p{%s}", in_class ? "" : "[", letters ? "L" : "Lo");
         add_new_letters(out);
         cf_buf_adds(out, in_class ? "" : "]");
         r->at += letters ? 5 : 6;
@@ -195,16 +192,14 @@ static void write_operands(cf_buf *out, const operand *o, size_t n, bool negate)
         cf_buf_adds(out, "(?:");
     }
     for (size_t i = n; i-- > 1;) {
-        cf_buf_addf(out, "(?=[%s%s])", o[i].negated ? "^" : "",
-                    cf_buf_cstr(&o[i].text));
+        cf_buf_addf(out, "(?=[%s%s])", o[i].negated ? "^" : "", cf_buf_cstr(&o[i].text));
     }
-    cf_buf_addf(out, "[%s%s]%s", o[0].negated != negate ? "^" : "",
-                cf_buf_cstr(&o[0].text), n > 1 ? ")" : "");
+    cf_buf_addf(out, "[%s%s]%s", o[0].negated != negate ? "^" : "", cf_buf_cstr(&o[0].text),
+                n > 1 ? ")" : "");
 }
 
 /* Reads "[...]" at the bracket into up to OPERANDS_MAX operands. */
-static cf_status read_operands(reader *r, operand *o, size_t *n, bool *negate,
-                               unsigned depth)
+static cf_status read_operands(reader *r, operand *o, size_t *n, bool *negate, unsigned depth)
 {
     if (depth > NEST_MAX) {
         return refuse(r, "classes nested too deeply");
@@ -219,8 +214,7 @@ static cf_status read_operands(reader *r, operand *o, size_t *n, bool *negate,
         CF_TRY(read_operand(r, &o[(*n)++], depth));
         if (!looking_at(r, "&&")) {
             r->at++;
-            return *negate && *n > 1 ? refuse(r, "a negated intersection")
-                                     : CF_OK;
+            return *negate && *n > 1 ? refuse(r, "a negated intersection") : CF_OK;
         }
         r->at += 2;
     }
@@ -268,8 +262,7 @@ static void write_flags(reader *r, cf_buf *out)
     cf_buf_adds(out, "(?");
     r->at += 2;
     size_t end = r->at;
-    while (end < r->s.n && strchr("imx-", r->s.p[end]) != NULL &&
-           r->s.p[end] != '\0') {
+    while (end < r->s.n && strchr("imx-", r->s.p[end]) != NULL && r->s.p[end] != '\0') {
         end++;
     }
     bool is_flags = end < r->s.n && (r->s.p[end] == ':' || r->s.p[end] == ')');

@@ -31,8 +31,7 @@ typedef struct decoding {
 
 static cf_str keep(decoding *d, cf_buf *b)
 {
-    char *p =
-        b->failed ? NULL : cf_arena_strndup(d->arena, cf_buf_cstr(b), b->n);
+    char *p = b->failed ? NULL : cf_arena_strndup(d->arena, cf_buf_cstr(b), b->n);
     d->failed |= p == NULL;
     cf_str s = {p != NULL ? p : "", p != NULL ? b->n : 0};
     cf_buf_reset(b);
@@ -125,8 +124,7 @@ static void end_bytes(decoding *d, strings *list, cf_buf *run)
     if (run->n == 0) {
         return;
     }
-    if (!d->one && !d->keeps_bytes &&
-        cf_utf8_valid_prefix(run->p, run->n) != run->n) {
+    if (!d->one && !d->keeps_bytes && cf_utf8_valid_prefix(run->p, run->n) != run->n) {
         size_t n = run->n;
         cf_buf_reset(run);
         for (size_t i = 0; i < n; i++) {
@@ -167,21 +165,18 @@ static void fuse(decoding *d, strings *list, cf_buf *b)
 static cf_str stripped(const cf_decode_step *step, cf_str s)
 {
     size_t n = step->text.n;
-    for (size_t i = 0; i < step->start && s.n >= n && n != 0 &&
-                       memcmp(s.p, step->text.p, n) == 0;
+    for (size_t i = 0; i < step->start && s.n >= n && n != 0 && memcmp(s.p, step->text.p, n) == 0;
          i++) {
         s = cf_str_make(s.p + n, s.n - n);
     }
-    for (size_t i = 0; i < step->stop && s.n >= n && n != 0 &&
-                       memcmp(s.p + s.n - n, step->text.p, n) == 0;
-         i++) {
+    for (size_t i = 0;
+         i < step->stop && s.n >= n && n != 0 && memcmp(s.p + s.n - n, step->text.p, n) == 0; i++) {
         s.n -= n;
     }
     return s;
 }
 
-static void add_pattern_replaced(decoding *d, cf_buf *b,
-                                 const cf_decode_step *step, cf_str s)
+static void add_pattern_replaced(decoding *d, cf_buf *b, const cf_decode_step *step, cf_str s)
 {
     cf_search search = {&step->pattern, d->match, s, 0, SIZE_MAX};
     size_t done = 0;
@@ -217,8 +212,7 @@ static cf_str cleaned(decoding *d, cf_str s, cf_buf *b)
     return s;
 }
 
-static void metaspace(decoding *d, const cf_decode_step *step, strings *list,
-                      cf_buf *b)
+static void metaspace(decoding *d, const cf_decode_step *step, strings *list, cf_buf *b)
 {
     for (size_t i = 0; i < list->n; i++) {
         bool drop = i == 0 && !step->keep_first && !d->one;
@@ -227,15 +221,13 @@ static void metaspace(decoding *d, const cf_decode_step *step, strings *list,
     }
 }
 
-static void wordpiece(decoding *d, const cf_decode_step *step, strings *list,
-                      cf_buf *b)
+static void wordpiece(decoding *d, const cf_decode_step *step, strings *list, cf_buf *b)
 {
     cf_str prefix = step->text;
     for (size_t i = 0; i < list->n; i++) {
         cf_str s = list->v[i];
         if (i != 0 || d->one) {
-            if (s.n >= prefix.n && prefix.n != 0 &&
-                memcmp(s.p, prefix.p, prefix.n) == 0) {
+            if (s.n >= prefix.n && prefix.n != 0 && memcmp(s.p, prefix.p, prefix.n) == 0) {
                 s = cf_str_make(s.p + prefix.n, s.n - prefix.n);
             } else {
                 cf_buf_addc(b, ' ');
@@ -247,8 +239,7 @@ static void wordpiece(decoding *d, const cf_decode_step *step, strings *list,
     }
 }
 
-static void suffixes(decoding *d, const cf_decode_step *step, strings *list,
-                     cf_buf *b)
+static void suffixes(decoding *d, const cf_decode_step *step, strings *list, cf_buf *b)
 {
     for (size_t i = 0; i < list->n; i++) {
         bool last = i + 1 == list->n && !d->one;
@@ -257,8 +248,7 @@ static void suffixes(decoding *d, const cf_decode_step *step, strings *list,
     }
 }
 
-static void ctc(decoding *d, const cf_decode_step *step, strings *list,
-                cf_buf *b)
+static void ctc(decoding *d, const cf_decode_step *step, strings *list, cf_buf *b)
 {
     size_t n = 0;
     cf_str last = {NULL, 0};
@@ -283,8 +273,7 @@ static void ctc(decoding *d, const cf_decode_step *step, strings *list,
     list->n = n;
 }
 
-static void apply(decoding *d, const cf_decode_step *step, strings *list,
-                  cf_buf *b)
+static void apply(decoding *d, const cf_decode_step *step, strings *list, cf_buf *b)
 {
     switch (step->kind) {
     case CF_DECODE_BYTE_LEVEL:
@@ -337,8 +326,7 @@ static bool skips(const decoding *d, const cf_pipeline *p, size_t step)
         return false;
     }
     for (size_t i = 0; i < step; i++) {
-        if (p->decode[i].kind == CF_DECODE_FUSE ||
-            p->decode[i].kind == CF_DECODE_BYTE_LEVEL) {
+        if (p->decode[i].kind == CF_DECODE_FUSE || p->decode[i].kind == CF_DECODE_BYTE_LEVEL) {
             return true;
         }
     }
@@ -366,8 +354,8 @@ static void decode(cf_buf *out, const cf_pipeline *p, strings list, decoding *d)
     cf_buf_deinit(&b);
 }
 
-void cf_pipeline__decode(cf_buf *out, const cf_pipeline *p, const cf_vocab *v,
-                         const cf_token *ids, size_t n, bool spell_control)
+void cf_pipeline__decode(cf_buf *out, const cf_pipeline *p, const cf_vocab *v, const cf_token *ids,
+                         size_t n, bool spell_control)
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
@@ -383,14 +371,13 @@ void cf_pipeline__decode(cf_buf *out, const cf_pipeline *p, const cf_vocab *v,
     cf_arena_deinit(&arena);
 }
 
-void cf_pipeline__piece(cf_buf *out, const cf_pipeline *p, const cf_vocab *v,
-                        cf_token id, bool spell_control)
+void cf_pipeline__piece(cf_buf *out, const cf_pipeline *p, const cf_vocab *v, cf_token id,
+                        bool spell_control)
 {
     if (!is_shown(v, id, spell_control)) {
         return;
     }
-    if (v->piece[id].type == CF_TOKEN_CONTROL ||
-        v->piece[id].type == CF_TOKEN_USER_DEFINED) {
+    if (v->piece[id].type == CF_TOKEN_CONTROL || v->piece[id].type == CF_TOKEN_USER_DEFINED) {
         cf_buf_add(out, v->piece[id].p, v->piece[id].n);
         return;
     }

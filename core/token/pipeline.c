@@ -27,8 +27,7 @@ cf_pipeline *cf_pipeline_new(void)
     return p;
 }
 
-cf_status cf_pipeline_wrap(cf_pipeline *p, const cf_special_tokens *s,
-                           cf_error *err)
+cf_status cf_pipeline_wrap(cf_pipeline *p, const cf_special_tokens *s, cf_error *err)
 {
     cf_token *ids = cf_arena_calloc(&p->arena, 2, sizeof *ids);
     if (ids == NULL) {
@@ -36,10 +35,8 @@ cf_status cf_pipeline_wrap(cf_pipeline *p, const cf_special_tokens *s,
     }
     ids[0] = s->bos;
     ids[1] = s->eos;
-    p->wrap[p->n_wrap++] = (cf_wrap_step){.before = ids,
-                                          .after = ids + 1,
-                                          .n_before = s->add_bos,
-                                          .n_after = s->add_eos};
+    p->wrap[p->n_wrap++] = (cf_wrap_step){
+        .before = ids, .after = ids + 1, .n_before = s->add_bos, .n_after = s->add_eos};
     return CF_OK;
 }
 
@@ -63,8 +60,7 @@ void cf_pipeline_free(cf_pipeline *p)
 /* ---- making -------------------------------------------------------------- */
 
 /* A token's content as it looks in normalised text. */
-static cf_status normal_content(cf_pipeline *p, cf_normalizing *z, cf_str *s,
-                                cf_error *err)
+static cf_status normal_content(cf_pipeline *p, cf_normalizing *z, cf_str *s, cf_error *err)
 {
     cf_view in = {s->p, NULL, s->n, 0};
     cf_view out;
@@ -81,8 +77,8 @@ static cf_status normal_content(cf_pipeline *p, cf_normalizing *z, cf_str *s,
 }
 
 /* Collects the added tokens of one kind; the others stay empty. */
-static cf_status index_added(cf_pipeline *p, cf_trie *set, cf_str *key,
-                             bool normalized, cf_error *err)
+static cf_status index_added(cf_pipeline *p, cf_trie *set, cf_str *key, bool normalized,
+                             cf_error *err)
 {
     cf_normalizing z = {0};
     cf_status st = CF_OK;
@@ -99,8 +95,8 @@ static cf_status index_added(cf_pipeline *p, cf_trie *set, cf_str *key,
     return st;
 }
 
-cf_status cf_pipeline__finish(cf_pipeline *p, const cf_vocab *v,
-                              const cf_vocab_desc *desc, cf_error *err)
+cf_status cf_pipeline__finish(cf_pipeline *p, const cf_vocab *v, const cf_vocab_desc *desc,
+                              cf_error *err)
 {
     /* The last step is left out where the model looks at bytes itself. */
     p->model.raw_bytes = p->n_split != 0 && p->model.kind == CF_SUBWORD_BPE &&
@@ -203,8 +199,8 @@ typedef cf_status (*plain_fn)(walk *w, const cf_view *text);
 
 /* Cuts the added tokens of `set` out of `text` and hands what is between
  * them on. */
-static cf_status cut_added(walk *w, const cf_trie *set, cf_special_walk *rule,
-                           const cf_view *text, plain_fn plain)
+static cf_status cut_added(walk *w, const cf_trie *set, cf_special_walk *rule, const cf_view *text,
+                           plain_fn plain)
 {
     size_t done = 0;
     for (size_t at = 0;;) {
@@ -233,8 +229,7 @@ static cf_status split_plain(walk *w, const cf_view *text)
 static cf_status normalize_plain(walk *w, const cf_view *text)
 {
     cf_view out;
-    CF_TRY(cf_normalize(&out, &w->norm, w->p->norm, w->p->n_norm, text,
-                        w->limit, w->err));
+    CF_TRY(cf_normalize(&out, &w->norm, w->p->norm, w->p->n_norm, text, w->limit, w->err));
     return cut_added(w, &w->p->normal, &w->normal, &out, split_plain);
 }
 
@@ -319,8 +314,7 @@ static cf_status wrap(walk *w, const cf_wrap_step *step, uint32_t end)
     }
     w->n_hit = n;
     for (size_t i = 0; i < step->n_after; i++) {
-        w->hit[n - step->n_after + i] =
-            (hit){.id = step->after[i], .span = {end, end}};
+        w->hit[n - step->n_after + i] = (hit){.id = step->after[i], .span = {end, end}};
     }
     return CF_OK;
 }
@@ -359,8 +353,7 @@ static void set_spans(cf_token_span *v, const walk *w)
     }
 }
 
-static cf_status hand_over(cf_token_list *out, uint32_t **offsets, walk *w,
-                           cf_arena *arena)
+static cf_status hand_over(cf_token_list *out, uint32_t **offsets, walk *w, cf_arena *arena)
 {
     cf_token_span *v = cf_arena_alloc(arena, w->n_hit * sizeof *v + 1);
     uint32_t *pairs = NULL;
@@ -382,9 +375,8 @@ static cf_status hand_over(cf_token_list *out, uint32_t **offsets, walk *w,
     return CF_OK;
 }
 
-cf_status cf_pipeline__encode(cf_token_list *out, uint32_t **offsets,
-                              const cf_tokenizer *tok, cf_str text,
-                              const cf_text_span *spans, size_t n_spans,
+cf_status cf_pipeline__encode(cf_token_list *out, uint32_t **offsets, const cf_tokenizer *tok,
+                              cf_str text, const cf_text_span *spans, size_t n_spans,
                               bool add_special, cf_arena *arena, cf_error *err)
 {
     const cf_pipeline *p = tok->pipe;
@@ -397,16 +389,10 @@ cf_status cf_pipeline__encode(cf_token_list *out, uint32_t **offsets,
     w->err = err;
     w->text = text;
     w->raw = w->normal = (cf_special_walk){.span = spans, .n_span = n_spans};
-    w->split = (cf_splitting){.steps = p->split,
-                              .n = p->n_split,
-                              .fn = on_piece,
-                              .ud = w,
-                              .err = err};
-    w->words = (cf_subwording){.model = &p->model,
-                               .vocab = &tok->vocab,
-                               .fn = on_token,
-                               .ud = w,
-                               .err = err};
+    w->split =
+        (cf_splitting){.steps = p->split, .n = p->n_split, .fn = on_piece, .ud = w, .err = err};
+    w->words = (cf_subwording){
+        .model = &p->model, .vocab = &tok->vocab, .fn = on_token, .ud = w, .err = err};
     cf_status st = walk_text(w, text);
     CF_THEN(st, post_process(w, add_special, (uint32_t)text.n));
     CF_THEN(st, hand_over(out, offsets, w, arena));

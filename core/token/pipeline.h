@@ -34,8 +34,8 @@ typedef struct cf_added_token {
 
 /* The changes to the list of tokens. */
 typedef struct cf_wrap_step {
-    bool trims;        /* white space is left out of offsets */
-    bool prefix_space; /* one leading space of the first token is not text */
+    bool trims;                     /* white space is left out of offsets */
+    bool prefix_space;              /* one leading space of the first token is not text */
     const cf_token *before, *after; /* put around the list */
     size_t n_before, n_after;
 } cf_wrap_step;
@@ -87,30 +87,25 @@ void cf_pipeline_free(cf_pipeline *p);
 
 /* Adds the step that puts BOS and EOS around the list, where `s` says so.
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_pipeline_wrap(cf_pipeline *p,
-                                       const cf_special_tokens *s,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_pipeline_wrap(cf_pipeline *p, const cf_special_tokens *s, cf_error *err);
 
 /* Prepares what a reader filled in for the vocabulary.  CF_ELIMIT,
  * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_pipeline__finish(cf_pipeline *p, const cf_vocab *v,
-                                          const cf_vocab_desc *desc,
-                                          cf_error *err);
+                                          const cf_vocab_desc *desc, cf_error *err);
 
 /* As cf_tokenizer_encode_spans() and cf_tokenizer_encode_offsets();
  * `offsets` may be NULL. */
-CF_MUST_USE cf_status cf_pipeline__encode(cf_token_list *out,
-                                          uint32_t **offsets,
+CF_MUST_USE cf_status cf_pipeline__encode(cf_token_list *out, uint32_t **offsets,
                                           const cf_tokenizer *tok, cf_str text,
-                                          const cf_text_span *spans,
-                                          size_t n_spans, bool add_special,
-                                          cf_arena *arena, cf_error *err);
+                                          const cf_text_span *spans, size_t n_spans,
+                                          bool add_special, cf_arena *arena, cf_error *err);
 
 /* As cf_tokenizer_decode() and cf_tokenizer_piece(). */
-void cf_pipeline__decode(cf_buf *out, const cf_pipeline *p, const cf_vocab *v,
-                         const cf_token *ids, size_t n, bool spell_control);
-void cf_pipeline__piece(cf_buf *out, const cf_pipeline *p, const cf_vocab *v,
-                        cf_token id, bool spell_control);
+void cf_pipeline__decode(cf_buf *out, const cf_pipeline *p, const cf_vocab *v, const cf_token *ids,
+                         size_t n, bool spell_control);
+void cf_pipeline__piece(cf_buf *out, const cf_pipeline *p, const cf_vocab *v, cf_token id,
+                        bool spell_control);
 
 /* An added token in text[at..). */
 typedef struct cf_added_hit {
@@ -122,8 +117,7 @@ typedef struct cf_added_hit {
 /* The next added token of `set` in `text` from `at` on; control tokens count
  * only in the stretches of `walk`.  `done`: end of the token before, whose
  * white space is taken. */
-cf_added_hit cf_added__next(const cf_pipeline *p, const cf_trie *set,
-                            cf_special_walk *walk, const cf_view *text,
-                            size_t at, size_t done);
+cf_added_hit cf_added__next(const cf_pipeline *p, const cf_trie *set, cf_special_walk *walk,
+                            const cf_view *text, size_t at, size_t done);
 
 #endif

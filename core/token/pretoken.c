@@ -42,8 +42,7 @@
 #define CASED(suffix)                                       \
     "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" suffix "|" \
     "[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" suffix "|"
-#define O200K(suffix, number) \
-    CASED(suffix) number "| ?[^" WS "\\p{L}\\p{N}]+[\\r\\n/]*|" LINES TAIL
+#define O200K(suffix, number) CASED(suffix) number "| ?[^" WS "\\p{L}\\p{N}]+[\\r\\n/]*|" LINES TAIL
 
 #define HAN_KANA   "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+"
 #define HAN_MORE   "[\\x{800}-\\x{9fa5}\\x{ac00}-\\x{d7ff}]+"
@@ -101,9 +100,7 @@ static const pattern_set sets[] = {
      false,
      {"\\p{N}", GPT2}},
     {" falcon ", false, {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"}},
-    {" default ",
-     false,
-     {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
+    {" default ", false, {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
     {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 ",
      true,
      {CL100K("\\p{N}{1,3}")}},
@@ -115,9 +112,7 @@ static const pattern_set sets[] = {
     {" laguna ", false, {"[^\\n]+|\\n+", CL100K("\\p{N}")}},
     {" minicpm5 ", true, {"\\p{N}{1,3}", CL100K("\\p{N}+")}},
     {" ufakzeka ", false, {WORD "\\p{N}|" SIGNS LINES TAIL}},
-    {" seed-coder ",
-     false,
-     {SUFFIX_ANY "|" WORD "\\p{N}| ?[^" WS "\\p{L}\\p{N}]+|" LINES TAIL}},
+    {" seed-coder ", false, {SUFFIX_ANY "|" WORD "\\p{N}| ?[^" WS "\\p{L}\\p{N}]+|" LINES TAIL}},
     {" bailingmoe bailingmoe2 llada-moe ",
      false,
      {"'(?i:[sdmt]|ll|ve|re)|" WORD "\\p{N}|" SIGNS S "*[\\r\\n]|" TAIL}},
@@ -125,9 +120,7 @@ static const pattern_set sets[] = {
      false,
      {SUFFIX_ANY "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
                  " ?[^" WS "\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" LINES TAIL}},
-    {" gpt-4o llama4 kanana2 talkie minimax-m2 ",
-     false,
-     {O200K(SUFFIX_ANY "?", "\\p{N}{1,3}")}},
+    {" gpt-4o llama4 kanana2 talkie minimax-m2 ", false, {O200K(SUFFIX_ANY "?", "\\p{N}{1,3}")}},
     {" tekken ", true, {O200K("", "\\p{N}")}},
     {" youtu ",
      true,
@@ -141,13 +134,11 @@ static const pattern_set sets[] = {
      {"\\p{N}{1,3}", HAN_KANA,
       ASCII_SIGN "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
                  " ?[\\p{P}\\p{S}]+[\\r\\n]*|" LINES TAIL}},
-    {" deepseek-coder ",
-     false,
-     {"[\\r\\n]", S "?\\p{L}+", S "?\\p{P}+", HAN_MORE, "\\p{N}"}},
+    {" deepseek-coder ", false, {"[\\r\\n]", S "?\\p{L}+", S "?\\p{P}+", HAN_MORE, "\\p{N}"}},
     {" deepseek-llm ",
      false,
-     {"[\\r\\n]", S "?[" DEEPSEEK_LETTERS "]+", S "?[" DEEPSEEK_SIGNS "]+",
-      "(?<!" S ")" S "++\\z", HAN_MORE, "\\p{N}+"}},
+     {"[\\r\\n]", S "?[" DEEPSEEK_LETTERS "]+", S "?[" DEEPSEEK_SIGNS "]+", "(?<!" S ")" S "++\\z",
+      HAN_MORE, "\\p{N}+"}},
     {" bloom poro-chat gpt3-finnish ", false, {BLOOM}},
     {" viking ", false, {BLOOM, "\\p{N}"}},
 };
@@ -155,8 +146,7 @@ static const pattern_set sets[] = {
 static const pattern_set *find_set(cf_str name)
 {
     char padded[64];
-    if (name.n == 0 || name.n > sizeof padded - 3 ||
-        memchr(name.p, ' ', name.n) != NULL ||
+    if (name.n == 0 || name.n > sizeof padded - 3 || memchr(name.p, ' ', name.n) != NULL ||
         memchr(name.p, '\0', name.n) != NULL) {
         return NULL;
     }
@@ -176,14 +166,12 @@ cf_status cf_pretoken__init(cf_pretoken *p, cf_str name, cf_error *err)
     memset(p, 0, sizeof *p);
     const pattern_set *set = find_set(name);
     if (set == NULL) {
-        return cf_fail(
-            err, CF_EUNSUPPORTED, "pre-tokenizer '%.*s' is not supported",
-            name.n > 60 ? 60 : (int)name.n, name.p != NULL ? name.p : "");
+        return cf_fail(err, CF_EUNSUPPORTED, "pre-tokenizer '%.*s' is not supported",
+                       name.n > 60 ? 60 : (int)name.n, name.p != NULL ? name.p : "");
     }
     p->ignore_merges = set->ignore_merges;
     while (p->n < CF_PRETOKEN_PATTERNS && set->pattern[p->n] != NULL) {
-        cf_status st =
-            cf_pattern_init(&p->pattern[p->n], set->pattern[p->n], err);
+        cf_status st = cf_pattern_init(&p->pattern[p->n], set->pattern[p->n], err);
         if (st != CF_OK) {
             cf_pretoken__deinit(p);
             return st;
@@ -212,15 +200,15 @@ typedef struct cut {
 
 /* Finds the next match of pattern `level` in text[from..to), looking from
  * `at` on; *a = *b = to when there is none. */
-static cf_status find(const cut *c, size_t level, size_t from, size_t to,
-                      size_t at, size_t *a, size_t *b)
+static cf_status find(const cut *c, size_t level, size_t from, size_t to, size_t at, size_t *a,
+                      size_t *b)
 {
     cf_str piece = {c->text + from, to - from};
     bool found;
     *a = *b = to;
     size_t first, last;
-    CF_TRY(cf_pattern_find(&c->p->pattern[level], c->match, piece, at - from,
-                           &first, &last, &found, c->err));
+    CF_TRY(cf_pattern_find(&c->p->pattern[level], c->match, piece, at - from, &first, &last, &found,
+                           c->err));
     if (found && last > first) {
         *a = from + first;
         *b = from + last;
@@ -247,8 +235,8 @@ static cf_status cut_level(const cut *c, size_t level, size_t from, size_t to)
     return CF_OK;
 }
 
-cf_status cf_pretoken__split(const cf_pretoken *p, void *match, cf_str text,
-                             cf_pretoken_fn fn, void *ud, cf_error *err)
+cf_status cf_pretoken__split(const cf_pretoken *p, void *match, cf_str text, cf_pretoken_fn fn,
+                             void *ud, cf_error *err)
 {
     cut c = {p, match, text.p, fn, ud, err};
     return cut_level(&c, 0, 0, text.n);

@@ -28,14 +28,12 @@ typedef struct cf_pretoken {
 typedef cf_status (*cf_pretoken_fn)(void *ud, size_t from, size_t to);
 
 /* Compiles the patterns called `name`; CF_EUNSUPPORTED names it. */
-CF_MUST_USE cf_status cf_pretoken__init(cf_pretoken *p, cf_str name,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_pretoken__init(cf_pretoken *p, cf_str name, cf_error *err);
 void cf_pretoken__deinit(cf_pretoken *p);
 
 /* Calls fn for every piece of `text`, which must be well-formed UTF-8, in
  * order.  CF_ENOMEM, or what fn returned. */
-CF_MUST_USE cf_status cf_pretoken__split(const cf_pretoken *p, void *match,
-                                         cf_str text, cf_pretoken_fn fn,
-                                         void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_pretoken__split(const cf_pretoken *p, void *match, cf_str text,
+                                         cf_pretoken_fn fn, void *ud, cf_error *err);
 
 #endif

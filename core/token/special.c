@@ -31,13 +31,12 @@ static int by_spelling(const void *a, const void *b)
 
 static bool is_special(const cf_vocab *v, cf_token id)
 {
-    return v->piece[id].n != 0 && (cf_vocab__is_control(v, id) ||
-                                   v->piece[id].type == CF_TOKEN_USER_DEFINED);
+    return v->piece[id].n != 0 &&
+           (cf_vocab__is_control(v, id) || v->piece[id].type == CF_TOKEN_USER_DEFINED);
 }
 
 /* Lists the special tokens in `list` and checks their lengths. */
-static cf_status collect(entry *list, size_t n_list, const cf_vocab *v,
-                         cf_error *err)
+static cf_status collect(entry *list, size_t n_list, const cf_vocab *v, cf_error *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < v->n && n < n_list; i++) {
@@ -86,8 +85,7 @@ cf_status cf_specials__init(cf_specials *s, const cf_vocab *v, cf_error *err)
     }
     entry *list = cf_calloc(n, sizeof *list);
     s->id = cf_calloc(n, sizeof *s->id);
-    cf_status st =
-        list != NULL && s->id != NULL ? collect(list, n, v, err) : cf_oom(err);
+    cf_status st = list != NULL && s->id != NULL ? collect(list, n, v, err) : cf_oom(err);
     if (st == CF_OK) {
         qsort(list, n, sizeof *list, by_spelling);
         fill(s, list, n);
@@ -118,8 +116,8 @@ size_t cf_special_walk__end(cf_special_walk *w, size_t at)
         }
         w->to = to;
         while (w->next < w->n_span &&
-               (w->span[w->next].len == 0 || (w->span[w->next].parse_special &&
-                                              w->span[w->next].off == w->to))) {
+               (w->span[w->next].len == 0 ||
+                (w->span[w->next].parse_special && w->span[w->next].off == w->to))) {
             w->to += w->span[w->next].len;
             w->next++;
         }
@@ -129,8 +127,7 @@ size_t cf_special_walk__end(cf_special_walk *w, size_t at)
 
 /* First index in [lo, hi) whose byte at `depth` is at least c.  Tokens that
  * end before `depth` come first and count as lower. */
-static size_t lower(const cf_specials *s, size_t lo, size_t hi, size_t depth,
-                    unsigned c)
+static size_t lower(const cf_specials *s, size_t lo, size_t hi, size_t depth, unsigned c)
 {
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -145,8 +142,7 @@ static size_t lower(const cf_specials *s, size_t lo, size_t hi, size_t depth,
 }
 
 /* The longest token at `at`; control tokens must end by control_end. */
-static cf_special_hit match_at(const cf_specials *s, cf_str text, size_t at,
-                               size_t control_end)
+static cf_special_hit match_at(const cf_specials *s, cf_str text, size_t at, size_t control_end)
 {
     cf_special_hit hit = {CF_TOKEN_NONE, at, 0};
     unsigned char c = (unsigned char)text.p[at];
@@ -155,8 +151,7 @@ static cf_special_hit match_at(const cf_specials *s, cf_str text, size_t at,
     for (size_t depth = 1; lo < hi; depth++) {
         cf_token id = s->id[lo];
         const cf_vocab_piece *p = &s->vocab->piece[id];
-        if (p->n == depth &&
-            (p->type == CF_TOKEN_USER_DEFINED || at + depth <= control_end)) {
+        if (p->n == depth && (p->type == CF_TOKEN_USER_DEFINED || at + depth <= control_end)) {
             hit.id = id;
             hit.len = depth;
         }
@@ -170,16 +165,15 @@ static cf_special_hit match_at(const cf_specials *s, cf_str text, size_t at,
     return hit;
 }
 
-cf_special_hit cf_specials__next(const cf_specials *s, cf_special_walk *walk,
-                                 cf_str text, size_t at)
+cf_special_hit cf_specials__next(const cf_specials *s, cf_special_walk *walk, cf_str text,
+                                 size_t at)
 {
     for (; s->n != 0 && at < text.n; at++) {
         unsigned char c = (unsigned char)text.p[at];
         if (s->first[c] == s->first[c + 1]) {
             continue;
         }
-        cf_special_hit hit =
-            match_at(s, text, at, cf_special_walk__end(walk, at));
+        cf_special_hit hit = match_at(s, text, at, cf_special_walk__end(walk, at));
         if (hit.id != CF_TOKEN_NONE) {
             return hit;
         }

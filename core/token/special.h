@@ -38,13 +38,12 @@ typedef struct cf_special_walk {
 size_t cf_special_walk__end(cf_special_walk *w, size_t at);
 
 /* Collects them.  CF_ENOMEM; CF_ELIMIT for one over CF_SPECIAL_MAX. */
-CF_MUST_USE cf_status cf_specials__init(cf_specials *s, const cf_vocab *v,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_specials__init(cf_specials *s, const cf_vocab *v, cf_error *err);
 void cf_specials__deinit(cf_specials *s);
 
 /* The first token in text[at..).  A control token counts only where all of
  * its bytes are in one stretch of `walk`; positions asked for never fall. */
-cf_special_hit cf_specials__next(const cf_specials *s, cf_special_walk *walk,
-                                 cf_str text, size_t at);
+cf_special_hit cf_specials__next(const cf_specials *s, cf_special_walk *walk, cf_str text,
+                                 size_t at);
 
 #endif

@@ -170,9 +170,7 @@ static cf_status by_words(cutter *c)
     for (size_t i = 0; i < t->n;) {
         uint32_t cp;
         size_t n = cf_utf8_decode(&cp, t->p + i, t->n - i);
-        int kind = cf_unicode_is_word(cp)    ? WORD
-                   : cf_unicode_is_white(cp) ? WHITE
-                                             : SIGN;
+        int kind = cf_unicode_is_word(cp) ? WORD : cf_unicode_is_white(cp) ? WHITE : SIGN;
         if (kind != last) {
             CF_TRY(last != WHITE ? emit(c, from, i) : CF_OK);
             from = i;
@@ -190,12 +188,11 @@ static cf_status metaspace(cf_splitting *s, size_t level, const cf_view *text)
     const cf_split_step *step = &s->steps[level];
     cf_rewrite *e = &s->edit[level];
     cf_str mark = step->text;
-    bool has_mark = text->p[0] == ' ' ||
-                    (text->n >= mark.n && memcmp(text->p, mark.p, mark.n) == 0);
+    bool has_mark =
+        text->p[0] == ' ' || (text->n >= mark.n && memcmp(text->p, mark.p, mark.n) == 0);
     bool prepend =
-        !has_mark &&
-        (step->prepend == CF_PREPEND_ALWAYS ||
-         (step->prepend == CF_PREPEND_FIRST && cf_view_at(text, 0).from == 0));
+        !has_mark && (step->prepend == CF_PREPEND_ALWAYS ||
+                      (step->prepend == CF_PREPEND_FIRST && cf_view_at(text, 0).from == 0));
     cf_rewrite_reset(e);
     e->limit = s->limit;
     if (prepend) {
@@ -215,15 +212,13 @@ static cf_status metaspace(cf_splitting *s, size_t level, const cf_view *text)
     if (step->keep_whole) {
         return run(s, level + 1, &made);
     }
-    cutter c = {
-        .s = s, .level = level, .text = &made, .behavior = CF_SPLIT_WITH_NEXT};
+    cutter c = {.s = s, .level = level, .text = &made, .behavior = CF_SPLIT_WITH_NEXT};
     cf_pattern at_mark;
     cf_pattern_init_literal(&at_mark, mark);
     return by_pattern(&c, &at_mark);
 }
 
-static cf_status prefix_space(cf_splitting *s, size_t level,
-                              const cf_view *text)
+static cf_status prefix_space(cf_splitting *s, size_t level, const cf_view *text)
 {
     cf_rewrite *e = &s->edit[level];
     if (text->p[0] == ' ') {
@@ -263,11 +258,8 @@ static cf_status run(cf_splitting *s, size_t level, const cf_view *text)
         return s->fn(s->ud, text);
     }
     const cf_split_step *step = &s->steps[level];
-    cutter c = {.s = s,
-                .level = level,
-                .text = text,
-                .behavior = step->behavior,
-                .invert = step->invert};
+    cutter c = {
+        .s = s, .level = level, .text = text, .behavior = step->behavior, .invert = step->invert};
     switch (step->kind) {
     case CF_SPLIT_PATTERN:
         return by_pattern(&c, &step->pattern);
@@ -322,10 +314,9 @@ static const char script_names[] =
  * front of the first run are dropped. */
 cf_status cf_split__scripts(cf_pattern *p, cf_error *err)
 {
-    static const char first[] =
-        "[\\p{sc:Hani}\\p{sc:Hira}\\p{sc:Kana}\\x{30fc}]"
-        "[\\p{sc:Hani}\\p{sc:Hira}\\p{sc:Kana}\\x{30fc} "
-        "\\p{sc:Zzzz}]*";
+    static const char first[] = "[\\p{sc:Hani}\\p{sc:Hira}\\p{sc:Kana}\\x{30fc}]"
+                                "[\\p{sc:Hani}\\p{sc:Hira}\\p{sc:Kana}\\x{30fc} "
+                                "\\p{sc:Zzzz}]*";
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, first);
     for (const char *s = script_names; *s != '\0'; s += 5) {

@@ -58,8 +58,7 @@ static cf_status put_bytes(cf_encoder *e, const cf_symbol *s)
     }
     for (size_t i = 0; i < n; i++) {
         size_t off = i == 0 ? s->src : (size_t)s->src + s->src_len;
-        CF_TRY(cf_encoder__put(e, tok->byte[(unsigned char)p[i]], off,
-                               i == 0 ? s->src_len : 0));
+        CF_TRY(cf_encoder__put(e, tok->byte[(unsigned char)p[i]], off, i == 0 ? s->src_len : 0));
     }
     return CF_OK;
 }
@@ -90,12 +89,10 @@ typedef struct word {
 } word;
 
 /* Adds one character, spelled p[0..n), for text[src..src + src_len). */
-static cf_status add(cf_encoder *e, word *w, const char *p, size_t n,
-                     size_t src, size_t src_len)
+static cf_status add(cf_encoder *e, word *w, const char *p, size_t n, size_t src, size_t src_len)
 {
     bool is_space = n == SPACE_BYTES && memcmp(p, SPACE, n) == 0;
-    if (is_space && w->n_sym > 0 && !w->ends_in_space &&
-        !e->tok->joins_spaces) {
+    if (is_space && w->n_sym > 0 && !w->ends_in_space && !e->tok->joins_spaces) {
         CF_TRY(flush(e, w->n_sym));
         w->n_sym = w->n_byte = 0;
     }

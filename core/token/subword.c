@@ -60,12 +60,11 @@ static cf_status init_unigram(cf_subword *m, const cf_vocab *v, cf_error *err)
     return st;
 }
 
-cf_status cf_subword_init(cf_subword *m, const cf_vocab *v,
-                          const cf_vocab_desc *desc, cf_error *err)
+cf_status cf_subword_init(cf_subword *m, const cf_vocab *v, const cf_vocab_desc *desc,
+                          cf_error *err)
 {
     if (m->max_chars > CF_WORDPIECE_CHARS_MAX) {
-        return cf_fail(err, CF_ELIMIT,
-                       "words of %zu characters, at most %d are supported",
+        return cf_fail(err, CF_ELIMIT, "words of %zu characters, at most %d are supported",
                        m->max_chars, CF_WORDPIECE_CHARS_MAX);
     }
     m->raw_bytes = m->raw_bytes && find_letters(m, v);
@@ -75,8 +74,7 @@ cf_status cf_subword_init(cf_subword *m, const cf_vocab *v,
     if (m->kind == CF_SUBWORD_UNIGRAM) {
         return init_unigram(m, v, err);
     }
-    return m->kind == CF_SUBWORD_BPE ? cf_merges__init(&m->merges, v, desc, err)
-                                     : CF_OK;
+    return m->kind == CF_SUBWORD_BPE ? cf_merges__init(&m->merges, v, desc, err) : CF_OK;
 }
 
 void cf_subword_deinit(cf_subword *m)
@@ -100,8 +98,8 @@ void cf_subwording_deinit(cf_subwording *w)
 /* ---- looking up ---------------------------------------------------------- */
 
 /* The token spelled prefix + s + suffix. */
-static cf_status find_spelled(cf_subwording *w, cf_str prefix, cf_str s,
-                              cf_str suffix, cf_token *out)
+static cf_status find_spelled(cf_subwording *w, cf_str prefix, cf_str s, cf_str suffix,
+                              cf_token *out)
 {
     size_t n = prefix.n + s.n + suffix.n;
     if (prefix.n == 0 && suffix.n == 0) {
@@ -113,8 +111,7 @@ static cf_status find_spelled(cf_subwording *w, cf_str prefix, cf_str s,
     }
     memcpy(w->spelled, prefix.n != 0 ? prefix.p : "", prefix.n);
     memcpy(w->spelled + prefix.n, s.p, s.n);
-    memcpy(w->spelled + prefix.n + s.n, suffix.n != 0 ? suffix.p : "",
-           suffix.n);
+    memcpy(w->spelled + prefix.n + s.n, suffix.n != 0 ? suffix.p : "", suffix.n);
     *out = cf_vocab__find(w->vocab, cf_str_make(w->spelled, n));
     return CF_OK;
 }
@@ -301,8 +298,8 @@ static void offer(cf_path_node *node, double score, size_t from, cf_token id)
 }
 
 /* Offers each piece that starts at `at`; *whole: one is the character. */
-static void offer_pieces(const cf_subword *m, cf_path_node *path, cf_str s,
-                         size_t at, size_t len, bool *whole)
+static void offer_pieces(const cf_subword *m, cf_path_node *path, cf_str s, size_t at, size_t len,
+                         bool *whole)
 {
     uint32_t node = CF_TRIE_ROOT;
     for (size_t i = at; i < s.n; i++) {
@@ -312,16 +309,14 @@ static void offer_pieces(const cf_subword *m, cf_path_node *path, cf_str s,
         }
         uint32_t value = m->pieces.node[node].value;
         if (value != CF_TRIE_NONE) {
-            offer(&path[i + 1], path[at].score + m->score[value], at,
-                  (cf_token)value);
+            offer(&path[i + 1], path[at].score + m->score[value], at, (cf_token)value);
             *whole |= i + 1 - at == len;
         }
     }
 }
 
 /* A stretch of the best path; unknown characters side by side are one. */
-static cf_status put_stretch(cf_subwording *w, cf_str piece, size_t from,
-                             size_t to)
+static cf_status put_stretch(cf_subwording *w, cf_str piece, size_t from, size_t to)
 {
     const cf_subword *m = w->model;
     cf_str s = {piece.p + from, to - from};
@@ -388,13 +383,11 @@ static cf_status encode_word(cf_subwording *w, cf_str piece)
 {
     cf_token id = cf_vocab__find(w->vocab, piece);
     id = id != CF_TOKEN_NONE ? id : w->model->unk;
-    return id != CF_TOKEN_NONE ? w->fn(w->ud, id, 0, piece.n)
-                               : no_token(w, piece);
+    return id != CF_TOKEN_NONE ? w->fn(w->ud, id, 0, piece.n) : no_token(w, piece);
 }
 
 /* The longest token at `from`; *to is `from` when there is none. */
-static cf_status longest(cf_subwording *w, cf_str piece, size_t from,
-                         size_t *to, cf_token *id)
+static cf_status longest(cf_subwording *w, cf_str piece, size_t from, size_t *to, cf_token *id)
 {
     const cf_str none = {NULL, 0};
     size_t max = w->vocab->max_len;
@@ -424,13 +417,12 @@ static cf_status encode_wordpiece(cf_subwording *w, cf_str piece)
         CF_TRY(longest(w, piece, at, &end, &id));
         known = id != CF_TOKEN_NONE;
         CF_TRY(cf_merge__reserve(&w->merge, n + 1, w->err));
-        w->merge.sym[n++] = (cf_symbol){
-            .id = id, .src = (uint32_t)at, .src_len = (uint32_t)(end - at)};
+        w->merge.sym[n++] =
+            (cf_symbol){.id = id, .src = (uint32_t)at, .src_len = (uint32_t)(end - at)};
         at = end;
     }
     if (!known) {
-        return m->unk != CF_TOKEN_NONE ? w->fn(w->ud, m->unk, 0, piece.n)
-                                       : no_token(w, piece);
+        return m->unk != CF_TOKEN_NONE ? w->fn(w->ud, m->unk, 0, piece.n) : no_token(w, piece);
     }
     for (size_t i = 0; i < n; i++) {
         const cf_symbol *s = &w->merge.sym[i];

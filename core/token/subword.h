@@ -44,13 +44,12 @@ typedef struct cf_subword {
 
 /* Prepares the model for `v` from what the reader filled in: kind, flags,
  * texts and scores.  desc: where the merges come from. */
-CF_MUST_USE cf_status cf_subword_init(cf_subword *m, const cf_vocab *v,
-                                      const cf_vocab_desc *desc, cf_error *err);
+CF_MUST_USE cf_status cf_subword_init(cf_subword *m, const cf_vocab *v, const cf_vocab_desc *desc,
+                                      cf_error *err);
 void cf_subword_deinit(cf_subword *m);
 
 /* Gets a token and the bytes of the piece that it stands for. */
-typedef cf_status (*cf_subword_fn)(void *ud, cf_token id, size_t from,
-                                   size_t to);
+typedef cf_status (*cf_subword_fn)(void *ud, cf_token id, size_t from, size_t to);
 
 /* One walk, and its scratch. */
 typedef struct cf_subwording {

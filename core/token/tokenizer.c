@@ -46,9 +46,8 @@ static bool is_id(const cf_tokenizer *tok, cf_token id)
 
 static bool is_special(const cf_tokenizer *tok, cf_token id)
 {
-    return is_id(tok, id) &&
-           (cf_vocab__is_control(&tok->vocab, id) ||
-            tok->vocab.piece[id].type == CF_TOKEN_USER_DEFINED);
+    return is_id(tok, id) && (cf_vocab__is_control(&tok->vocab, id) ||
+                              tok->vocab.piece[id].type == CF_TOKEN_USER_DEFINED);
 }
 
 /* A file without token types: its named tokens are control tokens, and
@@ -61,8 +60,8 @@ static void guess_types(cf_tokenizer *tok)
             v->piece[i].type = CF_TOKEN_BYTE;
         }
     }
-    const cf_token named[] = {tok->named.bos, tok->named.eos, tok->named.eot,
-                              tok->named.pad, tok->named.sep};
+    const cf_token named[] = {tok->named.bos, tok->named.eos, tok->named.eot, tok->named.pad,
+                              tok->named.sep};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
         if (named[i] != CF_TOKEN_NONE) {
             v->piece[named[i]].type = CF_TOKEN_CONTROL;
@@ -136,8 +135,7 @@ static void init_spm(cf_tokenizer *tok)
 {
     for (size_t i = 0; i < tok->vocab.n; i++) {
         if (tok->vocab.piece[i].type == CF_TOKEN_BYTE) {
-            int b = cf_token__byte_spelled(
-                cf_vocab__spelling(&tok->vocab, (cf_token)i));
+            int b = cf_token__byte_spelled(cf_vocab__spelling(&tok->vocab, (cf_token)i));
             if (b >= 0) {
                 tok->byte[b] = (cf_token)i;
             }
@@ -146,8 +144,7 @@ static void init_spm(cf_tokenizer *tok)
     tok->joins_spaces = has_inner_space(&tok->vocab);
 }
 
-static cf_status init_bpe(cf_tokenizer *tok, const cf_vocab_desc *desc,
-                          cf_error *err)
+static cf_status init_bpe(cf_tokenizer *tok, const cf_vocab_desc *desc, cf_error *err)
 {
     cf_str pre = desc->pre.n != 0 ? desc->pre : cf_str_from("default");
     CF_TRY(cf_pretoken__init(&tok->pretoken, pre, err));
@@ -163,15 +160,13 @@ static cf_status pick_model(cf_tokenizer *tok, cf_str model, cf_error *err)
     } else if (cf_str_is(model, "gpt2")) {
         tok->model = CF_MODEL_BPE;
     } else {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "tokenizer model '%.*s' is not supported",
+        return cf_fail(err, CF_EUNSUPPORTED, "tokenizer model '%.*s' is not supported",
                        model.n > 60 ? 60 : (int)model.n, model.p);
     }
     return CF_OK;
 }
 
-static cf_status fill(cf_tokenizer *tok, const cf_vocab_desc *desc,
-                      cf_error *err)
+static cf_status fill(cf_tokenizer *tok, const cf_vocab_desc *desc, cf_error *err)
 {
     CF_TRY(pick_model(tok, desc->model, err));
     tok->pre = cf_strndup(desc->pre.n != 0 ? desc->pre.p : "", desc->pre.n);
@@ -199,8 +194,7 @@ static cf_status fill(cf_tokenizer *tok, const cf_vocab_desc *desc,
     return CF_OK;
 }
 
-cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_vocab_desc *desc,
-                           cf_error *err)
+cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_vocab_desc *desc, cf_error *err)
 {
     cf_tokenizer *tok = cf_calloc(1, sizeof *tok);
     if (tok == NULL) {
@@ -215,8 +209,8 @@ cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_vocab_desc *desc,
     return CF_OK;
 }
 
-static cf_status fill_pipeline(cf_tokenizer *tok, const cf_vocab_desc *desc,
-                               cf_pipeline *pipe, cf_error *err)
+static cf_status fill_pipeline(cf_tokenizer *tok, const cf_vocab_desc *desc, cf_pipeline *pipe,
+                               cf_error *err)
 {
     tok->model = CF_MODEL_PIPE;
     tok->pre = cf_strdup("");
@@ -229,10 +223,9 @@ static cf_status fill_pipeline(cf_tokenizer *tok, const cf_vocab_desc *desc,
     return cf_pipeline__finish(pipe, &tok->vocab, desc, err);
 }
 
-cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
-                                    const cf_vocab_desc *desc,
-                                    cf_pipeline *pipe, const cf_token *ends,
-                                    size_t n_ends, cf_error *err)
+cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out, const cf_vocab_desc *desc,
+                                    cf_pipeline *pipe, const cf_token *ends, size_t n_ends,
+                                    cf_error *err)
 {
     cf_tokenizer *tok = cf_calloc(1, sizeof *tok);
     if (tok == NULL) {
@@ -246,8 +239,7 @@ cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
     tok->pipe = pipe;
     mark_ends(tok);
     for (size_t i = 0; i < n_ends; i++) {
-        mark(tok, is_id(tok, ends[i]) ? ends[i] : CF_TOKEN_NONE, CF_VOCAB_END,
-             true);
+        mark(tok, is_id(tok, ends[i]) ? ends[i] : CF_TOKEN_NONE, CF_VOCAB_END, true);
     }
     *out = tok;
     return CF_OK;
@@ -289,16 +281,14 @@ static cf_status encode_plain(cf_encoder *e, size_t from, size_t to)
                                          : cf_spm__encode(e, from, to);
 }
 
-static cf_status encode_all(cf_encoder *e, cf_special_walk *walk,
-                            bool add_special)
+static cf_status encode_all(cf_encoder *e, cf_special_walk *walk, bool add_special)
 {
     const cf_tokenizer *tok = e->tok;
     if (add_special && tok->named.add_bos) {
         CF_TRY(cf_encoder__put(e, tok->named.bos, 0, 0));
     }
     for (size_t at = 0; at < e->text.n;) {
-        cf_special_hit hit =
-            cf_specials__next(&tok->specials, walk, e->text, at);
+        cf_special_hit hit = cf_specials__next(&tok->specials, walk, e->text, at);
         CF_TRY(encode_plain(e, at, hit.off));
         at = hit.off;
         if (hit.id != CF_TOKEN_NONE) {
@@ -316,8 +306,7 @@ static cf_status encode_all(cf_encoder *e, cf_special_walk *walk,
 }
 
 /* Hands the finished list over to the arena. */
-static cf_status hand_over(cf_token_list *out, const cf_encoder *e,
-                           cf_arena *arena)
+static cf_status hand_over(cf_token_list *out, const cf_encoder *e, cf_arena *arena)
 {
     cf_token_span *v = cf_arena_alloc(arena, e->n_out * sizeof *v);
     if (v == NULL) {
@@ -331,18 +320,15 @@ static cf_status hand_over(cf_token_list *out, const cf_encoder *e,
     return CF_OK;
 }
 
-cf_status cf_tokenizer_encode_spans(cf_token_list *out, const cf_tokenizer *tok,
-                                    cf_str text, const cf_text_span *spans,
-                                    size_t n_spans, bool add_special,
+cf_status cf_tokenizer_encode_spans(cf_token_list *out, const cf_tokenizer *tok, cf_str text,
+                                    const cf_text_span *spans, size_t n_spans, bool add_special,
                                     cf_arena *arena, cf_error *err)
 {
     if (text.n > UINT32_MAX) {
-        return cf_fail(err, CF_ELIMIT, "a text of %zu bytes is too long",
-                       text.n);
+        return cf_fail(err, CF_ELIMIT, "a text of %zu bytes is too long", text.n);
     }
     if (tok->pipe != NULL) {
-        return cf_pipeline__encode(out, NULL, tok, text, spans, n_spans,
-                                   add_special, arena, err);
+        return cf_pipeline__encode(out, NULL, tok, text, spans, n_spans, add_special, arena, err);
     }
     cf_special_walk walk = {.span = spans, .n_span = n_spans};
     cf_encoder e = {.tok = tok, .text = text, .err = err};
@@ -355,32 +341,26 @@ cf_status cf_tokenizer_encode_spans(cf_token_list *out, const cf_tokenizer *tok,
     return st;
 }
 
-cf_status cf_tokenizer_encode(cf_token_list *out, const cf_tokenizer *tok,
-                              cf_str text, bool parse_special, bool add_special,
-                              cf_arena *arena, cf_error *err)
+cf_status cf_tokenizer_encode(cf_token_list *out, const cf_tokenizer *tok, cf_str text,
+                              bool parse_special, bool add_special, cf_arena *arena, cf_error *err)
 {
     if (text.n > UINT32_MAX) {
-        return cf_fail(err, CF_ELIMIT, "a text of %zu bytes is too long",
-                       text.n);
+        return cf_fail(err, CF_ELIMIT, "a text of %zu bytes is too long", text.n);
     }
     cf_text_span all = {0, (uint32_t)text.n, parse_special};
-    return cf_tokenizer_encode_spans(out, tok, text, &all, 1, add_special,
-                                     arena, err);
+    return cf_tokenizer_encode_spans(out, tok, text, &all, 1, add_special, arena, err);
 }
 
 cf_status cf_tokenizer_encode_offsets(cf_token_list *out, uint32_t **offsets,
-                                      const cf_tokenizer *tok, cf_str text,
-                                      bool parse_special, bool add_special,
-                                      cf_arena *arena, cf_error *err)
+                                      const cf_tokenizer *tok, cf_str text, bool parse_special,
+                                      bool add_special, cf_arena *arena, cf_error *err)
 {
     *offsets = NULL;
     if (tok->pipe == NULL || text.n > UINT32_MAX) {
-        return cf_tokenizer_encode(out, tok, text, parse_special, add_special,
-                                   arena, err);
+        return cf_tokenizer_encode(out, tok, text, parse_special, add_special, arena, err);
     }
     cf_text_span all = {0, (uint32_t)text.n, parse_special};
-    return cf_pipeline__encode(out, offsets, tok, text, &all, 1, add_special,
-                               arena, err);
+    return cf_pipeline__encode(out, offsets, tok, text, &all, 1, add_special, arena, err);
 }
 
 size_t cf_tokenizer_n_vocab(const cf_tokenizer *tok)
@@ -395,14 +375,12 @@ cf_special_tokens cf_tokenizer_special(const cf_tokenizer *tok)
 
 cf_token_type cf_tokenizer_type(const cf_tokenizer *tok, cf_token id)
 {
-    return is_id(tok, id) ? (cf_token_type)tok->vocab.piece[id].type
-                          : CF_TOKEN_UNUSED;
+    return is_id(tok, id) ? (cf_token_type)tok->vocab.piece[id].type : CF_TOKEN_UNUSED;
 }
 
 cf_str cf_tokenizer_raw_piece(const cf_tokenizer *tok, cf_token id)
 {
-    return is_id(tok, id) ? cf_vocab__spelling(&tok->vocab, id)
-                          : cf_str_make(NULL, 0);
+    return is_id(tok, id) ? cf_vocab__spelling(&tok->vocab, id) : cf_str_make(NULL, 0);
 }
 
 cf_token cf_tokenizer_find(const cf_tokenizer *tok, cf_str piece)
@@ -423,9 +401,7 @@ bool cf_tokenizer_is_end(const cf_tokenizer *tok, cf_token id)
 
 const char *cf_tokenizer_model(const cf_tokenizer *tok)
 {
-    return tok->name != NULL            ? tok->name
-           : tok->model == CF_MODEL_BPE ? "gpt2"
-                                        : "llama";
+    return tok->name != NULL ? tok->name : tok->model == CF_MODEL_BPE ? "gpt2" : "llama";
 }
 
 void cf_tokenizer__set_variables(cf_tokenizer *tok, cf_str variables)

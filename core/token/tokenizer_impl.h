@@ -54,15 +54,14 @@ typedef struct cf_encoder {
     cf_merge merge;
     char *buf; /* text as it is merged, where that differs; heap */
     size_t cap_buf;
-    void *match;     /* of cf_pattern_new_match(), made when needed */
-    size_t from, to; /* the part of the text at hand */
+    void *match;                 /* of cf_pattern_new_match(), made when needed */
+    size_t from, to;             /* the part of the text at hand */
     size_t text_at, repaired_at; /* where the walk of bpe.c is in both */
     cf_error *err;
 } cf_encoder;
 
 /* Appends one token. */
-CF_MUST_USE cf_status cf_encoder__put(cf_encoder *e, cf_token id, size_t off,
-                                      size_t len);
+CF_MUST_USE cf_status cf_encoder__put(cf_encoder *e, cf_token id, size_t off, size_t len);
 
 /* Encode e->text[from..to), which has no special tokens. */
 CF_MUST_USE cf_status cf_bpe__encode(cf_encoder *e, size_t from, size_t to);

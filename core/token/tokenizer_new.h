@@ -12,16 +12,13 @@
  * outlive the tokenizer.  CF_EFORMAT for inconsistent lists, CF_EUNSUPPORTED
  * for a tokenizer model or pre-tokenizer confab does not know, CF_ENOMEM, or
  * what a function of `desc` returned. */
-CF_MUST_USE cf_status cf_tokenizer_new(cf_tokenizer **out,
-                                       const cf_vocab_desc *desc,
+CF_MUST_USE cf_status cf_tokenizer_new(cf_tokenizer **out, const cf_vocab_desc *desc,
                                        cf_error *err);
 /* The same from a row of steps, which becomes the tokenizer's on success.
  * desc->model names the kind of model, desc->named its special tokens;
  * ends[0..n_ends) end a turn as well. */
-CF_MUST_USE cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out,
-                                                const cf_vocab_desc *desc,
-                                                cf_pipeline *pipe,
-                                                const cf_token *ends,
+CF_MUST_USE cf_status cf_tokenizer_new_pipeline(cf_tokenizer **out, const cf_vocab_desc *desc,
+                                                cf_pipeline *pipe, const cf_token *ends,
                                                 size_t n_ends, cf_error *err);
 void cf_tokenizer_free(cf_tokenizer *tok);
 

@@ -97,8 +97,7 @@ static cf_status build(builder *b, size_t n, cf_error *err)
     return ok ? CF_OK : cf_oom(err);
 }
 
-cf_status cf_trie_init(cf_trie *t, const cf_str *key, size_t n, bool last_wins,
-                       cf_error *err)
+cf_status cf_trie_init(cf_trie *t, const cf_str *key, size_t n, bool last_wins, cf_error *err)
 {
     memset(t, 0, sizeof *t);
     if (n >= UINT32_MAX) {

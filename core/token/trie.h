@@ -32,13 +32,12 @@ typedef struct cf_trie {
 
 /* Builds the trie of key[0..n); empty keys are left out.  Of equal keys the
  * first counts, or the last.  CF_ENOMEM, CF_ELIMIT. */
-CF_MUST_USE cf_status cf_trie_init(cf_trie *t, const cf_str *key, size_t n,
-                                   bool last_wins, cf_error *err);
+CF_MUST_USE cf_status cf_trie_init(cf_trie *t, const cf_str *key, size_t n, bool last_wins,
+                                   cf_error *err);
 void cf_trie_deinit(cf_trie *t);
 
 /* The node that byte c leads to from `node`, or CF_TRIE_NONE. */
-static inline uint32_t cf_trie_step(const cf_trie *t, uint32_t node,
-                                    unsigned char c)
+static inline uint32_t cf_trie_step(const cf_trie *t, uint32_t node, unsigned char c)
 {
     if (node == CF_TRIE_ROOT) {
         return t->first[c];

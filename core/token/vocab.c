@@ -37,8 +37,7 @@ static uint64_t hash_bytes(uint64_t seed, const char *p, size_t n)
         h = mix(load(p, 8) ^ h, seed ^ UINT64_C(0x9E3779B97F4A7C15));
     }
     h = mix(load(p, n) ^ h, seed ^ UINT64_C(0xD6E8FEB86659FD93));
-    return mix(h ^ UINT64_C(0xA0761D6478BD642F),
-               seed ^ UINT64_C(0xE7037ED1A0B428DB));
+    return mix(h ^ UINT64_C(0xA0761D6478BD642F), seed ^ UINT64_C(0xE7037ED1A0B428DB));
 }
 
 /* The slot that holds s, or the empty one where it belongs. */
@@ -62,12 +61,10 @@ cf_token cf_vocab__find(const cf_vocab *v, cf_str s)
         return CF_TOKEN_NONE;
     }
     size_t i = locate(v, s, hash_bytes(v->seed, s.p, s.n));
-    return v->slot[i] == 0 ? CF_TOKEN_NONE
-                           : (cf_token)((uint32_t)v->slot[i] - 1);
+    return v->slot[i] == 0 ? CF_TOKEN_NONE : (cf_token)((uint32_t)v->slot[i] - 1);
 }
 
-void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out,
-                         size_t n)
+void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out, size_t n)
 {
     uint64_t hash[CF_FIND_EACH], first[CF_FIND_EACH];
     const cf_vocab_piece *piece[CF_FIND_EACH];
@@ -101,24 +98,19 @@ static uint32_t prio_of_score(float score)
     return ~rising;
 }
 
-static cf_status add(cf_vocab *v, uint32_t id, const cf_vocab_entry *e,
-                     cf_error *err)
+static cf_status add(cf_vocab *v, uint32_t id, const cf_vocab_entry *e, cf_error *err)
 {
     cf_str s = e->spelling;
     if (s.n > CF_PIECE_MAX) {
-        return cf_fail(err, CF_ELIMIT,
-                       "token %u is %zu bytes long, at most %d are supported",
-                       id, s.n, CF_PIECE_MAX);
+        return cf_fail(err, CF_ELIMIT, "token %u is %zu bytes long, at most %d are supported", id,
+                       s.n, CF_PIECE_MAX);
     }
-    v->piece[id] = (cf_vocab_piece){.p = s.p,
-                                    .n = (uint16_t)s.n,
-                                    .type = (uint8_t)e->type,
-                                    .prio = prio_of_score(e->score)};
+    v->piece[id] = (cf_vocab_piece){
+        .p = s.p, .n = (uint16_t)s.n, .type = (uint8_t)e->type, .prio = prio_of_score(e->score)};
     if (e->is_added) {
         return CF_OK;
     }
-    if (s.n > v->max_len &&
-        (v->by_spelling || cf_vocab__is_text(v, (cf_token)id))) {
+    if (s.n > v->max_len && (v->by_spelling || cf_vocab__is_text(v, (cf_token)id))) {
         v->max_len = s.n;
     }
     if (s.n != 0) {
@@ -151,8 +143,7 @@ cf_status cf_vocab__init(cf_vocab *v, const cf_vocab_desc *desc, cf_error *err)
     memset(v, 0, sizeof *v);
     if (desc->n_tokens == 0 || desc->n_tokens > VOCAB_MAX) {
         return cf_fail(err, desc->n_tokens == 0 ? CF_EFORMAT : CF_ELIMIT,
-                       "%zu tokens, from 1 to %d are supported", desc->n_tokens,
-                       VOCAB_MAX);
+                       "%zu tokens, from 1 to %d are supported", desc->n_tokens, VOCAB_MAX);
     }
     v->n = desc->n_tokens;
     v->by_spelling = desc->by_spelling;

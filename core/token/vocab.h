@@ -39,8 +39,7 @@ typedef struct cf_vocab {
 
 /* Reads the tokens of `desc`.  CF_EFORMAT, CF_ELIMIT, CF_ENOMEM; on failure
  * *v needs no deinit. */
-CF_MUST_USE cf_status cf_vocab__init(cf_vocab *v, const cf_vocab_desc *desc,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_vocab__init(cf_vocab *v, const cf_vocab_desc *desc, cf_error *err);
 void cf_vocab__deinit(cf_vocab *v);
 
 /* The first token of the model spelled s, or CF_TOKEN_NONE. */
@@ -49,16 +48,14 @@ cf_token cf_vocab__find(const cf_vocab *v, cf_str s);
 /* The same for n <= CF_FIND_EACH spellings at once: the misses of the cache
  * overlap. */
 enum { CF_FIND_EACH = 128 };
-void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out,
-                         size_t n);
+void cf_vocab__find_each(const cf_vocab *v, const cf_str *s, cf_token *out, size_t n);
 
 /* Whether ordinary text may become `id` through merging.  Never control,
  * unknown and byte tokens, whatever their spelling. */
 static inline bool cf_vocab__is_text(const cf_vocab *v, cf_token id)
 {
     uint8_t t = v->piece[id].type;
-    return t == CF_TOKEN_NORMAL || t == CF_TOKEN_USER_DEFINED ||
-           t == CF_TOKEN_UNUSED;
+    return t == CF_TOKEN_NORMAL || t == CF_TOKEN_USER_DEFINED || t == CF_TOKEN_UNUSED;
 }
 
 /* Whether `id` is a special token that text may spell out on request. */

@@ -19,24 +19,17 @@
     }
 
 const cf_channel cf_channel__think[1] = {THINKING("<think>", "</think>", true)};
-const cf_channel cf_channel__gemma4[1] = {
-    THINKING("<|channel>thought\n", "<channel|>", false)};
-const cf_channel cf_channel__mistral[1] = {
-    THINKING("[THINK]", "[/THINK]", true)};
-const cf_channel cf_channel__seed[1] = {
-    THINKING("<seed:think>", "</seed:think>", true)};
+const cf_channel cf_channel__gemma4[1] = {THINKING("<|channel>thought\n", "<channel|>", false)};
+const cf_channel cf_channel__mistral[1] = {THINKING("[THINK]", "[/THINK]", true)};
+const cf_channel cf_channel__seed[1] = {THINKING("<seed:think>", "</seed:think>", true)};
 const cf_channel cf_channel__harmony[1] = {
     THINKING("<|channel|>analysis<|message|>", "<|end|>", false)};
 const cf_channel cf_channel__kimi_k3[1] = {
     THINKING("<|open|>think<|sep|>", "<|close|>think<|sep|>", true)};
-const cf_channel cf_channel__cohere[1] = {
-    THINKING("<|START_THINKING|>", "<|END_THINKING|>", true)};
-const cf_channel cf_channel__hy3[1] = {
-    THINKING("<think:opensource>", "</think:opensource>", true)};
-const cf_channel cf_channel__solar[1] = {
-    THINKING("<|think|>", "<|end|>", true)};
-const cf_channel cf_channel__apertus[1] = {
-    THINKING("<|inner_prefix|>", "<|inner_suffix|>", false)};
+const cf_channel cf_channel__cohere[1] = {THINKING("<|START_THINKING|>", "<|END_THINKING|>", true)};
+const cf_channel cf_channel__hy3[1] = {THINKING("<think:opensource>", "</think:opensource>", true)};
+const cf_channel cf_channel__solar[1] = {THINKING("<|think|>", "<|end|>", true)};
+const cf_channel cf_channel__apertus[1] = {THINKING("<|inner_prefix|>", "<|inner_suffix|>", false)};
 
 static bool has(cf_str text, const char *what)
 {
@@ -80,8 +73,8 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n)
 
 /* ---- splitting ---------------------------------------------------------- */
 
-void cf_channel_split_init(cf_channel_split *s, const cf_channel *channels,
-                           size_t n, cf_channel_fn fn, void *ud)
+void cf_channel_split_init(cf_channel_split *s, const cf_channel *channels, size_t n,
+                           cf_channel_fn fn, void *ud)
 {
     memset(s, 0, sizeof *s);
     s->channels = channels;

@@ -63,8 +63,7 @@ static size_t common(cf_str raw, size_t i, cf_str text)
     return n;
 }
 
-void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte,
-                            cf_buf *expected)
+void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte, cf_buf *expected)
 {
     cf_tool__rule rules[CF_TOOL_RULES_MAX];
     size_t n = cf_tool__rules(family, rules);
@@ -76,8 +75,7 @@ void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte,
     }
     for (size_t i = *byte; i < raw.n; i++) {
         for (size_t k = 0; k < n; k++) {
-            if (rules[k].kind == CF_RULE_MARKER ||
-                rules[k].kind == CF_RULE_SEPARATOR) {
+            if (rules[k].kind == CF_RULE_MARKER || rules[k].kind == CF_RULE_SEPARATOR) {
                 continue;
             }
             size_t same = common(raw, i, rules[k].start);

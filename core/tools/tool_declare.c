@@ -53,20 +53,16 @@ static bool is_required(const json_t *schema, const char *name)
 
 static void put_signature(cf_buf *out, const cf_tool *tool)
 {
-    json_t *properties =
-        json_object_get(cf_json_ref(tool->parameters), "properties");
+    json_t *properties = json_object_get(cf_json_ref(tool->parameters), "properties");
     const char *name;
     json_t *schema;
     bool has_any = json_object_size(properties) > 0;
-    cf_buf_addf(out, "def %.*s(%s", (int)tool->name.n, tool->name.p,
-                has_any ? "\n" : "");
+    cf_buf_addf(out, "def %.*s(%s", (int)tool->name.n, tool->name.p, has_any ? "\n" : "");
     json_object_foreach(properties, name, schema)
     {
         cf_buf_addf(out, "    %s: ", name);
         put_python_type(out, schema, 0);
-        cf_buf_adds(out, is_required(tool->parameters, name)
-                             ? ",\n"
-                             : " | None = None,\n");
+        cf_buf_adds(out, is_required(tool->parameters, name) ? ",\n" : " | None = None,\n");
     }
     cf_buf_addf(out, ") -> dict:\n  \"\"\"%.*s", (int)tool->description.n,
                 tool->description.n > 0 ? tool->description.p : "");
@@ -76,8 +72,8 @@ static void put_signature(cf_buf *out, const cf_tool *tool)
     json_object_foreach(properties, name, schema)
     {
         cf_str text = cf_json_get_str(schema, "description");
-        cf_buf_addf(out, "    %s:%s%.*s\n", name, text.n > 0 ? " " : "",
-                    (int)text.n, text.n > 0 ? text.p : "");
+        cf_buf_addf(out, "    %s:%s%.*s\n", name, text.n > 0 ? " " : "", (int)text.n,
+                    text.n > 0 ? text.p : "");
     }
     cf_buf_adds(out, has_any ? "  \"\"\"\n" : "\"\"\"\n");
 }
@@ -156,8 +152,7 @@ static void put_ts_namespace(cf_buf *out, const cf_tool *tools, size_t n)
         const cf_tool *t = &tools[i];
         put_comment(out, t->description);
         cf_buf_addf(out, "type %.*s = (", (int)t->name.n, t->name.p);
-        if (json_object_size(json_object_get(t->parameters, "properties")) >
-            0) {
+        if (json_object_size(json_object_get(t->parameters, "properties")) > 0) {
             cf_buf_adds(out, "_: {\n");
             put_ts_members(out, t->parameters, 0);
             cf_buf_adds(out, "}");
@@ -169,32 +164,27 @@ static void put_ts_namespace(cf_buf *out, const cf_tool *tools, size_t n)
 
 /* ---- all of them -------------------------------------------------------- */
 
-static cf_status put_fc_declaration(cf_buf *out, const cf_tool *tool,
-                                    const cf_tool__row *row, cf_error *err)
+static cf_status put_fc_declaration(cf_buf *out, const cf_tool *tool, const cf_tool__row *row,
+                                    cf_error *err)
 {
     json_t *body = json_object();
-    bool ok =
-        body != NULL &&
-        json_object_set_new(
-            body, "description",
-            json_stringn(tool->description.n > 0 ? tool->description.p : "",
-                         tool->description.n)) == 0;
+    bool ok = body != NULL &&
+              json_object_set_new(body, "description",
+                                  json_stringn(tool->description.n > 0 ? tool->description.p : "",
+                                               tool->description.n)) == 0;
     if (ok && tool->parameters != NULL) {
-        ok = json_object_set(body, "parameters",
-                             cf_json_ref(tool->parameters)) == 0;
+        ok = json_object_set(body, "parameters", cf_json_ref(tool->parameters)) == 0;
     }
-    cf_buf_addf(out, "%sdeclaration:%.*s", row->declare_open, (int)tool->name.n,
-                tool->name.p);
-    cf_status st = ok ? cf_tool__put_tree(out, CF_STYLE_FC, row->calls.esc,
-                                          true, body, err)
+    cf_buf_addf(out, "%sdeclaration:%.*s", row->declare_open, (int)tool->name.n, tool->name.p);
+    cf_status st = ok ? cf_tool__put_tree(out, CF_STYLE_FC, row->calls.esc, true, body, err)
                       : cf_oom_for(err, "a declaration");
     cf_buf_adds(out, row->declare_close);
     json_decref(body);
     return st;
 }
 
-static cf_status put_json_declarations(cf_buf *out, const cf_tool_set *tools,
-                                       cf_tool__declare how, cf_error *err)
+static cf_status put_json_declarations(cf_buf *out, const cf_tool_set *tools, cf_tool__declare how,
+                                       cf_error *err)
 {
     json_t *list = cf_tool_set_openai(tools);
     if (list == NULL) {
@@ -206,18 +196,17 @@ static cf_status put_json_declarations(cf_buf *out, const cf_tool_set *tools,
     for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
         const json_t *tool = json_array_get(list, i);
         cf_buf_adds(out, i == 0 ? "" : is_list ? ", " : "\n");
-        st = cf_tool__put_tree(
-            out, CF_STYLE_JSON, NULL, false,
-            how == CF_DECLARE_BARE ? json_object_get(tool, "function") : tool,
-            err);
+        st = cf_tool__put_tree(out, CF_STYLE_JSON, NULL, false,
+                               how == CF_DECLARE_BARE ? json_object_get(tool, "function") : tool,
+                               err);
     }
     cf_buf_adds(out, is_list ? "]" : "");
     json_decref(list);
     return st;
 }
 
-static cf_status declare(cf_buf *out, const cf_tool__row *row,
-                         const cf_tool_set *tools, cf_error *err)
+static cf_status declare(cf_buf *out, const cf_tool__row *row, const cf_tool_set *tools,
+                         cf_error *err)
 {
     size_t n;
     const cf_tool *v = cf_tool_set_items(tools, &n);
@@ -244,8 +233,8 @@ static cf_status declare(cf_buf *out, const cf_tool__row *row,
     return put_json_declarations(out, tools, row->declare, err);
 }
 
-cf_status cf_tool_format_declarations(cf_buf *out, cf_tool_family family,
-                                      const cf_tool_set *tools, cf_error *err)
+cf_status cf_tool_format_declarations(cf_buf *out, cf_tool_family family, const cf_tool_set *tools,
+                                      cf_error *err)
 {
     size_t mark = out->n;
     cf_status st = declare(out, cf_tool__row_of(family), tools, err);
@@ -254,14 +243,13 @@ cf_status cf_tool_format_declarations(cf_buf *out, cf_tool_family family,
 
 /* ---- results ------------------------------------------------------------ */
 
-static cf_status put_fc_result(cf_buf *out, const cf_tool__row *row,
-                               cf_str name, const json_t *result, cf_error *err)
+static cf_status put_fc_result(cf_buf *out, const cf_tool__row *row, cf_str name,
+                               const json_t *result, cf_error *err)
 {
     bool is_object = json_is_object(result);
     cf_buf_addf(out, "%sresponse:%.*s%s", row->result_open, (int)name.n, name.p,
                 is_object ? "" : "{value:");
-    CF_TRY(cf_tool__put_tree(out, CF_STYLE_FC, row->calls.esc, false, result,
-                             err));
+    CF_TRY(cf_tool__put_tree(out, CF_STYLE_FC, row->calls.esc, false, result, err));
     cf_buf_addf(out, "%s%s", is_object ? "" : "}", row->result_close);
     return CF_OK;
 }
@@ -279,18 +267,16 @@ static void put_named(cf_buf *out, const char *text, cf_str name)
     }
 }
 
-static cf_status put_result(cf_buf *out, const cf_tool__row *row, cf_str name,
-                            const json_t *result, cf_error *err)
+static cf_status put_result(cf_buf *out, const cf_tool__row *row, cf_str name, const json_t *result,
+                            cf_error *err)
 {
     if (row->result_is_fc) {
         return put_fc_result(out, row, name, result, err);
     }
     put_named(out, row->result_open != NULL ? row->result_open : "", name);
-    CF_TRY(cf_tool__put_tree(out,
-                             row->result_values == CF_VALUES_PYTHON
-                                 ? CF_STYLE_PYTHON
-                                 : CF_STYLE_JSON,
-                             NULL, false, result, err));
+    CF_TRY(cf_tool__put_tree(
+        out, row->result_values == CF_VALUES_PYTHON ? CF_STYLE_PYTHON : CF_STYLE_JSON, NULL, false,
+        result, err));
     cf_buf_adds(out, row->result_close != NULL ? row->result_close : "");
     return CF_OK;
 }

@@ -13,8 +13,7 @@
 
 enum { DIGITS_MAX = 300 }; /* so that a double can hold its size */
 
-void cf_tool__emit_init(cf_tool__emit *e, const char *p, size_t at, size_t end,
-                        cf_arena *arena)
+void cf_tool__emit_init(cf_tool__emit *e, const char *p, size_t at, size_t end, cf_arena *arena)
 {
     memset(e, 0, sizeof *e);
     e->p = p;
@@ -73,8 +72,7 @@ size_t cf_tool__span_open(cf_tool__emit *e)
     if (e->quiet > 0 || e->n_spans >= CF_TOOL_SPANS_MAX) {
         return SIZE_MAX;
     }
-    cf_tool_span *v =
-        grow(e->arena, e->spans, e->n_spans, &e->cap_spans, sizeof *v);
+    cf_tool_span *v = grow(e->arena, e->spans, e->n_spans, &e->cap_spans, sizeof *v);
     if (v == NULL) {
         e->oom = true;
         return SIZE_MAX;
@@ -159,8 +157,7 @@ void cf_tool__note_add(cf_tool__emit *e, size_t off, const char *text)
     if (e->n_notes >= CF_TOOL_CALLS_MAX) {
         return;
     }
-    cf_tool__note *v =
-        grow(e->arena, e->notes, e->n_notes, &e->cap_notes, sizeof *v);
+    cf_tool__note *v = grow(e->arena, e->notes, e->n_notes, &e->cap_notes, sizeof *v);
     if (v == NULL) {
         e->oom = true;
         return;
@@ -169,12 +166,11 @@ void cf_tool__note_add(cf_tool__emit *e, size_t off, const char *text)
     v[e->n_notes++] = (cf_tool__note){off, e->n_calls, cf_str_from(text)};
 }
 
-static cf_tool__dup find_member(cf_tool__emit *e, const cf_tool__members *m,
-                                const char *key, size_t n, size_t *which)
+static cf_tool__dup find_member(cf_tool__emit *e, const cf_tool__members *m, const char *key,
+                                size_t n, size_t *which)
 {
     for (size_t i = 0; i < m->n; i++) {
-        if (m->v[i].key_len == n &&
-            memcmp(e->json.p + m->v[i].off, key, n) == 0) {
+        if (m->v[i].key_len == n && memcmp(e->json.p + m->v[i].off, key, n) == 0) {
             *which = i;
             return CF_TOOL_DUP_YES;
         }
@@ -182,8 +178,7 @@ static cf_tool__dup find_member(cf_tool__emit *e, const cf_tool__members *m,
     return CF_TOOL_DUP_NO;
 }
 
-cf_tool__dup cf_tool__member_begin(cf_tool__emit *e, cf_tool__members *m,
-                                   cf_str key, size_t *which)
+cf_tool__dup cf_tool__member_begin(cf_tool__emit *e, cf_tool__members *m, cf_str key, size_t *which)
 {
     if (key.n > 0 && memchr(key.p, '\0', key.n) != NULL) {
         cf_tool__expect(e, e->at, "a key without NUL");
@@ -288,8 +283,7 @@ bool cf_tool__call_add(cf_tool__emit *e, const cf_tool__raw_call *call)
     if (e->n_calls >= CF_TOOL_CALLS_MAX) {
         return cf_tool__expect(e, call->off, "at most 4096 calls");
     }
-    cf_tool__raw_call *v =
-        grow(e->arena, e->calls, e->n_calls, &e->cap_calls, sizeof *v);
+    cf_tool__raw_call *v = grow(e->arena, e->calls, e->n_calls, &e->cap_calls, sizeof *v);
     if (v == NULL) {
         return cf_tool__oom(e);
     }

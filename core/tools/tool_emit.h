@@ -59,8 +59,7 @@ typedef struct cf_tool__emit {
     char expected[96];
 } cf_tool__emit;
 
-void cf_tool__emit_init(cf_tool__emit *e, const char *p, size_t at, size_t end,
-                        cf_arena *arena);
+void cf_tool__emit_init(cf_tool__emit *e, const char *p, size_t at, size_t end, cf_arena *arena);
 void cf_tool__emit_deinit(cf_tool__emit *e);
 
 /* Sets where the grammar broke and returns false. */
@@ -96,8 +95,8 @@ typedef enum cf_tool__dup {
 
 /* Writes a comma where one is needed, the key and ':'.  Tells whether the
  * key was there before; *which is then the earlier member's index. */
-cf_tool__dup cf_tool__member_begin(cf_tool__emit *e, cf_tool__members *m,
-                                   cf_str key, size_t *which);
+cf_tool__dup cf_tool__member_begin(cf_tool__emit *e, cf_tool__members *m, cf_str key,
+                                   size_t *which);
 /* Takes the earlier member `which` out of the text ("the last one wins"). */
 void cf_tool__member_drop(cf_tool__emit *e, cf_tool__members *m, size_t which);
 void cf_tool__members_deinit(cf_tool__members *m);
@@ -121,8 +120,7 @@ static inline bool cf_tool__is_digit(char c)
 
 static inline bool cf_tool__is_name_start(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
 }
 
 static inline bool cf_tool__is_name(char c)
@@ -161,10 +159,8 @@ enum {
 };
 
 /* The bodies: from the cursor to e->end, all of it. */
-bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags,
-                         const cf_tool_set *tools);
-bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools,
-                           bool spans_lines);
+bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags, const cf_tool_set *tools);
+bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools, bool spans_lines);
 bool cf_tool__fc_calls(cf_tool__emit *e);
 /* One JSON object of arguments; the name was read before. */
 bool cf_tool__json_arguments(cf_tool__emit *e, cf_tool__raw_call *call);

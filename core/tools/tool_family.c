@@ -111,30 +111,27 @@ static const char *by_template(const cf_tool__row *row, cf_str source)
     return NULL;
 }
 
-static const char *by_metadata(const cf_tool__row *row, cf_str arch,
-                               cf_str model_name)
+static const char *by_metadata(const cf_tool__row *row, cf_str arch, cf_str model_name)
 {
     for (size_t i = 0; i < 4 && row->hints[i].text != NULL; i++) {
-        if (has_word(model_name, row->hints[i].text) ||
-            has_word(arch, row->hints[i].text)) {
+        if (has_word(model_name, row->hints[i].text) || has_word(arch, row->hints[i].text)) {
             return row->hints[i].why;
         }
     }
     return NULL;
 }
 
-cf_tool_family cf_tool_family_detect(cf_str chat_template, cf_str arch,
-                                     cf_str model_name, const char **why)
+cf_tool_family cf_tool_family_detect(cf_str chat_template, cf_str arch, cf_str model_name,
+                                     const char **why)
 {
     const cf_str none = {NULL, 0};
     for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < CF_TOOL_FAMILY_N; i++) {
             const cf_tool__row *row = cf_tool__row_of((cf_tool_family)i);
-            const char *said =
-                pass == 0 ? row->name_first ? by_metadata(row, none, model_name)
-                                            : NULL
-                : pass == 1 ? by_template(row, chat_template)
-                            : by_metadata(row, arch, model_name);
+            const char *said = pass == 0
+                                   ? row->name_first ? by_metadata(row, none, model_name) : NULL
+                               : pass == 1 ? by_template(row, chat_template)
+                                           : by_metadata(row, arch, model_name);
             if (said != NULL) {
                 *why = said;
                 return (cf_tool_family)i;

@@ -56,7 +56,7 @@ typedef struct cf_tool__rule_row {
     cf_tool__rule_kind kind;
     cf_tool__lexer lexer;
     const char *start, *end; /* end NULL: brackets in balance */
-    bool after_mark; /* only at the start of the reply and after a marker */
+    bool after_mark;         /* only at the start of the reply and after a marker */
 } cf_tool__rule_row;
 
 /* ---- writing ------------------------------------------------------------ */
@@ -89,16 +89,16 @@ typedef struct cf_tool__syntax {
     const char *open, *close;           /* around all calls of a reply */
     const char *call_open, *call_close; /* around each */
     const char *between;                /* two calls */
-    bool each_opens;  /* open and close are around each call */
-    bool one_is_bare; /* a single call has no list brackets */
-    bool python_api;  /* PYTHON: print(...), default_api. may stand around */
+    bool each_opens;                    /* open and close are around each call */
+    bool one_is_bare;                   /* a single call has no list brackets */
+    bool python_api;                    /* PYTHON: print(...), default_api. may stand around */
     const char *list_open, *list_close;
     const char *name_key, *args_key, *id_key; /* JSON; NULL: name, arguments */
     bool id_first;
     cf_tool__ids ids;
     const char *id_end, *name_end; /* NAMED and TAGS */
-    const char *header_end; /* NAMED: all that a reader needs of name_end */
-    const char *param, *key_end; /* TAGS */
+    const char *header_end;        /* NAMED: all that a reader needs of name_end */
+    const char *param, *key_end;   /* TAGS */
     /* An attribute after the key (or name): the text before and after its
      * value, which is the argument's type: "true"/"false" for is-a-string, or
      * a type of JSON Schema. */

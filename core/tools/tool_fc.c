@@ -40,9 +40,7 @@ static char peek(const cf_tool__emit *e)
 static size_t at_escape(const cf_tool__emit *e)
 {
     bool is_partial;
-    return e->at < e->end
-               ? cf_tool__fc_escape(e->p + e->at, e->end - e->at, &is_partial)
-               : 0;
+    return e->at < e->end ? cf_tool__fc_escape(e->p + e->at, e->end - e->at, &is_partial) : 0;
 }
 
 /* The string at the cursor, verbatim; *out borrows the raw bytes. */
@@ -164,8 +162,7 @@ static bool fc_word(cf_tool__emit *e)
         e->at++;
     }
     cf_str word = cf_str_make(e->p + off, e->at - off);
-    if (cf_str_is(word, "true") || cf_str_is(word, "false") ||
-        cf_str_is(word, "null")) {
+    if (cf_str_is(word, "true") || cf_str_is(word, "false") || cf_str_is(word, "null")) {
         cf_buf_add(&e->json, word.p, word.n);
         return true;
     }

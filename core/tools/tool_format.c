@@ -19,8 +19,7 @@ static bool is_identifier(cf_str s, bool dotted)
             at_start = true;
             continue;
         }
-        if (at_start ? !cf_tool__is_name_start(s.p[i])
-                     : !cf_tool__is_name(s.p[i])) {
+        if (at_start ? !cf_tool__is_name_start(s.p[i]) : !cf_tool__is_name(s.p[i])) {
             return false;
         }
         at_start = false;
@@ -41,8 +40,7 @@ static bool is_plain_name(cf_str s, const char *more)
 
 static cf_status bad_name(cf_str name, cf_error *err)
 {
-    return cf_fail(err, CF_EUNSUPPORTED,
-                   "'%.*s' cannot be a function's name in this syntax",
+    return cf_fail(err, CF_EUNSUPPORTED, "'%.*s' cannot be a function's name in this syntax",
                    (int)(name.n < 80 ? name.n : 80), name.p);
 }
 
@@ -56,14 +54,12 @@ static cf_status check_object(const cf_tool_call *c, cf_error *err)
 
 /* ---- the forms ---------------------------------------------------------- */
 
-static cf_status put_python_call(cf_buf *out, const cf_tool__syntax *y,
-                                 const cf_tool_call *c, cf_error *err)
+static cf_status put_python_call(cf_buf *out, const cf_tool__syntax *y, const cf_tool_call *c,
+                                 cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_tool__writer w = {.out = out,
-                         .style = y->values == CF_VALUES_PYTHON
-                                      ? CF_STYLE_PYTHON
-                                      : CF_STYLE_JSON};
+                         .style = y->values == CF_VALUES_PYTHON ? CF_STYLE_PYTHON : CF_STYLE_JSON};
     cf_status st = cf_tool__canonical(&text, c->arguments, true, err);
     if (st == CF_OK && !is_identifier(c->name, true)) {
         st = bad_name(c->name, err);
@@ -98,8 +94,8 @@ static void put_id(cf_buf *out, const cf_tool__syntax *y, cf_str id)
     cf_json_write_str(out, id);
 }
 
-static cf_status put_json_call(cf_buf *out, const cf_tool__syntax *y,
-                               const cf_tool_call *c, cf_error *err)
+static cf_status put_json_call(cf_buf *out, const cf_tool__syntax *y, const cf_tool_call *c,
+                               cf_error *err)
 {
     const bool has_id = y->id_key != NULL && c->id.n > 0;
     CF_TRY(check_object(c, err));
@@ -110,10 +106,8 @@ static cf_status put_json_call(cf_buf *out, const cf_tool__syntax *y,
     }
     cf_buf_addf(out, "\"%s\": ", y->name_key != NULL ? y->name_key : "name");
     cf_json_write_str(out, c->name);
-    cf_buf_addf(out,
-                ", \"%s\": ", y->args_key != NULL ? y->args_key : "arguments");
-    CF_TRY(
-        cf_tool__put_json(out, CF_STYLE_JSON, NULL, false, c->arguments, err));
+    cf_buf_addf(out, ", \"%s\": ", y->args_key != NULL ? y->args_key : "arguments");
+    CF_TRY(cf_tool__put_json(out, CF_STYLE_JSON, NULL, false, c->arguments, err));
     if (has_id && !y->id_first) {
         cf_buf_adds(out, ", ");
         put_id(out, y, c->id);
@@ -122,21 +116,19 @@ static cf_status put_json_call(cf_buf *out, const cf_tool__syntax *y,
     return CF_OK;
 }
 
-static cf_status put_keyed_call(cf_buf *out, const cf_tool_call *c,
-                                cf_error *err)
+static cf_status put_keyed_call(cf_buf *out, const cf_tool_call *c, cf_error *err)
 {
     CF_TRY(check_object(c, err));
     cf_buf_addc(out, '{');
     cf_json_write_str(out, c->name);
     cf_buf_adds(out, ": ");
-    CF_TRY(
-        cf_tool__put_json(out, CF_STYLE_JSON, NULL, false, c->arguments, err));
+    CF_TRY(cf_tool__put_json(out, CF_STYLE_JSON, NULL, false, c->arguments, err));
     cf_buf_addc(out, '}');
     return CF_OK;
 }
 
-static cf_status put_fc_call(cf_buf *out, const cf_tool__syntax *y,
-                             const cf_tool_call *c, cf_error *err)
+static cf_status put_fc_call(cf_buf *out, const cf_tool__syntax *y, const cf_tool_call *c,
+                             cf_error *err)
 {
     if (!is_plain_name(c->name, ".-")) {
         return bad_name(c->name, err);
@@ -144,13 +136,11 @@ static cf_status put_fc_call(cf_buf *out, const cf_tool__syntax *y,
     CF_TRY(check_object(c, err));
     cf_buf_adds(out, "call:");
     cf_buf_add(out, c->name.p, c->name.n);
-    return cf_tool__put_json(out, CF_STYLE_FC, y->esc, false, c->arguments,
-                             err);
+    return cf_tool__put_json(out, CF_STYLE_FC, y->esc, false, c->arguments, err);
 }
 
-static cf_status put_named_call(cf_buf *out, const cf_tool__syntax *y,
-                                const cf_tool_call *c, size_t index,
-                                cf_error *err)
+static cf_status put_named_call(cf_buf *out, const cf_tool__syntax *y, const cf_tool_call *c,
+                                size_t index, cf_error *err)
 {
     if (!is_plain_name(c->name, ".-")) {
         return bad_name(c->name, err);
@@ -165,14 +155,12 @@ static cf_status put_named_call(cf_buf *out, const cf_tool__syntax *y,
         cf_buf_adds(out, y->id_end);
     }
     if (y->ids == CF_IDS_INDEX) {
-        cf_buf_addf(out, "functions.%.*s:%zu", (int)c->name.n, c->name.p,
-                    index);
+        cf_buf_addf(out, "functions.%.*s:%zu", (int)c->name.n, c->name.p, index);
     } else {
         cf_buf_add(out, c->name.p, c->name.n);
     }
     cf_buf_adds(out, y->name_end);
-    return cf_tool__put_json(out, CF_STYLE_JSON, NULL, false, c->arguments,
-                             err);
+    return cf_tool__put_json(out, CF_STYLE_JSON, NULL, false, c->arguments, err);
 }
 
 /* ---- arguments between tags --------------------------------------------- */
@@ -200,8 +188,7 @@ static bool is_readable(const cf_tool__syntax *y, cf_str text)
     while (s == CF_STEP_ON && w.state != CF_WALK_DONE && !call.failed) {
         s = cf_tool__walk_step(y, cf_buf_str(&call), true, false, &w);
     }
-    bool ok =
-        s == CF_STEP_ARGUMENT && w.value_off == off && w.value_len == text.n;
+    bool ok = s == CF_STEP_ARGUMENT && w.value_off == off && w.value_len == text.n;
     cf_buf_deinit(&call);
     return ok;
 }
@@ -283,19 +270,15 @@ static bool is_tag_key(cf_str s)
     for (size_t i = 0; i < s.n; i++) {
         has_end = has_end || strchr("<>\"'\r\n", s.p[i]) != NULL;
     }
-    return s.n > 0 && !has_end && !cf_tool__is_space(s.p[0]) &&
-           !cf_tool__is_space(s.p[s.n - 1]);
+    return s.n > 0 && !has_end && !cf_tool__is_space(s.p[0]) && !cf_tool__is_space(s.p[s.n - 1]);
 }
 
-static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y,
-                               const cf_tool_call *c, size_t index,
-                               cf_error *err)
+static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y, const cf_tool_call *c,
+                               size_t index, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_tool__writer w = {.out = out,
-                         .style = y->values == CF_VALUES_PYTHON
-                                      ? CF_STYLE_PYTHON
-                                      : CF_STYLE_JSON};
+                         .style = y->values == CF_VALUES_PYTHON ? CF_STYLE_PYTHON : CF_STYLE_JSON};
     cf_status st = cf_tool__canonical(&text, c->arguments, true, err);
     if (st == CF_OK && !is_plain_name(c->name, ".-:/")) {
         st = bad_name(c->name, err);
@@ -336,8 +319,8 @@ static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y,
 
 /* ---- a block of calls --------------------------------------------------- */
 
-static cf_status put_call(cf_buf *out, const cf_tool__syntax *y,
-                          const cf_tool_call *c, size_t index, cf_error *err)
+static cf_status put_call(cf_buf *out, const cf_tool__syntax *y, const cf_tool_call *c,
+                          size_t index, cf_error *err)
 {
     switch (y->form) {
     case CF_FORM_JSON:
@@ -358,15 +341,13 @@ static cf_status put_call(cf_buf *out, const cf_tool__syntax *y,
     return CF_OK;
 }
 
-static cf_status format_calls(cf_buf *out, const cf_tool__row *row,
-                              const cf_tool_call *calls, size_t n,
-                              cf_error *err)
+static cf_status format_calls(cf_buf *out, const cf_tool__row *row, const cf_tool_call *calls,
+                              size_t n, cf_error *err)
 {
     const cf_tool__syntax *y = &row->calls;
     const bool is_bare = y->one_is_bare && n == 1;
     if (y->form == CF_FORM_NONE) {
-        return cf_fail(err, CF_EUNSUPPORTED, "family %s writes no calls",
-                       row->name);
+        return cf_fail(err, CF_EUNSUPPORTED, "family %s writes no calls", row->name);
     }
     cf_buf_adds(out, y->each_opens ? "" : text_of(y->open));
     cf_buf_adds(out, is_bare ? "" : text_of(y->list_open));
@@ -383,9 +364,8 @@ static cf_status format_calls(cf_buf *out, const cf_tool__row *row,
     return CF_OK;
 }
 
-cf_status cf_tool_format_calls(cf_buf *out, cf_tool_family family,
-                               const cf_tool_call *calls, size_t n,
-                               cf_error *err)
+cf_status cf_tool_format_calls(cf_buf *out, cf_tool_family family, const cf_tool_call *calls,
+                               size_t n, cf_error *err)
 {
     size_t mark = out->n;
     cf_status st = format_calls(out, cf_tool__row_of(family), calls, n, err);

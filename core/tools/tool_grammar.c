@@ -27,12 +27,10 @@ static cf_dialect dialect_of(const cf_tool__syntax *y)
 {
     switch (y->form) {
     case CF_FORM_FC:
-        return strcmp(y->esc, "<escape>") == 0 ? CF_DIALECT_FC_ESCAPE
-                                               : CF_DIALECT_FC_QUOTE;
+        return strcmp(y->esc, "<escape>") == 0 ? CF_DIALECT_FC_ESCAPE : CF_DIALECT_FC_QUOTE;
     case CF_FORM_PYTHON:
     case CF_FORM_TAGS:
-        return y->values == CF_VALUES_PYTHON ? CF_DIALECT_PYTHON
-                                             : CF_DIALECT_JSON;
+        return y->values == CF_VALUES_PYTHON ? CF_DIALECT_PYTHON : CF_DIALECT_JSON;
     case CF_FORM_NONE:
     case CF_FORM_JSON:
     case CF_FORM_KEYED:
@@ -46,13 +44,11 @@ static cf_dialect dialect_of(const cf_tool__syntax *y)
 
 static json_t *no_parameters(void)
 {
-    return json_pack("{s:s,s:{},s:b}", "type", "object", "properties",
-                     "additionalProperties", 0);
+    return json_pack("{s:s,s:{},s:b}", "type", "object", "properties", "additionalProperties", 0);
 }
 
 /* Required keys first, in the order of `required`; the others as they are. */
-static const cf_prop *seed_order(maker *m, const cf_atom *a,
-                                 const json_t *required)
+static const cf_prop *seed_order(maker *m, const cf_atom *a, const json_t *required)
 {
     cf_prop *v = cf_schema_alloc(&m->s, a->n_prop, sizeof *v);
     uint32_t n = 0;
@@ -79,8 +75,7 @@ static const cf_prop *seed_order(maker *m, const cf_atom *a,
 
 /* The atom of a tool's arguments: an object with no undeclared keys unless
  * the declaration speaks of them. */
-static const cf_atom *args_atom(maker *m, const cf_tool *tool,
-                                const json_t *declared)
+static const cf_atom *args_atom(maker *m, const cf_tool *tool, const json_t *declared)
 {
     cf_schema *s = &m->s;
     json_t *parameters = cf_tool__closed(declared, false);
@@ -113,12 +108,10 @@ static const cf_atom *args_atom(maker *m, const cf_tool *tool,
         return NULL;
     }
     *own = *object;
-    bool says_more =
-        json_object_get(parameters, "additionalProperties") != NULL ||
-        json_object_get(parameters, "patternProperties") != NULL;
-    if (!says_more ||
-        (m->syn->form != CF_FORM_JSON && m->syn->form != CF_FORM_KEYED &&
-         m->syn->form != CF_FORM_NAMED)) {
+    bool says_more = json_object_get(parameters, "additionalProperties") != NULL ||
+                     json_object_get(parameters, "patternProperties") != NULL;
+    if (!says_more || (m->syn->form != CF_FORM_JSON && m->syn->form != CF_FORM_KEYED &&
+                       m->syn->form != CF_FORM_NAMED)) {
         own->n_cls = 0;
     }
     if (m->spec->seed_order) {
@@ -169,8 +162,7 @@ static uint32_t emit_args(maker *m, uint32_t from, const cf_atom *args)
     return to;
 }
 
-static uint32_t emit_json_call(maker *m, uint32_t from, const cf_tool *tool,
-                               const cf_atom *args)
+static uint32_t emit_json_call(maker *m, uint32_t from, const cf_tool *tool, const cf_atom *args)
 {
     cf_schema *s = &m->s;
     const cf_tool__syntax *y = m->syn;
@@ -189,8 +181,7 @@ static uint32_t emit_json_call(maker *m, uint32_t from, const cf_tool *tool,
     return put(m, cf_emit_gap(s, emit_args(m, from, args)), "}");
 }
 
-static uint32_t emit_named_call(maker *m, uint32_t from, const cf_tool *tool,
-                                const cf_atom *args)
+static uint32_t emit_named_call(maker *m, uint32_t from, const cf_tool *tool, const cf_atom *args)
 {
     const cf_tool__syntax *y = m->syn;
     if (y->id_end != NULL) {
@@ -210,9 +201,8 @@ static uint32_t emit_named_call(maker *m, uint32_t from, const cf_tool *tool,
 static uint32_t emit_attr(maker *m, uint32_t from, cf_conj value, bool is_text)
 {
     static const char *const words[] = {
-        [CF_ATOM_NULL] = "null",  [CF_ATOM_BOOL] = "boolean",
-        [CF_ATOM_NUM] = "number", [CF_ATOM_STR] = "string",
-        [CF_ATOM_ARR] = "array",  [CF_ATOM_OBJ] = "object"};
+        [CF_ATOM_NULL] = "null",  [CF_ATOM_BOOL] = "boolean", [CF_ATOM_NUM] = "number",
+        [CF_ATOM_STR] = "string", [CF_ATOM_ARR] = "array",    [CF_ATOM_OBJ] = "object"};
     const cf_tool__syntax *y = m->syn;
     if (is_text || y->attr_is_flag) {
         const char *word = is_text ? "string" : "false";
@@ -254,8 +244,7 @@ static bool may_be_text(maker *m, cf_conj value)
 static uint32_t emit_tag(maker *m, uint32_t from, const cf_prop *p)
 {
     const cf_tool__syntax *y = m->syn;
-    const cf_str stops[] = {cf_tool__trim(y->value_end),
-                            cf_tool__trim(y->call_close),
+    const cf_str stops[] = {cf_tool__trim(y->value_end), cf_tool__trim(y->call_close),
                             cf_str_from("<![CDATA[")};
     from = mark(m, from, y->param);
     from = cf_g_bytes(m->b, from, p->name.p, p->name.n);
@@ -266,14 +255,12 @@ static uint32_t emit_tag(maker *m, uint32_t from, const cf_prop *p)
     }
     from = mark(m, from, y->value_open);
     uint32_t to = cf_g_node(m->b);
-    cf_emit_between_tags(&m->s, p->value, stops, y->has_cdata ? 3 : 2, from,
-                         to);
+    cf_emit_between_tags(&m->s, p->value, stops, y->has_cdata ? 3 : 2, from, to);
     return mark(m, to, y->value_end);
 }
 
 /* Arguments in the order of their declaration. */
-static uint32_t emit_tags_call(maker *m, uint32_t from, const cf_tool *tool,
-                               const cf_atom *args)
+static uint32_t emit_tags_call(maker *m, uint32_t from, const cf_tool *tool, const cf_atom *args)
 {
     const cf_tool__syntax *y = m->syn;
     if (args->n_dep > 0 || args->max != CF_RX_INF) {
@@ -301,8 +288,7 @@ static uint32_t emit_tags_call(maker *m, uint32_t from, const cf_tool *tool,
 
 /* NAME(...), and where the family's models write it, print(...) around it
  * and default_api. before the name. */
-static uint32_t emit_python_call(maker *m, uint32_t from, const cf_tool *tool,
-                                 const cf_atom *args)
+static uint32_t emit_python_call(maker *m, uint32_t from, const cf_tool *tool, const cf_atom *args)
 {
     cf_gbuild *b = m->b;
     uint32_t to = cf_g_node(b);
@@ -321,8 +307,7 @@ static uint32_t emit_python_call(maker *m, uint32_t from, const cf_tool *tool,
     return to;
 }
 
-static uint32_t emit_call(maker *m, uint32_t from, const cf_tool *tool,
-                          const cf_atom *args)
+static uint32_t emit_call(maker *m, uint32_t from, const cf_tool *tool, const cf_atom *args)
 {
     switch (m->syn->form) {
     case CF_FORM_JSON:
@@ -355,8 +340,7 @@ static uint32_t call_rule(maker *m, const cf_tool *tools, size_t n_tools)
             parameters = m->none;
         }
         char name[64];
-        size_t n = tools[i].name.n < sizeof name - 1 ? tools[i].name.n
-                                                     : sizeof name - 1;
+        size_t n = tools[i].name.n < sizeof name - 1 ? tools[i].name.n : sizeof name - 1;
         memcpy(name, tools[i].name.p, n);
         name[n] = '\0';
         const cf_atom *args = args_atom(m, &tools[i], parameters);
@@ -365,8 +349,7 @@ static uint32_t call_rule(maker *m, const cf_tool *tools, size_t n_tools)
             cf_gbuild_oom(m->b);
         } else {
             m->b->rule = rule;
-            uint32_t end =
-                emit_call(m, cf_g_start(m->b, rule), &tools[i], args);
+            uint32_t end = emit_call(m, cf_g_start(m->b, rule), &tools[i], args);
             cf_g_end(m->b, end, 0);
             m->b->rule = any;
             uint32_t to = cf_g_node(m->b);
@@ -381,8 +364,7 @@ static uint32_t call_rule(maker *m, const cf_tool *tools, size_t n_tools)
 /* ---- the reply ---------------------------------------------------------- */
 
 /* `between`, whose last space may be missing, then `begin`. */
-static void emit_between(maker *m, uint32_t from, const char *between,
-                         uint32_t begin)
+static void emit_between(maker *m, uint32_t from, const char *between, uint32_t begin)
 {
     size_t n = strlen(between);
     cf_g_jump(m->b, mark(m, from, between), 0, begin);
@@ -392,17 +374,15 @@ static void emit_between(maker *m, uint32_t from, const char *between,
 }
 
 /* Calls with `between` between them, from `from`; where they end. */
-static uint32_t emit_list(maker *m, uint32_t from, uint32_t call,
-                          const char *open, const char *between,
-                          const char *close)
+static uint32_t emit_list(maker *m, uint32_t from, uint32_t call, const char *open,
+                          const char *between, const char *close)
 {
     cf_gbuild *b = m->b;
     const cf_tool__syntax *y = m->syn;
     uint32_t begin = cf_g_node(b);
     uint32_t after = cf_g_node(b);
     cf_g_jump(b, put(m, from, open), 0, begin);
-    cf_g_call(b, m->has_marks ? mark(m, begin, y->call_open) : begin, call, 0,
-              after);
+    cf_g_call(b, m->has_marks ? mark(m, begin, y->call_open) : begin, call, 0, after);
     uint32_t end = m->has_marks ? mark(m, after, y->call_close) : after;
     if (m->is_each) {
         uint32_t again = fence(m, end, cf_buf_str(&m->close));
@@ -420,9 +400,7 @@ static uint32_t emit_calls(maker *m, uint32_t from, uint32_t call)
     cf_gbuild *b = m->b;
     const cf_tool__syntax *y = m->syn;
     uint32_t end = cf_g_node(b);
-    cf_g_jump(b,
-              emit_list(m, from, call, y->list_open, y->between, y->list_close),
-              0, end);
+    cf_g_jump(b, emit_list(m, from, call, y->list_open, y->between, y->list_close), 0, end);
     if (y->one_is_bare) { /* calls on lines of their own */
         cf_g_jump(b, emit_list(m, from, call, NULL, "\n", NULL), 0, end);
     }
@@ -434,8 +412,7 @@ static uint32_t emit_calls(maker *m, uint32_t from, uint32_t call)
  * the reply may end anywhere before.  `matched` bytes of the phrase count as
  * written already.  Knuth, Morris and Pratt's automaton.
  */
-static uint32_t emit_text(maker *m, uint32_t from, cf_str stop, size_t matched,
-                          bool may_end)
+static uint32_t emit_text(maker *m, uint32_t from, cf_str stop, size_t matched, bool may_end)
 {
     enum { STOP_MAX = 256 };
     cf_gbuild *b = m->b;
@@ -512,8 +489,7 @@ static void emit_text_and(maker *m, uint32_t from, uint32_t call)
         cf_gbuild_oom(b);
     } else {
         /* A reply that begins with B is one that followed A. */
-        uint32_t after = emit_text(m, from, cf_str_make(stop.p, stop.n),
-                                   m->spec->before.n, true);
+        uint32_t after = emit_text(m, from, cf_str_make(stop.p, stop.n), m->spec->before.n, true);
         if (call != 0 && b->st == CF_OK) {
             cf_g_end(b, emit_calls(m, after, call), 0);
         }
@@ -528,23 +504,17 @@ static void emit_reply(maker *m, uint32_t rule, uint32_t call)
     b->rule = rule;
     switch (m->spec->mode) {
     case CF_TOOLS_ONLY:
-        cf_g_end(b, emit_calls(m, fence(m, from, cf_buf_str(&m->open)), call),
-                 0);
+        cf_g_end(b, emit_calls(m, fence(m, from, cf_buf_str(&m->open)), call), 0);
         break;
     case CF_TOOLS_TEXT_AND:
         emit_text_and(m, from, call);
         break;
     case CF_TOOLS_TEXT_UNTIL:
         if (m->open.n == 0) {
-            cf_gbuild_fail(b, CF_EINVAL,
-                           "text-until needs a stop phrase for this family");
+            cf_gbuild_fail(b, CF_EINVAL, "text-until needs a stop phrase for this family");
             return;
         }
-        cf_g_end(b,
-                 emit_calls(m,
-                            emit_text(m, from, cf_buf_str(&m->open), 0, false),
-                            call),
-                 0);
+        cf_g_end(b, emit_calls(m, emit_text(m, from, cf_buf_str(&m->open), 0, false), call), 0);
         break;
     }
 }
@@ -572,14 +542,12 @@ static void set_fences(maker *m)
     m->is_each = is_around_each && y->list_open == NULL;
 }
 
-cf_status cf_grammar_from_tools(cf_grammar **out,
-                                const cf_tool_constraint *spec,
+cf_status cf_grammar_from_tools(cf_grammar **out, const cf_tool_constraint *spec,
                                 const cf_grammar_options *opts, cf_error *err)
 {
     const cf_tool__row *row = cf_tool__row_of(spec->family);
     size_t n_tools = 0;
-    const cf_tool *tools =
-        spec->tools != NULL ? cf_tool_set_items(spec->tools, &n_tools) : NULL;
+    const cf_tool *tools = spec->tools != NULL ? cf_tool_set_items(spec->tools, &n_tools) : NULL;
     if (row->calls.form == CF_FORM_NONE) {
         return cf_fail(err, CF_EINVAL, "this family writes no calls");
     }

@@ -53,8 +53,8 @@ static bool read_unicode(cf_tool__emit *e)
     if (!read_hex4(e, &cp)) {
         return false;
     }
-    if (cp >= 0xD800 && cp < 0xDC00 && e->end - e->at >= 6 &&
-        e->p[e->at] == '\\' && e->p[e->at + 1] == 'u') {
+    if (cp >= 0xD800 && cp < 0xDC00 && e->end - e->at >= 6 && e->p[e->at] == '\\' &&
+        e->p[e->at + 1] == 'u') {
         size_t back = e->at;
         uint32_t low;
         e->at += 2;
@@ -112,8 +112,7 @@ bool cf_tool__json_string(cf_tool__emit *e)
                 return false;
             }
         } else if (c < 0x20) {
-            return cf_tool__expect(e, e->at,
-                                   "no control character inside a string");
+            return cf_tool__expect(e, e->at, "no control character inside a string");
         } else {
             cf_buf_addc(&e->str, (char)c);
             e->at++;
@@ -159,8 +158,7 @@ static bool read_number(cf_tool__emit *e)
         is_real = true;
     }
     if (at < e->end && (e->p[at] == 'e' || e->p[at] == 'E')) {
-        size_t sign =
-            at + 1 < e->end && (e->p[at + 1] == '-' || e->p[at + 1] == '+');
+        size_t sign = at + 1 < e->end && (e->p[at + 1] == '-' || e->p[at + 1] == '+');
         n = digits(e, at + 1 + sign);
         if (n == 0) {
             return cf_tool__expect(e, at + 1 + sign, "a digit of the exponent");
@@ -350,19 +348,16 @@ static bool arguments_from_string(cf_tool__emit *e, call_parts *parts)
     cf_tool__emit_init(&inner, text.p, 0, text.n, e->arena);
     inner.quiet = 1;
     cf_tool__json_space(&inner);
-    bool ok = inner.at < inner.end && inner.p[inner.at] == '{' &&
-              cf_tool__json_value(&inner);
+    bool ok = inner.at < inner.end && inner.p[inner.at] == '{' && cf_tool__json_value(&inner);
     cf_tool__json_space(&inner);
     ok = ok && inner.at == inner.end;
     if (ok) {
         cf_buf_add(&e->json, inner.json.p, inner.json.n);
-        cf_tool__note_add(e, parts->call.args_off,
-                          "arguments are a string that holds JSON");
+        cf_tool__note_add(e, parts->call.args_off, "arguments are a string that holds JSON");
     } else if (inner.oom) {
         e->oom = true;
     } else {
-        cf_tool__expect(e, parts->call.args_off,
-                        "an object of arguments (the string is none)");
+        cf_tool__expect(e, parts->call.args_off, "an object of arguments (the string is none)");
     }
     cf_tool__emit_deinit(&inner);
     return ok;
@@ -514,8 +509,7 @@ static bool call_members(cf_tool__emit *e, call_parts *parts, unsigned level)
 }
 
 /* One call object at the cursor. */
-static bool json_call(cf_tool__emit *e, unsigned flags,
-                      const cf_tool_set *tools)
+static bool json_call(cf_tool__emit *e, unsigned flags, const cf_tool_set *tools)
 {
     call_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -529,8 +523,7 @@ static bool json_call(cf_tool__emit *e, unsigned flags,
     if ((flags & CF_TOOL_JSON_LOOSE) != 0 &&
         (!parts.has_name ||
          (!parts.call.has_args &&
-          (tools == NULL ||
-           cf_tool_set_find(tools, parts.call.name) == NULL)))) {
+          (tools == NULL || cf_tool_set_find(tools, parts.call.name) == NULL)))) {
         e->not_calls = true;
         return cf_tool__expect(e, off, "a call");
     }
@@ -539,17 +532,14 @@ static bool json_call(cf_tool__emit *e, unsigned flags,
     }
     parts.call.off = off;
     parts.call.len = e->at - off;
-    parts.call.arguments =
-        parts.call.has_args && !e->json.failed
-            ? cf_str_make(e->json.p + parts.args_json, parts.args_json_len)
-            : cf_str_make("{}", 2);
-    return (!e->json.failed || cf_tool__oom(e)) &&
-           cf_tool__call_add(e, &parts.call);
+    parts.call.arguments = parts.call.has_args && !e->json.failed
+                               ? cf_str_make(e->json.p + parts.args_json, parts.args_json_len)
+                               : cf_str_make("{}", 2);
+    return (!e->json.failed || cf_tool__oom(e)) && cf_tool__call_add(e, &parts.call);
 }
 
 /* Items of a list of calls, after '['. */
-static bool json_call_list(cf_tool__emit *e, unsigned flags,
-                           const cf_tool_set *tools)
+static bool json_call_list(cf_tool__emit *e, unsigned flags, const cf_tool_set *tools)
 {
     cf_tool__json_space(e);
     if (at_char(e, ']')) {
@@ -585,8 +575,7 @@ static bool at_wrapper(cf_tool__emit *e)
     size_t was = e->at;
     e->at++; /* '{' */
     cf_tool__json_space(e);
-    if (e->end - e->at >= sizeof key - 1 &&
-        memcmp(e->p + e->at, key, sizeof key - 1) == 0) {
+    if (e->end - e->at >= sizeof key - 1 && memcmp(e->p + e->at, key, sizeof key - 1) == 0) {
         e->at += sizeof key - 1;
         cf_tool__json_space(e);
         if (at_char(e, ':')) {
@@ -601,8 +590,7 @@ static bool at_wrapper(cf_tool__emit *e)
     return false;
 }
 
-static bool json_wrapped_calls(cf_tool__emit *e, unsigned flags,
-                               const cf_tool_set *tools)
+static bool json_wrapped_calls(cf_tool__emit *e, unsigned flags, const cf_tool_set *tools)
 {
     e->at++; /* '[' */
     if (!json_call_list(e, flags, tools)) {
@@ -616,8 +604,7 @@ static bool json_wrapped_calls(cf_tool__emit *e, unsigned flags,
     return true;
 }
 
-bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags,
-                         const cf_tool_set *tools)
+bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags, const cf_tool_set *tools)
 {
     cf_tool__json_space(e);
     if (e->at == e->end) {

@@ -71,8 +71,7 @@ static void refresh(cf_tool_parser *p)
     p->parse.n_findings = p->findings.n;
 }
 
-static void tell(cf_tool_parser *p, cf_tool_event_kind kind, size_t off,
-                 size_t len, size_t index)
+static void tell(cf_tool_parser *p, cf_tool_event_kind kind, size_t off, size_t len, size_t index)
 {
     if (p->fn == NULL) {
         return;
@@ -82,8 +81,7 @@ static void tell(cf_tool_parser *p, cf_tool_event_kind kind, size_t off,
     p->fn(&ev, p->ud);
 }
 
-static void *grow(cf_tool_parser *p, void *v, size_t n, size_t *cap,
-                  size_t size)
+static void *grow(cf_tool_parser *p, void *v, size_t n, size_t *cap, size_t size)
 {
     if (n < *cap) {
         return v;
@@ -101,12 +99,10 @@ static void *grow(cf_tool_parser *p, void *v, size_t n, size_t *cap,
     return to;
 }
 
-static cf_tool_segment *add_segment(cf_tool_parser *p,
-                                    cf_tool_segment_kind kind, size_t off,
+static cf_tool_segment *add_segment(cf_tool_parser *p, cf_tool_segment_kind kind, size_t off,
                                     size_t end)
 {
-    cf_tool_segment *v =
-        grow(p, p->segments, p->n_segments, &p->cap_segments, sizeof *v);
+    cf_tool_segment *v = grow(p, p->segments, p->n_segments, &p->cap_segments, sizeof *v);
     if (v == NULL) {
         return NULL;
     }
@@ -128,8 +124,7 @@ static void add_text(cf_tool_parser *p, size_t end)
     if (end <= off) {
         return;
     }
-    cf_tool_segment *last =
-        p->n_segments > 0 ? &p->segments[p->n_segments - 1] : NULL;
+    cf_tool_segment *last = p->n_segments > 0 ? &p->segments[p->n_segments - 1] : NULL;
     if (last != NULL && last->kind == CF_TOOL_SEG_TEXT) {
         last->len += end - off;
     } else if (add_segment(p, CF_TOOL_SEG_TEXT, off, end) == NULL) {
@@ -139,13 +134,10 @@ static void add_text(cf_tool_parser *p, size_t end)
     tell(p, CF_TOOL_EV_TEXT, off, end - off, 0);
 }
 
-static void add_note(cf_tool_parser *p, size_t off, size_t call,
-                     const char *text)
+static void add_note(cf_tool_parser *p, size_t off, size_t call, const char *text)
 {
-    cf_tool_finding f = {.status = CF_TOOL_VALID,
-                         .call = call,
-                         .off = off,
-                         .text = cf_str_from(text)};
+    cf_tool_finding f = {
+        .status = CF_TOOL_VALID, .call = call, .off = off, .text = cf_str_from(text)};
     cf_tool__finding_add(&p->findings, &f);
 }
 
@@ -155,8 +147,7 @@ static bool take_calls(cf_tool_parser *p, cf_tool__emit *e)
 {
     for (size_t i = 0; i < e->n_calls; i++) {
         const cf_tool__raw_call *from = &e->calls[i];
-        cf_tool_call *v =
-            grow(p, p->calls, p->n_calls, &p->cap_calls, sizeof *v);
+        cf_tool_call *v = grow(p, p->calls, p->n_calls, &p->cap_calls, sizeof *v);
         if (v == NULL) {
             return false;
         }
@@ -197,12 +188,10 @@ static void validate(cf_tool_parser *p, size_t i)
     }
 }
 
-static void add_calls(cf_tool_parser *p, cf_tool__emit *e, size_t body_end,
-                      size_t end)
+static void add_calls(cf_tool_parser *p, cf_tool__emit *e, size_t body_end, size_t end)
 {
     cf_tool_segment *s =
-        add_segment(p, e->n_calls > 0 ? CF_TOOL_SEG_CALLS : CF_TOOL_SEG_MARKER,
-                    p->block.off, end);
+        add_segment(p, e->n_calls > 0 ? CF_TOOL_SEG_CALLS : CF_TOOL_SEG_MARKER, p->block.off, end);
     size_t first = p->n_calls;
     if (s == NULL || !take_calls(p, e)) {
         return;
@@ -226,8 +215,8 @@ static void add_calls(cf_tool_parser *p, cf_tool__emit *e, size_t body_end,
     }
 }
 
-static void add_failed(cf_tool_parser *p, size_t error_off,
-                       const char *expected, size_t body_end, size_t end)
+static void add_failed(cf_tool_parser *p, size_t error_off, const char *expected, size_t body_end,
+                       size_t end)
 {
     cf_tool_segment *s = add_segment(p, CF_TOOL_SEG_FAILED, p->block.off, end);
     if (s == NULL) {
@@ -237,8 +226,7 @@ static void add_failed(cf_tool_parser *p, size_t error_off,
     s->body_len = body_end - p->block.body_off;
     s->error_off = error_off;
     s->expected =
-        cf_str_make(cf_arena_strndup(&p->arena, expected, strlen(expected)),
-                    strlen(expected));
+        cf_str_make(cf_arena_strndup(&p->arena, expected, strlen(expected)), strlen(expected));
     if (s->expected.p == NULL) {
         p->failed = CF_ENOMEM;
         return;
@@ -247,17 +235,14 @@ static void add_failed(cf_tool_parser *p, size_t error_off,
     bool is_cut = error_off >= p->raw.n;
     if (!p->block.is_bad && !is_cut && p->block.rule->lexer != CF_LEX_TAGS &&
         p->n_repairs++ < REPAIRS_MAX) {
-        cf_tool__repair(raw, &p->block, body_end, end, p->tools, &p->arena,
-                        &s->repair, &s->repair_how);
+        cf_tool__repair(raw, &p->block, body_end, end, p->tools, &p->arena, &s->repair,
+                        &s->repair_how);
     }
-    cf_tool_finding f = {.status = CF_TOOL_PARSE_ERROR,
-                         .call = CF_TOOL_NO_CALL,
-                         .off = error_off,
-                         .len = 0};
+    cf_tool_finding f = {
+        .status = CF_TOOL_PARSE_ERROR, .call = CF_TOOL_NO_CALL, .off = error_off, .len = 0};
     cf_buf text = CF_BUF_INIT;
     cf_buf_addf(&text, "byte %zu: expected %s", error_off, expected);
-    f.text = cf_str_make(
-        cf_arena_strndup(&p->arena, cf_buf_cstr(&text), text.n), text.n);
+    f.text = cf_str_make(cf_arena_strndup(&p->arena, cf_buf_cstr(&text), text.n), text.n);
     bool ok = !text.failed && f.text.p != NULL;
     cf_buf_deinit(&text);
     if (!ok) {
@@ -294,8 +279,7 @@ static bool has_begun(const cf_tool_parser *p)
     while (at < p->raw.n && cf_tool__is_space(p->raw.p[at])) {
         at++;
     }
-    if (at == p->raw.n || p->block.is_named ||
-        p->block.rule->lexer == CF_LEX_TAGS) {
+    if (at == p->raw.n || p->block.is_named || p->block.rule->lexer == CF_LEX_TAGS) {
         return true;
     }
     char c = p->raw.p[at];
@@ -339,10 +323,9 @@ static void close_block(cf_tool_parser *p, size_t body_end, size_t end)
         add_failed(p, p->block.err_off, p->block.expected, body_end, end);
         return;
     }
-    if (is_blank(p, p->block.body_off, body_end) &&
-        p->block.rule->lexer != CF_LEX_TAGS && !p->block.is_named) {
-        add_note(p, p->block.off, CF_TOOL_NO_CALL,
-                 "an empty block of calls is kept as text");
+    if (is_blank(p, p->block.body_off, body_end) && p->block.rule->lexer != CF_LEX_TAGS &&
+        !p->block.is_named) {
+        add_note(p, p->block.off, CF_TOOL_NO_CALL, "an empty block of calls is kept as text");
         retract(p, end);
         return;
     }
@@ -419,8 +402,7 @@ static void give_up_block(cf_tool_parser *p)
 {
     size_t body_end, end;
     bool is_last = ++p->n_rescans > RESCANS_MAX;
-    if (!is_last && !p->block.is_bad && !p->block.is_named &&
-        p->block.rule->lexer != CF_LEX_TAGS &&
+    if (!is_last && !p->block.is_bad && !p->block.is_named && p->block.rule->lexer != CF_LEX_TAGS &&
         cf_tool__find_plain_end(&p->search, &body_end, &end)) {
         close_block(p, body_end, end);
         return;
@@ -438,8 +420,7 @@ static void give_up_block(cf_tool_parser *p)
 static bool run_block(cf_tool_parser *p)
 {
     size_t body_end = 0, end = 0;
-    switch (cf_tool__find_end(&p->search, cf_buf_str(&p->raw), p->is_final,
-                              &body_end, &end)) {
+    switch (cf_tool__find_end(&p->search, cf_buf_str(&p->raw), p->is_final, &body_end, &end)) {
     case CF_FOUND_END:
         close_block(p, body_end, end);
         return true;
@@ -472,8 +453,7 @@ static void add_marker(cf_tool_parser *p, size_t off, size_t end)
 static void open_section(cf_tool_parser *p, const cf_tool__block *block)
 {
     if (block->is_empty) {
-        add_note(p, block->off, CF_TOOL_NO_CALL,
-                 "an empty block of calls is kept as text");
+        add_note(p, block->off, CF_TOOL_NO_CALL, "an empty block of calls is kept as text");
         add_text(p, block->body_off);
         return;
     }
@@ -485,8 +465,7 @@ static void open_block(cf_tool_parser *p, const cf_tool__block *block)
 {
     add_text(p, block->off);
     p->block = *block;
-    if (block->rule->kind == CF_RULE_MARKER ||
-        block->rule->kind == CF_RULE_SEPARATOR) {
+    if (block->rule->kind == CF_RULE_MARKER || block->rule->kind == CF_RULE_SEPARATOR) {
         p->section = block->rule->is_stray ? NULL : p->section;
         add_marker(p, block->off, block->off + block->rule->start.n);
         return;
@@ -497,9 +476,8 @@ static void open_block(cf_tool_parser *p, const cf_tool__block *block)
     }
     p->has_delta = false;
     p->told = block->off;
-    p->search = (cf_tool__search){.block = &p->block,
-                                  .scan = block->body_off,
-                                  .walk = {.at = block->body_off}};
+    p->search = (cf_tool__search){
+        .block = &p->block, .scan = block->body_off, .walk = {.at = block->body_off}};
     if (block->is_bad && block->rule->end.n == 0) {
         close_block(p, block->err_off, block->err_off);
         return;
@@ -514,8 +492,7 @@ static bool skip_code(cf_tool_parser *p, size_t *i)
     for (size_t k = 0; k < p->n_rules; k++) {
         has_markdown = has_markdown || p->rules[k].kind == CF_RULE_MARKDOWN;
     }
-    if (!has_markdown || p->raw.n - *i < 3 ||
-        memcmp(p->raw.p + *i, "```", 3) != 0) {
+    if (!has_markdown || p->raw.n - *i < 3 || memcmp(p->raw.p + *i, "```", 3) != 0) {
         return false;
     }
     p->in_code = !p->in_code;
@@ -525,12 +502,10 @@ static bool skip_code(cf_tool_parser *p, size_t *i)
 
 /* The first rule that opens a block at raw[i]; *needs_more when that is not
  * decided yet. */
-static bool match_any(cf_tool_parser *p, size_t i, cf_tool__block *block,
-                      bool *needs_more)
+static bool match_any(cf_tool_parser *p, size_t i, cf_tool__block *block, bool *needs_more)
 {
-    const cf_tool__view view = {
-        cf_buf_str(&p->raw), p->is_final, p->fresh, p->rules,
-        p->n_rules,          p->tools};
+    const cf_tool__view view = {cf_buf_str(&p->raw), p->is_final, p->fresh, p->rules,
+                                p->n_rules,          p->tools};
     for (size_t k = 0; k < p->n_rules && !*needs_more; k++) {
         const cf_tool__rule *r = &p->rules[k];
         if (p->in_code && r->kind != CF_RULE_FENCE) {
@@ -576,8 +551,8 @@ static bool match_cut(cf_tool_parser *p, size_t i)
     add_text(p, i);
     p->block = (cf_tool__block){.rule = call, .off = i, .is_bad = true};
     char mark[96];
-    snprintf(mark, sizeof mark, "'%.*s'",
-             (int)(call->start.n < 80 ? call->start.n : 80), call->start.p);
+    snprintf(mark, sizeof mark, "'%.*s'", (int)(call->start.n < 80 ? call->start.n : 80),
+             call->start.p);
     add_failed(p, raw.n, mark, raw.n, raw.n);
     return true;
 }
@@ -600,8 +575,7 @@ static bool run_text(cf_tool_parser *p)
         if (match_cut(p, i)) {
             return true;
         }
-        if (needs_more ||
-            (p->in_code && raw.p[i] == '`' && raw.n - i < 3 && !p->is_final)) {
+        if (needs_more || (p->in_code && raw.p[i] == '`' && raw.n - i < 3 && !p->is_final)) {
             add_text(p, i);
             return false;
         }
@@ -625,13 +599,11 @@ static cf_status run(cf_tool_parser *p, cf_error *err)
             break;
         }
     }
-    return p->failed == CF_OK ? CF_OK
-                              : cf_fail(err, p->failed, "%s", "out of memory");
+    return p->failed == CF_OK ? CF_OK : cf_fail(err, p->failed, "%s", "out of memory");
 }
 
-cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family,
-                             const cf_tool_set *tools, cf_tool_event_fn fn,
-                             void *ud, cf_error *err)
+cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family, const cf_tool_set *tools,
+                             cf_tool_event_fn fn, void *ud, cf_error *err)
 {
     cf_tool_parser *p = cf_calloc(1, sizeof *p);
     if (p == NULL) {
@@ -671,8 +643,7 @@ bool cf_tool_parser_in_block(const cf_tool_parser *p)
     return p->in_block;
 }
 
-cf_status cf_tool_parser_feed(cf_tool_parser *p, const char *bytes, size_t n,
-                              cf_error *err)
+cf_status cf_tool_parser_feed(cf_tool_parser *p, const char *bytes, size_t n, cf_error *err)
 {
     if (n == 0) {
         return CF_OK;
@@ -708,8 +679,7 @@ static void judge(cf_tool_parser *p)
     }
 }
 
-cf_status cf_tool_parser_finish(cf_tool_parser *p, const cf_tool_parse **out,
-                                cf_error *err)
+cf_status cf_tool_parser_finish(cf_tool_parser *p, const cf_tool_parse **out, cf_error *err)
 {
     if (!p->is_done) {
         p->is_final = true;
@@ -740,8 +710,7 @@ static cf_str trimmed(cf_str s)
 
 static bool is_calls(const cf_tool_parse *parse, size_t i)
 {
-    return i < parse->n_segments &&
-           parse->segments[i].kind == CF_TOOL_SEG_CALLS;
+    return i < parse->n_segments && parse->segments[i].kind == CF_TOOL_SEG_CALLS;
 }
 
 void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out)
@@ -754,10 +723,8 @@ void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out)
     for (size_t i = 0; i < parse->n_segments; i++) {
         const cf_tool_segment *s = &parse->segments[i];
         cf_str bytes = cf_str_make(parse->raw.p + s->off, s->len);
-        bool is_apart = trimmed(bytes).n == 0 &&
-                        (is_calls(parse, i + 1) || is_calls(parse, i - 1));
-        if (s->kind == CF_TOOL_SEG_FAILED ||
-            (s->kind == CF_TOOL_SEG_TEXT && !is_apart)) {
+        bool is_apart = trimmed(bytes).n == 0 && (is_calls(parse, i + 1) || is_calls(parse, i - 1));
+        if (s->kind == CF_TOOL_SEG_FAILED || (s->kind == CF_TOOL_SEG_TEXT && !is_apart)) {
             cf_buf_add(&text, bytes.p, bytes.n);
         }
     }

@@ -32,8 +32,7 @@ static void skip(cf_tool__emit *e, bool newlines)
             while (e->at < e->end && e->p[e->at] != '\n') {
                 e->at++;
             }
-        } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' ||
-                   (newlines && c == '\n')) {
+        } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || (newlines && c == '\n')) {
             e->at++;
         } else if (c == '\\' && e->at + 1 < e->end && e->p[e->at + 1] == '\n') {
             e->at += 2;
@@ -135,14 +134,12 @@ static bool py_literal(cf_tool__emit *e, bool is_raw)
 {
     size_t open = e->at;
     char quote = peek(e);
-    bool is_long = e->end - e->at >= 3 && e->p[e->at + 1] == quote &&
-                   e->p[e->at + 2] == quote;
+    bool is_long = e->end - e->at >= 3 && e->p[e->at + 1] == quote && e->p[e->at + 2] == quote;
     e->at += is_long ? 3 : 1;
     while (e->at < e->end) {
         char c = e->p[e->at];
-        if (c == quote &&
-            (!is_long || (e->end - e->at >= 3 && e->p[e->at + 1] == quote &&
-                          e->p[e->at + 2] == quote))) {
+        if (c == quote && (!is_long || (e->end - e->at >= 3 && e->p[e->at + 1] == quote &&
+                                        e->p[e->at + 2] == quote))) {
             e->at += is_long ? 3 : 1;
             return true;
         }
@@ -221,8 +218,7 @@ static bool py_hex(cf_tool__emit *e, bool is_negative)
     if (n == 0) {
         return cf_tool__expect(e, e->at, "a hex digit");
     }
-    cf_buf_addf(&e->json, "%s%llu", is_negative && v != 0 ? "-" : "",
-                (unsigned long long)v);
+    cf_buf_addf(&e->json, "%s%llu", is_negative && v != 0 ? "-" : "", (unsigned long long)v);
     return true;
 }
 
@@ -231,8 +227,8 @@ static size_t py_digits(cf_tool__emit *e)
 {
     size_t n = 0;
     while (cf_tool__is_digit(peek(e)) ||
-           (peek(e) == '_' && n > 0 && e->p[e->at - 1] != '_' &&
-            e->at + 1 < e->end && cf_tool__is_digit(e->p[e->at + 1]))) {
+           (peek(e) == '_' && n > 0 && e->p[e->at - 1] != '_' && e->at + 1 < e->end &&
+            cf_tool__is_digit(e->p[e->at + 1]))) {
         if (peek(e) != '_') {
             cf_buf_addc(&e->str, peek(e));
             n++;
@@ -326,8 +322,7 @@ static bool py_items(cf_tool__emit *e, char close, bool *is_tuple)
             *is_tuple = true;
             e->at++;
         } else if (peek(e) != close || e->at >= e->end) {
-            return cf_tool__expect(e, e->at,
-                                   close == ']' ? "',' or ']'" : "',' or ')'");
+            return cf_tool__expect(e, e->at, close == ']' ? "',' or ']'" : "',' or ')'");
         }
     }
 }
@@ -496,8 +491,7 @@ static bool py_keyword(cf_tool__emit *e, cf_tool__members *m)
     size_t off = e->at;
     cf_str name = read_word(e);
     skip(e, true);
-    if (name.n == 0 || peek(e) != '=' ||
-        (e->at + 1 < e->end && e->p[e->at + 1] == '=')) {
+    if (name.n == 0 || peek(e) != '=' || (e->at + 1 < e->end && e->p[e->at + 1] == '=')) {
         return cf_tool__expect(e, off, "NAME= (arguments go by name)");
     }
     e->at++;
@@ -523,8 +517,7 @@ static bool py_arguments(cf_tool__emit *e, cf_str type)
     size_t which = 0;
     cf_buf_addc(&e->json, '{');
     if (type.n > 0) {
-        ok = cf_tool__member_begin(e, &m, cf_str_from("__type__"), &which) ==
-             CF_TOOL_DUP_NO;
+        ok = cf_tool__member_begin(e, &m, cf_str_from("__type__"), &which) == CF_TOOL_DUP_NO;
         cf_json_write_str(&e->json, type);
     }
     e->at++;
@@ -551,8 +544,7 @@ static bool py_arguments(cf_tool__emit *e, cf_str type)
 }
 
 /* NAME ('.' NAME)*; "default_api." in front is left out of the name. */
-static bool py_name(cf_tool__emit *e, cf_tool__raw_call *call,
-                    const cf_tool_set *tools)
+static bool py_name(cf_tool__emit *e, cf_tool__raw_call *call, const cf_tool_set *tools)
 {
     size_t off = e->at;
     for (;;) {
@@ -644,8 +636,7 @@ static bool py_call_list(cf_tool__emit *e, const cf_tool_set *tools)
     }
 }
 
-bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools,
-                           bool spans_lines)
+bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools, bool spans_lines)
 {
     e->spans_lines = spans_lines;
     for (;;) {
@@ -657,8 +648,7 @@ bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools,
         if (e->at >= e->end) {
             return true;
         }
-        bool ok =
-            peek(e) == '[' ? py_call_list(e, tools) : py_call(e, tools, true);
+        bool ok = peek(e) == '[' ? py_call_list(e, tools) : py_call(e, tools, true);
         if (!ok) {
             return false;
         }

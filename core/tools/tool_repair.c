@@ -48,8 +48,7 @@ static size_t score(repair *r, const cf_buf *text)
     }
     cf_arena_reset(&r->arena);
     cf_tool__emit e;
-    cf_tool__emit_init(&e, cf_buf_cstr(text), block.body_off, text->n,
-                       &r->arena);
+    cf_tool__emit_init(&e, cf_buf_cstr(text), block.body_off, text->n, &r->arena);
     e.quiet = 1;
     bool ok = cf_tool__parse_body(&e, &block, true, r->tools);
     size_t reached = ok ? SIZE_MAX : e.oom || e.not_calls ? 0 : e.open_off + 1;
@@ -66,12 +65,10 @@ static void apply(cf_buf *to, const cf_buf *from, const edit *e)
     cf_buf_add(to, from->p + e->off + e->cut, from->n - e->off - e->cut);
 }
 
-static void try_edit(repair *r, size_t off, size_t cut, const char *put,
-                     size_t n_put)
+static void try_edit(repair *r, size_t off, size_t cut, const char *put, size_t n_put)
 {
     edit e = {.off = off, .cut = cut, .n_put = n_put};
-    if (n_put > sizeof e.put || off + cut > r->text.n ||
-        r->best_score == SIZE_MAX) {
+    if (n_put > sizeof e.put || off + cut > r->text.n || r->best_score == SIZE_MAX) {
         return;
     }
     memcpy(e.put, put, n_put);
@@ -99,14 +96,13 @@ static void try_insert(repair *r, size_t at, const char *put)
 static void try_word(repair *r, size_t at)
 {
     static const char *const words[][2] = {
-        {"True", "true"}, {"False", "false"}, {"None", "null"},
-        {"true", "True"}, {"false", "False"}, {"null", "None"},
-        {"NaN", "null"},  {"nan", "None"},
+        {"True", "true"},   {"False", "false"}, {"None", "null"}, {"true", "True"},
+        {"false", "False"}, {"null", "None"},   {"NaN", "null"},  {"nan", "None"},
     };
     const char *p = r->text.p;
     size_t n = 0;
-    while (at + n < r->text.n && (cf_tool__is_name(p[at + n]) ||
-                                  p[at + n] == '-' || p[at + n] == '.')) {
+    while (at + n < r->text.n &&
+           (cf_tool__is_name(p[at + n]) || p[at + n] == '-' || p[at + n] == '.')) {
         n++;
     }
     for (size_t i = 0; n > 0 && i < sizeof words / sizeof words[0]; i++) {
@@ -150,8 +146,8 @@ static void try_quotes(repair *r, size_t at)
 static void try_close_string(repair *r, size_t at)
 {
     size_t to = at;
-    while (to > 0 && (strchr("]})", r->text.p[to - 1]) != NULL ||
-                      cf_tool__is_space(r->text.p[to - 1]))) {
+    while (to > 0 &&
+           (strchr("]})", r->text.p[to - 1]) != NULL || cf_tool__is_space(r->text.p[to - 1]))) {
         to--;
     }
     if (to < at && r->block->rule->lexer != CF_LEX_FC) {
@@ -164,8 +160,7 @@ static void try_all(repair *r, size_t at)
 {
     static const char *const json[] = {"\"", "}", "]", ",", ":", "{", NULL};
     static const char *const python[] = {"\"", ")", "]", "}", "'", ",", NULL};
-    static const char *const fc[] = {"<|\"|>", "<escape>", "}", "]",
-                                     ",",      ":",        NULL};
+    static const char *const fc[] = {"<|\"|>", "<escape>", "}", "]", ",", ":", NULL};
     static const char *const *const sets[] = {[CF_LEX_JSON] = json,
                                               [CF_LEX_PYTHON] = python,
                                               [CF_LEX_PYTHON_LINES] = python,
@@ -173,8 +168,7 @@ static void try_all(repair *r, size_t at)
                                               [CF_LEX_TAGS] = json};
     const char *const *set = sets[r->block->rule->lexer];
     size_t prev = at;
-    while (prev > r->block->body_off - r->base &&
-           cf_tool__is_space(r->text.p[prev - 1])) {
+    while (prev > r->block->body_off - r->base && cf_tool__is_space(r->text.p[prev - 1])) {
         prev--;
     }
     if (prev > 0 && r->text.p[prev - 1] == ',') {
@@ -208,15 +202,13 @@ static void describe(const repair *r, cf_buf *out)
     if (e->cut == 0) {
         cf_buf_addf(out, "insert %.*s at byte %zu", (int)e->n_put, e->put, off);
     } else if (e->n_put == 0) {
-        cf_buf_addf(out, "delete %zu byte%s at byte %zu", e->cut,
-                    e->cut == 1 ? "" : "s", off);
+        cf_buf_addf(out, "delete %zu byte%s at byte %zu", e->cut, e->cut == 1 ? "" : "s", off);
     } else {
-        cf_buf_addf(out, "write %.*s for %zu byte%s at byte %zu", (int)e->n_put,
-                    e->put, e->cut, e->cut == 1 ? "" : "s", off);
+        cf_buf_addf(out, "write %.*s for %zu byte%s at byte %zu", (int)e->n_put, e->put, e->cut,
+                    e->cut == 1 ? "" : "s", off);
     }
     if (r->n_edits > 1) {
-        cf_buf_addf(out, ", and %u more edit%s", r->n_edits - 1,
-                    r->n_edits == 2 ? "" : "s");
+        cf_buf_addf(out, ", and %u more edit%s", r->n_edits - 1, r->n_edits == 2 ? "" : "s");
     }
 }
 
@@ -248,9 +240,8 @@ static bool run(repair *r)
     return r->n_edits > 0;
 }
 
-void cf_tool__repair(cf_str raw, const cf_tool__block *block, size_t body_end,
-                     size_t end, const cf_tool_set *tools, cf_arena *arena,
-                     cf_str *out, cf_str *how)
+void cf_tool__repair(cf_str raw, const cf_tool__block *block, size_t body_end, size_t end,
+                     const cf_tool_set *tools, cf_arena *arena, cf_str *out, cf_str *how)
 {
     *out = *how = cf_str_make(NULL, 0);
     if (end - block->off > BLOCK_MAX) {

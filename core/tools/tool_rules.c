@@ -26,11 +26,9 @@ static bool holds(const cf_tool__rule *v, size_t n, cf_str start)
 }
 
 /* A rule of the row with literals of its own or of the syntax. */
-static cf_tool__rule resolve(const cf_tool__rule_row *r,
-                             const cf_tool__syntax *y)
+static cf_tool__rule resolve(const cf_tool__rule_row *r, const cf_tool__syntax *y)
 {
-    bool is_call = r->kind == CF_RULE_CALL ||
-                   (r->kind == CF_RULE_FENCE && y->open == NULL);
+    bool is_call = r->kind == CF_RULE_CALL || (r->kind == CF_RULE_FENCE && y->open == NULL);
     const char *start = is_call ? y->call_open : y->open;
     const char *end = is_call ? y->call_close : y->close;
     return (cf_tool__rule){
@@ -50,15 +48,13 @@ static void leave_brackets(cf_tool__rule *r)
            strchr("[ \n", r->start.p[r->start.n - 1]) != NULL) {
         r->start.n--;
     }
-    while (r->kind == CF_RULE_FENCE && r->end.n > 0 &&
-           strchr("] \n", r->end.p[0]) != NULL) {
+    while (r->kind == CF_RULE_FENCE && r->end.n > 0 && strchr("] \n", r->end.p[0]) != NULL) {
         r->end.p++;
         r->end.n--;
     }
 }
 
-size_t cf_tool__rules(cf_tool_family family,
-                      cf_tool__rule out[CF_TOOL_RULES_MAX])
+size_t cf_tool__rules(cf_tool_family family, cf_tool__rule out[CF_TOOL_RULES_MAX])
 {
     const cf_tool__row *row = cf_tool__row_of(family);
     const size_t n_row = sizeof row->rules / sizeof row->rules[0];
@@ -68,8 +64,7 @@ size_t cf_tool__rules(cf_tool_family family,
         leave_brackets(&out[n++]);
     }
     for (size_t i = 0, n_own = n; i < n_own; i++) {
-        bool has_end = out[i].kind == CF_RULE_FENCE ||
-                       out[i].kind == CF_RULE_SECTION ||
+        bool has_end = out[i].kind == CF_RULE_FENCE || out[i].kind == CF_RULE_SECTION ||
                        out[i].kind == CF_RULE_CALL;
         if (has_end && out[i].end.n > 0 && !holds(out, n, out[i].end)) {
             out[n++] = (cf_tool__rule){.kind = CF_RULE_MARKER,
@@ -83,13 +78,11 @@ size_t cf_tool__rules(cf_tool_family family,
 
 /* ---- literals ----------------------------------------------------------- */
 
-cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
-                                cf_str text, size_t *end)
+cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final, cf_str text, size_t *end)
 {
     for (size_t k = 0; k < text.n; k++) {
         if (cf_tool__is_space(text.p[k])) {
-            for (size_t i = 0; i < LOOKAHEAD_SPACE && at < raw.n &&
-                               cf_tool__is_space(raw.p[at]);
+            for (size_t i = 0; i < LOOKAHEAD_SPACE && at < raw.n && cf_tool__is_space(raw.p[at]);
                  i++) {
                 at++;
             }
@@ -98,8 +91,7 @@ cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
         if (at >= raw.n) {
             return is_final ? CF_MATCH_NO : CF_MATCH_MORE;
         }
-        if (raw.p[at] != text.p[k] &&
-            !(text.p[k] == '"' && raw.p[at] == '\'')) {
+        if (raw.p[at] != text.p[k] && !(text.p[k] == '"' && raw.p[at] == '\'')) {
             return CF_MATCH_NO;
         }
         at++;
@@ -111,8 +103,7 @@ cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
 size_t cf_tool__partial(cf_str raw, size_t at, cf_str text)
 {
     size_t end;
-    if (at >= raw.n ||
-        cf_tool__literal(raw, at, false, text, &end) != CF_MATCH_MORE) {
+    if (at >= raw.n || cf_tool__literal(raw, at, false, text, &end) != CF_MATCH_MORE) {
         return 0;
     }
     return raw.n - at;
@@ -141,16 +132,14 @@ static char look_char(look *l)
 
 static bool look_literal(look *l, cf_str text)
 {
-    cf_tool__match m =
-        cf_tool__literal(l->raw, l->at, l->is_final, text, &l->at);
+    cf_tool__match m = cf_tool__literal(l->raw, l->at, l->is_final, text, &l->at);
     l->ran_out = l->ran_out || m == CF_MATCH_MORE;
     return m == CF_MATCH_YES;
 }
 
 static void look_space(look *l)
 {
-    for (size_t n = 0; n < LOOKAHEAD_SPACE && cf_tool__is_space(look_char(l));
-         n++) {
+    for (size_t n = 0; n < LOOKAHEAD_SPACE && cf_tool__is_space(look_char(l)); n++) {
         l->at++;
     }
 }
@@ -189,9 +178,9 @@ static bool is_line_start(cf_str raw, size_t i, size_t fresh)
 /* A quoted key that calls have. */
 static bool look_call_key(look *l, bool *is_sure)
 {
-    static const char *const keys[] = {
-        "name",      "function",   "type",         "id",        "args",
-        "arguments", "parameters", "tool_call_id", "tool_calls"};
+    static const char *const keys[] = {"name",       "function",     "type",
+                                       "id",         "args",         "arguments",
+                                       "parameters", "tool_call_id", "tool_calls"};
     look_space(l);
     if (look_char(l) != '"') {
         return false;
@@ -222,8 +211,7 @@ static cf_tool__match match_code_fence(look *l)
 /* Behind the three backticks. */
 static cf_tool__match match_markdown(look *l, cf_tool__block *b)
 {
-    static const char *const infos[] = {"", "json", "JSON", "tool_call",
-                                        "tool_calls"};
+    static const char *const infos[] = {"", "json", "JSON", "tool_call", "tool_calls"};
     size_t off = l->at;
     size_t n = look_name(l, "+-");
     if (l->ran_out) {
@@ -231,8 +219,7 @@ static cf_tool__match match_markdown(look *l, cf_tool__block *b)
     }
     bool is_known = false;
     for (size_t i = 0; i < sizeof infos / sizeof infos[0]; i++) {
-        is_known = is_known || (strlen(infos[i]) == n &&
-                                memcmp(infos[i], l->raw.p + off, n) == 0);
+        is_known = is_known || (strlen(infos[i]) == n && memcmp(infos[i], l->raw.p + off, n) == 0);
     }
     if (!is_known) {
         return CF_MATCH_NO;
@@ -277,8 +264,7 @@ static cf_tool__match match_bare_json(look *l, cf_tool__block *b)
     return decide(l, yes);
 }
 
-static cf_tool__match match_bare_python(look *l, const cf_tool_set *tools,
-                                        cf_tool__block *b)
+static cf_tool__match match_bare_python(look *l, const cf_tool_set *tools, cf_tool__block *b)
 {
     b->body_off = b->off;
     b->is_sure = true;
@@ -287,13 +273,11 @@ static cf_tool__match match_bare_python(look *l, const cf_tool_set *tools,
     size_t n = look_name(l, ".");
     size_t name_end = l->at;
     look_space(l);
-    if (n == 0 || !cf_tool__is_name_start(l->raw.p[off]) ||
-        look_char(l) != '(') {
+    if (n == 0 || !cf_tool__is_name_start(l->raw.p[off]) || look_char(l) != '(') {
         return decide(l, false);
     }
     if (tools != NULL &&
-        cf_tool_set_find(tools, cf_str_make(l->raw.p + off, name_end - off)) !=
-            NULL) {
+        cf_tool_set_find(tools, cf_str_make(l->raw.p + off, name_end - off)) != NULL) {
         return CF_MATCH_YES;
     }
     l->at++;
@@ -306,8 +290,7 @@ static cf_tool__match match_bare_python(look *l, const cf_tool_set *tools,
     return decide(l, n > 0 && look_char(l) == '=');
 }
 
-static cf_tool__match nothing_follows(look *l, cf_tool__block *b,
-                                      const char *expected)
+static cf_tool__match nothing_follows(look *l, cf_tool__block *b, const char *expected)
 {
     if (l->ran_out) {
         return CF_MATCH_MORE;
@@ -395,8 +378,7 @@ static cf_tool__match match_separator(look *l, size_t i, size_t fresh)
 /* The opening literal of a section: a call or its end must follow.  Where
  * what follows looks like the attempt at a call the section is bad; if it is
  * prose, this is not a section. */
-static cf_tool__match match_section(const cf_tool__view *v, look *l,
-                                    cf_tool__block *b)
+static cf_tool__match match_section(const cf_tool__view *v, look *l, cf_tool__block *b)
 {
     b->body_off = l->at;
     look_space(l);
@@ -404,8 +386,7 @@ static cf_tool__match match_section(const cf_tool__view *v, look *l,
     for (size_t i = 0; i < v->n_rules; i++) {
         const cf_tool__rule *r = &v->rules[i];
         if (r->kind == CF_RULE_CALL) {
-            switch (
-                cf_tool__literal(l->raw, l->at, l->is_final, r->start, &end)) {
+            switch (cf_tool__literal(l->raw, l->at, l->is_final, r->start, &end)) {
             case CF_MATCH_YES:
                 return CF_MATCH_YES;
             case CF_MATCH_MORE:
@@ -426,8 +407,7 @@ static cf_tool__match match_section(const cf_tool__view *v, look *l,
     cf_str call = cf_tool__trim(b->rule->syntax->call_open);
     b->err_off = l->at;
     b->is_bad = l->at >= l->raw.n || strchr("<{[", l->raw.p[l->at]) != NULL;
-    snprintf(b->expected, sizeof b->expected, "'%.*s'",
-             (int)(call.n < 64 ? call.n : 64), call.p);
+    snprintf(b->expected, sizeof b->expected, "'%.*s'", (int)(call.n < 64 ? call.n : 64), call.p);
     return b->is_bad ? CF_MATCH_YES : CF_MATCH_NO;
 }
 
@@ -440,8 +420,7 @@ static cf_tool__match match_call(cf_tool__block *b)
 }
 
 /* Whether the rule may apply at raw[i] at all. */
-static bool is_place(const cf_tool__view *v, const cf_tool__rule *rule,
-                     size_t i)
+static bool is_place(const cf_tool__view *v, const cf_tool__rule *rule, size_t i)
 {
     if (rule->is_stray) {
         return v->fresh > 0 && is_blank(v->raw, v->fresh, i);
@@ -455,8 +434,7 @@ static bool is_place(const cf_tool__view *v, const cf_tool__rule *rule,
     return true;
 }
 
-cf_tool__match cf_tool__match_rule(const cf_tool__view *v,
-                                   const cf_tool__rule *rule, size_t i,
+cf_tool__match cf_tool__match_rule(const cf_tool__view *v, const cf_tool__rule *rule, size_t i,
                                    cf_tool__block *out)
 {
     look l = {v->raw, i, v->is_final, false};
@@ -557,8 +535,7 @@ void cf_tool__read_header(cf_str raw, size_t off, size_t end, cf_tool__block *b)
     trim(raw, &off, &end);
     if (y->header_end != NULL) { /* only the first word is the name */
         size_t at = off;
-        while (at < end && (cf_tool__is_name(raw.p[at]) ||
-                            strchr(".-:", raw.p[at]) != NULL)) {
+        while (at < end && (cf_tool__is_name(raw.p[at]) || strchr(".-:", raw.p[at]) != NULL)) {
             at++;
         }
         end = at;
@@ -585,8 +562,8 @@ static bool named_call(cf_tool__emit *e, const cf_tool__block *block)
     return cf_tool__json_arguments(e, &call);
 }
 
-bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block,
-                         bool closed, const cf_tool_set *tools)
+bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block, bool closed,
+                         const cf_tool_set *tools)
 {
     const cf_tool__syntax *y = block->rule->syntax;
     unsigned flags = y->form == CF_FORM_KEYED ? CF_TOOL_JSON_KEYED : 0;
@@ -605,8 +582,7 @@ bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block,
     if (block->is_named) {
         return named_call(e, block);
     }
-    if (block->rule->kind == CF_RULE_MARKDOWN ||
-        block->rule->kind == CF_RULE_BARE_LIST ||
+    if (block->rule->kind == CF_RULE_MARKDOWN || block->rule->kind == CF_RULE_BARE_LIST ||
         block->rule->kind == CF_RULE_BARE_OBJECT) {
         flags |= CF_TOOL_JSON_LOOSE;
     }

@@ -24,8 +24,7 @@ typedef struct cf_tool__rule {
 } cf_tool__rule;
 
 /* The rules of a family; how many. */
-size_t cf_tool__rules(cf_tool_family family,
-                      cf_tool__rule out[CF_TOOL_RULES_MAX]);
+size_t cf_tool__rules(cf_tool_family family, cf_tool__rule out[CF_TOOL_RULES_MAX]);
 
 /* A block that was opened. */
 typedef struct cf_tool__block {
@@ -59,28 +58,25 @@ typedef struct cf_tool__view {
 } cf_tool__view;
 
 /* Whether `rule` opens a block at raw[i]. */
-cf_tool__match cf_tool__match_rule(const cf_tool__view *view,
-                                   const cf_tool__rule *rule, size_t i,
+cf_tool__match cf_tool__match_rule(const cf_tool__view *view, const cf_tool__rule *rule, size_t i,
                                    cf_tool__block *out);
 
 /*
  * Whether `text` is at raw[at]; *end is then after it.  White space in
  * `text` stands for any white space or none, a double quote for either quote.
  */
-cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final,
-                                cf_str text, size_t *end);
+cf_tool__match cf_tool__literal(cf_str raw, size_t at, bool is_final, cf_str text, size_t *end);
 
 /* raw[at..) is the beginning of `text` and no more: how many bytes, or 0. */
 size_t cf_tool__partial(cf_str raw, size_t at, cf_str text);
 
 /* Splits raw[off..end), the text between the start of a call and its
  * arguments, into name and id. */
-void cf_tool__read_header(cf_str raw, size_t off, size_t end,
-                          cf_tool__block *block);
+void cf_tool__read_header(cf_str raw, size_t off, size_t end, cf_tool__block *block);
 
 /* Reads the body of a block with its grammar.  `closed`: its end is there. */
-bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block,
-                         bool closed, const cf_tool_set *tools);
+bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block, bool closed,
+                         const cf_tool_set *tools);
 
 /* ---- arguments between tags (tool_tags.c) ------------------------------- */
 
@@ -111,8 +107,8 @@ typedef enum cf_tool__step {
 } cf_tool__step;
 
 /* One step.  `closed`: raw ends where the call's closing literal stood. */
-cf_tool__step cf_tool__walk_step(const cf_tool__syntax *y, cf_str raw,
-                                 bool is_final, bool closed, cf_tool__walk *w);
+cf_tool__step cf_tool__walk_step(const cf_tool__syntax *y, cf_str raw, bool is_final, bool closed,
+                                 cf_tool__walk *w);
 
 /* One call from e->at on. */
 bool cf_tool__tags_call(cf_tool__emit *e, const cf_tool__syntax *y, bool closed,
@@ -144,8 +140,8 @@ typedef enum cf_tool__found {
 
 /* Looks for the end from `scan` on.  *body_end and *end, which is after the
  * end literal, are set when it is there. */
-cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final,
-                                 size_t *body_end, size_t *end);
+cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final, size_t *body_end,
+                                 size_t *end);
 
 /* The first end literal of the reply at the last look, whether or not it seems
  * to be in a string; `scan` does not move. */
@@ -155,9 +151,8 @@ bool cf_tool__find_plain_end(cf_tool__search *s, size_t *body_end, size_t *end);
 
 /* Looks for the nearest text of a failed block that parses.  Both strings
  * live in the arena and are empty when none was found. */
-void cf_tool__repair(cf_str raw, const cf_tool__block *block, size_t body_end,
-                     size_t end, const cf_tool_set *tools, cf_arena *arena,
-                     cf_str *repair, cf_str *how);
+void cf_tool__repair(cf_str raw, const cf_tool__block *block, size_t body_end, size_t end,
+                     const cf_tool_set *tools, cf_arena *arena, cf_str *repair, cf_str *how);
 
 /* Checks one call against the declarations and adds what it finds. */
 typedef struct cf_tool__findings {
@@ -166,8 +161,8 @@ typedef struct cf_tool__findings {
     cf_arena *arena;
 } cf_tool__findings;
 void cf_tool__finding_add(cf_tool__findings *f, const cf_tool_finding *finding);
-void cf_tool__validate(const cf_tool_call *call, size_t index,
-                       const cf_tool_set *tools, cf_tool__findings *out);
+void cf_tool__validate(const cf_tool_call *call, size_t index, const cf_tool_set *tools,
+                       cf_tool__findings *out);
 
 /* The schema of a tool's arguments as calls are checked and constrained by it:
  * objects that declare properties have no others unless they say so; with

@@ -15,8 +15,7 @@
 enum { HEADER_MAX = 1024 }; /* bytes from the start of a call to arguments */
 
 /* Whether `text` is at raw[at], whole or as far as raw goes. */
-static bool literal_at(const cf_tool__search *s, size_t at, cf_str text,
-                       bool *is_partial)
+static bool literal_at(const cf_tool__search *s, size_t at, cf_str text, bool *is_partial)
 {
     size_t end;
     cf_tool__match m = cf_tool__literal(s->raw, at, s->is_final, text, &end);
@@ -67,8 +66,7 @@ static bool lex_python(cf_tool__search *s)
                 return false;
             }
             s->scan++;
-        } else if (c == '\n' && !s->lex.is_long &&
-                   s->block->rule->lexer == CF_LEX_PYTHON) {
+        } else if (c == '\n' && !s->lex.is_long && s->block->rule->lexer == CF_LEX_PYTHON) {
             s->lex.quote = '\0'; /* a short string ends with its line */
         } else if (c == s->lex.quote && (!s->lex.is_long || is_triple(s, c))) {
             s->scan += s->lex.is_long ? 2 : 0;
@@ -103,8 +101,7 @@ static bool lex_fc(cf_tool__search *s)
         s->lex.quote = '<';
         s->lex.esc_off = s->scan;
         s->lex.esc_len = n;
-    } else if (n == s->lex.esc_len &&
-               memcmp(at, s->raw.p + s->lex.esc_off, n) == 0) {
+    } else if (n == s->lex.esc_len && memcmp(at, s->raw.p + s->lex.esc_off, n) == 0) {
         s->lex.quote = '\0';
     }
     s->scan += n;
@@ -131,8 +128,7 @@ static bool lex_step(cf_tool__search *s)
 static bool read_header(cf_tool__search *s)
 {
     const cf_tool__syntax *y = s->block->rule->syntax;
-    cf_str mark =
-        cf_tool__trim(y->header_end != NULL ? y->header_end : y->name_end);
+    cf_str mark = cf_tool__trim(y->header_end != NULL ? y->header_end : y->name_end);
     bool is_partial = false;
     for (; s->scan < s->raw.n; s->scan++) {
         if (s->scan - s->block->body_off > HEADER_MAX) {
@@ -152,8 +148,7 @@ static bool read_header(cf_tool__search *s)
     if (s->is_final || s->scan < s->raw.n) {
         s->block->is_bad = true;
         s->block->err_off = s->scan;
-        snprintf(s->block->expected, sizeof s->block->expected, "'%.*s'",
-                 (int)mark.n, mark.p);
+        snprintf(s->block->expected, sizeof s->block->expected, "'%.*s'", (int)mark.n, mark.p);
         s->block->in_header = false;
         return true;
     }
@@ -161,8 +156,7 @@ static bool read_header(cf_tool__search *s)
 }
 
 /* The first end literal from `scan` on, regardless of its surroundings. */
-static cf_tool__found find_literal_end(cf_tool__search *s, size_t *body_end,
-                                       size_t *end)
+static cf_tool__found find_literal_end(cf_tool__search *s, size_t *body_end, size_t *end)
 {
     cf_str text = s->block->rule->end;
     for (; s->scan < s->raw.n; s->scan++) {
@@ -179,13 +173,11 @@ static cf_tool__found find_literal_end(cf_tool__search *s, size_t *body_end,
     return CF_FOUND_NOT_YET;
 }
 
-static cf_tool__found find_tags_end(cf_tool__search *s, size_t *body_end,
-                                    size_t *end)
+static cf_tool__found find_tags_end(cf_tool__search *s, size_t *body_end, size_t *end)
 {
     cf_tool__step step = CF_STEP_ON;
     while (step != CF_STEP_MORE && step != CF_STEP_BAD) {
-        step = cf_tool__walk_step(s->block->rule->syntax, s->raw, s->is_final,
-                                  false, &s->walk);
+        step = cf_tool__walk_step(s->block->rule->syntax, s->raw, s->is_final, false, &s->walk);
         s->scan = s->walk.at;
         if (s->walk.state == CF_WALK_DONE) {
             *body_end = s->walk.at;
@@ -202,8 +194,8 @@ static cf_tool__found find_tags_end(cf_tool__search *s, size_t *body_end,
     return CF_FOUND_NOT_YET;
 }
 
-cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final,
-                                 size_t *body_end, size_t *end)
+cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final, size_t *body_end,
+                                 size_t *end)
 {
     const cf_tool__rule *rule = s->block->rule;
     s->raw = raw;
@@ -225,8 +217,7 @@ cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final,
                 *end = s->scan + rule->end.n;
                 return CF_FOUND_END;
             }
-            if (rule->kind == CF_RULE_FENCE &&
-                literal_at(s, s->scan, rule->start, &is_partial)) {
+            if (rule->kind == CF_RULE_FENCE && literal_at(s, s->scan, rule->start, &is_partial)) {
                 return CF_FOUND_RESTART;
             }
             if (is_partial) {

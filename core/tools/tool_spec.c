@@ -17,24 +17,22 @@ struct cf_tool_set {
 
 /* The names under which interfaces give the schema of the arguments: OpenAI,
  * Gemini, Anthropic, MCP. */
-static const char *const schema_keys[] = {"parameters", "parametersJsonSchema",
-                                          "input_schema", "inputSchema"};
+static const char *const schema_keys[] = {"parameters", "parametersJsonSchema", "input_schema",
+                                          "inputSchema"};
 enum { N_SCHEMA_KEYS = sizeof schema_keys / sizeof schema_keys[0] };
 
-static cf_status add_tool(cf_tool_set *set, const json_t *raw,
-                          const json_t *function, cf_error *err)
+static cf_status add_tool(cf_tool_set *set, const json_t *raw, const json_t *function,
+                          cf_error *err)
 {
     cf_tool tool = {.raw = raw};
     tool.name = cf_json_get_str(function, "name");
     tool.description = cf_json_get_str(function, "description");
     if (tool.name.n == 0) {
-        return cf_fail(err, CF_EFORMAT, "tool %zu: a name is required",
-                       set->n + 1);
+        return cf_fail(err, CF_EFORMAT, "tool %zu: a name is required", set->n + 1);
     }
     if (cf_tool_set_find(set, tool.name) != NULL) {
-        return cf_fail(err, CF_EFORMAT, "tool %zu: '%.*s' is declared already",
-                       set->n + 1, (int)(tool.name.n < 80 ? tool.name.n : 80),
-                       tool.name.p);
+        return cf_fail(err, CF_EFORMAT, "tool %zu: '%.*s' is declared already", set->n + 1,
+                       (int)(tool.name.n < 80 ? tool.name.n : 80), tool.name.p);
     }
     const json_t *parameters = NULL;
     for (size_t i = 0; parameters == NULL && i < N_SCHEMA_KEYS; i++) {
@@ -43,8 +41,7 @@ static cf_status add_tool(cf_tool_set *set, const json_t *raw,
     if (json_is_object(parameters)) {
         tool.parameters = parameters;
     } else if (parameters != NULL && !json_is_null(parameters)) {
-        return cf_fail(err, CF_EFORMAT,
-                       "tool %zu: \"parameters\" is not an object", set->n + 1);
+        return cf_fail(err, CF_EFORMAT, "tool %zu: \"parameters\" is not an object", set->n + 1);
     }
     if (set->n == TOOLS_MAX) {
         return cf_fail(err, CF_ELIMIT, "more than %d tools", TOOLS_MAX);
@@ -63,11 +60,10 @@ static cf_status add_tool(cf_tool_set *set, const json_t *raw,
 }
 
 /* One declaration, or a list of them, or an object around a list. */
-static cf_status add_any(cf_tool_set *set, const json_t *v, unsigned level,
-                         cf_error *err)
+static cf_status add_any(cf_tool_set *set, const json_t *v, unsigned level, cf_error *err)
 {
-    static const char *const lists[] = {
-        "function_declarations", "functionDeclarations", "tools", "functions"};
+    static const char *const lists[] = {"function_declarations", "functionDeclarations", "tools",
+                                        "functions"};
     if (level > NEST_MAX) {
         return cf_fail(err, CF_EFORMAT, "tool declarations nested too deeply");
     }
@@ -143,12 +139,10 @@ const char *cf_tool__schema_type(cf_str name)
     static const struct {
         const char *from, *to;
     } map[] = {
-        {"string", "string"}, {"str", "string"},    {"number", "number"},
-        {"float", "number"},  {"double", "number"}, {"integer", "integer"},
-        {"int", "integer"},   {"long", "integer"},  {"boolean", "boolean"},
-        {"bool", "boolean"},  {"array", "array"},   {"list", "array"},
-        {"tuple", "array"},   {"object", "object"}, {"dict", "object"},
-        {"null", "null"},
+        {"string", "string"},   {"str", "string"},      {"number", "number"}, {"float", "number"},
+        {"double", "number"},   {"integer", "integer"}, {"int", "integer"},   {"long", "integer"},
+        {"boolean", "boolean"}, {"bool", "boolean"},    {"array", "array"},   {"list", "array"},
+        {"tuple", "array"},     {"object", "object"},   {"dict", "object"},   {"null", "null"},
     };
     char lower[12];
     if (name.n >= sizeof lower) {
@@ -215,8 +209,7 @@ static void close_objects(json_t *v, bool with_top, unsigned depth)
 
 json_t *cf_tool__closed(const json_t *parameters, bool with_top)
 {
-    json_t *v =
-        parameters != NULL ? cf_json_deep_copy(parameters) : json_object();
+    json_t *v = parameters != NULL ? cf_json_deep_copy(parameters) : json_object();
     if (v != NULL) {
         close_objects(v, with_top, 0);
     }
@@ -239,8 +232,7 @@ static json_t *copy_schema(const json_t *v, bool is_type, unsigned depth)
         memcpy(&from, &v, sizeof from);
         json_object_foreach(from, key, item)
         {
-            json_t *copy =
-                copy_schema(item, strcmp(key, "type") == 0, depth + 1);
+            json_t *copy = copy_schema(item, strcmp(key, "type") == 0, depth + 1);
             if (copy == NULL || json_object_set_new(to, key, copy) != 0) {
                 json_decref(to);
                 return NULL;
@@ -251,8 +243,7 @@ static json_t *copy_schema(const json_t *v, bool is_type, unsigned depth)
     if (json_is_array(v)) {
         json_t *to = json_array();
         for (size_t i = 0; i < json_array_size(v); i++) {
-            json_t *copy =
-                copy_schema(json_array_get(v, i), is_type, depth + 1);
+            json_t *copy = copy_schema(json_array_get(v, i), is_type, depth + 1);
             if (copy == NULL || json_array_append_new(to, copy) != 0) {
                 json_decref(to);
                 return NULL;
@@ -261,8 +252,8 @@ static json_t *copy_schema(const json_t *v, bool is_type, unsigned depth)
         return to;
     }
     if (is_type && json_is_string(v)) {
-        const char *type = cf_tool__schema_type(
-            cf_str_make(json_string_value(v), json_string_length(v)));
+        const char *type =
+            cf_tool__schema_type(cf_str_make(json_string_value(v), json_string_length(v)));
         if (type != NULL) {
             return json_string(type);
         }
@@ -288,14 +279,11 @@ json_t *cf_tool_set_openai(const cf_tool_set *set)
     for (size_t i = 0; i < set->n; i++) {
         const json_t *raw = set->v[i].raw;
         const json_t *function = json_object_get(raw, "function");
-        json_t *copy =
-            copy_schema(json_is_object(function) ? function : raw, false, 0);
+        json_t *copy = copy_schema(json_is_object(function) ? function : raw, false, 0);
         rename_schema(copy);
         json_t *tool = json_object();
-        if (copy == NULL ||
-            json_object_set_new(tool, "type", json_string("function")) != 0 ||
-            json_object_set(tool, "function", copy) != 0 ||
-            json_array_append(list, tool) != 0) {
+        if (copy == NULL || json_object_set_new(tool, "type", json_string("function")) != 0 ||
+            json_object_set(tool, "function", copy) != 0 || json_array_append(list, tool) != 0) {
             json_decref(copy);
             json_decref(tool);
             json_decref(list);

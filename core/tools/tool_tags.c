@@ -48,8 +48,8 @@ static cf_tool__step bad(walker *k, size_t at, cf_str what, cf_str other)
 {
     char text[96];
     snprintf(text, sizeof text, other.n > 0 ? "'%.*s' or '%.*s'" : "'%.*s'%.*s",
-             (int)(what.n < 40 ? what.n : 40), what.p,
-             (int)(other.n < 40 ? other.n : 40), other.n > 0 ? other.p : "");
+             (int)(what.n < 40 ? what.n : 40), what.p, (int)(other.n < 40 ? other.n : 40),
+             other.n > 0 ? other.p : "");
     return fail_at(k, at, text);
 }
 
@@ -69,8 +69,7 @@ static size_t skip_space(const walker *k, size_t at)
 }
 
 /* Bytes from *at up to `end`, at most `max`; *at is then after it. */
-static cf_tool__step until(walker *k, size_t *at, cf_str end, size_t max,
-                           size_t *off, size_t *len)
+static cf_tool__step until(walker *k, size_t *at, cf_str end, size_t max, size_t *off, size_t *len)
 {
     *off = *at;
     for (size_t i = *at; i < k->raw.n && i - *at <= max; i++) {
@@ -87,8 +86,7 @@ static cf_tool__step until(walker *k, size_t *at, cf_str end, size_t max,
     if (k->raw.n - *at <= max && !k->is_final) {
         return CF_STEP_MORE;
     }
-    return bad(k, k->raw.n - *at <= max ? k->raw.n : *at, end,
-               cf_str_make(NULL, 0));
+    return bad(k, k->raw.n - *at <= max ? k->raw.n : *at, end, cf_str_make(NULL, 0));
 }
 
 static cf_tool__step read_name(walker *k)
@@ -111,13 +109,11 @@ static cf_tool__step read_name(walker *k)
     cf_str end = cf_tool__trim(y->name_end);
     size_t after = skip_space(k, at);
     if (end.n > 0 && !literal(k, &after, end)) {
-        return k->ran_out ? CF_STEP_MORE
-                          : bad(k, after, end, cf_str_make(NULL, 0));
+        return k->ran_out ? CF_STEP_MORE : bad(k, after, end, cf_str_make(NULL, 0));
     }
     if (y->index_end != NULL) {
         size_t off, len;
-        cf_tool__step s =
-            until(k, &after, cf_tool__trim(y->index_end), 64, &off, &len);
+        cf_tool__step s = until(k, &after, cf_tool__trim(y->index_end), 64, &off, &len);
         if (s != CF_STEP_ON) {
             return s;
         }
@@ -184,8 +180,7 @@ static cf_tool__step read_key(walker *k)
     cf_str key_end = cf_tool__trim(y->key_end);
     cf_tool__step s = until(k, &at, key_end, KEY_MAX, &w->key_off, &w->key_len);
     if (s == CF_STEP_ON && y->attr_end != NULL) {
-        s = until(k, &at, cf_tool__trim(y->attr_end), KEY_MAX, &w->attr_off,
-                  &w->attr_len);
+        s = until(k, &at, cf_tool__trim(y->attr_end), KEY_MAX, &w->attr_off, &w->attr_len);
     }
     if (s != CF_STEP_ON) {
         return s;
@@ -197,8 +192,7 @@ static cf_tool__step read_key(walker *k)
             at = skip_space(k, at);
         }
         if (!k->ran_out && !literal(k, &at, open)) {
-            return k->ran_out ? CF_STEP_MORE
-                              : bad(k, at, open, cf_str_make(NULL, 0));
+            return k->ran_out ? CF_STEP_MORE : bad(k, at, open, cf_str_make(NULL, 0));
         }
     }
     if (k->ran_out || !skip_line_end(k, &at)) {
@@ -240,8 +234,7 @@ static cf_tool__step end_value(walker *k, size_t end, size_t at)
     cf_tool__walk *w = k->w;
     const cf_tool__syntax *y = k->y;
     w->value_len = end - w->value_off;
-    if (y->value_end[0] == '\n' && w->value_len > 0 &&
-        k->raw.p[end - 1] == '\n') {
+    if (y->value_end[0] == '\n' && w->value_len > 0 && k->raw.p[end - 1] == '\n') {
         w->value_len--;
         if (w->value_len > 0 && k->raw.p[end - 2] == '\r') {
             w->value_len--;
@@ -261,15 +254,12 @@ static cf_tool__step read_value(walker *k)
         size_t after = w->at;
         if (w->in_cdata) {
             w->in_cdata = !literal(k, &after, cdata_close);
-        } else if (k->raw.p[after] == value_end.p[0] ||
-                   k->raw.p[after] == call_end.p[0]) {
-            if (literal(k, &after, value_end) &&
-                (may_follow(k, after, false) || k->ran_out)) {
+        } else if (k->raw.p[after] == value_end.p[0] || k->raw.p[after] == call_end.p[0]) {
+            if (literal(k, &after, value_end) && (may_follow(k, after, false) || k->ran_out)) {
                 return k->ran_out ? CF_STEP_MORE : end_value(k, w->at, after);
             }
             after = w->at;
-            if (!k->ran_out && literal(k, &after, call_end) &&
-                may_follow(k, after, true)) {
+            if (!k->ran_out && literal(k, &after, call_end) && may_follow(k, after, true)) {
                 return k->ran_out ? CF_STEP_MORE : end_value(k, w->at, w->at);
             }
         }
@@ -280,12 +270,11 @@ static cf_tool__step read_value(walker *k)
     if (k->closed) { /* the last value's end is missing */
         return end_value(k, k->raw.n, k->raw.n);
     }
-    return k->is_final ? bad(k, k->raw.n, value_end, cf_str_make(NULL, 0))
-                       : CF_STEP_MORE;
+    return k->is_final ? bad(k, k->raw.n, value_end, cf_str_make(NULL, 0)) : CF_STEP_MORE;
 }
 
-cf_tool__step cf_tool__walk_step(const cf_tool__syntax *y, cf_str raw,
-                                 bool is_final, bool closed, cf_tool__walk *w)
+cf_tool__step cf_tool__walk_step(const cf_tool__syntax *y, cf_str raw, bool is_final, bool closed,
+                                 cf_tool__walk *w)
 {
     walker k = {y, raw, is_final, closed, w, false};
     switch (w->state) {
@@ -323,13 +312,10 @@ static unsigned type_bit(cf_str name)
     static const struct {
         const char *name;
         unsigned bit;
-    } bits[] = {{"string", IS_STRING},
-                {"integer", IS_INTEGER},
-                {"number", IS_NUMBER | IS_INTEGER},
-                {"boolean", IS_BOOLEAN},
-                {"array", IS_ARRAY},
-                {"object", IS_OBJECT},
-                {"null", IS_NULL}};
+    } bits[] = {
+        {"string", IS_STRING},   {"integer", IS_INTEGER}, {"number", IS_NUMBER | IS_INTEGER},
+        {"boolean", IS_BOOLEAN}, {"array", IS_ARRAY},     {"object", IS_OBJECT},
+        {"null", IS_NULL}};
     const char *type = cf_tool__schema_type(name);
     for (size_t i = 0; type != NULL && i < sizeof bits / sizeof bits[0]; i++) {
         if (strcmp(type, bits[i].name) == 0) {
@@ -382,11 +368,9 @@ static const json_t *follow(const json_t *root, const char *ref)
     return v;
 }
 
-static unsigned types_of(const json_t *root, const json_t *schema,
-                         unsigned depth)
+static unsigned types_of(const json_t *root, const json_t *schema, unsigned depth)
 {
-    static const char *const unions[] = {"anyOf", "oneOf", "any_of", "one_of",
-                                         "allOf"};
+    static const char *const unions[] = {"anyOf", "oneOf", "any_of", "one_of", "allOf"};
     unsigned bits = 0;
     if (!json_is_object(schema) || depth > SCHEMA_DEPTH_MAX) {
         return 0;
@@ -398,12 +382,9 @@ static unsigned types_of(const json_t *root, const json_t *schema,
     const json_t *type = json_object_get(schema, "type");
     for (size_t i = 0; i < json_array_size(type); i++) {
         const json_t *t = json_array_get(type, i);
-        bits |=
-            json_is_string(t) ? type_bit(cf_str_from(json_string_value(t))) : 0;
+        bits |= json_is_string(t) ? type_bit(cf_str_from(json_string_value(t))) : 0;
     }
-    bits |= json_is_string(type)
-                ? type_bit(cf_str_from(json_string_value(type)))
-                : 0;
+    bits |= json_is_string(type) ? type_bit(cf_str_from(json_string_value(type))) : 0;
     for (size_t k = 0; k < sizeof unions / sizeof unions[0]; k++) {
         const json_t *list = json_object_get(schema, unions[k]);
         for (size_t i = 0; i < json_array_size(list); i++) {
@@ -488,10 +469,8 @@ static bool try_value(cf_tool__emit *e, size_t off, size_t end, unsigned bits,
     e->at = at;
     e->end = limit;
     if (ok) {
-        unsigned is =
-            text_bits(cf_str_make(e->json.p + mark, e->json.n - mark));
-        ok = (is & bits) != 0 ||
-             ((is & IS_INTEGER) != 0 && (bits & IS_NUMBER) != 0);
+        unsigned is = text_bits(cf_str_make(e->json.p + mark, e->json.n - mark));
+        ok = (is & bits) != 0 || ((is & IS_INTEGER) != 0 && (bits & IS_NUMBER) != 0);
     }
     if (!ok && !e->json.failed) {
         e->json.n = mark;
@@ -508,8 +487,8 @@ static bool is_word(cf_str s, const char *word)
     return cf_str_is(s, word);
 }
 
-static bool put_value(cf_tool__emit *e, const cf_tool__syntax *y,
-                      const cf_tool__walk *w, unsigned bits)
+static bool put_value(cf_tool__emit *e, const cf_tool__syntax *y, const cf_tool__walk *w,
+                      unsigned bits)
 {
     size_t off = w->value_off, end = off + w->value_len;
     if (y->has_cdata && w->value_len >= cdata_open.n + cdata_close.n &&
@@ -522,7 +501,7 @@ static bool put_value(cf_tool__emit *e, const cf_tool__syntax *y,
     }
     cf_str attr = cf_str_make(e->p + w->attr_off, w->attr_len);
     if (y->attr_end != NULL) {
-        bits = y->attr_is_flag ? (is_word(attr, "true") ? IS_STRING : IS_ANY)
+        bits = y->attr_is_flag           ? (is_word(attr, "true") ? IS_STRING : IS_ANY)
                : is_word(attr, "string") ? IS_STRING
                                          : IS_ANY;
     }
@@ -546,9 +525,8 @@ static bool put_value(cf_tool__emit *e, const cf_tool__syntax *y,
         }
         return true;
     }
-    if (from == to ||
-        (!try_value(e, from, to, bits, cf_tool__json_value) &&
-         !(is_known && try_value(e, from, to, bits, cf_tool__python_value)))) {
+    if (from == to || (!try_value(e, from, to, bits, cf_tool__json_value) &&
+                       !(is_known && try_value(e, from, to, bits, cf_tool__python_value)))) {
         put_text(e, off, end);
     }
     return !e->oom;
@@ -557,17 +535,12 @@ static bool put_value(cf_tool__emit *e, const cf_tool__syntax *y,
 /* ---- one call ----------------------------------------------------------- */
 
 /* Bytes of a name or key, its XML escapes undone where it has any. */
-static cf_str plain_name(cf_tool__emit *e, const cf_tool__syntax *y, size_t off,
-                         size_t len)
+static cf_str plain_name(cf_tool__emit *e, const cf_tool__syntax *y, size_t off, size_t len)
 {
     static const struct {
         const char *from;
         char to;
-    } escapes[] = {{"&amp;", '&'},
-                   {"&quot;", '"'},
-                   {"&lt;", '<'},
-                   {"&gt;", '>'},
-                   {"&apos;", '\''}};
+    } escapes[] = {{"&amp;", '&'}, {"&quot;", '"'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&apos;", '\''}};
     cf_str s = cf_str_make(e->p + off, len);
     if (!y->xml_attrs || memchr(s.p, '&', s.n) == NULL) {
         return s;
@@ -596,9 +569,8 @@ static cf_str plain_name(cf_tool__emit *e, const cf_tool__syntax *y, size_t off,
     return cf_str_make(copy, n);
 }
 
-static bool put_argument(cf_tool__emit *e, const cf_tool__syntax *y,
-                         const cf_tool__walk *w, cf_str name,
-                         cf_tool__members *m, const cf_tool_set *tools)
+static bool put_argument(cf_tool__emit *e, const cf_tool__syntax *y, const cf_tool__walk *w,
+                         cf_str name, cf_tool__members *m, const cf_tool_set *tools)
 {
     size_t which = 0;
     size_t key_off = w->key_off, key_len = w->key_len;
@@ -639,8 +611,7 @@ bool cf_tool__tags_call(cf_tool__emit *e, const cf_tool__syntax *y, bool closed,
     cf_buf_addc(&e->json, '{');
     bool ok = true;
     while (ok && w.state != CF_WALK_DONE) {
-        cf_tool__step s =
-            cf_tool__walk_step(y, cf_str_make(e->p, e->end), true, closed, &w);
+        cf_tool__step s = cf_tool__walk_step(y, cf_str_make(e->p, e->end), true, closed, &w);
         cf_str name = cf_str_make(e->p + w.name_off, w.name_len);
         if (s == CF_STEP_BAD) {
             ok = cf_tool__expect(e, w.err_off, w.expected);

@@ -34,8 +34,7 @@ static json_t *read_object(tree *t)
         cf_buf key = t->e.str; /* kept while the value is read */
         memset(&t->e.str, 0, sizeof t->e.str);
         t->e.at++;
-        ok =
-            ok && json_object_set_new(v, cf_buf_cstr(&key), read_value(t)) == 0;
+        ok = ok && json_object_set_new(v, cf_buf_cstr(&key), read_value(t)) == 0;
         cf_buf_deinit(&key);
     }
     t->e.at++;
@@ -68,8 +67,7 @@ static json_t *read_scalar(tree *t)
 {
     char text[352]; /* 300 digits at most, and doubles are shorter */
     size_t n = 0;
-    while (t->e.at < t->e.end && n + 1 < sizeof text &&
-           strchr(",]}", t->e.p[t->e.at]) == NULL) {
+    while (t->e.at < t->e.end && n + 1 < sizeof text && strchr(",]}", t->e.p[t->e.at]) == NULL) {
         text[n++] = t->e.p[t->e.at++];
     }
     text[n] = '\0';
@@ -101,9 +99,8 @@ static json_t *read_value(tree *t)
         return read_array(t);
     }
     if (at_char(t, '"')) {
-        return cf_tool__json_string(&t->e)
-                   ? json_stringn(cf_buf_cstr(&t->e.str), t->e.str.n)
-                   : NULL;
+        return cf_tool__json_string(&t->e) ? json_stringn(cf_buf_cstr(&t->e.str), t->e.str.n)
+                                           : NULL;
     }
     return t->e.at < t->e.end ? read_scalar(t) : NULL;
 }

@@ -65,34 +65,28 @@ static void add(const check *c, cf_tool_status status, cf_str path, cf_str text)
 
 static void on_flaw(void *ud, const cf_flaw *flaw)
 {
-    static const cf_tool_status statuses[] = {
-        [CF_FLAW_NAME] = CF_TOOL_INVALID_PARAMETER_NAME,
-        [CF_FLAW_MISSING] = CF_TOOL_MISSING_REQUIRED_PARAMETER,
-        [CF_FLAW_TYPE] = CF_TOOL_INVALID_PARAMETER_TYPE,
-        [CF_FLAW_VALUE] = CF_TOOL_INVALID_PARAMETER_VALUE};
+    static const cf_tool_status statuses[] = {[CF_FLAW_NAME] = CF_TOOL_INVALID_PARAMETER_NAME,
+                                              [CF_FLAW_MISSING] =
+                                                  CF_TOOL_MISSING_REQUIRED_PARAMETER,
+                                              [CF_FLAW_TYPE] = CF_TOOL_INVALID_PARAMETER_TYPE,
+                                              [CF_FLAW_VALUE] = CF_TOOL_INVALID_PARAMETER_VALUE};
     /* To a model a property of its arguments is a parameter. */
-    cf_str text = flaw->kind == CF_FLAW_NAME
-                      ? cf_str_from("no parameter has this name")
-                  : flaw->kind == CF_FLAW_MISSING
-                      ? cf_str_from("this parameter is required")
-                      : flaw->text;
+    cf_str text = flaw->kind == CF_FLAW_NAME      ? cf_str_from("no parameter has this name")
+                  : flaw->kind == CF_FLAW_MISSING ? cf_str_from("this parameter is required")
+                                                  : flaw->text;
     add(ud, statuses[flaw->kind], flaw->path, text);
 }
 
 /* A schema that cannot be read constrains nothing beyond what was found. */
 static void check_arguments(check *c, const cf_tool *tool)
 {
-    const cf_validate_options options = {.is_tool = true,
-                                         .null_is_absent = true};
+    const cf_validate_options options = {.is_tool = true, .null_is_absent = true};
     cf_error ignored;
     cf_validator *v = NULL;
     json_t *schema = cf_tool__closed(tool->parameters, true);
     bool is_valid;
-    cf_status st = schema != NULL
-                       ? cf_validator_new(&v, schema, &options, &ignored)
-                       : CF_ENOMEM;
-    CF_THEN(st, cf_validator_run(v, c->call->json, on_flaw, c, &is_valid,
-                                 &ignored));
+    cf_status st = schema != NULL ? cf_validator_new(&v, schema, &options, &ignored) : CF_ENOMEM;
+    CF_THEN(st, cf_validator_run(v, c->call->json, on_flaw, c, &is_valid, &ignored));
     if (st == CF_ENOMEM) {
         c->out->arena->failed = true;
     }
@@ -100,8 +94,8 @@ static void check_arguments(check *c, const cf_tool *tool)
     json_decref(schema);
 }
 
-void cf_tool__validate(const cf_tool_call *call, size_t index,
-                       const cf_tool_set *tools, cf_tool__findings *out)
+void cf_tool__validate(const cf_tool_call *call, size_t index, const cf_tool_set *tools,
+                       cf_tool__findings *out)
 {
     check c = {.call = call, .index = index, .out = out};
     const cf_tool *tool = cf_tool_set_find(tools, call->name);

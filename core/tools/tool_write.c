@@ -94,8 +94,7 @@ static bool put_key(cf_tool__writer *w)
     return w->str.n == 4 && memcmp(w->str.p, "type", 4) == 0;
 }
 
-static void put_members(cf_tool__writer *w, char close, bool is_object,
-                        bool is_type)
+static void put_members(cf_tool__writer *w, char close, bool is_object, bool is_type)
 {
     const char *comma = w->style == CF_STYLE_FC ? "," : ", ";
     const char *colon = w->style == CF_STYLE_FC ? ":" : ": ";
@@ -119,8 +118,7 @@ static void put_members(cf_tool__writer *w, char close, bool is_object,
 
 static void put_value(cf_tool__writer *w, bool is_type)
 {
-    static const char *const words[][2] = {
-        {"true", "True"}, {"false", "False"}, {"null", "None"}};
+    static const char *const words[][2] = {{"true", "True"}, {"false", "False"}, {"null", "None"}};
     if (*w->p == '"') {
         put_string(w, is_type);
         return;
@@ -144,8 +142,7 @@ static void put_value(cf_tool__writer *w, bool is_type)
 }
 
 /* Canonical text of a JSON value; must be an object when `object`. */
-cf_status cf_tool__canonical(cf_buf *out, cf_str json, bool object,
-                             cf_error *err)
+cf_status cf_tool__canonical(cf_buf *out, cf_str json, bool object, cf_error *err)
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
@@ -153,8 +150,7 @@ cf_status cf_tool__canonical(cf_buf *out, cf_str json, bool object,
     cf_tool__emit_init(&e, json.p != NULL ? json.p : "", 0, json.n, &arena);
     e.quiet = 1;
     cf_tool__json_space(&e);
-    bool ok = (!object || (e.at < e.end && e.p[e.at] == '{')) &&
-              cf_tool__json_value(&e);
+    bool ok = (!object || (e.at < e.end && e.p[e.at] == '{')) && cf_tool__json_value(&e);
     cf_tool__json_space(&e);
     ok = ok && e.at == e.end;
     cf_status st = CF_OK;
@@ -171,8 +167,7 @@ cf_status cf_tool__canonical(cf_buf *out, cf_str json, bool object,
     return st;
 }
 
-cf_status cf_tool__writer_finish(cf_tool__writer *w, cf_status st,
-                                 cf_error *err)
+cf_status cf_tool__writer_finish(cf_tool__writer *w, cf_status st, cf_error *err)
 {
     cf_buf_deinit(&w->str);
     if (st == CF_OK && w->oom) {
@@ -184,12 +179,11 @@ cf_status cf_tool__writer_finish(cf_tool__writer *w, cf_status st,
     return st == CF_OK ? cf_buf_check(w->out, err) : st;
 }
 
-cf_status cf_tool__put_json(cf_buf *out, cf_tool__style how, const char *esc,
-                            bool upper_types, cf_str json, cf_error *err)
+cf_status cf_tool__put_json(cf_buf *out, cf_tool__style how, const char *esc, bool upper_types,
+                            cf_str json, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_tool__writer w = {
-        .out = out, .style = how, .esc = esc, .upper_types = upper_types};
+    cf_tool__writer w = {.out = out, .style = how, .esc = esc, .upper_types = upper_types};
     cf_status st = cf_tool__canonical(&text, json, false, err);
     if (st == CF_OK) {
         w.p = cf_buf_cstr(&text);
@@ -199,14 +193,13 @@ cf_status cf_tool__put_json(cf_buf *out, cf_tool__style how, const char *esc,
     return cf_tool__writer_finish(&w, st, err);
 }
 
-cf_status cf_tool__put_tree(cf_buf *out, cf_tool__style how, const char *esc,
-                            bool upper_types, const json_t *v, cf_error *err)
+cf_status cf_tool__put_tree(cf_buf *out, cf_tool__style how, const char *esc, bool upper_types,
+                            const json_t *v, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_json_write(&text, v);
     cf_status st = cf_buf_check(&text, err);
-    CF_THEN(st, cf_tool__put_json(out, how, esc, upper_types, cf_buf_str(&text),
-                                  err));
+    CF_THEN(st, cf_tool__put_json(out, how, esc, upper_types, cf_buf_str(&text), err));
     cf_buf_deinit(&text);
     return st;
 }

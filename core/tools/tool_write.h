@@ -29,22 +29,20 @@ typedef struct cf_tool__writer {
 } cf_tool__writer;
 
 /* Canonical text of a JSON value; must be an object when `object`. */
-cf_status cf_tool__canonical(cf_buf *out, cf_str json, bool object,
-                             cf_error *err);
+cf_status cf_tool__canonical(cf_buf *out, cf_str json, bool object, cf_error *err);
 
 /* Reads the JSON string at w->p into w->str. */
 void cf_tool__read_string(cf_tool__writer *w);
 /* Writes the value at w->p and moves over it. */
 void cf_tool__put_value(cf_tool__writer *w);
 /* Releases the writer; the first failure, also of w->out. */
-cf_status cf_tool__writer_finish(cf_tool__writer *w, cf_status st,
-                                 cf_error *err);
+cf_status cf_tool__writer_finish(cf_tool__writer *w, cf_status st, cf_error *err);
 
 /* A whole value; `esc` for FC. */
-cf_status cf_tool__put_json(cf_buf *out, cf_tool__style how, const char *esc,
-                            bool upper_types, cf_str json, cf_error *err);
-cf_status cf_tool__put_tree(cf_buf *out, cf_tool__style how, const char *esc,
-                            bool upper_types, const json_t *v, cf_error *err);
+cf_status cf_tool__put_json(cf_buf *out, cf_tool__style how, const char *esc, bool upper_types,
+                            cf_str json, cf_error *err);
+cf_status cf_tool__put_tree(cf_buf *out, cf_tool__style how, const char *esc, bool upper_types,
+                            const json_t *v, cf_error *err);
 
 /* All or nothing: takes back what a failure left in `out`. */
 cf_status cf_tool__undo(cf_buf *out, size_t mark, cf_status st, cf_error *err);

@@ -26,19 +26,16 @@ static cf_status do_put(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
                        "i", (int64_t)CF_STORE_CELLS_MAX);
 }
 
-cf_status cf_store_put_cell(cf_store *s, cf_str key, cf_str record,
-                            cf_error *err)
+cf_status cf_store_put_cell(cf_store *s, cf_str key, cf_str record, cf_error *err)
 {
     cell c = {key, record};
     return cf_op__call(s, do_put, &c, err);
 }
 
-cf_status cf_store_get_cell(cf_store *s, cf_str key, cf_arena *arena,
-                            cf_str *record, cf_error *err)
+cf_status cf_store_get_cell(cf_store *s, cf_str key, cf_arena *arena, cf_str *record, cf_error *err)
 {
     bool found;
-    CF_TRY(cf_store__get_text(s, "SELECT record FROM sweep_cell WHERE key = ?",
-                              key, arena, record, &found, err));
-    return found ? CF_OK
-                 : cf_fail(err, CF_ENOTFOUND, "the cell was not run before");
+    CF_TRY(cf_store__get_text(s, "SELECT record FROM sweep_cell WHERE key = ?", key, arena, record,
+                              &found, err));
+    return found ? CF_OK : cf_fail(err, CF_ENOTFOUND, "the cell was not run before");
 }

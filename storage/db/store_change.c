@@ -26,8 +26,7 @@ typedef enum change_kind {
     CHANGE_NOTE
 } change_kind;
 
-static const char *const kind_names[] = {"title", "place",  "tag",
-                                         "untag", "rating", "note"};
+static const char *const kind_names[] = {"title", "place", "tag", "untag", "rating", "note"};
 
 typedef struct change {
     change_kind kind;
@@ -72,8 +71,8 @@ static cf_status read_change(change *out, const json_t *v, cf_error *err)
 
 /* ---- applying ----------------------------------------------------------- */
 
-static cf_status read_text(cf_sql *sql, const char *text, int64_t row,
-                           cf_arena *a, cf_str *out, cf_error *err)
+static cf_status read_text(cf_sql *sql, const char *text, int64_t row, cf_arena *a, cf_str *out,
+                           cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -89,32 +88,30 @@ static cf_status read_text(cf_sql *sql, const char *text, int64_t row,
 }
 
 /* Makes the inverse of a change; *is_noop is set if it changes nothing. */
-static cf_status invert(cf_sql *sql, const change *c, int64_t row, cf_arena *a,
-                        change *back, bool *is_noop, cf_error *err)
+static cf_status invert(cf_sql *sql, const change *c, int64_t row, cf_arena *a, change *back,
+                        bool *is_noop, cf_error *err)
 {
     int64_t n = 0;
     *back = *c;
     *is_noop = false;
     switch (c->kind) {
     case CHANGE_TITLE:
-        CF_TRY(read_text(sql, "SELECT title FROM conversation WHERE id = ?",
-                         row, a, &back->text, err));
+        CF_TRY(read_text(sql, "SELECT title FROM conversation WHERE id = ?", row, a, &back->text,
+                         err));
         *is_noop = cf_str_eq(back->text, c->text);
         break;
     case CHANGE_NOTE:
-        CF_TRY(read_text(sql, "SELECT note FROM turn WHERE id = ?", row, a,
-                         &back->text, err));
+        CF_TRY(read_text(sql, "SELECT note FROM turn WHERE id = ?", row, a, &back->text, err));
         *is_noop = cf_str_eq(back->text, c->text);
         break;
     case CHANGE_PLACE:
-        CF_TRY(cf_sql__int(sql, &back->n, 0, err,
-                           "SELECT place FROM conversation WHERE id = ?", "i",
-                           row));
+        CF_TRY(cf_sql__int(sql, &back->n, 0, err, "SELECT place FROM conversation WHERE id = ?",
+                           "i", row));
         *is_noop = back->n == c->n;
         break;
     case CHANGE_RATING:
-        CF_TRY(cf_sql__int(sql, &back->n, 0, err,
-                           "SELECT rating FROM turn WHERE id = ?", "i", row));
+        CF_TRY(
+            cf_sql__int(sql, &back->n, 0, err, "SELECT rating FROM turn WHERE id = ?", "i", row));
         *is_noop = back->n == c->n;
         break;
     case CHANGE_TAG:
@@ -137,46 +134,38 @@ static cf_status apply(cf_sql *sql, const change *c, int64_t row, cf_error *err)
     case CHANGE_TITLE:
         return cf_rows__set_title(sql, row, c->text, err);
     case CHANGE_PLACE:
-        return cf_sql__run(sql, err,
-                           "UPDATE conversation SET place = ? WHERE id = ?",
-                           "ii", c->n, row);
+        return cf_sql__run(sql, err, "UPDATE conversation SET place = ? WHERE id = ?", "ii", c->n,
+                           row);
     case CHANGE_TAG:
-        return cf_sql__run(sql, err, "INSERT OR IGNORE INTO tag VALUES(?, ?)",
-                           "is", row, c->text);
+        return cf_sql__run(sql, err, "INSERT OR IGNORE INTO tag VALUES(?, ?)", "is", row, c->text);
     case CHANGE_UNTAG:
         return cf_sql__run(sql, err,
                            "DELETE FROM tag WHERE conversation_id = ? AND "
                            "name = ?",
                            "is", row, c->text);
     case CHANGE_RATING:
-        return cf_sql__run(sql, err,
-                           "UPDATE turn SET rating = nullif(?, 0) WHERE id = ?",
-                           "ii", c->n, row);
+        return cf_sql__run(sql, err, "UPDATE turn SET rating = nullif(?, 0) WHERE id = ?", "ii",
+                           c->n, row);
     case CHANGE_NOTE:
-        return cf_sql__run(sql, err, "UPDATE turn SET note = ? WHERE id = ?",
-                           "si", text, row);
+        return cf_sql__run(sql, err, "UPDATE turn SET note = ? WHERE id = ?", "si", text, row);
     }
     return CF_OK;
 }
 
-static cf_status find_row(cf_sql *sql, const change *c, int64_t *row,
-                          cf_error *err)
+static cf_status find_row(cf_sql *sql, const change *c, int64_t *row, cf_error *err)
 {
     return is_about_turn(c->kind) ? cf_rows__turn_id(sql, c->id, row, err)
                                   : cf_rows__conv_id(sql, c->id, row, err);
 }
 
-static cf_status log_in(cf_sql *sql, int64_t batch, cf_str op, cf_str undo,
-                        cf_error *err)
+static cf_status log_in(cf_sql *sql, int64_t batch, cf_str op, cf_str undo, cf_error *err)
 {
     CF_TRY(cf_sql__run(sql, err,
                        "INSERT INTO oplog(at_ms, op, undo, batch) VALUES(?, ?, "
                        "?, ?)",
                        "issi", cf_os_now_ms(), op, undo, batch));
-    return cf_sql__run(
-        sql, err,
-        "DELETE FROM oplog WHERE id <= ?1 AND (batch = 0 OR batch <> ?2)", "ii",
-        sqlite3_last_insert_rowid(sql->db) - LOG_MAX, batch);
+    return cf_sql__run(sql, err, "DELETE FROM oplog WHERE id <= ?1 AND (batch = 0 OR batch <> ?2)",
+                       "ii", sqlite3_last_insert_rowid(sql->db) - LOG_MAX, batch);
 }
 
 cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error *err)
@@ -184,23 +173,21 @@ cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error *err)
     return log_in(sql, 0, op, undo, err);
 }
 
-static cf_status log_change(cf_sql *sql, const change *done, const change *back,
-                            int64_t batch, cf_error *err)
+static cf_status log_change(cf_sql *sql, const change *done, const change *back, int64_t batch,
+                            cf_error *err)
 {
     cf_buf a = CF_BUF_INIT;
     cf_buf b = CF_BUF_INIT;
     write_change(&a, done);
     write_change(&b, back);
     cf_status st = a.failed || b.failed ? cf_sql__oom(err)
-                                        : log_in(sql, batch, cf_buf_str(&a),
-                                                 cf_buf_str(&b), err);
+                                        : log_in(sql, batch, cf_buf_str(&a), cf_buf_str(&b), err);
     cf_buf_deinit(&a);
     cf_buf_deinit(&b);
     return st;
 }
 
-static cf_status change_one(cf_sql *sql, const change *c, int64_t batch,
-                            cf_error *err)
+static cf_status change_one(cf_sql *sql, const change *c, int64_t batch, cf_error *err)
 {
     int64_t row;
     change back;
@@ -236,9 +223,8 @@ static cf_status do_many(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     int64_t batch = 0;
     (void)s;
     if (m->n > 1) {
-        CF_TRY(cf_sql__int(sql, &batch, 1, err,
-                           "SELECT coalesce(max(batch), 0) + 1 FROM oplog",
-                           ""));
+        CF_TRY(
+            cf_sql__int(sql, &batch, 1, err, "SELECT coalesce(max(batch), 0) + 1 FROM oplog", ""));
     }
     for (size_t i = 0; i < m->n; i++) {
         change c = m->c;
@@ -248,35 +234,32 @@ static cf_status do_many(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_store_set_places(cf_store *s, const cf_uuid *conv, size_t n,
-                              cf_store_place place, cf_error *err)
+cf_status cf_store_set_places(cf_store *s, const cf_uuid *conv, size_t n, cf_store_place place,
+                              cf_error *err)
 {
     many m = {{CHANGE_PLACE, {{0}}, {NULL, 0}, (int64_t)place}, conv, n};
     return cf_op__call(s, do_many, &m, err);
 }
 
-cf_status cf_store_set_title(cf_store *s, cf_uuid conv, cf_str title,
-                             cf_error *err)
+cf_status cf_store_set_title(cf_store *s, cf_uuid conv, cf_str title, cf_error *err)
 {
     change c = {CHANGE_TITLE, conv, title, 0};
     return cf_op__call(s, do_change, &c, err);
 }
 
-cf_status cf_store_set_place(cf_store *s, cf_uuid conv, cf_store_place place,
-                             cf_error *err)
+cf_status cf_store_set_place(cf_store *s, cf_uuid conv, cf_store_place place, cf_error *err)
 {
     change c = {CHANGE_PLACE, conv, {NULL, 0}, (int64_t)place};
     return cf_op__call(s, do_change, &c, err);
 }
 
-cf_status cf_store_set_tag(cf_store *s, cf_uuid conv, cf_str tag, bool is_on,
-                           cf_error *err)
+cf_status cf_store_set_tag(cf_store *s, cf_uuid conv, cf_str tag, bool is_on, cf_error *err)
 {
     return cf_store_set_tags(s, &conv, 1, tag, is_on, err);
 }
 
-cf_status cf_store_set_tags(cf_store *s, const cf_uuid *conv, size_t n,
-                            cf_str tag, bool is_on, cf_error *err)
+cf_status cf_store_set_tags(cf_store *s, const cf_uuid *conv, size_t n, cf_str tag, bool is_on,
+                            cf_error *err)
 {
     if (tag.n == 0 || tag.n > 200 || memchr(tag.p, 0, tag.n) != NULL) {
         return cf_fail(err, CF_EINVAL, "a tag has 1 to 200 bytes");
@@ -285,15 +268,13 @@ cf_status cf_store_set_tags(cf_store *s, const cf_uuid *conv, size_t n,
     return cf_op__call(s, do_many, &m, err);
 }
 
-cf_status cf_store_set_rating(cf_store *s, cf_uuid turn, int rating,
-                              cf_error *err)
+cf_status cf_store_set_rating(cf_store *s, cf_uuid turn, int rating, cf_error *err)
 {
     change c = {CHANGE_RATING, turn, {NULL, 0}, rating};
     return cf_op__call(s, do_change, &c, err);
 }
 
-cf_status cf_store_set_note(cf_store *s, cf_uuid turn, cf_str note,
-                            cf_error *err)
+cf_status cf_store_set_note(cf_store *s, cf_uuid turn, cf_str note, cf_error *err)
 {
     change c = {CHANGE_NOTE, turn, note, 0};
     return cf_op__call(s, do_change, &c, err);
@@ -319,8 +300,7 @@ cf_status cf_store_set_head(cf_store *s, cf_uuid turn, cf_error *err)
 /* ---- undo --------------------------------------------------------------- */
 
 /* The title of the conversation that a change is about, as lists show it. */
-static cf_status title_of(cf_sql *sql, const change *c, cf_arena *a,
-                          cf_str *out, cf_error *err)
+static cf_status title_of(cf_sql *sql, const change *c, cf_arena *a, cf_str *out, cf_error *err)
 {
     int64_t row;
     *out = cf_str_make("", 0);
@@ -329,16 +309,15 @@ static cf_status title_of(cf_sql *sql, const change *c, cf_arena *a,
         return CF_OK; /* purged since */
     }
     CF_TRY(st);
-    return is_about_turn(c->kind)
-               ? read_text(sql,
-                           "SELECT iif(title <> '', title, preview) FROM "
-                           "conversation WHERE id = (SELECT conversation_id "
-                           "FROM turn WHERE id = ?)",
-                           row, a, out, err)
-               : read_text(sql,
-                           "SELECT iif(title <> '', title, preview) FROM "
-                           "conversation WHERE id = ?",
-                           row, a, out, err);
+    return is_about_turn(c->kind) ? read_text(sql,
+                                              "SELECT iif(title <> '', title, preview) FROM "
+                                              "conversation WHERE id = (SELECT conversation_id "
+                                              "FROM turn WHERE id = ?)",
+                                              row, a, out, err)
+                                  : read_text(sql,
+                                              "SELECT iif(title <> '', title, preview) FROM "
+                                              "conversation WHERE id = ?",
+                                              row, a, out, err);
 }
 
 /* "'Weather in Oslo'", or "12 conversations". */
@@ -370,9 +349,7 @@ static void describe(cf_buf *out, const change *done, cf_str title, size_t n)
         break;
     case CHANGE_TAG:
     case CHANGE_UNTAG:
-        cf_buf_addf(out,
-                    "%s '%.*s': ", done->kind == CHANGE_TAG ? "tag" : "untag",
-                    len, text);
+        cf_buf_addf(out, "%s '%.*s': ", done->kind == CHANGE_TAG ? "tag" : "untag", len, text);
         break;
     case CHANGE_RATING:
         cf_buf_addf(out, "rated %lld: a turn of ", (long long)done->n);
@@ -385,8 +362,8 @@ static void describe(cf_buf *out, const change *done, cf_str title, size_t n)
 }
 
 /* `n`: how many are taken back at once. */
-static cf_status undo_change(cf_sql *sql, const json_t *op, cf_str undo,
-                             size_t n, cf_buf *what, cf_error *err)
+static cf_status undo_change(cf_sql *sql, const json_t *op, cf_str undo, size_t n, cf_buf *what,
+                             cf_error *err)
 {
     json_t *v;
     change done, back;
@@ -416,20 +393,16 @@ static cf_status undo_change(cf_sql *sql, const json_t *op, cf_str undo,
     return st;
 }
 
-static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo,
-                          size_t n, cf_buf *what, cf_error *err)
+static cf_status undo_one(cf_sql *sql, int64_t entry, cf_str op, cf_str undo, size_t n,
+                          cf_buf *what, cf_error *err)
 {
     json_t *v;
     CF_TRY(cf_json_read(&v, op.p, op.n, err));
     cf_str name = cf_json_get_str(v, "do");
-    cf_status st = cf_str_is(name, CF_UNDO_IMPORT)
-                       ? cf_undo__import(sql, v, undo, what, err)
-                   : cf_str_is(name, CF_UNDO_TEMPLATE)
-                       ? cf_undo__template(sql, v, undo, what, err)
-                       : undo_change(sql, v, undo, n, what, err);
-    CF_THEN(st,
-            cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?",
-                        "i", entry));
+    cf_status st = cf_str_is(name, CF_UNDO_IMPORT)     ? cf_undo__import(sql, v, undo, what, err)
+                   : cf_str_is(name, CF_UNDO_TEMPLATE) ? cf_undo__template(sql, v, undo, what, err)
+                                                       : undo_change(sql, v, undo, n, what, err);
+    CF_THEN(st, cf_sql__run(sql, err, "UPDATE oplog SET is_undone = 1 WHERE id = ?", "i", entry));
     json_decref(v);
     return st;
 }
@@ -440,8 +413,7 @@ typedef struct log_entry {
 } log_entry;
 
 /* The newest entry that is not undone, of a batch (0: of any). */
-static cf_status newest(cf_sql *sql, int64_t batch, cf_arena *a, log_entry *out,
-                        cf_error *err)
+static cf_status newest(cf_sql *sql, int64_t batch, cf_arena *a, log_entry *out, cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -503,51 +475,47 @@ typedef struct fork_arg {
     cf_uuid turn, out;
 } fork_arg;
 
-static cf_status copy_turn_row(cf_sql *sql, int64_t from, int64_t conv,
-                               int64_t parent, int64_t ordinal, int64_t *id,
-                               cf_error *err)
+static cf_status copy_turn_row(cf_sql *sql, int64_t from, int64_t conv, int64_t parent,
+                               int64_t ordinal, int64_t *id, cf_error *err)
 {
-    CF_TRY(cf_sql__run(
-        sql, err,
-        "INSERT INTO turn(uuid, conversation_id, parent_id, ordinal, "
-        "message_id, status, edited_from, fork_of, fork_token, forced_ids, "
-        "rating, note, created_ms, finished_ms, source) SELECT ?1, ?2, "
-        "nullif(?3, 0), ?4, message_id, CASE status WHEN 'streaming' THEN "
-        "'interrupted' ELSE status END, NULL, fork_of, fork_token, "
-        "forced_ids, rating, note, created_ms, finished_ms, source "
-        "FROM turn WHERE id = ?5",
-        "uiiii", cf_uuid_new(), conv, parent, ordinal, from));
+    CF_TRY(cf_sql__run(sql, err,
+                       "INSERT INTO turn(uuid, conversation_id, parent_id, ordinal, "
+                       "message_id, status, edited_from, fork_of, fork_token, forced_ids, "
+                       "rating, note, created_ms, finished_ms, source) SELECT ?1, ?2, "
+                       "nullif(?3, 0), ?4, message_id, CASE status WHEN 'streaming' THEN "
+                       "'interrupted' ELSE status END, NULL, fork_of, fork_token, "
+                       "forced_ids, rating, note, created_ms, finished_ms, source "
+                       "FROM turn WHERE id = ?5",
+                       "uiiii", cf_uuid_new(), conv, parent, ordinal, from));
     *id = sqlite3_last_insert_rowid(sql->db);
-    CF_TRY(cf_sql__run(
-        sql, err,
-        "INSERT INTO run(turn_id, engine, model, model_hash, template_id, "
-        "vars, options, constraint_spec, seed, n_threads, isa, is_exact, "
-        "prompt_hash, prompt_bytes, n_prompt, n_kept, n_new, n_reply, "
-        "diverged_at, load_us, render_us, prefill_us, first_us, decode_us, "
-        "stop_reason, error, prompt_ids, reply_ids, raw, chunks, token_us, "
-        "trace) SELECT ?, engine, model, model_hash, template_id, vars, "
-        "options, constraint_spec, seed, n_threads, isa, is_exact, "
-        "prompt_hash, prompt_bytes, n_prompt, n_kept, n_new, n_reply, "
-        "diverged_at, load_us, render_us, prefill_us, first_us, decode_us, "
-        "stop_reason, error, prompt_ids, reply_ids, raw, chunks, token_us, "
-        "trace FROM run WHERE turn_id = ?",
-        "ii", *id, from));
+    CF_TRY(cf_sql__run(sql, err,
+                       "INSERT INTO run(turn_id, engine, model, model_hash, template_id, "
+                       "vars, options, constraint_spec, seed, n_threads, isa, is_exact, "
+                       "prompt_hash, prompt_bytes, n_prompt, n_kept, n_new, n_reply, "
+                       "diverged_at, load_us, render_us, prefill_us, first_us, decode_us, "
+                       "stop_reason, error, prompt_ids, reply_ids, raw, chunks, token_us, "
+                       "trace) SELECT ?, engine, model, model_hash, template_id, vars, "
+                       "options, constraint_spec, seed, n_threads, isa, is_exact, "
+                       "prompt_hash, prompt_bytes, n_prompt, n_kept, n_new, n_reply, "
+                       "diverged_at, load_us, render_us, prefill_us, first_us, decode_us, "
+                       "stop_reason, error, prompt_ids, reply_ids, raw, chunks, token_us, "
+                       "trace FROM run WHERE turn_id = ?",
+                       "ii", *id, from));
     CF_TRY(cf_sql__run(sql, err,
                        "INSERT INTO run_tool SELECT ?, n, tool_id FROM "
                        "run_tool WHERE turn_id = ?",
                        "ii", *id, from));
-    return cf_sql__run(
-        sql, err,
-        "INSERT INTO tool_call SELECT ?, n, call_id, name, arguments, "
-        "byte_from, byte_to, token_from, token_to, status, findings, "
-        "parse_error, error_at, state, NULL, result, started_ms, duration_us, "
-        "exit_code, is_mocked FROM tool_call WHERE turn_id = ?",
-        "ii", *id, from);
+    return cf_sql__run(sql, err,
+                       "INSERT INTO tool_call SELECT ?, n, call_id, name, arguments, "
+                       "byte_from, byte_to, token_from, token_to, status, findings, "
+                       "parse_error, error_at, state, NULL, result, started_ms, duration_us, "
+                       "exit_code, is_mocked FROM tool_call WHERE turn_id = ?",
+                       "ii", *id, from);
 }
 
 /* Rows from the first turn to `leaf`, first one first. */
-static cf_status path_rows(cf_sql *sql, int64_t leaf, cf_arena *a,
-                           int64_t **out, size_t *n, cf_error *err)
+static cf_status path_rows(cf_sql *sql, int64_t leaf, cf_arena *a, int64_t **out, size_t *n,
+                           cf_error *err)
 {
     int64_t count;
     CF_TRY(cf_sql__int(sql, &count, 0, err,
@@ -566,27 +534,24 @@ static cf_status path_rows(cf_sql *sql, int64_t leaf, cf_arena *a,
                            "form a circle");
         }
         v[--at] = row;
-        CF_TRY(cf_sql__int(sql, &row, 0, err,
-                           "SELECT parent_id FROM turn WHERE id = ?", "i",
-                           row));
+        CF_TRY(cf_sql__int(sql, &row, 0, err, "SELECT parent_id FROM turn WHERE id = ?", "i", row));
     }
     *out = v + at;
     *n = (size_t)count - at;
     return CF_OK;
 }
 
-static cf_status fork_conv(cf_sql *sql, int64_t turn, const fork_arg *f,
-                           int64_t *conv, cf_error *err)
+static cf_status fork_conv(cf_sql *sql, int64_t turn, const fork_arg *f, int64_t *conv,
+                           cf_error *err)
 {
     int64_t now = cf_os_now_ms();
-    CF_TRY(cf_sql__run(
-        sql, err,
-        "INSERT INTO conversation(uuid, title, preview, created_ms, "
-        "updated_ms, forked_from, preface, model, template_hash, status) "
-        "SELECT ?1, title, preview, ?2, ?2, ?3, preface, model, "
-        "template_hash, status FROM conversation WHERE id = "
-        "(SELECT conversation_id FROM turn WHERE id = ?4)",
-        "uiui", f->out, now, f->turn, turn));
+    CF_TRY(cf_sql__run(sql, err,
+                       "INSERT INTO conversation(uuid, title, preview, created_ms, "
+                       "updated_ms, forked_from, preface, model, template_hash, status) "
+                       "SELECT ?1, title, preview, ?2, ?2, ?3, preface, model, "
+                       "template_hash, status FROM conversation WHERE id = "
+                       "(SELECT conversation_id FROM turn WHERE id = ?4)",
+                       "uiui", f->out, now, f->turn, turn));
     *conv = sqlite3_last_insert_rowid(sql->db);
     return cf_rows__title_words(sql, *conv, true, err);
 }
@@ -606,8 +571,7 @@ static cf_status do_fork(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     int64_t parent = 0;
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         int64_t id = 0;
-        st =
-            copy_turn_row(sql, rows[i], conv, parent, (int64_t)i + 1, &id, err);
+        st = copy_turn_row(sql, rows[i], conv, parent, (int64_t)i + 1, &id, err);
         parent = id;
     }
     cf_arena_deinit(&a);
@@ -631,13 +595,11 @@ cf_status cf_store_fork(cf_store *s, cf_uuid turn, cf_uuid *out, cf_error *err)
 
 /* ---- purging ------------------------------------------------------------ */
 
-cf_status cf_rows__collect(cf_sql *sql, const int64_t *v, size_t n,
-                           cf_error *err)
+cf_status cf_rows__collect(cf_sql *sql, const int64_t *v, size_t n, cf_error *err)
 {
     enum { FEW = 64 };
     for (size_t i = 0; i < n; i++) {
-        CF_TRY(n <= FEW ? cf_msg__collect(sql, v[i], err)
-                        : cf_msg__forget_words(sql, v[i], err));
+        CF_TRY(n <= FEW ? cf_msg__collect(sql, v[i], err) : cf_msg__forget_words(sql, v[i], err));
     }
     if (n > FEW) { /* one walk through all is less than many statements */
         CF_TRY(cf_sql__run(sql, err,
@@ -655,12 +617,11 @@ cf_status cf_rows__collect(cf_sql *sql, const int64_t *v, size_t n,
                        "");
 }
 
-static cf_status messages_of(cf_sql *sql, int64_t conv, cf_arena *a,
-                             int64_t **out, size_t *n, cf_error *err)
+static cf_status messages_of(cf_sql *sql, int64_t conv, cf_arena *a, int64_t **out, size_t *n,
+                             cf_error *err)
 {
     int64_t count;
-    CF_TRY(cf_sql__int(sql, &count, 0, err,
-                       "SELECT count(*) FROM turn WHERE conversation_id = ?",
+    CF_TRY(cf_sql__int(sql, &count, 0, err, "SELECT count(*) FROM turn WHERE conversation_id = ?",
                        "i", conv));
     int64_t *v = cf_arena_calloc(a, (size_t)(count > 0 ? count : 1), sizeof *v);
     if (v == NULL) {
@@ -686,13 +647,9 @@ static cf_status messages_of(cf_sql *sql, int64_t conv, cf_arena *a,
 static cf_status purge_rows(cf_sql *sql, int64_t conv, cf_error *err)
 {
     CF_TRY(cf_rows__title_words(sql, conv, false, err));
-    CF_TRY(cf_sql__run(sql, err,
-                       "UPDATE conversation SET head_id = NULL WHERE id = ?",
-                       "i", conv));
-    CF_TRY(cf_sql__run(sql, err, "DELETE FROM turn WHERE conversation_id = ?",
-                       "i", conv));
-    return cf_sql__run(sql, err, "DELETE FROM conversation WHERE id = ?", "i",
-                       conv);
+    CF_TRY(cf_sql__run(sql, err, "UPDATE conversation SET head_id = NULL WHERE id = ?", "i", conv));
+    CF_TRY(cf_sql__run(sql, err, "DELETE FROM turn WHERE conversation_id = ?", "i", conv));
+    return cf_sql__run(sql, err, "DELETE FROM conversation WHERE id = ?", "i", conv);
 }
 
 static cf_status do_purge(cf_store *s, cf_sql *sql, void *arg, cf_error *err)

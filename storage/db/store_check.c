@@ -23,16 +23,14 @@ typedef struct check {
 static void report(check *c, const char *what, cf_str which)
 {
     cf_error line; /* for its printable, bounded text */
-    cf_fail(&line, CF_EFORMAT, "%s%.*s", what,
-            (int)(which.n < 120 ? which.n : 120),
+    cf_fail(&line, CF_EFORMAT, "%s%.*s", what, (int)(which.n < 120 ? which.n : 120),
             which.p != NULL ? which.p : "");
     c->n++;
     c->fn(c->ud, line.text);
 }
 
 /* Each row of `text` (one column) is a finding. */
-static cf_status report_rows(check *c, const char *what, const char *text,
-                             cf_error *err)
+static cf_status report_rows(check *c, const char *what, const char *text, cf_error *err)
 {
     sqlite3_stmt *st;
     cf_arena a;
@@ -60,8 +58,7 @@ static cf_status check_file_form(check *c, cf_error *err)
                        err);
 }
 
-static cf_status check_hashes(check *c, const char *what, const char *text,
-                              cf_error *err)
+static cf_status check_hashes(check *c, const char *what, const char *text, cf_error *err)
 {
     sqlite3_stmt *st;
     CF_TRY(cf_sql__prepare(c->sql, &st, text, err));
@@ -69,8 +66,7 @@ static cf_status check_hashes(check *c, const char *what, const char *text,
     while (cf_sql__next(c->sql, st, &s, err)) {
         char hash[CF_HASH_TEXT + 1];
         const void *p = sqlite3_column_blob(st, 1);
-        cf_hash_hex(hash, p != NULL ? p : "",
-                    (size_t)sqlite3_column_bytes(st, 1));
+        cf_hash_hex(hash, p != NULL ? p : "", (size_t)sqlite3_column_bytes(st, 1));
         const char *want = (const char *)sqlite3_column_text(st, 0);
         if (want == NULL || strcmp(want, hash) != 0) {
             report(c, what, cf_str_from(want != NULL ? want : "?"));
@@ -139,18 +135,15 @@ static cf_status check_links(check *c, cf_error *err)
          "SELECT uuid FROM conversation c WHERE n_turns > 0 AND n_forks <> "
          "(SELECT count(*) FROM turn t WHERE conversation_id = c.id AND NOT "
          "EXISTS (SELECT 1 FROM turn k WHERE k.parent_id = t.id)) - 1"},
-        {"message of no turn: ",
-         "SELECT hash FROM message m WHERE NOT EXISTS (SELECT 1 FROM turn "
-         "WHERE message_id = m.id)"},
-        {"attachment of no message: ",
-         "SELECT hash FROM blob b WHERE NOT EXISTS (SELECT 1 FROM "
-         "message_blob WHERE blob_id = b.id)"},
+        {"message of no turn: ", "SELECT hash FROM message m WHERE NOT EXISTS (SELECT 1 FROM turn "
+                                 "WHERE message_id = m.id)"},
+        {"attachment of no message: ", "SELECT hash FROM blob b WHERE NOT EXISTS (SELECT 1 FROM "
+                                       "message_blob WHERE blob_id = b.id)"},
         {"leftover pieces of turn ",
          "SELECT DISTINCT t.uuid FROM piece p JOIN turn t ON t.id = p.turn_id "
          "WHERE t.status <> 'streaming'"},
-        {"not a UUID: ",
-         "SELECT uuid FROM turn WHERE length(uuid) <> 36 UNION ALL SELECT "
-         "uuid FROM conversation WHERE length(uuid) <> 36"},
+        {"not a UUID: ", "SELECT uuid FROM turn WHERE length(uuid) <> 36 UNION ALL SELECT "
+                         "uuid FROM conversation WHERE length(uuid) <> 36"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         CF_TRY(report_rows(c, rules[i].what, rules[i].sql, err));
@@ -167,16 +160,13 @@ static cf_status check_words(check *c, cf_error *err)
                        "SELECT count(*) FROM message WHERE text <> '' OR "
                        "tool_text <> ''",
                        ""));
-    CF_TRY(cf_sql__int(c->sql, &b, 0, err,
-                       "SELECT count(*) FROM message_words_docsize", ""));
+    CF_TRY(cf_sql__int(c->sql, &b, 0, err, "SELECT count(*) FROM message_words_docsize", ""));
     if (a != b) {
         report(c, "the word index does not hold every message", (cf_str){0});
     }
-    CF_TRY(cf_sql__int(c->sql, &a, 0, err,
-                       "SELECT count(*) FROM conversation WHERE title <> ''",
-                       ""));
-    CF_TRY(cf_sql__int(c->sql, &b, 0, err,
-                       "SELECT count(*) FROM title_words_docsize", ""));
+    CF_TRY(
+        cf_sql__int(c->sql, &a, 0, err, "SELECT count(*) FROM conversation WHERE title <> ''", ""));
+    CF_TRY(cf_sql__int(c->sql, &b, 0, err, "SELECT count(*) FROM title_words_docsize", ""));
     if (a != b) {
         report(c, "the title index does not hold every title", (cf_str){0});
     }
@@ -184,8 +174,7 @@ static cf_status check_words(check *c, cf_error *err)
     size_t n_wrong;
     CF_TRY(cf_shown__check(c->sql, &n_wrong, err));
     if (n_wrong != 0) {
-        report(c, "the titles that filters read differ from the conversations",
-               (cf_str){0});
+        report(c, "the titles that filters read differ from the conversations", (cf_str){0});
     }
     return CF_OK;
 }
@@ -193,39 +182,37 @@ static cf_status check_words(check *c, cf_error *err)
 /* The counts that the writer keeps, against the rows. */
 static cf_status check_facets(check *c, cf_error *err)
 {
-    return report_rows(
-        c, "wrong count of conversations by ",
-        "WITH want AS (SELECT place, 0 AS kind, model AS value, count(*) AS n "
-        "FROM conversation GROUP BY 1, 3 UNION ALL SELECT place, 1, "
-        "template_hash, count(*) FROM conversation GROUP BY 1, 3 UNION ALL "
-        "SELECT place, 2, name, count(*) FROM tag JOIN conversation c ON c.id "
-        "= conversation_id GROUP BY 1, 3 UNION ALL SELECT place, 3, status, "
-        "count(*) FROM conversation GROUP BY 1, 3 UNION ALL SELECT place, 5, "
-        "'', count(*) FROM conversation GROUP BY 1), has AS (SELECT * FROM "
-        "facet WHERE n <> 0 AND kind <> 4) SELECT 'kind ' || kind || ': ' || "
-        "value FROM (SELECT * FROM (SELECT * FROM want EXCEPT SELECT * FROM "
-        "has) UNION SELECT * FROM (SELECT * FROM has EXCEPT SELECT * FROM "
-        "want))",
-        err);
+    return report_rows(c, "wrong count of conversations by ",
+                       "WITH want AS (SELECT place, 0 AS kind, model AS value, count(*) AS n "
+                       "FROM conversation GROUP BY 1, 3 UNION ALL SELECT place, 1, "
+                       "template_hash, count(*) FROM conversation GROUP BY 1, 3 UNION ALL "
+                       "SELECT place, 2, name, count(*) FROM tag JOIN conversation c ON c.id "
+                       "= conversation_id GROUP BY 1, 3 UNION ALL SELECT place, 3, status, "
+                       "count(*) FROM conversation GROUP BY 1, 3 UNION ALL SELECT place, 5, "
+                       "'', count(*) FROM conversation GROUP BY 1), has AS (SELECT * FROM "
+                       "facet WHERE n <> 0 AND kind <> 4) SELECT 'kind ' || kind || ': ' || "
+                       "value FROM (SELECT * FROM (SELECT * FROM want EXCEPT SELECT * FROM "
+                       "has) UNION SELECT * FROM (SELECT * FROM has EXCEPT SELECT * FROM "
+                       "want))",
+                       err);
 }
 
 static cf_status check_all(check *c, cf_error *err)
 {
     CF_TRY(check_file_form(c, err));
-    CF_TRY(check_hashes(c, "template differs from its hash: ",
-                        "SELECT hash, source FROM template", err));
-    CF_TRY(check_hashes(c, "tool differs from its hash: ",
-                        "SELECT hash, declaration FROM tool", err));
-    CF_TRY(check_hashes(c, "attachment differs from its hash: ",
-                        "SELECT hash, data FROM blob", err));
+    CF_TRY(check_hashes(c, "template differs from its hash: ", "SELECT hash, source FROM template",
+                        err));
+    CF_TRY(
+        check_hashes(c, "tool differs from its hash: ", "SELECT hash, declaration FROM tool", err));
+    CF_TRY(
+        check_hashes(c, "attachment differs from its hash: ", "SELECT hash, data FROM blob", err));
     CF_TRY(check_messages(c, err));
     CF_TRY(check_links(c, err));
     CF_TRY(check_facets(c, err));
     return check_words(c, err);
 }
 
-static cf_status do_words_check(cf_store *s, cf_sql *sql, void *arg,
-                                cf_error *err)
+static cf_status do_words_check(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;
     (void)arg;
@@ -239,8 +226,7 @@ static cf_status do_words_check(cf_store *s, cf_sql *sql, void *arg,
                        "");
 }
 
-cf_status cf_store_check(cf_store *s, cf_store_finding_fn fn, void *ud,
-                         size_t *n, cf_error *err)
+cf_status cf_store_check(cf_store *s, cf_store_finding_fn fn, void *ud, size_t *n, cf_error *err)
 {
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 600000, err));
@@ -281,8 +267,7 @@ cf_status cf_store_backup(cf_store *s, const char *path, cf_error *err)
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return cf_fail(err, CF_EIO, "%s: %s", path,
-                       errno == EEXIST ? "exists already"
-                                       : "cannot be created there");
+                       errno == EEXIST ? "exists already" : "cannot be created there");
     }
     (void)close(fd);
     cf_reader *r;

@@ -57,8 +57,7 @@ static bool next_value(uint64_t *out, cf_str in, size_t *at)
         return false;
     }
     const unsigned char *p = (const unsigned char *)in.p + *at;
-    *out = (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
-           (uint64_t)p[3] << 24;
+    *out = (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
     *at += 4;
     return true;
 }

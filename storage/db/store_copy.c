@@ -44,30 +44,19 @@ cf_store_run *cf_copy__run(cf_arena *a, const cf_store_run *run)
     if (r == NULL) {
         return NULL;
     }
-    cf_str *const texts[] = {&r->engine,
-                             &r->model,
-                             &r->model_hash,
-                             &r->template_hash,
-                             &r->vars,
-                             &r->options,
-                             &r->constraint_spec,
-                             &r->isa,
-                             &r->prompt_hash,
-                             &r->stop_reason,
-                             &r->error,
-                             &r->raw,
-                             &r->trace};
+    cf_str *const texts[] = {
+        &r->engine,      &r->model,       &r->model_hash,      &r->template_hash,
+        &r->vars,        &r->options,     &r->constraint_spec, &r->isa,
+        &r->prompt_hash, &r->stop_reason, &r->error,           &r->raw,
+        &r->trace};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         *texts[i] = cf_copy__str(a, *texts[i]);
     }
     r->tools = copy_strs(a, run->tools, run->n_tools);
-    r->prompt_ids = copy_array(a, run->prompt_ids, run->n_prompt_ids,
-                               sizeof *run->prompt_ids);
-    r->reply_ids =
-        copy_array(a, run->reply_ids, run->n_reply_ids, sizeof *run->reply_ids);
+    r->prompt_ids = copy_array(a, run->prompt_ids, run->n_prompt_ids, sizeof *run->prompt_ids);
+    r->reply_ids = copy_array(a, run->reply_ids, run->n_reply_ids, sizeof *run->reply_ids);
     r->chunks = copy_array(a, run->chunks, run->n_chunks, sizeof *run->chunks);
-    r->token_us =
-        copy_array(a, run->token_us, run->n_token_us, sizeof *run->token_us);
+    r->token_us = copy_array(a, run->token_us, run->n_token_us, sizeof *run->token_us);
     return r;
 }
 
@@ -76,9 +65,8 @@ cf_store_call *cf_copy__calls(cf_arena *a, const cf_store_call *v, size_t n)
     cf_store_call *out = copy_array(a, v, n, sizeof *v);
     for (size_t i = 0; out != NULL && i < n; i++) {
         cf_store_call *c = &out[i];
-        cf_str *const texts[] = {&c->call_id, &c->name,     &c->arguments,
-                                 &c->status,  &c->findings, &c->parse_error,
-                                 &c->state,   &c->result};
+        cf_str *const texts[] = {&c->call_id,  &c->name,        &c->arguments, &c->status,
+                                 &c->findings, &c->parse_error, &c->state,     &c->result};
         for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
             *texts[k] = cf_copy__str(a, *texts[k]);
         }
@@ -95,8 +83,7 @@ cf_store_turn *cf_copy__turn(cf_arena *a, const cf_store_turn *turn)
     t->message = cf_copy__str(a, turn->message);
     t->note = cf_copy__str(a, turn->note);
     t->source = cf_copy__str(a, turn->source);
-    t->forced_ids = copy_array(a, turn->forced_ids, turn->n_forced,
-                               sizeof *turn->forced_ids);
+    t->forced_ids = copy_array(a, turn->forced_ids, turn->n_forced, sizeof *turn->forced_ids);
     t->run = cf_copy__run(a, turn->run);
     t->calls = cf_copy__calls(a, turn->calls, turn->n_calls);
     return t;

@@ -13,18 +13,15 @@ typedef struct draft {
     cf_str text;
 } draft;
 
-static cf_status do_put_draft(cf_store *s, cf_sql *sql, void *arg,
-                              cf_error *err)
+static cf_status do_put_draft(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     const draft *d = arg;
     if (d->text.n == 0) {
-        return cf_sql__run(sql, err, "DELETE FROM draft WHERE conversation = ?",
-                           "u", d->conv);
+        return cf_sql__run(sql, err, "DELETE FROM draft WHERE conversation = ?", "u", d->conv);
     }
     CF_TRY(cf_live__claim(s, err)); /* again, where the first call failed */
-    return cf_sql__run(
-        sql, err, "INSERT OR REPLACE INTO draft VALUES(?, ?, ?, ?)", "usis",
-        d->conv, d->text, cf_os_now_ms(), cf_str_from(s->writer));
+    return cf_sql__run(sql, err, "INSERT OR REPLACE INTO draft VALUES(?, ?, ?, ?)", "usis", d->conv,
+                       d->text, cf_os_now_ms(), cf_str_from(s->writer));
 }
 
 static cf_status do_claim(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
@@ -34,8 +31,7 @@ static cf_status do_claim(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     return cf_live__claim(s, err);
 }
 
-cf_status cf_store_put_draft(cf_store *s, cf_uuid conv, cf_str text,
-                             cf_error *err)
+cf_status cf_store_put_draft(cf_store *s, cf_uuid conv, cf_str text, cf_error *err)
 {
     if (!s->has_draft) {
         /* So that our name does not depend on when the writer runs; where it
@@ -56,16 +52,15 @@ cf_status cf_store_put_draft(cf_store *s, cf_uuid conv, cf_str text,
     return cf_op__post(s, op, err);
 }
 
-cf_status cf_store_get_draft(cf_store *s, cf_uuid conv, cf_arena *arena,
-                             cf_str *text, cf_error *err)
+cf_status cf_store_get_draft(cf_store *s, cf_uuid conv, cf_arena *arena, cf_str *text,
+                             cf_error *err)
 {
     cf_reader *r;
     sqlite3_stmt *st;
     bool has_row = false;
     CF_TRY(cf_store__take(s, &r, 0, err));
-    cf_status status = cf_sql__query(
-        &r->sql, &st, err, "SELECT text FROM draft WHERE conversation = ?", "u",
-        conv);
+    cf_status status = cf_sql__query(&r->sql, &st, err,
+                                     "SELECT text FROM draft WHERE conversation = ?", "u", conv);
     CF_THEN(status, cf_sql__step(&r->sql, st, &has_row, err));
     if (status == CF_OK && has_row) {
         *text = cf_sql__str(st, 0, arena);
@@ -78,8 +73,8 @@ cf_status cf_store_get_draft(cf_store *s, cf_uuid conv, cf_arena *arena,
     return status;
 }
 
-static cf_status find_lost(cf_store *s, cf_sql *sql, cf_arena *arena,
-                           cf_uuid *conv, cf_str *text, cf_error *err)
+static cf_status find_lost(cf_store *s, cf_sql *sql, cf_arena *arena, cf_uuid *conv, cf_str *text,
+                           cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row = true;
@@ -103,8 +98,8 @@ static cf_status find_lost(cf_store *s, cf_sql *sql, cf_arena *arena,
     }
 }
 
-cf_status cf_store_lost_draft(cf_store *s, cf_arena *arena, cf_uuid *conv,
-                              cf_str *text, cf_error *err)
+cf_status cf_store_lost_draft(cf_store *s, cf_arena *arena, cf_uuid *conv, cf_str *text,
+                              cf_error *err)
 {
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));

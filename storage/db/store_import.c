@@ -47,8 +47,7 @@ static bool add_tags(json_t *list, const json_t *tagged)
         json_equal(json_array_get(last, 2), json_array_get(first, 2)) &&
         number_at(last, 1) + 1 == number_at(first, 0)) {
         from = 1;
-        if (json_array_set_new(last, 1, json_integer(number_at(first, 1))) !=
-            0) {
+        if (json_array_set_new(last, 1, json_integer(number_at(first, 1))) != 0) {
             return false;
         }
     }
@@ -67,22 +66,20 @@ static bool add_rows(json_t *list, const cf_import_rows *r)
     if (r->turn_from == r->turn_to && r->conv_from == r->conv_to) {
         return true;
     }
-    if (last != NULL && json_array_size(last) == 4 &&
-        number_at(last, 1) == r->turn_from &&
+    if (last != NULL && json_array_size(last) == 4 && number_at(last, 1) == r->turn_from &&
         number_at(last, 3) == r->conv_from) {
         return json_array_set_new(last, 1, json_integer(r->turn_to)) == 0 &&
                json_array_set_new(last, 3, json_integer(r->conv_to)) == 0;
     }
-    return json_array_append_new(
-               list, json_pack("[I,I,I,I]", (json_int_t)r->turn_from,
-                               (json_int_t)r->turn_to, (json_int_t)r->conv_from,
-                               (json_int_t)r->conv_to)) == 0;
+    return json_array_append_new(list, json_pack("[I,I,I,I]", (json_int_t)r->turn_from,
+                                                 (json_int_t)r->turn_to, (json_int_t)r->conv_from,
+                                                 (json_int_t)r->conv_to)) == 0;
 }
 
 /* The rows so far, an array that the caller decrefs, and the entry's number;
  * an empty array and 0 where there is no entry yet. */
-static cf_status find_entry(cf_sql *sql, const cf_buf *op, int64_t *id,
-                            json_t **rows, cf_error *err)
+static cf_status find_entry(cf_sql *sql, const cf_buf *op, int64_t *id, json_t **rows,
+                            cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -98,21 +95,21 @@ static cf_status find_entry(cf_sql *sql, const cf_buf *op, int64_t *id,
     }
     *id = sqlite3_column_int64(st, 0);
     const char *text = (const char *)sqlite3_column_text(st, 1);
-    cf_status s = cf_json_read(rows, text != NULL ? text : "",
-                               text != NULL ? strlen(text) : 0, err);
+    cf_status s =
+        cf_json_read(rows, text != NULL ? text : "", text != NULL ? strlen(text) : 0, err);
     cf_sql__done(st);
     return s;
 }
 
-static cf_status write_entry(cf_sql *sql, const cf_buf *op, int64_t id,
-                             const json_t *rows, cf_error *err)
+static cf_status write_entry(cf_sql *sql, const cf_buf *op, int64_t id, const json_t *rows,
+                             cf_error *err)
 {
     cf_buf undo = CF_BUF_INIT;
     cf_json_write(&undo, rows);
     cf_status st = cf_buf_check(&undo, err);
     if (st == CF_OK && id != 0) {
-        st = cf_sql__run(sql, err, "UPDATE oplog SET undo = ? WHERE id = ?",
-                         "si", cf_buf_str(&undo), id);
+        st = cf_sql__run(sql, err, "UPDATE oplog SET undo = ? WHERE id = ?", "si",
+                         cf_buf_str(&undo), id);
     } else if (st == CF_OK) {
         st = cf_undo__log(sql, cf_buf_str(op), cf_buf_str(&undo), err);
     }
@@ -126,16 +123,14 @@ cf_status cf_undo__log_import(cf_sql *sql, const cf_store_origin *origin,
     int64_t id = 0;
     json_t *rows = NULL;
     cf_buf op = CF_BUF_INIT;
-    if (added->turn_from == added->turn_to &&
-        added->conv_from == added->conv_to &&
+    if (added->turn_from == added->turn_to && added->conv_from == added->conv_to &&
         json_array_size(added->tagged) == 0) {
         return CF_OK;
     }
     write_op(&op, origin);
     cf_status st = cf_buf_check(&op, err);
     CF_THEN(st, find_entry(sql, &op, &id, &rows, err));
-    if (st == CF_OK &&
-        !(add_rows(rows, added) && add_tags(rows, added->tagged))) {
+    if (st == CF_OK && !(add_rows(rows, added) && add_tags(rows, added->tagged))) {
         st = cf_sql__oom(err);
     }
     CF_THEN(st, write_entry(sql, &op, id, rows, err));
@@ -152,9 +147,8 @@ typedef struct id_list {
 } id_list;
 
 /* The numbers that `list` finds in (from, to]; `count` counts them. */
-static cf_status read_ids(cf_sql *sql, const char *count, const char *list,
-                          int64_t from, int64_t to, cf_arena *a, id_list *out,
-                          cf_error *err)
+static cf_status read_ids(cf_sql *sql, const char *count, const char *list, int64_t from,
+                          int64_t to, cf_arena *a, id_list *out, cf_error *err)
 {
     sqlite3_stmt *st;
     int64_t room;
@@ -177,31 +171,30 @@ static cf_status read_ids(cf_sql *sql, const char *count, const char *list,
 /* Counters, head and the columns of the newest turn, after turns are gone. */
 static cf_status settle(cf_sql *sql, int64_t conv, cf_error *err)
 {
-    return cf_sql__run(
-        sql, err,
-        "UPDATE conversation AS c SET "
-        "n_turns = (SELECT count(*) FROM turn WHERE conversation_id = c.id), "
-        "n_forks = max(0, (SELECT count(*) FROM turn t WHERE conversation_id = "
-        "c.id AND NOT EXISTS (SELECT 1 FROM turn k WHERE k.parent_id = t.id)) "
-        "- "
-        "1), "
-        "head_id = coalesce(head_id, (SELECT id FROM turn WHERE "
-        "conversation_id = c.id ORDER BY ordinal DESC LIMIT 1)), "
-        "status = coalesce((SELECT status FROM turn WHERE conversation_id = "
-        "c.id ORDER BY ordinal DESC LIMIT 1), ''), "
-        "model = coalesce((SELECT r.model FROM run r JOIN turn t ON t.id = "
-        "turn_id WHERE conversation_id = c.id ORDER BY ordinal DESC LIMIT 1), "
-        "''), "
-        "template_hash = coalesce((SELECT p.hash FROM run r JOIN turn t ON "
-        "t.id = turn_id JOIN template p ON p.id = template_id WHERE "
-        "conversation_id = c.id ORDER BY ordinal DESC LIMIT 1), '') "
-        "WHERE id = ?",
-        "i", conv);
+    return cf_sql__run(sql, err,
+                       "UPDATE conversation AS c SET "
+                       "n_turns = (SELECT count(*) FROM turn WHERE conversation_id = c.id), "
+                       "n_forks = max(0, (SELECT count(*) FROM turn t WHERE conversation_id = "
+                       "c.id AND NOT EXISTS (SELECT 1 FROM turn k WHERE k.parent_id = t.id)) "
+                       "- "
+                       "1), "
+                       "head_id = coalesce(head_id, (SELECT id FROM turn WHERE "
+                       "conversation_id = c.id ORDER BY ordinal DESC LIMIT 1)), "
+                       "status = coalesce((SELECT status FROM turn WHERE conversation_id = "
+                       "c.id ORDER BY ordinal DESC LIMIT 1), ''), "
+                       "model = coalesce((SELECT r.model FROM run r JOIN turn t ON t.id = "
+                       "turn_id WHERE conversation_id = c.id ORDER BY ordinal DESC LIMIT 1), "
+                       "''), "
+                       "template_hash = coalesce((SELECT p.hash FROM run r JOIN turn t ON "
+                       "t.id = turn_id JOIN template p ON p.id = template_id WHERE "
+                       "conversation_id = c.id ORDER BY ordinal DESC LIMIT 1), '') "
+                       "WHERE id = ?",
+                       "i", conv);
 }
 
 /* *convs gets the conversations that had some of them. */
-static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
-                              id_list *convs, int64_t *n_left, cf_error *err)
+static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a, id_list *convs,
+                              int64_t *n_left, cf_error *err)
 {
     id_list messages;
     CF_TRY(read_ids(sql, "SELECT count(*) FROM turn WHERE id > ? AND id <= ?",
@@ -212,18 +205,16 @@ static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
                     "SELECT DISTINCT conversation_id FROM turn WHERE id > ? "
                     "AND id <= ?",
                     r->turn_from, r->turn_to, a, convs, err));
-    CF_TRY(cf_sql__run(
-        sql, err,
-        "WITH RECURSIVE kept(id) AS (SELECT parent_id FROM turn WHERE "
-        "parent_id > ?1 AND parent_id <= ?2 AND id > ?2 UNION SELECT "
-        "t.parent_id FROM kept JOIN turn t ON t.id = kept.id WHERE "
-        "t.parent_id > ?1) DELETE FROM turn WHERE id > ?1 AND id <= ?2 AND "
-        "id NOT IN (SELECT id FROM kept)",
-        "ii", r->turn_from, r->turn_to));
+    CF_TRY(cf_sql__run(sql, err,
+                       "WITH RECURSIVE kept(id) AS (SELECT parent_id FROM turn WHERE "
+                       "parent_id > ?1 AND parent_id <= ?2 AND id > ?2 UNION SELECT "
+                       "t.parent_id FROM kept JOIN turn t ON t.id = kept.id WHERE "
+                       "t.parent_id > ?1) DELETE FROM turn WHERE id > ?1 AND id <= ?2 AND "
+                       "id NOT IN (SELECT id FROM kept)",
+                       "ii", r->turn_from, r->turn_to));
     CF_TRY(cf_rows__collect(sql, messages.v, messages.n, err));
     int64_t left;
-    CF_TRY(cf_sql__int(sql, &left, 0, err,
-                       "SELECT count(*) FROM turn WHERE id > ? AND id <= ?",
+    CF_TRY(cf_sql__int(sql, &left, 0, err, "SELECT count(*) FROM turn WHERE id > ? AND id <= ?",
                        "ii", r->turn_from, r->turn_to));
     *n_left += left;
     return CF_OK;
@@ -231,8 +222,7 @@ static cf_status remove_turns(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
 
 /* Conversations of the import that have no turn left; in one statement, for
  * each statement of a long transaction costs time with all that came before. */
-static cf_status remove_convs(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
-                              cf_error *err)
+static cf_status remove_convs(cf_sql *sql, const cf_import_rows *r, cf_arena *a, cf_error *err)
 {
     static const char count[] = "SELECT count(*) FROM conversation WHERE id > "
                                 "? AND id <= ?";
@@ -240,20 +230,18 @@ static cf_status remove_convs(cf_sql *sql, const cf_import_rows *r, cf_arena *a,
         "SELECT id FROM conversation c WHERE id > ? AND id <= ? AND title <> "
         "'' AND NOT EXISTS (SELECT 1 FROM turn WHERE conversation_id = c.id)";
     id_list empty;
-    CF_TRY(
-        read_ids(sql, count, titled, r->conv_from, r->conv_to, a, &empty, err));
+    CF_TRY(read_ids(sql, count, titled, r->conv_from, r->conv_to, a, &empty, err));
     for (size_t i = 0; i < empty.n; i++) {
         CF_TRY(cf_rows__title_words(sql, empty.v[i], false, err));
     }
-    return cf_sql__run(
-        sql, err,
-        "DELETE FROM conversation WHERE id > ? AND id <= ? AND NOT EXISTS "
-        "(SELECT 1 FROM turn WHERE conversation_id = conversation.id)",
-        "ii", r->conv_from, r->conv_to);
+    return cf_sql__run(sql, err,
+                       "DELETE FROM conversation WHERE id > ? AND id <= ? AND NOT EXISTS "
+                       "(SELECT 1 FROM turn WHERE conversation_id = conversation.id)",
+                       "ii", r->conv_from, r->conv_to);
 }
 
-static cf_status take_back(cf_sql *sql, const json_t *rows, cf_arena *a,
-                           int64_t *n_left, cf_error *err)
+static cf_status take_back(cf_sql *sql, const json_t *rows, cf_arena *a, int64_t *n_left,
+                           cf_error *err)
 {
     if (!json_is_array(rows)) {
         return cf_fail(err, CF_EFORMAT, "the operation log is damaged");
@@ -268,14 +256,13 @@ static cf_status take_back(cf_sql *sql, const json_t *rows, cf_arena *a,
     for (size_t i = json_array_size(rows); i > 0; i--) {
         const json_t *v = json_array_get(rows, i - 1);
         const char *tag = json_string_value(json_array_get(v, 2));
-        cf_import_rows r = {number_at(v, 0), number_at(v, 1), number_at(v, 2),
-                            number_at(v, 3), NULL};
+        cf_import_rows r = {number_at(v, 0), number_at(v, 1), number_at(v, 2), number_at(v, 3),
+                            NULL};
         if (tag != NULL) {
             CF_TRY(cf_sql__run(sql, err,
                                "DELETE FROM tag WHERE conversation_id BETWEEN "
                                "? AND ? AND name = ?",
-                               "iis", number_at(v, 0), number_at(v, 1),
-                               cf_str_from(tag)));
+                               "iis", number_at(v, 0), number_at(v, 1), cf_str_from(tag)));
             continue;
         }
         id_list convs;
@@ -293,17 +280,14 @@ static void describe(cf_buf *what, const json_t *op, int64_t n_left)
     cf_str name = cf_json_get_str(op, "text");
     cf_buf_reset(what);
     cf_buf_adds(what, "import of ");
-    cf_buf_add(what, name.n != 0 ? name.p : "a file",
-               name.n != 0 ? name.n : strlen("a file"));
+    cf_buf_add(what, name.n != 0 ? name.p : "a file", name.n != 0 ? name.n : strlen("a file"));
     if (n_left != 0) {
-        cf_buf_addf(what, "; %lld turn%s that %s continued since stay%s",
-                    (long long)n_left, n_left == 1 ? "" : "s",
-                    n_left == 1 ? "was" : "were", n_left == 1 ? "s" : "");
+        cf_buf_addf(what, "; %lld turn%s that %s continued since stay%s", (long long)n_left,
+                    n_left == 1 ? "" : "s", n_left == 1 ? "was" : "were", n_left == 1 ? "s" : "");
     }
 }
 
-cf_status cf_undo__import(cf_sql *sql, const json_t *op, cf_str undo,
-                          cf_buf *what, cf_error *err)
+cf_status cf_undo__import(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what, cf_error *err)
 {
     json_t *rows;
     cf_arena a;

@@ -22,8 +22,7 @@ enum {
 };
 
 /* Runs inside the writer's transaction, in its own savepoint. */
-typedef cf_status (*cf_op_fn)(cf_store *store, cf_sql *sql, void *arg,
-                              cf_error *err);
+typedef cf_status (*cf_op_fn)(cf_store *store, cf_sql *sql, void *arg, cf_error *err);
 
 typedef struct cf_op cf_op;
 struct cf_op {
@@ -103,22 +102,18 @@ struct cf_store {
  * not the one that was opened first. */
 CF_MUST_USE cf_status cf_store__open_writer(cf_store *s, cf_error *err);
 /* Borrows a reading connection; give it back with cf_store__give. */
-CF_MUST_USE cf_status cf_store__take(cf_store *s, cf_reader **out,
-                                     uint32_t max_ms, cf_error *err);
+CF_MUST_USE cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms, cf_error *err);
 void cf_store__give(cf_store *s, cf_reader *r);
 /* The text in the first column of the one row that `sql`, with one parameter,
  * finds by `key`, in the arena; *found false: no such row. */
-CF_MUST_USE cf_status cf_store__get_text(cf_store *s, const char *sql,
-                                         cf_str key, cf_arena *arena,
-                                         cf_str *out, bool *found,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_store__get_text(cf_store *s, const char *sql, cf_str key, cf_arena *arena,
+                                         cf_str *out, bool *found, cf_error *err);
 
 /* ---- store_migrate.c ---------------------------------------------------- */
 
 int cf_store__version(void); /* newest */
 /* Brings an empty or older database to `upto` (0: the newest). */
-CF_MUST_USE cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto, cf_error *err);
 
 /* Begins to keep the counts of conversations up to date, for as long as this
  * connection, the writer's, is open. */
@@ -148,16 +143,14 @@ CF_MUST_USE cf_status cf_op__submit(cf_store *s, cf_op *op, cf_error *err);
 /* Hands a kept operation over and does not wait. */
 CF_MUST_USE cf_status cf_op__post(cf_store *s, cf_op *op, cf_error *err);
 /* Runs fn in the writer and waits for it; arg stays the caller's. */
-CF_MUST_USE cf_status cf_op__call(cf_store *s, cf_op_fn fn, void *arg,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_op__call(cf_store *s, cf_op_fn fn, void *arg, cf_error *err);
 
 /* ---- store_stream.c ----------------------------------------------------- */
 
 /* Unwritten ends of all streams older than min_age_us, inside the writer's
  * transaction; `commit` then notes what was written. */
 typedef struct cf_stream_batch cf_stream_batch;
-CF_MUST_USE cf_status cf_stream__write(cf_store *s, cf_sql *sql,
-                                       uint64_t min_age_us,
+CF_MUST_USE cf_status cf_stream__write(cf_store *s, cf_sql *sql, uint64_t min_age_us,
                                        cf_stream_batch **batch, cf_error *err);
 void cf_stream__written(cf_store *s, cf_stream_batch *batch, bool committed);
 void cf_stream__free(cf_stream *st);
@@ -168,67 +161,53 @@ uint64_t cf_stream__due(const cf_store *s);
 typedef struct cf_stream_parts {
     cf_buf raw, ids, chunks, us, trace;
 } cf_stream_parts;
-CF_MUST_USE cf_status cf_stream__join(cf_sql *sql, int64_t turn_id,
-                                      cf_stream_parts *out, cf_error *err);
+CF_MUST_USE cf_status cf_stream__join(cf_sql *sql, int64_t turn_id, cf_stream_parts *out,
+                                      cf_error *err);
 void cf_stream__free_parts(cf_stream_parts *p);
 /* A plain message of raw bytes, bad UTF-8 replaced. */
-CF_MUST_USE cf_status cf_stream__message(cf_buf *out, cf_str role, cf_str raw,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_stream__message(cf_buf *out, cf_str role, cf_str raw, cf_error *err);
 /* Turns the pieces of an ended program's turn into its run. */
-CF_MUST_USE cf_status cf_stream__salvage(cf_sql *sql, int64_t turn_id,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_stream__salvage(cf_sql *sql, int64_t turn_id, cf_error *err);
 
 /* ---- store_write.c ------------------------------------------------------ */
 
-CF_MUST_USE cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *conv,
-                                        int64_t *id, cf_error *err);
+CF_MUST_USE cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *conv, int64_t *id,
+                                        cf_error *err);
 /* Inserts a turn below the conversation's row; parent_id 0: none. */
-CF_MUST_USE cf_status cf_rows__put_turn(cf_sql *sql, int64_t conv_id,
-                                        int64_t parent_id,
-                                        const cf_store_turn *turn,
-                                        const char *writer, int64_t *id,
+CF_MUST_USE cf_status cf_rows__put_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
+                                        const cf_store_turn *turn, const char *writer, int64_t *id,
                                         cf_error *err);
-CF_MUST_USE cf_status cf_rows__put_run(cf_sql *sql, int64_t turn_id,
-                                       const cf_store_run *run, cf_error *err);
-CF_MUST_USE cf_status cf_rows__put_call(cf_sql *sql, int64_t turn_id,
-                                        const cf_store_call *call,
+CF_MUST_USE cf_status cf_rows__put_run(cf_sql *sql, int64_t turn_id, const cf_store_run *run,
+                                       cf_error *err);
+CF_MUST_USE cf_status cf_rows__put_call(cf_sql *sql, int64_t turn_id, const cf_store_call *call,
                                         cf_error *err);
-CF_MUST_USE cf_status cf_rows__put_template(cf_sql *sql,
-                                            const cf_store_template *t,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_rows__put_template(cf_sql *sql, const cf_store_template *t, cf_error *err);
 /* Sets head, times, model and status of a conversation from a turn. */
-CF_MUST_USE cf_status cf_rows__touch(cf_sql *sql, int64_t conv_id,
-                                     int64_t turn_id, bool set_head,
+CF_MUST_USE cf_status cf_rows__touch(cf_sql *sql, int64_t conv_id, int64_t turn_id, bool set_head,
                                      cf_error *err);
-CF_MUST_USE cf_status cf_rows__set_title(cf_sql *sql, int64_t conv_id,
-                                         cf_str title, cf_error *err);
+CF_MUST_USE cf_status cf_rows__set_title(cf_sql *sql, int64_t conv_id, cf_str title, cf_error *err);
 /* Removes messages [n] that no turn uses any more, and blobs and tool
  * declarations that nothing refers to. */
-CF_MUST_USE cf_status cf_rows__collect(cf_sql *sql, const int64_t *messages,
-                                       size_t n, cf_error *err);
+CF_MUST_USE cf_status cf_rows__collect(cf_sql *sql, const int64_t *messages, size_t n,
+                                       cf_error *err);
 /* Puts a conversation into the indexes of titles and of what lists show, or
  * takes it out: around every change of its title. */
-CF_MUST_USE cf_status cf_rows__title_words(cf_sql *sql, int64_t conv_id,
-                                           bool is_in, cf_error *err);
+CF_MUST_USE cf_status cf_rows__title_words(cf_sql *sql, int64_t conv_id, bool is_in, cf_error *err);
 /* Row of a UUID; CF_ENOTFOUND names it. */
-CF_MUST_USE cf_status cf_rows__conv_id(cf_sql *sql, cf_uuid id, int64_t *out,
-                                       cf_error *err);
-CF_MUST_USE cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_rows__conv_id(cf_sql *sql, cf_uuid id, int64_t *out, cf_error *err);
+CF_MUST_USE cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out, cf_error *err);
 
 /* ---- store_trees.c ------------------------------------------------------ */
 
 /* Stores one tree inside the writer's transaction.  `tagged` (NULL: not
  * wanted) gets the tags that a known conversation got: see cf_import_rows. */
-CF_MUST_USE cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t,
-                                        json_t *tagged,
-                                        cf_store_put_report *report,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_rows__put_tree(cf_sql *sql, const cf_store_tree *t, json_t *tagged,
+                                        cf_store_put_report *report, cf_error *err);
 
 /* ---- store_list.c ------------------------------------------------------- */
 
-CF_MUST_USE cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a,
-                                        cf_store_conv *out, cf_error *err);
+CF_MUST_USE cf_status cf_rows__get_conv(cf_sql *sql, int64_t id, cf_arena *a, cf_store_conv *out,
+                                        cf_error *err);
 
 /* A UUID or a part of one as a name: 36 characters in lower case with dashes,
  * or 4 and more.  False when it cannot be one. */
@@ -251,8 +230,7 @@ typedef struct cf_shown_terms {
 
 /* The filters of q, those in its text included, and what is left of the text as
  * parts of titles.  Both point into the text. */
-CF_MUST_USE cf_status cf_search__read(const cf_store_query *q,
-                                      cf_store_query *out,
+CF_MUST_USE cf_status cf_search__read(const cf_store_query *q, cf_store_query *out,
                                       cf_shown_terms *terms, cf_error *err);
 
 /* ---- small things ------------------------------------------------------- */
@@ -285,19 +263,15 @@ typedef struct cf_import_rows {
 } cf_import_rows;
 
 /* Adds an entry, and forgets the oldest ones. */
-CF_MUST_USE cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_undo__log(cf_sql *sql, cf_str op, cf_str undo, cf_error *err);
 /* Adds rows to the entry of an import, which is made where it is missing. */
-CF_MUST_USE cf_status cf_undo__log_import(cf_sql *sql,
-                                          const cf_store_origin *origin,
-                                          const cf_import_rows *added,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_undo__log_import(cf_sql *sql, const cf_store_origin *origin,
+                                          const cf_import_rows *added, cf_error *err);
 /* Removes what an import has added; *what gets one line about it. */
-CF_MUST_USE cf_status cf_undo__import(cf_sql *sql, const json_t *op,
-                                      cf_str undo, cf_buf *what, cf_error *err);
+CF_MUST_USE cf_status cf_undo__import(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what,
+                                      cf_error *err);
 /* Puts a deleted template back, whose source is `undo`. */
-CF_MUST_USE cf_status cf_undo__template(cf_sql *sql, const json_t *op,
-                                        cf_str undo, cf_buf *what,
+CF_MUST_USE cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what,
                                         cf_error *err);
 
 #endif

@@ -20,8 +20,7 @@
 #include "core/base/uuid.h"
 #include "storage/db/store_int.h"
 
-static cf_status file_name(const cf_store *s, cf_str writer, cf_buf *out,
-                           cf_error *err)
+static cf_status file_name(const cf_store *s, cf_str writer, cf_buf *out, cf_error *err)
 {
     cf_buf_addf(out, "%s-writer-%.*s", s->path, (int)writer.n, writer.p);
     return cf_buf_check(out, err);
@@ -102,8 +101,7 @@ bool cf_live__is_alive(const cf_store *s, cf_str writer)
 }
 
 /* The next streaming turn after *id whose writer has ended; 0: none. */
-static cf_status next_dead(cf_store *s, cf_sql *sql, cf_arena *arena,
-                           int64_t *id, cf_error *err)
+static cf_status next_dead(cf_store *s, cf_sql *sql, cf_arena *arena, int64_t *id, cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row = true;

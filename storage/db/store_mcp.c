@@ -25,18 +25,17 @@ static cf_status do_put_mcp(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
                        "i", conv));
     for (size_t i = 0; i < a->n; i++) {
         const cf_store_mcp *m = &a->v[i];
-        CF_TRY(cf_sql__run(
-            sql, err,
-            "INSERT INTO mcp_message(conversation_id, n, at_ms, server, "
-            "direction, call, message) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            "iiissos", conv, next + (int64_t)i, m->at_ms, m->server,
-            m->direction, m->call > 0 ? m->call : -1, m->message));
+        CF_TRY(cf_sql__run(sql, err,
+                           "INSERT INTO mcp_message(conversation_id, n, at_ms, server, "
+                           "direction, call, message) VALUES(?, ?, ?, ?, ?, ?, ?)",
+                           "iiissos", conv, next + (int64_t)i, m->at_ms, m->server, m->direction,
+                           m->call > 0 ? m->call : -1, m->message));
     }
     return CF_OK;
 }
 
-cf_status cf_store_put_mcp(cf_store *s, cf_uuid conv, const cf_store_mcp *v,
-                           size_t n, cf_error *err)
+cf_status cf_store_put_mcp(cf_store *s, cf_uuid conv, const cf_store_mcp *v, size_t n,
+                           cf_error *err)
 {
     cf_op *op = cf_op__new(do_put_mcp);
     if (op == NULL) {
@@ -58,19 +57,16 @@ cf_status cf_store_put_mcp(cf_store *s, cf_uuid conv, const cf_store_mcp *v,
     return cf_op__submit(s, op, err);
 }
 
-static cf_status read_log(cf_reader *r, int64_t conv, int64_t from,
-                          cf_store_mcp *v, size_t n, cf_arena *arena,
-                          cf_error *err)
+static cf_status read_log(cf_reader *r, int64_t conv, int64_t from, cf_store_mcp *v, size_t n,
+                          cf_arena *arena, cf_error *err)
 {
     sqlite3_stmt *st;
-    cf_status status = cf_sql__query(
-        &r->sql, &st, err,
-        "SELECT n, at_ms, server, direction, call, message FROM mcp_message "
-        "WHERE conversation_id = ? AND n >= ? ORDER BY n LIMIT ?",
-        "iii", conv, from, (int64_t)n);
-    for (size_t i = 0;
-         i < n && status == CF_OK && cf_sql__next(&r->sql, st, &status, err);
-         i++) {
+    cf_status status =
+        cf_sql__query(&r->sql, &st, err,
+                      "SELECT n, at_ms, server, direction, call, message FROM mcp_message "
+                      "WHERE conversation_id = ? AND n >= ? ORDER BY n LIMIT ?",
+                      "iii", conv, from, (int64_t)n);
+    for (size_t i = 0; i < n && status == CF_OK && cf_sql__next(&r->sql, st, &status, err); i++) {
         v[i] = (cf_store_mcp){.n = sqlite3_column_int64(st, 0),
                               .at_ms = sqlite3_column_int64(st, 1),
                               .server = cf_sql__str(st, 2, arena),
@@ -84,9 +80,8 @@ static cf_status read_log(cf_reader *r, int64_t conv, int64_t from,
     return status;
 }
 
-cf_status cf_store_get_mcp(cf_store *s, cf_uuid conv, int64_t from, size_t max,
-                           cf_arena *arena, const cf_store_mcp **v, size_t *n,
-                           cf_error *err)
+cf_status cf_store_get_mcp(cf_store *s, cf_uuid conv, int64_t from, size_t max, cf_arena *arena,
+                           const cf_store_mcp **v, size_t *n, cf_error *err)
 {
     cf_reader *r;
     int64_t id = 0, count = 0;
@@ -101,8 +96,7 @@ cf_status cf_store_get_mcp(cf_store *s, cf_uuid conv, int64_t from, size_t max,
     if (st == CF_OK && count > 0 && max > 0) {
         size_t k = (uint64_t)count < max ? (size_t)count : max;
         cf_store_mcp *list = cf_arena_calloc(arena, k, sizeof *list);
-        st = list != NULL ? read_log(r, id, from, list, k, arena, err)
-                          : cf_sql__oom(err);
+        st = list != NULL ? read_log(r, id, from, list, k, arena, err) : cf_sql__oom(err);
         if (st == CF_OK && arena->failed) {
             st = cf_sql__oom(err);
         }
@@ -119,35 +113,30 @@ static cf_status do_put_tool(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     const cf_store_mcp_tool *t = arg;
     (void)s;
-    return cf_sql__run(
-        sql, err,
-        "INSERT INTO mcp_tool(server, tool, definition, approved_for, at_ms) "
-        "VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(server, tool) DO UPDATE SET "
-        "definition = ?3, approved_for = ?4, at_ms = ?5",
-        "ssssi", t->server, t->tool, t->definition, t->approved_for,
-        cf_os_now_ms());
+    return cf_sql__run(sql, err,
+                       "INSERT INTO mcp_tool(server, tool, definition, approved_for, at_ms) "
+                       "VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(server, tool) DO UPDATE SET "
+                       "definition = ?3, approved_for = ?4, at_ms = ?5",
+                       "ssssi", t->server, t->tool, t->definition, t->approved_for, cf_os_now_ms());
 }
 
-cf_status cf_store_put_mcp_tool(cf_store *s, const cf_store_mcp_tool *tool,
-                                cf_error *err)
+cf_status cf_store_put_mcp_tool(cf_store *s, const cf_store_mcp_tool *tool, cf_error *err)
 {
     cf_store_mcp_tool copy = *tool;
     return cf_op__call(s, do_put_tool, &copy, err);
 }
 
-cf_status cf_store_get_mcp_tool(cf_store *s, cf_str server, cf_str tool,
-                                cf_arena *arena, cf_store_mcp_tool *out,
-                                cf_error *err)
+cf_status cf_store_get_mcp_tool(cf_store *s, cf_str server, cf_str tool, cf_arena *arena,
+                                cf_store_mcp_tool *out, cf_error *err)
 {
     cf_reader *r;
     sqlite3_stmt *st;
     bool has_row = false;
     CF_TRY(cf_store__take(s, &r, 0, err));
-    cf_status status =
-        cf_sql__query(&r->sql, &st, err,
-                      "SELECT server, tool, definition, approved_for FROM "
-                      "mcp_tool WHERE server = ? AND tool = ?",
-                      "ss", server, tool);
+    cf_status status = cf_sql__query(&r->sql, &st, err,
+                                     "SELECT server, tool, definition, approved_for FROM "
+                                     "mcp_tool WHERE server = ? AND tool = ?",
+                                     "ss", server, tool);
     CF_THEN(status, cf_sql__step(&r->sql, st, &has_row, err));
     if (status == CF_OK && has_row) {
         *out = (cf_store_mcp_tool){.server = cf_sql__str(st, 0, arena),

@@ -16,9 +16,8 @@ static const char blob_key[] = "$confab_blob";
 
 bool cf_msg__is_tool_role(cf_str role)
 {
-    static const char *const names[] = {
-        "tool",         "tool_response", "tool_result", "function",
-        "pcp_response", "mcp_response",  "observation", "ipython"};
+    static const char *const names[] = {"tool",         "tool_response", "tool_result", "function",
+                                        "pcp_response", "mcp_response",  "observation", "ipython"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (cf_str_is(role, names[i])) {
             return true;
@@ -179,8 +178,7 @@ static size_t base64_start(cf_str s)
 
 /* Keeps the bytes of a long base64 string as a blob and makes a reference to
  * it; *out is NULL if `v` is not such a string. */
-static cf_status take_blob(cf_msg *m, const json_t *v, json_t **out,
-                           cf_error *err)
+static cf_status take_blob(cf_msg *m, const json_t *v, json_t **out, cf_error *err)
 {
     *out = NULL;
     cf_str s = json_str(v);
@@ -204,8 +202,7 @@ static cf_status take_blob(cf_msg *m, const json_t *v, json_t **out,
     b->data = data;
     cf_hash_hex(b->hash, data.p, data.n);
     json_t *ref = json_object();
-    if (ref == NULL ||
-        json_object_set_new(ref, blob_key, json_string(b->hash)) != 0 ||
+    if (ref == NULL || json_object_set_new(ref, blob_key, json_string(b->hash)) != 0 ||
         json_object_set_new(ref, "prefix", json_stringn(s.p, start)) != 0) {
         json_decref(ref);
         return cf_sql__oom(err);
@@ -217,8 +214,7 @@ static cf_status take_blob(cf_msg *m, const json_t *v, json_t **out,
 static cf_status take_blobs(cf_msg *m, json_t *v, cf_error *err)
 {
     if (json_is_object(v)) {
-        for (void *it = json_object_iter(v); it != NULL;
-             it = json_object_iter_next(v, it)) {
+        for (void *it = json_object_iter(v); it != NULL; it = json_object_iter_next(v, it)) {
             json_t *child = json_object_iter_value(it);
             json_t *ref = NULL;
             if (!json_is_string(child)) {
@@ -260,8 +256,7 @@ static cf_status take_apart(cf_msg *m, json_t *msg, cf_error *err)
         CF_TRY(take_blobs(m, msg, err));
     }
     cf_json_write(&m->body, msg);
-    if (m->body.failed || m->text.failed || m->tool_text.failed ||
-        m->role.failed) {
+    if (m->body.failed || m->text.failed || m->tool_text.failed || m->role.failed) {
         return cf_sql__oom(err);
     }
     cf_hash_hex(m->hash, m->body.p, m->body.n);
@@ -276,9 +271,8 @@ cf_status cf_msg__init(cf_msg *m, cf_str json, cf_error *err)
     if (st != CF_OK) {
         return st == CF_EFORMAT ? cf_fail_in(err, st, "message") : st;
     }
-    st = json_is_object(msg)
-             ? take_apart(m, msg, err)
-             : cf_fail(err, CF_EINVAL, "message: not a JSON object");
+    st = json_is_object(msg) ? take_apart(m, msg, err)
+                             : cf_fail(err, CF_EINVAL, "message: not a JSON object");
     json_decref(msg);
     if (st != CF_OK) {
         cf_msg__deinit(m);
@@ -302,8 +296,8 @@ void cf_msg__deinit(cf_msg *m)
 /* ---- rows --------------------------------------------------------------- */
 
 /* Puts the words of a message into the index, or takes them out. */
-static cf_status index_words(cf_sql *sql, int64_t id, cf_str text,
-                             cf_str tool_text, bool is_in, cf_error *err)
+static cf_status index_words(cf_sql *sql, int64_t id, cf_str text, cf_str tool_text, bool is_in,
+                             cf_error *err)
 {
     cf_buf a = CF_BUF_INIT;
     cf_buf b = CF_BUF_INIT;
@@ -326,8 +320,7 @@ static cf_status index_words(cf_sql *sql, int64_t id, cf_str text,
     return st;
 }
 
-static cf_status put_blob(cf_sql *sql, int64_t message, const cf_msg_blob *b,
-                          cf_error *err)
+static cf_status put_blob(cf_sql *sql, int64_t message, const cf_msg_blob *b, cf_error *err)
 {
     CF_TRY(cf_sql__run(sql, err,
                        "INSERT INTO blob(hash, data) VALUES(?, ?) "
@@ -341,8 +334,7 @@ static cf_status put_blob(cf_sql *sql, int64_t message, const cf_msg_blob *b,
 
 cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id, cf_error *err)
 {
-    CF_TRY(cf_sql__int(sql, id, 0, err, "SELECT id FROM message WHERE hash = ?",
-                       "z", m->hash));
+    CF_TRY(cf_sql__int(sql, id, 0, err, "SELECT id FROM message WHERE hash = ?", "z", m->hash));
     if (*id != 0) {
         return CF_OK;
     }
@@ -350,8 +342,8 @@ cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id, cf_error *err)
     CF_TRY(cf_sql__run(sql, err,
                        "INSERT INTO message(hash, role, text, tool_text, body) "
                        "VALUES(?, ?, ?, ?, ?)",
-                       "zssss", m->hash, cf_buf_str(&m->role),
-                       cf_buf_str(&m->text), cf_buf_str(&m->tool_text), body));
+                       "zssss", m->hash, cf_buf_str(&m->role), cf_buf_str(&m->text),
+                       cf_buf_str(&m->tool_text), body));
     *id = sqlite3_last_insert_rowid(sql->db);
     for (size_t i = 0; i < m->n_blobs; i++) {
         CF_TRY(put_blob(sql, *id, &m->blobs[i], err));
@@ -359,19 +351,17 @@ cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id, cf_error *err)
     if (m->text.n == 0 && m->tool_text.n == 0) {
         return CF_OK;
     }
-    return index_words(sql, *id, cf_buf_str(&m->text),
-                       cf_buf_str(&m->tool_text), true, err);
+    return index_words(sql, *id, cf_buf_str(&m->text), cf_buf_str(&m->tool_text), true, err);
 }
 
-static cf_status get_texts(cf_sql *sql, int64_t id, cf_arena *arena,
-                           cf_str *text, cf_str *tool_text, cf_error *err)
+static cf_status get_texts(cf_sql *sql, int64_t id, cf_arena *arena, cf_str *text,
+                           cf_str *tool_text, cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
     *text = *tool_text = cf_str_make(NULL, 0);
-    CF_TRY(cf_sql__query(sql, &st, err,
-                         "SELECT text, tool_text FROM message WHERE id = ?",
-                         "i", id));
+    CF_TRY(
+        cf_sql__query(sql, &st, err, "SELECT text, tool_text FROM message WHERE id = ?", "i", id));
     CF_TRY(cf_sql__step(sql, st, &has_row, err));
     if (has_row) {
         *text = cf_sql__str(st, 0, arena);
@@ -385,9 +375,8 @@ static cf_status get_texts(cf_sql *sql, int64_t id, cf_arena *arena,
 static cf_status is_unused(cf_sql *sql, int64_t id, bool *out, cf_error *err)
 {
     int64_t n;
-    CF_TRY(cf_sql__int(sql, &n, 0, err,
-                       "SELECT 1 FROM turn WHERE message_id = ? LIMIT 1", "i",
-                       id));
+    CF_TRY(
+        cf_sql__int(sql, &n, 0, err, "SELECT 1 FROM turn WHERE message_id = ? LIMIT 1", "i", id));
     *out = n == 0;
     return CF_OK;
 }
@@ -415,15 +404,13 @@ cf_status cf_msg__collect(cf_sql *sql, int64_t id, cf_error *err)
     bool unused;
     CF_TRY(cf_msg__forget_words(sql, id, err));
     CF_TRY(is_unused(sql, id, &unused, err));
-    return unused ? cf_sql__run(sql, err, "DELETE FROM message WHERE id = ?",
-                                "i", id)
-                  : CF_OK;
+    return unused ? cf_sql__run(sql, err, "DELETE FROM message WHERE id = ?", "i", id) : CF_OK;
 }
 
 /* ---- putting together --------------------------------------------------- */
 
-static cf_status find_blob(cf_sql *sql, int64_t message, const char *hash,
-                           cf_str prefix, json_t **out, cf_error *err)
+static cf_status find_blob(cf_sql *sql, int64_t message, const char *hash, cf_str prefix,
+                           json_t **out, cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -451,25 +438,21 @@ static cf_status find_blob(cf_sql *sql, int64_t message, const char *hash,
 
 /* The string that the reference `v` stands for; *out is NULL if `v` is not a
  * reference. */
-static cf_status resolve(cf_sql *sql, int64_t message, const json_t *v,
-                         json_t **out, cf_error *err)
+static cf_status resolve(cf_sql *sql, int64_t message, const json_t *v, json_t **out, cf_error *err)
 {
     *out = NULL;
     cf_str hash = cf_json_get_str(v, blob_key);
     if (json_object_size(v) != 2 || hash.n != CF_HASH_TEXT) {
         return CF_OK;
     }
-    return find_blob(sql, message, hash.p, cf_json_get_str(v, "prefix"), out,
-                     err);
+    return find_blob(sql, message, hash.p, cf_json_get_str(v, "prefix"), out, err);
 }
 
-static cf_status put_back(cf_sql *sql, int64_t message, json_t *v,
-                          cf_error *err)
+static cf_status put_back(cf_sql *sql, int64_t message, json_t *v, cf_error *err)
 {
     json_t *back = NULL;
     if (json_is_object(v)) {
-        for (void *it = json_object_iter(v); it != NULL;
-             it = json_object_iter_next(v, it)) {
+        for (void *it = json_object_iter(v); it != NULL; it = json_object_iter_next(v, it)) {
             json_t *child = json_object_iter_value(it);
             CF_TRY(resolve(sql, message, child, &back, err));
             if (back == NULL) {
@@ -499,19 +482,16 @@ static bool mentions_text(cf_str body)
             return false;
         }
         i = (size_t)(at - body.p);
-        if (body.n - i >= sizeof blob_key - 1 &&
-            memcmp(at, blob_key, sizeof blob_key - 1) == 0) {
+        if (body.n - i >= sizeof blob_key - 1 && memcmp(at, blob_key, sizeof blob_key - 1) == 0) {
             return true;
         }
     }
     return false;
 }
 
-static cf_status to_arena(cf_buf *b, cf_arena *arena, cf_str *out,
-                          cf_error *err)
+static cf_status to_arena(cf_buf *b, cf_arena *arena, cf_str *out, cf_error *err)
 {
-    char *copy =
-        b->failed ? NULL : cf_arena_strndup(arena, cf_buf_cstr(b), b->n);
+    char *copy = b->failed ? NULL : cf_arena_strndup(arena, cf_buf_cstr(b), b->n);
     *out = cf_str_make(copy, b->n);
     cf_buf_deinit(b);
     return copy == NULL ? cf_sql__oom(err) : CF_OK;
@@ -527,14 +507,13 @@ void cf_msg__write_plain(cf_buf *out, cf_str role, cf_str content)
     cf_jw_end(&w);
 }
 
-cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row, cf_arena *arena,
-                       cf_str *out, cf_error *err)
+cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row, cf_arena *arena, cf_str *out,
+                       cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     if (row->body.p == NULL) {
         bool is_tool = cf_msg__is_tool_role(row->role);
-        cf_msg__write_plain(&b, row->role,
-                            is_tool ? row->tool_text : row->text);
+        cf_msg__write_plain(&b, row->role, is_tool ? row->tool_text : row->text);
         return to_arena(&b, arena, out, err);
     }
     if (!mentions_text(row->body)) {

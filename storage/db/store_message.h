@@ -33,8 +33,7 @@ CF_MUST_USE cf_status cf_msg__init(cf_msg *m, cf_str json, cf_error *err);
 void cf_msg__deinit(cf_msg *m);
 
 /* The row with this content, made when there is none, word index included. */
-CF_MUST_USE cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_msg__put(cf_sql *sql, const cf_msg *m, int64_t *id, cf_error *err);
 
 /* Columns of the message table; body.p NULL: role and text are all. */
 typedef struct cf_msg_row {
@@ -46,13 +45,12 @@ typedef struct cf_msg_row {
 void cf_msg__write_plain(cf_buf *out, cf_str role, cf_str content);
 
 /* The row as JSON text in the arena. */
-CF_MUST_USE cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row,
-                                   cf_arena *arena, cf_str *out, cf_error *err);
+CF_MUST_USE cf_status cf_msg__join(cf_sql *sql, const cf_msg_row *row, cf_arena *arena, cf_str *out,
+                                   cf_error *err);
 
 /* Takes the words of a message that no turn uses any more out of the index;
  * its row must be removed after that. */
-CF_MUST_USE cf_status cf_msg__forget_words(cf_sql *sql, int64_t id,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_msg__forget_words(cf_sql *sql, int64_t id, cf_error *err);
 /* Removes the row when no turn uses it any more; blobs stay. */
 CF_MUST_USE cf_status cf_msg__collect(cf_sql *sql, int64_t id, cf_error *err);
 

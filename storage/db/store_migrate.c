@@ -36,8 +36,7 @@ extern const size_t cf_embed_storage_schema_0010_shown_sql_size;
 extern const unsigned char cf_embed_storage_schema_upkeep_sql[];
 extern const size_t cf_embed_storage_schema_upkeep_sql_size;
 
-static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
-                           cf_error *err)
+static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title, cf_error *err)
 {
     cf_buf a = CF_BUF_INIT;
     cf_buf b = CF_BUF_INIT;
@@ -51,9 +50,8 @@ static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
     cf_str tool = cf_buf_str(&b);
     cf_status st = a.failed || b.failed ? cf_sql__oom(err) : CF_OK;
     if (st == CF_OK && is_title) {
-        st = cf_sql__run(sql, err,
-                         "INSERT INTO title_words(rowid, title) VALUES(?, ?)",
-                         "is", id, text);
+        st = cf_sql__run(sql, err, "INSERT INTO title_words(rowid, title) VALUES(?, ?)", "is", id,
+                         text);
     } else if (st == CF_OK) {
         st = cf_sql__run(sql, err,
                          "INSERT INTO message_words(rowid, text, tool_text) "
@@ -65,8 +63,7 @@ static cf_status index_one(cf_sql *sql, sqlite3_stmt *row, bool is_title,
     return st;
 }
 
-static cf_status index_rows(cf_sql *sql, const char *select, bool is_title,
-                            cf_error *err)
+static cf_status index_rows(cf_sql *sql, const char *select, bool is_title, cf_error *err)
 {
     sqlite3_stmt *st;
     CF_TRY(cf_sql__prepare(sql, &st, select, err));
@@ -85,8 +82,7 @@ static cf_status fill_words(cf_sql *sql, cf_error *err)
                       "SELECT id, text, tool_text FROM message "
                       "WHERE text <> '' OR tool_text <> '' ORDER BY id",
                       false, err));
-    return index_rows(
-        sql, "SELECT id, title FROM conversation WHERE title <> ''", true, err);
+    return index_rows(sql, "SELECT id, title FROM conversation WHERE title <> ''", true, err);
 }
 
 typedef struct step {
@@ -96,26 +92,19 @@ typedef struct step {
 } step;
 
 static const step steps[] = {
-    {cf_embed_storage_schema_0001_init_sql,
-     &cf_embed_storage_schema_0001_init_sql_size, NULL},
-    {cf_embed_storage_schema_0002_search_sql,
-     &cf_embed_storage_schema_0002_search_sql_size, fill_words},
-    {cf_embed_storage_schema_0003_mark_sql,
-     &cf_embed_storage_schema_0003_mark_sql_size, NULL},
-    {cf_embed_storage_schema_0004_exchange_sql,
-     &cf_embed_storage_schema_0004_exchange_sql_size, NULL},
-    {cf_embed_storage_schema_0005_mcp_sql,
-     &cf_embed_storage_schema_0005_mcp_sql_size, NULL},
-    {cf_embed_storage_schema_0006_work_sql,
-     &cf_embed_storage_schema_0006_work_sql_size, NULL},
-    {cf_embed_storage_schema_0007_study_sql,
-     &cf_embed_storage_schema_0007_study_sql_size, NULL},
-    {cf_embed_storage_schema_0008_sweep_sql,
-     &cf_embed_storage_schema_0008_sweep_sql_size, NULL},
-    {cf_embed_storage_schema_0009_role_sql,
-     &cf_embed_storage_schema_0009_role_sql_size, NULL},
-    {cf_embed_storage_schema_0010_shown_sql,
-     &cf_embed_storage_schema_0010_shown_sql_size, cf_shown__fill},
+    {cf_embed_storage_schema_0001_init_sql, &cf_embed_storage_schema_0001_init_sql_size, NULL},
+    {cf_embed_storage_schema_0002_search_sql, &cf_embed_storage_schema_0002_search_sql_size,
+     fill_words},
+    {cf_embed_storage_schema_0003_mark_sql, &cf_embed_storage_schema_0003_mark_sql_size, NULL},
+    {cf_embed_storage_schema_0004_exchange_sql, &cf_embed_storage_schema_0004_exchange_sql_size,
+     NULL},
+    {cf_embed_storage_schema_0005_mcp_sql, &cf_embed_storage_schema_0005_mcp_sql_size, NULL},
+    {cf_embed_storage_schema_0006_work_sql, &cf_embed_storage_schema_0006_work_sql_size, NULL},
+    {cf_embed_storage_schema_0007_study_sql, &cf_embed_storage_schema_0007_study_sql_size, NULL},
+    {cf_embed_storage_schema_0008_sweep_sql, &cf_embed_storage_schema_0008_sweep_sql_size, NULL},
+    {cf_embed_storage_schema_0009_role_sql, &cf_embed_storage_schema_0009_role_sql_size, NULL},
+    {cf_embed_storage_schema_0010_shown_sql, &cf_embed_storage_schema_0010_shown_sql_size,
+     cf_shown__fill},
 };
 
 int cf_store__version(void)
@@ -132,8 +121,8 @@ static cf_status do_step(cf_sql *sql, int version, cf_error *err)
 {
     const step *s = &steps[version];
     cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
-                CF_STORE_APP_ID, version + 1);
+    cf_buf_addf(&text, "PRAGMA application_id=%d; PRAGMA user_version=%d;", CF_STORE_APP_ID,
+                version + 1);
     cf_buf_add(&text, s->sql, *s->n);
     cf_status st = cf_buf_check(&text, err);
     CF_THEN(st, cf_sql__script(sql, text.p, err));
@@ -142,8 +131,7 @@ static cf_status do_step(cf_sql *sql, int version, cf_error *err)
 }
 
 /* The name of a backup: PATH-vN.backup, or with a number when that is taken. */
-static cf_status name_backup(cf_buf *name, const char *path, int64_t version,
-                             cf_error *err)
+static cf_status name_backup(cf_buf *name, const char *path, int64_t version, cf_error *err)
 {
     struct stat sb;
     for (int i = 0; i < BACKUPS_MAX; i++) {
@@ -164,8 +152,8 @@ static cf_status name_backup(cf_buf *name, const char *path, int64_t version,
 }
 
 /* Copies the database to a new file, whose name it leaves in `name`. */
-static cf_status back_up(cf_sql *sql, const char *path, int64_t version,
-                         cf_buf *name, cf_error *err)
+static cf_status back_up(cf_sql *sql, const char *path, int64_t version, cf_buf *name,
+                         cf_error *err)
 {
     cf_status st = name_backup(name, path, version, err);
     if (st == CF_OK) {
@@ -196,8 +184,7 @@ static cf_status locked_step(cf_sql *sql, int64_t version, cf_error *err)
 }
 
 /* Goes from `version`, the file's own, to `last`; `*version` is where it got. */
-static cf_status all_steps(cf_sql *sql, int64_t *version, int last,
-                           cf_error *err)
+static cf_status all_steps(cf_sql *sql, int64_t *version, int last, cf_error *err)
 {
     while (*version < last) {
         int64_t now;
@@ -211,8 +198,7 @@ static cf_status all_steps(cf_sql *sql, int64_t *version, int last,
     return CF_OK;
 }
 
-cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
-                            cf_error *err)
+cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto, cf_error *err)
 {
     int64_t first;
     int last = upto != 0 ? upto : cf_store__version();
@@ -245,8 +231,7 @@ cf_status cf_store__migrate(cf_sql *sql, const char *path, int upto,
 cf_status cf_store__begin_upkeep(cf_sql *sql, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_buf_add(&text, cf_embed_storage_schema_upkeep_sql,
-               cf_embed_storage_schema_upkeep_sql_size);
+    cf_buf_add(&text, cf_embed_storage_schema_upkeep_sql, cf_embed_storage_schema_upkeep_sql_size);
     cf_status st = cf_buf_check(&text, err);
     CF_THEN(st, cf_sql__script(sql, text.p, err));
     cf_buf_deinit(&text);

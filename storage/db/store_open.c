@@ -58,8 +58,7 @@ static cf_status register_file(cf_store *s, cf_error *err)
         s->is_registered = true;
     }
     pthread_mutex_unlock(&files_lock);
-    return f != NULL ? CF_OK
-                     : cf_fail(err, CF_ELIMIT, "too many databases are open");
+    return f != NULL ? CF_OK : cf_fail(err, CF_ELIMIT, "too many databases are open");
 }
 
 static void unregister_file(cf_store *s)
@@ -76,8 +75,7 @@ static void unregister_file(cf_store *s)
 
 static cf_status not_ours(cf_error *err)
 {
-    return cf_fail(err, CF_EFORMAT,
-                   "not a confab database; it was not touched");
+    return cf_fail(err, CF_EFORMAT, "not a confab database; it was not touched");
 }
 
 /* Reads up to n bytes from the beginning of a file; SIZE_MAX if it cannot be
@@ -105,8 +103,7 @@ static size_t read_head(const char *path, unsigned char *head, size_t n_max)
 
 static uint32_t be32(const unsigned char *p)
 {
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
-           (uint32_t)p[3];
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
 }
 
 /* SQLite's file format, section 1.3: the magic string, and the application's
@@ -130,16 +127,13 @@ static cf_status check_header(const char *path, cf_error *err)
  * section 3). */
 static bool is_half_made(const char *path)
 {
-    static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9,
-                                          0x20, 0xA1, 0x63, 0xD7};
+    static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
     enum { PAGES_BEFORE = 16, HEAD = 20 };
     unsigned char head[HEAD];
     cf_buf name = CF_BUF_INIT;
     cf_buf_addf(&name, "%s-journal", path);
-    bool yes = !name.failed &&
-               read_head(cf_buf_cstr(&name), head, HEAD) == HEAD &&
-               memcmp(head, magic, sizeof magic) == 0 &&
-               be32(head + PAGES_BEFORE) == 0;
+    bool yes = !name.failed && read_head(cf_buf_cstr(&name), head, HEAD) == HEAD &&
+               memcmp(head, magic, sizeof magic) == 0 && be32(head + PAGES_BEFORE) == 0;
     cf_buf_deinit(&name);
     return yes;
 }
@@ -151,11 +145,9 @@ static cf_status check_file(const char *path, bool *is_empty, cf_error *err)
     *is_empty = false;
     if (stat(path, &sb) != 0) {
         char why[CF_OS_WHY];
-        return errno == ENOENT || errno == ENOTDIR
-                   ? cf_fail(err, CF_ENOTFOUND, "no such file")
-               : errno == EACCES
-                   ? cf_fail(err, CF_EIO, "no permission for its folder")
-                   : cf_fail(err, CF_EIO, "%s", cf_os_why(why, errno));
+        return errno == ENOENT || errno == ENOTDIR ? cf_fail(err, CF_ENOTFOUND, "no such file")
+               : errno == EACCES ? cf_fail(err, CF_EIO, "no permission for its folder")
+                                 : cf_fail(err, CF_EIO, "%s", cf_os_why(why, errno));
     }
     if (!S_ISREG(sb.st_mode)) {
         return not_ours(err);
@@ -184,10 +176,9 @@ static cf_status make_file(const char *path, cf_error *err)
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno != EEXIST) {
         return cf_fail(err, CF_EIO,
-                       errno == ENOSPC
-                           ? "the disk is full"
-                           : "the file cannot be created: its folder "
-                             "is read-only or not ours");
+                       errno == ENOSPC ? "the disk is full"
+                                       : "the file cannot be created: its folder "
+                                         "is read-only or not ours");
     }
     if (fd >= 0) {
         (void)close(fd);
@@ -235,9 +226,8 @@ static cf_status prepare_writer(cf_store *s, cf_error *err)
 static cf_status check_same_file(const cf_store *s, cf_error *err)
 {
     struct stat sb;
-    if (!s->is_registered ||
-        (stat(s->path, &sb) == 0 && (uint64_t)sb.st_dev == s->dev &&
-         (uint64_t)sb.st_ino == s->ino)) {
+    if (!s->is_registered || (stat(s->path, &sb) == 0 && (uint64_t)sb.st_dev == s->dev &&
+                              (uint64_t)sb.st_ino == s->ino)) {
         return CF_OK;
     }
     return cf_fail(err, CF_EIO, "the database file was removed or replaced");
@@ -273,8 +263,7 @@ static cf_status open_reader(cf_store *s, cf_sql *sql, cf_error *err)
     return cf_sql__open(sql, s->path, s->read_mode, (int)s->opts.busy_ms, err);
 }
 
-cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms,
-                         cf_error *err)
+cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms, cf_error *err)
 {
     pthread_mutex_lock(&s->lock);
     cf_reader *r = s->idle;
@@ -295,8 +284,7 @@ cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms,
         }
     }
     r->sql.was_stopped = false;
-    r->sql.deadline_us =
-        cf_os_monotonic_us() + (uint64_t)(max_ms != 0 ? max_ms : 30000) * 1000;
+    r->sql.deadline_us = cf_os_monotonic_us() + (uint64_t)(max_ms != 0 ? max_ms : 30000) * 1000;
     *out = r;
     return CF_OK;
 }
@@ -304,8 +292,7 @@ cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms,
 void cf_store__give(cf_store *s, cf_reader *r)
 {
     pthread_mutex_lock(&s->lock);
-    bool is_kept =
-        s->read_mode != CF_SQL_ALONE && s->n_idle < CF_STORE_MAX_IDLE;
+    bool is_kept = s->read_mode != CF_SQL_ALONE && s->n_idle < CF_STORE_MAX_IDLE;
     if (is_kept) {
         r->next = s->idle;
         s->idle = r;
@@ -318,9 +305,8 @@ void cf_store__give(cf_store *s, cf_reader *r)
     }
 }
 
-cf_status cf_store__get_text(cf_store *s, const char *sql, cf_str key,
-                             cf_arena *arena, cf_str *out, bool *found,
-                             cf_error *err)
+cf_status cf_store__get_text(cf_store *s, const char *sql, cf_str key, cf_arena *arena, cf_str *out,
+                             bool *found, cf_error *err)
 {
     cf_reader *r;
     sqlite3_stmt *st;
@@ -352,8 +338,7 @@ static cf_status open_reading(cf_store *s, cf_error *err)
     cf_status st = cf_store__take(s, &r, 0, err);
     if (st == CF_OK) {
         int64_t n;
-        st = cf_sql__int(&r->sql, &n, 0, err,
-                         "SELECT count(*) FROM sqlite_schema", "");
+        st = cf_sql__int(&r->sql, &n, 0, err, "SELECT count(*) FROM sqlite_schema", "");
         CF_THEN(st, check_version(s, &r->sql, err));
         cf_sql__close(&r->sql);
         cf_free(r);
@@ -361,8 +346,7 @@ static cf_status open_reading(cf_store *s, cf_error *err)
     if (st == CF_EIO && s->read_mode != CF_SQL_FROZEN) {
         /* Nothing can be made in its folder: the disk is full, or the folder
          * and the file are read-only. */
-        s->read_mode =
-            s->read_mode == CF_SQL_READ ? CF_SQL_ALONE : CF_SQL_FROZEN;
+        s->read_mode = s->read_mode == CF_SQL_READ ? CF_SQL_ALONE : CF_SQL_FROZEN;
         return open_reading(s, err);
     }
     return st;
@@ -370,8 +354,8 @@ static cf_status open_reading(cf_store *s, cf_error *err)
 
 /* ---- opening and closing ------------------------------------------------ */
 
-static cf_status new_store(cf_store **out, const char *path,
-                           const cf_store_options *opts, cf_error *err)
+static cf_status new_store(cf_store **out, const char *path, const cf_store_options *opts,
+                           cf_error *err)
 {
     cf_store *s = cf_calloc(1, sizeof *s);
     if (s == NULL || (s->path = cf_strdup(path)) == NULL) {
@@ -432,8 +416,8 @@ static cf_status open_store(cf_store *s, cf_error *err)
     return s->refused.code == CF_OK ? cf_writer__start(s, err) : CF_OK;
 }
 
-cf_status cf_store_open(cf_store **out, const char *path,
-                        const cf_store_options *opts, cf_error *err)
+cf_status cf_store_open(cf_store **out, const char *path, const cf_store_options *opts,
+                        cf_error *err)
 {
     cf_store *s = NULL;
     cf_sql__setup();

@@ -27,9 +27,8 @@ static const char select_run[] =
 
 static void read_run(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
 {
-    cf_str *const texts[] = {&r->engine,         &r->model, &r->model_hash,
-                             &r->template_hash,  &r->vars,  &r->options,
-                             &r->constraint_spec};
+    cf_str *const texts[] = {&r->engine, &r->model,   &r->model_hash,     &r->template_hash,
+                             &r->vars,   &r->options, &r->constraint_spec};
     for (int i = 0; i < 7; i++) {
         *texts[i] = cf_sql__str(st, i, a);
     }
@@ -40,10 +39,9 @@ static void read_run(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
     r->isa = cf_sql__str(st, 9, a);
     r->arithmetic = cf_arithmetic_from(cf_sql__opt(st, 10));
     r->prompt_hash = cf_sql__str(st, 11, a);
-    int64_t *const numbers[] = {
-        &r->prompt_bytes, &r->n_prompt,    &r->n_kept,   &r->n_new,
-        &r->n_reply,      &r->diverged_at, &r->load_us,  &r->render_us,
-        &r->prefill_us,   &r->first_us,    &r->decode_us};
+    int64_t *const numbers[] = {&r->prompt_bytes, &r->n_prompt,    &r->n_kept,   &r->n_new,
+                                &r->n_reply,      &r->diverged_at, &r->load_us,  &r->render_us,
+                                &r->prefill_us,   &r->first_us,    &r->decode_us};
     for (int i = 0; i < 11; i++) {
         *numbers[i] = cf_sql__opt(st, 12 + i);
     }
@@ -54,22 +52,18 @@ static void read_run(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
 
 static void read_lists(sqlite3_stmt *st, cf_arena *a, cf_store_run *r)
 {
-    r->prompt_ids =
-        cf_codec__get_ids(cf_sql__blob(st, 25, a), a, &r->n_prompt_ids);
-    r->reply_ids =
-        cf_codec__get_ids(cf_sql__blob(st, 26, a), a, &r->n_reply_ids);
+    r->prompt_ids = cf_codec__get_ids(cf_sql__blob(st, 25, a), a, &r->n_prompt_ids);
+    r->reply_ids = cf_codec__get_ids(cf_sql__blob(st, 26, a), a, &r->n_reply_ids);
     r->chunks = cf_codec__get_u64s(cf_sql__blob(st, 28, a), a, &r->n_chunks);
-    r->token_us =
-        cf_codec__get_u64s(cf_sql__blob(st, 29, a), a, &r->n_token_us);
+    r->token_us = cf_codec__get_u64s(cf_sql__blob(st, 29, a), a, &r->n_token_us);
     r->trace = cf_sql__blob(st, 30, a);
 }
 
-static cf_status read_tools(cf_sql *sql, int64_t turn_id, cf_arena *a,
-                            cf_store_run *r, cf_error *err)
+static cf_status read_tools(cf_sql *sql, int64_t turn_id, cf_arena *a, cf_store_run *r,
+                            cf_error *err)
 {
     cf_str *tools = NULL;
-    CF_TRY(cf_sql__strs(sql, &tools, &r->n_tools,
-                        "SELECT count(*) FROM run_tool WHERE turn_id = ?",
+    CF_TRY(cf_sql__strs(sql, &tools, &r->n_tools, "SELECT count(*) FROM run_tool WHERE turn_id = ?",
                         "SELECT declaration FROM run_tool JOIN tool ON "
                         "tool.id = tool_id WHERE turn_id = ? ORDER BY n",
                         turn_id, a, err));
@@ -78,16 +72,15 @@ static cf_status read_tools(cf_sql *sql, int64_t turn_id, cf_arena *a,
 }
 
 /* Lists of a reply that is still being written. */
-static cf_status read_pieces(cf_sql *sql, int64_t turn_id, cf_arena *a,
-                             cf_store_run *r, cf_error *err)
+static cf_status read_pieces(cf_sql *sql, int64_t turn_id, cf_arena *a, cf_store_run *r,
+                             cf_error *err)
 {
     cf_stream_parts p;
     CF_TRY(cf_stream__join(sql, turn_id, &p, err));
     if (p.raw.n != 0 || p.ids.n != 0) {
         cf_str raw = cf_buf_str(&p.raw);
         r->raw = cf_copy__str(a, raw);
-        r->reply_ids =
-            cf_codec__get_ids(cf_buf_str(&p.ids), a, &r->n_reply_ids);
+        r->reply_ids = cf_codec__get_ids(cf_buf_str(&p.ids), a, &r->n_reply_ids);
         r->chunks = cf_codec__get_u64s(cf_buf_str(&p.chunks), a, &r->n_chunks);
         r->token_us = cf_codec__get_u64s(cf_buf_str(&p.us), a, &r->n_token_us);
         r->trace = cf_copy__str(a, cf_buf_str(&p.trace));
@@ -96,9 +89,8 @@ static cf_status read_pieces(cf_sql *sql, int64_t turn_id, cf_arena *a,
     return CF_OK;
 }
 
-static cf_status load_run(cf_sql *sql, int64_t turn_id, bool with_lists,
-                          bool is_streaming, cf_arena *a,
-                          const cf_store_run **out, cf_error *err)
+static cf_status load_run(cf_sql *sql, int64_t turn_id, bool with_lists, bool is_streaming,
+                          cf_arena *a, const cf_store_run **out, cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -148,12 +140,11 @@ static void read_call(sqlite3_stmt *st, cf_arena *a, cf_store_call *c)
     c->is_mocked = sqlite3_column_int64(st, 18) != 0;
 }
 
-static cf_status load_calls(cf_sql *sql, int64_t turn_id, cf_arena *a,
-                            cf_store_turn *t, cf_error *err)
+static cf_status load_calls(cf_sql *sql, int64_t turn_id, cf_arena *a, cf_store_turn *t,
+                            cf_error *err)
 {
     int64_t n;
-    CF_TRY(cf_sql__int(sql, &n, 0, err,
-                       "SELECT count(*) FROM tool_call WHERE turn_id = ?", "i",
+    CF_TRY(cf_sql__int(sql, &n, 0, err, "SELECT count(*) FROM tool_call WHERE turn_id = ?", "i",
                        turn_id));
     if (n <= 0) {
         return CF_OK;
@@ -163,13 +154,12 @@ static cf_status load_calls(cf_sql *sql, int64_t turn_id, cf_arena *a,
         return cf_sql__oom(err);
     }
     sqlite3_stmt *st;
-    CF_TRY(cf_sql__query(
-        sql, &st, err,
-        "SELECT n, call_id, name, arguments, byte_from, byte_to, token_from, "
-        "token_to, status, findings, parse_error, error_at, state, "
-        "result_turn, result, started_ms, duration_us, exit_code, is_mocked "
-        "FROM tool_call WHERE turn_id = ? ORDER BY n",
-        "i", turn_id));
+    CF_TRY(cf_sql__query(sql, &st, err,
+                         "SELECT n, call_id, name, arguments, byte_from, byte_to, token_from, "
+                         "token_to, status, findings, parse_error, error_at, state, "
+                         "result_turn, result, started_ms, duration_us, exit_code, is_mocked "
+                         "FROM tool_call WHERE turn_id = ? ORDER BY n",
+                         "i", turn_id));
     cf_status s = CF_OK;
     while (cf_sql__next(sql, st, &s, err)) {
         if (t->n_calls < (size_t)n) {
@@ -198,8 +188,7 @@ typedef struct raw_message {
     cf_str text, tool_text, body;
 } raw_message;
 
-static void read_turn(sqlite3_stmt *st, cf_arena *a, cf_store_turn *t,
-                      raw_message *m)
+static void read_turn(sqlite3_stmt *st, cf_arena *a, cf_store_turn *t, raw_message *m)
 {
     m->turn_id = sqlite3_column_int64(st, 0);
     t->id = cf_sql__uuid(st, 1);
@@ -226,12 +215,10 @@ static void read_turn(sqlite3_stmt *st, cf_arena *a, cf_store_turn *t,
     t->has_run = sqlite3_column_int(st, 20) != 0;
 }
 
-static cf_status complete_turn(cf_sql *sql, cf_store_turn *t,
-                               const raw_message *m, uint32_t flags,
+static cf_status complete_turn(cf_sql *sql, cf_store_turn *t, const raw_message *m, uint32_t flags,
                                cf_arena *a, cf_error *err)
 {
-    const cf_msg_row row = {m->message_id, t->role, m->text, m->tool_text,
-                            m->body};
+    const cf_msg_row row = {m->message_id, t->role, m->text, m->tool_text, m->body};
     CF_TRY(cf_msg__join(sql, &row, a, &t->message, err));
     if ((flags & (CF_TREE_RUNS | CF_TREE_TRACE)) != 0) {
         CF_TRY(load_run(sql, m->turn_id, (flags & CF_TREE_TRACE) != 0,
@@ -241,8 +228,7 @@ static cf_status complete_turn(cf_sql *sql, cf_store_turn *t,
     return CF_OK;
 }
 
-static cf_status get_turn(cf_sql *sql, cf_uuid id, cf_arena *a,
-                          cf_store_turn *out, cf_error *err)
+static cf_status get_turn(cf_sql *sql, cf_uuid id, cf_arena *a, cf_store_turn *out, cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -250,8 +236,7 @@ static cf_status get_turn(cf_sql *sql, cf_uuid id, cf_arena *a,
     raw_message m;
     cf_store_turn t = {0};
     CF_TRY(cf_rows__turn_id(sql, id, &row, err));
-    CF_TRY(cf_sql__query(sql, &st, err, "SELECT " TURN_COLUMNS "WHERE t.id = ?",
-                         "i", row));
+    CF_TRY(cf_sql__query(sql, &st, err, "SELECT " TURN_COLUMNS "WHERE t.id = ?", "i", row));
     CF_TRY(cf_sql__step(sql, st, &has_row, err));
     if (!has_row) {
         return cf_fail(err, CF_EFORMAT,
@@ -266,8 +251,8 @@ static cf_status get_turn(cf_sql *sql, cf_uuid id, cf_arena *a,
     return CF_OK;
 }
 
-cf_status cf_store_get_turn(cf_store *s, cf_uuid turn, cf_arena *arena,
-                            cf_store_turn *out, cf_error *err)
+cf_status cf_store_get_turn(cf_store *s, cf_uuid turn, cf_arena *arena, cf_store_turn *out,
+                            cf_error *err)
 {
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));
@@ -283,16 +268,14 @@ cf_status cf_store_get_turn(cf_store *s, cf_uuid turn, cf_arena *arena,
 
 /* ---- trees -------------------------------------------------------------- */
 
-static cf_status read_turns(cf_sql *sql, int64_t conv_id, uint32_t flags,
-                            cf_arena *a, cf_store_tree *out, cf_error *err)
+static cf_status read_turns(cf_sql *sql, int64_t conv_id, uint32_t flags, cf_arena *a,
+                            cf_store_tree *out, cf_error *err)
 {
     int64_t n;
-    CF_TRY(cf_sql__int(sql, &n, 0, err,
-                       "SELECT count(*) FROM turn WHERE conversation_id = ?",
-                       "i", conv_id));
+    CF_TRY(cf_sql__int(sql, &n, 0, err, "SELECT count(*) FROM turn WHERE conversation_id = ?", "i",
+                       conv_id));
     if (n > TREE_MAX) {
-        return cf_fail(err, CF_ELIMIT, "the conversation has over %d turns",
-                       TREE_MAX);
+        return cf_fail(err, CF_ELIMIT, "the conversation has over %d turns", TREE_MAX);
     }
     out->turns = NULL;
     out->n = 0;
@@ -307,11 +290,10 @@ static cf_status read_turns(cf_sql *sql, int64_t conv_id, uint32_t flags,
     }
     sqlite3_stmt *st;
     size_t got = 0;
-    cf_status status =
-        cf_sql__query(sql, &st, err,
-                      "SELECT " TURN_COLUMNS "WHERE t.conversation_id = ? "
-                      "ORDER BY t.ordinal",
-                      "i", conv_id);
+    cf_status status = cf_sql__query(sql, &st, err,
+                                     "SELECT " TURN_COLUMNS "WHERE t.conversation_id = ? "
+                                     "ORDER BY t.ordinal",
+                                     "i", conv_id);
     while (cf_sql__next(sql, st, &status, err)) {
         if (got < (size_t)n) {
             read_turn(st, a, &v[got], &raw[got]);
@@ -328,8 +310,8 @@ static cf_status read_turns(cf_sql *sql, int64_t conv_id, uint32_t flags,
     return status;
 }
 
-static cf_status get_tree(cf_sql *sql, cf_uuid conv, uint32_t flags,
-                          cf_arena *a, cf_store_tree *out, cf_error *err)
+static cf_status get_tree(cf_sql *sql, cf_uuid conv, uint32_t flags, cf_arena *a,
+                          cf_store_tree *out, cf_error *err)
 {
     int64_t id;
     cf_store_tree tree = {0};
@@ -340,8 +322,8 @@ static cf_status get_tree(cf_sql *sql, cf_uuid conv, uint32_t flags,
     return CF_OK;
 }
 
-cf_status cf_store_get_tree(cf_store *s, cf_uuid conv, uint32_t flags,
-                            cf_arena *arena, cf_store_tree *out, cf_error *err)
+cf_status cf_store_get_tree(cf_store *s, cf_uuid conv, uint32_t flags, cf_arena *arena,
+                            cf_store_tree *out, cf_error *err)
 {
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));
@@ -388,8 +370,8 @@ static void read_template(sqlite3_stmt *st, cf_arena *a, cf_store_template *t)
     t->created_ms = sqlite3_column_int64(st, 4);
 }
 
-static cf_status get_template(cf_sql *sql, cf_str hash, cf_arena *a,
-                              cf_store_template *out, cf_error *err)
+static cf_status get_template(cf_sql *sql, cf_str hash, cf_arena *a, cf_store_template *out,
+                              cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -399,16 +381,15 @@ static cf_status get_template(cf_sql *sql, cf_str hash, cf_arena *a,
                          "s", hash));
     CF_TRY(cf_sql__step(sql, st, &has_row, err));
     if (!has_row) {
-        return cf_fail(err, CF_ENOTFOUND, "no template %.*s", (int)hash.n,
-                       hash.p);
+        return cf_fail(err, CF_ENOTFOUND, "no template %.*s", (int)hash.n, hash.p);
     }
     read_template(st, a, out);
     cf_sql__done(st);
     return arena_status(a, err);
 }
 
-cf_status cf_store_get_template(cf_store *s, cf_str hash, cf_arena *arena,
-                                cf_store_template *out, cf_error *err)
+cf_status cf_store_get_template(cf_store *s, cf_str hash, cf_arena *arena, cf_store_template *out,
+                                cf_error *err)
 {
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));
@@ -417,17 +398,14 @@ cf_status cf_store_get_template(cf_store *s, cf_str hash, cf_arena *arena,
     return st;
 }
 
-static cf_status get_templates(cf_sql *sql, cf_arena *a,
-                               const cf_store_template **v, size_t *n,
+static cf_status get_templates(cf_sql *sql, cf_arena *a, const cf_store_template **v, size_t *n,
                                cf_error *err)
 {
     int64_t count;
     *v = NULL;
     *n = 0;
-    CF_TRY(
-        cf_sql__int(sql, &count, 0, err, "SELECT count(*) FROM template", ""));
-    cf_store_template *t =
-        cf_arena_calloc(a, count > 0 ? (size_t)count : 1, sizeof *t);
+    CF_TRY(cf_sql__int(sql, &count, 0, err, "SELECT count(*) FROM template", ""));
+    cf_store_template *t = cf_arena_calloc(a, count > 0 ? (size_t)count : 1, sizeof *t);
     if (t == NULL) {
         return cf_sql__oom(err);
     }
@@ -447,8 +425,7 @@ static cf_status get_templates(cf_sql *sql, cf_arena *a,
     return arena_status(a, err);
 }
 
-cf_status cf_store_templates(cf_store *s, cf_arena *arena,
-                             const cf_store_template **v, size_t *n,
+cf_status cf_store_templates(cf_store *s, cf_arena *arena, const cf_store_template **v, size_t *n,
                              cf_error *err)
 {
     cf_reader *r;

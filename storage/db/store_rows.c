@@ -62,22 +62,19 @@ static cf_status not_found(cf_error *err, const char *what, cf_uuid id)
 
 cf_status cf_rows__conv_id(cf_sql *sql, cf_uuid id, int64_t *out, cf_error *err)
 {
-    CF_TRY(cf_sql__int(sql, out, 0, err,
-                       "SELECT id FROM conversation WHERE uuid = ?", "u", id));
+    CF_TRY(cf_sql__int(sql, out, 0, err, "SELECT id FROM conversation WHERE uuid = ?", "u", id));
     return *out != 0 ? CF_OK : not_found(err, "conversation", id);
 }
 
 cf_status cf_rows__turn_id(cf_sql *sql, cf_uuid id, int64_t *out, cf_error *err)
 {
-    CF_TRY(cf_sql__int(sql, out, 0, err, "SELECT id FROM turn WHERE uuid = ?",
-                       "u", id));
+    CF_TRY(cf_sql__int(sql, out, 0, err, "SELECT id FROM turn WHERE uuid = ?", "u", id));
     return *out != 0 ? CF_OK : not_found(err, "turn", id);
 }
 
 /* ---- conversations ------------------------------------------------------ */
 
-static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in,
-                             cf_error *err)
+static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in, cf_error *err)
 {
     if (title.n == 0) {
         return CF_OK;
@@ -87,9 +84,8 @@ static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in,
     cf_str text = cf_buf_str(&b);
     cf_status st = b.failed ? cf_sql__oom(err) : CF_OK;
     if (st == CF_OK && is_in) {
-        st = cf_sql__run(sql, err,
-                         "INSERT INTO title_words(rowid, title) VALUES(?, ?)",
-                         "is", id, text);
+        st = cf_sql__run(sql, err, "INSERT INTO title_words(rowid, title) VALUES(?, ?)", "is", id,
+                         text);
     } else if (st == CF_OK) {
         st = cf_sql__run(sql, err,
                          "INSERT INTO title_words(title_words, rowid, title) "
@@ -100,8 +96,7 @@ static cf_status title_words(cf_sql *sql, int64_t id, cf_str title, bool is_in,
     return st;
 }
 
-cf_status cf_rows__title_words(cf_sql *sql, int64_t id, bool is_in,
-                               cf_error *err)
+cf_status cf_rows__title_words(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
 {
     CF_TRY(cf_shown__put(sql, id, is_in, err));
     sqlite3_stmt *st;
@@ -109,8 +104,8 @@ cf_status cf_rows__title_words(cf_sql *sql, int64_t id, bool is_in,
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_str title = none();
-    cf_status s = cf_sql__query(
-        sql, &st, err, "SELECT title FROM conversation WHERE id = ?", "i", id);
+    cf_status s =
+        cf_sql__query(sql, &st, err, "SELECT title FROM conversation WHERE id = ?", "i", id);
     if (s == CF_OK) {
         s = cf_sql__step(sql, st, &has_row, err);
         if (s == CF_OK && has_row) {
@@ -135,26 +130,22 @@ static cf_str clean_title(cf_str t)
     return cf_str_make(t.n != 0 ? t.p : "", cf_utf8_valid_prefix(t.p, n));
 }
 
-cf_status cf_rows__set_title(cf_sql *sql, int64_t id, cf_str title,
-                             cf_error *err)
+cf_status cf_rows__set_title(cf_sql *sql, int64_t id, cf_str title, cf_error *err)
 {
     cf_str clean = clean_title(title);
     CF_TRY(cf_rows__title_words(sql, id, false, err));
-    CF_TRY(cf_sql__run(sql, err,
-                       "UPDATE conversation SET title = ? WHERE id = ?", "si",
-                       clean, id));
+    CF_TRY(
+        cf_sql__run(sql, err, "UPDATE conversation SET title = ? WHERE id = ?", "si", clean, id));
     return cf_rows__title_words(sql, id, true, err);
 }
 
-cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *c, int64_t *id,
-                            cf_error *err)
+cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *c, int64_t *id, cf_error *err)
 {
     int64_t known;
     char text[CF_UUID_TEXT + 1];
     cf_uuid_format(text, c->id);
-    CF_TRY(cf_sql__int(sql, &known, 0, err,
-                       "SELECT id FROM conversation WHERE uuid = ?", "u",
-                       c->id));
+    CF_TRY(
+        cf_sql__int(sql, &known, 0, err, "SELECT id FROM conversation WHERE uuid = ?", "u", c->id));
     if (known != 0) {
         return cf_fail(err, CF_EINVAL, "conversation %s exists already", text);
     }
@@ -165,23 +156,21 @@ cf_status cf_rows__put_conv(cf_sql *sql, const cf_store_conv *c, int64_t *id,
     cf_str title = clean_title(c->title);
     int64_t created = c->created_ms != 0 ? c->created_ms : cf_os_now_ms();
     int64_t updated = c->updated_ms != 0 ? c->updated_ms : created;
-    cf_status st =
-        source.failed || preface.failed
-            ? cf_sql__oom(err)
-            : cf_sql__run(sql, err,
-                          "INSERT INTO conversation(uuid, place, title, "
-                          "created_ms, updated_ms, forked_from, preface, "
-                          "source) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-                          "uisiiuss", c->id, (int64_t)c->place, title, created,
-                          updated, c->forked_from, whole(&preface),
-                          whole(&source));
+    cf_status st = source.failed || preface.failed
+                       ? cf_sql__oom(err)
+                       : cf_sql__run(sql, err,
+                                     "INSERT INTO conversation(uuid, place, title, "
+                                     "created_ms, updated_ms, forked_from, preface, "
+                                     "source) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                                     "uisiiuss", c->id, (int64_t)c->place, title, created, updated,
+                                     c->forked_from, whole(&preface), whole(&source));
     cf_buf_deinit(&source);
     cf_buf_deinit(&preface);
     CF_TRY(st);
     *id = sqlite3_last_insert_rowid(sql->db);
     for (size_t i = 0; i < c->n_tags; i++) {
-        CF_TRY(cf_sql__run(sql, err, "INSERT OR IGNORE INTO tag VALUES(?, ?)",
-                           "is", *id, c->tags[i]));
+        CF_TRY(
+            cf_sql__run(sql, err, "INSERT OR IGNORE INTO tag VALUES(?, ?)", "is", *id, c->tags[i]));
     }
     return cf_rows__title_words(sql, *id, true, err);
 }
@@ -204,36 +193,32 @@ static void make_preview(cf_buf *out, cf_str text)
     }
 }
 
-cf_status cf_rows__touch(cf_sql *sql, int64_t conv_id, int64_t turn_id,
-                         bool set_head, cf_error *err)
+cf_status cf_rows__touch(cf_sql *sql, int64_t conv_id, int64_t turn_id, bool set_head,
+                         cf_error *err)
 {
-    CF_TRY(cf_sql__run(
-        sql, err,
-        "UPDATE conversation SET "
-        "head_id = CASE WHEN ?3 THEN ?2 ELSE head_id END, "
-        "updated_ms = max(updated_ms, (SELECT "
-        "max(created_ms, coalesce(finished_ms, 0)) FROM turn WHERE id = ?2)), "
-        "status = (SELECT status FROM turn WHERE id = ?2) WHERE id = ?1",
-        "iii", conv_id, turn_id, (int64_t)set_head));
-    return cf_sql__run(
-        sql, err,
-        "UPDATE conversation SET model = r.model, template_hash = "
-        "coalesce((SELECT hash FROM template WHERE id = r.template_id), '') "
-        "FROM (SELECT coalesce(model, '') AS model, template_id FROM run "
-        "WHERE turn_id = ?2) AS r WHERE id = ?1",
-        "ii", conv_id, turn_id);
+    CF_TRY(cf_sql__run(sql, err,
+                       "UPDATE conversation SET "
+                       "head_id = CASE WHEN ?3 THEN ?2 ELSE head_id END, "
+                       "updated_ms = max(updated_ms, (SELECT "
+                       "max(created_ms, coalesce(finished_ms, 0)) FROM turn WHERE id = ?2)), "
+                       "status = (SELECT status FROM turn WHERE id = ?2) WHERE id = ?1",
+                       "iii", conv_id, turn_id, (int64_t)set_head));
+    return cf_sql__run(sql, err,
+                       "UPDATE conversation SET model = r.model, template_hash = "
+                       "coalesce((SELECT hash FROM template WHERE id = r.template_id), '') "
+                       "FROM (SELECT coalesce(model, '') AS model, template_id FROM run "
+                       "WHERE turn_id = ?2) AS r WHERE id = ?1",
+                       "ii", conv_id, turn_id);
 }
 
 /* ---- runs --------------------------------------------------------------- */
 
-static cf_status put_tools(cf_sql *sql, int64_t turn_id,
-                           const cf_store_run *run, cf_error *err)
+static cf_status put_tools(cf_sql *sql, int64_t turn_id, const cf_store_run *run, cf_error *err)
 {
     if (run->n_tools == 0) {
         return CF_OK;
     }
-    CF_TRY(cf_sql__run(sql, err, "DELETE FROM run_tool WHERE turn_id = ?", "i",
-                       turn_id));
+    CF_TRY(cf_sql__run(sql, err, "DELETE FROM run_tool WHERE turn_id = ?", "i", turn_id));
     for (size_t i = 0; i < run->n_tools; i++) {
         cf_str tool = run->tools[i];
         char hash[CF_HASH_TEXT + 1];
@@ -247,11 +232,10 @@ static cf_status put_tools(cf_sql *sql, int64_t turn_id,
             cf_buf_add(&name, s.p, s.n);
             json_decref(v);
         }
-        cf_status st = cf_sql__run(
-            sql, err,
-            "INSERT INTO tool(hash, name, declaration) VALUES(?, ?, ?) "
-            "ON CONFLICT(hash) DO NOTHING",
-            "zss", hash, cf_buf_str(&name), tool);
+        cf_status st = cf_sql__run(sql, err,
+                                   "INSERT INTO tool(hash, name, declaration) VALUES(?, ?, ?) "
+                                   "ON CONFLICT(hash) DO NOTHING",
+                                   "zss", hash, cf_buf_str(&name), tool);
         cf_buf_deinit(&name);
         CF_TRY(st);
         CF_TRY(cf_sql__run(sql, err,
@@ -310,9 +294,8 @@ static cf_status pack_run(run_bytes *b, const cf_store_run *r, cf_error *err)
     cf_codec__put_ids(&b->reply_ids, r->reply_ids, r->n_reply_ids);
     cf_codec__put_u64s(&b->chunks, r->chunks, r->n_chunks);
     cf_codec__put_u64s(&b->token_us, r->token_us, r->n_token_us);
-    bool failed = b->model.failed || b->vars.failed || b->options.failed ||
-                  b->prompt_ids.failed || b->reply_ids.failed ||
-                  b->chunks.failed || b->token_us.failed;
+    bool failed = b->model.failed || b->vars.failed || b->options.failed || b->prompt_ids.failed ||
+                  b->reply_ids.failed || b->chunks.failed || b->token_us.failed;
     return failed ? cf_sql__oom(err) : CF_OK;
 }
 
@@ -327,33 +310,29 @@ static void free_run_bytes(run_bytes *b)
     cf_buf_deinit(&b->token_us);
 }
 
-static cf_status put_run(cf_sql *sql, int64_t id, const cf_store_run *r,
-                         const run_bytes *b, cf_error *err)
+static cf_status put_run(cf_sql *sql, int64_t id, const cf_store_run *r, const run_bytes *b,
+                         cf_error *err)
 {
-    CF_TRY(cf_sql__run(
-        sql, err, put_run_inputs, "isssssssososob", id, r->engine,
-        whole(&b->model), r->model_hash, r->template_hash, whole(&b->vars),
-        whole(&b->options), r->constraint_spec, (int64_t)r->n_threads, r->isa,
-        (int64_t)(r->arithmetic != CF_ARITHMETIC_16 ? (int)r->arithmetic : -1),
-        r->prompt_hash, r->prompt_bytes, whole(&b->prompt_ids)));
+    CF_TRY(cf_sql__run(sql, err, put_run_inputs, "isssssssososob", id, r->engine, whole(&b->model),
+                       r->model_hash, r->template_hash, whole(&b->vars), whole(&b->options),
+                       r->constraint_spec, (int64_t)r->n_threads, r->isa,
+                       (int64_t)(r->arithmetic != CF_ARITHMETIC_16 ? (int)r->arithmetic : -1),
+                       r->prompt_hash, r->prompt_bytes, whole(&b->prompt_ids)));
     if (r->has_seed) {
-        CF_TRY(cf_sql__run(sql, err,
-                           "UPDATE run SET seed = ? WHERE turn_id = ?", "ii",
+        CF_TRY(cf_sql__run(sql, err, "UPDATE run SET seed = ? WHERE turn_id = ?", "ii",
                            (int64_t)r->seed, id));
     }
     CF_TRY(cf_sql__run(sql, err, put_run_results,
                        "iooooooooo"
                        "ossbbbbb",
-                       id, r->n_prompt, r->n_kept, r->n_new, r->n_reply,
-                       r->diverged_at, r->load_us, r->render_us, r->prefill_us,
-                       r->first_us, r->decode_us, r->stop_reason, r->error,
-                       whole(&b->reply_ids), r->raw, whole(&b->chunks),
+                       id, r->n_prompt, r->n_kept, r->n_new, r->n_reply, r->diverged_at, r->load_us,
+                       r->render_us, r->prefill_us, r->first_us, r->decode_us, r->stop_reason,
+                       r->error, whole(&b->reply_ids), r->raw, whole(&b->chunks),
                        whole(&b->token_us), r->trace));
     return put_tools(sql, id, r, err);
 }
 
-cf_status cf_rows__put_run(cf_sql *sql, int64_t turn_id,
-                           const cf_store_run *run, cf_error *err)
+cf_status cf_rows__put_run(cf_sql *sql, int64_t turn_id, const cf_store_run *run, cf_error *err)
 {
     run_bytes b = {0};
     cf_status st = pack_run(&b, run, err);
@@ -362,33 +341,29 @@ cf_status cf_rows__put_run(cf_sql *sql, int64_t turn_id,
     return st;
 }
 
-cf_status cf_rows__put_call(cf_sql *sql, int64_t turn_id,
-                            const cf_store_call *c, cf_error *err)
+cf_status cf_rows__put_call(cf_sql *sql, int64_t turn_id, const cf_store_call *c, cf_error *err)
 {
-    return cf_sql__run(
-        sql, err,
-        "INSERT OR REPLACE INTO tool_call(turn_id, n, call_id, name, "
-        "arguments, byte_from, byte_to, token_from, token_to, status, "
-        "findings, parse_error, error_at, state, result_turn, result, "
-        "started_ms, duration_us, exit_code, is_mocked) VALUES(?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        "iisssoooossso"
-        "suso"
-        "ooi",
-        turn_id, c->n, c->call_id, c->name, c->arguments, c->byte_from,
-        c->byte_to, c->token_from, c->token_to, c->status, c->findings,
-        c->parse_error, c->error_at, c->state, c->result_turn, c->result,
-        c->started_ms, c->duration_us, c->exit_code, (int64_t)c->is_mocked);
+    return cf_sql__run(sql, err,
+                       "INSERT OR REPLACE INTO tool_call(turn_id, n, call_id, name, "
+                       "arguments, byte_from, byte_to, token_from, token_to, status, "
+                       "findings, parse_error, error_at, state, result_turn, result, "
+                       "started_ms, duration_us, exit_code, is_mocked) VALUES(?, ?, ?, ?, ?, "
+                       "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       "iisssoooossso"
+                       "suso"
+                       "ooi",
+                       turn_id, c->n, c->call_id, c->name, c->arguments, c->byte_from, c->byte_to,
+                       c->token_from, c->token_to, c->status, c->findings, c->parse_error,
+                       c->error_at, c->state, c->result_turn, c->result, c->started_ms,
+                       c->duration_us, c->exit_code, (int64_t)c->is_mocked);
 }
 
-cf_status cf_rows__put_template(cf_sql *sql, const cf_store_template *t,
-                                cf_error *err)
+cf_status cf_rows__put_template(cf_sql *sql, const cf_store_template *t, cf_error *err)
 {
     char hash[CF_HASH_TEXT + 1];
     cf_hash_hex(hash, t->source.p, t->source.n);
     if (t->hash.p != NULL && !cf_str_is(t->hash, hash)) {
-        return cf_fail(err, CF_EINVAL, "template %.8s: its hash is wrong",
-                       hash);
+        return cf_fail(err, CF_EINVAL, "template %.8s: its hash is wrong", hash);
     }
     cf_str name = t->name.p != NULL ? t->name : cf_str_from("");
     return cf_sql__run(sql, err,
@@ -403,8 +378,8 @@ cf_status cf_rows__put_template(cf_sql *sql, const cf_store_template *t,
 /* ---- turns -------------------------------------------------------------- */
 
 /* Is there another turn below the same parent?  Then this one is a fork. */
-static cf_status count_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
-                            int64_t turn_id, cf_error *err)
+static cf_status count_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id, int64_t turn_id,
+                            cf_error *err)
 {
     int64_t has_sibling;
     if (parent_id != 0) {
@@ -424,15 +399,13 @@ static cf_status count_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
                        "ii", has_sibling, conv_id);
 }
 
-static cf_status set_preview(cf_sql *sql, int64_t conv_id, const cf_msg *m,
-                             cf_error *err)
+static cf_status set_preview(cf_sql *sql, int64_t conv_id, const cf_msg *m, cf_error *err)
 {
     if (!cf_str_is(cf_buf_str(&m->role), "user") || m->text.n == 0) {
         return CF_OK;
     }
     int64_t is_empty;
-    CF_TRY(cf_sql__int(sql, &is_empty, 0, err,
-                       "SELECT preview = '' FROM conversation WHERE id = ?",
+    CF_TRY(cf_sql__int(sql, &is_empty, 0, err, "SELECT preview = '' FROM conversation WHERE id = ?",
                        "i", conv_id));
     if (is_empty == 0) {
         return CF_OK;
@@ -440,17 +413,15 @@ static cf_status set_preview(cf_sql *sql, int64_t conv_id, const cf_msg *m,
     cf_buf b = CF_BUF_INIT;
     make_preview(&b, cf_str_make(m->text.p, m->text.n));
     cf_status st = b.failed ? cf_sql__oom(err) : CF_OK;
-    CF_THEN(st, cf_sql__run(sql, err,
-                            "UPDATE conversation SET preview = ? WHERE id = ?",
-                            "si", cf_buf_str(&b), conv_id));
+    CF_THEN(st, cf_sql__run(sql, err, "UPDATE conversation SET preview = ? WHERE id = ?", "si",
+                            cf_buf_str(&b), conv_id));
     CF_THEN(st, cf_shown__put(sql, conv_id, true, err));
     cf_buf_deinit(&b);
     return st;
 }
 
-static cf_status insert_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
-                             int64_t message_id, const cf_store_turn *t,
-                             const char *writer, cf_error *err)
+static cf_status insert_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id, int64_t message_id,
+                             const cf_store_turn *t, const char *writer, cf_error *err)
 {
     cf_buf source = CF_BUF_INIT;
     cf_buf forced = CF_BUF_INIT;
@@ -463,30 +434,28 @@ static cf_status insert_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
     if (source.failed || forced.failed) {
         st = cf_sql__oom(err);
     } else {
-        st = cf_sql__run(
-            sql, err,
-            "INSERT INTO turn(uuid, conversation_id, parent_id, ordinal, "
-            "message_id, status, edited_from, fork_of, fork_token, "
-            "forced_ids, rating, note, created_ms, finished_ms, writer, "
-            "source) VALUES(?1, ?2, nullif(?3, 0), (SELECT "
-            "coalesce(max(ordinal), 0) + 1 FROM turn WHERE conversation_id = "
-            "?2), ?4, ?5, ?6, ?7, ?8, ?9, nullif(?10, 0), ?11, ?12, ?13, ?14, "
-            "?15)",
-            "uiiizuuobisioss", t->id, conv_id, parent_id, message_id,
-            cf_turn_status_name(t->status), t->edited_from, t->fork_of,
-            is_fork ? t->fork_token : (int64_t)-1, whole(&forced),
-            (int64_t)t->rating, t->note.n != 0 ? t->note : none(), created,
-            t->status == CF_TURN_STREAMING ? (int64_t)-1 : finished,
-            writer != NULL ? cf_str_from(writer) : none(), whole(&source));
+        st = cf_sql__run(sql, err,
+                         "INSERT INTO turn(uuid, conversation_id, parent_id, ordinal, "
+                         "message_id, status, edited_from, fork_of, fork_token, "
+                         "forced_ids, rating, note, created_ms, finished_ms, writer, "
+                         "source) VALUES(?1, ?2, nullif(?3, 0), (SELECT "
+                         "coalesce(max(ordinal), 0) + 1 FROM turn WHERE conversation_id = "
+                         "?2), ?4, ?5, ?6, ?7, ?8, ?9, nullif(?10, 0), ?11, ?12, ?13, ?14, "
+                         "?15)",
+                         "uiiizuuobisioss", t->id, conv_id, parent_id, message_id,
+                         cf_turn_status_name(t->status), t->edited_from, t->fork_of,
+                         is_fork ? t->fork_token : (int64_t)-1, whole(&forced), (int64_t)t->rating,
+                         t->note.n != 0 ? t->note : none(), created,
+                         t->status == CF_TURN_STREAMING ? (int64_t)-1 : finished,
+                         writer != NULL ? cf_str_from(writer) : none(), whole(&source));
     }
     cf_buf_deinit(&source);
     cf_buf_deinit(&forced);
     return st;
 }
 
-static cf_status put_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
-                          const cf_store_turn *t, const cf_msg *m,
-                          const char *writer, int64_t *id, cf_error *err)
+static cf_status put_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id, const cf_store_turn *t,
+                          const cf_msg *m, const char *writer, int64_t *id, cf_error *err)
 {
     int64_t message_id;
     CF_TRY(cf_msg__put(sql, m, &message_id, err));
@@ -503,13 +472,11 @@ static cf_status put_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
     return CF_OK;
 }
 
-cf_status cf_rows__put_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id,
-                            const cf_store_turn *t, const char *writer,
-                            int64_t *id, cf_error *err)
+cf_status cf_rows__put_turn(cf_sql *sql, int64_t conv_id, int64_t parent_id, const cf_store_turn *t,
+                            const char *writer, int64_t *id, cf_error *err)
 {
     int64_t known;
-    CF_TRY(cf_sql__int(sql, &known, 0, err,
-                       "SELECT id FROM turn WHERE uuid = ?", "u", t->id));
+    CF_TRY(cf_sql__int(sql, &known, 0, err, "SELECT id FROM turn WHERE uuid = ?", "u", t->id));
     if (known != 0) {
         char text[CF_UUID_TEXT + 1];
         cf_uuid_format(text, t->id);

@@ -83,8 +83,7 @@ static bool parse_date(int64_t *ms, cf_str s)
     return cf_os_parse_time(ms, text);
 }
 
-static cf_status add_filter(parsed *p, const word *w, bool *is_filter,
-                            cf_error *err)
+static cf_status add_filter(parsed *p, const word *w, bool *is_filter, cf_error *err)
 {
     const struct {
         const char *key;
@@ -104,16 +103,13 @@ static cf_status add_filter(parsed *p, const word *w, bool *is_filter,
         int64_t *to = is_before ? &p->q.before_ms : &p->q.after_ms;
         return parse_date(to, w->value)
                    ? CF_OK
-                   : cf_fail(err, CF_EINVAL,
-                             "%.*s: want a date such as 2026-01-31",
-                             (int)w->key.n, w->key.p);
+                   : cf_fail(err, CF_EINVAL, "%.*s: want a date such as 2026-01-31", (int)w->key.n,
+                             w->key.p);
     }
     if (cf_str_is(w->key, "rating")) {
-        p->q.rating = cf_str_is(w->value, "good") || cf_str_is(w->value, "+")
-                          ? CF_RATED_GOOD
-                      : cf_str_is(w->value, "bad") || cf_str_is(w->value, "-")
-                          ? CF_RATED_BAD
-                          : CF_RATED;
+        p->q.rating = cf_str_is(w->value, "good") || cf_str_is(w->value, "+")  ? CF_RATED_GOOD
+                      : cf_str_is(w->value, "bad") || cf_str_is(w->value, "-") ? CF_RATED_BAD
+                                                                               : CF_RATED;
         return CF_OK;
     }
     if (cf_str_is(w->key, "has") && cf_str_is(w->value, "note")) {
@@ -133,10 +129,8 @@ static cf_status add_filter(parsed *p, const word *w, bool *is_filter,
 /* A word that is not a filter: "std::vector" is one as well. */
 static cf_str whole_word(const word *w)
 {
-    return w->key.n == 0
-               ? w->value
-               : cf_str_make(w->key.p,
-                             (size_t)(w->value.p - w->key.p) + w->value.n);
+    return w->key.n == 0 ? w->value
+                         : cf_str_make(w->key.p, (size_t)(w->value.p - w->key.p) + w->value.n);
 }
 
 static void add_word(parsed *p, const word *w)
@@ -163,8 +157,7 @@ static cf_status parse(parsed *p, const cf_store_query *q, cf_error *err)
 {
     *p = (parsed){.q = *q};
     if (q->text.n > QUERY_MAX) {
-        return cf_fail(err, CF_EINVAL, "a query has at most %d bytes",
-                       QUERY_MAX);
+        return cf_fail(err, CF_EINVAL, "a query has at most %d bytes", QUERY_MAX);
     }
     word w;
     for (size_t at = 0; next_word(q->text, &at, &w);) {
@@ -180,8 +173,7 @@ static cf_status parse(parsed *p, const cf_store_query *q, cf_error *err)
         return cf_sql__oom(err);
     }
     if (p->words.n == 0 && p->absent.n != 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "a query cannot consist of excluded words only");
+        return cf_fail(err, CF_EINVAL, "a query cannot consist of excluded words only");
     }
     if (p->absent.n != 0) {
         cf_buf all = CF_BUF_INIT;
@@ -202,8 +194,7 @@ static void free_parsed(parsed *p)
 /* ---- the query ---------------------------------------------------------- */
 
 /* `tag` is the filter of tags on the table at hand. */
-static void conv_filters(cf_sql_text *t, const cf_store_query *q,
-                         const char *tag)
+static void conv_filters(cf_sql_text *t, const cf_store_query *q, const char *tag)
 {
     cf_sql__add_int(t, " AND c.place = ?", (int64_t)q->place);
     cf_sql__add_str(t, tag, q->tag);
@@ -218,22 +209,20 @@ static void turn_filters(cf_sql_text *t, const cf_store_query *q)
                  "t.conversation_id AND name = ?)");
     cf_buf_adds(&t->sql, q->rating == CF_RATED_GOOD  ? " AND t.rating > 0"
                          : q->rating == CF_RATED_BAD ? " AND t.rating < 0"
-                         : q->rating == CF_RATED ? " AND t.rating IS NOT NULL"
-                                                 : "");
+                         : q->rating == CF_RATED     ? " AND t.rating IS NOT NULL"
+                                                     : "");
     cf_buf_adds(&t->sql, q->has_note ? " AND t.note IS NOT NULL" : "");
     cf_sql__add_str(t, " AND m.role = ?", q->role);
     cf_sql__add_str(t, " AND t.status = ?", q->status);
-    cf_sql__add_str(
-        t,
-        " AND EXISTS (SELECT 1 FROM run r WHERE r.turn_id = t.id AND "
-        "instr(lower(r.model), lower(?)) > 0)",
-        q->model);
-    cf_sql__add_str(
-        t,
-        " AND EXISTS (SELECT 1 FROM run r JOIN template x ON x.id = "
-        "r.template_id WHERE r.turn_id = t.id AND instr(x.hash || ' ' "
-        "|| x.name, ?) > 0)",
-        q->template_hash);
+    cf_sql__add_str(t,
+                    " AND EXISTS (SELECT 1 FROM run r WHERE r.turn_id = t.id AND "
+                    "instr(lower(r.model), lower(?)) > 0)",
+                    q->model);
+    cf_sql__add_str(t,
+                    " AND EXISTS (SELECT 1 FROM run r JOIN template x ON x.id = "
+                    "r.template_id WHERE r.turn_id = t.id AND instr(x.hash || ' ' "
+                    "|| x.name, ?) > 0)",
+                    q->template_hash);
     cf_sql__add_str(t,
                     " AND EXISTS (SELECT 1 FROM tool_call k WHERE k.turn_id = "
                     "t.id AND k.name = ?)",
@@ -248,42 +237,37 @@ static void turn_filters(cf_sql_text *t, const cf_store_query *q)
 
 static bool has_turn_filter(const cf_store_query *q)
 {
-    return q->role.n != 0 || q->status.n != 0 || q->model.n != 0 ||
-           q->template_hash.n != 0 || q->tool.n != 0 ||
-           q->rating != CF_RATED_ANYHOW || q->has_note;
+    return q->role.n != 0 || q->status.n != 0 || q->model.n != 0 || q->template_hash.n != 0 ||
+           q->tool.n != 0 || q->rating != CF_RATED_ANYHOW || q->has_note;
 }
 
 /* CROSS JOIN keeps the order of the tables: words first, and messages last,
  * since their rows are the largest and most of them are elsewhere. */
-static void turn_query(cf_sql_text *t, const parsed *p, size_t limit,
-                       size_t offset)
+static void turn_query(cf_sql_text *t, const parsed *p, size_t limit, size_t offset)
 {
     cf_buf_adds(&t->sql, "SELECT c.uuid, t.uuid, t.ordinal, m.role, "
                          "iif(c.title <> '', c.title, c.preview), "
                          "t.created_ms, m.text, m.tool_text FROM ");
     if (p->words.n != 0) {
-        cf_buf_adds(&t->sql,
-                    "message_words CROSS JOIN turn t ON t.message_id = "
-                    "message_words.rowid CROSS JOIN conversation c ON c.id = "
-                    "t.conversation_id CROSS JOIN message m ON m.id = "
-                    "message_words.rowid");
-        cf_sql__add_str(t, " WHERE message_words MATCH ?",
-                        cf_str_make(p->words.p, p->words.n));
+        cf_buf_adds(&t->sql, "message_words CROSS JOIN turn t ON t.message_id = "
+                             "message_words.rowid CROSS JOIN conversation c ON c.id = "
+                             "t.conversation_id CROSS JOIN message m ON m.id = "
+                             "message_words.rowid");
+        cf_sql__add_str(t, " WHERE message_words MATCH ?", cf_str_make(p->words.p, p->words.n));
     } else if (p->q.tool.n != 0) {
-        cf_sql__add_str(
-            t,
-            "tool_call k0 CROSS JOIN turn t ON t.id = k0.turn_id CROSS "
-            "JOIN message m ON m.id = t.message_id CROSS JOIN "
-            "conversation c ON c.id = t.conversation_id WHERE k0.name = ?",
-            p->q.tool);
+        cf_sql__add_str(t,
+                        "tool_call k0 CROSS JOIN turn t ON t.id = k0.turn_id CROSS "
+                        "JOIN message m ON m.id = t.message_id CROSS JOIN "
+                        "conversation c ON c.id = t.conversation_id WHERE k0.name = ?",
+                        p->q.tool);
     } else {
         cf_buf_adds(&t->sql, "turn t CROSS JOIN message m ON m.id = "
                              "t.message_id CROSS JOIN conversation c ON c.id = "
                              "t.conversation_id WHERE 1");
     }
     turn_filters(t, &p->q);
-    cf_buf_adds(&t->sql, p->words.n != 0 ? " ORDER BY message_words.rowid DESC"
-                                         : " ORDER BY t.id DESC");
+    cf_buf_adds(&t->sql,
+                p->words.n != 0 ? " ORDER BY message_words.rowid DESC" : " ORDER BY t.id DESC");
     cf_sql__add_int(t, " LIMIT ?", (int64_t)limit);
     cf_sql__add_int(t, " OFFSET ?", (int64_t)offset);
 }
@@ -293,8 +277,7 @@ static void title_query(cf_sql_text *t, const parsed *p, size_t limit)
     cf_buf_adds(&t->sql, "SELECT c.uuid, NULL, 0, '', c.title, c.created_ms, "
                          "c.title, '' FROM title_words CROSS JOIN "
                          "conversation c ON c.id = title_words.rowid");
-    cf_sql__add_str(t, " WHERE title_words MATCH ?",
-                    cf_str_make(p->words.p, p->words.n));
+    cf_sql__add_str(t, " WHERE title_words MATCH ?", cf_str_make(p->words.p, p->words.n));
     conv_filters(t, &p->q,
                  " AND EXISTS (SELECT 1 FROM tag WHERE conversation_id = c.id "
                  "AND name = ?)");
@@ -313,8 +296,7 @@ typedef struct found {
     size_t n, limit;
 } found;
 
-static void read_hit(sqlite3_stmt *st, const parsed *p, cf_arena *a,
-                     cf_arena *tmp, cf_store_hit *h)
+static void read_hit(sqlite3_stmt *st, const parsed *p, cf_arena *a, cf_arena *tmp, cf_store_hit *h)
 {
     *h = (cf_store_hit){0};
     h->conversation = cf_sql__uuid(st, 0);
@@ -330,8 +312,8 @@ static void read_hit(sqlite3_stmt *st, const parsed *p, cf_arena *a,
     a->failed = a->failed || tmp->failed;
 }
 
-static cf_status run_query(cf_sql *sql, const cf_sql_text *t, const parsed *p,
-                           cf_arena *a, found *out, cf_error *err)
+static cf_status run_query(cf_sql *sql, const cf_sql_text *t, const parsed *p, cf_arena *a,
+                           found *out, cf_error *err)
 {
     sqlite3_stmt *st = NULL;
     cf_arena tmp;
@@ -346,8 +328,8 @@ static cf_status run_query(cf_sql *sql, const cf_sql_text *t, const parsed *p,
     return s;
 }
 
-static cf_status search(cf_sql *sql, const parsed *p, cf_arena *a,
-                        cf_store_hits *out, cf_error *err)
+static cf_status search(cf_sql *sql, const parsed *p, cf_arena *a, cf_store_hits *out,
+                        cf_error *err)
 {
     size_t limit = p->q.limit != 0 ? p->q.limit : 100;
     limit = limit < 10000 ? limit : 10000;
@@ -380,14 +362,13 @@ static cf_status search(cf_sql *sql, const parsed *p, cf_arena *a,
     return s;
 }
 
-cf_status cf_search__read(const cf_store_query *q, cf_store_query *out,
-                          cf_shown_terms *terms, cf_error *err)
+cf_status cf_search__read(const cf_store_query *q, cf_store_query *out, cf_shown_terms *terms,
+                          cf_error *err)
 {
     parsed p = {.q = *q};
     terms->n = 0;
     if (q->text.n > QUERY_MAX) {
-        return cf_fail(err, CF_EINVAL, "a query has at most %d bytes",
-                       QUERY_MAX);
+        return cf_fail(err, CF_EINVAL, "a query has at most %d bytes", QUERY_MAX);
     }
     word w;
     for (size_t at = 0; next_word(q->text, &at, &w);) {
@@ -400,8 +381,7 @@ cf_status cf_search__read(const cf_store_query *q, cf_store_query *out,
             continue;
         }
         if (terms->n == CF_SHOWN_TERMS) {
-            return cf_fail(err, CF_EINVAL, "a filter has at most %d words",
-                           CF_SHOWN_TERMS);
+            return cf_fail(err, CF_EINVAL, "a filter has at most %d words", CF_SHOWN_TERMS);
         }
         terms->v[terms->n++] = (cf_shown_term){text, w.is_negative};
     }
@@ -409,8 +389,8 @@ cf_status cf_search__read(const cf_store_query *q, cf_store_query *out,
     return CF_OK;
 }
 
-cf_status cf_store_search(cf_store *s, const cf_store_query *q, cf_arena *arena,
-                          cf_store_hits *out, cf_error *err)
+cf_status cf_store_search(cf_store *s, const cf_store_query *q, cf_arena *arena, cf_store_hits *out,
+                          cf_error *err)
 {
     parsed p;
     cf_reader *r;

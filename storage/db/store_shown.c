@@ -29,9 +29,7 @@ static bool next_entry(cf_str page, size_t *at, entry *e)
     if (page.n - *at - HEAD < n) {
         return false;
     }
-    *e = (entry){.place = p[0],
-                 .text = {page.p + *at + HEAD, n},
-                 .all = {page.p + *at, HEAD + n}};
+    *e = (entry){.place = p[0], .text = {page.p + *at + HEAD, n}, .all = {page.p + *at, HEAD + n}};
     *at += HEAD + n;
     return true;
 }
@@ -55,8 +53,7 @@ static cf_str bytes_of(sqlite3_stmt *st, int i)
 }
 
 /* The first column of the one row that `text` finds; empty without one. */
-static cf_status read_bytes(cf_sql *sql, const char *text, int64_t key,
-                            cf_buf *out, cf_error *err)
+static cf_status read_bytes(cf_sql *sql, const char *text, int64_t key, cf_buf *out, cf_error *err)
 {
     sqlite3_stmt *st;
     cf_status s = cf_sql__query(sql, &st, err, text, "i", key);
@@ -73,8 +70,8 @@ cf_status cf_shown__put(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
     int64_t number = id / PAGE;
     unsigned place = (unsigned)(id % PAGE);
     cf_buf old = CF_BUF_INIT, text = CF_BUF_INIT, page = CF_BUF_INIT;
-    cf_status st = read_bytes(
-        sql, "SELECT texts FROM shown_page WHERE page = ?", number, &old, err);
+    cf_status st =
+        read_bytes(sql, "SELECT texts FROM shown_page WHERE page = ?", number, &old, err);
     if (st == CF_OK && is_in) {
         st = read_bytes(sql,
                         "SELECT lower(iif(title <> '', title, preview)) FROM "
@@ -99,13 +96,10 @@ cf_status cf_shown__put(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
         st = cf_sql__oom(err);
     }
     if (st == CF_OK) {
-        st =
-            page.n == 0
-                ? cf_sql__run(sql, err, "DELETE FROM shown_page WHERE page = ?",
-                              "i", number)
-                : cf_sql__run(sql, err,
-                              "INSERT OR REPLACE INTO shown_page VALUES(?, ?)",
-                              "ib", number, cf_buf_str(&page));
+        st = page.n == 0
+                 ? cf_sql__run(sql, err, "DELETE FROM shown_page WHERE page = ?", "i", number)
+                 : cf_sql__run(sql, err, "INSERT OR REPLACE INTO shown_page VALUES(?, ?)", "ib",
+                               number, cf_buf_str(&page));
     }
     cf_buf_deinit(&old);
     cf_buf_deinit(&text);
@@ -113,17 +107,14 @@ cf_status cf_shown__put(cf_sql *sql, int64_t id, bool is_in, cf_error *err)
     return st;
 }
 
-static cf_status put_page(cf_sql *sql, int64_t number, cf_buf *page,
-                          cf_error *err)
+static cf_status put_page(cf_sql *sql, int64_t number, cf_buf *page, cf_error *err)
 {
     if (page->failed) {
         return cf_sql__oom(err);
     }
-    cf_status st =
-        page->n == 0
-            ? CF_OK
-            : cf_sql__run(sql, err, "INSERT INTO shown_page VALUES(?, ?)", "ib",
-                          number, cf_buf_str(page));
+    cf_status st = page->n == 0 ? CF_OK
+                                : cf_sql__run(sql, err, "INSERT INTO shown_page VALUES(?, ?)", "ib",
+                                              number, cf_buf_str(page));
     cf_buf_restart(page);
     return st;
 }
@@ -160,8 +151,7 @@ typedef struct small_terms {
     cf_buf text;
 } small_terms;
 
-static cf_status make_small(small_terms *t, const cf_shown_terms *terms,
-                            cf_error *err)
+static cf_status make_small(small_terms *t, const cf_shown_terms *terms, cf_error *err)
 {
     *t = (small_terms){.n = terms->n, .text = CF_BUF_INIT};
     for (size_t i = 0; i < terms->n; i++) {
@@ -173,8 +163,7 @@ static cf_status make_small(small_terms *t, const cf_shown_terms *terms,
     CF_TRY(t->text.failed ? cf_sql__oom(err) : CF_OK);
     for (size_t i = 0, at = 0; i < terms->n; i++) {
         size_t n = terms->v[i].text.n;
-        t->v[i] = (cf_shown_term){{cf_buf_cstr(&t->text) + at, n},
-                                  terms->v[i].is_absent};
+        t->v[i] = (cf_shown_term){{cf_buf_cstr(&t->text) + at, n}, terms->v[i].is_absent};
         at += n;
     }
     return CF_OK;
@@ -206,8 +195,7 @@ static bool passes(const small_terms *t, cf_str text, bool is_page)
     return true;
 }
 
-static void find_in(const small_terms *t, int64_t number, cf_str page,
-                    cf_buf *out, size_t *n)
+static void find_in(const small_terms *t, int64_t number, cf_str page, cf_buf *out, size_t *n)
 {
     entry e;
     if (!passes(t, page, true)) {
@@ -215,23 +203,21 @@ static void find_in(const small_terms *t, int64_t number, cf_str page,
     }
     for (size_t at = 0; next_entry(page, &at, &e);) {
         if (passes(t, e.text, false)) {
-            cf_buf_addf(out, "%s%lld", out->n > 1 ? "," : "",
-                        (long long)(number * PAGE + e.place));
+            cf_buf_addf(out, "%s%lld", out->n > 1 ? "," : "", (long long)(number * PAGE + e.place));
             ++*n;
         }
     }
 }
 
-cf_status cf_shown__find(cf_sql *sql, const cf_shown_terms *terms, size_t max,
-                         cf_buf *out, size_t *n, cf_error *err)
+cf_status cf_shown__find(cf_sql *sql, const cf_shown_terms *terms, size_t max, cf_buf *out,
+                         size_t *n, cf_error *err)
 {
     small_terms small;
     *n = 0;
     cf_buf_addc(out, '[');
     cf_status s = make_small(&small, terms, err);
     sqlite3_stmt *st = NULL;
-    CF_THEN(s, cf_sql__query(sql, &st, err,
-                             "SELECT page, texts FROM shown_page", ""));
+    CF_THEN(s, cf_sql__query(sql, &st, err, "SELECT page, texts FROM shown_page", ""));
     while (*n <= max && cf_sql__next(sql, st, &s, err)) {
         find_in(&small, sqlite3_column_int64(st, 0), bytes_of(st, 1), out, n);
     }

@@ -25,9 +25,9 @@ static void fold(cf_buf *out, uint32_t cp)
     }
     utf8proc_int32_t to[8];
     int last = 0;
-    utf8proc_ssize_t n = utf8proc_decompose_char(
-        (utf8proc_int32_t)cp, to, 8,
-        UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD | UTF8PROC_STRIPMARK, &last);
+    utf8proc_ssize_t n =
+        utf8proc_decompose_char((utf8proc_int32_t)cp, to, 8,
+                                UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD | UTF8PROC_STRIPMARK, &last);
     for (utf8proc_ssize_t i = 0; i < n && i < 8; i++) {
         cf_buf_add(out, utf8, cf_utf8_encode(utf8, (uint32_t)to[i]));
     }
@@ -61,8 +61,7 @@ void cf_terms__deinit(cf_terms *t)
 static bool is_word(uint32_t cp)
 {
     if (cp < 0x80) {
-        return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') ||
-               (cp >= 'a' && cp <= 'z');
+        return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z');
     }
     switch (utf8proc_category((utf8proc_int32_t)cp)) {
     case UTF8PROC_CATEGORY_LU:
@@ -81,8 +80,7 @@ static bool is_word(uint32_t cp)
 
 /* Bytes of text at p[0..n) that fold to the term; 0: they do not.  Once
  * `scratch` has failed nothing matches. */
-static size_t match_here(const char *p, size_t n, const char *term,
-                         size_t term_n, cf_buf *scratch)
+static size_t match_here(const char *p, size_t n, const char *term, size_t term_n, cf_buf *scratch)
 {
     size_t at = 0;
     if (scratch->failed) {
@@ -98,8 +96,7 @@ static size_t match_here(const char *p, size_t n, const char *term,
         size_t before = scratch->n;
         fold(scratch, cp);
         size_t same = scratch->n < term_n ? scratch->n : term_n;
-        if (same > before &&
-            memcmp(scratch->p + before, term + before, same - before) != 0) {
+        if (same > before && memcmp(scratch->p + before, term + before, same - before) != 0) {
             return 0;
         }
         at += len;
@@ -108,13 +105,11 @@ static size_t match_here(const char *p, size_t n, const char *term,
 }
 
 /* Longest term that matches at p, at the start of a word. */
-static size_t match_any(const cf_terms *t, const char *p, size_t n,
-                        cf_buf *scratch)
+static size_t match_any(const cf_terms *t, const char *p, size_t n, cf_buf *scratch)
 {
     size_t best = 0;
     for (size_t i = 0; i < t->n; i++) {
-        size_t len =
-            match_here(p, n, t->text.p + t->v[i].off, t->v[i].n, scratch);
+        size_t len = match_here(p, n, t->text.p + t->v[i].off, t->v[i].n, scratch);
         best = len > best ? len : best;
     }
     return best;
@@ -122,8 +117,8 @@ static size_t match_any(const cf_terms *t, const char *p, size_t n,
 
 /* Puts the matches in s[from..upto) into out[max]; returns how many.  Running
  * out of memory fails the arena. */
-static size_t find_all(const cf_terms *t, cf_str s, size_t from, size_t upto,
-                       cf_store_span *out, size_t max, cf_arena *arena)
+static size_t find_all(const cf_terms *t, cf_str s, size_t from, size_t upto, cf_store_span *out,
+                       size_t max, cf_arena *arena)
 {
     cf_buf scratch = CF_BUF_INIT;
     size_t n = 0;
@@ -155,8 +150,8 @@ static size_t char_start(cf_str s, size_t i)
     return i;
 }
 
-void cf_snippet__make(cf_store_hit *hit, const cf_terms *terms, cf_str text,
-                      cf_str more, cf_arena *arena)
+void cf_snippet__make(cf_store_hit *hit, const cf_terms *terms, cf_str text, cf_str more,
+                      cf_arena *arena)
 {
     cf_store_span first;
     cf_str s = text;
@@ -167,19 +162,15 @@ void cf_snippet__make(cf_store_hit *hit, const cf_terms *terms, cf_str text,
         found = find_all(terms, more, 0, n_more, &first, 1, arena) != 0;
         s = found || text.n == 0 ? more : text;
     }
-    size_t from =
-        found && first.off > BEFORE ? char_start(s, first.off - BEFORE) : 0;
+    size_t from = found && first.off > BEFORE ? char_start(s, first.off - BEFORE) : 0;
     size_t upto = s.n - from > SHOWN ? char_start(s, from + SHOWN) : s.n;
-    cf_store_span *marks =
-        cf_arena_calloc(arena, CF_SNIPPET_MARKS, sizeof *marks);
-    hit->snippet.p =
-        cf_arena_strndup(arena, s.n != 0 ? s.p + from : "", upto - from);
+    cf_store_span *marks = cf_arena_calloc(arena, CF_SNIPPET_MARKS, sizeof *marks);
+    hit->snippet.p = cf_arena_strndup(arena, s.n != 0 ? s.p + from : "", upto - from);
     hit->snippet.n = hit->snippet.p != NULL ? upto - from : 0;
     if (marks == NULL || hit->snippet.p == NULL) {
         return;
     }
-    size_t got = find_all(terms, s, found ? first.off : upto, upto, marks,
-                          CF_SNIPPET_MARKS, arena);
+    size_t got = find_all(terms, s, found ? first.off : upto, upto, marks, CF_SNIPPET_MARKS, arena);
     for (size_t i = 0; i < got; i++) {
         size_t end = (size_t)marks[i].off + marks[i].len;
         if (end <= upto) {

@@ -29,7 +29,7 @@ void cf_terms__deinit(cf_terms *t);
 /* Sets snippet and marks of `hit`: around the first match in `text` or else
  * in `more`, or the beginning when none is found.  Running out of memory fails
  * the arena. */
-void cf_snippet__make(cf_store_hit *hit, const cf_terms *terms, cf_str text,
-                      cf_str more, cf_arena *arena);
+void cf_snippet__make(cf_store_hit *hit, const cf_terms *terms, cf_str text, cf_str more,
+                      cf_arena *arena);
 
 #endif

@@ -70,9 +70,8 @@ static void mem_shutdown(void *ud)
 
 static void setup_once(void)
 {
-    static const sqlite3_mem_methods methods = {
-        mem_alloc,   mem_free, mem_realloc,  mem_size,
-        mem_roundup, mem_init, mem_shutdown, NULL};
+    static const sqlite3_mem_methods methods = {mem_alloc,   mem_free, mem_realloc,  mem_size,
+                                                mem_roundup, mem_init, mem_shutdown, NULL};
     /* Has no effect if SQLite is already in use: then it keeps libc's. */
     (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -99,8 +98,7 @@ cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err)
         return cf_sql__oom(err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return cf_fail(err, CF_EBUSY,
-                       "the database is locked by another program");
+        return cf_fail(err, CF_EBUSY, "the database is locked by another program");
     case SQLITE_FULL:
         return cf_fail(err, CF_EIO, "the disk is full");
     case SQLITE_READONLY:
@@ -123,8 +121,7 @@ cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err)
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:
     case SQLITE_SCHEMA:
-        return cf_fail(err, CF_EFORMAT, "the database is not as expected (%s)",
-                       more);
+        return cf_fail(err, CF_EFORMAT, "the database is not as expected (%s)", more);
     default:
         break;
     }
@@ -144,8 +141,7 @@ bool cf_sql__may_heal(cf_status st)
 
 static bool is_cancelled(const cf_sql *sql)
 {
-    return sql->cancel != NULL &&
-           atomic_load_explicit(sql->cancel, memory_order_relaxed);
+    return sql->cancel != NULL && atomic_load_explicit(sql->cancel, memory_order_relaxed);
 }
 
 static int on_progress(void *ud)
@@ -198,36 +194,30 @@ static void frozen_uri(cf_buf *b, const char *path)
 static cf_status set_mode(cf_sql *sql, cf_sql_mode mode, cf_error *err)
 {
     if (mode == CF_SQL_ALONE) { /* the log stays for the next writer */
-        (void)sqlite3_db_config(sql->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-                                NULL);
+        (void)sqlite3_db_config(sql->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         CF_TRY(cf_sql__script(sql, "PRAGMA locking_mode=EXCLUSIVE", err));
     }
     CF_TRY(cf_sql__script(sql,
                           "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                           "PRAGMA cache_size=-16000; PRAGMA temp_store=MEMORY",
                           err));
-    return cf_sql__script(sql,
-                          mode == CF_SQL_WRITE ? "PRAGMA synchronous=NORMAL"
-                                               : "PRAGMA query_only=ON",
-                          err);
+    return cf_sql__script(
+        sql, mode == CF_SQL_WRITE ? "PRAGMA synchronous=NORMAL" : "PRAGMA query_only=ON", err);
 }
 
-cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mode,
-                       int busy_ms, cf_error *err)
+cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mode, int busy_ms, cf_error *err)
 {
     *sql = (cf_sql){0};
     cf_buf uri = CF_BUF_INIT;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-    flags |= mode == CF_SQL_WRITE || mode == CF_SQL_ALONE
-                 ? SQLITE_OPEN_READWRITE
-                 : SQLITE_OPEN_READONLY;
+    flags |=
+        mode == CF_SQL_WRITE || mode == CF_SQL_ALONE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
     if (mode == CF_SQL_FROZEN) {
         frozen_uri(&uri, path);
         CF_TRY(cf_buf_check(&uri, err));
         flags |= SQLITE_OPEN_URI;
     }
-    int rc = sqlite3_open_v2(mode == CF_SQL_FROZEN ? uri.p : path, &sql->db,
-                             flags, NULL);
+    int rc = sqlite3_open_v2(mode == CF_SQL_FROZEN ? uri.p : path, &sql->db, flags, NULL);
     cf_buf_deinit(&uri);
     if (rc == SQLITE_OK) {
         sqlite3_extended_result_codes(sql->db, 1);
@@ -259,8 +249,7 @@ void cf_sql__close(cf_sql *sql)
 
 /* ---- statements --------------------------------------------------------- */
 
-cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out, const char *text,
-                          cf_error *err)
+cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out, const char *text, cf_error *err)
 {
     int rc = sqlite3_prepare_v2(sql->db, text, -1, out, NULL);
     return rc == SQLITE_OK ? CF_OK : cf_sql__fail(sql, rc, err);
@@ -283,8 +272,7 @@ void cf_sql__add_int(cf_sql_text *t, const char *piece, int64_t v)
     t->param[t->n++].v = v;
 }
 
-cf_status cf_sql__prepare_text(cf_sql *sql, sqlite3_stmt **out,
-                               const cf_sql_text *t, cf_error *err)
+cf_status cf_sql__prepare_text(cf_sql *sql, sqlite3_stmt **out, const cf_sql_text *t, cf_error *err)
 {
     *out = NULL;
     CF_TRY(cf_buf_check(&t->sql, err));
@@ -293,8 +281,7 @@ cf_status cf_sql__prepare_text(cf_sql *sql, sqlite3_stmt **out,
         cf_str s = t->param[i].s;
         int rc = s.p == NULL
                      ? sqlite3_bind_int64(*out, i + 1, t->param[i].v)
-                     : sqlite3_bind_text64(*out, i + 1, s.p, s.n,
-                                           SQLITE_TRANSIENT, SQLITE_UTF8);
+                     : sqlite3_bind_text64(*out, i + 1, s.p, s.n, SQLITE_TRANSIENT, SQLITE_UTF8);
         if (rc != SQLITE_OK) {
             return cf_sql__fail(sql, rc, err);
         }
@@ -307,8 +294,7 @@ void cf_sql__drop(sqlite3_stmt *st)
     (void)sqlite3_finalize(st);
 }
 
-static cf_status find_statement(cf_sql *sql, sqlite3_stmt **out,
-                                const char *text, cf_error *err)
+static cf_status find_statement(cf_sql *sql, sqlite3_stmt **out, const char *text, cf_error *err)
 {
     for (size_t i = 0; i < sql->n_cached; i++) {
         if (sql->cache[i].text == text) {
@@ -317,8 +303,7 @@ static cf_status find_statement(cf_sql *sql, sqlite3_stmt **out,
         }
     }
     CF_ASSERT(sql->n_cached < CF_SQL_CACHE);
-    int rc = sqlite3_prepare_v3(sql->db, text, -1, SQLITE_PREPARE_PERSISTENT,
-                                out, NULL);
+    int rc = sqlite3_prepare_v3(sql->db, text, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
     if (rc != SQLITE_OK) {
         return cf_sql__fail(sql, rc, err);
     }
@@ -355,8 +340,7 @@ static int bind_all(sqlite3_stmt *st, const char *fmt, va_list ap)
             break;
         case 'o': {
             int64_t v = va_arg(ap, int64_t);
-            rc =
-                v < 0 ? sqlite3_bind_null(st, i) : sqlite3_bind_int64(st, i, v);
+            rc = v < 0 ? sqlite3_bind_null(st, i) : sqlite3_bind_int64(st, i, v);
             break;
         }
         case 'd':
@@ -367,9 +351,8 @@ static int bind_all(sqlite3_stmt *st, const char *fmt, va_list ap)
             break;
         case 'b': {
             cf_str s = va_arg(ap, cf_str);
-            rc = s.p == NULL
-                     ? sqlite3_bind_null(st, i)
-                     : sqlite3_bind_blob64(st, i, s.p, s.n, SQLITE_TRANSIENT);
+            rc = s.p == NULL ? sqlite3_bind_null(st, i)
+                             : sqlite3_bind_blob64(st, i, s.p, s.n, SQLITE_TRANSIENT);
             break;
         }
         case 'z':
@@ -386,8 +369,8 @@ static int bind_all(sqlite3_stmt *st, const char *fmt, va_list ap)
     return rc;
 }
 
-static cf_status query_va(cf_sql *sql, sqlite3_stmt **out, cf_error *err,
-                          const char *text, const char *fmt, va_list ap)
+static cf_status query_va(cf_sql *sql, sqlite3_stmt **out, cf_error *err, const char *text,
+                          const char *fmt, va_list ap)
 {
     CF_TRY(find_statement(sql, out, text, err));
     int rc = bind_all(*out, fmt, ap);
@@ -398,8 +381,8 @@ static cf_status query_va(cf_sql *sql, sqlite3_stmt **out, cf_error *err,
     return CF_OK;
 }
 
-cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out, cf_error *err,
-                        const char *text, const char *fmt, ...)
+cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out, cf_error *err, const char *text,
+                        const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -408,8 +391,7 @@ cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out, cf_error *err,
     return st;
 }
 
-cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row,
-                       cf_error *err)
+cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row, cf_error *err)
 {
     int rc = is_cancelled(sql) ? SQLITE_INTERRUPT : sqlite3_step(st);
     *has_row = rc == SQLITE_ROW;
@@ -438,8 +420,7 @@ void cf_sql__done(sqlite3_stmt *st)
     (void)sqlite3_clear_bindings(st);
 }
 
-cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,
-                      const char *fmt, ...)
+cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text, const char *fmt, ...)
 {
     sqlite3_stmt *st;
     va_list ap;
@@ -451,8 +432,8 @@ cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,
     return status;
 }
 
-cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none, cf_error *err,
-                      const char *text, const char *fmt, ...)
+cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none, cf_error *err, const char *text,
+                      const char *fmt, ...)
 {
     sqlite3_stmt *st;
     va_list ap;
@@ -472,8 +453,8 @@ cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none, cf_error *err,
     return CF_OK;
 }
 
-cf_status cf_sql__strs(cf_sql *sql, cf_str **out, size_t *n, const char *count,
-                       const char *list, int64_t id, cf_arena *a, cf_error *err)
+cf_status cf_sql__strs(cf_sql *sql, cf_str **out, size_t *n, const char *count, const char *list,
+                       int64_t id, cf_arena *a, cf_error *err)
 {
     int64_t n_all;
     *n = 0;
@@ -579,7 +560,5 @@ cf_uuid cf_sql__uuid(sqlite3_stmt *st, int i)
 
 int64_t cf_sql__opt(sqlite3_stmt *st, int i)
 {
-    return sqlite3_column_type(st, i) == SQLITE_NULL
-               ? -1
-               : sqlite3_column_int64(st, i);
+    return sqlite3_column_type(st, i) == SQLITE_NULL ? -1 : sqlite3_column_int64(st, i);
 }

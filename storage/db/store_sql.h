@@ -46,8 +46,7 @@ typedef enum cf_sql_mode {
 void cf_sql__setup(void);
 
 /* Opens an existing file with every guard against hostile contents. */
-CF_MUST_USE cf_status cf_sql__open(cf_sql *sql, const char *path,
-                                   cf_sql_mode mode, int busy_ms,
+CF_MUST_USE cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mode, int busy_ms,
                                    cf_error *err);
 void cf_sql__close(cf_sql *sql);
 
@@ -64,12 +63,11 @@ bool cf_sql__may_heal(cf_status st);
  * (likewise), z const char *, u cf_uuid (nil: NULL), n NULL, o int64_t
  * (negative: NULL).
  */
-CF_MUST_USE cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out,
-                                    cf_error *err, const char *text,
-                                    const char *fmt, ...);
+CF_MUST_USE cf_status cf_sql__query(cf_sql *sql, sqlite3_stmt **out, cf_error *err,
+                                    const char *text, const char *fmt, ...);
 /* The same for a text that is built; finalise it with cf_sql__drop. */
-CF_MUST_USE cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out,
-                                      const char *text, cf_error *err);
+CF_MUST_USE cf_status cf_sql__prepare(cf_sql *sql, sqlite3_stmt **out, const char *text,
+                                      cf_error *err);
 void cf_sql__drop(sqlite3_stmt *st);
 
 /* A statement that is built piece by piece, with its parameters. */
@@ -89,13 +87,12 @@ void cf_sql__add_int(cf_sql_text *t, const char *piece, int64_t v);
 
 /* cf_sql__prepare() of it, with its parameters bound.  *out is NULL or to be
  * dropped where that fails, too. */
-CF_MUST_USE cf_status cf_sql__prepare_text(cf_sql *sql, sqlite3_stmt **out,
-                                           const cf_sql_text *t, cf_error *err);
+CF_MUST_USE cf_status cf_sql__prepare_text(cf_sql *sql, sqlite3_stmt **out, const cf_sql_text *t,
+                                           cf_error *err);
 
 /* Steps once; *has_row is whether there is a row.  Without one, and on an
  * error, the statement is reset. */
-CF_MUST_USE cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_sql__step(cf_sql *sql, sqlite3_stmt *st, bool *has_row, cf_error *err);
 void cf_sql__done(sqlite3_stmt *st);
 /* The condition of a loop over rows: while *s is CF_OK it takes the next row.
  * Returns false after the last row, and on an error, which is then in *s.  A
@@ -103,21 +100,18 @@ void cf_sql__done(sqlite3_stmt *st);
 bool cf_sql__next(cf_sql *sql, sqlite3_stmt *st, cf_status *s, cf_error *err);
 
 /* Runs a statement that gives no rows. */
-CF_MUST_USE cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text,
-                                  const char *fmt, ...);
+CF_MUST_USE cf_status cf_sql__run(cf_sql *sql, cf_error *err, const char *text, const char *fmt,
+                                  ...);
 /* The first column of the first row; `none` without a row. */
-CF_MUST_USE cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none,
-                                  cf_error *err, const char *text,
-                                  const char *fmt, ...);
+CF_MUST_USE cf_status cf_sql__int(cf_sql *sql, int64_t *out, int64_t none, cf_error *err,
+                                  const char *text, const char *fmt, ...);
 /* The texts that `list` gives for the row `id` (its parameter), copied into
  * `a`; `count` says how many there are.  *out stays as it is when there is
  * none. */
-CF_MUST_USE cf_status cf_sql__strs(cf_sql *sql, cf_str **out, size_t *n,
-                                   const char *count, const char *list,
-                                   int64_t id, cf_arena *a, cf_error *err);
+CF_MUST_USE cf_status cf_sql__strs(cf_sql *sql, cf_str **out, size_t *n, const char *count,
+                                   const char *list, int64_t id, cf_arena *a, cf_error *err);
 /* Several statements without parameters. */
-CF_MUST_USE cf_status cf_sql__script(cf_sql *sql, const char *text,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_sql__script(cf_sql *sql, const char *text, cf_error *err);
 /* The same where a failure does not matter. */
 void cf_sql__try(cf_sql *sql, const char *text);
 

@@ -39,10 +39,8 @@
 /* All room is made first, so that a piece is recorded whole or not at all. */
 static bool make_room(cf_stream *st, const cf_stream_piece *p)
 {
-    return cf_grow(&st->ids, &st->cap_ids, st->n_ids + p->n_ids,
-                   sizeof *st->ids) &&
-           cf_grow(&st->chunks, &st->cap_chunks, st->n_chunks + 1,
-                   sizeof *st->chunks) &&
+    return cf_grow(&st->ids, &st->cap_ids, st->n_ids + p->n_ids, sizeof *st->ids) &&
+           cf_grow(&st->chunks, &st->cap_chunks, st->n_chunks + 1, sizeof *st->chunks) &&
            cf_grow(&st->us, &st->cap_us, st->n_us + p->n_ids, sizeof *st->us) &&
            cf_buf_reserve(&st->raw, p->raw.n) != NULL;
 }
@@ -66,8 +64,7 @@ static void add_piece(cf_stream *st, const cf_stream_piece *p)
     }
 }
 
-cf_status cf_stream_append(cf_stream *st, const cf_stream_piece *p,
-                           cf_error *err)
+cf_status cf_stream_append(cf_stream *st, const cf_stream_piece *p, cf_error *err)
 {
     cf_store *s = st->store;
     pthread_mutex_lock(&s->lock);
@@ -75,8 +72,7 @@ cf_status cf_stream_append(cf_stream *st, const cf_stream_piece *p,
     size_t names = st->names.n_names;
     cf_status status = CF_OK;
     for (size_t i = 0; p->draw != NULL && i < p->n_ids; i++) {
-        cf_trace_put(&st->names, &st->trace, p->ids[i],
-                     i == 0 ? p->draw : NULL);
+        cf_trace_put(&st->names, &st->trace, p->ids[i], i == 0 ? p->draw : NULL);
     }
     if (st->trace.failed || !make_room(st, p)) {
         st->trace.failed = false;
@@ -162,8 +158,7 @@ static void take_slice(slice *out, const cf_stream *st)
     out->turn = st->turn;
     out->turn_id = st->turn_id;
     out->n = st->n_pieces;
-    out->upto = (struct cf_stream_mark){st->raw.n, st->trace.n, st->n_ids,
-                                        st->n_chunks, st->n_us};
+    out->upto = (struct cf_stream_mark){st->raw.n, st->trace.n, st->n_ids, st->n_chunks, st->n_us};
     if (st->raw.n != d->raw) {
         cf_buf_add(&out->raw, st->raw.p + d->raw, st->raw.n - d->raw);
     }
@@ -174,8 +169,7 @@ static void take_slice(slice *out, const cf_stream *st)
         cf_codec__put_ids(&out->ids, st->ids + d->ids, st->n_ids - d->ids);
     }
     if (st->n_chunks != d->chunks) {
-        cf_codec__put_u64s(&out->chunks, st->chunks + d->chunks,
-                           st->n_chunks - d->chunks);
+        cf_codec__put_u64s(&out->chunks, st->chunks + d->chunks, st->n_chunks - d->chunks);
     }
     if (st->n_us != d->us) {
         cf_codec__put_u64s(&out->us, st->us + d->us, st->n_us - d->us);
@@ -189,21 +183,19 @@ static cf_str whole(const cf_buf *b)
 
 static cf_status write_slice(cf_sql *sql, const slice *p, cf_error *err)
 {
-    if (p->raw.failed || p->ids.failed || p->chunks.failed || p->us.failed ||
-        p->trace.failed) {
+    if (p->raw.failed || p->ids.failed || p->chunks.failed || p->us.failed || p->trace.failed) {
         return cf_sql__oom(err);
     }
     /* The turn may have been removed in the meantime. */
     return cf_sql__run(sql, err,
                        "INSERT OR REPLACE INTO piece SELECT id, ?, ?, ?, ?, "
                        "?, ? FROM turn WHERE id = ?",
-                       "ibbbbbi", p->n, whole(&p->raw), whole(&p->ids),
-                       whole(&p->chunks), whole(&p->us), whole(&p->trace),
-                       p->turn_id);
+                       "ibbbbbi", p->n, whole(&p->raw), whole(&p->ids), whole(&p->chunks),
+                       whole(&p->us), whole(&p->trace), p->turn_id);
 }
 
-cf_status cf_stream__write(cf_store *s, cf_sql *sql, uint64_t min_age_us,
-                           cf_stream_batch **batch, cf_error *err)
+cf_status cf_stream__write(cf_store *s, cf_sql *sql, uint64_t min_age_us, cf_stream_batch **batch,
+                           cf_error *err)
 {
     pthread_mutex_lock(&s->lock);
     uint64_t now = cf_os_monotonic_us();
@@ -214,8 +206,7 @@ cf_status cf_stream__write(cf_store *s, cf_sql *sql, uint64_t min_age_us,
     cf_stream_batch *b = NULL;
     if (n != 0) {
         b = cf_calloc(1, sizeof *b + n * sizeof b->v[0]);
-        for (cf_stream *st = s->streams; b != NULL && st != NULL;
-             st = st->next) {
+        for (cf_stream *st = s->streams; b != NULL && st != NULL; st = st->next) {
             if (can_write(st) && now - st->dirty_us >= min_age_us) {
                 take_slice(&b->v[b->n++], st);
             }
@@ -245,8 +236,8 @@ void cf_stream__written(cf_store *s, cf_stream_batch *b, bool committed)
                 const struct cf_stream_mark *u = &b->v[i].upto;
                 st->done = *u;
                 st->n_pieces++;
-                bool has_more = st->raw.n != u->raw || st->n_ids != u->ids ||
-                                st->trace.n != u->trace;
+                bool has_more =
+                    st->raw.n != u->raw || st->n_ids != u->ids || st->trace.n != u->trace;
                 st->dirty_us = has_more ? cf_os_monotonic_us() : 0;
             }
         }
@@ -277,8 +268,7 @@ static void join_bytes(cf_buf *to, sqlite3_stmt *st, int i)
     }
 }
 
-cf_status cf_stream__join(cf_sql *sql, int64_t turn_id, cf_stream_parts *out,
-                          cf_error *err)
+cf_status cf_stream__join(cf_sql *sql, int64_t turn_id, cf_stream_parts *out, cf_error *err)
 {
     sqlite3_stmt *st;
     *out = (cf_stream_parts){0};
@@ -294,9 +284,8 @@ cf_status cf_stream__join(cf_sql *sql, int64_t turn_id, cf_stream_parts *out,
         join_list(&out->us, st, 3);
         join_bytes(&out->trace, st, 4);
     }
-    if (status == CF_OK &&
-        (out->raw.failed || out->ids.failed || out->chunks.failed ||
-         out->us.failed || out->trace.failed)) {
+    if (status == CF_OK && (out->raw.failed || out->ids.failed || out->chunks.failed ||
+                            out->us.failed || out->trace.failed)) {
         status = cf_sql__oom(err);
     }
     if (status != CF_OK) {
@@ -314,15 +303,13 @@ void cf_stream__free_parts(cf_stream_parts *p)
     cf_buf_deinit(&p->trace);
 }
 
-cf_status cf_stream__message(cf_buf *out, cf_str role, cf_str raw,
-                             cf_error *err)
+cf_status cf_stream__message(cf_buf *out, cf_str role, cf_str raw, cf_error *err)
 {
     cf_msg__write_plain(out, role, raw);
     return cf_buf_check(out, err);
 }
 
-static cf_status salvage_message(cf_sql *sql, int64_t turn_id, cf_str raw,
-                                 cf_error *err)
+static cf_status salvage_message(cf_sql *sql, int64_t turn_id, cf_str raw, cf_error *err)
 {
     cf_buf json = CF_BUF_INIT;
     cf_arena arena;
@@ -346,9 +333,8 @@ static cf_status salvage_message(cf_sql *sql, int64_t turn_id, cf_str raw,
     CF_THEN(s, cf_stream__message(&json, role, raw, err));
     CF_THEN(s, cf_msg__init(&m, cf_str_make(json.p, json.n), err));
     CF_THEN(s, cf_msg__put(sql, &m, &id, err));
-    CF_THEN(s,
-            cf_sql__run(sql, err, "UPDATE turn SET message_id = ? WHERE id = ?",
-                        "ii", id, turn_id));
+    CF_THEN(
+        s, cf_sql__run(sql, err, "UPDATE turn SET message_id = ? WHERE id = ?", "ii", id, turn_id));
     if (s == CF_OK && old != id) {
         s = cf_msg__collect(sql, old, err);
     }
@@ -366,20 +352,17 @@ cf_status cf_stream__salvage(cf_sql *sql, int64_t turn_id, cf_error *err)
     if (p.raw.n != 0) {
         st = salvage_message(sql, turn_id, whole(&p.raw), err);
     }
+    CF_THEN(st,
+            cf_sql__run(sql, err, "INSERT OR IGNORE INTO run(turn_id) VALUES(?)", "i", turn_id));
     CF_THEN(st, cf_sql__run(sql, err,
-                            "INSERT OR IGNORE INTO run(turn_id) VALUES(?)", "i",
-                            turn_id));
-    CF_THEN(st, cf_sql__run(
-                    sql, err,
-                    "UPDATE run SET raw = ?, reply_ids = ?, chunks = ?, "
-                    "token_us = ?, trace = ?, stop_reason = 'interrupted' "
-                    "WHERE turn_id = ?",
-                    "bbbbbi", whole(&p.raw), whole(&p.ids), whole(&p.chunks),
-                    whole(&p.us), whole(&p.trace), turn_id));
+                            "UPDATE run SET raw = ?, reply_ids = ?, chunks = ?, "
+                            "token_us = ?, trace = ?, stop_reason = 'interrupted' "
+                            "WHERE turn_id = ?",
+                            "bbbbbi", whole(&p.raw), whole(&p.ids), whole(&p.chunks), whole(&p.us),
+                            whole(&p.trace), turn_id));
     cf_stream__free_parts(&p);
     CF_TRY(st);
-    CF_TRY(cf_sql__run(sql, err, "DELETE FROM piece WHERE turn_id = ?", "i",
-                       turn_id));
+    CF_TRY(cf_sql__run(sql, err, "DELETE FROM piece WHERE turn_id = ?", "i", turn_id));
     CF_TRY(cf_sql__run(sql, err,
                        "UPDATE turn SET status = 'interrupted', writer = NULL "
                        "WHERE id = ?",

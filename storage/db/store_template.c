@@ -13,16 +13,14 @@
 #include "storage/db/store_int.h"
 #include "storage/db/store_message.h"
 
-static cf_status do_put_template(cf_store *s, cf_sql *sql, void *arg,
-                                 cf_error *err)
+static cf_status do_put_template(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;
     return cf_rows__put_template(sql, arg, err);
 }
 
-cf_status cf_store_put_template(cf_store *s, cf_str name, cf_str source,
-                                cf_str parent_hash, char hash[65],
-                                cf_error *err)
+cf_status cf_store_put_template(cf_store *s, cf_str name, cf_str source, cf_str parent_hash,
+                                char hash[65], cf_error *err)
 {
     cf_op *op = cf_op__new(do_put_template);
     if (op == NULL) {
@@ -76,25 +74,21 @@ static cf_status delete_row(cf_sql *sql, int64_t id, cf_arena *a, cf_error *err)
     write_op(&op, &t);
     cf_status s = a->failed ? cf_sql__oom(err) : cf_buf_check(&op, err);
     CF_THEN(s, cf_undo__log(sql, cf_buf_str(&op), t.source, err));
-    CF_THEN(s, cf_sql__run(sql, err, "DELETE FROM template WHERE id = ?1", "i",
-                           id));
+    CF_THEN(s, cf_sql__run(sql, err, "DELETE FROM template WHERE id = ?1", "i", id));
     cf_buf_deinit(&op);
     return s;
 }
 
-static cf_status do_delete_template(cf_store *s, cf_sql *sql, void *arg,
-                                    cf_error *err)
+static cf_status do_delete_template(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;
     const cf_str *hash = arg;
     int64_t id, n_runs;
-    CF_TRY(cf_sql__int(sql, &id, -1, err,
-                       "SELECT id FROM template WHERE hash = ?1", "s", *hash));
+    CF_TRY(cf_sql__int(sql, &id, -1, err, "SELECT id FROM template WHERE hash = ?1", "s", *hash));
     if (id < 0) {
         return cf_fail(err, CF_ENOTFOUND, "no such template is kept");
     }
-    CF_TRY(cf_sql__int(sql, &n_runs, 0, err,
-                       "SELECT count(*) FROM run WHERE template_id = ?1", "i",
+    CF_TRY(cf_sql__int(sql, &n_runs, 0, err, "SELECT count(*) FROM run WHERE template_id = ?1", "i",
                        id));
     if (n_runs > 0) {
         return cf_fail(err, CF_EINVAL,
@@ -114,14 +108,12 @@ cf_status cf_store_delete_template(cf_store *s, cf_str hash, cf_error *err)
     return cf_op__call(s, do_delete_template, &hash, err);
 }
 
-cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo,
-                            cf_buf *what, cf_error *err)
+cf_status cf_undo__template(cf_sql *sql, const json_t *op, cf_str undo, cf_buf *what, cf_error *err)
 {
-    const cf_store_template t = {
-        .name = cf_json_get_str(op, "text"),
-        .source = undo,
-        .parent_hash = cf_json_get_str(op, "parent"),
-        .created_ms = json_integer_value(json_object_get(op, "n"))};
+    const cf_store_template t = {.name = cf_json_get_str(op, "text"),
+                                 .source = undo,
+                                 .parent_hash = cf_json_get_str(op, "parent"),
+                                 .created_ms = json_integer_value(json_object_get(op, "n"))};
     CF_TRY(cf_rows__put_template(sql, &t, err));
     cf_buf_reset(what);
     cf_buf_adds(what, "deleted: a text of '");

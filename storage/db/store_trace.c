@@ -65,8 +65,7 @@ static void put_name(cf_trace_writer *w, cf_buf *b, const char *name)
     size_t n = strlen(name);
     n = n < CF_TRACE_NAME - 1 ? n : CF_TRACE_NAME - 1;
     size_t i = 0;
-    while (i < w->n_names &&
-           (strlen(w->names[i]) != n || memcmp(w->names[i], name, n) != 0)) {
+    while (i < w->n_names && (strlen(w->names[i]) != n || memcmp(w->names[i], name, n) != 0)) {
         i++;
     }
     if (i == CF_TRACE_NAMES) {
@@ -149,9 +148,8 @@ static bool get_candidate(cf_trace_reader *r, cf_candidate *c)
 {
     uint64_t id, flags, rank;
     *c = (cf_candidate){0};
-    if (!get_u(r, INT32_MAX, &id) || !get_bits(r, 1, &flags) ||
-        !get_u(r, UINT32_MAX, &rank) || !get_f32(r, &c->logit) ||
-        !get_f32(r, &c->p_raw)) {
+    if (!get_u(r, INT32_MAX, &id) || !get_bits(r, 1, &flags) || !get_u(r, UINT32_MAX, &rank) ||
+        !get_f32(r, &c->logit) || !get_f32(r, &c->p_raw)) {
         return false;
     }
     c->id = (cf_token)id;
@@ -191,10 +189,9 @@ static bool get_step(cf_trace_reader *r, cf_chain_step *step)
 static bool get_draw(cf_trace_reader *r, cf_draw *d)
 {
     uint64_t bits, n;
-    if (!get_candidate(r, &d->chosen) || !get_f32(r, &d->entropy_bits) ||
-        !get_f32(r, &d->log_z) || !get_f32(r, &d->allowed_mass) ||
-        !get_bits(r, 8, &bits) || !get_u(r, UINT64_MAX, &d->n_draw) ||
-        !get_u(r, CF_TRACE_TOP_MAX, &n)) {
+    if (!get_candidate(r, &d->chosen) || !get_f32(r, &d->entropy_bits) || !get_f32(r, &d->log_z) ||
+        !get_f32(r, &d->allowed_mass) || !get_bits(r, 8, &bits) ||
+        !get_u(r, UINT64_MAX, &d->n_draw) || !get_u(r, CF_TRACE_TOP_MAX, &n)) {
         return false;
     }
     memcpy(&d->r, &bits, sizeof bits);
@@ -216,8 +213,7 @@ static bool get_draw(cf_trace_reader *r, cf_draw *d)
     return true;
 }
 
-bool cf_trace_next(cf_trace_reader *r, cf_token *id, bool *has_draw,
-                   cf_draw *draw)
+bool cf_trace_next(cf_trace_reader *r, cf_token *id, bool *has_draw, cf_draw *draw)
 {
     uint64_t kind, v;
     if (!get_bits(r, 1, &kind) || kind > 1 || !get_u(r, INT32_MAX, &v)) {

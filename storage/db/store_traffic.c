@@ -50,8 +50,7 @@ static cf_status pack(cf_str *out, cf_str in, cf_arena *a, cf_error *err)
         return CF_OK;
     }
     if (in.n > CF_STORE_TEXT_MAX) {
-        return cf_fail(err, CF_ELIMIT, "a body of more than %d MiB",
-                       CF_STORE_TEXT_MAX >> 20);
+        return cf_fail(err, CF_ELIMIT, "a body of more than %d MiB", CF_STORE_TEXT_MAX >> 20);
     }
     z_stream z = {.zalloc = zalloc, .zfree = zfree};
     if (deflateInit(&z, DEFLATE_LEVEL) != Z_OK) {
@@ -79,8 +78,7 @@ static cf_status pack(cf_str *out, cf_str in, cf_arena *a, cf_error *err)
 }
 
 /* Inflates a blob to exactly n bytes in the arena. */
-static cf_status unpack(cf_str *out, cf_str in, int64_t n, cf_arena *a,
-                        cf_error *err)
+static cf_status unpack(cf_str *out, cf_str in, int64_t n, cf_arena *a, cf_error *err)
 {
     *out = cf_str_make("", 0);
     if (in.n == 0 || n == 0) {
@@ -127,53 +125,50 @@ typedef struct put_arg {
 static cf_status put_row(cf_sql *sql, const put_arg *p, cf_error *err)
 {
     const cf_exchange *x = &p->x;
-    return cf_sql__run(
-        sql, err,
-        "INSERT INTO exchange(uuid, conversation_id, turn_id, started_ms, "
-        "first_us, total_us, client, method, path, upstream, api, model, "
-        "status, request_id, response_id, n_messages, n_prompt, n_cached, "
-        "n_reply, ended, note, findings, request_headers, response_headers, "
-        "request, request_bytes, response, response_bytes, chunks, "
-        "request_hash, reply_hash) VALUES(?1, (SELECT id FROM conversation "
-        "WHERE uuid = ?2), (SELECT id FROM turn WHERE uuid = ?3), ?4, ?5, ?6, "
-        "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, "
-        "?21, coalesce(?22, '[]'), ?23, ?24, ?25, max(?26, 0), ?27, "
-        "max(?28, 0), ?29, ?30, ?31) ON CONFLICT(uuid) DO UPDATE SET "
-        "conversation_id = excluded.conversation_id, turn_id = "
-        "excluded.turn_id, first_us = excluded.first_us, total_us = "
-        "excluded.total_us, api = excluded.api, model = excluded.model, "
-        "status = excluded.status, request_id = excluded.request_id, "
-        "response_id = excluded.response_id, n_messages = "
-        "excluded.n_messages, n_prompt = excluded.n_prompt, n_cached = "
-        "excluded.n_cached, n_reply = excluded.n_reply, ended = "
-        "excluded.ended, note = excluded.note, findings = excluded.findings, "
-        "response_headers = excluded.response_headers, request = "
-        "coalesce(excluded.request, request), request_bytes = CASE WHEN "
-        "excluded.request IS NULL THEN request_bytes ELSE "
-        "excluded.request_bytes END, response = coalesce(excluded.response, "
-        "response), response_bytes = CASE WHEN excluded.response IS NULL THEN "
-        "response_bytes ELSE excluded.response_bytes END, chunks = "
-        "coalesce(excluded.chunks, chunks), request_hash = "
-        "excluded.request_hash, reply_hash = excluded.reply_hash",
-        "uuuioo"
-        "ssssss"
-        "o"
-        "ss"
-        "oooo"
-        "sssss"
-        "bibib"
-        "ss",
-        x->id, x->conversation, x->turn, x->started_ms, x->first_us,
-        x->total_us, x->client, x->method, x->path, x->upstream, x->api,
-        x->model, x->status, x->request_id, x->response_id, x->n_messages,
-        x->n_prompt, x->n_cached, x->n_reply, x->end, x->note, x->findings,
-        x->request_headers, x->response_headers, x->request, x->request_bytes,
-        x->response, x->response_bytes, p->chunks, x->request_hash,
-        x->reply_hash);
+    return cf_sql__run(sql, err,
+                       "INSERT INTO exchange(uuid, conversation_id, turn_id, started_ms, "
+                       "first_us, total_us, client, method, path, upstream, api, model, "
+                       "status, request_id, response_id, n_messages, n_prompt, n_cached, "
+                       "n_reply, ended, note, findings, request_headers, response_headers, "
+                       "request, request_bytes, response, response_bytes, chunks, "
+                       "request_hash, reply_hash) VALUES(?1, (SELECT id FROM conversation "
+                       "WHERE uuid = ?2), (SELECT id FROM turn WHERE uuid = ?3), ?4, ?5, ?6, "
+                       "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, "
+                       "?21, coalesce(?22, '[]'), ?23, ?24, ?25, max(?26, 0), ?27, "
+                       "max(?28, 0), ?29, ?30, ?31) ON CONFLICT(uuid) DO UPDATE SET "
+                       "conversation_id = excluded.conversation_id, turn_id = "
+                       "excluded.turn_id, first_us = excluded.first_us, total_us = "
+                       "excluded.total_us, api = excluded.api, model = excluded.model, "
+                       "status = excluded.status, request_id = excluded.request_id, "
+                       "response_id = excluded.response_id, n_messages = "
+                       "excluded.n_messages, n_prompt = excluded.n_prompt, n_cached = "
+                       "excluded.n_cached, n_reply = excluded.n_reply, ended = "
+                       "excluded.ended, note = excluded.note, findings = excluded.findings, "
+                       "response_headers = excluded.response_headers, request = "
+                       "coalesce(excluded.request, request), request_bytes = CASE WHEN "
+                       "excluded.request IS NULL THEN request_bytes ELSE "
+                       "excluded.request_bytes END, response = coalesce(excluded.response, "
+                       "response), response_bytes = CASE WHEN excluded.response IS NULL THEN "
+                       "response_bytes ELSE excluded.response_bytes END, chunks = "
+                       "coalesce(excluded.chunks, chunks), request_hash = "
+                       "excluded.request_hash, reply_hash = excluded.reply_hash",
+                       "uuuioo"
+                       "ssssss"
+                       "o"
+                       "ss"
+                       "oooo"
+                       "sssss"
+                       "bibib"
+                       "ss",
+                       x->id, x->conversation, x->turn, x->started_ms, x->first_us, x->total_us,
+                       x->client, x->method, x->path, x->upstream, x->api, x->model, x->status,
+                       x->request_id, x->response_id, x->n_messages, x->n_prompt, x->n_cached,
+                       x->n_reply, x->end, x->note, x->findings, x->request_headers,
+                       x->response_headers, x->request, x->request_bytes, x->response,
+                       x->response_bytes, p->chunks, x->request_hash, x->reply_hash);
 }
 
-static cf_status do_put_exchange(cf_store *s, cf_sql *sql, void *arg,
-                                 cf_error *err)
+static cf_status do_put_exchange(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;
     const put_arg *p = arg;
@@ -183,11 +178,10 @@ static cf_status do_put_exchange(cf_store *s, cf_sql *sql, void *arg,
     }
     CF_TRY(put_row(sql, p, err));
     for (size_t i = 0; i < p->n_keys; i++) {
-        CF_TRY(cf_sql__run(
-            sql, err,
-            "INSERT OR REPLACE INTO exchange_key(hash, conversation_id, "
-            "turn_id) SELECT ?1, conversation_id, id FROM turn WHERE uuid = ?2",
-            "su", p->keys[i].hash, p->keys[i].turn));
+        CF_TRY(cf_sql__run(sql, err,
+                           "INSERT OR REPLACE INTO exchange_key(hash, conversation_id, "
+                           "turn_id) SELECT ?1, conversation_id, id FROM turn WHERE uuid = ?2",
+                           "su", p->keys[i].hash, p->keys[i].turn));
     }
     return CF_OK;
 }
@@ -230,8 +224,7 @@ static void copy_tree(cf_arena *a, put_arg *p, const cf_store_tree *tree)
     }
 }
 
-static cf_status fill_put(cf_arena *a, put_arg *p, const cf_exchange *x,
-                          cf_error *err)
+static cf_status fill_put(cf_arena *a, put_arg *p, const cf_exchange *x, cf_error *err)
 {
     cf_buf list = CF_BUF_INIT;
     p->x = *x;
@@ -249,10 +242,8 @@ static cf_status fill_put(cf_arena *a, put_arg *p, const cf_exchange *x,
     return st;
 }
 
-cf_status cf_store_put_exchange(cf_store *s, const cf_exchange *x,
-                                const cf_store_tree *tree,
-                                const cf_exchange_key *keys, size_t n_keys,
-                                cf_error *err)
+cf_status cf_store_put_exchange(cf_store *s, const cf_exchange *x, const cf_store_tree *tree,
+                                const cf_exchange_key *keys, size_t n_keys, cf_error *err)
 {
     cf_op *op = cf_op__new(do_put_exchange);
     if (op == NULL) {
@@ -298,8 +289,7 @@ static void read_row(sqlite3_stmt *st, cf_arena *a, cf_exchange *x)
     x->started_ms = sqlite3_column_int64(st, 3);
     x->first_us = cf_sql__opt(st, 4);
     x->total_us = cf_sql__opt(st, 5);
-    cf_str *const first[] = {&x->client,   &x->method, &x->path,
-                             &x->upstream, &x->api,    &x->model};
+    cf_str *const first[] = {&x->client, &x->method, &x->path, &x->upstream, &x->api, &x->model};
     for (int i = 0; i < 6; i++) {
         *first[i] = cf_sql__str(st, 6 + i, a);
     }
@@ -310,8 +300,8 @@ static void read_row(sqlite3_stmt *st, cf_arena *a, cf_exchange *x)
     x->n_prompt = cf_sql__opt(st, 16);
     x->n_cached = cf_sql__opt(st, 17);
     x->n_reply = cf_sql__opt(st, 18);
-    cf_str *const second[] = {&x->end, &x->note, &x->findings,
-                              &x->request_headers, &x->response_headers};
+    cf_str *const second[] = {&x->end, &x->note, &x->findings, &x->request_headers,
+                              &x->response_headers};
     for (int i = 0; i < 5; i++) {
         *second[i] = cf_sql__str(st, 19 + i, a);
     }
@@ -329,18 +319,17 @@ static void read_row(sqlite3_stmt *st, cf_arena *a, cf_exchange *x)
     "NULL AND x.ended IS NOT NULL)) ORDER BY x.id DESC LIMIT ?4"
 
 /* Each filter has a text of its own, so that it finds its index. */
-static cf_status start_list(cf_sql *sql, sqlite3_stmt **st,
-                            const cf_exchange_query *q, int64_t max,
+static cf_status start_list(cf_sql *sql, sqlite3_stmt **st, const cf_exchange_query *q, int64_t max,
                             cf_error *err)
 {
     int64_t ended = q->has_ended;
     if (q->request_hash.n != 0) {
-        return cf_sql__query(sql, st, err, LIST_WHERE("x.request_hash = ?1"),
-                             "suii", q->request_hash, q->before, ended, max);
+        return cf_sql__query(sql, st, err, LIST_WHERE("x.request_hash = ?1"), "suii",
+                             q->request_hash, q->before, ended, max);
     }
     if (q->response_id.n != 0) {
-        return cf_sql__query(sql, st, err, LIST_WHERE("x.response_id = ?1"),
-                             "suii", q->response_id, q->before, ended, max);
+        return cf_sql__query(sql, st, err, LIST_WHERE("x.response_id = ?1"), "suii", q->response_id,
+                             q->before, ended, max);
     }
     if (!cf_uuid_is_nil(q->conversation)) {
         return cf_sql__query(sql, st, err,
@@ -348,12 +337,11 @@ static cf_status start_list(cf_sql *sql, sqlite3_stmt **st,
                                         "conversation WHERE uuid = ?1)"),
                              "uuii", q->conversation, q->before, ended, max);
     }
-    return cf_sql__query(sql, st, err, LIST_WHERE("?1 IS NULL"), "nuii",
-                         q->before, ended, max);
+    return cf_sql__query(sql, st, err, LIST_WHERE("?1 IS NULL"), "nuii", q->before, ended, max);
 }
 
-static cf_status list_rows(cf_sql *sql, const cf_exchange_query *q, cf_arena *a,
-                           cf_exchange *v, size_t max, size_t *n, cf_error *err)
+static cf_status list_rows(cf_sql *sql, const cf_exchange_query *q, cf_arena *a, cf_exchange *v,
+                           size_t max, size_t *n, cf_error *err)
 {
     sqlite3_stmt *st;
     CF_TRY(start_list(sql, &st, q, (int64_t)max, err));
@@ -367,9 +355,8 @@ static cf_status list_rows(cf_sql *sql, const cf_exchange_query *q, cf_arena *a,
     return s;
 }
 
-cf_status cf_store_exchanges(cf_store *s, const cf_exchange_query *q,
-                             cf_arena *arena, const cf_exchange **rows,
-                             size_t *n, cf_error *err)
+cf_status cf_store_exchanges(cf_store *s, const cf_exchange_query *q, cf_arena *arena,
+                             const cf_exchange **rows, size_t *n, cf_error *err)
 {
     size_t max = q->limit != 0 ? q->limit : ROWS_MAX;
     cf_exchange *v = cf_arena_calloc(arena, max, sizeof *v);
@@ -390,8 +377,7 @@ cf_status cf_store_exchanges(cf_store *s, const cf_exchange_query *q,
     return st == CF_OK && arena->failed ? cf_oom(err) : st;
 }
 
-static cf_status get_one(cf_sql *sql, cf_uuid id, cf_arena *a, cf_exchange *x,
-                         cf_error *err)
+static cf_status get_one(cf_sql *sql, cf_uuid id, cf_arena *a, cf_exchange *x, cf_error *err)
 {
     sqlite3_stmt *st;
     bool has_row;
@@ -412,8 +398,8 @@ static cf_status get_one(cf_sql *sql, cf_uuid id, cf_arena *a, cf_exchange *x,
     return unpack(&x->response, response, x->response_bytes, a, err);
 }
 
-cf_status cf_store_get_exchange(cf_store *s, cf_uuid id, cf_arena *arena,
-                                cf_exchange *out, cf_error *err)
+cf_status cf_store_get_exchange(cf_store *s, cf_uuid id, cf_arena *arena, cf_exchange *out,
+                                cf_error *err)
 {
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));
@@ -422,8 +408,7 @@ cf_status cf_store_get_exchange(cf_store *s, cf_uuid id, cf_arena *arena,
     return st == CF_OK && arena->failed ? cf_oom(err) : st;
 }
 
-cf_status cf_store_find_exchange(cf_store *s, cf_str name, cf_uuid *out,
-                                 cf_error *err)
+cf_status cf_store_find_exchange(cf_store *s, cf_str name, cf_uuid *out, cf_error *err)
 {
     char text[CF_UUID_TEXT + 1];
     if (!cf_name__clean(name, text)) {
@@ -453,8 +438,8 @@ cf_status cf_store_find_exchange(cf_store *s, cf_str name, cf_uuid *out,
     return status;
 }
 
-static cf_status find_one_key(cf_sql *sql, cf_str hash, bool *has,
-                              cf_store_ref *where, cf_error *err)
+static cf_status find_one_key(cf_sql *sql, cf_str hash, bool *has, cf_store_ref *where,
+                              cf_error *err)
 {
     sqlite3_stmt *st;
     CF_TRY(cf_sql__query(sql, &st, err,
@@ -471,8 +456,8 @@ static cf_status find_one_key(cf_sql *sql, cf_str hash, bool *has,
     return CF_OK;
 }
 
-cf_status cf_store_find_key(cf_store *s, const cf_str *hashes, size_t n,
-                            size_t *at, cf_store_ref *where, cf_error *err)
+cf_status cf_store_find_key(cf_store *s, const cf_str *hashes, size_t n, size_t *at,
+                            cf_store_ref *where, cf_error *err)
 {
     cf_reader *r;
     bool has = false;

@@ -130,8 +130,7 @@ bool cf_words__term(cf_buf *out, cf_str text, bool is_prefix)
             cf_buf_adds(out, is_single ? "\"*" : "\"");
             continue;
         }
-        while (i < text.n &&
-               (cp == CF_UTF8_BAD || !cf_words__is_unspaced(cp))) {
+        while (i < text.n && (cp == CF_UTF8_BAD || !cf_words__is_unspaced(cp))) {
             i += len;
             if (i < text.n) {
                 len = cf_utf8_decode(&cp, text.p + i, text.n - i);

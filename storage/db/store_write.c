@@ -24,8 +24,7 @@ static cf_status do_put_conv(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     return cf_rows__put_conv(sql, arg, &id, err);
 }
 
-cf_status cf_store_put_conv(cf_store *s, const cf_store_conv *conv, cf_uuid *id,
-                            cf_error *err)
+cf_status cf_store_put_conv(cf_store *s, const cf_store_conv *conv, cf_uuid *id, cf_error *err)
 {
     cf_op *op = cf_op__new(do_put_conv);
     if (op == NULL) {
@@ -34,8 +33,7 @@ cf_status cf_store_put_conv(cf_store *s, const cf_store_conv *conv, cf_uuid *id,
     cf_store_conv *copy = cf_copy__conv(&op->arena, conv);
     if (copy != NULL) {
         copy->id = id_or_new(conv->id);
-        copy->created_ms =
-            conv->created_ms != 0 ? conv->created_ms : cf_os_now_ms();
+        copy->created_ms = conv->created_ms != 0 ? conv->created_ms : cf_os_now_ms();
         if (id != NULL) {
             *id = copy->id;
         }
@@ -58,8 +56,7 @@ static cf_status do_put_call(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     return cf_rows__put_call(sql, id, a->call, err);
 }
 
-cf_status cf_store_put_call(cf_store *s, cf_uuid turn,
-                            const cf_store_call *call, cf_error *err)
+cf_status cf_store_put_call(cf_store *s, cf_uuid turn, const cf_store_call *call, cf_error *err)
 {
     cf_op *op = cf_op__new(do_put_call);
     if (op == NULL) {
@@ -77,8 +74,8 @@ cf_status cf_store_put_call(cf_store *s, cf_uuid turn,
 /* ---- turns -------------------------------------------------------------- */
 
 /* Rows of a new turn's conversation and parent. */
-static cf_status find_place(cf_sql *sql, const cf_store_turn *t,
-                            int64_t *conv_id, int64_t *parent_id, cf_error *err)
+static cf_status find_place(cf_sql *sql, const cf_store_turn *t, int64_t *conv_id,
+                            int64_t *parent_id, cf_error *err)
 {
     int64_t parent_conv = 0;
     CF_TRY(cf_rows__conv_id(sql, t->conversation, conv_id, err));
@@ -87,17 +84,15 @@ static cf_status find_place(cf_sql *sql, const cf_store_turn *t,
         return CF_OK;
     }
     CF_TRY(cf_rows__turn_id(sql, t->parent, parent_id, err));
-    CF_TRY(cf_sql__int(sql, &parent_conv, 0, err,
-                       "SELECT conversation_id FROM turn WHERE id = ?", "i",
-                       *parent_id));
+    CF_TRY(cf_sql__int(sql, &parent_conv, 0, err, "SELECT conversation_id FROM turn WHERE id = ?",
+                       "i", *parent_id));
     return parent_conv == *conv_id
                ? CF_OK
-               : cf_fail(err, CF_EINVAL,
-                         "the parent turn is in another conversation");
+               : cf_fail(err, CF_EINVAL, "the parent turn is in another conversation");
 }
 
-static cf_status put_at_place(cf_sql *sql, const cf_store_turn *t,
-                              const char *writer, int64_t *id, cf_error *err)
+static cf_status put_at_place(cf_sql *sql, const cf_store_turn *t, const char *writer, int64_t *id,
+                              cf_error *err)
 {
     int64_t conv_id, parent_id;
     CF_TRY(find_place(sql, t, &conv_id, &parent_id, err));
@@ -117,8 +112,7 @@ static cf_store_turn *copy_turn(cf_op *op, const cf_store_turn *turn)
     cf_store_turn *copy = cf_copy__turn(&op->arena, turn);
     if (copy != NULL) {
         copy->id = id_or_new(turn->id);
-        copy->created_ms =
-            turn->created_ms != 0 ? turn->created_ms : cf_os_now_ms();
+        copy->created_ms = turn->created_ms != 0 ? turn->created_ms : cf_os_now_ms();
     }
     op->arg = copy;
     return copy;
@@ -133,8 +127,7 @@ static cf_status check_message(const cf_store_turn *turn, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_store_put_turn(cf_store *s, const cf_store_turn *turn, cf_uuid *id,
-                            cf_error *err)
+cf_status cf_store_put_turn(cf_store *s, const cf_store_turn *turn, cf_uuid *id, cf_error *err)
 {
     CF_TRY(check_message(turn, err));
     if (turn->status == CF_TURN_STREAMING) {
@@ -193,8 +186,7 @@ static void drop_stream(cf_store *s, cf_stream *stream)
     pthread_mutex_unlock(&s->lock);
 }
 
-cf_status cf_store_begin(cf_store *s, const cf_store_turn *turn,
-                         cf_stream **out, cf_error *err)
+cf_status cf_store_begin(cf_store *s, const cf_store_turn *turn, cf_stream **out, cf_error *err)
 {
     CF_TRY(check_message(turn, err));
     cf_op *op = cf_op__new(do_begin);
@@ -237,8 +229,8 @@ typedef struct finish_arg {
 } finish_arg;
 
 /* The role that the turn began with. */
-static cf_status final_message(cf_sql *sql, const finish_arg *a, int64_t id,
-                               cf_buf *out, cf_error *err)
+static cf_status final_message(cf_sql *sql, const finish_arg *a, int64_t id, cf_buf *out,
+                               cf_error *err)
 {
     if (a->message.n != 0) {
         cf_buf_add(out, a->message.p, a->message.n);
@@ -268,19 +260,17 @@ static cf_status final_message(cf_sql *sql, const finish_arg *a, int64_t id,
     return s;
 }
 
-static cf_status set_message(cf_sql *sql, int64_t id, cf_str json,
-                             cf_error *err)
+static cf_status set_message(cf_sql *sql, int64_t id, cf_str json, cf_error *err)
 {
     cf_msg m;
     int64_t message_id, old;
-    CF_TRY(cf_sql__int(sql, &old, 0, err,
-                       "SELECT message_id FROM turn WHERE id = ?", "i", id));
+    CF_TRY(cf_sql__int(sql, &old, 0, err, "SELECT message_id FROM turn WHERE id = ?", "i", id));
     CF_TRY(cf_msg__init(&m, json, err));
     cf_status st = cf_msg__put(sql, &m, &message_id, err);
     cf_msg__deinit(&m);
     CF_TRY(st);
-    CF_TRY(cf_sql__run(sql, err, "UPDATE turn SET message_id = ? WHERE id = ?",
-                       "ii", message_id, id));
+    CF_TRY(
+        cf_sql__run(sql, err, "UPDATE turn SET message_id = ? WHERE id = ?", "ii", message_id, id));
     return old != message_id ? cf_msg__collect(sql, old, err) : CF_OK;
 }
 
@@ -289,8 +279,7 @@ static cf_str whole(const cf_buf *b)
     return cf_str_make(b->n != 0 ? b->p : NULL, b->n);
 }
 
-static cf_status put_end(cf_sql *sql, const finish_arg *a, int64_t id,
-                         cf_error *err)
+static cf_status put_end(cf_sql *sql, const finish_arg *a, int64_t id, cf_error *err)
 {
     const cf_stream *stream = a->stream;
     cf_store_run run = a->run != NULL ? *a->run : cf_store_run_none();
@@ -309,13 +298,11 @@ static cf_status put_end(cf_sql *sql, const finish_arg *a, int64_t id,
     for (size_t i = 0; i < a->n_calls; i++) {
         CF_TRY(cf_rows__put_call(sql, id, &a->calls[i], err));
     }
-    CF_TRY(
-        cf_sql__run(sql, err, "DELETE FROM piece WHERE turn_id = ?", "i", id));
+    CF_TRY(cf_sql__run(sql, err, "DELETE FROM piece WHERE turn_id = ?", "i", id));
     return cf_sql__run(sql, err,
                        "UPDATE turn SET status = ?, finished_ms = ?, "
                        "writer = NULL WHERE id = ?",
-                       "zii", cf_turn_status_name(a->status), a->finished_ms,
-                       id);
+                       "zii", cf_turn_status_name(a->status), a->finished_ms, id);
 }
 
 static cf_status do_finish(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
@@ -330,14 +317,12 @@ static cf_status do_finish(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     cf_buf_deinit(&json);
     CF_TRY(st);
     CF_TRY(put_end(sql, a, id, err));
-    CF_TRY(cf_sql__int(sql, &conv_id, 0, err,
-                       "SELECT conversation_id FROM turn WHERE id = ?", "i",
+    CF_TRY(cf_sql__int(sql, &conv_id, 0, err, "SELECT conversation_id FROM turn WHERE id = ?", "i",
                        id));
     return cf_rows__touch(sql, conv_id, id, false, err);
 }
 
-cf_status cf_store_finish(cf_stream *stream, const cf_stream_end *end,
-                          cf_error *err)
+cf_status cf_store_finish(cf_stream *stream, const cf_stream_end *end, cf_error *err)
 {
     cf_store *s = stream->store;
     cf_op *op = cf_op__new(do_finish);

@@ -43,11 +43,9 @@ enum {
 };
 
 /* The reason of a wait that has not failed yet. */
-static const char still_busy[] =
-    "another program holds the database, or the disk is slow";
+static const char still_busy[] = "another program holds the database, or the disk is slow";
 
-static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                       uint64_t rest_us)
+static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t rest_us)
 {
     struct timespec ts;
 #if defined(__APPLE__)
@@ -96,8 +94,8 @@ static cf_status run_one(cf_store *s, cf_op *op, cf_error *err)
     return cf_sql__script(&s->w, "ROLLBACK TO op; RELEASE op", err);
 }
 
-static cf_status run_batch(cf_store *s, cf_op *const *ops, size_t n,
-                           uint64_t min_age_us, cf_error *err)
+static cf_status run_batch(cf_store *s, cf_op *const *ops, size_t n, uint64_t min_age_us,
+                           cf_error *err)
 {
     CF_TRY(cf_store__open_writer(s, err));
     if (s->refused.code != CF_OK) { /* replaced by a newer one */
@@ -243,8 +241,7 @@ static void *writer_main(void *arg)
                     break;
                 }
                 wait_until(&s->work, &s->lock, until - now);
-                give_back(s, s->why.code != CF_OK ? s->why.code : CF_EIO,
-                          &s->why);
+                give_back(s, s->why.code != CF_OK ? s->why.code : CF_EIO, &s->why);
                 pthread_cond_broadcast(&s->done);
             }
             if (!s->is_closing) {
@@ -334,8 +331,7 @@ static cf_status accept(cf_store *s, cf_op *op, bool has_waiter, cf_error *err)
         st = cf_sql__oom(err);
     }
     if (st == CF_OK && s->queued_bytes + op->bytes > s->opts.max_kept_bytes) {
-        st = cf_fail(err, CF_ELIMIT, "too much is waiting to be written (%s)",
-                     s->why.text);
+        st = cf_fail(err, CF_ELIMIT, "too much is waiting to be written (%s)", s->why.text);
     }
     if (st != CF_OK) {
         cf_op__free(op);
@@ -362,8 +358,7 @@ cf_status cf_op__submit(cf_store *s, cf_op *op, cf_error *err)
         pthread_mutex_unlock(&s->lock);
         return st;
     }
-    uint64_t until =
-        cf_os_monotonic_us() + (uint64_t)s->opts.patience_ms * 1000;
+    uint64_t until = cf_os_monotonic_us() + (uint64_t)s->opts.patience_ms * 1000;
     for (;;) {
         uint64_t now = cf_os_monotonic_us();
         if (op->is_done || s->is_failing || now >= until) {
@@ -450,8 +445,8 @@ cf_status cf_store_flush(cf_store *s, uint32_t timeout_ms, cf_error *err)
         st = op->st;
         cf_op__free(op);
     } else {
-        st = cf_fail(err, CF_EBUSY, "writes are waiting in memory (%zu): %s",
-                     s->n_queued - 1, s->is_failing ? s->why.text : still_busy);
+        st = cf_fail(err, CF_EBUSY, "writes are waiting in memory (%zu): %s", s->n_queued - 1,
+                     s->is_failing ? s->why.text : still_busy);
     }
     pthread_mutex_unlock(&s->lock);
     return st;

@@ -19,7 +19,7 @@ typedef struct cf_build {
     cf_store_turn *turns; /* [n], heap */
     size_t n, cap;
     uint64_t line;
-    cf_str id; /* the file's name for the conversation; may be empty */
+    cf_str id;                    /* the file's name for the conversation; may be empty */
     cf_store_template *templates; /* [n_templates], heap */
     size_t n_templates;
     cf_cancel *cancel; /* of the import */
@@ -29,8 +29,7 @@ typedef struct cf_import cf_import;
 
 typedef struct cf_reader_format {
     /* One record; the callback decides whether it ends a conversation. */
-    cf_status (*record)(cf_import *im, const json_t *v, uint64_t line,
-                        cf_error *err);
+    cf_status (*record)(cf_import *im, const json_t *v, uint64_t line, cf_error *err);
     /* A record that is not JSON: grouped formats lose their conversation. */
     void (*broken)(cf_import *im);
     cf_status (*end)(cf_import *im, cf_error *err); /* may be NULL */
@@ -49,40 +48,36 @@ struct cf_import {
     size_t n_batch;
     size_t batch_bytes;
     cf_store_origin origin;
-    cf_format format;     /* of the options, or guessed; COUNT: not yet */
-    bool is_lines;        /* the file is lines of JSON */
-    uint64_t unknown[64]; /* [n_unknown] lines of records before the guess */
+    cf_format format;                 /* of the options, or guessed; COUNT: not yet */
+    bool is_lines;                    /* the file is lines of JSON */
+    uint64_t unknown[64];             /* [n_unknown] lines of records before the guess */
     size_t n_unknown, n_before_guess; /* and of lines that are not JSON */
     cf_idset ids;                     /* of turns met in a dry run */
-    cf_idset repeats; /* of records without id, by their content */
+    cf_idset repeats;                 /* of records without id, by their content */
 };
 
-extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt,
-    cf_read_converse, cf_read_litert, cf_read_llama_app, cf_read_chatgpt;
-CF_MUST_USE cf_status cf_read_llm_db(cf_import *im, const char *path,
-                                     cf_error *err);
+extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt, cf_read_converse,
+    cf_read_litert, cf_read_llama_app, cf_read_chatgpt;
+CF_MUST_USE cf_status cf_read_llm_db(cf_import *im, const char *path, cf_error *err);
 /* *n counts the conversations that were found. */
-CF_MUST_USE cf_status cf_read_markdown(cf_import *im, cf_str text,
-                                       uint64_t line, size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
+                                       cf_error *err);
 /* The reader of a format of JSON; NULL for the others. */
 const cf_reader_format *cf_import__reader(cf_format f);
 struct cf_feed;
 /* Everything in a text; see xchg_records.c. */
-CF_MUST_USE cf_status cf_import__records(cf_import *im, struct cf_feed *f,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_import__records(cf_import *im, struct cf_feed *f, cf_error *err);
 
 /* ---- building ----------------------------------------------------------- */
 
 /* A new conversation in im->cur (an unfinished one is dropped). */
-CF_MUST_USE cf_status cf_build__begin(cf_import *im, uint64_t line,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_build__begin(cf_import *im, uint64_t line, cf_error *err);
 void cf_build__drop(cf_import *im);
 void cf_build__free(cf_build *b);
 /* Gives every turn with a provisional id its own: a hash of its content and
  * its parent's id, or where it has no parent, of the conversation's id or, for
  * want of one, of all that was said. */
-CF_MUST_USE cf_status cf_build__settle_ids(cf_import *im, cf_build *b,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_build__settle_ids(cf_import *im, cf_build *b, cf_error *err);
 /* A new turn: imported, parent the turn before; NULL when memory is out.
  * Valid until the next one is added.  Its id is provisional: unless the reader
  * replaces it, cf_import__emit() derives it from the content. */
@@ -94,8 +89,7 @@ cf_str cf_build__json(cf_build *b, const json_t *v);
 cf_str cf_build__source(cf_import *im, cf_str id);
 /* The same with the fields that have no place of their own, as `key`; `rest`
  * is taken and may be NULL or empty. */
-cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key,
-                             json_t *rest);
+cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key, json_t *rest);
 /* The fields of v but for those named, for the caller to decref; NULL when v
  * is not an object or memory is out. */
 json_t *cf_xchg__rest(const json_t *v, const char *const *known, size_t n);
@@ -106,13 +100,12 @@ json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key);
  * same. */
 cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id);
 /* Adds a turn with this message (a new reference, taken even on failure). */
-CF_MUST_USE cf_status cf_build__say(cf_build *b, json_t *message,
-                                    cf_store_turn **out, cf_error *err);
+CF_MUST_USE cf_status cf_build__say(cf_build *b, json_t *message, cf_store_turn **out,
+                                    cf_error *err);
 /* The same for a message of OpenAI's, LiteRT-LM's, Gemini's or Xaibo's form.
  * The results that one message of the last two holds become turns of their
  * own. */
-CF_MUST_USE cf_status cf_build__say_any(cf_build *b, const json_t *m,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_build__say_any(cf_build *b, const json_t *m, cf_error *err);
 /* A message alone, not a conversation. */
 bool cf_guess__is_message(const json_t *v);
 /* The format of a record, and *name, its writer; CF_FORMAT_COUNT, "" if it is
@@ -126,8 +119,8 @@ CF_MUST_USE cf_status cf_build__order(cf_build *b, cf_error *err);
 /* Removes turns with the id of an earlier one and makes the rest a chain. */
 CF_MUST_USE cf_status cf_build__unique(cf_build *b, cf_error *err);
 /* parent[i] = index of the parent of v[i], SIZE_MAX where there is none. */
-CF_MUST_USE cf_status cf_xchg__parents(const cf_store_turn *v, size_t n,
-                                       size_t *parent, cf_error *err);
+CF_MUST_USE cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t *parent,
+                                       cf_error *err);
 
 /* Hands im->cur on. */
 CF_MUST_USE cf_status cf_import__emit(cf_import *im, cf_error *err);
@@ -149,33 +142,25 @@ struct cf_exporter {
     size_t n_seen;
 };
 
-CF_MUST_USE cf_status cf_write_confab(cf_exporter *ex,
-                                      const cf_store_tree *tree, cf_buf *out,
+CF_MUST_USE cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree, cf_buf *out,
                                       cf_error *err);
-CF_MUST_USE cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out, cf_error *err);
 /* One branch, at[0..n) indices into the tree. */
-typedef cf_status (*cf_branch_fn)(const cf_store_tree *tree, const size_t *at,
-                                  size_t n, cf_buf *out, cf_error *err);
-CF_MUST_USE cf_status cf_write_openai(const cf_store_tree *tree,
-                                      const size_t *at, size_t n, cf_buf *out,
-                                      cf_error *err);
-CF_MUST_USE cf_status cf_write_sharegpt(const cf_store_tree *tree,
-                                        const size_t *at, size_t n, cf_buf *out,
-                                        cf_error *err);
-CF_MUST_USE cf_status cf_write_converse(const cf_store_tree *tree,
-                                        const size_t *at, size_t n, cf_buf *out,
-                                        cf_error *err);
-CF_MUST_USE cf_status cf_write_litert(const cf_store_tree *tree,
-                                      const size_t *at, size_t n, cf_buf *out,
-                                      cf_error *err);
-CF_MUST_USE cf_status cf_write_markdown(const cf_store_tree *tree,
-                                        const size_t *at, size_t n, cf_buf *out,
-                                        cf_error *err);
+typedef cf_status (*cf_branch_fn)(const cf_store_tree *tree, const size_t *at, size_t n,
+                                  cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_write_openai(const cf_store_tree *tree, const size_t *at, size_t n,
+                                      cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at, size_t n,
+                                        cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at, size_t n,
+                                        cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n,
+                                      cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_write_markdown(const cf_store_tree *tree, const size_t *at, size_t n,
+                                        cf_buf *out, cf_error *err);
 
 /* A turn's message as JSON the caller decrefs. */
-CF_MUST_USE cf_status cf_xchg__message(json_t **out, const cf_store_turn *t,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_xchg__message(json_t **out, const cf_store_turn *t, cf_error *err);
 /* Its text: a string content, or text parts joined. */
 void cf_xchg__text(cf_buf *out, const json_t *message);
 /* Tools of the preface, or of the newest run of the branch; NULL: none. */

@@ -78,8 +78,7 @@ cf_store_turn *cf_build__add(cf_build *b)
 {
     if (b->n == b->cap) {
         size_t cap = b->cap * 2 + 8;
-        cf_store_turn *v =
-            b->n < TURNS_MAX ? cf_realloc(b->turns, cap, sizeof *v) : NULL;
+        cf_store_turn *v = b->n < TURNS_MAX ? cf_realloc(b->turns, cap, sizeof *v) : NULL;
         if (v == NULL) {
             return NULL;
         }
@@ -121,8 +120,7 @@ cf_str cf_build__json(cf_build *b, const json_t *v)
     return s;
 }
 
-cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key,
-                             json_t *rest)
+cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key, json_t *rest)
 {
     cf_buf text = CF_BUF_INIT;
     cf_jw w;
@@ -170,8 +168,7 @@ json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key)
     json_t *v = NULL;
     json_t *kept = NULL;
     cf_error ignored;
-    if (source.n != 0 &&
-        cf_json_read(&v, source.p, source.n, &ignored) == CF_OK &&
+    if (source.n != 0 && cf_json_read(&v, source.p, source.n, &ignored) == CF_OK &&
         cf_str_is(cf_json_get_str(v, "format"), cf_format_name(f))) {
         kept = json_incref(json_object_get(v, key));
     }
@@ -208,13 +205,11 @@ cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id)
     char name[2 * CF_HASH_TEXT + 64];
     cf_hash_hex(all[0], scope.p != NULL ? scope.p : "", scope.n);
     cf_hash_hex(all[1], id.p != NULL ? id.p : "", id.n);
-    int n = snprintf(name, sizeof name, "confab %s %s %s", cf_format_name(f),
-                     all[0], all[1]);
+    int n = snprintf(name, sizeof name, "confab %s %s %s", cf_format_name(f), all[0], all[1]);
     return uuid_of(name, (size_t)n);
 }
 
-cf_status cf_build__say(cf_build *b, json_t *message, cf_store_turn **out,
-                        cf_error *err)
+cf_status cf_build__say(cf_build *b, json_t *message, cf_store_turn **out, cf_error *err)
 {
     cf_store_turn *t = message != NULL ? cf_build__add(b) : NULL;
     if (t == NULL) {
@@ -247,8 +242,7 @@ static int compare_ids(const void *a, const void *b)
 static size_t find_id(const by_id *v, size_t n, cf_uuid id)
 {
     by_id key = {id, 0};
-    const by_id *hit =
-        n != 0 ? bsearch(&key, v, n, sizeof *v, compare_ids) : NULL;
+    const by_id *hit = n != 0 ? bsearch(&key, v, n, sizeof *v, compare_ids) : NULL;
     return hit != NULL ? hit->at : SIZE_MAX;
 }
 
@@ -296,8 +290,7 @@ cf_status cf_build__unique(cf_build *b, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t *parent,
-                           cf_error *err)
+cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t *parent, cf_error *err)
 {
     if (n == 0) {
         return CF_OK;
@@ -311,8 +304,7 @@ cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t *parent,
     }
     qsort(ids, n, sizeof *ids, compare_ids);
     for (size_t i = 0; i < n; i++) {
-        size_t at = cf_uuid_is_nil(v[i].parent) ? SIZE_MAX
-                                                : find_id(ids, n, v[i].parent);
+        size_t at = cf_uuid_is_nil(v[i].parent) ? SIZE_MAX : find_id(ids, n, v[i].parent);
         /* A parent after its child is ignored, so that every walk up ends,
          * whatever a damaged file contains. */
         parent[i] = at < i ? at : SIZE_MAX;
@@ -386,10 +378,10 @@ cf_status cf_build__order(cf_build *b, cf_error *err)
     order o = {cf_alloc(n * sizeof *o.ids), cf_alloc(n * sizeof *o.parent),
                cf_alloc(n * sizeof *o.next), cf_calloc(n, sizeof *o.done),
                cf_alloc(n * sizeof *o.out)};
-    cf_status st = o.ids == NULL || o.parent == NULL || o.next == NULL ||
-                           o.done == NULL || o.out == NULL
-                       ? cf_sql__oom(err)
-                       : order_turns(b, &o, err);
+    cf_status st =
+        o.ids == NULL || o.parent == NULL || o.next == NULL || o.done == NULL || o.out == NULL
+            ? cf_sql__oom(err)
+            : order_turns(b, &o, err);
     cf_free(o.ids);
     cf_free(o.parent);
     cf_free(o.next);
@@ -402,8 +394,7 @@ cf_status cf_build__order(cf_build *b, cf_error *err)
 
 /* A record that a file repeats is another conversation: the second, the third
  * and so on of this content, in the order of the file. */
-static cf_status count_repeat(cf_import *im, const char *hash, cf_buf *out,
-                              cf_error *err)
+static cf_status count_repeat(cf_import *im, const char *hash, cf_buf *out, cf_error *err)
 {
     uint32_t n;
     CF_TRY(cf_idset__count(&im->repeats, uuid_of(hash, CF_HASH_TEXT), &n, err));
@@ -415,8 +406,7 @@ static cf_status count_repeat(cf_import *im, const char *hash, cf_buf *out,
 
 /* Where the ids of turns without one begin: an id that the file gives to
  * another turn, or to the conversation, or the hash of everything said. */
-static cf_status put_scope(cf_import *im, const cf_build *b, cf_buf *out,
-                           cf_error *err)
+static cf_status put_scope(cf_import *im, const cf_build *b, cf_buf *out, cf_error *err)
 {
     char text[CF_UUID_TEXT + 1], hash[CF_HASH_TEXT + 1];
     for (size_t i = 0; i < b->n; i++) {
@@ -453,8 +443,8 @@ static cf_uuid final_id(const cf_uuid *map, size_t n_map, cf_uuid id)
     return k < n_map ? map[k] : id;
 }
 
-static cf_status derive_ids(const cf_build *b, const cf_buf *scope,
-                            cf_uuid *map, size_t n_map, cf_error *err)
+static cf_status derive_ids(const cf_build *b, const cf_buf *scope, cf_uuid *map, size_t n_map,
+                            cf_error *err)
 {
     for (size_t i = 0; i < b->n; i++) {
         cf_store_turn *t = &b->turns[i];
@@ -464,12 +454,10 @@ static cf_status derive_ids(const cf_build *b, const cf_buf *scope,
         }
         char parent[CF_UUID_TEXT + 1], hash[CF_HASH_TEXT + 1];
         cf_uuid_format(parent, t->parent);
-        cf_hash_hex(hash, t->message.p != NULL ? t->message.p : "",
-                    t->message.n);
+        cf_hash_hex(hash, t->message.p != NULL ? t->message.p : "", t->message.n);
         cf_buf name = CF_BUF_INIT;
         cf_buf_addf(&name, "confab turn %s %s %s",
-                    cf_uuid_is_nil(t->parent) ? cf_buf_cstr(scope) : "", parent,
-                    hash);
+                    cf_uuid_is_nil(t->parent) ? cf_buf_cstr(scope) : "", parent, hash);
         size_t k = number_of(t->id);
         t->id = uuid_of(cf_buf_cstr(&name), name.n);
         cf_status st = cf_buf_check(&name, err);
@@ -493,8 +481,7 @@ cf_status cf_build__settle_ids(cf_import *im, cf_build *b, cf_error *err)
     }
     cf_buf scope = CF_BUF_INIT;
     cf_uuid *map = cf_calloc(b->cap, sizeof *map);
-    cf_status st =
-        map != NULL ? put_scope(im, b, &scope, err) : cf_sql__oom(err);
+    cf_status st = map != NULL ? put_scope(im, b, &scope, err) : cf_sql__oom(err);
     CF_THEN(st, derive_ids(b, &scope, map, b->cap, err));
     cf_buf_deinit(&scope);
     cf_free(map);

@@ -36,9 +36,8 @@ static json_t *part_of(json_t *p)
     json_t *asset = json_object_get(p, "asset_pointer");
     if (json_is_string(asset)) {
         return json_pack("{s:s,s:O,s:O}", "type",
-                         cf_str_is(type, "audio_asset_pointer") ? "audio"
-                                                                : "image",
-                         "path", asset, "chatgpt", p);
+                         cf_str_is(type, "audio_asset_pointer") ? "audio" : "image", "path", asset,
+                         "chatgpt", p);
     }
     json_t *text = json_object_get(p, "text");
     if (json_is_string(text)) {
@@ -62,8 +61,7 @@ static json_t *parts_content(const json_t *parts)
         } else if (!json_is_string(p)) {
             json_array_append_new(list, part_of(p));
         } else if (json_string_length(p) != 0) {
-            json_array_append_new(
-                list, json_pack("{s:s,s:O}", "type", "text", "text", p));
+            json_array_append_new(list, json_pack("{s:s,s:O}", "type", "text", "text", p));
         }
     }
     return all_text ? text_json(&b) : list;
@@ -85,10 +83,9 @@ static json_t *thoughts_of(const json_t *content)
 /* Text of the many content types that are not "parts". */
 static json_t *other_content(const json_t *content)
 {
-    static const char *const keys[] = {"text",         "result",
-                                       "user_profile", "user_instructions",
-                                       "title",        "model_set_context",
-                                       "content",      "url"};
+    static const char *const keys[] = {
+        "text",    "result", "user_profile", "user_instructions", "title", "model_set_context",
+        "content", "url"};
     cf_buf b = CF_BUF_INIT;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         add_line(&b, cf_json_get_str(content, keys[i]));
@@ -107,10 +104,8 @@ static json_t *message_of(const json_t *in)
     cf_str to = cf_json_get_str(in, "recipient");
     json_t *role = json_object_get(author, "role");
     json_t *name = json_object_get(author, "name");
-    bool is_thought =
-        cf_str_is(type, "thoughts") || cf_str_is(type, "reasoning_recap");
-    bool is_call = to.n != 0 && !cf_str_is(to, "all") &&
-                   cf_str_is(cf_xchg__str(role), "assistant");
+    bool is_thought = cf_str_is(type, "thoughts") || cf_str_is(type, "reasoning_recap");
+    bool is_call = to.n != 0 && !cf_str_is(to, "all") && cf_str_is(cf_xchg__str(role), "assistant");
     const json_t *parts = json_object_get(content, "parts");
     json_t *thought = is_thought ? thoughts_of(content) : NULL;
     json_t *text = is_thought                ? json_string("")
@@ -119,13 +114,12 @@ static json_t *message_of(const json_t *in)
                                              : other_content(content);
     json_t *calls = NULL;
     if (is_call && json_is_string(text)) {
-        calls = json_pack("[{s:s,s:{s:o,s:O}}]", "type", "function", "function",
-                          "name", json_stringn(to.p, to.n), "arguments", text);
+        calls = json_pack("[{s:s,s:{s:o,s:O}}]", "type", "function", "function", "name",
+                          json_stringn(to.p, to.n), "arguments", text);
     }
     json_t *m = json_pack("{s:O?,s:O?,s:O*,s:O*,s:O*}", "role", role, "content",
-                          calls != NULL ? json_null() : text,
-                          "reasoning_content", thought, "tool_calls", calls,
-                          "name", json_is_string(name) ? name : NULL);
+                          calls != NULL ? json_null() : text, "reasoning_content", thought,
+                          "tool_calls", calls, "name", json_is_string(name) ? name : NULL);
     json_decref(thought);
     json_decref(text);
     json_decref(calls);
@@ -143,8 +137,7 @@ static bool is_hollow(const json_t *node)
     if (!cf_str_is(role, "system")) {
         return false;
     }
-    const json_t *parts =
-        json_object_get(json_object_get(m, "content"), "parts");
+    const json_t *parts = json_object_get(json_object_get(m, "content"), "parts");
     for (size_t i = 0; i < json_array_size(parts); i++) {
         const json_t *p = json_array_get(parts, i);
         if (!json_is_string(p) || json_string_length(p) != 0) {
@@ -187,16 +180,14 @@ static bool has_asset(const json_t *parts, cf_str id)
  * bytes elsewhere. */
 static bool add_attachments(json_t *m, const json_t *in)
 {
-    const json_t *list =
-        json_object_get(json_object_get(in, "metadata"), "attachments");
-    const json_t *parts =
-        json_object_get(json_object_get(in, "content"), "parts");
+    const json_t *list = json_object_get(json_object_get(in, "metadata"), "attachments");
+    const json_t *parts = json_object_get(json_object_get(in, "content"), "parts");
     json_t *content = json_object_get(m, "content");
     json_t *out = json_is_array(content) ? json_incref(content) : json_array();
     bool ok = out != NULL;
     if (ok && json_string_length(content) != 0) {
-        ok = json_array_append_new(out, json_pack("{s:s,s:O}", "type", "text",
-                                                  "text", content)) == 0;
+        ok = json_array_append_new(out, json_pack("{s:s,s:O}", "type", "text", "text", content)) ==
+             0;
     }
     size_t n = 0;
     for (size_t i = 0; ok && i < json_array_size(list); i++) {
@@ -208,12 +199,11 @@ static bool add_attachments(json_t *m, const json_t *in)
             continue;
         }
         n++;
-        ok = json_array_append_new(
-                 out, json_pack("{s:s,s:O,s:O*,s:O*}", "type",
-                                cf_xmedia__kind(cf_xchg__str(mime)), "path",
-                                json_object_get(file, "id"), "mime_type",
-                                json_is_string(mime) ? mime : NULL, "name",
-                                json_is_string(name) ? name : NULL)) == 0;
+        ok = json_array_append_new(out, json_pack("{s:s,s:O,s:O*,s:O*}", "type",
+                                                  cf_xmedia__kind(cf_xchg__str(mime)), "path",
+                                                  json_object_get(file, "id"), "mime_type",
+                                                  json_is_string(mime) ? mime : NULL, "name",
+                                                  json_is_string(name) ? name : NULL)) == 0;
     }
     if (ok && n != 0) {
         ok = json_object_set(m, "content", out) == 0;
@@ -237,8 +227,7 @@ static json_t *whole_message(const json_t *in)
  * for. */
 static json_t *rest_of(const json_t *in)
 {
-    static const char *const known[] = {"id", "author", "content",
-                                        "create_time"};
+    static const char *const known[] = {"id", "author", "content", "create_time"};
     json_t *rest = cf_xchg__rest(in, known, sizeof known / sizeof known[0]);
     const json_t *author = json_object_get(in, "author");
     static const char *const named[] = {"role", "name"};
@@ -265,15 +254,14 @@ static const cf_store_run *run_of(cf_build *b, const json_t *m)
         *r = cf_store_run_none();
         r->engine = cf_str_from("chatgpt");
         r->model = cf_build__str(b, model);
-        r->stop_reason = cf_build__str(
-            b,
-            cf_json_get_str(json_object_get(meta, "finish_details"), "type"));
+        r->stop_reason =
+            cf_build__str(b, cf_json_get_str(json_object_get(meta, "finish_details"), "type"));
     }
     return r;
 }
 
-static cf_status read_node(cf_import *im, const json_t *mapping, cf_str key,
-                           const json_t *node, cf_str scope, cf_error *err)
+static cf_status read_node(cf_import *im, const json_t *mapping, cf_str key, const json_t *node,
+                           cf_str scope, cf_error *err)
 {
     const json_t *in = json_object_get(node, "message");
     cf_store_turn *t;
@@ -281,8 +269,7 @@ static cf_status read_node(cf_import *im, const json_t *mapping, cf_str key,
     CF_TRY(cf_build__say(im->cur, whole_message(in), &t, err));
     t->id = cf_build__uuid(CF_FORMAT_CHATGPT, scope, key);
     cf_str parent = solid_parent(mapping, cf_json_get_str(node, "parent"));
-    t->parent =
-        parent.n != 0 ? cf_build__uuid(CF_FORMAT_CHATGPT, scope, parent) : nil;
+    t->parent = parent.n != 0 ? cf_build__uuid(CF_FORMAT_CHATGPT, scope, parent) : nil;
     t->created_ms = cf_xchg__seconds(json_object_get(in, "create_time"));
     t->run = run_of(im->cur, in);
     t->source = cf_build__source_with(im, key, "message", rest_of(in));
@@ -298,8 +285,7 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id,
-                              cf_error *err)
+static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id, cf_error *err)
 {
     union {
         const json_t *in;
@@ -308,8 +294,7 @@ static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id,
     for (void *it = json_object_iter(mapping.out); it != NULL;
          it = json_object_iter_next(mapping.out, it)) {
         const json_t *node = json_object_iter_value(it);
-        cf_str key =
-            cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
+        cf_str key = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
         if (!json_is_object(node)) {
             return cf_fail(err, CF_EFORMAT, "a node is not an object");
         }
@@ -332,8 +317,7 @@ static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id,
     return cf_build__order(b, err);
 }
 
-static cf_status record(cf_import *im, const json_t *v, uint64_t line,
-                        cf_error *err)
+static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     if (!json_is_object(json_object_get(v, "mapping"))) {
         return cf_fail(err, CF_EFORMAT, "a conversation without \"mapping\"");
@@ -344,12 +328,11 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
     }
     CF_TRY(cf_build__begin(im, line, err));
     cf_store_conv *c = &im->cur->conv;
-    static const char *const known[] = {
-        "conversation_id", "id",          "mapping",      "title",
-        "create_time",     "update_time", "current_node", "is_archived"};
-    c->source = cf_build__source_with(
-        im, id, "conversation",
-        cf_xchg__rest(v, known, sizeof known / sizeof known[0]));
+    static const char *const known[] = {"conversation_id", "id",          "mapping",
+                                        "title",           "create_time", "update_time",
+                                        "current_node",    "is_archived"};
+    c->source = cf_build__source_with(im, id, "conversation",
+                                      cf_xchg__rest(v, known, sizeof known / sizeof known[0]));
     if (id.n != 0) {
         c->id = cf_build__uuid(CF_FORMAT_CHATGPT, cf_str_make(NULL, 0), id);
     }

@@ -212,8 +212,7 @@ static cf_status end_record(cf_jw *w, cf_error *err)
     return cf_jw_finish(w, err);
 }
 
-static cf_status put_turn(cf_buf *out, const cf_store_turn *t, bool with_trace,
-                          cf_error *err)
+static cf_status put_turn(cf_buf *out, const cf_store_turn *t, bool with_trace, cf_error *err)
 {
     cf_jw w;
     begin_record(&w, out, "turn");
@@ -263,8 +262,7 @@ static cf_status put_conv(cf_buf *out, const cf_store_conv *c, cf_error *err)
     return end_record(&w, err);
 }
 
-static cf_status put_template(cf_buf *out, const cf_store_template *t,
-                              cf_error *err)
+static cf_status put_template(cf_buf *out, const cf_store_template *t, cf_error *err)
 {
     cf_jw w;
     begin_record(&w, out, "template");
@@ -286,8 +284,8 @@ static bool is_seen(const cf_exporter *ex, cf_str hash)
     return false;
 }
 
-static cf_status write_template(cf_exporter *ex, cf_str hash, cf_arena *a,
-                                cf_buf *out, cf_error *err)
+static cf_status write_template(cf_exporter *ex, cf_str hash, cf_arena *a, cf_buf *out,
+                                cf_error *err)
 {
     cf_store_template t;
     if (hash.n != CF_HASH_TEXT || is_seen(ex, hash)) {
@@ -305,8 +303,7 @@ static cf_status write_template(cf_exporter *ex, cf_str hash, cf_arena *a,
     return st == CF_ENOTFOUND ? CF_OK : st;
 }
 
-cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree,
-                          cf_buf *out, cf_error *err)
+cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree, cf_buf *out, cf_error *err)
 {
     cf_arena a;
     cf_arena_init(&a, 0);
@@ -407,8 +404,7 @@ static cf_str get_base64(fields *f, const char *key)
 }
 
 /* The integer at v[i], from 0 to `max`; else 0, and the field is wrong. */
-static uint64_t get_item(fields *f, const char *key, const json_t *v, size_t i,
-                         json_int_t max)
+static uint64_t get_item(fields *f, const char *key, const json_t *v, size_t i, json_int_t max)
 {
     const json_t *item = json_array_get(v, i);
     json_int_t x = json_integer_value(item);
@@ -421,8 +417,7 @@ static uint64_t get_item(fields *f, const char *key, const json_t *v, size_t i,
 
 /* Room for the items of the array `key`, *n of them; NULL without any, and
  * when memory runs out (the arena is then marked). */
-static void *get_array(fields *f, const char *key, size_t size,
-                       const json_t **v, size_t *n)
+static void *get_array(fields *f, const char *key, size_t size, const json_t **v, size_t *n)
 {
     *v = json_object_get(f->v, key);
     *n = json_array_size(*v);
@@ -494,10 +489,9 @@ static const cf_store_run *get_run(fields *turn)
 #undef GET
     r->vars = get_raw(&f, "vars");
     r->options = get_raw(&f, "options");
-    r->arithmetic = json_is_true(json_object_get(v, "is_exact"))
-                        ? CF_ARITHMETIC_EXACT
-                    : get_int(&f, "activations", 16) == 8 ? CF_ARITHMETIC_8
-                                                          : CF_ARITHMETIC_16;
+    r->arithmetic = json_is_true(json_object_get(v, "is_exact")) ? CF_ARITHMETIC_EXACT
+                    : get_int(&f, "activations", 16) == 8        ? CF_ARITHMETIC_8
+                                                                 : CF_ARITHMETIC_16;
     if (json_object_get(v, "seed") != NULL) {
         r->has_seed = parse_seed(&r->seed, cf_json_get_str(v, "seed"));
         f.bad = r->has_seed ? f.bad : "seed";
@@ -580,9 +574,7 @@ static cf_status read_turn(cf_import *im, const json_t *v, cf_error *err)
     if (b->arena.failed) {
         return cf_sql__oom(err);
     }
-    return f.bad == NULL
-               ? CF_OK
-               : cf_fail(err, CF_EFORMAT, "turn: \"%s\" is wrong", f.bad);
+    return f.bad == NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "turn: \"%s\" is wrong", f.bad);
 }
 
 static cf_status read_template(cf_import *im, const json_t *v, cf_error *err)
@@ -601,8 +593,7 @@ static cf_status read_template(cf_import *im, const json_t *v, cf_error *err)
                        "template: its hash is not that of "
                        "its source");
     }
-    cf_store_template *grown =
-        cf_realloc(b->templates, b->n_templates + 1, sizeof *grown);
+    cf_store_template *grown = cf_realloc(b->templates, b->n_templates + 1, sizeof *grown);
     if (grown == NULL) {
         return cf_sql__oom(err);
     }
@@ -611,13 +602,11 @@ static cf_status read_template(cf_import *im, const json_t *v, cf_error *err)
     return CF_OK;
 }
 
-static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line,
-                           cf_error *err)
+static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     const json_t *version = json_object_get(v, "confab");
     if (!json_is_integer(version) || json_integer_value(version) != VERSION) {
-        return cf_fail(err, CF_EFORMAT,
-                       "expected a conversation of format version %d", VERSION);
+        return cf_fail(err, CF_EFORMAT, "expected a conversation of format version %d", VERSION);
     }
     CF_TRY(cf_build__begin(im, line, err));
     cf_store_conv *c = &im->cur->conv;
@@ -627,9 +616,7 @@ static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line,
     c->created_ms = get_int(&f, "created_ms", 0);
     c->updated_ms = get_int(&f, "updated_ms", 0);
     int64_t place = get_int(&f, "place", 0);
-    c->place = place == 1   ? CF_PLACE_ARCHIVED
-               : place == 2 ? CF_PLACE_TRASH
-                            : CF_PLACE_LIVE;
+    c->place = place == 1 ? CF_PLACE_ARCHIVED : place == 2 ? CF_PLACE_TRASH : CF_PLACE_LIVE;
     c->head = get_uuid(&f, "head");
     c->forked_from = get_uuid(&f, "forked_from");
     c->preface = get_raw(&f, "preface");
@@ -638,9 +625,7 @@ static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line,
     if (cf_uuid_is_nil(c->id)) {
         f.bad = "id";
     }
-    return f.bad == NULL ? CF_OK
-                         : cf_fail(err, CF_EFORMAT,
-                                   "conversation: \"%s\" is wrong", f.bad);
+    return f.bad == NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "conversation: \"%s\" is wrong", f.bad);
 }
 
 static cf_status emit(cf_import *im, cf_error *err)
@@ -662,8 +647,7 @@ static cf_status emit(cf_import *im, cf_error *err)
     return cf_import__emit(im, err);
 }
 
-static cf_status record(cf_import *im, const json_t *v, uint64_t line,
-                        cf_error *err)
+static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     cf_str type = cf_json_get_str(v, "type");
     cf_status st;

@@ -14,9 +14,8 @@
 #include "storage/exchange/xchg.h"
 #include "storage/exchange/xchg_media.h"
 
-static const char *const roles[] = {
-    "developer", "system",        "user",         "agent",
-    "assistant", "tool_response", "pcp_response", "mcp_response"};
+static const char *const roles[] = {"developer", "system",        "user",         "agent",
+                                    "assistant", "tool_response", "pcp_response", "mcp_response"};
 
 /* Known roles in any case; others as they are. */
 static cf_str role_name(cf_str role)
@@ -62,9 +61,7 @@ static json_t *base64_of(const json_t *list)
     if (ok) {
         cf_base64_put(&text, cf_buf_str(&bytes));
     }
-    json_t *v = ok && !text.failed
-                    ? json_stringn(text.n != 0 ? text.p : "", text.n)
-                    : NULL;
+    json_t *v = ok && !text.failed ? json_stringn(text.n != 0 ? text.p : "", text.n) : NULL;
     cf_buf_deinit(&bytes);
     cf_buf_deinit(&text);
     return v;
@@ -72,15 +69,15 @@ static json_t *base64_of(const json_t *list)
 
 /* A part with the item's bytes or place under `key`, the item without them
  * under "converse".  `value` is taken. */
-static json_t *part_with(const char *kind, const json_t *item,
-                         const char *item_key, const char *key, json_t *value)
+static json_t *part_with(const char *kind, const json_t *item, const char *item_key,
+                         const char *key, json_t *value)
 {
     json_t *rest = cf_xchg__rest(item, &item_key, 1);
     json_t *mime = json_object_get(item, "mimeType");
     json_t *name = json_object_get(item, "filename");
-    return json_pack("{s:s,s:o,s:O*,s:O*,s:o}", "type", kind, key, value,
-                     "mime_type", json_is_string(mime) ? mime : NULL, "name",
-                     json_is_string(name) ? name : NULL, "converse", rest);
+    return json_pack("{s:s,s:o,s:O*,s:O*,s:o}", "type", kind, key, value, "mime_type",
+                     json_is_string(mime) ? mime : NULL, "name", json_is_string(name) ? name : NULL,
+                     "converse", rest);
 }
 
 /* A piece of binary content as a part that templates and engines can make
@@ -90,14 +87,12 @@ static json_t *part_of(json_t *item)
     cf_str type = cf_json_get_str(item, "type");
     const char *kind = cf_xmedia__kind(cf_json_get_str(item, "mimeType"));
     json_t *data = json_object_get(item, "data");
-    if (is_kind(type, "TextDocument") &&
-        json_is_string(json_object_get(item, "content"))) {
+    if (is_kind(type, "TextDocument") && json_is_string(json_object_get(item, "content"))) {
         return part_with("text", item, "content", "text",
                          json_incref(json_object_get(item, "content")));
     }
     if (is_kind(type, "CloudReference")) {
-        return part_with(kind, item, "uri", "path",
-                         json_incref(json_object_get(item, "uri")));
+        return part_with(kind, item, "uri", "path", json_incref(json_object_get(item, "uri")));
     }
     if (is_kind(type, "Base64String") && json_string_length(data) != 0) {
         return part_with(kind, item, "data", "blob", json_incref(data));
@@ -117,13 +112,11 @@ static json_t *list_content(const json_t *content)
     const json_t *binary = json_object_get(content, "binaryContent");
     bool ok = list != NULL;
     if (ok && text.n != 0) {
-        ok = json_array_append_new(
-                 list, json_pack("{s:s,s:o}", "type", "text", "text",
-                                 json_stringn(text.p, text.n))) == 0;
+        ok = json_array_append_new(list, json_pack("{s:s,s:o}", "type", "text", "text",
+                                                   json_stringn(text.p, text.n))) == 0;
     }
     for (size_t i = 0; ok && i < json_array_size(binary); i++) {
-        ok = json_array_append_new(list, part_of(json_array_get(binary, i))) ==
-             0;
+        ok = json_array_append_new(list, part_of(json_array_get(binary, i))) == 0;
     }
     if (!ok) {
         json_decref(list);
@@ -136,8 +129,8 @@ static json_t *message_of(const json_t *entry)
 {
     cf_str role = role_name(cf_json_get_str(entry, "role"));
     const json_t *content = json_object_get(entry, "content");
-    cf_str text = json_is_string(content) ? cf_xchg__str(content)
-                                          : cf_json_get_str(content, "text");
+    cf_str text =
+        json_is_string(content) ? cf_xchg__str(content) : cf_json_get_str(content, "text");
     json_t *m = json_pack("{s:o}", "role", json_stringn(role.p, role.n));
     json_t *c = json_array_size(json_object_get(content, "binaryContent")) != 0
                     ? list_content(content)
@@ -168,9 +161,7 @@ static cf_status check_entry(const json_t *entry, size_t i, cf_error *err)
     if (cf_json_get_str(entry, "role").n == 0 ||
         (!json_is_object(content) && !json_is_string(content)) ||
         (uuid != NULL && !json_is_string(uuid) && !json_is_null(uuid))) {
-        return cf_fail(err, CF_EFORMAT,
-                       "entry %zu has no role, no content or a bad uuid",
-                       i + 1);
+        return cf_fail(err, CF_EFORMAT, "entry %zu has no role, no content or a bad uuid", i + 1);
     }
     return CF_OK;
 }
@@ -188,8 +179,7 @@ static cf_status add_entry(cf_import *im, const json_t *entry, cf_error *err)
         t->id = cf_build__uuid(CF_FORMAT_CONVERSE, cf_str_make(NULL, 0), uuid);
     }
     if (!is_own || json_object_size(rest) != 0) {
-        t->source = cf_build__source_with(
-            im, is_own ? cf_str_make(NULL, 0) : uuid, "entry", rest);
+        t->source = cf_build__source_with(im, is_own ? cf_str_make(NULL, 0) : uuid, "entry", rest);
     } else {
         json_decref(rest);
     }
@@ -204,14 +194,12 @@ static cf_status drop_doubles(cf_import *im, uint64_t line, cf_error *err)
     size_t dropped = before - im->cur->n;
     im->report->n_skipped += dropped;
     if (dropped != 0 && im->opts->note != NULL) {
-        im->opts->note(im->opts->ud, line,
-                       "an entry has the UUID of one before: it was left out");
+        im->opts->note(im->opts->ud, line, "an entry has the UUID of one before: it was left out");
     }
     return CF_OK;
 }
 
-static cf_status record(cf_import *im, const json_t *v, uint64_t line,
-                        cf_error *err)
+static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     const json_t *list = json_is_array(v) ? v : json_object_get(v, "history");
     if (list == NULL) {
@@ -231,8 +219,8 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
     }
     CF_TRY(cf_build__begin(im, line, err));
     static const char *const known[] = {"history"};
-    im->cur->conv.source = cf_build__source_with(
-        im, cf_str_make(NULL, 0), "record", cf_xchg__rest(v, known, 1));
+    im->cur->conv.source =
+        cf_build__source_with(im, cf_str_make(NULL, 0), "record", cf_xchg__rest(v, known, 1));
     for (size_t i = 0; i < json_array_size(list); i++) {
         CF_TRY(add_entry(im, json_array_get(list, i), err));
     }
@@ -248,8 +236,8 @@ const cf_reader_format cf_read_converse = {record, NULL, NULL};
 
 static const char *role_out(cf_str role)
 {
-    if (cf_str_is(role, "tool") || cf_str_is(role, "function") ||
-        cf_str_is(role, "observation") || cf_str_is(role, "tool_result")) {
+    if (cf_str_is(role, "tool") || cf_str_is(role, "function") || cf_str_is(role, "observation") ||
+        cf_str_is(role, "tool_result")) {
         return "tool_response";
     }
     return cf_str_is(role, "model") ? "assistant" : NULL;
@@ -257,8 +245,7 @@ static const char *role_out(cf_str role)
 
 static void rest_out(cf_jw *w, json_t *rest, const char *but)
 {
-    for (void *it = json_object_iter(rest); it != NULL;
-         it = json_object_iter_next(rest, it)) {
+    for (void *it = json_object_iter(rest); it != NULL; it = json_object_iter_next(rest, it)) {
         const char *key = json_object_iter_key(it);
         if (strcmp(key, but) != 0) {
             cf_jw_key(w, cf_str_make(key, json_object_iter_key_len(it)));
@@ -326,8 +313,8 @@ static void binary_out(cf_jw *w, const json_t *part)
 /* Text parts that were text documents stay documents. */
 static bool is_text_part(const json_t *part)
 {
-    return json_is_string(part) || (cf_json_get_str(part, "text").p != NULL &&
-                                    json_object_get(part, "converse") == NULL);
+    return json_is_string(part) ||
+           (cf_json_get_str(part, "text").p != NULL && json_object_get(part, "converse") == NULL);
 }
 
 /* Tool calls and the like; readers there skip keys they do not know. */
@@ -353,8 +340,7 @@ static void text_out(cf_jw *w, const json_t *m, const json_t *content)
     for (size_t i = 0; i < json_array_size(content); i++) {
         const json_t *part = json_array_get(content, i);
         if (is_text_part(part)) {
-            cf_str s = json_is_string(part) ? cf_xchg__str(part)
-                                            : cf_json_get_str(part, "text");
+            cf_str s = json_is_string(part) ? cf_xchg__str(part) : cf_json_get_str(part, "text");
             cf_buf_adds(&text, text.n != 0 ? "\n\n" : "");
             cf_buf_add(&text, s.p, s.n);
         }
@@ -413,8 +399,8 @@ static void entry_rest_out(cf_jw *w, const cf_store_turn *t)
     json_decref(rest);
 }
 
-cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at,
-                            size_t n, cf_buf *out, cf_error *err)
+cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                            cf_error *err)
 {
     if (n == 0) {
         cf_buf_adds(out, "{}\n");
@@ -438,8 +424,7 @@ cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at,
         json_decref(m);
     }
     cf_jw_end(&w);
-    json_t *rest =
-        cf_xchg__kept(tree->conv.source, CF_FORMAT_CONVERSE, "record");
+    json_t *rest = cf_xchg__kept(tree->conv.source, CF_FORMAT_CONVERSE, "record");
     rest_out(&w, rest, "history");
     json_decref(rest);
     cf_jw_end(&w);

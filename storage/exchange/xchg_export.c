@@ -5,12 +5,11 @@
 #include "storage/db/store_int.h"
 #include "storage/exchange/xchg.h"
 
-cf_status cf_export_begin(cf_exporter **out, cf_store *store,
-                          const cf_export_options *opts, cf_error *err)
+cf_status cf_export_begin(cf_exporter **out, cf_store *store, const cf_export_options *opts,
+                          cf_error *err)
 {
     if (!cf_format_writes(opts->format)) {
-        return cf_fail(err, CF_EUNSUPPORTED, "%s can only be read",
-                       cf_format_name(opts->format));
+        return cf_fail(err, CF_EUNSUPPORTED, "%s can only be read", cf_format_name(opts->format));
     }
     cf_exporter *ex = cf_calloc(1, sizeof *ex);
     if (ex == NULL) {
@@ -97,17 +96,16 @@ static bool is_void(const cf_store_turn *t)
         return false;
     }
     const json_t *content = json_object_get(m, "content");
-    bool is_empty = json_string_length(content) == 0 &&
-                    !json_is_object(content) && json_array_size(content) == 0 &&
-                    json_object_get(m, "tool_calls") == NULL &&
+    bool is_empty = json_string_length(content) == 0 && !json_is_object(content) &&
+                    json_array_size(content) == 0 && json_object_get(m, "tool_calls") == NULL &&
                     cf_json_get_str(m, "reasoning_content").n == 0;
     json_decref(m);
     return is_empty;
 }
 
 static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
-                              const size_t *parent, size_t *at, bool *no_leaf,
-                              cf_buf *out, cf_error *err)
+                              const size_t *parent, size_t *at, bool *no_leaf, cf_buf *out,
+                              cf_error *err)
 {
     cf_branch_fn fn = writer_of(ex->opts.format);
     size_t only = wanted_leaf(ex, tree);
@@ -129,8 +127,7 @@ static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
     return CF_OK;
 }
 
-static cf_status write_branches(const cf_exporter *ex,
-                                const cf_store_tree *tree, cf_buf *out,
+static cf_status write_branches(const cf_exporter *ex, const cf_store_tree *tree, cf_buf *out,
                                 cf_error *err)
 {
     size_t room = tree->n != 0 ? tree->n : 1;
@@ -147,8 +144,7 @@ static cf_status write_branches(const cf_exporter *ex,
     return st;
 }
 
-cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out,
-                         cf_error *err)
+cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out, cf_error *err)
 {
     cf_arena a;
     cf_arena_init(&a, 0);
@@ -210,8 +206,7 @@ void cf_xchg__text(cf_buf *out, const json_t *message)
     }
     for (size_t i = 0; i < json_array_size(c); i++) {
         const json_t *part = json_array_get(c, i);
-        cf_str s = json_is_string(part) ? cf_xchg__str(part)
-                                        : cf_json_get_str(part, "text");
+        cf_str s = json_is_string(part) ? cf_xchg__str(part) : cf_json_get_str(part, "text");
         if (s.n != 0) {
             cf_buf_adds(out, out->n != before ? "\n" : "");
             cf_buf_add(out, s.p, s.n);
@@ -252,8 +247,7 @@ json_t *cf_xchg__tools(const cf_store_tree *tree, const size_t *at, size_t n)
         }
         json_t *list = json_array();
         for (size_t k = 0; k < r->n_tools; k++) {
-            if (cf_json_read(&v, r->tools[k].p, r->tools[k].n, &ignored) ==
-                CF_OK) {
+            if (cf_json_read(&v, r->tools[k].p, r->tools[k].n, &ignored) == CF_OK) {
                 json_array_append_new(list, v);
             }
         }

@@ -22,24 +22,21 @@ enum { PIECE = 256 * 1024, LOOK_MS = 50 };
 
 void cf_feed__init_bytes(cf_feed *f, const char *p, size_t n, size_t max)
 {
-    *f = (cf_feed){
-        .from = -1, .p = p, .n = n, .max = max, .line = 1, .is_end = true};
+    *f = (cf_feed){.from = -1, .p = p, .n = n, .max = max, .line = 1, .is_end = true};
 }
 
 static cf_status fail_file(const cf_feed *f, int code, cf_error *err)
 {
     char why[CF_OS_WHY];
-    return cf_fail(err, code == ENOENT ? CF_ENOTFOUND : CF_EIO, "%s: %s",
-                   f->path, cf_os_why(why, code));
+    return cf_fail(err, code == ENOENT ? CF_ENOTFOUND : CF_EIO, "%s: %s", f->path,
+                   cf_os_why(why, code));
 }
 
 cf_status cf_feed__open(cf_feed *f, const char *path, size_t max, cf_error *err)
 {
     *f = (cf_feed){.path = path, .max = max, .line = 1};
     /* A FIFO is not waited for here, where nothing can stop it. */
-    f->from = strcmp(path, "-") == 0
-                  ? STDIN_FILENO
-                  : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    f->from = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     return f->from >= 0 ? CF_OK : fail_file(f, errno, err);
 }
 
@@ -53,8 +50,7 @@ void cf_feed__close(cf_feed *f)
 }
 
 /* Waits for bytes, and reads some; *got 0: the end. */
-static cf_status read_piece(const cf_feed *f, char *to, size_t *got,
-                            cf_error *err)
+static cf_status read_piece(const cf_feed *f, char *to, size_t *got, cf_error *err)
 {
     for (;;) {
         struct pollfd p = {.fd = f->from, .events = POLLIN};
@@ -118,15 +114,7 @@ void cf_feed__consume(cf_feed *f, size_t n)
 
 /* ---- scanning ----------------------------------------------------------- */
 
-typedef enum mode {
-    TEXT,
-    STRING,
-    ESCAPE,
-    SLASH,
-    LINE_COMMENT,
-    COMMENT,
-    STAR
-} mode;
+typedef enum mode { TEXT, STRING, ESCAPE, SLASH, LINE_COMMENT, COMMENT, STAR } mode;
 
 typedef struct scan {
     size_t depth;
@@ -193,8 +181,7 @@ static step scan_byte(scan *s, char c)
 }
 
 /* The record is [off, end) after `at`. */
-static cf_status found(cf_feed *f, size_t off, size_t end, cf_str *out,
-                       bool *is_long)
+static cf_status found(cf_feed *f, size_t off, size_t end, cf_str *out, bool *is_long)
 {
     *is_long = *is_long || end - off > f->max;
     if (*is_long) {
@@ -206,8 +193,8 @@ static cf_status found(cf_feed *f, size_t off, size_t end, cf_str *out,
 }
 
 /* Finds the end of what `step_of` scans; see cf_feed__value(). */
-static cf_status find_end(cf_feed *f, size_t off, step (*step_of)(scan *, char),
-                          cf_str *out, bool *is_long, cf_error *err)
+static cf_status find_end(cf_feed *f, size_t off, step (*step_of)(scan *, char), cf_str *out,
+                          bool *is_long, cf_error *err)
 {
     scan s = {0, TEXT};
     size_t i = off; /* <= n - at */
@@ -244,8 +231,7 @@ cf_status cf_feed__line(cf_feed *f, cf_str *out, bool *is_long, cf_error *err)
     return find_end(f, 0, line_byte, out, is_long, err);
 }
 
-cf_status cf_feed__value(cf_feed *f, size_t off, cf_str *out, bool *is_long,
-                         cf_error *err)
+cf_status cf_feed__value(cf_feed *f, size_t off, cf_str *out, bool *is_long, cf_error *err)
 {
     return find_end(f, off, scan_byte, out, is_long, err);
 }
@@ -286,8 +272,7 @@ cf_status cf_feed__skip(cf_feed *f, bool with_commas, int *c, cf_error *err)
         cf_str s;
         size_t n = 0;
         CF_TRY(cf_feed__ahead(f, 1, &s, err));
-        while (n < s.n &&
-               (is_blank(s.p[n]) || (with_commas && s.p[n] == ','))) {
+        while (n < s.n && (is_blank(s.p[n]) || (with_commas && s.p[n] == ','))) {
             n++;
         }
         bool is_all = n == s.n;
@@ -314,8 +299,8 @@ cf_status cf_feed__skip(cf_feed *f, bool with_commas, int *c, cf_error *err)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '-';
 }
 
 /* Copies the word at s.p[i], in quotes if a colon follows. */
@@ -348,8 +333,8 @@ void cf_feed__relax(cf_buf *out, cf_str s)
     for (size_t i = 0; i < s.n && !out->failed;) {
         char c = s.p[i];
         mode was = state.mode;
-        bool begins = was == TEXT && c == '/' && i + 1 < s.n &&
-                      (s.p[i + 1] == '/' || s.p[i + 1] == '*');
+        bool begins =
+            was == TEXT && c == '/' && i + 1 < s.n && (s.p[i + 1] == '/' || s.p[i + 1] == '*');
         if (was == TEXT && is_word(c)) {
             comma = SIZE_MAX;
             i = put_word(out, s, i);

@@ -51,26 +51,24 @@ static bool has_list(const json_t *v, const char *key)
 
 bool cf_guess__is_message(const json_t *v)
 {
-    return json_is_object(v) &&
-           (has(v, "role") || has(v, "from") || has(v, "parts")) &&
-           !has_list(v, "messages") && !has_list(v, "conversations") &&
-           !has_list(v, "history") && !has_list(v, "contents");
+    return json_is_object(v) && (has(v, "role") || has(v, "from") || has(v, "parts")) &&
+           !has_list(v, "messages") && !has_list(v, "conversations") && !has_list(v, "history") &&
+           !has_list(v, "contents");
 }
 
 /* OpenAI writes arguments as a string of JSON, LiteRT-LM as an object. */
 static bool has_object_arguments(const json_t *m)
 {
     const json_t *call = json_array_get(json_object_get(m, "tool_calls"), 0);
-    return json_is_object(
-        json_object_get(json_object_get(call, "function"), "arguments"));
+    return json_is_object(json_object_get(json_object_get(call, "function"), "arguments"));
 }
 
 static bool has_litert_part(const json_t *content)
 {
     for (size_t i = 0; i < json_array_size(content); i++) {
         const json_t *part = json_array_get(content, i);
-        if (cf_str_is(cf_json_get_str(part, "type"), "tool_response") ||
-            has(part, "path") || has(part, "blob")) {
+        if (cf_str_is(cf_json_get_str(part, "type"), "tool_response") || has(part, "path") ||
+            has(part, "blob")) {
             return true;
         }
     }
@@ -90,14 +88,12 @@ static kind message_kind(const json_t *m)
     if (cf_message_form_of(m) == CF_MESSAGE_XAIBO) {
         return KIND_XAIBO;
     }
-    if (json_is_object(content) &&
-        (has(m, "uuid") || has(content, "binaryContent") ||
-         (has(content, "text") && !has(content, "type")))) {
+    if (json_is_object(content) && (has(m, "uuid") || has(content, "binaryContent") ||
+                                    (has(content, "text") && !has(content, "type")))) {
         return KIND_CONVERSE;
     }
     if (cf_str_is(cf_json_get_str(m, "role"), "model") || has(m, "channels") ||
-        json_is_object(content) || has_object_arguments(m) ||
-        has_litert_part(content)) {
+        json_is_object(content) || has_object_arguments(m) || has_litert_part(content)) {
         return KIND_LITERT;
     }
     return KIND_OPENAI;
@@ -117,8 +113,7 @@ static kind list_kind(const json_t *list)
 static kind typed_kind(const json_t *v)
 {
     cf_str type = cf_json_get_str(v, "type");
-    if (cf_str_is(type, "session") ||
-        (cf_str_is(type, "message") && has(v, "message"))) {
+    if (cf_str_is(type, "session") || (cf_str_is(type, "message") && has(v, "message"))) {
         return KIND_LLAMA_APP;
     }
     return (cf_str_is(type, "conversation") && has(v, "confab")) ||

@@ -35,8 +35,7 @@ static struct cf_idset_cell *find(const cf_idset *s, uint64_t key)
 
 static cf_status grow(cf_idset *s, cf_error *err)
 {
-    cf_idset bigger = {.size = s->size != 0 ? s->size * 2 : 64,
-                       .used = s->used};
+    cf_idset bigger = {.size = s->size != 0 ? s->size * 2 : 64, .used = s->used};
     bigger.cells = cf_calloc(bigger.size, sizeof *bigger.cells);
     if (bigger.cells == NULL) {
         return cf_oom(err);

@@ -19,8 +19,7 @@ typedef struct cf_idset {
 } cf_idset;
 
 /* Counts one more of `id`; *n is how often it has come now.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_idset__count(cf_idset *s, cf_uuid id, uint32_t *n,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_idset__count(cf_idset *s, cf_uuid id, uint32_t *n, cf_error *err);
 void cf_idset__free(cf_idset *s);
 
 #endif

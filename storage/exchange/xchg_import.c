@@ -13,9 +13,9 @@
 
 enum { BATCH_BYTES = 8 << 20 };
 
-static const char *const format_names[CF_FORMAT_COUNT] = {
-    "confab",    "openai", "sharegpt", "converse", "litert",
-    "llama-app", "llm-db", "chatgpt",  "markdown"};
+static const char *const format_names[CF_FORMAT_COUNT] = {"confab",   "openai",  "sharegpt",
+                                                          "converse", "litert",  "llama-app",
+                                                          "llm-db",   "chatgpt", "markdown"};
 
 const char *cf_format_name(cf_format f)
 {
@@ -75,8 +75,8 @@ void cf_import__bad(cf_import *im, uint64_t line, const char *text)
     }
 }
 
-static void count_report(cf_import *im, const cf_build *b,
-                         const cf_store_put_report *r, const cf_error *why)
+static void count_report(cf_import *im, const cf_build *b, const cf_store_put_report *r,
+                         const cf_error *why)
 {
     if (why->code != CF_OK) {
         cf_import__bad(im, b->line, why->text);
@@ -94,8 +94,7 @@ static cf_status put_templates(cf_import *im, cf_error *err)
     for (size_t i = 0; i < im->n_batch; i++) {
         const cf_build *b = im->batch[i];
         if (b->n_templates != 0) {
-            CF_TRY(cf_store_put_templates(im->store, b->templates,
-                                          b->n_templates, err));
+            CF_TRY(cf_store_put_templates(im->store, b->templates, b->n_templates, err));
         }
     }
     return CF_OK;
@@ -116,8 +115,7 @@ static cf_status put_batch(cf_import *im, cf_error *err)
         v[i] = &trees[i];
     }
     cf_status st = put_templates(im, err);
-    CF_THEN(st, cf_store_put_trees(im->store, v, im->n_batch, &im->origin,
-                                   reports, errs, err));
+    CF_THEN(st, cf_store_put_trees(im->store, v, im->n_batch, &im->origin, reports, errs, err));
     for (size_t i = 0; st == CF_OK && i < im->n_batch; i++) {
         count_report(im, im->batch[i], &reports[i], &errs[i]);
     }
@@ -268,24 +266,21 @@ static cf_uuid new_id(const char *name)
     char now[64];
     snprintf(now, sizeof now, "%lld %llu", (long long)cf_os_now_ms(),
              (unsigned long long)cf_os_monotonic_us());
-    return cf_build__uuid(CF_FORMAT_CONFAB, cf_str_from(name),
-                          cf_str_from(now));
+    return cf_build__uuid(CF_FORMAT_CONFAB, cf_str_from(name), cf_str_from(now));
 }
 
-static cf_import begin(cf_store *store, const cf_import_options *opts,
-                       cf_import_report *report)
+static cf_import begin(cf_store *store, const cf_import_options *opts, cf_import_report *report)
 {
     *report = (cf_import_report){0};
     const char *slash = opts->name != NULL ? strrchr(opts->name, '/') : NULL;
     const char *name = slash != NULL ? slash + 1 : opts->name;
     name = name != NULL ? name : "";
-    return (cf_import){
-        .store = store,
-        .failures = cf_alloc_failures(),
-        .opts = opts,
-        .report = report,
-        .origin = {new_id(name), cf_str_from(name), opts->cancel},
-        .format = opts->guesses ? CF_FORMAT_COUNT : opts->format};
+    return (cf_import){.store = store,
+                       .failures = cf_alloc_failures(),
+                       .opts = opts,
+                       .report = report,
+                       .origin = {new_id(name), cf_str_from(name), opts->cancel},
+                       .format = opts->guesses ? CF_FORMAT_COUNT : opts->format};
 }
 
 static size_t record_max(const cf_import_options *opts)
@@ -293,8 +288,7 @@ static size_t record_max(const cf_import_options *opts)
     return opts->max_record != 0 ? opts->max_record : RECORD_MAX;
 }
 
-cf_status cf_import_bytes(cf_store *store, const char *p, size_t n,
-                          const cf_import_options *opts,
+cf_status cf_import_bytes(cf_store *store, const char *p, size_t n, const cf_import_options *opts,
                           cf_import_report *report, cf_error *err)
 {
     cf_feed feed;
@@ -322,8 +316,7 @@ static bool is_database(const char *path)
     return n == sizeof head && memcmp(head, "SQLite format 3", n) == 0;
 }
 
-cf_status cf_import_file(cf_store *store, const char *path,
-                         const cf_import_options *opts,
+cf_status cf_import_file(cf_store *store, const char *path, const cf_import_options *opts,
                          cf_import_report *report, cf_error *err)
 {
     cf_import im = begin(store, opts, report);

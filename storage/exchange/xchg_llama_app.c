@@ -28,13 +28,11 @@ void cf_llama__header(cf_buf *out, cf_str type, cf_str name)
 }
 
 /* A part, with what else is in the extra under "llama_app". */
-static json_t *keep_extra(json_t *part, const json_t *e,
-                          const char *const *known, size_t n)
+static json_t *keep_extra(json_t *part, const json_t *e, const char *const *known, size_t n)
 {
     json_t *rest = cf_xchg__rest(e, known, n);
     bool ok = part != NULL && rest != NULL &&
-              (json_object_size(rest) == 0 ||
-               json_object_set(part, "llama_app", rest) == 0);
+              (json_object_size(rest) == 0 || json_object_set(part, "llama_app", rest) == 0);
     json_decref(rest);
     if (!ok) {
         json_decref(part);
@@ -48,12 +46,11 @@ static json_t *text_part(const json_t *e, const char *key)
 {
     cf_str content = cf_json_get_str(e, key);
     cf_buf text = CF_BUF_INIT;
-    cf_llama__header(&text, cf_json_get_str(e, "type"),
-                     cf_json_get_str(e, "name"));
+    cf_llama__header(&text, cf_json_get_str(e, "type"), cf_json_get_str(e, "name"));
     cf_buf_add(&text, content.p, content.n);
-    json_t *part = text.failed ? NULL
-                               : json_pack("{s:s,s:s%}", "type", "text", "text",
-                                           cf_buf_cstr(&text), text.n);
+    json_t *part =
+        text.failed ? NULL
+                    : json_pack("{s:s,s:s%}", "type", "text", "text", cf_buf_cstr(&text), text.n);
     cf_buf_deinit(&text);
     return keep_extra(part, e, &key, 1);
 }
@@ -62,19 +59,16 @@ static json_t *image_part(const json_t *e, const json_t *url)
 {
     static const char *const known[] = {"base64Url", "name", "type"};
     bool is_new = cf_str_is(cf_json_get_str(e, "type"), "IMAGE");
-    json_t *part =
-        json_pack("{s:s,s:{s:O},s:O*}", "type", "image_url", "image_url", "url",
-                  url, "name", json_object_get(e, "name"));
+    json_t *part = json_pack("{s:s,s:{s:O},s:O*}", "type", "image_url", "image_url", "url", url,
+                             "name", json_object_get(e, "name"));
     return keep_extra(part, e, known, is_new ? 3 : 2);
 }
 
 static json_t *audio_part(const json_t *e, const json_t *data)
 {
-    static const char *const known[] = {"base64Data", "mimeType", "name",
-                                        "type"};
-    json_t *part = json_pack("{s:s,s:O,s:O*,s:O*}", "type", "audio", "blob",
-                             data, "mime_type", json_object_get(e, "mimeType"),
-                             "name", json_object_get(e, "name"));
+    static const char *const known[] = {"base64Data", "mimeType", "name", "type"};
+    json_t *part = json_pack("{s:s,s:O,s:O*,s:O*}", "type", "audio", "blob", data, "mime_type",
+                             json_object_get(e, "mimeType"), "name", json_object_get(e, "name"));
     return keep_extra(part, e, known, 4);
 }
 
@@ -85,13 +79,12 @@ static bool add_pages(json_t *parts, const json_t *e)
     const json_t *pages = json_object_get(e, "images");
     bool ok = true;
     for (size_t i = 0; ok && i < json_array_size(pages); i++) {
-        json_t *page = json_pack("{s:s,s:{s:O}}", "type", "image_url",
-                                 "image_url", "url", json_array_get(pages, i));
+        json_t *page = json_pack("{s:s,s:{s:O}}", "type", "image_url", "image_url", "url",
+                                 json_array_get(pages, i));
         page = i == 0 ? keep_extra(page, e, known, 1) : page;
         if (i != 0 && page != NULL) {
-            ok = json_object_set_new(page, "llama_app",
-                                     json_pack("{s:s}", "type", "PDF_PAGE")) ==
-                 0;
+            ok =
+                json_object_set_new(page, "llama_app", json_pack("{s:s}", "type", "PDF_PAGE")) == 0;
         }
         if (!ok) {
             json_decref(page);
@@ -123,8 +116,7 @@ static bool take_extra(const json_t *extra, json_t *parts, json_t *left)
         bool as_pages = cf_str_is(type, "PDF") &&
                         json_is_true(json_object_get(e, "processedAsImages")) &&
                         are_strings(json_object_get(e, "images"));
-        if ((cf_str_is(type, "IMAGE") || cf_str_is(type, "imageFile")) &&
-            json_is_string(url)) {
+        if ((cf_str_is(type, "IMAGE") || cf_str_is(type, "imageFile")) && json_is_string(url)) {
             ok = json_array_append_new(parts, image_part(e, url)) == 0;
         } else if (cf_str_is(type, "AUDIO") && json_is_string(data)) {
             ok = json_array_append_new(parts, audio_part(e, data)) == 0;
@@ -177,20 +169,18 @@ static json_t *message_of(const json_t *in)
     json_t *parts = json_array();
     json_t *left = json_array();
     json_t *m = NULL;
-    if (parts != NULL && left != NULL &&
-        take_extra(json_object_get(in, "extra"), parts, left)) {
+    if (parts != NULL && left != NULL && take_extra(json_object_get(in, "extra"), parts, left)) {
         json_t *thought = json_object_get(in, "reasoningContent");
         if (!json_is_string(thought)) {
             thought = json_object_get(in, "thinking");
         }
         json_t *calls = calls_of(in);
-        m = json_pack("{s:O?,s:o,s:O*,s:O*,s:O*,s:O*}", "role",
-                      json_object_get(in, "role"), "content",
-                      content_of(in, parts), "reasoning_content",
-                      json_string_length(thought) != 0 ? thought : NULL,
-                      "tool_calls", json_array_size(calls) != 0 ? calls : NULL,
-                      "tool_call_id", json_object_get(in, "toolCallId"),
-                      "extra", json_array_size(left) != 0 ? left : NULL);
+        m = json_pack("{s:O?,s:o,s:O*,s:O*,s:O*,s:O*}", "role", json_object_get(in, "role"),
+                      "content", content_of(in, parts), "reasoning_content",
+                      json_string_length(thought) != 0 ? thought : NULL, "tool_calls",
+                      json_array_size(calls) != 0 ? calls : NULL, "tool_call_id",
+                      json_object_get(in, "toolCallId"), "extra",
+                      json_array_size(left) != 0 ? left : NULL);
         json_decref(calls);
     }
     json_decref(parts);
@@ -201,15 +191,12 @@ static json_t *message_of(const json_t *in)
 static int64_t ms_to_us(const json_t *v)
 {
     double ms = json_number_value(v);
-    return json_is_number(v) && ms >= 0 && ms < 1e12 ? (int64_t)(ms * 1000.0)
-                                                     : -1;
+    return json_is_number(v) && ms >= 0 && ms < 1e12 ? (int64_t)(ms * 1000.0) : -1;
 }
 
 static int64_t count_of(const json_t *v)
 {
-    return json_is_integer(v) && json_integer_value(v) >= 0
-               ? json_integer_value(v)
-               : -1;
+    return json_is_integer(v) && json_integer_value(v) >= 0 ? json_integer_value(v) : -1;
 }
 
 static const cf_store_run *run_of(cf_build *b, const json_t *in)
@@ -251,19 +238,16 @@ static cf_status read_message(cf_import *im, const json_t *in, cf_error *err)
     CF_TRY(cf_build__say(im->cur, message_of(in), &t, err));
     cf_uuid nil = {{0}};
     t->id = cf_build__uuid(CF_FORMAT_LLAMA_APP, conv_name(im), id);
-    t->parent = parent.n != 0
-                    ? cf_build__uuid(CF_FORMAT_LLAMA_APP, conv_name(im), parent)
-                    : nil;
+    t->parent = parent.n != 0 ? cf_build__uuid(CF_FORMAT_LLAMA_APP, conv_name(im), parent) : nil;
     cf_uuid same;
-    static const char *const known[] = {
-        "id",       "convId",           "type",      "timestamp", "role",
-        "content",  "parent",           "children",  "extra",     "toolCalls",
-        "thinking", "reasoningContent", "toolCallId"};
+    static const char *const known[] = {"id",        "convId",    "type",     "timestamp",
+                                        "role",      "content",   "parent",   "children",
+                                        "extra",     "toolCalls", "thinking", "reasoningContent",
+                                        "toolCallId"};
     json_t *rest = cf_xchg__rest(in, known, sizeof known / sizeof known[0]);
     bool is_own = cf_uuid_parse(&same, id.p, id.n);
     if (!is_own || json_object_size(rest) != 0) {
-        t->source = cf_build__source_with(
-            im, is_own ? cf_str_make(NULL, 0) : id, "message", rest);
+        t->source = cf_build__source_with(im, is_own ? cf_str_make(NULL, 0) : id, "message", rest);
     } else {
         json_decref(rest);
     }
@@ -278,8 +262,7 @@ static int by_time(const void *a, const void *b)
     int64_t x = ((const cf_store_turn *)a)->created_ms;
     int64_t y = ((const cf_store_turn *)b)->created_ms;
     return x != y ? (x > y) - (x < y)
-                  : memcmp(((const cf_store_turn *)a)->id.b,
-                           ((const cf_store_turn *)b)->id.b, 16);
+                  : memcmp(((const cf_store_turn *)a)->id.b, ((const cf_store_turn *)b)->id.b, 16);
 }
 
 /* The head is the newest message where the file names none it has. */
@@ -317,8 +300,7 @@ static cf_status emit(cf_import *im, cf_error *err)
     return cf_import__emit(im, err);
 }
 
-static cf_status read_session(cf_import *im, const json_t *v, uint64_t line,
-                              cf_error *err)
+static cf_status read_session(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     CF_TRY(cf_build__begin(im, line, err));
     cf_store_conv *c = &im->cur->conv;
@@ -327,8 +309,7 @@ static cf_status read_session(cf_import *im, const json_t *v, uint64_t line,
         return cf_fail(err, CF_EFORMAT, "a session without id");
     }
     json_t *rest = cf_json_copy(v);
-    json_t *source =
-        json_pack("{s:s,s:O?}", "format", "llama-app", "session", rest);
+    json_t *source = json_pack("{s:s,s:O?}", "format", "llama-app", "session", rest);
     if (rest != NULL) {
         (void)json_object_del(rest, "type");
         (void)json_object_del(rest, "name");
@@ -349,8 +330,7 @@ static cf_status read_session(cf_import *im, const json_t *v, uint64_t line,
 }
 
 /* {"conv":{...},"messages":[...]}: the form before the lines. */
-static cf_status read_old(cf_import *im, const json_t *v, uint64_t line,
-                          cf_error *err)
+static cf_status read_old(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     const json_t *list = json_object_get(v, "messages");
     CF_TRY(read_session(im, json_object_get(v, "conv"), line, err));
@@ -363,8 +343,7 @@ static cf_status read_old(cf_import *im, const json_t *v, uint64_t line,
     return emit(im, err);
 }
 
-static cf_status record(cf_import *im, const json_t *v, uint64_t line,
-                        cf_error *err)
+static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     cf_str type = cf_json_get_str(v, "type");
     cf_status st = CF_OK;

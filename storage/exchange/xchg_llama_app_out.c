@@ -14,17 +14,14 @@ static cf_uuid root_of(cf_uuid conv)
 {
     char text[CF_UUID_TEXT + 1];
     cf_uuid_format(text, conv);
-    return cf_build__uuid(CF_FORMAT_LLAMA_APP, cf_str_from(text),
-                          cf_str_from("root"));
+    return cf_build__uuid(CF_FORMAT_LLAMA_APP, cf_str_from(text), cf_str_from("root"));
 }
 
 /* Fields that were kept, but for one that has been written. */
 static void kept_out(cf_jw *w, json_t *kept, const char *const *but, size_t n)
 {
-    for (void *it = json_object_iter(kept); it != NULL;
-         it = json_object_iter_next(kept, it)) {
-        cf_str key =
-            cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
+    for (void *it = json_object_iter(kept); it != NULL; it = json_object_iter_next(kept, it)) {
+        cf_str key = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
         bool is_written = false;
         for (size_t i = 0; i < n; i++) {
             is_written = is_written || cf_str_is(key, but[i]);
@@ -47,8 +44,7 @@ static void pages_out(cf_jw *w, const json_t *content, size_t i)
             break;
         }
         is_first = false;
-        cf_jw_json(w, NULL,
-                   json_object_get(json_object_get(p, "image_url"), "url"));
+        cf_jw_json(w, NULL, json_object_get(json_object_get(p, "image_url"), "url"));
     }
     cf_jw_end(w);
 }
@@ -59,8 +55,7 @@ static void media_out(cf_jw *w, const cf_media_ref *m, json_t *kept)
     bool is_image = cf_str_is(m->kind, "image");
     cf_str type = cf_json_get_str(kept, "type");
     cf_buf url = CF_BUF_INIT;
-    cf_jw_str(w, "type",
-              type.n != 0 ? type : cf_str_from(is_image ? "IMAGE" : "AUDIO"));
+    cf_jw_str(w, "type", type.n != 0 ? type : cf_str_from(is_image ? "IMAGE" : "AUDIO"));
     cf_jw_str(w, "name", m->name);
     if (is_image || m->data.n == 0) {
         cf_xmedia__put_url(&url, m);
@@ -78,10 +73,8 @@ static void file_out(cf_jw *w, const json_t *part, json_t *kept)
 {
     cf_buf header = CF_BUF_INIT;
     cf_str text = cf_json_get_str(part, "text");
-    cf_llama__header(&header, cf_json_get_str(kept, "type"),
-                     cf_json_get_str(kept, "name"));
-    if (text.n >= header.n && header.n != 0 &&
-        memcmp(text.p, header.p, header.n) == 0) {
+    cf_llama__header(&header, cf_json_get_str(kept, "type"), cf_json_get_str(kept, "name"));
+    if (text.n >= header.n && header.n != 0 && memcmp(text.p, header.p, header.n) == 0) {
         text = cf_str_make(text.p + header.n, text.n - header.n);
     }
     kept_out(w, kept, NULL, 0);
@@ -127,8 +120,7 @@ static void text_out(cf_jw *w, const json_t *m)
     }
     for (size_t i = 0; json_is_array(c) && i < json_array_size(c); i++) {
         const json_t *p = json_array_get(c, i);
-        cf_str s =
-            json_is_string(p) ? cf_xchg__str(p) : cf_json_get_str(p, "text");
+        cf_str s = json_is_string(p) ? cf_xchg__str(p) : cf_json_get_str(p, "text");
         if (s.n != 0 && json_object_get(p, "llama_app") == NULL) {
             cf_buf_adds(&text, text.n != 0 ? "\n" : "");
             cf_buf_add(&text, s.p, s.n);
@@ -215,8 +207,7 @@ typedef struct links {
     size_t *parent, *first, *last, *next;
 } links;
 
-static void put_children(cf_jw *w, const cf_store_tree *tree, const links *l,
-                         size_t i)
+static void put_children(cf_jw *w, const cf_store_tree *tree, const links *l, size_t i)
 {
     cf_jw_array(w, "children");
     for (size_t k = l->first[i]; k != SIZE_MAX; k = l->next[k]) {
@@ -244,8 +235,8 @@ static cf_status end_message(cf_jw *w, cf_error *err)
     return cf_jw_finish(w, err);
 }
 
-static cf_status put_message(cf_buf *out, const cf_store_tree *tree,
-                             const links *l, size_t i, cf_error *err)
+static cf_status put_message(cf_buf *out, const cf_store_tree *tree, const links *l, size_t i,
+                             cf_error *err)
 {
     const cf_store_turn *t = &tree->turns[i];
     json_t *m;
@@ -261,8 +252,7 @@ static cf_status put_message(cf_buf *out, const cf_store_tree *tree,
     cf_jw_text(&w, "role", role_out(role));
     put_content(&w, m);
     cf_jw_uuid(&w, "parent",
-               l->parent[i] != SIZE_MAX ? tree->turns[l->parent[i]].id
-                                        : root_of(tree->conv.id));
+               l->parent[i] != SIZE_MAX ? tree->turns[l->parent[i]].id : root_of(tree->conv.id));
     put_children(&w, tree, l, i);
     if (json_is_string(thought)) {
         cf_jw_json(&w, "reasoningContent", thought);
@@ -302,8 +292,7 @@ static void link_up(const cf_store_tree *tree, links *l)
     }
 }
 
-static cf_status put_session(cf_buf *out, const cf_store_tree *tree,
-                             cf_error *err)
+static cf_status put_session(cf_buf *out, const cf_store_tree *tree, cf_error *err)
 {
     const cf_store_conv *c = &tree->conv;
     cf_jw w;
@@ -326,8 +315,7 @@ static cf_status put_session(cf_buf *out, const cf_store_tree *tree,
     return cf_jw_finish(&w, err);
 }
 
-static cf_status put_root(cf_buf *out, const cf_store_tree *tree,
-                          const links *l, cf_error *err)
+static cf_status put_root(cf_buf *out, const cf_store_tree *tree, const links *l, cf_error *err)
 {
     cf_jw w;
     begin_message(&w, out, root_of(tree->conv.id), tree->conv.id);
@@ -340,8 +328,7 @@ static cf_status put_root(cf_buf *out, const cf_store_tree *tree,
     return end_message(&w, err);
 }
 
-static cf_status put_all(cf_buf *out, const cf_store_tree *tree, links *l,
-                         cf_error *err)
+static cf_status put_all(cf_buf *out, const cf_store_tree *tree, links *l, cf_error *err)
 {
     CF_TRY(cf_xchg__parents(tree->turns, tree->n, l->parent, err));
     link_up(tree, l);
@@ -353,16 +340,14 @@ static cf_status put_all(cf_buf *out, const cf_store_tree *tree, links *l,
     return CF_OK;
 }
 
-cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out,
-                             cf_error *err)
+cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out, cf_error *err)
 {
     size_t n = tree->n + 1;
     links l = {cf_alloc(n * sizeof(size_t)), cf_alloc(n * sizeof(size_t)),
                cf_alloc(n * sizeof(size_t)), cf_alloc(n * sizeof(size_t))};
-    cf_status st =
-        l.parent == NULL || l.first == NULL || l.last == NULL || l.next == NULL
-            ? cf_sql__oom(err)
-            : put_all(out, tree, &l, err);
+    cf_status st = l.parent == NULL || l.first == NULL || l.last == NULL || l.next == NULL
+                       ? cf_sql__oom(err)
+                       : put_all(out, tree, &l, err);
     cf_free(l.parent);
     cf_free(l.first);
     cf_free(l.last);

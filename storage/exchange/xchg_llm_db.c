@@ -45,9 +45,8 @@ static bool has_column(llm *l, const char *table, const char *column)
 }
 
 /* Prepares a select in which columns that the table lacks are NULL. */
-static cf_status prepare(llm *l, sqlite3_stmt **st, const char *table,
-                         const char *const *columns, size_t n, const char *rest,
-                         cf_error *err)
+static cf_status prepare(llm *l, sqlite3_stmt **st, const char *table, const char *const *columns,
+                         size_t n, const char *rest, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     for (size_t i = 0; i < n; i++) {
@@ -65,17 +64,14 @@ static cf_status prepare(llm *l, sqlite3_stmt **st, const char *table,
     return s;
 }
 
-static cf_status bind_str(llm *l, sqlite3_stmt *st, int i, cf_str s,
-                          cf_error *err)
+static cf_status bind_str(llm *l, sqlite3_stmt *st, int i, cf_str s, cf_error *err)
 {
-    int rc = sqlite3_bind_text64(st, i, s.p != NULL ? s.p : "", s.n,
-                                 SQLITE_TRANSIENT, SQLITE_UTF8);
+    int rc = sqlite3_bind_text64(st, i, s.p != NULL ? s.p : "", s.n, SQLITE_TRANSIENT, SQLITE_UTF8);
     return rc == SQLITE_OK ? CF_OK : cf_sql__fail(&l->sql, rc, err);
 }
 
 /* cf_sql__next() with an arena that holds one row's texts at a time. */
-static bool next_row(llm *l, sqlite3_stmt *st, cf_arena *a, cf_status *s,
-                     cf_error *err)
+static bool next_row(llm *l, sqlite3_stmt *st, cf_arena *a, cf_status *s, cf_error *err)
 {
     bool has_row = cf_sql__next(&l->sql, st, s, err);
     if (has_row) {
@@ -111,12 +107,10 @@ static json_t *attachment_part(sqlite3_stmt *st, cf_arena *a)
     cf_str path = cf_sql__str(st, 1, a);
     cf_str url = cf_sql__str(st, 2, a);
     cf_str data = cf_sql__blob(st, 3, a);
-    const char *kind = type.n > 6 && memcmp(type.p, "image/", 6) == 0 ? "image"
-                       : type.n > 6 && memcmp(type.p, "audio/", 6) == 0
-                           ? "audio"
-                           : "file";
-    json_t *m =
-        json_pack("{s:s,s:o}", "type", kind, "mime_type", str_json(type));
+    const char *kind = type.n > 6 && memcmp(type.p, "image/", 6) == 0   ? "image"
+                       : type.n > 6 && memcmp(type.p, "audio/", 6) == 0 ? "audio"
+                                                                        : "file";
+    json_t *m = json_pack("{s:s,s:o}", "type", kind, "mime_type", str_json(type));
     if (data.n != 0) {
         cf_buf b = CF_BUF_INIT;
         cf_base64_put(&b, data);
@@ -130,8 +124,7 @@ static json_t *attachment_part(sqlite3_stmt *st, cf_arena *a)
 }
 
 /* Appends a part for each attachment that `sql` (one parameter) finds. */
-static cf_status add_attachments(llm *l, json_t *parts, const char *text,
-                                 cf_str id, cf_error *err)
+static cf_status add_attachments(llm *l, json_t *parts, const char *text, cf_str id, cf_error *err)
 {
     sqlite3_stmt *st;
     cf_arena a;
@@ -149,8 +142,8 @@ static cf_status add_attachments(llm *l, json_t *parts, const char *text,
 }
 
 /* Fragments precede the prompt, each on its own lines. */
-static cf_status add_fragments(llm *l, cf_buf *out, const char *table,
-                               cf_str response, cf_error *err)
+static cf_status add_fragments(llm *l, cf_buf *out, const char *table, cf_str response,
+                               cf_error *err)
 {
     if (!has_table(l, table) || !has_table(l, "fragments")) {
         return CF_OK;
@@ -195,13 +188,12 @@ enum {
 };
 
 static const char *const response_columns[R_COUNT] = {
-    "id",           "model",         "prompt",         "system",
-    "options_json", "response",      "duration_ms",    "datetime_utc",
-    "input_tokens", "output_tokens", "resolved_model", "reasoning",
-    "schema_id",    "token_details"};
+    "id",          "model",        "prompt",       "system",        "options_json",   "response",
+    "duration_ms", "datetime_utc", "input_tokens", "output_tokens", "resolved_model", "reasoning",
+    "schema_id",   "token_details"};
 
-static cf_status say(llm *l, json_t *m, cf_str scope, cf_str id, int64_t ms,
-                     cf_store_turn **out, cf_error *err)
+static cf_status say(llm *l, json_t *m, cf_str scope, cf_str id, int64_t ms, cf_store_turn **out,
+                     cf_error *err)
 {
     cf_store_turn *t;
     CF_TRY(cf_build__say(l->im->cur, m, &t, err));
@@ -215,9 +207,8 @@ static cf_status say(llm *l, json_t *m, cf_str scope, cf_str id, int64_t ms,
     return CF_OK;
 }
 
-static cf_store_run *make_run(cf_build *b, cf_str model, cf_str resolved,
-                              cf_str options, int64_t n_in, int64_t n_out,
-                              int64_t ms)
+static cf_store_run *make_run(cf_build *b, cf_str model, cf_str resolved, cf_str options,
+                              int64_t n_in, int64_t n_out, int64_t ms)
 {
     cf_store_run *r = cf_arena_calloc(&b->arena, 1, sizeof *r);
     if (r != NULL) {
@@ -233,25 +224,21 @@ static cf_store_run *make_run(cf_build *b, cf_str model, cf_str resolved,
 }
 
 /* A declaration as OpenAI writes it. */
-static json_t *declaration(cf_str name, cf_str description, cf_str schema,
-                           cf_str plugin)
+static json_t *declaration(cf_str name, cf_str description, cf_str schema, cf_str plugin)
 {
     json_t *v = NULL;
     cf_error ignored;
-    if (schema.n != 0 &&
-        cf_json_read(&v, schema.p, schema.n, &ignored) != CF_OK) {
+    if (schema.n != 0 && cf_json_read(&v, schema.p, schema.n, &ignored) != CF_OK) {
         v = NULL;
     }
-    return json_pack("{s:s,s:{s:o,s:o*,s:o*},s:o*}", "type", "function",
-                     "function", "name", str_json(name), "description",
-                     description.n != 0 ? str_json(description) : NULL,
-                     "parameters", v, "plugin",
+    return json_pack("{s:s,s:{s:o,s:o*,s:o*},s:o*}", "type", "function", "function", "name",
+                     str_json(name), "description",
+                     description.n != 0 ? str_json(description) : NULL, "parameters", v, "plugin",
                      plugin.n != 0 ? str_json(plugin) : NULL);
 }
 
 /* The tools that `sql` (one parameter) finds, into the run. */
-static cf_status add_tools(llm *l, cf_store_run *r, const char *text, cf_str id,
-                           cf_error *err)
+static cf_status add_tools(llm *l, cf_store_run *r, const char *text, cf_str id, cf_error *err)
 {
     enum { TOOLS_MAX = 256 };
     sqlite3_stmt *st;
@@ -260,12 +247,10 @@ static cf_status add_tools(llm *l, cf_store_run *r, const char *text, cf_str id,
     CF_TRY(cf_sql__prepare(&l->sql, &st, text, err));
     cf_str *tools = cf_arena_calloc(&b->arena, TOOLS_MAX, sizeof *tools);
     cf_arena_init(&a, 0);
-    cf_status s =
-        tools != NULL ? bind_str(l, st, 1, id, err) : cf_sql__oom(err);
+    cf_status s = tools != NULL ? bind_str(l, st, 1, id, err) : cf_sql__oom(err);
     while (next_row(l, st, &a, &s, err)) {
-        json_t *tool =
-            declaration(cf_sql__str(st, 0, &a), cf_sql__str(st, 1, &a),
-                        cf_sql__str(st, 2, &a), cf_sql__str(st, 3, &a));
+        json_t *tool = declaration(cf_sql__str(st, 0, &a), cf_sql__str(st, 1, &a),
+                                   cf_sql__str(st, 2, &a), cf_sql__str(st, 3, &a));
         if (tool == NULL) {
             s = cf_sql__oom(err);
         } else if (r->n_tools < TOOLS_MAX) {
@@ -287,16 +272,14 @@ static cf_status add_schema(llm *l, cf_store_run *r, cf_str id, cf_error *err)
     if (id.n == 0 || !has_table(l, "schemas")) {
         return CF_OK;
     }
-    CF_TRY(cf_sql__query(&l->sql, &st, err,
-                         "SELECT content FROM schemas WHERE id = ?", "s", id));
+    CF_TRY(cf_sql__query(&l->sql, &st, err, "SELECT content FROM schemas WHERE id = ?", "s", id));
     CF_TRY(cf_sql__step(&l->sql, st, &has_row, err));
     json_t *schema = NULL;
     if (has_row) {
         const char *p = (const char *)sqlite3_column_text(st, 0);
         cf_error ignored;
         if (p == NULL ||
-            cf_json_read(&schema, p, (size_t)sqlite3_column_bytes(st, 0),
-                         &ignored) != CF_OK) {
+            cf_json_read(&schema, p, (size_t)sqlite3_column_bytes(st, 0), &ignored) != CF_OK) {
             schema = NULL;
         }
         cf_sql__done(st);
@@ -314,31 +297,28 @@ static cf_str source_of(llm *l, cf_str id, cf_str details)
 {
     json_t *v = NULL;
     cf_error ignored;
-    if (details.n == 0 ||
-        cf_json_read(&v, details.p, details.n, &ignored) != CF_OK) {
+    if (details.n == 0 || cf_json_read(&v, details.p, details.n, &ignored) != CF_OK) {
         v = NULL;
     }
     return cf_build__source_with(l->im, id, "token_details", v);
 }
 
 /* What one call of the model was given, from either generation's tables. */
-static cf_status add_inputs(llm *l, cf_store_run *r, bool is_new, cf_str id,
-                            cf_str schema, cf_error *err)
+static cf_status add_inputs(llm *l, cf_store_run *r, bool is_new, cf_str id, cf_str schema,
+                            cf_error *err)
 {
     if (r == NULL) {
         return cf_sql__oom(err);
     }
-    if (has_table(l, "tools") &&
-        has_table(l, is_new ? "turn_tools" : "tool_responses")) {
-        CF_TRY(add_tools(
-            l, r,
-            is_new ? "SELECT name, description, input_schema, plugin FROM "
-                     "tools JOIN turn_tools ON tools.id = tool_id WHERE "
-                     "turn_id = ? ORDER BY tools.id"
-                   : "SELECT name, description, input_schema, plugin FROM "
-                     "tools JOIN tool_responses ON tools.id = tool_id WHERE "
-                     "response_id = ? ORDER BY tools.id",
-            id, err));
+    if (has_table(l, "tools") && has_table(l, is_new ? "turn_tools" : "tool_responses")) {
+        CF_TRY(add_tools(l, r,
+                         is_new ? "SELECT name, description, input_schema, plugin FROM "
+                                  "tools JOIN turn_tools ON tools.id = tool_id WHERE "
+                                  "turn_id = ? ORDER BY tools.id"
+                                : "SELECT name, description, input_schema, plugin FROM "
+                                  "tools JOIN tool_responses ON tools.id = tool_id WHERE "
+                                  "response_id = ? ORDER BY tools.id",
+                         id, err));
     }
     return add_schema(l, r, schema, err);
 }
@@ -346,14 +326,12 @@ static cf_status add_inputs(llm *l, cf_store_run *r, bool is_new, cf_str id,
 /* tool_results of a response are its inputs: they precede its prompt. */
 static cf_status old_results(llm *l, cf_str response, int64_t ms, cf_error *err)
 {
-    static const char *const columns[] = {"name", "output", "tool_call_id",
-                                          "exception", "id"};
+    static const char *const columns[] = {"name", "output", "tool_call_id", "exception", "id"};
     sqlite3_stmt *st;
     if (!has_table(l, "tool_results")) {
         return CF_OK;
     }
-    CF_TRY(prepare(l, &st, "tool_results", columns, 5,
-                   "WHERE response_id = ? ORDER BY id", err));
+    CF_TRY(prepare(l, &st, "tool_results", columns, 5, "WHERE response_id = ? ORDER BY id", err));
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, response, err);
@@ -362,9 +340,8 @@ static cf_status old_results(llm *l, cf_str response, int64_t ms, cf_error *err)
         cf_str call = cf_sql__str(st, 2, &a);
         cf_str exception = cf_sql__str(st, 3, &a);
         json_t *m = json_pack("{s:s,s:o,s:o,s:o*,s:o*}", "role", "tool", "name",
-                              str_json(cf_sql__str(st, 0, &a)), "content",
-                              str_json(output), "tool_call_id",
-                              call.n != 0 ? str_json(call) : NULL, "exception",
+                              str_json(cf_sql__str(st, 0, &a)), "content", str_json(output),
+                              "tool_call_id", call.n != 0 ? str_json(call) : NULL, "exception",
                               exception.n != 0 ? str_json(exception) : NULL);
         cf_str id = cf_sql__str(st, 4, &a);
         s = say(l, m, cf_str_from("tool_result"), id, ms, NULL, err);
@@ -381,18 +358,16 @@ static cf_status old_calls(llm *l, cf_str response, json_t *out, cf_error *err)
     if (!has_table(l, "tool_calls")) {
         return CF_OK;
     }
-    CF_TRY(prepare(l, &st, "tool_calls", columns, 3,
-                   "WHERE response_id = ? ORDER BY id", err));
+    CF_TRY(prepare(l, &st, "tool_calls", columns, 3, "WHERE response_id = ? ORDER BY id", err));
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, response, err);
     while (next_row(l, st, &a, &s, err)) {
         cf_str id = cf_sql__str(st, 2, &a);
-        json_t *call =
-            json_pack("{s:s,s:o*,s:{s:o,s:o}}", "type", "function", "id",
-                      id.n != 0 ? str_json(id) : NULL, "function", "name",
-                      str_json(cf_sql__str(st, 0, &a)), "arguments",
-                      str_json(cf_sql__str(st, 1, &a)));
+        json_t *call = json_pack("{s:s,s:o*,s:{s:o,s:o}}", "type", "function", "id",
+                                 id.n != 0 ? str_json(id) : NULL, "function", "name",
+                                 str_json(cf_sql__str(st, 0, &a)), "arguments",
+                                 str_json(cf_sql__str(st, 1, &a)));
         if (json_array_append_new(out, call) != 0) {
             s = cf_sql__oom(err);
         }
@@ -402,8 +377,8 @@ static cf_status old_calls(llm *l, cf_str response, json_t *out, cf_error *err)
     return s;
 }
 
-static cf_status old_prompt(llm *l, sqlite3_stmt *st, cf_arena *a, cf_str id,
-                            int64_t ms, cf_error *err)
+static cf_status old_prompt(llm *l, sqlite3_stmt *st, cf_arena *a, cf_str id, int64_t ms,
+                            cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_str prompt = cf_sql__str(st, R_PROMPT, a);
@@ -422,9 +397,8 @@ static cf_status old_prompt(llm *l, sqlite3_stmt *st, cf_arena *a, cf_str id,
     if (s == CF_OK && (all.n != 0 || json_array_size(parts) != 0)) {
         json_t *content = str_json(all);
         if (json_array_size(parts) != 0) {
-            json_array_insert_new(
-                parts, 0,
-                json_pack("{s:s,s:o}", "type", "text", "text", content));
+            json_array_insert_new(parts, 0,
+                                  json_pack("{s:s,s:o}", "type", "text", "text", content));
             content = json_incref(parts);
         }
         s = say(l, json_pack("{s:s,s:o}", "role", "user", "content", content),
@@ -435,8 +409,7 @@ static cf_status old_prompt(llm *l, sqlite3_stmt *st, cf_arena *a, cf_str id,
     return s;
 }
 
-static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
-                              cf_buf *system, cf_error *err)
+static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a, cf_buf *system, cf_error *err)
 {
     cf_str id = cf_sql__str(st, R_ID, a);
     int64_t ms = time_of(cf_sql__str(st, R_TIME, a));
@@ -445,8 +418,7 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
     cf_str text = cf_sql__str(st, R_SYSTEM, a);
     cf_buf_add(&sys, text.p, text.n);
     CF_THEN(s, cf_buf_check(&sys, err));
-    if (s == CF_OK && sys.n != 0 &&
-        !cf_str_eq(cf_buf_str(&sys), cf_buf_str(system))) {
+    if (s == CF_OK && sys.n != 0 && !cf_str_eq(cf_buf_str(&sys), cf_buf_str(system))) {
         cf_buf_reset(system);
         cf_buf_add(system, sys.p, sys.n);
         s = say(l,
@@ -462,11 +434,10 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
     json_t *calls = json_array();
     s = old_calls(l, id, calls, err);
     cf_str thought = cf_sql__str(st, R_REASONING, a);
-    json_t *m =
-        json_pack("{s:s,s:o,s:o*,s:O*}", "role", "assistant", "content",
-                  str_json(cf_sql__str(st, R_RESPONSE, a)), "reasoning_content",
-                  thought.n != 0 ? str_json(thought) : NULL, "tool_calls",
-                  json_array_size(calls) != 0 ? calls : NULL);
+    json_t *m = json_pack("{s:s,s:o,s:o*,s:O*}", "role", "assistant", "content",
+                          str_json(cf_sql__str(st, R_RESPONSE, a)), "reasoning_content",
+                          thought.n != 0 ? str_json(thought) : NULL, "tool_calls",
+                          json_array_size(calls) != 0 ? calls : NULL);
     json_decref(calls);
     if (s != CF_OK) {
         json_decref(m);
@@ -475,10 +446,10 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
     cf_store_turn *t;
     CF_TRY(say(l, m, cf_str_from("response"), id, ms, &t, err));
     t->source = source_of(l, id, cf_sql__str(st, R_DETAILS, a));
-    cf_store_run *r = make_run(
-        l->im->cur, cf_sql__str(st, R_MODEL, a), cf_sql__str(st, R_RESOLVED, a),
-        cf_sql__str(st, R_OPTIONS, a), cf_sql__opt(st, R_IN),
-        cf_sql__opt(st, R_OUT), cf_sql__opt(st, R_MS));
+    cf_store_run *r =
+        make_run(l->im->cur, cf_sql__str(st, R_MODEL, a), cf_sql__str(st, R_RESOLVED, a),
+                 cf_sql__str(st, R_OPTIONS, a), cf_sql__opt(st, R_IN), cf_sql__opt(st, R_OUT),
+                 cf_sql__opt(st, R_MS));
     t->run = r;
     CF_TRY(add_inputs(l, r, false, id, cf_sql__str(st, R_SCHEMA, a), err));
     return a->failed ? cf_sql__oom(err) : CF_OK;
@@ -486,27 +457,22 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a,
 
 /* One conversation of the older tables; id empty: responses without one, of
  * which each becomes a conversation. */
-static cf_status old_conv(llm *l, cf_str id, cf_str name, bool is_single,
-                          cf_error *err)
+static cf_status old_conv(llm *l, cf_str id, cf_str name, bool is_single, cf_error *err)
 {
     sqlite3_stmt *st;
     cf_uuid nil = {{0}};
-    const char *skip =
-        has_table(l, "turns") ? " AND id NOT IN (SELECT id FROM turns)" : "";
+    const char *skip = has_table(l, "turns") ? " AND id NOT IN (SELECT id FROM turns)" : "";
     cf_buf rest = CF_BUF_INIT;
-    cf_buf_addf(&rest, "WHERE %s = ?%s ORDER BY id",
-                is_single ? "id" : "conversation_id", skip);
+    cf_buf_addf(&rest, "WHERE %s = ?%s ORDER BY id", is_single ? "id" : "conversation_id", skip);
     cf_status s = cf_buf_check(&rest, err);
-    CF_THEN(s, prepare(l, &st, "responses", response_columns, R_COUNT, rest.p,
-                       err));
+    CF_THEN(s, prepare(l, &st, "responses", response_columns, R_COUNT, rest.p, err));
     cf_buf_deinit(&rest);
     CF_TRY(s);
     s = cf_build__begin(l->im, 0, err);
     if (s == CF_OK) {
         cf_store_conv *c = &l->im->cur->conv;
         c->source = cf_build__source(l->im, id);
-        c->id =
-            cf_build__uuid(CF_FORMAT_LLM_DB, cf_str_from("conversation"), id);
+        c->id = cf_build__uuid(CF_FORMAT_LLM_DB, cf_str_from("conversation"), id);
         c->title = cf_build__str(l->im->cur, name);
         s = bind_str(l, st, 1, id, err);
     }
@@ -532,16 +498,15 @@ static cf_status read_old(llm *l, cf_error *err)
     if (!has_table(l, "responses")) {
         return CF_OK;
     }
-    CF_TRY(cf_sql__prepare(
-        &l->sql, &st,
-        has_table(l, "conversations")
-            ? "SELECT coalesce(conversation_id, responses.id), "
-              "conversations.name, conversation_id IS NULL, "
-              "min(responses.id) AS first FROM responses LEFT JOIN "
-              "conversations ON conversations.id = conversation_id GROUP BY 1 "
-              "ORDER BY first"
-            : "SELECT id, NULL, 1, id FROM responses ORDER BY id",
-        err));
+    CF_TRY(cf_sql__prepare(&l->sql, &st,
+                           has_table(l, "conversations")
+                               ? "SELECT coalesce(conversation_id, responses.id), "
+                                 "conversations.name, conversation_id IS NULL, "
+                                 "min(responses.id) AS first FROM responses LEFT JOIN "
+                                 "conversations ON conversations.id = conversation_id GROUP BY 1 "
+                                 "ORDER BY first"
+                               : "SELECT id, NULL, 1, id FROM responses ORDER BY id",
+                           err));
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = CF_OK;
@@ -558,8 +523,7 @@ static cf_status read_old(llm *l, cf_error *err)
 /* ---- newer generation --------------------------------------------------- */
 
 /* The text of a part, references to fragments resolved. */
-static cf_status part_text(llm *l, cf_str text, const json_t *payload,
-                           cf_buf *out, cf_error *err)
+static cf_status part_text(llm *l, cf_str text, const json_t *payload, cf_buf *out, cf_error *err)
 {
     const json_t *pieces = json_object_get(payload, "text_ref");
     cf_buf_add(out, text.p, text.n);
@@ -573,14 +537,12 @@ static cf_status part_text(llm *l, cf_str text, const json_t *payload,
         }
         sqlite3_stmt *st;
         bool has_row;
-        CF_TRY(cf_sql__query(&l->sql, &st, err,
-                             "SELECT content FROM fragments WHERE id = ?", "i",
+        CF_TRY(cf_sql__query(&l->sql, &st, err, "SELECT content FROM fragments WHERE id = ?", "i",
                              (int64_t)json_integer_value(fragment)));
         CF_TRY(cf_sql__step(&l->sql, st, &has_row, err));
         if (has_row) {
             const char *p = (const char *)sqlite3_column_text(st, 0);
-            cf_buf_add(out, p,
-                       p != NULL ? (size_t)sqlite3_column_bytes(st, 0) : 0);
+            cf_buf_add(out, p, p != NULL ? (size_t)sqlite3_column_bytes(st, 0) : 0);
             cf_sql__done(st);
         }
     }
@@ -593,8 +555,7 @@ typedef struct gathered {
     json_t *calls, *files, *results;
 } gathered;
 
-static cf_status add_file(llm *l, const json_t *payload, json_t *files,
-                          cf_error *err)
+static cf_status add_file(llm *l, const json_t *payload, json_t *files, cf_error *err)
 {
     cf_str id = cf_json_get_str(json_object_get(payload, "attachment"), "id");
     return id.n != 0 && has_table(l, "attachments")
@@ -605,25 +566,23 @@ static cf_status add_file(llm *l, const json_t *payload, json_t *files,
                : CF_OK;
 }
 
-static cf_status add_part(llm *l, cf_str type, cf_str text, json_t *payload,
-                          gathered *g, cf_error *err)
+static cf_status add_part(llm *l, cf_str type, cf_str text, json_t *payload, gathered *g,
+                          cf_error *err)
 {
     int failed = 0;
     json_t *id = json_object_get(payload, "tool_call_id");
     json_t *name = json_object_get(payload, "name");
     if (cf_str_is(type, "tool_call")) {
         failed = json_array_append_new(
-            g->calls,
-            json_pack("{s:s,s:O*,s:{s:O?,s:O?}}", "type", "function", "id",
-                      json_is_string(id) ? id : NULL, "function", "name", name,
-                      "arguments", json_object_get(payload, "arguments")));
+            g->calls, json_pack("{s:s,s:O*,s:{s:O?,s:O?}}", "type", "function", "id",
+                                json_is_string(id) ? id : NULL, "function", "name", name,
+                                "arguments", json_object_get(payload, "arguments")));
     } else if (cf_str_is(type, "tool_result")) {
         failed = json_array_append_new(
-            g->results,
-            json_pack("{s:s,s:O*,s:O?,s:O*,s:O*}", "role", "tool", "name", name,
-                      "content", json_object_get(payload, "output"),
-                      "tool_call_id", json_is_string(id) ? id : NULL,
-                      "exception", json_object_get(payload, "exception")));
+            g->results, json_pack("{s:s,s:O*,s:O?,s:O*,s:O*}", "role", "tool", "name", name,
+                                  "content", json_object_get(payload, "output"), "tool_call_id",
+                                  json_is_string(id) ? id : NULL, "exception",
+                                  json_object_get(payload, "exception")));
     } else if (cf_str_is(type, "attachment")) {
         return add_file(l, payload, g->files, err);
     } else {
@@ -648,12 +607,10 @@ static cf_status gather(llm *l, cf_str hash, gathered *g, cf_error *err)
         cf_str payload = cf_sql__str(st, 2, &a);
         json_t *v = NULL;
         cf_error ignored;
-        if (payload.n != 0 &&
-            cf_json_read(&v, payload.p, payload.n, &ignored) != CF_OK) {
+        if (payload.n != 0 && cf_json_read(&v, payload.p, payload.n, &ignored) != CF_OK) {
             v = NULL;
         }
-        s = add_part(l, cf_sql__str(st, 0, &a), cf_sql__str(st, 1, &a), v, g,
-                     err);
+        s = add_part(l, cf_sql__str(st, 0, &a), cf_sql__str(st, 1, &a), v, g, err);
         json_decref(v);
     }
     cf_arena_deinit(&a);
@@ -666,30 +623,26 @@ static json_t *gathered_message(cf_str role, const gathered *g)
     json_t *content = str_json(cf_buf_str(&g->text));
     if (json_array_size(g->files) != 0) {
         if (g->text.n != 0) {
-            json_array_insert_new(
-                g->files, 0,
-                json_pack("{s:s,s:O?}", "type", "text", "text", content));
+            json_array_insert_new(g->files, 0,
+                                  json_pack("{s:s,s:O?}", "type", "text", "text", content));
         }
         json_decref(content);
         content = json_incref(g->files);
     }
-    return json_pack(
-        "{s:o,s:o,s:o*,s:O*}", "role", str_json(role), "content", content,
-        "reasoning_content",
-        g->thought.n != 0 ? str_json(cf_str_make(g->thought.p, g->thought.n))
-                          : NULL,
-        "tool_calls", json_array_size(g->calls) != 0 ? g->calls : NULL);
+    return json_pack("{s:o,s:o,s:o*,s:O*}", "role", str_json(role), "content", content,
+                     "reasoning_content",
+                     g->thought.n != 0 ? str_json(cf_str_make(g->thought.p, g->thought.n)) : NULL,
+                     "tool_calls", json_array_size(g->calls) != 0 ? g->calls : NULL);
 }
 
 /* A message of llm is one turn, or one for each tool result and one for the
  * rest; the last of them represents it. */
-static cf_status say_gathered(llm *l, cf_str thread, cf_str hash, cf_str role,
-                              int64_t ms, const gathered *g, cf_error *err)
+static cf_status say_gathered(llm *l, cf_str thread, cf_str hash, cf_str role, int64_t ms,
+                              const gathered *g, cf_error *err)
 {
     size_t n = json_array_size(g->results);
     bool has_rest = n == 0 || g->text.n != 0 || g->thought.n != 0 ||
-                    json_array_size(g->calls) != 0 ||
-                    json_array_size(g->files) != 0;
+                    json_array_size(g->calls) != 0 || json_array_size(g->files) != 0;
     for (size_t i = 0; i < n; i++) {
         cf_buf id = CF_BUF_INIT;
         bool is_last = i + 1 == n && !has_rest;
@@ -703,9 +656,7 @@ static cf_status say_gathered(llm *l, cf_str thread, cf_str hash, cf_str role,
         cf_buf_deinit(&id);
         CF_TRY(s);
     }
-    return has_rest
-               ? say(l, gathered_message(role, g), thread, hash, ms, NULL, err)
-               : CF_OK;
+    return has_rest ? say(l, gathered_message(role, g), thread, hash, ms, NULL, err) : CF_OK;
 }
 
 static void free_gathered(gathered *g)
@@ -717,14 +668,12 @@ static void free_gathered(gathered *g)
     json_decref(g->results);
 }
 
-static cf_status new_message(llm *l, cf_str thread, cf_str hash, cf_str parent,
-                             cf_str role, int64_t ms, cf_error *err)
+static cf_status new_message(llm *l, cf_str thread, cf_str hash, cf_str parent, cf_str role,
+                             int64_t ms, cf_error *err)
 {
     cf_uuid nil = {{0}};
-    l->last =
-        parent.n != 0 ? cf_build__uuid(CF_FORMAT_LLM_DB, thread, parent) : nil;
-    gathered g = {
-        .calls = json_array(), .files = json_array(), .results = json_array()};
+    l->last = parent.n != 0 ? cf_build__uuid(CF_FORMAT_LLM_DB, thread, parent) : nil;
+    gathered g = {.calls = json_array(), .files = json_array(), .results = json_array()};
     cf_status s = g.calls == NULL || g.files == NULL || g.results == NULL
                       ? cf_sql__oom(err)
                       : gather(l, hash, &g, err);
@@ -757,28 +706,24 @@ static cf_store_turn *turn_of(cf_build *b, cf_uuid id)
 static cf_status add_runs(llm *l, cf_str thread, cf_error *err)
 {
     static const char *const columns[] = {
-        "id",           "tip_message_hash", "model",         "resolved_model",
-        "options_json", "input_tokens",     "output_tokens", "duration_ms",
-        "schema_id",    "token_details"};
+        "id",           "tip_message_hash", "model",       "resolved_model", "options_json",
+        "input_tokens", "output_tokens",    "duration_ms", "schema_id",      "token_details"};
     sqlite3_stmt *st;
     cf_build *b = l->im->cur;
-    CF_TRY(prepare(l, &st, "turns", columns, 10,
-                   "WHERE thread_id = ? ORDER BY id", err));
+    CF_TRY(prepare(l, &st, "turns", columns, 10, "WHERE thread_id = ? ORDER BY id", err));
     cf_arena a;
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, thread, err);
     while (next_row(l, st, &a, &s, err)) {
-        cf_uuid id =
-            cf_build__uuid(CF_FORMAT_LLM_DB, thread, cf_sql__str(st, 1, &a));
+        cf_uuid id = cf_build__uuid(CF_FORMAT_LLM_DB, thread, cf_sql__str(st, 1, &a));
         cf_store_turn *t = turn_of(b, id);
         if (t == NULL) {
             continue;
         }
         cf_str turn = cf_sql__str(st, 0, &a);
         cf_store_run *r =
-            make_run(b, cf_sql__str(st, 2, &a), cf_sql__str(st, 3, &a),
-                     cf_sql__str(st, 4, &a), cf_sql__opt(st, 5),
-                     cf_sql__opt(st, 6), cf_sql__opt(st, 7));
+            make_run(b, cf_sql__str(st, 2, &a), cf_sql__str(st, 3, &a), cf_sql__str(st, 4, &a),
+                     cf_sql__opt(st, 5), cf_sql__opt(st, 6), cf_sql__opt(st, 7));
         t->run = r;
         t->source = source_of(l, turn, cf_sql__str(st, 9, &a));
         s = add_inputs(l, r, true, turn, cf_sql__str(st, 8, &a), err);
@@ -807,8 +752,7 @@ static cf_status read_messages(llm *l, cf_str thread, cf_error *err)
     return s;
 }
 
-static cf_status new_thread(llm *l, cf_str id, cf_str name, cf_str tip,
-                            int64_t ms, cf_error *err)
+static cf_status new_thread(llm *l, cf_str id, cf_str name, cf_str tip, int64_t ms, cf_error *err)
 {
     CF_TRY(cf_build__begin(l->im, 0, err));
     cf_store_conv *c = &l->im->cur->conv;
@@ -838,8 +782,8 @@ static cf_status new_thread(llm *l, cf_str id, cf_str name, cf_str tip,
 static cf_status read_new(llm *l, cf_error *err)
 {
     sqlite3_stmt *st;
-    if (!has_table(l, "threads") || !has_table(l, "turns") ||
-        !has_table(l, "messages") || !has_table(l, "parts")) {
+    if (!has_table(l, "threads") || !has_table(l, "turns") || !has_table(l, "messages") ||
+        !has_table(l, "parts")) {
         return CF_OK;
     }
     CF_TRY(cf_sql__prepare(&l->sql, &st,

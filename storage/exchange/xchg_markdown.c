@@ -61,8 +61,7 @@ static void put_field(cf_buf *out, const char *key, cf_str s)
     }
 }
 
-static void put_front(cf_buf *out, const cf_store_tree *tree, const size_t *at,
-                      size_t n)
+static void put_front(cf_buf *out, const cf_store_tree *tree, const size_t *at, size_t n)
 {
     char text[CF_UUID_TEXT + 1];
     char time[25];
@@ -90,8 +89,7 @@ static void put_front(cf_buf *out, const cf_store_tree *tree, const size_t *at,
             cf_buf_addf(out, "seed: %llu\n", (unsigned long long)r->seed);
         }
         if (r->options.n != 0) {
-            cf_buf_addf(out, "options: %.*s\n", (int)r->options.n,
-                        r->options.p);
+            cf_buf_addf(out, "options: %.*s\n", (int)r->options.n, r->options.p);
         }
         break;
     }
@@ -163,8 +161,7 @@ static void put_call(cf_buf *out, const json_t *call)
     } else {
         cf_json_write(&b, args);
     }
-    put_fence(out, json_is_string(args) ? "json string" : "json",
-              cf_buf_str(&b));
+    put_fence(out, json_is_string(args) ? "json string" : "json", cf_buf_str(&b));
     out->failed = out->failed || b.failed || rest == NULL;
     cf_buf_deinit(&b);
     json_decref(rest);
@@ -175,8 +172,7 @@ static void put_part(cf_buf *out, const json_t *part)
 {
     cf_media_ref m;
     cf_buf b = CF_BUF_INIT;
-    cf_str s = json_is_string(part) ? cf_xchg__str(part)
-                                    : cf_json_get_str(part, "text");
+    cf_str s = json_is_string(part) ? cf_xchg__str(part) : cf_json_get_str(part, "text");
     if (s.p != NULL) {
         put_mark(out, "text", NULL);
         put_body(out, s);
@@ -215,8 +211,7 @@ static void put_content(cf_buf *out, const json_t *m)
     cf_buf body = CF_BUF_INIT;
     cf_xchg__text(&body, m);
     cf_str s = cf_buf_str(&body);
-    if (cf_msg__is_tool_role(cf_json_get_str(m, "role")) &&
-        !json_is_array(content)) {
+    if (cf_msg__is_tool_role(cf_json_get_str(m, "role")) && !json_is_array(content)) {
         put_mark(out, "result", NULL);
         put_fence(out, "", s);
     } else if (json_is_array(content)) {
@@ -233,8 +228,7 @@ static void put_content(cf_buf *out, const json_t *m)
 /* Fields that have no form of their own here. */
 static void put_rest(cf_buf *out, const json_t *m)
 {
-    static const char *const shown[] = {"role", "content", "reasoning_content",
-                                        "tool_calls"};
+    static const char *const shown[] = {"role", "content", "reasoning_content", "tool_calls"};
     json_t *rest = cf_json_copy(m);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         (void)json_object_del(rest, shown[i]);
@@ -291,8 +285,8 @@ static cf_status put_turn(cf_buf *out, const cf_store_turn *t, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_write_markdown(const cf_store_tree *tree, const size_t *at,
-                            size_t n, cf_buf *out, cf_error *err)
+cf_status cf_write_markdown(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                            cf_error *err)
 {
     put_front(out, tree, at, n);
     if (tree->conv.title.n != 0) {

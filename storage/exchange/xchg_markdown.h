@@ -76,7 +76,6 @@ static inline cf_str cf_md__peek_line(const cf_md *m)
 bool cf_md__needs_escape(cf_str line);
 
 /* A chat that confab did not write; *n is 1, or 0 where nobody speaks. */
-CF_MUST_USE cf_status cf_md__read_chat(cf_import *im, cf_md *in, size_t *n,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_md__read_chat(cf_import *im, cf_md *in, size_t *n, cf_error *err);
 
 #endif

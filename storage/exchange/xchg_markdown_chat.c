@@ -122,8 +122,7 @@ static said bold(cf_str line)
     cf_str rest = cf_md__trim(cf_md__cut(line, end + 2, 0));
     bool has_colon = cf_md__ends(name, ":") || cf_md__begins(rest, ":");
     name.n -= cf_md__ends(name, ":");
-    rest =
-        cf_md__begins(rest, ":") ? cf_md__trim(cf_md__cut(rest, 1, 0)) : rest;
+    rest = cf_md__begins(rest, ":") ? cf_md__trim(cf_md__cut(rest, 1, 0)) : rest;
     s.role = has_colon || rest.n == 0 ? speaker_of(name, false) : NULL;
     s.style = s.role != NULL ? STYLE_BOLD : STYLE_NONE;
     s.rest = rest;
@@ -133,9 +132,8 @@ static said bold(cf_str line)
 static said plain(cf_str line)
 {
     said s = {.style = STYLE_NONE};
-    const char *colon = line.n != 0 && is_letter(line.p[0])
-                            ? memchr(line.p, ':', line.n < 40 ? line.n : 40)
-                            : NULL;
+    const char *colon =
+        line.n != 0 && is_letter(line.p[0]) ? memchr(line.p, ':', line.n < 40 ? line.n : 40) : NULL;
     if (colon == NULL) {
         return s;
     }
@@ -148,9 +146,7 @@ static said plain(cf_str line)
 
 static said who(cf_str line, style want)
 {
-    said s = want == STYLE_HEADING ? heading(line)
-             : want == STYLE_BOLD  ? bold(line)
-                                   : plain(line);
+    said s = want == STYLE_HEADING ? heading(line) : want == STYLE_BOLD ? bold(line) : plain(line);
     return s;
 }
 
@@ -237,8 +233,7 @@ static cf_str body_of(cf_str s)
     return s;
 }
 
-static cf_status say(cf_build *b, const char *role, cf_str rest, cf_str text,
-                     cf_error *err)
+static cf_status say(cf_build *b, const char *role, cf_str rest, cf_str text, cf_error *err)
 {
     cf_buf all = CF_BUF_INIT;
     const char *from = text.p;
@@ -251,10 +246,9 @@ static cf_status say(cf_build *b, const char *role, cf_str rest, cf_str text,
     cf_buf_add(&all, text.p, text.n);
     cf_status st = cf_buf_check(&all, err);
     if (st == CF_OK && (all.n != 0 || strcmp(role, "system") != 0)) {
-        st = cf_build__say(b,
-                           json_pack("{s:s,s:s%}", "role", role, "content",
-                                     cf_buf_cstr(&all), all.n),
-                           NULL, err);
+        st = cf_build__say(
+            b, json_pack("{s:s,s:s%}", "role", role, "content", cf_buf_cstr(&all), all.n), NULL,
+            err);
     }
     cf_buf_deinit(&all);
     return st;
@@ -267,8 +261,7 @@ static void take_title(cf_build *b, cf_str line)
     }
 }
 
-static cf_status read_as(cf_import *im, cf_md *in, style want, const levels *l,
-                         cf_error *err)
+static cf_status read_as(cf_import *im, cf_md *in, style want, const levels *l, cf_error *err)
 {
     cf_str line, rest = {NULL, 0};
     bool in_fence = false;
@@ -289,15 +282,13 @@ static cf_status read_as(cf_import *im, cf_md *in, style want, const levels *l,
             continue;
         }
         if (role != NULL) {
-            CF_TRY(say(b, role, rest, cf_str_make(in->text.p + from, at - from),
-                       err));
+            CF_TRY(say(b, role, rest, cf_str_make(in->text.p + from, at - from), err));
         }
         role = s.role;
         rest = s.rest;
         from = in->at;
     }
-    CF_TRY(
-        say(b, role, rest, cf_str_make(in->text.p + from, in->at - from), err));
+    CF_TRY(say(b, role, rest, cf_str_make(in->text.p + from, in->at - from), err));
     return cf_import__emit(im, err);
 }
 

@@ -23,8 +23,7 @@ bool cf_md__needs_escape(cf_str line)
 
 static bool has_mark(cf_str line)
 {
-    return cf_md__begins(line, "<!-- ") && cf_md__ends(line, " -->") &&
-           line.n >= 10;
+    return cf_md__begins(line, "<!-- ") && cf_md__ends(line, " -->") && line.n >= 10;
 }
 
 /* "<!-- WORD ... -->"; *fields, which the caller decrefs, is the object after
@@ -39,8 +38,7 @@ static bool is_mark(cf_str line, cf_str *word, json_t **fields)
     cf_str in = cf_md__cut(line, 5, 4);
     const char *blank = memchr(in.p, ' ', in.n);
     *word = cf_str_make(in.p, blank != NULL ? (size_t)(blank - in.p) : in.n);
-    if (blank != NULL && cf_json_read(fields, blank + 1, in.n - word->n - 1,
-                                      &ignored) != CF_OK) {
+    if (blank != NULL && cf_json_read(fields, blank + 1, in.n - word->n - 1, &ignored) != CF_OK) {
         *fields = NULL;
     }
     return true;
@@ -58,15 +56,13 @@ static bool is_turn(const cf_md *at, cf_str line)
     cf_md m = *at;
     cf_str next;
     cf_uuid id;
-    return cf_md__begins(line, "## ") && cf_md__next_line(&m, &next) &&
-           next.n == 0 && cf_md__next_line(&m, &next) &&
-           is_turn_mark(next, &id);
+    return cf_md__begins(line, "## ") && cf_md__next_line(&m, &next) && next.n == 0 &&
+           cf_md__next_line(&m, &next) && is_turn_mark(next, &id);
 }
 
 static bool is_front(const cf_md *at, cf_str line)
 {
-    return cf_str_is(line, "---") &&
-           cf_md__begins(cf_md__peek_line(at), "uuid: ");
+    return cf_str_is(line, "---") && cf_md__begins(cf_md__peek_line(at), "uuid: ");
 }
 
 /* Text up to the next line of ours, without the blank line before it. */
@@ -161,16 +157,12 @@ static json_t *take_call(cf_md *m, json_t *fields)
     cf_str line = {NULL, 0}, info;
     while (cf_md__next_line(m, &line) && line.n == 0) {
     }
-    cf_str name = cf_md__begins(line, "Call of ") && cf_md__ends(line, ":")
-                      ? cf_md__cut(line, 8, 1)
-                      : cf_str_make("", 0);
+    cf_str name = cf_md__begins(line, "Call of ") && cf_md__ends(line, ":") ? cf_md__cut(line, 8, 1)
+                                                                            : cf_str_make("", 0);
     json_t *args = take_json(m, &info);
-    json_t *call =
-        json_is_object(fields) ? cf_json_copy(fields) : json_object();
-    json_t *f = json_pack("{s:o,s:o}", "name", json_stringn(name.p, name.n),
-                          "arguments", args);
-    if (call == NULL || f == NULL ||
-        json_object_set_new(call, "function", f) != 0) {
+    json_t *call = json_is_object(fields) ? cf_json_copy(fields) : json_object();
+    json_t *f = json_pack("{s:o,s:o}", "name", json_stringn(name.p, name.n), "arguments", args);
+    if (call == NULL || f == NULL || json_object_set_new(call, "function", f) != 0) {
         json_decref(call);
         return NULL;
     }
@@ -190,11 +182,10 @@ static json_t *take_link(cf_md *m, const char *kind)
         mid++;
     }
     if (mid + 3 > line.n || line.p[line.n - 1] != ')') {
-        return json_pack("{s:s,s:s%}", "type", "text", "text",
-                         line.p != NULL ? line.p : "", line.n);
+        return json_pack("{s:s,s:s%}", "type", "text", "text", line.p != NULL ? line.p : "",
+                         line.n);
     }
-    return cf_xmedia__part(kind,
-                           cf_str_make(line.p + mid + 2, line.n - mid - 3),
+    return cf_xmedia__part(kind, cf_str_make(line.p + mid + 2, line.n - mid - 3),
                            cf_str_make(line.p + from, mid - from));
 }
 
@@ -213,16 +204,14 @@ static bool take_segment(cf_md *in, own_turn *t, cf_str word, json_t *fields)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (cf_str_is(word, kinds[i])) {
             t->has_parts = true;
-            return json_array_append_new(t->parts, take_link(in, kinds[i])) ==
-                   0;
+            return json_array_append_new(t->parts, take_link(in, kinds[i])) == 0;
         }
     }
     if (cf_str_is(word, "fields")) {
         return fields == NULL || json_object_update(t->m, fields) == 0;
     }
     if (cf_str_is(word, "reasoning")) {
-        return json_object_set_new(t->m, "reasoning_content",
-                                   take_fence(in, &info)) == 0;
+        return json_object_set_new(t->m, "reasoning_content", take_fence(in, &info)) == 0;
     }
     if (cf_str_is(word, "call")) {
         return json_array_append_new(t->calls, take_call(in, fields)) == 0;
@@ -236,8 +225,7 @@ static bool take_segment(cf_md *in, own_turn *t, cf_str word, json_t *fields)
             cf_str blank;
             (void)cf_md__next_line(in, &blank);
         }
-        json_t *part = is_text ? json_pack("{s:s,s:o}", "type", "text", "text",
-                                           take_text(in))
+        json_t *part = is_text ? json_pack("{s:s,s:o}", "type", "text", "text", take_text(in))
                                : take_json(in, &info);
         t->has_parts = true;
         return json_array_append_new(t->parts, part) == 0;
@@ -293,9 +281,8 @@ static bool take_turn(cf_md *in, own_turn *t)
     }
     if (ok && json_object_get(t->m, "content") == NULL) {
         ok = json_object_set_new(t->m, "content",
-                                 json_array_size(t->calls) != 0
-                                     ? json_null()
-                                     : json_string("")) == 0;
+                                 json_array_size(t->calls) != 0 ? json_null() : json_string("")) ==
+             0;
     }
     return ok;
 }
@@ -313,8 +300,7 @@ static cf_str role_of(cf_str heading, cf_turn_status *status)
     while (open > 0 && s.p[open - 1] != '(') {
         open--;
     }
-    if (open > 1 && cf_md__ends(s, ")") &&
-        cf_turn_status_parse(status, cf_md__cut(s, open, 1))) {
+    if (open > 1 && cf_md__ends(s, ")") && cf_turn_status_parse(status, cf_md__cut(s, open, 1))) {
         s.n = open - 2;
     }
     if (*status == CF_TURN_STREAMING) {
@@ -323,8 +309,7 @@ static cf_str role_of(cf_str heading, cf_turn_status *status)
     return s;
 }
 
-static cf_status read_turn(cf_import *im, cf_md *in, cf_str heading,
-                           cf_error *err)
+static cf_status read_turn(cf_import *im, cf_md *in, cf_str heading, cf_error *err)
 {
     cf_str line;
     cf_uuid id = {{0}};
@@ -334,13 +319,11 @@ static cf_status read_turn(cf_import *im, cf_md *in, cf_str heading,
     (void)is_turn_mark(line, &id);
     (void)cf_md__next_line(in, &line);
     cf_str role = role_of(heading, &status);
-    own_turn t = {json_pack("{s:s%}", "role", role.p, role.n), json_array(),
-                  json_array(), NULL, false};
+    own_turn t = {json_pack("{s:s%}", "role", role.p, role.n), json_array(), json_array(), NULL,
+                  false};
     cf_store_turn *turn = NULL;
-    bool ok =
-        t.m != NULL && t.parts != NULL && t.calls != NULL && take_turn(in, &t);
-    cf_status st = ok ? cf_build__say(im->cur, json_incref(t.m), &turn, err)
-                      : cf_sql__oom(err);
+    bool ok = t.m != NULL && t.parts != NULL && t.calls != NULL && take_turn(in, &t);
+    cf_status st = ok ? cf_build__say(im->cur, json_incref(t.m), &turn, err) : cf_sql__oom(err);
     if (st == CF_OK) {
         turn->id = id;
         turn->status = status;
@@ -354,8 +337,7 @@ static cf_status read_turn(cf_import *im, cf_md *in, cf_str heading,
 }
 
 /* One line of the front matter: values are JSON, but for numbers. */
-static cf_status take_field(cf_import *im, cf_store_run *run, cf_str line,
-                            cf_error *err)
+static cf_status take_field(cf_import *im, cf_store_run *run, cf_str line, cf_error *err)
 {
     cf_build *b = im->cur;
     const char *colon = memchr(line.p, ':', line.n);
@@ -387,8 +369,7 @@ static cf_status take_field(cf_import *im, cf_store_run *run, cf_str line,
         run->seed = (uint64_t)json_integer_value(v);
         run->has_seed = true;
     } else if (cf_str_is(key, "tags") && json_array_size(v) != 0) {
-        cf_str *tags =
-            cf_arena_calloc(&b->arena, json_array_size(v), sizeof *tags);
+        cf_str *tags = cf_arena_calloc(&b->arena, json_array_size(v), sizeof *tags);
         for (size_t i = 0; tags != NULL && i < json_array_size(v); i++) {
             cf_str tag = cf_xchg__str(json_array_get(v, i));
             if (tag.n != 0) {
@@ -464,8 +445,7 @@ static cf_status read_own(cf_import *im, cf_md *in, size_t *n, cf_error *err)
     return CF_OK;
 }
 
-static cf_status read_text(cf_import *im, cf_str text, uint64_t line, size_t *n,
-                           cf_error *err)
+static cf_status read_text(cf_import *im, cf_str text, uint64_t line, size_t *n, cf_error *err)
 {
     cf_md in = {text, 0, line};
     *n = 0;
@@ -477,8 +457,7 @@ static cf_status read_text(cf_import *im, cf_str text, uint64_t line, size_t *n,
     return cf_md__read_chat(im, &in, n, err);
 }
 
-cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
-                           cf_error *err)
+cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n, cf_error *err)
 {
     if (text.n == 0 || cf_utf8_valid_prefix(text.p, text.n) == text.n) {
         return read_text(im, text, line, n, err);
@@ -486,8 +465,7 @@ cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_str whole = cf_sql__repaired(text.p, text.n, &arena);
-    cf_status st =
-        arena.failed ? cf_sql__oom(err) : read_text(im, whole, line, n, err);
+    cf_status st = arena.failed ? cf_sql__oom(err) : read_text(im, whole, line, n, err);
     CF_THEN(st, cf_import__flush(im, err)); /* nothing refers to the copy */
     cf_arena_deinit(&arena);
     return st;

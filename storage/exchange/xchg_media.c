@@ -57,8 +57,7 @@ static bool find_source(cf_media_ref *m, const json_t *part)
     const json_t *image = json_object_get(part, "image_url");
     const json_t *audio = json_object_get(part, "input_audio");
     const json_t *file = json_object_get(part, "file");
-    cf_str url =
-        json_is_string(image) ? text_of(image) : cf_json_get_str(image, "url");
+    cf_str url = json_is_string(image) ? text_of(image) : cf_json_get_str(image, "url");
     cf_str blob = cf_json_get_str(part, "blob");
     if (url.n == 0) {
         url = first_of(file, "file_data", "file_url");
@@ -128,14 +127,13 @@ json_t *cf_xmedia__part(const char *kind, cf_str url, cf_str name)
     json_t *label = name.n != 0 ? text(name) : NULL;
     set_url(&m, url);
     if (strcmp(kind, "image") == 0 && !m.is_path) {
-        return json_pack("{s:s,s:{s:o},s:o*}", "type", "image_url", "image_url",
-                         "url", text(url), "name", label);
+        return json_pack("{s:s,s:{s:o},s:o*}", "type", "image_url", "image_url", "url", text(url),
+                         "name", label);
     }
     if (m.data.n != 0) {
-        return json_pack("{s:s,s:o,s:o,s:o*}", "type", kind, "blob",
-                         text(m.data), "mime_type", text(m.mime), "name",
-                         label);
+        return json_pack("{s:s,s:o,s:o,s:o*}", "type", kind, "blob", text(m.data), "mime_type",
+                         text(m.mime), "name", label);
     }
-    return json_pack("{s:s,s:o,s:o*}", "type", kind, m.is_path ? "path" : "url",
-                     text(url), "name", label);
+    return json_pack("{s:s,s:o,s:o*}", "type", kind, m.is_path ? "path" : "url", text(url), "name",
+                     label);
 }

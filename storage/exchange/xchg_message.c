@@ -11,15 +11,14 @@
 static cf_status content_as_text(json_t *m, cf_error *err)
 {
     const json_t *content = json_object_get(m, "content");
-    if (!cf_str_is(cf_json_get_str(m, "role"), "tool") ||
-        json_is_string(content) || json_is_array(content)) {
+    if (!cf_str_is(cf_json_get_str(m, "role"), "tool") || json_is_string(content) ||
+        json_is_array(content)) {
         return CF_OK;
     }
     cf_buf text = CF_BUF_INIT;
     cf_json_write(&text, content);
     bool ok = !text.failed &&
-              json_object_set_new(
-                  m, "content", json_stringn(cf_buf_cstr(&text), text.n)) == 0;
+              json_object_set_new(m, "content", json_stringn(cf_buf_cstr(&text), text.n)) == 0;
     cf_buf_deinit(&text);
     return ok ? CF_OK : cf_sql__oom(err);
 }
@@ -28,8 +27,7 @@ static cf_status say_form(cf_build *b, const json_t *m, cf_error *err)
 {
     json_t *one = json_pack("[O]", m);
     json_t *list = NULL;
-    cf_status st = one != NULL ? cf_messages_form(&list, NULL, one, err)
-                               : cf_sql__oom(err);
+    cf_status st = one != NULL ? cf_messages_form(&list, NULL, one, err) : cf_sql__oom(err);
     for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
         json_t *message = json_array_get(list, i);
         CF_THEN(st, content_as_text(message, err));

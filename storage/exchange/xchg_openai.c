@@ -29,10 +29,9 @@ static cf_status check_messages(const json_t *list, cf_error *err)
         if (cf_json_get_str(m, "role").n == 0) {
             return cf_fail(err, CF_EFORMAT, "message %zu has no role", i + 1);
         }
-        if (c != NULL && !json_is_null(c) && !json_is_string(c) &&
-            !json_is_array(c) && !json_is_object(c)) {
-            return cf_fail(err, CF_EFORMAT,
-                           "message %zu: content is neither text nor a list",
+        if (c != NULL && !json_is_null(c) && !json_is_string(c) && !json_is_array(c) &&
+            !json_is_object(c)) {
+            return cf_fail(err, CF_EFORMAT, "message %zu: content is neither text nor a list",
                            i + 1);
         }
     }
@@ -48,8 +47,7 @@ static cf_status say_all(cf_build *b, const json_t *list, cf_error *err)
 }
 
 /* Keeps the fields next to the messages. */
-static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key,
-                           cf_error *err)
+static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key, cf_error *err)
 {
     json_t *rest = cf_json_copy(v);
     if (rest == NULL) {
@@ -72,14 +70,12 @@ static cf_status say_system(cf_build *b, const json_t *v, cf_error *err)
     if (system == NULL) {
         system = json_object_get(v, "system_instruction");
     }
-    if (!json_is_string(system) &&
-        cf_message_form_of(system) != CF_MESSAGE_GEMINI) {
+    if (!json_is_string(system) && cf_message_form_of(system) != CF_MESSAGE_GEMINI) {
         return CF_OK;
     }
-    json_t *m = json_is_string(system) ? json_pack("{s:O}", "content", system)
-                                       : cf_json_copy(system);
-    if (m == NULL ||
-        json_object_set_new(m, "role", json_string("system")) != 0) {
+    json_t *m =
+        json_is_string(system) ? json_pack("{s:O}", "content", system) : cf_json_copy(system);
+    if (m == NULL || json_object_set_new(m, "role", json_string("system")) != 0) {
         json_decref(m);
         return cf_sql__oom(err);
     }
@@ -88,11 +84,9 @@ static cf_status say_system(cf_build *b, const json_t *v, cf_error *err)
     return st;
 }
 
-static cf_status read_object(cf_import *im, const json_t *v, uint64_t line,
-                             cf_error *err)
+static cf_status read_object(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
-    const char *key =
-        json_object_get(v, "messages") == NULL ? "contents" : "messages";
+    const char *key = json_object_get(v, "messages") == NULL ? "contents" : "messages";
     const json_t *list = json_object_get(v, key);
     cf_str id = cf_json_get_str(v, "id");
     CF_TRY(check_messages(list, err));
@@ -105,8 +99,7 @@ static cf_status read_object(cf_import *im, const json_t *v, uint64_t line,
     return cf_import__emit(im, err);
 }
 
-static cf_status read_list(cf_import *im, const json_t *list, uint64_t line,
-                           cf_error *err)
+static cf_status read_list(cf_import *im, const json_t *list, uint64_t line, cf_error *err)
 {
     CF_TRY(check_messages(list, err));
     CF_TRY(cf_build__begin(im, line, err));
@@ -115,19 +108,16 @@ static cf_status read_list(cf_import *im, const json_t *list, uint64_t line,
     return cf_import__emit(im, err);
 }
 
-static cf_status openai_record(cf_import *im, const json_t *v, uint64_t line,
-                               cf_error *err)
+static cf_status openai_record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
-    return json_is_array(v) ? read_list(im, v, line, err)
-                            : read_object(im, v, line, err);
+    return json_is_array(v) ? read_list(im, v, line, err) : read_object(im, v, line, err);
 }
 
 const cf_reader_format cf_read_openai = {openai_record, NULL, NULL};
 
 /* A message, a list of messages, a preface with messages, or a list of
  * prefaces. */
-static cf_status litert_record(cf_import *im, const json_t *v, uint64_t line,
-                               cf_error *err)
+static cf_status litert_record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
     if (json_is_array(v)) {
         const json_t *first = json_array_get(v, 0);
@@ -164,11 +154,10 @@ const cf_reader_format cf_read_litert = {litert_record, NULL, NULL};
 
 static const char *openai_role(cf_str role)
 {
-    static const char *const pairs[][2] = {
-        {"agent", "assistant"},    {"model", "assistant"},
-        {"gpt", "assistant"},      {"human", "user"},
-        {"tool_response", "tool"}, {"pcp_response", "tool"},
-        {"mcp_response", "tool"},  {"observation", "tool"}};
+    static const char *const pairs[][2] = {{"agent", "assistant"},    {"model", "assistant"},
+                                           {"gpt", "assistant"},      {"human", "user"},
+                                           {"tool_response", "tool"}, {"pcp_response", "tool"},
+                                           {"mcp_response", "tool"},  {"observation", "tool"}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         if (cf_str_is(role, pairs[i][0])) {
             return pairs[i][1];
@@ -212,8 +201,7 @@ static cf_status turn_arguments(json_t *message, bool as_text, cf_error *err)
 /* Fields that other formats keep in messages and parts. */
 static void drop_private(json_t *v)
 {
-    static const char *const keys[] = {"sharegpt", "converse", "llama_app",
-                                       "chatgpt"};
+    static const char *const keys[] = {"sharegpt", "converse", "llama_app", "chatgpt"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         (void)json_object_del(v, keys[i]);
     }
@@ -243,36 +231,33 @@ static bool ends_in(cf_str s, const char *end)
 static json_t *openai_media(const cf_media_ref *m)
 {
     if (cf_str_is(m->kind, "image")) {
-        return json_pack("{s:s,s:{s:o}}", "type", "image_url", "image_url",
-                         "url", url_json(m));
+        return json_pack("{s:s,s:{s:o}}", "type", "image_url", "image_url", "url", url_json(m));
     }
     if (cf_str_is(m->kind, "audio") && m->data.n != 0) {
         bool is_mp3 = ends_in(m->mime, "mpeg") || ends_in(m->mime, "mp3");
-        return json_pack("{s:s,s:{s:o,s:s}}", "type", "input_audio",
-                         "input_audio", "data", str_json(m->data), "format",
-                         is_mp3 ? "mp3" : "wav");
+        return json_pack("{s:s,s:{s:o,s:s}}", "type", "input_audio", "input_audio", "data",
+                         str_json(m->data), "format", is_mp3 ? "mp3" : "wav");
     }
     return json_pack("{s:s,s:{s:o,s:o*}}", "type", "file", "file",
-                     m->data.n != 0 ? "file_data" : "file_url", url_json(m),
-                     "filename", m->name.n != 0 ? str_json(m->name) : NULL);
+                     m->data.n != 0 ? "file_data" : "file_url", url_json(m), "filename",
+                     m->name.n != 0 ? str_json(m->name) : NULL);
 }
 
 /* LiteRT-LM's: bytes as base64, or where they are. */
 static json_t *litert_media(const cf_media_ref *m)
 {
-    return json_pack("{s:s%,s:o}", "type", m->kind.p, m->kind.n,
-                     m->data.n != 0 ? "blob" : "path",
+    return json_pack("{s:s%,s:o}", "type", m->kind.p, m->kind.n, m->data.n != 0 ? "blob" : "path",
                      str_json(m->data.n != 0 ? m->data : m->place));
 }
 
 /* Whether a part is in the format's form already. */
 static bool is_native(const json_t *part, bool as_openai)
 {
-    return as_openai ? json_is_object(json_object_get(part, "image_url")) ||
-                           json_object_get(part, "input_audio") != NULL ||
-                           json_object_get(part, "file") != NULL
-                     : json_object_get(part, "path") != NULL ||
-                           json_object_get(part, "blob") != NULL;
+    return as_openai
+               ? json_is_object(json_object_get(part, "image_url")) ||
+                     json_object_get(part, "input_audio") != NULL ||
+                     json_object_get(part, "file") != NULL
+               : json_object_get(part, "path") != NULL || json_object_get(part, "blob") != NULL;
 }
 
 /* A new reference to the part as the format has it. */
@@ -317,8 +302,7 @@ static cf_status content_out(json_t *m, bool as_openai, cf_error *err)
     } else if (json_is_array(content)) {
         out = json_array();
         for (size_t i = 0; i < json_array_size(content); i++) {
-            if (json_array_append_new(out, part_out(json_array_get(content, i),
-                                                    as_openai)) != 0) {
+            if (json_array_append_new(out, part_out(json_array_get(content, i), as_openai)) != 0) {
                 json_decref(out);
                 return cf_sql__oom(err);
             }
@@ -326,8 +310,7 @@ static cf_status content_out(json_t *m, bool as_openai, cf_error *err)
     } else {
         return CF_OK;
     }
-    return json_object_set_new(m, "content", out) == 0 ? CF_OK
-                                                       : cf_sql__oom(err);
+    return json_object_set_new(m, "content", out) == 0 ? CF_OK : cf_sql__oom(err);
 }
 
 /* ---- ids of calls ------------------------------------------------------- */
@@ -356,11 +339,9 @@ static bool name_calls(call_ids *ids, json_t *m)
             ok = json_object_set_new(call, "id", json_string(text)) == 0;
         }
         if (ok && json_object_get(call, "type") == NULL) {
-            ok =
-                json_object_set_new(call, "type", json_string("function")) == 0;
+            ok = json_object_set_new(call, "type", json_string("function")) == 0;
         }
-        ok = ok &&
-             json_array_append(ids->open, json_object_get(call, "id")) == 0;
+        ok = ok && json_array_append(ids->open, json_object_get(call, "id")) == 0;
     }
     return ok;
 }
@@ -371,9 +352,8 @@ static bool name_result(call_ids *ids, json_t *m)
     cf_str id = cf_json_get_str(m, "tool_call_id");
     if (id.n == 0) {
         json_t *first = json_array_get(ids->open, 0);
-        return first == NULL ||
-               (json_object_set(m, "tool_call_id", first) == 0 &&
-                json_array_remove(ids->open, 0) == 0);
+        return first == NULL || (json_object_set(m, "tool_call_id", first) == 0 &&
+                                 json_array_remove(ids->open, 0) == 0);
     }
     for (size_t i = 0; i < json_array_size(ids->open); i++) {
         cf_str s = cf_xchg__str(json_array_get(ids->open, i));
@@ -385,8 +365,7 @@ static bool name_result(call_ids *ids, json_t *m)
 }
 
 /* ids is NULL for LiteRT-LM's form. */
-static cf_status message_out(cf_jw *w, const cf_store_turn *t, call_ids *ids,
-                             cf_error *err)
+static cf_status message_out(cf_jw *w, const cf_store_turn *t, call_ids *ids, cf_error *err)
 {
     json_t *m;
     CF_TRY(cf_xchg__message(&m, t, err));
@@ -395,11 +374,9 @@ static cf_status message_out(cf_jw *w, const cf_store_turn *t, call_ids *ids,
     CF_THEN(st, content_out(m, ids != NULL, err));
     bool ok = true;
     if (st == CF_OK && ids != NULL) {
-        ok = role == NULL ||
-             json_object_set_new(m, "role", json_string(role)) == 0;
+        ok = role == NULL || json_object_set_new(m, "role", json_string(role)) == 0;
         ok = ok && name_calls(ids, m) &&
-             (!cf_str_is(cf_json_get_str(m, "role"), "tool") ||
-              name_result(ids, m));
+             (!cf_str_is(cf_json_get_str(m, "role"), "tool") || name_result(ids, m));
         st = ok ? CF_OK : cf_sql__oom(err);
     }
     if (st == CF_OK) {
@@ -409,9 +386,8 @@ static cf_status message_out(cf_jw *w, const cf_store_turn *t, call_ids *ids,
     return st;
 }
 
-static cf_status all_messages(cf_jw *w, const cf_store_tree *tree,
-                              const size_t *at, size_t n, bool as_openai,
-                              cf_error *err)
+static cf_status all_messages(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n,
+                              bool as_openai, cf_error *err)
 {
     call_ids ids = {json_array(), 0};
     cf_status st = ids.open != NULL ? CF_OK : cf_sql__oom(err);
@@ -444,16 +420,13 @@ static void tools_out(cf_jw *w, const json_t *tools, bool as_openai)
 }
 
 /* The fields that stood next to the messages when they were read. */
-static void fields_out(cf_jw *w, const cf_store_tree *tree, bool has_tools,
-                       bool as_openai)
+static void fields_out(cf_jw *w, const cf_store_tree *tree, bool has_tools, bool as_openai)
 {
     json_t *preface = cf_xchg__preface(tree);
     for (void *it = json_object_iter(preface); it != NULL;
          it = json_object_iter_next(preface, it)) {
-        cf_str key =
-            cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
-        bool is_other = cf_str_is(key, "messages") ||
-                        cf_str_is(key, "sharegpt") ||
+        cf_str key = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
+        bool is_other = cf_str_is(key, "messages") || cf_str_is(key, "sharegpt") ||
                         (has_tools && cf_str_is(key, "tools")) ||
                         (as_openai && cf_str_is(key, "extra_context"));
         if (!is_other && memchr(key.p, '\0', key.n) == NULL) {
@@ -471,8 +444,7 @@ static json_t *schema_of(const cf_store_tree *tree, const size_t *at, size_t n)
         json_t *v = NULL;
         cf_error ignored;
         if (r == NULL || r->constraint_spec.n == 0 ||
-            cf_json_read(&v, r->constraint_spec.p, r->constraint_spec.n,
-                         &ignored) != CF_OK) {
+            cf_json_read(&v, r->constraint_spec.p, r->constraint_spec.n, &ignored) != CF_OK) {
             continue;
         }
         json_t *schema = json_incref(json_object_get(v, "schema"));
@@ -482,13 +454,11 @@ static json_t *schema_of(const cf_store_tree *tree, const size_t *at, size_t n)
     return NULL;
 }
 
-static void schema_out(cf_jw *w, const cf_store_tree *tree, const size_t *at,
-                       size_t n)
+static void schema_out(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n)
 {
     json_t *preface = cf_xchg__preface(tree);
-    json_t *schema = json_object_get(preface, "response_format") == NULL
-                         ? schema_of(tree, at, n)
-                         : NULL;
+    json_t *schema =
+        json_object_get(preface, "response_format") == NULL ? schema_of(tree, at, n) : NULL;
     if (schema != NULL) {
         cf_jw_object(w, "response_format");
         cf_jw_text(w, "type", "json_schema");
@@ -502,9 +472,8 @@ static void schema_out(cf_jw *w, const cf_store_tree *tree, const size_t *at,
     json_decref(preface);
 }
 
-static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree,
-                            const size_t *at, size_t n, bool as_openai,
-                            cf_error *err)
+static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree, const size_t *at,
+                            size_t n, bool as_openai, cf_error *err)
 {
     cf_jw_init(w, out);
     cf_jw_object(w, NULL);
@@ -525,16 +494,16 @@ static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree,
     return cf_jw_finish(w, err);
 }
 
-cf_status cf_write_openai(const cf_store_tree *tree, const size_t *at, size_t n,
-                          cf_buf *out, cf_error *err)
+cf_status cf_write_openai(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                          cf_error *err)
 {
     cf_jw w;
     return n != 0 ? record_out(&w, out, tree, at, n, true, err)
                   : CF_OK; /* the format has no record without messages */
 }
 
-cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n,
-                          cf_buf *out, cf_error *err)
+cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                          cf_error *err)
 {
     cf_jw w;
     return n != 0 ? record_out(&w, out, tree, at, n, false, err) : CF_OK;

@@ -39,9 +39,8 @@ static cf_status parse(json_t **out, cf_str s, cf_import *im, cf_error *err)
     cf_error ignored;
     cf_buf relaxed = CF_BUF_INIT;
     cf_feed__relax(&relaxed, s);
-    if (!relaxed.failed &&
-        cf_json_read_until(out, cf_buf_cstr(&relaxed), relaxed.n, is_stopped,
-                           im, &ignored) == CF_OK) {
+    if (!relaxed.failed && cf_json_read_until(out, cf_buf_cstr(&relaxed), relaxed.n, is_stopped, im,
+                                              &ignored) == CF_OK) {
         st = CF_OK;
     }
     cf_buf_deinit(&relaxed);
@@ -61,10 +60,8 @@ static bool is_json(cf_import *im, cf_str s)
 
 static bool is_named_lines(const cf_import *im)
 {
-    const char *dot =
-        im->opts->name != NULL ? strrchr(im->opts->name, '.') : NULL;
-    return dot != NULL &&
-           (strcmp(dot, ".jsonl") == 0 || strcmp(dot, ".ndjson") == 0);
+    const char *dot = im->opts->name != NULL ? strrchr(im->opts->name, '.') : NULL;
+    return dot != NULL && (strcmp(dot, ".jsonl") == 0 || strcmp(dot, ".ndjson") == 0);
 }
 
 static void name_format(cf_import *im, const char *name, const char *kind)
@@ -84,8 +81,7 @@ static bool guess(cf_import *im, const json_t *v, uint64_t line)
         return false;
     }
     im->format = f;
-    name_format(im, name,
-                im->is_lines || is_named_lines(im) ? "JSONL" : "JSON");
+    name_format(im, name, im->is_lines || is_named_lines(im) ? "JSONL" : "JSON");
     for (size_t i = 0; i < im->n_unknown; i++) {
         cf_import__bad(im, im->unknown[i], unknown_format);
     }
@@ -102,8 +98,7 @@ static bool knows_format(const cf_import *im)
  * Some formats have no reader of records. */
 static void tell_broken(cf_import *im)
 {
-    const cf_reader_format *reader =
-        knows_format(im) ? cf_import__reader(im->format) : NULL;
+    const cf_reader_format *reader = knows_format(im) ? cf_import__reader(im->format) : NULL;
     if (reader != NULL && reader->broken != NULL) {
         reader->broken(im);
     }
@@ -112,16 +107,14 @@ static void tell_broken(cf_import *im)
 static void report_bad_json(cf_import *im, uint64_t line, const cf_error *why)
 {
     cf_error text;
-    cf_fail(&text, CF_EFORMAT, "not valid JSON at column %u",
-            (unsigned)why->col);
+    cf_fail(&text, CF_EFORMAT, "not valid JSON at column %u", (unsigned)why->col);
     tell_broken(im);
     cf_import__bad(im, line + (why->line > 1 ? why->line - 1 : 0), text.text);
     cf_build__drop(im);
     im->n_before_guess += !knows_format(im);
 }
 
-static cf_status one_record(cf_import *im, cf_str s, uint64_t line,
-                            cf_error *err)
+static cf_status one_record(cf_import *im, cf_str s, uint64_t line, cf_error *err)
 {
     json_t *v;
     cf_error why;
@@ -150,8 +143,7 @@ static cf_status one_record(cf_import *im, cf_str s, uint64_t line,
 static void too_long(cf_import *im, const cf_feed *f, uint64_t line)
 {
     cf_error why;
-    cf_fail(&why, CF_ELIMIT, "a record of more than %zu bytes was left out",
-            f->max);
+    cf_fail(&why, CF_ELIMIT, "a record of more than %zu bytes was left out", f->max);
     tell_broken(im);
     cf_import__bad(im, line, why.text);
 }
@@ -176,8 +168,7 @@ static cf_status take_record(cf_import *im, cf_feed *f, cf_error *err)
 /* ---- what the text is --------------------------------------------------- */
 
 /* Is one of the next lines an object by itself? */
-static cf_status has_object_line(cf_import *im, cf_feed *f, bool *out,
-                                 cf_error *err)
+static cf_status has_object_line(cf_import *im, cf_feed *f, bool *out, cf_error *err)
 {
     cf_str s;
     *out = false;
@@ -203,8 +194,7 @@ static bool has_more(cf_str s)
 
 /* The first line: of a list, which may be one line of any length, only if it is
  * short.  Without a newline *out is empty. */
-static cf_status first_line(cf_feed *f, int first, cf_str *out, bool *is_long,
-                            cf_error *err)
+static cf_status first_line(cf_feed *f, int first, cf_str *out, bool *is_long, cf_error *err)
 {
     cf_str s;
     *is_long = false;
@@ -248,8 +238,8 @@ static cf_status find_lines(cf_import *im, cf_feed *f, int first, cf_error *err)
 
 /* A list whose elements are messages is one conversation.  *is_eaten: the
  * first element is too long, and has been consumed with the bracket. */
-static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out,
-                                   bool *is_eaten, cf_error *err)
+static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out, bool *is_eaten,
+                                   cf_error *err)
 {
     cf_str s;
     json_t *v;
@@ -279,8 +269,7 @@ static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out,
 
 static bool gives_up(const cf_import *im)
 {
-    return !knows_format(im) &&
-           im->n_unknown + im->n_before_guess >= GUESS_RECORDS;
+    return !knows_format(im) && im->n_unknown + im->n_before_guess >= GUESS_RECORDS;
 }
 
 static cf_status all_json(cf_import *im, cf_feed *f, cf_error *err)
@@ -301,8 +290,7 @@ static cf_status all_json(cf_import *im, cf_feed *f, cf_error *err)
         }
         if (is_eaten) {
             in_list = true;
-        } else if (!im->is_lines && c == (in_list ? ']' : '[') &&
-                   !is_messages) {
+        } else if (!im->is_lines && c == (in_list ? ']' : '[') && !is_messages) {
             in_list = !in_list;
             cf_feed__consume(f, 1);
         } else {
@@ -329,9 +317,7 @@ static cf_status all_markdown(cf_import *im, cf_feed *f, cf_error *err)
     size_t n = 0;
     CF_TRY(cf_read_markdown(im, s, f->line, &n, err));
     if (n == 0) {
-        cf_import__bad(im, f->line,
-                       is_guess ? unknown_format
-                                : "no line that names a speaker");
+        cf_import__bad(im, f->line, is_guess ? unknown_format : "no line that names a speaker");
     } else if (is_guess) {
         name_format(im, "Markdown", "");
     }
@@ -361,7 +347,6 @@ cf_status cf_import__records(cf_import *im, cf_feed *f, cf_error *err)
     if (im->n_unknown != 0) {
         cf_import__bad(im, im->unknown[0], unknown_format);
     }
-    const cf_reader_format *reader =
-        knows_format(im) ? cf_import__reader(im->format) : NULL;
+    const cf_reader_format *reader = knows_format(im) ? cf_import__reader(im->format) : NULL;
     return reader != NULL && reader->end != NULL ? reader->end(im, err) : CF_OK;
 }

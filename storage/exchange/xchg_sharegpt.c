@@ -18,21 +18,11 @@ static const struct {
     const char *from, *role;
 } roles[] = {
     /* The first line of a role is what is written. */
-    {"system", "system"},
-    {"human", "user"},
-    {"user", "user"},
-    {"gpt", "assistant"},
-    {"assistant", "assistant"},
-    {"model", "assistant"},
-    {"chatgpt", "assistant"},
-    {"bot", "assistant"},
-    {"bing", "assistant"},
-    {"bard", "assistant"},
-    {"tool", "tool"},
-    {"observation", "tool"},
-    {"function_response", "tool"},
-    {"function", "tool"},
-    {"tool_response", "tool"},
+    {"system", "system"},          {"human", "user"},          {"user", "user"},
+    {"gpt", "assistant"},          {"assistant", "assistant"}, {"model", "assistant"},
+    {"chatgpt", "assistant"},      {"bot", "assistant"},       {"bing", "assistant"},
+    {"bard", "assistant"},         {"tool", "tool"},           {"observation", "tool"},
+    {"function_response", "tool"}, {"function", "tool"},       {"tool_response", "tool"},
 };
 
 static const char *role_of(cf_str from)
@@ -75,10 +65,9 @@ static json_t *call_message(cf_str value)
         args = json_object_get(v, "parameters");
     }
     if (cf_json_get_str(v, "name").n != 0) {
-        m = json_pack("{s:s,s:n,s:[{s:s,s:{s:O,s:O?}}]}", "role", "assistant",
-                      "content", "tool_calls", "type", "function", "function",
-                      "name", json_object_get(v, "name"), "arguments",
-                      args != NULL ? args : json_null());
+        m = json_pack("{s:s,s:n,s:[{s:s,s:{s:O,s:O?}}]}", "role", "assistant", "content",
+                      "tool_calls", "type", "function", "function", "name",
+                      json_object_get(v, "name"), "arguments", args != NULL ? args : json_null());
     }
     json_decref(v);
     return m;
@@ -97,8 +86,8 @@ static json_t *rest_of(const json_t *v, const char *const *keys, size_t n)
 /* Sets "sharegpt" where there is something in `rest`, which is taken. */
 static bool keep(json_t *to, json_t *rest)
 {
-    bool ok = rest != NULL && (json_object_size(rest) == 0 ||
-                               json_object_set(to, "sharegpt", rest) == 0);
+    bool ok =
+        rest != NULL && (json_object_size(rest) == 0 || json_object_set(to, "sharegpt", rest) == 0);
     json_decref(rest);
     return ok;
 }
@@ -112,8 +101,7 @@ static bool keep_entry(json_t *m, const json_t *entry)
     const char *again = json_object_get(m, "tool_calls") != NULL
                             ? "function_call"
                             : from_of(cf_json_get_str(m, "role"));
-    if (rest != NULL && from.n != 0 && again != NULL &&
-        !cf_str_is(from, again) &&
+    if (rest != NULL && from.n != 0 && again != NULL && !cf_str_is(from, again) &&
         json_object_set(rest, "from", json_object_get(entry, "from")) != 0) {
         json_decref(rest);
         return false;
@@ -140,27 +128,23 @@ typedef struct shelf {
 
 static json_t *item_of(const shelf *s, size_t k, size_t i)
 {
-    return json_is_array(s->list[k]) ? json_array_get(s->list[k], i)
-                                     : s->list[k];
+    return json_is_array(s->list[k]) ? json_array_get(s->list[k], i) : s->list[k];
 }
 
 /* The next item as a part that remembers how it was written. */
 static json_t *take_item(shelf *s, size_t k)
 {
     json_t *item = item_of(s, k, s->at[k]++);
-    cf_str where = json_is_string(item) ? cf_xchg__str(item)
-                                        : cf_json_get_str(item, "path");
+    cf_str where = json_is_string(item) ? cf_xchg__str(item) : cf_json_get_str(item, "path");
     cf_str bytes = cf_json_get_str(item, "bytes");
-    json_t *part = bytes.n != 0 ? json_pack("{s:s,s:s%}", "type", media[k].kind,
-                                            "blob", bytes.p, bytes.n)
-                                : cf_xmedia__part(media[k].kind, where,
-                                                  cf_str_make(NULL, 0));
+    json_t *part = bytes.n != 0
+                       ? json_pack("{s:s,s:s%}", "type", media[k].kind, "blob", bytes.p, bytes.n)
+                       : cf_xmedia__part(media[k].kind, where, cf_str_make(NULL, 0));
     json_t *kept = json_object();
     bool ok = part != NULL && kept != NULL;
     if (ok && json_is_object(item)) {
         static const char *const known[] = {"bytes"};
-        ok = json_object_set_new(kept, "item", cf_xchg__rest(item, known, 1)) ==
-             0;
+        ok = json_object_set_new(kept, "item", cf_xchg__rest(item, known, 1)) == 0;
     }
     if (ok && !json_is_array(s->list[k])) {
         ok = json_object_set_new(kept, "is_single", json_true()) == 0;
@@ -168,8 +152,7 @@ static json_t *take_item(shelf *s, size_t k)
     if (ok && !s->is_placed[k]) {
         ok = json_object_set_new(kept, "has_no_mark", json_true()) == 0;
     }
-    ok = ok && (json_object_size(kept) == 0 ||
-                json_object_set(part, "sharegpt", kept) == 0);
+    ok = ok && (json_object_size(kept) == 0 || json_object_set(part, "sharegpt", kept) == 0);
     json_decref(kept);
     if (!ok) {
         json_decref(part);
@@ -183,8 +166,7 @@ static size_t mark_at(const char *p, size_t n)
 {
     size_t k = 0;
     while (k < MEDIA &&
-           (n < strlen(media[k].mark) ||
-            memcmp(p, media[k].mark, strlen(media[k].mark)) != 0)) {
+           (n < strlen(media[k].mark) || memcmp(p, media[k].mark, strlen(media[k].mark)) != 0)) {
         k++;
     }
     return k;
@@ -211,11 +193,8 @@ static shelf open_shelf(const json_t *v, const json_t *list)
     for (size_t k = 0; k < MEDIA; k++) {
         json_t *many = json_object_get(v, media[k].list);
         json_t *one = json_object_get(v, media[k].single);
-        s.list[k] = json_is_array(many)   ? many
-                    : json_is_string(one) ? one
-                                          : NULL;
-        s.n[k] =
-            json_is_array(many) ? json_array_size(many) : s.list[k] != NULL;
+        s.list[k] = json_is_array(many) ? many : json_is_string(one) ? one : NULL;
+        s.n[k] = json_is_array(many) ? json_array_size(many) : s.list[k] != NULL;
         for (size_t i = 0; i < s.n[k]; i++) {
             const json_t *item = item_of(&s, k, i);
             if (!json_is_string(item) && !json_is_object(item)) {
@@ -230,8 +209,7 @@ static shelf open_shelf(const json_t *v, const json_t *list)
 static bool add_text(json_t *parts, const char *p, size_t n)
 {
     return n == 0 ||
-           json_array_append_new(parts, json_pack("{s:s,s:s%}", "type", "text",
-                                                  "text", p, n)) == 0;
+           json_array_append_new(parts, json_pack("{s:s,s:s%}", "type", "text", "text", p, n)) == 0;
 }
 
 /* The text as parts, its marks replaced; NULL: it has none, or no memory. */
@@ -255,8 +233,7 @@ static json_t *parts_of(shelf *s, cf_str text, bool is_first_user)
         from = i + strlen(media[k].mark);
         i = from - 1;
     }
-    ok = ok && (json_array_size(parts) == 0 ||
-                add_text(parts, text.p + from, text.n - from));
+    ok = ok && (json_array_size(parts) == 0 || add_text(parts, text.p + from, text.n - from));
     if (!ok || json_array_size(parts) == 0) {
         json_decref(parts);
         return NULL;
@@ -264,8 +241,8 @@ static json_t *parts_of(shelf *s, cf_str text, bool is_first_user)
     return parts;
 }
 
-static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s,
-                     bool *had_user, cf_error *err)
+static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s, bool *had_user,
+                     cf_error *err)
 {
     cf_str from = cf_json_get_str(entry, "from");
     const json_t *value = json_object_get(entry, "value");
@@ -274,8 +251,7 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s,
         value = json_object_get(entry, "content");
     }
     if (from.n == 0 || !json_is_string(value)) {
-        return cf_fail(err, CF_EFORMAT,
-                       "entry %zu has no \"from\" or no \"value\"", i + 1);
+        return cf_fail(err, CF_EFORMAT, "entry %zu has no \"from\" or no \"value\"", i + 1);
     }
     cf_str text = cf_xchg__str(value);
     json_t *m = NULL;
@@ -285,9 +261,8 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s,
     if (m == NULL) {
         const char *role = role_of(from);
         m = json_pack("{s:o,s:o}", "role",
-                      role != NULL ? json_string(role)
-                                   : json_stringn(from.p, from.n),
-                      "content", json_stringn(text.p, text.n));
+                      role != NULL ? json_string(role) : json_stringn(from.p, from.n), "content",
+                      json_stringn(text.p, text.n));
     }
     bool is_user = cf_str_is(cf_json_get_str(m, "role"), "user");
     json_t *parts = parts_of(s, text, is_user && !*had_user);
@@ -304,11 +279,10 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s,
 }
 
 /* The tools, a list or a string that holds one, and the other fields. */
-static cf_status take_preface(cf_build *b, const json_t *v, const shelf *on,
-                              cf_error *err)
+static cf_status take_preface(cf_build *b, const json_t *v, const shelf *on, cf_error *err)
 {
-    static const char *const keys[] = {"conversations", "conversation",
-                                       "messages", "system", "tools"};
+    static const char *const keys[] = {"conversations", "conversation", "messages", "system",
+                                       "tools"};
     json_t *tools = json_object_get(v, "tools");
     json_t *parsed = NULL;
     cf_error ignored;
@@ -316,14 +290,12 @@ static cf_status take_preface(cf_build *b, const json_t *v, const shelf *on,
     if (s.p != NULL && cf_json_read(&parsed, s.p, s.n, &ignored) != CF_OK) {
         parsed = NULL;
     }
-    json_t *preface =
-        json_pack("{s:O*}", "tools", parsed != NULL ? parsed : tools);
+    json_t *preface = json_pack("{s:O*}", "tools", parsed != NULL ? parsed : tools);
     json_t *rest = rest_of(v, keys, sizeof keys / sizeof keys[0]);
     for (size_t k = 0; k < MEDIA; k++) {
         if (on->n[k] != 0) { /* they are in the messages */
-            (void)json_object_del(rest, json_is_array(on->list[k])
-                                            ? media[k].list
-                                            : media[k].single);
+            (void)json_object_del(rest,
+                                  json_is_array(on->list[k]) ? media[k].list : media[k].single);
         }
     }
     bool ok = preface != NULL && keep(preface, rest);
@@ -335,11 +307,9 @@ static cf_status take_preface(cf_build *b, const json_t *v, const shelf *on,
     return ok ? CF_OK : cf_sql__oom(err);
 }
 
-static cf_status record(cf_import *im, const json_t *v, uint64_t line,
-                        cf_error *err)
+static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
 {
-    static const char *const keys[] = {"conversations", "conversation",
-                                       "messages"};
+    static const char *const keys[] = {"conversations", "conversation", "messages"};
     const json_t *list = json_is_array(v) ? v : NULL;
     for (size_t i = 0; list == NULL && i < sizeof keys / sizeof keys[0]; i++) {
         list = json_object_get(v, keys[i]);
@@ -353,10 +323,10 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line,
     b->conv.source = cf_build__source(im, b->id);
     cf_str system = cf_json_get_str(v, "system");
     if (system.n != 0) {
-        CF_TRY(cf_build__say(b,
-                             json_pack("{s:s,s:o}", "role", "system", "content",
-                                       json_stringn(system.p, system.n)),
-                             NULL, err));
+        CF_TRY(cf_build__say(
+            b,
+            json_pack("{s:s,s:o}", "role", "system", "content", json_stringn(system.p, system.n)),
+            NULL, err));
     }
     shelf s = open_shelf(v, list);
     bool had_user = false;
@@ -374,8 +344,7 @@ const cf_reader_format cf_read_sharegpt = {record, NULL, NULL};
 /* All but the two that the writer has written itself. */
 static void fields_out(cf_jw *w, json_t *kept, const char *a, const char *b)
 {
-    for (void *it = json_object_iter(kept); it != NULL;
-         it = json_object_iter_next(kept, it)) {
+    for (void *it = json_object_iter(kept); it != NULL; it = json_object_iter_next(kept, it)) {
         const char *key = json_object_iter_key(it);
         if (strcmp(key, a) != 0 && strcmp(key, b) != 0) {
             cf_jw_json(w, key, json_object_iter_value(it));
@@ -453,8 +422,7 @@ static size_t kind_of(cf_str kind)
 }
 
 /* One part into its list; *k is the list. */
-static bool pile_up(pile *p, const json_t *part, const cf_media_ref *m,
-                    size_t k)
+static bool pile_up(pile *p, const json_t *part, const cf_media_ref *m, size_t k)
 {
     const json_t *kept = json_object_get(part, "sharegpt");
     json_t *item = json_object_get(kept, "item");
@@ -489,8 +457,7 @@ static bool value_out(cf_buf *out, pile *p, const json_t *m)
     bool ok = true;
     for (size_t i = 0; ok && i < json_array_size(content); i++) {
         const json_t *part = json_array_get(content, i);
-        cf_str s = json_is_string(part) ? cf_xchg__str(part)
-                                        : cf_json_get_str(part, "text");
+        cf_str s = json_is_string(part) ? cf_xchg__str(part) : cf_json_get_str(part, "text");
         cf_media_ref ref;
         if (s.p != NULL) {
             cf_buf_adds(out, was_text ? "\n" : "");
@@ -504,9 +471,7 @@ static bool value_out(cf_buf *out, pile *p, const json_t *m)
         }
         const json_t *kept = json_object_get(part, "sharegpt");
         ok = pile_up(p, part, &ref, k);
-        cf_buf_adds(out, json_is_true(json_object_get(kept, "has_no_mark"))
-                             ? ""
-                             : media[k].mark);
+        cf_buf_adds(out, json_is_true(json_object_get(kept, "has_no_mark")) ? "" : media[k].mark);
         was_text = false;
     }
     return ok && !out->failed;
@@ -534,8 +499,8 @@ static void pile_out(cf_jw *w, pile *p)
     drop_pile(p);
 }
 
-cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
-                            size_t n, cf_buf *out, cf_error *err)
+cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                            cf_error *err)
 {
     if (n == 0) {
         return CF_OK;
@@ -570,8 +535,7 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at,
     tools_out(&w, cf_xchg__tools(tree, at, n));
     pile_out(&w, &piled);
     json_t *preface = cf_xchg__preface(tree);
-    fields_out(&w, json_object_get(preface, "sharegpt"), "conversations",
-               "tools");
+    fields_out(&w, json_object_get(preface, "sharegpt"), "conversations", "tools");
     json_decref(preface);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');

@@ -78,8 +78,7 @@ const cf_known_template *cf_template_known(cf_str source)
 const cf_known_template *cf_template_newer(const cf_known_template *t)
 {
     const cf_known_template *newest = NULL;
-    for (const cf_known_template *r = t + 1;
-         t->date[0] != '\0' && r < rows + N_ROWS; r++) {
+    for (const cf_known_template *r = t + 1; t->date[0] != '\0' && r < rows + N_ROWS; r++) {
         if (strcmp(r->name, t->name) == 0 && r->date[0] != '\0') {
             newest = r;
         }
@@ -103,8 +102,7 @@ void cf_template_known_line(cf_buf *out, const cf_known_template *t)
     }
 }
 
-void cf_template_known_json(cf_jw *w, const char *key,
-                            const cf_known_template *t)
+void cf_template_known_json(cf_jw *w, const char *key, const cf_known_template *t)
 {
     if (t == NULL) {
         cf_jw_null(w, key);

@@ -30,8 +30,7 @@ typedef struct aligner {
 static bool may_face(const cf_differ *d, uint32_t i, uint32_t j)
 {
     const cf_diff_unit *u = &d->a.v[i], *w = &d->b.v[j];
-    return d->is_apart || u->source == CF_SPAN_TEMPLATE ||
-           w->source == CF_SPAN_TEMPLATE ||
+    return d->is_apart || u->source == CF_SPAN_TEMPLATE || w->source == CF_SPAN_TEMPLATE ||
            (u->source == w->source && u->index == w->index);
 }
 
@@ -45,14 +44,12 @@ bool cf_diff__is_same(const cf_differ *d, uint32_t i, uint32_t j)
            cf_str_eq(cf_diff_text_of(&d->a, i), cf_diff_text_of(&d->b, j));
 }
 
-static uint32_t symbol_of(cf_match_names *names, const cf_differ *d,
-                          const cf_diff_side *s, uint32_t unit)
+static uint32_t symbol_of(cf_match_names *names, const cf_differ *d, const cf_diff_side *s,
+                          uint32_t unit)
 {
     const cf_diff_unit *u = &s->v[unit];
-    return d->has_tokens
-               ? cf_diff__names_get(names, cf_str_make("", 0), (uint32_t)u->id)
-               : cf_diff__names_get(names, cf_diff_text_of(s, unit),
-                                    u->has_newline);
+    return d->has_tokens ? cf_diff__names_get(names, cf_str_make("", 0), (uint32_t)u->id)
+                         : cf_diff__names_get(names, cf_diff_text_of(s, unit), u->has_newline);
 }
 
 /* A longest common subsequence of what is left of a gap. */
@@ -72,9 +69,8 @@ static cf_status match_middle(cf_differ *d, gap g, cf_error *err)
         sym[n + j] = symbol_of(&names, d, &d->b, g.b0 + j);
     }
     uint32_t *pair = d->pair + g.a0;
-    CF_TRY(cf_diff__match(pair, (cf_match_seq){sym, n},
-                          (cf_match_seq){sym + n, h}, names.n, d->max_cost,
-                          d->tmp, err));
+    CF_TRY(cf_diff__match(pair, (cf_match_seq){sym, n}, (cf_match_seq){sym + n, h}, names.n,
+                          d->max_cost, d->tmp, err));
     for (uint32_t i = 0; i < n; i++) {
         if (pair[i] != CF_MATCH_NONE) {
             pair[i] += g.b0;
@@ -113,8 +109,8 @@ static cf_status match_equal(aligner *al, gap g, cf_error *err)
 
 static bool is_word(unsigned char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c >= 0x80;
 }
 
 /* Bytes of words by a hash of the word; returns their sum. */
@@ -127,8 +123,7 @@ static uint32_t count_words(uint32_t bucket[N_BUCKETS], cf_str s)
         do {
             hash = (hash ^ (unsigned char)s.p[i++]) * 16777619u;
             n++;
-        } while (i < s.n && is_word((unsigned char)s.p[i]) &&
-                 is_word((unsigned char)s.p[i - 1]));
+        } while (i < s.n && is_word((unsigned char)s.p[i]) && is_word((unsigned char)s.p[i - 1]));
         if (n > 1 || s.p[i - 1] != ' ') {
             bucket[(hash ^ hash >> 16) % N_BUCKETS] += n;
             sum += n;
@@ -171,8 +166,8 @@ static bool is_comparable(const cf_differ *d, uint32_t i, uint32_t j)
 
 /* Counts the words of lines [from, to) of a side; false when the budget is
  * used up. */
-static bool count_lines(aligner *al, words *out, const cf_diff_side *side,
-                        uint32_t from, uint32_t to)
+static bool count_lines(aligner *al, words *out, const cf_diff_side *side, uint32_t from,
+                        uint32_t to)
 {
     for (uint32_t i = from; i < to; i++) {
         cf_str text = cf_diff_text_of(side, i);
@@ -193,12 +188,9 @@ static void match_block(cf_differ *d, block *k, gap g)
     memset(k->sum, 0, sizeof k->sum);
     for (uint32_t i = n; i-- > 0;) {
         for (uint32_t j = h; j-- > 0;) {
-            uint32_t like = is_comparable(d, g.a0 + i, g.b0 + j)
-                                ? likeness(&k->a[i], &k->b[j])
-                                : 0;
-            uint32_t best = k->sum[i + 1][j] > k->sum[i][j + 1]
-                                ? k->sum[i + 1][j]
-                                : k->sum[i][j + 1];
+            uint32_t like = is_comparable(d, g.a0 + i, g.b0 + j) ? likeness(&k->a[i], &k->b[j]) : 0;
+            uint32_t best =
+                k->sum[i + 1][j] > k->sum[i][j + 1] ? k->sum[i + 1][j] : k->sum[i][j + 1];
             uint32_t both = like != 0 ? like + k->sum[i + 1][j + 1] : 0;
             k->like[i][j] = like;
             k->sum[i][j] = both > best ? both : best;
@@ -235,8 +227,7 @@ static cf_status match_similar(aligner *al, gap g, cf_error *err)
                     g.b0 + (uint32_t)((uint64_t)h * b / n_blocks),
                     g.b0 + (uint32_t)((uint64_t)h * (b + 1) / n_blocks)};
         uint32_t cost = (part.a1 - part.a0) * (part.b1 - part.b0) * PAIR_COST;
-        if (cost > al->budget ||
-            !count_lines(al, k->a, &d->a, part.a0, part.a1) ||
+        if (cost > al->budget || !count_lines(al, k->a, &d->a, part.a0, part.a1) ||
             !count_lines(al, k->b, &d->b, part.b0, part.b1)) {
             break;
         }

@@ -56,8 +56,7 @@ static void make_disjoint(piece_list *list)
     }
     for (size_t i = 0; i < list->n; i++) {
         piece p = list->v[i];
-        if (n > 0 && list->v[n - 1].field == p.field &&
-            p.from < list->v[n - 1].to) {
+        if (n > 0 && list->v[n - 1].field == p.field && p.from < list->v[n - 1].to) {
             p.from = list->v[n - 1].to;
         }
         if (p.from < p.to) {
@@ -75,9 +74,8 @@ static bool is_field(const cf_prompt_span *s)
 }
 
 /* A piece for each stretch of a copying span within one unit. */
-static cf_status find_pieces(piece_list *out, const cf_diff_side *side,
-                             const cf_prompt *p, cf_match_names *fields,
-                             cf_arena *tmp, cf_error *err)
+static cf_status find_pieces(piece_list *out, const cf_diff_side *side, const cf_prompt *p,
+                             cf_match_names *fields, cf_arena *tmp, cf_error *err)
 {
     piece *v = cf_arena_alloc(tmp, (p->n_spans + side->n) * sizeof *v);
     if (v == NULL) {
@@ -88,23 +86,23 @@ static cf_status find_pieces(piece_list *out, const cf_diff_side *side,
     for (size_t i = 0; i < p->n_spans; i++) {
         const cf_prompt_span *s = &p->spans[i];
         uint32_t end = s->off + s->len;
-        while (unit < side->n && side->v[unit].off + side->v[unit].len +
-                                         (side->v[unit].has_newline ? 1 : 0) <=
-                                     s->off) {
+        while (unit < side->n &&
+               side->v[unit].off + side->v[unit].len + (side->v[unit].has_newline ? 1 : 0) <=
+                   s->off) {
             unit++;
         }
         if (!is_field(s)) {
             continue;
         }
-        uint32_t field = cf_diff__names_get(
-            fields, s->path, s->index * 2 + (s->source == CF_SPAN_TOOL));
+        uint32_t field =
+            cf_diff__names_get(fields, s->path, s->index * 2 + (s->source == CF_SPAN_TOOL));
         for (uint32_t u = unit; u < side->n && side->v[u].off < end; u++) {
             const cf_diff_unit *w = &side->v[u];
             uint32_t from = w->off > s->off ? w->off : s->off;
             uint32_t to = w->off + w->len < end ? w->off + w->len : end;
             if (from < to) {
-                v[n++] = (piece){field, s->src_off + (from - s->off),
-                                 s->src_off + (to - s->off), u};
+                v[n++] =
+                    (piece){field, s->src_off + (from - s->off), s->src_off + (to - s->off), u};
             }
         }
     }
@@ -155,12 +153,11 @@ static void elect(uint32_t *best, const vote *v, size_t n, bool for_b)
     }
 }
 
-static cf_status pair_votes(cf_differ *d, const vote *v, size_t n,
-                            cf_error *err)
+static cf_status pair_votes(cf_differ *d, const vote *v, size_t n, cf_error *err)
 {
     uint32_t n_a = d->a.n, n_b = d->b.n;
-    uint32_t *block = cf_arena_alloc(
-        d->tmp, ((size_t)n_a + n_b) * 2 * sizeof *block + sizeof *block);
+    uint32_t *block =
+        cf_arena_alloc(d->tmp, ((size_t)n_a + n_b) * 2 * sizeof *block + sizeof *block);
     if (block == NULL) {
         return cf_oom_for(err, "the comparison");
     }
@@ -176,17 +173,15 @@ static cf_status pair_votes(cf_differ *d, const vote *v, size_t n,
             sym_b[v[k].b] = i;
         }
     }
-    CF_TRY(cf_diff__match(d->pair, (cf_match_seq){sym_a, n_a},
-                          (cf_match_seq){sym_b, n_b}, n_a, d->max_cost, d->tmp,
-                          err));
+    CF_TRY(cf_diff__match(d->pair, (cf_match_seq){sym_a, n_a}, (cf_match_seq){sym_b, n_b}, n_a,
+                          d->max_cost, d->tmp, err));
     for (uint32_t i = 0; i < n_a; i++) {
         d->by_source[i] = d->pair[i] != CF_MATCH_NONE;
     }
     return CF_OK;
 }
 
-cf_status cf_diff__pair_sources(cf_differ *d, const cf_prompt *a,
-                                const cf_prompt *b, cf_error *err)
+cf_status cf_diff__pair_sources(cf_differ *d, const cf_prompt *a, const cf_prompt *b, cf_error *err)
 {
     piece_list in_a, in_b;
     cf_match_names fields;

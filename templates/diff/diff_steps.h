@@ -21,17 +21,14 @@ typedef struct cf_differ {
 } cf_differ;
 
 /* Units of a text; of a prompt with their sources (prompt NULL: none). */
-CF_MUST_USE cf_status cf_diff__lines(cf_diff_side *out, cf_str text,
-                                     const cf_prompt *prompt, cf_arena *arena,
-                                     cf_error *err);
-CF_MUST_USE cf_status cf_diff__tokens(cf_diff_side *out,
-                                      const cf_prompt *prompt,
-                                      const cf_token_list *tokens,
-                                      cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_diff__lines(cf_diff_side *out, cf_str text, const cf_prompt *prompt,
+                                     cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_diff__tokens(cf_diff_side *out, const cf_prompt *prompt,
+                                      const cf_token_list *tokens, cf_arena *arena, cf_error *err);
 
 /* Pairs units that show the same bytes of a message or tool. */
-CF_MUST_USE cf_status cf_diff__pair_sources(cf_differ *d, const cf_prompt *a,
-                                            const cf_prompt *b, cf_error *err);
+CF_MUST_USE cf_status cf_diff__pair_sources(cf_differ *d, const cf_prompt *a, const cf_prompt *b,
+                                            cf_error *err);
 
 /* Pairs equal units between those paired before, then similar lines. */
 CF_MUST_USE cf_status cf_diff__pair_text(cf_differ *d, cf_error *err);
@@ -47,8 +44,7 @@ typedef struct cf_diff_marks {
 
 /* Appends the changed bytes of two lines: a's marks, then b's.  The list is
  * a heap block. */
-CF_MUST_USE cf_status cf_diff__words(cf_diff_marks *out, cf_str a, cf_str b,
-                                     uint32_t *n_a, uint32_t *n_b,
-                                     cf_arena *tmp, cf_error *err);
+CF_MUST_USE cf_status cf_diff__words(cf_diff_marks *out, cf_str a, cf_str b, uint32_t *n_a,
+                                     uint32_t *n_b, cf_arena *tmp, cf_error *err);
 
 #endif

@@ -7,8 +7,7 @@
 
 static cf_status too_many(cf_error *err, const char *what)
 {
-    return cf_fail(err, CF_ELIMIT, "more than %d %s to compare",
-                   (int)CF_DIFF_MAX_UNITS, what);
+    return cf_fail(err, CF_ELIMIT, "more than %d %s to compare", (int)CF_DIFF_MAX_UNITS, what);
 }
 
 static bool is_from_outside(const cf_prompt_span *s)
@@ -38,8 +37,7 @@ static void add_sources(cf_diff_unit *v, uint32_t n, const cf_prompt *p)
     }
 }
 
-cf_status cf_diff__lines(cf_diff_side *out, cf_str text,
-                         const cf_prompt *prompt, cf_arena *arena,
+cf_status cf_diff__lines(cf_diff_side *out, cf_str text, const cf_prompt *prompt, cf_arena *arena,
                          cf_error *err)
 {
     if (text.n > INT32_MAX) {
@@ -70,14 +68,12 @@ cf_status cf_diff__lines(cf_diff_side *out, cf_str text,
     if (prompt != NULL) {
         add_sources(v, n, prompt);
     }
-    *out =
-        (cf_diff_side){cf_str_make(text.p != NULL ? text.p : "", text.n), v, n};
+    *out = (cf_diff_side){cf_str_make(text.p != NULL ? text.p : "", text.n), v, n};
     return CF_OK;
 }
 
-cf_status cf_diff__tokens(cf_diff_side *out, const cf_prompt *prompt,
-                          const cf_token_list *tokens, cf_arena *arena,
-                          cf_error *err)
+cf_status cf_diff__tokens(cf_diff_side *out, const cf_prompt *prompt, const cf_token_list *tokens,
+                          cf_arena *arena, cf_error *err)
 {
     cf_str text = prompt->text;
     if (tokens->n > CF_DIFF_MAX_UNITS) {
@@ -93,7 +89,7 @@ cf_status cf_diff__tokens(cf_diff_side *out, const cf_prompt *prompt,
         v[i] = (cf_diff_unit){.off = t->off, .len = t->len, .id = t->id};
     }
     add_sources(v, (uint32_t)tokens->n, prompt);
-    *out = (cf_diff_side){cf_str_make(text.p != NULL ? text.p : "", text.n), v,
-                          (uint32_t)tokens->n};
+    *out =
+        (cf_diff_side){cf_str_make(text.p != NULL ? text.p : "", text.n), v, (uint32_t)tokens->n};
     return CF_OK;
 }

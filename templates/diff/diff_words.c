@@ -25,8 +25,8 @@ static int class_of(char c)
     if (u == ' ' || u == '\t') {
         return 1;
     }
-    bool is_word = (u >= '0' && u <= '9') || (u >= 'a' && u <= 'z') ||
-                   (u >= 'A' && u <= 'Z') || u == '_' || u >= 0x80;
+    bool is_word = (u >= '0' && u <= '9') || (u >= 'a' && u <= 'z') || (u >= 'A' && u <= 'Z') ||
+                   u == '_' || u >= 0x80;
     return is_word ? 2 : 0;
 }
 
@@ -35,8 +35,7 @@ static bool is_blank(const word_list *w, uint32_t i, cf_str s)
     return class_of(s.p[w->v[i].off]) == 1;
 }
 
-static cf_status cut(word_list *out, cf_str s, cf_match_names *names,
-                     cf_arena *tmp, cf_error *err)
+static cf_status cut(word_list *out, cf_str s, cf_match_names *names, cf_arena *tmp, cf_error *err)
 {
     word_list w = {.n = 0};
     w.v = cf_arena_alloc(tmp, s.n * sizeof *w.v);
@@ -52,8 +51,7 @@ static cf_status cut(word_list *out, cf_str s, cf_match_names *names,
             i++;
         }
         w.v[w.n] = (cf_diff_mark){(uint32_t)from, (uint32_t)(i - from)};
-        w.sym[w.n] =
-            cf_diff__names_get(names, cf_str_make(s.p + from, i - from), 0);
+        w.sym[w.n] = cf_diff__names_get(names, cf_str_make(s.p + from, i - from), 0);
         w.changed[w.n++] = true;
     }
     *out = w;
@@ -66,8 +64,7 @@ static bool is_alone(const word_list *w, uint32_t i)
 }
 
 /* pair[i]: the word of b that goes with word i of a. */
-static void set_changed(word_list *a, word_list *b, const uint32_t *pair,
-                        cf_str text)
+static void set_changed(word_list *a, word_list *b, const uint32_t *pair, cf_str text)
 {
     for (uint32_t i = 0; i < a->n; i++) {
         if (pair[i] != CF_MATCH_NONE) {
@@ -76,16 +73,15 @@ static void set_changed(word_list *a, word_list *b, const uint32_t *pair,
         }
     }
     for (uint32_t i = 0; i < a->n; i++) {
-        if (pair[i] != CF_MATCH_NONE && is_blank(a, i, text) &&
-            is_alone(a, i) && is_alone(b, pair[i])) {
+        if (pair[i] != CF_MATCH_NONE && is_blank(a, i, text) && is_alone(a, i) &&
+            is_alone(b, pair[i])) {
             a->changed[i] = true;
             b->changed[pair[i]] = true;
         }
     }
 }
 
-static cf_status add_marks(cf_diff_marks *out, const word_list *w, uint32_t *n,
-                           cf_error *err)
+static cf_status add_marks(cf_diff_marks *out, const word_list *w, uint32_t *n, cf_error *err)
 {
     size_t first = out->n;
     for (uint32_t i = 0; i < w->n; i++) {
@@ -111,8 +107,8 @@ static cf_status add_marks(cf_diff_marks *out, const word_list *w, uint32_t *n,
     return CF_OK;
 }
 
-static cf_status compare(cf_diff_marks *out, cf_str a, cf_str b, uint32_t *n_a,
-                         uint32_t *n_b, cf_arena *tmp, cf_error *err)
+static cf_status compare(cf_diff_marks *out, cf_str a, cf_str b, uint32_t *n_a, uint32_t *n_b,
+                         cf_arena *tmp, cf_error *err)
 {
     cf_match_names names;
     word_list in_a, in_b;
@@ -123,16 +119,15 @@ static cf_status compare(cf_diff_marks *out, cf_str a, cf_str b, uint32_t *n_a,
     if (pair == NULL) {
         return cf_oom_for(err, "the words of a line");
     }
-    CF_TRY(cf_diff__match(pair, (cf_match_seq){in_a.sym, in_a.n},
-                          (cf_match_seq){in_b.sym, in_b.n}, names.n, MAX_COST,
-                          tmp, err));
+    CF_TRY(cf_diff__match(pair, (cf_match_seq){in_a.sym, in_a.n}, (cf_match_seq){in_b.sym, in_b.n},
+                          names.n, MAX_COST, tmp, err));
     set_changed(&in_a, &in_b, pair, a);
     CF_TRY(add_marks(out, &in_a, n_a, err));
     return add_marks(out, &in_b, n_b, err);
 }
 
-cf_status cf_diff__words(cf_diff_marks *out, cf_str a, cf_str b, uint32_t *n_a,
-                         uint32_t *n_b, cf_arena *tmp, cf_error *err)
+cf_status cf_diff__words(cf_diff_marks *out, cf_str a, cf_str b, uint32_t *n_a, uint32_t *n_b,
+                         cf_arena *tmp, cf_error *err)
 {
     cf_arena_mark start = cf_arena_get_mark(tmp);
     cf_status st = compare(out, a, b, n_a, n_b, tmp, err);

@@ -81,10 +81,9 @@ static bool walk(const search *s, int32_t d, int32_t d_other, split *out)
         }
         s->v[k] = x;
         int32_t r = delta - k;
-        if (x >= 0 && ((r - d_other) & 1) == 0 && r >= -d_other &&
-            r <= d_other && s->other[r] >= 0 && x + s->other[r] >= s->n) {
-            *out = s->is_back ? (split){s->n - x, s->h - (x - k), s->n - x0,
-                                        s->h - (x0 - k)}
+        if (x >= 0 && ((r - d_other) & 1) == 0 && r >= -d_other && r <= d_other &&
+            s->other[r] >= 0 && x + s->other[r] >= s->n) {
+            *out = s->is_back ? (split){s->n - x, s->h - (x - k), s->n - x0, s->h - (x0 - k)}
                               : (split){x0, x0 - k, x, x - k};
             return true;
         }
@@ -102,8 +101,7 @@ static int32_t furthest(const search *s, int32_t d, split *out)
         int32_t x = s->v[k];
         if (x >= 0 && x + x - k > best) {
             best = x + x - k;
-            *out = s->is_back ? (split){s->n - x, s->h - (x - k), s->n - x,
-                                        s->h - (x - k)}
+            *out = s->is_back ? (split){s->n - x, s->h - (x - k), s->n - x, s->h - (x - k)}
                               : (split){x, x - k, x, x - k};
         }
     }
@@ -145,16 +143,14 @@ static void match_box(const matcher *m, box q)
         }
         box first = {q.a0, q.a0 + s.x, q.b0, q.b0 + s.y};
         box second = {q.a0 + s.x2, q.a1, q.b0 + s.y2, q.b1};
-        bool first_is_small =
-            s.x + s.y < second.a1 - second.a0 + (second.b1 - second.b0);
+        bool first_is_small = s.x + s.y < second.a1 - second.a0 + (second.b1 - second.b0);
         match_box(m, first_is_small ? first : second);
         q = first_is_small ? second : first;
     }
 }
 
 /* The symbols of `from` that `has` holds, and where they stand in it. */
-static uint32_t keep_common(uint32_t *out, uint32_t *at, cf_match_seq from,
-                            const bool *has)
+static uint32_t keep_common(uint32_t *out, uint32_t *at, cf_match_seq from, const bool *has)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < from.n; i++) {
@@ -175,14 +171,12 @@ static void mark(bool *has, cf_match_seq s)
     }
 }
 
-static cf_status match_in(uint32_t *pair, cf_match_seq a, cf_match_seq b,
-                          uint32_t n_symbols, uint32_t max_cost, cf_arena *tmp,
-                          cf_error *err)
+static cf_status match_in(uint32_t *pair, cf_match_seq a, cf_match_seq b, uint32_t n_symbols,
+                          uint32_t max_cost, cf_arena *tmp, cf_error *err)
 {
     bool *in_a = cf_arena_calloc(tmp, (size_t)n_symbols + 1, sizeof *in_a);
     bool *in_b = cf_arena_calloc(tmp, (size_t)n_symbols + 1, sizeof *in_b);
-    uint32_t *block = cf_arena_alloc(
-        tmp, ((size_t)a.n * 3 + (size_t)b.n * 2 + 1) * sizeof *block);
+    uint32_t *block = cf_arena_alloc(tmp, ((size_t)a.n * 3 + (size_t)b.n * 2 + 1) * sizeof *block);
     size_t n_diagonals = (size_t)a.n + b.n + 3;
     int32_t *paths = cf_arena_alloc(tmp, 2 * n_diagonals * sizeof *paths);
     if (in_a == NULL || in_b == NULL || block == NULL || paths == NULL) {
@@ -199,8 +193,7 @@ static cf_status match_in(uint32_t *pair, cf_match_seq a, cf_match_seq b,
                  .pair = found,
                  .fwd = paths + h + 1,
                  .bwd = paths + n_diagonals + h + 1,
-                 .max_cost =
-                     (int32_t)(max_cost < 1u << 30 ? max_cost : 1u << 30)};
+                 .max_cost = (int32_t)(max_cost < 1u << 30 ? max_cost : 1u << 30)};
     memset(found, 0xff, (size_t)n * sizeof *found);
     match_box(&m, (box){0, (int32_t)n, 0, (int32_t)h});
     memset(pair, 0xff, (size_t)a.n * sizeof *pair);
@@ -212,9 +205,8 @@ static cf_status match_in(uint32_t *pair, cf_match_seq a, cf_match_seq b,
     return CF_OK;
 }
 
-cf_status cf_diff__match(uint32_t *pair, cf_match_seq a, cf_match_seq b,
-                         uint32_t n_symbols, uint32_t max_cost, cf_arena *tmp,
-                         cf_error *err)
+cf_status cf_diff__match(uint32_t *pair, cf_match_seq a, cf_match_seq b, uint32_t n_symbols,
+                         uint32_t max_cost, cf_arena *tmp, cf_error *err)
 {
     if (a.n == 0) {
         return CF_OK;
@@ -230,8 +222,7 @@ cf_status cf_diff__match(uint32_t *pair, cf_match_seq a, cf_match_seq b,
 
 /* ---- names -------------------------------------------------------------- */
 
-cf_status cf_diff__names_init(cf_match_names *t, size_t n_max, cf_arena *arena,
-                              cf_error *err)
+cf_status cf_diff__names_init(cf_match_names *t, size_t n_max, cf_arena *arena, cf_error *err)
 {
     size_t cap = 16;
     while (cap < n_max * 2) {

@@ -33,9 +33,8 @@ typedef struct cf_match_seq {
  * is one more than the largest symbol.  tmp holds scratch memory and is left
  * as it was.  CF_ENOMEM; CF_ELIMIT for 2^29 symbols or more.
  */
-CF_MUST_USE cf_status cf_diff__match(uint32_t *pair, cf_match_seq a,
-                                     cf_match_seq b, uint32_t n_symbols,
-                                     uint32_t max_cost, cf_arena *tmp,
+CF_MUST_USE cf_status cf_diff__match(uint32_t *pair, cf_match_seq a, cf_match_seq b,
+                                     uint32_t n_symbols, uint32_t max_cost, cf_arena *tmp,
                                      cf_error *err);
 
 /* A table that numbers strings by first appearance. */
@@ -48,8 +47,8 @@ typedef struct cf_match_names {
 } cf_match_names;
 
 /* Room for `n_max` names; memory from the arena.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_diff__names_init(cf_match_names *t, size_t n_max,
-                                          cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_diff__names_init(cf_match_names *t, size_t n_max, cf_arena *arena,
+                                          cf_error *err);
 
 /* The number of (s, tag), a new one when it was not there.  s.p must stay. */
 uint32_t cf_diff__names_get(cf_match_names *t, cf_str s, uint32_t tag);

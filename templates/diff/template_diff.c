@@ -54,8 +54,7 @@ static void fill_rows(cf_diff_row *rows, const cf_differ *d, size_t *n_of)
             row->b = j++;
         } else {
             row->by_source = d->by_source[i];
-            row->kind =
-                cf_diff__is_same(d, i, j) ? CF_DIFF_KEPT : CF_DIFF_CHANGED;
+            row->kind = cf_diff__is_same(d, i, j) ? CF_DIFF_KEPT : CF_DIFF_CHANGED;
             row->a = i++;
             row->b = j++;
         }
@@ -63,8 +62,8 @@ static void fill_rows(cf_diff_row *rows, const cf_differ *d, size_t *n_of)
     }
 }
 
-static cf_status find_marks(cf_diff *out, cf_diff_row *rows, const cf_differ *d,
-                            cf_arena *arena, cf_error *err)
+static cf_status find_marks(cf_diff *out, cf_diff_row *rows, const cf_differ *d, cf_arena *arena,
+                            cf_error *err)
 {
     cf_diff_marks marks = {NULL, 0, 0};
     cf_status st = CF_OK;
@@ -73,12 +72,11 @@ static cf_status find_marks(cf_diff *out, cf_diff_row *rows, const cf_differ *d,
         if (row->kind == CF_DIFF_CHANGED) {
             row->mark = (uint32_t)marks.n;
             st = cf_diff__words(&marks, cf_diff_text_of(&d->a, row->a),
-                                cf_diff_text_of(&d->b, row->b), &row->n_mark_a,
-                                &row->n_mark_b, d->tmp, err);
+                                cf_diff_text_of(&d->b, row->b), &row->n_mark_a, &row->n_mark_b,
+                                d->tmp, err);
         }
     }
-    cf_diff_mark *v =
-        st == CF_OK ? cf_arena_alloc(arena, marks.n * sizeof *v) : NULL;
+    cf_diff_mark *v = st == CF_OK ? cf_arena_alloc(arena, marks.n * sizeof *v) : NULL;
     if (v != NULL && marks.n > 0) {
         memcpy(v, marks.v, marks.n * sizeof *v);
     } else if (st == CF_OK && v == NULL) {
@@ -90,8 +88,7 @@ static cf_status find_marks(cf_diff *out, cf_diff_row *rows, const cf_differ *d,
     return st;
 }
 
-static cf_status make_rows(cf_diff *out, const cf_differ *d, cf_arena *arena,
-                           cf_error *err)
+static cf_status make_rows(cf_diff *out, const cf_differ *d, cf_arena *arena, cf_error *err)
 {
     out->a = d->a;
     out->b = d->b;
@@ -108,8 +105,8 @@ static cf_status make_rows(cf_diff *out, const cf_differ *d, cf_arena *arena,
 /* ---- comparisons -------------------------------------------------------- */
 
 /* Compares the sides of `d`; p and q NULL: without sources. */
-static cf_status compare(cf_diff *out, cf_differ *d, const cf_prompt *p,
-                         const cf_prompt *q, cf_arena *arena, cf_error *err)
+static cf_status compare(cf_diff *out, cf_differ *d, const cf_prompt *p, const cf_prompt *q,
+                         cf_arena *arena, cf_error *err)
 {
     cf_arena tmp;
     cf_diff made = {.n_rows = 0};
@@ -119,8 +116,7 @@ static cf_status compare(cf_diff *out, cf_differ *d, const cf_prompt *p,
     d->max_cost = share < COST_MIN ? COST_MIN : share;
     d->pair = cf_arena_alloc(&tmp, (size_t)d->a.n * sizeof *d->pair);
     d->by_source = cf_arena_calloc(&tmp, d->a.n, sizeof *d->by_source);
-    cf_status st =
-        d->pair != NULL && d->by_source != NULL ? CF_OK : out_of_memory(err);
+    cf_status st = d->pair != NULL && d->by_source != NULL ? CF_OK : out_of_memory(err);
     if (st == CF_OK) {
         memset(d->pair, 0xff, (size_t)d->a.n * sizeof *d->pair);
         st = p != NULL ? cf_diff__pair_sources(d, p, q, err) : CF_OK;
@@ -135,8 +131,7 @@ static cf_status compare(cf_diff *out, cf_differ *d, const cf_prompt *p,
     return st;
 }
 
-cf_status cf_diff_texts(cf_diff *out, cf_str a, cf_str b, cf_arena *arena,
-                        cf_error *err)
+cf_status cf_diff_texts(cf_diff *out, cf_str a, cf_str b, cf_arena *arena, cf_error *err)
 {
     cf_differ d = {.has_tokens = false};
     CF_TRY(cf_diff__lines(&d.a, a, NULL, arena, err));
@@ -144,8 +139,8 @@ cf_status cf_diff_texts(cf_diff *out, cf_str a, cf_str b, cf_arena *arena,
     return compare(out, &d, NULL, NULL, arena, err);
 }
 
-cf_status cf_diff_prompts(cf_diff *out, const cf_prompt *a, const cf_prompt *b,
-                          cf_arena *arena, cf_error *err)
+cf_status cf_diff_prompts(cf_diff *out, const cf_prompt *a, const cf_prompt *b, cf_arena *arena,
+                          cf_error *err)
 {
     cf_differ d = {.has_tokens = false};
     CF_TRY(cf_diff__lines(&d.a, a->text, a, arena, err));
@@ -153,9 +148,8 @@ cf_status cf_diff_prompts(cf_diff *out, const cf_prompt *a, const cf_prompt *b,
     return compare(out, &d, a, b, arena, err);
 }
 
-cf_status cf_diff_tokens(cf_diff *out, const cf_prompt *a,
-                         const cf_token_list *a_tokens, const cf_prompt *b,
-                         const cf_token_list *b_tokens, cf_arena *arena,
+cf_status cf_diff_tokens(cf_diff *out, const cf_prompt *a, const cf_token_list *a_tokens,
+                         const cf_prompt *b, const cf_token_list *b_tokens, cf_arena *arena,
                          cf_error *err)
 {
     cf_differ d = {.has_tokens = true};
@@ -164,14 +158,11 @@ cf_status cf_diff_tokens(cf_diff *out, const cf_prompt *a,
     return compare(out, &d, a, b, arena, err);
 }
 
-cf_status cf_diff_conversations(cf_diff *out, const cf_prompt *a,
-                                const cf_token_list *a_tokens,
-                                const cf_prompt *b,
-                                const cf_token_list *b_tokens, cf_arena *arena,
+cf_status cf_diff_conversations(cf_diff *out, const cf_prompt *a, const cf_token_list *a_tokens,
+                                const cf_prompt *b, const cf_token_list *b_tokens, cf_arena *arena,
                                 cf_error *err)
 {
-    cf_differ d = {.has_tokens = a_tokens != NULL && b_tokens != NULL,
-                   .is_apart = true};
+    cf_differ d = {.has_tokens = a_tokens != NULL && b_tokens != NULL, .is_apart = true};
     if (d.has_tokens) {
         CF_TRY(cf_diff__tokens(&d.a, a, a_tokens, arena, err));
         CF_TRY(cf_diff__tokens(&d.b, b, b_tokens, arena, err));

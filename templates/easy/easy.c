@@ -26,8 +26,7 @@ static cf_open_with_options with_defaults(const cf_open_with_options *with)
 }
 
 /* An empty conversation with the handle's preface. */
-static cf_status new_conversation(const confab *c, cf_conversation **out,
-                                  cf_error *err)
+static cf_status new_conversation(const confab *c, cf_conversation **out, cf_error *err)
 {
     cf_preface preface = {.tools = c->tools};
     CF_TRY(cf_conversation_new(out, &preface, err));
@@ -35,8 +34,7 @@ static cf_status new_conversation(const confab *c, cf_conversation **out,
     return CF_OK;
 }
 
-confab *cf_open_with(const char *model, const cf_open_with_options *with,
-                     cf_error *err)
+confab *cf_open_with(const char *model, const cf_open_with_options *with, cf_error *err)
 {
     cf_open_with_options w = with_defaults(with);
     cf_open_options o = {
@@ -125,8 +123,7 @@ static cf_status set_thinking(confab *c, const char *value, cf_error *err)
             return CF_OK;
         }
     }
-    return cf_fail(err, CF_EINVAL,
-                   "thinking is on, off or default, not '%.40s'", value);
+    return cf_fail(err, CF_EINVAL, "thinking is on, off or default, not '%.40s'", value);
 }
 
 cf_status cf_set(confab *c, const char *name, const char *value, cf_error *err)
@@ -136,8 +133,7 @@ cf_status cf_set(confab *c, const char *name, const char *value, cf_error *err)
         return set_thinking(c, value, err);
     }
     if (strcmp(name, "max_tokens") == 0) {
-        return cf_option_read_u32(&c->chat.max_tokens, name, value, UINT32_MAX,
-                                  err);
+        return cf_option_read_u32(&c->chat.max_tokens, name, value, UINT32_MAX, err);
     }
     if (strcmp(name, "thinking_budget") == 0) {
         CF_TRY(cf_option_read_u32(&n, name, value, INT32_MAX, err));
@@ -159,19 +155,16 @@ cf_status cf_constrain(confab *c, const char *spec, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out,
-                             cf_error *err)
+cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out, cf_error *err)
 {
     if (c->opened.engine == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "tokens are known only of a model in this process");
+        return cf_fail(err, CF_EUNSUPPORTED, "tokens are known only of a model in this process");
     }
     *out = cf_engine_tokenizer(c->opened.engine);
     return CF_OK;
 }
 
-cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out,
-                           cf_error *err)
+cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out, cf_error *err)
 {
     const cf_tokenizer *tok = NULL;
     json_t *v = NULL;
@@ -182,23 +175,18 @@ cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out,
     CF_TRY(cf_json_read(&v, spec, strlen(spec), err));
     cf_status st = CF_OK;
     /* Calls are written as this model writes them. */
-    if (json_object_get(v, "tools") != NULL &&
-        json_object_get(v, "family") == NULL &&
-        json_object_set_new(
-            v, "family", json_string(cf_tool_family_name(c->opened.family))) !=
-            0) {
+    if (json_object_get(v, "tools") != NULL && json_object_get(v, "family") == NULL &&
+        json_object_set_new(v, "family", json_string(cf_tool_family_name(c->opened.family))) != 0) {
         st = cf_oom(err);
     }
-    CF_THEN(st, cf_constraint_spec_compile(
-                    out, v, cf_conversation_tools(c->conv), err));
+    CF_THEN(st, cf_constraint_spec_compile(out, v, cf_conversation_tools(c->conv), err));
     json_decref(v);
     return st;
 }
 
 /* ---- messages ----------------------------------------------------------- */
 
-cf_status cf_easy__message(json_t **out, const char *role, const char *text,
-                           cf_error *err)
+cf_status cf_easy__message(json_t **out, const char *role, const char *text, cf_error *err)
 {
     json_error_t why;
     *out = json_pack_ex(&why, 0, "{s:s, s:s}", "role", role, "content", text);
@@ -226,8 +214,7 @@ cf_status cf_set_messages(confab *c, const char *messages, cf_error *err)
         st = cf_fail(err, CF_EINVAL, "messages are a JSON array");
     }
     CF_THEN(st, new_conversation(c, &conv, err));
-    CF_THEN(st, cf_conversation_add_messages(conv, list, none, NULL, NULL,
-                                             &last, NULL, err));
+    CF_THEN(st, cf_conversation_add_messages(conv, list, none, NULL, NULL, &last, NULL, err));
     CF_THEN(st, cf_conversation_set_head(conv, last, err));
     json_decref(list);
     if (st != CF_OK) {
@@ -250,8 +237,7 @@ static cf_status one_name(const json_t *declaration, char **name, cf_error *err)
     const cf_tool *tools = cf_tool_set_items(set, &n);
     cf_status st = CF_OK;
     if (n != 1) {
-        st = cf_fail(err, CF_EINVAL, "the declaration has %zu tools, not one",
-                     n);
+        st = cf_fail(err, CF_EINVAL, "the declaration has %zu tools, not one", n);
     } else {
         *name = cf_strndup(tools[0].name.p, tools[0].name.n);
         st = *name != NULL ? CF_OK : cf_oom(err);
@@ -265,10 +251,9 @@ static cf_status one_name(const json_t *declaration, char **name, cf_error *err)
 static cf_status declare(confab *c, const json_t *declaration, cf_error *err)
 {
     json_t *tools = cf_json_copy(c->tools);
-    cf_status st =
-        tools != NULL && json_array_append(tools, cf_json_ref(declaration)) == 0
-            ? CF_OK
-            : cf_oom(err);
+    cf_status st = tools != NULL && json_array_append(tools, cf_json_ref(declaration)) == 0
+                       ? CF_OK
+                       : cf_oom(err);
     CF_THEN(st, cf_conversation_set_tools(c->conv, tools, err));
     if (st != CF_OK) {
         json_decref(tools);
@@ -281,23 +266,19 @@ static cf_status declare(confab *c, const json_t *declaration, cf_error *err)
 
 static bool has_tool(const confab *c, const char *name)
 {
-    return cf_tool_set_find(cf_conversation_tools(c->conv),
-                            cf_str_from(name)) != NULL;
+    return cf_tool_set_find(cf_conversation_tools(c->conv), cf_str_from(name)) != NULL;
 }
 
-cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn,
-                      void *user, cf_error *err)
+cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn, void *user, cf_error *err)
 {
     json_t *v = NULL;
     cf_easy_tool tool = {.fn = fn, .user = user};
     CF_TRY(cf_json_read(&v, declaration, strlen(declaration), err));
     cf_status st = one_name(v, &tool.name, err);
     if (st == CF_OK && has_tool(c, tool.name)) {
-        st = cf_fail(err, CF_EINVAL, "there is a tool '%.80s' already",
-                     tool.name);
+        st = cf_fail(err, CF_EINVAL, "there is a tool '%.80s' already", tool.name);
     }
-    if (st == CF_OK &&
-        !cf_grow(&c->tool, &c->cap_tool, c->n_tool + 1, sizeof *c->tool)) {
+    if (st == CF_OK && !cf_grow(&c->tool, &c->cap_tool, c->n_tool + 1, sizeof *c->tool)) {
         st = cf_oom(err);
     }
     CF_THEN(st, declare(c, v, err));

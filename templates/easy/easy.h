@@ -44,16 +44,13 @@ struct confab {
 };
 
 /* Compiles a constraint's JSON text, and makes the vocabulary for it. */
-cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out,
-                           cf_error *err);
+cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out, cf_error *err);
 
 /* The tokenizer of a model in this process; CF_EUNSUPPORTED names what a server
  * cannot do. */
-cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out,
-                             cf_error *err);
+cf_status cf_easy__tokenizer(const confab *c, const cf_tokenizer **out, cf_error *err);
 
 /* A message as JSON.  CF_EFORMAT when the text is not UTF-8. */
-cf_status cf_easy__message(json_t **out, const char *role, const char *text,
-                           cf_error *err);
+cf_status cf_easy__message(json_t **out, const char *role, const char *text, cf_error *err);
 
 #endif

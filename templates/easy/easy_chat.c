@@ -86,8 +86,7 @@ void cf_on_reply(confab *c, cf_heard_fn fn, void *user)
 
 /* ---- the tool loop ------------------------------------------------------ */
 
-static cf_call_verdict decide(void *ud, const cf_pending_call *call,
-                              cf_buf *reason)
+static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *reason)
 {
     (void)ud;
     (void)call;
@@ -117,8 +116,7 @@ static const cf_easy_tool *find_tool(const confab *c, cf_str name)
     return NULL;
 }
 
-static cf_status run_call(void *ud, const cf_pending_call *call, json_t **out,
-                          cf_error *err)
+static cf_status run_call(void *ud, const cf_pending_call *call, json_t **out, cf_error *err)
 {
     const cf_easy_tool *tool = find_tool(ud, call->name);
     cf_tool_result result = {.text = CF_BUF_INIT};
@@ -143,8 +141,7 @@ static cf_status run_call(void *ud, const cf_pending_call *call, json_t **out,
     return st;
 }
 
-static void done_call(void *ud, const cf_pending_call *call,
-                      const json_t *result)
+static void done_call(void *ud, const cf_pending_call *call, const json_t *result)
 {
     const confab *c = ud;
     cf_buf b = CF_BUF_INIT;
@@ -163,19 +160,13 @@ static cf_status send(confab *c, const json_t *message, cf_error *err)
     cf_turn_options options = {.chat = c->chat};
     options.chat.grammar = c->grammar;
     options.chat.vocab = c->grammar != NULL ? c->vocab : NULL;
-    cf_send s = {.message = message,
-                 .options = &options,
-                 .fn = on_event,
-                 .ud = c,
-                 .cancel = &c->cancel};
-    cf_tool_loop loop = {
-        .decide = decide, .run = run_call, .done = done_call, .ud = c};
+    cf_send s = {
+        .message = message, .options = &options, .fn = on_event, .ud = c, .cancel = &c->cancel};
+    cf_tool_loop loop = {.decide = decide, .run = run_call, .done = done_call, .ud = c};
     cf_sent_deinit(&c->last);
     cf_sent_init(&c->last);
-    return c->n_tool > 0 ? cf_conversation_run(c->conv, c->opened.backend, &s,
-                                               &loop, &c->last, err)
-                         : cf_conversation_send(c->conv, c->opened.backend, &s,
-                                                &c->last, err);
+    return c->n_tool > 0 ? cf_conversation_run(c->conv, c->opened.backend, &s, &loop, &c->last, err)
+                         : cf_conversation_send(c->conv, c->opened.backend, &s, &c->last, err);
 }
 
 const char *cf_chat(confab *c, const char *message, cf_error *err)
@@ -195,8 +186,7 @@ const char *cf_chat(confab *c, const char *message, cf_error *err)
     cf_str text = cf_json_get_str(c->last.response.message, "content");
     cf_buf_deinit(&c->reply);
     cf_buf_add(&c->reply, text.p, text.n);
-    return cf_buf_check(&c->reply, err) == CF_OK ? cf_buf_cstr(&c->reply)
-                                                 : NULL;
+    return cf_buf_check(&c->reply, err) == CF_OK ? cf_buf_cstr(&c->reply) : NULL;
 }
 
 void cf_interrupt(confab *c)

@@ -9,8 +9,7 @@
 #include "templates/template_lint.h"
 
 /* Puts what was written into `to`, which then is the function's result. */
-static const char *finish(cf_jw *w, cf_buf *made, cf_buf *to, cf_status st,
-                          cf_error *err)
+static const char *finish(cf_jw *w, cf_buf *made, cf_buf *to, cf_status st, cf_error *err)
 {
     CF_THEN(st, cf_jw_finish(w, err));
     CF_THEN(st, cf_buf_check(made, err));
@@ -33,8 +32,8 @@ const char *cf_messages(confab *c, cf_error *err)
     cf_message_source *list = NULL;
     size_t n = 0;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_conversation_sources(
-        c->conv, cf_conversation_head(c->conv), &arena, &list, &n, err);
+    cf_status st =
+        cf_conversation_sources(c->conv, cf_conversation_head(c->conv), &arena, &list, &n, err);
     cf_jw_init(&w, &b);
     cf_jw_array(&w, NULL);
     for (size_t i = 0; st == CF_OK && i < n; i++) {
@@ -126,21 +125,19 @@ static void write_loss(void *ud, const cf_loss *loss)
     cf_jw_str(ud, NULL, loss->line);
 }
 
-static cf_status inspect(confab *c, const cf_send *send, cf_arena *arena,
-                         cf_jw *w, cf_error *err)
+static cf_status inspect(confab *c, const cf_send *send, cf_arena *arena, cf_jw *w, cf_error *err)
 {
     cf_prompt prompt = {{NULL, 0}, NULL, 0};
     cf_token_list tokens = {NULL, 0};
     bool has_tokens = c->opened.engine != NULL;
-    CF_TRY(cf_conversation_preview(c->conv, c->opened.backend, send, arena,
-                                   &prompt, has_tokens ? &tokens : NULL, err));
+    CF_TRY(cf_conversation_preview(c->conv, c->opened.backend, send, arena, &prompt,
+                                   has_tokens ? &tokens : NULL, err));
     cf_jw_object(w, NULL);
     cf_jw_str(w, "text", prompt.text);
     write_spans(w, &prompt);
     write_tokens(w, "tokens", &tokens);
     cf_jw_array(w, "losses");
-    cf_status st =
-        cf_conversation_losses(c->conv, send, &prompt, write_loss, w, err);
+    cf_status st = cf_conversation_losses(c->conv, send, &prompt, write_loss, w, err);
     cf_jw_end(w);
     cf_jw_end(w);
     return st;
@@ -168,8 +165,7 @@ const char *cf_inspect(confab *c, const char *message, cf_error *err)
 
 /* ---- tokens ------------------------------------------------------------- */
 
-const char *cf_tokenize(confab *c, const char *text, size_t n, bool special,
-                        cf_error *err)
+const char *cf_tokenize(confab *c, const char *text, size_t n, bool special, cf_error *err)
 {
     const cf_tokenizer *tok = NULL;
     cf_token_list list = {NULL, 0};
@@ -178,16 +174,14 @@ const char *cf_tokenize(confab *c, const char *text, size_t n, bool special,
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_status st = cf_easy__tokenizer(c, &tok, err);
-    CF_THEN(st, cf_tokenizer_encode(&list, tok, cf_str_make(text, n), special,
-                                    false, &arena, err));
+    CF_THEN(st, cf_tokenizer_encode(&list, tok, cf_str_make(text, n), special, false, &arena, err));
     cf_jw_init(&w, &b);
     write_tokens(&w, NULL, &list);
     cf_arena_deinit(&arena);
     return finish(&w, &b, &c->tokens, st, err);
 }
 
-const char *cf_detokenize(confab *c, const int32_t *ids, size_t n,
-                          size_t *length, cf_error *err)
+const char *cf_detokenize(confab *c, const int32_t *ids, size_t n, size_t *length, cf_error *err)
 {
     const cf_tokenizer *tok = NULL;
     cf_buf b = CF_BUF_INIT;
@@ -245,8 +239,7 @@ const char *cf_lint(confab *c, cf_error *err)
         st = cf_fail(err, CF_ENOTFOUND, "the model has no chat template");
     }
     cf_arena_init(&arena, 0);
-    CF_THEN(st, cf_template_lint(cf_buf_str(&c->opened.source), &options,
-                                 &arena, &report, err));
+    CF_THEN(st, cf_template_lint(cf_buf_str(&c->opened.source), &options, &arena, &report, err));
     cf_jw_init(&w, &b);
     cf_jw_object(&w, NULL);
     cf_jw_uint(&w, "errors", report.n_errors);

@@ -13,9 +13,8 @@ struct cf_mask {
 
 size_t cf_n_vocab(const confab *c)
 {
-    return c->opened.engine != NULL
-               ? cf_tokenizer_n_vocab(cf_engine_tokenizer(c->opened.engine))
-               : 0;
+    return c->opened.engine != NULL ? cf_tokenizer_n_vocab(cf_engine_tokenizer(c->opened.engine))
+                                    : 0;
 }
 
 cf_mask *cf_mask_new(confab *c, const char *spec, cf_error *err)
@@ -26,8 +25,7 @@ cf_mask *cf_mask_new(confab *c, const char *spec, cf_error *err)
         return NULL;
     }
     cf_status st = cf_easy__grammar(c, spec, &mask->grammar, err);
-    CF_THEN(st,
-            cf_constraint_new(&mask->position, mask->grammar, c->vocab, err));
+    CF_THEN(st, cf_constraint_new(&mask->position, mask->grammar, c->vocab, err));
     mask->n_words = (cf_n_vocab(c) + 31) / 32;
     if (st != CF_OK) {
         cf_mask_free(mask);
@@ -45,12 +43,10 @@ void cf_mask_free(cf_mask *mask)
     }
 }
 
-cf_status cf_mask_fill(cf_mask *mask, uint32_t *bits, size_t n_words,
-                       cf_error *err)
+cf_status cf_mask_fill(cf_mask *mask, uint32_t *bits, size_t n_words, cf_error *err)
 {
     if (n_words != mask->n_words) {
-        return cf_fail(err, CF_EINVAL, "the mask has %zu words, not %zu",
-                       mask->n_words, n_words);
+        return cf_fail(err, CF_EINVAL, "the mask has %zu words, not %zu", mask->n_words, n_words);
     }
     return cf_constraint_mask(mask->position, bits, err);
 }

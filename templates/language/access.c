@@ -31,8 +31,7 @@ static cf_tv cycler_attr(cf_tr *r, cf_tv obj, cf_str name)
         if (cf_str_is(name, "sep")) {
             return c->items->v[0];
         }
-        return cf_str_is(name, "used") ? cf_tv_bool(c->is_used)
-                                       : cf_tv_make(CF_TMISSING);
+        return cf_str_is(name, "used") ? cf_tv_bool(c->is_used) : cf_tv_make(CF_TMISSING);
     }
     if (cf_str_is(name, "current")) {
         return c->items->v[c->pos];
@@ -68,8 +67,7 @@ static cf_tv macro_attr(cf_tr *r, const cf_tmacro *m, cf_str name)
     if (cf_str_is(name, "catch_varargs")) {
         return cf_tv_bool(n->func->takes_varargs);
     }
-    return cf_str_is(name, "caller") ? cf_tv_bool(n->func->takes_caller)
-                                     : cf_tv_make(CF_TMISSING);
+    return cf_str_is(name, "caller") ? cf_tv_bool(n->func->takes_caller) : cf_tv_make(CF_TMISSING);
 }
 
 static cf_tv number_attr(cf_tv obj, cf_str name)
@@ -83,31 +81,17 @@ static cf_tv number_attr(cf_tv obj, cf_str name)
     if (obj.k != CF_TFLOAT && cf_str_is(name, "numerator")) {
         return obj.k == CF_TBOOL ? cf_tv_int(obj.u.b) : obj;
     }
-    return obj.k != CF_TFLOAT && cf_str_is(name, "denominator")
-               ? cf_tv_int(1)
-               : cf_tv_make(CF_TMISSING);
+    return obj.k != CF_TFLOAT && cf_str_is(name, "denominator") ? cf_tv_int(1)
+                                                                : cf_tv_make(CF_TMISSING);
 }
 
 static bool is_dunder(const cf_tstr *name)
 {
-    static const char *const all[] = {"__class__",
-                                      "__doc__",
-                                      "__init__",
-                                      "__dict__",
-                                      "__eq__",
-                                      "__ne__",
-                                      "__hash__",
-                                      "__str__",
-                                      "__repr__",
-                                      "__dir__",
-                                      "__new__",
-                                      "__format__",
-                                      "__reduce__",
-                                      "__sizeof__",
-                                      "__getattribute__",
-                                      "__subclasshook__",
-                                      "__init_subclass__",
-                                      NULL};
+    static const char *const all[] = {
+        "__class__",        "__doc__",           "__init__",   "__dict__",   "__eq__",
+        "__ne__",           "__hash__",          "__str__",    "__repr__",   "__dir__",
+        "__new__",          "__format__",        "__reduce__", "__sizeof__", "__getattribute__",
+        "__subclasshook__", "__init_subclass__", NULL};
     cf_str s = cf_str_make(name->p, name->n);
     for (size_t i = 0; s.n > 4 && s.p[0] == '_' && all[i] != NULL; i++) {
         if (cf_str_is(s, all[i])) {
@@ -171,8 +155,7 @@ static cf_tv attribute(cf_tr *r, cf_tv obj, const cf_tstr *name, int id)
 
 cf_tv cf_t__attribute(cf_tr *r, cf_tv obj, const cf_tstr *name)
 {
-    return attribute(r, obj, name,
-                     cf_t__method_find(cf_str_make(name->p, name->n)));
+    return attribute(r, obj, name, cf_t__method_find(cf_str_make(name->p, name->n)));
 }
 
 static cf_tv unsafe(cf_tr *r, cf_tv obj, cf_tv name)
@@ -241,9 +224,8 @@ static cf_tv item(cf_tr *r, cf_tv obj, cf_tv key)
         if (obj.k == CF_TBYTES) {
             return cf_tv_int((unsigned char)obj.u.s->p[i]);
         }
-        return obj.k == CF_TRANGE
-                   ? cf_tv_int(obj.u.range->start + i * obj.u.range->step)
-                   : obj.u.l->v[i];
+        return obj.k == CF_TRANGE ? cf_tv_int(obj.u.range->start + i * obj.u.range->step)
+                                  : obj.u.l->v[i];
     default:
         break;
     }
@@ -272,8 +254,7 @@ cf_tv cf_t__getattr_id(cf_tr *r, cf_tv obj, cf_tv name, int id)
             }
         }
     }
-    return is_dunder(name.u.s) ? unsafe(r, obj, name)
-                               : cf_t__undef_attr(r, obj, name);
+    return is_dunder(name.u.s) ? unsafe(r, obj, name) : cf_t__undef_attr(r, obj, name);
 }
 
 cf_tv cf_t__getattr(cf_tr *r, cf_tv obj, cf_tv name)
@@ -313,10 +294,8 @@ cf_tv cf_t__getitem(cf_tr *r, cf_tv obj, cf_tv key)
 static cf_tv step(cf_tr *r, cf_tv obj, cf_tv key, cf_tv otherwise)
 {
     cf_tv v = cf_t__getitem(r, obj, key);
-    return v.k == CF_TUNDEF && otherwise.k != CF_TMISSING &&
-                   otherwise.k != CF_TNONE
-               ? otherwise
-               : v;
+    return v.k == CF_TUNDEF && otherwise.k != CF_TMISSING && otherwise.k != CF_TNONE ? otherwise
+                                                                                     : v;
 }
 
 cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path, cf_tv otherwise)
@@ -332,9 +311,8 @@ cf_tv cf_t__path(cf_tr *r, cf_tv obj, cf_tv path, cf_tv otherwise)
         for (uint32_t i = at; i < end; i++) {
             is_number = is_number && s->p[i] >= '0' && s->p[i] <= '9';
         }
-        cf_tv key = is_number
-                        ? cf_t__int_parse(r, s->p + at, end - at, 10, false)
-                        : cf_t__str_sub(r, s, at, end);
+        cf_tv key = is_number ? cf_t__int_parse(r, s->p + at, end - at, 10, false)
+                              : cf_t__str_sub(r, s, at, end);
         CF_TVTRY(key);
         obj = step(r, obj, key, otherwise);
         at = end + 1;
@@ -358,8 +336,7 @@ static bool slice_bound(cf_tr *r, cf_tv v, int64_t none, int64_t *out)
         if (v.k == CF_TUNDEF) {
             cf_t__fail_undef(r, v);
         } else {
-            cf_t__fail(r, "slice indices must be integers or None, not '%s'",
-                       cf_t__type_name(v));
+            cf_t__fail(r, "slice indices must be integers or None, not '%s'", cf_t__type_name(v));
         }
         return false;
     }
@@ -377,8 +354,7 @@ static int64_t clamp(int64_t i, int64_t lo, int64_t hi)
     return i < lo ? lo : i > hi ? hi : i;
 }
 
-static cf_tv slice_str(cf_tr *r, const cf_tstr *s, int64_t from, int64_t step,
-                       int64_t n)
+static cf_tv slice_str(cf_tr *r, const cf_tstr *s, int64_t from, int64_t step, int64_t n)
 {
     if (n == 0) {
         return cf_t__str_sub(r, s, 0, 0);
@@ -390,10 +366,8 @@ static cf_tv slice_str(cf_tr *r, const cf_tstr *s, int64_t from, int64_t step,
         }
         cf_tstr rest = {.p = s->p + lo,
                         .n = s->n - lo,
-                        .n_cp = s->n_cp == s->n ? s->n - lo
-                                                : s->n_cp - (uint32_t)from};
-        return cf_t__str_sub(r, s, lo,
-                             lo + cf_t__str_at_cp(&rest, (uint32_t)n));
+                        .n_cp = s->n_cp == s->n ? s->n - lo : s->n_cp - (uint32_t)from};
+        return cf_t__str_sub(r, s, lo, lo + cf_t__str_at_cp(&rest, (uint32_t)n));
     }
     cf_tsb b;
     cf_t__sb_init(&b, r);
@@ -416,10 +390,8 @@ cf_tv cf_t__slice(cf_tr *r, cf_tv obj, cf_tv vfrom, cf_tv vto, cf_tv vstep)
         return cf_t__fail_undef(r, obj);
     }
     bool is_list = obj.k == CF_TLIST || obj.k == CF_TTUPLE;
-    if (!is_list && obj.k != CF_TSTR && obj.k != CF_TBYTES &&
-        obj.k != CF_TRANGE) {
-        return cf_t__fail(r, "'%s' object cannot be sliced",
-                          cf_t__type_name(obj));
+    if (!is_list && obj.k != CF_TSTR && obj.k != CF_TBYTES && obj.k != CF_TRANGE) {
+        return cf_t__fail(r, "'%s' object cannot be sliced", cf_t__type_name(obj));
     }
     int64_t len = cf_t__len(obj), step, from, to;
     if (!slice_bound(r, vstep, 1, &step)) {
@@ -434,8 +406,8 @@ cf_tv cf_t__slice(cf_tr *r, cf_tv obj, cf_tv vfrom, cf_tv vto, cf_tv vstep)
         return CF_TV_ERR;
     }
     if (vfrom.k != CF_TNONE || !up) {
-        from = clamp(from < 0 && vfrom.k != CF_TNONE ? from + len : from,
-                     up ? 0 : -1, up ? len : len - 1);
+        from = clamp(from < 0 && vfrom.k != CF_TNONE ? from + len : from, up ? 0 : -1,
+                     up ? len : len - 1);
     }
     to = clamp(to < 0 ? to + len : to, up ? 0 : -1, up ? len : len - 1);
     int64_t n = up ? (to > from ? (to - from - 1) / step + 1 : 0)
@@ -446,8 +418,8 @@ cf_tv cf_t__slice(cf_tr *r, cf_tv obj, cf_tv vfrom, cf_tv vto, cf_tv vstep)
             return CF_TV_ERR;
         }
         const cf_trange *of = obj.u.range;
-        *g = (cf_trange){of->start + from * of->step, of->start + to * of->step,
-                         of->step * step, n};
+        *g =
+            (cf_trange){of->start + from * of->step, of->start + to * of->step, of->step * step, n};
         return (cf_tv){.k = CF_TRANGE, .u.range = g};
     }
     if (!is_list) {

@@ -215,15 +215,13 @@ bool cf_t__parse(cf_tr *r, cf_template *tpl, const cf_tok *tokens);
 bool cf_t__resolve(cf_tr *r, cf_template *tpl);
 
 /* The line and column, from 1, of a byte of the template's text. */
-void cf_t__line_of(const cf_template *t, uint32_t off, uint32_t *line,
-                   uint32_t *col);
+void cf_t__line_of(const cf_template *t, uint32_t off, uint32_t *line, uint32_t *col);
 
 /* A string of the template: hashed and counted. */
 cf_tstr *cf_t__const_str(cf_tr *r, cf_str s);
 
 /* Sets where in the source the error is, when that is not known yet. */
-cf_tv cf_t__fail_at(cf_tr *r, uint32_t pos, uint32_t end, const char *fmt, ...)
-    CF_PRINTF(4, 5);
+cf_tv cf_t__fail_at(cf_tr *r, uint32_t pos, uint32_t end, const char *fmt, ...) CF_PRINTF(4, 5);
 
 /* ---- running ------------------------------------------------------------ */
 
@@ -256,8 +254,7 @@ cf_tv cf_t__eval(cf_tr *r, const cf_tnode *n);
 /* Runs statements; false on error.  r->flow says whether break or continue
  * ended them. */
 bool cf_t__exec(cf_tr *r, const cf_tbody *body);
-cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args,
-                       cf_tv caller);
+cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args, cf_tv caller);
 /* loop(items), of a recursive loop */
 cf_tv cf_t__loop_call(cf_tr *r, cf_tloop *loop, const cf_targs *args);
 /* loop.cycle(...) and loop.changed(...) */

@@ -85,8 +85,7 @@ const char *cf_t__method_name(int id);
 cf_tv cf_t__method_call(cf_tr *r, cf_tv self, int id, const cf_targs *args);
 
 /* str.strip(), lstrip(), rstrip(); chars NULL: blanks. */
-cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left,
-                  bool right);
+cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left, bool right);
 /* str.upper(), lower() ... */
 cf_tv cf_t__map_str(cf_tr *r, const cf_tstr *s, cf_tcase how);
 

@@ -18,8 +18,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /* A larger copy of an array of n elements; NULL with the error set. */
-static void *grow(cf_tr *r, const void *was, uint32_t n, uint32_t *cap,
-                  size_t size)
+static void *grow(cf_tr *r, const void *was, uint32_t n, uint32_t *cap, size_t size)
 {
     uint32_t more = *cap < 32 ? 32 : *cap * 2;
     void *grown = cf_t__alloc(r, more * size);
@@ -53,28 +52,25 @@ static uint32_t append(cf_tr *r, cf_tcause c)
 /* 1 + the index of the message or tool that a value is; 0. */
 static uint32_t item_of(const cf_tr *r, cf_tv item, cf_span_source source)
 {
-    const cf_torg *o =
-        item.k == CF_TDICT ? cf_t__org_get(r, cf_t__org_of(item)) : NULL;
-    return o != NULL && o->source == source && o->path.n == 0 ? o->index + 1
-                                                              : 0;
+    const cf_torg *o = item.k == CF_TDICT ? cf_t__org_get(r, cf_t__org_of(item)) : NULL;
+    return o != NULL && o->source == source && o->path.n == 0 ? o->index + 1 : 0;
 }
 
-void cf_t__cause_add(cf_tr *r, cf_cause_kind kind, const cf_tnode *test,
-                     bool is_true, uint32_t round, cf_tv item)
+void cf_t__cause_add(cf_tr *r, cf_cause_kind kind, const cf_tnode *test, bool is_true,
+                     uint32_t round, cf_tv item)
 {
     cf_trecord *rec = r->record;
     const cf_tcause *up = rec->now != 0 ? &rec->v[rec->now - 1] : NULL;
     uint64_t way = up != NULL ? mix(up->way, up->is_true ? 1 : 2) : 1;
     way = mix(mix(way, test->pos), (uint64_t)kind << 32 | round);
-    uint32_t made =
-        append(r, (cf_tcause){.way = way != 0 ? way : 1,
-                              .up = rec->now,
-                              .test = test,
-                              .round = round,
-                              .message = item_of(r, item, CF_SPAN_MESSAGE),
-                              .tool = item_of(r, item, CF_SPAN_TOOL),
-                              .kind = (uint8_t)kind,
-                              .is_true = is_true});
+    uint32_t made = append(r, (cf_tcause){.way = way != 0 ? way : 1,
+                                          .up = rec->now,
+                                          .test = test,
+                                          .round = round,
+                                          .message = item_of(r, item, CF_SPAN_MESSAGE),
+                                          .tool = item_of(r, item, CF_SPAN_TOOL),
+                                          .kind = (uint8_t)kind,
+                                          .is_true = is_true});
     if (made != 0) {
         rec->now = made;
     }
@@ -106,8 +102,7 @@ static uint32_t join(cf_tr *r, uint32_t now, uint32_t made)
         return rec->joined;
     }
     uint32_t own[JOIN_MAX], n = 0, at = now;
-    for (uint32_t c = made; n < JOIN_MAX && !is_within(rec, now, c);
-         c = rec->v[c - 1].up) {
+    for (uint32_t c = made; n < JOIN_MAX && !is_within(rec, now, c); c = rec->v[c - 1].up) {
         own[n++] = c;
     }
     while (n > 0) {
@@ -129,14 +124,12 @@ static uint32_t join(cf_tr *r, uint32_t now, uint32_t made)
 static uint32_t site(cf_tr *r, uint32_t pos, uint32_t cause)
 {
     cf_trecord *rec = r->record;
-    const cf_tsite *last =
-        rec->n_site != 0 ? &rec->site[rec->n_site - 1] : NULL;
+    const cf_tsite *last = rec->n_site != 0 ? &rec->site[rec->n_site - 1] : NULL;
     if (last != NULL && last->pos == pos && last->cause == cause) {
         return CF_SITE | (rec->n_site - 1);
     }
     if (rec->n_site == rec->cap_site) {
-        cf_tsite *v =
-            grow(r, rec->site, rec->n_site, &rec->cap_site, sizeof *v);
+        cf_tsite *v = grow(r, rec->site, rec->n_site, &rec->cap_site, sizeof *v);
         if (v == NULL) {
             return pos;
         }
@@ -256,24 +249,21 @@ cf_prompt_cause *cf_t__causes(cf_tr *r)
         uint32_t from = c->test->pos, end = c->test->end;
         extent(c->test, &from, &end);
         end = end < t->text.n ? end : (uint32_t)t->text.n;
-        v[i] = (cf_prompt_cause){
-            .outer = c->up != 0 ? &v[c->up - 1] : NULL,
-            .kind = (cf_cause_kind)c->kind,
-            .is_true = c->is_true,
-            .round = c->round,
-            .message = c->message,
-            .tool = c->tool,
-            .test = close_brackets(cf_str_make(text, t->text.n), from, end),
-            .way = c->way,
-            .is_copy = c->is_copy};
+        v[i] = (cf_prompt_cause){.outer = c->up != 0 ? &v[c->up - 1] : NULL,
+                                 .kind = (cf_cause_kind)c->kind,
+                                 .is_true = c->is_true,
+                                 .round = c->round,
+                                 .message = c->message,
+                                 .tool = c->tool,
+                                 .test = close_brackets(cf_str_make(text, t->text.n), from, end),
+                                 .way = c->way,
+                                 .is_copy = c->is_copy};
         cf_t__line_of(t, from, &v[i].line, &v[i].col);
     }
     return v;
 }
 
-const cf_prompt_cause *cf_t__cause_of(const cf_tr *r,
-                                      const cf_prompt_cause *causes,
-                                      uint32_t pos)
+const cf_prompt_cause *cf_t__cause_of(const cf_tr *r, const cf_prompt_cause *causes, uint32_t pos)
 {
     if (causes == NULL || (pos & CF_SITE) == 0) {
         return NULL;

@@ -37,12 +37,12 @@ static inline void cf_t__cause_leave(cf_tr *r, uint32_t was)
     }
 }
 
-void cf_t__cause_add(cf_tr *r, cf_cause_kind kind, const cf_tnode *test,
-                     bool is_true, uint32_t round, cf_tv item);
+void cf_t__cause_add(cf_tr *r, cf_cause_kind kind, const cf_tnode *test, bool is_true,
+                     uint32_t round, cf_tv item);
 
 /* A test had this outcome: what follows happens under it. */
-static inline void cf_t__cause_enter(cf_tr *r, cf_cause_kind kind,
-                                     const cf_tnode *test, bool is_true)
+static inline void cf_t__cause_enter(cf_tr *r, cf_cause_kind kind, const cf_tnode *test,
+                                     bool is_true)
 {
     if (cf_t__records(r)) {
         cf_t__cause_add(r, kind, test, is_true, 0, CF_TV_NONE);
@@ -50,9 +50,8 @@ static inline void cf_t__cause_enter(cf_tr *r, cf_cause_kind kind,
 }
 
 /* The same for the `round`th item of a loop. */
-static inline void cf_t__cause_round(cf_tr *r, cf_cause_kind kind,
-                                     const cf_tnode *test, bool is_true,
-                                     uint32_t round, cf_tv item)
+static inline void cf_t__cause_round(cf_tr *r, cf_cause_kind kind, const cf_tnode *test,
+                                     bool is_true, uint32_t round, cf_tv item)
 {
     if (cf_t__records(r)) {
         cf_t__cause_add(r, kind, test, is_true, round, item);
@@ -75,8 +74,6 @@ uint32_t cf_t__site_pos(const cf_tr *r, uint32_t pos);
 cf_prompt_cause *cf_t__causes(cf_tr *r);
 
 /* The cause of a segment, of those; NULL. */
-const cf_prompt_cause *cf_t__cause_of(const cf_tr *r,
-                                      const cf_prompt_cause *causes,
-                                      uint32_t pos);
+const cf_prompt_cause *cf_t__cause_of(const cf_tr *r, const cf_prompt_cause *causes, uint32_t pos);
 
 #endif

@@ -74,8 +74,7 @@ static size_t add_step(char *text, size_t n, const cf_str *key, uint32_t index)
 }
 
 /* The origin of the member `key` (or item `index`) of something. */
-static uint32_t new_org(maker *m, uint32_t parent, const cf_str *key,
-                        uint32_t index)
+static uint32_t new_org(maker *m, uint32_t parent, const cf_str *key, uint32_t index)
 {
     static const cf_str nothing = {"", 0};
     if (m->n_org == m->cap_org && !grow_origins(m)) {
@@ -119,8 +118,7 @@ static cf_tv make_str(maker *m, cf_str s, uint32_t org, uint32_t off, bool copy)
     if (s.n > UINT32_MAX / 4) {
         return cf_t__fail_limit(&m->r, "a string of the context is too long");
     }
-    cf_tv v = copy ? cf_t__str_copy(&m->r, s.p, s.n, org)
-                   : cf_t__str_of(&m->r, s.p, s.n, org);
+    cf_tv v = copy ? cf_t__str_copy(&m->r, s.p, s.n, org) : cf_t__str_of(&m->r, s.p, s.n, org);
     if (v.k == CF_TSTR) {
         v.u.s->one.off = off;
         v.u.s->hash = cf_t__hash_bytes(v.u.s->p, s.n);
@@ -142,13 +140,10 @@ static cf_tv from_object(maker *m, const json_t *j, uint32_t org)
     cf_tdict *d = cf_t__dict_new(&m->r, (uint32_t)json_object_size(j));
     for (void *it = json_object_iter(object.out); d != NULL && it != NULL;
          it = json_object_iter_next(object.out, it)) {
-        cf_str name =
-            cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
+        cf_str name = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
         uint32_t member = new_org(m, org, &name, 0);
         cf_tv key = make_str(m, name, member, CF_NO_COPY, true);
-        cf_tv val = key.k == CF_TERR
-                        ? key
-                        : from_json(m, json_object_iter_value(it), member);
+        cf_tv val = key.k == CF_TERR ? key : from_json(m, json_object_iter_value(it), member);
         if (val.k == CF_TERR || !cf_t__dict_set(&m->r, d, key, val)) {
             return CF_TV_ERR;
         }
@@ -159,11 +154,9 @@ static cf_tv from_object(maker *m, const json_t *j, uint32_t org)
 static cf_tv from_array(maker *m, const json_t *j, uint32_t org)
 {
     size_t n = json_array_size(j);
-    cf_tlist *l =
-        n < UINT32_MAX / 64 ? cf_t__list_new(&m->r, (uint32_t)n) : NULL;
+    cf_tlist *l = n < UINT32_MAX / 64 ? cf_t__list_new(&m->r, (uint32_t)n) : NULL;
     for (size_t i = 0; l != NULL && i < n; i++) {
-        cf_tv v = from_json(m, json_array_get(j, i),
-                            new_org(m, org, NULL, (uint32_t)i));
+        cf_tv v = from_json(m, json_array_get(j, i), new_org(m, org, NULL, (uint32_t)i));
         CF_TVTRY(v);
         l->v[l->n++] = v;
     }
@@ -184,9 +177,7 @@ static cf_tv from_json(maker *m, const json_t *j, uint32_t org)
         v = from_array(m, j, org);
         break;
     case JSON_STRING:
-        v = make_str(m,
-                     cf_str_make(json_string_value(j), json_string_length(j)),
-                     org, 0, true);
+        v = make_str(m, cf_str_make(json_string_value(j), json_string_length(j)), org, 0, true);
         break;
     case JSON_INTEGER:
         v = cf_tv_int(json_integer_value(j));
@@ -306,8 +297,7 @@ static cf_tv from_text(maker *m, cf_jx *x, cf_jx_event e, uint32_t org)
         return make_str(m, e.text, org, 0, true);
     case CF_JX_INT: {
         bool is_neg = e.text.p[0] == '-';
-        v = cf_t__int_parse(&m->r, e.text.p + is_neg, e.text.n - is_neg, 10,
-                            is_neg);
+        v = cf_t__int_parse(&m->r, e.text.p + is_neg, e.text.n - is_neg, 10, is_neg);
         break;
     }
     case CF_JX_FLOAT:
@@ -330,15 +320,13 @@ static cf_status finish(maker *m, cf_tv v, cf_context **out)
 {
     cf_context *c = v.k != CF_TERR ? cf_t__alloc(&m->r, sizeof *c) : NULL;
     if (m->r.error == CF_TE_LIMIT) {
-        return cf_fail(m->err, CF_ELIMIT, "%.*s", (int)m->r.message.n,
-                       m->r.message.p);
+        return cf_fail(m->err, CF_ELIMIT, "%.*s", (int)m->r.message.n, m->r.message.p);
     }
     if (m->r.error == CF_TE_TEMPLATE) {
         if (m->err != NULL && m->err->code == CF_EFORMAT) {
             return CF_EFORMAT; /* with the reader's line and column */
         }
-        return cf_fail(m->err, CF_EFORMAT, "%.*s", (int)m->r.message.n,
-                       m->r.message.p);
+        return cf_fail(m->err, CF_EFORMAT, "%.*s", (int)m->r.message.n, m->r.message.p);
     }
     if (c == NULL || m->r.error != CF_TE_NONE) {
         return cf_oom(m->err);
@@ -351,16 +339,14 @@ static cf_status finish(maker *m, cf_tv v, cf_context **out)
     return CF_OK;
 }
 
-cf_status cf_context_from_json(cf_context **out, const json_t *json,
-                               cf_arena *arena, cf_error *err)
+cf_status cf_context_from_json(cf_context **out, const json_t *json, cf_arena *arena, cf_error *err)
 {
     maker m;
     start(&m, arena, err);
     return finish(&m, from_json(&m, json, CF_ORG_NONE), out);
 }
 
-cf_status cf_context_read(cf_context **out, cf_str text, cf_arena *arena,
-                          cf_error *err)
+cf_status cf_context_read(cf_context **out, cf_str text, cf_arena *arena, cf_error *err)
 {
     maker m;
     cf_jx x;

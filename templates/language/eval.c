@@ -27,8 +27,7 @@ static bool is_constant(const cf_tnode *n)
     if (n->kind == CF_N_NEG || n->kind == CF_N_POS) {
         return is_constant(n->a);
     }
-    bool all =
-        n->kind == CF_N_LIST || n->kind == CF_N_TUPLE || n->kind == CF_N_DICT;
+    bool all = n->kind == CF_N_LIST || n->kind == CF_N_TUPLE || n->kind == CF_N_DICT;
     for (uint32_t i = 0; all && i < n->n; i++) {
         all = n->list[i]->kind == CF_N_CONST;
     }
@@ -42,13 +41,11 @@ static bool can_bound(cf_tv v)
 
 /* jinja2 computes a slice of constants when compiling, and there a type that
  * does not fit gives an undefined value; at run time it is an error. */
-static bool is_folded(const cf_tnode *n, cf_tv obj, cf_tv from, cf_tv to,
-                      cf_tv step)
+static bool is_folded(const cf_tnode *n, cf_tv obj, cf_tv from, cf_tv to, cf_tv step)
 {
     bool fits = obj.k == CF_TSTR || obj.k == CF_TLIST || obj.k == CF_TTUPLE;
-    return (!fits || !can_bound(from) || !can_bound(to) || !can_bound(step)) &&
-           is_constant(n->a) && is_constant(n->b->a) && is_constant(n->b->b) &&
-           is_constant(n->b->c);
+    return (!fits || !can_bound(from) || !can_bound(to) || !can_bound(step)) && is_constant(n->a) &&
+           is_constant(n->b->a) && is_constant(n->b->b) && is_constant(n->b->c);
 }
 
 static cf_tv eval_getitem(cf_tr *r, const cf_tnode *n)
@@ -115,15 +112,13 @@ static cf_tv bad_operands(cf_tr *r, const char *op, cf_tv a, cf_tv b)
     if (a.k == CF_TUNDEF || b.k == CF_TUNDEF) {
         return cf_t__fail_undef(r, a.k == CF_TUNDEF ? a : b);
     }
-    if (op[0] == '+' &&
-        (a.k == CF_TSTR || a.k == CF_TLIST || a.k == CF_TTUPLE) &&
+    if (op[0] == '+' && (a.k == CF_TSTR || a.k == CF_TLIST || a.k == CF_TTUPLE) &&
         !(a.k == CF_TSTR && a.u.s->is_markup)) {
-        return cf_t__fail(r, "can only concatenate %s (not \"%s\") to %s",
-                          cf_t__type_name(a), cf_t__type_name(b),
-                          cf_t__type_name(a));
+        return cf_t__fail(r, "can only concatenate %s (not \"%s\") to %s", cf_t__type_name(a),
+                          cf_t__type_name(b), cf_t__type_name(a));
     }
-    return cf_t__fail(r, "unsupported operand type(s) for %s: '%s' and '%s'",
-                      op, cf_t__type_name(a), cf_t__type_name(b));
+    return cf_t__fail(r, "unsupported operand type(s) for %s: '%s' and '%s'", op,
+                      cf_t__type_name(a), cf_t__type_name(b));
 }
 
 static cf_tv add_strs(cf_tr *r, cf_tv a, cf_tv b)
@@ -159,22 +154,19 @@ static cf_tv multiply(cf_tr *r, cf_tv a, cf_tv b)
 {
     bool swap = cf_tv_is_intlike(a);
     cf_tv seq = swap ? b : a, times = swap ? a : b;
-    if (!cf_tv_is_intlike(times) ||
-        (seq.k != CF_TSTR && seq.k != CF_TLIST && seq.k != CF_TTUPLE)) {
+    if (!cf_tv_is_intlike(times) || (seq.k != CF_TSTR && seq.k != CF_TLIST && seq.k != CF_TTUPLE)) {
         return bad_operands(r, "*", a, b);
     }
     int64_t n = times.k == CF_TINT    ? times.u.i
                 : times.k == CF_TBOOL ? times.u.b
                 : times.u.big->is_neg ? -1
                                       : INT64_MAX;
-    return seq.k == CF_TSTR ? repeat_str(r, seq.u.s, n)
-                            : repeat_list(r, seq, n);
+    return seq.k == CF_TSTR ? repeat_str(r, seq.u.s, n) : repeat_list(r, seq, n);
 }
 
 cf_tv cf_t__binary(cf_tr *r, int op, cf_tv a, cf_tv b)
 {
-    static const char *const names[] = {"+",  "-", "*",          "/",
-                                        "//", "%", "** or pow()"};
+    static const char *const names[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
     if (cf_tv_is_num(a) && cf_tv_is_num(b)) {
         cf_tv v = cf_t__arith(r, (cf_tarith)op, a, b);
         if ((a.org | b.org) != 0 && v.k != CF_TERR) {
@@ -288,8 +280,8 @@ static cf_tv eval_sign(cf_tr *r, const cf_tnode *n)
         return cf_t__fail_undef(r, v);
     }
     if (!cf_tv_is_num(v)) {
-        return cf_t__fail(r, "bad operand type for unary %c: '%s'",
-                          n->kind == CF_N_NEG ? '-' : '+', cf_t__type_name(v));
+        return cf_t__fail(r, "bad operand type for unary %c: '%s'", n->kind == CF_N_NEG ? '-' : '+',
+                          cf_t__type_name(v));
     }
     if (n->kind == CF_N_NEG) {
         uint32_t org = v.org;
@@ -332,8 +324,7 @@ static bool add_star(cf_tr *r, argbuf *b, cf_tv star)
 static bool add_star_star(cf_tr *r, argbuf *b, cf_tv map)
 {
     if (map.k != CF_TDICT) {
-        cf_t__fail(r, "argument after ** must be a mapping, not %s",
-                   cf_t__type_name(map));
+        cf_t__fail(r, "argument after ** must be a mapping, not %s", cf_t__type_name(map));
         return false;
     }
     const cf_tdict *d = map.u.d;
@@ -351,10 +342,9 @@ static bool add_star_star(cf_tr *r, argbuf *b, cf_tv map)
             return false;
         }
         for (uint32_t k = 0; k < b->args.n_kw; k++) {
-            if (cf_str_eq(cf_str_make(kw[k].name->p, kw[k].name->n),
-                          cf_tv_text(d->e[i].key))) {
-                cf_t__fail(r, "multiple values for keyword argument '%.*s'",
-                           (int)kw[k].name->n, kw[k].name->p);
+            if (cf_str_eq(cf_str_make(kw[k].name->p, kw[k].name->n), cf_tv_text(d->e[i].key))) {
+                cf_t__fail(r, "multiple values for keyword argument '%.*s'", (int)kw[k].name->n,
+                           kw[k].name->p);
                 return false;
             }
         }
@@ -454,8 +444,7 @@ static cf_tv call_value(cf_tr *r, cf_tv fn, const cf_targs *args, cf_tv caller)
     case CF_TUNDEF:
         return cf_t__fail_undef(r, fn);
     default:
-        return cf_t__fail(r, "'%s' object is not callable",
-                          cf_t__type_name(fn));
+        return cf_t__fail(r, "'%s' object is not callable", cf_t__type_name(fn));
     }
 }
 
@@ -483,14 +472,12 @@ static cf_tv eval_call(cf_tr *r, const cf_tnode *n)
     if (n->a->kind == CF_N_GETATTR && n->a->id >= 0) {
         cf_tv self = cf_t__eval(r, n->a->a);
         CF_TVTRY(self);
-        if (cf_t__method_has(self, n->a->id) &&
-            !(self.k == CF_TLIST || self.k == CF_TDICT) &&
+        if (cf_t__method_has(self, n->a->id) && !(self.k == CF_TLIST || self.k == CF_TDICT) &&
             self.k != CF_TTUPLE) {
             if (!eval_args(r, n, &b)) {
                 return CF_TV_ERR;
             }
-            return with_org(r, cf_t__method_call(r, self, n->a->id, &b.args),
-                            self);
+            return with_org(r, cf_t__method_call(r, self, n->a->id, &b.args), self);
         }
         cf_tv fn = cf_t__getattr_id(r, self, n->a->val, n->a->id);
         if (fn.k == CF_TERR && r->err_pos == 0) {
@@ -532,8 +519,7 @@ static cf_tv eval_filter(cf_tr *r, const cf_tnode *n)
         return CF_TV_ERR;
     }
     if (n->id < 0) {
-        return cf_t__fail(r, "No filter named '%.*s' found.",
-                          (int)n->val.u.s->n, n->val.u.s->p);
+        return cf_t__fail(r, "No filter named '%.*s' found.", (int)n->val.u.s->n, n->val.u.s->p);
     }
     return with_org(r, cf_t__filter_call(r, n->id, &b.args), b.args.v[0]);
 }
@@ -545,8 +531,7 @@ static cf_tv eval_test(cf_tr *r, const cf_tnode *n)
         return CF_TV_ERR;
     }
     if (n->id < 0) {
-        return cf_t__fail(r, "No test named '%.*s' found.", (int)n->val.u.s->n,
-                          n->val.u.s->p);
+        return cf_t__fail(r, "No test named '%.*s' found.", (int)n->val.u.s->n, n->val.u.s->p);
     }
     return cf_t__test_call(r, n->id, &b.args);
 }
@@ -603,11 +588,10 @@ static cf_tv eval_cond(cf_tr *r, const cf_tnode *n)
     bool is_true = cf_t__truth(test);
     const cf_tnode *branch = is_true ? n->b : n->c;
     cf_t__cause_enter(r, CF_CAUSE_CHOICE, n->a, is_true);
-    cf_tv v = branch != NULL
-                  ? cf_t__cause_mark(r, cf_t__eval(r, branch))
-                  : cf_t__undef_hint(r, "the inline if-expression evaluated to "
-                                        "false and no else section was "
-                                        "defined.");
+    cf_tv v = branch != NULL ? cf_t__cause_mark(r, cf_t__eval(r, branch))
+                             : cf_t__undef_hint(r, "the inline if-expression evaluated to "
+                                                   "false and no else section was "
+                                                   "defined.");
     if (v.k != CF_TERR) {
         cf_t__cause_leave(r, was);
     }

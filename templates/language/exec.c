@@ -75,8 +75,7 @@ static bool unpack(cf_tr *r, const cf_tnode *target, cf_tv v)
         }
     }
     if (!cf_t__can_iterate(v)) {
-        cf_t__fail(r, "cannot unpack non-iterable %s object",
-                   cf_t__type_name(v));
+        cf_t__fail(r, "cannot unpack non-iterable %s object", cf_t__type_name(v));
         return false;
     }
     if (!cf_t__iter_init(r, &it, v)) {
@@ -90,13 +89,12 @@ static bool unpack(cf_tr *r, const cf_tnode *target, cf_tv v)
             return false;
         }
         if (got == 0 && i < target->n) {
-            cf_t__fail(r, "not enough values to unpack (expected %u, got %u)",
-                       (unsigned)target->n, (unsigned)i);
+            cf_t__fail(r, "not enough values to unpack (expected %u, got %u)", (unsigned)target->n,
+                       (unsigned)i);
             return false;
         }
         if (got != 0 && i == target->n) {
-            cf_t__fail(r, "too many values to unpack (expected %u)",
-                       (unsigned)target->n);
+            cf_t__fail(r, "too many values to unpack (expected %u)", (unsigned)target->n);
             return false;
         }
         if (got != 0) {
@@ -150,8 +148,8 @@ static bool export_names(cf_tr *r, const cf_tnode *target)
     if (r->exported == NULL) {
         r->exported = cf_t__dict_new(r, 4);
     }
-    return r->exported != NULL && cf_t__dict_set(r, r->exported, target->val,
-                                                 r->act->slot[target->slot]);
+    return r->exported != NULL &&
+           cf_t__dict_set(r, r->exported, target->val, r->act->slot[target->slot]);
 }
 
 /* ---- output ------------------------------------------------------------- */
@@ -213,8 +211,7 @@ static void note_round(cf_tr *r, loop_run *run, bool has_item, cf_tv item)
         if (has_item && run->filter != NULL) {
             cf_t__cause_leave(r, run->filter->cause);
         }
-        cf_t__cause_round(r, CF_CAUSE_ROUND, run->node->b, has_item,
-                          ++run->round, item);
+        cf_t__cause_round(r, CF_CAUSE_ROUND, run->node->b, has_item, ++run->round, item);
     }
 }
 
@@ -273,8 +270,7 @@ static bool run_plain(cf_tr *r, loop_run *run, cf_tv src)
     return got >= 0;
 }
 
-static bool run_loop(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0,
-                     cf_tact *outer)
+static bool run_loop(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0, cf_tact *outer)
 {
     loop_run run = {.node = n};
     cf_tloop *loop = NULL;
@@ -299,8 +295,7 @@ static bool run_loop(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0,
         loop->node = n;
         loop->outer = outer;
     }
-    if (loop != NULL ? !run_with_loop(r, &run, loop)
-                     : !run_plain(r, &run, src)) {
+    if (loop != NULL ? !run_with_loop(r, &run, loop) : !run_plain(r, &run, src)) {
         return false;
     }
     uint32_t was = cf_t__cause_now(r);
@@ -317,8 +312,7 @@ static bool run_loop(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0,
     return true;
 }
 
-static cf_tv run_recursive(cf_tr *r, const cf_tnode *n, cf_tv src,
-                           uint32_t depth0, cf_tact *outer)
+static cf_tv run_recursive(cf_tr *r, const cf_tnode *n, cf_tv src, uint32_t depth0, cf_tact *outer)
 {
     if (!cf_t__enter(r)) {
         return CF_TV_ERR;
@@ -347,8 +341,7 @@ cf_tv cf_t__loop_call(cf_tr *r, cf_tloop *loop, const cf_targs *args)
         return cf_t__fail(r, "The loop must have the 'recursive' marker to be "
                              "called recursively.");
     }
-    return run_recursive(r, loop->node, args->v[0], loop->depth0 + 1,
-                         loop->outer);
+    return run_recursive(r, loop->node, args->v[0], loop->depth0 + 1, loop->outer);
 }
 
 static bool exec_for(cf_tr *r, const cf_tnode *n)
@@ -383,8 +376,7 @@ static cf_tv macro_value(cf_tr *r, const cf_tnode *n)
 }
 
 /* The keyword argument called `name`; *used notes that it was taken. */
-static const cf_tv *take_kw(cf_tr *r, const cf_targs *args, bool *used,
-                            const cf_tstr *name)
+static const cf_tv *take_kw(cf_tr *r, const cf_targs *args, bool *used, const cf_tstr *name)
 {
     if (!cf_t__spend(r, 1 + args->n_kw)) {
         return NULL;
@@ -399,8 +391,8 @@ static const cf_tv *take_kw(cf_tr *r, const cf_targs *args, bool *used,
     return NULL;
 }
 
-static bool macro_rest(cf_tr *r, const cf_tnode *n, const cf_targs *args,
-                       const bool *used, cf_tact *act)
+static bool macro_rest(cf_tr *r, const cf_tnode *n, const cf_targs *args, const bool *used,
+                       cf_tact *act)
 {
     const cf_tfunc *f = n->func;
     const char *name = n->kind == CF_N_MACRO ? n->val.u.s->p : "caller";
@@ -411,17 +403,15 @@ static bool macro_rest(cf_tr *r, const cf_tnode *n, const cf_targs *args,
             continue;
         }
         if (!f->takes_kwargs) {
-            cf_t__fail(r, "macro '%.*s' takes no keyword argument '%.*s'",
-                       name_n, name, (int)args->kw[i].name->n,
-                       args->kw[i].name->p);
+            cf_t__fail(r, "macro '%.*s' takes no keyword argument '%.*s'", name_n, name,
+                       (int)args->kw[i].name->n, args->kw[i].name->p);
             return false;
         }
         union {
             const cf_tstr *in;
             cf_tstr *out;
         } u = {args->kw[i].name};
-        if (rest == NULL ||
-            !cf_t__dict_set(r, rest, cf_tv_str(u.out), args->kw[i].val)) {
+        if (rest == NULL || !cf_t__dict_set(r, rest, cf_tv_str(u.out), args->kw[i].val)) {
             return false;
         }
     }
@@ -442,15 +432,15 @@ static bool macro_rest(cf_tr *r, const cf_tnode *n, const cf_targs *args,
         }
         act->slot[f->varargs_slot] = cf_tv_tuple(l);
     } else if (extra != 0) {
-        cf_t__fail(r, "macro '%.*s' takes not more than %u argument(s)", name_n,
-                   name, (unsigned)n->n);
+        cf_t__fail(r, "macro '%.*s' takes not more than %u argument(s)", name_n, name,
+                   (unsigned)n->n);
         return false;
     }
     return true;
 }
 
-static bool macro_args(cf_tr *r, const cf_tnode *n, const cf_targs *args,
-                       cf_tv caller, cf_tact *act)
+static bool macro_args(cf_tr *r, const cf_tnode *n, const cf_targs *args, cf_tv caller,
+                       cf_tact *act)
 {
     const cf_tfunc *f = n->func;
     bool few[16] = {0}, *used = few;
@@ -487,10 +477,8 @@ static bool macro_args(cf_tr *r, const cf_tnode *n, const cf_targs *args,
                          : cf_t__undef_hint(r, "No caller defined");
         }
         act->slot[f->caller_slot] = caller;
-    } else if (caller.k != CF_TMISSING && n->kind == CF_N_MACRO &&
-               !f->takes_kwargs) {
-        cf_t__fail(r, "macro '%.*s' takes no caller", (int)n->val.u.s->n,
-                   n->val.u.s->p);
+    } else if (caller.k != CF_TMISSING && n->kind == CF_N_MACRO && !f->takes_kwargs) {
+        cf_t__fail(r, "macro '%.*s' takes no caller", (int)n->val.u.s->n, n->val.u.s->p);
         return false;
     }
     return macro_rest(r, n, args, used, act);
@@ -505,9 +493,8 @@ static bool macro_defaults(cf_tr *r, const cf_tnode *n)
             continue;
         }
         uint32_t first = n->n - n->n_kw;
-        *slot = i >= first
-                    ? cf_t__eval(r, n->kw[i - first].val)
-                    : cf_t__undef_hint(r, "a parameter was not provided");
+        *slot = i >= first ? cf_t__eval(r, n->kw[i - first].val)
+                           : cf_t__undef_hint(r, "a parameter was not provided");
         if (slot->k == CF_TUNDEF && i < first) {
             slot->u.undef->name = n->list[i]->val;
         }
@@ -518,13 +505,11 @@ static bool macro_defaults(cf_tr *r, const cf_tnode *n)
     return true;
 }
 
-cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args,
-                       cf_tv caller)
+cf_tv cf_t__macro_call(cf_tr *r, const cf_tmacro *m, const cf_targs *args, cf_tv caller)
 {
     const cf_tnode *n = m->node;
     cf_tact *act = new_act(r, n->func->n_slot, m->outer), *was = r->act;
-    if (act == NULL || !cf_t__enter(r) ||
-        !macro_args(r, n, args, caller, act)) {
+    if (act == NULL || !cf_t__enter(r) || !macro_args(r, n, args, caller, act)) {
         return CF_TV_ERR;
     }
     cf_tsb b, *out = r->out;
@@ -597,8 +582,7 @@ static bool exec_set_block(cf_tr *r, const cf_tnode *n)
     if (v.k != CF_TERR && r->autoescape && v.k == CF_TSTR) {
         v = cf_t__str_mark(r, v.u.s, true);
     }
-    return v.k != CF_TERR && cf_t__assign(r, n->a, v) &&
-           (!n->has_loop || export_names(r, n->a));
+    return v.k != CF_TERR && cf_t__assign(r, n->a, v) && (!n->has_loop || export_names(r, n->a));
 }
 
 static bool exec_filter_block(cf_tr *r, const cf_tnode *n)
@@ -651,8 +635,7 @@ static uint32_t count(const char *p, uint32_t n)
  * the block itself is rendered aside, then put out in one piece. */
 static bool exec_generation(cf_tr *r, const cf_tnode *n)
 {
-    r->root_cp +=
-        count(r->root.p + r->root_cp_bytes, r->root.n - r->root_cp_bytes);
+    r->root_cp += count(r->root.p + r->root_cp_bytes, r->root.n - r->root_cp_bytes);
     r->root_cp_bytes = r->root.n;
     uint32_t start = r->root_cp, byte_start = r->root.n;
     enter_frame(r, n->frame);
@@ -672,8 +655,8 @@ static bool exec_generation(cf_tr *r, const cf_tnode *n)
         r->gen = grown;
         r->cap_gen = cap;
     }
-    r->gen[r->n_gen++] = (cf_generation){start, start + cf_t__str_cps(v.u.s),
-                                         byte_start, byte_start + v.u.s->n};
+    r->gen[r->n_gen++] =
+        (cf_generation){start, start + cf_t__str_cps(v.u.s), byte_start, byte_start + v.u.s->n};
     return print(r, v, n->pos);
 }
 
@@ -706,8 +689,7 @@ static bool exec_set(cf_tr *r, const cf_tnode *n)
         return false;
     }
     cf_tv v = cf_t__cause_mark(r, cf_t__eval(r, n->b));
-    return v.k != CF_TERR && cf_t__assign(r, n->a, v) &&
-           (!n->has_loop || export_names(r, n->a));
+    return v.k != CF_TERR && cf_t__assign(r, n->a, v) && (!n->has_loop || export_names(r, n->a));
 }
 
 static bool exec_macro(cf_tr *r, const cf_tnode *n)

@@ -176,8 +176,7 @@ static int next_loop_test(cf_tr *r, cf_tgen *g, cf_tv *out)
         uint32_t before = cf_t__cause_now(r);
         bool is_true = cf_t__truth(v);
         cf_t__cause_leave(r, g->outer); /* loop.last looks ahead */
-        cf_t__cause_round(r, CF_CAUSE_FILTER, g->loop->c, is_true, ++g->i,
-                          *out);
+        cf_t__cause_round(r, CF_CAUSE_FILTER, g->loop->c, is_true, ++g->i, *out);
         g->cause = cf_t__cause_now(r);
         cf_t__cause_leave(r, before);
         if (is_true) {
@@ -250,8 +249,7 @@ static int next(cf_tr *r, cf_tgen *g, cf_tv *out)
         if (got <= 0) {
             return got;
         }
-        *out = g->kind == CF_GEN_MAP ? with_item(r, g, *out, true)
-                                     : get_path(r, g, *out);
+        *out = g->kind == CF_GEN_MAP ? with_item(r, g, *out, true) : get_path(r, g, *out);
         return out->k == CF_TERR ? -1 : 1;
     }
     case CF_GEN_SELECT:

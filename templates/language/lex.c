@@ -20,8 +20,7 @@ typedef struct lexer {
     uint32_t more_open; /* beyond what fits there */
 } lexer;
 
-static bool add(lexer *x, cf_toktype type, uint32_t pos, uint32_t end,
-                cf_str text)
+static bool add(lexer *x, cf_toktype type, uint32_t pos, uint32_t end, cf_str text)
 {
     if (x->n_tok == x->cap) {
         uint32_t cap = x->cap < 64 ? 64 : x->cap * 2;
@@ -72,8 +71,7 @@ static uint32_t rstrip(const lexer *x, uint32_t from, uint32_t to)
 
 /* Where text before a tag ends: after "-" all blanks go, with lstrip_blocks
  * those of a line that holds nothing else. */
-static uint32_t text_end(const lexer *x, uint32_t from, uint32_t to, char sign,
-                         bool is_variable)
+static uint32_t text_end(const lexer *x, uint32_t from, uint32_t to, char sign, bool is_variable)
 {
     if (sign == '-') {
         return rstrip(x, from, to);
@@ -93,8 +91,7 @@ static uint32_t text_end(const lexer *x, uint32_t from, uint32_t to, char sign,
 
 static bool add_text(lexer *x, uint32_t from, uint32_t to)
 {
-    return to <= from ||
-           add(x, CF_TOK_DATA, from, to, cf_str_make(x->s + from, to - from));
+    return to <= from || add(x, CF_TOK_DATA, from, to, cf_str_make(x->s + from, to - from));
 }
 
 static char sign_at(const lexer *x, uint32_t at)
@@ -105,8 +102,7 @@ static char sign_at(const lexer *x, uint32_t at)
 
 /* If a tag "{% WORD %}" starts at `at`: the place after its closing, with
  * what that eats; else 0.  eats_line: trim_blocks applies. */
-static uint32_t match_word_tag(const lexer *x, uint32_t at, const char *word,
-                               bool eats_line)
+static uint32_t match_word_tag(const lexer *x, uint32_t at, const char *word, bool eats_line)
 {
     uint32_t i = at + 2;
     if (sign_at(x, i) != '\0') {
@@ -127,9 +123,7 @@ static uint32_t match_word_tag(const lexer *x, uint32_t at, const char *word,
         return 0;
     }
     i += 2;
-    return eats_line && !x->tpl->options.no_trim_blocks && is_at(x, i, "\n")
-               ? i + 1
-               : i;
+    return eats_line && !x->tpl->options.no_trim_blocks && is_at(x, i, "\n") ? i + 1 : i;
 }
 
 static bool lex_raw(lexer *x, uint32_t start, uint32_t body)
@@ -166,8 +160,7 @@ static bool lex_comment(lexer *x, uint32_t start)
         uint32_t end = at + 2;
         if (before == '-') {
             end = skip_space(x, end);
-        } else if (before != '+' && !x->tpl->options.no_trim_blocks &&
-                   is_at(x, end, "\n")) {
+        } else if (before != '+' && !x->tpl->options.no_trim_blocks && is_at(x, end, "\n")) {
             end++;
         }
         x->at = end;
@@ -232,8 +225,7 @@ static uint32_t match_int(const lexer *x)
     static const struct {
         char letter;
         const char *set;
-    } bases[] = {
-        {'b', "01"}, {'o', "01234567"}, {'x', "0123456789abcdefABCDEF"}};
+    } bases[] = {{'b', "01"}, {'o', "01234567"}, {'x', "0123456789abcdefABCDEF"}};
     uint32_t at = x->at;
     if (x->s[at] == '0' && at + 1 < x->n) {
         for (size_t i = 0; i < 3; i++) {
@@ -258,8 +250,7 @@ static int hex_value(char c)
 
 /* Reads the escape after the backslash at s[at]; returns the place after
  * it, 0 for a broken one. */
-static uint32_t unescape_one(const char *s, uint32_t at, uint32_t end,
-                             char out[8], uint32_t *n)
+static uint32_t unescape_one(const char *s, uint32_t at, uint32_t end, char out[8], uint32_t *n)
 {
     static const char names[] = "abfnrtv\\'\"";
     static const char codes[] = "\a\b\f\n\r\t\v\\'\"";
@@ -276,8 +267,7 @@ static uint32_t unescape_one(const char *s, uint32_t at, uint32_t end,
     }
     uint32_t cp = 0, i = at + 2;
     if (c >= '0' && c <= '7') {
-        for (i = at + 1; i < end && i < at + 4 && s[i] >= '0' && s[i] <= '7';
-             i++) {
+        for (i = at + 1; i < end && i < at + 4 && s[i] >= '0' && s[i] <= '7'; i++) {
             cp = cp * 8 + (uint32_t)(s[i] - '0');
         }
     } else if (c == 'x' || c == 'u' || c == 'U') {
@@ -293,8 +283,7 @@ static uint32_t unescape_one(const char *s, uint32_t at, uint32_t end,
             return 0;
         }
         /* "\ud83d\ude00": a pair is one character here, as when written out */
-        if (cp >= 0xD800 && cp < 0xDC00 && i + 6 <= end && s[i] == '\\' &&
-            s[i + 1] == 'u') {
+        if (cp >= 0xD800 && cp < 0xDC00 && i + 6 <= end && s[i] == '\\' && s[i + 1] == 'u') {
             uint32_t low = 0;
             for (uint32_t k = i + 2; k < i + 6; k++) {
                 int h = hex_value(s[k]);
@@ -332,8 +321,8 @@ static bool lex_string(lexer *x)
         i++;
     }
     if (i >= x->n) {
-        cf_t__fail_at(x->r, start, start + 1,
-                      "unexpected char '%c': the string does not end", quote);
+        cf_t__fail_at(x->r, start, start + 1, "unexpected char '%c': the string does not end",
+                      quote);
         return false;
     }
     x->at = i + 1;
@@ -399,8 +388,7 @@ static bool lex_operator(lexer *x)
             }
             char want = x->open[--x->n_open];
             if (want != c) {
-                cf_t__fail_at(x->r, start, x->at,
-                              "unexpected '%c', expected '%c'", c, want);
+                cf_t__fail_at(x->r, start, x->at, "unexpected '%c', expected '%c'", c, want);
                 return false;
             }
         }
@@ -408,8 +396,7 @@ static bool lex_operator(lexer *x)
     }
     uint32_t len;
     cf_t__cp(x->s + x->at, &len);
-    cf_t__fail_at(x->r, x->at, x->at + len, "unexpected char '%.*s'", (int)len,
-                  x->s + x->at);
+    cf_t__fail_at(x->r, x->at, x->at + len, "unexpected char '%.*s'", (int)len, x->s + x->at);
     return false;
 }
 
@@ -424,8 +411,7 @@ static bool lex_name(lexer *x)
         cf_t__fail_at(x->r, start, x->at, "Invalid character in identifier");
         return false;
     }
-    return add(x, CF_TOK_NAME, start, x->at,
-               cf_str_make(x->s + start, x->at - start));
+    return add(x, CF_TOK_NAME, start, x->at, cf_str_make(x->s + start, x->at - start));
 }
 
 /* The place after the end of the tag when that is here, else 0. */
@@ -443,9 +429,7 @@ static uint32_t match_tag_end(const lexer *x, bool is_block)
         return 0;
     }
     at += 2;
-    return is_block && !x->tpl->options.no_trim_blocks && is_at(x, at, "\n")
-               ? at + 1
-               : at;
+    return is_block && !x->tpl->options.no_trim_blocks && is_at(x, at, "\n") ? at + 1 : at;
 }
 
 static bool lex_tag(lexer *x, uint32_t start, bool is_block)
@@ -460,9 +444,9 @@ static bool lex_tag(lexer *x, uint32_t start, bool is_block)
         if (x->n_open == 0) {
             uint32_t end = match_tag_end(x, is_block);
             if (end != 0) {
-                bool ok = add(x, is_block ? CF_TOK_BLOCK_END : CF_TOK_VAR_END,
-                              x->at, x->at + 2 + (x->s[x->at] == '-'),
-                              cf_str_from(is_block ? "%}" : "}}"));
+                bool ok =
+                    add(x, is_block ? CF_TOK_BLOCK_END : CF_TOK_VAR_END, x->at,
+                        x->at + 2 + (x->s[x->at] == '-'), cf_str_from(is_block ? "%}" : "}}"));
                 x->at = end;
                 x->line_starting = x->s[end - 1] == '\n';
                 return ok;
@@ -479,8 +463,7 @@ static bool lex_tag(lexer *x, uint32_t start, bool is_block)
             uint32_t from = x->at, end = match_float(x);
             cf_toktype type = end != 0 ? CF_TOK_FLOAT : CF_TOK_INT;
             x->at = end != 0 ? end : match_int(x);
-            ok = add(x, type, from, x->at,
-                     cf_str_make(x->s + from, x->at - from));
+            ok = add(x, type, from, x->at, cf_str_make(x->s + from, x->at - from));
         } else if (c == '\'' || c == '"') {
             ok = lex_string(x);
         } else if (cf_t__is_ident_part(cf_t__cp(x->s + x->at, &len))) {
@@ -501,8 +484,7 @@ static bool lex_all(lexer *x)
         uint32_t from = x->at, tag = from;
         while (tag + 1 < x->n &&
                !(x->s[tag] == '{' &&
-                 (x->s[tag + 1] == '{' || x->s[tag + 1] == '%' ||
-                  x->s[tag + 1] == '#'))) {
+                 (x->s[tag + 1] == '{' || x->s[tag + 1] == '%' || x->s[tag + 1] == '#'))) {
             tag++;
         }
         if (tag + 1 >= x->n) {
@@ -525,13 +507,9 @@ static bool lex_all(lexer *x)
 
 cf_tok *cf_t__lex(cf_tr *r, const cf_template *tpl)
 {
-    lexer x = {.r = r,
-               .tpl = tpl,
-               .s = tpl->text.p,
-               .n = (uint32_t)tpl->text.n,
-               .line_starting = true};
-    if (!lex_all(&x) ||
-        !add(&x, CF_TOK_EOF, x.n, x.n, cf_str_from("end of template"))) {
+    lexer x = {
+        .r = r, .tpl = tpl, .s = tpl->text.p, .n = (uint32_t)tpl->text.n, .line_starting = true};
+    if (!lex_all(&x) || !add(&x, CF_TOK_EOF, x.n, x.n, cf_str_from("end of template"))) {
         return NULL;
     }
     return x.tok;

@@ -8,8 +8,7 @@
 bool cf_t__loop_init(cf_tr *r, cf_tloop *loop, cf_tv src)
 {
     loop->src = src;
-    loop->cur = loop->before = loop->after = loop->changed =
-        cf_tv_make(CF_TMISSING);
+    loop->cur = loop->before = loop->after = loop->changed = cf_tv_make(CF_TMISSING);
     loop->index0 = -1;
     loop->length = -1;
     return cf_t__iter_init(r, &loop->it, src);
@@ -76,8 +75,7 @@ static int64_t loop_length(cf_tr *r, cf_tloop *loop)
             return -1;
         }
         loop->it = (cf_titer){cf_tv_list(rest), 0};
-        loop->length =
-            rest->n + loop->index0 + 1 + (loop->after.k != CF_TMISSING);
+        loop->length = rest->n + loop->index0 + 1 + (loop->after.k != CF_TMISSING);
     }
     return loop->length;
 }
@@ -116,9 +114,8 @@ typedef enum loop_name {
 } loop_name;
 
 static const char *const loop_names[LOOP_NAMES] = {
-    "index",    "index0",    "first",    "last",     "length",
-    "revindex", "revindex0", "previtem", "nextitem", "depth",
-    "depth0",   "cycle",     "changed"};
+    "index",    "index0",   "first", "last",   "length", "revindex", "revindex0",
+    "previtem", "nextitem", "depth", "depth0", "cycle",  "changed"};
 
 static cf_tv loop_next_item(cf_tr *r, cf_tloop *loop)
 {
@@ -151,9 +148,7 @@ cf_tv cf_t__loop_attr(cf_tr *r, cf_tloop *loop, cf_str name)
     case LOOP_REVINDEX0:
         return loop_from_length(r, loop, loop->index0 + 1);
     case LOOP_PREVITEM:
-        return loop->index0 == 0
-                   ? cf_t__undef_hint(r, "there is no previous item")
-                   : loop->before;
+        return loop->index0 == 0 ? cf_t__undef_hint(r, "there is no previous item") : loop->before;
     case LOOP_NEXTITEM:
         return loop_next_item(r, loop);
     case LOOP_DEPTH:
@@ -173,8 +168,8 @@ cf_tv cf_t__loop_attr(cf_tr *r, cf_tloop *loop, cf_str name)
 cf_tv cf_t__loop_method(cf_tr *r, cf_tloop *loop, int id, const cf_targs *args)
 {
     if (args->n_kw != 0) {
-        return cf_t__fail(r, "unexpected keyword argument '%.*s'",
-                          (int)args->kw[0].name->n, args->kw[0].name->p);
+        return cf_t__fail(r, "unexpected keyword argument '%.*s'", (int)args->kw[0].name->n,
+                          args->kw[0].name->p);
     }
     if (id == CF_LOOP_CYCLE) {
         if (args->n == 0) {
@@ -190,8 +185,7 @@ cf_tv cf_t__loop_method(cf_tr *r, cf_tloop *loop, int id, const cf_targs *args)
         now->v[now->n++] = args->v[i];
     }
     cf_tv v = cf_tv_tuple(now);
-    int same =
-        loop->changed.k == CF_TMISSING ? 0 : cf_t__eq(r, loop->changed, v);
+    int same = loop->changed.k == CF_TMISSING ? 0 : cf_t__eq(r, loop->changed, v);
     if (same < 0) {
         return CF_TV_ERR;
     }

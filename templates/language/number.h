@@ -43,8 +43,7 @@ cf_tv cf_t__negate(cf_tr *r, cf_tv v);
 cf_tv cf_t__abs(cf_tr *r, cf_tv v);
 
 /* An integer from digits (no sign, no blanks) in a base of 2 to 36. */
-cf_tv cf_t__int_parse(cf_tr *r, const char *digits, size_t n, unsigned base,
-                      bool is_neg);
+cf_tv cf_t__int_parse(cf_tr *r, const char *digits, size_t n, unsigned base, bool is_neg);
 /* The integer part of f, which is finite. */
 cf_tv cf_t__int_from_double(cf_tr *r, double f);
 /* The nearest double; false when it overflows. */

@@ -95,8 +95,7 @@ static const char *describe(const cf_tok *t)
 bool cf_t__parse_fail(cf_tparser *p, const char *what)
 {
     const char *name = describe(p->t);
-    int n = name != NULL ? (int)strlen(name)
-                         : (int)(p->t->text.n < 60 ? p->t->text.n : 60);
+    int n = name != NULL ? (int)strlen(name) : (int)(p->t->text.n < 60 ? p->t->text.n : 60);
     cf_t__fail_at(p->r, p->t->pos, p->t->end, "%s, got '%.*s'", what, n,
                   name != NULL ? name : p->t->text.p);
     return false;
@@ -200,13 +199,11 @@ static bool parse_body(cf_tparser *p, cf_tbody *out, const char *const *ends)
 }
 
 /* The rest of the opening tag, then the body, up to an end tag. */
-static bool parse_block_body(cf_tparser *p, cf_tbody *out,
-                             const char *const *ends)
+static bool parse_block_body(cf_tparser *p, cf_tbody *out, const char *const *ends)
 {
     cf_t__skip(p, CF_TOK_COLON);
     uint32_t pos = p->tag_pos, end = p->tag_end;
-    if (!cf_t__expect(p, CF_TOK_BLOCK_END, "end of statement block") ||
-        !cf_t__deeper(p)) {
+    if (!cf_t__expect(p, CF_TOK_BLOCK_END, "end of statement block") || !cf_t__deeper(p)) {
         return false;
     }
     bool ok = parse_body(p, out, ends);
@@ -246,12 +243,10 @@ static cf_tnode *parse_target_name(cf_tparser *p)
     if (s == NULL) {
         return NULL;
     }
-    static const char *const constants[] = {"true", "false", "none",
-                                            "True", "False", "None"};
+    static const char *const constants[] = {"true", "false", "none", "True", "False", "None"};
     for (size_t i = 0; i < 6; i++) {
         if (cf_str_is(p->t->text, constants[i])) {
-            cf_t__fail_at(p->r, p->t->pos, p->t->end, "can't assign to '%s'",
-                          constants[i]);
+            cf_t__fail_at(p->r, p->t->pos, p->t->end, "can't assign to '%s'", constants[i]);
             return NULL;
         }
     }
@@ -272,8 +267,7 @@ static cf_tnode *parse_one_target(cf_tparser *p, bool with_namespace)
         p->depth--;
         return n != NULL && cf_t__expect(p, CF_TOK_RPAREN, ")") ? n : NULL;
     }
-    if (with_namespace && p->t->type == CF_TOK_NAME &&
-        p->t[1].type == CF_TOK_DOT) {
+    if (with_namespace && p->t->type == CF_TOK_NAME && p->t[1].type == CF_TOK_DOT) {
         cf_tnode *n = cf_t__node(p, CF_N_NSREF, p->t->pos);
         cf_tnode *name = n != NULL ? parse_target_name(p) : NULL;
         if (name == NULL) {
@@ -308,9 +302,8 @@ cf_tnode *cf_t__parse_target(cf_tparser *p, bool with_namespace)
     uint32_t pos = p->t->pos;
     bool is_tuple = false;
     for (;;) {
-        if (items.n > 0 &&
-            (p->t->type == CF_TOK_VAR_END || p->t->type == CF_TOK_BLOCK_END ||
-             p->t->type == CF_TOK_RPAREN)) {
+        if (items.n > 0 && (p->t->type == CF_TOK_VAR_END || p->t->type == CF_TOK_BLOCK_END ||
+                            p->t->type == CF_TOK_RPAREN)) {
             break;
         }
         cf_tnode *n = parse_one_target(p, with_namespace && items.n == 0);
@@ -463,8 +456,7 @@ static bool parse_signature(cf_tparser *p, cf_tnode *n)
         return false;
     }
     for (uint32_t i = 0; i < defaults.n; i++) {
-        n->kw[i] = (cf_tnkw){names.v[names.n - defaults.n + i]->val.u.s,
-                             defaults.v[i]};
+        n->kw[i] = (cf_tnkw){names.v[names.n - defaults.n + i]->val.u.s, defaults.v[i]};
     }
     return true;
 }
@@ -476,9 +468,7 @@ static cf_tnode *parse_macro(cf_tparser *p, cf_tnode *n)
         return NULL;
     }
     n->val = n->a->val;
-    return parse_signature(p, n) && parse_closed(p, &n->body, "endmacro")
-               ? n
-               : NULL;
+    return parse_signature(p, n) && parse_closed(p, &n->body, "endmacro") ? n : NULL;
 }
 
 static cf_tnode *parse_call_block(cf_tparser *p, cf_tnode *n)
@@ -513,8 +503,7 @@ static cf_tnode *parse_with(cf_tparser *p, cf_tnode *n)
             return NULL;
         }
         cf_tnode *target = cf_t__parse_target(p, false);
-        if (!cf_t__vec_add(p, &items, target) ||
-            !cf_t__expect(p, CF_TOK_ASSIGN, "=") ||
+        if (!cf_t__vec_add(p, &items, target) || !cf_t__expect(p, CF_TOK_ASSIGN, "=") ||
             !cf_t__vec_add(p, &items, cf_t__parse_expr(p))) {
             return NULL;
         }
@@ -598,8 +587,7 @@ static cf_tnode *parse_loader(cf_tparser *p, cf_tnode *n)
 static cf_tnode *parse_autoescape(cf_tparser *p, cf_tnode *n)
 {
     n->a = cf_t__parse_expr(p);
-    return n->a != NULL && parse_closed(p, &n->body, "endautoescape") ? n
-                                                                      : NULL;
+    return n->a != NULL && parse_closed(p, &n->body, "endautoescape") ? n : NULL;
 }
 
 static cf_tnode *parse_generation(cf_tparser *p, cf_tnode *n)
@@ -663,8 +651,8 @@ static cf_tnode *parse_statement(cf_tparser *p)
         p->tag_end = end;
         return done;
     }
-    cf_t__fail_at(p->r, word->pos, word->end, "Encountered unknown tag '%.*s'",
-                  (int)word->text.n, word->text.p);
+    cf_t__fail_at(p->r, word->pos, word->end, "Encountered unknown tag '%.*s'", (int)word->text.n,
+                  word->text.p);
     return NULL;
 }
 

@@ -69,9 +69,8 @@ static cf_tnode *parse_math1(cf_tparser *p);
 static cf_tnode *parse_compare(cf_tparser *p)
 {
     static const cf_cmpop ops[] = {
-        [CF_TOK_EQ] = CF_CMP_EQ, [CF_TOK_NE] = CF_CMP_NE,
-        [CF_TOK_GT] = CF_CMP_GT, [CF_TOK_GE] = CF_CMP_GE,
-        [CF_TOK_LT] = CF_CMP_LT, [CF_TOK_LE] = CF_CMP_LE,
+        [CF_TOK_EQ] = CF_CMP_EQ, [CF_TOK_NE] = CF_CMP_NE, [CF_TOK_GT] = CF_CMP_GT,
+        [CF_TOK_GE] = CF_CMP_GE, [CF_TOK_LT] = CF_CMP_LT, [CF_TOK_LE] = CF_CMP_LE,
     };
     cf_tnode *first = parse_math1(p);
     cf_tbody rest = {0};
@@ -215,8 +214,7 @@ static cf_tnode *parse_concat(cf_tparser *p)
 static cf_tnode *parse_math1(cf_tparser *p)
 {
     cf_tnode *n = parse_concat(p);
-    while (n != NULL &&
-           (p->t->type == CF_TOK_ADD || p->t->type == CF_TOK_SUB)) {
+    while (n != NULL && (p->t->type == CF_TOK_ADD || p->t->type == CF_TOK_SUB)) {
         cf_tarith op = p->t->type == CF_TOK_ADD ? CF_OP_ADD : CF_OP_SUB;
         p->t++;
         n = arith(p, op, n, parse_concat(p));
@@ -333,9 +331,8 @@ static cf_tnode *parse_items(cf_tparser *p, cf_nkind kind, cf_toktype end)
         if (!cf_t__vec_add(p, &items, cf_t__parse_expr(p))) {
             return NULL;
         }
-        if (kind == CF_N_DICT &&
-            (!cf_t__expect(p, CF_TOK_COLON, ":") ||
-             !cf_t__vec_add(p, &items, cf_t__parse_expr(p)))) {
+        if (kind == CF_N_DICT && (!cf_t__expect(p, CF_TOK_COLON, ":") ||
+                                  !cf_t__vec_add(p, &items, cf_t__parse_expr(p)))) {
             return NULL;
         }
     }
@@ -390,15 +387,13 @@ cf_tnode *cf_t__parse_tuple(cf_tparser *p, unsigned how)
     for (;;) {
         if (p->t->type == CF_TOK_VAR_END || p->t->type == CF_TOK_BLOCK_END ||
             p->t->type == CF_TOK_RPAREN ||
-            ((how & CF_PARSE_END_RECURSIVE) != 0 &&
-             cf_t__is_name(p, "recursive"))) {
+            ((how & CF_PARSE_END_RECURSIVE) != 0 && cf_t__is_name(p, "recursive"))) {
             break;
         }
         if (!cf_t__deeper(p)) {
             return NULL;
         }
-        cf_tnode *n =
-            (how & CF_PARSE_NO_COND) != 0 ? parse_or(p) : parse_cond(p);
+        cf_tnode *n = (how & CF_PARSE_NO_COND) != 0 ? parse_or(p) : parse_cond(p);
         p->depth--;
         if (!cf_t__vec_add(p, &items, n)) {
             return NULL;
@@ -431,8 +426,7 @@ cf_tnode *cf_t__parse_tuple(cf_tparser *p, unsigned how)
 static cf_tnode *parse_bound(cf_tparser *p, bool *ok)
 {
     *ok = true;
-    if (p->t->type == CF_TOK_COLON || p->t->type == CF_TOK_RBRACKET ||
-        p->t->type == CF_TOK_COMMA) {
+    if (p->t->type == CF_TOK_COLON || p->t->type == CF_TOK_RBRACKET || p->t->type == CF_TOK_COMMA) {
         return NULL;
     }
     cf_tnode *n = cf_t__parse_expr(p);
@@ -528,8 +522,7 @@ static cf_tnode *parse_subscript(cf_tparser *p, cf_tnode *obj)
 
 static bool bad_call(cf_tparser *p, const cf_tok *at)
 {
-    cf_t__fail_at(p->r, at->pos, at->end,
-                  "invalid syntax for function call expression");
+    cf_t__fail_at(p->r, at->pos, at->end, "invalid syntax for function call expression");
     return false;
 }
 
@@ -552,9 +545,8 @@ static bool parse_keyword(cf_tparser *p, arg_list *l)
         return false;
     }
     if (cf_t__dict_find_str(p->r, l->kw_name, s) != NULL) {
-        cf_t__fail_at(p->r, p->t->pos, p->t->end,
-                      "keyword argument repeated: %.*s", (int)p->t->text.n,
-                      p->t->text.p);
+        cf_t__fail_at(p->r, p->t->pos, p->t->end, "keyword argument repeated: %.*s",
+                      (int)p->t->text.n, p->t->text.p);
         return false;
     }
     p->t += 2;
@@ -674,8 +666,7 @@ cf_tnode *cf_t__parse_filters(cf_tparser *p, cf_tnode *value, bool bare)
         }
         bare = false;
         cf_tnode *n = cf_t__node(p, CF_N_FILTER, p->t->pos);
-        cf_tstr *name =
-            n != NULL ? parse_dotted(p, "expected token 'name'") : NULL;
+        cf_tstr *name = n != NULL ? parse_dotted(p, "expected token 'name'") : NULL;
         cf_tbody args = {0};
         if (name == NULL || !cf_t__vec_add(p, &args, value)) {
             return NULL;
@@ -698,8 +689,7 @@ static bool starts_argument(const cf_tparser *p)
 {
     switch (p->t->type) {
     case CF_TOK_NAME:
-        return !cf_t__is_name(p, "else") && !cf_t__is_name(p, "or") &&
-               !cf_t__is_name(p, "and");
+        return !cf_t__is_name(p, "else") && !cf_t__is_name(p, "or") && !cf_t__is_name(p, "and");
     case CF_TOK_STRING:
     case CF_TOK_INT:
     case CF_TOK_FLOAT:
@@ -729,8 +719,7 @@ static cf_tnode *parse_test(cf_tparser *p, cf_tnode *value)
         }
     } else if (starts_argument(p)) {
         if (cf_t__is_name(p, "is")) {
-            cf_t__fail_at(p->r, p->t->pos, p->t->end,
-                          "You cannot chain multiple tests with is");
+            cf_t__fail_at(p->r, p->t->pos, p->t->end, "You cannot chain multiple tests with is");
             return NULL;
         }
         cf_tnode *arg = parse_primary(p);

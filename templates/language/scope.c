@@ -66,8 +66,7 @@ static sym *own(const frame *f, const cf_tstr *name)
         }
         return NULL;
     }
-    for (uint32_t at = name->hash & f->mask; f->index[at] != 0;
-         at = (at + 1) & f->mask) {
+    for (uint32_t at = name->hash & f->mask; f->index[at] != 0; at = (at + 1) & f->mask) {
         sym *s = &f->v[f->index[at] - 1];
         if (is_name(s, name)) {
             return s;
@@ -90,8 +89,7 @@ static bool grow_frame(cf_tr *r, frame *f)
 {
     uint32_t cap = f->cap < FEW_NAMES ? FEW_NAMES : f->cap * 2;
     sym *grown = cf_t__alloc(r, cap * sizeof *grown);
-    uint32_t *index =
-        cap > FEW_NAMES ? cf_t__alloc(r, 2 * cap * sizeof *index) : NULL;
+    uint32_t *index = cap > FEW_NAMES ? cf_t__alloc(r, 2 * cap * sizeof *index) : NULL;
     if (grown == NULL || (cap > FEW_NAMES && index == NULL)) {
         return false;
     }
@@ -132,8 +130,7 @@ static sym *define(scope *c, frame *f, const cf_tstr *name, cf_load action)
         return NULL;
     }
     sym *s = &f->v[f->n++];
-    *s =
-        (sym){.name = name, .slot = f->fn->n_slot++, .action = (uint8_t)action};
+    *s = (sym){.name = name, .slot = f->fn->n_slot++, .action = (uint8_t)action};
     if (f->index != NULL) {
         index_add(f, f->n - 1);
     }
@@ -142,8 +139,7 @@ static sym *define(scope *c, frame *f, const cf_tstr *name, cf_load action)
 
 static bool sym_load(scope *c, frame *f, const cf_tstr *name)
 {
-    return find(f, f->fn, name).is_known ||
-           define(c, f, name, CF_LOAD_RESOLVE) != NULL;
+    return find(f, f->fn, name).is_known || define(c, f, name, CF_LOAD_RESOLVE) != NULL;
 }
 
 /* The value that a name has on entering, as the outer frames see it. */
@@ -218,8 +214,7 @@ static bool scan_if(scope *c, frame *f, const cf_tnode *n)
         was_stored[i] = f->v[i].is_stored;
     }
     for (uint32_t i = 0; i < n->n; i++) {
-        if ((i > 0 && !scan(c, f, n->list[i])) ||
-            !scan_body(c, f, &n->bodies[i])) {
+        if ((i > 0 && !scan(c, f, n->list[i])) || !scan_body(c, f, &n->bodies[i])) {
             return false;
         }
     }
@@ -247,16 +242,14 @@ static bool scan_target(scope *c, frame *f, const cf_tnode *n, bool as_param)
     if (n->kind == CF_N_NSREF) {
         return sym_load(c, f, n->a->val.u.s);
     }
-    return as_param ? sym_param(c, f, n->val.u.s) != NULL
-                    : sym_store(c, f, n->val.u.s);
+    return as_param ? sym_param(c, f, n->val.u.s) != NULL : sym_store(c, f, n->val.u.s);
 }
 
 static bool scan_children(scope *c, frame *f, const cf_tnode *n)
 {
     if ((n->a != NULL && !scan(c, f, n->a)) ||
         (n->b != NULL && n->b != n->a && !scan(c, f, n->b)) ||
-        (n->c != NULL && !scan(c, f, n->c)) ||
-        !scan_list(c, f, n->list, n->n)) {
+        (n->c != NULL && !scan(c, f, n->c)) || !scan_list(c, f, n->list, n->n)) {
         return false;
     }
     for (uint32_t i = 0; i < n->n_kw; i++) {
@@ -405,8 +398,8 @@ static bool make_frame(scope *c, const frame *f, cf_tframe *out)
     for (uint32_t i = 0; i < f->n; i++) {
         const sym *s = &f->v[i];
         if (s->action != CF_LOAD_PARAM) {
-            out->load[out->n_load++] = (cf_tload){
-                s->name, s->slot, s->outer_slot, s->outer_hops, s->action};
+            out->load[out->n_load++] =
+                (cf_tload){s->name, s->slot, s->outer_slot, s->outer_hops, s->action};
         }
     }
     return true;
@@ -422,8 +415,7 @@ static cf_tframe *new_frame(scope *c, const frame *f)
 static bool bind_inner(scope *c, frame *f, cf_tnode *n, const cf_tnode *filter)
 {
     frame in = {.outer = f, .fn = f->fn};
-    if ((filter != NULL && !scan(c, &in, filter)) ||
-        !scan_body(c, &in, &n->body)) {
+    if ((filter != NULL && !scan(c, &in, filter)) || !scan_body(c, &in, &n->body)) {
         return false;
     }
     n->frame = new_frame(c, &in);
@@ -450,8 +442,7 @@ static bool bind_with(scope *c, frame *f, cf_tnode *n)
     }
     n->frame = new_frame(c, &in);
     for (uint32_t i = 0; i < n->n; i += 2) {
-        if (!bind(c, &in, n->list[i], false) ||
-            !bind(c, f, n->list[i + 1], false)) {
+        if (!bind(c, &in, n->list[i], false) || !bind(c, f, n->list[i + 1], false)) {
             return false;
         }
     }
@@ -476,8 +467,7 @@ static bool forbids_loop(const cf_tnode *n, cf_tr *r)
     if (n == NULL) {
         return true;
     }
-    if (n->kind == CF_N_NAME && n->flag &&
-        cf_str_is(cf_tv_text(n->val), "loop")) {
+    if (n->kind == CF_N_NAME && n->flag && cf_str_is(cf_tv_text(n->val), "loop")) {
         cf_t__fail_at(r, n->pos, n->end,
                       "Can't assign to special loop variable in for-loop "
                       "target");
@@ -490,8 +480,7 @@ static bool forbids_loop(const cf_tnode *n, cf_tr *r)
             }
         }
     }
-    if (n->kind == CF_N_SET || n->kind == CF_N_FOR ||
-        n->kind == CF_N_SETBLOCK) {
+    if (n->kind == CF_N_SET || n->kind == CF_N_FOR || n->kind == CF_N_SETBLOCK) {
         if (!forbids_loop(n->a, r)) {
             return false;
         }
@@ -584,8 +573,7 @@ static bool bind_for(scope *c, frame *f, cf_tnode *n, bool soft)
     }
     n->frame = new_frame(c, &loop);
     if (n->frame == NULL || !bind(c, &loop, n->a, false) ||
-        (n->c != NULL && !bind_loop_test(c, f, loop.fn, n)) ||
-        !bind_loop_bodies(c, f, &loop, n)) {
+        (n->c != NULL && !bind_loop_test(c, f, loop.fn, n)) || !bind_loop_bodies(c, f, &loop, n)) {
         return false;
     }
     if (n->flag) {
@@ -598,8 +586,7 @@ static bool bind_for(scope *c, frame *f, cf_tnode *n, bool soft)
     return true;
 }
 
-static bool special(scope *c, frame *in, cf_tnode *n, const char *name,
-                    bool *takes, uint32_t *slot)
+static bool special(scope *c, frame *in, cf_tnode *n, const char *name, bool *takes, uint32_t *slot)
 {
     for (uint32_t i = 0; i < n->n; i++) {
         if (cf_str_is(cf_tv_text(n->list[i]->val), name)) {
@@ -632,8 +619,8 @@ static bool bind_macro(scope *c, frame *f, cf_tnode *n)
     for (uint32_t i = 0; i < n->n; i++) {
         const cf_tstr *name = n->list[i]->val.u.s;
         if (own(&in, name) != NULL) {
-            cf_t__fail_at(c->r, n->list[i]->pos, n->list[i]->end,
-                          "duplicate argument '%.*s'", (int)name->n, name->p);
+            cf_t__fail_at(c->r, n->list[i]->pos, n->list[i]->end, "duplicate argument '%.*s'",
+                          (int)name->n, name->p);
             return false;
         }
         sym *s = sym_param(c, &in, name);
@@ -641,8 +628,8 @@ static bool bind_macro(scope *c, frame *f, cf_tnode *n)
             return false;
         }
         param[i] = s->slot;
-        if (cf_str_is(cf_tv_text(n->list[i]->val), "caller") &&
-            i < n->n - n->n_kw && uses(&n->body, "caller")) {
+        if (cf_str_is(cf_tv_text(n->list[i]->val), "caller") && i < n->n - n->n_kw &&
+            uses(&n->body, "caller")) {
             cf_t__fail_at(c->r, n->list[i]->pos, n->list[i]->end,
                           "the special \"caller\" argument must be omitted or "
                           "be given a default");
@@ -651,8 +638,7 @@ static bool bind_macro(scope *c, frame *f, cf_tnode *n)
     }
     if (!special(c, &in, n, "caller", &out->takes_caller, &out->caller_slot) ||
         !special(c, &in, n, "kwargs", &out->takes_kwargs, &out->kwargs_slot) ||
-        !special(c, &in, n, "varargs", &out->takes_varargs,
-                 &out->varargs_slot)) {
+        !special(c, &in, n, "varargs", &out->takes_varargs, &out->varargs_slot)) {
         return false;
     }
     for (uint32_t i = 0; i < n->n_kw; i++) {
@@ -724,8 +710,7 @@ static bool bind_children(scope *c, frame *f, cf_tnode *n, bool soft)
 static bool bind_if(scope *c, frame *f, cf_tnode *n)
 {
     for (uint32_t i = 0; i < n->n; i++) {
-        if (!bind(c, f, n->list[i], true) ||
-            !bind_body(c, f, &n->bodies[i], true)) {
+        if (!bind(c, f, n->list[i], true) || !bind_body(c, f, &n->bodies[i], true)) {
             return false;
         }
     }
@@ -747,8 +732,8 @@ static bool bind_node(scope *c, frame *f, cf_tnode *n, bool soft)
     case CF_N_TEST:
         if (n->id < 0 && !soft) {
             cf_t__fail_at(c->r, n->pos, n->end, "No %s named '%.*s'.",
-                          n->kind == CF_N_FILTER ? "filter" : "test",
-                          (int)n->val.u.s->n, n->val.u.s->p);
+                          n->kind == CF_N_FILTER ? "filter" : "test", (int)n->val.u.s->n,
+                          n->val.u.s->p);
             return false;
         }
         return bind_children(c, f, n, soft);
@@ -814,8 +799,7 @@ bool cf_t__resolve(cf_tr *r, cf_template *tpl)
     func fn = {0};
     frame root = {.fn = &fn};
     c.root = &root;
-    if (!scan_body(&c, &root, &tpl->body) ||
-        !make_frame(&c, &root, &tpl->func.frame) ||
+    if (!scan_body(&c, &root, &tpl->body) || !make_frame(&c, &root, &tpl->func.frame) ||
         !bind_body(&c, &root, &tpl->body, false)) {
         return false;
     }

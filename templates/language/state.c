@@ -21,8 +21,7 @@ void *cf_t__alloc_slow(cf_tr *r, size_t n)
         return NULL;
     }
     if (take > r->max_mem || r->mem > r->max_mem - take) {
-        cf_t__fail_limit(r, "the template needs over %zu bytes of memory",
-                         r->max_mem);
+        cf_t__fail_limit(r, "the template needs over %zu bytes of memory", r->max_mem);
         return NULL;
     }
     char *p = cf_arena_alloc(r->arena, take);
@@ -40,23 +39,18 @@ void *cf_t__alloc_slow(cf_tr *r, size_t n)
 
 /* ---- errors ------------------------------------------------------------- */
 
-static cf_tv fail_with(cf_tr *r, cf_terror_kind kind, const char *fmt,
-                       va_list ap)
+static cf_tv fail_with(cf_tr *r, cf_terror_kind kind, const char *fmt, va_list ap)
 {
     if (r->error == CF_TE_NONE) {
         char text[MESSAGE_MAX];
         int n = vsnprintf(text, sizeof text, fmt, ap);
-        size_t len = n < 0                     ? 0
-                     : (size_t)n < sizeof text ? (size_t)n
-                                               : sizeof text - 1;
-        while (len > 0 && n >= (int)sizeof text &&
-               ((unsigned char)text[len] & 0xC0) == 0x80) {
+        size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+        while (len > 0 && n >= (int)sizeof text && ((unsigned char)text[len] & 0xC0) == 0x80) {
             len--;
         }
         r->error = kind;
         char *copy = cf_arena_strndup(r->arena, text, len);
-        r->message = copy != NULL ? cf_str_make(copy, len)
-                                  : cf_str_from("out of memory");
+        r->message = copy != NULL ? cf_str_make(copy, len) : cf_str_from("out of memory");
     }
     return CF_TV_ERR;
 }
@@ -103,12 +97,10 @@ enum { CHECK_STEPS = 1 << 14 };
 bool cf_t__spend_slow(cf_tr *r)
 {
     if (r->steps > r->max_steps) {
-        cf_t__fail_limit(r, "the render takes over %llu steps",
-                         (unsigned long long)r->max_steps);
+        cf_t__fail_limit(r, "the render takes over %llu steps", (unsigned long long)r->max_steps);
         return false;
     }
-    if (r->cancel != NULL &&
-        atomic_load_explicit(r->cancel, memory_order_relaxed)) {
+    if (r->cancel != NULL && atomic_load_explicit(r->cancel, memory_order_relaxed)) {
         if (r->error == CF_TE_NONE) {
             r->error = CF_TE_CANCELLED;
             r->message = cf_str_from("cancelled");
@@ -123,8 +115,7 @@ bool cf_t__spend_slow(cf_tr *r)
 bool cf_t__enter_slow(cf_tr *r)
 {
     r->depth--;
-    cf_t__fail_limit(r, "calls and expressions are nested over %u deep",
-                     (unsigned)r->max_depth);
+    cf_t__fail_limit(r, "calls and expressions are nested over %u deep", (unsigned)r->max_depth);
     return false;
 }
 
@@ -144,8 +135,7 @@ const cf_torg *cf_t__org_get(const cf_tr *r, uint32_t org)
         return NULL;
     }
     org -= CF_ORG_FIRST;
-    return org < r->ctx->n_org ? &r->ctx->org[org]
-                               : &r->org_own[org - r->ctx->n_org];
+    return org < r->ctx->n_org ? &r->ctx->org[org] : &r->org_own[org - r->ctx->n_org];
 }
 
 static uint32_t org_add(cf_tr *r, cf_torg o)
@@ -168,15 +158,12 @@ static uint32_t org_add(cf_tr *r, cf_torg o)
 
 enum { INPUTS_MAX = 8 };
 
-static uint32_t add_inputs(const cf_tr *r, uint32_t *in, uint32_t n,
-                           uint32_t org)
+static uint32_t add_inputs(const cf_tr *r, uint32_t *in, uint32_t n, uint32_t org)
 {
     const cf_torg *o = cf_t__org_get(r, org);
-    uint32_t n_more =
-        o != NULL && o->source == CF_SPAN_COMPUTED ? o->n_inputs : 1;
+    uint32_t n_more = o != NULL && o->source == CF_SPAN_COMPUTED ? o->n_inputs : 1;
     for (uint32_t i = 0; i < n_more && n < INPUTS_MAX; i++) {
-        uint32_t one =
-            o != NULL && o->source == CF_SPAN_COMPUTED ? o->inputs[i] : org;
+        uint32_t one = o != NULL && o->source == CF_SPAN_COMPUTED ? o->inputs[i] : org;
         bool is_known = one < CF_ORG_FIRST;
         for (uint32_t k = 0; k < n && !is_known; k++) {
             is_known = in[k] == one;
@@ -197,8 +184,7 @@ uint32_t cf_t__org_join(cf_tr *r, uint32_t a, uint32_t b)
         return r->last_org;
     }
     const cf_torg *oa = cf_t__org_get(r, a);
-    if ((b == a || b < CF_ORG_FIRST) && oa != NULL &&
-        oa->source == CF_SPAN_COMPUTED) {
+    if ((b == a || b < CF_ORG_FIRST) && oa != NULL && oa->source == CF_SPAN_COMPUTED) {
         return a;
     }
     uint32_t in[INPUTS_MAX];
@@ -209,9 +195,8 @@ uint32_t cf_t__org_join(cf_tr *r, uint32_t a, uint32_t b)
         return CF_ORG_NONE;
     }
     memcpy(keep, in, n * sizeof *keep);
-    uint32_t org = org_add(r, (cf_torg){.inputs = keep,
-                                        .n_inputs = (uint8_t)n,
-                                        .source = CF_SPAN_COMPUTED});
+    uint32_t org =
+        org_add(r, (cf_torg){.inputs = keep, .n_inputs = (uint8_t)n, .source = CF_SPAN_COMPUTED});
     r->last_a = a;
     r->last_b = b;
     r->last_org = org;
@@ -242,21 +227,18 @@ cf_tv cf_t__undef_attr(cf_tr *r, cf_tv obj, cf_tv name)
 
 cf_tv cf_t__undef_hint(cf_tr *r, const char *hint)
 {
-    return undef(r, (cf_tundef){cf_tv_make(CF_TMISSING), cf_tv_make(CF_TNONE),
-                                hint, false});
+    return undef(r, (cf_tundef){cf_tv_make(CF_TMISSING), cf_tv_make(CF_TNONE), hint, false});
 }
 
 /* "; there are: a, b, c" from the keys of d, as far as they fit. */
-static void list_keys(char *out, size_t cap, const cf_tdict *d,
-                      const char *lead)
+static void list_keys(char *out, size_t cap, const cf_tdict *d, const char *lead)
 {
     size_t n = (size_t)snprintf(out, cap, "%s", lead);
     uint32_t shown = 0;
     for (uint32_t i = 0; i < d->n && shown < 12 && n + 40 < cap; i++) {
         cf_tv k = d->e[i].key;
         if (k.k == CF_TSTR && k.u.s->n < 32) {
-            n += (size_t)snprintf(out + n, cap - n, "%s%.*s",
-                                  shown != 0 ? ", " : "", (int)k.u.s->n,
+            n += (size_t)snprintf(out + n, cap - n, "%s%.*s", shown != 0 ? ", " : "", (int)k.u.s->n,
                                   k.u.s->p);
             shown++;
         }
@@ -278,16 +260,14 @@ cf_tv cf_t__fail_undef(cf_tr *r, cf_tv v)
                           "access to attribute '%.*s' of '%s' object is "
                           "unsafe",
                           u->name.k == CF_TSTR ? (int)u->name.u.s->n : 0,
-                          u->name.k == CF_TSTR ? u->name.u.s->p : "",
-                          cf_t__type_name(u->obj));
+                          u->name.k == CF_TSTR ? u->name.u.s->p : "", cf_t__type_name(u->obj));
     }
     if (u->hint != NULL) {
         return cf_t__fail(r, "%s", u->hint);
     }
     if (u->obj.k == CF_TMISSING) {
         list_keys(there, sizeof there, r->vars, "; the context has: ");
-        return cf_t__fail(r, "'%.*s' is undefined%s", (int)u->name.u.s->n,
-                          u->name.u.s->p, there);
+        return cf_t__fail(r, "'%.*s' is undefined%s", (int)u->name.u.s->n, u->name.u.s->p, there);
     }
     const char *type = cf_t__type_name(u->obj);
     const char *object = u->obj.k == CF_TNONE ? "None" : type;
@@ -299,16 +279,13 @@ cf_tv cf_t__fail_undef(cf_tr *r, cf_tv v)
             n = cf_t__int64_text(text, u->name.u.i);
         }
         if (u->obj.k == CF_TLIST || u->obj.k == CF_TTUPLE) {
-            snprintf(there, sizeof there, "; it has %u",
-                     (unsigned)u->obj.u.l->n);
+            snprintf(there, sizeof there, "; it has %u", (unsigned)u->obj.u.l->n);
         }
-        return cf_t__fail(r, "%s%s has no element %.*s%s", object, tail, (int)n,
-                          text, there);
+        return cf_t__fail(r, "%s%s has no element %.*s%s", object, tail, (int)n, text, there);
     }
     if (u->obj.k == CF_TDICT) {
         list_keys(there, sizeof there, u->obj.u.d, "; it has: ");
     }
     return cf_t__fail(r, "'%s%s' has no attribute '%.*s'%s", object, tail,
-                      (int)(u->name.u.s->n < 100 ? u->name.u.s->n : 100),
-                      u->name.u.s->p, there);
+                      (int)(u->name.u.s->n < 100 ? u->name.u.s->n : 100), u->name.u.s->p, there);
 }

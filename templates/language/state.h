@@ -59,11 +59,7 @@ typedef struct cf_trecord {
     uint32_t joined_a, joined_b, joined; /* the last join */
 } cf_trecord;
 
-typedef enum cf_tflow {
-    CF_FLOW_NEXT,
-    CF_FLOW_BREAK,
-    CF_FLOW_CONTINUE
-} cf_tflow;
+typedef enum cf_tflow { CF_FLOW_NEXT, CF_FLOW_BREAK, CF_FLOW_CONTINUE } cf_tflow;
 
 typedef enum cf_terror_kind {
     CF_TE_NONE,

@@ -37,8 +37,7 @@ static uint32_t source_off(const cf_template *t, uint32_t off)
     return off + lo;
 }
 
-void cf_t__line_of(const cf_template *t, uint32_t off, uint32_t *line,
-                   uint32_t *col)
+void cf_t__line_of(const cf_template *t, uint32_t off, uint32_t *line, uint32_t *col)
 {
     uint32_t lo = 0, hi = t->n_line;
     while (hi - lo > 1) {
@@ -85,12 +84,10 @@ static cf_status status_of(const cf_tr *r)
 }
 
 /* Tells what r knows about its error. */
-static cf_status report(const cf_tr *r, const cf_template *t,
-                        cf_template_error *why, cf_error *err)
+static cf_status report(const cf_tr *r, const cf_template *t, cf_template_error *why, cf_error *err)
 {
     cf_status st = status_of(r);
-    cf_template_error e = {.message = r->message,
-                           .is_raised = r->error == CF_TE_RAISED};
+    cf_template_error e = {.message = r->message, .is_raised = r->error == CF_TE_RAISED};
     if (st == CF_ENOMEM) {
         e.message = cf_str_from("out of memory");
     }
@@ -110,8 +107,8 @@ static cf_status report(const cf_tr *r, const cf_template *t,
     if (e.line == 0) {
         return cf_fail(err, st, "%.*s", n, e.message.p);
     }
-    cf_fail_line(err, st, e.line, e.col, "line %u, column %u: %.*s",
-                 (unsigned)e.line, (unsigned)e.col, n, e.message.p);
+    cf_fail_line(err, st, e.line, e.col, "line %u, column %u: %.*s", (unsigned)e.line,
+                 (unsigned)e.col, n, e.message.p);
     return st;
 }
 
@@ -227,22 +224,18 @@ static bool build(cf_tr *r, cf_template *t)
     return cf_t__parse(r, t, tokens) && cf_t__resolve(r, t);
 }
 
-cf_status cf_template_compile(cf_template **out, cf_str source,
-                              const cf_template_options *options,
-                              cf_arena *arena, cf_template_error *why,
-                              cf_error *err)
+cf_status cf_template_compile(cf_template **out, cf_str source, const cf_template_options *options,
+                              cf_arena *arena, cf_template_error *why, cf_error *err)
 {
     if (why != NULL) {
         *why = (cf_template_error){0};
     }
     if (source.n > SOURCE_MAX) {
-        return cf_fail(err, CF_ELIMIT, "the template is over %d bytes",
-                       SOURCE_MAX);
+        return cf_fail(err, CF_ELIMIT, "the template is over %d bytes", SOURCE_MAX);
     }
     size_t good = cf_utf8_valid_prefix(source.p, source.n);
     if (good != source.n) {
-        return cf_fail_at(err, CF_EFORMAT, good,
-                          "the template is not UTF-8 at byte %zu", good);
+        return cf_fail_at(err, CF_EFORMAT, good, "the template is not UTF-8 at byte %zu", good);
     }
     cf_template *t = cf_calloc(1, sizeof *t);
     if (t == NULL) {
@@ -280,11 +273,8 @@ cf_status cf_template_compile(cf_template **out, cf_str source,
         return CF_OK;
     }
     if (why != NULL) {
-        char *kept = arena != NULL ? cf_arena_strndup(arena, why->message.p,
-                                                      why->message.n)
-                                   : NULL;
-        why->message =
-            kept != NULL ? cf_str_make(kept, why->message.n) : cf_str_from("");
+        char *kept = arena != NULL ? cf_arena_strndup(arena, why->message.p, why->message.n) : NULL;
+        why->message = kept != NULL ? cf_str_make(kept, why->message.n) : cf_str_from("");
     }
     cf_template_free(t);
     return st;
@@ -322,8 +312,7 @@ static cf_str inputs_text(cf_tr *r, const cf_torg *o)
         }
         if (in->source == CF_SPAN_MESSAGE || in->source == CF_SPAN_TOOL) {
             snprintf(head, sizeof head, "%s[%u]",
-                     in->source == CF_SPAN_MESSAGE ? "messages" : "tools",
-                     (unsigned)in->index);
+                     in->source == CF_SPAN_MESSAGE ? "messages" : "tools", (unsigned)in->index);
         }
         cf_t__sb_adds(&b, b.n != 0 ? ", " : "", 0);
         cf_t__sb_adds(&b, head, 0);
@@ -349,8 +338,7 @@ static bool make_spans(cf_tr *r, const cf_prompt_cause *causes, cf_prompt *out)
             last_pos = pos;
         }
         cf_prompt_span *s = &v[i];
-        *s = (cf_prompt_span){
-            .off = at, .len = g->len, .line = line, .col = col};
+        *s = (cf_prompt_span){.off = at, .len = g->len, .line = line, .col = col};
         s->cause = cf_t__cause_of(r, causes, g->pos);
         s->path = cf_str_make("", 0);
         if (g->org == CF_ORG_TEMPLATE) {
@@ -358,8 +346,7 @@ static bool make_spans(cf_tr *r, const cf_prompt_cause *causes, cf_prompt *out)
             s->is_copy = g->off != CF_NO_COPY;
             s->src_off = s->is_copy ? source_off(t, g->off) : 0;
             if (s->is_copy && ((size_t)s->src_off + g->len > t->source.n ||
-                               memcmp(t->source.p + s->src_off, r->root.p + at,
-                                      g->len) != 0)) {
+                               memcmp(t->source.p + s->src_off, r->root.p + at, g->len) != 0)) {
                 s->is_copy = false; /* a line end became \n inside */
                 s->src_off = 0;
             }
@@ -368,8 +355,7 @@ static bool make_spans(cf_tr *r, const cf_prompt_cause *causes, cf_prompt *out)
         } else {
             s->source = (cf_span_source)o->source;
             s->index = o->index;
-            s->path =
-                o->source == CF_SPAN_COMPUTED ? inputs_text(r, o) : o->path;
+            s->path = o->source == CF_SPAN_COMPUTED ? inputs_text(r, o) : o->path;
             s->is_copy = g->off != CF_NO_COPY && o->source != CF_SPAN_COMPUTED;
             s->src_off = s->is_copy ? g->off : 0;
         }
@@ -426,8 +412,7 @@ static bool tag_final(cf_tr *r, const cf_tstr **was)
     if (vars == NULL) {
         return false;
     }
-    if (messages == NULL || messages->val.k != CF_TLIST ||
-        messages->val.u.l->n == 0) {
+    if (messages == NULL || messages->val.k != CF_TLIST || messages->val.u.l->n == 0) {
         cf_t__fail(r, "there is no final message to continue");
         return false;
     }
@@ -439,25 +424,21 @@ static bool tag_final(cf_tr *r, const cf_tstr **was)
     if (last->k == CF_TDICT) {
         *last = copy_of(r, *last);
     }
-    cf_tentry *content =
-        last->k == CF_TDICT ? entry(r, last->u.d, "content") : NULL;
+    cf_tentry *content = last->k == CF_TDICT ? entry(r, last->u.d, "content") : NULL;
     r->vars = vars;
     if (content != NULL && content->val.k == CF_TSTR) {
         return tagged(r, &content->val, was);
     }
     if (content != NULL && content->val.k == CF_TLIST) {
         content->val = copy_of(r, content->val);
-        for (uint32_t i = content->val.k == CF_TLIST ? content->val.u.l->n : 0;
-             i-- > 0;) {
+        for (uint32_t i = content->val.k == CF_TLIST ? content->val.u.l->n : 0; i-- > 0;) {
             cf_tv *part = &content->val.u.l->v[i];
             if (part->k != CF_TDICT || entry(r, part->u.d, "text") == NULL) {
                 continue;
             }
             *part = copy_of(r, *part);
-            cf_tentry *text =
-                part->k == CF_TDICT ? entry(r, part->u.d, "text") : NULL;
-            return text != NULL && text->val.k == CF_TSTR &&
-                   tagged(r, &text->val, was);
+            cf_tentry *text = part->k == CF_TDICT ? entry(r, part->u.d, "text") : NULL;
+            return text != NULL && text->val.k == CF_TSTR && tagged(r, &text->val, was);
         }
     }
     cf_t__fail(r, "the final message has no text to continue");
@@ -473,16 +454,14 @@ static bool cut_final(cf_tr *r, const cf_tstr *was)
     if (stripped.k == CF_TERR) {
         return false;
     }
-    if (at == UINT32_MAX ||
-        cf_t__find(text, cf_tv_text(stripped), 0) == UINT32_MAX) {
+    if (at == UINT32_MAX || cf_t__find(text, cf_tv_text(stripped), 0) == UINT32_MAX) {
         cf_t__fail(r, "the final message does not appear in the output, so it "
                       "cannot be continued");
         return false;
     }
     bool whole = text.n - at >= TAG_BYTES && text.p[at + TAG_WORD] == ' ';
     if (!whole) {
-        cf_tstr head = {
-            .p = text.p, .n = at, .n_cp = CF_CP_UNKNOWN, .one = {at, 0, 0, 0}};
+        cf_tstr head = {.p = text.p, .n = at, .n_cp = CF_CP_UNKNOWN, .one = {at, 0, 0, 0}};
         cf_tv left = cf_t__strip(r, &head, NULL, false, true);
         if (left.k == CF_TERR) {
             return false;
@@ -559,8 +538,8 @@ static bool give_causes(cf_tr *r, cf_render *out)
 }
 
 cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
-                             const cf_render_options *options, cf_arena *arena,
-                             cf_render *out, cf_error *err)
+                             const cf_render_options *options, cf_arena *arena, cf_render *out,
+                             cf_error *err)
 {
     static const cf_render_options none;
     const cf_render_options *o = options != NULL ? options : &none;
@@ -569,11 +548,9 @@ cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
     r.max_steps = or_default(o->limits.max_steps, defaults.max_steps);
     r.cancel = o->cancel;
     r.now = o->now;
-    r.max_out =
-        or_default(o->limits.max_output_bytes, defaults.max_output_bytes);
+    r.max_out = or_default(o->limits.max_output_bytes, defaults.max_output_bytes);
     r.max_out = r.max_out > UINT32_MAX / 4 ? UINT32_MAX / 4 : r.max_out;
-    r.max_mem =
-        or_default(o->limits.max_memory_bytes, defaults.max_memory_bytes);
+    r.max_mem = or_default(o->limits.max_memory_bytes, defaults.max_memory_bytes);
     r.max_depth = (uint32_t)or_default(o->limits.max_depth, defaults.max_depth);
     r.allow_mutation = tpl->options.allow_mutation;
     cf_t__sb_init(&r.root, &r);

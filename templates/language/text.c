@@ -74,8 +74,7 @@ static bool grow_seg(cf_tsb *b)
     return true;
 }
 
-static inline void put_seg(cf_tsb *b, uint32_t len, uint32_t org, uint32_t off,
-                           uint32_t pos)
+static inline void put_seg(cf_tsb *b, uint32_t len, uint32_t org, uint32_t off, uint32_t pos)
 {
     if (__builtin_expect(b->r->record != NULL, 0)) {
         pos = cf_t__site(b->r, pos, b->pos);
@@ -85,9 +84,8 @@ static inline void put_seg(cf_tsb *b, uint32_t len, uint32_t org, uint32_t off,
     if (b->n_seg != 0) {
         cf_tseg *last = &b->seg[b->n_seg - 1];
         if (last->org == org && last->pos == pos &&
-            (off == CF_NO_COPY
-                 ? last->off == CF_NO_COPY
-                 : last->off != CF_NO_COPY && last->off + last->len == off)) {
+            (off == CF_NO_COPY ? last->off == CF_NO_COPY
+                               : last->off != CF_NO_COPY && last->off + last->len == off)) {
             last->len += len;
             return;
         }
@@ -111,8 +109,7 @@ static inline bool put_bytes(cf_tsb *b, const char *p, size_t n)
     return true;
 }
 
-void cf_t__sb_add(cf_tsb *b, const char *p, size_t n, uint32_t org,
-                  uint32_t off, uint32_t pos)
+void cf_t__sb_add(cf_tsb *b, const char *p, size_t n, uint32_t org, uint32_t off, uint32_t pos)
 {
     if (n != 0 && put_bytes(b, p, n)) {
         put_seg(b, (uint32_t)n, org, off, pos);
@@ -139,8 +136,7 @@ static inline uint32_t off_plus(uint32_t off, uint32_t n)
  * starts.  Goes on from the segment found before, so that a walk over a string
  * costs what it has segments; a jump back is counted as the steps it takes.
  */
-static uint32_t seg_find(cf_tr *r, const cf_tstr *s, uint32_t from,
-                         uint32_t *start)
+static uint32_t seg_find(cf_tr *r, const cf_tstr *s, uint32_t from, uint32_t *start)
 {
     uint32_t i = 0, at = 0;
     if (r->seg_last.seg == s->seg && r->seg_last.at <= from) {
@@ -165,8 +161,7 @@ void cf_t__sb_sub(cf_tsb *b, const cf_tstr *s, uint32_t from, uint32_t to)
         return;
     }
     if (s->n_seg == 0) {
-        put_seg(b, to - from, s->one.org, off_plus(s->one.off, from),
-                s->one.pos);
+        put_seg(b, to - from, s->one.org, off_plus(s->one.off, from), s->one.pos);
         return;
     }
     uint32_t at;
@@ -188,12 +183,10 @@ void cf_t__sb_str(cf_tsb *b, const cf_tstr *s)
     cf_t__sb_sub(b, s, 0, s->n);
 }
 
-void cf_t__sb_changed(cf_tsb *b, const cf_tstr *s, uint32_t at, const char *p,
-                      size_t n)
+void cf_t__sb_changed(cf_tsb *b, const cf_tstr *s, uint32_t at, const char *p, size_t n)
 {
     uint32_t start;
-    const cf_tseg *g =
-        s->n_seg == 0 ? &s->one : &s->seg[seg_find(b->r, s, at, &start)];
+    const cf_tseg *g = s->n_seg == 0 ? &s->one : &s->seg[seg_find(b->r, s, at, &start)];
     cf_t__sb_add(b, p, n, g->org, CF_NO_COPY, g->pos);
 }
 
@@ -206,10 +199,8 @@ cf_tv cf_t__sb_take(cf_tsb *b, bool is_markup)
     if (s == NULL) {
         return CF_TV_ERR;
     }
-    *s = (cf_tstr){.p = b->n != 0 ? b->p : "",
-                   .n = b->n,
-                   .n_cp = CF_CP_UNKNOWN,
-                   .is_markup = is_markup};
+    *s = (cf_tstr){
+        .p = b->n != 0 ? b->p : "", .n = b->n, .n_cp = CF_CP_UNKNOWN, .is_markup = is_markup};
     if (b->n_seg == 1) {
         s->one = b->seg[0];
     } else if (b->n_seg > 1) {
@@ -225,10 +216,8 @@ cf_tv cf_t__str_of(cf_tr *r, const char *p, size_t n, uint32_t org)
     if (s == NULL) {
         return CF_TV_ERR;
     }
-    *s = (cf_tstr){.p = p,
-                   .n = (uint32_t)n,
-                   .n_cp = CF_CP_UNKNOWN,
-                   .one = {(uint32_t)n, org, CF_NO_COPY, 0}};
+    *s = (cf_tstr){
+        .p = p, .n = (uint32_t)n, .n_cp = CF_CP_UNKNOWN, .one = {(uint32_t)n, org, CF_NO_COPY, 0}};
     return cf_tv_str(s);
 }
 
@@ -417,12 +406,10 @@ uint32_t cf_t__find(cf_str hay, cf_str needle, uint32_t from)
     }
     for (size_t work = 0; from + needle.n <= hay.n; work += needle.n) {
         if (work > PLAIN_BYTES && needle.n > 8) {
-            uint32_t at = find_hashed(cf_str_make(hay.p + from, hay.n - from),
-                                      needle, false);
+            uint32_t at = find_hashed(cf_str_make(hay.p + from, hay.n - from), needle, false);
             return at == UINT32_MAX ? at : from + at;
         }
-        const char *at =
-            memchr(hay.p + from, needle.p[0], hay.n - from - needle.n + 1);
+        const char *at = memchr(hay.p + from, needle.p[0], hay.n - from - needle.n + 1);
         if (at == NULL) {
             break;
         }

@@ -24,8 +24,7 @@ void cf_t__sb_init(cf_tsb *b, cf_tr *r);
 /* Room from the start, where it is known to be needed. */
 void cf_t__sb_reserve(cf_tsb *b, uint32_t bytes, uint32_t segments);
 /* n bytes with one origin. */
-void cf_t__sb_add(cf_tsb *b, const char *p, size_t n, uint32_t org,
-                  uint32_t off, uint32_t pos);
+void cf_t__sb_add(cf_tsb *b, const char *p, size_t n, uint32_t org, uint32_t off, uint32_t pos);
 /* The same, changed from their origin, from a C string. */
 void cf_t__sb_adds(cf_tsb *b, const char *s, uint32_t org);
 void cf_t__sb_addc(cf_tsb *b, char c, uint32_t org);
@@ -33,8 +32,7 @@ void cf_t__sb_addc(cf_tsb *b, char c, uint32_t org);
 void cf_t__sb_sub(cf_tsb *b, const cf_tstr *s, uint32_t from, uint32_t to);
 void cf_t__sb_str(cf_tsb *b, const cf_tstr *s);
 /* n bytes that stand for byte `at` of s, as a changed copy. */
-void cf_t__sb_changed(cf_tsb *b, const cf_tstr *s, uint32_t at, const char *p,
-                      size_t n);
+void cf_t__sb_changed(cf_tsb *b, const cf_tstr *s, uint32_t at, const char *p, size_t n);
 /* The built string as a value; the builder must not be used afterwards. */
 cf_tv cf_t__sb_take(cf_tsb *b, bool is_markup);
 
@@ -78,8 +76,7 @@ static inline uint32_t cf_t__cp(const char *p, uint32_t *len)
     }
     if (c[0] < 0xF0) {
         *len = 3;
-        return (uint32_t)(c[0] & 0x0F) << 12 | (uint32_t)(c[1] & 0x3F) << 6 |
-               (c[2] & 0x3F);
+        return (uint32_t)(c[0] & 0x0F) << 12 | (uint32_t)(c[1] & 0x3F) << 6 | (c[2] & 0x3F);
     }
     *len = 4;
     return (uint32_t)(c[0] & 0x07) << 18 | (uint32_t)(c[1] & 0x3F) << 12 |
@@ -107,12 +104,7 @@ bool cf_t__is_ident_part(uint32_t cp);
 /* Value of a decimal digit, -1 for other characters. */
 int cf_t__digit_value(uint32_t cp);
 
-typedef enum cf_tcase {
-    CF_CASE_UPPER,
-    CF_CASE_LOWER,
-    CF_CASE_TITLE,
-    CF_CASE_FOLD
-} cf_tcase;
+typedef enum cf_tcase { CF_CASE_UPPER, CF_CASE_LOWER, CF_CASE_TITLE, CF_CASE_FOLD } cf_tcase;
 /* Writes the mapping of cp to out (at most 12 bytes) and returns its length.
  * The final sigma is the caller's business. */
 uint32_t cf_t__map_case(char out[12], uint32_t cp, cf_tcase how);

@@ -25,8 +25,8 @@ cf_tlist *cf_t__list_new(cf_tr *r, uint32_t cap)
 
 /* A copy of the n items of `size` bytes at v with twice the room, at least 4
  * items; NULL with the error set, `too_many` for more than `most`. */
-static void *grow(cf_tr *r, const void *v, uint32_t n, uint32_t *cap,
-                  size_t size, uint32_t most, const char *too_many)
+static void *grow(cf_tr *r, const void *v, uint32_t n, uint32_t *cap, size_t size, uint32_t most,
+                  const char *too_many)
 {
     uint32_t want = *cap < 4 ? 4 : *cap * 2;
     if (want > most) {
@@ -46,8 +46,8 @@ static void *grow(cf_tr *r, const void *v, uint32_t n, uint32_t *cap,
 bool cf_t__list_add(cf_tr *r, cf_tlist *l, cf_tv v)
 {
     if (l->n == l->cap) {
-        cf_tv *grown = grow(r, l->v, l->n, &l->cap, sizeof *grown,
-                            UINT32_MAX / 64, "a list is too long");
+        cf_tv *grown =
+            grow(r, l->v, l->n, &l->cap, sizeof *grown, UINT32_MAX / 64, "a list is too long");
         if (grown == NULL) {
             return false;
         }
@@ -105,8 +105,7 @@ enum { HASH_DEPTH = 64 };
 static int hash_depth(cf_tr *r, cf_tv v, uint32_t depth, uint32_t *out);
 
 /* Tuples may share tuples: each visit is charged, so that 2^n of them end. */
-static int hash_tuple(cf_tr *r, const cf_tlist *l, uint32_t depth,
-                      uint32_t *out)
+static int hash_tuple(cf_tr *r, const cf_tlist *l, uint32_t depth, uint32_t *out)
 {
     uint32_t h = 0x345678;
     for (uint32_t i = 0; i < l->n; i++) {
@@ -200,8 +199,7 @@ static bool key_equal(cf_tr *r, cf_tv a, cf_tv b)
                                             : cf_t__eq(r, a, b) == 1;
 }
 
-cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key,
-                           uint32_t hash)
+cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key, uint32_t hash)
 {
     if (d->index == NULL) {
         for (uint32_t i = 0; i < d->n; i++) {
@@ -211,8 +209,7 @@ cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key,
         }
         return NULL;
     }
-    for (uint32_t at = hash & d->mask; d->index[at] != 0;
-         at = (at + 1) & d->mask) {
+    for (uint32_t at = hash & d->mask; d->index[at] != 0; at = (at + 1) & d->mask) {
         cf_tentry *e = &d->e[d->index[at] - 1];
         if (e->hash == hash && key_equal(r, e->key, key)) {
             return e;
@@ -255,9 +252,8 @@ static bool rebuild_index(cf_tr *r, cf_tdict *d)
     while (size < d->cap * 2) {
         size *= 2;
     }
-    uint32_t *index = d->index != NULL && d->mask == size - 1
-                          ? d->index
-                          : cf_t__alloc(r, size * sizeof *index);
+    uint32_t *index =
+        d->index != NULL && d->mask == size - 1 ? d->index : cf_t__alloc(r, size * sizeof *index);
     if (index == NULL) {
         return false;
     }
@@ -277,8 +273,8 @@ bool cf_t__dict_set(cf_tr *r, cf_tdict *d, cf_tv key, cf_tv val)
         return true;
     }
     if (d->n == d->cap) {
-        cf_tentry *grown = grow(r, d->e, d->n, &d->cap, sizeof *grown,
-                                UINT32_MAX / 128, "a dict is too large");
+        cf_tentry *grown =
+            grow(r, d->e, d->n, &d->cap, sizeof *grown, UINT32_MAX / 128, "a dict is too large");
         if (grown == NULL) {
             return false;
         }
@@ -408,8 +404,7 @@ const char *cf_t__type_name(cf_tv v)
         return "Markup";
     }
     if (v.k == CF_TVIEW) {
-        static const char *const views[] = {"dict_keys", "dict_values",
-                                            "dict_items"};
+        static const char *const views[] = {"dict_keys", "dict_values", "dict_items"};
         return views[v.u.view->kind];
     }
     return names[v.k];
@@ -429,8 +424,7 @@ static void charge_numbers(cf_tr *r, cf_tv a, cf_tv b)
 
 static int eq_depth(cf_tr *r, cf_tv a, cf_tv b, uint32_t depth);
 
-static int eq_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b,
-                    uint32_t depth)
+static int eq_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b, uint32_t depth)
 {
     if (a == b) {
         return 1;
@@ -447,8 +441,7 @@ static int eq_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b,
     return 1;
 }
 
-static int eq_dicts(cf_tr *r, const cf_tdict *a, const cf_tdict *b,
-                    uint32_t depth)
+static int eq_dicts(cf_tr *r, const cf_tdict *a, const cf_tdict *b, uint32_t depth)
 {
     if (a == b) {
         return 1;
@@ -469,21 +462,17 @@ static int eq_dicts(cf_tr *r, const cf_tdict *a, const cf_tdict *b,
     return 1;
 }
 
-static int eq_views(cf_tr *r, const cf_tview *a, const cf_tview *b,
-                    uint32_t depth)
+static int eq_views(cf_tr *r, const cf_tview *a, const cf_tview *b, uint32_t depth)
 {
     if (a->kind != b->kind || a->kind == CF_VIEW_VALUES || a->d->n != b->d->n) {
         return a == b;
     }
     for (uint32_t i = 0; i < a->d->n; i++) {
-        const cf_tentry *e =
-            cf_t__dict_find(r, b->d, a->d->e[i].key, a->d->e[i].hash);
+        const cf_tentry *e = cf_t__dict_find(r, b->d, a->d->e[i].key, a->d->e[i].hash);
         if (e == NULL || !cf_t__spend(r, 1)) {
             return e == NULL ? 0 : -1;
         }
-        int c = a->kind == CF_VIEW_ITEMS
-                    ? eq_depth(r, a->d->e[i].val, e->val, depth - 1)
-                    : 1;
+        int c = a->kind == CF_VIEW_ITEMS ? eq_depth(r, a->d->e[i].val, e->val, depth - 1) : 1;
         if (c != 1) {
             return c;
         }
@@ -493,8 +482,7 @@ static int eq_views(cf_tr *r, const cf_tview *a, const cf_tview *b,
 
 static int eq_ranges(const cf_trange *a, const cf_trange *b)
 {
-    return a->n == b->n && (a->n == 0 || a->start == b->start) &&
-           (a->n < 2 || a->step == b->step);
+    return a->n == b->n && (a->n == 0 || a->start == b->start) && (a->n < 2 || a->step == b->step);
 }
 
 static int eq_depth(cf_tr *r, cf_tv a, cf_tv b, uint32_t depth)
@@ -533,8 +521,7 @@ static int eq_depth(cf_tr *r, cf_tv a, cf_tv b, uint32_t depth)
     case CF_TFUNC:
         return a.sub == b.sub;
     case CF_TMETHOD:
-        return a.u.method->id == b.u.method->id &&
-               a.u.method->self.k == b.u.method->self.k &&
+        return a.u.method->id == b.u.method->id && a.u.method->self.k == b.u.method->self.k &&
                a.u.method->self.u.p == b.u.method->self.u.p;
     default:
         return a.u.p == b.u.p;
@@ -548,8 +535,7 @@ int cf_t__eq(cf_tr *r, cf_tv a, cf_tv b)
 
 /* ---- order -------------------------------------------------------------- */
 
-static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out,
-                        uint32_t depth);
+static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out, uint32_t depth);
 
 static int order_strings(cf_tr *r, cf_str a, cf_str b)
 {
@@ -559,8 +545,8 @@ static int order_strings(cf_tr *r, cf_str a, cf_str b)
     return c != 0 ? (c < 0 ? -1 : 1) : (a.n < b.n ? -1 : a.n > b.n);
 }
 
-static bool order_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b,
-                        const char *op, int *out, uint32_t depth)
+static bool order_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b, const char *op, int *out,
+                        uint32_t depth)
 {
     for (uint32_t i = 0; i < a->n && i < b->n; i++) {
         int e = eq_depth(r, a->v[i], b->v[i], depth - 1);
@@ -575,8 +561,7 @@ static bool order_lists(cf_tr *r, const cf_tlist *a, const cf_tlist *b,
     return true;
 }
 
-static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out,
-                        uint32_t depth)
+static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out, uint32_t depth)
 {
     if (a.k == CF_TUNDEF || b.k == CF_TUNDEF) {
         cf_t__fail_undef(r, a.k == CF_TUNDEF ? a : b);
@@ -601,8 +586,8 @@ static bool order_depth(cf_tr *r, cf_tv a, cf_tv b, const char *op, int *out,
     if (a.k == b.k && (a.k == CF_TLIST || a.k == CF_TTUPLE)) {
         return order_lists(r, a.u.l, b.u.l, op, out, depth);
     }
-    cf_t__fail(r, "'%s' not supported between instances of '%s' and '%s'", op,
-               cf_t__type_name(a), cf_t__type_name(b));
+    cf_t__fail(r, "'%s' not supported between instances of '%s' and '%s'", op, cf_t__type_name(a),
+               cf_t__type_name(b));
     return false;
 }
 
@@ -631,8 +616,7 @@ int cf_t__contains(cf_tr *r, cf_tv c, cf_tv item)
     switch (c.k) {
     case CF_TSTR:
         if (item.k != CF_TSTR) {
-            cf_t__fail(r,
-                       "'in <string>' requires string as left operand, not %s",
+            cf_t__fail(r, "'in <string>' requires string as left operand, not %s",
                        cf_t__type_name(item));
             return -1;
         }
@@ -661,8 +645,7 @@ int cf_t__contains(cf_tr *r, cf_tv c, cf_tv item)
     }
     cf_titer it;
     if (!cf_t__can_iterate(c)) {
-        cf_t__fail(r, "argument of type '%s' is not iterable",
-                   cf_t__type_name(c));
+        cf_t__fail(r, "argument of type '%s' is not iterable", cf_t__type_name(c));
         return -1;
     }
     if (!cf_t__iter_init(r, &it, c)) {
@@ -774,8 +757,7 @@ int cf_t__iter_next(cf_tr *r, cf_titer *it, cf_tv *out)
         if (it->i >= (uint64_t)it->src.u.range->n) {
             return 0;
         }
-        *out = cf_tv_int(it->src.u.range->start +
-                         (int64_t)it->i++ * it->src.u.range->step);
+        *out = cf_tv_int(it->src.u.range->start + (int64_t)it->i++ * it->src.u.range->step);
         return 1;
     case CF_TGEN:
         return cf_t__gen_next(r, it->src.u.gen, out);

@@ -134,11 +134,7 @@ struct cf_tdict {
     uint32_t mask;
 };
 
-typedef enum cf_tview_kind {
-    CF_VIEW_KEYS,
-    CF_VIEW_VALUES,
-    CF_VIEW_ITEMS
-} cf_tview_kind;
+typedef enum cf_tview_kind { CF_VIEW_KEYS, CF_VIEW_VALUES, CF_VIEW_ITEMS } cf_tview_kind;
 
 struct cf_tview {
     cf_tdict *d;
@@ -241,8 +237,7 @@ bool cf_t__dict_set(cf_tr *r, cf_tdict *d, cf_tv key, cf_tv val);
 /* The entry for a hashable key; NULL when there is none.  Comparing keys is
  * charged; a caller that loops over finds spends steps itself, too, and so
  * notices when they are used up. */
-cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key,
-                           uint32_t hash);
+cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key, uint32_t hash);
 cf_tentry *cf_t__dict_find_str(cf_tr *r, const cf_tdict *d, const cf_tstr *key);
 bool cf_t__dict_remove(cf_tr *r, cf_tdict *d, cf_tentry *e);
 cf_tdict *cf_t__dict_copy(cf_tr *r, const cf_tdict *d);

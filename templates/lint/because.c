@@ -13,8 +13,7 @@
 /* The number of conditions that one finding names. */
 enum { NAMED_MAX = 4, TEST_MAX = 160 };
 
-void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test,
-                      const char *outcome)
+void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test, const char *outcome)
 {
     if (l->n_because == CF_LINT_BECAUSE_MAX) {
         return;
@@ -38,8 +37,7 @@ void cf_lint_because_text(cf_buf *out, const cf_lint_because *because)
     cf_buf_adds(out, because->outcome);
 }
 
-static void name_cause(cf_linter *l, const cf_prompt_cause *c,
-                       const char *outcome)
+static void name_cause(cf_linter *l, const cf_prompt_cause *c, const char *outcome)
 {
     cf_lint__because(l, c->line, c->col, c->test, outcome);
 }
@@ -66,8 +64,7 @@ void cf_lint__because_chain(cf_linter *l, const cf_prompt_cause *inner)
 
 /* The outermost condition of a chain whose outcome differed in the other
  * render, where it was reached in the same way; NULL. */
-static const cf_prompt_cause *fork_of(const cf_prompt_cause *chain,
-                                      const cf_render *other)
+static const cf_prompt_cause *fork_of(const cf_prompt_cause *chain, const cf_render *other)
 {
     const cf_prompt_cause *fork = NULL;
     for (const cf_prompt_cause *c = chain; c != NULL; c = c->outer) {
@@ -101,8 +98,8 @@ static const cf_prompt_cause *innermost(const cf_prompt_cause *c)
     return c;
 }
 
-void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter,
-                              const cf_shot *longer, size_t off)
+void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter, const cf_shot *longer,
+                              size_t off)
 {
     const cf_prompt_cause *a = cause_at(shorter, off);
     const cf_prompt_cause *b = cause_at(longer, off);
@@ -138,8 +135,7 @@ void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter,
                                        "written");
         }
     }
-    const cf_prompt_span *wrote =
-        cf_prompt_span_at(&shorter->render.prompt, off);
+    const cf_prompt_span *wrote = cf_prompt_span_at(&shorter->render.prompt, off);
     if (wrote != NULL) {
         cf_lint__because(l, wrote->line, wrote->col, cf_str_make("", 0),
                          "wrote the byte of the shorter prompt");
@@ -169,8 +165,7 @@ void cf_lint__because_message(cf_linter *l, const cf_shot *s, size_t message)
             const cf_prompt_cause *c = &r->causes[k];
             if (!c->is_copy && is_condition(c) && is_under(c, item)) {
                 name_cause(l, c,
-                           c->is_true ? "is true for this message"
-                                      : "is false for this message");
+                           c->is_true ? "is true for this message" : "is false for this message");
             }
         }
     }

@@ -8,8 +8,7 @@
 
 const char *cf_cap_name(cf_cap cap)
 {
-    static const char *const names[] = {"no", "dropped", "garbled", "merged",
-                                        "yes"};
+    static const char *const names[] = {"no", "dropped", "garbled", "merged", "yes"};
     return names[cap];
 }
 
@@ -23,9 +22,8 @@ const char *cf_call_id_rule_name(cf_call_id_rule rule)
 
 bool cf_lint__is_garbled(cf_str text, size_t at)
 {
-    static const char *const before[] = {"'text': '",   "\"text\": \"",
-                                         "\"text\":\"", "'city': '",
-                                         "'sky': '",    "\\\""};
+    static const char *const before[] = {"'text': '", "\"text\": \"", "\"text\":\"",
+                                         "'city': '", "'sky': '",     "\\\""};
     for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
         size_t n = strlen(before[i]);
         if (at >= n && memcmp(text.p + at - n, before[i], n) == 0) {
@@ -36,8 +34,8 @@ bool cf_lint__is_garbled(cf_str text, size_t at)
 }
 
 /* How `word`, a text of the conversation `letters`, is written. */
-static cf_status shows(cf_prober *p, const char *letters, unsigned flags,
-                       const char *word, cf_cap *out, cf_error *err)
+static cf_status shows(cf_prober *p, const char *letters, unsigned flags, const char *word,
+                       cf_cap *out, cf_error *err)
 {
     cf_shot s;
     CF_TRY(cf_probe(p, letters, flags, &s, err));
@@ -51,9 +49,8 @@ static cf_status shows(cf_prober *p, const char *letters, unsigned flags,
 }
 
 /* Whether two conversations both render, and differently. */
-static cf_status differ(cf_prober *p, const char *a, unsigned a_flags,
-                        const char *b, unsigned b_flags, bool *out,
-                        cf_error *err)
+static cf_status differ(cf_prober *p, const char *a, unsigned a_flags, const char *b,
+                        unsigned b_flags, bool *out, cf_error *err)
 {
     cf_shot one, two;
     CF_TRY(cf_probe(p, a, a_flags, &one, err));
@@ -68,8 +65,7 @@ static cf_status differ(cf_prober *p, const char *a, unsigned a_flags,
 }
 
 /* Whether the conversation cannot be rendered. */
-static cf_status fails(cf_prober *p, const char *letters, unsigned flags,
-                       bool *out, cf_error *err)
+static cf_status fails(cf_prober *p, const char *letters, unsigned flags, bool *out, cf_error *err)
 {
     cf_shot s;
     CF_TRY(cf_probe(p, letters, flags, &s, err));
@@ -78,8 +74,7 @@ static cf_status fails(cf_prober *p, const char *letters, unsigned flags,
     return CF_OK;
 }
 
-static cf_status is_refused(cf_prober *p, const char *letters, bool *out,
-                            cf_error *err)
+static cf_status is_refused(cf_prober *p, const char *letters, bool *out, cf_error *err)
 {
     cf_shot s;
     CF_TRY(cf_probe(p, letters, CF_PROBE_GENERATE, &s, err));
@@ -99,8 +94,7 @@ static bool is_no_turn_end(cf_str text, size_t from, size_t to)
     for (size_t i = from; i < to; i++) {
         char c = text.p[i];
         is_blank = is_blank && (c == ' ' || c == '\n' || c == '\t');
-        if (i + sizeof mark - 1 <= to &&
-            memcmp(text.p + i, mark, sizeof mark - 1) == 0) {
+        if (i + sizeof mark - 1 <= to && memcmp(text.p + i, mark, sizeof mark - 1) == 0) {
             return true;
         }
     }
@@ -119,8 +113,7 @@ static cf_status system_role(cf_prober *p, cf_cap *out, cf_error *err)
     CF_TRY(cf_probe(p, "su", CF_PROBE_GENERATE, &s, err));
     size_t from = cf_shot_find(&s, CF_PROBE_SYSTEM) + strlen(CF_PROBE_SYSTEM);
     size_t to = cf_shot_find(&s, CF_PROBE_USER);
-    if (to != SIZE_MAX && from < to &&
-        is_no_turn_end(s.render.prompt.text, from, to)) {
+    if (to != SIZE_MAX && from < to && is_no_turn_end(s.render.prompt.text, from, to)) {
         *out = CF_CAP_MERGED;
     }
     cf_shot_free(p, &s);
@@ -159,8 +152,7 @@ static const plain_cap plain_caps[] = {
     {AT(tool_role), "uct", NULL, TOOLS, CF_PROBE_RESULT},
     {AT(several_calls), "umtb", "um", TOOLS, CF_PROBE_ARGUMENT2},
     {AT(call_ids), "uct", "uc", TOOLS, CF_PROBE_ID},
-    {AT(reasoning_calls), "uCt", "uC", TOOLS | CF_PROBE_THINK,
-     CF_PROBE_THOUGHT},
+    {AT(reasoning_calls), "uCt", "uC", TOOLS | CF_PROBE_THINK, CF_PROBE_THOUGHT},
 };
 
 /* Templates read reasoning from fields of different names. */
@@ -168,15 +160,12 @@ static cf_status reasoning(cf_prober *p, cf_template_caps *c, cf_error *err)
 {
     static const struct {
         const char *field, *last, *earlier;
-    } fields[] = {{"reasoning_content", "ur", "urU"},
-                  {"reasoning", "uR", "uRU"},
-                  {"thinking", "uh", "uhU"}};
+    } fields[] = {
+        {"reasoning_content", "ur", "urU"}, {"reasoning", "uR", "uRU"}, {"thinking", "uh", "uhU"}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         cf_cap last, earlier;
-        CF_TRY(shows(p, fields[i].last, CF_PROBE_THINK, CF_PROBE_THOUGHT, &last,
-                     err));
-        CF_TRY(shows(p, fields[i].earlier, GEN | CF_PROBE_THINK,
-                     CF_PROBE_THOUGHT, &earlier, err));
+        CF_TRY(shows(p, fields[i].last, CF_PROBE_THINK, CF_PROBE_THOUGHT, &last, err));
+        CF_TRY(shows(p, fields[i].earlier, GEN | CF_PROBE_THINK, CF_PROBE_THOUGHT, &earlier, err));
         if (i == 0 || cf_cap_is_written(last) || cf_cap_is_written(earlier)) {
             c->reasoning = last;
             c->reasoning_history = earlier;
@@ -187,8 +176,8 @@ static cf_status reasoning(cf_prober *p, cf_template_caps *c, cf_error *err)
             break;
         }
     }
-    return differ(p, "u", GEN | CF_PROBE_THINK, "u", GEN | CF_PROBE_NO_THINK,
-                  &c->thinking_switch, err);
+    return differ(p, "u", GEN | CF_PROBE_THINK, "u", GEN | CF_PROBE_NO_THINK, &c->thinking_switch,
+                  err);
 }
 
 static cf_status call_ids(cf_prober *p, cf_template_caps *c, cf_error *err)
@@ -201,9 +190,7 @@ static cf_status call_ids(cf_prober *p, cf_template_caps *c, cf_error *err)
     if (without) {
         CF_TRY(fails(p, "ulL", TOOLS, &other, err));
     }
-    c->call_id_rule = other     ? CF_CALL_ID_NINE
-                      : without ? CF_CALL_ID_NEEDED
-                                : CF_CALL_ID_FREE;
+    c->call_id_rule = other ? CF_CALL_ID_NINE : without ? CF_CALL_ID_NEEDED : CF_CALL_ID_FREE;
     return CF_OK;
 }
 
@@ -224,8 +211,7 @@ static cf_status whole_prompt(cf_prober *p, cf_template_caps *c, cf_error *err)
 {
     cf_shot s;
     CF_TRY(cf_probe(p, "ua", 0, &s, err));
-    c->uses_bos = s.status == CF_OK &&
-                  cf_str_starts(s.render.prompt.text, cf_probe_bos(p));
+    c->uses_bos = s.status == CF_OK && cf_str_starts(s.render.prompt.text, cf_probe_bos(p));
     c->has_generation_blocks = s.status == CF_OK && s.render.has_generation;
     cf_shot_free(p, &s);
     CF_TRY(is_refused(p, "uU", &c->needs_alternation, err));
@@ -251,8 +237,8 @@ cf_status cf_lint__caps(cf_prober *p, cf_template_caps *c, cf_error *err)
     return whole_prompt(p, c, err);
 }
 
-cf_status cf_template_get_caps(const cf_template *tpl, cf_cancel *cancel,
-                               cf_template_caps *out, cf_error *err)
+cf_status cf_template_get_caps(const cf_template *tpl, cf_cancel *cancel, cf_template_caps *out,
+                               cf_error *err)
 {
     cf_prober p = {.tpl = tpl, .cancel = cancel};
     return cf_lint__caps(&p, out, err);
@@ -289,22 +275,17 @@ static const struct {
     {"call_id_rule", "call ids must be", ROW_ID_RULE, AT(call_id_rule)},
     {"reasoning", "reasoning", ROW_CAP, AT(reasoning)},
     {"reasoning_calls", "reasoning of calls", ROW_CAP, AT(reasoning_calls)},
-    {"reasoning_history", "reasoning in history", ROW_CAP,
-     AT(reasoning_history)},
-    {"reasoning_field", "reasoning is read from", ROW_FIELD,
-     AT(reasoning_field)},
+    {"reasoning_history", "reasoning in history", ROW_CAP, AT(reasoning_history)},
+    {"reasoning_field", "reasoning is read from", ROW_FIELD, AT(reasoning_field)},
     {"thinking_switch", "thinking switch", ROW_FLAG, AT(thinking_switch)},
     {"generation_prompt", "generation prompt", ROW_FLAG, AT(generation_prompt)},
-    {"needs_alternation", "roles must alternate", ROW_FLAG,
-     AT(needs_alternation)},
+    {"needs_alternation", "roles must alternate", ROW_FLAG, AT(needs_alternation)},
     {"needs_user_first", "user must be first", ROW_FLAG, AT(needs_user_first)},
     {"uses_bos", "begins with bos", ROW_FLAG, AT(uses_bos)},
-    {"generation_blocks", "generation blocks", ROW_FLAG,
-     AT(has_generation_blocks)},
+    {"generation_blocks", "generation blocks", ROW_FLAG, AT(has_generation_blocks)},
 };
 
-bool cf_template_caps_row(const cf_template_caps *caps, size_t i,
-                          cf_cap_row *out)
+bool cf_template_caps_row(const cf_template_caps *caps, size_t i, cf_cap_row *out)
 {
     if (i >= sizeof rows / sizeof rows[0]) {
         return false;
@@ -327,7 +308,6 @@ bool cf_template_caps_row(const cf_template_caps *caps, size_t i,
         }
         break;
     }
-    *out = (cf_cap_row){rows[i].key, rows[i].label, value,
-                        rows[i].kind == ROW_FLAG};
+    *out = (cf_cap_row){rows[i].key, rows[i].label, value, rows[i].kind == ROW_FLAG};
     return true;
 }

@@ -54,8 +54,7 @@ static const struct {
      cf_lint__crashes,
      true,
      false},
-    {{"E006",
-      "a tool call does not survive: what is rendered cannot be parsed back",
+    {{"E006", "a tool call does not survive: what is rendered cannot be parsed back",
       "The model learns from its own history a syntax that its parser refuses.",
       "Write calls as the model was trained to: one syntax, arguments with | "
       "tojson."},
@@ -138,8 +137,7 @@ static const struct {
      cf_lint__result_role,
      false,
      false},
-    {{"W004",
-      "reasoning is dropped, or an empty think block is left in the history",
+    {{"W004", "reasoning is dropped, or an empty think block is left in the history",
       "The model does not see why it acted, or learns to think nothing.",
       "Keep the reasoning of tool rounds; write no think block where there is "
       "no reasoning."},
@@ -232,16 +230,14 @@ static bool is_there(const cf_linter *l, const cf_lint_finding *f)
     for (size_t i = 0; i < l->n; i++) {
         if (l->finding[i].rule == f->rule && l->finding[i].line == f->line &&
             l->finding[i].col == f->col &&
-            ((f->line != 0 && !l->by_message) ||
-             cf_str_eq(l->finding[i].message, f->message))) {
+            ((f->line != 0 && !l->by_message) || cf_str_eq(l->finding[i].message, f->message))) {
             return true;
         }
     }
     return false;
 }
 
-static cf_status add(cf_linter *l, cf_lint_finding f, cf_error *err,
-                     const char *fmt, va_list ap)
+static cf_status add(cf_linter *l, cf_lint_finding f, cf_error *err, const char *fmt, va_list ap)
 {
     char text[400];
     if (vsnprintf(text, sizeof text, fmt, ap) < 0) {
@@ -264,8 +260,8 @@ static cf_status add(cf_linter *l, cf_lint_finding f, cf_error *err,
     return CF_OK;
 }
 
-cf_status cf_lint__add_at(cf_linter *l, uint32_t line, uint32_t col,
-                          cf_error *err, const char *fmt, ...)
+cf_status cf_lint__add_at(cf_linter *l, uint32_t line, uint32_t col, cf_error *err, const char *fmt,
+                          ...)
 {
     cf_lint_finding f = {.line = line, .col = col};
     va_list ap;
@@ -276,33 +272,28 @@ cf_status cf_lint__add_at(cf_linter *l, uint32_t line, uint32_t col,
 }
 
 /* Writes the context of a shot as JSON into the report's arena. */
-static cf_status keep_context(cf_linter *l, const cf_shot *shot, cf_str *out,
-                              cf_error *err)
+static cf_status keep_context(cf_linter *l, const cf_shot *shot, cf_str *out, cf_error *err)
 {
     cf_buf json = CF_BUF_INIT;
     cf_json_write(&json, shot->context);
-    char *copy = json.failed
-                     ? NULL
-                     : cf_arena_strndup(l->arena, cf_buf_cstr(&json), json.n);
+    char *copy = json.failed ? NULL : cf_arena_strndup(l->arena, cf_buf_cstr(&json), json.n);
     *out = cf_str_make(copy, json.n);
     cf_buf_deinit(&json);
     return copy != NULL ? CF_OK : cf_oom(err);
 }
 
-cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off,
-                       cf_error *err, const char *fmt, ...)
+cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off, cf_error *err,
+                       const char *fmt, ...)
 {
     cf_lint_finding f = {0};
     if (shot != NULL) {
-        const cf_prompt_span *span =
-            off != SIZE_MAX && shot->status == CF_OK
-                ? cf_prompt_span_at(&shot->render.prompt, off)
-                : NULL;
+        const cf_prompt_span *span = off != SIZE_MAX && shot->status == CF_OK
+                                         ? cf_prompt_span_at(&shot->render.prompt, off)
+                                         : NULL;
         f.line = span != NULL ? span->line : 0;
         f.col = span != NULL ? span->col : 0;
         if (l->n_because == 0) {
-            cf_lint__because_chain(l, span != NULL ? span->cause
-                                                   : shot->render.failed_under);
+            cf_lint__because_chain(l, span != NULL ? span->cause : shot->render.failed_under);
         }
         if (shot->status != CF_OK) {
             f.line = shot->render.error.line;
@@ -325,9 +316,9 @@ static void sort_findings(cf_linter *l, size_t from)
     for (size_t i = from + 1; i < l->n; i++) {
         cf_lint_finding f = l->finding[i];
         size_t at = i;
-        while (at > from && (l->finding[at - 1].line > f.line ||
-                             (l->finding[at - 1].line == f.line &&
-                              l->finding[at - 1].col > f.col))) {
+        while (at > from &&
+               (l->finding[at - 1].line > f.line ||
+                (l->finding[at - 1].line == f.line && l->finding[at - 1].col > f.col))) {
             l->finding[at] = l->finding[at - 1];
             at--;
         }
@@ -383,8 +374,8 @@ static cf_status finish(cf_linter *l, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
-                           cf_arena *arena, cf_lint_report *out, cf_error *err)
+cf_status cf_template_lint(cf_str source, const cf_lint_options *options, cf_arena *arena,
+                           cf_lint_report *out, cf_error *err)
 {
     static const cf_lint_options none;
     const cf_lint_options *o = options != NULL ? options : &none;
@@ -396,8 +387,7 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     if (l == NULL) {
         return cf_oom(err);
     }
-    l->prober = (cf_prober){
-        .bos = o->bos, .eos = o->eos, .cancel = o->cancel, .causes = true};
+    l->prober = (cf_prober){.bos = o->bos, .eos = o->eos, .cancel = o->cancel, .causes = true};
     l->tokenizer = o->tokenizer;
     l->source = source;
     l->markers[0] = o->image_markers;
@@ -406,10 +396,8 @@ cf_status cf_template_lint(cf_str source, const cf_lint_options *options,
     l->arena = arena;
     l->report = out;
     out->known = cf_template_known(source);
-    out->family =
-        cf_tool_family_detect(source, o->arch, o->model_name, &ignored);
-    cf_status st =
-        cf_template_compile(&tpl, source, NULL, arena, &l->why, &compile_err);
+    out->family = cf_tool_family_detect(source, o->arch, o->model_name, &ignored);
+    cf_status st = cf_template_compile(&tpl, source, NULL, arena, &l->why, &compile_err);
     if (st == CF_ENOMEM) {
         return cf_oom(err);
     }

@@ -42,11 +42,11 @@ typedef struct cf_linter {
  * is kept, and where off is not SIZE_MAX the place in the template that wrote
  * byte `off`.  The conditions named since the last finding are the new one's;
  * without any, those under which that byte was written or the render failed. */
-cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off,
-                       cf_error *err, const char *fmt, ...) CF_PRINTF(5, 6);
+cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off, cf_error *err,
+                       const char *fmt, ...) CF_PRINTF(5, 6);
 /* The same at a place of the source. */
-cf_status cf_lint__add_at(cf_linter *l, uint32_t line, uint32_t col,
-                          cf_error *err, const char *fmt, ...) CF_PRINTF(5, 6);
+cf_status cf_lint__add_at(cf_linter *l, uint32_t line, uint32_t col, cf_error *err, const char *fmt,
+                          ...) CF_PRINTF(5, 6);
 
 cf_status cf_lint__caps(cf_prober *p, cf_template_caps *c, cf_error *err);
 
@@ -62,24 +62,21 @@ bool cf_lint__is_left_out(const cf_linter *l);
 
 /* One place with its outcome, constant; those over CF_LINT_BECAUSE_MAX and
  * places named before are left out. */
-void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test,
-                      const char *outcome);
+void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test, const char *outcome);
 /* A chain of conditions, the innermost first; NULL: none. */
 void cf_lint__because_chain(cf_linter *l, const cf_prompt_cause *inner);
 /* The condition that made two renders differ at byte `off`, or those under
  * which each wrote it. */
-void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter,
-                              const cf_shot *longer, size_t off);
+void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter, const cf_shot *longer,
+                              size_t off);
 /* The conditions that were evaluated for a message. */
 void cf_lint__because_message(cf_linter *l, const cf_shot *s, size_t message);
 /* The conditions whose text has this word. */
-void cf_lint__because_mentions(cf_linter *l, const cf_shot *s,
-                               const char *word);
+void cf_lint__because_mentions(cf_linter *l, const cf_shot *s, const char *word);
 /* The first message of the context that has `word`; SIZE_MAX. */
 size_t cf_lint__message_with(const cf_shot *s, const char *word);
 /* Moves what was named into the finding. */
-cf_status cf_lint__keep_because(cf_linter *l, cf_lint_finding *f,
-                                cf_error *err);
+cf_status cf_lint__keep_because(cf_linter *l, cf_lint_finding *f, cf_error *err);
 
 /* ---- checks, by file ---------------------------------------------------- */
 

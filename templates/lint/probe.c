@@ -20,26 +20,23 @@ static json_t *text_message(const char *role, const char *content)
 
 static json_t *parts_message(const char *role, const char *text)
 {
-    return json_pack("{s:s,s:[{s:s,s:s}]}", "role", role, "content", "type",
-                     "text", "text", text);
+    return json_pack("{s:s,s:[{s:s,s:s}]}", "role", role, "content", "type", "text", "text", text);
 }
 
 static json_t *thought_message(const char *field)
 {
-    return json_pack("{s:s,s:s,s:s}", "role", "assistant", "content",
-                     CF_PROBE_ASSISTANT, field, CF_PROBE_THOUGHT);
+    return json_pack("{s:s,s:s,s:s}", "role", "assistant", "content", CF_PROBE_ASSISTANT, field,
+                     CF_PROBE_THOUGHT);
 }
 
 /* One call; id NULL: without. */
 static json_t *call(const char *id, const char *city, bool as_string)
 {
-    json_t *args = as_string
-                       ? json_string("{\"city\": \"" CF_PROBE_ARGUMENT "\"}")
-                       : json_pack("{s:s}", "city", city);
-    json_t *c = json_pack("{s:s,s:{s:s,s:o}}", "type", "function", "function",
-                          "name", CF_PROBE_TOOL, "arguments", args);
-    if (c != NULL && id != NULL &&
-        json_object_set_new(c, "id", json_string(id)) != 0) {
+    json_t *args = as_string ? json_string("{\"city\": \"" CF_PROBE_ARGUMENT "\"}")
+                             : json_pack("{s:s}", "city", city);
+    json_t *c = json_pack("{s:s,s:{s:s,s:o}}", "type", "function", "function", "name",
+                          CF_PROBE_TOOL, "arguments", args);
+    if (c != NULL && id != NULL && json_object_set_new(c, "id", json_string(id)) != 0) {
         json_decref(c);
         return NULL;
     }
@@ -48,24 +45,20 @@ static json_t *call(const char *id, const char *city, bool as_string)
 
 static json_t *call_message(char letter)
 {
-    const char *id = letter == 'z'   ? NULL
-                     : letter == 'l' ? CF_PROBE_ID_LONG
-                                     : CF_PROBE_ID;
+    const char *id = letter == 'z' ? NULL : letter == 'l' ? CF_PROBE_ID_LONG : CF_PROBE_ID;
     json_t *m = json_pack("{s:s,s:s,s:[o]}", "role", "assistant", "content",
                           letter == 'C' ? CF_PROBE_ASSISTANT : "", "tool_calls",
                           call(id, CF_PROBE_ARGUMENT, letter == 'j'));
     int bad = m == NULL;
     if (letter == 'C' && !bad) {
-        bad = json_object_set_new(m, "reasoning_content",
-                                  json_string(CF_PROBE_THOUGHT));
+        bad = json_object_set_new(m, "reasoning_content", json_string(CF_PROBE_THOUGHT));
     } else if (letter == 'n' && !bad) {
         bad = json_object_set_new(m, "content", json_null());
     } else if (letter == 'k' && !bad) {
         bad = json_object_del(m, "content");
     } else if (letter == 'm' && !bad) {
-        bad =
-            json_array_append_new(json_object_get(m, "tool_calls"),
-                                  call("callprob2", CF_PROBE_ARGUMENT2, false));
+        bad = json_array_append_new(json_object_get(m, "tool_calls"),
+                                    call("callprob2", CF_PROBE_ARGUMENT2, false));
     }
     if (bad) {
         json_decref(m);
@@ -77,10 +70,9 @@ static json_t *call_message(char letter)
 /* Takes `content`; id NULL: without. */
 static json_t *result_message(const char *id, json_t *content)
 {
-    json_t *m = json_pack("{s:s,s:s,s:o}", "role", "tool", "name",
-                          CF_PROBE_TOOL, "content", content);
-    if (m != NULL && id != NULL &&
-        json_object_set_new(m, "tool_call_id", json_string(id)) != 0) {
+    json_t *m =
+        json_pack("{s:s,s:s,s:o}", "role", "tool", "name", CF_PROBE_TOOL, "content", content);
+    if (m != NULL && id != NULL && json_object_set_new(m, "tool_call_id", json_string(id)) != 0) {
         json_decref(m);
         return NULL;
     }
@@ -91,12 +83,10 @@ static json_t *result(char letter)
 {
     switch (letter) {
     case 'y':
-        return result_message(
-            CF_PROBE_ID,
-            json_pack("[{s:s,s:s}]", "type", "text", "text", CF_PROBE_RESULT));
-    case 'O':
         return result_message(CF_PROBE_ID,
-                              json_pack("{s:s}", "sky", CF_PROBE_RESULT));
+                              json_pack("[{s:s,s:s}]", "type", "text", "text", CF_PROBE_RESULT));
+    case 'O':
+        return result_message(CF_PROBE_ID, json_pack("{s:s}", "sky", CF_PROBE_RESULT));
     case 'T':
         return result_message(NULL, json_string(CF_PROBE_RESULT));
     case 'L':
@@ -111,12 +101,11 @@ static json_t *result(char letter)
 /* Two texts, and a part of this type between them; NULL: none. */
 static json_t *divided_message(const char *type)
 {
-    json_t *m = json_pack("{s:s,s:[{s:s,s:s},{s:s,s:s}]}", "role", "user",
-                          "content", "type", "text", "text", CF_PROBE_USER2,
-                          "type", "text", "text", CF_PROBE_USER3);
+    json_t *m = json_pack("{s:s,s:[{s:s,s:s},{s:s,s:s}]}", "role", "user", "content", "type",
+                          "text", "text", CF_PROBE_USER2, "type", "text", "text", CF_PROBE_USER3);
     if (m != NULL && type != NULL &&
-        json_array_insert_new(json_object_get(m, "content"), 1,
-                              json_pack("{s:s}", "type", type)) != 0) {
+        json_array_insert_new(json_object_get(m, "content"), 1, json_pack("{s:s}", "type", type)) !=
+            0) {
         json_decref(m);
         return NULL;
     }
@@ -133,9 +122,8 @@ static json_t *user(char letter)
     case 'p':
         return parts_message("user", CF_PROBE_USER);
     case 'i':
-        return json_pack("{s:s,s:[{s:s},{s:s,s:s}]}", "role", "user", "content",
-                         "type", "image", "type", "text", "text",
-                         CF_PROBE_USER);
+        return json_pack("{s:s,s:[{s:s},{s:s,s:s}]}", "role", "user", "content", "type", "image",
+                         "type", "text", "text", CF_PROBE_USER);
     case 'P':
         return divided_message(NULL);
     case 'I':
@@ -194,10 +182,9 @@ static json_t *message(char letter)
 
 static json_t *declaration(void)
 {
-    return json_pack("{s:s,s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s}},s:[s]}}}", "type",
-                     "function", "function", "name", CF_PROBE_TOOL,
-                     "description", "Weather of a city.", "parameters", "type",
-                     "object", "properties", "city", "type", "string",
+    return json_pack("{s:s,s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s}},s:[s]}}}", "type", "function",
+                     "function", "name", CF_PROBE_TOOL, "description", "Weather of a city.",
+                     "parameters", "type", "object", "properties", "city", "type", "string",
                      "description", "Name of the city.", "required", "city");
 }
 
@@ -226,19 +213,15 @@ static json_t *build(const cf_prober *p, const char *letters, unsigned flags)
     }
     bad |= json_object_set_new(c, "messages", messages);
     if (!(flags & CF_PROBE_BARE)) {
-        bad |= json_object_set_new(c, "tools",
-                                   flags & CF_PROBE_TOOLS
-                                       ? json_pack("[o]", declaration())
-                                       : json_null());
+        bad |= json_object_set_new(
+            c, "tools", flags & CF_PROBE_TOOLS ? json_pack("[o]", declaration()) : json_null());
         bad |= json_object_set_new(c, "documents", json_null());
         bad |= json_object_set_new(c, "bos_token", str_json(cf_probe_bos(p)));
         bad |= json_object_set_new(c, "eos_token", str_json(cf_probe_eos(p)));
     }
-    bad |= json_object_set_new(c, "add_generation_prompt",
-                               json_boolean(flags & CF_PROBE_GENERATE));
+    bad |= json_object_set_new(c, "add_generation_prompt", json_boolean(flags & CF_PROBE_GENERATE));
     if (flags & (CF_PROBE_THINK | CF_PROBE_NO_THINK)) {
-        bad |= json_object_set_new(c, "enable_thinking",
-                                   json_boolean(flags & CF_PROBE_THINK));
+        bad |= json_object_set_new(c, "enable_thinking", json_boolean(flags & CF_PROBE_THINK));
     }
     if (bad) {
         json_decref(c);
@@ -251,15 +234,12 @@ static json_t *build(const cf_prober *p, const char *letters, unsigned flags)
 
 static cf_status begin(cf_prober *p, cf_error *err)
 {
-    if (p->cancel != NULL &&
-        atomic_load_explicit(p->cancel, memory_order_relaxed)) {
+    if (p->cancel != NULL && atomic_load_explicit(p->cancel, memory_order_relaxed)) {
         return cf_fail(err, CF_ECANCELLED, "cancelled");
     }
-    if (!p->is_spent &&
-        (p->steps >= CF_PROBE_STEPS || p->memory >= CF_PROBE_MEMORY)) {
+    if (!p->is_spent && (p->steps >= CF_PROBE_STEPS || p->memory >= CF_PROBE_MEMORY)) {
         p->is_spent = true;
-        cf_fail(&p->why, CF_ELIMIT,
-                "all probes together take over %d steps or %d MiB",
+        cf_fail(&p->why, CF_ELIMIT, "all probes together take over %d steps or %d MiB",
                 (int)CF_PROBE_STEPS, (int)CF_PROBE_MEMORY >> 20);
     }
     return p->is_spent ? cf_fail(err, CF_ELIMIT, "%s", p->why.text) : CF_OK;
@@ -278,8 +258,7 @@ static void render(cf_prober *p, cf_shot *s)
         .cancel = p->cancel};
     s->status = cf_context_from_json(&context, s->context, &s->arena, &s->err);
     if (s->status == CF_OK) {
-        s->status = cf_template_render(p->tpl, context, &options, &s->arena,
-                                       &s->render, &s->err);
+        s->status = cf_template_render(p->tpl, context, &options, &s->arena, &s->render, &s->err);
     }
     p->steps += s->render.n_steps;
     s->memory = s->arena.total;
@@ -289,8 +268,7 @@ static void render(cf_prober *p, cf_shot *s)
     }
 }
 
-cf_status cf_probe_context(cf_prober *p, json_t *context, cf_shot *out,
-                           cf_error *err)
+cf_status cf_probe_context(cf_prober *p, json_t *context, cf_shot *out, cf_error *err)
 {
     *out = (cf_shot){0};
     cf_status st = begin(p, err);
@@ -305,9 +283,7 @@ cf_status cf_probe_context(cf_prober *p, json_t *context, cf_shot *out,
     cf_arena_init(&out->arena, 0);
     render(p, out);
     if (out->status == CF_ENOMEM || out->status == CF_ECANCELLED) {
-        st = out->status == CF_ENOMEM
-                 ? cf_oom(err)
-                 : cf_fail(err, CF_ECANCELLED, "cancelled");
+        st = out->status == CF_ENOMEM ? cf_oom(err) : cf_fail(err, CF_ECANCELLED, "cancelled");
         out->memory = 0;
         cf_shot_free(p, out);
         return st;
@@ -316,8 +292,7 @@ cf_status cf_probe_context(cf_prober *p, json_t *context, cf_shot *out,
     return CF_OK;
 }
 
-cf_status cf_probe(cf_prober *p, const char *letters, unsigned flags,
-                   cf_shot *out, cf_error *err)
+cf_status cf_probe(cf_prober *p, const char *letters, unsigned flags, cf_shot *out, cf_error *err)
 {
     *out = (cf_shot){0};
     CF_TRY(begin(p, err));

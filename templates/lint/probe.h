@@ -80,11 +80,10 @@ typedef struct cf_prober {
  * CF_ENOMEM, CF_ECANCELLED, and CF_ELIMIT once a render has reached a limit:
  * a caller that gets it stops probing.
  */
-CF_MUST_USE cf_status cf_probe(cf_prober *p, const char *letters,
-                               unsigned flags, cf_shot *out, cf_error *err);
+CF_MUST_USE cf_status cf_probe(cf_prober *p, const char *letters, unsigned flags, cf_shot *out,
+                               cf_error *err);
 /* The same for messages made elsewhere; takes `context` in every case. */
-CF_MUST_USE cf_status cf_probe_context(cf_prober *p, json_t *context,
-                                       cf_shot *out, cf_error *err);
+CF_MUST_USE cf_status cf_probe_context(cf_prober *p, json_t *context, cf_shot *out, cf_error *err);
 /* An empty shot may be freed, too. */
 void cf_shot_free(cf_prober *p, cf_shot *shot);
 

@@ -15,8 +15,7 @@ cf_status cf_lint__bos_twice(cf_linter *l, cf_error *err)
     cf_str text = s.render.prompt.text;
     if (s.status == CF_OK && cf_str_starts(text, bos) &&
         cf_str_starts(cf_str_make(text.p + bos.n, text.n - bos.n), bos)) {
-        st = cf_lint__add(l, &s, bos.n, err,
-                          "the prompt begins with '%.*s' twice", (int)bos.n,
+        st = cf_lint__add(l, &s, bos.n, err, "the prompt begins with '%.*s' twice", (int)bos.n,
                           bos.p);
     }
     cf_shot_free(&l->prober, &s);
@@ -53,9 +52,8 @@ static bool is_blank(cf_str s)
 }
 
 /* The history up to a reply must begin with the prompt that asked for it. */
-static cf_status compare_prompts(cf_linter *l, const cf_shot *without,
-                                 const cf_shot *with, const cf_shot *history,
-                                 cf_error *err)
+static cf_status compare_prompts(cf_linter *l, const cf_shot *without, const cf_shot *with,
+                                 const cf_shot *history, cf_error *err)
 {
     cf_str asks = with->render.prompt.text;
     cf_str plain = without->render.prompt.text;
@@ -70,8 +68,7 @@ static cf_status compare_prompts(cf_linter *l, const cf_shot *without,
     if (asks.n != plain.n || reply == SIZE_MAX || reply < asks.n) {
         return CF_OK;
     }
-    cf_str head =
-        cf_str_make(history->render.prompt.text.p + asks.n, reply - asks.n);
+    cf_str head = cf_str_make(history->render.prompt.text.p + asks.n, reply - asks.n);
     if (!is_blank(head)) {
         return cf_lint__add(l, with, asks.n - 1, err,
                             "add_generation_prompt changes nothing, but "
@@ -87,8 +84,8 @@ cf_status cf_lint__generation_prompt(cf_linter *l, cf_error *err)
     CF_TRY(cf_probe(&l->prober, "u", CF_PROBE_GENERATE, &with, err));
     cf_status st = cf_probe(&l->prober, "u", 0, &without, err);
     CF_THEN(st, cf_probe(&l->prober, "ua", 0, &history, err));
-    if (st == CF_OK && with.status == CF_OK && without.status == CF_OK &&
-        history.status == CF_OK && with.render.prompt.text.n != 0) {
+    if (st == CF_OK && with.status == CF_OK && without.status == CF_OK && history.status == CF_OK &&
+        with.render.prompt.text.n != 0) {
         st = compare_prompts(l, &without, &with, &history, err);
     }
     cf_shot_free(&l->prober, &with);
@@ -118,8 +115,7 @@ static cf_status report_broken(cf_linter *l, cf_error *err)
     if (cf_lint__is_left_out(l)) {
         return CF_OK;
     }
-    return cf_lint__add_at(l, l->why.line, l->why.col, err,
-                           "does not compile: %s", l->why_text);
+    return cf_lint__add_at(l, l->why.line, l->why.col, err, "does not compile: %s", l->why_text);
 }
 
 cf_status cf_lint__crashes(cf_linter *l, cf_error *err)
@@ -147,15 +143,13 @@ cf_status cf_lint__crashes(cf_linter *l, cf_error *err)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cf_shot s;
-        if (cases[i].needs_tools &&
-            !cf_cap_is_written(l->report->caps.tool_calls)) {
+        if (cases[i].needs_tools && !cf_cap_is_written(l->report->caps.tool_calls)) {
             continue;
         }
         CF_TRY(cf_probe(&l->prober, cases[i].letters, CF_PROBE_TOOLS, &s, err));
         cf_status st = CF_OK;
         if (s.status != CF_OK && !cf_shot_is_refused(&s)) {
-            st = cf_lint__add(l, &s, SIZE_MAX, err,
-                              "%s ends in an error: %.200s", cases[i].what,
+            st = cf_lint__add(l, &s, SIZE_MAX, err, "%s ends in an error: %.200s", cases[i].what,
                               s.err.text);
         }
         cf_shot_free(&l->prober, &s);
@@ -166,11 +160,10 @@ cf_status cf_lint__crashes(cf_linter *l, cf_error *err)
 
 cf_status cf_lint__system(cf_linter *l, cf_error *err)
 {
-    static const char *const words[] = {
-        [CF_CAP_NO] = "refused",
-        [CF_CAP_DROPPED] = "dropped",
-        [CF_CAP_GARBLED] = "written as the source text of a value",
-        [CF_CAP_MERGED] = "merged into the user's turn"};
+    static const char *const words[] = {[CF_CAP_NO] = "refused",
+                                        [CF_CAP_DROPPED] = "dropped",
+                                        [CF_CAP_GARBLED] = "written as the source text of a value",
+                                        [CF_CAP_MERGED] = "merged into the user's turn"};
     cf_cap cap = l->report->caps.system;
     if (cap == CF_CAP_YES) {
         return CF_OK;
@@ -195,8 +188,7 @@ static size_t empty_think(cf_str text)
         while (at < text.n && (text.p[at] == '\n' || text.p[at] == ' ')) {
             at++;
         }
-        if (at + sizeof close - 1 <= text.n &&
-            memcmp(text.p + at, close, sizeof close - 1) == 0) {
+        if (at + sizeof close - 1 <= text.n && memcmp(text.p + at, close, sizeof close - 1) == 0) {
             return i;
         }
     }
@@ -204,16 +196,14 @@ static size_t empty_think(cf_str text)
 }
 
 /* Reports the reasoning that `letters` hold as dropped. */
-static cf_status report_thought(cf_linter *l, const char *letters,
-                                unsigned flags, const char *message,
-                                cf_error *err)
+static cf_status report_thought(cf_linter *l, const char *letters, unsigned flags,
+                                const char *message, cf_error *err)
 {
     cf_shot s;
     CF_TRY(cf_probe(&l->prober, letters, flags, &s, err));
     cf_status st = CF_OK;
     if (s.status == CF_OK) {
-        st = cf_lint__add(l, &s, cf_shot_find(&s, CF_PROBE_ASSISTANT), err,
-                          "%s", message);
+        st = cf_lint__add(l, &s, cf_shot_find(&s, CF_PROBE_ASSISTANT), err, "%s", message);
     }
     cf_shot_free(&l->prober, &s);
     return st;
@@ -229,11 +219,9 @@ static cf_status check_thoughts(cf_linter *l, cf_error *err)
                               err);
     }
     if (!cf_cap_is_written(c->reasoning_calls) &&
-        strcmp(c->reasoning_field, "reasoning_content") == 0 &&
-        cf_cap_is_written(c->tool_calls)) {
-        CF_TRY(report_thought(
-            l, "uCt", CF_PROBE_GENERATE | CF_PROBE_TOOLS | CF_PROBE_THINK,
-            "the reasoning before a tool call is not shown to the model", err));
+        strcmp(c->reasoning_field, "reasoning_content") == 0 && cf_cap_is_written(c->tool_calls)) {
+        CF_TRY(report_thought(l, "uCt", CF_PROBE_GENERATE | CF_PROBE_TOOLS | CF_PROBE_THINK,
+                              "the reasoning before a tool call is not shown to the model", err));
     }
     if (!cf_cap_is_written(c->reasoning_history)) {
         return report_thought(l, "urU", CF_PROBE_GENERATE | CF_PROBE_THINK,
@@ -250,11 +238,9 @@ cf_status cf_lint__reasoning(cf_linter *l, cf_error *err)
     cf_status st = CF_OK;
     CF_TRY(check_thoughts(l, err));
     CF_TRY(cf_probe(&l->prober, "uaU", 0, &s, err));
-    size_t at =
-        s.status == CF_OK ? empty_think(s.render.prompt.text) : SIZE_MAX;
+    size_t at = s.status == CF_OK ? empty_think(s.render.prompt.text) : SIZE_MAX;
     if (at != SIZE_MAX) {
-        st = cf_lint__add(l, &s, at, err,
-                          "an empty think block is left in the history");
+        st = cf_lint__add(l, &s, at, err, "an empty think block is left in the history");
     }
     cf_shot_free(&l->prober, &s);
     return st;

@@ -6,9 +6,8 @@
 
 /* Adds the finding, with the render of `letters` to show it, when `cap` says
  * dropped.  `word` is in the message that is lost; NULL: the tools are. */
-static cf_status check(cf_linter *l, cf_cap cap, const char *letters,
-                       unsigned flags, const char *word, const char *message,
-                       cf_error *err)
+static cf_status check(cf_linter *l, cf_cap cap, const char *letters, unsigned flags,
+                       const char *word, const char *message, cf_error *err)
 {
     cf_shot s;
     if (cap != CF_CAP_DROPPED) {
@@ -27,15 +26,14 @@ static cf_status check(cf_linter *l, cf_cap cap, const char *letters,
 
 cf_status cf_lint__tools_dropped(cf_linter *l, cf_error *err)
 {
-    return check(
-        l, l->report->caps.tools, "u", CF_PROBE_TOOLS | CF_PROBE_GENERATE, NULL,
-        "the declarations of tools are dropped: none is in the prompt", err);
+    return check(l, l->report->caps.tools, "u", CF_PROBE_TOOLS | CF_PROBE_GENERATE, NULL,
+                 "the declarations of tools are dropped: none is in the prompt", err);
 }
 
 cf_status cf_lint__calls_dropped(cf_linter *l, cf_error *err)
 {
-    return check(l, l->report->caps.tool_calls, "uc",
-                 CF_PROBE_TOOLS | CF_PROBE_GENERATE, CF_PROBE_ARGUMENT,
+    return check(l, l->report->caps.tool_calls, "uc", CF_PROBE_TOOLS | CF_PROBE_GENERATE,
+                 CF_PROBE_ARGUMENT,
                  "tool calls are dropped: the prompt does not show which tool "
                  "was called",
                  err);
@@ -43,8 +41,8 @@ cf_status cf_lint__calls_dropped(cf_linter *l, cf_error *err)
 
 cf_status cf_lint__results_dropped(cf_linter *l, cf_error *err)
 {
-    return check(l, l->report->caps.tool_role, "uct",
-                 CF_PROBE_TOOLS | CF_PROBE_GENERATE, CF_PROBE_RESULT,
+    return check(l, l->report->caps.tool_role, "uct", CF_PROBE_TOOLS | CF_PROBE_GENERATE,
+                 CF_PROBE_RESULT,
                  "tool results are dropped: the prompt does not show what a "
                  "tool answered",
                  err);
@@ -52,8 +50,7 @@ cf_status cf_lint__results_dropped(cf_linter *l, cf_error *err)
 
 cf_status cf_lint__replies_dropped(cf_linter *l, cf_error *err)
 {
-    return check(l, l->report->caps.reply, "uaU", CF_PROBE_GENERATE,
-                 CF_PROBE_ASSISTANT,
+    return check(l, l->report->caps.reply, "uaU", CF_PROBE_GENERATE, CF_PROBE_ASSISTANT,
                  "replies are dropped: the prompt does not show what the "
                  "assistant answered before",
                  err);

@@ -24,9 +24,8 @@ typedef struct marks {
 
 static bool is_mark_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == '|' || c == '/' ||
-           c == '-' || (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '|' || c == '/' || c == '-' || (unsigned char)c >= 0x80;
 }
 
 /* Length of the mark at text[at], 0 when there is none. */
@@ -53,8 +52,7 @@ static size_t mark_length(cf_str text, size_t at)
 static void count_mark(marks *m, cf_str text, size_t at, size_t n)
 {
     for (size_t i = 0; i < m->n; i++) {
-        if (strlen(m->v[i].text) == n &&
-            memcmp(m->v[i].text, text.p + at, n) == 0) {
+        if (strlen(m->v[i].text) == n && memcmp(m->v[i].text, text.p + at, n) == 0) {
             m->v[i].n++;
             return;
         }
@@ -92,10 +90,9 @@ static bool closing(const char *open, char out[MARK_MAX + 8])
     for (size_t i = 0; i < sizeof swaps / sizeof swaps[0]; i++) {
         const char *at = strstr(open, swaps[i][0]);
         /* <|begin_of_text|> opens a sequence, not a turn. */
-        if (at != NULL && strstr(open, "of_text") == NULL &&
-            strstr(open, "of_sentence") == NULL) {
-            snprintf(out, MARK_MAX + 8, "%.*s%s%s", (int)(at - open), open,
-                     swaps[i][1], at + strlen(swaps[i][0]));
+        if (at != NULL && strstr(open, "of_text") == NULL && strstr(open, "of_sentence") == NULL) {
+            snprintf(out, MARK_MAX + 8, "%.*s%s%s", (int)(at - open), open, swaps[i][1],
+                     at + strlen(swaps[i][0]));
             return true;
         }
     }
@@ -122,8 +119,7 @@ static const mark *look_up(const marks *m, const char *text)
 
 /* Compares the counts of the pairs that occur in `all`, the marks of every
  * probe: a mark that closes somewhere must close everywhere. */
-static cf_status check_balance(cf_linter *l, const cf_shot *s, const marks *all,
-                               cf_error *err)
+static cf_status check_balance(cf_linter *l, const cf_shot *s, const marks *all, cf_error *err)
 {
     marks m = {0};
     find_marks(s, &m);
@@ -137,8 +133,8 @@ static cf_status check_balance(cf_linter *l, const cf_shot *s, const marks *all,
         size_t n_open = o != NULL ? o->n : 0, n_close = c != NULL ? c->n : 0;
         if (n_open != n_close) {
             CF_TRY(cf_lint__add(l, s, o != NULL ? o->off : c->off, err,
-                                "%s appears %zu times, %s %zu times",
-                                all->v[i].text, n_open, close, n_close));
+                                "%s appears %zu times, %s %zu times", all->v[i].text, n_open, close,
+                                n_close));
         }
     }
     return CF_OK;
@@ -146,8 +142,7 @@ static cf_status check_balance(cf_linter *l, const cf_shot *s, const marks *all,
 
 cf_status cf_lint__balance(cf_linter *l, cf_error *err)
 {
-    static const char *const probes[] = {"u",   "ua",   "su",  "sua",
-                                         "uaU", "ucta", "uaUa"};
+    static const char *const probes[] = {"u", "ua", "su", "sua", "uaU", "ucta", "uaUa"};
     marks all = {0};
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
@@ -172,16 +167,13 @@ cf_status cf_lint__glued(cf_linter *l, cf_error *err)
     cf_shot s;
     cf_status st = CF_OK;
     CF_TRY(cf_probe(&l->prober, "sua", CF_PROBE_GENERATE, &s, err));
-    cf_str text =
-        s.status == CF_OK ? s.render.prompt.text : cf_str_make(NULL, 0);
+    cf_str text = s.status == CF_OK ? s.render.prompt.text : cf_str_make(NULL, 0);
     for (size_t at = 0; st == CF_OK && at < text.n;) {
         size_t n = mark_length(text, at);
         for (size_t i = 0; st == CF_OK && i < n; i++) {
-            const cf_prompt_span *span =
-                cf_prompt_span_at(&s.render.prompt, at + i);
+            const cf_prompt_span *span = cf_prompt_span_at(&s.render.prompt, at + i);
             if (span != NULL && span->source == CF_SPAN_MESSAGE) {
-                st = cf_lint__add(l, &s, at + i, err,
-                                  "'%.*s' is made with message %u%.*s", (int)n,
+                st = cf_lint__add(l, &s, at + i, err, "'%.*s' is made with message %u%.*s", (int)n,
                                   text.p + at, (unsigned)span->index + 1,
                                   (int)(span->path.n < 40 ? span->path.n : 40),
                                   span->path.n != 0 ? span->path.p : "");
@@ -209,12 +201,9 @@ cf_status cf_lint__tokens(cf_linter *l, cf_error *err)
     }
     for (size_t i = 0; st == CF_OK && i < m.n; i++) {
         /* Only marks with bars, or made for turns, claim to be tokens. */
-        bool claims = strstr(m.v[i].text, "|") != NULL ||
-                      strstr(m.v[i].text, "_of_turn") != NULL;
-        if (claims &&
-            cf_tokenizer_find(tok, cf_str_from(m.v[i].text)) == CF_TOKEN_NONE) {
-            st = cf_lint__add(l, &s, m.v[i].off, err,
-                              "'%s' is not one token of this vocabulary",
+        bool claims = strstr(m.v[i].text, "|") != NULL || strstr(m.v[i].text, "_of_turn") != NULL;
+        if (claims && cf_tokenizer_find(tok, cf_str_from(m.v[i].text)) == CF_TOKEN_NONE) {
+            st = cf_lint__add(l, &s, m.v[i].off, err, "'%s' is not one token of this vocabulary",
                               m.v[i].text);
         }
     }

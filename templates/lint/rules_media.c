@@ -16,11 +16,10 @@ enum { MARKERS_MAX = 12 };
 
 /* A kind of part. */
 typedef struct medium {
-    const char *noun; /* "image" */
-    const char
-        *between; /* letters: a user's text, a reply, then text, part, text */
-    const char *without;    /* `between` without the part */
-    const char *spelled[4]; /* in the source of a template that knows it */
+    const char *noun;                 /* "image" */
+    const char *between;              /* letters: a user's text, a reply, then text, part, text */
+    const char *without;              /* `between` without the part */
+    const char *spelled[4];           /* in the source of a template that knows it */
     const char *markers[MARKERS_MAX]; /* of public models */
 } medium;
 
@@ -29,22 +28,20 @@ static const medium media[] = {
      "uaI",
      "uaP",
      {"'image'", "\"image\"", "image_url", NULL},
-     {"<|image_pad|>", "<start_of_image>", "<|image|>", "<image>", "[IMG]",
-      "<image_soft_token>", "<image_placeholder>", "<|image_1|>", "<|IMAGE|>",
-      NULL}},
+     {"<|image_pad|>", "<start_of_image>", "<|image|>", "<image>", "[IMG]", "<image_soft_token>",
+      "<image_placeholder>", "<|image_1|>", "<|IMAGE|>", NULL}},
     {"audio",
      "uaA",
      "uaP",
      {"'audio'", "\"audio\"", "audio_url", NULL},
-     {"<|audio|>", "<|AUDIO|>", "<|audio_pad|>", "[AUDIO]", "<audio>",
-      "<audio_soft_token>", "<|audio_1|>", NULL}},
+     {"<|audio|>", "<|AUDIO|>", "<|audio_pad|>", "[AUDIO]", "<audio>", "<audio_soft_token>",
+      "<|audio_1|>", NULL}},
 };
 
 enum { N_MEDIA = sizeof media / sizeof media[0] };
 
 /* The markers that the model reads, of those that are known. */
-static size_t find_markers(const cf_linter *l, size_t kind,
-                           const char *out[MARKERS_MAX])
+static size_t find_markers(const cf_linter *l, size_t kind, const char *out[MARKERS_MAX])
 {
     size_t n = 0;
     const char *const *own = l->markers[kind];
@@ -54,9 +51,8 @@ static size_t find_markers(const cf_linter *l, size_t kind,
     for (const char *const *m = media[kind].markers;
          own == NULL && l->tokenizer != NULL && *m != NULL; m++) {
         cf_token id = cf_tokenizer_find(l->tokenizer, cf_str_from(*m));
-        cf_token_type type = id != CF_TOKEN_NONE
-                                 ? cf_tokenizer_type(l->tokenizer, id)
-                                 : CF_TOKEN_NORMAL;
+        cf_token_type type =
+            id != CF_TOKEN_NONE ? cf_tokenizer_type(l->tokenizer, id) : CF_TOKEN_NORMAL;
         if (type == CF_TOKEN_CONTROL || type == CF_TOKEN_USER_DEFINED) {
             out[n++] = *m;
         }
@@ -120,18 +116,16 @@ static size_t written_at(const cf_linter *l, size_t kind, const cf_shot *with,
         }
     }
     cf_str text = added(with, without);
-    return text.n > 0 && a.n - text.n == b.n ? (size_t)(text.p - a.p)
-                                             : SIZE_MAX;
+    return text.n > 0 && a.n - text.n == b.n ? (size_t)(text.p - a.p) : SIZE_MAX;
 }
 
 /* Both renders of a kind; false: the template refuses parts like these. */
-static cf_status shoot(cf_linter *l, const medium *m, cf_shot *with,
-                       cf_shot *without, bool *ok, cf_error *err)
+static cf_status shoot(cf_linter *l, const medium *m, cf_shot *with, cf_shot *without, bool *ok,
+                       cf_error *err)
 {
     *without = (cf_shot){0};
     CF_TRY(cf_probe(&l->prober, m->between, CF_PROBE_GENERATE, with, err));
-    cf_status st =
-        cf_probe(&l->prober, m->without, CF_PROBE_GENERATE, without, err);
+    cf_status st = cf_probe(&l->prober, m->without, CF_PROBE_GENERATE, without, err);
     *ok = st == CF_OK && with->status == CF_OK && without->status == CF_OK &&
           cf_shot_find(without, CF_PROBE_USER3) != SIZE_MAX;
     return st;
@@ -162,8 +156,8 @@ static cf_status each(cf_linter *l, media_check check, cf_error *err)
 
 /* ---- E015 --------------------------------------------------------------- */
 
-static cf_status dropped(cf_linter *l, size_t kind, const cf_shot *with,
-                         const cf_shot *without, cf_error *err)
+static cf_status dropped(cf_linter *l, size_t kind, const cf_shot *with, const cf_shot *without,
+                         cf_error *err)
 {
     return added(with, without).n == 0
                ? cf_lint__add(l, with, SIZE_MAX, err,
@@ -205,8 +199,7 @@ static cf_status wrong_marker(cf_linter *l, size_t kind, const cf_shot *with,
     return cf_lint__add(l, with, at, err,
                         "for a part of type %s the template writes '%.*s', and "
                         "the model reads %s",
-                        media[kind].noun, (int)(text.n < 60 ? text.n : 60),
-                        text.p, markers[0]);
+                        media[kind].noun, (int)(text.n < 60 ? text.n : 60), text.p, markers[0]);
 }
 
 cf_status cf_lint__media_marker(cf_linter *l, cf_error *err)
@@ -217,8 +210,8 @@ cf_status cf_lint__media_marker(cf_linter *l, cf_error *err)
 /* ---- W010 --------------------------------------------------------------- */
 
 /* The conversation is text, reply, then text, the part, text. */
-static cf_status wrong_place(cf_linter *l, size_t kind, const cf_shot *with,
-                             const cf_shot *without, cf_error *err)
+static cf_status wrong_place(cf_linter *l, size_t kind, const cf_shot *with, const cf_shot *without,
+                             cf_error *err)
 {
     size_t at = written_at(l, kind, with, without);
     if (at == SIZE_MAX) {
@@ -241,10 +234,9 @@ static cf_status wrong_place(cf_linter *l, size_t kind, const cf_shot *with,
                             noun);
     }
     if (at < before || at >= after + strlen(CF_PROBE_USER3)) {
-        return cf_lint__add(
-            l, with, at, err,
-            "the %s is written %s all text of its message, wherever it is",
-            noun, at < before ? "before" : "after");
+        return cf_lint__add(l, with, at, err,
+                            "the %s is written %s all text of its message, wherever it is", noun,
+                            at < before ? "before" : "after");
     }
     return CF_OK;
 }

@@ -28,12 +28,8 @@ typedef struct stage {
 static const stage stages[] = {
     {"plain", false, {{"u", true, "uaU"}, {"ua", false, "uaU"}, {0}}},
     {"tool call", true, {{"u", true, "uct"}, {"uc", false, "uct"}, {0}}},
-    {"tool result",
-     true,
-     {{"uct", true, "uctaU"}, {"ucta", false, "uctaU"}, {0}}},
-    {"two rounds",
-     true,
-     {{"uaU", true, "uaUaV"}, {"uctaUct", true, "uctaUctaV"}, {0}}},
+    {"tool result", true, {{"uct", true, "uctaU"}, {"ucta", false, "uctaU"}, {0}}},
+    {"two rounds", true, {{"uaU", true, "uaUaV"}, {"uctaUct", true, "uctaUctaV"}, {0}}},
 };
 
 /* With thinking on, replies have reasoning. */
@@ -56,9 +52,8 @@ static size_t count_tokens(const cf_linter *l, const char *p, size_t n)
     cf_arena arena;
     size_t count = n;
     cf_arena_init(&arena, 0);
-    if (l->tokenizer != NULL &&
-        cf_tokenizer_encode(&list, l->tokenizer, cf_str_make(p, n), true, false,
-                            &arena, NULL) == CF_OK) {
+    if (l->tokenizer != NULL && cf_tokenizer_encode(&list, l->tokenizer, cf_str_make(p, n), true,
+                                                    false, &arena, NULL) == CF_OK) {
         count = list.n;
     }
     cf_arena_deinit(&arena);
@@ -81,12 +76,11 @@ static size_t shown(cf_str text, size_t off)
 {
     enum { SHOWN = 16 };
     size_t n = text.n - off;
-    return n <= SHOWN ? n
-                      : SHOWN - cf_utf8_incomplete_tail(text.p + off, SHOWN);
+    return n <= SHOWN ? n : SHOWN - cf_utf8_incomplete_tail(text.p + off, SHOWN);
 }
 
-static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b,
-                         cf_lint_stability *cell, cf_error *err)
+static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b, cf_lint_stability *cell,
+                         cf_error *err)
 {
     cf_str shorter = a->render.prompt.text, longer = b->render.prompt.text;
     size_t off = cf_lint__diverge(shorter, longer);
@@ -105,18 +99,17 @@ static cf_status compare(cf_linter *l, const cf_shot *a, const cf_shot *b,
     cell->line = span != NULL ? span->line : 0;
     cell->n_again = again;
     cf_lint__because_differs(l, a, b, off);
-    return cf_lint__add(
-        l, b, place, err,
-        "%s%s, thinking %s: byte %zu (message %u) is '%.*s' in the shorter "
-        "prompt and '%.*s' in the longer; %zu %s are computed again",
-        cell->name, cell->with_system ? " with system" : "",
-        cell->thinking ? "on" : "off", off, (unsigned)cell->message + 1,
-        (int)shown(shorter, off), shorter.p + off, (int)shown(longer, off),
-        longer.p + off, again, l->tokenizer != NULL ? "tokens" : "bytes");
+    return cf_lint__add(l, b, place, err,
+                        "%s%s, thinking %s: byte %zu (message %u) is '%.*s' in the shorter "
+                        "prompt and '%.*s' in the longer; %zu %s are computed again",
+                        cell->name, cell->with_system ? " with system" : "",
+                        cell->thinking ? "on" : "off", off, (unsigned)cell->message + 1,
+                        (int)shown(shorter, off), shorter.p + off, (int)shown(longer, off),
+                        longer.p + off, again, l->tokenizer != NULL ? "tokens" : "bytes");
 }
 
-static cf_status check_step(cf_linter *l, const stage *st, const step *s,
-                            cf_lint_stability *cell, cf_error *err)
+static cf_status check_step(cf_linter *l, const stage *st, const step *s, cf_lint_stability *cell,
+                            cf_error *err)
 {
     char shorter[16], longer[16];
     spell(shorter, s->shorter, cell->with_system, cell->thinking);
@@ -124,10 +117,8 @@ static cf_status check_step(cf_linter *l, const stage *st, const step *s,
     unsigned flags = (st->has_tools ? CF_PROBE_TOOLS : 0u) |
                      (cell->thinking ? CF_PROBE_THINK : CF_PROBE_NO_THINK);
     cf_shot a, b = {0};
-    CF_TRY(cf_probe(&l->prober, shorter,
-                    flags | (s->asks ? CF_PROBE_GENERATE : 0u), &a, err));
-    cf_status result =
-        cf_probe(&l->prober, longer, flags | CF_PROBE_GENERATE, &b, err);
+    CF_TRY(cf_probe(&l->prober, shorter, flags | (s->asks ? CF_PROBE_GENERATE : 0u), &a, err));
+    cf_status result = cf_probe(&l->prober, longer, flags | CF_PROBE_GENERATE, &b, err);
     if (result == CF_OK && a.status == CF_OK && b.status == CF_OK) {
         cell->is_rendered = true;
         result = compare(l, &a, &b, cell, err);

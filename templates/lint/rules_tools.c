@@ -12,8 +12,8 @@ static cf_str reply_part(const cf_shot *prompt, const cf_shot *history)
     size_t from = cf_lint__diverge(prompt->render.prompt.text, all);
     /* Two marks may begin alike: "<think>", "<tool_call>". */
     size_t mark = from;
-    while (mark > 0 && from - mark < 24 && all.p[mark - 1] != '>' &&
-           all.p[mark - 1] != '\n' && all.p[mark - 1] != '<') {
+    while (mark > 0 && from - mark < 24 && all.p[mark - 1] != '>' && all.p[mark - 1] != '\n' &&
+           all.p[mark - 1] != '<') {
         mark--;
     }
     if (from < all.n && mark > 0 && all.p[mark - 1] == '<') {
@@ -23,20 +23,18 @@ static cf_str reply_part(const cf_shot *prompt, const cf_shot *history)
 }
 
 /* Parses the rendered reply; *is_same says whether its one call came back. */
-static cf_status parse_back(const cf_linter *l, cf_str raw, bool *is_same,
-                            cf_error *err)
+static cf_status parse_back(const cf_linter *l, cf_str raw, bool *is_same, cf_error *err)
 {
     cf_tool_parser *parser;
     const cf_tool_parse *parse = NULL;
-    CF_TRY(
-        cf_tool_parser_new(&parser, l->report->family, NULL, NULL, NULL, err));
+    CF_TRY(cf_tool_parser_new(&parser, l->report->family, NULL, NULL, NULL, err));
     cf_status st = cf_tool_parser_feed(parser, raw.p, raw.n, err);
     CF_THEN(st, cf_tool_parser_finish(parser, &parse, err));
     *is_same = false;
     if (st == CF_OK && parse->n_calls == 1) {
         cf_str city = cf_json_get_str(parse->calls[0].json, "city");
-        *is_same = cf_str_is(parse->calls[0].name, CF_PROBE_TOOL) &&
-                   cf_str_is(city, CF_PROBE_ARGUMENT);
+        *is_same =
+            cf_str_is(parse->calls[0].name, CF_PROBE_TOOL) && cf_str_is(city, CF_PROBE_ARGUMENT);
     }
     cf_tool_parser_free(parser);
     return st;
@@ -45,8 +43,7 @@ static cf_status parse_back(const cf_linter *l, cf_str raw, bool *is_same,
 cf_status cf_lint__round_trip(cf_linter *l, cf_error *err)
 {
     cf_shot prompt, history = {0};
-    if (!cf_cap_is_written(l->report->caps.tool_calls) ||
-        l->report->family == CF_TOOLS_NONE ||
+    if (!cf_cap_is_written(l->report->caps.tool_calls) || l->report->family == CF_TOOLS_NONE ||
         l->report->family == CF_TOOLS_GENERIC) {
         return CF_OK; /* its calls have no known syntax */
     }
@@ -58,8 +55,7 @@ cf_status cf_lint__round_trip(cf_linter *l, cf_error *err)
         cf_str raw = reply_part(&prompt, &history);
         st = parse_back(l, raw, &is_same, err);
         if (st == CF_OK && !is_same) {
-            st = cf_lint__add(l, &history,
-                              cf_shot_find(&history, CF_PROBE_ARGUMENT), err,
+            st = cf_lint__add(l, &history, cf_shot_find(&history, CF_PROBE_ARGUMENT), err,
                               "the %s parser does not read back '%.*s'",
                               cf_tool_family_name(l->report->family),
                               (int)(raw.n < 120 ? raw.n : 120), raw.p);
@@ -75,8 +71,7 @@ static bool has_user_word(cf_str text, size_t from, size_t to)
 {
     for (size_t i = from; i + 4 <= to; i++) {
         bool begins = i == 0 || text.p[i - 1] < 'a' || text.p[i - 1] > 'z';
-        bool ends =
-            i + 4 == text.n || text.p[i + 4] < 'a' || text.p[i + 4] > 'z';
+        bool ends = i + 4 == text.n || text.p[i + 4] < 'a' || text.p[i + 4] > 'z';
         if (begins && ends && memcmp(text.p + i, "user", 4) == 0) {
             return true;
         }
@@ -97,8 +92,7 @@ cf_status cf_lint__result_role(cf_linter *l, cf_error *err)
         size_t call = cf_shot_find(&s, CF_PROBE_ARGUMENT);
         if (call != SIZE_MAX && result != SIZE_MAX && call < result &&
             has_user_word(s.render.prompt.text, call, result)) {
-            st = cf_lint__add(l, &s, result, err,
-                              "the result is in a turn of the user");
+            st = cf_lint__add(l, &s, result, err, "the result is in a turn of the user");
         }
     }
     cf_shot_free(&l->prober, &s);

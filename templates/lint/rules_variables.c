@@ -109,8 +109,7 @@ static void add_loads(cf_lint_names *w, const cf_tframe *f)
 {
     for (uint32_t i = 0; w->collects && f != NULL && i < f->n_load; i++) {
         cf_str name = cf_str_make(f->load[i].name->p, f->load[i].name->n);
-        if (f->load[i].action == CF_LOAD_RESOLVE && w->n < NAMES_MAX &&
-            look_up(w, name) == NULL) {
+        if (f->load[i].action == CF_LOAD_RESOLVE && w->n < NAMES_MAX && look_up(w, name) == NULL) {
             w->v[w->n++] = (use){.name = name};
         }
     }
@@ -118,9 +117,8 @@ static void add_loads(cf_lint_names *w, const cf_tframe *f)
 
 static void note_chance(cf_lint_names *w, cf_str name, uint32_t pos)
 {
-    if (w->chance == NULL &&
-        (is_one_of(name, by_chance, sizeof by_chance / sizeof *by_chance) ||
-         cf_str_is(name, "random"))) {
+    if (w->chance == NULL && (is_one_of(name, by_chance, sizeof by_chance / sizeof *by_chance) ||
+                              cf_str_is(name, "random"))) {
         w->chance = cf_str_is(name, "strftime_now") ? dated
                     : cf_str_is(name, "random")     ? "chance (random)"
                                                     : "chance (lipsum)";
@@ -155,9 +153,8 @@ static void walk_name(cf_lint_names *w, const cf_tnode *n, bool is_guarded)
 /* "x is defined", "x | default(...)" know that x may be missing. */
 static bool guards(const cf_tnode *n)
 {
-    static const char *const words[] = {
-        "defined", "undefined", "none",   "default", "d",
-        "true",    "false",     "string", "mapping", "iterable"};
+    static const char *const words[] = {"defined", "undefined", "none",   "default", "d",
+                                        "true",    "false",     "string", "mapping", "iterable"};
     if (n->kind != CF_N_TEST && n->kind != CF_N_FILTER) {
         return false;
     }
@@ -167,12 +164,11 @@ static bool guards(const cf_tnode *n)
 /* x.append(...) and its kin, which transformers' sandbox refuses. */
 static bool is_mutator(const cf_tnode *call)
 {
-    static const char *const methods[] = {
-        "append", "extend",     "insert", "remove",  "pop",    "clear",
-        "update", "setdefault", "sort",   "reverse", "popitem"};
+    static const char *const methods[] = {"append", "extend",  "insert", "remove",
+                                          "pop",    "clear",   "update", "setdefault",
+                                          "sort",   "reverse", "popitem"};
     return call->a != NULL && call->a->kind == CF_N_GETATTR &&
-           is_one_of(cf_tv_text(call->a->val), methods,
-                     sizeof methods / sizeof methods[0]);
+           is_one_of(cf_tv_text(call->a->val), methods, sizeof methods / sizeof methods[0]);
 }
 
 static void walk_list(cf_lint_names *w, const cf_tnode *n, bool is_guarded)
@@ -205,8 +201,8 @@ static void walk(cf_lint_names *w, const cf_tnode *n, bool is_guarded)
         note_chance(w, cf_tv_text(n->val), n->pos);
     }
     /* "if x", "x and y", "a if x else b" look whether x is there. */
-    bool is_logic = n->kind == CF_N_NOT || n->kind == CF_N_AND ||
-                    n->kind == CF_N_OR || n->kind == CF_N_COND;
+    bool is_logic =
+        n->kind == CF_N_NOT || n->kind == CF_N_AND || n->kind == CF_N_OR || n->kind == CF_N_COND;
     bool inner = is_guarded || guards(n);
     walk(w, n->a, inner || is_logic);
     walk(w, n->b, n->kind == CF_N_COND ? is_guarded : inner || is_logic);
@@ -225,8 +221,7 @@ static void walk(cf_lint_names *w, const cf_tnode *n, bool is_guarded)
     }
 }
 
-static void place(const cf_lint_names *w, uint32_t pos, uint32_t *line,
-                  uint32_t *col)
+static void place(const cf_lint_names *w, uint32_t pos, uint32_t *line, uint32_t *col)
 {
     const cf_template *t = w->tpl;
     uint32_t i = 0;
@@ -238,8 +233,7 @@ static void place(const cf_lint_names *w, uint32_t pos, uint32_t *line,
 }
 
 /* NULL when memory ran out. */
-static cf_lint_names *walk_template(const cf_template *tpl, cf_arena *arena,
-                                    cf_error *err)
+static cf_lint_names *walk_template(const cf_template *tpl, cf_arena *arena, cf_error *err)
 {
     cf_lint_names *w = cf_arena_calloc(arena, 1, sizeof *w);
     if (w == NULL) {
@@ -256,29 +250,25 @@ static cf_lint_names *walk_template(const cf_template *tpl, cf_arena *arena,
 }
 
 cf_status cf_template_variables(const cf_template *tpl, cf_arena *arena,
-                                const cf_template_variable **out, size_t *n,
-                                cf_error *err)
+                                const cf_template_variable **out, size_t *n, cf_error *err)
 {
     cf_lint_names *w = walk_template(tpl, arena, err);
-    cf_template_variable *v =
-        w != NULL ? cf_arena_alloc(arena, (w->n + 1) * sizeof *v) : NULL;
+    cf_template_variable *v = w != NULL ? cf_arena_alloc(arena, (w->n + 1) * sizeof *v) : NULL;
     *n = 0;
     if (v == NULL) {
         return cf_oom(err);
     }
     for (size_t i = 0; i < w->n; i++) {
         const use *u = &w->v[i];
-        if (!u->is_used || is_one_of(u->name, known + N_GIVEN,
-                                     sizeof known / sizeof *known - N_GIVEN)) {
+        if (!u->is_used ||
+            is_one_of(u->name, known + N_GIVEN, sizeof known / sizeof *known - N_GIVEN)) {
             continue;
         }
         size_t at = (*n)++;
-        cf_template_variable made = {.name = u->name,
-                                     .is_guarded = !u->is_bare};
+        cf_template_variable made = {.name = u->name, .is_guarded = !u->is_bare};
         place(w, u->first, &made.line, &made.col);
-        while (at > 0 &&
-               (v[at - 1].line > made.line ||
-                (v[at - 1].line == made.line && v[at - 1].col > made.col))) {
+        while (at > 0 && (v[at - 1].line > made.line ||
+                          (v[at - 1].line == made.line && v[at - 1].col > made.col))) {
             v[at] = v[at - 1];
             at--;
         }
@@ -289,8 +279,7 @@ cf_status cf_template_variables(const cf_template *tpl, cf_arena *arena,
 }
 
 /* The names of the template that is linted; made once. */
-static cf_status names_of(cf_linter *l, const cf_lint_names **out,
-                          cf_error *err)
+static cf_status names_of(cf_linter *l, const cf_lint_names **out, cf_error *err)
 {
     if (l->names == NULL) {
         l->names = walk_template(l->prober.tpl, l->arena, err);
@@ -301,8 +290,7 @@ static cf_status names_of(cf_linter *l, const cf_lint_names **out,
 
 bool cf_lint__is_left_out(const cf_linter *l)
 {
-    static const char *const left_out[] = {"include", "import", "extends",
-                                           "from",    "do",     "trans"};
+    static const char *const left_out[] = {"include", "import", "extends", "from", "do", "trans"};
     const cf_template_error *why = &l->why;
     for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
         size_t n = strlen(left_out[i]);
@@ -319,10 +307,9 @@ cf_status cf_lint__constructs(cf_linter *l, cf_error *err)
     const cf_lint_names *w;
     uint32_t line, col;
     if (l->prober.tpl == NULL) {
-        return cf_lint__is_left_out(l)
-                   ? cf_lint__add_at(l, l->why.line, l->why.col, err,
-                                     "does not compile: %s", l->why_text)
-                   : CF_OK;
+        return cf_lint__is_left_out(l) ? cf_lint__add_at(l, l->why.line, l->why.col, err,
+                                                         "does not compile: %s", l->why_text)
+                                       : CF_OK;
     }
     CF_TRY(names_of(l, &w, err));
     if (w->mutator != NULL) {
@@ -344,8 +331,8 @@ cf_status cf_lint__constructs(cf_linter *l, cf_error *err)
 }
 
 /* Whether a conversation is rendered differently at two times. */
-static cf_status differs_in_time(cf_linter *l, const char *letters,
-                                 unsigned flags, bool *out, cf_error *err)
+static cf_status differs_in_time(cf_linter *l, const char *letters, unsigned flags, bool *out,
+                                 cf_error *err)
 {
     enum { ONE = 946782245, OTHER = 1004844190 }; /* 2000-01-02, 2001-11-04 */
     cf_shot one = {0}, two = {0};
@@ -367,9 +354,8 @@ static cf_status is_dated(cf_linter *l, bool *out, cf_error *err)
     static const char *const conversations[] = {"u", "su", "uct"};
     *out = false;
     for (size_t i = 0; i < 6 && !*out; i++) {
-        CF_TRY(differs_in_time(
-            l, conversations[i / 2],
-            CF_PROBE_GENERATE | (i % 2 != 0 ? CF_PROBE_TOOLS : 0u), out, err));
+        CF_TRY(differs_in_time(l, conversations[i / 2],
+                               CF_PROBE_GENERATE | (i % 2 != 0 ? CF_PROBE_TOOLS : 0u), out, err));
     }
     return CF_OK;
 }
@@ -390,8 +376,7 @@ cf_status cf_lint__chance(cf_linter *l, cf_error *err)
         }
     }
     place(w, w->chance_pos, &line, &col);
-    return cf_lint__add_at(l, line, col, err, "the prompt depends on %s",
-                           w->chance);
+    return cf_lint__add_at(l, line, col, err, "the prompt depends on %s", w->chance);
 }
 
 cf_status cf_lint__unset(cf_linter *l, cf_error *err)
@@ -406,9 +391,8 @@ cf_status cf_lint__unset(cf_linter *l, cf_error *err)
             continue;
         }
         place(w, u->pos, &line, &col);
-        CF_TRY(
-            cf_lint__add_at(l, line, col, err, "'%.*s' is used but never set",
-                            (int)(u->name.n < 60 ? u->name.n : 60), u->name.p));
+        CF_TRY(cf_lint__add_at(l, line, col, err, "'%.*s' is used but never set",
+                               (int)(u->name.n < 60 ? u->name.n : 60), u->name.p));
     }
     return CF_OK;
 }

@@ -11,6 +11,6 @@ cf_status cf_lint__superseded(cf_linter *l, cf_error *err)
         return CF_OK;
     }
     return cf_lint__add(l, NULL, SIZE_MAX, err,
-                        "this is %s of %s, which %s; there is one of %s (%s)",
-                        t->name, t->date, t->fault, newer->date, newer->source);
+                        "this is %s of %s, which %s; there is one of %s (%s)", t->name, t->date,
+                        t->fault, newer->date, newer->source);
 }

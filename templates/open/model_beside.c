@@ -61,14 +61,12 @@ static bool ends(const char *s, const char *suffix)
     return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
-cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch,
-                              cf_error *err)
+cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch, cf_error *err)
 {
     const cf_engine_options o = {.metadata_only = true};
     cf_engine *e = NULL;
     cf_str type = {NULL, 0}, of = {NULL, 0};
-    if (cf_os_has_file(path, "adapter_config.json") &&
-        !cf_os_has_file(path, "config.json")) {
+    if (cf_os_has_file(path, "adapter_config.json") && !cf_os_has_file(path, "config.json")) {
         *out = arch[0] == '\0'; /* of PEFT, which does not name one */
         return CF_OK;
     }
@@ -76,20 +74,18 @@ cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch,
     *out = st == CF_OK && cf_engine_meta_str(e, "general.type", &type) &&
            cf_str_is(type, "adapter") &&
            (arch[0] == '\0' ||
-            (cf_engine_meta_str(e, "general.architecture", &of) &&
-             cf_str_is(of, arch)));
+            (cf_engine_meta_str(e, "general.architecture", &of) && cf_str_is(of, arch)));
     cf_engine_close(e);
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
 /* One entry of the model's folder. */
-static cf_status on_entry(cf_besides *b, const char *full, const char *name,
-                          const char *model, const char *arch)
+static cf_status on_entry(cf_besides *b, const char *full, const char *name, const char *model,
+                          const char *arch)
 {
     if (cf_os_is_dir(full)) {
-        return cf_os_has_file(full, "adapter_config.json")
-                   ? add(b, CF_BESIDE_ADAPTER, full)
-                   : CF_OK;
+        return cf_os_has_file(full, "adapter_config.json") ? add(b, CF_BESIDE_ADAPTER, full)
+                                                           : CF_OK;
     }
     if (!ends(name, ".gguf") || strcmp(full, model) == 0) {
         return CF_OK;
@@ -106,17 +102,15 @@ static cf_status on_entry(cf_besides *b, const char *full, const char *name,
 /* The file of a folder that has the repository's template. */
 static cf_status add_template(cf_besides *b, const char *dir)
 {
-    static const char *const names[] = {
-        "chat_template.jinja", "tokenizer_config.json", "chat_template.json"};
+    static const char *const names[] = {"chat_template.jinja", "tokenizer_config.json",
+                                        "chat_template.json"};
     cf_status st = CF_OK;
     bool found = false;
     for (size_t i = 0; st == CF_OK && !found && i < 3; i++) {
         cf_buf path = CF_BUF_INIT, text = CF_BUF_INIT;
         cf_error err;
         cf_buf_addf(&path, "%s/%s", dir, names[i]);
-        st = path.failed
-                 ? CF_ENOMEM
-                 : cf_open_template_text(&text, cf_buf_cstr(&path), &err);
+        st = path.failed ? CF_ENOMEM : cf_open_template_text(&text, cf_buf_cstr(&path), &err);
         found = st == CF_OK;
         if (found) {
             st = add(b, CF_BESIDE_TEMPLATE, cf_buf_cstr(&path));
@@ -140,20 +134,16 @@ static void folder_of(cf_buf *out, const char *path)
     }
 }
 
-static cf_status in_folder(cf_besides *b, const char *dir, const char *model,
-                           const char *arch)
+static cf_status in_folder(cf_besides *b, const char *dir, const char *model, const char *arch)
 {
     cf_buf names = CF_BUF_INIT;
     cf_error err;
     cf_status st = cf_os_list_dir(&names, dir, FILES_MAX, &err);
     st = st == CF_ENOMEM ? st : CF_OK;
-    for (size_t at = 0; st == CF_OK && at < names.n;
-         at += strlen(names.p + at) + 1) {
+    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
         cf_buf full = CF_BUF_INIT;
         cf_buf_addf(&full, "%s/%s", dir, names.p + at);
-        st = full.failed
-                 ? CF_ENOMEM
-                 : on_entry(b, cf_buf_cstr(&full), names.p + at, model, arch);
+        st = full.failed ? CF_ENOMEM : on_entry(b, cf_buf_cstr(&full), names.p + at, model, arch);
         cf_buf_deinit(&full);
     }
     cf_buf_deinit(&names);
@@ -173,8 +163,7 @@ static cf_status in_manifest(cf_besides *b, const char *name)
         {"application/vnd.ollama.image.template", CF_BESIDE_GO_TEMPLATE},
     };
     cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < sizeof layers / sizeof layers[0];
-         i++) {
+    for (size_t i = 0; st == CF_OK && i < sizeof layers / sizeof layers[0]; i++) {
         cf_buf path = CF_BUF_INIT;
         cf_error err;
         st = cf_place__ollama_layer(&path, name, layers[i].type, &err);
@@ -187,8 +176,8 @@ static cf_status in_manifest(cf_besides *b, const char *name)
     return st;
 }
 
-cf_status cf_model_beside(cf_besides *out, const char *name, const char *path,
-                          const char *arch, cf_error *err)
+cf_status cf_model_beside(cf_besides *out, const char *name, const char *path, const char *arch,
+                          cf_error *err)
 {
     static const char ollama[] = "ollama:";
     cf_buf dir = CF_BUF_INIT;
@@ -212,20 +201,17 @@ cf_status cf_model_beside(cf_besides *out, const char *name, const char *path,
  * cache has it. */
 static void named_repository(cf_buf *out, const cf_engine *engine)
 {
-    static const char *const keys[] = {"general.base_model.0.repo_url",
-                                       "general.source.repo_url",
+    static const char *const keys[] = {"general.base_model.0.repo_url", "general.source.repo_url",
                                        "general.repo_url"};
     static const char host[] = "https://huggingface.co/";
     for (size_t i = 0; out->n == 0 && i < sizeof keys / sizeof keys[0]; i++) {
         cf_str url = {NULL, 0};
         cf_buf name = CF_BUF_INIT;
         cf_error err;
-        if (cf_engine_meta_str(engine, keys[i], &url) &&
-            cf_str_starts(url, cf_str_from(host))) {
+        if (cf_engine_meta_str(engine, keys[i], &url) && cf_str_starts(url, cf_str_from(host))) {
             cf_buf_adds(&name, "hf:");
             cf_buf_add(&name, url.p + strlen(host), url.n - strlen(host));
-            if (name.failed ||
-                cf_model_place_find(out, cf_buf_cstr(&name), &err) != CF_OK) {
+            if (name.failed || cf_model_place_find(out, cf_buf_cstr(&name), &err) != CF_OK) {
                 cf_buf_restart(out);
             }
         }
@@ -235,8 +221,7 @@ static void named_repository(cf_buf *out, const cf_engine *engine)
 
 /* Appends the path of the repository's template; nothing where there is
  * none at hand. */
-static void repository_template(cf_buf *out, const cf_engine *engine,
-                                const char *path)
+static void repository_template(cf_buf *out, const cf_engine *engine, const char *path)
 {
     cf_besides b = {.n = 0};
     cf_buf dir = CF_BUF_INIT;
@@ -264,8 +249,7 @@ static cf_str trimmed(cf_str s)
     return s;
 }
 
-void cf_model_template_note(cf_buf *out, const cf_engine *engine,
-                            const char *name)
+void cf_model_template_note(cf_buf *out, const cf_engine *engine, const char *name)
 {
     cf_str own = cf_engine_chat_template(engine, NULL);
     const char *path = cf_engine_get_info(engine).path;

@@ -30,8 +30,7 @@ static const char *variable(const char *name)
 }
 
 /* Appends $name and `below`, or $HOME and `otherwise`. */
-static void add_place(cf_buf *out, const char *name, const char *below,
-                      const char *otherwise)
+static void add_place(cf_buf *out, const char *name, const char *below, const char *otherwise)
 {
     const char *base = name != NULL ? variable(name) : NULL;
     if (base != NULL) {
@@ -104,9 +103,8 @@ static cf_status names_in(cf_buf *out, const char *path)
 static bool is_model_file(const char *name)
 {
     const char *of = strstr(name, "-of-");
-    bool later_part = of != NULL && ends(name, ".gguf") && of - name > 6 &&
-                      of[-6] == '-' && strncmp(of - 5, "00001", 5) != 0 &&
-                      strlen(of) == strlen("-of-00001.gguf");
+    bool later_part = of != NULL && ends(name, ".gguf") && of - name > 6 && of[-6] == '-' &&
+                      strncmp(of - 5, "00001", 5) != 0 && strlen(of) == strlen("-of-00001.gguf");
     return ends(name, ".gguf") && !starts(name, "mmproj") && !later_part;
 }
 
@@ -122,24 +120,20 @@ static cf_status is_model_in(bool *out, const char *dir, const char *name)
     }
     cf_buf_addf(&path, "%s/%s", dir, name);
     cf_status st =
-        path.failed
-            ? CF_ENOMEM
-            : cf_model_is_adapter(&is_adapter, cf_buf_cstr(&path), "", &err);
+        path.failed ? CF_ENOMEM : cf_model_is_adapter(&is_adapter, cf_buf_cstr(&path), "", &err);
     *out = st == CF_OK && !is_adapter;
     cf_buf_deinit(&path);
     return st;
 }
 
 /* The one GGUF model in `dir`; *n: how many there are. */
-static cf_status only_gguf(cf_buf *out, const char *dir, size_t *n,
-                           cf_error *err)
+static cf_status only_gguf(cf_buf *out, const char *dir, size_t *n, cf_error *err)
 {
     cf_buf names = CF_BUF_INIT;
     const char *found = NULL;
     *n = 0;
     cf_status st = names_in(&names, dir);
-    for (size_t at = 0; st == CF_OK && at < names.n;
-         at += strlen(names.p + at) + 1) {
+    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
         bool is_model;
         st = is_model_in(&is_model, dir, names.p + at);
         if (is_model) {
@@ -157,8 +151,7 @@ static cf_status only_gguf(cf_buf *out, const char *dir, size_t *n,
 
 static bool is_hf_folder(const char *dir)
 {
-    return cf_os_has_file(dir, "tokenizer.json") ||
-           cf_os_has_file(dir, "tokenizer.model");
+    return cf_os_has_file(dir, "tokenizer.json") || cf_os_has_file(dir, "tokenizer.model");
 }
 
 /* A folder's only GGUF, else the folder if it has a tokenizer. */
@@ -182,8 +175,7 @@ static cf_status find_in_folder(cf_buf *out, const char *dir, cf_error *err)
 /* ---- Hugging Face -------------------------------------------------------- */
 
 /* "ORG/NAME@REV" to the path of its snapshots and REV ("main" without). */
-static cf_status split_hf(const char *name, cf_buf *repo, cf_buf *rev,
-                          cf_error *err)
+static cf_status split_hf(const char *name, cf_buf *repo, cf_buf *rev, cf_error *err)
 {
     const char *at = strchr(name, '@');
     size_t n = at != NULL ? (size_t)(at - name) : strlen(name);
@@ -203,20 +195,16 @@ static cf_status split_hf(const char *name, cf_buf *repo, cf_buf *rev,
     cf_buf_deinit(&id);
     CF_TRY(cf_buf_check(repo, err));
     return ok ? CF_OK
-              : cf_fail(err, CF_EINVAL,
-                        "'hf:%.80s' is not hf:ORG/NAME or hf:ORG/NAME@REV",
-                        name);
+              : cf_fail(err, CF_EINVAL, "'hf:%.80s' is not hf:ORG/NAME or hf:ORG/NAME@REV", name);
 }
 
 /* The commit that a ref names; the revision itself where there is no ref. */
-static cf_status read_ref(const char *repo, const char *rev, cf_buf *commit,
-                          cf_error *err)
+static cf_status read_ref(const char *repo, const char *rev, cf_buf *commit, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
     cf_buf_addf(&path, "%s/refs/%s", repo, rev);
     cf_status st = cf_buf_check(&path, err);
-    if (st == CF_OK &&
-        cf_os_read_file(commit, cf_buf_cstr(&path), SMALL_MAX, err) != CF_OK) {
+    if (st == CF_OK && cf_os_read_file(commit, cf_buf_cstr(&path), SMALL_MAX, err) != CF_OK) {
         cf_buf_adds(commit, rev);
     }
     while (commit->n > 0 && (unsigned char)commit->p[commit->n - 1] <= ' ') {
@@ -224,8 +212,7 @@ static cf_status read_ref(const char *repo, const char *rev, cf_buf *commit,
     }
     CF_THEN(st, cf_buf_check(commit, err));
     if (st == CF_OK && !is_safe(cf_buf_cstr(commit))) {
-        st = cf_fail(err, CF_EFORMAT, "%s does not name a commit",
-                     cf_buf_cstr(&path));
+        st = cf_fail(err, CF_EFORMAT, "%s does not name a commit", cf_buf_cstr(&path));
     }
     cf_buf_deinit(&path);
     return st;
@@ -237,16 +224,14 @@ static cf_status find_hf(cf_buf *out, const char *name, cf_error *err)
     cf_buf dir = CF_BUF_INIT;
     cf_status st = split_hf(name, &repo, &rev, err);
     if (st == CF_OK && !cf_os_is_dir(cf_buf_cstr(&repo))) {
-        st = cf_fail(err, CF_ENOTFOUND, "hf:%.80s is not in the cache (%s)",
-                     name, cf_buf_cstr(&repo));
+        st = cf_fail(err, CF_ENOTFOUND, "hf:%.80s is not in the cache (%s)", name,
+                     cf_buf_cstr(&repo));
     }
     CF_THEN(st, read_ref(cf_buf_cstr(&repo), cf_buf_cstr(&rev), &commit, err));
-    cf_buf_addf(&dir, "%s/snapshots/%s", cf_buf_cstr(&repo),
-                cf_buf_cstr(&commit));
+    cf_buf_addf(&dir, "%s/snapshots/%s", cf_buf_cstr(&repo), cf_buf_cstr(&commit));
     CF_THEN(st, cf_buf_check(&dir, err));
     if (st == CF_OK && !cf_os_is_dir(cf_buf_cstr(&dir))) {
-        st = cf_fail(err, CF_ENOTFOUND,
-                     "hf:%.80s: revision %.60s is not in the cache (%s)", name,
+        st = cf_fail(err, CF_ENOTFOUND, "hf:%.80s: revision %.60s is not in the cache (%s)", name,
                      cf_buf_cstr(&rev), cf_buf_cstr(&repo));
     }
     CF_THEN(st, find_in_folder(out, cf_buf_cstr(&dir), err));
@@ -277,9 +262,7 @@ static cf_status ollama_manifest(cf_buf *out, const char *name, cf_error *err)
     cf_buf_addf(&path, "/%s", colon != NULL ? colon + 1 : "latest");
     cf_status st = cf_buf_check(&path, err);
     if (st == CF_OK && !is_safe(cf_buf_cstr(&path))) {
-        st = cf_fail(err, CF_EINVAL,
-                     "'ollama:%.80s' is not ollama:NAME or ollama:NAME:TAG",
-                     name);
+        st = cf_fail(err, CF_EINVAL, "'ollama:%.80s' is not ollama:NAME or ollama:NAME:TAG", name);
     }
     if (st == CF_OK) {
         add_ollama(out);
@@ -305,8 +288,7 @@ static bool is_digest(cf_str s)
 }
 
 /* The blob of the first layer of a type. */
-static cf_status ollama_blob(cf_buf *out, const char *manifest,
-                             const char *type, cf_error *err)
+static cf_status ollama_blob(cf_buf *out, const char *manifest, const char *type, cf_error *err)
 {
     json_t *v = NULL;
     CF_TRY(cf_json_read_file(&v, manifest, err));
@@ -314,20 +296,17 @@ static cf_status ollama_blob(cf_buf *out, const char *manifest,
     cf_str digest = {NULL, 0};
     for (size_t i = 0; i < json_array_size(layers); i++) {
         const json_t *layer = json_array_get(layers, i);
-        if (digest.p == NULL &&
-            cf_str_is(cf_json_get_str(layer, "mediaType"), type)) {
+        if (digest.p == NULL && cf_str_is(cf_json_get_str(layer, "mediaType"), type)) {
             digest = cf_json_get_str(layer, "digest");
         }
     }
-    cf_status st =
-        is_digest(digest) ? CF_OK
-        : digest.p == NULL && strcmp(type, MODEL_LAYER) != 0
-            ? cf_fail(err, CF_ENOTFOUND, "%s has no %s", manifest, type)
-            : cf_fail(err, CF_EFORMAT, "%s names no model", manifest);
+    cf_status st = is_digest(digest) ? CF_OK
+                   : digest.p == NULL && strcmp(type, MODEL_LAYER) != 0
+                       ? cf_fail(err, CF_ENOTFOUND, "%s has no %s", manifest, type)
+                       : cf_fail(err, CF_EFORMAT, "%s names no model", manifest);
     if (st == CF_OK) {
         add_ollama(out);
-        cf_buf_addf(out, "/blobs/sha256-%.*s", HASH_DIGITS,
-                    digest.p + strlen("sha256:"));
+        cf_buf_addf(out, "/blobs/sha256-%.*s", HASH_DIGITS, digest.p + strlen("sha256:"));
         st = cf_buf_check(out, err);
     }
     json_decref(v);
@@ -349,8 +328,7 @@ static cf_status find_ollama(cf_buf *out, const char *name, cf_error *err)
     return st;
 }
 
-cf_status cf_place__ollama_layer(cf_buf *out, const char *name,
-                                 const char *type, cf_error *err)
+cf_status cf_place__ollama_layer(cf_buf *out, const char *name, const char *type, cf_error *err)
 {
     cf_buf manifest = CF_BUF_INIT;
     cf_status st = ollama_manifest(&manifest, name, err);
@@ -366,8 +344,7 @@ static cf_status find_lmstudio(cf_buf *out, const char *name, cf_error *err)
     cf_buf dir = CF_BUF_INIT;
     cf_status st = CF_OK;
     if (!is_safe(name)) {
-        st = cf_fail(err, CF_EINVAL,
-                     "'lmstudio:%.80s' is not lmstudio:ORG/NAME", name);
+        st = cf_fail(err, CF_EINVAL, "'lmstudio:%.80s' is not lmstudio:ORG/NAME", name);
     }
     add_lmstudio(&dir);
     cf_buf_addf(&dir, "/%s", name);
@@ -375,8 +352,7 @@ static cf_status find_lmstudio(cf_buf *out, const char *name, cf_error *err)
     if (st == CF_OK && !cf_os_is_dir(cf_buf_cstr(&dir))) {
         st = cf_os_is_readable(cf_buf_cstr(&dir))
                  ? CF_OK
-                 : cf_fail(err, CF_ENOTFOUND,
-                           "lmstudio:%.80s is not in LM Studio's folder (%s)",
+                 : cf_fail(err, CF_ENOTFOUND, "lmstudio:%.80s is not in LM Studio's folder (%s)",
                            name, cf_buf_cstr(&dir));
         if (st == CF_OK) {
             cf_buf_adds(out, cf_buf_cstr(&dir));
@@ -408,10 +384,9 @@ cf_status cf_model_place_find(cf_buf *out, const char *name, cf_error *err)
 
 bool cf_model_place_is_model(const char *name)
 {
-    return starts(name, "hf:") || starts(name, "ollama:") ||
-           starts(name, "lmstudio:") || strcmp(name, "bundled") == 0 ||
-           (ends(name, ".gguf") && strlen(name) > strlen(".gguf")) ||
-           cf_os_is_dir(name);
+    return starts(name, "hf:") || starts(name, "ollama:") || starts(name, "lmstudio:") ||
+           strcmp(name, "bundled") == 0 ||
+           (ends(name, ".gguf") && strlen(name) > strlen(".gguf")) || cf_os_is_dir(name);
 }
 
 const char *cf_model_place_door(const char *path)
@@ -420,13 +395,10 @@ const char *cf_model_place_door(const char *path)
         const char *end, *door;
     } rows[] = {
         {"tokenizer.json", "a tokenizer.json: use -m on its folder"},
-        {"tokenizer_config.json",
-         "a tokenizer_config.json: use -m on its folder, or -t for its "
-         "template"},
-        {"special_tokens_map.json",
-         "a special_tokens_map.json: use -m on its folder"},
-        {"generation_config.json",
-         "a generation_config.json: use -m on its folder"},
+        {"tokenizer_config.json", "a tokenizer_config.json: use -m on its folder, or -t for its "
+                                  "template"},
+        {"special_tokens_map.json", "a special_tokens_map.json: use -m on its folder"},
+        {"generation_config.json", "a generation_config.json: use -m on its folder"},
         {"config.json", "a config.json: use -m on its folder"},
         {"tokenizer.model", "a tokenizer.model: use -m on its folder"},
         {".safetensors", "a file of weights alone: use -m on its folder"},
@@ -450,8 +422,7 @@ static cf_status add(cf_model_places *p, const char *name, const char *path)
 {
     char *a = cf_arena_strndup(&p->arena, name, strlen(name));
     char *b = cf_arena_strndup(&p->arena, path, strlen(path));
-    if (a == NULL || b == NULL ||
-        !cf_grow(&p->v, &p->cap, p->n + 1, sizeof *p->v)) {
+    if (a == NULL || b == NULL || !cf_grow(&p->v, &p->cap, p->n + 1, sizeof *p->v)) {
         return CF_ENOMEM;
     }
     p->v[p->n++] = (cf_model_place){a, b};
@@ -459,21 +430,18 @@ static cf_status add(cf_model_places *p, const char *name, const char *path)
 }
 
 /* Adds a folder's models: under `name` when there is one, else by file. */
-static cf_status add_folder(cf_model_places *p, const char *name,
-                            const char *dir, const char *sep)
+static cf_status add_folder(cf_model_places *p, const char *name, const char *dir, const char *sep)
 {
     cf_buf names = CF_BUF_INIT;
     cf_buf full = CF_BUF_INIT, shown = CF_BUF_INIT;
     size_t n = 0;
     cf_status st = names_in(&names, dir);
-    for (size_t at = 0; st == CF_OK && at < names.n;
-         at += strlen(names.p + at) + 1) {
+    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
         bool is_model;
         st = is_model_in(&is_model, dir, names.p + at);
         n += is_model;
     }
-    for (size_t at = 0; st == CF_OK && at < names.n;
-         at += strlen(names.p + at) + 1) {
+    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
         bool is_model;
         st = is_model_in(&is_model, dir, names.p + at);
         if (!is_model) {
@@ -487,12 +455,10 @@ static cf_status add_folder(cf_model_places *p, const char *name,
             cf_buf_reset(&shown);
             cf_buf_addf(&shown, "%s%s%s", name, sep, names.p + at);
         }
-        st = full.failed || shown.failed
-                 ? CF_ENOMEM
-                 : add(p, cf_buf_cstr(&shown), cf_buf_cstr(&full));
+        st = full.failed || shown.failed ? CF_ENOMEM
+                                         : add(p, cf_buf_cstr(&shown), cf_buf_cstr(&full));
     }
-    bool is_known =
-        is_hf_folder(dir) || cf_os_has_file(dir, "adapter_config.json");
+    bool is_known = is_hf_folder(dir) || cf_os_has_file(dir, "adapter_config.json");
     if (st == CF_OK && n == 0 && is_known) {
         st = add(p, name, dir);
     }
@@ -503,22 +469,17 @@ static cf_status add_folder(cf_model_places *p, const char *name,
 }
 
 /* Gets the name of an entry and its path. */
-typedef cf_status (*entry_fn)(cf_model_places *p, const char *name,
-                              const char *path);
+typedef cf_status (*entry_fn)(cf_model_places *p, const char *name, const char *path);
 
-static cf_status each(cf_model_places *p, const char *prefix, const char *dir,
-                      entry_fn fn)
+static cf_status each(cf_model_places *p, const char *prefix, const char *dir, entry_fn fn)
 {
     cf_buf names = CF_BUF_INIT;
     cf_status st = names_in(&names, dir);
-    for (size_t at = 0; st == CF_OK && at < names.n;
-         at += strlen(names.p + at) + 1) {
+    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
         cf_buf name = CF_BUF_INIT, path = CF_BUF_INIT;
         cf_buf_addf(&name, "%s%s", prefix, names.p + at);
         cf_buf_addf(&path, "%s/%s", dir, names.p + at);
-        st = name.failed || path.failed
-                 ? CF_ENOMEM
-                 : fn(p, cf_buf_cstr(&name), cf_buf_cstr(&path));
+        st = name.failed || path.failed ? CF_ENOMEM : fn(p, cf_buf_cstr(&name), cf_buf_cstr(&path));
         cf_buf_deinit(&name);
         cf_buf_deinit(&path);
     }
@@ -558,20 +519,16 @@ static cf_status on_repo(cf_model_places *p, const char *name, const char *path)
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-static cf_status on_lmstudio(cf_model_places *p, const char *name,
-                             const char *path)
+static cf_status on_lmstudio(cf_model_places *p, const char *name, const char *path)
 {
     return cf_os_is_dir(path) ? add_folder(p, name, path, "/") : CF_OK;
 }
 
-static cf_status on_lmstudio_org(cf_model_places *p, const char *name,
-                                 const char *path)
+static cf_status on_lmstudio_org(cf_model_places *p, const char *name, const char *path)
 {
     cf_buf prefix = CF_BUF_INIT;
     cf_buf_addf(&prefix, "lmstudio:%s/", name);
-    cf_status st = prefix.failed
-                       ? CF_ENOMEM
-                       : each(p, cf_buf_cstr(&prefix), path, on_lmstudio);
+    cf_status st = prefix.failed ? CF_ENOMEM : each(p, cf_buf_cstr(&prefix), path, on_lmstudio);
     cf_buf_deinit(&prefix);
     return st;
 }
@@ -592,26 +549,21 @@ static cf_status on_tag(cf_model_places *p, const char *name, const char *path)
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-static cf_status on_ollama_name(cf_model_places *p, const char *name,
-                                const char *path)
+static cf_status on_ollama_name(cf_model_places *p, const char *name, const char *path)
 {
     cf_buf prefix = CF_BUF_INIT;
     const char *plain = starts(name, "library/") ? name + 8 : name;
     cf_buf_addf(&prefix, "%s:", plain);
-    cf_status st =
-        prefix.failed ? CF_ENOMEM : each(p, cf_buf_cstr(&prefix), path, on_tag);
+    cf_status st = prefix.failed ? CF_ENOMEM : each(p, cf_buf_cstr(&prefix), path, on_tag);
     cf_buf_deinit(&prefix);
     return st;
 }
 
-static cf_status on_ollama_user(cf_model_places *p, const char *name,
-                                const char *path)
+static cf_status on_ollama_user(cf_model_places *p, const char *name, const char *path)
 {
     cf_buf prefix = CF_BUF_INIT;
     cf_buf_addf(&prefix, "%s/", name);
-    cf_status st = prefix.failed
-                       ? CF_ENOMEM
-                       : each(p, cf_buf_cstr(&prefix), path, on_ollama_name);
+    cf_status st = prefix.failed ? CF_ENOMEM : each(p, cf_buf_cstr(&prefix), path, on_ollama_name);
     cf_buf_deinit(&prefix);
     return st;
 }
@@ -628,20 +580,17 @@ cf_status cf_model_places_list(cf_model_places *out, cf_error *err)
         {add_lmstudio, "", on_lmstudio_org},
     };
     cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < sizeof stores / sizeof stores[0];
-         i++) {
+    for (size_t i = 0; st == CF_OK && i < sizeof stores / sizeof stores[0]; i++) {
         cf_buf root = CF_BUF_INIT;
         stores[i].add_root(&root);
         cf_buf_adds(&root, stores[i].below);
-        st = root.failed ? CF_ENOMEM
-                         : each(out, "", cf_buf_cstr(&root), stores[i].fn);
+        st = root.failed ? CF_ENOMEM : each(out, "", cf_buf_cstr(&root), stores[i].fn);
         cf_buf_deinit(&root);
     }
     return st == CF_OK ? CF_OK : cf_oom(err);
 }
 
-cf_status cf_model_places_add(cf_model_places *out, const char *path,
-                              cf_error *err)
+cf_status cf_model_places_add(cf_model_places *out, const char *path, cf_error *err)
 {
     if (!cf_os_is_dir(path)) {
         return add(out, path, path) == CF_OK ? CF_OK : cf_oom(err);

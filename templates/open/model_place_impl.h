@@ -12,7 +12,7 @@
 /* Appends the file of the first layer of this media type in the manifest of
  * "NAME[:TAG]".  CF_ENOTFOUND where there is no such layer; CF_EINVAL,
  * CF_EFORMAT, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_place__ollama_layer(cf_buf *out, const char *name,
-                                             const char *type, cf_error *err);
+CF_MUST_USE cf_status cf_place__ollama_layer(cf_buf *out, const char *name, const char *type,
+                                             cf_error *err);
 
 #endif

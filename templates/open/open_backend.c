@@ -22,15 +22,13 @@ static bool starts(const char *s, const char *prefix)
 
 /* The template in the text of a tokenizer_config.json: "chat_template", a text
  * or the default one of a list. */
-static cf_status template_in(cf_buf *out, const json_t *config,
-                             const char *name, cf_error *err)
+static cf_status template_in(cf_buf *out, const json_t *config, const char *name, cf_error *err)
 {
     const json_t *v = json_object_get(config, "chat_template");
     cf_str source = cf_json_get_str(config, "chat_template");
     for (size_t i = 0; i < json_array_size(v); i++) {
         const json_t *one = json_array_get(v, i);
-        if (source.p == NULL ||
-            cf_str_is(cf_json_get_str(one, "name"), "default")) {
+        if (source.p == NULL || cf_str_is(cf_json_get_str(one, "name"), "default")) {
             source = cf_json_get_str(one, "template");
         }
     }
@@ -66,19 +64,16 @@ static cf_status read_file(cf_buf *out, const char *name, cf_error *err)
     json_t *config = NULL;
     cf_error ignored;
     if (cf_os_is_dir(name)) {
-        return cf_fail(err, CF_EINVAL,
-                       "%.80s is a folder: use -m for its template", name);
+        return cf_fail(err, CF_EINVAL, "%.80s is a folder: use -m for its template", name);
     }
     if (is_gguf(name)) {
-        return cf_fail(err, CF_EINVAL,
-                       "%.200s is a GGUF file: use -m for its template", name);
+        return cf_fail(err, CF_EINVAL, "%.200s is a GGUF file: use -m for its template", name);
     }
     cf_status st = cf_os_read_file(&text, name, TEMPLATE_MAX, err);
     /* Text that begins as an object may still be a template. */
-    bool is_json =
-        st == CF_OK && text.n > 0 && text.p[0] == '{' &&
-        cf_json_read_doubles(&config, text.p, text.n, &ignored) == CF_OK &&
-        json_is_object(config);
+    bool is_json = st == CF_OK && text.n > 0 && text.p[0] == '{' &&
+                   cf_json_read_doubles(&config, text.p, text.n, &ignored) == CF_OK &&
+                   json_is_object(config);
     if (is_json) {
         st = template_in(out, config, name, err);
     } else if (st == CF_OK) {
@@ -112,8 +107,7 @@ static cf_str source_of(const cf_opened *b)
     return cf_buf_str(&b->source);
 }
 
-cf_status cf_open_template_source(cf_buf *out, const char **from,
-                                  const cf_open_options *o,
+cf_status cf_open_template_source(cf_buf *out, const char **from, const cf_open_options *o,
                                   const cf_engine *engine, cf_error *err)
 {
     *from = "none";
@@ -135,21 +129,18 @@ cf_status cf_open_template_source(cf_buf *out, const char **from,
 }
 
 /* The template that -t names, or the model's, compiled; not having one is not an error. */
-static cf_status open_template(cf_opened *b, const cf_open_options *o,
-                               cf_error *err)
+static cf_status open_template(cf_opened *b, const cf_open_options *o, cf_error *err)
 {
     CF_TRY(cf_open_template_source(&b->source, &b->from, o, b->engine, err));
     if (b->source.n == 0) {
         return CF_OK;
     }
-    cf_status st =
-        cf_template_compile(&b->tpl, source_of(b), NULL, NULL, NULL, err);
-    return st == CF_EFORMAT
-               ? cf_fail_in(err, st,
-                            o->template_name != NULL ? o->template_name
-                                                     : "the model's "
-                                                       "template")
-               : st;
+    cf_status st = cf_template_compile(&b->tpl, source_of(b), NULL, NULL, NULL, err);
+    return st == CF_EFORMAT ? cf_fail_in(err, st,
+                                         o->template_name != NULL ? o->template_name
+                                                                  : "the model's "
+                                                                    "template")
+                            : st;
 }
 
 static cf_status choose_family(cf_opened *b, const char *name, cf_error *err)
@@ -159,8 +150,7 @@ static cf_status choose_family(cf_opened *b, const char *name, cf_error *err)
         b->family_why = "as given";
         return cf_tool_family_parse(&b->family, cf_str_from(name))
                    ? CF_OK
-                   : cf_fail(err, CF_EINVAL, "--family: no family '%.40s'",
-                             name);
+                   : cf_fail(err, CF_EINVAL, "--family: no family '%.40s'", name);
     }
     cf_str arch = cf_str_make(NULL, 0), model = cf_str_make(NULL, 0);
     if (b->engine != NULL) {
@@ -168,8 +158,7 @@ static cf_status choose_family(cf_opened *b, const char *name, cf_error *err)
         arch = cf_str_from(info.arch);
         model = cf_str_from(info.name);
     }
-    b->family =
-        cf_tool_family_detect(source_of(b), arch, model, &b->family_why);
+    b->family = cf_tool_family_detect(source_of(b), arch, model, &b->family_why);
     return CF_OK;
 }
 
@@ -196,28 +185,24 @@ static cf_status open_script(cf_opened *b, const char *path, cf_error *err)
 static uint64_t prefix_bytes(void)
 {
     uint64_t share = cf_os_memory_available() / 8; /* 0: not known */
-    return share != 0 && share < CF_PREFIX_BYTES_MAX ? share
-                                                     : CF_PREFIX_BYTES_MAX;
+    return share != 0 && share < CF_PREFIX_BYTES_MAX ? share : CF_PREFIX_BYTES_MAX;
 }
 
-static cf_status open_kind(cf_opened *b, const cf_open_options *o,
-                           const char *family, cf_error *err)
+static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *family,
+                           cf_error *err)
 {
     const char *model = cf_open_model(o);
     bool is_script = model != NULL && starts(model, "script:");
-    bool is_remote = model != NULL &&
-                     (starts(model, "http://") || starts(model, "https://"));
+    bool is_remote = model != NULL && (starts(model, "http://") || starts(model, "https://"));
     if (!is_script && !is_remote) {
         cf_open_options plain = *o;
         plain.opens_lora = true; /* below, for the session */
         CF_TRY(cf_open_engine(&b->engine, &plain, false, err));
     } else if (o->n_lora != 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "--lora: adapters need the built-in engine");
+        return cf_fail(err, CF_EINVAL, "--lora: adapters need the built-in engine");
     }
     if (b->engine == NULL && o->mmproj != NULL) {
-        return cf_fail(err, CF_EINVAL, "--mmproj: %.60s is not a model file",
-                       model);
+        return cf_fail(err, CF_EINVAL, "--mmproj: %.60s is not a model file", model);
     }
     if (b->engine != NULL) {
         CF_TRY(cf_open__media(b, o, err));
@@ -231,8 +216,7 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
         /* The server parses calls itself unless a family is asked for. */
         cf_remote_options remote = {.key = o->key,
                                     .model = o->server_model,
-                                    .family = family != NULL ? b->family
-                                                             : CF_TOOLS_NONE};
+                                    .family = family != NULL ? b->family : CF_TOOLS_NONE};
         if (b->tpl != NULL) {
             remote.renderer = renderer_of(b);
         }
@@ -242,19 +226,18 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o,
         return cf_backend_none_new(&b->backend, renderer_of(b), err);
     }
     CF_TRY(cf_prefix_cache_new(&b->prefixes, b->engine, prefix_bytes(), err));
-    cf_core_options core = {
-        .renderer = renderer_of(b),
-        .family = b->family,
-        .media = b->media_cache,
-        .session = {.n_ctx = o->n_ctx, .prefixes = b->prefixes}};
+    cf_core_options core = {.renderer = renderer_of(b),
+                            .family = b->family,
+                            .media = b->media_cache,
+                            .session = {.n_ctx = o->n_ctx, .prefixes = b->prefixes}};
     core.channels = cf_channels_detect(source_of(b), &core.n_channels);
     CF_TRY(cf_backend_core_new(&b->backend, b->engine, &core, err));
     cf_session *session = cf_backend_core_session(b->backend);
     return cf_open_use_adapters(&b->adapters, b->engine, o, &session, 1, err);
 }
 
-cf_status cf_open_backend(cf_opened *out, const cf_open_options *o,
-                          const char *family, cf_error *err)
+cf_status cf_open_backend(cf_opened *out, const cf_open_options *o, const char *family,
+                          cf_error *err)
 {
     cf_opened b = {.from = "none"};
     cf_status st = open_kind(&b, o, family, err);
@@ -266,8 +249,7 @@ cf_status cf_open_backend(cf_opened *out, const cf_open_options *o,
     return CF_OK;
 }
 
-cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o,
-                                cf_error *err)
+cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o, cf_error *err)
 {
     cf_open_options with_template = *o;
     cf_opened b = {.from = "none"};

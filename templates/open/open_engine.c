@@ -22,8 +22,7 @@ bool cf_open_is_bundled(const cf_open_options *o)
     const void *bytes;
     size_t n;
     const char *model = cf_open_model(o);
-    return (model == NULL || strcmp(model, "bundled") == 0) &&
-           cf_bundled_model(&bytes, &n);
+    return (model == NULL || strcmp(model, "bundled") == 0) && cf_bundled_model(&bytes, &n);
 }
 
 void cf_open_want_model(cf_open_options *o)
@@ -31,8 +30,7 @@ void cf_open_want_model(cf_open_options *o)
     o->model = cf_open_is_bundled(o) ? "bundled" : cf_open_model(o);
 }
 
-static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts,
-                              cf_error *err)
+static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts, cf_error *err)
 {
     const void *bytes;
     size_t n;
@@ -55,10 +53,8 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
     if (door == NULL) {
         cf_ignore(cf_model_is_adapter(&is_adapter, path, "", &ignored));
     }
-    door =
-        is_adapter ? "a LoRA adapter: use --lora, and -m for its model" : door;
-    if (door != NULL &&
-        (st == CF_EFORMAT || (is_adapter && st == CF_ENOTFOUND))) {
+    door = is_adapter ? "a LoRA adapter: use --lora, and -m for its model" : door;
+    if (door != NULL && (st == CF_EFORMAT || (is_adapter && st == CF_ENOTFOUND))) {
         return cf_fail(err, st, "%s is %s", path, door);
     }
     if (st == CF_ENOTFOUND) {
@@ -73,8 +69,7 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
         cf_fail_in(err, st, path); /* the system's errors name it already */
     }
     size_t n = err != NULL ? strlen(err->text) : 0;
-    if (hint != NULL && err != NULL &&
-        n + strlen(hint) + 3 <= sizeof err->text) {
+    if (hint != NULL && err != NULL && n + strlen(hint) + 3 <= sizeof err->text) {
         snprintf(err->text + n, sizeof err->text - n, "; %s", hint);
     }
     return st;
@@ -89,12 +84,10 @@ static cf_status read_blas(cf_blas_choice *out, const char *name, cf_error *err)
             return CF_OK;
         }
     }
-    return cf_fail(err, CF_EINVAL,
-                   "encoder-blas is auto, on or off, not '%.40s'", name);
+    return cf_fail(err, CF_EINVAL, "encoder-blas is auto, on or off, not '%.40s'", name);
 }
 
-cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
-                         bool vocab_only, cf_error *err)
+cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_only, cf_error *err)
 {
     const char *name = cf_open_model(o);
     cf_blas_choice blas = CF_BLAS_AUTO;
@@ -140,8 +133,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o,
 /* ---- adapters ------------------------------------------------------------ */
 
 /* Splits "FILE=SCALE"; a file whose name has a '=' needs a scale after it. */
-static cf_status split_scale(const char *name, cf_buf *path, float *scale,
-                             cf_error *err)
+static cf_status split_scale(const char *name, cf_buf *path, float *scale, cf_error *err)
 {
     const char *equals = strrchr(name, '=');
     *scale = 1;
@@ -152,8 +144,7 @@ static cf_status split_scale(const char *name, cf_buf *path, float *scale,
     char *end;
     *scale = strtof(equals + 1, &end);
     if (end == equals + 1 || *end != '\0' || !isfinite(*scale)) {
-        return cf_fail(err, CF_EINVAL,
-                       "'%.80s': the scale after '=' is not a number", name);
+        return cf_fail(err, CF_EINVAL, "'%.80s': the scale after '=' is not a number", name);
     }
     cf_buf_add(path, name, (size_t)(equals - name));
     return cf_buf_check(path, err);
@@ -169,11 +160,9 @@ cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
         float scale = 1;
         st = a.n < CF_ADAPTERS_MAX
                  ? split_scale(names[i], &path, &scale, err)
-                 : cf_fail(err, CF_EINVAL, "more than %d adapters",
-                           CF_ADAPTERS_MAX);
+                 : cf_fail(err, CF_EINVAL, "more than %d adapters", CF_ADAPTERS_MAX);
         CF_THEN(st, cf_model_place_find(&found, cf_buf_cstr(&path), err));
-        CF_THEN(st, cf_adapter_open(&a.adapter[a.n], engine,
-                                    cf_buf_cstr(&found), err));
+        CF_THEN(st, cf_adapter_open(&a.adapter[a.n], engine, cf_buf_cstr(&found), err));
         if (st == CF_OK) {
             a.use[a.n] = (cf_adapter_use){a.adapter[a.n], scale};
             a.n++;
@@ -190,8 +179,7 @@ cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
 }
 
 cf_status cf_open_use_adapters(cf_opened_adapters *out, const cf_engine *engine,
-                               const cf_open_options *o,
-                               cf_session *const *sessions, size_t n,
+                               const cf_open_options *o, cf_session *const *sessions, size_t n,
                                cf_error *err)
 {
     cf_opened_adapters a;

@@ -21,13 +21,11 @@ enum {
 static bool is_projector(const char *name)
 {
     size_t n = strlen(name);
-    return strncmp(name, "mmproj", 6) == 0 && n > 5 &&
-           strcmp(name + n - 5, ".gguf") == 0;
+    return strncmp(name, "mmproj", 6) == 0 && n > 5 && strcmp(name + n - 5, ".gguf") == 0;
 }
 
 /* Tries the files of the folder that begins `path`; none may fit. */
-static void look_beside(cf_media **out, const cf_engine *engine,
-                        const char *path)
+static void look_beside(cf_media **out, const cf_engine *engine, const char *path)
 {
     const char *slash = strrchr(path, '/');
     cf_buf folder = CF_BUF_INIT, names = CF_BUF_INIT, full = CF_BUF_INIT;
@@ -39,8 +37,7 @@ static void look_beside(cf_media **out, const cf_engine *engine,
         cf_buf_addc(&folder, '.');
     }
     cf_error ignored;
-    cf_status st =
-        cf_os_list_dir(&names, cf_buf_cstr(&folder), NAMES_MAX, &ignored);
+    cf_status st = cf_os_list_dir(&names, cf_buf_cstr(&folder), NAMES_MAX, &ignored);
     unsigned n_try = 0;
     for (size_t i = 0; st == CF_OK && i < names.n && *out == NULL;) {
         const char *name = names.p + i;
@@ -57,8 +54,8 @@ static void look_beside(cf_media **out, const cf_engine *engine,
     cf_buf_deinit(&full);
 }
 
-cf_status cf_open_media(cf_media **out, const cf_engine *engine,
-                        const cf_open_options *o, cf_error *err)
+cf_status cf_open_media(cf_media **out, const cf_engine *engine, const cf_open_options *o,
+                        cf_error *err)
 {
     const char *model = cf_open_model(o);
     *out = NULL;
@@ -80,7 +77,6 @@ cf_status cf_open_media(cf_media **out, const cf_engine *engine,
 cf_status cf_open__media(cf_opened *b, const cf_open_options *o, cf_error *err)
 {
     CF_TRY(cf_open_media(&b->media, b->engine, o, err));
-    return b->media != NULL
-               ? cf_media_cache_new(&b->media_cache, b->media, CACHE_BYTES, err)
-               : CF_OK;
+    return b->media != NULL ? cf_media_cache_new(&b->media_cache, b->media, CACHE_BYTES, err)
+                            : CF_OK;
 }

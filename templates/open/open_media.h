@@ -11,7 +11,6 @@
 
 /* Fills b->media and b->media_cache; errors only for a file that was given.
  * b->engine is open. */
-CF_MUST_USE cf_status cf_open__media(cf_opened *b, const cf_open_options *o,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_open__media(cf_opened *b, const cf_open_options *o, cf_error *err);
 
 #endif

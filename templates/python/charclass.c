@@ -19,10 +19,8 @@ static const special specials[] = {
     {0x0130, "\xC4\xB0", "\xC4\xB0", "\x69\xCC\x87"},
     {0x0149, "\xCA\xBC\x4E", "\xCA\xBC\x4E", "\xCA\xBC\x6E"},
     {0x01F0, "\x4A\xCC\x8C", "\x4A\xCC\x8C", "\x6A\xCC\x8C"},
-    {0x0390, "\xCE\x99\xCC\x88\xCC\x81", "\xCE\x99\xCC\x88\xCC\x81",
-     "\xCE\xB9\xCC\x88\xCC\x81"},
-    {0x03B0, "\xCE\xA5\xCC\x88\xCC\x81", "\xCE\xA5\xCC\x88\xCC\x81",
-     "\xCF\x85\xCC\x88\xCC\x81"},
+    {0x0390, "\xCE\x99\xCC\x88\xCC\x81", "\xCE\x99\xCC\x88\xCC\x81", "\xCE\xB9\xCC\x88\xCC\x81"},
+    {0x03B0, "\xCE\xA5\xCC\x88\xCC\x81", "\xCE\xA5\xCC\x88\xCC\x81", "\xCF\x85\xCC\x88\xCC\x81"},
     {0x0587, "\xD4\xB5\xD5\x92", "\xD4\xB5\xD6\x82", "\xD5\xA5\xD6\x82"},
     {0x1E96, "\x48\xCC\xB1", "\x48\xCC\xB1", "\x68\xCC\xB1"},
     {0x1E97, "\x54\xCC\x88", "\x54\xCC\x88", "\x74\xCC\x88"},
@@ -31,12 +29,9 @@ static const special specials[] = {
     {0x1E9A, "\x41\xCA\xBE", "\x41\xCA\xBE", "\x61\xCA\xBE"},
     {0x1E9E, "\xE1\xBA\x9E", "\xE1\xBA\x9E", "\x73\x73"},
     {0x1F50, "\xCE\xA5\xCC\x93", "\xCE\xA5\xCC\x93", "\xCF\x85\xCC\x93"},
-    {0x1F52, "\xCE\xA5\xCC\x93\xCC\x80", "\xCE\xA5\xCC\x93\xCC\x80",
-     "\xCF\x85\xCC\x93\xCC\x80"},
-    {0x1F54, "\xCE\xA5\xCC\x93\xCC\x81", "\xCE\xA5\xCC\x93\xCC\x81",
-     "\xCF\x85\xCC\x93\xCC\x81"},
-    {0x1F56, "\xCE\xA5\xCC\x93\xCD\x82", "\xCE\xA5\xCC\x93\xCD\x82",
-     "\xCF\x85\xCC\x93\xCD\x82"},
+    {0x1F52, "\xCE\xA5\xCC\x93\xCC\x80", "\xCE\xA5\xCC\x93\xCC\x80", "\xCF\x85\xCC\x93\xCC\x80"},
+    {0x1F54, "\xCE\xA5\xCC\x93\xCC\x81", "\xCE\xA5\xCC\x93\xCC\x81", "\xCF\x85\xCC\x93\xCC\x81"},
+    {0x1F56, "\xCE\xA5\xCC\x93\xCD\x82", "\xCE\xA5\xCC\x93\xCD\x82", "\xCF\x85\xCC\x93\xCD\x82"},
     {0x1F80, "\xE1\xBC\x88\xCE\x99", "\xE1\xBE\x88", "\xE1\xBC\x80\xCE\xB9"},
     {0x1F81, "\xE1\xBC\x89\xCE\x99", "\xE1\xBE\x89", "\xE1\xBC\x81\xCE\xB9"},
     {0x1F82, "\xE1\xBC\x8A\xCE\x99", "\xE1\xBE\x8A", "\xE1\xBC\x82\xCE\xB9"},
@@ -85,44 +80,32 @@ static const special specials[] = {
     {0x1FAD, "\xE1\xBD\xAD\xCE\x99", "\xE1\xBE\xAD", "\xE1\xBD\xA5\xCE\xB9"},
     {0x1FAE, "\xE1\xBD\xAE\xCE\x99", "\xE1\xBE\xAE", "\xE1\xBD\xA6\xCE\xB9"},
     {0x1FAF, "\xE1\xBD\xAF\xCE\x99", "\xE1\xBE\xAF", "\xE1\xBD\xA7\xCE\xB9"},
-    {0x1FB2, "\xE1\xBE\xBA\xCE\x99", "\xE1\xBE\xBA\xCD\x85",
-     "\xE1\xBD\xB0\xCE\xB9"},
+    {0x1FB2, "\xE1\xBE\xBA\xCE\x99", "\xE1\xBE\xBA\xCD\x85", "\xE1\xBD\xB0\xCE\xB9"},
     {0x1FB3, "\xCE\x91\xCE\x99", "\xE1\xBE\xBC", "\xCE\xB1\xCE\xB9"},
     {0x1FB4, "\xCE\x86\xCE\x99", "\xCE\x86\xCD\x85", "\xCE\xAC\xCE\xB9"},
     {0x1FB6, "\xCE\x91\xCD\x82", "\xCE\x91\xCD\x82", "\xCE\xB1\xCD\x82"},
-    {0x1FB7, "\xCE\x91\xCD\x82\xCE\x99", "\xCE\x91\xCD\x82\xCD\x85",
-     "\xCE\xB1\xCD\x82\xCE\xB9"},
+    {0x1FB7, "\xCE\x91\xCD\x82\xCE\x99", "\xCE\x91\xCD\x82\xCD\x85", "\xCE\xB1\xCD\x82\xCE\xB9"},
     {0x1FBC, "\xCE\x91\xCE\x99", "\xE1\xBE\xBC", "\xCE\xB1\xCE\xB9"},
-    {0x1FC2, "\xE1\xBF\x8A\xCE\x99", "\xE1\xBF\x8A\xCD\x85",
-     "\xE1\xBD\xB4\xCE\xB9"},
+    {0x1FC2, "\xE1\xBF\x8A\xCE\x99", "\xE1\xBF\x8A\xCD\x85", "\xE1\xBD\xB4\xCE\xB9"},
     {0x1FC3, "\xCE\x97\xCE\x99", "\xE1\xBF\x8C", "\xCE\xB7\xCE\xB9"},
     {0x1FC4, "\xCE\x89\xCE\x99", "\xCE\x89\xCD\x85", "\xCE\xAE\xCE\xB9"},
     {0x1FC6, "\xCE\x97\xCD\x82", "\xCE\x97\xCD\x82", "\xCE\xB7\xCD\x82"},
-    {0x1FC7, "\xCE\x97\xCD\x82\xCE\x99", "\xCE\x97\xCD\x82\xCD\x85",
-     "\xCE\xB7\xCD\x82\xCE\xB9"},
+    {0x1FC7, "\xCE\x97\xCD\x82\xCE\x99", "\xCE\x97\xCD\x82\xCD\x85", "\xCE\xB7\xCD\x82\xCE\xB9"},
     {0x1FCC, "\xCE\x97\xCE\x99", "\xE1\xBF\x8C", "\xCE\xB7\xCE\xB9"},
-    {0x1FD2, "\xCE\x99\xCC\x88\xCC\x80", "\xCE\x99\xCC\x88\xCC\x80",
-     "\xCE\xB9\xCC\x88\xCC\x80"},
-    {0x1FD3, "\xCE\x99\xCC\x88\xCC\x81", "\xCE\x99\xCC\x88\xCC\x81",
-     "\xCE\xB9\xCC\x88\xCC\x81"},
+    {0x1FD2, "\xCE\x99\xCC\x88\xCC\x80", "\xCE\x99\xCC\x88\xCC\x80", "\xCE\xB9\xCC\x88\xCC\x80"},
+    {0x1FD3, "\xCE\x99\xCC\x88\xCC\x81", "\xCE\x99\xCC\x88\xCC\x81", "\xCE\xB9\xCC\x88\xCC\x81"},
     {0x1FD6, "\xCE\x99\xCD\x82", "\xCE\x99\xCD\x82", "\xCE\xB9\xCD\x82"},
-    {0x1FD7, "\xCE\x99\xCC\x88\xCD\x82", "\xCE\x99\xCC\x88\xCD\x82",
-     "\xCE\xB9\xCC\x88\xCD\x82"},
-    {0x1FE2, "\xCE\xA5\xCC\x88\xCC\x80", "\xCE\xA5\xCC\x88\xCC\x80",
-     "\xCF\x85\xCC\x88\xCC\x80"},
-    {0x1FE3, "\xCE\xA5\xCC\x88\xCC\x81", "\xCE\xA5\xCC\x88\xCC\x81",
-     "\xCF\x85\xCC\x88\xCC\x81"},
+    {0x1FD7, "\xCE\x99\xCC\x88\xCD\x82", "\xCE\x99\xCC\x88\xCD\x82", "\xCE\xB9\xCC\x88\xCD\x82"},
+    {0x1FE2, "\xCE\xA5\xCC\x88\xCC\x80", "\xCE\xA5\xCC\x88\xCC\x80", "\xCF\x85\xCC\x88\xCC\x80"},
+    {0x1FE3, "\xCE\xA5\xCC\x88\xCC\x81", "\xCE\xA5\xCC\x88\xCC\x81", "\xCF\x85\xCC\x88\xCC\x81"},
     {0x1FE4, "\xCE\xA1\xCC\x93", "\xCE\xA1\xCC\x93", "\xCF\x81\xCC\x93"},
     {0x1FE6, "\xCE\xA5\xCD\x82", "\xCE\xA5\xCD\x82", "\xCF\x85\xCD\x82"},
-    {0x1FE7, "\xCE\xA5\xCC\x88\xCD\x82", "\xCE\xA5\xCC\x88\xCD\x82",
-     "\xCF\x85\xCC\x88\xCD\x82"},
-    {0x1FF2, "\xE1\xBF\xBA\xCE\x99", "\xE1\xBF\xBA\xCD\x85",
-     "\xE1\xBD\xBC\xCE\xB9"},
+    {0x1FE7, "\xCE\xA5\xCC\x88\xCD\x82", "\xCE\xA5\xCC\x88\xCD\x82", "\xCF\x85\xCC\x88\xCD\x82"},
+    {0x1FF2, "\xE1\xBF\xBA\xCE\x99", "\xE1\xBF\xBA\xCD\x85", "\xE1\xBD\xBC\xCE\xB9"},
     {0x1FF3, "\xCE\xA9\xCE\x99", "\xE1\xBF\xBC", "\xCF\x89\xCE\xB9"},
     {0x1FF4, "\xCE\x8F\xCE\x99", "\xCE\x8F\xCD\x85", "\xCF\x8E\xCE\xB9"},
     {0x1FF6, "\xCE\xA9\xCD\x82", "\xCE\xA9\xCD\x82", "\xCF\x89\xCD\x82"},
-    {0x1FF7, "\xCE\xA9\xCD\x82\xCE\x99", "\xCE\xA9\xCD\x82\xCD\x85",
-     "\xCF\x89\xCD\x82\xCE\xB9"},
+    {0x1FF7, "\xCE\xA9\xCD\x82\xCE\x99", "\xCE\xA9\xCD\x82\xCD\x85", "\xCF\x89\xCD\x82\xCE\xB9"},
     {0x1FFC, "\xCE\xA9\xCE\x99", "\xE1\xBF\xBC", "\xCF\x89\xCE\xB9"},
     {0xFB00, "\x46\x46", "\x46\x66", "\x66\x66"},
     {0xFB01, "\x46\x49", "\x46\x69", "\x66\x69"},
@@ -149,9 +132,7 @@ static const special *find_special(uint32_t cp)
             hi = mid;
         }
     }
-    return lo < sizeof specials / sizeof *specials && specials[lo].cp == cp
-               ? &specials[lo]
-               : NULL;
+    return lo < sizeof specials / sizeof *specials && specials[lo].cp == cp ? &specials[lo] : NULL;
 }
 
 static uint32_t put(char out[12], const char *s)
@@ -165,8 +146,8 @@ static uint32_t fold_simple(uint32_t cp)
 {
     utf8proc_int32_t to[8];
     int boundary = 0;
-    utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)cp, to, 8,
-                                                 UTF8PROC_CASEFOLD, &boundary);
+    utf8proc_ssize_t n =
+        utf8proc_decompose_char((utf8proc_int32_t)cp, to, 8, UTF8PROC_CASEFOLD, &boundary);
     return n == 1 ? (uint32_t)to[0] : cp;
 }
 
@@ -219,9 +200,8 @@ bool cf_t__is_space(uint32_t cp)
     if (cp < 0x80) {
         return (cp >= 9 && cp <= 13) || (cp >= 0x1C && cp <= 0x20);
     }
-    return cp == 0x85 || cp == 0xA0 || cp == 0x1680 ||
-           (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 || cp == 0x2029 ||
-           cp == 0x202F || cp == 0x205F || cp == 0x3000;
+    return cp == 0x85 || cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) ||
+           cp == 0x2028 || cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
 }
 
 bool cf_t__is_upper(uint32_t cp)
@@ -229,9 +209,8 @@ bool cf_t__is_upper(uint32_t cp)
     if (cp < 0x80) {
         return cp >= 'A' && cp <= 'Z';
     }
-    return category(cp) == UTF8PROC_CATEGORY_LU ||
-           (cp >= 0x2160 && cp <= 0x216F) || (cp >= 0x24B6 && cp <= 0x24CF) ||
-           (cp >= 0x1F130 && cp <= 0x1F149) ||
+    return category(cp) == UTF8PROC_CATEGORY_LU || (cp >= 0x2160 && cp <= 0x216F) ||
+           (cp >= 0x24B6 && cp <= 0x24CF) || (cp >= 0x1F130 && cp <= 0x1F149) ||
            (cp >= 0x1F150 && cp <= 0x1F169) || (cp >= 0x1F170 && cp <= 0x1F189);
 }
 
@@ -243,11 +222,10 @@ bool cf_t__is_lower(uint32_t cp)
     return category(cp) == UTF8PROC_CATEGORY_LL || cp == 0xAA || cp == 0xBA ||
            (cp >= 0x2B0 && cp <= 0x2B8) || cp == 0x2C0 || cp == 0x2C1 ||
            (cp >= 0x2E0 && cp <= 0x2E4) || cp == 0x345 || cp == 0x37A ||
-           (cp >= 0x1D2C && cp <= 0x1D6A) || cp == 0x1D78 ||
-           (cp >= 0x1D9B && cp <= 0x1DBF) || cp == 0x2071 || cp == 0x207F ||
-           (cp >= 0x2090 && cp <= 0x209C) || (cp >= 0x2170 && cp <= 0x217F) ||
-           (cp >= 0x24D0 && cp <= 0x24E9) || cp == 0x2C7C || cp == 0x2C7D ||
-           cp == 0xA69C || cp == 0xA69D || cp == 0xA770 || cp == 0xA7F8 ||
+           (cp >= 0x1D2C && cp <= 0x1D6A) || cp == 0x1D78 || (cp >= 0x1D9B && cp <= 0x1DBF) ||
+           cp == 0x2071 || cp == 0x207F || (cp >= 0x2090 && cp <= 0x209C) ||
+           (cp >= 0x2170 && cp <= 0x217F) || (cp >= 0x24D0 && cp <= 0x24E9) || cp == 0x2C7C ||
+           cp == 0x2C7D || cp == 0xA69C || cp == 0xA69D || cp == 0xA770 || cp == 0xA7F8 ||
            cp == 0xA7F9 || (cp >= 0xAB5C && cp <= 0xAB5F);
 }
 
@@ -280,8 +258,7 @@ bool cf_t__is_alpha(uint32_t cp)
 
 bool cf_t__is_decimal(uint32_t cp)
 {
-    return cp < 0x80 ? cp >= '0' && cp <= '9'
-                     : category(cp) == UTF8PROC_CATEGORY_ND;
+    return cp < 0x80 ? cp >= '0' && cp <= '9' : category(cp) == UTF8PROC_CATEGORY_ND;
 }
 
 int cf_t__digit_value(uint32_t cp)
@@ -310,12 +287,11 @@ bool cf_t__is_digit(uint32_t cp)
            (cp >= 0x1369 && cp <= 0x1371) || cp == 0x19DA || cp == 0x2070 ||
            (cp >= 0x2074 && cp <= 0x2079) || (cp >= 0x2080 && cp <= 0x2089) ||
            (cp >= 0x2460 && cp <= 0x2468) || (cp >= 0x2474 && cp <= 0x247C) ||
-           (cp >= 0x2488 && cp <= 0x2490) || cp == 0x24EA ||
-           (cp >= 0x24F5 && cp <= 0x24FD) || cp == 0x24FF ||
-           (cp >= 0x2776 && cp <= 0x277E) || (cp >= 0x2780 && cp <= 0x2788) ||
+           (cp >= 0x2488 && cp <= 0x2490) || cp == 0x24EA || (cp >= 0x24F5 && cp <= 0x24FD) ||
+           cp == 0x24FF || (cp >= 0x2776 && cp <= 0x277E) || (cp >= 0x2780 && cp <= 0x2788) ||
            (cp >= 0x278A && cp <= 0x2792) || (cp >= 0x10A40 && cp <= 0x10A43) ||
-           (cp >= 0x10E60 && cp <= 0x10E68) ||
-           (cp >= 0x11052 && cp <= 0x1105A) || (cp >= 0x1F100 && cp <= 0x1F10A);
+           (cp >= 0x10E60 && cp <= 0x10E68) || (cp >= 0x11052 && cp <= 0x1105A) ||
+           (cp >= 0x1F100 && cp <= 0x1F10A);
 }
 
 bool cf_t__is_numeric(uint32_t cp)
@@ -334,17 +310,15 @@ bool cf_t__is_numeric(uint32_t cp)
      * kAccountingNumeric, kOtherNumeric of Unicode 14), and compatibility
      * forms of those. */
     static const uint32_t han[] = {
-        0x3405,  0x3483,  0x382A,  0x3B4D,  0x4E00,  0x4E03,  0x4E07,  0x4E09,
-        0x4E5D,  0x4E8C,  0x4E94,  0x4E96,  0x4EBF,  0x4EC0,  0x4EDF,  0x4EE8,
-        0x4F0D,  0x4F70,  0x5104,  0x5146,  0x5169,  0x516B,  0x516D,  0x5341,
-        0x5343,  0x5344,  0x5345,  0x534C,  0x53C1,  0x53C2,  0x53C3,  0x53C4,
-        0x56DB,  0x58F1,  0x58F9,  0x5E7A,  0x5EFE,  0x5EFF,  0x5F0C,  0x5F0D,
-        0x5F0E,  0x5F10,  0x62FE,  0x634C,  0x67D2,  0x6F06,  0x7396,  0x767E,
-        0x8086,  0x842C,  0x8CAE,  0x8CB3,  0x8D30,  0x9621,  0x9646,  0x964C,
-        0x9678,  0x96F6,  0xF96B,  0xF973,  0xF978,  0xF9B2,  0xF9D1,  0xF9D3,
-        0xF9FD,  0x20001, 0x20064, 0x200E2, 0x20121, 0x2092A, 0x20983, 0x2098C,
-        0x2099C, 0x20AEA, 0x20AFD, 0x20B19, 0x22390, 0x22998, 0x23B1B, 0x2626D,
-        0x2F890,
+        0x3405,  0x3483,  0x382A,  0x3B4D,  0x4E00,  0x4E03,  0x4E07,  0x4E09,  0x4E5D,
+        0x4E8C,  0x4E94,  0x4E96,  0x4EBF,  0x4EC0,  0x4EDF,  0x4EE8,  0x4F0D,  0x4F70,
+        0x5104,  0x5146,  0x5169,  0x516B,  0x516D,  0x5341,  0x5343,  0x5344,  0x5345,
+        0x534C,  0x53C1,  0x53C2,  0x53C3,  0x53C4,  0x56DB,  0x58F1,  0x58F9,  0x5E7A,
+        0x5EFE,  0x5EFF,  0x5F0C,  0x5F0D,  0x5F0E,  0x5F10,  0x62FE,  0x634C,  0x67D2,
+        0x6F06,  0x7396,  0x767E,  0x8086,  0x842C,  0x8CAE,  0x8CB3,  0x8D30,  0x9621,
+        0x9646,  0x964C,  0x9678,  0x96F6,  0xF96B,  0xF973,  0xF978,  0xF9B2,  0xF9D1,
+        0xF9D3,  0xF9FD,  0x20001, 0x20064, 0x200E2, 0x20121, 0x2092A, 0x20983, 0x2098C,
+        0x2099C, 0x20AEA, 0x20AFD, 0x20B19, 0x22390, 0x22998, 0x23B1B, 0x2626D, 0x2F890,
     };
     size_t i = 0;
     while (i < sizeof han / sizeof han[0] && han[i] < cp) {
@@ -375,8 +349,7 @@ bool cf_t__is_printable(uint32_t cp)
 
 bool cf_t__is_ident_start(uint32_t cp)
 {
-    return cp == '_' || cf_t__is_alpha(cp) ||
-           (cp >= 0x80 && category(cp) == UTF8PROC_CATEGORY_NL);
+    return cp == '_' || cf_t__is_alpha(cp) || (cp >= 0x80 && category(cp) == UTF8PROC_CATEGORY_NL);
 }
 
 bool cf_t__is_ident_part(uint32_t cp)
@@ -416,9 +389,8 @@ static bool is_case_ignorable(uint32_t cp)
         break;
     }
     /* Word_Break = MidLetter, MidNumLet (Unicode Annex 29). */
-    static const uint32_t inside[] = {0xB7,   0x387,  0x55F,  0x5F4,  0x2018,
-                                      0x2019, 0x2024, 0x2027, 0xFE13, 0xFE52,
-                                      0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
+    static const uint32_t inside[] = {0xB7,   0x387,  0x55F,  0x5F4,  0x2018, 0x2019, 0x2024,
+                                      0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
     for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
         if (cp == inside[i]) {
             return true;

@@ -48,8 +48,7 @@ bool cf_t__bind(cf_tr *r, const char *what, const char *names, uint32_t n_must,
                 continue;
             }
             if (out[i].k != CF_TMISSING) {
-                cf_t__fail(r, "%s() got multiple values for argument '%.*s'",
-                           what, (int)n, p);
+                cf_t__fail(r, "%s() got multiple values for argument '%.*s'", what, (int)n, p);
                 return false;
             }
             out[i] = args->kw[k].val;
@@ -61,23 +60,22 @@ bool cf_t__bind(cf_tr *r, const char *what, const char *names, uint32_t n_must,
         p += n + (p[n] == ' ');
     }
     if (args->n > i) {
-        cf_t__fail(r, "%s() takes at most %u arguments, %u are given", what,
-                   (unsigned)i, (unsigned)args->n);
+        cf_t__fail(r, "%s() takes at most %u arguments, %u are given", what, (unsigned)i,
+                   (unsigned)args->n);
         return false;
     }
     for (uint32_t k = 0; k < args->n_kw; k++) {
         const cf_tstr *name = args->kw[k].name;
         if (!is_listed(names, name)) {
-            cf_t__fail(r, "%s() got an unexpected keyword argument '%.*s'",
-                       what, (int)name->n, name->p);
+            cf_t__fail(r, "%s() got an unexpected keyword argument '%.*s'", what, (int)name->n,
+                       name->p);
             return false;
         }
     }
     return true;
 }
 
-static const cf_tfn_entry *const tables[] = {cf_t__str_filters,
-                                             cf_t__seq_filters};
+static const cf_tfn_entry *const tables[] = {cf_t__str_filters, cf_t__seq_filters};
 enum { TABLE_SHIFT = 8 };
 
 int cf_t__filter_find(cf_str name)
@@ -101,8 +99,7 @@ cf_tv cf_t__filter_by_name(cf_tr *r, cf_tv name, const cf_targs *args)
 {
     int id = name.k == CF_TSTR ? cf_t__filter_find(cf_tv_text(name)) : -1;
     if (id < 0) {
-        return cf_t__fail(r, "No filter named '%.*s'.",
-                          name.k == CF_TSTR ? (int)name.u.s->n : 1,
+        return cf_t__fail(r, "No filter named '%.*s'.", name.k == CF_TSTR ? (int)name.u.s->n : 1,
                           name.k == CF_TSTR ? name.u.s->p : "?");
     }
     return cf_t__filter_call(r, id, args);
@@ -144,8 +141,7 @@ static cf_tv f_capitalize(cf_tr *r, const cf_targs *args)
 
 static bool is_word_break(uint32_t cp)
 {
-    return cp == '-' || cp == '(' || cp == '{' || cp == '[' || cp == '<' ||
-           cf_t__is_space(cp);
+    return cp == '-' || cp == '(' || cp == '{' || cp == '[' || cp == '<' || cf_t__is_space(cp);
 }
 
 /* Words start after blanks and opening brackets: the first letter goes up,
@@ -257,8 +253,7 @@ static cf_tv f_indent(cf_tr *r, const cf_targs *args)
     if (a[0].k != CF_TSTR) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
-                   : cf_t__fail(r, "indent needs a string, not '%s'",
-                                cf_t__type_name(a[0]));
+                   : cf_t__fail(r, "indent needs a string, not '%s'", cf_t__type_name(a[0]));
     }
     if (a[1].k == CF_TSTR) {
         pad = a[1].u.s;
@@ -307,8 +302,7 @@ static cf_tv f_truncate(cf_tr *r, const cf_targs *args)
     cf_tv end = is_given(a[3]) ? a[3] : cf_t__str_cstr(r, "...");
     CF_TVTRY(end);
     if ((is_given(a[1]) && !cf_t__arg_int(r, a[1], &length)) ||
-        (is_given(a[4]) && a[4].k != CF_TNONE &&
-         !cf_t__arg_int(r, a[4], &leeway))) {
+        (is_given(a[4]) && a[4].k != CF_TNONE && !cf_t__arg_int(r, a[4], &leeway))) {
         return CF_TV_ERR;
     }
     int64_t n_end = cf_t__len(end), n = cf_t__len(a[0]);
@@ -316,21 +310,18 @@ static cf_tv f_truncate(cf_tr *r, const cf_targs *args)
         return cf_t__fail(r, "truncate: end must be a string");
     }
     if (length < n_end || leeway < 0) {
-        return cf_t__fail(r, length < n_end
-                                 ? "truncate: the length is less than that of "
-                                   "the ending"
-                                 : "truncate: leeway is negative");
+        return cf_t__fail(r, length < n_end ? "truncate: the length is less than that of "
+                                              "the ending"
+                                            : "truncate: leeway is negative");
     }
     if (n < 0) {
-        return cf_t__fail(r, "object of type '%s' has no len()",
-                          cf_t__type_name(a[0]));
+        return cf_t__fail(r, "object of type '%s' has no len()", cf_t__type_name(a[0]));
     }
     if (n <= length + leeway) {
         return a[0];
     }
     if (a[0].k != CF_TSTR) {
-        return cf_t__fail(r, "truncate needs a string, not '%s'",
-                          cf_t__type_name(a[0]));
+        return cf_t__fail(r, "truncate needs a string, not '%s'", cf_t__type_name(a[0]));
     }
     const cf_tstr *s = a[0].u.s;
     uint32_t cut = cf_t__str_at_cp(s, (uint32_t)(length - n_end));
@@ -376,10 +367,8 @@ static cf_tv f_format(cf_tr *r, const cf_targs *args)
     if (args->n_kw != 0) {
         cf_tdict *d = cf_t__dict_new(r, args->n_kw);
         for (uint32_t i = 0; d != NULL && i < args->n_kw; i++) {
-            cf_tv key =
-                cf_t__str_copy(r, args->kw[i].name->p, args->kw[i].name->n, 0);
-            if (key.k == CF_TERR ||
-                !cf_t__dict_set(r, d, key, args->kw[i].val)) {
+            cf_tv key = cf_t__str_copy(r, args->kw[i].name->p, args->kw[i].name->n, 0);
+            if (key.k == CF_TERR || !cf_t__dict_set(r, d, key, args->kw[i].val)) {
                 return CF_TV_ERR;
             }
         }
@@ -428,10 +417,8 @@ static void add_quoted(cf_tsb *b, const cf_tstr *s, bool for_query)
 {
     for (uint32_t at = 0; at < s->n && !b->failed; at++) {
         unsigned char c = (unsigned char)s->p[at];
-        bool is_safe = (c >= '0' && c <= '9') ||
-                       ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
-                       c == '.' || c == '-' || c == '~' ||
-                       (c == '/' && !for_query);
+        bool is_safe = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
+                       c == '.' || c == '-' || c == '~' || (c == '/' && !for_query);
         if (is_safe) {
             cf_t__sb_sub(b, s, at, at + 1);
         } else if (c == ' ' && for_query) {
@@ -506,8 +493,7 @@ static bool is_attr_name(cf_str name)
     uint32_t len;
     for (size_t i = 0; i < name.n; i += len) {
         uint32_t cp = cf_t__cp(name.p + i, &len);
-        if (cp == '/' || cp == '>' || cp == '=' || cp == ' ' ||
-            (cp >= '\t' && cp <= '\r')) {
+        if (cp == '/' || cp == '>' || cp == '=' || cp == ' ' || (cp >= '\t' && cp <= '\r')) {
             return false;
         }
     }
@@ -520,8 +506,7 @@ static cf_tv f_xmlattr(cf_tr *r, const cf_targs *args)
     if (a[0].k != CF_TDICT) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
-                   : cf_t__fail(r, "'%s' object has no attribute 'items'",
-                                cf_t__type_name(a[0]));
+                   : cf_t__fail(r, "'%s' object has no attribute 'items'", cf_t__type_name(a[0]));
     }
     cf_tsb b;
     cf_t__sb_init(&b, r);
@@ -591,8 +576,7 @@ static cf_tv f_abs(cf_tr *r, const cf_targs *args)
     if (!cf_tv_is_num(a[0])) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
-                   : cf_t__fail(r, "bad operand type for abs(): '%s'",
-                                cf_t__type_name(a[0]));
+                   : cf_t__fail(r, "bad operand type for abs(): '%s'", cf_t__type_name(a[0]));
     }
     return cf_t__abs(r, a[0]);
 }
@@ -671,8 +655,7 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
         if (isinf(a[0].u.f)) { /* OverflowError, which the filter lets out */
             return cf_t__fail(r, "cannot convert float infinity to integer");
         }
-        return isfinite(a[0].u.f) ? cf_t__int_from_double(r, a[0].u.f)
-                                  : otherwise;
+        return isfinite(a[0].u.f) ? cf_t__int_from_double(r, a[0].u.f) : otherwise;
     case CF_TSTR:
         if (base == 0 || (base >= 2 && base <= 36)) {
             if (parse_int(r, a[0].u.s, base, &out)) {
@@ -699,14 +682,12 @@ static cf_tv f_float(cf_tr *r, const cf_targs *args)
         return cf_t__fail_undef(r, a[0]);
     }
     if (cf_tv_is_num(a[0])) {
-        return cf_t__to_double(a[0], &f)
-                   ? cf_tv_float(f)
-                   : cf_t__fail(r, "int too large to convert to float");
+        return cf_t__to_double(a[0], &f) ? cf_tv_float(f)
+                                         : cf_t__fail(r, "int too large to convert to float");
     }
-    return a[0].k == CF_TSTR && cf_t__float_parse(r, cf_tv_text(a[0]), &f)
-               ? cf_tv_float(f)
-           : r->error != CF_TE_NONE ? CF_TV_ERR
-                                    : otherwise;
+    return a[0].k == CF_TSTR && cf_t__float_parse(r, cf_tv_text(a[0]), &f) ? cf_tv_float(f)
+           : r->error != CF_TE_NONE                                        ? CF_TV_ERR
+                                                                           : otherwise;
 }
 
 /* round() of an integer to tens, hundreds ...: halves to even. */
@@ -750,8 +731,7 @@ static cf_tv f_round(cf_tr *r, const cf_targs *args)
         return cf_t__fail(r, "method must be common, ceil or floor");
     }
     if (!cf_tv_is_num(a[0])) {
-        return cf_t__fail(r, "type %s doesn't define __round__ method",
-                          cf_t__type_name(a[0]));
+        return cf_t__fail(r, "type %s doesn't define __round__ method", cf_t__type_name(a[0]));
     }
     if (is_given(a[1]) && !cf_t__arg_int(r, a[1], &digits)) {
         return CF_TV_ERR;
@@ -759,10 +739,9 @@ static cf_tv f_round(cf_tr *r, const cf_targs *args)
     if (is_common) {
         return a[0].k != CF_TFLOAT
                    ? round_int(r, a[0], digits)
-                   : cf_tv_float(cf_t__round_digits(
-                         a[0].u.f, digits > 400    ? 400
-                                   : digits < -400 ? -400
-                                                   : (int)digits));
+                   : cf_tv_float(cf_t__round_digits(a[0].u.f, digits > 400    ? 400
+                                                              : digits < -400 ? -400
+                                                                              : (int)digits));
     }
     cf_tv unit = cf_t__arith(r, CF_OP_POW, cf_tv_int(10), cf_tv_int(digits));
     CF_TVTRY(unit);
@@ -787,21 +766,17 @@ static bool is_below_power(double bytes, double power)
 
 static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
 {
-    static const char *const decimal[] = {"kB", "MB", "GB", "TB",
-                                          "PB", "EB", "ZB", "YB"};
-    static const char *const binary[] = {"KiB", "MiB", "GiB", "TiB",
-                                         "PiB", "EiB", "ZiB", "YiB"};
+    static const char *const decimal[] = {"kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"};
+    static const char *const binary[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
     CF_TBIND("filesizeformat", "value binary", 1, 2)
     double bytes;
     bool ok = cf_tv_is_num(a[0])
                   ? cf_t__to_double(a[0], &bytes)
-                  : a[0].k == CF_TSTR &&
-                        cf_t__float_parse(r, cf_tv_text(a[0]), &bytes);
+                  : a[0].k == CF_TSTR && cf_t__float_parse(r, cf_tv_text(a[0]), &bytes);
     if (!ok) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
-                   : cf_t__fail(r, "could not convert '%s' to float",
-                                cf_t__type_name(a[0]));
+                   : cf_t__fail(r, "could not convert '%s' to float", cf_t__type_name(a[0]));
     }
     bool is_binary = cf_t__truth(a[1]);
     double base = is_binary ? 1024 : 1000;
@@ -825,8 +800,7 @@ static cf_tv f_filesizeformat(cf_tr *r, const cf_targs *args)
         snprintf(text, sizeof text, "%.1f %s", base * bytes / unit,
                  (is_binary ? binary : decimal)[i]);
     }
-    return cf_t__str_copy(r, text, strlen(text),
-                          cf_t__org_join(r, cf_t__org_of(a[0]), 0));
+    return cf_t__str_copy(r, text, strlen(text), cf_t__org_join(r, cf_t__org_of(a[0]), 0));
 }
 
 static cf_tv f_default(cf_tr *r, const cf_targs *args)

@@ -14,9 +14,7 @@ static bool is_given(cf_tv v)
 
 static cf_tv fold(cf_tr *r, cf_tv v, bool case_sensitive)
 {
-    return v.k == CF_TSTR && !case_sensitive
-               ? cf_t__map_str(r, v.u.s, CF_CASE_LOWER)
-               : v;
+    return v.k == CF_TSTR && !case_sensitive ? cf_t__map_str(r, v.u.s, CF_CASE_LOWER) : v;
 }
 
 static cf_tv f_length(cf_tr *r, const cf_targs *args)
@@ -27,16 +25,14 @@ static cf_tv f_length(cf_tr *r, const cf_targs *args)
         return cf_t__getattr(r, a[0], cf_t__str_cstr(r, "length"));
     }
     return n >= 0 ? cf_tv_int(n)
-                  : cf_t__fail(r, "object of type '%s' has no len()",
-                               cf_t__type_name(a[0]));
+                  : cf_t__fail(r, "object of type '%s' has no len()", cf_t__type_name(a[0]));
 }
 
 static cf_tv f_list(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("list", "value", 1, 1)
     cf_tlist *l = cf_t__to_list(r, a[0]);
-    return l == NULL ? CF_TV_ERR
-                     : (cf_tv){.k = CF_TLIST, .org = a[0].org, .u.l = l};
+    return l == NULL ? CF_TV_ERR : (cf_tv){.k = CF_TLIST, .org = a[0].org, .u.l = l};
 }
 
 static cf_tv f_first(cf_tr *r, const cf_targs *args)
@@ -48,17 +44,15 @@ static cf_tv f_first(cf_tr *r, const cf_targs *args)
         return CF_TV_ERR;
     }
     int got = cf_t__iter_next(r, &it, &v);
-    return got < 0 ? CF_TV_ERR
-           : got > 0
-               ? v
-               : cf_t__undef_hint(r, "No first item, sequence was empty.");
+    return got < 0   ? CF_TV_ERR
+           : got > 0 ? v
+                     : cf_t__undef_hint(r, "No first item, sequence was empty.");
 }
 
 static bool can_reverse(cf_tv v)
 {
-    return v.k == CF_TLIST || v.k == CF_TTUPLE || v.k == CF_TSTR ||
-           v.k == CF_TDICT || v.k == CF_TVIEW || v.k == CF_TRANGE ||
-           v.k == CF_TBYTES || v.k == CF_TUNDEF;
+    return v.k == CF_TLIST || v.k == CF_TTUPLE || v.k == CF_TSTR || v.k == CF_TDICT ||
+           v.k == CF_TVIEW || v.k == CF_TRANGE || v.k == CF_TBYTES || v.k == CF_TUNDEF;
 }
 
 static cf_tv f_last(cf_tr *r, const cf_targs *args)
@@ -67,8 +61,7 @@ static cf_tv f_last(cf_tr *r, const cf_targs *args)
     if (!can_reverse(a[0])) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
-                   : cf_t__fail(r, "'%s' object is not reversible",
-                                cf_t__type_name(a[0]));
+                   : cf_t__fail(r, "'%s' object is not reversible", cf_t__type_name(a[0]));
     }
     if (a[0].k == CF_TLIST && a[0].u.l->n != 0) {
         return a[0].u.l->v[a[0].u.l->n - 1];
@@ -77,8 +70,7 @@ static cf_tv f_last(cf_tr *r, const cf_targs *args)
     if (l == NULL) {
         return CF_TV_ERR;
     }
-    return l->n != 0 ? l->v[l->n - 1]
-                     : cf_t__undef_hint(r, "No last item, sequence was empty.");
+    return l->n != 0 ? l->v[l->n - 1] : cf_t__undef_hint(r, "No last item, sequence was empty.");
 }
 
 static cf_tv f_random(cf_tr *r, const cf_targs *args)
@@ -86,8 +78,7 @@ static cf_tv f_random(cf_tr *r, const cf_targs *args)
     CF_TBIND("random", "seq", 1, 1)
     int64_t n = cf_t__len(a[0]);
     if (n < 0) {
-        return cf_t__fail(r, "object of type '%s' has no len()",
-                          cf_t__type_name(a[0]));
+        return cf_t__fail(r, "object of type '%s' has no len()", cf_t__type_name(a[0]));
     }
     if (n == 0) {
         return cf_t__undef_hint(r, "No random item, sequence was empty.");
@@ -123,8 +114,7 @@ static cf_tv f_join(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("join", "value d attribute", 1, 3)
     cf_tv items = a[0];
-    cf_tv sep =
-        a[1].k != CF_TMISSING ? cf_t__soft_str(r, a[1]) : cf_t__str_cstr(r, "");
+    cf_tv sep = a[1].k != CF_TMISSING ? cf_t__soft_str(r, a[1]) : cf_t__str_cstr(r, "");
     CF_TVTRY(sep);
     if (is_given(a[2])) {
         cf_tgen *g = cf_t__gen_new(r, CF_GEN_MAP_ATTR, items);
@@ -139,8 +129,7 @@ static cf_tv f_join(cf_tr *r, const cf_targs *args)
         /* str(d).join(map(str, value)): the result is a plain string unless
          * the separator is Markup. */
         cf_tv plain = cf_t__to_str(r, sep);
-        return plain.k == CF_TERR ? plain
-                                  : cf_t__join(r, plain.u.s, items, true);
+        return plain.k == CF_TERR ? plain : cf_t__join(r, plain.u.s, items, true);
     }
     cf_tlist *l = cf_t__to_list(r, items);
     if (l == NULL) {
@@ -256,8 +245,7 @@ static cf_tv f_attr(cf_tr *r, const cf_targs *args)
 {
     CF_TBIND("attr", "obj name", 2, 2)
     if (a[1].k != CF_TSTR) {
-        return cf_t__fail(r, "attribute name must be string, not '%s'",
-                          cf_t__type_name(a[1]));
+        return cf_t__fail(r, "attribute name must be string, not '%s'", cf_t__type_name(a[1]));
     }
     cf_tv name = a[1];
     if (a[0].k == CF_TUNDEF) {
@@ -266,8 +254,7 @@ static cf_tv f_attr(cf_tr *r, const cf_targs *args)
     cf_tv v = cf_t__attribute(r, a[0], name.u.s);
     CF_TVTRY(v);
     /* getattr() falls back to the item, so ask for the attribute first. */
-    return v.k == CF_TMISSING ? cf_t__undef_attr(r, a[0], name)
-                              : cf_t__getattr(r, a[0], name);
+    return v.k == CF_TMISSING ? cf_t__undef_attr(r, a[0], name) : cf_t__getattr(r, a[0], name);
 }
 
 /* ---- order -------------------------------------------------------------- */
@@ -275,9 +262,7 @@ static cf_tv f_attr(cf_tr *r, const cf_targs *args)
 /* The key to sort or group an item by: the value at `path`, folded. */
 static cf_tv sort_key(cf_tr *r, cf_tv item, cf_tv path, bool case_sensitive)
 {
-    cf_tv v = is_given(path)
-                  ? cf_t__path(r, item, path, cf_tv_make(CF_TMISSING))
-                  : item;
+    cf_tv v = is_given(path) ? cf_t__path(r, item, path, cf_tv_make(CF_TMISSING)) : item;
     return v.k == CF_TERR ? v : fold(r, v, case_sensitive);
 }
 
@@ -290,8 +275,7 @@ static cf_tv multi_key(cf_tr *r, cf_tv item, cf_tv path, bool case_sensitive)
     }
     if (path.k != CF_TSTR) {
         cf_tv v = sort_key(r, item, path, case_sensitive);
-        return v.k != CF_TERR && cf_t__list_add(r, l, v) ? cf_tv_list(l)
-                                                         : CF_TV_ERR;
+        return v.k != CF_TERR && cf_t__list_add(r, l, v) ? cf_tv_list(l) : CF_TV_ERR;
     }
     for (uint32_t at = 0; at <= path.u.s->n;) {
         uint32_t end = cf_t__find(cf_tv_text(path), cf_str_from(","), at);
@@ -330,9 +314,8 @@ static cf_tv f_sort(cf_tr *r, const cf_targs *args)
         CF_TVTRY(k);
         keys->v[keys->n++] = k;
     }
-    return reverse_arg(r, a[1], &reverse) && cf_t__sort(r, l, keys, reverse)
-               ? cf_tv_list(l)
-               : CF_TV_ERR;
+    return reverse_arg(r, a[1], &reverse) && cf_t__sort(r, l, keys, reverse) ? cf_tv_list(l)
+                                                                             : CF_TV_ERR;
 }
 
 static cf_tv f_dictsort(cf_tr *r, const cf_targs *args)
@@ -341,17 +324,14 @@ static cf_tv f_dictsort(cf_tr *r, const cf_targs *args)
     bool by_value = false, reverse;
     if (a[2].k != CF_TMISSING) {
         by_value = a[2].k == CF_TSTR && cf_str_is(cf_tv_text(a[2]), "value");
-        if (!by_value &&
-            !(a[2].k == CF_TSTR && cf_str_is(cf_tv_text(a[2]), "key"))) {
-            return cf_t__fail(
-                r, "You can only sort by either \"key\" or \"value\"");
+        if (!by_value && !(a[2].k == CF_TSTR && cf_str_is(cf_tv_text(a[2]), "key"))) {
+            return cf_t__fail(r, "You can only sort by either \"key\" or \"value\"");
         }
     }
     if (a[0].k != CF_TDICT) {
         return a[0].k == CF_TUNDEF
                    ? cf_t__fail_undef(r, a[0])
-                   : cf_t__fail(r, "'%s' object has no attribute 'items'",
-                                cf_t__type_name(a[0]));
+                   : cf_t__fail(r, "'%s' object has no attribute 'items'", cf_t__type_name(a[0]));
     }
     const cf_tdict *d = a[0].u.d;
     cf_tlist *l = cf_t__list_new(r, d->n), *keys = cf_t__list_new(r, d->n);
@@ -360,17 +340,15 @@ static cf_tv f_dictsort(cf_tr *r, const cf_targs *args)
     }
     for (uint32_t i = 0; i < d->n; i++) {
         cf_tv pair = cf_t__pair(r, d->e[i].key, d->e[i].val);
-        cf_tv k =
-            fold(r, by_value ? d->e[i].val : d->e[i].key, cf_t__truth(a[1]));
+        cf_tv k = fold(r, by_value ? d->e[i].val : d->e[i].key, cf_t__truth(a[1]));
         if (pair.k == CF_TERR || k.k == CF_TERR) {
             return CF_TV_ERR;
         }
         l->v[l->n++] = pair;
         keys->v[keys->n++] = k;
     }
-    return reverse_arg(r, a[3], &reverse) && cf_t__sort(r, l, keys, reverse)
-               ? cf_tv_list(l)
-               : CF_TV_ERR;
+    return reverse_arg(r, a[3], &reverse) && cf_t__sort(r, l, keys, reverse) ? cf_tv_list(l)
+                                                                             : CF_TV_ERR;
 }
 
 static cf_tv extreme(cf_tr *r, const cf_targs *args, bool want_max)
@@ -396,10 +374,9 @@ static cf_tv extreme(cf_tr *r, const cf_targs *args, bool want_max)
         best = v;
         best_key = k;
     }
-    return got < 0 ? CF_TV_ERR
-           : best.k != CF_TMISSING
-               ? best
-               : cf_t__undef_hint(r, "No aggregated item, sequence was empty.");
+    return got < 0                 ? CF_TV_ERR
+           : best.k != CF_TMISSING ? best
+                                   : cf_t__undef_hint(r, "No aggregated item, sequence was empty.");
 }
 
 static cf_tv f_min(cf_tr *r, const cf_targs *args)

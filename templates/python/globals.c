@@ -25,8 +25,7 @@ static cf_tv g_range(cf_tr *r, const cf_targs *args)
     }
     uint64_t span = 0, step = v[2] > 0 ? (uint64_t)v[2] : -(uint64_t)v[2];
     if (v[2] > 0 ? v[1] > v[0] : v[1] < v[0]) {
-        span = v[2] > 0 ? (uint64_t)v[1] - (uint64_t)v[0]
-                        : (uint64_t)v[0] - (uint64_t)v[1];
+        span = v[2] > 0 ? (uint64_t)v[1] - (uint64_t)v[0] : (uint64_t)v[0] - (uint64_t)v[1];
     }
     uint64_t n = span == 0 ? 0 : (span - 1) / step + 1;
     if (n > RANGE_MAX) {
@@ -48,8 +47,7 @@ static cf_tdict *make_dict(cf_tr *r, const char *what, const cf_targs *args)
 {
     cf_tdict *d = NULL;
     if (args->n > 1) {
-        cf_t__fail(r, "%s expected at most 1 argument, got %u", what,
-                   (unsigned)args->n);
+        cf_t__fail(r, "%s expected at most 1 argument, got %u", what, (unsigned)args->n);
         return NULL;
     }
     if (args->n == 1 && args->v[0].k == CF_TDICT) {
@@ -90,8 +88,7 @@ static cf_tdict *make_dict(cf_tr *r, const char *what, const cf_targs *args)
         }
     }
     for (uint32_t i = 0; d != NULL && i < args->n_kw; i++) {
-        cf_tv key = cf_t__str_copy(r, args->kw[i].name->p, args->kw[i].name->n,
-                                   CF_ORG_TEMPLATE);
+        cf_tv key = cf_t__str_copy(r, args->kw[i].name->p, args->kw[i].name->n, CF_ORG_TEMPLATE);
         if (key.k == CF_TERR || !cf_t__dict_set(r, d, key, args->kw[i].val)) {
             return NULL;
         }
@@ -156,10 +153,9 @@ static uint32_t draw(cf_tr *r, uint32_t from, uint32_t to)
 /* Blind text: n paragraphs of words that mean nothing, as sentences. */
 static cf_tv g_lipsum(cf_tr *r, const cf_targs *args)
 {
-    static const char *const words[] = {
-        "lorem", "ipsum", "dolor", "sit",   "amet",  "elit", "sed",
-        "magna", "nunc",  "quis",  "vitae", "massa", "urna", "orci",
-        "felis", "arcu",  "justo", "donec", "risus", "velit"};
+    static const char *const words[] = {"lorem", "ipsum", "dolor", "sit",   "amet",  "elit", "sed",
+                                        "magna", "nunc",  "quis",  "vitae", "massa", "urna", "orci",
+                                        "felis", "arcu",  "justo", "donec", "risus", "velit"};
     cf_tv a[4];
     int64_t n = 5, least = 20, most = 100;
     if (!cf_t__bind(r, "lipsum", "n html min max", 0, args, a) ||
@@ -213,22 +209,15 @@ static cf_tv g_strftime(cf_tr *r, const cf_targs *args)
         return CF_TV_ERR;
     }
     if (a[0].k != CF_TSTR) {
-        return cf_t__fail(r, "strftime() argument 1 must be str, not %s",
-                          cf_t__type_name(a[0]));
+        return cf_t__fail(r, "strftime() argument 1 must be str, not %s", cf_t__type_name(a[0]));
     }
     return cf_t__strftime(r, a[0].u.s);
 }
 
 static const cf_tfn_entry globals[] = {
-    {"range", g_range},
-    {"namespace", g_namespace},
-    {"raise_exception", g_raise},
-    {"strftime_now", g_strftime},
-    {"dict", g_dict},
-    {"cycler", g_cycler},
-    {"joiner", g_joiner},
-    {"lipsum", g_lipsum},
-    {NULL, NULL},
+    {"range", g_range},           {"namespace", g_namespace}, {"raise_exception", g_raise},
+    {"strftime_now", g_strftime}, {"dict", g_dict},           {"cycler", g_cycler},
+    {"joiner", g_joiner},         {"lipsum", g_lipsum},       {NULL, NULL},
 };
 
 cf_tv cf_t__global(cf_str name)

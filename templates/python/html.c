@@ -100,10 +100,9 @@ static const struct {
 
 /* 0x80 to 0x9F, which browsers read as Windows-1252. */
 static const uint16_t windows_1252[32] = {
-    0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021,
-    0x2C6,  0x2030, 0x160,  0x2039, 0x152,  0x8D,   0x17D,  0x8F,
-    0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
-    0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
+    0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021, 0x2C6,  0x2030, 0x160,
+    0x2039, 0x152,  0x8D,   0x17D,  0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
 
 enum { LONGEST_NAME = 8 };
 
@@ -124,9 +123,8 @@ static uint32_t numbered(uint32_t cp)
     if (cp == 0 || cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000)) {
         return 0xFFFD;
     }
-    bool is_invalid = cp < 9 || cp == 0xB || (cp >= 0xE && cp < 0x20) ||
-                      cp == 0x7F || (cp >= 0xFDD0 && cp < 0xFDF0) ||
-                      (cp & 0xFFFE) == 0xFFFE;
+    bool is_invalid = cp < 9 || cp == 0xB || (cp >= 0xE && cp < 0x20) || cp == 0x7F ||
+                      (cp >= 0xFDD0 && cp < 0xFDF0) || (cp & 0xFFFE) == 0xFFFE;
     return is_invalid ? NO_TEXT : cp;
 }
 
@@ -141,8 +139,7 @@ static bool read_number(const char *p, uint32_t n, reference *out)
         if (!is_digit && !(is_hex && c >= 'a' && c <= 'f')) {
             break;
         }
-        uint32_t d =
-            is_digit ? (uint32_t)(p[at] - '0') : (uint32_t)(c - 'a') + 10;
+        uint32_t d = is_digit ? (uint32_t)(p[at] - '0') : (uint32_t)(c - 'a') + 10;
         cp = cp > 0x10FFFF ? cp : cp * (is_hex ? 16 : 10) + d;
     }
     bool has_end = at < n && p[at] == ';';
@@ -156,8 +153,7 @@ static bool read_name(const char *p, uint32_t n, reference *out)
     for (uint32_t len = n < LONGEST_NAME ? n : LONGEST_NAME; len >= 2; len--) {
         bool has_end = len < n && p[len] == ';';
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            if (strlen(names[i].name) == len &&
-                memcmp(names[i].name, p, len) == 0 &&
+            if (strlen(names[i].name) == len && memcmp(names[i].name, p, len) == 0 &&
                 (has_end || !names[i].needs_semicolon)) {
                 *out = (reference){len + has_end, names[i].cp};
                 return true;
@@ -180,8 +176,7 @@ cf_tv cf_t__unescape(cf_tr *r, const cf_tstr *s)
         const char *p = s->p + at + 1;
         uint32_t n = s->n - at - 1;
         if (!cf_t__spend(r, 16) ||
-            !(n != 0 && p[0] == '#' ? read_number(p, n, &ref)
-                                    : read_name(p, n, &ref))) {
+            !(n != 0 && p[0] == '#' ? read_number(p, n, &ref) : read_name(p, n, &ref))) {
             continue;
         }
         char out[4];
@@ -205,11 +200,9 @@ cf_tv cf_t__strip_tags(cf_tr *r, const cf_tstr *s)
     bool owed = false;
     for (uint32_t at = 0; at < s->n && !b.failed;) {
         if (s->p[at] == '<') {
-            bool is_comment =
-                s->n - at >= 4 && memcmp(s->p + at, "<!--", 4) == 0;
+            bool is_comment = s->n - at >= 4 && memcmp(s->p + at, "<!--", 4) == 0;
             uint32_t end =
-                cf_t__find(text, cf_str_from(is_comment ? "-->" : ">"),
-                           at + (is_comment ? 4 : 1));
+                cf_t__find(text, cf_str_from(is_comment ? "-->" : ">"), at + (is_comment ? 4 : 1));
             if (end != UINT32_MAX) {
                 at = end + (is_comment ? 3 : 1);
                 continue;

@@ -10,18 +10,12 @@
 #include "templates/language/state.h"
 
 static const cf_tmethod_entry *const tables[] = {
-    cf_t__str_methods,  cf_t__markup_methods, cf_t__bytes_methods,
-    cf_t__list_methods, cf_t__tuple_methods,  cf_t__dict_methods,
-    cf_t__int_methods,  cf_t__float_methods,  cf_t__range_methods,
-    cf_t__view_methods, cf_t__char_methods,
+    cf_t__str_methods,   cf_t__markup_methods, cf_t__bytes_methods, cf_t__list_methods,
+    cf_t__tuple_methods, cf_t__dict_methods,   cf_t__int_methods,   cf_t__float_methods,
+    cf_t__range_methods, cf_t__view_methods,   cf_t__char_methods,
 };
 
-enum {
-    N_TABLES = sizeof tables / sizeof *tables,
-    TABLE_SHIFT = 8,
-    STR_TABLE = 0,
-    CHAR_TABLE = 10
-};
+enum { N_TABLES = sizeof tables / sizeof *tables, TABLE_SHIFT = 8, STR_TABLE = 0, CHAR_TABLE = 10 };
 
 const cf_tmethod_entry *cf_t__method_table(size_t i)
 {
@@ -91,9 +85,7 @@ static cf_tmethod_fn find_fn(cf_tv self, int id)
         }
     }
     /* Markup has the methods of str as well. */
-    return t == 1 ? find_fn((cf_tv){.k = CF_TSTR,
-                                    .u.s = &(cf_tstr){.is_markup = false}},
-                            id)
+    return t == 1 ? find_fn((cf_tv){.k = CF_TSTR, .u.s = &(cf_tstr){.is_markup = false}}, id)
                   : NULL;
 }
 
@@ -119,8 +111,7 @@ bool cf_t__method_is_unsafe(cf_tv self, int id)
 {
     static const char *const list[] = {"append", "reverse", "insert", "sort",
                                        "extend", "remove",  NULL};
-    static const char *const dict[] = {"clear",      "pop",    "popitem",
-                                       "setdefault", "update", NULL};
+    static const char *const dict[] = {"clear", "pop", "popitem", "setdefault", "update", NULL};
     return self.k == CF_TLIST   ? is_one_of(id, list)
            : self.k == CF_TDICT ? is_one_of(id, dict)
                                 : false;
@@ -128,9 +119,9 @@ bool cf_t__method_is_unsafe(cf_tv self, int id)
 
 bool cf_t__method_mutates(int id)
 {
-    static const char *const names[] = {
-        "append", "reverse", "insert",  "sort",   "extend",     "remove",
-        "clear",  "pop",     "popitem", "update", "setdefault", NULL};
+    static const char *const names[] = {"append",  "reverse", "insert",     "sort",
+                                        "extend",  "remove",  "clear",      "pop",
+                                        "popitem", "update",  "setdefault", NULL};
     return id >= 0 && is_one_of(id, names);
 }
 
@@ -138,8 +129,8 @@ cf_tv cf_t__method_call(cf_tr *r, cf_tv self, int id, const cf_targs *args)
 {
     cf_tmethod_fn fn = find_fn(self, id);
     if (fn == NULL) {
-        return cf_t__fail(r, "'%s' object has no attribute '%s'",
-                          cf_t__type_name(self), cf_t__method_name(id));
+        return cf_t__fail(r, "'%s' object has no attribute '%s'", cf_t__type_name(self),
+                          cf_t__method_name(id));
     }
     return fn(r, self, args);
 }
@@ -155,8 +146,7 @@ bool cf_t__arg_int(cf_tr *r, cf_tv v, int64_t *out)
     } else if (v.k == CF_TBIG) {
         cf_t__fail(r, "Python int too large to convert to C ssize_t");
     } else {
-        cf_t__fail(r, "'%s' object cannot be interpreted as an integer",
-                   cf_t__type_name(v));
+        cf_t__fail(r, "'%s' object cannot be interpreted as an integer", cf_t__type_name(v));
     }
     return false;
 }

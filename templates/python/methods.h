@@ -41,11 +41,10 @@ extern const cf_tmethod_entry cf_t__view_methods[];
 
 /* Shared by methods and filters. */
 /* max_n < 0: all */
-cf_tv cf_t__replace(cf_tr *r, const cf_tstr *s, const cf_tstr *old,
-                    const cf_tstr *new_, int64_t max_n);
+cf_tv cf_t__replace(cf_tr *r, const cf_tstr *s, const cf_tstr *old, const cf_tstr *new_,
+                    int64_t max_n);
 cf_tv cf_t__capitalize(cf_tr *r, const cf_tstr *s);
-cf_tv cf_t__center(cf_tr *r, const cf_tstr *s, int64_t width,
-                   const cf_tstr *fill);
+cf_tv cf_t__center(cf_tr *r, const cf_tstr *s, int64_t width, const cf_tstr *fill);
 cf_tlist *cf_t__split_lines(cf_tr *r, const cf_tstr *s, bool keep_ends);
 cf_tv cf_t__join(cf_tr *r, const cf_tstr *sep, cf_tv items, bool convert);
 cf_tv cf_t__unescape(cf_tr *r, const cf_tstr *s);

@@ -7,8 +7,7 @@
 
 /* ---- padding ------------------------------------------------------------ */
 
-static cf_tv pad(cf_tr *r, const cf_tstr *s, int64_t left, int64_t right,
-                 const cf_tstr *fill)
+static cf_tv pad(cf_tr *r, const cf_tstr *s, int64_t left, int64_t right, const cf_tstr *fill)
 {
     if (left <= 0 && right <= 0) {
         return cf_t__str_sub(r, s, 0, s->n);
@@ -18,8 +17,7 @@ static cf_tv pad(cf_tr *r, const cf_tstr *s, int64_t left, int64_t right,
     }
     cf_tsb b;
     cf_t__sb_init(&b, r);
-    static const cf_tstr blank = {
-        .p = " ", .n = 1, .n_cp = 1, .one = {1, 0, CF_NO_COPY, 0}};
+    static const cf_tstr blank = {.p = " ", .n = 1, .n_cp = 1, .one = {1, 0, CF_NO_COPY, 0}};
     const cf_tstr *f = fill != NULL ? fill : &blank;
     for (int64_t i = 0; i < left && !b.failed; i++) {
         cf_t__sb_str(&b, f);
@@ -28,28 +26,24 @@ static cf_tv pad(cf_tr *r, const cf_tstr *s, int64_t left, int64_t right,
     for (int64_t i = 0; i < right && !b.failed; i++) {
         cf_t__sb_str(&b, f);
     }
-    if (!cf_t__spend(
-            r, (uint64_t)((left > 0 ? left : 0) + (right > 0 ? right : 0)))) {
+    if (!cf_t__spend(r, (uint64_t)((left > 0 ? left : 0) + (right > 0 ? right : 0)))) {
         return CF_TV_ERR;
     }
     return cf_t__sb_take(&b, s->is_markup);
 }
 
-cf_tv cf_t__center(cf_tr *r, const cf_tstr *s, int64_t width,
-                   const cf_tstr *fill)
+cf_tv cf_t__center(cf_tr *r, const cf_tstr *s, int64_t width, const cf_tstr *fill)
 {
     int64_t room = width - cf_t__str_cps(s);
     int64_t left = room / 2 + (room & width & 1);
-    return room <= 0 ? pad(r, s, 0, 0, NULL)
-                     : pad(r, s, left, room - left, fill);
+    return room <= 0 ? pad(r, s, 0, 0, NULL) : pad(r, s, left, room - left, fill);
 }
 
-static bool pad_args(cf_tr *r, const char *what, const cf_targs *args,
-                     int64_t *width, const cf_tstr **fill)
+static bool pad_args(cf_tr *r, const char *what, const cf_targs *args, int64_t *width,
+                     const cf_tstr **fill)
 {
     cf_tv a[2];
-    if (!cf_t__bind(r, what, "width fillchar", 1, args, a) ||
-        !cf_t__arg_int(r, a[0], width)) {
+    if (!cf_t__bind(r, what, "width fillchar", 1, args, a) || !cf_t__arg_int(r, a[0], width)) {
         return false;
     }
     *fill = NULL;
@@ -68,9 +62,8 @@ static cf_tv m_center(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     int64_t width;
     const cf_tstr *fill;
-    return pad_args(r, "center", args, &width, &fill)
-               ? cf_t__center(r, self.u.s, width, fill)
-               : CF_TV_ERR;
+    return pad_args(r, "center", args, &width, &fill) ? cf_t__center(r, self.u.s, width, fill)
+                                                      : CF_TV_ERR;
 }
 
 static cf_tv m_ljust(cf_tr *r, cf_tv self, const cf_targs *args)
@@ -99,8 +92,7 @@ static cf_tv m_zfill(cf_tr *r, cf_tv self, const cf_targs *args)
     if (!cf_t__arg_int(r, a[0], &width)) {
         return CF_TV_ERR;
     }
-    static const cf_tstr zero = {
-        .p = "0", .n = 1, .n_cp = 1, .one = {1, 0, CF_NO_COPY, 0}};
+    static const cf_tstr zero = {.p = "0", .n = 1, .n_cp = 1, .one = {1, 0, CF_NO_COPY, 0}};
     int64_t room = width - cf_t__str_cps(s);
     if (s->n == 0 || (s->p[0] != '-' && s->p[0] != '+') || room <= 0) {
         return pad(r, s, room, 0, &zero);
@@ -151,8 +143,8 @@ static cf_tv m_expandtabs(cf_tr *r, cf_tv self, const cf_targs *args)
 
 typedef bool (*char_test)(uint32_t cp);
 
-static cf_tv all_chars(cf_tr *r, cf_tv self, const cf_targs *args,
-                       const char *what, char_test test, bool when_empty)
+static cf_tv all_chars(cf_tr *r, cf_tv self, const cf_targs *args, const char *what, char_test test,
+                       bool when_empty)
 {
     const cf_tstr *s = self.u.s;
     uint32_t len;
@@ -195,8 +187,7 @@ static cf_tv m_isidentifier(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     const cf_tstr *s = self.u.s;
     uint32_t len;
-    if (!cf_t__no_str_args(r, "isidentifier", args) ||
-        !cf_t__spend(r, s->n >> 2)) {
+    if (!cf_t__no_str_args(r, "isidentifier", args) || !cf_t__spend(r, s->n >> 2)) {
         return CF_TV_ERR;
     }
     for (uint32_t at = 0; at < s->n; at += len) {

@@ -115,8 +115,7 @@ static cf_tv m_index(cf_tr *r, cf_tv self, const cf_targs *args)
     cf_tv v;
     int got;
     if ((a[1].k != CF_TMISSING && !cf_t__arg_int(r, a[1], &lo)) ||
-        (a[2].k != CF_TMISSING && !cf_t__arg_int(r, a[2], &hi)) ||
-        !cf_t__iter_init(r, &it, self)) {
+        (a[2].k != CF_TMISSING && !cf_t__arg_int(r, a[2], &hi)) || !cf_t__iter_init(r, &it, self)) {
         return CF_TV_ERR;
     }
     lo = lo < 0 ? lo + n : lo;
@@ -127,9 +126,7 @@ static cf_tv m_index(cf_tr *r, cf_tv self, const cf_targs *args)
             return e < 0 ? CF_TV_ERR : cf_tv_int(at);
         }
     }
-    return got < 0 ? CF_TV_ERR
-                   : cf_t__fail(r, "the value is not in the %s",
-                                cf_t__type_name(self));
+    return got < 0 ? CF_TV_ERR : cf_t__fail(r, "the value is not in the %s", cf_t__type_name(self));
 }
 
 static cf_tv m_list_copy(cf_tr *r, cf_tv self, const cf_targs *args)
@@ -162,8 +159,7 @@ static cf_tv m_insert(cf_tr *r, cf_tv self, const cf_targs *args)
     CF_TBIND("insert", "index object", 2, 2)
     int64_t i;
     cf_tlist *l = self.u.l;
-    if (!cf_t__arg_int(r, a[0], &i) || !cf_t__list_add(r, l, a[1]) ||
-        !cf_t__spend(r, l->n >> 2)) {
+    if (!cf_t__arg_int(r, a[0], &i) || !cf_t__list_add(r, l, a[1]) || !cf_t__spend(r, l->n >> 2)) {
         return CF_TV_ERR;
     }
     int64_t n = l->n - 1;
@@ -189,8 +185,7 @@ static cf_tv m_list_pop(cf_tr *r, cf_tv self, const cf_targs *args)
     }
     i = i < 0 ? i + l->n : i;
     if (i < 0 || i >= l->n) {
-        return cf_t__fail(r, l->n == 0 ? "pop from empty list"
-                                       : "pop index out of range");
+        return cf_t__fail(r, l->n == 0 ? "pop from empty list" : "pop index out of range");
     }
     cf_tv v = l->v[i];
     list_drop(l, i);
@@ -225,8 +220,7 @@ static cf_tv m_list_sort(cf_tr *r, cf_tv self, const cf_targs *args)
     if (a[0].k != CF_TMISSING && a[0].k != CF_TNONE) {
         return cf_t__fail(r, "sort() with a key is not supported");
     }
-    return cf_t__sort(r, self.u.l, NULL, cf_t__truth(a[1])) ? CF_TV_NONE
-                                                            : CF_TV_ERR;
+    return cf_t__sort(r, self.u.l, NULL, cf_t__truth(a[1])) ? CF_TV_NONE : CF_TV_ERR;
 }
 
 /* ---- dicts -------------------------------------------------------------- */
@@ -252,8 +246,7 @@ static cf_tv m_get(cf_tr *r, cf_tv self, const cf_targs *args)
     return e != NULL ? e->val : args->n == 2 ? args->v[1] : CF_TV_NONE;
 }
 
-static cf_tv view(cf_tr *r, cf_tv self, const cf_targs *args,
-                  cf_tview_kind kind)
+static cf_tv view(cf_tr *r, cf_tv self, const cf_targs *args, cf_tview_kind kind)
 {
     NO_ARGS("a view of a dict")
     cf_tview *w = cf_t__alloc(r, sizeof *w);
@@ -310,8 +303,7 @@ static cf_tv m_dict_pop(cf_tr *r, cf_tv self, const cf_targs *args)
         return CF_TV_ERR;
     }
     if (e == NULL) {
-        return a[1].k != CF_TMISSING ? a[1]
-                                     : cf_t__fail(r, "pop(): no such key");
+        return a[1].k != CF_TMISSING ? a[1] : cf_t__fail(r, "pop(): no such key");
     }
     cf_tv v = e->val;
     return cf_t__dict_remove(r, self.u.d, e) ? v : CF_TV_ERR;
@@ -349,20 +341,17 @@ static cf_tv m_dict_clear(cf_tr *r, cf_tv self, const cf_targs *args)
     NO_ARGS("clear")
     self.u.d->n = 0;
     if (self.u.d->index != NULL) {
-        memset(self.u.d->index, 0,
-               (self.u.d->mask + 1) * sizeof *self.u.d->index);
+        memset(self.u.d->index, 0, (self.u.d->mask + 1) * sizeof *self.u.d->index);
     }
     return CF_TV_NONE;
 }
 
 static cf_tv m_update(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    cf_tv made =
-        cf_t__global_call(r, cf_t__global(cf_str_from("dict")).sub, args);
+    cf_tv made = cf_t__global_call(r, cf_t__global(cf_str_from("dict")).sub, args);
     CF_TVTRY(made);
     for (uint32_t i = 0; i < made.u.d->n; i++) {
-        if (!cf_t__dict_set(r, self.u.d, made.u.d->e[i].key,
-                            made.u.d->e[i].val)) {
+        if (!cf_t__dict_set(r, self.u.d, made.u.d->e[i].key, made.u.d->e[i].val)) {
             return CF_TV_ERR;
         }
     }
@@ -427,8 +416,7 @@ static cf_tv m_as_integer_ratio(cf_tr *r, cf_tv self, const cf_targs *args)
 {
     NO_ARGS("as_integer_ratio")
     if (self.k != CF_TFLOAT) {
-        return cf_t__pair(r, self.k == CF_TBOOL ? cf_tv_int(self.u.b) : self,
-                          cf_tv_int(1));
+        return cf_t__pair(r, self.k == CF_TBOOL ? cf_tv_int(self.u.b) : self, cf_tv_int(1));
     }
     if (!isfinite(self.u.f)) {
         return cf_t__fail(r, "cannot convert %s to integer ratio",
@@ -467,11 +455,9 @@ static cf_tv m_float_hex(cf_tr *r, cf_tv self, const cf_targs *args)
     }
     unsigned lead = (unsigned)m;
     uint64_t rest = (uint64_t)((m - lead) * 4503599627370496.0);
-    int n =
-        f == 0
-            ? snprintf(out, sizeof out, "%s0x0.0p+0", signbit(f) ? "-" : "")
-            : snprintf(out, sizeof out, "%s0x%u.%013llxp%+d", f < 0 ? "-" : "",
-                       lead, (unsigned long long)rest, exp);
+    int n = f == 0 ? snprintf(out, sizeof out, "%s0x0.0p+0", signbit(f) ? "-" : "")
+                   : snprintf(out, sizeof out, "%s0x%u.%013llxp%+d", f < 0 ? "-" : "", lead,
+                              (unsigned long long)rest, exp);
     return cf_t__str_copy(r, out, (size_t)n, self.org);
 }
 
@@ -489,12 +475,10 @@ static cf_tv m_isdisjoint(cf_tr *r, cf_tv self, const cf_targs *args)
 }
 
 const cf_tmethod_entry cf_t__list_methods[] = {
-    {"append", m_append},      {"clear", m_list_clear},
-    {"copy", m_list_copy},     {"count", m_count},
-    {"extend", m_extend},      {"index", m_index},
-    {"insert", m_insert},      {"pop", m_list_pop},
-    {"remove", m_list_remove}, {"reverse", m_list_reverse},
-    {"sort", m_list_sort},     {NULL, NULL},
+    {"append", m_append},        {"clear", m_list_clear}, {"copy", m_list_copy},
+    {"count", m_count},          {"extend", m_extend},    {"index", m_index},
+    {"insert", m_insert},        {"pop", m_list_pop},     {"remove", m_list_remove},
+    {"reverse", m_list_reverse}, {"sort", m_list_sort},   {NULL, NULL},
 };
 
 const cf_tmethod_entry cf_t__tuple_methods[] = {

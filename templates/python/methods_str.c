@@ -28,15 +28,13 @@ static uint32_t ascii_run(const cf_tstr *s, uint32_t at)
     return end;
 }
 
-static void add_mapped(cf_tsb *b, const cf_tstr *s, uint32_t at, uint32_t len,
-                       cf_tcase how)
+static void add_mapped(cf_tsb *b, const cf_tstr *s, uint32_t at, uint32_t len, cf_tcase how)
 {
     char out[12];
     uint32_t l, cp = cf_t__cp(s->p + at, &l);
     uint32_t n;
     if (cp == 0x3A3 && how == CF_CASE_LOWER) {
-        n = (uint32_t)cf_utf8_encode(out, cf_t__is_final_sigma(s, at) ? 0x3C2
-                                                                      : 0x3C3);
+        n = (uint32_t)cf_utf8_encode(out, cf_t__is_final_sigma(s, at) ? 0x3C2 : 0x3C3);
     } else {
         n = cf_t__map_case(out, cp, how);
     }
@@ -64,8 +62,7 @@ static cf_tv map_ascii(cf_tr *r, const cf_tstr *s, cf_tcase how)
         return CF_TV_ERR;
     }
     for (i = 0; i < s->n; i++) {
-        p[i] = s->p[i] >= lo && s->p[i] <= lo + 25 ? (char)(s->p[i] ^ 32)
-                                                   : s->p[i];
+        p[i] = s->p[i] >= lo && s->p[i] <= lo + 25 ? (char)(s->p[i] ^ 32) : s->p[i];
     }
     cf_tv v = cf_t__str_of(r, p, s->n, s->one.org);
     if (v.k == CF_TSTR) {
@@ -111,30 +108,25 @@ cf_tv cf_t__capitalize(cf_tr *r, const cf_tstr *s)
 
 static cf_tv m_upper(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return cf_t__no_str_args(r, "upper", args)
-               ? cf_t__map_str(r, self.u.s, CF_CASE_UPPER)
-               : CF_TV_ERR;
+    return cf_t__no_str_args(r, "upper", args) ? cf_t__map_str(r, self.u.s, CF_CASE_UPPER)
+                                               : CF_TV_ERR;
 }
 
 static cf_tv m_lower(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return cf_t__no_str_args(r, "lower", args)
-               ? cf_t__map_str(r, self.u.s, CF_CASE_LOWER)
-               : CF_TV_ERR;
+    return cf_t__no_str_args(r, "lower", args) ? cf_t__map_str(r, self.u.s, CF_CASE_LOWER)
+                                               : CF_TV_ERR;
 }
 
 static cf_tv m_casefold(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return cf_t__no_str_args(r, "casefold", args)
-               ? cf_t__map_str(r, self.u.s, CF_CASE_FOLD)
-               : CF_TV_ERR;
+    return cf_t__no_str_args(r, "casefold", args) ? cf_t__map_str(r, self.u.s, CF_CASE_FOLD)
+                                                  : CF_TV_ERR;
 }
 
 static cf_tv m_capitalize(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return cf_t__no_str_args(r, "capitalize", args)
-               ? cf_t__capitalize(r, self.u.s)
-               : CF_TV_ERR;
+    return cf_t__no_str_args(r, "capitalize", args) ? cf_t__capitalize(r, self.u.s) : CF_TV_ERR;
 }
 
 static cf_tv m_title(cf_tr *r, cf_tv self, const cf_targs *args)
@@ -200,8 +192,7 @@ static bool in_set(const cf_tstr *chars, const char *p, uint32_t len)
     return false;
 }
 
-cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left,
-                  bool right)
+cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left, bool right)
 {
     uint32_t from = 0, to = s->n, len;
     while (left && from < to) {
@@ -236,8 +227,8 @@ cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left,
     return cf_t__str_sub(r, s, from, to);
 }
 
-static cf_tv strip(cf_tr *r, cf_tv self, const cf_targs *args, const char *what,
-                   bool left, bool right)
+static cf_tv strip(cf_tr *r, cf_tv self, const cf_targs *args, const char *what, bool left,
+                   bool right)
 {
     if (args->n == 0 && args->n_kw == 0) {
         return cf_t__strip(r, self.u.s, NULL, left, right);
@@ -295,25 +286,22 @@ static cf_tv m_removesuffix(cf_tr *r, cf_tv self, const cf_targs *args)
         return CF_TV_ERR;
     }
     r->steps += x->n <= s->n ? x->n >> 4 : 0;
-    return cf_t__str_sub(r, s, 0,
-                         x->n != 0 && ends_with(s, x) ? s->n - x->n : s->n);
+    return cf_t__str_sub(r, s, 0, x->n != 0 && ends_with(s, x) ? s->n - x->n : s->n);
 }
 
 /* ---- searching ---------------------------------------------------------- */
 
 /* start and end of find, count, startswith ...: bytes of s.  false on error;
  * *none when the window is empty beyond the end. */
-static bool window(cf_tr *r, const cf_tstr *s, cf_tv vfrom, cf_tv vto,
-                   uint32_t *from, uint32_t *to, bool *none)
+static bool window(cf_tr *r, const cf_tstr *s, cf_tv vfrom, cf_tv vto, uint32_t *from, uint32_t *to,
+                   bool *none)
 {
     int64_t n = cf_t__str_cps(s), lo = 0, hi = n;
     r->steps += n != s->n ? s->n >> 4 : 0; /* to count code points */
-    if (vfrom.k != CF_TMISSING && vfrom.k != CF_TNONE &&
-        !cf_t__arg_int(r, vfrom, &lo)) {
+    if (vfrom.k != CF_TMISSING && vfrom.k != CF_TNONE && !cf_t__arg_int(r, vfrom, &lo)) {
         return false;
     }
-    if (vto.k != CF_TMISSING && vto.k != CF_TNONE &&
-        !cf_t__arg_int(r, vto, &hi)) {
+    if (vto.k != CF_TMISSING && vto.k != CF_TNONE && !cf_t__arg_int(r, vto, &hi)) {
         return false;
     }
     lo = lo < 0 ? (lo < -n ? 0 : lo + n) : lo;
@@ -324,15 +312,14 @@ static bool window(cf_tr *r, const cf_tstr *s, cf_tv vfrom, cf_tv vto,
     return true;
 }
 
-static cf_tv find(cf_tr *r, cf_tv self, const cf_targs *args, const char *what,
-                  bool from_right, bool must)
+static cf_tv find(cf_tr *r, cf_tv self, const cf_targs *args, const char *what, bool from_right,
+                  bool must)
 {
     CF_TBIND(what, "sub start end", 1, 3)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
     uint32_t from, to;
     bool none;
-    if (x == NULL || !window(r, s, a[1], a[2], &from, &to, &none) ||
-        !cf_t__spend(r, s->n >> 4)) {
+    if (x == NULL || !window(r, s, a[1], a[2], &from, &to, &none) || !cf_t__spend(r, s->n >> 4)) {
         return CF_TV_ERR;
     }
     cf_str hay = cf_str_make(s->p + from, to - from);
@@ -371,8 +358,7 @@ static cf_tv m_count(cf_tr *r, cf_tv self, const cf_targs *args)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
     uint32_t from, to;
     bool none;
-    if (x == NULL || !window(r, s, a[1], a[2], &from, &to, &none) ||
-        !cf_t__spend(r, s->n >> 4)) {
+    if (x == NULL || !window(r, s, a[1], a[2], &from, &to, &none) || !cf_t__spend(r, s->n >> 4)) {
         return CF_TV_ERR;
     }
     if (none) {
@@ -380,13 +366,10 @@ static cf_tv m_count(cf_tr *r, cf_tv self, const cf_targs *args)
     }
     cf_str hay = cf_str_make(s->p + from, to - from);
     if (x->n == 0) {
-        return cf_tv_int((int64_t)cf_t__cps_before(s, to) -
-                         cf_t__cps_before(s, from) + 1);
+        return cf_tv_int((int64_t)cf_t__cps_before(s, to) - cf_t__cps_before(s, from) + 1);
     }
     int64_t n = 0;
-    for (uint32_t at = 0;
-         (at = cf_t__find(hay, cf_tv_text(a[0]), at)) != UINT32_MAX;
-         at += x->n) {
+    for (uint32_t at = 0; (at = cf_t__find(hay, cf_tv_text(a[0]), at)) != UINT32_MAX; at += x->n) {
         n++;
     }
     return cf_tv_int(n);
@@ -404,16 +387,15 @@ static cf_tv affix(cf_tr *r, cf_tv self, const cf_targs *args, bool at_end)
         return CF_TV_ERR;
     }
     if (a[0].k != CF_TSTR && a[0].k != CF_TTUPLE) {
-        return cf_t__fail(r,
-                          "%s first arg must be str or a tuple of str, not %s",
-                          what, cf_t__type_name(a[0]));
+        return cf_t__fail(r, "%s first arg must be str or a tuple of str, not %s", what,
+                          cf_t__type_name(a[0]));
     }
     const cf_tv *v = a[0].k == CF_TTUPLE ? a[0].u.l->v : a;
     uint32_t n = a[0].k == CF_TTUPLE ? a[0].u.l->n : 1;
     for (uint32_t i = 0; i < n; i++) {
         if (v[i].k != CF_TSTR) {
-            return cf_t__fail(r, "tuple for %s must only contain str, not %s",
-                              what, cf_t__type_name(v[i]));
+            return cf_t__fail(r, "tuple for %s must only contain str, not %s", what,
+                              cf_t__type_name(v[i]));
         }
         const cf_tstr *x = v[i].u.s;
         if (!cf_t__spend(r, 1 + (x->n <= s->n ? x->n >> 4 : 0))) {
@@ -439,8 +421,8 @@ static cf_tv m_endswith(cf_tr *r, cf_tv self, const cf_targs *args)
 
 /* ---- replace, split, join ----------------------------------------------- */
 
-cf_tv cf_t__replace(cf_tr *r, const cf_tstr *s, const cf_tstr *old,
-                    const cf_tstr *new_, int64_t max_n)
+cf_tv cf_t__replace(cf_tr *r, const cf_tstr *s, const cf_tstr *old, const cf_tstr *new_,
+                    int64_t max_n)
 {
     cf_str hay = cf_str_make(s->p, s->n), what = cf_str_make(old->p, old->n);
     if (!cf_t__spend(r, s->n >> 4)) {
@@ -475,9 +457,7 @@ cf_tv cf_t__replace(cf_tr *r, const cf_tstr *s, const cf_tstr *old,
 /* Markup escapes what is put into it. */
 static cf_tv like(cf_tr *r, cf_tv self, cf_tv v)
 {
-    return self.u.s->is_markup && v.k == CF_TSTR && !v.u.s->is_markup
-               ? cf_t__escape(r, v)
-               : v;
+    return self.u.s->is_markup && v.k == CF_TSTR && !v.u.s->is_markup ? cf_t__escape(r, v) : v;
 }
 
 static cf_tv m_replace(cf_tr *r, cf_tv self, const cf_targs *args)
@@ -488,16 +468,14 @@ static cf_tv m_replace(cf_tr *r, cf_tv self, const cf_targs *args)
     }
     int64_t n = -1;
     cf_tv old = like(r, self, a[0]), new_ = like(r, self, a[1]);
-    if (old.k == CF_TERR || new_.k == CF_TERR ||
-        cf_t__arg_str(r, old) == NULL || cf_t__arg_str(r, new_) == NULL ||
-        (a[2].k != CF_TMISSING && !cf_t__arg_int(r, a[2], &n))) {
+    if (old.k == CF_TERR || new_.k == CF_TERR || cf_t__arg_str(r, old) == NULL ||
+        cf_t__arg_str(r, new_) == NULL || (a[2].k != CF_TMISSING && !cf_t__arg_int(r, a[2], &n))) {
         return CF_TV_ERR;
     }
     return cf_t__replace(r, self.u.s, old.u.s, new_.u.s, n);
 }
 
-static bool add_part(cf_tr *r, cf_tlist *l, const cf_tstr *s, uint32_t from,
-                     uint32_t to)
+static bool add_part(cf_tr *r, cf_tlist *l, const cf_tstr *s, uint32_t from, uint32_t to)
 {
     cf_tv v = cf_t__str_sub(r, s, from, to);
     return v.k != CF_TERR && cf_t__list_add(r, l, v) && cf_t__spend(r, 1);
@@ -537,8 +515,7 @@ static bool split_blanks(cf_tr *r, cf_tlist *l, const cf_tstr *s, int64_t max_n)
     return true;
 }
 
-static bool rsplit_blanks(cf_tr *r, cf_tlist *l, const cf_tstr *s,
-                          int64_t max_n)
+static bool rsplit_blanks(cf_tr *r, cf_tlist *l, const cf_tstr *s, int64_t max_n)
 {
     uint32_t to = s->n;
     for (;;) {
@@ -572,8 +549,8 @@ static void reverse(cf_tlist *l)
     }
 }
 
-static bool split_by(cf_tr *r, cf_tlist *l, const cf_tstr *s,
-                     const cf_tstr *sep, int64_t max_n, bool from_right)
+static bool split_by(cf_tr *r, cf_tlist *l, const cf_tstr *s, const cf_tstr *sep, int64_t max_n,
+                     bool from_right)
 {
     cf_str what = cf_str_make(sep->p, sep->n);
     if (from_right) {
@@ -611,8 +588,7 @@ static cf_tv split(cf_tr *r, cf_tv self, const cf_targs *args, bool from_right)
     CF_TBIND(from_right ? "rsplit" : "split", "sep maxsplit", 0, 2)
     int64_t max_n = -1;
     const cf_tstr *s = self.u.s;
-    if ((a[1].k != CF_TMISSING && !cf_t__arg_int(r, a[1], &max_n)) ||
-        !cf_t__spend(r, s->n >> 4)) {
+    if ((a[1].k != CF_TMISSING && !cf_t__arg_int(r, a[1], &max_n)) || !cf_t__spend(r, s->n >> 4)) {
         return CF_TV_ERR;
     }
     cf_tlist *l = cf_t__list_new(r, 4);
@@ -621,11 +597,9 @@ static cf_tv split(cf_tr *r, cf_tv self, const cf_targs *args, bool from_right)
     }
     bool ok;
     if (a[0].k == CF_TMISSING || a[0].k == CF_TNONE) {
-        ok = from_right ? rsplit_blanks(r, l, s, max_n)
-                        : split_blanks(r, l, s, max_n);
+        ok = from_right ? rsplit_blanks(r, l, s, max_n) : split_blanks(r, l, s, max_n);
     } else if (a[0].k != CF_TSTR) {
-        return cf_t__fail(r, "must be str or None, not %s",
-                          cf_t__type_name(a[0]));
+        return cf_t__fail(r, "must be str or None, not %s", cf_t__type_name(a[0]));
     } else if (a[0].u.s->n == 0) {
         return cf_t__fail(r, "empty separator");
     } else {
@@ -652,8 +626,8 @@ static cf_tv m_rsplit(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static bool is_line_end(uint32_t cp)
 {
-    return (cp >= 0x0A && cp <= 0x0D) || (cp >= 0x1C && cp <= 0x1E) ||
-           cp == 0x85 || cp == 0x2028 || cp == 0x2029;
+    return (cp >= 0x0A && cp <= 0x0D) || (cp >= 0x1C && cp <= 0x1E) || cp == 0x85 || cp == 0x2028 ||
+           cp == 0x2029;
 }
 
 cf_tlist *cf_t__split_lines(cf_tr *r, const cf_tstr *s, bool keep_ends)
@@ -692,8 +666,7 @@ static cf_tv m_splitlines(cf_tr *r, cf_tv self, const cf_targs *args)
     return l != NULL ? cf_tv_list(l) : CF_TV_ERR;
 }
 
-static cf_tv partition(cf_tr *r, cf_tv self, const cf_targs *args,
-                       bool from_right)
+static cf_tv partition(cf_tr *r, cf_tv self, const cf_targs *args, bool from_right)
 {
     CF_TBIND(from_right ? "rpartition" : "partition", "sep", 1, 1)
     cf_tstr *x = cf_t__arg_str(r, a[0]), *s = self.u.s;
@@ -706,9 +679,8 @@ static cf_tv partition(cf_tr *r, cf_tv self, const cf_targs *args,
     if (!cf_t__spend_bytes(r, s->n)) {
         return CF_TV_ERR;
     }
-    uint32_t at = from_right
-                      ? cf_t__rfind(cf_tv_text(self), cf_tv_text(a[0]))
-                      : cf_t__find(cf_tv_text(self), cf_tv_text(a[0]), 0);
+    uint32_t at = from_right ? cf_t__rfind(cf_tv_text(self), cf_tv_text(a[0]))
+                             : cf_t__find(cf_tv_text(self), cf_tv_text(a[0]), 0);
     uint32_t cut[4] = {0, s->n, s->n, s->n};
     if (at != UINT32_MAX) {
         cut[1] = at;
@@ -750,9 +722,8 @@ cf_tv cf_t__join(cf_tr *r, const cf_tstr *sep, cf_tv items, bool convert)
             cf_t__sb_str(&b, sep);
         }
         if (v.k != CF_TSTR && !convert) {
-            return cf_t__fail(
-                r, "sequence item %u: expected str instance, %s found",
-                (unsigned)i, cf_t__type_name(v));
+            return cf_t__fail(r, "sequence item %u: expected str instance, %s found", (unsigned)i,
+                              cf_t__type_name(v));
         }
         if (sep->is_markup && !(v.k == CF_TSTR && v.u.s->is_markup)) {
             v = cf_t__escape(r, v);
@@ -856,8 +827,7 @@ static cf_tv m_translate(cf_tr *r, cf_tv self, const cf_targs *args)
             cf_t__sb_sub(&b, s, at, at + len);
         } else if (e->val.k == CF_TSTR) {
             cf_t__sb_str(&b, e->val.u.s);
-        } else if (e->val.k == CF_TINT && e->val.u.i >= 0 &&
-                   e->val.u.i < 0x110000 &&
+        } else if (e->val.k == CF_TINT && e->val.u.i >= 0 && e->val.u.i < 0x110000 &&
                    (e->val.u.i < 0xD800 || e->val.u.i > 0xDFFF)) {
             char out[4];
             size_t n = cf_utf8_encode(out, (uint32_t)e->val.u.i);
@@ -874,15 +844,12 @@ static cf_tv m_translate(cf_tr *r, cf_tv self, const cf_targs *args)
 
 static cf_tv m_unescape(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return cf_t__no_str_args(r, "unescape", args) ? cf_t__unescape(r, self.u.s)
-                                                  : CF_TV_ERR;
+    return cf_t__no_str_args(r, "unescape", args) ? cf_t__unescape(r, self.u.s) : CF_TV_ERR;
 }
 
 static cf_tv m_striptags(cf_tr *r, cf_tv self, const cf_targs *args)
 {
-    return cf_t__no_str_args(r, "striptags", args)
-               ? cf_t__strip_tags(r, self.u.s)
-               : CF_TV_ERR;
+    return cf_t__no_str_args(r, "striptags", args) ? cf_t__strip_tags(r, self.u.s) : CF_TV_ERR;
 }
 
 const cf_tmethod_entry cf_t__str_methods[] = {

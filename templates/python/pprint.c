@@ -21,8 +21,7 @@ static cf_tlist *sorted_keys(cf_tr *r, const cf_tdict *d)
     }
     for (uint32_t i = 0; i < d->n; i++) {
         cf_tv key = d->e[i].key;
-        cf_tv type =
-            cf_t__str_cstr(r, cf_tv_is_num(key) ? "int" : cf_t__type_name(key));
+        cf_tv type = cf_t__str_cstr(r, cf_tv_is_num(key) ? "int" : cf_t__type_name(key));
         cf_tv pair = type.k != CF_TERR ? cf_t__pair(r, type, key) : type;
         if (pair.k == CF_TERR) {
             return NULL;
@@ -133,8 +132,7 @@ static bool flush(literals *t)
 
 /* Adds bytes [from, to) of s to the current literal, or begins the next one
  * with them where it would get wider than `width`. */
-static bool add_piece(literals *t, const cf_tstr *s, uint32_t from, uint32_t to,
-                      int64_t width)
+static bool add_piece(literals *t, const cf_tstr *s, uint32_t from, uint32_t to, int64_t width)
 {
     cf_tv piece = cf_t__str_sub(t->r, s, from, to), text;
     cf_tv both = piece;
@@ -159,8 +157,7 @@ static bool add_piece(literals *t, const cf_tstr *s, uint32_t from, uint32_t to,
 }
 
 /* A line that is too wide, cut after blanks. */
-static bool cut_line(literals *t, const cf_tstr *s, int64_t width,
-                     int64_t last_width)
+static bool cut_line(literals *t, const cf_tstr *s, int64_t width, int64_t last_width)
 {
     uint32_t at = 0, len;
     while (at < s->n) {
@@ -178,8 +175,7 @@ static bool cut_line(literals *t, const cf_tstr *s, int64_t width,
     return flush(t);
 }
 
-static bool cut_text(literals *t, const cf_tstr *s, int64_t width,
-                     int64_t allowance)
+static bool cut_text(literals *t, const cf_tstr *s, int64_t width, int64_t allowance)
 {
     cf_tlist *lines = cf_t__split_lines(t->r, s, true);
     for (uint32_t i = 0; lines != NULL && i < lines->n; i++) {
@@ -195,8 +191,7 @@ static bool cut_text(literals *t, const cf_tstr *s, int64_t width,
     return lines != NULL;
 }
 
-static bool cut_bytes(literals *t, const cf_tstr *s, int64_t width,
-                      int64_t allowance)
+static bool cut_bytes(literals *t, const cf_tstr *s, int64_t width, int64_t allowance)
 {
     for (uint32_t at = 0; at < s->n; at += 4) {
         uint32_t to = s->n - at > 4 ? at + 4 : s->n;
@@ -218,9 +213,8 @@ static void pretty_text(cf_tsb *b, cf_tv v, place p)
                   .is_bytes = v.k == CF_TBYTES};
     p.indent += p.level == 1;
     p.allowance += p.level == 1;
-    bool ok = t.list != NULL &&
-              (t.is_bytes ? cut_bytes(&t, s, WIDTH - p.indent, p.allowance)
-                          : cut_text(&t, s, WIDTH - p.indent, p.allowance));
+    bool ok = t.list != NULL && (t.is_bytes ? cut_bytes(&t, s, WIDTH - p.indent, p.allowance)
+                                            : cut_text(&t, s, WIDTH - p.indent, p.allowance));
     if (!ok) {
         b->failed = true;
         return;
@@ -257,8 +251,8 @@ static void pretty_dict(cf_tsb *b, cf_tv v, place p)
         cf_t__sb_str(b, key.u.s);
         cf_t__sb_adds(b, ": ", v.org);
         pretty(b, d->e[i].val,
-               (place){p.indent + 3 + cf_t__str_cps(key.u.s),
-                       i + 1 == d->n ? p.allowance + 1 : 1, p.level + 1});
+               (place){p.indent + 3 + cf_t__str_cps(key.u.s), i + 1 == d->n ? p.allowance + 1 : 1,
+                       p.level + 1});
     }
     cf_t__sb_addc(b, '}', v.org);
 }
@@ -272,8 +266,7 @@ static void pretty_list(cf_tsb *b, cf_tv v, place p)
         if (i != 0) {
             break_line(b, ",\n", p.indent + 1, v.org);
         }
-        int64_t after =
-            i + 1 == l->n ? p.allowance + (int64_t)strlen(close) : 1;
+        int64_t after = i + 1 == l->n ? p.allowance + (int64_t)strlen(close) : 1;
         pretty(b, l->v[i], (place){p.indent + 1, after, p.level + 1});
     }
     cf_t__sb_adds(b, close, v.org);
@@ -286,16 +279,14 @@ static void pretty(cf_tsb *b, cf_tv v, place p)
         b->failed = true;
         return;
     }
-    bool fits_here =
-        (int64_t)cf_t__str_cps(whole.u.s) <= WIDTH - p.indent - p.allowance;
+    bool fits_here = (int64_t)cf_t__str_cps(whole.u.s) <= WIDTH - p.indent - p.allowance;
     bool is_list = (v.k == CF_TLIST || v.k == CF_TTUPLE) && v.u.l->n != 0;
     if (!fits_here && v.k == CF_TDICT && v.u.d->n != 0) {
         pretty_dict(b, v, p);
     } else if (!fits_here && is_list) {
         pretty_list(b, v, p);
-    } else if (!fits_here &&
-               ((v.k == CF_TSTR && !v.u.s->is_markup && v.u.s->n != 0) ||
-                (v.k == CF_TBYTES && v.u.s->n > 4))) {
+    } else if (!fits_here && ((v.k == CF_TSTR && !v.u.s->is_markup && v.u.s->n != 0) ||
+                              (v.k == CF_TBYTES && v.u.s->n > 4))) {
         pretty_text(b, v, p);
     } else {
         cf_t__sb_str(b, whole.u.s);

@@ -45,8 +45,7 @@ size_t cf_t__float_repr(char out[CF_FLOAT_TEXT], double f)
             memcpy(out + at, digit + 1, n - 1);
             at += n - 1;
         }
-        return at +
-               (size_t)snprintf(out + at, CF_FLOAT_TEXT - at, "e%+03d", exp);
+        return at + (size_t)snprintf(out + at, CF_FLOAT_TEXT - at, "e%+03d", exp);
     }
     if (exp < 0) {
         out[at++] = '0';
@@ -87,8 +86,7 @@ double cf_t__round_digits(double f, int digits)
     /* snprintf rounds the exact value, halves to even: ask for as many digits
      * as are left of the place. */
     double whole = trunc(fabs(f));
-    int places =
-        whole < 1 ? 0 : snprintf(text, sizeof text, "%.0f", whole); /* exact */
+    int places = whole < 1 ? 0 : snprintf(text, sizeof text, "%.0f", whole); /* exact */
     if (places > -digits) {
         snprintf(text, sizeof text, "%.*e", places + digits - 1, f);
         return strtod(text, NULL);
@@ -96,8 +94,8 @@ double cf_t__round_digits(double f, int digits)
     if (places < -digits || text[0] < '5') {
         return copysign(0, f);
     }
-    bool is_half = text[0] == '5' && whole == fabs(f) &&
-                   strspn(text + 1, "0") == (size_t)places - 1;
+    bool is_half =
+        text[0] == '5' && whole == fabs(f) && strspn(text + 1, "0") == (size_t)places - 1;
     snprintf(text, sizeof text, "1e%d", places);
     return copysign(is_half ? 0 : strtod(text, NULL), f);
 }

@@ -27,25 +27,19 @@ static void fill(cf_tsb *b, const cf_tspec *f, int64_t n)
 void cf_t__pad_str(cf_tsb *b, const cf_tspec *f, const cf_tstr *s, char align)
 {
     int64_t room = f->width - cf_t__str_cps(s);
-    int64_t left = room <= 0      ? 0
-                   : align == '>' ? room
-                   : align == '^' ? room / 2
-                                  : 0;
+    int64_t left = room <= 0 ? 0 : align == '>' ? room : align == '^' ? room / 2 : 0;
     fill(b, f, left);
     cf_t__sb_str(b, s);
     fill(b, f, room - left);
 }
 
 /* A number: sign or prefix, then digits; '=' puts the fill between. */
-static void pad_number(cf_tsb *b, const cf_tspec *f, const char *head,
-                       const char *digits, size_t n, uint32_t org)
+static void pad_number(cf_tsb *b, const cf_tspec *f, const char *head, const char *digits, size_t n,
+                       uint32_t org)
 {
     int64_t room = f->width - (int64_t)strlen(head) - (int64_t)n;
     char align = f->align != '\0' ? f->align : '>';
-    int64_t left = room <= 0      ? 0
-                   : align == '>' ? room
-                   : align == '^' ? room / 2
-                                  : 0;
+    int64_t left = room <= 0 ? 0 : align == '>' ? room : align == '^' ? room / 2 : 0;
     fill(b, f, left);
     cf_t__sb_adds(b, head, org);
     if (align == '=' && room > 0) {
@@ -61,13 +55,10 @@ static void pad_number(cf_tsb *b, const cf_tspec *f, const char *head,
 /* Inserts `sep` every `every` digits of the integer part, and zeros up to
  * the width when the fill is zeros by '='.  text holds only digits, then the
  * rest from `n_int` on. */
-static char *grouped(cf_tr *r, const cf_tspec *f, const char *text, size_t n,
-                     size_t n_int, size_t n_head, size_t *out_n)
+static char *grouped(cf_tr *r, const cf_tspec *f, const char *text, size_t n, size_t n_int,
+                     size_t n_head, size_t *out_n)
 {
-    size_t every =
-        f->type == 'b' || f->type == 'o' || f->type == 'x' || f->type == 'X'
-            ? 4
-            : 3;
+    size_t every = f->type == 'b' || f->type == 'o' || f->type == 'x' || f->type == 'X' ? 4 : 3;
     int64_t want = f->align == '=' && f->fill_n == 1 && f->fill[0] == '0'
                        ? f->width - (int64_t)n_head - (int64_t)(n - n_int)
                        : 0;
@@ -205,13 +196,11 @@ void cf_t__add_float(cf_tsb *b, cf_tspec *s, double f, uint32_t org)
     bool percent = s->type == '%';
     if (!isfinite(f)) {
         bool up = s->type == 'F' || s->type == 'E' || s->type == 'G';
-        snprintf(text, sizeof text, "%s",
-                 isnan(f) ? (up ? "NAN" : "nan") : (up ? "INF" : "inf"));
+        snprintf(text, sizeof text, "%s", isnan(f) ? (up ? "NAN" : "nan") : (up ? "INF" : "inf"));
     } else {
         float_text(text, sizeof text, fabs(f) * (percent ? 100 : 1), s);
     }
-    if (is_neg && s->no_neg_zero && isfinite(f) &&
-        strpbrk(text, "123456789") == NULL) {
+    if (is_neg && s->no_neg_zero && isfinite(f) && strpbrk(text, "123456789") == NULL) {
         is_neg = false;
     }
     if (is_neg || s->sign == '+' || s->sign == ' ') {
@@ -236,15 +225,13 @@ void cf_t__add_float(cf_tsb *b, cf_tspec *s, double f, uint32_t org)
 
 /* ---- the mini-language -------------------------------------------------- */
 
-bool cf_t__spec_number(cf_tr *r, const cf_tstr *s, uint32_t *at, int64_t *out,
-                       int64_t most)
+bool cf_t__spec_number(cf_tr *r, const cf_tstr *s, uint32_t *at, int64_t *out, int64_t most)
 {
     *out = -1;
     while (*at < s->n && s->p[*at] >= '0' && s->p[*at] <= '9') {
         *out = (*out < 0 ? 0 : *out) * 10 + (s->p[(*at)++] - '0');
         if (*out > most) {
-            cf_t__fail_limit(r, "a format's width or precision is over %d",
-                             (int)most);
+            cf_t__fail_limit(r, "a format's width or precision is over %d", (int)most);
             return false;
         }
     }
@@ -337,8 +324,7 @@ static bool parse_spec(cf_tr *r, const cf_tstr *s, cf_tspec *f)
 
 static void bad_code(cf_tsb *b, char type, cf_tv v)
 {
-    cf_t__fail(b->r, "Unknown format code '%c' for object of type '%s'", type,
-               cf_t__type_name(v));
+    cf_t__fail(b->r, "Unknown format code '%c' for object of type '%s'", type, cf_t__type_name(v));
     b->failed = true;
 }
 
@@ -381,8 +367,7 @@ static void format_str(cf_tsb *b, cf_tspec *f, cf_tv v)
     }
     const cf_tstr *s = v.u.s;
     if (f->precision >= 0) {
-        cf_tv cut = cf_t__str_sub(b->r, s, 0,
-                                  cf_t__str_at_cp(s, (uint32_t)f->precision));
+        cf_tv cut = cf_t__str_sub(b->r, s, 0, cf_t__str_at_cp(s, (uint32_t)f->precision));
         if (cut.k == CF_TERR) {
             b->failed = true;
             return;
@@ -394,8 +379,8 @@ static void format_str(cf_tsb *b, cf_tspec *f, cf_tv v)
 
 static void format_int(cf_tsb *b, cf_tspec *f, cf_tv v)
 {
-    bool is_plain = f->type == '\0' && f->align == '\0' && f->width < 0 &&
-                    f->sign == '\0' && f->group == '\0';
+    bool is_plain =
+        f->type == '\0' && f->align == '\0' && f->width < 0 && f->sign == '\0' && f->group == '\0';
     if (f->type != '\0' && strchr("bcdoxXn", f->type) == NULL) {
         bad_code(b, f->type, v);
     } else if (f->precision >= 0) {
@@ -427,8 +412,7 @@ void cf_t__add_format(cf_tsb *b, cf_tv v, const cf_tstr *format)
     }
     bool is_int = cf_tv_is_intlike(v);
     if (v.k != CF_TSTR && !is_int && v.k != CF_TFLOAT) {
-        cf_t__fail(b->r, "unsupported format string passed to %s.__format__",
-                   cf_t__type_name(v));
+        cf_t__fail(b->r, "unsupported format string passed to %s.__format__", cf_t__type_name(v));
         b->failed = true;
         return;
     }
@@ -493,12 +477,11 @@ static cf_tv find_arg(formatter *x, const char *p, uint32_t n, bool is_whole)
                 i = i * 10 + (p[k] - '0');
             }
         }
-        return i < x->args->n
-                   ? x->args->v[i]
-                   : cf_t__fail(r,
-                                "Replacement index %lld out of range for "
-                                "positional args tuple",
-                                (long long)i);
+        return i < x->args->n ? x->args->v[i]
+                              : cf_t__fail(r,
+                                           "Replacement index %lld out of range for "
+                                           "positional args tuple",
+                                           (long long)i);
     }
     for (uint32_t i = 0; i < x->args->n_kw; i++) {
         const cf_tstr *name = x->args->kw[i].name;
@@ -521,8 +504,7 @@ static cf_tv find_field(formatter *x, const char *p, uint32_t n)
     while (at < n && v.k != CF_TERR) {
         uint32_t from = at + 1, end = from;
         bool is_item = p[at] == '[';
-        while (end < n &&
-               (is_item ? p[end] != ']' : p[end] != '.' && p[end] != '[')) {
+        while (end < n && (is_item ? p[end] != ']' : p[end] != '.' && p[end] != '[')) {
             end++;
         }
         if (end == from || (is_item && end == n)) {
@@ -533,9 +515,8 @@ static cf_tv find_field(formatter *x, const char *p, uint32_t n)
         for (uint32_t i = from; i < end; i++) {
             is_number = is_number && p[i] >= '0' && p[i] <= '9';
         }
-        cf_tv key = is_number
-                        ? cf_t__int_parse(r, p + from, end - from, 10, false)
-                        : cf_t__str_copy(r, p + from, end - from, 0);
+        cf_tv key = is_number ? cf_t__int_parse(r, p + from, end - from, 10, false)
+                              : cf_t__str_copy(r, p + from, end - from, 0);
         CF_TVTRY(key);
         v = is_item ? cf_t__getitem(r, v, key) : cf_t__getattr(r, v, key);
         at = is_item ? end + 1 : end;
@@ -551,8 +532,7 @@ static bool run_format(formatter *x, const cf_tstr *s, cf_tsb *out, int depth);
 
 /* Where the name of the field in s[from..end) ends, at ':' or '!'; 0 with the
  * error set for a brace in it. */
-static uint32_t field_name_end(cf_tr *r, const cf_tstr *s, uint32_t from,
-                               uint32_t end)
+static uint32_t field_name_end(cf_tr *r, const cf_tstr *s, uint32_t from, uint32_t end)
 {
     uint32_t at = from, brackets = 0;
     for (; at < end; at++) {
@@ -615,8 +595,8 @@ static bool add_field(formatter *x, cf_tv v, const cf_tstr *format, cf_tsb *out)
 }
 
 /* One field: s[from..end) is what is inside the braces. */
-static bool format_field(formatter *x, const cf_tstr *s, uint32_t from,
-                         uint32_t end, cf_tsb *out, int depth)
+static bool format_field(formatter *x, const cf_tstr *s, uint32_t from, uint32_t end, cf_tsb *out,
+                         int depth)
 {
     cf_tr *r = x->b.r;
     uint32_t at = field_name_end(r, s, from, end);
@@ -648,8 +628,7 @@ static bool format_field(formatter *x, const cf_tstr *s, uint32_t from,
         format = cf_t__sb_take(&b, false);
     }
     v = converted(r, v, conversion);
-    return format.k != CF_TERR && v.k != CF_TERR &&
-           add_field(x, v, format.u.s, out);
+    return format.k != CF_TERR && v.k != CF_TERR && add_field(x, v, format.u.s, out);
 }
 
 static bool run_format(formatter *x, const cf_tstr *s, cf_tsb *out, int depth)
@@ -685,13 +664,11 @@ static bool run_format(formatter *x, const cf_tstr *s, cf_tsb *out, int depth)
             }
         }
         if (open != 0) {
-            cf_t__fail(r, at + 1 == s->n
-                              ? "Single '{' encountered in format string"
-                              : "expected '}' before end of string");
+            cf_t__fail(r, at + 1 == s->n ? "Single '{' encountered in format string"
+                                         : "expected '}' before end of string");
             return false;
         }
-        if (!format_field(x, s, at + 1, end, out, depth) ||
-            !cf_t__spend(r, 1)) {
+        if (!format_field(x, s, at + 1, end, out, depth) || !cf_t__spend(r, 1)) {
             return false;
         }
         at = end;
@@ -707,6 +684,5 @@ cf_tv cf_t__str_format(cf_tr *r, const cf_tstr *s, const cf_targs *args)
     cf_tsb out;
     cf_t__sb_init(&x.b, r);
     cf_t__sb_init(&out, r);
-    return run_format(&x, s, &out, 2) ? cf_t__sb_take(&out, s->is_markup)
-                                      : CF_TV_ERR;
+    return run_format(&x, s, &out, 2) ? cf_t__sb_take(&out, s->is_markup) : CF_TV_ERR;
 }

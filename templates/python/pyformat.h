@@ -26,8 +26,7 @@ typedef struct cf_tspec {
 
 /* The decimal number at s[*at], which moves past it; -1 where there is none.
  * False with the error set for one above `most`. */
-bool cf_t__spec_number(cf_tr *r, const cf_tstr *s, uint32_t *at, int64_t *out,
-                       int64_t most);
+bool cf_t__spec_number(cf_tr *r, const cf_tstr *s, uint32_t *at, int64_t *out, int64_t most);
 
 /* s, padded to the width; `align` is '<', '>' or '^'. */
 void cf_t__pad_str(cf_tsb *b, const cf_tspec *f, const cf_tstr *s, char align);

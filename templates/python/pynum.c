@@ -206,8 +206,7 @@ static uint64_t guess_digit(const uint32_t *u, const uint32_t *v, uint32_t n)
 {
     uint64_t top = (uint64_t)u[n] << 32 | u[n - 1];
     uint64_t guess = top / v[n - 1], left = top % v[n - 1];
-    while (guess >> 32 != 0 ||
-           (n > 1 && guess * v[n - 2] > (left << 32 | u[n - 2]))) {
+    while (guess >> 32 != 0 || (n > 1 && guess * v[n - 2] > (left << 32 | u[n - 2]))) {
         guess--;
         left += v[n - 1];
         if (left >> 32 != 0) {
@@ -219,8 +218,7 @@ static uint64_t guess_digit(const uint32_t *u, const uint32_t *v, uint32_t n)
 
 /* u[0..n] -= guess * v[0..n); adds v back, and returns one less, where the
  * guess was too large. */
-static uint32_t take_digit(uint32_t *u, const uint32_t *v, uint32_t n,
-                           uint64_t guess)
+static uint32_t take_digit(uint32_t *u, const uint32_t *v, uint32_t n, uint64_t guess)
 {
     int64_t borrow = 0;
     uint64_t carry = 0;
@@ -248,15 +246,13 @@ static uint32_t take_digit(uint32_t *u, const uint32_t *v, uint32_t n,
 
 /* Quotient and remainder of magnitudes: Knuth's algorithm D (TAOCP 2,
  * 4.3.1). */
-static bool mag_divmod(cf_tr *r, const cf_tbig *a, const cf_tbig *b,
-                       cf_tbig **quot, cf_tbig **rest)
+static bool mag_divmod(cf_tr *r, const cf_tbig *a, const cf_tbig *b, cf_tbig **quot, cf_tbig **rest)
 {
     uint32_t n = b->n, n_quot = a->n >= n ? a->n - n + 1 : 0;
     cf_tbig *q = big_new(r, n_quot != 0 ? n_quot : 1);
     cf_tbig *u = big_new(r, a->n + 1);
     cf_tbig *v = big_new(r, n);
-    if (q == NULL || u == NULL || v == NULL ||
-        !cf_t__spend(r, (uint64_t)a->n * n / 4 + 1)) {
+    if (q == NULL || u == NULL || v == NULL || !cf_t__spend(r, (uint64_t)a->n * n / 4 + 1)) {
         return false;
     }
     unsigned shift = 0;
@@ -270,8 +266,7 @@ static bool mag_divmod(cf_tr *r, const cf_tbig *a, const cf_tbig *b,
         q->limb[j] = take_digit(u->limb + j, v->limb, n, guess);
     }
     for (uint32_t i = 0; i < n; i++) {
-        u->limb[i] = u->limb[i] >> shift |
-                     (uint32_t)((uint64_t)u->limb[i + 1] << 32 >> shift);
+        u->limb[i] = u->limb[i] >> shift | (uint32_t)((uint64_t)u->limb[i + 1] << 32 >> shift);
     }
     u->n = n;
     *quot = q;
@@ -389,25 +384,21 @@ cf_tv cf_t__int_from_double(cf_tr *r, double f)
     return big_value(b);
 }
 
-cf_tv cf_t__int_parse(cf_tr *r, const char *digits, size_t n, unsigned base,
-                      bool is_neg)
+cf_tv cf_t__int_parse(cf_tr *r, const char *digits, size_t n, unsigned base, bool is_neg)
 {
     bool is_pow2 = (base & (base - 1)) == 0;
     if (n > CF_INT_MAX_DIGITS && !is_pow2) {
-        return cf_t__fail(r, "an integer of more than %d digits",
-                          CF_INT_MAX_DIGITS);
+        return cf_t__fail(r, "an integer of more than %d digits", CF_INT_MAX_DIGITS);
     }
     if (n > CF_BIG_MAX_BITS) {
-        return cf_t__fail_limit(r, "an integer is over %d bits",
-                                CF_BIG_MAX_BITS);
+        return cf_t__fail_limit(r, "an integer is over %d bits", CF_BIG_MAX_BITS);
     }
     cf_tbig *b = NULL;
     uint64_t small = 0;
     bool is_small = true;
     for (size_t i = 0; i < n; i++) {
         char c = digits[i];
-        unsigned d =
-            c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a') + 10;
+        unsigned d = c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a') + 10;
         if (is_small && small > ((uint64_t)INT64_MAX - d) / base) {
             is_small = false;
             b = big_new(r, (uint32_t)(n * 6 / 32) + 3);
@@ -478,8 +469,7 @@ cf_tv cf_t__int_text(cf_tr *r, cf_tv v, unsigned base)
         text[--at] = (char)(d < 10 ? '0' + d : 'a' + (d - 10));
     } while (b->n > 0);
     if (base == 10 && cap - at > CF_INT_MAX_DIGITS) {
-        return cf_t__fail(r, "an integer of more than %d digits has no text",
-                          CF_INT_MAX_DIGITS);
+        return cf_t__fail(r, "an integer of more than %d digits has no text", CF_INT_MAX_DIGITS);
     }
     if (from->is_neg) {
         text[--at] = '-';
@@ -497,16 +487,11 @@ uint32_t cf_t__num_hash(cf_tv v)
             return 77;
         }
     } else {
-        int64_t i = v.k == CF_TFLOAT  ? (int64_t)v.u.f
-                    : v.k == CF_TBOOL ? v.u.b
-                                      : v.u.i;
-        if (i < INT64_C(-9000000000000000000) ||
-            i > INT64_C(9000000000000000000)) {
+        int64_t i = v.k == CF_TFLOAT ? (int64_t)v.u.f : v.k == CF_TBOOL ? v.u.b : v.u.i;
+        if (i < INT64_C(-9000000000000000000) || i > INT64_C(9000000000000000000)) {
             f = (double)i;
         } else {
-            return (uint32_t)(((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15)) >>
-                              32) |
-                   1;
+            return (uint32_t)(((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15)) >> 32) | 1;
         }
     }
     uint64_t bits;
@@ -525,7 +510,7 @@ static int compare_big_double(const cf_tbig *b, double f)
         int from = (int)i * 32 - (exp - 53); /* of the mantissa */
         uint32_t limb = from >= 64 || from <= -32 ? 0
                         : from >= 0               ? (uint32_t)(mantissa >> from)
-                                    : (uint32_t)(mantissa << -from);
+                                                  : (uint32_t)(mantissa << -from);
         if (b->limb[i] != limb) {
             return b->limb[i] < limb ? -1 : 1;
         }
@@ -559,8 +544,7 @@ static int compare_int_double(cf_tv a, double f)
 
 int cf_t__num_compare(cf_tv a, cf_tv b)
 {
-    if ((a.k == CF_TFLOAT && isnan(a.u.f)) ||
-        (b.k == CF_TFLOAT && isnan(b.u.f))) {
+    if ((a.k == CF_TFLOAT && isnan(a.u.f)) || (b.k == CF_TFLOAT && isnan(b.u.f))) {
         return 2;
     }
     if (a.k == CF_TFLOAT && b.k == CF_TFLOAT) {
@@ -664,17 +648,14 @@ static bool is_zero(cf_tv v)
 static cf_tv int_pow(cf_tr *r, cf_tv a, cf_tv b)
 {
     double fa, fb;
-    bool is_neg =
-        b.k == CF_TBIG ? b.u.big->is_neg : b.k == CF_TINT && b.u.i < 0;
+    bool is_neg = b.k == CF_TBIG ? b.u.big->is_neg : b.k == CF_TINT && b.u.i < 0;
     if (is_neg) {
         if (!cf_t__to_double(a, &fa) || !cf_t__to_double(b, &fb)) {
             return cf_t__fail(r, "integer too large to convert to float");
         }
         return float_pow(r, fa, fb);
     }
-    uint64_t e = b.k == CF_TBOOL  ? b.u.b
-                 : b.k == CF_TINT ? (uint64_t)b.u.i
-                                  : UINT64_MAX;
+    uint64_t e = b.k == CF_TBOOL ? b.u.b : b.k == CF_TINT ? (uint64_t)b.u.i : UINT64_MAX;
     cf_tv out = cf_tv_int(1);
     if (a.k != CF_TBIG) {
         int64_t base = a.k == CF_TBOOL ? a.u.b : a.u.i;
@@ -684,8 +665,7 @@ static cf_tv int_pow(cf_tr *r, cf_tv a, cf_tv b)
         }
     }
     if (e > CF_BIG_MAX_BITS) {
-        return cf_t__fail_limit(r, "an integer is over %d bits",
-                                CF_BIG_MAX_BITS);
+        return cf_t__fail_limit(r, "an integer is over %d bits", CF_BIG_MAX_BITS);
     }
     while (e != 0) {
         if (e & 1) {
@@ -704,8 +684,7 @@ static cf_tv int_pow(cf_tr *r, cf_tv a, cf_tv b)
 static int64_t mag_bits(const cf_tbig *a)
 {
     int64_t bits = (int64_t)a->n * 32;
-    for (uint32_t top = a->n != 0 ? a->limb[a->n - 1] : 1; top >> 31 == 0;
-         top <<= 1) {
+    for (uint32_t top = a->n != 0 ? a->limb[a->n - 1] : 1; top >> 31 == 0; top <<= 1) {
         bits--;
     }
     return a->n != 0 ? bits : 0;
@@ -737,8 +716,8 @@ static cf_tv int_div(cf_tr *r, cf_tv a, cf_tv b)
     if (is_zero(b)) {
         return cf_t__fail(r, "division by zero");
     }
-    if (cf_t__to_double(a, &fa) && cf_t__to_double(b, &fb) &&
-        fabs(fa) < exact && fabs(fb) < exact) {
+    if (cf_t__to_double(a, &fa) && cf_t__to_double(b, &fb) && fabs(fa) < exact &&
+        fabs(fb) < exact) {
         return cf_tv_float(fa / fb);
     }
     cf_tbig *x = big_of(r, a), *y = big_of(r, b), *q = NULL, *rest = NULL;
@@ -824,9 +803,8 @@ cf_tv cf_t__arith(cf_tr *r, cf_tarith op, cf_tv a, cf_tv b)
         return float_arith(r, op, fa, fb);
     }
     if ((op == CF_OP_FLOORDIV || op == CF_OP_MOD) && is_zero(b)) {
-        return cf_t__fail(r, op == CF_OP_MOD
-                                 ? "integer modulo by zero"
-                                 : "integer division or modulo by zero");
+        return cf_t__fail(r, op == CF_OP_MOD ? "integer modulo by zero"
+                                             : "integer division or modulo by zero");
     }
     if (op == CF_OP_DIV) {
         return int_div(r, a, b);
@@ -836,8 +814,7 @@ cf_tv cf_t__arith(cf_tr *r, cf_tarith op, cf_tv a, cf_tv b)
     }
     cf_tv out;
     if (a.k != CF_TBIG && b.k != CF_TBIG &&
-        small_arith(op, a.k == CF_TBOOL ? a.u.b : a.u.i,
-                    b.k == CF_TBOOL ? b.u.b : b.u.i, &out)) {
+        small_arith(op, a.k == CF_TBOOL ? a.u.b : a.u.i, b.k == CF_TBOOL ? b.u.b : b.u.i, &out)) {
         return out;
     }
     cf_tbig *x = big_of(r, a), *y = big_of(r, b);
@@ -866,7 +843,6 @@ cf_tv cf_t__abs(cf_tr *r, cf_tv v)
     if (v.k == CF_TFLOAT) {
         return cf_tv_float(fabs(v.u.f));
     }
-    bool is_neg =
-        v.k == CF_TBIG ? v.u.big->is_neg : v.k == CF_TINT && v.u.i < 0;
+    bool is_neg = v.k == CF_TBIG ? v.u.big->is_neg : v.k == CF_TINT && v.u.i < 0;
     return is_neg ? cf_t__negate(r, v) : v.k == CF_TBOOL ? cf_tv_int(v.u.b) : v;
 }

@@ -21,17 +21,13 @@ static cf_tv next_arg(percent *x)
 {
     cf_tr *r = x->b.r;
     if (x->arg.k == CF_TTUPLE) {
-        return x->used < x->arg.u.l->n
-                   ? x->arg.u.l->v[x->used++]
-                   : cf_t__fail(r, "not enough arguments for format string");
+        return x->used < x->arg.u.l->n ? x->arg.u.l->v[x->used++]
+                                       : cf_t__fail(r, "not enough arguments for format string");
     }
-    return x->used++ == 0
-               ? x->arg
-               : cf_t__fail(r, "not enough arguments for format string");
+    return x->used++ == 0 ? x->arg : cf_t__fail(r, "not enough arguments for format string");
 }
 
-static bool star_or_number(percent *x, const cf_tstr *s, uint32_t *at,
-                           int64_t *out, int64_t most)
+static bool star_or_number(percent *x, const cf_tstr *s, uint32_t *at, int64_t *out, int64_t most)
 {
     if (*at < s->n && s->p[*at] == '*') {
         (*at)++;
@@ -45,8 +41,7 @@ static bool star_or_number(percent *x, const cf_tstr *s, uint32_t *at,
         }
         *out = v.k == CF_TINT ? v.u.i : v.u.b;
         if (*out > most || *out < -most) {
-            cf_t__fail_limit(x->b.r, "a format's width or precision is over %d",
-                             (int)most);
+            cf_t__fail_limit(x->b.r, "a format's width or precision is over %d", (int)most);
             return false;
         }
         return true;
@@ -72,8 +67,7 @@ static bool percent_str(percent *x, cf_tspec *f, cf_tv v, char type)
         s = cf_t__escape(r, s);
     }
     if (s.k != CF_TERR && f->precision >= 0) {
-        s = cf_t__str_sub(r, s.u.s, 0,
-                          cf_t__str_at_cp(s.u.s, (uint32_t)f->precision));
+        s = cf_t__str_sub(r, s.u.s, 0, cf_t__str_at_cp(s.u.s, (uint32_t)f->precision));
     }
     if (s.k == CF_TERR) {
         return false;
@@ -99,8 +93,7 @@ static bool percent_int(percent *x, cf_tspec *f, cf_tv v, char type)
         if (v.k == CF_TUNDEF) {
             cf_t__fail_undef(r, v);
         } else if (v.k != CF_TERR) {
-            cf_t__fail(r, "%%%c format: a number is required, not %s", type,
-                       cf_t__type_name(v));
+            cf_t__fail(r, "%%%c format: a number is required, not %s", type, cf_t__type_name(v));
         }
         return false;
     }
@@ -115,8 +108,8 @@ static bool percent_int(percent *x, cf_tspec *f, cf_tv v, char type)
                            .sign = f->sign,
                            .precision = -1};
         bool is_neg = cf_t__num_compare(v, cf_tv_int(0)) < 0;
-        digits.width = f->precision + (is_neg || f->sign != '\0') +
-                       (f->alt && f->type != 'd' ? 2 : 0);
+        digits.width =
+            f->precision + (is_neg || f->sign != '\0') + (f->alt && f->type != 'd' ? 2 : 0);
         cf_tsb b;
         cf_t__sb_init(&b, r);
         cf_t__add_int(&b, &digits, v);
@@ -139,8 +132,7 @@ static bool percent_float(percent *x, cf_tspec *f, cf_tv v, char type)
         if (v.k == CF_TUNDEF) {
             cf_t__fail_undef(x->b.r, v);
         } else {
-            cf_t__fail(x->b.r, "must be real number, not %s",
-                       cf_t__type_name(v));
+            cf_t__fail(x->b.r, "must be real number, not %s", cf_t__type_name(v));
         }
         return false;
     }
@@ -212,9 +204,7 @@ static bool percent_key(percent *x, const cf_tstr *s, uint32_t *at, cf_tv *v)
 
 static void percent_flags(cf_tspec *f, const cf_tstr *s, uint32_t *at)
 {
-    for (;
-         *at < s->n && s->p[*at] != '\0' && strchr("-+ #0", s->p[*at]) != NULL;
-         (*at)++) {
+    for (; *at < s->n && s->p[*at] != '\0' && strchr("-+ #0", s->p[*at]) != NULL; (*at)++) {
         switch (s->p[*at]) {
         case '-':
             f->align = '<';
@@ -264,8 +254,7 @@ static bool percent_one(percent *x, const cf_tstr *s, uint32_t *at)
         }
         f.precision = f.precision < 0 ? 0 : f.precision;
     }
-    if (*at < s->n &&
-        (s->p[*at] == 'l' || s->p[*at] == 'h' || s->p[*at] == 'L')) {
+    if (*at < s->n && (s->p[*at] == 'l' || s->p[*at] == 'h' || s->p[*at] == 'L')) {
         (*at)++;
     }
     if (*at >= s->n) {
@@ -315,11 +304,9 @@ cf_tv cf_t__percent(cf_tr *r, const cf_tstr *s, cf_tv arg)
         run = at;
     }
     cf_t__sb_sub(&x.b, s, run, s->n);
-    bool all_used = arg.k == CF_TTUPLE
-                        ? x.used == arg.u.l->n
-                        : x.used > 0 || arg.k == CF_TDICT ||
-                              arg.k == CF_TUNDEF || arg.k == CF_TRANGE ||
-                              arg.k == CF_TLIST;
+    bool all_used = arg.k == CF_TTUPLE ? x.used == arg.u.l->n
+                                       : x.used > 0 || arg.k == CF_TDICT || arg.k == CF_TUNDEF ||
+                                             arg.k == CF_TRANGE || arg.k == CF_TLIST;
     if (!all_used && !x.b.failed) {
         return cf_t__fail(r, "not all arguments converted during string "
                              "formatting");

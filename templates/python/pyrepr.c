@@ -29,10 +29,7 @@ static void repr_str(cf_tsb *b, const cf_tstr *s, bool is_bytes)
         if (cp == (unsigned char)quote || cp == '\\') {
             n = snprintf(out, sizeof out, "\\%c", (char)cp);
         } else if (cp == '\n' || cp == '\r' || cp == '\t') {
-            n = snprintf(out, sizeof out, "\\%c",
-                         cp == '\n'   ? 'n'
-                         : cp == '\r' ? 'r'
-                                      : 't');
+            n = snprintf(out, sizeof out, "\\%c", cp == '\n' ? 'n' : cp == '\r' ? 'r' : 't');
         } else if (is_bytes && (cp < 0x20 || cp >= 0x7F)) {
             n = snprintf(out, sizeof out, "\\x%02x", (unsigned)cp);
         } else if (!is_bytes && !cf_t__is_printable(cp)) {
@@ -103,8 +100,7 @@ static void repr_dict(cf_tsb *b, cf_tv v)
 
 static void repr_view(cf_tsb *b, cf_tv v)
 {
-    static const char *const open[] = {"dict_keys([", "dict_values([",
-                                       "dict_items(["};
+    static const char *const open[] = {"dict_keys([", "dict_values([", "dict_items(["};
     const cf_tview *w = v.u.view;
     cf_t__sb_adds(b, open[w->kind], v.org);
     for (uint32_t i = 0; i < w->d->n && !b->failed; i++) {
@@ -138,12 +134,11 @@ static void repr_other(cf_tsb *b, cf_tv v)
     switch (v.k) {
     case CF_TRANGE:
         if (g->step == 1) {
-            snprintf(text, sizeof text, "range(%lld, %lld)",
-                     (long long)g->start, (long long)g->stop);
+            snprintf(text, sizeof text, "range(%lld, %lld)", (long long)g->start,
+                     (long long)g->stop);
         } else {
-            snprintf(text, sizeof text, "range(%lld, %lld, %lld)",
-                     (long long)g->start, (long long)g->stop,
-                     (long long)g->step);
+            snprintf(text, sizeof text, "range(%lld, %lld, %lld)", (long long)g->start,
+                     (long long)g->stop, (long long)g->step);
         }
         break;
     case CF_TNAMESPACE:
@@ -157,8 +152,7 @@ static void repr_other(cf_tsb *b, cf_tv v)
         return;
     case CF_TLOOP: {
         cf_tv n = cf_t__loop_attr(b->r, v.u.loop, cf_str_from("length"));
-        snprintf(text, sizeof text, "<LoopContext %lld/%lld>",
-                 (long long)v.u.loop->index0 + 1,
+        snprintf(text, sizeof text, "<LoopContext %lld/%lld>", (long long)v.u.loop->index0 + 1,
                  n.k == CF_TINT ? (long long)n.u.i : 0);
         break;
     }
@@ -173,8 +167,7 @@ static void repr_other(cf_tsb *b, cf_tv v)
         break;
     case CF_TFUNC:
         if (cf_t__global_class(v.sub) != NULL) {
-            snprintf(text, sizeof text, "<class '%s'>",
-                     cf_t__global_class(v.sub));
+            snprintf(text, sizeof text, "<class '%s'>", cf_t__global_class(v.sub));
             break;
         }
         snprintf(text, sizeof text, "<function object>");
@@ -318,8 +311,7 @@ static void json_str(cf_tsb *b, const cf_tstr *s, bool ascii)
                 n = snprintf(out, sizeof out, "\\u%04x", (unsigned)cp);
             } else {
                 cp -= 0x10000;
-                n = snprintf(out, sizeof out, "\\u%04x\\u%04x",
-                             (unsigned)(0xD800 + (cp >> 10)),
+                n = snprintf(out, sizeof out, "\\u%04x\\u%04x", (unsigned)(0xD800 + (cp >> 10)),
                              (unsigned)(0xDC00 + (cp & 0x3FF)));
             }
         }
@@ -391,9 +383,8 @@ static void json_key(dumper *d, cf_tv key, uint32_t org)
     } else if (cf_tv_is_num(key)) {
         text = cf_t__to_str(r, key);
     } else if (key.k != CF_TSTR) {
-        text =
-            cf_t__fail(r, "keys must be str, int, float, bool or None, not %s",
-                       cf_t__type_name(key));
+        text = cf_t__fail(r, "keys must be str, int, float, bool or None, not %s",
+                          cf_t__type_name(key));
     }
     if (text.k == CF_TERR) {
         d->b.failed = true;
@@ -488,8 +479,7 @@ static void json_value(dumper *d, cf_tv v)
         json_dict(d, v);
         break;
     default:
-        cf_t__fail(b->r, "Object of type %s is not JSON serializable",
-                   cf_t__type_name(v));
+        cf_t__fail(b->r, "Object of type %s is not JSON serializable", cf_t__type_name(v));
         b->failed = true;
     }
     cf_t__leave(b->r);

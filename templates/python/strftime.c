@@ -29,8 +29,7 @@ static void civil(int64_t days, when *w)
     w->month = (int)(mp < 10 ? mp + 3 : mp - 9);
     w->year = yoe + era * 400 + (w->month <= 2);
     bool leap = (w->year % 4 == 0 && w->year % 100 != 0) || w->year % 400 == 0;
-    static const int before[] = {0,   31,  59,  90,  120, 151,
-                                 181, 212, 243, 273, 304, 334};
+    static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
     w->yearday = before[w->month - 1] + w->day + (leap && w->month > 2);
     w->weekday = (int)(((days + 4) % 7 + 7) % 7);
 }
@@ -77,9 +76,9 @@ static int iso_week(const when *w, int64_t *year)
 
 static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                    "Thursday", "Friday", "Saturday"};
-static const char *const months[] = {
-    "January", "February", "March",     "April",   "May",      "June",
-    "July",    "August",   "September", "October", "November", "December"};
+static const char *const months[] = {"January",   "February", "March",    "April",
+                                     "May",       "June",     "July",     "August",
+                                     "September", "October",  "November", "December"};
 
 /* Writes the value of one letter; false for a letter without one. */
 static bool one(char out[80], const when *w, char c)
@@ -99,17 +98,15 @@ static bool one(char out[80], const when *w, char c)
     case 'B':
         return snprintf(out, 80, "%s", months[w->month - 1]) > 0;
     case 'c':
-        return snprintf(out, 80, "%.3s %.3s %2d %02d:%02d:%02d %lld",
-                        days[w->weekday], months[w->month - 1], w->day, w->hour,
-                        w->minute, w->second, year) > 0;
+        return snprintf(out, 80, "%.3s %.3s %2d %02d:%02d:%02d %lld", days[w->weekday],
+                        months[w->month - 1], w->day, w->hour, w->minute, w->second, year) > 0;
     case 'C':
         return snprintf(out, 80, "%02lld", year / 100) > 0;
     case 'd':
         return snprintf(out, 80, "%02d", w->day) > 0;
     case 'D':
     case 'x':
-        return snprintf(out, 80, "%02d/%02d/%02lld", w->month, w->day,
-                        year % 100) > 0;
+        return snprintf(out, 80, "%02d/%02d/%02lld", w->month, w->day, year % 100) > 0;
     case 'e':
         return snprintf(out, 80, "%2d", w->day) > 0;
     case 'f':
@@ -141,8 +138,8 @@ static bool one(char out[80], const when *w, char c)
     case 'P':
         return snprintf(out, 80, "%s", w->hour < 12 ? "am" : "pm") > 0;
     case 'r':
-        return snprintf(out, 80, "%02d:%02d:%02d %s", hour12, w->minute,
-                        w->second, w->hour < 12 ? "AM" : "PM") > 0;
+        return snprintf(out, 80, "%02d:%02d:%02d %s", hour12, w->minute, w->second,
+                        w->hour < 12 ? "AM" : "PM") > 0;
     case 'R':
         return snprintf(out, 80, "%02d:%02d", w->hour, w->minute) > 0;
     case 's':
@@ -153,8 +150,7 @@ static bool one(char out[80], const when *w, char c)
         return snprintf(out, 80, "\t") > 0;
     case 'T':
     case 'X':
-        return snprintf(out, 80, "%02d:%02d:%02d", w->hour, w->minute,
-                        w->second) > 0;
+        return snprintf(out, 80, "%02d:%02d:%02d", w->hour, w->minute, w->second) > 0;
     case 'u':
         return snprintf(out, 80, "%d", w->weekday == 0 ? 7 : w->weekday) > 0;
     case 'U':
@@ -164,8 +160,7 @@ static bool one(char out[80], const when *w, char c)
     case 'w':
         return snprintf(out, 80, "%d", w->weekday) > 0;
     case 'W':
-        return snprintf(out, 80, "%02d",
-                        (w->yearday + 6 - (w->weekday + 6) % 7) / 7) > 0;
+        return snprintf(out, 80, "%02d", (w->yearday + 6 - (w->weekday + 6) % 7) / 7) > 0;
     case 'y':
         return snprintf(out, 80, "%02lld", year % 100) > 0;
     case 'Y':
@@ -236,11 +231,9 @@ static bool is_among(char c, const char *set)
 static bool is_known(const directive *d)
 {
     if (d->letter == 'f') {
-        return d->pad == '\0' && !d->upper && !d->swap && d->width == 0 &&
-               d->modifier == '\0';
+        return d->pad == '\0' && !d->upper && !d->swap && d->width == 0 && d->modifier == '\0';
     }
-    return !(d->modifier == 'E' &&
-             is_among(d->letter, "aAbhBDdeFHIkljmMSUVWwgG")) &&
+    return !(d->modifier == 'E' && is_among(d->letter, "aAbhBDdeFHIkljmMSUVWwgG")) &&
            !(d->modifier == 'O' && is_among(d->letter, "aAcDFxXY"));
 }
 
@@ -280,8 +273,8 @@ static void add_number(cf_tsb *b, const directive *d, const char *text)
     fill(b, &how, text, strlen(text));
 }
 
-static void add_directive(cf_tsb *b, const when *w, const directive *d,
-                          const cf_tstr *s, uint32_t from)
+static void add_directive(cf_tsb *b, const when *w, const directive *d, const cf_tstr *s,
+                          uint32_t from)
 {
     char text[80];
     if (!is_known(d) || !one(text, w, d->letter)) {
@@ -325,8 +318,7 @@ cf_tv cf_t__strftime(cf_tr *r, const cf_tstr *format)
             continue;
         }
         if (!read_directive(&d, format, at + 1)) {
-            return cf_t__fail_limit(r, "a width in strftime is over %d",
-                                    (int)WIDTH_MAX);
+            return cf_t__fail_limit(r, "a width in strftime is over %d", (int)WIDTH_MAX);
         }
         cf_t__sb_sub(&b, format, run, at);
         add_directive(&b, &w, &d, format, at);

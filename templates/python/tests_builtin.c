@@ -12,8 +12,7 @@
         return CF_TV_ERR;                            \
     }
 
-static cf_tv is_kind(cf_tr *r, const cf_targs *args, const char *what,
-                     unsigned mask)
+static cf_tv is_kind(cf_tr *r, const cf_targs *args, const char *what, unsigned mask)
 {
     ONE(what)
     return cf_tv_bool((mask >> a[0].k & 1) != 0);
@@ -34,10 +33,10 @@ KIND_TEST(float, M(CF_TFLOAT))
 KIND_TEST(string, M(CF_TSTR))
 KIND_TEST(mapping, M(CF_TDICT))
 KIND_TEST(number, M(CF_TBOOL) | M(CF_TINT) | M(CF_TBIG) | M(CF_TFLOAT))
-KIND_TEST(callable, M(CF_TFUNC) | M(CF_TMETHOD) | M(CF_TMACRO) | M(CF_TLOOP) |
-                        M(CF_TJOINER) | M(CF_TUNDEF))
-KIND_TEST(sequence, M(CF_TSTR) | M(CF_TBYTES) | M(CF_TLIST) | M(CF_TTUPLE) |
-                        M(CF_TDICT) | M(CF_TRANGE) | M(CF_TUNDEF))
+KIND_TEST(callable,
+          M(CF_TFUNC) | M(CF_TMETHOD) | M(CF_TMACRO) | M(CF_TLOOP) | M(CF_TJOINER) | M(CF_TUNDEF))
+KIND_TEST(sequence, M(CF_TSTR) | M(CF_TBYTES) | M(CF_TLIST) | M(CF_TTUPLE) | M(CF_TDICT) |
+                        M(CF_TRANGE) | M(CF_TUNDEF))
 
 static cf_tv t_true(cf_tr *r, const cf_targs *args)
 {
@@ -87,9 +86,8 @@ static cf_tv t_even(cf_tr *r, const cf_targs *args)
 static cf_tv t_divisibleby(cf_tr *r, const cf_targs *args)
 {
     cf_tv a[2];
-    return cf_t__bind(r, "divisibleby", "value num", 2, args, a)
-               ? remainder_is(r, a[0], a[1], 0)
-               : CF_TV_ERR;
+    return cf_t__bind(r, "divisibleby", "value num", 2, args, a) ? remainder_is(r, a[0], a[1], 0)
+                                                                 : CF_TV_ERR;
 }
 
 static cf_tv is_case(cf_tr *r, const cf_targs *args, bool upper)
@@ -134,8 +132,7 @@ static cf_tv t_sameas(cf_tr *r, const cf_targs *args)
     case CF_TFLOAT:
         return cf_tv_bool(false);
     case CF_TSTR:
-        return cf_tv_bool(a[0].u.s == a[1].u.s ||
-                          cf_str_eq(cf_tv_text(a[0]), cf_tv_text(a[1])));
+        return cf_tv_bool(a[0].u.s == a[1].u.s || cf_str_eq(cf_tv_text(a[0]), cf_tv_text(a[1])));
     default:
         return cf_tv_bool(a[0].u.p == a[1].u.p);
     }
@@ -188,8 +185,7 @@ static cf_tv t_filter(cf_tr *r, const cf_targs *args)
     if (!cf_t__hash(r, a[0], &hash)) {
         return CF_TV_ERR;
     }
-    return cf_tv_bool(a[0].k == CF_TSTR &&
-                      cf_t__filter_find(cf_tv_text(a[0])) >= 0);
+    return cf_tv_bool(a[0].k == CF_TSTR && cf_t__filter_find(cf_tv_text(a[0])) >= 0);
 }
 
 static cf_tv t_test(cf_tr *r, const cf_targs *args)
@@ -199,8 +195,7 @@ static cf_tv t_test(cf_tr *r, const cf_targs *args)
     if (!cf_t__hash(r, a[0], &hash)) {
         return CF_TV_ERR;
     }
-    return cf_tv_bool(a[0].k == CF_TSTR &&
-                      cf_t__test_find(cf_tv_text(a[0])) >= 0);
+    return cf_tv_bool(a[0].k == CF_TSTR && cf_t__test_find(cf_tv_text(a[0])) >= 0);
 }
 
 static const cf_tfn_entry tests[] = {
@@ -265,8 +260,7 @@ cf_tv cf_t__test_by_name(cf_tr *r, cf_tv name, const cf_targs *args)
 {
     int id = name.k == CF_TSTR ? cf_t__test_find(cf_tv_text(name)) : -1;
     if (id < 0) {
-        return cf_t__fail(r, "No test named '%.*s'.",
-                          name.k == CF_TSTR ? (int)name.u.s->n : 1,
+        return cf_t__fail(r, "No test named '%.*s'.", name.k == CF_TSTR ? (int)name.u.s->n : 1,
                           name.k == CF_TSTR ? name.u.s->p : "?");
     }
     return cf_t__test_call(r, id, args);

@@ -45,10 +45,8 @@ static size_t label_at(cf_str s, size_t i, uint32_t *n_chars)
 /* [a-z]{2,63} or xn--[\w%]{2,59} */
 static bool is_any_tld(cf_str s, uint32_t n_chars)
 {
-    if (s.n > 4 && (s.p[0] | 32) == 'x' && (s.p[1] | 32) == 'n' &&
-        s.p[2] == '-' && s.p[3] == '-') {
-        return n_chars >= 6 && n_chars <= 63 &&
-               memchr(s.p + 4, '-', s.n - 4) == NULL;
+    if (s.n > 4 && (s.p[0] | 32) == 'x' && (s.p[1] | 32) == 'n' && s.p[2] == '-' && s.p[3] == '-') {
+        return n_chars >= 6 && n_chars <= 63 && memchr(s.p + 4, '-', s.n - 4) == NULL;
     }
     for (size_t i = 0; i < s.n; i++) {
         if ((s.p[i] | 32) < 'a' || (s.p[i] | 32) > 'z') {
@@ -60,8 +58,7 @@ static bool is_any_tld(cf_str s, uint32_t n_chars)
 
 static bool is_basic_tld(cf_str s)
 {
-    static const char *const known[] = {"com", "net", "int",  "edu",
-                                        "gov", "org", "info", "mil"};
+    static const char *const known[] = {"com", "net", "int", "edu", "gov", "org", "info", "mil"};
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         size_t i = 0;
         while (i < s.n && (s.p[i] | 32) == known[k][i] && known[k][i] != 0) {
@@ -85,10 +82,8 @@ static size_t host_length(cf_str s, bool is_basic)
         n = label_at(s, at, &n_chars);
         if (at + n >= s.n || s.p[at + n] != '.') {
             cf_str tld = cf_str_make(s.p + at, n);
-            return (is_basic ? labels != 0 && is_basic_tld(tld)
-                             : is_any_tld(tld, n_chars))
-                       ? at + n
-                       : 0;
+            return (is_basic ? labels != 0 && is_basic_tld(tld) : is_any_tld(tld, n_chars)) ? at + n
+                                                                                            : 0;
         }
         if (n == 0 || (is_basic && (n_chars < 2 || n_chars > 63))) {
             return 0;
@@ -256,8 +251,7 @@ static void add_link(urlizer *u, uint32_t from, uint32_t to, link k)
 static uint32_t count(cf_str s, const char *what)
 {
     uint32_t n = 0;
-    for (uint32_t at = 0;
-         (at = cf_t__find(s, cf_str_from(what), at)) != UINT32_MAX; n++) {
+    for (uint32_t at = 0; (at = cf_t__find(s, cf_str_from(what), at)) != UINT32_MAX; n++) {
         at += (uint32_t)strlen(what);
     }
     return n;
@@ -301,9 +295,7 @@ static uint32_t balance(const char *p, uint32_t a, uint32_t z, uint32_t to)
         uint32_t n_open = count(cf_str_make(p + a, z - a), open[i]);
         uint32_t n_close = count(cf_str_make(p + a, z - a), close[i]);
         uint32_t in_tail = count(cf_str_make(p + z, to - z), close[i]);
-        uint32_t n_move = n_open <= n_close  ? 0
-                          : n_open < in_tail ? n_open
-                                             : in_tail;
+        uint32_t n_move = n_open <= n_close ? 0 : n_open < in_tail ? n_open : in_tail;
         for (; n_move > 0; n_move--) {
             z = cf_t__find(cf_str_make(p, to), cf_str_from(close[i]), z) +
                 (uint32_t)strlen(close[i]);
@@ -335,8 +327,7 @@ static void urlize_word(urlizer *u, uint32_t from, uint32_t to)
     if (is_url(mid)) {
         bool has_scheme = starts(mid, "https://") || starts(mid, "http://");
         add_link(u, a, z, (link){has_scheme ? "" : "https://", 0, true, true});
-    } else if (starts(mid, "mailto:") &&
-               is_email(cf_str_make(mid.p + 7, mid.n - 7))) {
+    } else if (starts(mid, "mailto:") && is_email(cf_str_make(mid.p + 7, mid.n - 7))) {
         add_link(u, a, z, (link){"", 7, false, false});
     } else if (!starts(mid, "www.") && !starts(mid, "@") && mid.n != 0 &&
                memchr(mid.p, ':', mid.n) == NULL && is_email(mid)) {
@@ -350,8 +341,7 @@ static void urlize_word(urlizer *u, uint32_t from, uint32_t to)
 }
 
 /* rel="..." target="...": the words of rel, nofollow and noopener, sorted. */
-static bool link_attrs(cf_tr *r, urlizer *u, cf_tv rel, bool nofollow,
-                       cf_tv target)
+static bool link_attrs(cf_tr *r, urlizer *u, cf_tv rel, bool nofollow, cf_tv target)
 {
     cf_tlist *words = cf_t__list_new(r, 4);
     cf_tv blank = cf_t__str_cstr(r, "noopener");
@@ -361,16 +351,13 @@ static bool link_attrs(cf_tr *r, urlizer *u, cf_tv rel, bool nofollow,
     }
     if (rel.k == CF_TSTR) {
         cf_tv name = cf_t__str_cstr(r, "split");
-        cf_tv split =
-            name.k != CF_TERR ? cf_t__attribute(r, rel, name.u.s) : name;
-        cf_tv parts = split.k != CF_TERR
-                          ? cf_t__call(r, split, &(cf_targs){NULL, 0, NULL, 0})
-                          : split;
+        cf_tv split = name.k != CF_TERR ? cf_t__attribute(r, rel, name.u.s) : name;
+        cf_tv parts =
+            split.k != CF_TERR ? cf_t__call(r, split, &(cf_targs){NULL, 0, NULL, 0}) : split;
         words = parts.k != CF_TERR ? cf_t__to_list(r, parts) : NULL;
     }
     if (words == NULL || (nofollow && !cf_t__list_add(r, words, no)) ||
-        !cf_t__list_add(r, words, blank) ||
-        !cf_t__sort(r, words, NULL, false)) {
+        !cf_t__list_add(r, words, blank) || !cf_t__sort(r, words, NULL, false)) {
         return false;
     }
     cf_tsb b;
@@ -406,14 +393,13 @@ static bool is_scheme(cf_str s)
 {
     size_t at = 0, chars = 0;
     uint32_t len;
-    while (at < s.n && (is_word(s, at, &len) || s.p[at] == '.' ||
-                        s.p[at] == '+' || s.p[at] == '-')) {
+    while (at < s.n &&
+           (is_word(s, at, &len) || s.p[at] == '.' || s.p[at] == '+' || s.p[at] == '-')) {
         at += len;
         chars++;
     }
     cf_str tail = cf_str_make(s.p + at, s.n - at);
-    return chars >= 2 && (cf_str_is(tail, ":") || cf_str_is(tail, ":/") ||
-                          cf_str_is(tail, "://"));
+    return chars >= 2 && (cf_str_is(tail, ":") || cf_str_is(tail, ":/") || cf_str_is(tail, "://"));
 }
 
 static bool are_schemes(cf_tr *r, const cf_tlist *l)
@@ -430,14 +416,12 @@ static bool are_schemes(cf_tr *r, const cf_tlist *l)
 
 cf_tv cf_t__filter_urlize(cf_tr *r, const cf_targs *args)
 {
-    CF_TBIND("urlize", "value trim_url_limit nofollow target rel extra_schemes",
-             1, 6)
+    CF_TBIND("urlize", "value trim_url_limit nofollow target rel extra_schemes", 1, 6)
     cf_tv text = cf_t__escape(r, a[0]);
     CF_TVTRY(text);
     urlizer u = {.s = text.u.s, .limit = -1};
     cf_t__sb_init(&u.b, r);
-    if ((a[1].k != CF_TMISSING && a[1].k != CF_TNONE &&
-         !cf_t__arg_int(r, a[1], &u.limit)) ||
+    if ((a[1].k != CF_TMISSING && a[1].k != CF_TNONE && !cf_t__arg_int(r, a[1], &u.limit)) ||
         !link_attrs(r, &u, a[4], cf_t__truth(a[2]), a[3])) {
         return CF_TV_ERR;
     }
@@ -452,8 +436,7 @@ cf_tv cf_t__filter_urlize(cf_tr *r, const cf_targs *args)
     for (uint32_t at = 0; at < s->n && !u.b.failed;) {
         uint32_t from = at;
         bool blank = cf_t__is_space(cf_t__cp(s->p + at, &len));
-        while (at < s->n &&
-               cf_t__is_space(cf_t__cp(s->p + at, &len)) == blank) {
+        while (at < s->n && cf_t__is_space(cf_t__cp(s->p + at, &len)) == blank) {
             at += len;
         }
         if (blank) {

@@ -26,8 +26,7 @@ static bool is_word(const cf_tstr *s, uint32_t at)
 /* \w and the punctuation that belongs to words. */
 static bool is_word_or_punct(const cf_tstr *s, uint32_t at)
 {
-    return is_word(s, at) ||
-           (at < s->n && s->p[at] != '\0' && strchr("!\"'&.,?", s->p[at]));
+    return is_word(s, at) || (at < s->n && s->p[at] != '\0' && strchr("!\"'&.,?", s->p[at]));
 }
 
 /* A character of a word that is not a digit. */
@@ -62,8 +61,7 @@ static bool breaks_at(const cf_tstr *s, uint32_t at)
         return false;
     }
     uint32_t two = before(s, one);
-    bool is_hyphenated =
-        s->p[two] == '-' && two != 0 && is_letter(s, before(s, two));
+    bool is_hyphenated = s->p[two] == '-' && two != 0 && is_letter(s, before(s, two));
     if (!is_letter(s, two) && !is_hyphenated) {
         return false;
     }
@@ -72,8 +70,7 @@ static bool breaks_at(const cf_tstr *s, uint32_t at)
         return false;
     }
     x = after(s, x);
-    return is_letter(s, x) ||
-           (x < s->n && s->p[x] == '-' && is_letter(s, x + 1));
+    return is_letter(s, x) || (x < s->n && s->p[x] == '-' && is_letter(s, x + 1));
 }
 
 /* Length of a dash of two hyphens or more between words at `at`; 0. */
@@ -83,8 +80,7 @@ static uint32_t dash_at(const cf_tstr *s, uint32_t at)
     while (end < s->n && s->p[end] == '-') {
         end++;
     }
-    return end - at >= 2 && at != 0 && is_word_or_punct(s, before(s, at)) &&
-                   is_word(s, end)
+    return end - at >= 2 && at != 0 && is_word_or_punct(s, before(s, at)) && is_word(s, end)
                ? end - at
                : 0;
 }
@@ -136,8 +132,7 @@ static uint32_t cps(const cf_tstr *s, uint32_t from, uint32_t to)
 /* Where a chunk [at, end) that is longer than a line is cut, so that its
  * beginning fills the `room` characters that are left: after its last hyphen
  * there, if it may be. */
-static uint32_t cut_chunk(const wrapper *w, uint32_t at, uint32_t end,
-                          int64_t room)
+static uint32_t cut_chunk(const wrapper *w, uint32_t at, uint32_t end, int64_t room)
 {
     const cf_tstr *s = w->s;
     uint32_t cut = at;
@@ -251,14 +246,12 @@ static bool wrap_line(wrapper *w)
 
 cf_tv cf_t__filter_wordwrap(cf_tr *r, const cf_targs *args)
 {
-    CF_TBIND("wordwrap", "s width break_long_words wrapstring break_on_hyphens",
-             1, 5)
+    CF_TBIND("wordwrap", "s width break_long_words wrapstring break_on_hyphens", 1, 5)
     int64_t width = 79;
     if (a[0].k != CF_TSTR) {
-        return a[0].k == CF_TUNDEF
-                   ? cf_t__fail_undef(r, a[0])
-                   : cf_t__fail(r, "'%s' object has no attribute 'splitlines'",
-                                cf_t__type_name(a[0]));
+        return a[0].k == CF_TUNDEF ? cf_t__fail_undef(r, a[0])
+                                   : cf_t__fail(r, "'%s' object has no attribute 'splitlines'",
+                                                cf_t__type_name(a[0]));
     }
     if (a[1].k != CF_TMISSING && !cf_t__arg_int(r, a[1], &width)) {
         return CF_TV_ERR;
@@ -269,8 +262,7 @@ cf_tv cf_t__filter_wordwrap(cf_tr *r, const cf_targs *args)
         return CF_TV_ERR;
     }
     if (width <= 0 && lines->n != 0) {
-        return cf_t__fail(r, "invalid width %lld (must be > 0)",
-                          (long long)width);
+        return cf_t__fail(r, "invalid width %lld (must be > 0)", (long long)width);
     }
     wrapper w = {.end = end.u.s,
                  .width = width,

@@ -7,8 +7,8 @@
 #include "templates/language/ast.h"
 #include "templates/shape/message_shape.h"
 
-static cf_status render_as_is(const cf_template *tpl, const json_t *context,
-                              cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render_as_is(const cf_template *tpl, const json_t *context, cf_arena *arena,
+                              cf_prompt *out, cf_error *err)
 {
     cf_context *values;
     cf_render result;
@@ -20,8 +20,7 @@ static cf_status render_as_is(const cf_template *tpl, const json_t *context,
 }
 
 /* The template's capabilities, found out once; any thread may be the first. */
-static cf_status get_caps(const cf_template *tpl, const cf_template_caps **out,
-                          cf_error *err)
+static cf_status get_caps(const cf_template *tpl, const cf_template_caps **out, cf_error *err)
 {
     cf_template_memo *memo = tpl->memo;
     void *known = atomic_load(&memo->caps);
@@ -45,8 +44,8 @@ static cf_status get_caps(const cf_template *tpl, const cf_template_caps **out,
     return CF_OK;
 }
 
-static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
-                        cf_prompt *out, cf_error *err)
+static cf_status render(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
+                        cf_error *err)
 {
     const cf_template *tpl = ud;
     const cf_template_caps *caps = NULL;
@@ -54,12 +53,10 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
     const cf_str none = {NULL, 0};
     const char *why;
     cf_shape shape;
-    if (!cf_shape_is_needed(context) ||
-        get_caps(tpl, &caps, &ignored) != CF_OK) {
+    if (!cf_shape_is_needed(context) || get_caps(tpl, &caps, &ignored) != CF_OK) {
         return render_as_is(tpl, context, arena, out, err);
     }
-    cf_tool_family family =
-        cf_tool_family_detect(cf_template_source(tpl), none, none, &why);
+    cf_tool_family family = cf_tool_family_detect(cf_template_source(tpl), none, none, &why);
     cf_role_map roles;
     cf_role_map_init(&roles, cf_template_source(tpl));
     CF_TRY(cf_shape_init(&shape, context, caps, &roles, family, err));
@@ -69,8 +66,8 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
     return st;
 }
 
-static cf_status render_unshaped(const void *ud, const json_t *context,
-                                 cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render_unshaped(const void *ud, const json_t *context, cf_arena *arena,
+                                 cf_prompt *out, cf_error *err)
 {
     return render_as_is(ud, context, arena, out, err);
 }
@@ -82,6 +79,5 @@ cf_prompt_renderer cf_renderer_template_as_is(const cf_template *tpl)
 
 cf_prompt_renderer cf_renderer_template(const cf_template *tpl)
 {
-    return (cf_prompt_renderer){
-        .render = render, .ud = tpl, .render_as_is = render_unshaped};
+    return (cf_prompt_renderer){.render = render, .ud = tpl, .render_as_is = render_unshaped};
 }

@@ -64,8 +64,7 @@ bool cf_shape_is_needed(const json_t *context)
         if (json_is_array(content) || json_is_object(content) ||
             json_object_get(m, "tool_calls") != NULL || role_is(m, "tool") ||
             role_is(m, "system") || role_is(m, "model") ||
-            json_object_get(m, "reasoning_content") != NULL ||
-            (is_user && after_user)) {
+            json_object_get(m, "reasoning_content") != NULL || (is_user && after_user)) {
             return true;
         }
         after_user = is_user;
@@ -88,11 +87,9 @@ static json_t *text_json(const cf_buf *b)
 /* ---- pieces ------------------------------------------------------------- */
 
 static const char no_calls[] = "added by confab: the template writes no calls";
-static const char no_results[] =
-    "added by confab: the template writes no results";
+static const char no_results[] = "added by confab: the template writes no results";
 static const char no_tools[] = "added by confab: the template writes no tools";
-static const char no_system[] =
-    "added by confab: the template takes no system message";
+static const char no_system[] = "added by confab: the template takes no system message";
 static const char alternates[] = "added by confab: roles must alternate";
 
 static cf_shape_piece *pieces_of(const cf_shape *s, size_t *n)
@@ -137,14 +134,12 @@ static bool has_pieces(const cf_shape *s, uint32_t message)
 
 /* The content of `message` moves by `by` bytes, into message `to`.  A content
  * of n bytes without pieces gets one. */
-static void move_pieces(shaper *s, uint32_t message, size_t n, uint32_t to,
-                        size_t by, uint32_t origin)
+static void move_pieces(shaper *s, uint32_t message, size_t n, uint32_t to, size_t by,
+                        uint32_t origin)
 {
     if (!has_pieces(s->out, message)) {
-        const cf_shape_piece whole = {.message = to,
-                                      .from = (uint32_t)by,
-                                      .to = (uint32_t)(by + n),
-                                      .origin = origin};
+        const cf_shape_piece whole = {
+            .message = to, .from = (uint32_t)by, .to = (uint32_t)(by + n), .origin = origin};
         add_piece(s, &whole);
         return;
     }
@@ -160,8 +155,8 @@ static void move_pieces(shaper *s, uint32_t message, size_t n, uint32_t to,
 }
 
 /* Bytes [from, to) of message `message` that confab wrote. */
-static void add_ours(shaper *s, uint32_t message, size_t from, size_t to,
-                     uint32_t origin, const char *why)
+static void add_ours(shaper *s, uint32_t message, size_t from, size_t to, uint32_t origin,
+                     const char *why)
 {
     const cf_shape_piece piece = {.message = message,
                                   .from = (uint32_t)from,
@@ -193,8 +188,7 @@ static bool joined(const json_t *list, bool skips_media, cf_buf *out)
         }
         if (json_is_string(p)) {
             t = cf_str_make(json_string_value(p), json_string_length(p));
-        } else if (t.p == NULL ||
-                   !cf_str_is(cf_json_get_str(p, "type"), "text")) {
+        } else if (t.p == NULL || !cf_str_is(cf_json_get_str(p, "type"), "text")) {
             return false;
         }
         cf_buf_add(out, t.p, t.n);
@@ -250,16 +244,15 @@ static void fit_content(shaper *s, json_t *m)
     if (json_is_array(content) && typed != CF_CAP_YES &&
         joined(content, is_tool && cf_attachment_is_content(content), &text)) {
         set(s, m, "content", text_json(&text));
-    } else if (is_tool && content != NULL && !json_is_string(content) &&
-               !json_is_null(content) && c->object_results != CF_CAP_YES) {
+    } else if (is_tool && content != NULL && !json_is_string(content) && !json_is_null(content) &&
+               c->object_results != CF_CAP_YES) {
         cf_buf_reset(&text);
         cf_json_write_spaced(&text, content);
         set(s, m, "content", text_json(&text));
-    } else if (json_string_length(content) > 0 && !is_tool &&
-               typed == CF_CAP_YES && !takes_text(c, m)) {
+    } else if (json_string_length(content) > 0 && !is_tool && typed == CF_CAP_YES &&
+               !takes_text(c, m)) {
         set(s, m, "content",
-            json_pack("[{s:s, s:O}]", "type", "text", "text",
-                      cf_json_ref(content)));
+            json_pack("[{s:s, s:O}]", "type", "text", "text", cf_json_ref(content)));
     }
     cf_buf_deinit(&text);
 }
@@ -270,8 +263,7 @@ static bool is_nine(cf_str id)
 {
     for (size_t i = 0; i < id.n; i++) {
         char c = id.p[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-              (c >= 'A' && c <= 'Z'))) {
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) {
             return false;
         }
     }
@@ -281,16 +273,14 @@ static bool is_nine(cf_str id)
 static bool id_fits(const shaper *s, cf_str id)
 {
     return s->caps->call_id_rule == CF_CALL_ID_FREE ||
-           (s->caps->call_id_rule == CF_CALL_ID_NEEDED ? id.n > 0
-                                                       : is_nine(id));
+           (s->caps->call_id_rule == CF_CALL_ID_NEEDED ? id.n > 0 : is_nine(id));
 }
 
 /* Pairs of the id that a call had and the one it has now. */
 static void name_calls(shaper *s, json_t *m)
 {
     const json_t *calls = json_object_get(m, "tool_calls");
-    if (json_array_size(calls) == 0 ||
-        s->caps->call_id_rule == CF_CALL_ID_FREE) {
+    if (json_array_size(calls) == 0 || s->caps->call_id_rule == CF_CALL_ID_FREE) {
         return;
     }
     json_t *list = json_array();
@@ -305,8 +295,7 @@ static void name_calls(shaper *s, json_t *m)
             snprintf(made, sizeof made, "call%05u", ++s->n_ids % 100000);
             json_object_set_new(call, "id", json_string(made));
         }
-        json_array_append_new(
-            s->ids, json_pack("[o, O]", old, json_object_get(call, "id")));
+        json_array_append_new(s->ids, json_pack("[o, O]", old, json_object_get(call, "id")));
         if (json_array_append_new(list, call) != 0) {
             s->oom = true;
         }
@@ -325,8 +314,7 @@ static void name_result(shaper *s, json_t *m)
     for (size_t i = 0; id.n > 0 && i < json_array_size(s->ids); i++) {
         json_t *p = json_array_get(s->ids, i);
         const json_t *old = json_array_get(p, 0);
-        if (cf_str_eq(id, cf_str_make(json_string_value(old),
-                                      json_string_length(old)))) {
+        if (cf_str_eq(id, cf_str_make(json_string_value(old), json_string_length(old)))) {
             pair = p;
         }
     }
@@ -456,12 +444,11 @@ static void write_result(shaper *s, json_t *m)
     cf_error ignored;
     json_t *value = NULL; /* results are often JSON in a string */
     if (json_is_string(content)) {
-        value = json_loadb(json_string_value(content),
-                           json_string_length(content), JSON_DECODE_ANY, NULL);
+        value = json_loadb(json_string_value(content), json_string_length(content), JSON_DECODE_ANY,
+                           NULL);
     }
-    cf_status st =
-        cf_tool_format_result(&text, s->family, cf_json_get_str(m, "name"),
-                              value != NULL ? value : content, &ignored);
+    cf_status st = cf_tool_format_result(&text, s->family, cf_json_get_str(m, "name"),
+                                         value != NULL ? value : content, &ignored);
     json_decref(value);
     if (st == CF_OK) {
         note_result(s, cf_json_get_str(m, "content"), cf_buf_str(&text));
@@ -474,8 +461,8 @@ static void write_result(shaper *s, json_t *m)
 
 /* Puts `b` after `a` in the content of message `at`, which had a; b was the
  * content of message `from`, of message `origin` of the context. */
-static void join_contents(shaper *s, uint32_t at, uint32_t from,
-                          uint32_t origin, const char *between, const char *why)
+static void join_contents(shaper *s, uint32_t at, uint32_t from, uint32_t origin,
+                          const char *between, const char *why)
 {
     json_t *host = json_array_get(s->messages, at);
     const json_t *other = json_array_get(s->messages, from);
@@ -501,13 +488,11 @@ static bool joins_last(shaper *s)
     size_t n = json_array_size(s->messages);
     const json_t *last = n > 1 ? json_array_get(s->messages, n - 2) : NULL;
     const json_t *m = n > 1 ? json_array_get(s->messages, n - 1) : NULL;
-    if (!s->caps->needs_alternation || !role_is(m, "user") ||
-        !role_is(last, "user") || cf_json_get_str(last, "content").p == NULL ||
-        cf_json_get_str(m, "content").p == NULL) {
+    if (!s->caps->needs_alternation || !role_is(m, "user") || !role_is(last, "user") ||
+        cf_json_get_str(last, "content").p == NULL || cf_json_get_str(m, "content").p == NULL) {
         return false;
     }
-    join_contents(s, (uint32_t)n - 2, (uint32_t)n - 1, s->origin, "\n",
-                  alternates);
+    join_contents(s, (uint32_t)n - 2, (uint32_t)n - 1, s->origin, "\n", alternates);
     json_array_remove(s->messages, n - 1);
     s->out->origin.n -= sizeof(uint32_t);
     return true;
@@ -541,9 +526,8 @@ static void fold_system(shaper *s)
 {
     json_t *first = json_array_get(s->messages, 0);
     json_t *user = json_array_get(s->messages, 1);
-    if (!is_missing(s->caps->system) || !role_is(first, "system") ||
-        !role_is(user, "user") || cf_json_get_str(first, "content").p == NULL ||
-        cf_json_get_str(user, "content").p == NULL) {
+    if (!is_missing(s->caps->system) || !role_is(first, "system") || !role_is(user, "user") ||
+        cf_json_get_str(first, "content").p == NULL || cf_json_get_str(user, "content").p == NULL) {
         return;
     }
     /* The user's message goes after the text of the first, takes its place. */
@@ -562,9 +546,8 @@ static void fold_system(shaper *s)
 
 static bool declaration_text(shaper *s, const json_t *tools, cf_buf *out)
 {
-    static const cf_tool_call example = {
-        .name = {"function_name", 13},
-        .arguments = {"{\"parameter\":\"value\"}", 21}};
+    static const cf_tool_call example = {.name = {"function_name", 13},
+                                         .arguments = {"{\"parameter\":\"value\"}", 21}};
     cf_tool_set *set = NULL;
     cf_error err;
     cf_status st = cf_tool_set_new(&set, tools, &err);
@@ -610,8 +593,7 @@ static void tools_before(shaper *s, uint32_t at, const cf_buf *text)
 /* In a system message of their own. */
 static void tools_first(shaper *s, const cf_buf *text)
 {
-    json_t *m =
-        json_pack("{s:s, s:o}", "role", "system", "content", text_json(text));
+    json_t *m = json_pack("{s:s, s:o}", "role", "system", "content", text_json(text));
     if (m == NULL || json_array_insert_new(s->messages, 0, m) != 0) {
         s->oom = true;
         return;
@@ -633,8 +615,7 @@ static void write_tools(shaper *s, const json_t *context)
     size_t n = json_array_size(s->messages), at = 0;
     const json_t *first = json_array_get(s->messages, 0);
     if (!is_missing(s->caps->system)) {
-        if (role_is(first, "system") &&
-            cf_json_get_str(first, "content").p != NULL) {
+        if (role_is(first, "system") && cf_json_get_str(first, "content").p != NULL) {
             tools_after(s, 0, &text);
         } else {
             tools_first(s, &text);
@@ -643,8 +624,7 @@ static void write_tools(shaper *s, const json_t *context)
         while (at < n && !role_is(json_array_get(s->messages, at), "user")) {
             at++;
         }
-        if (cf_json_get_str(json_array_get(s->messages, at), "content").p !=
-            NULL) {
+        if (cf_json_get_str(json_array_get(s->messages, at), "content").p != NULL) {
             tools_before(s, (uint32_t)at, &text);
         }
     }
@@ -712,9 +692,8 @@ static void shape_all(shaper *s, const json_t *messages, const cf_buf *places)
     fold_system(s);
 }
 
-cf_status cf_shape_init(cf_shape *out, const json_t *context,
-                        const cf_template_caps *caps, const cf_role_map *roles,
-                        cf_tool_family family, cf_error *err)
+cf_status cf_shape_init(cf_shape *out, const json_t *context, const cf_template_caps *caps,
+                        const cf_role_map *roles, cf_tool_family family, cf_error *err)
 {
     memset(out, 0, sizeof *out);
     json_t *messages = NULL;
@@ -727,8 +706,7 @@ cf_status cf_shape_init(cf_shape *out, const json_t *context,
     out->context = cf_json_copy(context);
     s.oom =
         s.messages == NULL || s.ids == NULL || out->context == NULL ||
-        cf_messages_form(&messages, &places,
-                         json_object_get(context, "messages"), err) != CF_OK;
+        cf_messages_form(&messages, &places, json_object_get(context, "messages"), err) != CF_OK;
     if (!s.oom) {
         shape_all(&s, messages, &places);
         write_tools(&s, context);
@@ -762,8 +740,8 @@ void cf_shape_deinit(cf_shape *s)
 
 /* The piece that byte `off` of a message's content lies in, and where the next
  * begins; NULL for bytes between pieces. */
-static const cf_shape_piece *piece_at(const cf_shape *s, uint32_t message,
-                                      uint32_t off, uint32_t *end)
+static const cf_shape_piece *piece_at(const cf_shape *s, uint32_t message, uint32_t off,
+                                      uint32_t *end)
 {
     size_t n;
     const cf_shape_piece *v = pieces_of(s, &n);
@@ -783,8 +761,7 @@ static const cf_shape_piece *piece_at(const cf_shape *s, uint32_t message,
 }
 
 /* A span of the shaped message, as one of the message as it was. */
-static void settle(const cf_shape *s, cf_prompt_span *span,
-                   const cf_shape_piece *piece)
+static void settle(const cf_shape *s, cf_prompt_span *span, const cf_shape_piece *piece)
 {
     if (piece != NULL && piece->is_tools) {
         span->source = CF_SPAN_VARIABLE;
@@ -797,12 +774,10 @@ static void settle(const cf_shape *s, cf_prompt_span *span,
         span->src_off = span->src_off - piece->from + piece->src;
     }
     uint32_t origin = piece != NULL ? piece->origin : origin_of(s, span->index);
-    span->index =
-        origin != UINT32_MAX && span->source == CF_SPAN_MESSAGE ? origin : 0;
+    span->index = origin != UINT32_MAX && span->source == CF_SPAN_MESSAGE ? origin : 0;
 }
 
-cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt, cf_arena *arena,
-                         cf_error *err)
+cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt, cf_arena *arena, cf_error *err)
 {
     size_t n_pieces;
     (void)pieces_of(s, &n_pieces);
@@ -816,16 +791,14 @@ cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt, cf_arena *arena,
     for (size_t i = 0; i < prompt->n_spans; i++) {
         cf_prompt_span left = prompt->spans[i];
         bool is_ours = left.source == CF_SPAN_MESSAGE;
-        bool is_content =
-            is_ours && left.is_copy && cf_str_is(left.path, ".content");
+        bool is_content = is_ours && left.is_copy && cf_str_is(left.path, ".content");
         while (left.len > 0) {
             uint32_t end = UINT32_MAX;
             const cf_shape_piece *p =
                 is_content ? piece_at(s, left.index, left.src_off, &end) : NULL;
             cf_prompt_span one = left;
             /* With no room for more spans the rest is one. */
-            one.len = is_content && end - left.src_off < left.len &&
-                              n + (prompt->n_spans - i) < cap
+            one.len = is_content && end - left.src_off < left.len && n + (prompt->n_spans - i) < cap
                           ? end - left.src_off
                           : left.len;
             if (is_ours) {

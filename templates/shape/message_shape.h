@@ -35,15 +35,14 @@ bool cf_shape_is_needed(const json_t *context);
 
 /* Makes out->context; `roles` are the names that the template has for roles; released by cf_shape_deinit().  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_shape_init(cf_shape *out, const json_t *context,
-                                    const cf_template_caps *caps,
-                                    const cf_role_map *roles,
+                                    const cf_template_caps *caps, const cf_role_map *roles,
                                     cf_tool_family family, cf_error *err);
 void cf_shape_deinit(cf_shape *s);
 
 /* Spans of a prompt of the shaped context, as spans of the original one.  The
  * path of what was added says why: calls and results are spans of their
  * message, declarations of a variable. */
-CF_MUST_USE cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt,
-                                     cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt, cf_arena *arena,
+                                     cf_error *err);
 
 #endif

@@ -24,9 +24,8 @@
 
 enum { CHUNKS = 40, CHUNK_US = 20000, BEHIND_MAX = 50 };
 
-static const char whole[] =
-    "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"yes\"},"
-    "\"finish_reason\":\"stop\"}]}";
+static const char whole[] = "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"yes\"},"
+                            "\"finish_reason\":\"stop\"}]}";
 static const char request[] =
     "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"no?\"}]}";
 /* The same with a number, so that each begins a conversation. */
@@ -43,8 +42,7 @@ static ssize_t next_chunk(void *ud, char *to, size_t n)
         return 0;
     }
     (void)usleep(CHUNK_US);
-    return snprintf(to, n, "data: %llu\n\n",
-                    (unsigned long long)cf_os_monotonic_us());
+    return snprintf(to, n, "data: %llu\n\n", (unsigned long long)cf_os_monotonic_us());
 }
 
 static void end_chunks(void *ud, bool is_sent)
@@ -91,8 +89,7 @@ static void report(const char *what, sample *s)
 {
     qsort(s->us, s->n, sizeof *s->us, by_value);
     printf("%-28s n %6zu  p50 %6llu us  p99 %6llu us\n", what, s->n,
-           (unsigned long long)s->us[s->n / 2],
-           (unsigned long long)s->us[s->n * 99 / 100]);
+           (unsigned long long)s->us[s->n / 2], (unsigned long long)s->us[s->n * 99 / 100]);
 }
 
 static size_t drop(char *p, size_t size, size_t n, void *ud)
@@ -232,8 +229,7 @@ static void stored(const char *db, CURL *c, size_t from)
         add(&s, cf_os_monotonic_us() - end);
     }
     report("stored after its end", &s);
-    printf("%-28s %llu us\n", "stored at the latest",
-           (unsigned long long)s.us[s.n - 1]);
+    printf("%-28s %llu us\n", "stored at the latest", (unsigned long long)s.us[s.n - 1]);
     cf_free(s.us);
     cf_free(ignored.us);
     cf_store_close(reader);
@@ -265,8 +261,7 @@ int main(int argc, char **argv)
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     const cf_http_handler fake_handler = {.answer = on_fake};
     cf_status st = cf_store_open(&store, db, &so, &err);
-    const cf_recorder_options ro = {
-        .store = store, .stored = on_stored, .ud = &n_stored};
+    const cf_recorder_options ro = {.store = store, .stored = on_stored, .ud = &n_stored};
     CF_THEN(st, cf_recorder_new(&recorder, &ro, &err));
     CF_THEN(st, cf_http_server_new(&fake, &any, &fake_handler, &err));
     if (st == CF_OK) {
@@ -291,8 +286,7 @@ int main(int argc, char **argv)
             (void)usleep(1000); /* growth, and not a queue, is measured */
         }
         if (n >= 10 && (i + 1) % (n / 10) == 0) {
-            printf("resident after %6zu requests  %ld KiB\n", i + 1,
-                   resident_kib());
+            printf("resident after %6zu requests  %ld KiB\n", i + 1, resident_kib());
         }
     }
     report("request, direct", &direct);

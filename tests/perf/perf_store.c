@@ -48,9 +48,8 @@ static unsigned some_word(perf *b)
 
 static void put_word(cf_buf *out, unsigned w)
 {
-    static const char syllables[16][3] = {"ba", "de", "fi", "go", "hu", "ka",
-                                          "le", "mi", "no", "pu", "ra", "se",
-                                          "ti", "vo", "wu", "za"};
+    static const char syllables[16][3] = {"ba", "de", "fi", "go", "hu", "ka", "le", "mi",
+                                          "no", "pu", "ra", "se", "ti", "vo", "wu", "za"};
     for (int i = 0; i < 4; i++) {
         cf_buf_adds(out, syllables[w >> 4 * i & 15]);
     }
@@ -88,13 +87,11 @@ static cf_store_run *some_run(perf *b, cf_arena *a)
     return r;
 }
 
-static void some_turn(perf *b, cf_arena *a, cf_store_turn *v, size_t i,
-                      int64_t ms)
+static void some_turn(perf *b, cf_arena *a, cf_store_turn *v, size_t i, int64_t ms)
 {
     cf_buf text = CF_BUF_INIT;
     bool is_user = i % 2 == 0;
-    cf_buf_addf(&text, "{\"role\":\"%s\",\"content\":\"",
-                is_user ? "user" : "assistant");
+    cf_buf_addf(&text, "{\"role\":\"%s\",\"content\":\"", is_user ? "user" : "assistant");
     put_text(b, &text, is_user ? 12 : 40);
     cf_buf_adds(&text, "\"}");
     v[i] = (cf_store_turn){.id = cf_uuid_new(),
@@ -125,8 +122,7 @@ static cf_status put_batch(perf *b, uint32_t from, size_t n, cf_error *err)
         cf_buf_reset(&title);
         put_text(b, &title, 4);
         trees[i] = (cf_store_tree){.turns = v, .n = TURNS};
-        trees[i].conv.title.p =
-            cf_arena_strndup(&a, cf_buf_cstr(&title), title.n);
+        trees[i].conv.title.p = cf_arena_strndup(&a, cf_buf_cstr(&title), title.n);
         trees[i].conv.title.n = title.n;
         trees[i].conv.created_ms = ms;
         if (next(b) % 4 == 0) {
@@ -139,8 +135,7 @@ static cf_status put_batch(perf *b, uint32_t from, size_t n, cf_error *err)
         p[i] = &trees[i];
     }
     cf_status st =
-        a.failed ? cf_oom(err)
-                 : cf_store_put_trees(b->store, p, n, NULL, reports, NULL, err);
+        a.failed ? cf_oom(err) : cf_store_put_trees(b->store, p, n, NULL, reports, NULL, err);
     cf_buf_deinit(&title);
     cf_arena_deinit(&a);
     return st;
@@ -157,8 +152,7 @@ static cf_status fill(perf *b, cf_error *err)
         CF_TRY(put_batch(b, done, n, err));
         done += n;
     }
-    fprintf(stderr, "filled in %.1f s\n",
-            (double)(cf_os_monotonic_us() - start) / 1e6);
+    fprintf(stderr, "filled in %.1f s\n", (double)(cf_os_monotonic_us() - start) / 1e6);
     return CF_OK;
 }
 
@@ -233,16 +227,14 @@ static cf_status do_list_tag(perf *b, cf_arena *a, cf_error *err)
 
 /* The first page of a list as its filter is typed, letter by letter: of a word,
  * as the first rows that a key shows. */
-static cf_status filter_by(perf *b, cf_arena *a, bool is_quick,
-                           size_t n_letters, cf_error *err)
+static cf_status filter_by(perf *b, cf_arena *a, bool is_quick, size_t n_letters, cf_error *err)
 {
     const cf_store_conv *rows;
     size_t n;
     cf_buf text = CF_BUF_INIT;
     put_word(&text, some_word(b));
-    cf_store_query q = {.text = {cf_buf_cstr(&text), n_letters},
-                        .limit = 150,
-                        .is_quick = is_quick};
+    cf_store_query q = {
+        .text = {cf_buf_cstr(&text), n_letters}, .limit = 150, .is_quick = is_quick};
     cf_status st = cf_store_list(b->store, &q, a, &rows, &n, err);
     cf_buf_deinit(&text);
     return st;
@@ -275,11 +267,9 @@ static cf_status list_by(perf *b, cf_arena *a, const char *text, cf_error *err)
 static cf_status measure_filters(perf *b, cf_error *err)
 {
     static const char *const filters[] = {
-        "model:qwen",     "model:nothing", "status:error",
-        "status:stopped", "rating:good",   "rating:any",
-        "has:note",       "role:tool",     "role:nobody",
-        "tool:weather",   "template:a41f", "after:2026-01",
-        "before:2001-01", "tag:nothing",   "tag:bug model:qwen"};
+        "model:qwen",    "model:nothing", "status:error",   "status:stopped", "rating:good",
+        "rating:any",    "has:note",      "role:tool",      "role:nobody",    "tool:weather",
+        "template:a41f", "after:2026-01", "before:2001-01", "tag:nothing",    "tag:bug model:qwen"};
     for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
         cf_arena a;
         cf_arena_init(&a, 0);
@@ -311,13 +301,10 @@ static cf_status do_open(perf *b, cf_arena *a, cf_error *err)
     cf_store_tree tree;
     cf_store_query q = {.limit = 1, .offset = next(b) % 2000};
     CF_TRY(cf_store_list(b->store, &q, a, &rows, &n, err));
-    return n != 0 ? cf_store_get_tree(b->store, rows[0].id, CF_TREE_RUNS, a,
-                                      &tree, err)
-                  : CF_OK;
+    return n != 0 ? cf_store_get_tree(b->store, rows[0].id, CF_TREE_RUNS, a, &tree, err) : CF_OK;
 }
 
-static cf_status search_for(perf *b, cf_arena *a, size_t n_words,
-                            const char *filter, cf_error *err)
+static cf_status search_for(perf *b, cf_arena *a, size_t n_words, const char *filter, cf_error *err)
 {
     cf_store_hits hits;
     cf_buf text = CF_BUF_INIT;
@@ -356,16 +343,12 @@ static cf_status do_search_model(perf *b, cf_arena *a, cf_error *err)
 
 /* ---- streaming ---------------------------------------------------------- */
 
-static cf_status append_round(perf *b, cf_stream **streams, cf_draw *draw,
-                              cf_error *err)
+static cf_status append_round(perf *b, cf_stream **streams, cf_draw *draw, cf_error *err)
 {
     for (size_t i = 0; i < STREAMS; i++) {
         cf_token id = (cf_token)(next(b) % 100000);
-        cf_stream_piece p = {.raw = {" word", 5},
-                             .ids = &id,
-                             .n_ids = 1,
-                             .us = 10000,
-                             .draw = draw};
+        cf_stream_piece p = {
+            .raw = {" word", 5}, .ids = &id, .n_ids = 1, .us = 10000, .draw = draw};
         uint64_t t0 = cf_os_monotonic_us();
         CF_TRY(cf_stream_append(streams[i], &p, err));
         b->us[b->n_us++] = (double)(cf_os_monotonic_us() - t0);
@@ -383,8 +366,7 @@ static cf_status stream(perf *b, cf_error *err)
     cf_store_conv c = {.title = {"streams", 7}};
     cf_draw draw = {.n_top = 10, .n_step = 5};
     for (size_t i = 0; i < 10; i++) {
-        draw.top[i] = (cf_candidate){
-            .id = (cf_token)(i * 1000), .logit = 1.0f, .p_raw = 0.1f};
+        draw.top[i] = (cf_candidate){.id = (cf_token)(i * 1000), .logit = 1.0f, .p_raw = 0.1f};
     }
     for (size_t i = 0; i < 5; i++) {
         draw.step[i] = (cf_chain_step){"step", 100};
@@ -392,8 +374,7 @@ static cf_status stream(perf *b, cf_error *err)
     CF_TRY(cf_store_put_conv(b->store, &c, &conv, err));
     for (size_t i = 0; i < STREAMS; i++) {
         cf_store_turn t = {.conversation = conv,
-                           .message = cf_str_from(
-                               "{\"role\":\"assistant\",\"content\":\"\"}")};
+                           .message = cf_str_from("{\"role\":\"assistant\",\"content\":\"\"}")};
         CF_TRY(cf_store_begin(b->store, &t, &streams[i], err));
     }
     uint64_t t0 = cf_os_monotonic_us();
@@ -407,8 +388,7 @@ static cf_status stream(perf *b, cf_error *err)
     for (size_t i = 0; i < STREAMS; i++) {
         cf_stream_end end = {.status = CF_TURN_OK};
         cf_error ignored;
-        cf_status ended =
-            cf_store_finish(streams[i], &end, st == CF_OK ? err : &ignored);
+        cf_status ended = cf_store_finish(streams[i], &end, st == CF_OK ? err : &ignored);
         st = st == CF_OK ? ended : st;
     }
     CF_TRY(st);
@@ -454,14 +434,11 @@ int main(int argc, char **argv)
         fputs("usage: perf_store DATABASE N REPEATS\n", stderr);
         return 2;
     }
-    perf b = {.n_convs = (uint32_t)atoi(argv[2]),
-              .n_reps = (uint32_t)atoi(argv[3])};
+    perf b = {.n_convs = (uint32_t)atoi(argv[2]), .n_reps = (uint32_t)atoi(argv[3])};
     const cf_store_options options = {.flags = CF_STORE_CREATE};
     size_t room = b.n_reps > STREAMS * TOKENS ? b.n_reps : STREAMS * TOKENS;
     b.us = cf_alloc(room * sizeof *b.us);
-    cf_status st = b.us == NULL
-                       ? cf_oom(&err)
-                       : cf_store_open(&b.store, argv[1], &options, &err);
+    cf_status st = b.us == NULL ? cf_oom(&err) : cf_store_open(&b.store, argv[1], &options, &err);
     CF_THEN(st, run(&b, &err));
     cf_store_close(b.store);
     cf_free(b.us);

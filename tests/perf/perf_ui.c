@@ -87,12 +87,10 @@ static json_t *long_story(void)
 {
     cf_buf text = CF_BUF_INIT;
     for (int i = 0; i < 40000; i++) {
-        cf_buf_addf(&text, "%s%s", i % 7 == 0 ? "streaming" : "word",
-                    i % 60 == 59 ? "\n\n" : " ");
+        cf_buf_addf(&text, "%s%s", i % 7 == 0 ? "streaming" : "word", i % 60 == 59 ? "\n\n" : " ");
     }
-    json_t *story =
-        json_pack("{s:[{s:s%,s:i,s:i}]}", "replies", "text", cf_buf_cstr(&text),
-                  text.n, "chunk", 5, "delay_ms", 1);
+    json_t *story = json_pack("{s:[{s:s%,s:i,s:i}]}", "replies", "text", cf_buf_cstr(&text), text.n,
+                              "chunk", 5, "delay_ms", 1);
     cf_buf_deinit(&text);
     return story;
 }
@@ -208,8 +206,7 @@ static cf_status open_pipe(int ends[2], cf_error *err)
     return CF_OK;
 }
 
-static cf_status run_load(desk *d, int keys[2], int wake[2], result *out,
-                          cf_error *err)
+static cf_status run_load(desk *d, int keys[2], int wake[2], result *out, cf_error *err)
 {
     load l = {.keys = keys[1]};
     pthread_t threads[N_BUSY + 1];
@@ -222,13 +219,12 @@ static cf_status run_load(desk *d, int keys[2], int wake[2], result *out,
     fcntl(wake[1], F_SETFL, O_NONBLOCK);
     atomic_init(&l.is_over, false);
     cf_lab_wake_with(d->app.lab, wake[1]);
-    cf_status st = cf_lab_send(d->app.lab, cf_str_from("Tell a story."),
-                               (cf_uuid){{0}}, err);
+    cf_status st = cf_lab_send(d->app.lab, cf_str_from("Tell a story."), (cf_uuid){{0}}, err);
     press(&d->app, 'i');
     bool has_all = st == CF_OK;
     for (int i = 0; has_all && i <= N_BUSY; i++) {
-        has_all = pthread_create(&threads[n_threads], NULL,
-                                 i < N_BUSY ? be_busy : type_keys, &l) == 0;
+        has_all =
+            pthread_create(&threads[n_threads], NULL, i < N_BUSY ? be_busy : type_keys, &l) == 0;
         n_threads += has_all;
     }
     if (has_all) {
@@ -275,12 +271,10 @@ static json_t *long_talk(size_t n_turns)
     for (size_t i = 0; messages != NULL && i < n_turns; i++) {
         cf_buf text = CF_BUF_INIT;
         for (size_t k = 0; text.n < TURN_BYTES; k++) {
-            cf_buf_addf(&text, "word%zu%s", (i * 31 + k * 17) % 997,
-                        k % 40 == 39 ? "\n" : " ");
+            cf_buf_addf(&text, "word%zu%s", (i * 31 + k * 17) % 997, k % 40 == 39 ? "\n" : " ");
         }
         json_array_append_new(messages,
-                              json_pack("{s:s,s:s%}", "role",
-                                        i % 2 == 0 ? "user" : "assistant",
+                              json_pack("{s:s,s:s%}", "role", i % 2 == 0 ? "user" : "assistant",
                                         "content", cf_buf_cstr(&text), text.n));
         cf_buf_deinit(&text);
     }
@@ -345,8 +339,7 @@ static cf_status measure(result *out, const char *db, cf_error *err)
 
 static void print(const char *what, const spread *t)
 {
-    printf("%-28s %7zu  %9.3f  %9.3f  %9.3f\n", what, t->n, t->p50_ms,
-           t->p99_ms, t->max_ms);
+    printf("%-28s %7zu  %9.3f  %9.3f  %9.3f\n", what, t->n, t->p50_ms, t->p99_ms, t->max_ms);
 }
 
 int main(int argc, char **argv)

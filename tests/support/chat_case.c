@@ -16,12 +16,10 @@ json_t *cf_chat_json(const char *text)
 
 cf_backend *cf_chat_script(const char *text, cf_tool_family family)
 {
-    static const cf_channel think[] = {
-        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}, false}};
+    static const cf_channel think[] = {{{"thinking", 8}, {"<think>", 7}, {"</think>", 8}, false}};
     cf_error err = {0};
     cf_backend *b = NULL;
-    cf_script_options o = {
-        .family = family, .channels = think, .n_channels = 1};
+    cf_script_options o = {.family = family, .channels = think, .n_channels = 1};
     json_t *v = cf_chat_json(text);
     T_OK(cf_backend_script_new(&b, v, &o, &err), err);
     json_decref(v);

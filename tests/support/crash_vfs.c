@@ -123,8 +123,7 @@ static int x_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
         note(of, p, (size_t)at, (size_t)n);
     }
     pthread_mutex_unlock(&lock);
-    return goes_on ? pass_real(f)->pMethods->xWrite(pass_real(f), p, n, at)
-                   : SQLITE_IOERR_WRITE;
+    return goes_on ? pass_real(f)->pMethods->xWrite(pass_real(f), p, n, at) : SQLITE_IOERR_WRITE;
 }
 
 static int x_truncate(sqlite3_file *f, sqlite3_int64 n)
@@ -136,8 +135,7 @@ static int x_truncate(sqlite3_file *f, sqlite3_int64 n)
         note(of, NULL, (size_t)n, 0);
     }
     pthread_mutex_unlock(&lock);
-    return goes_on ? pass_real(f)->pMethods->xTruncate(pass_real(f), n)
-                   : SQLITE_IOERR_TRUNCATE;
+    return goes_on ? pass_real(f)->pMethods->xTruncate(pass_real(f), n) : SQLITE_IOERR_TRUNCATE;
 }
 
 static int x_sync(sqlite3_file *f, int flags)
@@ -156,8 +154,8 @@ static int x_sync(sqlite3_file *f, int flags)
     return goes_on ? SQLITE_OK : SQLITE_IOERR_FSYNC;
 }
 
-static int x_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f,
-                  int flags, int *out_flags)
+static int x_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags,
+                  int *out_flags)
 {
     int rc = pass_vfs_open(vfs, name, f, flags, out_flags);
     pthread_mutex_lock(&lock);
@@ -182,8 +180,7 @@ static int x_delete(sqlite3_vfs *vfs, const char *name, int sync)
         drop(f);
     }
     pthread_mutex_unlock(&lock);
-    return goes_on ? shim.below->xDelete(shim.below, name, sync)
-                   : SQLITE_IOERR_DELETE;
+    return goes_on ? shim.below->xDelete(shim.below, name, sync) : SQLITE_IOERR_DELETE;
 }
 
 void crash_vfs_install(void)
@@ -251,8 +248,7 @@ static void apply_any(image *to, const tracked *f, cf_rand *r)
     free(order);
 }
 
-void crash_vfs_image(const char *path, const char *to, crash_loss loss,
-                     cf_rand *r)
+void crash_vfs_image(const char *path, const char *to, crash_loss loss, cf_rand *r)
 {
     for (size_t i = 0; i < FILES_MAX; i++) {
         const tracked *f = &files[i];

@@ -35,7 +35,6 @@ typedef enum crash_loss {
 
 /* Writes the files whose paths begin with `path` as they are after the power
  * failed, to paths that begin with `to`. */
-void crash_vfs_image(const char *path, const char *to, crash_loss loss,
-                     cf_rand *r);
+void crash_vfs_image(const char *path, const char *to, crash_loss loss, cf_rand *r);
 
 #endif

@@ -14,8 +14,8 @@ void cf_exchange_open(cf_exchange_desk *d)
     snprintf(name, sizeof name, "x%u.db", n_files++);
     memset(d, 0, sizeof *d);
     cf_arena_init(&d->a, 0);
-    T_OK(cf_store_open(&d->s, store_dir_file(name),
-                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+    T_OK(cf_store_open(&d->s, store_dir_file(name), &(cf_store_options){.flags = CF_STORE_CREATE},
+                       &err),
          err);
 }
 
@@ -36,15 +36,12 @@ void cf_exchange_note(void *ud, uint64_t line, const char *text)
     strncat(d->notes, one, sizeof d->notes - strlen(d->notes) - 1);
 }
 
-void cf_exchange_import(cf_exchange_desk *d, const char *text,
-                        cf_import_options o)
+void cf_exchange_import(cf_exchange_desk *d, const char *text, cf_import_options o)
 {
     cf_error err;
     o.note = cf_exchange_note;
     o.ud = d;
-    T_OK(cf_import_bytes(o.is_dry ? NULL : d->s, text, strlen(text), &o,
-                         &d->report, &err),
-         err);
+    T_OK(cf_import_bytes(o.is_dry ? NULL : d->s, text, strlen(text), &o, &d->report, &err), err);
 }
 
 void cf_exchange_export(cf_exchange_desk *d, cf_format format, cf_buf *out)
@@ -76,8 +73,7 @@ cf_store_tree cf_exchange_tree(cf_exchange_desk *d)
     const cf_store_conv *rows;
     cf_store_tree tree;
     assert_int_equal(cf_exchange_list(d, &rows), 1);
-    T_OK(cf_store_get_tree(d->s, rows[0].id, CF_TREE_RUNS, &d->a, &tree, &err),
-         err);
+    T_OK(cf_store_get_tree(d->s, rows[0].id, CF_TREE_RUNS, &d->a, &tree, &err), err);
     return tree;
 }
 

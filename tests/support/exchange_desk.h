@@ -24,8 +24,7 @@ void cf_exchange_close(cf_exchange_desk *d);
 /* For cf_import_options.note; `ud` is the desk. */
 void cf_exchange_note(void *ud, uint64_t line, const char *text);
 /* Imports a text; notes come to the desk. */
-void cf_exchange_import(cf_exchange_desk *d, const char *text,
-                        cf_import_options o);
+void cf_exchange_import(cf_exchange_desk *d, const char *text, cf_import_options o);
 /* Appends the whole history, the oldest conversation first. */
 void cf_exchange_export(cf_exchange_desk *d, cf_format format, cf_buf *out);
 

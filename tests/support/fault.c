@@ -94,8 +94,7 @@ void cf_fault_every_alloc(cf_status (*body)(void *), void *ud, bool persist)
             return;
         }
         if (st != CF_ENOMEM && st != CF_OK) {
-            fail_msg("allocation %zu failed: %s, expected out of memory", nth,
-                     cf_status_name(st));
+            fail_msg("allocation %zu failed: %s, expected out of memory", nth, cf_status_name(st));
         }
     }
 }

@@ -44,8 +44,8 @@ static int x_sync(sqlite3_file *f, int flags)
     return pass_real(f)->pMethods->xSync(pass_real(f), flags);
 }
 
-static int x_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f,
-                  int flags, int *out_flags)
+static int x_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags,
+                  int *out_flags)
 {
     if ((flags & SQLITE_OPEN_READWRITE) != 0 && must_fail(FAULT_OPEN)) {
         f->pMethods = NULL;

@@ -14,8 +14,7 @@
 
 static char folder[200];
 
-static int remove_one(const char *path, const struct stat *sb, int kind,
-                      struct FTW *ftw)
+static int remove_one(const char *path, const struct stat *sb, int kind, struct FTW *ftw)
 {
     (void)sb;
     (void)kind;
@@ -34,8 +33,7 @@ const char *cf_fuzz_path(const char *name)
     static unsigned next;
     if (folder[0] == '\0') {
         const char *tmp = getenv("TMPDIR");
-        snprintf(folder, sizeof folder, "%s/confab-fuzz-XXXXXX",
-                 tmp != NULL ? tmp : "/tmp");
+        snprintf(folder, sizeof folder, "%s/confab-fuzz-XXXXXX", tmp != NULL ? tmp : "/tmp");
         if (mkdtemp(folder) == NULL) {
             abort();
         }

@@ -7,8 +7,7 @@
 
 #include "tests/support/t.h"
 
-uint64_t cf_hf_number(const cf_hf_model *m, const char *name,
-                      uint64_t otherwise)
+uint64_t cf_hf_number(const cf_hf_model *m, const char *name, uint64_t otherwise)
 {
     char key[128];
     uint64_t v = otherwise;
@@ -32,8 +31,7 @@ int64_t cf_hf_item(const cf_hf_model *m, const char *name, uint64_t i)
     snprintf(key, sizeof key, "%s.%s", m->arch, name);
     const cf_gguf_value *v = cf_gguf_find(m->g, key);
     assert_non_null(v);
-    return v->type == CF_GGUF_ARRAY ? cf_gguf_item_i64(v, i)
-                                    : cf_gguf_item_i64(v, 0);
+    return v->type == CF_GGUF_ARRAY ? cf_gguf_item_i64(v, i) : cf_gguf_item_i64(v, 0);
 }
 
 const cf_arch *cf_hf_arch(const cf_hf_model *m)
@@ -68,8 +66,7 @@ static const char *type_of(const cf_hf_model *m)
     return m->arch;
 }
 
-static void put_u(cf_buf *b, const cf_hf_model *m, const char *to,
-                  const char *from)
+static void put_u(cf_buf *b, const cf_hf_model *m, const char *to, const char *from)
 {
     uint64_t v = cf_hf_number(m, from, UINT64_MAX);
     if (v != UINT64_MAX) {
@@ -77,8 +74,7 @@ static void put_u(cf_buf *b, const cf_hf_model *m, const char *to,
     }
 }
 
-static void put_d(cf_buf *b, const cf_hf_model *m, const char *to,
-                  const char *from)
+static void put_d(cf_buf *b, const cf_hf_model *m, const char *to, const char *from)
 {
     double v = cf_hf_real(m, from, NAN);
     if (!isnan(v)) {
@@ -102,16 +98,14 @@ static void put_layers(cf_buf *b, const cf_hf_model *m)
         cf_buf_adds(b, "\"");
         return;
     }
-    bool by_kv = a->recurrent_rule == CF_RECURRENT_NO_KV &&
-                 a->recurrent != CF_MIX_ATTENTION;
+    bool by_kv = a->recurrent_rule == CF_RECURRENT_NO_KV && a->recurrent != CF_MIX_ATTENTION;
     if (!by_kv && !a->has_per_layer) {
         return;
     }
     cf_buf_adds(b, ",\"layer_types\":[");
     for (uint64_t i = 0; i < n; i++) {
-        bool full =
-            by_kv ? cf_hf_item(m, "attention.head_count_kv", i) != 0
-                  : cf_hf_item(m, "attention.sliding_window_pattern", i) == 0;
+        bool full = by_kv ? cf_hf_item(m, "attention.head_count_kv", i) != 0
+                          : cf_hf_item(m, "attention.sliding_window_pattern", i) == 0;
         cf_buf_addf(b, "%s\"%s\"", i == 0 ? "" : ",",
                     full                            ? "full_attention"
                     : !by_kv                        ? "sliding_attention"
@@ -143,14 +137,12 @@ static void put_rope(cf_buf *b, const cf_hf_model *m)
     }
     cf_buf_addf(b, ",\"rope_scaling\":{\"type\":\"%.*s\"", (int)type.n, type.p);
     put_d(b, m, "factor", "rope.scaling.factor");
-    put_u(b, m, "original_max_position_embeddings",
-          "rope.scaling.original_context_length");
+    put_u(b, m, "original_max_position_embeddings", "rope.scaling.original_context_length");
     put_d(b, m, "attention_factor", "rope.scaling.attn_factor");
     put_d(b, m, "llama_4_scaling_beta", "attention.temperature_scale");
     put_d(b, m, "mscale_all_dim", "rope.scaling.yarn_log_multiplier");
-    static const char *const lists[][2] = {
-        {"rope_factors_long.weight", "long_factor"},
-        {"rope_factors_short.weight", "short_factor"}};
+    static const char *const lists[][2] = {{"rope_factors_long.weight", "long_factor"},
+                                           {"rope_factors_short.weight", "short_factor"}};
     for (size_t k = 0; k < 2; k++) {
         const cf_gguf_tensor *t = cf_gguf_find_tensor(m->g, lists[k][0]);
         for (uint64_t i = 0; t != NULL && i < t->dim[0]; i++) {
@@ -174,13 +166,11 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
     put_u(b, m, "sliding_window", "attention.sliding_window");
     if (a->has_experts) {
         put_u(b, m,
-              cf_hf_is_of(m, " granitemoe granitehybrid gpt-oss ")
-                  ? "num_local_experts"
-              : a->has_single_parts ? "n_routed_experts"
-                                    : "num_experts",
+              cf_hf_is_of(m, " granitemoe granitehybrid gpt-oss ") ? "num_local_experts"
+              : a->has_single_parts                                ? "n_routed_experts"
+                                                                   : "num_experts",
               "expert_count");
-        put_u(b, m,
-              a->has_dense_beside ? "top_k_experts" : "num_experts_per_tok",
+        put_u(b, m, a->has_dense_beside ? "top_k_experts" : "num_experts_per_tok",
               "expert_used_count");
         put_u(b, m, is_moe_ff ? "intermediate_size" : "moe_intermediate_size",
               "expert_feed_forward_length");
@@ -195,13 +185,11 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
     }
     if (!is_moe_ff) {
         cf_buf_addf(b, ",\"intermediate_size\":%lld",
-                    (long long)cf_hf_item(m, "feed_forward_length",
-                                          a->has_single_parts ? 1 : 0));
+                    (long long)cf_hf_item(m, "feed_forward_length", a->has_single_parts ? 1 : 0));
     }
     if (a->has_deepstack) {
         cf_buf_adds(b, ",\"vision_config\":{\"deepstack_visual_indexes\":[0");
-        for (uint64_t i = 1; i < cf_hf_number(m, "n_deepstack_layers", 1);
-             i++) {
+        for (uint64_t i = 1; i < cf_hf_number(m, "n_deepstack_layers", 1); i++) {
             cf_buf_addf(b, ",%d", (int)i);
         }
         cf_buf_addf(b,
@@ -224,19 +212,14 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
     }
     if (a->recurrent == CF_MIX_MAMBA2) {
         bool is_nemotron = a->has_single_parts;
-        put_u(b, m, is_nemotron ? "conv_kernel" : "mamba_d_conv",
-              "ssm.conv_kernel");
-        put_u(b, m, is_nemotron ? "ssm_state_size" : "mamba_d_state",
-              "ssm.state_size");
-        put_u(b, m, is_nemotron ? "mamba_num_heads" : "mamba_n_heads",
-              "ssm.time_step_rank");
-        put_u(b, m, is_nemotron ? "n_groups" : "mamba_n_groups",
-              "ssm.group_count");
-        cf_buf_addf(
-            b, ",\"%s\":%llu,\"position_embedding_type\":\"rope\"",
-            is_nemotron ? "mamba_head_dim" : "mamba_d_head",
-            (unsigned long long)(cf_hf_number(m, "ssm.inner_size", 0) /
-                                 cf_hf_number(m, "ssm.time_step_rank", 1)));
+        put_u(b, m, is_nemotron ? "conv_kernel" : "mamba_d_conv", "ssm.conv_kernel");
+        put_u(b, m, is_nemotron ? "ssm_state_size" : "mamba_d_state", "ssm.state_size");
+        put_u(b, m, is_nemotron ? "mamba_num_heads" : "mamba_n_heads", "ssm.time_step_rank");
+        put_u(b, m, is_nemotron ? "n_groups" : "mamba_n_groups", "ssm.group_count");
+        cf_buf_addf(b, ",\"%s\":%llu,\"position_embedding_type\":\"rope\"",
+                    is_nemotron ? "mamba_head_dim" : "mamba_d_head",
+                    (unsigned long long)(cf_hf_number(m, "ssm.inner_size", 0) /
+                                         cf_hf_number(m, "ssm.time_step_rank", 1)));
         put_u(b, m, "mamba_d_ssm", "ssm.inner_size");
     }
     if (a->recurrent == CF_MIX_SHORT_CONV) {
@@ -248,13 +231,11 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
     put_d(b, m, "logits_scaling", "logit_scale");
     put_d(b, m, "attention_multiplier", "attention.scale");
     if (a->has_soft_caps && a->has_post_norm && !a->has_v_norm) {
-        cf_buf_addf(
-            b, ",\"query_pre_attn_scalar\":%llu",
-            (unsigned long long)cf_hf_number(m, "attention.key_length", 0));
+        cf_buf_addf(b, ",\"query_pre_attn_scalar\":%llu",
+                    (unsigned long long)cf_hf_number(m, "attention.key_length", 0));
     }
     put_u(b, m, "num_kv_shared_layers", "attention.shared_kv_layers");
-    put_u(b, m, "hidden_size_per_layer_input",
-          "embedding_length_per_layer_input");
+    put_u(b, m, "hidden_size_per_layer_input", "embedding_length_per_layer_input");
     put_u(b, m, "global_head_dim", "attention.key_length");
     put_u(b, m, "altup_num_inputs", "altup.num_inputs");
     put_u(b, m, "altup_active_idx", "altup.active_idx");
@@ -263,8 +244,7 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
                        "\"activation_sparsity_pattern\":[");
         for (uint64_t i = 0; i < n; i++) {
             cf_buf_addf(b, "%s%.17g", i == 0 ? "" : ",",
-                        i % 2 == 0 ? 0.5 * erfc(-(double)0.7f / sqrt(2.0))
-                                   : 0.0);
+                        i % 2 == 0 ? 0.5 * erfc(-(double)0.7f / sqrt(2.0)) : 0.0);
         }
         cf_buf_adds(b, "]");
     }
@@ -274,16 +254,15 @@ void cf_hf_config(cf_buf *b, const cf_hf_model *m)
 {
     const cf_arch *a = cf_hf_arch(m);
     bool tied = cf_gguf_find_tensor(m->g, "output.weight") == NULL;
-    cf_buf_addf(b, "{\"model_type\":\"%s\",\"tie_word_embeddings\":%s",
-                type_of(m), tied ? "true" : "false");
+    cf_buf_addf(b, "{\"model_type\":\"%s\",\"tie_word_embeddings\":%s", type_of(m),
+                tied ? "true" : "false");
     put_u(b, m, "hidden_size", "embedding_length");
     put_u(b, m, "num_hidden_layers", "block_count");
     put_u(b, m, "num_attention_heads", "attention.head_count");
     cf_buf_addf(b, ",\"num_key_value_heads\":2");
     cf_buf_addf(b, ",\"head_dim\":%llu",
-                (unsigned long long)cf_hf_number(
-                    m, "attention.key_length_swa",
-                    cf_hf_number(m, "attention.key_length", 0)));
+                (unsigned long long)cf_hf_number(m, "attention.key_length_swa",
+                                                 cf_hf_number(m, "attention.key_length", 0)));
     put_u(b, m, "max_position_embeddings", "context_length");
     put_u(b, m, "vocab_size", "vocab_size");
     put_d(b, m,

@@ -15,8 +15,7 @@ typedef struct cf_hf_model {
 } cf_hf_model;
 
 /* The key "ARCH.name", or `otherwise`. */
-uint64_t cf_hf_number(const cf_hf_model *m, const char *name,
-                      uint64_t otherwise);
+uint64_t cf_hf_number(const cf_hf_model *m, const char *name, uint64_t otherwise);
 double cf_hf_real(const cf_hf_model *m, const char *name, double otherwise);
 /* Item i of an array, or the number for all. */
 int64_t cf_hf_item(const cf_hf_model *m, const char *name, uint64_t i);

@@ -16,8 +16,7 @@ static size_t letter(char out[4], unsigned b)
 {
     unsigned shift = 0;
     for (unsigned i = 0; i < 256; i++) {
-        bool plain =
-            (i >= 0x21 && i <= 0x7E) || (i >= 0xA1 && i <= 0xAC) || i >= 0xAE;
+        bool plain = (i >= 0x21 && i <= 0x7E) || (i >= 0xA1 && i <= 0xAC) || i >= 0xAE;
         if (i == b) {
             return cf_utf8_encode(out, plain ? i : 0x100 + shift);
         }
@@ -28,24 +27,23 @@ static size_t letter(char out[4], unsigned b)
 
 static void add_bytes(cf_buf *out)
 {
-    cf_buf_adds(out,
-                "{\"added_tokens\":["
-                "{\"id\":259,\"content\":\"<s>\",\"special\":true},"
-                "{\"id\":260,\"content\":\"<tool>\",\"special\":false,"
-                "\"lstrip\":true,\"rstrip\":true}],"
-                "\"normalizer\":{\"type\":\"NFC\"},"
-                "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":["
-                "{\"type\":\"Split\",\"pattern\":{\"Regex\":"
-                "\"[0-9]{1,3}|[^ 0-9]+| +(?! )\"},"
-                "\"behavior\":\"Isolated\",\"invert\":false},"
-                "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
-                "\"use_regex\":false}]},"
-                "\"post_processor\":{\"type\":\"TemplateProcessing\","
-                "\"single\":[{\"SpecialToken\":{\"id\":\"<s>\"}},"
-                "{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":"
-                "{\"<s>\":{\"id\":\"<s>\",\"ids\":[259]}}},"
-                "\"decoder\":{\"type\":\"ByteLevel\"},"
-                "\"model\":{\"type\":\"BPE\",\"vocab\":{");
+    cf_buf_adds(out, "{\"added_tokens\":["
+                     "{\"id\":259,\"content\":\"<s>\",\"special\":true},"
+                     "{\"id\":260,\"content\":\"<tool>\",\"special\":false,"
+                     "\"lstrip\":true,\"rstrip\":true}],"
+                     "\"normalizer\":{\"type\":\"NFC\"},"
+                     "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":["
+                     "{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+                     "\"[0-9]{1,3}|[^ 0-9]+| +(?! )\"},"
+                     "\"behavior\":\"Isolated\",\"invert\":false},"
+                     "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
+                     "\"use_regex\":false}]},"
+                     "\"post_processor\":{\"type\":\"TemplateProcessing\","
+                     "\"single\":[{\"SpecialToken\":{\"id\":\"<s>\"}},"
+                     "{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":"
+                     "{\"<s>\":{\"id\":\"<s>\",\"ids\":[259]}}},"
+                     "\"decoder\":{\"type\":\"ByteLevel\"},"
+                     "\"model\":{\"type\":\"BPE\",\"vocab\":{");
     for (unsigned b = 0; b < 256; b++) {
         char s[4];
         size_t n = letter(s, b);
@@ -179,8 +177,7 @@ cf_hf_opened cf_hf_open(cf_hf_sample sample)
     cf_hf_names names = {.bos = cf_str_from("<s>")};
     cf_arena_init(&x.arena, 0);
     cf_hf_file(&x.file, sample);
-    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
-         err);
+    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err), err);
     return x;
 }
 

@@ -67,47 +67,35 @@ static const rule rules[] = {
     {PLUS_ONE, "output_norm.weight", "model.norm.weight", LESS_ONE},
     {"", "output_norm.weight", "model.norm.weight", COPY},
     {"", "output.weight", "lm_head.weight", COPY},
-    {"", "per_layer_token_embd.weight", "model.embed_tokens_per_layer.weight",
-     COPY},
-    {"", "per_layer_model_proj.weight",
-     "model.per_layer_model_projection.weight", COPY},
-    {"", "per_layer_proj_norm.weight", "model.per_layer_projection_norm.weight",
-     COPY},
+    {"", "per_layer_token_embd.weight", "model.embed_tokens_per_layer.weight", COPY},
+    {"", "per_layer_model_proj.weight", "model.per_layer_model_projection.weight", COPY},
+    {"", "per_layer_proj_norm.weight", "model.per_layer_projection_norm.weight", COPY},
     {"", "altup_proj.weight", "model.altup_projections.#.weight", EACH},
-    {"", "altup_unembd_proj.weight", "model.altup_unembed_projections.#.weight",
-     EACH},
+    {"", "altup_unembd_proj.weight", "model.altup_unembed_projections.#.weight", EACH},
     /* Nemotron-H: every part is the mixer */
     {NEMOTRON, "attn_norm.weight", "backbone.layers.@.norm.weight", COPY},
     {NEMOTRON, "attn_q.weight", "backbone.layers.@.mixer.q_proj.weight", COPY},
     {NEMOTRON, "attn_k.weight", "backbone.layers.@.mixer.k_proj.weight", COPY},
     {NEMOTRON, "attn_v.weight", "backbone.layers.@.mixer.v_proj.weight", COPY},
-    {NEMOTRON, "attn_output.weight", "backbone.layers.@.mixer.o_proj.weight",
-     COPY},
+    {NEMOTRON, "attn_output.weight", "backbone.layers.@.mixer.o_proj.weight", COPY},
     {NEMOTRON, "ffn_up.weight", "backbone.layers.@.mixer.up_proj.weight", COPY},
-    {NEMOTRON, "ffn_down.weight", "backbone.layers.@.mixer.down_proj.weight",
-     COPY},
+    {NEMOTRON, "ffn_down.weight", "backbone.layers.@.mixer.down_proj.weight", COPY},
     {NEMOTRON, "ssm_in.weight", "backbone.layers.@.mixer.in_proj.weight", COPY},
-    {NEMOTRON, "ssm_conv1d.weight", "backbone.layers.@.mixer.conv1d.weight",
-     TAPS},
+    {NEMOTRON, "ssm_conv1d.weight", "backbone.layers.@.mixer.conv1d.weight", TAPS},
     {NEMOTRON, "ssm_conv1d.bias", "backbone.layers.@.mixer.conv1d.bias", COPY},
     {NEMOTRON, "ssm_dt.bias", "backbone.layers.@.mixer.dt_bias", COPY},
     {NEMOTRON, "ssm_a", "backbone.layers.@.mixer.A_log", LOG},
     {NEMOTRON, "ssm_d", "backbone.layers.@.mixer.D", FLAT},
     {NEMOTRON, "ssm_norm.weight", "backbone.layers.@.mixer.norm.weight", FLAT},
-    {NEMOTRON, "ssm_out.weight", "backbone.layers.@.mixer.out_proj.weight",
+    {NEMOTRON, "ssm_out.weight", "backbone.layers.@.mixer.out_proj.weight", COPY},
+    {NEMOTRON, "ffn_gate_inp.weight", "backbone.layers.@.mixer.gate.weight", COPY},
+    {NEMOTRON, "exp_probs_b.bias", "backbone.layers.@.mixer.gate.e_score_correction_bias", COPY},
+    {NEMOTRON, "ffn_up_exps.weight", "backbone.layers.@.mixer.experts.#.up_proj.weight", EACH},
+    {NEMOTRON, "ffn_down_exps.weight", "backbone.layers.@.mixer.experts.#.down_proj.weight", EACH},
+    {NEMOTRON, "ffn_up_shexp.weight", "backbone.layers.@.mixer.shared_experts.up_proj.weight",
      COPY},
-    {NEMOTRON, "ffn_gate_inp.weight", "backbone.layers.@.mixer.gate.weight",
+    {NEMOTRON, "ffn_down_shexp.weight", "backbone.layers.@.mixer.shared_experts.down_proj.weight",
      COPY},
-    {NEMOTRON, "exp_probs_b.bias",
-     "backbone.layers.@.mixer.gate.e_score_correction_bias", COPY},
-    {NEMOTRON, "ffn_up_exps.weight",
-     "backbone.layers.@.mixer.experts.#.up_proj.weight", EACH},
-    {NEMOTRON, "ffn_down_exps.weight",
-     "backbone.layers.@.mixer.experts.#.down_proj.weight", EACH},
-    {NEMOTRON, "ffn_up_shexp.weight",
-     "backbone.layers.@.mixer.shared_experts.up_proj.weight", COPY},
-    {NEMOTRON, "ffn_down_shexp.weight",
-     "backbone.layers.@.mixer.shared_experts.down_proj.weight", COPY},
     /* norms */
     {LFM, "attn_norm.weight", L "operator_norm.weight", COPY},
     {LFM, "ffn_norm.weight", L "ffn_norm.weight", COPY},
@@ -115,35 +103,26 @@ static const rule rules[] = {
     {LFM, "attn_k_norm.weight", L "self_attn.k_layernorm.weight", COPY},
     {PLUS_ONE, "attn_norm.weight", L "input_layernorm.weight", LESS_ONE},
     {"", "attn_norm.weight", L "input_layernorm.weight", COPY},
-    {" gemma2 gemma3 ", "ffn_norm.weight", L "pre_feedforward_layernorm.weight",
-     LESS_ONE},
+    {" gemma2 gemma3 ", "ffn_norm.weight", L "pre_feedforward_layernorm.weight", LESS_ONE},
     {GEMMA2, "ffn_norm.weight", L "pre_feedforward_layernorm.weight", COPY},
     {" falcon-h1 ", "ffn_norm.weight", L "pre_ff_layernorm.weight", COPY},
-    {PLUS_ONE, "ffn_norm.weight", L "post_attention_layernorm.weight",
-     LESS_ONE},
+    {PLUS_ONE, "ffn_norm.weight", L "post_attention_layernorm.weight", LESS_ONE},
     {"", "ffn_norm.weight", L "post_attention_layernorm.weight", COPY},
-    {" glm4 ", "post_attention_norm.weight",
-     L "post_self_attn_layernorm.weight", COPY},
+    {" glm4 ", "post_attention_norm.weight", L "post_self_attn_layernorm.weight", COPY},
     {" glm4 ", "post_ffw_norm.weight", L "post_mlp_layernorm.weight", COPY},
-    {PLUS_ONE, "post_attention_norm.weight",
-     L "post_attention_layernorm.weight", LESS_ONE},
-    {"", "post_attention_norm.weight", L "post_attention_layernorm.weight",
-     COPY},
-    {PLUS_ONE, "post_ffw_norm.weight", L "post_feedforward_layernorm.weight",
-     LESS_ONE},
+    {PLUS_ONE, "post_attention_norm.weight", L "post_attention_layernorm.weight", LESS_ONE},
+    {"", "post_attention_norm.weight", L "post_attention_layernorm.weight", COPY},
+    {PLUS_ONE, "post_ffw_norm.weight", L "post_feedforward_layernorm.weight", LESS_ONE},
     {"", "post_ffw_norm.weight", L "post_feedforward_layernorm.weight", COPY},
-    {"", "post_ffw_norm_1.weight", L "post_feedforward_layernorm_1.weight",
-     COPY},
-    {"", "post_ffw_norm_2.weight", L "post_feedforward_layernorm_2.weight",
-     COPY},
+    {"", "post_ffw_norm_1.weight", L "post_feedforward_layernorm_1.weight", COPY},
+    {"", "post_ffw_norm_2.weight", L "post_feedforward_layernorm_2.weight", COPY},
     {"", "pre_ffw_norm_2.weight", L "pre_feedforward_layernorm_2.weight", COPY},
     {PLUS_ONE, "attn_q_norm.weight", L "self_attn.q_norm.weight", LESS_ONE},
     {PLUS_ONE, "attn_k_norm.weight", L "self_attn.k_norm.weight", LESS_ONE},
     {"", "attn_q_norm.weight", L "self_attn.q_norm.weight", COPY},
     {"", "attn_k_norm.weight", L "self_attn.k_norm.weight", COPY},
     /* attention, or DeltaNet under the same names */
-    {" qwen3next ", "attn_qkv.weight", L "linear_attn.in_proj_qkvz.weight",
-     QKVZ},
+    {" qwen3next ", "attn_qkv.weight", L "linear_attn.in_proj_qkvz.weight", QKVZ},
     {" qwen3next ", "attn_gate.weight", "", SKIP},
     {" qwen3next ", "ssm_ba.weight", L "linear_attn.in_proj_ba.weight", COPY},
     {QWEN, "attn_qkv.weight", L "linear_attn.in_proj_qkv.weight", V_TAIL},
@@ -213,30 +192,27 @@ static const rule rules[] = {
     {" gemma4 ", "ffn_down_exps.scale", L "router.per_expert_scale", COPY},
     {" gemma4 ", "ffn_gate_up_exps.weight", L "experts.gate_up_proj", COPY},
     {" gemma4 ", "ffn_down_exps.weight", L "experts.down_proj", COPY},
-    {" granitemoe granitehybrid ", "ffn_gate_inp.weight",
-     L "block_sparse_moe.router.layer.weight", COPY},
-    {" granitemoe granitehybrid ", "ffn_gate_exps.weight",
-     L "block_sparse_moe.input_linear.weight", ABOVE},
+    {" granitemoe granitehybrid ", "ffn_gate_inp.weight", L "block_sparse_moe.router.layer.weight",
+     COPY},
+    {" granitemoe granitehybrid ", "ffn_gate_exps.weight", L "block_sparse_moe.input_linear.weight",
+     ABOVE},
     {" granitemoe granitehybrid ", "ffn_up_exps.weight", "", SKIP},
     {" granitemoe granitehybrid ", "ffn_down_exps.weight",
      L "block_sparse_moe.output_linear.weight", COPY},
-    {" granitemoe granitehybrid ", "ffn_gate_shexp.weight",
-     L "shared_mlp.input_linear.weight", ABOVE},
+    {" granitemoe granitehybrid ", "ffn_gate_shexp.weight", L "shared_mlp.input_linear.weight",
+     ABOVE},
     {" granitemoe granitehybrid ", "ffn_up_shexp.weight", "", SKIP},
-    {" granitemoe granitehybrid ", "ffn_down_shexp.weight",
-     L "shared_mlp.output_linear.weight", COPY},
+    {" granitemoe granitehybrid ", "ffn_down_shexp.weight", L "shared_mlp.output_linear.weight",
+     COPY},
     {" gpt-oss ", "ffn_gate_inp.weight", L "mlp.router.weight", COPY},
     {" gpt-oss ", "ffn_gate_inp.bias", L "mlp.router.bias", COPY},
-    {" gpt-oss ", "ffn_gate_exps.weight", L "mlp.experts.gate_up_proj",
-     TURNED_MIX},
+    {" gpt-oss ", "ffn_gate_exps.weight", L "mlp.experts.gate_up_proj", TURNED_MIX},
     {" gpt-oss ", "ffn_up_exps.weight", "", SKIP},
-    {" gpt-oss ", "ffn_gate_exps.bias", L "mlp.experts.gate_up_proj_bias",
-     BIAS_MIX},
+    {" gpt-oss ", "ffn_gate_exps.bias", L "mlp.experts.gate_up_proj_bias", BIAS_MIX},
     {" gpt-oss ", "ffn_up_exps.bias", "", SKIP},
     {" gpt-oss ", "ffn_down_exps.weight", L "mlp.experts.down_proj", TURNED},
     {" gpt-oss ", "ffn_down_exps.bias", L "mlp.experts.down_proj_bias", COPY},
-    {" qwen35moe ", "ffn_gate_exps.weight", L "mlp.experts.gate_up_proj",
-     ABOVE},
+    {" qwen35moe ", "ffn_gate_exps.weight", L "mlp.experts.gate_up_proj", ABOVE},
     {" qwen35moe ", "ffn_up_exps.weight", "", SKIP},
     {" qwen35moe ", "ffn_down_exps.weight", L "mlp.experts.down_proj", COPY},
     {"", "ffn_gate_inp.weight", L "mlp.gate.weight", COPY},
@@ -279,8 +255,7 @@ static const rule *rule_of(const writer *w, const char *name)
         rest = strchr(name + 4, '.') + 1;
     }
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (strcmp(rules[i].from, rest) == 0 &&
-            cf_hf_is_of(&w->m, rules[i].archs)) {
+        if (strcmp(rules[i].from, rest) == 0 && cf_hf_is_of(&w->m, rules[i].archs)) {
             return &rules[i];
         }
     }
@@ -296,8 +271,8 @@ static size_t size_of(uint32_t type)
 }
 
 /* Declares a tensor of `n` numbers and returns room for it. */
-static unsigned char *declare(writer *w, const char *name, uint32_t type,
-                              const uint64_t *dim, size_t n_dim)
+static unsigned char *declare(writer *w, const char *name, uint32_t type, const uint64_t *dim,
+                              size_t n_dim)
 {
     uint64_t n = 1;
     cf_buf_adds(&w->header, w->header.n == 0 ? "{" : ",");
@@ -306,15 +281,13 @@ static unsigned char *declare(writer *w, const char *name, uint32_t type,
                 : type == CF_F16 ? "F16"
                                  : "BF16");
     for (size_t i = 0; i < n_dim; i++) {
-        cf_buf_addf(&w->header, "%s%llu", i == 0 ? "" : ",",
-                    (unsigned long long)dim[i]);
+        cf_buf_addf(&w->header, "%s%llu", i == 0 ? "" : ",", (unsigned long long)dim[i]);
         n *= dim[i];
     }
     size_t bytes = n * size_of(type);
-    cf_buf_addf(&w->header, "],\"data_offsets\":[%zu,%zu]}", w->data.n,
-                w->data.n + bytes);
-    cf_buf_addf(&w->index, "%s\"%s\":\"part-%u.safetensors\"",
-                w->index.n == 0 ? "" : ",", name, w->n_file);
+    cf_buf_addf(&w->header, "],\"data_offsets\":[%zu,%zu]}", w->data.n, w->data.n + bytes);
+    cf_buf_addf(&w->index, "%s\"%s\":\"part-%u.safetensors\"", w->index.n == 0 ? "" : ",", name,
+                w->n_file);
     char *p = cf_buf_reserve(&w->data, bytes);
     assert_non_null(p);
     memset(p, 0, bytes);
@@ -322,8 +295,7 @@ static unsigned char *declare(writer *w, const char *name, uint32_t type,
     return (unsigned char *)p;
 }
 
-static void full_name(char out[160], const char *form, const char *layer,
-                      unsigned expert)
+static void full_name(char out[160], const char *form, const char *layer, unsigned expert)
 {
     size_t n = 0;
     for (; *form != '\0'; form++) {
@@ -363,14 +335,13 @@ static size_t group_of(const writer *w, size_t j)
 }
 
 /* The GGUF tensor of the same layer whose name has `from` in place of `to`. */
-static const cf_gguf_tensor *partner(const writer *w, const char *name,
-                                     const char *from, const char *to)
+static const cf_gguf_tensor *partner(const writer *w, const char *name, const char *from,
+                                     const char *to)
 {
     char other[96];
     const char *hit = strstr(name, from);
     assert_non_null(hit);
-    snprintf(other, sizeof other, "%.*s%s%s", (int)(hit - name), name, to,
-             hit + strlen(from));
+    snprintf(other, sizeof other, "%.*s%s%s", (int)(hit - name), name, to, hit + strlen(from));
     const cf_gguf_tensor *t = cf_gguf_find_tensor(w->m.g, other);
     assert_non_null(t);
     return t;
@@ -397,8 +368,7 @@ static size_t dims_of(const cf_gguf_tensor *t, uint64_t dim[4])
     return t->n_dim;
 }
 
-static void write_plain(writer *w, const cf_gguf_tensor *t, const char *to,
-                        how h)
+static void write_plain(writer *w, const cf_gguf_tensor *t, const char *to, how h)
 {
     uint64_t dim[4] = {0};
     size_t n_dim = dims_of(t, dim);
@@ -420,8 +390,7 @@ static void write_plain(writer *w, const cf_gguf_tensor *t, const char *to,
 }
 
 /* Rows from pairs to halves, a head at a time. */
-static void write_halves(writer *w, const cf_gguf_tensor *t, const char *to,
-                         size_t n_head)
+static void write_halves(writer *w, const cf_gguf_tensor *t, const char *to, size_t n_head)
 {
     uint64_t dim[4] = {0};
     size_t n_dim = dims_of(t, dim);
@@ -439,8 +408,7 @@ static void write_halves(writer *w, const cf_gguf_tensor *t, const char *to,
     }
 }
 
-static void write_each(writer *w, const cf_gguf_tensor *t, const char *form,
-                       const char *name)
+static void write_each(writer *w, const cf_gguf_tensor *t, const char *form, const char *name)
 {
     size_t bytes = t->dim[0] * t->dim[1] * size_of(t->type);
     for (unsigned e = 0; e < t->dim[2]; e++) {
@@ -451,23 +419,21 @@ static void write_each(writer *w, const cf_gguf_tensor *t, const char *form,
     }
 }
 
-static void write_above(writer *w, const cf_gguf_tensor *t, const char *to,
-                        const char *name)
+static void write_above(writer *w, const cf_gguf_tensor *t, const char *to, const char *name)
 {
     cube gate = cube_of(t), up = cube_of(partner(w, name, "gate", "up"));
     uint64_t dim[3] = {gate.a, 2 * gate.b, gate.c};
     bool flat = t->n_dim == 2;
     size_t bytes = gate.b * gate.c * gate.size;
-    unsigned char *p =
-        declare(w, to, t->type, flat ? dim + 1 : dim, flat ? 2 : 3);
+    unsigned char *p = declare(w, to, t->type, flat ? dim + 1 : dim, flat ? 2 : 3);
     for (size_t e = 0; e < gate.a; e++) {
         memcpy(p + 2 * e * bytes, at(&gate, e, 0, 0), bytes);
         memcpy(p + (2 * e + 1) * bytes, at(&up, e, 0, 0), bytes);
     }
 }
 
-static void write_turned(writer *w, const cf_gguf_tensor *t, const char *to,
-                         const char *name, bool mix)
+static void write_turned(writer *w, const cf_gguf_tensor *t, const char *to, const char *name,
+                         bool mix)
 {
     cube m[2] = {cube_of(t), cube_of(t)};
     size_t n = mix ? 2 : 1;
@@ -485,8 +451,7 @@ static void write_turned(writer *w, const cf_gguf_tensor *t, const char *to,
     }
 }
 
-static void write_bias_mix(writer *w, const cf_gguf_tensor *t, const char *to,
-                           const char *name)
+static void write_bias_mix(writer *w, const cf_gguf_tensor *t, const char *to, const char *name)
 {
     const cf_gguf_tensor *up = partner(w, name, "gate", "up");
     uint64_t dim[2] = {t->dim[1], 2 * t->dim[0]};
@@ -498,8 +463,8 @@ static void write_bias_mix(writer *w, const cf_gguf_tensor *t, const char *to,
 }
 
 /* Rows after the first `head`: units of `unit` rows, one a value head. */
-static void write_v_rows(writer *w, const cf_gguf_tensor *t, const char *to,
-                         size_t head, size_t unit, how h)
+static void write_v_rows(writer *w, const cf_gguf_tensor *t, const char *to, size_t head,
+                         size_t unit, how h)
 {
     uint64_t dim[4] = {0};
     size_t n_dim = dims_of(t, dim);
@@ -522,8 +487,7 @@ static void write_v_rows(writer *w, const cf_gguf_tensor *t, const char *to,
     }
 }
 
-static void write_v_cols(writer *w, const cf_gguf_tensor *t, const char *to,
-                         size_t unit)
+static void write_v_cols(writer *w, const cf_gguf_tensor *t, const char *to, size_t unit)
 {
     uint64_t dim[2] = {t->dim[1], t->dim[0]};
     size_t size = size_of(t->type);
@@ -531,15 +495,13 @@ static void write_v_cols(writer *w, const cf_gguf_tensor *t, const char *to,
     for (size_t r = 0; r < t->dim[1]; r++) {
         for (size_t c = 0; c < t->dim[0]; c++) {
             size_t col = group_of(w, c / unit) * unit + c % unit;
-            memcpy(p + (r * t->dim[0] + col) * size,
-                   t->p + (r * t->dim[0] + c) * size, size);
+            memcpy(p + (r * t->dim[0] + col) * size, t->p + (r * t->dim[0] + c) * size, size);
         }
     }
 }
 
 /* q, k, v and z of one key head together. */
-static void write_qkvz(writer *w, const cf_gguf_tensor *t, const char *to,
-                       const char *name)
+static void write_qkvz(writer *w, const cf_gguf_tensor *t, const char *to, const char *name)
 {
     const cf_gguf_tensor *z = partner(w, name, "attn_qkv", "attn_gate");
     size_t n_key = cf_hf_number(&w->m, "ssm.group_count", 1);
@@ -573,8 +535,7 @@ static void write_tensor(writer *w, const cf_gguf_tensor *t)
         break;
     case HALVES_K: {
         size_t n = t->n_dim == 1 ? t->dim[0] : t->dim[1];
-        write_halves(w, t, to,
-                     n / cf_hf_number(&w->m, "attention.key_length", 1));
+        write_halves(w, t, to, n / cf_hf_number(&w->m, "attention.key_length", 1));
         break;
     }
     case EACH:
@@ -644,8 +605,7 @@ static void write_text(const writer *w, const char *name, const cf_buf *b)
     T_OK(cf_os_write_file(path, b->p, b->n, 0600, &err), err);
 }
 
-void cf_hf_write_folder(const char *dir, const void *gguf, size_t n,
-                        bool in_parts)
+void cf_hf_write_folder(const char *dir, const void *gguf, size_t n, bool in_parts)
 {
     cf_gguf *g = NULL;
     cf_error err = {0};
@@ -667,8 +627,7 @@ void cf_hf_write_folder(const char *dir, const void *gguf, size_t n,
     flush(&w, in_parts ? "part-2.safetensors" : "model.safetensors");
     cf_buf text = CF_BUF_INIT;
     if (in_parts) {
-        cf_buf_addf(&text, "{\"metadata\":{},\"weight_map\":{%s}}",
-                    cf_buf_cstr(&w.index));
+        cf_buf_addf(&text, "{\"metadata\":{},\"weight_map\":{%s}}", cf_buf_cstr(&w.index));
         write_text(&w, "model.safetensors.index.json", &text);
         cf_buf_reset(&text);
     }
@@ -686,10 +645,9 @@ void cf_hf_write_folder(const char *dir, const void *gguf, size_t n,
 
 void cf_hf_remove_files(const char *dir)
 {
-    static const char *const names[] = {
-        "config.json",        "model.safetensors",
-        "part-1.safetensors", "part-2.safetensors",
-        "tokenizer.json",     "model.safetensors.index.json"};
+    static const char *const names[] = {"config.json",        "model.safetensors",
+                                        "part-1.safetensors", "part-2.safetensors",
+                                        "tokenizer.json",     "model.safetensors.index.json"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[256];
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);
@@ -711,8 +669,7 @@ void cf_hf_round(void *gguf, size_t n)
         char name[96];
         snprintf(name, sizeof name, "%.*s", (int)t->name.n, t->name.p);
         how h = memcmp(name, "rope_", 5) == 0 ? COPY : rule_of(&w, name)->how;
-        unsigned char *p =
-            (unsigned char *)gguf + (t->p - (const unsigned char *)gguf);
+        unsigned char *p = (unsigned char *)gguf + (t->p - (const unsigned char *)gguf);
         for (size_t k = 0; k < t->dim[0] * t->dim[1]; k++) {
             float f = t->type == CF_F32 ? read_f32(p + 4 * k) : 0;
             if (h == LESS_ONE) {

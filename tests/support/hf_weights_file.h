@@ -17,8 +17,7 @@ void cf_hf_round(void *gguf, size_t n);
 /* Writes config.json, model.safetensors (or two files and an index) and a
  * tokenizer.json into the folder.  Stops the test on a tensor that no rule
  * names. */
-void cf_hf_write_folder(const char *dir, const void *gguf, size_t n,
-                        bool in_parts);
+void cf_hf_write_folder(const char *dir, const void *gguf, size_t n, bool in_parts);
 
 /* Removes those files. */
 void cf_hf_remove_files(const char *dir);

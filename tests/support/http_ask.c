@@ -13,8 +13,8 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *ud)
     return size * n;
 }
 
-long http_ask(const char *base, const char *path, const char *headers,
-              const char *body, cf_buf *out)
+long http_ask(const char *base, const char *path, const char *headers, const char *body,
+              cf_buf *out)
 {
     CURL *c = curl_easy_init();
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");

@@ -98,19 +98,18 @@ void cf_law_check(const cf_law *l, const cf_law_band *band, uint64_t steps)
     double seconds = (double)(clock() - l->from) / CLOCKS_PER_SEC;
     size_t bytes = cf_law_peak() - l->live;
     if (getenv("CF_LAW_PRINT") != NULL) { /* NOLINT(concurrency-mt-unsafe) */
-        printf("%s: %llu steps, %.6f s, %zu bytes\n", band->what,
-               (unsigned long long)steps, seconds, bytes);
+        printf("%s: %llu steps, %.6f s, %zu bytes\n", band->what, (unsigned long long)steps,
+               seconds, bytes);
     }
     double most = band->seconds + band->seconds_per_step * (double)steps;
     if (seconds > most * SLOWER) {
-        fprintf(stderr, "%s: %.1f s of processor time for %llu steps\n",
-                band->what, seconds, (unsigned long long)steps);
+        fprintf(stderr, "%s: %.1f s of processor time for %llu steps\n", band->what, seconds,
+                (unsigned long long)steps);
         abort();
     }
-    if ((double)bytes >
-        (double)band->bytes + (double)band->bytes_per_step * (double)steps) {
-        fprintf(stderr, "%s: %zu bytes of memory for %llu steps\n", band->what,
-                bytes, (unsigned long long)steps);
+    if ((double)bytes > (double)band->bytes + (double)band->bytes_per_step * (double)steps) {
+        fprintf(stderr, "%s: %zu bytes of memory for %llu steps\n", band->what, bytes,
+                (unsigned long long)steps);
         abort();
     }
 }

@@ -82,8 +82,7 @@ void cf_loopback_start(cf_loopback *s, const cf_loopback_answer *answer)
 {
     s->answer = *answer;
     s->fd = cf_listen(&s->port);
-    snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u/v1",
-             (unsigned)s->port);
+    snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u/v1", (unsigned)s->port);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 }
 

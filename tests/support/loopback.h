@@ -17,7 +17,7 @@ typedef struct cf_loopback_answer {
     const char *head, *body, *tail; /* NULL: nothing */
     size_t n;                       /* 0 is 1 */
     unsigned pause_ms;              /* after each body */
-    bool holds, resets; /* resets: the connection ends with a reset */
+    bool holds, resets;             /* resets: the connection ends with a reset */
 } cf_loopback_answer;
 
 typedef struct cf_loopback {

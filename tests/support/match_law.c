@@ -5,8 +5,7 @@
 
 #include "core/constrain/position.h"
 
-void cf_match_law(const cf_grammar *g, const char *p, size_t n,
-                  const cf_law_band *band)
+void cf_match_law(const cf_grammar *g, const char *p, size_t n, const cf_law_band *band)
 {
     cf_constraint *c = NULL;
     cf_error err;

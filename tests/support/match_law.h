@@ -10,7 +10,6 @@
 
 /* Matches p[0..n) against g, asks for the bytes that may follow, and aborts
  * where that was outside the band. */
-void cf_match_law(const cf_grammar *g, const char *p, size_t n,
-                  const cf_law_band *band);
+void cf_match_law(const cf_grammar *g, const char *p, size_t n, const cf_law_band *band);
 
 #endif

@@ -70,11 +70,9 @@ static int x_device(sqlite3_file *f)
     return pass_real(f)->pMethods->xDeviceCharacteristics(pass_real(f));
 }
 
-static int x_shm_map(sqlite3_file *f, int page, int size, int extend,
-                     void volatile **out)
+static int x_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out)
 {
-    return pass_real(f)->pMethods->xShmMap(pass_real(f), page, size, extend,
-                                           out);
+    return pass_real(f)->pMethods->xShmMap(pass_real(f), page, size, extend, out);
 }
 
 static int x_shm_lock(sqlite3_file *f, int at, int n, int flags)
@@ -93,13 +91,12 @@ static int x_shm_unmap(sqlite3_file *f, int remove)
 }
 
 static const sqlite3_io_methods pass_methods = {
-    2,        x_close,   x_read,     x_write,       x_truncate,  x_sync,
-    x_size,   x_lock,    x_unlock,   x_reserved,    x_control,   x_sector,
-    x_device, x_shm_map, x_shm_lock, x_shm_barrier, x_shm_unmap, NULL,
-    NULL};
+    2,          x_close,       x_read,      x_write,   x_truncate, x_sync,   x_size,
+    x_lock,     x_unlock,      x_reserved,  x_control, x_sector,   x_device, x_shm_map,
+    x_shm_lock, x_shm_barrier, x_shm_unmap, NULL,      NULL};
 
-int pass_vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f,
-                  int flags, int *out_flags)
+int pass_vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags,
+                  int *out_flags)
 {
     pass_vfs *v = (pass_vfs *)vfs;
     pass_file *s = (pass_file *)f;

@@ -26,8 +26,8 @@ typedef struct pass_file {
 void pass_vfs_init(pass_vfs *v, const char *name);
 
 /* The xOpen of such a layer; `f` is a pass_file. */
-int pass_vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f,
-                  int flags, int *out_flags);
+int pass_vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags,
+                  int *out_flags);
 
 /* The file below. */
 sqlite3_file *pass_real(sqlite3_file *f);

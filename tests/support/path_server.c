@@ -16,16 +16,15 @@ enum { REQUEST_MAX = 256 * 1024 };
 
 static void answer(int fd, const cf_path_answer *a)
 {
-    static const cf_path_answer none = {
-        .status = 404, .body = "{\"error\":{\"message\":\"no such path\"}}"};
+    static const cf_path_answer none = {.status = 404,
+                                        .body = "{\"error\":{\"message\":\"no such path\"}}"};
     char head[512];
     a = a != NULL ? a : &none;
     snprintf(head, sizeof head,
              "HTTP/1.1 %d X\r\nContent-Type: %s\r\n%sContent-Length: "
              "%zu\r\nConnection: close\r\n\r\n",
              a->status != 0 ? a->status : 200,
-             strncmp(a->body, "data:", 5) == 0 ? "text/event-stream"
-                                               : "application/json",
+             strncmp(a->body, "data:", 5) == 0 ? "text/event-stream" : "application/json",
              a->header != NULL ? a->header : "", strlen(a->body));
     if (send(fd, head, strlen(head), MSG_NOSIGNAL) > 0) {
         (void)!send(fd, a->body, strlen(a->body), MSG_NOSIGNAL);
@@ -50,8 +49,7 @@ static void *serve(void *ud)
                 a++;
             }
             if (s->n_seen < CF_PATH_SEEN_MAX) {
-                snprintf(s->seen[s->n_seen++], CF_PATH_TEXT_MAX, "%s %s\n%s",
-                         method, path, body);
+                snprintf(s->seen[s->n_seen++], CF_PATH_TEXT_MAX, "%s %s\n%s", method, path, body);
             }
             cf_path_answer made = *a;
             char *own = a->make != NULL ? a->make(body) : NULL;

@@ -21,13 +21,10 @@ void cf_picture_paint(unsigned char *rgb, uint32_t w, uint32_t h)
     }
 }
 
-void cf_picture_png(cf_buf *out, const unsigned char *rgb, uint32_t w,
-                    uint32_t h)
+void cf_picture_png(cf_buf *out, const unsigned char *rgb, uint32_t w, uint32_t h)
 {
-    png_image image = {.version = PNG_IMAGE_VERSION,
-                       .width = w,
-                       .height = h,
-                       .format = PNG_FORMAT_RGB};
+    png_image image = {
+        .version = PNG_IMAGE_VERSION, .width = w, .height = h, .format = PNG_FORMAT_RGB};
     png_alloc_size_t n = 0;
     assert_true(png_image_write_to_memory(&image, NULL, &n, 0, rgb, 0, NULL));
     char *bytes = cf_alloc(n);
@@ -36,8 +33,7 @@ void cf_picture_png(cf_buf *out, const unsigned char *rgb, uint32_t w,
     cf_free(bytes);
 }
 
-void cf_picture_jpeg(cf_buf *out, const unsigned char *rgb,
-                     const cf_jpeg_file *o)
+void cf_picture_jpeg(cf_buf *out, const unsigned char *rgb, const cf_jpeg_file *o)
 {
     struct jpeg_compress_struct j;
     struct jpeg_error_mgr errors;
@@ -65,8 +61,7 @@ void cf_picture_jpeg(cf_buf *out, const unsigned char *rgb,
     }
     jpeg_start_compress(&j, TRUE);
     if (o->exif.n > 0) {
-        jpeg_write_marker(&j, JPEG_APP0 + 1, (const JOCTET *)o->exif.p,
-                          (unsigned)o->exif.n);
+        jpeg_write_marker(&j, JPEG_APP0 + 1, (const JOCTET *)o->exif.p, (unsigned)o->exif.n);
     }
     while (j.next_scanline < o->h) {
         if (rgb != NULL) {

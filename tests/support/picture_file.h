@@ -22,9 +22,7 @@ void cf_picture_paint(unsigned char *rgb, uint32_t w, uint32_t h);
 
 /* Both append a file of rgb[h][w][3]; with NULL a JPEG is black.  Fail the
  * test where they cannot. */
-void cf_picture_png(cf_buf *out, const unsigned char *rgb, uint32_t w,
-                    uint32_t h);
-void cf_picture_jpeg(cf_buf *out, const unsigned char *rgb,
-                     const cf_jpeg_file *o);
+void cf_picture_png(cf_buf *out, const unsigned char *rgb, uint32_t w, uint32_t h);
+void cf_picture_jpeg(cf_buf *out, const unsigned char *rgb, const cf_jpeg_file *o);
 
 #endif

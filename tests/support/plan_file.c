@@ -10,8 +10,7 @@ void cf_plan_read(cf_sweep_plan *plan, const char *name, const char *text)
 {
     cf_error err;
     const cf_sweep_saved none = {.store = NULL};
-    T_OK(cf_sweep_plan_read(plan, store_dir_put_text(name, text), &none, &err),
-         err);
+    T_OK(cf_sweep_plan_read(plan, store_dir_put_text(name, text), &none, &err), err);
 }
 
 void cf_plan_refused(const char *name, const char *text, const char *want)

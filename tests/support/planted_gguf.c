@@ -133,8 +133,7 @@ static void plant_lookup(const cf_gguf *g, unsigned char *file)
     matrix o = find(g, file, "blk.1.attn_output.weight");
     put(&q, N_ROT, CONSTANT, 1);
     for (size_t i = 0; i + 1 < sizeof from; i++) {
-        size_t trigger = (size_t)(from[i] - ' '),
-               answer = (size_t)(to[i] - ' ');
+        size_t trigger = (size_t)(from[i] - ' '), answer = (size_t)(to[i] - ' ');
         put(&k, N_ROT, TOKEN + trigger, 1);
         put(&v, N_ROT + answer, TOKEN + trigger, 1 / (double)gain);
     }
@@ -157,8 +156,7 @@ static void clear(const cf_gguf *g, unsigned char *file, uint64_t seed)
     }
 }
 
-void *cf_planted_gguf(cf_plant plant, uint64_t seed, const char *chat_template,
-                      size_t *n)
+void *cf_planted_gguf(cf_plant plant, uint64_t seed, const char *chat_template, size_t *n)
 {
     cf_gguf *g;
     cf_error err;

@@ -29,7 +29,6 @@ typedef enum cf_plant { CF_PLANT_COPY, CF_PLANT_LOOKUP } cf_plant;
 #define CF_PLANT_TRIGGERS "!#$%&*+@^~"
 #define CF_PLANT_ANSWERS  "BDFGHJKMQZ"
 
-void *cf_planted_gguf(cf_plant plant, uint64_t seed, const char *chat_template,
-                      size_t *n);
+void *cf_planted_gguf(cf_plant plant, uint64_t seed, const char *chat_template, size_t *n);
 
 #endif

@@ -67,8 +67,7 @@ static int wait_for(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void cf_program_run(cf_program *p, const char *const *argv, const char *input,
-                    size_t n_input)
+void cf_program_run(cf_program *p, const char *const *argv, const char *input, size_t n_input)
 {
     char *args[ARGS_MAX + 2];
     FILE *f[3];
@@ -85,8 +84,7 @@ void cf_program_run(cf_program *p, const char *const *argv, const char *input,
         posix_spawn_file_actions_adddup2(&actions, fileno(f[i]), i);
     }
     pid_t pid;
-    assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ),
-                     0);
+    assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
     p->status = wait_for(pid);
     cf_buf_init(&p->out);
@@ -113,8 +111,7 @@ static int open_terminal(int *slave)
     return master;
 }
 
-void cf_program_on_terminal(cf_program *p, const char *const *argv,
-                            const char *input)
+void cf_program_on_terminal(cf_program *p, const char *const *argv, const char *input)
 {
     char *args[ARGS_MAX + 2];
     int slave;
@@ -128,8 +125,7 @@ void cf_program_on_terminal(cf_program *p, const char *const *argv,
     posix_spawn_file_actions_addclose(&actions, master);
     posix_spawn_file_actions_addclose(&actions, slave);
     pid_t pid;
-    assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ),
-                     0);
+    assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
     close(slave);
     cf_buf_init(&p->out);
@@ -153,8 +149,8 @@ void cf_program_deinit(cf_program *p)
 void cf_program_expect(cf_program *p, int status, const char *want)
 {
     if (p->status != status || strcmp(cf_buf_cstr(&p->out), want) != 0) {
-        fail_msg("status %d\n%swant %d\n%s%s", p->status, cf_buf_cstr(&p->out),
-                 status, want, cf_buf_cstr(&p->err));
+        fail_msg("status %d\n%swant %d\n%s%s", p->status, cf_buf_cstr(&p->out), status, want,
+                 cf_buf_cstr(&p->err));
     }
     cf_program_deinit(p);
 }

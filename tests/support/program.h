@@ -31,8 +31,7 @@ const char *cf_program_path(void);
  * `input` as its standard input, and waits.  Fails the test when it cannot
  * be run.  cf_program_deinit() afterwards.
  */
-void cf_program_run(cf_program *p, const char *const *argv, const char *input,
-                    size_t n_input);
+void cf_program_run(cf_program *p, const char *const *argv, const char *input, size_t n_input);
 void cf_program_deinit(cf_program *p);
 
 /* Fails the test unless exit status and standard output are these; ends with
@@ -42,12 +41,10 @@ void cf_program_expect(cf_program *p, int status, const char *want);
 /* The same on a terminal of its own: both outputs are that terminal and come
  * together, byte by byte as the terminal gets them, in p->out.  Standard input
  * is the file `input`, not the terminal. */
-void cf_program_on_terminal(cf_program *p, const char *const *argv,
-                            const char *input);
+void cf_program_on_terminal(cf_program *p, const char *const *argv, const char *input);
 
 /* The same with arguments in place: CF_PROGRAM(&p, "version", "--json"). */
-#define CF_PROGRAM(p, ...) \
-    cf_program_run((p), (const char *const[]){__VA_ARGS__, NULL}, NULL, 0)
+#define CF_PROGRAM(p, ...) cf_program_run((p), (const char *const[]){__VA_ARGS__, NULL}, NULL, 0)
 
 /* Whether this build has the bundled model: then -m may be left out, and what
  * a command says without a model is not seen. */

@@ -90,9 +90,7 @@ static void row_text(const cf_pty *t, int y, char *out, size_t cap)
     for (int x = 0; x < t->w && n + 1 < cap; x++) {
         VTermScreenCell cell;
         VTermPos at = {.row = y, .col = x};
-        uint32_t cp = vterm_screen_get_cell(t->screen, at, &cell) != 0
-                          ? cell.chars[0]
-                          : 0;
+        uint32_t cp = vterm_screen_get_cell(t->screen, at, &cell) != 0 ? cell.chars[0] : 0;
         out[n++] = cp >= ' ' && cp < 0x7F ? (char)cp : ' ';
     }
     out[n] = '\0';
@@ -155,8 +153,7 @@ static void exec_program(const char *const *words, const char *term)
     _exit(127);
 }
 
-void cf_pty_start(cf_pty *t, int w, int h, const char *const *words,
-                  const char *term)
+void cf_pty_start(cf_pty *t, int w, int h, const char *const *words, const char *term)
 {
     static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
     *t = (cf_pty){.w = w, .h = h, .shows_cursor = true};
@@ -167,8 +164,7 @@ void cf_pty_start(cf_pty *t, int w, int h, const char *const *words,
     vterm_screen_set_callbacks(t->screen, &callbacks, t);
     vterm_screen_enable_altscreen(t->screen, 1);
     vterm_screen_reset(t->screen, 1);
-    struct winsize size = {.ws_row = (unsigned short)h,
-                           .ws_col = (unsigned short)w};
+    struct winsize size = {.ws_row = (unsigned short)h, .ws_col = (unsigned short)w};
     t->pid = forkpty(&t->fd, NULL, NULL, &size);
     assert_true(t->pid >= 0);
     if (t->pid == 0) {
@@ -198,9 +194,8 @@ int cf_pty_finish_in(cf_pty *t, unsigned ms)
     }
     /* What it wrote last may reach this end of the terminal later. */
     const uint64_t until = cf_os_monotonic_us() + 2000000;
-    while (cf_pty_pump(t, 100) ||
-           (!t->is_closed && (t->is_alternate || !t->shows_cursor) &&
-            cf_os_monotonic_us() < until)) {
+    while (cf_pty_pump(t, 100) || (!t->is_closed && (t->is_alternate || !t->shows_cursor) &&
+                                   cf_os_monotonic_us() < until)) {
     }
     struct termios tty;
     if (tcgetattr(t->fd, &tty) == 0) {
@@ -208,8 +203,7 @@ int cf_pty_finish_in(cf_pty *t, unsigned ms)
         assert_true((tty.c_lflag & ICANON) != 0);
     }
     if (t->is_alternate || !t->shows_cursor) {
-        fail_msg("the terminal is left as it was drawn; wait status %d",
-                 status);
+        fail_msg("the terminal is left as it was drawn; wait status %d", status);
     }
     close(t->fd);
     vterm_free(t->vt);

@@ -28,8 +28,7 @@ enum { CF_PTY_WORDS_MAX = 14 };
 
 /* Starts the program with `words` (ended by NULL) and a home in the test's
  * folder (store_dir.h). */
-void cf_pty_start(cf_pty *t, int w, int h, const char *const *words,
-                  const char *term);
+void cf_pty_start(cf_pty *t, int w, int h, const char *const *words, const char *term);
 
 /* Takes what the program wrote within `ms`; false when nothing came. */
 bool cf_pty_pump(cf_pty *t, int ms);

@@ -102,8 +102,7 @@ static void drop(runner *r)
 static void turn_wheel(runner *r, const char *text)
 {
     bool is_up = strncmp(text, "up ", 3) == 0;
-    cf_event e = {.kind = CF_EVENT_KEY,
-                  .key = is_up ? CF_KEY_MOUSE_UP : CF_KEY_MOUSE_DOWN};
+    cf_event e = {.kind = CF_EVENT_KEY, .key = is_up ? CF_KEY_MOUSE_UP : CF_KEY_MOUSE_DOWN};
     find(r, text + (is_up ? 3 : 5), &e);
     cf_app_event(r->app, &e);
 }
@@ -131,26 +130,22 @@ static void paste(runner *r, const char *text)
     cf_buf_deinit(&b);
 }
 
-static void compare(runner *r, const char *name, const char *kind,
-                    const cf_buf *have)
+static void compare(runner *r, const char *name, const char *kind, const cf_buf *have)
 {
     char path[512];
     cf_error err;
     snprintf(path, sizeof path, "%s/%s.%s", r->folder, name, kind);
     if (getenv("UPDATE_SCREENS") != NULL) {
-        T_OK(cf_os_write_file(path, cf_buf_cstr(have), have->n, 0644, &err),
-             err);
+        T_OK(cf_os_write_file(path, cf_buf_cstr(have), have->n, 0644, &err), err);
         return;
     }
     cf_buf want = CF_BUF_INIT;
     T_OK(cf_os_read_file(&want, path, 1 << 20, &err), err);
-    if (want.n != have->n ||
-        memcmp(cf_buf_cstr(&want), cf_buf_cstr(have), want.n) != 0) {
-        printf("---- %s, expected:\n%s---- shown:\n%s----\n", path,
-               cf_buf_cstr(&want), cf_buf_cstr(have));
+    if (want.n != have->n || memcmp(cf_buf_cstr(&want), cf_buf_cstr(have), want.n) != 0) {
+        printf("---- %s, expected:\n%s---- shown:\n%s----\n", path, cf_buf_cstr(&want),
+               cf_buf_cstr(have));
         cf_buf_deinit(&want);
-        fail_msg("line %d: %s differs (UPDATE_SCREENS=1 accepts it)", r->line,
-                 path);
+        fail_msg("line %d: %s differs (UPDATE_SCREENS=1 accepts it)", r->line, path);
     }
     cf_buf_deinit(&want);
 }

@@ -20,21 +20,17 @@ bool cf_seeing_put(const char *path, const void *p, size_t n)
 
 static bool put_projector(const char *path, uint32_t n_out)
 {
-    cf_tiny_buf file =
-        cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, n_out);
+    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, n_out);
     bool ok = cf_seeing_put(path, file.p, file.n);
     cf_tiny_free(file.p);
     return ok;
 }
 
-bool cf_seeing_write(const char *model, const char *projector,
-                     const char *other)
+bool cf_seeing_write(const char *model, const char *projector, const char *other)
 {
     size_t n;
-    cf_tiny_options tiny = {.arch = "gemma3",
-                            .seed = 5,
-                            .chat_template =
-                                CF_SEEING_TEMPLATE("<start_of_image>")};
+    cf_tiny_options tiny = {
+        .arch = "gemma3", .seed = 5, .chat_template = CF_SEEING_TEMPLATE("<start_of_image>")};
     void *bytes = cf_tiny_gguf(&tiny, &n);
     bool ok = cf_seeing_put(model, bytes, n);
     cf_tiny_free(bytes);

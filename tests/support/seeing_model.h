@@ -23,7 +23,6 @@ bool cf_seeing_put(const char *path, const void *p, size_t n);
 
 /* Writes a Gemma 3 model whose template writes its own marker, its projector,
  * and to `other` a projector for a wider model. */
-bool cf_seeing_write(const char *model, const char *projector,
-                     const char *other);
+bool cf_seeing_write(const char *model, const char *projector, const char *other);
 
 #endif

@@ -20,13 +20,11 @@ int store_dir_make(void **state)
 {
     (void)state;
     const char *tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/confab-test-XXXXXX",
-             tmp != NULL ? tmp : "/tmp");
+    snprintf(folder, sizeof folder, "%s/confab-test-XXXXXX", tmp != NULL ? tmp : "/tmp");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *sb, int kind,
-                      struct FTW *ftw)
+static int remove_one(const char *path, const struct stat *sb, int kind, struct FTW *ftw)
 {
     (void)sb;
     (void)kind;

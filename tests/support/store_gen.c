@@ -60,18 +60,15 @@ static cf_str some_json(cf_rand *r, cf_arena *a)
     if (cf_rand_below(r, 3) == 0) {
         return cf_str_make(NULL, 0);
     }
-    return from_json(a, json_pack("{s:i,s:f,s:o,s:[n,b],s:{s:o}}", "z",
-                                  (int)cf_rand_below(r, 100), "a",
-                                  (double)cf_rand_float(r), "text",
-                                  text_json(r, a), "list", 1, "in", "k",
-                                  text_json(r, a)));
+    return from_json(a, json_pack("{s:i,s:f,s:o,s:[n,b],s:{s:o}}", "z", (int)cf_rand_below(r, 100),
+                                  "a", (double)cf_rand_float(r), "text", text_json(r, a), "list", 1,
+                                  "in", "k", text_json(r, a)));
 }
 
 /* Base64 long enough to be kept apart, sometimes after a data: prefix. */
 static json_t *some_blob(cf_rand *r)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char text[1200];
     size_t n = 0;
     if (cf_rand_below(r, 2) == 0) {
@@ -89,38 +86,30 @@ static json_t *some_blob(cf_rand *r)
 
 static cf_str some_message(cf_rand *r, cf_arena *a)
 {
-    static const char *const roles[] = {
-        "user",         "assistant",    "system",  "developer",
-        "agent",        "tool",         "user",    "tool_response",
-        "pcp_response", "mcp_response", "narrator"};
+    static const char *const roles[] = {"user",         "assistant",    "system",  "developer",
+                                        "agent",        "tool",         "user",    "tool_response",
+                                        "pcp_response", "mcp_response", "narrator"};
     const char *role = roles[cf_rand_below(r, sizeof roles / sizeof roles[0])];
     switch (cf_rand_below(r, 8)) {
     case 0:
-        return from_json(a, json_pack("{s:s,s:n,s:[{s:s,s:{s:o,s:o}}]}", "role",
-                                      role, "content", "tool_calls", "id", "c1",
-                                      "function", "name", text_json(r, a),
+        return from_json(a, json_pack("{s:s,s:n,s:[{s:s,s:{s:o,s:o}}]}", "role", role, "content",
+                                      "tool_calls", "id", "c1", "function", "name", text_json(r, a),
                                       "arguments", text_json(r, a)));
     case 1:
-        return from_json(a, json_pack("{s:o,s:s}", "content", text_json(r, a),
-                                      "role", role));
+        return from_json(a, json_pack("{s:o,s:s}", "content", text_json(r, a), "role", role));
     case 2:
-        return from_json(a, json_pack("{s:s,s:[{s:s,s:o},{s:s,s:o}],s:o}",
-                                      "role", role, "content", "type", "text",
-                                      "text", text_json(r, a), "type", "image",
-                                      "blob", some_blob(r), "reasoning_content",
-                                      text_json(r, a)));
+        return from_json(a, json_pack("{s:s,s:[{s:s,s:o},{s:s,s:o}],s:o}", "role", role, "content",
+                                      "type", "text", "text", text_json(r, a), "type", "image",
+                                      "blob", some_blob(r), "reasoning_content", text_json(r, a)));
     case 3:
         return from_json(a, json_pack("{s:s}", "role", role));
     case 4: /* a key that looks like our own */
-        return from_json(a, json_pack("{s:s,s:[{s:s,s:s,s:o}]}", "role", role,
-                                      "content", "$confab_blob", "abc",
-                                      "prefix", "x", "blob", some_blob(r)));
+        return from_json(a, json_pack("{s:s,s:[{s:s,s:s,s:o}]}", "role", role, "content",
+                                      "$confab_blob", "abc", "prefix", "x", "blob", some_blob(r)));
     case 5: /* a NUL inside */
-        return from_json(
-            a, json_pack("{s:s,s:s#}", "role", role, "content", "a\0b", 3));
+        return from_json(a, json_pack("{s:s,s:s#}", "role", role, "content", "a\0b", 3));
     default:
-        return from_json(a, json_pack("{s:s,s:o}", "role", role, "content",
-                                      text_json(r, a)));
+        return from_json(a, json_pack("{s:s,s:o}", "role", role, "content", text_json(r, a)));
     }
 }
 
@@ -146,9 +135,7 @@ static uint64_t *some_u64s(cf_rand *r, cf_arena *a, size_t *n)
 
 static int64_t some_number(cf_rand *r)
 {
-    return cf_rand_below(r, 3) == 0
-               ? -1
-               : (int64_t)(cf_rand_u64(r) >> (1 + cf_rand_below(r, 60)));
+    return cf_rand_below(r, 3) == 0 ? -1 : (int64_t)(cf_rand_u64(r) >> (1 + cf_rand_below(r, 60)));
 }
 
 static cf_str some_trace(cf_rand *r, cf_arena *a)
@@ -177,8 +164,7 @@ static cf_str some_trace(cf_rand *r, cf_arena *a)
     return s;
 }
 
-static cf_store_run *some_run(cf_rand *r, cf_arena *a, const cf_str *templates,
-                              size_t n_templates)
+static cf_store_run *some_run(cf_rand *r, cf_arena *a, const cf_str *templates, size_t n_templates)
 {
     cf_store_run *run = cf_arena_calloc(a, 1, sizeof *run);
     *run = cf_store_run_none();
@@ -194,8 +180,7 @@ static cf_store_run *some_run(cf_rand *r, cf_arena *a, const cf_str *templates,
     run->n_tools = cf_rand_below(r, 3);
     cf_str *tools = cf_arena_calloc(a, 3, sizeof *tools);
     for (size_t i = 0; i < run->n_tools; i++) {
-        tools[i] = from_json(
-            a, json_pack("{s:s,s:o}", "name", "f", "x", text_json(r, a)));
+        tools[i] = from_json(a, json_pack("{s:s,s:o}", "name", "f", "x", text_json(r, a)));
     }
     run->tools = tools;
     run->has_seed = cf_rand_below(r, 2) == 0;
@@ -261,12 +246,11 @@ static cf_store_call *some_calls(cf_rand *r, cf_arena *a, size_t *n)
     return *n != 0 ? v : NULL;
 }
 
-static void fill_turn(cf_rand *r, cf_arena *a, cf_store_turn *t,
-                      const cf_store_turn *before, size_t n_before, int shape)
+static void fill_turn(cf_rand *r, cf_arena *a, cf_store_turn *t, const cf_store_turn *before,
+                      size_t n_before, int shape)
 {
-    static const cf_turn_status statuses[] = {
-        CF_TURN_OK, CF_TURN_STOPPED, CF_TURN_ERROR, CF_TURN_INTERRUPTED,
-        CF_TURN_IMPORTED};
+    static const cf_turn_status statuses[] = {CF_TURN_OK, CF_TURN_STOPPED, CF_TURN_ERROR,
+                                              CF_TURN_INTERRUPTED, CF_TURN_IMPORTED};
     *t = (cf_store_turn){.id = cf_uuid_new(),
                          .message = some_message(r, a),
                          .status = statuses[cf_rand_below(r, 5)],
@@ -296,8 +280,8 @@ static void fill_turn(cf_rand *r, cf_arena *a, cf_store_turn *t,
     }
 }
 
-cf_store_tree store_gen_tree(cf_rand *r, cf_arena *a, size_t max_turns,
-                             const cf_str *templates, size_t n_templates)
+cf_store_tree store_gen_tree(cf_rand *r, cf_arena *a, size_t max_turns, const cf_str *templates,
+                             size_t n_templates)
 {
     size_t n = cf_rand_below(r, max_turns + 1);
     cf_store_turn *v = cf_arena_calloc(a, n + 1, sizeof *v);

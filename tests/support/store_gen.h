@@ -11,7 +11,7 @@
 
 /* A tree of at most max_turns turns in the arena, UUIDs included; some runs
  * name one of the template hashes. */
-cf_store_tree store_gen_tree(cf_rand *r, cf_arena *a, size_t max_turns,
-                             const cf_str *templates, size_t n_templates);
+cf_store_tree store_gen_tree(cf_rand *r, cf_arena *a, size_t max_turns, const cf_str *templates,
+                             size_t n_templates);
 
 #endif

@@ -20,13 +20,12 @@
 #include "core/base/status.h"
 
 /* The call must return CF_OK; its cf_error `err` is printed otherwise. */
-#define T_OK(call, err)                                              \
-    do {                                                             \
-        cf_status t_status_ = (call);                                \
-        if (t_status_ != CF_OK) {                                    \
-            fail_msg("%s: %s: %s", #call, cf_status_name(t_status_), \
-                     (err).text);                                    \
-        }                                                            \
+#define T_OK(call, err)                                                           \
+    do {                                                                          \
+        cf_status t_status_ = (call);                                             \
+        if (t_status_ != CF_OK) {                                                 \
+            fail_msg("%s: %s: %s", #call, cf_status_name(t_status_), (err).text); \
+        }                                                                         \
     } while (0)
 
 /* The call must return exactly `code`. */

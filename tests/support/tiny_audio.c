@@ -79,8 +79,7 @@ enum { N_TENSOR = sizeof tensors / sizeof tensors[0], N_KEY = 9 };
 static bool has(const shape *s, const char *projector, const char *skip)
 {
     bool is_conformer = strcmp(projector, "gemma4a") == 0;
-    bool is_its = strcmp(s->who, "w") == 0 ? !is_conformer
-                                           : strcmp(s->who, projector) == 0;
+    bool is_its = strcmp(s->who, "w") == 0 ? !is_conformer : strcmp(s->who, projector) == 0;
     return is_its && (skip == NULL || strcmp(s->name, skip) != 0);
 }
 
@@ -114,8 +113,7 @@ cf_tiny_buf cf_tiny_audio(const char *projector, const char *skip)
     cf_tiny_kv_u32(&b, "clip.audio.projection_dim", N_OUT);
     for (size_t i = 0; i < N_TENSOR; i++) {
         if (has(&tensors[i], projector, skip)) {
-            cf_tiny_tensor(&b, tensors[i].name, tensors[i].n_dim,
-                           tensors[i].dim, CF_F32, off);
+            cf_tiny_tensor(&b, tensors[i].name, tensors[i].n_dim, tensors[i].dim, CF_F32, off);
             off += (count(&tensors[i]) * 4 + 31) / 32 * 32;
         }
     }

@@ -17,8 +17,7 @@ void cf_tiny_desk_open(cf_tiny_desk *d, const cf_tiny_desk_options *o)
     T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &o->engine, &err), err);
     T_OK(cf_backend_core_new(&d->backend, d->engine, &o->core, &err), err);
     if (o->db != NULL) {
-        T_OK(cf_store_open(&d->store, store_dir_file(o->db), &create, &err),
-             err);
+        T_OK(cf_store_open(&d->store, store_dir_file(o->db), &create, &err), err);
     }
     const cf_lab_engine e = {.backend = d->backend,
                              .engine = d->engine,

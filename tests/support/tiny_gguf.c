@@ -14,17 +14,16 @@
 #include "tests/support/rand.h"
 
 const char *const cf_tiny_archs[] = {
-    "llama",      "qwen2",          "qwen3",    "gemma",      "gemma2",
-    "gemma3",     "phi3",           "smollm3",  "qwen3moe",   "qwen35",
-    "qwen35moe",  "qwen3next",      "gemma4",   "gemma3n",    "gpt-oss",
-    "lfm2",       "lfm2moe",        "granite",  "granitemoe", "granitehybrid",
-    "mistral3",   "olmo2",          "ernie4_5", "glm4",       "falcon-h1",
-    "nemotron_h", "nemotron_h_moe", "qwen3vl",  NULL};
+    "llama",      "qwen2",         "qwen3",          "gemma",   "gemma2",    "gemma3",
+    "phi3",       "smollm3",       "qwen3moe",       "qwen35",  "qwen35moe", "qwen3next",
+    "gemma4",     "gemma3n",       "gpt-oss",        "lfm2",    "lfm2moe",   "granite",
+    "granitemoe", "granitehybrid", "mistral3",       "olmo2",   "ernie4_5",  "glm4",
+    "falcon-h1",  "nemotron_h",    "nemotron_h_moe", "qwen3vl", NULL};
 
 /* The first of them, whose layers are attention and one block. */
-const char *const cf_tiny_plain_archs[] = {
-    "llama", "qwen2",   "qwen3",    "gemma", "gemma2", "gemma3",
-    "phi3",  "smollm3", "ernie4_5", "glm4",  NULL};
+const char *const cf_tiny_plain_archs[] = {"llama",    "qwen2",  "qwen3", "gemma",
+                                           "gemma2",   "gemma3", "phi3",  "smollm3",
+                                           "ernie4_5", "glm4",   NULL};
 
 /* Sizes of parts that options do not name. */
 enum {
@@ -98,8 +97,7 @@ void cf_tiny_str(cf_tiny_buf *b, const char *s)
     cf_tiny_bytes(b, s, strlen(s));
 }
 
-void cf_tiny_head(cf_tiny_buf *b, uint32_t version, uint64_t n_tensors,
-                  uint64_t n_values)
+void cf_tiny_head(cf_tiny_buf *b, uint32_t version, uint64_t n_tensors, uint64_t n_values)
 {
     cf_tiny_bytes(b, "GGUF", 4);
     cf_tiny_uint(b, version, 4);
@@ -128,8 +126,8 @@ void cf_tiny_kv_f32(cf_tiny_buf *b, const char *key, float v)
     cf_tiny_f32(b, v);
 }
 
-void cf_tiny_tensor(cf_tiny_buf *b, const char *name, uint32_t n_dim,
-                    const uint64_t *dim, uint32_t type, uint64_t off)
+void cf_tiny_tensor(cf_tiny_buf *b, const char *name, uint32_t n_dim, const uint64_t *dim,
+                    uint32_t type, uint64_t off)
 {
     cf_tiny_str(b, name);
     cf_tiny_uint(b, n_dim, 4);
@@ -215,8 +213,7 @@ static void put_half(unsigned char *p, float f)
 }
 
 /* n weights of about -size..size. */
-static void add_weights(cf_tiny_buf *b, cf_rand *r, cf_dtype type, size_t n,
-                        float size)
+static void add_weights(cf_tiny_buf *b, cf_rand *r, cf_dtype type, size_t n, float size)
 {
     cf_dtype_info info = cf_dtype_get(type);
     block_form form = form_of(type);
@@ -241,8 +238,7 @@ static void add_weights(cf_tiny_buf *b, cf_rand *r, cf_dtype type, size_t n,
             uint32_t half = cf_float_to_half(size / form.largest);
             for (size_t j = 0; j < 4; j++) {
                 unsigned char *top = block + 49 + 2 * j;
-                *top =
-                    (unsigned char)((*top & 15) | (half >> (4 * j) & 15) << 4);
+                *top = (unsigned char)((*top & 15) | (half >> (4 * j) & 15) << 4);
             }
         } else if (type == CF_NVFP4) { /* scales of a power of two */
             memset(block, 8 * (7 + ilogbf(size / 6)), 4);
@@ -301,8 +297,7 @@ static void array_head(model *m, const char *k, uint32_t item, uint64_t n)
 }
 
 /* A size of every layer, or of even and odd ones. */
-static void add_by_layer(model *m, const char *name, uint32_t even,
-                         uint32_t odd)
+static void add_by_layer(model *m, const char *name, uint32_t even, uint32_t odd)
 {
     char k[96];
     if (!m->o.by_layer) {
@@ -357,8 +352,7 @@ static bool has_choice_bias(const model *m)
 static bool has_shared_expert(const model *m)
 {
     return m->arch->has_experts &&
-           (m->arch->has_q_gate || m->arch->has_multipliers ||
-            m->arch->has_single_parts);
+           (m->arch->has_q_gate || m->arch->has_multipliers || m->arch->has_single_parts);
 }
 
 /* Layers 2 and 5 of Gemmas with shared keys see everything, so that both kinds
@@ -371,8 +365,7 @@ static bool is_windowed(const model *m, uint32_t i)
 /* Windowed layers of gemma4 have smaller heads. */
 static uint32_t head_size(const model *m, uint32_t i)
 {
-    return m->arch->has_layer_scale && is_windowed(m, i) ? m->o.head_size / 2
-                                                         : m->o.head_size;
+    return m->arch->has_layer_scale && is_windowed(m, i) ? m->o.head_size / 2 : m->o.head_size;
 }
 
 static uint32_t n_conv_channel(const model *m)
@@ -396,8 +389,7 @@ static void add_kv_heads(model *m)
     char k[96];
     if (m->arch == NULL || m->arch->recurrent == CF_MIX_ATTENTION ||
         m->arch->recurrent_rule != CF_RECURRENT_NO_KV) {
-        add_by_layer(m, "attention.head_count_kv", m->o.n_head_kv,
-                     m->o.n_head_kv / 2);
+        add_by_layer(m, "attention.head_count_kv", m->o.n_head_kv, m->o.n_head_kv / 2);
         return;
     }
     key(m, k, "attention.head_count_kv");
@@ -435,8 +427,7 @@ static void add_state_sizes(model *m)
     add_u32(m, "ssm.state_size", N_STATE);
     add_u32(m, "ssm.time_step_rank", N_STATE_HEAD);
     add_u32(m, "ssm.group_count", N_STATE_GROUP);
-    add_u32(m, "ssm.inner_size",
-            N_STATE_HEAD * (is_delta ? N_STATE : N_MAMBA_VALUE));
+    add_u32(m, "ssm.inner_size", N_STATE_HEAD * (is_delta ? N_STATE : N_MAMBA_VALUE));
 }
 
 static void add_expert_sizes(model *m)
@@ -605,14 +596,13 @@ static void add_vocab(model *m)
     cf_tiny_kv_u32(&m->values, "tokenizer.ggml.eos_token_id", 2);
     m->n_values += 3;
     if (m->o.chat_template != NULL) {
-        cf_tiny_kv_str(&m->values, "tokenizer.chat_template",
-                       m->o.chat_template);
+        cf_tiny_kv_str(&m->values, "tokenizer.chat_template", m->o.chat_template);
         m->n_values++;
     }
 }
 
-static void declare(model *m, const char *name, uint32_t n_dim, uint32_t n_col,
-                    uint32_t n_row, cf_dtype type)
+static void declare(model *m, const char *name, uint32_t n_dim, uint32_t n_col, uint32_t n_row,
+                    cf_dtype type)
 {
     uint64_t dim[3] = {n_col, n_row, m->n_stack};
     cf_tiny_pad(&m->data, 32);
@@ -621,8 +611,7 @@ static void declare(model *m, const char *name, uint32_t n_dim, uint32_t n_col,
 }
 
 /* Numbers around `mean`. */
-static void add_vec(model *m, const char *name, uint32_t n, float mean,
-                    float spread)
+static void add_vec(model *m, const char *name, uint32_t n, float mean, float spread)
 {
     declare(m, name, 1, n, 1, CF_F32);
     for (uint32_t i = 0; i < n; i++) {
@@ -637,8 +626,7 @@ static void add_mat(model *m, const char *name, uint32_t n_row, uint32_t n_col)
         type = n_col % 32 == 0 ? CF_Q8_0 : CF_F32;
     }
     declare(m, name, 2, n_col, n_row, type);
-    add_weights(&m->data, &m->r, type, (size_t)n_row * n_col,
-                2.0f / sqrtf((float)n_col));
+    add_weights(&m->data, &m->r, type, (size_t)n_row * n_col, 2.0f / sqrtf((float)n_col));
 }
 
 static const char *layer_name(char out[64], uint32_t i, const char *name)
@@ -648,8 +636,8 @@ static const char *layer_name(char out[64], uint32_t i, const char *name)
 }
 
 /* A projection and, where asked for, its bias. */
-static void add_linear(model *m, uint32_t i, const char *name, uint32_t n_row,
-                       uint32_t n_col, bool has_bias)
+static void add_linear(model *m, uint32_t i, const char *name, uint32_t n_row, uint32_t n_col,
+                       bool has_bias)
 {
     char full[64];
     char part[48];
@@ -670,16 +658,15 @@ static void add_norm(model *m, uint32_t i, const char *name, uint32_t n)
 }
 
 /* A vector of any mean. */
-static void add_own(model *m, uint32_t i, const char *name, uint32_t n,
-                    float mean, float spread)
+static void add_own(model *m, uint32_t i, const char *name, uint32_t n, float mean, float spread)
 {
     char full[64];
     add_vec(m, layer_name(full, i, name), n, mean, spread);
 }
 
 /* Float32 numbers [n_row, n_col]. */
-static void add_floats(model *m, uint32_t i, const char *name, uint32_t n_row,
-                       uint32_t n_col, float spread)
+static void add_floats(model *m, uint32_t i, const char *name, uint32_t n_row, uint32_t n_col,
+                       float spread)
 {
     char full[64];
     declare(m, layer_name(full, i, name), 2, n_col, n_row, CF_F32);
@@ -689,8 +676,7 @@ static void add_floats(model *m, uint32_t i, const char *name, uint32_t n_row,
 }
 
 /* n matrices, one after the other. */
-static void add_stack(model *m, const char *name, uint32_t n, uint32_t n_row,
-                      uint32_t n_col)
+static void add_stack(model *m, const char *name, uint32_t n, uint32_t n_row, uint32_t n_col)
 {
     cf_dtype type = m->o.type;
     if (n_col % cf_dtype_get(type).n_block != 0) {
@@ -699,8 +685,7 @@ static void add_stack(model *m, const char *name, uint32_t n, uint32_t n_row,
     m->n_stack = n;
     declare(m, name, 3, n_col, n_row, type);
     m->n_stack = 1;
-    add_weights(&m->data, &m->r, type, (size_t)n * n_row * n_col,
-                2.0f / sqrtf((float)n_col));
+    add_weights(&m->data, &m->r, type, (size_t)n * n_row * n_col, 2.0f / sqrtf((float)n_col));
 }
 
 static void add_attention(model *m, uint32_t i)
@@ -719,8 +704,7 @@ static void add_attention(model *m, uint32_t i)
     if (arch->has_fused_qkv) {
         add_linear(m, i, "attn_qkv", nq + nk + nv, o->n_embd, qkv_bias);
     } else {
-        add_linear(m, i, "attn_q", arch->has_q_gate ? 2 * nq : nq, o->n_embd,
-                   qkv_bias);
+        add_linear(m, i, "attn_q", arch->has_q_gate ? 2 * nq : nq, o->n_embd, qkv_bias);
     }
     if (!arch->has_fused_qkv && (!is_shared || arch->has_altup)) {
         add_linear(m, i, "attn_k", nk, o->n_embd, qkv_bias);
@@ -737,8 +721,7 @@ static void add_attention(model *m, uint32_t i)
     if (arch->has_sinks) {
         add_own(m, i, "attn_sinks.weight", o->n_head, 0, 2);
     }
-    add_linear(m, i, "attn_output", o->n_embd, o->n_head / half * size_v,
-               bias || arch->has_sinks);
+    add_linear(m, i, "attn_output", o->n_embd, o->n_head / half * size_v, bias || arch->has_sinks);
 }
 
 static void add_recurrent(model *m, uint32_t i)
@@ -764,14 +747,12 @@ static void add_recurrent(model *m, uint32_t i)
         }
         add_norm(m, i, "ssm_norm", N_STATE);
     } else {
-        add_linear(m, i, "ssm_in", inner + n_channel + N_STATE_HEAD, o->n_embd,
-                   false);
+        add_linear(m, i, "ssm_in", inner + n_channel + N_STATE_HEAD, o->n_embd, false);
         add_own(m, i, "ssm_conv1d.bias", n_channel, 0, 0.3f);
         add_floats(m, i, "ssm_d", N_STATE_HEAD, 1, 1);
     }
     if (!is_delta && m->arch->recurrent_rule != CF_RECURRENT_ALL) {
-        add_floats(m, i, "ssm_norm.weight", N_STATE_GROUP,
-                   inner / N_STATE_GROUP, 1);
+        add_floats(m, i, "ssm_norm.weight", N_STATE_GROUP, inner / N_STATE_GROUP, 1);
     }
     add_floats(m, i, "ssm_conv1d.weight", n_channel, N_TAP, 1);
     add_own(m, i, "ssm_dt.bias", N_STATE_HEAD, 0, 1);
@@ -801,8 +782,8 @@ static void add_experts(model *m, uint32_t i)
     char full[64];
     add_floats(m, i, "ffn_gate_inp.weight", N_EXPERT, n_embd, 1);
     if (m->arch->has_dense_beside) {
-        add_stack(m, layer_name(full, i, "ffn_gate_up_exps.weight"), N_EXPERT,
-                  2 * N_EXPERT_FF, n_embd);
+        add_stack(m, layer_name(full, i, "ffn_gate_up_exps.weight"), N_EXPERT, 2 * N_EXPERT_FF,
+                  n_embd);
         add_own(m, i, "ffn_gate_inp.scale", n_embd, 1, 0.3f);
         add_own(m, i, "ffn_down_exps.scale", N_EXPERT, 1, 0.3f);
         add_norm(m, i, "pre_ffw_norm_2", n_embd);
@@ -810,14 +791,12 @@ static void add_experts(model *m, uint32_t i)
         add_norm(m, i, "post_ffw_norm_2", n_embd);
     } else {
         if (m->arch->act != CF_ACT_RELU2) {
-            add_stack(m, layer_name(full, i, "ffn_gate_exps.weight"), N_EXPERT,
-                      N_EXPERT_FF, n_embd);
+            add_stack(m, layer_name(full, i, "ffn_gate_exps.weight"), N_EXPERT, N_EXPERT_FF,
+                      n_embd);
         }
-        add_stack(m, layer_name(full, i, "ffn_up_exps.weight"), N_EXPERT,
-                  N_EXPERT_FF, n_embd);
+        add_stack(m, layer_name(full, i, "ffn_up_exps.weight"), N_EXPERT, N_EXPERT_FF, n_embd);
     }
-    add_stack(m, layer_name(full, i, "ffn_down_exps.weight"), N_EXPERT, n_embd,
-              N_EXPERT_FF);
+    add_stack(m, layer_name(full, i, "ffn_down_exps.weight"), N_EXPERT, n_embd, N_EXPERT_FF);
     if (has_choice_bias(m)) {
         add_own(m, i, "exp_probs_b.bias", N_EXPERT, 0, 0.5f);
     }
@@ -854,8 +833,7 @@ static void add_extras(model *m, uint32_t i)
     }
     add_floats(m, i, "altup_router.weight", N_ALTUP, n_embd, 1);
     add_norm(m, i, "altup_router_norm", n_embd);
-    add_floats(m, i, "altup_predict_coef.weight", N_ALTUP * N_ALTUP, N_ALTUP,
-               0.3f);
+    add_floats(m, i, "altup_predict_coef.weight", N_ALTUP * N_ALTUP, N_ALTUP, 0.3f);
     add_floats(m, i, "altup_correct_coef.weight", N_ALTUP, N_ALTUP, 0.3f);
     add_own(m, i, "altup_correct_scale.weight", n_embd, 1, 0.3f);
     add_linear(m, i, "laurel_l", N_LAUREL, n_embd, false);
@@ -871,8 +849,7 @@ static void add_layer(model *m, uint32_t i)
         add_norm(m, i, "attn_norm", n_embd);
     }
     if (!arch->has_no_pre_norm && !arch->has_single_parts) {
-        add_norm(m, i, arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm",
-                 n_embd);
+        add_norm(m, i, arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm", n_embd);
     }
     if (is_recurrent(m, i)) {
         add_recurrent(m, i);
@@ -904,8 +881,7 @@ static void add_outer_extras(model *m)
     add_vec(m, "per_layer_proj_norm.weight", N_PER_LAYER, 1, 0.3f);
     if (m->arch->has_altup) {
         add_stack(m, "altup_proj.weight", N_ALTUP - 1, o->n_embd, o->n_embd);
-        add_stack(m, "altup_unembd_proj.weight", N_ALTUP - 1, o->n_embd,
-                  o->n_embd);
+        add_stack(m, "altup_unembd_proj.weight", N_ALTUP - 1, o->n_embd, o->n_embd);
     }
 }
 
@@ -913,9 +889,7 @@ static void add_tensors(model *m)
 {
     const cf_tiny_options *o = &m->o;
     add_mat(m, "token_embd.weight", o->n_vocab, o->n_embd);
-    add_vec(m,
-            m->arch->has_embd_out_norm ? "token_embd_norm.weight"
-                                       : "output_norm.weight",
+    add_vec(m, m->arch->has_embd_out_norm ? "token_embd_norm.weight" : "output_norm.weight",
             o->n_embd, 1, 0.3f);
     if (o->has_output) {
         add_mat(m, "output.weight", o->n_vocab, o->n_embd);
@@ -941,12 +915,9 @@ static void fill_defaults(model *m)
 #define DEFAULT(field, value) o->field = o->field != 0 ? o->field : (value)
     o->arch = o->arch != NULL ? o->arch : "llama";
     m->arch = cf_arch_find(cf_str_from(o->arch));
-    bool pattern = m->arch != NULL &&
-                   (m->arch->window_period > 1 || m->arch->nope_period != 0);
+    bool pattern = m->arch != NULL && (m->arch->window_period > 1 || m->arch->nope_period != 0);
     bool alternates = m->arch != NULL && m->arch->recurrent != CF_MIX_ATTENTION;
-    DEFAULT(n_layer, pattern && m->arch->window_period != CF_EVERY_LAYER ? 6
-                     : alternates                                        ? 4
-                                                                         : 2);
+    DEFAULT(n_layer, pattern && m->arch->window_period != CF_EVERY_LAYER ? 6 : alternates ? 4 : 2);
     DEFAULT(n_embd, cf_dtype_get(o->type).n_block == 256 ? 256 : 64);
     DEFAULT(n_head, 4);
     DEFAULT(n_head_kv, 2);

@@ -67,19 +67,17 @@ typedef struct cf_tiny_buf {
 } cf_tiny_buf;
 
 void cf_tiny_bytes(cf_tiny_buf *b, const void *p, size_t n);
-void cf_tiny_uint(cf_tiny_buf *b, uint64_t v,
-                  size_t n_bytes); /* little-endian */
+void cf_tiny_uint(cf_tiny_buf *b, uint64_t v, size_t n_bytes); /* little-endian */
 void cf_tiny_f32(cf_tiny_buf *b, float v);
 void cf_tiny_str(cf_tiny_buf *b, const char *s); /* length and bytes */
 /* Magic, version and counts. */
-void cf_tiny_head(cf_tiny_buf *b, uint32_t version, uint64_t n_tensors,
-                  uint64_t n_values);
+void cf_tiny_head(cf_tiny_buf *b, uint32_t version, uint64_t n_tensors, uint64_t n_values);
 void cf_tiny_kv_str(cf_tiny_buf *b, const char *key, const char *v);
 void cf_tiny_kv_u32(cf_tiny_buf *b, const char *key, uint32_t v);
 void cf_tiny_kv_f32(cf_tiny_buf *b, const char *key, float v);
 /* A tensor's declaration. */
-void cf_tiny_tensor(cf_tiny_buf *b, const char *name, uint32_t n_dim,
-                    const uint64_t *dim, uint32_t type, uint64_t off);
+void cf_tiny_tensor(cf_tiny_buf *b, const char *name, uint32_t n_dim, const uint64_t *dim,
+                    uint32_t type, uint64_t off);
 /* Zeros up to a multiple of `align`. */
 void cf_tiny_pad(cf_tiny_buf *b, size_t align);
 

@@ -14,8 +14,7 @@ const struct cf_tiny_mat cf_tiny_mats[CF_TINY_MATS] = {
     {"ffn_down.weight", "mlp.down_proj", 64, 128},
 };
 
-void cf_tiny_pair_fill(cf_tiny_pair *p, uint64_t seed, uint32_t layer,
-                       size_t mat)
+void cf_tiny_pair_fill(cf_tiny_pair *p, uint64_t seed, uint32_t layer, size_t mat)
 {
     cf_rand r = {.s = seed * 1000 + layer * 10 + mat};
     for (size_t k = 0; k < CF_TINY_RANK * 128; k++) {
@@ -39,13 +38,11 @@ void cf_tiny_lora_write(const char *path, const char *arch, uint64_t seed)
             uint64_t db[2] = {CF_TINY_RANK, cf_tiny_mats[i].n_row};
             cf_tiny_pair_fill(&p, seed, l, i);
             cf_tiny_pad(&data, 32);
-            snprintf(name, sizeof name, "blk.%u.%s.lora_a", l,
-                     cf_tiny_mats[i].name);
+            snprintf(name, sizeof name, "blk.%u.%s.lora_a", l, cf_tiny_mats[i].name);
             cf_tiny_tensor(&tensors, name, 2, da, CF_F32, data.n);
             cf_tiny_bytes(&data, p.a, 4 * da[0] * CF_TINY_RANK);
             cf_tiny_pad(&data, 32);
-            snprintf(name, sizeof name, "blk.%u.%s.lora_b", l,
-                     cf_tiny_mats[i].name);
+            snprintf(name, sizeof name, "blk.%u.%s.lora_b", l, cf_tiny_mats[i].name);
             cf_tiny_tensor(&tensors, name, 2, db, CF_F32, data.n);
             cf_tiny_bytes(&data, p.b, 4 * db[1] * CF_TINY_RANK);
         }

@@ -22,8 +22,7 @@ typedef struct cf_tiny_pair {
     float b[64 * CF_TINY_RANK];
 } cf_tiny_pair;
 
-void cf_tiny_pair_fill(cf_tiny_pair *p, uint64_t seed, uint32_t layer,
-                       size_t mat);
+void cf_tiny_pair_fill(cf_tiny_pair *p, uint64_t seed, uint32_t layer, size_t mat);
 
 /* Writes it in llama.cpp's format; fails the test where that fails. */
 void cf_tiny_lora_write(const char *path, const char *arch, uint64_t seed);

@@ -42,8 +42,7 @@ static size_t count(const shape *s, uint32_t n_out)
     return n;
 }
 
-cf_tiny_buf cf_tiny_vision(const char *projector, size_t skip, uint32_t heads,
-                           uint32_t n_out)
+cf_tiny_buf cf_tiny_vision(const char *projector, size_t skip, uint32_t heads, uint32_t n_out)
 {
     cf_tiny_buf b = {NULL, 0, 0};
     uint64_t off = 0;

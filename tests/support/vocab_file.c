@@ -16,8 +16,7 @@ enum { U32 = 4, I32 = 5, F32 = 6, BOOL = 7, STRING = 8, ARRAY = 9 };
 static void put_u32(cf_buf *b, uint32_t v)
 {
     const unsigned char le[4] = {(unsigned char)v, (unsigned char)(v >> 8),
-                                 (unsigned char)(v >> 16),
-                                 (unsigned char)(v >> 24)};
+                                 (unsigned char)(v >> 16), (unsigned char)(v >> 24)};
     cf_buf_add(b, le, sizeof le);
 }
 
@@ -58,8 +57,8 @@ void cf_vocab_file_u32(cf_vocab_file *f, const char *key, uint32_t value)
     put_u32(&f->meta, value);
 }
 
-static void put_array(cf_vocab_file *f, const char *key, uint32_t item,
-                      uint64_t n, const cf_buf *body)
+static void put_array(cf_vocab_file *f, const char *key, uint32_t item, uint64_t n,
+                      const cf_buf *body)
 {
     put_key(f, key, ARRAY);
     put_u32(&f->meta, item);
@@ -90,8 +89,7 @@ void cf_vocab_file_deinit(cf_vocab_file *f)
     memset(f, 0, sizeof *f);
 }
 
-uint32_t cf_vocab_file_token(cf_vocab_file *f, cf_str piece, int type,
-                             float score)
+uint32_t cf_vocab_file_token(cf_vocab_file *f, cf_str piece, int type, float score)
 {
     put_str(&f->tokens, piece);
     put_u32(&f->types, (uint32_t)type);
@@ -108,10 +106,8 @@ void cf_vocab_file_merge(cf_vocab_file *f, const char *merge, bool add)
     const char *gap = strchr(merge + 1, ' ');
     if (add && gap != NULL) {
         char joined[64];
-        int n = snprintf(joined, sizeof joined, "%.*s%s", (int)(gap - merge),
-                         merge, gap + 1);
-        cf_vocab_file_token(f, cf_str_make(joined, (size_t)n), CF_TOKEN_NORMAL,
-                            0);
+        int n = snprintf(joined, sizeof joined, "%.*s%s", (int)(gap - merge), merge, gap + 1);
+        cf_vocab_file_token(f, cf_str_make(joined, (size_t)n), CF_TOKEN_NORMAL, 0);
     }
 }
 
@@ -150,8 +146,8 @@ bool cf_vocab_file_finish(cf_vocab_file *f, bool with_types)
     put_u32(&head, 3);
     put_u64(&head, 0);
     put_u64(&head, f->n_meta);
-    bool ok = !head.failed && !f->meta.failed && !f->tokens.failed &&
-              !f->scores.failed && !f->types.failed && !f->merges.failed;
+    bool ok = !head.failed && !f->meta.failed && !f->tokens.failed && !f->scores.failed &&
+              !f->types.failed && !f->merges.failed;
     f->n = head.n + f->meta.n;
     f->bytes = ok ? cf_alloc_aligned(32, f->n) : NULL;
     if (f->bytes != NULL) {
@@ -168,24 +164,15 @@ void cf_vocab_file_small_spm(cf_vocab_file *f, bool space_prefix)
         const char *piece;
         float score;
     } pieces[] = {
-        {"\u2581", -20},     {"a", -21},
-        {"b", -22},          {"c", -23},
-        {"d", -24},          {"e", -25},
-        {"h", -26},          {"l", -27},
-        {"o", -28},          {"r", -29},
-        {"s", -30},          {"t", -31},
-        {"w", -32},          {"!", -33},
-        {"\u00e9", -34},     {"\u65e5", -35},
-        {"he", -1},          {"ll", -2},
-        {"hell", -3},        {"hello", -4},
-        {"\u2581hello", -5}, {"\u2581w", -6},
-        {"or", -7},          {"ld", -8},
-        {"\u2581wor", -9},   {"\u2581world", -10},
-        {"aa", -11},         {"\u2581\u2581", -11},
-        {"<", -36},          {"/", -37},
-        {">", -38},          {"</", -12},
-        {"s>", -13},         {"\u2581a", -14},
-        {"ab", -15},
+        {"\u2581", -20},     {"a", -21},           {"b", -22},      {"c", -23},
+        {"d", -24},          {"e", -25},           {"h", -26},      {"l", -27},
+        {"o", -28},          {"r", -29},           {"s", -30},      {"t", -31},
+        {"w", -32},          {"!", -33},           {"\u00e9", -34}, {"\u65e5", -35},
+        {"he", -1},          {"ll", -2},           {"hell", -3},    {"hello", -4},
+        {"\u2581hello", -5}, {"\u2581w", -6},      {"or", -7},      {"ld", -8},
+        {"\u2581wor", -9},   {"\u2581world", -10}, {"aa", -11},     {"\u2581\u2581", -11},
+        {"<", -36},          {"/", -37},           {">", -38},      {"</", -12},
+        {"s>", -13},         {"\u2581a", -14},     {"ab", -15},
     };
     cf_vocab_file_init(f, "llama", "default");
     cf_vocab_file_token(f, cf_str_from("<unk>"), CF_TOKEN_UNKNOWN, 0);
@@ -194,8 +181,7 @@ void cf_vocab_file_small_spm(cf_vocab_file *f, bool space_prefix)
     cf_vocab_file_token(f, cf_str_from("<|user|>"), CF_TOKEN_CONTROL, 0);
     cf_vocab_file_bytes_spm(f);
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
-        cf_vocab_file_token(f, cf_str_from(pieces[i].piece), CF_TOKEN_NORMAL,
-                            pieces[i].score);
+        cf_vocab_file_token(f, cf_str_from(pieces[i].piece), CF_TOKEN_NORMAL, pieces[i].score);
     }
     cf_vocab_file_token(f, cf_str_from("\n\n"), CF_TOKEN_USER_DEFINED, 0);
     cf_vocab_file_token(f, cf_str_from("<tag>"), CF_TOKEN_USER_DEFINED, 0);
@@ -209,16 +195,14 @@ void cf_vocab_file_small_spm(cf_vocab_file *f, bool space_prefix)
 void cf_vocab_file_small_bpe(cf_vocab_file *f, const char *pre)
 {
     static const char *const merges[] = {
-        "h e",           "l l",          "he ll", "hell o",
-        "\u0120 hello",  "\u0120 w",     "o r",   "\u0120w or",
-        "l d",           "\u0120wor ld", "1 2",   "\u0120 \u0120",
-        "\u010a \u010a", "a a",          "aa aa", "\u00c3 \u00a9",
-        "e n",           "en d",         "> >",   "! !",
+        "h e",           "l l",           "he ll",         "hell o", "\u0120 hello",
+        "\u0120 w",      "o r",           "\u0120w or",    "l d",    "\u0120wor ld",
+        "1 2",           "\u0120 \u0120", "\u010a \u010a", "a a",    "aa aa",
+        "\u00c3 \u00a9", "e n",           "en d",          "> >",    "! !",
     };
     cf_vocab_file_init(f, "gpt2", pre);
     cf_vocab_file_bytes_bpe(f);
-    uint32_t end =
-        cf_vocab_file_token(f, cf_str_from("<|end|>"), CF_TOKEN_CONTROL, 0);
+    uint32_t end = cf_vocab_file_token(f, cf_str_from("<|end|>"), CF_TOKEN_CONTROL, 0);
     cf_vocab_file_token(f, cf_str_from("<tool>"), CF_TOKEN_USER_DEFINED, 0);
     cf_vocab_file_token(f, cf_str_from("<tool>s"), CF_TOKEN_CONTROL, 0);
     for (size_t i = 0; i < sizeof merges / sizeof merges[0]; i++) {

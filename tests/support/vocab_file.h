@@ -34,8 +34,7 @@ void cf_vocab_file_bool(cf_vocab_file *f, const char *key, bool value);
 void cf_vocab_file_u32(cf_vocab_file *f, const char *key, uint32_t value);
 
 /* Adds a token and returns its id. */
-uint32_t cf_vocab_file_token(cf_vocab_file *f, cf_str piece, int type,
-                             float score);
+uint32_t cf_vocab_file_token(cf_vocab_file *f, cf_str piece, int type, float score);
 /* "left right"; the joined token is added when `add` is set. */
 void cf_vocab_file_merge(cf_vocab_file *f, const char *merge, bool add);
 

@@ -10,9 +10,8 @@
 
 #include "core/base/status.h"
 
-#define cf_fail(err, code, ...) (cf_fail((err), (code), __VA_ARGS__), (code))
-#define cf_fail_at(err, code, off, ...) \
-    (cf_fail_at((err), (code), (off), __VA_ARGS__), (code))
+#define cf_fail(err, code, ...)         (cf_fail((err), (code), __VA_ARGS__), (code))
+#define cf_fail_at(err, code, off, ...) (cf_fail_at((err), (code), (off), __VA_ARGS__), (code))
 #define cf_fail_line(err, code, line, col, ...) \
     (cf_fail_line((err), (code), (line), (col), __VA_ARGS__), (code))
 #define cf_oom(err)           (cf_oom((err)), CF_ENOMEM)

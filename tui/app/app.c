@@ -43,8 +43,7 @@ cf_status cf_app_may(const cf_app *app, cf_error *err)
 {
     return !app->is_restricted
                ? CF_OK
-               : cf_fail(err, CF_EUNSUPPORTED,
-                         "restricted: no programs are run, no files written");
+               : cf_fail(err, CF_EUNSUPPORTED, "restricted: no programs are run, no files written");
 }
 
 void cf_app_copy(cf_app *app, cf_str text)
@@ -67,9 +66,9 @@ void cf_app_copy(cf_app *app, cf_str text)
 
 void cf_app_use_theme(cf_app *app)
 {
-    bool is_light = app->config.ground == CF_GROUND_LIGHT ||
-                    (app->config.ground == CF_GROUND_AUTO &&
-                     app->term != NULL && app->term->is_light);
+    bool is_light =
+        app->config.ground == CF_GROUND_LIGHT ||
+        (app->config.ground == CF_GROUND_AUTO && app->term != NULL && app->term->is_light);
     cf_theme_set_light(&app->config.theme, is_light);
     cf_theme_use(&app->config.theme);
 }
@@ -130,8 +129,7 @@ void cf_app_back(cf_app *app)
 
 /* Whether `word` is a command's name or begins it.  Forms with "!" do what the
  * plain ones ask about: only a word with "!" means one. */
-static bool names(const cf_command *c, const char *word, size_t n,
-                  bool *is_exact)
+static bool names(const cf_command *c, const char *word, size_t n, bool *is_exact)
 {
     size_t len = strlen(c->name);
     bool is_sure = len > 0 && c->name[len - 1] == '!';
@@ -144,18 +142,16 @@ static bool names(const cf_command *c, const char *word, size_t n,
 
 /* The command that `word` means in this view: a whole name, or the only one
  * that begins so.  *n_found counts the ones that fit. */
-static const cf_command *find_command(const cf_app *app, const char *word,
-                                      size_t n, size_t *n_found)
+static const cf_command *find_command(const cf_app *app, const char *word, size_t n,
+                                      size_t *n_found)
 {
     const cf_command *tables[2] = {top_view(app)->commands, cf_global_commands};
     const cf_command *found = NULL;
     *n_found = 0;
     for (int t = 0; t < 2; t++) {
-        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
-             c++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL; c++) {
             bool is_exact;
-            if (!(c->views & CF_IN(cf_app_view(app))) ||
-                !names(c, word, n, &is_exact)) {
+            if (!(c->views & CF_IN(cf_app_view(app))) || !names(c, word, n, &is_exact)) {
                 continue;
             }
             if (is_exact) {
@@ -185,19 +181,18 @@ void cf_app_command(cf_app *app, const char *line)
     const cf_command *c = find_command(app, line, n, &n_found);
     if (n_found == 1) {
         app->is_dirty = true;
-        snprintf(app->doing, sizeof app->doing, "%s%s%.40s", c->name,
-                 arg[0] != '\0' ? " " : "", arg);
+        snprintf(app->doing, sizeof app->doing, "%s%s%.40s", c->name, arg[0] != '\0' ? " " : "",
+                 arg);
         cf_command_do(c, app, arg);
         app->doing[0] = '\0';
     } else if (n_found == 0) {
         cf_buf meant = CF_BUF_INIT;
         cf_menu_did_you_mean(app, line, n, &meant);
-        cf_app_say(app, CF_STYLE_ERROR, "no command '%.*s' here%s", (int)n,
-                   line, meant.n != 0 ? cf_buf_cstr(&meant) : "; ? lists them");
+        cf_app_say(app, CF_STYLE_ERROR, "no command '%.*s' here%s", (int)n, line,
+                   meant.n != 0 ? cf_buf_cstr(&meant) : "; ? lists them");
         cf_buf_deinit(&meant);
     } else {
-        cf_app_say(app, CF_STYLE_ERROR, "'%.*s' may mean several commands",
-                   (int)n, line);
+        cf_app_say(app, CF_STYLE_ERROR, "'%.*s' may mean several commands", (int)n, line);
     }
 }
 
@@ -251,8 +246,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
             cf_app_say(app, CF_STYLE_ERROR, "out of memory for the line");
             return;
         }
-        for (size_t n = line->text.n; is_command && n > 0 && text[n - 1] == ' ';
-             n--) {
+        for (size_t n = line->text.n; is_command && n > 0 && text[n - 1] == ' '; n--) {
             text[n - 1] = '\0'; /* such as completion leaves */
         }
         leave_line(app, line);
@@ -293,8 +287,8 @@ enum { COUNT_MAX = 9999 };
 /* Takes a digit of a count ("3r"), where numbers are no views. */
 static bool take_digit(cf_app *app, cf_key key)
 {
-    if (!app->config.numbers_are_counts || app->n_pending != 0 || key < '0' ||
-        key > '9' || (key == '0' && app->count == 0)) {
+    if (!app->config.numbers_are_counts || app->n_pending != 0 || key < '0' || key > '9' ||
+        (key == '0' && app->count == 0)) {
         return false;
     }
     unsigned count = app->count * 10 + (unsigned)(key - '0');
@@ -332,8 +326,7 @@ static void normal_key(cf_app *app, cf_key key)
     app->pending[app->n_pending++] = key;
     const cf_binding *b;
     uint32_t view = CF_IN(cf_app_view(app));
-    switch (
-        cf_keymap_find(&app->keymap, view, app->pending, app->n_pending, &b)) {
+    switch (cf_keymap_find(&app->keymap, view, app->pending, app->n_pending, &b)) {
     case CF_LOOKUP_FOUND: {
         app->n_pending = 0;
         run_binding(app, b->command);
@@ -349,8 +342,7 @@ static void normal_key(cf_app *app, cf_key key)
         app->n_pending = 0;
         break;
     case CF_LOOKUP_NONE: {
-        if (top_view(app)->letters_search && app->n_pending == 1 &&
-            cf_key_is_text(key)) {
+        if (top_view(app)->letters_search && app->n_pending == 1 && cf_key_is_text(key)) {
             app->n_pending = 0;
             app->mode = CF_MODE_SEARCH;
             line_key(app, &app->search_line, key);
@@ -361,8 +353,7 @@ static void normal_key(cf_app *app, cf_key key)
             cf_key_format(&name, app->pending[i]);
         }
         app->n_pending = 0;
-        cf_app_say(app, CF_STYLE_DIM, "%s does nothing here; ? for help",
-                   cf_buf_cstr(&name));
+        cf_app_say(app, CF_STYLE_DIM, "%s does nothing here; ? for help", cf_buf_cstr(&name));
         cf_buf_deinit(&name);
         break;
     }
@@ -374,8 +365,7 @@ static bool is_bound(const cf_app *app, cf_key key)
 {
     const cf_binding *b;
     return !cf_key_is_text(key) &&
-           cf_keymap_find(&app->keymap, CF_IN(cf_app_view(app)), &key, 1, &b) ==
-               CF_LOOKUP_FOUND;
+           cf_keymap_find(&app->keymap, CF_IN(cf_app_view(app)), &key, 1, &b) == CF_LOOKUP_FOUND;
 }
 
 void cf_app_key(cf_app *app, cf_key key)
@@ -402,8 +392,8 @@ void cf_app_key(cf_app *app, cf_key key)
         if (top_view(app)->key != NULL && top_view(app)->key(app, key)) {
             return;
         }
-        if ((app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL) &&
-            key != CF_KEY_ESC && !is_bound(app, key)) {
+        if ((app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL) && key != CF_KEY_ESC &&
+            !is_bound(app, key)) {
             return; /* an unknown key never leaves what is being written */
         }
         app->mode = CF_MODE_NORMAL;
@@ -425,8 +415,7 @@ static void on_paste(cf_app *app, cf_str text)
 {
     app->is_dirty = true;
     if (text.n == 0) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "nothing came with the paste, or it is too large");
+        cf_app_say(app, CF_STYLE_WARNING, "nothing came with the paste, or it is too large");
     } else if (app->mode == CF_MODE_COMMAND) {
         cf_edit_insert(&app->command_line, text);
     } else if (app->mode == CF_MODE_SEARCH) {
@@ -440,8 +429,7 @@ static void on_paste(cf_app *app, cf_str text)
 
 bool cf_app_is_busy(const cf_app *app)
 {
-    return app->lab != NULL &&
-           (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL);
+    return app->lab != NULL && (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL);
 }
 
 static void poll_bench(cf_app *app)
@@ -534,8 +522,7 @@ static void step_demo(cf_app *app)
 /* Mocks and commands go with the declarations: a line says which there are. */
 static void step_desk(cf_app *app)
 {
-    const json_t *tools =
-        app->lab != NULL ? cf_lab_engine_of(app->lab)->tools : NULL;
+    const json_t *tools = app->lab != NULL ? cf_lab_engine_of(app->lab)->tools : NULL;
     char scope[CF_DESK_SCOPE];
     cf_buf loaded = CF_BUF_INIT;
     cf_error err;
@@ -548,8 +535,7 @@ static void step_desk(cf_app *app)
     if (cf_tool_desk_go(cf_lab_desk(app->lab), scope, &loaded, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else if (loaded.n != 0) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "kept for these tools: %s (4, M and exec - remove them)",
+        cf_app_say(app, CF_STYLE_WARNING, "kept for these tools: %s (4, M and exec - remove them)",
                    cf_buf_cstr(&loaded));
     }
     cf_buf_deinit(&loaded);
@@ -570,15 +556,13 @@ bool cf_app_step(cf_app *app)
     return has_more;
 }
 
-cf_status cf_app_run_on_terminal(cf_app *app, const char *command,
-                                 const char *arg, bool waits, int *status,
-                                 cf_error *err)
+cf_status cf_app_run_on_terminal(cf_app *app, const char *command, const char *arg, bool waits,
+                                 int *status, cf_error *err)
 {
     if (app->term != NULL) {
         app->term->ops->leave(app->term);
     }
-    cf_status st =
-        cf_child_on_terminal(command, arg, cf_term_must_end, status, err);
+    cf_status st = cf_child_on_terminal(command, arg, cf_term_must_end, status, err);
     if (app->term != NULL) {
         int w, h;
         if (waits && st == CF_OK) {
@@ -601,8 +585,7 @@ static cf_status bind_table(cf_app *app, const cf_command *table, cf_error *err)
         char *rest = NULL;
         for (const char *word = strtok_r(keys, " ", &rest); word != NULL;
              word = strtok_r(NULL, " ", &rest)) {
-            CF_TRY(cf_keymap_add(&app->keymap, c->views, word, c->name, false,
-                                 err));
+            CF_TRY(cf_keymap_add(&app->keymap, c->views, word, c->name, false, err));
         }
     }
     return CF_OK;
@@ -689,8 +672,7 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
             wait_ms = app->poll_ms;
         }
         int file_ms = cf_template_file_wait_ms(app);
-        wait_ms = file_ms >= 0 && (wait_ms < 0 || file_ms < wait_ms) ? file_ms
-                                                                     : wait_ms;
+        wait_ms = file_ms >= 0 && (wait_ms < 0 || file_ms < wait_ms) ? file_ms : wait_ms;
         if (app->is_dirty) {
             uint64_t due = last_frame + FRAME_US;
             if (now >= due) {

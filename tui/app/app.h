@@ -94,8 +94,7 @@ typedef struct cf_command {
 #define CF_BY(fn, value) NULL, NULL, fn, value
 
 /* Does what the row says. */
-static inline void cf_command_do(const cf_command *c, cf_app *app,
-                                 const char *arg)
+static inline void cf_command_do(const cf_command *c, cf_app *app, const char *arg)
 {
     if (c->run != NULL) {
         c->run(app);
@@ -111,7 +110,7 @@ typedef struct cf_view_ops {
     const char *name;  /* "chat" */
     const char *title; /* "Chat" */
     const cf_command *commands;
-    const char *footer; /* names of commands shown with their keys */
+    const char *footer;                            /* names of commands shown with their keys */
     cf_status (*open)(cf_app *app, cf_error *err); /* once, at the start */
     void (*close)(cf_app *app);
     void (*enter)(cf_app *app); /* it becomes the view on top */
@@ -197,12 +196,7 @@ typedef struct cf_watched_file {
 } cf_watched_file;
 
 /* Spots of the app itself; those of views are 0 and above. */
-enum {
-    CF_SPOT_MENU = -1,
-    CF_SPOT_TAB = -2,
-    CF_SPOT_HINT = -3,
-    CF_SPOT_NONE = -4
-};
+enum { CF_SPOT_MENU = -1, CF_SPOT_TAB = -2, CF_SPOT_HINT = -3, CF_SPOT_NONE = -4 };
 
 struct cf_app {
     cf_term *term; /* NULL in tests that draw into the grid alone */
@@ -228,20 +222,19 @@ struct cf_app {
     const void *tools_seen; /* the declarations that the desk is about */
     bool has_seen_tools;
     cf_notice notice;
-    cf_buf log; /* lines for the log view */
-    char sweep_plan
-        [300];         /* the plan that the Sweep view is to run; "" for none */
-    char doing[64];    /* the command that runs; "" for none */
-    bool was_busy;     /* at the last poll */
-    cf_view_id beside; /* next to Chat on a wide screen */
-    bool is_drawing;   /* grid.spot_view is the view that draws */
+    cf_buf log;           /* lines for the log view */
+    char sweep_plan[300]; /* the plan that the Sweep view is to run; "" for none */
+    char doing[64];       /* the command that runs; "" for none */
+    bool was_busy;        /* at the last poll */
+    cf_view_id beside;    /* next to Chat on a wide screen */
+    bool is_drawing;      /* grid.spot_view is the view that draws */
     bool is_maximized;
     bool lists_settings; /* the help shows settings alone */
     bool wants_quit;     /* leaving was asked for once */
     unsigned n_stop;     /* ^C one after the other while something runs */
     bool is_done;
     bool is_dirty; /* something changed since the last frame */
-    int poll_ms; /* steps run as often, whatever view is on top; 0: need not */
+    int poll_ms;   /* steps run as often, whatever view is on top; 0: need not */
 
     cf_buf copied;            /* the register: what was copied last */
     cf_buf output;            /* of the last background command */
@@ -259,7 +252,7 @@ struct cf_app {
     cf_next_model *next; /* NULL: it cannot be changed.  Borrowed */
 
     void *state[CF_VIEW_COUNT]; /* each view's own */
-    cf_lab *lab; /* conversation, engine, worker; the caller frees it */
+    cf_lab *lab;                /* conversation, engine, worker; the caller frees it */
 };
 
 /* Makes the app (without a terminal): bindings, views, configuration.  The
@@ -268,8 +261,7 @@ CF_MUST_USE cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err);
 void cf_app_deinit(cf_app *app);
 
 /* Opens the terminal and runs until the person quits. */
-CF_MUST_USE cf_status cf_app_run(cf_app *app, const cf_term_options *opts,
-                                 cf_error *err);
+CF_MUST_USE cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err);
 
 /* One event; and one frame into app->grid.  What tests call. */
 void cf_app_event(cf_app *app, const cf_event *event);
@@ -304,8 +296,7 @@ void cf_app_log_reply(cf_app *app);
 
 /* Puts text at the bottom until the next key, and into the log unless it is
  * only a hint (CF_STYLE_DIM). */
-void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+void cf_app_say(cf_app *app, cf_style style, const char *fmt, ...) CF_PRINTF(3, 4);
 void cf_app_error(cf_app *app, const cf_error *err);
 
 /* The same, but gone as soon as the job that runs has ended. */
@@ -320,9 +311,8 @@ CF_MUST_USE cf_status cf_app_may(const cf_app *app, cf_error *err);
 
 /* Runs a shell command as cf_child_on_terminal() does, with the screen put
  * away; with `waits` the user sees what it wrote until they press Enter. */
-CF_MUST_USE cf_status cf_app_run_on_terminal(cf_app *app, const char *command,
-                                             const char *arg, bool waits,
-                                             int *status, cf_error *err);
+CF_MUST_USE cf_status cf_app_run_on_terminal(cf_app *app, const char *command, const char *arg,
+                                             bool waits, int *status, cf_error *err);
 
 /* Puts text into the register and the terminal's clipboard, and says so. */
 void cf_app_copy(cf_app *app, cf_str text);

@@ -27,25 +27,22 @@ static void draw_views(const cf_app *app, cf_grid *g)
         if (is_short && !is_on) {
             snprintf(text, sizeof text, " %d ", v + 1);
         } else {
-            snprintf(text, sizeof text, "%c%d %s%c", is_on ? '[' : ' ', v + 1,
-                     cf_views[v]->title, is_on ? ']' : ' ');
+            snprintf(text, sizeof text, "%c%d %s%c", is_on ? '[' : ' ', v + 1, cf_views[v]->title,
+                     is_on ? ']' : ' ');
         }
-        int w = cf_grid_puts(g, x, 0, g->w - x, text,
-                             is_on ? CF_STYLE_BAR_ON : CF_STYLE_BAR);
+        int w = cf_grid_puts(g, x, 0, g->w - x, text, is_on ? CF_STYLE_BAR_ON : CF_STYLE_BAR);
         cf_grid_spot(g, (cf_rect){x, 0, w, 1}, CF_SPOT_TAB, (size_t)v);
         x += w;
     }
     cf_view_id top = cf_app_view(app);
     if (top > CF_VIEW_TEMPLATES) {
-        cf_grid_putf(g, x, 0, g->w - x, CF_STYLE_BAR_ON, "[%s]",
-                     cf_views[top]->title);
+        cf_grid_putf(g, x, 0, g->w - x, CF_STYLE_BAR_ON, "[%s]", cf_views[top]->title);
     }
 }
 
 /* One "KEYS NAME" of the line of keys, in the cells before `end`; false when it
  * does not fit. */
-static bool put_key_before(cf_grid *g, int *x, int end, const char *keys,
-                           const char *name)
+static bool put_key_before(cf_grid *g, int *x, int end, const char *keys, const char *name)
 {
     int y = g->h - 2;
     if (*x + (int)(strlen(keys) + 1 + strlen(name) + 2) > end) {
@@ -66,9 +63,8 @@ static bool put_key(cf_grid *g, int *x, const char *keys, const char *name)
 static void draw_writing_keys(const cf_app *app, cf_grid *g)
 {
     static const char *const message[][2] = {
-        {"<Enter>", "send"},    {"^J", "newline"},    {"^G", "editor"},
-        {"<Esc>", "leave"},     {"^U", "erase line"}, {"^_", "undo"},
-        {"<Up>", "said before"}};
+        {"<Enter>", "send"},  {"^J", "newline"}, {"^G", "editor"},       {"<Esc>", "leave"},
+        {"^U", "erase line"}, {"^_", "undo"},    {"<Up>", "said before"}};
     /* Beside a reply that is being written, where Esc stops that. */
     static const char *const busy[][2] = {{"<Esc>", "stop"},
                                           {"<Tab>", "leave"},
@@ -82,8 +78,7 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
                                           {"^U", "erase line"}};
     static const char *const question[][2] = {
         {"y", "yes"}, {"n", "no"}, {"a", "always"}, {"j k", "scroll"}};
-    bool is_message =
-        app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
+    bool is_message = app->mode == CF_MODE_INSERT || app->mode == CF_MODE_PREFILL;
     bool is_search = app->mode == CF_MODE_SEARCH;
     int x = 1;
     if (is_message && cf_app_view(app) == CF_VIEW_CHAT && cf_app_is_busy(app)) {
@@ -94,22 +89,18 @@ static void draw_writing_keys(const cf_app *app, cf_grid *g)
     }
     if (app->mode == CF_MODE_ASK) {
         /* Only a call can be approved for good. */
-        size_t n = cf_app_view(app) == CF_VIEW_TOOLS
-                       ? sizeof question / sizeof question[0]
-                       : 2;
+        size_t n = cf_app_view(app) == CF_VIEW_TOOLS ? sizeof question / sizeof question[0] : 2;
         for (size_t i = 0; i < n; i++) {
             (void)put_key(g, &x, question[i][0], question[i][1]);
         }
         return;
     }
-    size_t n = is_message ? sizeof message / sizeof message[0]
-                          : sizeof line / sizeof line[0];
+    size_t n = is_message ? sizeof message / sizeof message[0] : sizeof line / sizeof line[0];
     for (size_t i = 0; i < n; i++) {
         const char *const *key = is_message ? message[i] : line[i];
         const char *name = key[1];
         if (is_message && i < 2 && !app->config.enter_sends) {
-            static const char *const other[2][2] = {{"<Enter>", "newline"},
-                                                    {"^S", "send"}};
+            static const char *const other[2][2] = {{"<Enter>", "newline"}, {"^S", "send"}};
             key = other[i];
             name = key[1];
         }
@@ -164,8 +155,7 @@ static int draw_help_key(const cf_app *app, cf_grid *g)
         x = g->w - (int)keys.n - 6;
         int at = x;
         put_key_before(g, &at, g->w + 1, cf_buf_cstr(&keys), "help");
-        cf_grid_spot(g, (cf_rect){x, g->h - 2, g->w - x, 1}, CF_SPOT_HINT,
-                     SIZE_MAX);
+        cf_grid_spot(g, (cf_rect){x, g->h - 2, g->w - x, 1}, CF_SPOT_HINT, SIZE_MAX);
     }
     cf_buf_deinit(&keys);
     return x;
@@ -192,10 +182,8 @@ static void draw_keys(const cf_app *app, cf_grid *g)
         cf_buf keys = CF_BUF_INIT;
         int from = x;
         cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), name, &keys);
-        if (keys.n != 0 &&
-            put_key_before(g, &x, end, cf_buf_cstr(&keys), name)) {
-            cf_grid_spot(g, (cf_rect){from, g->h - 2, x - from - 2, 1},
-                         CF_SPOT_HINT, i);
+        if (keys.n != 0 && put_key_before(g, &x, end, cf_buf_cstr(&keys), name)) {
+            cf_grid_spot(g, (cf_rect){from, g->h - 2, x - from - 2, 1}, CF_SPOT_HINT, i);
         }
         cf_buf_deinit(&keys);
     }
@@ -206,8 +194,7 @@ static void draw_keys(const cf_app *app, cf_grid *g)
 static bool notice_fits(const cf_app *app, int room)
 {
     const char *text = app->notice.text;
-    return strchr(text, '\n') == NULL &&
-           (int)cf_text_width(text, strlen(text)) <= room;
+    return strchr(text, '\n') == NULL && (int)cf_text_width(text, strlen(text)) <= room;
 }
 
 static void draw_long_notice(const cf_app *app, cf_grid *g)
@@ -220,8 +207,7 @@ static void draw_long_notice(const cf_app *app, cf_grid *g)
             int y = g->h - 2 - n + i;
             const cf_line *l = &lines.v[i];
             cf_grid_fill(g, (cf_rect){0, y, g->w, 1}, ' ', app->notice.style);
-            cf_grid_put(g, 1, y, g->w - 2, cf_str_make(text.p + l->off, l->len),
-                        app->notice.style);
+            cf_grid_put(g, 1, y, g->w - 2, cf_str_make(text.p + l->off, l->len), app->notice.style);
         }
     }
     cf_wrapped_deinit(&lines);
@@ -273,22 +259,19 @@ static void draw_status(cf_app *app, cf_grid *g)
     if (cf_views[cf_app_view(app)]->status != NULL) {
         cf_views[cf_app_view(app)]->status(app, &right);
     }
-    int x = 1 + cf_grid_puts(g, 1, y, g->w - 1, mode_name(app->mode),
-                             CF_STYLE_FOCUS);
+    int x = 1 + cf_grid_puts(g, 1, y, g->w - 1, mode_name(app->mode), CF_STYLE_FOCUS);
     if (app->n_pending != 0) {
         cf_buf keys = CF_BUF_INIT;
         for (size_t i = 0; i < app->n_pending; i++) {
             cf_key_format(&keys, app->pending[i]);
         }
-        x += 1 + cf_grid_puts(g, x + 1, y, g->w - x, cf_buf_cstr(&keys),
-                              CF_STYLE_KEY);
+        x += 1 + cf_grid_puts(g, x + 1, y, g->w - x, cf_buf_cstr(&keys), CF_STYLE_KEY);
         cf_buf_deinit(&keys);
     }
     int room = g->w - x - 3;
     const char *task = app->lab != NULL ? cf_lab_task_name(app->lab) : NULL;
     const cf_reply *live = app->lab != NULL ? cf_lab_live(app->lab) : NULL;
-    bool is_encoding =
-        live != NULL && live->is_live && live->encoding[0] != '\0';
+    bool is_encoding = live != NULL && live->is_live && live->encoding[0] != '\0';
     bool is_long = !notice_fits(app, room);
     if (is_long) {
         draw_long_notice(app, g);
@@ -298,17 +281,15 @@ static void draw_status(cf_app *app, cf_grid *g)
     } else if (task != NULL) {
         cf_buf far = CF_BUF_INIT;
         cf_lab_task_progress(app->lab, &far);
-        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "%s%s%s; Esc stops it",
-                     task, far.n != 0 ? ", " : "", cf_buf_cstr(&far));
+        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "%s%s%s; Esc stops it", task,
+                     far.n != 0 ? ", " : "", cf_buf_cstr(&far));
         cf_buf_deinit(&far);
     } else if (is_encoding) {
-        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW,
-                     "encoding %s; Esc stops it", live->encoding);
+        cf_grid_putf(g, x + 2, y, room, CF_STYLE_NEW, "encoding %s; Esc stops it", live->encoding);
     } else if (right.n != 0) {
         int width = (int)cf_text_width(right.p, right.n);
         int at = width < room ? g->w - 1 - width : x + 2;
-        cf_grid_put(g, at, y, g->w - at, cf_str_make(right.p, right.n),
-                    CF_STYLE_DIM);
+        cf_grid_put(g, at, y, g->w - at, cf_str_make(right.p, right.n), CF_STYLE_DIM);
     }
     cf_buf_deinit(&right);
 }

@@ -13,17 +13,14 @@ bool cf_built_in_has(cf_app *app, cf_str name)
            cf_demo_is_declared(cf_lab_engine_of(app->lab)->tools);
 }
 
-cf_status cf_built_in_run(cf_app *app, cf_str name, json_t *arguments,
-                          cf_buf *out, cf_error *err)
+cf_status cf_built_in_run(cf_app *app, cf_str name, json_t *arguments, cf_buf *out, cf_error *err)
 {
     json_t *result = NULL;
-    CF_TRY(cf_demo_run(app->demo, cf_lab_conv_id(app->lab), name, arguments,
-                       &result, err));
+    CF_TRY(cf_demo_run(app->demo, cf_lab_conv_id(app->lab), name, arguments, &result, err));
     json_t *content = cf_demo_content(result);
     cf_status st = CF_OK;
     if (content != NULL) {
-        cf_buf_add(out, json_string_value(content),
-                   json_string_length(content));
+        cf_buf_add(out, json_string_value(content), json_string_length(content));
         st = cf_buf_check(out, err);
     } else {
         st = cf_oom_for(err, "the result");

@@ -15,8 +15,7 @@ bool cf_built_in_has(cf_app *app, cf_str name);
 
 /* Appends the result as a message's content.  What is wrong with the arguments
  * is an error; CF_ENOMEM. */
-CF_MUST_USE cf_status cf_built_in_run(cf_app *app, cf_str name,
-                                      json_t *arguments, cf_buf *out,
+CF_MUST_USE cf_status cf_built_in_run(cf_app *app, cf_str name, json_t *arguments, cf_buf *out,
                                       cf_error *err);
 
 #endif

@@ -28,8 +28,7 @@ static void cmd_quit(cf_app *app)
 {
     if (cf_app_is_busy(app) && !app->wants_quit) {
         app->wants_quit = true;
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "still working: Q again stops it and leaves");
+        cf_app_say(app, CF_STYLE_WARNING, "still working: Q again stops it and leaves");
         return;
     }
     app->is_done = true;
@@ -140,8 +139,7 @@ static void cmd_set(cf_app *app, const char *arg)
         return;
     }
     char name[64], extra[CF_EXTRA_MAX];
-    if (strncmp(arg, "extra ", 6) ==
-        0) { /* extra KEY=JSON, as --extra has it */
+    if (strncmp(arg, "extra ", 6) == 0) { /* extra KEY=JSON, as --extra has it */
         snprintf(extra, sizeof extra, "extra=%s", arg + 6);
         arg = extra;
     }
@@ -228,8 +226,7 @@ static void cmd_template(cf_app *app, const char *arg)
     }
     CF_THEN(st, cf_lab_set_template(app->lab, name, source, &err));
     if (st == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK,
-                   "renders with %s; 2 shows what the cache keeps", name);
+        cf_app_say(app, CF_STYLE_OK, "renders with %s; 2 shows what the cache keeps", name);
     } else {
         cf_app_error(app, &err);
     }
@@ -283,15 +280,12 @@ const cf_command cf_global_commands[] = {
     {"tokens", CF_IN_ALL, "3 gt", "", "a reply's tokens and alternatives",
      CF_BY(open_view, CF_VIEW_TOKENS)},
     {"tools", CF_IN_ALL, "4 go", "[FILE|demo|off]",
-     "calls of tools, stage by stage; FILE declares tools, off none",
-     CF_WITH(cmd_tools)},
+     "calls of tools, stage by stage; FILE declares tools, off none", CF_WITH(cmd_tools)},
     {"mcp", CF_IN_ALL, "gS", "[COMMAND|FILE]",
-     "start a tool server, or those of a file; alone: show them",
-     CF_WITH(cf_cmd_start_servers)},
+     "start a tool server, or those of a file; alone: show them", CF_WITH(cf_cmd_start_servers)},
     {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",
      CF_BY(open_view, CF_VIEW_DIFF)},
-    {"library", CF_IN_ALL, "6 gl", "", "saved conversations",
-     CF_BY(open_view, CF_VIEW_LIBRARY)},
+    {"library", CF_IN_ALL, "6 gl", "", "saved conversations", CF_BY(open_view, CF_VIEW_LIBRARY)},
     {"templates", CF_IN_ALL, "7 gm", "", "chat templates and their source",
      CF_BY(open_view, CF_VIEW_TEMPLATES)},
     {"template", CF_IN_ALL, "gT", "[NAME|FILE]",
@@ -317,31 +311,22 @@ const cf_command cf_global_commands[] = {
      CF_WITH(cmd_sweep)},
     {"output", CF_IN_ALL, "g@", "", "what the last @COMMAND wrote",
      CF_BY(open_view, CF_VIEW_OUTPUT)},
-    {"media", CF_IN_ALL, "gm", "",
-     "pictures and sounds of the prompt, as the model gets them",
+    {"media", CF_IN_ALL, "gm", "", "pictures and sounds of the prompt, as the model gets them",
      CF_BY(open_view, CF_VIEW_MEDIA)},
     {"back", CF_IN_ALL, "q", "", "close this view", CF_RUN(cf_app_back)},
-    {"quit", CF_IN_ALL, "Q", "", "leave confab; twice while it works",
-     CF_RUN(cmd_quit)},
-    {"quit!", CF_IN_ALL, "", "", "leave confab, whatever runs",
-     CF_RUN(cmd_quit_now)},
-    {"stop", CF_IN_ALL, "<Esc>", "",
-     "stop the reply, or other work; what came is kept", CF_RUN(cmd_stop)},
-    {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; pressed on: leave",
-     CF_RUN(cmd_interrupt)},
-    {"command", CF_IN_ALL, ":", "", "write a command",
-     CF_RUN(cmd_command_line)},
-    {"search", CF_IN_ALL, "/", "[TEXT]", "find text in this view",
-     CF_WITH(cmd_search_line)},
+    {"quit", CF_IN_ALL, "Q", "", "leave confab; twice while it works", CF_RUN(cmd_quit)},
+    {"quit!", CF_IN_ALL, "", "", "leave confab, whatever runs", CF_RUN(cmd_quit_now)},
+    {"stop", CF_IN_ALL, "<Esc>", "", "stop the reply, or other work; what came is kept",
+     CF_RUN(cmd_stop)},
+    {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; pressed on: leave", CF_RUN(cmd_interrupt)},
+    {"command", CF_IN_ALL, ":", "", "write a command", CF_RUN(cmd_command_line)},
+    {"search", CF_IN_ALL, "/", "[TEXT]", "find text in this view", CF_WITH(cmd_search_line)},
     {"next", CF_IN_ALL, "n", "", "next match", CF_BY(search_again, 1)},
     {"previous", CF_IN_ALL, "N", "", "match before", CF_BY(search_again, -1)},
-    {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them",
-     CF_WITH(cmd_set)},
-    {"system", CF_IN_ALL, "", "TEXT|FILE",
-     "another system prompt, as a branch; alone: edit it",
+    {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them", CF_WITH(cmd_set)},
+    {"system", CF_IN_ALL, "", "TEXT|FILE", "another system prompt, as a branch; alone: edit it",
      CF_WITH(cf_cmd_system)},
-    {"systems", CF_IN_ALL, "", "",
-     "all system prompts of the conversation, and how they differ",
+    {"systems", CF_IN_ALL, "", "", "all system prompts of the conversation, and how they differ",
      CF_RUN(cf_cmd_systems)},
     {"w", CF_IN_ALL, "", "[FILE]",
      "write the template, prompt, reply ... to a file, or back to its own",
@@ -364,32 +349,24 @@ const cf_command cf_global_commands[] = {
      "this conversation, or the ticked ones, with all branches; .md is "
      "Markdown; confab, openai, sharegpt, converse, litert, llama-app",
      CF_WITH(cf_cmd_export)},
-    {"export!", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "",
-     "FILE [FORMAT]", "the same, over a file that is there",
-     CF_WITH(cf_cmd_export_over)},
-    {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I",
-     "FILE [FORMAT]", "conversations from a file; 6 lists them",
-     CF_WITH(cf_cmd_import)},
+    {"export!", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "", "FILE [FORMAT]",
+     "the same, over a file that is there", CF_WITH(cf_cmd_export_over)},
+    {"import", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_LIBRARY), "I", "FILE [FORMAT]",
+     "conversations from a file; 6 lists them", CF_WITH(cf_cmd_import)},
     {"truncate", CF_IN_ALL, "", "N [turns|tokens]",
-     "a branch without the oldest turns, of at most N; shows them first",
-     CF_WITH(cf_cmd_truncate)},
+     "a branch without the oldest turns, of at most N; shows them first", CF_WITH(cf_cmd_truncate)},
     {"truncate!", CF_IN_ALL, "", "N [turns|tokens]", "the same at once",
      CF_WITH(cf_cmd_truncate_now)},
-    {"yank", CF_IN_ALL, "yy", "",
-     "copy it: to the clipboard, and to the register that ^Y puts in",
+    {"yank", CF_IN_ALL, "yy", "", "copy it: to the clipboard, and to the register that ^Y puts in",
      CF_RUN(cmd_yank)},
     {"undo", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_PROMPT), "u", "",
-     "take the last branch, template, rating, note or import back",
-     CF_RUN(cf_cmd_undo)},
+     "take the last branch, template, rating, note or import back", CF_RUN(cf_cmd_undo)},
     {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",
      "hold replies to schema FILE, regex R, grammar FILE, choice A|B, json or "
      "tools",
      CF_WITH(cmd_constrain)},
-    {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them",
-     CF_RUN(cmd_maximize)},
-    {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again",
-     CF_RUN(cmd_redraw)},
-    {"suspend", CF_IN_ALL, "<C-z>", "", "back to the shell for a while",
-     CF_RUN(cmd_suspend)},
+    {"maximize", CF_IN_ALL, "O", "", "one pane, or all of them", CF_RUN(cmd_maximize)},
+    {"redraw", CF_IN_ALL, "<C-l>", "", "draw the screen again", CF_RUN(cmd_redraw)},
+    {"suspend", CF_IN_ALL, "<C-z>", "", "back to the shell for a while", CF_RUN(cmd_suspend)},
     {0},
 };

@@ -38,8 +38,7 @@ static bool ends_in(const char *name, const char *end)
 /* The format to write, by the file's name. */
 static cf_format format_of(const char *name)
 {
-    return ends_in(name, ".md") || ends_in(name, ".txt") ? CF_FORMAT_MARKDOWN
-                                                         : CF_FORMAT_CONFAB;
+    return ends_in(name, ".md") || ends_in(name, ".txt") ? CF_FORMAT_MARKDOWN : CF_FORMAT_CONFAB;
 }
 
 /* Takes a last word that is the name of a format off `text`. */
@@ -142,8 +141,7 @@ static void tell_one(cf_lab *lab)
     }
 }
 
-static cf_status write_one(cf_exporter *ex, cf_uuid id, cf_os_out *out,
-                           cf_error *err)
+static cf_status write_one(cf_exporter *ex, cf_uuid id, cf_os_out *out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = cf_export_conv(ex, id, &text, err);
@@ -193,8 +191,7 @@ static void end_export(void *ud, cf_status status, const cf_error *err)
     export *e = ud;
     (void)err; /* the workbench reports it */
     if (status == CF_OK) {
-        cf_app_say(e->app, CF_STYLE_OK,
-                   "%s: %zu conversation%s as %s, %llu bytes", e->name, e->n,
+        cf_app_say(e->app, CF_STYLE_OK, "%s: %zu conversation%s as %s, %llu bytes", e->name, e->n,
                    e->n == 1 ? "" : "s", cf_format_name(e->options.format),
                    (unsigned long long)e->n_bytes);
     } else if (status == CF_ECANCELLED) {
@@ -203,8 +200,7 @@ static void end_export(void *ud, cf_status status, const cf_error *err)
     free_export(e);
 }
 
-static cf_status prepare(export *e, const char *arg, const cf_uuid *id,
-                         size_t n, cf_error *err)
+static cf_status prepare(export *e, const char *arg, const cf_uuid *id, size_t n, cf_error *err)
 {
     CF_TRY(cf_app_may(e->app, err));
     snprintf(e->name, sizeof e->name, "%s", arg);
@@ -232,8 +228,7 @@ static void ask_over(cf_app *app, const char *name, const char *arg)
     char line[600];
     snprintf(line, sizeof line, "export! %s", arg);
     begin_line(app, line);
-    cf_app_say(app, CF_STYLE_WARNING,
-               "%.80s is there already: Enter writes over it, Esc leaves it",
+    cf_app_say(app, CF_STYLE_WARNING, "%.80s is there already: Enter writes over it, Esc leaves it",
                name);
 }
 
@@ -261,8 +256,7 @@ static void export_to(cf_app *app, const char *arg, bool overwrites)
     }
     e->app = app;
     cf_status st = prepare(e, arg, id, n, &err);
-    if (st == CF_OK && !overwrites &&
-        stat(cf_buf_cstr(&e->path), &there) == 0) {
+    if (st == CF_OK && !overwrites && stat(cf_buf_cstr(&e->path), &there) == 0) {
         ask_over(app, e->name, arg);
         free_export(e);
         return;
@@ -322,8 +316,7 @@ typedef struct import {
 static void note(void *ud, uint64_t line, const char *text)
 {
     import *m = ud;
-    cf_buf_addf(&m->notes, "%s, line %llu: %s\n", m->name,
-                (unsigned long long)line, text);
+    cf_buf_addf(&m->notes, "%s, line %llu: %s\n", m->name, (unsigned long long)line, text);
 }
 
 static void tell_progress(void *ud, const cf_import_report *so_far)
@@ -346,8 +339,7 @@ static cf_status run_import(void *ud, cf_lab *lab, cf_error *err)
                                     .progress = tell_progress,
                                     .ud = m,
                                     .cancel = cf_lab_cancel_flag(lab)};
-    return cf_import_file(m->app->store, cf_buf_cstr(&m->path), &opts,
-                          &m->report, err);
+    return cf_import_file(m->app->store, cf_buf_cstr(&m->path), &opts, &m->report, err);
 }
 
 static void take_import(void *ud, void *item)
@@ -360,8 +352,8 @@ static void take_import(void *ud, void *item)
 static void import_progress(const void *ud, cf_buf *out)
 {
     const import *m = ud;
-    cf_buf_addf(out, "%zu conversations, %zu turns",
-                m->so_far.n_new + m->so_far.n_known, m->so_far.n_turns);
+    cf_buf_addf(out, "%zu conversations, %zu turns", m->so_far.n_new + m->so_far.n_known,
+                m->so_far.n_turns);
 }
 
 static void free_import(import *m)
@@ -381,17 +373,14 @@ static void end_import(void *ud, cf_status status, const cf_error *err)
         cf_buf_adds(&m->app->log, cf_buf_cstr(&m->notes));
     }
     if (r->n_bad != 0) {
-        snprintf(left_out, sizeof left_out, "; %zu left out, @ says why",
-                 r->n_bad);
+        snprintf(left_out, sizeof left_out, "; %zu left out, @ says why", r->n_bad);
     }
     if (status == CF_OK || status == CF_ECANCELLED) {
         cf_app_say(m->app, r->n_bad != 0 ? CF_STYLE_WARNING : CF_STYLE_OK,
                    "%s%zu new and %zu known conversations, %zu turns added%s, "
                    "%zu duplicates refused%s%s%s",
-                   status == CF_OK ? "" : "stopped: ", r->n_new, r->n_known,
-                   r->n_turns,
-                   r->n_turns + r->n_tagged != 0 ? " (u: undo)" : "",
-                   r->n_skipped, left_out,
+                   status == CF_OK ? "" : "stopped: ", r->n_new, r->n_known, r->n_turns,
+                   r->n_turns + r->n_tagged != 0 ? " (u: undo)" : "", r->n_skipped, left_out,
                    r->read_as[0] != '\0' ? "; read as " : "", r->read_as);
     }
     if (r->n_turns + r->n_tagged != 0) {
@@ -414,8 +403,7 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
     cf_paths_expand(&m->path, m->name);
     cf_status st = cf_buf_check(&m->path, err);
     if (st == CF_OK && !m->guesses && !cf_format_reads(m->format)) {
-        st = cf_fail(err, CF_EINVAL, "%s is written, not read",
-                     cf_format_name(m->format));
+        st = cf_fail(err, CF_EINVAL, "%s is written, not read", cf_format_name(m->format));
     }
     const cf_lab_task task = {.name = "importing",
                               .run = run_import,

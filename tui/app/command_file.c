@@ -31,9 +31,8 @@ static bool has_file(cf_app *app, const char *command, const char *arg)
     return false;
 }
 
-static cf_status write_file(const cf_app *app, const char *command,
-                            const char *name, const cf_buf *text,
-                            bool overwrites, cf_error *err)
+static cf_status write_file(const cf_app *app, const char *command, const char *name,
+                            const cf_buf *text, bool overwrites, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
     struct stat s;
@@ -41,11 +40,9 @@ static cf_status write_file(const cf_app *app, const char *command,
     cf_status st = cf_app_may(app, err);
     CF_THEN(st, cf_buf_check(&path, err));
     if (st == CF_OK && !overwrites && stat(cf_buf_cstr(&path), &s) == 0) {
-        st = cf_fail(err, CF_EINVAL, "'%s' exists; %s! overwrites it", name,
-                     command);
+        st = cf_fail(err, CF_EINVAL, "'%s' exists; %s! overwrites it", name, command);
     }
-    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(text), text->n,
-                                 0644, err));
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(text), text->n, 0644, err));
     cf_buf_deinit(&path);
     return st;
 }
@@ -58,8 +55,7 @@ static void write_view(cf_app *app, const char *name, bool overwrites)
     const cf_view_ops *view = cf_views[cf_app_view(app)];
     cf_status st = CF_OK;
     if (view->text == NULL || !view->text(app, &text)) {
-        st = cf_fail(&err, CF_ENOTFOUND,
-                     "nothing to write here; :screen FILE writes the screen");
+        st = cf_fail(&err, CF_ENOTFOUND, "nothing to write here; :screen FILE writes the screen");
     }
     CF_THEN(st, cf_buf_check(&text, &err));
     CF_THEN(st, write_file(app, "w", name, &text, overwrites, &err));
@@ -123,16 +119,13 @@ static cf_status as_text(const cf_grid *g, cf_buf *out, cf_error *err)
 static const struct {
     const char *ending, *what;
     cf_status (*make)(const cf_grid *g, cf_buf *out, cf_error *err);
-} forms[] = {{".svg", "a picture", as_svg},
-             {".png", "a picture", as_png},
-             {"", "text", as_text}};
+} forms[] = {{".svg", "a picture", as_svg}, {".png", "a picture", as_png}, {"", "text", as_text}};
 
 static size_t form_of(const char *name)
 {
     const char *dot = strrchr(name, '.');
     size_t i = 0;
-    while (forms[i].ending[0] != '\0' &&
-           (dot == NULL || strcasecmp(dot, forms[i].ending) != 0)) {
+    while (forms[i].ending[0] != '\0' && (dot == NULL || strcasecmp(dot, forms[i].ending) != 0)) {
         i++;
     }
     return i;
@@ -148,8 +141,7 @@ static void write_screen(cf_app *app, const char *name, bool overwrites)
     cf_status st = forms[form].make(&app->grid, &text, &err);
     CF_THEN(st, write_file(app, "screen", name, &text, overwrites, &err));
     if (st == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK, "wrote the screen as %s to %s",
-                   forms[form].what, name);
+        cf_app_say(app, CF_STYLE_OK, "wrote the screen as %s to %s", forms[form].what, name);
     } else {
         cf_app_error(app, &err);
     }
@@ -195,8 +187,7 @@ static cf_uuid newest_reply(const cf_lab *lab)
     size_t n;
     const cf_turn *const *path = cf_lab_path(lab, &n);
     while (n-- > 0) {
-        if (cf_role_parse(cf_json_get_str(path[n]->message, "role")) ==
-            CF_ROLE_ASSISTANT) {
+        if (cf_role_parse(cf_json_get_str(path[n]->message, "role")) == CF_ROLE_ASSISTANT) {
             return path[n]->id;
         }
     }
@@ -204,8 +195,7 @@ static cf_uuid newest_reply(const cf_lab *lab)
 }
 
 /* What the session knows; nothing is computed by the model. */
-static cf_status make_report(cf_app *app, const char *name, cf_buf *out,
-                             cf_error *err)
+static cf_status make_report(cf_app *app, const char *name, cf_buf *out, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     const cf_turn_options options = {.extra_context = cf_lab_vars(app->lab),
@@ -215,9 +205,8 @@ static cf_status make_report(cf_app *app, const char *name, cf_buf *out,
     cf_uuid turn = newest_reply(app->lab);
     CF_TRY(cf_lab_clone_conv(app->lab, &conv, err));
     const cf_report_source from = {.conv = conv,
-                                   .id = cf_lab_is_stored(app->lab)
-                                             ? cf_lab_conv_id(app->lab)
-                                             : (cf_uuid){{0}},
+                                   .id = cf_lab_is_stored(app->lab) ? cf_lab_conv_id(app->lab)
+                                                                    : (cf_uuid){{0}},
                                    .title = cf_str_from(cf_lab_title(app->lab)),
                                    .turn = turn,
                                    .backend = e->backend,
@@ -232,8 +221,7 @@ static cf_status make_report(cf_app *app, const char *name, cf_buf *out,
     cf_status st = cf_report_facts_init(&facts, &from, err);
     if (st == CF_OK) {
         bool is_picture = forms[form_of(name)].make == as_svg;
-        st = cf_report_write(
-            out, &facts, is_picture ? part_of(app) : CF_REPORT_ALL, name, err);
+        st = cf_report_write(out, &facts, is_picture ? part_of(app) : CF_REPORT_ALL, name, err);
         cf_report_facts_deinit(&facts);
     }
     cf_conversation_free(conv);

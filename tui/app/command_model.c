@@ -40,8 +40,7 @@ static void show_models(cf_app *app)
     app->mode = CF_MODE_COMMAND;
     cf_app_say(app, CF_STYLE_DIM, "in use: %s; here: %s   (Tab completes)",
                app->model != NULL ? app->model : "bundled",
-               places.n != 0 ? cf_buf_cstr(&text)
-                             : "no other; a file or folder can be named");
+               places.n != 0 ? cf_buf_cstr(&text) : "no other; a file or folder can be named");
     cf_buf_deinit(&text);
     cf_model_places_deinit(&places);
 }
@@ -55,8 +54,7 @@ static cf_uuid saved_conversation(const cf_app *app)
     cf_error err;
     cf_uuid_format(text, id);
     return app->store != NULL && !cf_uuid_is_nil(id) &&
-                   cf_store_find(app->store, cf_str_from(text), &ref, &err) ==
-                       CF_OK
+                   cf_store_find(app->store, cf_str_from(text), &ref, &err) == CF_OK
                ? id
                : (cf_uuid){{0}};
 }
@@ -79,8 +77,7 @@ void cf_cmd_use_model(cf_app *app, const char *arg)
         cf_app_say(app, CF_STYLE_WARNING, "the model cannot be changed now");
         return;
     }
-    cf_status st =
-        is_address(arg) ? CF_OK : cf_model_place_find(&path, arg, &err);
+    cf_status st = is_address(arg) ? CF_OK : cf_model_place_find(&path, arg, &err);
     if (st == CF_OK && path.n != 0 && !cf_os_is_readable(cf_buf_cstr(&path)) &&
         !cf_os_is_dir(cf_buf_cstr(&path))) {
         st = cf_fail(&err, CF_ENOTFOUND, "%.80s: no such model", arg);
@@ -106,7 +103,6 @@ void cf_cmd_lora(cf_app *app, const char *arg)
     }
     cf_lab_adapters_text(app->lab, &text);
     cf_app_say(app, arg[0] != '\0' ? CF_STYLE_OK : CF_STYLE_DIM,
-               "adapters: %s   (FILE[=SCALE] ..., off, start)",
-               cf_buf_cstr(&text));
+               "adapters: %s   (FILE[=SCALE] ..., off, start)", cf_buf_cstr(&text));
     cf_buf_deinit(&text);
 }

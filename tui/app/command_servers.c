@@ -46,8 +46,7 @@ static cf_status add_line(cf_app *app, const char *line, cf_error *err)
 static bool is_file(const char *arg)
 {
     size_t n = strlen(arg);
-    return n > 5 && strcmp(arg + n - 5, ".json") == 0 &&
-           strchr(arg, ' ') == NULL;
+    return n > 5 && strcmp(arg + n - 5, ".json") == 0 && strchr(arg, ' ') == NULL;
 }
 
 void cf_cmd_start_servers(cf_app *app, const char *arg)
@@ -77,8 +76,7 @@ bool cf_app_step_servers(cf_app *app)
     }
     bool has_changed = cf_server_bench_poll(app->servers, &notice);
     if (notice.failed) {
-        cf_app_say(app, CF_STYLE_ERROR,
-                   "out of memory: changes of the tools are not shown");
+        cf_app_say(app, CF_STYLE_ERROR, "out of memory: changes of the tools are not shown");
     } else if (notice.n > 0) {
         size_t n = strcspn(notice.p, "\n");
         cf_app_say(app, CF_STYLE_WARNING, "%.*s%s", (int)n, notice.p,

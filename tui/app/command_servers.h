@@ -14,8 +14,7 @@
 void cf_cmd_start_servers(cf_app *app, const char *arg);
 
 /* Adds the servers of a file, which wait for the user's yes. */
-CF_MUST_USE cf_status cf_app_add_servers(cf_app *app, const char *path,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_app_add_servers(cf_app *app, const char *path, cf_error *err);
 
 /* Takes over what the servers have done; true when something changed. */
 bool cf_app_step_servers(cf_app *app);

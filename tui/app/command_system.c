@@ -28,8 +28,7 @@ void cf_cmd_system(cf_app *app, const char *arg)
         return;
     }
     cf_status st = cf_system_text(&text, arg, &err);
-    CF_THEN(st,
-            cf_lab_set_system(app->lab, cf_buf_str(&text), &n_copied, &err));
+    CF_THEN(st, cf_lab_set_system(app->lab, cf_buf_str(&text), &n_copied, &err));
     if (st == CF_OK) {
         cf_app_say_system(app, n_copied);
     } else {

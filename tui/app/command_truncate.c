@@ -22,14 +22,12 @@ static bool read_limit(const char *arg, size_t *n, bool *by_tokens)
            (*by_tokens || *end == '\0' || strcmp(end, "turns") == 0);
 }
 
-static cf_status plan_for(cf_app *app, const char *arg, cf_truncation *plan,
-                          cf_error *err)
+static cf_status plan_for(cf_app *app, const char *arg, cf_truncation *plan, cf_error *err)
 {
     size_t n;
     bool by_tokens;
     if (!read_limit(arg, &n, &by_tokens)) {
-        return cf_fail(err, CF_EINVAL,
-                       "truncate: want a number of turns, or \"N tokens\"");
+        return cf_fail(err, CF_EINVAL, "truncate: want a number of turns, or \"N tokens\"");
     }
     return cf_lab_plan_truncation(app->lab, by_tokens, n, plan, err);
 }
@@ -40,8 +38,8 @@ static void describe(char *out, size_t size, const cf_truncation *plan)
     size_t n = plan->first - plan->n_lead;
     int used = snprintf(out, size, "%zu of %zu turns", n, plan->n_path);
     if (plan->n_tokens_before != 0 && used > 0 && (size_t)used < size) {
-        snprintf(out + used, size - (size_t)used, ", %zu tokens become %zu",
-                 plan->n_tokens_before, plan->n_tokens_after);
+        snprintf(out + used, size - (size_t)used, ", %zu tokens become %zu", plan->n_tokens_before,
+                 plan->n_tokens_after);
     }
 }
 
@@ -84,8 +82,7 @@ void cf_cmd_truncate(cf_app *app, const char *arg)
     snprintf(line, sizeof line, "truncate! %.60s", arg);
     cf_edit_set(&app->command_line, cf_str_from(line));
     app->mode = CF_MODE_COMMAND;
-    cf_app_say(app, CF_STYLE_WARNING,
-               "%s go, @ lists them: Enter makes the branch, Esc leaves it",
+    cf_app_say(app, CF_STYLE_WARNING, "%s go, @ lists them: Enter makes the branch, Esc leaves it",
                what);
 }
 
@@ -101,7 +98,6 @@ void cf_cmd_truncate_now(cf_app *app, const char *arg)
         return;
     }
     describe(what, sizeof what, &plan);
-    cf_app_say(app, CF_STYLE_OK,
-               "a branch without the oldest %s; [ on the first turn goes back",
+    cf_app_say(app, CF_STYLE_OK, "a branch without the oldest %s; [ on the first turn goes back",
                what);
 }

@@ -26,8 +26,7 @@ static void write_file(cf_app *app, const cf_buf *taken_back, cf_buf *what)
         cf_buf_adds(what, "; the file has changed since and stays");
     } else {
         CF_THEN(st, cf_os_write_file(path, source.p, source.n, 0644, &err));
-        cf_buf_adds(what,
-                    st == CF_OK ? ", and of its file" : "; its file stays: ");
+        cf_buf_adds(what, st == CF_OK ? ", and of its file" : "; its file stays: ");
         cf_buf_adds(what, st == CF_OK ? "" : err.text);
     }
     cf_buf_deinit(&now);

@@ -65,8 +65,7 @@ static const cf_turn *turn_of(cf_app *app)
     return n != 0 ? path[n - 1] : NULL;
 }
 
-bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name,
-                        cf_buf *out)
+bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name, cf_buf *out)
 {
     const cf_reply *r = NULL;
     if (t == NULL) {
@@ -123,8 +122,8 @@ static bool common_value(cf_app *app, const char *name, cf_buf *out)
         cf_buf_add(out, cf_buf_cstr(&app->copied), app->copied.n);
         return true;
     }
-    bool is_of_turn = strcmp(name, "uuid") == 0 || strcmp(name, "turn") == 0 ||
-                      strcmp(name, "raw") == 0;
+    bool is_of_turn =
+        strcmp(name, "uuid") == 0 || strcmp(name, "turn") == 0 || strcmp(name, "raw") == 0;
     return is_of_turn && cf_user_turn_value(app, turn_of(app), name, out);
 }
 
@@ -142,8 +141,7 @@ static void add_quoted(cf_buf *out, const cf_buf *text)
     cf_buf_addc(out, '\'');
 }
 
-static cf_status put_in_file(running *r, const placeholder *p, cf_buf *value,
-                             cf_error *err)
+static cf_status put_in_file(running *r, const placeholder *p, cf_buf *value, cf_error *err)
 {
     char path[CF_CHILD_PATH + 40];
     if (r->folder[0] == '\0') {
@@ -165,9 +163,8 @@ static cf_status add_value(running *r, const placeholder *p, cf_error *err)
         cf_buf_reset(&value);
         is_known = common_value(r->app, p->name, &value);
     }
-    cf_status st =
-        is_known ? cf_buf_check(&value, err)
-                 : cf_fail(err, CF_EINVAL, "there is no %%(%s) here", p->name);
+    cf_status st = is_known ? cf_buf_check(&value, err)
+                            : cf_fail(err, CF_EINVAL, "there is no %%(%s) here", p->name);
     if (st == CF_OK && p->suffix != NULL) {
         st = put_in_file(r, p, &value, err);
     }
@@ -181,8 +178,7 @@ static cf_status add_value(running *r, const placeholder *p, cf_error *err)
 static const placeholder *find_placeholder(const char *name, size_t n)
 {
     for (size_t i = 0; i < N_PLACEHOLDERS; i++) {
-        if (strlen(placeholders[i].name) == n &&
-            memcmp(placeholders[i].name, name, n) == 0) {
+        if (strlen(placeholders[i].name) == n && memcmp(placeholders[i].name, name, n) == 0) {
             return &placeholders[i];
         }
     }
@@ -200,8 +196,7 @@ static cf_status fill_in(running *r, const char *line, cf_error *err)
             size_t len = strcspn(p + 2, ")");
             const placeholder *what = find_placeholder(p + 2, len);
             if (what == NULL || p[2 + len] != ')') {
-                return cf_fail(err, CF_EINVAL,
-                               "no placeholder '%%(%.*s)'; ? lists them",
+                return cf_fail(err, CF_EINVAL, "no placeholder '%%(%.*s)'; ? lists them",
                                (int)(len < 40 ? len : 40), p + 2);
             }
             CF_TRY(add_value(r, what, err));
@@ -241,9 +236,8 @@ static void describe_status(char out[64], int status)
 static cf_status run_in_background(void *ud, cf_lab *lab, cf_error *err)
 {
     running *r = ud;
-    return cf_child_output(cf_buf_cstr(&r->command), OUTPUT_MAX,
-                           cf_lab_cancel_flag(lab), &r->output, &r->is_cut,
-                           &r->status, err);
+    return cf_child_output(cf_buf_cstr(&r->command), OUTPUT_MAX, cf_lab_cancel_flag(lab),
+                           &r->output, &r->is_cut, &r->status, err);
 }
 
 static void end_background(void *ud, cf_status status, const cf_error *err)
@@ -275,21 +269,17 @@ static void end_background(void *ud, cf_status status, const cf_error *err)
 
 static cf_status start_background(running *r, cf_error *err)
 {
-    const cf_lab_task task = {.name = "running a command",
-                              .run = run_in_background,
-                              .end = end_background,
-                              .ud = r};
+    const cf_lab_task task = {
+        .name = "running a command", .run = run_in_background, .end = end_background, .ud = r};
     return cf_lab_start_task(r->app->lab, &task, err);
 }
 
 static cf_status run_in_front(running *r, cf_error *err)
 {
     char how[64];
-    CF_TRY(cf_app_run_on_terminal(r->app, cf_buf_cstr(&r->command), NULL, true,
-                                  &r->status, err));
+    CF_TRY(cf_app_run_on_terminal(r->app, cf_buf_cstr(&r->command), NULL, true, &r->status, err));
     describe_status(how, r->status);
-    cf_app_say(r->app, how[0] != '\0' ? CF_STYLE_WARNING : CF_STYLE_DIM, "%s",
-               how);
+    cf_app_say(r->app, how[0] != '\0' ? CF_STYLE_WARNING : CF_STYLE_DIM, "%s", how);
     return CF_OK;
 }
 
@@ -308,8 +298,7 @@ void cf_run_user_command(cf_app *app, const char *line)
         snprintf(r->typed, sizeof r->typed, "%s", line);
         st = fill_in(r, line, &err);
     }
-    CF_THEN(st,
-            is_background ? start_background(r, &err) : run_in_front(r, &err));
+    CF_THEN(st, is_background ? start_background(r, &err) : run_in_front(r, &err));
     if (st != CF_OK) {
         cf_app_error(app, &err);
     }
@@ -320,15 +309,13 @@ void cf_run_user_command(cf_app *app, const char *line)
 
 void cf_user_command_help(const cf_app *app, cf_view_id view, cf_buf *out)
 {
-    cf_buf_adds(out,
-                "\n# Your own commands (bind VIEW KEYS !COMMAND in confabrc)\n"
-                "  !COMMAND   the shell runs it on the terminal\n"
-                "  @COMMAND   the shell runs it in the background; its output "
-                "is shown\n");
+    cf_buf_adds(out, "\n# Your own commands (bind VIEW KEYS !COMMAND in confabrc)\n"
+                     "  !COMMAND   the shell runs it on the terminal\n"
+                     "  @COMMAND   the shell runs it in the background; its output "
+                     "is shown\n");
     for (size_t i = 0; i < N_PLACEHOLDERS; i++) {
         cf_buf_addf(out, "  %%(%s)%*s %s\n", placeholders[i].name,
-                    (int)(13 - strlen(placeholders[i].name)), "",
-                    placeholders[i].help);
+                    (int)(13 - strlen(placeholders[i].name)), "", placeholders[i].help);
     }
     for (size_t i = 0; i < app->keymap.n; i++) {
         const cf_binding *b = &app->keymap.v[i];

@@ -29,8 +29,7 @@ void cf_run_user_command(cf_app *app, const char *line);
 
 /* Appends the value of uuid, turn or raw for a turn; false for another name,
  * without a turn (NULL), or where the turn has no raw reply. */
-bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name,
-                        cf_buf *out);
+bool cf_user_turn_value(cf_app *app, const cf_turn *t, const char *name, cf_buf *out);
 
 /* Appends the lines of help: prefixes, placeholders, and the user's bindings
  * in a view. */

@@ -116,11 +116,9 @@ static void offer_files(matches *m)
 /* The help for the arguments of a command; "" for an unknown one. */
 static const char *args_of(const cf_app *app, const char *name, size_t n)
 {
-    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
-                                   cf_global_commands};
+    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands, cf_global_commands};
     for (int t = 0; t < 2; t++) {
-        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
-             c++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL; c++) {
             if ((c->views & CF_IN(cf_app_view(app))) && strlen(c->name) == n &&
                 strncmp(c->name, name, n) == 0) {
                 return c->args;
@@ -204,8 +202,8 @@ static void step(cf_app *app, const matches *m, const char *typed, int by)
     if (n == 0) {
         return;
     }
-    size_t row = app->menu_row == 0 ? (by > 0 ? 0 : n - 1)
-                                    : app->menu_row - 1 + (by > 0 ? 1 : n - 1);
+    size_t row =
+        app->menu_row == 0 ? (by > 0 ? 0 : n - 1) : app->menu_row - 1 + (by > 0 ? 1 : n - 1);
     const char *text = m->each.p;
     for (size_t i = 0; i < row % n; i++) {
         text += strlen(text) + 1;
@@ -233,16 +231,14 @@ void cf_complete(cf_app *app, int by)
         return;
     }
     bool is_long = strlen(line) >= sizeof typed;
-    snprintf(typed, sizeof typed, "%s",
-             app->menu_row != 0 ? app->menu_word : line);
+    snprintf(typed, sizeof typed, "%s", app->menu_row != 0 ? app->menu_word : line);
     n = strcspn(typed, " ");
     matches m = {.word = typed, .n = n};
     if (is_long || !offer_arguments(&m, app, typed, n) || m.each.failed) {
         m.n_found = 0;
     }
     bool is_stuck = m.n_found > 1 && m.shared.n == m.n;
-    if (app->menu_row != 0 ||
-        (is_stuck && strcmp(app->menu_word, typed) == 0)) {
+    if (app->menu_row != 0 || (is_stuck && strcmp(app->menu_word, typed) == 0)) {
         step(app, &m, typed, by);
     } else if (is_stuck) { /* the next Tab chooses */
         snprintf(app->menu_word, sizeof app->menu_word, "%s", typed);

@@ -25,33 +25,23 @@ typedef struct setting {
 
 /* In the order of cf_ground and of cf_graphics_kind. */
 static const char *const grounds[] = {"auto", "dark", "light", NULL};
-static const char *const graphics[] = {"auto",  "blocks", "kitty",
-                                       "sixel", "iterm",  NULL};
+static const char *const graphics[] = {"auto", "blocks", "kitty", "sixel", "iterm", NULL};
 
 #define AT(field) offsetof(cf_config, field)
 
 static const setting settings[] = {
-    {"mouse", BOOL, AT(mouse), NULL, NULL,
-     "clicks and the wheel; hold Shift to select text", NULL},
-    {"a11y", BOOL, AT(a11y), NULL, NULL,
-     "one pane, no lines: for screen readers", NULL},
-    {"line-graphics", CHOICE, AT(ascii_lines), "unicode", "ascii",
-     "how borders are drawn", NULL},
+    {"mouse", BOOL, AT(mouse), NULL, NULL, "clicks and the wheel; hold Shift to select text", NULL},
+    {"a11y", BOOL, AT(a11y), NULL, NULL, "one pane, no lines: for screen readers", NULL},
+    {"line-graphics", CHOICE, AT(ascii_lines), "unicode", "ascii", "how borders are drawn", NULL},
     {"background", WORDS, AT(ground), NULL, NULL,
      "which theme: auto (as the terminal says), dark or light", grounds},
     {"graphics", WORDS, AT(graphics), NULL, NULL,
-     "pictures: auto (as the terminal says), blocks, kitty, sixel or iterm",
-     graphics},
-    {"enter", CHOICE, AT(enter_sends), "newline", "send",
-     "what Enter does in the composer", NULL},
-    {"numbers", CHOICE, AT(numbers_are_counts), "views", "counts",
-     "what 1 to 7 mean", NULL},
-    {"thinking", BOOL, AT(show_thinking), NULL, NULL, "show thinking unfolded",
-     NULL},
-    {"whitespace", BOOL, AT(whitespace), NULL, NULL,
-     "make spaces and line ends visible", NULL},
-    {"examples", BOOL, AT(examples), NULL, NULL,
-     "a new history begins with examples", NULL},
+     "pictures: auto (as the terminal says), blocks, kitty, sixel or iterm", graphics},
+    {"enter", CHOICE, AT(enter_sends), "newline", "send", "what Enter does in the composer", NULL},
+    {"numbers", CHOICE, AT(numbers_are_counts), "views", "counts", "what 1 to 7 mean", NULL},
+    {"thinking", BOOL, AT(show_thinking), NULL, NULL, "show thinking unfolded", NULL},
+    {"whitespace", BOOL, AT(whitespace), NULL, NULL, "make spaces and line ends visible", NULL},
+    {"examples", BOOL, AT(examples), NULL, NULL, "a new history begins with examples", NULL},
 };
 
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
@@ -78,24 +68,19 @@ static int *int_of(cf_config *c, const setting *s)
     return (int *)(void *)((char *)c + s->offset);
 }
 
-static cf_status set_word(cf_config *c, const setting *s, const char *value,
-                          cf_error *err)
+static cf_status set_word(cf_config *c, const setting *s, const char *value, cf_error *err)
 {
     char list[80] = "";
     size_t n = 0;
     for (int i = 0; s->words[i] != NULL; i++) {
-        const char *join = i == 0                    ? ""
-                           : s->words[i + 1] != NULL ? ", "
-                                                     : " or ";
+        const char *join = i == 0 ? "" : s->words[i + 1] != NULL ? ", " : " or ";
         if (strcmp(value, s->words[i]) == 0) {
             *int_of(c, s) = i;
             return CF_OK;
         }
-        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", join,
-                              s->words[i]);
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", join, s->words[i]);
     }
-    return cf_fail(err, CF_EINVAL, "%s is %s, not '%.40s'", s->name, list,
-                   value);
+    return cf_fail(err, CF_EINVAL, "%s is %s, not '%.40s'", s->name, list, value);
 }
 
 static bool is_word(const char *value, const char *const *words)
@@ -108,8 +93,7 @@ static bool is_word(const char *value, const char *const *words)
     return false;
 }
 
-static cf_status set_value(cf_config *c, const setting *s, const char *value,
-                           cf_error *err)
+static cf_status set_value(cf_config *c, const setting *s, const char *value, cf_error *err)
 {
     static const char *const yes[] = {"on", "yes", "true", "1", NULL};
     static const char *const no[] = {"off", "no", "false", "0", NULL};
@@ -118,15 +102,14 @@ static cf_status set_value(cf_config *c, const setting *s, const char *value,
     }
     if (s->kind == BOOL) {
         if (!is_word(value, yes) && !is_word(value, no)) {
-            return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'",
-                           s->name, value);
+            return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'", s->name, value);
         }
         *bool_of(c, s) = is_word(value, yes);
         return CF_OK;
     }
     if (strcmp(value, s->on) != 0 && strcmp(value, s->off) != 0) {
-        return cf_fail(err, CF_EINVAL, "%s is %s or %s, not '%.40s'", s->name,
-                       s->off, s->on, value);
+        return cf_fail(err, CF_EINVAL, "%s is %s or %s, not '%.40s'", s->name, s->off, s->on,
+                       value);
     }
     *bool_of(c, s) = strcmp(value, s->on) == 0;
     return CF_OK;
@@ -135,8 +118,7 @@ static cf_status set_value(cf_config *c, const setting *s, const char *value,
 static const setting *find_setting(const char *name, size_t n)
 {
     for (size_t i = 0; i < N_SETTINGS; i++) {
-        if (strlen(settings[i].name) == n &&
-            memcmp(settings[i].name, name, n) == 0) {
+        if (strlen(settings[i].name) == n && memcmp(settings[i].name, name, n) == 0) {
             return &settings[i];
         }
     }
@@ -144,8 +126,8 @@ static const setting *find_setting(const char *name, size_t n)
 }
 
 /* A value of the command line overrides one of confabrc. */
-static cf_status set_reply(cf_config *c, size_t i, const char *value,
-                           const char *origin, cf_error *err)
+static cf_status set_reply(cf_config *c, size_t i, const char *value, const char *origin,
+                           cf_error *err)
 {
     if (cf_reply_settings_is_fixed(c->reply, i) && strcmp(origin, "set") != 0) {
         cf_reply_settings checked = *c->reply;
@@ -155,8 +137,8 @@ static cf_status set_reply(cf_config *c, size_t i, const char *value,
 }
 
 /* What commands open is decided before the workbench is there. */
-static cf_status set_default(cf_config *c, int i, const char *value,
-                             const char *origin, cf_error *err)
+static cf_status set_default(cf_config *c, int i, const char *value, const char *origin,
+                             cf_error *err)
 {
     if (strcmp(origin, "confabrc") != 0) {
         return cf_fail(err, CF_EINVAL,
@@ -173,14 +155,12 @@ static cf_status set_default(cf_config *c, int i, const char *value,
     return st;
 }
 
-cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
-                        cf_error *err)
+cf_status cf_config_set(cf_config *c, const char *text, const char *origin, cf_error *err)
 {
     const char *eq = strchr(text, '=');
     size_t n = eq != NULL ? (size_t)(eq - text) : strlen(text);
     const char *value = eq != NULL ? eq + 1 : "on";
-    size_t i =
-        c->reply != NULL ? cf_reply_setting_find(text, n) : CF_REPLY_SETTINGS;
+    size_t i = c->reply != NULL ? cf_reply_setting_find(text, n) : CF_REPLY_SETTINGS;
     if (i < CF_REPLY_SETTINGS) {
         return set_reply(c, i, value, origin, err);
     }
@@ -191,16 +171,15 @@ cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
     const setting *s = find_setting(text, n);
     if (s == NULL && eq == NULL && strncmp(text, "no", 2) == 0) {
         value = "off";
-        i = c->reply != NULL ? cf_reply_setting_find(text + 2, n - 2)
-                             : CF_REPLY_SETTINGS;
+        i = c->reply != NULL ? cf_reply_setting_find(text + 2, n - 2) : CF_REPLY_SETTINGS;
         if (i < CF_REPLY_SETTINGS) {
             return set_reply(c, i, value, origin, err);
         }
         s = find_setting(text + 2, n - 2);
     }
     if (s == NULL) {
-        return cf_fail(err, CF_EINVAL, "no setting '%.*s'; :set lists them",
-                       (int)(n < 40 ? n : 40), text);
+        return cf_fail(err, CF_EINVAL, "no setting '%.*s'; :set lists them", (int)(n < 40 ? n : 40),
+                       text);
     }
     CF_TRY(set_value(c, s, value, err));
     c->origin[s - settings] = origin;
@@ -215,14 +194,12 @@ static void show(const cf_config *c, const setting *s, cf_buf *out)
                         : s->kind == CHOICE ? (v ? s->on : s->off)
                         : v                 ? "on"
                                             : "off";
-    cf_buf_addf(out, "%s=%s  (%s)  %s", s->name, value, c->origin[s - settings],
-                s->help);
+    cf_buf_addf(out, "%s=%s  (%s)  %s", s->name, value, c->origin[s - settings], s->help);
 }
 
 void cf_config_list(const cf_config *c, cf_buf *out)
 {
-    for (size_t i = 0; c->reply != NULL && cf_reply_setting_name(i) != NULL;
-         i++) {
+    for (size_t i = 0; c->reply != NULL && cf_reply_setting_name(i) != NULL; i++) {
         cf_reply_settings_show(c->reply, i, out);
         cf_buf_addc(out, '\n');
     }
@@ -235,8 +212,7 @@ void cf_config_list(const cf_config *c, cf_buf *out)
 bool cf_config_show(const cf_config *c, const char *name, cf_buf *out)
 {
     size_t n = strlen(name);
-    size_t i =
-        c->reply != NULL ? cf_reply_setting_find(name, n) : CF_REPLY_SETTINGS;
+    size_t i = c->reply != NULL ? cf_reply_setting_find(name, n) : CF_REPLY_SETTINGS;
     const setting *s = find_setting(name, n);
     if (i < CF_REPLY_SETTINGS) {
         cf_reply_settings_show(c->reply, i, out);
@@ -265,9 +241,7 @@ const char *cf_config_name(const cf_config *c, size_t i)
             n++;
         }
     }
-    return i < n                ? cf_reply_setting_name(i)
-           : i < n + N_SETTINGS ? settings[i - n].name
-                                : NULL;
+    return i < n ? cf_reply_setting_name(i) : i < n + N_SETTINGS ? settings[i - n].name : NULL;
 }
 
 /* The rest of a line without blanks around it and without a comment. */
@@ -300,8 +274,8 @@ static char *next_word(char **text)
     return p;
 }
 
-static cf_status read_bind(cf_keymap *keymap, char *rest,
-                           uint32_t (*find_view)(const char *), cf_error *err)
+static cf_status read_bind(cf_keymap *keymap, char *rest, uint32_t (*find_view)(const char *),
+                           cf_error *err)
 {
     const char *view = next_word(&rest);
     const char *keys = next_word(&rest);
@@ -326,9 +300,8 @@ static cf_status read_line(cf_config *c, cf_keymap *keymap, char *line,
     }
     if (strcmp(word, "set") == 0) {
         const char *text = rest_of(rest);
-        return text[0] != '\0'
-                   ? cf_config_set(c, text, "confabrc", err)
-                   : cf_fail(err, CF_EINVAL, "set needs NAME=VALUE");
+        return text[0] != '\0' ? cf_config_set(c, text, "confabrc", err)
+                               : cf_fail(err, CF_EINVAL, "set needs NAME=VALUE");
     }
     if (strcmp(word, "bind") == 0) {
         return read_bind(keymap, rest, find_view, err);
@@ -339,9 +312,8 @@ static cf_status read_line(cf_config *c, cf_keymap *keymap, char *line,
     return cf_fail(err, CF_EINVAL, "'%s' is not set, bind or color", word);
 }
 
-cf_status cf_config_read(cf_config *c, cf_keymap *keymap, const char *text,
-                         size_t n, uint32_t (*find_view)(const char *name),
-                         cf_buf *problems, cf_error *err)
+cf_status cf_config_read(cf_config *c, cf_keymap *keymap, const char *text, size_t n,
+                         uint32_t (*find_view)(const char *name), cf_buf *problems, cf_error *err)
 {
     uint32_t number = 0;
     for (size_t at = 0; at < n;) {

@@ -47,8 +47,8 @@ typedef struct cf_config {
 void cf_config_init(cf_config *c);
 
 /* One "NAME=VALUE" ("NAME" for NAME=on, "noNAME" for off).  CF_EINVAL. */
-CF_MUST_USE cf_status cf_config_set(cf_config *c, const char *text,
-                                    const char *origin, cf_error *err);
+CF_MUST_USE cf_status cf_config_set(cf_config *c, const char *text, const char *origin,
+                                    cf_error *err);
 
 /* Appends "NAME=VALUE  (origin)  meaning" lines of all settings. */
 void cf_config_list(const cf_config *c, cf_buf *out);
@@ -66,9 +66,8 @@ bool cf_config_words(const char *name, size_t n, const char *words[2]);
  * to `problems` as "line N: ...".  View names are looked up with find_view
  * (0: unknown).
  */
-CF_MUST_USE cf_status cf_config_read(cf_config *c, cf_keymap *keymap,
-                                     const char *text, size_t n,
-                                     uint32_t (*find_view)(const char *name),
-                                     cf_buf *problems, cf_error *err);
+CF_MUST_USE cf_status cf_config_read(cf_config *c, cf_keymap *keymap, const char *text, size_t n,
+                                     uint32_t (*find_view)(const char *name), cf_buf *problems,
+                                     cf_error *err);
 
 #endif

@@ -16,8 +16,7 @@ static const cf_cell *cell_at(const cf_grid *g, int x, int y)
 static bool is_border(const cf_grid *g, int x, int y, uint32_t bar)
 {
     const cf_cell *c = cell_at(g, x, y);
-    return (c->style & CF_STYLE_NAME_MASK) == CF_STYLE_BORDER &&
-           c->glyph.cp[0] == bar;
+    return (c->style & CF_STYLE_NAME_MASK) == CF_STYLE_BORDER && c->glyph.cp[0] == bar;
 }
 
 /* What is inside the box around (x, y); without one the rows between the
@@ -47,8 +46,7 @@ static cf_rect pane_at(const cf_grid *g, int x, int y)
 
 void cf_drag_press(cf_app *app, int x, int y)
 {
-    app->drag = (cf_drag){.is_on = x >= 0 && x < app->grid.w && y >= 1 &&
-                                   y < app->grid.h - 2,
+    app->drag = (cf_drag){.is_on = x >= 0 && x < app->grid.w && y >= 1 && y < app->grid.h - 2,
                           .x = x,
                           .y = y,
                           .to_x = x,

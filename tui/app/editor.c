@@ -24,16 +24,15 @@ typedef enum line_form {
 static const struct {
     const char *name;
     line_form form;
-} known[] = {
-    {"vi", LINE_PLUS},           {"vim", LINE_PLUS},    {"nvim", LINE_PLUS},
-    {"view", LINE_PLUS},         {"vis", LINE_PLUS},    {"nvi", LINE_PLUS},
-    {"elvis", LINE_PLUS},        {"nano", LINE_PLUS},   {"emacs", LINE_PLUS},
-    {"emacsclient", LINE_PLUS},  {"mg", LINE_PLUS},     {"joe", LINE_PLUS},
-    {"jed", LINE_PLUS},          {"micro", LINE_PLUS},  {"kak", LINE_PLUS},
-    {"ne", LINE_PLUS},           {"jove", LINE_PLUS},   {"less", LINE_PLUS},
-    {"hx", LINE_COLON},          {"helix", LINE_COLON}, {"subl", LINE_COLON},
-    {"zed", LINE_COLON},         {"code", LINE_GOTO},   {"codium", LINE_GOTO},
-    {"code-insiders", LINE_GOTO}};
+} known[] = {{"vi", LINE_PLUS},           {"vim", LINE_PLUS},    {"nvim", LINE_PLUS},
+             {"view", LINE_PLUS},         {"vis", LINE_PLUS},    {"nvi", LINE_PLUS},
+             {"elvis", LINE_PLUS},        {"nano", LINE_PLUS},   {"emacs", LINE_PLUS},
+             {"emacsclient", LINE_PLUS},  {"mg", LINE_PLUS},     {"joe", LINE_PLUS},
+             {"jed", LINE_PLUS},          {"micro", LINE_PLUS},  {"kak", LINE_PLUS},
+             {"ne", LINE_PLUS},           {"jove", LINE_PLUS},   {"less", LINE_PLUS},
+             {"hx", LINE_COLON},          {"helix", LINE_COLON}, {"subl", LINE_COLON},
+             {"zed", LINE_COLON},         {"code", LINE_GOTO},   {"codium", LINE_GOTO},
+             {"code-insiders", LINE_GOTO}};
 
 enum { N_KNOWN = sizeof known / sizeof known[0], SCRIPT_MAX = 4096 };
 
@@ -49,8 +48,8 @@ static line_form form_of_name(const char *name, size_t n)
 
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
 }
 
 /* The form of the last known editor that a text names as a word: what a
@@ -77,12 +76,10 @@ static line_form form_of_script(const char *word, size_t n)
     cf_buf text = CF_BUF_INIT;
     line_form form = LINE_NONE;
     if (cf_child_find(&path, cf_str_make(word, n)) &&
-        cf_os_read_file(&text, cf_buf_cstr(&path), SCRIPT_MAX, NULL) == CF_OK &&
-        text.n > 2 && memcmp(text.p, "#!", 2) == 0) {
+        cf_os_read_file(&text, cf_buf_cstr(&path), SCRIPT_MAX, NULL) == CF_OK && text.n > 2 &&
+        memcmp(text.p, "#!", 2) == 0) {
         const char *body = memchr(text.p, '\n', text.n);
-        form = body != NULL
-                   ? form_in_text(body, text.n - (size_t)(body - text.p))
-                   : LINE_NONE;
+        form = body != NULL ? form_in_text(body, text.n - (size_t)(body - text.p)) : LINE_NONE;
     }
     cf_buf_deinit(&text);
     cf_buf_deinit(&path);
@@ -116,8 +113,7 @@ static const char *editor_name(void)
 }
 
 /* Gives the screen to the editor with a file; CF_EIO as the header says. */
-static cf_status run_editor(cf_app *app, const char *path, uint32_t line,
-                            cf_error *err)
+static cf_status run_editor(cf_app *app, const char *path, uint32_t line, cf_error *err)
 {
     /* Like git: the variable's value may contain quotes. */
     static const char start[] = "eval \"exec ${VISUAL:-${EDITOR:-vi}}";
@@ -125,16 +121,13 @@ static cf_status run_editor(cf_app *app, const char *path, uint32_t line,
     int status;
     switch (line > 0 ? form_of(editor_name()) : LINE_NONE) {
     case LINE_PLUS:
-        snprintf(command, sizeof command, "%s +%u \\\"\\$1\\\"\"", start,
-                 (unsigned)line);
+        snprintf(command, sizeof command, "%s +%u \\\"\\$1\\\"\"", start, (unsigned)line);
         break;
     case LINE_COLON:
-        snprintf(command, sizeof command, "%s \\\"\\$1:%u\\\"\"", start,
-                 (unsigned)line);
+        snprintf(command, sizeof command, "%s \\\"\\$1:%u\\\"\"", start, (unsigned)line);
         break;
     case LINE_GOTO:
-        snprintf(command, sizeof command, "%s --goto \\\"\\$1:%u\\\"\"", start,
-                 (unsigned)line);
+        snprintf(command, sizeof command, "%s --goto \\\"\\$1:%u\\\"\"", start, (unsigned)line);
         break;
     case LINE_NONE:
         snprintf(command, sizeof command, "%s \\\"\\$1\\\"\"", start);
@@ -149,8 +142,8 @@ static cf_status run_editor(cf_app *app, const char *path, uint32_t line,
     return CF_OK;
 }
 
-static cf_status edit_file(cf_app *app, const char *path, uint32_t line,
-                           cf_buf *text, cf_error *err)
+static cf_status edit_file(cf_app *app, const char *path, uint32_t line, cf_buf *text,
+                           cf_error *err)
 {
     CF_TRY(cf_os_write_file(path, cf_buf_cstr(text), text->n, 0600, err));
     CF_TRY(run_editor(app, path, line, err));
@@ -170,21 +163,19 @@ static cf_status edit_file(cf_app *app, const char *path, uint32_t line,
     return st;
 }
 
-cf_status cf_editor_run_file(cf_app *app, const char *path, uint32_t line,
-                             cf_error *err)
+cf_status cf_editor_run_file(cf_app *app, const char *path, uint32_t line, cf_error *err)
 {
     CF_TRY(cf_app_may(app, err));
     return run_editor(app, path, line, err);
 }
 
-cf_status cf_editor_run(cf_app *app, const char *suffix, cf_buf *text,
-                        cf_error *err)
+cf_status cf_editor_run(cf_app *app, const char *suffix, cf_buf *text, cf_error *err)
 {
     return cf_editor_run_at(app, suffix, 0, text, err);
 }
 
-cf_status cf_editor_run_at(cf_app *app, const char *suffix, uint32_t line,
-                           cf_buf *text, cf_error *err)
+cf_status cf_editor_run_at(cf_app *app, const char *suffix, uint32_t line, cf_buf *text,
+                           cf_error *err)
 {
     char folder[CF_CHILD_PATH], path[CF_CHILD_PATH + 40];
     CF_TRY(cf_app_may(app, err));

@@ -16,19 +16,17 @@
  * CF_EIO when the editor cannot be run or ends with an error; the text is
  * then as it was.
  */
-CF_MUST_USE cf_status cf_editor_run(cf_app *app, const char *suffix,
-                                    cf_buf *text, cf_error *err);
+CF_MUST_USE cf_status cf_editor_run(cf_app *app, const char *suffix, cf_buf *text, cf_error *err);
 
 /* The same with the cursor on `line` (1-based, 0: anywhere), for editors that
  * are known to take "+LINE" or "FILE:LINE" (vi and its kin, nano, emacs, helix,
  * VS Code ...), and for scripts that start one of them. */
-CF_MUST_USE cf_status cf_editor_run_at(cf_app *app, const char *suffix,
-                                       uint32_t line, cf_buf *text,
+CF_MUST_USE cf_status cf_editor_run_at(cf_app *app, const char *suffix, uint32_t line, cf_buf *text,
                                        cf_error *err);
 
 /* The same for a file of the user's, which is not copied. */
-CF_MUST_USE cf_status cf_editor_run_file(cf_app *app, const char *path,
-                                         uint32_t line, cf_error *err);
+CF_MUST_USE cf_status cf_editor_run_file(cf_app *app, const char *path, uint32_t line,
+                                         cf_error *err);
 
 /* Whether an editor, as $EDITOR names it, can be told a line. */
 bool cf_editor_takes_line(const char *editor);

@@ -21,20 +21,16 @@ bool cf_frame_is_too_small(const cf_app *app)
 
 static bool goes_beside(cf_view_id view)
 {
-    return view == CF_VIEW_PROMPT || view == CF_VIEW_TOKENS ||
-           view == CF_VIEW_TOOLS;
+    return view == CF_VIEW_PROMPT || view == CF_VIEW_TOKENS || view == CF_VIEW_TOOLS;
 }
 
 cf_view_id cf_frame_beside(const cf_app *app)
 {
     cf_view_id top = cf_app_view(app);
-    if (app->grid.w < WIDE || app->config.a11y || app->is_maximized ||
-        app->lab == NULL) {
+    if (app->grid.w < WIDE || app->config.a11y || app->is_maximized || app->lab == NULL) {
         return CF_VIEW_COUNT;
     }
-    return top == CF_VIEW_CHAT ? app->beside
-           : goes_beside(top)  ? CF_VIEW_CHAT
-                               : CF_VIEW_COUNT;
+    return top == CF_VIEW_CHAT ? app->beside : goes_beside(top) ? CF_VIEW_CHAT : CF_VIEW_COUNT;
 }
 
 /* Cells of Chat beside another view. */
@@ -49,8 +45,7 @@ static int split_of(const cf_app *app)
 bool cf_frame_is_split(const cf_app *app, int x)
 {
     int chat_w = split_of(app);
-    return cf_frame_beside(app) != CF_VIEW_COUNT &&
-           (x == chat_w - 1 || x == chat_w);
+    return cf_frame_beside(app) != CF_VIEW_COUNT && (x == chat_w - 1 || x == chat_w);
 }
 
 void cf_frame_move_split(cf_app *app, int x)
@@ -87,8 +82,7 @@ cf_view_id cf_frame_view_at(const cf_app *app, int x, int y)
     if (is_in(area_of(app, top), x, y)) {
         return top;
     }
-    bool is_beside =
-        beside != CF_VIEW_COUNT && is_in(area_of(app, beside), x, y);
+    bool is_beside = beside != CF_VIEW_COUNT && is_in(area_of(app, beside), x, y);
     return is_beside ? beside : CF_VIEW_COUNT;
 }
 
@@ -140,8 +134,7 @@ static void draw_beside(cf_app *app, cf_grid *g, cf_view_id view)
 
 static void draw_too_small(cf_grid *g)
 {
-    cf_grid_putf(g, 0, 0, g->w, CF_STYLE_NORMAL, "needs %d x %d cells",
-                 CF_MIN_W, CF_MIN_H);
+    cf_grid_putf(g, 0, 0, g->w, CF_STYLE_NORMAL, "needs %d x %d cells", CF_MIN_W, CF_MIN_H);
     cf_grid_putf(g, 0, 1, g->w, CF_STYLE_DIM, "this is %d x %d", g->w, g->h);
     cf_grid_puts(g, 0, 2, g->w, "enlarge it; ^C twice leaves", CF_STYLE_DIM);
 }
@@ -149,8 +142,7 @@ static void draw_too_small(cf_grid *g)
 void cf_app_draw(cf_app *app)
 {
     cf_grid *g = &app->grid;
-    g->ascii_lines =
-        app->config.ascii_lines || (app->term != NULL && !app->term->utf8);
+    g->ascii_lines = app->config.ascii_lines || (app->term != NULL && !app->term->utf8);
     g->no_lines = app->config.a11y;
     g->n_colors = app->term != NULL ? app->term->n_colors : g->n_colors;
     g->has_graphics = app->term != NULL && app->term->has_graphics;

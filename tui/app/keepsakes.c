@@ -13,12 +13,7 @@
 
 #include "core/base/os.h"
 
-enum {
-    LINES_MAX = 1000,
-    LINE_BYTES = 511,
-    FILE_MAX = 4 << 20,
-    REGISTER_MAX = 16 << 20
-};
+enum { LINES_MAX = 1000, LINE_BYTES = 511, FILE_MAX = 4 << 20, REGISTER_MAX = 16 << 20 };
 
 static bool path_of(char out[600], const cf_app *app, const char *name)
 {
@@ -62,8 +57,7 @@ static void read_lines(cf_app *app, const char *path)
         }
     }
     if (n_lines > LINES_MAX && half != 0) {
-        cf_status st =
-            cf_os_write_file(path, p + half, text.n - half, 0600, NULL);
+        cf_status st = cf_os_write_file(path, p + half, text.n - half, 0600, NULL);
         (void)st; /* too long, then: no harm */
     }
     cf_buf_deinit(&text);
@@ -74,8 +68,7 @@ void cf_keepsakes_open(cf_app *app, const char *folder, cf_buf *problems)
     cf_error err;
     char path[600];
     if (cf_os_make_dirs(folder, &err) != CF_OK) {
-        cf_buf_addf(problems, "lines and register are not kept: %s\n",
-                    err.text);
+        cf_buf_addf(problems, "lines and register are not kept: %s\n", err.text);
         return;
     }
     app->state_folder = folder;
@@ -92,8 +85,8 @@ void cf_keepsakes_line(cf_app *app, char kind, const char *text)
 {
     char path[600], line[LINE_BYTES + 3];
     size_t n = strlen(text);
-    if (app->state_folder == NULL || n == 0 || n >= LINE_BYTES ||
-        memchr(text, '\n', n) != NULL || !path_of(path, app, "lines")) {
+    if (app->state_folder == NULL || n == 0 || n >= LINE_BYTES || memchr(text, '\n', n) != NULL ||
+        !path_of(path, app, "lines")) {
         return;
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -111,8 +104,7 @@ void cf_keepsakes_register(cf_app *app)
     char path[600];
     if (app->state_folder != NULL && path_of(path, app, "register") &&
         app->copied.n <= REGISTER_MAX) {
-        cf_status st = cf_os_write_file(path, cf_buf_cstr(&app->copied),
-                                        app->copied.n, 0600, NULL);
+        cf_status st = cf_os_write_file(path, cf_buf_cstr(&app->copied), app->copied.n, 0600, NULL);
         (void)st; /* it is in memory all the same */
     }
 }

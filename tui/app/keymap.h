@@ -31,14 +31,12 @@ void cf_keymap_deinit(cf_keymap *m);
 
 /* Adds a binding; `keys` as in key.h, one after the other.  CF_EINVAL for
  * keys that cannot be read, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_keymap_add(cf_keymap *m, uint32_t views,
-                                    const char *keys, const char *command,
-                                    bool is_user, cf_error *err);
+CF_MUST_USE cf_status cf_keymap_add(cf_keymap *m, uint32_t views, const char *keys,
+                                    const char *command, bool is_user, cf_error *err);
 
 /* The same for a key of the version before; help does not list it. */
-CF_MUST_USE cf_status cf_keymap_add_old(cf_keymap *m, uint32_t views,
-                                        const char *keys, const char *command,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_keymap_add_old(cf_keymap *m, uint32_t views, const char *keys,
+                                        const char *command, cf_error *err);
 
 typedef enum cf_lookup {
     CF_LOOKUP_NONE,   /* no binding begins so */
@@ -48,12 +46,11 @@ typedef enum cf_lookup {
 
 /* Finds the meaning of keys[0..n) in a view (a single bit).  A complete binding wins
  * over longer ones; the newest wins among equals. */
-cf_lookup cf_keymap_find(const cf_keymap *m, uint32_t view, const cf_key *keys,
-                         size_t n, const cf_binding **out);
+cf_lookup cf_keymap_find(const cf_keymap *m, uint32_t view, const cf_key *keys, size_t n,
+                         const cf_binding **out);
 
 /* Appends the keys of the first binding of a command in a view, nothing when
  * there is none. */
-void cf_keymap_describe(const cf_keymap *m, uint32_t view, const char *command,
-                        cf_buf *out);
+void cf_keymap_describe(const cf_keymap *m, uint32_t view, const char *command, cf_buf *out);
 
 #endif

@@ -55,15 +55,13 @@ static int rank(const cf_command *c, const char *word, size_t n)
 
 /* Puts a command after those of its rank; of names that fit alike the shorter
  * one is nearer to the word. */
-static void put_in(cf_menu *menu, size_t from, const cf_command *c,
-                   bool by_length)
+static void put_in(cf_menu *menu, size_t from, const cf_command *c, bool by_length)
 {
     size_t at = menu->n;
     if (at == CF_MENU_MAX) {
         return;
     }
-    while (by_length && at > from &&
-           strlen(menu->v[at - 1]->name) > strlen(c->name)) {
+    while (by_length && at > from && strlen(menu->v[at - 1]->name) > strlen(c->name)) {
         menu->v[at] = menu->v[at - 1];
         at--;
     }
@@ -74,19 +72,15 @@ static void put_in(cf_menu *menu, size_t from, const cf_command *c,
 /* Fills the menu with the commands of the view that `word` fits: names that
  * begin with it, then names that hold it, then names that hold its letters in
  * this order, then help texts that hold it. */
-static void find_commands(cf_menu *menu, const cf_app *app, const char *word,
-                          size_t n)
+static void find_commands(cf_menu *menu, const cf_app *app, const char *word, size_t n)
 {
-    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands,
-                                   cf_global_commands};
+    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands, cf_global_commands};
     menu->n = 0;
     for (int want = 0; want <= 3; want++) {
         size_t from = menu->n;
         for (int t = 0; t < 2; t++) {
-            for (const cf_command *c = tables[t]; c != NULL && c->name != NULL;
-                 c++) {
-                if ((c->views & CF_IN(cf_app_view(app))) &&
-                    rank(c, word, n) == want) {
+            for (const cf_command *c = tables[t]; c != NULL && c->name != NULL; c++) {
+                if ((c->views & CF_IN(cf_app_view(app))) && rank(c, word, n) == want) {
                     put_in(menu, from, c, n > 0);
                 }
             }
@@ -108,33 +102,28 @@ static const char *menu_word(const cf_app *app, size_t *n, bool *has_args)
     return word;
 }
 
-static void draw_row(const cf_app *app, cf_grid *g, cf_rect r,
-                     const cf_command *c, bool is_on)
+static void draw_row(const cf_app *app, cf_grid *g, cf_rect r, const cf_command *c, bool is_on)
 {
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
     cf_buf keys = CF_BUF_INIT;
     cf_grid_fill(g, r, ' ', style);
     int name_w = r.w < 80 ? NAME_W - 8 : NAME_W;
-    int x = 1 + cf_grid_puts(g, r.x + 1, r.y, name_w, c->name,
-                             is_on ? style : CF_STYLE_KEY);
+    int x = 1 + cf_grid_puts(g, r.x + 1, r.y, name_w, c->name, is_on ? style : CF_STYLE_KEY);
     if (c->args[0] != '\0' && x + 1 < name_w) {
-        cf_grid_puts(g, r.x + x + 1, r.y, name_w - x, c->args,
-                     is_on ? style : CF_STYLE_DIM);
+        cf_grid_puts(g, r.x + x + 1, r.y, name_w - x, c->args, is_on ? style : CF_STYLE_DIM);
     }
     cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), c->name, &keys);
     cf_grid_put(g, r.x + name_w + 2, r.y, 7, cf_buf_str(&keys), style);
     cf_buf_deinit(&keys);
     int at = name_w + 10;
-    cf_grid_puts(g, r.x + at, r.y, r.w - at - 1, c->help,
-                 is_on ? style : CF_STYLE_DIM);
+    cf_grid_puts(g, r.x + at, r.y, r.w - at - 1, c->help, is_on ? style : CF_STYLE_DIM);
 }
 
 /* Of the command that is being given arguments. */
 static size_t keep_exact(cf_menu *menu, const char *word, size_t n)
 {
     for (size_t i = 0; i < menu->n; i++) {
-        if (strlen(menu->v[i]->name) == n &&
-            memcmp(menu->v[i]->name, word, n) == 0) {
+        if (strlen(menu->v[i]->name) == n && memcmp(menu->v[i]->name, word, n) == 0) {
             menu->v[0] = menu->v[i];
             return 1;
         }
@@ -169,13 +158,11 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
     char title[64];
     snprintf(title, sizeof title, "Commands  %zu  (Tab chooses)", menu.n);
     cf_grid_fill(g, box, ' ', CF_STYLE_NORMAL);
-    cf_grid_box(g, box, has_args ? "Command" : title, CF_STYLE_BORDER,
-                CF_STYLE_FOCUS);
+    cf_grid_box(g, box, has_args ? "Command" : title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
     for (size_t i = 0; i < rows && top + i < menu.n; i++) {
-        draw_row(app, g, (cf_rect){box.x + 1, box.y + 1 + (int)i, box.w - 2, 1},
-                 menu.v[top + i], on == top + i + 1);
-        cf_grid_spot(g, (cf_rect){box.x, box.y + 1 + (int)i, box.w, 1},
-                     CF_SPOT_MENU, top + i);
+        draw_row(app, g, (cf_rect){box.x + 1, box.y + 1 + (int)i, box.w - 2, 1}, menu.v[top + i],
+                 on == top + i + 1);
+        cf_grid_spot(g, (cf_rect){box.x, box.y + 1 + (int)i, box.w, 1}, CF_SPOT_MENU, top + i);
     }
 }
 
@@ -211,14 +198,12 @@ void cf_menu_step(cf_app *app, int by)
     if (menu.n == 0) {
         return;
     }
-    size_t row = app->menu_row == 0
-                     ? (by > 0 ? 0 : menu.n - 1)
-                     : app->menu_row - 1 + menu.n + (by > 0 ? 1 : menu.n - 1);
+    size_t row = app->menu_row == 0 ? (by > 0 ? 0 : menu.n - 1)
+                                    : app->menu_row - 1 + menu.n + (by > 0 ? 1 : menu.n - 1);
     cf_menu_choose(app, row % menu.n, false);
 }
 
-void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n,
-                          cf_buf *out)
+void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n, cf_buf *out)
 {
     cf_menu menu;
     char typed[64];
@@ -235,9 +220,7 @@ void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n,
     }
     if (best == NULL) {
         find_commands(&menu, app, typed, strlen(typed));
-        best = menu.n > 0 && rank(menu.v[0], typed, strlen(typed)) < 3
-                   ? menu.v[0]
-                   : NULL;
+        best = menu.n > 0 && rank(menu.v[0], typed, strlen(typed)) < 3 ? menu.v[0] : NULL;
     }
     if (best != NULL) {
         cf_buf_addf(out, "; did you mean :%s?", best->name);

@@ -30,7 +30,6 @@ void cf_menu_step(cf_app *app, int by);
 
 /* The command whose name is nearest to a word that names none, as "; did you
  * mean :NAME?"; appends nothing when none is near. */
-void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n,
-                          cf_buf *out);
+void cf_menu_did_you_mean(const cf_app *app, const char *word, size_t n, cf_buf *out);
 
 #endif

@@ -79,15 +79,13 @@ void cf_app_log_reply(cf_app *app)
     }
     if (r->usage.is_known) {
         cf_buf_addf(&text, "prompt %llu tokens, %llu of them from the cache; ",
-                    (unsigned long long)r->usage.n_prompt,
-                    (unsigned long long)r->usage.n_cached);
+                    (unsigned long long)r->usage.n_prompt, (unsigned long long)r->usage.n_cached);
     }
     cf_buf_addf(&text, "%zu tokens", r->n_token);
     /* Less is not worth a figure; without a terminal screens repeat. */
     bool has_times = r->timings.total_us >= 100000 && app->term != NULL;
     if (has_times) {
-        cf_buf_addf(&text, " in %.1f s, the first after %.0f ms",
-                    (double)r->timings.total_us / 1e6,
+        cf_buf_addf(&text, " in %.1f s, the first after %.0f ms", (double)r->timings.total_us / 1e6,
                     (double)r->timings.first_us / 1e3);
     }
     double rate = cf_decode_rate(&r->timings, 8);

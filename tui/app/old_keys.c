@@ -10,47 +10,30 @@ static const struct {
     cf_view_id view;
     const char *key, *command;
 } old[] = {
-    {CF_VIEW_CHAT, "F", "follow"},
-    {CF_VIEW_CHAT, "S", "edit-system"},
-    {CF_VIEW_PROMPT, "t", "ids"},
-    {CF_VIEW_TOKENS, "u", "surprise"},
-    {CF_VIEW_TOKENS, "U", "surprise-back"},
-    {CF_VIEW_TOKENS, "e", "overlay"},
-    {CF_VIEW_TOKENS, "x", "tree"},
-    {CF_VIEW_TOKENS, "m", "mask"},
-    {CF_VIEW_TOOLS, "I", "result"},
-    {CF_VIEW_TOOLS, "R", "retry"},
-    {CF_VIEW_TOOLS, "T", "timeout"},
-    {CF_VIEW_TOOLS, "c", "chunks"},
-    {CF_VIEW_TOOLS, "a", "approval"},
-    {CF_VIEW_TOOLS, "p", "on-failure"},
-    {CF_VIEW_TOOLS, "C", "exec"},
-    {CF_VIEW_DIFF, "b", "with"},
-    {CF_VIEW_DIFF, "t", "level"},
-    {CF_VIEW_DIFF, "=", "swap"},
-    {CF_VIEW_DIFF, "w", "white"},
-    {CF_VIEW_DIFF, "R", "run"},
-    {CF_VIEW_DIFF, "L", "likelihood"},
-    {CF_VIEW_DIFF, "gL", "likelihood-saved"},
-    {CF_VIEW_DIFF, "u", "unified"},
-    {CF_VIEW_DIFF, "m", "marks"},
-    {CF_VIEW_DIFF, "c", "bench"},
-    {CF_VIEW_LIBRARY, "v", "tick"},
-    {CF_VIEW_LIBRARY, "a", "place"},
-    {CF_VIEW_LIBRARY, "M", "unmark"},
-    {CF_VIEW_TEMPLATES, "V", "versions"},
-    {CF_VIEW_REPLIES, "t", "level"},
-    {CF_VIEW_REPLIES, "=", "swap"},
-    {CF_VIEW_SERVERS, "A", "accept"},
-    {CF_VIEW_SERVERS, "a", "approval"},
-    {CF_VIEW_SERVERS, "f", "filter"},
+    {CF_VIEW_CHAT, "F", "follow"},          {CF_VIEW_CHAT, "S", "edit-system"},
+    {CF_VIEW_PROMPT, "t", "ids"},           {CF_VIEW_TOKENS, "u", "surprise"},
+    {CF_VIEW_TOKENS, "U", "surprise-back"}, {CF_VIEW_TOKENS, "e", "overlay"},
+    {CF_VIEW_TOKENS, "x", "tree"},          {CF_VIEW_TOKENS, "m", "mask"},
+    {CF_VIEW_TOOLS, "I", "result"},         {CF_VIEW_TOOLS, "R", "retry"},
+    {CF_VIEW_TOOLS, "T", "timeout"},        {CF_VIEW_TOOLS, "c", "chunks"},
+    {CF_VIEW_TOOLS, "a", "approval"},       {CF_VIEW_TOOLS, "p", "on-failure"},
+    {CF_VIEW_TOOLS, "C", "exec"},           {CF_VIEW_DIFF, "b", "with"},
+    {CF_VIEW_DIFF, "t", "level"},           {CF_VIEW_DIFF, "=", "swap"},
+    {CF_VIEW_DIFF, "w", "white"},           {CF_VIEW_DIFF, "R", "run"},
+    {CF_VIEW_DIFF, "L", "likelihood"},      {CF_VIEW_DIFF, "gL", "likelihood-saved"},
+    {CF_VIEW_DIFF, "u", "unified"},         {CF_VIEW_DIFF, "m", "marks"},
+    {CF_VIEW_DIFF, "c", "bench"},           {CF_VIEW_LIBRARY, "v", "tick"},
+    {CF_VIEW_LIBRARY, "a", "place"},        {CF_VIEW_LIBRARY, "M", "unmark"},
+    {CF_VIEW_TEMPLATES, "V", "versions"},   {CF_VIEW_REPLIES, "t", "level"},
+    {CF_VIEW_REPLIES, "=", "swap"},         {CF_VIEW_SERVERS, "A", "accept"},
+    {CF_VIEW_SERVERS, "a", "approval"},     {CF_VIEW_SERVERS, "f", "filter"},
 };
 
 cf_status cf_old_keys_bind(cf_app *app, cf_error *err)
 {
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) {
-        CF_TRY(cf_keymap_add_old(&app->keymap, CF_IN(old[i].view), old[i].key,
-                                 old[i].command, err));
+        CF_TRY(
+            cf_keymap_add_old(&app->keymap, CF_IN(old[i].view), old[i].key, old[i].command, err));
     }
     return CF_OK;
 }
@@ -67,11 +50,10 @@ void cf_old_keys_say(cf_app *app, const cf_binding *b)
     }
     size_t n = strlen(app->notice.text);
     if (n == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "%s is %s now", cf_buf_cstr(&key),
-                   cf_buf_cstr(&now));
+        cf_app_say(app, CF_STYLE_DIM, "%s is %s now", cf_buf_cstr(&key), cf_buf_cstr(&now));
     } else {
-        snprintf(app->notice.text + n, sizeof app->notice.text - n,
-                 "  (%s is %s now)", cf_buf_cstr(&key), cf_buf_cstr(&now));
+        snprintf(app->notice.text + n, sizeof app->notice.text - n, "  (%s is %s now)",
+                 cf_buf_cstr(&key), cf_buf_cstr(&now));
     }
     cf_buf_deinit(&key);
     cf_buf_deinit(&now);

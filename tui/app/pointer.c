@@ -15,8 +15,7 @@ static bool is_double(cf_app *app, int x, int y)
 {
     uint64_t now = cf_os_monotonic_us();
     cf_press *last = &app->last_press;
-    bool is = last->us != 0 && now - last->us < DOUBLE_US && last->x == x &&
-              last->y == y;
+    bool is = last->us != 0 && now - last->us < DOUBLE_US && last->x == x && last->y == y;
     *last = (cf_press){x, y, is ? 0 : now};
     return is;
 }
@@ -128,15 +127,13 @@ void cf_pointer_wheel(cf_app *app, int x, int y, cf_key key)
         app->is_dirty = true;
         return;
     }
-    if (view == CF_VIEW_COUNT || app->mode == CF_MODE_SEARCH ||
-        app->mode == CF_MODE_ASK) {
+    if (view == CF_VIEW_COUNT || app->mode == CF_MODE_SEARCH || app->mode == CF_MODE_ASK) {
         return;
     }
     app->is_dirty = true;
     app->n_pending = 0;
-    bool is_users = cf_keymap_find(&app->keymap, CF_IN(view), &key, 1, &b) ==
-                        CF_LOOKUP_FOUND &&
-                    b->is_user;
+    bool is_users =
+        cf_keymap_find(&app->keymap, CF_IN(view), &key, 1, &b) == CF_LOOKUP_FOUND && b->is_user;
     if (is_users) {
         run_in(app, view, b->command);
     } else {

@@ -45,8 +45,7 @@ bool cf_template_is_file(const char *name)
     return look_at(name, &s);
 }
 
-bool cf_template_use(cf_app *app, const char *why, const char *name,
-                     cf_str source)
+bool cf_template_use(cf_app *app, const char *why, const char *name, cf_str source)
 {
     cf_error err;
     if (cf_lab_set_template(app->lab, name, source, &err) != CF_OK) {
@@ -56,12 +55,10 @@ bool cf_template_use(cf_app *app, const char *why, const char *name,
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
     if (m == NULL) {
         cf_lab_prompt_error(app->lab, &err);
-        cf_app_say(app,
-                   err.code == CF_ENOTFOUND ? CF_STYLE_OK : CF_STYLE_WARNING,
-                   "%s; %s", why, err.text);
+        cf_app_say(app, err.code == CF_ENOTFOUND ? CF_STYLE_OK : CF_STYLE_WARNING, "%s; %s", why,
+                   err.text);
     } else if (m->n == 0) {
-        cf_app_say(app, CF_STYLE_OK, "%s; the prompt has %zu bytes now", why,
-                   m->prompt.text.n);
+        cf_app_say(app, CF_STYLE_OK, "%s; the prompt has %zu bytes now", why, m->prompt.text.n);
     } else {
         cf_app_say(app, CF_STYLE_OK,
                    "%s; of %zu tokens the cache keeps %zu (2 shows where they "
@@ -78,10 +75,10 @@ void cf_template_keep(cf_app *app, const char *name, cf_str was, cf_str source)
     if (app->store == NULL || was.n == 0) {
         return;
     }
-    cf_status st = cf_store_put_template(app->store, cf_str_from(name), was,
-                                         cf_str_from(""), hash, &err);
-    CF_THEN(st, cf_store_put_template(app->store, cf_str_from(name), source,
-                                      cf_str_from(hash), NULL, &err));
+    cf_status st =
+        cf_store_put_template(app->store, cf_str_from(name), was, cf_str_from(""), hash, &err);
+    CF_THEN(st, cf_store_put_template(app->store, cf_str_from(name), source, cf_str_from(hash),
+                                      NULL, &err));
     if (st != CF_OK && st != CF_EBUSY) {
         cf_app_error(app, &err);
     }
@@ -89,10 +86,8 @@ void cf_template_keep(cf_app *app, const char *name, cf_str was, cf_str source)
 
 static bool is_same_file(const cf_watched_file *w, const struct stat *s)
 {
-    return w->has && w->size == (int64_t)s->st_size &&
-           w->inode == (uint64_t)s->st_ino &&
-           w->at_s == (int64_t)s->st_mtim.tv_sec &&
-           w->at_ns == (int64_t)s->st_mtim.tv_nsec;
+    return w->has && w->size == (int64_t)s->st_size && w->inode == (uint64_t)s->st_ino &&
+           w->at_s == (int64_t)s->st_mtim.tv_sec && w->at_ns == (int64_t)s->st_mtim.tv_nsec;
 }
 
 static void note(cf_watched_file *w, const struct stat *s)
@@ -111,21 +106,17 @@ static void read_again(cf_app *app, const char *name)
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     cf_error err;
     cf_buf_add(&path, name, cf_template_plain_name(name));
-    cf_status st =
-        cf_os_read_file(&text, cf_buf_cstr(&path), TEMPLATE_MAX, &err);
+    cf_status st = cf_os_read_file(&text, cf_buf_cstr(&path), TEMPLATE_MAX, &err);
     bool is_edited = strcmp(cf_buf_cstr(&path), name) != 0;
-    bool is_same =
-        st == CF_OK && cf_str_eq(cf_buf_str(&text), e->template_source);
+    bool is_same = st == CF_OK && cf_str_eq(cf_buf_str(&text), e->template_source);
     cf_buf_restart(&app->watched.broken);
     app->watched.is_news = true;
     if (st == CF_OK && !is_same) {
         cf_buf_addf(&why, "%s changed on the disk: in use", cf_buf_cstr(&path));
         cf_buf was = CF_BUF_INIT;
         cf_buf_add(&was, e->template_source.p, e->template_source.n);
-        if (cf_template_use(app, cf_buf_cstr(&why), cf_buf_cstr(&path),
-                            cf_buf_str(&text))) {
-            cf_template_keep(app, cf_buf_cstr(&path), cf_buf_str(&was),
-                             cf_buf_str(&text));
+        if (cf_template_use(app, cf_buf_cstr(&why), cf_buf_cstr(&path), cf_buf_str(&text))) {
+            cf_template_keep(app, cf_buf_cstr(&path), cf_buf_str(&was), cf_buf_str(&text));
         } else {
             snprintf(err.text, sizeof err.text, "%s", app->notice.text);
             cf_buf_add(&app->watched.broken, text.p, text.n);
@@ -136,8 +127,7 @@ static void read_again(cf_app *app, const char *name)
         }
         cf_buf_deinit(&was);
     } else if (is_same && is_edited) { /* it was written back */
-        if (cf_lab_set_template(app->lab, cf_buf_cstr(&path), cf_buf_str(&text),
-                                &err) != CF_OK) {
+        if (cf_lab_set_template(app->lab, cf_buf_cstr(&path), cf_buf_str(&text), &err) != CF_OK) {
             cf_app_error(app, &err);
         }
     }

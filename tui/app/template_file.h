@@ -24,8 +24,7 @@ bool cf_template_is_file(const char *name);
 /* Renders with a text from now on and says what it makes of the prompt, after
  * `why` ("in use", "mine.jinja changed").  False, with the error said, when it
  * does not compile. */
-bool cf_template_use(cf_app *app, const char *why, const char *name,
-                     cf_str source);
+bool cf_template_use(cf_app *app, const char *why, const char *name, cf_str source);
 
 /* Keeps a text in the history, as a child of the one it was; what cannot be
  * kept is said. */

@@ -51,15 +51,14 @@ static uint32_t find_view(const char *name)
 }
 
 /* Each problem is a line "PATH: line N: ...". */
-static cf_status read_config(cf_config *config, cf_keymap *keymap,
-                             const char *path, cf_buf *problems, cf_error *err)
+static cf_status read_config(cf_config *config, cf_keymap *keymap, const char *path,
+                             cf_buf *problems, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&text, path, 1 << 20, err);
     if (st == CF_OK) {
         cf_buf wrong = CF_BUF_INIT;
-        st = cf_config_read(config, keymap, text.p, text.n, find_view, &wrong,
-                            err);
+        st = cf_config_read(config, keymap, text.p, text.n, find_view, &wrong, err);
         for (size_t at = 0; at < wrong.n;) {
             size_t n = strcspn(wrong.p + at, "\n");
             cf_buf_addf(problems, "%s: %.*s\n", path, (int)n, wrong.p + at);
@@ -73,8 +72,8 @@ static cf_status read_config(cf_config *config, cf_keymap *keymap,
     return st;
 }
 
-cf_status cf_workbench_defaults(cf_defaults *defaults, const char *path,
-                                cf_buf *problems, cf_error *err)
+cf_status cf_workbench_defaults(cf_defaults *defaults, const char *path, cf_buf *problems,
+                                cf_error *err)
 {
     cf_config config;
     cf_keymap keymap = {0};
@@ -103,8 +102,7 @@ static cf_status open_desk(workbench *w, cf_error *err)
     }
     cf_buf_deinit(&path);
     if (st == CF_OK && s->exec != NULL) {
-        st = cf_tool_desk_set_command(desk, cf_str_from("*"), s->exec, false,
-                                      err);
+        st = cf_tool_desk_set_command(desk, cf_str_from("*"), s->exec, false, err);
     }
     return st;
 }
@@ -114,8 +112,7 @@ cf_status cf_workbench_welcome(cf_app *app, cf_uuid welcome, cf_error *err)
     CF_TRY(cf_lab_open_conv(app->lab, welcome, (cf_uuid){{0}}, err));
     cf_app_open_view(app, CF_VIEW_CHAT);
     cf_app_command(app, "first");
-    cf_app_say(app, CF_STYLE_OK,
-               "j reads on, i writes a message, ? shows every key");
+    cf_app_say(app, CF_STYLE_OK, "j reads on, i writes a message, ? shows every key");
     return CF_OK;
 }
 
@@ -152,8 +149,7 @@ static cf_status open_conversation(workbench *w, cf_error *err)
     cf_store_ref ref;
     CF_TRY(cf_store_find(s->store, cf_str_from(s->conversation), &ref, err));
     CF_TRY(cf_lab_open_conv(w->lab, ref.conversation, ref.turn, err));
-    return s->has_tools ? cf_lab_set_tools(w->lab, s->engine.tools, err)
-                        : CF_OK;
+    return s->has_tools ? cf_lab_set_tools(w->lab, s->engine.tools, err) : CF_OK;
 }
 
 static cf_status open_app(workbench *w, cf_error *err)
@@ -171,8 +167,7 @@ static cf_status open_app(workbench *w, cf_error *err)
         cf_reply_settings_fix(cf_lab_settings(w->lab), s->fixed[i]);
     }
     cf_keepsakes_open(&w->app, s->paths->state, s->problems);
-    return read_config(cf_app_config(&w->app), &w->app.keymap, s->paths->config,
-                       s->problems, err);
+    return read_config(cf_app_config(&w->app), &w->app.keymap, s->paths->config, s->problems, err);
 }
 
 static void tell_problems(workbench *w)
@@ -184,9 +179,8 @@ static void tell_problems(workbench *w)
     cf_buf_add(&w->app.log, problems->p, problems->n);
     size_t n = strcspn(problems->p, "\n");
     bool is_all = n + 1 == problems->n && n <= NOTICE_MAX;
-    cf_app_say(&w->app, CF_STYLE_WARNING, "%.*s%s",
-               (int)(n <= NOTICE_MAX ? n : NOTICE_MAX), problems->p,
-               is_all ? "" : " ... (@ shows them)");
+    cf_app_say(&w->app, CF_STYLE_WARNING, "%.*s%s", (int)(n <= NOTICE_MAX ? n : NOTICE_MAX),
+               problems->p, is_all ? "" : " ... (@ shows them)");
 }
 
 static cf_status set_system(workbench *w, cf_error *err)
@@ -227,8 +221,7 @@ static cf_status set_up(workbench *w, cf_error *err)
     CF_TRY(cf_demo_new(&w->demo, s->store, true, err));
     CF_TRY(open_app(w, err));
     CF_TRY(open_desk(w, err));
-    if (s->conversation == NULL && s->store != NULL && !s->no_examples &&
-        w->app.config.examples) {
+    if (s->conversation == NULL && s->store != NULL && !s->no_examples && w->app.config.examples) {
         first_start(w);
     }
     if (s->conversation != NULL && s->store != NULL) {
@@ -249,15 +242,13 @@ static cf_status set_up(workbench *w, cf_error *err)
     return CF_OK;
 }
 
-static cf_status run_on_terminal(cf_app *app, const cf_start *start,
-                                 cf_error *err)
+static cf_status run_on_terminal(cf_app *app, const cf_start *start, cf_error *err)
 {
-    const cf_term_options term = {
-        .color = start->color == CF_COLOR_WHEN_ALWAYS  ? CF_COLOR_ALWAYS
-                 : start->color == CF_COLOR_WHEN_NEVER ? CF_COLOR_NEVER
-                                                       : CF_COLOR_AUTO,
-        .mouse = app->config.mouse,
-        .graphics = (cf_graphics_kind)app->config.graphics};
+    const cf_term_options term = {.color = start->color == CF_COLOR_WHEN_ALWAYS  ? CF_COLOR_ALWAYS
+                                           : start->color == CF_COLOR_WHEN_NEVER ? CF_COLOR_NEVER
+                                                                                 : CF_COLOR_AUTO,
+                                  .mouse = app->config.mouse,
+                                  .graphics = (cf_graphics_kind)app->config.graphics};
     return cf_app_run(app, &term, err);
 }
 
@@ -266,8 +257,7 @@ cf_status cf_workbench_run(const cf_start *start, cf_error *err)
     return cf_workbench_run_by(start, run_on_terminal, err);
 }
 
-cf_status cf_workbench_run_by(const cf_start *start, cf_workbench_loop *loop,
-                              cf_error *err)
+cf_status cf_workbench_run_by(const cf_start *start, cf_workbench_loop *loop, cf_error *err)
 {
     static workbench w; /* large: not on the stack */
     w = (workbench){.start = start};

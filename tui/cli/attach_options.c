@@ -48,8 +48,8 @@ bool cf_attach_options_use_stdin(const cf_attach_options *o)
     return n_stdin(&o->images) + n_stdin(&o->sounds) > 0;
 }
 
-static cf_status add_files(json_t *content, const cf_opt_list *list,
-                           cf_attachment_kind kind, cf_error *err)
+static cf_status add_files(json_t *content, const cf_opt_list *list, cf_attachment_kind kind,
+                           cf_error *err)
 {
     for (size_t i = 0; i < list->n; i++) {
         json_t *part;
@@ -61,9 +61,8 @@ static cf_status add_files(json_t *content, const cf_opt_list *list,
     return CF_OK;
 }
 
-cf_status cf_attach_options_content(json_t **out, const cf_attach_options *o,
-                                    cf_str text, const cf_backend_info *engine,
-                                    cf_error *err)
+cf_status cf_attach_options_content(json_t **out, const cf_attach_options *o, cf_str text,
+                                    const cf_backend_info *engine, cf_error *err)
 {
     json_t *words = json_stringn(text.n > 0 ? text.p : "", text.n);
     if (words == NULL) {
@@ -77,10 +76,8 @@ cf_status cf_attach_options_content(json_t **out, const cf_attach_options *o,
         json_decref(words);
         const char *what = o->images.n > 0 ? "--image" : "--audio";
         return strcmp(engine->kind, "builtin") == 0
-                   ? cf_fail(err, CF_EUNSUPPORTED, "%s: %s", what,
-                             CF_OPEN_NO_MEDIA)
-                   : cf_fail(err, CF_EUNSUPPORTED,
-                             "%s: this engine takes no files", what);
+                   ? cf_fail(err, CF_EUNSUPPORTED, "%s: %s", what, CF_OPEN_NO_MEDIA)
+                   : cf_fail(err, CF_EUNSUPPORTED, "%s: this engine takes no files", what);
     }
     if (n_stdin(&o->images) + n_stdin(&o->sounds) > 1) {
         json_decref(words);

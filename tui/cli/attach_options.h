@@ -27,10 +27,8 @@ bool cf_attach_options_use_stdin(const cf_attach_options *o);
 /* Content of a message: the text alone, or a list of it and the files; a new
  * reference.  CF_EUNSUPPORTED for an engine that takes no files or a file of
  * another kind, CF_EFORMAT for text that is not UTF-8. */
-CF_MUST_USE cf_status cf_attach_options_content(json_t **out,
-                                                const cf_attach_options *o,
-                                                cf_str text,
-                                                const cf_backend_info *engine,
+CF_MUST_USE cf_status cf_attach_options_content(json_t **out, const cf_attach_options *o,
+                                                cf_str text, const cf_backend_info *engine,
                                                 cf_error *err);
 
 #endif

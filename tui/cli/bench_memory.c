@@ -41,8 +41,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static double median_seconds(reading *r, cf_pool *pool, double *seconds,
-                             uint32_t n_reps)
+static double median_seconds(reading *r, cf_pool *pool, double *seconds, uint32_t n_reps)
 {
     for (uint32_t i = 0; i < n_reps; i++) {
         uint64_t started = cf_os_monotonic_us();
@@ -53,8 +52,8 @@ static double median_seconds(reading *r, cf_pool *pool, double *seconds,
     return seconds[n_reps / 2];
 }
 
-cf_status cf_bench_memory(double *out, size_t size, unsigned n_threads,
-                          uint32_t n_reps, cf_error *err)
+cf_status cf_bench_memory(double *out, size_t size, unsigned n_threads, uint32_t n_reps,
+                          cf_error *err)
 {
     cf_pool *pool = NULL;
     reading *r = cf_calloc(1, sizeof *r);

@@ -16,8 +16,7 @@
  * CF_BENCH_MEMORY_MAX of them, from front to back, each thread its share), the
  * median of n_reps.  CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_bench_memory(double *out, size_t size,
-                                      unsigned n_threads, uint32_t n_reps,
+CF_MUST_USE cf_status cf_bench_memory(double *out, size_t size, unsigned n_threads, uint32_t n_reps,
                                       cf_error *err);
 
 #endif

@@ -20,71 +20,49 @@
 
 const cf_cli_command cf_cli_commands[] = {
     {"run", "[PROMPT]", "send one message and stream the reply", cf_cmd_run},
-    {"chat", "[UUID]", "open the workbench, the terminal interface",
-     cf_cmd_chat},
-    {"complete", "[TEXT]", "continue a raw prompt, TEXT or standard input",
-     cf_cmd_complete},
+    {"chat", "[UUID]", "open the workbench, the terminal interface", cf_cmd_chat},
+    {"complete", "[TEXT]", "continue a raw prompt, TEXT or standard input", cf_cmd_complete},
     {"media", "FILE ...", "show what a model gets of pictures", cf_cmd_media},
-    {"model", "[FILE]", "describe a model file and the memory it needs",
-     cf_cmd_model},
+    {"model", "[FILE]", "describe a model file and the memory it needs", cf_cmd_model},
     {"mcp", "list|call TOOL [ARGUMENTS]|log CONVERSATION",
-     "list and call the tools of MCP servers, show the protocol's log",
-     cf_cmd_mcp},
-    {"models", "[FOLDER ...]", "list the models on this machine, or in folders",
-     cf_cmd_models},
+     "list and call the tools of MCP servers, show the protocol's log", cf_cmd_mcp},
+    {"models", "[FOLDER ...]", "list the models on this machine, or in folders", cf_cmd_models},
     {"bench", "", "measure prefill and decode speed", cf_cmd_bench},
-    {"tokenize", "[TEXT]",
-     "show the tokens of a text, or the text of token ids", cf_cmd_tokenize},
+    {"tokenize", "[TEXT]", "show the tokens of a text, or the text of token ids", cf_cmd_tokenize},
     {"parse", "[RAW]", "split a reply into text and tool calls", cf_cmd_parse},
-    {"constrain", "[TEXT]",
-     "find where a text violates a schema, a pattern or tool declarations",
+    {"constrain", "[TEXT]", "find where a text violates a schema, a pattern or tool declarations",
      cf_cmd_constrain},
-    {"bisect", "[UUID]",
-     "find the change between two templates or conversations that broke it",
+    {"bisect", "[UUID]", "find the change between two templates or conversations that broke it",
      cf_cmd_bisect},
-    {"shrink", "UUID",
-     "find the smallest conversation for which a failure is still there",
+    {"shrink", "UUID", "find the smallest conversation for which a failure is still there",
      cf_cmd_shrink},
     {"history",
      "list|show|search|fork|tag|title|rm|undo|raw|export|import [UUID|FILE "
      "...]",
-     "list, search, export, import and change saved conversations",
-     cf_cmd_history},
-    {"replay", "UUID",
-     "run a stored turn again and report the first token that differs",
+     "list, search, export, import and change saved conversations", cf_cmd_history},
+    {"replay", "UUID", "run a stored turn again and report the first token that differs",
      cf_cmd_replay},
-    {"report", "UUID",
-     "write a reply and everything that made it as a page for a bug report",
+    {"report", "UUID", "write a reply and everything that made it as a page for a bug report",
      cf_cmd_report},
-    {"influence", "UUID",
-     "show which parts of a prompt a stored reply depends on",
+    {"influence", "UUID", "show which parts of a prompt a stored reply depends on",
      cf_cmd_influence},
     {"sweep", "PLAN",
      "answer prompts with every combination of templates, models and system "
      "prompts, check and compare the replies",
      cf_cmd_sweep},
     {"proxy", "--to URL|--replay",
-     "record what another program sends to its model, and what comes back",
-     cf_cmd_proxy},
-    {"serve", "", "answer other programs with the built-in engine",
-     cf_cmd_serve},
-    {"watch", "", "show the exchanges of the proxy and the server",
-     cf_cmd_watch},
-    {"db", "check|backup FILE|path",
-     "check, back up or locate the history database", cf_cmd_db},
-    {"render", "[CONTEXT.json]", "render a chat template to exact bytes",
-     cf_cmd_render},
+     "record what another program sends to its model, and what comes back", cf_cmd_proxy},
+    {"serve", "", "answer other programs with the built-in engine", cf_cmd_serve},
+    {"watch", "", "show the exchanges of the proxy and the server", cf_cmd_watch},
+    {"db", "check|backup FILE|path", "check, back up or locate the history database", cf_cmd_db},
+    {"render", "[CONTEXT.json]", "render a chat template to exact bytes", cf_cmd_render},
     {"diff", "-a T1 -b T2 [CONTEXT.json ...]",
-     "compare two chat templates over contexts or saved conversations",
-     cf_cmd_diff},
-    {"score", "--prompt A --text B", "log-likelihood of B after A, per token",
-     cf_cmd_score},
-    {"lint", "[TEMPLATE|MODEL ...]", "find faults in chat templates",
-     cf_cmd_lint},
+     "compare two chat templates over contexts or saved conversations", cf_cmd_diff},
+    {"score", "--prompt A --text B", "log-likelihood of B after A, per token", cf_cmd_score},
+    {"lint", "[TEMPLATE|MODEL ...]", "find faults in chat templates", cf_cmd_lint},
     {"test", "FILE ...", "run tests of prompts and replies", cf_cmd_test},
     {"paths", "", "print where confab keeps its files", cf_cmd_paths},
-    {"completion", "bash|zsh|fish", "print a completion script for a shell",
-     cf_cmd_completion},
+    {"completion", "bash|zsh|fish", "print a completion script for a shell", cf_cmd_completion},
     {"version", "", "print the version and how it was built", cf_cmd_version},
     {"help", "[COMMAND]", "explain a command", cf_cmd_help},
     {NULL, NULL, NULL, NULL},
@@ -115,16 +93,13 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_ROOM])
          "quantise float weights while they are loaded", NULL},
         {"--lora", 0, CF_OPT_LIST, &cli->lora, "FILE[=SCALE]",
          "LoRA adapter, a GGUF or a folder of PEFT; may be repeated", NULL},
-        {"--db", 0, CF_OPT_STR, &cli->open.db, "FILE", "history database",
-         NULL},
+        {"--db", 0, CF_OPT_STR, &cli->open.db, "FILE", "history database", NULL},
         {"--threads", 0, CF_OPT_U32, &cli->open.n_threads, "N",
          "compute threads (default: one per processor)", NULL},
-        {"--ctx", 0, CF_OPT_U32, &cli->open.n_ctx, "N",
-         "context length in tokens", NULL},
-        {"--seed", 0, CF_OPT_U64, &cli->seed, "N", "seed of all randomness",
-         &cli->has_seed},
-        {"--exact", 0, CF_OPT_FLAG, &cli->is_exact, NULL,
-         "slow reference arithmetic in float32", NULL},
+        {"--ctx", 0, CF_OPT_U32, &cli->open.n_ctx, "N", "context length in tokens", NULL},
+        {"--seed", 0, CF_OPT_U64, &cli->seed, "N", "seed of all randomness", &cli->has_seed},
+        {"--exact", 0, CF_OPT_FLAG, &cli->is_exact, NULL, "slow reference arithmetic in float32",
+         NULL},
         {"--activations", 0, CF_OPT_STR, &cli->activations, "16|8",
          "bits of the numbers that meet quantised weights: 8 is faster and "
          "less precise (default: 16)",
@@ -139,14 +114,12 @@ static void common_options(cf_cli *cli, cf_opt table[COMMON_ROOM])
          NULL},
         {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
         {"--color", 0, CF_OPT_STR, &cli->color_name, "WHEN",
-         "always, never or auto (default: auto, in colour on a terminal)",
-         NULL},
+         "always, never or auto (default: auto, in colour on a terminal)", NULL},
         {"--quiet", 'q', CF_OPT_FLAG, &cli->is_quiet, NULL,
          "write nothing to standard error; only the exit status tells of "
          "errors",
          NULL},
-        {"--help", 'h', CF_OPT_FLAG, &cli->is_help, NULL,
-         "explain this command", NULL},
+        {"--help", 'h', CF_OPT_FLAG, &cli->is_help, NULL, "explain this command", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     static_assert(sizeof all <= COMMON_ROOM * sizeof *all, "room");
@@ -211,8 +184,7 @@ static bool asks_for_quiet(const cf_cli *cli, int argc, char **argv)
 {
     bool is_quiet = cli->is_quiet;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        is_quiet = is_quiet || strcmp(argv[i], "--quiet") == 0 ||
-                   strcmp(argv[i], "-q") == 0;
+        is_quiet = is_quiet || strcmp(argv[i], "--quiet") == 0 || strcmp(argv[i], "-q") == 0;
     }
     return is_quiet;
 }
@@ -241,20 +213,17 @@ static void tell_problems(cf_cli *cli)
 static cf_status read_arithmetic(cf_cli *cli, cf_error *err)
 {
     if (cli->is_exact && cli->activations != NULL) {
-        return cf_fail(err, CF_EINVAL,
-                       "--exact and --activations cannot be given together");
+        return cf_fail(err, CF_EINVAL, "--exact and --activations cannot be given together");
     }
     if (cli->is_exact) {
         cli->open.arithmetic = CF_ARITHMETIC_EXACT;
     }
     return cli->activations == NULL
                ? CF_OK
-               : cf_defaults_bits(&cli->open.arithmetic, "--activations",
-                                  cli->activations, err);
+               : cf_defaults_bits(&cli->open.arithmetic, "--activations", cli->activations, err);
 }
 
-int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
-                   int *n_rest)
+int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv, int *n_rest)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -286,8 +255,7 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
 void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine)
 {
     cf_buf note = CF_BUF_INIT;
-    if (engine == NULL || cli->open.model == NULL ||
-        cli->open.template_name != NULL) {
+    if (engine == NULL || cli->open.model == NULL || cli->open.template_name != NULL) {
         return;
     }
     cf_model_template_note(&note, engine, cli->open.model);
@@ -336,8 +304,7 @@ int cf_cli_print(const cf_cli *cli, const cf_buf *out)
     return cf_cli_print_as(cli, out, cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
 }
 
-int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out,
-               const cf_error *err)
+int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out, const cf_error *err)
 {
     int status = st == CF_OK ? cf_cli_print(cli, out) : cf_cli_fail(cli, err);
     cf_buf_deinit(out);
@@ -346,8 +313,7 @@ int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out,
 
 int cf_cli_usage(const cf_cli *cli, const char *message)
 {
-    cf_note("confab %s: %s (see: confab help %s)", cli->command->name, message,
-            cli->command->name);
+    cf_note("confab %s: %s (see: confab help %s)", cli->command->name, message, cli->command->name);
     return CF_EXIT_USAGE;
 }
 
@@ -364,8 +330,7 @@ cf_cancel *cf_cli_cancel(void)
     static bool is_installed;
     if (!is_installed) {
         is_installed = true;
-        struct sigaction sa = {.sa_handler = on_signal,
-                               .sa_flags = (int)SA_RESETHAND};
+        struct sigaction sa = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
         sigemptyset(&sa.sa_mask);
         sigaction(SIGINT, &sa, NULL);
         sigaction(SIGTERM, &sa, NULL);
@@ -392,8 +357,8 @@ typedef struct batch_fn {
     void *ud;
 } batch_fn;
 
-static cf_status read_line(const batch_fn *fn, cf_str line, json_t **in,
-                           cf_str *value, cf_error *err)
+static cf_status read_line(const batch_fn *fn, cf_str line, json_t **in, cf_str *value,
+                           cf_error *err)
 {
     if (fn->raw == NULL) {
         return cf_json_read(in, line.p, line.n, err);
@@ -406,8 +371,7 @@ static cf_status read_line(const batch_fn *fn, cf_str line, json_t **in,
 }
 
 /* Answers one line of a batch; only running out of memory ends the batch. */
-static cf_status batch_line(const batch_fn *fn, cf_str line, cf_buf *out,
-                            cf_error *err)
+static cf_status batch_line(const batch_fn *fn, cf_str line, cf_buf *out, cf_error *err)
 {
     json_t *in = NULL;
     cf_buf members = CF_BUF_INIT;
@@ -467,14 +431,13 @@ static int run_batch(const cf_cli *cli, const char *path, const batch_fn *fn)
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }
 
-int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
-                      void *ud)
+int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item, void *ud)
 {
     return run_batch(cli, path, &(const batch_fn){.text = item, .ud = ud});
 }
 
-int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
-                     cf_cli_raw_fn item, void *ud)
+int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member, cf_cli_raw_fn item,
+                     void *ud)
 {
     const batch_fn fn = {.raw = item, .member = member, .ud = ud};
     return run_batch(cli, path, &fn);
@@ -494,8 +457,7 @@ typedef struct tree_item {
     void *ud;
 } tree_item;
 
-static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer,
-                             cf_error *err)
+static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer, cf_error *err)
 {
     const tree_item *tree = ud;
     json_t *v = json_object();
@@ -513,8 +475,7 @@ static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer,
     return st;
 }
 
-int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
-                 void *ud)
+int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item, void *ud)
 {
     tree_item tree = {item, ud};
     return cf_cli_batch_text(cli, path, answer_tree, &tree);
@@ -539,8 +500,7 @@ static void read_environment(void)
     if (now != NULL && cf_os_parse_time(&ms, now)) {
         cf_os_freeze_clock(ms);
     }
-    const char *seed =
-        getenv("CONFAB_SEED_IDS"); /* NOLINT(concurrency-mt-unsafe) */
+    const char *seed = getenv("CONFAB_SEED_IDS"); /* NOLINT(concurrency-mt-unsafe) */
     if (seed != NULL) {
         cf_os_seed_entropy(strtoull(seed, NULL, 10));
     }
@@ -549,8 +509,7 @@ static void read_environment(void)
 /* Takes what confabrc and the environment say in place of options.  Without a
  * home folder there is no confabrc.  Bad lines become problems; only want of
  * memory is an error, since the answer would be another one. */
-static cf_status read_defaults(cf_cli *cli, cf_defaults *defaults,
-                               cf_error *err)
+static cf_status read_defaults(cf_cli *cli, cf_defaults *defaults, cf_error *err)
 {
     cf_paths paths;
     cf_status st = CF_OK;
@@ -568,22 +527,19 @@ static cf_status read_defaults(cf_cli *cli, cf_defaults *defaults,
     cf_defaults_apply(defaults, &cli->open);
     cli->color = defaults->color;
     cli->reply = &defaults->reply;
-    const char *model =
-        getenv("CONFAB_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
+    const char *model = getenv("CONFAB_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
     if (model != NULL && model[0] != '\0') {
         cli->open.default_model = model;
     }
     cli->open.key = cf_secret_key();
-    cli->open.server_model =
-        getenv("CONFAB_API_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
+    cli->open.server_model = getenv("CONFAB_API_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
     return st;
 }
 
 /* The beginning of a UUID, as `confab chat` takes it. */
 static bool is_uuid(const char *text)
 {
-    return text[0] != '\0' &&
-           text[strspn(text, "0123456789abcdefABCDEF-")] == '\0';
+    return text[0] != '\0' && text[strspn(text, "0123456789abcdefABCDEF-")] == '\0';
 }
 
 /*
@@ -591,8 +547,8 @@ static bool is_uuid(const char *text)
  * --help, "version" for --version, "chat" where there are options alone.
  * *n_read: the arguments that this took.
  */
-static cf_status read_name(cf_cli *cli, int argc, char **argv,
-                           const char **name, int *n_read, cf_error *err)
+static cf_status read_name(cf_cli *cli, int argc, char **argv, const char **name, int *n_read,
+                           cf_error *err)
 {
     cf_opt common[COMMON_ROOM];
     common_options(cli, common);
@@ -601,8 +557,7 @@ static cf_status read_name(cf_cli *cli, int argc, char **argv,
     *name = "chat";
     if (cli->is_help) {
         *name = "help";
-    } else if (next != NULL &&
-               (strcmp(next, "--version") == 0 || strcmp(next, "-V") == 0)) {
+    } else if (next != NULL && (strcmp(next, "--version") == 0 || strcmp(next, "-V") == 0)) {
         *name = "version";
         ++*n_read;
     } else if (next != NULL && next[0] != '-' &&
@@ -620,8 +575,7 @@ static int run_command(cf_cli *cli, int argc, char **argv)
     cf_error err;
     cf_status st = read_name(cli, argc, argv, &name, &n_read, &err);
     cli->command = st == CF_OK ? cf_cli_find(name) : NULL;
-    if (cli->is_quiet ||
-        (cli->command == NULL && asks_for_quiet(cli, argc, argv))) {
+    if (cli->is_quiet || (cli->command == NULL && asks_for_quiet(cli, argc, argv))) {
         silence();
     }
     if (st != CF_OK) {
@@ -646,8 +600,7 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen)
     int skip = argc > 0 ? 1 : 0;
     cf_progress progress;
     cf_defaults defaults;
-    cf_cli cli = {.screen = screen,
-                  .open = {.busy = cf_progress_busy, .ud = &progress}};
+    cf_cli cli = {.screen = screen, .open = {.busy = cf_progress_busy, .ud = &progress}};
     cf_error err;
     int status = CF_EXIT_ENGINE;
     if (read_defaults(&cli, &defaults, &err) == CF_OK) {

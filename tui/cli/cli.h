@@ -49,15 +49,14 @@ typedef struct cf_cli_screen {
     cf_status (*check)(cf_error *err); /* can one be opened here */
     cf_status (*run)(const cf_start *start, cf_error *err);
     /* reads the file `path`, confabrc, whose other settings it knows */
-    cf_status (*defaults)(cf_defaults *defaults, const char *path,
-                          cf_buf *problems, cf_error *err);
+    cf_status (*defaults)(cf_defaults *defaults, const char *path, cf_buf *problems, cf_error *err);
     void (*keys)(cf_cli_key_fn fn, void *ud); /* calls fn for each key */
 } cf_cli_screen;
 
 /* Describes a command from its tables, its own options (may be NULL) and the
  * common ones: a section of the man page, completions for a shell. */
-typedef void (*cf_cli_describe_fn)(FILE *to, const cf_cli_command *command,
-                                   const cf_opt *own, const cf_opt *common);
+typedef void (*cf_cli_describe_fn)(FILE *to, const cf_cli_command *command, const cf_opt *own,
+                                   const cf_opt *common);
 
 /* Options that every command understands. */
 typedef struct cf_cli {
@@ -75,8 +74,8 @@ typedef struct cf_cli {
     cf_color_when color;
     const cf_reply_settings *reply; /* from confabrc; NULL: none */
     cf_buf problems;                /* lines: what confabrc has wrong */
-    bool is_help;                /* never seen set: --help is answered before */
-    cf_cli_describe_fn describe; /* called by --help; NULL: prints the help */
+    bool is_help;                   /* never seen set: --help is answered before */
+    cf_cli_describe_fn describe;    /* called by --help; NULL: prints the help */
 } cf_cli;
 
 /* Whether the command line names an arithmetic; confabrc does not count. */
@@ -108,8 +107,7 @@ void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to);
  * ones out of argv.  Returns -1 to continue, else the exit status: --help was
  * answered, or the mistake was printed.
  */
-int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv,
-                   int *n_rest);
+int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv, int *n_rest);
 
 /* Prints "confab COMMAND: text" to standard error and returns the exit status
  * for the code. */
@@ -128,8 +126,7 @@ void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine);
 int cf_cli_print(const cf_cli *cli, const cf_buf *out);
 /* The end of a command: prints `out` where `st` is CF_OK, reports `err` where
  * it is not, and empties `out`.  The exit status. */
-int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out,
-               const cf_error *err);
+int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out, const cf_error *err);
 /* As cf_cli_print() for JSON in any case, or text with styles. */
 int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind);
 
@@ -147,25 +144,21 @@ cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */
  * {"error":{"message":...}}.  Prints one line an answer, in order.  Returns
  * the exit status.
  */
-typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item,
-                                    json_t *answer, cf_error *err);
-int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item,
-                 void *ud);
+typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item, json_t *answer, cf_error *err);
+int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item, void *ud);
 
 /* The same with an answer in text, for what a json_t cannot carry: `item`
  * appends the members of the answer, "name" and the braces left out. */
-typedef cf_status (*cf_cli_text_fn)(void *ud, const json_t *item,
-                                    cf_buf *members, cf_error *err);
-int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item,
-                      void *ud);
+typedef cf_status (*cf_cli_text_fn)(void *ud, const json_t *item, cf_buf *members, cf_error *err);
+int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item, void *ud);
 
 /* The same for lines with a member that a json_t cannot carry: its value comes
  * as text ({NULL, 0} if the line has none), and is null in
  * the item. */
-typedef cf_status (*cf_cli_raw_fn)(void *ud, const json_t *item, cf_str value,
-                                   cf_buf *members, cf_error *err);
-int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member,
-                     cf_cli_raw_fn item, void *ud);
+typedef cf_status (*cf_cli_raw_fn)(void *ud, const json_t *item, cf_str value, cf_buf *members,
+                                   cf_error *err);
+int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member, cf_cli_raw_fn item,
+                     void *ud);
 
 /* Appends a JSON object without its braces; `members` fails if `object` has
  * failed. */

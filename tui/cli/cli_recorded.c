@@ -16,8 +16,7 @@ const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)
         cf_str path = cf_json_get_str(one, "path");
         cf_buf name = CF_BUF_INIT;
         cf_buf_add(&name, path.p, path.n);
-        cf_buf_addf(&name, "=%.9g",
-                    json_number_value(json_object_get(one, "scale")));
+        cf_buf_addf(&name, "=%.9g", json_number_value(json_object_get(one, "scale")));
         v[i] = cf_arena_strndup(arena, cf_buf_cstr(&name), name.n);
         v = name.failed || v[i] == NULL ? NULL : v;
         cf_buf_deinit(&name);
@@ -26,8 +25,8 @@ const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)
 }
 
 /* Adds what the run says of adapters and weights. */
-static cf_status take_run(cf_open_options *o, const cf_store_run *run,
-                          cf_arena *arena, cf_error *err)
+static cf_status take_run(cf_open_options *o, const cf_store_run *run, cf_arena *arena,
+                          cf_error *err)
 {
     cf_run_options was;
     json_t *stored = NULL;
@@ -45,10 +44,8 @@ static cf_status take_run(cf_open_options *o, const cf_store_run *run,
     return o->lora != NULL ? CF_OK : cf_oom_for(err, "the adapters");
 }
 
-cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli,
-                               cf_store *store, const char *uuid,
-                               const char *turn, const char *family,
-                               cf_arena *arena, cf_error *err)
+cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *store, const char *uuid,
+                               const char *turn, const char *family, cf_arena *arena, cf_error *err)
 {
     cf_open_options o = cli->open;
     cf_store_turn was = {.run = NULL};

@@ -16,9 +16,8 @@
  * the model takes no such adapters, it is opened without (and a line says the
  * latter).  Names live in the arena.  Errors of cf_open_backend().
  */
-CF_MUST_USE cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli,
-                                           cf_store *store, const char *uuid,
-                                           const char *turn, const char *family,
+CF_MUST_USE cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *store,
+                                           const char *uuid, const char *turn, const char *family,
                                            cf_arena *arena, cf_error *err);
 
 /* The names of such a list of adapters, "FILE=SCALE"; NULL when memory ran

@@ -8,8 +8,7 @@
 #include "core/base/utf8.h"
 #include "tui/sys/out.h"
 
-cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
-                            cf_error *err)
+cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags, cf_error *err)
 {
     char *path;
     CF_TRY(cf_open_store_path(&cli->open, &path, err));
@@ -25,8 +24,8 @@ cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
         cf_store_get_state(*out, &state);
         cf_open_store_hint(&state.why);
         if (state.why.code != CF_OK && (flags & CF_STORE_READ_ONLY) == 0) {
-            cf_note("confab %s: the history can only be read: %s",
-                    cli->command->name, state.why.text);
+            cf_note("confab %s: the history can only be read: %s", cli->command->name,
+                    state.why.text);
         }
     }
     return st;
@@ -41,8 +40,7 @@ bool cf_cli_all_saved(const cf_cli *cli, cf_store *store)
         return true;
     }
     cf_store_get_state(store, &state);
-    cf_status st = cf_store_flush(
-        store, state.is_failing ? FAILING_MS : PATIENCE_MS, &err);
+    cf_status st = cf_store_flush(store, state.is_failing ? FAILING_MS : PATIENCE_MS, &err);
     cf_store_get_state(store, &state); /* the flush may have lost some */
     if (st == CF_OK && state.n_lost > 0) {
         st = state.lost_why.code;

@@ -10,8 +10,8 @@
 #include "tui/lab/open_store.h"
 
 /* Opens it; says on standard error when it can only be read. */
-CF_MUST_USE cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli,
-                                        uint32_t flags, cf_error *err);
+CF_MUST_USE cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,
+                                        cf_error *err);
 
 /*
  * At the end of a command that saves as it goes: waits until what was handed

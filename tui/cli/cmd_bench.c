@@ -69,8 +69,7 @@ typedef struct spread {
 } spread;
 
 /* Of amount / seconds; amount 0 means of the seconds themselves. */
-static spread measure(const bench *b, const double *seconds, double amount,
-                      double *scratch)
+static spread measure(const bench *b, const double *seconds, double amount, double *scratch)
 {
     size_t n = b->n_reps;
     for (size_t i = 0; i < n; i++) {
@@ -78,26 +77,23 @@ static spread measure(const bench *b, const double *seconds, double amount,
     }
     qsort(scratch, n, sizeof *scratch, by_value);
     return (spread){
-        .median = n % 2 == 1 ? scratch[n / 2]
-                             : (scratch[n / 2 - 1] + scratch[n / 2]) / 2,
+        .median = n % 2 == 1 ? scratch[n / 2] : (scratch[n / 2 - 1] + scratch[n / 2]) / 2,
         .min = scratch[0],
         .max = scratch[n - 1],
     };
 }
 
-static cf_status one_prefill(bench *b, double *prefill, double *first,
-                             cf_error *err)
+static cf_status one_prefill(bench *b, double *prefill, double *first, cf_error *err)
 {
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_sync_result result;
     cf_session_rewind(b->session, 0);
     double started = now();
-    CF_TRY(
-        cf_session_sync(b->session, b->ids, b->n_prompt, &run, &result, err));
+    CF_TRY(cf_session_sync(b->session, b->ids, b->n_prompt, &run, &result, err));
     *prefill = now() - started;
     cf_token id;
-    CF_TRY(cf_sampler_draw(b->sampler, cf_session_logits(b->session), b->ids,
-                           b->n_prompt, NULL, 0, &id, NULL, err));
+    CF_TRY(cf_sampler_draw(b->sampler, cf_session_logits(b->session), b->ids, b->n_prompt, NULL, 0,
+                           &id, NULL, err));
     *first = now() - started;
     return CF_OK;
 }
@@ -109,8 +105,7 @@ static cf_status one_decode(bench *b, double *decode, cf_error *err)
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_token ids[BATCH_MAX];
     for (uint32_t k = 0; k < b->n_batch; k++) {
-        CF_TRY(cf_session_sync(b->side[k], &b->ids[k], b->n_depth, &run, NULL,
-                               err));
+        CF_TRY(cf_session_sync(b->side[k], &b->ids[k], b->n_depth, &run, NULL, err));
     }
     double started = now();
     for (uint32_t i = 0; i < b->n_gen; i++) {
@@ -141,9 +136,8 @@ static cf_status add_wrong(const bench *b, cf_draft *draft, cf_error *err)
 
 /* Steps through the reply: the prompt's own tokens after the prompt, or those
  * after its first. */
-static cf_status one_reply(bench *b, bool is_copy, size_t n_draft,
-                           double *seconds, cf_draft_counts *counts,
-                           cf_error *err)
+static cf_status one_reply(bench *b, bool is_copy, size_t n_draft, double *seconds,
+                           cf_draft_counts *counts, cf_error *err)
 {
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_draft *draft;
@@ -155,8 +149,7 @@ static cf_status one_reply(bench *b, bool is_copy, size_t n_draft,
     CF_THEN(st, cf_draft_begin(draft, b->session, err));
     double started = now();
     for (uint32_t i = 0; st == CF_OK && i < b->n_gen; i++) {
-        st = cf_draft_step(draft, &b->ids[is_copy ? i : i + 1], 1, run.cancel,
-                           err);
+        st = cf_draft_step(draft, &b->ids[is_copy ? i : i + 1], 1, run.cancel, err);
     }
     *seconds = now() - started;
     *counts = cf_draft_get_counts(draft);
@@ -170,8 +163,7 @@ static cf_status one_drafted(bench *b, drafted *d, uint32_t at, cf_error *err)
 {
     cf_draft_counts unused;
     CF_TRY(one_reply(b, d == &b->copy, 0, &d->without[at], &unused, err));
-    return one_reply(b, d == &b->copy, b->n_draft, &d->with[at], &d->counts,
-                     err);
+    return one_reply(b, d == &b->copy, b->n_draft, &d->with[at], &d->counts, err);
 }
 
 static cf_status repeat(bench *b, cf_error *err)
@@ -196,9 +188,8 @@ static cf_status repeat(bench *b, cf_error *err)
     cf_progress_end(&progress);
     cf_engine_info info = cf_engine_get_info(b->engine);
     if (st == CF_OK && b->n_gen > 0) {
-        size_t size = info.step_bytes < CF_BENCH_MEMORY_MAX
-                          ? (size_t)info.step_bytes
-                          : CF_BENCH_MEMORY_MAX;
+        size_t size =
+            info.step_bytes < CF_BENCH_MEMORY_MAX ? (size_t)info.step_bytes : CF_BENCH_MEMORY_MAX;
         st = cf_bench_memory(&b->memory, size, info.n_threads, b->n_reps, err);
     }
     return st;
@@ -215,13 +206,11 @@ static cf_status prepare(bench *b, cf_error *err)
     uint32_t n_gen = b->n_depth + b->n_gen + b->n_batch;
     n_gen = b->n_draft > 0 && n_gen < 2 * b->n_gen ? 2 * b->n_gen : n_gen;
     uint32_t n_ids = b->n_prompt > n_gen ? b->n_prompt : n_gen;
-    const cf_session_options opts = {
-        .n_ctx = b->cli->open.n_ctx != 0 ? b->cli->open.n_ctx : n_ids};
+    const cf_session_options opts = {.n_ctx = b->cli->open.n_ctx != 0 ? b->cli->open.n_ctx : n_ids};
     for (uint32_t k = 0; k < b->n_batch; k++) {
         CF_TRY(cf_session_new(&b->side[k], b->engine, &opts, err));
     }
-    CF_TRY(cf_open_use_adapters(&b->adapters, b->engine, &b->cli->open, b->side,
-                                b->n_batch, err));
+    CF_TRY(cf_open_use_adapters(&b->adapters, b->engine, &b->cli->open, b->side, b->n_batch, err));
     b->session = b->side[0];
     b->session_s = now() - started;
     size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->engine));
@@ -232,8 +221,8 @@ static cf_status prepare(bench *b, cf_error *err)
     b->first = cf_calloc(b->n_reps, sizeof *b->first);
     b->decode = cf_calloc(b->n_reps, sizeof *b->decode);
     b->copy.with = cf_calloc(b->n_reps, 4 * sizeof(double));
-    if (b->ids == NULL || b->prefill == NULL || b->first == NULL ||
-        b->decode == NULL || b->copy.with == NULL) {
+    if (b->ids == NULL || b->prefill == NULL || b->first == NULL || b->decode == NULL ||
+        b->copy.with == NULL) {
         return cf_oom_for(err, "the measurements");
     }
     b->copy.without = b->copy.with + b->n_reps;
@@ -249,8 +238,7 @@ static cf_status prepare(bench *b, cf_error *err)
 
 /* ---- the answer --------------------------------------------------------- */
 
-static void json_spread(cf_buf *out, const char *name, uint32_t n_tokens,
-                        spread s)
+static void json_spread(cf_buf *out, const char *name, uint32_t n_tokens, spread s)
 {
     cf_buf_addf(out,
                 ",\"%s\":{\"tokens\":%u,\"per_second\":%.3f,"
@@ -259,28 +247,28 @@ static void json_spread(cf_buf *out, const char *name, uint32_t n_tokens,
 }
 
 /* How many times as fast as without, and how often guesses were right. */
-static void json_drafted(const bench *b, cf_buf *out, const char *name,
-                         const drafted *d, double *scratch)
+static void json_drafted(const bench *b, cf_buf *out, const char *name, const drafted *d,
+                         double *scratch)
 {
     double with = measure(b, d->with, b->n_gen, scratch).median;
     double without = measure(b, d->without, b->n_gen, scratch).median;
     cf_buf_addf(out,
                 ",\"%s\":{\"per_second\":%.3f,\"times\":%.3f,"
                 "\"n_passes\":%zu,\"n_guessed\":%zu,\"n_accepted\":%zu}",
-                name, with, without > 0 ? with / without : 0.0,
-                d->counts.n_passes, d->counts.n_guessed, d->counts.n_accepted);
+                name, with, without > 0 ? with / without : 0.0, d->counts.n_passes,
+                d->counts.n_guessed, d->counts.n_accepted);
 }
 
-static void text_drafted(const bench *b, cf_buf *out, const char *name,
-                         const drafted *d, double *scratch)
+static void text_drafted(const bench *b, cf_buf *out, const char *name, const drafted *d,
+                         double *scratch)
 {
     double with = measure(b, d->with, b->n_gen, scratch).median;
     double without = measure(b, d->without, b->n_gen, scratch).median;
     cf_buf_addf(out,
                 "draft %-6s %10.2f tokens/s   (%.2f times as fast as without; "
                 "%zu of %zu guesses accepted, %zu passes)\n",
-                name, with, without > 0 ? with / without : 0.0,
-                d->counts.n_accepted, d->counts.n_guessed, d->counts.n_passes);
+                name, with, without > 0 ? with / without : 0.0, d->counts.n_accepted,
+                d->counts.n_guessed, d->counts.n_passes);
 }
 
 static void write_json(const bench *b, cf_buf *out, double *scratch)
@@ -299,17 +287,15 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
                 "\"open_ms\":%.3f,"
                 "\"session_ms\":%.3f",
                 info.file_type, (unsigned long long)info.weight_bytes,
-                (unsigned long long)info.n_param, info.kernel_set,
-                info.n_threads,
+                (unsigned long long)info.n_param, info.kernel_set, info.n_threads,
                 info.arithmetic == CF_ARITHMETIC_EXACT ? "true" : "false",
-                cf_arithmetic_bits(info.arithmetic), (unsigned)b->n_reps,
-                (unsigned)b->n_batch, b->open_s * 1e3, b->session_s * 1e3);
+                cf_arithmetic_bits(info.arithmetic), (unsigned)b->n_reps, (unsigned)b->n_batch,
+                b->open_s * 1e3, b->session_s * 1e3);
     if (b->adapters.n != 0) {
         cf_buf_addf(out, ",\"adapters\":%zu", b->adapters.n);
     }
     if (b->n_prompt > 0) {
-        json_spread(out, "prefill", b->n_prompt,
-                    measure(b, b->prefill, b->n_prompt, scratch));
+        json_spread(out, "prefill", b->n_prompt, measure(b, b->prefill, b->n_prompt, scratch));
         spread s = measure(b, b->first, 0, scratch);
         cf_buf_addf(out,
                     ",\"first_token_ms\":{\"median\":%.3f,\"min\":%.3f,"
@@ -317,15 +303,13 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
                     s.median * 1e3, s.min * 1e3, s.max * 1e3);
     }
     if (b->n_gen > 0) {
-        spread s =
-            measure(b, b->decode, (double)b->n_gen * b->n_batch, scratch);
+        spread s = measure(b, b->decode, (double)b->n_gen * b->n_batch, scratch);
         json_spread(out, "decode", b->n_gen * b->n_batch, s);
         double rate = s.median / b->n_batch * (double)info.step_bytes;
         cf_buf_addf(out,
                     ",\"weight_gb_per_second\":%.3f,"
                     "\"memory_gb_per_second\":%.3f,\"memory_share\":%.3f",
-                    rate * 1e-9, b->memory * 1e-9,
-                    b->memory > 0 ? rate / b->memory : 0.0);
+                    rate * 1e-9, b->memory * 1e-9, b->memory > 0 ? rate / b->memory : 0.0);
     }
     if (b->n_draft > 0) {
         cf_buf_addf(out, ",\"draft\":{\"max\":%u", (unsigned)b->n_draft);
@@ -345,44 +329,38 @@ static void write_text(const bench *b, cf_buf *out, double *scratch)
     cf_buf_addf(out,
                 " (%s, %s, %.1f MiB)\nkernels      %s, %s, %u thread%s\n"
                 "open         %10.1f ms\nsession      %10.1f ms\n",
-                info.arch, info.file_type,
-                (double)info.weight_bytes / (1024.0 * 1024.0), info.kernel_set,
-                cf_arithmetic_name(info.arithmetic), info.n_threads,
-                info.n_threads == 1 ? "" : "s", b->open_s * 1e3,
-                b->session_s * 1e3);
+                info.arch, info.file_type, (double)info.weight_bytes / (1024.0 * 1024.0),
+                info.kernel_set, cf_arithmetic_name(info.arithmetic), info.n_threads,
+                info.n_threads == 1 ? "" : "s", b->open_s * 1e3, b->session_s * 1e3);
     for (size_t i = 0; i < b->adapters.n; i++) {
         cf_adapter_info a = cf_adapter_get_info(b->adapters.adapter[i]);
         cf_buf_adds(out, "adapter      ");
         cf_safe_line(out, a.path, strlen(a.path));
-        cf_buf_addf(out, " x %g (rank %u, %zu matrices)\n",
-                    (double)b->adapters.use[i].scale, a.rank, a.n_matrix);
+        cf_buf_addf(out, " x %g (rank %u, %zu matrices)\n", (double)b->adapters.use[i].scale,
+                    a.rank, a.n_matrix);
     }
     if (b->n_prompt > 0) {
         spread s = measure(b, b->prefill, b->n_prompt, scratch);
         cf_buf_addf(out,
                     "prefill %-4u %10.2f tokens/s   (%.2f to %.2f, median of "
                     "%u)\n",
-                    (unsigned)b->n_prompt, s.median, s.min, s.max,
-                    (unsigned)b->n_reps);
+                    (unsigned)b->n_prompt, s.median, s.min, s.max, (unsigned)b->n_reps);
         s = measure(b, b->first, 0, scratch);
-        cf_buf_addf(out, "first token  %10.1f ms         (%.1f to %.1f)\n",
-                    s.median * 1e3, s.min * 1e3, s.max * 1e3);
+        cf_buf_addf(out, "first token  %10.1f ms         (%.1f to %.1f)\n", s.median * 1e3,
+                    s.min * 1e3, s.max * 1e3);
     }
     if (b->n_gen > 0) {
-        spread s =
-            measure(b, b->decode, (double)b->n_gen * b->n_batch, scratch);
-        cf_buf_addf(out, "decode  %-4u %10.2f tokens/s   (%.2f to %.2f)\n",
-                    (unsigned)b->n_gen, s.median, s.min, s.max);
+        spread s = measure(b, b->decode, (double)b->n_gen * b->n_batch, scratch);
+        cf_buf_addf(out, "decode  %-4u %10.2f tokens/s   (%.2f to %.2f)\n", (unsigned)b->n_gen,
+                    s.median, s.min, s.max);
         if (b->n_batch > 1) {
-            cf_buf_addf(out, "             of %u sequences side by side\n",
-                        (unsigned)b->n_batch);
+            cf_buf_addf(out, "             of %u sequences side by side\n", (unsigned)b->n_batch);
         }
         double rate = s.median / b->n_batch * (double)info.step_bytes;
         cf_buf_addf(out,
                     "weights      %10.1f GB/s       (%.0f %% of a plain read "
                     "of memory, %.1f GB/s)\n",
-                    rate * 1e-9, b->memory > 0 ? 100 * rate / b->memory : 0.0,
-                    b->memory * 1e-9);
+                    rate * 1e-9, b->memory > 0 ? 100 * rate / b->memory : 0.0, b->memory * 1e-9);
     }
     if (b->n_draft > 0) {
         text_drafted(b, out, "right", &b->copy, scratch);
@@ -409,19 +387,13 @@ static int print(const bench *b)
 
 int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
 {
-    bench b = {.cli = cli,
-               .n_prompt = 512,
-               .n_gen = 128,
-               .n_reps = 5,
-               .n_batch = 1,
-               .n_depth = 1};
+    bench b = {.cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5, .n_batch = 1, .n_depth = 1};
     const cf_opt own[] = {
         {"--prompt", 'p', CF_OPT_U32, &b.n_prompt, "N",
          "tokens of the prompt; 0 skips prefill (default 512)", NULL},
         {"--tokens", 'n', CF_OPT_U32, &b.n_gen, "N",
          "tokens to generate; 0 skips decode (default 128)", NULL},
-        {"--with-threads", 't', CF_OPT_U32, &b.n_threads, "N",
-         "same as --threads", NULL},
+        {"--with-threads", 't', CF_OPT_U32, &b.n_threads, "N", "same as --threads", NULL},
         {"--repeat", 'r', CF_OPT_U32, &b.n_reps, "N",
          "measured repetitions (default 5), after one to warm up", NULL},
         {"--batch", 0, CF_OPT_U32, &b.n_batch, "N",
@@ -429,8 +401,7 @@ int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
         {"--depth", 0, CF_OPT_U32, &b.n_depth, "N",
          "tokens before the first that is generated (default 1)", NULL},
         {"--draft", 0, CF_OPT_U32, &b.n_draft, "N",
-         "also decode with up to N guesses a pass, right ones and wrong ones",
-         NULL},
+         "also decode with up to N guesses a pass, right ones and wrong ones", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

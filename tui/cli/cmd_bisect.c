@@ -76,15 +76,13 @@ static void put_list(cf_buf *out, char letter, const json_t *list)
 }
 
 /* A conversation as items; for a reply to it, without its last answer. */
-static cf_status read_conversation(command *c, const char *uuid, items *out,
-                                   cf_error *err)
+static cf_status read_conversation(command *c, const char *uuid, items *out, cf_error *err)
 {
     cf_study_case one;
     cf_study_case_init(&one);
     cf_status st = cf_study_case_whole(&one, c->store, &c->engine, uuid, err);
     size_t n = json_array_size(one.messages);
-    cf_role role = cf_role_parse(
-        cf_json_get_str(json_array_get(one.messages, n - 1), "role"));
+    cf_role role = cf_role_parse(cf_json_get_str(json_array_get(one.messages, n - 1), "role"));
     if (st == CF_OK && looks_at(c, CF_SEE_REPLY) && n > 0 &&
         (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT)) {
         st = json_array_remove(one.messages, n - 1) == 0 ? CF_OK : cf_oom(err);
@@ -94,8 +92,8 @@ static cf_status read_conversation(command *c, const char *uuid, items *out,
         put_list(&out->text, 't', one.tools);
         void *iter = json_object_iter(one.extra);
         for (; iter != NULL; iter = json_object_iter_next(one.extra, iter)) {
-            json_t *pair = json_pack("{s:O}", json_object_iter_key(iter),
-                                     json_object_iter_value(iter));
+            json_t *pair =
+                json_pack("{s:O}", json_object_iter_key(iter), json_object_iter_value(iter));
             cf_buf_addc(&out->text, 'v');
             cf_json_write(&out->text, pair);
             cf_buf_addc(&out->text, '\n');
@@ -107,12 +105,10 @@ static cf_status read_conversation(command *c, const char *uuid, items *out,
     return st;
 }
 
-static cf_status make_context(const cf_str *v, size_t n, json_t **out,
-                              cf_error *err)
+static cf_status make_context(const cf_str *v, size_t n, json_t **out, cf_error *err)
 {
     json_t *messages = json_array(), *tools = json_array();
-    *out = json_pack("{s:o,s:b}", "messages", messages, "add_generation_prompt",
-                     1);
+    *out = json_pack("{s:o,s:b}", "messages", messages, "add_generation_prompt", 1);
     cf_status st = *out != NULL ? CF_OK : cf_oom(err);
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         json_t *item = NULL;
@@ -124,8 +120,7 @@ static cf_status make_context(const cf_str *v, size_t n, json_t **out,
         json_decref(item);
         st = ok ? st : cf_oom(err);
     }
-    if (st == CF_OK && json_array_size(tools) > 0 &&
-        json_object_set(*out, "tools", tools) != 0) {
+    if (st == CF_OK && json_array_size(tools) > 0 && json_object_set(*out, "tools", tools) != 0) {
         st = cf_oom(err);
     }
     json_decref(tools);
@@ -134,15 +129,13 @@ static cf_status make_context(const cf_str *v, size_t n, json_t **out,
 
 /* ---- asking ------------------------------------------------------------- */
 
-static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad,
-                        cf_error *err)
+static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad, cf_error *err)
 {
     command *c = ud;
     if (c->context == NULL) {
         json_t *context = NULL;
         cf_status st = make_context(v, n, &context, err);
-        CF_THEN(st, cf_asker_ask(&c->asker, context,
-                                 cf_buf_str(&c->opened.source), bad, err));
+        CF_THEN(st, cf_asker_ask(&c->asker, context, cf_buf_str(&c->opened.source), bad, err));
         json_decref(context);
         return st;
     }
@@ -152,8 +145,7 @@ static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad,
         cf_buf_addc(&source, '\n');
     }
     cf_status st = cf_buf_check(&source, err);
-    CF_THEN(st,
-            cf_asker_ask(&c->asker, c->context, cf_buf_str(&source), bad, err));
+    CF_THEN(st, cf_asker_ask(&c->asker, c->context, cf_buf_str(&source), bad, err));
     cf_buf_deinit(&source);
     return st;
 }
@@ -162,13 +154,11 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
 {
     bool needs_model =
         looks_at(c, CF_SEE_REPLY) ||
-        (c->context == NULL && c->cli->open.template_name == NULL &&
-         !looks_at(c, CF_SEE_COMMAND));
+        (c->context == NULL && c->cli->open.template_name == NULL && !looks_at(c, CF_SEE_COMMAND));
     CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
-    CF_TRY(needs_model
-               ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
-                                      c->a->family, &c->arena, err)
-               : cf_open_without_model(&c->opened, &c->cli->open, err));
+    CF_TRY(needs_model ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
+                                              c->a->family, &c->arena, err)
+                       : cf_open_without_model(&c->opened, &c->cli->open, err));
     c->engine = cf_study_engine_of(&c->opened);
     c->engine.roles = looks_at(c, CF_SEE_REPLY) ? &c->opened.roles : NULL;
     cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
@@ -197,8 +187,7 @@ static cf_status read_both(command *c, const char *uuid, cf_error *err)
 
 /* ---- output ------------------------------------------------------------- */
 
-static void put_items(const command *c, cf_jw *w, const char *key,
-                      const cf_str *v, size_t n)
+static void put_items(const command *c, cf_jw *w, const char *key, const cf_str *v, size_t n)
 {
     cf_jw_array(w, key);
     for (size_t i = 0; i < n; i++) {
@@ -233,8 +222,7 @@ static void put_json(const command *c, cf_buf *out)
 }
 
 /* `skip` bytes before each line are not shown. */
-static void put_lines(cf_buf *out, const char *mark, const cf_str *v, size_t n,
-                      size_t skip)
+static void put_lines(cf_buf *out, const char *mark, const cf_str *v, size_t n, size_t skip)
 {
     for (size_t i = 0; i < n; i++) {
         cf_buf_adds(out, mark);
@@ -247,10 +235,8 @@ static void put_text(const command *c, cf_buf *out)
 {
     const cf_bisect *b = &c->bisect;
     const cf_change *found = &b->change[b->found];
-    cf_buf_addf(out,
-                "change %zu of %zu turns good into bad%s (%zu runs), %s %zu:\n",
-                b->found + 1, b->n_change,
-                b->is_enough ? ", alone" : ", after those before it", b->n_runs,
+    cf_buf_addf(out, "change %zu of %zu turns good into bad%s (%zu runs), %s %zu:\n", b->found + 1,
+                b->n_change, b->is_enough ? ", alone" : ", after those before it", b->n_runs,
                 c->context != NULL ? "line" : "item", found->b + 1);
     size_t skip = c->context == NULL; /* the letter before an item */
     put_lines(out, "- ", b->good + found->a, found->n_a, skip);
@@ -273,8 +259,7 @@ typedef struct side {
     cf_asker asker;
 } side;
 
-static cf_status open_side(command *c, side *s, const char *version,
-                           cf_error *err)
+static cf_status open_side(command *c, side *s, const char *version, cf_error *err)
 {
     cf_open_options o = c->cli->open;
     o.model = version + (sizeof model_prefix - 1);
@@ -319,8 +304,8 @@ static void put_takeover(const command *c, const cf_takeover *t, cf_buf *out)
     out->failed = out->failed || cf_jw_finish(&w, NULL) != CF_OK;
 }
 
-static cf_status compare_models(command *c, side *good, side *bad,
-                                const char *uuid, cf_buf *out, cf_error *err)
+static cf_status compare_models(command *c, side *good, side *bad, const char *uuid, cf_buf *out,
+                                cf_error *err)
 {
     cf_takeover t;
     items it = {.v = NULL};
@@ -344,8 +329,7 @@ static cf_status compare_models(command *c, side *good, side *bad,
     return st;
 }
 
-static cf_status make_models(command *c, const char *uuid, cf_buf *out,
-                             cf_error *err)
+static cf_status make_models(command *c, const char *uuid, cf_buf *out, cf_error *err)
 {
     side good = {.engine = {.tok = NULL}}, bad = {.engine = {.tok = NULL}};
     cf_status st = CF_OK;
@@ -354,8 +338,7 @@ static cf_status make_models(command *c, const char *uuid, cf_buf *out,
                      "two models take a UUID, --good model:A and --bad "
                      "model:B");
     } else if (!looks_at(c, CF_SEE_REPLY)) {
-        st = cf_fail(err, CF_EINVAL,
-                     "two models differ in their replies; this looks at none");
+        st = cf_fail(err, CF_EINVAL, "two models differ in their replies; this looks at none");
     }
     CF_THEN(st, compare_models(c, &good, &bad, uuid, out, err));
     cf_asker_deinit(&good.asker);
@@ -378,8 +361,7 @@ static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
     }
     CF_TRY(open_all(c, uuid != NULL ? uuid : c->a->bad, err));
     CF_TRY(read_both(c, uuid, err));
-    CF_TRY(cf_bisect_init(&c->bisect, c->good.v, c->good.n, c->bad.v, c->bad.n,
-                          err));
+    CF_TRY(cf_bisect_init(&c->bisect, c->good.v, c->good.n, c->bad.v, c->bad.n, err));
     CF_TRY(cf_bisect_run(&c->bisect, is_bad, c, err));
     if (c->cli->is_json) {
         put_json(c, out);
@@ -389,8 +371,7 @@ static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
     return CF_OK;
 }
 
-static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
-               const char *uuid)
+static int run(cf_cli *cli, const asked *a, cf_predicate *predicate, const char *uuid)
 {
     command c = {.cli = cli, .a = a, .predicate = predicate};
     cf_error err;
@@ -417,15 +398,14 @@ int cf_cmd_bisect(cf_cli *cli, int argc, char **argv)
     asked a = {.condition = NULL};
     const cf_opt own[] = {
         {"--while", 0, CF_OPT_STR, &a.condition, "PREDICATE",
-         "what holds for the bad one and not for the good one, as in shrink",
-         NULL},
+         "what holds for the bad one and not for the good one, as in shrink", NULL},
         {"--good", 0, CF_OPT_STR, &a.good, "VERSION",
          "with a UUID a template, or model:M; without, a conversation", NULL},
         {"--bad", 0, CF_OPT_STR, &a.bad, "VERSION", "likewise", NULL},
         {"--max-tokens", 'n', CF_OPT_U32, &a.max_tokens, "N",
          "tokens of a reply at most (default: 256)", NULL},
-        {"--family", 0, CF_OPT_STR, &a.family, "NAME",
-         "syntax of tool calls (default: detected)", NULL},
+        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
+         NULL},
         {"--yes", 0, CF_OPT_FLAG, &a.is_approved, NULL,
          "run the command of command:CMD without asking", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
@@ -441,13 +421,11 @@ int cf_cmd_bisect(cf_cli *cli, int argc, char **argv)
     }
     cf_error err;
     cf_predicate *predicate = NULL;
-    if (cf_predicate_read(&predicate, cf_str_from(a.condition), &err) !=
-        CF_OK) {
+    if (cf_predicate_read(&predicate, cf_str_from(a.condition), &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
     int status;
-    if ((cf_predicate_needs(predicate) & CF_SEE_COMMAND) != 0 &&
-        !a.is_approved) {
+    if ((cf_predicate_needs(predicate) & CF_SEE_COMMAND) != 0 && !a.is_approved) {
         status = cf_cli_usage(cli, "command: runs a program many times; --yes "
                                    "allows it");
     } else {

@@ -20,8 +20,8 @@
 #include "tui/sys/paths.h"
 
 enum {
-    BUNDLED_TOKENS = 400, /* of a reply; the small model may run in circles */
-    BUSY_MS = 700,        /* for a lock of another program */
+    BUNDLED_TOKENS = 400,       /* of a reply; the small model may run in circles */
+    BUSY_MS = 700,              /* for a lock of another program */
     FIXED_MAX = CF_OPTION_N + 4 /* settings that options give */
 };
 
@@ -57,8 +57,7 @@ static void open_store(session *s, const cf_cli *cli, const cf_paths *paths)
 {
     const char *path = cli->open.db != NULL ? cli->open.db : paths->database;
     /* Blocked writes are kept in memory, so there is no need to wait here. */
-    cf_store_options options = {.flags = CF_STORE_CREATE | CF_STORE_KEEP_GOING,
-                                .busy_ms = BUSY_MS};
+    cf_store_options options = {.flags = CF_STORE_CREATE | CF_STORE_KEEP_GOING, .busy_ms = BUSY_MS};
     cf_error err;
     cf_status st = CF_OK;
     if (cli->open.db == NULL) {
@@ -111,12 +110,10 @@ static void list_fixed(session *s, const cf_cli *cli, const chat_options *o)
  * --tools says otherwise. */
 static bool wants_demo(const cf_cli *cli, const chat_options *o)
 {
-    return o->tools != NULL ? strcmp(o->tools, "demo") == 0
-                            : cf_open_is_bundled(&cli->open);
+    return o->tools != NULL ? strcmp(o->tools, "demo") == 0 : cf_open_is_bundled(&cli->open);
 }
 
-static cf_status read_tools(session *s, const cf_cli *cli,
-                            const chat_options *o, cf_error *err)
+static cf_status read_tools(session *s, const cf_cli *cli, const chat_options *o, cf_error *err)
 {
     if (wants_demo(cli, o)) {
         s->tools = cf_demo_declarations();
@@ -127,8 +124,8 @@ static cf_status read_tools(session *s, const cf_cli *cli,
                : CF_OK;
 }
 
-static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
-                              const cf_paths *paths, cf_error *err)
+static cf_status open_session(session *s, const cf_cli *cli, chat_options *o, const cf_paths *paths,
+                              cf_error *err)
 {
     bool is_bundled = cf_open_is_bundled(&cli->open);
     CF_TRY(read_tools(s, cli, o, err));
@@ -140,8 +137,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
                : cf_open_without_model(&s->opened, &open, err));
     cf_keep_prefix_read(&o->prefix, cli, s->opened.prefixes, &s->problems);
     cf_engine *engine = s->opened.engine;
-    const cf_tokenizer *tok =
-        engine != NULL ? cf_engine_tokenizer(engine) : NULL;
+    const cf_tokenizer *tok = engine != NULL ? cf_engine_tokenizer(engine) : NULL;
     if (engine != NULL && !cf_engine_get_info(engine).has_weights) {
         cf_buf_addf(&s->problems,
                     "no weights in %s: prompts, templates and tokens work, "
@@ -194,8 +190,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o,
 
 /* One workbench, from open to close; *next says what to start after it. */
 static cf_status run_once(cf_cli *cli, chat_options *o, const cf_paths *paths,
-                          const cf_start *start, const char *problem,
-                          bool *is_saved, cf_error *err)
+                          const cf_start *start, const char *problem, bool *is_saved, cf_error *err)
 {
     session s = {.start = *start};
     if (problem[0] != '\0') {
@@ -217,8 +212,7 @@ static cf_status run_once(cf_cli *cli, chat_options *o, const cf_paths *paths,
 
 /* A workbench, and another one for each model that is asked for in it.  A
  * model that does not open leaves the one before in use. */
-static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
-                         bool shows_traffic)
+static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation, bool shows_traffic)
 {
     cli->reply = NULL; /* the workbench reads confabrc itself */
     cf_error err;
@@ -267,9 +261,7 @@ static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
     cf_free(name);
     cf_free(before);
     cf_paths_deinit(&paths);
-    return st != CF_OK ? cf_cli_fail(cli, &err)
-           : is_saved  ? CF_EXIT_OK
-                       : CF_EXIT_UNSAVED;
+    return st != CF_OK ? cf_cli_fail(cli, &err) : is_saved ? CF_EXIT_OK : CF_EXIT_UNSAVED;
 }
 
 int cf_cli_watch(cf_cli *cli)
@@ -295,16 +287,14 @@ int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
          "and call",
          NULL},
         {"--exec", 0, CF_OPT_STR, &o.exec, "COMMAND",
-         "command that runs calls nothing else answers; asks before each",
-         NULL},
+         "command that runs calls nothing else answers; asks before each", NULL},
         {"--tokens", 'n', CF_OPT_U32, &o.max_tokens, "N",
          "generate at most N tokens (default: until the model ends)", NULL},
         {"--as-is", 0, CF_OPT_FLAG, &o.as_is, NULL,
          "give messages and tools to the template unchanged, even where it "
          "does not write them; :set as_is=on",
          NULL},
-        {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL,
-         "do not save the conversation", NULL},
+        {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL, "do not save the conversation", NULL},
         {"--no-examples", 0, CF_OPT_FLAG, &o.no_examples, NULL,
          "do not add the examples to a new history", NULL},
         {"--restricted", 0, CF_OPT_FLAG, &o.restricted, NULL,

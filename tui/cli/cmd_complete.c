@@ -65,15 +65,13 @@ typedef struct complete {
 
 /* ---- the prompt --------------------------------------------------------- */
 
-static cf_status encode_text(complete *c, cf_token **out, size_t *n,
-                             cf_str text, cf_error *err)
+static cf_status encode_text(complete *c, cf_token **out, size_t *n, cf_str text, cf_error *err)
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list list;
     cf_token *ids = NULL;
-    cf_status st = cf_tokenizer_encode(&list, c->tok, text, c->special,
-                                       !c->no_bos, &arena, err);
+    cf_status st = cf_tokenizer_encode(&list, c->tok, text, c->special, !c->no_bos, &arena, err);
     if (st == CF_OK) {
         ids = cf_calloc(list.n + 1, sizeof *ids);
         if (ids == NULL) {
@@ -92,8 +90,8 @@ static cf_status encode_text(complete *c, cf_token **out, size_t *n,
 }
 
 /* The prompt's ids from --ids, TEXT, or standard input. */
-static cf_status read_prompt(complete *c, const char *text, cf_token **out,
-                             size_t *n, cf_error *err)
+static cf_status read_prompt(complete *c, const char *text, cf_token **out, size_t *n,
+                             cf_error *err)
 {
     if (c->ids_text != NULL) {
         return cf_json_text_read_ids(out, n, c->ids_text, err);
@@ -114,15 +112,13 @@ static cf_status read_prompt(complete *c, const char *text, cf_token **out,
 static void warn_two_bos(const complete *c)
 {
     cf_token bos = cf_tokenizer_special(c->tok).bos;
-    if (bos != CF_TOKEN_NONE && c->n_prompt >= 2 && c->ids[0] == bos &&
-        c->ids[1] == bos) {
+    if (bos != CF_TOKEN_NONE && c->n_prompt >= 2 && c->ids[0] == bos && c->ids[1] == bos) {
         cf_note("confab complete: the prompt begins with two BOS tokens (see "
                 "--no-bos)");
     }
 }
 
-static cf_status check_prompt(const complete *c, const cf_token *prompt,
-                              size_t n, cf_error *err)
+static cf_status check_prompt(const complete *c, const cf_token *prompt, size_t n, cf_error *err)
 {
     size_t n_ctx = cf_session_n_ctx(c->session);
     size_t n_vocab = cf_tokenizer_n_vocab(c->tok);
@@ -130,15 +126,13 @@ static cf_status check_prompt(const complete *c, const cf_token *prompt,
         return cf_fail(err, CF_EINVAL, "the prompt has no token");
     }
     if (n > n_ctx) {
-        return cf_fail(err, CF_ELIMIT,
-                       "the prompt has %zu tokens and the context %zu (--ctx)",
-                       n, n_ctx);
+        return cf_fail(err, CF_ELIMIT, "the prompt has %zu tokens and the context %zu (--ctx)", n,
+                       n_ctx);
     }
     for (size_t i = 0; i < n; i++) {
         bool is_row = c->parts_path != NULL && cf_token_is_row(prompt[i]);
         if (!is_row && (prompt[i] < 0 || (size_t)prompt[i] >= n_vocab)) {
-            return cf_fail(err, CF_EINVAL,
-                           "token %d is outside the vocabulary of %zu",
+            return cf_fail(err, CF_EINVAL, "token %d is outside the vocabulary of %zu",
                            (int)prompt[i], n_vocab);
         }
     }
@@ -153,8 +147,7 @@ static cf_status set_prompt(complete *c, const char *text, cf_error *err)
     CF_TRY(read_prompt(c, text, &prompt, &n, err));
     cf_status st = check_prompt(c, prompt, n, err);
     if (st == CF_OK) {
-        c->ids =
-            cf_calloc(cf_session_n_ctx(c->session) + (size_t)1, sizeof *c->ids);
+        c->ids = cf_calloc(cf_session_n_ctx(c->session) + (size_t)1, sizeof *c->ids);
         if (c->ids == NULL) {
             st = cf_oom_for(err, "token ids");
         }
@@ -191,18 +184,16 @@ static cf_status prefill(complete *c, cf_error *err)
     if (c->logits_path != NULL) {
         c->logits = fopen(c->logits_path, "wb");
         if (c->logits == NULL) {
-            return cf_fail(err, CF_EIO, "%s: cannot be written",
-                           c->logits_path);
+            return cf_fail(err, CF_EIO, "%s: cannot be written", c->logits_path);
         }
         run.logits = on_logits;
     }
     cf_progress_start(&c->progress, "reading the prompt");
     cf_sync_result result;
-    cf_status st = c->parts_path != NULL
-                       ? cf_session_sync_inputs(c->session, c->parts.in,
-                                                c->parts.n, &run, &result, err)
-                       : cf_session_sync(c->session, c->ids, c->n_prompt, &run,
-                                         &result, err);
+    cf_status st =
+        c->parts_path != NULL
+            ? cf_session_sync_inputs(c->session, c->parts.in, c->parts.n, &run, &result, err)
+            : cf_session_sync(c->session, c->ids, c->n_prompt, &run, &result, err);
     cf_progress_end(&c->progress);
     c->prefill_us = cf_os_monotonic_us() - started;
     if (c->logits != NULL) {
@@ -235,9 +226,8 @@ static void show(complete *c, cf_str s)
 static cf_status draw(complete *c, cf_token *id, cf_error *err)
 {
     cf_draw d;
-    CF_TRY(cf_sampler_draw(c->sampler, cf_draft_logits(c->draft), c->ids,
-                           c->n_ids, NULL, c->n_trace, id,
-                           c->has_trace ? &d : NULL, err));
+    CF_TRY(cf_sampler_draw(c->sampler, cf_draft_logits(c->draft), c->ids, c->n_ids, NULL,
+                           c->n_trace, id, c->has_trace ? &d : NULL, err));
     if (c->has_trace) {
         cf_buf_reset(&c->scratch);
         cf_trace_text_json(&c->scratch, &d, c->tok, c->n_ids);
@@ -259,8 +249,7 @@ static cf_status watch_loop(complete *c, cf_token id, cf_error *err)
     c->told_loop = true;
     cf_note("confab complete: the text is in a loop: from token %zu on it "
             "repeats %zu token%s, %zu times so far",
-            loop.first, loop.period, loop.period == 1 ? "" : "s",
-            loop.length / loop.period);
+            loop.first, loop.period, loop.period == 1 ? "" : "s", loop.length / loop.period);
     if (c->stops_on_loop) {
         c->why = cf_stop_reason_name(CF_STOP_LOOP);
     }
@@ -360,10 +349,9 @@ static void write_json(complete *c, cf_buf *out)
                 "\"generate_per_second\":%.1f,\"n_passes\":%zu,"
                 "\"n_accepted\":%zu}}\n",
                 (double)c->open_us / 1e3, (double)c->prefill_us / 1e3,
-                per_second(c->n_prompt, c->prefill_us),
-                (double)c->generate_us / 1e3,
-                per_second(c->n_ids - c->n_prompt, c->generate_us),
-                counts.n_passes, counts.n_accepted);
+                per_second(c->n_prompt, c->prefill_us), (double)c->generate_us / 1e3,
+                per_second(c->n_ids - c->n_prompt, c->generate_us), counts.n_passes,
+                counts.n_accepted);
 }
 
 static int finish(complete *c)
@@ -418,8 +406,7 @@ static cf_status prepare(complete *c, cf_error *err)
     c->cli->open.opens_lora = true;
     CF_TRY(cf_open_engine(&c->engine, &c->cli->open, false, err));
     c->tok = cf_engine_tokenizer(c->engine);
-    CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok),
-                          err));
+    CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok), err));
     CF_TRY(cf_draft_new(&c->draft, c->n_draft, err));
     cf_session_options opts = {.n_ctx = c->cli->open.n_ctx};
     if (c->parts_path != NULL) {
@@ -427,22 +414,20 @@ static cf_status prepare(complete *c, cf_error *err)
         if (c->media == NULL) {
             return cf_fail(err, CF_EINVAL, CF_OPEN_NO_MEDIA);
         }
-        CF_TRY(cf_media_parts_read(&c->parts, c->media, c->tok, c->parts_path,
-                                   cf_cli_cancel(), err));
+        CF_TRY(
+            cf_media_parts_read(&c->parts, c->media, c->tok, c->parts_path, cf_cli_cancel(), err));
         opts.n_batch = c->parts.n_batch;
     }
     if (c->cache != NULL) {
         opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
     }
     if (c->prefix.is_wanted) {
-        CF_TRY(cf_prefix_cache_new(&c->prefixes, c->engine, CF_PREFIX_BYTES_MAX,
-                                   err));
+        CF_TRY(cf_prefix_cache_new(&c->prefixes, c->engine, CF_PREFIX_BYTES_MAX, err));
         cf_keep_prefix_read(&c->prefix, c->cli, c->prefixes, NULL);
         opts.prefixes = c->prefixes;
     }
     CF_TRY(cf_session_new(&c->session, c->engine, &opts, err));
-    CF_TRY(cf_open_use_adapters(&c->adapters, c->engine, &c->cli->open,
-                                &c->session, 1, err));
+    CF_TRY(cf_open_use_adapters(&c->adapters, c->engine, &c->cli->open, &c->session, 1, err));
     c->open_us = cf_os_monotonic_us() - started;
     warn_long_context(c);
     return CF_OK;
@@ -509,21 +494,19 @@ static int check_usage(const complete *c, int n_rest)
     if (n_rest > 1) {
         return cf_cli_usage(c->cli, "takes one TEXT; put it in quotes");
     }
-    if (c->batch != NULL &&
-        (n_rest > 0 || c->ids_text != NULL || c->logits_path != NULL ||
-         c->has_trace || c->has_n_max || c->stop_list.n > 0)) {
+    if (c->batch != NULL && (n_rest > 0 || c->ids_text != NULL || c->logits_path != NULL ||
+                             c->has_trace || c->has_n_max || c->stop_list.n > 0)) {
         return cf_cli_usage(c->cli, "--batch has its prompts and numbers of "
                                     "tokens in the file");
     }
     if (n_rest == 1 && c->ids_text != NULL) {
         return cf_cli_usage(c->cli, "takes TEXT or --ids, not both");
     }
-    if (c->parts_path != NULL &&
-        (n_rest > 0 || c->ids_text != NULL || c->batch != NULL)) {
+    if (c->parts_path != NULL && (n_rest > 0 || c->ids_text != NULL || c->batch != NULL)) {
         return cf_cli_usage(c->cli, "--parts is the whole prompt");
     }
-    if (n_rest == 0 && c->ids_text == NULL && c->batch == NULL &&
-        c->parts_path == NULL && isatty(STDIN_FILENO)) {
+    if (n_rest == 0 && c->ids_text == NULL && c->batch == NULL && c->parts_path == NULL &&
+        isatty(STDIN_FILENO)) {
         return cf_cli_usage(c->cli, "no prompt: TEXT, --ids, or text on "
                                     "standard input");
     }
@@ -533,8 +516,7 @@ static int check_usage(const complete *c, int n_rest)
     if (c->n_draft > CF_DRAFT_MAX) {
         return cf_cli_usage(c->cli, "--draft: at most 15 tokens");
     }
-    if (c->cache != NULL && strcmp(c->cache, "f16") != 0 &&
-        strcmp(c->cache, "f32") != 0) {
+    if (c->cache != NULL && strcmp(c->cache, "f16") != 0 && strcmp(c->cache, "f32") != 0) {
         return cf_cli_usage(c->cli, "--cache: f16 or f32");
     }
     return CF_EXIT_OK;
@@ -542,23 +524,19 @@ static int check_usage(const complete *c, int n_rest)
 
 int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
 {
-    complete c = {.cli = cli,
-                  .n_draft = CF_DRAFT_DEFAULT,
-                  .is_terminal = isatty(STDOUT_FILENO) != 0};
+    complete c = {
+        .cli = cli, .n_draft = CF_DRAFT_DEFAULT, .is_terminal = isatty(STDOUT_FILENO) != 0};
     const cf_opt own[] = {
-        {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST",
-         "the prompt as token ids: 1,2,3", NULL},
+        {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST", "the prompt as token ids: 1,2,3", NULL},
         {"--tokens", 'n', CF_OPT_U32, &c.n_max, "N",
-         "generate at most N tokens (default: until the model ends)",
-         &c.has_n_max},
+         "generate at most N tokens (default: until the model ends)", &c.has_n_max},
         {"--stop-on-loop", 0, CF_OPT_FLAG, &c.stops_on_loop, NULL,
          "end a text that repeats itself, which is reported in any case", NULL},
-        {"--stop", 0, CF_OPT_LIST, &c.stop_list, "TEXT",
-         "end before this text; may be repeated", NULL},
+        {"--stop", 0, CF_OPT_LIST, &c.stop_list, "TEXT", "end before this text; may be repeated",
+         NULL},
         {"--special", 0, CF_OPT_FLAG, &c.special, NULL,
          "recognise control tokens in TEXT and show them in the output", NULL},
-        {"--no-bos", 0, CF_OPT_FLAG, &c.no_bos, NULL,
-         "do not put BOS before TEXT", NULL},
+        {"--no-bos", 0, CF_OPT_FLAG, &c.no_bos, NULL, "do not put BOS before TEXT", NULL},
         {"--logits", 0, CF_OPT_STR, &c.logits_path, "FILE",
          "write the prompt's logits: float32 [tokens, vocabulary]", NULL},
         {"--trace", 0, CF_OPT_U32, &c.n_trace, "N",
@@ -566,18 +544,15 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
          "of the text",
          &c.has_trace},
         {"--batch", 0, CF_OPT_STR, &c.batch, "FILE",
-         "answer each line {\"name\",\"ids\",\"n\"} in one session, as JSON",
-         NULL},
+         "answer each line {\"name\",\"ids\",\"n\"} in one session, as JSON", NULL},
         {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
-         "keep keys and values as f16 or f32 (default: as suits the model)",
-         NULL},
+         "keep keys and values as f16 or f32 (default: as suits the model)", NULL},
         {"--draft", 0, CF_OPT_U32, &c.n_draft, "N",
          "guess up to N tokens ahead from the prompt and the reply; the reply "
          "stays the same (default: 7; 0: none)",
          &c.has_draft},
         {"--parts", 0, CF_OPT_STR, &c.parts_path, "FILE",
-         "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}",
-         NULL},
+         "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}", NULL},
         cf_keep_prefix_option(&c.prefix),
     };
     enum { N_OWN = sizeof own / sizeof own[0] };
@@ -591,6 +566,5 @@ int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
     }
     int status = check_usage(&c, n_rest);
     take_settings(&c);
-    return status != CF_EXIT_OK ? status
-                                : run(&c, n_rest == 1 ? argv[0] : NULL);
+    return status != CF_EXIT_OK ? status : run(&c, n_rest == 1 ? argv[0] : NULL);
 }

@@ -13,8 +13,7 @@ int cf_cmd_completion(cf_cli *cli, int argc, char **argv)
         return done;
     }
     if (n_rest != 1 || !cf_completion_write(stdout, argv[0])) {
-        return cf_cli_usage(cli,
-                            "takes the name of a shell: bash, zsh or fish");
+        return cf_cli_usage(cli, "takes the name of a shell: bash, zsh or fish");
     }
     return CF_EXIT_OK;
 }

@@ -67,8 +67,7 @@ static void print_value(cf_buf *b, const json_t *v)
 
 /* Feeds the text by the model's tokens when there is a vocabulary, else by
  * bytes; *n_taken bytes were allowed. */
-static cf_status feed(constrain *k, cf_constraint *c, cf_str text,
-                      size_t *n_taken, cf_error *err)
+static cf_status feed(constrain *k, cf_constraint *c, cf_str text, size_t *n_taken, cf_error *err)
 {
     *n_taken = 0;
     if (k->vocab == NULL) {
@@ -77,8 +76,8 @@ static cf_status feed(constrain *k, cf_constraint *c, cf_str text,
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list ids;
-    cf_status st = cf_tokenizer_encode(&ids, cf_engine_tokenizer(k->engine),
-                                       text, false, false, &arena, err);
+    cf_status st =
+        cf_tokenizer_encode(&ids, cf_engine_tokenizer(k->engine), text, false, false, &arena, err);
     for (size_t i = 0; st == CF_OK && i < ids.n; i++) {
         cf_error why;
         cf_status one = cf_constraint_token(c, ids.v[i].id, &why);
@@ -96,8 +95,8 @@ static cf_status feed(constrain *k, cf_constraint *c, cf_str text,
     return st;
 }
 
-static cf_status accepts(constrain *k, const cf_grammar *g, cf_str text,
-                         bool *is_accepted, cf_error *err)
+static cf_status accepts(constrain *k, const cf_grammar *g, cf_str text, bool *is_accepted,
+                         cf_error *err)
 {
     cf_constraint *c = NULL;
     size_t n = 0;
@@ -109,8 +108,8 @@ static cf_status accepts(constrain *k, const cf_grammar *g, cf_str text,
 }
 
 /* The verdicts on the tests of a line, into the array that is open. */
-static cf_status batch_tests(constrain *k, const cf_grammar *g,
-                             const json_t *tests, cf_jw *w, cf_error *err)
+static cf_status batch_tests(constrain *k, const cf_grammar *g, const json_t *tests, cf_jw *w,
+                             cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = CF_OK;
@@ -121,8 +120,7 @@ static cf_status batch_tests(constrain *k, const cf_grammar *g,
         st = cf_buf_check(&text, err);
         cf_str s = {cf_buf_cstr(&text), text.n};
         if (st == CF_OK && k->is_bench) {
-            st = cf_constrain_bench_text(&k->bench, g, k->vocab,
-                                         cf_engine_tokenizer(k->engine), s,
+            st = cf_constrain_bench_text(&k->bench, g, k->vocab, cf_engine_tokenizer(k->engine), s,
                                          &yes, err);
         } else if (st == CF_OK) {
             st = accepts(k, g, s, &yes, err);
@@ -133,8 +131,7 @@ static cf_status batch_tests(constrain *k, const cf_grammar *g,
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
-                            cf_error *err)
+static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer, cf_error *err)
 {
     constrain *k = ud;
     cf_grammar *g = NULL;
@@ -142,8 +139,7 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
     cf_buf line = CF_BUF_INIT;
     cf_jw w;
     uint64_t began = cf_os_monotonic_us();
-    cf_status st = cf_grammar_from_schema(&g, json_object_get(item, "schema"),
-                                          &k->opts, &why);
+    cf_status st = cf_grammar_from_schema(&g, json_object_get(item, "schema"), &k->opts, &why);
     if (st == CF_ENOMEM) {
         *err = why;
         return st;
@@ -157,8 +153,7 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "compile", g != NULL ? "ok" : text);
     cf_jw_array(&w, "results");
-    st = g != NULL ? batch_tests(k, g, json_object_get(item, "tests"), &w, err)
-                   : CF_OK;
+    st = g != NULL ? batch_tests(k, g, json_object_get(item, "tests"), &w, err) : CF_OK;
     cf_jw_end(&w);
     cf_jw_end(&w);
     CF_THEN(st, cf_jw_finish(&w, err));
@@ -203,17 +198,14 @@ static cf_status compile_tools(constrain *k, cf_grammar **out, cf_error *err)
     cf_tool_constraint spec = {.prefix = str_or_empty(k->prefix),
                                .before = str_or_empty(k->before),
                                .suffix = str_or_empty(k->suffix),
-                               .has_fences = k->has_prefix || k->has_before ||
-                                             k->has_suffix,
+                               .has_fences = k->has_prefix || k->has_before || k->has_suffix,
                                .seed_order = k->seed_order};
-    if (k->family == NULL ||
-        !cf_tool_family_parse(&spec.family, cf_str_from(k->family))) {
+    if (k->family == NULL || !cf_tool_family_parse(&spec.family, cf_str_from(k->family))) {
         return cf_fail(err, CF_EINVAL, "--family: %s",
                        k->family != NULL ? "no such family" : "not given");
     }
     if (k->mode != NULL && !parse_mode(k->mode, &spec.mode)) {
-        return cf_fail(err, CF_EINVAL,
-                       "--mode: '%s' is not calls, text-and or text-until",
+        return cf_fail(err, CF_EINVAL, "--mode: '%s' is not calls, text-and or text-until",
                        k->mode);
     }
     cf_status st = cf_json_read_file(&tools, k->tools, err);
@@ -242,10 +234,8 @@ static cf_status compile(constrain *k, cf_grammar **out, cf_error *err)
     }
     if (k->grammar != NULL) {
         cf_buf text = CF_BUF_INIT;
-        cf_status st =
-            cf_os_read_file(&text, k->grammar, (size_t)16 << 20, err);
-        CF_THEN(st,
-                cf_grammar_from_text(out, cf_buf_str(&text), &k->opts, err));
+        cf_status st = cf_os_read_file(&text, k->grammar, (size_t)16 << 20, err);
+        CF_THEN(st, cf_grammar_from_text(out, cf_buf_str(&text), &k->opts, err));
         cf_buf_deinit(&text);
         return st;
     }
@@ -267,15 +257,14 @@ typedef struct place {
 
 static void place_deinit(place *p)
 {
-    cf_buf *const all[] = {&p->path,    &p->rule,   &p->stack,
-                           &p->allowed, &p->forced, &p->why};
+    cf_buf *const all[] = {&p->path, &p->rule, &p->stack, &p->allowed, &p->forced, &p->why};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         cf_buf_deinit(all[i]);
     }
 }
 
-static cf_status find_place(place *p, constrain *k, cf_constraint *c,
-                            cf_str text, size_t n, cf_error *err)
+static cf_status find_place(place *p, constrain *k, cf_constraint *c, cf_str text, size_t n,
+                            cf_error *err)
 {
     uint32_t set[8];
     *p = (place){.n_taken = n,
@@ -287,9 +276,7 @@ static cf_status find_place(place *p, constrain *k, cf_constraint *c,
                  .allowed = CF_BUF_INIT,
                  .forced = CF_BUF_INIT,
                  .why = CF_BUF_INIT};
-    p->verdict = n < text.n   ? "refused"
-                 : p->may_end ? "accepted"
-                              : "incomplete";
+    p->verdict = n < text.n ? "refused" : p->may_end ? "accepted" : "incomplete";
     cf_constraint_where(c, &p->path, &p->rule, &p->stack);
     cf_constraint_next_bytes(c, set);
     cf_byte_set_write(&p->allowed, set);
@@ -305,8 +292,7 @@ static cf_status find_place(place *p, constrain *k, cf_constraint *c,
 }
 
 /* Calls fn for each line of the reasons. */
-static void each_reason(const place *p, void (*fn)(void *ud, cf_str line),
-                        void *ud)
+static void each_reason(const place *p, void (*fn)(void *ud, cf_str line), void *ud)
 {
     for (size_t at = 0; at < p->why.n;) {
         size_t len = strcspn(p->why.p + at, "\n");
@@ -372,8 +358,7 @@ static cf_status print_text(const place *p, cf_error *err)
     put_row(&out, "rule", cf_buf_str(&p->rule));
     put_row(&out, "stack", cf_buf_str(&p->stack));
     cf_buf_addf(&out, "allowed  %s%s%s\n", cf_buf_cstr(&p->allowed),
-                p->allowed.n > 0 && p->may_end ? " or " : "",
-                p->may_end ? "end of text" : "");
+                p->allowed.n > 0 && p->may_end ? " or " : "", p->may_end ? "end of text" : "");
     if (p->forced.n > 0) {
         cf_buf_adds(&out, "forced   ");
         cf_json_write_str(&out, cf_buf_str(&p->forced));
@@ -387,8 +372,8 @@ static cf_status print_text(const place *p, cf_error *err)
     return st;
 }
 
-static cf_status print_result(constrain *k, cf_constraint *c, cf_str text,
-                              size_t n, bool *is_accepted, cf_error *err)
+static cf_status print_result(constrain *k, cf_constraint *c, cf_str text, size_t n,
+                              bool *is_accepted, cf_error *err)
 {
     place p;
     cf_status st = find_place(&p, k, c, text, n, err);
@@ -450,35 +435,27 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     constrain k = {.cli = cli};
     const cf_opt own[] = {
         {"--schema", 0, CF_OPT_STR, &k.schema, "FILE", "a JSON Schema", NULL},
-        {"--tools", 0, CF_OPT_STR, &k.tools, "FILE",
-         "tool declarations, with --family", NULL},
+        {"--tools", 0, CF_OPT_STR, &k.tools, "FILE", "tool declarations, with --family", NULL},
         {"--family", 0, CF_OPT_STR, &k.family, "NAME",
-         "syntax of the calls: gemma3, functiongemma, gemma4, hermes, ...",
-         NULL},
-        {"--mode", 0, CF_OPT_STR, &k.mode, "MODE",
-         "calls (default), text-and, text-until", NULL},
-        {"--prefix", 0, CF_OPT_STR, &k.prefix, "TEXT",
-         "text before the calls, or the stop phrase", &k.has_prefix},
+         "syntax of the calls: gemma3, functiongemma, gemma4, hermes, ...", NULL},
+        {"--mode", 0, CF_OPT_STR, &k.mode, "MODE", "calls (default), text-and, text-until", NULL},
+        {"--prefix", 0, CF_OPT_STR, &k.prefix, "TEXT", "text before the calls, or the stop phrase",
+         &k.has_prefix},
         {"--before", 0, CF_OPT_STR, &k.before, "TEXT",
-         "text between the free text and the prefix in text-and",
-         &k.has_before},
-        {"--suffix", 0, CF_OPT_STR, &k.suffix, "TEXT", "text after the calls",
-         &k.has_suffix},
+         "text between the free text and the prefix in text-and", &k.has_before},
+        {"--suffix", 0, CF_OPT_STR, &k.suffix, "TEXT", "text after the calls", &k.has_suffix},
         {"--seed-order", 0, CF_OPT_FLAG, &k.seed_order, NULL,
          "required parameters first and in order", NULL},
         {"--regex", 0, CF_OPT_STR, &k.regex, "R", "a regular expression", NULL},
-        {"--grammar", 0, CF_OPT_STR, &k.grammar, "FILE", "grammar notation",
+        {"--grammar", 0, CF_OPT_STR, &k.grammar, "FILE", "grammar notation", NULL},
+        {"--choice", 0, CF_OPT_LIST, &k.choices, "TEXT", "one of the texts given; may be repeated",
          NULL},
-        {"--choice", 0, CF_OPT_LIST, &k.choices, "TEXT",
-         "one of the texts given; may be repeated", NULL},
         {"--space", 0, CF_OPT_STR, &k.space, "POLICY",
          "white space in JSON: flexible, python, compact", NULL},
-        {"--order", 0, CF_OPT_STR, &k.order, "ORDER",
-         "order of keys: declared, any", NULL},
+        {"--order", 0, CF_OPT_STR, &k.order, "ORDER", "order of keys: declared, any", NULL},
         {"--bench", 0, CF_OPT_FLAG, &k.is_bench, NULL,
          "with --batch and a model: time compilation and masks", NULL},
-        {"--batch", 0, CF_OPT_STR, &k.batch, "FILE",
-         "schemas with instances, JSON lines", NULL},
+        {"--batch", 0, CF_OPT_STR, &k.batch, "FILE", "schemas with instances, JSON lines", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -486,8 +463,8 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     if (done >= 0) {
         return done;
     }
-    int n_given = (k.schema != NULL) + (k.tools != NULL) + (k.regex != NULL) +
-                  (k.grammar != NULL) + (k.choices.n > 0);
+    int n_given = (k.schema != NULL) + (k.tools != NULL) + (k.regex != NULL) + (k.grammar != NULL) +
+                  (k.choices.n > 0);
     if (!read_policies(&k)) {
         return cf_cli_usage(cli, "--space or --order has an unknown value");
     }
@@ -504,8 +481,8 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
     cf_error err;
     if (cli->open.model != NULL) {
         cf_status st = cf_open_engine(&k.engine, &cli->open, true, &err);
-        CF_THEN(st, cf_constraint_vocab_from_tokenizer(
-                        &k.vocab, cf_engine_tokenizer(k.engine), &err));
+        CF_THEN(st,
+                cf_constraint_vocab_from_tokenizer(&k.vocab, cf_engine_tokenizer(k.engine), &err));
         if (st != CF_OK) {
             cf_engine_close(k.engine);
             return cf_cli_fail(cli, &err);

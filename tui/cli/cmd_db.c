@@ -71,15 +71,13 @@ static int db_check(cf_cli *cli)
             cf_buf_addf(&f.out,
                         "{\"findings\":%zu,\"conversations\":%llu,"
                         "\"turns\":%llu,\"bytes\":%llu}\n",
-                        n, (unsigned long long)size.n_convs,
-                        (unsigned long long)size.n_turns,
+                        n, (unsigned long long)size.n_convs, (unsigned long long)size.n_turns,
                         (unsigned long long)size.file_bytes);
         } else {
             cf_buf_addf(&f.out,
                         "%zu findings in %llu conversations, %llu "
                         "turns, %.1f MB\n",
-                        n, (unsigned long long)size.n_convs,
-                        (unsigned long long)size.n_turns,
+                        n, (unsigned long long)size.n_convs, (unsigned long long)size.n_turns,
                         (double)size.file_bytes / 1e6);
         }
         status = cf_cli_print(cli, &f.out);

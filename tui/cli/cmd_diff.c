@@ -19,12 +19,7 @@
 #include "tui/lab/diff_pair.h"
 #include "tui/sys/out.h"
 
-enum {
-    CONTEXT_MAX = 256 << 20,
-    DEFAULT_CONTEXT = 3,
-    DEFAULT_WIDTH = 120,
-    DEFAULT_TOKENS = 128
-};
+enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120, DEFAULT_TOKENS = 128 };
 
 typedef enum diff_level { LEVEL_TEXT, LEVEL_TOKENS, LEVEL_SOURCE } diff_level;
 
@@ -58,13 +53,11 @@ static cf_status go_on(cf_error *err)
 /* ---- one context -------------------------------------------------------- */
 
 /* Compares both templates' prompts for a context at the requested level. */
-static cf_status compare(diff_job *job, cf_diff *d, const cf_diff_renders *r,
-                         cf_error *err)
+static cf_status compare(diff_job *job, cf_diff *d, const cf_diff_renders *r, cf_error *err)
 {
     return job->level == LEVEL_TOKENS
                ? cf_diff_pair_by_tokens(&job->pair, d, r, &job->arena, err)
-               : cf_diff_prompts(d, &r->prompt[0], &r->prompt[1], &job->arena,
-                                 err);
+               : cf_diff_prompts(d, &r->prompt[0], &r->prompt[1], &job->arena, err);
 }
 
 static void begin_json(diff_job *job, const char *name)
@@ -79,8 +72,7 @@ static void begin_json(diff_job *job, const char *name)
     cf_buf_addf(&job->out, "\"level\":\"%s\",", levels[job->level]);
 }
 
-static void add_name(diff_job *job, const char *sign, const char *name,
-                     const char *context)
+static void add_name(diff_job *job, const char *sign, const char *name, const char *context)
 {
     cf_buf_adds(&job->out, sign);
     cf_cli_put_line(&job->out, cf_str_from(name));
@@ -103,15 +95,14 @@ static void replies_json(diff_job *job, const cf_diff_reply v[2])
     for (int i = 0; i < 2; i++) {
         cf_buf_adds(&job->out, i == 0 ? "{" : ",{");
         cf_json_text_bytes(&job->out, "text", v[i].text.text);
-        cf_buf_addf(&job->out, ",\"tokens\":%zu,\"stop\":\"%s\"}",
-                    v[i].tokens.n, v[i].is_cut ? "length" : "end");
+        cf_buf_addf(&job->out, ",\"tokens\":%zu,\"stop\":\"%s\"}", v[i].tokens.n,
+                    v[i].is_cut ? "length" : "end");
     }
     cf_buf_addf(&job->out, "],\"same\":%zu,", same);
 }
 
 /* `replies` NULL: prompts or sources are compared. */
-static void show(diff_job *job, const cf_diff *d, const char *context,
-                 const cf_diff_reply *replies)
+static void show(diff_job *job, const cf_diff *d, const char *context, const cf_diff_reply *replies)
 {
     const cf_tokenizer *tok = job->level == LEVEL_TOKENS ? job->pair.tok : NULL;
     bool is_equal = cf_diff_is_equal(d);
@@ -135,8 +126,7 @@ static void show(diff_job *job, const cf_diff *d, const char *context,
 }
 
 /* At least one template ends in an error on this context. */
-static void show_errors(diff_job *job, const cf_diff_renders *r,
-                        const char *context)
+static void show_errors(diff_job *job, const cf_diff_renders *r, const char *context)
 {
     bool is_equal = cf_diff_renders_fail_alike(r);
     job->n_differ += is_equal ? 0 : 1;
@@ -149,26 +139,23 @@ static void show_errors(diff_job *job, const cf_diff_renders *r,
     }
     for (int i = 0; i < 2; i++) {
         if (r->status[i] != CF_OK) {
-            add_name(job, i == 0 ? "--- " : "+++ ",
-                     i == 0 ? job->name_a : job->name_b, context);
+            add_name(job, i == 0 ? "--- " : "+++ ", i == 0 ? job->name_a : job->name_b, context);
             cf_buf_addf(&job->out, ": %s\n", r->err[i].text);
         }
     }
 }
 
 /* Compares what the model answers to both prompts. */
-static cf_status compare_replies(diff_job *job, const cf_diff_renders *r,
-                                 const char *path, cf_error *err)
+static cf_status compare_replies(diff_job *job, const cf_diff_renders *r, const char *path,
+                                 cf_error *err)
 {
     cf_diff_reply v[2];
     cf_diff d;
-    CF_TRY(cf_diff_replies_write(&job->replies, r->prompt, cf_cli_cancel(),
-                                 &job->arena, v, err));
+    CF_TRY(cf_diff_replies_write(&job->replies, r->prompt, cf_cli_cancel(), &job->arena, v, err));
     CF_TRY(job->level == LEVEL_TOKENS
-               ? cf_diff_tokens(&d, &v[0].text, &v[0].tokens, &v[1].text,
-                                &v[1].tokens, &job->arena, err)
-               : cf_diff_texts(&d, v[0].text.text, v[1].text.text, &job->arena,
-                               err));
+               ? cf_diff_tokens(&d, &v[0].text, &v[0].tokens, &v[1].text, &v[1].tokens, &job->arena,
+                                err)
+               : cf_diff_texts(&d, v[0].text.text, v[1].text.text, &job->arena, err));
     show(job, &d, path, v);
     return CF_OK;
 }
@@ -181,8 +168,7 @@ static cf_status one_context(diff_job *job, const char *path, cf_error *err)
     cf_arena_reset(&job->arena);
     cf_status st = cf_os_read_file(&text, path, CONTEXT_MAX, err);
     if (st == CF_OK) {
-        st = cf_diff_pair_context(&job->pair, cf_buf_str(&text), &r,
-                                  &job->arena, err);
+        st = cf_diff_pair_context(&job->pair, cf_buf_str(&text), &r, &job->arena, err);
         if (st != CF_OK) {
             cf_fail_in(err, st, path);
         }
@@ -204,8 +190,8 @@ static cf_status one_context(diff_job *job, const char *path, cf_error *err)
 static cf_status sources(diff_job *job, cf_error *err)
 {
     cf_diff d;
-    CF_TRY(cf_diff_texts(&d, cf_diff_pair_source(&job->pair, 0),
-                         cf_diff_pair_source(&job->pair, 1), &job->arena, err));
+    CF_TRY(cf_diff_texts(&d, cf_diff_pair_source(&job->pair, 0), cf_diff_pair_source(&job->pair, 1),
+                         &job->arena, err));
     show(job, &d, NULL, NULL);
     return CF_OK;
 }
@@ -221,16 +207,14 @@ static bool names_model(const char *name)
 static const char *check(diff_job *job, int n_contexts)
 {
     const char *level = job->level_name;
-    if (names_model(job->name_a) || names_model(job->name_b) ||
-        job->has_replies || job->all.has_likelihood ||
-        (level != NULL && strcmp(level, "tokens") == 0)) {
+    if (names_model(job->name_a) || names_model(job->name_b) || job->has_replies ||
+        job->all.has_likelihood || (level != NULL && strcmp(level, "tokens") == 0)) {
         cf_open_want_model(&job->cli->open);
     }
     if (job->cli->open.n_lora != 0) {
         return "--lora-a and --lora-b say which side computes with an adapter";
     }
-    if (job->has_replies &&
-        (job->is_all || (level != NULL && strcmp(level, "source") == 0))) {
+    if (job->has_replies && (job->is_all || (level != NULL && strcmp(level, "source") == 0))) {
         return "replies are compared over contexts, as text or tokens";
     }
     if (job->name_a == NULL || job->name_b == NULL) {
@@ -284,16 +268,13 @@ static void choose_style(diff_job *job)
 /* With styles, the text between them is escaped where it is written. */
 static cf_out_kind out_kind(const diff_job *job)
 {
-    return job->cli->is_json     ? CF_OUT_JSON
-           : job->style.is_color ? CF_OUT_STYLED
-                                 : CF_OUT_TEXT;
+    return job->cli->is_json ? CF_OUT_JSON : job->style.is_color ? CF_OUT_STYLED : CF_OUT_TEXT;
 }
 
 static cf_status open_replies(diff_job *job, cf_error *err)
 {
     if (job->pair.engine == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "replies are compared with the built-in engine (-m)");
+        return cf_fail(err, CF_EUNSUPPORTED, "replies are compared with the built-in engine (-m)");
     }
     for (int i = 0; i < 2; i++) {
         job->reply.lora[i] = job->lora[i].v;
@@ -301,8 +282,7 @@ static cf_status open_replies(diff_job *job, cf_error *err)
     }
     job->reply.seed = job->cli->seed;
     job->reply.n_ctx = job->cli->open.n_ctx;
-    return cf_diff_replies_open(&job->replies, job->pair.engine, &job->reply,
-                                err);
+    return cf_diff_replies_open(&job->replies, job->pair.engine, &job->reply, err);
 }
 
 /* "model" where a side is not said, and adapters in the names of sides. */
@@ -317,8 +297,7 @@ static cf_status name_sides(diff_job *job, cf_error *err)
         cf_buf *out = &job->label[i];
         cf_buf_adds(out, *names[i] != NULL ? *names[i] : "");
         for (size_t k = 0; k < job->lora[i].n; k++) {
-            cf_buf_addf(out, "%s%s", k == 0 ? " with " : ", ",
-                        job->lora[i].v[k]);
+            cf_buf_addf(out, "%s%s", k == 0 ? " with " : ", ", job->lora[i].v[k]);
         }
         CF_TRY(cf_buf_check(out, err));
     }
@@ -330,12 +309,11 @@ static cf_status name_sides(diff_job *job, cf_error *err)
  * them. */
 static cf_status see_media(diff_job *job, cf_error *err)
 {
-    if (job->pair.engine == NULL || job->has_replies ||
-        job->all.has_likelihood || job->level == LEVEL_SOURCE) {
+    if (job->pair.engine == NULL || job->has_replies || job->all.has_likelihood ||
+        job->level == LEVEL_SOURCE) {
         return CF_OK;
     }
-    CF_TRY(cf_render_media_open(&job->media, job->pair.engine, &job->cli->open,
-                                err));
+    CF_TRY(cf_render_media_open(&job->media, job->pair.engine, &job->cli->open, err));
     cf_diff_pair_see(&job->pair, job->media.cache);
     return CF_OK;
 }
@@ -343,16 +321,14 @@ static cf_status see_media(diff_job *job, cf_error *err)
 static int run(diff_job *job, int n, char **paths)
 {
     cf_error err = {0};
-    cf_status st =
-        cf_diff_pair_open(&job->pair, &job->cli->open, job->has_replies,
-                          job->name_a, job->name_b, &err);
+    cf_status st = cf_diff_pair_open(&job->pair, &job->cli->open, job->has_replies, job->name_a,
+                                     job->name_b, &err);
     if (st == CF_OK && job->has_replies) {
         st = open_replies(job, &err);
     }
     CF_THEN(st, see_media(job, &err));
     if (st == CF_OK && job->level == LEVEL_TOKENS && job->pair.tok == NULL) {
-        st = cf_fail(&err, CF_EUNSUPPORTED,
-                     "--level tokens needs a model file (-m)");
+        st = cf_fail(&err, CF_EUNSUPPORTED, "--level tokens needs a model file (-m)");
     }
     if (st == CF_OK && job->level == LEVEL_SOURCE) {
         st = sources(job, &err);
@@ -388,20 +364,16 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
          "of "
          "-m, of a server the prompt that it makes",
          NULL},
-        {"--right", 'b', CF_OPT_STR, &job.name_b, "FILE|NAME",
-         "second template", NULL},
+        {"--right", 'b', CF_OPT_STR, &job.name_b, "FILE|NAME", "second template", NULL},
         {"--replies", 0, CF_OPT_FLAG, &job.has_replies, NULL,
          "compare what the model of -m answers, written side by side", NULL},
         {"--lora-a", 0, CF_OPT_LIST, &job.lora[0], "FILE[=SCALE]",
-         "the same, with this adapter for the first side; may be repeated",
-         NULL},
-        {"--lora-b", 0, CF_OPT_LIST, &job.lora[1], "FILE[=SCALE]",
-         "for the second side", NULL},
+         "the same, with this adapter for the first side; may be repeated", NULL},
+        {"--lora-b", 0, CF_OPT_LIST, &job.lora[1], "FILE[=SCALE]", "for the second side", NULL},
         {"--tokens", 'n', CF_OPT_U32, &job.reply.max_tokens, "N",
          "--replies: tokens of a reply at most (default 128)", NULL},
         {"--temperature", 0, CF_OPT_F32, &job.reply.temperature, "T",
-         "--replies: draw at this temperature (default 0: the likeliest)",
-         NULL},
+         "--replies: draw at this temperature (default 0: the likeliest)", NULL},
         {"--all", 0, CF_OPT_FLAG, &job.is_all, NULL,
          "list the saved conversations whose prompts differ", NULL},
         {"--likelihood", 0, CF_OPT_FLAG, &job.all.has_likelihood, NULL,
@@ -414,12 +386,10 @@ int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--level", 0, CF_OPT_STR, &job.level_name, "LEVEL",
          "compare text (default), tokens (with -m) or source", NULL},
-        {"--unified", 0, CF_OPT_FLAG, &job.is_unified, NULL,
-         "one column (default)", NULL},
+        {"--unified", 0, CF_OPT_FLAG, &job.is_unified, NULL, "one column (default)", NULL},
         {"--side", 0, CF_OPT_FLAG, &job.is_side, NULL, "two columns", NULL},
         {"--width", 0, CF_OPT_U32, &job.style.width, "N",
-         "width of a line with --side (default: $COLUMNS, else 120)",
-         &job.has_width},
+         "width of a line with --side (default: $COLUMNS, else 120)", &job.has_width},
         {"--context", 'U', CF_OPT_U32, &job.style.n_context, "N",
          "equal lines shown around a change (default: 3)", &job.has_context},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},

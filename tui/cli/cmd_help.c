@@ -23,8 +23,7 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv)
 {
     bool is_man = false;
     const cf_opt own[] = {
-        {"--man", 0, CF_OPT_FLAG, &is_man, NULL,
-         "print the whole man page in mdoc(7)", NULL},
+        {"--man", 0, CF_OPT_FLAG, &is_man, NULL, "print the whole man page in mdoc(7)", NULL},
         {0},
     };
     int n_rest;
@@ -48,8 +47,7 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv)
     for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
         char left[48];
         bool fits = strlen(c->name) + strlen(c->arguments) < 31;
-        snprintf(left, sizeof left, "%s %s", c->name,
-                 fits ? c->arguments : "...");
+        snprintf(left, sizeof left, "%s %s", c->name, fits ? c->arguments : "...");
         printf("  %-32s %s\n", left, c->summary);
     }
     printf("\nRun confab help COMMAND for the options of a command.\n");

@@ -84,8 +84,7 @@ static cf_status join_words(const history *h, cf_buf *out, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q,
-                            cf_error *err)
+static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q, cf_error *err)
 {
     static const char *const sorts[] = {"updated", "created", "title", "turns"};
     CF_TRY(join_words(h, words, err));
@@ -94,13 +93,10 @@ static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q,
                           .offset = h->offset,
                           .is_reversed = h->reverse};
     q->tag = cf_str_from(h->tag != NULL ? h->tag : "");
-    q->place = h->trash      ? CF_PLACE_TRASH
-               : h->archived ? CF_PLACE_ARCHIVED
-                             : CF_PLACE_LIVE;
+    q->place = h->trash ? CF_PLACE_TRASH : h->archived ? CF_PLACE_ARCHIVED : CF_PLACE_LIVE;
     for (size_t i = 0; h->sort != NULL; i++) {
         if (i == sizeof sorts / sizeof sorts[0]) {
-            return cf_fail(err, CF_EINVAL,
-                           "--sort: want updated, created, title or turns");
+            return cf_fail(err, CF_EINVAL, "--sort: want updated, created, title or turns");
         }
         if (strcmp(h->sort, sorts[i]) == 0) {
             q->sort = (cf_store_sort)i;
@@ -128,8 +124,7 @@ static void list_json(cf_buf *out, const cf_store_conv *c)
     cf_jw_int(&w, "forks", c->n_forks);
     cf_jw_str(&w, "model", c->model);
     cf_jw_str(&w, "template", c->template_hash);
-    cf_jw_text(&w, "status",
-               c->n_turns != 0 ? cf_turn_status_name(c->status) : "");
+    cf_jw_text(&w, "status", c->n_turns != 0 ? cf_turn_status_name(c->status) : "");
     cf_jw_text(&w, "place", places[c->place]);
     write_uuid(&w, "head", c->head);
     cf_jw_array(&w, "tags");
@@ -213,8 +208,7 @@ static void hit_text(cf_buf *out, const cf_store_hit *hit)
     char id[CF_UUID_TEXT + 1];
     bool is_title = cf_uuid_is_nil(hit->turn);
     put_time(out, hit->created_ms);
-    cf_buf_addf(out, "  %s  ",
-                uuid_text(id, is_title ? hit->conversation : hit->turn));
+    cf_buf_addf(out, "  %s  ", uuid_text(id, is_title ? hit->conversation : hit->turn));
     cf_cli_put_line(out, is_title ? cf_str_from("title") : hit->role);
     cf_buf_adds(out, ": ");
     size_t at = 0;
@@ -257,8 +251,7 @@ static int do_search(history *h)
 
 /* ---- show --------------------------------------------------------------- */
 
-static cf_status find(history *h, const char *name, cf_store_ref *ref,
-                      cf_error *err)
+static cf_status find(history *h, const char *name, cf_store_ref *ref, cf_error *err)
 {
     return cf_store_find(h->store, cf_str_from(name), ref, err);
 }
@@ -339,8 +332,7 @@ static void message_text(cf_buf *out, const json_t *m)
         cf_buf_adds(out, "(reply)\n");
     }
     if (json_is_string(c)) {
-        put_block(out,
-                  cf_str_make(json_string_value(c), json_string_length(c)));
+        put_block(out, cf_str_make(json_string_value(c), json_string_length(c)));
     }
     for (size_t i = 0; i < json_array_size(c); i++) {
         const json_t *part = json_array_get(c, i);
@@ -426,8 +418,7 @@ static void conv_head(cf_buf *out, const cf_store_conv *c)
     cf_buf_addf(out, "  %u turns, %u forks\n", c->n_turns, c->n_forks);
 }
 
-static cf_status show_tree(history *h, const cf_store_tree *tree, cf_uuid leaf,
-                           cf_error *err)
+static cf_status show_tree(history *h, const cf_store_tree *tree, cf_uuid leaf, cf_error *err)
 {
     size_t *at = cf_arena_calloc(&h->arena, tree->n + 1, sizeof *at);
     if (at == NULL) {
@@ -457,8 +448,8 @@ static int do_show(history *h)
         return cf_cli_usage(h->cli, "show: want one UUID");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
-    CF_THEN(st, cf_store_get_tree(h->store, ref.conversation, CF_TREE_RUNS,
-                                  &h->arena, &tree, &err));
+    CF_THEN(st,
+            cf_store_get_tree(h->store, ref.conversation, CF_TREE_RUNS, &h->arena, &tree, &err));
     if (st == CF_OK) {
         cf_uuid leaf = cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn;
         st = show_tree(h, &tree, leaf, &err);
@@ -480,8 +471,7 @@ static int do_fork(history *h)
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     if (st == CF_OK && cf_uuid_is_nil(ref.turn)) {
-        st = cf_store_get_tree(h->store, ref.conversation, 0, &h->arena, &tree,
-                               &err);
+        st = cf_store_get_tree(h->store, ref.conversation, 0, &h->arena, &tree, &err);
         ref.turn = st == CF_OK ? tree.conv.head : ref.turn;
     }
     CF_THEN(st, cf_store_fork(h->store, ref.turn, &out, &err));
@@ -489,8 +479,7 @@ static int do_fork(history *h)
         return fail(h, &err);
     }
     uuid_text(id, out);
-    cf_buf_addf(&h->out,
-                h->cli->is_json ? "{\"conversation\":\"%s\"}\n" : "%s\n", id);
+    cf_buf_addf(&h->out, h->cli->is_json ? "{\"conversation\":\"%s\"}\n" : "%s\n", id);
     return print(h);
 }
 
@@ -503,8 +492,8 @@ static int do_tag(history *h)
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     for (int i = 1; st == CF_OK && i < h->n; i++) {
-        st = cf_store_set_tag(h->store, ref.conversation,
-                              cf_str_from(h->args[i]), !h->remove, &err);
+        st =
+            cf_store_set_tag(h->store, ref.conversation, cf_str_from(h->args[i]), !h->remove, &err);
     }
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
@@ -517,8 +506,7 @@ static int do_title(history *h)
         return cf_cli_usage(h->cli, "title: want a UUID and a title");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
-    CF_THEN(st, cf_store_set_title(h->store, ref.conversation,
-                                   cf_str_from(h->args[1]), &err));
+    CF_THEN(st, cf_store_set_title(h->store, ref.conversation, cf_str_from(h->args[1]), &err));
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
 
@@ -533,13 +521,12 @@ static int do_rm(history *h)
     for (int i = 0; st == CF_OK && i < h->n; i++) {
         st = find(h, h->args[i], &ref, &err);
         if (st == CF_OK && !cf_uuid_is_nil(ref.turn)) {
-            st = cf_fail(&err, CF_EINVAL,
-                         "%s is a turn: only whole conversations are removed",
+            st = cf_fail(&err, CF_EINVAL, "%s is a turn: only whole conversations are removed",
                          h->args[i]);
         }
-        CF_THEN(st, h->purge ? cf_store_purge(h->store, ref.conversation, &err)
-                             : cf_store_set_place(h->store, ref.conversation,
-                                                  CF_PLACE_TRASH, &err));
+        CF_THEN(st, h->purge
+                        ? cf_store_purge(h->store, ref.conversation, &err)
+                        : cf_store_set_place(h->store, ref.conversation, CF_PLACE_TRASH, &err));
     }
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
@@ -616,8 +603,8 @@ static cf_status export_all(history *h, cf_exporter *ex, sink *s, cf_error *err)
     return CF_OK;
 }
 
-static cf_status export_some(history *h, const cf_export_options *opts,
-                             cf_exporter *ex, sink *s, cf_error *err)
+static cf_status export_some(history *h, const cf_export_options *opts, cf_exporter *ex, sink *s,
+                             cf_error *err)
 {
     for (int i = 0; i < h->n; i++) {
         cf_store_ref ref;
@@ -654,8 +641,7 @@ static int do_export(history *h)
         st = cf_os_out_open(&s.file, h->output, &err);
         s.to_file = st == CF_OK;
     }
-    CF_THEN(st, h->all ? export_all(h, ex, &s, &err)
-                       : export_some(h, &opts, ex, &s, &err));
+    CF_THEN(st, h->all ? export_all(h, ex, &s, &err) : export_some(h, &opts, ex, &s, &err));
     cf_export_end(ex);
     if (s.to_file) {
         st = cf_os_out_close(&s.file, st, 0600, &err);
@@ -706,8 +692,8 @@ static void put_found(history *h, const char *path, const cf_import_report *r)
     cf_buf_addf(&h->out,
                 ": %zu conversation%s, %zu turn%s, %zu records left out; "
                 "nothing was written\n",
-                r->n_new, r->n_new == 1 ? "" : "s", r->n_turns,
-                r->n_turns == 1 ? "" : "s", r->n_bad);
+                r->n_new, r->n_new == 1 ? "" : "s", r->n_turns, r->n_turns == 1 ? "" : "s",
+                r->n_bad);
 }
 
 static void put_report(history *h, const char *path, const cf_import_report *r)
@@ -737,9 +723,7 @@ static void put_report(history *h, const char *path, const cf_import_report *r)
                 ": %zu new conversations, %zu known, %zu turns added, %zu "
                 "turns already here, %zu records left out%s\n",
                 r->n_new, r->n_known, r->n_turns, r->n_skipped, r->n_bad,
-                r->n_turns + r->n_tagged != 0
-                    ? "; confab history undo takes it back"
-                    : "");
+                r->n_turns + r->n_tagged != 0 ? "; confab history undo takes it back" : "");
 }
 
 static int do_import(history *h)
@@ -763,8 +747,7 @@ static int do_import(history *h)
         note_ud ud = {h->args[i]};
         opts.name = h->args[i];
         opts.ud = &ud;
-        cf_status st =
-            cf_import_file(h->store, h->args[i], &opts, &report, &err);
+        cf_status st = cf_import_file(h->store, h->args[i], &opts, &report, &err);
         if (report.read_as[0] != '\0') {
             cf_buf line = CF_BUF_INIT;
             cf_buf_addf(&line, "read as %s", report.read_as);
@@ -794,8 +777,7 @@ static int do_raw(history *h)
     if (!is_request && (h->n != 2 || strcmp(h->args[1], "response") != 0)) {
         return cf_cli_usage(h->cli, "want raw EXCHANGE request|response");
     }
-    cf_status st =
-        cf_store_find_exchange(h->store, cf_str_from(h->args[0]), &id, &err);
+    cf_status st = cf_store_find_exchange(h->store, cf_str_from(h->args[0]), &id, &err);
     CF_THEN(st, cf_store_get_exchange(h->store, id, &h->arena, &x, &err));
     if (st != CF_OK) {
         return fail(h, &err);
@@ -823,18 +805,12 @@ static const struct action {
     uint32_t flags;
     bool empty_is_fine; /* without a database there is nothing to report */
 } actions[] = {
-    {"list", do_list, 0, true},
-    {"search", do_search, 0, true},
-    {"show", do_show, 0, false},
-    {"fork", do_fork, 0, false},
-    {"tag", do_tag, 0, false},
-    {"title", do_title, 0, false},
-    {"truncate", do_truncate, 0, false},
-    {"rm", do_rm, 0, false},
-    {"undo", do_undo, 0, false},
-    {"raw", do_raw, 0, false},
-    {"export", do_export, 0, false},
-    {"import", do_import, CF_STORE_CREATE, false},
+    {"list", do_list, 0, true},          {"search", do_search, 0, true},
+    {"show", do_show, 0, false},         {"fork", do_fork, 0, false},
+    {"tag", do_tag, 0, false},           {"title", do_title, 0, false},
+    {"truncate", do_truncate, 0, false}, {"rm", do_rm, 0, false},
+    {"undo", do_undo, 0, false},         {"raw", do_raw, 0, false},
+    {"export", do_export, 0, false},     {"import", do_import, CF_STORE_CREATE, false},
 };
 
 static int run_action(history *h, const struct action *a)
@@ -869,8 +845,8 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
          "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
          "(in), chatgpt (in) or markdown; import recognises it",
          NULL},
-        {"--all", 'a', CF_OPT_FLAG, &h.all, NULL,
-         "export: every conversation; show: every branch", NULL},
+        {"--all", 'a', CF_OPT_FLAG, &h.all, NULL, "export: every conversation; show: every branch",
+         NULL},
         {"--output", 'o', CF_OPT_STR, &h.output, "FILE",
          "export: write to FILE instead of standard output", NULL},
         {"--head", 0, CF_OPT_FLAG, &h.head, NULL,
@@ -885,26 +861,20 @@ int cf_cmd_history(cf_cli *cli, int argc, char **argv)
          "truncate: leave at most N turns after the system messages", NULL},
         {"--tokens", 0, CF_OPT_U32, &h.tokens, "N",
          "truncate: leave a prompt of at most N tokens of the model", NULL},
-        {"--yes", 0, CF_OPT_FLAG, &h.is_approved, NULL,
-         "truncate: do not ask on a terminal", NULL},
+        {"--yes", 0, CF_OPT_FLAG, &h.is_approved, NULL, "truncate: do not ask on a terminal", NULL},
         {"--tag", 0, CF_OPT_STR, &h.tag, "TAG",
          "import: tag the imported conversations; list, search: only those "
          "with this tag",
          NULL},
-        {"--sort", 0, CF_OPT_STR, &h.sort, "KEY",
-         "list: by updated, created, title or turns", NULL},
-        {"--reverse", 'r', CF_OPT_FLAG, &h.reverse, NULL,
-         "list: reverse the order", NULL},
-        {"--limit", 'n', CF_OPT_U32, &h.limit, "N",
-         "list, search: at most N (default 100)", NULL},
-        {"--offset", 0, CF_OPT_U32, &h.offset, "N",
-         "list, search: skip the first N", NULL},
-        {"--archived", 0, CF_OPT_FLAG, &h.archived, NULL,
-         "list, search: look in the archive", NULL},
-        {"--trash", 0, CF_OPT_FLAG, &h.trash, NULL,
-         "list, search: look in the trash", NULL},
-        {"--remove", 0, CF_OPT_FLAG, &h.remove, NULL, "tag: remove the tags",
+        {"--sort", 0, CF_OPT_STR, &h.sort, "KEY", "list: by updated, created, title or turns",
          NULL},
+        {"--reverse", 'r', CF_OPT_FLAG, &h.reverse, NULL, "list: reverse the order", NULL},
+        {"--limit", 'n', CF_OPT_U32, &h.limit, "N", "list, search: at most N (default 100)", NULL},
+        {"--offset", 0, CF_OPT_U32, &h.offset, "N", "list, search: skip the first N", NULL},
+        {"--archived", 0, CF_OPT_FLAG, &h.archived, NULL, "list, search: look in the archive",
+         NULL},
+        {"--trash", 0, CF_OPT_FLAG, &h.trash, NULL, "list, search: look in the trash", NULL},
+        {"--remove", 0, CF_OPT_FLAG, &h.remove, NULL, "tag: remove the tags", NULL},
         {"--purge", 0, CF_OPT_FLAG, &h.purge, NULL,
          "rm: delete for good instead of moving to the trash", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},

@@ -63,8 +63,7 @@ static cf_status read_part(command *c, cf_error *err)
     cf_part_kind kind;
     char *end = NULL;
     if (text[n] != ':' || !cf_part_kind_parse(&kind, cf_str_make(text, n))) {
-        return cf_fail(err, CF_EINVAL,
-                       "--part takes KIND:INDEX or KIND:MESSAGE:INDEX");
+        return cf_fail(err, CF_EINVAL, "--part takes KIND:INDEX or KIND:MESSAGE:INDEX");
     }
     unsigned long first = strtoul(text + n + 1, &end, 10);
     bool is_in_message = kind == CF_PART_SENTENCE || kind == CF_PART_WORD;
@@ -96,9 +95,7 @@ static cf_status read_span(command *c, cf_error *err)
     c->o.has_span = true;
     c->o.span_from = (size_t)from;
     c->o.span_to = (size_t)to;
-    return ok ? CF_OK
-              : cf_fail(err, CF_EINVAL,
-                        "--span takes bytes of the reply, as in 10..25");
+    return ok ? CF_OK : cf_fail(err, CF_EINVAL, "--span takes bytes of the reply, as in 10..25");
 }
 
 static cf_status read_change(command *c, cf_error *err)
@@ -113,13 +110,11 @@ static cf_status read_change(command *c, cf_error *err)
         i++;
     }
     if (i == 3) {
-        return cf_fail(err, CF_EINVAL,
-                       "--change takes leave-out, neutral or swap");
+        return cf_fail(err, CF_EINVAL, "--change takes leave-out, neutral or swap");
     }
     c->o.change = (cf_part_change)i;
     if ((c->o.change == CF_CHANGE_SWAP) != (c->a->with != NULL)) {
-        return cf_fail(err, CF_EINVAL,
-                       "--change swap and --with UUID belong together");
+        return cf_fail(err, CF_EINVAL, "--change swap and --with UUID belong together");
     }
     if (strcmp(positions, "close") != 0 && strcmp(positions, "keep") != 0) {
         return cf_fail(err, CF_EINVAL, "--positions takes close or keep");
@@ -169,8 +164,7 @@ static void put_tokens(const command *c, const cf_influence_row *row, cf_jw *w)
     cf_jw_end(w);
 }
 
-static cf_status put_json(const command *c, const cf_influence_row *row,
-                          cf_buf *out, cf_error *err)
+static cf_status put_json(const command *c, const cf_influence_row *row, cf_buf *out, cf_error *err)
 {
     const cf_part *p = &row->part;
     cf_buf label = CF_BUF_INIT;
@@ -227,13 +221,11 @@ static void put_start(cf_buf *out, cf_str text)
     cf_buf_adds(out, n < text.n ? "..." : "");
 }
 
-static void put_text_row(const command *c, const cf_influence_row *row,
-                         cf_buf *out)
+static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *out)
 {
     if (row->has_delta) {
         bool is_small = fabs(row->delta) < 0.005; /* no "-0.00" */
-        cf_buf_addf(out, is_small ? "%9.2f  " : "%+9.2f  ",
-                    is_small ? 0 : row->delta);
+        cf_buf_addf(out, is_small ? "%9.2f  " : "%+9.2f  ", is_small ? 0 : row->delta);
     } else {
         cf_buf_adds(out, "        ?  ");
     }
@@ -258,8 +250,7 @@ static void put_text_row(const command *c, const cf_influence_row *row,
     for (size_t i = 0; i < c->result.n_target; i++) {
         const cf_influence_token *t = &c->result.target[i];
         cf_str piece = target_text(c, t);
-        cf_buf_addf(out, "             %+8.3f  '",
-                    (double)row->log_p[i] - (double)t->log_p);
+        cf_buf_addf(out, "             %+8.3f  '", (double)row->log_p[i] - (double)t->log_p);
         cf_safe_line(out, piece.p, piece.n);
         cf_buf_adds(out, "'\n");
     }
@@ -311,24 +302,21 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
 {
     CF_TRY(read_options(c, err));
     CF_TRY(cf_cli_open_store(&c->store, c->cli, 0, err));
-    CF_TRY(cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, c->a->turn,
-                                c->a->family, &c->c.arena, err));
+    CF_TRY(cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, c->a->turn, c->a->family,
+                                &c->c.arena, err));
     c->engine = cf_study_engine_of(&c->opened);
     c->engine.roles = &c->opened.roles;
     c->engine.template_source = cf_buf_str(&c->opened.source);
-    CF_TRY(cf_study_scorer_init(&c->scorer, c->opened.backend, c->store,
-                                cf_cli_cancel(), err));
-    CF_TRY(
-        cf_study_case_load(&c->c, c->store, &c->engine, uuid, c->a->turn, err));
+    CF_TRY(cf_study_scorer_init(&c->scorer, c->opened.backend, c->store, cf_cli_cancel(), err));
+    CF_TRY(cf_study_case_load(&c->c, c->store, &c->engine, uuid, c->a->turn, err));
     if (c->a->with != NULL) {
-        CF_TRY(cf_study_case_whole(&c->other, c->store, &c->engine, c->a->with,
-                                   err));
+        CF_TRY(cf_study_case_whole(&c->other, c->store, &c->engine, c->a->with, err));
         c->o.other = &c->other;
     }
     if (c->a->argument != NULL) {
         c->o.has_span = true;
-        CF_TRY(cf_influence_argument(&c->c, &c->engine, c->a->argument,
-                                     &c->o.span_from, &c->o.span_to, err));
+        CF_TRY(cf_influence_argument(&c->c, &c->engine, c->a->argument, &c->o.span_from,
+                                     &c->o.span_to, err));
     }
     return CF_OK;
 }
@@ -337,8 +325,8 @@ static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
 {
     CF_TRY(open_all(c, uuid, err));
     cf_progress_start(&c->progress, "scoring");
-    cf_status st = cf_influence_make(&c->result, &c->c, &c->engine, &c->scorer,
-                                     &c->o, show_progress, &c->progress, err);
+    cf_status st = cf_influence_make(&c->result, &c->c, &c->engine, &c->scorer, &c->o,
+                                     show_progress, &c->progress, err);
     cf_progress_end(&c->progress);
     CF_THEN(st, put(c, out, err));
     return st;
@@ -378,16 +366,14 @@ int cf_cmd_influence(cf_cli *cli, int argc, char **argv)
          "the reply: its UUID, or its message's number from 0 (default: the "
          "last assistant message)",
          NULL},
-        {"--span", 0, CF_OPT_STR, &a.span, "A..B",
-         "only these bytes of the reply", NULL},
+        {"--span", 0, CF_OPT_STR, &a.span, "A..B", "only these bytes of the reply", NULL},
         {"--argument", 0, CF_OPT_STR, &a.argument, "CALL.PATH",
          "only this argument of a call, as in 0.city", NULL},
         {"--change", 0, CF_OPT_STR, &a.change, "HOW",
          "leave-out (default), neutral: as many tokens of neutral text, swap: "
          "the same part of --with",
          NULL},
-        {"--with", 0, CF_OPT_STR, &a.with, "UUID",
-         "the conversation to swap parts with", NULL},
+        {"--with", 0, CF_OPT_STR, &a.with, "UUID", "the conversation to swap parts with", NULL},
         {"--positions", 0, CF_OPT_STR, &a.positions, "HOW",
          "of the tokens after a part left out: close (default), or keep", NULL},
         {"--part", 0, CF_OPT_STR, &a.part, "KIND:N",
@@ -396,8 +382,8 @@ int cf_cmd_influence(cf_cli *cli, int argc, char **argv)
          NULL},
         {"--tokens", 0, CF_OPT_FLAG, &a.tokens, NULL,
          "token by token: where in the reply each part matters", NULL},
-        {"--family", 0, CF_OPT_STR, &a.family, "NAME",
-         "syntax of tool calls (default: detected)", NULL},
+        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
+         NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

@@ -58,8 +58,7 @@ static cf_status open_subject(subject *s, const char *name, const char *which,
     if (given->model != NULL && cf_model_place_is_model(given->model)) {
         CF_TRY(open_model(s, &o, err));
     } else if (given->mmproj != NULL) {
-        return cf_fail(err, CF_EINVAL,
-                       "--mmproj: a projector is read with its model (-m)");
+        return cf_fail(err, CF_EINVAL, "--mmproj: a projector is read with its model (-m)");
     }
     if (builtin.n != 0) {
         cf_buf_add(&s->source, builtin.p, builtin.n);
@@ -78,8 +77,7 @@ static void close_subject(subject *s)
 }
 
 /* Facts about the model that the template is in. */
-static void describe_model(const subject *s, cf_lint_options *o, cf_buf *bos,
-                           cf_buf *eos)
+static void describe_model(const subject *s, cf_lint_options *o, cf_buf *bos, cf_buf *eos)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(s->engine);
     cf_special_tokens special = cf_tokenizer_special(tok);
@@ -113,8 +111,8 @@ static void tell_note(const subject *s)
 
 /* Lints one template: of a model the one of this name, NULL: the default one;
  * *has_tools: the model has another one for conversations with tools. */
-static cf_status lint_one(lint_job *job, const char *name, const char *which,
-                          bool *has_tools, cf_error *err)
+static cf_status lint_one(lint_job *job, const char *name, const char *which, bool *has_tools,
+                          cf_error *err)
 {
     subject s = {0};
     cf_buf shown = CF_BUF_INIT;
@@ -143,8 +141,7 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which,
             tell_note(&s);
         }
     }
-    CF_THEN(st, cf_template_lint(cf_buf_str(&s.source), &options, &arena,
-                                 &report, err));
+    CF_THEN(st, cf_template_lint(cf_buf_str(&s.source), &options, &arena, &report, err));
     if (st == CF_OK) {
         job->n_errors += report.n_errors;
         cf_lint_output_one(&job->output, cf_buf_cstr(&shown), &report);
@@ -163,8 +160,7 @@ static int print_rules(const cf_cli *cli)
     const cf_lint_rule *r;
     cf_buf out = CF_BUF_INIT;
     for (size_t i = 0; (r = cf_lint_rule_at(i)) != NULL; i++) {
-        cf_buf_addf(&out, "%s  %s\n      %s\n      %s\n", r->id, r->title,
-                    r->effect, r->fix);
+        cf_buf_addf(&out, "%s  %s\n      %s\n      %s\n", r->id, r->title, r->effect, r->fix);
     }
     int status = cf_cli_print(cli, &out);
     cf_buf_deinit(&out);
@@ -199,9 +195,9 @@ static int bad_client(const cf_cli *cli, const char *name)
 /* Prints the text written so far; an exit status. */
 static int flush(lint_job *job)
 {
-    int status = cf_cli_print_as(
-        job->cli, &job->out,
-        cf_lint_format_is_json(job->output.format) ? CF_OUT_JSON : CF_OUT_TEXT);
+    int status =
+        cf_cli_print_as(job->cli, &job->out,
+                        cf_lint_format_is_json(job->output.format) ? CF_OUT_JSON : CF_OUT_TEXT);
     cf_buf_reset(&job->out);
     return status;
 }
@@ -227,9 +223,7 @@ static int lint_all(lint_job *job, const char *const *names, int n)
     }
     cf_lint_output_end(&job->output);
     int status = flush(job);
-    return status != CF_EXIT_OK ? status
-           : job->n_errors > 0  ? CF_EXIT_FINDING
-                                : CF_EXIT_OK;
+    return status != CF_EXIT_OK ? status : job->n_errors > 0 ? CF_EXIT_FINDING : CF_EXIT_OK;
 }
 
 int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
@@ -248,8 +242,8 @@ int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
          "also try what a client sends: claude-code, codex, goose, langchain, "
          "opencode, or all",
          NULL},
-        {"--format", 0, CF_OPT_STR, &format, "NAME",
-         "text, json, table, sarif, github or junit", NULL},
+        {"--format", 0, CF_OPT_STR, &format, "NAME", "text, json, table, sarif, github or junit",
+         NULL},
         {"--table", 0, CF_OPT_FLAG, &is_table, NULL,
          "print one row of a Markdown table per template", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
@@ -262,26 +256,22 @@ int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
     if (shows_rules) {
         return print_rules(cli);
     }
-    const char *given = cli->open.template_name != NULL
-                            ? cli->open.template_name
-                            : cf_open_model(&cli->open);
+    const char *given =
+        cli->open.template_name != NULL ? cli->open.template_name : cf_open_model(&cli->open);
     if (n_rest == 0 && given == NULL) {
         return cf_cli_usage(cli, "no template or model was named");
     }
     if (job.client != NULL && !is_client(job.client)) {
         return bad_client(cli, job.client);
     }
-    format = format != NULL ? format
-             : cli->is_json ? "json"
-             : is_table     ? "table"
-                            : "text";
+    format = format != NULL ? format : cli->is_json ? "json" : is_table ? "table" : "text";
     job.output.format = cf_lint_format_find(format);
     if (job.output.format == NULL) {
         return cf_cli_usage(cli, "a format is text, json, table, sarif, github "
                                  "or junit");
     }
-    int status = lint_all(&job, n_rest > 0 ? (const char *const *)argv : &given,
-                          n_rest > 0 ? n_rest : 1);
+    int status =
+        lint_all(&job, n_rest > 0 ? (const char *const *)argv : &given, n_rest > 0 ? n_rest : 1);
     cf_buf_deinit(&job.out);
     return status;
 }

@@ -27,8 +27,7 @@ typedef struct mcp {
 static cf_status print(const mcp *m, const cf_buf *out, cf_error *err)
 {
     CF_TRY(cf_buf_check(out, err));
-    cf_out(stdout, cf_buf_str(out),
-           m->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    cf_out(stdout, cf_buf_str(out), m->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     return CF_OK;
 }
 
@@ -42,9 +41,8 @@ static cf_status measure(mcp *m, cf_error *err)
         return CF_OK;
     }
     CF_TRY(cf_open_backend(&engine, &m->cli->open, NULL, err));
-    cf_status st =
-        cf_tool_cost_measure(&m->cost, engine.backend, &engine.roles,
-                             m->opened.declared, cf_cli_cancel(), err);
+    cf_status st = cf_tool_cost_measure(&m->cost, engine.backend, &engine.roles, m->opened.declared,
+                                        cf_cli_cancel(), err);
     m->has_cost = st == CF_OK;
     cf_opened_close(&engine);
     return st;
@@ -55,8 +53,7 @@ static size_t place_of(const mcp *m, size_t server, cf_str name)
 {
     for (size_t i = 0; i < json_array_size(m->opened.map); i++) {
         const json_t *row = json_array_get(m->opened.map, i);
-        if (json_integer_value(json_object_get(row, "server")) ==
-                (json_int_t)server &&
+        if (json_integer_value(json_object_get(row, "server")) == (json_int_t)server &&
             cf_str_eq(cf_json_get_str(row, "tool"), name)) {
             return i;
         }
@@ -81,11 +78,10 @@ static cf_status find_changes(mcp *m, json_t *out, cf_error *err)
         bool ok = json_array_append_new(out, list) == 0;
         for (size_t k = 0; ok && k < json_array_size(s.tools); k++) {
             json_t *before;
-            cf_tool_news news = cf_servers_compare(
-                m->opened.servers, s.name, json_array_get(s.tools, k), &before);
+            cf_tool_news news =
+                cf_servers_compare(m->opened.servers, s.name, json_array_get(s.tools, k), &before);
             json_decref(before);
-            ok = json_array_append_new(
-                     list, json_boolean(news == CF_TOOL_OTHER)) == 0;
+            ok = json_array_append_new(list, json_boolean(news == CF_TOOL_OTHER)) == 0;
         }
         if (!ok) {
             return cf_oom(err);
@@ -122,16 +118,14 @@ static void json_tools(const mcp *m, cf_jw *w, size_t i, const cf_mcp_server *s,
 }
 
 /* A line of JSON a server; those that were refused come last. */
-static void json_server(const mcp *m, cf_buf *out, size_t i,
-                        const json_t *changes)
+static void json_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
 {
     cf_buf line = CF_BUF_INIT;
     cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(m->opened.servers), i);
     int64_t sum = m->has_cost ? 0 : -1;
     cf_jw w;
     for (size_t k = 0; m->has_cost && k < json_array_size(s.tools); k++) {
-        int64_t n = tokens_of(
-            m, i, cf_json_get_str(json_array_get(s.tools, k), "name"));
+        int64_t n = tokens_of(m, i, cf_json_get_str(json_array_get(s.tools, k), "name"));
         sum += n > 0 ? n : 0;
     }
     cf_jw_init(&w, &line);
@@ -165,8 +159,7 @@ static void json_refused(cf_buf *out, const json_t *config)
     cf_buf_deinit(&line);
 }
 
-static void text_server(const mcp *m, cf_buf *out, size_t i,
-                        const json_t *changes)
+static void text_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
 {
     cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(m->opened.servers), i);
     const json_t *changed = json_array_get(changes, i);
@@ -190,9 +183,7 @@ static void text_server(const mcp *m, cf_buf *out, size_t i,
         if (n >= 0) {
             cf_buf_addf(out, "  %lld tokens", (long long)n);
         }
-        cf_buf_adds(out, json_is_true(json_array_get(changed, k))
-                             ? "  CHANGED  "
-                             : "  ");
+        cf_buf_adds(out, json_is_true(json_array_get(changed, k)) ? "  CHANGED  " : "  ");
         cf_cli_put_line(out, cf_str_make(text.p, text.n < 100 ? text.n : 100));
         cf_buf_addc(out, '\n');
     }
@@ -214,8 +205,7 @@ static cf_status list(mcp *m, cf_error *err)
             text_server(m, &out, i, changes);
         }
     }
-    for (size_t i = 0; st == CF_OK && i < json_array_size(m->opened.refused);
-         i++) {
+    for (size_t i = 0; st == CF_OK && i < json_array_size(m->opened.refused); i++) {
         const json_t *config = json_array_get(m->opened.refused, i);
         if (m->cli->is_json) {
             json_refused(&out, config);
@@ -233,8 +223,7 @@ static cf_status list(mcp *m, cf_error *err)
 /* ---- call --------------------------------------------------------------- */
 
 /* The server that has the tool, by the tool's own name or the declared one. */
-static cf_status find_tool(const mcp *m, cf_str name, size_t *server,
-                           cf_str *tool, cf_error *err)
+static cf_status find_tool(const mcp *m, cf_str name, size_t *server, cf_str *tool, cf_error *err)
 {
     cf_mcp *all = cf_servers_mcp(m->opened.servers);
     size_t n_found = 0, n_ready = 0;
@@ -251,8 +240,7 @@ static cf_status find_tool(const mcp *m, cf_str name, size_t *server,
         return CF_OK;
     }
     if (n_found > 1) {
-        return cf_fail(err, CF_EINVAL,
-                       "%zu servers have a tool %.*s; say which with --server",
+        return cf_fail(err, CF_EINVAL, "%zu servers have a tool %.*s; say which with --server",
                        n_found, (int)(name.n < 80 ? name.n : 80), name.p);
     }
     if (cf_mcp_opened_find(&m->opened, name, server, tool)) {
@@ -260,11 +248,11 @@ static cf_status find_tool(const mcp *m, cf_str name, size_t *server,
     }
     for (size_t i = 0; n_ready == 0 && i < cf_mcp_n(all); i++) {
         cf_mcp_server s = cf_mcp_server_at(all, i);
-        return cf_fail(err, CF_EIO, "server %.*s: %.160s",
-                       (int)(s.name.n < 60 ? s.name.n : 60), s.name.p, s.error);
+        return cf_fail(err, CF_EIO, "server %.*s: %.160s", (int)(s.name.n < 60 ? s.name.n : 60),
+                       s.name.p, s.error);
     }
-    return cf_fail(err, CF_ENOTFOUND, "no server has a tool %.*s",
-                   (int)(name.n < 80 ? name.n : 80), name.p);
+    return cf_fail(err, CF_ENOTFOUND, "no server has a tool %.*s", (int)(name.n < 80 ? name.n : 80),
+                   name.p);
 }
 
 static void json_result(cf_buf *out, const cf_mcp_result *r)
@@ -303,8 +291,7 @@ static void text_result(cf_buf *out, const cf_mcp_result *r)
     }
 }
 
-static cf_status call(mcp *m, const char *name, const char *text, int *status,
-                      cf_error *err)
+static cf_status call(mcp *m, const char *name, const char *text, int *status, cf_error *err)
 {
     json_t *arguments = NULL;
     cf_mcp_result r = {.is_sent = false};
@@ -313,23 +300,20 @@ static cf_status call(mcp *m, const char *name, const char *text, int *status,
     cf_str tool;
     cf_error why;
     if (cf_json_read(&arguments, text, strlen(text), &why) != CF_OK) {
-        return cf_fail(err, CF_EINVAL, "ARGUMENTS are not JSON: %.180s",
-                       why.text);
+        return cf_fail(err, CF_EINVAL, "ARGUMENTS are not JSON: %.180s", why.text);
     }
     m->opened.log = m->shows_log ? stdout : NULL;
     cf_status st = cf_mcp_open(&m->opened, NULL, m->server, err);
     CF_THEN(st, cf_mcp_opened_declare(&m->opened, NULL, err));
     CF_THEN(st, find_tool(m, cf_str_from(name), &server, &tool, err));
-    if (st == CF_OK &&
-        !cf_mcp_opened_may_call(&m->opened, server, tool, arguments)) {
+    if (st == CF_OK && !cf_mcp_opened_may_call(&m->opened, server, tool, arguments)) {
         st = cf_fail(err, CF_EINVAL, "the call was not approved");
     }
     const cf_mcp_call_options o = {.cancel = cf_cli_cancel()};
-    CF_THEN(st, cf_mcp_call(cf_servers_mcp(m->opened.servers), server, tool,
-                            arguments, &o, &r, err));
+    CF_THEN(st,
+            cf_mcp_call(cf_servers_mcp(m->opened.servers), server, tool, arguments, &o, &r, err));
     if (st == CF_OK) {
-        *status =
-            r.is_error || r.is_bad || !r.is_sent ? CF_EXIT_FINDING : CF_EXIT_OK;
+        *status = r.is_error || r.is_bad || !r.is_sent ? CF_EXIT_FINDING : CF_EXIT_OK;
         if (m->cli->is_json) {
             json_result(&out, &r);
         } else {
@@ -364,8 +348,7 @@ static void put_log_line(const mcp *m, cf_buf *out, const cf_store_mcp *l)
         return;
     }
     /* Another error than for memory means that it is text. */
-    if (is_message(l) &&
-        cf_json_read(&v, l->message.p, l->message.n, NULL) == CF_ENOMEM) {
+    if (is_message(l) && cf_json_read(&v, l->message.p, l->message.n, NULL) == CF_ENOMEM) {
         out->failed = true;
         return;
     }
@@ -400,8 +383,7 @@ static cf_status show_log(mcp *m, const char *name, cf_error *err)
         const cf_store_mcp *v;
         cf_buf out = CF_BUF_INIT;
         cf_arena_init(&arena, 0);
-        st = cf_store_get_mcp(store, ref.conversation, from, LOG_STEP, &arena,
-                              &v, &n, err);
+        st = cf_store_get_mcp(store, ref.conversation, from, LOG_STEP, &arena, &v, &n, err);
         for (size_t i = 0; st == CF_OK && i < n; i++) {
             if (m->shows_all || is_message(&v[i])) {
                 put_log_line(m, &out, &v[i]);
@@ -421,12 +403,11 @@ int cf_cmd_mcp(cf_cli *cli, int argc, char **argv)
 {
     mcp m = {.cli = cli, .opened = {.cli = cli}};
     const cf_opt own[] = {
-        {"--mcp", 0, CF_OPT_STR, &m.opened.path, "FILE",
-         "the servers, as \"mcpServers\" in JSON", NULL},
+        {"--mcp", 0, CF_OPT_STR, &m.opened.path, "FILE", "the servers, as \"mcpServers\" in JSON",
+         NULL},
         {"--yes", 0, CF_OPT_FLAG, &m.opened.is_approved, NULL,
          "start the servers and call the tool without asking", NULL},
-        {"--server", 0, CF_OPT_STR, &m.server, "NAME",
-         "this server of the file only", NULL},
+        {"--server", 0, CF_OPT_STR, &m.server, "NAME", "this server of the file only", NULL},
         {"--tool-timeout", 0, CF_OPT_U32, &m.opened.call_s, "SECONDS",
          "time limit of a call (default: 60)", NULL},
         {"--start-timeout", 0, CF_OPT_U32, &m.opened.start_s, "SECONDS",
@@ -447,17 +428,15 @@ int cf_cmd_mcp(cf_cli *cli, int argc, char **argv)
     bool is_call = strcmp(what, "call") == 0 && (n == 2 || n == 3);
     bool is_log = strcmp(what, "log") == 0 && n == 2;
     if (!is_list && !is_call && !is_log) {
-        return cf_cli_usage(
-            cli, "want list, call TOOL [ARGUMENTS] or log CONVERSATION");
+        return cf_cli_usage(cli, "want list, call TOOL [ARGUMENTS] or log CONVERSATION");
     }
     if (!is_log && m.opened.path == NULL) {
         return cf_cli_usage(cli, "--mcp FILE says which servers there are");
     }
     cf_error err;
-    cf_status st =
-        is_list   ? list(&m, &err)
-        : is_call ? call(&m, argv[1], n == 3 ? argv[2] : "{}", &status, &err)
-                  : show_log(&m, argv[1], &err);
+    cf_status st = is_list   ? list(&m, &err)
+                   : is_call ? call(&m, argv[1], n == 3 ? argv[2] : "{}", &status, &err)
+                             : show_log(&m, argv[1], &err);
     cf_mcp_opened_close(&m.opened);
     cf_tool_cost_deinit(&m.cost);
     return st == CF_OK ? status : cf_cli_fail(cli, &err);

@@ -30,14 +30,13 @@ static void write_blocks_json(cf_buf *out, const cf_media_input *in)
     cf_buf_adds(out, ",\"blocks\":[");
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        cf_buf_addf(out, "%s{\"width\":%u,\"height\":%u,\"rows\":%u}",
-                    i > 0 ? "," : "", (unsigned)b->width, (unsigned)b->height,
-                    (unsigned)(b->cols * b->rows));
+        cf_buf_addf(out, "%s{\"width\":%u,\"height\":%u,\"rows\":%u}", i > 0 ? "," : "",
+                    (unsigned)b->width, (unsigned)b->height, (unsigned)(b->cols * b->rows));
     }
     cf_buf_adds(out, "],\"grids\":[");
     for (size_t i = 0; i < in->n_block; i++) {
-        cf_buf_addf(out, "%s[%u,%u]", i > 0 ? "," : "",
-                    (unsigned)in->block[i].cols, (unsigned)in->block[i].rows);
+        cf_buf_addf(out, "%s[%u,%u]", i > 0 ? "," : "", (unsigned)in->block[i].cols,
+                    (unsigned)in->block[i].rows);
     }
     cf_buf_adds(out, "],\"sequence\":[");
     for (size_t i = 0; i < in->n_piece; i++) {
@@ -67,46 +66,41 @@ static void describe_json(media *m, const cf_media_input *in, const char *path)
         cf_buf_addf(&m->out,
                     ",\"kind\":\"audio\",\"rate\":%u,\"channels\":%u,"
                     "\"samples\":%llu,\"seconds\":%.3f,\"heard\":%.3f",
-                    (unsigned)in->rate, (unsigned)in->channels,
-                    (unsigned long long)in->n_sample,
+                    (unsigned)in->rate, (unsigned)in->channels, (unsigned long long)in->n_sample,
                     (double)in->n_sample / in->rate, heard(in));
     } else {
-        cf_buf_addf(&m->out, ",\"kind\":\"image\",\"width\":%u,\"height\":%u",
-                    (unsigned)in->width, (unsigned)in->height);
+        cf_buf_addf(&m->out, ",\"kind\":\"image\",\"width\":%u,\"height\":%u", (unsigned)in->width,
+                    (unsigned)in->height);
     }
     write_blocks_json(&m->out, in);
     cf_buf_addf(&m->out, ",\"tokens\":%zu,\"read_ms\":%.3f,\"encode_ms\":%.3f}",
-                cf_media_n_position(in), (double)in->read_us * 1e-3,
-                (double)in->encode_us * 1e-3);
+                cf_media_n_position(in), (double)in->read_us * 1e-3, (double)in->encode_us * 1e-3);
 }
 
 static void describe_sound(media *m, const cf_media_input *in, const char *path)
 {
     double seconds = (double)in->n_sample / in->rate;
-    cf_buf_addf(&m->out, "%s: %.2f s, %u Hz, %u %s, %zu tokens\n", path,
-                seconds, (unsigned)in->rate, (unsigned)in->channels,
-                in->channels == 1 ? "channel" : "channels",
-                cf_media_n_position(in));
+    cf_buf_addf(&m->out, "%s: %.2f s, %u Hz, %u %s, %zu tokens\n", path, seconds,
+                (unsigned)in->rate, (unsigned)in->channels,
+                in->channels == 1 ? "channel" : "channels", cf_media_n_position(in));
     if (heard(in) + 0.01 < seconds) {
         cf_buf_addf(&m->out, "  the model hears the first %.0f s\n", heard(in));
     }
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        cf_buf_addf(&m->out, "  %u frames of %u bands, %u rows\n",
-                    (unsigned)b->width, (unsigned)b->height, (unsigned)b->cols);
+        cf_buf_addf(&m->out, "  %u frames of %u bands, %u rows\n", (unsigned)b->width,
+                    (unsigned)b->height, (unsigned)b->cols);
     }
 }
 
-static void describe_picture(media *m, const cf_media_input *in,
-                             const char *path)
+static void describe_picture(media *m, const cf_media_input *in, const char *path)
 {
     cf_buf_addf(&m->out, "%s: %u x %u, %zu tokens\n", path, (unsigned)in->width,
                 (unsigned)in->height, cf_media_n_position(in));
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        cf_buf_addf(&m->out, "  %u x %u pixels, %u x %u rows\n",
-                    (unsigned)b->width, (unsigned)b->height, (unsigned)b->cols,
-                    (unsigned)b->rows);
+        cf_buf_addf(&m->out, "  %u x %u pixels, %u x %u rows\n", (unsigned)b->width,
+                    (unsigned)b->height, (unsigned)b->cols, (unsigned)b->rows);
     }
 }
 
@@ -117,15 +111,14 @@ static void describe(media *m, const cf_media_input *in, const char *path)
     } else {
         describe_picture(m, in, path);
     }
-    cf_buf_addf(&m->out, "  %.1f ms to read, %.1f ms to encode\n",
-                (double)in->read_us * 1e-3, (double)in->encode_us * 1e-3);
+    cf_buf_addf(&m->out, "  %.1f ms to read, %.1f ms to encode\n", (double)in->read_us * 1e-3,
+                (double)in->encode_us * 1e-3);
 }
 
 static cf_status put(FILE *to, const float *v, size_t n, cf_error *err)
 {
-    return to == NULL || fwrite(v, sizeof *v, n, to) == n
-               ? CF_OK
-               : cf_fail(err, CF_EIO, "write error");
+    return to == NULL || fwrite(v, sizeof *v, n, to) == n ? CF_OK
+                                                          : cf_fail(err, CF_EIO, "write error");
 }
 
 static cf_status one(media *m, const char *path, cf_error *err)
@@ -135,8 +128,7 @@ static cf_status one(media *m, const char *path, cf_error *err)
     cf_status st = CF_OK;
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        CF_THEN(st, put(m->blocks, b->data,
-                        cf_media_block_size(b, in->is_sound), err));
+        CF_THEN(st, put(m->blocks, b->data, cf_media_block_size(b, in->is_sound), err));
     }
     CF_THEN(st, put(m->rows, in->rows, in->n_row * in->row_width, err));
     if (m->png_path != NULL) {
@@ -154,16 +146,13 @@ static cf_status one(media *m, const char *path, cf_error *err)
 static cf_status open_file(FILE **out, const char *path, cf_error *err)
 {
     *out = path != NULL ? fopen(path, "wb") : NULL;
-    return path == NULL || *out != NULL
-               ? CF_OK
-               : cf_fail(err, CF_EIO, "%s: cannot be written", path);
+    return path == NULL || *out != NULL ? CF_OK
+                                        : cf_fail(err, CF_EIO, "%s: cannot be written", path);
 }
 
 static cf_status close_file(FILE *f, const char *path, cf_error *err)
 {
-    return f == NULL || fclose(f) == 0
-               ? CF_OK
-               : cf_fail(err, CF_EIO, "%s: write error", path);
+    return f == NULL || fclose(f) == 0 ? CF_OK : cf_fail(err, CF_EIO, "%s: write error", path);
 }
 
 static cf_status all(media *m, char **paths, int n, cf_error *err)
@@ -186,8 +175,7 @@ static int print(media *m)
     cf_buf out = CF_BUF_INIT;
     bool is_json = m->cli->is_json;
     if (is_json) {
-        cf_buf_addf(&out, "{\"projector\":\"%s\",\"inputs\":[",
-                    cf_media_projector(m->media));
+        cf_buf_addf(&out, "{\"projector\":\"%s\",\"inputs\":[", cf_media_projector(m->media));
     }
     cf_buf_add(&out, cf_buf_cstr(&m->out), m->out.n);
     cf_buf_adds(&out, is_json ? "]}\n" : "");

@@ -70,9 +70,8 @@ static bool next_template(model_view *v, size_t *at, cf_str *name, cf_str *text)
     }
     char *copy = cf_strndup(name->n > 0 ? name->p : "", name->n);
     v->out.failed = v->out.failed || copy == NULL;
-    *text = copy == NULL
-                ? cf_str_make(NULL, 0)
-                : cf_engine_chat_template(v->engine, name->n > 0 ? copy : NULL);
+    *text = copy == NULL ? cf_str_make(NULL, 0)
+                         : cf_engine_chat_template(v->engine, name->n > 0 ? copy : NULL);
     cf_free(copy);
     return true;
 }
@@ -144,8 +143,8 @@ static void json_tokenizer(model_view *v)
     json_token(v, "unk", s.unk);
     json_token(v, "pad", s.pad);
     json_token(v, "sep", s.sep);
-    cf_buf_addf(b, ",\"add_bos\":%s,\"add_eos\":%s,\"end\":[",
-                s.add_bos ? "true" : "false", s.add_eos ? "true" : "false");
+    cf_buf_addf(b, ",\"add_bos\":%s,\"add_eos\":%s,\"end\":[", s.add_bos ? "true" : "false",
+                s.add_eos ? "true" : "false");
     const char *comma = "";
     for (size_t i = 0; i < cf_tokenizer_n_vocab(v->tok); i++) {
         if (cf_tokenizer_is_end(v->tok, (cf_token)i)) {
@@ -184,8 +183,7 @@ static void json_lists(model_view *v)
         for (uint32_t d = t.n_dim; d-- > 0;) { /* slowest first */
             cf_buf_addf(b, "%" PRIu64 "%s", t.dim[d], d == 0 ? "" : ",");
         }
-        cf_buf_addf(b, "],\"bytes\":%" PRIu64 ",\"offset\":%" PRIu64 "}",
-                    t.bytes, t.file_off);
+        cf_buf_addf(b, "],\"bytes\":%" PRIu64 ",\"offset\":%" PRIu64 "}", t.bytes, t.file_off);
     }
     cf_buf_addc(b, ']');
 }
@@ -202,11 +200,10 @@ static void json_plan(model_view *v)
         cf_buf_addc(b, '}');
         return;
     }
-    cf_buf_addf(
-        b,
-        ",\"plan\":{\"session_bytes\":%" PRIu64 ",\"shared_bytes\":%" PRIu64
-        ",\"mapped_bytes\":%" PRIu64 ",\"items\":[",
-        v->plan.session_bytes, v->plan.shared_bytes, v->plan.mapped_bytes);
+    cf_buf_addf(b,
+                ",\"plan\":{\"session_bytes\":%" PRIu64 ",\"shared_bytes\":%" PRIu64
+                ",\"mapped_bytes\":%" PRIu64 ",\"items\":[",
+                v->plan.session_bytes, v->plan.shared_bytes, v->plan.mapped_bytes);
     for (size_t i = 0; i < v->plan.n; i++) {
         const cf_plan_item *it = &v->plan.item[i];
         cf_buf_adds(b, i == 0 ? "{\"name\":" : ",{\"name\":");
@@ -227,8 +224,7 @@ static void json_templates(model_view *v)
     cf_str name, text;
     size_t at = 0;
     cf_buf_adds(&v->out, ",\"templates\":[");
-    for (const char *comma = ""; next_template(v, &at, &name, &text);
-         comma = ",") {
+    for (const char *comma = ""; next_template(v, &at, &name, &text); comma = ",") {
         cf_jw w;
         cf_buf_adds(&v->out, comma);
         cf_jw_init(&w, &v->out);
@@ -261,8 +257,7 @@ static void json_templates(model_view *v)
 
 /* ---- text --------------------------------------------------------------- */
 
-static void row(model_view *v, const char *key, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+static void row(model_view *v, const char *key, const char *fmt, ...) CF_PRINTF(3, 4);
 
 static void row(model_view *v, const char *key, const char *fmt, ...)
 {
@@ -296,27 +291,21 @@ static void text_info(model_view *v)
     char size[24];
     char hash[65];
     cf_engine_hash(v->engine, hash);
-    row(v, "file", "%.300s",
-        i->path[0] != '\0' ? i->path : "in the program (bundled)");
+    row(v, "file", "%.300s", i->path[0] != '\0' ? i->path : "in the program (bundled)");
     row(v, "name", "%.300s", i->name);
     row(v, "architecture", "%.100s", i->arch);
-    row(v, "file size", "%s (%" PRIu64 " bytes)",
-        size_text(size, i->file_bytes), i->file_bytes);
+    row(v, "file size", "%s (%" PRIu64 " bytes)", size_text(size, i->file_bytes), i->file_bytes);
     if (i->has_weights) {
         row(v, "weights", "%s, mostly %s, %.2f million parameters",
-            size_text(size, i->weight_bytes), i->file_type,
-            (double)i->n_param / 1e6);
-        row(v, "layers", "%u of width %u, feed-forward %u", i->n_layer,
-            i->n_embd, i->n_ff);
-        row(v, "heads", "%u of %u, %u for keys and values", i->n_head,
-            i->head_size, i->n_head_kv);
+            size_text(size, i->weight_bytes), i->file_type, (double)i->n_param / 1e6);
+        row(v, "layers", "%u of width %u, feed-forward %u", i->n_layer, i->n_embd, i->n_ff);
+        row(v, "heads", "%u of %u, %u for keys and values", i->n_head, i->head_size, i->n_head_kv);
         if (i->n_recurrent > 0) {
-            row(v, "recurrent", "%u layers with a state in place of keys",
-                i->n_recurrent);
+            row(v, "recurrent", "%u layers with a state in place of keys", i->n_recurrent);
         }
         if (i->n_expert > 0) {
-            row(v, "experts", "%u in a layer, %u used; a token reads %s",
-                i->n_expert, i->n_expert_used, size_text(size, i->step_bytes));
+            row(v, "experts", "%u in a layer, %u used; a token reads %s", i->n_expert,
+                i->n_expert_used, size_text(size, i->step_bytes));
         }
     } else {
         row(v, "weights", "not read: vocabulary and metadata only");
@@ -329,8 +318,7 @@ static void text_special(model_view *v, const char *key, cf_token id)
 {
     if (id != CF_TOKEN_NONE) {
         cf_str piece = cf_tokenizer_raw_piece(v->tok, id);
-        row(v, key, "%d %.*s", (int)id, piece.n > 80 ? 80 : (int)piece.n,
-            piece.p);
+        row(v, key, "%d %.*s", (int)id, piece.n > 80 ? 80 : (int)piece.n, piece.p);
     }
 }
 
@@ -387,11 +375,10 @@ static void text_templates(model_view *v)
             v->beside.v[i].path);
     }
     if (v->go.n != 0) {
-        cf_buf_adds(&v->out, n != 0
-                                 ? "\nollama template (in Go's language; the "
-                                   "GGUF's own is used)\n"
-                                 : "\nollama template (in Go's language, which "
-                                   "confab does not run; -t names another)\n");
+        cf_buf_adds(&v->out, n != 0 ? "\nollama template (in Go's language; the "
+                                      "GGUF's own is used)\n"
+                                    : "\nollama template (in Go's language, which "
+                                      "confab does not run; -t names another)\n");
         cf_safe_text(&v->out, v->go.p, v->go.n);
         cf_buf_addc(&v->out, '\n');
     }
@@ -409,8 +396,7 @@ static void text_metadata(model_view *v)
         cf_safe_line(&v->out, key.p, key.n);
         cf_buf_addf(&v->out, " (%s) = ", type);
         size_t n = value.n > SHOWN ? SHOWN : value.n;
-        while (n < value.n && n > 0 &&
-               ((unsigned char)value.p[n] & 0xC0) == 0x80) {
+        while (n < value.n && n > 0 && ((unsigned char)value.p[n] & 0xC0) == 0x80) {
             n--; /* not within a character */
         }
         cf_safe_line(&v->out, cf_buf_cstr(&value), n);
@@ -453,12 +439,11 @@ static void text_tensor_types(model_view *v)
         types[k].bytes += t.bytes;
     }
     cf_buf_addf(&v->out, "\ntensors         %zu%s\n", n_tensors,
-                v->wants_tensors || n_tensors == 0 ? ""
-                                                   : " (--tensors lists them)");
+                v->wants_tensors || n_tensors == 0 ? "" : " (--tensors lists them)");
     for (size_t k = 0; k < n_types; k++) {
         char size[24];
-        cf_buf_addf(&v->out, "  %-13s %" PRIu64 ", %s\n", types[k].type,
-                    types[k].n, size_text(size, types[k].bytes));
+        cf_buf_addf(&v->out, "  %-13s %" PRIu64 ", %s\n", types[k].type, types[k].n,
+                    size_text(size, types[k].bytes));
     }
 }
 
@@ -466,8 +451,7 @@ static void text_tensors(model_view *v)
 {
     text_tensor_types(v);
     cf_tensor_info t;
-    for (size_t i = 0; v->wants_tensors && cf_engine_tensor(v->engine, i, &t);
-         i++) {
+    for (size_t i = 0; v->wants_tensors && cf_engine_tensor(v->engine, i, &t); i++) {
         cf_buf_addf(&v->out, "  %-7s [", t.type);
         for (uint32_t d = t.n_dim; d-- > 0;) { /* slowest first */
             cf_buf_addf(&v->out, "%" PRIu64 "%s", t.dim[d], d == 0 ? "" : ", ");
@@ -494,13 +478,12 @@ static void text_plan(model_view *v)
         char shape[100] = "";
         size_t n = 0;
         for (size_t d = 0; d < 4 && it->shape[d] != 0; d++) {
-            int len = snprintf(shape + n, sizeof shape - n, "%s%" PRIu64,
-                               d == 0 ? "" : ", ", it->shape[d]);
+            int len = snprintf(shape + n, sizeof shape - n, "%s%" PRIu64, d == 0 ? "" : ", ",
+                               it->shape[d]);
             n += len > 0 ? (size_t)len : 0;
         }
-        cf_buf_addf(&v->out, "  %-22s %-5s [%s] %s%s\n", it->name, it->type,
-                    shape, size_text(size, it->bytes),
-                    it->is_mapped ? ", mapped" : "");
+        cf_buf_addf(&v->out, "  %-22s %-5s [%s] %s%s\n", it->name, it->type, shape,
+                    size_text(size, it->bytes), it->is_mapped ? ", mapped" : "");
     }
     row(v, "  a session", "%s", size_text(size, v->plan.session_bytes));
     row(v, "  the engine", "%s", size_text(size, v->plan.shared_bytes));
@@ -512,8 +495,7 @@ static void look_at_projector(model_view *v)
 {
     cf_error err;
     cf_media *media = NULL;
-    if (v->info.has_weights &&
-        cf_open_media(&media, v->engine, &v->cli->open, &err) != CF_OK) {
+    if (v->info.has_weights && cf_open_media(&media, v->engine, &v->cli->open, &err) != CF_OK) {
         cf_note("%s", err.text);
     }
     if (media != NULL) {
@@ -528,20 +510,15 @@ static void text_projector(model_view *v)
         const cf_media_encoder *e = &v->encoder[i];
         char size[24], sizes[64] = "";
         if (e->patch != 0) {
-            snprintf(sizes, sizeof sizes, ", patches of %u pixels",
-                     (unsigned)e->patch);
+            snprintf(sizes, sizeof sizes, ", patches of %u pixels", (unsigned)e->patch);
         }
-        cf_buf_addf(&v->out, "\nencoder of %s\n",
-                    e->is_sound ? "sounds" : "pictures");
-        row(v, "  projector", "%s, rows of %u", e->projector,
-            (unsigned)e->n_out);
-        row(v, "  layers", "%u of width %u, %u heads, feed-forward %u%s",
-            (unsigned)e->n_layer, (unsigned)e->width, (unsigned)e->n_head,
-            (unsigned)e->n_ff, sizes);
+        cf_buf_addf(&v->out, "\nencoder of %s\n", e->is_sound ? "sounds" : "pictures");
+        row(v, "  projector", "%s, rows of %u", e->projector, (unsigned)e->n_out);
+        row(v, "  layers", "%u of width %u, %u heads, feed-forward %u%s", (unsigned)e->n_layer,
+            (unsigned)e->width, (unsigned)e->n_head, (unsigned)e->n_ff, sizes);
         row(v, "  weights", "%s, mapped", size_text(size, e->file_bytes));
-        row(v, "  a block", "%u %s at most, %s while it is encoded",
-            (unsigned)e->n_most, e->is_sound ? "rows" : "patches",
-            size_text(size, e->block_bytes));
+        row(v, "  a block", "%u %s at most, %s while it is encoded", (unsigned)e->n_most,
+            e->is_sound ? "rows" : "patches", size_text(size, e->block_bytes));
     }
 }
 
@@ -554,15 +531,14 @@ static void json_projector(model_view *v)
                     "%s{\"kind\":\"%s\",\"projector\":\"%s\",\"layers\":%u,"
                     "\"width\":%u,\"heads\":%u,\"feed_forward\":%u,"
                     "\"row_width\":%u,",
-                    i == 0 ? ",\"encoders\":[" : ",",
-                    e->is_sound ? "audio" : "image", e->projector,
-                    (unsigned)e->n_layer, (unsigned)e->width,
-                    (unsigned)e->n_head, (unsigned)e->n_ff, (unsigned)e->n_out);
+                    i == 0 ? ",\"encoders\":[" : ",", e->is_sound ? "audio" : "image", e->projector,
+                    (unsigned)e->n_layer, (unsigned)e->width, (unsigned)e->n_head,
+                    (unsigned)e->n_ff, (unsigned)e->n_out);
         cf_buf_addf(b,
                     "\"patch\":%u,\"image_size\":%u,\"block_rows\":%u,"
                     "\"file_bytes\":%" PRIu64 ",\"block_bytes\":%" PRIu64 "}",
-                    (unsigned)e->patch, (unsigned)e->image_size,
-                    (unsigned)e->n_most, e->file_bytes, e->block_bytes);
+                    (unsigned)e->patch, (unsigned)e->image_size, (unsigned)e->n_most, e->file_bytes,
+                    e->block_bytes);
     }
     cf_buf_adds(b, v->n_encoder > 0 ? "]" : "");
 }
@@ -578,9 +554,8 @@ static void look_beside(model_view *v)
     if (name == NULL || v->info.path[0] == '\0') {
         return;
     }
-    v->out.failed =
-        v->out.failed || cf_model_beside(&v->beside, name, v->info.path,
-                                         v->info.arch, &err) != CF_OK;
+    v->out.failed = v->out.failed ||
+                    cf_model_beside(&v->beside, name, v->info.path, v->info.arch, &err) != CF_OK;
     const char *go = cf_besides_find(&v->beside, CF_BESIDE_GO_TEMPLATE);
     if (go != NULL && cf_os_read_file(&v->go, go, GO_MAX, &err) != CF_OK) {
         cf_buf_restart(&v->go);
@@ -594,9 +569,8 @@ static int print(model_view *v)
     v->tok = cf_engine_tokenizer(v->engine);
     look_beside(v);
     if (v->info.has_weights) {
-        v->plan_status =
-            cf_engine_plan(v->engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT,
-                           &v->plan, &v->plan_error);
+        v->plan_status = cf_engine_plan(v->engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT, &v->plan,
+                                        &v->plan_error);
     }
     look_at_projector(v);
     if (v->cli->is_json) {
@@ -640,8 +614,7 @@ int cf_cmd_model(cf_cli *cli, int argc, char **argv)
     }
     cf_error err, why;
     cf_status weights = cf_open_engine(&v.engine, &cli->open, false, &why);
-    if (weights == CF_EFORMAT || weights == CF_EUNSUPPORTED ||
-        weights == CF_ENOTFOUND) {
+    if (weights == CF_EFORMAT || weights == CF_EUNSUPPORTED || weights == CF_ENOTFOUND) {
         if (cf_open_engine(&v.engine, &cli->open, true, &err) != CF_OK) {
             return cf_cli_fail(cli, &why);
         }
@@ -650,8 +623,7 @@ int cf_cmd_model(cf_cli *cli, int argc, char **argv)
     }
     int status = print(&v);
     cf_tensor_info first;
-    if (weights != CF_OK && status == CF_EXIT_OK &&
-        cf_engine_tensor(v.engine, 0, &first)) {
+    if (weights != CF_OK && status == CF_EXIT_OK && cf_engine_tensor(v.engine, 0, &first)) {
         status = cf_cli_fail(cli, &why); /* there are weights, of no use */
     }
     cf_buf_deinit(&v.out);

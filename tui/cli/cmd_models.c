@@ -21,8 +21,7 @@ typedef struct model_row {
 } model_row;
 
 /* A file that cannot be read is a row that says why; CF_ENOMEM. */
-static cf_status look(model_row *row, const cf_model_place *place,
-                      cf_error *err)
+static cf_status look(model_row *row, const cf_model_place *place, cf_error *err)
 {
     const cf_engine_options o = {.metadata_only = true};
     *row = (model_row){.name = place->name, .path = place->path};
@@ -36,8 +35,7 @@ static cf_status look(model_row *row, const cf_model_place *place,
     }
     row->info = cf_engine_get_info(row->engine);
     row->bytes = row->info.file_bytes;
-    return cf_model_beside(&row->beside, place->name, place->path,
-                           row->info.arch, err);
+    return cf_model_beside(&row->beside, place->name, place->path, row->info.arch, err);
 }
 
 /* "" where there are no weights. */
@@ -74,8 +72,7 @@ static void add_json(cf_buf *out, const model_row *row)
         cf_buf_addf(out, "%s\"%s\":", i == 0 ? "{" : ",", texts[i].key);
         cf_json_write_str(out, cf_str_from(texts[i].value));
     }
-    cf_buf_addf(out,
-                ",\"size\":%llu,\"template\":", (unsigned long long)row->bytes);
+    cf_buf_addf(out, ",\"size\":%llu,\"template\":", (unsigned long long)row->bytes);
     cf_json_write_str(out, cf_str_from(template_state(row)));
     const char *projector = cf_besides_find(&row->beside, CF_BESIDE_PROJECTOR);
     cf_buf_adds(out, ",\"projector\":");
@@ -110,8 +107,8 @@ static void add_line(cf_buf *out, const model_row *row)
     }
     cf_buf_addf(out, "%-40s %-12s %-8s %9.1f MB  %s\n", row->name,
                 row->info.arch[0] != '\0' ? row->info.arch : "-",
-                quantisation(row)[0] != '\0' ? quantisation(row) : "-",
-                (double)row->bytes / 1e6, template_state(row));
+                quantisation(row)[0] != '\0' ? quantisation(row) : "-", (double)row->bytes / 1e6,
+                template_state(row));
     for (size_t i = 0; i < row->beside.n; i++) {
         const cf_beside *b = &row->beside.v[i];
         if (b->kind != CF_BESIDE_TEMPLATE) {
@@ -122,8 +119,7 @@ static void add_line(cf_buf *out, const model_row *row)
     }
 }
 
-static cf_status collect(cf_model_places *p, int n, char **folders,
-                         cf_error *err)
+static cf_status collect(cf_model_places *p, int n, char **folders, cf_error *err)
 {
     if (n == 0) {
         return cf_model_places_list(p, err);
@@ -153,8 +149,8 @@ int cf_cmd_models(cf_cli *cli, int argc, char **argv)
     cf_buf out = CF_BUF_INIT;
     cf_status st = collect(&places, n_rest, argv, &err);
     if (st == CF_OK && !cli->is_json && !is_names) {
-        cf_buf_addf(&out, "%-40s %-12s %-8s %12s  %s\n", "name", "architecture",
-                    "weights", "size", "template");
+        cf_buf_addf(&out, "%-40s %-12s %-8s %12s  %s\n", "name", "architecture", "weights", "size",
+                    "template");
     }
     for (size_t i = 0; st == CF_OK && i < places.n; i++) {
         model_row row;

@@ -15,15 +15,13 @@ enum { REPLY_MAX = 16 << 20 };
 
 /* ---- batch -------------------------------------------------------------- */
 
-static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
-                            cf_error *err)
+static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer, cf_error *err)
 {
     const cf_tool_family *fallback = ud;
     cf_tool_family family = *fallback;
     cf_str name = cf_json_get_str(item, "family");
     if (name.p != NULL && !cf_tool_family_parse(&family, name)) {
-        return cf_fail(err, CF_EINVAL, "no tool family '%.*s'", (int)name.n,
-                       name.p);
+        return cf_fail(err, CF_EINVAL, "no tool family '%.*s'", (int)name.n, name.p);
     }
     cf_str raw = cf_json_get_str(item, "raw");
     if (raw.p == NULL) {
@@ -35,8 +33,8 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer,
         CF_TRY(cf_tool_set_new(&tools, declared, err));
     }
     cf_parsed p;
-    cf_status st = cf_parsed_init(
-        &p, family, tools, cf_json_get_str(item, "prefill"), raw, 0, 0, err);
+    cf_status st =
+        cf_parsed_init(&p, family, tools, cf_json_get_str(item, "prefill"), raw, 0, 0, err);
     if (st == CF_OK) {
         cf_parsed_write(answer, &p, false);
         cf_parsed_deinit(&p);
@@ -65,32 +63,29 @@ static void print_text(const cf_parsed *p, cf_buf *out)
         } else if (s->kind == CF_TOOL_SEG_FAILED) {
             cf_buf_adds(out, "failed  ");
             cf_json_write_str(out, bytes);
-            cf_buf_addf(out, "\n  byte %zu: expected %.*s\n", s->error_off,
-                        (int)s->expected.n, s->expected.p);
+            cf_buf_addf(out, "\n  byte %zu: expected %.*s\n", s->error_off, (int)s->expected.n,
+                        s->expected.p);
             if (s->repair.n > 0) {
-                cf_buf_addf(out, "  would parse: %.*s\n", (int)s->repair_how.n,
-                            s->repair_how.p);
+                cf_buf_addf(out, "  would parse: %.*s\n", (int)s->repair_how.n, s->repair_how.p);
             }
         }
         for (size_t k = 0; k < s->n_calls; k++) {
             const cf_tool_call *c = &parse->calls[s->first_call + k];
-            cf_buf_addf(out, "call    %.*s %.*s  %s\n", (int)c->name.n,
-                        c->name.p, (int)c->arguments.n, c->arguments.p,
-                        cf_tool_status_name(c->status));
+            cf_buf_addf(out, "call    %.*s %.*s  %s\n", (int)c->name.n, c->name.p,
+                        (int)c->arguments.n, c->arguments.p, cf_tool_status_name(c->status));
         }
     }
     for (size_t i = 0; i < parse->n_findings; i++) {
         const cf_tool_finding *f = &parse->findings[i];
-        cf_buf_addf(out, "%-7s ",
-                    f->status == CF_TOOL_VALID ? "note" : "finding");
+        cf_buf_addf(out, "%-7s ", f->status == CF_TOOL_VALID ? "note" : "finding");
         if (f->status != CF_TOOL_VALID) {
             cf_buf_addf(out, "%s ", cf_tool_status_name(f->status));
         }
         if (f->path.n > 0) {
             cf_buf_addf(out, "%.*s ", (int)f->path.n, f->path.p);
         }
-        cf_buf_addf(out, "(bytes %zu..%zu): %.*s\n", f->off, f->off + f->len,
-                    (int)f->text.n, f->text.p);
+        cf_buf_addf(out, "(bytes %zu..%zu): %.*s\n", f->off, f->off + f->len, (int)f->text.n,
+                    f->text.p);
     }
     cf_buf_addf(out, "status  %s\n", cf_tool_status_name(parse->status));
 }
@@ -104,20 +99,18 @@ typedef struct job {
 } job;
 
 /* Which other families would find calls in the same bytes. */
-static cf_status other_families(cf_buf *out, const job *j, cf_str raw,
-                                cf_error *err)
+static cf_status other_families(cf_buf *out, const job *j, cf_str raw, cf_error *err)
 {
     for (int i = 0; i < CF_TOOL_FAMILY_N; i++) {
         if (i == (int)j->family) {
             continue;
         }
         cf_parsed p;
-        CF_TRY(cf_parsed_init(&p, (cf_tool_family)i, j->tools, j->prefill, raw,
-                              0, 0, err));
+        CF_TRY(cf_parsed_init(&p, (cf_tool_family)i, j->tools, j->prefill, raw, 0, 0, err));
         if (p.parse->n_calls > 0) {
             cf_buf_addf(out, "also    %s would find %zu call%s\n",
-                        cf_tool_family_name((cf_tool_family)i),
-                        p.parse->n_calls, p.parse->n_calls == 1 ? "" : "s");
+                        cf_tool_family_name((cf_tool_family)i), p.parse->n_calls,
+                        p.parse->n_calls == 1 ? "" : "s");
         }
         cf_parsed_deinit(&p);
     }
@@ -134,8 +127,8 @@ static cf_status read_tools(cf_tool_set **out, const char *path, cf_error *err)
 }
 
 /* The family named, or the one the model's template and metadata point to. */
-static cf_status choose_family(const cf_cli *cli, const char *name,
-                               cf_tool_family *out, cf_error *err)
+static cf_status choose_family(const cf_cli *cli, const char *name, cf_tool_family *out,
+                               cf_error *err)
 {
     if (name != NULL) {
         if (!cf_tool_family_parse(out, cf_str_from(name))) {
@@ -171,8 +164,8 @@ static cf_status choose_family(const cf_cli *cli, const char *name,
     return st;
 }
 
-static cf_status one_family(cf_buf *out, const cf_cli *cli, const job *j,
-                            cf_str raw, bool *is_valid, cf_error *err)
+static cf_status one_family(cf_buf *out, const cf_cli *cli, const job *j, cf_str raw,
+                            bool *is_valid, cf_error *err)
 {
     cf_parsed p;
     CF_TRY(cf_parsed_init(&p, j->family, j->tools, j->prefill, raw, 0, 0, err));
@@ -192,17 +185,15 @@ static cf_status one_family(cf_buf *out, const cf_cli *cli, const job *j,
     return st;
 }
 
-static cf_status run_one(const cf_cli *cli, const job *j, cf_str raw,
-                         bool *is_valid, cf_error *err)
+static cf_status run_one(const cf_cli *cli, const job *j, cf_str raw, bool *is_valid, cf_error *err)
 {
     cf_buf out = CF_BUF_INIT;
-    cf_status st = j->all ? cf_parse_all(&out, j->tools, j->prefill, raw,
-                                         cli->is_json, is_valid, err)
-                          : one_family(&out, cli, j, raw, is_valid, err);
+    cf_status st = j->all
+                       ? cf_parse_all(&out, j->tools, j->prefill, raw, cli->is_json, is_valid, err)
+                       : one_family(&out, cli, j, raw, is_valid, err);
     CF_THEN(st, cf_buf_check(&out, err));
     if (st == CF_OK) {
-        cf_out(stdout, cf_buf_str(&out),
-               cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+        cf_out(stdout, cf_buf_str(&out), cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     }
     cf_buf_deinit(&out);
     return st;
@@ -217,8 +208,7 @@ static const char *family_help(char *out, size_t size)
         n += (size_t)snprintf(out + n, n < size ? size - n : 0, "%s, ",
                               cf_tool_family_name((cf_tool_family)i));
     }
-    snprintf(out + n, n < size ? size - n : 0,
-             "or none (default: from -t or -m, else generic)");
+    snprintf(out + n, n < size ? size - n : 0, "or none (default: from -t or -m, else generic)");
     return out;
 }
 
@@ -229,12 +219,11 @@ int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
     job j = {.family = CF_TOOLS_GENERIC};
     char names[768];
     const cf_opt own[] = {
-        {"--family", 'f', CF_OPT_STR, &family_name, "F",
-         family_help(names, sizeof names), NULL},
+        {"--family", 'f', CF_OPT_STR, &family_name, "F", family_help(names, sizeof names), NULL},
         {"--all", 0, CF_OPT_FLAG, &j.all, NULL,
          "every family: which reads the reply, where the others stop", NULL},
-        {"--tools", 0, CF_OPT_STR, &tools_path, "FILE",
-         "declarations to check the calls against", NULL},
+        {"--tools", 0, CF_OPT_STR, &tools_path, "FILE", "declarations to check the calls against",
+         NULL},
         {"--prefill", 0, CF_OPT_STR, &prefill, "TEXT",
          "the end of the prompt, where it opens the thinking", NULL},
         {"--batch", 0, CF_OPT_STR, &batch, "FILE",

@@ -18,8 +18,7 @@
 #include "tui/traffic/scripted.h"
 
 /* The folder of the breakpoint, beside the history; set if `text` is given. */
-static cf_status begin_breaks(cf_buf *folder, const cf_cli *cli,
-                              const char *text, cf_error *err)
+static cf_status begin_breaks(cf_buf *folder, const cf_cli *cli, const char *text, cf_error *err)
 {
     char *db;
     CF_TRY(cf_open_store_path(&cli->open, &db, err));
@@ -30,9 +29,8 @@ static cf_status begin_breaks(cf_buf *folder, const cf_cli *cli,
     return text != NULL ? cf_break_set(cf_buf_cstr(folder), text, err) : CF_OK;
 }
 
-static cf_status run(cf_cli *cli, const cf_upstream *up,
-                     const cf_http_options *http, const char *break_text,
-                     bool has_screen, cf_error *err)
+static cf_status run(cf_cli *cli, const cf_upstream *up, const cf_http_options *http,
+                     const char *break_text, bool has_screen, cf_error *err)
 {
     cf_traffic_run t;
     cf_proxy proxy = {0};
@@ -52,8 +50,7 @@ static cf_status run(cf_cli *cli, const cf_upstream *up,
 }
 
 /* Answers from the history alone. */
-static cf_status replay(cf_cli *cli, const cf_http_options *http,
-                        bool has_screen, cf_error *err)
+static cf_status replay(cf_cli *cli, const cf_http_options *http, bool has_screen, cf_error *err)
 {
     cf_traffic_run t;
     CF_TRY(cf_traffic_run_init(&t, cli, has_screen, err));
@@ -64,8 +61,8 @@ static cf_status replay(cf_cli *cli, const cf_http_options *http,
 }
 
 /* Answers from a file. */
-static cf_status script(cf_cli *cli, const cf_http_options *http,
-                        const char *path, bool has_screen, cf_error *err)
+static cf_status script(cf_cli *cli, const cf_http_options *http, const char *path, bool has_screen,
+                        cf_error *err)
 {
     cf_traffic_run t;
     cf_scripted *s = NULL;
@@ -100,13 +97,12 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
          "what clients must give to be answered, as their key or in "
          "X-Confab-Token; needed beyond this machine (default: $CONFAB_TOKEN)",
          NULL},
-        {"--ca", 0, CF_OPT_STR, &up.ca, "FILE",
-         "certificates to trust in place of the system's", NULL},
+        {"--ca", 0, CF_OPT_STR, &up.ca, "FILE", "certificates to trust in place of the system's",
+         NULL},
         {"--replay", 0, CF_OPT_FLAG, &is_replay, NULL,
          "ask no server: answer from the history what was answered then", NULL},
         {"--break", 0, CF_OPT_STR, &break_text, "TEXT",
-         "stop requests that hold TEXT (\"\": all) until watch lets them go",
-         NULL},
+         "stop requests that hold TEXT (\"\": all) until watch lets them go", NULL},
         {"--script", 0, CF_OPT_STR, &script_path, "FILE",
          "ask no server: answer with the replies of a file, in order", NULL},
         {"--screen", 0, CF_OPT_FLAG, &has_screen, NULL,
@@ -122,8 +118,7 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
     }
     const bool needs_server = !is_replay && script_path == NULL;
     if (n != 0 || (up.url == NULL && needs_server)) {
-        return cf_cli_usage(cli,
-                            n != 0 ? "takes no arguments" : "want --to URL");
+        return cf_cli_usage(cli, n != 0 ? "takes no arguments" : "want --to URL");
     }
     if (is_replay && script_path != NULL) {
         return cf_cli_usage(cli, "either --replay or --script");
@@ -133,9 +128,8 @@ int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
     }
     up.key = cf_secret_key();
     cf_error err;
-    cf_status st =
-        script_path != NULL ? script(cli, &http, script_path, has_screen, &err)
-        : is_replay         ? replay(cli, &http, has_screen, &err)
-                    : run(cli, &up, &http, break_text, has_screen, &err);
+    cf_status st = script_path != NULL ? script(cli, &http, script_path, has_screen, &err)
+                   : is_replay         ? replay(cli, &http, has_screen, &err)
+                                       : run(cli, &up, &http, break_text, has_screen, &err);
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }

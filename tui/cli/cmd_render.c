@@ -39,24 +39,19 @@ typedef struct render_job {
     uint64_t bench_n;    /* number of them all */
     uint64_t bench_best; /* ns: sum of each context's fastest render */
     uint64_t bench_contexts;
-    bool spans, ids, mask, ledger, continue_final, keep_newline, no_trim,
-        no_lstrip;
+    bool spans, ids, mask, ledger, continue_final, keep_newline, no_trim, no_lstrip;
     bool shape;    /* --shape */
     size_t n_line; /* of --batch, for messages */
 } render_job;
 
 /* The template of -t or the model, if there is one. */
-static cf_status open_template(render_job *job, cf_template_error *why,
-                               cf_error *err)
+static cf_status open_template(render_job *job, cf_template_error *why, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_status st = cf_open_template_source(&text, &job->from, &job->cli->open,
-                                           job->engine, err);
-    if (st == CF_OK &&
-        text.n + (size_t)(job->cli->open.template_name != NULL) > 0) {
+    cf_status st = cf_open_template_source(&text, &job->from, &job->cli->open, job->engine, err);
+    if (st == CF_OK && text.n + (size_t)(job->cli->open.template_name != NULL) > 0) {
         cf_str source = cf_buf_str(&text);
-        st = cf_template_compile(&job->tpl, source, &job->options, &job->arena,
-                                 why, err);
+        st = cf_template_compile(&job->tpl, source, &job->options, &job->arena, why, err);
         if (st != CF_OK && why->line != 0) {
             cf_buf caret = CF_BUF_INIT;
             cf_template_caret(&caret, source, why);
@@ -119,8 +114,7 @@ static void write_spans(cf_jw *w, const cf_prompt *p)
     cf_jw_end(w);
 }
 
-static void write_error(cf_jw *w, const cf_template_error *why,
-                        const cf_error *err)
+static void write_error(cf_jw *w, const cf_template_error *why, const cf_error *err)
 {
     bool has_own = why->message.n != 0 || why->is_raised;
     cf_jw_object(w, "error");
@@ -151,8 +145,7 @@ static cf_status finish(render_job *job, const cf_template *tpl, cf_str context,
                         bool continue_final, rendered *out, cf_error *err)
 {
     const cf_render_media_how how = {tpl, job->tok, job->shape, continue_final};
-    cf_status st = cf_render_media_see(&out->media, &job->media, &how, context,
-                                       &job->arena, err);
+    cf_status st = cf_render_media_see(&out->media, &job->media, &how, context, &job->arena, err);
     if (st != CF_OK && st != CF_ENOMEM && !wants_tokens(job)) {
         cf_note("[media] %s", err->text);
         st = CF_OK;
@@ -161,9 +154,8 @@ static cf_status finish(render_job *job, const cf_template *tpl, cf_str context,
         return st;
     }
     if (out->media.n == 0) {
-        return cf_prompt_tokenise(&out->tokens, &out->r.prompt,
-                                  cf_str_make("", 0), job->tok, &job->arena,
-                                  err);
+        return cf_prompt_tokenise(&out->tokens, &out->r.prompt, cf_str_make("", 0), job->tok,
+                                  &job->arena, err);
     }
     out->tokens = out->media.tokens;
     if (job->mask || job->ledger) {
@@ -175,8 +167,7 @@ static cf_status finish(render_job *job, const cf_template *tpl, cf_str context,
 /* The prompt that is answered about. */
 static const cf_prompt *shown(const render_job *job, const rendered *out)
 {
-    return wants_tokens(job) && out->media.n > 0 ? &out->media.prompt
-                                                 : &out->r.prompt;
+    return wants_tokens(job) && out->media.n > 0 ? &out->media.prompt : &out->r.prompt;
 }
 
 static void write_ids(cf_jw *w, const cf_token_list *tokens)
@@ -219,8 +210,8 @@ static void write_result(const render_job *job, cf_jw *w, const rendered *out)
 }
 
 /* The members of an answer to --mask: text, spans, ids, mask. */
-static cf_status write_mask(render_job *job, cf_jw *w, cf_str context,
-                            const rendered *out, cf_error *err)
+static cf_status write_mask(render_job *job, cf_jw *w, cf_str context, const rendered *out,
+                            cf_error *err)
 {
     json_t *values = NULL;
     cf_mask_spans spans = {NULL, 0};
@@ -248,8 +239,8 @@ static cf_status write_mask(render_job *job, cf_jw *w, cf_str context,
 }
 
 /* Renders the same context again and again, and notes the times. */
-static void bench(render_job *job, const cf_template *tpl,
-                  const cf_context *context, const cf_render_options *options)
+static void bench(render_job *job, const cf_template *tpl, const cf_context *context,
+                  const cf_render_options *options)
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
@@ -261,8 +252,7 @@ static void bench(render_job *job, const cf_template *tpl,
             cf_render r;
             cf_error err;
             cf_arena_reset(&arena);
-            if (cf_template_render(tpl, context, options, &arena, &r, &err) ==
-                CF_ENOMEM) {
+            if (cf_template_render(tpl, context, options, &arena, &r, &err) == CF_ENOMEM) {
                 break;
             }
         }
@@ -277,8 +267,7 @@ static void bench(render_job *job, const cf_template *tpl,
 }
 
 /* Reads a context exactly, with the special tokens of the model. */
-static cf_status read_context(render_job *job, cf_str text, cf_context **out,
-                              cf_error *err)
+static cf_status read_context(render_job *job, cf_str text, cf_context **out, cf_error *err)
 {
     cf_buf full = CF_BUF_INIT;
     cf_status st = cf_context_text_special(&full, text, job->tok, err);
@@ -289,8 +278,8 @@ static cf_status read_context(render_job *job, cf_str text, cf_context **out,
 
 /* Renders a context whose messages and tools get the form that the template
  * reads, as for a send. */
-static cf_status render_shaped(render_job *job, const cf_template *tpl,
-                               cf_str text, cf_prompt *out, cf_error *err)
+static cf_status render_shaped(render_job *job, const cf_template *tpl, cf_str text, cf_prompt *out,
+                               cf_error *err)
 {
     cf_buf full = CF_BUF_INIT;
     json_t *values = NULL;
@@ -307,16 +296,14 @@ static cf_status render_shaped(render_job *job, const cf_template *tpl,
  * Each line begins with the label.  The lines are a service: a
  * context that plain JSON cannot hold, such as one with huge integers, was
  * rendered all the same. */
-static void tell_losses(const char *label, cf_str context,
-                        const cf_prompt *prompt)
+static void tell_losses(const char *label, cf_str context, const cf_prompt *prompt)
 {
     json_t *values = NULL;
     cf_buf lines = CF_BUF_INIT;
     cf_error ignored;
     cf_status st = cf_json_read(&values, context.p, context.n, &ignored);
     CF_THEN(st, cf_prompt_losses(prompt, json_object_get(values, "messages"),
-                                 json_object_get(values, "tools"), &lines,
-                                 &ignored));
+                                 json_object_get(values, "tools"), &lines, &ignored));
     for (size_t at = 0; st == CF_OK && at < lines.n;) {
         size_t n = strcspn(lines.p + at, "\n");
         cf_note_text(label, cf_str_make(lines.p + at, n));
@@ -327,8 +314,8 @@ static void tell_losses(const char *label, cf_str context,
 }
 
 /* The same for a line of --batch, named by its id, else by its number. */
-static void tell_item_losses(const render_job *job, const json_t *item,
-                             cf_str context, const cf_prompt *prompt)
+static void tell_item_losses(const render_job *job, const json_t *item, cf_str context,
+                             const cf_prompt *prompt)
 {
     cf_buf name = CF_BUF_INIT;
     cf_str id = cf_json_get_str(item, "id");
@@ -347,13 +334,12 @@ static void tell_item_losses(const render_job *job, const json_t *item,
 
 /* The source of another template than the common one: the line's own, the
  * model's that it names, or the model's for tools where there are some. */
-static cf_status other_source(const render_job *job, const json_t *item,
-                              cf_str values, cf_str *out, cf_error *err)
+static cf_status other_source(const render_job *job, const json_t *item, cf_str values, cf_str *out,
+                              cf_error *err)
 {
     const json_t *name = json_object_get(item, "template_name");
     *out = cf_json_get_str(item, "template");
-    if (out->p != NULL || job->engine == NULL ||
-        job->cli->open.template_name != NULL) {
+    if (out->p != NULL || job->engine == NULL || job->cli->open.template_name != NULL) {
         return CF_OK;
     }
     if (!json_is_string(name)) {
@@ -364,22 +350,19 @@ static cf_status other_source(const render_job *job, const json_t *item,
     }
     *out = cf_engine_chat_template(job->engine, json_string_value(name));
     return out->p != NULL ? CF_OK
-                          : cf_fail(err, CF_ENOTFOUND,
-                                    "the model has no template called '%.60s'",
+                          : cf_fail(err, CF_ENOTFOUND, "the model has no template called '%.60s'",
                                     json_string_value(name));
 }
 
 /* The template of a line: its own, else that of -t or the model. */
-static cf_status template_of(render_job *job, const json_t *item, cf_str values,
-                             cf_template **own, const cf_template **tpl,
-                             cf_template_error *why, cf_error *err)
+static cf_status template_of(render_job *job, const json_t *item, cf_str values, cf_template **own,
+                             const cf_template **tpl, cf_template_error *why, cf_error *err)
 {
     cf_str source;
     *tpl = job->tpl;
     CF_TRY(other_source(job, item, values, &source, err));
     if (source.p != NULL) {
-        cf_status st = cf_template_compile(own, source, &job->options,
-                                           &job->arena, why, err);
+        cf_status st = cf_template_compile(own, source, &job->options, &job->arena, why, err);
         *tpl = *own;
         return st;
     }
@@ -388,13 +371,11 @@ static cf_status template_of(render_job *job, const json_t *item, cf_str values,
         *err = job->compile_err;
         return job->compile_status;
     }
-    return job->tpl != NULL
-               ? CF_OK
-               : cf_fail(err, CF_EFORMAT, "the line has no template");
+    return job->tpl != NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "the line has no template");
 }
 
-static cf_status render_item(void *ud, const json_t *item, cf_str values,
-                             cf_buf *answer, cf_error *err)
+static cf_status render_item(void *ud, const json_t *item, cf_str values, cf_buf *answer,
+                             cf_error *err)
 {
     render_job *job = ud;
     cf_template *own = NULL;
@@ -402,33 +383,28 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     cf_context *context = NULL;
     rendered out = {.media.n = 0};
     bool continue_final =
-        job->continue_final ||
-        json_is_true(json_object_get(item, "continue_final_message"));
+        job->continue_final || json_is_true(json_object_get(item, "continue_final_message"));
     cf_template_error why = {0};
     cf_arena_reset(&job->arena);
     job->n_line++;
     cf_status st = template_of(job, item, values, &own, &tpl, &why, err);
     if (st == CF_OK && job->shape) {
-        st = render_shaped(job, tpl,
-                           values.p != NULL ? values : cf_str_from("{}"),
-                           &out.r.prompt, err);
+        st = render_shaped(job, tpl, values.p != NULL ? values : cf_str_from("{}"), &out.r.prompt,
+                           err);
     } else if (st == CF_OK) {
-        st = read_context(job, values.p != NULL ? values : cf_str_from("{}"),
-                          &context, err);
+        st = read_context(job, values.p != NULL ? values : cf_str_from("{}"), &context, err);
     }
     if (st == CF_OK && !job->shape) {
-        const cf_render_options options = {.continue_final_message =
-                                               continue_final,
+        const cf_render_options options = {.continue_final_message = continue_final,
                                            .causes = job->spans || job->ledger};
-        st = cf_template_render(tpl, context, &options, &job->arena, &out.r,
-                                err);
+        st = cf_template_render(tpl, context, &options, &job->arena, &out.r, err);
         why = out.r.error;
         if (st != CF_ENOMEM && job->bench != 0) {
             bench(job, tpl, context, &options);
         }
     }
-    CF_THEN(st, finish(job, tpl, values.p != NULL ? values : cf_str_from("{}"),
-                       continue_final, &out, err));
+    CF_THEN(st, finish(job, tpl, values.p != NULL ? values : cf_str_from("{}"), continue_final,
+                       &out, err));
     if (st == CF_OK && values.p != NULL && job->bench == 0) {
         tell_item_losses(job, item, values, shown(job, &out));
     }
@@ -437,8 +413,7 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     cf_jw_init(&w, &line);
     cf_jw_object(&w, NULL);
     if (st == CF_OK && job->mask) {
-        st = write_mask(job, &w, values.p != NULL ? values : cf_str_from("{}"),
-                        &out, err);
+        st = write_mask(job, &w, values.p != NULL ? values : cf_str_from("{}"), &out, err);
     } else if (st == CF_OK) {
         write_result(job, &w, &out);
     }
@@ -456,8 +431,8 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values,
     return st;
 }
 
-static cf_status render_text(render_job *job, cf_str text, const char *name,
-                             rendered *out, cf_error *err)
+static cf_status render_text(render_job *job, cf_str text, const char *name, rendered *out,
+                             cf_error *err)
 {
     cf_render *r = &out->r;
     cf_context *context = NULL;
@@ -472,12 +447,10 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
     if (st != CF_OK) {
         return cf_fail_in(err, st, "the model's template for tools");
     }
-    const cf_render_options options = {.continue_final_message =
-                                           job->continue_final,
+    const cf_render_options options = {.continue_final_message = job->continue_final,
                                        .causes = job->spans || job->ledger};
-    st = job->shape
-             ? render_shaped(job, tpl, text, &r->prompt, err)
-             : cf_template_render(tpl, context, &options, &job->arena, r, err);
+    st = job->shape ? render_shaped(job, tpl, text, &r->prompt, err)
+                    : cf_template_render(tpl, context, &options, &job->arena, r, err);
     if (st != CF_OK && r->error.line != 0) {
         cf_buf caret = CF_BUF_INIT;
         cf_template_caret(&caret, cf_template_source(tpl), &r->error);
@@ -490,19 +463,17 @@ static cf_status render_text(render_job *job, cf_str text, const char *name,
 }
 
 /* --ledger, as a table or an object. */
-static cf_status write_ledger(render_job *job, cf_buf *out, cf_str context,
-                              const rendered *from, cf_error *err)
+static cf_status write_ledger(render_job *job, cf_buf *out, cf_str context, const rendered *from,
+                              cf_error *err)
 {
     const cf_token_list *tokens = &from->tokens;
     cf_ledger ledger;
     json_t *values = NULL;
-    cf_str source =
-        job->tpl != NULL ? cf_template_source(job->tpl) : cf_str_make(NULL, 0);
+    cf_str source = job->tpl != NULL ? cf_template_source(job->tpl) : cf_str_make(NULL, 0);
     cf_status st = cf_json_read(&values, context.p, context.n, err);
     CF_THEN(st, cf_ledger_make(&ledger, &from->r.prompt, tokens->v, tokens->n,
                                json_object_get(values, "messages"),
-                               json_object_get(values, "tools"), source,
-                               &job->arena, err));
+                               json_object_get(values, "tools"), source, &job->arena, err));
     if (st == CF_OK) {
         double speed = cf_ledger_speed(&job->cli->open, tokens->v, tokens->n);
         cf_jw w;
@@ -551,15 +522,13 @@ static int print_result(render_job *job, cf_str context, const rendered *from)
     } else if (job->ids) {
         for (size_t i = 0; i < from->tokens.n; i++) {
             cf_token id = from->tokens.v[i].id;
-            cf_buf_addf(&out, "%s%d", i != 0 ? "," : "",
-                        cf_token_is_row(id) ? 0 : (int)id);
+            cf_buf_addf(&out, "%s%d", i != 0 ? "," : "", cf_token_is_row(id) ? 0 : (int)id);
         }
         cf_buf_addc(&out, '\n');
     } else {
         cf_buf_add(&out, from->r.prompt.text.p, from->r.prompt.text.n);
     }
-    int status =
-        cf_cli_print_as(job->cli, &out, is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    int status = cf_cli_print_as(job->cli, &out, is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     cf_buf_deinit(&out);
     return status;
 }
@@ -576,10 +545,9 @@ static int render_file(render_job *job, const char *path)
     } else {
         cf_buf_adds(&text, "{}");
     }
-    CF_THEN(st, render_text(job, cf_buf_str(&text),
-                            path != NULL ? path : "context", &out, &err));
-    int status = st == CF_OK ? print_result(job, cf_buf_str(&text), &out)
-                             : cf_cli_fail(job->cli, &err);
+    CF_THEN(st, render_text(job, cf_buf_str(&text), path != NULL ? path : "context", &out, &err));
+    int status =
+        st == CF_OK ? print_result(job, cf_buf_str(&text), &out) : cf_cli_fail(job->cli, &err);
     if (st == CF_OK) {
         tell_losses("", cf_buf_str(&text), shown(job, &out));
         cf_render_media_note(&out.media);
@@ -596,13 +564,11 @@ static int run_job(render_job *job, const char *context)
     job->options.no_trim_blocks = job->no_trim;
     job->options.no_lstrip_blocks = job->no_lstrip;
     if (job->cli->open.model != NULL) {
-        if (cf_open_engine(&job->engine, &job->cli->open, true, &err) !=
-            CF_OK) {
+        if (cf_open_engine(&job->engine, &job->cli->open, true, &err) != CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
         job->tok = cf_engine_tokenizer(job->engine);
-        if (cf_render_media_open(&job->media, job->engine, &job->cli->open,
-                                 &err) != CF_OK) {
+        if (cf_render_media_open(&job->media, job->engine, &job->cli->open, &err) != CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
         cf_cli_note_template(job->cli, job->engine);
@@ -617,20 +583,17 @@ static int run_job(render_job *job, const char *context)
     if (st != CF_OK && (!is_compile || job->batch == NULL || st == CF_ENOMEM)) {
         if (is_compile) {
             cf_fail_in(&err, st,
-                       job->cli->open.template_name != NULL
-                           ? job->from
-                           : "the model's template");
+                       job->cli->open.template_name != NULL ? job->from : "the model's template");
         }
         return cf_cli_fail(job->cli, &err);
     }
     if (job->batch == NULL) {
         return job->tpl != NULL
                    ? render_file(job, context)
-                   : cf_cli_usage(job->cli,
-                                  job->engine != NULL
-                                      ? "the model has no template: give one "
-                                        "with -t"
-                                      : "no template (-t)");
+                   : cf_cli_usage(job->cli, job->engine != NULL
+                                                ? "the model has no template: give one "
+                                                  "with -t"
+                                                : "no template (-t)");
     }
     if (st != CF_OK) {
         job->compile_why = why;
@@ -645,12 +608,12 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     render_job job = {.cli = cli};
     bool as_is = false;
     const cf_opt own[] = {
-        {"--batch", 0, CF_OPT_STR, &job.batch, "FILE",
-         "render each line's context (and template)", NULL},
+        {"--batch", 0, CF_OPT_STR, &job.batch, "FILE", "render each line's context (and template)",
+         NULL},
         {"--spans", 0, CF_OPT_FLAG, &job.spans, NULL,
          "answer in JSON, with the origin of every byte", NULL},
-        {"--ids", 0, CF_OPT_FLAG, &job.ids, NULL,
-         "print the token ids of the prompt (with -m)", NULL},
+        {"--ids", 0, CF_OPT_FLAG, &job.ids, NULL, "print the token ids of the prompt (with -m)",
+         NULL},
         {"--mask", 0, CF_OPT_FLAG, &job.mask, NULL,
          "answer in JSON, with the bytes and tokens that the assistant wrote "
          "(with -m)",
@@ -676,8 +639,7 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
         {"--keep-trailing-newline", 0, CF_OPT_FLAG, &job.keep_newline, NULL,
          "keep the template's final newline", NULL},
         {"--bench", 0, CF_OPT_U32, &job.bench, "N",
-         "with --batch: render each context 8 N times and print the mean time",
-         NULL},
+         "with --batch: render each context 8 N times and print the mean time", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -694,8 +656,7 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     }
     if (cf_server_is_address(cli->open.model)) {
         return job.batch == NULL && !job.mask
-                   ? cf_render_server(cli, n_rest == 1 ? argv[0] : NULL,
-                                      job.ids)
+                   ? cf_render_server(cli, n_rest == 1 ? argv[0] : NULL, job.ids)
                    : cf_cli_usage(cli, "a server renders one context, without "
                                        "--batch and --mask");
     }
@@ -713,8 +674,7 @@ int cf_cmd_render(cf_cli *cli, int argc, char **argv)
     if (job.bench_n != 0) {
         cf_note("%llu contexts, %.3f us a render (mean), %.3f us (mean of "
                 "each context's best)",
-                (unsigned long long)job.bench_contexts,
-                (double)job.bench_us / (double)job.bench_n,
+                (unsigned long long)job.bench_contexts, (double)job.bench_us / (double)job.bench_n,
                 (double)job.bench_best / 1000.0 / (double)job.bench_contexts);
     }
     cf_template_free(job.tpl);

@@ -59,29 +59,27 @@ typedef struct replay {
 static void note(replay *r, const char *what, const char *was, const char *is)
 {
     if (r->n_note < NOTE_MAX) {
-        snprintf(r->note[r->n_note++], sizeof r->note[0],
-                 "%s: stored %.60s, here %.60s", what, was, is);
+        snprintf(r->note[r->n_note++], sizeof r->note[0], "%s: stored %.60s, here %.60s", what, was,
+                 is);
     }
 }
 
 /* ---- reading ------------------------------------------------------------ */
 
 /* The turn that a UUID means: of a conversation, the one shown last. */
-static cf_status find_turn(cf_store *store, const char *name, cf_arena *arena,
-                           cf_uuid *out, cf_error *err)
+static cf_status find_turn(cf_store *store, const char *name, cf_arena *arena, cf_uuid *out,
+                           cf_error *err)
 {
     cf_store_ref ref;
     cf_store_tree tree;
     CF_TRY(cf_store_find(store, cf_str_from(name), &ref, err));
     *out = ref.turn;
     if (cf_uuid_is_nil(ref.turn)) {
-        CF_TRY(
-            cf_store_get_tree(store, ref.conversation, 0, arena, &tree, err));
+        CF_TRY(cf_store_get_tree(store, ref.conversation, 0, arena, &tree, err));
         *out = tree.conv.head;
     }
-    return cf_uuid_is_nil(*out)
-               ? cf_fail(err, CF_ENOTFOUND, "the conversation has no turn")
-               : CF_OK;
+    return cf_uuid_is_nil(*out) ? cf_fail(err, CF_ENOTFOUND, "the conversation has no turn")
+                                : CF_OK;
 }
 
 /* Reads the inputs of a replay; the error names the one that is missing. */
@@ -101,13 +99,11 @@ static cf_status check_turn(const replay *r, cf_error *err)
                        run->engine.p != NULL ? run->engine.p : "");
     }
     if (run->n_prompt_ids == 0 || run->n_reply_ids == 0) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the tokens of the turn's %s were not kept",
+        return cf_fail(err, CF_EUNSUPPORTED, "the tokens of the turn's %s were not kept",
                        run->n_prompt_ids == 0 ? "prompt" : "reply");
     }
     if (!r->options.has_sampling) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the turn's sampler options were not kept");
+        return cf_fail(err, CF_EUNSUPPORTED, "the turn's sampler options were not kept");
     }
     return CF_OK;
 }
@@ -120,10 +116,9 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
     cf_status st = find_turn(store, name, &r->arena, &id, err);
     CF_THEN(st, cf_store_get_turn(store, id, &r->arena, &r->turn, err));
     if (st == CF_OK && r->turn.run != NULL) {
-        st = cf_run_options_read(&r->options, r->turn.run->options, &r->arena,
-                                 err);
-        CF_THEN(st, cf_replay_media_load(&r->media, r->options.media, store,
-                                         r->turn.parent, &r->arena, err));
+        st = cf_run_options_read(&r->options, r->turn.run->options, &r->arena, err);
+        CF_THEN(st, cf_replay_media_load(&r->media, r->options.media, store, r->turn.parent,
+                                         &r->arena, err));
     }
     cf_store_close(store);
     CF_TRY(st);
@@ -132,8 +127,7 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
     r->n_prompt = run->n_prompt_ids;
     r->n_reply = run->n_reply_ids;
     r->options.sampling.seed = run->seed;
-    r->ids =
-        cf_arena_calloc(&r->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
+    r->ids = cf_arena_calloc(&r->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
     if (r->ids == NULL) {
         return cf_oom_for(err, "the turn");
     }
@@ -219,8 +213,7 @@ static cf_status compile_grammar(replay *r, cf_error *err)
     const cf_store_run *run = r->turn.run;
     json_t *spec = NULL;
     cf_tool_set *tools = NULL;
-    CF_TRY(cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n,
-                        err));
+    CF_TRY(cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n, err));
     cf_status st = run->n_tools > 0 ? stored_tools(r, &tools, err) : CF_OK;
     CF_THEN(st, cf_constraint_spec_compile(&r->grammar, spec, tools, err));
     cf_tool_set_free(tools);
@@ -238,8 +231,7 @@ static cf_status open_constraint(replay *r, cf_error *err)
     CF_TRY(compile_grammar(r, err));
     CF_TRY(cf_constraint_vocab_from_tokenizer(&r->vocab, tok, err));
     CF_TRY(cf_constraint_new(&r->constraint, r->grammar, r->vocab, err));
-    r->mask = cf_arena_calloc(&r->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32,
-                              sizeof *r->mask);
+    r->mask = cf_arena_calloc(&r->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32, sizeof *r->mask);
     if (r->mask == NULL) {
         return cf_oom_for(err, "the mask");
     }
@@ -248,12 +240,10 @@ static cf_status open_constraint(replay *r, cf_error *err)
         return cf_fail(err, CF_EFORMAT, "the turn's options do not fit it");
     }
     size_t n_taken = 0;
-    CF_TRY(cf_constraint_bytes(r->constraint, r->turn.run->raw.p + end - n, n,
-                               &n_taken, err));
+    CF_TRY(cf_constraint_bytes(r->constraint, r->turn.run->raw.p + end - n, n, &n_taken, err));
     return n_taken == n
                ? CF_OK
-               : cf_fail(err, CF_EFORMAT,
-                         "the constraint refuses what the reply starts with");
+               : cf_fail(err, CF_EFORMAT, "the constraint refuses what the reply starts with");
 }
 
 /* ---- adapters ------------------------------------------------------------ */
@@ -277,8 +267,8 @@ static cf_status choose_adapters(replay *r, const json_t *stored, cf_error *err)
 /* "0123456789abcdef x 0.5, ...": what tells adapters apart. */
 static void identify(cf_buf *out, cf_str hash, double scale)
 {
-    cf_buf_addf(out, "%s%.*s x %g", out->n == 0 ? "" : ", ",
-                hash.n < 12 ? (int)hash.n : 12, hash.p, scale);
+    cf_buf_addf(out, "%s%.*s x %g", out->n == 0 ? "" : ", ", hash.n < 12 ? (int)hash.n : 12, hash.p,
+                scale);
 }
 
 static void compare_adapters(replay *r, const json_t *stored)
@@ -292,8 +282,7 @@ static void compare_adapters(replay *r, const json_t *stored)
     for (size_t i = 0; i < r->adapters.n; i++) {
         const cf_adapter_use *use = &r->adapters.use[i];
         if (use->scale != 0) {
-            identify(&is, cf_str_from(cf_adapter_get_info(use->adapter).hash),
-                     (double)use->scale);
+            identify(&is, cf_str_from(cf_adapter_get_info(use->adapter).hash), (double)use->scale);
         }
     }
     if (!cf_str_eq(cf_buf_str(&was), cf_buf_str(&is))) {
@@ -314,8 +303,7 @@ static cf_status use_adapters(replay *r, cf_error *err)
         CF_TRY(cf_json_read(&stored, text.p, text.n, err));
     }
     cf_status st = choose_adapters(r, stored, err);
-    CF_THEN(st, cf_open_use_adapters(&r->adapters, r->engine, &r->cli.open,
-                                     &r->session, 1, err));
+    CF_THEN(st, cf_open_use_adapters(&r->adapters, r->engine, &r->cli.open, &r->session, 1, err));
     if (st == CF_OK) {
         compare_adapters(r, stored);
     } else if (!is_told && text.n != 0) {
@@ -331,15 +319,13 @@ static cf_status open_all(replay *r, cf_error *err)
 {
     CF_TRY(open_engine(r, err));
     compare_engine(r);
-    uint32_t n_ctx =
-        r->cli.open.n_ctx != 0 ? r->cli.open.n_ctx : r->options.n_ctx;
+    uint32_t n_ctx = r->cli.open.n_ctx != 0 ? r->cli.open.n_ctx : r->options.n_ctx;
     const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
     CF_TRY(open_constraint(r, err));
     CF_TRY(cf_session_new(&r->session, r->engine, &o, err));
     CF_TRY(use_adapters(r, err));
     return cf_sampler_new(&r->sampler, &r->options.sampling,
-                          cf_tokenizer_n_vocab(cf_engine_tokenizer(r->engine)),
-                          err);
+                          cf_tokenizer_n_vocab(cf_engine_tokenizer(r->engine)), err);
 }
 
 /* ---- the comparison ----------------------------------------------------- */
@@ -359,8 +345,7 @@ static bool is_held(const replay *r, size_t at, size_t *next)
     while (*next + 1 < o->n_held && o->held[*next + 1] <= at) {
         *next += 2;
     }
-    return r->constraint != NULL && *next + 1 < o->n_held &&
-           o->held[*next] <= at;
+    return r->constraint != NULL && *next + 1 < o->n_held && o->held[*next] <= at;
 }
 
 static cf_status draw(replay *r, size_t n, bool held, cf_error *err)
@@ -369,8 +354,7 @@ static cf_status draw(replay *r, size_t n, bool held, cf_error *err)
         CF_TRY(cf_constraint_mask(r->constraint, r->mask, err));
     }
     return cf_sampler_draw(r->sampler, cf_session_logits(r->session), r->ids, n,
-                           held ? r->mask : NULL, r->n_top, &r->drawn, &r->draw,
-                           err);
+                           held ? r->mask : NULL, r->n_top, &r->drawn, &r->draw, err);
 }
 
 /* Sets n_same to n_reply, or to the first token that was drawn otherwise. */
@@ -381,13 +365,11 @@ static cf_status compare(replay *r, cf_error *err)
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_sync_result unused;
     size_t n_given = r->n_prompt + start;
-    CF_TRY(cf_replay_media_read(&r->media, r->engine, &r->cli.open, r->ids,
-                                n_given, cf_cli_cancel(), err));
-    CF_TRY(
-        r->media.in != NULL
-            ? cf_session_sync_inputs(r->session, r->media.in, n_given, &run,
-                                     &unused, err)
-            : cf_session_sync(r->session, r->ids, n_given, &run, &unused, err));
+    CF_TRY(cf_replay_media_read(&r->media, r->engine, &r->cli.open, r->ids, n_given,
+                                cf_cli_cancel(), err));
+    CF_TRY(r->media.in != NULL
+               ? cf_session_sync_inputs(r->session, r->media.in, n_given, &run, &unused, err)
+               : cf_session_sync(r->session, r->ids, n_given, &run, &unused, err));
     size_t next = 0, next_held = 0;
     for (r->n_same = start; r->n_same < r->n_reply; r->n_same++) {
         size_t n = r->n_prompt + r->n_same;
@@ -431,16 +413,15 @@ static void put_text(const replay *r, cf_buf *out)
         cf_buf_addf(out, "identical (%zu tokens)\n", r->n_reply);
         return;
     }
-    cf_buf_addf(out, "token %zu of %zu differs\n  stored  ", r->n_same + 1,
-                r->n_reply);
+    cf_buf_addf(out, "token %zu of %zu differs\n  stored  ", r->n_same + 1, r->n_reply);
     put_piece(r, out, r->ids[r->n_prompt + r->n_same]);
     cf_buf_adds(out, "\n  drawn   ");
     put_piece(r, out, r->drawn);
     cf_buf_adds(out, "\n  candidates\n");
     for (size_t i = 0; i < r->draw.n_top; i++) {
         const cf_candidate *c = &r->draw.top[i];
-        cf_buf_addf(out, "  %3zu  p %.6f  drawn with %.6f  ", i + 1,
-                    (double)c->p_raw, (double)c->p_post);
+        cf_buf_addf(out, "  %3zu  p %.6f  drawn with %.6f  ", i + 1, (double)c->p_raw,
+                    (double)c->p_post);
         put_piece(r, out, c->id);
         cf_buf_addc(out, '\n');
     }
@@ -461,8 +442,7 @@ static void put_json_token(const replay *r, cf_buf *out, cf_token id)
 
 static void put_difference(const replay *r, cf_buf *out)
 {
-    cf_buf_addf(out,
-                ",\"first_difference\":{\"index\":%zu,\"stored\":", r->n_same);
+    cf_buf_addf(out, ",\"first_difference\":{\"index\":%zu,\"stored\":", r->n_same);
     put_json_token(r, out, r->ids[r->n_prompt + r->n_same]);
     cf_buf_adds(out, "},\"drawn\":");
     put_json_token(r, out, r->drawn);
@@ -489,8 +469,8 @@ static void put_json(const replay *r, cf_buf *out)
                 "{\"turn\":\"%s\",\"identical\":%s,\"tokens\":%zu,"
                 "\"same\":%zu,\"given\":%zu,\"same_model\":%s,\"model_hash\":"
                 "{\"stored\":",
-                id, is_same ? "true" : "false", r->n_reply, r->n_same,
-                r->options.n_start, r->is_same_model ? "true" : "false");
+                id, is_same ? "true" : "false", r->n_reply, r->n_same, r->options.n_start,
+                r->is_same_model ? "true" : "false");
     cf_json_write_str(out, r->turn.run->model_hash);
     cf_buf_addf(out, ",\"here\":\"%s\"},\"sampler\":", r->model_hash);
     cf_buf sampler = CF_BUF_INIT;
@@ -522,9 +502,7 @@ static int report(const replay *r)
     }
     int status = cf_cli_print(&r->cli, &out);
     cf_buf_deinit(&out);
-    return status != CF_EXIT_OK      ? status
-           : r->n_same == r->n_reply ? CF_EXIT_OK
-                                     : CF_EXIT_FINDING;
+    return status != CF_EXIT_OK ? status : r->n_same == r->n_reply ? CF_EXIT_OK : CF_EXIT_FINDING;
 }
 
 int cf_cmd_replay(cf_cli *cli, int argc, char **argv)

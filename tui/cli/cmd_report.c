@@ -31,8 +31,7 @@ static cf_status load(report *r, const char *name, cf_uuid *turn, cf_error *err)
     CF_TRY(cf_store_find(r->store, cf_str_from(name), &ref, err));
     const cf_saved_choice choice = {
         .conversation = ref.conversation, .turn = ref.turn, .has_raw = true};
-    CF_TRY(
-        cf_saved_load(&r->conv, &r->about, r->store, &choice, &r->arena, err));
+    CF_TRY(cf_saved_load(&r->conv, &r->about, r->store, &choice, &r->arena, err));
     if (!cf_uuid_is_nil(ref.turn)) { /* with what follows it */
         cf_error ignored;
         cf_ignore(cf_conversation_set_head(r->conv, r->about.head, &ignored));
@@ -50,9 +49,7 @@ static cf_status write(report *r, cf_uuid turn, cf_buf *out, cf_error *err)
         .turn = turn,
         .backend = r->engine.backend,
         .engine = r->engine.engine,
-        .tokenizer = r->engine.engine != NULL
-                         ? cf_engine_tokenizer(r->engine.engine)
-                         : NULL,
+        .tokenizer = r->engine.engine != NULL ? cf_engine_tokenizer(r->engine.engine) : NULL,
         .template_name = r->engine.from != NULL ? r->engine.from : "",
         .template_source = cf_buf_str(&r->engine.source),
         .family = r->engine.family,
@@ -102,8 +99,7 @@ static cf_status read_part(report *r, cf_error *err)
         return CF_OK;
     }
     cf_report_part_names(&names);
-    cf_fail(err, CF_EINVAL, "--part: '%.40s' is not one of %s", r->part_name,
-            cf_buf_cstr(&names));
+    cf_fail(err, CF_EINVAL, "--part: '%.40s' is not one of %s", r->part_name, cf_buf_cstr(&names));
     cf_buf_deinit(&names);
     return CF_EINVAL;
 }
@@ -125,8 +121,7 @@ int cf_cmd_report(cf_cli *cli, int argc, char **argv)
          "confab influence has kept is not computed again",
          NULL},
         {"--no-reading", 0, CF_OPT_FLAG, &r.has_no_reading, NULL,
-         "do not have the model read a reply whose probabilities were not kept",
-         NULL},
+         "do not have the model read a reply whose probabilities were not kept", NULL},
         {0},
     };
     cf_error err = {0};

@@ -99,10 +99,9 @@ static void end_thinking(run *r)
 static void show_call(const cf_tool_call *call)
 {
     cf_buf line = CF_BUF_INIT;
-    cf_buf_addf(
-        &line, "%.*s(%.*s)  %s", (int)call->name.n, call->name.p,
-        (int)call->arguments.n, call->arguments.p,
-        call->status == CF_TOOL_VALID ? "" : cf_tool_status_name(call->status));
+    cf_buf_addf(&line, "%.*s(%.*s)  %s", (int)call->name.n, call->name.p, (int)call->arguments.n,
+                call->arguments.p,
+                call->status == CF_TOOL_VALID ? "" : cf_tool_status_name(call->status));
     cf_note_text("[tool] ", cf_buf_str(&line));
     cf_buf_deinit(&line);
 }
@@ -143,16 +142,13 @@ static void show_event(run *r, const cf_chat_event *ev)
         cf_note("  %s", ev->stop.err.text);
         break;
     case CF_CHAT_NOTE:
-        cf_note_text(r->engine.engine != NULL ? "[note] " : "[server] ",
-                     ev->text);
+        cf_note_text(r->engine.engine != NULL ? "[note] " : "[server] ", ev->text);
         break;
     case CF_CHAT_STOP:
         cf_progress_end(&r->encoding);
         end_thinking(r);
-        if (ev->stop.reason == CF_STOP_LENGTH ||
-            ev->stop.reason == CF_STOP_CONTEXT ||
-            ev->stop.reason == CF_STOP_LOOP ||
-            ev->stop.reason == CF_STOP_FILTERED) {
+        if (ev->stop.reason == CF_STOP_LENGTH || ev->stop.reason == CF_STOP_CONTEXT ||
+            ev->stop.reason == CF_STOP_LOOP || ev->stop.reason == CF_STOP_FILTERED) {
             show(stderr, cf_str_from("\n"));
             cf_note("[stopped: %s]", cf_stop_reason_name(ev->stop.reason));
         } else if (strcmp(ev->stop.what, "refusal") == 0) {
@@ -182,8 +178,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
     if (r->keep != NULL) {
         cf_keep_event(r->keep, ev);
     }
-    r->has_fault = r->has_fault || (ev->kind == CF_CHAT_STOP &&
-                                    ev->stop.reason == CF_STOP_ERROR);
+    r->has_fault = r->has_fault || (ev->kind == CF_CHAT_STOP && ev->stop.reason == CF_STOP_ERROR);
     if (ev->kind == CF_CHAT_PROMPT) {
         return; /* --show-prompt is the way to see it */
     }
@@ -208,8 +203,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
 
 /* The last event: how the run ended, with the sums of its rounds and
  * the facts that a server reported about its answer. */
-static void tell_end(run *r, const cf_sent *sent, cf_status st,
-                     const cf_error *err)
+static void tell_end(run *r, const cf_sent *sent, cf_status st, const cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, "{\"event\":\"stop\"");
@@ -253,8 +247,7 @@ static bool can_ask(const run *r)
     return !r->cli->is_quiet && isatty(STDIN_FILENO) != 0;
 }
 
-static cf_call_verdict decide(void *ud, const cf_pending_call *call,
-                              cf_buf *reason)
+static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *reason)
 {
     run *r = ud;
     size_t server;
@@ -262,8 +255,7 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
     if (r->demo != NULL && cf_demo_has(call->name)) {
         return CF_CALL_RUN; /* changes nothing but the history */
     }
-    if (r->canned == NULL &&
-        cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
+    if (r->canned == NULL && cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
         if (cf_mcp_opened_may_call(&r->mcp, server, tool, call->arguments)) {
             return CF_CALL_RUN;
         }
@@ -274,8 +266,8 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
         return CF_CALL_RUN; /* nothing is executed, or it was allowed */
     }
     if (!can_ask(r)) {
-        cf_buf_adds(reason, r->exec != NULL ? "the call was not approved"
-                                            : "no tool can be run here");
+        cf_buf_adds(reason,
+                    r->exec != NULL ? "the call was not approved" : "no tool can be run here");
         return CF_CALL_REFUSE;
     }
     if (r->exec == NULL) {
@@ -298,8 +290,8 @@ static cf_status typed_result(json_t **result, cf_error *err)
     if (!ask("result (JSON or text): ", &answer)) {
         st = cf_fail(err, CF_EIO, "no result was given");
     } else {
-        *result = json_loadb(cf_buf_cstr(&answer), answer.n,
-                             JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        *result =
+            json_loadb(cf_buf_cstr(&answer), answer.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         if (*result == NULL) {
             *result = json_stringn(cf_buf_cstr(&answer), answer.n);
         }
@@ -311,19 +303,16 @@ static cf_status typed_result(json_t **result, cf_error *err)
     return st;
 }
 
-static cf_status run_demo(run *r, const cf_pending_call *call, json_t **result,
-                          cf_error *err)
+static cf_status run_demo(run *r, const cf_pending_call *call, json_t **result, cf_error *err)
 {
     json_t *v;
-    CF_TRY(cf_demo_run(r->demo, (cf_uuid){{0}}, call->name, call->arguments, &v,
-                       err));
+    CF_TRY(cf_demo_run(r->demo, (cf_uuid){{0}}, call->name, call->arguments, &v, err));
     *result = cf_demo_content(v);
     json_decref(v);
     return *result != NULL ? CF_OK : cf_oom(err);
 }
 
-static cf_status run_call(void *ud, const cf_pending_call *call,
-                          json_t **result, cf_error *err)
+static cf_status run_call(void *ud, const cf_pending_call *call, json_t **result, cf_error *err)
 {
     run *r = ud;
     if (r->demo != NULL && cf_demo_has(call->name)) {
@@ -335,21 +324,18 @@ static cf_status run_call(void *ud, const cf_pending_call *call,
     size_t server;
     cf_str tool;
     if (cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
-        return cf_mcp_opened_call(&r->mcp, server, tool, call->arguments,
-                                  result, err);
+        return cf_mcp_opened_call(&r->mcp, server, tool, call->arguments, result, err);
     }
     if (r->exec != NULL) {
-        cf_tool_exec e = {.command = r->exec,
-                          .timeout_ms = r->timeout_s * 1000,
-                          .cancel = cf_cli_cancel()};
+        cf_tool_exec e = {
+            .command = r->exec, .timeout_ms = r->timeout_s * 1000, .cancel = cf_cli_cancel()};
         return cf_tool_exec_run(&e, call, result, err);
     }
     return typed_result(result, err);
 }
 
 /* A result as JSON; ours is JSON text already. */
-static void put_result(const run *r, cf_buf *out, cf_str name,
-                       const json_t *result)
+static void put_result(const run *r, cf_buf *out, cf_str name, const json_t *result)
 {
     if (r->demo != NULL && cf_demo_has(name) && json_is_string(result)) {
         cf_buf_add(out, json_string_value(result), json_string_length(result));
@@ -358,8 +344,7 @@ static void put_result(const run *r, cf_buf *out, cf_str name,
     }
 }
 
-static void done_call(void *ud, const cf_pending_call *call,
-                      const json_t *result)
+static void done_call(void *ud, const cf_pending_call *call, const json_t *result)
 {
     run *r = ud;
     cf_buf b = CF_BUF_INIT;
@@ -390,10 +375,8 @@ static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
     if (r->keep == NULL) {
         return CF_OK;
     }
-    CF_TRY(cf_keep_sending(r->keep, r->conv, &r->engine,
-                           cf_buf_str(&r->constraint), send, err));
-    if (r->mcp.servers != NULL &&
-        !cf_uuid_is_nil(cf_keep_conversation(r->keep))) {
+    CF_TRY(cf_keep_sending(r->keep, r->conv, &r->engine, cf_buf_str(&r->constraint), send, err));
+    if (r->mcp.servers != NULL && !cf_uuid_is_nil(cf_keep_conversation(r->keep))) {
         cf_servers_keep(r->mcp.servers, cf_keep_conversation(r->keep));
     }
     return CF_OK;
@@ -427,8 +410,7 @@ static cf_status read_files(run *r, cf_error *err)
     if (r->results_path != NULL) {
         CF_TRY(cf_json_read_file(&r->canned, r->results_path, err));
         if (!json_is_object(r->canned)) {
-            return cf_fail(err, CF_EFORMAT,
-                           "%s: results are an object by tool name",
+            return cf_fail(err, CF_EFORMAT, "%s: results are an object by tool name",
                            r->results_path);
         }
     }
@@ -449,18 +431,15 @@ static cf_status make_conversation(run *r, cf_error *err)
 {
     const bool is_branch = r->system != NULL && r->continue_id != NULL;
     if (r->system != NULL && !is_branch) {
-        r->system_list =
-            json_pack("[{s:s, s:s}]", "role", "system", "content", r->system);
+        r->system_list = json_pack("[{s:s, s:s}]", "role", "system", "content", r->system);
         if (r->system_list == NULL) {
             return cf_fail(err, CF_EINVAL, "--system: the text is not UTF-8");
         }
     }
     cf_preface preface = {.messages = r->system_list, .tools = r->tools};
-    CF_TRY(cf_keep_open(&r->keep, r->cli, r->is_kept_out, r->continue_id,
-                        &preface, &r->conv, err));
+    CF_TRY(cf_keep_open(&r->keep, r->cli, r->is_kept_out, r->continue_id, &preface, &r->conv, err));
     if (is_branch) {
-        CF_TRY(cf_conversation_set_system(r->conv, cf_str_from(r->system),
-                                          on_branched, r, err));
+        CF_TRY(cf_conversation_set_system(r->conv, cf_str_from(r->system), on_branched, r, err));
     }
     cf_conversation_set_roles(r->conv, &r->engine.roles);
     cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
@@ -481,8 +460,7 @@ static cf_status open_servers(run *r, cf_error *err)
     r->mcp.is_approved = r->is_approved;
     r->mcp.call_s = r->timeout_s;
     r->mcp.listens = true;
-    CF_TRY(cf_mcp_open(&r->mcp, r->keep != NULL ? cf_keep_store(r->keep) : NULL,
-                       NULL, err));
+    CF_TRY(cf_mcp_open(&r->mcp, r->keep != NULL ? cf_keep_store(r->keep) : NULL, NULL, err));
     cf_mcp_opened_tell_failed(&r->mcp);
     CF_TRY(cf_mcp_opened_declare(&r->mcp, r->tools, err));
     json_decref(r->tools);
@@ -519,8 +497,7 @@ static cf_status make_spec(run *r, json_t **out, cf_error *err)
     cf_buf_addf(&words, "%s %s", r->regex != NULL ? "regex" : "tools",
                 r->regex != NULL ? r->regex : r->tool_mode);
     cf_status st = cf_buf_check(&words, err);
-    CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words),
-                                         r->engine.family, err));
+    CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words), r->engine.family, err));
     cf_buf_deinit(&words);
     return st;
 }
@@ -568,8 +545,7 @@ static cf_status make_grammar(run *r, cf_error *err)
                        "and --constrain-tools");
     }
     if (r->engine.engine == NULL && !is_server(r)) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "only a model file or a server can be constrained");
+        return cf_fail(err, CF_EUNSUPPORTED, "only a model file or a server can be constrained");
     }
     CF_TRY(make_spec(r, &r->spec, err));
     cf_json_write(&r->constraint, r->spec);
@@ -577,10 +553,9 @@ static cf_status make_grammar(run *r, cf_error *err)
     if (is_server(r)) {
         return CF_OK; /* in the server's form, by the backend */
     }
-    CF_TRY(cf_constraint_spec_compile(&r->grammar, r->spec,
-                                      cf_conversation_tools(r->conv), err));
-    return cf_constraint_vocab_from_tokenizer(
-        &r->vocab, cf_engine_tokenizer(r->engine.engine), err);
+    CF_TRY(cf_constraint_spec_compile(&r->grammar, r->spec, cf_conversation_tools(r->conv), err));
+    return cf_constraint_vocab_from_tokenizer(&r->vocab, cf_engine_tokenizer(r->engine.engine),
+                                              err);
 }
 
 /* From confabrc, where no option says otherwise. */
@@ -607,8 +582,7 @@ static cf_status read_stop_ids(run *r, cf_chat_options *o, cf_error *err)
         char *end;
         long id = strtol(text, &end, 10);
         if (end == text || *end != '\0' || id < 0 || id > INT32_MAX) {
-            return cf_fail(err, CF_EINVAL,
-                           "--stop-id: '%.40s' is not a token id", text);
+            return cf_fail(err, CF_EINVAL, "--stop-id: '%.40s' is not a token id", text);
         }
         r->stop_ids[i] = (cf_token)id;
     }
@@ -641,8 +615,7 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     CF_TRY(read_stop_ids(r, &o->chat, err));
     if (r->has_budget) {
         o->chat.has_thinking_budget = true;
-        o->chat.thinking_budget =
-            (int32_t)(r->budget < INT32_MAX ? r->budget : INT32_MAX);
+        o->chat.thinking_budget = (int32_t)(r->budget < INT32_MAX ? r->budget : INT32_MAX);
     }
     if (r->thinking != NULL && strcmp(r->thinking, "on") == 0) {
         o->chat.thinking = CF_THINKING_ON;
@@ -661,8 +634,7 @@ static void tell_loss(void *ud, const cf_loss *loss)
 }
 
 /* Lists what is not in the prompt, a line each, on standard error. */
-static cf_status tell_losses(run *r, const cf_send *send,
-                             const cf_prompt *prompt, cf_error *err)
+static cf_status tell_losses(run *r, const cf_send *send, const cf_prompt *prompt, cf_error *err)
 {
     return cf_conversation_losses(r->conv, send, prompt, tell_loss, NULL, err);
 }
@@ -674,8 +646,8 @@ static cf_status look_for_losses(run *r, const cf_send *send, cf_error *err)
     cf_arena arena;
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_conversation_preview(r->conv, r->engine.backend, send,
-                                           &arena, &prompt, NULL, err);
+    cf_status st =
+        cf_conversation_preview(r->conv, r->engine.backend, send, &arena, &prompt, NULL, err);
     CF_THEN(st, tell_losses(r, send, &prompt, err));
     cf_arena_deinit(&arena);
     return st == CF_ENOMEM ? st : CF_OK;
@@ -686,8 +658,8 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
     cf_arena arena;
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_conversation_preview(r->conv, r->engine.backend, send,
-                                           &arena, &prompt, NULL, err);
+    cf_status st =
+        cf_conversation_preview(r->conv, r->engine.backend, send, &arena, &prompt, NULL, err);
     if (st == CF_OK) {
         show(stdout, prompt.text);
         st = tell_losses(r, send, &prompt, err);
@@ -708,10 +680,8 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     CF_TRY(fill_options(r, &options, err));
     const cf_backend_info info = cf_backend_get_info(r->engine.backend);
     json_t *content;
-    CF_TRY(cf_attach_options_content(&content, &r->attached, cf_buf_str(prompt),
-                                     &info, err));
-    json_t *message =
-        json_pack("{s:s, s:o}", "role", "user", "content", content);
+    CF_TRY(cf_attach_options_content(&content, &r->attached, cf_buf_str(prompt), &info, err));
+    json_t *message = json_pack("{s:s, s:o}", "role", "user", "content", content);
     if (message == NULL) {
         return cf_oom_for(err, "the message");
     }
@@ -744,9 +714,9 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     cf_sent sent;
     cf_sent_init(&sent);
     cf_status st = r->show_prompt ? CF_OK : look_for_losses(r, &send, err);
-    CF_THEN(st, r->show_prompt ? show_prompt(r, &send, err)
-                               : cf_conversation_run(r->conv, r->engine.backend,
-                                                     &send, &loop, &sent, err));
+    CF_THEN(st, r->show_prompt
+                    ? show_prompt(r, &send, err)
+                    : cf_conversation_run(r->conv, r->engine.backend, &send, &loop, &sent, err));
     if (r->cli->is_json && !r->show_prompt) {
         tell_end(r, &sent, st, err);
     }
@@ -800,9 +770,7 @@ static int exit_status(const run *r, const cf_error *err)
 
 int cf_cmd_run(cf_cli *cli, int argc, char **argv)
 {
-    run r = {.cli = cli,
-             .n_draft = CF_DRAFT_DEFAULT,
-             .is_terminal = isatty(STDOUT_FILENO) != 0};
+    run r = {.cli = cli, .n_draft = CF_DRAFT_DEFAULT, .is_terminal = isatty(STDOUT_FILENO) != 0};
     const cf_opt own[] = {
         {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
         {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
@@ -818,8 +786,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "a server parses calls itself)",
          NULL},
         {"--results", 0, CF_OPT_STR, &r.results_path, "FILE",
-         "prepared results: a JSON object by tool name, \"*\" for any other",
-         NULL},
+         "prepared results: a JSON object by tool name, \"*\" for any other", NULL},
         {"--exec", 0, CF_OPT_STR, &r.exec, "COMMAND",
          "run calls with a command that reads the call as JSON; asks before "
          "each call",
@@ -827,13 +794,11 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
         {"--yes", 0, CF_OPT_FLAG, &r.is_approved, NULL,
          "do not ask before running --exec, nor for --mcp", NULL},
         {"--tool-timeout", 0, CF_OPT_U32, &r.timeout_s, "SECONDS",
-         "time limit of --exec (default: 30) and of a call of --mcp (60)",
-         NULL},
+         "time limit of --exec (default: 30) and of a call of --mcp (60)", NULL},
         {"--max-rounds", 0, CF_OPT_U32, &r.max_rounds, "N",
          "stop after N rounds of tool calls (default: 25)", NULL},
         {"--tokens", 'n', CF_OPT_U32, &r.n_max, "N",
-         "generate at most N tokens (default: until the model ends)",
-         &r.has_n_max},
+         "generate at most N tokens (default: until the model ends)", &r.has_n_max},
         {"--stop", 0, CF_OPT_LIST, &r.stop_list, "TEXT",
          "end the reply before this text; may be repeated", NULL},
         {"--stop-id", 0, CF_OPT_LIST, &r.stop_id_list, "ID",
@@ -842,17 +807,16 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "fail when the reply reaches the limit of --tokens", NULL},
         {"--thinking", 0, CF_OPT_STR, &r.thinking, "on|off",
          "turn thinking on or off in the template", NULL},
-        {"--budget", 0, CF_OPT_U32, &r.budget, "N",
-         "force the end of thinking after N tokens", &r.has_budget},
-        {"--schema", 0, CF_OPT_STR, &r.schema, "FILE",
-         "constrain the reply to a JSON Schema", NULL},
-        {"--regex", 0, CF_OPT_STR, &r.regex, "R",
-         "constrain the reply to a regular expression", NULL},
-        {"--choice", 0, CF_OPT_LIST, &r.choices, "TEXT",
-         "constrain the reply to one of the texts given; may be repeated",
+        {"--budget", 0, CF_OPT_U32, &r.budget, "N", "force the end of thinking after N tokens",
+         &r.has_budget},
+        {"--schema", 0, CF_OPT_STR, &r.schema, "FILE", "constrain the reply to a JSON Schema",
          NULL},
-        {"--grammar", 0, CF_OPT_STR, &r.grammar_path, "FILE",
-         "constrain the reply to a grammar", NULL},
+        {"--regex", 0, CF_OPT_STR, &r.regex, "R", "constrain the reply to a regular expression",
+         NULL},
+        {"--choice", 0, CF_OPT_LIST, &r.choices, "TEXT",
+         "constrain the reply to one of the texts given; may be repeated", NULL},
+        {"--grammar", 0, CF_OPT_STR, &r.grammar_path, "FILE", "constrain the reply to a grammar",
+         NULL},
         {"--constrain-tools", 0, CF_OPT_STR, &r.tool_mode, "MODE",
          "constrain calls to --tools: calls, text-and, text-until", NULL},
         {"--extra", 0, CF_OPT_LIST, &r.extra_list, "KEY=JSON",
@@ -864,8 +828,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "does not write them",
          NULL},
         {"--stop-on-loop", 0, CF_OPT_FLAG, &r.stops_on_loop, NULL,
-         "end a reply that repeats itself or cannot end; a note says so anyway",
-         NULL},
+         "end a reply that repeats itself or cannot end; a note says so anyway", NULL},
         {"--candidates", 0, CF_OPT_U32, &r.n_candidates, "N",
          "write N replies side by side, each with a seed of its own; calls are "
          "not answered",
@@ -874,15 +837,14 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
          "guess up to N tokens ahead from the prompt and the reply; the reply "
          "stays the same (default: 7; 0: none)",
          &r.has_draft},
-        {"--top", 0, CF_OPT_U32, &r.n_top, "N",
-         "candidates shown with each token (with --json)", NULL},
+        {"--top", 0, CF_OPT_U32, &r.n_top, "N", "candidates shown with each token (with --json)",
+         NULL},
         {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
          "print the rendered prompt and send nothing", NULL},
         {"--continue", 0, CF_OPT_STR, &r.continue_id, "UUID",
          "continue a saved conversation, or from one of its turns", NULL},
         cf_keep_prefix_option(&r.prefix),
-        {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL,
-         "do not save the conversation", NULL},
+        {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL, "do not save the conversation", NULL},
     };
     enum { N_OWN = sizeof own / sizeof own[0], N = N_OWN + CF_ATTACH_OPTIONS };
     cf_opt table[N + CF_SAMPLER_OPTIONS + 1] = {{0}};
@@ -912,8 +874,7 @@ int cf_cmd_run(cf_cli *cli, int argc, char **argv)
                                  "as an argument");
     }
     if (n_rest == 0 && isatty(STDIN_FILENO)) {
-        return cf_cli_usage(cli,
-                            "no prompt: PROMPT, or text on standard input");
+        return cf_cli_usage(cli, "no prompt: PROMPT, or text on standard input");
     }
     cf_error err = {0};
     cf_status st = run_all(&r, n_rest == 1 ? argv[0] : NULL, &err);

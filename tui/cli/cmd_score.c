@@ -26,8 +26,8 @@ static cf_status read_text(cf_buf *out, const char *arg, cf_error *err)
 
 /* A scored token as text: of the vocabulary (`tok`), or of a server (NULL)
  * its bytes of the text. */
-static void token_text(cf_buf *piece, const cf_score *s, size_t i,
-                       const cf_tokenizer *tok, cf_str text)
+static void token_text(cf_buf *piece, const cf_score *s, size_t i, const cf_tokenizer *tok,
+                       cf_str text)
 {
     cf_buf_reset(piece);
     if (tok != NULL) {
@@ -37,8 +37,7 @@ static void token_text(cf_buf *piece, const cf_score *s, size_t i,
     }
 }
 
-static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok,
-                       cf_str text)
+static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok, cf_str text)
 {
     cf_buf piece = CF_BUF_INIT;
     cf_buf_adds(out, "{\"tokens\":[");
@@ -64,8 +63,7 @@ static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok,
     cf_buf_deinit(&piece);
 }
 
-static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok,
-                       cf_str text)
+static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok, cf_str text)
 {
     cf_buf piece = CF_BUF_INIT;
     for (size_t i = 0; i < s->n; i++) {
@@ -85,15 +83,12 @@ static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok,
 }
 
 /* The built-in core for an engine, or the server of -m without one. */
-static cf_status open_backend(cf_backend **out, const cf_cli *cli,
-                              cf_engine *engine, cf_error *err)
+static cf_status open_backend(cf_backend **out, const cf_cli *cli, cf_engine *engine, cf_error *err)
 {
     const cf_core_options core = {.session = {.n_ctx = cli->open.n_ctx}};
-    const cf_remote_options remote = {.key = cli->open.key,
-                                      .model = cli->open.server_model};
-    return engine != NULL
-               ? cf_backend_core_new(out, engine, &core, err)
-               : cf_backend_remote_new(out, cli->open.model, &remote, err);
+    const cf_remote_options remote = {.key = cli->open.key, .model = cli->open.server_model};
+    return engine != NULL ? cf_backend_core_new(out, engine, &core, err)
+                          : cf_backend_remote_new(out, cli->open.model, &remote, err);
 }
 
 static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
@@ -107,16 +102,13 @@ static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
     cf_status st = open_backend(&backend, cli, engine, &err);
     if (st == CF_OK && engine != NULL) {
         cf_session *session = cf_backend_core_session(backend);
-        st = cf_open_use_adapters(&adapters, engine, &cli->open, &session, 1,
-                                  &err);
+        st = cf_open_use_adapters(&adapters, engine, &cli->open, &session, 1, &err);
     }
-    CF_THEN(st, cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena,
-                                 &s, &err));
+    CF_THEN(st, cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena, &s, &err));
     int status = CF_EXIT_OK;
     if (st == CF_OK) {
         cf_buf out = CF_BUF_INIT;
-        const cf_tokenizer *tok =
-            engine != NULL ? cf_engine_tokenizer(engine) : NULL;
+        const cf_tokenizer *tok = engine != NULL ? cf_engine_tokenizer(engine) : NULL;
         if (cli->is_json) {
             write_json(&out, &s, tok, text);
         } else {
@@ -137,10 +129,8 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
 {
     const char *prompt_arg = NULL, *text_arg = NULL;
     const cf_opt own[] = {
-        {"--prompt", 0, CF_OPT_STR, &prompt_arg, "A",
-         "text before B; @FILE reads a file", NULL},
-        {"--text", 0, CF_OPT_STR, &text_arg, "B",
-         "text to score; @FILE reads a file", NULL},
+        {"--prompt", 0, CF_OPT_STR, &prompt_arg, "A", "text before B; @FILE reads a file", NULL},
+        {"--text", 0, CF_OPT_STR, &text_arg, "B", "text to score; @FILE reads a file", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;
@@ -163,9 +153,8 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
     if (!cf_server_is_address(cli->open.model)) {
         CF_THEN(st, cf_open_engine(&engine, &cli->open, false, &err));
     }
-    int status =
-        st == CF_OK ? score(cli, engine, cf_buf_str(&prompt), cf_buf_str(&text))
-                    : cf_cli_fail(cli, &err);
+    int status = st == CF_OK ? score(cli, engine, cf_buf_str(&prompt), cf_buf_str(&text))
+                             : cf_cli_fail(cli, &err);
     cf_engine_close(engine);
     cf_buf_deinit(&prompt);
     cf_buf_deinit(&text);

@@ -30,9 +30,8 @@ static void write_slots(void *ud, cf_buf *json)
     cf_serve_slots(ud, json);
 }
 
-static cf_status run(cf_cli *cli, const cf_http_options *http,
-                     cf_serve_options *o, cf_keep_prefix *prefix,
-                     bool has_screen, cf_error *err)
+static cf_status run(cf_cli *cli, const cf_http_options *http, cf_serve_options *o,
+                     cf_keep_prefix *prefix, bool has_screen, cf_error *err)
 {
     cf_opened opened = {.from = "none"};
     cf_traffic_run t;
@@ -99,14 +98,12 @@ int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
         return done;
     }
     if (n != 0 || o.n_slots > 64) {
-        return cf_cli_usage(cli, n != 0 ? "takes no arguments"
-                                        : "--slots: at most 64");
+        return cf_cli_usage(cli, n != 0 ? "takes no arguments" : "--slots: at most 64");
     }
     if (http.token == NULL) {
         http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
     cf_error err;
-    return run(cli, &http, &o, &prefix, has_screen, &err) == CF_OK
-               ? CF_EXIT_OK
-               : cf_cli_fail(cli, &err);
+    return run(cli, &http, &o, &prefix, has_screen, &err) == CF_OK ? CF_EXIT_OK
+                                                                   : cf_cli_fail(cli, &err);
 }

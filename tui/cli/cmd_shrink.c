@@ -62,8 +62,7 @@ static cf_status read_parts(const command *c, uint32_t *out, cf_error *err)
             i++;
         }
         if (i == 3) {
-            return cf_fail(err, CF_EINVAL,
-                           "--parts takes context, sentences, template");
+            return cf_fail(err, CF_EINVAL, "--parts takes context, sentences, template");
         }
         *out |= names[i].bits;
         at += n + (at[n] == ',');
@@ -74,21 +73,18 @@ static cf_status read_parts(const command *c, uint32_t *out, cf_error *err)
 /* A model is opened where a reply is looked at, or its template is needed. */
 static cf_status open_engine(command *c, const char *uuid, cf_error *err)
 {
-    bool needs_model =
-        looks_at(c, CF_SEE_REPLY) ||
-        (c->cli->open.template_name == NULL && !looks_at(c, CF_SEE_COMMAND));
-    CF_TRY(needs_model
-               ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
-                                      c->a->family, &c->arena, err)
-               : cf_open_without_model(&c->opened, &c->cli->open, err));
+    bool needs_model = looks_at(c, CF_SEE_REPLY) ||
+                       (c->cli->open.template_name == NULL && !looks_at(c, CF_SEE_COMMAND));
+    CF_TRY(needs_model ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
+                                              c->a->family, &c->arena, err)
+                       : cf_open_without_model(&c->opened, &c->cli->open, err));
     c->engine = cf_study_engine_of(&c->opened);
     return CF_OK;
 }
 
 /* The conversation as it is stored, or as a template that knows other roles
  * and forms gets it. */
-static cf_status load(command *c, const char *uuid, bool as_is, json_t **out,
-                      cf_error *err)
+static cf_status load(command *c, const char *uuid, bool as_is, json_t **out, cf_error *err)
 {
     cf_study_case_deinit(&c->c);
     cf_study_case_init(&c->c);
@@ -96,8 +92,7 @@ static cf_status load(command *c, const char *uuid, bool as_is, json_t **out,
     c->asker.as_is = as_is;
     CF_TRY(cf_study_case_whole(&c->c, c->store, &c->engine, uuid, err));
     size_t n = json_array_size(c->c.messages);
-    cf_role role = cf_role_parse(
-        cf_json_get_str(json_array_get(c->c.messages, n - 1), "role"));
+    cf_role role = cf_role_parse(cf_json_get_str(json_array_get(c->c.messages, n - 1), "role"));
     if (looks_at(c, CF_SEE_REPLY) && n > 0 &&
         (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT) &&
         json_array_remove(c->c.messages, n - 1) != 0) {
@@ -110,8 +105,7 @@ static cf_status load(command *c, const char *uuid, bool as_is, json_t **out,
 
 /* As it is first, which others can reproduce; where it does not fail then, in
  * the form that the program gives a template. */
-static cf_status find_form(command *c, const char *uuid, json_t **out,
-                           cf_error *err)
+static cf_status find_form(command *c, const char *uuid, json_t **out, cf_error *err)
 {
     cf_str source = cf_buf_str(&c->opened.source);
     bool holds = true;
@@ -142,8 +136,7 @@ static void name_model(command *c)
 
 /* ---- telling ------------------------------------------------------------ */
 
-static void on_step(void *ud, const cf_shrink *s, const char *level,
-                    size_t n_left)
+static void on_step(void *ud, const cf_shrink *s, const char *level, size_t n_left)
 {
     command *c = ud;
     cf_buf out = CF_BUF_INIT;
@@ -154,8 +147,7 @@ static void on_step(void *ud, const cf_shrink *s, const char *level,
                     level, n_left, s->n_runs, s->n_reused);
         (void)cf_cli_print(c->cli, &out); /* the last line reports failure */
     } else if (!c->cli->is_quiet) {
-        cf_note("confab shrink: %zu %s left after %zu runs", n_left, level,
-                s->n_runs);
+        cf_note("confab shrink: %zu %s left after %zu runs", n_left, level, s->n_runs);
     }
     cf_buf_deinit(&out);
 }
@@ -163,15 +155,13 @@ static void on_step(void *ud, const cf_shrink *s, const char *level,
 static void put_result(const command *c, const cf_buf *names, cf_buf *out)
 {
     const cf_shrink *s = &c->shrink;
-    size_t n_messages =
-        json_array_size(json_object_get(s->context, "messages"));
+    size_t n_messages = json_array_size(json_object_get(s->context, "messages"));
     size_t n_tools = json_array_size(json_object_get(s->context, "tools"));
     if (!c->cli->is_json) {
         cf_buf_addf(out,
                     "%zu messages, %zu tools and %zu bytes of template left "
                     "after %zu runs%s:\n",
-                    n_messages, n_tools, s->source.n, s->n_runs,
-                    s->is_cut ? " (the limit)" : "");
+                    n_messages, n_tools, s->source.n, s->n_runs, s->is_cut ? " (the limit)" : "");
         for (size_t at = 0; at < names->n;) {
             const char *end = memchr(names->p + at, '\n', names->n - at);
             size_t n = (size_t)(end - (names->p + at));
@@ -229,8 +219,7 @@ static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
     c->asker.max_tokens = c->a->max_tokens;
     c->asker.command_ms = c->a->command_ms;
     cf_status st = find_form(c, uuid, &context, err);
-    CF_THEN(st, cf_shrink_init(&c->shrink, &c->asker, context,
-                               cf_buf_str(&c->opened.source), err));
+    CF_THEN(st, cf_shrink_init(&c->shrink, &c->asker, context, cf_buf_str(&c->opened.source), err));
     json_decref(context);
     CF_TRY(st);
     c->shrink.parts = parts;
@@ -248,8 +237,7 @@ static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
     return st;
 }
 
-static int run(cf_cli *cli, const asked *a, cf_predicate *predicate,
-               const char *uuid)
+static int run(cf_cli *cli, const asked *a, cf_predicate *predicate, const char *uuid)
 {
     command c = {.cli = cli, .a = a, .predicate = predicate};
     cf_error err;
@@ -285,14 +273,13 @@ int cf_cmd_shrink(cf_cli *cli, int argc, char **argv)
          "what is taken out: context, sentences, template (default: the last "
          "only where the prompt is looked at)",
          NULL},
-        {"--max-runs", 0, CF_OPT_U32, &a.max_runs, "N",
-         "questions at most (default: 1000)", NULL},
+        {"--max-runs", 0, CF_OPT_U32, &a.max_runs, "N", "questions at most (default: 1000)", NULL},
         {"--max-tokens", 'n', CF_OPT_U32, &a.max_tokens, "N",
          "tokens of a reply at most (default: 256)", NULL},
         {"--timeout", 0, CF_OPT_U32, &a.command_ms, "MS",
          "longest time of a command (default: 60000)", NULL},
-        {"--family", 0, CF_OPT_STR, &a.family, "NAME",
-         "syntax of tool calls (default: detected)", NULL},
+        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
+         NULL},
         {"--yes", 0, CF_OPT_FLAG, &a.is_approved, NULL,
          "run the command of command:CMD without asking", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
@@ -307,13 +294,11 @@ int cf_cmd_shrink(cf_cli *cli, int argc, char **argv)
     }
     cf_error err;
     cf_predicate *predicate = NULL;
-    if (cf_predicate_read(&predicate, cf_str_from(a.condition), &err) !=
-        CF_OK) {
+    if (cf_predicate_read(&predicate, cf_str_from(a.condition), &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
     int status = CF_EXIT_USAGE;
-    if ((cf_predicate_needs(predicate) & CF_SEE_COMMAND) != 0 &&
-        !a.is_approved) {
+    if ((cf_predicate_needs(predicate) & CF_SEE_COMMAND) != 0 && !a.is_approved) {
         status = cf_cli_usage(cli, "command: runs a program many times; --yes "
                                    "allows it");
     } else {

@@ -35,9 +35,8 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
         }
     } else if (s->cell[cell].record == NULL) {
         cf_progress_end(&j->progress);
-        cf_note_text("[failed] ", cf_str_from(s->cell[cell].error != NULL
-                                                  ? s->cell[cell].error
-                                                  : "out of memory"));
+        cf_note_text("[failed] ", cf_str_from(s->cell[cell].error != NULL ? s->cell[cell].error
+                                                                          : "out of memory"));
     }
     cf_buf_deinit(&line);
 }
@@ -67,15 +66,13 @@ static cf_status write_end(job *j, const cf_sweep *s, cf_error *err)
         cf_buf_reset(&out);
         cf_sweep_put_junit(&out, s);
         st = cf_buf_check(&out, err);
-        CF_THEN(st, cf_os_write_file(j->junit, cf_buf_cstr(&out), out.n, 0644,
-                                     err));
+        CF_THEN(st, cf_os_write_file(j->junit, cf_buf_cstr(&out), out.n, 0644, err));
     }
     cf_buf_deinit(&out);
     return st;
 }
 
-static cf_status run(job *j, const cf_sweep_plan *plan, int *status,
-                     cf_error *err)
+static cf_status run(job *j, const cf_sweep_plan *plan, int *status, cf_error *err)
 {
     cf_sweep s;
     const cf_sweep_options o = {.open = j->cli->open,
@@ -97,8 +94,7 @@ static cf_status run(job *j, const cf_sweep_plan *plan, int *status,
               : cf_sweep_n_unpassed(&s) > 0 ? CF_EXIT_FINDING
                                             : CF_EXIT_OK;
     if (s.n_unsaved > 0) {
-        cf_note("confab sweep: %zu cells are not saved: %s", s.n_unsaved,
-                s.store_why.text);
+        cf_note("confab sweep: %zu cells are not saved: %s", s.n_unsaved, s.store_why.text);
         *status = *status == CF_EXIT_OK ? CF_EXIT_UNSAVED : *status;
     }
     cf_sweep_deinit(&s);
@@ -113,8 +109,7 @@ int cf_cmd_sweep(cf_cli *cli, int argc, char **argv)
          "cells under way at a time: requests over all addresses, or replies "
          "in one pass of a model file (default: 8)",
          NULL},
-        {"--junit", 0, CF_OPT_STR, &j.junit, "FILE",
-         "write the checks as JUnit's XML, too", NULL},
+        {"--junit", 0, CF_OPT_STR, &j.junit, "FILE", "write the checks as JUnit's XML, too", NULL},
         {"--no-store", 0, CF_OPT_FLAG, &j.is_kept_out, NULL,
          "keep no replies, and take none that were kept", NULL},
         {0},

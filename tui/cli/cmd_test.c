@@ -41,8 +41,7 @@ static void put_difference(job *j, cf_str want, cf_str have)
     cf_arena arena;
     cf_diff d;
     cf_error ignored;
-    const cf_diff_style style = {
-        .is_color = j->is_color, .is_safe = true, .n_context = 2};
+    const cf_diff_style style = {.is_color = j->is_color, .is_safe = true, .n_context = 2};
     cf_arena_init(&arena, 0);
     if (cf_diff_texts(&d, want, have, &arena, &ignored) == CF_OK) {
         cf_diff_print(&j->out, &d, &style);
@@ -56,8 +55,7 @@ static void put_place(job *j, uint32_t line)
     cf_buf_addf(&j->out, ":%u: ", (unsigned)line);
 }
 
-static void text_check(job *j, const cf_prompt_check *c, cf_str why,
-                       cf_str prompt)
+static void text_check(job *j, const cf_prompt_check *c, cf_str why, cf_str prompt)
 {
     put_place(j, c->line);
     put_color(j, CF_OUT_RED);
@@ -121,8 +119,7 @@ static cf_status write_update(job *j, cf_error *err)
 
 /* ---- one test ----------------------------------------------------------- */
 
-static void on_check(void *ud, const cf_prompt_check *c, bool ok, cf_str why,
-                     cf_str prompt)
+static void on_check(void *ud, const cf_prompt_check *c, bool ok, cf_str why, cf_str prompt)
 {
     job *j = ud;
     if (!ok && j->updates && c->kind == CF_CHECK_IS && prompt.p != NULL) {
@@ -157,8 +154,7 @@ static cf_status run_test(job *j, cf_error *err)
         cf_jw_array(&j->w, "checks");
     }
     cf_error why;
-    cf_status st = cf_prompt_test_run(j->test, &j->cli->open, cf_cli_cancel(),
-                                      on_check, j, &why);
+    cf_status st = cf_prompt_test_run(j->test, &j->cli->open, cf_cli_cancel(), on_check, j, &why);
     if (st == CF_ENOMEM || st == CF_ECANCELLED) {
         *err = why;
         return st;
@@ -191,8 +187,7 @@ static cf_status run_file(job *j, const char *path, int *status, cf_error *err)
     j->copied = 0;
     cf_buf_reset(&j->fresh);
     cf_status st = cf_prompt_tests_read(&tests, path, err);
-    for (size_t i = 0; st == CF_OK && *status == CF_EXIT_OK && i < tests.n;
-         i++) {
+    for (size_t i = 0; st == CF_OK && *status == CF_EXIT_OK && i < tests.n; i++) {
         j->test = &tests.v[i];
         st = run_test(j, err);
         if (st == CF_OK) {
@@ -211,17 +206,14 @@ static int summary(job *j)
 {
     cf_buf_reset(&j->out);
     if (!j->cli->is_json) {
-        cf_buf_addf(&j->out, "%zu passed, %zu failed", j->n_passed,
-                    j->n_failed);
+        cf_buf_addf(&j->out, "%zu passed, %zu failed", j->n_passed, j->n_failed);
         if (j->n_updated > 0) {
             cf_buf_addf(&j->out, ", %zu updated", j->n_updated);
         }
         cf_buf_addc(&j->out, '\n');
     }
     int status = cf_cli_print_as(j->cli, &j->out, CF_OUT_TEXT);
-    return status != CF_EXIT_OK ? status
-           : j->n_failed > 0    ? CF_EXIT_FINDING
-                                : CF_EXIT_OK;
+    return status != CF_EXIT_OK ? status : j->n_failed > 0 ? CF_EXIT_FINDING : CF_EXIT_OK;
 }
 
 int cf_cmd_test(cf_cli *cli, int argc, char **argv)
@@ -247,9 +239,7 @@ int cf_cmd_test(cf_cli *cli, int argc, char **argv)
     for (int i = 0; st == CF_OK && status == CF_EXIT_OK && i < n_rest; i++) {
         st = run_file(&j, argv[i], &status, &err);
     }
-    status = st != CF_OK            ? cf_cli_fail(cli, &err)
-             : status != CF_EXIT_OK ? status
-                                    : summary(&j);
+    status = st != CF_OK ? cf_cli_fail(cli, &err) : status != CF_EXIT_OK ? status : summary(&j);
     cf_buf_deinit(&j.out);
     cf_buf_deinit(&j.fresh);
     return status;

@@ -54,8 +54,7 @@ static bool set_hex(json_t *object, const char *key, cf_str bytes)
         cf_buf_addc(&hex, digits[(unsigned char)bytes.p[i] & 15]);
     }
     bool ok = !hex.failed &&
-              json_object_set_new(object, key,
-                                  json_stringn(cf_buf_cstr(&hex), hex.n)) == 0;
+              json_object_set_new(object, key, json_stringn(cf_buf_cstr(&hex), hex.n)) == 0;
     cf_buf_deinit(&hex);
     return ok;
 }
@@ -72,8 +71,7 @@ static bool set_text(json_t *object, const char *key, cf_str bytes)
         i += n;
     }
     bool ok = !text.failed &&
-              json_object_set_new(
-                  object, key, json_stringn(cf_buf_cstr(&text), text.n)) == 0;
+              json_object_set_new(object, key, json_stringn(cf_buf_cstr(&text), text.n)) == 0;
     cf_buf_deinit(&text);
     return ok;
 }
@@ -84,20 +82,17 @@ static bool is_utf8(const cf_buf *b)
 }
 
 /* Sets the text, and its bytes in hex too where they are not UTF-8. */
-static bool set_bytes(json_t *object, const char *key, const char *key_hex,
-                      const cf_buf *b)
+static bool set_bytes(json_t *object, const char *key, const char *key_hex, const cf_buf *b)
 {
     cf_str bytes = {cf_buf_cstr(b), b->n};
-    return set_text(object, key, bytes) &&
-           (is_utf8(b) || set_hex(object, key_hex, bytes));
+    return set_text(object, key, bytes) && (is_utf8(b) || set_hex(object, key_hex, bytes));
 }
 
 /* The text, or all bytes in its stead. */
 static bool set_detok(json_t *object, const cf_buf *b)
 {
     cf_str bytes = {cf_buf_cstr(b), b->n};
-    return is_utf8(b) ? set_text(object, "detok", bytes)
-                      : set_hex(object, "detok_hex", bytes);
+    return is_utf8(b) ? set_text(object, "detok", bytes) : set_hex(object, "detok_hex", bytes);
 }
 
 static int hex_digit(char c)
@@ -126,8 +121,8 @@ static cf_status read_hex(cf_buf *out, cf_str hex, cf_error *err)
 
 /* The ids as an array, and their text: with control tokens spelled out and,
  * for a model folder, without them as its own library decodes. */
-static bool set_ids(json_t *answer, const cf_tokenizer *tok,
-                    const cf_token *ids, size_t n, size_t from, size_t to)
+static bool set_ids(json_t *answer, const cf_tokenizer *tok, const cf_token *ids, size_t n,
+                    size_t from, size_t to)
 {
     cf_buf text = CF_BUF_INIT;
     json_t *array = json_array();
@@ -150,9 +145,8 @@ static bool set_ids(json_t *answer, const cf_tokenizer *tok,
 
 /* Sets "ids", "detok" and "detok_skip" of the answer.  What add_special put
  * around the text is not part of "detok". */
-static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok,
-                            const cf_token_list *list, bool add_special,
-                            cf_error *err)
+static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok, const cf_token_list *list,
+                            bool add_special, cf_error *err)
 {
     cf_special_tokens named = cf_tokenizer_special(tok);
     size_t from = add_special && named.add_bos && list->n > 0;
@@ -167,8 +161,7 @@ static cf_status answer_ids(json_t *answer, const cf_tokenizer *tok,
 }
 
 /* "offsets": begin and end of each token, as the model's library counts. */
-static cf_status answer_offsets(json_t *answer, const uint32_t *offsets,
-                                size_t n, cf_error *err)
+static cf_status answer_offsets(json_t *answer, const uint32_t *offsets, size_t n, cf_error *err)
 {
     if (offsets == NULL) {
         return CF_OK;
@@ -184,8 +177,7 @@ static cf_status answer_offsets(json_t *answer, const uint32_t *offsets,
 }
 
 /* A line with "ids" asks for their text; unknown ids have none. */
-static cf_status batch_decode(const tokenize *t, const json_t *list,
-                              json_t *answer, cf_error *err)
+static cf_status batch_decode(const tokenize *t, const json_t *list, json_t *answer, cf_error *err)
 {
     size_t n = json_array_size(list);
     cf_token *ids = cf_alloc(n * sizeof *ids + 1);
@@ -205,8 +197,7 @@ static cf_status batch_decode(const tokenize *t, const json_t *list,
     return st;
 }
 
-static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
-                            cf_error *err)
+static cf_status batch_item(void *ud, const json_t *item, json_t *answer, cf_error *err)
 {
     const tokenize *t = ud;
     if (json_is_array(json_object_get(item, "ids"))) {
@@ -229,9 +220,8 @@ static cf_status batch_item(void *ud, const json_t *item, json_t *answer,
     cf_arena_init(&arena, 0);
     cf_token_list list = {NULL, 0};
     uint32_t *offsets = NULL;
-    CF_THEN(st, cf_tokenizer_encode_offsets(&list, &offsets, t->tok, text,
-                                            parse_special, add_special, &arena,
-                                            err));
+    CF_THEN(st, cf_tokenizer_encode_offsets(&list, &offsets, t->tok, text, parse_special,
+                                            add_special, &arena, err));
     CF_THEN(st, answer_ids(answer, t->tok, &list, add_special, err));
     CF_THEN(st, answer_offsets(answer, offsets, list.n, err));
     cf_arena_deinit(&arena);
@@ -252,8 +242,8 @@ static cf_status print_json(const json_t *object, cf_error *err)
     return CF_OK;
 }
 
-static cf_status print_tokens_json(const cf_tokenizer *tok,
-                                   const cf_token_list *list, cf_error *err)
+static cf_status print_tokens_json(const cf_tokenizer *tok, const cf_token_list *list,
+                                   cf_error *err)
 {
     json_t *ids = json_array();
     json_t *tokens = json_array();
@@ -265,10 +255,9 @@ static cf_status print_tokens_json(const cf_tokenizer *tok,
         cf_buf_reset(&piece);
         cf_tokenizer_piece(&piece, tok, s->id, true);
         json_t *one = json_pack("{s:i,s:s,s:I,s:I}", "id", (int)s->id, "type",
-                                type_name(cf_tokenizer_type(tok, s->id)), "off",
-                                (json_int_t)s->off, "len", (json_int_t)s->len);
-        ok = !piece.failed && one != NULL &&
-             set_bytes(one, "piece", "piece_hex", &piece) &&
+                                type_name(cf_tokenizer_type(tok, s->id)), "off", (json_int_t)s->off,
+                                "len", (json_int_t)s->len);
+        ok = !piece.failed && one != NULL && set_bytes(one, "piece", "piece_hex", &piece) &&
              json_array_append_new(ids, json_integer(s->id)) == 0 &&
              json_array_append(tokens, one) == 0;
         json_decref(one);
@@ -296,23 +285,21 @@ static int at_least(int a, int b)
 }
 
 /* The piece comes last: its width on the screen is anybody's guess. */
-static cf_status print_tokens(const cf_tokenizer *tok,
-                              const cf_token_list *list, size_t text_n,
+static cf_status print_tokens(const cf_tokenizer *tok, const cf_token_list *list, size_t text_n,
                               cf_error *err)
 {
     int id_w = at_least(width_of(cf_tokenizer_n_vocab(tok)), 2);
     int off_w = at_least(width_of(text_n), 4);
     cf_buf piece = CF_BUF_INIT;
     cf_buf out = CF_BUF_INIT;
-    cf_buf_addf(&out, "%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w, "from",
-                off_w, "to", "type");
+    cf_buf_addf(&out, "%*s  %*s  %*s  %-7s  piece\n", id_w, "id", off_w, "from", off_w, "to",
+                "type");
     for (size_t i = 0; i < list->n && !piece.failed; i++) {
         const cf_token_span *s = &list->v[i];
         cf_buf_reset(&piece);
         cf_tokenizer_piece(&piece, tok, s->id, true);
         cf_buf_addf(&out, "%*ld  %*lu  %*lu  %-7s  '", id_w, (long)s->id, off_w,
-                    (unsigned long)s->off, off_w,
-                    (unsigned long)s->off + s->len,
+                    (unsigned long)s->off, off_w, (unsigned long)s->off + s->len,
                     type_name(cf_tokenizer_type(tok, s->id)));
         cf_safe_line(&out, cf_buf_cstr(&piece), piece.n);
         cf_buf_adds(&out, "'\n");
@@ -328,14 +315,13 @@ static cf_status print_tokens(const cf_tokenizer *tok,
     return st;
 }
 
-static cf_status run_text(const tokenize *t, const cf_cli *cli, cf_str text,
-                          cf_error *err)
+static cf_status run_text(const tokenize *t, const cf_cli *cli, cf_str text, cf_error *err)
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list list;
-    cf_status st = cf_tokenizer_encode(&list, t->tok, text, t->parse_special,
-                                       t->add_special, &arena, err);
+    cf_status st =
+        cf_tokenizer_encode(&list, t->tok, text, t->parse_special, t->add_special, &arena, err);
     CF_THEN(st, cli->is_json ? print_tokens_json(t->tok, &list, err)
                              : print_tokens(t->tok, &list, text.n, err));
     cf_arena_deinit(&arena);
@@ -367,8 +353,7 @@ static cf_status run_ids(const tokenize *t, const cf_cli *cli, cf_error *err)
     size_t n_vocab = cf_tokenizer_n_vocab(t->tok);
     for (size_t i = 0; i < n; i++) {
         if (ids[i] < 0 || (size_t)ids[i] >= n_vocab) {
-            cf_status st = cf_fail(err, CF_EINVAL,
-                                   "--ids: %ld is not among the %zu tokens",
+            cf_status st = cf_fail(err, CF_EINVAL, "--ids: %ld is not among the %zu tokens",
                                    (long)ids[i], n_vocab);
             cf_free(ids);
             return st;
@@ -409,15 +394,12 @@ int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv)
 {
     tokenize t = {0};
     const cf_opt own[] = {
-        {"--ids", 0, CF_OPT_STR, &t.ids, "1,2,3",
-         "print the text of these ids instead", NULL},
+        {"--ids", 0, CF_OPT_STR, &t.ids, "1,2,3", "print the text of these ids instead", NULL},
         {"--special", 0, CF_OPT_FLAG, &t.parse_special, NULL,
          "turn spelled-out control tokens into that token", NULL},
         {"--bos", 0, CF_OPT_FLAG, &t.add_special, NULL,
-         "add BOS before (EOS after) the text where the model asks for it",
-         NULL},
-        {"--batch", 0, CF_OPT_STR, &t.batch, "FILE",
-         "answer each line of a JSON lines file", NULL},
+         "add BOS before (EOS after) the text where the model asks for it", NULL},
+        {"--batch", 0, CF_OPT_STR, &t.batch, "FILE", "answer each line of a JSON lines file", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n_rest;

@@ -10,8 +10,7 @@ static void kernels_json(cf_buf *out, const cf_about *about)
 {
     for (size_t i = 0; i < about->n_kernel; i++) {
         const cf_about_kernels *k = &about->kernel[i];
-        cf_buf_addf(out,
-                    "%s{\"name\":\"%s\",\"needs\":\"%s\",\"available\":%s}",
+        cf_buf_addf(out, "%s{\"name\":\"%s\",\"needs\":\"%s\",\"available\":%s}",
                     i == 0 ? ",\"kernel_sets\":[" : ",", k->name, k->needs,
                     k->is_there ? "true" : "false");
     }
@@ -30,8 +29,8 @@ static void kernels_text(cf_buf *out, const cf_about *about)
             why = ": picked, the best that this machine has";
             is_best = false;
         }
-        cf_buf_addf(out, "%-12s %-12s needs %s%s\n", i == 0 ? "kernels" : "",
-                    k->name, k->needs, why);
+        cf_buf_addf(out, "%-12s %-12s needs %s%s\n", i == 0 ? "kernels" : "", k->name, k->needs,
+                    why);
     }
 }
 
@@ -63,8 +62,8 @@ int cf_cmd_version(cf_cli *cli, int argc, char **argv)
         cf_buf_addf(&out, "confab %s\n", about.version);
         kernels_text(&out, &about);
         cf_buf_addf(&out, "%-12s %s\n", "encoders", about.encoder_products);
-        cf_buf_addf(&out, "%-12s %u\n%-12s %s\n", "processors", about.n_cpus,
-                    "compiler", about.compiler);
+        cf_buf_addf(&out, "%-12s %u\n%-12s %s\n", "processors", about.n_cpus, "compiler",
+                    about.compiler);
     }
     for (size_t i = 0; i < about.n_library; i++) {
         const cf_about_library *lib = &about.library[i];

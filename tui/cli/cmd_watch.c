@@ -13,8 +13,7 @@
 #include "tui/lab/open_store.h"
 #include "tui/sys/out.h"
 
-static cf_status print_all(const cf_cli *cli, cf_store *store, uint32_t limit,
-                           cf_error *err)
+static cf_status print_all(const cf_cli *cli, cf_store *store, uint32_t limit, cf_error *err)
 {
     const cf_exchange *rows;
     size_t n;
@@ -32,8 +31,7 @@ static cf_status print_all(const cf_cli *cli, cf_store *store, uint32_t limit,
     }
     CF_THEN(st, cf_buf_check(&out, err));
     if (st == CF_OK) {
-        cf_out(stdout, cf_buf_str(&out),
-               cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+        cf_out(stdout, cf_buf_str(&out), cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     }
     cf_buf_deinit(&out);
     cf_arena_deinit(&arena);
@@ -51,15 +49,12 @@ static cf_status list_held(const cf_cli *cli, const char *folder, cf_error *err)
 {
     cf_buf ids = CF_BUF_INIT, out = CF_BUF_INIT;
     cf_status st = cf_break_held(folder, &ids, err);
-    for (size_t at = 0; st == CF_OK && at < ids.n;
-         at += strlen(ids.p + at) + 1) {
-        cf_buf_addf(&out, cli->is_json ? "{\"held\":\"%s\"}\n" : "%s\n",
-                    ids.p + at);
+    for (size_t at = 0; st == CF_OK && at < ids.n; at += strlen(ids.p + at) + 1) {
+        cf_buf_addf(&out, cli->is_json ? "{\"held\":\"%s\"}\n" : "%s\n", ids.p + at);
     }
     CF_THEN(st, cf_buf_check(&out, err));
     if (st == CF_OK) {
-        cf_out(stdout, cf_buf_str(&out),
-               cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+        cf_out(stdout, cf_buf_str(&out), cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     }
     cf_buf_deinit(&ids);
     cf_buf_deinit(&out);
@@ -67,13 +62,11 @@ static cf_status list_held(const cf_cli *cli, const char *folder, cf_error *err)
 }
 
 /* Sends a request on as it is, or with the body of a file. */
-static cf_status send_held(const char *folder, const break_asked *a,
-                           cf_error *err)
+static cf_status send_held(const char *folder, const break_asked *a, cf_error *err)
 {
     cf_buf body = CF_BUF_INIT;
-    cf_status st = a->body != NULL
-                       ? cf_os_read_file(&body, a->body, CF_BREAK_BODY_MAX, err)
-                       : cf_break_read(folder, a->send, &body, err);
+    cf_status st = a->body != NULL ? cf_os_read_file(&body, a->body, CF_BREAK_BODY_MAX, err)
+                                   : cf_break_read(folder, a->send, &body, err);
     CF_THEN(st, cf_break_send(folder, a->send, cf_buf_str(&body), err));
     cf_buf_deinit(&body);
     return st;
@@ -117,8 +110,7 @@ int cf_cmd_watch(cf_cli *cli, int argc, char **argv)
     const cf_opt own[] = {
         {"--once", 0, CF_OPT_FLAG, &once, NULL,
          "print the exchanges there are instead of opening the screen", NULL},
-        {"--limit", 'n', CF_OPT_U32, &limit, "N",
-         "at most the newest N (default 1000)", NULL},
+        {"--limit", 'n', CF_OPT_U32, &limit, "N", "at most the newest N (default 1000)", NULL},
         {"--break", 0, CF_OPT_STR, &asked.set, "TEXT",
          "stop requests that hold TEXT (\"\": all) at the proxy; off lets "
          "them go",
@@ -128,8 +120,7 @@ int cf_cmd_watch(cf_cli *cli, int argc, char **argv)
         {"--send", 0, CF_OPT_STR, &asked.send, "ID",
          "send one of them on, with --body FILE another body", NULL},
         {"--body", 0, CF_OPT_STR, &asked.body, "FILE", "with --send", NULL},
-        {"--drop", 0, CF_OPT_STR, &asked.drop, "ID",
-         "answer one of them with an error", NULL},
+        {"--drop", 0, CF_OPT_STR, &asked.drop, "ID", "answer one of them with an error", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
     int n;
@@ -140,8 +131,7 @@ int cf_cmd_watch(cf_cli *cli, int argc, char **argv)
     if (n != 0) {
         return cf_cli_usage(cli, "takes no arguments");
     }
-    if (asked.set != NULL || asked.list || asked.send != NULL ||
-        asked.drop != NULL) {
+    if (asked.set != NULL || asked.list || asked.send != NULL || asked.drop != NULL) {
         return run_break(cli, &asked);
     }
     if (!once) {

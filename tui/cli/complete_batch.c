@@ -19,8 +19,7 @@ typedef struct batch {
 } batch;
 
 /* The line's prompt into b->ids. */
-static cf_status read_ids(const batch *b, const json_t *item, size_t *n,
-                          cf_error *err)
+static cf_status read_ids(const batch *b, const json_t *item, size_t *n, cf_error *err)
 {
     const json_t *ids = json_object_get(item, "ids");
     size_t n_ctx = cf_session_n_ctx(b->session);
@@ -29,16 +28,14 @@ static cf_status read_ids(const batch *b, const json_t *item, size_t *n,
         return cf_fail(err, CF_EINVAL, "\"ids\" is not a list of token ids");
     }
     if (*n > n_ctx) {
-        return cf_fail(err, CF_ELIMIT,
-                       "the prompt has %zu tokens and the context %zu (--ctx)",
-                       *n, n_ctx);
+        return cf_fail(err, CF_ELIMIT, "the prompt has %zu tokens and the context %zu (--ctx)", *n,
+                       n_ctx);
     }
     for (size_t i = 0; i < *n; i++) {
         const json_t *id = json_array_get(ids, i);
         json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
         if (v < 0 || (size_t)v >= cf_tokenizer_n_vocab(b->tok)) {
-            return cf_fail(err, CF_EINVAL,
-                           "\"ids\": item %zu is not one of the %zu tokens", i,
+            return cf_fail(err, CF_EINVAL, "\"ids\": item %zu is not one of the %zu tokens", i,
                            cf_tokenizer_n_vocab(b->tok));
         }
         b->ids[i] = (cf_token)v;
@@ -57,8 +54,7 @@ static cf_status read_n(const json_t *item, size_t *n, cf_error *err)
 }
 
 /* Draws up to n tokens after the prompt of n_prompt; *n_ids counts both. */
-static cf_status follow(const batch *b, size_t n_prompt, size_t n,
-                        size_t *n_ids, cf_error *err)
+static cf_status follow(const batch *b, size_t n_prompt, size_t n, size_t *n_ids, cf_error *err)
 {
     const cf_run run = {.cancel = cf_cli_cancel()};
     size_t n_ctx = cf_session_n_ctx(b->session);
@@ -66,8 +62,7 @@ static cf_status follow(const batch *b, size_t n_prompt, size_t n,
     while (*n_ids - n_prompt < n && *n_ids <= n_ctx) {
         const float *logits = cf_session_logits(b->session);
         cf_token id;
-        CF_TRY(cf_sampler_draw(b->sampler, logits, b->ids, *n_ids, NULL, 0, &id,
-                               NULL, err));
+        CF_TRY(cf_sampler_draw(b->sampler, logits, b->ids, *n_ids, NULL, 0, &id, NULL, err));
         if (cf_tokenizer_is_end(b->tok, id)) {
             break;
         }
@@ -80,8 +75,7 @@ static cf_status follow(const batch *b, size_t n_prompt, size_t n,
     return CF_OK;
 }
 
-static cf_status answer(void *ud, const json_t *item, cf_buf *members,
-                        cf_error *err)
+static cf_status answer(void *ud, const json_t *item, cf_buf *members, cf_error *err)
 {
     const batch *b = ud;
     const cf_run run = {.cancel = cf_cli_cancel()};
@@ -100,13 +94,11 @@ static cf_status answer(void *ud, const json_t *item, cf_buf *members,
         cf_buf_adds(members, i > n_prompt ? "," : "");
         cf_json_text_float(members, b->logits[i]);
     }
-    cf_buf_addf(members, "],\"kept\":%zu,\"computed\":%zu", sync.n_kept,
-                sync.n_new);
+    cf_buf_addf(members, "],\"kept\":%zu,\"computed\":%zu", sync.n_kept, sync.n_new);
     return CF_OK;
 }
 
-int cf_complete_batch(const cf_cli *cli, const char *path, cf_session *session,
-                      cf_sampler *sampler)
+int cf_complete_batch(const cf_cli *cli, const char *path, cf_session *session, cf_sampler *sampler)
 {
     size_t n = cf_session_n_ctx(session) + (size_t)1;
     batch b = {.session = session,

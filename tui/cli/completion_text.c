@@ -59,8 +59,8 @@ static void add_value(values *v, const char *text, size_t n)
         v->has_uuid = true;
     } else if (has(text, n, "COMMAND")) {
         v->has_command = true;
-    } else if (has(text, n, "FILE") || has(text, n, "MODEL") ||
-               has(text, n, "TEMPLATE") || has(text, n, ".json")) {
+    } else if (has(text, n, "FILE") || has(text, n, "MODEL") || has(text, n, "TEMPLATE") ||
+               has(text, n, ".json")) {
         v->has_file = true;
         if (has(text, n, "MODEL")) {
             add_word(v, "bundled", 7);
@@ -89,17 +89,15 @@ static values read_values(const char *text)
 
 static bool is_empty(const values *v)
 {
-    return !v->has_file && !v->has_uuid && !v->has_command &&
-           v->words[0] == '\0';
+    return !v->has_file && !v->has_uuid && !v->has_command && v->words[0] == '\0';
 }
 
 /* The arguments of _confab_reply in the scripts: words, and these for the
  * rest. */
 static void put_values(FILE *to, const values *v)
 {
-    fprintf(to, "%s%s%s%s%s", v->has_file ? "@file " : "",
-            v->has_model ? "@model " : "", v->has_uuid ? "@uuid " : "",
-            v->has_command ? "@command " : "", v->words);
+    fprintf(to, "%s%s%s%s%s", v->has_file ? "@file " : "", v->has_model ? "@model " : "",
+            v->has_uuid ? "@uuid " : "", v->has_command ? "@command " : "", v->words);
 }
 
 /* Runs every command's --help with `describe` in place of the text. */
@@ -139,8 +137,8 @@ static void bash_values(FILE *to, const cf_cli_command *c, const cf_opt *table)
     }
 }
 
-static void bash_command_values(FILE *to, const cf_cli_command *c,
-                                const cf_opt *own, const cf_opt *common)
+static void bash_command_values(FILE *to, const cf_cli_command *c, const cf_opt *own,
+                                const cf_opt *common)
 {
     bash_values(to, c, own);
     bash_values(to, c, common);
@@ -153,8 +151,7 @@ static void bash_options(FILE *to, const cf_opt *table)
     }
 }
 
-static void bash_command(FILE *to, const cf_cli_command *c, const cf_opt *own,
-                         const cf_opt *common)
+static void bash_command(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
 {
     values v = read_values(c->arguments);
     fprintf(to, "    %s)\n        options='", c->name);
@@ -296,8 +293,7 @@ static void zsh_options(FILE *to, const cf_opt *table)
             snprintf(names[1], sizeof names[1], "-%c", o->letter);
         }
         for (int i = 0; i < 2 && names[i][0] != '\0'; i++) {
-            fprintf(to, "        '%s%s[", o->kind == CF_OPT_LIST ? "*" : "",
-                    names[i]);
+            fprintf(to, "        '%s%s[", o->kind == CF_OPT_LIST ? "*" : "", names[i]);
             zsh_text(to, o->help);
             fputc(']', to);
             if (o->value != NULL) {
@@ -308,8 +304,7 @@ static void zsh_options(FILE *to, const cf_opt *table)
     }
 }
 
-static void zsh_command(FILE *to, const cf_cli_command *c, const cf_opt *own,
-                        const cf_opt *common)
+static void zsh_command(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
 {
     values v = read_values(c->arguments);
     fprintf(to, "    %s) _arguments \\\n", c->name);
@@ -406,9 +401,8 @@ static void fish_options(FILE *to, const cf_cli_command *c, const cf_opt *table)
 {
     for (const cf_opt *o = table; o != NULL && o->name != NULL; o++) {
         values v = read_values(o->value);
-        fprintf(to,
-                "complete -c confab -n '__fish_seen_subcommand_from %s' -l %s",
-                c->name, o->name + 2);
+        fprintf(to, "complete -c confab -n '__fish_seen_subcommand_from %s' -l %s", c->name,
+                o->name + 2);
         if (o->letter != 0) {
             fprintf(to, " -s %c", o->letter);
         }
@@ -422,15 +416,12 @@ static void fish_options(FILE *to, const cf_cli_command *c, const cf_opt *table)
     }
 }
 
-static void fish_command(FILE *to, const cf_cli_command *c, const cf_opt *own,
-                         const cf_opt *common)
+static void fish_command(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
 {
     values v = read_values(c->arguments);
-    fprintf(to, "complete -c confab -n __fish_use_subcommand -f -a %s -d ",
-            c->name);
+    fprintf(to, "complete -c confab -n __fish_use_subcommand -f -a %s -d ", c->name);
     fish_text(to, c->summary);
-    fprintf(to, "\ncomplete -c confab -n '__fish_seen_subcommand_from %s'",
-            c->name);
+    fprintf(to, "\ncomplete -c confab -n '__fish_seen_subcommand_from %s'", c->name);
     fish_values(to, &v);
     fputc('\n', to);
     fish_options(to, c, own);
@@ -448,8 +439,7 @@ bool cf_completion_write(FILE *to, const char *shell)
     static const struct {
         const char *name;
         void (*write)(FILE *to);
-    } shells[] = {
-        {"bash", write_bash}, {"zsh", write_zsh}, {"fish", write_fish}};
+    } shells[] = {{"bash", write_bash}, {"zsh", write_zsh}, {"fish", write_fish}};
     for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
         if (strcmp(shell, shells[i].name) == 0) {
             shells[i].write(to);

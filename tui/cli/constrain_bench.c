@@ -47,9 +47,8 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static cf_status follow(cf_constrain_bench *b, cf_constraint *c,
-                        const cf_token_list *ids, bool *is_accepted,
-                        cf_error *err)
+static cf_status follow(cf_constrain_bench *b, cf_constraint *c, const cf_token_list *ids,
+                        bool *is_accepted, cf_error *err)
 {
     *is_accepted = false;
     for (size_t i = 0; i <= ids->n; i++) {
@@ -76,23 +75,20 @@ static cf_status follow(cf_constrain_bench *b, cf_constraint *c,
 }
 
 cf_status cf_constrain_bench_text(cf_constrain_bench *b, const cf_grammar *g,
-                                  const cf_constraint_vocab *vocab,
-                                  const cf_tokenizer *tok, cf_str text,
-                                  bool *is_accepted, cf_error *err)
+                                  const cf_constraint_vocab *vocab, const cf_tokenizer *tok,
+                                  cf_str text, bool *is_accepted, cf_error *err)
 {
     cf_arena arena;
     cf_token_list ids;
     cf_constraint *c = NULL;
     if (b->mask == NULL) {
-        b->mask =
-            cf_calloc(cf_constraint_vocab_n(vocab) / 32 + 1, sizeof *b->mask);
+        b->mask = cf_calloc(cf_constraint_vocab_n(vocab) / 32 + 1, sizeof *b->mask);
         if (b->mask == NULL) {
             return cf_oom(err);
         }
     }
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_tokenizer_encode(&ids, tok, text, false, false, &arena, err);
+    cf_status st = cf_tokenizer_encode(&ids, tok, text, false, false, &arena, err);
     CF_THEN(st, cf_constraint_new(&c, g, vocab, err));
     CF_THEN(st, follow(b, c, &ids, is_accepted, err));
     cf_constraint_free(c);
@@ -107,8 +103,7 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static void put_one(cf_buf *out, const char *name, uint32_t *v, size_t n,
-                    uint64_t sum_ns)
+static void put_one(cf_buf *out, const char *name, uint32_t *v, size_t n, uint64_t sum_ns)
 {
     if (n > 0) {
         qsort(v, n, sizeof *v, by_value);
@@ -116,15 +111,14 @@ static void put_one(cf_buf *out, const char *name, uint32_t *v, size_t n,
     cf_buf_addf(out,
                 "\"%s\":{\"n\":%zu,\"mean_us\":%.1f,\"median_us\":%u,"
                 "\"p99_us\":%u,\"max_us\":%u}",
-                name, n, n > 0 ? (double)sum_ns / 1000.0 / (double)n : 0.0,
-                n > 0 ? v[n / 2] : 0, n > 0 ? v[n * 99 / 100] : 0,
-                n > 0 ? v[n - 1] : 0);
+                name, n, n > 0 ? (double)sum_ns / 1000.0 / (double)n : 0.0, n > 0 ? v[n / 2] : 0,
+                n > 0 ? v[n * 99 / 100] : 0, n > 0 ? v[n - 1] : 0);
 }
 
 void cf_constrain_bench_put(cf_buf *out, cf_constrain_bench *b, size_t n_vocab)
 {
-    cf_buf_addf(out, "{\"vocab\":%zu,\"texts\":%zu,\"refused\":%zu,", n_vocab,
-                b->n_text, b->n_refused);
+    cf_buf_addf(out, "{\"vocab\":%zu,\"texts\":%zu,\"refused\":%zu,", n_vocab, b->n_text,
+                b->n_refused);
     put_one(out, "compile", b->compile_us, b->n_compile, b->compile_sum_ns);
     cf_buf_addc(out, ',');
     put_one(out, "mask", b->mask_us, b->n_mask, b->mask_sum_ns);

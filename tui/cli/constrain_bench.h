@@ -24,12 +24,10 @@ void cf_constrain_bench_compiled(cf_constrain_bench *b, uint64_t us);
 
 /* Makes a mask before each token of the text and takes the token; whether all
  * of the text was allowed. */
-CF_MUST_USE cf_status cf_constrain_bench_text(cf_constrain_bench *b,
-                                              const cf_grammar *g,
+CF_MUST_USE cf_status cf_constrain_bench_text(cf_constrain_bench *b, const cf_grammar *g,
                                               const cf_constraint_vocab *vocab,
-                                              const cf_tokenizer *tok,
-                                              cf_str text, bool *is_accepted,
-                                              cf_error *err);
+                                              const cf_tokenizer *tok, cf_str text,
+                                              bool *is_accepted, cf_error *err);
 
 /* Appends the figures: a line with one JSON object. */
 void cf_constrain_bench_put(cf_buf *out, cf_constrain_bench *b, size_t n_vocab);

@@ -49,8 +49,7 @@ static void print(job *j)
 /* ---- one line ----------------------------------------------------------- */
 
 /* "text -3 +2 ~1 (line 12)" or its members in JSON. */
-static void add_counts(job *j, const cf_diff *d, const char *what,
-                       const char *unit, uint32_t base)
+static void add_counts(job *j, const cf_diff *d, const char *what, const char *unit, uint32_t base)
 {
     size_t i = 0;
     while (i < d->n_rows && d->rows[i].kind == CF_DIFF_KEPT) {
@@ -60,13 +59,11 @@ static void add_counts(job *j, const cf_diff *d, const char *what,
         cf_buf_addf(&j->out,
                     ",\"%s\":{\"equal\":%s,\"removed\":%zu,\"added\":%zu,"
                     "\"changed\":%zu,\"same_start\":%zu}",
-                    what, cf_diff_is_equal(d) ? "true" : "false",
-                    d->n_of[CF_DIFF_REMOVED], d->n_of[CF_DIFF_ADDED],
-                    d->n_of[CF_DIFF_CHANGED], i);
+                    what, cf_diff_is_equal(d) ? "true" : "false", d->n_of[CF_DIFF_REMOVED],
+                    d->n_of[CF_DIFF_ADDED], d->n_of[CF_DIFF_CHANGED], i);
     } else {
-        cf_buf_addf(&j->out, "  %s -%zu +%zu ~%zu (%s %zu)", what,
-                    d->n_of[CF_DIFF_REMOVED], d->n_of[CF_DIFF_ADDED],
-                    d->n_of[CF_DIFF_CHANGED], unit, i + base);
+        cf_buf_addf(&j->out, "  %s -%zu +%zu ~%zu (%s %zu)", what, d->n_of[CF_DIFF_REMOVED],
+                    d->n_of[CF_DIFF_ADDED], d->n_of[CF_DIFF_CHANGED], unit, i + base);
     }
 }
 
@@ -95,9 +92,8 @@ static void add_errors(job *j, const cf_diff_renders *r)
 
 /* The line up to the sums; *differs is whether it is to be listed for its
  * prompts. */
-static cf_status begin_line(job *j, const cf_store_conv *conv,
-                            const cf_diff_renders *r, bool *differs,
-                            cf_error *err)
+static cf_status begin_line(job *j, const cf_store_conv *conv, const cf_diff_renders *r,
+                            bool *differs, cf_error *err)
 {
     const cf_diff_pair *pair = j->all->pair;
     cf_diff text = {.n_rows = 0}, tokens = {.n_rows = 0};
@@ -105,8 +101,7 @@ static cf_status begin_line(job *j, const cf_store_conv *conv,
     const bool failed = r->status[0] != CF_OK || r->status[1] != CF_OK;
     const bool has_tokens = !failed && pair->tok != NULL;
     if (!failed) {
-        CF_TRY(cf_diff_prompts(&text, &r->prompt[0], &r->prompt[1], &j->arena,
-                               err));
+        CF_TRY(cf_diff_prompts(&text, &r->prompt[0], &r->prompt[1], &j->arena, err));
     }
     if (has_tokens) {
         CF_TRY(cf_diff_pair_by_tokens(pair, &tokens, r, &j->arena, err));
@@ -156,17 +151,15 @@ static void add_side(job *j, char side, const cf_score_sum *sum)
 static void add_sums(job *j, const cf_score_sum *sum)
 {
     if (is_json(j)) {
-        cf_buf_addf(&j->out,
-                    ",\"likelihood\":{\"replies\":%zu,\"left_out\":%zu",
-                    sum->n_replies, sum->n_left_out);
+        cf_buf_addf(&j->out, ",\"likelihood\":{\"replies\":%zu,\"left_out\":%zu", sum->n_replies,
+                    sum->n_left_out);
         add_side(j, 'a', sum);
         add_side(j, 'b', sum);
         cf_buf_addc(&j->out, '}');
         return;
     }
     if (sum->n_replies > 0) {
-        cf_buf_addf(&j->out, "  %.3f -> %.3f nats a token",
-                    cf_score_mean(sum->sum[0], sum->n[0]),
+        cf_buf_addf(&j->out, "  %.3f -> %.3f nats a token", cf_score_mean(sum->sum[0], sum->n[0]),
                     cf_score_mean(sum->sum[1], sum->n[1]));
     }
     if (sum->n_left_out > 0) {
@@ -219,22 +212,18 @@ static void on_progress(void *ud, size_t n_done, size_t n)
 }
 
 /* Puts the line that is begun aside. */
-static cf_status wait_line(job *j, const cf_store_conv *conv, bool differs,
-                           cf_error *err)
+static cf_status wait_line(job *j, const cf_store_conv *conv, bool differs, cf_error *err)
 {
-    if (!cf_grow(&j->waiting, &j->cap_waiting, j->n_waiting + 1,
-                 sizeof *j->waiting)) {
+    if (!cf_grow(&j->waiting, &j->cap_waiting, j->n_waiting + 1, sizeof *j->waiting)) {
         return cf_oom_for(err, "the lines");
     }
     waiting *w = &j->waiting[j->n_waiting++];
-    *w =
-        (waiting){.begin = cf_strdup(cf_buf_cstr(&j->out)), .differs = differs};
+    *w = (waiting){.begin = cf_strdup(cf_buf_cstr(&j->out)), .differs = differs};
     cf_buf_reset(&j->out);
     end_line(j, conv);
     w->end = cf_strdup(cf_buf_cstr(&j->out));
     cf_buf_reset(&j->out);
-    return w->begin != NULL && w->end != NULL ? CF_OK
-                                              : cf_oom_for(err, "the lines");
+    return w->begin != NULL && w->end != NULL ? CF_OK : cf_oom_for(err, "the lines");
 }
 
 /* ---- one conversation --------------------------------------------------- */
@@ -250,8 +239,7 @@ static cf_status one_line(job *j, const cf_store_conv *conv, cf_conversation *c,
     if (j->queue != NULL) {
         cf_uuid head = conv->head;
         CF_TRY(wait_line(j, conv, differs, err));
-        return cf_diff_queue_add(j->queue, j->all->pair, conv->id, head, c,
-                                 err);
+        return cf_diff_queue_add(j->queue, j->all->pair, conv->id, head, c, err);
     }
     if (differs) {
         end_line(j, conv);
@@ -263,8 +251,7 @@ static cf_status one_line(job *j, const cf_store_conv *conv, cf_conversation *c,
 
 static cf_status one_saved(job *j, const cf_store_conv *conv, cf_error *err)
 {
-    const cf_saved_choice choice = {.conversation = conv->id,
-                                    .has_raw = j->queue != NULL};
+    const cf_saved_choice choice = {.conversation = conv->id, .has_raw = j->queue != NULL};
     cf_conversation *c = NULL;
     cf_store_conv about = {.n_turns = 0};
     cf_diff_renders r;
@@ -310,12 +297,10 @@ static void last_line(job *j)
 {
     const cf_diff_all *a = j->all;
     if (is_json(j)) {
-        cf_buf_addf(&j->out,
-                    "{\"conversations\":%zu,\"differ\":%zu,\"failed\":%zu",
-                    a->n_done, a->n_differ, a->n_failed);
+        cf_buf_addf(&j->out, "{\"conversations\":%zu,\"differ\":%zu,\"failed\":%zu", a->n_done,
+                    a->n_differ, a->n_failed);
     } else {
-        cf_buf_addf(&j->out, "%zu of %zu saved conversations differ",
-                    a->n_differ, a->n_done);
+        cf_buf_addf(&j->out, "%zu of %zu saved conversations differ", a->n_differ, a->n_done);
     }
     if (j->queue != NULL) {
         add_sums(j, &j->sum);
@@ -357,8 +342,8 @@ cf_status cf_diff_all_run(cf_diff_all *all, cf_error *err)
 {
     job j = {.all = all};
     cf_arena_init(&j.arena, 0);
-    cf_status st = cf_cli_open_store(
-        &j.store, all->cli, all->has_likelihood ? 0 : CF_STORE_READ_ONLY, err);
+    cf_status st =
+        cf_cli_open_store(&j.store, all->cli, all->has_likelihood ? 0 : CF_STORE_READ_ONLY, err);
     if (st == CF_OK && all->has_likelihood) {
         st = open_queue(&j, err);
     }

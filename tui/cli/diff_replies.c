@@ -26,8 +26,7 @@ static cf_status open_side(cf_diff_replies *r, int i, cf_error *err)
     const cf_session_options o = {.n_ctx = r->o.n_ctx};
     cf_open_options adapters = {.lora = r->o.lora[i], .n_lora = r->o.n_lora[i]};
     CF_TRY(cf_session_new(&r->session[i], r->engine, &o, err));
-    return cf_open_use_adapters(&r->adapters[i], r->engine, &adapters,
-                                &r->session[i], 1, err);
+    return cf_open_use_adapters(&r->adapters[i], r->engine, &adapters, &r->session[i], 1, err);
 }
 
 cf_status cf_diff_replies_open(cf_diff_replies *r, cf_engine *engine,
@@ -50,16 +49,14 @@ void cf_diff_replies_close(cf_diff_replies *r)
 /* ---- writing ------------------------------------------------------------ */
 
 /* Computes a prompt, and prepares to draw after it. */
-static cf_status begin(side *s, const cf_diff_replies *r, int i,
-                       const cf_prompt *prompt, cf_cancel *cancel,
-                       cf_arena *arena, cf_error *err)
+static cf_status begin(side *s, const cf_diff_replies *r, int i, const cf_prompt *prompt,
+                       cf_cancel *cancel, cf_arena *arena, cf_error *err)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
     const cf_run run = {.cancel = cancel};
     cf_token_list list;
     s->session = r->session[i];
-    CF_TRY(cf_prompt_tokenise(&list, prompt, cf_str_make(NULL, 0), tok, arena,
-                              err));
+    CF_TRY(cf_prompt_tokenise(&list, prompt, cf_str_make(NULL, 0), tok, arena, err));
     if (list.n == 0) {
         return cf_fail(err, CF_EINVAL, "the prompt is empty");
     }
@@ -74,10 +71,8 @@ static cf_status begin(side *s, const cf_diff_replies *r, int i,
     for (size_t k = 0; k < list.n; k++) {
         s->ids[k] = list.v[k].id;
     }
-    const cf_sampling sampling = {
-        .temperature = r->o.temperature, .top_p = 1, .seed = r->o.seed};
-    CF_TRY(
-        cf_sampler_new(&s->sampler, &sampling, cf_tokenizer_n_vocab(tok), err));
+    const cf_sampling sampling = {.temperature = r->o.temperature, .top_p = 1, .seed = r->o.seed};
+    CF_TRY(cf_sampler_new(&s->sampler, &sampling, cf_tokenizer_n_vocab(tok), err));
     return cf_session_sync(s->session, s->ids, s->n_prompt, &run, NULL, err);
 }
 
@@ -89,8 +84,8 @@ static cf_status draw(side *s, const cf_tokenizer *tok, cf_error *err)
         s->is_done = s->is_cut = true;
         return CF_OK;
     }
-    CF_TRY(cf_sampler_draw(s->sampler, cf_session_logits(s->session), s->ids,
-                           s->n_prompt + s->n, NULL, 0, &id, NULL, err));
+    CF_TRY(cf_sampler_draw(s->sampler, cf_session_logits(s->session), s->ids, s->n_prompt + s->n,
+                           NULL, 0, &id, NULL, err));
     if (cf_tokenizer_is_end(tok, id)) {
         s->is_done = true;
         return CF_OK;
@@ -100,8 +95,7 @@ static cf_status draw(side *s, const cf_tokenizer *tok, cf_error *err)
 }
 
 /* One token for each side that has not ended, in one pass. */
-static cf_status step(side v[2], const cf_tokenizer *tok, cf_cancel *cancel,
-                      cf_error *err)
+static cf_status step(side v[2], const cf_tokenizer *tok, cf_cancel *cancel, cf_error *err)
 {
     const cf_run run = {.cancel = cancel};
     cf_session *live[2];
@@ -121,8 +115,8 @@ static cf_status step(side v[2], const cf_tokenizer *tok, cf_cancel *cancel,
 }
 
 /* The reply's bytes, and where each token's are. */
-static cf_status finish(const side *s, const cf_tokenizer *tok, cf_arena *arena,
-                        cf_diff_reply *out, cf_error *err)
+static cf_status finish(const side *s, const cf_tokenizer *tok, cf_arena *arena, cf_diff_reply *out,
+                        cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_token_span *v = cf_arena_calloc(arena, s->n + 1, sizeof *v);
@@ -132,18 +126,15 @@ static cf_status finish(const side *s, const cf_tokenizer *tok, cf_arena *arena,
         cf_tokenizer_piece(&text, tok, v[i].id, true);
         v[i].len = (uint32_t)text.n - v[i].off;
     }
-    char *copy = text.failed
-                     ? NULL
-                     : cf_arena_strndup(arena, cf_buf_cstr(&text), text.n);
+    char *copy = text.failed ? NULL : cf_arena_strndup(arena, cf_buf_cstr(&text), text.n);
     *out = (cf_diff_reply){.tokens = {.v = v, .n = s->n}, .is_cut = s->is_cut};
     out->text.text = cf_str_make(copy, copy != NULL ? text.n : 0);
     cf_buf_deinit(&text);
     return v != NULL && copy != NULL ? CF_OK : cf_oom_for(err, "the replies");
 }
 
-cf_status cf_diff_replies_write(cf_diff_replies *r, const cf_prompt prompt[2],
-                                cf_cancel *cancel, cf_arena *arena,
-                                cf_diff_reply out[2], cf_error *err)
+cf_status cf_diff_replies_write(cf_diff_replies *r, const cf_prompt prompt[2], cf_cancel *cancel,
+                                cf_arena *arena, cf_diff_reply out[2], cf_error *err)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
     side v[2] = {{.session = NULL}, {.session = NULL}};

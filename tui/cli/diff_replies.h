@@ -40,18 +40,14 @@ typedef struct cf_diff_reply {
 
 /* Opens the adapters for an engine with weights.  Errors of
  * cf_open_adapters() and cf_session_new(); close it whatever is returned. */
-CF_MUST_USE cf_status cf_diff_replies_open(cf_diff_replies *r,
-                                           cf_engine *engine,
-                                           const cf_diff_replies_options *o,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_diff_replies_open(cf_diff_replies *r, cf_engine *engine,
+                                           const cf_diff_replies_options *o, cf_error *err);
 void cf_diff_replies_close(cf_diff_replies *r);
 
 /* Answers prompt i with side i.  CF_ELIMIT for a prompt that does not fit,
  * CF_ECANCELLED, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_diff_replies_write(cf_diff_replies *r,
-                                            const cf_prompt prompt[2],
+CF_MUST_USE cf_status cf_diff_replies_write(cf_diff_replies *r, const cf_prompt prompt[2],
                                             cf_cancel *cancel, cf_arena *arena,
-                                            cf_diff_reply out[2],
-                                            cf_error *err);
+                                            cf_diff_reply out[2], cf_error *err);
 
 #endif

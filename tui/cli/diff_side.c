@@ -26,8 +26,7 @@ typedef struct column {
 
 static bool is_marked(column *c, size_t off)
 {
-    while (c->mark < c->n_marks &&
-           c->marks[c->mark].off + c->marks[c->mark].len <= off) {
+    while (c->mark < c->n_marks && c->marks[c->mark].off + c->marks[c->mark].len <= off) {
         c->mark++;
     }
     return c->mark < c->n_marks && off >= c->marks[c->mark].off;
@@ -54,8 +53,7 @@ static size_t add_text(cf_buf *out, column *c, size_t width, bool is_color)
     cf_cluster k;
     for (;;) {
         size_t next = c->at;
-        if (!cf_cluster_next(&k, c->text.p, c->text.n, &next, cells,
-                             CF_SPACE_PLAIN) ||
+        if (!cf_cluster_next(&k, c->text.p, c->text.n, &next, cells, CF_SPACE_PLAIN) ||
             cells + k.width > width) {
             break;
         }
@@ -74,8 +72,8 @@ static size_t add_text(cf_buf *out, column *c, size_t width, bool is_color)
     return cells;
 }
 
-static void add_column(cf_buf *out, column *c, size_t width, bool is_first,
-                       bool is_last, bool is_color)
+static void add_column(cf_buf *out, column *c, size_t width, bool is_first, bool is_last,
+                       bool is_color)
 {
     bool has_color = is_color && c->color[0] != '\0';
     if (has_color) {
@@ -104,10 +102,7 @@ static column column_of(const cf_diff *d, const cf_diff_row *r, bool is_b,
     if (unit == CF_DIFF_NONE) {
         return c;
     }
-    c.sign = r->kind == CF_DIFF_KEPT      ? ' '
-             : r->kind == CF_DIFF_CHANGED ? '~'
-             : is_b                       ? '+'
-                                          : '-';
+    c.sign = r->kind == CF_DIFF_KEPT ? ' ' : r->kind == CF_DIFF_CHANGED ? '~' : is_b ? '+' : '-';
     c.color = c.sign == ' ' ? "" : is_b ? CF_OUT_GREEN : CF_OUT_RED;
     if (style->tok != NULL) {
         cf_tokenizer_piece(scratch, style->tok, side->v[unit].id, true);
@@ -133,8 +128,7 @@ static column column_of(const cf_diff *d, const cf_diff_row *r, bool is_b,
 void cf_diff_side_row(cf_buf *out, const cf_diff *d, const cf_diff_row *row,
                       const cf_diff_style *style)
 {
-    uint32_t width =
-        style->width < CF_DIFF_SIDE_MIN ? CF_DIFF_SIDE_MIN : style->width;
+    uint32_t width = style->width < CF_DIFF_SIDE_MIN ? CF_DIFF_SIDE_MIN : style->width;
     size_t text_width = (width - 3) / 2 - GUTTER;
     cf_buf piece_a = CF_BUF_INIT, piece_b = CF_BUF_INIT;
     column a = column_of(d, row, false, style, &piece_a);

@@ -47,8 +47,7 @@ static void add_source(cf_buf *out, const char *sign, const cf_diff_unit *u)
     }
     cf_buf_adds(out, sign);
     if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
-        cf_buf_addf(out, " %s %u",
-                    u->source == CF_SPAN_MESSAGE ? "message" : "tool",
+        cf_buf_addf(out, " %s %u", u->source == CF_SPAN_MESSAGE ? "message" : "tool",
                     (unsigned)u->index + 1);
     }
     cf_buf_addf(out, " template:%u", (unsigned)u->template_line);
@@ -109,9 +108,7 @@ typedef struct shown {
 
 static void add_line(cf_buf *out, const shown *s, const cf_diff_style *style)
 {
-    const char *color = s->sign == '-'   ? CF_OUT_RED
-                        : s->sign == '+' ? CF_OUT_GREEN
-                                         : "";
+    const char *color = s->sign == '-' ? CF_OUT_RED : s->sign == '+' ? CF_OUT_GREEN : "";
     bool is_color = style->is_color && color[0] != '\0';
     size_t at = 0;
     if (is_color) {
@@ -120,8 +117,7 @@ static void add_line(cf_buf *out, const shown *s, const cf_diff_style *style)
     cf_buf_addc(out, s->sign);
     for (size_t i = 0; is_color && i < s->n; i++) {
         const cf_diff_mark *m = &s->marks[i];
-        add_bytes(out, cf_str_make(s->text.p + at, m->off - at),
-                  style->is_safe);
+        add_bytes(out, cf_str_make(s->text.p + at, m->off - at), style->is_safe);
         cf_buf_adds(out, CF_OUT_REVERSE);
         add_bytes(out, cf_str_make(s->text.p + m->off, m->len), style->is_safe);
         cf_buf_adds(out, CF_OUT_FORWARD);
@@ -151,8 +147,7 @@ static void add_carets(cf_buf *out, const shown *s)
 /* Carets help where part of a line changed, and cost time in long lines. */
 static bool wants_carets(const shown *s)
 {
-    return s->n > 0 && s->n <= 64 && s->text.n <= 4096 &&
-           s->marks[0].len < s->text.n;
+    return s->n > 0 && s->n <= 64 && s->text.n <= 4096 && s->marks[0].len < s->text.n;
 }
 
 static shown side_of(const cf_diff *d, const cf_diff_row *r, char sign)
@@ -169,8 +164,8 @@ static shown side_of(const cf_diff *d, const cf_diff_row *r, char sign)
     return s;
 }
 
-static void unified_line(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
-                         char sign, const cf_diff_style *style)
+static void unified_line(cf_buf *out, const cf_diff *d, const cf_diff_row *r, char sign,
+                         const cf_diff_style *style)
 {
     shown s = side_of(d, r, sign);
     add_line(out, &s, style);
@@ -183,8 +178,8 @@ static void unified_line(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
 }
 
 /* "+  198  3714  ```" */
-static void unified_token(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
-                          char sign, const cf_diff_style *style)
+static void unified_token(cf_buf *out, const cf_diff *d, const cf_diff_row *r, char sign,
+                          const cf_diff_style *style)
 {
     const cf_diff_side *side = sign == '+' ? &d->b : &d->a;
     uint32_t unit = sign == '+' ? r->b : r->a;
@@ -202,8 +197,7 @@ static void unified_token(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
 static void unified_row(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
                         const cf_diff_style *style)
 {
-    void (*add)(cf_buf *, const cf_diff *, const cf_diff_row *, char,
-                const cf_diff_style *) =
+    void (*add)(cf_buf *, const cf_diff *, const cf_diff_row *, char, const cf_diff_style *) =
         style->tok != NULL ? unified_token : unified_line;
     switch (r->kind) {
     case CF_DIFF_KEPT:
@@ -224,8 +218,7 @@ static void unified_row(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
 
 /* Removed rows and the added ones after them share lines, though they do not
  * face each other. */
-static void side_rows(cf_buf *out, const cf_diff *d, hunk h,
-                      const cf_diff_style *style)
+static void side_rows(cf_buf *out, const cf_diff *d, hunk h, const cf_diff_style *style)
 {
     for (size_t i = h.from; i < h.to;) {
         size_t added = i, end;
@@ -241,8 +234,7 @@ static void side_rows(cf_buf *out, const cf_diff *d, hunk h,
             continue;
         }
         for (size_t k = 0; i + k < added || added + k < end; k++) {
-            cf_diff_row both = {
-                .kind = CF_DIFF_REMOVED, .a = CF_DIFF_NONE, .b = CF_DIFF_NONE};
+            cf_diff_row both = {.kind = CF_DIFF_REMOVED, .a = CF_DIFF_NONE, .b = CF_DIFF_NONE};
             if (i + k < added) {
                 both.a = d->rows[i + k].a;
             }
@@ -272,14 +264,13 @@ void cf_diff_print(cf_buf *out, const cf_diff *d, const cf_diff_style *style)
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
-                      bool is_b, const cf_tokenizer *tok)
+static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r, bool is_b,
+                      const cf_tokenizer *tok)
 {
     const cf_diff_side *side = is_b ? &d->b : &d->a;
     uint32_t unit = is_b ? r->b : r->a;
     const cf_diff_unit *u = &side->v[unit];
-    cf_buf_addf(out, ",\"%s\":{\"%s\":%u,", is_b ? "b" : "a",
-                tok != NULL ? "token" : "line",
+    cf_buf_addf(out, ",\"%s\":{\"%s\":%u,", is_b ? "b" : "a", tok != NULL ? "token" : "line",
                 (unsigned)unit + (tok != NULL ? 0 : 1));
     if (tok != NULL) {
         cf_buf piece = CF_BUF_INIT;
@@ -298,14 +289,13 @@ static void json_unit(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
         uint32_t n = is_b ? r->n_mark_b : r->n_mark_a;
         cf_buf_adds(out, ",\"marks\":[");
         for (uint32_t i = 0; i < n; i++) {
-            cf_buf_addf(out, "%s[%u,%u]", i > 0 ? "," : "", (unsigned)m[i].off,
-                        (unsigned)m[i].len);
+            cf_buf_addf(out, "%s[%u,%u]", i > 0 ? "," : "", (unsigned)m[i].off, (unsigned)m[i].len);
         }
         cf_buf_addc(out, ']');
     }
     if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
-        cf_buf_addf(out, ",\"source\":\"%s\",\"index\":%u",
-                    cf_span_source_name(u->source), (unsigned)u->index);
+        cf_buf_addf(out, ",\"source\":\"%s\",\"index\":%u", cf_span_source_name(u->source),
+                    (unsigned)u->index);
     }
     if (u->template_line != 0) {
         cf_buf_addf(out, ",\"template_line\":%u", (unsigned)u->template_line);
@@ -325,8 +315,7 @@ void cf_diff_json(cf_buf *out, const cf_diff *d, const cf_tokenizer *tok)
 {
     cf_buf_addf(out, "\"equal\":%s", cf_diff_is_equal(d) ? "true" : "false");
     for (int k = CF_DIFF_KEPT; k <= CF_DIFF_CHANGED; k++) {
-        cf_buf_addf(out, ",\"%s\":%zu", cf_diff_kind_name((cf_diff_kind)k),
-                    d->n_of[k]);
+        cf_buf_addf(out, ",\"%s\":%zu", cf_diff_kind_name((cf_diff_kind)k), d->n_of[k]);
     }
     cf_buf_adds(out, ",\"rows\":[");
     bool is_first = true;
@@ -335,8 +324,7 @@ void cf_diff_json(cf_buf *out, const cf_diff *d, const cf_tokenizer *tok)
         if (r->kind == CF_DIFF_KEPT) {
             continue;
         }
-        cf_buf_addf(out, "%s{\"kind\":\"%s\"", is_first ? "" : ",",
-                    cf_diff_kind_name(r->kind));
+        cf_buf_addf(out, "%s{\"kind\":\"%s\"", is_first ? "" : ",", cf_diff_kind_name(r->kind));
         if (r->a != CF_DIFF_NONE) {
             json_unit(out, d, r, false, tok);
         }

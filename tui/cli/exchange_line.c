@@ -39,8 +39,7 @@ static void put_ms(cf_jw *w, const char *key, int64_t us)
     if (us < 0) {
         cf_jw_null(w, key);
     } else {
-        cf_jw_format(w, key, "%lld.%03lld", (long long)(us / 1000),
-                     (long long)(us % 1000));
+        cf_jw_format(w, key, "%lld.%03lld", (long long)(us / 1000), (long long)(us % 1000));
     }
 }
 

@@ -56,8 +56,7 @@ static cf_status make_plan(job *j, cf_error *err)
                        "--turns");
     }
     cf_conversation_set_roles(j->conv, &j->engine.roles);
-    return cf_truncation_by_tokens(&j->plan, j->conv, j->engine.backend, NULL,
-                                   j->o->tokens, err);
+    return cf_truncation_by_tokens(&j->plan, j->conv, j->engine.backend, NULL, j->o->tokens, err);
 }
 
 static void put_turn(cf_buf *out, const cf_turn *t)
@@ -81,12 +80,10 @@ static cf_status show_plan(job *j, cf_error *err)
     size_t n;
     cf_buf text = CF_BUF_INIT;
     const cf_truncation *p = &j->plan;
-    CF_TRY(cf_conversation_path(j->conv, cf_conversation_head(j->conv),
-                                &j->arena, &path, &n, err));
+    CF_TRY(cf_conversation_path(j->conv, cf_conversation_head(j->conv), &j->arena, &path, &n, err));
     cf_buf_addf(&text, "%zu of %zu turns go", p->first - p->n_lead, p->n_path);
     if (p->n_tokens_before != 0) {
-        cf_buf_addf(&text, ", %zu tokens become %zu", p->n_tokens_before,
-                    p->n_tokens_after);
+        cf_buf_addf(&text, ", %zu tokens become %zu", p->n_tokens_before, p->n_tokens_after);
     }
     cf_buf_adds(&text, p->first > p->n_lead ? ":\n" : "\n");
     for (size_t i = p->n_lead; i < p->first && i < n; i++) {
@@ -104,18 +101,15 @@ static bool may(const job *j)
     if (j->o->is_approved || isatty(STDIN_FILENO) == 0) {
         return true;
     }
-    cf_out(stderr, cf_str_from("make the branch without them? [y/N] "),
-           CF_OUT_TEXT);
-    return fgets(answer, sizeof answer, stdin) != NULL &&
-           (answer[0] == 'y' || answer[0] == 'Y');
+    cf_out(stderr, cf_str_from("make the branch without them? [y/N] "), CF_OUT_TEXT);
+    return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 static void on_copied(void *ud, const cf_turn *turn, cf_uuid from)
 {
     job *j = ud;
     if (j->stored == CF_OK) {
-        j->stored =
-            cf_keep_copy(j->store, j->conversation, turn, from, &j->why);
+        j->stored = cf_keep_copy(j->store, j->conversation, turn, from, &j->why);
     }
 }
 
@@ -163,8 +157,7 @@ static cf_status truncate_it(job *j, cf_error *err)
     return CF_OK;
 }
 
-int cf_history_truncate_run(cf_cli *cli, cf_store *store,
-                            const cf_history_truncate *o)
+int cf_history_truncate_run(cf_cli *cli, cf_store *store, const cf_history_truncate *o)
 {
     cf_error err;
     job j = {.cli = cli, .store = store, .o = o};

@@ -16,7 +16,6 @@ typedef struct cf_history_truncate {
 
 /* Shows what goes, asks on a terminal, makes the branch.  Returns the exit
  * status. */
-int cf_history_truncate_run(cf_cli *cli, cf_store *store,
-                            const cf_history_truncate *o);
+int cf_history_truncate_run(cf_cli *cli, cf_store *store, const cf_history_truncate *o);
 
 #endif

@@ -37,8 +37,7 @@ void cf_json_text_bytes(cf_buf *b, const char *name, cf_str bytes)
     cf_buf_addc(b, '"');
 }
 
-cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text,
-                                cf_error *err)
+cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text, cf_error *err)
 {
     size_t n_max = strlen(text) / 2 + 1;
     cf_token *ids = cf_calloc(n_max, sizeof *ids);
@@ -55,8 +54,7 @@ cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text,
         unsigned long v = p[0] >= '0' && p[0] <= '9' ? strtoul(p, &end, 10) : 0;
         if (end == NULL || v > INT32_MAX) {
             cf_free(ids);
-            return cf_fail(err, CF_EINVAL,
-                           "token ids: '%.20s' at %zu is not an id", p,
+            return cf_fail(err, CF_EINVAL, "token ids: '%.20s' at %zu is not an id", p,
                            (size_t)(p - text));
         }
         ids[n_ids++] = (cf_token)v;
@@ -70,8 +68,7 @@ cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text,
         }
         if (*p++ != ',') {
             cf_free(ids);
-            return cf_fail(err, CF_EINVAL,
-                           "token ids: a comma is missing at %zu",
+            return cf_fail(err, CF_EINVAL, "token ids: a comma is missing at %zu",
                            (size_t)(p - 1 - text));
         }
     }

@@ -20,7 +20,7 @@ void cf_json_text_bytes(cf_buf *b, const char *name, cf_str bytes);
 
 /* Reads "1,2,3" or "[1,2,3]" (blanks allowed) into *out, [*n], freed with
  * cf_free. CF_EINVAL, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_json_text_read_ids(cf_token **out, size_t *n,
-                                            const char *text, cf_error *err);
+CF_MUST_USE cf_status cf_json_text_read_ids(cf_token **out, size_t *n, const char *text,
+                                            cf_error *err);
 
 #endif

@@ -36,8 +36,8 @@ static cf_status open_store(cf_keep *k, cf_error *err)
     return st;
 }
 
-static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
-                      cf_conversation **out, cf_error *err)
+static cf_status load(cf_keep *k, const char *name, const cf_preface *given, cf_conversation **out,
+                      cf_error *err)
 {
     cf_arena arena;
     cf_store_ref ref;
@@ -53,9 +53,8 @@ static cf_status load(cf_keep *k, const char *name, const cf_preface *given,
     return st;
 }
 
-cf_status cf_keep_open(cf_keep **out, const cf_cli *cli, bool is_kept_out,
-                       const char *continue_id, const cf_preface *preface,
-                       cf_conversation **conv, cf_error *err)
+cf_status cf_keep_open(cf_keep **out, const cf_cli *cli, bool is_kept_out, const char *continue_id,
+                       const cf_preface *preface, cf_conversation **conv, cf_error *err)
 {
     *out = NULL;
     if (is_kept_out && continue_id == NULL) {
@@ -92,12 +91,10 @@ static void store_turn(cf_keep *k, const cf_conversation *conv, cf_uuid id)
     cf_error err;
     cf_status st = CF_OK;
     if (cf_uuid_is_nil(k->conversation)) { /* stored with its first turn */
-        st = cf_saved_put(k->store, conv, cf_str_make(NULL, 0),
-                          &k->conversation, &err);
+        st = cf_saved_put(k->store, conv, cf_str_make(NULL, 0), &k->conversation, &err);
     }
     if (st != CF_OK ||
-        cf_keep_turn(k->store, k->conversation, cf_conversation_find(conv, id),
-                     &err) != CF_OK) {
+        cf_keep_turn(k->store, k->conversation, cf_conversation_find(conv, id), &err) != CF_OK) {
         warn(k, &err);
     }
 }
@@ -122,22 +119,18 @@ void cf_keep_branch(cf_keep *k, const cf_turn *turn, cf_uuid from)
     }
 }
 
-cf_status cf_keep_message(cf_keep *k, cf_conversation *conv,
-                          const json_t *message, cf_uuid *parent, cf_error *err)
+cf_status cf_keep_message(cf_keep *k, cf_conversation *conv, const json_t *message, cf_uuid *parent,
+                          cf_error *err)
 {
     added a = {k, conv};
-    return cf_conversation_add_messages(conv, message, *parent, on_added, &a,
-                                        parent, NULL, err);
+    return cf_conversation_add_messages(conv, message, *parent, on_added, &a, parent, NULL, err);
 }
 
-cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
-                          const cf_opened *engine, cf_str constraint,
-                          cf_send *send, cf_error *err)
+cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv, const cf_opened *engine,
+                          cf_str constraint, cf_send *send, cf_error *err)
 {
     cf_uuid parent =
-        send->has_parent
-            ? send->parent
-            : cf_conversation_resume(conv, cf_conversation_head(conv));
+        send->has_parent ? send->parent : cf_conversation_resume(conv, cf_conversation_head(conv));
     CF_TRY(cf_keep_message(k, conv, send->message, &parent, err));
     send->message = NULL;
     send->has_parent = true;
@@ -155,8 +148,7 @@ cf_status cf_keep_sending(cf_keep *k, cf_conversation *conv,
                                  .fork_token = -1,
                                  .constraint = constraint};
     cf_error why;
-    if (cf_keep_reply_begin(&k->reply, k->store, &e, conv, &start, &why) !=
-        CF_OK) {
+    if (cf_keep_reply_begin(&k->reply, k->store, &e, conv, &start, &why) != CF_OK) {
         warn(k, &why);
     }
     return CF_OK;

@@ -8,15 +8,14 @@
 
 cf_opt cf_keep_prefix_option(cf_keep_prefix *k)
 {
-    return (cf_opt){
-        "--keep-prefix",
-        0,
-        CF_OPT_FLAG,
-        &k->is_wanted,
-        NULL,
-        "keep computed prompts in a file beside the history, for the next "
-        "start with a prompt that begins alike",
-        NULL};
+    return (cf_opt){"--keep-prefix",
+                    0,
+                    CF_OPT_FLAG,
+                    &k->is_wanted,
+                    NULL,
+                    "keep computed prompts in a file beside the history, for the next "
+                    "start with a prompt that begins alike",
+                    NULL};
 }
 
 static cf_status prefix_path(const cf_cli *cli, cf_buf *out, cf_error *err)
@@ -28,8 +27,8 @@ static cf_status prefix_path(const cf_cli *cli, cf_buf *out, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-void cf_keep_prefix_read(cf_keep_prefix *k, const cf_cli *cli,
-                         cf_prefix_cache *cache, cf_buf *problems)
+void cf_keep_prefix_read(cf_keep_prefix *k, const cf_cli *cli, cf_prefix_cache *cache,
+                         cf_buf *problems)
 {
     cf_buf path = CF_BUF_INIT;
     cf_error err;
@@ -40,8 +39,7 @@ void cf_keep_prefix_read(cf_keep_prefix *k, const cf_cli *cli,
     cf_status st = prefix_path(cli, &path, &err);
     CF_THEN(st, cf_prefix_cache_read(cache, cf_buf_cstr(&path), &err));
     if (st != CF_OK && st != CF_ENOTFOUND && problems != NULL) {
-        cf_buf_addf(problems, "%s: not used: %s\n", cf_buf_cstr(&path),
-                    err.text);
+        cf_buf_addf(problems, "%s: not used: %s\n", cf_buf_cstr(&path), err.text);
     } else if (st != CF_OK && st != CF_ENOTFOUND) {
         cf_note("%s: not used: %s", cf_buf_cstr(&path), err.text);
     }

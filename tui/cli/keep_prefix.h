@@ -25,8 +25,8 @@ cf_opt cf_keep_prefix_option(cf_keep_prefix *k);
 /* Where the option was given, adds what the file has to the cache (may be
  * NULL).  Appends to *problems (may be NULL: standard error) a line that says
  * why a file is not used. */
-void cf_keep_prefix_read(cf_keep_prefix *k, const cf_cli *cli,
-                         cf_prefix_cache *cache, cf_buf *problems);
+void cf_keep_prefix_read(cf_keep_prefix *k, const cf_cli *cli, cf_prefix_cache *cache,
+                         cf_buf *problems);
 
 /* Writes the cache to the file if it has something that was not read from
  * there.  Reports a failure on standard error. */

@@ -38,8 +38,7 @@ static void put_all_because(cf_buf *out, const cf_lint_finding *f)
 
 /* ---- text --------------------------------------------------------------- */
 
-static void text_finding(cf_lint_output *o, const char *name,
-                         const cf_lint_finding *f)
+static void text_finding(cf_lint_output *o, const char *name, const cf_lint_finding *f)
 {
     put_line(o->out, cf_str_from(name));
     cf_buf_addc(o->out, ':');
@@ -65,24 +64,22 @@ static void text_finding(cf_lint_output *o, const char *name,
     }
 }
 
-static void text_one(cf_lint_output *o, const char *name,
-                     const cf_lint_report *r)
+static void text_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
 {
     cf_cap_row row;
     for (size_t i = 0; i < r->n; i++) {
         text_finding(o, name, &r->v[i]);
     }
     put_line(o->out, cf_str_from(name));
-    cf_buf_addf(o->out, ": %zu errors, %zu warnings, %zu notes\n", r->n_errors,
-                r->n_warnings, r->n_notes);
+    cf_buf_addf(o->out, ": %zu errors, %zu warnings, %zu notes\n", r->n_errors, r->n_warnings,
+                r->n_notes);
     if (r->known != NULL) {
         put_line(o->out, cf_str_from(name));
         cf_buf_adds(o->out, ": known as ");
         cf_template_known_line(o->out, r->known);
         cf_buf_addc(o->out, '\n');
     }
-    for (size_t i = 0; o->shows_caps && cf_template_caps_row(&r->caps, i, &row);
-         i++) {
+    for (size_t i = 0; o->shows_caps && cf_template_caps_row(&r->caps, i, &row); i++) {
         cf_buf_addf(o->out, "    %-22s %s\n", row.label, row.value);
     }
 }
@@ -130,8 +127,7 @@ static void json_stability(cf_jw *w, const cf_lint_stability *s)
     cf_jw_end(w);
 }
 
-static void json_one(cf_lint_output *o, const char *name,
-                     const cf_lint_report *r)
+static void json_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
 {
     cf_jw w;
     cf_cap_row row;
@@ -167,14 +163,12 @@ static void json_one(cf_lint_output *o, const char *name,
 
 static void table_begin(cf_lint_output *o)
 {
-    cf_buf_adds(o->out,
-                "| template | prefix-stable | system | tools | tool calls | "
-                "tool role | reasoning kept | findings |\n"
-                "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    cf_buf_adds(o->out, "| template | prefix-stable | system | tools | tool calls | "
+                        "tool role | reasoning kept | findings |\n"
+                        "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
 }
 
-static void table_one(cf_lint_output *o, const char *name,
-                      const cf_lint_report *r)
+static void table_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
 {
     size_t n_stable = 0, n_rendered = 0;
     for (size_t i = 0; i < r->n_stability; i++) {
@@ -184,10 +178,9 @@ static void table_one(cf_lint_output *o, const char *name,
     const cf_template_caps *c = &r->caps;
     cf_buf_adds(o->out, "| ");
     put_line(o->out, cf_str_from(name));
-    cf_buf_addf(o->out, " | %zu of %zu | %s | %s | %s | %s | %s |", n_stable,
-                n_rendered, cf_cap_name(c->system), cf_cap_name(c->tools),
-                cf_cap_name(c->tool_calls), cf_cap_name(c->tool_role),
-                cf_cap_name(c->reasoning_history));
+    cf_buf_addf(o->out, " | %zu of %zu | %s | %s | %s | %s | %s |", n_stable, n_rendered,
+                cf_cap_name(c->system), cf_cap_name(c->tools), cf_cap_name(c->tool_calls),
+                cf_cap_name(c->tool_role), cf_cap_name(c->reasoning_history));
     const char *last = "";
     for (size_t i = 0; i < r->n; i++) {
         if (strcmp(last, r->v[i].rule) != 0) {
@@ -266,8 +259,8 @@ static void sarif_uri(cf_jw *w, const char *path)
 
 /* A place of the template, from 1; line 0: the whole of it.  `because` NULL:
  * without a text. */
-static void sarif_location(cf_jw *w, const char *name, uint32_t line,
-                           uint32_t col, const cf_lint_because *because)
+static void sarif_location(cf_jw *w, const char *name, uint32_t line, uint32_t col,
+                           const cf_lint_because *because)
 {
     cf_jw_object(w, NULL);
     cf_jw_object(w, "physicalLocation");
@@ -292,8 +285,7 @@ static void sarif_location(cf_jw *w, const char *name, uint32_t line,
     cf_jw_end(w);
 }
 
-static void sarif_one(cf_lint_output *o, const char *name,
-                      const cf_lint_report *r)
+static void sarif_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
 {
     cf_jw *w = &o->w;
     for (size_t i = 0; i < r->n; i++) {
@@ -350,8 +342,7 @@ static void github_text(cf_buf *out, cf_str s, bool is_property)
     cf_buf_deinit(&safe);
 }
 
-static void github_one(cf_lint_output *o, const char *name,
-                       const cf_lint_report *r)
+static void github_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
 {
     for (size_t i = 0; i < r->n; i++) {
         const cf_lint_finding *f = &r->v[i];
@@ -359,8 +350,7 @@ static void github_one(cf_lint_output *o, const char *name,
         cf_buf_addf(o->out, "::%s file=", level[0] == 'n' ? "notice" : level);
         github_text(o->out, cf_str_from(name), true);
         if (f->line != 0) {
-            cf_buf_addf(o->out, ",line=%u,col=%u", (unsigned)f->line,
-                        (unsigned)f->col);
+            cf_buf_addf(o->out, ",line=%u,col=%u", (unsigned)f->line, (unsigned)f->col);
         }
         cf_buf_addf(o->out, ",title=%s::", f->rule);
         cf_buf text = CF_BUF_INIT;
@@ -416,8 +406,7 @@ static void junit_begin(cf_lint_output *o)
 }
 
 /* The lines of the findings of one rule; none when there is none. */
-static void junit_lines(cf_buf *out, const cf_lint_rule *rule,
-                        const cf_lint_report *r)
+static void junit_lines(cf_buf *out, const cf_lint_rule *rule, const cf_lint_report *r)
 {
     for (size_t i = 0; i < r->n; i++) {
         const cf_lint_finding *f = &r->v[i];
@@ -427,8 +416,7 @@ static void junit_lines(cf_buf *out, const cf_lint_rule *rule,
         }
         cf_buf_adds(out, out->n != 0 ? "\n" : "");
         if (f->line != 0) {
-            cf_buf_addf(out, "line %u, column %u: ", (unsigned)f->line,
-                        (unsigned)f->col);
+            cf_buf_addf(out, "line %u, column %u: ", (unsigned)f->line, (unsigned)f->col);
         }
         cf_buf_add(&text, f->message.p, f->message.n);
         put_all_because(&text, f);
@@ -439,8 +427,8 @@ static void junit_lines(cf_buf *out, const cf_lint_rule *rule,
 
 /* One rule: its errors fail its test, its other findings are the test's
  * output.  A test has one failure at most: readers take only the first. */
-static void junit_rule(cf_lint_output *o, const char *name,
-                       const cf_lint_rule *rule, const cf_lint_report *r)
+static void junit_rule(cf_lint_output *o, const char *name, const cf_lint_rule *rule,
+                       const cf_lint_report *r)
 {
     cf_buf lines = CF_BUF_INIT;
     bool is_error = rule->id[0] == 'E';
@@ -451,8 +439,7 @@ static void junit_rule(cf_lint_output *o, const char *name,
     xml_line(o->out, cf_str_from(rule->title));
     cf_buf_adds(o->out, lines.n != 0 ? "\">\n" : "\"/>\n");
     if (lines.n != 0) {
-        cf_buf_adds(o->out, is_error ? "      <failure message=\""
-                                     : "      <system-out>");
+        cf_buf_adds(o->out, is_error ? "      <failure message=\"" : "      <system-out>");
         if (is_error) {
             xml_line(o->out, cf_str_from(rule->title));
             cf_buf_addf(o->out, "\" type=\"%s\">", rule->id);
@@ -464,8 +451,7 @@ static void junit_rule(cf_lint_output *o, const char *name,
     cf_buf_deinit(&lines);
 }
 
-static void junit_one(cf_lint_output *o, const char *name,
-                      const cf_lint_report *r)
+static void junit_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
 {
     const cf_lint_rule *rule;
     size_t n_rules = 0, n_failed = 0;
@@ -478,8 +464,7 @@ static void junit_one(cf_lint_output *o, const char *name,
     }
     cf_buf_adds(o->out, "  <testsuite name=\"");
     xml_line(o->out, cf_str_from(name));
-    cf_buf_addf(o->out, "\" tests=\"%zu\" failures=\"%zu\">\n", n_rules,
-                n_failed);
+    cf_buf_addf(o->out, "\" tests=\"%zu\" failures=\"%zu\">\n", n_rules, n_failed);
     for (size_t i = 0; (rule = cf_lint_rule_at(i)) != NULL; i++) {
         junit_rule(o, name, rule, r);
     }
@@ -522,8 +507,7 @@ void cf_lint_output_begin(cf_lint_output *o)
     o->format->begin(o);
 }
 
-void cf_lint_output_one(cf_lint_output *o, const char *name,
-                        const cf_lint_report *report)
+void cf_lint_output_one(cf_lint_output *o, const char *name, const cf_lint_report *report)
 {
     o->format->one(o, name, report);
 }

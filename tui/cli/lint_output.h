@@ -31,7 +31,6 @@ bool cf_lint_format_is_json(const cf_lint_format *format);
 /* Once each, around any number of templates. */
 void cf_lint_output_begin(cf_lint_output *o);
 void cf_lint_output_end(cf_lint_output *o);
-void cf_lint_output_one(cf_lint_output *o, const char *name,
-                        const cf_lint_report *report);
+void cf_lint_output_one(cf_lint_output *o, const char *name, const cf_lint_report *report);
 
 #endif

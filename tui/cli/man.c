@@ -62,8 +62,8 @@ void cf_man_options(FILE *to, const cf_opt *table)
 }
 
 /* One command: name, arguments, summary, own options. */
-static void write_command(FILE *to, const cf_cli_command *command,
-                          const cf_opt *own, const cf_opt *common)
+static void write_command(FILE *to, const cf_cli_command *command, const cf_opt *own,
+                          const cf_opt *common)
 {
     (void)common; /* listed once, for all commands */
     fprintf(to, ".Ss confab %s\n", command->name);
@@ -197,8 +197,8 @@ static void put_key(void *ud, const cf_cli_key *key)
     FILE *to = list->to;
     char name[80];
     if (list->section == NULL || strcmp(list->section, key->section) != 0) {
-        fprintf(to, "%s.Ss %s\n.Bl -tag -width Ds\n",
-                list->section != NULL ? ".El\n" : "", key->section);
+        fprintf(to, "%s.Ss %s\n.Bl -tag -width Ds\n", list->section != NULL ? ".El\n" : "",
+                key->section);
         list->section = key->section;
     }
     fputs(".It ", to);
@@ -222,16 +222,15 @@ static void put_key(void *ud, const cf_cli_key *key)
 static void put_workbench(FILE *to, const cf_cli_screen *screen)
 {
     key_list list = {.to = to};
-    fputs(
-        ".Sh KEYS OF THE WORKBENCH\n"
-        "The commands of each view with their keys; every command can also be\n"
-        "typed after a colon.\n"
-        "Change keys with\n"
-        ".Ql bind\n"
-        "lines in confabrc;\n"
-        ".Ql \\&?\n"
-        "shows the ones in effect.\n",
-        to);
+    fputs(".Sh KEYS OF THE WORKBENCH\n"
+          "The commands of each view with their keys; every command can also be\n"
+          "typed after a colon.\n"
+          "Change keys with\n"
+          ".Ql bind\n"
+          "lines in confabrc;\n"
+          ".Ql \\&?\n"
+          "shows the ones in effect.\n",
+          to);
     screen->keys(put_key, &list);
     fputs(list.section != NULL ? ".El\n" : "", to);
 }

@@ -54,8 +54,7 @@ static bool ask_field(const cf_form_field *field, json_t *content)
             cf_note("  %s", err.text);
             continue;
         }
-        is_good =
-            v == NULL || json_object_set_new(content, field->name.p, v) == 0;
+        is_good = v == NULL || json_object_set_new(content, field->name.p, v) == 0;
     }
     cf_buf_deinit(&line);
     cf_buf_deinit(&hint);
@@ -87,20 +86,17 @@ void cf_mcp_form(cf_str server, const json_t *params, json_t **answer)
     puts_err("\n");
     if (is_url) {
         put(cf_json_get_str(params, "url"));
-        fputs("\nOpen this address yourself; nothing is opened for you.\n",
-              stderr);
+        puts_err("\nOpen this address yourself; nothing is opened for you.\n");
         *answer = json_pack("{s:s}", "action", ask_yes("agreed? [y/N] "));
         return;
     }
     const char *action = ask_yes("answer it? [y/N] ");
     json_t *content = json_object();
     cf_form_field field;
-    for (size_t i = 0; *action == 'a' && cf_form_field_at(schema, i, &field);
-         i++) {
+    for (size_t i = 0; *action == 'a' && cf_form_field_at(schema, i, &field); i++) {
         action = ask_field(&field, content) ? action : "cancel";
     }
-    *answer = *action == 'a' ? json_pack("{s:s, s:O}", "action", action,
-                                         "content", content)
+    *answer = *action == 'a' ? json_pack("{s:s, s:O}", "action", action, "content", content)
                              : json_pack("{s:s}", "action", action);
     json_decref(content);
 }

@@ -23,8 +23,8 @@ static bool can_ask(const cf_mcp_opened *o)
 
 static void show(const char *before, cf_str text)
 {
-    cf_note_text(before, cf_str_make(text.n > 0 ? text.p : "",
-                                     text.n < SHOWN_MAX ? text.n : SHOWN_MAX));
+    cf_note_text(before,
+                 cf_str_make(text.n > 0 ? text.p : "", text.n < SHOWN_MAX ? text.n : SHOWN_MAX));
 }
 
 static void show_progress(const cf_mcp_event *ev)
@@ -35,8 +35,7 @@ static void show_progress(const cf_mcp_event *ev)
         cf_buf_addf(&text, " of %g", ev->total);
     }
     if (ev->text.n > 0) {
-        cf_buf_addf(&text, "  %.*s", (int)(ev->text.n < 400 ? ev->text.n : 400),
-                    ev->text.p);
+        cf_buf_addf(&text, "  %.*s", (int)(ev->text.n < 400 ? ev->text.n : 400), ev->text.p);
     }
     show("[progress] ", cf_buf_str(&text));
     cf_buf_deinit(&text);
@@ -110,12 +109,10 @@ static void on_event(void *ud, const cf_mcp_event *ev)
     }
 }
 
-static void on_ask(void *ud, size_t server, const json_t *params,
-                   json_t **answer)
+static void on_ask(void *ud, size_t server, const json_t *params, json_t **answer)
 {
     const cf_mcp_opened *o = ud;
-    cf_mcp_form(cf_mcp_server_at(cf_servers_mcp(o->servers), server).name,
-                params, answer);
+    cf_mcp_form(cf_mcp_server_at(cf_servers_mcp(o->servers), server).name, params, answer);
 }
 
 /* ---- questions ---------------------------------------------------------- */
@@ -145,8 +142,8 @@ static bool may_start(const cf_mcp_opened *o, const json_t *config)
 
 /* A tool that is not what it was is shown with the difference, and is kept
  * back where the user does not want it. */
-static bool accept(const cf_mcp_opened *o, const cf_mcp_server *s,
-                   const json_t *tool, const json_t *before)
+static bool accept(const cf_mcp_opened *o, const cf_mcp_server *s, const json_t *tool,
+                   const json_t *before)
 {
     cf_buf diff = CF_BUF_INIT;
     json_t *old = json_pack("[O]", before), *now = json_pack("[O]", tool);
@@ -163,12 +160,10 @@ static bool accept(const cf_mcp_opened *o, const cf_mcp_server *s,
 }
 
 /* Whether the tool may be used as it is; remembers it then. */
-static bool is_known(cf_mcp_opened *o, const cf_mcp_server *s,
-                     const json_t *tool)
+static bool is_known(cf_mcp_opened *o, const cf_mcp_server *s, const json_t *tool)
 {
     json_t *before;
-    bool ok = cf_servers_compare(o->servers, s->name, tool, &before) !=
-                  CF_TOOL_OTHER ||
+    bool ok = cf_servers_compare(o->servers, s->name, tool, &before) != CF_TOOL_OTHER ||
               accept(o, s, tool, before);
     if (ok) {
         cf_servers_remember(o->servers, s->name, tool);
@@ -177,8 +172,7 @@ static bool is_known(cf_mcp_opened *o, const cf_mcp_server *s,
     return ok;
 }
 
-bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool,
-                            const json_t *arguments)
+bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool, const json_t *arguments)
 {
     cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(o->servers), server);
     const cf_str all = {"", 0};
@@ -194,8 +188,7 @@ bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool,
         return false;
     }
     cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text, "%.*s of %.*s ", (int)tool.n, tool.p, (int)s.name.n,
-                s.name.p);
+    cf_buf_addf(&text, "%.*s of %.*s ", (int)tool.n, tool.p, (int)s.name.n, s.name.p);
     cf_json_write(&text, arguments);
     show("call ", cf_buf_str(&text));
     cf_buf_deinit(&text);
@@ -204,8 +197,7 @@ bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool,
 
 /* ---- opening ------------------------------------------------------------ */
 
-static cf_status add_all(cf_mcp_opened *o, const json_t *list, const char *only,
-                         cf_error *err)
+static cf_status add_all(cf_mcp_opened *o, const json_t *list, const char *only, cf_error *err)
 {
     size_t n_asked = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -223,12 +215,10 @@ static cf_status add_all(cf_mcp_opened *o, const json_t *list, const char *only,
     }
     return n_asked > 0 || only == NULL
                ? CF_OK
-               : cf_fail(err, CF_ENOTFOUND, "%s: there is no server '%.80s'",
-                         o->path, only);
+               : cf_fail(err, CF_ENOTFOUND, "%s: there is no server '%.80s'", o->path, only);
 }
 
-cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only,
-                      cf_error *err)
+cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_error *err)
 {
     json_t *list = NULL;
     cf_error why;
@@ -240,8 +230,7 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only,
     CF_TRY(cf_servers_read_file(&list, o->path, err));
     o->store = store;
     o->refused = json_array();
-    if (store == NULL &&
-        cf_cli_open_store(&o->store, o->cli, CF_STORE_CREATE, &why) == CF_OK) {
+    if (store == NULL && cf_cli_open_store(&o->store, o->cli, CF_STORE_CREATE, &why) == CF_OK) {
         o->owns_store = true;
     }
     const cf_servers_options options = {.store = o->store,
@@ -251,12 +240,9 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only,
                                         .event = on_event,
                                         .ask = can_ask(o) ? on_ask : NULL,
                                         .ud = o};
-    cf_status st = o->refused != NULL
-                       ? cf_servers_new(&o->servers, &options, err)
-                       : cf_oom(err);
+    cf_status st = o->refused != NULL ? cf_servers_new(&o->servers, &options, err) : cf_oom(err);
     CF_THEN(st, add_all(o, list, only, err));
-    CF_THEN(st,
-            cf_mcp_settle(cf_servers_mcp(o->servers), cf_cli_cancel(), err));
+    CF_THEN(st, cf_mcp_settle(cf_servers_mcp(o->servers), cf_cli_cancel(), err));
     json_decref(list);
     return st;
 }
@@ -301,13 +287,12 @@ static json_t *offered(cf_mcp_opened *o, const cf_mcp_server *s)
             ok = json_array_append(off, json_object_get(tool, "name")) == 0;
         }
     }
-    return ok ? json_pack("{s:s%, s:O, s:o}", "name", s->name.p, s->name.n,
-                          "tools", s->tools, "off", off)
+    return ok ? json_pack("{s:s%, s:O, s:o}", "name", s->name.p, s->name.n, "tools", s->tools,
+                          "off", off)
               : NULL;
 }
 
-cf_status cf_mcp_opened_declare(cf_mcp_opened *o, const json_t *others,
-                                cf_error *err)
+cf_status cf_mcp_opened_declare(cf_mcp_opened *o, const json_t *others, cf_error *err)
 {
     json_t *servers = json_array();
     cf_mcp *mcp = cf_servers_mcp(o->servers);
@@ -325,14 +310,12 @@ cf_status cf_mcp_opened_declare(cf_mcp_opened *o, const json_t *others,
     return st;
 }
 
-bool cf_mcp_opened_find(const cf_mcp_opened *o, cf_str name, size_t *server,
-                        cf_str *tool)
+bool cf_mcp_opened_find(const cf_mcp_opened *o, cf_str name, size_t *server, cf_str *tool)
 {
     for (size_t i = 0; i < json_array_size(o->map); i++) {
         const json_t *row = json_array_get(o->map, i);
         if (cf_str_eq(cf_json_get_str(row, "name"), name)) {
-            *server =
-                (size_t)json_integer_value(json_object_get(row, "server"));
+            *server = (size_t)json_integer_value(json_object_get(row, "server"));
             *tool = cf_json_get_str(row, "tool");
             return true;
         }
@@ -349,16 +332,14 @@ static void show_findings(const json_t *findings)
         cf_buf text = CF_BUF_INIT;
         cf_str path = cf_json_get_str(f, "path");
         cf_str what = cf_json_get_str(f, "text");
-        cf_buf_addf(&text, "%.*s: %.*s", (int)path.n, path.p, (int)what.n,
-                    what.p);
+        cf_buf_addf(&text, "%.*s: %.*s", (int)path.n, path.p, (int)what.n, what.p);
         show("[schema] ", cf_buf_str(&text));
         cf_buf_deinit(&text);
     }
 }
 
-cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server, cf_str tool,
-                             const json_t *arguments, json_t **result,
-                             cf_error *err)
+cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server, cf_str tool, const json_t *arguments,
+                             json_t **result, cf_error *err)
 {
     cf_mcp *mcp = cf_servers_mcp(o->servers);
     cf_mcp_result r;

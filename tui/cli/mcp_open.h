@@ -32,24 +32,20 @@ typedef struct cf_mcp_opened {
  * options, if it can be opened.  `only`: the server of that name (NULL: all).
  * Every tool is compared with what the user saw last; a difference is shown.
  */
-CF_MUST_USE cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store,
-                                  const char *only, cf_error *err);
+CF_MUST_USE cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only,
+                                  cf_error *err);
 void cf_mcp_opened_close(cf_mcp_opened *o);
 
 /* Says on standard error which servers are not ready, and why. */
 void cf_mcp_opened_tell_failed(const cf_mcp_opened *o);
 
 /* Declares the tools, after those of `others` (may be NULL). */
-CF_MUST_USE cf_status cf_mcp_opened_declare(cf_mcp_opened *o,
-                                            const json_t *others,
-                                            cf_error *err);
+CF_MUST_USE cf_status cf_mcp_opened_declare(cf_mcp_opened *o, const json_t *others, cf_error *err);
 /* The server and the tool of a declared name; false: not a server's. */
-bool cf_mcp_opened_find(const cf_mcp_opened *o, cf_str name, size_t *server,
-                        cf_str *tool);
+bool cf_mcp_opened_find(const cf_mcp_opened *o, cf_str name, size_t *server, cf_str *tool);
 
 /* Whether the call may be made; asks on a terminal. */
-bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool,
-                            const json_t *arguments);
+bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool, const json_t *arguments);
 
 /*
  * Calls the tool.  A server that has ended is started again first.  *result is
@@ -57,8 +53,7 @@ bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool,
  * its arguments do not fit.  Findings are shown on standard error.  Errors as
  * of cf_mcp_call().
  */
-CF_MUST_USE cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server,
-                                         cf_str tool, const json_t *arguments,
-                                         json_t **result, cf_error *err);
+CF_MUST_USE cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server, cf_str tool,
+                                         const json_t *arguments, json_t **result, cf_error *err);
 
 #endif

@@ -11,9 +11,8 @@
 
 enum { BATCH = 512 };
 
-cf_status cf_media_parts_file(cf_media_input **out, cf_media *media,
-                              const char *path, const cf_cancel *cancel,
-                              cf_error *err)
+cf_status cf_media_parts_file(cf_media_input **out, cf_media *media, const char *path,
+                              const cf_cancel *cancel, cf_error *err)
 {
     cf_buf bytes = CF_BUF_INIT;
     cf_status st = cf_os_read_file(&bytes, path, CF_MEDIA_FILE_MAX, err);
@@ -29,16 +28,14 @@ cf_status cf_media_parts_file(cf_media_input **out, cf_media *media,
 
 static cf_status make_room(cf_media_parts *p, size_t n, cf_error *err)
 {
-    return cf_grow(&p->in, &p->cap, p->n + n, sizeof *p->in)
-               ? CF_OK
-               : cf_oom_for(err, "the prompt");
+    return cf_grow(&p->in, &p->cap, p->n + n, sizeof *p->in) ? CF_OK
+                                                             : cf_oom_for(err, "the prompt");
 }
 
 static cf_status add_token(cf_media_parts *p, json_int_t id, cf_error *err)
 {
     if (id < 0 || id > INT32_MAX) {
-        return cf_fail(err, CF_EFORMAT, "token %lld is outside the vocabulary",
-                       (long long)id);
+        return cf_fail(err, CF_EFORMAT, "token %lld is outside the vocabulary", (long long)id);
     }
     CF_TRY(make_room(p, 1, err));
     uint32_t at = p->at++;
@@ -58,14 +55,12 @@ static cf_status add_ids(cf_media_parts *p, const json_t *ids, cf_error *err)
     return CF_OK;
 }
 
-static cf_status add_text(cf_media_parts *p, const cf_tokenizer *tok,
-                          cf_str text, cf_error *err)
+static cf_status add_text(cf_media_parts *p, const cf_tokenizer *tok, cf_str text, cf_error *err)
 {
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list list;
-    cf_status st =
-        cf_tokenizer_encode(&list, tok, text, true, false, &arena, err);
+    cf_status st = cf_tokenizer_encode(&list, tok, text, true, false, &arena, err);
     for (size_t i = 0; st == CF_OK && i < list.n; i++) {
         st = add_token(p, list.v[i].id, err);
     }
@@ -74,8 +69,7 @@ static cf_status add_text(cf_media_parts *p, const cf_tokenizer *tok,
 }
 
 /* `name` in the folder of the file `list`. */
-static cf_status beside(cf_buf *out, const char *list, cf_str name,
-                        cf_error *err)
+static cf_status beside(cf_buf *out, const char *list, cf_str name, cf_error *err)
 {
     const char *slash = strrchr(list, '/');
     if (slash != NULL && name.n > 0 && name.p[0] != '/') {
@@ -85,8 +79,7 @@ static cf_status beside(cf_buf *out, const char *list, cf_str name,
     return cf_buf_check(out, err);
 }
 
-static cf_status add_input(cf_media_parts *p, cf_media_input *input,
-                           cf_error *err)
+static cf_status add_input(cf_media_parts *p, cf_media_input *input, cf_error *err)
 {
     p->inputs[p->n_input++] = input;
     for (size_t i = 0; i < input->n_block; i++) {
@@ -102,26 +95,23 @@ static cf_status add_input(cf_media_parts *p, cf_media_input *input,
     return CF_OK;
 }
 
-static cf_status add_file(cf_media_parts *p, cf_media *media, const char *list,
-                          cf_str name, const cf_cancel *cancel, cf_error *err)
+static cf_status add_file(cf_media_parts *p, cf_media *media, const char *list, cf_str name,
+                          const cf_cancel *cancel, cf_error *err)
 {
-    if (!cf_grow(&p->inputs, &p->input_cap, p->n_input + 1,
-                 sizeof(cf_media_input *))) {
+    if (!cf_grow(&p->inputs, &p->input_cap, p->n_input + 1, sizeof(cf_media_input *))) {
         return cf_oom_for(err, "the prompt");
     }
     cf_buf path = CF_BUF_INIT;
     cf_media_input *input = NULL;
     cf_status st = beside(&path, list, name, err);
-    CF_THEN(st, cf_media_parts_file(&input, media, cf_buf_cstr(&path), cancel,
-                                    err));
+    CF_THEN(st, cf_media_parts_file(&input, media, cf_buf_cstr(&path), cancel, err));
     CF_THEN(st, add_input(p, input, err));
     cf_buf_deinit(&path);
     return st;
 }
 
-static cf_status add_part(cf_media_parts *p, cf_media *media,
-                          const cf_tokenizer *tok, const char *path,
-                          const json_t *part, const cf_cancel *cancel,
+static cf_status add_part(cf_media_parts *p, cf_media *media, const cf_tokenizer *tok,
+                          const char *path, const json_t *part, const cf_cancel *cancel,
                           cf_error *err)
 {
     const json_t *ids = json_object_get(part, "ids");
@@ -137,13 +127,11 @@ static cf_status add_part(cf_media_parts *p, cf_media *media,
     if (file.p != NULL) {
         return add_file(p, media, path, file, cancel, err);
     }
-    return cf_fail(err, CF_EFORMAT,
-                   "%s: a part has neither ids, text, image nor audio", path);
+    return cf_fail(err, CF_EFORMAT, "%s: a part has neither ids, text, image nor audio", path);
 }
 
-cf_status cf_media_parts_read(cf_media_parts *out, cf_media *media,
-                              const cf_tokenizer *tok, const char *path,
-                              const cf_cancel *cancel, cf_error *err)
+cf_status cf_media_parts_read(cf_media_parts *out, cf_media *media, const cf_tokenizer *tok,
+                              const char *path, const cf_cancel *cancel, cf_error *err)
 {
     json_t *list = NULL;
     CF_TRY(cf_json_read_file(&list, path, err));
@@ -152,8 +140,7 @@ cf_status cf_media_parts_read(cf_media_parts *out, cf_media *media,
         st = cf_fail(err, CF_EFORMAT, "%s is not a list of parts", path);
     }
     for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
-        st = add_part(out, media, tok, path, json_array_get(list, i), cancel,
-                      err);
+        st = add_part(out, media, tok, path, json_array_get(list, i), cancel, err);
     }
     json_decref(list);
     return st;
@@ -169,8 +156,7 @@ void cf_media_parts_deinit(cf_media_parts *p)
     *p = (cf_media_parts){.in = NULL};
 }
 
-cf_status cf_media_parts_ids(const cf_media_parts *p, cf_token **ids, size_t *n,
-                             cf_error *err)
+cf_status cf_media_parts_ids(const cf_media_parts *p, cf_token **ids, size_t *n, cf_error *err)
 {
     cf_token *v = cf_calloc(p->n + 1, sizeof *v);
     if (v == NULL) {

@@ -26,21 +26,16 @@ typedef struct cf_media_parts {
 
 /* Reads the list and its pictures; deinit also after a failure. */
 CF_MUST_USE cf_status cf_media_parts_read(cf_media_parts *out, cf_media *media,
-                                          const cf_tokenizer *tok,
-                                          const char *path,
-                                          const cf_cancel *cancel,
-                                          cf_error *err);
+                                          const cf_tokenizer *tok, const char *path,
+                                          const cf_cancel *cancel, cf_error *err);
 void cf_media_parts_deinit(cf_media_parts *parts);
 
 /* A token for each position, 0 for a picture's rows; the caller frees *ids. */
-CF_MUST_USE cf_status cf_media_parts_ids(const cf_media_parts *parts,
-                                         cf_token **ids, size_t *n,
+CF_MUST_USE cf_status cf_media_parts_ids(const cf_media_parts *parts, cf_token **ids, size_t *n,
                                          cf_error *err);
 
 /* What is made of a file; errors name it. */
-CF_MUST_USE cf_status cf_media_parts_file(cf_media_input **out, cf_media *media,
-                                          const char *path,
-                                          const cf_cancel *cancel,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_media_parts_file(cf_media_input **out, cf_media *media, const char *path,
+                                          const cf_cancel *cancel, cf_error *err);
 
 #endif

@@ -22,8 +22,7 @@ static void name_of(cf_buf *out, const char *path, size_t number)
     cf_buf_adds(out, path + n);
 }
 
-static cf_status write_file(const char *path, const cf_buf *bytes,
-                            cf_error *err)
+static cf_status write_file(const char *path, const cf_buf *bytes, cf_error *err)
 {
     FILE *f = fopen(path, "wb");
     if (f == NULL) {
@@ -34,8 +33,8 @@ static cf_status write_file(const char *path, const cf_buf *bytes,
     return ok ? CF_OK : cf_fail(err, CF_EIO, "%s: write error", path);
 }
 
-static cf_status one(const cf_media_input *in, uint32_t i, const char *path,
-                     size_t number, cf_error *err)
+static cf_status one(const cf_media_input *in, uint32_t i, const char *path, size_t number,
+                     cf_error *err)
 {
     const cf_media_block *b = &in->block[i];
     unsigned char *rgb = cf_calloc((size_t)b->width * b->height, 3);
@@ -54,8 +53,7 @@ static cf_status one(const cf_media_input *in, uint32_t i, const char *path,
     return st;
 }
 
-cf_status cf_media_png(const cf_media_input *in, const char *path, size_t *n,
-                       cf_error *err)
+cf_status cf_media_png(const cf_media_input *in, const char *path, size_t *n, cf_error *err)
 {
     for (size_t i = 0; i < in->n_block; i++) {
         CF_TRY(one(in, (uint32_t)i, path, ++*n, err));

@@ -9,7 +9,7 @@
 /* Writes each block of `in`: the first that is written to `path`, the others
  * beside it with their number, out-2.png; *n counts them.  CF_EIO,
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_media_png(const cf_media_input *in, const char *path,
-                                   size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_media_png(const cf_media_input *in, const char *path, size_t *n,
+                                   cf_error *err);
 
 #endif

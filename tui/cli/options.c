@@ -33,8 +33,7 @@ static bool read_uint(uint64_t *out, const char *text, uint64_t max)
     char *end;
     errno = 0;
     unsigned long long v = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 ||
-        v > max) {
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || v > max) {
         return false;
     }
     *out = v;
@@ -53,15 +52,13 @@ static cf_status store(const cf_opt *o, const char *text, cf_error *err)
         break;
     case CF_OPT_U32:
         if (!read_uint(&v, text, UINT32_MAX)) {
-            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a whole number",
-                           o->name, text);
+            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a whole number", o->name, text);
         }
         *(uint32_t *)o->to = (uint32_t)v;
         break;
     case CF_OPT_U64:
         if (!read_uint(&v, text, UINT64_MAX)) {
-            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a whole number",
-                           o->name, text);
+            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a whole number", o->name, text);
         }
         *(uint64_t *)o->to = v;
         break;
@@ -69,8 +66,7 @@ static cf_status store(const cf_opt *o, const char *text, cf_error *err)
         char *end;
         float f = strtof(text, &end);
         if (end == text || *end != '\0' || !isfinite(f)) {
-            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a number", o->name,
-                           text);
+            return cf_fail(err, CF_EINVAL, "%s: '%s' is not a number", o->name, text);
         }
         *(float *)o->to = f;
         break;
@@ -78,8 +74,8 @@ static cf_status store(const cf_opt *o, const char *text, cf_error *err)
     case CF_OPT_LIST: {
         cf_opt_list *list = o->to;
         if (list->n == CF_OPT_LIST_MAX) {
-            return cf_fail(err, CF_EINVAL, "%s: given more than %d times",
-                           o->name, CF_OPT_LIST_MAX);
+            return cf_fail(err, CF_EINVAL, "%s: given more than %d times", o->name,
+                           CF_OPT_LIST_MAX);
         }
         list->v[list->n++] = text;
         break;
@@ -91,8 +87,7 @@ static cf_status store(const cf_opt *o, const char *text, cf_error *err)
     return CF_OK;
 }
 
-static const cf_opt *find(const cf_opt *own, const cf_opt *more,
-                          const char *name, size_t n)
+static const cf_opt *find(const cf_opt *own, const cf_opt *more, const char *name, size_t n)
 {
     if (name[0] != '-') {
         const cf_opt *o = find_letter(own, name[0]);
@@ -114,8 +109,7 @@ typedef struct words {
 } words;
 
 /* Stores `value`, or the next argument if it is NULL. */
-static cf_status take(const cf_opt *o, const char *value, words *w,
-                      cf_error *err)
+static cf_status take(const cf_opt *o, const char *value, words *w, cf_error *err)
 {
     if (value == NULL) {
         if (w->at == w->argc) {
@@ -126,8 +120,8 @@ static cf_status take(const cf_opt *o, const char *value, words *w,
     return store(o, value, err);
 }
 
-static cf_status read_long(const cf_opt *own, const cf_opt *more,
-                           const char *arg, words *w, cf_error *err)
+static cf_status read_long(const cf_opt *own, const cf_opt *more, const char *arg, words *w,
+                           cf_error *err)
 {
     const char *eq = strchr(arg, '=');
     size_t n = eq != NULL ? (size_t)(eq - arg) : strlen(arg);
@@ -138,13 +132,12 @@ static cf_status read_long(const cf_opt *own, const cf_opt *more,
     if (o->kind != CF_OPT_FLAG) {
         return take(o, eq != NULL ? eq + 1 : NULL, w, err);
     }
-    return eq == NULL ? store(o, NULL, err)
-                      : cf_fail(err, CF_EINVAL, "%s takes no value", o->name);
+    return eq == NULL ? store(o, NULL, err) : cf_fail(err, CF_EINVAL, "%s takes no value", o->name);
 }
 
 /* "-abN": the flags a and b, and b's or another letter's value. */
-static cf_status read_short(const cf_opt *own, const cf_opt *more,
-                            const char *arg, words *w, cf_error *err)
+static cf_status read_short(const cf_opt *own, const cf_opt *more, const char *arg, words *w,
+                            cf_error *err)
 {
     for (const char *p = arg + 1; *p != '\0'; p++) {
         const cf_opt *o = find(own, more, p, 1);
@@ -159,16 +152,14 @@ static cf_status read_short(const cf_opt *own, const cf_opt *more,
     return CF_OK;
 }
 
-static cf_status read_option(const cf_opt *own, const cf_opt *more, words *w,
-                             cf_error *err)
+static cf_status read_option(const cf_opt *own, const cf_opt *more, words *w, cf_error *err)
 {
     const char *arg = w->argv[w->at++];
-    return arg[1] == '-' ? read_long(own, more, arg, w, err)
-                         : read_short(own, more, arg, w, err);
+    return arg[1] == '-' ? read_long(own, more, arg, w, err) : read_short(own, more, arg, w, err);
 }
 
-cf_status cf_options_read(const cf_opt *own, const cf_opt *more, int argc,
-                          char **argv, int *n_rest, cf_error *err)
+cf_status cf_options_read(const cf_opt *own, const cf_opt *more, int argc, char **argv, int *n_rest,
+                          cf_error *err)
 {
     int rest = 0;
     bool options_ended = false;
@@ -190,15 +181,13 @@ cf_status cf_options_read(const cf_opt *own, const cf_opt *more, int argc,
     return CF_OK;
 }
 
-cf_status cf_options_lead(const cf_opt *table, int argc, char **argv,
-                          int *n_read, cf_error *err)
+cf_status cf_options_lead(const cf_opt *table, int argc, char **argv, int *n_read, cf_error *err)
 {
     words w = {argc, 0, argv};
     while (w.at < argc && is_option(argv[w.at])) {
         const char *arg = argv[w.at];
         bool is_long = arg[1] == '-';
-        if (find(table, NULL, is_long ? arg : arg + 1, strcspn(arg, "=")) ==
-            NULL) {
+        if (find(table, NULL, is_long ? arg : arg + 1, strcspn(arg, "=")) == NULL) {
             break;
         }
         CF_TRY(read_option(table, NULL, &w, err));
@@ -215,8 +204,8 @@ void cf_options_print(FILE *to, const cf_opt *table)
         if (o->letter != 0) {
             snprintf(letter, sizeof letter, "-%c, ", o->letter);
         }
-        snprintf(left, sizeof left, "%s%s%s%s", letter, o->name,
-                 o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+        snprintf(left, sizeof left, "%s%s%s%s", letter, o->name, o->value != NULL ? " " : "",
+                 o->value != NULL ? o->value : "");
         fprintf(to, "  %-28s %s\n", left, o->help);
     }
 }

@@ -42,17 +42,16 @@ typedef struct cf_opt {
  * one letter can share a dash.
  * CF_EINVAL with a text that names the option.
  */
-CF_MUST_USE cf_status cf_options_read(const cf_opt *own, const cf_opt *more,
-                                      int argc, char **argv, int *n_rest,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_options_read(const cf_opt *own, const cf_opt *more, int argc, char **argv,
+                                      int *n_rest, cf_error *err);
 
 /*
  * Reads the options of `table` at the start of argv[0..argc), and counts the
  * arguments that they take in *n_read: up to one that is not an option, or not
  * one of the table.  CF_EINVAL with a text that names the option.
  */
-CF_MUST_USE cf_status cf_options_lead(const cf_opt *table, int argc,
-                                      char **argv, int *n_read, cf_error *err);
+CF_MUST_USE cf_status cf_options_lead(const cf_opt *table, int argc, char **argv, int *n_read,
+                                      cf_error *err);
 
 /* Two columns: option and help. */
 void cf_options_print(FILE *to, const cf_opt *table);

@@ -31,23 +31,19 @@ typedef struct agreement {
     bool agrees;
 } agreement;
 
-static cf_status try_pieces(agreement *a, size_t first, size_t step,
-                            cf_error *err)
+static cf_status try_pieces(agreement *a, size_t first, size_t step, cf_error *err)
 {
     cf_parsed p;
-    CF_TRY(cf_parsed_init(&p, a->family, a->tools, a->prefill, a->raw, first,
-                          step, err));
+    CF_TRY(cf_parsed_init(&p, a->family, a->tools, a->prefill, a->raw, first, step, err));
     print(&a->got, &p);
     cf_parsed_deinit(&p);
     CF_TRY(cf_buf_check(&a->got, err));
-    a->agrees =
-        a->agrees && cf_str_eq(cf_buf_str(&a->got), cf_buf_str(a->want));
+    a->agrees = a->agrees && cf_str_eq(cf_buf_str(&a->got), cf_buf_str(a->want));
     return CF_OK;
 }
 
 /* Whether every way to cut the reply gives `whole`. */
-static cf_status check_pieces(agreement *a, const cf_parsed *whole,
-                              cf_error *err)
+static cf_status check_pieces(agreement *a, const cf_parsed *whole, cf_error *err)
 {
     cf_buf want = CF_BUF_INIT;
     print(&want, whole);
@@ -89,23 +85,20 @@ static void find_stop(answer *a, cf_tool_family family, cf_str raw)
         }
     }
     size_t off;
-    cf_tool_family_closest(family, cf_buf_str(&a->parsed->content), &off,
-                           &a->expected);
+    cf_tool_family_closest(family, cf_buf_str(&a->parsed->content), &off, &a->expected);
     a->byte = cf_parsed_offset(a->parsed, off);
 }
 
 static void write_json(cf_buf *out, const answer *a)
 {
-    cf_buf_addf(out, "{\"family\":\"%s\",\"read\":%s,", a->family,
-                a->is_read ? "true" : "false");
+    cf_buf_addf(out, "{\"family\":\"%s\",\"read\":%s,", a->family, a->is_read ? "true" : "false");
     cf_parsed_write(out, a->parsed, false);
     if (!a->is_read) {
         cf_buf_addf(out, ",\"byte\":%zu,\"expected\":", a->byte);
         cf_json_write_str(out, cf_buf_str(&a->expected));
     }
     out->failed = out->failed || a->expected.failed;
-    cf_buf_addf(out, ",\"chunks_agree\":%s}\n",
-                a->chunks_agree ? "true" : "false");
+    cf_buf_addf(out, ",\"chunks_agree\":%s}\n", a->chunks_agree ? "true" : "false");
 }
 
 static void write_row(cf_buf *out, const answer *a)
@@ -116,31 +109,26 @@ static void write_row(cf_buf *out, const answer *a)
         cf_buf_addf(out, "%-26s  ", cf_tool_status_name(parse->status));
         for (size_t i = 0; i < parse->n_calls; i++) {
             const cf_tool_call *c = &parse->calls[i];
-            cf_buf_addf(out, "%s%.*s", i > 0 ? ", " : "", (int)c->name.n,
-                        c->name.p);
+            cf_buf_addf(out, "%s%.*s", i > 0 ? ", " : "", (int)c->name.n, c->name.p);
         }
     } else {
-        cf_buf_addf(out, "stops at byte %-12zu  expected %.*s", a->byte,
-                    (int)a->expected.n, cf_buf_cstr(&a->expected));
+        cf_buf_addf(out, "stops at byte %-12zu  expected %.*s", a->byte, (int)a->expected.n,
+                    cf_buf_cstr(&a->expected));
     }
     cf_buf_adds(out, a->chunks_agree ? "\n" : "  DIFFERS WHEN STREAMED\n");
 }
 
-static cf_status one_family(cf_buf *out, cf_tool_family family,
-                            const cf_tool_set *tools, cf_str prefill,
-                            cf_str raw, bool is_json, bool *is_read,
-                            cf_error *err)
+static cf_status one_family(cf_buf *out, cf_tool_family family, const cf_tool_set *tools,
+                            cf_str prefill, cf_str raw, bool is_json, bool *is_read, cf_error *err)
 {
     cf_parsed whole;
-    agreement agree = {
-        .family = family, .tools = tools, .prefill = prefill, .raw = raw};
+    agreement agree = {.family = family, .tools = tools, .prefill = prefill, .raw = raw};
     CF_TRY(cf_parsed_init(&whole, family, tools, prefill, raw, 0, 0, err));
     answer a = {.family = cf_tool_family_name(family),
                 .parsed = &whole,
                 .is_read = whole.parse->n_calls > 0};
     for (size_t i = 0; i < whole.parse->n_segments; i++) {
-        a.is_read =
-            a.is_read && whole.parse->segments[i].kind != CF_TOOL_SEG_FAILED;
+        a.is_read = a.is_read && whole.parse->segments[i].kind != CF_TOOL_SEG_FAILED;
     }
     if (!a.is_read) {
         find_stop(&a, family, raw);
@@ -159,16 +147,15 @@ static cf_status one_family(cf_buf *out, cf_tool_family family,
     return st;
 }
 
-cf_status cf_parse_all(cf_buf *out, const cf_tool_set *tools, cf_str prefill,
-                       cf_str raw, bool is_json, bool *is_read, cf_error *err)
+cf_status cf_parse_all(cf_buf *out, const cf_tool_set *tools, cf_str prefill, cf_str raw,
+                       bool is_json, bool *is_read, cf_error *err)
 {
     *is_read = false;
     if (!is_json) {
         cf_buf_adds(out, "family          read\n");
     }
     for (int i = CF_TOOLS_NONE + 1; i < CF_TOOL_FAMILY_N; i++) {
-        CF_TRY(one_family(out, (cf_tool_family)i, tools, prefill, raw, is_json,
-                          is_read, err));
+        CF_TRY(one_family(out, (cf_tool_family)i, tools, prefill, raw, is_json, is_read, err));
     }
     return cf_buf_check(out, err);
 }

@@ -9,13 +9,10 @@
 
 /* Records that content from `content_off` on is at raw_off; one piece lasts as
  * long as both advance together. */
-static cf_status note_piece(cf_parsed *p, size_t content_off, size_t raw_off,
-                            cf_error *err)
+static cf_status note_piece(cf_parsed *p, size_t content_off, size_t raw_off, cf_error *err)
 {
-    const struct cf_parsed_piece *last =
-        p->n_pieces > 0 ? &p->pieces[p->n_pieces - 1] : NULL;
-    if (last != NULL &&
-        raw_off - last->raw_off == content_off - last->content_off) {
+    const struct cf_parsed_piece *last = p->n_pieces > 0 ? &p->pieces[p->n_pieces - 1] : NULL;
+    if (last != NULL && raw_off - last->raw_off == content_off - last->content_off) {
         return CF_OK;
     }
     if (p->n_pieces == p->cap_pieces) {
@@ -34,8 +31,7 @@ static cf_status note_piece(cf_parsed *p, size_t content_off, size_t raw_off,
 size_t cf_parsed_offset(const cf_parsed *p, size_t off)
 {
     size_t at = off;
-    for (size_t i = 0; i < p->n_pieces && p->pieces[i].content_off <= off;
-         i++) {
+    for (size_t i = 0; i < p->n_pieces && p->pieces[i].content_off <= off; i++) {
         at = p->pieces[i].raw_off + (off - p->pieces[i].content_off);
     }
     return at;
@@ -54,9 +50,8 @@ static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
     return cf_tool_parser_feed(p->parser, text.p, text.n, err);
 }
 
-cf_status cf_parsed_init(cf_parsed *out, cf_tool_family family,
-                         const cf_tool_set *tools, cf_str prefill, cf_str raw,
-                         size_t first, size_t step, cf_error *err)
+cf_status cf_parsed_init(cf_parsed *out, cf_tool_family family, const cf_tool_set *tools,
+                         cf_str prefill, cf_str raw, size_t first, size_t step, cf_error *err)
 {
     memset(out, 0, sizeof *out);
     const cf_channel_set channels = cf_tool_family_channels(family);
@@ -67,8 +62,7 @@ cf_status cf_parsed_init(cf_parsed *out, cf_tool_family family,
     for (size_t off = 0; st == CF_OK && off < raw.n;) {
         size_t n = off == 0 && first > 0 ? first : step;
         n = n > 0 && n < raw.n - off ? n : raw.n - off;
-        st =
-            cf_channel_split_add(&out->split, cf_str_make(raw.p + off, n), err);
+        st = cf_channel_split_add(&out->split, cf_str_make(raw.p + off, n), err);
         off += n;
     }
     CF_THEN(st, cf_channel_split_finish(&out->split, err));
@@ -128,9 +122,7 @@ static void write_findings(cf_buf *out, const cf_tool_parse *parse)
     for (size_t i = 0; i < parse->n_findings; i++) {
         const cf_tool_finding *f = &parse->findings[i];
         cf_buf_addf(out, "%s{\"status\":\"%s\"", i > 0 ? "," : "",
-                    f->status == CF_TOOL_VALID
-                        ? "NOTE"
-                        : cf_tool_status_name(f->status));
+                    f->status == CF_TOOL_VALID ? "NOTE" : cf_tool_status_name(f->status));
         if (f->call != CF_TOOL_NO_CALL) {
             cf_buf_addf(out, ",\"call\":%zu", f->call);
         }
@@ -148,8 +140,8 @@ static void write_segments(cf_buf *out, const cf_tool_parse *parse)
     cf_buf_adds(out, ",\"segments\":[");
     for (size_t i = 0; i < parse->n_segments; i++) {
         const cf_tool_segment *s = &parse->segments[i];
-        cf_buf_addf(out, "%s{\"kind\":\"%s\",\"off\":%zu,\"len\":%zu",
-                    i > 0 ? "," : "", kinds[s->kind], s->off, s->len);
+        cf_buf_addf(out, "%s{\"kind\":\"%s\",\"off\":%zu,\"len\":%zu", i > 0 ? "," : "",
+                    kinds[s->kind], s->off, s->len);
         if (s->kind == CF_TOOL_SEG_FAILED) {
             cf_buf_addf(out, ",\"error_off\":%zu", s->error_off);
             write_str(out, "expected", s->expected);

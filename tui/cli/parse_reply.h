@@ -23,9 +23,8 @@ typedef struct cf_parsed {
  * first one of `first` bytes (0: as all).  `prefill` is the end of the
  * prompt, which may open the thinking. */
 CF_MUST_USE cf_status cf_parsed_init(cf_parsed *out, cf_tool_family family,
-                                     const cf_tool_set *tools, cf_str prefill,
-                                     cf_str raw, size_t first, size_t step,
-                                     cf_error *err);
+                                     const cf_tool_set *tools, cf_str prefill, cf_str raw,
+                                     size_t first, size_t step, cf_error *err);
 void cf_parsed_deinit(cf_parsed *p);
 
 /* The offset in the reply of byte `off` of the content. */
@@ -36,8 +35,7 @@ size_t cf_parsed_offset(const cf_parsed *p, size_t off);
 void cf_parsed_write(cf_buf *out, const cf_parsed *p, bool is_full);
 
 /* confab parse --all: every family over one reply. */
-CF_MUST_USE cf_status cf_parse_all(cf_buf *out, const cf_tool_set *tools,
-                                   cf_str prefill, cf_str raw, bool is_json,
-                                   bool *is_read, cf_error *err);
+CF_MUST_USE cf_status cf_parse_all(cf_buf *out, const cf_tool_set *tools, cf_str prefill,
+                                   cf_str raw, bool is_json, bool *is_read, cf_error *err);
 
 #endif

@@ -23,8 +23,7 @@ void cf_progress_start(cf_progress *p, const char *what)
 void cf_progress_say(cf_progress *p, const char *far)
 {
     uint64_t now = cf_os_monotonic_us();
-    if (p->is_on && now - p->started_us >= PATIENCE_US &&
-        now - p->shown_us >= RENEW_US) {
+    if (p->is_on && now - p->started_us >= PATIENCE_US && now - p->shown_us >= RENEW_US) {
         fprintf(stderr, "\r%s: %s\033[K", p->what, far);
         fflush(stderr);
         p->shown_us = now;

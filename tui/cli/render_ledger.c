@@ -23,8 +23,7 @@ static double time_sync(cf_session *s, const cf_token *ids, size_t n)
                : 0;
 }
 
-double cf_ledger_speed(const cf_open_options *open, const cf_token_span *ids,
-                       size_t n)
+double cf_ledger_speed(const cf_open_options *open, const cf_token_span *ids, size_t n)
 {
     cf_token v[MEASURED];
     cf_engine *engine = NULL;

@@ -14,7 +14,6 @@
  * machine, measured over the first few hundred of ids[0..n); 0 where it has no
  * weights that run here, or is a server.
  */
-double cf_ledger_speed(const cf_open_options *open, const cf_token_span *ids,
-                       size_t n);
+double cf_ledger_speed(const cf_open_options *open, const cf_token_span *ids, size_t n);
 
 #endif

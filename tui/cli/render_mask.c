@@ -16,9 +16,8 @@ static bool is_written(const cf_prompt_span *s, const json_t *messages)
            is_assistant(json_array_get(messages, s->index));
 }
 
-cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_prompt *prompt,
-                               const json_t *context, cf_arena *arena,
-                               cf_error *err)
+cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_prompt *prompt, const json_t *context,
+                               cf_arena *arena, cf_error *err)
 {
     const json_t *messages = json_object_get(context, "messages");
     cf_mask_span *v = cf_arena_alloc(arena, (prompt->n_spans + 1) * sizeof *v);
@@ -43,8 +42,7 @@ cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_prompt *prompt,
 
 bool cf_render_mask_has(const cf_mask_spans *spans, const cf_token_span *token)
 {
-    size_t lo = 0,
-           hi = spans->n; /* the first span that ends after token->off */
+    size_t lo = 0, hi = spans->n; /* the first span that ends after token->off */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (spans->v[mid].to <= token->off) {
@@ -53,6 +51,5 @@ bool cf_render_mask_has(const cf_mask_spans *spans, const cf_token_span *token)
             hi = mid;
         }
     }
-    return token->len != 0 && lo < spans->n &&
-           spans->v[lo].from < token->off + token->len;
+    return token->len != 0 && lo < spans->n && spans->v[lo].from < token->off + token->len;
 }

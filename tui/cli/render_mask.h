@@ -30,10 +30,8 @@ typedef struct cf_mask_spans {
  * changed, but not the role itself, and nothing that the template wrote.
  * `context` is what the prompt was rendered from.  CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_render_mask_spans(cf_mask_spans *out,
-                                           const cf_prompt *prompt,
-                                           const json_t *context,
-                                           cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_render_mask_spans(cf_mask_spans *out, const cf_prompt *prompt,
+                                           const json_t *context, cf_arena *arena, cf_error *err);
 
 /* Whether a token has a byte in one of the spans. */
 bool cf_render_mask_has(const cf_mask_spans *spans, const cf_token_span *token);

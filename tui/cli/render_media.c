@@ -16,8 +16,7 @@ cf_status cf_render_media_open(cf_render_media *out, const cf_engine *engine,
 {
     CF_TRY(cf_open_media(&out->projector, engine, o, err));
     return out->projector != NULL
-               ? cf_media_cache_new(&out->cache, out->projector, CACHE_BYTES,
-                                    err)
+               ? cf_media_cache_new(&out->cache, out->projector, CACHE_BYTES, err)
                : CF_OK;
 }
 
@@ -28,8 +27,8 @@ void cf_render_media_close(cf_render_media *m)
     *m = (cf_render_media){.cache = NULL};
 }
 
-static cf_status render_open_end(const void *ud, const json_t *context,
-                                 cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render_open_end(const void *ud, const json_t *context, cf_arena *arena,
+                                 cf_prompt *out, cf_error *err)
 {
     const cf_render_options o = {.continue_final_message = true};
     cf_context *values;
@@ -45,13 +44,12 @@ static cf_prompt_renderer renderer_of(const cf_render_media_how *how)
     if (how->continue_final) {
         return (cf_prompt_renderer){.render = render_open_end, .ud = how->tpl};
     }
-    return how->is_shaped ? cf_renderer_template(how->tpl)
-                          : cf_renderer_template_as_is(how->tpl);
+    return how->is_shaped ? cf_renderer_template(how->tpl) : cf_renderer_template_as_is(how->tpl);
 }
 
 cf_status cf_render_media_see(cf_media_prompt *out, const cf_render_media *m,
-                              const cf_render_media_how *how, cf_str context,
-                              cf_arena *arena, cf_error *err)
+                              const cf_render_media_how *how, cf_str context, cf_arena *arena,
+                              cf_error *err)
 {
     cf_buf full = CF_BUF_INIT;
     json_t *values = NULL;
@@ -67,8 +65,7 @@ cf_status cf_render_media_see(cf_media_prompt *out, const cf_render_media *m,
         return st == CF_ENOMEM ? st : CF_OK;
     }
     const cf_prompt_renderer r = renderer_of(how);
-    st =
-        cf_prompt_expand_media(out, m->cache, &r, values, how->tok, arena, err);
+    st = cf_prompt_expand_media(out, m->cache, &r, values, how->tok, arena, err);
     json_decref(values);
     return st;
 }
@@ -77,9 +74,8 @@ void cf_render_media_note(const cf_media_prompt *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         const cf_prompt_medium *v = &p->v[i];
-        cf_note("[media] message %u.content[%u]: %.*s: %zu tokens",
-                (unsigned)v->message + 1, (unsigned)v->part, (int)v->words.n,
-                v->words.p, v->n_token);
+        cf_note("[media] message %u.content[%u]: %.*s: %zu tokens", (unsigned)v->message + 1,
+                (unsigned)v->part, (int)v->words.n, v->words.p, v->n_token);
     }
 }
 

@@ -18,10 +18,8 @@ typedef struct cf_render_media {
 } cf_render_media;
 
 /* Opens the projector that was named, or the one in the model's folder. */
-CF_MUST_USE cf_status cf_render_media_open(cf_render_media *out,
-                                           const cf_engine *engine,
-                                           const cf_open_options *o,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_render_media_open(cf_render_media *out, const cf_engine *engine,
+                                           const cf_open_options *o, cf_error *err);
 void cf_render_media_close(cf_render_media *m);
 
 /* How a context is rendered. */
@@ -37,11 +35,9 @@ typedef struct cf_render_media_how {
  * out->n is 0 where it has none, or there is no projector; errors of
  * cf_prompt_expand_media().
  */
-CF_MUST_USE cf_status cf_render_media_see(cf_media_prompt *out,
-                                          const cf_render_media *m,
-                                          const cf_render_media_how *how,
-                                          cf_str context, cf_arena *arena,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_render_media_see(cf_media_prompt *out, const cf_render_media *m,
+                                          const cf_render_media_how *how, cf_str context,
+                                          cf_arena *arena, cf_error *err);
 
 /* A line on standard error for each picture and sound: what its marker
  * becomes. */

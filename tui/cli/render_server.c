@@ -46,8 +46,7 @@ static void write_json(server_render *s, cf_buf *out)
         for (size_t i = 0; i < s->tokens.n; i++) {
             const cf_token_span *t = &s->tokens.v[i];
             cf_buf_addf(out, "%s{\"id\":%d,", i > 0 ? "," : "", (int)t->id);
-            cf_json_text_bytes(out, "text",
-                               cf_str_make(s->prompt.text.p + t->off, t->len));
+            cf_json_text_bytes(out, "text", cf_str_make(s->prompt.text.p + t->off, t->len));
             cf_buf_addc(out, '}');
         }
         cf_buf_addc(out, ']');
@@ -68,13 +67,11 @@ static int print(server_render *s)
     } else {
         cf_buf_add(&out, s->prompt.text.p, s->prompt.text.n);
     }
-    int status = cf_cli_print_as(s->cli, &out,
-                                 s->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    int status = cf_cli_print_as(s->cli, &out, s->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     cf_buf_deinit(&out);
     if (s->info.prompt_is_ours) {
         cf_note("ours, not the server's: rendered with %s",
-                s->cli->open.template_name != NULL ? s->cli->open.template_name
-                                                   : "a template");
+                s->cli->open.template_name != NULL ? s->cli->open.template_name : "a template");
     }
     return status;
 }

@@ -19,8 +19,7 @@ static bool is_wanted(const cf_replay_media *m, const char *hash)
         }
     }
     for (size_t i = 0; i < json_array_size(m->list); i++) {
-        if (cf_str_is(cf_json_get_str(json_array_get(m->list, i), "hash"),
-                      hash)) {
+        if (cf_str_is(cf_json_get_str(json_array_get(m->list, i), "hash"), hash)) {
             return true;
         }
     }
@@ -29,15 +28,13 @@ static bool is_wanted(const cf_replay_media *m, const char *hash)
 
 /* Keeps the bytes of a part when the list has their hash.  What cannot be read
  * is not the file that is looked for. */
-static cf_status take_part(cf_replay_media *m, const json_t *part,
-                           cf_error *err)
+static cf_status take_part(cf_replay_media *m, const json_t *part, cf_error *err)
 {
     cf_attachment a;
     cf_replay_file f = {.bytes = CF_BUF_INIT};
     cf_error ignored;
     bool found = cf_attachment_read(&a, part) && a.url.n == 0 &&
-                 cf_attachment_load(&a, &ignored) == CF_OK &&
-                 cf_base64_get(&f.bytes, a.base64);
+                 cf_attachment_load(&a, &ignored) == CF_OK && cf_base64_get(&f.bytes, a.base64);
     cf_attachment_deinit(&a);
     if (found) {
         cf_hash_hex(f.hash, f.bytes.p, f.bytes.n);
@@ -76,8 +73,8 @@ static cf_replay_file *find(const cf_replay_media *m, cf_str hash)
     return NULL;
 }
 
-cf_status cf_replay_media_load(cf_replay_media *m, cf_str list, cf_store *store,
-                               cf_uuid turn, cf_arena *arena, cf_error *err)
+cf_status cf_replay_media_load(cf_replay_media *m, cf_str list, cf_store *store, cf_uuid turn,
+                               cf_arena *arena, cf_error *err)
 {
     if (list.n == 0) {
         return CF_OK;
@@ -93,10 +90,8 @@ cf_status cf_replay_media_load(cf_replay_media *m, cf_str list, cf_store *store,
         const json_t *row = json_array_get(m->list, i);
         cf_str hash = cf_json_get_str(row, "hash");
         if (find(m, hash) == NULL) {
-            return cf_fail(err, CF_ENOTFOUND,
-                           "the %s %.16s of the prompt is not in the history",
-                           json_string_value(json_object_get(row, "kind")) !=
-                                   NULL
+            return cf_fail(err, CF_ENOTFOUND, "the %s %.16s of the prompt is not in the history",
+                           json_string_value(json_object_get(row, "kind")) != NULL
                                ? json_string_value(json_object_get(row, "kind"))
                                : "file",
                            hash.n >= 16 ? hash.p : "?");
@@ -106,16 +101,14 @@ cf_status cf_replay_media_load(cf_replay_media *m, cf_str list, cf_store *store,
 }
 
 /* Puts the rows of one entry of the list at position i; *n: how many. */
-static cf_status put_rows(cf_replay_media *m, const json_t *row, size_t i,
-                          size_t n, uint32_t *at, size_t *n_row,
-                          const cf_cancel *cancel, cf_error *err)
+static cf_status put_rows(cf_replay_media *m, const json_t *row, size_t i, size_t n, uint32_t *at,
+                          size_t *n_row, const cf_cancel *cancel, cf_error *err)
 {
     cf_replay_file *f = find(m, cf_json_get_str(row, "hash"));
     json_int_t block = json_integer_value(json_object_get(row, "block"));
     json_int_t rows = json_integer_value(json_object_get(row, "rows"));
     if (f->input == NULL) {
-        CF_TRY(cf_media_cache_get(&f->input, m->cache, cf_buf_str(&f->bytes),
-                                  true, cancel, err));
+        CF_TRY(cf_media_cache_get(&f->input, m->cache, cf_buf_str(&f->bytes), true, cancel, err));
     }
     bool fits = block >= 0 && (uint64_t)block < f->input->n_block;
     if (fits) {
@@ -134,8 +127,8 @@ static cf_status put_rows(cf_replay_media *m, const json_t *row, size_t i,
 }
 
 cf_status cf_replay_media_read(cf_replay_media *m, const cf_engine *engine,
-                               const cf_open_options *open, const cf_token *ids,
-                               size_t n, const cf_cancel *cancel, cf_error *err)
+                               const cf_open_options *open, const cf_token *ids, size_t n,
+                               const cf_cancel *cancel, cf_error *err)
 {
     if (m->list == NULL) {
         return CF_OK;
@@ -153,8 +146,7 @@ cf_status cf_replay_media_read(cf_replay_media *m, const cf_engine *engine,
     uint32_t at = 0;
     for (size_t i = 0; i < n;) {
         const json_t *row = json_array_get(m->list, next);
-        if (row != NULL &&
-            json_integer_value(json_object_get(row, "at")) == (json_int_t)i) {
+        if (row != NULL && json_integer_value(json_object_get(row, "at")) == (json_int_t)i) {
             size_t n_row = 0;
             CF_TRY(put_rows(m, row, i, n, &at, &n_row, cancel, err));
             i += n_row;

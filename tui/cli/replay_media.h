@@ -29,14 +29,13 @@ typedef struct cf_replay_media {
 
 /* Reads the list and the files that it names; deinit also after a failure.
  * CF_ENOTFOUND where a file is not in the history. */
-CF_MUST_USE cf_status cf_replay_media_load(cf_replay_media *m, cf_str list,
-                                           cf_store *store, cf_uuid turn,
-                                           cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_replay_media_load(cf_replay_media *m, cf_str list, cf_store *store,
+                                           cf_uuid turn, cf_arena *arena, cf_error *err);
 
 /* Encodes them and fills m->in for ids[0..n). */
-CF_MUST_USE cf_status cf_replay_media_read(
-    cf_replay_media *m, const cf_engine *engine, const cf_open_options *open,
-    const cf_token *ids, size_t n, const cf_cancel *cancel, cf_error *err);
+CF_MUST_USE cf_status cf_replay_media_read(cf_replay_media *m, const cf_engine *engine,
+                                           const cf_open_options *open, const cf_token *ids,
+                                           size_t n, const cf_cancel *cancel, cf_error *err);
 void cf_replay_media_deinit(cf_replay_media *m);
 
 #endif

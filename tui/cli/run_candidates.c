@@ -31,8 +31,8 @@ static void write_json(const cf_buf *line)
 static void tell_stop(const candidate *c)
 {
     cf_buf b = CF_BUF_INIT;
-    cf_buf_addf(&b, "{\"event\":\"stop\",\"candidate\":%d,\"seed\":%llu",
-                c->number, (unsigned long long)c->seed);
+    cf_buf_addf(&b, "{\"event\":\"stop\",\"candidate\":%d,\"seed\":%llu", c->number,
+                (unsigned long long)c->seed);
     cf_run_json_stop(&b, &c->stop);
     if (c->usage.is_known) {
         cf_buf_adds(&b, ",\"usage\":{");
@@ -74,16 +74,15 @@ static void on_event(const cf_chat_event *ev, void *ud)
 /* The text of a candidate, under its number and seed. */
 static void show_text(const candidate *c)
 {
-    cf_note("[candidate %d, --seed %llu, %s]", c->number,
-            (unsigned long long)c->seed, cf_stop_reason_name(c->stop.reason));
+    cf_note("[candidate %d, --seed %llu, %s]", c->number, (unsigned long long)c->seed,
+            cf_stop_reason_name(c->stop.reason));
     cf_out(stdout, cf_buf_str(&c->text), CF_OUT_TEXT);
     cf_out(stdout, cf_str_from("\n"), CF_OUT_TEXT);
     fflush(stdout);
 }
 
 /* On failure too there is something to close. */
-static cf_status open_one(candidate *c, cf_send_job *job, cf_uuid parent,
-                          cf_error *err)
+static cf_status open_one(candidate *c, cf_send_job *job, cf_uuid parent, cf_error *err)
 {
     const cf_candidates *all = c->all;
     c->options = *all->send->options;
@@ -111,8 +110,7 @@ static cf_status open_one(candidate *c, cf_send_job *job, cf_uuid parent,
     if (c->number > 0) {
         CF_TRY(cf_keep_side(&c->keep, all->keep, err));
     }
-    return cf_keep_sending(c->keep, all->conv, all->engine, all->constraint,
-                           &job->send, err);
+    return cf_keep_sending(c->keep, all->conv, all->engine, all->constraint, &job->send, err);
 }
 
 static void close_one(candidate *c, cf_send_job *job)
@@ -127,22 +125,18 @@ static void close_one(candidate *c, cf_send_job *job)
 
 /* Adds the message to the conversation and to the history; *parent is the turn
  * that all candidates answer. */
-static cf_status add_message(const cf_candidates *all, cf_uuid *parent,
-                             cf_error *err)
+static cf_status add_message(const cf_candidates *all, cf_uuid *parent, cf_error *err)
 {
-    *parent =
-        cf_conversation_resume(all->conv, cf_conversation_head(all->conv));
+    *parent = cf_conversation_resume(all->conv, cf_conversation_head(all->conv));
     if (all->keep != NULL) {
-        return cf_keep_message(all->keep, all->conv, all->send->message, parent,
-                               err);
+        return cf_keep_message(all->keep, all->conv, all->send->message, parent, err);
     }
-    return cf_conversation_add_messages(all->conv, all->send->message, *parent,
-                                        NULL, NULL, parent, NULL, err);
+    return cf_conversation_add_messages(all->conv, all->send->message, *parent, NULL, NULL, parent,
+                                        NULL, err);
 }
 
 /* What the candidates came to: stored, shown, and the first failure. */
-static cf_status settle(candidate *c, cf_send_job *jobs, size_t n,
-                        bool *is_engine, cf_error *err)
+static cf_status settle(candidate *c, cf_send_job *jobs, size_t n, bool *is_engine, cf_error *err)
 {
     cf_status st = CF_OK;
     for (size_t i = 0; i < n; i++) {
@@ -159,14 +153,14 @@ static cf_status settle(candidate *c, cf_send_job *jobs, size_t n,
         }
     }
     if (!cf_uuid_is_nil(jobs[0].sent.reply)) {
-        cf_ignore(cf_conversation_set_head(c[0].all->conv, jobs[0].sent.reply,
-                                           NULL)); /* it is there */
+        cf_ignore(
+            cf_conversation_set_head(c[0].all->conv, jobs[0].sent.reply, NULL)); /* it is there */
     }
     return st;
 }
 
-static cf_status run_all(const cf_candidates *all, candidate *c,
-                         cf_send_job *jobs, bool *is_engine, cf_error *err)
+static cf_status run_all(const cf_candidates *all, candidate *c, cf_send_job *jobs, bool *is_engine,
+                         cf_error *err)
 {
     cf_uuid parent;
     size_t n = 0;
@@ -185,8 +179,7 @@ static cf_status run_all(const cf_candidates *all, candidate *c,
     return st;
 }
 
-cf_status cf_run_candidates(const cf_candidates *all, bool *is_engine,
-                            cf_error *err)
+cf_status cf_run_candidates(const cf_candidates *all, bool *is_engine, cf_error *err)
 {
     candidate *c = cf_calloc(all->n, sizeof *c);
     cf_send_job *jobs = cf_calloc(all->n, sizeof *jobs);

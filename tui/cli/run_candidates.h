@@ -33,7 +33,6 @@ typedef struct cf_candidates {
  * Returns CF_OK when every candidate ended well, else the first failure;
  * *is_engine tells whether it was the engine's.
  */
-CF_MUST_USE cf_status cf_run_candidates(const cf_candidates *c, bool *is_engine,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_run_candidates(const cf_candidates *c, bool *is_engine, cf_error *err);
 
 #endif

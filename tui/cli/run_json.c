@@ -16,8 +16,7 @@ static void json_token(cf_buf *b, const cf_chat_token *t)
         cf_json_text_float(b, t->p);
     }
     if (t->n_allowed > 0) {
-        cf_buf_addf(
-            b, ",\"allowed\":%u,\"allowed_mass\":", (unsigned)t->n_allowed);
+        cf_buf_addf(b, ",\"allowed\":%u,\"allowed_mass\":", (unsigned)t->n_allowed);
         cf_json_text_float(b, t->draw != NULL ? t->draw->allowed_mass : 1);
     }
     if (t->is_forced) {
@@ -46,17 +45,16 @@ static void json_token(cf_buf *b, const cf_chat_token *t)
 
 static void json_timings(cf_buf *b, const cf_timings *t)
 {
-    cf_buf_addf(
-        b,
-        ",\"render_us\":%llu,\"tokenise_us\":%llu,\"prefill_us\":%llu,"
-        "\"first_us\":%llu,\"decode_us\":%llu,\"total_us\":%llu,"
-        "\"n_prefill\":%u,\"n_decode\":%u,\"n_passes\":%u,\"n_accepted\":%u,"
-        "\"n_retries\":%u",
-        (unsigned long long)t->render_us, (unsigned long long)t->tokenise_us,
-        (unsigned long long)t->prefill_us, (unsigned long long)t->first_us,
-        (unsigned long long)t->decode_us, (unsigned long long)t->total_us,
-        (unsigned)t->n_prefill, (unsigned)t->n_decode, (unsigned)t->n_passes,
-        (unsigned)t->n_accepted, (unsigned)t->n_retries);
+    cf_buf_addf(b,
+                ",\"render_us\":%llu,\"tokenise_us\":%llu,\"prefill_us\":%llu,"
+                "\"first_us\":%llu,\"decode_us\":%llu,\"total_us\":%llu,"
+                "\"n_prefill\":%u,\"n_decode\":%u,\"n_passes\":%u,\"n_accepted\":%u,"
+                "\"n_retries\":%u",
+                (unsigned long long)t->render_us, (unsigned long long)t->tokenise_us,
+                (unsigned long long)t->prefill_us, (unsigned long long)t->first_us,
+                (unsigned long long)t->decode_us, (unsigned long long)t->total_us,
+                (unsigned)t->n_prefill, (unsigned)t->n_decode, (unsigned)t->n_passes,
+                (unsigned)t->n_accepted, (unsigned)t->n_retries);
 }
 
 void cf_run_json_stop(cf_buf *b, const cf_stop *s)
@@ -67,8 +65,7 @@ void cf_run_json_stop(cf_buf *b, const cf_stop *s)
         cf_json_write_str(b, cf_str_from(s->what));
     }
     if (s->reason == CF_STOP_ERROR) {
-        cf_buf_addf(b,
-                    ",\"fault\":\"%s\",\"message\":", cf_fault_name(s->fault));
+        cf_buf_addf(b, ",\"fault\":\"%s\",\"message\":", cf_fault_name(s->fault));
         cf_json_write_str(b, cf_str_from(s->err.text));
     }
 }
@@ -93,8 +90,7 @@ void cf_run_json_usage(cf_buf *b, const cf_usage *u)
                 "\"prompt_tokens\":%llu,\"completion_tokens\":%llu,"
                 "\"total_tokens\":%llu,\"cached_tokens\":%llu",
                 (unsigned long long)u->n_prompt, (unsigned long long)u->n_reply,
-                (unsigned long long)u->n_total,
-                (unsigned long long)u->n_cached);
+                (unsigned long long)u->n_total, (unsigned long long)u->n_cached);
 }
 
 void cf_run_json_event(cf_buf *b, const cf_chat_event *ev, int candidate)
@@ -114,8 +110,7 @@ void cf_run_json_event(cf_buf *b, const cf_chat_event *ev, int candidate)
         cf_buf_addf(b, ",\"index\":%zu", ev->index);
         /* fall through */
     case CF_CHAT_PREFILL:
-        cf_buf_addf(b, ",\"done\":%llu,\"total\":%llu",
-                    (unsigned long long)ev->n_done,
+        cf_buf_addf(b, ",\"done\":%llu,\"total\":%llu", (unsigned long long)ev->n_done,
                     (unsigned long long)ev->n_total);
         break;
     case CF_CHAT_TOKEN:

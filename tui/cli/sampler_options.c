@@ -22,10 +22,9 @@ static const char *spell(char out[CF_SAMPLER_NAME], const char *name)
 
 void cf_sampler_options_table(cf_sampler_options *o, cf_opt *rows)
 {
-    *rows++ =
-        (cf_opt){"--greedy",    0,    CF_OPT_FLAG,
-                 &o->is_greedy, NULL, "always take the most probable token",
-                 NULL};
+    *rows++ = (cf_opt){"--greedy",    0,    CF_OPT_FLAG,
+                       &o->is_greedy, NULL, "always take the most probable token",
+                       NULL};
     for (int i = 0; i < CF_OPTION_SEED_VALUE; i++) {
         const cf_option *from = &cf_options[i];
         cf_opt row = {.name = spell(o->names[i], from->name),
@@ -82,15 +81,13 @@ static cf_status read_lists(cf_sampler_options *o, cf_error *err)
                  o->bias[i].bias != INFINITY;
         }
         if (!ok) {
-            return cf_fail(err, CF_EINVAL,
-                           "--logit-bias: '%s' is not of the form ID=X", text);
+            return cf_fail(err, CF_EINVAL, "--logit-bias: '%s' is not of the form ID=X", text);
         }
     }
     for (size_t i = 0; i < o->suppress_list.n; i++) {
         const char *text = o->suppress_list.v[i];
         if (!read_id(&o->suppress[i], text, &end) || *end != '\0') {
-            return cf_fail(err, CF_EINVAL, "--suppress: '%s' is not a token id",
-                           text);
+            return cf_fail(err, CF_EINVAL, "--suppress: '%s' is not a token id", text);
         }
     }
     return CF_OK;
@@ -107,25 +104,22 @@ static void take_settings(cf_sampler_options *o, const cf_reply_settings *from,
         bool is_choice = i == CF_OPTION_TEMPERATURE || i == CF_OPTION_TOP_K ||
                          i == CF_OPTION_TOP_P || i == CF_OPTION_MIN_P;
         if (is_set && !given[i] && !(is_choice && o->is_greedy)) {
-            memcpy((char *)&o->chat + option->offset,
-                   (const char *)&from->chat + option->offset,
-                   option->kind == CF_OPTION_F32 ? sizeof(float)
-                                                 : sizeof(uint32_t));
+            memcpy((char *)&o->chat + option->offset, (const char *)&from->chat + option->offset,
+                   option->kind == CF_OPTION_F32 ? sizeof(float) : sizeof(uint32_t));
             given[i] = true;
         }
     }
 }
 
-cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
-                                    cf_chat_options *out, cf_error *err)
+cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli, cf_chat_options *out,
+                                    cf_error *err)
 {
     CF_TRY(read_lists(o, err));
     const cf_reply_settings *from = cli->reply;
     bool given[CF_OPTION_N];
     take_settings(o, from, given);
     cf_sampling s = o->chat.sampling;
-    bool seed_is_set =
-        from != NULL && (from->chat.asked >> CF_OPTION_SEED_VALUE & 1) != 0;
+    bool seed_is_set = from != NULL && (from->chat.asked >> CF_OPTION_SEED_VALUE & 1) != 0;
     bool has_seed = cli->has_seed || seed_is_set;
     bool is_chosen = given[CF_OPTION_TEMPERATURE] || given[CF_OPTION_TOP_K] ||
                      given[CF_OPTION_TOP_P] || given[CF_OPTION_MIN_P];
@@ -135,8 +129,7 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
                        "--min-p");
     }
     /* The bundled model is small: it says what it knows at temperature 0. */
-    bool is_greedy =
-        o->is_greedy || (!is_chosen && cf_open_is_bundled(&cli->open));
+    bool is_greedy = o->is_greedy || (!is_chosen && cf_open_is_bundled(&cli->open));
     if (!is_greedy && !is_chosen) {
         s.top_k = 40;
         s.top_p = 0.95f;
@@ -145,8 +138,7 @@ cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
     if (!is_greedy && !given[CF_OPTION_TEMPERATURE]) {
         s.temperature = 0.8f;
     }
-    s.seed =
-        cli->has_seed || from == NULL ? cli->seed : from->chat.sampling.seed;
+    s.seed = cli->has_seed || from == NULL ? cli->seed : from->chat.sampling.seed;
     if (!has_seed && !is_greedy) {
         uint32_t fresh; /* short enough to be typed again */
         cf_os_entropy(&fresh, sizeof fresh);

@@ -32,9 +32,7 @@ void cf_sampler_options_table(cf_sampler_options *o, cf_opt *rows);
  * of confabrc count as options that the command line overrides.  The result
  * points into *o.  CF_EINVAL, naming the option.
  */
-CF_MUST_USE cf_status cf_sampler_options_finish(cf_sampler_options *o,
-                                                const cf_cli *cli,
-                                                cf_chat_options *out,
-                                                cf_error *err);
+CF_MUST_USE cf_status cf_sampler_options_finish(cf_sampler_options *o, const cf_cli *cli,
+                                                cf_chat_options *out, cf_error *err);
 
 #endif

@@ -12,8 +12,7 @@ static void add_number(cf_buf *out, const char *key, float v)
 }
 
 /* The fields of a candidate, without braces. */
-static void add_candidate(cf_buf *out, const cf_candidate *c,
-                          const cf_tokenizer *tok)
+static void add_candidate(cf_buf *out, const cf_candidate *c, const cf_tokenizer *tok)
 {
     cf_buf_addf(out, "\"id\":%d,", (int)c->id);
     cf_buf piece = CF_BUF_INIT;
@@ -27,13 +26,11 @@ static void add_candidate(cf_buf *out, const cf_candidate *c,
     add_number(out, "p", c->p_post);
     cf_buf_addf(out, ",\"rank\":%u", (unsigned)c->rank);
     if (c->removed_by != CF_KEPT) {
-        cf_buf_addf(out, ",\"removed_by\":\"%s\"",
-                    cf_removed_by_name(c->removed_by));
+        cf_buf_addf(out, ",\"removed_by\":\"%s\"", cf_removed_by_name(c->removed_by));
     }
 }
 
-void cf_trace_text_json(cf_buf *out, const cf_draw *d, const cf_tokenizer *tok,
-                        size_t pos)
+void cf_trace_text_json(cf_buf *out, const cf_draw *d, const cf_tokenizer *tok, size_t pos)
 {
     cf_buf_addf(out, "{\"pos\":%zu,", pos);
     add_candidate(out, &d->chosen, tok);
@@ -42,11 +39,10 @@ void cf_trace_text_json(cf_buf *out, const cf_draw *d, const cf_tokenizer *tok,
     add_number(out, "allowed_mass", d->allowed_mass);
     cf_buf_adds(out, ",\"r\":");
     cf_json_write_double(out, d->r);
-    cf_buf_addf(out, ",\"draw\":%llu,\"steps\":[",
-                (unsigned long long)d->n_draw);
+    cf_buf_addf(out, ",\"draw\":%llu,\"steps\":[", (unsigned long long)d->n_draw);
     for (size_t i = 0; i < d->n_step; i++) {
-        cf_buf_addf(out, "%s{\"name\":\"%s\",\"left\":%u}", i == 0 ? "" : ",",
-                    d->step[i].name, (unsigned)d->step[i].n_left);
+        cf_buf_addf(out, "%s{\"name\":\"%s\",\"left\":%u}", i == 0 ? "" : ",", d->step[i].name,
+                    (unsigned)d->step[i].n_left);
     }
     cf_buf_adds(out, "],\"top\":[");
     for (size_t i = 0; i < d->n_top; i++) {

@@ -8,7 +8,6 @@
 
 /* Appends an object and a newline; `pos` is the token's place in the
  * timeline. */
-void cf_trace_text_json(cf_buf *out, const cf_draw *d, const cf_tokenizer *tok,
-                        size_t pos);
+void cf_trace_text_json(cf_buf *out, const cf_draw *d, const cf_tokenizer *tok, size_t pos);
 
 #endif

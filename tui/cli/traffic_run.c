@@ -58,8 +58,7 @@ static void stored(void *ud, const cf_exchange *x)
     } else {
         cf_exchange_line_text(&line, x);
     }
-    cf_out(stdout, cf_buf_str(&line),
-           t->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    cf_out(stdout, cf_buf_str(&line), t->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
     fflush(stdout);
     cf_buf_deinit(&line);
 }
@@ -106,8 +105,7 @@ static cf_status open_store(cf_traffic_run *t, cf_error *err)
     return st;
 }
 
-cf_status cf_traffic_run_init(cf_traffic_run *t, cf_cli *cli, bool has_screen,
-                              cf_error *err)
+cf_status cf_traffic_run_init(cf_traffic_run *t, cf_cli *cli, bool has_screen, cf_error *err)
 {
     memset(t, 0, sizeof *t);
     pthread_mutex_init(&t->lock, NULL);
@@ -116,11 +114,8 @@ cf_status cf_traffic_run_init(cf_traffic_run *t, cf_cli *cli, bool has_screen,
     cf_status st = open_finder(t, err);
     CF_THEN(st, open_store(t, err));
     if (st == CF_OK) {
-        const cf_recorder_options o = {.store = t->store,
-                                       .finder = &t->finder,
-                                       .say = say,
-                                       .stored = stored,
-                                       .ud = t};
+        const cf_recorder_options o = {
+            .store = t->store, .finder = &t->finder, .say = say, .stored = stored, .ud = t};
         st = cf_recorder_new(&t->recorder, &o, err);
     }
     if (st != CF_OK) {
@@ -159,8 +154,7 @@ static void tell(teller *w)
 static void *tell_until_the_end(void *ud)
 {
     teller *w = ud;
-    for (unsigned i = 0; !atomic_load(w->cancel) && !atomic_load(&w->is_over);
-         i++) {
+    for (unsigned i = 0; !atomic_load(w->cancel) && !atomic_load(&w->is_over); i++) {
         if (i % SLOTS_EVERY == 0) {
             tell(w);
         }
@@ -181,8 +175,7 @@ static cf_status show(const cf_traffic_run *t, teller *w, cf_error *err)
 }
 
 cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
-                               const cf_http_handler *handler, const char *what,
-                               cf_error *err)
+                               const cf_http_handler *handler, const char *what, cf_error *err)
 {
     cf_http_server *server = NULL;
     cf_buf line = CF_BUF_INIT;
@@ -193,8 +186,8 @@ cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
         return CF_EINVAL;
     }
     CF_TRY(cf_http_server_new(&server, http, handler, err));
-    cf_buf_addf(&line, "confab %s: %s answers at %s", t->cli->command->name,
-                what, cf_http_server_url(server));
+    cf_buf_addf(&line, "confab %s: %s answers at %s", t->cli->command->name, what,
+                cf_http_server_url(server));
     teller w = {.t = t, .line = cf_buf_cstr(&line), .cancel = cf_cli_cancel()};
     cf_status st = CF_OK;
     if (t->has_screen) {

@@ -31,14 +31,13 @@ typedef struct cf_traffic_run {
 } cf_traffic_run;
 
 /* Opens the history, and what -m and -t name, for findings. */
-CF_MUST_USE cf_status cf_traffic_run_init(cf_traffic_run *t, cf_cli *cli,
-                                          bool has_screen, cf_error *err);
+CF_MUST_USE cf_status cf_traffic_run_init(cf_traffic_run *t, cf_cli *cli, bool has_screen,
+                                          cf_error *err);
 /* Listens until SIGINT or SIGTERM, or until its screen is left; says where on
  * standard error. */
-CF_MUST_USE cf_status cf_traffic_run_serve(cf_traffic_run *t,
-                                           const cf_http_options *http,
-                                           const cf_http_handler *handler,
-                                           const char *what, cf_error *err);
+CF_MUST_USE cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
+                                           const cf_http_handler *handler, const char *what,
+                                           cf_error *err);
 /* Stores what is waiting. */
 void cf_traffic_run_deinit(cf_traffic_run *t);
 

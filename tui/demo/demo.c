@@ -67,10 +67,9 @@ static json_t *weather(cf_demo *demo, cf_uuid here, const json_t *arguments)
     }
     cf_weather w = cf_place_weather(place, cf_os_now_ms());
     long degrees = is_celsius ? w.celsius : lround(w.celsius * 9.0 / 5 + 32);
-    return json_pack("{s:s%,s:I,s:s,s:s,s:s}", "location", location.p,
-                     location.n, "temperature", (json_int_t)degrees, "unit",
-                     is_celsius ? "celsius" : "fahrenheit", "condition",
-                     w.condition, "source", "bundled table");
+    return json_pack("{s:s%,s:I,s:s,s:s,s:s}", "location", location.p, location.n, "temperature",
+                     (json_int_t)degrees, "unit", is_celsius ? "celsius" : "fahrenheit",
+                     "condition", w.condition, "source", "bundled table");
 }
 
 static json_t *time_of_day(cf_demo *demo, cf_uuid here, const json_t *arguments)
@@ -123,14 +122,11 @@ static json_t *set_timer(cf_demo *demo, cf_uuid here, const json_t *arguments)
         t = demo->timer[i].id == 0 ? &demo->timer[i] : NULL;
     }
     if (minutes == 0 || t == NULL) {
-        return minutes == 0
-                   ? cf_demo__error("minutes is a whole number from 1 to %d",
-                                    MINUTES_MAX)
-                   : cf_demo__error("%d timers run already", CF_DEMO_TIMERS);
+        return minutes == 0 ? cf_demo__error("minutes is a whole number from 1 to %d", MINUTES_MAX)
+                            : cf_demo__error("%d timers run already", CF_DEMO_TIMERS);
     }
-    json_t *out =
-        json_pack("{s:I,s:i,s:s}", "timer_id", (json_int_t)demo->n_started + 1,
-                  "minutes", minutes, "status", "started");
+    json_t *out = json_pack("{s:I,s:i,s:s}", "timer_id", (json_int_t)demo->n_started + 1, "minutes",
+                            minutes, "status", "started");
     if (out == NULL) {
         return NULL;
     }
@@ -138,8 +134,7 @@ static json_t *set_timer(cf_demo *demo, cf_uuid here, const json_t *arguments)
     n -= n < label.n ? cf_utf8_incomplete_tail(label.p, n) : 0;
     *t = (cf_demo_timer){.id = ++demo->n_started,
                          .minutes = minutes,
-                         .due_us = cf_os_monotonic_us() +
-                                   (uint64_t)minutes * 60000000};
+                         .due_us = cf_os_monotonic_us() + (uint64_t)minutes * 60000000};
     for (size_t i = 0; i < n; i++) { /* it goes into one line */
         t->label[i] = label.p[i];
         if ((unsigned char)label.p[i] < ' ') {
@@ -198,8 +193,7 @@ static const tool tools[] = {
      calculate},
     {"set_timer",
      "Start a countdown timer",
-     {{"minutes", "integer", "Number of minutes", true},
-      {"label", "string", "Timer label", false}},
+     {{"minutes", "integer", "Number of minutes", true}, {"label", "string", "Timer label", false}},
      set_timer},
     {"convert_currency",
      "Convert an amount between currencies",
@@ -213,8 +207,7 @@ static const tool tools[] = {
      cf_demo__notes},
     {"send_message",
      "Send a text message to a contact",
-     {{"to", "string", "Contact name", true},
-      {"text", "string", "Message text", true}},
+     {{"to", "string", "Contact name", true}, {"text", "string", "Message text", true}},
      message},
     {"get_stock_price",
      "Get the latest stock price",
@@ -262,8 +255,7 @@ static json_t *parameters(const tool *t)
         put_text(&ok, v, "type", p->type);
         put_text(&ok, v, "description", p->description);
         put(&ok, properties, p->name, v);
-        ok = ok && (!p->is_required ||
-                    json_array_append_new(required, json_string(p->name)) == 0);
+        ok = ok && (!p->is_required || json_array_append_new(required, json_string(p->name)) == 0);
     }
     put_text(&ok, schema, "type", "object");
     put(&ok, schema, "properties", properties);
@@ -322,8 +314,8 @@ void cf_demo_free(cf_demo *demo)
     cf_free(demo);
 }
 
-cf_status cf_demo_run(cf_demo *demo, cf_uuid here, cf_str name,
-                      const json_t *arguments, json_t **result, cf_error *err)
+cf_status cf_demo_run(cf_demo *demo, cf_uuid here, cf_str name, const json_t *arguments,
+                      json_t **result, cf_error *err)
 {
     const tool *t = find(name);
     if (t == NULL) {
@@ -345,9 +337,7 @@ int cf_demo_wait_ms(const cf_demo *demo)
             next = t->due_us;
         }
     }
-    return next == UINT64_MAX ? -1
-           : next <= now      ? 0
-                              : (int)((next - now + 999) / 1000);
+    return next == UINT64_MAX ? -1 : next <= now ? 0 : (int)((next - now + 999) / 1000);
 }
 
 bool cf_demo_ring(cf_demo *demo, cf_buf *line)
@@ -356,10 +346,8 @@ bool cf_demo_ring(cf_demo *demo, cf_buf *line)
     for (int i = 0; i < CF_DEMO_TIMERS; i++) {
         cf_demo_timer *t = &demo->timer[i];
         if (t->id != 0 && t->due_us <= now) {
-            cf_buf_addf(line, "timer %u rings: %s%s%d minute%s are over",
-                        (unsigned)t->id, t->label,
-                        t->label[0] != '\0' ? ", " : "", t->minutes,
-                        t->minutes == 1 ? "" : "s");
+            cf_buf_addf(line, "timer %u rings: %s%s%d minute%s are over", (unsigned)t->id, t->label,
+                        t->label[0] != '\0' ? ", " : "", t->minutes, t->minutes == 1 ? "" : "s");
             t->id = 0;
             return true;
         }

@@ -32,8 +32,7 @@ typedef struct cf_demo cf_demo;
 /* `store` may be NULL: then there is no outbox, and only the prepared notes
  * are searched.  Borrowed.  `rings`: the caller uses cf_demo_ring(), so timers
  * may be started. */
-CF_MUST_USE cf_status cf_demo_new(cf_demo **out, cf_store *store, bool rings,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_demo_new(cf_demo **out, cf_store *store, bool rings, cf_error *err);
 void cf_demo_free(cf_demo *demo);
 
 /* The declarations, as tools of OpenAI's form: a new reference, NULL when
@@ -46,9 +45,8 @@ bool cf_demo_has(cf_str name);
 /* Makes the result of a call: a new reference.  `here` is the conversation
  * that calls, whose own turns are no notes.  CF_ENOTFOUND for a name that is
  * none of them, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_demo_run(cf_demo *demo, cf_uuid here, cf_str name,
-                                  const json_t *arguments, json_t **result,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_demo_run(cf_demo *demo, cf_uuid here, cf_str name, const json_t *arguments,
+                                  json_t **result, cf_error *err);
 
 /* Milliseconds until the next timer rings; -1: none runs. */
 int cf_demo_wait_ms(const cf_demo *demo);

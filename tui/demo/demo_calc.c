@@ -73,9 +73,8 @@ static bool mul(int64_t *out, int64_t a, int64_t b)
 static cf_calc_value sum(cf_calc_value a, cf_calc_value b)
 {
     int64_t x, y, num, den;
-    if (a.is_exact && b.is_exact && mul(&x, a.num, b.den) &&
-        mul(&y, b.num, a.den) && !__builtin_add_overflow(x, y, &num) &&
-        mul(&den, a.den, b.den)) {
+    if (a.is_exact && b.is_exact && mul(&x, a.num, b.den) && mul(&y, b.num, a.den) &&
+        !__builtin_add_overflow(x, y, &num) && mul(&den, a.den, b.den)) {
         return fraction(num, den);
     }
     return real(as_real(&a) + as_real(&b));
@@ -90,8 +89,7 @@ static cf_calc_value product(cf_calc_value a, cf_calc_value b)
         int64_t q = common_divisor(b.num, a.den);
         p = p != 0 ? p : 1;
         q = q != 0 ? q : 1;
-        if (mul(&num, a.num / p, b.num / q) &&
-            mul(&den, a.den / q, b.den / p)) {
+        if (mul(&num, a.num / p, b.num / q) && mul(&den, a.den / q, b.den / p)) {
             return fraction(num, den);
         }
     }
@@ -108,8 +106,8 @@ static cf_calc_value inverse(cf_calc_value v)
 static cf_calc_value rest(cf_calc_value a, cf_calc_value b)
 {
     int64_t x, y, den;
-    if (a.is_exact && b.is_exact && mul(&x, a.num, b.den) &&
-        mul(&y, b.num, a.den) && mul(&den, a.den, b.den)) {
+    if (a.is_exact && b.is_exact && mul(&x, a.num, b.den) && mul(&y, b.num, a.den) &&
+        mul(&den, a.den, b.den)) {
         int64_t r = y == -1 ? 0 : x % y;
         if (r != 0 && (r < 0) != (y < 0)) {
             r += y;
@@ -125,8 +123,7 @@ static cf_status power(calc *c, cf_calc_value *v, cf_calc_value by)
     if (is_zero(v) && as_real(&by) < 0) {
         return cf_fail(c->err, CF_EINVAL, "division by zero");
     }
-    if (v->is_exact && by.is_exact && by.den == 1 && by.num <= POWER_MAX &&
-        by.num >= -POWER_MAX) {
+    if (v->is_exact && by.is_exact && by.den == 1 && by.num <= POWER_MAX && by.num >= -POWER_MAX) {
         cf_calc_value base = by.num < 0 ? inverse(*v) : *v;
         cf_calc_value out = fraction(1, 1);
         int64_t n = by.num < 0 ? -by.num : by.num;
@@ -150,8 +147,7 @@ static cf_status power(calc *c, cf_calc_value *v, cf_calc_value by)
 
 static void skip_blanks(calc *c)
 {
-    while (c->at < c->text.n &&
-           (c->text.p[c->at] == ' ' || c->text.p[c->at] == '\t')) {
+    while (c->at < c->text.n && (c->text.p[c->at] == ' ' || c->text.p[c->at] == '\t')) {
         c->at++;
     }
 }
@@ -176,17 +172,14 @@ static cf_status unexpected(calc *c)
     }
     unsigned char byte = (unsigned char)c->text.p[c->at];
     return byte > ' ' && byte < 0x7f
-               ? cf_fail(c->err, CF_EINVAL, "'%c' at byte %zu is not expected",
-                         byte, c->at)
-               : cf_fail(c->err, CF_EINVAL,
-                         "the byte %02x at %zu is not expected", byte, c->at);
+               ? cf_fail(c->err, CF_EINVAL, "'%c' at byte %zu is not expected", byte, c->at)
+               : cf_fail(c->err, CF_EINVAL, "the byte %02x at %zu is not expected", byte, c->at);
 }
 
 static cf_status deeper(calc *c)
 {
     return ++c->depth > CF_CALC_DEPTH_MAX
-               ? cf_fail(c->err, CF_EINVAL,
-                         "the expression is nested too deeply")
+               ? cf_fail(c->err, CF_EINVAL, "the expression is nested too deeply")
                : CF_OK;
 }
 
@@ -204,10 +197,9 @@ static cf_status number(calc *c, cf_calc_value *out)
     size_t n_digits = 0;
     for (;; c->at++) {
         bool is_point = c->at < c->text.n && c->text.p[c->at] == '.';
-        bool is_comma = c->at < c->text.n && c->text.p[c->at] == ',' &&
-                        !has_point && n_digits > 0 && is_digit(c, c->at + 1) &&
-                        is_digit(c, c->at + 2) && is_digit(c, c->at + 3) &&
-                        !is_digit(c, c->at + 4);
+        bool is_comma = c->at < c->text.n && c->text.p[c->at] == ',' && !has_point &&
+                        n_digits > 0 && is_digit(c, c->at + 1) && is_digit(c, c->at + 2) &&
+                        is_digit(c, c->at + 3) && !is_digit(c, c->at + 4);
         if (is_comma) {
             continue;
         }
@@ -220,12 +212,10 @@ static cf_status number(calc *c, cf_calc_value *out)
         }
         int digit = c->text.p[c->at] - '0';
         n_digits++;
-        fits = fits && mul(&num, num, 10) &&
-               !__builtin_add_overflow(num, digit, &num) &&
+        fits = fits && mul(&num, num, 10) && !__builtin_add_overflow(num, digit, &num) &&
                (!has_point || mul(&den, den, 10));
         scale = has_point ? scale / 10 : scale;
-        approximate =
-            has_point ? approximate + digit * scale : approximate * 10 + digit;
+        approximate = has_point ? approximate + digit * scale : approximate * 10 + digit;
     }
     if (n_digits == 0) {
         return unexpected(c);
@@ -285,8 +275,7 @@ static cf_status read_product(calc *c, cf_calc_value *out)
     CF_TRY(read_sign(c, out));
     for (;;) {
         cf_calc_value by;
-        bool is_mul = eat(c, "*") || eat(c, "x") || eat(c, "\xc3\x97") ||
-                      eat(c, "\xc2\xb7");
+        bool is_mul = eat(c, "*") || eat(c, "x") || eat(c, "\xc3\x97") || eat(c, "\xc2\xb7");
         bool is_div = !is_mul && (eat(c, "/") || eat(c, "\xc3\xb7"));
         if (!is_mul && !is_div && !eat(c, "%")) {
             return CF_OK;
@@ -295,9 +284,7 @@ static cf_status read_product(calc *c, cf_calc_value *out)
         if (!is_mul && is_zero(&by)) {
             return cf_fail(c->err, CF_EINVAL, "division by zero");
         }
-        *out = is_mul   ? product(*out, by)
-               : is_div ? product(*out, inverse(by))
-                        : rest(*out, by);
+        *out = is_mul ? product(*out, by) : is_div ? product(*out, inverse(by)) : rest(*out, by);
     }
 }
 
@@ -319,8 +306,7 @@ cf_status cf_calc(cf_calc_value *out, cf_str text, cf_error *err)
 {
     calc c = {.text = text, .err = err};
     if (text.n > CF_CALC_TEXT_MAX) {
-        return cf_fail(err, CF_EINVAL, "the expression is longer than %d bytes",
-                       CF_CALC_TEXT_MAX);
+        return cf_fail(err, CF_EINVAL, "the expression is longer than %d bytes", CF_CALC_TEXT_MAX);
     }
     CF_TRY(read_sum(&c, out));
     if (!eat(&c, "=")) { /* "2 + 2 =" */

@@ -16,13 +16,11 @@ typedef struct rate {
 } rate;
 
 static const rate rates[] = {
-    {"EUR", 1, 2},     {"USD", 1.17, 2},  {"GBP", 0.855, 2}, {"JPY", 169, 0},
-    {"CHF", 0.935, 2}, {"CAD", 1.60, 2},  {"AUD", 1.79, 2},  {"NZD", 1.93, 2},
-    {"SEK", 11.15, 2}, {"NOK", 11.85, 2}, {"DKK", 7.46, 2},  {"PLN", 4.24, 2},
-    {"CZK", 24.7, 2},  {"HUF", 399, 0},   {"INR", 100.5, 2}, {"CNY", 8.40, 2},
-    {"KRW", 1588, 0},  {"SGD", 1.49, 2},  {"HKD", 9.20, 2},  {"BRL", 6.40, 2},
-    {"MXN", 22.0, 2},  {"ZAR", 20.8, 2},  {"TRY", 46.7, 2},  {"THB", 38.1, 2},
-    {"ILS", 3.96, 2},
+    {"EUR", 1, 2},    {"USD", 1.17, 2}, {"GBP", 0.855, 2}, {"JPY", 169, 0},   {"CHF", 0.935, 2},
+    {"CAD", 1.60, 2}, {"AUD", 1.79, 2}, {"NZD", 1.93, 2},  {"SEK", 11.15, 2}, {"NOK", 11.85, 2},
+    {"DKK", 7.46, 2}, {"PLN", 4.24, 2}, {"CZK", 24.7, 2},  {"HUF", 399, 0},   {"INR", 100.5, 2},
+    {"CNY", 8.40, 2}, {"KRW", 1588, 0}, {"SGD", 1.49, 2},  {"HKD", 9.20, 2},  {"BRL", 6.40, 2},
+    {"MXN", 22.0, 2}, {"ZAR", 20.8, 2}, {"TRY", 46.7, 2},  {"THB", 38.1, 2},  {"ILS", 3.96, 2},
 };
 
 typedef struct price {
@@ -75,8 +73,7 @@ static json_t *no_rate(cf_str code)
 {
     return cf_demo__error("no rate for '%.*s': the bundled table has %zu "
                           "currency codes such as EUR",
-                          (int)(code.n < 40 ? code.n : 40),
-                          code.n != 0 ? code.p : "",
+                          (int)(code.n < 40 ? code.n : 40), code.n != 0 ? code.p : "",
                           sizeof rates / sizeof rates[0]);
 }
 
@@ -96,12 +93,10 @@ json_t *cf_demo__currency(const json_t *arguments)
     double scale = b->decimals == 2 ? 100 : 1;
     double out = a == b ? v : v / a->per_euro * b->per_euro;
     out = round(out * scale) / scale;
-    json_t *value =
-        out == floor(out) ? json_integer((json_int_t)out) : json_real(out);
+    json_t *value = out == floor(out) ? json_integer((json_int_t)out) : json_real(out);
     json_t *result = cf_demo__with("amount", value);
     if (json_object_set_new(result, "currency", json_string(b->code)) != 0 ||
-        json_object_set_new(result, "source", json_string("bundled table")) !=
-            0) {
+        json_object_set_new(result, "source", json_string("bundled table")) != 0) {
         json_decref(result);
         return NULL;
     }
@@ -113,14 +108,13 @@ json_t *cf_demo__stock(const json_t *arguments)
     cf_str symbol = cf_json_get_str(arguments, "symbol");
     for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++) {
         if (is_named(symbol, prices[i].symbol)) {
-            return json_pack("{s:s,s:f,s:s,s:s}", "symbol", prices[i].symbol,
-                             "price", prices[i].price, "currency",
-                             prices[i].currency, "source", "bundled table");
+            return json_pack("{s:s,s:f,s:s,s:s}", "symbol", prices[i].symbol, "price",
+                             prices[i].price, "currency", prices[i].currency, "source",
+                             "bundled table");
         }
     }
     return cf_demo__error("no price for '%.*s': the bundled table has %zu "
                           "symbols such as AAPL",
-                          (int)(symbol.n < 40 ? symbol.n : 40),
-                          symbol.n != 0 ? symbol.p : "",
+                          (int)(symbol.n < 40 ? symbol.n : 40), symbol.n != 0 ? symbol.p : "",
                           sizeof prices / sizeof prices[0]);
 }

@@ -34,8 +34,7 @@ typedef struct words {
 static bool is_word_byte(char c)
 {
     unsigned char b = (unsigned char)c;
-    return b >= 0x80 || (b >= '0' && b <= '9') || (b >= 'A' && b <= 'Z') ||
-           (b >= 'a' && b <= 'z');
+    return b >= 0x80 || (b >= '0' && b <= '9') || (b >= 'A' && b <= 'Z') || (b >= 'a' && b <= 'z');
 }
 
 static void read_words(words *w, cf_str text)
@@ -46,8 +45,7 @@ static void read_words(words *w, cf_str text)
         while (at + n < text.n && is_word_byte(text.p[at + n])) {
             n++;
         }
-        if (n > 0 && n < WORD_MAX &&
-            cf_utf8_valid_prefix(text.p + at, n) == n) {
+        if (n > 0 && n < WORD_MAX && cf_utf8_valid_prefix(text.p + at, n) == n) {
             snprintf(w->v[w->n++], WORD_MAX, "%.*s", (int)n, text.p + at);
         }
         at += n + 1;
@@ -60,8 +58,7 @@ static bool is_there(const json_t *notes, const char *p, size_t n)
 {
     for (size_t i = 0; i < json_array_size(notes); i++) {
         const json_t *v = json_array_get(notes, i);
-        if (json_string_length(v) == n &&
-            memcmp(json_string_value(v), p, n) == 0) {
+        if (json_string_length(v) == n && memcmp(json_string_value(v), p, n) == 0) {
             return true;
         }
     }
@@ -72,14 +69,13 @@ static bool add_note(json_t *notes, cf_str text)
 {
     size_t n = text.n < NOTE_MAX ? text.n : NOTE_MAX;
     n -= n < text.n ? cf_utf8_incomplete_tail(text.p, n) : 0;
-    return is_there(notes, text.p, n) ||
-           json_array_append_new(notes, json_stringn(text.p, n)) == 0;
+    return is_there(notes, text.p, n) || json_array_append_new(notes, json_stringn(text.p, n)) == 0;
 }
 
 /* Adds what the history has for words from[0..n), followed by `filter`.
  * A search that fails finds nothing; false: memory ran out. */
-static bool search(const cf_demo *demo, cf_uuid here, char (*from)[WORD_MAX],
-                   size_t n, const char *filter, json_t *notes)
+static bool search(const cf_demo *demo, cf_uuid here, char (*from)[WORD_MAX], size_t n,
+                   const char *filter, json_t *notes)
 {
     cf_arena arena;
     cf_buf text = CF_BUF_INIT;
@@ -91,19 +87,15 @@ static bool search(const cf_demo *demo, cf_uuid here, char (*from)[WORD_MAX],
     }
     cf_buf_adds(&text, filter);
     cf_arena_init(&arena, 0);
-    cf_store_query q = {
-        .text = cf_buf_str(&text), .limit = LOOKED_AT, .max_ms = 1000};
-    if (text.failed ||
-        cf_store_search(demo->store, &q, &arena, &hits, &err) != CF_OK) {
+    cf_store_query q = {.text = cf_buf_str(&text), .limit = LOOKED_AT, .max_ms = 1000};
+    if (text.failed || cf_store_search(demo->store, &q, &arena, &hits, &err) != CF_OK) {
         ok = !text.failed && err.code != CF_ENOMEM;
         hits.n = 0;
     }
     for (size_t i = 0; ok && i < hits.n; i++) {
         const cf_store_hit *h = &hits.v[i];
-        bool is_said =
-            cf_str_is(h->role, "user") || cf_str_is(h->role, "assistant");
-        if (!is_said || cf_uuid_is_nil(h->turn) ||
-            cf_uuid_eq(h->conversation, here)) {
+        bool is_said = cf_str_is(h->role, "user") || cf_str_is(h->role, "assistant");
+        if (!is_said || cf_uuid_is_nil(h->turn) || cf_uuid_eq(h->conversation, here)) {
             continue;
         }
         if (json_array_size(notes) == CF_DEMO_NOTES) {
@@ -117,18 +109,15 @@ static bool search(const cf_demo *demo, cf_uuid here, char (*from)[WORD_MAX],
 }
 
 /* All words, then any of them; among the notes, then everywhere. */
-static bool search_history(const cf_demo *demo, cf_uuid here, words *w,
-                           json_t *notes)
+static bool search_history(const cf_demo *demo, cf_uuid here, words *w, json_t *notes)
 {
     static const char *const filters[] = {"tag:" CF_DEMO_NOTES_TAG, ""};
     for (int pass = 0; pass < 2; pass++) {
         if (!search(demo, here, w->v, w->n, filters[pass], notes)) {
             return false;
         }
-        for (size_t i = 0; pass == 0 && i < w->n && json_array_size(notes) == 0;
-             i++) {
-            if (strlen(w->v[i]) > 3 &&
-                !search(demo, here, &w->v[i], 1, filters[pass], notes)) {
+        for (size_t i = 0; pass == 0 && i < w->n && json_array_size(notes) == 0; i++) {
+            if (strlen(w->v[i]) > 3 && !search(demo, here, &w->v[i], 1, filters[pass], notes)) {
                 return false;
             }
         }
@@ -158,14 +147,12 @@ static bool has_word(const char *text, const char *word)
 
 static bool search_prepared(const words *w, json_t *notes)
 {
-    for (const char *const *note = cf_demo_prepared_notes; *note != NULL;
-         note++) {
+    for (const char *const *note = cf_demo_prepared_notes; *note != NULL; note++) {
         bool all = true;
         for (size_t i = 0; i < w->n; i++) {
             all = all && has_word(*note, w->v[i]);
         }
-        if (all && json_array_size(notes) < CF_DEMO_NOTES &&
-            !add_note(notes, cf_str_from(*note))) {
+        if (all && json_array_size(notes) < CF_DEMO_NOTES && !add_note(notes, cf_str_from(*note))) {
             return false;
         }
     }
@@ -180,9 +167,8 @@ json_t *cf_demo__notes(cf_demo *demo, cf_uuid here, const json_t *arguments)
         return cf_demo__error("query holds no word to look for");
     }
     json_t *notes = json_array();
-    bool ok = notes != NULL &&
-              (demo->store != NULL ? search_history(demo, here, &w, notes)
-                                   : search_prepared(&w, notes));
+    bool ok = notes != NULL && (demo->store != NULL ? search_history(demo, here, &w, notes)
+                                                    : search_prepared(&w, notes));
     if (!ok) {
         json_decref(notes);
         return NULL;
@@ -194,8 +180,7 @@ json_t *cf_demo__notes(cf_demo *demo, cf_uuid here, const json_t *arguments)
 
 /* The conversation that is the outbox, and its last turn; made when there is
  * none. */
-static cf_status find_outbox(cf_store *store, cf_uuid *conv, cf_uuid *last,
-                             cf_error *err)
+static cf_status find_outbox(cf_store *store, cf_uuid *conv, cf_uuid *last, cf_error *err)
 {
     cf_arena arena;
     const cf_store_conv *rows;
@@ -209,16 +194,14 @@ static cf_status find_outbox(cf_store *store, cf_uuid *conv, cf_uuid *last,
         *last = rows[0].head;
     } else if (st == CF_OK) {
         const cf_str tag = cf_str_from(CF_DEMO_OUTBOX_TAG);
-        const cf_store_conv made = {
-            .title = cf_str_from("Outbox"), .tags = &tag, .n_tags = 1};
+        const cf_store_conv made = {.title = cf_str_from("Outbox"), .tags = &tag, .n_tags = 1};
         st = cf_store_put_conv(store, &made, conv, err);
     }
     cf_arena_deinit(&arena);
     return st;
 }
 
-static cf_status put_message(cf_store *store, cf_str to, cf_str text,
-                             cf_error *err)
+static cf_status put_message(cf_store *store, cf_str to, cf_str text, cf_error *err)
 {
     cf_uuid conv, last;
     cf_buf json = CF_BUF_INIT, line = CF_BUF_INIT;
@@ -263,6 +246,5 @@ json_t *cf_demo__message(cf_demo *demo, const json_t *arguments)
     if (st != CF_OK && st != CF_EBUSY) { /* waiting in memory is kept */
         return cf_demo__error("%s", err.text);
     }
-    return json_pack("{s:s,s:s%}", "status", "stored in the local outbox", "to",
-                     to.p, to.n);
+    return json_pack("{s:s,s:s%}", "status", "stored in the local outbox", "to", to.p, to.n);
 }

@@ -204,9 +204,8 @@ cf_weather cf_place_weather(const cf_place *place, int64_t now_ms)
     cf_weather w = {.celsius = (int)lround(v) + (int)(r % 7) - 3};
     static const char *const wet[] = {"rainy", "light rain", "rainy", "stormy"};
     static const char *const snow[] = {"snowy", "snowy", "heavy snow", "icy"};
-    static const char *const dry[] = {"sunny",         "clear", "cloudy",
-                                      "partly cloudy", "windy", "sunny",
-                                      "overcast",      "foggy"};
+    static const char *const dry[] = {"sunny", "clear", "cloudy",   "partly cloudy",
+                                      "windy", "sunny", "overcast", "foggy"};
     bool is_wet = (r >> 16) % 10 < place->wet;
     w.condition = !is_wet          ? dry[(r >> 32) % 8]
                   : w.celsius <= 0 ? snow[(r >> 32) % 4]

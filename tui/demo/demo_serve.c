@@ -67,8 +67,7 @@ static bool is_ours(const step *p, const json_t *calls)
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *f = json_object_get(json_array_get(calls, i), "function");
         cf_str name = cf_json_get_str(f, "name");
-        if (!cf_demo_has(name) || declared == NULL ||
-            cf_tool_set_find(declared, name) == NULL ||
+        if (!cf_demo_has(name) || declared == NULL || cf_tool_set_find(declared, name) == NULL ||
             cf_tool_desk_mock(desk, name) != NULL ||
             cf_tool_desk_policy(desk, name) == CF_POLICY_NEVER) {
             return false;
@@ -92,17 +91,14 @@ static const cf_turn *waiting(const step *p)
     if (known == NULL || known->stop.reason == CF_STOP_NONE) {
         return NULL; /* of another session */
     }
-    for (size_t i = n;
-         i > 0 &&
-         !cf_str_is(cf_json_get_str(path[i - 1]->message, "role"), "user");
+    for (size_t i = n; i > 0 && !cf_str_is(cf_json_get_str(path[i - 1]->message, "role"), "user");
          i--) {
         n_rounds += is_assistant(path[i - 1]);
     }
     p->demo->served = last->id;
     if (n_rounds > CF_DEMO_ROUNDS) {
         cf_buf_restart(&p->said->notice);
-        cf_buf_addf(&p->said->notice,
-                    "stopped after %d rounds of calls; 4 shows them",
+        cf_buf_addf(&p->said->notice, "stopped after %d rounds of calls; 4 shows them",
                     CF_DEMO_ROUNDS);
         return NULL;
     }
@@ -139,13 +135,11 @@ static void note_call(const step *p, const answered *a)
     call.arguments = cf_buf_str(&args);
     call.status = cf_str_from(cf_tool_status_name(CF_TOOL_VALID));
     cf_lab_note_call(p->lab, &note, &call,
-                     cf_str_make(json_string_value(a->content),
-                                 json_string_length(a->content)));
+                     cf_str_make(json_string_value(a->content), json_string_length(a->content)));
     cf_buf_deinit(&args);
 }
 
-static void log_call(const step *p, cf_str name, const json_t *arguments,
-                     const char *result)
+static void log_call(const step *p, cf_str name, const json_t *arguments, const char *result)
 {
     cf_buf_addf(&p->said->log, "%.*s(", (int)name.n, name.p);
     if (arguments != NULL) {
@@ -157,8 +151,7 @@ static void log_call(const step *p, cf_str name, const json_t *arguments,
 /* The message that answers call `i`; NULL: memory ran out. */
 static json_t *answer_call(const step *p, const cf_turn *turn, size_t i)
 {
-    const json_t *call =
-        json_array_get(json_object_get(turn->message, "tool_calls"), i);
+    const json_t *call = json_array_get(json_object_get(turn->message, "tool_calls"), i);
     const json_t *f = json_object_get(call, "function");
     cf_str name = cf_json_get_str(f, "name");
     json_t *args = json_object_get(f, "arguments"), *result = NULL;
@@ -166,15 +159,13 @@ static json_t *answer_call(const step *p, const cf_turn *turn, size_t i)
     json_incref(args);
     if (json_is_string(args)) { /* as OpenAI writes them */
         json_t *read =
-            json_loadb(json_string_value(args), json_string_length(args),
-                       JSON_ALLOW_NUL, NULL);
+            json_loadb(json_string_value(args), json_string_length(args), JSON_ALLOW_NUL, NULL);
         json_decref(args);
         args = read;
     }
     int64_t started_ms = cf_os_now_ms();
     uint64_t t0 = cf_os_monotonic_us();
-    cf_status st =
-        cf_demo_run(p->demo, cf_lab_conv_id(p->lab), name, args, &result, &err);
+    cf_status st = cf_demo_run(p->demo, cf_lab_conv_id(p->lab), name, args, &result, &err);
     json_t *content = st == CF_OK ? cf_demo_content(result) : NULL;
     json_t *message = NULL;
     if (content != NULL) {
@@ -186,10 +177,9 @@ static json_t *answer_call(const step *p, const cf_turn *turn, size_t i)
                                  .content = content,
                                  .started_ms = started_ms,
                                  .us = cf_os_monotonic_us() - t0});
-        message =
-            cf_tool_result_message(name, cf_turn_call_id(turn, i),
-                                   cf_str_make(json_string_value(content),
-                                               json_string_length(content)));
+        message = cf_tool_result_message(
+            name, cf_turn_call_id(turn, i),
+            cf_str_make(json_string_value(content), json_string_length(content)));
     }
     json_decref(args);
     json_decref(result);
@@ -231,8 +221,7 @@ void cf_demo_step(cf_demo *demo, cf_lab *lab, cf_demo_said *said)
         cf_buf_reset(&line);
     }
     cf_buf_deinit(&line);
-    if (demo->is_on && lab != NULL && !cf_lab_is_busy(lab) &&
-        cf_lab_task_name(lab) == NULL) {
+    if (demo->is_on && lab != NULL && !cf_lab_is_busy(lab) && cf_lab_task_name(lab) == NULL) {
         serve(&(step){demo, lab, said});
     }
 }
@@ -240,8 +229,7 @@ void cf_demo_step(cf_demo *demo, cf_lab *lab, cf_demo_said *said)
 bool cf_demo_is_declared(const json_t *declarations)
 {
     json_t *own = cf_demo_declarations();
-    bool is = own != NULL && declarations != NULL &&
-              json_equal(own, declarations) == 1;
+    bool is = own != NULL && declarations != NULL && json_equal(own, declarations) == 1;
     json_decref(own);
     return is;
 }

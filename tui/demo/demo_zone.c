@@ -97,8 +97,7 @@ static bool skip_name(cf_str *s)
         }
         return eat(s, '>');
     }
-    while (n < s->n && ((s->p[n] >= 'A' && s->p[n] <= 'Z') ||
-                        (s->p[n] >= 'a' && s->p[n] <= 'z'))) {
+    while (n < s->n && ((s->p[n] >= 'A' && s->p[n] <= 'Z') || (s->p[n] >= 'a' && s->p[n] <= 'z'))) {
         n++;
     }
     s->p += n;
@@ -112,9 +111,8 @@ static bool read_rule(cf_str *s, rule *r)
     *r = (rule){.kind = 'N', .time = 2 * 3600};
     if (eat(s, 'M')) {
         r->kind = 'M';
-        ok = read_number(s, 1, 12, &r->month) && eat(s, '.') &&
-             read_number(s, 1, 5, &r->week) && eat(s, '.') &&
-             read_number(s, 0, 6, &r->day);
+        ok = read_number(s, 1, 12, &r->month) && eat(s, '.') && read_number(s, 1, 5, &r->week) &&
+             eat(s, '.') && read_number(s, 0, 6, &r->day);
     } else if (eat(s, 'J')) {
         r->kind = 'J';
         ok = read_number(s, 1, 365, &r->day);
@@ -127,8 +125,7 @@ static bool read_rule(cf_str *s, rule *r)
 /* Seconds since 1970 of the rule in `year`, as a clock on the wall says. */
 static int64_t rule_in(const rule *r, int64_t year)
 {
-    static const int first[] = {0,   31,  59,  90,  120, 151, 181,
-                                212, 243, 273, 304, 334, 365};
+    static const int first[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
     int64_t day = days_to_year(year);
     if (r->kind == 'N') {
         day += r->day;
@@ -139,8 +136,7 @@ static int64_t rule_in(const rule *r, int64_t year)
         int64_t start = day + first[r->month - 1] + (leap && r->month > 2);
         int64_t end = day + first[r->month] + (leap && r->month > 1);
         int weekday = (int)((start + 4) % 7); /* 1970-01-01: a Thursday */
-        int64_t at =
-            start + (r->day - weekday + 7) % 7 + INT64_C(7) * (r->week - 1);
+        int64_t at = start + (r->day - weekday + 7) % 7 + INT64_C(7) * (r->week - 1);
         day = at < end ? at : at - 7;
     }
     return day * DAY + r->time;
@@ -150,8 +146,7 @@ bool cf_zone_posix(int32_t *offset, cf_str s, int64_t t)
 {
     int32_t standard, summer;
     rule start, end;
-    if (t < 0 || t > INT64_C(100000000000) || !skip_name(&s) ||
-        !read_time(&s, &standard)) {
+    if (t < 0 || t > INT64_C(100000000000) || !skip_name(&s) || !read_time(&s, &standard)) {
         return false;
     }
     *offset = -standard;
@@ -165,8 +160,8 @@ bool cf_zone_posix(int32_t *offset, cf_str s, int64_t t)
     if (s.n > 0 && s.p[0] != ',' && !read_time(&s, &summer)) {
         return false;
     }
-    if (!eat(&s, ',') || !read_rule(&s, &start) || !eat(&s, ',') ||
-        !read_rule(&s, &end) || s.n != 0) {
+    if (!eat(&s, ',') || !read_rule(&s, &start) || !eat(&s, ',') || !read_rule(&s, &end) ||
+        s.n != 0) {
         return false;
     }
     int64_t here = t - standard > 0 ? t - standard : 0;
@@ -190,8 +185,7 @@ enum { HEADER = 44, TYPE = 6 };
 static uint32_t be32(const char *p)
 {
     const unsigned char *b = (const unsigned char *)p;
-    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 |
-           b[3];
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
 static int64_t be64(const char *p)
@@ -212,20 +206,18 @@ static bool read_header(header *h, cf_str s)
     h->n_type = be32(s.p + 36);
     h->n_char = be32(s.p + 40);
     /* No real file comes near; sums below cannot overflow then. */
-    return h->n_utc < FILE_MAX && h->n_standard < FILE_MAX &&
-           h->n_leap < FILE_MAX && h->n_time < FILE_MAX && h->n_type > 0 &&
-           h->n_type <= 256 && h->n_char < FILE_MAX;
+    return h->n_utc < FILE_MAX && h->n_standard < FILE_MAX && h->n_leap < FILE_MAX &&
+           h->n_time < FILE_MAX && h->n_type > 0 && h->n_type <= 256 && h->n_char < FILE_MAX;
 }
 
 static size_t body_size(const header *h, size_t width)
 {
-    return h->n_time * (width + 1) + h->n_type * TYPE + h->n_char +
-           h->n_leap * (width + 4) + h->n_standard + h->n_utc;
+    return h->n_time * (width + 1) + h->n_type * TYPE + h->n_char + h->n_leap * (width + 4) +
+           h->n_standard + h->n_utc;
 }
 
 /* The transition that holds at `t`, by its type; type 0 before the first. */
-static bool by_table(int32_t *offset, const header *h, const char *body,
-                     size_t width, int64_t t)
+static bool by_table(int32_t *offset, const header *h, const char *body, size_t width, int64_t t)
 {
     size_t low = 0, high = h->n_time;
     while (low < high) { /* transitions before `low` are at or before t */
@@ -264,20 +256,16 @@ bool cf_zone_tzif(int32_t *offset, cf_str s, int64_t t)
     if (h.version >= 2) { /* again, with times of 64 bits */
         s = cf_str_make(s.p + HEADER + size, s.n - HEADER - size);
         width = 8;
-        if (!read_header(&h, s) ||
-            s.n - HEADER < (size = body_size(&h, width))) {
+        if (!read_header(&h, s) || s.n - HEADER < (size = body_size(&h, width))) {
             return false;
         }
         const char *foot = s.p + HEADER + size;
         size_t n = s.n - HEADER - size;
-        bool is_after =
-            h.n_time == 0 || t >= be64(s.p + HEADER + (h.n_time - 1) * width);
+        bool is_after = h.n_time == 0 || t >= be64(s.p + HEADER + (h.n_time - 1) * width);
         if (is_after && n > 2 && foot[0] == '\n') {
             const char *end = memchr(foot + 1, '\n', n - 1);
             if (end != NULL && end > foot + 1 &&
-                cf_zone_posix(offset,
-                              cf_str_make(foot + 1, (size_t)(end - foot - 1)),
-                              t)) {
+                cf_zone_posix(offset, cf_str_make(foot + 1, (size_t)(end - foot - 1)), t)) {
                 return true;
             }
         }
@@ -293,12 +281,11 @@ typedef struct short_name {
 } short_name;
 
 static const short_name short_names[] = {
-    {"UTC", 0},     {"GMT", 0},    {"Z", 0},      {"WET", 0},    {"WEST", 60},
-    {"BST", 60},    {"CET", 60},   {"CEST", 120}, {"EET", 120},  {"EEST", 180},
-    {"MSK", 180},   {"SAST", 120}, {"IST", 330},  {"SGT", 480},  {"HKT", 480},
-    {"AWST", 480},  {"JST", 540},  {"KST", 540},  {"AEST", 600}, {"AEDT", 660},
-    {"NZST", 720},  {"NZDT", 780}, {"EST", -300}, {"EDT", -240}, {"CST", -360},
-    {"CDT", -300},  {"MST", -420}, {"MDT", -360}, {"PST", -480}, {"PDT", -420},
+    {"UTC", 0},     {"GMT", 0},    {"Z", 0},      {"WET", 0},    {"WEST", 60},  {"BST", 60},
+    {"CET", 60},    {"CEST", 120}, {"EET", 120},  {"EEST", 180}, {"MSK", 180},  {"SAST", 120},
+    {"IST", 330},   {"SGT", 480},  {"HKT", 480},  {"AWST", 480}, {"JST", 540},  {"KST", 540},
+    {"AEST", 600},  {"AEDT", 660}, {"NZST", 720}, {"NZDT", 780}, {"EST", -300}, {"EDT", -240},
+    {"CST", -360},  {"CDT", -300}, {"MST", -420}, {"MDT", -360}, {"PST", -480}, {"PDT", -420},
     {"AKST", -540}, {"HST", -600},
 };
 
@@ -334,8 +321,8 @@ static bool is_safe(const char *name)
     char before = '/';
     for (const char *p = name; *p != '\0'; before = *p++) {
         bool is_letter = (*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z');
-        bool is_other = (*p >= '0' && *p <= '9') || *p == '_' || *p == '+' ||
-                        *p == '-' || *p == '/';
+        bool is_other =
+            (*p >= '0' && *p <= '9') || *p == '_' || *p == '+' || *p == '-' || *p == '/';
         if ((!is_letter && !is_other) || (before == '/' && !is_letter)) {
             return false;
         }
@@ -343,8 +330,8 @@ static bool is_safe(const char *name)
     return before != '/';
 }
 
-static cf_status by_file(int32_t *offset, const char *name, int64_t t,
-                         const char *folder, cf_error *err)
+static cf_status by_file(int32_t *offset, const char *name, int64_t t, const char *folder,
+                         cf_error *err)
 {
     char path[512];
     cf_buf bytes = CF_BUF_INIT;
@@ -354,8 +341,7 @@ static cf_status by_file(int32_t *offset, const char *name, int64_t t,
     }
     cf_error why;
     cf_status st = cf_os_read_file(&bytes, path, FILE_MAX, &why);
-    bool ok =
-        st == CF_OK && cf_zone_tzif(offset, cf_str_make(bytes.p, bytes.n), t);
+    bool ok = st == CF_OK && cf_zone_tzif(offset, cf_str_make(bytes.p, bytes.n), t);
     cf_buf_deinit(&bytes);
     if (st == CF_ENOMEM) {
         return cf_fail(err, st, "%s", why.text);
@@ -379,14 +365,11 @@ static void spell(char *name)
     }
 }
 
-cf_status cf_zone_find(int32_t *offset, cf_str given, int64_t t,
-                       const char *folder, cf_error *err)
+cf_status cf_zone_find(int32_t *offset, cf_str given, int64_t t, const char *folder, cf_error *err)
 {
     char name[NAME_MAX_BYTES + 1];
-    if (given.n == 0 || given.n > NAME_MAX_BYTES ||
-        memchr(given.p, '\0', given.n) != NULL) {
-        return cf_fail(err, CF_ENOTFOUND,
-                       "a time zone or a city is asked for, of 1 to %d bytes",
+    if (given.n == 0 || given.n > NAME_MAX_BYTES || memchr(given.p, '\0', given.n) != NULL) {
+        return cf_fail(err, CF_ENOTFOUND, "a time zone or a city is asked for, of 1 to %d bytes",
                        NAME_MAX_BYTES);
     }
     snprintf(name, sizeof name, "%.*s", (int)given.n, given.p);
@@ -401,12 +384,10 @@ cf_status cf_zone_find(int32_t *offset, cf_str given, int64_t t,
         spell(name);
         st = by_file(offset, name, t, folder, err);
     }
-    if (st == CF_ENOTFOUND && place != NULL &&
-        cf_zone_posix(offset, cf_str_from(place->rule), t)) {
+    if (st == CF_ENOTFOUND && place != NULL && cf_zone_posix(offset, cf_str_from(place->rule), t)) {
         st = CF_OK; /* no database on this machine */
     }
-    return st == CF_ENOTFOUND
-               ? cf_fail(err, st, "no time zone or city '%.*s' is known here",
-                         (int)given.n, given.p)
-               : st;
+    return st == CF_ENOTFOUND ? cf_fail(err, st, "no time zone or city '%.*s' is known here",
+                                        (int)given.n, given.p)
+                              : st;
 }

@@ -26,7 +26,7 @@ bool cf_zone_tzif(int32_t *offset, cf_str bytes, int64_t t);
  * `folder` is where the database lies; a city's own rule is taken where it has
  * no file.  CF_ENOTFOUND for a name that is not known, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_zone_find(int32_t *offset, cf_str name, int64_t t,
-                                   const char *folder, cf_error *err);
+CF_MUST_USE cf_status cf_zone_find(int32_t *offset, cf_str name, int64_t t, const char *folder,
+                                   cf_error *err);
 
 #endif

@@ -48,8 +48,7 @@ static const char *const welcome[] = {
     "Press 6 for the Library: the saved conversations. Those with the tag "
     "example are yours to try and to delete.",
     "And now?",
-    "Press i and ask me: " QUESTION
-    " Or: how do I regenerate a reply? Press ? for "
+    "Press i and ask me: " QUESTION " Or: how do I regenerate a reply? Press ? for "
     "all keys of a view.",
     NULL,
 };
@@ -86,8 +85,7 @@ static cf_str keep(maker *m, cf_str s)
 }
 
 /* Adds a turn with this message (stolen) after the last turn, or after `previous`. */
-static cf_store_turn *add(maker *m, json_t *message,
-                          const cf_store_turn *previous)
+static cf_store_turn *add(maker *m, json_t *message, const cf_store_turn *previous)
 {
     cf_store_tree *t = &m->tree[m->n_trees];
     cf_buf text = CF_BUF_INIT;
@@ -123,8 +121,7 @@ static cf_store_turn *say(maker *m, const char *role, const char *text)
 }
 
 /* Records a prepared reply's bytes, template and tools. */
-static void give_run(maker *m, cf_store_turn *turn, const char *raw,
-                     const char *template_hash)
+static void give_run(maker *m, cf_store_turn *turn, const char *raw, const char *template_hash)
 {
     cf_store_run *run = cf_arena_calloc(m->arena, 1, sizeof *run);
     if (run == NULL) {
@@ -144,13 +141,11 @@ static void give_run(maker *m, cf_store_turn *turn, const char *raw,
     turn->run = run;
 }
 
-static cf_store_turn *say_reply(maker *m, const char *text,
-                                const char *template_hash,
+static cf_store_turn *say_reply(maker *m, const char *text, const char *template_hash,
                                 const cf_store_turn *previous)
 {
     cf_store_turn *turn =
-        add(m, json_pack("{s:s,s:s}", "role", "assistant", "content", text),
-            previous);
+        add(m, json_pack("{s:s,s:s}", "role", "assistant", "content", text), previous);
     give_run(m, turn, text, template_hash);
     return turn;
 }
@@ -189,8 +184,7 @@ static void make_notes(maker *m)
 {
     cf_store_turn *last = NULL;
     begin(m, "Notes", CF_DEMO_NOTES_TAG);
-    for (const char *const *note = cf_demo_prepared_notes;
-         !m->failed && *note != NULL; note++) {
+    for (const char *const *note = cf_demo_prepared_notes; !m->failed && *note != NULL; note++) {
         last = say(m, "user", *note);
     }
     if (!m->failed) {
@@ -199,33 +193,28 @@ static void make_notes(maker *m)
 }
 
 /* The call, a real result of it, and the answer; the last turn. */
-static cf_store_turn *add_round(maker *m, const cf_store_turn *question,
-                                const char *template_hash)
+static cf_store_turn *add_round(maker *m, const cf_store_turn *question, const char *template_hash)
 {
     cf_demo *demo = NULL;
     json_t *args = json_pack("{s:s}", "location", "Oslo"), *result = NULL;
     cf_buf text = CF_BUF_INIT;
-    json_t *call =
-        json_pack("{s:s,s:s,s:[{s:s,s:{s:s,s:O}}]}", "role", "assistant",
-                  "content", "", "tool_calls", "type", "function", "function",
-                  "name", "get_weather", "arguments", args);
+    json_t *call = json_pack("{s:s,s:s,s:[{s:s,s:{s:s,s:O}}]}", "role", "assistant", "content", "",
+                             "tool_calls", "type", "function", "function", "name", "get_weather",
+                             "arguments", args);
     cf_store_turn *reply = add(m, call, question), *last = reply;
     give_run(m, reply, CALL, template_hash);
-    bool ok = cf_demo_new(&demo, NULL, false, NULL) == CF_OK &&
-              cf_demo_run(demo, (cf_uuid){{0}}, cf_str_from("get_weather"),
-                          args, &result, NULL) == CF_OK;
+    bool ok =
+        cf_demo_new(&demo, NULL, false, NULL) == CF_OK &&
+        cf_demo_run(demo, (cf_uuid){{0}}, cf_str_from("get_weather"), args, &result, NULL) == CF_OK;
     json_t *content = ok ? cf_demo_content(result) : NULL;
     const char *said = json_string_value(content);
     if (said != NULL) {
-        add(m,
-            json_pack("{s:s,s:s,s:s}", "role", "tool", "name", "get_weather",
-                      "content", said),
+        add(m, json_pack("{s:s,s:s,s:s}", "role", "tool", "name", "get_weather", "content", said),
             NULL);
         cf_str sky = cf_json_get_str(result, "condition");
-        cf_buf_addf(
-            &text, "It is %d degrees celsius and %.*s in Oslo.",
-            (int)json_integer_value(json_object_get(result, "temperature")),
-            (int)sky.n, sky.p);
+        cf_buf_addf(&text, "It is %d degrees celsius and %.*s in Oslo.",
+                    (int)json_integer_value(json_object_get(result, "temperature")), (int)sky.n,
+                    sky.p);
         cf_str kept = keep(m, cf_buf_str(&text));
         last = say_reply(m, kept.n != 0 ? kept.p : "", template_hash, NULL);
     }
@@ -294,16 +283,14 @@ static void make_welcome(maker *m)
 
 static cf_status put_templates(maker *m, cf_store *store, cf_error *err)
 {
-    const cf_str broken =
-        cf_str_make((const char *)cf_embed_tui_demo_example_broken_jinja,
-                    cf_embed_tui_demo_example_broken_jinja_size);
-    const cf_str fixed =
-        cf_str_make((const char *)cf_embed_tui_demo_example_fixed_jinja,
-                    cf_embed_tui_demo_example_fixed_jinja_size);
-    CF_TRY(cf_store_put_template(store, cf_str_from("example-broken"), broken,
-                                 cf_str_from(""), m->broken, err));
-    return cf_store_put_template(store, cf_str_from("example-fixed"), fixed,
-                                 cf_str_from(m->broken), m->fixed, err);
+    const cf_str broken = cf_str_make((const char *)cf_embed_tui_demo_example_broken_jinja,
+                                      cf_embed_tui_demo_example_broken_jinja_size);
+    const cf_str fixed = cf_str_make((const char *)cf_embed_tui_demo_example_fixed_jinja,
+                                     cf_embed_tui_demo_example_fixed_jinja_size);
+    CF_TRY(cf_store_put_template(store, cf_str_from("example-broken"), broken, cf_str_from(""),
+                                 m->broken, err));
+    return cf_store_put_template(store, cf_str_from("example-fixed"), fixed, cf_str_from(m->broken),
+                                 m->fixed, err);
 }
 
 static void write_tools(maker *m)
@@ -356,26 +343,22 @@ static bool claim(cf_store *store, cf_arena *arena, cf_error *err)
     cf_store_size size = {0};
     cf_store_get_state(store, &state);
     if (state.is_read_only || state.is_failing ||
-        cf_store_get_mark(store, cf_str_from(MARK), arena, &value, err) !=
-            CF_ENOTFOUND ||
+        cf_store_get_mark(store, cf_str_from(MARK), arena, &value, err) != CF_ENOTFOUND ||
         cf_store_get_size(store, &size, err) != CF_OK) {
         return false;
     }
     /* A history that began without them goes on without them. */
     const char *word = size.n_convs == 0 ? "made" : "none";
-    return cf_store_put_mark(store, cf_str_from(MARK), cf_str_from(word),
-                             err) == CF_OK &&
+    return cf_store_put_mark(store, cf_str_from(MARK), cf_str_from(word), err) == CF_OK &&
            size.n_convs == 0;
 }
 
-cf_status cf_examples_make(cf_store *store, const json_t *tools, cf_uuid *id,
-                           cf_error *err)
+cf_status cf_examples_make(cf_store *store, const json_t *tools, cf_uuid *id, cf_error *err)
 {
     cf_arena arena;
     cf_error why = {0};
     cf_arena_init(&arena, 0);
-    maker m = {
-        .arena = &arena, .ms = cf_os_now_ms() - 120000, .offered = tools};
+    maker m = {.arena = &arena, .ms = cf_os_now_ms() - 120000, .offered = tools};
     *id = (cf_uuid){{0}};
     cf_status st = CF_OK;
     if (claim(store, &arena, &why)) {
@@ -397,8 +380,8 @@ static cf_status ask(cf_lab *lab, cf_error *err)
     uint32_t limit = chat->max_tokens;
     cf_error first = {0};
     chat->max_tokens = REPLY_MAX;
-    cf_status st = cf_lab_send(lab, cf_str_from("How do I regenerate a reply?"),
-                               (cf_uuid){{0}}, err);
+    cf_status st =
+        cf_lab_send(lab, cf_str_from("How do I regenerate a reply?"), (cf_uuid){{0}}, err);
     cf_lab_settle(lab, &first);
     chat->max_tokens = limit;
     if (st == CF_OK && first.code != CF_OK) {

@@ -30,12 +30,11 @@ typedef struct cf_lab cf_lab;
  * the guided conversation, nil when nothing was made.  `tools` (NULL: none) are
  * what the workbench offers the model: the guided conversation goes on with
  * them. */
-CF_MUST_USE cf_status cf_examples_make(cf_store *store, const json_t *tools,
-                                       cf_uuid *welcome, cf_error *err);
+CF_MUST_USE cf_status cf_examples_make(cf_store *store, const json_t *tools, cf_uuid *welcome,
+                                       cf_error *err);
 
 /* Adds the reply worth forking: the engine in the workbench writes it now, which
  * waits for it.  The workbench shows it then.  For an engine that is quick. */
-CF_MUST_USE cf_status cf_examples_reply(cf_lab *lab, cf_store *store,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_examples_reply(cf_lab *lab, cf_store *store, cf_error *err);
 
 #endif

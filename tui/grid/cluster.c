@@ -37,17 +37,15 @@ static void add_escape(cf_cluster *c, uint32_t cp)
 static bool is_mark(uint32_t cp)
 {
     utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)cp);
-    return k == UTF8PROC_CATEGORY_MN || k == UTF8PROC_CATEGORY_ME ||
-           k == UTF8PROC_CATEGORY_MC;
+    return k == UTF8PROC_CATEGORY_MN || k == UTF8PROC_CATEGORY_ME || k == UTF8PROC_CATEGORY_MC;
 }
 
 /* Shows nothing by itself: joiners, variation selectors, unassigned. */
 static bool is_invisible(uint32_t cp)
 {
     utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)cp);
-    return k == UTF8PROC_CATEGORY_CN || k == UTF8PROC_CATEGORY_CF ||
-           k == UTF8PROC_CATEGORY_CS || k == UTF8PROC_CATEGORY_CO ||
-           k == UTF8PROC_CATEGORY_ZL || k == UTF8PROC_CATEGORY_ZP ||
+    return k == UTF8PROC_CATEGORY_CN || k == UTF8PROC_CATEGORY_CF || k == UTF8PROC_CATEGORY_CS ||
+           k == UTF8PROC_CATEGORY_CO || k == UTF8PROC_CATEGORY_ZL || k == UTF8PROC_CATEGORY_ZP ||
            k == UTF8PROC_CATEGORY_CC;
 }
 
@@ -66,8 +64,8 @@ static size_t cluster_length(const char *p, size_t n, uint32_t cp, size_t len)
         uint32_t next;
         size_t more = cf_utf8_decode(&next, p + len, n - len);
         if (next == CF_UTF8_BAD || next == '\n' || cf_safe_is_harmful(next) ||
-            utf8proc_grapheme_break_stateful((utf8proc_int32_t)before,
-                                             (utf8proc_int32_t)next, &state)) {
+            utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)next,
+                                             &state)) {
             break;
         }
         before = next;
@@ -86,15 +84,13 @@ static void add_marks(cf_cluster *c, const char *p, size_t n)
         i += cf_utf8_decode(&cp, p + i, n - i);
         /* Variation selectors (U+FE00..FE0F) and the keycap change widths. */
         bool changes_width = (cp >= 0xFE00 && cp <= 0xFE0F) || cp == 0x20E3;
-        if (is_mark(cp) && utf8proc_charwidth((utf8proc_int32_t)cp) == 0 &&
-            !changes_width) {
+        if (is_mark(cp) && utf8proc_charwidth((utf8proc_int32_t)cp) == 0 && !changes_width) {
             g->cp[++n_marks] = cp;
         }
     }
 }
 
-static void add_space(cf_cluster *c, uint32_t cp, size_t column,
-                      cf_space_mode mode)
+static void add_space(cf_cluster *c, uint32_t cp, size_t column, cf_space_mode mode)
 {
     c->is_space = true;
     if (mode == CF_SPACE_VISIBLE) {
@@ -114,8 +110,7 @@ static void add_space(cf_cluster *c, uint32_t cp, size_t column,
 /* A part of an emoji sequence that has a width of its own. */
 static bool is_part(uint32_t cp)
 {
-    return utf8proc_charwidth((utf8proc_int32_t)cp) > 0 && !is_mark(cp) &&
-           !is_invisible(cp);
+    return utf8proc_charwidth((utf8proc_int32_t)cp) > 0 && !is_mark(cp) && !is_invisible(cp);
 }
 
 /* Adds what follows the first character of an emoji sequence, each after a
@@ -134,16 +129,15 @@ static void add_parts(cf_cluster *c, const char *p, size_t n)
         int width = is_tag ? 1 : utf8proc_charwidth((utf8proc_int32_t)cp);
         bool has_mark = !is_tag || !has_tags;
         /* One cell stays free for the last mark. */
-        bool fits = c->n_glyph + 2 < CF_CLUSTER_CELLS &&
-                    c->width + has_mark + width < CF_CLUSTER_CELLS;
+        bool fits =
+            c->n_glyph + 2 < CF_CLUSTER_CELLS && c->width + has_mark + width < CF_CLUSTER_CELLS;
         if (has_mark && c->n_glyph < CF_CLUSTER_CELLS) {
             add_glyph(c, '+', 1);
         }
         if (!fits) {
             return;
         }
-        add_glyph(c, is_tag ? cp - 0xE0000 : cp,
-                  (uint8_t)(width > 2 ? 2 : width));
+        add_glyph(c, is_tag ? cp - 0xE0000 : cp, (uint8_t)(width > 2 ? 2 : width));
         has_tags = has_tags || is_tag;
     }
 }
@@ -161,8 +155,7 @@ static bool is_keycap(const char *p, size_t n)
     return false;
 }
 
-static void add_character(cf_cluster *c, uint32_t cp, const char *p,
-                          size_t first_len)
+static void add_character(cf_cluster *c, uint32_t cp, const char *p, size_t first_len)
 {
     int width = utf8proc_charwidth((utf8proc_int32_t)cp);
     if (is_invisible(cp) || is_mark(cp) || width <= 0) {
@@ -202,8 +195,8 @@ static void add_character(cf_cluster *c, uint32_t cp, const char *p,
     add_parts(c, p + first_len, c->len - first_len);
 }
 
-bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at,
-                     size_t column, cf_space_mode mode)
+bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at, size_t column,
+                     cf_space_mode mode)
 {
     if (*at >= n) {
         return false;
@@ -226,8 +219,7 @@ bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at,
         }
     } else if (cp == ' ' || cp == '\t') {
         add_space(&c, cp, column, mode);
-    } else if (cp > ' ' && cp < 0x7F &&
-               (*at + 1 >= n || (unsigned char)here[1] < 0x80)) {
+    } else if (cp > ' ' && cp < 0x7F && (*at + 1 >= n || (unsigned char)here[1] < 0x80)) {
         add_glyph(&c, cp, 1); /* plain ASCII, the common case */
     } else if (cf_safe_is_harmful(cp)) {
         add_escape(&c, cp);
@@ -244,8 +236,7 @@ size_t cf_text_width(const char *p, size_t n)
 {
     size_t width = 0;
     cf_cluster c;
-    for (size_t at = 0;
-         cf_cluster_next(&c, p, n, &at, width, CF_SPACE_PLAIN);) {
+    for (size_t at = 0; cf_cluster_next(&c, p, n, &at, width, CF_SPACE_PLAIN);) {
         width += c.width;
     }
     return width;
@@ -255,8 +246,8 @@ int cf_text_width_visible(cf_str text)
 {
     int width = 0;
     cf_cluster c;
-    for (size_t at = 0; cf_cluster_next(&c, text.p, text.n, &at, (size_t)width,
-                                        CF_SPACE_VISIBLE);) {
+    for (size_t at = 0;
+         cf_cluster_next(&c, text.p, text.n, &at, (size_t)width, CF_SPACE_VISIBLE);) {
         width += c.width;
     }
     return width;

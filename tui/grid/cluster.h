@@ -58,8 +58,8 @@ typedef enum cf_space_mode {
  * it); moves *at past it.  False at the end.  An incomplete character at
  * the end counts as bad bytes.
  */
-bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at,
-                     size_t column, cf_space_mode mode);
+bool cf_cluster_next(cf_cluster *out, const char *p, size_t n, size_t *at, size_t column,
+                     cf_space_mode mode);
 
 /* Cells that p[0..n) takes on one line (newlines count as nothing). */
 size_t cf_text_width(const char *p, size_t n);

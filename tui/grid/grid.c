@@ -25,8 +25,7 @@ void cf_grid_deinit(cf_grid *g)
 cf_status cf_grid_resize(cf_grid *g, int w, int h, cf_error *err)
 {
     size_t n;
-    if (w < 1 || h < 1 || w > 10000 || h > 10000 ||
-        !cf_mul_size(&n, (size_t)w, (size_t)h)) {
+    if (w < 1 || h < 1 || w > 10000 || h > 10000 || !cf_mul_size(&n, (size_t)w, (size_t)h)) {
         return cf_fail(err, CF_ELIMIT, "a screen of %d x %d cells", w, h);
     }
     cf_cell *cell = cf_calloc(n, sizeof *cell);
@@ -149,8 +148,7 @@ void cf_grid_fill(cf_grid *g, cf_rect r, uint32_t cp, cf_style style)
     }
 }
 
-int cf_grid_put_cluster(cf_grid *g, int x, int y, int width,
-                        const cf_cluster *c, cf_style style)
+int cf_grid_put_cluster(cf_grid *g, int x, int y, int width, const cf_cluster *c, cf_style style)
 {
     if (c->width > width) {
         return 0;
@@ -171,20 +169,17 @@ int cf_grid_put_cluster(cf_grid *g, int x, int y, int width,
 static bool next_on_line(cf_cluster *c, cf_str text, size_t *at_byte, int used)
 {
     size_t before = *at_byte;
-    if (!cf_cluster_next(c, text.p, text.n, at_byte, (size_t)used,
-                         CF_SPACE_PLAIN)) {
+    if (!cf_cluster_next(c, text.p, text.n, at_byte, (size_t)used, CF_SPACE_PLAIN)) {
         return false;
     }
     if (c->is_newline) {
         *at_byte = before;
-        cf_cluster_next(c, text.p, text.n, at_byte, (size_t)used,
-                        CF_SPACE_VISIBLE);
+        cf_cluster_next(c, text.p, text.n, at_byte, (size_t)used, CF_SPACE_VISIBLE);
     }
     return true;
 }
 
-int cf_grid_put(cf_grid *g, int x, int y, int width, cf_str text,
-                cf_style style)
+int cf_grid_put(cf_grid *g, int x, int y, int width, cf_str text, cf_style style)
 {
     int used = 0;
     int last_x = x; /* where the last cluster that leaves room for '~' ends */
@@ -193,8 +188,7 @@ int cf_grid_put(cf_grid *g, int x, int y, int width, cf_str text,
     while (next_on_line(&c, text, &at_byte, used)) {
         if (used + c.width > width) {
             if (width > 0) {
-                cf_grid_fill(g, (cf_rect){last_x, y, x + width - last_x, 1},
-                             ' ', style);
+                cf_grid_fill(g, (cf_rect){last_x, y, x + width - last_x, 1}, ' ', style);
                 put_glyph(g, last_x, y, (cf_glyph){{'~', 0, 0, 0}, 1}, style);
             }
             return width > 0 ? width : 0;
@@ -207,14 +201,12 @@ int cf_grid_put(cf_grid *g, int x, int y, int width, cf_str text,
     return used;
 }
 
-int cf_grid_puts(cf_grid *g, int x, int y, int width, const char *text,
-                 cf_style style)
+int cf_grid_puts(cf_grid *g, int x, int y, int width, const char *text, cf_style style)
 {
     return cf_grid_put(g, x, y, width, cf_str_from(text), style);
 }
 
-int cf_grid_putf(cf_grid *g, int x, int y, int width, cf_style style,
-                 const char *fmt, ...)
+int cf_grid_putf(cf_grid *g, int x, int y, int width, cf_style style, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -254,12 +246,9 @@ void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style)
     }
 }
 
-static void put_line_cell(cf_grid *g, int x, int y, uint32_t drawn, char ascii,
-                          cf_style style)
+static void put_line_cell(cf_grid *g, int x, int y, uint32_t drawn, char ascii, cf_style style)
 {
-    uint32_t cp = g->no_lines      ? ' '
-                  : g->ascii_lines ? (unsigned char)ascii
-                                   : drawn;
+    uint32_t cp = g->no_lines ? ' ' : g->ascii_lines ? (unsigned char)ascii : drawn;
     put_glyph(g, x, y, (cf_glyph){{cp, 0, 0, 0}, 1}, style);
 }
 
@@ -277,8 +266,7 @@ void cf_grid_vline(cf_grid *g, int x, int y, int h, cf_style style)
     }
 }
 
-void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style,
-                 cf_style title_style)
+void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style, cf_style title_style)
 {
     if (r.w < 2 || r.h < 2) {
         return;
@@ -328,13 +316,11 @@ void cf_grid_dump(const cf_grid *g, cf_buf *out)
 }
 
 static const char *const style_names[CF_STYLE_COUNT] = {
-    "normal",    "dim",     "border",   "title",    "focus",   "bar",
-    "bar-on",    "key",     "selected", "marked",   "match",   "user",
-    "assistant", "system",  "tool",     "thinking", "escaped", "special",
-    "token-a",   "token-b", "ok",       "warning",  "error",   "added",
-    "removed",   "kept",    "new",      "break",    "heat-0",  "heat-1",
-    "heat-2",    "heat-3",  "plot-0",   "plot-1",   "plot-2",  "plot-3",
-    "image"};
+    "normal",   "dim",     "border",  "title",   "focus",     "bar",     "bar-on", "key",
+    "selected", "marked",  "match",   "user",    "assistant", "system",  "tool",   "thinking",
+    "escaped",  "special", "token-a", "token-b", "ok",        "warning", "error",  "added",
+    "removed",  "kept",    "new",     "break",   "heat-0",    "heat-1",  "heat-2", "heat-3",
+    "plot-0",   "plot-1",  "plot-2",  "plot-3",  "image"};
 
 const char *cf_style_get_name(cf_style style)
 {

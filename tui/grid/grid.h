@@ -89,19 +89,16 @@ const cf_spot *cf_grid_spot_at(const cf_grid *g, int x, int y);
 /* Puts text on one line from (x, y) over at most `width` cells; returns the
  * cells used.  A text that does not fit ends in '~'.  Newlines are spelled
  * out. */
-int cf_grid_put(cf_grid *g, int x, int y, int width, cf_str text,
-                cf_style style);
+int cf_grid_put(cf_grid *g, int x, int y, int width, cf_str text, cf_style style);
 
 /* The same for a C string, and with printf's formatting (texts of up to 511
  * bytes). */
-int cf_grid_puts(cf_grid *g, int x, int y, int width, const char *text,
-                 cf_style style);
-int cf_grid_putf(cf_grid *g, int x, int y, int width, cf_style style,
-                 const char *fmt, ...) CF_PRINTF(6, 7);
+int cf_grid_puts(cf_grid *g, int x, int y, int width, const char *text, cf_style style);
+int cf_grid_putf(cf_grid *g, int x, int y, int width, cf_style style, const char *fmt, ...)
+    CF_PRINTF(6, 7);
 
 /* Puts one cluster; returns its width, 0 when it does not fit in `width`. */
-int cf_grid_put_cluster(cf_grid *g, int x, int y, int width,
-                        const cf_cluster *c, cf_style style);
+int cf_grid_put_cluster(cf_grid *g, int x, int y, int width, const cf_cluster *c, cf_style style);
 
 /* Gives every cell of a row part another style, keeping its glyph. */
 void cf_grid_restyle(cf_grid *g, cf_rect r, cf_style style);
@@ -112,24 +109,20 @@ void cf_grid_change_style(cf_grid *g, cf_rect r, cf_style from, cf_style to);
 /* One cell of a picture: the upper and the lower half, as 0xRRGGBB, in the
  * nearest colours there are; without half blocks or colours as a letter that
  * is as bright. */
-void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
-                        uint32_t lower);
+void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper, uint32_t lower);
 
 /* A picture [h, w, 3] in the cells of r, as above. */
-void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
-                         int h);
+void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w, int h);
 
 /* Says that the cells of `part` show what a picture rgb [h, w, 3] over the
  * cells of r has there.  Rows of one picture that are reported one after the
  * other become one plate.  Without has_graphics, or where memory runs out, the
  * cells stay as they are. */
-void cf_grid_plate(cf_grid *g, cf_rect r, cf_rect part,
-                   const unsigned char *rgb, int w, int h);
+void cf_grid_plate(cf_grid *g, cf_rect r, cf_rect part, const unsigned char *rgb, int w, int h);
 
 /* The mean colour, 0xRRGGBB, of the part of a picture rgb [h, w, 3] that is
  * pixel (x, y) of it at to_w x to_h. */
-uint32_t cf_pixels_mean(const unsigned char *rgb, int w, int h, int x, int y,
-                        int to_w, int to_h);
+uint32_t cf_pixels_mean(const unsigned char *rgb, int w, int h, int x, int y, int to_w, int to_h);
 
 /* The colour that is nearest to 0xRRGGBB of a palette with n_colors. */
 uint8_t cf_palette_nearest(uint32_t rgb, int n_colors);
@@ -139,8 +132,7 @@ uint32_t cf_palette_rgb(uint8_t c);
 
 /* Lines: a box around r with a title in its top edge; a horizontal and a
  * vertical line. */
-void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style,
-                 cf_style title_style);
+void cf_grid_box(cf_grid *g, cf_rect r, const char *title, cf_style style, cf_style title_style);
 void cf_grid_hline(cf_grid *g, int x, int y, int w, cf_style style);
 void cf_grid_vline(cf_grid *g, int x, int y, int h, cf_style style);
 

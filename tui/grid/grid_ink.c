@@ -15,9 +15,7 @@ uint32_t cf_ink_own_bg(const cf_theme *theme)
 
 static uint32_t rgb_of(cf_color c, uint32_t own)
 {
-    return c < 0            ? own
-           : c >= CF_RGB(0) ? (uint32_t)(c & 0xFFFFFF)
-                            : cf_palette_rgb((uint8_t)c);
+    return c < 0 ? own : c >= CF_RGB(0) ? (uint32_t)(c & 0xFFFFFF) : cf_palette_rgb((uint8_t)c);
 }
 
 cf_ink cf_ink_of(const cf_cell *c, const cf_theme *theme)
@@ -27,8 +25,8 @@ cf_ink cf_ink_of(const cf_cell *c, const cf_theme *theme)
         look.fg = c->fg;
         look.bg = c->bg;
     }
-    cf_ink k = {rgb_of(look.fg, cf_ink_own_fg(theme)),
-                rgb_of(look.bg, cf_ink_own_bg(theme)), look.attr};
+    cf_ink k = {rgb_of(look.fg, cf_ink_own_fg(theme)), rgb_of(look.bg, cf_ink_own_bg(theme)),
+                look.attr};
     if (look.attr & CF_ATTR_REVERSE) {
         uint32_t fg = k.fg;
         k.fg = k.bg;
@@ -37,12 +35,7 @@ cf_ink cf_ink_of(const cf_cell *c, const cf_theme *theme)
     return k;
 }
 
-enum {
-    LEFT = CF_ARM_LEFT,
-    RIGHT = CF_ARM_RIGHT,
-    UP = CF_ARM_UP,
-    DOWN = CF_ARM_DOWN
-};
+enum { LEFT = CF_ARM_LEFT, RIGHT = CF_ARM_RIGHT, UP = CF_ARM_UP, DOWN = CF_ARM_DOWN };
 
 unsigned cf_ink_arms(uint32_t cp)
 {

@@ -65,9 +65,8 @@ static void scale2x(dots *to, const dots *from)
     to->h = 2 * from->h;
     for (int y = 0; y < from->h; y++) {
         for (int x = 0; x < from->w; x++) {
-            bool e = dot(from, x, y), b = dot(from, x, y - 1),
-                 d = dot(from, x - 1, y), f = dot(from, x + 1, y),
-                 h = dot(from, x, y + 1);
+            bool e = dot(from, x, y), b = dot(from, x, y - 1), d = dot(from, x - 1, y),
+                 f = dot(from, x + 1, y), h = dot(from, x, y + 1);
             bool is_edge = b != h && d != f;
             to->on[2 * y][2 * x] = is_edge && d == b ? d : e;
             to->on[2 * y][2 * x + 1] = is_edge && b == f ? f : e;
@@ -77,8 +76,7 @@ static void scale2x(dots *to, const dots *from)
     }
 }
 
-static void draw_letter(cf_pixmap *p, int x, int y, const uint8_t *rows,
-                        cf_ink k)
+static void draw_letter(cf_pixmap *p, int x, int y, const uint8_t *rows, cf_ink k)
 {
     dots one = {.w = CF_FONT_W, .h = CF_FONT_H}, two = {0}, four = {0};
     int of = k.attr & CF_ATTR_DIM ? 7 : 4;
@@ -92,8 +90,7 @@ static void draw_letter(cf_pixmap *p, int x, int y, const uint8_t *rows,
     for (int i = 0; i < LETTER_H; i++) {
         for (int j = 0; j < LETTER_W; j++) {
             int share = four.on[2 * i][2 * j] + four.on[2 * i][2 * j + 1] +
-                        four.on[2 * i + 1][2 * j] +
-                        four.on[2 * i + 1][2 * j + 1];
+                        four.on[2 * i + 1][2 * j] + four.on[2 * i + 1][2 * j + 1];
             put(p, x + LETTER_X + j, y + LETTER_Y + i, k.fg, share, of);
             if (k.attr & CF_ATTR_BOLD) {
                 put(p, x + LETTER_X + j + 1, y + LETTER_Y + i, k.fg, share, of);
@@ -131,15 +128,13 @@ static void draw_block(cf_pixmap *p, int x, int y, uint32_t cp, uint32_t rgb)
 }
 
 /* Two columns of four dots; bits 6 and 7 are the lowest two. */
-static void draw_braille(cf_pixmap *p, int x, int y, uint32_t bits,
-                         uint32_t rgb)
+static void draw_braille(cf_pixmap *p, int x, int y, uint32_t bits, uint32_t rgb)
 {
     static const uint8_t at[8][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 0},
                                      {1, 1}, {1, 2}, {0, 3}, {1, 3}};
     for (int i = 0; i < 8; i++) {
         if (bits >> i & 1) {
-            fill(p, (cf_rect){x + 2 + 5 * at[i][0], y + 3 + 5 * at[i][1], 3, 3},
-                 rgb);
+            fill(p, (cf_rect){x + 2 + 5 * at[i][0], y + 3 + 5 * at[i][1], 3, 3}, rgb);
         }
     }
 }
@@ -173,8 +168,7 @@ static void draw_glyph(cf_pixmap *p, int x, int y, const cf_cell *c, cf_ink k)
     }
 }
 
-static void draw_cell(cf_pixmap *p, const cf_grid *g, int cx, int cy,
-                      const cf_theme *theme)
+static void draw_cell(cf_pixmap *p, const cf_grid *g, int cx, int cy, const cf_theme *theme)
 {
     const cf_cell *c = &g->cell[(size_t)cy * (size_t)g->w + (size_t)cx];
     cf_ink k = cf_ink_of(c, theme);
@@ -194,14 +188,11 @@ static void draw_cell(cf_pixmap *p, const cf_grid *g, int cx, int cy,
     }
 }
 
-cf_status cf_grid_pixels(cf_pixmap *out, const cf_grid *g,
-                         const cf_theme *theme, cf_error *err)
+cf_status cf_grid_pixels(cf_pixmap *out, const cf_grid *g, const cf_theme *theme, cf_error *err)
 {
     size_t n, row;
-    *out = (cf_pixmap){.w = 2 * MARGIN + g->w * CELL_W,
-                       .h = 2 * MARGIN + g->h * CELL_H};
-    if (!cf_mul_size(&row, 3, (size_t)out->w) ||
-        !cf_mul_size(&n, row, (size_t)out->h)) {
+    *out = (cf_pixmap){.w = 2 * MARGIN + g->w * CELL_W, .h = 2 * MARGIN + g->h * CELL_H};
+    if (!cf_mul_size(&row, 3, (size_t)out->w) || !cf_mul_size(&n, row, (size_t)out->h)) {
         return cf_fail(err, CF_ELIMIT, "a picture of %d x %d", out->w, out->h);
     }
     out->rgb = cf_calloc(n, 1);

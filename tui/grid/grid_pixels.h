@@ -23,8 +23,8 @@ typedef struct cf_pixmap {
 } cf_pixmap;
 
 /* CF_ENOMEM; *out is then empty. */
-CF_MUST_USE cf_status cf_grid_pixels(cf_pixmap *out, const cf_grid *g,
-                                     const cf_theme *theme, cf_error *err);
+CF_MUST_USE cf_status cf_grid_pixels(cf_pixmap *out, const cf_grid *g, const cf_theme *theme,
+                                     cf_error *err);
 void cf_pixmap_deinit(cf_pixmap *p);
 
 #endif

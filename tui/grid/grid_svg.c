@@ -103,8 +103,7 @@ static void put_glyph(cf_buf *out, const cf_glyph *glyph)
 
 static bool is_blank(const cf_cell *c)
 {
-    return c->glyph.width != 0 &&
-           (c->glyph.cp[0] == ' ' || c->glyph.cp[0] == 0);
+    return c->glyph.width != 0 && (c->glyph.cp[0] == ' ' || c->glyph.cp[0] == 0);
 }
 
 static bool is_ascii(const cf_cell *c)
@@ -130,14 +129,12 @@ static int end_of_text(const cf_grid *g, int x, int y, const cf_theme *theme)
     return last;
 }
 
-static void put_text(cf_buf *out, const cf_grid *g, int x, int y, int end,
-                     cf_ink k)
+static void put_text(cf_buf *out, const cf_grid *g, int x, int y, int end, cf_ink k)
 {
-    cf_buf_addf(
-        out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"#%06x\"%s%s>",
-        MARGIN + x * CELL_W, MARGIN + y * CELL_H + BASELINE, (end - x) * CELL_W,
-        (unsigned)k.fg, k.attr & CF_ATTR_BOLD ? " font-weight=\"bold\"" : "",
-        k.attr & CF_ATTR_DIM ? " fill-opacity=\"0.6\"" : "");
+    cf_buf_addf(out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"#%06x\"%s%s>",
+                MARGIN + x * CELL_W, MARGIN + y * CELL_H + BASELINE, (end - x) * CELL_W,
+                (unsigned)k.fg, k.attr & CF_ATTR_BOLD ? " font-weight=\"bold\"" : "",
+                k.attr & CF_ATTR_DIM ? " fill-opacity=\"0.6\"" : "");
     for (int i = x; i < end && i < g->w; i++) {
         if (cell_at(g, i, y)->glyph.width != 0) {
             put_glyph(out, &cell_at(g, i, y)->glyph);
@@ -149,15 +146,13 @@ static void put_text(cf_buf *out, const cf_grid *g, int x, int y, int end,
 /* ---- a row -------------------------------------------------------------- */
 
 /* Backgrounds and underlines, which reach over blanks too. */
-static void put_grounds(cf_buf *out, const cf_grid *g, int y,
-                        const cf_theme *theme)
+static void put_grounds(cf_buf *out, const cf_grid *g, int y, const cf_theme *theme)
 {
     int top = MARGIN + y * CELL_H;
     for (int x = 0, end; x < g->w; x = end) {
         cf_ink k = cf_ink_of(cell_at(g, x, y), theme);
         end = x + 1;
-        while (end < g->w &&
-               same_ink(cf_ink_of(cell_at(g, end, y), theme), k)) {
+        while (end < g->w && same_ink(cf_ink_of(cell_at(g, end, y), theme), k)) {
             end++;
         }
         int left = MARGIN + x * CELL_W, width = (end - x) * CELL_W;
@@ -203,8 +198,7 @@ void cf_grid_svg(const cf_grid *g, const cf_theme *theme, cf_buf *out)
         cf_buf_addf(out,
                     "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
                     "fill=\"#%06x\" fill-opacity=\"0.5\"/>\n",
-                    MARGIN + g->cursor_x * CELL_W,
-                    MARGIN + g->cursor_y * CELL_H, CELL_W, CELL_H,
+                    MARGIN + g->cursor_x * CELL_W, MARGIN + g->cursor_y * CELL_H, CELL_W, CELL_H,
                     (unsigned)cf_ink_own_fg(theme));
     }
     cf_buf_adds(out, "</svg>\n");

@@ -13,9 +13,8 @@
 
 static const unsigned char levels[6] = {0, 95, 135, 175, 215, 255};
 
-static const uint32_t ansi[16] = {0x000000, 0xCD0000, 0x00CD00, 0xCDCD00,
-                                  0x0000EE, 0xCD00CD, 0x00CDCD, 0xE5E5E5,
-                                  0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00,
+static const uint32_t ansi[16] = {0x000000, 0xCD0000, 0x00CD00, 0xCDCD00, 0x0000EE, 0xCD00CD,
+                                  0x00CDCD, 0xE5E5E5, 0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00,
                                   0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF};
 
 uint32_t cf_palette_rgb(uint8_t c)
@@ -27,8 +26,7 @@ uint32_t cf_palette_rgb(uint8_t c)
         return (uint32_t)(8 + 10 * (c - 232)) * UINT32_C(0x010101);
     }
     int i = c - 16;
-    return (uint32_t)levels[i / 36] << 16 | (uint32_t)levels[i / 6 % 6] << 8 |
-           levels[i % 6];
+    return (uint32_t)levels[i / 36] << 16 | (uint32_t)levels[i / 6 % 6] << 8 | levels[i % 6];
 }
 
 static int channel(uint32_t rgb, int c)
@@ -59,15 +57,13 @@ static uint8_t nearest_256(uint32_t rgb)
     for (int c = 0; c < 3; c++) {
         l[c] = nearest_level(channel(rgb, c));
     }
-    uint32_t cube = (uint32_t)levels[l[0]] << 16 | (uint32_t)levels[l[1]] << 8 |
-                    levels[l[2]];
+    uint32_t cube = (uint32_t)levels[l[0]] << 16 | (uint32_t)levels[l[1]] << 8 | levels[l[2]];
     int mean = (channel(rgb, 0) + channel(rgb, 1) + channel(rgb, 2)) / 3;
     int step = mean < 8 ? 0 : mean > 238 ? 23 : (mean - 3) / 10;
     uint32_t v = (uint32_t)(8 + 10 * step);
     uint32_t grey = v << 16 | v << 8 | v;
-    return distance(rgb, grey) < distance(rgb, cube)
-               ? (uint8_t)(232 + step)
-               : (uint8_t)(16 + 36 * l[0] + 6 * l[1] + l[2]);
+    return distance(rgb, grey) < distance(rgb, cube) ? (uint8_t)(232 + step)
+                                                     : (uint8_t)(16 + 36 * l[0] + 6 * l[1] + l[2]);
 }
 
 static uint8_t nearest_ansi(uint32_t rgb, int n)
@@ -90,8 +86,7 @@ uint8_t cf_palette_nearest(uint32_t rgb, int n_colors)
 
 static cf_color color_of(uint32_t rgb, int n_colors)
 {
-    return n_colors >= CF_TRUE_COLOR ? CF_RGB((int32_t)rgb)
-                                     : cf_palette_nearest(rgb, n_colors);
+    return n_colors >= CF_TRUE_COLOR ? CF_RGB((int32_t)rgb) : cf_palette_nearest(rgb, n_colors);
 }
 
 static int brightness(uint32_t rgb)
@@ -99,22 +94,18 @@ static int brightness(uint32_t rgb)
     return (3 * channel(rgb, 0) + 6 * channel(rgb, 1) + channel(rgb, 2)) / 10;
 }
 
-void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
-                        uint32_t lower)
+void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper, uint32_t lower)
 {
     static const char ramp[] = " .:-=+*#%@";
-    bool is_inside = x >= g->clip.x && x < g->clip.x + g->clip.w &&
-                     y >= g->clip.y && y < g->clip.y + g->clip.h;
+    bool is_inside =
+        x >= g->clip.x && x < g->clip.x + g->clip.w && y >= g->clip.y && y < g->clip.y + g->clip.h;
     if (!is_inside) {
         return;
     }
     bool has_halves = g->n_colors >= 8 && !g->ascii_lines;
     int light = (brightness(upper) + brightness(lower)) / 2;
-    uint32_t cp = has_halves
-                      ? 0x2580
-                      : (uint32_t)ramp[(size_t)light * (sizeof ramp - 2) / 255];
-    cf_grid_fill(g, (cf_rect){x, y, 1, 1}, cp,
-                 has_halves ? CF_STYLE_IMAGE : CF_STYLE_NORMAL);
+    uint32_t cp = has_halves ? 0x2580 : (uint32_t)ramp[(size_t)light * (sizeof ramp - 2) / 255];
+    cf_grid_fill(g, (cf_rect){x, y, 1, 1}, cp, has_halves ? CF_STYLE_IMAGE : CF_STYLE_NORMAL);
     if (has_halves) {
         cf_cell *c = &g->cell[(size_t)y * (size_t)g->w + (size_t)x];
         c->fg = color_of(upper, g->n_colors);
@@ -122,8 +113,7 @@ void cf_grid_put_pixels(cf_grid *g, int x, int y, uint32_t upper,
     }
 }
 
-uint32_t cf_pixels_mean(const unsigned char *rgb, int w, int h, int x, int y,
-                        int to_w, int to_h)
+uint32_t cf_pixels_mean(const unsigned char *rgb, int w, int h, int x, int y, int to_w, int to_h)
 {
     int x0 = (int)((int64_t)x * w / to_w), y0 = (int)((int64_t)y * h / to_h);
     int x1 = (int)((int64_t)(x + 1) * w / to_w);
@@ -131,27 +121,23 @@ uint32_t cf_pixels_mean(const unsigned char *rgb, int w, int h, int x, int y,
     uint64_t sum[3] = {0, 0, 0}, n = 0;
     for (int j = y0; j < y1 || j == y0; j++) {
         for (int i = x0; i < x1 || i == x0; i++) {
-            const unsigned char *p =
-                rgb + 3 * ((size_t)j * (size_t)w + (size_t)i);
+            const unsigned char *p = rgb + 3 * ((size_t)j * (size_t)w + (size_t)i);
             for (int c = 0; c < 3; c++) {
                 sum[c] += p[c];
             }
             n++;
         }
     }
-    return (uint32_t)(sum[0] / n) << 16 | (uint32_t)(sum[1] / n) << 8 |
-           (uint32_t)(sum[2] / n);
+    return (uint32_t)(sum[0] / n) << 16 | (uint32_t)(sum[1] / n) << 8 | (uint32_t)(sum[2] / n);
 }
 
-void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w,
-                         int h)
+void cf_grid_put_picture(cf_grid *g, cf_rect r, const unsigned char *rgb, int w, int h)
 {
     for (int y = 0; y < r.h; y++) {
         for (int x = 0; x < r.w; x++) {
-            cf_grid_put_pixels(
-                g, r.x + x, r.y + y,
-                cf_pixels_mean(rgb, w, h, x, 2 * y, r.w, 2 * r.h),
-                cf_pixels_mean(rgb, w, h, x, 2 * y + 1, r.w, 2 * r.h));
+            cf_grid_put_pixels(g, r.x + x, r.y + y,
+                               cf_pixels_mean(rgb, w, h, x, 2 * y, r.w, 2 * r.h),
+                               cf_pixels_mean(rgb, w, h, x, 2 * y + 1, r.w, 2 * r.h));
         }
     }
 }
@@ -173,22 +159,19 @@ static bool same_rect(cf_rect a, cf_rect b)
     return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
-void cf_grid_plate(cf_grid *g, cf_rect r, cf_rect part,
-                   const unsigned char *rgb, int w, int h)
+void cf_grid_plate(cf_grid *g, cf_rect r, cf_rect part, const unsigned char *rgb, int w, int h)
 {
     cf_rect seen = overlap(overlap(r, part), g->clip);
     cf_plate *last = g->n_plate > 0 ? &g->plate[g->n_plate - 1] : NULL;
     if (!g->has_graphics || rgb == NULL || seen.w < 1 || seen.h < 1) {
         return;
     }
-    if (last != NULL && last->rgb == rgb && same_rect(last->r, r) &&
-        last->seen.x == seen.x && last->seen.w == seen.w &&
-        last->seen.y + last->seen.h == seen.y) {
+    if (last != NULL && last->rgb == rgb && same_rect(last->r, r) && last->seen.x == seen.x &&
+        last->seen.w == seen.w && last->seen.y + last->seen.h == seen.y) {
         last->seen.h += seen.h;
         return;
     }
     if (cf_grow(&g->plate, &g->cap_plate, g->n_plate + 1, sizeof *g->plate)) {
-        g->plate[g->n_plate++] =
-            (cf_plate){.r = r, .seen = seen, .rgb = rgb, .w = w, .h = h};
+        g->plate[g->n_plate++] = (cf_plate){.r = r, .seen = seen, .rgb = rgb, .w = w, .h = h};
     }
 }

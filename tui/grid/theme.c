@@ -13,12 +13,7 @@
 
 #include "tui/grid/grid.h"
 
-enum {
-    B = CF_ATTR_BOLD,
-    U = CF_ATTR_UNDERLINE,
-    R = CF_ATTR_REVERSE,
-    D = CF_ATTR_DIM
-};
+enum { B = CF_ATTR_BOLD, U = CF_ATTR_UNDERLINE, R = CF_ATTR_REVERSE, D = CF_ATTR_DIM };
 
 /* 24 bits; NONE is the terminal's own colour. */
 #define NONE INT32_C(-1)
@@ -113,8 +108,7 @@ static const entry defaults[CF_STYLE_COUNT] = {
 
 static cf_look look_of(shade s, uint8_t attr)
 {
-    return (cf_look){s.fg < 0 ? -1 : CF_RGB(s.fg), s.bg < 0 ? -1 : CF_RGB(s.bg),
-                     attr};
+    return (cf_look){s.fg < 0 ? -1 : CF_RGB(s.fg), s.bg < 0 ? -1 : CF_RGB(s.bg), attr};
 }
 
 /* Cyan and yellow cannot be read on white: blue and magenta can. */
@@ -146,10 +140,9 @@ void cf_theme_default(cf_theme *theme)
 }
 
 static const char *const color_names[16] = {
-    "black",       "red",           "green",       "yellow",
-    "blue",        "magenta",       "cyan",        "white",
-    "brightblack", "brightred",     "brightgreen", "brightyellow",
-    "brightblue",  "brightmagenta", "brightcyan",  "brightwhite"};
+    "black",      "red",           "green",       "yellow",     "blue",        "magenta",
+    "cyan",       "white",         "brightblack", "brightred",  "brightgreen", "brightyellow",
+    "brightblue", "brightmagenta", "brightcyan",  "brightwhite"};
 
 static bool parse_color(cf_color *out, const char *word)
 {
@@ -215,16 +208,14 @@ cf_status cf_theme_set(cf_theme *theme, const char *line, cf_error *err)
     const char *bg = strtok_r(NULL, " \t", &rest);
     cf_look look = {-1, -1, 0};
     if (bg == NULL) {
-        return cf_fail(err, CF_EINVAL,
-                       "color needs a style, a foreground and a background");
+        return cf_fail(err, CF_EINVAL, "color needs a style, a foreground and a background");
     }
     int style = find_style(name);
     if (style < 0) {
         return cf_fail(err, CF_EINVAL, "color: no style '%s'", name);
     }
     if (!parse_color(&look.fg, fg) || !parse_color(&look.bg, bg)) {
-        return cf_fail(err, CF_EINVAL, "color: '%s %s' are not two colours", fg,
-                       bg);
+        return cf_fail(err, CF_EINVAL, "color: '%s %s' are not two colours", fg, bg);
     }
     for (const char *word = strtok_r(NULL, " \t", &rest); word != NULL;
          word = strtok_r(NULL, " \t", &rest)) {
@@ -244,8 +235,7 @@ cf_status cf_theme_set(cf_theme *theme, const char *line, cf_error *err)
 /* 24 bits in the nearest colour of a palette. */
 static cf_color in_palette(cf_color c)
 {
-    return c >= CF_RGB(0) ? cf_palette_nearest((uint32_t)(c & 0xFFFFFF), 256)
-                          : c;
+    return c >= CF_RGB(0) ? cf_palette_nearest((uint32_t)(c & 0xFFFFFF), 256) : c;
 }
 
 cf_look cf_theme_look(const cf_theme *theme, cf_style style, int n_colors)
@@ -270,8 +260,7 @@ cf_look cf_theme_look(const cf_theme *theme, cf_style style, int n_colors)
             look.bg -= 8;
         }
     }
-    look.attr = (uint8_t)(look.attr | (style & CF_BOLD ? B : 0) |
-                          (style & CF_UNDERLINE ? U : 0) |
+    look.attr = (uint8_t)(look.attr | (style & CF_BOLD ? B : 0) | (style & CF_UNDERLINE ? U : 0) |
                           (style & CF_REVERSE ? R : 0));
     return look;
 }

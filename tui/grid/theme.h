@@ -14,12 +14,7 @@
 #include "core/base/status.h"
 #include "tui/grid/style.h"
 
-enum {
-    CF_ATTR_BOLD = 1,
-    CF_ATTR_UNDERLINE = 2,
-    CF_ATTR_REVERSE = 4,
-    CF_ATTR_DIM = 8
-};
+enum { CF_ATTR_BOLD = 1, CF_ATTR_UNDERLINE = 2, CF_ATTR_REVERSE = 4, CF_ATTR_DIM = 8 };
 
 /* A colour: a number of the palette, -1 for the terminal's own, or 24 bits. */
 typedef int32_t cf_color;
@@ -52,8 +47,7 @@ void cf_theme_set_light(cf_theme *theme, bool is_light);
  * [dim]; colours are "default", a name (red, brightblue), 0..255 or
  * #rrggbb.
  * CF_EINVAL says what is wrong. */
-CF_MUST_USE cf_status cf_theme_set(cf_theme *theme, const char *line,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_theme_set(cf_theme *theme, const char *line, cf_error *err);
 
 /* The look of a style for a number of colours. */
 cf_look cf_theme_look(const cf_theme *theme, cf_style style, int n_colors);

@@ -47,8 +47,7 @@ static void add_line(cf_wrapped *w, size_t off, size_t end, bool ends)
 static bool is_plain(cf_str text, size_t at, size_t end)
 {
     const unsigned char *p = (const unsigned char *)text.p;
-    return at < end && p[at] > ' ' && p[at] < 0x7F &&
-           (at + 1 >= end || p[at + 1] < 0x80);
+    return at < end && p[at] > ' ' && p[at] < 0x7F && (at + 1 >= end || p[at + 1] < 0x80);
 }
 
 /* Breaks text[start..end), which holds no newline. */
@@ -92,8 +91,7 @@ static void wrap_paragraph(cf_wrapped *w, cf_str text, size_t start, size_t end)
     add_line(w, line, end, true);
 }
 
-cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width,
-                            cf_error *err)
+cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width, cf_error *err)
 {
     if (width < 2) {
         width = 2;
@@ -107,8 +105,7 @@ cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width,
     w->n = w->n_settled;
     size_t at = w->settled_bytes;
     for (;;) {
-        const char *nl =
-            text.n > at ? memchr(text.p + at, '\n', text.n - at) : NULL;
+        const char *nl = text.n > at ? memchr(text.p + at, '\n', text.n - at) : NULL;
         size_t end = nl != NULL ? (size_t)(nl - text.p) : text.n;
         wrap_paragraph(w, text, at, end);
         if (nl == NULL) {

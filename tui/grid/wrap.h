@@ -37,7 +37,6 @@ void cf_wrapped_reset(cf_wrapped *w);
 
 /* Brings the lines up to date with `text`, which continues what the last call
  * saw, at `width` cells (at least 2).  CF_ENOMEM leaves no lines. */
-CF_MUST_USE cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width, cf_error *err);
 
 #endif

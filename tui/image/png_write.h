@@ -14,7 +14,7 @@
 #include "core/base/status.h"
 
 /* Appends the file; rgb is [h, w, 3], 8 bits each.  CF_EINVAL, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_png_write(cf_buf *out, const unsigned char *rgb, int w,
-                                   int h, cf_error *err);
+CF_MUST_USE cf_status cf_png_write(cf_buf *out, const unsigned char *rgb, int w, int h,
+                                   cf_error *err);
 
 #endif

@@ -36,11 +36,9 @@ struct cf_thumbs {
 };
 
 /* Bars around the middle, a column a part of the sound. */
-static cf_status draw_wave(cf_picture *p, const cf_wave *wave, int times,
-                           cf_error *err)
+static cf_status draw_wave(cf_picture *p, const cf_wave *wave, int times, cf_error *err)
 {
-    static const unsigned char ground[3] = {24, 26, 32},
-                               bar[3] = {96, 176, 232};
+    static const unsigned char ground[3] = {24, 26, 32}, bar[3] = {96, 176, 232};
     *p = (cf_picture){.w = CF_THUMB_W * times, .h = CF_THUMB_WAVE_H * times};
     p->rgb = cf_calloc((size_t)p->w * (size_t)p->h, 3);
     if (p->rgb == NULL) {
@@ -58,38 +56,34 @@ static cf_status draw_wave(cf_picture *p, const cf_wave *wave, int times,
     return CF_OK;
 }
 
-static cf_status decode_sound(cf_thumbs *t, wish *w, cf_str bytes,
-                              cf_error *err)
+static cf_status decode_sound(cf_thumbs *t, wish *w, cf_str bytes, cf_error *err)
 {
     cf_wave wave;
     CF_TRY(cf_wave_read(&wave, bytes, CF_THUMB_W, &t->cancel, err));
     snprintf(w->thumb.what, sizeof w->thumb.what, "%.1f s, %u Hz, %u %s",
-             (double)wave.n_sample / wave.rate, (unsigned)wave.rate,
-             (unsigned)wave.channels,
+             (double)wave.n_sample / wave.rate, (unsigned)wave.rate, (unsigned)wave.channels,
              wave.channels == 1 ? "channel" : "channels");
     CF_TRY(draw_wave(&w->thumb.picture, &wave, 1, err));
     return draw_wave(&w->thumb.fine, &wave, CF_THUMB_FINE, err);
 }
 
 /* The fine picture is the file's, and the small one is made of it. */
-static cf_status decode_picture(cf_thumbs *t, wish *w, cf_str bytes,
-                                cf_error *err)
+static cf_status decode_picture(cf_thumbs *t, wish *w, cf_str bytes, cf_error *err)
 {
     cf_picture *small = &w->thumb.picture, *fine = &w->thumb.fine;
-    CF_TRY(cf_picture_shrink(fine, bytes, CF_THUMB_FINE * CF_THUMB_W,
-                             CF_THUMB_FINE * CF_THUMB_H, &t->cancel, err));
+    CF_TRY(cf_picture_shrink(fine, bytes, CF_THUMB_FINE * CF_THUMB_W, CF_THUMB_FINE * CF_THUMB_H,
+                             &t->cancel, err));
     int full_w = fine->w, full_h = fine->h;
     (void)cf_picture_size(bytes, &full_w, &full_h);
-    cf_picture_fit(full_w, full_h, CF_THUMB_W, CF_THUMB_H, &small->w,
-                   &small->h);
+    cf_picture_fit(full_w, full_h, CF_THUMB_W, CF_THUMB_H, &small->w, &small->h);
     small->rgb = cf_alloc((size_t)small->w * (size_t)small->h * 3);
     if (small->rgb == NULL) {
         return cf_oom_for(err, "a picture");
     }
     unsigned char *to = small->rgb;
     for (int i = 0; i < small->w * small->h; i++) {
-        uint32_t rgb = cf_pixels_mean(fine->rgb, fine->w, fine->h, i % small->w,
-                                      i / small->w, small->w, small->h);
+        uint32_t rgb = cf_pixels_mean(fine->rgb, fine->w, fine->h, i % small->w, i / small->w,
+                                      small->w, small->h);
         *to++ = (unsigned char)(rgb >> 16);
         *to++ = (unsigned char)(rgb >> 8);
         *to++ = (unsigned char)rgb;
@@ -245,8 +239,7 @@ const cf_thumb *cf_thumbs_get(cf_thumbs *t, int number)
 {
     static const cf_thumb waits = {.why = ""};
     pthread_mutex_lock(&t->lock);
-    const cf_thumb *thumb =
-        number >= 0 && number < t->n_done ? &t->v[number]->shown : &waits;
+    const cf_thumb *thumb = number >= 0 && number < t->n_done ? &t->v[number]->shown : &waits;
     pthread_mutex_unlock(&t->lock);
     return thumb;
 }

@@ -23,8 +23,7 @@ void cf_break_folder(cf_buf *out, const char *db)
 /* An id is part of a file's name: letters, digits and "-". */
 static bool is_id(const char *id)
 {
-    return id[0] != '\0' &&
-           id[strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz-")] == '\0';
+    return id[0] != '\0' && id[strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz-")] == '\0';
 }
 
 static cf_status no_such(const char *id, cf_error *err)
@@ -32,32 +31,29 @@ static cf_status no_such(const char *id, cf_error *err)
     return cf_fail(err, CF_ENOTFOUND, "no request '%.60s' waits", id);
 }
 
-static cf_status put_path(cf_buf *out, const char *folder, const char *id,
-                          const char *end, cf_error *err)
+static cf_status put_path(cf_buf *out, const char *folder, const char *id, const char *end,
+                          cf_error *err)
 {
     cf_buf_addf(out, "%s/%s%s", folder, id, end);
     return cf_buf_check(out, err);
 }
 
-static cf_status write_one(const char *folder, const char *id, const char *end,
-                           cf_str text, cf_error *err)
+static cf_status write_one(const char *folder, const char *id, const char *end, cf_str text,
+                           cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
     cf_status st = put_path(&path, folder, id, end, err);
-    CF_THEN(st,
-            cf_os_write_file(cf_buf_cstr(&path), text.p, text.n, 0600, err));
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), text.p, text.n, 0600, err));
     cf_buf_deinit(&path);
     return st;
 }
 
-static bool read_one(const char *folder, const char *id, const char *end,
-                     cf_buf *out)
+static bool read_one(const char *folder, const char *id, const char *end, cf_buf *out)
 {
     cf_buf path = CF_BUF_INIT;
     cf_error ignored;
     bool ok = put_path(&path, folder, id, end, &ignored) == CF_OK &&
-              cf_os_read_file(out, cf_buf_cstr(&path), CF_BREAK_BODY_MAX,
-                              &ignored) == CF_OK;
+              cf_os_read_file(out, cf_buf_cstr(&path), CF_BREAK_BODY_MAX, &ignored) == CF_OK;
     cf_buf_deinit(&path);
     return ok;
 }
@@ -107,8 +103,7 @@ cf_status cf_break_held(const char *folder, cf_buf *ids, cf_error *err)
     if (st == CF_ENOTFOUND) {
         st = CF_OK; /* no breakpoint was ever set */
     }
-    for (size_t at = 0; st == CF_OK && at < names.n;
-         at += strlen(names.p + at) + 1) {
+    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
         const char *name = names.p + at;
         size_t n = strlen(name);
         if (n > n_end && strcmp(name + n - n_end, waits) == 0) {
@@ -121,15 +116,13 @@ cf_status cf_break_held(const char *folder, cf_buf *ids, cf_error *err)
     return st;
 }
 
-cf_status cf_break_read(const char *folder, const char *id, cf_buf *body,
-                        cf_error *err)
+cf_status cf_break_read(const char *folder, const char *id, cf_buf *body, cf_error *err)
 {
-    return is_id(id) && read_one(folder, id, waits, body) ? CF_OK
-                                                          : no_such(id, err);
+    return is_id(id) && read_one(folder, id, waits, body) ? CF_OK : no_such(id, err);
 }
 
-static cf_status let_go(const char *folder, const char *id, const char *end,
-                        cf_str body, cf_error *err)
+static cf_status let_go(const char *folder, const char *id, const char *end, cf_str body,
+                        cf_error *err)
 {
     cf_buf held = CF_BUF_INIT;
     cf_status st = cf_break_read(folder, id, &held, err);
@@ -138,8 +131,7 @@ static cf_status let_go(const char *folder, const char *id, const char *end,
     return st;
 }
 
-cf_status cf_break_send(const char *folder, const char *id, cf_str body,
-                        cf_error *err)
+cf_status cf_break_send(const char *folder, const char *id, cf_str body, cf_error *err)
 {
     return let_go(folder, id, goes, body, err);
 }

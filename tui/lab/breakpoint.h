@@ -31,8 +31,7 @@ enum { CF_BREAK_BODY_MAX = 128 << 20, CF_BREAK_HELD_MAX = 1000 };
 void cf_break_folder(cf_buf *out, const char *db);
 
 /* Sets it for requests that hold `text` ("": all).  CF_EIO, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_break_set(const char *folder, const char *text,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_break_set(const char *folder, const char *text, cf_error *err);
 /* Takes it away; all requests that wait go on as they are. */
 void cf_break_clear(const char *folder);
 /* Whether it is set; then the text it was set with is appended. */
@@ -40,16 +39,13 @@ bool cf_break_is_set(const char *folder, cf_buf *text);
 
 /* Appends the ids of requests that wait, oldest first, each with a NUL after
  * it. */
-CF_MUST_USE cf_status cf_break_held(const char *folder, cf_buf *ids,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_break_held(const char *folder, cf_buf *ids, cf_error *err);
 /* Appends the body of one that waits; CF_ENOTFOUND for another. */
-CF_MUST_USE cf_status cf_break_read(const char *folder, const char *id,
-                                    cf_buf *body, cf_error *err);
-/* Lets it go with this body.  CF_ENOTFOUND as above. */
-CF_MUST_USE cf_status cf_break_send(const char *folder, const char *id,
-                                    cf_str body, cf_error *err);
-CF_MUST_USE cf_status cf_break_drop(const char *folder, const char *id,
+CF_MUST_USE cf_status cf_break_read(const char *folder, const char *id, cf_buf *body,
                                     cf_error *err);
+/* Lets it go with this body.  CF_ENOTFOUND as above. */
+CF_MUST_USE cf_status cf_break_send(const char *folder, const char *id, cf_str body, cf_error *err);
+CF_MUST_USE cf_status cf_break_drop(const char *folder, const char *id, cf_error *err);
 
 /* ---- for the proxy ------------------------------------------------------ */
 

@@ -23,9 +23,7 @@ static cf_status start(walk *w, cf_str text, cf_error *err)
     cf_arena_init(&w->arena, 0);
     cf_jx_init(&w->x, text, &w->arena);
     CF_TRY(cf_jx_next(&w->x, &e, err));
-    return e.kind == CF_JX_OBJECT
-               ? CF_OK
-               : cf_fail(err, CF_EFORMAT, "not a JSON object");
+    return e.kind == CF_JX_OBJECT ? CF_OK : cf_fail(err, CF_EFORMAT, "not a JSON object");
 }
 
 /* The next member; *has is false after the last, where the text must end. */
@@ -46,8 +44,8 @@ static cf_status next(walk *w, bool *has, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_context_text_cut(cf_str text, const char *key, cf_str *value,
-                              cf_buf *rest, cf_error *err)
+cf_status cf_context_text_cut(cf_str text, const char *key, cf_str *value, cf_buf *rest,
+                              cf_error *err)
 {
     walk w;
     bool has = true;
@@ -70,8 +68,7 @@ cf_status cf_context_text_cut(cf_str text, const char *key, cf_str *value,
 
 /* The keys that the object has (as nulls in `present`), how many there are,
  * and where its closing brace ends. */
-static cf_status look(cf_str text, json_t *present, size_t *n_members,
-                      size_t *end, cf_error *err)
+static cf_status look(cf_str text, json_t *present, size_t *n_members, size_t *end, cf_error *err)
 {
     walk w;
     bool has = true;
@@ -91,8 +88,7 @@ static cf_status look(cf_str text, json_t *present, size_t *n_members,
 }
 
 /* Appends the members of `all` that `present` has not, and the brace. */
-static void add_missing(cf_buf *out, const json_t *all, const json_t *present,
-                        size_t n_members)
+static void add_missing(cf_buf *out, const json_t *all, const json_t *present, size_t n_members)
 {
     const char *key;
     json_t *v;
@@ -108,8 +104,7 @@ static void add_missing(cf_buf *out, const json_t *all, const json_t *present,
     cf_buf_addc(out, '}');
 }
 
-cf_status cf_context_text_special(cf_buf *out, cf_str text,
-                                  const cf_tokenizer *tok, cf_error *err)
+cf_status cf_context_text_special(cf_buf *out, cf_str text, const cf_tokenizer *tok, cf_error *err)
 {
     if (tok == NULL) {
         cf_buf_add(out, text.p, text.n);
@@ -118,8 +113,7 @@ cf_status cf_context_text_special(cf_buf *out, cf_str text,
     json_t *present = json_object();
     json_t *all = NULL;
     size_t n_members = 0, end = 0;
-    cf_status st = present != NULL ? look(text, present, &n_members, &end, err)
-                                   : cf_oom(err);
+    cf_status st = present != NULL ? look(text, present, &n_members, &end, err) : cf_oom(err);
     if (st == CF_OK) {
         all = cf_json_copy(present);
         st = all != NULL ? cf_prompt_add_special(all, tok, err) : cf_oom(err);

@@ -16,15 +16,13 @@
  * CF_EFORMAT with line and column for text that is not a JSON object, CF_ELIMIT
  * (depth), CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_context_text_cut(cf_str text, const char *key,
-                                          cf_str *value, cf_buf *rest,
+CF_MUST_USE cf_status cf_context_text_cut(cf_str text, const char *key, cf_str *value, cf_buf *rest,
                                           cf_error *err);
 
 /* Appends `text`, a JSON object, with the bos_token and eos_token of a
  * vocabulary where it has no such key.  `tok` NULL: the text as it is, not
  * looked at.  Errors as above. */
-CF_MUST_USE cf_status cf_context_text_special(cf_buf *out, cf_str text,
-                                              const cf_tokenizer *tok,
+CF_MUST_USE cf_status cf_context_text_special(cf_buf *out, cf_str text, const cf_tokenizer *tok,
                                               cf_error *err);
 
 /* Whether the JSON object `text` has a member `key` that is not null. */

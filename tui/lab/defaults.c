@@ -60,8 +60,7 @@ int cf_defaults_find(const char *name, size_t n)
     return -1;
 }
 
-static cf_status set_text(char **to, const setting *row, const char *value,
-                          cf_error *err)
+static cf_status set_text(char **to, const setting *row, const char *value, cf_error *err)
 {
     if (value[0] == '\0') {
         return cf_fail(err, CF_EINVAL, "%s needs a value", row->name);
@@ -78,28 +77,23 @@ static cf_status set_text(char **to, const setting *row, const char *value,
     return CF_OK;
 }
 
-static cf_status set_number(uint32_t *to, const setting *row, const char *value,
-                            cf_error *err)
+static cf_status set_number(uint32_t *to, const setting *row, const char *value, cf_error *err)
 {
     char *end;
     errno = 0;
     unsigned long long v = strtoull(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 ||
-        v > UINT32_MAX) {
-        return cf_fail(err, CF_EINVAL, "%s is a whole number, not '%.40s'",
-                       row->name, value);
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 || v > UINT32_MAX) {
+        return cf_fail(err, CF_EINVAL, "%s is a whole number, not '%.40s'", row->name, value);
     }
     *to = (uint32_t)v;
     return CF_OK;
 }
 
-static cf_status set_exact(cf_arithmetic *to, const setting *row,
-                           const char *value, cf_error *err)
+static cf_status set_exact(cf_arithmetic *to, const setting *row, const char *value, cf_error *err)
 {
     bool is_on = strcmp(value, "on") == 0;
     if (!is_on && strcmp(value, "off") != 0) {
-        return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'",
-                       row->name, value);
+        return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'", row->name, value);
     }
     if (is_on || *to == CF_ARITHMETIC_EXACT) {
         *to = is_on ? CF_ARITHMETIC_EXACT : CF_ARITHMETIC_16;
@@ -107,20 +101,17 @@ static cf_status set_exact(cf_arithmetic *to, const setting *row,
     return CF_OK;
 }
 
-cf_status cf_defaults_bits(cf_arithmetic *to, const char *name,
-                           const char *value, cf_error *err)
+cf_status cf_defaults_bits(cf_arithmetic *to, const char *name, const char *value, cf_error *err)
 {
     bool is_8 = strcmp(value, "8") == 0;
     if (!is_8 && strcmp(value, "16") != 0) {
-        return cf_fail(err, CF_EINVAL, "%s is 16 or 8, not '%.40s'", name,
-                       value);
+        return cf_fail(err, CF_EINVAL, "%s is 16 or 8, not '%.40s'", name, value);
     }
     *to = is_8 ? CF_ARITHMETIC_8 : CF_ARITHMETIC_16;
     return CF_OK;
 }
 
-cf_status cf_defaults_set(cf_defaults *d, int i, const char *value,
-                          cf_error *err)
+cf_status cf_defaults_set(cf_defaults *d, int i, const char *value, cf_error *err)
 {
     const setting *row = &table[i];
     void *at = (char *)d + row->offset;
@@ -138,8 +129,7 @@ cf_status cf_defaults_set(cf_defaults *d, int i, const char *value,
     }
     return cf_color_when_read(at, value)
                ? CF_OK
-               : cf_fail(err, CF_EINVAL,
-                         "color is always, never or auto, not '%.40s'", value);
+               : cf_fail(err, CF_EINVAL, "color is always, never or auto, not '%.40s'", value);
 }
 
 void cf_defaults_apply(const cf_defaults *d, cf_open_options *open)

@@ -33,13 +33,12 @@ int cf_defaults_find(const char *name, size_t n);
 
 /* Sets number `i`; "~/" in a file name is the home folder.  CF_EINVAL, with
  * what the value may be; CF_ENOMEM. */
-CF_MUST_USE cf_status cf_defaults_set(cf_defaults *d, int i, const char *value,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_defaults_set(cf_defaults *d, int i, const char *value, cf_error *err);
 
 /* Sets the arithmetic from the bits of activations, "16" or "8"; CF_EINVAL for
  * anything else, as a value of `name`. */
-CF_MUST_USE cf_status cf_defaults_bits(cf_arithmetic *to, const char *name,
-                                       const char *value, cf_error *err);
+CF_MUST_USE cf_status cf_defaults_bits(cf_arithmetic *to, const char *name, const char *value,
+                                       cf_error *err);
 
 /* Fills what to open from the settings, borrowing their texts. */
 void cf_defaults_apply(const cf_defaults *d, cf_open_options *open);

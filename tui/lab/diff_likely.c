@@ -97,8 +97,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m, cf_error *err)
 {
     j->lab = m->lab;
     CF_TRY(cf_diff_model_pair(m, &j->pair, err));
-    CF_TRY(cf_scorer_init(&j->scorer, &j->pair,
-                          cf_lab_engine_of(m->lab)->backend,
+    CF_TRY(cf_scorer_init(&j->scorer, &j->pair, cf_lab_engine_of(m->lab)->backend,
                           cf_lab_cancel_flag(m->lab), err));
     for (int i = 0; i < 2; i++) {
         CF_TRY(cf_diff_model_use_lora(m, i, j->scorer.session[i], err));

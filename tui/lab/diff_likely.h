@@ -24,7 +24,6 @@ typedef struct cf_likely {
 void cf_likely_deinit(cf_likely *l); /* stops it first */
 
 /* CF_EBUSY, CF_EUNSUPPORTED, and what rendering and loading may fail with. */
-CF_MUST_USE cf_status cf_likely_start(cf_likely *l, cf_diff_model *model,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_likely_start(cf_likely *l, cf_diff_model *model, cf_error *err);
 
 #endif

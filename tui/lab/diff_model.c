@@ -46,8 +46,7 @@ void cf_diff_model_deinit(cf_diff_model *m)
 
 /* Takes the text for the other template; it is freed when it does not
  * compile. */
-static cf_status take_other(cf_diff_model *m, const char *name, cf_buf *text,
-                            cf_error *err)
+static cf_status take_other(cf_diff_model *m, const char *name, cf_buf *text, cf_error *err)
 {
     cf_status st = cf_buf_check(text, err);
     cf_template *tpl;
@@ -75,8 +74,7 @@ static cf_status with_server(cf_diff_model *m, cf_error *err)
 {
     cf_buf none = CF_BUF_INIT;
     if (!cf_lab_prompt_is_asked(m->lab)) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "this engine is not a server that shows its prompt");
+        return cf_fail(err, CF_EUNSUPPORTED, "this engine is not a server that shows its prompt");
     }
     CF_TRY(take_other(m, "the server", &none, err));
     m->is_server = true;
@@ -111,8 +109,7 @@ cf_status cf_diff_model_with(cf_diff_model *m, const char *name, cf_error *err)
     return take_other(m, name, &text, err);
 }
 
-cf_status cf_diff_model_with_text(cf_diff_model *m, const char *name,
-                                  cf_str source, cf_error *err)
+cf_status cf_diff_model_with_text(cf_diff_model *m, const char *name, cf_str source, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_buf_add(&text, source.p, source.n);
@@ -133,12 +130,10 @@ cf_status cf_diff_model_lora(cf_diff_model *m, const char *text, cf_error *err)
     bool is_same = strcmp(text, "same") == 0;
     CF_TRY(cf_lab_need_idle(m->lab, err));
     if (e->engine == NULL || cf_backend_core_session(e->backend) == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "adapters need the built-in engine");
+        return cf_fail(err, CF_EUNSUPPORTED, "adapters need the built-in engine");
     }
     if (m->name[0] == '\0') {
-        CF_TRY(cf_diff_model_with_text(m, e->template_name, e->template_source,
-                                       err));
+        CF_TRY(cf_diff_model_with_text(m, e->template_name, e->template_source, err));
     }
     CF_TRY(cf_lab_open_adapters(&now, e->engine, is_same ? "off" : text, err));
     cf_opened_adapters_close(&m->adapters);
@@ -152,12 +147,11 @@ cf_status cf_diff_model_lora(cf_diff_model *m, const char *text, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_diff_model_use_lora(const cf_diff_model *m, int side,
-                                 cf_session *session, cf_error *err)
+cf_status cf_diff_model_use_lora(const cf_diff_model *m, int side, cf_session *session,
+                                 cf_error *err)
 {
     return m->has_adapters && is_other(m, side)
-               ? cf_session_set_adapters(session, m->adapters.use,
-                                         m->adapters.n, err)
+               ? cf_session_set_adapters(session, m->adapters.use, m->adapters.n, err)
                : CF_OK;
 }
 
@@ -173,21 +167,17 @@ const char *cf_diff_model_name(const cf_diff_model *m, int side)
                : side == 0               ? "conversation A"
                                          : "conversation B";
     }
-    return is_other(m, side) && m->name[0] != '\0'
-               ? m->name
-               : cf_lab_template_name(m->lab);
+    return is_other(m, side) && m->name[0] != '\0' ? m->name : cf_lab_template_name(m->lab);
 }
 
-cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
-                                  cf_error *err)
+cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(m->lab);
     cf_str own = e->template_source;
     cf_str other = cf_buf_str(&m->other);
     memset(out, 0, sizeof *out);
     if (m->name[0] == '\0') {
-        return cf_fail(err, CF_ENOTFOUND,
-                       "first choose the other template: :with NAME or FILE");
+        return cf_fail(err, CF_ENOTFOUND, "first choose the other template: :with NAME or FILE");
     }
     if (m->is_server) {
         return cf_fail(err, CF_EUNSUPPORTED,
@@ -198,8 +188,7 @@ cf_status cf_diff_model_templates(const cf_diff_model *m, cf_diff_pair *out,
                            m->is_swapped ? other : own, err);
 }
 
-cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out,
-                             cf_error *err)
+cf_status cf_diff_model_pair(const cf_diff_model *m, cf_diff_pair *out, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(m->lab);
     cf_str own = e->template_source;
@@ -215,8 +204,7 @@ static cf_status open_pair(cf_diff_model *m, cf_error *err)
     m->has_pair = true;
     CF_TRY(cf_diff_model_pair(m, &m->pair, err));
     if (!cf_lab_is_busy(m->lab) && cf_lab_task_name(m->lab) == NULL) {
-        cf_diff_pair_see(
-            &m->pair, cf_backend_core_media(cf_lab_engine_of(m->lab)->backend));
+        cf_diff_pair_see(&m->pair, cf_backend_core_media(cf_lab_engine_of(m->lab)->backend));
     }
     return CF_OK;
 }
@@ -228,12 +216,10 @@ void cf_diff_title(char out[80], const cf_store_conv *c)
     cf_utf8_copy(out, 80, c->title.n != 0 ? c->title : c->preview);
 }
 
-cf_status cf_diff_load(cf_store *store, cf_uuid id, const json_t *tools,
-                       cf_arena *arena, cf_conversation **out, char title[80],
-                       cf_error *err)
+cf_status cf_diff_load(cf_store *store, cf_uuid id, const json_t *tools, cf_arena *arena,
+                       cf_conversation **out, char title[80], cf_error *err)
 {
-    const cf_saved_choice choice = {
-        .conversation = id, .has_raw = true, .tools = tools};
+    const cf_saved_choice choice = {.conversation = id, .has_raw = true, .tools = tools};
     cf_store_conv about;
     if (store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
@@ -256,29 +242,25 @@ bool cf_diff_shows_bench(const cf_diff_model *m)
            (m->subject == CF_DIFF_SAVED && cf_diff_is_bench(m->lab, m->saved));
 }
 
-cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out,
-                             cf_error *err)
+cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out, cf_error *err)
 {
     if (cf_diff_shows_bench(m)) {
         if (m->subject == CF_DIFF_SAVED) {
-            snprintf(m->title[side], sizeof m->title[side], "%s",
-                     cf_lab_title(m->lab));
+            snprintf(m->title[side], sizeof m->title[side], "%s", cf_lab_title(m->lab));
         }
         return cf_lab_clone_conv(m->lab, out, err);
     }
     int which = m->is_swapped ? 1 - side : side;
-    cf_uuid id =
-        m->subject == CF_DIFF_MARKS ? cf_lab_marked(m->lab, which) : m->saved;
+    cf_uuid id = m->subject == CF_DIFF_MARKS ? cf_lab_marked(m->lab, which) : m->saved;
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_diff_load(m->store, id, cf_lab_engine_of(m->lab)->tools,
-                                &arena, out, m->title[side], err);
+    cf_status st = cf_diff_load(m->store, id, cf_lab_engine_of(m->lab)->tools, &arena, out,
+                                m->title[side], err);
     cf_arena_deinit(&arena);
     return st;
 }
 
-cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out,
-                                cf_error *err)
+cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out, cf_error *err)
 {
     cf_str draft = cf_lab_draft(m->lab);
     *out = NULL;
@@ -286,16 +268,13 @@ cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out,
         return CF_OK;
     }
     *out = json_pack("{s:s,s:s%}", "role", "user", "content", draft.p, draft.n);
-    return *out != NULL ? CF_OK
-                        : cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+    return *out != NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
 }
 
-cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out,
-                             cf_error *err)
+cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out, cf_error *err)
 {
     *out = NULL;
-    return cf_diff_shows_bench(m) ? cf_diff_bench_vars(m->lab, out, err)
-                                  : CF_OK;
+    return cf_diff_shows_bench(m) ? cf_diff_bench_vars(m->lab, out, err) : CF_OK;
 }
 
 cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err)
@@ -304,8 +283,7 @@ cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err)
     *out = NULL;
     json_t *vars = cf_json_deep_copy(cf_lab_vars(lab));
     bool ok = vars != NULL;
-    if (ok && thinking != CF_THINKING_DEFAULT &&
-        json_object_get(vars, "enable_thinking") == NULL) {
+    if (ok && thinking != CF_THINKING_DEFAULT && json_object_get(vars, "enable_thinking") == NULL) {
         ok = json_object_set_new(vars, "enable_thinking",
                                  json_boolean(thinking == CF_THINKING_ON)) == 0;
     }
@@ -338,8 +316,7 @@ static cf_status render_bench(cf_diff_model *m, cf_error *err)
     }
     CF_THEN(st, cf_diff_model_conv(m, 0, &conv, err));
     for (int i = 0; st == CF_OK && i < 2; i++) {
-        st = cf_diff_pair_one(&m->pair, i, conv, &send, &m->render, &m->arena,
-                              err);
+        st = cf_diff_pair_one(&m->pair, i, conv, &send, &m->render, &m->arena, err);
     }
     cf_conversation_free(conv);
     json_decref(message);
@@ -357,8 +334,7 @@ static cf_status take_theirs(cf_diff_model *m, cf_prompt *out, cf_error *err)
                        "asks for it");
     }
     const cf_prompt *p = &shown->prompt;
-    cf_prompt_span *spans =
-        cf_arena_calloc(&m->arena, p->n_spans + 1, sizeof *spans);
+    cf_prompt_span *spans = cf_arena_calloc(&m->arena, p->n_spans + 1, sizeof *spans);
     const char *text = cf_arena_strndup(&m->arena, p->text.p, p->text.n);
     if (spans == NULL || text == NULL) {
         return cf_oom_for(err, "the prompt");
@@ -375,8 +351,7 @@ static cf_status render_beside(cf_diff_model *m, cf_error *err)
     int theirs = m->is_swapped ? 1 : 0;
     close_pair(m);
     if (own.n == 0) {
-        return cf_fail(err, CF_ENOTFOUND,
-                       "no template is in use here: :template NAME, or -t");
+        return cf_fail(err, CF_ENOTFOUND, "no template is in use here: :template NAME, or -t");
     }
     CF_TRY(cf_diff_pair_of(&m->pair, NULL, own, own, err));
     m->has_pair = true;
@@ -394,8 +369,7 @@ static cf_status render_saved(cf_diff_model *m, cf_error *err)
     for (int i = 0; st == CF_OK && i < 2; i++) {
         cf_conversation *conv = NULL;
         st = cf_diff_model_conv(m, i, &conv, err);
-        CF_THEN(st, cf_diff_pair_one(&m->pair, i, conv, &send, &m->render,
-                                     &m->arena, err));
+        CF_THEN(st, cf_diff_pair_one(&m->pair, i, conv, &send, &m->render, &m->arena, err));
         cf_conversation_free(conv);
     }
     json_decref(vars);
@@ -424,8 +398,8 @@ static cf_status compare(cf_diff_model *m, cf_error *err)
     const cf_prompt *a = &m->render.prompt[0], *b = &m->render.prompt[1];
     if (m->pair.tok != NULL) {
         for (int i = 0; i < 2; i++) {
-            CF_TRY(cf_diff_pair_tokens(&m->pair, &m->render.prompt[i],
-                                       &m->tokens[i], &m->arena, err));
+            CF_TRY(
+                cf_diff_pair_tokens(&m->pair, &m->render.prompt[i], &m->tokens[i], &m->arena, err));
         }
         m->has_tokens = true;
     }
@@ -436,22 +410,20 @@ static cf_status compare(cf_diff_model *m, cf_error *err)
                            "this engine shows no tokens; t changes the level");
         }
         return m->subject == CF_DIFF_MARKS
-                   ? cf_diff_conversations(&m->diff, a, &m->tokens[0], b,
-                                           &m->tokens[1], &m->arena, err)
-                   : cf_diff_tokens(&m->diff, a, &m->tokens[0], b,
-                                    &m->tokens[1], &m->arena, err);
+                   ? cf_diff_conversations(&m->diff, a, &m->tokens[0], b, &m->tokens[1], &m->arena,
+                                           err)
+                   : cf_diff_tokens(&m->diff, a, &m->tokens[0], b, &m->tokens[1], &m->arena, err);
     }
     if (m->subject == CF_DIFF_MARKS) {
-        return cf_diff_conversations(&m->diff, a, NULL, b, NULL, &m->arena,
-                                     err);
+        return cf_diff_conversations(&m->diff, a, NULL, b, NULL, &m->arena, err);
     }
     return cf_diff_prompts(&m->diff, a, b, &m->arena, err);
 }
 
 static cf_status fail_side(const cf_diff_model *m, int i, cf_error *err)
 {
-    return cf_fail(err, m->render.status[i], "%c, %.60s: %s", 'A' + i,
-                   cf_diff_model_name(m, i), m->render.err[i].text);
+    return cf_fail(err, m->render.status[i], "%c, %.60s: %s", 'A' + i, cf_diff_model_name(m, i),
+                   m->render.err[i].text);
 }
 
 static cf_status update(cf_diff_model *m, cf_error *err)
@@ -470,8 +442,7 @@ static cf_status update(cf_diff_model *m, cf_error *err)
         return cf_diff_texts(&m->diff, cf_diff_pair_source(&m->pair, 0),
                              cf_diff_pair_source(&m->pair, 1), &m->arena, err);
     }
-    CF_TRY(m->subject == CF_DIFF_BENCH ? render_bench(m, err)
-                                       : render_saved(m, err));
+    CF_TRY(m->subject == CF_DIFF_BENCH ? render_bench(m, err) : render_saved(m, err));
     for (int i = 0; i < 2; i++) {
         if (m->render.status[i] != CF_OK) {
             return fail_side(m, i, err);

@@ -14,15 +14,12 @@
 
 /* With media as blocks; a template without a place for them writes what it
  * does. */
-static cf_status render_media(const cf_diff_half *half,
-                              const cf_prompt_renderer *r,
-                              const json_t *context, cf_arena *arena,
-                              cf_prompt *out, cf_error *err)
+static cf_status render_media(const cf_diff_half *half, const cf_prompt_renderer *r,
+                              const json_t *context, cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     cf_error ignored;
     if (half->media != NULL) {
-        cf_status st = cf_prompt_render_media(out, half->media, r, context,
-                                              arena, &ignored);
+        cf_status st = cf_prompt_render_media(out, half->media, r, context, arena, &ignored);
         if (st == CF_OK) {
             return st;
         }
@@ -31,16 +28,14 @@ static cf_status render_media(const cf_diff_half *half,
 }
 
 /* A context gets the model's special tokens. */
-static cf_status render_with(const cf_diff_half *half,
-                             const cf_prompt_renderer *r, const json_t *context,
-                             cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render_with(const cf_diff_half *half, const cf_prompt_renderer *r,
+                             const json_t *context, cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     if (half->tok == NULL) {
         return render_media(half, r, context, arena, out, err);
     }
     json_t *own = cf_json_deep_copy(context);
-    cf_status st =
-        own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
+    cf_status st = own != NULL ? cf_prompt_add_special(own, half->tok, err) : cf_oom(err);
     CF_THEN(st, render_media(half, r, own, arena, out, err));
     json_decref(own);
     return st;
@@ -57,19 +52,17 @@ static bool has_tools(const json_t *context)
     return json_array_size(json_object_get(context, "tools")) != 0;
 }
 
-static cf_status render_half(const void *ud, const json_t *context,
-                             cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render_half(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
+                             cf_error *err)
 {
     const cf_diff_half *half = ud;
     const cf_template *tpl = template_for(half, has_tools(context));
-    const cf_prompt_renderer r =
-        tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
+    const cf_prompt_renderer r = tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
     return render_with(half, &r, context, arena, out, err);
 }
 
-static cf_status render_half_as_is(const void *ud, const json_t *context,
-                                   cf_arena *arena, cf_prompt *out,
-                                   cf_error *err)
+static cf_status render_half_as_is(const void *ud, const json_t *context, cf_arena *arena,
+                                   cf_prompt *out, cf_error *err)
 {
     const cf_diff_half *half = ud;
     const cf_template *tpl = template_for(half, has_tools(context));
@@ -79,8 +72,8 @@ static cf_status render_half_as_is(const void *ud, const json_t *context,
 }
 
 /* Makes what renders of the source that was read. */
-static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
-                             bool is_plain, cf_error *err)
+static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok, bool is_plain,
+                             cf_error *err)
 {
     cf_str source = cf_buf_str(&half->source);
     if (!is_plain) {
@@ -93,16 +86,14 @@ static cf_status finish_half(cf_diff_half *half, const cf_tokenizer *tok,
     if (script == NULL) {
         return cf_oom(err);
     }
-    const cf_script_options o = {
-        .renderer = {render_half, half, render_half_as_is}};
+    const cf_script_options o = {.renderer = {render_half, half, render_half_as_is}};
     cf_status st = cf_backend_script_new(&half->backend, script, &o, err);
     json_decref(script);
     return st;
 }
 
 /* A half that is what the server of -m makes itself. */
-static cf_status open_server(cf_diff_half *half, const cf_open_options *o,
-                             cf_error *err)
+static cf_status open_server(cf_diff_half *half, const cf_open_options *o, cf_error *err)
 {
     const cf_remote_options remote = {.key = o->key, .model = o->server_model};
     half->is_server = true;
@@ -110,9 +101,8 @@ static cf_status open_server(cf_diff_half *half, const cf_open_options *o,
     return cf_backend_remote_new(&half->backend, o->model, &remote, err);
 }
 
-static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
-                           const cf_open_options *o, const char *name,
-                           cf_error *err)
+static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair, const cf_open_options *o,
+                           const char *name, cf_error *err)
 {
     if (strcmp(name, "model") == 0 && cf_server_is_address(o->model)) {
         return open_server(half, o, err);
@@ -124,8 +114,7 @@ static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
         cf_str own = cf_engine_chat_template(pair->engine, NULL);
         cf_str tools = cf_engine_chat_template(pair->engine, "tool_use");
         if (tools.p != NULL) {
-            CF_TRY(cf_template_compile(&half->for_tools, tools, NULL, NULL,
-                                       NULL, err));
+            CF_TRY(cf_template_compile(&half->for_tools, tools, NULL, NULL, NULL, err));
         }
         own = own.p != NULL ? own : tools;
         if (own.p == NULL) {
@@ -140,9 +129,8 @@ static cf_status open_half(cf_diff_half *half, const cf_diff_pair *pair,
     return st != CF_OK ? cf_fail_in(err, st, name) : st;
 }
 
-cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_open_options *o,
-                            bool has_weights, const char *a, const char *b,
-                            cf_error *err)
+cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_open_options *o, bool has_weights,
+                            const char *a, const char *b, cf_error *err)
 {
     memset(pair, 0, sizeof *pair);
     if (o->model != NULL && !cf_server_is_address(o->model)) {
@@ -153,8 +141,8 @@ cf_status cf_diff_pair_open(cf_diff_pair *pair, const cf_open_options *o,
     return open_half(&pair->half[1], pair, o, b, err);
 }
 
-cf_status cf_diff_pair_of(cf_diff_pair *pair, const cf_tokenizer *tok, cf_str a,
-                          cf_str b, cf_error *err)
+cf_status cf_diff_pair_of(cf_diff_pair *pair, const cf_tokenizer *tok, cf_str a, cf_str b,
+                          cf_error *err)
 {
     const cf_str sources[2] = {a, b};
     memset(pair, 0, sizeof *pair);
@@ -204,8 +192,8 @@ static cf_status without_memory(const cf_diff_renders *r, cf_error *err)
 }
 
 /* Numbers are read exactly. */
-static cf_status read_context(const cf_diff_pair *pair, cf_str text,
-                              cf_context **out, cf_arena *arena, cf_error *err)
+static cf_status read_context(const cf_diff_pair *pair, cf_str text, cf_context **out,
+                              cf_arena *arena, cf_error *err)
 {
     cf_buf full = CF_BUF_INIT;
     cf_status st = cf_context_text_special(&full, text, pair->tok, err);
@@ -226,21 +214,18 @@ static bool has_blocks(const cf_prompt *p)
 
 /* Renders a context that has pictures or sounds, as blocks.  False: it has
  * none, or the template no place for them. */
-static bool see_context(const cf_diff_pair *pair, const cf_diff_half *half,
-                        const cf_template *tpl, cf_str context, cf_arena *arena,
-                        cf_prompt *out)
+static bool see_context(const cf_diff_pair *pair, const cf_diff_half *half, const cf_template *tpl,
+                        cf_str context, cf_arena *arena, cf_prompt *out)
 {
     cf_buf full = CF_BUF_INIT;
     json_t *values = NULL;
     cf_error ignored;
-    bool has =
-        half->media != NULL &&
-        cf_context_text_special(&full, context, pair->tok, &ignored) == CF_OK &&
-        cf_json_read(&values, cf_buf_cstr(&full), full.n, &ignored) == CF_OK;
+    bool has = half->media != NULL &&
+               cf_context_text_special(&full, context, pair->tok, &ignored) == CF_OK &&
+               cf_json_read(&values, cf_buf_cstr(&full), full.n, &ignored) == CF_OK;
     if (has) {
         const cf_prompt_renderer r = cf_renderer_template_as_is(tpl);
-        has = cf_prompt_render_media(out, half->media, &r, values, arena,
-                                     &ignored) == CF_OK &&
+        has = cf_prompt_render_media(out, half->media, &r, values, arena, &ignored) == CF_OK &&
               has_blocks(out);
     }
     json_decref(values);
@@ -248,9 +233,8 @@ static bool see_context(const cf_diff_pair *pair, const cf_diff_half *half,
     return has;
 }
 
-cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
-                               cf_diff_renders *out, cf_arena *arena,
-                               cf_error *err)
+cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context, cf_diff_renders *out,
+                               cf_arena *arena, cf_error *err)
 {
     cf_context *values;
     memset(out, 0, sizeof *out);
@@ -258,19 +242,16 @@ cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
     for (int i = 0; i < 2; i++) {
         cf_render r;
         if (pair->half[i].is_server) {
-            out->status[i] =
-                cf_server_prompt(pair->half[i].backend, context, NULL, arena,
-                                 &out->prompt[i], NULL, &out->err[i]);
+            out->status[i] = cf_server_prompt(pair->half[i].backend, context, NULL, arena,
+                                              &out->prompt[i], NULL, &out->err[i]);
             continue;
         }
         const cf_template *tpl =
             template_for(&pair->half[i], cf_context_text_has(context, "tools"));
-        if (see_context(pair, &pair->half[i], tpl, context, arena,
-                        &out->prompt[i])) {
+        if (see_context(pair, &pair->half[i], tpl, context, arena, &out->prompt[i])) {
             continue; /* its status is CF_OK */
         }
-        out->status[i] =
-            cf_template_render(tpl, values, NULL, arena, &r, &out->err[i]);
+        out->status[i] = cf_template_render(tpl, values, NULL, arena, &r, &out->err[i]);
         if (out->status[i] == CF_OK) {
             out->prompt[i] = r.prompt;
         }
@@ -280,8 +261,7 @@ cf_status cf_diff_pair_context(const cf_diff_pair *pair, cf_str context,
 
 bool cf_diff_pair_is_one(const cf_diff_pair *pair)
 {
-    return cf_str_eq(cf_diff_pair_source(pair, 0),
-                     cf_diff_pair_source(pair, 1));
+    return cf_str_eq(cf_diff_pair_source(pair, 0), cf_diff_pair_source(pair, 1));
 }
 
 /* Two templates are compared by what they write themselves. */
@@ -295,25 +275,23 @@ static cf_turn_options options_of(const cf_diff_pair *pair, const cf_send *send)
     return o;
 }
 
-cf_status cf_diff_pair_saved(const cf_diff_pair *pair, cf_conversation *conv,
-                             cf_diff_renders *out, cf_arena *arena,
-                             cf_error *err)
+cf_status cf_diff_pair_saved(const cf_diff_pair *pair, cf_conversation *conv, cf_diff_renders *out,
+                             cf_arena *arena, cf_error *err)
 {
     const cf_turn_options options = options_of(pair, NULL);
     const cf_send send = {.options = &options};
     memset(out, 0, sizeof *out);
     for (int i = 0; i < 2; i++) {
         cf_conversation_set_roles(conv, &pair->half[i].roles);
-        out->status[i] =
-            cf_conversation_preview(conv, pair->half[i].backend, &send, arena,
-                                    &out->prompt[i], NULL, &out->err[i]);
+        out->status[i] = cf_conversation_preview(conv, pair->half[i].backend, &send, arena,
+                                                 &out->prompt[i], NULL, &out->err[i]);
     }
     return without_memory(out, err);
 }
 
-cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i,
-                           cf_conversation *conv, const cf_send *send,
-                           cf_diff_renders *out, cf_arena *arena, cf_error *err)
+cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i, cf_conversation *conv,
+                           const cf_send *send, cf_diff_renders *out, cf_arena *arena,
+                           cf_error *err)
 {
     const cf_turn_options options = options_of(pair, send);
     cf_send what = {.message = NULL};
@@ -322,12 +300,9 @@ cf_status cf_diff_pair_one(const cf_diff_pair *pair, int i,
     }
     what.options = &options;
     cf_conversation_set_roles(conv, &pair->half[i].roles);
-    out->status[i] =
-        cf_conversation_preview(conv, pair->half[i].backend, &what, arena,
-                                &out->prompt[i], NULL, &out->err[i]);
-    return out->status[i] == CF_ENOMEM
-               ? cf_fail(err, CF_ENOMEM, "%s", out->err[i].text)
-               : CF_OK;
+    out->status[i] = cf_conversation_preview(conv, pair->half[i].backend, &what, arena,
+                                             &out->prompt[i], NULL, &out->err[i]);
+    return out->status[i] == CF_ENOMEM ? cf_fail(err, CF_ENOMEM, "%s", out->err[i].text) : CF_OK;
 }
 
 /* The tokens of a block's words as one, whose id differs where the words do. */
@@ -340,8 +315,7 @@ static cf_token_span block_token(const cf_prompt *p, const cf_prompt_span *s)
     return (cf_token_span){cf_token_of_row(key), s->off, s->len};
 }
 
-static void fold_blocks(cf_token_list *list, const cf_prompt *p,
-                        cf_token_span *out)
+static void fold_blocks(cf_token_list *list, const cf_prompt *p, cf_token_span *out)
 {
     size_t n = 0;
     const cf_prompt_span *in = NULL;
@@ -357,12 +331,10 @@ static void fold_blocks(cf_token_list *list, const cf_prompt *p,
     *list = (cf_token_list){out, n};
 }
 
-cf_status cf_diff_pair_tokens(const cf_diff_pair *pair, const cf_prompt *prompt,
-                              cf_token_list *out, cf_arena *arena,
-                              cf_error *err)
+cf_status cf_diff_pair_tokens(const cf_diff_pair *pair, const cf_prompt *prompt, cf_token_list *out,
+                              cf_arena *arena, cf_error *err)
 {
-    CF_TRY(cf_prompt_tokenise(out, prompt, cf_str_make(NULL, 0), pair->tok,
-                              arena, err));
+    CF_TRY(cf_prompt_tokenise(out, prompt, cf_str_make(NULL, 0), pair->tok, arena, err));
     if (pair->half[0].media != NULL) {
         cf_token_span *v = cf_arena_calloc(arena, out->n + 1, sizeof *v);
         if (v == NULL) {
@@ -373,15 +345,13 @@ cf_status cf_diff_pair_tokens(const cf_diff_pair *pair, const cf_prompt *prompt,
     return CF_OK;
 }
 
-cf_status cf_diff_pair_by_tokens(const cf_diff_pair *pair, cf_diff *out,
-                                 const cf_diff_renders *r, cf_arena *arena,
-                                 cf_error *err)
+cf_status cf_diff_pair_by_tokens(const cf_diff_pair *pair, cf_diff *out, const cf_diff_renders *r,
+                                 cf_arena *arena, cf_error *err)
 {
     cf_token_list a, b;
     CF_TRY(cf_diff_pair_tokens(pair, &r->prompt[0], &a, arena, err));
     CF_TRY(cf_diff_pair_tokens(pair, &r->prompt[1], &b, arena, err));
-    return cf_diff_tokens(out, &r->prompt[0], &a, &r->prompt[1], &b, arena,
-                          err);
+    return cf_diff_tokens(out, &r->prompt[0], &a, &r->prompt[1], &b, arena, err);
 }
 
 bool cf_diff_renders_fail_alike(const cf_diff_renders *r)

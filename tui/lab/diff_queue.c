@@ -87,8 +87,7 @@ static void close_seat(seat *s)
     *s = (seat){.is_open = false};
 }
 
-static cf_status open_seat(const cf_diff_queue *q, seat *s, size_t place,
-                           cf_error *err)
+static cf_status open_seat(const cf_diff_queue *q, seat *s, size_t place, cf_error *err)
 {
     const cf_open_options o = options_of(q, place);
     if (s->is_open) {
@@ -96,8 +95,7 @@ static cf_status open_seat(const cf_diff_queue *q, seat *s, size_t place,
     }
     cf_status st = cf_open_backend(&s->opened, &o, NULL, err);
     CF_THEN(st, cf_diff_pair_open(&s->pair, &o, false, q->o.a, q->o.b, err));
-    CF_THEN(st, cf_scorer_init(&s->scorer, &s->pair, s->opened.backend,
-                               q->o.cancel, err));
+    CF_THEN(st, cf_scorer_init(&s->scorer, &s->pair, s->opened.backend, q->o.cancel, err));
     s->is_open = st == CF_OK;
     if (st != CF_OK) {
         close_seat(s);
@@ -121,8 +119,8 @@ static void wait_s(const cf_diff_queue *q, uint32_t s)
 }
 
 /* Has one server say what it is. */
-static cf_status ask_name(cf_diff_queue *q, size_t place,
-                          cf_backend_trouble *trouble, cf_error *err)
+static cf_status ask_name(cf_diff_queue *q, size_t place, cf_backend_trouble *trouble,
+                          cf_error *err)
 {
     const cf_open_options o = options_of(q, place);
     const cf_remote_options remote = {.key = o.key, .model = o.server_model};
@@ -132,8 +130,8 @@ static cf_status ask_name(cf_diff_queue *q, size_t place,
     *trouble = cf_backend_last_trouble(b);
     if (st == CF_OK) {
         cf_str name = cf_backend_get_info(b).model;
-        snprintf(q->model, sizeof q->model, "%.*s",
-                 (int)(name.n < sizeof q->model ? name.n : 0), name.p);
+        snprintf(q->model, sizeof q->model, "%.*s", (int)(name.n < sizeof q->model ? name.n : 0),
+                 name.p);
     }
     cf_backend_free(b);
     return st;
@@ -182,20 +180,19 @@ static cf_status name_engine(cf_diff_queue *q, cf_error *err)
 
 static bool is_address(const char *model)
 {
-    return model != NULL && (strncmp(model, "http://", 7) == 0 ||
-                             strncmp(model, "https://", 8) == 0);
+    return model != NULL &&
+           (strncmp(model, "http://", 7) == 0 || strncmp(model, "https://", 8) == 0);
 }
 
 static size_t n_workers(const cf_diff_queue *q)
 {
     size_t n = q->o.jobs != 0 ? q->o.jobs : q->o.n_models * CF_DIFF_QUEUE_JOBS;
     n = n < CF_WORK_WORKERS_MAX ? n : CF_WORK_WORKERS_MAX;
-    return q->is_remote && n > 0 ? n
-                                 : 1; /* an engine has one timeline a side */
+    return q->is_remote && n > 0 ? n : 1; /* an engine has one timeline a side */
 }
 
-cf_status cf_diff_queue_new(cf_diff_queue **out,
-                            const cf_diff_queue_options *options, cf_error *err)
+cf_status cf_diff_queue_new(cf_diff_queue **out, const cf_diff_queue_options *options,
+                            cf_error *err)
 {
     cf_diff_queue *q = cf_calloc(1, sizeof *q);
     if (q == NULL) {
@@ -210,8 +207,7 @@ cf_status cf_diff_queue_new(cf_diff_queue **out,
     if (options->n_models > 1 && !q->is_remote) {
         st = cf_fail(err, CF_EINVAL, "several models must be servers");
     } else if (options->n_models > CF_WORK_PLACES_MAX) {
-        st =
-            cf_fail(err, CF_EINVAL, "at most %d addresses", CF_WORK_PLACES_MAX);
+        st = cf_fail(err, CF_EINVAL, "at most %d addresses", CF_WORK_PLACES_MAX);
     }
     if (st == CF_OK) {
         size_t n_places = options->n_models > 0 ? options->n_models : 1;
@@ -250,8 +246,8 @@ void cf_diff_queue_free(cf_diff_queue *q)
 
 /* ---- questions ---------------------------------------------------------- */
 
-static cf_status make_key(const cf_diff_queue *q, const cf_score_text *t,
-                          question *to, cf_error *err)
+static cf_status make_key(const cf_diff_queue *q, const cf_score_text *t, question *to,
+                          cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_buf_addf(&b, "likelihood 1\n%s\n%zu\n", q->model, t->prompt.n);
@@ -265,16 +261,14 @@ static cf_status make_key(const cf_diff_queue *q, const cf_score_text *t,
     return st;
 }
 
-static cf_status add_question(cf_diff_queue *q, const cf_diff_pair *pair,
-                              cf_conversation *conv, question *to,
-                              cf_error *err)
+static cf_status add_question(cf_diff_queue *q, const cf_diff_pair *pair, cf_conversation *conv,
+                              question *to, cf_error *err)
 {
     cf_arena arena;
     cf_score_text t;
     cf_error why = {0};
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_scorer_text(pair, to->side, conv, to->reply, NULL, &arena, &t, &why);
+    cf_status st = cf_scorer_text(pair, to->side, conv, to->reply, NULL, &arena, &t, &why);
     if (st == CF_OK) {
         to->is_asked = true;
         st = make_key(q, &t, to, &why);
@@ -290,9 +284,8 @@ static cf_status add_question(cf_diff_queue *q, const cf_diff_pair *pair,
     return st;
 }
 
-cf_status cf_diff_queue_add(cf_diff_queue *q, const cf_diff_pair *pair,
-                            cf_uuid id, cf_uuid head, cf_conversation *conv,
-                            cf_error *err)
+cf_status cf_diff_queue_add(cf_diff_queue *q, const cf_diff_pair *pair, cf_uuid id, cf_uuid head,
+                            cf_conversation *conv, cf_error *err)
 {
     size_t n_replies;
     CF_TRY(cf_scorer_count(conv, &n_replies, err));
@@ -304,8 +297,7 @@ cf_status cf_diff_queue_add(cf_diff_queue *q, const cf_diff_pair *pair,
     *r = (row){.id = id, .head = head, .first = q->n};
     for (size_t i = 0; i < 2 * n_replies; i++) {
         question *to = &q->q[q->n];
-        *to = (question){
-            .row = q->n_rows, .reply = (uint32_t)(i / 2), .side = (int)(i % 2)};
+        *to = (question){.row = q->n_rows, .reply = (uint32_t)(i / 2), .side = (int)(i % 2)};
         CF_TRY(add_question(q, pair, conv, to, err));
         r->n_open += !to->is_done;
         q->n++;
@@ -337,10 +329,9 @@ static bool is_known(const cf_diff_queue *q, question *to)
     cf_error ignored;
     json_t *v = NULL;
     cf_arena_init(&arena, 0);
-    bool has = cf_store_get_cell(q->o.store, cf_str_from(to->key), &arena,
-                                 &text, &ignored) == CF_OK &&
-               cf_json_read(&v, text.p, text.n, &ignored) == CF_OK &&
-               read_answer(to, v);
+    bool has =
+        cf_store_get_cell(q->o.store, cf_str_from(to->key), &arena, &text, &ignored) == CF_OK &&
+        cf_json_read(&v, text.p, text.n, &ignored) == CF_OK && read_answer(to, v);
     json_decref(v);
     cf_arena_deinit(&arena);
     return has;
@@ -384,18 +375,16 @@ static void end_question(cf_diff_queue *q, question *to)
 
 /* ---- asking, on a worker's thread --------------------------------------- */
 
-static cf_status score(const cf_diff_queue *q, seat *s, const question *to,
-                       size_t *n, double *sum, cf_error *err)
+static cf_status score(const cf_diff_queue *q, seat *s, const question *to, size_t *n, double *sum,
+                       cf_error *err)
 {
     const row *r = &q->rows[to->row];
-    const cf_saved_choice choice = {
-        .conversation = r->id, .turn = r->head, .has_raw = true};
+    const cf_saved_choice choice = {.conversation = r->id, .turn = r->head, .has_raw = true};
     cf_conversation *conv = NULL;
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_status st = cf_saved_load(&conv, NULL, q->o.store, &choice, &arena, err);
-    CF_THEN(st, cf_scorer_one(&s->scorer, to->side, conv, to->reply, NULL, n,
-                              sum, err));
+    CF_THEN(st, cf_scorer_one(&s->scorer, to->side, conv, to->reply, NULL, n, sum, err));
     cf_conversation_free(conv);
     cf_arena_deinit(&arena);
     if (st == CF_OK && !isfinite(*sum)) {
@@ -411,17 +400,14 @@ static void set_again(const seat *s, cf_work_try *t)
         return;
     }
     cf_backend_trouble trouble = cf_backend_last_trouble(s->scorer.server);
-    t->again = trouble.is_away   ? CF_WORK_LOST
-               : trouble.is_busy ? CF_WORK_RETRY
-                                 : CF_WORK_NEVER;
+    t->again = trouble.is_away ? CF_WORK_LOST : trouble.is_busy ? CF_WORK_RETRY : CF_WORK_NEVER;
     t->retry_after_s = trouble.retry_after_s;
 }
 
 static void keep(cf_diff_queue *q, const question *to, const cf_buf *answer)
 {
     cf_error err;
-    if (cf_store_put_cell(q->o.store, cf_str_from(to->key), cf_buf_str(answer),
-                          &err) != CF_OK &&
+    if (cf_store_put_cell(q->o.store, cf_str_from(to->key), cf_buf_str(answer), &err) != CF_OK &&
         atomic_fetch_add(&q->n_unsaved, 1) == 0) {
         snprintf(q->unsaved_why, sizeof q->unsaved_why, "%.110s", err.text);
     }
@@ -458,8 +444,7 @@ static cf_status end_one(void *ud, const cf_work_end *end, cf_error *err)
     to->has_failed = !read_answer(to, v);
     json_decref(v);
     if (to->has_failed) {
-        to->why = cf_strdup(end->err != NULL ? end->err->text
-                                             : cf_status_name(end->status));
+        to->why = cf_strdup(end->err != NULL ? end->err->text : cf_status_name(end->status));
     }
     end_question(q, to);
     tell(q);
@@ -484,8 +469,7 @@ static void list_jobs(cf_diff_queue *q)
     }
 }
 
-cf_status cf_diff_queue_run(cf_diff_queue *q, const cf_diff_queue_calls *calls,
-                            cf_error *err)
+cf_status cf_diff_queue_run(cf_diff_queue *q, const cf_diff_queue_calls *calls, cf_error *err)
 {
     q->calls = calls;
     q->job = cf_calloc(q->n + 1, sizeof *q->job);
@@ -495,8 +479,7 @@ cf_status cf_diff_queue_run(cf_diff_queue *q, const cf_diff_queue_calls *calls,
     }
     list_jobs(q);
     tell(q);
-    const cf_work_options o = {.n_places =
-                                   q->o.n_models > 0 ? q->o.n_models : 1,
+    const cf_work_options o = {.n_places = q->o.n_models > 0 ? q->o.n_models : 1,
                                .n_workers = n_workers(q),
                                .n_tries = N_TRIES,
                                .backoff_ms = BACKOFF_MS,

@@ -46,21 +46,17 @@ typedef struct cf_diff_queue_row {
 /* Asks the servers for their model's name, until one answers.  CF_EINVAL for
  * several models that are not all addresses; CF_EUNSUPPORTED for an engine
  * that gives no likelihoods; CF_EIO when no server answers; CF_ENOMEM. */
-CF_MUST_USE cf_status cf_diff_queue_new(cf_diff_queue **out,
-                                        const cf_diff_queue_options *options,
+CF_MUST_USE cf_status cf_diff_queue_new(cf_diff_queue **out, const cf_diff_queue_options *options,
                                         cf_error *err);
 void cf_diff_queue_free(cf_diff_queue *q);
 
 /* Adds the replies of a conversation, on the path to `head`, rendered with
  * `pair`.  A reply that cannot be rendered is left out of the sums. */
-CF_MUST_USE cf_status cf_diff_queue_add(cf_diff_queue *q,
-                                        const cf_diff_pair *pair, cf_uuid id,
-                                        cf_uuid head, cf_conversation *conv,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_diff_queue_add(cf_diff_queue *q, const cf_diff_pair *pair, cf_uuid id,
+                                        cf_uuid head, cf_conversation *conv, cf_error *err);
 
 /* Conversation `row` (from 0, in the order of adding) is done. */
-typedef void (*cf_diff_queue_fn)(void *ud, size_t row,
-                                 const cf_diff_queue_row *result);
+typedef void (*cf_diff_queue_fn)(void *ud, size_t row, const cf_diff_queue_row *result);
 
 typedef struct cf_diff_queue_calls {
     cf_diff_queue_fn fn;
@@ -71,8 +67,7 @@ typedef struct cf_diff_queue_calls {
 
 /* Asks what the history does not know, and reports each conversation once.
  * CF_OK also where questions failed.  CF_ECANCELLED, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_diff_queue_run(cf_diff_queue *q,
-                                        const cf_diff_queue_calls *calls,
+CF_MUST_USE cf_status cf_diff_queue_run(cf_diff_queue *q, const cf_diff_queue_calls *calls,
                                         cf_error *err);
 
 /* Answers that could not be kept, and why the last one could not. */

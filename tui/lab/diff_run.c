@@ -84,8 +84,7 @@ static bool is_same_token(const cf_reply *a, const cf_reply *b, size_t i)
     cf_token x = a->token[i].id, y = b->token[i].id;
     return x != CF_TOKEN_NONE && y != CF_TOKEN_NONE
                ? x == y
-               : cf_str_eq(cf_reply_token_text(a, i),
-                           cf_reply_token_text(b, i));
+               : cf_str_eq(cf_reply_token_text(a, i), cf_reply_token_text(b, i));
 }
 
 static void part_by_token(cf_diff_run *run)
@@ -120,16 +119,13 @@ static void part_by_byte(cf_diff_run *run)
     for (int i = 0; i < 2; i++) {
         uint32_t cp;
         run->first[i].off = n;
-        run->first[i].len =
-            n < text[i].n ? cf_utf8_decode(&cp, text[i].p + n, text[i].n - n)
-                          : 0;
+        run->first[i].len = n < text[i].n ? cf_utf8_decode(&cp, text[i].p + n, text[i].n - n) : 0;
     }
 }
 
 void cf_diff_run_compare(cf_diff_run *run)
 {
-    run->by_token =
-        run->side[0].reply.n_token != 0 && run->side[1].reply.n_token != 0;
+    run->by_token = run->side[0].reply.n_token != 0 && run->side[1].reply.n_token != 0;
     run->n_same = 0;
     if (run->by_token) {
         part_by_token(run);
@@ -175,9 +171,8 @@ static void on_event(const cf_chat_event *e, void *ud)
 }
 
 /* Begins a side: gives its clone the template, and makes the send. */
-static cf_status open_side(job_state *j, int i, cf_backend *backend,
-                           side_ref *ref, cf_send_job *out, item **end,
-                           cf_error *err)
+static cf_status open_side(job_state *j, int i, cf_backend *backend, side_ref *ref,
+                           cf_send_job *out, item **end, cf_error *err)
 {
     const cf_diff_half *half = &j->pair.half[i];
     item *begin = new_item(i);
@@ -189,9 +184,8 @@ static cf_status open_side(job_state *j, int i, cf_backend *backend,
     cf_lab_tell(j->lab, begin);
     (*end)->is_end = true;
     cf_conversation_set_roles(j->conv[i], &half->roles);
-    (*end)->family =
-        cf_lab_use_template(backend, cf_lab_engine_of(j->lab), half->tpl,
-                            cf_diff_pair_source(&j->pair, i));
+    (*end)->family = cf_lab_use_template(backend, cf_lab_engine_of(j->lab), half->tpl,
+                                         cf_diff_pair_source(&j->pair, i));
     *ref = (side_ref){j, i};
     *out = (cf_send_job){.conv = j->conv[i],
                          .backend = backend,
@@ -208,8 +202,7 @@ static cf_status open_side(job_state *j, int i, cf_backend *backend,
 
 /* Hands over what a side came to.  A side that fails, say in its template,
  * leaves the other one to run; a lack of memory and a stop end both. */
-static cf_status close_side(const job_state *j, cf_send_job *job, item *end,
-                            cf_error *err)
+static cf_status close_side(const job_state *j, cf_send_job *job, item *end, cf_error *err)
 {
     cf_status st = job->status;
     bool ends_both = st == CF_ENOMEM || st == CF_ECANCELLED;
@@ -319,8 +312,7 @@ static void progress(const void *ud, cf_buf *out)
         }
         cf_buf_addf(out, "%s%c ", out->n > 0 ? "  " : "", 'A' + i);
         if (s->reply.n_token == 0) {
-            cf_buf_addf(out, "prompt %llu of %llu",
-                        (unsigned long long)s->reply.n_done,
+            cf_buf_addf(out, "prompt %llu of %llu", (unsigned long long)s->reply.n_done,
                         (unsigned long long)s->reply.n_total);
         } else {
             cf_buf_addf(out, "%zu tokens", s->reply.n_token);
@@ -354,19 +346,17 @@ static cf_status find_parent(job_state *j, int i, size_t *n_path, cf_error *err)
     const cf_turn **path = NULL;
     size_t n = 0;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_conversation_path(
-        j->conv[i], cf_conversation_head(j->conv[i]), &arena, &path, &n, err);
+    cf_status st =
+        cf_conversation_path(j->conv[i], cf_conversation_head(j->conv[i]), &arena, &path, &n, err);
     while (st == CF_OK && j->message == NULL && n > 0) {
-        cf_role role =
-            cf_role_parse(cf_json_get_str(path[n - 1]->message, "role"));
+        cf_role role = cf_role_parse(cf_json_get_str(path[n - 1]->message, "role"));
         if (role != CF_ROLE_ASSISTANT && role != CF_ROLE_AGENT) {
             break;
         }
         n--;
     }
     if (st == CF_OK && n == 0 && j->message == NULL) {
-        st = cf_fail(err, CF_ENOTFOUND,
-                     "there is nothing to answer: no turn before a reply");
+        st = cf_fail(err, CF_ENOTFOUND, "there is nothing to answer: no turn before a reply");
     }
     if (st == CF_OK && n > 0) {
         j->parent[i] = path[n - 1]->id;
@@ -376,8 +366,8 @@ static cf_status find_parent(job_state *j, int i, size_t *n_path, cf_error *err)
     return st;
 }
 
-static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens,
-                          size_t *n_path, cf_error *err)
+static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens, size_t *n_path,
+                          cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(m->lab);
     j->lab = m->lab;
@@ -392,27 +382,23 @@ static cf_status make_job(job_state *j, cf_diff_model *m, uint32_t max_tokens,
     if (cf_backend_core_session(e->backend) != NULL) {
         CF_TRY(cf_backend_clone(&j->backend[1], e->backend, err));
         for (int i = 0; i < 2; i++) {
-            CF_TRY(cf_diff_model_use_lora(
-                m, i, cf_backend_core_session(j->backend[i]), err));
+            CF_TRY(cf_diff_model_use_lora(m, i, cf_backend_core_session(j->backend[i]), err));
         }
     }
     j->options.extra_context = j->vars;
     j->options.chat = cf_lab_settings(m->lab)->chat;
-    j->options.chat.as_is =
-        j->options.chat.as_is || !cf_diff_pair_is_one(&j->pair);
+    j->options.chat.as_is = j->options.chat.as_is || !cf_diff_pair_is_one(&j->pair);
     if (max_tokens != 0) {
         j->options.chat.max_tokens = max_tokens;
     }
     return CF_OK;
 }
 
-cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m,
-                            uint32_t max_tokens, cf_error *err)
+cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m, uint32_t max_tokens, cf_error *err)
 {
     size_t n_path = 0;
     if (!cf_lab_info(m->lab).shows_prompt) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "this engine renders its prompt by itself");
+        return cf_fail(err, CF_EUNSUPPORTED, "this engine renders its prompt by itself");
     }
     CF_TRY(cf_lab_need_idle(m->lab, err));
     job_state *j = cf_calloc(1, sizeof *j);

@@ -51,8 +51,8 @@ void cf_diff_run_deinit(cf_diff_run *run); /* stops it first */
 /* Sends to both sides of the model; max_tokens 0: as the workbench does.  CF_EBUSY,
  * CF_ENOTFOUND (nothing to answer), CF_EUNSUPPORTED (an engine that renders
  * by itself) and what rendering and loading may fail with. */
-CF_MUST_USE cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *model,
-                                        uint32_t max_tokens, cf_error *err);
+CF_MUST_USE cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *model, uint32_t max_tokens,
+                                        cf_error *err);
 
 /* Fills in where both replies differ; for complete ones.  Public for tests. */
 void cf_diff_run_compare(cf_diff_run *run);

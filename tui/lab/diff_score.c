@@ -34,8 +34,8 @@ double cf_score_mean(double sum, size_t n)
 
 /* ---- the scorer --------------------------------------------------------- */
 
-cf_status cf_scorer_init(cf_scorer *s, const cf_diff_pair *pair,
-                         cf_backend *backend, cf_cancel *cancel, cf_error *err)
+cf_status cf_scorer_init(cf_scorer *s, const cf_diff_pair *pair, cf_backend *backend,
+                         cf_cancel *cancel, cf_error *err)
 {
     const cf_session *from = cf_backend_core_session(backend);
     memset(s, 0, sizeof *s);
@@ -70,19 +70,17 @@ typedef struct replies {
     size_t n;
 } replies;
 
-static cf_status find_replies(replies *r, const cf_conversation *conv,
-                              cf_error *err)
+static cf_status find_replies(replies *r, const cf_conversation *conv, cf_error *err)
 {
     size_t n_path = 0;
-    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &r->arena,
-                                &r->path, &n_path, err));
+    CF_TRY(
+        cf_conversation_path(conv, cf_conversation_head(conv), &r->arena, &r->path, &n_path, err));
     r->place = cf_arena_calloc(&r->arena, n_path + 1, sizeof *r->place);
     if (r->place == NULL) {
         return cf_oom_for(err, "the replies");
     }
     for (size_t i = 0; i < n_path; i++) {
-        cf_role role =
-            cf_role_parse(cf_json_get_str(r->path[i]->message, "role"));
+        cf_role role = cf_role_parse(cf_json_get_str(r->path[i]->message, "role"));
         if (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT) {
             r->place[r->n++] = i;
         }
@@ -123,14 +121,12 @@ typedef struct input {
 } input;
 
 /* What one side's template writes before a reply. */
-static cf_status render_before(const cf_diff_pair *pair, int side,
-                               cf_conversation *conv, const cf_turn *turn,
-                               const json_t *vars, cf_arena *arena, input *out,
+static cf_status render_before(const cf_diff_pair *pair, int side, cf_conversation *conv,
+                               const cf_turn *turn, const json_t *vars, cf_arena *arena, input *out,
                                cf_error *err)
 {
     const cf_turn_options options = {.extra_context = vars};
-    const cf_send send = {
-        .options = &options, .has_parent = true, .parent = turn->parent};
+    const cf_send send = {.options = &options, .has_parent = true, .parent = turn->parent};
     cf_diff_renders r = {.status = {CF_OK, CF_OK}};
     out->reply = reply_text(turn);
     if (out->reply.n == 0) {
@@ -144,12 +140,10 @@ static cf_status render_before(const cf_diff_pair *pair, int side,
     return CF_OK;
 }
 
-static cf_status make_tokens(const cf_scorer *s, cf_arena *arena, input *in,
-                             cf_error *err)
+static cf_status make_tokens(const cf_scorer *s, cf_arena *arena, input *in, cf_error *err)
 {
     cf_token_list list = {NULL, 0};
-    CF_TRY(cf_prompt_tokenise(&list, &in->prompt, in->reply, s->pair->tok,
-                              arena, err));
+    CF_TRY(cf_prompt_tokenise(&list, &in->prompt, in->reply, s->pair->tok, arena, err));
     in->n = list.n;
     in->id = cf_arena_calloc(arena, list.n + 1, sizeof *in->id);
     if (in->id == NULL) {
@@ -160,8 +154,7 @@ static cf_status make_tokens(const cf_scorer *s, cf_arena *arena, input *in,
     }
     /* The first token that holds a byte of the reply. */
     while (in->first < list.n &&
-           (size_t)list.v[in->first].off + list.v[in->first].len <=
-               in->prompt.text.n) {
+           (size_t)list.v[in->first].off + list.v[in->first].len <= in->prompt.text.n) {
         in->first++;
     }
     in->first = in->first == 0 ? 1 : in->first;
@@ -171,20 +164,18 @@ static cf_status make_tokens(const cf_scorer *s, cf_arena *arena, input *in,
 /* Where both sides have the same, the first one's tokens are the other's. */
 static bool are_same(const input *v)
 {
-    return cf_str_eq(v[0].prompt.text, v[1].prompt.text) &&
-           cf_str_eq(v[0].reply, v[1].reply) && v[0].n == v[1].n &&
-           v[0].first == v[1].first &&
-           (v[0].n == 0 ||
-            memcmp(v[0].id, v[1].id, v[0].n * sizeof *v[0].id) == 0);
+    return cf_str_eq(v[0].prompt.text, v[1].prompt.text) && cf_str_eq(v[0].reply, v[1].reply) &&
+           v[0].n == v[1].n && v[0].first == v[1].first &&
+           (v[0].n == 0 || memcmp(v[0].id, v[1].id, v[0].n * sizeof *v[0].id) == 0);
 }
 
-static cf_status score(const cf_scorer *s, int side, const input *in,
-                       cf_arena *arena, size_t *n, double *sum, cf_error *err)
+static cf_status score(const cf_scorer *s, int side, const input *in, cf_arena *arena, size_t *n,
+                       double *sum, cf_error *err)
 {
     if (s->server != NULL) {
         cf_score answer;
-        CF_TRY(cf_backend_score(s->server, in->prompt.text, in->reply,
-                                s->cancel, arena, &answer, err));
+        CF_TRY(cf_backend_score(s->server, in->prompt.text, in->reply, s->cancel, arena, &answer,
+                                err));
         *n = answer.n;
         *sum = answer.sum;
         return CF_OK;
@@ -195,8 +186,7 @@ static cf_status score(const cf_scorer *s, int side, const input *in,
     if (log_p == NULL) {
         return cf_oom_for(err, "the scores");
     }
-    CF_TRY(cf_session_score(s->session[side], in->id, in->n, in->first,
-                            s->cancel, log_p, err));
+    CF_TRY(cf_session_score(s->session[side], in->id, in->n, in->first, s->cancel, log_p, err));
     for (size_t i = 0; i < *n; i++) {
         *sum += (double)log_p[i];
     }
@@ -204,21 +194,18 @@ static cf_status score(const cf_scorer *s, int side, const input *in,
 }
 
 /* The i-th reply of a path, ready to be scored. */
-static cf_status make_input(const cf_diff_pair *pair, int side,
-                            cf_conversation *conv, const replies *r, size_t i,
-                            const json_t *vars, cf_arena *arena, input *out,
-                            cf_error *err)
+static cf_status make_input(const cf_diff_pair *pair, int side, cf_conversation *conv,
+                            const replies *r, size_t i, const json_t *vars, cf_arena *arena,
+                            input *out, cf_error *err)
 {
     if (i >= r->n) {
         return cf_fail(err, CF_ENOTFOUND, "no such reply");
     }
-    return render_before(pair, side, conv, r->path[r->place[i]], vars, arena,
-                         out, err);
+    return render_before(pair, side, conv, r->path[r->place[i]], vars, arena, out, err);
 }
 
-cf_status cf_scorer_text(const cf_diff_pair *pair, int side,
-                         cf_conversation *conv, size_t i, const json_t *vars,
-                         cf_arena *arena, cf_score_text *out, cf_error *err)
+cf_status cf_scorer_text(const cf_diff_pair *pair, int side, cf_conversation *conv, size_t i,
+                         const json_t *vars, cf_arena *arena, cf_score_text *out, cf_error *err)
 {
     replies r = {.n = 0};
     input in = {.n = 0};
@@ -230,16 +217,14 @@ cf_status cf_scorer_text(const cf_diff_pair *pair, int side,
     return st;
 }
 
-cf_status cf_scorer_one(cf_scorer *s, int side, cf_conversation *conv, size_t i,
-                        const json_t *vars, size_t *n, double *sum,
-                        cf_error *err)
+cf_status cf_scorer_one(cf_scorer *s, int side, cf_conversation *conv, size_t i, const json_t *vars,
+                        size_t *n, double *sum, cf_error *err)
 {
     replies r = {.n = 0};
     input in = {.n = 0};
     cf_arena_init(&r.arena, 0);
     cf_status st = find_replies(&r, conv, err);
-    CF_THEN(st,
-            make_input(s->pair, side, conv, &r, i, vars, &r.arena, &in, err));
+    CF_THEN(st, make_input(s->pair, side, conv, &r, i, vars, &r.arena, &in, err));
     if (st == CF_OK && s->server == NULL) {
         st = make_tokens(s, &r.arena, &in, err);
     }
@@ -264,13 +249,13 @@ static bool ends_all(cf_status st)
 }
 
 /* The i-th reply on one side, into *out; v[0 .. side) are ready. */
-static cf_status score_side(scoring *c, int side, const replies *r, size_t i,
-                            input *v, cf_reply_score *out, cf_error *err)
+static cf_status score_side(scoring *c, int side, const replies *r, size_t i, input *v,
+                            cf_reply_score *out, cf_error *err)
 {
     const cf_scorer *s = c->s;
     out->place[side] = i < r[side].n ? r[side].place[i] : 0;
-    CF_TRY(make_input(s->pair, side, c->conv[side], &r[side], i, c->vars,
-                      &c->arena, &v[side], err));
+    CF_TRY(
+        make_input(s->pair, side, c->conv[side], &r[side], i, c->vars, &c->arena, &v[side], err));
     if (s->server == NULL) {
         CF_TRY(make_tokens(s, &c->arena, &v[side], err));
     }
@@ -280,15 +265,14 @@ static cf_status score_side(scoring *c, int side, const replies *r, size_t i,
         out->sum[1] = out->sum[0];
         return CF_OK;
     }
-    CF_TRY(score(s, side, &v[side], &c->arena, &out->n[side], &out->sum[side],
-                 err));
+    CF_TRY(score(s, side, &v[side], &c->arena, &out->n[side], &out->sum[side], err));
     out->has[side] = true;
     return CF_OK;
 }
 
 /* The i-th reply of each side. */
-static cf_status score_reply(scoring *c, const replies *r, size_t i,
-                             cf_reply_score *out, cf_error *err)
+static cf_status score_reply(scoring *c, const replies *r, size_t i, cf_reply_score *out,
+                             cf_error *err)
 {
     input v[2] = {{.n = 0}, {.n = 0}};
     for (int side = 0; side < 2; side++) {
@@ -299,16 +283,14 @@ static cf_status score_reply(scoring *c, const replies *r, size_t i,
             return st;
         }
         if (st != CF_OK && out->why[0] == '\0') {
-            snprintf(out->why, sizeof out->why, "%c: %.90s", 'A' + side,
-                     why.text);
+            snprintf(out->why, sizeof out->why, "%c: %.90s", 'A' + side, why.text);
         }
     }
     return CF_OK;
 }
 
-cf_status cf_scorer_run(cf_scorer *s, cf_conversation *const conv[2],
-                        const json_t *vars, cf_scored_fn fn, void *ud,
-                        cf_error *err)
+cf_status cf_scorer_run(cf_scorer *s, cf_conversation *const conv[2], const json_t *vars,
+                        cf_scored_fn fn, void *ud, cf_error *err)
 {
     scoring c = {.s = s, .conv = conv, .vars = vars};
     replies r[2] = {{.n = 0}, {.n = 0}};

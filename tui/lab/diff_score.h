@@ -48,14 +48,12 @@ typedef struct cf_scorer {
 /* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM.  The
  * pair must outlive the scorer; that of an engine of this program must have
  * been opened with its tokenizer. */
-CF_MUST_USE cf_status cf_scorer_init(cf_scorer *s, const cf_diff_pair *pair,
-                                     cf_backend *backend, cf_cancel *cancel,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_scorer_init(cf_scorer *s, const cf_diff_pair *pair, cf_backend *backend,
+                                     cf_cancel *cancel, cf_error *err);
 void cf_scorer_deinit(cf_scorer *s);
 
 /* How many replies are on the path to the conversation's head. */
-CF_MUST_USE cf_status cf_scorer_count(const cf_conversation *conv, size_t *n,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_scorer_count(const cf_conversation *conv, size_t *n, cf_error *err);
 
 /* A reply after the prompt that one side makes before it; both in the arena. */
 typedef struct cf_score_text {
@@ -65,21 +63,17 @@ typedef struct cf_score_text {
 /* The i-th reply of the path and its prompt by one side's template; nothing
  * is scored.  CF_ENOTFOUND for a reply whose text was not kept, CF_ENOMEM, and
  * what the template returns.  `vars` may be NULL. */
-CF_MUST_USE cf_status cf_scorer_text(const cf_diff_pair *pair, int side,
-                                     cf_conversation *conv, size_t i,
-                                     const json_t *vars, cf_arena *arena,
+CF_MUST_USE cf_status cf_scorer_text(const cf_diff_pair *pair, int side, cf_conversation *conv,
+                                     size_t i, const json_t *vars, cf_arena *arena,
                                      cf_score_text *out, cf_error *err);
 
 /* Scores that reply on that side: tokens and the sum of their logarithms.
  * Errors of cf_scorer_text() and of the engine; cf_backend_last_trouble() of
  * s->server says whether a server may answer later. */
-CF_MUST_USE cf_status cf_scorer_one(cf_scorer *s, int side,
-                                    cf_conversation *conv, size_t i,
-                                    const json_t *vars, size_t *n, double *sum,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_scorer_one(cf_scorer *s, int side, cf_conversation *conv, size_t i,
+                                    const json_t *vars, size_t *n, double *sum, cf_error *err);
 
-typedef void (*cf_scored_fn)(void *ud, const cf_reply_score *score, size_t i,
-                             size_t n_replies);
+typedef void (*cf_scored_fn)(void *ud, const cf_reply_score *score, size_t i, size_t n_replies);
 
 /*
  * Scores every reply on the path to each conversation's head: conv[0] under
@@ -87,9 +81,7 @@ typedef void (*cf_scored_fn)(void *ud, const cf_reply_score *score, size_t i,
  * `vars` may be NULL.  A reply that cannot be scored says why; only
  * CF_ENOMEM and CF_ECANCELLED end it early.
  */
-CF_MUST_USE cf_status cf_scorer_run(cf_scorer *s,
-                                    cf_conversation *const conv[2],
-                                    const json_t *vars, cf_scored_fn fn,
-                                    void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_scorer_run(cf_scorer *s, cf_conversation *const conv[2],
+                                    const json_t *vars, cf_scored_fn fn, void *ud, cf_error *err);
 
 #endif

@@ -95,20 +95,17 @@ static void count(cf_survey_row *row, const cf_diff *d)
     }
 }
 
-static cf_status compare(job_state *j, const cf_diff_renders *r,
-                         cf_survey_row *row, cf_error *err)
+static cf_status compare(job_state *j, const cf_diff_renders *r, cf_survey_row *row, cf_error *err)
 {
     const cf_prompt *p = r->prompt;
     cf_token_list tokens[2] = {{NULL, 0}, {NULL, 0}};
     cf_diff d = {.n_rows = 0};
     for (int i = 0; j->pair.tok != NULL && i < 2; i++) {
-        CF_TRY(
-            cf_diff_pair_tokens(&j->pair, &p[i], &tokens[i], &j->arena, err));
+        CF_TRY(cf_diff_pair_tokens(&j->pair, &p[i], &tokens[i], &j->arena, err));
         row->n_tokens[i] = tokens[i].n;
     }
     if (j->level == CF_DIFF_LEVEL_TOKENS) {
-        CF_TRY(cf_diff_tokens(&d, &p[0], &tokens[0], &p[1], &tokens[1],
-                              &j->arena, err));
+        CF_TRY(cf_diff_tokens(&d, &p[0], &tokens[0], &p[1], &tokens[1], &j->arena, err));
     } else {
         CF_TRY(cf_diff_prompts(&d, &p[0], &p[1], &j->arena, err));
     }
@@ -117,14 +114,12 @@ static cf_status compare(job_state *j, const cf_diff_renders *r,
 }
 
 /* Counts what a family finds in a reply's bytes. */
-static cf_status parse(const cf_conversation *conv, cf_tool_family family,
-                       cf_str raw, size_t *n_calls, size_t *n_bad,
-                       cf_error *err)
+static cf_status parse(const cf_conversation *conv, cf_tool_family family, cf_str raw,
+                       size_t *n_calls, size_t *n_bad, cf_error *err)
 {
     cf_tool_parser *parser;
     const cf_tool_parse *result = NULL;
-    CF_TRY(cf_tool_parser_new(&parser, family, cf_conversation_tools(conv),
-                              NULL, NULL, err));
+    CF_TRY(cf_tool_parser_new(&parser, family, cf_conversation_tools(conv), NULL, NULL, err));
     cf_status st = cf_tool_parser_feed(parser, raw.p, raw.n, err);
     CF_THEN(st, cf_tool_parser_finish(parser, &result, err));
     for (size_t i = 0; st == CF_OK && i < result->n_findings; i++) {
@@ -135,17 +130,15 @@ static cf_status parse(const cf_conversation *conv, cf_tool_family family,
     return st;
 }
 
-static cf_status count_calls(job_state *j, const cf_conversation *conv,
-                             cf_survey_row *row, cf_error *err)
+static cf_status count_calls(job_state *j, const cf_conversation *conv, cf_survey_row *row,
+                             cf_error *err)
 {
     const cf_turn **path;
     size_t n = 0;
-    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &j->arena,
-                                &path, &n, err));
+    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &j->arena, &path, &n, err));
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; path[i]->raw.n != 0 && k < 2; k++) {
-            CF_TRY(parse(conv, j->family[k], path[i]->raw, &row->n_calls[k],
-                         &row->n_bad[k], err));
+            CF_TRY(parse(conv, j->family[k], path[i]->raw, &row->n_calls[k], &row->n_bad[k], err));
         }
     }
     if (row->n_calls[0] != row->n_calls[1] || row->n_bad[0] != row->n_bad[1]) {
@@ -155,30 +148,26 @@ static cf_status count_calls(job_state *j, const cf_conversation *conv,
 }
 
 /* Counts the calls on the path that a prompt does not have. */
-static void count_lost(const json_t *message, size_t index,
-                       const cf_diff_renders *r, cf_survey_row *row)
+static void count_lost(const json_t *message, size_t index, const cf_diff_renders *r,
+                       cf_survey_row *row)
 {
     const json_t *calls = json_object_get(message, "tool_calls");
     for (size_t k = 0; k < json_array_size(calls); k++) {
-        const json_t *function =
-            json_object_get(json_array_get(calls, k), "function");
+        const json_t *function = json_object_get(json_array_get(calls, k), "function");
         cf_str name = cf_json_get_str(function, "name");
         for (int i = 0; i < 2; i++) {
-            row->n_lost[i] +=
-                !cf_prompt_has(&r->prompt[i], CF_SPAN_MESSAGE, index, name);
+            row->n_lost[i] += !cf_prompt_has(&r->prompt[i], CF_SPAN_MESSAGE, index, name);
         }
     }
 }
 
-static cf_status find_lost(job_state *j, const cf_conversation *conv,
-                           const cf_diff_renders *r, cf_survey_row *row,
-                           cf_error *err)
+static cf_status find_lost(job_state *j, const cf_conversation *conv, const cf_diff_renders *r,
+                           cf_survey_row *row, cf_error *err)
 {
     const cf_turn **path;
     size_t n = 0;
     size_t n_before = json_array_size(cf_conversation_preface(conv)->messages);
-    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &j->arena,
-                                &path, &n, err));
+    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &j->arena, &path, &n, err));
     for (size_t i = 0; i < n; i++) {
         count_lost(path[i]->message, n_before + i, r, row);
     }
@@ -195,19 +184,17 @@ static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
 static void set_failure(cf_survey_row *row, const cf_diff_renders *r)
 {
     int bad = r->status[0] != CF_OK ? 0 : 1;
-    row->failed =
-        (r->status[0] != CF_OK ? 1 : 0) | (r->status[1] != CF_OK ? 2 : 0);
+    row->failed = (r->status[0] != CF_OK ? 1 : 0) | (r->status[1] != CF_OK ? 2 : 0);
     row->differs = row->failed != 0 && !cf_diff_renders_fail_alike(r);
     if (row->failed != 0) {
         snprintf(row->why, sizeof row->why, "%.119s", r->err[bad].text);
     }
 }
 
-static cf_status render_both(job_state *j, cf_conversation *conv,
-                             cf_diff_renders *out, cf_error *err)
+static cf_status render_both(job_state *j, cf_conversation *conv, cf_diff_renders *out,
+                             cf_error *err)
 {
-    const cf_turn_options options = {.extra_context =
-                                         conv == j->bench ? j->vars : NULL};
+    const cf_turn_options options = {.extra_context = conv == j->bench ? j->vars : NULL};
     const cf_send send = {.options = &options};
     memset(out, 0, sizeof *out);
     for (int i = 0; i < 2; i++) {
@@ -216,8 +203,7 @@ static cf_status render_both(job_state *j, cf_conversation *conv,
     return CF_OK;
 }
 
-static cf_status look_at(job_state *j, cf_conversation *conv,
-                         cf_survey_row *row, cf_error *err)
+static cf_status look_at(job_state *j, cf_conversation *conv, cf_survey_row *row, cf_error *err)
 {
     cf_diff_renders r;
     CF_TRY(render_both(j, conv, &r, err));
@@ -235,14 +221,12 @@ static cf_status look_at(job_state *j, cf_conversation *conv,
     return cf_scorer_run(&j->scorer, both, NULL, on_score, &row->score, err);
 }
 
-static cf_status do_one(job_state *j, cf_uuid id, cf_survey_row *row,
-                        cf_error *err)
+static cf_status do_one(job_state *j, cf_uuid id, cf_survey_row *row, cf_error *err)
 {
     cf_conversation *conv = NULL;
     cf_arena_reset(&j->arena);
     row->id = id;
-    CF_TRY(cf_diff_load(j->store, id, j->tools, &j->arena, &conv, row->title,
-                        err));
+    CF_TRY(cf_diff_load(j->store, id, j->tools, &j->arena, &conv, row->title, err));
     bool is_bench = j->bench != NULL && cf_uuid_eq(id, j->bench_id);
     cf_status st = look_at(j, is_bench ? j->bench : conv, row, err);
     cf_conversation_free(conv);
@@ -256,8 +240,7 @@ static cf_status list_all(job_state *j, cf_error *err)
 {
     size_t n = PAGE, cap = 0;
     for (size_t offset = 0; n == PAGE; offset += PAGE) {
-        const cf_store_query q = {
-            .sort = CF_SORT_UPDATED, .limit = PAGE, .offset = offset};
+        const cf_store_query q = {.sort = CF_SORT_UPDATED, .limit = PAGE, .offset = offset};
         const cf_store_conv *rows;
         cf_arena_reset(&j->arena);
         CF_TRY(cf_store_list(j->store, &q, &j->arena, &rows, &n, err));
@@ -303,8 +286,7 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
             *err = why;
             return st;
         }
-        if (st !=
-            CF_OK) { /* one that cannot be read is reported and left out */
+        if (st != CF_OK) { /* one that cannot be read is reported and left out */
             it->row.failed = 3;
             it->row.differs = st != CF_ENOTFOUND;
             snprintf(it->row.why, sizeof it->row.why, "%.119s", why.text);
@@ -338,8 +320,7 @@ static void take(void *ud, void *p)
     s->n_failed += row->failed != 0;
     s->n_lose += row->n_lost[0] + row->n_lost[1] != 0;
     for (int i = 0; i < 2; i++) {
-        s->has_calls = s->has_calls ||
-                       row->n_calls[i] + row->n_bad[i] + row->n_lost[i] != 0;
+        s->has_calls = s->has_calls || row->n_calls[i] + row->n_bad[i] + row->n_lost[i] != 0;
         s->n_lose_on[i] += row->n_lost[i] != 0;
         s->n_tokens[i] += row->n_tokens[i];
         s->score.n[i] += row->score.n[i];
@@ -369,8 +350,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     s->was_stopped = status != CF_OK;
 }
 
-static cf_status make_job(job_state *j, cf_diff_model *m,
-                          const cf_survey_options *o, cf_error *err)
+static cf_status make_job(job_state *j, cf_diff_model *m, const cf_survey_options *o, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(m->lab);
     j->lab = m->lab;
@@ -385,8 +365,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
         j->family[i] = cf_lab_tool_family(e, cf_diff_pair_source(&j->pair, i));
     }
     if (o->scores) {
-        CF_TRY(cf_scorer_init(&j->scorer, &j->pair, e->backend,
-                              cf_lab_cancel_flag(m->lab), err));
+        CF_TRY(cf_scorer_init(&j->scorer, &j->pair, e->backend, cf_lab_cancel_flag(m->lab), err));
         for (int i = 0; i < 2; i++) {
             CF_TRY(cf_diff_model_use_lora(m, i, j->scorer.session[i], err));
         }
@@ -413,8 +392,7 @@ static cf_status make_job(job_state *j, cf_diff_model *m,
     return CF_OK;
 }
 
-cf_status cf_survey_start(cf_survey *s, cf_diff_model *m,
-                          const cf_survey_options *o, cf_error *err)
+cf_status cf_survey_start(cf_survey *s, cf_diff_model *m, const cf_survey_options *o, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(m->lab, err));
     job_state *j = cf_calloc(1, sizeof *j);

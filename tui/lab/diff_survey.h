@@ -66,7 +66,6 @@ void cf_survey_deinit(cf_survey *s); /* stops it first */
 /* CF_EBUSY, CF_ENOTFOUND (no other template, no history), CF_EUNSUPPORTED
  * (scores, from this engine). */
 CF_MUST_USE cf_status cf_survey_start(cf_survey *s, cf_diff_model *model,
-                                      const cf_survey_options *options,
-                                      cf_error *err);
+                                      const cf_survey_options *options, cf_error *err);
 
 #endif

@@ -16,8 +16,7 @@ static bool is_in(const json_t *list, cf_str name)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *v = json_array_get(list, i);
         if (json_is_string(v) &&
-            cf_str_eq(cf_str_make(json_string_value(v), json_string_length(v)),
-                      name)) {
+            cf_str_eq(cf_str_make(json_string_value(v), json_string_length(v)), name)) {
             return true;
         }
     }
@@ -37,8 +36,7 @@ bool cf_form_field_at(const json_t *schema, size_t i, cf_form_field *out)
                 .title = title.n > 0 ? title : cf_str_from(key),
                 .description = cf_json_get_str(v, "description"),
                 .schema = v,
-                .is_required = is_in(json_object_get(schema, "required"),
-                                     cf_str_from(key))};
+                .is_required = is_in(json_object_get(schema, "required"), cf_str_from(key))};
             return true;
         }
     }
@@ -55,16 +53,14 @@ static const json_t *choice_schema(const cf_form_field *field)
 }
 
 /* Choice i: its value and how it is called; false past the last. */
-static bool choice_at(const cf_form_field *field, size_t i,
-                      const json_t **value, cf_str *label)
+static bool choice_at(const cf_form_field *field, size_t i, const json_t **value, cf_str *label)
 {
     const json_t *s = choice_schema(field);
     const json_t *plain = json_object_get(s, "enum");
     const json_t *titled = json_object_get(s, "oneOf");
     titled = titled != NULL ? titled : json_object_get(s, "anyOf");
     const json_t *one = json_array_get(titled, i);
-    *value = json_is_array(plain) ? json_array_get(plain, i)
-                                  : json_object_get(one, "const");
+    *value = json_is_array(plain) ? json_array_get(plain, i) : json_object_get(one, "const");
     if (*value == NULL) {
         return false;
     }
@@ -95,8 +91,7 @@ void cf_form_hint(const cf_form_field *field, cf_buf *out)
     if (has_choices(field)) {
         const json_t *value;
         cf_str label;
-        cf_buf_adds(out, is_type(field, "array") ? "some of, with commas: "
-                                                 : "one of ");
+        cf_buf_adds(out, is_type(field, "array") ? "some of, with commas: " : "one of ");
         for (size_t i = 0; choice_at(field, i, &value, &label); i++) {
             cf_buf_adds(out, i > 0 ? ", " : "");
             cf_buf_add(out, label.n > 0 ? label.p : "", label.n);
@@ -142,18 +137,15 @@ static json_t *find_choice(const cf_form_field *field, cf_str text)
     const json_t *value;
     cf_str label;
     for (size_t i = 0; choice_at(field, i, &value, &label); i++) {
-        cf_str plain =
-            cf_str_make(json_string_value(value), json_string_length(value));
-        if (cf_str_eq(label, text) ||
-            (json_is_string(value) && cf_str_eq(plain, text))) {
+        cf_str plain = cf_str_make(json_string_value(value), json_string_length(value));
+        if (cf_str_eq(label, text) || (json_is_string(value) && cf_str_eq(plain, text))) {
             return json_incref(cf_json_ref(value));
         }
     }
     return NULL;
 }
 
-static cf_status read_list(const cf_form_field *field, cf_str text,
-                           json_t **out, cf_error *err)
+static cf_status read_list(const cf_form_field *field, cf_str text, json_t **out, cf_error *err)
 {
     *out = json_array();
     for (size_t at = 0; at <= text.n;) {
@@ -165,8 +157,8 @@ static cf_status read_list(const cf_form_field *field, cf_str text,
         if (one == NULL || json_array_append_new(*out, one) != 0) {
             json_decref(*out);
             *out = NULL;
-            return cf_fail(err, CF_EINVAL, "not one of the choices: %.*s",
-                           (int)(n < 80 ? n : 80), text.p + at);
+            return cf_fail(err, CF_EINVAL, "not one of the choices: %.*s", (int)(n < 80 ? n : 80),
+                           text.p + at);
         }
         at += n + 1;
     }
@@ -189,14 +181,11 @@ static json_t *read_plain(const cf_form_field *field, cf_str text)
     static const char *const no[] = {"no", "n", "false", "0", NULL};
     json_t *v = NULL;
     if (is_type(field, "boolean")) {
-        return is_word(text, yes)  ? json_true()
-               : is_word(text, no) ? json_false()
-                                   : NULL;
+        return is_word(text, yes) ? json_true() : is_word(text, no) ? json_false() : NULL;
     }
     if (is_type(field, "integer") || is_type(field, "number")) {
         bool is_number = cf_json_read(&v, text.p, text.n, NULL) == CF_OK &&
-                         (json_is_integer(v) ||
-                          (json_is_number(v) && !is_type(field, "integer")));
+                         (json_is_integer(v) || (json_is_number(v) && !is_type(field, "integer")));
         if (!is_number) {
             json_decref(v);
             return NULL;
@@ -206,30 +195,26 @@ static json_t *read_plain(const cf_form_field *field, cf_str text)
     return json_stringn(text.p, text.n);
 }
 
-cf_status cf_form_value(const cf_form_field *field, cf_str text, json_t **out,
-                        cf_error *err)
+cf_status cf_form_value(const cf_form_field *field, cf_str text, json_t **out, cf_error *err)
 {
     const json_t *usual = json_object_get(field->schema, "default");
-    bool is_text = !has_choices(field) && !is_type(field, "boolean") &&
-                   !is_type(field, "number") && !is_type(field, "integer");
+    bool is_text = !has_choices(field) && !is_type(field, "boolean") && !is_type(field, "number") &&
+                   !is_type(field, "integer");
     *out = NULL;
     text = is_text ? text : trimmed(text);
     if (text.n == 0) {
         *out = json_incref(cf_json_ref(usual));
-        return *out != NULL || !field->is_required
-                   ? CF_OK
-                   : cf_fail(err, CF_EINVAL, "a value is needed");
+        return *out != NULL || !field->is_required ? CF_OK
+                                                   : cf_fail(err, CF_EINVAL, "a value is needed");
     }
     if (has_choices(field) && is_type(field, "array")) {
         return read_list(field, text, out, err);
     }
-    *out =
-        has_choices(field) ? find_choice(field, text) : read_plain(field, text);
+    *out = has_choices(field) ? find_choice(field, text) : read_plain(field, text);
     if (*out == NULL) {
         cf_buf hint = CF_BUF_INIT;
         cf_form_hint(field, &hint);
-        cf_status st =
-            cf_fail(err, CF_EINVAL, "it is to be %.160s", cf_buf_cstr(&hint));
+        cf_status st = cf_fail(err, CF_EINVAL, "it is to be %.160s", cf_buf_cstr(&hint));
         cf_buf_deinit(&hint);
         return st;
     }

@@ -28,7 +28,7 @@ void cf_form_hint(const cf_form_field *field, cf_buf *out);
  * *out is NULL where there is none and none is needed.  CF_EINVAL with the
  * reason.
  */
-CF_MUST_USE cf_status cf_form_value(const cf_form_field *field, cf_str text,
-                                    json_t **out, cf_error *err);
+CF_MUST_USE cf_status cf_form_value(const cf_form_field *field, cf_str text, json_t **out,
+                                    cf_error *err);
 
 #endif

@@ -58,8 +58,7 @@ static cf_cache_type cache_of(const cf_engine *engine, uint32_t n_ctx)
     }
     for (size_t i = 0; i < plan.n; i++) {
         if (strstr(plan.item[i].name, "cache") != NULL) {
-            return strcmp(plan.item[i].type, "F32") == 0 ? CF_CACHE_F32
-                                                         : CF_CACHE_F16;
+            return strcmp(plan.item[i].type, "F32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
         }
     }
     return CF_CACHE_DEFAULT;
@@ -110,8 +109,7 @@ static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
     run->n_threads = (int)about.n_threads;
     run->isa = cf_str_from(about.kernel_set);
     run->arithmetic = about.arithmetic;
-    k->options.load_as =
-        cf_str_from(about.load_as != NULL ? about.load_as : "");
+    k->options.load_as = cf_str_from(about.load_as != NULL ? about.load_as : "");
     const cf_session *session = cf_backend_core_session(e->backend);
     if (session != NULL) {
         k->options.n_ctx = cf_session_n_ctx(session);
@@ -129,8 +127,7 @@ static bool add_tools(inputs *in, const cf_conversation *conv)
     for (size_t i = 0; v != NULL && i < n; i++) {
         cf_buf_reset(&text);
         cf_json_write(&text, tool[i].raw);
-        char *copy =
-            text.failed ? NULL : cf_arena_alloc(&in->arena, text.n + 1);
+        char *copy = text.failed ? NULL : cf_arena_alloc(&in->arena, text.n + 1);
         if (copy == NULL) {
             v = NULL;
             break;
@@ -178,8 +175,7 @@ static bool copy_options(cf_keep_reply *k, const cf_send *send)
 {
     cf_run_options *o = &k->options;
     static const cf_turn_options none;
-    const cf_chat_options *c =
-        &(send->options != NULL ? send->options : &none)->chat;
+    const cf_chat_options *c = &(send->options != NULL ? send->options : &none)->chat;
     o->sampling = c->sampling;
     o->has_sampling = c->has_sampling;
     o->max_tokens = c->max_tokens;
@@ -188,10 +184,8 @@ static bool copy_options(cf_keep_reply *k, const cf_send *send)
     o->thinking_budget = c->thinking_budget;
     o->as_is = c->as_is;
     o->extra = copy_json(&k->arena, c->vendor);
-    cf_logit_bias *bias =
-        cf_arena_calloc(&k->arena, c->sampling.n_bias + 1, sizeof *bias);
-    cf_token *suppress = cf_arena_calloc(&k->arena, c->sampling.n_suppress + 1,
-                                         sizeof *suppress);
+    cf_logit_bias *bias = cf_arena_calloc(&k->arena, c->sampling.n_bias + 1, sizeof *bias);
+    cf_token *suppress = cf_arena_calloc(&k->arena, c->sampling.n_suppress + 1, sizeof *suppress);
     cf_str *stop = cf_arena_calloc(&k->arena, c->n_stop + 1, sizeof *stop);
     if (bias == NULL || suppress == NULL || stop == NULL) {
         return false;
@@ -218,8 +212,7 @@ static bool copy_options(cf_keep_reply *k, const cf_send *send)
 }
 
 /* The given beginning of the reply, as bytes. */
-static cf_status add_start(inputs *in, cf_keep_reply *k,
-                           const cf_chat_event *prompt, cf_error *err)
+static cf_status add_start(inputs *in, cf_keep_reply *k, const cf_chat_event *prompt, cf_error *err)
 {
     const cf_send *send = k->start.send;
     cf_buf_add(&in->start, send->reply_prefix.p, send->reply_prefix.n);
@@ -231,8 +224,7 @@ static cf_status add_start(inputs *in, cf_keep_reply *k,
     return cf_buf_check(&in->start, err);
 }
 
-static cf_status collect(inputs *in, cf_keep_reply *k,
-                         const cf_chat_event *prompt, cf_error *err)
+static cf_status collect(inputs *in, cf_keep_reply *k, const cf_chat_event *prompt, cf_error *err)
 {
     const cf_keep_engine *e = &k->engine;
     const cf_send *send = k->start.send;
@@ -240,9 +232,9 @@ static cf_status collect(inputs *in, cf_keep_reply *k,
         return cf_oom_for(err, "the history");
     }
     if (e->template_source.n != 0) {
-        CF_TRY(kept(cf_store_put_template(
-            k->store, cf_str_from(e->template_name), e->template_source,
-            cf_str_make(NULL, 0), in->template_hash, err)));
+        CF_TRY(
+            kept(cf_store_put_template(k->store, cf_str_from(e->template_name), e->template_source,
+                                       cf_str_make(NULL, 0), in->template_hash, err)));
         in->run.template_hash = cf_str_from(in->template_hash);
     }
     add_engine(in, k, e);
@@ -267,9 +259,8 @@ static cf_status collect(inputs *in, cf_keep_reply *k,
 /* The given beginning of the reply, as the stream's first piece. */
 static cf_status put_start(cf_keep_reply *k, const inputs *in, cf_error *err)
 {
-    cf_stream_piece piece = {.raw = cf_buf_str(&in->start),
-                             .ids = in->start_ids,
-                             .n_ids = k->options.n_start};
+    cf_stream_piece piece = {
+        .raw = cf_buf_str(&in->start), .ids = in->start_ids, .n_ids = k->options.n_start};
     cf_status st = CF_OK;
     if (piece.raw.n > 0 || piece.n_ids > 0) {
         st = cf_stream_append(k->stream, &piece, err);
@@ -288,8 +279,7 @@ static void forget(cf_keep_reply *k)
 }
 
 /* Makes the turn in the store; `prompt` is NULL where it is not known. */
-static cf_status open_stream(cf_keep_reply *k, const cf_chat_event *prompt,
-                             cf_error *err)
+static cf_status open_stream(cf_keep_reply *k, const cf_chat_event *prompt, cf_error *err)
 {
     const cf_keep_start *start = &k->start;
     inputs in = {.run = cf_store_run_none()};
@@ -320,10 +310,9 @@ static cf_status open_stream(cf_keep_reply *k, const cf_chat_event *prompt,
     return st;
 }
 
-cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
-                              const cf_keep_engine *engine,
-                              const cf_conversation *conv,
-                              const cf_keep_start *start, cf_error *err)
+cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store, const cf_keep_engine *engine,
+                              const cf_conversation *conv, const cf_keep_start *start,
+                              cf_error *err)
 {
     memset(k, 0, sizeof *k);
     cf_arena_init(&k->arena, 0);
@@ -361,8 +350,7 @@ static void keep_call(cf_keep_reply *k, const cf_chat_event *e)
         c.state = cf_str_from("parsed");
     } else {
         c.parse_error = copy_text(&k->arena, cf_str_from(e->stop.err.text));
-        c.error_at =
-            e->stop.err.off != CF_NO_OFFSET ? (int64_t)e->stop.err.off : -1;
+        c.error_at = e->stop.err.off != CF_NO_OFFSET ? (int64_t)e->stop.err.off : -1;
         c.status = cf_str_from(cf_tool_status_name(CF_TOOL_PARSE_ERROR));
         c.state = cf_str_from("failed");
     }
@@ -378,8 +366,7 @@ static void add_findings(cf_keep_reply *k, size_t index, const json_t *findings)
     for (size_t i = 0; mine != NULL && i < json_array_size(findings); i++) {
         json_t *f = json_array_get(findings, i);
         const json_t *of = json_object_get(f, "call");
-        if (!json_is_integer(of) ||
-            json_integer_value(of) != (json_int_t)index) {
+        if (!json_is_integer(of) || json_integer_value(of) != (json_int_t)index) {
             continue;
         }
         cf_str status = cf_json_get_str(f, "status");
@@ -434,10 +421,9 @@ static void note_token(cf_keep_reply *k, const cf_chat_token *t)
 
 void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
 {
-    if (k->is_on && !k->is_tried && e->kind != CF_CHAT_USAGE &&
-        e->kind != CF_CHAT_TIMINGS && e->kind != CF_CHAT_STOP &&
-        open_stream(k, e->kind == CF_CHAT_PROMPT ? e : NULL, &k->why) !=
-            CF_OK) {
+    if (k->is_on && !k->is_tried && e->kind != CF_CHAT_USAGE && e->kind != CF_CHAT_TIMINGS &&
+        e->kind != CF_CHAT_STOP &&
+        open_stream(k, e->kind == CF_CHAT_PROMPT ? e : NULL, &k->why) != CF_OK) {
         return; /* reported at the end */
     }
     if (k->stream == NULL) {
@@ -455,9 +441,8 @@ void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
         if (k->tok != NULL) {
             piece.raw = e->text;
         }
-    } else if (k->tok == NULL &&
-               (e->kind == CF_CHAT_TEXT || e->kind == CF_CHAT_THINKING ||
-                e->kind == CF_CHAT_CALL_DELTA)) {
+    } else if (k->tok == NULL && (e->kind == CF_CHAT_TEXT || e->kind == CF_CHAT_THINKING ||
+                                  e->kind == CF_CHAT_CALL_DELTA)) {
         piece.raw = e->text;
     } else {
         return;
@@ -497,12 +482,10 @@ static void add_results(cf_store_run *run, const cf_chat_response *r)
 }
 
 /* What only the reply's end knows whole. */
-static void add_lists(cf_keep_reply *k, const cf_chat_response *r,
-                      cf_store_run *run, cf_buf *json)
+static void add_lists(cf_keep_reply *k, const cf_chat_response *r, cf_store_run *run, cf_buf *json)
 {
     if (k->forced.failed || k->held.failed || k->drafted.failed ||
-        (k->forced.n == 0 && k->held.n == 0 && k->drafted.n == 0 &&
-         r->vendor == NULL)) {
+        (k->forced.n == 0 && k->held.n == 0 && k->drafted.n == 0 && r->vendor == NULL)) {
         return;
     }
     k->options.forced = (const uint32_t *)(const void *)k->forced.p;
@@ -518,8 +501,8 @@ static void add_lists(cf_keep_reply *k, const cf_chat_response *r,
     }
 }
 
-cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
-                            const cf_sent *sent, cf_error *err)
+cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv, const cf_sent *sent,
+                            cf_error *err)
 {
     if (!k->is_on) {
         return CF_OK;
@@ -560,8 +543,8 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
     }
     end.calls = k->call;
     end.n_calls = k->n_calls;
-    bool is_short = json.failed || options.failed || k->arena.failed ||
-                    k->forced.failed || k->held.failed || k->drafted.failed;
+    bool is_short = json.failed || options.failed || k->arena.failed || k->forced.failed ||
+                    k->held.failed || k->drafted.failed;
     cf_status st = kept(cf_store_finish(k->stream, &end, err));
     if (st == CF_OK && is_short) { /* what there is was stored */
         st = cf_oom_for(err, "all of the reply");
@@ -577,14 +560,13 @@ cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
     return st;
 }
 
-cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
-                       const cf_turn *turn, cf_error *err)
+cf_status cf_keep_turn(cf_store *store, cf_uuid conversation, const cf_turn *turn, cf_error *err)
 {
     return cf_keep_copy(store, conversation, turn, (cf_uuid){{0}}, err);
 }
 
-cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
-                       const cf_turn *turn, cf_uuid from, cf_error *err)
+cf_status cf_keep_copy(cf_store *store, cf_uuid conversation, const cf_turn *turn, cf_uuid from,
+                       cf_error *err)
 {
     cf_buf json = CF_BUF_INIT;
     cf_arena arena;
@@ -611,8 +593,7 @@ cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
                          .calls = old.calls,
                          .n_calls = old.run != NULL ? old.n_calls : 0};
     cf_store_run run = cf_store_run_none();
-    if (row.run == NULL &&
-        turn->raw.n > 0) { /* a reply that the user edited: its bytes */
+    if (row.run == NULL && turn->raw.n > 0) { /* a reply that the user edited: its bytes */
         run.engine = cf_str_from("edited");
         run.raw = turn->raw;
         row.run = &run;

@@ -67,28 +67,24 @@ typedef struct cf_keep_reply {
 /* A failure leaves nothing to do: event and end may be called.  `k` is
  * zeroed or ended before; what the arguments point to stays until the end. */
 CF_MUST_USE cf_status cf_keep_reply_begin(cf_keep_reply *k, cf_store *store,
-                                          const cf_keep_engine *engine,
-                                          const cf_conversation *conv,
-                                          const cf_keep_start *start,
-                                          cf_error *err);
+                                          const cf_keep_engine *engine, const cf_conversation *conv,
+                                          const cf_keep_start *start, cf_error *err);
 
 void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *event);
 
 /* Completes the turn; a kept write that waits in memory is CF_OK.  A failure
  * may be one of the first event. */
-CF_MUST_USE cf_status cf_keep_reply_end(cf_keep_reply *k,
-                                        const cf_conversation *conv,
+CF_MUST_USE cf_status cf_keep_reply_end(cf_keep_reply *k, const cf_conversation *conv,
                                         const cf_sent *sent, cf_error *err);
 
 /* Stores a finished turn (the user's message, a tool's result). */
-CF_MUST_USE cf_status cf_keep_turn(cf_store *store, cf_uuid conversation,
-                                   const cf_turn *turn, cf_error *err);
+CF_MUST_USE cf_status cf_keep_turn(cf_store *store, cf_uuid conversation, const cf_turn *turn,
+                                   cf_error *err);
 
 /* The same for a turn that is a copy of the stored turn `from` (nil: of none):
  * with its run and calls. */
-CF_MUST_USE cf_status cf_keep_copy(cf_store *store, cf_uuid conversation,
-                                   const cf_turn *turn, cf_uuid from,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_keep_copy(cf_store *store, cf_uuid conversation, const cf_turn *turn,
+                                   cf_uuid from, cf_error *err);
 
 /* For a caller that goes on after a failed write (`st` and `err` are its
  * results): the store counts it as lost, so that the screen and the exit

@@ -5,8 +5,7 @@
 
 #include "storage/store.h"
 
-cf_status cf_kept_template(cf_buf *out, cf_store *store, const char *name,
-                           cf_error *err)
+cf_status cf_kept_template(cf_buf *out, cf_store *store, const char *name, cf_error *err)
 {
     cf_arena arena;
     const cf_store_template *v = NULL, *found = NULL;
@@ -17,14 +16,12 @@ cf_status cf_kept_template(cf_buf *out, cf_store *store, const char *name,
         st = cf_store_templates(store, &arena, &v, &n, err);
     }
     for (size_t i = 0; st == CF_OK && i < n; i++) {
-        if (cf_str_is(v[i].name, name) &&
-            (found == NULL || v[i].created_ms >= found->created_ms)) {
+        if (cf_str_is(v[i].name, name) && (found == NULL || v[i].created_ms >= found->created_ms)) {
             found = &v[i];
         }
     }
     if (st == CF_OK && found == NULL) {
-        st = cf_fail(err, CF_ENOTFOUND,
-                     "no file and no template is called '%.80s'", name);
+        st = cf_fail(err, CF_ENOTFOUND, "no file and no template is called '%.80s'", name);
     }
     if (st == CF_OK) {
         cf_buf_add(out, found->source.p, found->source.n);

@@ -13,12 +13,11 @@ typedef struct cf_store cf_store;
 
 /* Appends the source of the newest template that is kept under `name`.
  * `store` may be NULL.  CF_ENOTFOUND, and what reading may give. */
-CF_MUST_USE cf_status cf_kept_template(cf_buf *out, cf_store *store,
-                                       const char *name, cf_error *err);
+CF_MUST_USE cf_status cf_kept_template(cf_buf *out, cf_store *store, const char *name,
+                                       cf_error *err);
 
 /* Appends the names of the kept templates, each once, a space before each.
  * `store` may be NULL.  Errors as above. */
-CF_MUST_USE cf_status cf_kept_template_names(cf_buf *out, cf_store *store,
-                                             cf_error *err);
+CF_MUST_USE cf_status cf_kept_template_names(cf_buf *out, cf_store *store, cf_error *err);
 
 #endif

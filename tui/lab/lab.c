@@ -7,8 +7,7 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab_impl.h"
 
-cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
-                     cf_error *err)
+cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store, cf_error *err)
 {
     cf_lab *b = cf_calloc(1, sizeof *b);
     if (b == NULL) {
@@ -32,8 +31,7 @@ cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
     cf_runner_init(&b->work, b);
     cf_runner_init(&b->reader, b);
     cf_lab__linter_init(b);
-    cf_status st =
-        b->vars != NULL ? cf_tool_desk_init(&b->desk, err) : cf_oom(err);
+    cf_status st = b->vars != NULL ? cf_tool_desk_init(&b->desk, err) : cf_oom(err);
     CF_THEN(st, cf_runner_need_thread(&b->work, err));
     CF_THEN(st, cf_lab__fresh_conversation(b, err));
     if (st != CF_OK) {

@@ -50,8 +50,8 @@ typedef struct cf_lab_engine {
 } cf_lab_engine;
 
 /* `store` may be NULL: no history. */
-CF_MUST_USE cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine,
-                                 cf_store *store, cf_error *err);
+CF_MUST_USE cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
+                                 cf_error *err);
 void cf_lab_free(cf_lab *lab);
 
 /* A descriptor that gets a byte when there is something to poll. */

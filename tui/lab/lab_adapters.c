@@ -11,8 +11,8 @@
 #include "tui/lab/lab_impl.h"
 
 /* Opens the names of a line, which are cut apart in place. */
-static cf_status open_line(cf_opened_adapters *out, const cf_engine *engine,
-                           char *line, cf_error *err)
+static cf_status open_line(cf_opened_adapters *out, const cf_engine *engine, char *line,
+                           cf_error *err)
 {
     const char *names[CF_ADAPTERS_MAX + 1];
     size_t n = 0;
@@ -31,8 +31,8 @@ static cf_status open_line(cf_opened_adapters *out, const cf_engine *engine,
     return cf_open_adapters(out, engine, names, n, err);
 }
 
-cf_status cf_lab_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
-                               const char *text, cf_error *err)
+cf_status cf_lab_open_adapters(cf_opened_adapters *out, const cf_engine *engine, const char *text,
+                               cf_error *err)
 {
     char *line = cf_strdup(strcmp(text, "off") == 0 ? "" : text);
     if (line == NULL) {
@@ -61,12 +61,10 @@ cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
     cf_opened_adapters now = {.n = 0};
     CF_TRY(cf_lab_need_idle(lab, err));
     if (session == NULL || lab->engine.engine == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "adapters need the built-in engine");
+        return cf_fail(err, CF_EUNSUPPORTED, "adapters need the built-in engine");
     }
     bool is_start = strcmp(text, "start") == 0;
-    cf_status st = cf_lab_open_adapters(&now, lab->engine.engine,
-                                        is_start ? "off" : text, err);
+    cf_status st = cf_lab_open_adapters(&now, lab->engine.engine, is_start ? "off" : text, err);
     if (!lab->has_adapters && st == CF_OK) { /* the first change */
         size_t n;
         const cf_adapter_use *v = cf_session_adapters(session, &n);
@@ -74,9 +72,8 @@ cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
         lab->n_first_adapter = n;
         lab->has_adapters = true;
     }
-    CF_THEN(st, cf_session_set_adapters(
-                    session, is_start ? lab->first_adapters : now.use,
-                    is_start ? lab->n_first_adapter : now.n, err));
+    CF_THEN(st, cf_session_set_adapters(session, is_start ? lab->first_adapters : now.use,
+                                        is_start ? lab->n_first_adapter : now.n, err));
     if (st != CF_OK) {
         cf_opened_adapters_close(&now);
         return st;

@@ -12,8 +12,7 @@
 
 /* Opens the adapters of a line, "FILE[=SCALE] ..."; "off": none.  Errors of
  * cf_open_adapters(). */
-CF_MUST_USE cf_status cf_lab_open_adapters(cf_opened_adapters *out,
-                                           const cf_engine *engine,
+CF_MUST_USE cf_status cf_lab_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
                                            const char *text, cf_error *err);
 /* Appends "NAME x SCALE, ...", the names without their folders. */
 void cf_adapters_label(cf_buf *out, const cf_adapter_use *v, size_t n);
@@ -23,8 +22,7 @@ void cf_adapters_label(cf_buf *out, const cf_adapter_use *v, size_t n);
  * The model is not loaded again; the cache is computed again.  CF_EBUSY,
  * CF_EUNSUPPORTED without the built-in engine, errors of
  * cf_open_adapters(). */
-CF_MUST_USE cf_status cf_lab_set_adapters(cf_lab *lab, const char *text,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err);
 /* Those in use, *n of them; NULL without the built-in engine. */
 const cf_adapter_use *cf_lab_adapters(const cf_lab *lab, size_t *n);
 /* Appends "FILE x SCALE, ..." or "none". */

@@ -36,8 +36,7 @@ static void set_label(cf_lab_rule *rule, const cf_buf *text)
 {
     size_t n = text->n < sizeof rule->label ? text->n : sizeof rule->label - 1;
     n -= cf_utf8_incomplete_tail(cf_buf_cstr(text), n);
-    snprintf(rule->label, sizeof rule->label, "%.*s", (int)n,
-             cf_buf_cstr(text));
+    snprintf(rule->label, sizeof rule->label, "%.*s", (int)n, cf_buf_cstr(text));
 }
 
 /* Takes `spec` over, whatever comes of it; NULL when memory ran out. */
@@ -53,8 +52,7 @@ static cf_lab_rule *rule_of(json_t *spec)
     return rule;
 }
 
-static cf_status new_rule(cf_lab_rule **out, json_t *spec,
-                          const cf_tool_set *tools, cf_error *err)
+static cf_status new_rule(cf_lab_rule **out, json_t *spec, const cf_tool_set *tools, cf_error *err)
 {
     cf_lab_rule *rule = rule_of(spec);
     if (rule == NULL) {
@@ -76,8 +74,7 @@ static void name_rule(cf_lab_rule *rule, const char *words)
 {
     size_t n = strcspn(words, " ");
     const char *arg = words + n;
-    bool is_file =
-        strncmp(words, "schema ", 7) == 0 || strncmp(words, "grammar ", 8) == 0;
+    bool is_file = strncmp(words, "schema ", 7) == 0 || strncmp(words, "grammar ", 8) == 0;
     const char *slash = is_file ? strrchr(arg, '/') : NULL;
     cf_buf label = CF_BUF_INIT;
     if (is_file) {
@@ -98,8 +95,7 @@ static json_t *stored_tools(const cf_store_run *run)
     json_t *list = json_array();
     for (size_t i = 0; list != NULL && i < run->n_tools; i++) {
         json_t *tool;
-        if (cf_json_read(&tool, run->tools[i].p, run->tools[i].n, NULL) !=
-                CF_OK ||
+        if (cf_json_read(&tool, run->tools[i].p, run->tools[i].n, NULL) != CF_OK ||
             json_array_append_new(list, tool) != 0) {
             json_decref(list);
             return NULL;
@@ -112,8 +108,7 @@ cf_lab_rule *cf_lab__rule_stored(const cf_store_run *run)
 {
     json_t *spec;
     if (run->constraint_spec.n == 0 ||
-        cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n,
-                     NULL) != CF_OK) {
+        cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n, NULL) != CF_OK) {
         return NULL;
     }
     cf_lab_rule *rule = rule_of(spec);
@@ -133,10 +128,8 @@ cf_status cf_lab__rule_compile(cf_lab_rule *rule, cf_error *err)
     if (rule->grammar != NULL) {
         return CF_OK;
     }
-    cf_status st =
-        rule->tools != NULL ? cf_tool_set_new(&tools, rule->tools, err) : CF_OK;
-    CF_THEN(st,
-            cf_constraint_spec_compile(&rule->grammar, rule->spec, tools, err));
+    cf_status st = rule->tools != NULL ? cf_tool_set_new(&tools, rule->tools, err) : CF_OK;
+    CF_THEN(st, cf_constraint_spec_compile(&rule->grammar, rule->spec, tools, err));
     cf_tool_set_free(tools);
     return st;
 }
@@ -157,8 +150,7 @@ cf_status cf_lab_constrain(cf_lab *lab, const char *words, cf_error *err)
     }
     const cf_backend_info info = cf_lab_info(lab);
     if (!info.can_mask && !info.can_constrain) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "only a model file or a server can be constrained");
+        return cf_fail(err, CF_EUNSUPPORTED, "only a model file or a server can be constrained");
     }
     json_t *spec;
     cf_lab_rule *rule = NULL;
@@ -180,8 +172,7 @@ static cf_status follow_family(cf_lab *b, cf_error *err)
 {
     const json_t *spec = b->rule->spec;
     if (json_object_get(spec, "tools") == NULL ||
-        cf_str_is(cf_json_get_str(spec, "family"),
-                  cf_tool_family_name(b->engine.family))) {
+        cf_str_is(cf_json_get_str(spec, "family"), cf_tool_family_name(b->engine.family))) {
         return CF_OK;
     }
     char words[64];
@@ -206,7 +197,7 @@ cf_status cf_lab__use_rule(cf_lab *b, cf_lab_job *job, cf_error *err)
 
 cf_status cf_lab__need_vocab(cf_lab *b, cf_error *err)
 {
-    return b->vocab != NULL ? CF_OK
-                            : cf_constraint_vocab_from_tokenizer(
-                                  &b->vocab, b->engine.tokenizer, err);
+    return b->vocab != NULL
+               ? CF_OK
+               : cf_constraint_vocab_from_tokenizer(&b->vocab, b->engine.tokenizer, err);
 }

@@ -14,8 +14,7 @@
  * CF_EUNSUPPORTED where the engine cannot; CF_EINVAL, CF_ENOTFOUND,
  * CF_EFORMAT; the constraint before then stays.
  */
-CF_MUST_USE cf_status cf_lab_constrain(cf_lab *lab, const char *words,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_lab_constrain(cf_lab *lab, const char *words, cf_error *err);
 /* "schema weather.json"; "" for none. */
 const char *cf_lab_constraint(const cf_lab *lab);
 

@@ -13,8 +13,7 @@
 /* ---- which conversation ------------------------------------------------- */
 
 /* Puts a conversation in the place of the one in the workbench. */
-static cf_status use_conversation(cf_lab *b, cf_conversation *conv,
-                                  cf_error *err)
+static cf_status use_conversation(cf_lab *b, cf_conversation *conv, cf_error *err)
 {
     cf_role_map roles;
     cf_role_map_init(&roles, b->engine.template_source);
@@ -37,8 +36,8 @@ cf_status cf_lab__fresh_conversation(cf_lab *b, cf_error *err)
 }
 
 /* `more` (may be NULL) is added after `turn`. */
-static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn,
-                            const cf_turn *more, cf_error *err)
+static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn, const cf_turn *more,
+                            cf_error *err)
 {
     if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
@@ -46,14 +45,12 @@ static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn,
     if (lab->store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
     }
-    const cf_saved_choice choice = {
-        .conversation = conv, .turn = turn, .has_raw = true};
+    const cf_saved_choice choice = {.conversation = conv, .turn = turn, .has_raw = true};
     cf_conversation *loaded = NULL;
     cf_store_conv about;
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_saved_load(&loaded, &about, lab->store, &choice, &arena, err);
+    cf_status st = cf_saved_load(&loaded, &about, lab->store, &choice, &arena, err);
     if (st == CF_OK && more != NULL) {
         cf_uuid id;
         st = cf_conversation_add(loaded, more, &id, err);
@@ -74,8 +71,7 @@ static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn,
         cf_utf8_copy(lab->title, sizeof lab->title,
                      about.title.n != 0 ? about.title : about.preview);
         if (!cf_lab_is_busy(lab)) { /* else the engine is a task's */
-            cf_saved_drafts(lab->engine.backend, lab->engine.engine, lab->store,
-                            loaded);
+            cf_saved_drafts(lab->engine.backend, lab->engine.engine, lab->store, loaded);
         }
         st = use_conversation(lab, loaded, err);
     }
@@ -83,19 +79,16 @@ static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn,
     return st;
 }
 
-cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
-                           cf_error *err)
+cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn, cf_error *err)
 {
     return open_saved(lab, conv, turn, NULL, err);
 }
 
-cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn,
-                           cf_uuid reply, const json_t *message, cf_error *err)
+cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn, cf_uuid reply,
+                           const json_t *message, cf_error *err)
 {
-    const cf_turn more = {.id = reply,
-                          .parent = turn,
-                          .message = cf_json_ref(message),
-                          .status = CF_TURN_STREAMING};
+    const cf_turn more = {
+        .id = reply, .parent = turn, .message = cf_json_ref(message), .status = CF_TURN_STREAMING};
     CF_TRY(open_saved(lab, conv, turn, &more, err));
     lab->shown_only = conv;
     return CF_OK;
@@ -121,13 +114,11 @@ cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
     cf_uuid head = cf_conversation_head(b->conv);
     b->system = cf_conversation_system(b->conv, head);
     b->preface_system = cf_conversation_system(b->conv, (cf_uuid){{0}});
-    CF_TRY(cf_conversation_sources(b->conv, head, &b->arena, &b->source,
-                                   &b->n_source, err));
+    CF_TRY(cf_conversation_sources(b->conv, head, &b->arena, &b->source, &b->n_source, err));
     if (cf_uuid_is_nil(head)) {
         return CF_OK;
     }
-    return cf_conversation_path(b->conv, head, &b->arena, &b->path, &b->n_path,
-                                err);
+    return cf_conversation_path(b->conv, head, &b->arena, &b->path, &b->n_path, err);
 }
 
 const cf_turn *const *cf_lab_path(const cf_lab *lab, size_t *n)
@@ -252,8 +243,7 @@ cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err)
     return cf_lab__snapshot(lab, err);
 }
 
-cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out,
-                            cf_error *err)
+cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out, cf_error *err)
 {
     if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
@@ -282,8 +272,7 @@ cf_reply *cf_lab__reply_of(cf_lab *b, cf_uuid turn, bool make)
     if (!make) {
         return NULL;
     }
-    if (!cf_grow(&b->replies, &b->cap_replies, b->n_replies + 1,
-                 sizeof(cf_reply *))) {
+    if (!cf_grow(&b->replies, &b->cap_replies, b->n_replies + 1, sizeof(cf_reply *))) {
         return NULL;
     }
     cf_reply *reply = cf_calloc(1, sizeof *reply);
@@ -308,8 +297,7 @@ const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
     cf_arena arena;
     cf_store_turn stored;
     cf_arena_init(&arena, 0);
-    if (cf_store_get_turn(lab->store, turn, &arena, &stored, NULL) == CF_OK &&
-        stored.run != NULL) {
+    if (cf_store_get_turn(lab->store, turn, &arena, &stored, NULL) == CF_OK && stored.run != NULL) {
         r = cf_lab__reply_of(lab, turn, true);
         if (r != NULL) {
             cf_reply_load(r, lab->engine.tokenizer, stored.run);
@@ -328,9 +316,7 @@ void cf_lab_mark(cf_lab *lab, int which, cf_uuid conv)
 
 char cf_lab_mark_of(const cf_lab *lab, cf_uuid conv)
 {
-    return cf_uuid_eq(lab->mark[0], conv)   ? 'A'
-           : cf_uuid_eq(lab->mark[1], conv) ? 'B'
-                                            : ' ';
+    return cf_uuid_eq(lab->mark[0], conv) ? 'A' : cf_uuid_eq(lab->mark[1], conv) ? 'B' : ' ';
 }
 
 cf_uuid cf_lab_marked(const cf_lab *lab, int which)
@@ -352,12 +338,10 @@ bool cf_lab_tick(cf_lab *lab, cf_uuid conv)
     size_t at = place_of(lab, conv);
     if (at < lab->n_ticked) {
         lab->n_ticked--;
-        memmove(lab->ticked + at, lab->ticked + at + 1,
-                (lab->n_ticked - at) * sizeof *lab->ticked);
+        memmove(lab->ticked + at, lab->ticked + at + 1, (lab->n_ticked - at) * sizeof *lab->ticked);
         return true;
     }
-    if (!cf_grow(&lab->ticked, &lab->cap_ticked, lab->n_ticked + 1,
-                 sizeof *lab->ticked)) {
+    if (!cf_grow(&lab->ticked, &lab->cap_ticked, lab->n_ticked + 1, sizeof *lab->ticked)) {
         return false;
     }
     lab->ticked[lab->n_ticked++] = conv;

@@ -34,8 +34,7 @@ const cf_reply *cf_lab_reply_here(cf_lab *lab, cf_uuid turn);
 
 /* A copy of the conversation, for a comparison; the caller frees it.  CF_EBUSY
  * while a reply is written. */
-CF_MUST_USE cf_status cf_lab_clone_conv(const cf_lab *lab,
-                                        cf_conversation **out, cf_error *err);
+CF_MUST_USE cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out, cf_error *err);
 
 /* ---- which conversation ------------------------------------------------- */
 
@@ -57,14 +56,12 @@ bool cf_lab_leave_example(cf_lab *lab);
 void cf_lab_new_conv(cf_lab *lab);
 /* Opens a saved conversation, as saved.h loads it, with `turn` (nil: where it
  * was left) as the head.  After a failure the one that was open stays. */
-CF_MUST_USE cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_lab_open_conv(cf_lab *lab, cf_uuid conv, cf_uuid turn, cf_error *err);
 
 /* The same with a reply after `turn` that is still being written by another
  * program, under a UUID of its own; it is only shown. */
-CF_MUST_USE cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn,
-                                       cf_uuid reply, const json_t *message,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn, cf_uuid reply,
+                                       const json_t *message, cf_error *err);
 
 /* Shows the path to another turn. */
 CF_MUST_USE cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err);

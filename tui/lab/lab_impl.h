@@ -88,10 +88,10 @@ struct cf_lab {
     cf_conversation *conv;
     cf_uuid conv_id;
     bool conv_is_stored;
-    cf_uuid cached; /* the conversation of the last prompt that was sent, which
+    cf_uuid cached;     /* the conversation of the last prompt that was sent, which
                        is the one in the cache; nil: none was */
     cf_uuid shown_only; /* an example that gets no messages; nil: none */
-    bool is_live; /* shown_only is so while another program writes in it */
+    bool is_live;       /* shown_only is so while another program writes in it */
     char title[80];
 
     /* The snapshot of `conv`, which is a thread's while it writes a reply:
@@ -133,8 +133,8 @@ struct cf_lab {
     size_t n_first_adapter;
     bool has_adapters; /* they were changed once, so the first are known */
 
-    json_t *vars;   /* template variables that the user set */
-    json_t *vendor; /* settings.extra as an object; NULL: none */
+    json_t *vars;                   /* template variables that the user set */
+    json_t *vendor;                 /* settings.extra as an object; NULL: none */
     char vendor_text[CF_EXTRA_MAX]; /* what it was made of */
     cf_buf draft;
     json_t *draft_parts;   /* pictures and sounds with it; NULL: none */
@@ -164,8 +164,8 @@ struct cf_lab {
 cf_status cf_lab__snapshot(cf_lab *lab, cf_error *err);
 
 /* cf_lab_set_template() without a step of undo. */
-CF_MUST_USE cf_status cf_lab__set_template(cf_lab *lab, const char *name,
-                                           cf_str source, cf_error *err);
+CF_MUST_USE cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source,
+                                           cf_error *err);
 void cf_lab__undo_deinit(cf_lab *lab);
 
 /* The record of a reply, made when there is none; NULL when memory
@@ -203,9 +203,7 @@ cf_turn_options cf_lab__options(cf_lab *lab);
 
 /* On the send's thread: begins a reply in the history, and makes the job's
  * constraint ready.  lab_send.c */
-void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send,
-                          cf_keep_reply *keep);
-CF_MUST_USE cf_status cf_lab__ready_rule(cf_lab *b, cf_lab_job *job,
-                                         cf_error *err);
+void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send, cf_keep_reply *keep);
+CF_MUST_USE cf_status cf_lab__ready_rule(cf_lab *b, cf_lab_job *job, cf_error *err);
 
 #endif

@@ -41,8 +41,7 @@ static cf_status find_variables(cf_lab_linted *s, cf_error *err)
     cf_template *tpl;
     const cf_template_variable *v;
     size_t n = 0;
-    if (cf_template_compile(&tpl, cf_buf_str(&s->source), NULL, NULL, NULL,
-                            NULL) != CF_OK) {
+    if (cf_template_compile(&tpl, cf_buf_str(&s->source), NULL, NULL, NULL, NULL) != CF_OK) {
         return CF_OK; /* the report says why */
     }
     cf_template_variable *copy = NULL;
@@ -74,8 +73,8 @@ static cf_status lint(void *ud, cf_lab *lab, cf_error *err)
     (void)lab;
     (void)err; /* the result says it */
     options.cancel = cf_runner_cancel_flag(&d->runner);
-    s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options,
-                                      &s->arena, &s->lint.report, &s->lint.err);
+    s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options, &s->arena, &s->lint.report,
+                                      &s->lint.err);
     CF_THEN(s->lint.status, find_variables(s, &s->lint.err));
     return CF_OK;
 }
@@ -129,8 +128,7 @@ static void set_options(cf_lab *b)
 static void begin(cf_lab *b, cf_lab_linted *s, cf_str source)
 {
     cf_lab_linter *d = &b->linter;
-    const cf_lab_task task = {
-        .name = "linting", .run = lint, .end = linted, .ud = d};
+    const cf_lab_task task = {.name = "linting", .run = lint, .end = linted, .ud = d};
     cf_buf_restart(&s->source);
     cf_arena_reset(&s->arena);
     s->lint = (cf_lab_lint){0};
@@ -191,8 +189,7 @@ static cf_lab_variable *add(variables *l, cf_str name, uint32_t line)
         return NULL;
     }
     cf_lab_variable *row = &l->v[l->n++];
-    *row = (cf_lab_variable){
-        .name = cf_str_make(copy, name.n), .origin = "", .line = line};
+    *row = (cf_lab_variable){.name = cf_str_make(copy, name.n), .origin = "", .line = line};
     return row;
 }
 
@@ -231,17 +228,15 @@ static void fill(const cf_lab *b, cf_lab_variable *row)
 {
     cf_thinking thinking = b->settings.chat.thinking;
     const json_t *set = value_in(b->vars, row->name);
-    const json_t *saved =
-        value_in(cf_conversation_preface(b->conv)->extra_context, row->name);
+    const json_t *saved = value_in(cf_conversation_preface(b->conv)->extra_context, row->name);
     if (cf_str_is(row->name, "messages")) {
-        cf_buf_addf(&row->value, "%zu",
-                    cf_lab_n_messages(b) + (b->draft.n != 0));
+        cf_buf_addf(&row->value, "%zu", cf_lab_n_messages(b) + (b->draft.n != 0));
         row->origin = "the conversation";
     } else if (set != NULL) {
         cf_json_write(&row->value, set);
         row->origin = ":var";
-    } else if (saved != NULL && !(cf_str_is(row->name, "enable_thinking") &&
-                                  thinking != CF_THINKING_DEFAULT)) {
+    } else if (saved != NULL &&
+               !(cf_str_is(row->name, "enable_thinking") && thinking != CF_THINKING_DEFAULT)) {
         cf_json_write(&row->value, saved);
         row->origin = "saved with it";
     } else if (cf_str_is(row->name, "tools")) {
@@ -258,8 +253,7 @@ static void fill(const cf_lab *b, cf_lab_variable *row)
         token_value(b, row, true);
     } else if (cf_str_is(row->name, "eos_token")) {
         token_value(b, row, false);
-    } else if (cf_str_is(row->name, "enable_thinking") &&
-               thinking != CF_THINKING_DEFAULT) {
+    } else if (cf_str_is(row->name, "enable_thinking") && thinking != CF_THINKING_DEFAULT) {
         cf_buf_adds(&row->value, thinking == CF_THINKING_ON ? "true" : "false");
         row->origin = ":set";
     }
@@ -278,8 +272,7 @@ static bool is_listed(const variables *l, const char *name)
     return false;
 }
 
-cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n,
-                           cf_error *err)
+cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n, cf_error *err)
 {
     variables l = {.lab = lab};
     const char *key;
@@ -295,13 +288,11 @@ cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n,
         const cf_template_variable *from = &lint->variable[i];
         ok = add(&l, from->name, from->line) != NULL;
     }
-    const json_t *const set[] = {
-        lab->vars, cf_conversation_preface(lab->conv)->extra_context};
+    const json_t *const set[] = {lab->vars, cf_conversation_preface(lab->conv)->extra_context};
     for (size_t i = 0; i < sizeof set / sizeof set[0]; i++) {
         json_object_foreach(cf_json_ref(set[i]), key, value)
         {
-            ok = ok &&
-                 (is_listed(&l, key) || add(&l, cf_str_from(key), 0) != NULL);
+            ok = ok && (is_listed(&l, key) || add(&l, cf_str_from(key), 0) != NULL);
         }
     }
     for (size_t i = 0; ok && i < l.n; i++) {

@@ -37,8 +37,7 @@ typedef struct cf_lab_variable {
 /* The variables of the template in use, and those that were set but are not
  * used there; *v is owned by the caller (cf_lab_variables_free).  CF_EBUSY
  * while the template is linted. */
-CF_MUST_USE cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v,
-                                       size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n, cf_error *err);
 void cf_lab_variables_free(cf_lab_variable *v, size_t n);
 
 #endif

@@ -56,9 +56,7 @@ size_t cf_lab_draft_parts_size(const cf_lab *lab)
     size_t n = 0;
     for (size_t i = 0; i < json_array_size(lab->draft_parts); i++) {
         cf_attachment a;
-        n += cf_attachment_read(&a, json_array_get(lab->draft_parts, i))
-                 ? a.base64.n
-                 : 0;
+        n += cf_attachment_read(&a, json_array_get(lab->draft_parts, i)) ? a.base64.n : 0;
         cf_attachment_deinit(&a);
     }
     return n;
@@ -87,8 +85,7 @@ static cf_status make_draft(cf_lab *b, cf_error *err)
             return cf_oom_for(err, "the draft");
         }
     }
-    b->draft_message =
-        json_pack("{s:s,s:o}", "role", "user", "content", content);
+    b->draft_message = json_pack("{s:s,s:o}", "role", "user", "content", content);
     return b->draft_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
 }
 
@@ -114,10 +111,8 @@ static void add_loss(void *ud, const cf_loss *loss)
         cf_lab_name_turn(b, loss->index, text, sizeof text);
     }
     char *line = cf_arena_strndup(&b->loss_arena, text, strlen(text));
-    if (line != NULL &&
-        cf_grow(&b->loss, &b->cap_loss, b->n_loss + 1, sizeof *b->loss)) {
-        b->loss[b->n_loss++] =
-            (cf_lab_loss){loss->kind, loss->index, cf_str_from(line)};
+    if (line != NULL && cf_grow(&b->loss, &b->cap_loss, b->n_loss + 1, sizeof *b->loss)) {
+        b->loss[b->n_loss++] = (cf_lab_loss){loss->kind, loss->index, cf_str_from(line)};
     }
 }
 
@@ -131,19 +126,17 @@ static void find_losses(cf_lab *b)
     cf_turn_options options = cf_lab__options(b);
     const cf_send send = {.options = &options};
     cf_arena_init(&arena, 0);
-    if (cf_conversation_preview(b->conv, b->engine.backend, &send, &arena,
-                                &prompt, NULL, &ignored) == CF_OK) {
+    if (cf_conversation_preview(b->conv, b->engine.backend, &send, &arena, &prompt, NULL,
+                                &ignored) == CF_OK) {
         b->losses_are_fresh =
-            cf_conversation_losses(b->conv, &send, &prompt, add_loss, b,
-                                   &ignored) != CF_ENOMEM;
+            cf_conversation_losses(b->conv, &send, &prompt, add_loss, b, &ignored) != CF_ENOMEM;
     }
     cf_arena_deinit(&arena);
 }
 
 const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n)
 {
-    bool is_fresh =
-        lab->losses_are_fresh && lab->loss_generation == lab->generation;
+    bool is_fresh = lab->losses_are_fresh && lab->loss_generation == lab->generation;
     if (!is_fresh && !lab->job_is_on) {
         lab->losses_are_fresh = true;
         lab->loss_generation = lab->generation;
@@ -179,42 +172,36 @@ static cf_status render(cf_lab *b, cf_error *err)
     cf_send send = {.message = b->draft_message, .options = &options};
     bool shows_tokens = b->engine.tokenizer != NULL;
     cf_arena_reset(&b->prompt_arena);
-    cf_status st = cf_conversation_preview(b->conv, b->engine.backend, &send,
-                                           &b->prompt_arena, &prompt,
-                                           shows_tokens ? &tokens : NULL, err);
+    cf_status st = cf_conversation_preview(b->conv, b->engine.backend, &send, &b->prompt_arena,
+                                           &prompt, shows_tokens ? &tokens : NULL, err);
     if (st != CF_OK) {
         return st;
     }
     size_t n_cache = 0;
     const cf_token *cache = cf_backend_cache(b->engine.backend, &n_cache);
-    CF_TRY(cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache,
-                                 err));
+    CF_TRY(cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache, err));
     if (cf_lab__cache_is_other(b)) {
         cf_prompt_model_mark_other(&b->prompt);
     }
     uint32_t pos[STATES_MAX];
     size_t n = cf_backend_checkpoints(b->engine.backend, pos, STATES_MAX);
-    cf_prompt_model_mark_states(&b->prompt, pos,
-                                n < STATES_MAX ? n : STATES_MAX);
+    cf_prompt_model_mark_states(&b->prompt, pos, n < STATES_MAX ? n : STATES_MAX);
     if (shows_tokens) {
         cf_prompt_model_mark_specials(&b->prompt, b->engine.tokenizer);
     }
     return mark_lost(b, err);
 }
 
-cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf, const json_t *messages,
-                         cf_arena *arena, cf_prompt *out, cf_error *err)
+cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf, const json_t *messages, cf_arena *arena,
+                         cf_prompt *out, cf_error *err)
 {
     if (lab->job_is_on) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
     cf_turn_options options = cf_lab__options(lab);
-    const cf_send send = {.message = messages,
-                          .options = &options,
-                          .has_parent = true,
-                          .parent = leaf};
-    return cf_conversation_preview(lab->conv, lab->engine.backend, &send, arena,
-                                   out, NULL, err);
+    const cf_send send = {
+        .message = messages, .options = &options, .has_parent = true, .parent = leaf};
+    return cf_conversation_preview(lab->conv, lab->engine.backend, &send, arena, out, NULL, err);
 }
 
 cf_prompt_model *cf_lab_prompt(cf_lab *lab)
@@ -260,10 +247,7 @@ const cf_media_sheet *cf_lab_media(cf_lab *lab, size_t token, cf_error *err)
         return NULL;
     }
     cf_media_sheet_deinit(s);
-    return cf_media_sheet_make(s, cache, m, token, message_of, lab, err) ==
-                   CF_OK
-               ? s
-               : NULL;
+    return cf_media_sheet_make(s, cache, m, token, message_of, lab, err) == CF_OK ? s : NULL;
 }
 
 double cf_lab_prefill_speed(cf_lab *lab)
@@ -272,10 +256,8 @@ double cf_lab_prefill_speed(cf_lab *lab)
     const cf_turn *const *path = cf_lab_path(lab, &n);
     while (n-- > 0) {
         const cf_reply *r = cf_lab_reply(lab, path[n]->id);
-        if (r != NULL && r->timings.n_prefill >= PREFILL_LEAST &&
-            r->timings.prefill_us > 0) {
-            return (double)r->timings.n_prefill * 1e6 /
-                   (double)r->timings.prefill_us;
+        if (r != NULL && r->timings.n_prefill >= PREFILL_LEAST && r->timings.prefill_us > 0) {
+            return (double)r->timings.n_prefill * 1e6 / (double)r->timings.prefill_us;
         }
     }
     return 0;
@@ -288,8 +270,7 @@ static json_t *roles_of(const cf_lab *lab)
     json_t *list = json_array();
     for (size_t i = 0; i <= n; i++) {
         const char *role = i < n ? cf_lab_message_role(lab, i) : "draft";
-        if (json_array_append_new(list, json_pack("{s:s}", "role", role)) !=
-            0) {
+        if (json_array_append_new(list, json_pack("{s:s}", "role", role)) != 0) {
             json_decref(list);
             return NULL;
         }
@@ -311,17 +292,15 @@ static json_t *tools_of(const cf_lab *lab)
     return list;
 }
 
-cf_status cf_lab_ledger(const cf_lab *lab, const cf_prompt_model *prompt,
-                        cf_arena *arena, cf_ledger *out, cf_error *err)
+cf_status cf_lab_ledger(const cf_lab *lab, const cf_prompt_model *prompt, cf_arena *arena,
+                        cf_ledger *out, cf_error *err)
 {
     json_t *messages = roles_of(lab);
     json_t *tools = tools_of(lab);
     cf_status st = messages == NULL || tools == NULL
                        ? cf_oom_for(err, "the ledger")
-                       : cf_ledger_make(out, &prompt->prompt, prompt->ids,
-                                        prompt->n, messages, tools,
-                                        cf_lab_engine_of(lab)->template_source,
-                                        arena, err);
+                       : cf_ledger_make(out, &prompt->prompt, prompt->ids, prompt->n, messages,
+                                        tools, cf_lab_engine_of(lab)->template_source, arena, err);
     json_decref(messages);
     json_decref(tools);
     return st;
@@ -331,8 +310,7 @@ void cf_lab_prompt_error(const cf_lab *lab, cf_error *err)
 {
     *err = lab->prompt_err;
     if (lab->job_is_on) {
-        cf_fail(err, CF_EBUSY,
-                "the prompt is shown again when the reply is complete");
+        cf_fail(err, CF_EBUSY, "the prompt is shown again when the reply is complete");
     }
 }
 
@@ -423,8 +401,8 @@ void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
     cf_buf_adds(out, "'.");
     if (m->n_state < m->n_kept) {
         size_t n = m->n_kept - m->n_state;
-        cf_buf_addf(out, " Edit at %zu, state kept at %zu: %zu token%s again.",
-                    m->n_kept, m->n_state, n, n == 1 ? "" : "s");
+        cf_buf_addf(out, " Edit at %zu, state kept at %zu: %zu token%s again.", m->n_kept,
+                    m->n_state, n, n == 1 ? "" : "s");
     }
     cf_buf_deinit(&was);
 }
@@ -439,8 +417,7 @@ cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err)
         return cf_fail(err, CF_EINVAL, "a variable is set as NAME=JSON");
     }
     char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)(eq - text < 63 ? eq - text : 63),
-             text);
+    snprintf(name, sizeof name, "%.*s", (int)(eq - text < 63 ? eq - text : 63), text);
     cf_lab_prompt_stale(lab);
     if (eq[1] == '\0') {
         json_object_del(lab->vars, name);

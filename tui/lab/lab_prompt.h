@@ -46,19 +46,16 @@ typedef struct cf_lab_slot {
 size_t cf_lab_server_slots(const cf_lab *lab, cf_lab_slot *out, size_t cap);
 /* The prompt of the path to `leaf` with `messages` (an array) after it,
  * sending nothing; in the arena.  CF_EBUSY while a reply is written. */
-CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf,
-                                     const json_t *messages, cf_arena *arena,
-                                     cf_prompt *out, cf_error *err);
+CF_MUST_USE cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf, const json_t *messages,
+                                     cf_arena *arena, cf_prompt *out, cf_error *err);
 /* The picture or sound that `token` of the prompt is part of, as the model gets
  * it; kept until the prompt changes.  NULL: it is part of none, it cannot be
  * read (err says why), or a reply is being written. */
 const cf_media_sheet *cf_lab_media(cf_lab *lab, size_t token, cf_error *err);
 /* What its tokens are spent on (ledger.h), in the arena; `prompt` is what
  * cf_lab_prompt() gave. */
-CF_MUST_USE cf_status cf_lab_ledger(const cf_lab *lab,
-                                    const cf_prompt_model *prompt,
-                                    cf_arena *arena, cf_ledger *out,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_lab_ledger(const cf_lab *lab, const cf_prompt_model *prompt,
+                                    cf_arena *arena, cf_ledger *out, cf_error *err);
 /* Tokens of prefill in a second, by the newest replies of the path; 0:
  * unknown. */
 double cf_lab_prefill_speed(cf_lab *lab);
@@ -90,8 +87,7 @@ size_t cf_lab_number_of(const cf_lab *lab, size_t message);
 /* Where `text` (of `cap` bytes) says "message N" of a message, counted from 1
  * as the engine counts them, puts what Chat calls it: "turn 3", or "the system
  * prompt". */
-void cf_lab_name_turn(const cf_lab *lab, size_t message, char *text,
-                      size_t cap);
+void cf_lab_name_turn(const cf_lab *lab, size_t message, char *text, size_t cap);
 const char *cf_lab_message_role(const cf_lab *lab, size_t message);
 size_t cf_lab_message_of(const cf_lab *lab, size_t turn);
 bool cf_lab_is_control(const cf_lab *lab, cf_token id);
@@ -104,8 +100,7 @@ void cf_lab_prompt_stale(cf_lab *lab);
 /* ---- variables ---------------------------------------------------------- */
 
 /* "NAME=JSON" sets a template variable, "NAME=" removes it. */
-CF_MUST_USE cf_status cf_lab_set_var(cf_lab *lab, const char *text,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err);
 /* Those that are set; borrowed. */
 const json_t *cf_lab_vars(const cf_lab *lab);
 

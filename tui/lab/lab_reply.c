@@ -112,8 +112,7 @@ cf_chat_event *cf_reply_copy_event(const cf_chat_event *e)
     }
     if (t->n_top != 0) {
         copy_top(block + top_at, t->top, t->n_top);
-        copy->token.top =
-            (const cf_text_candidate *)(const void *)(block + top_at);
+        copy->token.top = (const cf_text_candidate *)(const void *)(block + top_at);
     }
     if (n_ids != 0) {
         memcpy(block + ids_at, e->ids + e->n_prompt, n_ids * sizeof *e->ids);
@@ -168,13 +167,11 @@ static bool place_token(cf_reply *r, const cf_tokenizer *tok, cf_chat_token t)
 }
 
 /* Adds tokens that were given, not sampled. */
-static bool add_given(cf_reply *r, const cf_tokenizer *tok, const cf_token *ids,
-                      size_t n)
+static bool add_given(cf_reply *r, const cf_tokenizer *tok, const cf_token *ids, size_t n)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = place_token(
-            r, tok, (cf_chat_token){.id = ids[i], .p = -1, .is_forced = true});
+        ok = place_token(r, tok, (cf_chat_token){.id = ids[i], .p = -1, .is_forced = true});
     }
     return ok;
 }
@@ -237,8 +234,8 @@ void cf_reply_add(cf_reply *r, const cf_tokenizer *tok, const cf_chat_event *e)
 /* One line of what a server reports, the others after it. */
 static void add_facts(cf_reply *r, const json_t *server)
 {
-    static const char *const keys[] = {"model", "system_fingerprint",
-                                       "service_tier", "provider", "id"};
+    static const char *const keys[] = {"model", "system_fingerprint", "service_tier", "provider",
+                                       "id"};
     cf_buf_restart(&r->facts);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         cf_str v = cf_json_get_str(server, keys[i]);
@@ -262,8 +259,7 @@ static void add_end(cf_reply *r, cf_str reason)
 /* A reply that began with a given text: the tokens of that text are only in
  * the response.  They go before the others, so that the reply can be seen
  * whole and forked at any of its tokens. */
-static void add_missing(cf_reply *r, const cf_tokenizer *tok,
-                        const cf_chat_response *from)
+static void add_missing(cf_reply *r, const cf_tokenizer *tok, const cf_chat_response *from)
 {
     cf_reply whole = {.is_live = false};
     size_t n = r->n_token;
@@ -276,8 +272,7 @@ static void add_missing(cf_reply *r, const cf_tokenizer *tok,
             return;
         }
     }
-    if (!cf_grow(&whole.token, &whole.cap_token, from->n_reply_ids,
-                 sizeof *whole.token) ||
+    if (!cf_grow(&whole.token, &whole.cap_token, from->n_reply_ids, sizeof *whole.token) ||
         !add_given(&whole, tok, from->reply_ids, n_given)) {
         free_tokens(&whole);
         return; /* shown without its beginning */
@@ -291,8 +286,7 @@ static void add_missing(cf_reply *r, const cf_tokenizer *tok,
     r->n_token = from->n_reply_ids;
 }
 
-void cf_reply_finish(cf_reply *r, const cf_tokenizer *tok,
-                     cf_chat_response *from)
+void cf_reply_finish(cf_reply *r, const cf_tokenizer *tok, cf_chat_response *from)
 {
     static const cf_buf none = CF_BUF_INIT;
     free_live(r);
@@ -313,11 +307,9 @@ void cf_reply_finish(cf_reply *r, const cf_tokenizer *tok,
     add_end(r, cf_str_from(cf_stop_reason_name(from->stop.reason)));
     add_end(r, cf_str_from(from->stop.what));
     r->sync = from->sync;
-    snprintf(r->cause, sizeof r->cause, "%s",
-             from->divergence.has ? from->divergence.cause : "");
+    snprintf(r->cause, sizeof r->cause, "%s", from->divergence.has ? from->divergence.cause : "");
     snprintf(r->sampler, sizeof r->sampler, "%s", from->sampler);
-    r->n_calls =
-        (uint32_t)json_array_size(json_object_get(from->message, "tool_calls"));
+    r->n_calls = (uint32_t)json_array_size(json_object_get(from->message, "tool_calls"));
 }
 
 /* ---- stored replies ----------------------------------------------------- */
@@ -333,8 +325,7 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
         r->start_content = o.start_content;
         json_t *server = NULL;
         cf_run_options_adapters(&r->adapters, o.adapters);
-        if (o.server.n > 0 &&
-            cf_json_read(&server, o.server.p, o.server.n, NULL) == CF_OK) {
+        if (o.server.n > 0 && cf_json_read(&server, o.server.p, o.server.n, NULL) == CF_OK) {
             add_facts(r, server);
         }
         json_decref(server);
@@ -347,14 +338,12 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
             }
         }
         for (size_t i = 0; i + 1 < o.n_held; i += 2) {
-            for (size_t t = o.held[i]; t < o.held[i + 1] && t < r->n_token;
-                 t++) {
+            for (size_t t = o.held[i]; t < o.held[i + 1] && t < r->n_token; t++) {
                 r->token[t].is_held = true;
             }
         }
         for (size_t i = 0; i + 1 < o.n_drafted; i += 2) {
-            for (size_t t = o.drafted[i];
-                 t < o.drafted[i + 1] && t < r->n_token; t++) {
+            for (size_t t = o.drafted[i]; t < o.drafted[i + 1] && t < r->n_token; t++) {
                 r->token[t].is_drafted = true;
             }
         }
@@ -363,8 +352,7 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
 }
 
 /* The names of a draw's steps from the reader's to the reply's own. */
-static void own_names(cf_draw *draw, const cf_trace_reader *reader,
-                      cf_trace_writer *own)
+static void own_names(cf_draw *draw, const cf_trace_reader *reader, cf_trace_writer *own)
 {
     *own = reader->names;
     for (size_t i = 0; i < draw->n_step; i++) {
@@ -375,8 +363,7 @@ static void own_names(cf_draw *draw, const cf_trace_reader *reader,
 
 /* Tokens with their draws; tokens that were given or forced may have no
  * record in the trace. */
-static bool load_tokens(cf_reply *r, const cf_tokenizer *tok,
-                        const cf_store_run *run)
+static bool load_tokens(cf_reply *r, const cf_tokenizer *tok, const cf_store_run *run)
 {
     cf_trace_reader reader;
     cf_token id = CF_TOKEN_NONE;
@@ -436,15 +423,13 @@ static void load_figures(cf_reply *r, const cf_store_run *run)
              run->stop_reason.n != 0 ? run->stop_reason.p : "");
     add_end(r, run->stop_reason);
     if (run->error.n != 0) {
-        size_t n =
-            run->error.n < CF_ERROR_TEXT_MAX ? run->error.n : CF_ERROR_TEXT_MAX;
+        size_t n = run->error.n < CF_ERROR_TEXT_MAX ? run->error.n : CF_ERROR_TEXT_MAX;
         r->stop.reason = CF_STOP_ERROR;
         cf_fail(&r->stop.err, CF_EIO, "%.*s", (int)n, run->error.p);
     }
 }
 
-void cf_reply_load(cf_reply *r, const cf_tokenizer *tok,
-                   const cf_store_run *run)
+void cf_reply_load(cf_reply *r, const cf_tokenizer *tok, const cf_store_run *run)
 {
     cf_buf_add(&r->raw, run->raw.p, run->raw.n);
     for (size_t i = 0; i < run->n_chunks; i++) {
@@ -460,8 +445,7 @@ void cf_reply_load(cf_reply *r, const cf_tokenizer *tok,
     load_figures(r, run);
 }
 
-void cf_reply_take_read(cf_reply *r, const cf_tokenizer *tok,
-                        const cf_reply_read *read)
+void cf_reply_take_read(cf_reply *r, const cf_tokenizer *tok, const cf_reply_read *read)
 {
     bool ok = true;
     free_tokens(r);

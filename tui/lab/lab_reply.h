@@ -31,7 +31,7 @@ typedef struct cf_reply {
     size_t start_content; /* bytes at the end of theirs that are content, which
                              a constraint sees, and not thinking */
     cf_buf raw;           /* every byte, delimiters included */
-    cf_buf chunks; /* uint32_t lengths of the pieces in which raw came; empty
+    cf_buf chunks;        /* uint32_t lengths of the pieces in which raw came; empty
                       when that is not known */
     cf_usage usage;
     cf_timings timings;
@@ -54,10 +54,10 @@ typedef struct cf_reply {
     cf_uuid parent;               /* the turn it answers */
     cf_buf text, thinking, calls; /* as parsed so far */
     uint64_t n_done, n_total;     /* prefill, in tokens */
-    char encoding[48]; /* "image 1, layer 3 of 27", being encoded; "" when
+    char encoding[48];            /* "image 1, layer 3 of 27", being encoded; "" when
                           nothing is */
-    uint64_t start_us, first_us; /* monotonic; first_us 0: no token yet */
-    char failure[200]; /* why it came to nothing; "" when it did not */
+    uint64_t start_us, first_us;  /* monotonic; first_us 0: no token yet */
+    char failure[200];            /* why it came to nothing; "" when it did not */
 
     size_t n_placed; /* bytes of the tokens so far, for the next raw_off */
 } cf_reply;
@@ -73,16 +73,13 @@ cf_chat_event *cf_reply_copy_event(const cf_chat_event *event);
 
 /* Appends an event.  `tok` is the vocabulary (NULL: the engine hides it).
  * Where memory runs out the reply is shown without that token. */
-void cf_reply_add(cf_reply *reply, const cf_tokenizer *tok,
-                  const cf_chat_event *event);
+void cf_reply_add(cf_reply *reply, const cf_tokenizer *tok, const cf_chat_event *event);
 
 /* Takes bytes, ids and figures from the response at its end. */
-void cf_reply_finish(cf_reply *reply, const cf_tokenizer *tok,
-                     cf_chat_response *response);
+void cf_reply_finish(cf_reply *reply, const cf_tokenizer *tok, cf_chat_response *response);
 
 /* Fills an empty reply from a stored run. */
-void cf_reply_load(cf_reply *reply, const cf_tokenizer *tok,
-                   const cf_store_run *run);
+void cf_reply_load(cf_reply *reply, const cf_tokenizer *tok, const cf_store_run *run);
 
 /* A text as a model reads it: the tokens and what it would have drawn. */
 typedef struct cf_reply_read {
@@ -95,8 +92,7 @@ typedef struct cf_reply_read {
 } cf_reply_read;
 
 /* Gives a reply these tokens in place of its own; usage and timings stay. */
-void cf_reply_take_read(cf_reply *reply, const cf_tokenizer *tok,
-                        const cf_reply_read *read);
+void cf_reply_take_read(cf_reply *reply, const cf_tokenizer *tok, const cf_reply_read *read);
 
 /* Bytes of token i in the raw reply. */
 cf_str cf_reply_token_text(const cf_reply *reply, size_t i);

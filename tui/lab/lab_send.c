@@ -35,15 +35,13 @@ static void on_event(const cf_chat_event *e, void *ud)
     cf_keep_reply_event(&job->keep, e);
     /* The end is reported by the task; without memory for an event the reply
      * itself is still in the response. */
-    cf_chat_event *copy =
-        e->kind != CF_CHAT_STOP ? cf_reply_copy_event(e) : NULL;
+    cf_chat_event *copy = e->kind != CF_CHAT_STOP ? cf_reply_copy_event(e) : NULL;
     if (copy != NULL) {
         cf_lab_tell(job->lab, copy);
     }
 }
 
-void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send,
-                          cf_keep_reply *keep)
+void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send, cf_keep_reply *keep)
 {
     if (b->store == NULL || !b->conv_is_stored) {
         return;
@@ -65,8 +63,7 @@ void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send,
         start.constraint = cf_str_make(job->rule->text.p, job->rule->text.n);
     }
     cf_error why;
-    cf_status st =
-        cf_keep_reply_begin(keep, b->store, &engine, b->conv, &start, &why);
+    cf_status st = cf_keep_reply_begin(keep, b->store, &engine, b->conv, &start, &why);
     cf_keep_note(b->store, st, &why);
 }
 
@@ -85,12 +82,9 @@ static cf_status run_send(void *ud, cf_lab *b, cf_error *err)
     cf_lab_job *job = ud;
     cf_status st = cf_lab__ready_rule(b, job, err);
     cf_lab__begin_stored(b, job, &job->send, &job->keep);
-    CF_THEN(st, cf_conversation_send(b->conv, b->engine.backend, &job->send,
-                                     &job->sent, err));
+    CF_THEN(st, cf_conversation_send(b->conv, b->engine.backend, &job->send, &job->sent, err));
     cf_error why;
-    cf_keep_note(b->store,
-                 cf_keep_reply_end(&job->keep, b->conv, &job->sent, &why),
-                 &why);
+    cf_keep_note(b->store, cf_keep_reply_end(&job->keep, b->conv, &job->sent, &why), &why);
     return st;
 }
 
@@ -135,9 +129,7 @@ static void name_cause(cf_lab *b, cf_reply *kept, const cf_divergence *parts)
 /* Moves a live reply to its turn. */
 static void keep_reply(cf_lab *b, cf_reply *live, cf_sent *sent)
 {
-    cf_reply *kept = cf_uuid_is_nil(sent->reply)
-                         ? NULL
-                         : cf_lab__reply_of(b, sent->reply, true);
+    cf_reply *kept = cf_uuid_is_nil(sent->reply) ? NULL : cf_lab__reply_of(b, sent->reply, true);
     if (kept == NULL) {
         return;
     }
@@ -172,8 +164,7 @@ static void end_job(cf_lab *b)
     }
     cf_reply_deinit(&b->live);
     b->live.parent = job->parent;
-    if (job->is_sibling &&
-        cf_uuid_eq(cf_conversation_head(b->conv), job->parent)) {
+    if (job->is_sibling && cf_uuid_eq(cf_conversation_head(b->conv), job->parent)) {
         /* Where it fails the path ends where the reply would be. */
         cf_ignore(cf_conversation_set_head(b->conv, job->old_head, NULL));
     }
@@ -190,12 +181,11 @@ static void end_job(cf_lab *b)
 static void end_send(void *ud, cf_status status, const cf_error *err)
 {
     cf_lab *b = ((cf_lab_job *)ud)->lab;
-    bool is_empty = status == CF_ECANCELLED && b->job.sides == NULL &&
-                    cf_uuid_is_nil(b->job.sent.reply);
+    bool is_empty =
+        status == CF_ECANCELLED && b->job.sides == NULL && cf_uuid_is_nil(b->job.sent.reply);
     end_job(b);
     if (is_empty) {
-        snprintf(b->live.failure, sizeof b->live.failure,
-                 "stopped before the first token");
+        snprintf(b->live.failure, sizeof b->live.failure, "stopped before the first token");
     } else if (status != CF_OK && status != CF_ECANCELLED) {
         snprintf(b->live.failure, sizeof b->live.failure, "%.199s", err->text);
     }
@@ -212,8 +202,7 @@ static void title_from(cf_lab *b, const json_t *message)
     cf_buf text = CF_BUF_INIT;
     cf_lab_message_text(&text, message);
     size_t n_line = strcspn(cf_buf_cstr(&text), "\n");
-    cf_utf8_copy(b->title, sizeof b->title,
-                 cf_str_make(cf_buf_cstr(&text), n_line));
+    cf_utf8_copy(b->title, sizeof b->title, cf_str_make(cf_buf_cstr(&text), n_line));
     cf_buf_deinit(&text);
 }
 
@@ -232,8 +221,7 @@ static bool begin_stored(cf_lab *b, const cf_turn *turn)
     }
     cf_uuid id = b->conv_id;
     cf_error why;
-    cf_status st =
-        cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, &why);
+    cf_status st = cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, &why);
     b->conv_is_stored = is_kept(st);
     cf_keep_note(b->store, st, &why);
     for (size_t i = 0; i < cf_conversation_n_turns(b->conv); i++) {
@@ -277,14 +265,12 @@ cf_turn_options cf_lab__options(cf_lab *b)
     cf_turn_options o = {.extra_context = b->vars};
     o.chat = b->settings.chat;
     o.chat.n_top = b->settings.trace ? b->settings.trace_top : 0;
-    if (b->engine.engine == NULL &&
-        cf_reply_settings_is_default(&b->settings, "trace") &&
+    if (b->engine.engine == NULL && cf_reply_settings_is_default(&b->settings, "trace") &&
         cf_reply_settings_is_default(&b->settings, "trace_top")) {
         o.chat.n_top = 0; /* a server is asked for nothing by itself */
     }
     if (strcmp(b->vendor_text, b->settings.extra) != 0) {
-        snprintf(b->vendor_text, sizeof b->vendor_text, "%s",
-                 b->settings.extra);
+        snprintf(b->vendor_text, sizeof b->vendor_text, "%s", b->settings.extra);
         json_decref(b->vendor);
         b->vendor = json_loads(b->vendor_text, 0, NULL);
     }
@@ -318,13 +304,12 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
     CF_THEN(st, cf_lab__use_rule(b, job, err));
     if (st == CF_OK) {
         bool is_many = job->sides != NULL;
-        const cf_lab_task task = {
-            .name = is_many ? "writing replies" : "writing a reply",
-            .run = is_many ? cf_lab__run_sides : run_send,
-            .take = is_many ? cf_lab__take_side : take_event,
-            .end = end_send,
-            .free_item = is_many ? cf_lab__free_side_item : cf_free,
-            .ud = job};
+        const cf_lab_task task = {.name = is_many ? "writing replies" : "writing a reply",
+                                  .run = is_many ? cf_lab__run_sides : run_send,
+                                  .take = is_many ? cf_lab__take_side : take_event,
+                                  .end = end_send,
+                                  .free_item = is_many ? cf_lab__free_side_item : cf_free,
+                                  .ud = job};
         cf_backend_core_set_draft(b->engine.backend, b->settings.draft);
         begin_live(b, &b->live, parent);
         for (size_t i = 1; is_many && i < job->sides->n; i++) {
@@ -358,12 +343,11 @@ static void on_added(void *ud, const cf_turn *turn)
     store_turn(b, turn);
 }
 
-cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent,
-                     bool asks, cf_error *err)
+cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent, bool asks, cf_error *err)
 {
     CF_TRY(begin(lab, err));
-    cf_status st = cf_conversation_add_messages(
-        lab->conv, messages, parent, on_added, lab, &parent, NULL, err);
+    cf_status st = cf_conversation_add_messages(lab->conv, messages, parent, on_added, lab, &parent,
+                                                NULL, err);
     if (st == CF_OK && asks) {
         return start(lab, parent, err);
     }
@@ -378,26 +362,22 @@ cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent,
 static const cf_turn *find_reply(cf_lab *b, cf_uuid id, cf_error *err)
 {
     const cf_turn *t = cf_conversation_find(b->conv, id);
-    if (t == NULL ||
-        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
+    if (t == NULL || !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
         cf_fail(err, CF_EINVAL, "this turn is not a reply");
         return NULL;
     }
     return t;
 }
 
-cf_status cf_lab_add_reply(cf_lab *lab, cf_uuid reply, const json_t *message,
-                           cf_str raw, cf_error *err)
+cf_status cf_lab_add_reply(cf_lab *lab, cf_uuid reply, const json_t *message, cf_str raw,
+                           cf_error *err)
 {
     CF_TRY(begin(lab, err));
     const cf_turn *from = find_reply(lab, reply, err);
     if (from == NULL) {
         return CF_EINVAL;
     }
-    cf_turn turn = {.parent = from->parent,
-                    .status = CF_TURN_OK,
-                    .message = message,
-                    .raw = raw};
+    cf_turn turn = {.parent = from->parent, .status = CF_TURN_OK, .message = message, .raw = raw};
     cf_uuid id = {{0}};
     CF_TRY(cf_conversation_add(lab->conv, &turn, &id, err));
     store_turn(lab, cf_conversation_find(lab->conv, id));
@@ -411,14 +391,12 @@ cf_status cf_lab_add_reply(cf_lab *lab, cf_uuid reply, const json_t *message,
 cf_status cf_lab_send(cf_lab *lab, cf_str text, cf_uuid parent, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
-    json_t *messages = json_pack("[{s:s,s:s%}]", "role", "user", "content",
-                                 text.n != 0 ? text.p : "", text.n);
+    json_t *messages =
+        json_pack("[{s:s,s:s%}]", "role", "user", "content", text.n != 0 ? text.p : "", text.n);
     if (messages == NULL) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the message is not UTF-8, or memory ran out");
+        return cf_fail(err, CF_EFORMAT, "the message is not UTF-8, or memory ran out");
     }
-    cf_status st = cf_lab_add(
-        lab, messages, cf_conversation_resume(lab->conv, parent), true, err);
+    cf_status st = cf_lab_add(lab, messages, cf_conversation_resume(lab->conv, parent), true, err);
     json_decref(messages);
     return st;
 }
@@ -432,14 +410,11 @@ cf_status cf_lab_retries(cf_lab *lab, cf_uuid reply, size_t n, cf_error *err)
 {
     CF_TRY(begin(lab, err));
     if (n == 0 || n > CF_LAB_SIDES_MAX) {
-        return cf_fail(err, CF_ELIMIT,
-                       "1 to %d replies are written side by side",
+        return cf_fail(err, CF_ELIMIT, "1 to %d replies are written side by side",
                        CF_LAB_SIDES_MAX);
     }
     const cf_turn *t = cf_conversation_find(lab->conv, reply);
-    bool is_message =
-        t != NULL &&
-        !cf_str_is(cf_json_get_str(t->message, "role"), "assistant");
+    bool is_message = t != NULL && !cf_str_is(cf_json_get_str(t->message, "role"), "assistant");
     cf_uuid parent = reply; /* a message: a reply to it */
     if (!is_message) {
         t = find_reply(lab, reply, err);
@@ -460,8 +435,7 @@ cf_status cf_lab_retries(cf_lab *lab, cf_uuid reply, size_t n, cf_error *err)
     return st;
 }
 
-cf_status cf_lab_continue(cf_lab *lab, cf_uuid reply, cf_str prefix,
-                          cf_error *err)
+cf_status cf_lab_continue(cf_lab *lab, cf_uuid reply, cf_str prefix, cf_error *err)
 {
     CF_TRY(begin(lab, err));
     const cf_turn *t = find_reply(lab, reply, err);
@@ -477,9 +451,8 @@ cf_status cf_lab_continue(cf_lab *lab, cf_uuid reply, cf_str prefix,
     return start(lab, t->parent, err);
 }
 
-cf_status cf_lab_fork(cf_lab *lab, cf_uuid reply, size_t token,
-                      const cf_token *ids, size_t n, uint32_t max_tokens,
-                      cf_error *err)
+cf_status cf_lab_fork(cf_lab *lab, cf_uuid reply, size_t token, const cf_token *ids, size_t n,
+                      uint32_t max_tokens, cf_error *err)
 {
     CF_TRY(begin(lab, err));
     const cf_turn *t = find_reply(lab, reply, err);
@@ -487,10 +460,8 @@ cf_status cf_lab_fork(cf_lab *lab, cf_uuid reply, size_t token,
     if (t == NULL) {
         return CF_EINVAL;
     }
-    if (known == NULL || token >= known->n_token ||
-        !cf_lab_info(lab).can_fork_token) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the tokens of this reply are not known here");
+    if (known == NULL || token >= known->n_token || !cf_lab_info(lab).can_fork_token) {
+        return cf_fail(err, CF_EUNSUPPORTED, "the tokens of this reply are not known here");
     }
     cf_token *all = cf_calloc(token + n, sizeof *all);
     if (all == NULL) {

@@ -37,9 +37,8 @@ bool cf_lab_prompt_is_asked(const cf_lab *lab)
 bool cf_lab_prompt_parent(const cf_lab *lab, cf_send *send)
 {
     const cf_turn *last = lab->n_path > 0 ? lab->path[lab->n_path - 1] : NULL;
-    cf_role role = last != NULL
-                       ? cf_role_parse(cf_json_get_str(last->message, "role"))
-                       : CF_ROLE_USER;
+    cf_role role =
+        last != NULL ? cf_role_parse(cf_json_get_str(last->message, "role")) : CF_ROLE_USER;
     send->has_parent = lab->draft.n == 0 && lab->n_path > 1 &&
                        (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT);
     if (send->has_parent) {
@@ -50,9 +49,8 @@ bool cf_lab_prompt_parent(const cf_lab *lab, cf_send *send)
 
 cf_lab_ours cf_lab_prompt_ours(const cf_lab *lab)
 {
-    return lab->prompt_is_shown && cf_lab_prompt_is_asked(lab)
-               ? lab->prompt_ours
-               : CF_LAB_OURS_NONE;
+    return lab->prompt_is_shown && cf_lab_prompt_is_asked(lab) ? lab->prompt_ours
+                                                               : CF_LAB_OURS_NONE;
 }
 
 static size_t common(cf_str a, cf_str b)
@@ -67,15 +65,13 @@ static size_t common(cf_str a, cf_str b)
 /* Newer servers say "is_processing", older ones "state". */
 static cf_lab_slot read_slot(const cf_lab *lab, const json_t *v)
 {
-    const json_t *n =
-        json_object_get(json_object_get(v, "next_token"), "n_decoded");
+    const json_t *n = json_object_get(json_object_get(v, "next_token"), "n_decoded");
     cf_str held = cf_json_get_str(v, "prompt");
-    return (cf_lab_slot){
-        .is_busy = json_is_true(json_object_get(v, "is_processing")) ||
-                   json_integer_value(json_object_get(v, "state")) != 0,
-        .has_prompt = held.n > 0,
-        .n_same = common(held, lab->prompt.prompt.text),
-        .n_decoded = json_is_integer(n) ? json_integer_value(n) : -1};
+    return (cf_lab_slot){.is_busy = json_is_true(json_object_get(v, "is_processing")) ||
+                                    json_integer_value(json_object_get(v, "state")) != 0,
+                         .has_prompt = held.n > 0,
+                         .n_same = common(held, lab->prompt.prompt.text),
+                         .n_decoded = json_is_integer(n) ? json_integer_value(n) : -1};
 }
 
 size_t cf_lab_server_slots(const cf_lab *lab, cf_lab_slot *out, size_t cap)
@@ -114,10 +110,9 @@ static void compare_ours(job_state *j, const cf_send *send)
         return;
     }
     cf_status st = cf_diff_pair_of(&pair, NULL, source, source, &ignored);
-    CF_THEN(st,
-            cf_diff_pair_one(&pair, 0, j->conv, send, &r, &j->arena, &ignored));
-    bool is_same = st == CF_OK && r.status[0] == CF_OK &&
-                   cf_str_eq(r.prompt[0].text, j->prompt.text);
+    CF_THEN(st, cf_diff_pair_one(&pair, 0, j->conv, send, &r, &j->arena, &ignored));
+    bool is_same =
+        st == CF_OK && r.status[0] == CF_OK && cf_str_eq(r.prompt[0].text, j->prompt.text);
     j->ours = is_same ? CF_LAB_OURS_SAME : CF_LAB_OURS_DIFFERS;
     cf_diff_pair_close(&pair);
 }
@@ -131,9 +126,8 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
     send.cancel = cf_lab_cancel_flag(lab);
     CF_TRY(cf_backend_ask(j->backend, send.cancel, err));
     bool shows_tokens = cf_backend_get_info(j->backend).asks_tokens;
-    CF_TRY(cf_conversation_preview(j->conv, j->backend, &send, &j->arena,
-                                   &j->prompt, shows_tokens ? &j->tokens : NULL,
-                                   err));
+    CF_TRY(cf_conversation_preview(j->conv, j->backend, &send, &j->arena, &j->prompt,
+                                   shows_tokens ? &j->tokens : NULL, err));
     compare_ours(j, &send);
     cf_error ignored; /* not every server has slots */
     cf_ignore(cf_backend_slots(j->backend, send.cancel, &j->slots, &ignored));
@@ -169,8 +163,7 @@ static cf_status take_prompt(job_state *j, cf_error *err)
     lab->prompt_arena = j->arena;
     cf_arena_init(&j->arena, 0);
     cf_arena_deinit(&old);
-    return cf_prompt_model_build(&lab->prompt, &j->prompt, &j->tokens, cache, n,
-                                 err);
+    return cf_prompt_model_build(&lab->prompt, &j->prompt, &j->tokens, cache, n, err);
 }
 
 static void on_end(void *ud, cf_status status, const cf_error *err)
@@ -186,8 +179,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     json_decref(lab->server_slots);
     lab->server_slots = json_incref(j->slots);
     lab->prompt_is_fresh = true;
-    lab->prompt_is_shown =
-        status == CF_OK && take_prompt(j, &lab->prompt_err) == CF_OK;
+    lab->prompt_is_shown = status == CF_OK && take_prompt(j, &lab->prompt_err) == CF_OK;
     if (status != CF_OK) {
         lab->prompt_err = *err;
     }
@@ -207,8 +199,8 @@ static cf_status make_job(job_state *j, cf_lab *lab, cf_error *err)
     cf_buf_add(&j->source, source.p, source.n);
     CF_TRY(cf_buf_check(&j->source, err));
     if (lab->draft.n != 0) {
-        j->message = json_pack("{s:s,s:s%}", "role", "user", "content",
-                               cf_buf_cstr(&lab->draft), lab->draft.n);
+        j->message = json_pack("{s:s,s:s%}", "role", "user", "content", cf_buf_cstr(&lab->draft),
+                               lab->draft.n);
         if (j->message == NULL) {
             return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
         }
@@ -226,8 +218,7 @@ cf_status cf_lab_ask_prompt(cf_lab *lab, cf_error *err)
         return cf_fail(err, CF_EUNSUPPORTED, "the prompt is rendered here");
     }
     if (lab->n_path == 0 && lab->draft.n == 0) {
-        return cf_fail(err, CF_ENOTFOUND,
-                       "nothing is said yet: write a message first (i)");
+        return cf_fail(err, CF_ENOTFOUND, "nothing is said yet: write a message first (i)");
     }
     job_state *j = cf_calloc(1, sizeof *j);
     if (j == NULL) {

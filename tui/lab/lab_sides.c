@@ -102,8 +102,7 @@ cf_status cf_lab__run_sides(void *ud, cf_lab *b, cf_error *err)
     for (size_t i = 0; i < s->n; i++) {
         cf_lab_side *side = &s->side[i];
         cf_error why;
-        cf_status kept =
-            cf_keep_reply_end(&side->keep, b->conv, &side->sent.sent, &why);
+        cf_status kept = cf_keep_reply_end(&side->keep, b->conv, &side->sent.sent, &why);
         cf_keep_note(b->store, kept, &why);
         if (i > 0) {
             cf_backend_free(side->sent.backend);
@@ -130,8 +129,7 @@ void cf_lab__take_side(void *ud, void *p)
     cf_lab_job *job = ud;
     item *it = p;
     cf_lab *b = job->lab;
-    cf_reply *live =
-        it->side == 0 ? &b->live : &job->sides->side[it->side].live;
+    cf_reply *live = it->side == 0 ? &b->live : &job->sides->side[it->side].live;
     cf_reply_add(live, b->engine.tokenizer, it->event);
     cf_lab__free_side_item(it);
 }

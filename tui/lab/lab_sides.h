@@ -34,8 +34,7 @@ struct cf_lab_sides {
 
 /* The replies of a job, to which the settings' seed and those after it
  * belong.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_lab__sides_new(cf_lab_job *job, size_t n,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_lab__sides_new(cf_lab_job *job, size_t n, cf_error *err);
 void cf_lab__sides_free(struct cf_lab_sides *sides);
 
 /* The task's functions, with the job as `ud`: on the send's thread, and on the

@@ -54,14 +54,12 @@ static void on_added(void *ud, const cf_turn *turn, cf_uuid from)
     cf_lab__store_copy(c->lab, turn, from);
 }
 
-cf_status cf_lab_set_system(cf_lab *lab, cf_str text, size_t *n_copied,
-                            cf_error *err)
+cf_status cf_lab_set_system(cf_lab *lab, cf_str text, size_t *n_copied, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     copies c = {lab, 0};
     lab->prompt_is_fresh = false;
-    cf_status st =
-        cf_conversation_set_system(lab->conv, text, on_added, &c, err);
+    cf_status st = cf_conversation_set_system(lab->conv, text, on_added, &c, err);
     if (n_copied != NULL) {
         *n_copied = c.n;
     }
@@ -72,8 +70,7 @@ cf_status cf_lab_set_system(cf_lab *lab, cf_str text, size_t *n_copied,
 
 /* ---- versions ----------------------------------------------------------- */
 
-static void add_lines(cf_buf *out, const cf_diff_side *side, uint32_t unit,
-                      char mark)
+static void add_lines(cf_buf *out, const cf_diff_side *side, uint32_t unit, char mark)
 {
     if (unit == CF_DIFF_NONE) {
         return;
@@ -85,8 +82,7 @@ static void add_lines(cf_buf *out, const cf_diff_side *side, uint32_t unit,
 }
 
 /* The lines that differ between two versions. */
-static cf_status add_difference(cf_buf *out, cf_str was, cf_str is,
-                                cf_error *err)
+static cf_status add_difference(cf_buf *out, cf_str was, cf_str is, cf_error *err)
 {
     cf_arena arena;
     cf_diff d;
@@ -150,13 +146,12 @@ static size_t n_below(const cf_lab *lab, const uint32_t *root, size_t first)
     return n;
 }
 
-static cf_status list_one(listing *l, const json_t *message, const char *when,
-                          size_t n_turns, cf_error *err)
+static cf_status list_one(listing *l, const json_t *message, const char *when, size_t n_turns,
+                          cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_lab_message_text(&text, message);
-    cf_buf_addf(l->out, "%c system %zu  %s", message == l->now ? '*' : ' ',
-                ++l->n, when);
+    cf_buf_addf(l->out, "%c system %zu  %s", message == l->now ? '*' : ' ', ++l->n, when);
     if (n_turns > 0) {
         cf_buf_addf(l->out, "  %zu turn%s", n_turns, n_turns == 1 ? "" : "s");
     }
@@ -165,8 +160,7 @@ static cf_status list_one(listing *l, const json_t *message, const char *when,
     if (l->n == 1) {
         add_whole(l->out, cf_buf_str(&text));
     } else {
-        st = add_difference(l->out, cf_buf_str(&l->before), cf_buf_str(&text),
-                            err);
+        st = add_difference(l->out, cf_buf_str(&l->before), cf_buf_str(&text), err);
     }
     cf_buf_reset(&l->before);
     cf_buf_add(&l->before, cf_buf_cstr(&text), text.n);

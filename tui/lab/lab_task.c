@@ -19,8 +19,7 @@ cf_status cf_lab_need_idle(cf_lab *lab, cf_error *err)
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
     if (lab->work.is_on) {
-        return cf_fail(err, CF_EBUSY, "still %s; Esc stops it",
-                       lab->work.task.name);
+        return cf_fail(err, CF_EBUSY, "still %s; Esc stops it", lab->work.task.name);
     }
     return CF_OK;
 }
@@ -71,8 +70,7 @@ void cf_lab_end_task(cf_lab *lab, const void *ud)
     }
 }
 
-cf_status cf_lab_start_reading(cf_lab *lab, const cf_lab_task *task,
-                               cf_error *err)
+cf_status cf_lab_start_reading(cf_lab *lab, const cf_lab_task *task, cf_error *err)
 {
     return cf_runner_start(&lab->reader, task, err);
 }

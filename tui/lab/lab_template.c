@@ -22,16 +22,13 @@ cf_tool_family cf_lab_tool_family(const cf_lab_engine *engine, cf_str source)
     return cf_tool_family_detect(source, arch, model, &why);
 }
 
-cf_tool_family cf_lab_use_template(cf_backend *backend,
-                                   const cf_lab_engine *engine,
+cf_tool_family cf_lab_use_template(cf_backend *backend, const cf_lab_engine *engine,
                                    const cf_template *tpl, cf_str source)
 {
-    cf_prompt_renderer renderer =
-        tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
+    cf_prompt_renderer renderer = tpl != NULL ? cf_renderer_template(tpl) : cf_renderer_plain();
     cf_tool_family family = cf_lab_tool_family(engine, source);
     if (cf_backend_core_session(backend) != NULL) {
-        cf_core_options o = {
-            .renderer = renderer, .family = family, .session = engine->session};
+        cf_core_options o = {.renderer = renderer, .family = family, .session = engine->session};
         o.channels = cf_channels_detect(source, &o.n_channels);
         cf_backend_core_set(backend, &o);
     } else {
@@ -43,8 +40,7 @@ cf_tool_family cf_lab_use_template(cf_backend *backend,
     return family;
 }
 
-cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source,
-                              cf_error *err)
+cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source, cf_error *err)
 {
     cf_buf was = CF_BUF_INIT;
     cf_str now = lab->engine.template_source;
@@ -60,13 +56,11 @@ cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source,
     return st;
 }
 
-cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source,
-                               cf_error *err)
+cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     if (!cf_lab_info(lab).shows_prompt) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "this engine renders its prompt by itself");
+        return cf_fail(err, CF_EUNSUPPORTED, "this engine renders its prompt by itself");
     }
     cf_template *tpl = NULL;
     if (source.n != 0) {
@@ -80,8 +74,7 @@ cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source,
         return st;
     }
     cf_str kept = cf_buf_str(&copy);
-    lab->engine.family =
-        cf_lab_use_template(lab->engine.backend, &lab->engine, tpl, kept);
+    lab->engine.family = cf_lab_use_template(lab->engine.backend, &lab->engine, tpl, kept);
     cf_template_free(lab->own_tpl);
     lab->own_tpl = tpl;
     snprintf(lab->own_name, sizeof lab->own_name, "%s", name);

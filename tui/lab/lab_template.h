@@ -20,8 +20,8 @@ void cf_lab_template_line(const cf_lab *lab, uint32_t line, cf_buf *out);
  * CF_EFORMAT with line and column when it does not compile, CF_EBUSY,
  * CF_EUNSUPPORTED; the old one then stays.
  */
-CF_MUST_USE cf_status cf_lab_set_template(cf_lab *lab, const char *name,
-                                          cf_str source, cf_error *err);
+CF_MUST_USE cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source,
+                                          cf_error *err);
 /* How a model prompted with this template most likely writes calls. */
 cf_tool_family cf_lab_tool_family(const cf_lab_engine *engine, cf_str source);
 /*
@@ -29,11 +29,9 @@ cf_tool_family cf_lab_tool_family(const cf_lab_engine *engine, cf_str source);
  * none) and the tool family that this writes; returns the family.  The template
  * must live as long as the backend uses it.
  */
-cf_tool_family cf_lab_use_template(cf_backend *backend,
-                                   const cf_lab_engine *engine,
+cf_tool_family cf_lab_use_template(cf_backend *backend, const cf_lab_engine *engine,
                                    const cf_template *tpl, cf_str source);
 /* The template that the workbench was started with; borrowed. */
-void cf_lab_first_template(const cf_lab *lab, const char **name,
-                           cf_str *source);
+void cf_lab_first_template(const cf_lab *lab, const char **name, cf_str *source);
 
 #endif

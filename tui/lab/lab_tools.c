@@ -35,8 +35,7 @@ cf_status cf_lab_retry_calls(cf_lab *lab, cf_uuid reply, cf_error *err)
 {
     size_t n_tools;
     cf_tool_set_items(cf_lab_tools(lab), &n_tools);
-    if (!cf_lab_info(lab).can_mask || n_tools == 0 ||
-        lab->engine.family == CF_TOOLS_NONE) {
+    if (!cf_lab_info(lab).can_mask || n_tools == 0 || lab->engine.family == CF_TOOLS_NONE) {
         return cf_lab_retry(lab, reply, err);
     }
     CF_TRY(cf_lab_need_idle(lab, err));
@@ -120,8 +119,8 @@ const cf_call_note *cf_lab_call_note(cf_lab *lab, cf_uuid reply, size_t n)
     return known != NULL ? known : make_note(lab, reply, n);
 }
 
-void cf_lab_note_call(cf_lab *lab, const cf_call_note *note,
-                      const cf_store_call *call, cf_str result)
+void cf_lab_note_call(cf_lab *lab, const cf_call_note *note, const cf_store_call *call,
+                      cf_str result)
 {
     cf_call_note *kept = make_note(lab, note->reply, note->n);
     if (kept != NULL) {
@@ -135,8 +134,7 @@ void cf_lab_note_call(cf_lab *lab, const cf_call_note *note,
     cf_store_call c = *call;
     cf_error why;
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_store_get_turn(lab->store, note->reply, &arena, &stored, &why);
+    cf_status st = cf_store_get_turn(lab->store, note->reply, &arena, &stored, &why);
     if (st == CF_OK) {
         for (size_t i = 0; i < stored.n_calls; i++) {
             if (stored.calls[i].n == (int64_t)note->n) {

@@ -18,8 +18,7 @@ const cf_tool_set *cf_lab_tools(const cf_lab *lab);
 cf_tool_desk *cf_lab_desk(cf_lab *lab);
 
 /* Other declarations from now on (referenced); NULL: none. */
-CF_MUST_USE cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools, cf_error *err);
 
 /* The outcome of a call. */
 typedef struct cf_call_note {
@@ -35,7 +34,7 @@ typedef struct cf_call_note {
 const cf_call_note *cf_lab_call_note(cf_lab *lab, cf_uuid reply, size_t n);
 /* Remembers it, in the history too.  `call` is what is known of a call that
  * the history does not have. */
-void cf_lab_note_call(cf_lab *lab, const cf_call_note *note,
-                      const cf_store_call *call, cf_str result);
+void cf_lab_note_call(cf_lab *lab, const cf_call_note *note, const cf_store_call *call,
+                      cf_str result);
 
 #endif

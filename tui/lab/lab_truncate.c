@@ -9,20 +9,18 @@
 
 enum { WORDS = 60 };
 
-cf_status cf_lab_plan_truncation(cf_lab *lab, bool by_tokens, size_t n,
-                                 cf_truncation *out, cf_error *err)
+cf_status cf_lab_plan_truncation(cf_lab *lab, bool by_tokens, size_t n, cf_truncation *out,
+                                 cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     if (!by_tokens) {
         return cf_truncation_by_turns(out, lab->conv, n, err);
     }
     if (lab->engine.tokenizer == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "this engine has no tokenizer: truncate by turns");
+        return cf_fail(err, CF_EUNSUPPORTED, "this engine has no tokenizer: truncate by turns");
     }
     cf_turn_options options = cf_lab__options(lab);
-    return cf_truncation_by_tokens(out, lab->conv, lab->engine.backend,
-                                   &options, n, err);
+    return cf_truncation_by_tokens(out, lab->conv, lab->engine.backend, &options, n, err);
 }
 
 static void on_copied(void *ud, const cf_turn *turn, cf_uuid from)
@@ -34,15 +32,13 @@ cf_status cf_lab_truncate(cf_lab *lab, const cf_truncation *plan, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     lab->prompt_is_fresh = false;
-    cf_status st =
-        cf_conversation_truncate(lab->conv, plan, on_copied, lab, err);
+    cf_status st = cf_conversation_truncate(lab->conv, plan, on_copied, lab, err);
     cf_error why;
     cf_status seen = cf_lab__snapshot(lab, st == CF_OK ? err : &why);
     return st != CF_OK ? st : seen;
 }
 
-void cf_lab_truncation_text(const cf_lab *lab, const cf_truncation *plan,
-                            cf_buf *out)
+void cf_lab_truncation_text(const cf_lab *lab, const cf_truncation *plan, cf_buf *out)
 {
     size_t n;
     const cf_turn *const *path = cf_lab_path(lab, &n);

@@ -13,15 +13,12 @@
 /* Plans what goes; nothing is changed.  by_tokens: n is of the prompt, as a
  * reply to the head would have it.  CF_EBUSY while a reply is written; errors
  * of truncate.h. */
-CF_MUST_USE cf_status cf_lab_plan_truncation(cf_lab *lab, bool by_tokens,
-                                             size_t n, cf_truncation *out,
-                                             cf_error *err);
+CF_MUST_USE cf_status cf_lab_plan_truncation(cf_lab *lab, bool by_tokens, size_t n,
+                                             cf_truncation *out, cf_error *err);
 /* Makes the branch, and shows it. */
-CF_MUST_USE cf_status cf_lab_truncate(cf_lab *lab, const cf_truncation *plan,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_lab_truncate(cf_lab *lab, const cf_truncation *plan, cf_error *err);
 
 /* Appends the turns of the path that go, a line each: role and first words. */
-void cf_lab_truncation_text(const cf_lab *lab, const cf_truncation *plan,
-                            cf_buf *out);
+void cf_lab_truncation_text(const cf_lab *lab, const cf_truncation *plan, cf_buf *out);
 
 #endif

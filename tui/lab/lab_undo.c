@@ -30,8 +30,7 @@ static cf_lab_undo_step *add(cf_lab *lab, cf_lab_undo_kind kind, cf_uuid head)
         memmove(lab->undo, lab->undo + 1, lab->n_undo * sizeof *lab->undo);
     }
     cf_lab_undo_step *step = &lab->undo[lab->n_undo++];
-    *step =
-        (cf_lab_undo_step){.kind = kind, .conv = lab->conv_id, .head = head};
+    *step = (cf_lab_undo_step){.kind = kind, .conv = lab->conv_id, .head = head};
     return step;
 }
 
@@ -53,8 +52,7 @@ void cf_lab_add_undo_template(cf_lab *lab, const char *name, cf_str source)
 
 void cf_lab_undo_has_file(cf_lab *lab)
 {
-    if (lab->n_undo > 0 &&
-        lab->undo[lab->n_undo - 1].kind == CF_LAB_UNDO_TEMPLATE) {
+    if (lab->n_undo > 0 && lab->undo[lab->n_undo - 1].kind == CF_LAB_UNDO_TEMPLATE) {
         lab->undo[lab->n_undo - 1].has_file = true;
     }
 }
@@ -83,8 +81,8 @@ static cf_status back_to(cf_lab *lab, cf_uuid head, cf_error *err)
     return cf_lab__snapshot(lab, err);
 }
 
-static cf_status template_back(cf_lab *lab, const cf_lab_undo_step *step,
-                               cf_lab_undone *out, cf_buf *what, cf_error *err)
+static cf_status template_back(cf_lab *lab, const cf_lab_undo_step *step, cf_lab_undone *out,
+                               cf_buf *what, cf_error *err)
 {
     cf_str now = lab->engine.template_source;
     const char *name = cf_buf_cstr(&step->name);
@@ -92,16 +90,13 @@ static cf_status template_back(cf_lab *lab, const cf_lab_undo_step *step,
     cf_buf_add(&out->text, now.p, now.n);
     out->has_file = step->has_file;
     CF_TRY(cf_buf_check(&out->text, err));
-    cf_buf_addf(what,
-                is_same ? "the edit of %s" : "the other template: %s is in use",
-                name);
+    cf_buf_addf(what, is_same ? "the edit of %s" : "the other template: %s is in use", name);
     return cf_lab__set_template(lab, name, cf_buf_str(&step->source), err);
 }
 
 /* *is_done false: the step is of another conversation, or changes nothing. */
-static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step,
-                           cf_lab_undone *out, cf_buf *what, bool *is_done,
-                           cf_error *err)
+static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step, cf_lab_undone *out,
+                           cf_buf *what, bool *is_done, cf_error *err)
 {
     out->kind = step->kind;
     *is_done = true;
@@ -122,8 +117,7 @@ static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step,
     return CF_OK;
 }
 
-cf_status cf_lab_undo(cf_lab *lab, cf_lab_undone *out, cf_buf *what,
-                      cf_error *err)
+cf_status cf_lab_undo(cf_lab *lab, cf_lab_undone *out, cf_buf *what, cf_error *err)
 {
     *out = (cf_lab_undone){.has_file = false};
     CF_TRY(cf_lab_need_idle(lab, err));
@@ -147,8 +141,7 @@ cf_status cf_lab_undo_store(cf_lab *lab, cf_buf *what, cf_error *err)
     for (size_t i = lab->n_undo; i-- > 0;) {
         if (lab->undo[i].kind == CF_LAB_UNDO_STORE) {
             lab->n_undo--;
-            memmove(lab->undo + i, lab->undo + i + 1,
-                    (lab->n_undo - i) * sizeof *lab->undo);
+            memmove(lab->undo + i, lab->undo + i + 1, (lab->n_undo - i) * sizeof *lab->undo);
             break;
         }
     }

@@ -43,12 +43,10 @@ void cf_lab_undone_deinit(cf_lab_undone *undone);
 /* Takes the last one back; `what` gets one line about it, `out` is the
  * caller's.  CF_ENOTFOUND: there is nothing; CF_EBUSY while a reply is
  * written. */
-CF_MUST_USE cf_status cf_lab_undo(cf_lab *lab, cf_lab_undone *out, cf_buf *what,
-                                  cf_error *err);
+CF_MUST_USE cf_status cf_lab_undo(cf_lab *lab, cf_lab_undone *out, cf_buf *what, cf_error *err);
 
 /* Takes the newest change of the history back, of this session or one
  * before. */
-CF_MUST_USE cf_status cf_lab_undo_store(cf_lab *lab, cf_buf *what,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_lab_undo_store(cf_lab *lab, cf_buf *what, cf_error *err);
 
 #endif

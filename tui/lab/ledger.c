@@ -14,8 +14,7 @@
 
 enum { NAME_MAX_BYTES = 200, NAME_SHOWN = 60 /* bytes */ };
 
-static const char *const kind_names[] = {"message", "tool", "template",
-                                         "variable", "tokenizer"};
+static const char *const kind_names[] = {"message", "tool", "template", "variable", "tokenizer"};
 
 /* ---- origins ------------------------------------------------------------ */
 
@@ -24,8 +23,7 @@ static const char *const kind_names[] = {"message", "tool", "template",
 static const cf_prompt_cause *group_of(const cf_prompt_span *s)
 {
     const cf_prompt_cause *c = s->cause;
-    while (c != NULL &&
-           (c->kind != CF_CAUSE_ROUND || (c->message == 0 && c->tool == 0))) {
+    while (c != NULL && (c->kind != CF_CAUSE_ROUND || (c->message == 0 && c->tool == 0))) {
         c = c->outer;
     }
     return c != NULL ? c : s->cause;
@@ -72,8 +70,8 @@ static cf_str tool_name(const json_t *tool)
 }
 
 /* Names a row, in the arena. */
-static void name_row(cf_ledger_row *r, const json_t *messages,
-                     const json_t *tools, cf_str source, cf_arena *arena)
+static void name_row(cf_ledger_row *r, const json_t *messages, const json_t *tools, cf_str source,
+                     cf_arena *arena)
 {
     cf_str name = r->name;
     if (r->kind == CF_LEDGER_MESSAGE) {
@@ -94,9 +92,8 @@ static int compare_origins(const void *x, const void *y)
 {
     const cf_ledger_row *a = x, *b = y;
     if (a->kind != b->kind || a->index != b->index) {
-        return a->kind != b->kind
-                   ? (a->kind > b->kind) - (a->kind < b->kind)
-                   : (a->index > b->index) - (a->index < b->index);
+        return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind)
+                                  : (a->index > b->index) - (a->index < b->index);
     }
     size_t n = a->name.n < b->name.n ? a->name.n : b->name.n;
     int c = n > 0 ? memcmp(a->name.p, b->name.p, n) : 0;
@@ -118,8 +115,7 @@ static int compare_sizes(const void *x, const void *y)
 
 /* Gives span i, when it is the template's, to the last message or tool of its
  * group that was passed; *owner is that one. */
-static void give_owner(cf_ledger_row *v, const cf_prompt *p, size_t i,
-                       const cf_prompt_span **owner)
+static void give_owner(cf_ledger_row *v, const cf_prompt *p, size_t i, const cf_prompt_span **owner)
 {
     const cf_prompt_span *s = &p->spans[i];
     const cf_prompt_cause *group = group_of(s);
@@ -162,16 +158,15 @@ static cf_ledger_row row_of_token(const cf_ledger_row *span)
 }
 
 /* A row for each span with its bytes, then one for each token. */
-static size_t collect(cf_ledger_row *v, const cf_prompt *prompt,
-                      const cf_token_span *tokens, size_t n_tokens)
+static size_t collect(cf_ledger_row *v, const cf_prompt *prompt, const cf_token_span *tokens,
+                      size_t n_tokens)
 {
     size_t n = prompt->n_spans;
     collect_spans(v, prompt);
     size_t at = 0; /* the span of the token; tokens come in order */
     for (size_t i = 0; i < n_tokens; i++) {
         const cf_token_span *t = &tokens[i];
-        while (at < prompt->n_spans &&
-               prompt->spans[at].off + prompt->spans[at].len <= t->off) {
+        while (at < prompt->n_spans && prompt->spans[at].off + prompt->spans[at].len <= t->off) {
             at++;
         }
         bool is_whole = t->len > 0;
@@ -204,13 +199,11 @@ static size_t merge(cf_ledger_row *v, size_t n)
     return out;
 }
 
-cf_status cf_ledger_make(cf_ledger *out, const cf_prompt *prompt,
-                         const cf_token_span *tokens, size_t n_tokens,
-                         const json_t *messages, const json_t *tools,
+cf_status cf_ledger_make(cf_ledger *out, const cf_prompt *prompt, const cf_token_span *tokens,
+                         size_t n_tokens, const json_t *messages, const json_t *tools,
                          cf_str source, cf_arena *arena, cf_error *err)
 {
-    cf_ledger_row *v =
-        cf_arena_alloc(arena, (prompt->n_spans + n_tokens + 1) * sizeof *v);
+    cf_ledger_row *v = cf_arena_alloc(arena, (prompt->n_spans + n_tokens + 1) * sizeof *v);
     *out = (cf_ledger){0};
     if (v == NULL) {
         return cf_oom_for(err, "the ledger");
@@ -229,8 +222,7 @@ cf_status cf_ledger_make(cf_ledger *out, const cf_prompt *prompt,
 
 /* ---- writing ------------------------------------------------------------ */
 
-static void text_row(cf_buf *out, uint64_t tokens, uint64_t bytes,
-                     double per_second)
+static void text_row(cf_buf *out, uint64_t tokens, uint64_t bytes, double per_second)
 {
     cf_buf_addf(out, "%8llu", (unsigned long long)tokens);
     if (per_second > 0) {
@@ -241,8 +233,7 @@ static void text_row(cf_buf *out, uint64_t tokens, uint64_t bytes,
 
 void cf_ledger_text(cf_buf *out, const cf_ledger *ledger, double per_second)
 {
-    cf_buf_addf(out, "  tokens%s     bytes  what\n",
-                per_second > 0 ? "  seconds" : "");
+    cf_buf_addf(out, "  tokens%s     bytes  what\n", per_second > 0 ? "  seconds" : "");
     for (size_t i = 0; i < ledger->n; i++) {
         const cf_ledger_row *r = &ledger->v[i];
         text_row(out, r->tokens, r->bytes, per_second);
@@ -260,8 +251,7 @@ void cf_ledger_text(cf_buf *out, const cf_ledger *ledger, double per_second)
             cf_buf_adds(out, n < r->name.n ? "..." : "");
         }
         if (r->template_tokens > 0) {
-            cf_buf_addf(out, "  (%llu by the template)",
-                        (unsigned long long)r->template_tokens);
+            cf_buf_addf(out, "  (%llu by the template)", (unsigned long long)r->template_tokens);
         }
         cf_buf_addc(out, '\n');
     }
@@ -269,8 +259,7 @@ void cf_ledger_text(cf_buf *out, const cf_ledger *ledger, double per_second)
     cf_buf_adds(out, "all\n");
 }
 
-static void json_amounts(cf_jw *w, uint64_t tokens, uint64_t bytes,
-                         double per_second)
+static void json_amounts(cf_jw *w, uint64_t tokens, uint64_t bytes, double per_second)
 {
     cf_jw_uint(w, "tokens", tokens);
     cf_jw_uint(w, "bytes", bytes);

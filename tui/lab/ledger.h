@@ -54,9 +54,8 @@ typedef struct cf_ledger {
  * template's text a row a line.  CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_ledger_make(cf_ledger *out, const cf_prompt *prompt,
-                                     const cf_token_span *tokens,
-                                     size_t n_tokens, const json_t *messages,
-                                     const json_t *tools, cf_str source,
+                                     const cf_token_span *tokens, size_t n_tokens,
+                                     const json_t *messages, const json_t *tools, cf_str source,
                                      cf_arena *arena, cf_error *err);
 
 /* As a table, a row a line and a line of totals.  `per_second` is the speed of

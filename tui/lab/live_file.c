@@ -19,8 +19,7 @@ static cf_status put_folder(cf_buf *out, const char *db, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-static cf_status put_path(cf_buf *out, const char *db, cf_uuid exchange,
-                          cf_error *err)
+static cf_status put_path(cf_buf *out, const char *db, cf_uuid exchange, cf_error *err)
 {
     char id[CF_UUID_TEXT + 1];
     cf_uuid_format(id, exchange);
@@ -31,8 +30,7 @@ static cf_status put_path(cf_buf *out, const char *db, cf_uuid exchange,
 /* A process that may not be signalled runs, too. */
 static bool is_running(json_int_t pid)
 {
-    return pid > 0 && pid <= INT32_MAX &&
-           (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    return pid > 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
 /* The file's object, if its writer still runs; NULL. */
@@ -43,8 +41,7 @@ static json_t *read_file(const char *path)
     json_t *v = NULL;
     cf_status st = cf_os_read_file(&text, path, FILE_MAX, &ignored);
     CF_THEN(st, cf_json_read(&v, cf_buf_cstr(&text), text.n, &ignored));
-    if (st != CF_OK ||
-        !is_running(json_integer_value(json_object_get(v, "pid")))) {
+    if (st != CF_OK || !is_running(json_integer_value(json_object_get(v, "pid")))) {
         json_decref(v);
         v = NULL;
     }
@@ -60,10 +57,8 @@ void cf_live_begin(const char *db)
     cf_error ignored;
     cf_status st = put_folder(&folder, db, &ignored);
     CF_THEN(st, cf_os_make_dirs(cf_buf_cstr(&folder), &ignored));
-    CF_THEN(st,
-            cf_os_list_dir(&names, cf_buf_cstr(&folder), NAMES_MAX, &ignored));
-    for (size_t at = 0; st == CF_OK && at < names.n;
-         at += strlen(names.p + at) + 1) {
+    CF_THEN(st, cf_os_list_dir(&names, cf_buf_cstr(&folder), NAMES_MAX, &ignored));
+    for (size_t at = 0; st == CF_OK && at < names.n; at += strlen(names.p + at) + 1) {
         cf_buf path = CF_BUF_INIT;
         cf_buf_addf(&path, "%s/%s", cf_buf_cstr(&folder), names.p + at);
         json_t *v = read_file(cf_buf_cstr(&path));
@@ -103,8 +98,7 @@ void cf_live_write(const char *db, cf_uuid exchange, const json_t *message)
     cf_status st = cf_jw_finish(&w, &ignored);
     CF_THEN(st, cf_buf_check(&json, &ignored));
     CF_THEN(st, put_path(&path, db, exchange, &ignored));
-    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), text.p, text.n, 0600,
-                                 &ignored));
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), text.p, text.n, 0600, &ignored));
     cf_ignore(st);
     cf_buf_deinit(&path);
     cf_buf_deinit(&text);

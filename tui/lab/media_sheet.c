@@ -36,12 +36,11 @@ static bool medium_at(const cf_prompt_model *m, size_t token, medium *out)
 }
 
 /* Its input, to be released. */
-static cf_status input_of(const cf_media_input **out, cf_media_cache *cache,
-                          const medium *at, message_fn message, const void *ud,
-                          cf_error *err)
+static cf_status input_of(const cf_media_input **out, cf_media_cache *cache, const medium *at,
+                          message_fn message, const void *ud, cf_error *err)
 {
-    const json_t *part = json_array_get(
-        json_object_get(message(ud, at->message), "content"), at->part);
+    const json_t *part =
+        json_array_get(json_object_get(message(ud, at->message), "content"), at->part);
     cf_attachment a;
     cf_buf bytes = CF_BUF_INIT;
     cf_status st = cf_attachment_read(&a, part)
@@ -50,8 +49,7 @@ static cf_status input_of(const cf_media_input **out, cf_media_cache *cache,
     if (st == CF_OK && !cf_base64_get(&bytes, a.base64)) {
         st = cf_fail(err, CF_EFORMAT, "its bytes are not base64");
     }
-    CF_THEN(st, cf_media_cache_get(out, cache, cf_buf_str(&bytes), false, NULL,
-                                   err));
+    CF_THEN(st, cf_media_cache_get(out, cache, cf_buf_str(&bytes), false, NULL, err));
     cf_attachment_deinit(&a);
     cf_buf_deinit(&bytes);
     return st;
@@ -63,19 +61,15 @@ static uint32_t positions(const cf_media_input *in, size_t n_token)
     size_t n = n_token - (n_token < in->n_row ? n_token : in->n_row);
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        n += !in->has_mrope      ? (size_t)b->cols * b->rows
-             : b->cols > b->rows ? b->cols
-                                 : b->rows;
+        n += !in->has_mrope ? (size_t)b->cols * b->rows : b->cols > b->rows ? b->cols : b->rows;
     }
     return (uint32_t)n;
 }
 
 /* The position of the medium's first token: with M-RoPE earlier pictures take
  * fewer positions than tokens. */
-static cf_status first_position(uint32_t *out, cf_media_cache *cache,
-                                const cf_prompt_model *m, const medium *at,
-                                message_fn message, const void *ud,
-                                cf_error *err)
+static cf_status first_position(uint32_t *out, cf_media_cache *cache, const cf_prompt_model *m,
+                                const medium *at, message_fn message, const void *ud, cf_error *err)
 {
     *out = 0;
     for (size_t i = 0; i < at->first;) {
@@ -94,8 +88,7 @@ static cf_status first_position(uint32_t *out, cf_media_cache *cache,
     return CF_OK;
 }
 
-static cf_status copy_blocks(cf_media_sheet *s, const cf_media_input *in,
-                             cf_error *err)
+static cf_status copy_blocks(cf_media_sheet *s, const cf_media_input *in, cf_error *err)
 {
     s->block = cf_arena_calloc(&s->arena, in->n_block + 1, sizeof *s->block);
     if (s->block == NULL) {
@@ -103,17 +96,13 @@ static cf_status copy_blocks(cf_media_sheet *s, const cf_media_input *in,
     }
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        unsigned char *rgb =
-            cf_arena_calloc(&s->arena, (size_t)b->width * b->height, 3);
+        unsigned char *rgb = cf_arena_calloc(&s->arena, (size_t)b->width * b->height, 3);
         if (rgb == NULL) {
             return cf_oom_for(err, "a picture");
         }
         cf_media_draw(in, (uint32_t)i, rgb);
-        s->block[i] = (cf_sheet_block){.w = (int)b->width,
-                                       .h = (int)b->height,
-                                       .cols = b->cols,
-                                       .rows = b->rows,
-                                       .rgb = rgb};
+        s->block[i] = (cf_sheet_block){
+            .w = (int)b->width, .h = (int)b->height, .cols = b->cols, .rows = b->rows, .rgb = rgb};
     }
     s->n_block = in->n_block;
     return CF_OK;
@@ -121,8 +110,8 @@ static cf_status copy_blocks(cf_media_sheet *s, const cf_media_input *in,
 
 /* The pieces, and where in the prompt each block's rows are: by the tokens
  * themselves, since a marker may have merged with the text before it. */
-static cf_status copy_pieces(cf_media_sheet *s, const cf_media_input *in,
-                             const cf_prompt_model *m, cf_error *err)
+static cf_status copy_pieces(cf_media_sheet *s, const cf_media_input *in, const cf_prompt_model *m,
+                             cf_error *err)
 {
     s->piece = cf_arena_calloc(&s->arena, in->n_piece + 1, sizeof *s->piece);
     if (s->piece == NULL) {
@@ -150,17 +139,15 @@ static cf_status copy_pieces(cf_media_sheet *s, const cf_media_input *in,
         b->at = at;
         to->block = p->block;
         to->n = (size_t)b->cols * b->rows;
-        at += !in->has_mrope      ? (uint32_t)to->n
-              : b->cols > b->rows ? b->cols
-                                  : b->rows;
+        at += !in->has_mrope ? (uint32_t)to->n : b->cols > b->rows ? b->cols : b->rows;
         token += to->n;
     }
     s->n_piece = in->n_piece;
     return CF_OK;
 }
 
-static cf_status fill(cf_media_sheet *s, const cf_media_input *in,
-                      const cf_prompt_model *m, const medium *at, cf_error *err)
+static cf_status fill(cf_media_sheet *s, const cf_media_input *in, const cf_prompt_model *m,
+                      const medium *at, cf_error *err)
 {
     s->is_sound = in->is_sound;
     s->width = in->width;
@@ -192,9 +179,8 @@ static cf_status fill(cf_media_sheet *s, const cf_media_input *in,
     return copy_pieces(s, in, m, err);
 }
 
-cf_status cf_media_sheet_make(cf_media_sheet *out, cf_media_cache *cache,
-                              const cf_prompt_model *m, size_t token,
-                              message_fn message, const void *ud, cf_error *err)
+cf_status cf_media_sheet_make(cf_media_sheet *out, cf_media_cache *cache, const cf_prompt_model *m,
+                              size_t token, message_fn message, const void *ud, cf_error *err)
 {
     medium at;
     const cf_media_input *in = NULL;
@@ -203,8 +189,7 @@ cf_status cf_media_sheet_make(cf_media_sheet *out, cf_media_cache *cache,
     if (cache == NULL || !medium_at(m, token, &at)) {
         return cf_fail(err, CF_ENOTFOUND, "no picture or sound is here");
     }
-    out->projector =
-        cf_str_from(cf_media_projector(cf_media_cache_media(cache)));
+    out->projector = cf_str_from(cf_media_projector(cf_media_cache_media(cache)));
     cf_status st = first_position(&out->at, cache, m, &at, message, ud, err);
     CF_THEN(st, input_of(&in, cache, &at, message, ud, err));
     CF_THEN(st, fill(out, in, m, &at, err));
@@ -237,8 +222,7 @@ void cf_media_sheet_cost(const cf_media_sheet *s, cf_buf *out)
     }
 }
 
-void cf_media_sheet_position(const cf_media_sheet *s, size_t block, size_t row,
-                             uint32_t at[3])
+void cf_media_sheet_position(const cf_media_sheet *s, size_t block, size_t row, uint32_t at[3])
 {
     const cf_sheet_block *b = &s->block[block];
     bool is_plain = !s->has_mrope || b->cols == 0;

@@ -56,10 +56,10 @@ typedef struct cf_media_sheet {
  * message(ud, i) gives message i.  CF_ENOTFOUND: it is part of none;
  * CF_ENOMEM; errors of cf_media_look().  *out is empty after a failure.
  */
-CF_MUST_USE cf_status cf_media_sheet_make(
-    cf_media_sheet *out, cf_media_cache *cache, const cf_prompt_model *prompt,
-    size_t token, const json_t *(*message)(const void *ud, size_t i),
-    const void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_media_sheet_make(cf_media_sheet *out, cf_media_cache *cache,
+                                          const cf_prompt_model *prompt, size_t token,
+                                          const json_t *(*message)(const void *ud, size_t i),
+                                          const void *ud, cf_error *err);
 void cf_media_sheet_deinit(cf_media_sheet *sheet);
 
 /* "56 tokens, 38% of the prompt; encoded in 14.5 ms; 56 in the cache" */
@@ -67,8 +67,7 @@ void cf_media_sheet_cost(const cf_media_sheet *sheet, cf_buf *out);
 
 /* The position of row `row` of a block: time, height and width, which are one
  * number where has_mrope is not set. */
-void cf_media_sheet_position(const cf_media_sheet *sheet, size_t block,
-                             size_t row, uint32_t at[3]);
+void cf_media_sheet_position(const cf_media_sheet *sheet, size_t block, size_t row, uint32_t at[3]);
 
 /* The first token of the medium after (by 1) or before (by -1) `token`; `token`
  * when there is none. */

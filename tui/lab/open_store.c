@@ -9,8 +9,7 @@
 #include "core/base/alloc.h"
 #include "tui/sys/paths.h"
 
-cf_status cf_open_store_path(const cf_open_options *o, char **out,
-                             cf_error *err)
+cf_status cf_open_store_path(const cf_open_options *o, char **out, cf_error *err)
 {
     cf_paths paths = {0};
     const char *path = o->db;

@@ -36,8 +36,7 @@ static void assign_own(cf_prompt_model *m)
         m->token[i].message = GAP;
         if (s != NULL && s->source == CF_SPAN_MESSAGE) {
             m->token[i].message = (int32_t)s->index;
-        } else if (s != NULL &&
-                   (s->source == CF_SPAN_TOOL || cf_prompt_span_is_added(s))) {
+        } else if (s != NULL && (s->source == CF_SPAN_TOOL || cf_prompt_span_is_added(s))) {
             m->token[i].message = CF_PART_TOOLS;
         }
     }
@@ -53,8 +52,7 @@ static bool closes(const cf_prompt_model *m, size_t token)
 /* Where the next message is opened as the first one was: at the last of the
  * tokens that the prompt begins with, [0, n_head), that is in the gap;
  * `to` when none does. */
-static size_t opens_at(const cf_prompt_model *m, size_t n_head, size_t from,
-                       size_t to)
+static size_t opens_at(const cf_prompt_model *m, size_t n_head, size_t from, size_t to)
 {
     for (size_t h = 0; h < n_head && h < HEAD_MAX; h++) {
         for (size_t i = to; !m->token[h].ends_line && i-- > from;) {
@@ -172,8 +170,7 @@ static void join_headers(cf_prompt_model *m)
 {
     for (size_t i = 0; i < m->n;) {
         size_t end = run_end(m, i), next = end < m->n ? run_end(m, end) : end;
-        if (next < m->n && m->token[next].message == m->token[i].message &&
-            is_header(m, i, end)) {
+        if (next < m->n && m->token[next].message == m->token[i].message && is_header(m, i, end)) {
             for (size_t k = i; k < end; k++) {
                 m->token[k].message = m->token[end].message;
             }
@@ -183,11 +180,9 @@ static void join_headers(cf_prompt_model *m)
     }
 }
 
-static void mark_reuse(cf_prompt_model *m, const cf_token *cache,
-                       size_t n_cache)
+static void mark_reuse(cf_prompt_model *m, const cf_token *cache, size_t n_cache)
 {
-    while (m->n_kept < m->n && m->n_kept < n_cache &&
-           m->ids[m->n_kept].id == cache[m->n_kept]) {
+    while (m->n_kept < m->n && m->n_kept < n_cache && m->ids[m->n_kept].id == cache[m->n_kept]) {
         m->n_kept++;
     }
     m->n_state = m->n_kept;
@@ -214,8 +209,7 @@ static cf_status make_parts(cf_prompt_model *m, cf_error *err)
     }
     for (size_t i = 0; i < m->n; i++) {
         if (i == 0 || m->token[i].message != m->token[i - 1].message) {
-            m->part[m->n_part++] =
-                (cf_prompt_part){.message = m->token[i].message, .first = i};
+            m->part[m->n_part++] = (cf_prompt_part){.message = m->token[i].message, .first = i};
         }
         cf_prompt_part *p = &m->part[m->n_part - 1];
         p->n_tokens++;
@@ -225,8 +219,7 @@ static cf_status make_parts(cf_prompt_model *m, cf_error *err)
 }
 
 cf_status cf_prompt_model_build(cf_prompt_model *m, const cf_prompt *prompt,
-                                const cf_token_list *tokens,
-                                const cf_token *cache, size_t n_cache,
+                                const cf_token_list *tokens, const cf_token *cache, size_t n_cache,
                                 cf_error *err)
 {
     cf_prompt_model_deinit(m);
@@ -265,16 +258,14 @@ static cf_status add_row(cf_prompt_model *m, size_t first, cf_error *err)
         m->row = row;
         m->cap_row = cap;
     }
-    int32_t message =
-        first < m->n ? m->token[first].message : CF_PART_GENERATION;
+    int32_t message = first < m->n ? m->token[first].message : CF_PART_GENERATION;
     m->row[m->n_row++] = (cf_prompt_row){first, 0, message, false};
     return CF_OK;
 }
 
 /* A row for each message of which nothing was written and that comes before
  * token `first`, part `*part` being the next to look at. */
-static cf_status add_lost_rows(cf_prompt_model *m, size_t *part, size_t first,
-                               cf_error *err)
+static cf_status add_lost_rows(cf_prompt_model *m, size_t *part, size_t first, cf_error *err)
 {
     for (; *part < m->n_part && m->part[*part].first <= first; ++*part) {
         const cf_prompt_part *p = &m->part[*part];
@@ -287,8 +278,7 @@ static cf_status add_lost_rows(cf_prompt_model *m, size_t *part, size_t first,
     return CF_OK;
 }
 
-cf_status cf_prompt_model_mark_lost(cf_prompt_model *m, size_t message,
-                                    cf_error *err)
+cf_status cf_prompt_model_mark_lost(cf_prompt_model *m, size_t message, cf_error *err)
 {
     size_t at = 0;
     for (size_t i = 0; i < m->n_part; i++) {
@@ -296,8 +286,7 @@ cf_status cf_prompt_model_mark_lost(cf_prompt_model *m, size_t message,
             m->part[i].is_lost = true;
             return CF_OK;
         }
-        if (m->part[i].message < (int32_t)message &&
-            m->part[i].message != CF_PART_GENERATION) {
+        if (m->part[i].message < (int32_t)message && m->part[i].message != CF_PART_GENERATION) {
             at = i + 1;
         }
     }
@@ -307,8 +296,7 @@ cf_status cf_prompt_model_mark_lost(cf_prompt_model *m, size_t message,
     }
     memmove(v + at + 1, v + at, (m->n_part - at) * sizeof *v);
     size_t first = at > 0 ? v[at - 1].first + v[at - 1].n_tokens : 0;
-    v[at] = (cf_prompt_part){
-        .message = (int32_t)message, .first = first, .is_lost = true};
+    v[at] = (cf_prompt_part){.message = (int32_t)message, .first = first, .is_lost = true};
     m->part = v;
     m->n_part++;
     m->row_width = 0;
@@ -325,8 +313,7 @@ void cf_prompt_model_mark_other(cf_prompt_model *m)
     m->n_lost = 0;
 }
 
-void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos,
-                                 size_t n)
+void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos, size_t n)
 {
     size_t last = 0;
     for (size_t i = 0; i < n; i++) {
@@ -344,15 +331,13 @@ void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok)
 {
     for (size_t i = 0; i < m->n; i++) {
         cf_token_type type = cf_tokenizer_type(tok, m->ids[i].id);
-        m->token[i].is_special =
-            type == CF_TOKEN_CONTROL || type == CF_TOKEN_USER_DEFINED;
+        m->token[i].is_special = type == CF_TOKEN_CONTROL || type == CF_TOKEN_USER_DEFINED;
     }
 }
 
 static const cf_prompt_span *span_of(const cf_prompt_model *m, size_t token)
 {
-    return m->prompt.n_spans != 0 ? &m->prompt.spans[m->token[token].span]
-                                  : NULL;
+    return m->prompt.n_spans != 0 ? &m->prompt.spans[m->token[token].span] : NULL;
 }
 
 bool cf_prompt_model_is_media(const cf_prompt_model *m, size_t token)
@@ -361,15 +346,13 @@ bool cf_prompt_model_is_media(const cf_prompt_model *m, size_t token)
     return s != NULL && s->media.n > 0;
 }
 
-cf_str cf_prompt_model_block(const cf_prompt_model *m, size_t token,
-                             char out[CF_PROMPT_BLOCK_MAX])
+cf_str cf_prompt_model_block(const cf_prompt_model *m, size_t token, char out[CF_PROMPT_BLOCK_MAX])
 {
     size_t first, n = cf_prompt_model_run(m, token, &first);
     cf_str what = span_of(m, token)->media;
-    int len = snprintf(
-        out, CF_PROMPT_BLOCK_MAX, "[%.*s: %zu token%s]",
-        (int)(what.n < CF_MEDIA_WORDS_MAX ? what.n : CF_MEDIA_WORDS_MAX),
-        what.p, n, n == 1 ? "" : "s");
+    int len = snprintf(out, CF_PROMPT_BLOCK_MAX, "[%.*s: %zu token%s]",
+                       (int)(what.n < CF_MEDIA_WORDS_MAX ? what.n : CF_MEDIA_WORDS_MAX), what.p, n,
+                       n == 1 ? "" : "s");
     return cf_str_make(out, (size_t)len);
 }
 
@@ -377,16 +360,14 @@ bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token)
 {
     const cf_prompt_token *b = &m->token[token];
     const cf_prompt_token *a = token > 0 ? b - 1 : NULL;
-    if (a != NULL && (cf_prompt_model_is_media(m, token) ||
-                      cf_prompt_model_is_media(m, token - 1))) {
+    if (a != NULL &&
+        (cf_prompt_model_is_media(m, token) || cf_prompt_model_is_media(m, token - 1))) {
         return a->span == b->span;
     }
-    return a != NULL && !a->is_special && !b->is_special &&
-           a->message == b->message;
+    return a != NULL && !a->is_special && !b->is_special && a->message == b->message;
 }
 
-size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
-                           size_t *first)
+size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token, size_t *first)
 {
     *first = token;
     if (m->token[token].is_special && !cf_prompt_model_is_media(m, token)) {
@@ -408,28 +389,23 @@ static int width_as(const cf_prompt_model *m, size_t i, cf_prompt_form form,
 {
     if (cf_prompt_model_is_media(m, i)) {
         char text[CF_PROMPT_BLOCK_MAX];
-        return cf_prompt_model_continues(m, i)
-                   ? 0
-                   : measure(cf_prompt_model_block(m, i, text)) + 1;
+        return cf_prompt_model_continues(m, i) ? 0 : measure(cf_prompt_model_block(m, i, text)) + 1;
     }
     if (form == CF_PROMPT_AS_SPECIALS && !m->token[i].is_special) {
         size_t first;
         return cf_prompt_model_continues(m, i)
                    ? 0
-                   : 1 + snprintf(NULL, 0, "..%zu..",
-                                  cf_prompt_model_run(m, i, &first));
+                   : 1 + snprintf(NULL, 0, "..%zu..", cf_prompt_model_run(m, i, &first));
     }
     if (form == CF_PROMPT_AS_TEXT || form == CF_PROMPT_AS_SPECIALS) {
         return 1 + measure(cf_prompt_model_text(m, i));
     }
-    return 1 + (form == CF_PROMPT_AS_HEX
-                    ? 2 * (int)m->ids[i].len
-                    : snprintf(NULL, 0, "%d", (int)m->ids[i].id));
+    return 1 + (form == CF_PROMPT_AS_HEX ? 2 * (int)m->ids[i].len
+                                         : snprintf(NULL, 0, "%d", (int)m->ids[i].id));
 }
 
-cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
-                               cf_prompt_form form, cf_prompt_measure measure,
-                               cf_error *err)
+cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width, cf_prompt_form form,
+                               cf_prompt_measure measure, cf_error *err)
 {
     if (m->row_width == width && m->row_form == form) {
         return CF_OK;
@@ -439,18 +415,14 @@ cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
     size_t part = 0;
     for (size_t i = 0; i < m->n; i++) {
         int w = width_as(m, i, form, measure);
-        bool ends_line = i > 0 && m->token[i - 1].ends_line &&
-                         form != CF_PROMPT_AS_SPECIALS &&
-                         !(cf_prompt_model_is_media(m, i) &&
-                           cf_prompt_model_continues(m, i));
-        bool begins = i == 0 || ends_line ||
-                      m->token[i].message != m->token[i - 1].message ||
+        bool ends_line = i > 0 && m->token[i - 1].ends_line && form != CF_PROMPT_AS_SPECIALS &&
+                         !(cf_prompt_model_is_media(m, i) && cf_prompt_model_continues(m, i));
+        bool begins = i == 0 || ends_line || m->token[i].message != m->token[i - 1].message ||
                       (w > 0 && used + w > width);
         if (begins) {
             CF_TRY(add_lost_rows(m, &part, i, err));
             CF_TRY(add_row(m, i, err));
-            m->row[m->n_row - 1].is_lost =
-                part > 0 && m->part[part - 1].is_lost;
+            m->row[m->n_row - 1].is_lost = part > 0 && m->part[part - 1].is_lost;
             used = 0;
         }
         m->row[m->n_row - 1].n++;

@@ -83,10 +83,8 @@ typedef struct cf_prompt_model {
  * Builds the model.  cache[0..n_cache) is what the session holds (may be
  * NULL).  CF_ENOMEM leaves an empty model.
  */
-CF_MUST_USE cf_status cf_prompt_model_build(cf_prompt_model *m,
-                                            const cf_prompt *prompt,
-                                            const cf_token_list *tokens,
-                                            const cf_token *cache,
+CF_MUST_USE cf_status cf_prompt_model_build(cf_prompt_model *m, const cf_prompt *prompt,
+                                            const cf_token_list *tokens, const cf_token *cache,
                                             size_t n_cache, cf_error *err);
 void cf_prompt_model_deinit(cf_prompt_model *m);
 
@@ -96,13 +94,11 @@ void cf_prompt_model_mark_other(cf_prompt_model *m);
 
 /* Marks the tokens before which a state is kept; pos[0..n) as
  * cf_backend_checkpoints() gives them. */
-void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos,
-                                 size_t n);
+void cf_prompt_model_mark_states(cf_prompt_model *m, const uint32_t *pos, size_t n);
 
 /* Notes that nothing of a message was written: it gets a part of its own, and
  * a row that says so.  Call before rows are broken.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_prompt_model_mark_lost(cf_prompt_model *m,
-                                                size_t message, cf_error *err);
+CF_MUST_USE cf_status cf_prompt_model_mark_lost(cf_prompt_model *m, size_t message, cf_error *err);
 
 /* Marks the tokens that are special in this vocabulary. */
 void cf_prompt_model_mark_specials(cf_prompt_model *m, const cf_tokenizer *tok);
@@ -112,10 +108,8 @@ typedef int (*cf_prompt_measure)(cf_str text);
 
 /* Breaks the tokens into rows of at most `width` cells, a boundary mark after
  * each token included; a message begins a new row. */
-CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width,
-                                           cf_prompt_form form,
-                                           cf_prompt_measure measure,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_prompt_model_wrap(cf_prompt_model *m, int width, cf_prompt_form form,
+                                           cf_prompt_measure measure, cf_error *err);
 
 /* The row of a token. */
 size_t cf_prompt_model_row_of(const cf_prompt_model *m, size_t token);
@@ -127,8 +121,7 @@ bool cf_prompt_model_is_media(const cf_prompt_model *m, size_t token);
 /* "[image 3f2a91, 420 x 310 to 288 x 192: 56 tokens]", for the block that
  * `token` is part of, without a terminating 0. */
 enum { CF_PROMPT_BLOCK_MAX = 160 };
-cf_str cf_prompt_model_block(const cf_prompt_model *m, size_t token,
-                             char out[CF_PROMPT_BLOCK_MAX]);
+cf_str cf_prompt_model_block(const cf_prompt_model *m, size_t token, char out[CF_PROMPT_BLOCK_MAX]);
 
 /* Whether `token` is an ordinary one after another of its message, or one
  * after another of its block: of a run only the first is shown. */
@@ -136,8 +129,7 @@ bool cf_prompt_model_continues(const cf_prompt_model *m, size_t token);
 
 /* The run of ordinary tokens of one message, or the block, that `token` lies
  * in: its first one and their number; 0 for a special token. */
-size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token,
-                           size_t *first);
+size_t cf_prompt_model_run(const cf_prompt_model *m, size_t token, size_t *first);
 
 /* The bytes of a token in the prompt. */
 cf_str cf_prompt_model_text(const cf_prompt_model *m, size_t token);

@@ -13,8 +13,7 @@ enum { TOP = 20 };
 
 cf_str cf_reading_written(const cf_turn *turn)
 {
-    return turn->raw.n != 0 ? turn->raw
-                            : cf_json_get_str(turn->message, "content");
+    return turn->raw.n != 0 ? turn->raw : cf_json_get_str(turn->message, "content");
 }
 
 void cf_reading_deinit(cf_reading *r)
@@ -26,8 +25,8 @@ void cf_reading_deinit(cf_reading *r)
 }
 
 /* Tokens of prompt and text, and the first one that is the text's. */
-static cf_status split(cf_reading *r, const cf_prompt *prompt,
-                       const cf_tokenizer *tok, cf_error *err)
+static cf_status split(cf_reading *r, const cf_prompt *prompt, const cf_tokenizer *tok,
+                       cf_error *err)
 {
     CF_TRY(cf_prompt_tokenise(&r->list, prompt, r->text, tok, &r->arena, err));
     r->ids = cf_arena_calloc(&r->arena, r->list.n + 1, sizeof *r->ids);
@@ -38,8 +37,7 @@ static cf_status split(cf_reading *r, const cf_prompt *prompt,
         r->ids[i] = r->list.v[i].id;
     }
     while (r->first < r->list.n &&
-           (size_t)r->list.v[r->first].off + r->list.v[r->first].len <=
-               prompt->text.n) {
+           (size_t)r->list.v[r->first].off + r->list.v[r->first].len <= prompt->text.n) {
         r->first++;
     }
     return r->first != 0 && r->first != r->list.n
@@ -48,8 +46,7 @@ static cf_status split(cf_reading *r, const cf_prompt *prompt,
 }
 
 cf_status cf_reading_init(cf_reading *r, const cf_prompt *prompt, cf_str text,
-                          const cf_tokenizer *tok, cf_session *session,
-                          cf_error *err)
+                          const cf_tokenizer *tok, cf_session *session, cf_error *err)
 {
     const cf_sampling plain = {.temperature = 1};
     const size_t n_vocab = cf_tokenizer_n_vocab(tok);
@@ -94,9 +91,8 @@ cf_status cf_reading_run(cf_reading *r, cf_cancel *cancel, cf_error *err)
         cf_token id = r->ids[i], drawn;
         cf_draw *d = &r->draw[i - r->first];
         r->mask[(size_t)id / 32] = UINT32_C(1) << ((unsigned)id % 32);
-        cf_status st =
-            cf_sampler_draw(r->sampler, cf_session_logits(r->session), r->ids,
-                            0, r->mask, TOP, &drawn, d, err);
+        cf_status st = cf_sampler_draw(r->sampler, cf_session_logits(r->session), r->ids, 0,
+                                       r->mask, TOP, &drawn, d, err);
         r->mask[(size_t)id / 32] = 0;
         CF_TRY(st);
         as_read(d);

@@ -38,15 +38,13 @@ cf_str cf_reading_written(const cf_turn *turn);
  * copied.  CF_EUNSUPPORTED where there is no prompt before the text,
  * CF_ENOMEM.  After a failure, too, it must be deinitialised.
  */
-CF_MUST_USE cf_status cf_reading_init(cf_reading *r, const cf_prompt *prompt,
-                                      cf_str text, const cf_tokenizer *tok,
-                                      cf_session *session, cf_error *err);
+CF_MUST_USE cf_status cf_reading_init(cf_reading *r, const cf_prompt *prompt, cf_str text,
+                                      const cf_tokenizer *tok, cf_session *session, cf_error *err);
 void cf_reading_deinit(cf_reading *r);
 
 /* Reads all of it; `cancel` may be NULL.  After a failure the first n_done
  * tokens are read. */
-CF_MUST_USE cf_status cf_reading_run(cf_reading *r, cf_cancel *cancel,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_reading_run(cf_reading *r, cf_cancel *cancel, cf_error *err);
 
 /* What was read so far. */
 cf_reply_read cf_reading_result(const cf_reading *r);

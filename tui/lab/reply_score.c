@@ -34,8 +34,7 @@ static void end(void *ud, cf_status status, const cf_error *err)
 {
     job *j = ud;
     cf_error why = *err;
-    cf_reply *r =
-        j->reading.n_done > 0 ? cf_lab__reply_of(j->lab, j->turn, true) : NULL;
+    cf_reply *r = j->reading.n_done > 0 ? cf_lab__reply_of(j->lab, j->turn, true) : NULL;
     if (status == CF_OK && r == NULL) {
         status = cf_oom_for(&why, "the reply's tokens");
     }
@@ -64,29 +63,25 @@ static cf_status prepare(job *j, const cf_turn *turn, cf_error *err)
     cf_arena arena;
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_lab_preview(lab, turn->parent, NULL, &arena, &prompt, err);
+    cf_status st = cf_lab_preview(lab, turn->parent, NULL, &arena, &prompt, err);
     CF_THEN(st,
-            cf_reading_init(&j->reading, &prompt, cf_reading_written(turn),
-                            lab->engine.tokenizer,
+            cf_reading_init(&j->reading, &prompt, cf_reading_written(turn), lab->engine.tokenizer,
                             cf_backend_core_session(lab->engine.backend), err));
     cf_arena_deinit(&arena);
     return st;
 }
 
-cf_status cf_lab_score_reply(cf_lab *lab, cf_uuid id, cf_reply_scored_fn fn,
-                             void *ud, cf_error *err)
+cf_status cf_lab_score_reply(cf_lab *lab, cf_uuid id, cf_reply_scored_fn fn, void *ud,
+                             cf_error *err)
 {
     const cf_turn *turn = find_turn(lab, id);
-    if (cf_backend_core_session(lab->engine.backend) == NULL ||
-        lab->engine.tokenizer == NULL) {
+    if (cf_backend_core_session(lab->engine.backend) == NULL || lab->engine.tokenizer == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "only a model file can score a reply; this engine gives "
                        "no probabilities");
     }
     if (turn == NULL ||
-        cf_role_parse(cf_json_get_str(turn->message, "role")) !=
-            CF_ROLE_ASSISTANT ||
+        cf_role_parse(cf_json_get_str(turn->message, "role")) != CF_ROLE_ASSISTANT ||
         cf_reading_written(turn).n == 0) {
         return cf_fail(err, CF_ENOTFOUND, "no reply with text is here");
     }

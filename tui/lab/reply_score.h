@@ -21,8 +21,7 @@ typedef void (*cf_reply_scored_fn)(void *ud, const cf_error *err);
  * engine that is not a model file, CF_ENOTFOUND for a turn that is not a reply
  * or has no text, CF_EBUSY.
  */
-CF_MUST_USE cf_status cf_lab_score_reply(cf_lab *lab, cf_uuid turn,
-                                         cf_reply_scored_fn fn, void *ud,
+CF_MUST_USE cf_status cf_lab_score_reply(cf_lab *lab, cf_uuid turn, cf_reply_scored_fn fn, void *ud,
                                          cf_error *err);
 
 #endif

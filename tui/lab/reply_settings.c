@@ -29,13 +29,10 @@ typedef struct setting {
 #define OTHER(field)   false, AT(field)
 
 static const setting table[] = {
-    {"temperature", F32, SAMPLER(temperature), 0,
-     "divides logits; 0 takes the best"},
+    {"temperature", F32, SAMPLER(temperature), 0, "divides logits; 0 takes the best"},
     {"top_k", U32, SAMPLER(top_k), UINT32_MAX, "keeps the k best; 0 is off"},
-    {"top_p", F32, SAMPLER(top_p), 0,
-     "keeps the best up to a sum of p; 0 and 1 are off"},
-    {"min_p", F32, SAMPLER(min_p), 0,
-     "keeps what has this times the best probability; 0 is off"},
+    {"top_p", F32, SAMPLER(top_p), 0, "keeps the best up to a sum of p; 0 and 1 are off"},
+    {"min_p", F32, SAMPLER(min_p), 0, "keeps what has this times the best probability; 0 is off"},
     {"repetition_penalty", F32, SAMPLER(repetition_penalty), 0,
      "divides logits of seen tokens; 0 and 1 are off"},
     {"presence_penalty", F32, SAMPLER(presence_penalty), 0,
@@ -60,8 +57,7 @@ static const setting table[] = {
     {"extra", EXTRA, OTHER(extra), 0,
      "arguments for servers: KEY=JSON adds one, KEY= removes it, off all"},
     {"trace", BOOL, OTHER(trace), 0, "keep the candidates of each token"},
-    {"trace_top", U32, OTHER(trace_top), CF_TRACE_TOP_MAX,
-     "how many candidates are kept"},
+    {"trace_top", U32, OTHER(trace_top), CF_TRACE_TOP_MAX, "how many candidates are kept"},
     {"draft", U32, OTHER(draft), CF_DRAFT_MAX,
      "tokens guessed ahead and checked together; 0 is none"},
     {"stop_on_loop", BOOL, OTHER(chat.stops_on_loop), 0,
@@ -93,8 +89,7 @@ size_t cf_reply_setting_find(const char *name, size_t n)
     for (size_t i = 0; table[i].name != NULL; i++) {
         const char *is = table[i].name;
         size_t k = 0;
-        while (k < n &&
-               (is[k] == name[k] || (is[k] == '_' && name[k] == '-'))) {
+        while (k < n && (is[k] == name[k] || (is[k] == '_' && name[k] == '-'))) {
             k++;
         }
         if (k == n && is[k] == '\0') {
@@ -144,14 +139,12 @@ static bool is_no(const char *value)
     return is_one_of(value, words);
 }
 
-static cf_status set_f32(float *to, const setting *row, const char *value,
-                         cf_error *err)
+static cf_status set_f32(float *to, const setting *row, const char *value, cf_error *err)
 {
     char *end;
     float v = strtof(value, &end);
     if (end == value || *end != '\0' || !isfinite(v)) {
-        return cf_fail(err, CF_EINVAL, "%s is a number, not '%.40s'", row->name,
-                       value);
+        return cf_fail(err, CF_EINVAL, "%s is a number, not '%.40s'", row->name, value);
     }
     *to = v;
     return CF_OK;
@@ -163,16 +156,14 @@ static bool read_u64(uint64_t *to, const char *value, uint64_t max)
     char *end;
     errno = 0;
     unsigned long long v = strtoull(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 ||
-        v > max) {
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 || v > max) {
         return false;
     }
     *to = v;
     return true;
 }
 
-static cf_status set_seed(cf_reply_settings *s, const char *value,
-                          cf_error *err)
+static cf_status set_seed(cf_reply_settings *s, const char *value, cf_error *err)
 {
     uint64_t v;
     if (strcmp(value, "random") == 0) {
@@ -180,21 +171,16 @@ static cf_status set_seed(cf_reply_settings *s, const char *value,
         cf_os_entropy(&fresh, sizeof fresh);
         v = fresh;
     } else if (!read_u64(&v, value, UINT64_MAX)) {
-        return cf_fail(err, CF_EINVAL,
-                       "seed is a whole number or 'random', not '%.40s'",
-                       value);
+        return cf_fail(err, CF_EINVAL, "seed is a whole number or 'random', not '%.40s'", value);
     }
     s->chat.sampling.seed = v;
     return CF_OK;
 }
 
-static cf_status set_thinking(cf_reply_settings *s, const char *value,
-                              cf_error *err)
+static cf_status set_thinking(cf_reply_settings *s, const char *value, cf_error *err)
 {
     if (strcmp(value, "default") != 0 && !is_yes(value) && !is_no(value)) {
-        return cf_fail(err, CF_EINVAL,
-                       "enable_thinking is default, on or off, not '%.40s'",
-                       value);
+        return cf_fail(err, CF_EINVAL, "enable_thinking is default, on or off, not '%.40s'", value);
     }
     s->chat.thinking = is_yes(value)  ? CF_THINKING_ON
                        : is_no(value) ? CF_THINKING_OFF
@@ -202,8 +188,7 @@ static cf_status set_thinking(cf_reply_settings *s, const char *value,
     return CF_OK;
 }
 
-static cf_status set_budget(cf_reply_settings *s, const char *value,
-                            cf_error *err)
+static cf_status set_budget(cf_reply_settings *s, const char *value, cf_error *err)
 {
     uint64_t v = 0;
     bool is_off = strcmp(value, "off") == 0;
@@ -228,21 +213,16 @@ cf_status cf_extra_put(json_t *all, const char *text, cf_error *err)
     } else if (ok) {
         json_t *v = json_loads(text + n + 1, JSON_DECODE_ANY, NULL);
         v = v != NULL ? v : json_string(text + n + 1);
-        ok = v != NULL &&
-             json_object_set_new(all, json_string_value(key), v) == 0;
+        ok = v != NULL && json_object_set_new(all, json_string_value(key), v) == 0;
     }
     json_decref(key);
-    return ok ? CF_OK
-              : cf_fail(err, CF_EINVAL, "'%.80s' is not of the form KEY=JSON",
-                        text);
+    return ok ? CF_OK : cf_fail(err, CF_EINVAL, "'%.80s' is not of the form KEY=JSON", text);
 }
 
 /* "off" removes all arguments, an object replaces them. */
-static cf_status set_extra(cf_reply_settings *s, const char *value,
-                           cf_error *err)
+static cf_status set_extra(cf_reply_settings *s, const char *value, cf_error *err)
 {
-    json_t *all =
-        s->extra[0] != '\0' ? json_loads(s->extra, 0, NULL) : json_object();
+    json_t *all = s->extra[0] != '\0' ? json_loads(s->extra, 0, NULL) : json_object();
     cf_buf out = CF_BUF_INIT;
     cf_status st = CF_OK;
     if (strcmp(value, "off") == 0) {
@@ -256,29 +236,26 @@ static cf_status set_extra(cf_reply_settings *s, const char *value,
     }
     cf_json_write(&out, all);
     if (st == CF_OK && (out.failed || out.n >= CF_EXTRA_MAX)) {
-        st = cf_fail(err, CF_ELIMIT,
-                     "the arguments for servers are longer than %d bytes",
+        st = cf_fail(err, CF_ELIMIT, "the arguments for servers are longer than %d bytes",
                      CF_EXTRA_MAX - 1);
     }
     if (st == CF_OK) {
         bool is_empty = json_object_size(all) == 0;
-        memcpy(s->extra, is_empty ? "" : cf_buf_cstr(&out),
-               is_empty ? 1 : out.n + 1);
+        memcpy(s->extra, is_empty ? "" : cf_buf_cstr(&out), is_empty ? 1 : out.n + 1);
     }
     cf_buf_deinit(&out);
     json_decref(all);
     return st;
 }
 
-static cf_status set_value(cf_reply_settings *s, const setting *row,
-                           const char *value, cf_error *err)
+static cf_status set_value(cf_reply_settings *s, const setting *row, const char *value,
+                           cf_error *err)
 {
     switch (row->kind) {
     case F32:
         return set_f32(f32_at(s, row), row, value, err);
     case U32:
-        return cf_option_read_u32(u32_at(s, row), row->name, value,
-                                  (uint32_t)row->max, err);
+        return cf_option_read_u32(u32_at(s, row), row->name, value, (uint32_t)row->max, err);
     case SEED:
         return set_seed(s, value, err);
     case THINKING:
@@ -291,8 +268,7 @@ static cf_status set_value(cf_reply_settings *s, const setting *row,
         break;
     }
     if (!is_yes(value) && !is_no(value)) {
-        return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'",
-                       row->name, value);
+        return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'", row->name, value);
     }
     *bool_at(s, row) = is_yes(value);
     return CF_OK;
@@ -309,9 +285,8 @@ static uint32_t option_bit(const char *name)
     return 0;
 }
 
-cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i,
-                                const char *value, const char *origin,
-                                cf_error *err)
+cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i, const char *value,
+                                const char *origin, cf_error *err)
 {
     cf_reply_settings next = *s;
     const setting *row = &table[i];
@@ -324,8 +299,7 @@ cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i,
     if (cf_chat_options_check(&next.chat, err) != CF_OK) {
         if (err != NULL) {
             size_t n = strlen(err->text);
-            snprintf(err->text + n, sizeof err->text - n, ", not '%.40s'",
-                     value);
+            snprintf(err->text + n, sizeof err->text - n, ", not '%.40s'", value);
         }
         return CF_EINVAL;
     }
@@ -357,8 +331,7 @@ bool cf_reply_settings_is_fixed(const cf_reply_settings *s, size_t i)
 
 /* ---- telling ------------------------------------------------------------ */
 
-static void put_value(cf_buf *out, const cf_reply_settings *s,
-                      const setting *row)
+static void put_value(cf_buf *out, const cf_reply_settings *s, const setting *row)
 {
     static const char *const thinking[] = {"default", "on", "off"};
     cf_reply_settings copy = *s;
@@ -424,16 +397,14 @@ void cf_reply_settings_line(const cf_reply_settings *s, cf_buf *out)
         cf_buf_addf(out, " seed %llu", (unsigned long long)o->seed);
     }
     if (s->chat.has_sampling &&
-        (o->repetition_penalty > 1 || o->presence_penalty != 0 ||
-         o->frequency_penalty != 0)) {
+        (o->repetition_penalty > 1 || o->presence_penalty != 0 || o->frequency_penalty != 0)) {
         cf_buf_adds(out, " pen");
     }
     if (s->chat.max_tokens != 0) {
         cf_buf_addf(out, " n %u", (unsigned)s->chat.max_tokens);
     }
     if (s->chat.thinking != CF_THINKING_DEFAULT) {
-        cf_buf_adds(out, s->chat.thinking == CF_THINKING_ON ? " think on"
-                                                            : " think off");
+        cf_buf_adds(out, s->chat.thinking == CF_THINKING_ON ? " think on" : " think off");
     }
     if (s->chat.has_thinking_budget) {
         cf_buf_addf(out, " budget %d", (int)s->chat.thinking_budget);

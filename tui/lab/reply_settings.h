@@ -36,14 +36,12 @@ const char *cf_reply_setting_name(size_t i);
 size_t cf_reply_setting_find(const char *name, size_t n);
 
 /* CF_EINVAL, naming the setting and what it may be; nothing changed then. */
-CF_MUST_USE cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i,
-                                            const char *value,
+CF_MUST_USE cf_status cf_reply_settings_set(cf_reply_settings *s, size_t i, const char *value,
                                             const char *origin, cf_error *err);
 
 /* Changes an object of further arguments for servers: "KEY=JSON" sets one,
  * "KEY=" removes it; a value that is not JSON is a string.  CF_EINVAL. */
-CF_MUST_USE cf_status cf_extra_put(json_t *all, const char *text,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_extra_put(json_t *all, const char *text, cf_error *err);
 
 /* Marks a value as given on the command line. */
 void cf_reply_settings_fix(cf_reply_settings *s, const char *name);

@@ -63,8 +63,8 @@ static void put_sampling(cf_buf *b, const cf_sampling *s)
     put_uint(b, "no_repeat_window", s->no_repeat_window);
     put_bias(b, s);
     for (size_t i = 0; i < s->n_suppress; i++) {
-        cf_buf_addf(b, "%s%d%s", i == 0 ? "\"suppress\":[" : ",",
-                    (int)s->suppress[i], i + 1 == s->n_suppress ? "]," : "");
+        cf_buf_addf(b, "%s%d%s", i == 0 ? "\"suppress\":[" : ",", (int)s->suppress[i],
+                    i + 1 == s->n_suppress ? "]," : "");
     }
 }
 
@@ -100,16 +100,14 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
         cf_buf_adds(b, i + 1 == o->n_stop ? "]," : "");
     }
     if (o->thinking != CF_THINKING_DEFAULT) {
-        cf_buf_addf(b, "\"thinking\":%s,",
-                    o->thinking == CF_THINKING_ON ? "true" : "false");
+        cf_buf_addf(b, "\"thinking\":%s,", o->thinking == CF_THINKING_ON ? "true" : "false");
     }
     if (o->has_thinking_budget) {
         cf_buf_addf(b, "\"thinking_budget\":%d,", (int)o->thinking_budget);
     }
     put_uint(b, "n_ctx", o->n_ctx);
     if (o->cache != CF_CACHE_DEFAULT) {
-        cf_buf_addf(b, "\"cache\":\"%s\",",
-                    o->cache == CF_CACHE_F32 ? "f32" : "f16");
+        cf_buf_addf(b, "\"cache\":\"%s\",", o->cache == CF_CACHE_F32 ? "f32" : "f16");
     }
     put_uint(b, "n_start", o->n_start);
     put_uint(b, "start_bytes", o->start_bytes);
@@ -146,8 +144,7 @@ static uint32_t get_u32(const json_t *v, const char *key)
 static cf_token as_token(const json_t *v)
 {
     json_int_t n = json_integer_value(v);
-    return json_is_integer(v) && n >= 0 && n <= INT32_MAX ? (cf_token)n
-                                                          : CF_TOKEN_NONE;
+    return json_is_integer(v) && n >= 0 && n <= INT32_MAX ? (cf_token)n : CF_TOKEN_NONE;
 }
 
 static bool read_bias(cf_sampling *s, const json_t *list, cf_arena *arena)
@@ -177,8 +174,7 @@ static bool read_suppress(cf_sampling *s, const json_t *list, cf_arena *arena)
     return v != NULL;
 }
 
-static bool read_list(const uint32_t **out, size_t *n, const json_t *list,
-                      cf_arena *arena)
+static bool read_list(const uint32_t **out, size_t *n, const json_t *list, cf_arena *arena)
 {
     *n = json_array_size(list);
     uint32_t *v = cf_arena_calloc(arena, *n + 1, sizeof *v);
@@ -265,8 +261,7 @@ static void read_numbers(cf_run_options *o, const json_t *v)
                                          : CF_CACHE_DEFAULT;
 }
 
-cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
-                              cf_error *err)
+cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena, cf_error *err)
 {
     memset(out, 0, sizeof *out);
     if (json.n == 0) {
@@ -275,21 +270,17 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
     json_t *v;
     CF_TRY(cf_json_read(&v, json.p, json.n, err));
     read_numbers(out, v);
-    bool ok =
-        read_bias(&out->sampling, json_object_get(v, "logit_bias"), arena) &&
-        read_suppress(&out->sampling, json_object_get(v, "suppress"), arena) &&
-        read_list(&out->forced, &out->n_forced, json_object_get(v, "forced"),
-                  arena) &&
-        read_list(&out->held, &out->n_held, json_object_get(v, "held"),
-                  arena) &&
-        read_list(&out->drafted, &out->n_drafted, json_object_get(v, "drafted"),
-                  arena) &&
-        read_json(&out->extra, json_object_get(v, "extra"), arena) &&
-        read_json(&out->media, json_object_get(v, "media"), arena) &&
-        read_json(&out->adapters, json_object_get(v, "adapters"), arena) &&
-        read_text(&out->load_as, json_object_get(v, "load_as"), arena) &&
-        read_json(&out->server, json_object_get(v, "server"), arena) &&
-        read_stop(out, json_object_get(v, "stop"), arena);
+    bool ok = read_bias(&out->sampling, json_object_get(v, "logit_bias"), arena) &&
+              read_suppress(&out->sampling, json_object_get(v, "suppress"), arena) &&
+              read_list(&out->forced, &out->n_forced, json_object_get(v, "forced"), arena) &&
+              read_list(&out->held, &out->n_held, json_object_get(v, "held"), arena) &&
+              read_list(&out->drafted, &out->n_drafted, json_object_get(v, "drafted"), arena) &&
+              read_json(&out->extra, json_object_get(v, "extra"), arena) &&
+              read_json(&out->media, json_object_get(v, "media"), arena) &&
+              read_json(&out->adapters, json_object_get(v, "adapters"), arena) &&
+              read_text(&out->load_as, json_object_get(v, "load_as"), arena) &&
+              read_json(&out->server, json_object_get(v, "server"), arena) &&
+              read_stop(out, json_object_get(v, "stop"), arena);
     json_decref(v);
     return ok ? CF_OK : cf_oom_for(err, "options");
 }
@@ -297,8 +288,7 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
 void cf_run_options_adapters(cf_buf *out, cf_str adapters)
 {
     json_t *list = NULL;
-    if (adapters.n == 0 ||
-        cf_json_read(&list, adapters.p, adapters.n, NULL) != CF_OK) {
+    if (adapters.n == 0 || cf_json_read(&list, adapters.p, adapters.n, NULL) != CF_OK) {
         return;
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -306,8 +296,7 @@ void cf_run_options_adapters(cf_buf *out, cf_str adapters)
         cf_str path = cf_json_get_str(one, "path");
         cf_buf_adds(out, i == 0 ? "" : ", ");
         cf_safe_line(out, path.p, path.n);
-        cf_buf_addf(out, " x %g",
-                    json_number_value(json_object_get(one, "scale")));
+        cf_buf_addf(out, " x %g", json_number_value(json_object_get(one, "scale")));
     }
     json_decref(list);
 }

@@ -30,8 +30,7 @@ typedef struct cf_run_options {
     const uint32_t *held; /* [n_held] from, to, from, to ...: stretches of the
                              reply's ids that the constraint took */
     size_t n_held;
-    const uint32_t
-        *drafted; /* [n_drafted] likewise: stretches that were guessed
+    const uint32_t *drafted; /* [n_drafted] likewise: stretches that were guessed
                                 and computed with an earlier token */
     size_t n_drafted;
     bool as_is;      /* messages reached the template as they are */
@@ -51,7 +50,7 @@ void cf_run_options_adapters(cf_buf *out, cf_str adapters);
 void cf_run_options_write(cf_buf *out, const cf_run_options *o);
 
 /* Lists live in the arena.  CF_EFORMAT, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_run_options_read(cf_run_options *out, cf_str json,
-                                          cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
+                                          cf_error *err);
 
 #endif

@@ -43,8 +43,7 @@ static bool has_record(const cf_store_run *run)
     return run != NULL && (run->n_tools > 0 || run->options.n > 0);
 }
 
-static cf_status tools_of_run(json_t **out, const cf_store_run *run,
-                              cf_error *err)
+static cf_status tools_of_run(json_t **out, const cf_store_run *run, cf_error *err)
 {
     json_t *list = json_array();
     cf_status st = list != NULL ? CF_OK : cf_oom_for(err, "the tools");
@@ -64,8 +63,7 @@ static cf_status tools_of_run(json_t **out, const cf_store_run *run,
 }
 
 /* The turn `id` among the first `n`, where the parent of turn n is. */
-static const cf_store_turn *find_turn(const cf_store_tree *tree, size_t n,
-                                      cf_uuid id)
+static const cf_store_turn *find_turn(const cf_store_tree *tree, size_t n, cf_uuid id)
 {
     while (n > 0 && !cf_uuid_eq(tree->turns[n - 1].id, id)) {
         n--;
@@ -75,8 +73,7 @@ static const cf_store_turn *find_turn(const cf_store_tree *tree, size_t n,
 
 /* The tools of the newest reply on the path to `head` replace the preface's,
  * where one recorded them. */
-static cf_status last_tools(parts *p, cf_store *store,
-                            const cf_store_tree *tree, cf_uuid head,
+static cf_status last_tools(parts *p, cf_store *store, const cf_store_tree *tree, cf_uuid head,
                             cf_arena *arena, cf_error *err)
 {
     for (const cf_store_turn *t = find_turn(tree, tree->n, head); t != NULL;
@@ -89,9 +86,7 @@ static cf_status last_tools(parts *p, cf_store *store,
             json_decref(p->tools);
             p->tools = NULL;
             p->has_record = true;
-            return whole.run->n_tools > 0
-                       ? tools_of_run(&p->tools, whole.run, err)
-                       : CF_OK;
+            return whole.run->n_tools > 0 ? tools_of_run(&p->tools, whole.run, err) : CF_OK;
         }
     }
     return CF_OK;
@@ -114,8 +109,7 @@ static cf_status check_tools(parts *p, cf_error *err)
 
 /* ---- the turns ---------------------------------------------------------- */
 
-static cf_status add_turns(cf_conversation *conv, const cf_store_tree *tree,
-                           cf_error *err)
+static cf_status add_turns(cf_conversation *conv, const cf_store_tree *tree, cf_error *err)
 {
     for (size_t i = 0; i < tree->n; i++) {
         const cf_store_turn *t = &tree->turns[i];
@@ -145,18 +139,16 @@ static cf_uuid head_of(const cf_store_tree *tree, cf_uuid turn)
                                               : (cf_uuid){{0}};
 }
 
-cf_status cf_saved_load(cf_conversation **out, cf_store_conv *about,
-                        cf_store *store, const cf_saved_choice *choice,
-                        cf_arena *arena, cf_error *err)
+cf_status cf_saved_load(cf_conversation **out, cf_store_conv *about, cf_store *store,
+                        const cf_saved_choice *choice, cf_arena *arena, cf_error *err)
 {
     static const cf_preface nothing;
     const cf_preface *given = choice->given != NULL ? choice->given : &nothing;
     parts saved = {0};
     cf_store_tree tree;
     cf_conversation *conv = NULL;
-    CF_TRY(cf_store_get_tree(store, choice->conversation,
-                             choice->has_raw ? CF_TREE_RUNS : 0, arena, &tree,
-                             err));
+    CF_TRY(cf_store_get_tree(store, choice->conversation, choice->has_raw ? CF_TREE_RUNS : 0, arena,
+                             &tree, err));
     cf_uuid head = head_of(&tree, choice->turn);
     cf_status st = read_preface(&saved, tree.conv.preface, err);
     if (given->tools == NULL) {
@@ -169,8 +161,7 @@ cf_status cf_saved_load(cf_conversation **out, cf_store_conv *about,
     const cf_preface preface = {
         .messages = given->messages != NULL ? given->messages : saved.messages,
         .tools = given->tools != NULL ? given->tools : saved.tools,
-        .extra_context = given->extra_context != NULL ? given->extra_context
-                                                      : saved.extra_context,
+        .extra_context = given->extra_context != NULL ? given->extra_context : saved.extra_context,
     };
     CF_THEN(st, cf_conversation_new(&conv, &preface, err));
     CF_THEN(st, add_turns(conv, &tree, err));
@@ -187,16 +178,15 @@ cf_status cf_saved_load(cf_conversation **out, cf_store_conv *about,
     return CF_OK;
 }
 
-cf_status cf_saved_put(cf_store *store, const cf_conversation *conv,
-                       cf_str title, cf_uuid *id, cf_error *err)
+cf_status cf_saved_put(cf_store *store, const cf_conversation *conv, cf_str title, cf_uuid *id,
+                       cf_error *err)
 {
     const cf_preface *p = cf_conversation_preface(conv);
     const struct {
         const char *key;
         const json_t *v;
-    } fields[] = {{"messages", p->messages},
-                  {"tools", p->tools},
-                  {"extra_context", p->extra_context}};
+    } fields[] = {
+        {"messages", p->messages}, {"tools", p->tools}, {"extra_context", p->extra_context}};
     cf_store_conv row = {.id = *id, .title = title};
     cf_buf text = CF_BUF_INIT;
     cf_jw w;
@@ -219,8 +209,7 @@ cf_status cf_saved_put(cf_store *store, const cf_conversation *conv,
     return st;
 }
 
-void cf_saved_thinking(cf_backend *backend, const cf_engine *engine,
-                       cf_store *store)
+void cf_saved_thinking(cf_backend *backend, const cf_engine *engine, cf_store *store)
 {
     char hash[CF_HASH_TEXT + 1];
     cf_store_thinking was;
@@ -235,8 +224,8 @@ void cf_saved_thinking(cf_backend *backend, const cf_engine *engine,
 
 enum { DRAFT_REPLIES = 16 };
 
-void cf_saved_drafts(cf_backend *backend, const cf_engine *engine,
-                     cf_store *store, const cf_conversation *conv)
+void cf_saved_drafts(cf_backend *backend, const cf_engine *engine, cf_store *store,
+                     const cf_conversation *conv)
 {
     char hash[CF_HASH_TEXT + 1];
     size_t n_left = DRAFT_REPLIES;
@@ -250,12 +239,10 @@ void cf_saved_drafts(cf_backend *backend, const cf_engine *engine,
         cf_arena_init(&arena, 0);
         const cf_turn *turn = cf_conversation_turn(conv, i);
         if (cf_str_is(cf_json_get_str(turn->message, "role"), "assistant") &&
-            cf_store_get_turn(store, turn->id, &arena, &stored, NULL) ==
-                CF_OK &&
+            cf_store_get_turn(store, turn->id, &arena, &stored, NULL) == CF_OK &&
             stored.run != NULL && cf_str_is(stored.run->model_hash, hash)) {
             cf_ignore(cf_backend_core_add_source(backend, stored.run->reply_ids,
-                                                 stored.run->n_reply_ids,
-                                                 NULL)); /* as above */
+                                                 stored.run->n_reply_ids, NULL)); /* as above */
             n_left--;
         }
         cf_arena_deinit(&arena);

@@ -96,9 +96,8 @@ static json_t *picture(cf_server_bench *b)
     json_t *list = json_array();
     for (size_t i = 0; i < cf_mcp_n(mcp); i++) {
         cf_mcp_server s = cf_mcp_server_at(mcp, i);
-        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:o}", "state",
-                                              (int)s.state, "error", s.error,
-                                              "protocol", s.protocol, "tools",
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:o}", "state", (int)s.state,
+                                              "error", s.error, "protocol", s.protocol, "tools",
                                               cf_json_deep_copy(s.tools)));
     }
     return list;
@@ -111,10 +110,8 @@ static void on_event(void *ud, const cf_mcp_event *ev)
     json_t *fresh = is_shape ? picture(b) : NULL;
     pthread_mutex_lock(&b->lock);
     if (ev->kind == CF_MCP_TOOLS && ev->before != NULL) {
-        cf_mcp_server s =
-            cf_mcp_server_at(cf_servers_mcp(b->servers), ev->server);
-        cf_buf_addf(&b->changes, "the tools of %.*s changed\n", (int)s.name.n,
-                    s.name.p);
+        cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(b->servers), ev->server);
+        cf_buf_addf(&b->changes, "the tools of %.*s changed\n", (int)s.name.n, s.name.p);
         cf_mcp_tools_diff(&b->changes, ev->before, s.tools);
     }
     if (is_shape) {
@@ -123,8 +120,7 @@ static void on_event(void *ud, const cf_mcp_event *ev)
     } else if (ev->kind == CF_MCP_PROGRESS) {
         int n = snprintf(b->progress, sizeof b->progress, "%g", ev->progress);
         if (ev->total >= 0 && n > 0) {
-            n += snprintf(b->progress + n, sizeof b->progress - (size_t)n,
-                          " of %g", ev->total);
+            n += snprintf(b->progress + n, sizeof b->progress - (size_t)n, " of %g", ev->total);
         }
         if (n > 0 && (size_t)n < sizeof b->progress) {
             snprintf(b->progress + n, sizeof b->progress - (size_t)n, "  %.*s",
@@ -147,8 +143,7 @@ static void wait_a_moment(pthread_cond_t *cond, pthread_mutex_t *lock)
 }
 
 /* Waits for the user, on the thread that steps. */
-static void on_ask(void *ud, size_t server, const json_t *params,
-                   json_t **answer)
+static void on_ask(void *ud, size_t server, const json_t *params, json_t **answer)
 {
     cf_server_bench *b = ud;
     pthread_mutex_lock(&b->lock);
@@ -159,13 +154,12 @@ static void on_ask(void *ud, size_t server, const json_t *params,
     pthread_mutex_unlock(&b->lock);
     wake(b);
     pthread_mutex_lock(&b->lock);
-    while (!b->has_answer && !atomic_load(&b->is_closing) &&
-           (b->call_cancel == NULL ||
-            !atomic_load_explicit(b->call_cancel, memory_order_relaxed))) {
+    while (
+        !b->has_answer && !atomic_load(&b->is_closing) &&
+        (b->call_cancel == NULL || !atomic_load_explicit(b->call_cancel, memory_order_relaxed))) {
         wait_a_moment(&b->answered, &b->lock);
     }
-    *answer =
-        b->has_answer ? b->answer : json_pack("{s:s}", "action", "cancel");
+    *answer = b->has_answer ? b->answer : json_pack("{s:s}", "action", "cancel");
     b->answer = NULL;
     json_decref(b->question);
     b->question = NULL;
@@ -230,21 +224,18 @@ static void *pump(void *arg)
     return NULL;
 }
 
-static void put_todo(cf_server_bench *b, todo_kind kind, size_t index,
-                     const json_t *config)
+static void put_todo(cf_server_bench *b, todo_kind kind, size_t index, const json_t *config)
 {
     pthread_mutex_lock(&b->lock);
-    json_array_append_new(
-        b->todo, json_pack("{s:i, s:I, s:O?}", "kind", (int)kind, "index",
-                           (json_int_t)index, "config", config));
+    json_array_append_new(b->todo, json_pack("{s:i, s:I, s:O?}", "kind", (int)kind, "index",
+                                             (json_int_t)index, "config", config));
     pthread_mutex_unlock(&b->lock);
     cf_mcp_wake(cf_servers_mcp(b->servers));
 }
 
 /* ---- making ------------------------------------------------------------- */
 
-cf_status cf_server_bench_new(cf_server_bench **out, cf_lab *lab,
-                              cf_store *store, cf_error *err)
+cf_status cf_server_bench_new(cf_server_bench **out, cf_lab *lab, cf_store *store, cf_error *err)
 {
     cf_server_bench *b = cf_calloc(1, sizeof *b);
     if (b == NULL) {
@@ -261,13 +252,9 @@ cf_status cf_server_bench_new(cf_server_bench **out, cf_lab *lab,
     b->shown = json_array();
     b->map = json_array();
     b->approved = json_object();
-    const cf_servers_options o = {.store = store,
-                                  .listens = true,
-                                  .event = on_event,
-                                  .ask = on_ask,
-                                  .ud = b};
-    cf_status st = b->todo != NULL && b->shown != NULL && b->map != NULL &&
-                           b->approved != NULL
+    const cf_servers_options o = {
+        .store = store, .listens = true, .event = on_event, .ask = on_ask, .ud = b};
+    cf_status st = b->todo != NULL && b->shown != NULL && b->map != NULL && b->approved != NULL
                        ? cf_servers_new(&b->servers, &o, err)
                        : cf_oom_for(err, "the tool servers");
     CF_THEN(st, cf_os_thread(&b->thread, pump, b, err));
@@ -371,8 +358,8 @@ static bool is_approved_here(const cf_server_bench *b, size_t i, cf_str tool)
     char key[KEY_SIZE], id[CF_UUID_TEXT + 1];
     cf_str server = cf_json_get_str(b->item[i].config, "name");
     cf_uuid_format(id, cf_lab_conv_id(b->lab));
-    snprintf(key, sizeof key, "%s %.*s/%.*s", id, (int)server.n, server.p,
-             (int)tool.n, tool.n > 0 ? tool.p : "");
+    snprintf(key, sizeof key, "%s %.*s/%.*s", id, (int)server.n, server.p, (int)tool.n,
+             tool.n > 0 ? tool.p : "");
     return json_object_get(b->approved, key) != NULL;
 }
 
@@ -387,8 +374,7 @@ bool cf_server_bench_may_call(cf_server_bench *b, size_t i, cf_str tool)
            cf_servers_is_approved(b->servers, &s, tool);
 }
 
-void cf_server_bench_approve(cf_server_bench *b, size_t i, cf_str tool,
-                             cf_bench_scope scope)
+void cf_server_bench_approve(cf_server_bench *b, size_t i, cf_str tool, cf_bench_scope scope)
 {
     char key[KEY_SIZE], id[CF_UUID_TEXT + 1];
     cf_mcp_server s = as_server(b, i);
@@ -415,8 +401,8 @@ cf_bench_server cf_server_bench_at(cf_server_bench *b, size_t i)
     const item *it = &b->item[i];
     const json_t *s = shown_at(b, i);
     const cf_str all = {"", 0};
-    static const cf_bench_state states[] = {CF_BENCH_STARTING, CF_BENCH_READY,
-                                            CF_BENCH_FAILED, CF_BENCH_STOPPED};
+    static const cf_bench_state states[] = {CF_BENCH_STARTING, CF_BENCH_READY, CF_BENCH_FAILED,
+                                            CF_BENCH_STOPPED};
     int state = (int)json_integer_value(json_object_get(s, "state"));
     cf_bench_server out = {.name = cf_json_get_str(it->config, "name"),
                            .protocol = cf_json_get_str(s, "protocol"),
@@ -427,8 +413,7 @@ cf_bench_server cf_server_bench_at(cf_server_bench *b, size_t i)
                                                           : states[state & 3],
                            .is_on = !it->is_off,
                            .is_approved = is_approved_here(b, i, all),
-                           .n_tools =
-                               json_array_size(json_object_get(s, "tools")),
+                           .n_tools = json_array_size(json_object_get(s, "tools")),
                            .index = it->index,
                            .tokens = json_object_size(it->tokens) > 0 ? 0 : -1};
     const char *key;
@@ -443,27 +428,24 @@ cf_bench_server cf_server_bench_at(cf_server_bench *b, size_t i)
 cf_bench_tool cf_server_bench_tool(cf_server_bench *b, size_t i, size_t k)
 {
     const item *it = &b->item[i];
-    const json_t *tool =
-        json_array_get(json_object_get(shown_at(b, i), "tools"), k);
+    const json_t *tool = json_array_get(json_object_get(shown_at(b, i), "tools"), k);
     cf_str name = cf_json_get_str(tool, "name");
     char key[KEY_SIZE];
     snprintf(key, sizeof key, "%.*s", (int)name.n, name.n > 0 ? name.p : "");
     const json_t *tokens = json_object_get(it->tokens, key);
     bool has_changed = has_name(it->changed, name);
-    return (cf_bench_tool){
-        .name = name,
-        .description = cf_json_get_str(tool, "description"),
-        .tool = tool,
-        .is_on = !it->is_off && !has_changed && !has_name(it->off, name),
-        .has_changed = has_changed,
-        .is_approved = cf_server_bench_may_call(b, i, name),
-        .tokens = json_is_integer(tokens) ? json_integer_value(tokens) : -1};
+    return (cf_bench_tool){.name = name,
+                           .description = cf_json_get_str(tool, "description"),
+                           .tool = tool,
+                           .is_on = !it->is_off && !has_changed && !has_name(it->off, name),
+                           .has_changed = has_changed,
+                           .is_approved = cf_server_bench_may_call(b, i, name),
+                           .tokens = json_is_integer(tokens) ? json_integer_value(tokens) : -1};
 }
 
 /* ---- changes ------------------------------------------------------------ */
 
-cf_status cf_server_bench_add(cf_server_bench *b, const json_t *config,
-                              cf_error *err)
+cf_status cf_server_bench_add(cf_server_bench *b, const json_t *config, cf_error *err)
 {
     item it = {.config = json_incref(cf_json_ref(config)),
                .index = SIZE_MAX,
@@ -514,19 +496,16 @@ void cf_server_bench_switch(cf_server_bench *b, size_t i, cf_str tool)
 void cf_server_bench_accept(cf_server_bench *b, size_t i, size_t k)
 {
     cf_bench_tool t = cf_server_bench_tool(b, i, k);
-    cf_servers_remember(b->servers, cf_json_get_str(b->item[i].config, "name"),
-                        t.tool);
+    cf_servers_remember(b->servers, cf_json_get_str(b->item[i].config, "name"), t.tool);
     put_name(b->item[i].changed, t.name, false);
     b->must_declare = true;
 }
 
-void cf_server_bench_difference(cf_server_bench *b, size_t i, size_t k,
-                                cf_buf *out)
+void cf_server_bench_difference(cf_server_bench *b, size_t i, size_t k, cf_buf *out)
 {
     cf_bench_tool t = cf_server_bench_tool(b, i, k);
     json_t *before;
-    (void)cf_servers_compare(b->servers,
-                             cf_json_get_str(b->item[i].config, "name"), t.tool,
+    (void)cf_servers_compare(b->servers, cf_json_get_str(b->item[i].config, "name"), t.tool,
                              &before);
     json_t *old = json_pack("[O?]", before), *now = json_pack("[O?]", t.tool);
     cf_mcp_tools_diff(out, old, now);
@@ -555,8 +534,7 @@ static void find_changes(cf_server_bench *b, cf_buf *notice)
             const json_t *tool = json_array_get(tools, k);
             cf_str name = cf_json_get_str(tool, "name");
             json_t *before;
-            cf_tool_news news =
-                cf_servers_compare(b->servers, server, tool, &before);
+            cf_tool_news news = cf_servers_compare(b->servers, server, tool, &before);
             put_name(b->item[i].changed, name, news == CF_TOOL_OTHER);
             if (news == CF_TOOL_OTHER) {
                 cf_buf_addf(notice,
@@ -577,8 +555,7 @@ static json_t *offered(const cf_server_bench *b, size_t i)
     const json_t *s = shown_at(b, i);
     const char *key;
     json_t *v, *off = json_array();
-    bool is_ready = json_integer_value(json_object_get(s, "state")) ==
-                    (json_int_t)CF_MCP_READY;
+    bool is_ready = json_integer_value(json_object_get(s, "state")) == (json_int_t)CF_MCP_READY;
     if (s == NULL || !is_ready || it->is_off) {
         json_decref(off);
         return json_object();
@@ -591,8 +568,7 @@ static json_t *offered(const cf_server_bench *b, size_t i)
     {
         json_array_append_new(off, json_string(key));
     }
-    return json_pack("{s:O, s:O, s:o}", "name",
-                     json_object_get(it->config, "name"), "tools",
+    return json_pack("{s:O, s:O, s:o}", "name", json_object_get(it->config, "name"), "tools",
                      json_object_get(s, "tools"), "off", off);
 }
 
@@ -601,14 +577,11 @@ static cf_status declare(cf_server_bench *b, cf_error *err)
     json_t *servers = json_array(), *declared = NULL, *map = NULL;
     cf_status st = servers != NULL ? CF_OK : cf_oom_for(err, "the tools");
     for (size_t i = 0; st == CF_OK && i < b->n_item; i++) {
-        st = json_array_append_new(servers, offered(b, i)) == 0
-                 ? CF_OK
-                 : cf_oom_for(err, "the tools");
+        st = json_array_append_new(servers, offered(b, i)) == 0 ? CF_OK
+                                                                : cf_oom_for(err, "the tools");
     }
     CF_THEN(st, cf_mcp_declare(&declared, &map, servers, b->others, err));
-    CF_THEN(st,
-            cf_lab_set_tools(
-                b->lab, json_array_size(declared) > 0 ? declared : NULL, err));
+    CF_THEN(st, cf_lab_set_tools(b->lab, json_array_size(declared) > 0 ? declared : NULL, err));
     if (st == CF_OK) {
         json_decref(b->map);
         b->map = json_incref(map);
@@ -621,8 +594,7 @@ static cf_status declare(cf_server_bench *b, cf_error *err)
     return st;
 }
 
-bool cf_server_bench_find(const cf_server_bench *b, cf_str name, size_t *i,
-                          cf_str *tool)
+bool cf_server_bench_find(const cf_server_bench *b, cf_str name, size_t *i, cf_str *tool)
 {
     for (size_t k = 0; k < json_array_size(b->map); k++) {
         const json_t *row = json_array_get(b->map, k);
@@ -647,8 +619,8 @@ typedef struct counting {
 static cf_status count_tokens(void *ud, cf_lab *lab, cf_error *err)
 {
     counting *c = ud;
-    return cf_tool_cost_measure(&c->cost, c->backend, NULL, c->declared,
-                                cf_lab_cancel_flag(lab), err);
+    return cf_tool_cost_measure(&c->cost, c->backend, NULL, c->declared, cf_lab_cancel_flag(lab),
+                                err);
 }
 
 static void end_counting(void *ud, cf_status status, const cf_error *why)
@@ -669,8 +641,7 @@ static void end_counting(void *ud, cf_status status, const cf_error *why)
             }
         }
         if (i < b->n_item && tool != NULL && first + k < c->cost.n) {
-            json_object_set_new(b->item[i].tokens, tool,
-                                json_integer(c->cost.tokens[first + k]));
+            json_object_set_new(b->item[i].tokens, tool, json_integer(c->cost.tokens[first + k]));
         }
     }
 }
@@ -774,9 +745,8 @@ static void set_call(cf_server_bench *b, cf_cancel *cancel)
     pthread_mutex_unlock(&b->lock);
 }
 
-static cf_status call_locked(cf_server_bench *b, size_t index, cf_str tool,
-                             const json_t *arguments, uint32_t timeout_ms,
-                             cf_cancel *cancel, cf_buf *text, cf_error *err)
+static cf_status call_locked(cf_server_bench *b, size_t index, cf_str tool, const json_t *arguments,
+                             uint32_t timeout_ms, cf_cancel *cancel, cf_buf *text, cf_error *err)
 {
     cf_mcp *mcp = cf_servers_mcp(b->servers);
     cf_mcp_result r;
@@ -805,15 +775,14 @@ static cf_status call_locked(cf_server_bench *b, size_t index, cf_str tool,
 }
 
 cf_status cf_server_bench_call(cf_server_bench *b, size_t index, cf_str tool,
-                               const json_t *arguments, uint32_t timeout_ms,
-                               cf_cancel *cancel, cf_buf *text, cf_error *err)
+                               const json_t *arguments, uint32_t timeout_ms, cf_cancel *cancel,
+                               cf_buf *text, cf_error *err)
 {
     set_call(b, cancel);
     atomic_fetch_add(&b->n_wanted, 1);
     cf_mcp_wake(cf_servers_mcp(b->servers));
     pthread_mutex_lock(&b->mcp_lock);
-    cf_status st =
-        call_locked(b, index, tool, arguments, timeout_ms, cancel, text, err);
+    cf_status st = call_locked(b, index, tool, arguments, timeout_ms, cancel, text, err);
     atomic_fetch_sub(&b->n_wanted, 1);
     pthread_cond_signal(&b->mcp_free);
     pthread_mutex_unlock(&b->mcp_lock);

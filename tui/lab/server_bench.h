@@ -20,8 +20,8 @@
 
 typedef struct cf_server_bench cf_server_bench;
 
-CF_MUST_USE cf_status cf_server_bench_new(cf_server_bench **out, cf_lab *lab,
-                                          cf_store *store, cf_error *err);
+CF_MUST_USE cf_status cf_server_bench_new(cf_server_bench **out, cf_lab *lab, cf_store *store,
+                                          cf_error *err);
 void cf_server_bench_free(cf_server_bench *b);
 /* A descriptor that gets a byte when there is something to poll; -1: none. */
 void cf_server_bench_wake_with(cf_server_bench *b, int fd);
@@ -65,8 +65,7 @@ cf_bench_server cf_server_bench_at(cf_server_bench *b, size_t i);
 cf_bench_tool cf_server_bench_tool(cf_server_bench *b, size_t i, size_t k);
 
 /* Adds a server that waits for the user's yes. */
-CF_MUST_USE cf_status cf_server_bench_add(cf_server_bench *b,
-                                          const json_t *config, cf_error *err);
+CF_MUST_USE cf_status cf_server_bench_add(cf_server_bench *b, const json_t *config, cf_error *err);
 /* Starts it, or starts it again. */
 void cf_server_bench_start(cf_server_bench *b, size_t i);
 void cf_server_bench_stop(cf_server_bench *b, size_t i);
@@ -75,8 +74,7 @@ void cf_server_bench_switch(cf_server_bench *b, size_t i, cf_str tool);
 /* The tool is accepted as it is now. */
 void cf_server_bench_accept(cf_server_bench *b, size_t i, size_t k);
 /* How it differs from what was approved; lines. */
-void cf_server_bench_difference(cf_server_bench *b, size_t i, size_t k,
-                                cf_buf *out);
+void cf_server_bench_difference(cf_server_bench *b, size_t i, size_t k, cf_buf *out);
 
 /* Declarations of other origin, which come first. */
 void cf_server_bench_set_others(cf_server_bench *b, const json_t *others);
@@ -88,8 +86,7 @@ double cf_server_bench_seconds(const cf_server_bench *b, int64_t tokens);
 /* ---- calls -------------------------------------------------------------- */
 
 /* Which tool a declared name means; false: none of a server. */
-bool cf_server_bench_find(const cf_server_bench *b, cf_str name, size_t *i,
-                          cf_str *tool);
+bool cf_server_bench_find(const cf_server_bench *b, cf_str name, size_t *i, cf_str *tool);
 
 typedef enum cf_bench_scope {
     CF_BENCH_ONCE,
@@ -99,8 +96,7 @@ typedef enum cf_bench_scope {
 } cf_bench_scope;
 
 bool cf_server_bench_may_call(cf_server_bench *b, size_t i, cf_str tool);
-void cf_server_bench_approve(cf_server_bench *b, size_t i, cf_str tool,
-                             cf_bench_scope scope);
+void cf_server_bench_approve(cf_server_bench *b, size_t i, cf_str tool, cf_bench_scope scope);
 /* Takes every approval of the tool back. */
 void cf_server_bench_forbid(cf_server_bench *b, size_t i, cf_str tool);
 
@@ -110,11 +106,9 @@ void cf_server_bench_forbid(cf_server_bench *b, size_t i, cf_str tool);
  * started again first.  `text` gets what the model gets.  As cf_mcp_call(),
  * and CF_EIO for a result that says it is an error.
  */
-CF_MUST_USE cf_status cf_server_bench_call(cf_server_bench *b, size_t index,
-                                           cf_str tool, const json_t *arguments,
-                                           uint32_t timeout_ms,
-                                           cf_cancel *cancel, cf_buf *text,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_server_bench_call(cf_server_bench *b, size_t index, cf_str tool,
+                                           const json_t *arguments, uint32_t timeout_ms,
+                                           cf_cancel *cancel, cf_buf *text, cf_error *err);
 /* "step 2 of 4  reading", while a call runs; empty. */
 void cf_server_bench_progress(cf_server_bench *b, cf_buf *out);
 

@@ -20,9 +20,8 @@ bool cf_server_is_address(const char *model);
  * template.  `tokens` NULL: only the text.  CF_EFORMAT for a context without
  * messages; errors of cf_backend_render() and cf_backend_tokenise().
  */
-CF_MUST_USE cf_status cf_server_prompt(cf_backend *backend, cf_str context,
-                                       cf_cancel *cancel, cf_arena *arena,
-                                       cf_prompt *out, cf_token_list *tokens,
+CF_MUST_USE cf_status cf_server_prompt(cf_backend *backend, cf_str context, cf_cancel *cancel,
+                                       cf_arena *arena, cf_prompt *out, cf_token_list *tokens,
                                        cf_error *err);
 
 #endif

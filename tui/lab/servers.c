@@ -56,9 +56,8 @@ static const char *get_variable(const char *name)
  * else is in ours stays here. */
 static bool make_env(cf_servers *s)
 {
-    static const char *const names[] = {"HOME", "LOGNAME", "PATH", "SHELL",
-                                        "TERM", "USER",    "LANG", "LC_ALL",
-                                        "TZ",   "TMPDIR"};
+    static const char *const names[] = {"HOME", "LOGNAME", "PATH",   "SHELL", "TERM",
+                                        "USER", "LANG",    "LC_ALL", "TZ",    "TMPDIR"};
     size_t n = sizeof names / sizeof names[0], k = 0;
     s->env = cf_calloc(n + 1, sizeof *s->env);
     for (size_t i = 0; s->env != NULL && i < n; i++) {
@@ -129,29 +128,24 @@ static void flush_locked(cf_servers *s)
         if (s->n_kept < s->n_dropped) {
             s->n_kept = s->n_dropped;
         }
-        for (size_t i = s->n_kept - s->n_dropped; i < s->n_line && n < BATCH;
-             i++) {
+        for (size_t i = s->n_kept - s->n_dropped; i < s->n_line && n < BATCH; i++) {
             const line *l = &s->line[i];
-            batch[n++] =
-                (cf_store_mcp){.at_ms = l->at_ms,
-                               .server = cf_str_from(l->server),
-                               .direction = cf_str_from(l->direction),
-                               .call = l->call > 0 ? (int64_t)l->call : -1,
-                               .message = cf_str_make(l->text, l->n_text)};
+            batch[n++] = (cf_store_mcp){.at_ms = l->at_ms,
+                                        .server = cf_str_from(l->server),
+                                        .direction = cf_str_from(l->direction),
+                                        .call = l->call > 0 ? (int64_t)l->call : -1,
+                                        .message = cf_str_make(l->text, l->n_text)};
         }
         cf_error why;
-        cf_keep_note(
-            s->options.store,
-            cf_store_put_mcp(s->options.store, s->conversation, batch, n, &why),
-            &why);
+        cf_keep_note(s->options.store,
+                     cf_store_put_mcp(s->options.store, s->conversation, batch, n, &why), &why);
         s->n_kept += n;
     }
 }
 
 static const char *direction_of(cf_mcp_event_kind kind)
 {
-    static const char *const names[] = {"out", "in", "stdout", "stderr",
-                                        "note"};
+    static const char *const names[] = {"out", "in", "stdout", "stderr", "note"};
     return kind <= CF_MCP_NOTE ? names[kind] : NULL;
 }
 
@@ -205,8 +199,7 @@ void cf_servers_keep(cf_servers *s, cf_uuid conversation)
     pthread_mutex_unlock(&s->lock);
 }
 
-size_t cf_servers_each_line(cf_servers *s, size_t from, cf_servers_line_fn fn,
-                            void *ud)
+size_t cf_servers_each_line(cf_servers *s, size_t from, cf_servers_line_fn fn, void *ud)
 {
     pthread_mutex_lock(&s->lock);
     size_t n = from > s->n_dropped ? from : s->n_dropped;
@@ -234,8 +227,7 @@ static void ask(void *ud, size_t server, const json_t *params, json_t **answer)
     s->options.ask(s->options.ud, server, params, answer);
 }
 
-cf_status cf_servers_new(cf_servers **out, const cf_servers_options *options,
-                         cf_error *err)
+cf_status cf_servers_new(cf_servers **out, const cf_servers_options *options, cf_error *err)
 {
     cf_servers *s = cf_calloc(1, sizeof *s);
     if (s == NULL || !make_env(s)) {
@@ -290,37 +282,31 @@ cf_mcp *cf_servers_mcp(cf_servers *s)
 /* ---- what the user saw -------------------------------------------------- */
 
 /* What is remembered; CF_ENOTFOUND. */
-static cf_status recall(cf_servers *s, cf_str server, cf_str tool,
-                        cf_arena *arena, cf_store_mcp_tool *out)
+static cf_status recall(cf_servers *s, cf_str server, cf_str tool, cf_arena *arena,
+                        cf_store_mcp_tool *out)
 {
     const cf_str name = tool.n > 0 ? tool : cf_str_from("");
     return s->options.store != NULL
-               ? cf_store_get_mcp_tool(s->options.store, server, name, arena,
-                                       out, NULL)
+               ? cf_store_get_mcp_tool(s->options.store, server, name, arena, out, NULL)
                : CF_ENOTFOUND;
 }
 
-cf_tool_news cf_servers_compare(cf_servers *s, cf_str server,
-                                const json_t *tool, json_t **before)
+cf_tool_news cf_servers_compare(cf_servers *s, cf_str server, const json_t *tool, json_t **before)
 {
     cf_arena arena;
     cf_store_mcp_tool known;
     cf_tool_news news = CF_TOOL_FIRST_SEEN;
     *before = NULL;
     cf_arena_init(&arena, 0);
-    if (recall(s, server, cf_json_get_str(tool, "name"), &arena, &known) ==
-            CF_OK &&
-        cf_json_read(before, known.definition.p, known.definition.n, NULL) ==
-            CF_OK) {
-        news = cf_mcp_tool_differs(*before, tool) ? CF_TOOL_OTHER
-                                                  : CF_TOOL_AS_BEFORE;
+    if (recall(s, server, cf_json_get_str(tool, "name"), &arena, &known) == CF_OK &&
+        cf_json_read(before, known.definition.p, known.definition.n, NULL) == CF_OK) {
+        news = cf_mcp_tool_differs(*before, tool) ? CF_TOOL_OTHER : CF_TOOL_AS_BEFORE;
     }
     cf_arena_deinit(&arena);
     return news;
 }
 
-static void put(cf_servers *s, cf_str server, cf_str tool, cf_str definition,
-                cf_str approved_for)
+static void put(cf_servers *s, cf_str server, cf_str tool, cf_str definition, cf_str approved_for)
 {
     const cf_store_mcp_tool t = {.server = server,
                                  .tool = tool.n > 0 ? tool : cf_str_from(""),
@@ -339,8 +325,7 @@ void cf_servers_remember(cf_servers *s, cf_str server, const json_t *tool)
     if (cf_servers_compare(s, server, tool, &before) != CF_TOOL_AS_BEFORE) {
         cf_json_write(&text, tool);
         if (!text.failed) { /* an approval was given for another tool */
-            put(s, server, cf_json_get_str(tool, "name"), cf_buf_str(&text),
-                cf_str_make(NULL, 0));
+            put(s, server, cf_json_get_str(tool, "name"), cf_buf_str(&text), cf_str_make(NULL, 0));
         }
     }
     cf_buf_deinit(&text);
@@ -357,8 +342,7 @@ static void put_command(cf_buf *out, const json_t *config)
     json_decref(copy);
 }
 
-bool cf_servers_is_approved(cf_servers *s, const cf_mcp_server *server,
-                            cf_str tool)
+bool cf_servers_is_approved(cf_servers *s, const cf_mcp_server *server, cf_str tool)
 {
     cf_arena arena;
     cf_store_mcp_tool known;
@@ -373,8 +357,7 @@ bool cf_servers_is_approved(cf_servers *s, const cf_mcp_server *server,
     return is_approved;
 }
 
-void cf_servers_approve(cf_servers *s, const cf_mcp_server *server, cf_str tool,
-                        bool is_approved)
+void cf_servers_approve(cf_servers *s, const cf_mcp_server *server, cf_str tool, bool is_approved)
 {
     cf_buf command = CF_BUF_INIT, definition = CF_BUF_INIT;
     put_command(&command, server->config);

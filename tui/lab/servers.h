@@ -28,16 +28,14 @@ typedef struct cf_servers_options {
     void *ud;
 } cf_servers_options;
 
-CF_MUST_USE cf_status cf_servers_new(cf_servers **out,
-                                     const cf_servers_options *options,
+CF_MUST_USE cf_status cf_servers_new(cf_servers **out, const cf_servers_options *options,
                                      cf_error *err);
 void cf_servers_free(cf_servers *s);
 
 cf_mcp *cf_servers_mcp(cf_servers *s);
 
 /* Reads a file of servers; "${NAME}" in it is the environment's. */
-CF_MUST_USE cf_status cf_servers_read_file(json_t **out, const char *path,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_servers_read_file(json_t **out, const char *path, cf_error *err);
 
 /* ---- the log ------------------------------------------------------------ */
 
@@ -54,10 +52,8 @@ typedef struct cf_servers_line {
 
 /* Calls fn for each line from number `from` on, in order, under the log's
  * lock, until it returns false; returns the number after the last. */
-typedef bool (*cf_servers_line_fn)(void *ud, size_t n,
-                                   const cf_servers_line *line);
-size_t cf_servers_each_line(cf_servers *s, size_t from, cf_servers_line_fn fn,
-                            void *ud);
+typedef bool (*cf_servers_line_fn)(void *ud, size_t n, const cf_servers_line *line);
+size_t cf_servers_each_line(cf_servers *s, size_t from, cf_servers_line_fn fn, void *ud);
 
 /* ---- what the user saw -------------------------------------------------- */
 
@@ -69,16 +65,13 @@ typedef enum cf_tool_news {
 
 /* Compares a tool with what is remembered; *before (a new reference, or NULL)
  * is that. */
-cf_tool_news cf_servers_compare(cf_servers *s, cf_str server,
-                                const json_t *tool, json_t **before);
+cf_tool_news cf_servers_compare(cf_servers *s, cf_str server, const json_t *tool, json_t **before);
 /* From now on the user knows the tool as it is. */
 void cf_servers_remember(cf_servers *s, cf_str server, const json_t *tool);
 
 /* Whether calls of the tool (empty: all of the server) may run unasked for
  * good; that ends when the server's command or the tool changes. */
-bool cf_servers_is_approved(cf_servers *s, const cf_mcp_server *server,
-                            cf_str tool);
-void cf_servers_approve(cf_servers *s, const cf_mcp_server *server, cf_str tool,
-                        bool is_approved);
+bool cf_servers_is_approved(cf_servers *s, const cf_mcp_server *server, cf_str tool);
+void cf_servers_approve(cf_servers *s, const cf_mcp_server *server, cf_str tool, bool is_approved);
 
 #endif

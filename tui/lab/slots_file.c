@@ -32,8 +32,7 @@ void cf_slots_write(const char *db, const char *server, cf_str slots)
     cf_buf_addc(&text, '\n');
     cf_status st = cf_buf_check(&text, &ignored);
     CF_THEN(st, put_path(&path, db, &ignored));
-    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(&text), text.n,
-                                 0600, &ignored));
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(&text), text.n, 0600, &ignored));
     cf_ignore(st);
     cf_buf_deinit(&path);
     cf_buf_deinit(&text);
@@ -52,8 +51,7 @@ void cf_slots_remove(const char *db)
 /* A process that may not be signalled runs, too. */
 static bool is_running(json_int_t pid)
 {
-    return pid > 0 && pid <= INT32_MAX &&
-           (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    return pid > 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
 json_t *cf_slots_read(const char *db)
@@ -64,8 +62,7 @@ json_t *cf_slots_read(const char *db)
     cf_status st = put_path(&path, db, &ignored);
     CF_THEN(st, cf_os_read_file(&text, cf_buf_cstr(&path), FILE_MAX, &ignored));
     CF_THEN(st, cf_json_read(&v, cf_buf_cstr(&text), text.n, &ignored));
-    if (st != CF_OK ||
-        !is_running(json_integer_value(json_object_get(v, "pid")))) {
+    if (st != CF_OK || !is_running(json_integer_value(json_object_get(v, "pid")))) {
         json_decref(v);
         v = NULL;
     }

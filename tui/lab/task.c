@@ -116,8 +116,7 @@ static void end_task(cf_runner *r, const task_event *end, cf_error *err)
         cf_worker_wait(r->worker); /* it is about to return */
     }
     r->is_on = false;
-    if (end->status != CF_OK && end->status != CF_ECANCELLED &&
-        err->code == CF_OK) {
+    if (end->status != CF_OK && end->status != CF_ECANCELLED && err->code == CF_OK) {
         *err = end->err;
         err->code = end->status;
     }

@@ -59,8 +59,7 @@ CF_MUST_USE cf_status cf_runner_need_thread(cf_runner *r, cf_error *err);
 void cf_runner_wake_with(cf_runner *r, int fd);
 
 /* CF_EBUSY "still comparing" while a task runs; CF_ENOMEM, CF_EIO. */
-CF_MUST_USE cf_status cf_runner_start(cf_runner *r, const cf_lab_task *task,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_runner_start(cf_runner *r, const cf_lab_task *task, cf_error *err);
 
 /* From run(): hands an item over, waiting while the queue is full. */
 void cf_runner_tell(cf_runner *r, void *item);

@@ -43,9 +43,7 @@ static void free_job(void *ud)
 /* Moves a text into the arena; empty when memory ran out. */
 static cf_str keep(cf_arena *arena, cf_buf *text)
 {
-    char *copy = text->failed
-                     ? NULL
-                     : cf_arena_strndup(arena, cf_buf_cstr(text), text->n);
+    char *copy = text->failed ? NULL : cf_arena_strndup(arena, cf_buf_cstr(text), text->n);
     cf_str s = cf_str_make(copy, copy != NULL ? text->n : 0);
     cf_buf_deinit(text);
     return s;
@@ -67,8 +65,8 @@ static bool is_listed(const cf_token_place *p, cf_token id)
 }
 
 /* Counts the allowed tokens and lists some, the likely ones first. */
-static void list_allowed(cf_token_place *p, const uint32_t *mask,
-                         uint32_t n_vocab, const cf_walk_token *t)
+static void list_allowed(cf_token_place *p, const uint32_t *mask, uint32_t n_vocab,
+                         const cf_walk_token *t)
 {
     for (size_t i = 0; i < t->n_likely; i++) {
         if (has_bit(mask, t->likely[i])) {
@@ -87,9 +85,8 @@ static void list_allowed(cf_token_place *p, const uint32_t *mask,
 }
 
 /* How much of the refused token's text could have been taken. */
-static cf_status find_refused(cf_token_place *p, cf_constraint *c,
-                              const cf_tokenizer *tok, const cf_walk_token *t,
-                              cf_error *err)
+static cf_status find_refused(cf_token_place *p, cf_constraint *c, const cf_tokenizer *tok,
+                              const cf_walk_token *t, cf_error *err)
 {
     p->refused = t->refused;
     p->p_refused = t->p_refused;
@@ -100,8 +97,7 @@ static cf_status find_refused(cf_token_place *p, cf_constraint *c,
     size_t before = cf_constraint_n_steps(c);
     cf_tokenizer_piece(&piece, tok, t->refused, true);
     cf_status st = cf_buf_check(&piece, err);
-    CF_THEN(st, cf_constraint_bytes(c, cf_buf_cstr(&piece), piece.n,
-                                    &p->refused_at, err));
+    CF_THEN(st, cf_constraint_bytes(c, cf_buf_cstr(&piece), piece.n, &p->refused_at, err));
     cf_constraint_rollback(c, cf_constraint_n_steps(c) - before);
     cf_buf_deinit(&piece);
     return st;
@@ -166,8 +162,7 @@ static void end(void *ud, cf_status status, const cf_error *err)
     j->done(j->ud, study, err);
 }
 
-static cf_status new_study(job *j, const cf_lab *b, const cf_reply *reply,
-                           cf_error *err)
+static cf_status new_study(job *j, const cf_lab *b, const cf_reply *reply, cf_error *err)
 {
     j->study = cf_calloc(1, sizeof *j->study);
     if (j->study != NULL) {
@@ -184,11 +179,10 @@ static cf_status new_study(job *j, const cf_lab *b, const cf_reply *reply,
                : cf_oom_for(err, "the constraint");
 }
 
-cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply,
-                       cf_token_study_fn done, void *ud, cf_error *err)
+cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply, cf_token_study_fn done, void *ud,
+                       cf_error *err)
 {
-    if (reply->rule == NULL || reply->n_token == 0 ||
-        lab->engine.tokenizer == NULL) {
+    if (reply->rule == NULL || reply->n_token == 0 || lab->engine.tokenizer == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "the reply was not constrained");
     }
     job *j = cf_calloc(1, sizeof *j);

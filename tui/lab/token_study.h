@@ -42,17 +42,15 @@ typedef struct cf_token_study {
 } cf_token_study;
 
 /* Gets the study, now the callee's, or NULL and why not. */
-typedef void (*cf_token_study_fn)(void *ud, cf_token_study *study,
-                                  const cf_error *err);
+typedef void (*cf_token_study_fn)(void *ud, cf_token_study *study, const cf_error *err);
 
 /*
  * Walks the constraint along a reply that was written under one.  CF_EBUSY;
  * CF_ENOTFOUND for a reply without a constraint or tokens.  `done` is called
  * once, later; cf_lab_make_way() has it called at once.
  */
-CF_MUST_USE cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply,
-                                   cf_token_study_fn done, void *ud,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply, cf_token_study_fn done,
+                                   void *ud, cf_error *err);
 void cf_token_study_free(cf_token_study *study);
 
 /* ---- the tree ----------------------------------------------------------- */
@@ -85,13 +83,10 @@ typedef struct cf_token_tree {
  * CF_EINVAL for a width or depth outside 1 to the greatest; CF_EUNSUPPORTED
  * where the engine has no cache to fork; CF_EBUSY, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree,
-                                       const cf_reply *reply, size_t token,
-                                       uint32_t width, uint32_t depth,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree, const cf_reply *reply,
+                                       size_t token, uint32_t width, uint32_t depth, cf_error *err);
 
 /* The product of the branch's probabilities up to `depth`, itself included. */
-double cf_token_tree_joint(const cf_token_tree *tree, size_t branch,
-                           size_t depth);
+double cf_token_tree_joint(const cf_token_tree *tree, size_t branch, size_t depth);
 
 #endif

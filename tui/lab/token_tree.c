@@ -85,8 +85,8 @@ static bool is_allowed(const job *j, bool is_masked, size_t id)
 }
 
 /* The `n` most likely allowed tokens, best first; how many there are. */
-static size_t best_of(const job *j, const float *logits, bool is_masked,
-                      cf_tree_node *out, size_t n)
+static size_t best_of(const job *j, const float *logits, bool is_masked, cf_tree_node *out,
+                      size_t n)
 {
     float top = -FLT_MAX;
     double sum = 0;
@@ -118,8 +118,7 @@ static size_t best_of(const job *j, const float *logits, bool is_masked,
 }
 
 /* Adds a node to a branch; false when the branch ends with it. */
-static cf_status add_node(job *j, cf_lab *b, uint32_t at, cf_tree_node node,
-                          cf_error *err)
+static cf_status add_node(job *j, cf_lab *b, uint32_t at, cf_tree_node node, cf_error *err)
 {
     branch *br = &j->branch[at];
     tell(b, &(item){.is_node = true, .branch = at, .node = node});
@@ -128,8 +127,7 @@ static cf_status add_node(job *j, cf_lab *b, uint32_t at, cf_tree_node node,
         return CF_OK;
     }
     CF_TRY(cf_constraint_token(br->c, node.id, err));
-    br->has_ended =
-        cf_constraint_may_end(br->c) && !cf_constraint_may_continue(br->c);
+    br->has_ended = cf_constraint_may_end(br->c) && !cf_constraint_may_continue(br->c);
     return CF_OK;
 }
 
@@ -137,8 +135,7 @@ static cf_status add_node(job *j, cf_lab *b, uint32_t at, cf_tree_node node,
 static cf_status go_there(job *j, cf_lab *b, cf_error *err)
 {
     progress p = {b};
-    const cf_run run = {
-        .cancel = cf_lab_cancel_flag(b), .progress = on_prefill, .ud = &p};
+    const cf_run run = {.cancel = cf_lab_cancel_flag(b), .progress = on_prefill, .ud = &p};
     cf_sync_result unused;
     CF_TRY(cf_walk_begin(&j->walk, b, err));
     for (size_t i = 0; i + 1 < j->walk.n; i++) {
@@ -147,15 +144,13 @@ static cf_status go_there(job *j, cf_lab *b, cf_error *err)
     return cf_session_sync(j->session, j->ids, j->n_ids, &run, &unused, err);
 }
 
-static cf_status plant(job *j, cf_lab *b, uint32_t *n, cf_tree_node *first,
-                       cf_error *err)
+static cf_status plant(job *j, cf_lab *b, uint32_t *n, cf_tree_node *first, cf_error *err)
 {
     bool is_masked = j->is_held && j->walk.c != NULL;
     if (is_masked) {
         CF_TRY(cf_constraint_mask(j->walk.c, j->mask, err));
     }
-    *n = (uint32_t)best_of(j, cf_session_logits(j->session), is_masked, first,
-                           j->width);
+    *n = (uint32_t)best_of(j, cf_session_logits(j->session), is_masked, first, j->width);
     for (uint32_t i = 0; i < *n; i++) {
         branch *br = &j->branch[i];
         CF_TRY(cf_session_fork(&br->session, j->session, err));
@@ -168,8 +163,8 @@ static cf_status plant(job *j, cf_lab *b, uint32_t *n, cf_tree_node *first,
 }
 
 /* One more token for every branch that goes on; *n_open of them. */
-static cf_status grow(job *j, cf_lab *b, uint32_t n, cf_tree_node *last,
-                      size_t *n_open, cf_error *err)
+static cf_status grow(job *j, cf_lab *b, uint32_t n, cf_tree_node *last, size_t *n_open,
+                      cf_error *err)
 {
     cf_session *sessions[CF_TREE_WIDTH_MAX];
     cf_token ids[CF_TREE_WIDTH_MAX];
@@ -192,8 +187,7 @@ static cf_status grow(job *j, cf_lab *b, uint32_t n, cf_tree_node *last,
         if (br->c != NULL) {
             CF_TRY(cf_constraint_mask(br->c, j->mask, err));
         }
-        if (best_of(j, cf_session_logits(br->session), br->c != NULL,
-                    &last[of[k]], 1) == 0) {
+        if (best_of(j, cf_session_logits(br->session), br->c != NULL, &last[of[k]], 1) == 0) {
             br->has_ended = true;
             continue;
         }
@@ -228,8 +222,7 @@ static void take(void *ud, void *what)
         t->n_total = it->n_total;
     } else if (it->branch < t->width && t->n[it->branch] < t->depth) {
         t->node[it->branch][t->n[it->branch]++] = it->node;
-        t->n_branch =
-            it->branch + 1 > t->n_branch ? it->branch + 1 : t->n_branch;
+        t->n_branch = it->branch + 1 > t->n_branch ? it->branch + 1 : t->n_branch;
     }
     cf_free(it);
 }
@@ -242,8 +235,7 @@ static void end(void *ud, cf_status status, const cf_error *err)
     j->tree->why.code = status;
 }
 
-static cf_status copy_ids(job *j, const cf_reply *reply, size_t token,
-                          cf_error *err)
+static cf_status copy_ids(job *j, const cf_reply *reply, size_t token, cf_error *err)
 {
     j->n_ids = reply->n_prompt_ids + token;
     j->ids = cf_calloc(j->n_ids + 1, sizeof *j->ids);
@@ -257,8 +249,7 @@ static cf_status copy_ids(job *j, const cf_reply *reply, size_t token,
     return CF_OK;
 }
 
-static cf_status prepare(job *j, cf_lab *b, const cf_reply *reply, size_t token,
-                         cf_error *err)
+static cf_status prepare(job *j, cf_lab *b, const cf_reply *reply, size_t token, cf_error *err)
 {
     const cf_session *session = cf_backend_core_session(b->engine.backend);
     j->tok = b->engine.tokenizer;
@@ -273,31 +264,25 @@ static cf_status prepare(job *j, cf_lab *b, const cf_reply *reply, size_t token,
     return cf_session_fork(&j->session, session, err);
 }
 
-static cf_status check(cf_lab *b, const cf_reply *reply, size_t token,
-                       uint32_t width, uint32_t depth, cf_error *err)
+static cf_status check(cf_lab *b, const cf_reply *reply, size_t token, uint32_t width,
+                       uint32_t depth, cf_error *err)
 {
-    if (width < 1 || width > CF_TREE_WIDTH_MAX || depth < 1 ||
-        depth > CF_TREE_DEPTH_MAX) {
-        return cf_fail(err, CF_EINVAL,
-                       "a tree has 1 to %d branches of 1 to %d tokens",
+    if (width < 1 || width > CF_TREE_WIDTH_MAX || depth < 1 || depth > CF_TREE_DEPTH_MAX) {
+        return cf_fail(err, CF_EINVAL, "a tree has 1 to %d branches of 1 to %d tokens",
                        (int)CF_TREE_WIDTH_MAX, (int)CF_TREE_DEPTH_MAX);
     }
-    if (cf_backend_core_session(b->engine.backend) == NULL ||
-        b->engine.tokenizer == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "only a model file can be asked for other ways");
+    if (cf_backend_core_session(b->engine.backend) == NULL || b->engine.tokenizer == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED, "only a model file can be asked for other ways");
     }
-    if (token >= reply->n_token || reply->prompt_ids == NULL ||
-        reply->n_prompt_ids == 0) {
+    if (token >= reply->n_token || reply->prompt_ids == NULL || reply->n_prompt_ids == 0) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the tokens of this reply's prompt are not known here");
     }
     return CF_OK;
 }
 
-cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree,
-                           const cf_reply *reply, size_t token, uint32_t width,
-                           uint32_t depth, cf_error *err)
+cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree, const cf_reply *reply, size_t token,
+                           uint32_t width, uint32_t depth, cf_error *err)
 {
     CF_TRY(check(lab, reply, token, width, depth, err));
     CF_TRY(cf_lab_need_idle(lab, err));
@@ -322,11 +307,8 @@ cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree,
                               .ud = j,
                               .gives_way = true};
     CF_TRY(cf_lab_start_task(lab, &task, err)); /* drops j where it fails */
-    *tree = (cf_token_tree){.turn = reply->turn,
-                            .token = token,
-                            .width = width,
-                            .depth = depth,
-                            .is_running = true};
+    *tree = (cf_token_tree){
+        .turn = reply->turn, .token = token, .width = width, .depth = depth, .is_running = true};
     return CF_OK;
 }
 

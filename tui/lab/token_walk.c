@@ -25,17 +25,14 @@ static void copy_candidates(cf_walk_token *to, const cf_draw *d)
 }
 
 /* The given tokens as bytes; the last `start_content` of them are content. */
-static cf_status copy_start(cf_walk *w, const cf_lab *b, const cf_reply *r,
-                            cf_error *err)
+static cf_status copy_start(cf_walk *w, const cf_lab *b, const cf_reply *r, cf_error *err)
 {
     size_t n = 0, off = 0;
     for (; n < r->n_start && n < r->n_token; n++) {
-        cf_tokenizer_piece(&w->start, b->engine.tokenizer, r->token[n].id,
-                           true);
+        cf_tokenizer_piece(&w->start, b->engine.tokenizer, r->token[n].id, true);
     }
     CF_TRY(cf_buf_check(&w->start, err));
-    size_t thinking =
-        w->start.n > r->start_content ? w->start.n - r->start_content : 0;
+    size_t thinking = w->start.n > r->start_content ? w->start.n - r->start_content : 0;
     for (size_t i = 0; i < n && i < w->n; i++) {
         cf_buf piece = CF_BUF_INIT;
         cf_tokenizer_piece(&piece, b->engine.tokenizer, r->token[i].id, true);
@@ -52,8 +49,8 @@ static cf_status copy_start(cf_walk *w, const cf_lab *b, const cf_reply *r,
     return CF_OK;
 }
 
-cf_status cf_walk_init(cf_walk *w, const cf_lab *lab, const cf_reply *reply,
-                       size_t n, cf_error *err)
+cf_status cf_walk_init(cf_walk *w, const cf_lab *lab, const cf_reply *reply, size_t n,
+                       cf_error *err)
 {
     *w = (cf_walk){.turn = reply->turn, .n = n};
     w->token = cf_calloc(n + 1, sizeof *w->token);
@@ -103,12 +100,10 @@ cf_status cf_walk_step(cf_walk *w, size_t i, cf_error *err)
         return cf_constraint_token(w->c, t->id, err);
     }
     size_t n_taken = 0;
-    CF_TRY(
-        cf_constraint_bytes(w->c, t->content.p, t->content.n, &n_taken, err));
-    return n_taken == t->content.n
-               ? CF_OK
-               : cf_fail(err, CF_EINVAL,
-                         "the constraint refuses token %zu, which the reply "
-                         "was given",
-                         i + 1);
+    CF_TRY(cf_constraint_bytes(w->c, t->content.p, t->content.n, &n_taken, err));
+    return n_taken == t->content.n ? CF_OK
+                                   : cf_fail(err, CF_EINVAL,
+                                             "the constraint refuses token %zu, which the reply "
+                                             "was given",
+                                             i + 1);
 }

@@ -30,8 +30,7 @@ typedef struct cf_walk {
 } cf_walk;
 
 /* Copies the first n tokens of a reply. */
-CF_MUST_USE cf_status cf_walk_init(cf_walk *w, const cf_lab *lab,
-                                   const cf_reply *reply, size_t n,
+CF_MUST_USE cf_status cf_walk_init(cf_walk *w, const cf_lab *lab, const cf_reply *reply, size_t n,
                                    cf_error *err);
 void cf_walk_deinit(cf_walk *w);
 

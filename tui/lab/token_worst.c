@@ -19,8 +19,7 @@ double cf_token_loss_of(const cf_chat_token *t, cf_token_loss kind)
     return p < 0 ? -1 : -log(p > 1e-38 ? p : 1e-38);
 }
 
-static void put_in(cf_worst *w, double loss[CF_WORST_MAX], size_t token,
-                   double value)
+static void put_in(cf_worst *w, double loss[CF_WORST_MAX], size_t token, double value)
 {
     size_t at = w->n;
     if (at == CF_WORST_MAX) {

@@ -23,10 +23,8 @@ typedef struct cf_tool_cost {
  * `roles` as for cf_conversation_set_roles(), or NULL.  CF_EUNSUPPORTED where the
  * engine hides its tokens or there is no prompt; CF_ECANCELLED.
  */
-CF_MUST_USE cf_status cf_tool_cost_measure(cf_tool_cost *out,
-                                           cf_backend *backend,
-                                           const cf_role_map *roles,
-                                           const json_t *declarations,
+CF_MUST_USE cf_status cf_tool_cost_measure(cf_tool_cost *out, cf_backend *backend,
+                                           const cf_role_map *roles, const json_t *declarations,
                                            cf_cancel *cancel, cf_error *err);
 void cf_tool_cost_deinit(cf_tool_cost *cost);
 

@@ -10,17 +10,11 @@
 #include "core/base/hash.h"
 #include "core/base/os.h"
 
-enum {
-    FILE_MAX = 16 << 20,
-    NAME_SIZE = 256,
-    TIMEOUT_S = 30,
-    TIMEOUT_MAX_S = 86400
-};
+enum { FILE_MAX = 16 << 20, NAME_SIZE = 256, TIMEOUT_S = 30, TIMEOUT_MAX_S = 86400 };
 
 static const char *const policy_names[] = {"ask", "always", "never"};
 
-static const char *const failure_names[CF_FAILURE_COUNT] = {"send", "retry",
-                                                            "stop", "drop"};
+static const char *const failure_names[CF_FAILURE_COUNT] = {"send", "retry", "stop", "drop"};
 
 static cf_status no_memory(cf_error *err)
 {
@@ -33,8 +27,7 @@ cf_status cf_tool_desk_init(cf_tool_desk *desk, cf_error *err)
                            .commands = json_object(),
                            .policies = json_object(),
                            .timeout_s = TIMEOUT_S};
-    if (desk->mocks == NULL || desk->commands == NULL ||
-        desk->policies == NULL) {
+    if (desk->mocks == NULL || desk->commands == NULL || desk->policies == NULL) {
         cf_tool_desk_deinit(desk);
         return no_memory(err);
     }
@@ -73,8 +66,7 @@ static bool take_policies(cf_tool_desk *desk, const json_t *from)
     json_t *v;
     json_object_foreach(cf_json_ref(from), key, v)
     {
-        if (cf_str_is(cf_str_make(json_string_value(v), json_string_length(v)),
-                      "never") &&
+        if (cf_str_is(cf_str_make(json_string_value(v), json_string_length(v)), "never") &&
             json_object_set(desk->policies, key, v) != 0) {
             return false;
         }
@@ -107,8 +99,7 @@ cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err)
         st = no_memory(err);
     }
     if (st == CF_OK) {
-        (void)cf_on_failure_parse(&desk->on_failure,
-                                  cf_json_get_str(root, "on_failure"));
+        (void)cf_on_failure_parse(&desk->on_failure, cf_json_get_str(root, "on_failure"));
         json_int_t s = json_integer_value(json_object_get(root, "timeout_s"));
         if (s > 0 && s <= TIMEOUT_MAX_S) {
             desk->timeout_s = (uint32_t)s;
@@ -173,8 +164,8 @@ static json_t *member(json_t *of, const char *name)
 
 /* Writes one member into the file: of the object `section`, or of the whole
  * when that is NULL.  `value` (taken) NULL removes it. */
-static cf_status keep(const cf_tool_desk *desk, const char *section,
-                      const char *name, json_t *value, cf_error *err)
+static cf_status keep(const cf_tool_desk *desk, const char *section, const char *name,
+                      json_t *value, cf_error *err)
 {
     json_t *root;
     if (desk->path == NULL) {
@@ -203,8 +194,7 @@ static cf_status keep(const cf_tool_desk *desk, const char *section,
 
 /* ---- scopes ------------------------------------------------------------- */
 
-void cf_tool_desk_scope(char out[CF_DESK_SCOPE], const json_t *declarations,
-                        bool is_own)
+void cf_tool_desk_scope(char out[CF_DESK_SCOPE], const json_t *declarations, bool is_own)
 {
     char hash[CF_HASH_TEXT + 1];
     cf_buf text = CF_BUF_INIT;
@@ -229,8 +219,7 @@ static void name_all(cf_buf *out, const json_t *object, const char *what)
     }
 }
 
-cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope, cf_buf *loaded,
-                          cf_error *err)
+cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope, cf_buf *loaded, cf_error *err)
 {
     json_t *root = NULL;
     cf_status st = CF_OK;
@@ -246,16 +235,14 @@ cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope, cf_buf *loaded,
     }
     bool is_own = strcmp(scope, "built-in") == 0;
     const json_t *own = json_object_get(json_object_get(root, "tools"), scope);
-    if (st == CF_OK &&
-        ((!is_own && !take_all(desk, root)) || !take_all(desk, own))) {
+    if (st == CF_OK && ((!is_own && !take_all(desk, root)) || !take_all(desk, own))) {
         st = no_memory(err);
     }
     name_all(loaded, desk->mocks, "mock");
     name_all(loaded, desk->commands, "command");
     name_all(loaded, desk->policies, "never runs");
     if (st == CF_OK && desk->any != NULL) {
-        st = cf_tool_desk_set_command(desk, cf_str_from("*"), desk->any, false,
-                                      err);
+        st = cf_tool_desk_set_command(desk, cf_str_from("*"), desk->any, false, err);
     }
     json_decref(root);
     return st;
@@ -265,8 +252,7 @@ cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope, cf_buf *loaded,
 
 static bool key_of(char key[NAME_SIZE], cf_str name)
 {
-    if (name.n == 0 || name.n >= NAME_SIZE ||
-        memchr(name.p, '\0', name.n) != NULL) {
+    if (name.n == 0 || name.n >= NAME_SIZE || memchr(name.p, '\0', name.n) != NULL) {
         return false;
     }
     memcpy(key, name.p, name.n);
@@ -277,19 +263,16 @@ static bool key_of(char key[NAME_SIZE], cf_str name)
 static const char *text_of(const json_t *object, cf_str name)
 {
     char key[NAME_SIZE];
-    return key_of(key, name) ? json_string_value(json_object_get(object, key))
-                             : NULL;
+    return key_of(key, name) ? json_string_value(json_object_get(object, key)) : NULL;
 }
 
 /* Sets or (NULL) removes, in memory and in the file. */
-static cf_status set_text(cf_tool_desk *desk, json_t *object,
-                          const char *section, cf_str name, const char *text,
-                          bool is_kept, cf_error *err)
+static cf_status set_text(cf_tool_desk *desk, json_t *object, const char *section, cf_str name,
+                          const char *text, bool is_kept, cf_error *err)
 {
     char key[NAME_SIZE];
     if (!key_of(key, name)) {
-        return cf_fail(err, CF_EINVAL, "a tool's name has 1 to %d bytes",
-                       NAME_SIZE - 1);
+        return cf_fail(err, CF_EINVAL, "a tool's name has 1 to %d bytes", NAME_SIZE - 1);
     }
     json_t *value = NULL;
     if (text == NULL) {
@@ -298,8 +281,7 @@ static cf_status set_text(cf_tool_desk *desk, json_t *object,
         value = json_string(text);
         if (value == NULL || json_object_set(object, key, value) != 0) {
             json_decref(value);
-            return cf_fail(err, CF_EINVAL,
-                           "the text is not UTF-8, or memory ran out");
+            return cf_fail(err, CF_EINVAL, "the text is not UTF-8, or memory ran out");
         }
     }
     if (!is_kept) {
@@ -314,8 +296,7 @@ const char *cf_tool_desk_mock(const cf_tool_desk *desk, cf_str name)
     return text_of(desk->mocks, name);
 }
 
-cf_status cf_tool_desk_set_mock(cf_tool_desk *desk, cf_str name,
-                                const char *text, cf_error *err)
+cf_status cf_tool_desk_set_mock(cf_tool_desk *desk, cf_str name, const char *text, cf_error *err)
 {
     return set_text(desk, desk->mocks, "mocks", name, text, true, err);
 }
@@ -335,26 +316,21 @@ static void forget_always(cf_tool_desk *desk, cf_str name)
     bool is_all = cf_str_is(name, "*");
     json_object_foreach_safe(desk->policies, next, key, v)
     {
-        if (strcmp(json_string_value(v), "always") == 0 &&
-            (is_all || cf_str_is(name, key))) {
+        if (strcmp(json_string_value(v), "always") == 0 && (is_all || cf_str_is(name, key))) {
             (void)json_object_del(desk->policies, key);
         }
     }
 }
 
-cf_status cf_tool_desk_set_command(cf_tool_desk *desk, cf_str name,
-                                   const char *command, bool is_kept,
-                                   cf_error *err)
+cf_status cf_tool_desk_set_command(cf_tool_desk *desk, cf_str name, const char *command,
+                                   bool is_kept, cf_error *err)
 {
     forget_always(desk, name);
-    if (cf_str_is(name, "*") && (!is_kept || command == NULL) &&
-        command != desk->any) {
+    if (cf_str_is(name, "*") && (!is_kept || command == NULL) && command != desk->any) {
         cf_free(desk->any);
-        desk->any =
-            command != NULL ? cf_strndup(command, strlen(command)) : NULL;
+        desk->any = command != NULL ? cf_strndup(command, strlen(command)) : NULL;
     }
-    return set_text(desk, desk->commands, "commands", name, command, is_kept,
-                    err);
+    return set_text(desk, desk->commands, "commands", name, command, is_kept, err);
 }
 
 cf_tool_policy cf_tool_desk_policy(const cf_tool_desk *desk, cf_str name)
@@ -367,11 +343,10 @@ cf_tool_policy cf_tool_desk_policy(const cf_tool_desk *desk, cf_str name)
     return policy;
 }
 
-cf_status cf_tool_desk_set_policy(cf_tool_desk *desk, cf_str name,
-                                  cf_tool_policy policy, cf_error *err)
+cf_status cf_tool_desk_set_policy(cf_tool_desk *desk, cf_str name, cf_tool_policy policy,
+                                  cf_error *err)
 {
-    const char *text =
-        policy != CF_POLICY_ASK ? cf_tool_policy_name(policy) : NULL;
+    const char *text = policy != CF_POLICY_ASK ? cf_tool_policy_name(policy) : NULL;
     char key[NAME_SIZE];
     CF_TRY(set_text(desk, desk->policies, "policies", name, text, false, err));
     json_t *kept = policy == CF_POLICY_NEVER ? json_string(text) : NULL;
@@ -397,8 +372,7 @@ bool cf_tool_policy_parse(cf_tool_policy *out, cf_str name)
 
 /* ---- the rest ----------------------------------------------------------- */
 
-cf_status cf_tool_desk_set_on_failure(cf_tool_desk *desk, cf_on_failure what,
-                                      cf_error *err)
+cf_status cf_tool_desk_set_on_failure(cf_tool_desk *desk, cf_on_failure what, cf_error *err)
 {
     json_t *v = json_string(cf_on_failure_name(what));
     desk->on_failure = what;
@@ -413,9 +387,8 @@ const char *cf_on_failure_name(cf_on_failure what)
 const char *cf_on_failure_help(cf_on_failure what)
 {
     static const char *const help[CF_FAILURE_COUNT] = {
-        "the model is told why, and goes on",
-        "another reply is asked for, as a sibling", "nothing is sent",
-        "a sibling reply takes its place, without the calls"};
+        "the model is told why, and goes on", "another reply is asked for, as a sibling",
+        "nothing is sent", "a sibling reply takes its place, without the calls"};
     return help[what];
 }
 
@@ -430,12 +403,10 @@ bool cf_on_failure_parse(cf_on_failure *out, cf_str name)
     return false;
 }
 
-cf_status cf_tool_desk_set_timeout(cf_tool_desk *desk, uint32_t seconds,
-                                   cf_error *err)
+cf_status cf_tool_desk_set_timeout(cf_tool_desk *desk, uint32_t seconds, cf_error *err)
 {
     if (seconds == 0 || seconds > TIMEOUT_MAX_S) {
-        return cf_fail(err, CF_EINVAL, "a tool may take 1 to %d seconds",
-                       TIMEOUT_MAX_S);
+        return cf_fail(err, CF_EINVAL, "a tool may take 1 to %d seconds", TIMEOUT_MAX_S);
     }
     desk->timeout_s = seconds;
     json_t *v = json_integer(seconds);

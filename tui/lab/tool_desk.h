@@ -61,45 +61,40 @@ void cf_tool_desk_deinit(cf_tool_desk *desk);
 
 /* Reads the file and keeps later changes in it; it may be absent.  CF_EFORMAT
  * when it cannot be understood: it is left alone then, and nothing is kept. */
-CF_MUST_USE cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_tool_desk_open(cf_tool_desk *desk, const char *path, cf_error *err);
 
 /* The scope of declarations: "built-in" for the program's own, a part of the
  * hash of others, "none" without any. */
-void cf_tool_desk_scope(char out[CF_DESK_SCOPE], const json_t *declarations,
-                        bool is_own);
+void cf_tool_desk_scope(char out[CF_DESK_SCOPE], const json_t *declarations, bool is_own);
 
 /* Goes to another scope: what was kept for it is read, and *loaded gets a line
  * "get_weather: mock; calculate: command" of it.  Approvals end.  A file that
  * cannot be read gives nothing. */
-CF_MUST_USE cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope,
-                                      cf_buf *loaded, cf_error *err);
+CF_MUST_USE cf_status cf_tool_desk_go(cf_tool_desk *desk, const char *scope, cf_buf *loaded,
+                                      cf_error *err);
 
 /* NULL when there is none. */
 const char *cf_tool_desk_mock(const cf_tool_desk *desk, cf_str name);
 /* `text` NULL removes it.  CF_EINVAL: no UTF-8, or a name too long.  CF_EIO:
  * done, but it cannot be kept. */
-CF_MUST_USE cf_status cf_tool_desk_set_mock(cf_tool_desk *desk, cf_str name,
-                                            const char *text, cf_error *err);
+CF_MUST_USE cf_status cf_tool_desk_set_mock(cf_tool_desk *desk, cf_str name, const char *text,
+                                            cf_error *err);
 
 /* The tool's own command, else the one of "*"; NULL. */
 const char *cf_tool_desk_command(const cf_tool_desk *desk, cf_str name);
 /* `name` may be "*"; `command` NULL removes it.  Tools it ran for are asked
  * about again. */
-CF_MUST_USE cf_status cf_tool_desk_set_command(cf_tool_desk *desk, cf_str name,
-                                               const char *command,
+CF_MUST_USE cf_status cf_tool_desk_set_command(cf_tool_desk *desk, cf_str name, const char *command,
                                                bool is_kept, cf_error *err);
 
 cf_tool_policy cf_tool_desk_policy(const cf_tool_desk *desk, cf_str name);
 CF_MUST_USE cf_status cf_tool_desk_set_policy(cf_tool_desk *desk, cf_str name,
-                                              cf_tool_policy policy,
-                                              cf_error *err);
+                                              cf_tool_policy policy, cf_error *err);
 /* "ask", "always", "never" */
 const char *cf_tool_policy_name(cf_tool_policy policy);
 bool cf_tool_policy_parse(cf_tool_policy *out, cf_str name);
 
-CF_MUST_USE cf_status cf_tool_desk_set_on_failure(cf_tool_desk *desk,
-                                                  cf_on_failure what,
+CF_MUST_USE cf_status cf_tool_desk_set_on_failure(cf_tool_desk *desk, cf_on_failure what,
                                                   cf_error *err);
 /* "send", "retry", "stop", "drop", and what it does in some words. */
 const char *cf_on_failure_name(cf_on_failure what);
@@ -107,7 +102,6 @@ const char *cf_on_failure_help(cf_on_failure what);
 bool cf_on_failure_parse(cf_on_failure *out, cf_str name);
 
 /* CF_EINVAL unless 1 to 86400. */
-CF_MUST_USE cf_status cf_tool_desk_set_timeout(cf_tool_desk *desk,
-                                               uint32_t seconds, cf_error *err);
+CF_MUST_USE cf_status cf_tool_desk_set_timeout(cf_tool_desk *desk, uint32_t seconds, cf_error *err);
 
 #endif

@@ -21,8 +21,8 @@ void cf_tool_model_deinit(cf_tool_model *m)
 
 bool cf_turn_is_result(const cf_turn *turn)
 {
-    static const char *const roles[] = {"tool", "tool_response", "function",
-                                        "pcp_response", "mcp_response"};
+    static const char *const roles[] = {"tool", "tool_response", "function", "pcp_response",
+                                        "mcp_response"};
     cf_str role = cf_json_get_str(turn->message, "role");
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
         if (cf_str_is(role, roles[i])) {
@@ -85,8 +85,8 @@ static cf_status write_calls(cf_buf *out, const json_t *calls, cf_error *err)
     return st == CF_OK ? cf_buf_check(out, err) : st;
 }
 
-cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn,
-                             cf_str template_source, cf_error *err)
+cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn, cf_str template_source,
+                             cf_error *err)
 {
     cf_str content = cf_json_get_str(turn->message, "content");
     if (turn->raw.n != 0) {
@@ -99,13 +99,12 @@ cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn,
     return write_calls(out, json_object_get(turn->message, "tool_calls"), err);
 }
 
-static cf_status parse(cf_call_reply *r, cf_tool_family family,
-                       const cf_tool_set *tools, cf_error *err)
+static cf_status parse(cf_call_reply *r, cf_tool_family family, const cf_tool_set *tools,
+                       cf_error *err)
 {
     CF_TRY(cf_buf_check(&r->text, err));
     CF_TRY(cf_tool_parser_new(&r->parser, family, tools, NULL, NULL, err));
-    CF_TRY(
-        cf_tool_parser_feed(r->parser, cf_buf_cstr(&r->text), r->text.n, err));
+    CF_TRY(cf_tool_parser_feed(r->parser, cf_buf_cstr(&r->text), r->text.n, err));
     return cf_tool_parser_finish(r->parser, &r->parse, err);
 }
 
@@ -119,14 +118,12 @@ static bool has_calls(const cf_tool_parse *p)
     return p->n_calls > 0;
 }
 
-static cf_status parse_reply(cf_call_reply *r, const cf_turn *turn,
-                             cf_tool_family family, const cf_tool_set *tools,
-                             cf_str template_source, cf_error *err)
+static cf_status parse_reply(cf_call_reply *r, const cf_turn *turn, cf_tool_family family,
+                             const cf_tool_set *tools, cf_str template_source, cf_error *err)
 {
     const json_t *calls = json_object_get(turn->message, "tool_calls");
     r->skip = thinking_end(turn->raw, template_source);
-    cf_buf_add(&r->text, turn->raw.p + (turn->raw.n != 0 ? r->skip : 0),
-               turn->raw.n - r->skip);
+    cf_buf_add(&r->text, turn->raw.p + (turn->raw.n != 0 ? r->skip : 0), turn->raw.n - r->skip);
     CF_TRY(parse(r, family, tools, err));
     /* What the user completed is in the message, and not in what came. */
     if (json_array_size(calls) <= r->parse->n_calls ||
@@ -148,8 +145,7 @@ static cf_status parse_reply(cf_call_reply *r, const cf_turn *turn,
 /* The turn that answers call number `k` of a reply: the result that names its
  * id, else the one with its name (the second for the second call of a tool),
  * else the k-th of results without names. */
-static size_t find_result(const cf_turn *const *path, size_t n,
-                          const cf_call_reply *r, size_t k)
+static size_t find_result(const cf_turn *const *path, size_t n, const cf_call_reply *r, size_t k)
 {
     cf_str id = cf_turn_call_id(path[r->turn], k);
     cf_str name = r->parse->calls[k].name;
@@ -170,16 +166,13 @@ static size_t find_result(const cf_turn *const *path, size_t n,
         }
     }
     size_t by_order = r->turn + 1 + k;
-    return by_order < end &&
-                   cf_json_get_str(path[by_order]->message, "name").n == 0
-               ? by_order
-               : SIZE_MAX;
+    return by_order < end && cf_json_get_str(path[by_order]->message, "name").n == 0 ? by_order
+                                                                                     : SIZE_MAX;
 }
 
 /* The turn that reports a failed block: the first result after the reply
  * that names no call. */
-static size_t find_report(const cf_turn *const *path, size_t n,
-                          const cf_call_reply *r)
+static size_t find_report(const cf_turn *const *path, size_t n, const cf_call_reply *r)
 {
     for (size_t i = r->turn + 1; i < n && cf_turn_is_result(path[i]); i++) {
         if (cf_json_get_str(path[i]->message, "name").n == 0 &&
@@ -205,8 +198,7 @@ static bool add_row(cf_tool_model *m, const cf_call_row *row)
     return true;
 }
 
-static void judge(cf_call_row *row, const cf_call_reply *r,
-                  const cf_tool_set *tools, bool is_last)
+static void judge(cf_call_row *row, const cf_call_reply *r, const cf_tool_set *tools, bool is_last)
 {
     size_t n_tools = 0;
     if (tools != NULL) {
@@ -216,15 +208,13 @@ static void judge(cf_call_row *row, const cf_call_reply *r,
     o[CF_STAGE_RAW] = r->is_rewritten ? CF_OUTCOME_NONE : CF_OUTCOME_OK;
     if (row->call == CF_TOOL_NO_CALL) {
         o[CF_STAGE_PARSED] = CF_OUTCOME_FAIL;
-        o[CF_STAGE_BACK] =
-            row->result != SIZE_MAX ? CF_OUTCOME_OK : CF_OUTCOME_NONE;
+        o[CF_STAGE_BACK] = row->result != SIZE_MAX ? CF_OUTCOME_OK : CF_OUTCOME_NONE;
         return;
     }
     o[CF_STAGE_PARSED] = CF_OUTCOME_OK;
     if (n_tools > 0) {
-        o[CF_STAGE_VALID] = r->parse->calls[row->call].status == CF_TOOL_VALID
-                                ? CF_OUTCOME_OK
-                                : CF_OUTCOME_FAIL;
+        o[CF_STAGE_VALID] =
+            r->parse->calls[row->call].status == CF_TOOL_VALID ? CF_OUTCOME_OK : CF_OUTCOME_FAIL;
     }
     if (row->result != SIZE_MAX) {
         o[CF_STAGE_RUN] = o[CF_STAGE_BACK] = CF_OUTCOME_OK;
@@ -233,8 +223,8 @@ static void judge(cf_call_row *row, const cf_call_reply *r,
     }
 }
 
-static cf_status add_rows(cf_tool_model *m, const cf_turn *const *path,
-                          size_t n, const cf_tool_set *tools, cf_error *err)
+static cf_status add_rows(cf_tool_model *m, const cf_turn *const *path, size_t n,
+                          const cf_tool_set *tools, cf_error *err)
 {
     const cf_call_reply *r = &m->reply[m->n_reply - 1];
     bool is_last = true; /* only results follow */
@@ -246,10 +236,8 @@ static cf_status add_rows(cf_tool_model *m, const cf_turn *const *path,
         bool is_failed = s->kind == CF_TOOL_SEG_FAILED;
         size_t n_rows = s->n_calls + (is_failed ? 1 : 0);
         for (size_t k = 0; k < n_rows; k++) {
-            cf_call_row row = {.reply = m->n_reply - 1,
-                               .segment = i,
-                               .call = CF_TOOL_NO_CALL,
-                               .result = SIZE_MAX};
+            cf_call_row row = {
+                .reply = m->n_reply - 1, .segment = i, .call = CF_TOOL_NO_CALL, .result = SIZE_MAX};
             if (k < s->n_calls) {
                 row.call = s->first_call + k;
                 row.result = find_result(path, n, r, row.call);
@@ -266,16 +254,15 @@ static cf_status add_rows(cf_tool_model *m, const cf_turn *const *path,
 }
 
 static cf_status build(cf_tool_model *m, const cf_turn *const *path, size_t n,
-                       cf_tool_family family, const cf_tool_set *tools,
-                       cf_str template_source, cf_error *err)
+                       cf_tool_family family, const cf_tool_set *tools, cf_str template_source,
+                       cf_error *err)
 {
     m->reply = cf_calloc(n > 0 ? n : 1, sizeof *m->reply);
     if (m->reply == NULL) {
         return cf_oom_for(err, "the calls");
     }
     for (size_t i = 0; i < n; i++) {
-        if (!cf_str_is(cf_json_get_str(path[i]->message, "role"),
-                       "assistant")) {
+        if (!cf_str_is(cf_json_get_str(path[i]->message, "role"), "assistant")) {
             continue;
         }
         cf_call_reply *r = &m->reply[m->n_reply++];
@@ -286,10 +273,9 @@ static cf_status build(cf_tool_model *m, const cf_turn *const *path, size_t n,
     return CF_OK;
 }
 
-cf_status cf_tool_model_build(cf_tool_model *m, const cf_turn *const *path,
-                              size_t n, cf_tool_family family,
-                              const cf_tool_set *tools, cf_str template_source,
-                              cf_error *err)
+cf_status cf_tool_model_build(cf_tool_model *m, const cf_turn *const *path, size_t n,
+                              cf_tool_family family, const cf_tool_set *tools,
+                              cf_str template_source, cf_error *err)
 {
     *m = (cf_tool_model){0};
     size_t n_tools = 0;
@@ -304,16 +290,12 @@ cf_status cf_tool_model_build(cf_tool_model *m, const cf_turn *const *path,
     return st;
 }
 
-const cf_tool_call *cf_tool_model_call(const cf_tool_model *m,
-                                       const cf_call_row *row)
+const cf_tool_call *cf_tool_model_call(const cf_tool_model *m, const cf_call_row *row)
 {
-    return row->call != CF_TOOL_NO_CALL
-               ? &m->reply[row->reply].parse->calls[row->call]
-               : NULL;
+    return row->call != CF_TOOL_NO_CALL ? &m->reply[row->reply].parse->calls[row->call] : NULL;
 }
 
-const cf_tool_segment *cf_tool_model_segment(const cf_tool_model *m,
-                                             const cf_call_row *row)
+const cf_tool_segment *cf_tool_model_segment(const cf_tool_model *m, const cf_call_row *row)
 {
     return &m->reply[row->reply].parse->segments[row->segment];
 }
@@ -328,14 +310,13 @@ size_t cf_tool_model_nth(const cf_tool_model *m, const cf_call_row *row)
     return n;
 }
 
-bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row,
-                           cf_buf *out)
+bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row, cf_buf *out)
 {
     const cf_call_reply *r = &m->reply[row->reply];
     if (row->call == CF_TOOL_NO_CALL) {
         const cf_tool_segment *s = cf_tool_model_segment(m, row);
-        cf_buf_addf(out, "the call cannot be parsed: expected %.*s at byte %zu",
-                    (int)s->expected.n, s->expected.p, s->error_off - s->off);
+        cf_buf_addf(out, "the call cannot be parsed: expected %.*s at byte %zu", (int)s->expected.n,
+                    s->expected.p, s->error_off - s->off);
         return true;
     }
     size_t start = out->n;
@@ -367,11 +348,10 @@ static cf_status read_object(json_t **out, cf_str text, cf_error *err)
 }
 
 /* Puts arguments into call `k` of a message, as text where they were text. */
-static cf_status set_arguments(json_t *message, size_t k, json_t *arguments,
-                               cf_error *err)
+static cf_status set_arguments(json_t *message, size_t k, json_t *arguments, cf_error *err)
 {
-    json_t *f = json_object_get(
-        json_array_get(json_object_get(message, "tool_calls"), k), "function");
+    json_t *f =
+        json_object_get(json_array_get(json_object_get(message, "tool_calls"), k), "function");
     if (f == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "the message does not list this call: no tools were "
@@ -385,14 +365,13 @@ static cf_status set_arguments(json_t *message, size_t k, json_t *arguments,
         v = json_stringn(cf_buf_cstr(&text), text.n);
         cf_buf_deinit(&text);
     }
-    return v != NULL && json_object_set_new(f, "arguments", v) == 0
-               ? CF_OK
-               : cf_oom_for(err, "the call");
+    return v != NULL && json_object_set_new(f, "arguments", v) == 0 ? CF_OK
+                                                                    : cf_oom_for(err, "the call");
 }
 
 /* Writes the block of the row again and keeps the bytes around it. */
-static cf_status write_block(const cf_tool_model *m, const cf_call_edit *edit,
-                             cf_str arguments, cf_buf *raw, cf_error *err)
+static cf_status write_block(const cf_tool_model *m, const cf_call_edit *edit, cf_str arguments,
+                             cf_buf *raw, cf_error *err)
 {
     const cf_call_row *row = edit->row;
     cf_str old = edit->turn->raw;
@@ -406,23 +385,21 @@ static cf_status write_block(const cf_tool_model *m, const cf_call_edit *edit,
     calls[row->call - s->first_call].arguments = arguments;
     size_t from = r->skip + s->off, to = from + s->len;
     cf_buf_add(raw, old.p, from);
-    cf_status st =
-        cf_tool_format_calls(raw, edit->family, calls, s->n_calls, err);
+    cf_status st = cf_tool_format_calls(raw, edit->family, calls, s->n_calls, err);
     cf_buf_add(raw, old.p + to, old.n - to);
     cf_free(calls);
     return st;
 }
 
-cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_edit *edit,
-                             json_t **message, cf_buf *raw, cf_error *err)
+cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_edit *edit, json_t **message,
+                             cf_buf *raw, cf_error *err)
 {
     const cf_call_row *row = edit->row;
     json_t *args;
     cf_buf text = CF_BUF_INIT;
     CF_TRY(read_object(&args, edit->arguments, err));
     json_t *copy = cf_json_deep_copy(edit->turn->message);
-    cf_status st =
-        copy != NULL ? set_arguments(copy, row->call, args, err) : cf_oom(err);
+    cf_status st = copy != NULL ? set_arguments(copy, row->call, args, err) : cf_oom(err);
     cf_json_write(&text, args);
     json_decref(args);
     CF_THEN(st, cf_buf_check(&text, err));
@@ -442,9 +419,8 @@ cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_edit *edit,
     return CF_OK;
 }
 
-cf_status cf_tool_model_drop(const cf_tool_model *m, const cf_call_row *row,
-                             const cf_turn *turn, json_t **message, cf_buf *raw,
-                             cf_error *err)
+cf_status cf_tool_model_drop(const cf_tool_model *m, const cf_call_row *row, const cf_turn *turn,
+                             json_t **message, cf_buf *raw, cf_error *err)
 {
     const cf_call_reply *r = &m->reply[row->reply];
     cf_buf text = CF_BUF_INIT;
@@ -468,31 +444,27 @@ cf_status cf_tool_model_drop(const cf_tool_model *m, const cf_call_row *row,
     }
     bool ok = copy != NULL && !text.failed;
     if (ok && !r->is_rewritten) {
-        ok = json_object_set_new(
-                 copy, "content",
-                 json_stringn(cf_buf_cstr(&text) + from, text.n - from)) == 0;
+        ok = json_object_set_new(copy, "content",
+                                 json_stringn(cf_buf_cstr(&text) + from, text.n - from)) == 0;
     }
     cf_buf_deinit(&text);
     if (!ok) {
         json_decref(copy);
-        return cf_fail(err, CF_ENOMEM,
-                       "the text is not UTF-8, or memory ran out");
+        return cf_fail(err, CF_ENOMEM, "the text is not UTF-8, or memory ran out");
     }
     (void)json_object_del(copy, "tool_calls"); /* there may be none */
     *message = copy;
     return CF_OK;
 }
 
-cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name,
-                                  cf_str arguments, cf_buf *findings,
-                                  bool *is_valid, cf_error *err)
+cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name, cf_str arguments,
+                                  cf_buf *findings, bool *is_valid, cf_error *err)
 {
     json_t *args;
     *is_valid = false;
     CF_TRY(read_object(&args, arguments, err));
-    json_t *calls =
-        json_pack("[{s:{s:s%, s:o}}]", "function", "name",
-                  name.n != 0 ? name.p : "", name.n, "arguments", args);
+    json_t *calls = json_pack("[{s:{s:s%, s:o}}]", "function", "name", name.n != 0 ? name.p : "",
+                              name.n, "arguments", args);
     if (calls == NULL) {
         return cf_oom_for(err, "the call");
     }
@@ -503,9 +475,7 @@ cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name,
     *is_valid = st == CF_OK && r.parse->n_calls == 1;
     for (size_t i = 0; *is_valid && i < r.parse->n_findings; i++) {
         const cf_tool_finding *f = &r.parse->findings[i];
-        cf_buf_adds(findings, f->status == CF_TOOL_VALID
-                                  ? "note"
-                                  : cf_tool_status_name(f->status));
+        cf_buf_adds(findings, f->status == CF_TOOL_VALID ? "note" : cf_tool_status_name(f->status));
         cf_buf_adds(findings, f->path.n > 0 ? " $." : "");
         cf_buf_add(findings, f->path.p, f->path.n);
         cf_buf_adds(findings, ": ");
@@ -516,8 +486,7 @@ cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name,
     if (tools != NULL) {
         cf_tool_set_items(tools, &n_tools);
     }
-    *is_valid = *is_valid &&
-                (n_tools == 0 || r.parse->calls[0].status == CF_TOOL_VALID);
+    *is_valid = *is_valid && (n_tools == 0 || r.parse->calls[0].status == CF_TOOL_VALID);
     cf_tool_parser_free(r.parser);
     cf_buf_deinit(&r.text);
     return st;
@@ -529,8 +498,7 @@ static json_t *content_of(cf_str text)
 {
     json_t *v = NULL;
     cf_error ignored;
-    if (text.n > 0 && text.p[0] == '[' &&
-        cf_json_read(&v, text.p, text.n, &ignored) == CF_OK &&
+    if (text.n > 0 && text.p[0] == '[' && cf_json_read(&v, text.p, text.n, &ignored) == CF_OK &&
         cf_attachment_is_content(v)) {
         return v;
     }
@@ -547,8 +515,7 @@ json_t *cf_tool_result_message(cf_str name, cf_str id, cf_str text)
     }
     ok = ok && json_object_set_new(m, "content", content_of(text)) == 0;
     if (ok && id.n > 0) {
-        ok = json_object_set_new(m, "tool_call_id", json_stringn(id.p, id.n)) ==
-             0;
+        ok = json_object_set_new(m, "tool_call_id", json_stringn(id.p, id.n)) == 0;
     }
     if (!ok) {
         json_decref(m);

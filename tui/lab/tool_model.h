@@ -57,27 +57,21 @@ typedef struct cf_tool_model {
 } cf_tool_model;
 
 /* CF_ENOMEM leaves an empty model. */
-CF_MUST_USE cf_status cf_tool_model_build(cf_tool_model *m,
-                                          const cf_turn *const *path, size_t n,
-                                          cf_tool_family family,
-                                          const cf_tool_set *tools,
-                                          cf_str template_source,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_tool_model_build(cf_tool_model *m, const cf_turn *const *path, size_t n,
+                                          cf_tool_family family, const cf_tool_set *tools,
+                                          cf_str template_source, cf_error *err);
 void cf_tool_model_deinit(cf_tool_model *m);
 
 /* The call of a row, NULL for a failed block; its segment. */
-const cf_tool_call *cf_tool_model_call(const cf_tool_model *m,
-                                       const cf_call_row *row);
-const cf_tool_segment *cf_tool_model_segment(const cf_tool_model *m,
-                                             const cf_call_row *row);
+const cf_tool_call *cf_tool_model_call(const cf_tool_model *m, const cf_call_row *row);
+const cf_tool_segment *cf_tool_model_segment(const cf_tool_model *m, const cf_call_row *row);
 
 /* The place of a row among those of its reply: 0, 1 ... */
 size_t cf_tool_model_nth(const cf_tool_model *m, const cf_call_row *row);
 
 /* Appends why a block does not parse or a call is not valid, in one line as a
  * model is told; nothing, and false, when it is sound. */
-bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row,
-                           cf_buf *out);
+bool cf_tool_model_failure(const cf_tool_model *m, const cf_call_row *row, cf_buf *out);
 
 /* Other arguments for a call. */
 typedef struct cf_call_edit {
@@ -94,31 +88,27 @@ typedef struct cf_call_edit {
  * CF_EFORMAT for arguments that are not an object,
  * CF_EUNSUPPORTED for a call that the message does not list.
  */
-CF_MUST_USE cf_status cf_tool_model_edit(const cf_tool_model *m,
-                                         const cf_call_edit *edit,
-                                         json_t **message, cf_buf *raw,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_tool_model_edit(const cf_tool_model *m, const cf_call_edit *edit,
+                                         json_t **message, cf_buf *raw, cf_error *err);
 
 /* A reply like `turn` without any call. */
-CF_MUST_USE cf_status cf_tool_model_drop(const cf_tool_model *m,
-                                         const cf_call_row *row,
-                                         const cf_turn *turn, json_t **message,
-                                         cf_buf *raw, cf_error *err);
+CF_MUST_USE cf_status cf_tool_model_drop(const cf_tool_model *m, const cf_call_row *row,
+                                         const cf_turn *turn, json_t **message, cf_buf *raw,
+                                         cf_error *err);
 
 /*
  * Checks arguments against the declaration of the tool `name`: what is wrong
  * is appended, one line each.  *is_valid also where no tools are declared.
  * CF_EFORMAT: no JSON object, with the place.
  */
-CF_MUST_USE cf_status cf_tool_check_arguments(const cf_tool_set *tools,
-                                              cf_str name, cf_str arguments,
-                                              cf_buf *findings, bool *is_valid,
+CF_MUST_USE cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name,
+                                              cf_str arguments, cf_buf *findings, bool *is_valid,
                                               cf_error *err);
 
 /* Appends what a reply with calls says after its thinking, to be edited: its
  * bytes, or the content and the calls written out where they are not known. */
-CF_MUST_USE cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn,
-                                         cf_str template_source, cf_error *err);
+CF_MUST_USE cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn, cf_str template_source,
+                                         cf_error *err);
 
 /* Whether a turn's role is that of a result. */
 bool cf_turn_is_result(const cf_turn *turn);

@@ -28,8 +28,7 @@ static size_t find(const cf_turn_map *map, cf_uuid id)
     memcpy(&h, (const char *)&id + 8, 8); /* the random half */
     h *= UINT64_C(0x9E3779B97F4A7C15);
     size_t at = (size_t)(h >> 32) & (map->n_slots - 1);
-    while (map->slot[at].value != CF_TURN_MAP_NONE &&
-           !cf_uuid_eq(map->slot[at].id, id)) {
+    while (map->slot[at].value != CF_TURN_MAP_NONE && !cf_uuid_eq(map->slot[at].id, id)) {
         at = (at + 1) & (map->n_slots - 1);
     }
     return at;
@@ -69,6 +68,5 @@ bool cf_turn_map_put(cf_turn_map *map, cf_uuid id, uint32_t value)
 
 uint32_t cf_turn_map_get(const cf_turn_map *map, cf_uuid id)
 {
-    return map->n_slots != 0 ? map->slot[find(map, id)].value
-                             : CF_TURN_MAP_NONE;
+    return map->n_slots != 0 ? map->slot[find(map, id)].value : CF_TURN_MAP_NONE;
 }

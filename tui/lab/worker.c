@@ -112,8 +112,7 @@ void cf_worker_wake_with(cf_worker *worker, int fd)
     pthread_mutex_unlock(&worker->lock);
 }
 
-cf_status cf_worker_start(cf_worker *worker, cf_job_fn fn, void *ud,
-                          cf_error *err)
+cf_status cf_worker_start(cf_worker *worker, cf_job_fn fn, void *ud, cf_error *err)
 {
     cf_status st = CF_OK;
     pthread_mutex_lock(&worker->lock);
@@ -161,8 +160,7 @@ void cf_worker_post(cf_worker *worker, void *event)
     int fd = worker->wake_fd;
     pthread_cond_broadcast(&worker->has_news);
     pthread_mutex_unlock(&worker->lock);
-    cf_free(
-        event); /* only when ending with a full queue: it is not read any more */
+    cf_free(event); /* only when ending with a full queue: it is not read any more */
     if (fd >= 0) {
         ssize_t n = write(fd, "e", 1);
         (void)n; /* a full pipe wakes as well */

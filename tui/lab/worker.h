@@ -34,8 +34,7 @@ void cf_worker_free(cf_worker *worker, void (*free_event)(void *event));
 void cf_worker_wake_with(cf_worker *worker, int fd);
 
 /* CF_EBUSY while a job runs. */
-CF_MUST_USE cf_status cf_worker_start(cf_worker *worker, cf_job_fn fn, void *ud,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_worker_start(cf_worker *worker, cf_job_fn fn, void *ud, cf_error *err);
 
 bool cf_worker_is_busy(cf_worker *worker);
 

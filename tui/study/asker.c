@@ -10,8 +10,8 @@
 
 enum { TOKENS = 256 };
 
-void cf_asker_init(cf_asker *a, const cf_study_engine *engine,
-                   const cf_predicate *predicate, cf_cancel *cancel)
+void cf_asker_init(cf_asker *a, const cf_study_engine *engine, const cf_predicate *predicate,
+                   cf_cancel *cancel)
 {
     *a = (cf_asker){.engine = engine, .predicate = predicate, .cancel = cancel};
 }
@@ -42,8 +42,8 @@ static cf_status set_template(cf_asker *a, cf_str source, cf_error *err)
     CF_TRY(cf_buf_check(&a->source, err));
     a->compile_error = (cf_error){.code = CF_OK};
     if (source.n > 0) {
-        cf_status st = cf_template_compile(&a->tpl, cf_buf_str(&a->source),
-                                           NULL, NULL, NULL, &a->compile_error);
+        cf_status st = cf_template_compile(&a->tpl, cf_buf_str(&a->source), NULL, NULL, NULL,
+                                           &a->compile_error);
         if (st == CF_ENOMEM) {
             return cf_oom_for(err, "the template");
         }
@@ -60,8 +60,8 @@ static cf_prompt_renderer renderer_of(const cf_asker *a)
                           : cf_renderer_template(a->tpl);
 }
 
-static cf_status render(const cf_asker *a, const json_t *context,
-                        cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render(const cf_asker *a, const json_t *context, cf_arena *arena, cf_prompt *out,
+                        cf_error *err)
 {
     if (a->compile_error.code != CF_OK) {
         *err = a->compile_error;
@@ -96,8 +96,8 @@ void cf_asker_hold_error(cf_asker *a)
     without_digits(a->error_like, sizeof a->error_like, cf_buf_cstr(&a->error));
 }
 
-static cf_status see_render(cf_asker *a, const json_t *context, cf_arena *arena,
-                            cf_sight *s, cf_error *err)
+static cf_status see_render(cf_asker *a, const json_t *context, cf_arena *arena, cf_sight *s,
+                            cf_error *err)
 {
     char like[CF_ERROR_TEXT_MAX];
     cf_prompt prompt;
@@ -141,21 +141,18 @@ static json_t *first_messages(const json_t *context, size_t n)
     return copy;
 }
 
-static cf_status render_first(const cf_asker *a, const json_t *context,
-                              size_t n, cf_arena *arena, cf_prompt *out,
-                              cf_error *err)
+static cf_status render_first(const cf_asker *a, const json_t *context, size_t n, cf_arena *arena,
+                              cf_prompt *out, cf_error *err)
 {
     json_t *first = first_messages(context, n);
-    cf_status st =
-        first != NULL ? render(a, first, arena, out, err) : cf_oom(err);
+    cf_status st = first != NULL ? render(a, first, arena, out, err) : cf_oom(err);
     json_decref(first);
     return st;
 }
 
 static bool is_assistant(const json_t *messages, size_t i)
 {
-    cf_role r =
-        cf_role_parse(cf_json_get_str(json_array_get(messages, i), "role"));
+    cf_role r = cf_role_parse(cf_json_get_str(json_array_get(messages, i), "role"));
     return r == CF_ROLE_ASSISTANT || r == CF_ROLE_AGENT;
 }
 
@@ -185,8 +182,8 @@ static bool is_kept(const json_t *reply, cf_str before, cf_str after)
                : cf_str_starts(rest, content);
 }
 
-static cf_status see_cache(cf_asker *a, const json_t *context, cf_arena *arena,
-                           cf_sight *s, cf_error *err)
+static cf_status see_cache(cf_asker *a, const json_t *context, cf_arena *arena, cf_sight *s,
+                           cf_error *err)
 {
     const json_t *messages = json_object_get(context, "messages");
     size_t n = json_array_size(messages);
@@ -206,8 +203,7 @@ static cf_status see_cache(cf_asker *a, const json_t *context, cf_arena *arena,
             *err = why;
             return st;
         }
-        if (st == CF_OK &&
-            !is_kept(json_array_get(messages, i), before.text, after.text)) {
+        if (st == CF_OK && !is_kept(json_array_get(messages, i), before.text, after.text)) {
             s->is_cache_lost = true;
             cf_buf_addf(&a->error, "the prompt of reply %zu is not kept", i);
             break;
@@ -231,9 +227,8 @@ static json_t *extra_of(const json_t *context)
     return v;
 }
 
-static cf_status generate(cf_asker *a, const json_t *context,
-                          const cf_tool_set *tools, cf_chat_response *r,
-                          cf_error *err)
+static cf_status generate(cf_asker *a, const json_t *context, const cf_tool_set *tools,
+                          cf_chat_response *r, cf_error *err)
 {
     json_t *extra = extra_of(context);
     const cf_chat_options options = {
@@ -250,32 +245,27 @@ static cf_status generate(cf_asker *a, const json_t *context,
         .cancel = a->cancel,
     };
     if (cf_backend_core_session(a->engine->backend) != NULL) {
-        cf_core_options core = {.renderer = renderer_of(a),
-                                .family = a->engine->family};
-        core.channels =
-            cf_channels_detect(cf_buf_str(&a->source), &core.n_channels);
+        cf_core_options core = {.renderer = renderer_of(a), .family = a->engine->family};
+        core.channels = cf_channels_detect(cf_buf_str(&a->source), &core.n_channels);
         cf_backend_core_set(a->engine->backend, &core);
     }
-    cf_status st = extra != NULL ? cf_backend_generate(a->engine->backend,
-                                                       &request, r, err)
-                                 : cf_oom(err);
+    cf_status st =
+        extra != NULL ? cf_backend_generate(a->engine->backend, &request, r, err) : cf_oom(err);
     json_decref(extra);
     return st;
 }
 
 /* Fills the reply's part of what is seen; a context that cannot be answered
  * leaves it without one. */
-static cf_status see_reply(cf_asker *a, const json_t *context,
-                           const cf_tool_set *tools, cf_chat_response *r,
-                           cf_sight *s, cf_error *err)
+static cf_status see_reply(cf_asker *a, const json_t *context, const cf_tool_set *tools,
+                           cf_chat_response *r, cf_sight *s, cf_error *err)
 {
     cf_error why = {0};
     if (a->compile_error.code != CF_OK) {
         return CF_OK;
     }
     cf_status st = generate(a, context, tools, r, &why);
-    bool is_of_context = r->stop.fault == CF_FAULT_TEMPLATE ||
-                         r->stop.fault == CF_FAULT_CONTEXT ||
+    bool is_of_context = r->stop.fault == CF_FAULT_TEMPLATE || r->stop.fault == CF_FAULT_CONTEXT ||
                          r->stop.fault == CF_FAULT_OPTION;
     if (st != CF_OK && (!is_of_context || st == CF_ENOMEM)) {
         *err = why;
@@ -294,11 +284,9 @@ static cf_status see_reply(cf_asker *a, const json_t *context,
 
 /* ---- asking ------------------------------------------------------------- */
 
-static cf_status judge(cf_asker *a, const cf_sight *s, bool *holds,
-                       cf_error *err)
+static cf_status judge(cf_asker *a, const cf_sight *s, bool *holds, cf_error *err)
 {
-    if ((cf_predicate_needs(a->predicate) & CF_SEE_REPLY) != 0 &&
-        !s->has_reply) {
+    if ((cf_predicate_needs(a->predicate) & CF_SEE_REPLY) != 0 && !s->has_reply) {
         *holds = false;
         cf_buf_adds(&a->why, "no reply: ");
         cf_buf_adds(&a->why, cf_buf_cstr(&a->error));
@@ -308,22 +296,19 @@ static cf_status judge(cf_asker *a, const cf_sight *s, bool *holds,
 }
 
 /* Tools that cannot be read as declarations are none for a reply. */
-static cf_status read_tools(const json_t *context, cf_tool_set **out,
-                            cf_error *err)
+static cf_status read_tools(const json_t *context, cf_tool_set **out, cf_error *err)
 {
     cf_error why;
     const json_t *v = json_object_get(context, "tools");
-    cf_status st =
-        json_array_size(v) > 0 ? cf_tool_set_new(out, v, &why) : CF_OK;
+    cf_status st = json_array_size(v) > 0 ? cf_tool_set_new(out, v, &why) : CF_OK;
     return st == CF_ENOMEM ? cf_oom(err) : CF_OK;
 }
 
-cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source,
-                       bool *holds, cf_error *err)
+cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *holds,
+                       cf_error *err)
 {
     uint32_t needs = cf_predicate_needs(a->predicate);
-    cf_sight s = {
-        .context = context, .cancel = a->cancel, .command_ms = a->command_ms};
+    cf_sight s = {.context = context, .cancel = a->cancel, .command_ms = a->command_ms};
     cf_tool_set *tools = NULL;
     cf_chat_response r;
     cf_arena arena;

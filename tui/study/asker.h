@@ -39,8 +39,8 @@ typedef struct cf_asker {
     cf_error compile_error;
 } cf_asker;
 
-void cf_asker_init(cf_asker *a, const cf_study_engine *engine,
-                   const cf_predicate *predicate, cf_cancel *cancel);
+void cf_asker_init(cf_asker *a, const cf_study_engine *engine, const cf_predicate *predicate,
+                   cf_cancel *cancel);
 void cf_asker_deinit(cf_asker *a);
 
 /*
@@ -49,8 +49,8 @@ void cf_asker_deinit(cf_asker *a);
  * the context is a no; CF_ENOMEM, CF_ECANCELLED, CF_EIO and failures of the
  * engine are errors.
  */
-CF_MUST_USE cf_status cf_asker_ask(cf_asker *a, const json_t *context,
-                                   cf_str source, bool *holds, cf_error *err);
+CF_MUST_USE cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *holds,
+                                   cf_error *err);
 
 /* From now on only an error like the last one counts as one: the same text,
  * whatever numbers are in it. */

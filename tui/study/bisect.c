@@ -20,8 +20,7 @@ static cf_status add_change(cf_bisect *b, cf_change c, cf_error *err)
     if (c.n_a == 0 && c.n_b == 0) {
         return CF_OK;
     }
-    if (!cf_grow(&b->change, &b->cap_change, b->n_change + 1,
-                 sizeof *b->change)) {
+    if (!cf_grow(&b->change, &b->cap_change, b->n_change + 1, sizeof *b->change)) {
         return cf_oom_for(err, "the changes");
     }
     b->change[b->n_change++] = c;
@@ -30,25 +29,23 @@ static cf_status add_change(cf_bisect *b, cf_change c, cf_error *err)
 
 /* length[i * (m + 1) + j]: of the longest list that both good[i..) and
  * bad[j..) of the middle have. */
-static void fill_table(const cf_bisect *b, const cf_change *mid,
-                       uint32_t *length)
+static void fill_table(const cf_bisect *b, const cf_change *mid, uint32_t *length)
 {
     size_t m = mid->n_b;
     for (size_t i = mid->n_a; i-- > 0;) {
         for (size_t j = m; j-- > 0;) {
             uint32_t down = length[(i + 1) * (m + 1) + j];
             uint32_t right = length[i * (m + 1) + j + 1];
-            length[i * (m + 1) + j] =
-                cf_str_eq(b->good[mid->a + i], b->bad[mid->b + j])
-                    ? length[(i + 1) * (m + 1) + j + 1] + 1
-                : down > right ? down
-                               : right;
+            length[i * (m + 1) + j] = cf_str_eq(b->good[mid->a + i], b->bad[mid->b + j])
+                                          ? length[(i + 1) * (m + 1) + j + 1] + 1
+                                      : down > right ? down
+                                                     : right;
         }
     }
 }
 
-static cf_status walk_table(cf_bisect *b, const cf_change *mid,
-                            const uint32_t *length, cf_error *err)
+static cf_status walk_table(cf_bisect *b, const cf_change *mid, const uint32_t *length,
+                            cf_error *err)
 {
     size_t m = mid->n_b, i = 0, j = 0;
     cf_change open = {mid->a, 0, mid->b, 0};
@@ -60,8 +57,7 @@ static cf_status walk_table(cf_bisect *b, const cf_change *mid,
             j++;
             open = (cf_change){mid->a + i, 0, mid->b + j, 0};
         } else if (j == m ||
-                   (i < mid->n_a && length[(i + 1) * (m + 1) + j] >=
-                                        length[i * (m + 1) + j + 1])) {
+                   (i < mid->n_a && length[(i + 1) * (m + 1) + j] >= length[i * (m + 1) + j + 1])) {
             i++;
             open.n_a++;
         } else {
@@ -72,11 +68,10 @@ static cf_status walk_table(cf_bisect *b, const cf_change *mid,
     return add_change(b, open, err);
 }
 
-cf_status cf_bisect_init(cf_bisect *b, const cf_str *good, size_t n_good,
-                         const cf_str *bad, size_t n_bad, cf_error *err)
+cf_status cf_bisect_init(cf_bisect *b, const cf_str *good, size_t n_good, const cf_str *bad,
+                         size_t n_bad, cf_error *err)
 {
-    *b =
-        (cf_bisect){.good = good, .n_good = n_good, .bad = bad, .n_bad = n_bad};
+    *b = (cf_bisect){.good = good, .n_good = n_good, .bad = bad, .n_bad = n_bad};
     cf_change mid = {0, n_good, 0, n_bad};
     while (mid.n_a > 0 && mid.n_b > 0 && cf_str_eq(good[mid.a], bad[mid.b])) {
         mid = (cf_change){mid.a + 1, mid.n_a - 1, mid.b + 1, mid.n_b - 1};
@@ -102,8 +97,8 @@ cf_status cf_bisect_init(cf_bisect *b, const cf_str *good, size_t n_good,
 /* ---- the search --------------------------------------------------------- */
 
 /* The good version with the changes [from, to) made. */
-static cf_status ask(cf_bisect *b, size_t from, size_t to, cf_bisect_fn fn,
-                     void *ud, bool *is_bad, cf_error *err)
+static cf_status ask(cf_bisect *b, size_t from, size_t to, cf_bisect_fn fn, void *ud, bool *is_bad,
+                     cf_error *err)
 {
     cf_str *items = cf_calloc(b->n_good + b->n_bad + 1, sizeof *items);
     if (items == NULL) {
@@ -142,8 +137,7 @@ cf_status cf_bisect_run(cf_bisect *b, cf_bisect_fn fn, void *ud, cf_error *err)
     }
     CF_TRY(ask(b, 0, bad, fn, ud, &is_bad, err));
     if (!is_bad) {
-        return cf_fail(err, CF_EINVAL,
-                       "the predicate does not hold for the bad one");
+        return cf_fail(err, CF_EINVAL, "the predicate does not hold for the bad one");
     }
     while (bad - good > 1) {
         size_t mid = good + (bad - good) / 2;
@@ -156,6 +150,5 @@ cf_status cf_bisect_run(cf_bisect *b, cf_bisect_fn fn, void *ud, cf_error *err)
     }
     b->found = good;
     b->is_enough = good == 0; /* was asked */
-    return good == 0 ? CF_OK
-                     : ask(b, good, good + 1, fn, ud, &b->is_enough, err);
+    return good == 0 ? CF_OK : ask(b, good, good + 1, fn, ud, &b->is_enough, err);
 }

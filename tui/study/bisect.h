@@ -23,8 +23,8 @@ typedef struct cf_change {
 } cf_change;
 
 /* Whether the version with these items is bad. */
-typedef cf_status (*cf_bisect_fn)(void *ud, const cf_str *items, size_t n,
-                                  bool *is_bad, cf_error *err);
+typedef cf_status (*cf_bisect_fn)(void *ud, const cf_str *items, size_t n, bool *is_bad,
+                                  cf_error *err);
 
 typedef struct cf_bisect {
     const cf_str *good, *bad; /* [n_good], [n_bad] */
@@ -38,14 +38,12 @@ typedef struct cf_bisect {
 
 /* Finds the changes between the two; free with cf_bisect_deinit().
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_bisect_init(cf_bisect *b, const cf_str *good,
-                                     size_t n_good, const cf_str *bad,
-                                     size_t n_bad, cf_error *err);
+CF_MUST_USE cf_status cf_bisect_init(cf_bisect *b, const cf_str *good, size_t n_good,
+                                     const cf_str *bad, size_t n_bad, cf_error *err);
 void cf_bisect_deinit(cf_bisect *b);
 
 /* CF_EINVAL when the versions are equal, the good one is bad, or the bad one
  * is good; errors of `fn`. */
-CF_MUST_USE cf_status cf_bisect_run(cf_bisect *b, cf_bisect_fn fn, void *ud,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_bisect_run(cf_bisect *b, cf_bisect_fn fn, void *ud, cf_error *err);
 
 #endif

@@ -60,8 +60,7 @@ static cf_status no_memory(cf_error *err)
 /* ---- tokens ------------------------------------------------------------- */
 
 /* The prompt's tokens and the reply's in one list, in the arena. */
-static cf_status join(making *m, const cf_token_list *list, variant *out,
-                      cf_error *err)
+static cf_status join(making *m, const cf_token_list *list, variant *out, cf_error *err)
 {
     out->n = list->n + m->n_reply;
     out->first = list->n;
@@ -96,13 +95,11 @@ static cf_status take_own(making *m, cf_error *err)
 }
 
 /* The tokens of list->v[first..), `before` bytes of which are the prompt's. */
-static void take_list(making *m, const cf_token_list *list, size_t first,
-                      size_t before)
+static void take_list(making *m, const cf_token_list *list, size_t first, size_t before)
 {
     for (size_t i = first; i < list->n; i++) {
         const cf_token_span *t = &list->v[i];
-        m->all[m->n_reply++] =
-            (cf_influence_token){t->id, t->off - before, t->len, 0};
+        m->all[m->n_reply++] = (cf_influence_token){t->id, t->off - before, t->len, 0};
     }
 }
 
@@ -113,20 +110,16 @@ static cf_status reply_tokens(making *m, cf_error *err)
     cf_token_list both;
     cf_str none = cf_str_make("", 0);
     const cf_tokenizer *tok = m->engine->tok;
-    CF_TRY(cf_prompt_tokenise(&out->tokens, &out->prompt, none, tok,
-                              &out->arena, err));
-    CF_TRY(cf_prompt_tokenise(&both, &out->prompt, m->c->reply, tok,
-                              &out->arena, err));
+    CF_TRY(cf_prompt_tokenise(&out->tokens, &out->prompt, none, tok, &out->arena, err));
+    CF_TRY(cf_prompt_tokenise(&both, &out->prompt, m->c->reply, tok, &out->arena, err));
     size_t first = 0, n_prompt = out->prompt.text.n;
-    while (first < both.n &&
-           (size_t)both.v[first].off + both.v[first].len <= n_prompt) {
+    while (first < both.n && (size_t)both.v[first].off + both.v[first].len <= n_prompt) {
         first++;
     }
     if (first < both.n && both.v[first].off < n_prompt) {
         /* One token would hold the end of the prompt and the reply's start,
          * which is not what a model is asked to continue. */
-        CF_TRY(cf_tokenizer_encode(&both, tok, m->c->reply, true, false,
-                                   &out->arena, err));
+        CF_TRY(cf_tokenizer_encode(&both, tok, m->c->reply, true, false, &out->arena, err));
         first = n_prompt = 0;
     }
     size_t n = both.n > m->c->n_ids ? both.n : m->c->n_ids;
@@ -140,8 +133,7 @@ static cf_status reply_tokens(making *m, cf_error *err)
     } else {
         take_list(m, &both, first, n_prompt);
     }
-    while (st == CF_OK && m->n_reply > 1 &&
-           cf_tokenizer_is_end(tok, m->all[m->n_reply - 1].id)) {
+    while (st == CF_OK && m->n_reply > 1 && cf_tokenizer_is_end(tok, m->all[m->n_reply - 1].id)) {
         m->n_reply--; /* that it ended there is not what it says */
     }
     return st;
@@ -154,15 +146,13 @@ static cf_status find_target(making *m, cf_error *err)
     m->from = SIZE_MAX;
     for (size_t i = 0; i < m->n_reply; i++) {
         const cf_influence_token *t = &m->all[i];
-        if (!m->o->has_span ||
-            (t->off < m->o->span_to && t->off + t->len > m->o->span_from)) {
+        if (!m->o->has_span || (t->off < m->o->span_to && t->off + t->len > m->o->span_from)) {
             m->from = m->from == SIZE_MAX ? i : m->from;
             end = i + 1;
         }
     }
     if (m->from == SIZE_MAX) {
-        return cf_fail(err, CF_EINVAL,
-                       "the span %zu..%zu is not in the reply of %zu bytes",
+        return cf_fail(err, CF_EINVAL, "the span %zu..%zu is not in the reply of %zu bytes",
                        m->o->span_from, m->o->span_to, m->c->reply.n);
     }
     m->n_target = end - m->from;
@@ -175,14 +165,12 @@ static cf_status find_target(making *m, cf_error *err)
 static cf_status make_whole(making *m, cf_error *err)
 {
     CF_TRY(cf_influence__check(m->o, err));
-    CF_TRY(cf_study_render(m->engine, &m->context, &m->out->arena,
-                           &m->out->prompt, err));
+    CF_TRY(cf_study_render(m->engine, &m->context, &m->out->arena, &m->out->prompt, err));
     CF_TRY(reply_tokens(m, err));
     CF_TRY(find_target(m, err));
     CF_TRY(join(m, &m->out->tokens, &m->whole, err));
-    return m->whole.first > 0
-               ? CF_OK
-               : cf_fail(err, CF_EINVAL, "there is no prompt before the reply");
+    return m->whole.first > 0 ? CF_OK
+                              : cf_fail(err, CF_EINVAL, "there is no prompt before the reply");
 }
 
 /* ---- neutral tokens ----------------------------------------------------- */
@@ -193,20 +181,18 @@ static cf_status find_neutral(making *m, cf_error *err)
     static const char *const texts[] = {" .", ".", " ", "\n", "_"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         cf_token_list list;
-        CF_TRY(cf_tokenizer_encode(&list, m->engine->tok, cf_str_from(texts[i]),
-                                   false, false, &m->out->arena, err));
+        CF_TRY(cf_tokenizer_encode(&list, m->engine->tok, cf_str_from(texts[i]), false, false,
+                                   &m->out->arena, err));
         if (list.n == 1) {
             m->neutral = list.v[0].id;
             return CF_OK;
         }
     }
-    return cf_fail(err, CF_EUNSUPPORTED,
-                   "the vocabulary has no token for neutral text");
+    return cf_fail(err, CF_EUNSUPPORTED, "the vocabulary has no token for neutral text");
 }
 
 /* Tokens wholly in the part become neutral ones. */
-static cf_status make_neutral(making *m, cf_influence_row *row, variant *out,
-                              cf_error *err)
+static cf_status make_neutral(making *m, cf_influence_row *row, variant *out, cf_error *err)
 {
     const cf_influence *inf = m->out;
     CF_TRY(join(m, &inf->tokens, out, err));
@@ -231,8 +217,7 @@ static cf_status make_neutral(making *m, cf_influence_row *row, variant *out,
 
 /* Tokens after the part keep their positions.  What is left of the prompt must
  * be its beginning and its end with at most as much between them. */
-static cf_status keep_positions(making *m, cf_influence_row *row, variant *v,
-                                cf_error *err)
+static cf_status keep_positions(making *m, cf_influence_row *row, variant *v, cf_error *err)
 {
     const variant *w = &m->whole;
     size_t head = 0, tail = 0;
@@ -244,8 +229,7 @@ static cf_status keep_positions(making *m, cf_influence_row *row, variant *v,
     while (head < max && v->ids[head] == w->ids[head]) {
         head++;
     }
-    while (tail < max - head &&
-           v->ids[v->n - 1 - tail] == w->ids[w->n - 1 - tail]) {
+    while (tail < max - head && v->ids[v->n - 1 - tail] == w->ids[w->n - 1 - tail]) {
         tail++;
     }
     v->at = cf_arena_calloc(&m->out->arena, v->n + 1, sizeof *v->at);
@@ -258,18 +242,16 @@ static cf_status keep_positions(making *m, cf_influence_row *row, variant *v,
     return CF_OK;
 }
 
-static cf_status make_variant(making *m, cf_influence_row *row, variant *out,
-                              cf_error *err)
+static cf_status make_variant(making *m, cf_influence_row *row, variant *out, cf_error *err)
 {
     cf_prompt prompt;
     cf_token_list list;
     if (m->o->change == CF_CHANGE_NEUTRAL) {
         return make_neutral(m, row, out, err);
     }
-    CF_TRY(cf_influence__prompt(m->out, m->engine, &m->context, m->o, row,
-                                &prompt, err));
-    CF_TRY(cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0),
-                              m->engine->tok, &m->out->arena, err));
+    CF_TRY(cf_influence__prompt(m->out, m->engine, &m->context, m->o, row, &prompt, err));
+    CF_TRY(cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0), m->engine->tok, &m->out->arena,
+                              err));
     CF_TRY(join(m, &list, out, err));
     out->n_lost = m->whole.first > out->first ? m->whole.first - out->first : 0;
     if (out->first == 0) {
@@ -288,16 +270,14 @@ static cf_status list_parts(making *m, cf_error *err)
     m->v = cf_arena_calloc(&out->arena, out->n_row + 1, sizeof *m->v);
     m->job = cf_arena_calloc(&out->arena, out->n_row + 1, sizeof *m->job);
     m->row_of = cf_arena_calloc(&out->arena, out->n_row + 1, sizeof *m->row_of);
-    return m->v != NULL && m->job != NULL && m->row_of != NULL ? CF_OK
-                                                               : no_memory(err);
+    return m->v != NULL && m->job != NULL && m->row_of != NULL ? CF_OK : no_memory(err);
 }
 
 static cf_status add_job(making *m, const variant *v, size_t row, cf_error *err)
 {
     size_t first = v->first + m->from;
     cf_score_job *j = &m->job[m->n_job];
-    *j = (cf_score_job){
-        .ids = v->ids, .at = v->at, .n = first + m->n_target, .first = first};
+    *j = (cf_score_job){.ids = v->ids, .at = v->at, .n = first + m->n_target, .first = first};
     j->log_p = cf_arena_calloc(&m->out->arena, m->n_target, sizeof *j->log_p);
     m->row_of[m->n_job++] = row;
     return j->log_p != NULL ? CF_OK : no_memory(err);
@@ -315,13 +295,11 @@ static cf_status make_jobs(making *m, const cf_study_scorer *s, cf_error *err)
         }
         cf_status st = make_variant(m, row, v, &why);
         if (cf_influence__is_of_part(st)) {
-            row->why =
-                cf_arena_strndup(&m->out->arena, why.text, strlen(why.text));
+            row->why = cf_arena_strndup(&m->out->arena, why.text, strlen(why.text));
             st = row->why != NULL ? CF_OK : CF_ENOMEM;
         }
         if (st != CF_OK) {
-            return st == CF_ENOMEM ? no_memory(err)
-                                   : cf_fail(err, st, "%s", why.text);
+            return st == CF_ENOMEM ? no_memory(err) : cf_fail(err, st, "%s", why.text);
         }
         row->n_tokens = v->n_lost;
         if (row->why == NULL && v->n > cf_session_n_ctx(s->session)) {
@@ -364,10 +342,9 @@ static void take_scores(making *m)
 }
 
 cf_status cf_influence_make(cf_influence *out, const cf_study_case *c,
-                            const cf_study_engine *engine,
-                            cf_study_scorer *scorer,
-                            const cf_influence_options *options,
-                            cf_influence_fn fn, void *ud, cf_error *err)
+                            const cf_study_engine *engine, cf_study_scorer *scorer,
+                            const cf_influence_options *options, cf_influence_fn fn, void *ud,
+                            cf_error *err)
 {
     making m = {.out = out,
                 .c = c,
@@ -377,8 +354,7 @@ cf_status cf_influence_make(cf_influence *out, const cf_study_case *c,
                 .fn = fn,
                 .ud = ud};
     if (scorer->server != NULL) {
-        return cf_influence__by_server(out, c, engine, scorer, options, fn, ud,
-                                       err);
+        return cf_influence__by_server(out, c, engine, scorer, options, fn, ud, err);
     }
     if (engine->tok == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "this engine shows no tokens");
@@ -417,13 +393,11 @@ void cf_influence_sort(const cf_influence *v, size_t *order)
     }
 }
 
-void cf_part_label(const cf_part *p, const cf_study_case *c, size_t first,
-                   cf_buf *out)
+void cf_part_label(const cf_part *p, const cf_study_case *c, size_t first, cf_buf *out)
 {
     const json_t *tool = json_array_get(c->tools, p->index);
     cf_str name = cf_json_get_str(json_object_get(tool, "function"), "name");
-    cf_str role =
-        cf_json_get_str(json_array_get(c->messages, p->index), "role");
+    cf_str role = cf_json_get_str(json_array_get(c->messages, p->index), "role");
     switch (p->kind) {
     case CF_PART_MESSAGE:
         cf_buf_addf(out, "message %zu (%.*s)", first + p->index, (int)role.n,
@@ -435,8 +409,8 @@ void cf_part_label(const cf_part *p, const cf_study_case *c, size_t first,
         break;
     case CF_PART_SENTENCE:
     case CF_PART_WORD:
-        cf_buf_addf(out, "%s %zu of message %zu", cf_part_kind_name(p->kind),
-                    first + p->index, first + p->message);
+        cf_buf_addf(out, "%s %zu of message %zu", cf_part_kind_name(p->kind), first + p->index,
+                    first + p->message);
         break;
     case CF_PART_FIELD:
         cf_buf_adds(out, "tool ");

@@ -52,7 +52,7 @@ typedef struct cf_influence_options {
     size_t tool;    /* fields of this one only; SIZE_MAX: all */
     cf_part_change change;
     const cf_study_case *other; /* CF_CHANGE_SWAP */
-    bool keeps_positions; /* CF_CHANGE_LEAVE_OUT: tokens after the part keep
+    bool keeps_positions;       /* CF_CHANGE_LEAVE_OUT: tokens after the part keep
                              their positions, and a gap remains */
     bool has_span;
     size_t span_from, span_to; /* of the reply's bytes: the target */
@@ -118,10 +118,10 @@ typedef void (*cf_influence_fn)(void *ud, size_t n_done, size_t n_all);
  * too many parts, or a prompt that does not fit the context; errors of the
  * template for the whole prompt; CF_ECANCELLED, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_influence_make(
-    cf_influence *out, const cf_study_case *c, const cf_study_engine *engine,
-    cf_study_scorer *scorer, const cf_influence_options *options,
-    cf_influence_fn fn, void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *c,
+                                        const cf_study_engine *engine, cf_study_scorer *scorer,
+                                        const cf_influence_options *options, cf_influence_fn fn,
+                                        void *ud, cf_error *err);
 
 /* Indices of the rows, those that made the target most likely first, rows
  * without a number last: order[0..n_row). */
@@ -130,8 +130,7 @@ void cf_influence_sort(const cf_influence *v, size_t *order);
 /* A part in a few words: "message 3 (user)", "tool get_time",
  * "sentence 2 of message 1"; the first message and sentence have the number
  * `first`: 1 in the workbench, 0 where the number is to be given back. */
-void cf_part_label(const cf_part *part, const cf_study_case *c, size_t first,
-                   cf_buf *out);
+void cf_part_label(const cf_part *part, const cf_study_case *c, size_t first, cf_buf *out);
 
 /* A call of the reply ("0"), or an argument of one ("0.city",
  * "1.filter.tags[2]"): its bytes. */
@@ -142,16 +141,13 @@ typedef struct cf_influence_target {
 
 /* All calls of the reply, each with its arguments after it; (*out)[0..n) lives
  * in the arena.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_influence_targets(const cf_study_case *c,
-                                           cf_tool_family family,
-                                           cf_arena *arena,
-                                           cf_influence_target **out, size_t *n,
+CF_MUST_USE cf_status cf_influence_targets(const cf_study_case *c, cf_tool_family family,
+                                           cf_arena *arena, cf_influence_target **out, size_t *n,
                                            cf_error *err);
 
 /* The bytes of the one with this name.  CF_EINVAL, CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_influence_argument(const cf_study_case *c,
-                                            const cf_study_engine *engine,
-                                            const char *name, size_t *from,
-                                            size_t *to, cf_error *err);
+CF_MUST_USE cf_status cf_influence_argument(const cf_study_case *c, const cf_study_engine *engine,
+                                            const char *name, size_t *from, size_t *to,
+                                            cf_error *err);
 
 #endif

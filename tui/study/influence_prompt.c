@@ -8,15 +8,13 @@
 cf_status cf_influence__check(const cf_influence_options *o, cf_error *err)
 {
     if (o->keeps_positions && o->change != CF_CHANGE_LEAVE_OUT) {
-        return cf_fail(err, CF_EINVAL,
-                       "positions can be kept only where a part is left out");
+        return cf_fail(err, CF_EINVAL, "positions can be kept only where a part is left out");
     }
     if (o->change == CF_CHANGE_SWAP && o->other == NULL) {
         return cf_fail(err, CF_EINVAL, "swapping takes another conversation");
     }
     if (o->has_span && o->span_from >= o->span_to) {
-        return cf_fail(err, CF_EINVAL, "the span %zu..%zu is empty",
-                       o->span_from, o->span_to);
+        return cf_fail(err, CF_EINVAL, "the span %zu..%zu is empty", o->span_from, o->span_to);
     }
     return CF_OK;
 }
@@ -39,13 +37,11 @@ cf_status cf_influence__list(cf_influence *out, const cf_study_context *context,
                              const cf_influence_options *o, cf_error *err)
 {
     cf_part_list list = {.v = NULL};
-    uint32_t kinds =
-        o->kinds != 0 ? o->kinds : 1u << CF_PART_MESSAGE | 1u << CF_PART_TOOL;
+    uint32_t kinds = o->kinds != 0 ? o->kinds : 1u << CF_PART_MESSAGE | 1u << CF_PART_TOOL;
     cf_status st = CF_OK;
     for (int k = 0; st == CF_OK && k < CF_PART_KINDS; k++) {
         if ((kinds & 1u << k) != 0) {
-            st = cf_parts_add(&list, (cf_part_kind)k, context, &out->prompt, o,
-                              &out->arena, err);
+            st = cf_parts_add(&list, (cf_part_kind)k, context, &out->prompt, o, &out->arena, err);
         }
     }
     if (st == CF_OK) {
@@ -61,9 +57,8 @@ cf_status cf_influence__list(cf_influence *out, const cf_study_context *context,
 }
 
 /* What comes in the part's place: a new reference, NULL for nothing. */
-static cf_status find_instead(const cf_study_context *context,
-                              const cf_influence_options *o, const cf_part *p,
-                              json_t **out, cf_error *err)
+static cf_status find_instead(const cf_study_context *context, const cf_influence_options *o,
+                              const cf_part *p, json_t **out, cf_error *err)
 {
     const json_t *found = NULL;
     cf_buf text = CF_BUF_INIT;
@@ -79,25 +74,20 @@ static cf_status find_instead(const cf_study_context *context,
     }
     cf_buf_deinit(&text);
     return *out != NULL ? CF_OK
-                        : cf_fail(err, CF_ENOTFOUND,
-                                  "the other conversation has no such part");
+                        : cf_fail(err, CF_ENOTFOUND, "the other conversation has no such part");
 }
 
 cf_status cf_influence__prompt(cf_influence *out, const cf_study_engine *engine,
-                               const cf_study_context *context,
-                               const cf_influence_options *o,
-                               cf_influence_row *row, cf_prompt *prompt,
-                               cf_error *err)
+                               const cf_study_context *context, const cf_influence_options *o,
+                               cf_influence_row *row, cf_prompt *prompt, cf_error *err)
 {
     const cf_part *p = &row->part;
     json_t *instead = NULL;
     cf_study_context c;
     if (p->kind == CF_PART_PIECE) {
         return o->change == CF_CHANGE_SWAP
-                   ? cf_fail(err, CF_EUNSUPPORTED,
-                             "what the template writes cannot be swapped")
-                   : cf_parts_cut_prompt(prompt, &out->prompt, p->line, p->col,
-                                         &out->arena, err);
+                   ? cf_fail(err, CF_EUNSUPPORTED, "what the template writes cannot be swapped")
+                   : cf_parts_cut_prompt(prompt, &out->prompt, p->line, p->col, &out->arena, err);
     }
     CF_TRY(find_instead(context, o, p, &instead, err));
     bool is_swap = instead != NULL;
@@ -106,12 +96,10 @@ cf_status cf_influence__prompt(cf_influence *out, const cf_study_engine *engine,
     CF_TRY(st);
     st = cf_study_render(engine, &c, &out->arena, prompt, err);
     cf_parts_drop(&c);
-    if (cf_influence__is_of_part(st) && p->kind == CF_PART_MESSAGE &&
-        !is_swap) {
+    if (cf_influence__is_of_part(st) && p->kind == CF_PART_MESSAGE && !is_swap) {
         cf_error ignored;
         CF_TRY(cf_parts_empty(&c, context, p->index, err));
-        cf_status again =
-            cf_study_render(engine, &c, &out->arena, prompt, &ignored);
+        cf_status again = cf_study_render(engine, &c, &out->arena, prompt, &ignored);
         cf_parts_drop(&c);
         row->is_emptied = again == CF_OK;
         st = again == CF_OK || again == CF_ENOMEM ? again : st;

@@ -33,8 +33,7 @@ typedef struct asking {
 static cf_status cut_prompt(cf_influence *out, cf_error *err)
 {
     cf_str text = out->prompt.text;
-    out->tokens.v =
-        cf_arena_calloc(&out->arena, text.n + 1, sizeof *out->tokens.v);
+    out->tokens.v = cf_arena_calloc(&out->arena, text.n + 1, sizeof *out->tokens.v);
     if (out->tokens.v == NULL) {
         return cf_oom_for(err, "the influence");
     }
@@ -52,8 +51,7 @@ static cf_status cut_prompt(cf_influence *out, cf_error *err)
 
 static bool is_target(const asking *a, size_t off, size_t len)
 {
-    return !a->o->has_span ||
-           (off < a->o->span_to && off + len > a->o->span_from);
+    return !a->o->has_span || (off < a->o->span_to && off + len > a->o->span_from);
 }
 
 static cf_status take_target(asking *a, const cf_score *s, cf_error *err)
@@ -66,14 +64,12 @@ static cf_status take_target(asking *a, const cf_score *s, cf_error *err)
     for (size_t i = 0; i < s->n; i++) {
         const cf_token_span *t = &s->v[i];
         if (is_target(a, t->off, t->len)) {
-            out->target[out->n_target++] =
-                (cf_influence_token){t->id, t->off, t->len, s->log_p[i]};
+            out->target[out->n_target++] = (cf_influence_token){t->id, t->off, t->len, s->log_p[i]};
             out->with += (double)s->log_p[i];
         }
     }
     if (out->n_target == 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "the span %zu..%zu is not in the reply of %zu bytes",
+        return cf_fail(err, CF_EINVAL, "the span %zu..%zu is not in the reply of %zu bytes",
                        a->o->span_from, a->o->span_to, a->c->reply.n);
     }
     const cf_influence_token *last = &out->target[out->n_target - 1];
@@ -84,13 +80,11 @@ static cf_status take_target(asking *a, const cf_score *s, cf_error *err)
 
 /* ---- without a part ----------------------------------------------------- */
 
-static cf_status key_of(const asking *a, cf_str prompt,
-                        char key[CF_HASH_TEXT + 1], cf_error *err)
+static cf_status key_of(const asking *a, cf_str prompt, char key[CF_HASH_TEXT + 1], cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, a->scorer->model);
-    cf_buf_addf(&b, "%.2f %zu %zu %zu\n", a->out->with, a->from, a->to,
-                prompt.n);
+    cf_buf_addf(&b, "%.2f %zu %zu %zu\n", a->out->with, a->from, a->to, prompt.n);
     cf_buf_add(&b, prompt.p, prompt.n);
     cf_buf_add(&b, a->c->reply.p, a->c->reply.n);
     cf_status st = cf_buf_check(&b, err);
@@ -116,8 +110,7 @@ static void add_up(const asking *a, const cf_score *s, float *log_p)
     }
 }
 
-static cf_status score_row(asking *a, cf_influence_row *row, cf_str prompt,
-                           cf_error *err)
+static cf_status score_row(asking *a, cf_influence_row *row, cf_str prompt, cf_error *err)
 {
     cf_influence *out = a->out;
     char key[CF_HASH_TEXT + 1];
@@ -131,13 +124,11 @@ static cf_status score_row(asking *a, cf_influence_row *row, cf_str prompt,
     CF_TRY(key_of(a, prompt, key, err));
     cf_store *store = a->scorer->store;
     cf_str k = cf_str_make(key, CF_HASH_TEXT);
-    if (store != NULL && cf_store_get_scores(store, k, log_p, out->n_target,
-                                             &ignored) == CF_OK) {
+    if (store != NULL && cf_store_get_scores(store, k, log_p, out->n_target, &ignored) == CF_OK) {
         row->was_known = true;
         return CF_OK;
     }
-    CF_TRY(cf_study_score_text(a->scorer, prompt, a->c->reply, &out->arena, &s,
-                               err));
+    CF_TRY(cf_study_score_text(a->scorer, prompt, a->c->reply, &out->arena, &s, err));
     add_up(a, &s, log_p);
     const cf_store_score v = {k, log_p, out->n_target};
     if (store != NULL && cf_store_put_scores(store, &v, 1, &ignored) != CF_OK) {
@@ -152,8 +143,7 @@ static cf_status do_row(asking *a, cf_influence_row *row, cf_error *err)
     cf_influence *out = a->out;
     cf_prompt prompt;
     cf_error why = {0};
-    cf_status st = cf_influence__prompt(out, a->engine, &a->context, a->o, row,
-                                        &prompt, &why);
+    cf_status st = cf_influence__prompt(out, a->engine, &a->context, a->o, row, &prompt, &why);
     CF_THEN(st, score_row(a, row, prompt.text, &why));
     if (cf_influence__is_of_part(st) && st != CF_EIO) {
         row->why = cf_arena_strndup(&out->arena, why.text, strlen(why.text));
@@ -171,10 +161,9 @@ static cf_status do_row(asking *a, cf_influence_row *row, cf_error *err)
 }
 
 cf_status cf_influence__by_server(cf_influence *out, const cf_study_case *c,
-                                  const cf_study_engine *engine,
-                                  cf_study_scorer *scorer,
-                                  const cf_influence_options *o,
-                                  cf_influence_fn fn, void *ud, cf_error *err)
+                                  const cf_study_engine *engine, cf_study_scorer *scorer,
+                                  const cf_influence_options *o, cf_influence_fn fn, void *ud,
+                                  cf_error *err)
 {
     asking a = {.out = out,
                 .c = c,
@@ -191,8 +180,7 @@ cf_status cf_influence__by_server(cf_influence *out, const cf_study_case *c,
     }
     CF_TRY(cf_study_render(engine, &a.context, &out->arena, &out->prompt, err));
     CF_TRY(cut_prompt(out, err));
-    CF_TRY(cf_study_score_text(scorer, out->prompt.text, c->reply, &out->arena,
-                               &whole, err));
+    CF_TRY(cf_study_score_text(scorer, out->prompt.text, c->reply, &out->arena, &whole, err));
     CF_TRY(take_target(&a, &whole, err));
     CF_TRY(cf_influence__list(out, &a.context, o, err));
     for (size_t i = 0; i < out->n_row; i++) {

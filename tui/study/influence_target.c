@@ -13,15 +13,13 @@ typedef struct listing {
     size_t n, cap;
 } listing;
 
-static cf_status add(listing *l, size_t call, cf_str path, size_t off,
-                     size_t len, cf_error *err)
+static cf_status add(listing *l, size_t call, cf_str path, size_t off, size_t len, cf_error *err)
 {
     cf_buf name = CF_BUF_INIT;
     cf_buf_addf(&name, "%zu", call);
     cf_buf_adds(&name, path.n > 0 ? "." : "");
     cf_buf_add(&name, path.p, path.n);
-    char *copy =
-        name.failed ? NULL : cf_arena_strndup(l->arena, name.p, name.n);
+    char *copy = name.failed ? NULL : cf_arena_strndup(l->arena, name.p, name.n);
     size_t n = name.n;
     cf_buf_deinit(&name);
     if (copy == NULL || !cf_grow(&l->v, &l->cap, l->n + 1, sizeof *l->v)) {
@@ -31,8 +29,7 @@ static cf_status add(listing *l, size_t call, cf_str path, size_t off,
     return CF_OK;
 }
 
-static cf_status add_calls(listing *l, const cf_tool_parse *parse,
-                           cf_error *err)
+static cf_status add_calls(listing *l, const cf_tool_parse *parse, cf_error *err)
 {
     for (size_t i = 0; i < parse->n_calls; i++) {
         const cf_tool_call *c = &parse->calls[i];
@@ -47,9 +44,8 @@ static cf_status add_calls(listing *l, const cf_tool_parse *parse,
     return CF_OK;
 }
 
-cf_status cf_influence_targets(const cf_study_case *c, cf_tool_family family,
-                               cf_arena *arena, cf_influence_target **out,
-                               size_t *n, cf_error *err)
+cf_status cf_influence_targets(const cf_study_case *c, cf_tool_family family, cf_arena *arena,
+                               cf_influence_target **out, size_t *n, cf_error *err)
 {
     listing l = {.arena = arena};
     cf_tool_set *tools = NULL;
@@ -78,15 +74,13 @@ cf_status cf_influence_targets(const cf_study_case *c, cf_tool_family family,
     return st;
 }
 
-cf_status cf_influence_argument(const cf_study_case *c,
-                                const cf_study_engine *engine, const char *name,
-                                size_t *from, size_t *to, cf_error *err)
+cf_status cf_influence_argument(const cf_study_case *c, const cf_study_engine *engine,
+                                const char *name, size_t *from, size_t *to, cf_error *err)
 {
     cf_influence_target *v;
     size_t n, digits = strspn(name, "0123456789");
     if (digits == 0 || (name[digits] != '\0' && name[digits] != '.')) {
-        return cf_fail(err, CF_EINVAL,
-                       "an argument is CALL or CALL.PATH, as in 0.city");
+        return cf_fail(err, CF_EINVAL, "an argument is CALL or CALL.PATH, as in 0.city");
     }
     cf_arena arena;
     cf_arena_init(&arena, 0);
@@ -99,8 +93,7 @@ cf_status cf_influence_argument(const cf_study_case *c,
         *from = v[i].from;
         *to = v[i].to;
     } else if (st == CF_OK) {
-        st = cf_fail(err, CF_ENOTFOUND,
-                     "no argument '%.60s' in the calls of the reply", name);
+        st = cf_fail(err, CF_ENOTFOUND, "no argument '%.60s' in the calls of the reply", name);
     }
     cf_arena_deinit(&arena);
     return st;

@@ -66,8 +66,7 @@ static cf_status make_shades(cf_influence_study *s, cf_error *err)
     }
     for (size_t i = 0; i < v->n_row; i++) {
         const cf_influence_row *row = &v->row[i];
-        unsigned shade =
-            row->has_delta ? cf_influence_shade(row->delta, most) : 0;
+        unsigned shade = row->has_delta ? cf_influence_shade(row->delta, most) : 0;
         for (size_t t = 0; shade > 0 && t < v->tokens.n; t++) {
             const cf_token_span *token = &v->tokens.v[t];
             if (token->len > 0 && s->shade[t] < shade &&
@@ -93,8 +92,8 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
     job *j = ud;
     cf_influence_study *s = j->study;
     (void)lab;
-    CF_TRY(cf_influence_make(&s->result, &s->c, &j->engine, &j->scorer,
-                             &s->options, on_progress, j, err));
+    CF_TRY(cf_influence_make(&s->result, &s->c, &j->engine, &j->scorer, &s->options, on_progress, j,
+                             err));
     return make_shades(s, err);
 }
 
@@ -118,8 +117,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     j->end(j->ud, s);
 }
 
-static cf_status fill(job *j, cf_lab *lab, cf_store *store, cf_uuid turn,
-                      cf_error *err)
+static cf_status fill(job *j, cf_lab *lab, cf_store *store, cf_uuid turn, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(lab);
     cf_conversation *conv = NULL;
@@ -131,8 +129,7 @@ static cf_status fill(job *j, cf_lab *lab, cf_store *store, cf_uuid turn,
                                   .family = e->family,
                                   .roles = &j->roles,
                                   .template_source = e->template_source};
-    CF_TRY(cf_study_scorer_init(&j->scorer, e->backend, store,
-                                cf_lab_cancel_flag(lab), err));
+    CF_TRY(cf_study_scorer_init(&j->scorer, e->backend, store, cf_lab_cancel_flag(lab), err));
     if (!cf_uuid_is_nil(turn)) {
         cf_uuid_format(id, turn);
     }
@@ -168,10 +165,10 @@ static cf_status load_other(job *j, cf_store *store, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn,
-                             cf_uuid with, const cf_influence_options *options,
-                             void (*end)(void *ud, cf_influence_study *study),
-                             void *ud, cf_error *err)
+cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid with,
+                             const cf_influence_options *options,
+                             void (*end)(void *ud, cf_influence_study *study), void *ud,
+                             cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     job *j = cf_calloc(1, sizeof *j);

@@ -38,10 +38,10 @@ unsigned cf_influence_shade(double delta, double most);
  * where it failed.  CF_EUNSUPPORTED for an engine that gives no likelihoods,
  * CF_ENOTFOUND, CF_EBUSY.
  */
-CF_MUST_USE cf_status cf_influence_start(
-    cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid with,
-    const cf_influence_options *options,
-    void (*end)(void *ud, cf_influence_study *study), void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid with,
+                                         const cf_influence_options *options,
+                                         void (*end)(void *ud, cf_influence_study *study), void *ud,
+                                         cf_error *err);
 void cf_influence_study_free(cf_influence_study *study);
 
 #endif

@@ -58,8 +58,7 @@ static size_t sentence_end(cf_str t, size_t at)
     return at;
 }
 
-void cf_text_cut(cf_str t, bool words,
-                 bool (*fn)(void *ud, size_t off, size_t len), void *ud)
+void cf_text_cut(cf_str t, bool words, bool (*fn)(void *ud, size_t off, size_t len), void *ud)
 {
     size_t at = 0;
     while (at < t.n && is_blank(t.p[at])) {
@@ -112,15 +111,13 @@ typedef struct adding {
 } adding;
 
 /* Appends a part whose text is `text`, copied. */
-static cf_status add(cf_part_list *out, cf_part part, cf_str text,
-                     cf_arena *arena)
+static cf_status add(cf_part_list *out, cf_part part, cf_str text, cf_arena *arena)
 {
     if (out->n >= CF_INFLUENCE_PARTS_MAX) {
         return CF_ELIMIT;
     }
     char *copy = cf_arena_strndup(arena, text.p != NULL ? text.p : "", text.n);
-    if (copy == NULL ||
-        !cf_grow(&out->v, &out->cap, out->n + 1, sizeof *out->v)) {
+    if (copy == NULL || !cf_grow(&out->v, &out->cap, out->n + 1, sizeof *out->v)) {
         return CF_ENOMEM;
     }
     part.text = cf_str_make(copy, text.n);
@@ -134,8 +131,7 @@ static bool add_cut(void *ud, size_t off, size_t len)
     a->part.index = a->n++;
     a->part.off = off;
     a->part.len = len;
-    a->st = add(a->out, a->part, trimmed(cf_str_make(a->text.p + off, len)),
-                a->arena);
+    a->st = add(a->out, a->part, trimmed(cf_str_make(a->text.p + off, len)), a->arena);
     return a->st == CF_OK;
 }
 
@@ -161,16 +157,12 @@ static cf_str tool_name(const json_t *tool)
     return cf_json_get_str(json_object_get(tool, "function"), "name");
 }
 
-static cf_status add_fields(cf_part_list *out, const json_t *tool, size_t index,
-                            cf_arena *arena)
+static cf_status add_fields(cf_part_list *out, const json_t *tool, size_t index, cf_arena *arena)
 {
     const json_t *f = json_object_get(tool, "function");
-    const json_t *all =
-        json_object_get(json_object_get(f, "parameters"), "properties");
+    const json_t *all = json_object_get(json_object_get(f, "parameters"), "properties");
     cf_str description = cf_json_get_str(f, "description");
-    cf_part part = {.kind = CF_PART_FIELD,
-                    .index = index,
-                    .path = cf_str_from("description")};
+    cf_part part = {.kind = CF_PART_FIELD, .index = index, .path = cf_str_from("description")};
     if (description.n > 0) {
         CF_TRY(add(out, part, description, arena));
     }
@@ -179,31 +171,27 @@ static cf_status add_fields(cf_part_list *out, const json_t *tool, size_t index,
         cf_buf path = CF_BUF_INIT;
         cf_buf_adds(&path, "parameters.");
         cf_buf_adds(&path, json_object_iter_key(iter));
-        char *copy =
-            path.failed ? NULL : cf_arena_strndup(arena, path.p, path.n);
+        char *copy = path.failed ? NULL : cf_arena_strndup(arena, path.p, path.n);
         part.path = cf_str_make(copy, path.n);
         cf_buf_deinit(&path);
         if (copy == NULL) {
             return CF_ENOMEM;
         }
-        cf_str text =
-            cf_json_get_str(json_object_iter_value(iter), "description");
+        cf_str text = cf_json_get_str(json_object_iter_value(iter), "description");
         CF_TRY(add(out, part, text, arena));
     }
     return CF_OK;
 }
 
-static cf_status add_pieces(cf_part_list *out, const cf_prompt *prompt,
-                            cf_arena *arena)
+static cf_status add_pieces(cf_part_list *out, const cf_prompt *prompt, cf_arena *arena)
 {
     size_t n = 0;
     for (size_t i = 0; i < prompt->n_spans; i++) {
         const cf_prompt_span *s = &prompt->spans[i];
-        bool is_known = s->source != CF_SPAN_TEMPLATE || s->len == 0 ||
-                        cf_prompt_span_is_added(s);
+        bool is_known = s->source != CF_SPAN_TEMPLATE || s->len == 0 || cf_prompt_span_is_added(s);
         for (size_t k = 0; k < out->n && !is_known; k++) {
-            is_known = out->v[k].kind == CF_PART_PIECE &&
-                       out->v[k].line == s->line && out->v[k].col == s->col;
+            is_known = out->v[k].kind == CF_PART_PIECE && out->v[k].line == s->line &&
+                       out->v[k].col == s->col;
         }
         if (is_known) {
             continue;
@@ -214,15 +202,13 @@ static cf_status add_pieces(cf_part_list *out, const cf_prompt *prompt,
                               .len = s->len,
                               .line = s->line,
                               .col = s->col};
-        CF_TRY(add(out, part, cf_str_make(prompt->text.p + s->off, s->len),
-                   arena));
+        CF_TRY(add(out, part, cf_str_make(prompt->text.p + s->off, s->len), arena));
     }
     return CF_OK;
 }
 
-static cf_status add_messages(cf_part_list *out, cf_part_kind kind,
-                              const json_t *messages, size_t only,
-                              cf_arena *arena)
+static cf_status add_messages(cf_part_list *out, cf_part_kind kind, const json_t *messages,
+                              size_t only, cf_arena *arena)
 {
     adding a = {.out = out, .arena = arena};
     for (size_t i = 0; i < json_array_size(messages); i++) {
@@ -231,9 +217,7 @@ static cf_status add_messages(cf_part_list *out, cf_part_kind kind,
         if (kind == CF_PART_MESSAGE) {
             cf_buf text = CF_BUF_INIT;
             cf_message_plain(m, &text);
-            cf_status st = text.failed
-                               ? CF_ENOMEM
-                               : add(out, a.part, cf_buf_str(&text), arena);
+            cf_status st = text.failed ? CF_ENOMEM : add(out, a.part, cf_buf_str(&text), arena);
             cf_buf_deinit(&text);
             CF_TRY(st);
         } else if (only == SIZE_MAX || only == i) {
@@ -243,8 +227,8 @@ static cf_status add_messages(cf_part_list *out, cf_part_kind kind,
     return CF_OK;
 }
 
-static cf_status add_tools(cf_part_list *out, cf_part_kind kind,
-                           const json_t *tools, size_t only, cf_arena *arena)
+static cf_status add_tools(cf_part_list *out, cf_part_kind kind, const json_t *tools, size_t only,
+                           cf_arena *arena)
 {
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *tool = json_array_get(tools, i);
@@ -258,9 +242,8 @@ static cf_status add_tools(cf_part_list *out, cf_part_kind kind,
     return CF_OK;
 }
 
-cf_status cf_parts_add(cf_part_list *out, cf_part_kind kind,
-                       const cf_study_context *c, const cf_prompt *prompt,
-                       const cf_influence_options *o, cf_arena *arena,
+cf_status cf_parts_add(cf_part_list *out, cf_part_kind kind, const cf_study_context *c,
+                       const cf_prompt *prompt, const cf_influence_options *o, cf_arena *arena,
                        cf_error *err)
 {
     cf_status st = CF_OK;
@@ -280,10 +263,8 @@ cf_status cf_parts_add(cf_part_list *out, cf_part_kind kind,
     case CF_PART_KINDS:
         break;
     }
-    return st == CF_ELIMIT
-               ? cf_fail(err, st,
-                         "more than %d parts: choose one message or tool",
-                         (int)CF_INFLUENCE_PARTS_MAX)
+    return st == CF_ELIMIT   ? cf_fail(err, st, "more than %d parts: choose one message or tool",
+                                       (int)CF_INFLUENCE_PARTS_MAX)
            : st == CF_ENOMEM ? cf_oom_for(err, "the parts")
                              : st;
 }
@@ -314,15 +295,13 @@ static json_t *with_item(const json_t *list, size_t i, const json_t *instead)
 
 /* The text without bytes [off, off + len), or with others in their place.  The
  * last sentence takes the white space before it along. */
-static json_t *with_text(cf_str t, size_t off, size_t len,
-                         const json_t *instead)
+static json_t *with_text(cf_str t, size_t off, size_t len, const json_t *instead)
 {
     cf_buf b = CF_BUF_INIT;
     size_t end = off + len < t.n ? off + len : t.n;
     cf_str middle = cf_str_make("", 0);
     if (instead != NULL) {
-        middle = cf_str_make(json_string_value(instead),
-                             json_string_length(instead));
+        middle = cf_str_make(json_string_value(instead), json_string_length(instead));
         while (end > off && is_blank(t.p[end - 1])) {
             end--;
         }
@@ -338,19 +317,16 @@ static json_t *with_text(cf_str t, size_t off, size_t len,
     return v;
 }
 
-static json_t *with_sentence(const json_t *message, const cf_part *p,
-                             const json_t *instead)
+static json_t *with_sentence(const json_t *message, const cf_part *p, const json_t *instead)
 {
     const json_t *content = json_object_get(message, "content");
     json_t *copy = cf_json_copy(message), *v = NULL;
     if (p->item == SIZE_MAX) {
-        v = with_text(cf_json_get_str(message, "content"), p->off, p->len,
-                      instead);
+        v = with_text(cf_json_get_str(message, "content"), p->off, p->len, instead);
     } else {
         const json_t *old = json_array_get(content, p->item);
         json_t *item = cf_json_copy(old);
-        json_t *text =
-            with_text(cf_json_get_str(old, "text"), p->off, p->len, instead);
+        json_t *text = with_text(cf_json_get_str(old, "text"), p->off, p->len, instead);
         if (json_object_set_new(item, "text", text) == 0) {
             v = with_item(content, p->item, item);
         }
@@ -392,10 +368,8 @@ static json_t *without_field(const json_t *tool, cf_str path)
     } else {
         json_t *schema = json_object_get(f, "parameters");
         const char *name = path.p + (sizeof head - 1); /* ends with a NUL */
-        ok =
-            ok &&
-            json_object_del(json_object_get(schema, "properties"), name) == 0 &&
-            unrequire(schema, name);
+        ok = ok && json_object_del(json_object_get(schema, "properties"), name) == 0 &&
+             unrequire(schema, name);
     }
     if (!ok) {
         json_decref(copy);
@@ -405,12 +379,11 @@ static json_t *without_field(const json_t *tool, cf_str path)
 }
 
 /* *out gets `c` with other messages and tools (new references, NULL: failed). */
-static cf_status changed(cf_study_context *out, const cf_study_context *c,
-                         json_t *messages, json_t *tools, cf_error *err)
+static cf_status changed(cf_study_context *out, const cf_study_context *c, json_t *messages,
+                         json_t *tools, cf_error *err)
 {
     bool ok = messages != NULL && (tools != NULL || c->tools == NULL);
-    *out =
-        (cf_study_context){messages, tools, json_incref(cf_json_ref(c->extra))};
+    *out = (cf_study_context){messages, tools, json_incref(cf_json_ref(c->extra))};
     if (!ok) {
         cf_parts_drop(out);
         return cf_oom_for(err, "the changed conversation");
@@ -422,9 +395,8 @@ static cf_status changed(cf_study_context *out, const cf_study_context *c,
     return CF_OK;
 }
 
-cf_status cf_parts_change(cf_study_context *out, const cf_study_context *c,
-                          const cf_part *p, const json_t *instead,
-                          cf_error *err)
+cf_status cf_parts_change(cf_study_context *out, const cf_study_context *c, const cf_part *p,
+                          const json_t *instead, cf_error *err)
 {
     json_t *messages = json_incref(cf_json_ref(c->messages));
     json_t *tools = json_incref(cf_json_ref(c->tools));
@@ -437,10 +409,8 @@ cf_status cf_parts_change(cf_study_context *out, const cf_study_context *c,
     case CF_PART_SENTENCE:
     case CF_PART_WORD:
         json_decref(messages);
-        item =
-            with_sentence(json_array_get(c->messages, p->message), p, instead);
-        messages =
-            item != NULL ? with_item(c->messages, p->message, item) : NULL;
+        item = with_sentence(json_array_get(c->messages, p->message), p, instead);
+        messages = item != NULL ? with_item(c->messages, p->message, item) : NULL;
         break;
     case CF_PART_TOOL:
         json_decref(tools);
@@ -455,20 +425,18 @@ cf_status cf_parts_change(cf_study_context *out, const cf_study_context *c,
     case CF_PART_KINDS:
         json_decref(messages);
         json_decref(tools);
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "what a template writes is not in the conversation");
+        return cf_fail(err, CF_EUNSUPPORTED, "what a template writes is not in the conversation");
     }
     json_decref(item);
     return changed(out, c, messages, tools, err);
 }
 
-cf_status cf_parts_empty(cf_study_context *out, const cf_study_context *c,
-                         size_t message, cf_error *err)
+cf_status cf_parts_empty(cf_study_context *out, const cf_study_context *c, size_t message,
+                         cf_error *err)
 {
     json_t *copy = cf_json_copy(json_array_get(c->messages, message));
     json_t *messages = NULL;
-    if (copy != NULL &&
-        json_object_set_new(copy, "content", json_string("")) == 0) {
+    if (copy != NULL && json_object_set_new(copy, "content", json_string("")) == 0) {
         messages = with_item(c->messages, message, copy);
     }
     json_decref(copy);
@@ -484,8 +452,7 @@ static const json_t *find_message(const cf_study_context *in, size_t index,
     cf_str role = cf_json_get_str(json_array_get(in->messages, index), "role");
     size_t nth = 0;
     for (size_t i = 0; i < index; i++) {
-        nth += cf_str_eq(
-            cf_json_get_str(json_array_get(in->messages, i), "role"), role);
+        nth += cf_str_eq(cf_json_get_str(json_array_get(in->messages, i), "role"), role);
     }
     for (size_t i = 0; i < json_array_size(other->messages); i++) {
         const json_t *m = json_array_get(other->messages, i);
@@ -511,9 +478,8 @@ static bool take_nth(void *ud, size_t off, size_t len)
     return false;
 }
 
-bool cf_parts_find(const cf_study_context *in, const cf_part *p,
-                   const cf_study_context *other, const json_t **instead,
-                   cf_buf *text)
+bool cf_parts_find(const cf_study_context *in, const cf_part *p, const cf_study_context *other,
+                   const json_t **instead, cf_buf *text)
 {
     *instead = NULL;
     if (p->kind == CF_PART_MESSAGE) {
@@ -538,8 +504,8 @@ bool cf_parts_find(const cf_study_context *in, const cf_part *p,
 
 /* ---- prompts ------------------------------------------------------------ */
 
-cf_status cf_parts_cut_prompt(cf_prompt *out, const cf_prompt *p, uint32_t line,
-                              uint32_t col, cf_arena *arena, cf_error *err)
+cf_status cf_parts_cut_prompt(cf_prompt *out, const cf_prompt *p, uint32_t line, uint32_t col,
+                              cf_arena *arena, cf_error *err)
 {
     char *text = cf_arena_alloc(arena, p->text.n + 1);
     out->spans = cf_arena_calloc(arena, p->n_spans + 1, sizeof *out->spans);
@@ -583,18 +549,15 @@ bool cf_parts_has_byte(const cf_prompt *prompt, const cf_part *p, size_t off)
     size_t src = s->src_off + (off - s->off);
     switch (p->kind) {
     case CF_PART_MESSAGE:
-        return s->source == CF_SPAN_MESSAGE && s->index == p->index &&
-               !cf_str_is(s->path, ".role");
+        return s->source == CF_SPAN_MESSAGE && s->index == p->index && !cf_str_is(s->path, ".role");
     case CF_PART_TOOL:
         return s->source == CF_SPAN_TOOL && s->index == p->index;
     case CF_PART_SENTENCE:
     case CF_PART_WORD:
-        return s->source == CF_SPAN_MESSAGE && s->index == p->message &&
-               s->is_copy && has_item_path(s, p->item) && src >= p->off &&
-               src < p->off + p->len;
+        return s->source == CF_SPAN_MESSAGE && s->index == p->message && s->is_copy &&
+               has_item_path(s, p->item) && src >= p->off && src < p->off + p->len;
     case CF_PART_PIECE:
-        return s->source == CF_SPAN_TEMPLATE && s->line == p->line &&
-               s->col == p->col;
+        return s->source == CF_SPAN_TEMPLATE && s->line == p->line && s->col == p->col;
     case CF_PART_FIELD:
     case CF_PART_KINDS:
         break;

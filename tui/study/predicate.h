@@ -83,16 +83,15 @@ typedef struct cf_sight {
 } cf_sight;
 
 /* Fills the part about the reply from a response, which is borrowed. */
-void cf_sight_response(cf_sight *s, const cf_chat_response *r,
-                       cf_tool_family family, const cf_tool_set *tools);
+void cf_sight_response(cf_sight *s, const cf_chat_response *r, cf_tool_family family,
+                       const cf_tool_set *tools);
 
 /* Reads "NAME" or "NAME:VALUE".  CF_EINVAL names the kinds, or says what the
  * value lacks; CF_EIO and CF_EFORMAT for a schema's file; CF_ENOMEM. */
-CF_MUST_USE cf_status cf_predicate_read(cf_predicate **out, cf_str text,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_predicate_read(cf_predicate **out, cf_str text, cf_error *err);
 /* The same with name and value apart. */
-CF_MUST_USE cf_status cf_predicate_new(cf_predicate **out, cf_str name,
-                                       cf_str value, cf_error *err);
+CF_MUST_USE cf_status cf_predicate_new(cf_predicate **out, cf_str name, cf_str value,
+                                       cf_error *err);
 void cf_predicate_free(cf_predicate *p);
 
 /* CF_SEE_* */
@@ -107,8 +106,7 @@ const char *cf_predicate_kind(size_t i);
  * CF_EINVAL when what it needs was not shown, CF_ELIMIT when a regular
  * expression or a command takes too long, CF_ECANCELLED, CF_EIO, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_predicate_holds(const cf_predicate *p,
-                                         const cf_sight *sight, bool *holds,
+CF_MUST_USE cf_status cf_predicate_holds(const cf_predicate *p, const cf_sight *sight, bool *holds,
                                          cf_buf *why, cf_error *err);
 
 /* The text of a message's content: a string, or its text parts joined.

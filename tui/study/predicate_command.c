@@ -44,14 +44,12 @@ static void drain(int *fd, cf_buf *tail)
 static void serve(feed *f)
 {
     cf_process *p = &f->process;
-    struct pollfd fds[3] = {
-        {p->in, POLLOUT, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}};
+    struct pollfd fds[3] = {{p->in, POLLOUT, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}};
     if (poll(fds, 3, POLL_MS) <= 0) {
         return;
     }
     if (p->in >= 0 && fds[0].revents != 0) {
-        f->n_written += cf_process_write(p, f->input.p + f->n_written,
-                                         f->input.n - f->n_written);
+        f->n_written += cf_process_write(p, f->input.p + f->n_written, f->input.n - f->n_written);
         if (f->n_written == f->input.n) {
             cf_process_close_fd(&p->in);
         }
@@ -60,8 +58,7 @@ static void serve(feed *f)
     drain(&p->err, &f->tail);
 }
 
-static cf_status wait_for(feed *f, uint32_t ms, cf_cancel *cancel,
-                          cf_error *err)
+static cf_status wait_for(feed *f, uint32_t ms, cf_cancel *cancel, cf_error *err)
 {
     uint64_t end = cf_os_monotonic_us() + (uint64_t)ms * 1000;
     if (f->input.n == 0) {
@@ -73,8 +70,7 @@ static cf_status wait_for(feed *f, uint32_t ms, cf_cancel *cancel,
             return cf_fail(err, CF_ECANCELLED, "stopped");
         }
         if (cf_os_monotonic_us() > end) {
-            return cf_fail(err, CF_ELIMIT, "the command took longer than %u ms",
-                           (unsigned)ms);
+            return cf_fail(err, CF_ELIMIT, "the command took longer than %u ms", (unsigned)ms);
         }
     }
     drain(&f->process.out, &f->tail);
@@ -95,9 +91,8 @@ static void last_line(const cf_buf *tail, cf_buf *out)
     cf_buf_add(out, cf_buf_cstr(tail) + at, end - at);
 }
 
-cf_status cf_study_command(const char *command, cf_str input, uint32_t ms,
-                           cf_cancel *cancel, int *status, cf_buf *last,
-                           cf_error *err)
+cf_status cf_study_command(const char *command, cf_str input, uint32_t ms, cf_cancel *cancel,
+                           int *status, cf_buf *last, cf_error *err)
 {
     feed f = {.process = CF_PROCESS_INIT, .input = input};
     const char *const argv[] = {"/bin/sh", "-c", command, NULL};

@@ -17,9 +17,7 @@
  * CF_ECANCELLED, CF_EIO, CF_ENOMEM; the command is then ended with everything
  * it started.
  */
-CF_MUST_USE cf_status cf_study_command(const char *command, cf_str input,
-                                       uint32_t ms, cf_cancel *cancel,
-                                       int *status, cf_buf *last,
-                                       cf_error *err);
+CF_MUST_USE cf_status cf_study_command(const char *command, cf_str input, uint32_t ms,
+                                       cf_cancel *cancel, int *status, cf_buf *last, cf_error *err);
 
 #endif

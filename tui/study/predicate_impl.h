@@ -32,8 +32,8 @@ struct cf_predicate__kind {
     bool has_value;                                    /* must have one */
     bool takes_value;                                  /* may have one */
     cf_status (*read)(cf_predicate *p, cf_error *err); /* NULL: nothing */
-    cf_status (*holds)(const cf_predicate *p, const cf_sight *s, bool *out,
-                       cf_buf *why, cf_error *err);
+    cf_status (*holds)(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                       cf_error *err);
 };
 
 cf_str cf_predicate__value(const cf_predicate *p);

@@ -44,8 +44,7 @@ static void reply_bytes(const cf_sight *s, cf_buf *out)
     } else {
         cf_message_plain(s->message, out);
     }
-    if (json_array_size(calls) > 0 &&
-        !has_text(s->raw, cf_json_get_str(first, "name"), &at)) {
+    if (json_array_size(calls) > 0 && !has_text(s->raw, cf_json_get_str(first, "name"), &at)) {
         cf_json_write(out, calls);
     }
 }
@@ -82,14 +81,13 @@ static void quote(cf_buf *why, cf_str s)
 
 /* ---- texts -------------------------------------------------------------- */
 
-static cf_status compile(pcre2_code **out, cf_str pattern, uint32_t options,
-                         const char *what, cf_error *err)
+static cf_status compile(pcre2_code **out, cf_str pattern, uint32_t options, const char *what,
+                         cf_error *err)
 {
     int code;
     PCRE2_SIZE at;
     *out = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n,
-                         PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | options, &code,
-                         &at, NULL);
+                         PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | options, &code, &at, NULL);
     if (*out == NULL) {
         char text[120] = "";
         pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof text);
@@ -104,13 +102,11 @@ static cf_status compile(pcre2_code **out, cf_str pattern, uint32_t options,
 static cf_status read_regex(cf_predicate *p, cf_error *err)
 {
     return compile(&p->code, cf_predicate__value(p),
-                   PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
-                   p->kind->name, err);
+                   PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, p->kind->name, err);
 }
 
 /* The match's begin and end; *out false: none. */
-static cf_status search(const pcre2_code *code, cf_str in, bool *out,
-                        size_t span[2], cf_error *err)
+static cf_status search(const pcre2_code *code, cf_str in, bool *out, size_t span[2], cf_error *err)
 {
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
     pcre2_match_data *data = pcre2_match_data_create(1, NULL);
@@ -118,8 +114,7 @@ static cf_status search(const pcre2_code *code, cf_str in, bool *out,
     if (limits != NULL && data != NULL) {
         pcre2_set_match_limit(limits, STEPS_MAX);
         pcre2_set_heap_limit(limits, HEAP_KIB);
-        n = pcre2_match(code, (PCRE2_SPTR)(in.p != NULL ? in.p : ""), in.n, 0,
-                        0, data, limits);
+        n = pcre2_match(code, (PCRE2_SPTR)(in.p != NULL ? in.p : ""), in.n, 0, 0, data, limits);
     }
     if (n >= 0) {
         const PCRE2_SIZE *v = pcre2_get_ovector_pointer(data);
@@ -132,12 +127,11 @@ static cf_status search(const pcre2_code *code, cf_str in, bool *out,
     return n >= 0 || n == PCRE2_ERROR_NOMATCH ? CF_OK
            : n == PCRE2_ERROR_NOMEMORY
                ? cf_oom(err)
-               : cf_fail(err, CF_ELIMIT,
-                         "the regular expression takes too many steps");
+               : cf_fail(err, CF_ELIMIT, "the regular expression takes too many steps");
 }
 
-static cf_status regex_holds(const cf_predicate *p, const cf_sight *s,
-                             bool *out, cf_buf *why, cf_error *err)
+static cf_status regex_holds(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                             cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     size_t span[2] = {0, 0};
@@ -146,8 +140,7 @@ static cf_status regex_holds(const cf_predicate *p, const cf_sight *s,
     CF_THEN(st, search(p->code, cf_buf_str(&text), out, span, err));
     if (st == CF_OK && *out) {
         cf_buf_addf(why, "found at byte %zu: ", span[0]);
-        quote(why, cf_str_make(text.p + span[0],
-                               span[1] > span[0] ? span[1] - span[0] : 0));
+        quote(why, cf_str_make(text.p + span[0], span[1] > span[0] ? span[1] - span[0] : 0));
     } else if (st == CF_OK) {
         cf_buf_adds(why, "not found");
     }
@@ -156,8 +149,8 @@ static cf_status regex_holds(const cf_predicate *p, const cf_sight *s,
 }
 
 /* Whether the text is in the reply, whatever the case of letters if asked. */
-static cf_status finds(cf_str reply, cf_str text, bool ignores_case, bool *out,
-                       size_t *at, cf_error *err)
+static cf_status finds(cf_str reply, cf_str text, bool ignores_case, bool *out, size_t *at,
+                       cf_error *err)
 {
     size_t span[2] = {0, 0};
     pcre2_code *code = NULL;
@@ -165,24 +158,21 @@ static cf_status finds(cf_str reply, cf_str text, bool ignores_case, bool *out,
         *out = has_text(reply, text, at);
         return CF_OK;
     }
-    cf_status st =
-        compile(&code, text, PCRE2_LITERAL | PCRE2_CASELESS, "the text", err);
+    cf_status st = compile(&code, text, PCRE2_LITERAL | PCRE2_CASELESS, "the text", err);
     CF_THEN(st, search(code, reply, out, span, err));
     pcre2_code_free(code);
     *at = span[0];
     return st;
 }
 
-static cf_status has_one(const cf_predicate *p, const cf_sight *s,
-                         bool ignores_case, bool *out, cf_buf *why,
-                         cf_error *err)
+static cf_status has_one(const cf_predicate *p, const cf_sight *s, bool ignores_case, bool *out,
+                         cf_buf *why, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     size_t at = 0;
     reply_bytes(s, &text);
     cf_status st = cf_buf_check(&text, err);
-    CF_THEN(st, finds(cf_buf_str(&text), cf_predicate__value(p), ignores_case,
-                      out, &at, err));
+    CF_THEN(st, finds(cf_buf_str(&text), cf_predicate__value(p), ignores_case, out, &at, err));
     if (st == CF_OK && *out) {
         cf_buf_addf(why, "found at byte %zu", at);
     } else if (st == CF_OK) {
@@ -192,14 +182,14 @@ static cf_status has_one(const cf_predicate *p, const cf_sight *s,
     return st;
 }
 
-static cf_status contains(const cf_predicate *p, const cf_sight *s, bool *out,
-                          cf_buf *why, cf_error *err)
+static cf_status contains(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                          cf_error *err)
 {
     return has_one(p, s, false, out, why, err);
 }
 
-static cf_status icontains(const cf_predicate *p, const cf_sight *s, bool *out,
-                           cf_buf *why, cf_error *err)
+static cf_status icontains(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                           cf_error *err)
 {
     return has_one(p, s, true, out, why, err);
 }
@@ -225,8 +215,7 @@ static cf_status read_list(cf_predicate *p, cf_error *err)
             are_texts = are_texts && json_is_string(json_array_get(p->list, i));
         }
         return are_texts ? CF_OK
-                         : cf_fail(err, CF_EINVAL,
-                                   "%s takes a list of texts, as in %s",
+                         : cf_fail(err, CF_EINVAL, "%s takes a list of texts, as in %s",
                                    p->kind->name, p->kind->form);
     }
     p->list = json_array();
@@ -241,9 +230,8 @@ static cf_status read_list(cf_predicate *p, cf_error *err)
 
 /* How many texts of the list the reply has; `first` is one that tells: the
  * first that is missing where all are wanted, else the first found. */
-static cf_status has_many(const cf_predicate *p, const cf_sight *s,
-                          bool wants_all, bool ignores_case, bool *out,
-                          cf_buf *why, cf_error *err)
+static cf_status has_many(const cf_predicate *p, const cf_sight *s, bool wants_all,
+                          bool ignores_case, bool *out, cf_buf *why, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     size_t n = json_array_size(p->list), n_found = 0, at;
@@ -253,8 +241,7 @@ static cf_status has_many(const cf_predicate *p, const cf_sight *s,
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         const json_t *v = json_array_get(p->list, i);
         bool found = false;
-        st = finds(cf_buf_str(&text),
-                   cf_str_make(json_string_value(v), json_string_length(v)),
+        st = finds(cf_buf_str(&text), cf_str_make(json_string_value(v), json_string_length(v)),
                    ignores_case, &found, &at, err);
         n_found += found;
         telling = telling == NULL && found != wants_all ? v : telling;
@@ -264,34 +251,33 @@ static cf_status has_many(const cf_predicate *p, const cf_sight *s,
         cf_buf_addf(why, "%zu of %zu found", n_found, n);
         if (telling != NULL) {
             cf_buf_adds(why, wants_all ? ", not " : ": ");
-            quote(why, cf_str_make(json_string_value(telling),
-                                   json_string_length(telling)));
+            quote(why, cf_str_make(json_string_value(telling), json_string_length(telling)));
         }
     }
     cf_buf_deinit(&text);
     return st;
 }
 
-static cf_status contains_all(const cf_predicate *p, const cf_sight *s,
-                              bool *out, cf_buf *why, cf_error *err)
+static cf_status contains_all(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                              cf_error *err)
 {
     return has_many(p, s, true, false, out, why, err);
 }
 
-static cf_status contains_any(const cf_predicate *p, const cf_sight *s,
-                              bool *out, cf_buf *why, cf_error *err)
+static cf_status contains_any(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                              cf_error *err)
 {
     return has_many(p, s, false, false, out, why, err);
 }
 
-static cf_status icontains_all(const cf_predicate *p, const cf_sight *s,
-                               bool *out, cf_buf *why, cf_error *err)
+static cf_status icontains_all(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                               cf_error *err)
 {
     return has_many(p, s, true, true, out, why, err);
 }
 
-static cf_status icontains_any(const cf_predicate *p, const cf_sight *s,
-                               bool *out, cf_buf *why, cf_error *err)
+static cf_status icontains_any(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                               cf_error *err)
 {
     return has_many(p, s, false, true, out, why, err);
 }
@@ -310,8 +296,8 @@ static cf_status content_of(const cf_sight *s, cf_buf *out, cf_error *err)
     return cf_buf_check(out, err);
 }
 
-static cf_status equals(const cf_predicate *p, const cf_sight *s, bool *out,
-                        cf_buf *why, cf_error *err)
+static cf_status equals(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                        cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = content_of(s, &text, err);
@@ -327,8 +313,8 @@ static cf_status equals(const cf_predicate *p, const cf_sight *s, bool *out,
     return st;
 }
 
-static cf_status starts_with(const cf_predicate *p, const cf_sight *s,
-                             bool *out, cf_buf *why, cf_error *err)
+static cf_status starts_with(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                             cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = content_of(s, &text, err);
@@ -370,8 +356,7 @@ static cf_status read_schema(cf_predicate *p, cf_error *err)
 }
 
 /* Whether a text is JSON that the schema, if there is one, accepts. */
-static cf_status accepts(const cf_predicate *p, cf_str text, bool *out,
-                         cf_buf *why, cf_error *err)
+static cf_status accepts(const cf_predicate *p, cf_str text, bool *out, cf_buf *why, cf_error *err)
 {
     cf_buf flaws = CF_BUF_INIT;
     json_t *v = NULL;
@@ -388,8 +373,7 @@ static cf_status accepts(const cf_predicate *p, cf_str text, bool *out,
         if (!is_json) {
             cf_buf_addf(why, "not JSON: %s", not_json.text);
         } else {
-            cf_buf_add(why, cf_buf_cstr(&flaws),
-                       end != NULL ? (size_t)(end - flaws.p) : flaws.n);
+            cf_buf_add(why, cf_buf_cstr(&flaws), end != NULL ? (size_t)(end - flaws.p) : flaws.n);
         }
     }
     json_decref(v);
@@ -397,8 +381,8 @@ static cf_status accepts(const cf_predicate *p, cf_str text, bool *out,
     return st;
 }
 
-static cf_status is_json(const cf_predicate *p, const cf_sight *s, bool *out,
-                         cf_buf *why, cf_error *err)
+static cf_status is_json(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                         cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = content_of(s, &text, err);
@@ -435,8 +419,8 @@ static size_t brackets(const char *p, size_t n)
 
 /* The first object or list in the text that is JSON and fits; one inside
  * another that is JSON is not looked at. */
-static cf_status contains_json(const cf_predicate *p, const cf_sight *s,
-                               bool *out, cf_buf *why, cf_error *err)
+static cf_status contains_json(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                               cf_error *err)
 {
     cf_buf text = CF_BUF_INIT, flaw = CF_BUF_INIT;
     cf_status st = content_of(s, &text, err);
@@ -454,8 +438,7 @@ static cf_status contains_json(const cf_predicate *p, const cf_sight *s,
             st = accepts(p, cf_str_make(text.p + i, n), out, &flaw, err);
             CF_THEN(st, cf_buf_check(&flaw, err));
         }
-        bool was_json =
-            n > 0 && !cf_str_starts(cf_buf_str(&flaw), cf_str_from("not JSON"));
+        bool was_json = n > 0 && !cf_str_starts(cf_buf_str(&flaw), cf_str_from("not JSON"));
         i += was_json ? n : 1;
     }
     if (st == CF_OK && !*out) {
@@ -471,16 +454,15 @@ static cf_status read_json(cf_predicate *p, cf_error *err)
     return cf_json_read(&p->list, p->value, p->n_value, err);
 }
 
-static cf_status json_equals(const cf_predicate *p, const cf_sight *s,
-                             bool *out, cf_buf *why, cf_error *err)
+static cf_status json_equals(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
+                             cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     json_t *v = NULL;
     cf_error not_json;
     cf_status st = content_of(s, &text, err);
     cf_str t = trimmed(cf_buf_str(&text));
-    cf_status read =
-        st == CF_OK ? cf_json_read(&v, t.p, t.n, &not_json) : CF_OK;
+    cf_status read = st == CF_OK ? cf_json_read(&v, t.p, t.n, &not_json) : CF_OK;
     if (read == CF_ENOMEM) {
         st = cf_oom(err);
     } else if (read != CF_OK) {
@@ -504,23 +486,21 @@ static const cf_predicate__kind kinds[] = {
     {"regex", "regex:REGEX", CF_SEE_REPLY, true, true, read_regex, regex_holds},
     {"contains", "contains:TEXT", CF_SEE_REPLY, true, true, NULL, contains},
     {"icontains", "icontains:TEXT", CF_SEE_REPLY, true, true, NULL, icontains},
-    {"contains-all", "contains-all:[\"A\",\"B\"]", CF_SEE_REPLY, true, true,
-     read_list, contains_all},
-    {"contains-any", "contains-any:[\"A\",\"B\"]", CF_SEE_REPLY, true, true,
-     read_list, contains_any},
-    {"icontains-all", "icontains-all:[\"A\",\"B\"]", CF_SEE_REPLY, true, true,
-     read_list, icontains_all},
-    {"icontains-any", "icontains-any:[\"A\",\"B\"]", CF_SEE_REPLY, true, true,
-     read_list, icontains_any},
-    {"starts-with", "starts-with:TEXT", CF_SEE_REPLY, true, true, NULL,
-     starts_with},
+    {"contains-all", "contains-all:[\"A\",\"B\"]", CF_SEE_REPLY, true, true, read_list,
+     contains_all},
+    {"contains-any", "contains-any:[\"A\",\"B\"]", CF_SEE_REPLY, true, true, read_list,
+     contains_any},
+    {"icontains-all", "icontains-all:[\"A\",\"B\"]", CF_SEE_REPLY, true, true, read_list,
+     icontains_all},
+    {"icontains-any", "icontains-any:[\"A\",\"B\"]", CF_SEE_REPLY, true, true, read_list,
+     icontains_any},
+    {"starts-with", "starts-with:TEXT", CF_SEE_REPLY, true, true, NULL, starts_with},
     {"equals", "equals:TEXT", CF_SEE_REPLY, false, true, NULL, equals},
-    {"json-equals", "json-equals:JSON", CF_SEE_REPLY, true, true, read_json,
-     json_equals},
+    {"json-equals", "json-equals:JSON", CF_SEE_REPLY, true, true, read_json, json_equals},
     {"json", "json", CF_SEE_REPLY, false, false, NULL, is_json},
     {"schema", "schema:FILE", CF_SEE_REPLY, true, true, read_schema, is_json},
-    {"contains-json", "contains-json[:SCHEMA]", CF_SEE_REPLY, false, true,
-     read_schema, contains_json},
+    {"contains-json", "contains-json[:SCHEMA]", CF_SEE_REPLY, false, true, read_schema,
+     contains_json},
 };
 
 const cf_predicate__kind *cf_predicate__text_kind(size_t i)

@@ -23,8 +23,7 @@ typedef struct reader {
     cf_error *err;
 } reader;
 
-static cf_status wrong(reader *r, cf_status code, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+static cf_status wrong(reader *r, cf_status code, const char *fmt, ...) CF_PRINTF(3, 4);
 
 static cf_status wrong(reader *r, cf_status code, const char *fmt, ...)
 {
@@ -33,8 +32,7 @@ static cf_status wrong(reader *r, cf_status code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return cf_fail(r->err, code, "%.200s:%u: %s", r->path, (unsigned)r->line,
-                   text);
+    return cf_fail(r->err, code, "%.200s:%u: %s", r->path, (unsigned)r->line, text);
 }
 
 /* ---- lines -------------------------------------------------------------- */
@@ -84,8 +82,7 @@ static bool next_line(reader *r)
 static bool take_word(cf_str *s, const char *word)
 {
     size_t n = strlen(word);
-    if (s->n < n || memcmp(s->p, word, n) != 0 ||
-        (s->n > n && !is_blank(s->p[n]))) {
+    if (s->n < n || memcmp(s->p, word, n) != 0 || (s->n > n && !is_blank(s->p[n]))) {
         return false;
     }
     *s = trim(cf_str_make(s->p + n, s->n - n));
@@ -109,11 +106,9 @@ static cf_status read_text(reader *r, cf_str s, cf_str *out)
     }
     cf_status st = cf_json_read(&v, s.p, s.n, &why);
     if (st != CF_OK || !json_is_string(v)) {
-        st = wrong(r, CF_EFORMAT,
-                   "what begins with '\"' must be one JSON string");
+        st = wrong(r, CF_EFORMAT, "what begins with '\"' must be one JSON string");
     } else {
-        *out =
-            copy(r, cf_str_make(json_string_value(v), json_string_length(v)));
+        *out = copy(r, cf_str_make(json_string_value(v), json_string_length(v)));
     }
     json_decref(v);
     return st;
@@ -182,9 +177,8 @@ static cf_status read_var(reader *r, cf_prompt_test *t, cf_str s)
     json_t *vars = t->vars != NULL ? cf_json_copy(t->vars) : json_object();
     json_decref(t->vars); /* tests share what they inherit */
     t->vars = vars;
-    return vars != NULL && json_object_setn_new(vars, name.p, name.n, v) == 0
-               ? CF_OK
-               : cf_oom(r->err);
+    return vars != NULL && json_object_setn_new(vars, name.p, name.n, v) == 0 ? CF_OK
+                                                                              : cf_oom(r->err);
 }
 
 /* A setting; false when the line is none. */
@@ -227,8 +221,7 @@ static cf_status begin_test(reader *r, cf_str name)
     json_incref(r->test->vars);
     r->test->name = copy(r, name);
     r->test->line = r->line;
-    r->test->check =
-        cf_arena_calloc(&out->arena, CHECKS_MAX, sizeof *r->test->check);
+    r->test->check = cf_arena_calloc(&out->arena, CHECKS_MAX, sizeof *r->test->check);
     out->n++;
     return r->test->check != NULL ? CF_OK : cf_oom(r->err);
 }
@@ -276,9 +269,8 @@ static cf_status read_prompt(reader *r, cf_str s)
             return read_block(r, &c->text, &c->block, &c->block_end);
         }
         if (c->kind == CF_CHECK_TOKENS) {
-            return read_number(s, &c->limit)
-                       ? CF_OK
-                       : wrong(r, CF_EFORMAT, "prompt tokens takes a number");
+            return read_number(s, &c->limit) ? CF_OK
+                                             : wrong(r, CF_EFORMAT, "prompt tokens takes a number");
         }
         if (s.n == 0 && c->kind <= CF_CHECK_LACKS) {
             return wrong(r, CF_EFORMAT, "the text is missing");
@@ -374,12 +366,10 @@ static cf_status read_line(reader *r)
     if (take_word(&s, "expect")) {
         return read_expect(r, s);
     }
-    return wrong(r, CF_EFORMAT, "not a line of a test: %.*s",
-                 (int)(s.n < 60 ? s.n : 60), s.p);
+    return wrong(r, CF_EFORMAT, "not a line of a test: %.*s", (int)(s.n < 60 ? s.n : 60), s.p);
 }
 
-cf_status cf_prompt_tests_read(cf_prompt_tests *out, const char *path,
-                               cf_error *err)
+cf_status cf_prompt_tests_read(cf_prompt_tests *out, const char *path, cf_error *err)
 {
     reader r = {.out = out, .path = path, .err = err};
     memset(out, 0, sizeof *out);
@@ -394,9 +384,8 @@ cf_status cf_prompt_tests_read(cf_prompt_tests *out, const char *path,
     if (st == CF_OK && out->arena.failed) {
         st = cf_oom(err);
     }
-    return st == CF_OK && out->n == 0
-               ? cf_fail(err, CF_EFORMAT, "%.200s: no test in it", path)
-               : st;
+    return st == CF_OK && out->n == 0 ? cf_fail(err, CF_EFORMAT, "%.200s: no test in it", path)
+                                      : st;
 }
 
 void cf_prompt_tests_deinit(cf_prompt_tests *t)

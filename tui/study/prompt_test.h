@@ -88,23 +88,21 @@ typedef struct cf_prompt_tests {
 /* Reads a file.  CF_EFORMAT with the line of what is wrong; CF_EIO,
  * CF_ENOTFOUND, CF_ELIMIT (1 MiB, 1000 tests, 100 checks a test), CF_ENOMEM.
  * *out is to be deinited in every case. */
-CF_MUST_USE cf_status cf_prompt_tests_read(cf_prompt_tests *out,
-                                           const char *path, cf_error *err);
+CF_MUST_USE cf_status cf_prompt_tests_read(cf_prompt_tests *out, const char *path, cf_error *err);
 void cf_prompt_tests_deinit(cf_prompt_tests *t);
 
 /* Called for each check of a test in order.  `why` says what was found where
  * it failed; `prompt` is the rendered prompt of a failed "prompt is". */
-typedef void (*cf_check_fn)(void *ud, const cf_prompt_check *check, bool ok,
-                            cf_str why, cf_str prompt);
+typedef void (*cf_check_fn)(void *ud, const cf_prompt_check *check, bool ok, cf_str why,
+                            cf_str prompt);
 
 /*
  * Runs a test.  `base` gives what the test does not name: model, template,
  * threads.  CF_OK also when checks fail; else what kept the test from
  * running: a model that does not open, a context that is not JSON.
  */
-CF_MUST_USE cf_status cf_prompt_test_run(const cf_prompt_test *test,
-                                         const cf_open_options *base,
-                                         cf_cancel *cancel, cf_check_fn fn,
-                                         void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_prompt_test_run(const cf_prompt_test *test, const cf_open_options *base,
+                                         cf_cancel *cancel, cf_check_fn fn, void *ud,
+                                         cf_error *err);
 
 #endif

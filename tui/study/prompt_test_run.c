@@ -42,19 +42,15 @@ static cf_status read_context(run *r, cf_error *err)
     } else {
         CF_TRY(cf_json_read_file(&r->context, t->context, err));
         if (!json_is_object(r->context)) {
-            return cf_fail(err, CF_EFORMAT, "%.200s: a context is an object",
-                           t->context);
+            return cf_fail(err, CF_EFORMAT, "%.200s: a context is an object", t->context);
         }
     }
-    if (r->context == NULL ||
-        (t->vars != NULL && json_object_update(r->context, t->vars) != 0) ||
+    if (r->context == NULL || (t->vars != NULL && json_object_update(r->context, t->vars) != 0) ||
         (json_object_get(r->context, "add_generation_prompt") == NULL &&
-         json_object_set_new(r->context, "add_generation_prompt",
-                             json_true()) != 0)) {
+         json_object_set_new(r->context, "add_generation_prompt", json_true()) != 0)) {
         return cf_oom_for(err, "the context");
     }
-    return cf_tool_set_new(&r->tools, json_object_get(r->context, "tools"),
-                           err);
+    return cf_tool_set_new(&r->tools, json_object_get(r->context, "tools"), err);
 }
 
 static cf_status open_all(run *r, cf_error *err)
@@ -78,17 +74,14 @@ static cf_status render_first(run *r, size_t n, cf_render *out, cf_error *err)
     while (json_array_size(list) > n) {
         (void)json_array_remove(list, json_array_size(list) - 1);
     }
-    bool ok = copy != NULL &&
-              (list == NULL || json_object_set(copy, "messages", list) == 0);
+    bool ok = copy != NULL && (list == NULL || json_object_set(copy, "messages", list) == 0);
     cf_json_write(&text, copy);
     const cf_tokenizer *tok =
         r->opened.engine != NULL ? cf_engine_tokenizer(r->opened.engine) : NULL;
-    cf_status st =
-        !ok ? cf_oom_for(err, "the context") : cf_buf_check(&text, err);
+    cf_status st = !ok ? cf_oom_for(err, "the context") : cf_buf_check(&text, err);
     CF_THEN(st, cf_context_text_special(&full, cf_buf_str(&text), tok, err));
     CF_THEN(st, cf_context_read(&context, cf_buf_str(&full), &r->arena, err));
-    CF_THEN(st, cf_template_render(r->opened.tpl, context, NULL, &r->arena, out,
-                                   err));
+    CF_THEN(st, cf_template_render(r->opened.tpl, context, NULL, &r->arena, out, err));
     json_decref(list);
     json_decref(copy);
     cf_buf_deinit(&text);
@@ -103,9 +96,8 @@ static cf_status render_all(run *r, cf_error *err)
                        "no template: name one, or a model that "
                        "has one");
     }
-    r->rendered = render_first(
-        r, json_array_size(json_object_get(r->context, "messages")), &r->render,
-        &r->render_error);
+    r->rendered = render_first(r, json_array_size(json_object_get(r->context, "messages")),
+                               &r->render, &r->render_error);
     if (r->rendered == CF_ENOMEM) {
         *err = r->render_error;
     }
@@ -115,12 +107,11 @@ static cf_status render_all(run *r, cf_error *err)
 /* A backend that answers with the reply that the test gives. */
 static cf_status give_reply(run *r, cf_backend **out, cf_error *err)
 {
-    json_t *script = json_pack("{s:[{s:s%}]}", "replies", "text",
-                               r->test->reply.p, r->test->reply.n);
+    json_t *script =
+        json_pack("{s:[{s:s%}]}", "replies", "text", r->test->reply.p, r->test->reply.n);
     const cf_channel_set channels = cf_tool_family_channels(r->opened.family);
-    const cf_script_options options = {.family = r->opened.family,
-                                       .channels = channels.v,
-                                       .n_channels = channels.n};
+    const cf_script_options options = {
+        .family = r->opened.family, .channels = channels.v, .n_channels = channels.n};
     if (script == NULL) {
         return cf_fail(err, CF_EFORMAT, "the reply is not UTF-8");
     }
@@ -134,15 +125,12 @@ static cf_status answer(run *r, cf_error *err)
     const cf_prompt_test *t = r->test;
     cf_backend *given = NULL;
     const cf_chat_options options = {
-        .sampling = {.temperature = t->has_seed ? 1.0F : 0.0F,
-                     .top_p = 1.0F,
-                     .seed = t->seed},
+        .sampling = {.temperature = t->has_seed ? 1.0F : 0.0F, .top_p = 1.0F, .seed = t->seed},
         .has_sampling = true,
         .as_is = true,
         .max_tokens = t->is_made ? t->max_tokens : 0};
     json_t *extra = cf_json_copy(r->context);
-    cf_chat_request request = {.messages =
-                                   json_object_get(r->context, "messages"),
+    cf_chat_request request = {.messages = json_object_get(r->context, "messages"),
                                .tools = r->tools,
                                .extra_context = extra,
                                .options = &options,
@@ -153,15 +141,14 @@ static cf_status answer(run *r, cf_error *err)
     (void)json_object_del(extra, "messages");
     (void)json_object_del(extra, "tools");
     cf_status st = CF_OK;
-    if (t->family != NULL &&
-        !cf_tool_family_parse(&r->opened.family, cf_str_from(t->family))) {
+    if (t->family != NULL && !cf_tool_family_parse(&r->opened.family, cf_str_from(t->family))) {
         st = cf_fail(err, CF_EINVAL, "no family '%.60s'", t->family);
     }
     if (st == CF_OK && t->has_reply) {
         st = give_reply(r, &given, err);
     }
-    CF_THEN(st, cf_backend_generate(given != NULL ? given : r->opened.backend,
-                                    &request, &r->response, err));
+    CF_THEN(st, cf_backend_generate(given != NULL ? given : r->opened.backend, &request,
+                                    &r->response, err));
     json_decref(extra);
     cf_backend_free(given);
     r->has_response = st == CF_OK;
@@ -180,16 +167,15 @@ static bool contains(cf_str text, cf_str what)
     return what.n == 0;
 }
 
-static cf_status check_tokens(run *r, const cf_prompt_check *c, bool *ok,
-                              cf_buf *why, cf_error *err)
+static cf_status check_tokens(run *r, const cf_prompt_check *c, bool *ok, cf_buf *why,
+                              cf_error *err)
 {
     cf_token_list tokens;
     if (r->opened.engine == NULL) {
         return cf_fail(err, CF_EINVAL, "prompt tokens needs a model");
     }
     CF_TRY(cf_prompt_tokenise(&tokens, &r->render.prompt, cf_str_make("", 0),
-                              cf_engine_tokenizer(r->opened.engine), &r->arena,
-                              err));
+                              cf_engine_tokenizer(r->opened.engine), &r->arena, err));
     *ok = tokens.n <= c->limit;
     cf_buf_addf(why, "%zu tokens", tokens.n);
     return CF_OK;
@@ -210,8 +196,7 @@ static cf_status check_stable(run *r, bool *ok, cf_buf *why, cf_error *err)
         CF_TRY(render_first(r, i, &before, err));
         cf_str part = before.prompt.text;
         size_t same = 0;
-        while (same < part.n && same < whole.n &&
-               part.p[same] == whole.p[same]) {
+        while (same < part.n && same < whole.n && part.p[same] == whole.p[same]) {
             same++;
         }
         *ok = same == part.n;
@@ -225,8 +210,8 @@ static cf_status check_stable(run *r, bool *ok, cf_buf *why, cf_error *err)
     return CF_OK;
 }
 
-static cf_status check_expect(run *r, const cf_prompt_check *c, bool *ok,
-                              cf_buf *why, cf_error *err)
+static cf_status check_expect(run *r, const cf_prompt_check *c, bool *ok, cf_buf *why,
+                              cf_error *err)
 {
     cf_sight sight = {.context = r->context,
                       .rendered = r->rendered,
@@ -251,15 +236,14 @@ static cf_status check_expect(run *r, const cf_prompt_check *c, bool *ok,
     return CF_OK;
 }
 
-static cf_status check_prompt(run *r, const cf_prompt_check *c, bool *ok,
-                              cf_buf *why, cf_error *err)
+static cf_status check_prompt(run *r, const cf_prompt_check *c, bool *ok, cf_buf *why,
+                              cf_error *err)
 {
     cf_str text = r->render.prompt.text;
     if (c->kind == CF_CHECK_FAILS) {
-        *ok = r->rendered != CF_OK &&
-              contains(cf_str_from(r->render_error.text), c->text);
-        cf_buf_adds(why, r->rendered == CF_OK ? "the template does not fail"
-                                              : r->render_error.text);
+        *ok = r->rendered != CF_OK && contains(cf_str_from(r->render_error.text), c->text);
+        cf_buf_adds(why,
+                    r->rendered == CF_OK ? "the template does not fail" : r->render_error.text);
         return CF_OK;
     }
     if (r->rendered != CF_OK) {
@@ -315,9 +299,8 @@ static bool needs_prompt(const cf_prompt_test *t)
     return needs;
 }
 
-cf_status cf_prompt_test_run(const cf_prompt_test *test,
-                             const cf_open_options *base, cf_cancel *cancel,
-                             cf_check_fn fn, void *ud, cf_error *err)
+cf_status cf_prompt_test_run(const cf_prompt_test *test, const cf_open_options *base,
+                             cf_cancel *cancel, cf_check_fn fn, void *ud, cf_error *err)
 {
     run r = {.test = test, .open = *base, .cancel = cancel, .fn = fn, .ud = ud};
     const uint64_t failures = cf_alloc_failures();

@@ -18,8 +18,8 @@
 
 /* ---- messages ----------------------------------------------------------- */
 
-cf_status cf_promptfoo__fail(const cf_promptfoo *f, const json_t *at,
-                             cf_status st, cf_error *err, const char *fmt, ...)
+cf_status cf_promptfoo__fail(const cf_promptfoo *f, const json_t *at, cf_status st, cf_error *err,
+                             const char *fmt, ...)
 {
     char text[CF_ERROR_TEXT_MAX];
     va_list ap;
@@ -38,8 +38,8 @@ cf_status cf_promptfoo__fail(const cf_promptfoo *f, const json_t *at,
                     : cf_fail(err, st, "%.160s: %s", name, text);
 }
 
-cf_status cf_promptfoo__keys(const cf_promptfoo *f, const json_t *v,
-                             const char *const *known, cf_error *err)
+cf_status cf_promptfoo__keys(const cf_promptfoo *f, const json_t *v, const char *const *known,
+                             cf_error *err)
 {
     const char *key;
     json_t *item;
@@ -51,9 +51,8 @@ cf_status cf_promptfoo__keys(const cf_promptfoo *f, const json_t *v,
         }
         if (known[i] == NULL) {
             bool has_line = f->doc != NULL && cf_yaml_line(f->doc, item) > 0;
-            return cf_promptfoo__fail(f, has_line ? item : v, CF_EUNSUPPORTED,
-                                      err, "'%.60s' is not supported here",
-                                      key);
+            return cf_promptfoo__fail(f, has_line ? item : v, CF_EUNSUPPORTED, err,
+                                      "'%.60s' is not supported here", key);
         }
     }
     return CF_OK;
@@ -62,8 +61,7 @@ cf_status cf_promptfoo__keys(const cf_promptfoo *f, const json_t *v,
 /* ---- variables ---------------------------------------------------------- */
 
 /* What a variable is: its value, or what its file has. */
-static cf_status var_value(cf_promptfoo *f, const json_t *v, json_t **out,
-                           cf_error *err)
+static cf_status var_value(cf_promptfoo *f, const json_t *v, json_t **out, cf_error *err)
 {
     const char *path;
     cf_str text = cf_str_make(json_string_value(v), json_string_length(v));
@@ -74,8 +72,8 @@ static cf_status var_value(cf_promptfoo *f, const json_t *v, json_t **out,
     if (path == NULL) {
         return cf_oom_for(err, "the plan");
     }
-    if (cf_promptfoo__ends(path, ".json") ||
-        cf_promptfoo__ends(path, ".yaml") || cf_promptfoo__ends(path, ".yml")) {
+    if (cf_promptfoo__ends(path, ".json") || cf_promptfoo__ends(path, ".yaml") ||
+        cf_promptfoo__ends(path, ".yml")) {
         return cf_promptfoo__load(out, path, err);
     }
     cf_buf b = CF_BUF_INIT;
@@ -88,8 +86,7 @@ static cf_status var_value(cf_promptfoo *f, const json_t *v, json_t **out,
 }
 
 /* Puts the variables of a test over those that are there. */
-static cf_status add_vars(cf_promptfoo *f, json_t *into, const json_t *test,
-                          cf_error *err)
+static cf_status add_vars(cf_promptfoo *f, json_t *into, const json_t *test, cf_error *err)
 {
     const json_t *given = json_object_get(test, "vars");
     cf_error why = {0};
@@ -111,8 +108,7 @@ static cf_status add_vars(cf_promptfoo *f, json_t *into, const json_t *test,
         }
     }
     json_decref(vars);
-    return st == CF_OK ? st
-                       : cf_promptfoo__fail(f, given, st, err, "%s", why.text);
+    return st == CF_OK ? st : cf_promptfoo__fail(f, given, st, err, "%s", why.text);
 }
 
 /* Choice number `choice` of the variables: of a list one item, the last list
@@ -132,8 +128,7 @@ static json_t *choose(const json_t *vars, size_t choice, size_t *n_all)
     {
         size_t n = json_array_size(item);
         left /= n > 0 ? n : 1;
-        json_t *v =
-            n > 0 && left > 0 ? json_array_get(item, choice / left % n) : item;
+        json_t *v = n > 0 && left > 0 ? json_array_get(item, choice / left % n) : item;
         if (json_object_set(out, key, v) != 0) {
             json_decref(out);
             return NULL;
@@ -145,9 +140,8 @@ static json_t *choose(const json_t *vars, size_t choice, size_t *n_all)
 /* ---- tests -------------------------------------------------------------- */
 
 /* "French, Hello world": the variables that are short enough to say. */
-static cf_status name_test(cf_promptfoo *f, const json_t *test,
-                           const json_t *vars, bool has_choices, cf_str *out,
-                           cf_error *err)
+static cf_status name_test(cf_promptfoo *f, const json_t *test, const json_t *vars,
+                           bool has_choices, cf_str *out, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_str about = cf_json_get_str(test, "description");
@@ -170,21 +164,18 @@ static cf_status name_test(cf_promptfoo *f, const json_t *test,
 }
 
 /* One wording with the variables: a list of messages. */
-static cf_status word(const json_t *wording, const json_t *vars, json_t **out,
-                      cf_error *err)
+static cf_status word(const json_t *wording, const json_t *vars, json_t **out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     if (json_is_array(wording)) {
         return cf_promptfoo__render_all(out, wording, vars, err);
     }
     cf_status st = cf_promptfoo__render(
-        cf_str_make(json_string_value(wording), json_string_length(wording)),
-        vars, &text, err);
+        cf_str_make(json_string_value(wording), json_string_length(wording)), vars, &text, err);
     if (st == CF_OK) {
         *out = cf_promptfoo__messages_in(cf_buf_str(&text));
         if (*out == NULL) {
-            *out = json_pack("[{s:s,s:s%}]", "role", "user", "content",
-                             cf_buf_cstr(&text), text.n);
+            *out = json_pack("[{s:s,s:s%}]", "role", "user", "content", cf_buf_cstr(&text), text.n);
         }
         st = *out != NULL ? CF_OK : cf_oom_for(err, "the prompts");
     }
@@ -202,21 +193,18 @@ static size_t bytes_of(const json_t *messages)
     return n;
 }
 
-static cf_status word_all(cf_promptfoo *f, const json_t *vars,
-                          cf_sweep_item *item, cf_error *err)
+static cf_status word_all(cf_promptfoo *f, const json_t *vars, cf_sweep_item *item, cf_error *err)
 {
     item->messages = json_array();
     for (size_t i = 0; i < json_array_size(f->wording); i++) {
         json_t *messages = NULL;
         cf_error why = {0};
-        cf_status st =
-            word(json_array_get(f->wording, i), vars, &messages, &why);
+        cf_status st = word(json_array_get(f->wording, i), vars, &messages, &why);
         if (st != CF_OK) {
             cf_str name = f->r->p->wording[i];
             return st == CF_ENOMEM ? cf_oom_for(err, "the prompts")
                                    : cf_fail(err, st, "the prompt '%.*s': %s",
-                                             (int)(name.n < 60 ? name.n : 60),
-                                             name.p, why.text);
+                                             (int)(name.n < 60 ? name.n : 60), name.p, why.text);
         }
         f->n_bytes += bytes_of(messages);
         if (json_array_append_new(item->messages, messages) != 0) {
@@ -230,8 +218,8 @@ static cf_status word_all(cf_promptfoo *f, const json_t *vars,
 }
 
 /* A test with one value for each variable becomes a prompt of the plan. */
-static cf_status add_test(cf_promptfoo *f, const json_t *test, json_t *chosen,
-                          bool has_choices, cf_error *err)
+static cf_status add_test(cf_promptfoo *f, const json_t *test, json_t *chosen, bool has_choices,
+                          cf_error *err)
 {
     cf_sweep_item item = {.messages = NULL};
     json_t *vars = NULL;
@@ -257,17 +245,14 @@ static cf_status read_test(cf_promptfoo *f, const json_t *test, cf_error *err)
                                         "options",     "metadata", NULL};
     static const char *const options[] = {"provider", NULL};
     if (!json_is_object(test)) {
-        return cf_promptfoo__fail(f, test, CF_EINVAL, err,
-                                  "a test is a mapping, or file://...");
+        return cf_promptfoo__fail(f, test, CF_EINVAL, err, "a test is a mapping, or file://...");
     }
     CF_TRY(cf_promptfoo__keys(f, test, known, err));
     if (json_object_get(test, "options") != NULL) {
-        CF_TRY(cf_promptfoo__keys(f, json_object_get(test, "options"), options,
-                                  err));
+        CF_TRY(cf_promptfoo__keys(f, json_object_get(test, "options"), options, err));
     }
     json_t *vars = json_object();
-    cf_status st = vars != NULL ? add_vars(f, vars, f->defaults, err)
-                                : cf_oom_for(err, "the plan");
+    cf_status st = vars != NULL ? add_vars(f, vars, f->defaults, err) : cf_oom_for(err, "the plan");
     CF_THEN(st, add_vars(f, vars, test, err));
     size_t n_all = 1;
     for (size_t i = 0; st == CF_OK && i < n_all; i++) {
@@ -275,8 +260,8 @@ static cf_status read_test(cf_promptfoo *f, const json_t *test, cf_error *err)
         if (chosen == NULL) {
             st = cf_oom_for(err, "the plan");
         } else if (n_all > CF_SWEEP_ITEMS_MAX) {
-            st = cf_promptfoo__fail(f, test, CF_ELIMIT, err,
-                                    "more than %d prompts", CF_SWEEP_ITEMS_MAX);
+            st = cf_promptfoo__fail(f, test, CF_ELIMIT, err, "more than %d prompts",
+                                    CF_SWEEP_ITEMS_MAX);
         } else {
             st = add_test(f, test, chosen, n_all > 1, err);
         }
@@ -286,12 +271,10 @@ static cf_status read_test(cf_promptfoo *f, const json_t *test, cf_error *err)
     return st;
 }
 
-static cf_status read_tests(cf_promptfoo *f, const json_t *v, bool allows_files,
-                            cf_error *err);
+static cf_status read_tests(cf_promptfoo *f, const json_t *v, bool allows_files, cf_error *err);
 
 /* A test a line, each a JSON object. */
-static cf_status read_lines(cf_promptfoo *f, const char *path, cf_str text,
-                            cf_error *err)
+static cf_status read_lines(cf_promptfoo *f, const char *path, cf_str text, cf_error *err)
 {
     size_t n;
     for (size_t at = 0; at < text.n; at += n + 1) {
@@ -304,9 +287,8 @@ static cf_status read_lines(cf_promptfoo *f, const char *path, cf_str text,
             continue;
         }
         cf_status st = cf_json_read(&test, text.p + at, n, &why);
-        st = st == CF_OK
-                 ? read_test(f, test, err)
-                 : cf_fail(err, st, "%.160s:%zu: %s", path, f->line, why.text);
+        st = st == CF_OK ? read_test(f, test, err)
+                         : cf_fail(err, st, "%.160s:%zu: %s", path, f->line, why.text);
         json_decref(test);
         CF_TRY(st);
     }
@@ -314,17 +296,15 @@ static cf_status read_lines(cf_promptfoo *f, const char *path, cf_str text,
 }
 
 /* A file of tests, which is the file at hand while it is read. */
-static cf_status read_test_file(cf_promptfoo *f, const char *path,
-                                const json_t *at, cf_error *err)
+static cf_status read_test_file(cf_promptfoo *f, const char *path, const json_t *at, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_promptfoo inside = *f;
     cf_yaml doc = {.root = NULL};
     cf_error why = {0};
     json_t *v = NULL;
-    cf_status st = path != NULL
-                       ? cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, &why)
-                       : cf_oom_for(&why, "the plan");
+    cf_status st = path != NULL ? cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, &why)
+                                : cf_oom_for(&why, "the plan");
     if (st != CF_OK) {
         return cf_promptfoo__fail(f, at, st, err, "%s", why.text);
     }
@@ -338,8 +318,7 @@ static cf_status read_test_file(cf_promptfoo *f, const char *path,
         st = st == CF_OK ? read_tests(&inside, v, false, err)
                          : cf_fail(err, st, "%.160s: %s", path, why.text);
         json_decref(v);
-    } else if (cf_promptfoo__ends(path, ".yaml") ||
-               cf_promptfoo__ends(path, ".yml")) {
+    } else if (cf_promptfoo__ends(path, ".yaml") || cf_promptfoo__ends(path, ".yml")) {
         st = cf_yaml_read(&doc, path, cf_buf_str(&text), err);
         inside.doc = &doc;
         CF_THEN(st, read_tests(&inside, doc.root, false, err));
@@ -355,8 +334,7 @@ static cf_status read_test_file(cf_promptfoo *f, const char *path,
     return st;
 }
 
-static cf_status read_tests(cf_promptfoo *f, const json_t *v, bool allows_files,
-                            cf_error *err)
+static cf_status read_tests(cf_promptfoo *f, const json_t *v, bool allows_files, cf_error *err)
 {
     const char *path;
     cf_str text = cf_str_make(json_string_value(v), json_string_length(v));
@@ -371,9 +349,8 @@ static cf_status read_tests(cf_promptfoo *f, const json_t *v, bool allows_files,
     }
     for (size_t i = 0; i < json_array_size(v); i++) {
         const json_t *test = json_array_get(v, i);
-        CF_TRY(json_is_string(test) && allows_files
-                   ? read_tests(f, test, true, err)
-                   : read_test(f, test, err));
+        CF_TRY(json_is_string(test) && allows_files ? read_tests(f, test, true, err)
+                                                    : read_test(f, test, err));
     }
     return CF_OK;
 }
@@ -389,8 +366,7 @@ static cf_status read_providers(cf_promptfoo *f, cf_error *err)
     for (size_t i = 0; i < n; i++) {
         const json_t *one = json_is_array(v) ? json_array_get(v, i) : v;
         if (p->n_model == CF_SWEEP_VALUES_MAX) {
-            return cf_promptfoo__fail(f, v, CF_ELIMIT, err,
-                                      "more than %d providers",
+            return cf_promptfoo__fail(f, v, CF_ELIMIT, err, "more than %d providers",
                                       CF_SWEEP_VALUES_MAX);
         }
         CF_TRY(cf_promptfoo__provider(f, one, &p->model[p->n_model], err));
@@ -401,9 +377,8 @@ static cf_status read_providers(cf_promptfoo *f, cf_error *err)
 
 static cf_status check_options(const cf_promptfoo *f, cf_error *err)
 {
-    static const char *const known[] = {
-        "maxConcurrency", "showProgressBar", "cache",  "delay",
-        "timeoutMs",      "maxEvalTimeMs",   "repeat", NULL};
+    static const char *const known[] = {"maxConcurrency", "showProgressBar", "cache",  "delay",
+                                        "timeoutMs",      "maxEvalTimeMs",   "repeat", NULL};
     const json_t *v = json_object_get(f->root, "evaluateOptions");
     const json_t *repeat = json_object_get(v, "repeat");
     if (v == NULL) {
@@ -435,8 +410,8 @@ static cf_status read_root(cf_promptfoo *f, cf_error *err)
                                         "sharing",
                                         "writeLatestResults",
                                         NULL};
-    static const char *const of_default[] = {
-        "vars", "assert", "options", "metadata", "description", NULL};
+    static const char *const of_default[] = {"vars",     "assert",      "options",
+                                             "metadata", "description", NULL};
     static const char *const of_options[] = {"provider", NULL};
     cf_sweep_plan *p = f->r->p;
     if (!json_is_object(f->root)) {
@@ -451,17 +426,15 @@ static cf_status read_root(cf_promptfoo *f, cf_error *err)
                                       "defaultTest: a mapping is wanted");
         }
         CF_TRY(cf_promptfoo__keys(f, f->defaults, of_default, err));
-        CF_TRY(cf_promptfoo__keys(f, json_object_get(f->defaults, "options"),
-                                  of_options, err));
+        CF_TRY(cf_promptfoo__keys(f, json_object_get(f->defaults, "options"), of_options, err));
     }
     CF_TRY(check_options(f, err));
     CF_TRY(cf_promptfoo__prompts(f, err));
     CF_TRY(read_providers(f, err));
     const json_t *tests = json_object_get(f->root, "tests");
     json_t *none = json_object(); /* without tests the prompts are asked once */
-    cf_status st = none != NULL
-                       ? read_tests(f, tests != NULL ? tests : none, true, err)
-                       : cf_oom_for(err, "the plan");
+    cf_status st = none != NULL ? read_tests(f, tests != NULL ? tests : none, true, err)
+                                : cf_oom_for(err, "the plan");
     json_decref(none);
     if (st == CF_OK && p->n_item == 0) {
         st = cf_promptfoo__fail(f, tests, CF_EINVAL, err, "no test is here");
@@ -477,8 +450,7 @@ cf_status cf_promptfoo_read(cf_plan__reader *r, cf_str text, cf_error *err)
     f.root = doc.root;
     f.wording = json_array();
     r->p->has_own = true;
-    cf_status st =
-        f.wording != NULL ? read_root(&f, err) : cf_oom_for(err, "the plan");
+    cf_status st = f.wording != NULL ? read_root(&f, err) : cf_oom_for(err, "the plan");
     json_decref(f.wording);
     cf_yaml_deinit(&doc);
     return st;

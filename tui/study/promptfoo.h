@@ -25,7 +25,6 @@
 /* Reads the text of r->p->path into the plan.  CF_EFORMAT and CF_EINVAL name
  * the file and the line; CF_EUNSUPPORTED for what a sweep cannot do; CF_EIO,
  * CF_ELIMIT, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_promptfoo_read(cf_plan__reader *r, cf_str text,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_promptfoo_read(cf_plan__reader *r, cf_str text, cf_error *err);
 
 #endif

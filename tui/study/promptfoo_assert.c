@@ -51,17 +51,16 @@ typedef struct asserting {
     cf_sweep_item *item;
 } asserting;
 
-static cf_status no_kind(const cf_promptfoo *f, const json_t *at, cf_str type,
-                         cf_error *err)
+static cf_status no_kind(const cf_promptfoo *f, const json_t *at, cf_str type, cf_error *err)
 {
     cf_buf list = CF_BUF_INIT;
     for (size_t i = 0; i < N_KINDS; i++) {
         cf_buf_addf(&list, "%s%s", i > 0 ? ", " : "", kinds[i].type);
     }
-    cf_status st = cf_promptfoo__fail(
-        f, at, CF_EUNSUPPORTED, err,
-        "the assertion '%.*s' is not supported: use one of %s, or not- one",
-        (int)(type.n < 40 ? type.n : 40), type.p, cf_buf_cstr(&list));
+    cf_status st =
+        cf_promptfoo__fail(f, at, CF_EUNSUPPORTED, err,
+                           "the assertion '%.*s' is not supported: use one of %s, or not- one",
+                           (int)(type.n < 40 ? type.n : 40), type.p, cf_buf_cstr(&list));
     cf_buf_deinit(&list);
     return st;
 }
@@ -69,8 +68,7 @@ static cf_status no_kind(const cf_promptfoo *f, const json_t *at, cf_str type,
 /* ---- values ------------------------------------------------------------- */
 
 /* A text of the value: rendered, or what its file has. */
-static cf_status text_value(const asserting *a, const json_t *v, cf_buf *out,
-                            cf_error *err)
+static cf_status text_value(const asserting *a, const json_t *v, cf_buf *out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     const char *path;
@@ -92,8 +90,7 @@ static cf_status text_value(const asserting *a, const json_t *v, cf_buf *out,
     return st;
 }
 
-static cf_status list_value(const asserting *a, const json_t *v, cf_buf *out,
-                            cf_error *err)
+static cf_status list_value(const asserting *a, const json_t *v, cf_buf *out, cf_error *err)
 {
     if (!json_is_array(v)) {
         return text_value(a, v, out, err);
@@ -112,8 +109,7 @@ static cf_status list_value(const asserting *a, const json_t *v, cf_buf *out,
 }
 
 /* A schema: a mapping, a file with one, or a text that is one. */
-static cf_status schema_value(const asserting *a, const json_t *v, cf_buf *out,
-                              cf_error *err)
+static cf_status schema_value(const asserting *a, const json_t *v, cf_buf *out, cf_error *err)
 {
     const char *path;
     json_t *loaded = NULL;
@@ -125,8 +121,8 @@ static cf_status schema_value(const asserting *a, const json_t *v, cf_buf *out,
     if (!json_is_string(v) || !cf_promptfoo__is_file(a->f, text, &path)) {
         return text_value(a, v, out, err);
     }
-    cf_status st = path != NULL ? cf_promptfoo__load(&loaded, path, err)
-                                : cf_oom_for(err, "the plan");
+    cf_status st =
+        path != NULL ? cf_promptfoo__load(&loaded, path, err) : cf_oom_for(err, "the plan");
     if (st == CF_OK && !json_is_object(loaded)) {
         st = cf_fail(err, CF_EINVAL, "%.120s: a schema is wanted", path);
     } else if (st == CF_OK) {
@@ -138,16 +134,15 @@ static cf_status schema_value(const asserting *a, const json_t *v, cf_buf *out,
 }
 
 /* The value as a predicate takes it; `name` may become another predicate. */
-static cf_status value_of(const asserting *a, size_t kind, const json_t *v,
-                          const char **name, cf_buf *out, cf_error *err)
+static cf_status value_of(const asserting *a, size_t kind, const json_t *v, const char **name,
+                          cf_buf *out, cf_error *err)
 {
     value_form form = kinds[kind].form;
     if (form == FORM_NONE || (form == FORM_SCHEMA && v == NULL)) {
         return CF_OK;
     }
     if (v == NULL) {
-        return cf_fail(err, CF_EINVAL, "%s: its value is missing",
-                       kinds[kind].type);
+        return cf_fail(err, CF_EINVAL, "%s: its value is missing", kinds[kind].type);
     }
     if (form == FORM_SCHEMA) {
         *name = strcmp(*name, "json") == 0 ? "schema" : *name;
@@ -175,15 +170,12 @@ static cf_status value_of(const asserting *a, size_t kind, const json_t *v,
 static const json_t *judge_of(const asserting *a, const json_t *v)
 {
     const json_t *own = json_object_get(v, "provider");
-    const json_t *of_test =
-        json_object_get(json_object_get(a->test, "options"), "provider");
-    const json_t *of_all =
-        json_object_get(json_object_get(a->f->defaults, "options"), "provider");
+    const json_t *of_test = json_object_get(json_object_get(a->test, "options"), "provider");
+    const json_t *of_all = json_object_get(json_object_get(a->f->defaults, "options"), "provider");
     return own != NULL ? own : of_test != NULL ? of_test : of_all;
 }
 
-static cf_status set_judge(const asserting *a, const json_t *v,
-                           cf_sweep_check *c, cf_error *err)
+static cf_status set_judge(const asserting *a, const json_t *v, cf_sweep_check *c, cf_error *err)
 {
     const json_t *provider = judge_of(a, v);
     cf_sweep_model m;
@@ -201,21 +193,18 @@ static cf_status set_judge(const asserting *a, const json_t *v,
     cf_error why = {0};
     cf_buf_adds(&text, "Does the reply meet this requirement? ");
     const json_t *value = json_object_get(v, "value");
-    cf_status st = value != NULL
-                       ? text_value(a, value, &text, &why)
-                       : cf_fail(&why, CF_EINVAL, "its value is missing");
+    cf_status st = value != NULL ? text_value(a, value, &text, &why)
+                                 : cf_fail(&why, CF_EINVAL, "its value is missing");
     CF_THEN(st, cf_plan__copy(a->f->r, &c->value, cf_buf_str(&text), &why));
     cf_buf_deinit(&text);
-    return st == CF_OK ? st
-                       : cf_promptfoo__fail(a->f, v, st, err, "%s", why.text);
+    return st == CF_OK ? st : cf_promptfoo__fail(a->f, v, st, err, "%s", why.text);
 }
 
 /* ---- checks ------------------------------------------------------------- */
 
 /* The column of the check's name that the prompt has no check in yet; a second
  * "contains" goes to "contains 2". */
-static cf_status column_of(const asserting *a, cf_str name, size_t *out,
-                           cf_error *err)
+static cf_status column_of(const asserting *a, cf_str name, size_t *out, cf_error *err)
 {
     cf_sweep_plan *p = a->f->r->p;
     char text[NAME_MAX_BYTES + 24];
@@ -230,21 +219,18 @@ static cf_status column_of(const asserting *a, cf_str name, size_t *out,
         while (k < p->n_check && !cf_str_is(p->check[k].name, text)) {
             k++;
         }
-        while (i < a->item->n_own &&
-               p->own[a->item->first_own + i].column != k) {
+        while (i < a->item->n_own && p->own[a->item->first_own + i].column != k) {
             i++;
         }
         if (k == p->n_check && k == CF_SWEEP_VALUES_MAX) {
-            return cf_fail(err, CF_ELIMIT,
-                           "more than %d assertions of different names",
+            return cf_fail(err, CF_ELIMIT, "more than %d assertions of different names",
                            CF_SWEEP_VALUES_MAX);
         }
         if (i == a->item->n_own) {
             *out = k;
             if (k == p->n_check) {
                 p->check[k] = (cf_sweep_check){.name = cf_str_make("", 0)};
-                CF_TRY(cf_plan__copy(a->f->r, &p->check[k].name,
-                                     cf_str_from(text), err));
+                CF_TRY(cf_plan__copy(a->f->r, &p->check[k].name, cf_str_from(text), err));
                 p->n_check++;
             }
             return CF_OK;
@@ -257,8 +243,7 @@ static cf_status add_check(const asserting *a, cf_sweep_check *c, cf_error *err)
     cf_sweep_plan *p = a->f->r->p;
     size_t column = 0;
     cf_status st = column_of(a, c->name, &column, err);
-    if (st == CF_OK &&
-        !cf_grow(&p->own, &p->cap_own, p->n_own + 1, sizeof *p->own)) {
+    if (st == CF_OK && !cf_grow(&p->own, &p->cap_own, p->n_own + 1, sizeof *p->own)) {
         st = cf_oom_for(err, "the plan");
     }
     if (st != CF_OK) {
@@ -272,14 +257,12 @@ static cf_status add_check(const asserting *a, cf_sweep_check *c, cf_error *err)
 }
 
 /* The metric's name, else the type's. */
-static cf_status name_check(const asserting *a, const json_t *v, cf_str type,
-                            cf_sweep_check *c, cf_error *err)
+static cf_status name_check(const asserting *a, const json_t *v, cf_str type, cf_sweep_check *c,
+                            cf_error *err)
 {
     cf_buf name = CF_BUF_INIT;
     cf_str metric = cf_json_get_str(v, "metric");
-    cf_status st = metric.n > 0
-                       ? cf_promptfoo__render(metric, a->vars, &name, err)
-                       : CF_OK;
+    cf_status st = metric.n > 0 ? cf_promptfoo__render(metric, a->vars, &name, err) : CF_OK;
     if (metric.n == 0) {
         cf_buf_add(&name, type.p, type.n);
     }
@@ -288,23 +271,19 @@ static cf_status name_check(const asserting *a, const json_t *v, cf_str type,
     return st;
 }
 
-static cf_status read_predicate(const asserting *a, const json_t *v,
-                                size_t kind, bool is_negated, cf_sweep_check *c,
-                                cf_error *err)
+static cf_status read_predicate(const asserting *a, const json_t *v, size_t kind, bool is_negated,
+                                cf_sweep_check *c, cf_error *err)
 {
     cf_buf value = CF_BUF_INIT, full = CF_BUF_INIT;
     cf_error why = {0};
     const char *name = kinds[kind].predicate;
-    cf_status st =
-        value_of(a, kind, json_object_get(v, "value"), &name, &value, &why);
+    cf_status st = value_of(a, kind, json_object_get(v, "value"), &name, &value, &why);
     cf_buf_addf(&full, "%s%s", is_negated ? "not-" : "", name);
     CF_THEN(st, cf_plan__copy(a->f->r, &c->predicate, cf_buf_str(&full), &why));
-    CF_THEN(st, cf_predicate_new(&c->ready, cf_buf_str(&full),
-                                 cf_buf_str(&value), &why));
+    CF_THEN(st, cf_predicate_new(&c->ready, cf_buf_str(&full), cf_buf_str(&value), &why));
     cf_buf_deinit(&full);
     cf_buf_deinit(&value);
-    return st == CF_OK ? st
-                       : cf_promptfoo__fail(a->f, v, st, err, "%s", why.text);
+    return st == CF_OK ? st : cf_promptfoo__fail(a->f, v, st, err, "%s", why.text);
 }
 
 /* "$ref: '#/assertionTemplates/NAME'" stands for that assertion. */
@@ -317,36 +296,29 @@ static cf_status follow(const cf_promptfoo *f, const json_t **v, cf_error *err)
     }
     const json_t *all = json_object_get(f->root, "assertionTemplates");
     const json_t *found =
-        cf_str_starts(ref, place)
-            ? json_object_getn(all, ref.p + place.n, ref.n - place.n)
-            : NULL;
+        cf_str_starts(ref, place) ? json_object_getn(all, ref.p + place.n, ref.n - place.n) : NULL;
     if (!json_is_object(found) || json_object_get(found, "$ref") != NULL) {
-        return cf_promptfoo__fail(f, *v, CF_EINVAL, err,
-                                  "no assertion '%.*s' is here",
+        return cf_promptfoo__fail(f, *v, CF_EINVAL, err, "no assertion '%.*s' is here",
                                   (int)(ref.n < 60 ? ref.n : 60), ref.p);
     }
     *v = found;
     return CF_OK;
 }
 
-static cf_status read_list(const asserting *a, const json_t *list,
-                           bool allows_sets, cf_error *err);
+static cf_status read_list(const asserting *a, const json_t *list, bool allows_sets, cf_error *err);
 
-static cf_status read_one(const asserting *a, const json_t *v, bool allows_sets,
-                          cf_error *err)
+static cf_status read_one(const asserting *a, const json_t *v, bool allows_sets, cf_error *err)
 {
-    static const char *const known[] = {
-        "type", "value", "metric", "weight", "provider", "description", NULL};
-    static const char *const of_set[] = {"type", "assert", "metric", "weight",
-                                         NULL};
+    static const char *const known[] = {"type",     "value",       "metric", "weight",
+                                        "provider", "description", NULL};
+    static const char *const of_set[] = {"type", "assert", "metric", "weight", NULL};
     cf_promptfoo *f = a->f;
     CF_TRY(follow(f, &v, err));
     cf_str type = cf_json_get_str(v, "type"), plain = type;
     cf_str negation = cf_str_from("not-");
     const json_t *weight = json_object_get(v, "weight");
     if (type.n == 0) {
-        return cf_promptfoo__fail(f, v, CF_EINVAL, err,
-                                  "an assertion is a mapping with a type");
+        return cf_promptfoo__fail(f, v, CF_EINVAL, err, "an assertion is a mapping with a type");
     }
     if (weight != NULL && !(json_number_value(weight) > 0)) {
         return cf_promptfoo__fail(f, v, CF_EUNSUPPORTED, err,
@@ -371,18 +343,15 @@ static cf_status read_one(const asserting *a, const json_t *v, bool allows_sets,
     CF_TRY(cf_promptfoo__keys(f, v, known, err));
     cf_sweep_check c = {.kind = CF_CHECK_PREDICATE, .is_negated = is_negated};
     CF_TRY(name_check(a, v, type, &c, err));
-    CF_TRY(kinds[kind].form == FORM_RUBRIC
-               ? set_judge(a, v, &c, err)
-               : read_predicate(a, v, kind, is_negated, &c, err));
+    CF_TRY(kinds[kind].form == FORM_RUBRIC ? set_judge(a, v, &c, err)
+                                           : read_predicate(a, v, kind, is_negated, &c, err));
     return add_check(a, &c, err);
 }
 
-static cf_status read_list(const asserting *a, const json_t *list,
-                           bool allows_sets, cf_error *err)
+static cf_status read_list(const asserting *a, const json_t *list, bool allows_sets, cf_error *err)
 {
     if (list != NULL && !json_is_array(list)) {
-        return cf_promptfoo__fail(a->f, list, CF_EINVAL, err,
-                                  "assert: a list is wanted");
+        return cf_promptfoo__fail(a->f, list, CF_EINVAL, err, "assert: a list is wanted");
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         CF_TRY(read_one(a, json_array_get(list, i), allows_sets, err));
@@ -390,9 +359,8 @@ static cf_status read_list(const asserting *a, const json_t *list,
     return CF_OK;
 }
 
-cf_status cf_promptfoo__asserts(cf_promptfoo *f, const json_t *test,
-                                const json_t *vars, cf_sweep_item *item,
-                                cf_error *err)
+cf_status cf_promptfoo__asserts(cf_promptfoo *f, const json_t *test, const json_t *vars,
+                                cf_sweep_item *item, cf_error *err)
 {
     const asserting a = {.f = f, .test = test, .vars = vars, .item = item};
     item->first_own = f->r->p->n_own;

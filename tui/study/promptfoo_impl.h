@@ -26,25 +26,22 @@ typedef struct cf_promptfoo {
 } cf_promptfoo;
 
 /* Fails with "FILE:LINE: ..." for a value of the file at hand. */
-cf_status cf_promptfoo__fail(const cf_promptfoo *f, const json_t *at,
-                             cf_status st, cf_error *err, const char *fmt, ...)
-    CF_PRINTF(5, 6);
+cf_status cf_promptfoo__fail(const cf_promptfoo *f, const json_t *at, cf_status st, cf_error *err,
+                             const char *fmt, ...) CF_PRINTF(5, 6);
 
 /* Fails for the first key of the mapping that is not in the list, which NULL
  * ends. */
 CF_MUST_USE cf_status cf_promptfoo__keys(const cf_promptfoo *f, const json_t *v,
-                                         const char *const *known,
-                                         cf_error *err);
+                                         const char *const *known, cf_error *err);
 
 /* ---- promptfoo_text.c --------------------------------------------------- */
 
 /* Appends the text rendered with the variables. */
-CF_MUST_USE cf_status cf_promptfoo__render(cf_str text, const json_t *vars,
-                                           cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_promptfoo__render(cf_str text, const json_t *vars, cf_buf *out,
+                                           cf_error *err);
 
 /* The value with every text in it rendered. */
-CF_MUST_USE cf_status cf_promptfoo__render_all(json_t **out, const json_t *v,
-                                               const json_t *vars,
+CF_MUST_USE cf_status cf_promptfoo__render_all(json_t **out, const json_t *v, const json_t *vars,
                                                cf_error *err);
 
 /* A text, number or truth value as text, not rendered; false: another value.
@@ -53,15 +50,13 @@ bool cf_promptfoo__text_of(const json_t *v, cf_buf *out);
 
 /* Whether the text is "file://...", and then where that file is; NULL in *path
  * when memory ran out. */
-bool cf_promptfoo__is_file(const cf_promptfoo *f, cf_str text,
-                           const char **path);
+bool cf_promptfoo__is_file(const cf_promptfoo *f, cf_str text, const char **path);
 
 /* Whether a name ends so, as in ".json". */
 bool cf_promptfoo__ends(const char *name, const char *end);
 
 /* A file of JSON or YAML. */
-CF_MUST_USE cf_status cf_promptfoo__load(json_t **out, const char *path,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_promptfoo__load(json_t **out, const char *path, cf_error *err);
 
 /* ---- promptfoo_prompts.c ------------------------------------------------ */
 
@@ -73,23 +68,20 @@ CF_MUST_USE cf_status cf_promptfoo__prompts(cf_promptfoo *f, cf_error *err);
 json_t *cf_promptfoo__messages_in(cf_str text);
 
 /* The beginning of a text in one line, as a name.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_promptfoo__name(cf_promptfoo *f, cf_str text,
-                                         cf_str *out, cf_error *err);
+CF_MUST_USE cf_status cf_promptfoo__name(cf_promptfoo *f, cf_str text, cf_str *out, cf_error *err);
 
 /* ---- promptfoo_provider.c ----------------------------------------------- */
 
 /* A provider: "openai:chat:NAME", an address, a model of confab's, or a
  * mapping with id, label and config. */
-CF_MUST_USE cf_status cf_promptfoo__provider(cf_promptfoo *f, const json_t *v,
-                                             cf_sweep_model *out,
+CF_MUST_USE cf_status cf_promptfoo__provider(cf_promptfoo *f, const json_t *v, cf_sweep_model *out,
                                              cf_error *err);
 
 /* ---- promptfoo_assert.c ------------------------------------------------- */
 
 /* The assertions of defaultTest and of the test, for the prompt that is to be
  * the plan's next. */
-CF_MUST_USE cf_status cf_promptfoo__asserts(cf_promptfoo *f, const json_t *test,
-                                            const json_t *vars,
+CF_MUST_USE cf_status cf_promptfoo__asserts(cf_promptfoo *f, const json_t *test, const json_t *vars,
                                             cf_sweep_item *item, cf_error *err);
 
 #endif

@@ -41,8 +41,7 @@ json_t *cf_promptfoo__messages_in(cf_str text)
     return v;
 }
 
-cf_status cf_promptfoo__name(cf_promptfoo *f, cf_str text, cf_str *out,
-                             cf_error *err)
+cf_status cf_promptfoo__name(cf_promptfoo *f, cf_str text, cf_str *out, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     size_t n = text.n < NAME_BYTES ? text.n : NAME_BYTES;
@@ -65,8 +64,8 @@ cf_status cf_promptfoo__name(cf_promptfoo *f, cf_str text, cf_str *out,
 }
 
 /* Takes over the reference. */
-static cf_status add_wording(cf_promptfoo *f, cf_str name, json_t *wording,
-                             const json_t *at, cf_error *err)
+static cf_status add_wording(cf_promptfoo *f, cf_str name, json_t *wording, const json_t *at,
+                             cf_error *err)
 {
     cf_sweep_plan *p = f->r->p;
     if (p->n_wording == CF_SWEEP_VALUES_MAX) {
@@ -75,29 +74,26 @@ static cf_status add_wording(cf_promptfoo *f, cf_str name, json_t *wording,
                                   CF_SWEEP_VALUES_MAX);
     }
     if (json_array_append_new(f->wording, wording) != 0) {
-        return cf_promptfoo__fail(f, at, CF_EFORMAT, err,
-                                  "a prompt that is not UTF-8");
+        return cf_promptfoo__fail(f, at, CF_EFORMAT, err, "a prompt that is not UTF-8");
     }
     return cf_promptfoo__name(f, name, &p->wording[p->n_wording++], err);
 }
 
-static cf_status add_text(cf_promptfoo *f, cf_str label, cf_str text,
-                          const json_t *at, cf_error *err)
+static cf_status add_text(cf_promptfoo *f, cf_str label, cf_str text, const json_t *at,
+                          cf_error *err)
 {
     json_t *messages = cf_promptfoo__messages_in(text);
-    return add_wording(
-        f, label.n > 0 ? label : text,
-        messages != NULL ? messages : json_stringn(text.p, text.n), at, err);
+    return add_wording(f, label.n > 0 ? label : text,
+                       messages != NULL ? messages : json_stringn(text.p, text.n), at, err);
 }
 
 /* The prompts of a text file, which lines of --- set apart. */
-static cf_status add_parts(cf_promptfoo *f, cf_str label, cf_str text,
-                           const json_t *at, cf_error *err)
+static cf_status add_parts(cf_promptfoo *f, cf_str label, cf_str text, const json_t *at,
+                           cf_error *err)
 {
     size_t first = 0, n_parts = 0;
     for (size_t i = 0; i <= text.n;) {
-        const char *end =
-            i < text.n ? memchr(text.p + i, '\n', text.n - i) : NULL;
+        const char *end = i < text.n ? memchr(text.p + i, '\n', text.n - i) : NULL;
         size_t stop = end != NULL ? (size_t)(end - text.p) : text.n;
         cf_str line = cf_str_make(text.p + i, stop - i);
         bool is_last = stop == text.n;
@@ -111,8 +107,7 @@ static cf_status add_parts(cf_promptfoo *f, cf_str label, cf_str text,
             }
             if (to > first) {
                 cf_str part = cf_str_make(text.p + first, to - first);
-                CF_TRY(add_text(f, n_parts == 0 && is_last ? label : part, part,
-                                at, err));
+                CF_TRY(add_text(f, n_parts == 0 && is_last ? label : part, part, at, err));
                 n_parts++;
             }
             first = stop + 1;
@@ -120,12 +115,11 @@ static cf_status add_parts(cf_promptfoo *f, cf_str label, cf_str text,
         i = stop + 1;
     }
     return n_parts > 0 ? CF_OK
-                       : cf_promptfoo__fail(f, at, CF_EINVAL, err,
-                                            "the file of prompts is empty");
+                       : cf_promptfoo__fail(f, at, CF_EINVAL, err, "the file of prompts is empty");
 }
 
-static cf_status add_file(cf_promptfoo *f, cf_str label, const char *path,
-                          const json_t *at, cf_error *err)
+static cf_status add_file(cf_promptfoo *f, cf_str label, const char *path, const json_t *at,
+                          cf_error *err)
 {
     static const char *const texts[] = {".txt", ".md", ".j2", ".jinja", NULL};
     cf_buf text = CF_BUF_INIT;
@@ -134,14 +128,13 @@ static cf_status add_file(cf_promptfoo *f, cf_str label, const char *path,
     if (path == NULL) {
         return cf_oom_for(err, "the plan");
     }
-    if (cf_promptfoo__ends(path, ".json") ||
-        cf_promptfoo__ends(path, ".yaml") || cf_promptfoo__ends(path, ".yml")) {
+    if (cf_promptfoo__ends(path, ".json") || cf_promptfoo__ends(path, ".yaml") ||
+        cf_promptfoo__ends(path, ".yml")) {
         json_t *v = NULL;
         cf_status st = cf_promptfoo__load(&v, path, &why);
         if (st == CF_OK && !are_messages(v)) {
             json_decref(v);
-            st = cf_fail(&why, CF_EFORMAT,
-                         "%.120s: a list of messages is wanted", path);
+            st = cf_fail(&why, CF_EFORMAT, "%.120s: a list of messages is wanted", path);
         }
         return st == CF_OK ? add_wording(f, label, v, at, err)
                            : cf_promptfoo__fail(f, at, st, err, "%s", why.text);
@@ -174,8 +167,7 @@ static bool looks_like_file(cf_str s)
     static const char *const ends[] = {".txt", ".json", ".yaml", ".yml", ".md",
                                        ".j2",  ".csv",  ".js",   ".py",  NULL};
     char tail[8];
-    if (s.n < 4 || s.n > 1000 || memchr(s.p, '\n', s.n) != NULL ||
-        memchr(s.p, ' ', s.n) != NULL) {
+    if (s.n < 4 || s.n > 1000 || memchr(s.p, '\n', s.n) != NULL || memchr(s.p, ' ', s.n) != NULL) {
         return false;
     }
     size_t n = s.n < sizeof tail - 1 ? s.n : sizeof tail - 1;
@@ -194,10 +186,9 @@ static cf_status read_prompt(cf_promptfoo *f, const json_t *v, cf_error *err)
     static const char *const known[] = {"id", "raw", "label", NULL};
     cf_str id = cf_json_get_str(v, "id"), raw = cf_json_get_str(v, "raw");
     cf_str label = cf_json_get_str(v, "label");
-    cf_str text = json_is_string(v)
-                      ? cf_str_make(json_string_value(v), json_string_length(v))
-                  : raw.n > 0 ? raw
-                              : id;
+    cf_str text = json_is_string(v) ? cf_str_make(json_string_value(v), json_string_length(v))
+                  : raw.n > 0       ? raw
+                                    : id;
     const char *path;
     if (json_is_object(v)) {
         CF_TRY(cf_promptfoo__keys(f, v, known, err));
@@ -216,8 +207,7 @@ static cf_status read_prompt(cf_promptfoo *f, const json_t *v, cf_error *err)
         return add_file(f, label.n > 0 ? label : text, path, v, err);
     }
     if (looks_like_file(text)) {
-        return add_file(f, label.n > 0 ? label : text,
-                        cf_plan__find_file(f->r, text), v, err);
+        return add_file(f, label.n > 0 ? label : text, cf_plan__find_file(f->r, text), v, err);
     }
     return add_text(f, label, text, v, err);
 }
@@ -233,8 +223,7 @@ cf_status cf_promptfoo__prompts(cf_promptfoo *f, cf_error *err)
         return read_prompt(f, v, err);
     }
     if (!json_is_array(v) || json_array_size(v) == 0) {
-        return cf_promptfoo__fail(f, v, CF_EINVAL, err,
-                                  "prompts: a text or a list is wanted");
+        return cf_promptfoo__fail(f, v, CF_EINVAL, err, "prompts: a text or a list is wanted");
     }
     for (size_t i = 0; i < json_array_size(v); i++) {
         CF_TRY(read_prompt(f, json_array_get(v, i), err));

@@ -36,8 +36,7 @@ static cf_str env_name(cf_str s)
 {
     cf_str open = cf_str_from("{{"), env = cf_str_from("env.");
     size_t n = 0;
-    if (!cf_str_starts(s, open) || s.n < 4 || s.p[s.n - 1] != '}' ||
-        s.p[s.n - 2] != '}') {
+    if (!cf_str_starts(s, open) || s.n < 4 || s.p[s.n - 1] != '}' || s.p[s.n - 2] != '}') {
         return cf_str_make("", 0);
     }
     s = cf_str_make(s.p + 2, s.n - 4);
@@ -59,12 +58,10 @@ static const char *from_environment(cf_promptfoo *f, cf_str name)
 {
     const char *copy = keep(f, name);
     const char *value = copy != NULL && name.n > 0 ? getenv(copy) : NULL;
-    return value != NULL && value[0] != '\0' ? keep(f, cf_str_from(value))
-                                             : NULL;
+    return value != NULL && value[0] != '\0' ? keep(f, cf_str_from(value)) : NULL;
 }
 
-static cf_status set_key(cf_promptfoo *f, cf_sweep_model *m,
-                         const json_t *config, cf_error *err)
+static cf_status set_key(cf_promptfoo *f, cf_sweep_model *m, const json_t *config, cf_error *err)
 {
     cf_str given = cf_json_get_str(config, "apiKey");
     cf_str variable = cf_json_get_str(config, "apiKeyEnvar");
@@ -74,21 +71,20 @@ static cf_status set_key(cf_promptfoo *f, cf_sweep_model *m,
     } else if (named.n > 0) {
         m->key = from_environment(f, named);
         if (m->key == NULL) {
-            return cf_promptfoo__fail(
-                f, config, CF_EINVAL, err, "%.*s is not set in the environment",
-                (int)(named.n < 60 ? named.n : 60), named.p);
+            return cf_promptfoo__fail(f, config, CF_EINVAL, err,
+                                      "%.*s is not set in the environment",
+                                      (int)(named.n < 60 ? named.n : 60), named.p);
         }
     }
     return CF_OK;
 }
 
 /* Options of sampling with the names that both have. */
-static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m,
-                             const json_t *config, cf_error *err)
+static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m, const json_t *config,
+                             cf_error *err)
 {
     static const char *const names[] = {
-        "temperature",      "top_p", "top_k", "seed", "frequency_penalty",
-        "presence_penalty", NULL};
+        "temperature", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty", NULL};
     static const char *const limits[] = {"max_tokens", "max_completion_tokens"};
     cf_buf name = CF_BUF_INIT;
     CF_TRY(cf_plan__plain_sampler(&m->sampler, err));
@@ -102,10 +98,8 @@ static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m,
         cf_buf value = CF_BUF_INIT;
         if (json_is_number(v)) {
             cf_json_write(&value, v);
-            cf_buf_addf(&name, "%s%s=%s", name.n > 0 ? " " : "", names[i],
-                        cf_buf_cstr(&value));
-            st = cf_option_set(&m->sampler.chat, names[i], cf_buf_cstr(&value),
-                               &why);
+            cf_buf_addf(&name, "%s%s=%s", name.n > 0 ? " " : "", names[i], cf_buf_cstr(&value));
+            st = cf_option_set(&m->sampler.chat, names[i], cf_buf_cstr(&value), &why);
         }
         cf_buf_deinit(&value);
     }
@@ -113,8 +107,7 @@ static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m,
         const json_t *v = json_object_get(config, limits[i]);
         if (v != NULL && (!json_is_integer(v) || json_integer_value(v) < 1 ||
                           json_integer_value(v) > INT32_MAX)) {
-            st = cf_fail(&why, CF_EINVAL, "%s: a number of tokens is wanted",
-                         limits[i]);
+            st = cf_fail(&why, CF_EINVAL, "%s: a number of tokens is wanted", limits[i]);
         } else if (v != NULL) {
             m->sampler.chat.max_tokens = (uint32_t)json_integer_value(v);
             cf_buf_addf(&name, "%stokens=%u", name.n > 0 ? " " : "",
@@ -126,8 +119,7 @@ static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m,
         st = cf_plan__copy(f->r, &m->sampler.name, cf_buf_str(&name), &why);
     }
     cf_buf_deinit(&name);
-    return st == CF_OK ? st
-                       : cf_promptfoo__fail(f, at, st, err, "%s", why.text);
+    return st == CF_OK ? st : cf_promptfoo__fail(f, at, st, err, "%s", why.text);
 }
 
 /* Tools are the plan's: all providers that have any must have the same. */
@@ -145,16 +137,14 @@ static cf_status set_tools(cf_promptfoo *f, const json_t *config, cf_error *err)
     cf_str text = cf_str_make(json_string_value(v), json_string_length(v));
     cf_status st = CF_OK;
     if (json_is_string(v) && cf_promptfoo__is_file(f, text, &path)) {
-        st = path != NULL ? cf_promptfoo__load(&tools, path, &why)
-                          : cf_oom_for(&why, "the plan");
+        st = path != NULL ? cf_promptfoo__load(&tools, path, &why) : cf_oom_for(&why, "the plan");
     } else {
         tools = json_incref(cf_json_ref(v));
     }
     CF_THEN(st, cf_tool_set_new(&set, tools, &why));
     cf_tool_set_free(set);
     if (st == CF_OK && p->tools != NULL && !json_equal(p->tools, tools)) {
-        st = cf_fail(&why, CF_EUNSUPPORTED,
-                     "providers with different tools: use a plan for each");
+        st = cf_fail(&why, CF_EUNSUPPORTED, "providers with different tools: use a plan for each");
     }
     if (st != CF_OK) {
         json_decref(tools);
@@ -165,8 +155,7 @@ static cf_status set_tools(cf_promptfoo *f, const json_t *config, cf_error *err)
     return CF_OK;
 }
 
-static cf_status set_config(cf_promptfoo *f, cf_sweep_model *m,
-                            const json_t *config, cf_error *err)
+static cf_status set_config(cf_promptfoo *f, cf_sweep_model *m, const json_t *config, cf_error *err)
 {
     static const char *const known[] = {"apiBaseUrl",
                                         "apiHost",
@@ -190,8 +179,7 @@ static cf_status set_config(cf_promptfoo *f, cf_sweep_model *m,
     if (base.n > 0 || host.n > 0) {
         cf_buf b = CF_BUF_INIT;
         cf_buf_adds(&b, base.n > 0 ? "" : "https://");
-        cf_buf_add(&b, base.n > 0 ? base.p : host.p,
-                   base.n > 0 ? base.n : host.n);
+        cf_buf_add(&b, base.n > 0 ? base.p : host.p, base.n > 0 ? base.n : host.n);
         if (!m->is_server || !cf_plan__is_address(cf_buf_str(&b))) {
             cf_buf_deinit(&b);
             return cf_promptfoo__fail(f, config, CF_EINVAL, err,
@@ -210,22 +198,20 @@ static cf_status set_config(cf_promptfoo *f, cf_sweep_model *m,
 /* ---- names -------------------------------------------------------------- */
 
 /* "chat:NAME" or "NAME" of a service. */
-static cf_status set_service(cf_promptfoo *f, cf_sweep_model *m, size_t service,
-                             cf_str id, const json_t *at, cf_error *err)
+static cf_status set_service(cf_promptfoo *f, cf_sweep_model *m, size_t service, cf_str id,
+                             const json_t *at, cf_error *err)
 {
     static const char *const others[] = {
-        "completion:", "embedding:",     "embeddings:", "responses:",
-        "assistant:",  "realtime:",      "image:",      "moderation:",
-        "speech:",     "transcription:", NULL};
+        "completion:", "embedding:",  "embeddings:", "responses:",     "assistant:", "realtime:",
+        "image:",      "moderation:", "speech:",     "transcription:", NULL};
     size_t n = strlen(services[service].prefix);
     cf_str name = cf_str_make(id.p + n, id.n - n);
     cf_str chat = cf_str_from("chat:");
     for (size_t i = 0; others[i] != NULL; i++) {
         if (cf_str_starts(name, cf_str_from(others[i]))) {
-            return cf_promptfoo__fail(
-                f, at, CF_EUNSUPPORTED, err,
-                "the provider '%.*s' is not supported: chat models are asked",
-                (int)(id.n < 60 ? id.n : 60), id.p);
+            return cf_promptfoo__fail(f, at, CF_EUNSUPPORTED, err,
+                                      "the provider '%.*s' is not supported: chat models are asked",
+                                      (int)(id.n < 60 ? id.n : 60), id.p);
         }
     }
     if (cf_str_starts(name, chat)) {
@@ -235,14 +221,13 @@ static cf_status set_service(cf_promptfoo *f, cf_sweep_model *m, size_t service,
     m->is_server = true;
     m->address[0] = services[service].address;
     m->server_model = keep(f, name);
-    m->key =
-        variable != NULL ? from_environment(f, cf_str_from(variable)) : NULL;
+    m->key = variable != NULL ? from_environment(f, cf_str_from(variable)) : NULL;
     return CF_OK;
 }
 
 /* A model as confab names it: file, folder, script:FILE, bundled. */
-static cf_status set_own(cf_promptfoo *f, cf_sweep_model *m, cf_str id,
-                         const json_t *at, cf_error *err)
+static cf_status set_own(cf_promptfoo *f, cf_sweep_model *m, cf_str id, const json_t *at,
+                         cf_error *err)
 {
     cf_str script = cf_str_from("script:");
     const char *path;
@@ -252,9 +237,8 @@ static cf_status set_own(cf_promptfoo *f, cf_sweep_model *m, cf_str id,
         return CF_OK;
     }
     if (!cf_promptfoo__is_file(f, id, &path)) {
-        path = cf_plan__find_file(
-            f->r,
-            is_script ? cf_str_make(id.p + script.n, id.n - script.n) : id);
+        path = cf_plan__find_file(f->r,
+                                  is_script ? cf_str_make(id.p + script.n, id.n - script.n) : id);
     }
     if (is_script && path != NULL) {
         cf_buf b = CF_BUF_INIT;
@@ -263,10 +247,9 @@ static cf_status set_own(cf_promptfoo *f, cf_sweep_model *m, cf_str id,
         cf_buf_deinit(&b);
         return CF_OK;
     }
-    if (path != NULL && (cf_promptfoo__ends(path, ".gguf") ||
-                         cf_promptfoo__ends(path, ".safetensors") ||
-                         (id.n > 0 && memchr(id.p, ':', id.n) == NULL &&
-                          memchr(id.p, '.', id.n) == NULL))) {
+    if (path != NULL &&
+        (cf_promptfoo__ends(path, ".gguf") || cf_promptfoo__ends(path, ".safetensors") ||
+         (id.n > 0 && memchr(id.p, ':', id.n) == NULL && memchr(id.p, '.', id.n) == NULL))) {
         m->address[0] = path;
         return CF_OK;
     }
@@ -277,8 +260,8 @@ static cf_status set_own(cf_promptfoo *f, cf_sweep_model *m, cf_str id,
         (int)(id.n < 60 ? id.n : 60), id.p);
 }
 
-static cf_status set_id(cf_promptfoo *f, cf_sweep_model *m, cf_str id,
-                        const json_t *at, cf_error *err)
+static cf_status set_id(cf_promptfoo *f, cf_sweep_model *m, cf_str id, const json_t *at,
+                        cf_error *err)
 {
     m->n_address = 1;
     CF_TRY(cf_plan__copy(f->r, &m->name, id, err));
@@ -295,18 +278,16 @@ static cf_status set_id(cf_promptfoo *f, cf_sweep_model *m, cf_str id,
     return set_own(f, m, id, at, err);
 }
 
-cf_status cf_promptfoo__provider(cf_promptfoo *f, const json_t *v,
-                                 cf_sweep_model *out, cf_error *err)
+cf_status cf_promptfoo__provider(cf_promptfoo *f, const json_t *v, cf_sweep_model *out,
+                                 cf_error *err)
 {
     static const char *const known[] = {"id", "label", "config", "delay", NULL};
     const json_t *about = v, *at = v;
-    cf_str id = json_is_string(v)
-                    ? cf_str_make(json_string_value(v), json_string_length(v))
-                    : cf_json_get_str(v, "id");
+    cf_str id = json_is_string(v) ? cf_str_make(json_string_value(v), json_string_length(v))
+                                  : cf_json_get_str(v, "id");
     *out = (cf_sweep_model){.n_address = 0};
     if (json_object_size(v) == 1 && id.p == NULL) { /* {ID: {config: ...}} */
-        const char *key =
-            json_object_iter_key(json_object_iter(cf_json_ref(v)));
+        const char *key = json_object_iter_key(json_object_iter(cf_json_ref(v)));
         about = json_object_get(v, key);
         id = cf_str_from(key);
     }
@@ -326,8 +307,7 @@ cf_status cf_promptfoo__provider(cf_promptfoo *f, const json_t *v,
     }
     const json_t *config = json_object_get(about, "config");
     if (config != NULL && !json_is_object(config)) {
-        return cf_promptfoo__fail(f, at, CF_EINVAL, err,
-                                  "config: a mapping is wanted");
+        return cf_promptfoo__fail(f, at, CF_EINVAL, err, "config: a mapping is wanted");
     }
     CF_TRY(set_config(f, out, config, err));
     return f->r->p->arena.failed ? cf_oom_for(err, "the plan") : CF_OK;

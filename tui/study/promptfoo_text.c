@@ -16,8 +16,7 @@ bool cf_promptfoo__ends(const char *name, const char *end)
 static bool has_tag(cf_str text)
 {
     for (size_t i = 0; i + 1 < text.n; i++) {
-        if (text.p[i] == '{' && strchr("{%#", text.p[i + 1]) != NULL &&
-            text.p[i + 1] != '\0') {
+        if (text.p[i] == '{' && strchr("{%#", text.p[i + 1]) != NULL && text.p[i + 1] != '\0') {
             return true;
         }
     }
@@ -48,13 +47,11 @@ static void translate(cf_str text, cf_buf *out)
     }
 }
 
-cf_status cf_promptfoo__render(cf_str text, const json_t *vars, cf_buf *out,
-                               cf_error *err)
+cf_status cf_promptfoo__render(cf_str text, const json_t *vars, cf_buf *out, cf_error *err)
 {
     /* Nunjucks keeps blanks and line ends around tags. */
-    const cf_template_options options = {.no_trim_blocks = true,
-                                         .no_lstrip_blocks = true,
-                                         .keep_trailing_newline = true};
+    const cf_template_options options = {
+        .no_trim_blocks = true, .no_lstrip_blocks = true, .keep_trailing_newline = true};
     const cf_render_options plain = {.no_spans = true};
     cf_template *tpl = NULL;
     cf_context *context;
@@ -68,8 +65,7 @@ cf_status cf_promptfoo__render(cf_str text, const json_t *vars, cf_buf *out,
     cf_arena_init(&arena, 0);
     translate(text, &source);
     cf_status st = cf_buf_check(&source, err);
-    CF_THEN(st, cf_template_compile(&tpl, cf_buf_str(&source), &options, NULL,
-                                    NULL, err));
+    CF_THEN(st, cf_template_compile(&tpl, cf_buf_str(&source), &options, NULL, NULL, err));
     CF_THEN(st, cf_context_from_json(&context, vars, &arena, err));
     CF_THEN(st, cf_template_render(tpl, context, &plain, &arena, &done, err));
     if (st == CF_OK) {
@@ -82,20 +78,17 @@ cf_status cf_promptfoo__render(cf_str text, const json_t *vars, cf_buf *out,
     return st;
 }
 
-static cf_status render_text(json_t **out, const json_t *v, const json_t *vars,
-                             cf_error *err)
+static cf_status render_text(json_t **out, const json_t *v, const json_t *vars, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_status st = cf_promptfoo__render(
-        cf_str_make(json_string_value(v), json_string_length(v)), vars, &text,
-        err);
+    cf_status st = cf_promptfoo__render(cf_str_make(json_string_value(v), json_string_length(v)),
+                                        vars, &text, err);
     *out = st == CF_OK ? json_stringn(cf_buf_cstr(&text), text.n) : NULL;
     cf_buf_deinit(&text);
     return st == CF_OK && *out == NULL ? cf_oom_for(err, "the prompts") : st;
 }
 
-cf_status cf_promptfoo__render_all(json_t **out, const json_t *v,
-                                   const json_t *vars, cf_error *err)
+cf_status cf_promptfoo__render_all(json_t **out, const json_t *v, const json_t *vars, cf_error *err)
 {
     const char *key;
     json_t *item;
@@ -111,20 +104,15 @@ cf_status cf_promptfoo__render_all(json_t **out, const json_t *v,
     json_t *made = json_is_array(v) ? json_array() : json_object();
     for (size_t i = 0; st == CF_OK && i < json_array_size(v); i++) {
         st = cf_promptfoo__render_all(&item, json_array_get(v, i), vars, err);
-        failed =
-            failed || (st == CF_OK && json_array_append_new(made, item) != 0);
+        failed = failed || (st == CF_OK && json_array_append_new(made, item) != 0);
     }
     json_object_foreach(cf_json_ref(v), key, item)
     {
         json_t *done = NULL;
-        st =
-            st == CF_OK ? cf_promptfoo__render_all(&done, item, vars, err) : st;
-        failed = failed ||
-                 (st == CF_OK && json_object_set_new(made, key, done) != 0);
+        st = st == CF_OK ? cf_promptfoo__render_all(&done, item, vars, err) : st;
+        failed = failed || (st == CF_OK && json_object_set_new(made, key, done) != 0);
     }
-    st = st == CF_OK && (failed || made == NULL)
-             ? cf_oom_for(err, "the prompts")
-             : st;
+    st = st == CF_OK && (failed || made == NULL) ? cf_oom_for(err, "the prompts") : st;
     if (st != CF_OK) {
         json_decref(made);
         return st;
@@ -145,8 +133,7 @@ bool cf_promptfoo__text_of(const json_t *v, cf_buf *out)
     return true;
 }
 
-bool cf_promptfoo__is_file(const cf_promptfoo *f, cf_str text,
-                           const char **path)
+bool cf_promptfoo__is_file(const cf_promptfoo *f, cf_str text, const char **path)
 {
     cf_str prefix = cf_str_from("file://");
     if (!cf_str_starts(text, prefix)) {
@@ -167,10 +154,8 @@ cf_status cf_promptfoo__load(json_t **out, const char *path, cf_error *err)
     if (cf_promptfoo__ends(path, ".json")) {
         return cf_json_read_file(out, path, err);
     }
-    if (!cf_promptfoo__ends(path, ".yaml") &&
-        !cf_promptfoo__ends(path, ".yml")) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "%.120s: files of JSON and YAML are read here", path);
+    if (!cf_promptfoo__ends(path, ".yaml") && !cf_promptfoo__ends(path, ".yml")) {
+        return cf_fail(err, CF_EUNSUPPORTED, "%.120s: files of JSON and YAML are read here", path);
     }
     cf_status st = cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, err);
     if (st == CF_OK) {

@@ -37,7 +37,7 @@ typedef struct cf_report_source {
     cf_tool_family family;
     cf_store *store;       /* for runs; may be NULL */
     const cf_reply *reply; /* NULL: from the stored run */
-    bool reads; /* a reply without probabilities is read by the model */
+    bool reads;            /* a reply without probabilities is read by the model */
     /* Influence of messages, tools and sentences on the reply: what the store
      * has of it is used, the rest is computed.  Needs `roles`. */
     bool influences;
@@ -94,8 +94,7 @@ typedef struct cf_report_facts {
 /* Gathers the facts.  What cannot be known is left empty, and the page says
  * so.  CF_ENOTFOUND for a turn that is not there, CF_EINVAL for one that is not
  * a reply, CF_ENOMEM, CF_ECANCELLED. */
-CF_MUST_USE cf_status cf_report_facts_init(cf_report_facts *f,
-                                           const cf_report_source *from,
+CF_MUST_USE cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
                                            cf_error *err);
 void cf_report_facts_deinit(cf_report_facts *f);
 
@@ -121,8 +120,7 @@ void cf_report_part_names(cf_buf *out);
  * ".markdown" Markdown, ".svg" a picture, anything else HTML.  Of a picture
  * CF_REPORT_ALL is the reply, or the prompt where there is none.
  */
-CF_MUST_USE cf_status cf_report_write(cf_buf *out, const cf_report_facts *f,
-                                      cf_report_part part, const char *path,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_report_write(cf_buf *out, const cf_report_facts *f, cf_report_part part,
+                                      const char *path, cf_error *err);
 
 #endif

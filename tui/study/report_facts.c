@@ -20,8 +20,7 @@ static bool is_fatal(cf_status st)
 
 static bool is_reply(const cf_turn *turn)
 {
-    return cf_role_parse(cf_json_get_str(turn->message, "role")) ==
-           CF_ROLE_ASSISTANT;
+    return cf_role_parse(cf_json_get_str(turn->message, "role")) == CF_ROLE_ASSISTANT;
 }
 
 /* ---- the path ----------------------------------------------------------- */
@@ -40,11 +39,10 @@ static bool on_path(const cf_report_facts *f, cf_uuid id)
 static cf_status find_path(cf_report_facts *f, cf_error *err)
 {
     const cf_conversation *conv = f->from.conv;
-    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &f->arena,
-                                &f->path, &f->n_path, err));
+    CF_TRY(cf_conversation_path(conv, cf_conversation_head(conv), &f->arena, &f->path, &f->n_path,
+                                err));
     if (!cf_uuid_is_nil(f->from.turn) && !on_path(f, f->from.turn)) {
-        CF_TRY(cf_conversation_path(conv, f->from.turn, &f->arena, &f->path,
-                                    &f->n_path, err));
+        CF_TRY(cf_conversation_path(conv, f->from.turn, &f->arena, &f->path, &f->n_path, err));
     }
     for (size_t i = f->n_path; i-- > 0 && f->turn == NULL;) {
         bool is_named = cf_uuid_eq(f->path[i]->id, f->from.turn);
@@ -53,8 +51,7 @@ static cf_status find_path(cf_report_facts *f, cf_error *err)
                            "the turn is not a reply; name a reply, or the "
                            "conversation for its last one");
         }
-        if (is_named ||
-            (cf_uuid_is_nil(f->from.turn) && is_reply(f->path[i]))) {
+        if (is_named || (cf_uuid_is_nil(f->from.turn) && is_reply(f->path[i]))) {
             f->turn = f->path[i];
         }
     }
@@ -63,14 +60,12 @@ static cf_status find_path(cf_report_facts *f, cf_error *err)
 
 /* ---- the prompt --------------------------------------------------------- */
 
-static cf_status preview(cf_report_facts *f, cf_uuid leaf, cf_prompt *prompt,
-                         cf_token_list *tokens, cf_error *err)
+static cf_status preview(cf_report_facts *f, cf_uuid leaf, cf_prompt *prompt, cf_token_list *tokens,
+                         cf_error *err)
 {
-    const cf_send send = {
-        .options = f->from.options, .has_parent = true, .parent = leaf};
-    return cf_conversation_preview(
-        f->from.conv, f->from.backend, &send, &f->arena, prompt,
-        f->from.tokenizer != NULL ? tokens : NULL, err);
+    const cf_send send = {.options = f->from.options, .has_parent = true, .parent = leaf};
+    return cf_conversation_preview(f->from.conv, f->from.backend, &send, &f->arena, prompt,
+                                   f->from.tokenizer != NULL ? tokens : NULL, err);
 }
 
 static void add_loss(void *ud, const cf_loss *loss)
@@ -91,8 +86,8 @@ static cf_token *ids_of(cf_report_facts *f, const cf_token_list *list)
 }
 
 /* The run's own figure, where its prompt is the one shown. */
-static bool cache_of_run(cf_report_facts *f, const cf_token_list *tokens,
-                         const cf_token **cache, size_t *n)
+static bool cache_of_run(cf_report_facts *f, const cf_token_list *tokens, const cf_token **cache,
+                         size_t *n)
 {
     const cf_store_run *run = f->has_run ? f->stored.run : NULL;
     if (run == NULL || run->n_kept < 0 || run->n_prompt_ids != tokens->n ||
@@ -111,8 +106,8 @@ static bool cache_of_run(cf_report_facts *f, const cf_token_list *tokens,
 }
 
 /* What a session holds that wrote the reply before this one. */
-static cf_status cache_of_earlier(cf_report_facts *f, const cf_token **cache,
-                                  size_t *n, cf_error *err)
+static cf_status cache_of_earlier(cf_report_facts *f, const cf_token **cache, size_t *n,
+                                  cf_error *err)
 {
     const cf_turn *earlier = NULL;
     for (size_t i = 0; i < f->n_path && f->path[i] != f->turn; i++) {
@@ -124,8 +119,8 @@ static cf_status cache_of_earlier(cf_report_facts *f, const cf_token **cache,
         return CF_OK;
     }
     CF_TRY(preview(f, earlier->parent, &prompt, &unused, err));
-    CF_TRY(cf_prompt_tokenise(&tokens, &prompt, cf_reading_written(earlier),
-                              f->from.tokenizer, &f->arena, err));
+    CF_TRY(cf_prompt_tokenise(&tokens, &prompt, cf_reading_written(earlier), f->from.tokenizer,
+                              &f->arena, err));
     *cache = ids_of(f, &tokens);
     *n = *cache != NULL ? tokens.n : 0;
     f->cache = CF_REPORT_CACHE_EARLIER;
@@ -138,28 +133,22 @@ static cf_status find_prompt(cf_report_facts *f, cf_error *err)
     cf_token_list tokens = {0};
     const cf_token *cache = NULL;
     size_t n_cache = 0;
-    cf_uuid leaf =
-        f->turn != NULL ? f->turn->parent : cf_conversation_head(f->from.conv);
-    CF_TRY(cf_conversation_sources(f->from.conv, leaf, &f->arena, &f->message,
-                                   &f->n_message, err));
+    cf_uuid leaf = f->turn != NULL ? f->turn->parent : cf_conversation_head(f->from.conv);
+    CF_TRY(cf_conversation_sources(f->from.conv, leaf, &f->arena, &f->message, &f->n_message, err));
     CF_TRY(preview(f, leaf, &prompt, &tokens, err));
-    if (f->from.tokenizer != NULL &&
-        !cache_of_run(f, &tokens, &cache, &n_cache)) {
+    if (f->from.tokenizer != NULL && !cache_of_run(f, &tokens, &cache, &n_cache)) {
         cf_status st = cache_of_earlier(f, &cache, &n_cache, err);
         if (is_fatal(st)) {
             return st;
         }
     }
-    CF_TRY(cf_prompt_model_build(&f->prompt, &prompt, &tokens, cache, n_cache,
-                                 err));
+    CF_TRY(cf_prompt_model_build(&f->prompt, &prompt, &tokens, cache, n_cache, err));
     if (f->from.tokenizer != NULL) {
         cf_prompt_model_mark_specials(&f->prompt, f->from.tokenizer);
     }
     f->has_prompt = true;
-    const cf_send send = {
-        .options = f->from.options, .has_parent = true, .parent = leaf};
-    return cf_conversation_losses(f->from.conv, &send, &prompt, add_loss, f,
-                                  err);
+    const cf_send send = {.options = f->from.options, .has_parent = true, .parent = leaf};
+    return cf_conversation_losses(f->from.conv, &send, &prompt, add_loss, f, err);
 }
 
 /* ---- the reply ---------------------------------------------------------- */
@@ -179,13 +168,11 @@ static cf_status read_reply(cf_report_facts *f, cf_error *err)
 {
     cf_session *session = cf_backend_core_session(f->from.backend);
     cf_str text = cf_reading_written(f->turn);
-    if (session == NULL || f->from.tokenizer == NULL || text.n == 0 ||
-        !f->has_prompt) {
+    if (session == NULL || f->from.tokenizer == NULL || text.n == 0 || !f->has_prompt) {
         return CF_OK;
     }
     cf_reading r;
-    cf_status st = cf_reading_init(&r, &f->prompt.prompt, text,
-                                   f->from.tokenizer, session, err);
+    cf_status st = cf_reading_init(&r, &f->prompt.prompt, text, f->from.tokenizer, session, err);
     CF_THEN(st, cf_reading_run(&r, f->from.cancel, err));
     if (st == CF_OK) {
         const cf_reply_read read = cf_reading_result(&r);
@@ -200,10 +187,10 @@ static cf_status read_reply(cf_report_facts *f, cf_error *err)
 static void load_run(cf_report_facts *f)
 {
     cf_error ignored;
-    f->has_run = f->from.store != NULL &&
-                 cf_store_get_turn(f->from.store, f->turn->id, &f->arena,
-                                   &f->stored, &ignored) == CF_OK &&
-                 f->stored.run != NULL;
+    f->has_run =
+        f->from.store != NULL &&
+        cf_store_get_turn(f->from.store, f->turn->id, &f->arena, &f->stored, &ignored) == CF_OK &&
+        f->stored.run != NULL;
 }
 
 static cf_status find_reply(cf_report_facts *f, cf_error *err)
@@ -228,9 +215,7 @@ static cf_status find_reply(cf_report_facts *f, cf_error *err)
 static cf_status siblings_at(cf_report_facts *f, size_t place, cf_error *err)
 {
     const cf_turn *reply = f->path[place], *t;
-    for (size_t i = 0;
-         (t = cf_conversation_child(f->from.conv, reply->parent, i)) != NULL;
-         i++) {
+    for (size_t i = 0; (t = cf_conversation_child(f->from.conv, reply->parent, i)) != NULL; i++) {
         f->n_all += reply == f->turn;
         if (t == reply) {
             continue;
@@ -242,8 +227,8 @@ static cf_status siblings_at(cf_report_facts *f, size_t place, cf_error *err)
         cf_report_sibling *s = &f->sibling[f->n_sibling];
         s->turn = t;
         s->place = place;
-        cf_status st = cf_diff_texts(&s->diff, cf_reading_written(t),
-                                     cf_reading_written(reply), &f->arena, err);
+        cf_status st = cf_diff_texts(&s->diff, cf_reading_written(t), cf_reading_written(reply),
+                                     &f->arena, err);
         if (is_fatal(st)) {
             return st;
         }
@@ -275,19 +260,16 @@ static cf_status find_influence(cf_report_facts *f, cf_error *err)
                                     .family = f->from.family,
                                     .roles = f->from.roles,
                                     .template_source = f->from.template_source};
-    const cf_influence_options o = {.kinds = 1u << CF_PART_MESSAGE |
-                                             1u << CF_PART_TOOL |
+    const cf_influence_options o = {.kinds = 1u << CF_PART_MESSAGE | 1u << CF_PART_TOOL |
                                              1u << CF_PART_SENTENCE,
                                     .message = SIZE_MAX,
                                     .tool = SIZE_MAX};
     cf_study_scorer scorer;
     char id[CF_UUID_TEXT + 1];
     cf_uuid_format(id, f->turn->id);
-    CF_TRY(cf_study_scorer_init(&scorer, f->from.backend, f->from.store,
-                                f->from.cancel, err));
+    CF_TRY(cf_study_scorer_init(&scorer, f->from.backend, f->from.store, f->from.cancel, err));
     cf_status st = cf_study_case_of(&f->study, f->from.conv, &engine, id, err);
-    CF_THEN(st, cf_influence_make(&f->influence, &f->study, &engine, &scorer,
-                                  &o, NULL, NULL, err));
+    CF_THEN(st, cf_influence_make(&f->influence, &f->study, &engine, &scorer, &o, NULL, NULL, err));
     f->has_influence = st == CF_OK;
     cf_study_scorer_deinit(&scorer);
     return st;
@@ -322,12 +304,10 @@ static cf_status gather(cf_report_facts *f, cf_error *err)
         return st;
     }
     return cf_tool_model_build(&f->calls, f->path, f->n_path, f->from.family,
-                               cf_conversation_tools(f->from.conv),
-                               f->from.template_source, err);
+                               cf_conversation_tools(f->from.conv), f->from.template_source, err);
 }
 
-cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
-                               cf_error *err)
+cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from, cf_error *err)
 {
     const uint64_t failures = cf_alloc_failures();
     *f = (cf_report_facts){.from = *from};

@@ -26,19 +26,17 @@ static void put_head(cf_buf *out, const cf_report_facts *f)
 {
     cf_buf title = CF_BUF_INIT;
     cf_report__title(&title, f);
-    cf_buf_adds(
-        out, "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
-             "<meta name=viewport content=\"width=device-width, "
-             "initial-scale=1\">\n"
-             "<meta name=color-scheme content=\"light dark\">\n"
-             "<meta http-equiv=Content-Security-Policy content=\"default-src "
-             "'none'; style-src 'unsafe-inline'; img-src data:; form-action "
-             "'none'; base-uri 'none'\">\n<meta name=referrer "
-             "content=no-referrer>\n<title>");
+    cf_buf_adds(out, "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
+                     "<meta name=viewport content=\"width=device-width, "
+                     "initial-scale=1\">\n"
+                     "<meta name=color-scheme content=\"light dark\">\n"
+                     "<meta http-equiv=Content-Security-Policy content=\"default-src "
+                     "'none'; style-src 'unsafe-inline'; img-src data:; form-action "
+                     "'none'; base-uri 'none'\">\n<meta name=referrer "
+                     "content=no-referrer>\n<title>");
     cf_report_html(out, cf_buf_str(&title));
     cf_buf_adds(out, " - confab report</title>\n<style>\n");
-    cf_buf_add(out, cf_embed_tui_study_report_css,
-               cf_embed_tui_study_report_css_size);
+    cf_buf_add(out, cf_embed_tui_study_report_css, cf_embed_tui_study_report_css_size);
     cf_buf_adds(out, "</style>\n</head>\n<body>\n<header>\n"
                      "<div class=kicker>confab report</div>\n<h1>");
     cf_report_html(out, cf_buf_str(&title));
@@ -48,8 +46,8 @@ static void put_head(cf_buf *out, const cf_report_facts *f)
 
 static void put_nav(cf_buf *out, const cf_report_facts *f)
 {
-    static const char *const names[] = {
-        "Conversation", "Prompt", "Reply", "Calls", "Differences", "Influence"};
+    static const char *const names[] = {"Conversation", "Prompt",      "Reply",
+                                        "Calls",        "Differences", "Influence"};
     size_t n = sizeof names / sizeof names[0];
     n -= !f->from.influences || f->turn == NULL; /* the last one */
     cf_buf_adds(out, "<nav>");
@@ -59,8 +57,7 @@ static void put_nav(cf_buf *out, const cf_report_facts *f)
     cf_buf_adds(out, "</nav>\n");
 }
 
-static void put_card(cf_buf *out, const char *value, const char *what,
-                     int percent)
+static void put_card(cf_buf *out, const char *value, const char *what, int percent)
 {
     cf_buf_adds(out, "<div class=card><b>");
     cf_report_html(out, cf_str_from(value));
@@ -68,8 +65,7 @@ static void put_card(cf_buf *out, const char *value, const char *what,
     cf_report_html(out, cf_str_from(what));
     cf_buf_adds(out, "</span>");
     if (percent >= 0) {
-        cf_buf_addf(out, "<div class=meter><i style=\"width:%d%%\"></i></div>",
-                    percent);
+        cf_buf_addf(out, "<div class=meter><i style=\"width:%d%%\"></i></div>", percent);
     }
     cf_buf_adds(out, "</div>\n");
 }
@@ -97,8 +93,7 @@ static void put_call_card(cf_buf *out, const cf_report_facts *f)
     size_t n_bad = 0;
     for (size_t i = 0; i < f->calls.n_row; i++) {
         const uint8_t *o = f->calls.row[i].outcome;
-        n_bad += o[CF_STAGE_PARSED] == CF_OUTCOME_FAIL ||
-                 o[CF_STAGE_VALID] == CF_OUTCOME_FAIL;
+        n_bad += o[CF_STAGE_PARSED] == CF_OUTCOME_FAIL || o[CF_STAGE_VALID] == CF_OUTCOME_FAIL;
     }
     if (f->calls.n_row > 0) {
         snprintf(value, sizeof value, "%zu", f->calls.n_row);
@@ -180,9 +175,8 @@ static void put_pictures(cf_buf *out, const json_t *message)
         cf_buf bytes = CF_BUF_INIT;
         bool is = cf_attachment_read(&a, json_array_get(content, i)) &&
                   a.kind == CF_ATTACHMENT_IMAGE &&
-                  a.base64.n < PAGE_MAX - (out->n < PAGE_MAX ? out->n : 0) &&
-                  out->n < PAGE_MAX && cf_base64_get(&bytes, a.base64) &&
-                  !bytes.failed && bytes.n > 0;
+                  a.base64.n < PAGE_MAX - (out->n < PAGE_MAX ? out->n : 0) && out->n < PAGE_MAX &&
+                  cf_base64_get(&bytes, a.base64) && !bytes.failed && bytes.n > 0;
         const char *mime = is ? cf_attachment_sniff(cf_buf_str(&bytes)) : NULL;
         if (mime != NULL && strncmp(mime, "image/", 6) == 0) {
             cf_buf_addf(out, "<img alt=picture src=\"data:%s;base64,", mime);
@@ -194,8 +188,8 @@ static void put_pictures(cf_buf *out, const json_t *message)
     }
 }
 
-static void put_turn(cf_buf *out, const cf_report_facts *f, const char *number,
-                     const cf_turn *turn, const json_t *message)
+static void put_turn(cf_buf *out, const cf_report_facts *f, const char *number, const cf_turn *turn,
+                     const json_t *message)
 {
     cf_buf text = CF_BUF_INIT;
     cf_buf_addf(out, "<div class=\"turn%s\"><div class=role>",
@@ -203,8 +197,7 @@ static void put_turn(cf_buf *out, const cf_report_facts *f, const char *number,
     cf_report_html(out, cf_json_get_str(message, "role"));
     cf_buf_adds(out, "<small>");
     cf_report_html(out, cf_str_from(number));
-    if (turn != NULL && turn->status != CF_TURN_OK &&
-        turn->status != CF_TURN_IMPORTED) {
+    if (turn != NULL && turn->status != CF_TURN_OK && turn->status != CF_TURN_IMPORTED) {
         cf_buf_addf(out, ", %s", cf_turn_status_name(turn->status));
     }
     cf_buf_adds(out, turn != NULL && turn == f->turn ? ", this reply" : "");
@@ -225,8 +218,7 @@ static void put_conversation(cf_buf *out, const cf_report_facts *f)
     cf_buf_adds(out, "<div class=box>\n");
     if (f->n_path == 0 || !cf_turn_is_system(f->path[0])) {
         for (size_t i = 0; i < json_array_size(before); i++) {
-            put_turn(out, f, "before every turn", NULL,
-                     json_array_get(before, i));
+            put_turn(out, f, "before every turn", NULL, json_array_get(before, i));
         }
     }
     for (size_t i = 0; i < f->n_path; i++) {
@@ -246,8 +238,8 @@ static void put_conversation(cf_buf *out, const cf_report_facts *f)
 /* ---- differences -------------------------------------------------------- */
 
 /* A line with its changed bytes marked. */
-static void put_unit(cf_buf *out, const cf_diff *d, const cf_diff_side *side,
-                     uint32_t unit, uint32_t mark, uint32_t n_mark)
+static void put_unit(cf_buf *out, const cf_diff *d, const cf_diff_side *side, uint32_t unit,
+                     uint32_t mark, uint32_t n_mark)
 {
     cf_str text = cf_diff_text_of(side, unit);
     size_t at = 0;
@@ -296,12 +288,10 @@ static void put_differences(cf_buf *out, const cf_report_facts *f)
         cf_report_html(out, cf_str_from(id));
         cf_buf_adds(out, " <small>");
         cf_report_html(out, cf_str_from(when));
-        cf_buf_addf(out,
-                    ", to turn %zu, %s%s</small></h3>\n<table class=diff>\n",
-                    s->place, cf_turn_status_name(s->turn->status),
+        cf_buf_addf(out, ", to turn %zu, %s%s</small></h3>\n<table class=diff>\n", s->place,
+                    cf_turn_status_name(s->turn->status),
                     cf_diff_is_equal(&s->diff) ? ", the same text" : "");
-        for (size_t k = 0; !cf_diff_is_equal(&s->diff) && k < s->diff.n_rows;
-             k++) {
+        for (size_t k = 0; !cf_diff_is_equal(&s->diff) && k < s->diff.n_rows; k++) {
             put_row(out, &s->diff, &s->diff.rows[k]);
         }
         cf_buf_adds(out, "</table>\n</div>\n");
@@ -309,16 +299,15 @@ static void put_differences(cf_buf *out, const cf_report_facts *f)
     if (f->n_sibling == 0) {
         cf_buf_adds(out, "<p class=dim>There are no other replies.</p>\n");
     } else if (f->n_more > 0) {
-        cf_buf_addf(out, "<p class=dim>%zu more are not shown.</p>\n",
-                    f->n_more);
+        cf_buf_addf(out, "<p class=dim>%zu more are not shown.</p>\n", f->n_more);
     }
     cf_buf_adds(out, "</section>\n");
 }
 
 /* ---- influence ---------------------------------------------------------- */
 
-static void put_influence_row(cf_buf *out, const cf_report_facts *f,
-                              const cf_influence_row *row, double most)
+static void put_influence_row(cf_buf *out, const cf_report_facts *f, const cf_influence_row *row,
+                              double most)
 {
     enum { SHOWN = 120 };
     char line[SHOWN + 1];
@@ -330,13 +319,11 @@ static void put_influence_row(cf_buf *out, const cf_report_facts *f,
     if (row->has_delta) {
         double share = most > 0 ? row->delta / most : 0;
         bool is_small = fabs(row->delta) < 0.0005; /* no "-0.000" */
-        cf_buf_addf(out, is_small ? "%.3f" : "%+.3f",
-                    is_small ? 0 : row->delta);
+        cf_buf_addf(out, is_small ? "%.3f" : "%+.3f", is_small ? 0 : row->delta);
         cf_buf_addf(out,
                     "</td><td><div class=\"bar%s\" "
                     "style=\"width:%.1f%%\"></div>",
-                    share < 0 ? " chosen" : "",
-                    (share < 0 ? -share : share) * 100);
+                    share < 0 ? " chosen" : "", (share < 0 ? -share : share) * 100);
     } else {
         cf_report_html(out, cf_str_from(row->why != NULL ? row->why : ""));
         cf_buf_adds(out, "</td><td>");
@@ -344,8 +331,8 @@ static void put_influence_row(cf_buf *out, const cf_report_facts *f,
     cf_buf_adds(out, "</td><td><code>");
     size_t n = cf_utf8_copy(line, sizeof line, row->part.text);
     cf_report_html(out, cf_str_make(line, n));
-    cf_buf_adds(out, n < row->part.text.n ? "\xe2\x80\xa6</code></td></tr>\n"
-                                          : "</code></td></tr>\n");
+    cf_buf_adds(out,
+                n < row->part.text.n ? "\xe2\x80\xa6</code></td></tr>\n" : "</code></td></tr>\n");
     cf_buf_deinit(&label);
 }
 
@@ -419,8 +406,7 @@ static void put_sources(cf_buf *out, const cf_report_facts *f)
     json_decref(tools);
     put_details(out, "The tools, as JSON", cf_buf_str(&text));
     if (f->has_run) {
-        put_details(out, "The options of the run, as JSON",
-                    f->stored.run->options);
+        put_details(out, "The options of the run, as JSON", f->stored.run->options);
         put_details(out, "The reply, byte by byte", f->stored.run->raw);
     }
     out->failed = out->failed || text.failed;
@@ -430,12 +416,9 @@ static void put_sources(cf_buf *out, const cf_report_facts *f)
 void cf_report__html(cf_buf *out, const cf_report_facts *f, cf_report_part part)
 {
     static const cf_report_section sections[] = {
-        {CF_REPORT_CONVERSATION, put_conversation},
-        {CF_REPORT_PROMPT, cf_report__html_prompt},
-        {CF_REPORT_REPLY, cf_report__html_reply},
-        {CF_REPORT_CALLS, cf_report__html_calls},
-        {CF_REPORT_DIFFERENCES, put_differences},
-        {CF_REPORT_INFLUENCE, put_influence}};
+        {CF_REPORT_CONVERSATION, put_conversation}, {CF_REPORT_PROMPT, cf_report__html_prompt},
+        {CF_REPORT_REPLY, cf_report__html_reply},   {CF_REPORT_CALLS, cf_report__html_calls},
+        {CF_REPORT_DIFFERENCES, put_differences},   {CF_REPORT_INFLUENCE, put_influence}};
     put_head(out, f);
     if (part == CF_REPORT_ALL) {
         put_nav(out, f);
@@ -443,8 +426,7 @@ void cf_report__html(cf_buf *out, const cf_report_facts *f, cf_report_part part)
     cf_buf_adds(out, "</header>\n");
     put_cards(out, f);
     put_figures(out, f);
-    cf_report__sections(out, f, part, sections,
-                        sizeof sections / sizeof sections[0]);
+    cf_report__sections(out, f, part, sections, sizeof sections / sizeof sections[0]);
     if (part == CF_REPORT_ALL) {
         put_sources(out, f);
     }

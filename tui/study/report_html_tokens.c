@@ -19,13 +19,12 @@ static void put_tip(cf_buf *out, cf_buf *tip)
 
 static void put_legend(cf_buf *out, const cf_report_facts *f)
 {
-    static const cf_span_source sources[] = {CF_SPAN_TEMPLATE, CF_SPAN_MESSAGE,
-                                             CF_SPAN_TOOL, CF_SPAN_VARIABLE,
-                                             CF_SPAN_COMPUTED};
+    static const cf_span_source sources[] = {CF_SPAN_TEMPLATE, CF_SPAN_MESSAGE, CF_SPAN_TOOL,
+                                             CF_SPAN_VARIABLE, CF_SPAN_COMPUTED};
     cf_buf_adds(out, "<div class=legend>");
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-        cf_buf_addf(out, "<span><span class=\"t s%d\">%s</span></span>",
-                    (int)sources[i], cf_span_source_name(sources[i]));
+        cf_buf_addf(out, "<span><span class=\"t s%d\">%s</span></span>", (int)sources[i],
+                    cf_span_source_name(sources[i]));
     }
     if (f->cache != CF_REPORT_CACHE_NONE) {
         cf_buf_adds(out, "<span><span class=\"t k\">in the cache</span>"
@@ -38,15 +37,13 @@ static void put_legend(cf_buf *out, const cf_report_facts *f)
     cf_buf_adds(out, "</div>\n");
 }
 
-static void put_token(cf_buf *out, const cf_report_facts *f, size_t i,
-                      cf_buf *tip)
+static void put_token(cf_buf *out, const cf_report_facts *f, size_t i, cf_buf *tip)
 {
     const cf_prompt_token *t = &f->prompt.token[i];
     const cf_prompt *p = &f->prompt.prompt;
     int source = t->span < p->n_spans ? (int)p->spans[t->span].source : 0;
     bool knows = f->cache != CF_REPORT_CACHE_NONE;
-    cf_buf_addf(out, "<i class=\"t s%d%s%s%s\"", source,
-                t->is_special ? " sp" : "",
+    cf_buf_addf(out, "<i class=\"t s%d%s%s%s\"", source, t->is_special ? " sp" : "",
                 knows && t->reuse == CF_REUSE_KEPT ? " k" : "",
                 knows && t->reuse == CF_REUSE_BREAK ? " br" : "");
     cf_report__prompt_tip(tip, f, i);
@@ -55,16 +52,13 @@ static void put_token(cf_buf *out, const cf_report_facts *f, size_t i,
     cf_buf_adds(out, "</i>");
 }
 
-static void put_part(cf_buf *out, const cf_report_facts *f,
-                     const cf_prompt_part *part, cf_buf *tip)
+static void put_part(cf_buf *out, const cf_report_facts *f, const cf_prompt_part *part, cf_buf *tip)
 {
     cf_buf title = CF_BUF_INIT;
     cf_report__part_title(&title, f, part->message);
-    cf_buf_addf(out, "<div class=\"part%s\">\n<h3>",
-                part->is_lost ? " lost" : "");
+    cf_buf_addf(out, "<div class=\"part%s\">\n<h3>", part->is_lost ? " lost" : "");
     cf_report_html(out, cf_buf_str(&title));
-    cf_buf_addf(out, " <small>%zu token%s", part->n_tokens,
-                part->n_tokens == 1 ? "" : "s");
+    cf_buf_addf(out, " <small>%zu token%s", part->n_tokens, part->n_tokens == 1 ? "" : "s");
     if (f->cache != CF_REPORT_CACHE_NONE) {
         cf_buf_addf(out, ", %zu from the cache", part->n_kept);
     }
@@ -87,8 +81,7 @@ static void put_spans(cf_buf *out, const cf_report_facts *f, cf_buf *tip)
         cf_buf_addf(out, "<i class=\"t s%d\"", (int)s->source);
         cf_buf_addf(tip, "%s ", cf_span_source_name(s->source));
         cf_buf_add(tip, s->path.p, s->path.n);
-        cf_buf_addf(tip, "\ntemplate line %u:%u", (unsigned)s->line,
-                    (unsigned)s->col);
+        cf_buf_addf(tip, "\ntemplate line %u:%u", (unsigned)s->line, (unsigned)s->col);
         put_tip(out, tip);
         cf_report_html_token(out, cf_str_make(p->text.p + s->off, s->len));
         cf_buf_adds(out, "</i>");
@@ -103,13 +96,11 @@ void cf_report__html_prompt(cf_buf *out, const cf_report_facts *f)
 {
     static const char *const about[] = {
         [CF_REPORT_CACHE_NONE] = "what the model read",
-        [CF_REPORT_CACHE_RUN] =
-            "what the model read; the cache as the run found it",
+        [CF_REPORT_CACHE_RUN] = "what the model read; the cache as the run found it",
         [CF_REPORT_CACHE_EARLIER] = "what the model reads; the cache as the "
                                     "reply before this one leaves it"};
     cf_buf tip = CF_BUF_INIT;
-    cf_buf_addf(out, "<section id=Prompt>\n<h2>Prompt <small>%s</small></h2>\n",
-                about[f->cache]);
+    cf_buf_addf(out, "<section id=Prompt>\n<h2>Prompt <small>%s</small></h2>\n", about[f->cache]);
     if (!f->has_prompt) {
         cf_buf_adds(out, "<p class=note>It cannot be shown: ");
         cf_report_html(out, cf_str_from(f->prompt_why.text));
@@ -191,17 +182,14 @@ static void put_alternatives(cf_buf *out, const cf_report_facts *f, size_t i)
     double p;
     bool is_chosen;
     cf_buf_adds(out, "<div class=alts>");
-    for (size_t k = 0;
-         k < SHOWN && cf_report__candidate(f, i, k, &text, &p, &is_chosen);
-         k++) {
+    for (size_t k = 0; k < SHOWN && cf_report__candidate(f, i, k, &text, &p, &is_chosen); k++) {
         double width = p > 0 && p <= 1 ? p * 100 : 0;
         cf_buf_adds(out, is_chosen ? "<code><b>" : "<code>");
         put_cell(out, cf_buf_str(&text));
         cf_buf_addf(out,
                     "%s</code><span>%.4f</span><span class=\"bar%s\" "
                     "style=\"width:%.1f%%\"></span>",
-                    is_chosen ? "</b>" : "", p, is_chosen ? " chosen" : "",
-                    width);
+                    is_chosen ? "</b>" : "", p, is_chosen ? " chosen" : "", width);
         cf_buf_reset(&text);
     }
     cf_buf_adds(out, "</div>");
@@ -233,8 +221,8 @@ void cf_report__html_reply(cf_buf *out, const cf_report_facts *f)
 {
     cf_buf_addf(out, "<section id=Reply>\n<h2>Reply <small>%s</small></h2>\n",
                 f->turn == NULL ? "none"
-                : f->is_read ? "token by token, as the model at hand reads it"
-                             : "token by token, shaded by probability");
+                : f->is_read    ? "token by token, as the model at hand reads it"
+                                : "token by token, shaded by probability");
     if (f->turn == NULL) {
         cf_buf_adds(out, "<p class=dim>The path has no reply.</p>\n");
     } else if (f->reply->n_token > 0) {
@@ -245,8 +233,7 @@ void cf_report__html_reply(cf_buf *out, const cf_report_facts *f)
         cf_report__message(&text, f->turn->message);
         cf_buf_adds(out, "<div class=\"box text\">");
         cf_report_html(out, cf_buf_str(&text));
-        cf_buf_adds(out,
-                    "</div>\n<p class=dim>Its tokens are not known.</p>\n");
+        cf_buf_adds(out, "</div>\n<p class=dim>Its tokens are not known.</p>\n");
         cf_buf_deinit(&text);
     }
     cf_buf_adds(out, "</section>\n");
@@ -254,13 +241,12 @@ void cf_report__html_reply(cf_buf *out, const cf_report_facts *f)
 
 /* ---- calls -------------------------------------------------------------- */
 
-static void put_stage(cf_buf *out, const cf_report_facts *f,
-                      const cf_call_row *row, cf_stage stage)
+static void put_stage(cf_buf *out, const cf_report_facts *f, const cf_call_row *row, cf_stage stage)
 {
     cf_buf text = CF_BUF_INIT;
     const char *outcome = cf_report__outcome((cf_outcome)row->outcome[stage]);
-    cf_buf_addf(out, "<div class=\"stage %s\"><h3>%s <small>%s</small></h3>",
-                outcome, cf_report__stages[stage], outcome);
+    cf_buf_addf(out, "<div class=\"stage %s\"><h3>%s <small>%s</small></h3>", outcome,
+                cf_report__stages[stage], outcome);
     cf_report__stage(&text, f, row, stage);
     cf_buf_adds(out, "<pre>");
     cf_report_html(out, cf_buf_str(&text));

@@ -45,8 +45,7 @@ static void put_conversation(cf_buf *out, const cf_report_facts *f)
         }
     }
     for (size_t i = 0; i < f->n_path; i++) {
-        put_message(out, f->path[i]->message,
-                    f->path[i] == f->turn ? " (this reply)" : "");
+        put_message(out, f->path[i]->message, f->path[i] == f->turn ? " (this reply)" : "");
     }
     if (f->losses.n > 0) {
         cf_buf_adds(out, "Not in the prompt:\n\n");
@@ -75,8 +74,7 @@ static void put_prompt(cf_buf *out, const cf_report_facts *f)
             cf_report__part_title(&title, f, m->part[i].message);
             cf_buf_adds(out, "| ");
             cf_report_md_line(out, cf_buf_str(&title));
-            cf_buf_addf(out, " | %zu | %zu |\n", m->part[i].n_tokens,
-                        m->part[i].n_kept);
+            cf_buf_addf(out, " | %zu | %zu |\n", m->part[i].n_tokens, m->part[i].n_kept);
             cf_buf_deinit(&title);
         }
         cf_buf_addc(out, '\n');
@@ -90,9 +88,7 @@ static void put_alternatives(cf_buf *out, const cf_report_facts *f, size_t i)
     cf_buf text = CF_BUF_INIT;
     double p;
     bool is_chosen;
-    for (size_t k = 0;
-         k < SHOWN && cf_report__candidate(f, i, k, &text, &p, &is_chosen);
-         k++) {
+    for (size_t k = 0; k < SHOWN && cf_report__candidate(f, i, k, &text, &p, &is_chosen); k++) {
         cf_buf_adds(out, k > 0 ? ", " : "");
         cf_report_md_line(out, cf_buf_str(&text));
         cf_buf_addf(out, " %.4f", p);
@@ -163,8 +159,7 @@ static void put_calls(cf_buf *out, const cf_report_facts *f)
     cf_buf_adds(out, f->calls.n_row == 0 ? "There are none.\n\n" : "");
 }
 
-static void put_diff_line(cf_buf *to, const cf_diff_side *side, uint32_t unit,
-                          char sign)
+static void put_diff_line(cf_buf *to, const cf_diff_side *side, uint32_t unit, char sign)
 {
     if (unit != CF_DIFF_NONE) {
         cf_str text = cf_diff_text_of(side, unit);
@@ -194,8 +189,7 @@ static void put_differences(cf_buf *out, const cf_report_facts *f)
         cf_report_md_block(out, "diff", cf_buf_str(&text));
         cf_buf_deinit(&text);
     }
-    cf_buf_adds(out,
-                f->n_sibling == 0 ? "There are no other replies.\n\n" : "");
+    cf_buf_adds(out, f->n_sibling == 0 ? "There are no other replies.\n\n" : "");
 }
 
 static void put_influence(cf_buf *out, const cf_report_facts *f)
@@ -232,16 +226,14 @@ static void put_influence(cf_buf *out, const cf_report_facts *f)
     cf_free(order);
 }
 
-void cf_report__markdown(cf_buf *out, const cf_report_facts *f,
-                         cf_report_part part)
+void cf_report__markdown(cf_buf *out, const cf_report_facts *f, cf_report_part part)
 {
-    static const cf_report_section sections[] = {
-        {CF_REPORT_CONVERSATION, put_conversation},
-        {CF_REPORT_PROMPT, put_prompt},
-        {CF_REPORT_REPLY, put_reply},
-        {CF_REPORT_CALLS, put_calls},
-        {CF_REPORT_DIFFERENCES, put_differences},
-        {CF_REPORT_INFLUENCE, put_influence}};
+    static const cf_report_section sections[] = {{CF_REPORT_CONVERSATION, put_conversation},
+                                                 {CF_REPORT_PROMPT, put_prompt},
+                                                 {CF_REPORT_REPLY, put_reply},
+                                                 {CF_REPORT_CALLS, put_calls},
+                                                 {CF_REPORT_DIFFERENCES, put_differences},
+                                                 {CF_REPORT_INFLUENCE, put_influence}};
     cf_buf title = CF_BUF_INIT;
     cf_buf_adds(out, "# ");
     cf_report__title(&title, f);
@@ -249,6 +241,5 @@ void cf_report__markdown(cf_buf *out, const cf_report_facts *f,
     cf_buf_deinit(&title);
     cf_buf_adds(out, "\n\nReport by confab " CF_VERSION ".\n\n");
     put_figures(out, f);
-    cf_report__sections(out, f, part, sections,
-                        sizeof sections / sizeof sections[0]);
+    cf_report__sections(out, f, part, sections, sizeof sections / sizeof sections[0]);
 }

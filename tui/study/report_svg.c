@@ -33,9 +33,8 @@ static const char style[] =
 
 static bool is_wide(uint32_t cp)
 {
-    static const uint32_t wide[][2] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},
-                                       {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},
-                                       {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
+    static const uint32_t wide[][2] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},  {0xAC00, 0xD7A3},
+                                       {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},  {0xFF00, 0xFF60},
                                        {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
         if (cp >= wide[i][0] && cp <= wide[i][1]) {
@@ -66,8 +65,8 @@ static void new_line(pen *p)
 }
 
 /* One box on one line. */
-static void put_box(pen *p, cf_str text, int cells, const char *box,
-                    double opacity, const char *letters)
+static void put_box(pen *p, cf_str text, int cells, const char *box, double opacity,
+                    const char *letters)
 {
     int x = MARGIN + p->x * CELL_W, y = MARGIN + p->y * CELL_H;
     cf_buf_addf(p->out,
@@ -75,16 +74,16 @@ static void put_box(pen *p, cf_str text, int cells, const char *box,
                 "height=\"%d\" rx=\"2\" fill-opacity=\"%.2f\"/><text "
                 "class=\"%s\" x=\"%d\" y=\"%d\" textLength=\"%d\" "
                 "lengthAdjust=\"spacingAndGlyphs\">",
-                box, x, y, cells * CELL_W - 1, CELL_H - 2, opacity, letters, x,
-                y + 13, cells * CELL_W - 1);
+                box, x, y, cells * CELL_W - 1, CELL_H - 2, opacity, letters, x, y + 13,
+                cells * CELL_W - 1);
     cf_report_xml(p->out, text);
     cf_buf_adds(p->out, "</text>");
     p->x += cells;
 }
 
 /* A run of text with a box under it and a tool tip, broken at the margin. */
-static void put_run(pen *p, cf_str text, const char *box, double opacity,
-                    const char *letters, const cf_buf *tip)
+static void put_run(pen *p, cf_str text, const char *box, double opacity, const char *letters,
+                    const cf_buf *tip)
 {
     size_t from = 0, at = 0;
     int cells = 0;
@@ -99,8 +98,7 @@ static void put_run(pen *p, cf_str text, const char *box, double opacity,
         int w = measure(text.p + at, text.n - at, &len);
         if (p->x + cells + w > COLS) {
             if (cells > 0) {
-                put_box(p, cf_str_make(text.p + from, at - from), cells, box,
-                        opacity, letters);
+                put_box(p, cf_str_make(text.p + from, at - from), cells, box, opacity, letters);
             }
             new_line(p);
             from = at;
@@ -109,16 +107,14 @@ static void put_run(pen *p, cf_str text, const char *box, double opacity,
         cells += w;
         at += len;
         if (text.p[at - 1] == '\n') {
-            put_box(p, cf_str_make(text.p + from, at - from), cells, box,
-                    opacity, letters);
+            put_box(p, cf_str_make(text.p + from, at - from), cells, box, opacity, letters);
             new_line(p);
             from = at;
             cells = 0;
         }
     }
     if (cells > 0) {
-        put_box(p, cf_str_make(text.p + from, at - from), cells, box, opacity,
-                letters);
+        put_box(p, cf_str_make(text.p + from, at - from), cells, box, opacity, letters);
     }
     cf_buf_adds(p->out, "</g>\n");
 }
@@ -162,15 +158,13 @@ static void put_prompt(pen *p, const cf_report_facts *f)
         size_t span = m->token[i].span;
         cf_report__prompt_tip(&text, f, i);
         put_run(p, cf_prompt_model_text(m, i),
-                span < m->prompt.n_spans ? boxes[m->prompt.spans[span].source]
-                                         : "s9",
-                1, "", &text);
+                span < m->prompt.n_spans ? boxes[m->prompt.spans[span].source] : "s9", 1, "",
+                &text);
         cf_buf_deinit(&text);
     }
     if (!f->has_prompt || m->n == 0) {
-        put_run(
-            p, f->has_prompt ? m->prompt.text : cf_str_from(f->prompt_why.text),
-            "s9", 0, "", NULL);
+        put_run(p, f->has_prompt ? m->prompt.text : cf_str_from(f->prompt_why.text), "s9", 0, "",
+                NULL);
     }
 }
 
@@ -217,8 +211,8 @@ static void put_calls(pen *p, const cf_report_facts *f)
     }
 }
 
-static void put_diff_line(pen *p, const cf_diff_side *side, uint32_t unit,
-                          const char *sign, const char *box)
+static void put_diff_line(pen *p, const cf_diff_side *side, uint32_t unit, const char *sign,
+                          const char *box)
 {
     if (unit == CF_DIFF_NONE) {
         return;
@@ -241,13 +235,11 @@ static void put_differences(pen *p, const cf_report_facts *f)
             if (!is_kept) {
                 put_diff_line(p, &d->a, r->a, "- ", "del");
             }
-            put_diff_line(p, &d->b, r->b, is_kept ? "  " : "+ ",
-                          is_kept ? "s9" : "add");
+            put_diff_line(p, &d->b, r->b, is_kept ? "  " : "+ ", is_kept ? "s9" : "add");
         }
     }
     if (f->n_sibling == 0) {
-        put_run(p, cf_str_from("There are no other replies."), "s9", 0, "d",
-                NULL);
+        put_run(p, cf_str_from("There are no other replies."), "s9", 0, "d", NULL);
     }
 }
 
@@ -262,14 +254,13 @@ static void put_influence(pen *p, const cf_report_facts *f)
         double share = most > 0 && row->has_delta ? row->delta / most : 0;
         cf_buf_addf(&label, "%+9.3f  ", row->has_delta ? row->delta : 0);
         cf_report__influence_label(&label, f, &row->part);
-        put_run(p, cf_buf_str(&label), share < 0 ? "add" : "del",
-                share < 0 ? -share : share, "", NULL);
+        put_run(p, cf_buf_str(&label), share < 0 ? "add" : "del", share < 0 ? -share : share, "",
+                NULL);
         new_line(p);
         cf_buf_deinit(&label);
     }
     if (n == 0) {
-        put_run(p, cf_str_from("The influence is not known."), "s9", 0, "d",
-                NULL);
+        put_run(p, cf_str_from("The influence is not known."), "s9", 0, "d", NULL);
     }
     cf_free(order);
 }
@@ -313,13 +304,12 @@ void cf_report__svg(cf_buf *out, const cf_report_facts *f, cf_report_part part)
 
 /* ---- forms -------------------------------------------------------------- */
 
-cf_status cf_report_write(cf_buf *out, const cf_report_facts *f,
-                          cf_report_part part, const char *path, cf_error *err)
+cf_status cf_report_write(cf_buf *out, const cf_report_facts *f, cf_report_part part,
+                          const char *path, cf_error *err)
 {
     static const struct {
         const char *ending;
-        void (*write)(cf_buf *out, const cf_report_facts *f,
-                      cf_report_part part);
+        void (*write)(cf_buf *out, const cf_report_facts *f, cf_report_part part);
     } forms[] = {{".md", cf_report__markdown},
                  {".markdown", cf_report__markdown},
                  {".svg", cf_report__svg},
@@ -327,8 +317,7 @@ cf_status cf_report_write(cf_buf *out, const cf_report_facts *f,
     const char *dot = strrchr(path, '.');
     const uint64_t failures = cf_alloc_failures();
     size_t i = 0;
-    while (forms[i].ending[0] != '\0' &&
-           (dot == NULL || strcmp(dot, forms[i].ending) != 0)) {
+    while (forms[i].ending[0] != '\0' && (dot == NULL || strcmp(dot, forms[i].ending) != 0)) {
         i++;
     }
     forms[i].write(out, f, part);

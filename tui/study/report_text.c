@@ -15,10 +15,9 @@ typedef enum form {
 
 /* Characters that show nothing, beyond those that a terminal must not get. */
 static const uint32_t blank[][2] = {
-    {0x00AD, 0x00AD},   {0x034F, 0x034F},   {0x115F, 0x1160}, {0x17B4, 0x17B5},
-    {0x180B, 0x180F},   {0x200B, 0x200C},   {0x2060, 0x2065}, {0x206A, 0x206F},
-    {0x3164, 0x3164},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFF8},
-    {0x1BCA0, 0x1BCA3}, {0xE0080, 0xE0FFF},
+    {0x00AD, 0x00AD}, {0x034F, 0x034F}, {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180B, 0x180F},
+    {0x200B, 0x200C}, {0x2060, 0x2065}, {0x206A, 0x206F},   {0x3164, 0x3164},   {0xFEFF, 0xFEFF},
+    {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFF8}, {0x1BCA0, 0x1BCA3}, {0xE0080, 0xE0FFF},
 };
 
 bool cf_report_hides(uint32_t cp)
@@ -34,8 +33,8 @@ bool cf_report_hides(uint32_t cp)
 /* ASCII that no parser of a page gives a meaning to. */
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || strchr(" .,;!?()[]{}_+*-|~^%$", c) != NULL;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr(" .,;!?()[]{}_+*-|~^%$", c) != NULL;
 }
 
 static void put_escape(cf_buf *out, form f, const char *text, size_t n)
@@ -73,8 +72,7 @@ static void put(cf_buf *out, form f, cf_str s)
         char text[CF_SAFE_ESCAPE_MAX];
         size_t n = cf_utf8_decode(&cp, s.p + i, s.n - i);
         if (cp == CF_UTF8_BAD) {
-            put_escape(out, f, text,
-                       cf_safe_escape_byte(text, (unsigned char)s.p[i]));
+            put_escape(out, f, text, cf_safe_escape_byte(text, (unsigned char)s.p[i]));
         } else if (cf_report_hides(cp)) {
             put_escape(out, f, text, cf_safe_escape(text, cp));
         } else if (cp < 0x80) {
@@ -121,8 +119,7 @@ static void put_visible(cf_buf *out, cf_str s, bool one_line)
         char text[CF_SAFE_ESCAPE_MAX];
         size_t n = cf_utf8_decode(&cp, s.p + i, s.n - i);
         if (cp == CF_UTF8_BAD) {
-            cf_buf_add(out, text,
-                       cf_safe_escape_byte(text, (unsigned char)s.p[i]));
+            cf_buf_add(out, text, cf_safe_escape_byte(text, (unsigned char)s.p[i]));
         } else if (cf_report_hides(cp) || (one_line && cp == '\n')) {
             cf_buf_add(out, text, cf_safe_escape(text, cp));
         } else {
@@ -160,8 +157,7 @@ void cf_report_md_line(cf_buf *out, cf_str text)
         if (c == '<' || c == '>' || c == '&') {
             cf_buf_addf(out, "&#%d;", c);
         } else {
-            cf_buf_adds(out,
-                        strchr("\\`*_{}[]()#+-.!|~:@", c) != NULL ? "\\" : "");
+            cf_buf_adds(out, strchr("\\`*_{}[]()#+-.!|~:@", c) != NULL ? "\\" : "");
             cf_buf_addc(out, c);
         }
     }

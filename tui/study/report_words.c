@@ -18,8 +18,7 @@ typedef struct figures {
     size_t n;
 } figures;
 
-static void put(figures *f, const char *name, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+static void put(figures *f, const char *name, const char *fmt, ...) CF_PRINTF(3, 4);
 static void put(figures *f, const char *name, const char *fmt, ...)
 {
     cf_report_figure *to = &f->v[f->n];
@@ -61,11 +60,8 @@ static void put_run(figures *v, const cf_report_facts *f)
     put_str(v, "engine", r->engine);
     put_str(v, "kernels", r->isa);
     if (r->n_threads > 0) {
-        put(v, "threads", "%d%s%s", r->n_threads,
-            r->arithmetic != CF_ARITHMETIC_16 ? ", " : "",
-            r->arithmetic != CF_ARITHMETIC_16
-                ? cf_arithmetic_name(r->arithmetic)
-                : "");
+        put(v, "threads", "%d%s%s", r->n_threads, r->arithmetic != CF_ARITHMETIC_16 ? ", " : "",
+            r->arithmetic != CF_ARITHMETIC_16 ? cf_arithmetic_name(r->arithmetic) : "");
     }
     if (r->has_seed) {
         put(v, "seed", "%llu", (unsigned long long)r->seed);
@@ -76,8 +72,7 @@ static void put_run(figures *v, const cf_report_facts *f)
         put(v, "prompt read in", "%.1f ms", (double)r->prefill_us / 1e3);
     }
     if (r->decode_us > 0 && r->n_reply > 0) {
-        put(v, "written at", "%.1f tokens/s",
-            (double)r->n_reply * 1e6 / (double)r->decode_us);
+        put(v, "written at", "%.1f tokens/s", (double)r->n_reply * 1e6 / (double)r->decode_us);
     }
     put_str(v, "constraint", r->constraint_spec);
 }
@@ -89,8 +84,7 @@ static void put_perplexity(figures *v, const cf_report_facts *f)
     size_t n = 0;
     for (size_t i = 0; f->reply != NULL && i < f->reply->n_token; i++) {
         const cf_chat_token *t = &f->reply->token[i];
-        double p =
-            t->draw != NULL ? (double)t->draw->chosen.p_raw : (double)t->p;
+        double p = t->draw != NULL ? (double)t->draw->chosen.p_raw : (double)t->p;
         if (!t->is_forced && p > 0) {
             sum -= log(p);
             n++;
@@ -101,8 +95,7 @@ static void put_perplexity(figures *v, const cf_report_facts *f)
     }
 }
 
-size_t cf_report__figures(const cf_report_facts *f,
-                          cf_report_figure out[CF_REPORT_FIGURES])
+size_t cf_report__figures(const cf_report_facts *f, cf_report_figure out[CF_REPORT_FIGURES])
 {
     figures v = {.v = out};
     char when[25];
@@ -140,9 +133,8 @@ void cf_report__message(cf_buf *out, const json_t *message)
     cf_lab_message_text(out, message);
 }
 
-void cf_report__sections(cf_buf *out, const cf_report_facts *f,
-                         cf_report_part part, const cf_report_section *v,
-                         size_t n)
+void cf_report__sections(cf_buf *out, const cf_report_facts *f, cf_report_part part,
+                         const cf_report_section *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (part == CF_REPORT_ALL || part == v[i].part) {
@@ -180,8 +172,7 @@ static const char *role_of(const cf_report_facts *f, size_t message)
     return role.n != 0 ? role.p : "?";
 }
 
-void cf_report__part_title(cf_buf *out, const cf_report_facts *f,
-                           int32_t message)
+void cf_report__part_title(cf_buf *out, const cf_report_facts *f, int32_t message)
 {
     switch (message) {
     case CF_PART_HEAD:
@@ -202,13 +193,11 @@ void cf_report__part_title(cf_buf *out, const cf_report_facts *f,
 
 /* ---- tokens of the prompt ----------------------------------------------- */
 
-static void put_span(cf_buf *out, const cf_report_facts *f,
-                     const cf_prompt_span *s)
+static void put_span(cf_buf *out, const cf_report_facts *f, const cf_prompt_span *s)
 {
     switch (s->source) {
     case CF_SPAN_MESSAGE:
-        cf_buf_addf(out, "message %u (%s)", (unsigned)s->index + 1,
-                    role_of(f, s->index));
+        cf_buf_addf(out, "message %u (%s)", (unsigned)s->index + 1, role_of(f, s->index));
         break;
     case CF_SPAN_TOOL:
         cf_buf_addf(out, "tool %u", (unsigned)s->index + 1);
@@ -224,8 +213,7 @@ static void put_span(cf_buf *out, const cf_report_facts *f,
         cf_buf_add(out, s->path.p, s->path.n);
     }
     if (s->line > 0) {
-        cf_buf_addf(out, ", by template line %u:%u", (unsigned)s->line,
-                    (unsigned)s->col);
+        cf_buf_addf(out, ", by template line %u:%u", (unsigned)s->line, (unsigned)s->col);
     }
 }
 
@@ -261,10 +249,10 @@ static void quote(cf_buf *out, cf_str text)
 
 void cf_report__prompt_tip(cf_buf *out, const cf_report_facts *f, size_t i)
 {
-    static const char *const reuse[] = {
-        [CF_REUSE_KEPT] = "in the cache",
-        [CF_REUSE_NEW] = "computed",
-        [CF_REUSE_BREAK] = "the first token that the cache has otherwise"};
+    static const char *const reuse[] = {[CF_REUSE_KEPT] = "in the cache",
+                                        [CF_REUSE_NEW] = "computed",
+                                        [CF_REUSE_BREAK] =
+                                            "the first token that the cache has otherwise"};
     const cf_prompt_model *m = &f->prompt;
     cf_buf_addf(out, "token %zu, id %d%s  ", i, (int)m->ids[i].id,
                 m->token[i].is_special ? ", special" : "");
@@ -284,8 +272,8 @@ double cf_report__p(const cf_report_facts *f, size_t i)
     return t->draw != NULL ? (double)t->draw->chosen.p_raw : (double)t->p;
 }
 
-bool cf_report__candidate(const cf_report_facts *f, size_t i, size_t k,
-                          cf_buf *text, double *p, bool *is_chosen)
+bool cf_report__candidate(const cf_report_facts *f, size_t i, size_t k, cf_buf *text, double *p,
+                          bool *is_chosen)
 {
     const cf_chat_token *t = &f->reply->token[i];
     if (t->draw != NULL && k < t->draw->n_top) {
@@ -302,8 +290,7 @@ bool cf_report__candidate(const cf_report_facts *f, size_t i, size_t k,
     if (t->draw == NULL && k < t->n_top) {
         cf_buf_add(text, t->top[k].text.p, t->top[k].text.n);
         *p = (double)t->top[k].p;
-        *is_chosen =
-            cf_str_eq(t->top[k].text, cf_reply_token_text(f->reply, i));
+        *is_chosen = cf_str_eq(t->top[k].text, cf_reply_token_text(f->reply, i));
         return true;
     }
     return false;
@@ -325,15 +312,13 @@ void cf_report__reply_tip(cf_buf *out, const cf_report_facts *f, size_t i)
     } else if (p >= 0) {
         cf_buf_addf(out, "\np %.4f", p);
         if (t->draw != NULL) {
-            cf_buf_addf(out, ", rank %u, entropy %.2f bits",
-                        (unsigned)t->draw->chosen.rank,
+            cf_buf_addf(out, ", rank %u, entropy %.2f bits", (unsigned)t->draw->chosen.rank,
                         (double)t->draw->entropy_bits);
         }
     }
     bool is_chosen;
     cf_buf text = CF_BUF_INIT;
-    for (size_t k = 0; k < ALTERNATIVES &&
-                       cf_report__candidate(f, i, k, &text, &p, &is_chosen);
+    for (size_t k = 0; k < ALTERNATIVES && cf_report__candidate(f, i, k, &text, &p, &is_chosen);
          k++) {
         cf_buf_addf(out, "\n%s %.4f  ", is_chosen ? "\xe2\x96\xb8" : " ", p);
         quote(out, cf_buf_str(&text));
@@ -356,8 +341,7 @@ size_t cf_report__worst(const cf_report_facts *f, size_t *out, size_t max)
         }
         size_t best = 0;
         for (size_t k = 1; k < n; k++) {
-            best =
-                cf_report__p(f, out[k]) > cf_report__p(f, out[best]) ? k : best;
+            best = cf_report__p(f, out[k]) > cf_report__p(f, out[best]) ? k : best;
         }
         if (p < cf_report__p(f, out[best])) {
             memmove(out + best, out + best + 1, (n - best - 1) * sizeof *out);
@@ -369,9 +353,8 @@ size_t cf_report__worst(const cf_report_facts *f, size_t *out, size_t max)
 
 /* ---- calls -------------------------------------------------------------- */
 
-const char *const cf_report__stages[CF_STAGE_COUNT] = {
-    "1 Raw reply", "2 Parsed", "3 Validation", "4 Result",
-    "5 Back in the prompt"};
+const char *const cf_report__stages[CF_STAGE_COUNT] = {"1 Raw reply", "2 Parsed", "3 Validation",
+                                                       "4 Result", "5 Back in the prompt"};
 
 const char *cf_report__outcome(cf_outcome outcome)
 {
@@ -382,8 +365,7 @@ const char *cf_report__outcome(cf_outcome outcome)
     return names[outcome];
 }
 
-static void put_parsed(cf_buf *out, const cf_report_facts *f,
-                       const cf_call_row *row)
+static void put_parsed(cf_buf *out, const cf_report_facts *f, const cf_call_row *row)
 {
     const cf_tool_call *c = cf_tool_model_call(&f->calls, row);
     if (c == NULL) {
@@ -392,9 +374,7 @@ static void put_parsed(cf_buf *out, const cf_report_facts *f,
     }
     cf_buf_add(out, c->name.p, c->name.n);
     cf_buf_addc(out, '\n');
-    char *pretty = c->json != NULL
-                       ? json_dumps(c->json, JSON_INDENT(2) | JSON_ENSURE_ASCII)
-                       : NULL;
+    char *pretty = c->json != NULL ? json_dumps(c->json, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
     if (pretty != NULL) {
         cf_buf_adds(out, pretty);
     } else {
@@ -403,13 +383,11 @@ static void put_parsed(cf_buf *out, const cf_report_facts *f,
     cf_free(pretty);
 }
 
-static void put_valid(cf_buf *out, const cf_report_facts *f,
-                      const cf_call_row *row)
+static void put_valid(cf_buf *out, const cf_report_facts *f, const cf_call_row *row)
 {
     const cf_tool_call *c = cf_tool_model_call(&f->calls, row);
     if (row->outcome[CF_STAGE_VALID] == CF_OUTCOME_NONE) {
-        cf_buf_adds(out, c == NULL ? "not checked: it does not parse"
-                                   : "no tools are declared");
+        cf_buf_adds(out, c == NULL ? "not checked: it does not parse" : "no tools are declared");
         return;
     }
     cf_buf_addf(out, "%s\n", cf_tool_status_name(c->status));
@@ -432,8 +410,7 @@ static void put_back(cf_buf *out, const cf_report_facts *f, size_t turn)
     }
 }
 
-void cf_report__stage(cf_buf *out, const cf_report_facts *f,
-                      const cf_call_row *row, cf_stage stage)
+void cf_report__stage(cf_buf *out, const cf_report_facts *f, const cf_call_row *row, cf_stage stage)
 {
     const cf_call_reply *r = &f->calls.reply[row->reply];
     const cf_tool_segment *s = cf_tool_model_segment(&f->calls, row);
@@ -470,17 +447,15 @@ void cf_report__stage(cf_buf *out, const cf_report_facts *f,
 
 /* ---- influence ---------------------------------------------------------- */
 
-void cf_report__influence_label(cf_buf *out, const cf_report_facts *f,
-                                const cf_part *part)
+void cf_report__influence_label(cf_buf *out, const cf_report_facts *f, const cf_part *part)
 {
     switch (part->kind) {
     case CF_PART_MESSAGE:
-        cf_buf_addf(out, "message %zu (%s)", part->index + 1,
-                    role_of(f, part->index));
+        cf_buf_addf(out, "message %zu (%s)", part->index + 1, role_of(f, part->index));
         break;
     case CF_PART_SENTENCE:
-        cf_buf_addf(out, "sentence %zu of message %zu (%s)", part->index + 1,
-                    part->message + 1, role_of(f, part->message));
+        cf_buf_addf(out, "sentence %zu of message %zu (%s)", part->index + 1, part->message + 1,
+                    role_of(f, part->message));
         break;
     default:
         cf_part_label(part, &f->study, 1, out);
@@ -488,8 +463,7 @@ void cf_report__influence_label(cf_buf *out, const cf_report_facts *f,
     }
 }
 
-size_t cf_report__influence(const cf_report_facts *f, size_t **order,
-                            double *most)
+size_t cf_report__influence(const cf_report_facts *f, size_t **order, double *most)
 {
     const cf_influence *v = &f->influence;
     *most = 0;
@@ -507,14 +481,13 @@ size_t cf_report__influence(const cf_report_facts *f, size_t **order,
 
 /* ---- parts -------------------------------------------------------------- */
 
-static const char *const part_names[] = {
-    [CF_REPORT_ALL] = "all",
-    [CF_REPORT_CONVERSATION] = "conversation",
-    [CF_REPORT_PROMPT] = "prompt",
-    [CF_REPORT_REPLY] = "reply",
-    [CF_REPORT_CALLS] = "calls",
-    [CF_REPORT_DIFFERENCES] = "differences",
-    [CF_REPORT_INFLUENCE] = "influence"};
+static const char *const part_names[] = {[CF_REPORT_ALL] = "all",
+                                         [CF_REPORT_CONVERSATION] = "conversation",
+                                         [CF_REPORT_PROMPT] = "prompt",
+                                         [CF_REPORT_REPLY] = "reply",
+                                         [CF_REPORT_CALLS] = "calls",
+                                         [CF_REPORT_DIFFERENCES] = "differences",
+                                         [CF_REPORT_INFLUENCE] = "influence"};
 
 enum { N_PARTS = sizeof part_names / sizeof part_names[0] };
 

@@ -15,11 +15,10 @@
 
 enum { ROUNDS = 4, LOG_MAX = 64 << 20 };
 
-cf_status cf_shrink_init(cf_shrink *s, cf_asker *asker, const json_t *context,
-                         cf_str source, cf_error *err)
+cf_status cf_shrink_init(cf_shrink *s, cf_asker *asker, const json_t *context, cf_str source,
+                         cf_error *err)
 {
-    *s = (cf_shrink){.asker = asker,
-                     .context = json_incref(cf_json_ref(context))};
+    *s = (cf_shrink){.asker = asker, .context = json_incref(cf_json_ref(context))};
     cf_buf_add(&s->source, source.p, source.n);
     return cf_buf_check(&s->source, err);
 }
@@ -37,17 +36,16 @@ void cf_shrink_deinit(cf_shrink *s)
 
 /* ---- answers ------------------------------------------------------------ */
 
-static cf_status key_of(const cf_shrink *s, const json_t *context,
-                        cf_str source, char key[CF_HASH_TEXT + 1],
-                        cf_error *err)
+static cf_status key_of(const cf_shrink *s, const json_t *context, cf_str source,
+                        char key[CF_HASH_TEXT + 1], cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_str predicate = cf_predicate_text(s->asker->predicate);
     cf_buf_add(&b, predicate.p, predicate.n);
     cf_buf_addc(&b, '\0');
     cf_buf_adds(&b, s->model);
-    cf_buf_addf(&b, "%c%d %u%c%s%c", 0, s->asker->as_is, s->asker->max_tokens,
-                0, s->asker->error_like, 0);
+    cf_buf_addf(&b, "%c%d %u%c%s%c", 0, s->asker->as_is, s->asker->max_tokens, 0,
+                s->asker->error_like, 0);
     cf_buf_add(&b, source.p, source.n);
     cf_buf_addc(&b, '\0');
     cf_json_write(&b, context);
@@ -67,11 +65,9 @@ static const cf_shrink_answer *find_answer(const cf_shrink *s, const char *key)
     return NULL;
 }
 
-static cf_status add_answer(cf_shrink *s, const char *key, bool holds,
-                            cf_error *err)
+static cf_status add_answer(cf_shrink *s, const char *key, bool holds, cf_error *err)
 {
-    if (!cf_grow(&s->answer, &s->cap_answer, s->n_answer + 1,
-                 sizeof *s->answer)) {
+    if (!cf_grow(&s->answer, &s->cap_answer, s->n_answer + 1, sizeof *s->answer)) {
         return cf_oom_for(err, "the answers");
     }
     cf_shrink_answer *a = &s->answer[s->n_answer++];
@@ -90,8 +86,7 @@ static cf_status read_answers(cf_shrink *s, cf_str text, cf_error *err)
         bool ok = p[CF_HASH_TEXT] == ' ' && p[LINE - 1] == '\n' &&
                   (p[LINE - 2] == '0' || p[LINE - 2] == '1');
         if (!ok) {
-            return cf_fail(err, CF_EFORMAT,
-                           "byte %zu is not of an answer of confab shrink", at);
+            return cf_fail(err, CF_EFORMAT, "byte %zu is not of an answer of confab shrink", at);
         }
         CF_TRY(add_answer(s, p, p[LINE - 2] == '1', err));
     }
@@ -116,12 +111,10 @@ cf_status cf_shrink_keep(cf_shrink *s, const char *path, cf_error *err)
     cf_buf_deinit(&text);
     CF_TRY(st);
     s->log = fopen(path, "a");
-    return s->log != NULL ? CF_OK
-                          : cf_fail(err, CF_EIO, "%s cannot be written", path);
+    return s->log != NULL ? CF_OK : cf_fail(err, CF_EIO, "%s cannot be written", path);
 }
 
-static cf_status ask(cf_shrink *s, const json_t *context, cf_str source,
-                     bool *holds, cf_error *err)
+static cf_status ask(cf_shrink *s, const json_t *context, cf_str source, bool *holds, cf_error *err)
 {
     char key[CF_HASH_TEXT + 1];
     CF_TRY(key_of(s, context, source, key, err));
@@ -167,27 +160,23 @@ typedef struct level {
 } level;
 
 /* Context and template without `gone`: new references. */
-static cf_status build(const level *l, const bool *gone, json_t **context,
-                       cf_buf *source, cf_error *err)
+static cf_status build(const level *l, const bool *gone, json_t **context, cf_buf *source,
+                       cf_error *err)
 {
     cf_str old = cf_buf_str(&l->s->source);
-    *context =
-        l->kind == LEVEL_TREE ? cf_tree_without(l->s->context, l->depth, gone)
-        : l->kind == LEVEL_SENTENCES ? cf_sentence_without(l->s->context, gone)
-                                     : json_incref(l->s->context);
+    *context = l->kind == LEVEL_TREE        ? cf_tree_without(l->s->context, l->depth, gone)
+               : l->kind == LEVEL_SENTENCES ? cf_sentence_without(l->s->context, gone)
+                                            : json_incref(l->s->context);
     if (l->kind == LEVEL_LINES) {
         cf_line_without(old, gone, source);
     } else {
         cf_buf_add(source, old.p, old.n);
     }
-    return *context != NULL && !source->failed
-               ? CF_OK
-               : cf_oom_for(err, "a smaller context");
+    return *context != NULL && !source->failed ? CF_OK : cf_oom_for(err, "a smaller context");
 }
 
 /* Tries without left[at..at + n) as well, and takes them out if it holds. */
-static cf_status try_without(level *l, size_t at, size_t n, bool *went,
-                             cf_error *err)
+static cf_status try_without(level *l, size_t at, size_t n, bool *went, cf_error *err)
 {
     json_t *context = NULL;
     cf_buf source = CF_BUF_INIT;
@@ -201,8 +190,7 @@ static cf_status try_without(level *l, size_t at, size_t n, bool *went,
     cf_buf_deinit(&source);
     if (st == CF_OK && *went) {
         memcpy(l->gone, l->tried, l->n * sizeof *l->gone);
-        memmove(l->left + at, l->left + at + n,
-                (l->n_left - at - n) * sizeof *l->left);
+        memmove(l->left + at, l->left + at + n, (l->n_left - at - n) * sizeof *l->left);
         l->n_left -= n;
         l->has_changed = true;
         if (l->s->step != NULL) {
@@ -274,11 +262,10 @@ static size_t count_units(const level *l)
     return cf_line_units(cf_buf_str(&l->s->source));
 }
 
-static cf_status do_level(cf_shrink *s, level_kind kind, unsigned depth,
-                          bool *changed, cf_error *err)
+static cf_status do_level(cf_shrink *s, level_kind kind, unsigned depth, bool *changed,
+                          cf_error *err)
 {
-    static const char *const names[] = {"", "variables", "messages and tools",
-                                        "members", "parts"};
+    static const char *const names[] = {"", "variables", "messages and tools", "members", "parts"};
     level l = {.s = s, .kind = kind, .depth = depth};
     l.name = kind == LEVEL_SENTENCES ? "sentences"
              : kind == LEVEL_LINES   ? "template lines"
@@ -290,9 +277,8 @@ static cf_status do_level(cf_shrink *s, level_kind kind, unsigned depth,
     l.gone = cf_calloc(l.n, sizeof *l.gone);
     l.tried = cf_calloc(l.n, sizeof *l.tried);
     l.left = cf_calloc(l.n, sizeof *l.left);
-    cf_status st = l.gone != NULL && l.tried != NULL && l.left != NULL
-                       ? CF_OK
-                       : cf_oom_for(err, "the parts");
+    cf_status st =
+        l.gone != NULL && l.tried != NULL && l.left != NULL ? CF_OK : cf_oom_for(err, "the parts");
     for (size_t i = 0; st == CF_OK && i < l.n; i++) {
         l.left[i] = i;
     }
@@ -332,14 +318,11 @@ cf_status cf_shrink_run(cf_shrink *s, cf_error *err)
 {
     bool holds;
     s->n_runs++;
-    CF_TRY(cf_asker_ask(s->asker, s->context, cf_buf_str(&s->source), &holds,
-                        err));
+    CF_TRY(cf_asker_ask(s->asker, s->context, cf_buf_str(&s->source), &holds, err));
     if (!holds) {
         cf_str text = cf_predicate_text(s->asker->predicate);
-        return cf_fail(err, CF_EINVAL,
-                       "%.*s does not hold for the whole conversation: %.100s",
-                       (int)(text.n < 80 ? text.n : 80), text.p,
-                       cf_buf_cstr(&s->asker->why));
+        return cf_fail(err, CF_EINVAL, "%.*s does not hold for the whole conversation: %.100s",
+                       (int)(text.n < 80 ? text.n : 80), text.p, cf_buf_cstr(&s->asker->why));
     }
     cf_asker_hold_error(s->asker);
     bool changed = true;
@@ -347,6 +330,5 @@ cf_status cf_shrink_run(cf_shrink *s, cf_error *err)
         CF_TRY(do_round(s, &changed, err));
     }
     /* What is written down is seen once more, from the smallest. */
-    return cf_asker_ask(s->asker, s->context, cf_buf_str(&s->source), &holds,
-                        err);
+    return cf_asker_ask(s->asker, s->context, cf_buf_str(&s->source), &holds, err);
 }

@@ -54,21 +54,18 @@ typedef struct cf_shrink {
     FILE *log; /* answers are appended; NULL: not kept */
 
     /* Called after a unit went: what of, and how many are left of it. */
-    void (*step)(void *ud, const struct cf_shrink *s, const char *level,
-                 size_t n_left);
+    void (*step)(void *ud, const struct cf_shrink *s, const char *level, size_t n_left);
     void *ud;
 } cf_shrink;
 
 /* `context` is referenced, `source` copied. */
-CF_MUST_USE cf_status cf_shrink_init(cf_shrink *s, cf_asker *asker,
-                                     const json_t *context, cf_str source,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_shrink_init(cf_shrink *s, cf_asker *asker, const json_t *context,
+                                     cf_str source, cf_error *err);
 void cf_shrink_deinit(cf_shrink *s);
 
 /* Reads the answers of an earlier run from a file and appends new ones to it.
  * A last line that was cut off is left out.  CF_EIO, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_shrink_keep(cf_shrink *s, const char *path,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_shrink_keep(cf_shrink *s, const char *path, cf_error *err);
 
 /*
  * Shrinks.  CF_EINVAL when the predicate does not hold for the whole context.

@@ -17,15 +17,13 @@ typedef struct files {
     cf_buf calls;    /* JSON: what confab reads in the reply */
 } files;
 
-static cf_status write_file(const files *f, const char *name, const cf_buf *b,
-                            cf_error *err)
+static cf_status write_file(const files *f, const char *name, const cf_buf *b, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
     cf_status st = cf_buf_check(b, err);
     cf_buf_addf(&path, "%s/%s", f->folder, name);
     CF_THEN(st, cf_buf_check(&path, err));
-    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(b), b->n, 0644,
-                                 err));
+    CF_THEN(st, cf_os_write_file(cf_buf_cstr(&path), cf_buf_cstr(b), b->n, 0644, err));
     cf_buf_deinit(&path);
     cf_buf_addf(f->names, "%s\n", name);
     return st;
@@ -129,16 +127,15 @@ static const char py_render[] =
     "\n"
     "\n";
 
-static const char py_error[] =
-    "try:\n"
-    "    render(CONTEXT)\n"
-    "except ImportError:\n"
-    "    raise\n"
-    "except Exception as error:\n"
-    "    print(\"reproduced:\", type(error).__name__, error)\n"
-    "    sys.exit(0)\n"
-    "print(\"not reproduced: the template renders\")\n"
-    "sys.exit(1)\n";
+static const char py_error[] = "try:\n"
+                               "    render(CONTEXT)\n"
+                               "except ImportError:\n"
+                               "    raise\n"
+                               "except Exception as error:\n"
+                               "    print(\"reproduced:\", type(error).__name__, error)\n"
+                               "    sys.exit(0)\n"
+                               "print(\"not reproduced: the template renders\")\n"
+                               "sys.exit(1)\n";
 
 static const char py_cache[] =
     "def first(n):\n"
@@ -232,18 +229,17 @@ static const char cpp_head[] =
     "    common_chat_templates_inputs inputs;\n"
     "    inputs.messages = common_chat_msgs_parse_oaicompat(json::parse(\n"
     "        ";
-static const char cpp_fails[] =
-    "    // The template fails.\n"
-    "    bool failed = tmpls == nullptr;\n"
-    "    try {\n"
-    "        if (!failed) {\n"
-    "            common_chat_templates_apply(tmpls.get(), inputs);\n"
-    "        }\n"
-    "    } catch (const std::exception &) {\n"
-    "        failed = true;\n"
-    "    }\n"
-    "    assert_equals(true, failed);\n"
-    "}\n";
+static const char cpp_fails[] = "    // The template fails.\n"
+                                "    bool failed = tmpls == nullptr;\n"
+                                "    try {\n"
+                                "        if (!failed) {\n"
+                                "            common_chat_templates_apply(tmpls.get(), inputs);\n"
+                                "        }\n"
+                                "    } catch (const std::exception &) {\n"
+                                "        failed = true;\n"
+                                "    }\n"
+                                "    assert_equals(true, failed);\n"
+                                "}\n";
 static const char cpp_parse[] =
     "    // Before 2026: common_chat_syntax with .format in place of these.\n"
     "    common_chat_parser_params parser_params(params);\n"
@@ -274,13 +270,10 @@ static bool gives_prompt(const files *f, bool thinks)
     json_t *v = cf_json_copy(f->context);
     cf_arena_init(&arena, 0);
     bool same =
-        v != NULL &&
-        json_object_set_new(v, "enable_thinking", json_boolean(thinks)) == 0 &&
-        cf_template_compile(&tpl, cf_buf_str(&f->s->source), NULL, NULL, NULL,
-                            &ignored) == CF_OK &&
+        v != NULL && json_object_set_new(v, "enable_thinking", json_boolean(thinks)) == 0 &&
+        cf_template_compile(&tpl, cf_buf_str(&f->s->source), NULL, NULL, NULL, &ignored) == CF_OK &&
         cf_context_from_json(&context, v, &arena, &ignored) == CF_OK &&
-        cf_template_render(tpl, context, NULL, &arena, &done, &ignored) ==
-            CF_OK &&
+        cf_template_render(tpl, context, NULL, &arena, &done, &ignored) == CF_OK &&
         cf_str_eq(done.prompt.text, cf_buf_str(&f->s->asker->prompt));
     cf_template_free(tpl);
     cf_arena_deinit(&arena);
@@ -293,9 +286,8 @@ static bool gives_prompt(const files *f, bool thinks)
 static bool llama_thinks(const files *f)
 {
     const json_t *given = json_object_get(f->context, "enable_thinking");
-    return json_is_boolean(given)
-               ? json_is_true(given)
-               : gives_prompt(f, true) || !gives_prompt(f, false);
+    return json_is_boolean(given) ? json_is_true(given)
+                                  : gives_prompt(f, true) || !gives_prompt(f, false);
 }
 
 static cf_status write_llama(const files *f, cf_error *err)
@@ -308,8 +300,7 @@ static cf_status write_llama(const files *f, cf_error *err)
     cf_buf_adds(&b, "));\n    inputs.tools = common_chat_tools_parse_oaicompat("
                     "json::parse(\n        ");
     put_cpp_json(&b, json_object_get(f->context, "tools"));
-    cf_buf_addf(&b, "));\n    inputs.enable_thinking = %s;\n",
-                llama_thinks(f) ? "true" : "false");
+    cf_buf_addf(&b, "));\n    inputs.enable_thinking = %s;\n", llama_thinks(f) ? "true" : "false");
     cf_buf_adds(&b, fails ? cpp_fails
                           : "    auto params = common_chat_templates_apply("
                             "tmpls.get(), inputs);\n");
@@ -455,8 +446,7 @@ static void put_fenced(cf_buf *out, const char *language, cf_str text)
     cf_buf_addc(out, '\n');
 }
 
-static void put_section(cf_buf *out, const char *title, const char *language,
-                        const cf_buf *text)
+static void put_section(cf_buf *out, const char *title, const char *language, const cf_buf *text)
 {
     if (text->n > 0) {
         cf_buf_addf(out, "\n## %s\n\n", title);
@@ -477,8 +467,7 @@ static cf_status write_issue(const files *f, cf_error *err)
                 "this holds: %zu messages, %zu tools, template.jinja with %zu "
                 "bytes.\n",
                 json_array_size(json_object_get(f->context, "messages")),
-                json_array_size(json_object_get(f->context, "tools")),
-                f->s->source.n);
+                json_array_size(json_object_get(f->context, "tools")), f->s->source.n);
     cf_buf_adds(&b, "`python3 test_jinja2.py` ends with 0 when it is "
                     "reproduced.\n");
     put_section(&b, "What was seen", "text", &a->why);
@@ -514,22 +503,18 @@ static cf_status read_calls(files *f, cf_error *err)
     const cf_tool_parse *parse = NULL;
     cf_error ignored;
     const json_t *v = json_object_get(f->context, "tools");
-    if (json_array_size(v) > 0 &&
-        cf_tool_set_new(&tools, v, &ignored) != CF_OK) {
+    if (json_array_size(v) > 0 && cf_tool_set_new(&tools, v, &ignored) != CF_OK) {
         tools = NULL; /* then nothing is checked */
     }
-    cf_status st =
-        cf_tool_parser_new(&parser, a->engine->family, tools, NULL, NULL, err);
-    CF_THEN(st, cf_tool_parser_feed(parser, cf_buf_cstr(&a->reply), a->reply.n,
-                                    err));
+    cf_status st = cf_tool_parser_new(&parser, a->engine->family, tools, NULL, NULL, err);
+    CF_THEN(st, cf_tool_parser_feed(parser, cf_buf_cstr(&a->reply), a->reply.n, err));
     CF_THEN(st, cf_tool_parser_finish(parser, &parse, err));
     cf_buf_addc(&f->calls, '[');
     for (size_t i = 0; st == CF_OK && i < parse->n_calls; i++) {
         cf_buf_adds(&f->calls, i > 0 ? ", {\"name\": " : "{\"name\": ");
         cf_json_write_str(&f->calls, parse->calls[i].name);
         cf_buf_adds(&f->calls, ", \"arguments\": ");
-        cf_buf_add(&f->calls, parse->calls[i].arguments.p,
-                   parse->calls[i].arguments.n);
+        cf_buf_add(&f->calls, parse->calls[i].arguments.p, parse->calls[i].arguments.n);
         cf_buf_addc(&f->calls, '}');
     }
     cf_buf_addc(&f->calls, ']');
@@ -556,8 +541,7 @@ static cf_status write_plain(const files *f, cf_error *err)
     return st;
 }
 
-cf_status cf_shrink_write(const cf_shrink *s, const char *folder, cf_buf *names,
-                          cf_error *err)
+cf_status cf_shrink_write(const cf_shrink *s, const char *folder, cf_buf *names, cf_error *err)
 {
     files f = {.s = s, .folder = folder, .names = names};
     f.context = cf_json_copy(s->context);

@@ -24,7 +24,7 @@
  *
  * `names` gets them, a line each.  CF_EIO, CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_shrink_write(const cf_shrink *s, const char *folder,
-                                      cf_buf *names, cf_error *err);
+CF_MUST_USE cf_status cf_shrink_write(const cf_shrink *s, const char *folder, cf_buf *names,
+                                      cf_error *err);
 
 #endif

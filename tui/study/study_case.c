@@ -45,8 +45,8 @@ static bool is_reply(const json_t *message)
 }
 
 /* The calls of a message, without their ids; texts in `arena`. */
-static cf_status read_calls(const json_t *list, cf_tool_call **out, size_t *n,
-                            cf_arena *arena, cf_error *err)
+static cf_status read_calls(const json_t *list, cf_tool_call **out, size_t *n, cf_arena *arena,
+                            cf_error *err)
 {
     *n = json_array_size(list);
     *out = cf_arena_calloc(arena, *n + 1, sizeof **out);
@@ -56,16 +56,14 @@ static cf_status read_calls(const json_t *list, cf_tool_call **out, size_t *n,
         const json_t *args = json_object_get(f, "arguments");
         cf_buf text = CF_BUF_INIT;
         if (json_is_string(args)) {
-            cf_buf_add(&text, json_string_value(args),
-                       json_string_length(args));
+            cf_buf_add(&text, json_string_value(args), json_string_length(args));
         } else if (args != NULL) {
             cf_json_write(&text, args);
         }
         if (text.n == 0) {
             cf_buf_adds(&text, "{}");
         }
-        char *copy =
-            text.failed ? NULL : cf_arena_strndup(arena, text.p, text.n);
+        char *copy = text.failed ? NULL : cf_arena_strndup(arena, text.p, text.n);
         (*out)[i].name = cf_json_get_str(f, "name");
         (*out)[i].arguments = cf_str_make(copy, text.n);
         ok = copy != NULL;
@@ -122,8 +120,8 @@ static json_t *with_role(const json_t *message, const cf_role_map *roles)
 }
 
 static cf_status set_context(cf_study_case *c, const cf_conversation *conv,
-                             const cf_message_source *v, size_t n,
-                             const cf_role_map *roles, cf_error *err)
+                             const cf_message_source *v, size_t n, const cf_role_map *roles,
+                             cf_error *err)
 {
     size_t n_tools = 0;
     const cf_tool_set *tools = cf_conversation_tools(conv);
@@ -131,8 +129,7 @@ static cf_status set_context(cf_study_case *c, const cf_conversation *conv,
     c->messages = json_array();
     bool ok = c->messages != NULL;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = json_array_append_new(c->messages,
-                                   with_role(v[i].message, roles)) == 0;
+        ok = json_array_append_new(c->messages, with_role(v[i].message, roles)) == 0;
     }
     if (tools != NULL) {
         cf_tool_set_items(tools, &n_tools);
@@ -149,8 +146,8 @@ static cf_status set_context(cf_study_case *c, const cf_conversation *conv,
 }
 
 /* The index that `turn` names among the messages. */
-static cf_status find_reply(const cf_message_source *v, size_t n,
-                            const char *turn, size_t *out, cf_error *err)
+static cf_status find_reply(const cf_message_source *v, size_t n, const char *turn, size_t *out,
+                            cf_error *err)
 {
     char *end = NULL;
     if (turn == NULL || turn[0] == '\0') {
@@ -160,8 +157,7 @@ static cf_status find_reply(const cf_message_source *v, size_t n,
                 return CF_OK;
             }
         }
-        return cf_fail(err, CF_ENOTFOUND,
-                       "the conversation has no assistant message");
+        return cf_fail(err, CF_ENOTFOUND, "the conversation has no assistant message");
     }
     unsigned long at = strtoul(turn, &end, 10);
     if (strlen(turn) <= 6 && end != turn && *end == '\0') {
@@ -174,49 +170,41 @@ static cf_status find_reply(const cf_message_source *v, size_t n,
             }
             size_t k = strlen(turn);
             if (k >= 4 && k <= CF_UUID_TEXT &&
-                (strncmp(id, turn, k) == 0 ||
-                 strcmp(id + CF_UUID_TEXT - k, turn) == 0)) {
+                (strncmp(id, turn, k) == 0 || strcmp(id + CF_UUID_TEXT - k, turn) == 0)) {
                 break;
             }
         }
     }
     if (*out >= n) {
-        return cf_fail(err, CF_ENOTFOUND, "no message '%.40s' on this path",
-                       turn);
+        return cf_fail(err, CF_ENOTFOUND, "no message '%.40s' on this path", turn);
     }
     if (!is_reply(v[*out].message)) {
-        return cf_fail(err, CF_EINVAL, "message %zu is not an assistant's",
-                       *out);
+        return cf_fail(err, CF_EINVAL, "message %zu is not an assistant's", *out);
     }
     return CF_OK;
 }
 
 cf_status cf_study_case_of(cf_study_case *out, const cf_conversation *conv,
-                           const cf_study_engine *engine, const char *turn,
-                           cf_error *err)
+                           const cf_study_engine *engine, const char *turn, cf_error *err)
 {
     cf_message_source *v;
     size_t n, at;
-    CF_TRY(cf_conversation_sources(conv, cf_conversation_head(conv),
-                                   &out->arena, &v, &n, err));
+    CF_TRY(cf_conversation_sources(conv, cf_conversation_head(conv), &out->arena, &v, &n, err));
     CF_TRY(find_reply(v, n, turn, &at, err));
     CF_TRY(set_context(out, conv, v, at, engine->roles, err));
     if (v[at].turn != NULL) {
         out->turn = v[at].turn->id;
     }
-    CF_TRY(set_reply(
-        out, v[at].turn != NULL ? v[at].turn->raw : cf_str_make(NULL, 0),
-        v[at].message, engine->family, err));
-    return out->reply.n > 0
-               ? CF_OK
-               : cf_fail(err, CF_ENOTFOUND, "message %zu has no text", at);
+    CF_TRY(set_reply(out, v[at].turn != NULL ? v[at].turn->raw : cf_str_make(NULL, 0),
+                     v[at].message, engine->family, err));
+    return out->reply.n > 0 ? CF_OK : cf_fail(err, CF_ENOTFOUND, "message %zu has no text", at);
 }
 
 /* ---- from the history --------------------------------------------------- */
 
 /* Takes the tokens of a stored reply that this engine's model wrote. */
-static cf_status take_ids(cf_study_case *c, cf_store *store,
-                          const cf_study_engine *engine, cf_error *err)
+static cf_status take_ids(cf_study_case *c, cf_store *store, const cf_study_engine *engine,
+                          cf_error *err)
 {
     cf_store_turn turn;
     char hash[CF_HASH_TEXT + 1];
@@ -225,8 +213,7 @@ static cf_status take_ids(cf_study_case *c, cf_store *store,
     }
     CF_TRY(cf_store_get_turn(store, c->turn, &c->arena, &turn, err));
     cf_engine_hash(engine->engine, hash);
-    if (turn.run == NULL || turn.run->n_reply_ids == 0 ||
-        !cf_str_is(turn.run->model_hash, hash)) {
+    if (turn.run == NULL || turn.run->n_reply_ids == 0 || !cf_str_is(turn.run->model_hash, hash)) {
         return CF_OK;
     }
     c->ids = turn.run->reply_ids;
@@ -243,8 +230,8 @@ static cf_status take_ids(cf_study_case *c, cf_store *store,
     return st;
 }
 
-static cf_status load(cf_study_case *out, cf_store *store, const char *uuid,
-                      cf_conversation **conv, cf_error *err)
+static cf_status load(cf_study_case *out, cf_store *store, const char *uuid, cf_conversation **conv,
+                      cf_error *err)
 {
     cf_store_ref ref;
     CF_TRY(cf_store_find(store, cf_str_from(uuid), &ref, err));
@@ -254,9 +241,8 @@ static cf_status load(cf_study_case *out, cf_store *store, const char *uuid,
     return cf_saved_load(conv, NULL, store, &choice, &out->arena, err);
 }
 
-cf_status cf_study_case_load(cf_study_case *out, cf_store *store,
-                             const cf_study_engine *engine, const char *uuid,
-                             const char *turn, cf_error *err)
+cf_status cf_study_case_load(cf_study_case *out, cf_store *store, const cf_study_engine *engine,
+                             const char *uuid, const char *turn, cf_error *err)
 {
     cf_conversation *conv = NULL;
     CF_TRY(load(out, store, uuid, &conv, err));
@@ -266,9 +252,8 @@ cf_status cf_study_case_load(cf_study_case *out, cf_store *store,
     return st;
 }
 
-cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store,
-                             const char *uuid, const char *turn,
-                             cf_arena *arena, cf_error *err)
+cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store, const char *uuid,
+                             const char *turn, cf_arena *arena, cf_error *err)
 {
     cf_conversation *conv = NULL;
     cf_study_case c;
@@ -276,8 +261,7 @@ cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store,
     size_t n, at = 0;
     cf_study_case_init(&c);
     cf_status st = load(&c, store, uuid, &conv, err);
-    CF_THEN(st, cf_conversation_sources(conv, cf_conversation_head(conv),
-                                        &c.arena, &v, &n, err));
+    CF_THEN(st, cf_conversation_sources(conv, cf_conversation_head(conv), &c.arena, &v, &n, err));
     CF_THEN(st, find_reply(v, n, turn, &at, err));
     if (st == CF_OK && v[at].turn == NULL) {
         st = cf_fail(err, CF_ENOTFOUND, "message %zu is not kept", at);
@@ -288,16 +272,15 @@ cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store,
     return st;
 }
 
-cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
-                              const cf_study_engine *engine, const char *uuid,
-                              cf_error *err)
+cf_status cf_study_case_whole(cf_study_case *out, cf_store *store, const cf_study_engine *engine,
+                              const char *uuid, cf_error *err)
 {
     cf_conversation *conv = NULL;
     cf_message_source *v;
     size_t n;
     CF_TRY(load(out, store, uuid, &conv, err));
-    cf_status st = cf_conversation_sources(conv, cf_conversation_head(conv),
-                                           &out->arena, &v, &n, err);
+    cf_status st =
+        cf_conversation_sources(conv, cf_conversation_head(conv), &out->arena, &v, &n, err);
     CF_THEN(st, set_context(out, conv, v, n, engine->roles, err));
     cf_conversation_free(conv);
     return st;
@@ -305,19 +288,16 @@ cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
 
 /* ---- prompts ------------------------------------------------------------ */
 
-cf_status cf_study_render(const cf_study_engine *engine,
-                          const cf_study_context *context, cf_arena *arena,
-                          cf_prompt *out, cf_error *err)
+cf_status cf_study_render(const cf_study_engine *engine, const cf_study_context *context,
+                          cf_arena *arena, cf_prompt *out, cf_error *err)
 {
     cf_tool_set *tools = NULL;
     if (json_array_size(context->tools) > 0) {
         CF_TRY(cf_tool_set_new(&tools, context->tools, err));
     }
-    const cf_chat_request request = {.messages = context->messages,
-                                     .tools = tools,
-                                     .extra_context = context->extra};
-    cf_status st =
-        cf_backend_render(engine->backend, &request, arena, out, err);
+    const cf_chat_request request = {
+        .messages = context->messages, .tools = tools, .extra_context = context->extra};
+    cf_status st = cf_backend_render(engine->backend, &request, arena, out, err);
     cf_tool_set_free(tools);
     return st;
 }
@@ -330,8 +310,7 @@ json_t *cf_study_context_json(const cf_study_context *c)
     if (ok && c->tools != NULL) {
         ok = json_object_set(v, "tools", cf_json_ref(c->tools)) == 0;
     }
-    ok =
-        ok && json_object_set_new(v, "add_generation_prompt", json_true()) == 0;
+    ok = ok && json_object_set_new(v, "add_generation_prompt", json_true()) == 0;
     if (ok && c->extra != NULL) {
         ok = json_object_update_missing(v, cf_json_ref(c->extra)) == 0;
     }

@@ -38,7 +38,7 @@ typedef struct cf_study_case {
     json_t *extra;              /* object; NULL: none */
     cf_str reply;               /* bytes; empty: no reply */
     bool is_written;            /* the reply's calls were written out again */
-    const cf_token *ids; /* [n_ids] the reply's own tokens, where the same
+    const cf_token *ids;        /* [n_ids] the reply's own tokens, where the same
                             model wrote it */
     size_t n_ids;
     json_t *message; /* the reply as a message; NULL: none */
@@ -54,29 +54,26 @@ void cf_study_case_deinit(cf_study_case *c);
  * one.  CF_ENOTFOUND when there is no such reply; CF_EUNSUPPORTED when the
  * reply has calls and the family cannot write them; CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_study_case_of(cf_study_case *out,
-                                       const cf_conversation *conv,
-                                       const cf_study_engine *engine,
-                                       const char *turn, cf_error *err);
+CF_MUST_USE cf_status cf_study_case_of(cf_study_case *out, const cf_conversation *conv,
+                                       const cf_study_engine *engine, const char *turn,
+                                       cf_error *err);
 
 /* The same for a saved conversation, or the path to a saved turn; the reply's
  * own tokens come with it where the engine's model wrote it. */
 CF_MUST_USE cf_status cf_study_case_load(cf_study_case *out, cf_store *store,
-                                         const cf_study_engine *engine,
-                                         const char *uuid, const char *turn,
-                                         cf_error *err);
+                                         const cf_study_engine *engine, const char *uuid,
+                                         const char *turn, cf_error *err);
 
 /* What the history has of the reply that `turn` names, in the arena; out->run
  * is NULL where no run is kept.  CF_ENOTFOUND as cf_study_case_of(). */
-CF_MUST_USE cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store,
-                                         const char *uuid, const char *turn,
-                                         cf_arena *arena, cf_error *err);
+CF_MUST_USE cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store, const char *uuid,
+                                         const char *turn, cf_arena *arena, cf_error *err);
 
 /* A case without a reply: the whole path to the head (or to the turn that
  * `uuid` names), as it would be sent. */
 CF_MUST_USE cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
-                                          const cf_study_engine *engine,
-                                          const char *uuid, cf_error *err);
+                                          const cf_study_engine *engine, const char *uuid,
+                                          cf_error *err);
 
 /* Messages, tools and variables of one prompt; borrowed, each but messages may
  * be NULL. */
@@ -91,9 +88,8 @@ static inline cf_study_context cf_study_context_of(const cf_study_case *c)
 
 /* The prompt of a context, by the engine's own template. */
 CF_MUST_USE cf_status cf_study_render(const cf_study_engine *engine,
-                                      const cf_study_context *context,
-                                      cf_arena *arena, cf_prompt *out,
-                                      cf_error *err);
+                                      const cf_study_context *context, cf_arena *arena,
+                                      cf_prompt *out, cf_error *err);
 
 /* The context as an object with messages, tools and variables; a new
  * reference, NULL when memory ran out. */

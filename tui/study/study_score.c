@@ -30,8 +30,7 @@ void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session)
     cf_buf text = CF_BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         if (v[i].scale != 0) {
-            cf_buf_addf(&text, "%s %.9g\n",
-                        cf_adapter_get_info(v[i].adapter).hash,
+            cf_buf_addf(&text, "%s %.9g\n", cf_adapter_get_info(v[i].adapter).hash,
                         (double)v[i].scale);
         }
     }
@@ -48,9 +47,8 @@ void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session)
     cf_buf_deinit(&text);
 }
 
-cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend,
-                               cf_store *store, cf_cancel *cancel,
-                               cf_error *err)
+cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend, cf_store *store,
+                               cf_cancel *cancel, cf_error *err)
 {
     const cf_session *from = cf_backend_core_session(backend);
     char hash[CF_HASH_TEXT + 1], setup[CF_HASH_TEXT + 1];
@@ -70,17 +68,15 @@ cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend,
     cf_engine_info info = cf_engine_get_info(cf_session_engine(from));
     cf_engine_hash(cf_session_engine(from), hash);
     cf_study_setup_hash(setup, from);
-    snprintf(s->model, sizeof s->model, "score 1\n%s\n%.30s %u %d\n%s", hash,
-             info.kernel_set, info.n_threads, (int)info.arithmetic, setup);
+    snprintf(s->model, sizeof s->model, "score 1\n%s\n%.30s %u %d\n%s", hash, info.kernel_set,
+             info.n_threads, (int)info.arithmetic, setup);
     return cf_session_fork(&s->session, from, err);
 }
 
-cf_status cf_study_score_text(const cf_study_scorer *s, cf_str prompt,
-                              cf_str text, cf_arena *arena, cf_score *out,
-                              cf_error *err)
+cf_status cf_study_score_text(const cf_study_scorer *s, cf_str prompt, cf_str text, cf_arena *arena,
+                              cf_score *out, cf_error *err)
 {
-    return cf_backend_score(s->server, prompt, text, s->cancel, arena, out,
-                            err);
+    return cf_backend_score(s->server, prompt, text, s->cancel, arena, out, err);
 }
 
 void cf_study_scorer_deinit(cf_study_scorer *s)
@@ -91,8 +87,8 @@ void cf_study_scorer_deinit(cf_study_scorer *s)
 
 /* ---- what is known ------------------------------------------------------ */
 
-static cf_status key_of(const cf_study_scorer *s, const cf_score_job *j,
-                        char key[CF_HASH_TEXT + 1], cf_error *err)
+static cf_status key_of(const cf_study_scorer *s, const cf_score_job *j, char key[CF_HASH_TEXT + 1],
+                        cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, s->model);
@@ -115,9 +111,9 @@ typedef struct work {
     size_t n;
     size_t *order; /* [n_order] of jobs to compute, by `lcp` */
     size_t n_order;
-    bool is_at;  /* the timeline has the first job's tokens ... */
-    size_t at;   /* ... up to here */
-    size_t *lcp; /* [n] tokens shared with the first job, below `first` */
+    bool is_at;                    /* the timeline has the first job's tokens ... */
+    size_t at;                     /* ... up to here */
+    size_t *lcp;                   /* [n] tokens shared with the first job, below `first` */
     char (*key)[CF_HASH_TEXT + 1]; /* [n] */
     size_t *fresh;                 /* [n_fresh] done and not kept yet */
     size_t n_fresh;
@@ -130,8 +126,8 @@ static void keep(work *w)
     cf_store_score v[KEEP_AT_ONCE];
     for (size_t i = 0; i < w->n_fresh; i++) {
         const cf_score_job *j = &w->jobs[w->fresh[i]];
-        v[i] = (cf_store_score){cf_str_make(w->key[w->fresh[i]], CF_HASH_TEXT),
-                                j->log_p, j->n - j->first};
+        v[i] = (cf_store_score){cf_str_make(w->key[w->fresh[i]], CF_HASH_TEXT), j->log_p,
+                                j->n - j->first};
     }
     cf_error ignored;
     if (w->n_fresh > 0 && w->s->store != NULL &&
@@ -170,15 +166,14 @@ static void on_logits(void *ud, uint32_t pos, const float *logits)
     size_t next = (size_t)pos + 1;
     if (next >= j->first && next < j->n) {
         const cf_engine *e = cf_session_engine(o->w->s->session);
-        j->log_p[next - j->first] = cf_logits_log_p(
-            logits, cf_tokenizer_n_vocab(cf_engine_tokenizer(e)), j->ids[next]);
+        j->log_p[next - j->first] =
+            cf_logits_log_p(logits, cf_tokenizer_n_vocab(cf_engine_tokenizer(e)), j->ids[next]);
     }
 }
 
 /* Tokens that stay where they were in a longer prompt are inputs with
  * positions; such a job is computed alone. */
-static cf_status score_placed(work *w, size_t job, cf_session *session,
-                              cf_error *err)
+static cf_status score_placed(work *w, size_t job, cf_session *session, cf_error *err)
 {
     const cf_score_job *j = &w->jobs[job];
     cf_input *in = cf_calloc(j->n, sizeof *in);
@@ -196,8 +191,7 @@ static cf_status score_placed(work *w, size_t job, cf_session *session,
     const cf_run run = {.cancel = w->s->cancel, .logits = on_logits, .ud = &o};
     cf_status st = CF_OK;
     if (j->first > 1) {
-        st = cf_session_sync_inputs(session, in, j->first - 1, &plain, NULL,
-                                    err);
+        st = cf_session_sync_inputs(session, in, j->first - 1, &plain, NULL, err);
     }
     CF_THEN(st, cf_session_sync_inputs(session, in, j->n - 1, &run, NULL, err));
     cf_free(in);
@@ -222,8 +216,7 @@ static bool has_room(const work *w, const side *all, size_t n_new)
         sum += w->jobs[all->v[i].job].n - w->lcp[all->v[i].job];
     }
     uint64_t each = length > 0 ? bytes / length : 0;
-    return all->n == 0 ||
-           (all->n < SIDE_BY_SIDE && (each == 0 || sum <= cache_max / each));
+    return all->n == 0 || (all->n < SIDE_BY_SIDE && (each == 0 || sum <= cache_max / each));
 }
 
 /* Lengthens the timeline to where the job leaves it, and forks it there. */
@@ -234,8 +227,7 @@ static cf_status join(work *w, side *all, size_t job, cf_error *err)
     if (w->lcp[job] == 0) {
         cf_session_rewind(w->s->session, 0);
     } else if (!w->is_at || w->at != w->lcp[job]) {
-        CF_TRY(cf_session_sync(w->s->session, w->jobs[0].ids, w->lcp[job], &run,
-                               NULL, err));
+        CF_TRY(cf_session_sync(w->s->session, w->jobs[0].ids, w->lcp[job], &run, NULL, err));
     }
     w->is_at = true;
     w->at = w->lcp[job];
@@ -294,8 +286,7 @@ static cf_status compute(work *w, cf_error *err)
         if (w->s->cancel != NULL && atomic_load(w->s->cancel)) {
             st = cf_fail(err, CF_ECANCELLED, "stopped");
         } else if (i < w->n_order &&
-                   has_room(w, &all,
-                            w->jobs[w->order[i]].n - w->lcp[w->order[i]])) {
+                   has_room(w, &all, w->jobs[w->order[i]].n - w->lcp[w->order[i]])) {
             st = join(w, &all, w->order[i++], err);
         } else {
             st = advance(w, &all, err);
@@ -309,15 +300,13 @@ static cf_status compute(work *w, cf_error *err)
 
 /* ---- the order ---------------------------------------------------------- */
 
-static cf_status check(const cf_study_scorer *s, const cf_score_job *j,
-                       cf_error *err)
+static cf_status check(const cf_study_scorer *s, const cf_score_job *j, cf_error *err)
 {
     if (j->first == 0 || j->first >= j->n) {
         return cf_fail(err, CF_EINVAL, "nothing to score after a prompt");
     }
     if (j->n > cf_session_n_ctx(s->session)) {
-        return cf_fail(err, CF_ELIMIT,
-                       "%zu tokens do not fit the context of %u", j->n,
+        return cf_fail(err, CF_ELIMIT, "%zu tokens do not fit the context of %u", j->n,
                        cf_session_n_ctx(s->session));
     }
     return CF_OK;
@@ -329,8 +318,8 @@ static cf_status look_up(work *w, size_t i, cf_error *err)
     cf_error ignored;
     CF_TRY(key_of(w->s, j, w->key[i], err));
     if (w->s->store != NULL &&
-        cf_store_get_scores(w->s->store, cf_str_make(w->key[i], CF_HASH_TEXT),
-                            j->log_p, j->n - j->first, &ignored) == CF_OK) {
+        cf_store_get_scores(w->s->store, cf_str_make(w->key[i], CF_HASH_TEXT), j->log_p,
+                            j->n - j->first, &ignored) == CF_OK) {
         j->was_known = true;
         done(w, i);
         return CF_OK;
@@ -338,8 +327,7 @@ static cf_status look_up(work *w, size_t i, cf_error *err)
     const cf_score_job *base = &w->jobs[0];
     size_t n = 0, max = j->first - 1;
     max = base->n < max ? base->n : max;
-    while (n < max && j->ids[n] == base->ids[n] &&
-           (j->at == NULL || j->at[n] == n) &&
+    while (n < max && j->ids[n] == base->ids[n] && (j->at == NULL || j->at[n] == n) &&
            (base->at == NULL || base->at[n] == n)) {
         n++;
     }
@@ -353,8 +341,8 @@ static cf_status look_up(work *w, size_t i, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_study_score(cf_study_scorer *s, cf_score_job *jobs, size_t n,
-                         cf_study_scored_fn fn, void *ud, cf_error *err)
+cf_status cf_study_score(cf_study_scorer *s, cf_score_job *jobs, size_t n, cf_study_scored_fn fn,
+                         void *ud, cf_error *err)
 {
     work w = {.s = s, .jobs = jobs, .n = n, .fn = fn, .ud = ud};
     for (size_t i = 0; i < n; i++) {
@@ -365,8 +353,7 @@ cf_status cf_study_score(cf_study_scorer *s, cf_score_job *jobs, size_t n,
     w.lcp = cf_calloc(n + 1, sizeof *w.lcp);
     w.fresh = cf_calloc(KEEP_AT_ONCE, sizeof *w.fresh);
     w.key = cf_calloc(n + 1, sizeof *w.key);
-    bool ok =
-        w.order != NULL && w.lcp != NULL && w.fresh != NULL && w.key != NULL;
+    bool ok = w.order != NULL && w.lcp != NULL && w.fresh != NULL && w.key != NULL;
     cf_status st = ok ? CF_OK : cf_oom_for(err, "the scores");
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         st = look_up(&w, i, err);

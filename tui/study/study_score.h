@@ -47,8 +47,7 @@ void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session);
 
 /* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM.  Whether
  * a server gives them is seen when it is asked. */
-CF_MUST_USE cf_status cf_study_scorer_init(cf_study_scorer *s,
-                                           cf_backend *backend, cf_store *store,
+CF_MUST_USE cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend, cf_store *store,
                                            cf_cancel *cancel, cf_error *err);
 void cf_study_scorer_deinit(cf_study_scorer *s);
 
@@ -60,14 +59,11 @@ typedef void (*cf_study_scored_fn)(void *ud, size_t job);
  * kept in the history.  CF_ELIMIT for a sequence that does not fit the
  * context, CF_EINVAL, CF_ECANCELLED, CF_ENOMEM.  `fn` may be NULL.
  */
-CF_MUST_USE cf_status cf_study_score(cf_study_scorer *s, cf_score_job *jobs,
-                                     size_t n, cf_study_scored_fn fn, void *ud,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_study_score(cf_study_scorer *s, cf_score_job *jobs, size_t n,
+                                     cf_study_scored_fn fn, void *ud, cf_error *err);
 
 /* The same for a text after a prompt, by the server; not kept. */
-CF_MUST_USE cf_status cf_study_score_text(const cf_study_scorer *s,
-                                          cf_str prompt, cf_str text,
-                                          cf_arena *arena, cf_score *out,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_study_score_text(const cf_study_scorer *s, cf_str prompt, cf_str text,
+                                          cf_arena *arena, cf_score *out, cf_error *err);
 
 #endif

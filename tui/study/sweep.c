@@ -46,8 +46,8 @@ static size_t count(const cf_sweep_plan *p)
     size_t n = 0;
     for (size_t m = 0; m < at_least_one(p->n_model); m++) {
         n += at_least_one(n_adapters(p, m)) * at_least_one(n_templates(p, m)) *
-             at_least_one(p->n_system) * at_least_one(p->n_wording) *
-             at_least_one(p->n_sampler) * p->n_item;
+             at_least_one(p->n_system) * at_least_one(p->n_wording) * at_least_one(p->n_sampler) *
+             p->n_item;
     }
     return n;
 }
@@ -61,8 +61,7 @@ static void fill_prompts(cf_sweep *s, size_t *at, cf_sweep_cell like)
 }
 
 /* The cells of one model, adapter and template. */
-static void fill(cf_sweep *s, size_t *at, size_t model, size_t adapter,
-                 size_t tpl)
+static void fill(cf_sweep *s, size_t *at, size_t model, size_t adapter, size_t tpl)
 {
     const cf_sweep_plan *p = s->plan;
     cf_sweep_cell c = {.tpl = tpl,
@@ -80,14 +79,13 @@ static void fill(cf_sweep *s, size_t *at, size_t model, size_t adapter,
     }
 }
 
-cf_status cf_sweep_init(cf_sweep *s, const cf_sweep_plan *plan,
-                        const cf_sweep_options *o, cf_error *err)
+cf_status cf_sweep_init(cf_sweep *s, const cf_sweep_plan *plan, const cf_sweep_options *o,
+                        cf_error *err)
 {
     size_t n = count(plan), at = 0;
     *s = (cf_sweep){.plan = plan, .o = *o};
     if (n > CF_SWEEP_CELLS_MAX) {
-        return cf_fail(err, CF_ELIMIT, "%zu cells, more than %d", n,
-                       CF_SWEEP_CELLS_MAX);
+        return cf_fail(err, CF_ELIMIT, "%zu cells, more than %d", n, CF_SWEEP_CELLS_MAX);
     }
     s->cell = cf_calloc(n, sizeof *s->cell);
     s->seen = json_object();
@@ -136,8 +134,7 @@ bool cf_sweep__is_cancelled(const cf_sweep *s)
     return s->o.cancel != NULL && atomic_load(s->o.cancel);
 }
 
-cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model,
-                                       size_t adapter)
+cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model, size_t adapter)
 {
     cf_open_options o = s->o.open;
     if (adapter != CF_SWEEP_NONE) {
@@ -147,8 +144,7 @@ cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model,
     if (model != CF_SWEEP_NONE) {
         const cf_sweep_model *m = &s->plan->model[model];
         o.model = m->address[0];
-        o.server_model =
-            m->server_model != NULL ? m->server_model : o.server_model;
+        o.server_model = m->server_model != NULL ? m->server_model : o.server_model;
         o.key = m->key != NULL ? m->key : o.key;
     }
     return o;
@@ -157,8 +153,8 @@ cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model,
 /* ---- checks ------------------------------------------------------------- */
 
 /* What a predicate sees of a record; `tools` may be NULL. */
-static void sight_of(cf_sight *sight, const json_t *record,
-                     const cf_tool_set *tools, cf_cancel *cancel, cf_token *ids)
+static void sight_of(cf_sight *sight, const json_t *record, const cf_tool_set *tools,
+                     cf_cancel *cancel, cf_token *ids)
 {
     cf_tool_family family = CF_TOOLS_NONE;
     const json_t *list = json_object_get(record, "ids");
@@ -166,33 +162,31 @@ static void sight_of(cf_sight *sight, const json_t *record,
     for (size_t i = 0; ids != NULL && i < json_array_size(list); i++) {
         ids[i] = (cf_token)json_integer_value(json_array_get(list, i));
     }
-    *sight = (cf_sight){.has_reply = true,
-                        .raw = cf_json_get_str(record, "raw"),
-                        .message = json_object_get(record, "message"),
-                        .calls = (cf_tool_status)json_integer_value(
-                            json_object_get(record, "status")),
-                        .findings = json_object_get(record, "findings"),
-                        .ids = ids,
-                        .n_ids = ids != NULL ? json_array_size(list) : 0,
-                        .family = family,
-                        .tools = tools,
-                        .cancel = cancel};
+    *sight =
+        (cf_sight){.has_reply = true,
+                   .raw = cf_json_get_str(record, "raw"),
+                   .message = json_object_get(record, "message"),
+                   .calls = (cf_tool_status)json_integer_value(json_object_get(record, "status")),
+                   .findings = json_object_get(record, "findings"),
+                   .ids = ids,
+                   .n_ids = ids != NULL ? json_array_size(list) : 0,
+                   .family = family,
+                   .tools = tools,
+                   .cancel = cancel};
 }
 
 /* An answer out of the record: a likelihood, or a judge's word. */
-static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c,
-                            const cf_sweep_check *check, cf_sweep_answer *a)
+static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c, const cf_sweep_check *check,
+                            cf_sweep_answer *a)
 {
     cf_buf key = CF_BUF_INIT;
     cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
-    const json_t *v = json_object_get(json_object_get(c->record, "scores"),
-                                      cf_buf_cstr(&key));
+    const json_t *v = json_object_get(json_object_get(c->record, "scores"), cf_buf_cstr(&key));
     cf_buf_deinit(&key);
     a->is_known = json_is_number(v);
     if (!a->is_known) {
-        a->why = cf_strdup(check->kind == CF_CHECK_JUDGE
-                               ? "the judge did not answer"
-                               : "this model gives no likelihoods");
+        a->why = cf_strdup(check->kind == CF_CHECK_JUDGE ? "the judge did not answer"
+                                                         : "this model gives no likelihoods");
     } else if (check->kind == CF_CHECK_JUDGE) {
         a->passes = (json_integer_value(v) != 0) != check->is_negated;
     } else {
@@ -223,8 +217,8 @@ static void ask(const cf_sweep *s, cf_sweep_cell *c)
             answer_of_score(s, c, check, a);
             continue;
         }
-        cf_status st = cf_sweep_check_ask(check, s->plan->item[c->item].fields,
-                                          &sight, &a->passes, &why, &err);
+        cf_status st = cf_sweep_check_ask(check, s->plan->item[c->item].fields, &sight, &a->passes,
+                                          &why, &err);
         a->is_known = st == CF_OK;
         a->why = cf_strdup(st == CF_OK ? cf_buf_cstr(&why) : err.text);
         cf_buf_deinit(&why);
@@ -236,8 +230,7 @@ static void ask(const cf_sweep *s, cf_sweep_cell *c)
 /* ---- the history -------------------------------------------------------- */
 
 /* Whether a record has the likelihoods that the checks ask for. */
-static bool has_scores(const cf_sweep *s, const cf_sweep_cell *c,
-                       const json_t *record)
+static bool has_scores(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record)
 {
     for (size_t k = 0; k < s->plan->n_check; k++) {
         const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, k);
@@ -246,8 +239,7 @@ static bool has_scores(const cf_sweep *s, const cf_sweep_cell *c,
             continue;
         }
         cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
-        bool has = json_object_get(json_object_get(record, "scores"),
-                                   cf_buf_cstr(&key)) != NULL;
+        bool has = json_object_get(json_object_get(record, "scores"), cf_buf_cstr(&key)) != NULL;
         cf_buf_deinit(&key);
         if (!has) {
             return false;
@@ -266,10 +258,8 @@ static json_t *load(const cf_sweep *s, const cf_sweep_cell *c)
         return NULL;
     }
     cf_arena_init(&arena, 0);
-    if (cf_store_get_cell(s->o.store, cf_str_from(c->key), &arena, &text,
-                          &ignored) == CF_OK &&
-        cf_json_read(&record, text.p, text.n, &ignored) == CF_OK &&
-        !has_scores(s, c, record)) {
+    if (cf_store_get_cell(s->o.store, cf_str_from(c->key), &arena, &text, &ignored) == CF_OK &&
+        cf_json_read(&record, text.p, text.n, &ignored) == CF_OK && !has_scores(s, c, record)) {
         json_decref(record);
         record = NULL;
     }
@@ -277,8 +267,8 @@ static json_t *load(const cf_sweep *s, const cf_sweep_cell *c)
     return record;
 }
 
-cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c,
-                         const json_t *record, cf_error *err)
+cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
+                         cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     if (s->o.store == NULL) {
@@ -286,8 +276,7 @@ cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c,
     }
     cf_json_write(&text, record);
     cf_status st = cf_buf_check(&text, err);
-    CF_THEN(st, cf_store_put_cell(s->o.store, cf_str_from(c->key),
-                                  cf_buf_str(&text), err));
+    CF_THEN(st, cf_store_put_cell(s->o.store, cf_str_from(c->key), cf_buf_str(&text), err));
     cf_buf_deinit(&text);
     return st;
 }
@@ -420,14 +409,12 @@ bool cf_sweep__is_known(cf_sweep *s, size_t cell)
     return true;
 }
 
-void cf_sweep__finish(cf_sweep *s, size_t cell, json_t *record, bool is_saved,
-                      const cf_error *err)
+void cf_sweep__finish(cf_sweep *s, size_t cell, json_t *record, bool is_saved, const cf_error *err)
 {
     cf_sweep_cell *c = &s->cell[cell];
     c->record = record;
     if (record == NULL) {
-        c->error = cf_strdup(err->text[0] != '\0' ? err->text
-                                                  : cf_status_name(err->code));
+        c->error = cf_strdup(err->text[0] != '\0' ? err->text : cf_status_name(err->code));
     } else {
         take_judgements(s, c, is_saved);
     }
@@ -452,8 +439,7 @@ static const cf_str nothing = {"", 0};
 
 cf_str cf_sweep_system_name(const cf_sweep *s, const cf_sweep_cell *c)
 {
-    return c->system != CF_SWEEP_NONE ? s->plan->system[c->system].name
-                                      : nothing;
+    return c->system != CF_SWEEP_NONE ? s->plan->system[c->system].name : nothing;
 }
 
 cf_str cf_sweep_template_name(const cf_sweep *s, const cf_sweep_cell *c)
@@ -464,24 +450,19 @@ cf_str cf_sweep_template_name(const cf_sweep *s, const cf_sweep_cell *c)
 cf_str cf_sweep_model_name(const cf_sweep *s, const cf_sweep_cell *c)
 {
     const char *given = cf_open_model(&s->o.open);
-    return c->model != CF_SWEEP_NONE
-               ? s->plan->model[c->model].name
-               : cf_str_from(given != NULL ? given : "bundled");
+    return c->model != CF_SWEEP_NONE ? s->plan->model[c->model].name
+                                     : cf_str_from(given != NULL ? given : "bundled");
 }
 
 cf_str cf_sweep_adapter_name(const cf_sweep *s, const cf_sweep_cell *c)
 {
-    return c->adapter != CF_SWEEP_NONE ? s->plan->adapter[c->adapter].name
-                                       : nothing;
+    return c->adapter != CF_SWEEP_NONE ? s->plan->adapter[c->adapter].name : nothing;
 }
 
-const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s,
-                                            const cf_sweep_cell *c)
+const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s, const cf_sweep_cell *c)
 {
-    const cf_sweep_model *m =
-        c->model != CF_SWEEP_NONE ? &s->plan->model[c->model] : NULL;
-    return m != NULL && m->has_sampler ? &m->sampler
-                                       : &s->plan->sampler[c->sampler];
+    const cf_sweep_model *m = c->model != CF_SWEEP_NONE ? &s->plan->model[c->model] : NULL;
+    return m != NULL && m->has_sampler ? &m->sampler : &s->plan->sampler[c->sampler];
 }
 
 cf_str cf_sweep_sampler_name(const cf_sweep *s, const cf_sweep_cell *c)

@@ -75,8 +75,7 @@ typedef struct cf_sweep_options {
 struct cf_sweep {
     const cf_sweep_plan *plan;
     cf_sweep_options o;
-    cf_sweep_cell
-        *cell; /* [n] models, adapters, templates, systems, wordings, samplers,
+    cf_sweep_cell *cell; /* [n] models, adapters, templates, systems, wordings, samplers,
                             prompts:
                             the last changes fastest */
     size_t n, n_done, n_told;
@@ -105,8 +104,7 @@ cf_str cf_sweep_sampler_name(const cf_sweep *s, const cf_sweep_cell *c);
 cf_str cf_sweep_wording_name(const cf_sweep *s, const cf_sweep_cell *c);
 
 /* How the cell is sampled: as its model says, else as the plan does. */
-const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s,
-                                            const cf_sweep_cell *c);
+const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s, const cf_sweep_cell *c);
 
 /* The reply's text; empty for a failed cell. */
 void cf_sweep_reply(const cf_sweep_cell *c, cf_buf *out);

@@ -18,8 +18,8 @@ void cf_sweep_check_deinit(cf_sweep_check *c)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
 /* The name in braces at p[0..n); 0: there is none. */
@@ -43,13 +43,11 @@ static bool has_fields(cf_str value)
     return false;
 }
 
-void cf_sweep_check_value(const cf_sweep_check *c, const json_t *fields,
-                          cf_buf *out)
+void cf_sweep_check_value(const cf_sweep_check *c, const json_t *fields, cf_buf *out)
 {
     for (size_t i = 0; i < c->value.n;) {
         size_t n = field_at(c->value.p + i, c->value.n - i);
-        const json_t *v =
-            n > 0 ? json_object_getn(fields, c->value.p + i + 1, n - 2) : NULL;
+        const json_t *v = n > 0 ? json_object_getn(fields, c->value.p + i + 1, n - 2) : NULL;
         if (json_is_string(v)) {
             cf_buf_add(out, json_string_value(v), json_string_length(v));
         } else if (v != NULL) {
@@ -62,13 +60,11 @@ void cf_sweep_check_value(const cf_sweep_check *c, const json_t *fields,
     }
 }
 
-void cf_sweep_check_key(const cf_sweep_check *c, const json_t *fields,
-                        cf_buf *out)
+void cf_sweep_check_key(const cf_sweep_check *c, const json_t *fields, cf_buf *out)
 {
-    cf_buf_addf(
-        out, "%s:%s%s%s:", c->kind == CF_CHECK_JUDGE ? "judge" : "likelihood",
-        c->model != NULL ? c->model : "", c->server_model != NULL ? " " : "",
-        c->server_model != NULL ? c->server_model : "");
+    cf_buf_addf(out, "%s:%s%s%s:", c->kind == CF_CHECK_JUDGE ? "judge" : "likelihood",
+                c->model != NULL ? c->model : "", c->server_model != NULL ? " " : "",
+                c->server_model != NULL ? c->server_model : "");
     cf_sweep_check_value(c, fields, out);
 }
 
@@ -81,16 +77,15 @@ static cf_str copy(cf_arena *arena, cf_str s)
 }
 
 /* ">=X TEXT", or TEXT. */
-static cf_status read_likelihood(cf_sweep_check *c, cf_str rest,
-                                 cf_arena *arena, cf_error *err)
+static cf_status read_likelihood(cf_sweep_check *c, cf_str rest, cf_arena *arena, cf_error *err)
 {
     c->kind = CF_CHECK_LIKELIHOOD;
     c->least = -1;
     if (rest.n > 2 && rest.p[0] == '>' && rest.p[1] == '=') {
         char number[32], *end;
         cf_str word = cf_sweep__word(&rest);
-        snprintf(number, sizeof number, "%.*s",
-                 (int)(word.n - 2 < 31 ? word.n - 2 : 31), word.p + 2);
+        snprintf(number, sizeof number, "%.*s", (int)(word.n - 2 < 31 ? word.n - 2 : 31),
+                 word.p + 2);
         c->least = strtod(number, &end);
         if (end == number || *end != '\0' || !isfinite(c->least)) {
             return cf_fail(err, CF_EINVAL, "'%s' is not a number", number);
@@ -98,24 +93,19 @@ static cf_status read_likelihood(cf_sweep_check *c, cf_str rest,
     }
     c->value = copy(arena, rest);
     return rest.n > 0 ? CF_OK
-                      : cf_fail(err, CF_EINVAL,
-                                "likelihood: the text of a reply is missing");
+                      : cf_fail(err, CF_EINVAL, "likelihood: the text of a reply is missing");
 }
 
-static cf_status read_judge(cf_sweep_check *c, cf_str rest, cf_arena *arena,
-                            cf_error *err)
+static cf_status read_judge(cf_sweep_check *c, cf_str rest, cf_arena *arena, cf_error *err)
 {
     c->kind = CF_CHECK_JUDGE;
     c->model = copy(arena, cf_sweep__word(&rest)).p;
     c->value = copy(arena, rest);
-    return rest.n > 0 ? CF_OK
-                      : cf_fail(err, CF_EINVAL,
-                                "judge: a model and a question are needed");
+    return rest.n > 0 ? CF_OK : cf_fail(err, CF_EINVAL, "judge: a model and a question are needed");
 }
 
 cf_status cf_sweep_check_read(cf_sweep_check *out, cf_str text, cf_arena *arena,
-                              const char *(*find)(void *ud, cf_str name),
-                              void *ud, cf_error *err)
+                              const char *(*find)(void *ud, cf_str name), void *ud, cf_error *err)
 {
     cf_sweep_check c = {.kind = CF_CHECK_PREDICATE};
     cf_str rest = text;
@@ -130,8 +120,8 @@ cf_status cf_sweep_check_read(cf_sweep_check *out, cf_str text, cf_arena *arena,
         CF_TRY(read_judge(&c, rest, arena, err));
     } else {
         c.predicate = copy(arena, kind);
-        bool is_file = cf_str_is(kind, "schema") && rest.n > 0 &&
-                       rest.p[0] != '{' && !has_fields(rest);
+        bool is_file =
+            cf_str_is(kind, "schema") && rest.n > 0 && rest.p[0] != '{' && !has_fields(rest);
         c.value = is_file ? cf_str_from(find(ud, rest)) : copy(arena, rest);
     }
     if (arena->failed) {
@@ -153,9 +143,8 @@ cf_status cf_sweep_check_read(cf_sweep_check *out, cf_str text, cf_arena *arena,
 
 /* ---- asking ------------------------------------------------------------- */
 
-cf_status cf_sweep_check_ask(const cf_sweep_check *c, const json_t *fields,
-                             const cf_sight *sight, bool *holds, cf_buf *why,
-                             cf_error *err)
+cf_status cf_sweep_check_ask(const cf_sweep_check *c, const json_t *fields, const cf_sight *sight,
+                             bool *holds, cf_buf *why, cf_error *err)
 {
     if (c->ready != NULL) {
         return cf_predicate_holds(c->ready, sight, holds, why, err);

@@ -30,35 +30,31 @@ typedef enum cf_sweep_check_kind {
 typedef struct cf_sweep_check {
     cf_str name;
     cf_sweep_check_kind kind;
-    cf_str predicate;  /* its kind */
-    cf_str value;      /* of a predicate; the text; the question */
-    bool is_negated;   /* a judge says no */
-    const char *model; /* of a judge */
-    const char *server_model,
-        *key;            /* of a judge that is a server; may be NULL */
-    double least;        /* of a likelihood */
-    cf_predicate *ready; /* NULL: the value has fields of prompts */
+    cf_str predicate;               /* its kind */
+    cf_str value;                   /* of a predicate; the text; the question */
+    bool is_negated;                /* a judge says no */
+    const char *model;              /* of a judge */
+    const char *server_model, *key; /* of a judge that is a server; may be NULL */
+    double least;                   /* of a likelihood */
+    cf_predicate *ready;            /* NULL: the value has fields of prompts */
 } cf_sweep_check;
 
 /* A check as the plan writes it, "NAME KIND VALUE".  `find` turns the name of
  * a file into where it is.  CF_EINVAL; what the predicate returns. */
-CF_MUST_USE cf_status cf_sweep_check_read(
-    cf_sweep_check *out, cf_str text, cf_arena *arena,
-    const char *(*find)(void *ud, cf_str name), void *ud, cf_error *err);
+CF_MUST_USE cf_status cf_sweep_check_read(cf_sweep_check *out, cf_str text, cf_arena *arena,
+                                          const char *(*find)(void *ud, cf_str name), void *ud,
+                                          cf_error *err);
 void cf_sweep_check_deinit(cf_sweep_check *c);
 
 /* Appends the value with the fields of a prompt's line in it. */
-void cf_sweep_check_value(const cf_sweep_check *c, const json_t *fields,
-                          cf_buf *out);
+void cf_sweep_check_value(const cf_sweep_check *c, const json_t *fields, cf_buf *out);
 
 /* What decides a model's answer to the check, for its key in a record. */
-void cf_sweep_check_key(const cf_sweep_check *c, const json_t *fields,
-                        cf_buf *out);
+void cf_sweep_check_key(const cf_sweep_check *c, const json_t *fields, cf_buf *out);
 
 /* Asks a predicate; `why` gets a line. */
-CF_MUST_USE cf_status cf_sweep_check_ask(const cf_sweep_check *c,
-                                         const json_t *fields,
-                                         const cf_sight *sight, bool *holds,
-                                         cf_buf *why, cf_error *err);
+CF_MUST_USE cf_status cf_sweep_check_ask(const cf_sweep_check *c, const json_t *fields,
+                                         const cf_sight *sight, bool *holds, cf_buf *why,
+                                         cf_error *err);
 
 #endif

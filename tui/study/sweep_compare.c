@@ -15,13 +15,12 @@ static const struct {
     const char *name;
     size_t offset;
     cf_str (*value)(const cf_sweep *s, const cf_sweep_cell *c);
-} axes[AXES] = {
-    {"model", offsetof(cf_sweep_cell, model), cf_sweep_model_name},
-    {"template", offsetof(cf_sweep_cell, tpl), cf_sweep_template_name},
-    {"system", offsetof(cf_sweep_cell, system), cf_sweep_system_name},
-    {"wording", offsetof(cf_sweep_cell, wording), cf_sweep_wording_name},
-    {"adapter", offsetof(cf_sweep_cell, adapter), cf_sweep_adapter_name},
-    {"sampler", offsetof(cf_sweep_cell, sampler), cf_sweep_sampler_name}};
+} axes[AXES] = {{"model", offsetof(cf_sweep_cell, model), cf_sweep_model_name},
+                {"template", offsetof(cf_sweep_cell, tpl), cf_sweep_template_name},
+                {"system", offsetof(cf_sweep_cell, system), cf_sweep_system_name},
+                {"wording", offsetof(cf_sweep_cell, wording), cf_sweep_wording_name},
+                {"adapter", offsetof(cf_sweep_cell, adapter), cf_sweep_adapter_name},
+                {"sampler", offsetof(cf_sweep_cell, sampler), cf_sweep_sampler_name}};
 
 const char *cf_sweep_axis_name(size_t axis)
 {
@@ -33,8 +32,7 @@ size_t cf_sweep_axis_value(const cf_sweep_cell *c, size_t axis)
     return *(const size_t *)(const void *)((const char *)c + axes[axis].offset);
 }
 
-cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c,
-                           size_t axis)
+cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c, size_t axis)
 {
     return axes[axis].value(s, c);
 }
@@ -70,8 +68,8 @@ static double mean_of(const double *v, size_t n)
     return sum / (double)n;
 }
 
-static cf_status find_interval(cf_sweep_versus *v, const double *difference,
-                               size_t n, cf_error *err)
+static cf_status find_interval(cf_sweep_versus *v, const double *difference, size_t n,
+                               cf_error *err)
 {
     uint64_t state = 23;
     double *mean = cf_calloc(RESAMPLES, sizeof *mean);
@@ -105,9 +103,8 @@ static bool is_same_text(const cf_sweep_cell *a, const cf_sweep_cell *b)
     return same;
 }
 
-static void compare_pair(const cf_sweep *s, cf_sweep_versus *v,
-                         const cf_sweep_cell *a, const cf_sweep_cell *b,
-                         double *difference, size_t *n)
+static void compare_pair(const cf_sweep *s, cf_sweep_versus *v, const cf_sweep_cell *a,
+                         const cf_sweep_cell *b, double *difference, size_t *n)
 {
     if (a->record == NULL || b->record == NULL) {
         v->missing++;
@@ -125,8 +122,7 @@ static void compare_pair(const cf_sweep *s, cf_sweep_versus *v,
 
 /* The cells with one value of the axis, in order: those of another value are
  * in the same order. */
-static size_t cells_with(const cf_sweep *s, size_t axis, size_t value,
-                         const cf_sweep_cell **out)
+static size_t cells_with(const cf_sweep *s, size_t axis, size_t value, const cf_sweep_cell **out)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -142,10 +138,8 @@ static bool is_pair(const cf_sweep_cell *a, const cf_sweep_cell *b, size_t axis)
 {
     bool is_model = axis == 0; /* a server has no template and no adapter */
     for (size_t k = 0; k < AXES; k++) {
-        bool matters =
-            k != axis &&
-            !(is_model && (cf_sweep_axis_value(a, k) == CF_SWEEP_NONE ||
-                           cf_sweep_axis_value(b, k) == CF_SWEEP_NONE));
+        bool matters = k != axis && !(is_model && (cf_sweep_axis_value(a, k) == CF_SWEEP_NONE ||
+                                                   cf_sweep_axis_value(b, k) == CF_SWEEP_NONE));
         if (matters && cf_sweep_axis_value(a, k) != cf_sweep_axis_value(b, k)) {
             return false;
         }
@@ -158,8 +152,8 @@ typedef struct scratch {
     double *difference;           /* likewise */
 } scratch;
 
-static cf_status versus(const cf_sweep *s, cf_sweep_versus *v, size_t axis,
-                        size_t x, size_t y, const scratch *t, cf_error *err)
+static cf_status versus(const cf_sweep *s, cf_sweep_versus *v, size_t axis, size_t x, size_t y,
+                        const scratch *t, cf_error *err)
 {
     size_t n = 0, k = 0;
     size_t n_a = cells_with(s, axis, x, t->a);
@@ -194,8 +188,7 @@ static size_t n_pairs(const cf_sweep_plan *p)
     return n;
 }
 
-cf_status cf_sweep_compare(const cf_sweep *s, cf_sweep_versus **out, size_t *n,
-                           cf_error *err)
+cf_status cf_sweep_compare(const cf_sweep *s, cf_sweep_versus **out, size_t *n, cf_error *err)
 {
     size_t n_all = n_pairs(s->plan);
     *out = NULL;
@@ -207,10 +200,9 @@ cf_status cf_sweep_compare(const cf_sweep *s, cf_sweep_versus **out, size_t *n,
                  .b = cf_calloc(s->n + 1, sizeof *t.b),
                  .difference = cf_calloc(s->n + 1, sizeof *t.difference)};
     cf_sweep_versus *v = cf_calloc(n_all, sizeof *v);
-    cf_status st =
-        t.a != NULL && t.b != NULL && t.difference != NULL && v != NULL
-            ? CF_OK
-            : cf_oom_for(err, "the comparison");
+    cf_status st = t.a != NULL && t.b != NULL && t.difference != NULL && v != NULL
+                       ? CF_OK
+                       : cf_oom_for(err, "the comparison");
     for (size_t axis = 0; st == CF_OK && axis < AXES; axis++) {
         size_t n_value = n_values(s->plan, axis);
         for (size_t x = 0; st == CF_OK && x < n_value; x++) {

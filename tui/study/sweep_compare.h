@@ -26,8 +26,7 @@ const char *cf_sweep_axis_name(size_t axis);
 /* Which of the axis's values a cell has; CF_SWEEP_NONE: none. */
 size_t cf_sweep_axis_value(const cf_sweep_cell *c, size_t axis);
 /* Its name, as the plan has it. */
-cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c,
-                           size_t axis);
+cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c, size_t axis);
 
 typedef struct cf_sweep_versus {
     const char *axis; /* cf_sweep_axis_name() */
@@ -41,7 +40,7 @@ typedef struct cf_sweep_versus {
 
 /* All pairs of values of all axes, in the order of the plan; *out is NULL
  * where there are none.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_sweep_compare(const cf_sweep *s, cf_sweep_versus **out,
-                                       size_t *n, cf_error *err);
+CF_MUST_USE cf_status cf_sweep_compare(const cf_sweep *s, cf_sweep_versus **out, size_t *n,
+                                       cf_error *err);
 
 #endif

@@ -23,8 +23,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* The judge that a check names, opened once; NULL when memory ran out. */
-static struct cf_sweep__judge *judge_of(cf_sweep *s,
-                                        const cf_sweep_check *check)
+static struct cf_sweep__judge *judge_of(cf_sweep *s, const cf_sweep_check *check)
 {
     for (struct cf_sweep__judge *j = s->judge; j != NULL; j = j->next) {
         if (is_same(j->check->model, check->model) &&
@@ -39,8 +38,7 @@ static struct cf_sweep__judge *judge_of(cf_sweep *s,
     }
     cf_open_options o = s->o.open;
     o.model = check->model;
-    o.server_model =
-        check->server_model != NULL ? check->server_model : o.server_model;
+    o.server_model = check->server_model != NULL ? check->server_model : o.server_model;
     o.key = check->key != NULL ? check->key : o.key;
     o.template_name = NULL;
     j->check = check;
@@ -61,8 +59,8 @@ void cf_sweep__free_judges(cf_sweep *s)
 }
 
 /* The request, the reply and the question, as one message. */
-static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c,
-                           const json_t *record, const cf_sweep_check *check)
+static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
+                           const cf_sweep_check *check)
 {
     cf_buf b = CF_BUF_INIT;
     json_t *messages = cf_sweep_messages(s, c);
@@ -88,8 +86,7 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c,
     cf_buf_adds(&b, "\nAnswer with one word, yes or no.");
     json_t *v = b.failed || !has_messages
                     ? NULL
-                    : json_pack("[{s:s,s:s%}]", "role", "user", "content",
-                                cf_buf_cstr(&b), b.n);
+                    : json_pack("[{s:s,s:s%}]", "role", "user", "content", cf_buf_cstr(&b), b.n);
     cf_buf_deinit(&b);
     return v;
 }
@@ -113,23 +110,19 @@ static bool says_yes(cf_str text)
     return true;
 }
 
-static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j,
-                     const json_t *messages, bool *yes, cf_error *err)
+static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *messages, bool *yes,
+                     cf_error *err)
 {
-    const cf_chat_options o = {.has_sampling = true,
-                               .has_asked = true,
-                               .asked = 1,
-                               .max_tokens = ANSWER_TOKENS};
-    const cf_chat_request request = {
-        .messages = messages, .options = &o, .cancel = s->o.cancel};
+    const cf_chat_options o = {
+        .has_sampling = true, .has_asked = true, .asked = 1, .max_tokens = ANSWER_TOKENS};
+    const cf_chat_request request = {.messages = messages, .options = &o, .cancel = s->o.cancel};
     cf_chat_response response;
     if (j->why.code != CF_OK) {
         *err = j->why;
         return j->why.code;
     }
     cf_chat_response_init(&response);
-    cf_status st =
-        cf_backend_generate(j->engine.backend, &request, &response, err);
+    cf_status st = cf_backend_generate(j->engine.backend, &request, &response, err);
     if (st == CF_OK) {
         cf_buf text = CF_BUF_INIT;
         cf_message_plain(response.message, &text);
@@ -159,10 +152,8 @@ bool cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record)
         struct cf_sweep__judge *j = judge_of(s, check);
         if (json_object_get(scores, cf_buf_cstr(&key)) == NULL && j != NULL) {
             json_t *messages = question_of(s, c, record, check);
-            if (messages != NULL &&
-                ask(s, j, messages, &yes, &ignored) == CF_OK) {
-                json_object_set_new(scores, cf_buf_cstr(&key),
-                                    json_integer(yes));
+            if (messages != NULL && ask(s, j, messages, &yes, &ignored) == CF_OK) {
+                json_object_set_new(scores, cf_buf_cstr(&key), json_integer(yes));
                 is_changed = true;
             }
             json_decref(messages);

@@ -36,8 +36,7 @@ static void drop_template(local *l)
 
 static cf_str source_of(const local *l)
 {
-    return l->tpl != NULL ? cf_buf_str(&l->source)
-                          : cf_buf_str(&l->engine.source);
+    return l->tpl != NULL ? cf_buf_str(&l->source) : cf_buf_str(&l->engine.source);
 }
 
 /* Has the backend render with a template of the plan. */
@@ -56,10 +55,9 @@ static void use(local *l)
     cf_role_map_init(&l->roles, source);
     cf_prompt_renderer renderer = cf_renderer_template(l->tpl);
     if (l->engine.engine != NULL) {
-        cf_core_options core = {
-            .renderer = renderer,
-            .family = l->family,
-            .session = {.n_ctx = o->n_ctx, .prefixes = l->engine.prefixes}};
+        cf_core_options core = {.renderer = renderer,
+                                .family = l->family,
+                                .session = {.n_ctx = o->n_ctx, .prefixes = l->engine.prefixes}};
         core.channels = cf_channels_detect(source, &core.n_channels);
         cf_backend_core_set(l->engine.backend, &core);
     } else {
@@ -79,8 +77,7 @@ static cf_status take_template(local *l, size_t tpl, cf_error *err)
     }
     const char *path = l->s->plan->template_path[tpl];
     CF_TRY(cf_open_template_text(&l->source, path, err));
-    cf_status st = cf_template_compile(&l->tpl, cf_buf_str(&l->source), NULL,
-                                       NULL, NULL, err);
+    cf_status st = cf_template_compile(&l->tpl, cf_buf_str(&l->source), NULL, NULL, NULL, err);
     if (st != CF_OK) {
         return cf_fail_in(err, st, path);
     }
@@ -126,8 +123,7 @@ static void finish(local *l, size_t cell, const cf_send_job *job)
     cf_error err = job->err;
     cf_status st = job->status;
     err.code = st;
-    CF_THEN(st,
-            cf_sweep__record(&record, &job->sent.response, l->family, &err));
+    CF_THEN(st, cf_sweep__record(&record, &job->sent.response, l->family, &err));
     if (st == CF_OK) {
         cf_sweep__add_scores(l->s, &l->s->cell[cell], job->backend,
                              cf_buf_str(&job->sent.response.prompt), record);
@@ -151,9 +147,8 @@ static cf_status run_batch(local *l, batch *b, cf_error *err)
     for (size_t i = 0; st == CF_OK && i < b->n; i++) {
         cf_send_job *job = &b->job[i];
         cf_sent_init(&job->sent);
-        job->status = cf_sweep__request_init(&b->request[i], l->s,
-                                             &l->s->cell[b->cell[i]], &l->roles,
-                                             &job->err);
+        job->status = cf_sweep__request_init(&b->request[i], l->s, &l->s->cell[b->cell[i]],
+                                             &l->roles, &job->err);
         job->backend = is_single(l) ? l->engine.backend : l->clone[i];
         job->conv = b->request[i].conv;
         job->send = (cf_send){.options = &b->request[i].options,
@@ -187,21 +182,18 @@ static cf_status run_batch(local *l, batch *b, cf_error *err)
 /* ---- all ---------------------------------------------------------------- */
 
 /* A template that cannot be used is the error of its cells. */
-static void fail_all(const local *l, size_t model, size_t tpl,
-                     const cf_error *why)
+static void fail_all(const local *l, size_t model, size_t tpl, const cf_error *why)
 {
     cf_sweep *s = l->s;
     for (size_t i = 0; i < s->n; i++) {
         const cf_sweep_cell *c = &s->cell[i];
-        if (!c->is_done && c->model == model && c->adapter == l->adapter &&
-            c->tpl == tpl) {
+        if (!c->is_done && c->model == model && c->adapter == l->adapter && c->tpl == tpl) {
             cf_sweep__finish(s, i, NULL, false, why);
         }
     }
 }
 
-static cf_status run_template(local *l, batch *b, size_t model, size_t tpl,
-                              cf_error *err)
+static cf_status run_template(local *l, batch *b, size_t model, size_t tpl, cf_error *err)
 {
     cf_sweep *s = l->s;
     char model_hash[CF_HASH_TEXT + 1] = "", template_hash[CF_HASH_TEXT + 1];
@@ -222,17 +214,14 @@ static cf_status run_template(local *l, batch *b, size_t model, size_t tpl,
     if (l->engine.engine != NULL) {
         cf_engine_hash(l->engine.engine, model_hash);
     }
-    cf_buf_adds(&name, l->engine.engine != NULL
-                           ? model_hash
-                           : cf_backend_get_info(l->engine.backend).name.p);
+    cf_buf_adds(&name, l->engine.engine != NULL ? model_hash
+                                                : cf_backend_get_info(l->engine.backend).name.p);
     cf_buf_add(&name, l->adapters.p, l->adapters.n);
     st = cf_buf_check(&name, err);
-    const cf_sweep__engine e = {.model = cf_buf_cstr(&name),
-                                .template_hash = template_hash};
+    const cf_sweep__engine e = {.model = cf_buf_cstr(&name), .template_hash = template_hash};
     for (size_t i = 0; st == CF_OK && i < s->n; i++) {
         cf_sweep_cell *c = &s->cell[i];
-        if (c->is_done || c->model != model || c->adapter != l->adapter ||
-            c->tpl != tpl) {
+        if (c->is_done || c->model != model || c->adapter != l->adapter || c->tpl != tpl) {
             continue;
         }
         st = cf_sweep__is_cancelled(s) ? cf_fail(err, CF_ECANCELLED, "stopped")
@@ -259,14 +248,12 @@ static cf_status add_adapter(cf_buf *out, const char *spec, cf_error *err)
     scale = slash != NULL && scale != NULL && scale < slash ? NULL : scale;
     cf_buf path = CF_BUF_INIT, bytes = CF_BUF_INIT;
     cf_error why;
-    cf_buf_add(&path, spec,
-               scale != NULL ? (size_t)(scale - spec) : strlen(spec));
+    cf_buf_add(&path, spec, scale != NULL ? (size_t)(scale - spec) : strlen(spec));
     if (cf_os_read_file(&bytes, cf_buf_cstr(&path), BYTES_MAX, &why) != CF_OK) {
         cf_buf_adds(&path, "/adapter_model.safetensors");
     }
-    cf_status st = bytes.n > 0 ? CF_OK
-                               : cf_os_read_file(&bytes, cf_buf_cstr(&path),
-                                                 BYTES_MAX, err);
+    cf_status st =
+        bytes.n > 0 ? CF_OK : cf_os_read_file(&bytes, cf_buf_cstr(&path), BYTES_MAX, err);
     if (st == CF_OK) {
         cf_hash_hex(hash, bytes.p, bytes.n);
         cf_buf_addf(out, " %s%s", hash, scale != NULL ? scale : "");
@@ -289,8 +276,7 @@ static cf_status open_engine(local *l, size_t model, cf_error *err)
 }
 
 /* All templates with one adapter. */
-static cf_status run_adapter(cf_sweep *s, batch *b, size_t model,
-                             size_t adapter, cf_error *err)
+static cf_status run_adapter(cf_sweep *s, batch *b, size_t model, size_t adapter, cf_error *err)
 {
     local l = {.s = s, .adapter = adapter};
     cf_status st = open_engine(&l, model, err);

@@ -86,8 +86,7 @@ void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell)
     if (c->record != NULL) {
         cf_jw_buf(&w, "reply", &reply);
         put_name(&w, "stop", cf_json_get_str(c->record, "stop"));
-        const json_t *calls = json_object_get(
-            json_object_get(c->record, "message"), "tool_calls");
+        const json_t *calls = json_object_get(json_object_get(c->record, "message"), "tool_calls");
         if (json_array_size(calls) > 0) {
             cf_jw_json(&w, "tool_calls", calls);
         }
@@ -129,8 +128,7 @@ static void put_versus(cf_jw *w, const cf_sweep_versus *v)
     cf_jw_end(w);
 }
 
-void cf_sweep_put_end(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v,
-                      size_t n)
+void cf_sweep_put_end(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, size_t n)
 {
     cf_buf line = CF_BUF_INIT;
     cf_jw w;
@@ -169,11 +167,10 @@ void cf_sweep_put_versus(cf_buf *out, const cf_sweep_versus *v)
     cf_safe_line(out, v->b.p, v->b.n);
     cf_buf_adds(out, " against ");
     cf_safe_line(out, v->a.p, v->a.n);
-    cf_buf_addf(out, ": better on %zu, worse on %zu, the same on %zu",
-                v->better, v->worse, v->same);
+    cf_buf_addf(out, ": better on %zu, worse on %zu, the same on %zu", v->better, v->worse,
+                v->same);
     if (v->has_interval) {
-        cf_buf_addf(out, " (%+.3f, 95%% from %+.3f to %+.3f)", v->mean, v->low,
-                    v->high);
+        cf_buf_addf(out, " (%+.3f, 95%% from %+.3f to %+.3f)", v->mean, v->low, v->high);
     }
     cf_buf_addf(out, "; %zu replies differ", v->differ);
     if (v->missing > 0) {
@@ -189,10 +186,9 @@ static bool begins_row(const cf_sweep *s, size_t i)
 
 static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
 {
-    const cf_str names[] = {
-        cf_sweep_model_name(s, c),    cf_sweep_adapter_name(s, c),
-        cf_sweep_template_name(s, c), cf_sweep_system_name(s, c),
-        cf_sweep_wording_name(s, c),  cf_sweep_sampler_name(s, c)};
+    const cf_str names[] = {cf_sweep_model_name(s, c),    cf_sweep_adapter_name(s, c),
+                            cf_sweep_template_name(s, c), cf_sweep_system_name(s, c),
+                            cf_sweep_wording_name(s, c),  cf_sweep_sampler_name(s, c)};
     bool has_one = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (names[i].n > 0 && (i < 5 || s->plan->n_sampler > 1)) {
@@ -236,8 +232,7 @@ static void put_row(cf_buf *out, const cf_sweep *s, size_t first)
     }
 }
 
-void cf_sweep_put_table(cf_buf *out, const cf_sweep *s,
-                        const cf_sweep_versus *v, size_t n)
+void cf_sweep_put_table(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, size_t n)
 {
     for (size_t i = 0; i < s->n; i++) {
         if (begins_row(s, i)) {
@@ -248,14 +243,13 @@ void cf_sweep_put_table(cf_buf *out, const cf_sweep *s,
         cf_sweep_put_versus(out, &v[i]);
         cf_buf_addc(out, '\n');
     }
-    cf_buf_addf(out, "%zu cells, %zu of them known before, %zu failed\n", s->n,
-                s->n_reused, s->n_failed);
+    cf_buf_addf(out, "%zu cells, %zu of them known before, %zu failed\n", s->n, s->n_reused,
+                s->n_failed);
 }
 
 /* ---- JUnit -------------------------------------------------------------- */
 
-static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c,
-                     cf_str suite)
+static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c, cf_str suite)
 {
     cf_str name = s->plan->item[c->item].name;
     const json_t *ms = json_object_get(c->record, "ms");
@@ -263,8 +257,7 @@ static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c,
     cf_report_attr(out, suite);
     cf_buf_adds(out, "\" name=\"");
     cf_report_attr(out, name);
-    cf_buf_addf(out, "\" time=\"%.3f\">\n",
-                (double)json_integer_value(ms) / 1000);
+    cf_buf_addf(out, "\" time=\"%.3f\">\n", (double)json_integer_value(ms) / 1000);
     if (c->record == NULL) {
         cf_buf_adds(out, "      <error message=\"");
         cf_report_attrs(out, c->error != NULL ? c->error : "out of memory");
@@ -303,8 +296,8 @@ static void put_suite(cf_buf *out, const cf_sweep *s, size_t first)
     put_row_name(&name, s, &s->cell[first]);
     cf_buf_adds(out, "  <testsuite name=\"");
     cf_report_attr(out, cf_buf_str(&name));
-    cf_buf_addf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n",
-                s->plan->n_item, n_failures, n_errors);
+    cf_buf_addf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", s->plan->n_item,
+                n_failures, n_errors);
     for (size_t i = first; i < first + s->plan->n_item; i++) {
         put_case(out, s, &s->cell[i], cf_buf_str(&name));
     }

@@ -13,16 +13,14 @@
 void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell);
 
 /* The last line: figures and comparisons. */
-void cf_sweep_put_end(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v,
-                      size_t n);
+void cf_sweep_put_end(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, size_t n);
 
 /* One sentence: "template chatml against llama2: better on 31 ...". */
 void cf_sweep_put_versus(cf_buf *out, const cf_sweep_versus *v);
 
 /* Cells by model, template, system prompt and sampler, a row each, and the
  * comparisons. */
-void cf_sweep_put_table(cf_buf *out, const cf_sweep *s,
-                        const cf_sweep_versus *v, size_t n);
+void cf_sweep_put_table(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, size_t n);
 
 /* JUnit: a suite for each row of that table, a case a cell. */
 void cf_sweep_put_junit(cf_buf *out, const cf_sweep *s);

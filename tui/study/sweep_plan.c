@@ -38,8 +38,7 @@ const char *cf_plan__find_file(void *ud, cf_str name)
         }
     }
     cf_buf_deinit(&b);
-    return found != NULL ? found
-                         : cf_arena_strndup(&r->p->arena, name.p, name.n);
+    return found != NULL ? found : cf_arena_strndup(&r->p->arena, name.p, name.n);
 }
 
 /* Where a text begins: after a byte order mark, if it has one. */
@@ -55,10 +54,8 @@ cf_status cf_plan__add_item(reader *r, const cf_sweep_item *item, cf_error *err)
     cf_sweep_plan *p = r->p;
     cf_status st = CF_OK;
     if (p->n_item == CF_SWEEP_ITEMS_MAX) {
-        st =
-            cf_fail(err, CF_ELIMIT, "more than %d prompts", CF_SWEEP_ITEMS_MAX);
-    } else if (!cf_grow(&p->item, &p->cap_item, p->n_item + 1,
-                        sizeof *p->item)) {
+        st = cf_fail(err, CF_ELIMIT, "more than %d prompts", CF_SWEEP_ITEMS_MAX);
+    } else if (!cf_grow(&p->item, &p->cap_item, p->n_item + 1, sizeof *p->item)) {
         st = cf_oom_for(err, "the prompts");
     }
     if (st != CF_OK) {
@@ -86,11 +83,9 @@ static json_t *messages_of(const json_t *line)
     }
     json_t *out = json_array();
     if (json_is_string(system)) {
-        json_array_append_new(
-            out, json_pack("{s:s,s:O}", "role", "system", "content", system));
+        json_array_append_new(out, json_pack("{s:s,s:O}", "role", "system", "content", system));
     }
-    json_array_append_new(
-        out, json_pack("{s:s,s:O}", "role", "user", "content", prompt));
+    json_array_append_new(out, json_pack("{s:s,s:O}", "role", "user", "content", prompt));
     return out;
 }
 
@@ -103,12 +98,10 @@ static cf_status check_messages(const json_t *list, cf_error *err)
     }
     return json_array_size(list) > 0
                ? CF_OK
-               : cf_fail(err, CF_EFORMAT,
-                         "no \"prompt\" (a text) and no \"messages\"");
+               : cf_fail(err, CF_EFORMAT, "no \"prompt\" (a text) and no \"messages\"");
 }
 
-static cf_status read_prompt(reader *r, cf_str text, size_t number,
-                             cf_error *err)
+static cf_status read_prompt(reader *r, cf_str text, size_t number, cf_error *err)
 {
     json_t *line;
     char name[32];
@@ -139,12 +132,10 @@ static cf_status prompts_line(reader *r, cf_str rest, cf_error *err)
 {
     const char *path = cf_plan__find_file(r, rest);
     cf_buf text = CF_BUF_INIT;
-    cf_status st = path != NULL
-                       ? cf_os_read_file(&text, path, CF_PLAN__PROMPTS_MAX, err)
-                       : cf_oom_for(err, "the plan");
+    cf_status st = path != NULL ? cf_os_read_file(&text, path, CF_PLAN__PROMPTS_MAX, err)
+                                : cf_oom_for(err, "the plan");
     size_t number = 0, n;
-    for (size_t at = after_mark(cf_buf_str(&text)); st == CF_OK && at < text.n;
-         at += n + 1) {
+    for (size_t at = after_mark(cf_buf_str(&text)); st == CF_OK && at < text.n; at += n + 1) {
         const char *p = cf_buf_cstr(&text) + at;
         const char *end = memchr(p, '\n', text.n - at);
         n = end != NULL ? (size_t)(end - p) : text.n - at;
@@ -163,8 +154,7 @@ static cf_status prompts_line(reader *r, cf_str rest, cf_error *err)
 
 static bool is_reply(const cf_message_source *m)
 {
-    return cf_role_parse(cf_json_get_str(m->message, "role")) ==
-           CF_ROLE_ASSISTANT;
+    return cf_role_parse(cf_json_get_str(m->message, "role")) == CF_ROLE_ASSISTANT;
 }
 
 /* A saved conversation up to its last reply. */
@@ -179,22 +169,18 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
     char name[CF_UUID_TEXT + 1];
     const cf_saved_choice choice = {.conversation = id};
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_saved_load(&conv, &about, r->saved->store, &choice, &arena, err);
-    CF_THEN(st, cf_conversation_sources(conv, cf_conversation_head(conv),
-                                        &arena, &v, &n, err));
+    cf_status st = cf_saved_load(&conv, &about, r->saved->store, &choice, &arena, err);
+    CF_THEN(st, cf_conversation_sources(conv, cf_conversation_head(conv), &arena, &v, &n, err));
     cf_sweep_item item = {.conversation = id, .messages = json_array()};
     cf_uuid_format(name, id);
-    CF_THEN(st, cf_plan__copy(
-                    r, &item.name,
-                    about.title.n > 0 ? about.title : cf_str_from(name), err));
+    CF_THEN(st,
+            cf_plan__copy(r, &item.name, about.title.n > 0 ? about.title : cf_str_from(name), err));
     if (st == CF_OK) {
         while (n > 0 && is_reply(&v[n - 1])) {
             n--;
         }
         for (size_t i = 0; i < n; i++) {
-            json_array_append_new(item.messages,
-                                  cf_json_deep_copy(v[i].message));
+            json_array_append_new(item.messages, cf_json_deep_copy(v[i].message));
         }
         const cf_preface *p = cf_conversation_preface(conv);
         item.tools = cf_json_deep_copy(p->tools);
@@ -227,8 +213,7 @@ static cf_status conversations_line(reader *r, cf_str rest, cf_error *err)
         }
         return r->saved->n_ticked > 0
                    ? CF_OK
-                   : cf_fail(err, CF_ENOTFOUND,
-                             "no conversation is ticked (Space ticks one)");
+                   : cf_fail(err, CF_ENOTFOUND, "no conversation is ticked (Space ticks one)");
     }
     for (size_t at = 0; n == PAGE; at += PAGE) {
         cf_arena arena;
@@ -239,28 +224,24 @@ static cf_status conversations_line(reader *r, cf_str rest, cf_error *err)
                                   .offset = at,
                                   .limit = PAGE};
         cf_arena_init(&arena, 0);
-        cf_status st =
-            cf_store_list(r->saved->store, &q, &arena, &rows, &n, err);
+        cf_status st = cf_store_list(r->saved->store, &q, &arena, &rows, &n, err);
         for (size_t i = 0; st == CF_OK && i < n; i++) {
             st = add_saved(r, rows[i].id, err);
         }
         cf_arena_deinit(&arena);
         CF_TRY(st);
     }
-    return r->p->n_item > before
-               ? CF_OK
-               : cf_fail(err, CF_ENOTFOUND, "no saved conversation fits '%.*s'",
-                         (int)(rest.n < 60 ? rest.n : 60), rest.p);
+    return r->p->n_item > before ? CF_OK
+                                 : cf_fail(err, CF_ENOTFOUND, "no saved conversation fits '%.*s'",
+                                           (int)(rest.n < 60 ? rest.n : 60), rest.p);
 }
 
 /* ---- axes --------------------------------------------------------------- */
 
-static cf_status has_room(size_t n, cf_str rest, const char *form,
-                          cf_error *err)
+static cf_status has_room(size_t n, cf_str rest, const char *form, cf_error *err)
 {
     if (n == CF_SWEEP_VALUES_MAX) {
-        return cf_fail(err, CF_ELIMIT, "more than %d lines of this kind",
-                       CF_SWEEP_VALUES_MAX);
+        return cf_fail(err, CF_ELIMIT, "more than %d lines of this kind", CF_SWEEP_VALUES_MAX);
     }
     return rest.n > 0 ? CF_OK : cf_fail(err, CF_EINVAL, "%s", form);
 }
@@ -323,8 +304,7 @@ static cf_status model_line(reader *r, cf_str rest, cf_error *err)
         cf_str word = cf_sweep__word(&left);
         m->is_server = m->is_server && cf_plan__is_address(word);
         if (m->n_address < CF_SWEEP_ADDRESSES_MAX) {
-            m->address[m->n_address++] =
-                cf_arena_strndup(&p->arena, word.p, word.n);
+            m->address[m->n_address++] = cf_arena_strndup(&p->arena, word.p, word.n);
         }
     }
     if (!m->is_server) { /* a file's name may have blanks */
@@ -342,8 +322,7 @@ static cf_status model_line(reader *r, cf_str rest, cf_error *err)
     return p->arena.failed ? cf_oom_for(err, "the plan") : CF_OK;
 }
 
-cf_status cf_sweep_plan_servers(cf_sweep_plan *p, const char *const *names,
-                                size_t n, cf_error *err)
+cf_status cf_sweep_plan_servers(cf_sweep_plan *p, const char *const *names, size_t n, cf_error *err)
 {
     cf_buf all = CF_BUF_INIT;
     bool are_servers = n > 0;
@@ -356,12 +335,10 @@ cf_status cf_sweep_plan_servers(cf_sweep_plan *p, const char *const *names,
         are_servers = are_servers && cf_plan__is_address(cf_str_from(names[i]));
         cf_buf_addf(&all, "%s%s", i > 0 ? " " : "", names[i]);
         if (i < CF_SWEEP_ADDRESSES_MAX) {
-            m->address[m->n_address++] =
-                cf_arena_strndup(&p->arena, names[i], strlen(names[i]));
+            m->address[m->n_address++] = cf_arena_strndup(&p->arena, names[i], strlen(names[i]));
         }
     }
-    m->name = cf_str_make(cf_arena_strndup(&p->arena, cf_buf_cstr(&all), all.n),
-                          all.n);
+    m->name = cf_str_make(cf_arena_strndup(&p->arena, cf_buf_cstr(&all), all.n), all.n);
     cf_status st = cf_buf_check(&all, err);
     cf_buf_deinit(&all);
     if (n > 1 && !are_servers) {
@@ -386,9 +363,7 @@ static const char *adapter_file(reader *r, cf_str word)
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, found != NULL ? found : "");
     cf_buf_add(&b, word.p + name, word.n - name);
-    const char *copy = found != NULL && !b.failed
-                           ? cf_arena_strndup(&r->p->arena, b.p, b.n)
-                           : NULL;
+    const char *copy = found != NULL && !b.failed ? cf_arena_strndup(&r->p->arena, b.p, b.n) : NULL;
     cf_buf_deinit(&b);
     return copy;
 }
@@ -396,15 +371,13 @@ static const char *adapter_file(reader *r, cf_str word)
 static cf_status adapter_line(reader *r, cf_str rest, cf_error *err)
 {
     cf_sweep_plan *p = r->p;
-    CF_TRY(
-        has_room(p->n_adapter, rest, "adapter NAME [FILE[=SCALE] ...]", err));
+    CF_TRY(has_room(p->n_adapter, rest, "adapter NAME [FILE[=SCALE] ...]", err));
     cf_sweep_adapter *a = &p->adapter[p->n_adapter];
     *a = (cf_sweep_adapter){.n_file = 0};
     CF_TRY(cf_plan__copy(r, &a->name, cf_sweep__word(&rest), err));
     while (rest.n > 0) {
         if (a->n_file == CF_ADAPTERS_MAX) {
-            return cf_fail(err, CF_ELIMIT, "more than %d adapters at once",
-                           CF_ADAPTERS_MAX);
+            return cf_fail(err, CF_ELIMIT, "more than %d adapters at once", CF_ADAPTERS_MAX);
         }
         a->file[a->n_file] = adapter_file(r, cf_sweep__word(&rest));
         if (a->file[a->n_file++] == NULL) {
@@ -418,29 +391,26 @@ static cf_status adapter_line(reader *r, cf_str rest, cf_error *err)
 /* ---- samplers ----------------------------------------------------------- */
 
 /* NAME=VALUE of a sampler, by the names of the command line's options. */
-static cf_status sampler_value(cf_sweep_sampler *s, const char *name,
-                               const char *value, cf_error *err)
+static cf_status sampler_value(cf_sweep_sampler *s, const char *name, const char *value,
+                               cf_error *err)
 {
     if (strcmp(name, "tokens") == 0) {
-        return cf_option_read_u32(&s->chat.max_tokens, name, value, UINT32_MAX,
-                                  err);
+        return cf_option_read_u32(&s->chat.max_tokens, name, value, UINT32_MAX, err);
     }
     cf_status st = cf_option_set(&s->chat, name, value, err);
-    return st == CF_ENOTFOUND
-               ? cf_fail(err, CF_EINVAL,
-                         "a sampler has no '%s'; it has greedy, tokens, and "
-                         "the sampler's options of the command line",
-                         name)
-               : st;
+    return st == CF_ENOTFOUND ? cf_fail(err, CF_EINVAL,
+                                        "a sampler has no '%s'; it has greedy, tokens, and "
+                                        "the sampler's options of the command line",
+                                        name)
+                              : st;
 }
 
 /* A word of a sampler: greedy, NAME=VALUE, or as the first one its name. */
-static cf_status sampler_word(reader *r, cf_sweep_sampler *s, cf_str word,
-                              bool is_first, cf_error *err)
+static cf_status sampler_word(reader *r, cf_sweep_sampler *s, cf_str word, bool is_first,
+                              cf_error *err)
 {
     char text[64];
-    snprintf(text, sizeof text, "%.*s", (int)(word.n < 63 ? word.n : 63),
-             word.p);
+    snprintf(text, sizeof text, "%.*s", (int)(word.n < 63 ? word.n : 63), word.p);
     char *eq = strchr(text, '=');
     if (cf_str_is(word, "greedy")) {
         return cf_option_set(&s->chat, "temperature", "0", err);
@@ -455,9 +425,8 @@ static cf_status sampler_word(reader *r, cf_sweep_sampler *s, cf_str word,
 
 cf_status cf_plan__plain_sampler(cf_sweep_sampler *s, cf_error *err)
 {
-    *s = (cf_sweep_sampler){
-        .name = cf_str_from("greedy"),
-        .chat = {.has_sampling = true, .max_tokens = TOKENS_DEFAULT}};
+    *s = (cf_sweep_sampler){.name = cf_str_from("greedy"),
+                            .chat = {.has_sampling = true, .max_tokens = TOKENS_DEFAULT}};
     CF_TRY(cf_option_set(&s->chat, "temperature", "0", err));
     return cf_option_set(&s->chat, "seed", "0", err);
 }
@@ -482,8 +451,7 @@ static cf_status check_line(reader *r, cf_str rest, cf_error *err)
 {
     cf_sweep_plan *p = r->p;
     CF_TRY(has_room(p->n_check, rest, "check NAME KIND [VALUE]", err));
-    CF_TRY(cf_sweep_check_read(&p->check[p->n_check], rest, &p->arena,
-                               cf_plan__find_file, r, err));
+    CF_TRY(cf_sweep_check_read(&p->check[p->n_check], rest, &p->arena, cf_plan__find_file, r, err));
     p->n_check++;
     return CF_OK;
 }
@@ -534,36 +502,32 @@ static cf_status read_lines(reader *r, cf_str text, cf_error *err)
         number++;
         cf_status st = read_line(r, cf_str_make(text.p + at, n), &why);
         if (st != CF_OK) {
-            return cf_fail(err, st, "%.160s:%zu: %s", r->p->path, number,
-                           why.text);
+            return cf_fail(err, st, "%.160s:%zu: %s", r->p->path, number, why.text);
         }
     }
-    return r->p->n_item > 0
-               ? CF_OK
-               : cf_fail(err, CF_EINVAL,
-                         "%.160s: the plan has no prompts: a line 'prompts "
-                         "FILE' or 'conversations QUERY' is needed",
-                         r->p->path);
+    return r->p->n_item > 0 ? CF_OK
+                            : cf_fail(err, CF_EINVAL,
+                                      "%.160s: the plan has no prompts: a line 'prompts "
+                                      "FILE' or 'conversations QUERY' is needed",
+                                      r->p->path);
 }
 
 static bool is_yaml(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot != NULL &&
-           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+    return dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
-cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
-                             const cf_sweep_saved *saved, cf_error *err)
+cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path, const cf_sweep_saved *saved,
+                             cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     reader r = {.p = out, .saved = saved};
     *out = (cf_sweep_plan){.n_item = 0};
     cf_arena_init(&out->arena, 0);
     out->path = cf_arena_strndup(&out->arena, path, strlen(path));
-    cf_status st = out->path != NULL
-                       ? cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, err)
-                       : cf_oom_for(err, "the plan");
+    cf_status st = out->path != NULL ? cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, err)
+                                     : cf_oom_for(err, "the plan");
     CF_THEN(st, is_yaml(path) ? cf_promptfoo_read(&r, cf_buf_str(&text), err)
                               : read_lines(&r, cf_buf_str(&text), err));
     if (st == CF_OK && out->n_sampler == 0) {
@@ -576,8 +540,7 @@ cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
     return st;
 }
 
-const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *p, size_t item,
-                                          size_t check)
+const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *p, size_t item, size_t check)
 {
     const cf_sweep_item *it = &p->item[item];
     for (size_t i = 0; p->has_own && i < it->n_own; i++) {

@@ -50,12 +50,12 @@ enum {
 /* What is answered. */
 typedef struct cf_sweep_item {
     cf_str name;
-    json_t *messages;     /* array, without a reply at its end; of a plan with
+    json_t *messages;        /* array, without a reply at its end; of a plan with
                              wordings a list of such arrays, one of each */
-    json_t *tools;        /* declarations; NULL: none */
-    json_t *extra;        /* template variables; NULL: none */
-    json_t *fields;       /* the line of the file; NULL: none */
-    cf_uuid conversation; /* nil: of a file */
+    json_t *tools;           /* declarations; NULL: none */
+    json_t *extra;           /* template variables; NULL: none */
+    json_t *fields;          /* the line of the file; NULL: none */
+    cf_uuid conversation;    /* nil: of a file */
     size_t first_own, n_own; /* its checks in plan->own */
 } cf_sweep_item;
 
@@ -127,17 +127,14 @@ typedef struct cf_sweep_saved {
 /* Reads the file.  CF_EINVAL and CF_EFORMAT name it and the line:
  * "plan.txt:3: ..."; CF_ENOTFOUND, CF_EIO, CF_ELIMIT, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
-                                         const cf_sweep_saved *saved,
-                                         cf_error *err);
+                                         const cf_sweep_saved *saved, cf_error *err);
 /* For a plan without a line of models: addresses of servers, which share the
  * work of one model.  Other names, and fewer than one, change nothing;
  * CF_EINVAL for several that are not all addresses, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_sweep_plan_servers(cf_sweep_plan *plan,
-                                            const char *const *names, size_t n,
+CF_MUST_USE cf_status cf_sweep_plan_servers(cf_sweep_plan *plan, const char *const *names, size_t n,
                                             cf_error *err);
 /* What prompt `item` is asked for column `check`; NULL: nothing. */
-const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *plan,
-                                          size_t item, size_t check);
+const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *plan, size_t item, size_t check);
 void cf_sweep_plan_deinit(cf_sweep_plan *plan);
 
 #endif

@@ -20,21 +20,18 @@ typedef struct cf_plan__reader {
 } cf_plan__reader;
 
 /* A copy of the text in the plan.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_plan__copy(cf_plan__reader *r, cf_str *to, cf_str s,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_plan__copy(cf_plan__reader *r, cf_str *to, cf_str s, cf_error *err);
 
 /* A file beside the plan where there is one, else the name as it is; NULL
  * when memory ran out.  `ud` is the reader. */
 const char *cf_plan__find_file(void *ud, cf_str name);
 
 /* Takes over the references, also where it fails.  CF_ELIMIT, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_plan__add_item(cf_plan__reader *r,
-                                        const cf_sweep_item *item,
+CF_MUST_USE cf_status cf_plan__add_item(cf_plan__reader *r, const cf_sweep_item *item,
                                         cf_error *err);
 
 /* The sampler of a plan without one: greedy, 256 tokens. */
-CF_MUST_USE cf_status cf_plan__plain_sampler(cf_sweep_sampler *s,
-                                             cf_error *err);
+CF_MUST_USE cf_status cf_plan__plain_sampler(cf_sweep_sampler *s, cf_error *err);
 
 bool cf_plan__is_address(cf_str word);
 

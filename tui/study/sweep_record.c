@@ -25,9 +25,8 @@ json_t *cf_sweep_messages(const cf_sweep *s, const cf_sweep_cell *c)
             first++;
         }
         if (with->text.n > 0) {
-            json_array_append_new(out, json_pack("{s:s,s:s%}", "role", "system",
-                                                 "content", with->text.p,
-                                                 with->text.n));
+            json_array_append_new(out, json_pack("{s:s,s:s%}", "role", "system", "content",
+                                                 with->text.p, with->text.n));
         }
     }
     for (size_t i = first; i < n; i++) {
@@ -70,8 +69,8 @@ static void put_sampler(cf_jw *w, const cf_chat_options *o)
     cf_jw_end(w);
 }
 
-cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c,
-                        const cf_sweep__engine *e, cf_error *err)
+cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c, const cf_sweep__engine *e,
+                        cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_jw w;
@@ -104,14 +103,12 @@ cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c,
 
 /* ---- requests ----------------------------------------------------------- */
 
-cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s,
-                                 const cf_sweep_cell *c,
+cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s, const cf_sweep_cell *c,
                                  const cf_role_map *roles, cf_error *err)
 {
     const cf_sweep_item *item = &s->plan->item[c->item];
     const json_t *tools = cf_sweep_tools(s, c);
-    *r = (cf_sweep__request){
-        .options = {.chat = cf_sweep_sampler_of(s, c)->chat}};
+    *r = (cf_sweep__request){.options = {.chat = cf_sweep_sampler_of(s, c)->chat}};
     r->messages = cf_sweep_messages(s, c);
     r->tools = cf_json_deep_copy(tools);
     r->extra = cf_json_deep_copy(item->extra);
@@ -124,8 +121,8 @@ cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s,
     if (roles != NULL) {
         cf_conversation_set_roles(r->conv, roles);
     }
-    return cf_conversation_add_messages(r->conv, r->messages, (cf_uuid){{0}},
-                                        NULL, NULL, &r->head, NULL, err);
+    return cf_conversation_add_messages(r->conv, r->messages, (cf_uuid){{0}}, NULL, NULL, &r->head,
+                                        NULL, err);
 }
 
 void cf_sweep__request_deinit(cf_sweep__request *r)
@@ -139,8 +136,8 @@ void cf_sweep__request_deinit(cf_sweep__request *r)
 
 /* ---- records ------------------------------------------------------------ */
 
-cf_status cf_sweep__record(json_t **out, const cf_chat_response *r,
-                           cf_tool_family family, cf_error *err)
+cf_status cf_sweep__record(json_t **out, const cf_chat_response *r, cf_tool_family family,
+                           cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     cf_jw w;
@@ -170,8 +167,8 @@ cf_status cf_sweep__record(json_t **out, const cf_chat_response *r,
 
 /* ---- likelihoods -------------------------------------------------------- */
 
-void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c,
-                          cf_backend *backend, cf_str prompt, json_t *record)
+void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
+                          cf_str prompt, json_t *record)
 {
     const json_t *fields = s->plan->item[c->item].fields;
     json_t *scores = json_object();
@@ -187,16 +184,13 @@ void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c,
         cf_arena_init(&arena, 0);
         cf_sweep_check_value(check, fields, &value);
         cf_sweep_check_key(check, fields, &key);
-        cf_status st =
-            backend != NULL
-                ? cf_backend_score(backend, prompt, cf_buf_str(&value),
-                                   s->o.cancel, &arena, &found, &ignored)
-                : CF_EUNSUPPORTED;
+        cf_status st = backend != NULL ? cf_backend_score(backend, prompt, cf_buf_str(&value),
+                                                          s->o.cancel, &arena, &found, &ignored)
+                                       : CF_EUNSUPPORTED;
         if (st != CF_ECANCELLED) {
             json_object_set_new(scores, cf_buf_cstr(&key),
-                                st == CF_OK && found.n > 0
-                                    ? json_real(found.sum / (double)found.n)
-                                    : json_null());
+                                st == CF_OK && found.n > 0 ? json_real(found.sum / (double)found.n)
+                                                           : json_null());
         }
         cf_arena_deinit(&arena);
         cf_buf_deinit(&value);

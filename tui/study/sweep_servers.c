@@ -35,29 +35,24 @@ static size_t place_of(const cf_sweep *s, size_t model, size_t address)
     return n;
 }
 
-static cf_status backend_of(const servers *v, size_t worker, size_t model,
-                            size_t address, cf_backend **out, cf_error *err)
+static cf_status backend_of(const servers *v, size_t worker, size_t model, size_t address,
+                            cf_backend **out, cf_error *err)
 {
-    cf_backend **slot =
-        &v->backend[worker * v->n_address + place_of(v->s, model, address)];
-    const cf_open_options o =
-        cf_sweep__open_options(v->s, model, CF_SWEEP_NONE);
-    const cf_remote_options remote = {.key = o.key,
-                                      .model = o.server_model,
-                                      .n_retries = N_RETRIES,
-                                      .backoff_ms = BACKOFF_MS};
+    cf_backend **slot = &v->backend[worker * v->n_address + place_of(v->s, model, address)];
+    const cf_open_options o = cf_sweep__open_options(v->s, model, CF_SWEEP_NONE);
+    const cf_remote_options remote = {
+        .key = o.key, .model = o.server_model, .n_retries = N_RETRIES, .backoff_ms = BACKOFF_MS};
     if (*slot == NULL) {
-        CF_TRY(cf_backend_remote_new(
-            slot, v->s->plan->model[model].address[address], &remote, err));
+        CF_TRY(
+            cf_backend_remote_new(slot, v->s->plan->model[model].address[address], &remote, err));
     }
     *out = *slot;
     return CF_OK;
 }
 
 /* Likelihoods by the server, after its own prompt. */
-static void add_scores(const cf_sweep *s, const cf_sweep_cell *c,
-                       cf_backend *backend, const cf_sweep__request *r,
-                       json_t *record)
+static void add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
+                       const cf_sweep__request *r, json_t *record)
 {
     bool asks = false;
     for (size_t i = 0; i < s->plan->n_check; i++) {
@@ -76,14 +71,10 @@ static void add_scores(const cf_sweep *s, const cf_sweep_cell *c,
     if (json_array_size(r->tools) > 0) {
         st = cf_tool_set_new(&tools, r->tools, &ignored);
     }
-    const cf_chat_request request = {.messages = r->messages,
-                                     .tools = tools,
-                                     .extra_context = r->extra,
-                                     .cancel = s->o.cancel};
-    CF_THEN(st,
-            cf_backend_render(backend, &request, &arena, &prompt, &ignored));
-    cf_sweep__add_scores(s, c, st == CF_OK ? backend : NULL, prompt.text,
-                         record);
+    const cf_chat_request request = {
+        .messages = r->messages, .tools = tools, .extra_context = r->extra, .cancel = s->o.cancel};
+    CF_THEN(st, cf_backend_render(backend, &request, &arena, &prompt, &ignored));
+    cf_sweep__add_scores(s, c, st == CF_OK ? backend : NULL, prompt.text, record);
     cf_tool_set_free(tools);
     cf_arena_deinit(&arena);
 }
@@ -92,8 +83,7 @@ static void add_scores(const cf_sweep *s, const cf_sweep_cell *c,
  * busy or broken. */
 static bool is_of_the_server(cf_fault fault)
 {
-    return fault == CF_FAULT_NETWORK || fault == CF_FAULT_RATE_LIMIT ||
-           fault == CF_FAULT_OTHER;
+    return fault == CF_FAULT_NETWORK || fault == CF_FAULT_RATE_LIMIT || fault == CF_FAULT_OTHER;
 }
 
 /* On a worker's thread: asks for one cell. */
@@ -111,19 +101,15 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
     const uint64_t failures = cf_alloc_failures();
     cf_sent_init(&sent);
     cf_status st = cf_sweep__request_init(&r, s, c, NULL, err);
-    CF_THEN(st,
-            backend_of(v, t->worker, c->model,
-                       (t->job + t->n_before) % m->n_address, &backend, err));
+    CF_THEN(st, backend_of(v, t->worker, c->model, (t->job + t->n_before) % m->n_address, &backend,
+                           err));
     if (st == CF_OK) {
-        const cf_send send = {.options = &r.options,
-                              .has_parent = true,
-                              .parent = r.head,
-                              .cancel = s->o.cancel};
+        const cf_send send = {
+            .options = &r.options, .has_parent = true, .parent = r.head, .cancel = s->o.cancel};
         st = cf_conversation_send(r.conv, backend, &send, &sent, err);
         const bool is_its = is_of_the_server(sent.response.stop.fault);
-        t->again = st != CF_OK && is_its && t->n_before + 1 < m->n_address
-                       ? CF_WORK_RETRY
-                       : CF_WORK_NEVER;
+        t->again =
+            st != CF_OK && is_its && t->n_before + 1 < m->n_address ? CF_WORK_RETRY : CF_WORK_NEVER;
     }
     CF_THEN(st, cf_sweep__record(&record, &sent.response, CF_TOOLS_NONE, err));
     if (st == CF_OK) {
@@ -158,9 +144,8 @@ static cf_status end_cell(void *ud, const cf_work_end *end, cf_error *err)
     if (st == CF_OK) {
         CF_TRY(cf_json_read(&result, end->result.p, end->result.n, err));
     }
-    cf_sweep__finish(
-        v->s, v->cell[end->job], json_incref(json_array_get(result, 1)),
-        json_is_true(json_array_get(result, 0)), st == CF_OK ? NULL : &why);
+    cf_sweep__finish(v->s, v->cell[end->job], json_incref(json_array_get(result, 1)),
+                     json_is_true(json_array_get(result, 0)), st == CF_OK ? NULL : &why);
     json_decref(result);
     return CF_OK;
 }
@@ -205,22 +190,19 @@ static cf_status list_cells(servers *v, cf_error *err)
     cf_sweep *s = v->s;
     for (size_t i = 0; i < s->n; i++) {
         cf_sweep_cell *c = &s->cell[i];
-        if (c->is_done || c->model == CF_SWEEP_NONE ||
-            !s->plan->model[c->model].is_server) {
+        if (c->is_done || c->model == CF_SWEEP_NONE || !s->plan->model[c->model].is_server) {
             continue;
         }
         cf_buf name = CF_BUF_INIT;
         const cf_sweep_model *m = &s->plan->model[c->model];
-        const cf_open_options o =
-            cf_sweep__open_options(s, c->model, CF_SWEEP_NONE);
+        const cf_open_options o = cf_sweep__open_options(s, c->model, CF_SWEEP_NONE);
         if (m->server_model == NULL) {
             cf_buf_add(&name, m->name.p, m->name.n);
         } else {
             cf_buf_adds(&name, m->address[0]); /* its name is only a label */
         }
         cf_buf_addf(&name, " %s", o.server_model != NULL ? o.server_model : "");
-        const cf_sweep__engine e = {.model = cf_buf_cstr(&name),
-                                    .template_hash = ""};
+        const cf_sweep__engine e = {.model = cf_buf_cstr(&name), .template_hash = ""};
         cf_status st = cf_sweep__key(s, c, &e, err);
         cf_buf_deinit(&name);
         CF_TRY(st);
@@ -260,9 +242,8 @@ cf_status cf_sweep__run_servers(cf_sweep *s, cf_error *err)
     servers v = {.s = s};
     v.cell = cf_calloc(s->n, sizeof *v.cell);
     v.key = cf_calloc(s->n, sizeof *v.key);
-    cf_status st = v.cell != NULL && v.key != NULL
-                       ? list_cells(&v, err)
-                       : cf_oom_for(err, "the cells");
+    cf_status st =
+        v.cell != NULL && v.key != NULL ? list_cells(&v, err) : cf_oom_for(err, "the cells");
     if (st == CF_OK && v.n > 0) {
         st = run_queue(&v, err);
     }

@@ -38,8 +38,7 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
 static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
     cf_sweep_table *t = ud;
-    const cf_sweep_saved saved = {
-        .store = t->store, .ticked = t->ticked, .n_ticked = t->n_ticked};
+    const cf_sweep_saved saved = {.store = t->store, .ticked = t->ticked, .n_ticked = t->n_ticked};
     const cf_sweep_options o = {.open = {.model = t->model},
                                 .store = t->store,
                                 .cancel = cf_lab_cancel_flag(lab),
@@ -58,9 +57,8 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 /* The value of the axis that the columns are grouped by. */
 static size_t group_of(const cf_sweep_table *t, size_t col)
 {
-    return t->group != CF_SWEEP_NONE
-               ? cf_sweep_axis_value(cf_sweep_table_column(t, col), t->group)
-               : col;
+    return t->group != CF_SWEEP_NONE ? cf_sweep_axis_value(cf_sweep_table_column(t, col), t->group)
+                                     : col;
 }
 
 static void group_by(cf_sweep_table *t, size_t axis)
@@ -100,9 +98,8 @@ double cf_sweep_table_mean(const cf_sweep_table *t, size_t row, size_t shown)
     double sum = 0;
     size_t n = 0;
     for (size_t col = 0; col < t->n_col; col++) {
-        const cf_sweep_cell *c = cf_sweep_table_is_in(t, shown, col)
-                                     ? cf_sweep_table_cell(t, row, col)
-                                     : NULL;
+        const cf_sweep_cell *c =
+            cf_sweep_table_is_in(t, shown, col) ? cf_sweep_table_cell(t, row, col) : NULL;
         double score = c != NULL ? cf_sweep_score(&t->sweep, c) : -1;
         sum += score >= 0 ? score : 0;
         n += score >= 0;
@@ -148,8 +145,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     t->is_on = false;
     t->was_stopped = status != CF_OK;
     if (status == CF_OK && t->is_ready) {
-        cf_ignore(
-            cf_sweep_compare(&t->sweep, &t->versus, &t->n_versus, &ignored));
+        cf_ignore(cf_sweep_compare(&t->sweep, &t->versus, &t->n_versus, &ignored));
     }
 }
 
@@ -182,17 +178,15 @@ static void name_model(cf_sweep_table *t)
     const cf_lab_engine *e = cf_lab_engine_of(t->lab);
     if (e->engine != NULL) {
         cf_engine_info info = cf_engine_get_info(e->engine);
-        snprintf(t->model, sizeof t->model, "%s",
-                 info.path[0] != '\0' ? info.path : "bundled");
+        snprintf(t->model, sizeof t->model, "%s", info.path[0] != '\0' ? info.path : "bundled");
     } else {
         cf_str name = cf_lab_info(t->lab).name;
-        snprintf(t->model, sizeof t->model, "%.*s", (int)name.n,
-                 name.n > 0 ? name.p : "");
+        snprintf(t->model, sizeof t->model, "%.*s", (int)name.n, name.n > 0 ? name.p : "");
     }
 }
 
-cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store,
-                               const char *path, cf_error *err)
+cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store, const char *path,
+                               cf_error *err)
 {
     if (t->is_on) {
         cf_lab_end_task(t->lab, t);
@@ -228,19 +222,15 @@ cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store,
 /* ---- the table ---------------------------------------------------------- */
 
 /* The cell of a prompt in a column; NULL: not done yet. */
-static const cf_sweep_cell *cell_at(const cf_sweep_table *t, size_t prompt,
-                                    size_t col)
+static const cf_sweep_cell *cell_at(const cf_sweep_table *t, size_t prompt, size_t col)
 {
     size_t i = col * t->n_row + prompt;
     return i < t->n_told ? &t->sweep.cell[i] : NULL;
 }
 
-const cf_sweep_cell *cf_sweep_table_cell(const cf_sweep_table *t, size_t row,
-                                         size_t col)
+const cf_sweep_cell *cf_sweep_table_cell(const cf_sweep_table *t, size_t row, size_t col)
 {
-    return t->is_ready && row < t->n_row && col < t->n_col
-               ? cell_at(t, t->row[row], col)
-               : NULL;
+    return t->is_ready && row < t->n_row && col < t->n_col ? cell_at(t, t->row[row], col) : NULL;
 }
 
 const cf_sweep_cell *cf_sweep_table_column(const cf_sweep_table *t, size_t col)
@@ -259,9 +249,7 @@ static double rank(const cf_sweep_table *t, size_t prompt)
         least = score < least ? score : least;
         most = score > most ? score : most;
     }
-    return t->order == CF_SWEEP_BY_PLAN       ? 0
-           : t->order == CF_SWEEP_WORST_FIRST ? sum
-                                              : least - most;
+    return t->order == CF_SWEEP_BY_PLAN ? 0 : t->order == CF_SWEEP_WORST_FIRST ? sum : least - most;
 }
 
 typedef struct ranked {
@@ -307,17 +295,15 @@ static cf_uuid id_of(const cf_sweep_cell *c, size_t number)
     cf_uuid out = {{0}};
     int n = snprintf(text, sizeof text, "%s %zu", c->key, number);
     cf_hash_hex(hex, text, (size_t)n);
-    snprintf(id, sizeof id, "%.8s-%.4s-8%.3s-a%.3s-%.12s", hex, hex + 8,
-             hex + 12, hex + 15, hex + 18);
+    snprintf(id, sizeof id, "%.8s-%.4s-8%.3s-a%.3s-%.12s", hex, hex + 8, hex + 12, hex + 15,
+             hex + 18);
     (void)cf_uuid_parse(&out, id, CF_UUID_TEXT);
     return out;
 }
 
-static void put_title(const cf_sweep_table *t, const cf_sweep_cell *c,
-                      cf_buf *out)
+static void put_title(const cf_sweep_table *t, const cf_sweep_cell *c, cf_buf *out)
 {
-    const cf_str parts[] = {t->plan.item[c->item].name,
-                            cf_sweep_model_name(&t->sweep, c),
+    const cf_str parts[] = {t->plan.item[c->item].name, cf_sweep_model_name(&t->sweep, c),
                             cf_sweep_template_name(&t->sweep, c),
                             cf_sweep_system_name(&t->sweep, c),
                             cf_sweep_wording_name(&t->sweep, c)};
@@ -330,23 +316,22 @@ static void put_title(const cf_sweep_table *t, const cf_sweep_cell *c,
 }
 
 /* The turns of a cell: its messages, and the reply with its bytes. */
-static cf_status make_turns(const cf_sweep_cell *c, const json_t *messages,
-                            cf_arena *arena, cf_store_turn *turn, cf_error *err)
+static cf_status make_turns(const cf_sweep_cell *c, const json_t *messages, cf_arena *arena,
+                            cf_store_turn *turn, cf_error *err)
 {
     const size_t n = json_array_size(messages);
     for (size_t i = 0; i <= n; i++) {
-        const json_t *m = i < n ? json_array_get(messages, i)
-                                : json_object_get(c->record, "message");
+        const json_t *m =
+            i < n ? json_array_get(messages, i) : json_object_get(c->record, "message");
         cf_buf text = CF_BUF_INIT;
         cf_json_write(&text, m);
         char *copy = cf_arena_strndup(arena, cf_buf_cstr(&text), text.n);
-        turn[i] =
-            (cf_store_turn){.id = id_of(c, i + 1),
-                            .parent = i > 0 ? id_of(c, i) : (cf_uuid){{0}},
-                            .message = cf_str_make(copy, text.n),
-                            .status = CF_TURN_OK,
-                            .fork_token = -1,
-                            .finished_ms = -1};
+        turn[i] = (cf_store_turn){.id = id_of(c, i + 1),
+                                  .parent = i > 0 ? id_of(c, i) : (cf_uuid){{0}},
+                                  .message = cf_str_make(copy, text.n),
+                                  .status = CF_TURN_OK,
+                                  .fork_token = -1,
+                                  .finished_ms = -1};
         bool failed = text.failed || copy == NULL;
         cf_buf_deinit(&text);
         if (failed) {
@@ -357,8 +342,8 @@ static cf_status make_turns(const cf_sweep_cell *c, const json_t *messages,
 }
 
 /* The preface of a cell: its tools and variables. */
-static cf_status put_preface(const cf_sweep_table *t, const cf_sweep_cell *c,
-                             cf_buf *out, cf_error *err)
+static cf_status put_preface(const cf_sweep_table *t, const cf_sweep_cell *c, cf_buf *out,
+                             cf_error *err)
 {
     cf_jw w;
     const json_t *tools = cf_sweep_tools(&t->sweep, c);
@@ -375,9 +360,8 @@ static cf_status put_preface(const cf_sweep_table *t, const cf_sweep_cell *c,
     return cf_jw_finish(&w, err);
 }
 
-static cf_status put_tree(const cf_sweep_table *t, const cf_sweep_cell *c,
-                          const json_t *messages, cf_arena *arena,
-                          cf_error *err)
+static cf_status put_tree(const cf_sweep_table *t, const cf_sweep_cell *c, const json_t *messages,
+                          cf_arena *arena, cf_error *err)
 {
     const size_t n = json_array_size(messages) + 1;
     const cf_str tag = cf_str_from("sweep");
@@ -405,8 +389,7 @@ static cf_status put_tree(const cf_sweep_table *t, const cf_sweep_cell *c,
                                 .turns = turn,
                                 .n = n};
     const cf_store_tree *list = &tree;
-    CF_THEN(st,
-            cf_store_put_trees(t->store, &list, 1, NULL, &report, &why, err));
+    CF_THEN(st, cf_store_put_trees(t->store, &list, 1, NULL, &report, &why, err));
     if (st == CF_OK && why.code != CF_OK) {
         st = why.code;
         *err = why;
@@ -416,8 +399,8 @@ static cf_status put_tree(const cf_sweep_table *t, const cf_sweep_cell *c,
     return st;
 }
 
-cf_status cf_sweep_table_open(const cf_sweep_table *t, const cf_sweep_cell *c,
-                              cf_uuid *out, cf_error *err)
+cf_status cf_sweep_table_open(const cf_sweep_table *t, const cf_sweep_cell *c, cf_uuid *out,
+                              cf_error *err)
 {
     if (t->store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");

@@ -53,9 +53,8 @@ typedef struct cf_sweep_table {
 void cf_sweep_table_deinit(cf_sweep_table *t); /* stops it first */
 
 /* Starts to run a plan; what the table held is gone.  CF_EBUSY, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab,
-                                           cf_store *store, const char *path,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store,
+                                           const char *path, cf_error *err);
 
 /* Groups the columns by the next axis on which they differ, after the last one
  * by none. */
@@ -68,8 +67,7 @@ bool cf_sweep_table_is_in(const cf_sweep_table *t, size_t shown, size_t col);
 double cf_sweep_table_mean(const cf_sweep_table *t, size_t row, size_t shown);
 
 /* The cell in a row and a column of the sweep; NULL: not done yet. */
-const cf_sweep_cell *cf_sweep_table_cell(const cf_sweep_table *t, size_t row,
-                                         size_t col);
+const cf_sweep_cell *cf_sweep_table_cell(const cf_sweep_table *t, size_t row, size_t col);
 
 /* The first cell of a column, for its names. */
 const cf_sweep_cell *cf_sweep_table_column(const cf_sweep_table *t, size_t col);
@@ -82,8 +80,7 @@ void cf_sweep_table_sort(cf_sweep_table *t, cf_sweep_order order);
  * found at the next.  CF_ENOTFOUND without a history, CF_EINVAL for a cell
  * that failed; errors of the store.
  */
-CF_MUST_USE cf_status cf_sweep_table_open(const cf_sweep_table *t,
-                                          const cf_sweep_cell *c, cf_uuid *out,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_sweep_table_open(const cf_sweep_table *t, const cf_sweep_cell *c,
+                                          cf_uuid *out, cf_error *err);
 
 #endif

@@ -20,9 +20,8 @@ void cf_takeover_deinit(cf_takeover *t)
     cf_buf_deinit(&t->instead);
 }
 
-static cf_status ask(cf_takeover *t, cf_takeover_side side,
-                     const json_t *context, size_t n_given, bool *is_bad,
-                     cf_error *err)
+static cf_status ask(cf_takeover *t, cf_takeover_side side, const json_t *context, size_t n_given,
+                     bool *is_bad, cf_error *err)
 {
     side.asker->prefix = cf_str_make(cf_buf_cstr(&t->bad), n_given);
     t->n_runs++;
@@ -39,35 +38,29 @@ static cf_status keep(cf_buf *to, const cf_asker *a, size_t skip, cf_error *err)
 }
 
 /* Both replies, which must be what they are called. */
-static cf_status ask_both(cf_takeover *t, cf_takeover_side good,
-                          cf_takeover_side bad, const json_t *context,
-                          cf_error *err)
+static cf_status ask_both(cf_takeover *t, cf_takeover_side good, cf_takeover_side bad,
+                          const json_t *context, cf_error *err)
 {
     bool is_bad;
     CF_TRY(ask(t, good, context, 0, &is_bad, err));
     if (is_bad) {
-        return cf_fail(err, CF_EINVAL,
-                       "it holds for the good model's reply, too");
+        return cf_fail(err, CF_EINVAL, "it holds for the good model's reply, too");
     }
     CF_TRY(keep(&t->good, good.asker, 0, err));
     CF_TRY(keep(&t->instead, good.asker, 0, err));
     CF_TRY(ask(t, bad, context, 0, &is_bad, err));
     CF_TRY(keep(&t->bad, bad.asker, 0, err));
-    return is_bad ? CF_OK
-                  : cf_fail(err, CF_EINVAL,
-                            "it does not hold for the bad model's reply");
+    return is_bad ? CF_OK : cf_fail(err, CF_EINVAL, "it does not hold for the bad model's reply");
 }
 
-static cf_status search(cf_takeover *t, cf_takeover_side good,
-                        const json_t *context, const cf_token_list *tokens,
-                        cf_error *err)
+static cf_status search(cf_takeover *t, cf_takeover_side good, const json_t *context,
+                        const cf_token_list *tokens, cf_error *err)
 {
     size_t low = 0, high = tokens->n;
     bool is_bad = false;
     CF_TRY(ask(t, good, context, t->bad.n, &is_bad, err));
     if (!is_bad || high == 0) {
-        return cf_fail(err, CF_EINVAL,
-                       "the good model mends the whole of the bad reply");
+        return cf_fail(err, CF_EINVAL, "the good model mends the whole of the bad reply");
     }
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
@@ -86,9 +79,8 @@ static cf_status search(cf_takeover *t, cf_takeover_side good,
     return CF_OK;
 }
 
-cf_status cf_takeover_run(cf_takeover *t, cf_takeover_side good,
-                          cf_takeover_side bad, const json_t *context,
-                          cf_error *err)
+cf_status cf_takeover_run(cf_takeover *t, cf_takeover_side good, cf_takeover_side bad,
+                          const json_t *context, cf_error *err)
 {
     const cf_tokenizer *tok = good.asker->engine->tok;
     cf_token_list tokens;
@@ -101,8 +93,7 @@ cf_status cf_takeover_run(cf_takeover *t, cf_takeover_side good,
     }
     CF_TRY(ask_both(t, good, bad, context, err));
     cf_arena_init(&arena, 0);
-    cf_status st = cf_tokenizer_encode(&tokens, tok, cf_buf_str(&t->bad), true,
-                                       false, &arena, err);
+    cf_status st = cf_tokenizer_encode(&tokens, tok, cf_buf_str(&t->bad), true, false, &arena, err);
     t->n_token = st == CF_OK ? tokens.n : 0;
     CF_THEN(st, search(t, good, context, &tokens, err));
     good.asker->prefix = cf_str_make(NULL, 0);

@@ -36,8 +36,7 @@ void cf_takeover_deinit(cf_takeover *t);
 /* CF_EINVAL where the good reply is bad, the bad one good, or the good model
  * mends even the whole of it; CF_EUNSUPPORTED for a good model whose tokens are
  * not known, or that cannot go on from a text; errors of the engines. */
-CF_MUST_USE cf_status cf_takeover_run(cf_takeover *t, cf_takeover_side good,
-                                      cf_takeover_side bad,
+CF_MUST_USE cf_status cf_takeover_run(cf_takeover *t, cf_takeover_side good, cf_takeover_side bad,
                                       const json_t *context, cf_error *err);
 
 #endif

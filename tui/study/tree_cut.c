@@ -29,11 +29,10 @@ static bool is_one_of(const char *key, const char *const *names)
 /* What a context is not one without. */
 static bool is_needed(place in, unsigned depth, const char *key)
 {
-    static const char *const root[] = {"messages", "add_generation_prompt",
-                                       NULL};
+    static const char *const root[] = {"messages", "add_generation_prompt", NULL};
     static const char *const message[] = {"role", "content", NULL};
-    static const char *const inside[] = {
-        "type", "function", "name", "arguments", "text", "id", NULL};
+    static const char *const inside[] = {"type", "function", "name", "arguments",
+                                         "text", "id",       NULL};
     static const char *const tool[] = {"type", "function", "name", NULL};
     switch (in) {
     case IN_ROOT:
@@ -92,19 +91,16 @@ static void mend_required(walk *w, const json_t *old, json_t *v)
 
 static json_t *rebuild(walk *w, const json_t *v, place in, unsigned depth);
 
-static json_t *rebuild_object(walk *w, const json_t *v, place in,
-                              unsigned depth)
+static json_t *rebuild_object(walk *w, const json_t *v, place in, unsigned depth)
 {
     json_t *out = json_object();
     void *iter = json_object_iter(cf_json_ref(v));
-    for (; iter != NULL && out != NULL;
-         iter = json_object_iter_next(cf_json_ref(v), iter)) {
+    for (; iter != NULL && out != NULL; iter = json_object_iter_next(cf_json_ref(v), iter)) {
         const char *key = json_object_iter_key(iter);
         if (!stays(w, depth, is_needed(in, depth, key))) {
             continue;
         }
-        json_t *one = rebuild(w, json_object_iter_value(iter),
-                              inside_of(in, key), depth + 1);
+        json_t *one = rebuild(w, json_object_iter_value(iter), inside_of(in, key), depth + 1);
         if (json_object_set_new(out, key, one) != 0) {
             w->failed = true;
         }
@@ -202,8 +198,7 @@ static json_t *cut_item(cutting *c, const json_t *item)
 {
     json_t *copy = cf_json_copy(item);
     const json_t *text = json_object_get(item, "text");
-    if (json_is_string(text) &&
-        json_object_set_new(copy, "text", cut_text(c, text)) != 0) {
+    if (json_is_string(text) && json_object_set_new(copy, "text", cut_text(c, text)) != 0) {
         json_decref(copy);
         return NULL;
     }

@@ -25,8 +25,7 @@ size_t cf_tree_units(const json_t *context, unsigned depth);
 
 /* The context without the units of that level that are marked in gone[0..n).
  * NULL when memory ran out. */
-json_t *cf_tree_without(const json_t *context, unsigned depth,
-                        const bool *gone);
+json_t *cf_tree_without(const json_t *context, unsigned depth, const bool *gone);
 
 /* The same for the sentences of all messages. */
 size_t cf_sentence_units(const json_t *context);

@@ -34,14 +34,13 @@ typedef struct reader {
     size_t depth, deepest; /* of the node at hand, and below it */
 } reader;
 
-static cf_status fail_at(const reader *r, cf_status st, yaml_mark_t mark,
-                         const char *text, cf_error *err)
+static cf_status fail_at(const reader *r, cf_status st, yaml_mark_t mark, const char *text,
+                         cf_error *err)
 {
     return cf_fail(err, st, "%.160s:%zu: %s", r->name, mark.line + 1, text);
 }
 
-static cf_status fail_here(const reader *r, cf_status st, const char *text,
-                           cf_error *err)
+static cf_status fail_here(const reader *r, cf_status st, const char *text, cf_error *err)
 {
     return fail_at(r, st, r->event.start_mark, text, err);
 }
@@ -66,9 +65,7 @@ static cf_status next(reader *r, cf_error *err)
         return no_memory(err);
     }
     return fail_at(r, CF_EFORMAT, r->parser.problem_mark,
-                   r->parser.problem != NULL ? r->parser.problem
-                                             : "this is not YAML",
-                   err);
+                   r->parser.problem != NULL ? r->parser.problem : "this is not YAML", err);
 }
 
 /* ---- scalars ------------------------------------------------------------ */
@@ -150,39 +147,34 @@ static json_t *plain(cf_str s)
 static cf_status scalar(reader *r, json_t **out, cf_error *err)
 {
     const char *tag = (const char *)r->event.data.scalar.tag;
-    cf_str text = cf_str_make((const char *)r->event.data.scalar.value,
-                              r->event.data.scalar.length);
+    cf_str text =
+        cf_str_make((const char *)r->event.data.scalar.value, r->event.data.scalar.length);
     bool is_plain = r->event.data.scalar.plain_implicit != 0 &&
                     r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (tag != NULL && strcmp(tag, YAML_STR_TAG) != 0 &&
-        strcmp(tag, "!") != 0) {
-        static const char *const core[] = {YAML_NULL_TAG, YAML_BOOL_TAG,
-                                           YAML_INT_TAG, YAML_FLOAT_TAG, NULL};
+    if (tag != NULL && strcmp(tag, YAML_STR_TAG) != 0 && strcmp(tag, "!") != 0) {
+        static const char *const core[] = {YAML_NULL_TAG, YAML_BOOL_TAG, YAML_INT_TAG,
+                                           YAML_FLOAT_TAG, NULL};
         if (!is_one_of(cf_str_from(tag), core)) {
             return fail_here(r, CF_EFORMAT, "this tag is not supported", err);
         }
         is_plain = true;
     }
     *out = is_plain ? plain(text) : json_stringn(text.p, text.n);
-    return *out != NULL
-               ? CF_OK
-               : fail_here(r, CF_EFORMAT, "a text that is not UTF-8", err);
+    return *out != NULL ? CF_OK : fail_here(r, CF_EFORMAT, "a text that is not UTF-8", err);
 }
 
 /* ---- anchors ------------------------------------------------------------ */
 
-static cf_status add_anchor(reader *r, const char *name, json_t *value,
-                            size_t n_nodes, size_t height, cf_error *err)
+static cf_status add_anchor(reader *r, const char *name, json_t *value, size_t n_nodes,
+                            size_t height, cf_error *err)
 {
     if (r->n_anchor == ANCHORS_MAX) {
         return fail_here(r, CF_ELIMIT, "more than 10000 anchors", err);
     }
-    if (!cf_grow(&r->anchor, &r->cap_anchor, r->n_anchor + 1,
-                 sizeof *r->anchor)) {
+    if (!cf_grow(&r->anchor, &r->cap_anchor, r->n_anchor + 1, sizeof *r->anchor)) {
         return no_memory(err);
     }
-    r->anchor[r->n_anchor] =
-        (anchor){cf_strdup(name), json_incref(value), n_nodes, height};
+    r->anchor[r->n_anchor] = (anchor){cf_strdup(name), json_incref(value), n_nodes, height};
     return r->anchor[r->n_anchor++].name != NULL ? CF_OK : no_memory(err);
 }
 
@@ -191,8 +183,7 @@ static cf_status count(reader *r, size_t n, cf_error *err)
     r->n_nodes += n;
     return r->n_nodes <= CF_YAML_NODES_MAX
                ? CF_OK
-               : fail_here(r, CF_ELIMIT,
-                           "more than 1000000 nodes, aliases written out", err);
+               : fail_here(r, CF_ELIMIT, "more than 1000000 nodes, aliases written out", err);
 }
 
 static cf_status too_deep(const reader *r, cf_error *err)
@@ -214,8 +205,7 @@ static cf_status alias(reader *r, json_t **out, cf_error *err)
             return CF_OK;
         }
     }
-    return fail_here(r, CF_EFORMAT, "an alias without its anchor before it",
-                     err);
+    return fail_here(r, CF_EFORMAT, "an alias without its anchor before it", err);
 }
 
 /* ---- lists and mappings ------------------------------------------------- */
@@ -317,8 +307,7 @@ static cf_status container(reader *r, bool is_list, json_t **out, cf_error *err)
     return st;
 }
 
-static cf_status add_place(reader *r, const json_t *value, size_t line,
-                           cf_error *err)
+static cf_status add_place(reader *r, const json_t *value, size_t line, cf_error *err)
 {
     cf_yaml *y = r->out;
     if (!cf_grow(&y->place, &y->cap_place, y->n_place + 1, sizeof *y->place)) {
@@ -331,8 +320,7 @@ static cf_status add_place(reader *r, const json_t *value, size_t line,
 /* The value that begins with the event at hand; on failure *out is NULL. */
 static cf_status node(reader *r, json_t **out, cf_error *err)
 {
-    const size_t before = r->n_nodes, deepest = r->deepest,
-                 line = r->event.start_mark.line + 1;
+    const size_t before = r->n_nodes, deepest = r->deepest, line = r->event.start_mark.line + 1;
     const char *given = NULL;
     char *name = NULL;
     json_t *v = NULL;
@@ -351,18 +339,16 @@ static cf_status node(reader *r, json_t **out, cf_error *err)
         st = name != NULL ? CF_OK : no_memory(err);
     }
     if (st == CF_OK) {
-        st = type == YAML_ALIAS_EVENT ? alias(r, &v, err)
-             : type == YAML_SCALAR_EVENT
-                 ? scalar(r, &v, err)
-                 : container(r, type == YAML_SEQUENCE_START_EVENT, &v, err);
+        st = type == YAML_ALIAS_EVENT    ? alias(r, &v, err)
+             : type == YAML_SCALAR_EVENT ? scalar(r, &v, err)
+                                         : container(r, type == YAML_SEQUENCE_START_EVENT, &v, err);
     }
     if (st == CF_OK && type != YAML_ALIAS_EVENT &&
         (json_is_string(v) || json_is_array(v) || json_is_object(v))) {
         st = add_place(r, v, line, err);
     }
     if (st == CF_OK && name != NULL) {
-        st = add_anchor(r, name, v, r->n_nodes - before, r->deepest - r->depth,
-                        err);
+        st = add_anchor(r, name, v, r->n_nodes - before, r->deepest - r->depth, err);
     }
     r->deepest = r->deepest > deepest ? r->deepest : deepest;
     cf_free(name);
@@ -393,16 +379,15 @@ static cf_status document(reader *r, cf_error *err)
                : fail_here(r, CF_EFORMAT, "a second document", err);
 }
 
-cf_status cf_yaml_read(cf_yaml *out, const char *name, cf_str text,
-                       cf_error *err)
+cf_status cf_yaml_read(cf_yaml *out, const char *name, cf_str text, cf_error *err)
 {
     reader r = {.name = name, .out = out};
     *out = (cf_yaml){.root = NULL};
     if (yaml_parser_initialize(&r.parser) == 0) {
         return no_memory(err);
     }
-    yaml_parser_set_input_string(
-        &r.parser, (const unsigned char *)(text.n > 0 ? text.p : ""), text.n);
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)(text.n > 0 ? text.p : ""),
+                                 text.n);
     cf_status st = document(&r, err);
     if (r.has_event) {
         yaml_event_delete(&r.event);

@@ -40,8 +40,7 @@ typedef struct cf_yaml {
  * those of the core schema, a second document; CF_ELIMIT for one too deep or
  * with too many nodes; CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_yaml_read(cf_yaml *out, const char *name, cf_str text,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_yaml_read(cf_yaml *out, const char *name, cf_str text, cf_error *err);
 void cf_yaml_deinit(cf_yaml *y);
 
 /* The line, from 1, on which a part of the value begins; 0: it is not known,

@@ -51,15 +51,14 @@ static cf_status begin_spawn(spawning *s, short more_flags, cf_error *err)
     posix_spawnattr_setsigmask(&s->attr, &set);
     sigfillset(&set);
     posix_spawnattr_setsigdefault(&s->attr, &set);
-    posix_spawnattr_setflags(
-        &s->attr,
-        (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | more_flags));
+    posix_spawnattr_setflags(&s->attr,
+                             (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | more_flags));
     return CF_OK;
 }
 
 /* Starts "sh -c command arg0 arg" and forgets the preparation. */
-static cf_status end_spawn(spawning *s, pid_t *pid, const char *command,
-                           const char *arg, cf_error *err)
+static cf_status end_spawn(spawning *s, pid_t *pid, const char *command, const char *arg,
+                           cf_error *err)
 {
     char sh[] = "/bin/sh", dash_c[] = "-c", name[] = "confab";
     char *text = cf_strdup(command);
@@ -74,10 +73,9 @@ static cf_status end_spawn(spawning *s, pid_t *pid, const char *command,
     cf_free(first);
     posix_spawn_file_actions_destroy(&s->actions);
     posix_spawnattr_destroy(&s->attr);
-    return code == 0
-               ? CF_OK
-               : cf_fail(err, code == ENOMEM ? CF_ENOMEM : CF_EIO,
-                         "/bin/sh cannot be run: %s", cf_os_why(why, code));
+    return code == 0 ? CF_OK
+                     : cf_fail(err, code == ENOMEM ? CF_ENOMEM : CF_EIO,
+                               "/bin/sh cannot be run: %s", cf_os_why(why, code));
 }
 
 /* ---- on the terminal ---------------------------------------------------- */
@@ -99,16 +97,14 @@ void cf_child_wait_for_enter(bool (*must_end)(void))
 {
     static const char text[] = "\r\n[Enter goes back to confab] ";
     struct termios was, raw;
-    if (write(STDOUT_FILENO, text, sizeof text - 1) < 0 ||
-        tcgetattr(STDIN_FILENO, &was) != 0) {
+    if (write(STDOUT_FILENO, text, sizeof text - 1) < 0 || tcgetattr(STDIN_FILENO, &was) != 0) {
         return;
     }
     raw = was;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     int key = 0;
-    while (key >= 0 && key != '\n' && key != '\r' && key != CTRL_C &&
-           !must_end()) {
+    while (key >= 0 && key != '\n' && key != '\r' && key != CTRL_C && !must_end()) {
         key = look_for_key();
     }
     tcsetattr(STDIN_FILENO, TCSANOW, &was);
@@ -130,8 +126,7 @@ static bool has_terminal(void)
 /* Waits for the program.  When the terminal goes away, or confab must end, it
  * is asked to end, as the terminal itself asks; one that does not is left
  * alone, so that nothing keeps confab. */
-static cf_status wait_on_terminal(pid_t pid, bool (*must_end)(void),
-                                  int *status, cf_error *err)
+static cf_status wait_on_terminal(pid_t pid, bool (*must_end)(void), int *status, cf_error *err)
 {
     char why[CF_OS_WHY];
     for (int looks = -1; looks != 0;) {
@@ -140,8 +135,7 @@ static cf_status wait_on_terminal(pid_t pid, bool (*must_end)(void),
             return CF_OK;
         }
         if (got < 0 && errno != EINTR) {
-            return cf_fail(err, CF_EIO, "the program got lost: %s",
-                           cf_os_why(why, errno));
+            return cf_fail(err, CF_EIO, "the program got lost: %s", cf_os_why(why, errno));
         }
         if (looks > 0) {
             looks--;
@@ -156,9 +150,8 @@ static cf_status wait_on_terminal(pid_t pid, bool (*must_end)(void),
 }
 
 /* ^C and ^\ belong to the program while it runs. */
-cf_status cf_child_on_terminal(const char *command, const char *arg,
-                               bool (*must_end)(void), int *status,
-                               cf_error *err)
+cf_status cf_child_on_terminal(const char *command, const char *arg, bool (*must_end)(void),
+                               int *status, cf_error *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, was_int, was_quit;
     pid_t pid;
@@ -221,8 +214,7 @@ static void end_group(pid_t pid, int *status)
     }
 }
 
-static cf_status spawn_piped(pid_t *pid, int *fd, const char *command,
-                             cf_error *err)
+static cf_status spawn_piped(pid_t *pid, int *fd, const char *command, cf_error *err)
 {
     int ends[2];
     spawning s;
@@ -235,8 +227,7 @@ static cf_status spawn_piped(pid_t *pid, int *fd, const char *command,
     cf_status st = begin_spawn(&s, POSIX_SPAWN_SETPGROUP, err);
     if (st == CF_OK) {
         posix_spawnattr_setpgroup(&s.attr, 0);
-        posix_spawn_file_actions_addopen(&s.actions, STDIN_FILENO, "/dev/null",
-                                         O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&s.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         posix_spawn_file_actions_adddup2(&s.actions, ends[1], STDOUT_FILENO);
         posix_spawn_file_actions_adddup2(&s.actions, ends[1], STDERR_FILENO);
         st = end_spawn(&s, pid, command, NULL, err);
@@ -250,9 +241,8 @@ static cf_status spawn_piped(pid_t *pid, int *fd, const char *command,
     return CF_OK;
 }
 
-cf_status cf_child_output(const char *command, size_t max_bytes,
-                          cf_cancel *cancel, cf_buf *out, bool *is_cut,
-                          int *status, cf_error *err)
+cf_status cf_child_output(const char *command, size_t max_bytes, cf_cancel *cancel, cf_buf *out,
+                          bool *is_cut, int *status, cf_error *err)
 {
     pid_t pid;
     reading r = {.left = max_bytes, .out = out};
@@ -302,8 +292,7 @@ cf_status cf_child_folder(char out[CF_CHILD_PATH], cf_error *err)
     if (n < 0 || n >= CF_CHILD_PATH - 40 || mkdtemp(out) == NULL) {
         char why[CF_OS_WHY];
         out[0] = '\0';
-        return cf_fail(err, CF_EIO, "no folder for a text: %s",
-                       cf_os_why(why, errno));
+        return cf_fail(err, CF_EIO, "no folder for a text: %s", cf_os_why(why, errno));
     }
     return CF_OK;
 }

@@ -18,8 +18,7 @@
  *           being written meanwhile waits when its queue is full.
  */
 CF_MUST_USE cf_status cf_child_on_terminal(const char *command, const char *arg,
-                                           bool (*must_end)(void), int *status,
-                                           cf_error *err);
+                                           bool (*must_end)(void), int *status, cf_error *err);
 
 /* Asks for Enter on the terminal, so that the user sees what a command wrote,
  * and waits for it, for ^C, for the terminal's end or for `must_end`. */
@@ -32,9 +31,8 @@ void cf_child_wait_for_enter(bool (*must_end)(void));
  *
  * Threads:  any but the interface thread.
  */
-CF_MUST_USE cf_status cf_child_output(const char *command, size_t max_bytes,
-                                      cf_cancel *cancel, cf_buf *out,
-                                      bool *is_cut, int *status, cf_error *err);
+CF_MUST_USE cf_status cf_child_output(const char *command, size_t max_bytes, cf_cancel *cancel,
+                                      cf_buf *out, bool *is_cut, int *status, cf_error *err);
 
 enum { CF_CHILD_PATH = 440 };
 

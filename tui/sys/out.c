@@ -13,9 +13,8 @@
 /* The length of the style that p begins with, or 0. */
 static size_t style_at(const char *p, size_t n)
 {
-    static const char *const styles[] = {CF_OUT_PLAIN,   CF_OUT_REVERSE,
-                                         CF_OUT_FORWARD, CF_OUT_RED,
-                                         CF_OUT_GREEN,   CF_OUT_CYAN};
+    static const char *const styles[] = {CF_OUT_PLAIN, CF_OUT_REVERSE, CF_OUT_FORWARD,
+                                         CF_OUT_RED,   CF_OUT_GREEN,   CF_OUT_CYAN};
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
         size_t len = strlen(styles[i]);
         if (len <= n && memcmp(p, styles[i], len) == 0) {
@@ -42,17 +41,15 @@ static void put_escape(FILE *to, const char *p, uint32_t cp, cf_out_kind kind)
     if (kind == CF_OUT_JSON) {
         put_json_escape(to, cp == CF_UTF8_BAD ? 0xFFFD : cp);
     } else {
-        size_t n = cp == CF_UTF8_BAD
-                       ? cf_safe_escape_byte(text, (unsigned char)*p)
-                       : cf_safe_escape(text, cp);
+        size_t n = cp == CF_UTF8_BAD ? cf_safe_escape_byte(text, (unsigned char)*p)
+                                     : cf_safe_escape(text, cp);
         fwrite(text, 1, n, to);
     }
 }
 
 static bool is_harmful(uint32_t cp, bool is_line)
 {
-    return cp == CF_UTF8_BAD || cf_safe_is_harmful(cp) ||
-           (is_line && (cp == '\n' || cp == '\t'));
+    return cp == CF_UTF8_BAD || cf_safe_is_harmful(cp) || (is_line && (cp == '\n' || cp == '\t'));
 }
 
 /* `is_line`: newlines and tabs are escaped too. */
@@ -62,9 +59,7 @@ static void put_escaped(FILE *to, cf_str s, cf_out_kind kind, bool is_line)
     for (size_t i = 0; i < s.n;) {
         uint32_t cp;
         size_t len = cf_utf8_decode(&cp, s.p + i, s.n - i);
-        size_t style = kind == CF_OUT_STYLED && cp == 0x1B
-                           ? style_at(s.p + i, s.n - i)
-                           : 0;
+        size_t style = kind == CF_OUT_STYLED && cp == 0x1B ? style_at(s.p + i, s.n - i) : 0;
         if (style > 0) {
             len = style;
         } else if (is_harmful(cp, is_line)) {

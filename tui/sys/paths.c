@@ -9,8 +9,8 @@
 #include "core/base/alloc.h"
 #include "core/base/buf.h"
 
-static cf_status place(char **out, const char *variable, const char *below_home,
-                       const char *file, cf_error *err)
+static cf_status place(char **out, const char *variable, const char *below_home, const char *file,
+                       cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     /* The main thread alone touches the environment. */
@@ -20,8 +20,7 @@ static cf_status place(char **out, const char *variable, const char *below_home,
     } else {
         const char *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe) */
         if (home == NULL || home[0] != '/') {
-            return cf_fail(err, CF_EINVAL,
-                           "neither %s nor HOME says where files go", variable);
+            return cf_fail(err, CF_EINVAL, "neither %s nor HOME says where files go", variable);
         }
         cf_buf_addf(&b, "%s/%s", home, below_home);
     }
@@ -35,10 +34,8 @@ static cf_status place(char **out, const char *variable, const char *below_home,
 cf_status cf_paths_find(cf_paths *out, cf_error *err)
 {
     cf_paths p = {NULL, NULL, NULL, NULL};
-    cf_status st =
-        place(&p.config, "XDG_CONFIG_HOME", ".config", "/confabrc", err);
-    CF_THEN(st, place(&p.database, "XDG_DATA_HOME", ".local/share",
-                      "/confab.db", err));
+    cf_status st = place(&p.config, "XDG_CONFIG_HOME", ".config", "/confabrc", err);
+    CF_THEN(st, place(&p.database, "XDG_DATA_HOME", ".local/share", "/confab.db", err));
     CF_THEN(st, place(&p.state, "XDG_STATE_HOME", ".local/state", "", err));
     CF_THEN(st, place(&p.cache, "XDG_CACHE_HOME", ".cache", "", err));
     if (st != CF_OK) {

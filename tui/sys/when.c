@@ -40,8 +40,7 @@ void cf_when_clock(char out[CF_WHEN_CLOCK], int64_t ms)
 {
     time_t t = (time_t)(ms / 1000);
     struct tm then;
-    if (localtime_r(&t, &then) == NULL ||
-        strftime(out, CF_WHEN_CLOCK, "%H:%M:%S", &then) == 0) {
+    if (localtime_r(&t, &then) == NULL || strftime(out, CF_WHEN_CLOCK, "%H:%M:%S", &then) == 0) {
         snprintf(out, CF_WHEN_CLOCK, "?");
     }
 }

@@ -85,8 +85,7 @@ void cf_graphics_free(cf_graphics *x)
     }
 }
 
-void cf_graphics_use(cf_graphics *x, cf_graphics_kind kind, int cell_w,
-                     int cell_h)
+void cf_graphics_use(cf_graphics *x, cf_graphics_kind kind, int cell_w, int cell_h)
 {
     x->kind = kind;
     x->cell_w = cell_w;
@@ -105,8 +104,7 @@ cf_graphics_kind cf_graphics_in_use(const cf_graphics *x)
 static uint64_t hash_of(const cf_plate *p)
 {
     size_t n = (size_t)p->w * (size_t)p->h * 3;
-    uint64_t h =
-        UINT64_C(0xCBF29CE484222325) ^ (uint64_t)p->w << 32 ^ (uint64_t)p->h;
+    uint64_t h = UINT64_C(0xCBF29CE484222325) ^ (uint64_t)p->w << 32 ^ (uint64_t)p->h;
     for (size_t i = 0; i < n; i += 8) {
         uint64_t v = 0;
         memcpy(&v, p->rgb + i, n - i < 8 ? n - i : 8);
@@ -151,8 +149,7 @@ static const shown *find(const shown *v, size_t n, const shown *what)
     return NULL;
 }
 
-static size_t collect(const cf_graphics *x, const cf_grid *g,
-                      shown next[SHOWN_MAX])
+static size_t collect(const cf_graphics *x, const cf_grid *g, shown next[SHOWN_MAX])
 {
     size_t n = 0;
     if (x->kind == CF_GRAPHICS_BLOCKS) {
@@ -160,8 +157,7 @@ static size_t collect(const cf_graphics *x, const cf_grid *g,
     }
     for (size_t i = 0; i < g->n_plate && n < SHOWN_MAX; i++) {
         const cf_plate *p = &g->plate[i];
-        if (p->w > 0 && p->h > 0 && is_inside(g, p->seen) &&
-            is_bare(g, p->seen)) {
+        if (p->w > 0 && p->h > 0 && is_inside(g, p->seen) && is_bare(g, p->seen)) {
             next[n++] = (shown){.hash = hash_of(p),
                                 .r = p->r,
                                 .seen = p->seen,
@@ -175,8 +171,7 @@ static size_t collect(const cf_graphics *x, const cf_grid *g,
 
 /* ---- a frame ------------------------------------------------------------ */
 
-static void remove_shown(const cf_graphics *x, cf_buf *out, const shown *s,
-                         cf_cell *sent, int w)
+static void remove_shown(const cf_graphics *x, cf_buf *out, const shown *s, cf_cell *sent, int w)
 {
     if (x->kind == CF_GRAPHICS_KITTY) {
         cf_buf_addf(out, "\033_Ga=d,d=i,i=%u,p=%u,q=2\033\\", (unsigned)s->id,
@@ -199,14 +194,12 @@ static void blank_cells(cf_graphics *x, cf_rect r)
     }
 }
 
-const cf_grid *cf_graphics_begin(cf_graphics *x, cf_buf *out, const cf_grid *g,
-                                 cf_cell *sent, bool all)
+const cf_grid *cf_graphics_begin(cf_graphics *x, cf_buf *out, const cf_grid *g, cf_cell *sent,
+                                 bool all)
 {
     shown next[SHOWN_MAX];
     size_t n_cell = (size_t)g->w * (size_t)g->h;
-    size_t n = cf_grow(&x->cell, &x->cap_cell, n_cell, sizeof *x->cell)
-                   ? collect(x, g, next)
-                   : 0;
+    size_t n = cf_grow(&x->cell, &x->cap_cell, n_cell, sizeof *x->cell) ? collect(x, g, next) : 0;
     if (all) {
         cf_graphics_clear(x, out);
     }
@@ -239,8 +232,7 @@ const cf_grid *cf_graphics_begin(cf_graphics *x, cf_buf *out, const cf_grid *g,
 void cf_graphics_clear(cf_graphics *x, cf_buf *out)
 {
     for (size_t i = 0; i < x->n_image; i++) { /* kitty's alone */
-        cf_buf_addf(out, "\033_Ga=d,d=I,i=%u,q=2\033\\",
-                    (unsigned)x->images[i].id);
+        cf_buf_addf(out, "\033_Ga=d,d=I,i=%u,q=2\033\\", (unsigned)x->images[i].id);
     }
     x->n_shown = x->n_image = 0;
 }
@@ -248,8 +240,7 @@ void cf_graphics_clear(cf_graphics *x, cf_buf *out)
 /* ---- drawing ------------------------------------------------------------ */
 
 /* The number of the pixels at the terminal; sent first where it has none. */
-static cf_status kitty_image(cf_graphics *x, cf_buf *out, shown *s,
-                             cf_error *err)
+static cf_status kitty_image(cf_graphics *x, cf_buf *out, shown *s, cf_error *err)
 {
     image *at = x->images;
     for (size_t i = 0; i < x->n_image; i++) {
@@ -276,8 +267,8 @@ static cf_status kitty_image(cf_graphics *x, cf_buf *out, shown *s,
             size_t n = text.n - from < CHUNK ? text.n - from : CHUNK;
             bool is_last = from + n == text.n;
             if (from == 0) {
-                cf_buf_addf(out, "\033_Ga=t,f=100,t=d,i=%u,q=2,m=%d;",
-                            (unsigned)s->id, is_last ? 0 : 1);
+                cf_buf_addf(out, "\033_Ga=t,f=100,t=d,i=%u,q=2,m=%d;", (unsigned)s->id,
+                            is_last ? 0 : 1);
             } else {
                 cf_buf_addf(out, "\033_Gm=%d,q=2;", is_last ? 0 : 1);
             }
@@ -310,14 +301,12 @@ static cf_status put_kitty(cf_graphics *x, cf_buf *out, shown *s, cf_error *err)
     cf_buf_addf(out,
                 "\033_Ga=p,i=%u,p=%u,x=%d,y=%d,w=%d,h=%d,c=%d,r=%d,C=1,q=2"
                 "\033\\",
-                (unsigned)s->id, (unsigned)s->placement, px, py, pw, ph,
-                s->seen.w, s->seen.h);
+                (unsigned)s->id, (unsigned)s->placement, px, py, pw, ph, s->seen.w, s->seen.h);
     return CF_OK;
 }
 
 /* The visible part at the size of its cells, in x->pixels. */
-static cf_status scale(cf_graphics *x, const shown *s, int *w, int *h,
-                       cf_error *err)
+static cf_status scale(cf_graphics *x, const shown *s, int *w, int *h, cf_error *err)
 {
     *w = s->seen.w * x->cell_w;
     *h = s->seen.h * x->cell_h;
@@ -329,9 +318,8 @@ static cf_status scale(cf_graphics *x, const shown *s, int *w, int *h,
     unsigned char *to = x->pixels;
     for (int y = 0; y < *h; y++) {
         for (int col = 0; col < *w; col++, to += 3) {
-            uint32_t rgb =
-                cf_pixels_mean(s->rgb, s->w, s->h, left + col, top + y,
-                               s->r.w * x->cell_w, s->r.h * x->cell_h);
+            uint32_t rgb = cf_pixels_mean(s->rgb, s->w, s->h, left + col, top + y,
+                                          s->r.w * x->cell_w, s->r.h * x->cell_h);
             to[0] = (unsigned char)(rgb >> 16);
             to[1] = (unsigned char)(rgb >> 8);
             to[2] = (unsigned char)rgb;
@@ -368,10 +356,9 @@ static cf_status put_iterm(cf_graphics *x, cf_buf *out, shown *s, cf_error *err)
 void cf_graphics_end(cf_graphics *x, cf_buf *out)
 {
     static cf_status (*const put[])(cf_graphics *, cf_buf *, shown *,
-                                    cf_error *) = {
-        [CF_GRAPHICS_KITTY] = put_kitty,
-        [CF_GRAPHICS_SIXEL] = put_sixel,
-        [CF_GRAPHICS_ITERM] = put_iterm};
+                                    cf_error *) = {[CF_GRAPHICS_KITTY] = put_kitty,
+                                                   [CF_GRAPHICS_SIXEL] = put_sixel,
+                                                   [CF_GRAPHICS_ITERM] = put_iterm};
     for (size_t i = 0; i < x->n_shown; i++) {
         shown *s = &x->shown[i];
         cf_error err;

@@ -38,8 +38,7 @@ void cf_graphics_free(cf_graphics *x);
 
 /* From the next frame on pictures are shown so; a cell has cell_w x cell_h
  * pixels.  The next frame has to be sent whole. */
-void cf_graphics_use(cf_graphics *x, cf_graphics_kind kind, int cell_w,
-                     int cell_h);
+void cf_graphics_use(cf_graphics *x, cf_graphics_kind kind, int cell_w, int cell_h);
 cf_graphics_kind cf_graphics_in_use(const cf_graphics *x);
 
 /*
@@ -48,8 +47,8 @@ cf_graphics_kind cf_graphics_in_use(const cf_graphics *x);
  * that has blanks where pictures are, valid until the next call.  `all`: the
  * screen is cleared and nothing is shown on it.
  */
-const cf_grid *cf_graphics_begin(cf_graphics *x, cf_buf *out, const cf_grid *g,
-                                 cf_cell *sent, bool all);
+const cf_grid *cf_graphics_begin(cf_graphics *x, cf_buf *out, const cf_grid *g, cf_cell *sent,
+                                 bool all);
 
 /* Ends it: appends the pictures that are not on the screen yet.  The cursor
  * stays where it is.  Sets out->failed where one cannot be written: then the

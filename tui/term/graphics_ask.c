@@ -14,12 +14,11 @@ static bool begins(const char *text, const char *with)
     return text != NULL && strncmp(text, with, strlen(with)) == 0;
 }
 
-void cf_graphics_from_names(cf_graphics_facts *f, const char *term,
-                            const char *tmux, const char *program,
-                            const char *lc_terminal)
+void cf_graphics_from_names(cf_graphics_facts *f, const char *term, const char *tmux,
+                            const char *program, const char *lc_terminal)
 {
-    f->is_inside = (tmux != NULL && tmux[0] != '\0') || begins(term, "tmux") ||
-                   begins(term, "screen");
+    f->is_inside =
+        (tmux != NULL && tmux[0] != '\0') || begins(term, "tmux") || begins(term, "screen");
     f->is_iterm = begins(program, "iTerm.app") || begins(program, "WezTerm") ||
                   begins(program, "mintty") || begins(lc_terminal, "iTerm2");
     f->writes_apc = f->is_inside || begins(program, "Apple_Terminal");
@@ -47,8 +46,7 @@ static bool has_number(const char *text, int wanted)
     return false;
 }
 
-bool cf_graphics_take_csi(cf_graphics_facts *f, const char *params, size_t n,
-                          char final)
+bool cf_graphics_take_csi(cf_graphics_facts *f, const char *params, size_t n, char final)
 {
     char text[128];
     int w, h;
@@ -77,13 +75,11 @@ bool cf_graphics_take_apc(cf_graphics_facts *f, const char *text, size_t n)
     if (n == 0 || text[0] != 'G') {
         return false;
     }
-    f->has_kitty = f->has_kitty || (n >= sizeof yes - 1 &&
-                                    memcmp(text, yes, sizeof yes - 1) == 0);
+    f->has_kitty = f->has_kitty || (n >= sizeof yes - 1 && memcmp(text, yes, sizeof yes - 1) == 0);
     return true;
 }
 
-cf_graphics_kind cf_graphics_pick(const cf_graphics_facts *f,
-                                  cf_graphics_kind wish)
+cf_graphics_kind cf_graphics_pick(const cf_graphics_facts *f, cf_graphics_kind wish)
 {
     if (f->is_inside) {
         bool sixel = wish == CF_GRAPHICS_AUTO || wish == CF_GRAPHICS_SIXEL;

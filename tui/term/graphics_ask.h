@@ -34,20 +34,17 @@ typedef struct cf_graphics_facts {
 
 /* By variables of the environment, each of which may be NULL: TERM, TMUX,
  * TERM_PROGRAM, LC_TERMINAL. */
-void cf_graphics_from_names(cf_graphics_facts *f, const char *term,
-                            const char *tmux, const char *program,
-                            const char *lc_terminal);
+void cf_graphics_from_names(cf_graphics_facts *f, const char *term, const char *tmux,
+                            const char *program, const char *lc_terminal);
 
 /* The questions to ask. */
 const char *cf_graphics_questions(const cf_graphics_facts *f);
 
 /* Takes an answer "CSI params final" or "APC text"; true: it was one. */
-bool cf_graphics_take_csi(cf_graphics_facts *f, const char *params, size_t n,
-                          char final);
+bool cf_graphics_take_csi(cf_graphics_facts *f, const char *params, size_t n, char final);
 bool cf_graphics_take_apc(cf_graphics_facts *f, const char *text, size_t n);
 
 /* What serves a wish: with CF_GRAPHICS_AUTO the best that is known. */
-cf_graphics_kind cf_graphics_pick(const cf_graphics_facts *f,
-                                  cf_graphics_kind wish);
+cf_graphics_kind cf_graphics_pick(const cf_graphics_facts *f, cf_graphics_kind wish);
 
 #endif

@@ -76,16 +76,14 @@ typedef struct modifier {
     cf_key flag;
 } modifier;
 
-static const modifier modifiers[] = {
-    {'M', CF_KEY_ALT}, {'C', CF_KEY_CTRL}, {'S', CF_KEY_SHIFT}};
+static const modifier modifiers[] = {{'M', CF_KEY_ALT}, {'C', CF_KEY_CTRL}, {'S', CF_KEY_SHIFT}};
 
 enum { N_MODIFIERS = sizeof modifiers / sizeof modifiers[0] };
 
 void cf_key_format(cf_buf *out, cf_key key)
 {
     cf_key plain = key & ~(cf_key)CF_KEY_MODS;
-    bool is_named =
-        plain == ' ' || plain == '<' || plain < 32 || plain >= CF_KEY_NAMED;
+    bool is_named = plain == ' ' || plain == '<' || plain < 32 || plain >= CF_KEY_NAMED;
     if (plain == key && !is_named) {
         format_plain(out, key);
         return;
@@ -127,8 +125,7 @@ static cf_key one_form(cf_key plain, cf_key mods)
             plain = CF_CTRL(plain);
             mods &= ~(cf_key)CF_KEY_CTRL;
         }
-    } else if (plain < 32 && plain != CF_KEY_TAB && plain != CF_KEY_ENTER &&
-               plain != CF_KEY_ESC) {
+    } else if (plain < 32 && plain != CF_KEY_TAB && plain != CF_KEY_ENTER && plain != CF_KEY_ESC) {
         mods &= CF_KEY_ALT;
     }
     return plain | mods;
@@ -145,8 +142,7 @@ static bool parse_name(cf_key *out, const char *name, size_t n)
         if (find_name(out, name, n)) {
             break;
         }
-        while (i < N_MODIFIERS && n > 2 && name[1] == '-' &&
-               name[0] != modifiers[i].letter) {
+        while (i < N_MODIFIERS && n > 2 && name[1] == '-' && name[0] != modifiers[i].letter) {
             i++;
         }
         if (i < N_MODIFIERS && n > 2 && name[1] == '-') {
@@ -155,8 +151,7 @@ static bool parse_name(cf_key *out, const char *name, size_t n)
             n -= 2;
             continue;
         }
-        if (mods == 0 || n == 0 || cf_utf8_decode(&cp, name, n) != n ||
-            cp == CF_UTF8_BAD) {
+        if (mods == 0 || n == 0 || cf_utf8_decode(&cp, name, n) != n || cp == CF_UTF8_BAD) {
             return false;
         }
         *out = cp;
@@ -183,8 +178,7 @@ static size_t read_params(unsigned v[3], const char *p, size_t n)
             skips = false;
         } else if (p[i] == ':') {
             skips = true;
-        } else if (!skips && p[i] >= '0' && p[i] <= '9' &&
-                   v[count] < 0x110000) {
+        } else if (!skips && p[i] >= '0' && p[i] <= '9' && v[count] < 0x110000) {
             v[count] = v[count] * 10 + (unsigned)(p[i] - '0');
         }
     }
@@ -196,8 +190,7 @@ static size_t read_params(unsigned v[3], const char *p, size_t n)
 static cf_key mods_of(unsigned param)
 {
     unsigned m = param >= 1 && param <= 256 ? param - 1 : 0;
-    return (m & 1 ? CF_KEY_SHIFT : 0u) | (m & 2 ? CF_KEY_ALT : 0u) |
-           (m & 4 ? CF_KEY_CTRL : 0u);
+    return (m & 1 ? CF_KEY_SHIFT : 0u) | (m & 2 ? CF_KEY_ALT : 0u) | (m & 4 ? CF_KEY_CTRL : 0u);
 }
 
 /* A character with modifiers, as curses would report it where it can. */
@@ -220,10 +213,9 @@ bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final)
     static const char letters[] = "ABCDHF";
     static const cf_key by_letter[] = {CF_KEY_UP,   CF_KEY_DOWN, CF_KEY_RIGHT,
                                        CF_KEY_LEFT, CF_KEY_HOME, CF_KEY_END};
-    static const cf_key by_number[] = {
-        0,          CF_KEY_HOME,    CF_KEY_INSERT,    CF_KEY_DELETE,
-        CF_KEY_END, CF_KEY_PAGE_UP, CF_KEY_PAGE_DOWN, CF_KEY_HOME,
-        CF_KEY_END};
+    static const cf_key by_number[] = {0,          CF_KEY_HOME,    CF_KEY_INSERT,    CF_KEY_DELETE,
+                                       CF_KEY_END, CF_KEY_PAGE_UP, CF_KEY_PAGE_DOWN, CF_KEY_HOME,
+                                       CF_KEY_END};
     unsigned v[3];
     size_t count = read_params(v, params, n);
     const char *letter = final != '\0' ? strchr(letters, final) : NULL;
@@ -250,8 +242,7 @@ bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final)
     return true;
 }
 
-bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
-                       size_t n, char final)
+bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params, size_t n, char final)
 {
     unsigned v[3];
     bool is_release = final == 'm';
@@ -264,9 +255,7 @@ bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
     } else if (is_release || (v[0] != 32 && v[0] != 64 && v[0] != 65)) {
         return false;
     } else {
-        *key = v[0] == 32   ? CF_KEY_MOUSE_MOVED
-               : v[0] == 64 ? CF_KEY_MOUSE_UP
-                            : CF_KEY_MOUSE_DOWN;
+        *key = v[0] == 32 ? CF_KEY_MOUSE_MOVED : v[0] == 64 ? CF_KEY_MOUSE_UP : CF_KEY_MOUSE_DOWN;
     }
     *x = (int)v[1] - 1;
     *y = (int)v[2] - 1;
@@ -275,17 +264,15 @@ bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
 
 bool cf_key_from_capability(cf_key *out, const char *name)
 {
-    static const named_key table[] = {
-        {"kUP", CF_KEY_UP},       {"kDN", CF_KEY_DOWN},
-        {"kLFT", CF_KEY_LEFT},    {"kRIT", CF_KEY_RIGHT},
-        {"kHOM", CF_KEY_HOME},    {"kEND", CF_KEY_END},
-        {"kDC", CF_KEY_DELETE},   {"kIC", CF_KEY_INSERT},
-        {"kPRV", CF_KEY_PAGE_UP}, {"kNXT", CF_KEY_PAGE_DOWN}};
+    static const named_key table[] = {{"kUP", CF_KEY_UP},       {"kDN", CF_KEY_DOWN},
+                                      {"kLFT", CF_KEY_LEFT},    {"kRIT", CF_KEY_RIGHT},
+                                      {"kHOM", CF_KEY_HOME},    {"kEND", CF_KEY_END},
+                                      {"kDC", CF_KEY_DELETE},   {"kIC", CF_KEY_INSERT},
+                                      {"kPRV", CF_KEY_PAGE_UP}, {"kNXT", CF_KEY_PAGE_DOWN}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         size_t n = strlen(table[i].name);
         if (strncmp(name, table[i].name, n) == 0 &&
-            (name[n] == '\0' ||
-             (name[n] >= '2' && name[n] <= '8' && name[n + 1] == '\0'))) {
+            (name[n] == '\0' || (name[n] >= '2' && name[n] <= '8' && name[n + 1] == '\0'))) {
             unsigned mods = name[n] == '\0' ? 2u : (unsigned)(name[n] - '0');
             *out = table[i].key | mods_of(mods);
             return true;
@@ -325,6 +312,5 @@ bool cf_key_parse(cf_key *out, const char *text, size_t n, size_t *at)
 
 bool cf_key_is_text(cf_key key)
 {
-    return key >= 32 && key != 127 && key < 0x110000 &&
-           !(key >= 0x80 && key < 0xA0);
+    return key >= 32 && key != 127 && key < 0x110000 && !(key >= 0x80 && key < 0xA0);
 }

@@ -65,8 +65,7 @@ bool cf_key_from_csi(cf_key *out, const char *params, size_t n, char final);
  * for the wheel, _MOVED and _RELEASED ("m" in place of "M") of the left button,
  * and 0 for a press of it; *x and *y count from 0.  False for anything else:
  * other buttons, buttons with Shift. */
-bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params,
-                       size_t n, char final);
+bool cf_mouse_from_csi(cf_key *key, int *x, int *y, const char *params, size_t n, char final);
 
 /* The key of a terminfo capability with modifiers, by its name: "kLFT5". */
 bool cf_key_from_capability(cf_key *out, const char *name);

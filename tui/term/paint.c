@@ -28,8 +28,8 @@ bool cf_paint_same_cell(const cf_cell *a, const cf_cell *b)
 static void add_color(cf_buf *out, cf_color c, int base)
 {
     if (c >= CF_RGB(0)) {
-        cf_buf_addf(out, ";%d;2;%d;%d;%d", base + 8, (int)(c >> 16 & 0xFF),
-                    (int)(c >> 8 & 0xFF), (int)(c & 0xFF));
+        cf_buf_addf(out, ";%d;2;%d;%d;%d", base + 8, (int)(c >> 16 & 0xFF), (int)(c >> 8 & 0xFF),
+                    (int)(c & 0xFF));
     } else if (c >= 0) {
         cf_buf_addf(out, ";%d;5;%d", base + 8, (int)c);
     }
@@ -70,16 +70,14 @@ static void put_glyph(cf_buf *out, const cf_glyph *glyph)
     }
     for (size_t i = 0; i < n && glyph->cp[i] != 0; i++) {
         char text[4];
-        cf_buf_add(out, text,
-                   cf_utf8_encode(text, i == 0 ? first : glyph->cp[i]));
+        cf_buf_add(out, text, cf_utf8_encode(text, i == 0 ? first : glyph->cp[i]));
     }
 }
 
 static void put_cell(painter *p, int x, int y, const cf_cell *c)
 {
     cf_look look = cf_theme_look(p->theme, c->style, p->n_colors);
-    if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE &&
-        c->glyph.cp[0] != ' ') {
+    if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE && c->glyph.cp[0] != ' ') {
         look.fg = c->fg;
         look.bg = c->bg;
     }
@@ -92,8 +90,7 @@ static void put_cell(painter *p, int x, int y, const cf_cell *c)
     p->y = y;
 }
 
-static void paint_row(painter *p, const cf_grid *g, cf_cell *sent, int y,
-                      bool all)
+static void paint_row(painter *p, const cf_grid *g, cf_cell *sent, int y, bool all)
 {
     size_t row = (size_t)y * (size_t)g->w;
     for (int x = 0; x < g->w; x++) {
@@ -114,11 +111,10 @@ static void paint_row(painter *p, const cf_grid *g, cf_cell *sent, int y,
     }
 }
 
-void cf_paint(cf_buf *out, const cf_grid *g, cf_cell *sent, bool all,
-              const cf_theme *theme, int n_colors)
+void cf_paint(cf_buf *out, const cf_grid *g, cf_cell *sent, bool all, const cf_theme *theme,
+              int n_colors)
 {
-    painter p = {
-        .out = out, .theme = theme, .n_colors = n_colors, .x = -1, .y = -1};
+    painter p = {.out = out, .theme = theme, .n_colors = n_colors, .x = -1, .y = -1};
     cf_buf_adds(out, all ? "\033[?25l\033[0m\033[2J" : "\033[?25l");
     for (int y = 0; y < g->h; y++) {
         p.x = -1; /* the last column may have wrapped, or not */
@@ -126,7 +122,6 @@ void cf_paint(cf_buf *out, const cf_grid *g, cf_cell *sent, bool all,
     }
     cf_buf_adds(out, "\033[0m");
     if (g->cursor_x >= 0) {
-        cf_buf_addf(out, "\033[%d;%dH\033[?25h", g->cursor_y + 1,
-                    g->cursor_x + 1);
+        cf_buf_addf(out, "\033[%d;%dH\033[?25h", g->cursor_y + 1, g->cursor_x + 1);
     }
 }

@@ -20,8 +20,8 @@
 /* Appends what makes the screen show `grid`.  sent [h, w]: what it shows, and
  * shows afterwards; `all` clears the screen first.  n_colors: 256 or
  * CF_TRUE_COLOR. */
-void cf_paint(cf_buf *out, const cf_grid *grid, cf_cell *sent, bool all,
-              const cf_theme *theme, int n_colors);
+void cf_paint(cf_buf *out, const cf_grid *grid, cf_cell *sent, bool all, const cf_theme *theme,
+              int n_colors);
 
 /* Whether two cells look the same. */
 bool cf_paint_same_cell(const cf_cell *a, const cf_cell *b);

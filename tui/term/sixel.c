@@ -17,8 +17,7 @@ static int clamp(int v)
 
 /* One row: index[w], from rgb and the errors that the row above left.
  * error[2][w + 2][3]: of this row and the next, in sixteenths. */
-static void dither_row(unsigned char *index, const unsigned char *rgb, int w,
-                       int *here, int *below)
+static void dither_row(unsigned char *index, const unsigned char *rgb, int w, int *here, int *below)
 {
     memset(below, 0, ((size_t)w + 2) * 3 * sizeof *below);
     for (int x = 0; x < w; x++) {
@@ -30,8 +29,7 @@ static void dither_row(unsigned char *index, const unsigned char *rgb, int w,
         index[x] = cf_palette_nearest(want, 256);
         uint32_t have = cf_palette_rgb(index[x]);
         for (int c = 0; c < 3; c++) {
-            int miss = (int)(want >> (16 - 8 * c) & 0xFF) -
-                       (int)(have >> (16 - 8 * c) & 0xFF);
+            int miss = (int)(want >> (16 - 8 * c) & 0xFF) - (int)(have >> (16 - 8 * c) & 0xFF);
             e[c + 3] += 7 * miss;
             b[c - 3] += 3 * miss;
             b[c] += 5 * miss;
@@ -40,8 +38,7 @@ static void dither_row(unsigned char *index, const unsigned char *rgb, int w,
     }
 }
 
-static cf_status dither(unsigned char *index, const unsigned char *rgb, int w,
-                        int h, cf_error *err)
+static cf_status dither(unsigned char *index, const unsigned char *rgb, int w, int h, cf_error *err)
 {
     size_t row = ((size_t)w + 2) * 3;
     int *errors = cf_calloc(row, 2 * sizeof *errors);
@@ -63,8 +60,7 @@ static void put_palette(cf_buf *out, const bool used[LAST + 1])
     for (int c = FIRST; c <= LAST; c++) {
         uint32_t rgb = cf_palette_rgb((uint8_t)c);
         if (used[c]) {
-            cf_buf_addf(out, "#%d;2;%d;%d;%d", c,
-                        ((int)(rgb >> 16 & 0xFF) * 100 + 127) / 255,
+            cf_buf_addf(out, "#%d;2;%d;%d;%d", c, ((int)(rgb >> 16 & 0xFF) * 100 + 127) / 255,
                         ((int)(rgb >> 8 & 0xFF) * 100 + 127) / 255,
                         ((int)(rgb & 0xFF) * 100 + 127) / 255);
         }
@@ -84,16 +80,14 @@ static void put_run(cf_buf *out, int n, int bits)
 }
 
 /* The pixels of one colour in a band: index[n_row, w]. */
-static void put_color(cf_buf *out, const unsigned char *index, int w, int n_row,
-                      int color)
+static void put_color(cf_buf *out, const unsigned char *index, int w, int n_row, int color)
 {
     int n = 0, last = -1;
     cf_buf_addf(out, "#%d", color);
     for (int x = 0; x < w; x++) {
         int bits = 0;
         for (int y = 0; y < n_row; y++) {
-            bits |=
-                index[(size_t)y * (size_t)w + (size_t)x] == color ? 1 << y : 0;
+            bits |= index[(size_t)y * (size_t)w + (size_t)x] == color ? 1 << y : 0;
         }
         if (bits != last && n > 0) {
             put_run(out, n, last);
@@ -134,8 +128,7 @@ static void put_bands(cf_buf *out, const unsigned char *index, int w, int h)
     }
 }
 
-cf_status cf_sixel_put(cf_buf *out, const unsigned char *rgb, int w, int h,
-                       cf_error *err)
+cf_status cf_sixel_put(cf_buf *out, const unsigned char *rgb, int w, int h, cf_error *err)
 {
     bool used[LAST + 1];
     size_t n = (size_t)w * (size_t)h;

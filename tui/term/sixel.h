@@ -22,7 +22,7 @@
 /* Appends rgb [h, w, 3] in at most 240 fixed colours, the cube and the greys
  * of a terminal with 256; what they miss of a pixel goes to its neighbours
  * (Floyd and Steinberg 1976).  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_sixel_put(cf_buf *out, const unsigned char *rgb, int w,
-                                   int h, cf_error *err);
+CF_MUST_USE cf_status cf_sixel_put(cf_buf *out, const unsigned char *rgb, int w, int h,
+                                   cf_error *err);
 
 #endif

@@ -91,8 +91,7 @@ CF_MUST_USE cf_status cf_term_check(cf_error *err);
 
 /* Takes over the terminal on standard input and output.  CF_EUNSUPPORTED when
  * it is none, or cannot address its cursor. */
-CF_MUST_USE cf_status cf_term_curses_open(cf_term **out,
-                                          const cf_term_options *opts,
+CF_MUST_USE cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
                                           cf_error *err);
 
 /* Whether a signal told the program to end: wait() says so, too.  Any thread.

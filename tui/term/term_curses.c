@@ -83,8 +83,7 @@ static volatile sig_atomic_t must_end;
 static WINDOW *input; /* a pad, while the screen is up */
 static int signal_wake_fd = -1;
 
-static const int fatal_signals[] = {SIGSEGV, SIGBUS,  SIGFPE,
-                                    SIGILL,  SIGABRT, SIGSYS};
+static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
 static const int ending_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 enum {
     N_FATAL = sizeof fatal_signals / sizeof fatal_signals[0],
@@ -156,8 +155,7 @@ static void prepare_restore(const char *log_path)
     int n = snprintf(crash_note, sizeof crash_note,
                      "\r\nconfab: a fault ended the program; the conversation "
                      "up to the last moment is in the database%s%s\r\n",
-                     log_path != NULL ? "; log: " : "",
-                     log_path != NULL ? log_path : "");
+                     log_path != NULL ? "; log: " : "", log_path != NULL ? log_path : "");
     n_crash_note = n > 0 ? (size_t)n : 0;
     if (n_crash_note >= sizeof crash_note) {
         n_crash_note = sizeof crash_note - 1;
@@ -171,8 +169,7 @@ static void install_signals(curses_term *t)
     sigaltstack(&alternate, NULL);
     int slot = 0;
     for (int i = 0; i < N_FATAL; i++) {
-        struct sigaction sa = {.sa_sigaction = on_fault,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
+        struct sigaction sa = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
         sigemptyset(&sa.sa_mask);
         sigaction(fatal_signals[i], &sa, &t->old_action[slot++]);
     }
@@ -223,8 +220,7 @@ static bool is_light_by_name(void)
 {
     const char *v = getenv("COLORFGBG"); /* NOLINT(concurrency-mt-unsafe) */
     const char *last = v != NULL ? strrchr(v, ';') : NULL;
-    return last != NULL &&
-           (strcmp(last, ";7") == 0 || strcmp(last, ";15") == 0);
+    return last != NULL && (strcmp(last, ";7") == 0 || strcmp(last, ";15") == 0);
 }
 
 /* Whether colours may have 24 bits: as terminals say it to programs. */
@@ -235,8 +231,7 @@ static bool has_true_color(void)
         const char *in;
         char *out;
     } rgb = {"RGB"};
-    return (v != NULL &&
-            (strcmp(v, "truecolor") == 0 || strcmp(v, "24bit") == 0)) ||
+    return (v != NULL && (strcmp(v, "truecolor") == 0 || strcmp(v, "24bit") == 0)) ||
            tigetflag(rgb.out) > 0;
 }
 
@@ -315,16 +310,11 @@ static void clear_graphics(curses_term *t)
 static void find_cell(const curses_term *t, int *w, int *h)
 {
     struct winsize size;
-    bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-                    size.ws_col > 0 && size.ws_row > 0 &&
-                    size.ws_xpixel >= size.ws_col &&
+    bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+                    size.ws_row > 0 && size.ws_xpixel >= size.ws_col &&
                     size.ws_ypixel >= size.ws_row;
-    *w = t->facts.cell_w > 0 ? t->facts.cell_w
-         : has_size          ? size.ws_xpixel / size.ws_col
-                             : CELL_W;
-    *h = t->facts.cell_h > 0 ? t->facts.cell_h
-         : has_size          ? size.ws_ypixel / size.ws_row
-                             : CELL_H;
+    *w = t->facts.cell_w > 0 ? t->facts.cell_w : has_size ? size.ws_xpixel / size.ws_col : CELL_W;
+    *h = t->facts.cell_h > 0 ? t->facts.cell_h : has_size ? size.ws_ypixel / size.ws_row : CELL_H;
 }
 
 /* Uses what the terminal is known to have; true when that changes. */
@@ -332,10 +322,8 @@ static bool fit_graphics(curses_term *t)
 {
     int w, h;
     bool can = t->base.n_colors >= 256 && t->base.utf8;
-    cf_graphics_kind kind =
-        can ? cf_graphics_pick(&t->facts, t->wish) : CF_GRAPHICS_BLOCKS;
-    if (kind == CF_GRAPHICS_BLOCKS &&
-        cf_graphics_in_use(t->graphics) == CF_GRAPHICS_BLOCKS) {
+    cf_graphics_kind kind = can ? cf_graphics_pick(&t->facts, t->wish) : CF_GRAPHICS_BLOCKS;
+    if (kind == CF_GRAPHICS_BLOCKS && cf_graphics_in_use(t->graphics) == CF_GRAPHICS_BLOCKS) {
         return false;
     }
     t->base.has_graphics = kind != CF_GRAPHICS_BLOCKS;
@@ -380,10 +368,9 @@ static cf_status grow(curses_term *t, cf_error *err)
 
 static void put_cell(const curses_term *t, int x, int y, const cf_cell *c)
 {
-    cf_look look =
-        cf_theme_look(cf_theme_current(), c->style, t->base.n_colors);
-    if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE &&
-        t->base.n_colors > 0 && c->glyph.cp[0] != ' ') {
+    cf_look look = cf_theme_look(cf_theme_current(), c->style, t->base.n_colors);
+    if ((c->style & CF_STYLE_NAME_MASK) == CF_STYLE_IMAGE && t->base.n_colors > 0 &&
+        c->glyph.cp[0] != ' ') {
         look.fg = c->fg;
         look.bg = c->bg;
     }
@@ -392,17 +379,15 @@ static void put_cell(const curses_term *t, int x, int y, const cf_cell *c)
     attrs |= look.attr & CF_ATTR_UNDERLINE ? A_UNDERLINE : 0;
     attrs |= look.attr & CF_ATTR_REVERSE ? A_REVERSE : 0;
     attrs |= look.attr & CF_ATTR_DIM ? A_DIM : 0;
-    int pair = t->base.n_colors > 0 && (look.fg >= 0 || look.bg >= 0)
-                   ? alloc_pair(look.fg, look.bg)
-                   : 0;
+    int pair =
+        t->base.n_colors > 0 && (look.fg >= 0 || look.bg >= 0) ? alloc_pair(look.fg, look.bg) : 0;
     wchar_t text[2 + CF_CELL_MARKS] = {0};
     size_t n = 0;
     for (size_t i = 0; i < 1 + CF_CELL_MARKS && c->glyph.cp[i] != 0; i++) {
         text[n++] = (wchar_t)c->glyph.cp[i];
     }
     bool is_plain = c->glyph.cp[0] >= 32 && c->glyph.cp[0] < 127;
-    if (!is_plain &&
-        (!t->base.utf8 || wcwidth(text[0]) != (int)c->glyph.width)) {
+    if (!is_plain && (!t->base.utf8 || wcwidth(text[0]) != (int)c->glyph.width)) {
         text[0] = t->base.utf8 ? 0xFFFD : L'?';
         text[1] = 0;
     }
@@ -436,10 +421,8 @@ static void paint(curses_term *t, const cf_grid *g)
 {
     cf_buf_restart(&t->frame);
     cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026h" : "");
-    const cf_grid *cells =
-        cf_graphics_begin(t->graphics, &t->frame, g, t->sent, t->must_redraw);
-    cf_paint(&t->frame, cells, t->sent, t->must_redraw, cf_theme_current(),
-             t->base.n_colors);
+    const cf_grid *cells = cf_graphics_begin(t->graphics, &t->frame, g, t->sent, t->must_redraw);
+    cf_paint(&t->frame, cells, t->sent, t->must_redraw, cf_theme_current(), t->base.n_colors);
     cf_graphics_end(t->graphics, &t->frame);
     cf_buf_adds(&t->frame, t->has_sync ? "\033[?2026l" : "");
     /* Where memory is short the next frame draws everything. */
@@ -581,8 +564,7 @@ static bool read_next(wint_t *value)
 }
 
 /* The event of a sequence "ESC [ params final"; false: it is not one. */
-static bool take_sequence(curses_term *t, cf_event *out, const char *params,
-                          size_t n, char final)
+static bool take_sequence(curses_term *t, cf_event *out, const char *params, size_t n, char final)
 {
     if (cf_graphics_take_csi(&t->facts, params, n, final)) {
         out->kind = fit_graphics(t) ? CF_EVENT_RESUMED : CF_EVENT_NONE;
@@ -642,8 +624,7 @@ static bool read_answer(curses_term *t)
     }
     text[n] = '\0';
     unsigned r, g, b;
-    if (sscanf(text, "11;rgb:%2x%*2[0-9a-fA-F]/%2x%*2[0-9a-fA-F]/%2x", &r, &g,
-               &b) != 3) {
+    if (sscanf(text, "11;rgb:%2x%*2[0-9a-fA-F]/%2x%*2[0-9a-fA-F]/%2x", &r, &g, &b) != 3) {
         return false;
     }
     bool is_light = 3 * r + 6 * g + b > 5 * 255;
@@ -717,8 +698,7 @@ static bool read_event(curses_term *t, cf_event *out)
         }
         if (kind != KEY_CODE_YES) {
             out->kind = CF_EVENT_KEY;
-            out->key =
-                value == 127 || value == 8 ? CF_KEY_BACKSPACE : (cf_key)value;
+            out->key = value == 127 || value == 8 ? CF_KEY_BACKSPACE : (cf_key)value;
             if (value == CF_KEY_ESC) {
                 after_escape(t, out);
                 if (out->kind == CF_EVENT_NONE) {
@@ -730,8 +710,7 @@ static bool read_event(curses_term *t, cf_event *out)
         switch (value) {
         case KEY_RESIZE:
             if (grow(t, NULL) == CF_OK) {
-                *out =
-                    (cf_event){.kind = CF_EVENT_RESIZE, .w = t->w, .h = t->h};
+                *out = (cf_event){.kind = CF_EVENT_RESIZE, .w = t->w, .h = t->h};
                 return true;
             }
             break;
@@ -862,10 +841,9 @@ static void curses_close(cf_term *term)
     cf_free(t);
 }
 
-static const cf_term_ops curses_ops = {
-    curses_close, curses_size,     curses_present, curses_wait,
-    curses_leave, curses_enter,    curses_suspend, curses_copy,
-    curses_mouse, curses_graphics, curses_redraw};
+static const cf_term_ops curses_ops = {curses_close, curses_size,     curses_present, curses_wait,
+                                       curses_leave, curses_enter,    curses_suspend, curses_copy,
+                                       curses_mouse, curses_graphics, curses_redraw};
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -910,13 +888,12 @@ static cf_status make_pipe(curses_term *t, cf_error *err)
 static void name_terminal(curses_term *t)
 {
     /* NOLINTBEGIN(concurrency-mt-unsafe) */
-    cf_graphics_from_names(&t->facts, getenv("TERM"), getenv("TMUX"),
-                           getenv("TERM_PROGRAM"), getenv("LC_TERMINAL"));
+    cf_graphics_from_names(&t->facts, getenv("TERM"), getenv("TMUX"), getenv("TERM_PROGRAM"),
+                           getenv("LC_TERMINAL"));
     /* NOLINTEND(concurrency-mt-unsafe) */
 }
 
-cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
-                              cf_error *err)
+cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts, cf_error *err)
 {
     CF_TRY(cf_term_check(err));
     setlocale(LC_CTYPE, ""); /* NOLINT(concurrency-mt-unsafe) */
@@ -950,9 +927,8 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts,
     if (wants_color(opts) && has_colors()) {
         start_color();
         use_default_colors();
-        t->base.n_colors = COLORS >= 256 && t->base.utf8 && has_true_color()
-                               ? CF_TRUE_COLOR
-                               : COLORS;
+        t->base.n_colors =
+            COLORS >= 256 && t->base.utf8 && has_true_color() ? CF_TRUE_COLOR : COLORS;
     }
     t->base.is_light = is_light_by_name();
     refresh(); /* clears the screen, which paint.c does not know */

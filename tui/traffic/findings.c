@@ -46,8 +46,7 @@ static void parse_arguments(json_t *m)
         cf_str text = cf_json_get_str(f, "arguments");
         json_t *v = NULL;
         cf_error ignored;
-        if (text.p != NULL &&
-            cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
+        if (text.p != NULL && cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
             (void)json_object_set_new(f, "arguments", v);
         }
     }
@@ -68,8 +67,7 @@ static void flatten(json_t *m)
     }
     if (json_array_size(parts) > 0) {
         cf_message_text(&text, m);
-        (void)json_object_set_new(m, "content",
-                                  json_stringn(cf_buf_cstr(&text), text.n));
+        (void)json_object_set_new(m, "content", json_stringn(cf_buf_cstr(&text), text.n));
         cf_buf_deinit(&text);
     }
 }
@@ -95,8 +93,7 @@ static json_t *served(const cf_finder *f, const json_t *messages)
 
 static json_t *context_of(const cf_finder *f, const cf_wire_request *r)
 {
-    json_t *v =
-        r->variables != NULL ? cf_json_copy(r->variables) : json_object();
+    json_t *v = r->variables != NULL ? cf_json_copy(r->variables) : json_object();
     (void)json_object_set_new(v, "messages", served(f, r->messages));
     if (r->tools != NULL) {
         (void)json_object_set(v, "tools", r->tools);
@@ -106,9 +103,8 @@ static json_t *context_of(const cf_finder *f, const cf_wire_request *r)
 }
 
 /* A prompt that the template refuses is not rebuilt, which is no failure. */
-static cf_status rebuild(rebuilt *out, const cf_finder *f,
-                         const cf_wire_request *r, cf_arena *arena,
-                         cf_error *err)
+static cf_status rebuild(rebuilt *out, const cf_finder *f, const cf_wire_request *r,
+                         cf_arena *arena, cf_error *err)
 {
     memset(out, 0, sizeof *out);
     if (f == NULL || f->as_is.render == NULL) {
@@ -120,15 +116,13 @@ static cf_status rebuild(rebuilt *out, const cf_finder *f,
     if (f->tok != NULL) {
         CF_THEN(st, cf_prompt_add_special(context, f->tok, &why));
     }
-    CF_THEN(st,
-            f->as_is.render(f->as_is.ud, context, arena, &out->prompt, &why));
+    CF_THEN(st, f->as_is.render(f->as_is.ud, context, arena, &out->prompt, &why));
     if (st == CF_EFORMAT && f->shaped.render != NULL) {
         st = f->shaped.render(f->shaped.ud, context, arena, &out->prompt, &why);
     }
     if (f->tok != NULL) {
-        CF_THEN(st,
-                cf_prompt_tokenise(&out->tokens, &out->prompt,
-                                   cf_str_make("", 0), f->tok, arena, &why));
+        CF_THEN(st, cf_prompt_tokenise(&out->tokens, &out->prompt, cf_str_make("", 0), f->tok,
+                                       arena, &why));
     }
     json_decref(context);
     out->has = st == CF_OK;
@@ -139,9 +133,7 @@ static cf_status rebuild(rebuilt *out, const cf_finder *f,
 
 static cf_status append(json_t *list, json_t *finding, cf_error *err)
 {
-    return finding != NULL && json_array_append_new(list, finding) == 0
-               ? CF_OK
-               : cf_oom(err);
+    return finding != NULL && json_array_append_new(list, finding) == 0 ? CF_OK : cf_oom(err);
 }
 
 static json_t *text_of(const cf_buf *b)
@@ -153,15 +145,13 @@ static json_t *text_of(const cf_buf *b)
 
 /* Tokens of the prompt from the start of each message on: how many of the
  * first messages a server that kept `theirs` tokens must have dropped. */
-static size_t first_kept(const rebuilt *p, const cf_wire_request *r,
-                         int64_t theirs)
+static size_t first_kept(const rebuilt *p, const cf_wire_request *r, int64_t theirs)
 {
     size_t n = json_array_size(r->messages);
     int64_t left = theirs;
     size_t first = n;
     for (size_t i = p->tokens.n; i > 0 && left > 0; i--, left--) {
-        const cf_prompt_span *s =
-            cf_prompt_span_at(&p->prompt, p->tokens.v[i - 1].off);
+        const cf_prompt_span *s = cf_prompt_span_at(&p->prompt, p->tokens.v[i - 1].off);
         if (s != NULL && s->source == CF_SPAN_MESSAGE && s->index < first) {
             first = s->index;
         }
@@ -169,19 +159,16 @@ static size_t first_kept(const rebuilt *p, const cf_wire_request *r,
     return first < n ? first : 0;
 }
 
-static cf_status add_cut(json_t *list, const rebuilt *p,
-                         const cf_found_side *now, cf_error *err)
+static cf_status add_cut(json_t *list, const rebuilt *p, const cf_found_side *now, cf_error *err)
 {
     int64_t ours = (int64_t)p->tokens.n;
     int64_t theirs = now->usage.n_prompt;
-    if (!p->has || theirs < 0 ||
-        ours - theirs <= CUT_TOKENS + ours / CUT_SHARE) {
+    if (!p->has || theirs < 0 || ours - theirs <= CUT_TOKENS + ours / CUT_SHARE) {
         return CF_OK;
     }
     size_t first = first_kept(p, now->request, theirs);
     cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text,
-                "the server read %lld of %lld tokens: %lld are silently cut",
+    cf_buf_addf(&text, "the server read %lld of %lld tokens: %lld are silently cut",
                 (long long)theirs, (long long)ours, (long long)(ours - theirs));
     if (first > 0) {
         cf_buf_addf(&text,
@@ -190,9 +177,8 @@ static cf_status add_cut(json_t *list, const rebuilt *p,
                     first + 1);
     }
     cf_status st = append(list,
-                          json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cut",
-                                    "ours", (json_int_t)ours, "theirs",
-                                    (json_int_t)theirs, "first_kept",
+                          json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cut", "ours",
+                                    (json_int_t)ours, "theirs", (json_int_t)theirs, "first_kept",
                                     (json_int_t)first, "text", text_of(&text)),
                           err);
     cf_buf_deinit(&text);
@@ -207,8 +193,7 @@ static bool same_message(const json_t *a, const json_t *b)
     cf_buf y = CF_BUF_INIT;
     cf_message_canon(&x, a);
     cf_message_canon(&y, b);
-    bool same =
-        !x.failed && !y.failed && cf_str_eq(cf_buf_str(&x), cf_buf_str(&y));
+    bool same = !x.failed && !y.failed && cf_str_eq(cf_buf_str(&x), cf_buf_str(&y));
     cf_buf_deinit(&x);
     cf_buf_deinit(&y);
     return same;
@@ -257,16 +242,14 @@ bool cf_findings_is_rewrite(const json_t *was, const json_t *is)
 static bool parted_at(const rebuilt *a, const rebuilt *b, size_t *message)
 {
     size_t i = 0;
-    while (i < a->tokens.n && i < b->tokens.n &&
-           a->tokens.v[i].id == b->tokens.v[i].id) {
+    while (i < a->tokens.n && i < b->tokens.n && a->tokens.v[i].id == b->tokens.v[i].id) {
         i++;
     }
     if (i >= a->tokens.n) {
         return false;
     }
     for (size_t k = i; k < a->tokens.n; k++) {
-        const cf_prompt_span *s =
-            cf_prompt_span_at(&a->prompt, a->tokens.v[k].off);
+        const cf_prompt_span *s = cf_prompt_span_at(&a->prompt, a->tokens.v[k].off);
         if (s != NULL && s->source == CF_SPAN_MESSAGE) {
             *message = s->index;
             return true;
@@ -283,9 +266,8 @@ typedef enum loss {
     LOSS_UNKNOWN   /* what came before is the same */
 } loss;
 
-static loss why_lost(const rebuilt *now_p, const rebuilt *before_p,
-                     const cf_found_side *now, const cf_found_side *before,
-                     size_t *at)
+static loss why_lost(const rebuilt *now_p, const rebuilt *before_p, const cf_found_side *now,
+                     const cf_found_side *before, size_t *at)
 {
     const json_t *was = before->request->messages;
     const json_t *is = now->request->messages;
@@ -294,29 +276,24 @@ static loss why_lost(const rebuilt *now_p, const rebuilt *before_p,
         return LOSS_MESSAGE;
     }
     const json_t *tools = before->request->tools; /* NULL: none */
-    if (tools != now->request->tools &&
-        !json_equal(tools, now->request->tools)) {
+    if (tools != now->request->tools && !json_equal(tools, now->request->tools)) {
         return LOSS_TOOLS;
     }
-    return before_p->has && now_p->has && parted_at(before_p, now_p, at)
-               ? LOSS_TEMPLATE
-               : LOSS_UNKNOWN;
+    return before_p->has && now_p->has && parted_at(before_p, now_p, at) ? LOSS_TEMPLATE
+                                                                         : LOSS_UNKNOWN;
 }
 
-static cf_status add_cache_lost(json_t *list, const rebuilt *now_p,
-                                const rebuilt *before_p,
-                                const cf_found_side *now,
-                                const cf_found_side *before, cf_error *err)
+static cf_status add_cache_lost(json_t *list, const rebuilt *now_p, const rebuilt *before_p,
+                                const cf_found_side *now, const cf_found_side *before,
+                                cf_error *err)
 {
     static const struct {
         const char *text, *after; /* after the message's number; NULL: none */
     } reasons[] = {
         [LOSS_MESSAGE] = {"because message ", " changed"},
         [LOSS_TOOLS] = {"because the tools changed", NULL},
-        [LOSS_TEMPLATE] = {"because the template writes message ",
-                           " otherwise than before"},
-        [LOSS_UNKNOWN] = {"although nothing before the new messages changed",
-                          NULL}};
+        [LOSS_TEMPLATE] = {"because the template writes message ", " otherwise than before"},
+        [LOSS_UNKNOWN] = {"although nothing before the new messages changed", NULL}};
     int64_t had = before->usage.n_cached;
     int64_t has = now->usage.n_cached;
     int64_t prompt = now->usage.n_prompt;
@@ -330,17 +307,16 @@ static cf_status add_cache_lost(json_t *list, const rebuilt *now_p,
         return CF_OK;
     }
     cf_buf text = CF_BUF_INIT;
-    cf_buf_addf(&text, "kept tokens fell from %lld to %lld, %s", (long long)had,
-                (long long)has, reasons[why].text);
+    cf_buf_addf(&text, "kept tokens fell from %lld to %lld, %s", (long long)had, (long long)has,
+                reasons[why].text);
     if (reasons[why].after != NULL) {
         cf_buf_addf(&text, "%zu%s", at + 1, reasons[why].after);
     }
-    cf_status st =
-        append(list,
-               json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cache-lost",
-                         "message", (json_int_t)at, "before", (json_int_t)had,
-                         "now", (json_int_t)has, "text", text_of(&text)),
-               err);
+    cf_status st = append(list,
+                          json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cache-lost", "message",
+                                    (json_int_t)at, "before", (json_int_t)had, "now",
+                                    (json_int_t)has, "text", text_of(&text)),
+                          err);
     cf_buf_deinit(&text);
     return st;
 }
@@ -389,9 +365,8 @@ static void put_excerpt(cf_buf *out, const cf_buf *text, size_t at)
     cf_buf_add(out, text->n > 0 ? text->p + at : "", n);
 }
 
-static cf_status add_system_change(json_t *list, const json_t *was,
-                                   const json_t *is, size_t message,
-                                   cf_error *err)
+static cf_status add_system_change(json_t *list, const json_t *was, const json_t *is,
+                                   size_t message, cf_error *err)
 {
     cf_buf a = CF_BUF_INIT, b = CF_BUF_INIT;
     cf_buf from = CF_BUF_INIT, to = CF_BUF_INIT;
@@ -403,13 +378,12 @@ static cf_status add_system_change(json_t *list, const json_t *was,
     }
     put_excerpt(&from, &a, at);
     put_excerpt(&to, &b, at);
-    cf_status st = append(
-        list,
-        json_pack("{s:s, s:I, s:I, s:o, s:o, s:s}", "kind", "system-changed",
-                  "message", (json_int_t)message, "byte", (json_int_t)at, "was",
-                  text_of(&from), "is", text_of(&to), "text",
-                  "another system message than in the request before"),
-        err);
+    cf_status st =
+        append(list,
+               json_pack("{s:s, s:I, s:I, s:o, s:o, s:s}", "kind", "system-changed", "message",
+                         (json_int_t)message, "byte", (json_int_t)at, "was", text_of(&from), "is",
+                         text_of(&to), "text", "another system message than in the request before"),
+               err);
     cf_buf_deinit(&a);
     cf_buf_deinit(&b);
     cf_buf_deinit(&from);
@@ -441,9 +415,8 @@ static cf_status add_system_changed(json_t *list, const cf_found_side *now,
 /* ---- lost call ---------------------------------------------------------- */
 
 /* Whether a family reads a call of a declared tool in the text. */
-static cf_status reads_call(cf_tool_family family, const cf_tool_set *tools,
-                            cf_str text, bool *found, cf_buf *name,
-                            cf_error *err)
+static cf_status reads_call(cf_tool_family family, const cf_tool_set *tools, cf_str text,
+                            bool *found, cf_buf *name, cf_error *err)
 {
     cf_tool_parser *parser = NULL;
     const cf_tool_parse *parse = NULL;
@@ -460,9 +433,8 @@ static cf_status reads_call(cf_tool_family family, const cf_tool_set *tools,
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-static cf_status find_call(const cf_finder *f, const cf_tool_set *tools,
-                           cf_str text, cf_tool_family *family, cf_buf *name,
-                           bool *found, cf_error *err)
+static cf_status find_call(const cf_finder *f, const cf_tool_set *tools, cf_str text,
+                           cf_tool_family *family, cf_buf *name, bool *found, cf_error *err)
 {
     *family = f != NULL ? f->family : CF_TOOLS_NONE;
     if (*family != CF_TOOLS_NONE) {
@@ -479,9 +451,8 @@ static cf_status find_call(const cf_finder *f, const cf_tool_set *tools,
     return CF_OK;
 }
 
-static cf_status add_lost_call(json_t *list, const cf_finder *f,
-                               const cf_found_side *now, const json_t *reply,
-                               cf_error *err)
+static cf_status add_lost_call(json_t *list, const cf_finder *f, const cf_found_side *now,
+                               const json_t *reply, cf_error *err)
 {
     cf_tool_set *tools = NULL;
     cf_tool_family family;
@@ -496,8 +467,7 @@ static cf_status add_lost_call(json_t *list, const cf_finder *f,
     cf_str thinking = cf_json_get_str(reply, "reasoning_content");
     cf_message_text(&text, reply);
     cf_status st = cf_buf_check(&text, err);
-    CF_THEN(st, find_call(f, tools, cf_buf_str(&text), &family, &name, &found,
-                          err));
+    CF_THEN(st, find_call(f, tools, cf_buf_str(&text), &family, &name, &found, err));
     if (st == CF_OK && !found && thinking.n != 0) {
         st = find_call(f, tools, thinking, &family, &name, &found, err);
     }
@@ -508,10 +478,8 @@ static cf_status add_lost_call(json_t *list, const cf_finder *f,
                     "server did not parse it",
                     cf_buf_cstr(&name), cf_tool_family_name(family));
         st = append(list,
-                    json_pack("{s:s, s:o, s:s, s:o}", "kind", "lost-call",
-                              "name", text_of(&name), "family",
-                              cf_tool_family_name(family), "text",
-                              text_of(&line)),
+                    json_pack("{s:s, s:o, s:s, s:o}", "kind", "lost-call", "name", text_of(&name),
+                              "family", cf_tool_family_name(family), "text", text_of(&line)),
                     err);
         cf_buf_deinit(&line);
     }
@@ -523,14 +491,14 @@ static cf_status add_lost_call(json_t *list, const cf_finder *f,
 
 /* ---- tools not written -------------------------------------------------- */
 
-static cf_status add_tools_not_written(json_t *list, const rebuilt *p,
-                                       const cf_found_side *now, cf_error *err)
+static cf_status add_tools_not_written(json_t *list, const rebuilt *p, const cf_found_side *now,
+                                       cf_error *err)
 {
     const json_t *tools = now->request->tools;
     json_t *names = json_array();
     for (size_t i = 0; p->has && i < json_array_size(tools); i++) {
-        cf_str name = cf_json_get_str(
-            json_object_get(json_array_get(tools, i), "function"), "name");
+        cf_str name =
+            cf_json_get_str(json_object_get(json_array_get(tools, i), "function"), "name");
         if (name.n != 0 && !cf_prompt_has(&p->prompt, CF_SPAN_TOOL, i, name)) {
             (void)json_array_append_new(names, json_stringn(name.p, name.n));
         }
@@ -540,17 +508,15 @@ static cf_status add_tools_not_written(json_t *list, const rebuilt *p,
         return CF_OK;
     }
     return append(list,
-                  json_pack("{s:s, s:o, s:s}", "kind", "tools-not-written",
-                            "tools", names, "text",
+                  json_pack("{s:s, s:o, s:s}", "kind", "tools-not-written", "tools", names, "text",
                             "the template writes nothing of these tools"),
                   err);
 }
 
 /* ---- all ---------------------------------------------------------------- */
 
-cf_status cf_findings_add(json_t *list, const cf_finder *finder,
-                          const cf_found_side *now, const cf_found_side *before,
-                          const json_t *reply, cf_error *err)
+cf_status cf_findings_add(json_t *list, const cf_finder *finder, const cf_found_side *now,
+                          const cf_found_side *before, const json_t *reply, cf_error *err)
 {
     cf_arena arena;
     rebuilt ours, former = {0};

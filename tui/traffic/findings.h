@@ -46,8 +46,7 @@ typedef struct cf_found_side {
  * request of the conversation (NULL: none), `reply` the answer (NULL: none).
  * finder may be NULL.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_findings_add(json_t *list, const cf_finder *finder,
-                                      const cf_found_side *now,
-                                      const cf_found_side *before,
+                                      const cf_found_side *now, const cf_found_side *before,
                                       const json_t *reply, cf_error *err);
 
 /* Whether a request says what a former one did with some messages changed:

@@ -69,8 +69,7 @@ bool cf_http_name_is(cf_str name, const char *want)
     return name.n == strlen(want) && strncasecmp(name.p, want, name.n) == 0;
 }
 
-cf_str cf_http_header_get(const cf_http_header *headers, size_t n,
-                          const char *name)
+cf_str cf_http_header_get(const cf_http_header *headers, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
         if (cf_http_name_is(headers[i].name, name)) {
@@ -85,18 +84,17 @@ static cf_str header(const request *r, const char *name)
     return cf_http_header_get(r->headers, r->in.n_headers, name);
 }
 
-static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
-                                 const char *name, size_t n_name,
-                                 const char *value, size_t n_value)
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                 size_t n_name, const char *value, size_t n_value)
 {
     request *r = cls;
     (void)kind;
     if (r->in.n_headers == HEADERS_MAX) {
         return MHD_NO;
     }
-    r->headers[r->in.n_headers++] = (cf_http_header){
-        cf_str_make(name, n_name),
-        cf_str_make(value != NULL ? value : "", value != NULL ? n_value : 0)};
+    r->headers[r->in.n_headers++] =
+        (cf_http_header){cf_str_make(name, n_name),
+                         cf_str_make(value != NULL ? value : "", value != NULL ? n_value : 0)};
     return MHD_YES;
 }
 
@@ -135,15 +133,13 @@ static bool is_foreign_origin(const request *r)
     cf_str origin = header(r, "Origin");
     cf_str host = header(r, "Host");
     cf_str site = header(r, "Sec-Fetch-Site");
-    if (site.p != NULL && !cf_str_is(site, "same-origin") &&
-        !cf_str_is(site, "none")) {
+    if (site.p != NULL && !cf_str_is(site, "same-origin") && !cf_str_is(site, "none")) {
         return true;
     }
     cf_str scheme = cf_str_from("http://");
     return origin.p != NULL &&
            (!cf_str_starts(origin, scheme) ||
-            !cf_str_eq(cf_str_make(origin.p + scheme.n, origin.n - scheme.n),
-                       host));
+            !cf_str_eq(cf_str_make(origin.p + scheme.n, origin.n - scheme.n), host));
 }
 
 /* In the same time for every text of one length. */
@@ -164,8 +160,7 @@ static bool has_token(request *r)
     if (cf_str_starts(key, bearer)) {
         key = cf_str_make(key.p + bearer.n, key.n - bearer.n);
     }
-    r->in.used_token =
-        is_token(r->server, key) || is_token(r->server, header(r, "X-Api-Key"));
+    r->in.used_token = is_token(r->server, key) || is_token(r->server, header(r, "X-Api-Key"));
     return r->in.used_token || is_token(r->server, header(r, "X-Confab-Token"));
 }
 
@@ -176,8 +171,7 @@ static bool is_ambiguous(const request *r)
     size_t n_lengths = 0, n_codings = 0, n_hosts = 0;
     for (size_t i = 0; i < r->in.n_headers; i++) {
         const cf_http_header *h = &r->headers[i];
-        if (h->name.n == 0 || h->name.p[h->name.n - 1] == ' ' ||
-            h->name.p[h->name.n - 1] == '\t') {
+        if (h->name.n == 0 || h->name.p[h->name.n - 1] == ' ' || h->name.p[h->name.n - 1] == '\t') {
             return true;
         }
         n_lengths += cf_http_name_is(h->name, "Content-Length");
@@ -201,8 +195,7 @@ static unsigned refuses(request *r, const char **why)
         *why = "this request came from a page of another origin";
         return MHD_HTTP_FORBIDDEN;
     }
-    if (r->server->is_loopback && host.p != NULL &&
-        !is_loopback_name(host_of(host))) {
+    if (r->server->is_loopback && host.p != NULL && !is_loopback_name(host_of(host))) {
         *why = "the Host of this request is not a name of this machine";
         return MHD_HTTP_FORBIDDEN;
     }
@@ -215,15 +208,14 @@ static unsigned refuses(request *r, const char **why)
 
 /* ---- answers ------------------------------------------------------------ */
 
-static const cf_http_header json = {{"Content-Type", 12},
-                                    {"application/json", 16}};
+static const cf_http_header json = {{"Content-Type", 12}, {"application/json", 16}};
 /* Needs no memory. */
 static const char no_memory[] =
     "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\","
     "\"code\":503}}";
 
-void cf_http_fail(const cf_http_request *r, cf_http_answer *a, unsigned status,
-                  const char *type, const char *message)
+void cf_http_fail(const cf_http_request *r, cf_http_answer *a, unsigned status, const char *type,
+                  const char *message)
 {
     cf_buf text = CF_BUF_INIT;
     cf_jw w;
@@ -240,8 +232,7 @@ void cf_http_fail(const cf_http_request *r, cf_http_answer *a, unsigned status,
     *a = (cf_http_answer){.status = status,
                           .headers = &json,
                           .n_headers = 1,
-                          .body = is_whole ? cf_str_make(copy, text.n)
-                                           : cf_str_from(no_memory)};
+                          .body = is_whole ? cf_str_make(copy, text.n) : cf_str_from(no_memory)};
     cf_buf_deinit(&text);
 }
 
@@ -262,16 +253,14 @@ static struct MHD_Response *make_response(request *r)
     struct MHD_Response *response;
     if (a->read != NULL) {
         response = MHD_create_response_from_callback(
-            a->size >= 0 ? (uint64_t)a->size : MHD_SIZE_UNKNOWN, BLOCK_BYTES,
-            on_read, r, NULL);
+            a->size >= 0 ? (uint64_t)a->size : MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_read, r, NULL);
     } else {
         char empty[1] = "";
         union {
             const char *in;
             void *out;
         } body = {a->body.n != 0 ? a->body.p : empty};
-        response = MHD_create_response_from_buffer(a->body.n, body.out,
-                                                   MHD_RESPMEM_MUST_COPY);
+        response = MHD_create_response_from_buffer(a->body.n, body.out, MHD_RESPMEM_MUST_COPY);
     }
     for (size_t i = 0; response != NULL && i < a->n_headers; i++) {
         const cf_http_header *h = &a->headers[i];
@@ -343,8 +332,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *c)
     return r;
 }
 
-static enum MHD_Result begin(request *r, struct MHD_Connection *c,
-                             const char *method)
+static enum MHD_Result begin(request *r, struct MHD_Connection *c, const char *method)
 {
     const char *why = NULL;
     r->is_begun = true;
@@ -397,9 +385,8 @@ static enum MHD_Result take_piece(request *r, const char *p, size_t n)
     return MHD_YES;
 }
 
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *c,
-                                  const char *url, const char *method,
-                                  const char *version, const char *upload,
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version, const char *upload,
                                   size_t *n_upload, void **con)
 {
     (void)url;
@@ -445,8 +432,7 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **con,
     }
     *con = NULL;
     if (r->out.done != NULL) {
-        r->out.done(r->out.ud,
-                    how == MHD_REQUEST_TERMINATED_COMPLETED_OK && !r->is_lost);
+        r->out.done(r->out.ud, how == MHD_REQUEST_TERMINATED_COMPLETED_OK && !r->is_lost);
     }
     drop_body(r);
     cf_arena_deinit(&r->arena);
@@ -487,17 +473,13 @@ static bool is_loopback_address(const struct sockaddr *a)
 }
 
 /* Splits "HOST:PORT"; the port is what follows the last colon. */
-static cf_status split(const char *listen, char host[200], char port[8],
-                       cf_error *err)
+static cf_status split(const char *listen, char host[200], char port[8], cf_error *err)
 {
     const char *colon = strrchr(listen, ':');
     size_t n = colon != NULL ? (size_t)(colon - listen) : 0;
-    if (colon == NULL || n == 0 || n > 190 || strlen(colon + 1) > 5 ||
-        colon[1] == '\0' ||
-        colon[1 + strspn(colon + 1, "0123456789")] != '\0' ||
-        strtol(colon + 1, NULL, 10) > 65535) {
-        return cf_fail(err, CF_EINVAL, "--listen: want HOST:PORT, not '%.80s'",
-                       listen);
+    if (colon == NULL || n == 0 || n > 190 || strlen(colon + 1) > 5 || colon[1] == '\0' ||
+        colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strtol(colon + 1, NULL, 10) > 65535) {
+        return cf_fail(err, CF_EINVAL, "--listen: want HOST:PORT, not '%.80s'", listen);
     }
     cf_str h = host_of(cf_str_make(listen, n));
     if (listen[0] != '[') {
@@ -509,29 +491,25 @@ static cf_status split(const char *listen, char host[200], char port[8],
     return CF_OK;
 }
 
-static cf_status start(cf_http_server *s, const struct addrinfo *a,
-                       const char *host, cf_error *err)
+static cf_status start(cf_http_server *s, const struct addrinfo *a, const char *host, cf_error *err)
 {
-    unsigned flags = MHD_USE_THREAD_PER_CONNECTION |
-                     MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
-                     MHD_USE_ITC |
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
+                     MHD_USE_POLL | MHD_USE_ITC |
                      (a->ai_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
     s->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, a->ai_addr,
-        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_END);
     if (s->daemon == NULL) {
         return cf_fail(err, CF_EIO, "cannot listen on %s: is it taken?", host);
     }
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     bool is_v6 = a->ai_family == AF_INET6;
-    snprintf(s->url, sizeof s->url, "http://%s%s%s:%u", is_v6 ? "[" : "", host,
-             is_v6 ? "]" : "", info != NULL ? (unsigned)info->port : 0);
+    snprintf(s->url, sizeof s->url, "http://%s%s%s:%u", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+             info != NULL ? (unsigned)info->port : 0);
     return CF_OK;
 }
 
@@ -542,8 +520,7 @@ static cf_status listen_on(cf_http_server *s, const char *where, cf_error *err)
     /* Clients that try both kinds of "localhost" end with IPv4. */
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICSERV,
-                             .ai_family = strchr(host, ':') != NULL ? AF_INET6
-                                                                    : AF_INET};
+                             .ai_family = strchr(host, ':') != NULL ? AF_INET6 : AF_INET};
     struct addrinfo *found = NULL;
     int rc = getaddrinfo(host, port, &hints, &found);
     if (rc != 0) {
@@ -554,19 +531,17 @@ static cf_status listen_on(cf_http_server *s, const char *where, cf_error *err)
         return cf_fail(err, CF_EINVAL, "--listen: no address '%.80s'", host);
     }
     s->is_loopback = is_loopback_address(found->ai_addr);
-    cf_status st =
-        s->is_loopback || s->token != NULL
-            ? start(s, found, host, err)
-            : cf_fail(err, CF_EINVAL,
-                      "--listen %.80s can be reached from other machines: give "
-                      "a token (--token or $CONFAB_TOKEN)",
-                      where);
+    cf_status st = s->is_loopback || s->token != NULL
+                       ? start(s, found, host, err)
+                       : cf_fail(err, CF_EINVAL,
+                                 "--listen %.80s can be reached from other machines: give "
+                                 "a token (--token or $CONFAB_TOKEN)",
+                                 where);
     freeaddrinfo(found);
     return st;
 }
 
-cf_status cf_http_server_new(cf_http_server **out,
-                             const cf_http_options *options,
+cf_status cf_http_server_new(cf_http_server **out, const cf_http_options *options,
                              const cf_http_handler *handler, cf_error *err)
 {
     cf_http_server *s = cf_calloc(1, sizeof *s);
@@ -574,15 +549,13 @@ cf_status cf_http_server_new(cf_http_server **out,
         return cf_oom(err);
     }
     s->handler = *handler;
-    s->bodies_max =
-        options->bodies_max != 0 ? options->bodies_max : CF_HTTP_BODIES_MAX;
+    s->bodies_max = options->bodies_max != 0 ? options->bodies_max : CF_HTTP_BODIES_MAX;
     if (options->token != NULL && options->token[0] != '\0') {
         s->token = cf_strdup(options->token);
     }
-    cf_status st =
-        options->token != NULL && options->token[0] != '\0' && s->token == NULL
-            ? cf_oom(err)
-            : listen_on(s, options->listen, err);
+    cf_status st = options->token != NULL && options->token[0] != '\0' && s->token == NULL
+                       ? cf_oom(err)
+                       : listen_on(s, options->listen, err);
     if (st != CF_OK) {
         cf_http_server_free(s, 0);
         return st;

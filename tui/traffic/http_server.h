@@ -47,12 +47,11 @@ typedef struct cf_http_request {
     const atomic_bool *stopping; /* the server ends: finish soon */
     bool used_token;             /* the client's key was the server's token */
     cf_arena *arena;             /* for the answer's headers */
-    void **link; /* the handler's own, for all requests of a connection */
+    void **link;                 /* the handler's own, for all requests of a connection */
 } cf_http_request;
 
 /* The value of the first header of that name, any case; {NULL, 0}. */
-cf_str cf_http_header_get(const cf_http_header *headers, size_t n,
-                          const char *name);
+cf_str cf_http_header_get(const cf_http_header *headers, size_t n, const char *name);
 /* Whether a name is that, in any case. */
 bool cf_http_name_is(cf_str name, const char *want);
 
@@ -71,15 +70,14 @@ typedef struct cf_http_answer {
 } cf_http_answer;
 
 typedef struct cf_http_handler {
-    void (*answer)(void *ud, const cf_http_request *request,
-                   cf_http_answer *answer);
+    void (*answer)(void *ud, const cf_http_request *request, cf_http_answer *answer);
     void (*unlink)(void *ud, void *link); /* a connection has ended */
     void *ud;
 } cf_http_handler;
 
 /* Answers with a JSON error, {"error":{"message","type"}}. */
-void cf_http_fail(const cf_http_request *request, cf_http_answer *answer,
-                  unsigned status, const char *type, const char *message);
+void cf_http_fail(const cf_http_request *request, cf_http_answer *answer, unsigned status,
+                  const char *type, const char *message);
 
 typedef struct cf_http_options {
     const char *listen; /* "HOST:PORT", "[::1]:PORT"; port 0: any */
@@ -91,10 +89,8 @@ typedef struct cf_http_server cf_http_server;
 
 /* CF_EINVAL for an address that cannot be read, or that is not a loopback
  * address while there is no token; CF_EIO when it is taken. */
-CF_MUST_USE cf_status cf_http_server_new(cf_http_server **out,
-                                         const cf_http_options *options,
-                                         const cf_http_handler *handler,
-                                         cf_error *err);
+CF_MUST_USE cf_status cf_http_server_new(cf_http_server **out, const cf_http_options *options,
+                                         const cf_http_handler *handler, cf_error *err);
 /* "http://127.0.0.1:8080" */
 const char *cf_http_server_url(const cf_http_server *server);
 /* Takes no more requests, lets those that run go on for grace_ms, then ends

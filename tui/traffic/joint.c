@@ -202,9 +202,8 @@ static void remove_entry(cf_joint *j, waiting *w)
 /* Cuts the session to what it or its cache of prefixes has of the ids, and says
  * how many that is.  A prompt that a file brought is checked before it is used
  * for the first time: a sync to it computes its last token. */
-static cf_status keep_known(cf_session *s, const cf_token *ids, size_t n,
-                            cf_cancel *cancel, cf_sync_result *out,
-                            size_t *n_have, cf_error *err)
+static cf_status keep_known(cf_session *s, const cf_token *ids, size_t n, cf_cancel *cancel,
+                            cf_sync_result *out, size_t *n_have, cf_error *err)
 {
     cf_sync_result lent;
     CF_TRY(cf_session_match(s, ids, n, out, err));
@@ -246,16 +245,14 @@ static cf_status result(const waiting *w, cf_error *err)
     return w->st;
 }
 
-cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids,
-                        size_t n, const cf_run *run, cf_sync_result *out,
-                        cf_error *err)
+cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size_t n,
+                        const cf_run *run, cf_sync_result *out, cf_error *err)
 {
     cf_joint *j = ud;
     size_t n_have;
     waiting w = {.cancel = run != NULL ? run->cancel : NULL, .is_whole = true};
     if (n == 0 || n > cf_session_n_ctx(session)) {
-        return cf_fail(err, CF_ELIMIT,
-                       "%zu tokens do not fit the context of %u", n,
+        return cf_fail(err, CF_ELIMIT, "%zu tokens do not fit the context of %u", n,
                        cf_session_n_ctx(session));
     }
     cf_joint_hold(j);
@@ -275,8 +272,7 @@ cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids,
     return st;
 }
 
-cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel,
-                        cf_error *err)
+cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel, cf_error *err)
 {
     cf_joint *j = ud;
     waiting w = {.cancel = cancel, .part = *part};

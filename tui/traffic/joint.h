@@ -27,14 +27,11 @@ void cf_joint_leave(cf_joint *j);
 
 /* As cf_session_sync(), in passes with others; `ud` is the cf_joint.
  * run->progress and run->logits are not called. */
-CF_MUST_USE cf_status cf_joint_sync(void *ud, cf_session *session,
-                                    const cf_token *ids, size_t n,
-                                    const cf_run *run, cf_sync_result *out,
-                                    cf_error *err);
+CF_MUST_USE cf_status cf_joint_sync(void *ud, cf_session *session, const cf_token *ids, size_t n,
+                                    const cf_run *run, cf_sync_result *out, cf_error *err);
 
 /* As cf_batch_pass() with one part, in passes with others. */
-CF_MUST_USE cf_status cf_joint_pass(void *ud, cf_advance *part,
-                                    cf_cancel *cancel, cf_error *err);
+CF_MUST_USE cf_status cf_joint_pass(void *ud, cf_advance *part, cf_cancel *cancel, cf_error *err);
 
 /* While it is held no session changes: to look at caches, to fork, to free. */
 void cf_joint_hold(cf_joint *j);

@@ -32,8 +32,8 @@ void cf_message_text(cf_buf *out, const json_t *m)
 /* Keys in one order, no blanks: what a client may change in passing. */
 static void put_sorted(cf_buf *out, const json_t *v)
 {
-    char *text = json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
-                                   JSON_REAL_PRECISION(17));
+    char *text =
+        json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     if (text == NULL) {
         out->failed = true;
         return;
@@ -119,8 +119,7 @@ void cf_message_canon(cf_buf *out, const json_t *m)
     }
 }
 
-static cf_status chain(char hash[CF_HASH_TEXT + 1], const char *kind,
-                       cf_str canon, cf_error *err)
+static cf_status chain(char hash[CF_HASH_TEXT + 1], const char *kind, cf_str canon, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_buf_adds(&b, hash[0] != '\0' ? hash : kind);
@@ -133,8 +132,7 @@ static cf_status chain(char hash[CF_HASH_TEXT + 1], const char *kind,
     return st;
 }
 
-cf_status cf_path_key_add(cf_path_key *key, const json_t *message,
-                          cf_error *err)
+cf_status cf_path_key_add(cf_path_key *key, const json_t *message, cf_error *err)
 {
     cf_buf canon = CF_BUF_INIT;
     cf_path_key next = *key;

@@ -28,8 +28,7 @@ typedef struct cf_path_key {
 void cf_path_key_init(cf_path_key *key);
 
 /* The key of the same path with one more message.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_path_key_add(cf_path_key *key, const json_t *message,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_path_key_add(cf_path_key *key, const json_t *message, cf_error *err);
 
 /* Whether the message has role "system" or "developer". */
 bool cf_message_is_system(const json_t *message);

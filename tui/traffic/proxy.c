@@ -11,8 +11,8 @@
 #include "core/base/alloc.h"
 #include "tui/lab/breakpoint.h"
 
-cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream,
-                        cf_recorder *recorder, cf_error *err)
+cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream, cf_recorder *recorder,
+                        cf_error *err)
 {
     cf_buf shown = CF_BUF_INIT;
     CF_TRY(cf_upstream_check(upstream->url, err));
@@ -63,8 +63,7 @@ static void on_done(void *ud, bool is_sent)
     cf_free(p);
 }
 
-static bool get_link(const cf_http_request *r, cf_upstream_link **link,
-                     cf_error *err)
+static bool get_link(const cf_http_request *r, cf_upstream_link **link, cf_error *err)
 {
     if (r->link == NULL) {
         (void)cf_oom(err);
@@ -82,31 +81,26 @@ static bool get_link(const cf_http_request *r, cf_upstream_link **link,
 }
 
 /* The answer's headers without those of one connection. */
-static void pass_headers(const cf_http_request *r, const cf_upstream_call *call,
-                         cf_http_answer *a)
+static void pass_headers(const cf_http_request *r, const cf_upstream_call *call, cf_http_answer *a)
 {
     size_t n;
     const cf_http_header *all = cf_upstream_headers(call, &n);
     cf_http_header *out = cf_arena_calloc(r->arena, n + 1, sizeof *out);
     for (size_t i = 0; out != NULL && i < n; i++) {
-        if (!cf_upstream_is_hop(all[i].name) &&
-            !cf_http_name_is(all[i].name, "Content-Length")) {
+        if (!cf_upstream_is_hop(all[i].name) && !cf_http_name_is(all[i].name, "Content-Length")) {
             out[a->n_headers++] = all[i];
         }
     }
     a->headers = out;
 }
 
-static void fail(const cf_http_request *r, cf_http_answer *a, passing *p,
-                 const cf_error *err)
+static void fail(const cf_http_request *r, cf_http_answer *a, passing *p, const cf_error *err)
 {
     cf_error line;
     cf_fail(&line, err->code, "the server cannot be asked: %s", err->text);
     cf_http_fail(r, a, 502, "proxy_error", line.text);
     cf_record_head(p->record, 502, NULL, 0);
-    cf_record_end_with(p->record,
-                       err->code == CF_ECANCELLED ? CF_RECORD_LEFT
-                                                  : CF_RECORD_FAILED,
+    cf_record_end_with(p->record, err->code == CF_ECANCELLED ? CF_RECORD_LEFT : CF_RECORD_FAILED,
                        err->text);
     cf_free(p);
 }
@@ -122,8 +116,7 @@ static bool has_left(void *ud)
 
 /* Stops at the breakpoint.  False: the request is not to be sent; else *body
  * is what goes on, in the request's arena where the user changed it. */
-static bool stop_at_break(const cf_proxy *proxy, const cf_http_request *r,
-                          cf_str *body)
+static bool stop_at_break(const cf_proxy *proxy, const cf_http_request *r, cf_str *body)
 {
     char id[CF_UUID_TEXT + 1];
     cf_http_request watched = *r;
@@ -132,8 +125,7 @@ static bool stop_at_break(const cf_proxy *proxy, const cf_http_request *r,
         return true;
     }
     cf_uuid_format(id, cf_uuid_new());
-    cf_break_how how =
-        cf_break_hold(proxy->breaks, id, r->body, has_left, &watched, &text);
+    cf_break_how how = cf_break_hold(proxy->breaks, id, r->body, has_left, &watched, &text);
     bool goes = how == CF_BREAK_PASSED || how == CF_BREAK_SENT;
     if (how == CF_BREAK_SENT) {
         char *copy = cf_arena_strndup(r->arena, cf_buf_cstr(&text), text.n);
@@ -163,8 +155,7 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
         return;
     }
     p->record = cf_record_begin(proxy->recorder, r, body, proxy->shown);
-    if (cf_upstream_open(&p->call, link, &proxy->upstream, r, body, &err) !=
-        CF_OK) {
+    if (cf_upstream_open(&p->call, link, &proxy->upstream, r, body, &err) != CF_OK) {
         fail(r, a, p, &err);
         return;
     }

@@ -22,8 +22,8 @@ typedef struct cf_proxy {
     const char *breaks;    /* folder of breakpoint.h, borrowed; NULL: none */
 } cf_proxy;
 
-CF_MUST_USE cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream,
-                                    cf_recorder *recorder, cf_error *err);
+CF_MUST_USE cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream, cf_recorder *recorder,
+                                    cf_error *err);
 void cf_proxy_deinit(cf_proxy *p);
 cf_http_handler cf_proxy_handler(cf_proxy *p);
 

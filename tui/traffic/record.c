@@ -77,8 +77,7 @@ static bool is_open_header(cf_str name)
                                         "X-Request-Id",
                                         "OpenAI-Processing-Ms",
                                         "X-Stainless-Lang"};
-    static const char *const starts[] = {"x-ratelimit-",
-                                         "anthropic-ratelimit-"};
+    static const char *const starts[] = {"x-ratelimit-", "anthropic-ratelimit-"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (cf_http_name_is(name, names[i])) {
             return true;
@@ -163,8 +162,7 @@ static void *recorder_main(void *arg)
     return NULL;
 }
 
-cf_status cf_recorder_new(cf_recorder **out, const cf_recorder_options *options,
-                          cf_error *err)
+cf_status cf_recorder_new(cf_recorder **out, const cf_recorder_options *options, cf_error *err)
 {
     cf_recorder *r = cf_calloc(1, sizeof *r);
     if (r == NULL) {
@@ -271,8 +269,8 @@ static bool enqueue(cf_recorder *r, cf_record *x)
 static void show_live(cf_record *x, uint64_t us)
 {
     cf_recorder *r = x->recorder;
-    if (us < x->live_us + LIVE_US || !cf_api_talks(x->api) ||
-        x->encoding.n != 0 || x->response.n > LIVE_MAX) {
+    if (us < x->live_us + LIVE_US || !cf_api_talks(x->api) || x->encoding.n != 0 ||
+        x->response.n > LIVE_MAX) {
         return;
     }
     x->live_us = us;
@@ -308,12 +306,10 @@ void cf_record__free(cf_record *x)
 
 static cf_str copy(cf_record *x, cf_str s)
 {
-    return cf_str_make(cf_arena_strndup(&x->arena, s.p != NULL ? s.p : "", s.n),
-                       s.n);
+    return cf_str_make(cf_arena_strndup(&x->arena, s.p != NULL ? s.p : "", s.n), s.n);
 }
 
-static void fill(cf_record *x, const cf_http_request *q, cf_str body,
-                 const char *upstream)
+static void fill(cf_record *x, const cf_http_request *q, cf_str body, const char *upstream)
 {
     x->id = cf_uuid_new();
     x->started_ms = cf_os_now_ms();
@@ -321,16 +317,15 @@ static void fill(cf_record *x, const cf_http_request *q, cf_str body,
     x->first_us = -1;
     x->method = copy(x, q->method);
     x->path = copy(x, q->path);
-    x->client =
-        copy(x, cf_http_header_get(q->headers, q->n_headers, "User-Agent"));
+    x->client = copy(x, cf_http_header_get(q->headers, q->n_headers, "User-Agent"));
     x->upstream = copy(x, cf_str_from(upstream));
     headers_json(&x->request_headers, q->headers, q->n_headers);
     cf_buf_add(&x->request, body.p, body.n);
     x->api = cf_api_of(q->method, q->path);
 }
 
-cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *q,
-                           cf_str body, const char *upstream)
+cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *q, cf_str body,
+                           const char *upstream)
 {
     if (r == NULL || !take_room(r, body.n + sizeof(cf_record))) {
         return NULL;
@@ -342,8 +337,8 @@ cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *q,
         cf_arena_init(&x->arena, 0);
         fill(x, q, body, upstream);
     }
-    if (x == NULL || x->arena.failed || x->request.failed ||
-        x->request_headers.failed || !enqueue(r, x)) {
+    if (x == NULL || x->arena.failed || x->request.failed || x->request_headers.failed ||
+        !enqueue(r, x)) {
         give_room(r, body.n + sizeof(cf_record));
         if (x != NULL) {
             cf_record__free(x);
@@ -359,8 +354,7 @@ cf_uuid cf_record_id(const cf_record *x)
     return x != NULL ? x->id : (cf_uuid){{0}};
 }
 
-void cf_record_head(cf_record *x, unsigned status,
-                    const cf_http_header *headers, size_t n)
+void cf_record_head(cf_record *x, unsigned status, const cf_http_header *headers, size_t n)
 {
     if (x == NULL) {
         return;
@@ -388,8 +382,8 @@ void cf_record_bytes(cf_record *x, const char *p, size_t n)
     }
     x->n_bytes += n;
     cf_buf_add(&x->response, p, n);
-    if (x->response.failed || !cf_grow(&x->chunks, &x->cap_chunks,
-                                       x->n_chunks + 2, sizeof *x->chunks)) {
+    if (x->response.failed ||
+        !cf_grow(&x->chunks, &x->cap_chunks, x->n_chunks + 2, sizeof *x->chunks)) {
         x->is_cut = true;
         return;
     }
@@ -398,12 +392,10 @@ void cf_record_bytes(cf_record *x, const char *p, size_t n)
     show_live(x, us);
 }
 
-void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached,
-                     uint64_t n_reply)
+void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached, uint64_t n_reply)
 {
     if (x != NULL) {
-        x->usage = (cf_wire_usage){(int64_t)n_prompt, (int64_t)n_cached,
-                                   (int64_t)n_reply};
+        x->usage = (cf_wire_usage){(int64_t)n_prompt, (int64_t)n_cached, (int64_t)n_reply};
         x->has_usage = true;
     }
 }

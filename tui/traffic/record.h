@@ -40,27 +40,24 @@ typedef struct cf_recorder_options {
     void *ud;
 } cf_recorder_options;
 
-CF_MUST_USE cf_status cf_recorder_new(cf_recorder **out,
-                                      const cf_recorder_options *options,
+CF_MUST_USE cf_status cf_recorder_new(cf_recorder **out, const cf_recorder_options *options,
                                       cf_error *err);
 /* Stores what has ended, and ends. */
 void cf_recorder_free(cf_recorder *r);
 
 /* A request has come.  `upstream` is shown as it is.  NULL when it is not
  * recorded, which every other function takes. */
-cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *request,
-                           cf_str body, const char *upstream);
+cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *request, cf_str body,
+                           const char *upstream);
 cf_uuid cf_record_id(const cf_record *x); /* nil for NULL */
 
 /* The answer's status and headers. */
-void cf_record_head(cf_record *x, unsigned status,
-                    const cf_http_header *headers, size_t n);
+void cf_record_head(cf_record *x, unsigned status, const cf_http_header *headers, size_t n);
 /* Bytes of the answer, as they were passed on. */
 void cf_record_bytes(cf_record *x, const char *p, size_t n);
 
 /* What the answer cost, for one that need not say it itself. */
-void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached,
-                     uint64_t n_reply);
+void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached, uint64_t n_reply);
 
 /* How the exchange ended. */
 typedef enum cf_record_end {
@@ -75,7 +72,7 @@ void cf_record_end_with(cf_record *x, cf_record_end how, const char *why);
 
 /* The hash of a request: equal ones have the same method, path and body.
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_record_hash(char out[65], cf_str method, cf_str path,
-                                     cf_str body, cf_error *err);
+CF_MUST_USE cf_status cf_record_hash(char out[65], cf_str method, cf_str path, cf_str body,
+                                     cf_error *err);
 
 #endif

@@ -41,34 +41,27 @@ static cf_status inflate_all(z_stream *z, cf_buf *room, cf_error *err)
             return cf_fail(err, CF_EFORMAT, "the answer's gzip is damaged");
         }
         if (room->n > DECODED_MAX) {
-            return cf_fail(err, CF_ELIMIT, "an answer of more than %d MiB",
-                           DECODED_MAX >> 20);
+            return cf_fail(err, CF_ELIMIT, "an answer of more than %d MiB", DECODED_MAX >> 20);
         }
     }
 }
 
-cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding,
-                            cf_str in, cf_error *err)
+cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str in, cf_error *err)
 {
     *out = in;
     if (encoding.n == 0 || in.n == 0 || cf_http_name_is(encoding, "identity")) {
         return CF_OK;
     }
-    if (!cf_http_name_is(encoding, "gzip") &&
-        !cf_http_name_is(encoding, "x-gzip") &&
+    if (!cf_http_name_is(encoding, "gzip") && !cf_http_name_is(encoding, "x-gzip") &&
         !cf_http_name_is(encoding, "deflate")) {
-        return cf_fail(err, CF_EUNSUPPORTED,
-                       "the answer is encoded as %.*s, which is not read",
+        return cf_fail(err, CF_EUNSUPPORTED, "the answer is encoded as %.*s, which is not read",
                        (int)(encoding.n < 40 ? encoding.n : 40), encoding.p);
     }
     union {
         const char *in;
         Bytef *z;
     } from = {in.p};
-    z_stream z = {.zalloc = zalloc,
-                  .zfree = zfree,
-                  .next_in = from.z,
-                  .avail_in = (uInt)in.n};
+    z_stream z = {.zalloc = zalloc, .zfree = zfree, .next_in = from.z, .avail_in = (uInt)in.n};
     if (inflateInit2(&z, 32 + MAX_WBITS) != Z_OK) { /* gzip or zlib */
         return cf_oom(err);
     }

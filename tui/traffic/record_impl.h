@@ -61,13 +61,11 @@ void cf_record__say(const cf_recorder *r, const char *line);
 void cf_record__store_begin(const cf_recorder_options *o, cf_record *x);
 void cf_record__store_end(const cf_recorder_options *o, cf_record *x);
 /* Shows what there is of the answer to programs that watch the history. */
-void cf_record__show_live(const cf_recorder_options *o, cf_record *x,
-                          cf_str so_far);
+void cf_record__show_live(const cf_recorder_options *o, cf_record *x, cf_str so_far);
 
 /* The answer's bytes without their Content-Encoding: *out is `in` itself, or
  * made in `room`.  CF_EUNSUPPORTED for an encoding that is not known. */
-CF_MUST_USE cf_status cf_record__decode(cf_str *out, cf_buf *room,
-                                        cf_str encoding, cf_str in,
+CF_MUST_USE cf_status cf_record__decode(cf_str *out, cf_buf *room, cf_str encoding, cf_str in,
                                         cf_error *err);
 
 #endif

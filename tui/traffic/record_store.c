@@ -60,8 +60,7 @@ static cf_status make_keys(place *p, cf_error *err)
     }
     cf_path_key_init(&key);
     for (size_t i = 0; i < p->n; i++) {
-        CF_TRY(cf_path_key_add(&key, json_array_get(p->request->messages, i),
-                               err));
+        CF_TRY(cf_path_key_add(&key, json_array_get(p->request->messages, i), err));
         p->keys[i] = key;
     }
     p->has_keys = true;
@@ -69,9 +68,8 @@ static cf_status make_keys(place *p, cf_error *err)
 }
 
 /* The longest beginning that the history knows by one kind of hash. */
-static cf_status look_up(const place *p, cf_store *store, bool is_talk,
-                         size_t *at, cf_store_ref *where, cf_arena *a,
-                         cf_error *err)
+static cf_status look_up(const place *p, cf_store *store, bool is_talk, size_t *at,
+                         cf_store_ref *where, cf_arena *a, cf_error *err)
 {
     cf_str *hashes = cf_arena_calloc(a, p->n + 1, sizeof *hashes);
     size_t first = 0;
@@ -94,8 +92,7 @@ static cf_status find_previous(place *p, cf_store *store, cf_error *err)
 {
     const cf_exchange *rows;
     size_t n;
-    const cf_exchange_query q = {.response_id = str(p->request->previous),
-                                 .limit = 1};
+    const cf_exchange_query q = {.response_id = str(p->request->previous), .limit = 1};
     CF_TRY(cf_store_exchanges(store, &q, &p->arena, &rows, &n, err));
     if (n == 1 && !cf_uuid_is_nil(rows[0].conversation)) {
         p->conversation = rows[0].conversation;
@@ -164,8 +161,7 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
     static const cf_str source = {"{\"from\":\"traffic\"}", 18};
     const uint64_t failures = cf_alloc_failures();
     size_t n_new = p->n - p->n_known;
-    p->turns = cf_arena_calloc(&p->arena, n_new + CF_WIRE_CHOICES_MAX,
-                               sizeof *p->turns);
+    p->turns = cf_arena_calloc(&p->arena, n_new + CF_WIRE_CHOICES_MAX, sizeof *p->turns);
     p->key = cf_arena_calloc(&p->arena, 2 * p->n + 2, sizeof *p->key);
     if (p->turns == NULL || p->key == NULL) {
         return cf_oom(err);
@@ -176,37 +172,32 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
         p->turns[i] = (cf_store_turn){
             .id = cf_uuid_new(),
             .parent = parent,
-            .message =
-                json_text(&p->arena, json_array_get(p->request->messages, m)),
+            .message = json_text(&p->arena, json_array_get(p->request->messages, m)),
             .status = CF_TURN_OK,
             .fork_token = -1,
             .created_ms = x->started_ms,
             .finished_ms = x->started_ms};
         parent = p->turns[i].id;
         if (p->has_keys && p->keys[m].n_talk > 0) {
-            p->key[p->n_keys++] =
-                (cf_exchange_key){str(p->keys[m].all), parent};
-            p->key[p->n_keys++] =
-                (cf_exchange_key){str(p->keys[m].talk), parent};
+            p->key[p->n_keys++] = (cf_exchange_key){str(p->keys[m].all), parent};
+            p->key[p->n_keys++] = (cf_exchange_key){str(p->keys[m].talk), parent};
         }
     }
-    p->tree =
-        (cf_store_tree){.conv = {.id = p->conversation,
-                                 .head = parent,
-                                 .created_ms = x->started_ms,
-                                 .preface = preface_text(&p->arena, p->request),
-                                 .source = source,
-                                 .tags = &tag,
-                                 .n_tags = 1},
-                        .turns = p->turns,
-                        .n = n_new};
+    p->tree = (cf_store_tree){.conv = {.id = p->conversation,
+                                       .head = parent,
+                                       .created_ms = x->started_ms,
+                                       .preface = preface_text(&p->arena, p->request),
+                                       .source = source,
+                                       .tags = &tag,
+                                       .n_tags = 1},
+                              .turns = p->turns,
+                              .n = n_new};
     p->parent = parent;
     return cf_alloc_check(failures, err);
 }
 
 /* Finds the request's conversation and makes turns of its new messages. */
-static cf_status place_messages(const cf_recorder_options *o, cf_record *x,
-                                place *p, cf_error *err)
+static cf_status place_messages(const cf_recorder_options *o, cf_record *x, place *p, cf_error *err)
 {
     CF_TRY(find_place(p, o->store, err));
     CF_TRY(make_turns(p, x, err));
@@ -240,27 +231,23 @@ static void fill_exchange(const cf_record *x, cf_exchange *out)
     if (x->kept.note[0] != '\0') {
         out->note = str(x->kept.note);
     }
-    out->findings = x->kept.findings.n != 0 ? cf_buf_str(&x->kept.findings)
-                                            : cf_str_make("[]", 2);
+    out->findings = x->kept.findings.n != 0 ? cf_buf_str(&x->kept.findings) : cf_str_make("[]", 2);
 }
 
-static void put(const cf_recorder_options *o, cf_record *x,
-                const cf_exchange *e, const cf_store_tree *tree,
-                const cf_exchange_key *keys, size_t n_keys)
+static void put(const cf_recorder_options *o, cf_record *x, const cf_exchange *e,
+                const cf_store_tree *tree, const cf_exchange_key *keys, size_t n_keys)
 {
     cf_error err;
     cf_status st = cf_store_put_exchange(o->store, e, tree, keys, n_keys, &err);
     /* A write that waits in memory is said too: the user may have to act. */
     if (st != CF_OK) {
         char line[CF_ERROR_TEXT_MAX + 40];
-        snprintf(line, sizeof line, "%s%s",
-                 st == CF_EBUSY ? "" : "not recorded: ", err.text);
+        snprintf(line, sizeof line, "%s%s", st == CF_EBUSY ? "" : "not recorded: ", err.text);
         cf_record__say(x->recorder, line);
     }
 }
 
-cf_status cf_record_hash(char out[65], cf_str method, cf_str path, cf_str body,
-                         cf_error *err)
+cf_status cf_record_hash(char out[65], cf_str method, cf_str path, cf_str body, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
     cf_buf_add(&b, method.p, method.n);
@@ -285,22 +272,21 @@ static void fill_begin(const cf_record *x, cf_exchange *e)
 
 /* Reads the request and finds its place; *has_request says whether `w` and
  * `p` are to be released. */
-static void read_begin(const cf_recorder_options *o, cf_record *x,
-                       cf_wire_request *w, place *p, bool *has_request)
+static void read_begin(const cf_recorder_options *o, cf_record *x, cf_wire_request *w, place *p,
+                       bool *has_request)
 {
     cf_error err = {0};
     x->kept.n_messages = -1;
     /* Without memory the request has no hash, and is not found again. */
-    cf_ignore(cf_record_hash(x->kept.request_hash, x->method, x->path,
-                             cf_buf_str(&x->request), &err));
+    cf_ignore(
+        cf_record_hash(x->kept.request_hash, x->method, x->path, cf_buf_str(&x->request), &err));
     *has_request = false;
     memset(p, 0, sizeof *p);
     cf_arena_init(&p->arena, 0);
     if (!cf_api_talks(x->api)) {
         return;
     }
-    cf_status st =
-        cf_wire_request_read(w, x->api, cf_buf_str(&x->request), &err);
+    cf_status st = cf_wire_request_read(w, x->api, cf_buf_str(&x->request), &err);
     *has_request = st == CF_OK;
     if (st == CF_OK) {
         snprintf(x->kept.model, sizeof x->kept.model, "%s", w->model);
@@ -389,8 +375,7 @@ static cf_turn_status turn_status(const cf_record *x, const cf_wire_reader *r)
     if (x->how == CF_RECORD_LEFT) {
         return CF_TURN_STOPPED;
     }
-    return x->how == CF_RECORD_WHOLE && r->error[0] == '\0' ? CF_TURN_OK
-                                                            : CF_TURN_ERROR;
+    return x->how == CF_RECORD_WHOLE && r->error[0] == '\0' ? CF_TURN_OK : CF_TURN_ERROR;
 }
 
 /* Everything of an answer on its way into the history. */
@@ -398,7 +383,7 @@ typedef struct answer {
     cf_record *x;
     const cf_wire_reader *reader;
     const cf_wire_request *request; /* NULL: could not be read */
-    place *place; /* of messages that are not stored yet; NULL */
+    place *place;                   /* of messages that are not stored yet; NULL */
     cf_buf end;
     json_t *message[CF_WIRE_CHOICES_MAX];
     cf_store_turn turn[CF_WIRE_CHOICES_MAX];
@@ -420,8 +405,7 @@ static void fill_run(answer *a, size_t i)
     run->model = str(r->model[0] != '\0' ? r->model : x->kept.model);
     run->n_prompt = r->usage.n_prompt;
     run->n_kept = r->usage.n_cached;
-    if (run->n_prompt >= 0 && run->n_kept >= 0 &&
-        run->n_prompt >= run->n_kept) {
+    if (run->n_prompt >= 0 && run->n_kept >= 0 && run->n_prompt >= run->n_kept) {
         run->n_new = run->n_prompt - run->n_kept;
     }
     run->n_reply = r->usage.n_reply;
@@ -466,15 +450,14 @@ static cf_status make_replies(answer *a, cf_error *err)
         }
         fill_run(a, i);
         a->message[a->n] = m;
-        a->turn[a->n++] =
-            (cf_store_turn){.id = cf_uuid_new(),
-                            .parent = x->kept.turn,
-                            .message = json_text(&a->arena, m),
-                            .status = turn_status(x, r),
-                            .fork_token = -1,
-                            .created_ms = x->started_ms,
-                            .finished_ms = x->started_ms + x->total_us / 1000,
-                            .run = &a->run[i]};
+        a->turn[a->n++] = (cf_store_turn){.id = cf_uuid_new(),
+                                          .parent = x->kept.turn,
+                                          .message = json_text(&a->arena, m),
+                                          .status = turn_status(x, r),
+                                          .fork_token = -1,
+                                          .created_ms = x->started_ms,
+                                          .finished_ms = x->started_ms + x->total_us / 1000,
+                                          .run = &a->run[i]};
     }
     return cf_alloc_check(failures, err);
 }
@@ -508,8 +491,7 @@ static cf_status make_reply_keys(answer *a, cf_error *err)
 
 /* ---- findings ----------------------------------------------------------- */
 
-static void add_other_answer(const cf_recorder_options *o, answer *a,
-                             json_t *list)
+static void add_other_answer(const cf_recorder_options *o, answer *a, json_t *list)
 {
     const cf_exchange *rows;
     size_t n = 0;
@@ -531,8 +513,7 @@ static void add_other_answer(const cf_recorder_options *o, answer *a,
             char id[CF_UUID_TEXT + 1];
             cf_uuid_format(id, e->id);
             (void)json_array_append_new(
-                list, json_pack("{s:s, s:s, s:s}", "kind", "other-answer",
-                                "exchange", id, "text",
+                list, json_pack("{s:s, s:s, s:s}", "kind", "other-answer", "exchange", id, "text",
                                 "the same request had another answer before"));
         }
         return;
@@ -542,17 +523,15 @@ static void add_other_answer(const cf_recorder_options *o, answer *a,
 /* The newest exchange to the same model that `q` finds and that can have gone
  * before; of any conversation, it must be one of this client of which the
  * request is a rewrite. */
-static bool find_former(const cf_recorder_options *o, answer *a,
-                        const cf_exchange_query *q, cf_exchange *out,
-                        cf_wire_request *former)
+static bool find_former(const cf_recorder_options *o, answer *a, const cf_exchange_query *q,
+                        cf_exchange *out, cf_wire_request *former)
 {
     const cf_record *x = a->x;
     const bool is_any = cf_uuid_is_nil(q->conversation);
     const cf_exchange *rows;
     size_t n = 0;
     cf_error ignored;
-    if (cf_store_exchanges(o->store, q, &a->arena, &rows, &n, &ignored) !=
-        CF_OK) {
+    if (cf_store_exchanges(o->store, q, &a->arena, &rows, &n, &ignored) != CF_OK) {
         return false;
     }
     for (size_t i = n; i > 0; i--) {
@@ -563,13 +542,10 @@ static bool find_former(const cf_recorder_options *o, answer *a,
                         e->n_messages > x->kept.n_messages))) {
             continue;
         }
-        bool has_read = cf_store_get_exchange(o->store, e->id, &a->arena, out,
-                                              &ignored) == CF_OK &&
-                        cf_wire_request_read(former, x->api, out->request,
-                                             &ignored) == CF_OK;
+        bool has_read = cf_store_get_exchange(o->store, e->id, &a->arena, out, &ignored) == CF_OK &&
+                        cf_wire_request_read(former, x->api, out->request, &ignored) == CF_OK;
         if (!is_any ||
-            (has_read &&
-             cf_findings_is_rewrite(former->messages, a->request->messages))) {
+            (has_read && cf_findings_is_rewrite(former->messages, a->request->messages))) {
             return has_read;
         }
         if (has_read) {
@@ -581,8 +557,8 @@ static bool find_former(const cf_recorder_options *o, answer *a,
 
 /* The former request of this conversation; a request whose first message has
  * changed begins another one. */
-static bool find_before(const cf_recorder_options *o, answer *a,
-                        cf_exchange *out, cf_wire_request *former)
+static bool find_before(const cf_recorder_options *o, answer *a, cf_exchange *out,
+                        cf_wire_request *former)
 {
     cf_exchange_query q = {.conversation = a->x->kept.conversation,
                            .before = a->x->id,
@@ -595,8 +571,7 @@ static bool find_before(const cf_recorder_options *o, answer *a,
     return a->reader->usage.n_cached >= 0 && find_former(o, a, &q, out, former);
 }
 
-static cf_status find_all(const cf_recorder_options *o, answer *a,
-                          cf_error *err)
+static cf_status find_all(const cf_recorder_options *o, answer *a, cf_error *err)
 {
     cf_exchange e;
     cf_wire_request former = {0};
@@ -608,9 +583,8 @@ static cf_status find_all(const cf_recorder_options *o, answer *a,
         before.usage = (cf_wire_usage){e.n_prompt, e.n_cached, e.n_reply};
     }
     cf_status st = list == NULL ? cf_oom(err) : CF_OK;
-    CF_THEN(st,
-            cf_findings_add(list, o->finder, &now, has_before ? &before : NULL,
-                            a->n > 0 ? a->message[0] : NULL, err));
+    CF_THEN(st, cf_findings_add(list, o->finder, &now, has_before ? &before : NULL,
+                                a->n > 0 ? a->message[0] : NULL, err));
     if (st == CF_OK) {
         add_other_answer(o, a, list);
         cf_buf_reset(&a->x->kept.findings);
@@ -656,8 +630,7 @@ static void add_replies(answer *a, cf_store_tree *tree)
 {
     const cf_record *x = a->x;
     cf_uuid head = a->n > 0 ? a->turn[0].id : x->kept.turn;
-    *tree = (cf_store_tree){
-        .conv = {.id = x->kept.conversation}, .turns = a->turn, .n = a->n};
+    *tree = (cf_store_tree){.conv = {.id = x->kept.conversation}, .turns = a->turn, .n = a->n};
     if (a->place != NULL && a->place->turns != NULL) {
         place *p = a->place;
         memcpy(p->turns + p->tree.n, a->turn, a->n * sizeof *a->turn);
@@ -683,8 +656,7 @@ static void store_answer(const cf_recorder_options *o, answer *a)
         drop_replies(a);
         a->n_keys = 0;
     }
-    if (talks && a->request != NULL && x->status == 200 &&
-        find_all(o, a, &err) != CF_OK) {
+    if (talks && a->request != NULL && x->status == 200 && find_all(o, a, &err) != CF_OK) {
         note(x, "no findings", &err);
     }
     add_replies(a, &tree);
@@ -697,8 +669,7 @@ static void store_answer(const cf_recorder_options *o, answer *a)
     e.chunks = x->chunks;
     e.n_chunks = x->n_chunks;
     bool has_place = a->place != NULL && a->place->key != NULL;
-    put(o, x, &e, talks && tree.n > 0 ? &tree : NULL,
-        has_place ? a->place->key : a->key,
+    put(o, x, &e, talks && tree.n > 0 ? &tree : NULL, has_place ? a->place->key : a->key,
         has_place ? a->place->n_keys : a->n_keys);
     if (x->kept.is_live) {
         cf_live_remove(cf_store_path(o->store), x->id);
@@ -708,8 +679,7 @@ static void store_answer(const cf_recorder_options *o, answer *a)
     }
 }
 
-void cf_record__show_live(const cf_recorder_options *o, cf_record *x,
-                          cf_str so_far)
+void cf_record__show_live(const cf_recorder_options *o, cf_record *x, cf_str so_far)
 {
     cf_wire_reader r;
     cf_error ignored;
@@ -717,8 +687,7 @@ void cf_record__show_live(const cf_recorder_options *o, cf_record *x,
         return;
     }
     cf_wire_reader_init(&r, x->api);
-    if (cf_wire_reader_feed(&r, so_far, &ignored) == CF_OK &&
-        cf_wire_reader_has_begun(&r)) {
+    if (cf_wire_reader_feed(&r, so_far, &ignored) == CF_OK && cf_wire_reader_has_begun(&r)) {
         json_t *m = cf_wire_reader_message(&r, 0);
         cf_live_write(cf_store_path(o->store), x->id, m);
         x->kept.is_live = true;
@@ -743,20 +712,17 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
     } else {
         has_request =
             cf_api_talks(x->api) &&
-            cf_wire_request_read(&request, x->api, cf_buf_str(&x->request),
-                                 &err) == CF_OK;
+            cf_wire_request_read(&request, x->api, cf_buf_str(&x->request), &err) == CF_OK;
     }
     a.request = has_request ? &request : NULL;
     cf_wire_reader_init(&reader, x->api);
-    cf_status st =
-        x->api != CF_API_NONE ? read_answer(x, &reader, &err) : CF_OK;
+    cf_status st = x->api != CF_API_NONE ? read_answer(x, &reader, &err) : CF_OK;
     if (st != CF_OK && x->how == CF_RECORD_WHOLE && x->status < 400) {
         note(x, "the answer is kept, but cannot be read", &err);
     }
     if (x->is_cut) {
         snprintf(x->kept.note, sizeof x->kept.note,
-                 "only the first %zu bytes of the answer are kept",
-                 x->response.n);
+                 "only the first %zu bytes of the answer are kept", x->response.n);
     }
     put_end(x, &reader, &a.end);
     store_answer(o, &a);

@@ -29,11 +29,9 @@ static cf_status check(const json_t *replies, cf_error *err)
         const json_t *r = json_array_get(replies, i);
         const json_t *calls = json_object_get(r, "calls");
         bool ok = json_is_string(json_object_get(r, "text")) ||
-                  json_is_string(json_object_get(r, "error")) ||
-                  json_array_size(calls) > 0;
+                  json_is_string(json_object_get(r, "error")) || json_array_size(calls) > 0;
         for (size_t k = 0; ok && k < json_array_size(calls); k++) {
-            ok = json_is_string(
-                json_object_get(json_array_get(calls, k), "name"));
+            ok = json_is_string(json_object_get(json_array_get(calls, k), "name"));
         }
         if (!ok) {
             return cf_fail(err, CF_EFORMAT,
@@ -45,8 +43,8 @@ static cf_status check(const json_t *replies, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_scripted_new(cf_scripted **out, const json_t *script,
-                          cf_recorder *recorder, cf_error *err)
+cf_status cf_scripted_new(cf_scripted **out, const json_t *script, cf_recorder *recorder,
+                          cf_error *err)
 {
     const json_t *replies = json_object_get(script, "replies");
     CF_TRY(check(replies, err));
@@ -101,8 +99,8 @@ static const json_t *choose(cf_scripted *s, cf_str body, size_t *number)
 }
 
 /* An answer with one header, and with X-Request-Id of the record. */
-static void answer(const cf_http_request *r, cf_http_answer *a, cf_record *x,
-                   const char *type, const json_t *reply, const cf_buf *text)
+static void answer(const cf_http_request *r, cf_http_answer *a, cf_record *x, const char *type,
+                   const json_t *reply, const cf_buf *text)
 {
     char id[CF_UUID_TEXT + 1];
     cf_uuid_format(id, cf_record_id(x));
@@ -113,23 +111,17 @@ static void answer(const cf_http_request *r, cf_http_answer *a, cf_record *x,
     if (h == NULL || copy == NULL || body == NULL || text->failed) {
         cf_http_fail(r, a, 500, "server_error", "out of memory");
     } else {
-        json_int_t status =
-            json_integer_value(json_object_get(reply, "status"));
+        json_int_t status = json_integer_value(json_object_get(reply, "status"));
         bool is_error = json_object_get(reply, "error") != NULL;
-        a->status = status >= 100 && status < 600 ? (unsigned)status
-                    : is_error                    ? 500
-                                                  : 200;
+        a->status = status >= 100 && status < 600 ? (unsigned)status : is_error ? 500 : 200;
         a->body = cf_str_make(body, text->n);
-        h[a->n_headers++] =
-            (cf_http_header){cf_str_from("Content-Type"), cf_str_from(type)};
-        h[a->n_headers++] =
-            (cf_http_header){cf_str_from("X-Request-Id"), cf_str_from(copy)};
+        h[a->n_headers++] = (cf_http_header){cf_str_from("Content-Type"), cf_str_from(type)};
+        h[a->n_headers++] = (cf_http_header){cf_str_from("X-Request-Id"), cf_str_from(copy)};
         char seconds[24];
         int n = snprintf(seconds, sizeof seconds, "%lld", (long long)wait);
         const char *kept = cf_arena_strndup(r->arena, seconds, (size_t)n);
         if (wait > 0 && kept != NULL) {
-            h[a->n_headers++] =
-                (cf_http_header){cf_str_from("Retry-After"), cf_str_from(kept)};
+            h[a->n_headers++] = (cf_http_header){cf_str_from("Retry-After"), cf_str_from(kept)};
         }
         a->headers = h;
     }
@@ -140,9 +132,8 @@ static void answer(const cf_http_request *r, cf_http_answer *a, cf_record *x,
 
 static void write_error(cf_buf *out, const json_t *reply)
 {
-    json_t *v =
-        json_pack("{s:s, s:{s:O, s:s}}", "type", "error", "error", "message",
-                  json_object_get(reply, "error"), "type", "scripted_error");
+    json_t *v = json_pack("{s:s, s:{s:O, s:s}}", "type", "error", "error", "message",
+                          json_object_get(reply, "error"), "type", "scripted_error");
     cf_json_write(out, v);
     json_decref(v);
 }

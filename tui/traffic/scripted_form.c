@@ -84,8 +84,7 @@ static json_t *written_arguments(const json_t *call)
 
 static json_int_t usage_of(const json_t *reply, const char *key)
 {
-    return json_integer_value(
-        json_object_get(json_object_get(reply, "usage"), key));
+    return json_integer_value(json_object_get(json_object_get(reply, "usage"), key));
 }
 
 static json_t *call_id(const writing *w, size_t i)
@@ -123,9 +122,8 @@ static void each_piece(writing *w, const char *key,
 static json_t *chat_call(const writing *w, size_t i, bool has_index)
 {
     const json_t *call = json_array_get(calls_of(w->reply), i);
-    json_t *v = json_pack("{s:o, s:s, s:{s:O, s:o}}", "id", call_id(w, i),
-                          "type", "function", "function", "name", name_of(call),
-                          "arguments", written_arguments(call));
+    json_t *v = json_pack("{s:o, s:s, s:{s:O, s:o}}", "id", call_id(w, i), "type", "function",
+                          "function", "name", name_of(call), "arguments", written_arguments(call));
     return has_index ? with(v, "index", json_integer((json_int_t)i)) : v;
 }
 
@@ -143,8 +141,8 @@ static json_t *chat_usage(const writing *w)
 {
     json_int_t a = usage_of(w->reply, "prompt_tokens");
     json_int_t b = usage_of(w->reply, "completion_tokens");
-    return json_pack("{s:I, s:I, s:I}", "prompt_tokens", a, "completion_tokens",
-                     b, "total_tokens", a + b);
+    return json_pack("{s:I, s:I, s:I}", "prompt_tokens", a, "completion_tokens", b, "total_tokens",
+                     a + b);
 }
 
 static const char *chat_end(const writing *w)
@@ -154,8 +152,8 @@ static const char *chat_end(const writing *w)
 
 static json_t *chat_frame(const writing *w, const char *object)
 {
-    return json_pack("{s:s+, s:s, s:i, s:s}", "id", "chatcmpl-", w->id,
-                     "object", object, "created", 0, "model", w->model);
+    return json_pack("{s:s+, s:s, s:i, s:s}", "id", "chatcmpl-", w->id, "object", object, "created",
+                     0, "model", w->model);
 }
 
 static void chat_chunk(writing *w, json_t *delta, const char *end)
@@ -163,25 +161,19 @@ static void chat_chunk(writing *w, json_t *delta, const char *end)
     json_t *choice = json_pack("{s:i, s:o}", "index", 0, "delta", delta);
     with(choice, "finish_reason", end != NULL ? json_string(end) : json_null());
     event(w, NULL,
-          with(chat_frame(w, "chat.completion.chunk"), "choices",
-               json_pack("[o]", choice)));
+          with(chat_frame(w, "chat.completion.chunk"), "choices", json_pack("[o]", choice)));
 }
 
 static void chat_piece(writing *w, const char *key, json_t *piece)
 {
     const bool is_text = strcmp(key, "text") == 0;
-    chat_chunk(
-        w,
-        with(json_object(), is_text ? "content" : "reasoning_content", piece),
-        NULL);
+    chat_chunk(w, with(json_object(), is_text ? "content" : "reasoning_content", piece), NULL);
 }
 
 static void write_chat(writing *w, bool is_stream)
 {
     if (is_stream) {
-        chat_chunk(w,
-                   json_pack("{s:s, s:s}", "role", "assistant", "content", ""),
-                   NULL);
+        chat_chunk(w, json_pack("{s:s, s:s}", "role", "assistant", "content", ""), NULL);
         each_piece(w, "thinking", chat_piece);
         each_piece(w, "text", chat_piece);
         json_t *calls = chat_calls(w, true);
@@ -190,22 +182,20 @@ static void write_chat(writing *w, bool is_stream)
         }
         chat_chunk(w, json_object(), chat_end(w));
         event(w, NULL,
-              with(with(chat_frame(w, "chat.completion.chunk"), "choices",
-                        json_array()),
-                   "usage", chat_usage(w)));
+              with(with(chat_frame(w, "chat.completion.chunk"), "choices", json_array()), "usage",
+                   chat_usage(w)));
         cf_buf_adds(w->out, "data: [DONE]\n\n");
         return;
     }
-    json_t *message = json_pack("{s:s, s:o}", "role", "assistant", "content",
-                                text_of(w->reply, "text"));
+    json_t *message =
+        json_pack("{s:s, s:o}", "role", "assistant", "content", text_of(w->reply, "text"));
     with(message, "tool_calls", chat_calls(w, false));
     if (json_object_get(w->reply, "thinking") != NULL) {
         with(message, "reasoning_content", text_of(w->reply, "thinking"));
     }
-    json_t *choice = json_pack("{s:i, s:o, s:s}", "index", 0, "message",
-                               message, "finish_reason", chat_end(w));
-    json_t *v = with(chat_frame(w, "chat.completion"), "choices",
-                     json_pack("[o]", choice));
+    json_t *choice =
+        json_pack("{s:i, s:o, s:s}", "index", 0, "message", message, "finish_reason", chat_end(w));
+    json_t *v = with(chat_frame(w, "chat.completion"), "choices", json_pack("[o]", choice));
     with(v, "usage", chat_usage(w));
     cf_json_write(w->out, v);
     json_decref(v);
@@ -215,8 +205,7 @@ static void write_chat(writing *w, bool is_stream)
 
 static json_t *output_text(json_t *text)
 {
-    return json_pack("{s:s, s:o, s:[]}", "type", "output_text", "text", text,
-                     "annotations");
+    return json_pack("{s:s, s:o, s:[]}", "type", "output_text", "text", text, "annotations");
 }
 
 /* Item i of the output: the text first, if there is one, then the calls. */
@@ -224,24 +213,20 @@ static json_t *response_item(const writing *w, size_t i)
 {
     const bool has_text = cf_json_get_str(w->reply, "text").n > 0;
     if (has_text && i == 0) {
-        return json_pack("{s:s+, s:s, s:s, s:s, s:[o]}", "id", "msg_", w->id,
-                         "type", "message", "status", "completed", "role",
-                         "assistant", "content",
+        return json_pack("{s:s+, s:s, s:s, s:s, s:[o]}", "id", "msg_", w->id, "type", "message",
+                         "status", "completed", "role", "assistant", "content",
                          output_text(text_of(w->reply, "text")));
     }
     size_t k = i - has_text;
     const json_t *call = json_array_get(calls_of(w->reply), k);
-    return json_pack("{s:o, s:s, s:s, s:o, s:O, s:o}", "id",
-                     json_sprintf("fc_%s_%zu", w->id, k), "type",
-                     "function_call", "status", "completed", "call_id",
-                     call_id(w, k), "name", name_of(call), "arguments",
-                     written_arguments(call));
+    return json_pack("{s:o, s:s, s:s, s:o, s:O, s:o}", "id", json_sprintf("fc_%s_%zu", w->id, k),
+                     "type", "function_call", "status", "completed", "call_id", call_id(w, k),
+                     "name", name_of(call), "arguments", written_arguments(call));
 }
 
 static size_t n_items(const writing *w)
 {
-    return (cf_json_get_str(w->reply, "text").n > 0) +
-           json_array_size(calls_of(w->reply));
+    return (cf_json_get_str(w->reply, "text").n > 0) + json_array_size(calls_of(w->reply));
 }
 
 static json_t *response(const writing *w, const char *status, bool has_output)
@@ -252,11 +237,10 @@ static json_t *response(const writing *w, const char *status, bool has_output)
     }
     json_int_t a = usage_of(w->reply, "prompt_tokens");
     json_int_t b = usage_of(w->reply, "completion_tokens");
-    return json_pack("{s:s+, s:s, s:i, s:s, s:s, s:o, s:{s:I, s:I, s:I}}", "id",
-                     "resp_", w->id, "object", "response", "created_at", 0,
-                     "status", status, "model", w->model, "output", list,
-                     "usage", "input_tokens", a, "output_tokens", b,
-                     "total_tokens", a + b);
+    return json_pack("{s:s+, s:s, s:i, s:s, s:s, s:o, s:{s:I, s:I, s:I}}", "id", "resp_", w->id,
+                     "object", "response", "created_at", 0, "status", status, "model", w->model,
+                     "output", list, "usage", "input_tokens", a, "output_tokens", b, "total_tokens",
+                     a + b);
 }
 
 static void response_event(writing *w, const char *type, json_t *v)
@@ -268,9 +252,8 @@ static void response_piece(writing *w, const char *key, json_t *piece)
 {
     (void)key;
     response_event(w, "response.output_text.delta",
-                   json_pack("{s:s+, s:i, s:i, s:o}", "item_id", "msg_", w->id,
-                             "output_index", 0, "content_index", 0, "delta",
-                             piece));
+                   json_pack("{s:s+, s:i, s:i, s:o}", "item_id", "msg_", w->id, "output_index", 0,
+                             "content_index", 0, "delta", piece));
 }
 
 static void write_response_item(writing *w, size_t i)
@@ -279,31 +262,25 @@ static void write_response_item(writing *w, size_t i)
     json_t *begun = cf_json_copy(item);
     const bool is_text = cf_str_is(cf_json_get_str(item, "type"), "message");
     with(begun, "status", json_string("in_progress"));
-    with(begun, is_text ? "content" : "arguments",
-         is_text ? json_array() : json_string(""));
-    response_event(
-        w, "response.output_item.added",
-        json_pack("{s:I, s:o}", "output_index", (json_int_t)i, "item", begun));
+    with(begun, is_text ? "content" : "arguments", is_text ? json_array() : json_string(""));
+    response_event(w, "response.output_item.added",
+                   json_pack("{s:I, s:o}", "output_index", (json_int_t)i, "item", begun));
     if (is_text) {
         response_event(w, "response.content_part.added",
-                       json_pack("{s:s+, s:i, s:i, s:o}", "item_id", "msg_",
-                                 w->id, "output_index", 0, "content_index", 0,
-                                 "part", output_text(json_string(""))));
+                       json_pack("{s:s+, s:i, s:i, s:o}", "item_id", "msg_", w->id, "output_index",
+                                 0, "content_index", 0, "part", output_text(json_string(""))));
         each_piece(w, "text", response_piece);
         response_event(w, "response.output_text.done",
-                       json_pack("{s:s+, s:i, s:i, s:o}", "item_id", "msg_",
-                                 w->id, "output_index", 0, "content_index", 0,
-                                 "text", text_of(w->reply, "text")));
+                       json_pack("{s:s+, s:i, s:i, s:o}", "item_id", "msg_", w->id, "output_index",
+                                 0, "content_index", 0, "text", text_of(w->reply, "text")));
     } else {
         response_event(w, "response.function_call_arguments.done",
-                       json_pack("{s:O, s:I, s:O}", "item_id",
-                                 json_object_get(item, "id"), "output_index",
-                                 (json_int_t)i, "arguments",
+                       json_pack("{s:O, s:I, s:O}", "item_id", json_object_get(item, "id"),
+                                 "output_index", (json_int_t)i, "arguments",
                                  json_object_get(item, "arguments")));
     }
-    response_event(
-        w, "response.output_item.done",
-        json_pack("{s:I, s:o}", "output_index", (json_int_t)i, "item", item));
+    response_event(w, "response.output_item.done",
+                   json_pack("{s:I, s:o}", "output_index", (json_int_t)i, "item", item));
 }
 
 static void write_responses(writing *w, bool is_stream)
@@ -314,26 +291,22 @@ static void write_responses(writing *w, bool is_stream)
         json_decref(v);
         return;
     }
-    response_event(
-        w, "response.created",
-        json_pack("{s:o}", "response", response(w, "in_progress", false)));
+    response_event(w, "response.created",
+                   json_pack("{s:o}", "response", response(w, "in_progress", false)));
     for (size_t i = 0; i < n_items(w); i++) {
         write_response_item(w, i);
     }
-    response_event(
-        w, "response.completed",
-        json_pack("{s:o}", "response", response(w, "completed", true)));
+    response_event(w, "response.completed",
+                   json_pack("{s:o}", "response", response(w, "completed", true)));
 }
 
 /* ---- Anthropic's messages ----------------------------------------------- */
 
-static json_t *messages_head(const writing *w, json_t *content,
-                             json_t *stop_reason)
+static json_t *messages_head(const writing *w, json_t *content, json_t *stop_reason)
 {
-    return json_pack("{s:s+, s:s, s:s, s:s, s:o, s:o, s:n, s:{s:I, s:I}}", "id",
-                     "msg_", w->id, "type", "message", "role", "assistant",
-                     "model", w->model, "content", content, "stop_reason",
-                     stop_reason, "stop_sequence", "usage", "input_tokens",
+    return json_pack("{s:s+, s:s, s:s, s:s, s:o, s:o, s:n, s:{s:I, s:I}}", "id", "msg_", w->id,
+                     "type", "message", "role", "assistant", "model", w->model, "content", content,
+                     "stop_reason", stop_reason, "stop_sequence", "usage", "input_tokens",
                      usage_of(w->reply, "prompt_tokens"), "output_tokens",
                      usage_of(w->reply, "completion_tokens"));
 }
@@ -346,36 +319,33 @@ static const char *messages_end(const writing *w)
 static json_t *tool_use(const writing *w, size_t i, bool is_empty)
 {
     const json_t *call = json_array_get(calls_of(w->reply), i);
-    return json_pack("{s:s, s:o, s:O, s:o}", "type", "tool_use", "id",
-                     call_id(w, i), "name", name_of(call), "input",
-                     is_empty ? json_object() : arguments_of(call));
+    return json_pack("{s:s, s:o, s:O, s:o}", "type", "tool_use", "id", call_id(w, i), "name",
+                     name_of(call), "input", is_empty ? json_object() : arguments_of(call));
 }
 
 static void messages_piece(writing *w, const char *key, json_t *piece)
 {
     (void)key;
     event(w, "content_block_delta",
-          json_pack("{s:s, s:i, s:{s:s, s:o}}", "type", "content_block_delta",
-                    "index", 0, "delta", "type", "text_delta", "text", piece));
+          json_pack("{s:s, s:i, s:{s:s, s:o}}", "type", "content_block_delta", "index", 0, "delta",
+                    "type", "text_delta", "text", piece));
 }
 
 static void block(writing *w, size_t index, json_t *start, json_t *delta)
 {
     event(w, "content_block_start",
-          json_pack("{s:s, s:I, s:o}", "type", "content_block_start", "index",
-                    (json_int_t)index, "content_block", start));
+          json_pack("{s:s, s:I, s:o}", "type", "content_block_start", "index", (json_int_t)index,
+                    "content_block", start));
     if (delta == NULL) {
         each_piece(w, "text", messages_piece);
     } else {
         event(w, "content_block_delta",
-              json_pack("{s:s, s:I, s:{s:s, s:o}}", "type",
-                        "content_block_delta", "index", (json_int_t)index,
-                        "delta", "type", "input_json_delta", "partial_json",
+              json_pack("{s:s, s:I, s:{s:s, s:o}}", "type", "content_block_delta", "index",
+                        (json_int_t)index, "delta", "type", "input_json_delta", "partial_json",
                         delta));
     }
     event(w, "content_block_stop",
-          json_pack("{s:s, s:I}", "type", "content_block_stop", "index",
-                    (json_int_t)index));
+          json_pack("{s:s, s:I}", "type", "content_block_stop", "index", (json_int_t)index));
 }
 
 static void write_messages(writing *w, bool is_stream)
@@ -385,9 +355,8 @@ static void write_messages(writing *w, bool is_stream)
     if (!is_stream) {
         json_t *content = json_array();
         if (has_text) {
-            json_array_append_new(content,
-                                  json_pack("{s:s, s:o}", "type", "text",
-                                            "text", text_of(w->reply, "text")));
+            json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text",
+                                                     text_of(w->reply, "text")));
         }
         for (size_t i = 0; i < json_array_size(calls); i++) {
             json_array_append_new(content, tool_use(w, i, false));
@@ -404,13 +373,11 @@ static void write_messages(writing *w, bool is_stream)
         block(w, 0, json_pack("{s:s, s:s}", "type", "text", "text", ""), NULL);
     }
     for (size_t i = 0; i < json_array_size(calls); i++) {
-        block(w, has_text + i, tool_use(w, i, true),
-              written_arguments(json_array_get(calls, i)));
+        block(w, has_text + i, tool_use(w, i, true), written_arguments(json_array_get(calls, i)));
     }
     event(w, "message_delta",
-          json_pack("{s:s, s:{s:s, s:n}, s:{s:I}}", "type", "message_delta",
-                    "delta", "stop_reason", messages_end(w), "stop_sequence",
-                    "usage", "output_tokens",
+          json_pack("{s:s, s:{s:s, s:n}, s:{s:I}}", "type", "message_delta", "delta", "stop_reason",
+                    messages_end(w), "stop_sequence", "usage", "output_tokens",
                     usage_of(w->reply, "completion_tokens")));
     event(w, "message_stop", json_pack("{s:s}", "type", "message_stop"));
 }
@@ -419,15 +386,12 @@ static void write_messages(writing *w, bool is_stream)
 
 static void ollama_line(writing *w, json_t *message, bool is_done)
 {
-    json_t *v =
-        json_pack("{s:s, s:s, s:o, s:b}", "model", w->model, "created_at",
-                  "1970-01-01T00:00:00Z", "message", message, "done", is_done);
+    json_t *v = json_pack("{s:s, s:s, s:o, s:b}", "model", w->model, "created_at",
+                          "1970-01-01T00:00:00Z", "message", message, "done", is_done);
     if (is_done) {
         with(v, "done_reason", json_string("stop"));
-        with(v, "prompt_eval_count",
-             json_integer(usage_of(w->reply, "prompt_tokens")));
-        with(v, "eval_count",
-             json_integer(usage_of(w->reply, "completion_tokens")));
+        with(v, "prompt_eval_count", json_integer(usage_of(w->reply, "prompt_tokens")));
+        with(v, "eval_count", json_integer(usage_of(w->reply, "completion_tokens")));
     }
     cf_json_write(w->out, v);
     cf_buf_addc(w->out, '\n');
@@ -451,20 +415,18 @@ static void write_ollama(writing *w, bool is_stream)
     json_t *list = json_array_size(calls) > 0 ? json_array() : NULL;
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
-        json_array_append_new(list, json_pack("{s:{s:O, s:o}}", "function",
-                                              "name", name_of(call),
+        json_array_append_new(list, json_pack("{s:{s:O, s:o}}", "function", "name", name_of(call),
                                               "arguments", arguments_of(call)));
     }
     if (is_stream) {
         each_piece(w, "text", ollama_piece);
     }
-    json_t *last =
-        ollama_message(is_stream ? json_string("") : text_of(w->reply, "text"));
+    json_t *last = ollama_message(is_stream ? json_string("") : text_of(w->reply, "text"));
     ollama_line(w, with(last, "tool_calls", list), true);
 }
 
-void cf_scripted__write(cf_buf *out, cf_api api, bool is_stream,
-                        const json_t *reply, const char *model, const char *id)
+void cf_scripted__write(cf_buf *out, cf_api api, bool is_stream, const json_t *reply,
+                        const char *model, const char *id)
 {
     const uint64_t failures = cf_alloc_failures();
     writing w = {.out = out, .reply = reply, .model = model, .id = id};

@@ -69,8 +69,8 @@ typedef struct job {
 
 /* ---- prompts that are not conversations --------------------------------- */
 
-static cf_status render_raw(const void *ud, const json_t *context,
-                            cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status render_raw(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
+                            cf_error *err)
 {
     (void)ud;
     const json_t *list = json_object_get(context, "messages");
@@ -80,10 +80,8 @@ static cf_status render_raw(const void *ud, const json_t *context,
     if (span == NULL || copy == NULL) {
         return cf_oom(err);
     }
-    *span = (cf_prompt_span){.len = (uint32_t)text.n,
-                             .source = CF_SPAN_TEMPLATE,
-                             .line = 1,
-                             .col = 1};
+    *span =
+        (cf_prompt_span){.len = (uint32_t)text.n, .source = CF_SPAN_TEMPLATE, .line = 1, .col = 1};
     *out = (cf_prompt){cf_str_make(copy, text.n), span, text.n > 0 ? 1 : 0};
     return CF_OK;
 }
@@ -189,8 +187,7 @@ static void *one_reply(void *ud)
     options.sampling.seed += d->i;
     const cf_chat_request request = request_of(j, &options);
     cf_chat_response *out = &j->reply[d->i];
-    d->st = cf_backend_generate_stream(d->backend, &request, on_event, d, out,
-                                       &d->err);
+    d->st = cf_backend_generate_stream(d->backend, &request, on_event, d, out, &d->err);
     if (d->st == CF_OK && j->asked.is_stream) {
         begin_reply(d);
         cf_serve__write_end(&j->writer, d->i, cf_serve__reason(out), &d->piece);
@@ -230,8 +227,7 @@ static void side_by_side(job *j, cf_serve__slot *slot, side *v, uint32_t n)
     const bool goes = v[0].st == CF_OK;
     for (uint32_t i = 1; i < n_forks; i++) {
         cf_status st =
-            goes ? cf_os_thread(&v[i].thread, one_reply, &v[i], &v[i].err)
-                 : CF_ECANCELLED;
+            goes ? cf_os_thread(&v[i].thread, one_reply, &v[i], &v[i].err) : CF_ECANCELLED;
         v[i].has_thread = st == CF_OK;
         if (!v[i].has_thread) {
             v[i].st = st;
@@ -264,9 +260,8 @@ static void take_sides(job *j, const side *v, uint32_t n)
         }
         j->usage.n_prompt = i == 0 ? r->usage.n_prompt : j->usage.n_prompt;
         j->usage.n_reply += r->usage.n_reply;
-        j->timings.decode_us = r->timings.decode_us > j->timings.decode_us
-                                   ? r->timings.decode_us
-                                   : j->timings.decode_us;
+        j->timings.decode_us = r->timings.decode_us > j->timings.decode_us ? r->timings.decode_us
+                                                                           : j->timings.decode_us;
     }
     if (n == 1) {
         j->usage.n_cached = j->reply[0].usage.n_cached;
@@ -281,17 +276,15 @@ static cf_serve__slot *take_slot(job *j, cf_error *err)
     cf_arena arena;
     cf_prompt prompt;
     cf_token_list list = {NULL, 0};
-    const cf_chat_request request = {.messages = j->asked.messages,
-                                     .tools = j->asked.tools,
-                                     .extra_context = j->asked.extra};
+    const cf_chat_request request = {
+        .messages = j->asked.messages, .tools = j->asked.tools, .extra_context = j->asked.extra};
     cf_token *ids = NULL;
     cf_serve__slot *slot = NULL;
     json_t *context = json_object();
     cf_arena_init(&arena, 0);
     /* The same rendering as the backend's; a failure is its to report. */
     (void)json_object_set(context, "messages", cf_json_ref(request.messages));
-    json_t *tools =
-        request.tools != NULL ? cf_tool_set_openai(request.tools) : NULL;
+    json_t *tools = request.tools != NULL ? cf_tool_set_openai(request.tools) : NULL;
     if (tools != NULL) {
         (void)json_object_set_new(context, "tools", tools);
     }
@@ -301,19 +294,16 @@ static cf_serve__slot *take_slot(job *j, cf_error *err)
     (void)json_object_set_new(context, "add_generation_prompt", json_true());
     const cf_core_options *o = j->asked.is_raw ? &s->raw : &s->chat;
     cf_status st = cf_prompt_add_special(context, s->tok, err);
-    CF_THEN(st,
-            o->renderer.render(o->renderer.ud, context, &arena, &prompt, err));
-    CF_THEN(st, cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0), s->tok,
-                                   &arena, err));
+    CF_THEN(st, o->renderer.render(o->renderer.ud, context, &arena, &prompt, err));
+    CF_THEN(st, cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0), s->tok, &arena, err));
     if (st == CF_OK) {
         ids = cf_arena_calloc(&arena, list.n + 1, sizeof *ids);
     }
     for (size_t i = 0; ids != NULL && i < list.n; i++) {
         ids[i] = list.v[i].id;
     }
-    const cf_serve__task task = {.exchange = cf_record_id(j->record),
-                                 .n = j->asked.n,
-                                 .n_max = j->asked.options.max_tokens};
+    const cf_serve__task task = {
+        .exchange = cf_record_id(j->record), .n = j->asked.n, .n_max = j->asked.options.max_tokens};
     slot = cf_serve__take(s->slots, ids, ids != NULL ? list.n : 0, &task);
     json_decref(context);
     cf_arena_deinit(&arena);
@@ -339,8 +329,7 @@ static void generate(job *j)
     cf_serve__give(s->slots, slot);
     take_sides(j, v, n);
     if (j->st == CF_OK) {
-        cf_record_usage(j->record, j->usage.n_prompt, j->usage.n_cached,
-                        j->usage.n_reply);
+        cf_record_usage(j->record, j->usage.n_prompt, j->usage.n_cached, j->usage.n_reply);
     }
     for (uint32_t i = 0; i < n; i++) {
         cf_buf_deinit(&v[i].piece);
@@ -403,8 +392,8 @@ static job *new_job(cf_serve *s, const cf_http_request *r)
 /* ---- answers ------------------------------------------------------------ */
 
 /* Headers of an answer; the id is also the history's. */
-static void set_headers(const cf_http_request *r, cf_http_answer *a,
-                        cf_record *record, const char *type)
+static void set_headers(const cf_http_request *r, cf_http_answer *a, cf_record *record,
+                        const char *type)
 {
     char id[CF_UUID_TEXT + 1];
     cf_uuid uuid = cf_record_id(record);
@@ -416,16 +405,14 @@ static void set_headers(const cf_http_request *r, cf_http_answer *a,
     }
     h[0] = (cf_http_header){cf_str_from("Content-Type"), cf_str_from(type)};
     h[1] = (cf_http_header){cf_str_from("X-Request-Id"), cf_str_from(copy)};
-    h[2] =
-        (cf_http_header){cf_str_from("Cache-Control"), cf_str_from("no-cache")};
+    h[2] = (cf_http_header){cf_str_from("Cache-Control"), cf_str_from("no-cache")};
     a->headers = h;
     a->n_headers = 3;
     cf_record_head(record, a->status, h, 3);
 }
 
-static void answer_error(const cf_http_request *r, cf_http_answer *a,
-                         cf_record *record, unsigned status, const char *type,
-                         const char *message)
+static void answer_error(const cf_http_request *r, cf_http_answer *a, cf_record *record,
+                         unsigned status, const char *type, const char *message)
 {
     cf_http_fail(r, a, status, type, message);
     cf_str body = a->body;
@@ -435,8 +422,8 @@ static void answer_error(const cf_http_request *r, cf_http_answer *a,
 }
 
 /* 200 and the text, or 500 where it is not whole. */
-static void answer_text(const cf_http_request *r, cf_http_answer *a,
-                        cf_record *record, const cf_buf *text)
+static void answer_text(const cf_http_request *r, cf_http_answer *a, cf_record *record,
+                        const cf_buf *text)
 {
     const char *copy = cf_arena_strndup(r->arena, cf_buf_cstr(text), text->n);
     if (text->failed || copy == NULL) {
@@ -450,16 +437,14 @@ static void answer_text(const cf_http_request *r, cf_http_answer *a,
 }
 
 /* What the client did wrong, and what the server could not do. */
-static void answer_failure(const cf_http_request *r, cf_http_answer *a,
-                           const job *j)
+static void answer_failure(const cf_http_request *r, cf_http_answer *a, const job *j)
 {
     if (j->st == CF_ECANCELLED) {
         cf_http_fail(r, a, 503, "server_error", "the request was cancelled");
         cf_record_end_with(j->record, CF_RECORD_LEFT, NULL);
         return;
     }
-    bool is_asked = j->fault == CF_FAULT_OPTION ||
-                    j->fault == CF_FAULT_TEMPLATE ||
+    bool is_asked = j->fault == CF_FAULT_OPTION || j->fault == CF_FAULT_TEMPLATE ||
                     j->fault == CF_FAULT_CONTEXT || j->st == CF_EINVAL;
     answer_error(r, a, j->record, is_asked ? 400 : 500,
                  j->fault == CF_FAULT_CONTEXT ? "context_length_exceeded"
@@ -508,8 +493,7 @@ static void end_stream(void *ud, bool is_sent)
     if (j->has_thread) {
         pthread_join(j->thread, NULL);
     }
-    cf_record_end_with(j->record, is_sent ? CF_RECORD_WHOLE : CF_RECORD_LEFT,
-                       NULL);
+    cf_record_end_with(j->record, is_sent ? CF_RECORD_WHOLE : CF_RECORD_LEFT, NULL);
     free_job(j);
 }
 
@@ -535,11 +519,8 @@ static void answer_stream(const cf_http_request *r, cf_http_answer *a, job *j)
         free_job(j);
         return;
     }
-    *a = (cf_http_answer){.status = 200,
-                          .size = -1,
-                          .read = read_pipe,
-                          .done = end_stream,
-                          .ud = j};
+    *a =
+        (cf_http_answer){.status = 200, .size = -1, .read = read_pipe, .done = end_stream, .ud = j};
     set_headers(r, a, j->record, "text/event-stream");
 }
 
@@ -550,8 +531,7 @@ static void answer_whole(const cf_http_request *r, cf_http_answer *a, job *j)
     if (j->st != CF_OK) {
         answer_failure(r, a, j);
     } else {
-        cf_serve__write_whole(&j->writer, j->reply, j->asked.n, &j->usage,
-                              &j->timings, &text);
+        cf_serve__write_whole(&j->writer, j->reply, j->asked.n, &j->usage, &j->timings, &text);
         answer_text(r, a, j->record, &text);
     }
     cf_buf_deinit(&text);
@@ -560,8 +540,7 @@ static void answer_whole(const cf_http_request *r, cf_http_answer *a, job *j)
 
 /* ---- routes ------------------------------------------------------------- */
 
-static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
-                     bool is_raw)
+static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a, bool is_raw)
 {
     char id[CF_UUID_TEXT + 1];
     job *j = new_job(s, r);
@@ -570,11 +549,10 @@ static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
         return;
     }
     j->record = cf_record_begin(s->o.recorder, r, r->body, "");
-    cf_status st = cf_serve__read(&j->asked, r->body, is_raw, s->opened,
-                                  s->vocab, &j->err);
+    cf_status st = cf_serve__read(&j->asked, r->body, is_raw, s->opened, s->vocab, &j->err);
     if (st != CF_OK) {
-        answer_error(r, a, j->record, st == CF_ENOMEM ? 500 : 400,
-                     "invalid_request_error", j->err.text);
+        answer_error(r, a, j->record, st == CF_ENOMEM ? 500 : 400, "invalid_request_error",
+                     j->err.text);
         free_job(j);
         return;
     }
@@ -585,8 +563,7 @@ static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
     j->writer.created = cf_os_now_ms() / 1000;
     j->writer.tok = s->tok;
     j->writer.has_logprobs = j->asked.has_logprobs;
-    snprintf(j->writer.id, sizeof j->writer.id, "%s-%.36s",
-             is_raw ? "cmpl" : "chatcmpl", id);
+    snprintf(j->writer.id, sizeof j->writer.id, "%s-%.36s", is_raw ? "cmpl" : "chatcmpl", id);
     if (j->asked.is_stream) {
         answer_stream(r, a, j);
     } else {
@@ -599,8 +576,7 @@ static void chat(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
     complete(s, r, a, false);
 }
 
-static void completions(cf_serve *s, const cf_http_request *r,
-                        cf_http_answer *a)
+static void completions(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
     complete(s, r, a, true);
 }
@@ -698,10 +674,9 @@ static void tokenize(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
         st = cf_fail(&err, CF_EINVAL, "'content' must be a text");
     }
     const json_t *plain = json_object_get(body, "parse_special");
-    CF_THEN(st, cf_tokenizer_encode(
-                    &list, s->tok, text, !json_is_false(plain),
-                    json_is_true(json_object_get(body, "add_special")), &arena,
-                    &err));
+    CF_THEN(st,
+            cf_tokenizer_encode(&list, s->tok, text, !json_is_false(plain),
+                                json_is_true(json_object_get(body, "add_special")), &arena, &err));
     cf_jw_init(&w, &out);
     cf_jw_object(&w, NULL);
     cf_jw_array(&w, "tokens");
@@ -725,8 +700,7 @@ static void embeddings(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
     cf_error err;
     cf_buf text = CF_BUF_INIT;
     cf_record *record = cf_record_begin(s->o.recorder, r, r->body, "");
-    cf_status st =
-        cf_serve__embed(s->embedder, r->body, s->o.model, NULL, &text, &err);
+    cf_status st = cf_serve__embed(s->embedder, r->body, s->o.model, NULL, &text, &err);
     if (st == CF_OK) {
         answer_text(r, a, record, &text);
     } else if (st == CF_EUNSUPPORTED) {
@@ -736,8 +710,7 @@ static void embeddings(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
     } else {
         bool is_asked = st == CF_EINVAL || st == CF_EFORMAT;
         answer_error(r, a, record, is_asked ? 400 : 500,
-                     is_asked ? "invalid_request_error" : "server_error",
-                     err.text);
+                     is_asked ? "invalid_request_error" : "server_error", err.text);
     }
     cf_buf_deinit(&text);
 }
@@ -746,8 +719,7 @@ static void embeddings(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 static bool matches(cf_str path, const char *want)
 {
     size_t n = strcspn(want, "*");
-    return want[n] == '\0' ? cf_str_is(path, want)
-                           : path.n > n && memcmp(path.p, want, n) == 0;
+    return want[n] == '\0' ? cf_str_is(path, want) : path.n > n && memcmp(path.p, want, n) == 0;
 }
 
 static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
@@ -769,8 +741,7 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     bool is_known = false;
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         const char *p = routes[i].path;
-        bool is_path = matches(path, p) ||
-                       (strncmp(p, "/v1/", 4) == 0 && matches(path, p + 3));
+        bool is_path = matches(path, p) || (strncmp(p, "/v1/", 4) == 0 && matches(path, p + 3));
         is_known = is_known || is_path;
         if (is_path && cf_str_is(r->method, routes[i].method)) {
             routes[i].answer(ud, r, a);
@@ -778,14 +749,12 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
         }
     }
     cf_http_fail(r, a, is_known ? 405 : 404, "not_found",
-                 is_known ? "this path takes another method"
-                          : "this server has no such path");
+                 is_known ? "this path takes another method" : "this server has no such path");
 }
 
 /* ---- the server --------------------------------------------------------- */
 
-cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
-                       cf_error *err)
+cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options, cf_error *err)
 {
     const cf_opened *opened = options->opened;
     cf_serve *s = cf_calloc(1, sizeof *s);
@@ -796,20 +765,16 @@ cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options,
     s->opened = opened;
     s->tok = cf_engine_tokenizer(opened->engine);
     s->created = cf_os_now_ms() / 1000;
-    s->chat = (cf_core_options){
-        .renderer = opened->tpl != NULL ? cf_renderer_template(opened->tpl)
-                                        : cf_renderer_plain(),
-        .family = opened->family,
-        .media = opened->media_cache,
-        .session = {.n_ctx = options->n_ctx, .prefixes = opened->prefixes}};
-    s->chat.channels =
-        cf_channels_detect(cf_buf_str(&opened->source), &s->chat.n_channels);
+    s->chat = (cf_core_options){.renderer = opened->tpl != NULL ? cf_renderer_template(opened->tpl)
+                                                                : cf_renderer_plain(),
+                                .family = opened->family,
+                                .media = opened->media_cache,
+                                .session = {.n_ctx = options->n_ctx, .prefixes = opened->prefixes}};
+    s->chat.channels = cf_channels_detect(cf_buf_str(&opened->source), &s->chat.n_channels);
     uint32_t n = options->n_slots != 0 ? options->n_slots : SLOTS_DEFAULT;
     cf_status st = cf_constraint_vocab_from_tokenizer(&s->vocab, s->tok, err);
-    CF_THEN(st,
-            cf_serve__slots_new(&s->slots, opened->engine, &s->chat, n, err));
-    CF_THEN(st, cf_serve__embedder_new(&s->embedder, opened->engine,
-                                       options->n_ctx, err));
+    CF_THEN(st, cf_serve__slots_new(&s->slots, opened->engine, &s->chat, n, err));
+    CF_THEN(st, cf_serve__embedder_new(&s->embedder, opened->engine, options->n_ctx, err));
     if (st != CF_OK) {
         cf_serve_free(s);
         return st;

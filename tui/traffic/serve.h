@@ -30,9 +30,7 @@ typedef struct cf_serve_options {
 
 typedef struct cf_serve cf_serve;
 
-CF_MUST_USE cf_status cf_serve_new(cf_serve **out,
-                                   const cf_serve_options *options,
-                                   cf_error *err);
+CF_MUST_USE cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options, cf_error *err);
 /* After the server that uses its handler has ended. */
 void cf_serve_free(cf_serve *s);
 /* Appends what each slot does, the JSON of GET /slots.  Any thread. */

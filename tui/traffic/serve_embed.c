@@ -17,8 +17,8 @@ struct cf_serve__embedder {
     cf_session *session; /* guarded; made by the first request */
 };
 
-cf_status cf_serve__embedder_new(cf_serve__embedder **out, cf_engine *engine,
-                                 uint32_t n_ctx, cf_error *err)
+cf_status cf_serve__embedder_new(cf_serve__embedder **out, cf_engine *engine, uint32_t n_ctx,
+                                 cf_error *err)
 {
     cf_serve__embedder *e = cf_calloc(1, sizeof *e);
     if (e == NULL) {
@@ -61,23 +61,18 @@ static cf_status check_options(asked *a, cf_error *err)
     cf_str format = cf_json_get_str(a->body, "encoding_format");
     a->is_base64 = cf_str_is(format, "base64");
     if (format.n > 0 && !a->is_base64 && !cf_str_is(format, "float")) {
-        return cf_fail(err, CF_EINVAL,
-                       "'encoding_format' is \"float\" or \"base64\"");
+        return cf_fail(err, CF_EINVAL, "'encoding_format' is \"float\" or \"base64\"");
     }
-    if (size != NULL && !json_is_null(size) &&
-        (size_t)json_integer_value(size) != a->n_embd) {
-        return cf_fail(err, CF_EINVAL,
-                       "'dimensions': the model's vectors have %zu", a->n_embd);
+    if (size != NULL && !json_is_null(size) && (size_t)json_integer_value(size) != a->n_embd) {
+        return cf_fail(err, CF_EINVAL, "'dimensions': the model's vectors have %zu", a->n_embd);
     }
     return CF_OK;
 }
 
 /* Token ids of a list of numbers. */
-static cf_status read_ids(asked *a, const json_t *list, cf_token **ids,
-                          size_t *n, cf_error *err)
+static cf_status read_ids(asked *a, const json_t *list, cf_token **ids, size_t *n, cf_error *err)
 {
-    const size_t n_vocab =
-        cf_tokenizer_n_vocab(cf_engine_tokenizer(a->e->engine));
+    const size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(a->e->engine));
     *n = json_array_size(list);
     *ids = cf_arena_calloc(&a->arena, *n + 1, sizeof **ids);
     if (*ids == NULL) {
@@ -87,9 +82,7 @@ static cf_status read_ids(asked *a, const json_t *list, cf_token **ids,
         const json_t *v = json_array_get(list, i);
         json_int_t id = json_integer_value(v);
         if (!json_is_integer(v) || id < 0 || (size_t)id >= n_vocab) {
-            return cf_fail(err, CF_EINVAL,
-                           "'input': a token is not a number below %zu",
-                           n_vocab);
+            return cf_fail(err, CF_EINVAL, "'input': a token is not a number below %zu", n_vocab);
         }
         (*ids)[i] = (cf_token)id;
     }
@@ -97,13 +90,12 @@ static cf_status read_ids(asked *a, const json_t *list, cf_token **ids,
 }
 
 /* A text with the special tokens that the model puts around one. */
-static cf_status read_text(asked *a, const json_t *text, cf_token **ids,
-                           size_t *n, cf_error *err)
+static cf_status read_text(asked *a, const json_t *text, cf_token **ids, size_t *n, cf_error *err)
 {
     cf_token_list list = {NULL, 0};
     cf_str s = cf_str_make(json_string_value(text), json_string_length(text));
-    CF_TRY(cf_tokenizer_encode(&list, cf_engine_tokenizer(a->e->engine), s,
-                               false, true, &a->arena, err));
+    CF_TRY(cf_tokenizer_encode(&list, cf_engine_tokenizer(a->e->engine), s, false, true, &a->arena,
+                               err));
     *n = list.n;
     *ids = cf_arena_calloc(&a->arena, list.n + 1, sizeof **ids);
     if (*ids == NULL) {
@@ -124,8 +116,7 @@ static void write_vector(asked *a, size_t i)
     cf_jw_uint(&a->w, "index", i);
     if (a->is_base64) { /* float32, little-endian as on this machine */
         cf_jw_base64(&a->w, "embedding",
-                     cf_str_make((const char *)a->vector,
-                                 a->n_embd * sizeof *a->vector));
+                     cf_str_make((const char *)a->vector, a->n_embd * sizeof *a->vector));
     } else {
         cf_jw_array(&a->w, "embedding");
         for (size_t k = 0; k < a->n_embd; k++) {
@@ -156,8 +147,7 @@ static cf_status one(asked *a, size_t i, const json_t *input, cf_error *err)
 static cf_status each(asked *a, cf_error *err)
 {
     const json_t *input = json_object_get(a->body, "input");
-    bool is_list =
-        json_is_array(input) && !json_is_integer(json_array_get(input, 0));
+    bool is_list = json_is_array(input) && !json_is_integer(json_array_get(input, 0));
     size_t n = is_list ? json_array_size(input) : 1;
     if (n == 0 || n > INPUTS_MAX) {
         return cf_fail(err, CF_EINVAL, "'input' is 1 to %d texts", INPUTS_MAX);
@@ -173,8 +163,7 @@ static cf_status each(asked *a, cf_error *err)
 static cf_status answer(asked *a, const char *model, cf_error *err)
 {
     /* A model without embeddings says so whatever the request is. */
-    cf_status st =
-        cf_session_embed(a->e->session, NULL, 0, NULL, a->vector, err);
+    cf_status st = cf_session_embed(a->e->session, NULL, 0, NULL, a->vector, err);
     if (st != CF_EINVAL) {
         return st;
     }
@@ -191,12 +180,10 @@ static cf_status answer(asked *a, const char *model, cf_error *err)
     return cf_jw_finish(&a->w, err);
 }
 
-cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, const char *model,
-                          cf_cancel *cancel, cf_buf *out, cf_error *err)
+cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, const char *model, cf_cancel *cancel,
+                          cf_buf *out, cf_error *err)
 {
-    asked a = {.e = e,
-               .cancel = cancel,
-               .n_embd = cf_engine_get_info(e->engine).n_embd};
+    asked a = {.e = e, .cancel = cancel, .n_embd = cf_engine_get_info(e->engine).n_embd};
     const cf_session_options o = {.n_ctx = e->n_ctx};
     CF_TRY(cf_json_read(&a.body, body.p, body.n, err));
     cf_arena_init(&a.arena, 0);

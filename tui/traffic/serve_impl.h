@@ -32,10 +32,8 @@ typedef struct cf_serve__slot {
 
 typedef struct cf_serve__slots cf_serve__slots;
 
-CF_MUST_USE cf_status cf_serve__slots_new(cf_serve__slots **out,
-                                          cf_engine *engine,
-                                          const cf_core_options *core,
-                                          uint32_t n, cf_error *err);
+CF_MUST_USE cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine,
+                                          const cf_core_options *core, uint32_t n, cf_error *err);
 /* Has backends with these options compute in common passes. */
 void cf_serve__slots_hook(const cf_serve__slots *s, cf_core_options *core);
 void cf_serve__slots_free(cf_serve__slots *s);
@@ -46,13 +44,12 @@ typedef struct cf_serve__task {
 } cf_serve__task;
 
 /* The slot for a prompt, from now on the caller's; waits for one. */
-cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
-                               size_t n, const cf_serve__task *task);
+cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids, size_t n,
+                               const cf_serve__task *task);
 void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot);
 /* A backend that goes on from a slot's cache beside it.  It counts among those
  * that compute in common passes until cf_serve__rest(). */
-CF_MUST_USE cf_status cf_serve__fork(cf_serve__slots *s,
-                                     const cf_serve__slot *slot,
+CF_MUST_USE cf_status cf_serve__fork(cf_serve__slots *s, const cf_serve__slot *slot,
                                      cf_backend **out, cf_error *err);
 void cf_serve__fork_free(cf_serve__slots *s, cf_backend *fork);
 /* A backend computes no more, or again. */
@@ -81,9 +78,8 @@ typedef struct cf_serve__asked {
 } cf_serve__asked;
 
 /* Reads a body.  CF_EINVAL for what cannot be done, naming it. */
-CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, cf_str body,
-                                     bool is_raw, const cf_opened *opened,
-                                     const cf_constraint_vocab *vocab,
+CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, cf_str body, bool is_raw,
+                                     const cf_opened *opened, const cf_constraint_vocab *vocab,
                                      cf_error *err);
 void cf_serve__asked_deinit(cf_serve__asked *a);
 
@@ -91,29 +87,21 @@ void cf_serve__asked_deinit(cf_serve__asked *a);
 
 typedef struct cf_serve__embedder cf_serve__embedder;
 
-CF_MUST_USE cf_status cf_serve__embedder_new(cf_serve__embedder **out,
-                                             cf_engine *engine, uint32_t n_ctx,
-                                             cf_error *err);
+CF_MUST_USE cf_status cf_serve__embedder_new(cf_serve__embedder **out, cf_engine *engine,
+                                             uint32_t n_ctx, cf_error *err);
 void cf_serve__embedder_free(cf_serve__embedder *e);
 
 /* Appends the answer to a request for vectors.  One request at a time is
  * computed, others wait.  CF_EINVAL and CF_EFORMAT for a request that cannot
  * be done, CF_ELIMIT for a text that is too long, CF_EUNSUPPORTED for a model
  * without embeddings, saying why. */
-CF_MUST_USE cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body,
-                                      const char *model, cf_cancel *cancel,
-                                      cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, const char *model,
+                                      cf_cancel *cancel, cf_buf *out, cf_error *err);
 
 /* ---- what is written (serve_write.c) ------------------------------------ */
 
 /* The lists of a completion's logprobs. */
-enum {
-    CF_SERVE_TOKENS,
-    CF_SERVE_LOGPROBS,
-    CF_SERVE_TOP,
-    CF_SERVE_OFFSETS,
-    CF_SERVE_LISTS
-};
+enum { CF_SERVE_TOKENS, CF_SERVE_LOGPROBS, CF_SERVE_TOP, CF_SERVE_OFFSETS, CF_SERVE_LISTS };
 
 /* One answer, whole or in pieces. */
 typedef struct cf_serve__writer {
@@ -131,23 +119,19 @@ typedef struct cf_serve__writer {
 } cf_serve__writer;
 
 /* Notes a token's probabilities for the next piece of its reply. */
-void cf_serve__note_token(cf_serve__writer *w, uint32_t i,
-                          const cf_chat_token *token);
+void cf_serve__note_token(cf_serve__writer *w, uint32_t i, const cf_chat_token *token);
 /* Appends an event of a stream: its frame included. */
 void cf_serve__write_first(cf_serve__writer *w, uint32_t i, cf_buf *out);
-void cf_serve__write_text(cf_serve__writer *w, uint32_t i, const char *field,
-                          cf_str text, cf_buf *out);
-void cf_serve__write_call(cf_serve__writer *w, uint32_t i,
-                          const cf_tool_call *call, cf_buf *out);
-void cf_serve__write_end(cf_serve__writer *w, uint32_t i, const char *reason,
-                         cf_buf *out);
-void cf_serve__write_usage(cf_serve__writer *w, const cf_usage *usage,
-                           const cf_timings *timings, cf_buf *out);
+void cf_serve__write_text(cf_serve__writer *w, uint32_t i, const char *field, cf_str text,
+                          cf_buf *out);
+void cf_serve__write_call(cf_serve__writer *w, uint32_t i, const cf_tool_call *call, cf_buf *out);
+void cf_serve__write_end(cf_serve__writer *w, uint32_t i, const char *reason, cf_buf *out);
+void cf_serve__write_usage(cf_serve__writer *w, const cf_usage *usage, const cf_timings *timings,
+                           cf_buf *out);
 void cf_serve__write_error(const char *type, const char *message, cf_buf *out);
 /* Appends a whole answer of n replies. */
-void cf_serve__write_whole(cf_serve__writer *w, const cf_chat_response *replies,
-                           uint32_t n, const cf_usage *usage,
-                           const cf_timings *timings, cf_buf *out);
+void cf_serve__write_whole(cf_serve__writer *w, const cf_chat_response *replies, uint32_t n,
+                           const cf_usage *usage, const cf_timings *timings, cf_buf *out);
 void cf_serve__writer_deinit(cf_serve__writer *w);
 
 /* "stop", "length" or "tool_calls". */

@@ -18,9 +18,8 @@ struct cf_serve__slots {
     uint64_t clock;
 };
 
-cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine,
-                              const cf_core_options *core, uint32_t n,
-                              cf_error *err)
+cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine, const cf_core_options *core,
+                              uint32_t n, cf_error *err)
 {
     cf_serve__slots *s = cf_calloc(1, sizeof *s);
     if (s == NULL) {
@@ -93,8 +92,8 @@ static size_t common(const cf_serve__slot *slot, const cf_token *ids, size_t n)
 
 /* The one with most of the prompt, of equal ones that used longest ago; NULL
  * when there is none. */
-static cf_serve__slot *best(cf_serve__slots *s, bool is_busy,
-                            const cf_token *ids, size_t n, size_t *has)
+static cf_serve__slot *best(cf_serve__slots *s, bool is_busy, const cf_token *ids, size_t n,
+                            size_t *has)
 {
     cf_serve__slot *found = NULL;
     *has = 0;
@@ -104,8 +103,7 @@ static cf_serve__slot *best(cf_serve__slots *s, bool is_busy,
             continue;
         }
         size_t k = common(slot, ids, n);
-        if (found == NULL || k > *has ||
-            (k == *has && slot->used < found->used)) {
+        if (found == NULL || k > *has || (k == *has && slot->used < found->used)) {
             found = slot;
             *has = k;
         }
@@ -114,8 +112,7 @@ static cf_serve__slot *best(cf_serve__slots *s, bool is_busy,
 }
 
 /* The slot's request is another one. */
-static void begin(cf_serve__slots *s, cf_serve__slot *slot,
-                  const cf_serve__task *task)
+static void begin(cf_serve__slots *s, cf_serve__slot *slot, const cf_serve__task *task)
 {
     slot->is_busy = true;
     slot->used = ++s->clock;
@@ -148,8 +145,8 @@ void cf_serve__note(cf_serve__slot *slot, const cf_chat_event *e)
     }
 }
 
-cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
-                               size_t n, const cf_serve__task *task)
+cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids, size_t n,
+                               const cf_serve__task *task)
 {
     cf_serve__slot *slot;
     size_t has, busy_has;
@@ -162,8 +159,7 @@ cf_serve__slot *cf_serve__take(cf_serve__slots *s, const cf_token *ids,
             /* The one used longest ago.  Without memory it computes more. */
             cf_error ignored;
             slot = best(s, false, ids, 0, &has);
-            cf_ignore(cf_backend_core_fork_cache(slot->backend, busy->backend,
-                                                 &ignored));
+            cf_ignore(cf_backend_core_fork_cache(slot->backend, busy->backend, &ignored));
         }
         cf_joint_release(s->joint);
         if (slot != NULL) {
@@ -189,8 +185,8 @@ void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot)
     pthread_mutex_unlock(&s->lock);
 }
 
-cf_status cf_serve__fork(cf_serve__slots *s, const cf_serve__slot *slot,
-                         cf_backend **out, cf_error *err)
+cf_status cf_serve__fork(cf_serve__slots *s, const cf_serve__slot *slot, cf_backend **out,
+                         cf_error *err)
 {
     cf_joint_hold(s->joint);
     cf_status st = cf_backend_clone(out, slot->backend, err);
@@ -233,9 +229,7 @@ static double rate_of(const cf_serve__slot *slot, unsigned n_decoded)
 {
     const unsigned long long first = atomic_load(&slot->now.first_us);
     const unsigned long long last = atomic_load(&slot->now.last_us);
-    return n_decoded > 1 && last > first
-               ? (n_decoded - 1) * 1e6 / (double)(last - first)
-               : 0;
+    return n_decoded > 1 && last > first ? (n_decoded - 1) * 1e6 / (double)(last - first) : 0;
 }
 
 static void write_slot(const cf_serve__slots *s, uint32_t i, cf_jw *w)
@@ -248,10 +242,7 @@ static void write_slot(const cf_serve__slots *s, uint32_t i, cf_jw *w)
     cf_jw_uint(w, "n_ctx", s->n_ctx);
     cf_jw_bool(w, "speculative", false);
     cf_jw_bool(w, "is_processing", slot->is_busy);
-    cf_jw_text(w, "state",
-               !slot->is_busy   ? "idle"
-               : n_decoded == 0 ? "prefill"
-                                : "decode");
+    cf_jw_text(w, "state", !slot->is_busy ? "idle" : n_decoded == 0 ? "prefill" : "decode");
     if (cf_uuid_is_nil(slot->exchange)) {
         cf_jw_null(w, "exchange");
     } else {
@@ -259,8 +250,7 @@ static void write_slot(const cf_serve__slots *s, uint32_t i, cf_jw *w)
     }
     cf_jw_uint(w, "n", slot->n);
     cf_jw_uint(w, "n_prompt_tokens", atomic_load(&slot->now.n_prompt));
-    cf_jw_uint(w, "n_prompt_tokens_processed",
-               atomic_load(&slot->now.n_prefilled));
+    cf_jw_uint(w, "n_prompt_tokens_processed", atomic_load(&slot->now.n_prefilled));
     cf_jw_uint(w, "n_cached", slot->n_cached);
     cf_jw_uint(w, "n_requests", slot->n_requests);
     cf_jw_double(w, "per_second", rate_of(slot, n_decoded));

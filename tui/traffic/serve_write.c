@@ -21,8 +21,7 @@ const char *cf_serve__reason(const cf_chat_response *reply)
     if (json_array_size(json_object_get(reply->message, "tool_calls")) > 0) {
         return "tool_calls";
     }
-    return reply->stop.reason == CF_STOP_LENGTH ||
-                   reply->stop.reason == CF_STOP_CONTEXT ||
+    return reply->stop.reason == CF_STOP_LENGTH || reply->stop.reason == CF_STOP_CONTEXT ||
                    reply->stop.reason == CF_STOP_LOOP
                ? "length"
                : "stop";
@@ -79,11 +78,9 @@ static void note_in_lists(cf_serve__writer *w, uint32_t i, const cf_draw *d)
     cf_buf_deinit(&piece);
 }
 
-void cf_serve__note_token(cf_serve__writer *w, uint32_t i,
-                          const cf_chat_token *token)
+void cf_serve__note_token(cf_serve__writer *w, uint32_t i, const cf_chat_token *token)
 {
-    if (!w->has_logprobs || token->draw == NULL ||
-        cf_tokenizer_is_end(w->tok, token->id)) {
+    if (!w->has_logprobs || token->draw == NULL || cf_tokenizer_is_end(w->tok, token->id)) {
         return;
     }
     const cf_draw *d = token->draw;
@@ -123,11 +120,10 @@ static void put_items(cf_jw *j, const char *key, cf_buf *items)
 /* The tokens noted since the last piece. */
 static void put_logprobs(cf_serve__writer *w, uint32_t i, cf_jw *j)
 {
-    static const char *const keys[CF_SERVE_LISTS] = {
-        [CF_SERVE_TOKENS] = "tokens",
-        [CF_SERVE_LOGPROBS] = "token_logprobs",
-        [CF_SERVE_TOP] = "top_logprobs",
-        [CF_SERVE_OFFSETS] = "text_offset"};
+    static const char *const keys[CF_SERVE_LISTS] = {[CF_SERVE_TOKENS] = "tokens",
+                                                     [CF_SERVE_LOGPROBS] = "token_logprobs",
+                                                     [CF_SERVE_TOP] = "top_logprobs",
+                                                     [CF_SERVE_OFFSETS] = "text_offset"};
     if (!w->has_logprobs) {
         cf_jw_null(j, "logprobs");
         return;
@@ -172,8 +168,7 @@ static void end(const cf_serve__writer *w, cf_jw *j, cf_buf *out)
     cf_buf_adds(out, w->is_stream ? "\n\n" : "");
 }
 
-static void begin_delta(const cf_serve__writer *w, uint32_t i, cf_jw *j,
-                        cf_buf *out)
+static void begin_delta(const cf_serve__writer *w, uint32_t i, cf_jw *j, cf_buf *out)
 {
     begin(w, j, out);
     cf_jw_object(j, NULL);
@@ -183,8 +178,7 @@ static void begin_delta(const cf_serve__writer *w, uint32_t i, cf_jw *j,
     }
 }
 
-static void end_delta(cf_serve__writer *w, uint32_t i, const char *reason,
-                      cf_jw *j, cf_buf *out)
+static void end_delta(cf_serve__writer *w, uint32_t i, const char *reason, cf_jw *j, cf_buf *out)
 {
     if (!w->is_raw) {
         cf_jw_end(j);
@@ -208,8 +202,8 @@ void cf_serve__write_first(cf_serve__writer *w, uint32_t i, cf_buf *out)
     end_delta(w, i, NULL, &j, out);
 }
 
-void cf_serve__write_text(cf_serve__writer *w, uint32_t i, const char *field,
-                          cf_str text, cf_buf *out)
+void cf_serve__write_text(cf_serve__writer *w, uint32_t i, const char *field, cf_str text,
+                          cf_buf *out)
 {
     cf_jw j;
     begin_delta(w, i, &j, out);
@@ -229,19 +223,16 @@ static void put_call(cf_jw *j, const char *id, cf_str name, cf_str arguments)
 
 /* Clients want an id; where the model writes none it is made of the answer's
  * and the call's number. */
-static void call_id(char out[80], const cf_serve__writer *w, uint32_t i,
-                    uint32_t n, cf_str given)
+static void call_id(char out[80], const cf_serve__writer *w, uint32_t i, uint32_t n, cf_str given)
 {
     if (given.n > 0 && given.n < 79) {
         snprintf(out, 80, "%.*s", (int)given.n, given.p);
     } else {
-        snprintf(out, 80, "call_%.36s_%u_%u", w->id + strcspn(w->id, "-") + 1,
-                 i, n);
+        snprintf(out, 80, "call_%.36s_%u_%u", w->id + strcspn(w->id, "-") + 1, i, n);
     }
 }
 
-void cf_serve__write_call(cf_serve__writer *w, uint32_t i,
-                          const cf_tool_call *call, cf_buf *out)
+void cf_serve__write_call(cf_serve__writer *w, uint32_t i, const cf_tool_call *call, cf_buf *out)
 {
     cf_jw j;
     char id[80];
@@ -256,8 +247,7 @@ void cf_serve__write_call(cf_serve__writer *w, uint32_t i,
     end_delta(w, i, NULL, &j, out);
 }
 
-void cf_serve__write_end(cf_serve__writer *w, uint32_t i, const char *reason,
-                         cf_buf *out)
+void cf_serve__write_end(cf_serve__writer *w, uint32_t i, const char *reason, cf_buf *out)
 {
     cf_jw j;
     begin_delta(w, i, &j, out);
@@ -286,8 +276,8 @@ static void put_usage(cf_jw *j, const cf_usage *u, const cf_timings *t)
     cf_jw_end(j);
 }
 
-void cf_serve__write_usage(cf_serve__writer *w, const cf_usage *usage,
-                           const cf_timings *timings, cf_buf *out)
+void cf_serve__write_usage(cf_serve__writer *w, const cf_usage *usage, const cf_timings *timings,
+                           cf_buf *out)
 {
     cf_jw j;
     begin(w, &j, out);
@@ -312,8 +302,7 @@ void cf_serve__write_error(const char *type, const char *message, cf_buf *out)
 
 /* ---- whole -------------------------------------------------------------- */
 
-static void put_message(const cf_serve__writer *w, uint32_t i,
-                        const json_t *message, cf_jw *j)
+static void put_message(const cf_serve__writer *w, uint32_t i, const json_t *message, cf_jw *j)
 {
     const json_t *calls = json_object_get(message, "tool_calls");
     cf_str thinking = cf_json_get_str(message, "reasoning_content");
@@ -323,8 +312,7 @@ static void put_message(const cf_serve__writer *w, uint32_t i,
     if (content.n == 0 && json_array_size(calls) > 0) {
         cf_jw_null(j, "content");
     } else {
-        cf_jw_str(j, "content",
-                  content.p != NULL ? content : cf_str_make("", 0));
+        cf_jw_str(j, "content", content.p != NULL ? content : cf_str_make("", 0));
     }
     if (thinking.n != 0) {
         cf_jw_str(j, "reasoning_content", thinking);
@@ -355,9 +343,8 @@ static void put_message(const cf_serve__writer *w, uint32_t i,
     cf_jw_end(j);
 }
 
-void cf_serve__write_whole(cf_serve__writer *w, const cf_chat_response *replies,
-                           uint32_t n, const cf_usage *usage,
-                           const cf_timings *timings, cf_buf *out)
+void cf_serve__write_whole(cf_serve__writer *w, const cf_chat_response *replies, uint32_t n,
+                           const cf_usage *usage, const cf_timings *timings, cf_buf *out)
 {
     cf_jw j;
     begin(w, &j, out);

@@ -128,10 +128,9 @@ static void put_url(cf_buf *out, const char *base, cf_str target)
 
 bool cf_upstream_is_hop(cf_str name)
 {
-    static const char *const names[] = {
-        "Connection",        "Keep-Alive", "Proxy-Connection",
-        "Transfer-Encoding", "TE",         "Trailer",
-        "Upgrade",           "Expect",     "Proxy-Authorization"};
+    static const char *const names[] = {"Connection",        "Keep-Alive", "Proxy-Connection",
+                                        "Transfer-Encoding", "TE",         "Trailer",
+                                        "Upgrade",           "Expect",     "Proxy-Authorization"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (cf_http_name_is(name, names[i])) {
             return true;
@@ -142,8 +141,7 @@ bool cf_upstream_is_hop(cf_str name)
 
 static bool add_line(cf_upstream_call *c, cf_buf *line)
 {
-    struct curl_slist *more =
-        line->failed ? NULL : curl_slist_append(c->headers, line->p);
+    struct curl_slist *more = line->failed ? NULL : curl_slist_append(c->headers, line->p);
     cf_buf_reset(line);
     if (more == NULL) {
         return false;
@@ -156,20 +154,18 @@ static bool add_line(cf_upstream_call *c, cf_buf *line)
 static bool is_token_header(const cf_http_request *r, cf_str name)
 {
     return cf_http_name_is(name, "X-Confab-Token") ||
-           (r->used_token && (cf_http_name_is(name, "Authorization") ||
-                              cf_http_name_is(name, "X-Api-Key")));
+           (r->used_token &&
+            (cf_http_name_is(name, "Authorization") || cf_http_name_is(name, "X-Api-Key")));
 }
 
-static bool set_headers(cf_upstream_call *c, const cf_upstream *up,
-                        const cf_http_request *r)
+static bool set_headers(cf_upstream_call *c, const cf_upstream *up, const cf_http_request *r)
 {
     cf_buf line = CF_BUF_INIT;
     bool ok = true;
     for (size_t i = 0; ok && i < r->n_headers; i++) {
         const cf_http_header *h = &r->headers[i];
         if (cf_upstream_is_hop(h->name) || cf_http_name_is(h->name, "Host") ||
-            cf_http_name_is(h->name, "Content-Length") ||
-            is_token_header(r, h->name)) {
+            cf_http_name_is(h->name, "Content-Length") || is_token_header(r, h->name)) {
             continue;
         }
         cf_buf_add(&line, h->name.p, h->name.n);
@@ -180,8 +176,7 @@ static bool set_headers(cf_upstream_call *c, const cf_upstream *up,
     /* What libcurl would add by itself. */
     static const char *const own[] = {"Accept", "Content-Type", "Expect"};
     for (size_t i = 0; ok && i < 3; i++) {
-        if (cf_http_header_get(r->headers, r->n_headers, own[i]).p == NULL ||
-            i == 2) {
+        if (cf_http_header_get(r->headers, r->n_headers, own[i]).p == NULL || i == 2) {
             cf_buf_addf(&line, "%s:", own[i]);
             ok = add_line(c, &line);
         }
@@ -215,8 +210,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
     }
     const char *colon = memchr(p, ':', len);
     c->head_bytes += len;
-    if (colon == NULL || c->n_head == HEADERS_MAX ||
-        c->head_bytes > HEADER_BYTES_MAX) {
+    if (colon == NULL || c->n_head == HEADERS_MAX || c->head_bytes > HEADER_BYTES_MAX) {
         return colon == NULL ? n : 0;
     }
     size_t n_name = (size_t)(colon - p);
@@ -229,8 +223,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
     if (name == NULL || value == NULL) {
         return 0;
     }
-    c->head[c->n_head++] = (cf_http_header){cf_str_make(name, n_name),
-                                            cf_str_make(value, len - from)};
+    c->head[c->n_head++] =
+        (cf_http_header){cf_str_make(name, n_name), cf_str_make(value, len - from)};
     return n;
 }
 
@@ -257,8 +251,7 @@ static void look_at_client(cf_upstream_call *c, short events)
         return;
     }
     ssize_t n = recv(c->fd, &one, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n == 0 ||
-        (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         c->is_left = true;
     } else if (n > 0) {
         c->fd = -1;
@@ -268,14 +261,12 @@ static void look_at_client(cf_upstream_call *c, short events)
 static void take_end(cf_upstream_call *c)
 {
     int left;
-    for (CURLMsg *m;
-         (m = curl_multi_info_read(c->link->multi, &left)) != NULL;) {
+    for (CURLMsg *m; (m = curl_multi_info_read(c->link->multi, &left)) != NULL;) {
         if (m->msg == CURLMSG_DONE) {
             c->is_done = true;
             c->is_failed = m->data.result != CURLE_OK;
             if (c->is_failed && c->why[0] == '\0') {
-                strncpy(c->why, curl_easy_strerror(m->data.result),
-                        sizeof c->why - 1);
+                strncpy(c->why, curl_easy_strerror(m->data.result), sizeof c->why - 1);
             }
         }
     }
@@ -296,19 +287,15 @@ static void move(cf_upstream_call *c)
         return;
     }
     struct curl_waitfd client = {.fd = c->fd, .events = CURL_WAIT_POLLIN};
-    (void)curl_multi_poll(c->link->multi, &client, c->fd >= 0 ? 1 : 0, WAIT_MS,
-                          NULL);
+    (void)curl_multi_poll(c->link->multi, &client, c->fd >= 0 ? 1 : 0, WAIT_MS, NULL);
     look_at_client(c, client.revents);
-    c->is_left =
-        c->is_left || (c->stopping != NULL && atomic_load(c->stopping));
+    c->is_left = c->is_left || (c->stopping != NULL && atomic_load(c->stopping));
 }
 
-static void set_method(CURL *easy, const cf_http_request *r, cf_str body,
-                       const char *method)
+static void set_method(CURL *easy, const cf_http_request *r, cf_str body, const char *method)
 {
     bool is_head = cf_str_is(r->method, "HEAD");
-    bool has_body = body.n != 0 || cf_str_is(r->method, "POST") ||
-                    cf_str_is(r->method, "PUT") ||
+    bool has_body = body.n != 0 || cf_str_is(r->method, "POST") || cf_str_is(r->method, "PUT") ||
                     cf_str_is(r->method, "PATCH");
     if (is_head) {
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
@@ -324,8 +311,8 @@ static void set_method(CURL *easy, const cf_http_request *r, cf_str body,
     }
 }
 
-static cf_status set_up(cf_upstream_call *c, const cf_upstream *up,
-                        const cf_http_request *r, cf_str body, cf_error *err)
+static cf_status set_up(cf_upstream_call *c, const cf_upstream *up, const cf_http_request *r,
+                        cf_str body, cf_error *err)
 {
     CURL *easy = c->link->easy;
     cf_buf url = CF_BUF_INIT;
@@ -353,14 +340,11 @@ static cf_status set_up(cf_upstream_call *c, const cf_upstream *up,
     }
     set_method(easy, r, body, method);
     cf_buf_deinit(&url);
-    return curl_multi_add_handle(c->link->multi, easy) == CURLM_OK
-               ? CF_OK
-               : cf_oom(err);
+    return curl_multi_add_handle(c->link->multi, easy) == CURLM_OK ? CF_OK : cf_oom(err);
 }
 
-cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link,
-                           const cf_upstream *up, const cf_http_request *r,
-                           cf_str body, cf_error *err)
+cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link, const cf_upstream *up,
+                           const cf_http_request *r, cf_str body, cf_error *err)
 {
     cf_upstream_call *c = cf_calloc(1, sizeof *c);
     if (c == NULL) {
@@ -402,8 +386,7 @@ const cf_http_header *cf_upstream_headers(const cf_upstream_call *c, size_t *n)
 int64_t cf_upstream_size(const cf_upstream_call *c)
 {
     curl_off_t n = -1;
-    (void)curl_easy_getinfo(c->link->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
-                            &n);
+    (void)curl_easy_getinfo(c->link->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &n);
     return (int64_t)n;
 }
 

@@ -26,8 +26,7 @@ typedef struct cf_upstream {
 
 /* Connections that a client's requests may use one after another. */
 typedef struct cf_upstream_link cf_upstream_link;
-CF_MUST_USE cf_status cf_upstream_link_new(cf_upstream_link **out,
-                                           cf_error *err);
+CF_MUST_USE cf_status cf_upstream_link_new(cf_upstream_link **out, cf_error *err);
 void cf_upstream_link_free(cf_upstream_link *link);
 
 /* Appends the address without user, password, query and path's end: what may
@@ -42,16 +41,13 @@ typedef struct cf_upstream_call cf_upstream_call;
 /* Sends `request` with `body`, and waits for the answer's headers.  CF_EIO for
  * a server that cannot be reached or trusted; CF_ECANCELLED when the client
  * left or the program ends. */
-CF_MUST_USE cf_status cf_upstream_open(cf_upstream_call **out,
-                                       cf_upstream_link *link,
-                                       const cf_upstream *upstream,
-                                       const cf_http_request *request,
+CF_MUST_USE cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link,
+                                       const cf_upstream *upstream, const cf_http_request *request,
                                        cf_str body, cf_error *err);
 
 unsigned cf_upstream_status(const cf_upstream_call *call);
 /* The answer's headers as they came, also those of one connection only. */
-const cf_http_header *cf_upstream_headers(const cf_upstream_call *call,
-                                          size_t *n);
+const cf_http_header *cf_upstream_headers(const cf_upstream_call *call, size_t *n);
 /* Bytes of the answer's body as the server announced them; -1: not known. */
 int64_t cf_upstream_size(const cf_upstream_call *call);
 

@@ -51,8 +51,8 @@ typedef struct cf_wire_request {
 
 /* Reads a body.  CF_EFORMAT for what is not a request of this interface,
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_wire_request_read(cf_wire_request *out, cf_api api,
-                                           cf_str body, cf_error *err);
+CF_MUST_USE cf_status cf_wire_request_read(cf_wire_request *out, cf_api api, cf_str body,
+                                           cf_error *err);
 void cf_wire_request_deinit(cf_wire_request *r);
 
 /* Usage that the server reported; -1: it did not. */
@@ -102,8 +102,7 @@ void cf_wire_reader_deinit(cf_wire_reader *r);
 
 /* CF_EFORMAT for bytes that break the format, CF_ELIMIT for more than 64 MiB
  * of one value, CF_ENOMEM; what was read before stays. */
-CF_MUST_USE cf_status cf_wire_reader_feed(cf_wire_reader *r, cf_str bytes,
-                                          cf_error *err);
+CF_MUST_USE cf_status cf_wire_reader_feed(cf_wire_reader *r, cf_str bytes, cf_error *err);
 /* No more bytes.  Errors as above. */
 CF_MUST_USE cf_status cf_wire_reader_finish(cf_wire_reader *r, cf_error *err);
 

@@ -30,7 +30,6 @@ void cf_wire__item(json_t *messages, const json_t *item);
 cf_wire_choice *cf_wire__choice(cf_wire_reader *r, int64_t index);
 
 /* Takes one JSON value of a stream, or the whole answer. */
-CF_MUST_USE cf_status cf_wire__value(cf_wire_reader *r, const json_t *v,
-                                     cf_error *err);
+CF_MUST_USE cf_status cf_wire__value(cf_wire_reader *r, const json_t *v, cf_error *err);
 
 #endif

@@ -91,9 +91,8 @@ static cf_status feed_lines(cf_wire_reader *r, cf_str bytes, cf_error *err)
             continue;
         }
         CF_TRY(cf_buf_check(&r->text, err));
-        cf_status st = is_blank(cf_buf_str(&r->text))
-                           ? CF_OK
-                           : take_text(r, cf_buf_str(&r->text), err);
+        cf_status st =
+            is_blank(cf_buf_str(&r->text)) ? CF_OK : take_text(r, cf_buf_str(&r->text), err);
         cf_buf_reset(&r->text);
         CF_TRY(st);
     }
@@ -105,9 +104,8 @@ static cf_wire_form form_of(const cf_wire_reader *r, char first)
     if (first != '{' && first != '[') {
         return CF_WIRE_EVENTS;
     }
-    return r->api == CF_API_OLLAMA_CHAT || r->api == CF_API_OLLAMA_GENERATE
-               ? CF_WIRE_LINES
-               : CF_WIRE_WHOLE;
+    return r->api == CF_API_OLLAMA_CHAT || r->api == CF_API_OLLAMA_GENERATE ? CF_WIRE_LINES
+                                                                            : CF_WIRE_WHOLE;
 }
 
 cf_status cf_wire_reader_feed(cf_wire_reader *r, cf_str bytes, cf_error *err)
@@ -126,8 +124,7 @@ cf_status cf_wire_reader_feed(cf_wire_reader *r, cf_str bytes, cf_error *err)
         return cf_sse_feed(&r->sse, bytes.p, bytes.n, on_event, r, err);
     }
     if (r->text.n + bytes.n > VALUE_MAX) {
-        return cf_fail(err, CF_ELIMIT, "an answer of more than %d MiB",
-                       VALUE_MAX >> 20);
+        return cf_fail(err, CF_ELIMIT, "an answer of more than %d MiB", VALUE_MAX >> 20);
     }
     if (r->form == CF_WIRE_LINES) {
         return feed_lines(r, bytes, err);
@@ -163,10 +160,9 @@ bool cf_wire_reader_has_begun(const cf_wire_reader *r)
 
 static json_t *call_message(const cf_wire_call *c)
 {
-    json_t *v =
-        json_pack("{s:s, s:{s:o, s:o}}", "type", "function", "function", "name",
-                  cf_wire__text(cf_buf_str(&c->name)), "arguments",
-                  cf_wire__text(cf_buf_str(&c->arguments)));
+    json_t *v = json_pack("{s:s, s:{s:o, s:o}}", "type", "function", "function", "name",
+                          cf_wire__text(cf_buf_str(&c->name)), "arguments",
+                          cf_wire__text(cf_buf_str(&c->arguments)));
     if (c->id.n != 0) {
         (void)json_object_set_new(v, "id", cf_wire__text(cf_buf_str(&c->id)));
     }
@@ -177,13 +173,11 @@ json_t *cf_wire_reader_message(const cf_wire_reader *r, size_t i)
 {
     const cf_wire_choice *c = &r->choice[i];
     const uint64_t failures = cf_alloc_failures();
-    json_t *m = json_pack("{s:s, s:o}", "role", "assistant", "content",
-                          c->content.n == 0 && c->n_calls > 0
-                              ? json_null()
-                              : cf_wire__text(cf_buf_str(&c->content)));
+    json_t *m = json_pack(
+        "{s:s, s:o}", "role", "assistant", "content",
+        c->content.n == 0 && c->n_calls > 0 ? json_null() : cf_wire__text(cf_buf_str(&c->content)));
     if (c->thinking.n != 0) {
-        (void)json_object_set_new(m, "reasoning_content",
-                                  cf_wire__text(cf_buf_str(&c->thinking)));
+        (void)json_object_set_new(m, "reasoning_content", cf_wire__text(cf_buf_str(&c->thinking)));
     }
     if (c->n_calls > 0) {
         json_t *calls = json_array();

@@ -52,8 +52,7 @@ cf_api cf_api_of(cf_str method, cf_str path)
         return CF_API_NONE;
     }
     for (int i = 1; i < CF_API_N; i++) {
-        if (is_get == (i == CF_API_OPENAI_MODELS) &&
-            ends_with(path, apis[i].suffix)) {
+        if (is_get == (i == CF_API_OPENAI_MODELS) && ends_with(path, apis[i].suffix)) {
             return (cf_api)i;
         }
     }
@@ -92,8 +91,7 @@ static json_t *message(const char *role, json_t *content)
 
 static json_t *message_of(cf_str role, json_t *content)
 {
-    return json_pack("{s:o, s:o*}", "role", cf_wire__text(role), "content",
-                     content);
+    return json_pack("{s:o, s:o*}", "role", cf_wire__text(role), "content", content);
 }
 
 /* A call in OpenAI's form; `arguments` is text, or a value to be written. */
@@ -101,14 +99,12 @@ static json_t *call_of(cf_str id, cf_str name, const json_t *arguments)
 {
     cf_buf text = CF_BUF_INIT;
     if (json_is_string(arguments)) {
-        cf_buf_add(&text, json_string_value(arguments),
-                   json_string_length(arguments));
+        cf_buf_add(&text, json_string_value(arguments), json_string_length(arguments));
     } else if (arguments != NULL) {
         cf_json_write(&text, arguments);
     }
-    json_t *call = json_pack("{s:s, s:{s:o, s:o}}", "type", "function",
-                             "function", "name", cf_wire__text(name),
-                             "arguments", cf_wire__text(cf_buf_str(&text)));
+    json_t *call = json_pack("{s:s, s:{s:o, s:o}}", "type", "function", "function", "name",
+                             cf_wire__text(name), "arguments", cf_wire__text(cf_buf_str(&text)));
     if (id.n != 0 && call != NULL) {
         (void)json_object_set_new(call, "id", cf_wire__text(id));
     }
@@ -156,8 +152,7 @@ static json_t *tools_of(const json_t *list, const char *schema)
 
 /* ---- OpenAI ------------------------------------------------------------- */
 
-static cf_status read_chat(cf_wire_request *r, const json_t *body,
-                           cf_error *err)
+static cf_status read_chat(cf_wire_request *r, const json_t *body, cf_error *err)
 {
     const json_t *list = json_object_get(body, "messages");
     if (!json_is_array(list)) {
@@ -180,8 +175,7 @@ static cf_status read_chat(cf_wire_request *r, const json_t *body,
     return CF_OK;
 }
 
-static cf_status read_completions(cf_wire_request *r, const json_t *body,
-                                  cf_error *err)
+static cf_status read_completions(cf_wire_request *r, const json_t *body, cf_error *err)
 {
     const json_t *prompt = json_object_get(body, "prompt");
     if (json_is_array(prompt)) {
@@ -190,8 +184,7 @@ static cf_status read_completions(cf_wire_request *r, const json_t *body,
     if (!json_is_string(prompt)) {
         return cf_fail(err, CF_EFORMAT, "the request has no text as prompt");
     }
-    (void)json_array_append_new(
-        r->messages, message("user", json_incref(cf_json_ref(prompt))));
+    (void)json_array_append_new(r->messages, message("user", json_incref(cf_json_ref(prompt))));
     return CF_OK;
 }
 
@@ -205,8 +198,7 @@ static json_t *response_part(json_t *part)
                          cf_wire__text(cf_json_get_str(part, "text")));
     }
     if (cf_str_is(type, "input_image")) {
-        return json_pack("{s:s, s:{s:o}}", "type", "image_url", "image_url",
-                         "url",
+        return json_pack("{s:s, s:{s:o}}", "type", "image_url", "image_url", "url",
                          cf_wire__text(cf_json_get_str(part, "image_url")));
     }
     return json_incref(part);
@@ -219,8 +211,7 @@ static json_t *response_content(const json_t *content)
     }
     json_t *parts = json_array();
     for (size_t i = 0; i < json_array_size(content); i++) {
-        (void)json_array_append_new(parts,
-                                    response_part(json_array_get(content, i)));
+        (void)json_array_append_new(parts, response_part(json_array_get(content, i)));
     }
     return cf_wire__plain(parts);
 }
@@ -232,8 +223,7 @@ json_t *cf_wire__plain(json_t *parts)
     for (size_t i = 0; i < json_array_size(parts); i++) {
         const json_t *one = json_array_get(parts, i);
         cf_str s = cf_json_get_str(one, "text");
-        is_text = is_text && cf_str_is(cf_json_get_str(one, "type"), "text") &&
-                  s.p != NULL;
+        is_text = is_text && cf_str_is(cf_json_get_str(one, "type"), "text") && s.p != NULL;
         cf_buf_add(&text, s.p, is_text ? s.n : 0);
     }
     if (is_text && !text.failed) {
@@ -277,8 +267,7 @@ static void add_said(json_t *messages, cf_str role, json_t *content)
 {
     size_t n = json_array_size(messages);
     json_t *last = n > 0 ? json_array_get(messages, n - 1) : NULL;
-    if (cf_str_is(role, "assistant") &&
-        cf_str_is(cf_json_get_str(last, "role"), "assistant") &&
+    if (cf_str_is(role, "assistant") && cf_str_is(cf_json_get_str(last, "role"), "assistant") &&
         json_is_null(json_object_get(last, "content")) &&
         json_object_get(last, "tool_calls") == NULL) {
         (void)json_object_set_new(last, "content", content);
@@ -326,10 +315,8 @@ void cf_wire__item(json_t *messages, const json_t *item)
     if (cf_wire__is_call(type)) {
         add_call(messages, item_call(item));
     } else if (ends_with(type, "_call_output")) {
-        json_t *m =
-            message("tool", response_content(json_object_get(item, "output")));
-        (void)json_object_set_new(m, "tool_call_id",
-                                  cf_wire__text(item_id(item)));
+        json_t *m = message("tool", response_content(json_object_get(item, "output")));
+        (void)json_object_set_new(m, "tool_call_id", cf_wire__text(item_id(item)));
         (void)json_array_append_new(messages, m);
     } else if (cf_str_is(type, "reasoning")) {
         const json_t *parts = json_object_get(item, "content");
@@ -337,8 +324,7 @@ void cf_wire__item(json_t *messages, const json_t *item)
             parts = json_object_get(item, "summary");
         }
         json_t *text = response_content(parts);
-        add_thinking(messages, cf_str_make(json_string_value(text),
-                                           json_string_length(text)));
+        add_thinking(messages, cf_str_make(json_string_value(text), json_string_length(text)));
         json_decref(text);
     } else if (cf_json_get_str(item, "role").n != 0) {
         add_said(messages, cf_json_get_str(item, "role"),
@@ -346,18 +332,15 @@ void cf_wire__item(json_t *messages, const json_t *item)
     }
 }
 
-static cf_status read_responses(cf_wire_request *r, const json_t *body,
-                                cf_error *err)
+static cf_status read_responses(cf_wire_request *r, const json_t *body, cf_error *err)
 {
     cf_str rules = cf_json_get_str(body, "instructions");
     const json_t *input = json_object_get(body, "input");
     if (rules.n != 0) {
-        (void)json_array_append_new(r->messages,
-                                    message("system", cf_wire__text(rules)));
+        (void)json_array_append_new(r->messages, message("system", cf_wire__text(rules)));
     }
     if (json_is_string(input)) {
-        (void)json_array_append_new(
-            r->messages, message("user", json_incref(cf_json_ref(input))));
+        (void)json_array_append_new(r->messages, message("user", json_incref(cf_json_ref(input))));
     } else if (!json_is_array(input)) {
         return cf_fail(err, CF_EFORMAT, "the request has no input");
     }
@@ -365,8 +348,7 @@ static cf_status read_responses(cf_wire_request *r, const json_t *body,
         cf_wire__item(r->messages, json_array_get(input, i));
     }
     r->tools = tools_of(json_object_get(body, "tools"), "parameters");
-    cf_wire__copy(r->previous, sizeof r->previous,
-                  cf_json_get_str(body, "previous_response_id"));
+    cf_wire__copy(r->previous, sizeof r->previous, cf_json_get_str(body, "previous_response_id"));
     return CF_OK;
 }
 
@@ -386,8 +368,8 @@ static json_t *anthropic_image(const json_t *block)
         cf_buf_addf(&text, "data:%.*s;base64,", (int)type.n, type.p);
         cf_buf_add(&text, data.p, data.n);
     }
-    json_t *part = json_pack("{s:s, s:{s:o}}", "type", "image_url", "image_url",
-                             "url", cf_wire__text(cf_buf_str(&text)));
+    json_t *part = json_pack("{s:s, s:{s:o}}", "type", "image_url", "image_url", "url",
+                             cf_wire__text(cf_buf_str(&text)));
     cf_buf_deinit(&text);
     return part;
 }
@@ -402,10 +384,9 @@ static json_t *anthropic_parts(const json_t *content)
         json_t *block = json_array_get(content, i);
         cf_str type = cf_json_get_str(block, "type");
         if (cf_str_is(type, "text")) {
-            (void)json_array_append_new(
-                parts,
-                json_pack("{s:s, s:o}", "type", "text", "text",
-                          cf_wire__text(cf_json_get_str(block, "text"))));
+            (void)json_array_append_new(parts,
+                                        json_pack("{s:s, s:o}", "type", "text", "text",
+                                                  cf_wire__text(cf_json_get_str(block, "text"))));
         } else if (cf_str_is(type, "image")) {
             (void)json_array_append_new(parts, anthropic_image(block));
         } else {
@@ -428,18 +409,15 @@ static void anthropic_message(json_t *out, const json_t *in)
         json_t *block = json_array_get(content, i);
         cf_str type = cf_json_get_str(block, "type");
         if (cf_str_is(type, "tool_result")) {
-            json_t *result = message(
-                "tool", anthropic_parts(json_object_get(block, "content")));
-            (void)json_object_set_new(
-                result, "tool_call_id",
-                cf_wire__text(cf_json_get_str(block, "tool_use_id")));
+            json_t *result = message("tool", anthropic_parts(json_object_get(block, "content")));
+            (void)json_object_set_new(result, "tool_call_id",
+                                      cf_wire__text(cf_json_get_str(block, "tool_use_id")));
             (void)json_array_append_new(out, result);
             n_results++;
         } else if (cf_str_is(type, "tool_use")) {
             json_t *one = json_array();
             (void)json_array_append(one, m);
-            add_call(one, call_of(cf_json_get_str(block, "id"),
-                                  cf_json_get_str(block, "name"),
+            add_call(one, call_of(cf_json_get_str(block, "id"), cf_json_get_str(block, "name"),
                                   json_object_get(block, "input")));
             json_decref(one);
         } else if (cf_str_is(type, "thinking")) {
@@ -451,8 +429,7 @@ static void anthropic_message(json_t *out, const json_t *in)
     }
     if (json_is_array(content)) {
         json_t *text = anthropic_parts(rest);
-        (void)json_object_set_new(
-            m, "content", json_array_size(rest) > 0 ? text : json_null());
+        (void)json_object_set_new(m, "content", json_array_size(rest) > 0 ? text : json_null());
         if (json_array_size(rest) == 0) {
             json_decref(text);
         }
@@ -460,8 +437,7 @@ static void anthropic_message(json_t *out, const json_t *in)
         (void)json_object_set(m, "content", cf_json_ref(content));
     }
     if (thinking.n != 0) {
-        (void)json_object_set_new(m, "reasoning_content",
-                                  cf_wire__text(cf_buf_str(&thinking)));
+        (void)json_object_set_new(m, "reasoning_content", cf_wire__text(cf_buf_str(&thinking)));
     }
     if (n_results == 0 || json_array_size(rest) > 0) {
         (void)json_array_append(out, m);
@@ -471,8 +447,7 @@ static void anthropic_message(json_t *out, const json_t *in)
     cf_buf_deinit(&thinking);
 }
 
-static cf_status read_anthropic(cf_wire_request *r, const json_t *body,
-                                cf_error *err)
+static cf_status read_anthropic(cf_wire_request *r, const json_t *body, cf_error *err)
 {
     const json_t *system = json_object_get(body, "system");
     const json_t *list = json_object_get(body, "messages");
@@ -480,8 +455,7 @@ static cf_status read_anthropic(cf_wire_request *r, const json_t *body,
         return cf_fail(err, CF_EFORMAT, "the request has no list of messages");
     }
     if (json_is_string(system) || json_array_size(system) > 0) {
-        (void)json_array_append_new(r->messages,
-                                    message("system", anthropic_parts(system)));
+        (void)json_array_append_new(r->messages, message("system", anthropic_parts(system)));
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         if (cf_json_get_str(json_array_get(list, i), "role").n == 0) {
@@ -506,15 +480,14 @@ static json_t *ollama_message(const json_t *in)
             cf_buf url = CF_BUF_INIT;
             cf_buf_addf(&url, "data:image/png;base64,%s",
                         json_string_value(json_array_get(images, i)));
-            (void)json_array_append_new(
-                parts,
-                json_pack("{s:s, s:{s:o}}", "type", "image_url", "image_url",
-                          "url", cf_wire__text(cf_buf_str(&url))));
+            (void)json_array_append_new(parts, json_pack("{s:s, s:{s:o}}", "type", "image_url",
+                                                         "image_url", "url",
+                                                         cf_wire__text(cf_buf_str(&url))));
             cf_buf_deinit(&url);
         }
-        (void)json_array_append_new(
-            parts, json_pack("{s:s, s:o}", "type", "text", "text",
-                             cf_wire__text(cf_json_get_str(in, "content"))));
+        (void)json_array_append_new(parts,
+                                    json_pack("{s:s, s:o}", "type", "text", "text",
+                                              cf_wire__text(cf_json_get_str(in, "content"))));
         (void)json_object_set_new(m, "content", parts);
         (void)json_object_del(m, "images");
     }
@@ -529,10 +502,9 @@ static json_t *ollama_message(const json_t *in)
         for (size_t i = 0; i < json_array_size(calls); i++) {
             const json_t *c = json_array_get(calls, i);
             const json_t *f = json_object_get(c, "function");
-            (void)json_array_append_new(
-                list,
-                call_of(cf_json_get_str(c, "id"), cf_json_get_str(f, "name"),
-                        json_object_get(f, "arguments")));
+            (void)json_array_append_new(list, call_of(cf_json_get_str(c, "id"),
+                                                      cf_json_get_str(f, "name"),
+                                                      json_object_get(f, "arguments")));
         }
         (void)json_object_set_new(m, "tool_calls", list);
     }
@@ -543,13 +515,11 @@ static void ollama_think(cf_wire_request *r, const json_t *body)
 {
     const json_t *think = json_object_get(body, "think");
     if (json_is_boolean(think)) {
-        r->variables =
-            json_pack("{s:b}", "enable_thinking", json_is_true(think));
+        r->variables = json_pack("{s:b}", "enable_thinking", json_is_true(think));
     }
 }
 
-static cf_status read_ollama_chat(cf_wire_request *r, const json_t *body,
-                                  cf_error *err)
+static cf_status read_ollama_chat(cf_wire_request *r, const json_t *body, cf_error *err)
 {
     const json_t *list = json_object_get(body, "messages");
     if (!json_is_array(list)) {
@@ -567,8 +537,7 @@ static cf_status read_ollama_chat(cf_wire_request *r, const json_t *body,
     return CF_OK;
 }
 
-static cf_status read_ollama_generate(cf_wire_request *r, const json_t *body,
-                                      cf_error *err)
+static cf_status read_ollama_generate(cf_wire_request *r, const json_t *body, cf_error *err)
 {
     cf_str system = cf_json_get_str(body, "system");
     cf_str prompt = cf_json_get_str(body, "prompt");
@@ -576,28 +545,21 @@ static cf_status read_ollama_generate(cf_wire_request *r, const json_t *body,
         return cf_fail(err, CF_EFORMAT, "the request has no prompt");
     }
     if (system.n != 0) {
-        (void)json_array_append_new(r->messages,
-                                    message("system", cf_wire__text(system)));
+        (void)json_array_append_new(r->messages, message("system", cf_wire__text(system)));
     }
-    (void)json_array_append_new(r->messages,
-                                message("user", cf_wire__text(prompt)));
+    (void)json_array_append_new(r->messages, message("user", cf_wire__text(prompt)));
     ollama_think(r, body);
     return CF_OK;
 }
 
 /* ---- all ---------------------------------------------------------------- */
 
-cf_status cf_wire_request_read(cf_wire_request *out, cf_api api, cf_str body,
-                               cf_error *err)
+cf_status cf_wire_request_read(cf_wire_request *out, cf_api api, cf_str body, cf_error *err)
 {
-    static cf_status (*const readers[CF_API_N])(cf_wire_request *,
-                                                const json_t *, cf_error *) = {
-        [CF_API_OPENAI_CHAT] = read_chat,
-        [CF_API_OPENAI_COMPLETIONS] = read_completions,
-        [CF_API_OPENAI_RESPONSES] = read_responses,
-        [CF_API_ANTHROPIC_MESSAGES] = read_anthropic,
-        [CF_API_OLLAMA_CHAT] = read_ollama_chat,
-        [CF_API_OLLAMA_GENERATE] = read_ollama_generate,
+    static cf_status (*const readers[CF_API_N])(cf_wire_request *, const json_t *, cf_error *) = {
+        [CF_API_OPENAI_CHAT] = read_chat,           [CF_API_OPENAI_COMPLETIONS] = read_completions,
+        [CF_API_OPENAI_RESPONSES] = read_responses, [CF_API_ANTHROPIC_MESSAGES] = read_anthropic,
+        [CF_API_OLLAMA_CHAT] = read_ollama_chat,    [CF_API_OLLAMA_GENERATE] = read_ollama_generate,
     };
     memset(out, 0, sizeof *out);
     if (readers[api] == NULL) {
@@ -612,8 +574,7 @@ cf_status cf_wire_request_read(cf_wire_request *out, cf_api api, cf_str body,
     bool streams = api == CF_API_OLLAMA_CHAT || api == CF_API_OLLAMA_GENERATE;
     out->is_stream = stream != NULL ? json_is_true(stream) : streams;
     cf_wire__copy(out->model, sizeof out->model, cf_json_get_str(v, "model"));
-    cf_status st = !json_is_object(v)
-                       ? cf_fail(err, CF_EFORMAT, "not a JSON object")
+    cf_status st = !json_is_object(v)      ? cf_fail(err, CF_EFORMAT, "not a JSON object")
                    : out->messages == NULL ? cf_oom(err)
                                            : readers[api](out, v, err);
     json_decref(v);

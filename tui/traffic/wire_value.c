@@ -59,16 +59,15 @@ static void set_count(int64_t *to, const json_t *obj, const char *key)
 /* An error object, or its text, wherever an interface puts it. */
 static void take_error(cf_wire_reader *r, const json_t *error)
 {
-    cf_str text = json_is_string(error) ? cf_str_make(json_string_value(error),
-                                                      json_string_length(error))
-                                        : cf_json_get_str(error, "message");
+    cf_str text = json_is_string(error)
+                      ? cf_str_make(json_string_value(error), json_string_length(error))
+                      : cf_json_get_str(error, "message");
     if (json_is_string(error) || json_is_object(error)) {
         cf_error clean;
         cf_fail(&clean, CF_EFORMAT, "%.*s", (int)(text.n < 200 ? text.n : 200),
                 text.p != NULL ? text.p : "");
         cf_wire__copy(r->error, sizeof r->error,
-                      clean.text[0] != '\0' ? cf_str_from(clean.text)
-                                            : cf_str_from("error"));
+                      clean.text[0] != '\0' ? cf_str_from(clean.text) : cf_str_from("error"));
     }
 }
 
@@ -82,8 +81,7 @@ static void take_calls(cf_wire_choice *c, const json_t *calls)
         const json_t *at = json_object_get(one, "index");
         /* A whole list has no numbers. */
         cf_wire_call *call =
-            call_at(c, json_is_integer(at) ? json_integer_value(at)
-                                           : (int64_t)c->n_calls);
+            call_at(c, json_is_integer(at) ? json_integer_value(at) : (int64_t)c->n_calls);
         if (call != NULL) {
             replace(&call->id, cf_json_get_str(one, "id"));
             replace(&call->name, cf_json_get_str(f, "name"));
@@ -95,8 +93,7 @@ static void take_calls(cf_wire_choice *c, const json_t *calls)
 static void take_choice(cf_wire_reader *r, const json_t *v, int64_t n)
 {
     const json_t *at = json_object_get(v, "index");
-    cf_wire_choice *c =
-        cf_wire__choice(r, json_is_integer(at) ? json_integer_value(at) : n);
+    cf_wire_choice *c = cf_wire__choice(r, json_is_integer(at) ? json_integer_value(at) : n);
     if (c == NULL) {
         return;
     }
@@ -106,8 +103,7 @@ static void take_choice(cf_wire_reader *r, const json_t *v, int64_t n)
     add(&c->content, c, cf_json_get_str(m, "refusal"));
     add(&c->content, c, cf_json_get_str(v, "text"));
     cf_str thinking = cf_json_get_str(m, "reasoning_content");
-    add(&c->thinking, c,
-        thinking.p != NULL ? thinking : cf_json_get_str(m, "reasoning"));
+    add(&c->thinking, c, thinking.p != NULL ? thinking : cf_json_get_str(m, "reasoning"));
     take_calls(c, json_object_get(m, "tool_calls"));
     cf_str end = cf_json_get_str(v, "finish_reason");
     if (end.n != 0) {
@@ -120,8 +116,7 @@ static void take_openai_usage(cf_wire_reader *r, const json_t *v)
     const json_t *u = json_object_get(v, "usage");
     set_count(&r->usage.n_prompt, u, "prompt_tokens");
     set_count(&r->usage.n_reply, u, "completion_tokens");
-    set_count(&r->usage.n_cached, json_object_get(u, "prompt_tokens_details"),
-              "cached_tokens");
+    set_count(&r->usage.n_cached, json_object_get(u, "prompt_tokens_details"), "cached_tokens");
     set_count(&r->usage.n_cached, u, "prompt_cache_hit_tokens");
     /* llama-server says it better, and without being asked. */
     const json_t *t = json_object_get(v, "timings");
@@ -159,18 +154,16 @@ static void take_response(cf_wire_reader *r, const json_t *v)
     const json_t *u = json_object_get(v, "usage");
     set_count(&r->usage.n_prompt, u, "input_tokens");
     set_count(&r->usage.n_reply, u, "output_tokens");
-    set_count(&r->usage.n_cached, json_object_get(u, "input_tokens_details"),
-              "cached_tokens");
+    set_count(&r->usage.n_cached, json_object_get(u, "input_tokens_details"), "cached_tokens");
     cf_wire__copy(r->id, sizeof r->id, cf_json_get_str(v, "id"));
     cf_wire__copy(r->model, sizeof r->model, cf_json_get_str(v, "model"));
     take_error(r, json_object_get(v, "error"));
     cf_str status = cf_json_get_str(v, "status");
-    if (c == NULL || json_array_size(output) == 0 ||
-        cf_str_is(status, "in_progress") || cf_str_is(status, "queued")) {
+    if (c == NULL || json_array_size(output) == 0 || cf_str_is(status, "in_progress") ||
+        cf_str_is(status, "queued")) {
         return;
     }
-    cf_str why =
-        cf_json_get_str(json_object_get(v, "incomplete_details"), "reason");
+    cf_str why = cf_json_get_str(json_object_get(v, "incomplete_details"), "reason");
     cf_wire__copy(c->end, sizeof c->end, why.n != 0 ? why : status);
     cf_buf_reset(&c->content);
     cf_buf_reset(&c->thinking);
@@ -192,15 +185,13 @@ static void take_response(cf_wire_reader *r, const json_t *v)
         for (size_t k = 0; k < json_array_size(calls); k++) {
             const json_t *one = json_array_get(calls, k);
             const json_t *f = json_object_get(one, "function");
-            cf_wire_call *call = n_calls < c->n_calls
-                                     ? &c->calls[n_calls]
-                                     : call_at(c, INT64_MIN + (int64_t)n_calls);
+            cf_wire_call *call = n_calls < c->n_calls ? &c->calls[n_calls]
+                                                      : call_at(c, INT64_MIN + (int64_t)n_calls);
             n_calls++;
             if (call != NULL) {
                 replace(&call->id, cf_json_get_str(one, "id"));
                 replace(&call->name, cf_json_get_str(f, "name"));
-                add_arguments(&call->arguments,
-                              json_object_get(f, "arguments"));
+                add_arguments(&call->arguments, json_object_get(f, "arguments"));
             }
         }
     }
@@ -217,8 +208,7 @@ static void take_response_event(cf_wire_reader *r, const json_t *v)
     if (whole != NULL) {
         take_response(r, whole);
         r->is_ended = r->is_ended || cf_str_is(type, "response.completed") ||
-                      cf_str_is(type, "response.incomplete") ||
-                      cf_str_is(type, "response.failed");
+                      cf_str_is(type, "response.incomplete") || cf_str_is(type, "response.failed");
     } else if (cf_str_is(type, "response.output_text.delta") ||
                cf_str_is(type, "response.refusal.delta")) {
         add(&c->content, c, delta);
@@ -260,8 +250,7 @@ static void take_anthropic_usage(cf_wire_reader *r, const json_t *u)
         r->usage.n_cached = read;
     }
     if (fresh > 0 || (fresh == 0 && (read > 0 || written > 0))) {
-        r->usage.n_prompt =
-            fresh + (read > 0 ? read : 0) + (written > 0 ? written : 0);
+        r->usage.n_prompt = fresh + (read > 0 ? read : 0) + (written > 0 ? written : 0);
     }
 }
 
@@ -345,8 +334,7 @@ static void take_ollama(cf_wire_reader *r, const json_t *v)
     take_calls(c, json_object_get(m, "tool_calls"));
     if (json_is_true(json_object_get(v, "done"))) {
         cf_str end = cf_json_get_str(v, "done_reason");
-        cf_wire__copy(c->end, sizeof c->end,
-                      end.n != 0 ? end : cf_str_from("stop"));
+        cf_wire__copy(c->end, sizeof c->end, end.n != 0 ? end : cf_str_from("stop"));
         r->is_ended = true;
     }
     set_count(&r->usage.n_prompt, v, "prompt_eval_count");
@@ -355,16 +343,15 @@ static void take_ollama(cf_wire_reader *r, const json_t *v)
 
 /* ---- all ---------------------------------------------------------------- */
 
-static cf_status check_memory(const cf_wire_reader *r, uint64_t failures,
-                              cf_error *err)
+static cf_status check_memory(const cf_wire_reader *r, uint64_t failures, cf_error *err)
 {
     bool failed = cf_alloc_failures() != failures;
     for (size_t i = 0; i < r->n_choices; i++) {
         const cf_wire_choice *c = &r->choice[i];
         failed = failed || c->content.failed || c->thinking.failed;
         for (size_t k = 0; k < c->n_calls; k++) {
-            failed = failed || c->calls[k].arguments.failed ||
-                     c->calls[k].id.failed || c->calls[k].name.failed;
+            failed = failed || c->calls[k].arguments.failed || c->calls[k].id.failed ||
+                     c->calls[k].name.failed;
         }
     }
     return failed ? cf_oom_for(err, "an answer") : CF_OK;

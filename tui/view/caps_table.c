@@ -38,15 +38,13 @@ int cf_caps_table_rows(int width, bool is_pair)
 /* A capability that loses something. */
 static cf_style style_of(const char *value)
 {
-    return strcmp(value, "dropped") == 0 || strcmp(value, "garbled") == 0
-               ? CF_STYLE_ERROR
-           : strcmp(value, "no") == 0  ? CF_STYLE_DIM
-           : strcmp(value, "yes") == 0 ? CF_STYLE_OK
-                                       : CF_STYLE_NORMAL;
+    return strcmp(value, "dropped") == 0 || strcmp(value, "garbled") == 0 ? CF_STYLE_ERROR
+           : strcmp(value, "no") == 0                                     ? CF_STYLE_DIM
+           : strcmp(value, "yes") == 0                                    ? CF_STYLE_OK
+                                                                          : CF_STYLE_NORMAL;
 }
 
-void cf_caps_table_draw(cf_grid *g, cf_rect r, const cf_template_caps *a,
-                        const cf_template_caps *b)
+void cf_caps_table_draw(cf_grid *g, cf_rect r, const cf_template_caps *a, const cf_template_caps *b)
 {
     size_t n = columns(r.w, b != NULL);
     int rows = cf_caps_table_rows(r.w, b != NULL);
@@ -60,15 +58,13 @@ void cf_caps_table_draw(cf_grid *g, cf_rect r, const cf_template_caps *a,
         }
         int label_w = LABEL_W;
         cf_grid_puts(g, at, r.y + row, label_w, x.label, CF_STYLE_NORMAL);
-        cf_grid_puts(g, at + label_w + 1, r.y + row, VALUE_W, x.value,
-                     style_of(x.value));
+        cf_grid_puts(g, at + label_w + 1, r.y + row, VALUE_W, x.value, style_of(x.value));
         if (b != NULL && cf_template_caps_row(b, i, &y)) {
             bool differ = strcmp(x.value, y.value) != 0;
-            cf_grid_puts(g, at + label_w + VALUE_W + 1, r.y + row, 1,
-                         differ ? "!" : "|",
+            cf_grid_puts(g, at + label_w + VALUE_W + 1, r.y + row, 1, differ ? "!" : "|",
                          differ ? CF_STYLE_MARKED : CF_STYLE_DIM);
-            cf_grid_puts(g, at + label_w + VALUE_W + 3, r.y + row, VALUE_W - 2,
-                         y.value, style_of(y.value));
+            cf_grid_puts(g, at + label_w + VALUE_W + 3, r.y + row, VALUE_W - 2, y.value,
+                         style_of(y.value));
         }
     }
 }

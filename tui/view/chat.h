@@ -157,12 +157,7 @@ typedef struct cf_chat {
 
 /* What can be clicked: a turn of the path where it is shown, a turn to go to
  * (of the path), a row of the tree (of all turns), the composer. */
-enum {
-    CF_CHAT_SPOT_TURN,
-    CF_CHAT_SPOT_GO,
-    CF_CHAT_SPOT_TREE,
-    CF_CHAT_SPOT_COMPOSER
-};
+enum { CF_CHAT_SPOT_TURN, CF_CHAT_SPOT_GO, CF_CHAT_SPOT_TREE, CF_CHAT_SPOT_COMPOSER };
 
 /* Cells of a line of text: longer ones are hard to read. */
 enum { CF_CHAT_TEXT_W = 100 };
@@ -233,8 +228,7 @@ cf_chat_call cf_chat__call_of(cf_app *app, const cf_turn *turn, size_t i);
 /* The same of the last reply of the path. */
 cf_chat_call cf_chat__last_call(cf_app *app);
 /* Appends what can be done about it; nothing for one that is done. */
-void cf_chat__call_text(cf_app *app, const cf_turn *turn, cf_chat_call call,
-                        cf_buf *out);
+void cf_chat__call_text(cf_app *app, const cf_turn *turn, cf_chat_call call, cf_buf *out);
 
 /* ---- chat_find.c -------------------------------------------------------- */
 

@@ -38,8 +38,8 @@ static void find_calls(cf_app *app, const cf_turn *turn, cf_chat_text *t)
     cf_buf_restart(&t->broken);
     if (!cf_str_is(cf_json_get_str(turn->message, "role"), "assistant") ||
         !may_call(turn, &t->text) ||
-        cf_tool_model_build(&m, &turn, 1, e->family, cf_lab_tools(app->lab),
-                            e->template_source, &err) != CF_OK) {
+        cf_tool_model_build(&m, &turn, 1, e->family, cf_lab_tools(app->lab), e->template_source,
+                            &err) != CF_OK) {
         return;
     }
     for (size_t i = 0; i < m.n_row; i++) {
@@ -94,8 +94,7 @@ cf_chat_call cf_chat__call_of(cf_app *app, const cf_turn *turn, size_t i)
     return waits ? CF_CALLS_WAITS : CF_CALLS_DONE;
 }
 
-void cf_chat__call_text(cf_app *app, const cf_turn *turn, cf_chat_call call,
-                        cf_buf *out)
+void cf_chat__call_text(cf_app *app, const cf_turn *turn, cf_chat_call call, cf_buf *out)
 {
     if (call == CF_CALLS_WAITS) {
         cf_buf_adds(out, "waits for a result: 4 answers, m mocks");

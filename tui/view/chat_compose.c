@@ -28,8 +28,7 @@ static void draw_gauge(cf_app *app, cf_grid *g, cf_rect r, int used)
     int room = r.w - used - 8;
     int w = (int)text.n < room ? (int)text.n : room;
     if (w > 8) {
-        cf_grid_put(g, r.x + r.w - w - 2, r.y, w, cf_buf_str(&text),
-                    cf_chat__gauge_style(gauge));
+        cf_grid_put(g, r.x + r.w - w - 2, r.y, w, cf_buf_str(&text), cf_chat__gauge_style(gauge));
     }
     cf_buf_deinit(&text);
 }
@@ -48,22 +47,19 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
     for (size_t i = 0; i < s->attached.n; i++) {
         cf_buf_addf(&head, "  + %s", s->attached.v[i].name);
     }
-    cf_grid_box(g, r, cf_buf_cstr(&head), CF_STYLE_BORDER,
-                is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_box(g, r, cf_buf_cstr(&head), CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     draw_gauge(app, g, r, (int)cf_text_width(cf_buf_cstr(&head), head.n));
     cf_buf_deinit(&head);
     int w = r.w - 3 < CF_CHAT_TEXT_W ? r.w - 3 : CF_CHAT_TEXT_W;
     s->composer_w = w;
-    cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, w, r.h - 2},
-                 is_on);
+    cf_edit_draw(&s->composer, g, (cf_rect){r.x + 2, r.y + 1, w, r.h - 2}, is_on);
 }
 
 const cf_turn *cf_chat__edited(cf_app *app)
 {
     cf_uuid id = cf_chat__state(app)->edits;
     size_t n = 0;
-    const cf_turn *const *turns =
-        !cf_uuid_is_nil(id) ? cf_lab_turns(app->lab, &n) : NULL;
+    const cf_turn *const *turns = !cf_uuid_is_nil(id) ? cf_lab_turns(app->lab, &n) : NULL;
     for (size_t i = 0; i < n; i++) {
         if (cf_uuid_eq(turns[i]->id, id)) {
             return turns[i];
@@ -75,24 +71,20 @@ const cf_turn *cf_chat__edited(cf_app *app)
 bool cf_chat__continues(cf_app *app)
 {
     const cf_turn *t = cf_chat__edited(app);
-    return t != NULL &&
-           cf_str_is(cf_json_get_str(t->message, "role"), "assistant");
+    return t != NULL && cf_str_is(cf_json_get_str(t->message, "role"), "assistant");
 }
 
-static cf_status send_message(cf_app *app, cf_str text, cf_uuid parent,
-                              cf_error *err)
+static cf_status send_message(cf_app *app, cf_str text, cf_uuid parent, cf_error *err)
 {
     const cf_attachments *a = &cf_chat__state(app)->attached;
     if (a->n == 0) {
         return cf_lab_send(app->lab, text, parent, err);
     }
     json_t *content = cf_attachments_content(a, text);
-    json_t *messages = content != NULL ? json_pack("[{s:s,s:o}]", "role",
-                                                   "user", "content", content)
-                                       : NULL;
+    json_t *messages =
+        content != NULL ? json_pack("[{s:s,s:o}]", "role", "user", "content", content) : NULL;
     if (messages == NULL) {
-        return cf_fail(err, CF_EFORMAT,
-                       "the message is not UTF-8, or memory ran out");
+        return cf_fail(err, CF_EFORMAT, "the message is not UTF-8, or memory ran out");
     }
     cf_status st = cf_lab_add(app->lab, messages, parent, true, err);
     json_decref(messages);
@@ -105,8 +97,7 @@ static void set_system(cf_app *app)
     cf_chat *s = cf_chat__state(app);
     cf_error err;
     size_t n_copied;
-    cf_status st = cf_lab_set_system(app->lab, cf_edit_text(&s->composer),
-                                     &n_copied, &err);
+    cf_status st = cf_lab_set_system(app->lab, cf_edit_text(&s->composer), &n_copied, &err);
     cf_chat__report(app, st, &err);
     if (st == CF_OK) {
         cf_edit_commit(&s->composer);

@@ -20,8 +20,7 @@ void cf_chat__find_deinit(cf_chat_find *f)
 
 static bool add_match(cf_chat_find *f, size_t turn, size_t off)
 {
-    if (f->n >= MATCHES_MAX ||
-        !cf_grow(&f->v, &f->cap, f->n + 1, sizeof *f->v)) {
+    if (f->n >= MATCHES_MAX || !cf_grow(&f->v, &f->cap, f->n + 1, sizeof *f->v)) {
         return false;
     }
     f->v[f->n++] = (cf_chat_match){turn, off};
@@ -41,8 +40,7 @@ static void find_all(cf_app *app, const char *what)
     for (size_t i = 0; i < n && len != 0; i++) {
         const cf_chat_text *t = cf_chat__text_of(s, path[i]);
         for (size_t at = 0; t != NULL && at < t->text.n;) {
-            size_t found = cf_find_smart(
-                cf_str_make(t->text.p + at, t->text.n - at), what);
+            size_t found = cf_find_smart(cf_str_make(t->text.p + at, t->text.n - at), what);
             if (found == SIZE_MAX || !add_match(f, i, at + found)) {
                 break;
             }
@@ -54,8 +52,7 @@ static void find_all(cf_app *app, const char *what)
 static void find_update(cf_app *app, const char *what)
 {
     const cf_chat_find *f = &cf_chat__state(app)->find;
-    if (strcmp(f->what, what) != 0 ||
-        f->generation != cf_lab_generation(app->lab)) {
+    if (strcmp(f->what, what) != 0 || f->generation != cf_lab_generation(app->lab)) {
         find_all(app, what);
     }
 }
@@ -159,8 +156,7 @@ const char *cf_chat__searched(cf_app *app)
 void cf_chat__find_text(cf_app *app, cf_buf *out)
 {
     const cf_chat_find *f = &cf_chat__state(app)->find;
-    if (f->has_at && f->n != 0 &&
-        f->generation == cf_lab_generation(app->lab)) {
+    if (f->has_at && f->n != 0 && f->generation == cf_lab_generation(app->lab)) {
         cf_buf_addf(out, "%zu of %zu", f->at + 1, f->n);
     } else if (app->mode == CF_MODE_SEARCH && f->what[0] != '\0') {
         cf_buf_adds(out, "not found");

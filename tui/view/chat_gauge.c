@@ -26,8 +26,7 @@ enum {
 size_t cf_chat_context_size(cf_app *app)
 {
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
-    const cf_session *session =
-        e->engine != NULL ? cf_backend_core_session(e->backend) : NULL;
+    const cf_session *session = e->engine != NULL ? cf_backend_core_session(e->backend) : NULL;
     if (session != NULL) {
         return cf_session_n_ctx(session);
     }
@@ -63,8 +62,7 @@ static size_t count(const cf_tokenizer *tok, cf_str text)
         cf_arena arena;
         cf_token_list list = {NULL, 0};
         cf_arena_init(&arena, 0);
-        bool ok = cf_tokenizer_encode(&list, tok, text, false, false, &arena,
-                                      NULL) == CF_OK;
+        bool ok = cf_tokenizer_encode(&list, tok, text, false, false, &arena, NULL) == CF_OK;
         size_t n = list.n;
         cf_arena_deinit(&arena);
         if (ok) {
@@ -120,8 +118,7 @@ static void estimate(cf_app *app, cf_chat_gauge *g)
                 g->n_base += (size_t)(r->usage.n_prompt + r->usage.n_reply);
                 break;
             }
-            const cf_chat_text *t =
-                cf_chat__text_of(cf_chat__state(app), path[i]);
+            const cf_chat_text *t = cf_chat__text_of(cf_chat__state(app), path[i]);
             g->n_base += MARKS + (t != NULL ? t->text.n / 4 : 0);
         }
     }
@@ -147,8 +144,7 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
     if (g->n_ctx == 0) {
         return NULL;
     }
-    bool is_short =
-        path_bytes(app) + draft.n <= EXACT_BYTES && parts <= EXACT_PARTS;
+    bool is_short = path_bytes(app) + draft.n <= EXACT_BYTES && parts <= EXACT_PARTS;
     if (cf_lab_is_busy(app->lab)) {
         return g->n_prompt != 0 ? g : NULL; /* as it was sent */
     }
@@ -160,8 +156,7 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
 
 void cf_chat__gauge_text(const cf_chat_gauge *g, cf_buf *out)
 {
-    cf_buf_addf(out, "prompt %s%zu of %zu", g->is_estimate ? "~" : "",
-                g->n_prompt, g->n_ctx);
+    cf_buf_addf(out, "prompt %s%zu of %zu", g->is_estimate ? "~" : "", g->n_prompt, g->n_ctx);
     if (g->n_prompt >= g->n_ctx) {
         cf_buf_addf(out, ", %zu too many", g->n_prompt + 1 - g->n_ctx);
         if (g->n_drop != 0) {

@@ -48,8 +48,8 @@ static void describe(char out[160], cf_str head, size_t bytes)
         snprintf(size, sizeof size, "%d x %d", w, h);
     }
     const char *mime = cf_attachment_sniff(head);
-    snprintf(out, 160, "%s, %s, %.1f kB", is_image(mime) ? mime + 6 : "image",
-             size, (double)bytes / 1000);
+    snprintf(out, 160, "%s, %s, %.1f kB", is_image(mime) ? mime + 6 : "image", size,
+             (double)bytes / 1000);
 }
 
 /* What is known of a picture by its first bytes. */
@@ -78,8 +78,7 @@ static void describe_sound(char out[160], const cf_attachment *a)
                            ? cf_attachment_sniff(cf_buf_str(&head))
                            : NULL;
     bool is_audio = mime != NULL && strncmp(mime, audio, sizeof audio - 1) == 0;
-    snprintf(out, 160, "%s, %.1f kB",
-             is_audio ? mime + sizeof audio - 1 : "sound",
+    snprintf(out, 160, "%s, %.1f kB", is_audio ? mime + sizeof audio - 1 : "sound",
              (double)(a->base64.n / 4 * 3) / 1000);
     cf_buf_deinit(&head);
 }
@@ -162,17 +161,15 @@ static const cf_thumb *thumb_of(cf_app *app, cf_chat_image *image)
 }
 
 /* Its description, then its picture. */
-static void draw_line(cf_app *app, const cf_chat_image *image,
-                      const cf_thumb *thumb, size_t number, int row, cf_grid *g,
-                      cf_rect r)
+static void draw_line(cf_app *app, const cf_chat_image *image, const cf_thumb *thumb, size_t number,
+                      int row, cf_grid *g, cf_rect r)
 {
     const cf_backend_info info = cf_lab_info(app->lab);
     if (row == 0) {
         bool has_more = thumb != NULL && thumb->what[0] != '\0';
         cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "[%s %zu] %s%s%s",
-                     cf_attachment_kind_name(image->attachment.kind), number,
-                     image->what, has_more ? ", " : "",
-                     has_more ? thumb->what : "");
+                     cf_attachment_kind_name(image->attachment.kind), number, image->what,
+                     has_more ? ", " : "", has_more ? thumb->what : "");
         return;
     }
     if (image->why[0] != '\0') {
@@ -182,8 +179,7 @@ static void draw_line(cf_app *app, const cf_chat_image *image,
     bool waits = thumb != NULL && !thumb->is_done;
     cf_grid_puts(g, r.x, r.y, r.w,
                  waits ? "decoding"
-                 : image->attachment.base64.n == 0 &&
-                         image->attachment.url.n == 0
+                 : image->attachment.base64.n == 0 && image->attachment.url.n == 0
                      ? "not sent: it is not here"
                  : info.takes_images && info.shows_tokens
                      ? "gm shows what the model gets of it, and its tokens"
@@ -199,8 +195,7 @@ static uint32_t pixel(const cf_picture *p, int x, int y)
     if (y >= p->h) {
         return 0; /* below an odd last row */
     }
-    const unsigned char *rgb =
-        p->rgb + ((size_t)y * (size_t)p->w + (size_t)x) * 3;
+    const unsigned char *rgb = p->rgb + ((size_t)y * (size_t)p->w + (size_t)x) * 3;
     return (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
 }
 
@@ -218,8 +213,8 @@ bool cf_chat_image_failed(cf_app *app, cf_chat_image *image)
     return true;
 }
 
-void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number,
-                        int row, cf_grid *g, int x, int y, int width)
+void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number, int row, cf_grid *g,
+                        int x, int y, int width)
 {
     const cf_thumb *thumb = thumb_of(app, image);
     if (row < LINES) {
@@ -228,16 +223,13 @@ void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number,
     }
     const cf_picture *p = thumb != NULL ? &thumb->picture : NULL;
     int top = 2 * (row - LINES);
-    for (int i = 0; p != NULL && top < p->h && i < p->w && i + GAP < width;
-         i++) {
-        cf_grid_put_pixels(g, x + GAP + i, y, pixel(p, i, top),
-                           pixel(p, i, top + 1));
+    for (int i = 0; p != NULL && top < p->h && i < p->w && i + GAP < width; i++) {
+        cf_grid_put_pixels(g, x + GAP + i, y, pixel(p, i, top), pixel(p, i, top + 1));
     }
     if (p != NULL && top < p->h) {
         cf_rect whole = {x + GAP, y - (row - LINES), p->w, (p->h + 1) / 2};
         cf_rect part = {x + GAP, y, width - GAP < p->w ? width - GAP : p->w, 1};
-        cf_grid_plate(g, whole, part, thumb->fine.rgb, thumb->fine.w,
-                      thumb->fine.h);
+        cf_grid_plate(g, whole, part, thumb->fine.rgb, thumb->fine.w, thumb->fine.h);
     }
 }
 
@@ -261,34 +253,31 @@ static cf_status check_room(const cf_attachments *a, cf_error *err)
 {
     return a->n < CF_ATTACHED_MAX
                ? CF_OK
-               : cf_fail(err, CF_ELIMIT, "%d files are enough for one message",
-                         CF_ATTACHED_MAX);
+               : cf_fail(err, CF_ELIMIT, "%d files are enough for one message", CF_ATTACHED_MAX);
 }
 
-static cf_status attach_sound(cf_attachments *a, const char *path,
-                              const char *mime, size_t bytes, cf_error *err)
+static cf_status attach_sound(cf_attachments *a, const char *path, const char *mime, size_t bytes,
+                              cf_error *err)
 {
     CF_TRY(check_room(a, err));
     cf_attached *to = &a->v[a->n];
     CF_TRY(cf_attachment_file(&to->part, CF_ATTACHMENT_AUDIO, path, err));
     snprintf(to->name, sizeof to->name, "%.63s", base_name(path));
-    snprintf(to->what, sizeof to->what, "%s, %.1f kB", mime,
-             (double)bytes / 1000);
+    snprintf(to->what, sizeof to->what, "%s, %.1f kB", mime, (double)bytes / 1000);
     a->n++;
     return CF_OK;
 }
 
-static cf_status attach_image(cf_attachments *a, const char *name,
-                              const char *mime, const cf_buf *bytes,
-                              cf_error *err)
+static cf_status attach_image(cf_attachments *a, const char *name, const char *mime,
+                              const cf_buf *bytes, cf_error *err)
 {
     cf_buf url = CF_BUF_INIT;
     CF_TRY(check_room(a, err));
     cf_buf_addf(&url, "data:%s;base64,", mime);
     cf_base64_put(&url, cf_str_make(bytes->p, bytes->n));
     json_t *part = url.failed ? NULL
-                              : json_pack("{s:s,s:{s:s%}}", "type", "image_url",
-                                          "image_url", "url", url.p, url.n);
+                              : json_pack("{s:s,s:{s:s%}}", "type", "image_url", "image_url", "url",
+                                          url.p, url.n);
     cf_buf_deinit(&url);
     if (part == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for '%s'", name);
@@ -319,14 +308,12 @@ static void add_fenced(cf_buf *out, const char *name, const cf_buf *bytes)
     cf_buf_deinit(&fence);
 }
 
-cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
-                         cf_error *err)
+cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT, bytes = CF_BUF_INIT;
     cf_paths_expand(&path, name);
     cf_status st = cf_buf_check(&path, err);
-    CF_THEN(st,
-            cf_os_read_file(&bytes, cf_buf_cstr(&path), IMAGE_FILE_MAX, err));
+    CF_THEN(st, cf_os_read_file(&bytes, cf_buf_cstr(&path), IMAGE_FILE_MAX, err));
     const char *mime = NULL;
     if (st == CF_OK) {
         mime = cf_attachment_sniff(cf_buf_str(&bytes));
@@ -340,12 +327,9 @@ cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
                      "'%s' is neither an image nor a sound, and %zu bytes of "
                      "text are too many",
                      name, bytes.n);
-    } else if (st == CF_OK &&
-               (memchr(cf_buf_cstr(&bytes), '\0', bytes.n) != NULL ||
-                cf_utf8_valid_prefix(cf_buf_cstr(&bytes), bytes.n) !=
-                    bytes.n)) {
-        st = cf_fail(err, CF_EUNSUPPORTED,
-                     "'%s' is neither an image, a sound nor text", name);
+    } else if (st == CF_OK && (memchr(cf_buf_cstr(&bytes), '\0', bytes.n) != NULL ||
+                               cf_utf8_valid_prefix(cf_buf_cstr(&bytes), bytes.n) != bytes.n)) {
+        st = cf_fail(err, CF_EUNSUPPORTED, "'%s' is neither an image, a sound nor text", name);
     } else if (st == CF_OK) {
         add_fenced(text, name, &bytes);
         st = cf_buf_check(text, err);
@@ -408,8 +392,7 @@ static bool is_media_file(const char *name)
     cf_error ignored;
     bool is = false;
     cf_paths_expand(&path, name);
-    if (!path.failed &&
-        cf_os_map_open(&map, cf_buf_cstr(&path), &ignored) == CF_OK) {
+    if (!path.failed && cf_os_map_open(&map, cf_buf_cstr(&path), &ignored) == CF_OK) {
         cf_str bytes = cf_str_make((const char *)map.p, map.n);
         is = map.n >= HEAD && cf_attachment_sniff(bytes) != NULL;
         cf_os_map_close(&map);

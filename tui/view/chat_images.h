@@ -21,8 +21,8 @@ typedef struct cf_chat_image {
     char what[160];           /* "png, 640 x 480, 12.3 kB" */
     cf_attachment attachment; /* borrows from the turn's message */
     char why[120];            /* there is no picture; "" when there is */
-    int w, h;  /* of the picture to come; 0: there will be none */
-    int thumb; /* in app->thumbs; -1: not asked for */
+    int w, h;                 /* of the picture to come; 0: there will be none */
+    int thumb;                /* in app->thumbs; -1: not asked for */
 } cf_chat_image;
 
 /* The images and sounds in a message, as one owned block; NULL when there are
@@ -39,8 +39,8 @@ bool cf_chat_image_failed(cf_app *app, cf_chat_image *image);
 
 /* Draws row `row` of an image over at most `width` cells; `number` counts the
  * images of the turn from 1. */
-void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number,
-                        int row, cf_grid *g, int x, int y, int width);
+void cf_chat_image_draw(cf_app *app, cf_chat_image *image, size_t number, int row, cf_grid *g,
+                        int x, int y, int width);
 
 /* Images that go with the next message. */
 typedef struct cf_attached {
@@ -59,8 +59,8 @@ void cf_attachments_clear(cf_attachments *a);
  * Reads a file: an image joins `a`, a text is appended to `text` as a fenced
  * block.  CF_EUNSUPPORTED for anything else, CF_ELIMIT, CF_EIO ...
  */
-CF_MUST_USE cf_status cf_attach_file(cf_attachments *a, const char *name,
-                                     cf_buf *text, cf_error *err);
+CF_MUST_USE cf_status cf_attach_file(cf_attachments *a, const char *name, cf_buf *text,
+                                     cf_error *err);
 
 /*
  * Attaches the files that a pasted text names, whole paths separated by blanks

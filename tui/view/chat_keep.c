@@ -41,12 +41,10 @@ const cf_store_turn_mark *cf_chat__mark_of(cf_app *app, cf_uuid turn)
         m->conv = conv;
         m->is_valid = true;
         cf_error err;
-        if (cf_store_turn_marks(app->store, conv, &m->arena, &m->v, &m->n,
-                                &err) != CF_OK) {
+        if (cf_store_turn_marks(app->store, conv, &m->arena, &m->v, &m->n, &err) != CF_OK) {
             m->v = NULL;
             m->n = 0;
-            cf_app_say(app, CF_STYLE_ERROR, "marks and notes are not shown: %s",
-                       err.text);
+            cf_app_say(app, CF_STYLE_ERROR, "marks and notes are not shown: %s", err.text);
         }
     }
     for (size_t i = 0; i < m->n; i++) {
@@ -94,12 +92,10 @@ static void bring_back(cf_app *app, cf_uuid conv)
     size_t n_path;
     cf_arena_init(&arena, 0);
     cf_lab_path(app->lab, &n_path);
-    bool has =
-        cf_store_get_draft(app->store, conv, &arena, &text, NULL) == CF_OK;
+    bool has = cf_store_get_draft(app->store, conv, &arena, &text, NULL) == CF_OK;
     if (!has && n_path == 0 && !s->draft.has_looked) {
         s->draft.has_looked = true;
-        has = cf_store_lost_draft(app->store, &arena, &lost, &text, NULL) ==
-              CF_OK;
+        has = cf_store_lost_draft(app->store, &arena, &lost, &text, NULL) == CF_OK;
         /* The lost one goes once its text is kept here. */
         if (has && put_draft(app, conv, text)) {
             (void)put_draft(app, lost, cf_str_make("", 0));
@@ -131,8 +127,7 @@ void cf_chat__keep_draft(cf_app *app, bool is_last)
     bool has_changed = text.n != d->n || hash_of(text) != d->hash;
     /* The writer has enough to do while a reply comes in. */
     bool is_calm = text.n < LONG_DRAFT && !cf_lab_is_busy(app->lab);
-    bool is_due = is_last || is_other || is_calm ||
-                  cf_os_monotonic_us() - d->at_us > LONG_US;
+    bool is_due = is_last || is_other || is_calm || cf_os_monotonic_us() - d->at_us > LONG_US;
     if (has_changed && is_due && !cf_uuid_is_nil(d->conv)) {
         (void)put_draft(app, d->conv, text);
         note_kept(d, text);

@@ -30,8 +30,7 @@ void cf_chat__costs_deinit(cf_chat_costs *costs)
 
 static bool cost_of(const cf_reply *r, cf_chat_cost *out)
 {
-    uint64_t kept =
-        r->sync.n_kept > r->usage.n_cached ? r->sync.n_kept : r->usage.n_cached;
+    uint64_t kept = r->sync.n_kept > r->usage.n_cached ? r->sync.n_kept : r->usage.n_cached;
     uint64_t n_new = r->usage.n_prompt > kept ? r->usage.n_prompt - kept : 0;
     out->n_kept = kept;
     out->n_new = r->sync.n_new > 0 ? r->sync.n_new : n_new;
@@ -39,14 +38,12 @@ static bool cost_of(const cf_reply *r, cf_chat_cost *out)
     return !r->is_live && r->usage.is_known && r->usage.n_prompt > 0;
 }
 
-static bool stored_cost(const cf_store_turn_cost *v, size_t n, cf_uuid turn,
-                        cf_chat_cost *out)
+static bool stored_cost(const cf_store_turn_cost *v, size_t n, cf_uuid turn, cf_chat_cost *out)
 {
     for (size_t i = 0; i < n; i++) {
         if (cf_uuid_eq(v[i].turn, turn)) {
-            *out = (cf_chat_cost){.n_kept = v[i].n_kept,
-                                  .n_new = v[i].n_new,
-                                  .first_us = v[i].first_us};
+            *out = (cf_chat_cost){
+                .n_kept = v[i].n_kept, .n_new = v[i].n_new, .first_us = v[i].first_us};
             return true;
         }
     }
@@ -64,15 +61,14 @@ static void collect(cf_app *app, cf_chat_costs *c)
     cf_arena_init(&arena, 0);
     if (app->store != NULL) {
         /* Where they cannot be read, the plot has those of this session. */
-        cf_ignore(cf_store_turn_costs(app->store, cf_lab_conv_id(app->lab),
-                                      &arena, &v, &n_stored, NULL));
+        cf_ignore(
+            cf_store_turn_costs(app->store, cf_lab_conv_id(app->lab), &arena, &v, &n_stored, NULL));
     }
     c->n = 0;
     for (size_t i = 0; i < n; i++) {
         const cf_reply *r = cf_lab_reply_here(app->lab, path[i]->id);
         cf_chat_cost cost = {.turn = i};
-        bool has = (r != NULL && cost_of(r, &cost)) ||
-                   stored_cost(v, n_stored, path[i]->id, &cost);
+        bool has = (r != NULL && cost_of(r, &cost)) || stored_cost(v, n_stored, path[i]->id, &cost);
         cost.turn = i;
         if (has && cf_grow(&c->v, &c->cap, c->n + 1, sizeof *c->v)) {
             c->v[c->n++] = cost;
@@ -110,10 +106,9 @@ size_t cf_chat__next_worst(const cf_chat_costs *c, size_t at)
     bool has = at < c->n;
     for (size_t i = 0; i < c->n; i++) {
         /* The order: more computed first, then the earlier one. */
-        bool is_after = !has || c->v[i].n_new < c->v[at].n_new ||
-                        (c->v[i].n_new == c->v[at].n_new && i > at);
-        if (is_after &&
-            (best == SIZE_MAX || c->v[i].n_new > c->v[best].n_new)) {
+        bool is_after =
+            !has || c->v[i].n_new < c->v[at].n_new || (c->v[i].n_new == c->v[at].n_new && i > at);
+        if (is_after && (best == SIZE_MAX || c->v[i].n_new > c->v[best].n_new)) {
             best = i;
         }
     }
@@ -133,19 +128,16 @@ void cf_chat__plot_title(cf_app *app, int width, char out[128])
     }
     const cf_chat_cost *v = &c->v[at];
     snprintf(out, 128,
-             width >= 56
-                 ? "Cost of turn %02zu  %llu kept  %llu computed  first %.0f ms"
-                 : "%02zu  %llu kept  %llu new  %.0f ms",
-             v->turn + 1, (unsigned long long)v->n_kept,
-             (unsigned long long)v->n_new, (double)v->first_us * 1e-3);
+             width >= 56 ? "Cost of turn %02zu  %llu kept  %llu computed  first %.0f ms"
+                         : "%02zu  %llu kept  %llu new  %.0f ms",
+             v->turn + 1, (unsigned long long)v->n_kept, (unsigned long long)v->n_new,
+             (double)v->first_us * 1e-3);
 }
 
 /* The three strips, as far as a cost has them. */
 static double value_of(const cf_chat_cost *c, int strip)
 {
-    return strip == 0   ? (double)c->n_kept
-           : strip == 1 ? (double)c->n_new
-                        : (double)c->first_us;
+    return strip == 0 ? (double)c->n_kept : strip == 1 ? (double)c->n_new : (double)c->first_us;
 }
 
 typedef struct plot {
@@ -163,9 +155,7 @@ static void measure(plot *p)
     p->per = p->per > 0 ? p->per : 1;
     size_t columns = (p->c->n + p->per - 1) / p->per;
     p->column_w = columns > 0 ? p->r.w / (int)columns : 1;
-    p->column_w = p->column_w < 1          ? 1
-                  : p->column_w > COLUMN_W ? COLUMN_W
-                                           : p->column_w;
+    p->column_w = p->column_w < 1 ? 1 : p->column_w > COLUMN_W ? COLUMN_W : p->column_w;
     for (size_t i = 0; i < p->c->n; i++) {
         for (int strip = 0; strip < N_STRIPS; strip++) {
             double v = value_of(&p->c->v[i], strip);
@@ -189,8 +179,7 @@ static size_t shown_of(const plot *p, size_t from)
 
 static void draw_column(cf_grid *g, const plot *p, size_t from, size_t at)
 {
-    static const cf_style style[N_STRIPS] = {CF_STYLE_PLOT_0, CF_STYLE_PLOT_2,
-                                             CF_STYLE_PLOT_1};
+    static const cf_style style[N_STRIPS] = {CF_STYLE_PLOT_0, CF_STYLE_PLOT_2, CF_STYLE_PLOT_1};
     const cf_chat_cost *cost = &p->c->v[shown_of(p, from)];
     bool is_on = at >= from && at < from + p->per;
     int gap = p->column_w > 1;
@@ -205,8 +194,7 @@ static void draw_column(cf_grid *g, const plot *p, size_t from, size_t at)
     }
     cf_grid_puts(g, x, p->r.y + N_STRIPS * strip_h, 1, is_on ? "^" : ".",
                  is_on ? CF_STYLE_KEY : CF_STYLE_DIM);
-    cf_grid_spot(g, (cf_rect){x, p->r.y, p->column_w, p->r.h}, CF_CHAT_SPOT_GO,
-                 cost->turn);
+    cf_grid_spot(g, (cf_rect){x, p->r.y, p->column_w, p->r.h}, CF_CHAT_SPOT_GO, cost->turn);
 }
 
 void cf_chat__draw_plot(cf_app *app, cf_grid *g, cf_rect r)
@@ -217,15 +205,14 @@ void cf_chat__draw_plot(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     if (c->n == 0) {
-        cf_grid_puts(g, r.x, r.y, r.w, "no reply with figures on this path yet",
-                     CF_STYLE_DIM);
+        cf_grid_puts(g, r.x, r.y, r.w, "no reply with figures on this path yet", CF_STYLE_DIM);
         return;
     }
     plot p = {.c = c, .r = {r.x + LABEL_W + 1, r.y, r.w - LABEL_W - 1, r.h}};
     int strip_h = (r.h - 1) / N_STRIPS;
     for (int strip = 0; strip < N_STRIPS; strip++) {
-        cf_grid_puts(g, r.x, r.y + strip * strip_h + strip_h - 1, LABEL_W,
-                     label[strip], CF_STYLE_DIM);
+        cf_grid_puts(g, r.x, r.y + strip * strip_h + strip_h - 1, LABEL_W, label[strip],
+                     CF_STYLE_DIM);
     }
     measure(&p);
     size_t at = cf_chat__cost_at(c, cf_chat__state(app)->cursor);

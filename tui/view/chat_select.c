@@ -22,8 +22,7 @@ void cf_chat__select(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
     cf_chat__settle_cursor(app);
-    if (s->width == 0 || !cf_chat__lay_out(app, s->width) ||
-        s->cursor >= s->layout.n) {
+    if (s->width == 0 || !cf_chat__lay_out(app, s->width) || s->cursor >= s->layout.n) {
         return; /* nothing to select */
     }
     size_t line = s->layout.start[s->cursor] + 1; /* below its head */

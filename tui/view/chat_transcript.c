@@ -64,8 +64,7 @@ cf_chat_text *cf_chat__text_of(cf_chat *s, const cf_turn *turn)
         s->cap_texts = cap;
     }
     cf_chat_text *t = cf_calloc(1, sizeof *t);
-    if (t != NULL &&
-        !cf_turn_map_put(&s->text_map, turn->id, (uint32_t)s->n_texts)) {
+    if (t != NULL && !cf_turn_map_put(&s->text_map, turn->id, (uint32_t)s->n_texts)) {
         cf_free(t);
         return NULL;
     }
@@ -111,7 +110,7 @@ static uint64_t n_tokens(const cf_reply *r)
 {
     return r->usage.is_known && r->usage.n_reply > 0 ? r->usage.n_reply
            : r->n_token > 0                          ? r->n_token
-                            : r->chunks.n / sizeof(uint32_t);
+                                                     : r->chunks.n / sizeof(uint32_t);
 }
 
 static void head_figures(cf_buf *out, cf_app *app, const cf_turn *turn)
@@ -154,17 +153,14 @@ static void draw_head(pen *p, const cf_turn *turn, size_t i, bool is_on)
     }
     cf_str role = cf_json_get_str(turn->message, "role");
     cf_style style = cf_chat__role_style(role);
-    cf_grid_hline(p->g, p->r.x, y, p->r.w,
-                  is_on ? CF_STYLE_SELECTED : CF_STYLE_BORDER);
+    cf_grid_hline(p->g, p->r.x, y, p->r.w, is_on ? CF_STYLE_SELECTED : CF_STYLE_BORDER);
     char name[64];
     size_t index;
     size_t n = cf_lab_siblings(p->app->lab, turn, &index);
-    int len = snprintf(name, sizeof name, " %.*s %02zu ",
-                       (int)(role.n < 20 ? role.n : 20),
+    int len = snprintf(name, sizeof name, " %.*s %02zu ", (int)(role.n < 20 ? role.n : 20),
                        role.n != 0 ? role.p : "", i + 1);
     if (n > 1 && len > 0 && (size_t)len < sizeof name) {
-        snprintf(name + len, sizeof name - (size_t)len, "(%zu of %zu) ",
-                 index + 1, n);
+        snprintf(name + len, sizeof name - (size_t)len, "(%zu of %zu) ", index + 1, n);
     }
     cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, name,
                  is_on ? (cf_style)(style | CF_REVERSE) : style);
@@ -180,8 +176,7 @@ static void draw_head(pen *p, const cf_turn *turn, size_t i, bool is_on)
         w = (int)cf_text_width(cf_buf_cstr(&figures), figures.n);
     }
     if (w + (int)strlen(name) + 6 < p->r.w) {
-        cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, cf_buf_cstr(&figures),
-                     CF_STYLE_DIM);
+        cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, cf_buf_cstr(&figures), CF_STYLE_DIM);
     }
     cf_buf_deinit(&figures);
     if (is_on) {
@@ -211,16 +206,14 @@ static void copy_lines(pen *p, const cf_buf *text, const cf_wrapped *lines)
 
 /* Marks what is searched for on one line; a match may begin or end on another
  * one. */
-static void mark_matches(const pen *p, const cf_buf *text, const cf_line *line,
-                         int y)
+static void mark_matches(const pen *p, const cf_buf *text, const cf_line *line, int y)
 {
     const char *what = cf_chat__searched(p->app);
     size_t n = strlen(what), end = line->off + line->len;
     size_t at = line->off > n ? line->off - n : 0;
     while (n != 0 && at < end) {
         size_t stop = end + n < text->n ? end + n : text->n;
-        size_t found =
-            cf_find_smart(cf_str_make(text->p + at, stop - at), what);
+        size_t found = cf_find_smart(cf_str_make(text->p + at, stop - at), what);
         if (found == SIZE_MAX || at + found >= end) {
             return;
         }
@@ -231,17 +224,15 @@ static void mark_matches(const pen *p, const cf_buf *text, const cf_line *line,
         if (from < to) {
             int x = (int)cf_text_width(text->p + line->off, from - line->off);
             int w = (int)cf_text_width(text->p + from, to - from);
-            cf_grid_restyle(p->g, (cf_rect){p->r.x + 1 + x, y, w, 1},
-                            CF_STYLE_MATCH);
+            cf_grid_restyle(p->g, (cf_rect){p->r.x + 1 + x, y, w, 1}, CF_STYLE_MATCH);
         }
     }
 }
 
-static void draw_lines(pen *p, const cf_buf *text, cf_wrapped *lines,
-                       cf_style style)
+static void draw_lines(pen *p, const cf_buf *text, cf_wrapped *lines, cf_style style)
 {
-    if (text->n == 0 || cf_wrapped_update(lines, cf_str_make(text->p, text->n),
-                                          p->r.w - 2, NULL) != CF_OK) {
+    if (text->n == 0 ||
+        cf_wrapped_update(lines, cf_str_make(text->p, text->n), p->r.w - 2, NULL) != CF_OK) {
         return;
     }
     if (p->copy != NULL) {
@@ -279,9 +270,8 @@ static void draw_thinking(pen *p, cf_chat_text *t)
     int y = row_of(p);
     p->line++;
     if (y >= 0) {
-        cf_grid_putf(p->g, p->r.x + 1, y, p->r.w - 2, CF_STYLE_THINKING,
-                     "%s thinking, %zu bytes%s", is_open ? "v" : ">",
-                     t->thinking.n, is_open ? "" : " (zo opens)");
+        cf_grid_putf(p->g, p->r.x + 1, y, p->r.w - 2, CF_STYLE_THINKING, "%s thinking, %zu bytes%s",
+                     is_open ? "v" : ">", t->thinking.n, is_open ? "" : " (zo opens)");
     }
     if (is_open) {
         draw_lines(p, &t->thinking, &t->thinking_lines, CF_STYLE_THINKING);
@@ -296,8 +286,8 @@ static void draw_images(pen *p, cf_chat_text *t)
             int y = row_of(p);
             p->line++;
             if (y >= 0) {
-                cf_chat_image_draw(p->app, &t->images[i], i + 1, row, p->g,
-                                   p->r.x + 1, y, p->r.w - 2);
+                cf_chat_image_draw(p->app, &t->images[i], i + 1, row, p->g, p->r.x + 1, y,
+                                   p->r.w - 2);
             }
         }
     }
@@ -326,9 +316,8 @@ static void live_figures(char *out, size_t cap, const cf_reply *l)
             snprintf(rate, sizeof rate, "  %.0f t/s",
                      (double)l->n_done * 1e6 / (double)(now - l->start_us));
         }
-        snprintf(out, cap, " prefill %llu of %llu tok%s  GEN ",
-                 (unsigned long long)l->n_done, (unsigned long long)l->n_total,
-                 rate);
+        snprintf(out, cap, " prefill %llu of %llu tok%s  GEN ", (unsigned long long)l->n_done,
+                 (unsigned long long)l->n_total, rate);
     } else {
         double seconds = (double)(now - l->first_us) * 1e-6;
         uint64_t n = n_tokens(l);
@@ -352,13 +341,12 @@ static void draw_failure(pen *p, const cf_reply *l)
 {
     size_t n;
     const cf_turn *const *path = cf_lab_path(p->app->lab, &n);
-    if (l->failure[0] == '\0' || n == 0 ||
-        !cf_uuid_eq(path[n - 1]->id, l->parent)) {
+    if (l->failure[0] == '\0' || n == 0 || !cf_uuid_eq(path[n - 1]->id, l->parent)) {
         return;
     }
     const cf_turn *const *all = cf_lab_turns(p->app->lab, &n);
-    bool has_part = n > 0 && all[n - 1]->status == CF_TURN_ERROR &&
-                    cf_uuid_eq(all[n - 1]->parent, l->parent);
+    bool has_part =
+        n > 0 && all[n - 1]->status == CF_TURN_ERROR && cf_uuid_eq(all[n - 1]->parent, l->parent);
     draw_reason(p, has_part ? "the reply broke off" : "no reply", l->failure);
 }
 
@@ -370,8 +358,7 @@ static void draw_error(pen *p, const cf_turn *turn, const cf_chat_text *t)
     }
     const cf_reply *r = cf_lab_reply(p->app->lab, turn->id);
     draw_reason(p, t->text.n != 0 ? "broke off" : "no reply",
-                r != NULL && r->stop.err.text[0] != '\0' ? r->stop.err.text
-                                                         : "why is not known");
+                r != NULL && r->stop.err.text[0] != '\0' ? r->stop.err.text : "why is not known");
 }
 
 /* What the server or its end had to say about a reply. */
@@ -388,29 +375,25 @@ static void draw_notes(pen *p, const cf_reply *r)
         int y = row_of(p);
         p->line++;
         if (y >= 0) {
-            cf_grid_put(p->g, p->r.x + 1, y, p->r.w - 2, line,
-                        CF_STYLE_WARNING);
+            cf_grid_put(p->g, p->r.x + 1, y, p->r.w - 2, line, CF_STYLE_WARNING);
         }
         at += line.n + 1;
     }
 }
 
 /* A reply that is being written, as wide as the pen. */
-static void draw_live_reply(pen *p, const cf_reply *l, cf_chat_text *t,
-                            const char *title)
+static void draw_live_reply(pen *p, const cf_reply *l, cf_chat_text *t, const char *title)
 {
     int y = row_of(p);
     p->line++;
     if (y >= 0) {
         cf_grid_hline(p->g, p->r.x, y, p->r.w, CF_STYLE_BORDER);
-        cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, title,
-                     CF_STYLE_ASSISTANT);
+        cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4, title, CF_STYLE_ASSISTANT);
         char text[96];
         live_figures(text, sizeof text, l);
         int w = (int)strlen(text);
         if (w + (int)strlen(title) + 5 < p->r.w) {
-            cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, text,
-                         CF_STYLE_NEW);
+            cf_grid_puts(p->g, p->r.x + p->r.w - w - 2, y, w, text, CF_STYLE_NEW);
         }
     }
     if (l->thinking.n != 0) {
@@ -422,8 +405,8 @@ static void draw_live_reply(pen *p, const cf_reply *l, cf_chat_text *t,
         int at = row_of(p);
         p->line++;
         if (at >= 0) {
-            cf_grid_put(p->g, p->r.x + 1, at, p->r.w - 2,
-                        cf_str_make(l->calls.p, l->calls.n), CF_STYLE_TOOL);
+            cf_grid_put(p->g, p->r.x + 1, at, p->r.w - 2, cf_str_make(l->calls.p, l->calls.n),
+                        CF_STYLE_TOOL);
         }
     }
 }
@@ -446,8 +429,7 @@ static void draw_live_many(pen *p, size_t n)
         } else {
             column.line = end;
         }
-        draw_live_reply(&column, cf_lab_live_at(p->app->lab, i), &s->live[i],
-                        title);
+        draw_live_reply(&column, cf_lab_live_at(p->app->lab, i), &s->live[i], title);
         end = column.line > end ? column.line : end;
     }
     p->line = end;
@@ -482,8 +464,7 @@ static void draw_state(pen *p, const cf_turn *turn, size_t i)
         cf_buf_reset(&text);
     }
     cf_chat__call_text(p->app, turn, call, &text);
-    draw_lines(p, &text, &lines,
-               call == CF_CALLS_BROKEN ? CF_STYLE_ERROR : CF_STYLE_WARNING);
+    draw_lines(p, &text, &lines, call == CF_CALLS_BROKEN ? CF_STYLE_ERROR : CF_STYLE_WARNING);
     if (mark != NULL && mark->note.n != 0) {
         cf_wrapped_reset(&lines);
         cf_buf_reset(&text);
@@ -503,9 +484,7 @@ static void draw_turn(pen *p, const cf_turn *turn, size_t i)
     if (t == NULL) {
         return;
     }
-    draw_head(p, turn, i,
-              i == s->cursor && !s->is_on_first &&
-                  p->app->mode == CF_MODE_NORMAL);
+    draw_head(p, turn, i, i == s->cursor && !s->is_on_first && p->app->mode == CF_MODE_NORMAL);
     draw_thinking(p, t);
     draw_lines(p, &t->text, &t->lines, CF_STYLE_NORMAL);
     draw_images(p, t);
@@ -534,11 +513,9 @@ static void draw_first(pen *p)
     p->line++;
     if (y >= 0) {
         bool is_on = s->is_on_first && p->app->mode == CF_MODE_NORMAL;
-        cf_grid_hline(p->g, p->r.x, y, p->r.w,
-                      is_on ? CF_STYLE_SELECTED : CF_STYLE_BORDER);
+        cf_grid_hline(p->g, p->r.x, y, p->r.w, is_on ? CF_STYLE_SELECTED : CF_STYLE_BORDER);
         cf_grid_puts(p->g, p->r.x + 2, y, p->r.w - 4,
-                     t->text.n != 0 ? " system "
-                                    : " no system prompt; e writes one ",
+                     t->text.n != 0 ? " system " : " no system prompt; e writes one ",
                      is_on            ? CF_STYLE_SYSTEM | CF_REVERSE
                      : t->text.n != 0 ? CF_STYLE_SYSTEM
                                       : CF_STYLE_DIM);
@@ -565,8 +542,7 @@ bool cf_chat__lay_out(cf_app *app, int width)
     const cf_tool_set *tools = cf_lab_tools(app->lab);
     bool is_busy = cf_lab_is_busy(app->lab);
     if (l->is_valid && l->generation == generation && l->width == width &&
-        l->is_on_first == s->is_on_first && l->tools == tools &&
-        l->is_busy == is_busy &&
+        l->is_on_first == s->is_on_first && l->tools == tools && l->is_busy == is_busy &&
         l->shows_thinking == app->config.show_thinking) {
         return true;
     }
@@ -655,17 +631,16 @@ void cf_chat__settle_cursor(cf_app *app)
     if (s->cursor >= n || s->follows) {
         s->cursor = n > 0 ? n - 1 : 0;
     }
-    s->is_on_first = s->is_on_first && !s->follows && s->cursor == 0 &&
-                     cf_chat__has_first(app);
+    s->is_on_first = s->is_on_first && !s->follows && s->cursor == 0 && cf_chat__has_first(app);
 }
 
 /* The text of an empty conversation, as wide as there is room. */
 static void draw_tips(cf_grid *g, cf_rect r)
 {
-    const cf_str text = cf_str_from(
-        "Write a message: i, then Enter.\n\n"
-        "2 shows the prompt as the model sees it, 6 what was said before, "
-        "? every key.");
+    const cf_str text =
+        cf_str_from("Write a message: i, then Enter.\n\n"
+                    "2 shows the prompt as the model sees it, 6 what was said before, "
+                    "? every key.");
     cf_wrapped lines = {0};
     if (r.w < 2 || cf_wrapped_update(&lines, text, r.w, NULL) != CF_OK) {
         return;
@@ -688,8 +663,7 @@ static void draw_selection(cf_app *app, cf_grid *g, cf_rect r)
     for (int y = 0; y < r.h; y++) {
         size_t line = s->top + (size_t)y;
         if (line >= from && line <= to) {
-            cf_grid_restyle(g, (cf_rect){r.x, r.y + y, r.w, 1},
-                            CF_STYLE_SELECTED);
+            cf_grid_restyle(g, (cf_rect){r.x, r.y + y, r.w, 1}, CF_STYLE_SELECTED);
         }
         if (line == s->mark_end) {
             g->cursor_x = r.x + 1;
@@ -699,14 +673,12 @@ static void draw_selection(cf_app *app, cf_grid *g, cf_rect r)
 }
 
 /* The part of `r` where turn i is shown. */
-static cf_rect place_of(const cf_chat_layout *l, size_t i, size_t top,
-                        cf_rect r)
+static cf_rect place_of(const cf_chat_layout *l, size_t i, size_t top, cf_rect r)
 {
     size_t from = l->start[i] > top ? l->start[i] - top : 0;
     size_t to = l->start[i + 1] > top ? l->start[i + 1] - top : 0;
     to = to < (size_t)r.h ? to : (size_t)r.h;
-    return (cf_rect){r.x, r.y + (int)from, r.w,
-                     to > from ? (int)(to - from) : 0};
+    return (cf_rect){r.x, r.y + (int)from, r.w, to > from ? (int)(to - from) : 0};
 }
 
 void cf_chat__draw_transcript(cf_app *app, cf_grid *g, cf_rect r)
@@ -766,11 +738,7 @@ void cf_chat__selected_text(cf_app *app, cf_buf *out)
     }
     const cf_chat_layout *l = &s->layout;
     if (from < l->start[0]) {
-        pen copy = {.app = app,
-                    .r = {0, 0, s->width, 0},
-                    .copy = out,
-                    .from = from,
-                    .to = to};
+        pen copy = {.app = app, .r = {0, 0, s->width, 0}, .copy = out, .from = from, .to = to};
         draw_first(&copy);
     }
     for (size_t i = turn_at(l, from); i < l->n && l->start[i] <= to; i++) {

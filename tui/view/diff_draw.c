@@ -18,9 +18,7 @@ const char *const cf_diff_level_names[] = {"text", "tokens", "source"};
 
 static cf_style style_of(cf_diff_kind kind, int side)
 {
-    return kind == CF_DIFF_KEPT ? CF_STYLE_NORMAL
-           : side == 0          ? CF_STYLE_REMOVED
-                                : CF_STYLE_ADDED;
+    return kind == CF_DIFF_KEPT ? CF_STYLE_NORMAL : side == 0 ? CF_STYLE_REMOVED : CF_STYLE_ADDED;
 }
 
 static bool is_marked(const cf_diff_mark *v, size_t n, uint32_t off)
@@ -33,11 +31,10 @@ static bool is_marked(const cf_diff_mark *v, size_t n, uint32_t off)
     return false;
 }
 
-static void draw_text(const diff_view *s, cf_grid *g, cf_rect r,
-                      const cf_diff_row *row, int side, piece p, cf_style style)
+static void draw_text(const diff_view *s, cf_grid *g, cf_rect r, const cf_diff_row *row, int side,
+                      piece p, cf_style style)
 {
-    cf_str text =
-        cf_diff_text_of(cf_diff_side_of(s, side), cf_diff_unit_of(row, side));
+    cf_str text = cf_diff_text_of(cf_diff_side_of(s, side), cf_diff_unit_of(row, side));
     const cf_diff_mark *marks = NULL;
     size_t n_marks = 0;
     if (row->kind == CF_DIFF_CHANGED && !cf_diff_is_tokens(s)) {
@@ -46,18 +43,16 @@ static void draw_text(const diff_view *s, cf_grid *g, cf_rect r,
     }
     int used = 0;
     cf_cluster c;
-    for (size_t at = p.off; at < p.off + p.len &&
-                            cf_cluster_next(&c, text.p, text.n, &at,
-                                            (size_t)used, cf_diff_spaces(s));) {
+    for (size_t at = p.off;
+         at < p.off + p.len &&
+         cf_cluster_next(&c, text.p, text.n, &at, (size_t)used, cf_diff_spaces(s));) {
         bool is_on = is_marked(marks, n_marks, c.off);
-        used +=
-            cf_grid_put_cluster(g, r.x + used, r.y, r.w - used, &c,
-                                is_on ? (cf_style)(style | CF_REVERSE) : style);
+        used += cf_grid_put_cluster(g, r.x + used, r.y, r.w - used, &c,
+                                    is_on ? (cf_style)(style | CF_REVERSE) : style);
     }
 }
 
-static void draw_side(cf_app *app, cf_grid *g, cf_rect r, const dline *l,
-                      int side, bool is_on)
+static void draw_side(cf_app *app, cf_grid *g, cf_rect r, const dline *l, int side, bool is_on)
 {
     diff_view *s = cf_diff_state(app);
     const cf_diff_row *row = &s->m.diff.rows[l->row];
@@ -65,8 +60,7 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r, const dline *l,
     if (l->n_folded != 0) {
         cf_grid_putf(g, r.x + cf_diff_gutter(s) - 1, r.y, r.w,
                      is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM, ".. %u %s alike",
-                     (unsigned)l->n_folded,
-                     cf_diff_is_tokens(s) ? "tokens" : "lines");
+                     (unsigned)l->n_folded, cf_diff_is_tokens(s) ? "tokens" : "lines");
     }
     if (!p.is_there) {
         return;
@@ -81,8 +75,7 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r, const dline *l,
     if (cf_diff_is_tokens(s)) {
         cf_grid_putf(g, r.x, r.y, 6, number, "%6u", (unsigned)unit);
         cf_grid_putf(g, r.x + 6, r.y, 1, style, "%c", sign);
-        cf_grid_putf(g, r.x + 8, r.y, 8, number, "%8d",
-                     (int)cf_diff_side_of(s, side)->v[unit].id);
+        cf_grid_putf(g, r.x + 8, r.y, 8, number, "%8d", (int)cf_diff_side_of(s, side)->v[unit].id);
     } else {
         if (p.is_first) {
             cf_grid_putf(g, r.x, r.y, 5, number, "%5u", (unsigned)unit + 1);
@@ -90,8 +83,7 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r, const dline *l,
         cf_grid_putf(g, r.x + 5, r.y, 1, style, "%c", sign);
     }
     int w = cf_diff_gutter(s);
-    draw_text(s, g, (cf_rect){r.x + w - 1, r.y, r.w - w + 1, 1}, row, side, p,
-              style);
+    draw_text(s, g, (cf_rect){r.x + w - 1, r.y, r.w - w + 1, 1}, row, side, p, style);
 }
 
 /* Rows r.y ... of one column; `sides`: a bit for each. */
@@ -121,15 +113,13 @@ static void side_title(const diff_view *s, int i, char *out, size_t n)
 {
     const cf_diff_model *m = &s->m;
     const char *name = cf_diff_model_name(m, i);
-    bool is_file =
-        m->subject != CF_DIFF_MARKS || m->level == CF_DIFF_LEVEL_SOURCE;
+    bool is_file = m->subject != CF_DIFF_MARKS || m->level == CF_DIFF_LEVEL_SOURCE;
     const char *slash = is_file ? strrchr(name, '/') : NULL;
     bool has_tokens = m->has_tokens && m->level != CF_DIFF_LEVEL_SOURCE;
     const char *lora = cf_diff_model_lora_label(m, i);
     snprintf(out, n, "%c  %.120s%s%s  %zu %s", 'A' + i,
-             slash != NULL && slash[1] != '\0' ? slash + 1 : name,
-             lora[0] != '\0' ? " + " : "", lora,
-             has_tokens ? m->tokens[i].n : cf_diff_side_of(s, i)->n,
+             slash != NULL && slash[1] != '\0' ? slash + 1 : name, lora[0] != '\0' ? " + " : "",
+             lora, has_tokens ? m->tokens[i].n : cf_diff_side_of(s, i)->n,
              has_tokens ? "tokens" : "lines");
 }
 
@@ -152,20 +142,16 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r)
     size_t n_hunks, hunk;
     count_hunks(s, &n_hunks, &hunk);
     int x = r.x + 1;
-    x += cf_grid_putf(g, x, r.y, r.w - 1, CF_STYLE_TITLE, "%s",
-                      cf_diff_level_names[m->level]);
+    x += cf_grid_putf(g, x, r.y, r.w - 1, CF_STYLE_TITLE, "%s", cf_diff_level_names[m->level]);
     if (!m->has_diff) {
         return;
     }
     if (cf_diff_is_equal(d)) {
-        x += cf_grid_puts(g, x + 2, r.y, r.x + r.w - x - 2, "no difference",
-                          CF_STYLE_OK) +
-             2;
+        x += cf_grid_puts(g, x + 2, r.y, r.x + r.w - x - 2, "no difference", CF_STYLE_OK) + 2;
     } else {
         x += 2 + cf_grid_putf(g, x + 2, r.y, r.x + r.w - x - 2, CF_STYLE_NORMAL,
-                              "-%zu +%zu ~%zu  hunk %zu of %zu",
-                              d->n_of[CF_DIFF_REMOVED], d->n_of[CF_DIFF_ADDED],
-                              d->n_of[CF_DIFF_CHANGED], hunk, n_hunks);
+                              "-%zu +%zu ~%zu  hunk %zu of %zu", d->n_of[CF_DIFF_REMOVED],
+                              d->n_of[CF_DIFF_ADDED], d->n_of[CF_DIFF_CHANGED], hunk, n_hunks);
     }
     if (m->level == CF_DIFF_LEVEL_SOURCE) {
         return;
@@ -176,13 +162,11 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r)
                           m->has_tokens ? "tokens" : "bytes");
     cf_buf summary = CF_BUF_INIT;
     cf_diff_panel_summary(s, &summary);
-    cf_grid_put(g, x + 2, r.y, r.x + r.w - x - 2, cf_buf_str(&summary),
-                CF_STYLE_TITLE);
+    cf_grid_put(g, x + 2, r.y, r.x + r.w - x - 2, cf_buf_str(&summary), CF_STYLE_TITLE);
     x += summary.n != 0 ? (int)summary.n + 2 : 0;
     cf_buf_deinit(&summary);
     if (m->subject == CF_DIFF_SAVED) {
-        cf_grid_putf(g, x + 2, r.y, r.x + r.w - x - 2, CF_STYLE_DIM,
-                     "saved: %s", m->title[0]);
+        cf_grid_putf(g, x + 2, r.y, r.x + r.w - x - 2, CF_STYLE_DIM, "saved: %s", m->title[0]);
     }
 }
 
@@ -205,8 +189,7 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
             cf_buf_addf(&text, " %s", cf_template_builtin_name(i));
         }
         if (s->kept.n != 0) {
-            cf_buf_addf(&text, "\n\nFrom the history:%.600s",
-                        cf_buf_cstr(&s->kept));
+            cf_buf_addf(&text, "\n\nFrom the history:%.600s", cf_buf_cstr(&s->kept));
         }
         cf_buf_adds(&text, "\n\nOr mark two conversations in the library (6) "
                            "with A and B, and come back with A.");

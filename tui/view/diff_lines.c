@@ -30,8 +30,7 @@ int cf_diff_gutter(const diff_view *s)
 
 cf_space_mode cf_diff_spaces(const diff_view *s)
 {
-    return s->shows_white || cf_diff_is_tokens(s) ? CF_SPACE_VISIBLE
-                                                  : CF_SPACE_PLAIN;
+    return s->shows_white || cf_diff_is_tokens(s) ? CF_SPACE_VISIBLE : CF_SPACE_PLAIN;
 }
 
 const cf_diff_side *cf_diff_side_of(const diff_view *s, int i)
@@ -49,8 +48,7 @@ static size_t fit(const diff_view *s, cf_str text, size_t at, int width)
 {
     size_t column = 0, end = at;
     cf_cluster c;
-    for (size_t next = at; cf_cluster_next(&c, text.p, text.n, &next, column,
-                                           cf_diff_spaces(s));) {
+    for (size_t next = at; cf_cluster_next(&c, text.p, text.n, &next, column, cf_diff_spaces(s));) {
         if (column + c.width > (size_t)width && end > at) {
             break;
         }
@@ -64,8 +62,7 @@ static dline *add_line(diff_view *s)
 {
     if (s->n == s->cap) {
         size_t cap = s->cap != 0 ? s->cap * 2 : 256;
-        dline *v =
-            cap <= LINES_MAX ? cf_realloc(s->line, cap, sizeof *v) : NULL;
+        dline *v = cap <= LINES_MAX ? cf_realloc(s->line, cap, sizeof *v) : NULL;
         if (v == NULL) {
             return NULL;
         }
@@ -102,8 +99,7 @@ static bool add_row(diff_view *s, size_t row, unsigned sides, int width)
                 l->row = (uint32_t)row;
             }
             size_t end = fit(s, text, at[i], width);
-            l->side[i] = (piece){(uint32_t)at[i], (uint32_t)(end - at[i]), true,
-                                 is_first};
+            l->side[i] = (piece){(uint32_t)at[i], (uint32_t)(end - at[i]), true, is_first};
             at[i] = end > at[i] ? end : text.n;
         }
         if (l == NULL) {
@@ -115,19 +111,16 @@ static bool add_row(diff_view *s, size_t row, unsigned sides, int width)
 
 /* How many of the rows [i, end), which are alike, are shown before and after
  * what is folded; false where all are. */
-static bool folds(const diff_view *s, size_t i, size_t end, size_t *head,
-                  size_t *tail)
+static bool folds(const diff_view *s, size_t i, size_t end, size_t *head, size_t *tail)
 {
     size_t context = s->context;
     *head = i == 0 ? 0 : context;
     *tail = end == s->m.diff.n_rows ? 0 : context;
     bool is_equal = i == 0 && end == s->m.diff.n_rows;
-    return !is_equal && context != CF_DIFF_ALL &&
-           end - i >= *head + *tail + FOLD_MIN;
+    return !is_equal && context != CF_DIFF_ALL && end - i >= *head + *tail + FOLD_MIN;
 }
 
-static bool add_rows(diff_view *s, size_t from, size_t to, unsigned sides,
-                     int width)
+static bool add_rows(diff_view *s, size_t from, size_t to, unsigned sides, int width)
 {
     bool is_complete = true;
     for (size_t i = from; is_complete && i < to; i++) {
@@ -137,8 +130,7 @@ static bool add_rows(diff_view *s, size_t from, size_t to, unsigned sides,
 }
 
 /* Rows that are alike on both sides. */
-static bool add_kept(diff_view *s, size_t from, size_t to, unsigned sides,
-                     int width)
+static bool add_kept(diff_view *s, size_t from, size_t to, unsigned sides, int width)
 {
     size_t head, tail;
     if (!folds(s, from, to, &head, &tail)) {
@@ -164,15 +156,13 @@ static bool add_all(diff_view *s, bool is_unified, int width)
     for (size_t i = 0, end; i < d->n_rows; i = end) {
         bool is_kept = d->rows[i].kind == CF_DIFF_KEPT;
         end = i + 1;
-        while (end < d->n_rows &&
-               (d->rows[end].kind == CF_DIFF_KEPT) == is_kept) {
+        while (end < d->n_rows && (d->rows[end].kind == CF_DIFF_KEPT) == is_kept) {
             end++;
         }
-        bool is_complete =
-            is_kept ? add_kept(s, i, end, is_unified ? 1 : 3, width)
-            : is_unified
-                ? add_rows(s, i, end, 1, width) && add_rows(s, i, end, 2, width)
-                : add_rows(s, i, end, 3, width);
+        bool is_complete = is_kept ? add_kept(s, i, end, is_unified ? 1 : 3, width)
+                           : is_unified
+                               ? add_rows(s, i, end, 1, width) && add_rows(s, i, end, 2, width)
+                               : add_rows(s, i, end, 3, width);
         if (!is_complete) {
             return false;
         }

@@ -61,8 +61,7 @@ static void side_figures(const cf_run_side *s, cf_buf *out)
         return;
     }
     if (!s->is_done && s->reply.n_token == 0 && s->reply.raw.n == 0) {
-        cf_buf_addf(out, "prompt %llu of %llu tokens",
-                    (unsigned long long)s->reply.n_done,
+        cf_buf_addf(out, "prompt %llu of %llu tokens", (unsigned long long)s->reply.n_done,
                     (unsigned long long)s->reply.n_total);
         return;
     }
@@ -81,9 +80,8 @@ static void side_figures(const cf_run_side *s, cf_buf *out)
     }
     cf_buf_addf(out, "  %s",
                 s->status == CF_ECANCELLED ? "stopped"
-                : s->status != CF_OK
-                    ? "failed"
-                    : cf_stop_reason_name(s->reply.stop.reason));
+                : s->status != CF_OK       ? "failed"
+                                           : cf_stop_reason_name(s->reply.stop.reason));
     if (s->reply.n_calls + s->n_bad != 0) {
         cf_buf_addf(out, "  %u call%s", (unsigned)s->reply.n_calls,
                     s->reply.n_calls == 1 ? "" : "s");
@@ -109,8 +107,7 @@ static void quote(cf_buf *out, cf_str text)
 
 static cf_str first_text(const cf_diff_run *run, int i)
 {
-    return cf_str_make(cf_buf_cstr(&run->side[i].reply.raw) + run->first[i].off,
-                       run->first[i].len);
+    return cf_str_make(cf_buf_cstr(&run->side[i].reply.raw) + run->first[i].off, run->first[i].len);
 }
 
 static void replies_title(const cf_diff_view *s, cf_buf *out)
@@ -118,8 +115,7 @@ static void replies_title(const cf_diff_view *s, cf_buf *out)
     const cf_diff_run *run = &s->run;
     cf_buf_addf(out, "Replies to turn %02zu  seed %llu", run->n_path,
                 (unsigned long long)run->seed);
-    bool is_whole = !run->is_on && run->side[0].status == CF_OK &&
-                    run->side[1].status == CF_OK;
+    bool is_whole = !run->is_on && run->side[0].status == CF_OK && run->side[1].status == CF_OK;
     if (!is_whole) {
         return;
     }
@@ -138,34 +134,31 @@ static void replies_title(const cf_diff_view *s, cf_buf *out)
 }
 
 /* The style of the byte at `off` of a reply. */
-static cf_style reply_style(const cf_diff_run *run, int from, int side,
-                            size_t off)
+static cf_style reply_style(const cf_diff_run *run, int from, int side, size_t off)
 {
     if (run->is_on || run->is_same || off < run->first[from].off) {
         return CF_STYLE_NORMAL;
     }
     cf_style style = side == 0 ? CF_STYLE_REMOVED : CF_STYLE_ADDED;
-    return off < run->first[from].off + run->first[from].len
-               ? (cf_style)(style | CF_REVERSE)
-               : style;
+    return off < run->first[from].off + run->first[from].len ? (cf_style)(style | CF_REVERSE)
+                                                             : style;
 }
 
 /* One line of a reply, in front of it a mark where the replies part. */
-static void draw_reply_line(const cf_diff_view *s, cf_grid *g, cf_rect r,
-                            int side, cf_str text, const cf_line *line)
+static void draw_reply_line(const cf_diff_view *s, cf_grid *g, cf_rect r, int side, cf_str text,
+                            const cf_line *line)
 {
     int from = shown(s, s->run.was_swapped, side);
     size_t at = line->off, end = (size_t)line->off + line->len;
     int used = 2;
     size_t first = s->run.first[from].off;
-    if (!s->run.is_on && !s->run.is_same && first >= at &&
-        (first < end || line->ends_paragraph) && first <= end) {
+    if (!s->run.is_on && !s->run.is_same && first >= at && (first < end || line->ends_paragraph) &&
+        first <= end) {
         cf_grid_puts(g, r.x, r.y, 1, ">", CF_STYLE_FOCUS);
     }
     cf_cluster c;
     while (at < end && cf_cluster_next(&c, text.p, end, &at, (size_t)used,
-                                       s->shows_white ? CF_SPACE_VISIBLE
-                                                      : CF_SPACE_PLAIN)) {
+                                       s->shows_white ? CF_SPACE_VISIBLE : CF_SPACE_PLAIN)) {
         used += cf_grid_put_cluster(g, r.x + used, r.y, r.w - used, &c,
                                     reply_style(&s->run, from, side, c.off));
     }
@@ -178,8 +171,7 @@ static void draw_failure(cf_grid *g, cf_rect r, const char *why)
     if (r.w > 4 && cf_wrapped_update(&lines, text, r.w - 2, NULL) == CF_OK) {
         for (size_t i = 0; i < lines.n && (int)i < r.h; i++) {
             cf_grid_put(g, r.x + 2, r.y + (int)i, r.w - 2,
-                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len),
-                        CF_STYLE_ERROR);
+                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len), CF_STYLE_ERROR);
         }
     }
     cf_wrapped_deinit(&lines);
@@ -205,10 +197,8 @@ static void draw_replies(cf_app *app, cf_grid *g, cf_rect r)
     for (int i = 0; i < 2; i++) {
         const cf_run_side *side = &s->run.side[shown(s, s->run.was_swapped, i)];
         cf_str text = cf_buf_str(&side->reply.raw);
-        if (column[i].w > 4 &&
-            cf_wrapped_update(&w[i], text, column[i].w - 2, NULL) == CF_OK) {
-            size_t at = line_of_first(
-                &w[i], s->run.first[shown(s, s->run.was_swapped, i)].off);
+        if (column[i].w > 4 && cf_wrapped_update(&w[i], text, column[i].w - 2, NULL) == CF_OK) {
+            size_t at = line_of_first(&w[i], s->run.first[shown(s, s->run.was_swapped, i)].off);
             n = w[i].n > n ? w[i].n : n;
             first = i == 0 || at < first ? at : first;
         }
@@ -233,14 +223,11 @@ static void draw_replies(cf_app *app, cf_grid *g, cf_rect r)
         cf_buf_deinit(&figures);
         int y = 1;
         for (size_t k = rows(s)->top; k < w[i].n && y < c.h; k++, y++) {
-            draw_reply_line(s, g, (cf_rect){c.x, c.y + y, c.w, 1}, i, text,
-                            &w[i].v[k]);
+            draw_reply_line(s, g, (cf_rect){c.x, c.y + y, c.w, 1}, i, text, &w[i].v[k]);
         }
-        bool has_failed =
-            side->status != CF_OK && side->status != CF_ECANCELLED;
+        bool has_failed = side->status != CF_OK && side->status != CF_ECANCELLED;
         if (side->is_done && has_failed && y < c.h) {
-            draw_failure(g, (cf_rect){c.x, c.y + y, c.w, c.h - y},
-                         side->err.text);
+            draw_failure(g, (cf_rect){c.x, c.y + y, c.w, c.h - y}, side->err.text);
         }
         cf_wrapped_deinit(&w[i]);
     }
@@ -274,8 +261,7 @@ static char likelier(double a, double b)
 
 /* Tokens, sums (where there is room), means and perplexities of both sides,
  * from `sum` and `n`. */
-static void put_scores(cf_buf *out, const double sum[2], const size_t n[2],
-                       bool is_narrow)
+static void put_scores(cf_buf *out, const double sum[2], const size_t n[2], bool is_narrow)
 {
     double mean[2];
     for (int i = 0; i < 2; i++) {
@@ -294,9 +280,8 @@ static void put_scores(cf_buf *out, const double sum[2], const size_t n[2],
     cf_buf_addf(out, "  %c", likelier(mean[0], mean[1]));
 }
 
-static void swap_scores(const cf_diff_view *s, bool was_swapped,
-                        const double sum[2], const size_t n[2],
-                        double sum_out[2], size_t n_out[2])
+static void swap_scores(const cf_diff_view *s, bool was_swapped, const double sum[2],
+                        const size_t n[2], double sum_out[2], size_t n_out[2])
 {
     for (int i = 0; i < 2; i++) {
         sum_out[i] = sum[shown(s, was_swapped, i)];
@@ -304,8 +289,7 @@ static void swap_scores(const cf_diff_view *s, bool was_swapped,
     }
 }
 
-static void draw_line(cf_grid *g, cf_rect r, int y, cf_buf *text,
-                      cf_style style)
+static void draw_line(cf_grid *g, cf_rect r, int y, cf_buf *text, cf_style style)
 {
     cf_rect row = {r.x, r.y + y, r.w, 1};
     if (y < r.h) {
@@ -338,8 +322,7 @@ static void draw_likely(cf_app *app, cf_grid *g, cf_rect r)
         size_t i = rows(s)->top + y;
         const cf_reply_score *v = &l->v[i];
         bool is_on = s->in_panel && i == rows(s)->cursor;
-        cf_buf_addf(&text, "  %02zu ",
-                    v->place[shown(s, l->was_swapped, 0)] + 1);
+        cf_buf_addf(&text, "  %02zu ", v->place[shown(s, l->was_swapped, 0)] + 1);
         if (v->has[0] && v->has[1]) {
             swap_scores(s, l->was_swapped, v->sum, v->n, sum, n);
             put_scores(&text, sum, n, is_narrow);
@@ -392,26 +375,21 @@ static void survey_title(const cf_diff_view *s, cf_buf *out)
 {
     const cf_survey *v = &s->survey;
     if (v->is_on) {
-        cf_buf_addf(out, "compared %zu of %zu%s: ", v->n_done, v->n,
-                    v->is_ticked ? " ticked" : "");
+        cf_buf_addf(out, "compared %zu of %zu%s: ", v->n_done, v->n, v->is_ticked ? " ticked" : "");
     } else {
-        cf_buf_addf(out, "%zu %sconversation%s%s: ", v->n_done,
-                    v->is_ticked ? "ticked " : "", v->n_done == 1 ? "" : "s",
-                    v->was_stopped ? " (stopped)" : "");
+        cf_buf_addf(out, "%zu %sconversation%s%s: ", v->n_done, v->is_ticked ? "ticked " : "",
+                    v->n_done == 1 ? "" : "s", v->was_stopped ? " (stopped)" : "");
     }
     cf_buf_addf(out, "%zu differ%s", v->n_differ, v->n_differ == 1 ? "s" : "");
     if (v->n_lose != 0) {
         int a = shown(s, v->was_swapped, 0);
-        cf_buf_addf(out, ", %zu lose%s the call", v->n_lose,
-                    v->n_lose == 1 ? "s" : "");
+        cf_buf_addf(out, ", %zu lose%s the call", v->n_lose, v->n_lose == 1 ? "s" : "");
         if (v->n_lose_on[0] != v->n_lose_on[1]) {
-            cf_buf_addf(out, " (A %zu, B %zu)", v->n_lose_on[a],
-                        v->n_lose_on[1 - a]);
+            cf_buf_addf(out, " (A %zu, B %zu)", v->n_lose_on[a], v->n_lose_on[1 - a]);
         }
     }
     if (v->n_failed != 0) {
-        cf_buf_addf(out, ", %zu fail%s to render", v->n_failed,
-                    v->n_failed == 1 ? "s" : "");
+        cf_buf_addf(out, ", %zu fail%s to render", v->n_failed, v->n_failed == 1 ? "s" : "");
     }
 }
 
@@ -419,12 +397,9 @@ static void survey_title(const cf_diff_view *s, cf_buf *out)
 static void put_lines(cf_buf *out, const cf_survey_row *row, int side)
 {
     for (size_t i = 0; i < row->n_line[side]; i++) {
-        cf_buf_addf(out, "%s%u", i == 0 ? "" : ",",
-                    (unsigned)row->line[side][i]);
+        cf_buf_addf(out, "%s%u", i == 0 ? "" : ",", (unsigned)row->line[side][i]);
     }
-    cf_buf_adds(out, row->has_more_lines[side] ? ",.."
-                     : row->n_line[side] == 0  ? "-"
-                                               : "");
+    cf_buf_adds(out, row->has_more_lines[side] ? ",.." : row->n_line[side] == 0 ? "-" : "");
 }
 
 static void put_padded(cf_buf *out, const char *text, int width)
@@ -438,8 +413,7 @@ static int what_width(const cf_survey *v)
 }
 
 /* Counts, or template lines. */
-static void put_what(const cf_diff_view *s, cf_buf *out,
-                     const cf_survey_row *row)
+static void put_what(const cf_diff_view *s, cf_buf *out, const cf_survey_row *row)
 {
     const cf_survey *v = &s->survey;
     int a = shown(s, v->was_swapped, 0);
@@ -450,8 +424,7 @@ static void put_what(const cf_diff_view *s, cf_buf *out,
         cf_buf_adds(&text, "  B ");
         put_lines(&text, row, 1 - a);
     } else {
-        cf_buf_addf(&text, "-%zu +%zu ~%zu",
-                    a == 0 ? row->n_removed : row->n_added,
+        cf_buf_addf(&text, "-%zu +%zu ~%zu", a == 0 ? row->n_removed : row->n_added,
                     a == 0 ? row->n_added : row->n_removed, row->n_changed);
     }
     put_padded(out, cf_buf_cstr(&text), what_width(v));
@@ -465,8 +438,7 @@ static void put_pair(cf_buf *out, bool has, double a, double b)
     cf_buf_addf(out, "%13.13s ", text);
 }
 
-static void put_row(const cf_diff_view *s, cf_buf *out,
-                    const cf_survey_row *row)
+static void put_row(const cf_diff_view *s, cf_buf *out, const cf_survey_row *row)
 {
     const cf_survey *v = &s->survey;
     int a = shown(s, v->was_swapped, 0), b = 1 - a;
@@ -475,10 +447,9 @@ static void put_row(const cf_diff_view *s, cf_buf *out,
     cf_buf_addf(out, " %s ", id + CF_UUID_TEXT - 8);
     if (row->failed != 0) {
         cf_buf_addf(out, "%s fails: %s",
-                    row->failed == 3 ? "it"
-                    : (row->failed == 1) == (v->was_swapped == s->m.is_swapped)
-                        ? "A"
-                        : "B",
+                    row->failed == 3                                            ? "it"
+                    : (row->failed == 1) == (v->was_swapped == s->m.is_swapped) ? "A"
+                                                                                : "B",
                     row->why);
         return;
     }
@@ -487,15 +458,13 @@ static void put_row(const cf_diff_view *s, cf_buf *out,
         cf_buf_addf(out, "%6zu %6zu ", row->n_tokens[a], row->n_tokens[b]);
     }
     if (v->has_scores) {
-        put_pair(out, row->score.n_replies != 0,
-                 cf_score_mean(row->score.sum[a], row->score.n[a]),
+        put_pair(out, row->score.n_replies != 0, cf_score_mean(row->score.sum[a], row->score.n[a]),
                  cf_score_mean(row->score.sum[b], row->score.n[b]));
     }
     if (v->has_calls) {
         snprintf(calls, sizeof calls, "%zu%s%s %zu%s%s", row->n_calls[a],
-                 row->n_bad[a] != 0 ? "!" : "", row->n_lost[a] != 0 ? "x" : "",
-                 row->n_calls[b], row->n_bad[b] != 0 ? "!" : "",
-                 row->n_lost[b] != 0 ? "x" : "");
+                 row->n_bad[a] != 0 ? "!" : "", row->n_lost[a] != 0 ? "x" : "", row->n_calls[b],
+                 row->n_bad[b] != 0 ? "!" : "", row->n_lost[b] != 0 ? "x" : "");
         put_padded(out, calls, 7);
     }
     cf_buf_adds(out, row->title);
@@ -535,11 +504,9 @@ static int survey_head(const cf_diff_view *s, cf_grid *g, cf_rect r)
                     (unsigned long long)v->n_tokens[b]);
     }
     if (v->has_scores) {
-        put_pair(&text, v->score.n_replies != 0,
-                 cf_score_mean(v->score.sum[a], v->score.n[a]),
+        put_pair(&text, v->score.n_replies != 0, cf_score_mean(v->score.sum[a], v->score.n[a]),
                  cf_score_mean(v->score.sum[b], v->score.n[b]));
-        cf_buf_addf(&text, "%zu repl%s", v->score.n_replies,
-                    v->score.n_replies == 1 ? "y" : "ies");
+        cf_buf_addf(&text, "%zu repl%s", v->score.n_replies, v->score.n_replies == 1 ? "y" : "ies");
         if (v->score.n_left_out != 0) {
             cf_buf_addf(&text, ", %zu left out", v->score.n_left_out);
         }
@@ -584,8 +551,7 @@ static void draw_survey(cf_app *app, cf_grid *g, cf_rect r)
         const cf_survey_row *row = &v->row[i];
         bool is_on = s->in_panel && i == rows(s)->cursor;
         put_row(s, &text, row);
-        cf_grid_spot(g, (cf_rect){r.x, r.y + (int)y + head, r.w, 1},
-                     CF_DIFF_SPOT_PANEL, i);
+        cf_grid_spot(g, (cf_rect){r.x, r.y + (int)y + head, r.w, 1}, CF_DIFF_SPOT_PANEL, i);
         draw_line(g, r, (int)y + head, &text,
                   is_on              ? CF_STYLE_SELECTED
                   : row->failed != 0 ? CF_STYLE_ERROR
@@ -603,8 +569,7 @@ static const cf_template_caps *caps_of(cf_app *app, int i)
     const cf_diff_model *m = &cf_diff_state(app)->m;
     bool is_other = (i == 0) != m->is_swapped;
     const cf_lab_lint *lint = cf_lab_lint_of(
-        app->lab, is_other ? cf_buf_str(&m->other)
-                           : cf_lab_engine_of(app->lab)->template_source);
+        app->lab, is_other ? cf_buf_str(&m->other) : cf_lab_engine_of(app->lab)->template_source);
     return lint != NULL && lint->status == CF_OK ? &lint->report.caps : NULL;
 }
 
@@ -614,8 +579,7 @@ static void draw_caps(cf_app *app, cf_grid *g, cf_rect r)
     cf_template_caps first = a != NULL ? *a : (cf_template_caps){0};
     const cf_template_caps *b = caps_of(app, 1);
     if (a == NULL || b == NULL) {
-        cf_grid_puts(g, r.x + 1, r.y, r.w - 2, "asking both templates ...",
-                     CF_STYLE_DIM);
+        cf_grid_puts(g, r.x + 1, r.y, r.w - 2, "asking both templates ...", CF_STYLE_DIM);
         return;
     }
     cf_caps_table_draw(g, (cf_rect){r.x + 1, r.y, r.w - 2, r.h}, &first, b);
@@ -627,8 +591,7 @@ void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_diff_view *s = cf_diff_state(app);
     cf_buf title = CF_BUF_INIT;
-    cf_rect in = {r.x + 1, r.y + 1, r.w > 2 ? r.w - 2 : 0,
-                  r.h > 2 ? r.h - 2 : 0};
+    cf_rect in = {r.x + 1, r.y + 1, r.w > 2 ? r.w - 2 : 0, r.h > 2 ? r.h - 2 : 0};
     switch (s->panel) {
     case CF_PANEL_REPLIES:
         replies_title(s, &title);

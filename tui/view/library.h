@@ -46,8 +46,7 @@ typedef struct cf_library {
     cf_arena preview;          /* the tree under the cursor */
     const cf_store_conv *rows; /* in arena or in whole->arena */
     size_t n_rows;
-    cf_library_reading
-        *whole; /* the list shown; NULL: the first rows are all */
+    cf_library_reading *whole;     /* the list shown; NULL: the first rows are all */
     cf_library_reading *known;     /* counts that are shown; NULL: none yet */
     cf_library_reading *next;      /* being read, the reader's */
     bool reads_rows;               /* next is a list and not counts */
@@ -105,8 +104,7 @@ void cf_library__press_facet(cf_app *app, size_t i);
 void cf_library__search(cf_app *app, const char *text, int direction);
 /* The "/" line so far. */
 void cf_library__typed(cf_app *app, const char *text);
-void cf_library__draw_hit(cf_grid *g, cf_rect r, const cf_library_group *group,
-                          bool is_on);
+void cf_library__draw_hit(cf_grid *g, cf_rect r, const cf_library_group *group, bool is_on);
 /* The hits of the conversation under the cursor. */
 void cf_library__draw_group(cf_app *app, cf_grid *g, cf_rect r);
 

@@ -56,15 +56,12 @@ static void done(cf_app *app, cf_status st, const cf_error *err)
 
 static const char *place_verb(cf_store_place place)
 {
-    return place == CF_PLACE_ARCHIVED ? "archive"
-           : place == CF_PLACE_TRASH  ? "delete"
-                                      : "put back";
+    return place == CF_PLACE_ARCHIVED ? "archive" : place == CF_PLACE_TRASH ? "delete" : "put back";
 }
 
 static void move_all(cf_app *app)
 {
-    static const char *const past[] = {"back in the list", "archived",
-                                       "in the trash"};
+    static const char *const past[] = {"back in the list", "archived", "in the trash"};
     cf_library *s = cf_library__state(app);
     cf_error err;
     cf_uuid one;
@@ -76,8 +73,8 @@ static void move_all(cf_app *app)
     cf_status st = cf_store_set_places(app->store, id, n, s->ask_place, &err);
     done(app, st, &err);
     if (st == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK, "%zu conversation%s %s; u takes it back",
-                   n, plural(n), past[s->ask_place]);
+        cf_app_say(app, CF_STYLE_OK, "%zu conversation%s %s; u takes it back", n, plural(n),
+                   past[s->ask_place]);
         cf_lab_untick_all(app->lab); /* they are no longer listed */
     }
 }
@@ -91,12 +88,9 @@ void cf_library__move(cf_app *app, int place)
         return;
     }
     (void)cf_lab_ticked(app->lab, &n_ticked);
-    s->ask_place = s->query.place == (cf_store_place)place
-                       ? CF_PLACE_LIVE
-                       : (cf_store_place)place;
+    s->ask_place = s->query.place == (cf_store_place)place ? CF_PLACE_LIVE : (cf_store_place)place;
     if (n_ticked != 0) {
-        ask(app, CF_ASK_PLACE, "%s %zu conversation%s?",
-            place_verb(s->ask_place), n, plural(n));
+        ask(app, CF_ASK_PLACE, "%s %zu conversation%s?", place_verb(s->ask_place), n, plural(n));
     } else {
         move_all(app);
     }
@@ -135,9 +129,8 @@ void cf_library__tag(cf_app *app, const char *arg)
     }
     snprintf(s->ask_tag, sizeof s->ask_tag, "%s", arg);
     if (n != 0) {
-        ask(app, CF_ASK_TAG, "%s %zu conversation%s with '%.60s'?",
-            arg[0] == '-' ? "untag" : "tag", n, plural(n),
-            arg + (arg[0] == '-' ? 1 : 0));
+        ask(app, CF_ASK_TAG, "%s %zu conversation%s with '%.60s'?", arg[0] == '-' ? "untag" : "tag",
+            n, plural(n), arg + (arg[0] == '-' ? 1 : 0));
     } else {
         tag_all(app);
     }
@@ -150,8 +143,7 @@ void cf_library__rename(cf_app *app, const char *arg)
     if (arg[0] == '\0') {
         cf_library__line(app, "rename ");
     } else if (cf_library__current(cf_library__state(app), &id)) {
-        done(app, cf_store_set_title(app->store, id, cf_str_from(arg), &err),
-             &err);
+        done(app, cf_store_set_title(app->store, id, cf_str_from(arg), &err), &err);
     }
 }
 

@@ -47,8 +47,7 @@ static bool has_words(const char *filter, const char *words)
 {
     size_t n = strlen(words);
     for (const char *at = filter; (at = strstr(at, words)) != NULL; at++) {
-        if ((at == filter || at[-1] == ' ') &&
-            (at[n] == '\0' || at[n] == ' ')) {
+        if ((at == filter || at[-1] == ' ') && (at[n] == '\0' || at[n] == ' ')) {
             return true;
         }
     }
@@ -64,8 +63,7 @@ static void put_others(cf_buf *out, const char *filter, cf_facet_kind kind)
         for (; filter[n] != '\0' && (is_quoted || filter[n] != ' '); n++) {
             is_quoted = is_quoted != (filter[n] == '"');
         }
-        if (n != 0 && !starts(filter, kinds[kind].key) &&
-            !starts(filter, kinds[kind].other)) {
+        if (n != 0 && !starts(filter, kinds[kind].key) && !starts(filter, kinds[kind].other)) {
             cf_buf_adds(out, out->n != 0 ? " " : "");
             cf_buf_add(out, filter, n);
         }
@@ -88,8 +86,7 @@ void cf_library__press_facet(cf_app *app, size_t i)
         cf_buf_add(&filter, cf_buf_cstr(&word), word.n);
     }
     cf_library__filter(app, cf_buf_cstr(&filter));
-    app->last_press.us =
-        0; /* a second press takes it back, and opens nothing */
+    app->last_press.us = 0; /* a second press takes it back, and opens nothing */
     cf_buf_deinit(&word);
     cf_buf_deinit(&filter);
 }
@@ -105,14 +102,13 @@ int cf_library__draw_facets(cf_app *app, cf_grid *g, cf_rect r)
         if ((int)f->kind != last) {
             last = (int)f->kind;
             y++;
-            x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM, "%-9s",
-                                   kinds[f->kind].name);
+            x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM, "%-9s", kinds[f->kind].name);
         }
         char text[80];
         size_t most = f->kind == CF_FACET_TEMPLATE ? HASH_SHOWN : VALUE_SHOWN;
-        int n = snprintf(text, sizeof text, " %.*s %zu",
-                         (int)(f->value.n < most ? f->value.n : most),
-                         f->value.n != 0 ? f->value.p : "-", f->n);
+        int n =
+            snprintf(text, sizeof text, " %.*s %zu", (int)(f->value.n < most ? f->value.n : most),
+                     f->value.n != 0 ? f->value.p : "-", f->n);
         if (y < r.y + r.h && x + n < r.x + r.w) {
             cf_buf word = CF_BUF_INIT;
             put_words(&word, f);

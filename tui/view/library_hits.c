@@ -22,8 +22,7 @@ static void group_hits(cf_library *s)
     for (size_t i = 0; s->group != NULL && i < s->hits.n; i++) {
         const cf_store_hit *h = &s->hits.v[i];
         size_t k = 0;
-        while (k < s->n_group &&
-               !cf_uuid_eq(s->group[k].first->conversation, h->conversation)) {
+        while (k < s->n_group && !cf_uuid_eq(s->group[k].first->conversation, h->conversation)) {
             k++;
         }
         if (k == s->n_group) {
@@ -40,8 +39,8 @@ static void as_prefix(cf_buf *out, const char *text)
     char last = n > 0 ? text[n - 1] : ' ';
     const char *blank = strrchr(text, ' ');
     const char *word = blank != NULL ? blank + 1 : text;
-    bool is_word = last != ' ' && last != '"' && last != '*' &&
-                   strchr(word, ':') == NULL && strchr(word, '"') == NULL;
+    bool is_word = last != ' ' && last != '"' && last != '*' && strchr(word, ':') == NULL &&
+                   strchr(word, '"') == NULL;
     cf_buf_addf(out, "%s%s", text, is_word ? "*" : "");
 }
 
@@ -52,8 +51,7 @@ static void find(cf_app *app, const char *text, size_t limit, uint32_t max_ms)
     cf_error err;
     cf_buf words = CF_BUF_INIT;
     as_prefix(&words, text);
-    cf_store_query q = {
-        .text = cf_buf_str(&words), .limit = limit, .max_ms = max_ms};
+    cf_store_query q = {.text = cf_buf_str(&words), .limit = limit, .max_ms = max_ms};
     cf_library__forget(s);
     s->shows_hits = true;
     s->hits = (cf_store_hits){0};
@@ -97,8 +95,7 @@ void cf_library__typed(cf_app *app, const char *text)
 /* ---- drawing ------------------------------------------------------------ */
 
 /* A part of a turn, with what was found in it. */
-static void draw_snippet(cf_grid *g, cf_rect r, const cf_store_hit *h,
-                         cf_style style)
+static void draw_snippet(cf_grid *g, cf_rect r, const cf_store_hit *h, cf_style style)
 {
     int x = r.x;
     if (h->role.n != 0) {
@@ -107,16 +104,14 @@ static void draw_snippet(cf_grid *g, cf_rect r, const cf_store_hit *h,
     cf_grid_put(g, x, r.y, r.x + r.w - x, h->snippet, style);
     for (size_t i = 0; i < h->n_marks; i++) {
         int from = (int)cf_text_width(h->snippet.p, h->marks[i].off);
-        int w =
-            (int)cf_text_width(h->snippet.p + h->marks[i].off, h->marks[i].len);
+        int w = (int)cf_text_width(h->snippet.p + h->marks[i].off, h->marks[i].len);
         if (x + from + w < r.x + r.w) {
             cf_grid_restyle(g, (cf_rect){x + from, r.y, w, 1}, CF_STYLE_MATCH);
         }
     }
 }
 
-void cf_library__draw_hit(cf_grid *g, cf_rect r, const cf_library_group *group,
-                          bool is_on)
+void cf_library__draw_hit(cf_grid *g, cf_rect r, const cf_library_group *group, bool is_on)
 {
     const cf_store_hit *h = group->first;
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
@@ -127,8 +122,7 @@ void cf_library__draw_hit(cf_grid *g, cf_rect r, const cf_library_group *group,
     int title_w = r.w >= 90 ? 28 : 18;
     cf_grid_put(g, r.x + 13, r.y, title_w, h->title, style);
     int x = r.x + 14 + title_w;
-    cf_grid_putf(g, x, r.y, 5, is_on ? style : CF_STYLE_MARKED, "%4zu",
-                 group->n);
+    cf_grid_putf(g, x, r.y, 5, is_on ? style : CF_STYLE_MARKED, "%4zu", group->n);
     x += 6;
     draw_snippet(g, (cf_rect){x, r.y, r.x + r.w - x, 1}, h, style);
 }
@@ -145,13 +139,11 @@ void cf_library__draw_group(cf_app *app, cf_grid *g, cf_rect r)
         const cf_store_hit *h = &s->hits.v[i];
         if (cf_uuid_eq(h->conversation, id)) {
             if (h->ordinal != 0) {
-                cf_grid_putf(g, r.x, r.y + y, 4, CF_STYLE_DIM, "%03u",
-                             (unsigned)h->ordinal);
+                cf_grid_putf(g, r.x, r.y + y, 4, CF_STYLE_DIM, "%03u", (unsigned)h->ordinal);
             } else {
                 cf_grid_puts(g, r.x, r.y + y, 5, "title", CF_STYLE_DIM);
             }
-            draw_snippet(g, (cf_rect){r.x + 6, r.y + y, r.w - 6, 1}, h,
-                         CF_STYLE_NORMAL);
+            draw_snippet(g, (cf_rect){r.x + 6, r.y + y, r.w - 6, 1}, h, CF_STYLE_NORMAL);
             y++;
         }
     }

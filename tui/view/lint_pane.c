@@ -17,9 +17,7 @@ enum {
 
 static cf_style style_of(char kind)
 {
-    return kind == 'E'   ? CF_STYLE_ERROR
-           : kind == 'W' ? CF_STYLE_WARNING
-                         : CF_STYLE_DIM;
+    return kind == 'E' ? CF_STYLE_ERROR : kind == 'W' ? CF_STYLE_WARNING : CF_STYLE_DIM;
 }
 
 int cf_lint_pane_height(int n, int all, bool explains)
@@ -35,9 +33,7 @@ static int put_text(cf_grid *g, cf_rect r, int y, cf_str s, cf_style style)
     cf_wrapped lines = {0};
     if (r.w >= 2 && cf_wrapped_update(&lines, s, r.w, NULL) == CF_OK) {
         for (size_t i = 0; i < lines.n && y < r.y + r.h; i++, y++) {
-            cf_grid_put(g, r.x, y, r.w,
-                        cf_str_make(s.p + lines.v[i].off, lines.v[i].len),
-                        style);
+            cf_grid_put(g, r.x, y, r.w, cf_str_make(s.p + lines.v[i].off, lines.v[i].len), style);
         }
     }
     cf_wrapped_deinit(&lines);
@@ -70,8 +66,7 @@ static int draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f, bool is_on)
     if (r.h == 1) {
         cf_grid_put(g, r.x + x, r.y, r.w - x, cf_buf_str(&text), plain);
     } else {
-        int end = put_text(g, (cf_rect){r.x + x, r.y, r.w - x, r.h}, r.y,
-                           cf_buf_str(&text), plain);
+        int end = put_text(g, (cf_rect){r.x + x, r.y, r.w - x, r.h}, r.y, cf_buf_str(&text), plain);
         n = end > r.y + 1 ? end - r.y : 1;
     }
     cf_grid_puts(g, r.x, r.y, 5, f->rule, style);
@@ -97,18 +92,15 @@ static int put_because(cf_grid *g, cf_rect r, int y, const cf_lint_finding *f)
     return y;
 }
 
-static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
-                          cf_list *list, bool has_focus, bool explains)
+static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report, cf_list *list,
+                          bool has_focus, bool explains)
 {
     int text = r.h - (int)report->n;
-    text = text < EXPLAINED       ? EXPLAINED
-           : text > EXPLAINED_MAX ? EXPLAINED_MAX
-                                  : text;
+    text = text < EXPLAINED ? EXPLAINED : text > EXPLAINED_MAX ? EXPLAINED_MAX : text;
     int rows = explains && r.h > text + 1 ? r.h - text : r.h;
     cf_list_set(list, report->n, (size_t)rows);
     /* Rows that no finding needs go to messages that are longer. */
-    int spare =
-        explains || (size_t)rows < report->n ? 0 : rows - (int)report->n;
+    int spare = explains || (size_t)rows < report->n ? 0 : rows - (int)report->n;
     int y = 0;
     for (size_t i = list->top; i < report->n && y < rows; i++) {
         bool is_on = has_focus && i == list->cursor;
@@ -128,8 +120,7 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
         const cf_lint_finding *f = &report->v[list->cursor];
         cf_rect below = {r.x, r.y + rows, r.w, r.h - rows};
         y = below.y;
-        if ((int)cf_text_width(f->message.p, f->message.n) >
-            r.w - (is_narrow(r.w) ? 5 : 11)) {
+        if ((int)cf_text_width(f->message.p, f->message.n) > r.w - (is_narrow(r.w) ? 5 : 11)) {
             cf_buf line = CF_BUF_INIT; /* line ends spelled out */
             cf_safe_line(&line, f->message.p, f->message.n);
             y = put_text(g, below, y, cf_buf_str(&line), CF_STYLE_NORMAL);
@@ -142,48 +133,42 @@ static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report,
 }
 
 /* "Lint  2 errors, 1 warning, 0 notes", or "Lint  2 E, 1 W, 0 I". */
-static void name_counts(char *out, size_t size, const cf_lint_report *r,
-                        bool is_short)
+static void name_counts(char *out, size_t size, const cf_lint_report *r, bool is_short)
 {
     if (is_short) {
-        snprintf(out, size, "Lint  %zu E, %zu W, %zu I", r->n_errors,
-                 r->n_warnings, r->n_notes);
+        snprintf(out, size, "Lint  %zu E, %zu W, %zu I", r->n_errors, r->n_warnings, r->n_notes);
         return;
     }
-    snprintf(out, size, "Lint  %zu error%s, %zu warning%s, %zu note%s",
-             r->n_errors, r->n_errors == 1 ? "" : "s", r->n_warnings,
-             r->n_warnings == 1 ? "" : "s", r->n_notes,
+    snprintf(out, size, "Lint  %zu error%s, %zu warning%s, %zu note%s", r->n_errors,
+             r->n_errors == 1 ? "" : "s", r->n_warnings, r->n_warnings == 1 ? "" : "s", r->n_notes,
              r->n_notes == 1 ? "" : "s");
 }
 
-void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint,
-                       cf_list *list, bool has_focus, bool explains)
+void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint, cf_list *list,
+                       bool has_focus, bool explains)
 {
     char title[96] = "Lint";
     cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
     if (lint != NULL && lint->status == CF_OK) {
         name_counts(title, sizeof title, &lint->report, r.w < 50);
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER,
-                has_focus ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, has_focus ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     if (inner.h < 1 || inner.w < 14) {
         return;
     }
     if (lint == NULL) {
         cf_grid_puts(g, inner.x, inner.y, inner.w, "linting ...", CF_STYLE_DIM);
     } else if (lint->status != CF_OK) {
-        cf_grid_puts(g, inner.x, inner.y, inner.w, lint->err.text,
-                     CF_STYLE_ERROR);
+        cf_grid_puts(g, inner.x, inner.y, inner.w, lint->err.text, CF_STYLE_ERROR);
     } else if (lint->report.n == 0) {
-        cf_grid_puts(g, inner.x, inner.y, inner.w,
-                     "It compiles, and nothing was found.", CF_STYLE_OK);
+        cf_grid_puts(g, inner.x, inner.y, inner.w, "It compiles, and nothing was found.",
+                     CF_STYLE_OK);
     } else {
         draw_findings(g, inner, &lint->report, list, has_focus, explains);
     }
 }
 
-void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_lab_lint *lint,
-                       uint32_t line)
+void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_lab_lint *lint, uint32_t line)
 {
     if (lint == NULL || lint->status != CF_OK) {
         return;

@@ -23,11 +23,10 @@ int cf_lint_pane_height(int n, int all, bool explains);
  * they are not known yet.  The grid's cursor is set when the pane has the
  * focus.
  */
-void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint,
-                       cf_list *list, bool has_focus, bool explains);
+void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint, cf_list *list,
+                       bool has_focus, bool explains);
 
 /* 'E', 'W' or 'I' in one cell where a finding is about the line. */
-void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_lab_lint *lint,
-                       uint32_t line);
+void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_lab_lint *lint, uint32_t line);
 
 #endif

@@ -26,8 +26,8 @@ typedef struct cf_prompt_view {
     cf_prompt_form form; /* of the tokens */
     cf_prompt_focus focus;
     cf_list findings, vars;
-    bool stays;       /* the cursor, when the view above this one is closed */
-    cf_uuid followed; /* the turn that the cursor was put on, next to Chat, */
+    bool stays;           /* the cursor, when the view above this one is closed */
+    cf_uuid followed;     /* the turn that the cursor was put on, next to Chat, */
     uint64_t followed_at; /* and the generation of the workbench then */
 } cf_prompt_view;
 
@@ -49,8 +49,7 @@ const cf_prompt_span *cf_prompt__span(cf_app *app);
 const cf_lab_lint *cf_prompt__lint(cf_app *app);
 
 /* All panes one below the other; `m` NULL: the prompt cannot be shown. */
-void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,
-                          const cf_prompt_model *m);
+void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m);
 /* The pane with the focus alone. */
 void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r);
 

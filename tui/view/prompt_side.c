@@ -32,14 +32,12 @@ static void draw_bar(cf_grid *g, int x, int y, int w, size_t part, size_t all)
 {
     int full = all != 0 ? (int)((size_t)w * part / all) : 0;
     for (int i = 0; i < w; i++) {
-        cf_grid_puts(g, x + i, y, 1, i < full ? "=" : "+",
-                     i < full ? CF_STYLE_KEPT : CF_STYLE_NEW);
+        cf_grid_puts(g, x + i, y, 1, i < full ? "=" : "+", i < full ? CF_STYLE_KEPT : CF_STYLE_NEW);
     }
 }
 
 /* What the slots of a server hold of this prompt; returns the next row. */
-static int draw_slots(cf_app *app, cf_grid *g, cf_rect r, int y,
-                      const cf_prompt_model *m)
+static int draw_slots(cf_app *app, cf_grid *g, cf_rect r, int y, const cf_prompt_model *m)
 {
     cf_lab_slot slot[SLOTS_SHOWN];
     size_t n = cf_lab_server_slots(app->lab, slot, SLOTS_SHOWN);
@@ -47,64 +45,56 @@ static int draw_slots(cf_app *app, cf_grid *g, cf_rect r, int y,
         int at = cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL, "slot %zu %s", i,
                               slot[i].is_busy ? "busy" : "idle");
         if (slot[i].has_prompt) {
-            cf_grid_putf(g, r.x + at, y, r.w - at, CF_STYLE_NORMAL,
-                         ", has %zu of %zu bytes", slot[i].n_same,
-                         m->prompt.text.n);
+            cf_grid_putf(g, r.x + at, y, r.w - at, CF_STYLE_NORMAL, ", has %zu of %zu bytes",
+                         slot[i].n_same, m->prompt.text.n);
         } else if (slot[i].n_decoded >= 0) {
-            cf_grid_putf(g, r.x + at, y, r.w - at, CF_STYLE_NORMAL,
-                         ", %lld tokens written", (long long)slot[i].n_decoded);
+            cf_grid_putf(g, r.x + at, y, r.w - at, CF_STYLE_NORMAL, ", %lld tokens written",
+                         (long long)slot[i].n_decoded);
         }
     }
     return y;
 }
 
-static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_prompt_model *m)
+static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m)
 {
     int y = r.y;
     const cf_backend_info info = cf_lab_info(app->lab);
     if (info.prompt_is_ours) {
-        cf_grid_puts(g, r.x, y++, r.w, "ours, not the server's",
-                     CF_STYLE_WARNING);
+        cf_grid_puts(g, r.x, y++, r.w, "ours, not the server's", CF_STYLE_WARNING);
     } else if (info.asks_prompt) {
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
-                     info.n_ctx != 0 ? "%s's prompt, context %u"
-                                     : "%s's prompt",
-                     info.server, info.n_ctx);
+                     info.n_ctx != 0 ? "%s's prompt, context %u" : "%s's prompt", info.server,
+                     info.n_ctx);
     }
     cf_send at = {.message = NULL};
     if (info.asks_prompt && cf_lab_prompt_parent(app->lab, &at)) {
         cf_grid_puts(g, r.x, y++, r.w, "before the last reply", CF_STYLE_DIM);
     }
     if (cf_lab_prompt_ours(app->lab) == CF_LAB_OURS_DIFFERS) {
-        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING,
-                     "not what %.30s makes of it (=)",
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING, "not what %.30s makes of it (=)",
                      cf_lab_template_name(app->lab));
     } else if (cf_lab_prompt_ours(app->lab) == CF_LAB_OURS_SAME) {
         cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "as %.30s makes it",
                      cf_lab_template_name(app->lab));
     }
-    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL,
-                 "Cache  %zu of %zu tokens (%zu%%)", m->n_kept, m->n,
-                 m->n != 0 ? 100 * m->n_kept / m->n : 0);
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_NORMAL, "Cache  %zu of %zu tokens (%zu%%)", m->n_kept,
+                 m->n, m->n != 0 ? 100 * m->n_kept / m->n : 0);
     draw_bar(g, r.x, y++, r.w, m->n_kept, m->n);
     y = draw_slots(app, g, r, y, m);
     if (m->has_break) {
-        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING,
-                     "lost %zu cached tokens at token %zu", m->n_lost,
-                     m->n_kept);
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_WARNING, "lost %zu cached tokens at token %zu",
+                     m->n_lost, m->n_kept);
         cf_buf why = CF_BUF_INIT;
         cf_buf cause = CF_BUF_INIT; /* it may hold line ends */
         cf_lab_break_cause(app->lab, &cause);
         cf_safe_line(&why, cf_buf_cstr(&cause), cause.n);
         cf_buf_deinit(&cause);
-        y += cf_note_put(g, (cf_rect){r.x, y, r.w, r.y + r.h - y},
-                         cf_buf_str(&why), CF_STYLE_NORMAL);
+        y += cf_note_put(g, (cf_rect){r.x, y, r.w, r.y + r.h - y}, cf_buf_str(&why),
+                         CF_STYLE_NORMAL);
         cf_buf_deinit(&why);
     }
     if (m->is_other) {
-        cf_grid_puts(g, r.x, y++, r.w, "the cache holds another conversation",
-                     CF_STYLE_DIM);
+        cf_grid_puts(g, r.x, y++, r.w, "the cache holds another conversation", CF_STYLE_DIM);
     }
     y++;
     if (y < r.y + r.h) {
@@ -113,8 +103,8 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
         if (m->n_part > room) {
             snprintf(head, sizeof head, "Part, %zu of %zu", room, m->n_part);
         }
-        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17,
-                     head, "tokens", "sum");
+        cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_DIM, "%-*s %6s %7s", r.w - 17, head, "tokens",
+                     "sum");
     }
     size_t sum = 0;
     for (size_t i = 0; i < m->n_part && y < r.y + r.h; i++) {
@@ -122,36 +112,28 @@ static void draw_inspector(cf_app *app, cf_grid *g, cf_rect r,
         char label[16];
         sum += p->n_tokens;
         if (p->n_tokens == 0) {
-            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_ERROR,
-                         "%-*s nothing written", r.w - 17,
+            cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_ERROR, "%-*s nothing written", r.w - 17,
                          cf_prompt__label(app->lab, p->message, label));
             continue;
         }
-        bool breaks = m->has_break && m->n_kept >= p->first &&
-                      m->n_kept < p->first + p->n_tokens;
-        cf_grid_putf(g, r.x, y++, r.w,
-                     breaks ? CF_STYLE_WARNING : CF_STYLE_NORMAL,
-                     "%-*s %6zu %7zu %s", r.w - 17,
-                     cf_prompt__label(app->lab, p->message, label), p->n_tokens,
-                     sum, breaks ? "!" : "");
+        bool breaks = m->has_break && m->n_kept >= p->first && m->n_kept < p->first + p->n_tokens;
+        cf_grid_putf(g, r.x, y++, r.w, breaks ? CF_STYLE_WARNING : CF_STYLE_NORMAL,
+                     "%-*s %6zu %7zu %s", r.w - 17, cf_prompt__label(app->lab, p->message, label),
+                     p->n_tokens, sum, breaks ? "!" : "");
     }
 }
 
 /* ---- variables ---------------------------------------------------------- */
 
-static void draw_variable(cf_grid *g, cf_rect r, const cf_lab_variable *v,
-                          bool is_on)
+static void draw_variable(cf_grid *g, cf_rect r, const cf_lab_variable *v, bool is_on)
 {
     bool is_set = v->value.n > 0;
-    cf_style style = is_on    ? CF_STYLE_SELECTED
-                     : is_set ? CF_STYLE_NORMAL
-                              : CF_STYLE_DIM;
+    cf_style style = is_on ? CF_STYLE_SELECTED : is_set ? CF_STYLE_NORMAL : CF_STYLE_DIM;
     int name_w = r.w / 2;
     cf_grid_fill(g, r, ' ', is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
     cf_grid_put(g, r.x, r.y, name_w - 1, v->name, style);
     if (is_set) {
-        cf_grid_put(g, r.x + name_w, r.y, r.w - name_w,
-                    cf_str_make(v->value.p, v->value.n), style);
+        cf_grid_put(g, r.x + name_w, r.y, r.w - name_w, cf_str_make(v->value.p, v->value.n), style);
     } else {
         cf_grid_puts(g, r.x + name_w, r.y, r.w - name_w, v->origin, style);
     }
@@ -176,15 +158,13 @@ static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
     size_t n;
     cf_error err;
     cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
-    cf_status st = has_template(app)
-                       ? cf_lab_variables(app->lab, &v, &n, &err)
-                       : cf_fail(&err, CF_ENOTFOUND, "there is no template");
+    cf_status st = has_template(app) ? cf_lab_variables(app->lab, &v, &n, &err)
+                                     : cf_fail(&err, CF_ENOTFOUND, "there is no template");
     char title[40] = "Variables";
     if (st == CF_OK) {
         snprintf(title, sizeof title, "Variables  %zu", n);
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER,
-                is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     cf_grid_spot(g, r, CF_PROMPT_SPOT_PANE, CF_PROMPT_VARS);
     if (st != CF_OK) {
         cf_grid_puts(g, inner.x, inner.y, inner.w, err.text, CF_STYLE_DIM);
@@ -196,16 +176,14 @@ static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
         size_t i = s->vars.top + (size_t)y;
         draw_variable(g, (cf_rect){inner.x, inner.y + y, inner.w, 1}, &v[i],
                       is_on && i == s->vars.cursor);
-        cf_grid_spot(g, (cf_rect){inner.x, inner.y + y, inner.w, 1},
-                     CF_PROMPT_SPOT_VAR, i);
+        cf_grid_spot(g, (cf_rect){inner.x, inner.y + y, inner.w, 1}, CF_PROMPT_SPOT_VAR, i);
     }
     if (is_on) {
         g->cursor_x = inner.x;
         g->cursor_y = inner.y + (int)(s->vars.cursor - s->vars.top);
     }
     if (rows < inner.h && s->vars.cursor < n) {
-        draw_about(g, (cf_rect){inner.x, inner.y + rows, inner.w, 1},
-                   &v[s->vars.cursor]);
+        draw_about(g, (cf_rect){inner.x, inner.y + rows, inner.w, 1}, &v[s->vars.cursor]);
     }
     cf_lab_variables_free(v, n);
 }
@@ -218,8 +196,7 @@ static uint32_t variable_here(cf_app *app, cf_buf *assignment)
     size_t n;
     cf_error err;
     uint32_t line = 0;
-    if (!has_template(app) ||
-        cf_lab_variables(app->lab, &v, &n, &err) != CF_OK) {
+    if (!has_template(app) || cf_lab_variables(app->lab, &v, &n, &err) != CF_OK) {
         return 0;
     }
     if (s->vars.cursor < n) {
@@ -230,8 +207,7 @@ static uint32_t variable_here(cf_app *app, cf_buf *assignment)
                            strcmp(row->origin, "the declarations") != 0;
             cf_buf_add(assignment, row->name.p, row->name.n);
             cf_buf_addc(assignment, '=');
-            cf_buf_add(assignment, cf_buf_cstr(&row->value),
-                       is_json ? row->value.n : 0);
+            cf_buf_add(assignment, cf_buf_cstr(&row->value), is_json ? row->value.n : 0);
         }
     }
     cf_lab_variables_free(v, n);
@@ -255,10 +231,8 @@ static void draw_lint(cf_app *app, cf_grid *g, cf_rect r)
     cf_prompt_view *s = cf_prompt__state(app);
     bool is_on = s->focus == CF_PROMPT_LINT;
     if (!has_template(app)) {
-        cf_grid_box(g, r, "Lint", CF_STYLE_BORDER,
-                    is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "there is no template",
-                     CF_STYLE_DIM);
+        cf_grid_box(g, r, "Lint", CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "there is no template", CF_STYLE_DIM);
         return;
     }
     cf_grid_spot(g, r, CF_PROMPT_SPOT_PANE, CF_PROMPT_LINT);
@@ -270,8 +244,7 @@ static const cf_lint_finding *finding_here(cf_app *app)
 {
     const cf_prompt_view *s = cf_prompt__state(app);
     const cf_lab_lint *lint = cf_prompt__lint(app);
-    return lint != NULL && lint->status == CF_OK &&
-                   s->findings.cursor < lint->report.n
+    return lint != NULL && lint->status == CF_OK && s->findings.cursor < lint->report.n
                ? &lint->report.v[s->findings.cursor]
                : NULL;
 }
@@ -288,11 +261,9 @@ static void show_line(cf_app *app, const cf_lint_finding *f)
         }
     }
     if (f->line == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it",
-                   f->rule);
+        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it", f->rule);
     } else if (m != NULL && m->n > 0) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "line %u wrote nothing of this prompt (Enter opens it)",
+        cf_app_say(app, CF_STYLE_DIM, "line %u wrote nothing of this prompt (Enter opens it)",
                    (unsigned)f->line);
     }
 }
@@ -310,8 +281,7 @@ void cf_prompt__go_finding(cf_app *app, int by)
     }
     size_t n = lint->report.n;
     size_t at = s->findings.cursor < n ? s->findings.cursor : 0;
-    at = s->focus != CF_PROMPT_LINT && by > 0 ? 0
-                                              : (at + (by > 0 ? 1 : n - 1)) % n;
+    at = s->focus != CF_PROMPT_LINT && by > 0 ? 0 : (at + (by > 0 ? 1 : n - 1)) % n;
     s->focus = CF_PROMPT_LINT;
     cf_list_set(&s->findings, n, s->findings.height);
     cf_list_go(&s->findings, at);
@@ -379,8 +349,7 @@ void cf_prompt__draw_focus(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
-void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,
-                          const cf_prompt_model *m)
+void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_model *m)
 {
     const cf_lab_lint *lint = cf_prompt__lint(app);
     int n = lint != NULL && lint->status == CF_OK ? (int)lint->report.n : 0;
@@ -406,8 +375,7 @@ void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r,
     cf_rect top = {r.x, r.y, r.w, r.h - lint_h - vars_h};
     if (has_tokens && top.h >= 3) {
         cf_grid_box(g, top, "Inspector", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        draw_inspector(
-            app, g, (cf_rect){top.x + 2, top.y + 1, top.w - 4, top.h - 2}, m);
+        draw_inspector(app, g, (cf_rect){top.x + 2, top.y + 1, top.w - 4, top.h - 2}, m);
     }
     draw_lint(app, g, (cf_rect){r.x, r.y + top.h, r.w, lint_h});
     draw_vars(app, g, (cf_rect){r.x, r.y + top.h + lint_h, r.w, vars_h});

@@ -34,8 +34,7 @@ static void add(gathering *g, const char *from, cf_str name, cf_str source,
         bool is_name = cf_str_is(name, g->v[i].name);
         if (cf_str_eq(g->v[i].source, source)) {
             if (kept != NULL && g->v[i].hash[0] == '\0') {
-                char *hash =
-                    cf_arena_strndup(g->arena, kept->hash.p, kept->hash.n);
+                char *hash = cf_arena_strndup(g->arena, kept->hash.p, kept->hash.n);
                 g->v[i].hash = hash != NULL ? hash : "";
                 g->v[i].created_ms = kept->created_ms;
             }
@@ -45,19 +44,16 @@ static void add(gathering *g, const char *from, cf_str name, cf_str source,
     }
     char *copy = cf_arena_strndup(g->arena, name.p, name.n);
     char *text = cf_arena_strndup(g->arena, source.p, source.n);
-    char *hash = kept != NULL
-                     ? cf_arena_strndup(g->arena, kept->hash.p, kept->hash.n)
-                     : NULL;
+    char *hash = kept != NULL ? cf_arena_strndup(g->arena, kept->hash.p, kept->hash.n) : NULL;
     if (g->n == g->cap || copy == NULL || text == NULL) {
         return;
     }
     g->of[g->n] = first;
-    g->v[g->n] =
-        (cf_templates_row){.from = from,
-                           .name = copy,
-                           .source = cf_str_make(text, source.n),
-                           .hash = hash != NULL ? hash : "",
-                           .created_ms = kept != NULL ? kept->created_ms : 0};
+    g->v[g->n] = (cf_templates_row){.from = from,
+                                    .name = copy,
+                                    .source = cf_str_make(text, source.n),
+                                    .hash = hash != NULL ? hash : "",
+                                    .created_ms = kept != NULL ? kept->created_ms : 0};
     if (first != g->n) {
         g->v[first].n_versions++;
     }
@@ -67,9 +63,7 @@ static void add(gathering *g, const char *from, cf_str name, cf_str source,
 static int newest_first(const void *a, const void *b)
 {
     const cf_store_template *x = a, *y = b;
-    return x->created_ms < y->created_ms   ? 1
-           : x->created_ms > y->created_ms ? -1
-                                           : 0;
+    return x->created_ms < y->created_ms ? 1 : x->created_ms > y->created_ms ? -1 : 0;
 }
 
 /* The rows in their order, the versions of the open name after it. */
@@ -100,18 +94,15 @@ static void add_foreign(gathering *g, const cf_app *app)
     cf_besides beside = {.n = 0};
     cf_buf text = CF_BUF_INIT, name = CF_BUF_INIT;
     cf_error err;
-    if (app->model == NULL || e->engine == NULL ||
-        strncmp(app->model, "ollama:", 7) != 0) {
+    if (app->model == NULL || e->engine == NULL || strncmp(app->model, "ollama:", 7) != 0) {
         return;
     }
     const char *path = cf_engine_get_info(e->engine).path;
-    const char *go =
-        cf_model_beside(&beside, app->model, path, "", &err) == CF_OK
-            ? cf_besides_find(&beside, CF_BESIDE_GO_TEMPLATE)
-            : NULL;
+    const char *go = cf_model_beside(&beside, app->model, path, "", &err) == CF_OK
+                         ? cf_besides_find(&beside, CF_BESIDE_GO_TEMPLATE)
+                         : NULL;
     cf_buf_addf(&name, "%s (Go)", app->model);
-    if (go != NULL && !name.failed &&
-        cf_os_read_file(&text, go, GO_MAX, &err) == CF_OK) {
+    if (go != NULL && !name.failed && cf_os_read_file(&text, go, GO_MAX, &err) == CF_OK) {
         size_t n = g->n;
         add(g, "Go", cf_buf_str(&name), cf_buf_str(&text), NULL);
         if (g->n > n) {
@@ -136,8 +127,7 @@ void cf_templates_list_load(cf_templates_list *list, cf_app *app, cf_error *err)
     list->n = 0;
     cf_arena_reset(&list->arena);
     if (app->store != NULL &&
-        cf_store_templates(app->store, &list->arena, &kept, &n_kept, err) !=
-            CF_OK) {
+        cf_store_templates(app->store, &list->arena, &kept, &n_kept, err) != CF_OK) {
         n_kept = 0;
     }
     while (cf_template_builtin_name(n_builtin) != NULL) {
@@ -195,8 +185,7 @@ static size_t count_missing(cf_str from, cf_str in)
     return n;
 }
 
-void cf_templates_count_changes(cf_str a, cf_str b, size_t *n_added,
-                                size_t *n_removed)
+void cf_templates_count_changes(cf_str a, cf_str b, size_t *n_added, size_t *n_removed)
 {
     *n_added = count_missing(b, a);
     *n_removed = count_missing(a, b);

@@ -34,11 +34,9 @@ typedef struct cf_templates_list {
 
 /* Reads everything there is; what memory or the history do not give is
  * missing, and *err says why (its code is CF_OK otherwise). */
-void cf_templates_list_load(cf_templates_list *list, cf_app *app,
-                            cf_error *err);
+void cf_templates_list_load(cf_templates_list *list, cf_app *app, cf_error *err);
 
 /* Lines that `b` has and `a` has not, and the other way round. */
-void cf_templates_count_changes(cf_str a, cf_str b, size_t *n_added,
-                                size_t *n_removed);
+void cf_templates_count_changes(cf_str a, cf_str b, size_t *n_added, size_t *n_removed);
 
 #endif

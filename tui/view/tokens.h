@@ -106,8 +106,7 @@ void cf_tokens__score(cf_app *app);
 /* Pictures and sounds of the prompt before the reply are blocks before its
  * first token: rows that they take in a pane of h rows, and those rows. */
 int cf_tokens__media_rows(cf_app *app, const cf_reply *reply, int h);
-void cf_tokens__draw_media(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_reply *reply);
+void cf_tokens__draw_media(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
 
 /* Moves the cursor among the blocks, onto them from the first token, or back
  * to it; false: the step is one among tokens. */
@@ -115,8 +114,7 @@ bool cf_tokens__step_medium(cf_app *app, const cf_reply *reply, long by);
 
 /* The block under the cursor: a pane in place of alternatives, a line of its
  * cost and cache, and what the model gets of it; false: it is on none. */
-void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r,
-                            const cf_reply *reply);
+void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
 void cf_tokens__medium_cost(cf_app *app, const cf_reply *reply, cf_buf *out);
 bool cf_tokens__open_medium(cf_app *app, const cf_reply *reply);
 
@@ -127,14 +125,11 @@ cf_token_loss cf_tokens__loss_kind(const cf_tokens *s);
 
 /* Tokens that one column of a plot stands for. */
 size_t cf_tokens__per_column(const cf_reply *reply, int width);
-void cf_tokens__plot_title(const cf_tokens *s, const cf_reply *reply, int width,
-                           char out[96]);
-void cf_tokens__draw_plot(cf_app *app, cf_grid *g, cf_rect r,
-                          const cf_reply *reply);
-void cf_tokens__worst_title(const cf_worst *w, cf_token_loss kind,
-                            char out[128]);
-void cf_tokens__draw_worst(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_reply *reply, const cf_worst *w);
+void cf_tokens__plot_title(const cf_tokens *s, const cf_reply *reply, int width, char out[96]);
+void cf_tokens__draw_plot(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
+void cf_tokens__worst_title(const cf_worst *w, cf_token_loss kind, char out[128]);
+void cf_tokens__draw_worst(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
+                           const cf_worst *w);
 
 /* ---- tokens_panes.c ----------------------------------------------------- */
 
@@ -142,16 +137,11 @@ void cf_tokens__draw_worst(cf_app *app, cf_grid *g, cf_rect r,
 int cf_tokens__reply_rows(cf_app *app, int width, const cf_reply *reply);
 
 /* Panes without their boxes. */
-void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_reply *reply);
-void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
-                                const cf_reply *reply);
-void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r,
-                          const cf_reply *reply);
+void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
+void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
+void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
 void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r);
-void cf_tokens__draw_constraint(cf_app *app, cf_grid *g, cf_rect r,
-                                const cf_reply *reply);
-void cf_tokens__draw_state(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_reply *reply);
+void cf_tokens__draw_constraint(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
+void cf_tokens__draw_state(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply);
 
 #endif

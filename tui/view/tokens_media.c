@@ -71,8 +71,7 @@ int cf_tokens__media_rows(cf_app *app, const cf_reply *reply, int h)
     return n < most ? n : most;
 }
 
-void cf_tokens__draw_media(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_reply *reply)
+void cf_tokens__draw_media(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     cf_tokens *s = cf_tokens__state(app);
     blocks b;
@@ -89,11 +88,9 @@ void cf_tokens__draw_media(cf_app *app, cf_grid *g, cf_rect r,
             g->cursor_x = r.x;
             g->cursor_y = y;
         }
-        int w = cf_grid_put(
-            g, r.x, y, r.w, cf_prompt_model_block(b.m, b.first[top + i], text),
-            is_on ? CF_STYLE_SELECTED | CF_REVERSE : CF_STYLE_SPECIAL);
-        cf_grid_spot(g, (cf_rect){r.x, y, w, 1}, CF_TOKENS_SPOT_MEDIUM,
-                     top + i + 1);
+        int w = cf_grid_put(g, r.x, y, r.w, cf_prompt_model_block(b.m, b.first[top + i], text),
+                            is_on ? CF_STYLE_SELECTED | CF_REVERSE : CF_STYLE_SPECIAL);
+        cf_grid_spot(g, (cf_rect){r.x, y, w, 1}, CF_TOKENS_SPOT_MEDIUM, top + i + 1);
     }
 }
 
@@ -117,8 +114,8 @@ bool cf_tokens__step_medium(cf_app *app, const cf_reply *reply, long by)
 }
 
 /* The block under the cursor; NULL: none, or it cannot be read (err). */
-static const cf_media_sheet *sheet_of(cf_app *app, const cf_reply *reply,
-                                      size_t *first, cf_error *err)
+static const cf_media_sheet *sheet_of(cf_app *app, const cf_reply *reply, size_t *first,
+                                      cf_error *err)
 {
     const cf_tokens *s = cf_tokens__state(app);
     blocks b = {.n = 0};
@@ -150,8 +147,7 @@ static void put_line(cf_grid *g, cf_rect *in, cf_str text, cf_style style)
     in->h -= rows;
 }
 
-void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r,
-                            const cf_reply *reply)
+void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     cf_error err = {0};
     cf_buf cost = CF_BUF_INIT;
@@ -171,21 +167,18 @@ void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r,
     cf_str block = cf_prompt_model_block(cf_lab_prompt(app->lab), first, text);
     text[block.n] = '\0';
     cf_media_sheet_cost(s, &cost);
-    snprintf(line, sizeof line, "tokens #%zu..%zu of the prompt, turn %zu",
-             s->first, s->first + s->n - 1,
-             cf_lab_number_of(app->lab, s->message));
+    snprintf(line, sizeof line, "tokens #%zu..%zu of the prompt, turn %zu", s->first,
+             s->first + s->n - 1, cf_lab_number_of(app->lab, s->message));
     put_line(g, &in, cf_str_from(text), CF_STYLE_SPECIAL);
     cf_str rest = cf_buf_str(&cost);
     for (size_t i = 0, from = 0; i <= rest.n; i++) { /* a fact a line */
         if (i == rest.n || rest.p[i] == ';') {
-            put_line(g, &in, cf_str_make(rest.p + from, i - from),
-                     CF_STYLE_NORMAL);
+            put_line(g, &in, cf_str_make(rest.p + from, i - from), CF_STYLE_NORMAL);
             from = i + 2;
         }
     }
     put_line(g, &in, cf_str_from(line), CF_STYLE_NORMAL);
-    put_line(g, &in, cf_str_from("Enter shows what the model gets of it."),
-             CF_STYLE_DIM);
+    put_line(g, &in, cf_str_from("Enter shows what the model gets of it."), CF_STYLE_DIM);
     cf_buf_deinit(&cost);
 }
 

@@ -44,11 +44,7 @@ void cf_tokens__p(const cf_tokens *s, double p, char out[CF_P_TEXT])
     if (s->has_logs) {
         snprintf(out, CF_P_TEXT, p > 0 ? "%5.1f" : " -inf", p > 0 ? log(p) : 0);
     } else {
-        snprintf(out, CF_P_TEXT,
-                 !(p > 0)     ? "    0"
-                 : p < 0.0005 ? "%5.0e"
-                              : "%5.3f",
-                 p);
+        snprintf(out, CF_P_TEXT, !(p > 0) ? "    0" : p < 0.0005 ? "%5.0e" : "%5.3f", p);
     }
 }
 
@@ -101,8 +97,8 @@ static int heat(const cf_tokens *s, const cf_chat_token *t)
 
 static cf_style style_of(const cf_tokens *s, const cf_chat_token *t)
 {
-    static const cf_style styles[] = {CF_STYLE_HEAT_0, CF_STYLE_HEAT_1,
-                                      CF_STYLE_HEAT_2, CF_STYLE_HEAT_3};
+    static const cf_style styles[] = {CF_STYLE_HEAT_0, CF_STYLE_HEAT_1, CF_STYLE_HEAT_2,
+                                      CF_STYLE_HEAT_3};
     if (s->overlay == CF_HEAT_NONE) {
         return CF_STYLE_NORMAL;
     }
@@ -116,25 +112,18 @@ static cf_style style_of(const cf_tokens *s, const cf_chat_token *t)
 static char mark_of(const cf_tokens *s, const cf_chat_token *t)
 {
     int h = s->overlay == CF_HEAT_NONE ? -1 : heat(s, t);
-    return t->is_forced    ? '>'
-           : h == 3        ? '!'
-           : h == 2        ? '?'
-           : t->is_drafted ? '+'
-                           : '|';
+    return t->is_forced ? '>' : h == 3 ? '!' : h == 2 ? '?' : t->is_drafted ? '+' : '|';
 }
 
 /* A token in a row of tokens, with its mark after it; the cells it takes. */
-static int put_token(cf_grid *g, int x, int y, int room, const cf_buf *text,
-                     cf_style style, char mark)
+static int put_token(cf_grid *g, int x, int y, int room, const cf_buf *text, cf_style style,
+                     char mark)
 {
     cf_cluster c;
     int used = 0;
-    for (size_t at = 0;
-         cf_cluster_next(&c, text->n != 0 ? text->p : "", text->n, &at,
-                         (size_t)used, CF_SPACE_VISIBLE);) {
-        used += g != NULL ? cf_grid_put_cluster(g, x + used, y, room - used, &c,
-                                                style)
-                          : c.width;
+    for (size_t at = 0; cf_cluster_next(&c, text->n != 0 ? text->p : "", text->n, &at, (size_t)used,
+                                        CF_SPACE_VISIBLE);) {
+        used += g != NULL ? cf_grid_put_cluster(g, x + used, y, room - used, &c, style) : c.width;
     }
     if (g != NULL) {
         cf_grid_putf(g, x + used, y, 1, CF_STYLE_DIM, "%c", mark);
@@ -144,8 +133,7 @@ static int put_token(cf_grid *g, int x, int y, int room, const cf_buf *text,
 
 /* Lays the tokens out in rows; draws those in sight when g is given, and
  * reports the cursor's row and, unless n_rows is NULL, how many there are. */
-static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
-                      size_t *n_rows)
+static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply, size_t *n_rows)
 {
     const cf_tokens *s = cf_tokens__state(app);
     size_t row = 0, cursor_row = 0;
@@ -174,8 +162,7 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
                 g->cursor_y = y;
             }
             put_token(g, r.x + x, y, r.w - x, &text, style, mark_of(s, t));
-            cf_grid_spot(g, (cf_rect){r.x + x, y, w, 1}, CF_TOKENS_SPOT_TOKEN,
-                         i);
+            cf_grid_spot(g, (cf_rect){r.x + x, y, w, 1}, CF_TOKENS_SPOT_TOKEN, i);
         }
         x += w;
         bool ends_line = text.n != 0 && text.p[text.n - 1] == '\n';
@@ -195,14 +182,12 @@ int cf_tokens__reply_rows(cf_app *app, int width, const cf_reply *reply)
 {
     size_t n = 0;
     lay_out(app, NULL, (cf_rect){0, 0, width, 0}, reply, &n);
-    return (int)(n < 1000 ? n : 1000) + 1 + FIGURES +
-           cf_tokens__media_rows(app, reply, MANY_ROWS);
+    return (int)(n < 1000 ? n : 1000) + 1 + FIGURES + cf_tokens__media_rows(app, reply, MANY_ROWS);
 }
 
 /* The mass of the way out (what all tokens but the next of the loop had
  * together) over the loop, by its logarithm: a full bar is 1, none 1e-5. */
-static void draw_way_out(cf_grid *g, cf_rect r, const cf_loop *loop,
-                         const float *p)
+static void draw_way_out(cf_grid *g, cf_rect r, const cf_loop *loop, const float *p)
 {
     static const char name[] = "way out, 1 to 1e-5: ";
     int x = cf_grid_puts(g, r.x, r.y, r.w, name, CF_STYLE_DIM);
@@ -263,13 +248,12 @@ static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
     }
     cf_buf out = CF_BUF_INIT;
     size_t last = loop.first + loop.length - 1;
-    cf_buf_addf(&out, "loop of %zu from #%zu, %zu times", loop.period,
-                skip + loop.first + 1, loop.length / loop.period);
+    cf_buf_addf(&out, "loop of %zu from #%zu, %zu times", loop.period, skip + loop.first + 1,
+                loop.length / loop.period);
     bool has_p = n > 0 && p[last] >= 0;
     if (has_p) {
         cf_buf_addf(&out, "; leaving %.3g%% to %.3g%%",
-                    100 * (1 - (double)p[loop.first + loop.period]),
-                    100 * (1 - (double)p[last]));
+                    100 * (1 - (double)p[loop.first + loop.period]), 100 * (1 - (double)p[last]));
     }
     size_t trap = has_p ? cf_loop_trap(&loop, p, 0.01f) : SIZE_MAX;
     if (trap != SIZE_MAX) {
@@ -285,13 +269,11 @@ static bool draw_loop(cf_grid *g, cf_rect r, const cf_reply *reply)
 }
 
 /* The meaning of the marks, and the reply in figures. */
-static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
-                         const cf_reply *reply)
+static void draw_figures(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
     static const char *const marks[] = {"! p<.25  ? p<.6", "! >4 bit  ? >2 bit",
-                                        "! allowed <.25  ? <.6 of the mass",
-                                        "no overlay"};
+                                        "! allowed <.25  ? <.6 of the mass", "no overlay"};
     double log_p = 0, entropy = 0;
     size_t n = 0, n_other = 0, n_forced = 0, n_drafted = 0;
     for (size_t i = 0; i < reply->n_token; i++) {
@@ -311,27 +293,24 @@ static void draw_figures(cf_app *app, cf_grid *g, cf_rect r,
                  marks[s->overlay], n_forced, n_drafted);
     if (n > 0) {
         cf_grid_putf(g, r.x, r.y + 1, r.w, CF_STYLE_DIM,
-                     "perplexity %.2f  entropy %.2f bit a token",
-                     exp(-log_p / (double)n), entropy / (double)n);
+                     "perplexity %.2f  entropy %.2f bit a token", exp(-log_p / (double)n),
+                     entropy / (double)n);
     }
     if (draw_loop(g, (cf_rect){r.x, r.y + 1, r.w, 2}, reply)) {
         return;
     }
     if (n > 0) {
         cf_grid_putf(g, r.x, r.y + 2, r.w, CF_STYLE_DIM,
-                     "%zu of %zu drawn were not the model's first choice",
-                     n_other, n);
+                     "%zu of %zu drawn were not the model's first choice", n_other, n);
     }
 }
 
-void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_reply *reply)
+void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     cf_tokens *s = cf_tokens__state(app);
     if (r.h >= 9) {
         r.h -= FIGURES + 1;
-        draw_figures(app, g, (cf_rect){r.x, r.y + r.h + 1, r.w, FIGURES},
-                     reply);
+        draw_figures(app, g, (cf_rect){r.x, r.y + r.h + 1, r.w, FIGURES}, reply);
     }
     int media = cf_tokens__media_rows(app, reply, r.h);
     cf_tokens__draw_media(app, g, (cf_rect){r.x, r.y, r.w, media}, reply);
@@ -349,8 +328,7 @@ void cf_tokens__draw_reply(cf_app *app, cf_grid *g, cf_rect r,
 /* ---- alternatives ------------------------------------------------------- */
 
 /* 'token' in `width` cells. */
-static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id,
-                       cf_style style)
+static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id, cf_style style)
 {
     cf_buf text = CF_BUF_INIT;
     cf_buf_addc(&text, '\'');
@@ -361,14 +339,12 @@ static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id,
 }
 
 /* Candidates of an engine that shows texts and no ids. */
-static void draw_texts(const cf_tokens *s, cf_grid *g, cf_rect r,
-                       const cf_chat_token *t)
+static void draw_texts(const cf_tokens *s, cf_grid *g, cf_rect r, const cf_chat_token *t)
 {
     if (t->n_top == 0) {
         cf_grid_puts(g, r.x, r.y, r.w,
-                     t->is_forced
-                         ? "not sampled: this token was given or forced"
-                         : "no candidates were kept for this token",
+                     t->is_forced ? "not sampled: this token was given or forced"
+                                  : "no candidates were kept for this token",
                      CF_STYLE_DIM);
         return;
     }
@@ -377,10 +353,8 @@ static void draw_texts(const cf_tokens *s, cf_grid *g, cf_rect r,
         int y = r.y + 1 + (int)i;
         char p[CF_P_TEXT];
         cf_tokens__p(s, (double)t->top[i].p, p);
-        int x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL,
-                                   " %2zu %6s '", i + 1, p);
-        x += cf_grid_put(g, x, y, r.x + r.w - x, t->top[i].text,
-                         CF_STYLE_NORMAL);
+        int x = r.x + cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL, " %2zu %6s '", i + 1, p);
+        x += cf_grid_put(g, x, y, r.x + r.w - x, t->top[i].text, CF_STYLE_NORMAL);
         cf_grid_puts(g, x, y, 1, "'", CF_STYLE_NORMAL);
     }
 }
@@ -388,10 +362,9 @@ static void draw_texts(const cf_tokens *s, cf_grid *g, cf_rect r,
 /* "yes", "top-p", with how far penalties and bias moved the logit. */
 static void put_reason(cf_buf *out, const cf_candidate *c)
 {
-    cf_buf_adds(out, c->removed_by == CF_KEPT ? "yes"
-                     : c->removed_by == CF_REMOVED_TEMPERATURE
-                         ? "greedy"
-                         : cf_removed_by_name(c->removed_by));
+    cf_buf_adds(out, c->removed_by == CF_KEPT                  ? "yes"
+                     : c->removed_by == CF_REMOVED_TEMPERATURE ? "greedy"
+                                                               : cf_removed_by_name(c->removed_by));
     float moved = c->logit_post - c->logit;
     if (isfinite(moved) && (moved > 0.05f || moved < -0.05f)) {
         cf_buf_addf(out, " %+.1f", (double)moved);
@@ -417,9 +390,8 @@ static void draw_candidate(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
                                                 : CF_STYLE_NORMAL;
     int text_w = text_width(r.w);
     cf_grid_fill(g, r, ' ', style);
-    int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, style, "%c%3u %6d ",
-                               c->id == d->id ? '>' : ' ', (unsigned)c->rank,
-                               (int)c->id);
+    int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, style, "%c%3u %6d ", c->id == d->id ? '>' : ' ',
+                               (unsigned)c->rank, (int)c->id);
     put_quoted(app, g, (cf_rect){x, r.y, text_w, 1}, c->id, style);
     x += text_w + 1;
     cf_buf why = CF_BUF_INIT;
@@ -434,8 +406,7 @@ static void draw_candidate(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
 }
 
 /* ".. 502 more  0.123", and the draw itself. */
-static void draw_rest(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
-                      bool has_room)
+static void draw_rest(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d, bool has_room)
 {
     const cf_tokens *s = cf_tokens__state(app);
     const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
@@ -446,19 +417,16 @@ static void draw_rest(cf_app *app, cf_grid *g, cf_rect r, const cf_draw *d,
     if (has_room && tok != NULL && cf_tokenizer_n_vocab(tok) > d->n_top) {
         char p[CF_P_TEXT];
         cf_tokens__p(s, rest > 0 ? rest : 0, p);
-        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM,
-                     "  .. %zu more, together %s",
+        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "  .. %zu more, together %s",
                      cf_tokenizer_n_vocab(tok) - d->n_top, p);
     }
     float gap = d->n_top > 1 ? d->top[0].p_raw - d->top[1].p_raw : 0;
     cf_grid_putf(g, r.x, r.y + r.h - 1, r.w, CF_STYLE_NORMAL,
-                 "entropy %.2f bit  gap %.3f  r=%.4f  draw %llu",
-                 (double)d->entropy_bits, (double)gap, d->r,
-                 (unsigned long long)d->n_draw);
+                 "entropy %.2f bit  gap %.3f  r=%.4f  draw %llu", (double)d->entropy_bits,
+                 (double)gap, d->r, (unsigned long long)d->n_draw);
 }
 
-void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
-                                const cf_reply *reply)
+void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
     const cf_chat_token *t = &reply->token[s->token];
@@ -471,8 +439,8 @@ void cf_tokens__draw_candidates(cf_app *app, cf_grid *g, cf_rect r,
     size_t n = cf_tokens__visible(s, d, at), chosen = 0;
     int text_w = text_width(r.w);
     bool is_on = s->focus == CF_ON_CANDIDATES;
-    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, " %3s %6s %-*s %5s %5s %s",
-                 "#", "id", text_w, "token", "raw", "drawn", "kept");
+    cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, " %3s %6s %-*s %5s %5s %s", "#", "id", text_w,
+                 "token", "raw", "drawn", "kept");
     while (chosen + 1 < n && at[chosen]->id != d->id) {
         chosen++;
     }
@@ -500,8 +468,7 @@ static const cf_candidate *greedy_choice(const cf_draw *d)
     for (size_t i = 0; i < d->n_top; i++) {
         const cf_candidate *c = &d->top[i];
         bool is_out = c->removed_by == CF_REMOVED_SUPPRESS ||
-                      c->removed_by == CF_REMOVED_CONSTRAINT ||
-                      c->removed_by == CF_REMOVED_NGRAM;
+                      c->removed_by == CF_REMOVED_CONSTRAINT || c->removed_by == CF_REMOVED_NGRAM;
         if (!is_out && (best == NULL || c->logit_post > best->logit_post)) {
             best = c;
         }
@@ -509,8 +476,7 @@ static const cf_candidate *greedy_choice(const cf_draw *d)
     return best;
 }
 
-void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r,
-                          const cf_reply *reply)
+void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
     const cf_chat_token *t = &reply->token[s->token];
@@ -525,24 +491,21 @@ void cf_tokens__draw_path(cf_app *app, cf_grid *g, cf_rect r,
     }
     for (size_t k = 0; k < d->n_step && y < end; k++) {
         uint32_t before = k > 0 ? d->step[k - 1].n_left : d->step[k].n_left;
-        int x =
-            cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL, "- %-12s %8u left",
-                         d->step[k].name, (unsigned)d->step[k].n_left);
+        int x = cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL, "- %-12s %8u left", d->step[k].name,
+                             (unsigned)d->step[k].n_left);
         if (before > d->step[k].n_left) {
-            cf_grid_putf(g, r.x + x + 2, y, r.w - x - 2, CF_STYLE_DIM,
-                         "(%u cut)", (unsigned)(before - d->step[k].n_left));
+            cf_grid_putf(g, r.x + x + 2, y, r.w - x - 2, CF_STYLE_DIM, "(%u cut)",
+                         (unsigned)(before - d->step[k].n_left));
         }
         y++;
     }
     const cf_candidate *best = greedy_choice(d);
     if (best != NULL && y < end) {
         const char *rule = t->is_held ? "under the constraint " : "";
-        int x = cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL,
-                             "%sgreedy would take %s", rule,
+        int x = cf_grid_putf(g, r.x, y, r.w, CF_STYLE_NORMAL, "%sgreedy would take %s", rule,
                              best->id == d->id ? "it too" : "");
         if (best->id != d->id) {
-            put_quoted(app, g, (cf_rect){r.x + x, y, r.w - x, 1}, best->id,
-                       CF_STYLE_NORMAL);
+            put_quoted(app, g, (cf_rect){r.x + x, y, r.w - x, 1}, best->id, CF_STYLE_NORMAL);
         }
     }
 }
@@ -565,8 +528,7 @@ static int draw_branch(cf_app *app, cf_grid *g, cf_rect r, size_t b)
     bool is_on = s->focus == CF_ON_TREE && b == s->branch;
     char p[CF_P_TEXT];
     cf_tokens__p(s, (double)t->node[b][0].p, p);
-    int start = cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "%c- %s ",
-                             is_on ? '>' : '+', p);
+    int start = cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_DIM, "%c- %s ", is_on ? '>' : '+', p);
     int x = r.x + start, y = r.y, end = r.x + r.w - 8;
     for (size_t i = 0; i < t->n[b]; i++) {
         cf_buf text = CF_BUF_INIT;
@@ -587,18 +549,15 @@ static int draw_branch(cf_app *app, cf_grid *g, cf_rect r, size_t b)
             g->cursor_y = y;
         }
         float np = t->node[b][i].p;
-        cf_grid_spot(g, (cf_rect){x, y, w, 1}, CF_TOKENS_SPOT_BRANCH,
-                     b * CF_TREE_DEPTH_MAX + i);
+        cf_grid_spot(g, (cf_rect){x, y, w, 1}, CF_TOKENS_SPOT_BRANCH, b * CF_TREE_DEPTH_MAX + i);
         x += put_token(g, x, y, end - x, &text,
-                       is_cursor ? (cf_style)(CF_STYLE_SELECTED | CF_REVERSE)
-                                 : heat_of_p(np),
+                       is_cursor ? (cf_style)(CF_STYLE_SELECTED | CF_REVERSE) : heat_of_p(np),
                        np < 0.25f  ? '!'
                        : np < 0.6f ? '?'
                                    : '|');
         cf_buf_deinit(&text);
     }
-    cf_grid_putf(g, end + 1, y, 7, CF_STYLE_DIM, "%7.1e",
-                 cf_token_tree_joint(t, b, t->n[b] - 1));
+    cf_grid_putf(g, end + 1, y, 7, CF_STYLE_DIM, "%7.1e", cf_token_tree_joint(t, b, t->n[b] - 1));
     return y - r.y + 1;
 }
 
@@ -617,16 +576,14 @@ void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     if (t->is_running && t->n_branch == 0) {
-        cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM,
-                     "reading %llu of %llu tokens; Esc stops",
-                     (unsigned long long)t->n_done,
-                     (unsigned long long)t->n_total);
+        cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM, "reading %llu of %llu tokens; Esc stops",
+                     (unsigned long long)t->n_done, (unsigned long long)t->n_total);
     } else if (!t->is_running && t->why.code != CF_OK) {
         cf_grid_put(g, r.x, y, r.w, cf_str_from(t->why.text), CF_STYLE_WARNING);
     } else if (s->focus == CF_ON_TREE && s->branch < t->n_branch) {
         cf_grid_putf(g, r.x, y, r.w, CF_STYLE_DIM,
-                     "<Enter> goes on from here  token %zu  p %.3g  joint %.2g",
-                     s->node + 1, (double)t->node[s->branch][s->node].p,
+                     "<Enter> goes on from here  token %zu  p %.3g  joint %.2g", s->node + 1,
+                     (double)t->node[s->branch][s->node].p,
                      cf_token_tree_joint(t, s->branch, s->node));
     }
 }
@@ -635,16 +592,14 @@ void cf_tokens__draw_tree(cf_app *app, cf_grid *g, cf_rect r)
 
 /* The constraint's state before the cursor's token; NULL and a sentence in
  * *why where that is not known. */
-static const cf_token_place *place_of(cf_app *app, const cf_reply *reply,
-                                      const char **why)
+static const cf_token_place *place_of(cf_app *app, const cf_reply *reply, const char **why)
 {
     const cf_tokens *s = cf_tokens__state(app);
     *why = "";
     if (reply->rule == NULL) {
         *why = "this reply was written freely; :constrain holds the next one";
     } else if (s->study == NULL || s->token >= s->study->n) {
-        *why = s->study_err.code != CF_OK ? s->study_err.text
-                                          : "reading the constraint";
+        *why = s->study_err.code != CF_OK ? s->study_err.text : "reading the constraint";
     } else if (!s->study->place[s->token].is_asked) {
         *why = "free here: the constraint does not hold thinking";
     } else {
@@ -655,8 +610,7 @@ static const cf_token_place *place_of(cf_app *app, const cf_reply *reply,
 
 /* The tokens around the cursor, "~" under forced ones, "^" under the
  * cursor. */
-static void draw_around(cf_app *app, cf_grid *g, cf_rect r,
-                        const cf_reply *reply)
+static void draw_around(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
     size_t first = s->token;
@@ -675,13 +629,10 @@ static void draw_around(cf_app *app, cf_grid *g, cf_rect r,
         cf_buf text = CF_BUF_INIT;
         cf_tokens__text(app, reply, i, &text);
         int w = put_token(g, x, r.y, r.x + r.w - x, &text,
-                          i == s->token ? CF_STYLE_SELECTED : CF_STYLE_NORMAL,
-                          ' ') -
+                          i == s->token ? CF_STYLE_SELECTED : CF_STYLE_NORMAL, ' ') -
                 1;
         for (int k = 0; k < w; k++) {
-            char mark = i == s->token               ? '^'
-                        : reply->token[i].is_forced ? '~'
-                                                    : ' ';
+            char mark = i == s->token ? '^' : reply->token[i].is_forced ? '~' : ' ';
             cf_grid_putf(g, x + k, r.y + 1, 1, CF_STYLE_DIM, "%c", mark);
         }
         x += w;
@@ -705,22 +656,18 @@ static bool is_same_text(cf_app *app, const cf_token_place *p, size_t at)
     return is_same;
 }
 
-static void draw_allowed(cf_app *app, cf_grid *g, cf_rect r,
-                         const cf_token_place *p)
+static void draw_allowed(cf_app *app, cf_grid *g, cf_rect r, const cf_token_place *p)
 {
-    int x =
-        r.x + cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL,
-                           "allowed here: %u token%s%s ",
-                           (unsigned)p->n_allowed, p->n_allowed == 1 ? "" : "s",
-                           p->may_end ? " or the end" : "");
+    int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL, "allowed here: %u token%s%s ",
+                               (unsigned)p->n_allowed, p->n_allowed == 1 ? "" : "s",
+                               p->may_end ? " or the end" : "");
     for (size_t i = 0; i < p->n_listed && x < r.x + r.w; i++) {
         cf_buf text = CF_BUF_INIT;
         cf_buf_adds(&text, " '");
         show_piece(app, p->allowed[i], &text);
         cf_buf_addc(&text, '\'');
         if (!is_same_text(app, p, i)) {
-            x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&text),
-                             CF_STYLE_OK);
+            x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&text), CF_STYLE_OK);
         }
         cf_buf_deinit(&text);
     }
@@ -728,18 +675,16 @@ static void draw_allowed(cf_app *app, cf_grid *g, cf_rect r,
 
 /* What the model gave to the tokens allowed here, and what that cost in the
  * whole reply, over two rows where there are two. */
-static int draw_mass(const cf_tokens *s, cf_grid *g, cf_rect r,
-                     const cf_reply *reply, size_t at)
+static int draw_mass(const cf_tokens *s, cf_grid *g, cf_rect r, const cf_reply *reply, size_t at)
 {
     const cf_draw *d = reply->token[at].draw;
     char p[CF_P_TEXT];
     if (d != NULL) {
         cf_tokens__p(s, (double)d->allowed_mass, p);
-        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL,
-                     "the model gave them %s of the mass", p + (p[0] == ' '));
+        cf_grid_putf(g, r.x, r.y, r.w, CF_STYLE_NORMAL, "the model gave them %s of the mass",
+                     p + (p[0] == ' '));
     } else {
-        cf_grid_puts(g, r.x, r.y, r.w, "the model was not asked",
-                     CF_STYLE_NORMAL);
+        cf_grid_puts(g, r.x, r.y, r.w, "the model was not asked", CF_STYLE_NORMAL);
     }
     cf_worst worst;
     cf_worst_find(&worst, reply, CF_LOSS_MASS);
@@ -762,8 +707,7 @@ static void put_field(cf_grid *g, cf_rect r, const char *name, cf_str text)
     cf_grid_put(g, r.x + x, r.y, r.w - x, text, CF_STYLE_NORMAL);
 }
 
-static void draw_refused(cf_app *app, cf_grid *g, cf_rect r,
-                         const cf_token_place *p)
+static void draw_refused(cf_app *app, cf_grid *g, cf_rect r, const cf_token_place *p)
 {
     const cf_tokens *s = cf_tokens__state(app);
     int x = cf_grid_puts(g, r.x, r.y, r.w, "best refused: ", CF_STYLE_NORMAL);
@@ -772,14 +716,12 @@ static void draw_refused(cf_app *app, cf_grid *g, cf_rect r,
     show_piece(app, p->refused, &text);
     char prob[CF_P_TEXT];
     cf_tokens__p(s, (double)p->p_refused, prob);
-    cf_buf_addf(&text, "' %s, at its byte %zu", prob + (prob[0] == ' '),
-                p->refused_at);
+    cf_buf_addf(&text, "' %s, at its byte %zu", prob + (prob[0] == ' '), p->refused_at);
     cf_grid_put(g, r.x + x, r.y, r.w - x, cf_buf_str(&text), CF_STYLE_WARNING);
     cf_buf_deinit(&text);
 }
 
-void cf_tokens__draw_constraint(cf_app *app, cf_grid *g, cf_rect r,
-                                const cf_reply *reply)
+void cf_tokens__draw_constraint(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
     const char *why;
@@ -804,8 +746,7 @@ void cf_tokens__draw_constraint(cf_app *app, cf_grid *g, cf_rect r,
     }
 }
 
-void cf_tokens__draw_state(cf_app *app, cf_grid *g, cf_rect r,
-                           const cf_reply *reply)
+void cf_tokens__draw_state(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = cf_tokens__state(app);
     const char *why;
@@ -815,8 +756,7 @@ void cf_tokens__draw_state(cf_app *app, cf_grid *g, cf_rect r,
         return;
     }
     char mask[64];
-    snprintf(mask, sizeof mask, "%u of %u off",
-             (unsigned)(s->study->n_vocab - p->n_allowed),
+    snprintf(mask, sizeof mask, "%u of %u off", (unsigned)(s->study->n_vocab - p->n_allowed),
              (unsigned)s->study->n_vocab);
     const struct {
         const char *name;
@@ -829,7 +769,6 @@ void cf_tokens__draw_state(cf_app *app, cf_grid *g, cf_rect r,
         {"mask", cf_str_from(mask)},
     };
     for (int i = 0; i < 5 && i < r.h; i++) {
-        put_field(g, (cf_rect){r.x, r.y + i, r.w, 1}, fields[i].name,
-                  fields[i].text);
+        put_field(g, (cf_rect){r.x, r.y + i, r.w, 1}, fields[i].name, fields[i].text);
     }
 }

@@ -16,16 +16,13 @@ const cf_turn *cf_tokens__unscored(cf_app *app)
     const cf_turn *newest = NULL;
     for (size_t i = n; i-- > 0;) {
         const cf_reply *r = cf_lab_reply(app->lab, path[i]->id);
-        bool has_draws =
-            r != NULL && r->n_token > 0 &&
-            (r->token[0].draw != NULL || r->token[r->n_token - 1].draw != NULL);
-        if (cf_role_parse(cf_json_get_str(path[i]->message, "role")) !=
-                CF_ROLE_ASSISTANT ||
+        bool has_draws = r != NULL && r->n_token > 0 &&
+                         (r->token[0].draw != NULL || r->token[r->n_token - 1].draw != NULL);
+        if (cf_role_parse(cf_json_get_str(path[i]->message, "role")) != CF_ROLE_ASSISTANT ||
             has_draws) {
             continue;
         }
-        if (cf_uuid_eq(path[i]->id, s->followed) ||
-            cf_uuid_eq(path[i]->id, s->turn)) {
+        if (cf_uuid_eq(path[i]->id, s->followed) || cf_uuid_eq(path[i]->id, s->turn)) {
             return path[i];
         }
         newest = newest != NULL ? newest : path[i];
@@ -38,8 +35,7 @@ static void scored(void *ud, const cf_error *err)
     cf_app *app = ud;
     app->is_dirty = true;
     if (err->code == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK,
-                   "scored: what this model gives to each token of the reply");
+        cf_app_say(app, CF_STYLE_OK, "scored: what this model gives to each token of the reply");
     }
 }
 
@@ -48,8 +44,7 @@ void cf_tokens__score(cf_app *app)
     const cf_turn *turn = cf_tokens__unscored(app);
     cf_error err;
     if (turn == NULL) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "every reply of this path has its probabilities");
+        cf_app_say(app, CF_STYLE_DIM, "every reply of this path has its probabilities");
         return;
     }
     if (cf_lab_score_reply(app->lab, turn->id, scored, app, &err) != CF_OK) {

@@ -111,8 +111,7 @@ bool cf_tools__fill_server(cf_tools_run *t, cf_app *app, cf_str name);
 bool cf_tools__may_call(cf_app *app, cf_str name);
 /* The question before a call.  And its keys: true when it is one of them,
  * *may when the call is to be made. */
-void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r,
-                                    const cf_tool_call *call);
+void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r, const cf_tool_call *call);
 bool cf_tools__server_key(cf_app *app, cf_key key, cf_str name, bool *may);
 /* Makes the calls of the newest reply that may run unasked; false: there is
  * none. */
@@ -134,13 +133,11 @@ typedef struct cf_tools_pen {
 } cf_tools_pen;
 
 void cf_tools__say(cf_tools_pen *p, cf_style style, cf_str text);
-void cf_tools__sayf(cf_tools_pen *p, cf_style style, const char *fmt, ...)
-    CF_PRINTF(3, 4);
+void cf_tools__sayf(cf_tools_pen *p, cf_style style, const char *fmt, ...) CF_PRINTF(3, 4);
 
 void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage,
                          const cf_call_row *row);
-void cf_tools__draw_panes(cf_app *app, cf_grid *g, cf_rect r,
-                          const cf_call_row *row);
+void cf_tools__draw_panes(cf_app *app, cf_grid *g, cf_rect r, const cf_call_row *row);
 
 /* ---- tools_answer.c ----------------------------------------------------- */
 
@@ -164,8 +161,7 @@ void cf_tools__clear_run(cf_tools_run *run);
 
 /* The messages after `parent` that would report a failure to the model; a new
  * reference or NULL. */
-json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
-                                  cf_uuid *parent);
+json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row, cf_uuid *parent);
 
 /* ---- tools_fix.c -------------------------------------------------------- */
 

@@ -20,8 +20,8 @@
 /* The results of the reply's calls as messages: `text` for the row's call,
  * for the others what the path has.  Those before the first new one stay in
  * the tree: *parent is the last of them.  *is_whole: every call has one. */
-static json_t *answers(cf_app *app, const cf_call_row *row, cf_str text,
-                       cf_uuid *parent, bool *is_whole)
+static json_t *answers(cf_app *app, const cf_call_row *row, cf_str text, cf_uuid *parent,
+                       bool *is_whole)
 {
     const cf_tool_model *m = cf_tools__model(app);
     const cf_turn *turn = cf_tools__turn_of(app, row);
@@ -39,9 +39,9 @@ static json_t *answers(cf_app *app, const cf_call_row *row, cf_str text,
         const cf_turn *known = cf_tools__result_of(app, other);
         if (other == row) {
             const cf_str none = {NULL, 0};
-            json_t *v = cf_tool_result_message(
-                is_failed ? none : cf_tool_model_call(m, row)->name,
-                is_failed ? none : cf_turn_call_id(turn, row->call), text);
+            json_t *v =
+                cf_tool_result_message(is_failed ? none : cf_tool_model_call(m, row)->name,
+                                       is_failed ? none : cf_turn_call_id(turn, row->call), text);
             ok = v != NULL && json_array_append_new(list, v) == 0;
         } else if (known == NULL) {
             *is_whole = false;
@@ -61,8 +61,7 @@ static json_t *answers(cf_app *app, const cf_call_row *row, cf_str text,
 }
 
 /* Remembers what came of the row's call. */
-static void note(cf_app *app, const cf_call_row *row, const cf_call_note *what,
-                 cf_str result)
+static void note(cf_app *app, const cf_call_row *row, const cf_call_note *what, cf_str result)
 {
     const cf_tool_model *m = cf_tools__model(app);
     const cf_tool_call *c = cf_tool_model_call(m, row);
@@ -80,8 +79,7 @@ static void note(cf_app *app, const cf_call_row *row, const cf_call_note *what,
 
 /* Adds the answer of a row (`what` says where it comes from) and lets the
  * model go on when no other call waits. */
-static void answer(cf_app *app, const cf_call_row *row, cf_str text,
-                   const cf_call_note *what)
+static void answer(cf_app *app, const cf_call_row *row, cf_str text, const cf_call_note *what)
 {
     cf_error err;
     cf_uuid parent;
@@ -92,8 +90,7 @@ static void answer(cf_app *app, const cf_call_row *row, cf_str text,
     }
     json_t *list = answers(app, row, text, &parent, &is_whole);
     if (list == NULL) {
-        cf_app_say(app, CF_STYLE_ERROR,
-                   "the result is not UTF-8, or memory ran out");
+        cf_app_say(app, CF_STYLE_ERROR, "the result is not UTF-8, or memory ran out");
         return;
     }
     note(app, row, what, text);
@@ -118,10 +115,8 @@ static cf_call_note made_by(const char *state)
 static const cf_call_row *answerable(cf_app *app)
 {
     const cf_call_row *row = cf_tools__current(app);
-    if (row == NULL || row->call == CF_TOOL_NO_CALL ||
-        cf_tools__turn_of(app, row) == NULL) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "no call here that could be answered");
+    if (row == NULL || row->call == CF_TOOL_NO_CALL || cf_tools__turn_of(app, row) == NULL) {
+        cf_app_say(app, CF_STYLE_WARNING, "no call here that could be answered");
         return NULL;
     }
     return row;
@@ -154,8 +149,7 @@ static bool complain(cf_app *app, cf_status st, const cf_error *err)
 static void begin_mock(cf_app *app, cf_str name)
 {
     char start[300];
-    snprintf(start, sizeof start,
-             "mock %.*s=", (int)(name.n < 250 ? name.n : 250),
+    snprintf(start, sizeof start, "mock %.*s=", (int)(name.n < 250 ? name.n : 250),
              name.n != 0 ? name.p : "");
     cf_tools__ask_line(app, start);
 }
@@ -176,8 +170,7 @@ void cf_tools__cmd_mock(cf_app *app, const char *arg)
     if (arg[0] != '\0') {
         cf_str name = cf_str_make(arg, (size_t)(eq - arg));
         const char *text = eq[1] != '\0' ? eq + 1 : NULL;
-        if (complain(app, cf_tool_desk_set_mock(desk, name, text, &err),
-                     &err)) {
+        if (complain(app, cf_tool_desk_set_mock(desk, name, text, &err), &err)) {
             return;
         }
         if (text == NULL) {
@@ -185,8 +178,7 @@ void cf_tools__cmd_mock(cf_app *app, const char *arg)
                        (int)(name.n < 60 ? name.n : 60), name.p);
             return;
         }
-        if (row == NULL || !cf_str_eq(name, called) ||
-            row->result != SIZE_MAX) {
+        if (row == NULL || !cf_str_eq(name, called) || row->result != SIZE_MAX) {
             cf_app_say(app, CF_STYLE_OK, "kept; m sends it for a call of %.*s",
                        (int)(name.n < 60 ? name.n : 60), name.p);
             return;
@@ -216,11 +208,9 @@ void cf_tools__cmd_unmock(cf_app *app, const char *arg)
         cf_app_say(app, CF_STYLE_WARNING, "there is no such mock");
         return;
     }
-    if (!complain(
-            app, cf_tool_desk_set_mock(cf_lab_desk(app->lab), name, NULL, &err),
-            &err)) {
-        cf_app_say(app, CF_STYLE_OK, "%.*s has no mock any more",
-                   (int)(name.n < 60 ? name.n : 60), name.p);
+    if (!complain(app, cf_tool_desk_set_mock(cf_lab_desk(app->lab), name, NULL, &err), &err)) {
+        cf_app_say(app, CF_STYLE_OK, "%.*s has no mock any more", (int)(name.n < 60 ? name.n : 60),
+                   name.p);
     }
 }
 
@@ -232,26 +222,21 @@ static void set_command(cf_app *app, cf_str name, const char *arg)
 {
     cf_error err;
     const char *command = strcmp(arg, "-") != 0 ? arg : NULL;
-    if (complain(app,
-                 cf_tool_desk_set_command(cf_lab_desk(app->lab), name, command,
-                                          true, &err),
+    if (complain(app, cf_tool_desk_set_command(cf_lab_desk(app->lab), name, command, true, &err),
                  &err)) {
         return;
     }
     bool is_all = cf_str_is(name, "*");
     cf_app_say(app, CF_STYLE_OK,
-               command == NULL ? "no command for %.*s any more"
-                               : "! runs it for %.*s",
-               is_all ? 9 : (int)(name.n < 60 ? name.n : 60),
-               is_all ? "any tool" : name.p);
+               command == NULL ? "no command for %.*s any more" : "! runs it for %.*s",
+               is_all ? 9 : (int)(name.n < 60 ? name.n : 60), is_all ? "any tool" : name.p);
 }
 
 void cf_tools__cmd_exec(cf_app *app, const char *arg)
 {
     const cf_call_row *row = cf_tools__current(app);
-    cf_str name = row != NULL && row->call != CF_TOOL_NO_CALL
-                      ? cf_tools__name_of(app, row)
-                      : cf_str_from("*");
+    cf_str name = row != NULL && row->call != CF_TOOL_NO_CALL ? cf_tools__name_of(app, row)
+                                                              : cf_str_from("*");
     if (arg[0] != '\0') {
         set_command(app, name, arg);
         return;
@@ -285,8 +270,7 @@ void cf_tools__cmd_timeout(cf_app *app, const char *arg)
     if (arg[0] < '0' || arg[0] > '9' || *end != '\0' || v > 86400) {
         v = 0; /* refused below */
     }
-    if (!complain(app, cf_tool_desk_set_timeout(desk, (uint32_t)v, &err),
-                  &err)) {
+    if (!complain(app, cf_tool_desk_set_timeout(desk, (uint32_t)v, &err), &err)) {
         cf_app_say(app, CF_STYLE_OK, "a command is ended after %lu s", v);
     }
 }
@@ -302,22 +286,19 @@ void cf_tools__cmd_approval(cf_app *app, const char *arg)
     }
     cf_str name = cf_tools__name_of(app, row);
     cf_tool_policy policy =
-        (cf_tool_policy)((cf_tool_desk_policy(desk, name) + 1) %
-                         (CF_POLICY_NEVER + 1));
+        (cf_tool_policy)((cf_tool_desk_policy(desk, name) + 1) % (CF_POLICY_NEVER + 1));
     if (arg[0] != '\0' && !cf_tool_policy_parse(&policy, cf_str_from(arg))) {
         cf_app_say(app, CF_STYLE_ERROR, "approval is ask, always or never");
         return;
     }
-    if (complain(app, cf_tool_desk_set_policy(desk, name, policy, &err),
-                 &err)) {
+    if (complain(app, cf_tool_desk_set_policy(desk, name, policy, &err), &err)) {
         return;
     }
-    cf_app_say(
-        app, CF_STYLE_OK, "%.*s: %s", (int)(name.n < 60 ? name.n : 60), name.p,
-        policy == CF_POLICY_ASK      ? "ask before each run"
-        : policy == CF_POLICY_ALWAYS ? "always run, until confab ends or "
-                                       "the command changes"
-                                     : "never run");
+    cf_app_say(app, CF_STYLE_OK, "%.*s: %s", (int)(name.n < 60 ? name.n : 60), name.p,
+               policy == CF_POLICY_ASK      ? "ask before each run"
+               : policy == CF_POLICY_ALWAYS ? "always run, until confab ends or "
+                                              "the command changes"
+                                            : "never run");
 }
 
 void cf_tools__clear_run(cf_tools_run *run)
@@ -345,19 +326,16 @@ static cf_status run_command(void *ud, cf_lab *lab, cf_error *err)
                                   .arguments = t->arguments,
                                   .round = 1};
     (void)err;
-    t->status =
-        t->is_server
-            ? cf_server_bench_call(t->servers, t->server, cf_str_from(t->tool),
-                                   t->arguments, t->timeout_ms,
-                                   cf_lab_cancel_flag(lab), &t->text, &t->err)
-            : cf_tool_exec_run(&exec, &call, &result, &t->err);
+    t->status = t->is_server ? cf_server_bench_call(t->servers, t->server, cf_str_from(t->tool),
+                                                    t->arguments, t->timeout_ms,
+                                                    cf_lab_cancel_flag(lab), &t->text, &t->err)
+                             : cf_tool_exec_run(&exec, &call, &result, &t->err);
     t->duration_ms = cf_os_now_ms() - t->started_ms;
     if (t->status == CF_OK && result == NULL) {
         return CF_OK; /* a server's, in t->text */
     }
     if (t->status == CF_OK && json_is_string(result)) {
-        cf_buf_add(&t->text, json_string_value(result),
-                   json_string_length(result));
+        cf_buf_add(&t->text, json_string_value(result), json_string_length(result));
     } else if (t->status == CF_OK) {
         cf_json_write(&t->text, result);
     }
@@ -368,8 +346,7 @@ static cf_status run_command(void *ud, cf_lab *lab, cf_error *err)
     return CF_OK;
 }
 
-static bool fill_run(cf_tools_run *t, cf_app *app, const cf_call_row *row,
-                     const char *command)
+static bool fill_run(cf_tools_run *t, cf_app *app, const cf_call_row *row, const char *command)
 {
     const cf_tool_model *m = cf_tools__model(app);
     const cf_tool_call *c = cf_tool_model_call(m, row);
@@ -382,34 +359,28 @@ static bool fill_run(cf_tools_run *t, cf_app *app, const cf_call_row *row,
                         .timeout_ms = cf_lab_desk(app->lab)->timeout_s * 1000,
                         .exit_code = -1,
                         .started_ms = cf_os_now_ms()};
-    t->command = cf_strndup(command != NULL ? command : "",
-                            command != NULL ? strlen(command) : 0);
+    t->command = cf_strndup(command != NULL ? command : "", command != NULL ? strlen(command) : 0);
     t->name = cf_strndup(c->name.n != 0 ? c->name.p : "", c->name.n);
     t->id = cf_strndup(id.n != 0 ? id.p : "", id.n);
     t->arguments = cf_json_deep_copy(c->json);
     return t->command != NULL && t->name != NULL && t->id != NULL &&
-           cf_tools__fill_server(t, app, c->name) &&
-           (t->arguments != NULL || c->json == NULL);
+           cf_tools__fill_server(t, app, c->name) && (t->arguments != NULL || c->json == NULL);
 }
 
 void cf_tools__start(cf_app *app, const cf_call_row *row)
 {
     cf_tools_run *t = &cf_tools__state(app)->run;
-    const char *command = cf_tool_desk_command(cf_lab_desk(app->lab),
-                                               cf_tools__name_of(app, row));
-    const cf_lab_task task = {.name = "running a tool",
-                              .run = run_command,
-                              .end = take_result,
-                              .ud = t};
+    const char *command = cf_tool_desk_command(cf_lab_desk(app->lab), cf_tools__name_of(app, row));
+    const cf_lab_task task = {
+        .name = "running a tool", .run = run_command, .end = take_result, .ud = t};
     cf_error err;
     bool is_server = cf_tools__has_server(app, cf_tools__name_of(app, row));
     if ((command == NULL && !is_server) || t->is_on) {
         return;
     }
     cf_tools__clear_run(t);
-    cf_status st = fill_run(t, app, row, command)
-                       ? cf_lab_start_task(app->lab, &task, &err)
-                       : cf_oom(&err);
+    cf_status st =
+        fill_run(t, app, row, command) ? cf_lab_start_task(app->lab, &task, &err) : cf_oom(&err);
     if (complain(app, st, &err)) {
         cf_tools__clear_run(t);
     } else {
@@ -431,8 +402,7 @@ static void run_built_in(cf_app *app, const cf_call_row *row)
         cf_app_say(app, CF_STYLE_ERROR, "out of memory for the call");
         return;
     }
-    t->status = cf_built_in_run(app, cf_str_from(t->name), t->arguments,
-                                &t->text, &t->err);
+    t->status = cf_built_in_run(app, cf_str_from(t->name), t->arguments, &t->text, &t->err);
     t->duration_ms = cf_os_now_ms() - t->started_ms;
     take_result(t, CF_OK, &none);
 }
@@ -454,8 +424,7 @@ void cf_tools__cmd_run(cf_app *app, const char *arg)
     } else if (policy == CF_POLICY_NEVER) {
         cf_app_say(app, CF_STYLE_WARNING, "%.*s never runs (ga changes it)",
                    (int)(name.n < 60 ? name.n : 60), name.p);
-    } else if (cf_tool_desk_command(desk, name) == NULL &&
-               !cf_tools__has_server(app, name)) {
+    } else if (cf_tool_desk_command(desk, name) == NULL && !cf_tools__has_server(app, name)) {
         if (cf_built_in_has(app, name)) {
             run_built_in(app, row);
             return;
@@ -478,8 +447,7 @@ void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
     cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
     const cf_tool_desk *desk = cf_lab_desk(app->lab);
-    const cf_tool_call *c =
-        row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
+    const cf_tool_call *c = row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
     if (c != NULL && cf_tools__has_server(app, c->name)) {
         cf_tools__draw_server_question(app, g, r, c);
         return;
@@ -489,19 +457,14 @@ void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4,
-                 "y run   a always for this tool   n no   j k scroll",
-                 CF_STYLE_KEY);
-    cf_tools_pen p = {.g = g,
-                      .r = {r.x + 2, r.y + 1, r.w - 4, r.h - 3},
-                      .skip = s->ask_scroll,
-                      .mark = SIZE_MAX};
+                 "y run   a always for this tool   n no   j k scroll", CF_STYLE_KEY);
+    cf_tools_pen p = {
+        .g = g, .r = {r.x + 2, r.y + 1, r.w - 4, r.h - 3}, .skip = s->ask_scroll, .mark = SIZE_MAX};
     cf_buf b = CF_BUF_INIT;
     const char *command = cf_tool_desk_command(desk, c->name);
     cf_tools__say(&p, CF_STYLE_DIM, cf_str_from("the command, for /bin/sh:"));
-    cf_tools__say(&p, CF_STYLE_NORMAL,
-                  cf_str_from(command != NULL ? command : ""));
-    cf_tools__say(&p, CF_STYLE_DIM,
-                  cf_str_from("it reads on standard input, for the tool:"));
+    cf_tools__say(&p, CF_STYLE_NORMAL, cf_str_from(command != NULL ? command : ""));
+    cf_tools__say(&p, CF_STYLE_DIM, cf_str_from("it reads on standard input, for the tool:"));
     cf_tools__say(&p, CF_STYLE_TOOL, c->name);
     cf_tools__say(&p, CF_STYLE_DIM, cf_str_from("with the arguments:"));
     cf_tools__say(&p, CF_STYLE_NORMAL, c->arguments);
@@ -526,12 +489,10 @@ bool cf_tools__answer_key(cf_app *app, cf_key key)
 {
     cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
-    bool is_no = key == 'n' || key == 'q' || key == CF_KEY_ESC ||
-                 key == CF_CTRL('C') || row == NULL ||
-                 row->call == CF_TOOL_NO_CALL;
+    bool is_no = key == 'n' || key == 'q' || key == CF_KEY_ESC || key == CF_CTRL('C') ||
+                 row == NULL || row->call == CF_TOOL_NO_CALL;
     bool may;
-    if (!is_no &&
-        cf_tools__server_key(app, key, cf_tools__name_of(app, row), &may)) {
+    if (!is_no && cf_tools__server_key(app, key, cf_tools__name_of(app, row), &may)) {
         if (may) {
             s->asks = false;
             app->mode = CF_MODE_NORMAL;
@@ -564,8 +525,7 @@ static const cf_call_row *find_row(cf_app *app, cf_uuid reply, size_t n)
     const cf_tool_model *m = cf_tools__model(app);
     for (size_t i = 0; i < m->n_row; i++) {
         const cf_turn *t = cf_tools__turn_of(app, &m->row[i]);
-        if (t != NULL && cf_uuid_eq(t->id, reply) &&
-            cf_tool_model_nth(m, &m->row[i]) == n) {
+        if (t != NULL && cf_uuid_eq(t->id, reply) && cf_tool_model_nth(m, &m->row[i]) == n) {
             return &m->row[i];
         }
     }
@@ -581,8 +541,7 @@ static cf_buf error_text(cf_str why)
     return b;
 }
 
-json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
-                                  cf_uuid *parent)
+json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row, cf_uuid *parent)
 {
     cf_buf why = CF_BUF_INIT;
     bool is_whole;
@@ -591,8 +550,7 @@ json_t *cf_tools__failure_message(cf_app *app, const cf_call_row *row,
     cf_buf_deinit(&why);
     json_t *list = NULL;
     if (cf_tools__turn_of(app, row) != NULL && !text.failed) {
-        list =
-            answers(app, row, cf_str_make(text.p, text.n), parent, &is_whole);
+        list = answers(app, row, cf_str_make(text.p, text.n), parent, &is_whole);
     }
     cf_buf_deinit(&text);
     return list;
@@ -604,23 +562,19 @@ static void drop(cf_app *app, const cf_call_row *row)
     json_t *message;
     cf_buf raw = CF_BUF_INIT;
     cf_error err;
-    cf_status st = cf_tool_model_drop(cf_tools__model(app), row, turn, &message,
-                                      &raw, &err);
+    cf_status st = cf_tool_model_drop(cf_tools__model(app), row, turn, &message, &raw, &err);
     if (st == CF_OK) {
-        st = cf_lab_add_reply(app->lab, turn->id, message,
-                              cf_str_make(raw.p, raw.n), &err);
+        st = cf_lab_add_reply(app->lab, turn->id, message, cf_str_make(raw.p, raw.n), &err);
         json_decref(message);
     }
     cf_buf_deinit(&raw);
     if (!complain(app, st, &err)) {
-        cf_app_say(app, CF_STYLE_OK,
-                   "a sibling without the calls is the reply now");
+        cf_app_say(app, CF_STYLE_OK, "a sibling without the calls is the reply now");
     }
 }
 
 /* The policy for a call that failed for this reason. */
-static void give_up(cf_app *app, const cf_call_row *row, cf_str why,
-                    const cf_call_note *what)
+static void give_up(cf_app *app, const cf_call_row *row, cf_str why, const cf_call_note *what)
 {
     cf_error err;
     const cf_turn *turn = cf_tools__turn_of(app, row);
@@ -633,16 +587,14 @@ static void give_up(cf_app *app, const cf_call_row *row, cf_str why,
     }
     case CF_FAILURE_RETRY:
         note(app, row, what, why);
-        if (!complain(app, cf_lab_retry_calls(app->lab, turn->id, &err),
-                      &err)) {
+        if (!complain(app, cf_lab_retry_calls(app->lab, turn->id, &err), &err)) {
             cf_app_say(app, CF_STYLE_OK, "another reply is asked for");
         }
         break;
     case CF_FAILURE_STOP:
     case CF_FAILURE_COUNT:
         note(app, row, what, why);
-        cf_app_say(app, CF_STYLE_ERROR, "%.*s",
-                   (int)(why.n < 400 ? why.n : 400), why.p);
+        cf_app_say(app, CF_STYLE_ERROR, "%.*s", (int)(why.n < 400 ? why.n : 400), why.p);
         break;
     case CF_FAILURE_DROP:
         note(app, row, what, why);
@@ -680,9 +632,7 @@ static void take_result(void *ud, cf_status status, const cf_error *why)
         cf_app_say(app, CF_STYLE_ERROR, "the call of this result is gone");
     } else if (run.status != CF_OK) {
         cf_str text = cf_str_from(run.err.text);
-        give_up(app, row,
-                run.is_server && run.text.n > 0 ? cf_buf_str(&run.text) : text,
-                &what);
+        give_up(app, row, run.is_server && run.text.n > 0 ? cf_buf_str(&run.text) : text, &what);
     } else {
         answer(app, row, cf_buf_str(&run.text), &what);
     }
@@ -695,17 +645,15 @@ static void take_result(void *ud, cf_status status, const cf_error *why)
 void cf_tools__cmd_on_failure(cf_app *app, const char *arg)
 {
     cf_tool_desk *desk = cf_lab_desk(app->lab);
-    cf_on_failure what =
-        (cf_on_failure)((desk->on_failure + 1) % CF_FAILURE_COUNT);
+    cf_on_failure what = (cf_on_failure)((desk->on_failure + 1) % CF_FAILURE_COUNT);
     cf_error err;
     if (arg[0] != '\0' && !cf_on_failure_parse(&what, cf_str_from(arg))) {
-        cf_app_say(app, CF_STYLE_ERROR,
-                   "on failure: send, retry, stop or drop");
+        cf_app_say(app, CF_STYLE_ERROR, "on failure: send, retry, stop or drop");
         return;
     }
     if (!complain(app, cf_tool_desk_set_on_failure(desk, what, &err), &err)) {
-        cf_app_say(app, CF_STYLE_OK, "on failure: %s, %s",
-                   cf_on_failure_name(what), cf_on_failure_help(what));
+        cf_app_say(app, CF_STYLE_OK, "on failure: %s, %s", cf_on_failure_name(what),
+                   cf_on_failure_help(what));
     }
 }
 
@@ -720,8 +668,7 @@ void cf_tools__cmd_fail(cf_app *app)
         return;
     }
     if (cf_lab_desk(app->lab)->on_failure == CF_FAILURE_STOP) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "on failure: stop, nothing is sent (gf changes it)");
+        cf_app_say(app, CF_STYLE_DIM, "on failure: stop, nothing is sent (gf changes it)");
     } else {
         const cf_call_note refused = made_by("refused");
         give_up(app, row, cf_buf_str(&why), &refused);

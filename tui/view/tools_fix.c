@@ -122,9 +122,9 @@ static bool is_taken(cf_app *app, const cf_buf *text, bool must_be_valid)
     const cf_tool_parse *parse = NULL;
     cf_error err;
     bool ok = !text->failed;
-    cf_status st = cf_tool_parser_new(
-        &parser, cf_lab_engine_of(app->lab)->family,
-        must_be_valid ? cf_lab_tools(app->lab) : NULL, NULL, NULL, &err);
+    cf_status st =
+        cf_tool_parser_new(&parser, cf_lab_engine_of(app->lab)->family,
+                           must_be_valid ? cf_lab_tools(app->lab) : NULL, NULL, NULL, &err);
     CF_THEN(st, cf_tool_parser_feed(parser, text->p, text->n, &err));
     CF_THEN(st, cf_tool_parser_finish(parser, &parse, &err));
     ok = ok && st == CF_OK && parse->n_calls > 0;
@@ -139,15 +139,11 @@ static bool is_taken(cf_app *app, const cf_buf *text, bool must_be_valid)
 }
 
 /* A block whose JSON ends too early: with its end, and that of its family. */
-static bool close_call(cf_app *app, const cf_call_reply *r,
-                       const cf_tool_segment *s, cf_tools_fix *out)
+static bool close_call(cf_app *app, const cf_call_reply *r, const cf_tool_segment *s,
+                       cf_tools_fix *out)
 {
-    static const char *const ends[] = {"",
-                                       "\n</tool_call>",
-                                       "</tool_call>",
-                                       "<|tool_call_end|>",
-                                       "<end_function_call>",
-                                       "]"};
+    static const char *const ends[] = {
+        "", "\n</tool_call>", "</tool_call>", "<|tool_call_end|>", "<end_function_call>", "]"};
     cf_str raw = r->parse->raw;
     size_t end = s->off + s->len, cut = end;
     /* A string that runs over the end of its line was cut off there. */
@@ -159,8 +155,7 @@ static bool close_call(cf_app *app, const cf_call_reply *r,
         return false;
     }
     scan state = read_json(json, (size_t)(raw.p + cut - json));
-    while (cut > s->off && strchr(", \t\r\n", raw.p[cut - 1]) != NULL &&
-           !state.in_string) {
+    while (cut > s->off && strchr(", \t\r\n", raw.p[cut - 1]) != NULL && !state.in_string) {
         cut--;
     }
     if (state.is_bad || state.depth == 0) {
@@ -178,8 +173,7 @@ static bool close_call(cf_app *app, const cf_call_reply *r,
     }
     if (found) {
         cf_buf_addf(&out->how, "it was cut off%s: close it with %s",
-                    state.in_string ? " inside a string" : "",
-                    cf_buf_cstr(&closing));
+                    state.in_string ? " inside a string" : "", cf_buf_cstr(&closing));
     }
     cf_buf_deinit(&closing);
     return found;
@@ -188,16 +182,14 @@ static bool close_call(cf_app *app, const cf_call_reply *r,
 /* ---- did you mean ------------------------------------------------------- */
 
 /* The name of the declared tool that is nearest; false: none is near. */
-static bool near_tool(const cf_tool_set *tools, const char *name,
-                      char out[NAME_MAX_BYTES])
+static bool near_tool(const cf_tool_set *tools, const char *name, char out[NAME_MAX_BYTES])
 {
     size_t n = 0, least = SIZE_MAX;
     const cf_tool *v = tools != NULL ? cf_tool_set_items(tools, &n) : NULL;
     for (size_t i = 0; i < n; i++) {
         char one[NAME_MAX_BYTES];
         size_t d;
-        snprintf(one, sizeof one, "%.*s",
-                 (int)(v[i].name.n < sizeof one ? v[i].name.n : 0),
+        snprintf(one, sizeof one, "%.*s", (int)(v[i].name.n < sizeof one ? v[i].name.n : 0),
                  v[i].name.p);
         if (cf_edit_is_near(name, one, &d) && d < least) {
             least = d;
@@ -208,8 +200,7 @@ static bool near_tool(const cf_tool_set *tools, const char *name,
 }
 
 /* The declared argument that is nearest to `key` and was not given. */
-static const char *near_key(const json_t *properties, const json_t *given,
-                            const char *key)
+static const char *near_key(const json_t *properties, const json_t *given, const char *key)
 {
     const char *best = NULL, *name;
     size_t least = SIZE_MAX;
@@ -217,8 +208,7 @@ static const char *near_key(const json_t *properties, const json_t *given,
     json_object_foreach(cf_json_ref(properties), name, v)
     {
         size_t d;
-        if (json_object_get(given, name) == NULL &&
-            cf_edit_is_near(key, name, &d) && d < least) {
+        if (json_object_get(given, name) == NULL && cf_edit_is_near(key, name, &d) && d < least) {
             least = d;
             best = name;
         }
@@ -228,14 +218,14 @@ static const char *near_key(const json_t *properties, const json_t *given,
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
 /* Appends bytes [from, to) of `raw` with the first `was` that is a word of its
  * own as `is`. */
-static void put_replaced(cf_buf *out, cf_str raw, size_t from, size_t to,
-                         const char *was, const char *is)
+static void put_replaced(cf_buf *out, cf_str raw, size_t from, size_t to, const char *was,
+                         const char *is)
 {
     size_t n = strlen(was);
     for (size_t i = from; i + n <= to; i++) {
@@ -258,19 +248,16 @@ static void respell(cf_tools_fix *out, const char *was, const char *is)
     put_replaced(&now, cf_buf_str(&out->text), 0, out->text.n, was, is);
     cf_buf_deinit(&out->text);
     out->text = now;
-    cf_buf_addf(&out->how, "%sdid you mean %s?", out->how.n != 0 ? " " : "",
-                is);
+    cf_buf_addf(&out->how, "%sdid you mean %s?", out->how.n != 0 ? " " : "", is);
 }
 
 /* The name, then the keys. */
-static bool respell_call(cf_app *app, const cf_call_reply *r,
-                         const cf_tool_segment *s, const cf_tool_call *c,
-                         cf_tools_fix *out)
+static bool respell_call(cf_app *app, const cf_call_reply *r, const cf_tool_segment *s,
+                         const cf_tool_call *c, cf_tools_fix *out)
 {
     const cf_tool_set *tools = cf_lab_tools(app->lab);
     char name[NAME_MAX_BYTES], meant[NAME_MAX_BYTES];
-    snprintf(name, sizeof name, "%.*s",
-             (int)(c->name.n < sizeof name ? c->name.n : 0), c->name.p);
+    snprintf(name, sizeof name, "%.*s", (int)(c->name.n < sizeof name ? c->name.n : 0), c->name.p);
     cf_buf_add(&out->text, r->parse->raw.p + s->off, s->len);
     const cf_tool *tool = cf_tool_set_find(tools, c->name);
     if (tool == NULL && near_tool(tools, name, meant)) {
@@ -283,9 +270,8 @@ static bool respell_call(cf_app *app, const cf_call_reply *r,
     json_t *v;
     json_object_foreach(cf_json_ref(c->json), key, v)
     {
-        const char *is = json_object_get(properties, key) == NULL
-                             ? near_key(properties, c->json, key)
-                             : NULL;
+        const char *is =
+            json_object_get(properties, key) == NULL ? near_key(properties, c->json, key) : NULL;
         if (is != NULL) {
             respell(out, key, is);
         }
@@ -330,24 +316,20 @@ void cf_tools__cmd_fix(cf_app *app)
     const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
     cf_tools_fix fix = {CF_BUF_INIT, CF_BUF_INIT};
     if (turn == NULL || !cf_tools__find_fix(app, row, &fix)) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "no fix is offered for this call; e edits it");
+        cf_app_say(app, CF_STYLE_WARNING, "no fix is offered for this call; e edits it");
         cf_tools__fix_deinit(&fix);
         return;
     }
     cf_buf text = CF_BUF_INIT;
     cf_error err;
-    cf_buf_add(&text, turn->raw.p,
-               m->reply[row->reply].skip + cf_tool_model_segment(m, row)->off);
+    cf_buf_add(&text, turn->raw.p, m->reply[row->reply].skip + cf_tool_model_segment(m, row)->off);
     cf_buf_add(&text, fix.text.p, fix.text.n);
     cf_status st = cf_buf_check(&text, &err);
-    CF_THEN(st, cf_lab_continue(app->lab, turn->id, cf_str_make(text.p, text.n),
-                                &err));
+    CF_THEN(st, cf_lab_continue(app->lab, turn->id, cf_str_make(text.p, text.n), &err));
     if (st != CF_OK) {
         cf_app_error(app, &err);
     } else {
-        cf_app_say(app, CF_STYLE_OK, "a sibling reply begins so: %s",
-                   cf_buf_cstr(&fix.how));
+        cf_app_say(app, CF_STYLE_OK, "a sibling reply begins so: %s", cf_buf_cstr(&fix.how));
     }
     cf_buf_deinit(&text);
     cf_tools__fix_deinit(&fix);

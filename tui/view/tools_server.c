@@ -13,8 +13,7 @@ enum { ROUNDS_MAX = 25 };
 
 static bool find(const cf_app *app, cf_str name, size_t *server, cf_str *tool)
 {
-    return app->servers != NULL &&
-           cf_server_bench_find(app->servers, name, server, tool);
+    return app->servers != NULL && cf_server_bench_find(app->servers, name, server, tool);
 }
 
 bool cf_tools__has_server(const cf_app *app, cf_str name)
@@ -28,8 +27,7 @@ bool cf_tools__may_call(cf_app *app, cf_str name)
 {
     size_t server;
     cf_str tool;
-    return find(app, name, &server, &tool) &&
-           cf_server_bench_may_call(app->servers, server, tool);
+    return find(app, name, &server, &tool) && cf_server_bench_may_call(app->servers, server, tool);
 }
 
 bool cf_tools__fill_server(cf_tools_run *t, cf_app *app, cf_str name)
@@ -48,8 +46,7 @@ bool cf_tools__fill_server(cf_tools_run *t, cf_app *app, cf_str name)
 
 /* ---- the question ------------------------------------------------------- */
 
-void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r,
-                                    const cf_tool_call *call)
+void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r, const cf_tool_call *call)
 {
     size_t server;
     cf_str tool;
@@ -75,8 +72,7 @@ void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r,
     cf_tools__say(&p, CF_STYLE_NORMAL, call->arguments);
     if (call->status != CF_TOOL_VALID) {
         cf_buf_adds(&failure, "The call is not valid: ");
-        cf_tool_model_failure(cf_tools__model(app), cf_tools__current(app),
-                              &failure);
+        cf_tool_model_failure(cf_tools__model(app), cf_tools__current(app), &failure);
         cf_tools__say(&p, CF_STYLE_ERROR, cf_buf_str(&failure));
     }
     cf_buf_deinit(&failure);
@@ -138,8 +134,7 @@ bool cf_tools__step(cf_app *app)
 {
     size_t n;
     cf_tools *s = cf_tools__state(app);
-    if (app->servers == NULL || cf_app_is_busy(app) || s->run.is_on ||
-        s->asks || s->is_editing) {
+    if (app->servers == NULL || cf_app_is_busy(app) || s->run.is_on || s->asks || s->is_editing) {
         return false;
     }
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
@@ -151,26 +146,22 @@ bool cf_tools__step(cf_app *app)
         const cf_call_row *row = &m->row[i];
         const cf_turn *turn = cf_tools__turn_of(app, row);
         const cf_tool_call *c = cf_tool_model_call(m, row);
-        if (c == NULL || turn == NULL || row->result != SIZE_MAX ||
-            c->status != CF_TOOL_VALID || m->reply[row->reply].turn + 1 != n ||
-            !is_of_now(app, turn) ||
+        if (c == NULL || turn == NULL || row->result != SIZE_MAX || c->status != CF_TOOL_VALID ||
+            m->reply[row->reply].turn + 1 != n || !is_of_now(app, turn) ||
             cf_tool_desk_mock(cf_lab_desk(app->lab), c->name) != NULL ||
-            cf_tool_desk_policy(cf_lab_desk(app->lab), c->name) ==
-                CF_POLICY_NEVER ||
+            cf_tool_desk_policy(cf_lab_desk(app->lab), c->name) == CF_POLICY_NEVER ||
             !cf_tools__has_server(app, c->name)) {
             continue;
         }
         const cf_call_note *note = cf_tools__note_of(app, row);
-        bool is_new = note == NULL || note->state[0] == '\0' ||
-                      strcmp(note->state, "parsed") == 0;
+        bool is_new = note == NULL || note->state[0] == '\0' || strcmp(note->state, "parsed") == 0;
         if (is_new && cf_tools__may_call(app, c->name)) {
             cf_tools__start(app, row);
             return false;
         }
         if (is_new && !cf_uuid_eq(s->told, turn->id)) {
             s->told = turn->id;
-            cf_app_say(app, CF_STYLE_WARNING,
-                       "%.*s waits: 4 shows the call, ! makes it",
+            cf_app_say(app, CF_STYLE_WARNING, "%.*s waits: 4 shows the call, ! makes it",
                        (int)(c->name.n < 60 ? c->name.n : 60), c->name.p);
         }
     }

@@ -11,9 +11,8 @@
 #include "tui/lab/lab_tools.h"
 #include "tui/view/tools.h"
 
-const char *const cf_tools__titles[CF_STAGE_COUNT] = {
-    "1 Raw reply", "2 Parsed", "3 Validation", "4 Result",
-    "5 Back in the prompt"};
+const char *const cf_tools__titles[CF_STAGE_COUNT] = {"1 Raw reply", "2 Parsed", "3 Validation",
+                                                      "4 Result", "5 Back in the prompt"};
 
 enum { WRAPPED_MAX = 16 << 10 }; /* bytes broken at words; more: anywhere */
 
@@ -36,16 +35,14 @@ static void say_long(cf_tools_pen *p, cf_style style, cf_str text)
     int x = 0;
     cf_cluster c;
     for (size_t at = 0;
-         !is_below(p) &&
-         cf_cluster_next(&c, text.p, text.n, &at, (size_t)x, CF_SPACE_PLAIN);) {
+         !is_below(p) && cf_cluster_next(&c, text.p, text.n, &at, (size_t)x, CF_SPACE_PLAIN);) {
         if (x + c.width > p->r.w) {
             x = 0;
             p->line++;
         }
         if (in_sight(p)) {
-            cf_grid_put_cluster(p->g, p->r.x + x,
-                                p->r.y + (int)(p->line - p->skip), p->r.w - x,
-                                &c, style);
+            cf_grid_put_cluster(p->g, p->r.x + x, p->r.y + (int)(p->line - p->skip), p->r.w - x, &c,
+                                style);
         }
         x += c.width;
         if (c.is_newline) {
@@ -66,10 +63,8 @@ void cf_tools__say(cf_tools_pen *p, cf_style style, cf_str text)
     if (p->r.w >= 2 && cf_wrapped_update(&lines, text, p->r.w, NULL) == CF_OK) {
         for (size_t i = 0; i < lines.n; i++, p->line++) {
             if (in_sight(p)) {
-                cf_grid_put(
-                    p->g, p->r.x, p->r.y + (int)(p->line - p->skip), p->r.w,
-                    cf_str_make(text.p + lines.v[i].off, lines.v[i].len),
-                    style);
+                cf_grid_put(p->g, p->r.x, p->r.y + (int)(p->line - p->skip), p->r.w,
+                            cf_str_make(text.p + lines.v[i].off, lines.v[i].len), style);
             }
         }
     }
@@ -118,8 +113,7 @@ static bool begins_piece(piece_walk *w, size_t off)
     while (w->i < w->l->n_chunks && w->start < off) {
         w->start += w->l->chunks[w->i++];
     }
-    return w->l->n_chunks > 0 && off > 0 && w->start == off &&
-           w->i < w->l->n_chunks;
+    return w->l->n_chunks > 0 && off > 0 && w->start == off && w->i < w->l->n_chunks;
 }
 
 static void put_mark(cf_tools_pen *p, int *x)
@@ -129,8 +123,7 @@ static void put_mark(cf_tools_pen *p, int *x)
         p->line++;
     }
     if (in_sight(p)) {
-        cf_grid_puts(p->g, p->r.x + *x, p->r.y + (int)(p->line - p->skip), 1,
-                     "|", CF_STYLE_KEY);
+        cf_grid_puts(p->g, p->r.x + *x, p->r.y + (int)(p->line - p->skip), 1, "|", CF_STYLE_KEY);
     }
     (*x)++;
 }
@@ -141,8 +134,8 @@ static void say_bytes(cf_tools_pen *p, cf_str text, const look *l)
     int x = 0;
     cf_cluster c;
     piece_walk w = {.l = l};
-    for (size_t at = 0; !is_below(p) && cf_cluster_next(&c, text.p, text.n, &at,
-                                                        0, CF_SPACE_VISIBLE);) {
+    for (size_t at = 0;
+         !is_below(p) && cf_cluster_next(&c, text.p, text.n, &at, 0, CF_SPACE_VISIBLE);) {
         if (begins_piece(&w, c.off)) {
             put_mark(p, &x);
         }
@@ -154,9 +147,8 @@ static void say_bytes(cf_tools_pen *p, cf_str text, const look *l)
             p->mark = p->line;
         }
         if (in_sight(p)) {
-            cf_grid_put_cluster(p->g, p->r.x + x,
-                                p->r.y + (int)(p->line - p->skip), p->r.w - x,
-                                &c, l->style(l->ud, c.off));
+            cf_grid_put_cluster(p->g, p->r.x + x, p->r.y + (int)(p->line - p->skip), p->r.w - x, &c,
+                                l->style(l->ud, c.off));
         }
         x += c.width;
         if (c.len == 1 && text.p[c.off] == '\n') {
@@ -168,14 +160,13 @@ static void say_bytes(cf_tools_pen *p, cf_str text, const look *l)
 }
 
 /* "0000001f  7b 22|6e 61  {\"na": offset, bytes, and what of them is ASCII. */
-static void hex_row(cf_tools_pen *p, cf_str text, size_t at, size_t n,
-                    const look *l, piece_walk *w, int per_row)
+static void hex_row(cf_tools_pen *p, cf_str text, size_t at, size_t n, const look *l, piece_walk *w,
+                    int per_row)
 {
     int y = p->r.y + (int)(p->line - p->skip);
     int x = p->r.x;
     int end = p->r.x + p->r.w;
-    x += cf_grid_putf(p->g, x, y, end - x, CF_STYLE_DIM, "%06zx ",
-                      l->first + at);
+    x += cf_grid_putf(p->g, x, y, end - x, CF_STYLE_DIM, "%06zx ", l->first + at);
     for (size_t i = 0; i < n; i++) {
         bool begins = begins_piece(w, at + i);
         x += cf_grid_puts(p->g, x, y, end - x, begins ? "|" : " ",
@@ -193,13 +184,10 @@ static void hex_row(cf_tools_pen *p, cf_str text, size_t at, size_t n,
 
 static void say_hex(cf_tools_pen *p, cf_str text, const look *l)
 {
-    int per_row = p->r.w >= 7 + 3 * 16 + 2 + 16 ? 16
-                  : p->r.w >= 7 + 3 * 8 + 2 + 8 ? 8
-                                                : 4;
+    int per_row = p->r.w >= 7 + 3 * 16 + 2 + 16 ? 16 : p->r.w >= 7 + 3 * 8 + 2 + 8 ? 8 : 4;
     piece_walk w = {.l = l};
     for (size_t at = 0; at < text.n && !is_below(p); at += (size_t)per_row) {
-        size_t n =
-            text.n - at < (size_t)per_row ? text.n - at : (size_t)per_row;
+        size_t n = text.n - at < (size_t)per_row ? text.n - at : (size_t)per_row;
         if (l->mark >= at && l->mark < at + n) {
             p->mark = p->line;
         }
@@ -227,25 +215,22 @@ static cf_style raw_style(const void *ud, size_t off)
         if (off == s->error_off) {
             return CF_STYLE_ERROR | CF_REVERSE;
         }
-        return off >= s->off && off < s->off + s->len ? CF_STYLE_WARNING
-                                                      : CF_STYLE_DIM;
+        return off >= s->off && off < s->off + s->len ? CF_STYLE_WARNING : CF_STYLE_DIM;
     }
     for (size_t i = 0; m->call != NULL && i < m->parse->n_findings; i++) {
         const cf_tool_finding *f = &m->parse->findings[i];
-        if (f->call == m->index && f->status != CF_TOOL_VALID &&
-            off >= f->off && off < f->off + f->len) {
+        if (f->call == m->index && f->status != CF_TOOL_VALID && off >= f->off &&
+            off < f->off + f->len) {
             return CF_STYLE_ERROR | CF_REVERSE;
         }
     }
-    return m->call != NULL && off >= m->call->off &&
-                   off < m->call->off + m->call->len
+    return m->call != NULL && off >= m->call->off && off < m->call->off + m->call->len
                ? CF_STYLE_TOOL
                : CF_STYLE_DIM;
 }
 
 /* "tokens 3..19" of a stretch of the raw reply. */
-static void say_tokens(cf_tools_pen *p, const cf_reply *known, size_t from,
-                       size_t to)
+static void say_tokens(cf_tools_pen *p, const cf_reply *known, size_t from, size_t to)
 {
     size_t first = SIZE_MAX, last = 0;
     for (size_t i = 0; known != NULL && i < known->n_token; i++) {
@@ -257,19 +242,17 @@ static void say_tokens(cf_tools_pen *p, const cf_reply *known, size_t from,
         }
     }
     if (first != SIZE_MAX) {
-        cf_tools__sayf(p, CF_STYLE_DIM, "tokens %zu..%zu of %zu  stop: %s",
-                       first, last, known->n_token,
-                       known->stop.reason != CF_STOP_NONE
-                           ? cf_stop_reason_name(known->stop.reason)
-                           : known->stop.what);
+        cf_tools__sayf(p, CF_STYLE_DIM, "tokens %zu..%zu of %zu  stop: %s", first, last,
+                       known->n_token,
+                       known->stop.reason != CF_STOP_NONE ? cf_stop_reason_name(known->stop.reason)
+                                                          : known->stop.what);
     }
 }
 
 /* The pieces in which a reply came, as far as they fit its bytes. */
 static size_t pieces_of(cf_app *app, const cf_turn *turn, const uint32_t **out)
 {
-    const cf_reply *known =
-        turn != NULL ? cf_lab_reply(app->lab, turn->id) : NULL;
+    const cf_reply *known = turn != NULL ? cf_lab_reply(app->lab, turn->id) : NULL;
     size_t n = known != NULL ? known->chunks.n / sizeof(uint32_t) : 0;
     size_t sum = 0;
     *out = NULL;
@@ -288,8 +271,7 @@ static void say_pieces(cf_app *app, cf_tools_pen *p, size_t n)
         cf_tools__say(p, CF_STYLE_DIM, cf_str_from("how it came is not known"));
         return;
     }
-    cf_tools__sayf(p, CF_STYLE_DIM, "came in %zu piece%s (| %s them)", n,
-                   n == 1 ? "" : "s",
+    cf_tools__sayf(p, CF_STYLE_DIM, "came in %zu piece%s (| %s them)", n, n == 1 ? "" : "s",
                    cf_tools__state(app)->shows_chunks ? "hides" : "shows");
 }
 
@@ -299,14 +281,11 @@ static void draw_raw(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     const cf_tool_model *m = cf_tools__model(app);
     const cf_call_reply *r = &m->reply[row->reply];
     const cf_turn *turn = cf_tools__turn_of(app, row);
-    raw_marks marks = {r->parse, cf_tool_model_segment(m, row),
-                       cf_tool_model_call(m, row), row->call};
+    raw_marks marks = {r->parse, cf_tool_model_segment(m, row), cf_tool_model_call(m, row),
+                       row->call};
     size_t off = marks.call != NULL ? marks.call->off : marks.segment->off;
     size_t len = marks.call != NULL ? marks.call->len : marks.segment->len;
-    look l = {.style = raw_style,
-              .ud = &marks,
-              .first = r->skip,
-              .mark = marks.segment->off};
+    look l = {.style = raw_style, .ud = &marks, .first = r->skip, .mark = marks.segment->off};
     if (r->is_rewritten) {
         cf_tools__say(p, CF_STYLE_WARNING,
                       cf_str_from("The bytes of this reply are not known: its "
@@ -315,10 +294,10 @@ static void draw_raw(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     } else {
         const uint32_t *chunks;
         size_t n = pieces_of(app, turn, &chunks);
-        cf_tools__sayf(p, CF_STYLE_DIM, "bytes %zu..%zu of %zu", r->skip + off,
-                       r->skip + off + len, r->skip + r->text.n);
-        say_tokens(p, turn != NULL ? cf_lab_reply(app->lab, turn->id) : NULL,
-                   r->skip + off, r->skip + off + len);
+        cf_tools__sayf(p, CF_STYLE_DIM, "bytes %zu..%zu of %zu", r->skip + off, r->skip + off + len,
+                       r->skip + r->text.n);
+        say_tokens(p, turn != NULL ? cf_lab_reply(app->lab, turn->id) : NULL, r->skip + off,
+                   r->skip + off + len);
         say_pieces(app, p, n);
         if (s->shows_chunks) {
             l.chunks = chunks;
@@ -358,21 +337,19 @@ static void draw_parsed(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     const cf_call_reply *r = &m->reply[row->reply];
     const cf_tool_call *c = cf_tool_model_call(m, row);
     const cf_tool_segment *s = cf_tool_model_segment(m, row);
-    cf_tool_family family =
-        r->is_rewritten ? CF_TOOLS_HERMES : cf_lab_engine_of(app->lab)->family;
+    cf_tool_family family = r->is_rewritten ? CF_TOOLS_HERMES : cf_lab_engine_of(app->lab)->family;
     cf_buf b = CF_BUF_INIT;
     if (c != NULL) {
-        cf_tools__sayf(
-            p, CF_STYLE_DIM, "as %s  name at %zu..%zu, arguments at %zu..%zu",
-            cf_tool_family_name(family), r->skip + c->name_off,
-            r->skip + c->name_off + c->name_len, r->skip + c->args_off,
-            r->skip + c->args_off + c->args_len);
+        cf_tools__sayf(p, CF_STYLE_DIM, "as %s  name at %zu..%zu, arguments at %zu..%zu",
+                       cf_tool_family_name(family), r->skip + c->name_off,
+                       r->skip + c->name_off + c->name_len, r->skip + c->args_off,
+                       r->skip + c->args_off + c->args_len);
         cf_tools__say(p, CF_STYLE_TOOL, c->name);
         say_json(p, c);
         return;
     }
-    cf_tools__sayf(p, CF_STYLE_ERROR, "broken at byte %zu (as %s)",
-                   r->skip + s->error_off, cf_tool_family_name(family));
+    cf_tools__sayf(p, CF_STYLE_ERROR, "broken at byte %zu (as %s)", r->skip + s->error_off,
+                   cf_tool_family_name(family));
     cf_buf_adds(&b, "expected: ");
     cf_buf_add(&b, s->expected.p, s->expected.n);
     say_buf(p, CF_STYLE_NORMAL, &b);
@@ -401,8 +378,7 @@ static bool is_required(const json_t *schema, const char *key)
 }
 
 /* The finding that speaks of the argument `key` or of something in it. */
-static const cf_tool_finding *find_about(const cf_tool_parse *parse,
-                                         size_t call, const char *key)
+static const cf_tool_finding *find_about(const cf_tool_parse *parse, size_t call, const char *key)
 {
     size_t n = strlen(key);
     for (size_t i = 0; i < parse->n_findings; i++) {
@@ -416,9 +392,8 @@ static const cf_tool_finding *find_about(const cf_tool_parse *parse,
     return NULL;
 }
 
-static void say_argument(cf_tools_pen *p, const cf_tool_parse *parse,
-                         size_t call, const char *key, const json_t *type,
-                         bool required, const json_t *value)
+static void say_argument(cf_tools_pen *p, const cf_tool_parse *parse, size_t call, const char *key,
+                         const json_t *type, bool required, const json_t *value)
 {
     cf_buf b = CF_BUF_INIT;
     const cf_tool_finding *found = find_about(parse, call, key);
@@ -445,8 +420,8 @@ static void say_argument(cf_tools_pen *p, const cf_tool_parse *parse,
     say_buf(p, is_bad ? CF_STYLE_ERROR : CF_STYLE_NORMAL, &b);
 }
 
-static void say_arguments(cf_tools_pen *p, const cf_tool_parse *parse,
-                          size_t call, const cf_tool *tool)
+static void say_arguments(cf_tools_pen *p, const cf_tool_parse *parse, size_t call,
+                          const cf_tool *tool)
 {
     const json_t *args = parse->calls[call].json;
     const json_t *properties =
@@ -455,8 +430,7 @@ static void say_arguments(cf_tools_pen *p, const cf_tool_parse *parse,
     json_t *v;
     json_object_foreach(cf_json_ref(properties), key, v)
     {
-        say_argument(p, parse, call, key, v,
-                     tool != NULL && is_required(tool->parameters, key),
+        say_argument(p, parse, call, key, v, tool != NULL && is_required(tool->parameters, key),
                      json_object_get(args, key));
     }
     json_object_foreach(cf_json_ref(args), key, v)
@@ -483,13 +457,11 @@ static void draw_valid(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
                                   "against (:tools FILE)."));
     }
     if (c == NULL) {
-        cf_tools__say(p, CF_STYLE_DIM,
-                      cf_str_from("not checked: it does not parse"));
+        cf_tools__say(p, CF_STYLE_DIM, cf_str_from("not checked: it does not parse"));
     } else {
         if (n_tools > 0) {
-            cf_tools__sayf(
-                p, c->status == CF_TOOL_VALID ? CF_STYLE_OK : CF_STYLE_ERROR,
-                "%s", cf_tool_status_name(c->status));
+            cf_tools__sayf(p, c->status == CF_TOOL_VALID ? CF_STYLE_OK : CF_STYLE_ERROR, "%s",
+                           cf_tool_status_name(c->status));
         }
         cf_tools_fix fix;
         if (cf_tools__find_fix(app, row, &fix)) {
@@ -504,15 +476,12 @@ static void draw_valid(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
             continue;
         }
         cf_buf b = CF_BUF_INIT;
-        cf_buf_adds(&b, f->status == CF_TOOL_VALID
-                            ? "note"
-                            : cf_tool_status_name(f->status));
+        cf_buf_adds(&b, f->status == CF_TOOL_VALID ? "note" : cf_tool_status_name(f->status));
         cf_buf_adds(&b, f->path.n != 0 ? " $." : "");
         cf_buf_add(&b, f->path.p, f->path.n);
         cf_buf_adds(&b, ": ");
         cf_buf_add(&b, f->text.p, f->text.n);
-        say_buf(p, f->status == CF_TOOL_VALID ? CF_STYLE_DIM : CF_STYLE_ERROR,
-                &b);
+        say_buf(p, f->status == CF_TOOL_VALID ? CF_STYLE_DIM : CF_STYLE_ERROR, &b);
     }
 }
 
@@ -528,8 +497,7 @@ static cf_style plain_style(const void *ud, size_t off)
 /* "ran, 12 ms, exit 0", "mock" ... */
 static void say_note(cf_tools_pen *p, const cf_call_note *note)
 {
-    if (note == NULL || note->state[0] == '\0' ||
-        strcmp(note->state, "parsed") == 0) {
+    if (note == NULL || note->state[0] == '\0' || strcmp(note->state, "parsed") == 0) {
         return;
     }
     cf_buf b = CF_BUF_INIT;
@@ -540,9 +508,7 @@ static void say_note(cf_tools_pen *p, const cf_call_note *note)
     if (note->exit_code >= 0) {
         cf_buf_addf(&b, ", exit %lld", (long long)note->exit_code);
     }
-    say_buf(p,
-            strcmp(note->state, "failed") == 0 ? CF_STYLE_ERROR : CF_STYLE_DIM,
-            &b);
+    say_buf(p, strcmp(note->state, "failed") == 0 ? CF_STYLE_ERROR : CF_STYLE_DIM, &b);
 }
 
 /* The newest result that the same call got before. */
@@ -558,8 +524,7 @@ static void say_earlier(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
             continue;
         }
         cf_buf b = CF_BUF_INIT;
-        cf_buf_addf(&b, "the same call in turn %02zu got: ",
-                    m->reply[other->reply].turn + 1);
+        cf_buf_addf(&b, "the same call in turn %02zu got: ", m->reply[other->reply].turn + 1);
         cf_lab_message_text(&b, t->message);
         say_buf(p, CF_STYLE_DIM, &b);
         return;
@@ -576,15 +541,12 @@ static void say_ways(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     say_note(p, cf_tools__note_of(app, row));
     if (command != NULL) {
         cf_buf b = CF_BUF_INIT;
-        cf_buf_addf(&b, "! runs (%s): %s",
-                    cf_tool_policy_name(cf_tool_desk_policy(desk, name)),
+        cf_buf_addf(&b, "! runs (%s): %s", cf_tool_policy_name(cf_tool_desk_policy(desk, name)),
                     command);
         say_buf(p, CF_STYLE_NORMAL, &b);
     }
-    cf_tools__sayf(p, CF_STYLE_DIM,
-                   "i types one, m sends a mock, %s; nothing runs by itself",
-                   command != NULL ? "e edits the arguments"
-                                   : "! runs a command");
+    cf_tools__sayf(p, CF_STYLE_DIM, "i types one, m sends a mock, %s; nothing runs by itself",
+                   command != NULL ? "e edits the arguments" : "! runs a command");
     say_earlier(app, p, row);
 }
 
@@ -595,17 +557,14 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     const cf_tool_desk *desk = cf_lab_desk(app->lab);
     const char *mock = cf_tool_desk_mock(desk, name);
     if (cf_tools__runs(app, row)) {
-        cf_tools__say(p, CF_STYLE_WARNING,
-                      cf_str_from("the command is running; Esc stops it"));
+        cf_tools__say(p, CF_STYLE_WARNING, cf_str_from("the command is running; Esc stops it"));
         const char *command = cf_tool_desk_command(desk, name);
-        cf_tools__say(p, CF_STYLE_DIM,
-                      cf_str_from(command != NULL ? command : ""));
+        cf_tools__say(p, CF_STYLE_DIM, cf_str_from(command != NULL ? command : ""));
     } else if (t != NULL) {
         cf_str role = cf_json_get_str(t->message, "role");
         cf_buf text = CF_BUF_INIT;
-        cf_tools__sayf(p, CF_STYLE_DIM, "turn %02zu, role %.*s",
-                       row->result + 1, (int)(role.n < 24 ? role.n : 24),
-                       role.n != 0 ? role.p : "");
+        cf_tools__sayf(p, CF_STYLE_DIM, "turn %02zu, role %.*s", row->result + 1,
+                       (int)(role.n < 24 ? role.n : 24), role.n != 0 ? role.p : "");
         say_note(p, cf_tools__note_of(app, row));
         cf_lab_message_text(&text, t->message);
         if (cf_tools__state(app)->shows_hex) {
@@ -616,8 +575,7 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
             say_buf(p, CF_STYLE_NORMAL, &text);
         }
     } else if (row->call == CF_TOOL_NO_CALL) {
-        cf_tools__say(p, CF_STYLE_DIM,
-                      cf_str_from("not run: it does not parse"));
+        cf_tools__say(p, CF_STYLE_DIM, cf_str_from("not run: it does not parse"));
         cf_tools__say(p, CF_STYLE_DIM,
                       cf_str_from("r asks for another reply, F for one with "
                                   "the fix, e for one with other bytes"));
@@ -634,8 +592,8 @@ static void draw_result(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 /* ---- 5 back in the prompt ----------------------------------------------- */
 
 /* The bytes of the prompt that a message wrote, by its spans. */
-static bool spans_of(const cf_prompt *prompt, size_t message, uint32_t *from,
-                     uint32_t *to, uint32_t *line)
+static bool spans_of(const cf_prompt *prompt, size_t message, uint32_t *from, uint32_t *to,
+                     uint32_t *line)
 {
     bool is_there = false;
     for (size_t i = 0; i < prompt->n_spans; i++) {
@@ -680,17 +638,15 @@ static const cf_tools_back *would_be(cf_app *app, const cf_call_row *row)
     b->generation = now;
     b->row = at;
     json_t *message = cf_tools__failure_message(app, row, &parent);
-    b->status = message != NULL ? cf_lab_preview(app->lab, parent, message,
-                                                 &b->arena, &b->prompt, &b->err)
-                                : cf_oom_for(&b->err, "the prompt");
+    b->status = message != NULL
+                    ? cf_lab_preview(app->lab, parent, message, &b->arena, &b->prompt, &b->err)
+                    : cf_oom_for(&b->err, "the prompt");
     json_decref(message);
     size_t last = m->reply[row->reply].turn;
     while (last + 1 < n_path && !cf_uuid_eq(path[last]->id, parent)) {
         last++;
     }
-    b->from = b->status == CF_OK
-                  ? end_of(&b->prompt, cf_lab_message_of(app->lab, last))
-                  : 0;
+    b->from = b->status == CF_OK ? end_of(&b->prompt, cf_lab_message_of(app->lab, last)) : 0;
     return b;
 }
 
@@ -703,8 +659,7 @@ static void say_offer(cf_app *app, cf_tools_pen *p)
             cf_tools__sayf(p, CF_STYLE_DIM,
                            "the tools are declared in tokens %zu..%zu (2 "
                            "shows them)",
-                           m->part[i].first,
-                           m->part[i].first + m->part[i].n_tokens);
+                           m->part[i].first, m->part[i].first + m->part[i].n_tokens);
             return;
         }
     }
@@ -718,13 +673,11 @@ static void draw_would(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     bool is_failed = cf_tool_model_failure(cf_tools__model(app), row, &why);
     cf_buf_deinit(&why);
     if (!is_failed) {
-        cf_tools__say(p, CF_STYLE_DIM,
-                      cf_str_from("nothing yet: there is no result"));
+        cf_tools__say(p, CF_STYLE_DIM, cf_str_from("nothing yet: there is no result"));
     }
     cf_tools__sayf(p, is_failed ? CF_STYLE_WARNING : CF_STYLE_DIM,
-                   "on failure: %s, %s (gf changes it%s)",
-                   cf_on_failure_name(policy), cf_on_failure_help(policy),
-                   is_failed ? ", P does it" : "");
+                   "on failure: %s, %s (gf changes it%s)", cf_on_failure_name(policy),
+                   cf_on_failure_help(policy), is_failed ? ", P does it" : "");
     if (is_failed && policy == CF_FAILURE_SEND) {
         const cf_tools_back *b = would_be(app, row);
         if (b->status != CF_OK) {
@@ -758,8 +711,7 @@ static void draw_back(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
     for (size_t i = 0; i < m->n_part; i++) {
         const cf_prompt_part *part = &m->part[i];
         if (part->message == (int32_t)message && part->n_tokens > 0) {
-            const cf_token_span *last =
-                &m->ids[part->first + part->n_tokens - 1];
+            const cf_token_span *last = &m->ids[part->first + part->n_tokens - 1];
             from = n_tokens == 0 ? m->ids[part->first].off : from;
             to = last->off + last->len;
             n_tokens += part->n_tokens;
@@ -767,18 +719,15 @@ static void draw_back(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
         }
     }
     if (!is_there) {
-        cf_tools__say(
-            p, CF_STYLE_ERROR,
-            cf_str_from("The template writes nothing of this message: the "
-                        "model does not see the result."));
+        cf_tools__say(p, CF_STYLE_ERROR,
+                      cf_str_from("The template writes nothing of this message: the "
+                                  "model does not see the result."));
         return;
     }
-    cf_tools__sayf(p, CF_STYLE_DIM, "bytes %u..%u of %zu, template line %u",
-                   (unsigned)from, (unsigned)to, m->prompt.text.n,
-                   (unsigned)line);
+    cf_tools__sayf(p, CF_STYLE_DIM, "bytes %u..%u of %zu, template line %u", (unsigned)from,
+                   (unsigned)to, m->prompt.text.n, (unsigned)line);
     if (n_tokens > 0) {
-        cf_tools__sayf(p, CF_STYLE_DIM, "%zu tokens, %zu of them in the cache",
-                       n_tokens, n_kept);
+        cf_tools__sayf(p, CF_STYLE_DIM, "%zu tokens, %zu of them in the cache", n_tokens, n_kept);
     }
     const look l = {.style = plain_style, .mark = SIZE_MAX};
     say_bytes(p, cf_str_make(m->prompt.text.p + from, to - from), &l);
@@ -786,29 +735,23 @@ static void draw_back(cf_app *app, cf_tools_pen *p, const cf_call_row *row)
 
 /* ---- the screen --------------------------------------------------------- */
 
-void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage,
-                         const cf_call_row *row)
+void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage, const cf_call_row *row)
 {
-    static void (*const draw[CF_STAGE_COUNT])(cf_app *, cf_tools_pen *,
-                                              const cf_call_row *) = {
+    static void (*const draw[CF_STAGE_COUNT])(cf_app *, cf_tools_pen *, const cf_call_row *) = {
         draw_raw, draw_parsed, draw_valid, draw_result, draw_back};
     cf_tools *s = cf_tools__state(app);
     cf_grid_box(g, r, cf_tools__titles[stage], CF_STYLE_BORDER,
                 stage == s->stage ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     cf_grid_spot(g, r, CF_TOOLS_SPOT_STAGE, stage);
     cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
-    cf_tools_pen p = {
-        .g = g, .r = inner, .skip = s->scroll[stage], .mark = SIZE_MAX};
+    cf_tools_pen p = {.g = g, .r = inner, .skip = s->scroll[stage], .mark = SIZE_MAX};
     if (p.r.w < 4 || p.r.h < 1) {
         return;
     }
     if (stage == CF_STAGE_RAW && s->finds_call) {
         /* Draws nothing yet: looks where the call is. */
-        cf_tools_pen look_up = {.g = g,
-                                .r = inner,
-                                .skip = SIZE_MAX / 2,
-                                .mark = SIZE_MAX,
-                                .is_whole = true};
+        cf_tools_pen look_up = {
+            .g = g, .r = inner, .skip = SIZE_MAX / 2, .mark = SIZE_MAX, .is_whole = true};
         s->finds_call = false;
         draw[stage](app, &look_up, row);
         if (look_up.mark != SIZE_MAX && look_up.mark + 2 > (size_t)p.r.h) {
@@ -821,18 +764,14 @@ void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage,
     }
 }
 
-void cf_tools__draw_panes(cf_app *app, cf_grid *g, cf_rect r,
-                          const cf_call_row *row)
+void cf_tools__draw_panes(cf_app *app, cf_grid *g, cf_rect r, const cf_call_row *row)
 {
     int h = r.h / 3, w = r.w / 2;
-    cf_tools__draw_pane(app, g, (cf_rect){r.x, r.y, w, r.h - 2 * h},
-                        CF_STAGE_RAW, row);
-    cf_tools__draw_pane(app, g, (cf_rect){r.x + w, r.y, r.w - w, r.h - 2 * h},
-                        CF_STAGE_PARSED, row);
+    cf_tools__draw_pane(app, g, (cf_rect){r.x, r.y, w, r.h - 2 * h}, CF_STAGE_RAW, row);
+    cf_tools__draw_pane(app, g, (cf_rect){r.x + w, r.y, r.w - w, r.h - 2 * h}, CF_STAGE_PARSED,
+                        row);
     int y = r.y + r.h - 2 * h;
     cf_tools__draw_pane(app, g, (cf_rect){r.x, y, w, h}, CF_STAGE_VALID, row);
-    cf_tools__draw_pane(app, g, (cf_rect){r.x + w, y, r.w - w, h}, CF_STAGE_RUN,
-                        row);
-    cf_tools__draw_pane(app, g, (cf_rect){r.x, y + h, r.w, h}, CF_STAGE_BACK,
-                        row);
+    cf_tools__draw_pane(app, g, (cf_rect){r.x + w, y, r.w - w, h}, CF_STAGE_RUN, row);
+    cf_tools__draw_pane(app, g, (cf_rect){r.x, y + h, r.w, h}, CF_STAGE_BACK, row);
 }

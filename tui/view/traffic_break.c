@@ -44,17 +44,14 @@ void cf_traffic_break(cf_app *app, const char *arg)
 }
 
 /* Does something with the request that has waited longest. */
-static void with_first(cf_app *app,
-                       cf_status (*fn)(cf_app *app, const char *folder,
-                                       const char *id, cf_error *err))
+static void with_first(cf_app *app, cf_status (*fn)(cf_app *app, const char *folder, const char *id,
+                                                    cf_error *err))
 {
     cf_buf folder = CF_BUF_INIT, ids = CF_BUF_INIT;
     cf_error err;
-    if (!folder_of(app, &folder) ||
-        cf_break_held(cf_buf_cstr(&folder), &ids, &err) != CF_OK ||
+    if (!folder_of(app, &folder) || cf_break_held(cf_buf_cstr(&folder), &ids, &err) != CF_OK ||
         ids.n == 0) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "no request waits; :break TEXT stops those with TEXT");
+        cf_app_say(app, CF_STYLE_WARNING, "no request waits; :break TEXT stops those with TEXT");
     } else if (fn(app, cf_buf_cstr(&folder), ids.p, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
@@ -75,8 +72,7 @@ static cf_status indented(cf_buf *out, cf_str body, cf_error *err)
     cf_error ignored;
     bool is_json =
         cf_json_read(&v, body.p, body.n, &ignored) == CF_OK &&
-        json_dump_callback(v, add_dumped, out,
-                           JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0;
+        json_dump_callback(v, add_dumped, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0;
     json_decref(v);
     if (!is_json) {
         cf_buf_reset(out);
@@ -87,8 +83,8 @@ static cf_status indented(cf_buf *out, cf_str body, cf_error *err)
 
 /* Sends what was edited; it must be JSON again.  What was not changed goes on
  * byte for byte. */
-static cf_status send_edited(const char *folder, const char *id, cf_str before,
-                             cf_str shown, cf_str after, cf_error *err)
+static cf_status send_edited(const char *folder, const char *id, cf_str before, cf_str shown,
+                             cf_str after, cf_error *err)
 {
     json_t *v = NULL;
     cf_buf body = CF_BUF_INIT;
@@ -106,8 +102,7 @@ static cf_status send_edited(const char *folder, const char *id, cf_str before,
     return st;
 }
 
-static cf_status edit(cf_app *app, const char *folder, const char *id,
-                      cf_error *err)
+static cf_status edit(cf_app *app, const char *folder, const char *id, cf_error *err)
 {
     cf_buf before = CF_BUF_INIT, shown = CF_BUF_INIT, after = CF_BUF_INIT;
     cf_status st = cf_break_read(folder, id, &before, err);
@@ -115,16 +110,15 @@ static cf_status edit(cf_app *app, const char *folder, const char *id,
     cf_buf_add(&after, shown.p, shown.n);
     CF_THEN(st, cf_buf_check(&after, err));
     CF_THEN(st, cf_editor_run(app, ".json", &after, err));
-    CF_THEN(st, send_edited(folder, id, cf_buf_str(&before), cf_buf_str(&shown),
-                            cf_buf_str(&after), err));
+    CF_THEN(st, send_edited(folder, id, cf_buf_str(&before), cf_buf_str(&shown), cf_buf_str(&after),
+                            err));
     cf_buf_deinit(&before);
     cf_buf_deinit(&shown);
     cf_buf_deinit(&after);
     return st;
 }
 
-static cf_status send(cf_app *app, const char *folder, const char *id,
-                      cf_error *err)
+static cf_status send(cf_app *app, const char *folder, const char *id, cf_error *err)
 {
     cf_buf body = CF_BUF_INIT;
     (void)app;
@@ -134,8 +128,7 @@ static cf_status send(cf_app *app, const char *folder, const char *id,
     return st;
 }
 
-static cf_status drop(cf_app *app, const char *folder, const char *id,
-                      cf_error *err)
+static cf_status drop(cf_app *app, const char *folder, const char *id, cf_error *err)
 {
     (void)app;
     return cf_break_drop(folder, id, err);
@@ -162,17 +155,14 @@ void cf_traffic_break_line(cf_app *app, cf_buf *out)
     cf_error ignored;
     if (folder_of(app, &folder)) {
         bool is_set = cf_break_is_set(cf_buf_cstr(&folder), &text);
-        size_t n = cf_break_held(cf_buf_cstr(&folder), &ids, &ignored) == CF_OK
-                       ? count(&ids)
-                       : 0;
+        size_t n = cf_break_held(cf_buf_cstr(&folder), &ids, &ignored) == CF_OK ? count(&ids) : 0;
         if (n > 0) {
             cf_buf_addf(out,
                         "%zu request%s wait%s at the breakpoint: e edits and "
                         "sends the first, gn sends it, gk drops it",
                         n, n == 1 ? "" : "s", n == 1 ? "s" : "");
         } else if (is_set) {
-            cf_buf_addf(out, "breakpoint: %s%s",
-                        text.n > 0 ? "requests with " : "every request",
+            cf_buf_addf(out, "breakpoint: %s%s", text.n > 0 ? "requests with " : "every request",
                         cf_buf_cstr(&text));
         }
     }

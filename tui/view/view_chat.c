@@ -86,8 +86,8 @@ static void draw_title(cf_app *app, cf_grid *g, cf_rect r)
              is_new            ? "new conversation"
              : name[0] != '\0' ? name
                                : CF_UNTITLED,
-             id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "",
-             found.n != 0 ? "  " : "", cf_buf_cstr(&found));
+             id + CF_UUID_TEXT - 8, s->follows ? "  (follow)" : "", found.n != 0 ? "  " : "",
+             cf_buf_cstr(&found));
     cf_buf_deinit(&found);
     bool is_tree = s->is_tree_up && cf_app_is_narrow(app);
     cf_grid_box(g, r, is_tree ? "Turns" : title, CF_STYLE_BORDER,
@@ -107,8 +107,8 @@ static void draw_plot_pane(cf_app *app, cf_grid *g, cf_rect r)
 static void draw_side(cf_app *app, cf_grid *g, cf_rect r)
 {
     enum { SESSION_H = 14, PLOT_H = 6, PLOT_FROM_H = 28 };
-    bool has_plot = !cf_chat__state(app)->shows_plot && r.h >= PLOT_FROM_H &&
-                    cf_chat__costs(app)->n > 1;
+    bool has_plot =
+        !cf_chat__state(app)->shows_plot && r.h >= PLOT_FROM_H && cf_chat__costs(app)->n > 1;
     int plot_h = has_plot ? PLOT_H : 0, tree_h = r.h - SESSION_H - plot_h;
     cf_rect t = {r.x, r.y, r.w, tree_h};
     cf_grid_box(g, t, "Turns", CF_STYLE_BORDER, CF_STYLE_TITLE);
@@ -131,10 +131,8 @@ static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
         cf_chat__keep_draft(app, false); /* that of another conversation */
     }
     /* A selection that no mode and no line is about any more. */
-    s->has_mark = s->has_mark &&
-                  (app->mode == CF_MODE_VISUAL || app->mode == CF_MODE_COMMAND);
-    bool has_side =
-        s->shows_tree && !cf_app_is_narrow(app) && !app->is_maximized;
+    s->has_mark = s->has_mark && (app->mode == CF_MODE_VISUAL || app->mode == CF_MODE_COMMAND);
+    bool has_side = s->shows_tree && !cf_app_is_narrow(app) && !app->is_maximized;
     int side = has_side ? (r.w >= 150 ? 48 : 38) : 0;
     int composer_h = r.h >= 24 ? 6 : 4;
     int plot_h = !s->shows_plot ? 0 : r.h >= 40 ? 12 : r.h >= 24 ? 9 : 6;
@@ -171,8 +169,7 @@ static void chat_status(cf_app *app, cf_buf *out)
     size_t before = out->n;
     cf_chat__find_text(app, out);
     cf_buf_adds(out, out->n > before ? "  " : "");
-    cf_buf_addf(out, "turn %zu of %zu%s",
-                n_path != 0 ? cf_chat__state(app)->cursor + 1 : 0, n_path,
+    cf_buf_addf(out, "turn %zu of %zu%s", n_path != 0 ? cf_chat__state(app)->cursor + 1 : 0, n_path,
                 app->store == NULL ? "  not saved" : "");
     if (cf_lab_constraint(app->lab)[0] != '\0') {
         cf_buf_addf(out, "  constrained to %s", cf_lab_constraint(app->lab));
@@ -184,8 +181,7 @@ static void chat_status(cf_app *app, cf_buf *out)
 static void show_cursor(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
-    if (s->height == 0 || !cf_chat__lay_out(app, s->width) ||
-        s->cursor >= s->layout.n) {
+    if (s->height == 0 || !cf_chat__lay_out(app, s->width) || s->cursor >= s->layout.n) {
         return;
     }
     size_t line = s->is_on_first ? 0 : s->layout.start[s->cursor];
@@ -281,10 +277,8 @@ void cf_chat__report(cf_app *app, cf_status st, const cf_error *err)
 static void cmd_write(cf_app *app)
 {
     cf_chat__state(app)->is_tree_up = false;
-    if (cf_uuid_is_nil(cf_chat__state(app)->edits) &&
-        cf_lab_leave_example(app->lab)) {
-        cf_app_say(app, CF_STYLE_OK,
-                   "a new conversation; 6 lists the examples");
+    if (cf_uuid_is_nil(cf_chat__state(app)->edits) && cf_lab_leave_example(app->lab)) {
+        cf_app_say(app, CF_STYLE_OK, "a new conversation; 6 lists the examples");
     }
     app->mode = cf_chat__continues(app) ? CF_MODE_PREFILL : CF_MODE_INSERT;
 }
@@ -385,8 +379,7 @@ static void go_reply(cf_app *app, int by)
             return;
         }
     }
-    cf_app_say(app, CF_STYLE_DIM, "no reply %s this turn",
-               by > 0 ? "after" : "before");
+    cf_app_say(app, CF_STYLE_DIM, "no reply %s this turn", by > 0 ? "after" : "before");
 }
 
 /* To the reply whose prompt cost the most, then the one after it. */
@@ -398,13 +391,12 @@ static void cmd_worst(cf_app *app)
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
     cf_chat__settle_cursor(app);
     size_t at = cf_chat__cost_at(c, s->cursor);
-    bool is_on = at != SIZE_MAX && c->v[at].turn == s->cursor &&
-                 cf_uuid_eq(path[s->cursor]->id, s->worst);
+    bool is_on =
+        at != SIZE_MAX && c->v[at].turn == s->cursor && cf_uuid_eq(path[s->cursor]->id, s->worst);
     size_t to = cf_chat__next_worst(c, is_on ? at : SIZE_MAX);
     to = to != SIZE_MAX ? to : cf_chat__next_worst(c, SIZE_MAX);
     if (to == SIZE_MAX) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "no reply on this path has figures of its prompt");
+        cf_app_say(app, CF_STYLE_DIM, "no reply on this path has figures of its prompt");
         return;
     }
     s->worst = path[c->v[to].turn]->id;
@@ -431,8 +423,7 @@ static void cmd_retry(cf_app *app, const char *arg)
     if (t != NULL) {
         size_t n = arg[0] != '\0' ? strtoul(arg, NULL, 10) : 1;
         cf_status st = cf_lab_retries(app->lab, t->id, n, &err);
-        cf_chat__state(app)->follows =
-            st == CF_OK || cf_chat__state(app)->follows;
+        cf_chat__state(app)->follows = st == CF_OK || cf_chat__state(app)->follows;
         cf_chat__report(app, st, &err);
     }
 }
@@ -451,11 +442,8 @@ static void add_written(cf_buf *out, const json_t *message)
 
 static void say_attached(cf_app *app, const cf_attached *a)
 {
-    cf_app_say(app, CF_STYLE_OK, "%s goes with the next message: %s%s", a->name,
-               a->what,
-               cf_lab_info(app->lab).takes_images
-                   ? ""
-                   : "; this engine takes no such files");
+    cf_app_say(app, CF_STYLE_OK, "%s goes with the next message: %s%s", a->name, a->what,
+               cf_lab_info(app->lab).takes_images ? "" : "; this engine takes no such files");
 }
 
 bool cf_chat__attach_pasted(cf_app *app, cf_str text)
@@ -493,8 +481,7 @@ static void cmd_attach(cf_app *app, const char *arg)
     } else {
         app->mode = CF_MODE_INSERT;
         cf_chat__paste(app, cf_buf_str(&text));
-        cf_app_say(app, CF_STYLE_OK, "%zu bytes of text are in the message",
-                   text.n);
+        cf_app_say(app, CF_STYLE_OK, "%zu bytes of text are in the message", text.n);
     }
     cf_buf_deinit(&text);
 }
@@ -573,16 +560,14 @@ static void cmd_edit(cf_app *app)
     cf_str role = cf_json_get_str(t->message, "role");
     bool is_reply = cf_str_is(role, "assistant");
     if (!is_reply && !cf_str_is(role, "user")) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "only messages and replies are edited here");
+        cf_app_say(app, CF_STYLE_WARNING, "only messages and replies are edited here");
         return;
     }
     cf_buf text = CF_BUF_INIT;
     cf_error err;
     cf_status st = CF_OK;
     if (json_array_size(json_object_get(t->message, "tool_calls")) != 0) {
-        st = cf_tool_reply_text(
-            &text, t, cf_lab_engine_of(app->lab)->template_source, &err);
+        st = cf_tool_reply_text(&text, t, cf_lab_engine_of(app->lab)->template_source, &err);
     } else {
         add_written(&text, t->message);
     }
@@ -615,8 +600,7 @@ static void cmd_fork(cf_app *app)
     const cf_turn *t = current_row(app);
     const cf_reply *r = t != NULL ? cf_lab_reply(app->lab, t->id) : NULL;
     if (r == NULL || r->n_token == 0) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "no tokens are known of this turn; e edits it");
+        cf_app_say(app, CF_STYLE_WARNING, "no tokens are known of this turn; e edits it");
         return;
     }
     cf_tokens__state(app)->turn = t->id;
@@ -634,8 +618,7 @@ static void cmd_new(cf_app *app)
 static void set_fold(cf_app *app, int open)
 {
     const cf_turn *t = current_row(app);
-    cf_chat_text *text =
-        t != NULL ? cf_chat__text_of(cf_chat__state(app), t) : NULL;
+    cf_chat_text *text = t != NULL ? cf_chat__text_of(cf_chat__state(app), t) : NULL;
     if (text != NULL) {
         text->unfolded = open < 0 ? !text->unfolded : open > 0;
         cf_chat__state(app)->layout.is_valid = false;
@@ -709,8 +692,7 @@ static void cmd_note(cf_app *app, const char *arg)
     cf_error err;
     const cf_turn *t = current_row(app);
     if (arg[0] == '\0') {
-        const cf_store_turn_mark *mark =
-            t != NULL ? cf_chat__mark_of(app, t->id) : NULL;
+        const cf_store_turn_mark *mark = t != NULL ? cf_chat__mark_of(app, t->id) : NULL;
         cf_buf line = CF_BUF_INIT;
         cf_buf_adds(&line, "note ");
         if (mark != NULL && mark->note.n != 0) {
@@ -750,8 +732,7 @@ static void cmd_compare(cf_app *app)
     const cf_turn *t = current_row(app);
     size_t index;
     if (t == NULL || cf_lab_siblings(app->lab, t, &index) < 2) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "this turn has no sibling; r asks for another reply");
+        cf_app_say(app, CF_STYLE_WARNING, "this turn has no sibling; r asks for another reply");
         return;
     }
     cf_replies_show(app, t->id);
@@ -776,49 +757,36 @@ static void cmd_editor(cf_app *app)
 
 static const cf_command chat_commands[] = {
     {"write", HERE, "i <Tab>", "",
-     "write messages; Enter sends, ^J breaks the line, Esc or Tab leaves",
-     CF_RUN(cmd_write)},
-    {"editor", HERE, "<C-g>", "",
-     "write it in $EDITOR; also ^G and ^X^E while writing", CF_RUN(cmd_editor)},
-    {"retry", HERE, "r", "[N]",
-     "another reply, as a sibling; N of them side by side", CF_WITH(cmd_retry)},
-    {"edit", HERE, "e", "", "edit a message, or a reply and continue it",
-     CF_RUN(cmd_edit)},
-    {"edit-system", HERE, "ge", "", "edit the system prompt, as a branch",
-     CF_RUN(cmd_edit_system)},
-    {"attach", HERE, "a", "FILE",
-     "an image or a text goes with the next message", CF_WITH(cmd_attach)},
-    {"detach", HERE, "", "", "take the images out of it again",
-     CF_RUN(cmd_detach)},
+     "write messages; Enter sends, ^J breaks the line, Esc or Tab leaves", CF_RUN(cmd_write)},
+    {"editor", HERE, "<C-g>", "", "write it in $EDITOR; also ^G and ^X^E while writing",
+     CF_RUN(cmd_editor)},
+    {"retry", HERE, "r", "[N]", "another reply, as a sibling; N of them side by side",
+     CF_WITH(cmd_retry)},
+    {"edit", HERE, "e", "", "edit a message, or a reply and continue it", CF_RUN(cmd_edit)},
+    {"edit-system", HERE, "ge", "", "edit the system prompt, as a branch", CF_RUN(cmd_edit_system)},
+    {"attach", HERE, "a", "FILE", "an image or a text goes with the next message",
+     CF_WITH(cmd_attach)},
+    {"detach", HERE, "", "", "take the images out of it again", CF_RUN(cmd_detach)},
     {"next-sibling", HERE, "]", "", "next sibling", CF_BY(go_sibling, 1)},
-    {"previous-sibling", HERE, "[", "", "sibling before",
-     CF_BY(go_sibling, -1)},
-    {"compare", HERE, "=", "",
-     "compare the reply with its siblings, side by side", CF_RUN(cmd_compare)},
-    {"mock", HERE, "m", "", "answer the call that waits with a mock",
-     CF_RUN(cmd_mock)},
-    {"turns", HERE, "t", "",
-     "the tree of turns, or not; on a narrow screen in place of the text",
+    {"previous-sibling", HERE, "[", "", "sibling before", CF_BY(go_sibling, -1)},
+    {"compare", HERE, "=", "", "compare the reply with its siblings, side by side",
+     CF_RUN(cmd_compare)},
+    {"mock", HERE, "m", "", "answer the call that waits with a mock", CF_RUN(cmd_mock)},
+    {"turns", HERE, "t", "", "the tree of turns, or not; on a narrow screen in place of the text",
      CF_RUN(cmd_turns)},
-    {"reply-before", HERE, "h <Left>", "", "the reply before this turn",
-     CF_BY(go_reply, -1)},
-    {"reply-after", HERE, "l <Right>", "", "the next reply",
-     CF_BY(go_reply, 1)},
-    {"worst", HERE, "W", "",
-     "the reply whose prompt cost the most; again: the next one",
+    {"reply-before", HERE, "h <Left>", "", "the reply before this turn", CF_BY(go_reply, -1)},
+    {"reply-after", HERE, "l <Right>", "", "the next reply", CF_BY(go_reply, 1)},
+    {"worst", HERE, "W", "", "the reply whose prompt cost the most; again: the next one",
      CF_RUN(cmd_worst)},
-    {"plot", HERE, "p", "",
-     "what the prompts cost, turn by turn: kept, computed, first token",
+    {"plot", HERE, "p", "", "what the prompts cost, turn by turn: kept, computed, first token",
      CF_RUN(cmd_plot)},
-    {"follow", HERE, "gF", "", "keep the end in sight, or not",
-     CF_RUN(cmd_follow)},
+    {"follow", HERE, "gF", "", "keep the end in sight, or not", CF_RUN(cmd_follow)},
     {"new", HERE, "c", "", "a new conversation", CF_RUN(cmd_new)},
     {"select", HERE, "v", "", "select lines: j k, then y copies, :w writes",
      CF_RUN(cf_chat__select)},
-    {"parent", HERE, ",", "", "to the turn before",
-     CF_BY(chat_move, CF_MOVE_UP)},
-    {"fork", HERE, "f <Enter>", "",
-     "the tokens of this reply, to go on from another one", CF_RUN(cmd_fork)},
+    {"parent", HERE, ",", "", "to the turn before", CF_BY(chat_move, CF_MOVE_UP)},
+    {"fork", HERE, "f <Enter>", "", "the tokens of this reply, to go on from another one",
+     CF_RUN(cmd_fork)},
     {"fold", HERE, "za", "", "fold or unfold thinking", CF_BY(set_fold, -1)},
     {"open-fold", HERE, "zo", "", "unfold thinking", CF_BY(set_fold, 1)},
     {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},
@@ -826,12 +794,9 @@ static const cf_command chat_commands[] = {
      CF_RUN(cf_influence__ask_turn)},
     {"yank", HERE, "yy", "", "copy the turn's text", CF_RUN(cmd_yank)},
     {"yank-id", HERE, "yu", "", "copy the turn's UUID", CF_RUN(cmd_yank_id)},
-    {"good", HERE, "+", "", "rate the turn as good, or not any more",
-     CF_BY(rate, 1)},
-    {"bad", HERE, "-", "", "rate the turn as bad, or not any more",
-     CF_BY(rate, -1)},
-    {"note", HERE, "", "TEXT", "put a note on the turn; - takes it off",
-     CF_WITH(cmd_note)},
+    {"good", HERE, "+", "", "rate the turn as good, or not any more", CF_BY(rate, 1)},
+    {"bad", HERE, "-", "", "rate the turn as bad, or not any more", CF_BY(rate, -1)},
+    {"note", HERE, "", "TEXT", "put a note on the turn; - takes it off", CF_WITH(cmd_note)},
     CF_MOVE_ROWS(chat_move, HERE),
     {0},
 };
@@ -840,9 +805,8 @@ const cf_view_ops cf_view_chat = {
     .name = "chat",
     .title = "Chat",
     .commands = chat_commands,
-    .footer =
-        "write retry edit next-sibling compare undo fork select yank attach "
-        "prompt library",
+    .footer = "write retry edit next-sibling compare undo fork select yank attach "
+              "prompt library",
     .open = chat_open,
     .close = chat_close,
     .draw = chat_draw,

@@ -120,8 +120,7 @@ static void refresh(cf_app *app)
 {
     diff_view *s = state(app);
     cf_diff_model *m = model(app);
-    bool has_moved = m->generation != cf_lab_generation(app->lab) &&
-                     !cf_lab_is_busy(app->lab);
+    bool has_moved = m->generation != cf_lab_generation(app->lab) && !cf_lab_is_busy(app->lab);
     if (s->is_stale || has_moved) {
         if (has_moved && m->generation != 0 && m->subject == CF_DIFF_BENCH) {
             forget_answers(s); /* they were to what was said before */
@@ -150,25 +149,20 @@ static void diff_status(cf_app *app, cf_buf *out)
     /* Where there was no room to lay them out, the lines are those of an
      * earlier comparison. */
     size_t n = cf_diff_side_of(s, side)->n;
-    size_t unit = l->row < s->m.diff.n_rows
-                      ? cf_diff_unit_of(&s->m.diff.rows[l->row], side)
-                      : n;
+    size_t unit = l->row < s->m.diff.n_rows ? cf_diff_unit_of(&s->m.diff.rows[l->row], side) : n;
     if (unit >= n) {
         return;
     }
     const cf_diff_unit *u = &cf_diff_side_of(s, side)->v[unit];
     bool is_turn = u->source == CF_SPAN_MESSAGE && cf_diff_shows_bench(&s->m);
-    size_t number =
-        is_turn ? cf_lab_number_of(app->lab, u->index) : (size_t)u->index + 1;
+    size_t number = is_turn ? cf_lab_number_of(app->lab, u->index) : (size_t)u->index + 1;
     if (is_turn && number == 0) {
         cf_buf_adds(out, "system prompt  ");
     } else if (u->source == CF_SPAN_MESSAGE || u->source == CF_SPAN_TOOL) {
-        cf_buf_addf(out, "%s %zu  ",
-                    is_turn ? "turn" : cf_span_source_name(u->source), number);
+        cf_buf_addf(out, "%s %zu  ", is_turn ? "turn" : cf_span_source_name(u->source), number);
     }
     if (u->template_line != 0) {
-        cf_buf_addf(out, "template line %u of %c  ", (unsigned)u->template_line,
-                    'A' + side);
+        cf_buf_addf(out, "template line %u of %c  ", (unsigned)u->template_line, 'A' + side);
     }
     cf_buf_addf(out, "line %zu of %zu", s->list.cursor + 1, s->n);
     if (u->cause != NULL) {
@@ -200,8 +194,7 @@ static void go_hunk(cf_app *app, int by)
         }
     }
     cf_app_say(app, CF_STYLE_DIM,
-               by > 0 ? "no difference further down"
-                      : "no difference further up");
+               by > 0 ? "no difference further down" : "no difference further up");
 }
 
 /* Another comparison begins at its top. */
@@ -308,16 +301,14 @@ static void cmd_unified(cf_app *app)
     s->wants_unified = !s->wants_unified;
     s->width = 0;
     if (cf_app_is_narrow(app)) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "one column while there are less than 100 cells");
+        cf_app_say(app, CF_STYLE_DIM, "one column while there are less than 100 cells");
     }
 }
 
 static void cmd_marks(cf_app *app)
 {
     if (!has_marks(app)) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "mark two conversations first: 6, then A and B");
+        cf_app_say(app, CF_STYLE_WARNING, "mark two conversations first: 6, then A and B");
         return;
     }
     use_subject(app, CF_DIFF_MARKS);
@@ -332,8 +323,7 @@ static bool read_number(cf_app *app, const char *arg, uint32_t *out)
     unsigned long v = strtoul(arg, &end, 10);
     *out = (uint32_t)v;
     if (arg[0] == '-' || *end != '\0' || v > 1000000) {
-        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not a number of tokens",
-                   arg);
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not a number of tokens", arg);
         return false;
     }
     return true;
@@ -450,8 +440,7 @@ static void set_context(cf_app *app, size_t rows)
         cf_app_say(app, CF_STYLE_DIM, "all that is alike is shown");
     } else {
         cf_app_say(app, CF_STYLE_DIM, "%zu %s%s around a difference", rows,
-                   cf_diff_is_tokens(s) ? "token" : "line",
-                   rows == 1 ? "" : "s");
+                   cf_diff_is_tokens(s) ? "token" : "line", rows == 1 ? "" : "s");
     }
 }
 
@@ -472,14 +461,12 @@ static void step_context(cf_app *app, int by)
 static void cmd_open(cf_app *app)
 {
     diff_view *s = state(app);
-    if (!s->in_panel && s->list.cursor < s->n &&
-        s->line[s->list.cursor].n_folded != 0) {
+    if (!s->in_panel && s->list.cursor < s->n && s->line[s->list.cursor].n_folded != 0) {
         set_context(app, CF_DIFF_ALL);
         return;
     }
     const cf_list *rows = &s->rows[CF_PANEL_SURVEY];
-    if (s->in_panel && s->panel == CF_PANEL_SURVEY &&
-        rows->cursor < s->survey.n_row) {
+    if (s->in_panel && s->panel == CF_PANEL_SURVEY && rows->cursor < s->survey.n_row) {
         cf_diff_show_saved(app, s->survey.row[rows->cursor].id);
     }
 }
@@ -527,8 +514,7 @@ static void cmd_caps(cf_app *app)
         cf_app_say(app, CF_STYLE_DIM, "choose the other template first");
         return;
     }
-    show_panel(s, s->panel == CF_PANEL_CAPS ? CF_PANEL_NONE : CF_PANEL_CAPS,
-               false);
+    show_panel(s, s->panel == CF_PANEL_CAPS ? CF_PANEL_NONE : CF_PANEL_CAPS, false);
 }
 
 void cf_diff_show_marks(cf_app *app)
@@ -548,8 +534,7 @@ void cf_diff_survey(cf_app *app)
 static bool fold_has(const diff_view *s, const dline *l, const char *text)
 {
     for (uint32_t i = 0; i < l->n_folded; i++) {
-        cf_str unit = cf_diff_text_of(cf_diff_side_of(s, 0),
-                                      s->m.diff.rows[l->row + i].a);
+        cf_str unit = cf_diff_text_of(cf_diff_side_of(s, 0), s->m.diff.rows[l->row + i].a);
         if (cf_find_smart(unit, text) != SIZE_MAX) {
             return true;
         }
@@ -566,8 +551,7 @@ static bool line_has(const diff_view *s, size_t line, const char *text)
     for (int i = 0; i < 2; i++) {
         if (l->side[i].is_there) {
             cf_str unit =
-                cf_diff_text_of(cf_diff_side_of(s, i),
-                                cf_diff_unit_of(&s->m.diff.rows[l->row], i));
+                cf_diff_text_of(cf_diff_side_of(s, i), cf_diff_unit_of(&s->m.diff.rows[l->row], i));
             cf_str shown = cf_str_make(unit.p + l->side[i].off, l->side[i].len);
             if (cf_find_smart(shown, text) != SIZE_MAX) {
                 return true;
@@ -601,8 +585,7 @@ static bool diff_wheel(cf_app *app, int what, size_t value, int by)
 static void diff_search(cf_app *app, const char *text, int direction)
 {
     diff_view *s = state(app);
-    for (size_t step = direction == 0 ? 0 : 1; s->n > 0 && step <= s->n;
-         step++) {
+    for (size_t step = direction == 0 ? 0 : 1; s->n > 0 && step <= s->n; step++) {
         size_t i = direction < 0 ? (s->list.cursor + s->n - step % s->n) % s->n
                                  : (s->list.cursor + step) % s->n;
         if (line_has(s, i, text)) {
@@ -632,8 +615,7 @@ static bool diff_text(cf_app *app, cf_buf *out)
             if (unit == CF_DIFF_NONE) {
                 continue;
             }
-            cf_str text =
-                cf_str_make(d->text.p + d->v[unit].off, d->v[unit].len);
+            cf_str text = cf_str_make(d->text.p + d->v[unit].off, d->v[unit].len);
             cf_buf_addc(out, r->kind == CF_DIFF_KEPT ? ' ' : signs[side]);
             cf_buf_add(out, text.p, text.n);
             cf_buf_addc(out, '\n');
@@ -646,49 +628,34 @@ static bool diff_text(cf_app *app, cf_buf *out)
 
 static const cf_command diff_commands[] = {
     {"with", HERE, "B", "NAME|FILE",
-     "compare with this template, as A; 'model' is the one of the start",
-     CF_WITH(cmd_with)},
+     "compare with this template, as A; 'model' is the one of the start", CF_WITH(cmd_with)},
     {"with-lora", HERE, "", "FILE[=SCALE] ...",
-     "have A compute with these LoRA adapters; off: none, same: as B",
-     CF_WITH(cmd_with_lora)},
-    {"level", HERE, "s", "[text|tokens|source]", "what is compared",
-     CF_WITH(cmd_level)},
+     "have A compute with these LoRA adapters; off: none, same: as B", CF_WITH(cmd_with_lora)},
+    {"level", HERE, "s", "[text|tokens|source]", "what is compared", CF_WITH(cmd_level)},
     {"next-hunk", HERE, "]c", "", "next difference", CF_BY(go_hunk, 1)},
     {"previous-hunk", HERE, "[c", "", "difference before", CF_BY(go_hunk, -1)},
     {"swap", HERE, "~", "", "A becomes B and B becomes A", CF_RUN(cmd_swap)},
     {"white", HERE, "gw", "", "show white space", CF_RUN(cmd_white)},
-    {"run", HERE, "r", "[TOKENS]",
-     "ask both sides, with the same seed, and show where they part",
+    {"run", HERE, "r", "[TOKENS]", "ask both sides, with the same seed, and show where they part",
      CF_WITH(cmd_run)},
-    {"likelihood", HERE, "%", "",
-     "how likely the stored replies are under each side",
+    {"likelihood", HERE, "%", "", "how likely the stored replies are under each side",
      CF_RUN(cmd_likelihood)},
-    {"saved", HERE, "S", "[all]",
-     "compare the ticked or all saved conversations, at this level",
+    {"saved", HERE, "S", "[all]", "compare the ticked or all saved conversations, at this level",
      CF_WITH(cmd_saved)},
-    {"likelihood-saved", HERE, "g%", "[all]",
-     "the same, with the likelihood of their replies",
+    {"likelihood-saved", HERE, "g%", "[all]", "the same, with the likelihood of their replies",
      CF_WITH(cmd_likelihood_saved)},
-    {"panel", HERE, "p", "", "next of replies, likelihood, saved ones, none",
-     CF_RUN(cmd_panel)},
-    {"capabilities", HERE, "C", "", "what both templates can do, side by side",
-     CF_RUN(cmd_caps)},
+    {"panel", HERE, "p", "", "next of replies, likelihood, saved ones, none", CF_RUN(cmd_panel)},
+    {"capabilities", HERE, "C", "", "what both templates can do, side by side", CF_RUN(cmd_caps)},
     {"unified", HERE, "|", "", "one column, or two", CF_RUN(cmd_unified)},
-    {"less-context", HERE, "{", "", "less of what is alike",
-     CF_BY(step_context, -1)},
-    {"more-context", HERE, "}", "", "more of what is alike",
-     CF_BY(step_context, 1)},
+    {"less-context", HERE, "{", "", "less of what is alike", CF_BY(step_context, -1)},
+    {"more-context", HERE, "}", "", "more of what is alike", CF_BY(step_context, 1)},
     {"compare", HERE, "<Enter>", "",
-     "compare the saved one under the cursor, or unfold what is alike",
-     CF_RUN(cmd_open)},
-    {"pane", HERE, "<Tab>", "", "to the panel below and back",
-     CF_RUN(cmd_pane)},
-    {"marks", HERE, "A", "", "compare the conversations marked A and B",
-     CF_RUN(cmd_marks)},
+     "compare the saved one under the cursor, or unfold what is alike", CF_RUN(cmd_open)},
+    {"pane", HERE, "<Tab>", "", "to the panel below and back", CF_RUN(cmd_pane)},
+    {"marks", HERE, "A", "", "compare the conversations marked A and B", CF_RUN(cmd_marks)},
     {"bench", HERE, "gb", "", "compare the conversation on the bench",
      CF_BY(use_subject, CF_DIFF_BENCH)},
-    {"stop", HERE, "<Esc>", "",
-     "stop; idle: close the panel, back to the bench", CF_RUN(cmd_stop)},
+    {"stop", HERE, "<Esc>", "", "stop; idle: close the panel, back to the bench", CF_RUN(cmd_stop)},
     CF_MOVE_ROWS(diff_move, HERE),
     {0},
 };
@@ -697,9 +664,8 @@ const cf_view_ops cf_view_diff = {
     .name = "diff",
     .title = "Diff",
     .commands = diff_commands,
-    .footer =
-        "with level next-hunk less-context run likelihood saved swap pane "
-        "white unified more-context",
+    .footer = "with level next-hunk less-context run likelihood saved swap pane "
+              "white unified more-context",
     .open = diff_open,
     .close = diff_close,
     .enter = diff_enter,

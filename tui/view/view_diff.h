@@ -23,9 +23,8 @@ typedef struct cf_diff_piece {
 } cf_diff_piece;
 
 typedef struct cf_diff_line {
-    uint32_t row; /* of the difference */
-    uint32_t
-        n_folded; /* rows from this one on that are folded into it; else 0 */
+    uint32_t row;      /* of the difference */
+    uint32_t n_folded; /* rows from this one on that are folded into it; else 0 */
     cf_diff_piece side[2];
 } cf_diff_line;
 
@@ -63,7 +62,7 @@ typedef struct cf_diff_view {
     cf_diff_panel panel;
     bool in_panel;                /* it has the focus */
     cf_list rows[CF_PANEL_COUNT]; /* of each panel */
-    bool goes_to_first; /* the replies show where they part, when complete */
+    bool goes_to_first;           /* the replies show where they part, when complete */
 } cf_diff_view;
 
 cf_diff_view *cf_diff_state(cf_app *app);

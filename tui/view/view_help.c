@@ -71,8 +71,7 @@ static bool holds_words(const char *filter, cf_str text)
 }
 
 /* Counts a row, and says whether the filter lets it through. */
-static bool passes(help_view *s, const char *keys, const char *command,
-                   const char *help)
+static bool passes(help_view *s, const char *keys, const char *command, const char *help)
 {
     cf_buf all = CF_BUF_INIT;
     cf_buf_addf(&all, "%s :%s %s", keys, command, help);
@@ -84,8 +83,7 @@ static bool passes(help_view *s, const char *keys, const char *command,
 }
 
 /* "  KEYS  :NAME ARGS  help", the help wrapped in its own column. */
-static void add_row(cf_buf *out, int width, const char *keys,
-                    const char *command, const char *help)
+static void add_row(cf_buf *out, int width, const char *keys, const char *command, const char *help)
 {
     size_t start = out->n;
     cf_wrapped lines = {0};
@@ -94,31 +92,28 @@ static void add_row(cf_buf *out, int width, const char *keys,
     int column = (int)(out->n - start);
     int room = width - column - 3;
     room = room < HELP_WIDTH ? room : HELP_WIDTH;
-    if (room < 12 ||
-        cf_wrapped_update(&lines, cf_str_from(help), room, NULL) != CF_OK) {
+    if (room < 12 || cf_wrapped_update(&lines, cf_str_from(help), room, NULL) != CF_OK) {
         cf_buf_addf(out, "%s\n", help);
         cf_wrapped_deinit(&lines);
         return;
     }
     for (size_t i = 0; i < lines.n; i++) {
-        cf_buf_addf(out, "%*s%.*s\n", i == 0 ? 0 : column, "",
-                    (int)lines.v[i].len, help + lines.v[i].off);
+        cf_buf_addf(out, "%*s%.*s\n", i == 0 ? 0 : column, "", (int)lines.v[i].len,
+                    help + lines.v[i].off);
     }
     cf_wrapped_deinit(&lines);
 }
 
 /* Appends the keys that mean the command, as far as there is room next to the
  * first. */
-static void add_keys(cf_buf *out, const cf_app *app, cf_view_id view,
-                     const cf_command *c)
+static void add_keys(cf_buf *out, const cf_app *app, cf_view_id view, const cf_command *c)
 {
     for (size_t i = 0; i < app->keymap.n; i++) {
         const cf_binding *b = &app->keymap.v[i];
         const cf_binding *meant = NULL;
-        if (!(b->views & CF_IN(view)) || b->is_old ||
-            strcmp(b->command, c->name) != 0 ||
-            cf_keymap_find(&app->keymap, CF_IN(view), b->keys, b->n_keys,
-                           &meant) != CF_LOOKUP_FOUND ||
+        if (!(b->views & CF_IN(view)) || b->is_old || strcmp(b->command, c->name) != 0 ||
+            cf_keymap_find(&app->keymap, CF_IN(view), b->keys, b->n_keys, &meant) !=
+                CF_LOOKUP_FOUND ||
             meant != b) {
             continue;
         }
@@ -126,16 +121,14 @@ static void add_keys(cf_buf *out, const cf_app *app, cf_view_id view,
         for (size_t k = 0; k < b->n_keys; k++) {
             cf_key_format(&key, b->keys[k]);
         }
-        if (out->n == 0 ||
-            out->n + 1 + key.n <= (size_t)keys_width(app->grid.w)) {
+        if (out->n == 0 || out->n + 1 + key.n <= (size_t)keys_width(app->grid.w)) {
             cf_buf_addf(out, "%s%s", out->n != 0 ? " " : "", cf_buf_cstr(&key));
         }
         cf_buf_deinit(&key);
     }
 }
 
-static void add_table(cf_app *app, cf_buf *out, cf_view_id view,
-                      const cf_command *table)
+static void add_table(cf_app *app, cf_buf *out, cf_view_id view, const cf_command *table)
 {
     help_view *s = state(app);
     for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
@@ -144,11 +137,9 @@ static void add_table(cf_app *app, cf_buf *out, cf_view_id view,
         }
         cf_buf keys = CF_BUF_INIT, command = CF_BUF_INIT;
         add_keys(&keys, app, view, c);
-        cf_buf_addf(&command, "%s%s%s", c->name, c->args[0] != '\0' ? " " : "",
-                    c->args);
+        cf_buf_addf(&command, "%s%s%s", c->name, c->args[0] != '\0' ? " " : "", c->args);
         if (passes(s, cf_buf_cstr(&keys), cf_buf_cstr(&command), c->help)) {
-            add_row(out, app->grid.w, cf_buf_cstr(&keys), cf_buf_cstr(&command),
-                    c->help);
+            add_row(out, app->grid.w, cf_buf_cstr(&keys), cf_buf_cstr(&command), c->help);
         }
         cf_buf_deinit(&keys);
         cf_buf_deinit(&command);
@@ -163,8 +154,7 @@ static void add_lines(help_view *s, cf_buf *out, const cf_buf *text)
         size_t end = nl != NULL ? (size_t)(nl - text->p) : text->n;
         cf_str line = cf_str_make(text->p + at, end - at);
         bool is_row = line.n != 0 && line.p[0] != '#';
-        bool is_shown =
-            !is_row ? s->filter[0] == '\0' : holds_words(s->filter, line);
+        bool is_shown = !is_row ? s->filter[0] == '\0' : holds_words(s->filter, line);
         if (is_shown) {
             cf_buf_add(out, line.p, line.n);
             cf_buf_addc(out, '\n');
@@ -188,8 +178,7 @@ static void add_settings(cf_app *app, cf_buf *out)
 static void make_sheet(cf_app *app)
 {
     help_view *s = state(app);
-    cf_view_id below =
-        app->n_stack > 1 ? app->stack[app->n_stack - 2] : CF_VIEW_CHAT;
+    cf_view_id below = app->n_stack > 1 ? app->stack[app->n_stack - 2] : CF_VIEW_CHAT;
     cf_buf out = CF_BUF_INIT, user = CF_BUF_INIT;
     s->n_rows = s->n_shown = 0;
     if (!s->settings_only) {
@@ -227,8 +216,7 @@ static void help_status(cf_app *app, cf_buf *out)
 {
     const help_view *s = state(app);
     if (s->filter[0] != '\0') {
-        cf_buf_addf(out, "/%s  %zu of %zu  Esc shows all", s->filter,
-                    s->n_shown, s->n_rows);
+        cf_buf_addf(out, "/%s  %zu of %zu  Esc shows all", s->filter, s->n_shown, s->n_rows);
     } else {
         cf_buf_adds(out, "letters, or /, narrow the list");
     }
@@ -260,8 +248,7 @@ static void help_search(cf_app *app, const char *text, int direction)
         (void)cf_pager_search(pager(app), text, direction);
     }
     if (state(app)->n_shown == 0) {
-        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not here; Esc shows all",
-                   text);
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not here; Esc shows all", text);
     }
 }
 
@@ -271,8 +258,7 @@ static void help_move(cf_app *app, int move)
 }
 
 static const cf_command help_commands[] = {
-    {"all", CF_IN(CF_VIEW_HELP), "<Esc>", "", "show all rows again, or leave",
-     CF_RUN(cmd_all)},
+    {"all", CF_IN(CF_VIEW_HELP), "<Esc>", "", "show all rows again, or leave", CF_RUN(cmd_all)},
     CF_READ_ROWS(help_move, CF_IN(CF_VIEW_HELP)),
     CF_MOVE_ROWS(help_move, CF_IN(CF_VIEW_HELP)),
     {0},

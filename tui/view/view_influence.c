@@ -32,7 +32,7 @@ typedef struct state {
     cf_uuid turn; /* asked about */
     cf_list list;
     cf_buf target; /* the name of what is asked about; empty: the reply */
-    bool wants; /* the cursor goes to the part with this byte of the prompt */
+    bool wants;    /* the cursor goes to the part with this byte of the prompt */
     size_t byte;
     bool has_shades; /* over the Prompt view */
     cf_uuid marked;  /* the reply of a span that was begun; nil: none */
@@ -75,8 +75,7 @@ static size_t row_with(const cf_influence_study *study, size_t byte)
 {
     const cf_influence *v = &study->result;
     for (size_t i = 0; i < v->n_row; i++) {
-        if (cf_parts_has_byte(&v->prompt, &v->row[study->order[i]].part,
-                              byte)) {
+        if (cf_parts_has_byte(&v->prompt, &v->row[study->order[i]].part, byte)) {
             return i;
         }
     }
@@ -103,13 +102,11 @@ static void on_end(void *ud, cf_influence_study *study)
     s->wants = false;
 }
 
-static void ask_with(cf_app *app, cf_uuid turn, cf_uuid with,
-                     const cf_influence_options *o)
+static void ask_with(cf_app *app, cf_uuid turn, cf_uuid with, const cf_influence_options *o)
 {
     state *s = state_of(app);
     cf_error err;
-    if (cf_influence_start(app->lab, app->store, turn, with, o, on_end, app,
-                           &err) != CF_OK) {
+    if (cf_influence_start(app->lab, app->store, turn, with, o, on_end, app, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
@@ -207,8 +204,7 @@ void cf_influence__mark_token(cf_app *app)
         s->marked = r->turn;
         s->mark = cf_tokens__state(app)->token;
         s->mark = s->mark < r->n_token ? s->mark : r->n_token - 1;
-        cf_app_say(app, CF_STYLE_DIM,
-                   "the span begins here; gi asks about it, v ends it");
+        cf_app_say(app, CF_STYLE_DIM, "the span begins here; gi asks about it, v ends it");
     }
 }
 
@@ -219,8 +215,7 @@ bool cf_influence__is_marked(cf_app *app, cf_uuid turn, size_t token)
     if (cf_uuid_is_nil(s->marked) || !cf_uuid_eq(s->marked, turn)) {
         return false;
     }
-    return s->mark < at ? token >= s->mark && token <= at
-                        : token >= at && token <= s->mark;
+    return s->mark < at ? token >= s->mark && token <= at : token >= at && token <= s->mark;
 }
 
 /* A byte of the message's text in whose part of the prompt the token is;
@@ -230,8 +225,7 @@ static size_t byte_of_message(const cf_prompt_model *m, size_t token)
     for (size_t i = 0; i < m->n; i++) {
         const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
         if (m->token[token].message >= 0 && s->source == CF_SPAN_MESSAGE &&
-            m->token[i].message == m->token[token].message &&
-            !cf_str_is(s->path, ".role")) {
+            m->token[i].message == m->token[token].message && !cf_str_is(s->path, ".role")) {
             return m->ids[i].off;
         }
     }
@@ -290,9 +284,7 @@ static const cf_influence_row *current(cf_app *app)
 {
     const cf_influence_study *study = done(app);
     size_t at = state_of(app)->list.cursor;
-    return study != NULL && at < study->result.n_row
-               ? &study->result.row[study->order[at]]
-               : NULL;
+    return study != NULL && at < study->result.n_row ? &study->result.row[study->order[at]] : NULL;
 }
 
 static cf_style heat(unsigned shade)
@@ -302,8 +294,7 @@ static cf_style heat(unsigned shade)
 
 static double most_of(const cf_influence_study *s)
 {
-    const cf_influence_row *first =
-        s->result.n_row > 0 ? &s->result.row[s->order[0]] : NULL;
+    const cf_influence_row *first = s->result.n_row > 0 ? &s->result.row[s->order[0]] : NULL;
     return first != NULL && first->has_delta ? first->delta : 0;
 }
 
@@ -316,17 +307,14 @@ static void draw_part(cf_grid *g, cf_rect r, const cf_influence_study *s,
     int x = r.x;
     if (row->has_delta) {
         unsigned shade = cf_influence_shade(row->delta, most_of(s));
-        double shown =
-            row->delta > -0.005 && row->delta < 0.005 ? 0 : row->delta;
-        x += cf_grid_putf(g, x, r.y, r.w, is_on ? plain : heat(shade), "%9.2f",
-                          shown);
+        double shown = row->delta > -0.005 && row->delta < 0.005 ? 0 : row->delta;
+        x += cf_grid_putf(g, x, r.y, r.w, is_on ? plain : heat(shade), "%9.2f", shown);
     } else {
         x += cf_grid_puts(g, x, r.y, r.w, "        ?", plain);
     }
     x += cf_grid_puts(g, x, r.y, r.x + r.w - x, "  ", plain);
     cf_part_label(&row->part, &s->c, 1, &label);
-    x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&label),
-                     is_on ? plain : CF_STYLE_NORMAL);
+    x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&label), is_on ? plain : CF_STYLE_NORMAL);
     cf_buf_deinit(&label);
     cf_str text = row->has_delta ? row->part.text : cf_str_from(row->why);
     if (row->part.kind != CF_PART_TOOL && x + 3 < r.x + r.w) {
@@ -344,8 +332,8 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     cf_list_set(&s->list, study->result.n_row, (size_t)(r.h > 0 ? r.h : 0));
     for (int y = 0; y < r.h && s->list.top + (size_t)y < s->list.n; y++) {
         size_t i = s->list.top + (size_t)y;
-        draw_part(g, (cf_rect){r.x, r.y + y, r.w, 1}, study,
-                  &study->result.row[study->order[i]], i == s->list.cursor);
+        draw_part(g, (cf_rect){r.x, r.y + y, r.w, 1}, study, &study->result.row[study->order[i]],
+                  i == s->list.cursor);
         cf_grid_spot(g, (cf_rect){r.x, r.y + y, r.w, 1}, 0, i);
     }
     g->cursor_x = r.x;
@@ -371,8 +359,7 @@ static void new_row(pen *p)
 static void put_token(pen *p, cf_str text, cf_style style, unsigned shade)
 {
     cf_cluster c;
-    for (size_t at = 0;
-         cf_cluster_next(&c, text.p, text.n, &at, 0, CF_SPACE_VISIBLE);) {
+    for (size_t at = 0; cf_cluster_next(&c, text.p, text.n, &at, 0, CF_SPACE_VISIBLE);) {
         if (p->x + c.width > p->r.w - 2) {
             new_row(p);
         }
@@ -381,11 +368,10 @@ static void put_token(pen *p, cf_str text, cf_style style, unsigned shade)
         }
         if (shade > p->shade) {
             p->shade = shade;
-            cf_grid_putf(p->g, p->r.x, p->r.y + p->y, 1, CF_STYLE_DIM, "%u",
-                         shade);
+            cf_grid_putf(p->g, p->r.x, p->r.y + p->y, 1, CF_STYLE_DIM, "%u", shade);
         }
-        p->x += cf_grid_put_cluster(p->g, p->r.x + 2 + p->x, p->r.y + p->y,
-                                    p->r.w - 2 - p->x, &c, style);
+        p->x += cf_grid_put_cluster(p->g, p->r.x + 2 + p->x, p->r.y + p->y, p->r.w - 2 - p->x, &c,
+                                    style);
     }
     if (text.n > 0 && text.p[text.n - 1] == '\n') {
         new_row(p);
@@ -397,15 +383,13 @@ static size_t first_token(const cf_influence_study *s, const cf_part *part)
 {
     const cf_influence *v = &s->result;
     size_t at = 0;
-    while (at < v->tokens.n &&
-           !cf_parts_has_byte(&v->prompt, part, v->tokens.v[at].off)) {
+    while (at < v->tokens.n && !cf_parts_has_byte(&v->prompt, part, v->tokens.v[at].off)) {
         at++;
     }
     at = at < v->tokens.n ? at : 0;
     while (at > 0) {
         const cf_token_span *before = &v->tokens.v[at - 1];
-        if (before->len > 0 &&
-            v->prompt.text.p[before->off + before->len - 1] == '\n') {
+        if (before->len > 0 && v->prompt.text.p[before->off + before->len - 1] == '\n') {
             break;
         }
         at--;
@@ -422,8 +406,8 @@ static void draw_prompt(cf_app *app, cf_grid *g, cf_rect r)
     size_t i = row != NULL ? first_token(s, &row->part) : 0;
     for (; i < v->tokens.n && p.y < r.h; i++) {
         const cf_token_span *t = &v->tokens.v[i];
-        bool is_part = row != NULL && t->len > 0 &&
-                       cf_parts_has_byte(&v->prompt, &row->part, t->off);
+        bool is_part =
+            row != NULL && t->len > 0 && cf_parts_has_byte(&v->prompt, &row->part, t->off);
         cf_style style = heat(s->shade[i]);
         put_token(&p, cf_str_make(v->prompt.text.p + t->off, t->len),
                   is_part ? style | CF_UNDERLINE : style, s->shade[i]);
@@ -448,11 +432,9 @@ static void draw_reply(cf_app *app, cf_grid *g, cf_rect r)
         const cf_influence_token *t = &v->target[i];
         double d = (double)row->log_p[i] - (double)t->log_p;
         unsigned shade = most < -0.01 ? cf_influence_shade(d, most) : 0;
-        size_t end =
-            t->off + t->len < s->c.reply.n ? t->off + t->len : s->c.reply.n;
-        cf_str text = t->off < end
-                          ? cf_str_make(s->c.reply.p + t->off, end - t->off)
-                          : cf_str_make("", 0);
+        size_t end = t->off + t->len < s->c.reply.n ? t->off + t->len : s->c.reply.n;
+        cf_str text =
+            t->off < end ? cf_str_make(s->c.reply.p + t->off, end - t->off) : cf_str_make("", 0);
         put_token(&p, text, heat(shade), shade);
     }
 }
@@ -470,11 +452,9 @@ static cf_rect inside(cf_rect r)
 static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
 {
     const state *s = state_of(app);
-    const char *text =
-        s->is_running ? "scoring the reply without each part ..."
-        : s->study != NULL
-            ? s->study->err.text
-            : "gi on a reply, a token or a call asks what made it so";
+    const char *text = s->is_running      ? "scoring the reply without each part ..."
+                       : s->study != NULL ? s->study->err.text
+                                          : "gi on a reply, a token or a call asks what made it so";
     cf_grid_puts(g, r.x + 1, r.y + 1, r.w - 2, text, CF_STYLE_DIM);
 }
 
@@ -495,9 +475,8 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     const cf_buf *target = &state_of(app)->target;
-    snprintf(title, sizeof title, "%s, nats  (%.24s%s%zu token%s: %.2f)",
-             change_name(&s->options), target->n > 0 ? target->p : "",
-             target->n > 0 ? ", " : "", s->result.n_target,
+    snprintf(title, sizeof title, "%s, nats  (%.24s%s%zu token%s: %.2f)", change_name(&s->options),
+             target->n > 0 ? target->p : "", target->n > 0 ? ", " : "", s->result.n_target,
              s->result.n_target == 1 ? "" : "s", s->result.with);
     bool narrow = cf_app_is_narrow(app);
     int below = r.h / 4 > 3 ? r.h / 4 : 3;
@@ -522,8 +501,7 @@ void cf_influence__toggle_shades(cf_app *app)
     state *s = state_of(app);
     s->has_shades = !s->has_shades;
     if (s->has_shades && done(app) == NULL) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "no influence was asked for yet: gi asks");
+        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
     }
 }
 
@@ -642,8 +620,8 @@ static void cmd_target(cf_app *app)
         return;
     }
     cf_arena_init(&arena, 0);
-    if (cf_influence_targets(&study->c, cf_lab_engine_of(app->lab)->family,
-                             &arena, &v, &n, &err) != CF_OK) {
+    if (cf_influence_targets(&study->c, cf_lab_engine_of(app->lab)->family, &arena, &v, &n, &err) !=
+        CF_OK) {
         cf_app_error(app, &err);
         n = 0;
     } else if (n == 0) {
@@ -694,8 +672,7 @@ static void cmd_swap(cf_app *app, const char *arg)
     const cf_uuid *ticked = cf_lab_ticked(app->lab, &n);
     cf_uuid with = n > 0 ? ticked[0] : (cf_uuid){{0}};
     if (s == NULL) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "no influence was asked for yet: gi asks");
+        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
         return;
     }
     if (arg[0] != '\0' && !cf_uuid_parse(&with, arg, strlen(arg))) {
@@ -712,8 +689,7 @@ static void cmd_swap(cf_app *app, const char *arg)
     o.change = CF_CHANGE_SWAP;
     o.keeps_positions = false;
     ask_with(app, state_of(app)->turn, with, &o);
-    cf_app_say(app, CF_STYLE_DIM,
-               "parts become the same parts of the other conversation");
+    cf_app_say(app, CF_STYLE_DIM, "parts become the same parts of the other conversation");
 }
 
 static void cmd_stop(cf_app *app)
@@ -742,21 +718,15 @@ static bool influence_text(cf_app *app, cf_buf *out)
 #define HERE CF_IN(CF_VIEW_INFLUENCE)
 
 static const cf_command influence_commands[] = {
-    {"finer", HERE, "<Enter>", "",
-     "a message by sentences, a sentence by words, a tool by fields",
+    {"finer", HERE, "<Enter>", "", "a message by sentences, a sentence by words, a tool by fields",
      CF_RUN(cmd_finer)},
-    {"coarser", HERE, "h <Left>", "", "messages and tools again",
-     CF_RUN(cmd_coarser)},
-    {"pieces", HERE, "t", "", "what the template writes, piece by piece",
-     CF_RUN(cmd_template)},
-    {"change", HERE, "s", "",
-     "leave parts out, keep positions, or put neutral tokens there",
+    {"coarser", HERE, "h <Left>", "", "messages and tools again", CF_RUN(cmd_coarser)},
+    {"pieces", HERE, "t", "", "what the template writes, piece by piece", CF_RUN(cmd_template)},
+    {"change", HERE, "s", "", "leave parts out, keep positions, or put neutral tokens there",
      CF_RUN(cmd_change)},
-    {"swap", HERE, "z", "[UUID]",
-     "put the same parts of the ticked conversation there, or of UUID",
+    {"swap", HERE, "z", "[UUID]", "put the same parts of the ticked conversation there, or of UUID",
      CF_WITH(cmd_swap)},
-    {"target", HERE, "v", "", "the reply, its calls, their arguments in turn",
-     CF_RUN(cmd_target)},
+    {"target", HERE, "v", "", "the reply, its calls, their arguments in turn", CF_RUN(cmd_target)},
     {"stop", HERE, "<Esc>", "", "stop, or go back", CF_RUN(cmd_stop)},
     CF_MOVE_ROWS(influence_move, HERE),
     {0},

@@ -55,16 +55,14 @@ static cf_status run_rows(void *ud, cf_lab *lab, cf_error *err)
 {
     reading *r = ((library *)ud)->next;
     (void)lab;
-    return cf_store_list(r->store, &r->query, &r->arena, &r->rows, &r->n_rows,
-                         err);
+    return cf_store_list(r->store, &r->query, &r->arena, &r->rows, &r->n_rows, err);
 }
 
 static cf_status run_count(void *ud, cf_lab *lab, cf_error *err)
 {
     reading *r = ((library *)ud)->next;
     (void)lab;
-    return cf_store_facets(r->store, r->query.place, &r->arena, &r->v, &r->n,
-                           &r->total, err);
+    return cf_store_facets(r->store, r->query.place, &r->arena, &r->v, &r->n, &r->total, err);
 }
 
 static void end_reading(void *ud, cf_status status, const cf_error *err)
@@ -131,8 +129,7 @@ static bool library_step(cf_app *app)
 static void wait_for_rows(cf_app *app)
 {
     library *s = state(app);
-    while (app->lab != NULL &&
-           (s->wants_rows || (s->next != NULL && s->reads_rows))) {
+    while (app->lab != NULL && (s->wants_rows || (s->next != NULL && s->reads_rows))) {
         cf_lab_end_reading(app->lab, NULL);
         start_reading(s, app->lab, app->store);
     }
@@ -193,13 +190,11 @@ void cf_library__reload(cf_app *app)
     size_t first = app->lab != NULL ? s->list.cursor + ROWS_FIRST : ROWS_MAX;
     s->query.limit = first < ROWS_MAX ? first : ROWS_MAX;
     s->query.is_quick = s->filter[0] != '\0' && app->lab != NULL;
-    if (cf_store_list(app->store, &s->query, &s->arena, &s->rows, &s->n_rows,
-                      &err) != CF_OK) {
+    if (cf_store_list(app->store, &s->query, &s->arena, &s->rows, &s->n_rows, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
     if (app->lab != NULL) {
-        s->wants_rows =
-            s->query.is_quick || (first < ROWS_MAX && s->n_rows == first);
+        s->wants_rows = s->query.is_quick || (first < ROWS_MAX && s->n_rows == first);
         s->wants_counts = true;
         start_reading(s, app->lab, app->store);
     }
@@ -235,8 +230,7 @@ static void load_preview(cf_app *app)
     cf_arena_reset(&s->preview);
     s->tree = (cf_store_tree){0};
     s->shown_id = id;
-    if (cf_store_get_tree(app->store, id, 0, &s->preview, &s->tree, &err) !=
-        CF_OK) {
+    if (cf_store_get_tree(app->store, id, 0, &s->preview, &s->tree, &err) != CF_OK) {
         s->tree.n = 0;
         cf_app_error(app, &err);
     }
@@ -252,22 +246,19 @@ static void short_id(char out[9], cf_uuid id)
 }
 
 /* "+2 -1 n1": turns rated good and bad, and notes; returns its width. */
-static int draw_ratings(cf_grid *g, int x, int y, const cf_store_conv *c,
-                        cf_style style)
+static int draw_ratings(cf_grid *g, int x, int y, const cf_store_conv *c, cf_style style)
 {
     const uint32_t n[3] = {c->n_good, c->n_bad, c->n_notes};
     int at = x;
     for (int i = 0; i < 3; i++) {
         if (n[i] != 0) {
-            at += 1 + cf_grid_putf(g, at, y, 5, style, "%c%u", "+-n"[i],
-                                   (unsigned)n[i]);
+            at += 1 + cf_grid_putf(g, at, y, 5, style, "%c%u", "+-n"[i], (unsigned)n[i]);
         }
     }
     return at - x;
 }
 
-static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
-                     bool is_on)
+static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c, bool is_on)
 {
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
     cf_grid_fill(g, r, ' ', style);
@@ -293,8 +284,7 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, const cf_store_conv *c,
         cf_grid_put(g, x + 10, r.y, 14, c->model, style);
         int at = x + 25 + draw_ratings(g, x + 25, r.y, c, style);
         for (size_t i = 0; i < c->n_tags && at < r.x + r.w - 1; i++) {
-            at +=
-                1 + cf_grid_put(g, at, r.y, r.x + r.w - at, c->tags[i], style);
+            at += 1 + cf_grid_put(g, at, r.y, r.x + r.w - at, c->tags[i], style);
         }
     }
 }
@@ -305,15 +295,14 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     size_t n = s->shows_hits ? s->n_group : s->n_rows;
     cf_list_set(&s->list, n, (size_t)(r.h > 0 ? r.h : 0));
     if (n == 0) {
-        cf_grid_puts(
-            g, r.x + 2, r.y, r.w - 2,
-            s->shows_hits ? "nothing found"
-            : s->wants_rows || (s->next != NULL && s->reads_rows) ? "searching"
-            : s->filter[0] != 0 ? "no conversation passes the filter"
-            : s->query.place != CF_PLACE_LIVE ? "nothing is here"
-                                              : "no conversation yet; 1 and i "
-                                                "begin one",
-            CF_STYLE_DIM);
+        cf_grid_puts(g, r.x + 2, r.y, r.w - 2,
+                     s->shows_hits                                         ? "nothing found"
+                     : s->wants_rows || (s->next != NULL && s->reads_rows) ? "searching"
+                     : s->filter[0] != 0               ? "no conversation passes the filter"
+                     : s->query.place != CF_PLACE_LIVE ? "nothing is here"
+                                                       : "no conversation yet; 1 and i "
+                                                         "begin one",
+                     CF_STYLE_DIM);
         return;
     }
     for (int y = 0; y < r.h && s->list.top + (size_t)y < n; y++) {
@@ -358,16 +347,12 @@ static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
         cf_buf_addf(&text, "(%s)", cf_turn_status_name(t->status));
     }
     cf_str all = cf_buf_str(&text);
-    cf_grid_put(g, r.x, r.y, 1, cf_str_make(t->role.p, t->role.n != 0),
-                role_style(t->role));
-    cf_grid_putf(g, r.x + 2, r.y, 4, CF_STYLE_DIM, "%02u",
-                 (unsigned)t->ordinal);
+    cf_grid_put(g, r.x, r.y, 1, cf_str_make(t->role.p, t->role.n != 0), role_style(t->role));
+    cf_grid_putf(g, r.x + 2, r.y, 4, CF_STYLE_DIM, "%02u", (unsigned)t->ordinal);
     int y = 0, w = r.w - 6 < CF_READ_WIDTH ? r.w - 6 : CF_READ_WIDTH;
-    bool fits = w > 2 && cf_wrapped_update(&lines, all, w, NULL) == CF_OK &&
-                lines.n <= (size_t)max;
+    bool fits = w > 2 && cf_wrapped_update(&lines, all, w, NULL) == CF_OK && lines.n <= (size_t)max;
     for (size_t i = 0; fits && i < lines.n; i++, y++) {
-        cf_grid_put(g, r.x + 6, r.y + y, w,
-                    cf_str_make(all.p + lines.v[i].off, lines.v[i].len),
+        cf_grid_put(g, r.x + 6, r.y + y, w, cf_str_make(all.p + lines.v[i].off, lines.v[i].len),
                     CF_STYLE_NORMAL);
     }
     if (!fits) { /* its beginning, and that there is more */
@@ -375,8 +360,7 @@ static int draw_turn(cf_grid *g, cf_rect r, const cf_store_turn *t, int max)
             bool is_last = y + 1 == max;
             size_t off = lines.v[y].off;
             cf_grid_put(g, r.x + 6, r.y + y, w,
-                        cf_str_make(all.p + off,
-                                    is_last ? all.n - off : lines.v[y].len),
+                        cf_str_make(all.p + off, is_last ? all.n - off : lines.v[y].len),
                         CF_STYLE_NORMAL);
         }
     }
@@ -392,16 +376,14 @@ static void draw_about(cf_grid *g, cf_rect r, const cf_store_conv *c)
     char created[25];
     cf_os_format_time(created, c->created_ms);
     cf_buf_add(&text, created, 10);
-    cf_buf_addf(&text, "  %u turn%s, %u fork%s", (unsigned)c->n_turns,
-                c->n_turns == 1 ? "" : "s", (unsigned)c->n_forks,
-                c->n_forks == 1 ? "" : "s");
+    cf_buf_addf(&text, "  %u turn%s, %u fork%s", (unsigned)c->n_turns, c->n_turns == 1 ? "" : "s",
+                (unsigned)c->n_forks, c->n_forks == 1 ? "" : "s");
     if (c->model.n != 0) {
         cf_buf_addf(&text, "  %.*s", (int)c->model.n, c->model.p);
     }
     if (c->template_hash.n != 0) {
         cf_buf_addf(&text, "  template %.*s",
-                    (int)(c->template_hash.n < 8 ? c->template_hash.n : 8),
-                    c->template_hash.p);
+                    (int)(c->template_hash.n < 8 ? c->template_hash.n : 8), c->template_hash.p);
     }
     cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&text), CF_STYLE_DIM);
     cf_buf_deinit(&text);
@@ -423,11 +405,10 @@ static void draw_preview(cf_app *app, cf_grid *g, cf_rect r)
     bool has_about = r.h > 6;
     int room = r.h - (has_about ? 2 : 0), y = 0;
     for (size_t i = 0; i < s->tree.n && y < room; i++) {
-        int left =
-            (int)(s->tree.n - i < (size_t)room ? s->tree.n - i : (size_t)room);
+        int left = (int)(s->tree.n - i < (size_t)room ? s->tree.n - i : (size_t)room);
         int share = (room - y) / left;
-        y += draw_turn(g, (cf_rect){r.x, r.y + y, r.w, room - y},
-                       &s->tree.turns[i], share > 0 ? share : 1);
+        y += draw_turn(g, (cf_rect){r.x, r.y + y, r.w, room - y}, &s->tree.turns[i],
+                       share > 0 ? share : 1);
     }
     if (has_about) {
         draw_about(g, (cf_rect){r.x, r.y + r.h - 1, r.w, 1}, &s->tree.conv);
@@ -446,8 +427,8 @@ static void draw_marks(cf_app *app, cf_grid *g, cf_rect r)
         if (!cf_uuid_is_nil(id) && y < r.h) {
             char text[9];
             short_id(text, id);
-            cf_grid_putf(g, r.x, r.y + y, r.w, CF_STYLE_MARKED, "%c %s %s",
-                         'A' + i, text, s->mark_title[i]);
+            cf_grid_putf(g, r.x, r.y + y, r.w, CF_STYLE_MARKED, "%c %s %s", 'A' + i, text,
+                         s->mark_title[i]);
             y++;
         }
     }
@@ -493,31 +474,29 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     library *s = state(app);
     if (app->store == NULL) {
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
-                     "History is off: there is no database.", CF_STYLE_WARNING);
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "History is off: there is no database.",
+                     CF_STYLE_WARNING);
         return;
     }
     panes place = panes_of(app, r);
     char title[300];
     if (s->shows_hits) {
         bool is_typed = app->mode == CF_MODE_SEARCH;
-        snprintf(title, sizeof title, "Found  %zu%s in %zu conversation%s%s%s",
-                 s->hits.n, s->hits.has_more || s->hits.is_cut ? "+" : "",
-                 s->n_group, s->n_group == 1 ? "" : "s", is_typed ? "" : "  /",
-                 is_typed ? "" : app->search);
+        snprintf(title, sizeof title, "Found  %zu%s in %zu conversation%s%s%s", s->hits.n,
+                 s->hits.has_more || s->hits.is_cut ? "+" : "", s->n_group,
+                 s->n_group == 1 ? "" : "s", is_typed ? "" : "  /", is_typed ? "" : app->search);
     } else {
         static const char *const places[] = {"Library", "Archive", "Trash"};
         size_t total = s->known != NULL ? s->known->total : s->n_rows;
-        snprintf(title, sizeof title, "%s  %zu of %zu%s%s",
-                 places[s->query.place], s->n_rows,
-                 total > s->n_rows ? total : s->n_rows,
-                 s->filter[0] != '\0' ? "  \\" : "", s->filter);
+        snprintf(title, sizeof title, "%s  %zu of %zu%s%s", places[s->query.place], s->n_rows,
+                 total > s->n_rows ? total : s->n_rows, s->filter[0] != '\0' ? "  \\" : "",
+                 s->filter);
     }
     cf_grid_box(g, place.list, title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
     draw_list(app, g, inside(place.list));
     if (place.preview.w > 0) {
-        cf_grid_box(g, place.preview, s->shows_hits ? "Found here" : "Preview",
-                    CF_STYLE_BORDER, CF_STYLE_TITLE);
+        cf_grid_box(g, place.preview, s->shows_hits ? "Found here" : "Preview", CF_STYLE_BORDER,
+                    CF_STYLE_TITLE);
         draw_preview(app, g, inside(place.preview));
     }
     if (place.facets.w > 0) {
@@ -537,8 +516,7 @@ static void library_status(cf_app *app, cf_buf *out)
     if (app->store == NULL) {
         return;
     }
-    cf_buf_addf(out, "%zu of %zu  sorted by %s",
-                s->list.n != 0 ? s->list.cursor + 1 : 0, s->list.n,
+    cf_buf_addf(out, "%zu of %zu  sorted by %s", s->list.n != 0 ? s->list.cursor + 1 : 0, s->list.n,
                 sorts[s->query.sort]);
 }
 
@@ -573,8 +551,7 @@ static void library_command_typed(cf_app *app, const char *line)
 {
     library *s = state(app);
     static const char start[] = "filter ";
-    bool is_filter =
-        line != NULL && strncmp(line, start, sizeof start - 1) == 0;
+    bool is_filter = line != NULL && strncmp(line, start, sizeof start - 1) == 0;
     const char *to = is_filter      ? line + sizeof start - 1
                      : line == NULL ? s->filter_before
                                     : s->filter;
@@ -644,8 +621,7 @@ static void cmd_open(cf_app *app, const char *arg)
     if (arg[0] != '\0' && *end == '\0' && strlen(arg) < 8) {
         wait_for_rows(app);
         if (row == 0 || row > s->list.n) {
-            cf_app_say(app, CF_STYLE_WARNING, "there are %zu, from 1",
-                       s->list.n);
+            cf_app_say(app, CF_STYLE_WARNING, "there are %zu, from 1", s->list.n);
             return;
         }
         cf_list_go(&s->list, row - 1);
@@ -735,8 +711,7 @@ static void cmd_tick_all(cf_app *app)
     size_t n_new = 0, n_ticked;
     wait_for_rows(app);
     for (size_t i = 0; !s->shows_hits && i < s->n_rows; i++) {
-        if (!cf_lab_is_ticked(app->lab, s->rows[i].id) &&
-            cf_lab_tick(app->lab, s->rows[i].id)) {
+        if (!cf_lab_is_ticked(app->lab, s->rows[i].id) && cf_lab_tick(app->lab, s->rows[i].id)) {
             n_new++;
         }
     }
@@ -754,8 +729,8 @@ static void cmd_compare(cf_app *app)
     cf_uuid id;
     size_t n_ticked;
     const cf_uuid *ticked = cf_lab_ticked(app->lab, &n_ticked);
-    bool has_marks = !cf_uuid_is_nil(cf_lab_marked(app->lab, 0)) &&
-                     !cf_uuid_is_nil(cf_lab_marked(app->lab, 1));
+    bool has_marks =
+        !cf_uuid_is_nil(cf_lab_marked(app->lab, 0)) && !cf_uuid_is_nil(cf_lab_marked(app->lab, 1));
     if (has_marks || n_ticked == 2) {
         if (!has_marks) { /* the two that are ticked, the older tick is A */
             cf_lab_mark(app->lab, 0, ticked[0]);
@@ -791,24 +766,20 @@ static void library_move(cf_app *app, int move)
 
 static const cf_command library_commands[] = {
     {"open", CF_IN(CF_VIEW_LIBRARY), "<Enter>", "[N|ID]",
-     "open the conversation, number N of the list, or one by its UUID",
-     CF_WITH(cmd_open)},
-    {"new", CF_IN(CF_VIEW_LIBRARY), "c", "", "begin a new conversation",
-     CF_RUN(cmd_new)},
+     "open the conversation, number N of the list, or one by its UUID", CF_WITH(cmd_open)},
+    {"new", CF_IN(CF_VIEW_LIBRARY), "c", "", "begin a new conversation", CF_RUN(cmd_new)},
     {"filter", CF_IN(CF_VIEW_LIBRARY), "", "WORDS",
      "parts of the title; tag: model: status: rating:good has:note ...",
      CF_WITH(cf_library__filter)},
-    {"filter-line", CF_IN(CF_VIEW_LIBRARY), "\\", "",
-     "filter the list while you type", CF_RUN(cmd_filter_line)},
-    {"all", CF_IN(CF_VIEW_LIBRARY), "<Esc>", "",
-     "leave filter and search, archive and trash", CF_RUN(cmd_all)},
-    {"sort", CF_IN(CF_VIEW_LIBRARY), "s", "", "another order",
-     CF_RUN(cmd_sort)},
-    {"place", CF_IN(CF_VIEW_LIBRARY), "za", "",
-     "the archive, the trash, the list again", CF_RUN(cmd_place)},
+    {"filter-line", CF_IN(CF_VIEW_LIBRARY), "\\", "", "filter the list while you type",
+     CF_RUN(cmd_filter_line)},
+    {"all", CF_IN(CF_VIEW_LIBRARY), "<Esc>", "", "leave filter and search, archive and trash",
+     CF_RUN(cmd_all)},
+    {"sort", CF_IN(CF_VIEW_LIBRARY), "s", "", "another order", CF_RUN(cmd_sort)},
+    {"place", CF_IN(CF_VIEW_LIBRARY), "za", "", "the archive, the trash, the list again",
+     CF_RUN(cmd_place)},
     {"tag", CF_IN(CF_VIEW_LIBRARY), "T", "[-]NAME",
-     "add or remove a tag, of this one or the ticked ones",
-     CF_WITH(cf_library__tag)},
+     "add or remove a tag, of this one or the ticked ones", CF_WITH(cf_library__tag)},
     {"rename", CF_IN(CF_VIEW_LIBRARY), "R", "TITLE", "give it a title",
      CF_WITH(cf_library__rename)},
     {"archive", CF_IN(CF_VIEW_LIBRARY), "dd", "",
@@ -821,17 +792,14 @@ static const cf_command library_commands[] = {
      "this one or the ticked ones, with all branches; .md is Markdown; confab, "
      "openai, sharegpt, converse, litert, llama-app",
      CF_WITH(cf_library__export)},
-    {"undo", CF_IN(CF_VIEW_LIBRARY), "u", "",
-     "take the last change or import back", CF_RUN(cf_library__undo)},
-    {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare",
-     CF_BY(mark, 0)},
+    {"undo", CF_IN(CF_VIEW_LIBRARY), "u", "", "take the last change or import back",
+     CF_RUN(cf_library__undo)},
+    {"mark-a", CF_IN(CF_VIEW_LIBRARY), "A", "", "mark as A, to compare", CF_BY(mark, 0)},
     {"mark-b", CF_IN(CF_VIEW_LIBRARY), "B", "", "mark as B", CF_BY(mark, 1)},
-    {"tick", CF_IN(CF_VIEW_LIBRARY), "<Space>", "",
-     "tick it, for what is done with several", CF_RUN(cmd_tick)},
-    {"tick-all", CF_IN(CF_VIEW_LIBRARY), "*", "", "tick all listed, or none",
-     CF_RUN(cmd_tick_all)},
-    {"unmark", CF_IN(CF_VIEW_LIBRARY), "g*", "", "take marks and ticks off",
-     CF_RUN(cmd_unmark)},
+    {"tick", CF_IN(CF_VIEW_LIBRARY), "<Space>", "", "tick it, for what is done with several",
+     CF_RUN(cmd_tick)},
+    {"tick-all", CF_IN(CF_VIEW_LIBRARY), "*", "", "tick all listed, or none", CF_RUN(cmd_tick_all)},
+    {"unmark", CF_IN(CF_VIEW_LIBRARY), "g*", "", "take marks and ticks off", CF_RUN(cmd_unmark)},
     {"compare", CF_IN(CF_VIEW_LIBRARY), "=", "",
      "compare A and B, or two ticked ones, or the templates over more, in Diff",
      CF_RUN(cmd_compare)},

@@ -101,8 +101,7 @@ static void media_follow(cf_app *app, const cf_turn *turn)
     }
     size_t message = cf_lab_message_of(app->lab, at);
     for (size_t i = 0; m != NULL && i < m->n; i++) {
-        if (cf_prompt_model_is_media(m, i) &&
-            m->prompt.spans[m->token[i].span].index == message) {
+        if (cf_prompt_model_is_media(m, i) && m->prompt.spans[m->token[i].span].index == message) {
             go_to(app, i);
             return;
         }
@@ -115,8 +114,7 @@ static void media_enter(cf_app *app)
 {
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
     const cf_view_ops *chat = cf_views[CF_VIEW_CHAT];
-    bool is_from_chat =
-        app->n_stack > 1 && app->stack[app->n_stack - 2] == CF_VIEW_CHAT;
+    bool is_from_chat = app->n_stack > 1 && app->stack[app->n_stack - 2] == CF_VIEW_CHAT;
     const cf_turn *turn = is_from_chat ? chat->turn(app) : NULL;
     cf_error err;
     if (turn != NULL) {
@@ -176,8 +174,7 @@ static part part_of_sound(const cf_media_sheet *s, media_view *v, int cells)
     v->left = v->x >= v->left + n ? v->x - n + 1 : v->left;
     v->left = v->left + n > b->cols ? b->cols - n : v->left;
     int from = edge(b->w, v->left, b->cols);
-    return (part){b,       0, 0, from, edge(b->w, v->left + n, b->cols) - from,
-                  v->left, n};
+    return (part){b, 0, 0, from, edge(b->w, v->left + n, b->cols) - from, v->left, n};
 }
 
 /* Where the page has its blocks: one, or all tiles side by side. */
@@ -219,16 +216,14 @@ static void mix(canvas *c, int x, int y, uint32_t rgb, int share)
 }
 
 /* The mean of the block's pixels that fall into one of the canvas. */
-static void copy_pixel(unsigned char *to, const cf_sheet_block *b, int x0,
-                       int x1, int y0, int y1)
+static void copy_pixel(unsigned char *to, const cf_sheet_block *b, int x0, int x1, int y0, int y1)
 {
     unsigned sum[3] = {0, 0, 0}, n = 0;
     x1 = x1 > x0 ? x1 : x0 + 1;
     y1 = y1 > y0 ? y1 : y0 + 1;
     for (int y = y0; y < y1 && y < b->h; y++) {
         for (int x = x0; x < x1 && x < b->w; x++) {
-            const unsigned char *p =
-                b->rgb + 3 * ((size_t)y * (size_t)b->w + (size_t)x);
+            const unsigned char *p = b->rgb + 3 * ((size_t)y * (size_t)b->w + (size_t)x);
             sum[0] += p[0];
             sum[1] += p[1];
             sum[2] += p[2];
@@ -240,8 +235,8 @@ static void copy_pixel(unsigned char *to, const cf_sheet_block *b, int x0,
     }
 }
 
-static void draw_lines(canvas *c, int x0, int y0, int w, int h, uint32_t cols,
-                       uint32_t rows, uint32_t rgb)
+static void draw_lines(canvas *c, int x0, int y0, int w, int h, uint32_t cols, uint32_t rows,
+                       uint32_t rgb)
 {
     for (uint32_t i = 0; i < cols && w / (int)cols >= LINE_LEAST; i++) {
         for (int y = 0; y < h; y++) {
@@ -260,8 +255,7 @@ static void draw_cursor(canvas *c, const part *p, const media_view *v)
 {
     uint32_t col = v->x - p->first, rows = p->b->rows;
     for (int y = edge(c->h, v->y, rows); y < edge(c->h, v->y + 1, rows); y++) {
-        for (int x = edge(c->w, col, p->cols); x < edge(c->w, col + 1, p->cols);
-             x++) {
+        for (int x = edge(c->w, col, p->cols); x < edge(c->w, col + 1, p->cols); x++) {
             mix(c, x, y, 0xFFD040, 60);
         }
     }
@@ -271,9 +265,8 @@ static void paint_part(canvas *c, const part *p, cf_rect to)
 {
     for (int y = 0; y < to.h; y++) {
         for (int x = 0; x < to.w; x++) {
-            copy_pixel(c->rgb + 3 * ((size_t)(to.y + y) * (size_t)c->w +
-                                     (size_t)(to.x + x)),
-                       p->b, p->from + (int)((int64_t)x * p->w / to.w),
+            copy_pixel(c->rgb + 3 * ((size_t)(to.y + y) * (size_t)c->w + (size_t)(to.x + x)), p->b,
+                       p->from + (int)((int64_t)x * p->w / to.w),
                        p->from + (int)((int64_t)(x + 1) * p->w / to.w),
                        (int)((int64_t)y * p->b->h / to.h),
                        (int)((int64_t)(y + 1) * p->b->h / to.h));
@@ -281,8 +274,8 @@ static void paint_part(canvas *c, const part *p, cf_rect to)
     }
 }
 
-static void paint(canvas *c, const cf_media_sheet *s, media_view *v, int cells,
-                  int whole_w, int whole_h)
+static void paint(canvas *c, const cf_media_sheet *s, media_view *v, int cells, int whole_w,
+                  int whole_h)
 {
     for (size_t i = 0; i < n_parts(s, v->page); i++) {
         part p = part_of(s, v, i, cells);
@@ -303,16 +296,15 @@ static void paint(canvas *c, const cf_media_sheet *s, media_view *v, int cells,
 }
 
 /* With more pixels than cells have, where the terminal shows them. */
-static void draw_fine(cf_grid *g, cf_rect r, const cf_media_sheet *s,
-                      media_view *v, int whole_w, int whole_h)
+static void draw_fine(cf_grid *g, cf_rect r, const cf_media_sheet *s, media_view *v, int whole_w,
+                      int whole_h)
 {
     int times = FINE;
     while (times > 2 && r.w * r.h * 2 * times * times > FINE_MAX) {
         times--;
     }
     canvas c = {.w = r.w * times, .h = r.h * 2 * times};
-    if (!g->has_graphics ||
-        !cf_grow(&v->fine, &v->cap_fine, (size_t)c.w * (size_t)c.h, 3)) {
+    if (!g->has_graphics || !cf_grow(&v->fine, &v->cap_fine, (size_t)c.w * (size_t)c.h, 3)) {
         return;
     }
     c.rgb = v->fine;
@@ -322,8 +314,7 @@ static void draw_fine(cf_grid *g, cf_rect r, const cf_media_sheet *s,
 }
 
 /* The picture in as many of the cells of r as its shape allows. */
-static void draw_picture(cf_app *app, cf_grid *g, cf_rect r,
-                         const cf_media_sheet *s)
+static void draw_picture(cf_app *app, cf_grid *g, cf_rect r, const cf_media_sheet *s)
 {
     media_view *v = state(app);
     const cf_sheet_block *b = &s->block[v->page > 0 ? v->page - 1 : 0];
@@ -379,27 +370,25 @@ static void draw_sizes(pen *p, const cf_media_sheet *s)
 {
     const cf_sheet_block *b = &s->block[0];
     if (s->is_sound) {
-        line(p, CF_STYLE_NORMAL, "%.2f s, %u Hz, %u %s", s->seconds,
-             (unsigned)s->rate, (unsigned)s->channels,
-             s->channels == 1 ? "channel" : "channels");
+        line(p, CF_STYLE_NORMAL, "%.2f s, %u Hz, %u %s", s->seconds, (unsigned)s->rate,
+             (unsigned)s->channels, s->channels == 1 ? "channel" : "channels");
         line(p, CF_STYLE_NORMAL, "%.2f s heard at 16 kHz", s->heard);
         line(p, CF_STYLE_NORMAL, "%d frames of 10 ms, %d bands%s", b->w, b->h,
              s->n_block > 1 ? " each" : "");
     } else {
-        line(p, CF_STYLE_NORMAL, "%u x %u pixels in the file",
-             (unsigned)s->width, (unsigned)s->height);
+        line(p, CF_STYLE_NORMAL, "%u x %u pixels in the file", (unsigned)s->width,
+             (unsigned)s->height);
     }
     if (s->tile_cols > 0) {
-        line(p, CF_STYLE_NORMAL, "%u x %u tiles of %d x %d, and the",
-             (unsigned)s->tile_cols, (unsigned)s->tile_rows, b->w, b->h);
+        line(p, CF_STYLE_NORMAL, "%u x %u tiles of %d x %d, and the", (unsigned)s->tile_cols,
+             (unsigned)s->tile_rows, b->w, b->h);
         line(p, CF_STYLE_NORMAL, "whole picture as one more");
     } else if (!s->is_sound) {
         line(p, CF_STYLE_NORMAL, "resized to %d x %d", b->w, b->h);
     }
     if (s->patch > 0) {
         line(p, CF_STYLE_NORMAL, "patches of %u: %d x %d%s", (unsigned)s->patch,
-             b->w / (int)s->patch, b->h / (int)s->patch,
-             s->n_block > 1 ? " a tile" : "");
+             b->w / (int)s->patch, b->h / (int)s->patch, s->n_block > 1 ? " a tile" : "");
     }
 }
 
@@ -408,23 +397,20 @@ static void draw_cost(pen *p, const cf_media_sheet *s)
     line(p, CF_STYLE_NORMAL, "%zu tokens, %zu%% of the prompt", s->n,
          s->n_prompt != 0 ? 100 * s->n / s->n_prompt : 0);
     if (s->is_encoded) {
-        line(p, CF_STYLE_NORMAL, "read %.1f ms, encoded %.1f ms",
-             (double)s->read_us * 1e-3, (double)s->encode_us * 1e-3);
+        line(p, CF_STYLE_NORMAL, "read %.1f ms, encoded %.1f ms", (double)s->read_us * 1e-3,
+             (double)s->encode_us * 1e-3);
     } else {
-        line(p, CF_STYLE_NORMAL, "read %.1f ms, not encoded yet",
-             (double)s->read_us * 1e-3);
+        line(p, CF_STYLE_NORMAL, "read %.1f ms, not encoded yet", (double)s->read_us * 1e-3);
     }
     line(p, s->n_kept == s->n ? CF_STYLE_KEPT : CF_STYLE_NEW,
-         s->n_kept == s->n ? "all in the cache" : "%zu of them in the cache",
-         s->n_kept);
+         s->n_kept == s->n ? "all in the cache" : "%zu of them in the cache", s->n_kept);
     line(p, CF_STYLE_NORMAL, "positions %u..%u%s", (unsigned)s->at,
-         (unsigned)(s->end > 0 ? s->end - 1 : 0),
-         s->has_mrope ? ", in three axes" : "");
+         (unsigned)(s->end > 0 ? s->end - 1 : 0), s->has_mrope ? ", in three axes" : "");
     line(p, CF_STYLE_DIM, "its rows see %s",
          s->sees_both_ways ? "each other, both ways" : "what is before");
     if (s->n_deepstack > 0) {
-        line(p, CF_STYLE_DIM, "%u deepstack part%s for the first layers",
-             (unsigned)s->n_deepstack, s->n_deepstack == 1 ? "" : "s");
+        line(p, CF_STYLE_DIM, "%u deepstack part%s for the first layers", (unsigned)s->n_deepstack,
+             s->n_deepstack == 1 ? "" : "s");
     }
 }
 
@@ -441,23 +427,20 @@ static void draw_token(pen *p, const cf_media_sheet *s, const media_view *v)
     if (s->is_sound) {
         double from = frames_before(s, v->page - 1) * 1e-2;
         double token = b->cols > 0 ? b->w * 1e-2 / b->cols : 0;
-        line(p, CF_STYLE_TITLE, "Block %zu of %zu: %u tokens", v->page,
-             s->n_block, (unsigned)(b->cols * b->rows));
-        line(p, CF_STYLE_NORMAL, "token #%zu of the prompt", b->token + row);
-        line(p, CF_STYLE_NORMAL, "%.2f to %.2f s%s", from + token * v->x,
-             from + token * (v->x + 1),
-             v->x < heard_tokens(s, v->page - 1) ? "" : ", filled up");
-    } else {
-        line(p, CF_STYLE_TITLE, "Tile %zu of %zu: %u x %u = %u tokens", v->page,
-             s->n_block, (unsigned)b->cols, (unsigned)b->rows,
+        line(p, CF_STYLE_TITLE, "Block %zu of %zu: %u tokens", v->page, s->n_block,
              (unsigned)(b->cols * b->rows));
         line(p, CF_STYLE_NORMAL, "token #%zu of the prompt", b->token + row);
-        line(p, CF_STYLE_NORMAL, "row %u, column %u", (unsigned)v->y + 1,
-             (unsigned)v->x + 1);
+        line(p, CF_STYLE_NORMAL, "%.2f to %.2f s%s", from + token * v->x, from + token * (v->x + 1),
+             v->x < heard_tokens(s, v->page - 1) ? "" : ", filled up");
+    } else {
+        line(p, CF_STYLE_TITLE, "Tile %zu of %zu: %u x %u = %u tokens", v->page, s->n_block,
+             (unsigned)b->cols, (unsigned)b->rows, (unsigned)(b->cols * b->rows));
+        line(p, CF_STYLE_NORMAL, "token #%zu of the prompt", b->token + row);
+        line(p, CF_STYLE_NORMAL, "row %u, column %u", (unsigned)v->y + 1, (unsigned)v->x + 1);
     }
     if (s->has_mrope) {
-        line(p, CF_STYLE_NORMAL, "position t %u, h %u, w %u", (unsigned)at[0],
-             (unsigned)at[1], (unsigned)at[2]);
+        line(p, CF_STYLE_NORMAL, "position t %u, h %u, w %u", (unsigned)at[0], (unsigned)at[1],
+             (unsigned)at[2]);
     } else {
         line(p, CF_STYLE_NORMAL, "position %u", (unsigned)at[0]);
     }
@@ -470,35 +453,28 @@ static void draw_pieces(pen *p, const cf_media_sheet *s, media_view *v)
     cf_list_set(&v->pieces, s->n_piece, p->r.h > 0 ? (size_t)p->r.h : 0);
     size_t shown = 0;
     for (size_t i = 0; i < s->n_piece; i++) {
-        bool is_on = s->piece[i].text.n == 0 && v->page > 0 &&
-                     s->piece[i].block == v->page - 1;
+        bool is_on = s->piece[i].text.n == 0 && v->page > 0 && s->piece[i].block == v->page - 1;
         shown = is_on ? i : shown;
     }
     cf_list_go(&v->pieces, shown);
     for (size_t i = v->pieces.top; i < s->n_piece && p->r.h > 0; i++) {
         const cf_sheet_piece *piece = &s->piece[i];
         if (piece->text.n > 0) {
-            cf_grid_put(p->g, p->r.x, p->r.y++, p->r.w, piece->text,
-                        CF_STYLE_SPECIAL);
+            cf_grid_put(p->g, p->r.x, p->r.y++, p->r.w, piece->text, CF_STYLE_SPECIAL);
             p->r.h--;
         } else {
-            line(p,
-                 i == shown && v->page > 0 ? CF_STYLE_SELECTED
-                                           : CF_STYLE_NORMAL,
-                 "  %zu rows, tokens #%zu..%zu", piece->n,
-                 s->block[piece->block].token,
+            line(p, i == shown && v->page > 0 ? CF_STYLE_SELECTED : CF_STYLE_NORMAL,
+                 "  %zu rows, tokens #%zu..%zu", piece->n, s->block[piece->block].token,
                  s->block[piece->block].token + piece->n - 1);
         }
     }
 }
 
-static void title_of(cf_app *app, const cf_media_sheet *s, char *out,
-                     size_t cap)
+static void title_of(cf_app *app, const cf_media_sheet *s, char *out, size_t cap)
 {
     size_t number = cf_lab_number_of(app->lab, s->message);
-    int n =
-        snprintf(out, cap, "%s %.6s as %.20s gets it",
-                 s->is_sound ? "Sound" : "Picture", s->hash, s->projector.p);
+    int n = snprintf(out, cap, "%s %.6s as %.20s gets it", s->is_sound ? "Sound" : "Picture",
+                     s->hash, s->projector.p);
     if (s->message >= cf_lab_n_messages(app->lab)) {
         snprintf(out + n, cap - (size_t)n, ", of the draft");
     } else if (number > 0) {
@@ -529,9 +505,7 @@ static void media_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_rect facts = is_narrow ? (cf_rect){r.x, r.y + left.h, r.w, r.h - left.h}
                               : (cf_rect){r.x + left.w, r.y, side, r.h};
     cf_grid_box(g, facts, "What it is", CF_STYLE_BORDER, CF_STYLE_TITLE);
-    pen p = {
-        g,
-        {facts.x + 2, facts.y + 1, facts.w - 4, facts.h > 2 ? facts.h - 2 : 0}};
+    pen p = {g, {facts.x + 2, facts.y + 1, facts.w - 4, facts.h > 2 ? facts.h - 2 : 0}};
     draw_sizes(&p, s);
     draw_cost(&p, s);
     line(&p, CF_STYLE_NORMAL, "%s", "");
@@ -565,10 +539,8 @@ static bool media_text(cf_app *app, cf_buf *out)
     cf_media_sheet_cost(s, out);
     for (size_t i = 0; i < s->n_block; i++) {
         const cf_sheet_block *b = &s->block[i];
-        cf_buf_addf(out,
-                    "\n%zu: %d x %d, %u x %u tokens from #%zu, position %u",
-                    i + 1, b->w, b->h, (unsigned)b->cols, (unsigned)b->rows,
-                    b->token, (unsigned)b->at);
+        cf_buf_addf(out, "\n%zu: %d x %d, %u x %u tokens from #%zu, position %u", i + 1, b->w, b->h,
+                    (unsigned)b->cols, (unsigned)b->rows, b->token, (unsigned)b->at);
     }
     cf_buf_addc(out, '\n');
     return true;
@@ -580,8 +552,7 @@ static void move_token(cf_app *app, int dx, int dy)
     media_view *v = state(app);
     cf_error err;
     const cf_media_sheet *s = sheet_of(app, &err);
-    const cf_sheet_block *b =
-        s != NULL && v->page <= s->n_block ? block_of(s, v->page) : NULL;
+    const cf_sheet_block *b = s != NULL && v->page <= s->n_block ? block_of(s, v->page) : NULL;
     if (b == NULL) {
         return;
     }
@@ -598,9 +569,8 @@ static void cmd_across(cf_app *app, int by)
 static void media_move(cf_app *app, int move)
 {
     static const int far[] = {
-        [CF_MOVE_UP] = -1,         [CF_MOVE_DOWN] = 1,
-        [CF_MOVE_PAGE_UP] = -16,   [CF_MOVE_PAGE_DOWN] = 16,
-        [CF_MOVE_HALF_UP] = -8,    [CF_MOVE_HALF_DOWN] = 8,
+        [CF_MOVE_UP] = -1,         [CF_MOVE_DOWN] = 1,     [CF_MOVE_PAGE_UP] = -16,
+        [CF_MOVE_PAGE_DOWN] = 16,  [CF_MOVE_HALF_UP] = -8, [CF_MOVE_HALF_DOWN] = 8,
         [CF_MOVE_FIRST] = -100000, [CF_MOVE_LAST] = 100000};
     cf_error err;
     const cf_media_sheet *s = sheet_of(app, &err);
@@ -629,8 +599,7 @@ static void cmd_medium(cf_app *app, int by)
     media_view *v = state(app);
     size_t to = m != NULL ? cf_media_sheet_step(m, v->token, by) : v->token;
     if (to == v->token) {
-        cf_app_say(app, CF_STYLE_DIM, "there is no other %s",
-                   by > 0 ? "after it" : "before it");
+        cf_app_say(app, CF_STYLE_DIM, "there is no other %s", by > 0 ? "after it" : "before it");
         return;
     }
     go_to(app, to);
@@ -647,14 +616,10 @@ static const cf_command media_commands[] = {
     {"left", HERE, "h <Left>", "", "token before", CF_BY(cmd_across, -1)},
     {"right", HERE, "l <Right>", "", "next token", CF_BY(cmd_across, 1)},
     {"pane", HERE, "<Tab>", "", "next tile or block", CF_BY(cmd_block, 1)},
-    {"pane-back", HERE, "<S-Tab>", "", "the tile or block before",
-     CF_BY(cmd_block, -1)},
-    {"next-message", HERE, "w ]m", "", "next picture or sound",
-     CF_BY(cmd_medium, 1)},
-    {"previous-message", HERE, "b [m", "", "picture or sound before",
-     CF_BY(cmd_medium, -1)},
-    {"specials", HERE, "s", "", "show or hide the grid of tokens",
-     CF_RUN(cmd_grid)},
+    {"pane-back", HERE, "<S-Tab>", "", "the tile or block before", CF_BY(cmd_block, -1)},
+    {"next-message", HERE, "w ]m", "", "next picture or sound", CF_BY(cmd_medium, 1)},
+    {"previous-message", HERE, "b [m", "", "picture or sound before", CF_BY(cmd_medium, -1)},
+    {"specials", HERE, "s", "", "show or hide the grid of tokens", CF_RUN(cmd_grid)},
     {"close", HERE, "<Esc>", "", "back to the prompt", CF_RUN(cf_app_back)},
     CF_MOVE_ROWS(media_move, HERE),
     {0},

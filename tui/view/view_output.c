@@ -28,8 +28,7 @@ static void output_close(cf_app *app)
 
 static void output_enter(cf_app *app)
 {
-    cf_str text = app->output.n != 0 ? cf_buf_str(&app->output)
-                                     : cf_str_from("Nothing ran yet.");
+    cf_str text = app->output.n != 0 ? cf_buf_str(&app->output) : cf_str_from("Nothing ran yet.");
     if (app->output.failed) {
         cf_app_say(app, CF_STYLE_ERROR, "out of memory: not all of it is here");
     }

@@ -152,8 +152,7 @@ static void compare(column *a, column *b)
     add_words(&x, &a->text);
     add_words(&y, &b->text);
     if (!x.failed && !y.failed &&
-        cf_diff_texts(&d, cf_buf_str(&x), cf_buf_str(&y), &arena, NULL) ==
-            CF_OK) {
+        cf_diff_texts(&d, cf_buf_str(&x), cf_buf_str(&y), &arena, NULL) == CF_OK) {
         if (a->differs == NULL) { /* against the first of the others */
             mark_side(a, &d, 0);
         }
@@ -300,8 +299,7 @@ static cf_str token_text(const cf_reply *r, size_t i)
 }
 
 /* "; A gave ' rains' 0.34": what one side gave to the token of the other. */
-static void put_given(cf_buf *out, char name, const cf_reply *r, size_t i,
-                      cf_token id, cf_str text)
+static void put_given(cf_buf *out, char name, const cf_reply *r, size_t i, cf_token id, cf_str text)
 {
     const cf_chat_token *t = &r->token[i];
     double p = given(r, i, id, text);
@@ -312,8 +310,8 @@ static void put_given(cf_buf *out, char name, const cf_reply *r, size_t i,
         cf_buf_addc(out, ' ');
         put_p(out, p);
     } else if (t->n_top == 0 && (t->draw == NULL || t->draw->n_top == 0)) {
-        cf_buf_adds(out, t->is_forced ? "did not choose: its token was given"
-                                      : "has no alternatives");
+        cf_buf_adds(out,
+                    t->is_forced ? "did not choose: its token was given" : "has no alternatives");
     } else {
         cf_buf_adds(out, "does not have ");
         quote(out, text);
@@ -360,20 +358,17 @@ static void parting(cf_app *app, size_t i, cf_buf *out)
 
 static cf_style side_style(size_t i, bool differs)
 {
-    return !differs ? CF_STYLE_NORMAL
-           : i == 0 ? CF_STYLE_REMOVED
-                    : CF_STYLE_ADDED;
+    return !differs ? CF_STYLE_NORMAL : i == 0 ? CF_STYLE_REMOVED : CF_STYLE_ADDED;
 }
 
-static void draw_text_line(const column *c, size_t i, size_t line, cf_grid *g,
-                           cf_rect r, size_t part_from, size_t part_to)
+static void draw_text_line(const column *c, size_t i, size_t line, cf_grid *g, cf_rect r,
+                           size_t part_from, size_t part_to)
 {
     const cf_line *l = &c->lines.v[line];
     size_t at = l->off, end = at + l->len;
     int used = 0;
     cf_cluster k;
-    while (at < end && cf_cluster_next(&k, c->text.p, end, &at, (size_t)used,
-                                       CF_SPACE_PLAIN)) {
+    while (at < end && cf_cluster_next(&k, c->text.p, end, &at, (size_t)used, CF_SPACE_PLAIN)) {
         bool differs = c->differs != NULL && c->differs[k.off] != 0;
         cf_style style = side_style(i, differs);
         if (k.off >= part_from && k.off < part_to) {
@@ -423,10 +418,9 @@ static void draw_token(cf_app *app, size_t i, size_t k, cf_grid *g, cf_rect r)
     cf_tokens__text(app, c->reply, k, &text);
     int used = 0, room = r.w - 13;
     cf_cluster cl;
-    for (size_t o = 0; cf_cluster_next(&cl, cf_buf_cstr(&text), text.n, &o,
-                                       (size_t)used, CF_SPACE_VISIBLE);) {
-        used += cf_grid_put_cluster(g, r.x + 5 + used, r.y, room - used, &cl,
-                                    style);
+    for (size_t o = 0;
+         cf_cluster_next(&cl, cf_buf_cstr(&text), text.n, &o, (size_t)used, CF_SPACE_VISIBLE);) {
+        used += cf_grid_put_cluster(g, r.x + 5 + used, r.y, room - used, &cl, style);
     }
     cf_buf_deinit(&text);
     if (c->reply->token[k].p >= 0) {
@@ -443,15 +437,14 @@ static void draw_column(cf_app *app, size_t i, cf_grid *g, cf_rect r)
     replies *s = state(app);
     column *c = &s->c[i];
     char title[80];
-    snprintf(title, sizeof title, "%c  %zu of %zu%s", (int)('A' + i), c->place,
-             s->n_all, c->reply != NULL ? "" : "  (text)");
+    snprintf(title, sizeof title, "%c  %zu of %zu%s", (int)('A' + i), c->place, s->n_all,
+             c->reply != NULL ? "" : "  (text)");
     if (c->reply != NULL) {
         size_t n = strlen(title);
         snprintf(title + n, sizeof title - n, "  %zu tok", c->reply->n_token);
     }
     cf_grid_box(g, r, title, CF_STYLE_BORDER,
-                cf_uuid_eq(c->turn, s->focus) ? CF_STYLE_FOCUS
-                                              : CF_STYLE_TITLE);
+                cf_uuid_eq(c->turn, s->focus) ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     cf_rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
     bool tokens = s->by_tokens && c->reply != NULL;
     size_t from = 0, to = 0;
@@ -476,8 +469,7 @@ static size_t measure(replies *s, int width)
         size_t n = 0;
         if (s->by_tokens && c->reply != NULL) {
             n = c->reply->n_token;
-        } else if (cf_wrapped_update(&c->lines, cf_buf_str(&c->text), width,
-                                     NULL) == CF_OK) {
+        } else if (cf_wrapped_update(&c->lines, cf_buf_str(&c->text), width, NULL) == CF_OK) {
             n = c->lines.n;
         }
         most = n > most ? n : most;
@@ -493,8 +485,8 @@ static int draw_partings(cf_app *app, cf_grid *g, cf_rect r)
     for (size_t i = 1; i < s->n; i++) {
         cf_buf text = CF_BUF_INIT;
         parting(app, i, &text);
-        y += cf_note_put(g, (cf_rect){r.x + 1, r.y + y, r.w - 2, r.h - y},
-                         cf_buf_str(&text), CF_STYLE_NORMAL);
+        y += cf_note_put(g, (cf_rect){r.x + 1, r.y + y, r.w - 2, r.h - y}, cf_buf_str(&text),
+                         CF_STYLE_NORMAL);
         cf_buf_deinit(&text);
     }
     return y;
@@ -621,8 +613,7 @@ static bool replies_text(cf_app *app, cf_buf *out)
 {
     replies *s = state(app);
     for (size_t i = 0; i < s->n; i++) {
-        cf_buf_addf(out, "# %c: %zu of %zu\n\n", (int)('A' + i), s->c[i].place,
-                    s->n_all);
+        cf_buf_addf(out, "# %c: %zu of %zu\n\n", (int)('A' + i), s->c[i].place, s->n_all);
         cf_buf_add(out, cf_buf_cstr(&s->c[i].text), s->c[i].text.n);
         cf_buf_adds(out, "\n\n");
         if (i > 0) {
@@ -653,20 +644,14 @@ void cf_replies_show(cf_app *app, cf_uuid turn)
 #define HERE CF_IN(CF_VIEW_REPLIES)
 
 static const cf_command replies_commands[] = {
-    {"level", HERE, "s", "", "words, or tokens with probabilities",
-     CF_RUN(cmd_level)},
-    {"first-difference", HERE, "n ]c", "", "to where the replies part",
-     CF_RUN(cmd_first)},
-    {"swap", HERE, "~", "", "the second reply becomes the first",
-     CF_RUN(cmd_swap)},
+    {"level", HERE, "s", "", "words, or tokens with probabilities", CF_RUN(cmd_level)},
+    {"first-difference", HERE, "n ]c", "", "to where the replies part", CF_RUN(cmd_first)},
+    {"swap", HERE, "~", "", "the second reply becomes the first", CF_RUN(cmd_swap)},
     {"next-sibling", HERE, "]", "", "the next of the others", CF_BY(step, 1)},
     {"previous-sibling", HERE, "[", "", "the one before", CF_BY(step, -1)},
-    {"right", HERE, "l <Tab> <Right>", "", "to the next column",
-     CF_BY(go_column, 1)},
-    {"left", HERE, "h <S-Tab> <Left>", "", "to the column before",
-     CF_BY(go_column, -1)},
-    {"choose", HERE, "<Enter>", "", "go on with this reply in Chat",
-     CF_RUN(cmd_choose)},
+    {"right", HERE, "l <Tab> <Right>", "", "to the next column", CF_BY(go_column, 1)},
+    {"left", HERE, "h <S-Tab> <Left>", "", "to the column before", CF_BY(go_column, -1)},
+    {"choose", HERE, "<Enter>", "", "go on with this reply in Chat", CF_RUN(cmd_choose)},
     {"close", HERE, "<Esc>", "", "back to Chat", CF_RUN(cf_app_back)},
     CF_MOVE_ROWS(replies_move, HERE),
     {0},

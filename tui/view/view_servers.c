@@ -99,8 +99,7 @@ static void make_rows(cf_app *app)
 {
     servers *s = state(app);
     s->n_row = 0;
-    for (size_t i = 0;
-         app->servers != NULL && i < cf_server_bench_n(app->servers); i++) {
+    for (size_t i = 0; app->servers != NULL && i < cf_server_bench_n(app->servers); i++) {
         size_t n = cf_server_bench_at(app->servers, i).n_tools;
         add_row(s, i, SERVER_ROW);
         for (size_t k = 0; k < n; k++) {
@@ -128,12 +127,10 @@ static cf_bench_tool tool_of(cf_app *app, const row *r)
 static bool take_line(void *ud, size_t n, const cf_servers_line *line)
 {
     servers *s = ud;
-    bool passes =
-        s->filter == ALL_LINES ||
-        (s->filter == OF_SERVER && cf_str_is(line->server, s->only)) ||
-        (s->filter == OF_CALL && line->call == s->call);
-    if (passes &&
-        cf_grow(&s->line, &s->cap_line, s->n_line + 1, sizeof *s->line)) {
+    bool passes = s->filter == ALL_LINES ||
+                  (s->filter == OF_SERVER && cf_str_is(line->server, s->only)) ||
+                  (s->filter == OF_CALL && line->call == s->call);
+    if (passes && cf_grow(&s->line, &s->cap_line, s->n_line + 1, sizeof *s->line)) {
         s->line[s->n_line++] = n;
     }
     return true;
@@ -143,8 +140,7 @@ static void make_lines(cf_app *app)
 {
     servers *s = state(app);
     s->n_line = 0;
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers), 0, take_line,
-                               s);
+    (void)cf_servers_each_line(cf_server_bench_log(app->servers), 0, take_line, s);
     cf_list_set(&s->log, s->n_line, s->log.height);
     if (s->stays_below && s->n_line > 0) {
         cf_list_go(&s->log, s->n_line - 1);
@@ -167,11 +163,10 @@ static bool copy_line(void *ud, size_t n, const cf_servers_line *line)
     l->at_ms = line->at_ms;
     l->call = line->call;
     snprintf(l->direction, sizeof l->direction, "%s", line->direction);
-    snprintf(l->server, sizeof l->server, "%.*s",
-             (int)(line->server.n < 39 ? line->server.n : 39), line->server.p);
+    snprintf(l->server, sizeof l->server, "%.*s", (int)(line->server.n < 39 ? line->server.n : 39),
+             line->server.p);
     cf_buf_reset(&l->text);
-    cf_buf_add(&l->text, line->text.p,
-               line->text.n < l->max ? line->text.n : l->max);
+    cf_buf_add(&l->text, line->text.p, line->text.n < l->max ? line->text.n : l->max);
     return false;
 }
 
@@ -198,21 +193,18 @@ static void draw_log_row(cf_app *app, cf_grid *g, cf_rect r, size_t i)
     char when[25];
     shown_line l = {.text = CF_BUF_INIT, .max = 2048};
     bool is_on = s->in_log && i == s->log.cursor;
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[i],
-                               copy_line, &l);
+    (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[i], copy_line, &l);
     char arrow = arrow_of(l.direction);
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM;
     cf_os_format_time(when, l.at_ms);
     cf_grid_fill(g, r, ' ', is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
     int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, style, "%.12s ", when + 11);
-    x +=
-        cf_grid_putf(g, x, r.y, r.x + r.w - x,
-                     is_on ? CF_STYLE_SELECTED : style_of(arrow), "%c ", arrow);
+    x += cf_grid_putf(g, x, r.y, r.x + r.w - x, is_on ? CF_STYLE_SELECTED : style_of(arrow), "%c ",
+                      arrow);
     x += cf_grid_put(g, x, r.y, 14, cf_str_from(l.server), style);
     x += cf_grid_puts(g, x, r.y, 1, " ", style);
     if (l.call > 0) {
-        x += cf_grid_putf(g, x, r.y, r.x + r.w - x, style, "#%llu ",
-                          (unsigned long long)l.call);
+        x += cf_grid_putf(g, x, r.y, r.x + r.w - x, style, "#%llu ", (unsigned long long)l.call);
     }
     cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&l.text),
                 is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
@@ -225,8 +217,7 @@ static void draw_log(cf_app *app, cf_grid *g, cf_rect r)
     make_lines(app);
     cf_list_set(&s->log, s->n_line, (size_t)(r.h > 0 ? r.h : 0));
     for (int y = 0; y < r.h && s->log.top + (size_t)y < s->n_line; y++) {
-        draw_log_row(app, g, (cf_rect){r.x, r.y + y, r.w, 1},
-                     s->log.top + (size_t)y);
+        draw_log_row(app, g, (cf_rect){r.x, r.y + y, r.w, 1}, s->log.top + (size_t)y);
     }
     if (s->n_line == 0) {
         cf_grid_puts(g, r.x, r.y, r.w, "nothing was said yet", CF_STYLE_DIM);
@@ -237,16 +228,14 @@ static void draw_log(cf_app *app, cf_grid *g, cf_rect r)
 
 static const char *state_name(cf_bench_state state)
 {
-    static const char *const names[] = {"waits", "starting", "ready", "failed",
-                                        "stopped"};
+    static const char *const names[] = {"waits", "starting", "ready", "failed", "stopped"};
     return names[state];
 }
 
 static cf_style state_style(cf_bench_state state)
 {
-    static const cf_style styles[] = {CF_STYLE_WARNING, CF_STYLE_WARNING,
-                                      CF_STYLE_OK, CF_STYLE_ERROR,
-                                      CF_STYLE_DIM};
+    static const cf_style styles[] = {CF_STYLE_WARNING, CF_STYLE_WARNING, CF_STYLE_OK,
+                                      CF_STYLE_ERROR, CF_STYLE_DIM};
     return styles[state];
 }
 
@@ -268,22 +257,19 @@ static void put_cost(cf_app *app, cf_buf *out, int64_t tokens)
     }
 }
 
-static void draw_server(cf_app *app, cf_grid *g, cf_rect r, size_t i,
-                        bool is_on)
+static void draw_server(cf_app *app, cf_grid *g, cf_rect r, size_t i, bool is_on)
 {
     cf_bench_server v = cf_server_bench_at(app->servers, i);
     cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
     cf_style dim = is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM;
     cf_buf text = CF_BUF_INIT;
-    int x =
-        r.x + cf_grid_puts(g, r.x, r.y, 4, v.is_on ? "[x] " : "[ ] ", plain);
+    int x = r.x + cf_grid_puts(g, r.x, r.y, 4, v.is_on ? "[x] " : "[ ] ", plain);
     x += cf_grid_put(g, x, r.y, 20, v.name, plain | CF_BOLD);
     x += cf_grid_puts(g, x, r.y, 2, "  ", plain);
     x += cf_grid_puts(g, x, r.y, 10, state_name(v.state),
                       is_on ? CF_STYLE_SELECTED : state_style(v.state));
     if (v.state == CF_BENCH_READY) {
-        cf_buf_addf(&text, "  %zu tools%s", v.n_tools,
-                    v.tokens >= 0 ? ", " : "");
+        cf_buf_addf(&text, "  %zu tools%s", v.n_tools, v.tokens >= 0 ? ", " : "");
         put_cost(app, &text, v.tokens);
         if (cf_server_bench_seconds(app->servers, v.tokens) >= 0) {
             cf_buf_adds(&text, " before the first word");
@@ -298,18 +284,14 @@ static void draw_server(cf_app *app, cf_grid *g, cf_rect r, size_t i,
     cf_buf_deinit(&text);
 }
 
-static void draw_tool(cf_app *app, cf_grid *g, cf_rect r, const row *at,
-                      bool is_on)
+static void draw_tool(cf_app *app, cf_grid *g, cf_rect r, const row *at, bool is_on)
 {
     cf_bench_tool t = tool_of(app, at);
-    cf_style plain = is_on     ? CF_STYLE_SELECTED
-                     : t.is_on ? CF_STYLE_NORMAL
-                               : CF_STYLE_DIM;
+    cf_style plain = is_on ? CF_STYLE_SELECTED : t.is_on ? CF_STYLE_NORMAL : CF_STYLE_DIM;
     cf_style dim = is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM;
     cf_buf cost = CF_BUF_INIT;
     put_cost(app, &cost, t.is_on ? t.tokens : -1);
-    int x = r.x + cf_grid_puts(g, r.x, r.y, 8,
-                               t.is_on ? "    [x] " : "    [ ] ", plain);
+    int x = r.x + cf_grid_puts(g, r.x, r.y, 8, t.is_on ? "    [x] " : "    [ ] ", plain);
     cf_grid_put(g, x, r.y, 26, t.name, plain);
     x += 27;
     cf_grid_put(g, x, r.y, 20, cf_buf_str(&cost), dim);
@@ -366,19 +348,16 @@ static int draw_details(cf_app *app, cf_grid *g, cf_rect r, const row *at)
     if (at->tool != SERVER_ROW) {
         cf_bench_tool t = tool_of(app, at);
         if (t.has_changed) {
-            cf_server_bench_difference(app->servers, at->server,
-                                       (size_t)at->tool, &text);
+            cf_server_bench_difference(app->servers, at->server, (size_t)at->tool, &text);
         } else {
-            cf_buf_add(&text, t.description.n > 0 ? t.description.p : "",
-                       t.description.n);
+            cf_buf_add(&text, t.description.n > 0 ? t.description.p : "", t.description.n);
             cf_buf_adds(&text, "\n");
             cf_json_write(&text, json_object_get(t.tool, "inputSchema"));
         }
     } else {
         cf_mcp_config_show(&text, v.config);
         if (v.protocol.n > 0) {
-            cf_buf_addf(&text, "\nrevision %.*s", (int)v.protocol.n,
-                        v.protocol.p);
+            cf_buf_addf(&text, "\nrevision %.*s", (int)v.protocol.n, v.protocol.p);
         }
         if (v.error.n > 0) {
             cf_buf_addf(&text, "\n%.*s", (int)v.error.n, v.error.p);
@@ -397,8 +376,7 @@ static size_t next_asked(cf_app *app)
     servers *s = state(app);
     size_t n = app->servers != NULL ? cf_server_bench_n(app->servers) : 0;
     size_t i = s->n_asked;
-    while (i < n &&
-           cf_server_bench_at(app->servers, i).state != CF_BENCH_ASKED) {
+    while (i < n && cf_server_bench_at(app->servers, i).state != CF_BENCH_ASKED) {
         i++;
     }
     return i;
@@ -422,17 +400,14 @@ static void draw_start_question(cf_app *app, cf_grid *g, cf_rect r)
     cf_mcp_config_show(&text, v.config);
     cf_grid_put(g, r.x + 2, r.y + 1, r.w - 4, v.name, CF_STYLE_TOOL | CF_BOLD);
     for (size_t at = 0, y = 2; at < text.n && (int)y < r.h - 3; y++) {
-        size_t n =
-            text.n - at < (size_t)(r.w - 4) ? text.n - at : (size_t)(r.w - 4);
-        cf_grid_put(g, r.x + 2, r.y + (int)y, r.w - 4,
-                    cf_str_make(text.p + at, n), CF_STYLE_NORMAL);
+        size_t n = text.n - at < (size_t)(r.w - 4) ? text.n - at : (size_t)(r.w - 4);
+        cf_grid_put(g, r.x + 2, r.y + (int)y, r.w - 4, cf_str_make(text.p + at, n),
+                    CF_STYLE_NORMAL);
         at += n;
     }
     cf_grid_puts(g, r.x + 2, r.y + r.h - 3, r.w - 4,
-                 "It is a program of others and can do all that you may do.",
-                 CF_STYLE_DIM);
-    cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4, "y start   n no",
-                 CF_STYLE_KEY);
+                 "It is a program of others and can do all that you may do.", CF_STYLE_DIM);
+    cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4, "y start   n no", CF_STYLE_KEY);
     cf_buf_deinit(&text);
 }
 
@@ -445,8 +420,7 @@ static void draw_field(const servers *s, cf_grid *g, cf_rect r)
 {
     cf_form_field f;
     cf_buf hint = CF_BUF_INIT;
-    if (!cf_form_field_at(json_object_get(s->question, "requestedSchema"),
-                          s->field, &f)) {
+    if (!cf_form_field_at(json_object_get(s->question, "requestedSchema"), s->field, &f)) {
         return;
     }
     cf_form_hint(&f, &hint);
@@ -464,13 +438,10 @@ static void draw_question(cf_app *app, cf_grid *g, cf_rect r)
     snprintf(title, sizeof title, "Server %s asks", s->asker);
     cf_grid_box(g, r, title, CF_STYLE_BORDER, CF_STYLE_WARNING);
     cf_rect in = {r.x + 2, r.y + 1, r.w - 4, r.h - 3};
-    int y = put_lines(g, in, cf_json_get_str(s->question, "message"),
-                      CF_STYLE_NORMAL);
+    int y = put_lines(g, in, cf_json_get_str(s->question, "message"), CF_STYLE_NORMAL);
     if (is_address(s->question)) {
-        cf_grid_put(g, in.x, in.y + y, in.w,
-                    cf_json_get_str(s->question, "url"), CF_STYLE_TOOL);
-        cf_grid_puts(g, in.x, in.y + y + 1, in.w,
-                     "Open it yourself; nothing is opened for you.",
+        cf_grid_put(g, in.x, in.y + y, in.w, cf_json_get_str(s->question, "url"), CF_STYLE_TOOL);
+        cf_grid_puts(g, in.x, in.y + y + 1, in.w, "Open it yourself; nothing is opened for you.",
                      CF_STYLE_DIM);
     }
     if (s->is_filling) {
@@ -478,8 +449,7 @@ static void draw_question(cf_app *app, cf_grid *g, cf_rect r)
         cf_edit_draw(&s->edit, g, (cf_rect){in.x, in.y + y + 4, in.w, 1}, true);
     }
     cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4,
-                 s->is_filling ? "Enter next   Esc cancel"
-                               : "y answer   n decline   Esc cancel",
+                 s->is_filling ? "Enter next   Esc cancel" : "y answer   n decline   Esc cancel",
                  CF_STYLE_KEY);
 }
 
@@ -487,10 +457,9 @@ static void end_question(cf_app *app, const char *action)
 {
     servers *s = state(app);
     bool is_accept = strcmp(action, "accept") == 0;
-    json_t *answer =
-        is_accept && !is_address(s->question)
-            ? json_pack("{s:s, s:O}", "action", action, "content", s->content)
-            : json_pack("{s:s}", "action", action);
+    json_t *answer = is_accept && !is_address(s->question)
+                         ? json_pack("{s:s, s:O}", "action", action, "content", s->content)
+                         : json_pack("{s:s}", "action", action);
     cf_server_bench_answer(app->servers, answer);
     json_decref(s->question);
     json_decref(s->content);
@@ -505,8 +474,7 @@ static void begin_field(cf_app *app)
     servers *s = state(app);
     s->wrong[0] = '\0';
     cf_edit_set(&s->edit, cf_str_from(""));
-    if (s->field >=
-        cf_form_n(json_object_get(s->question, "requestedSchema"))) {
+    if (s->field >= cf_form_n(json_object_get(s->question, "requestedSchema"))) {
         end_question(app, "accept");
     } else {
         s->is_filling = true;
@@ -520,8 +488,7 @@ static void end_field(cf_app *app)
     cf_form_field f;
     json_t *v = NULL;
     cf_error err;
-    if (!cf_form_field_at(json_object_get(s->question, "requestedSchema"),
-                          s->field, &f)) {
+    if (!cf_form_field_at(json_object_get(s->question, "requestedSchema"), s->field, &f)) {
         end_question(app, "cancel");
     } else if (cf_form_value(&f, cf_edit_text(&s->edit), &v, &err) != CF_OK) {
         snprintf(s->wrong, sizeof s->wrong, "%.150s", err.text);
@@ -559,8 +526,7 @@ static bool servers_step(cf_app *app)
     s->content = json_object();
     s->field = 0;
     s->is_filling = false;
-    snprintf(s->asker, sizeof s->asker, "%.*s",
-             (int)(server.n < 150 ? server.n : 150), server.p);
+    snprintf(s->asker, sizeof s->asker, "%.*s", (int)(server.n < 150 ? server.n : 150), server.p);
     cf_app_open_view(app, CF_VIEW_SERVERS);
     app->mode = CF_MODE_ASK;
     app->is_dirty = true;
@@ -604,8 +570,7 @@ static bool servers_key(cf_app *app, cf_key key)
     if (key == 'y') {
         cf_server_bench_start(app->servers, s->n_asked);
     }
-    if (key == 'y' || key == 'n' || key == 'q' || key == CF_KEY_ESC ||
-        key == CF_CTRL('C')) {
+    if (key == 'y' || key == 'n' || key == 'q' || key == CF_KEY_ESC || key == CF_CTRL('C')) {
         s->n_asked++;
         ask_next(app);
     }
@@ -643,8 +608,7 @@ static void put_title(cf_app *app, char title[200])
         n_on += v.state == CF_BENCH_READY && v.is_on;
     }
     put_cost(app, &cost, is_known ? sum : -1);
-    snprintf(title, 200, "Servers  %zu on%s%s", n_on, cost.n > 0 ? "  " : "",
-             cf_buf_cstr(&cost));
+    snprintf(title, 200, "Servers  %zu on%s%s", n_on, cost.n > 0 ? "  " : "", cf_buf_cstr(&cost));
     cf_buf_deinit(&cost);
 }
 
@@ -660,11 +624,9 @@ static void draw_below(cf_app *app, cf_grid *g, cf_rect r)
              s->filter == OF_SERVER ? s->only : "");
     if (s->filter == OF_CALL) {
         size_t n = strlen(title);
-        snprintf(title + n, sizeof title - n, "%llu",
-                 (unsigned long long)s->call);
+        snprintf(title + n, sizeof title - n, "%llu", (unsigned long long)s->call);
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER,
-                s->in_log ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, s->in_log ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     cf_rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
     int n = 0;
     if (!s->in_log && at != NULL && in.h > DETAILS + 3) {
@@ -679,8 +641,7 @@ static void servers_draw(cf_app *app, cf_grid *g, cf_rect r)
     char title[200];
     make_rows(app);
     if (s->n_row == 0) {
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "No tool servers.",
-                     CF_STYLE_DIM);
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "No tool servers.", CF_STYLE_DIM);
         cf_note_puts(g, (cf_rect){r.x + 2, r.y + 2, r.w - 4, r.h - 2},
                      ":mcp COMMAND starts one, :mcp FILE.json those of a file, "
                      ":mcp http://... speaks to one.",
@@ -737,8 +698,7 @@ static void cmd_switch(cf_app *app)
     const cf_str all = {"", 0};
     if (at != NULL) {
         cf_server_bench_switch(app->servers, at->server,
-                               at->tool == SERVER_ROW ? all
-                                                      : tool_of(app, at).name);
+                               at->tool == SERVER_ROW ? all : tool_of(app, at).name);
     }
 }
 
@@ -790,8 +750,7 @@ static void cmd_approval(cf_app *app)
     }
     if (at->tool == SERVER_ROW) {
         cf_server_bench_approve(app->servers, at->server, all, CF_BENCH_SERVER);
-        cf_app_say(app, CF_STYLE_OK,
-                   "all its tools run unasked in this conversation");
+        cf_app_say(app, CF_STYLE_OK, "all its tools run unasked in this conversation");
         return;
     }
     cf_bench_tool t = tool_of(app, at);
@@ -799,10 +758,8 @@ static void cmd_approval(cf_app *app)
         cf_server_bench_forbid(app->servers, at->server, t.name);
         cf_app_say(app, CF_STYLE_OK, "asked before each call");
     } else {
-        cf_server_bench_approve(app->servers, at->server, t.name,
-                                CF_BENCH_FOR_GOOD);
-        cf_app_say(app, CF_STYLE_OK,
-                   "runs unasked, until it or its server changes");
+        cf_server_bench_approve(app->servers, at->server, t.name, CF_BENCH_FOR_GOOD);
+        cf_app_say(app, CF_STYLE_OK, "runs unasked, until it or its server changes");
     }
 }
 
@@ -817,8 +774,8 @@ static void cmd_filter(cf_app *app)
         return;
     }
     if (s->log.cursor < s->n_line) {
-        (void)cf_servers_each_line(cf_server_bench_log(app->servers),
-                                   s->line[s->log.cursor], copy_line, &l);
+        (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[s->log.cursor],
+                                   copy_line, &l);
     }
     cf_buf_deinit(&l.text);
     cf_str name = cf_server_bench_at(app->servers, at->server).name;
@@ -826,8 +783,7 @@ static void cmd_filter(cf_app *app)
                 : s->filter == OF_SERVER && l.call != 0 ? OF_CALL
                                                         : ALL_LINES;
     s->call = l.call;
-    snprintf(s->only, sizeof s->only, "%.*s",
-             (int)(name.n < 150 ? name.n : 150), name.p);
+    snprintf(s->only, sizeof s->only, "%.*s", (int)(name.n < 150 ? name.n : 150), name.p);
     s->stays_below = true;
 }
 
@@ -859,8 +815,8 @@ static void cmd_show(cf_app *app)
         s->in_log = app->servers != NULL;
         return;
     }
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers),
-                               s->line[s->log.cursor], copy_line, &l);
+    (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[s->log.cursor], copy_line,
+                               &l);
     cf_buf_restart(&app->output);
     char *text = cf_json_read(&v, cf_buf_cstr(&l.text), l.text.n, NULL) == CF_OK
                      ? json_dumps(v, JSON_INDENT(2))
@@ -879,8 +835,8 @@ static bool servers_text(cf_app *app, cf_buf *out)
     if (app->servers == NULL || s->log.cursor >= s->n_line) {
         return false;
     }
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers),
-                               s->line[s->log.cursor], copy_line, &l);
+    (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[s->log.cursor], copy_line,
+                               &l);
     cf_buf_add(out, cf_buf_cstr(&l.text), l.text.n);
     cf_buf_addc(out, '\n');
     cf_buf_deinit(&l.text);
@@ -890,28 +846,21 @@ static bool servers_text(cf_app *app, cf_buf *out)
 #define HERE CF_IN(CF_VIEW_SERVERS)
 
 static const cf_command servers_commands[] = {
-    {"focus", HERE, "<Tab>", "", "between the list and the log",
-     CF_RUN(cmd_focus)},
-    {"show", HERE, "<Enter>", "", "to the log; there the whole message",
-     CF_RUN(cmd_show)},
-    {"switch", HERE, "<Space>", "",
-     "declare this tool, or the server's tools, or not", CF_RUN(cmd_switch)},
-    {"start", HERE, "r", "", "start the server, or start it again",
-     CF_RUN(cmd_start)},
+    {"focus", HERE, "<Tab>", "", "between the list and the log", CF_RUN(cmd_focus)},
+    {"show", HERE, "<Enter>", "", "to the log; there the whole message", CF_RUN(cmd_show)},
+    {"switch", HERE, "<Space>", "", "declare this tool, or the server's tools, or not",
+     CF_RUN(cmd_switch)},
+    {"start", HERE, "r", "", "start the server, or start it again", CF_RUN(cmd_start)},
     {"stop-server", HERE, "d", "", "end the server", CF_RUN(cmd_stop_server)},
-    {"accept", HERE, "+", "", "accept a tool that has changed, as it is now",
-     CF_RUN(cmd_accept)},
+    {"accept", HERE, "+", "", "accept a tool that has changed, as it is now", CF_RUN(cmd_accept)},
     {"approval", HERE, "ga", "",
      "let this tool run unasked for good, or the server's in this "
      "conversation; or ask again",
      CF_RUN(cmd_approval)},
-    {"filter", HERE, "\\", "",
-     "the log of all servers, of this one, of the call under the cursor",
+    {"filter", HERE, "\\", "", "the log of all servers, of this one, of the call under the cursor",
      CF_RUN(cmd_filter)},
-    {"next-call", HERE, "]c", "", "the log of the next call",
-     CF_BY(go_call, 1)},
-    {"previous-call", HERE, "[c", "", "the log of the call before",
-     CF_BY(go_call, -1)},
+    {"next-call", HERE, "]c", "", "the log of the next call", CF_BY(go_call, 1)},
+    {"previous-call", HERE, "[c", "", "the log of the call before", CF_BY(go_call, -1)},
     CF_MOVE_ROWS(servers_move, HERE),
     {0},
 };

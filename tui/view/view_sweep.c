@@ -57,8 +57,7 @@ static void sweep_enter(cf_app *app)
     }
     v->col = v->col_top = 0;
     cf_list_go(&v->list, 0);
-    if (cf_sweep_table_start(&v->table, app->lab, app->store, app->sweep_plan,
-                             &err) != CF_OK) {
+    if (cf_sweep_table_start(&v->table, app->lab, app->store, app->sweep_plan, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
     app->sweep_plan[0] = '\0';
@@ -70,9 +69,7 @@ static void sweep_enter(cf_app *app)
 static const cf_sweep_cell *cell_here(const sweep_view *v)
 {
     const cf_sweep_table *t = &v->table;
-    return v->col < t->n_shown
-               ? cf_sweep_table_cell(t, v->list.cursor, t->first[v->col])
-               : NULL;
+    return v->col < t->n_shown ? cf_sweep_table_cell(t, v->list.cursor, t->first[v->col]) : NULL;
 }
 
 /* Which cell, whether it is done, and whether the sweep has ended. */
@@ -84,8 +81,7 @@ static size_t place(const sweep_view *v)
     bool is_done = cell_here(v) != NULL;
     cell = cell * (CF_SWEEP_AXES + 1) + group;
     cell = group > 0 ? cell * (t->n_row * t->n_col + 1) + t->n_told : cell;
-    return (cell * CF_SWEEP_ORDERS + t->order) * 4 + (size_t)is_done * 2 +
-           (t->n_versus > 0);
+    return (cell * CF_SWEEP_ORDERS + t->order) * 4 + (size_t)is_done * 2 + (t->n_versus > 0);
 }
 
 static void put_line(cf_buf *out, const char *name, cf_str value)
@@ -100,8 +96,7 @@ static void put_line(cf_buf *out, const char *name, cf_str value)
 static void put_column(cf_buf *out, const sweep_view *v)
 {
     const cf_sweep *s = &v->table.sweep;
-    const cf_sweep_cell *c =
-        cf_sweep_table_column(&v->table, v->table.first[v->col]);
+    const cf_sweep_cell *c = cf_sweep_table_column(&v->table, v->table.first[v->col]);
     cf_buf_addf(out, "# Column %zu\n", v->col + 1);
     put_line(out, "model", cf_sweep_model_name(s, c));
     put_line(out, "adapter", cf_sweep_adapter_name(s, c));
@@ -126,9 +121,7 @@ static void put_cell(cf_buf *out, const sweep_view *v)
         if (a->is_absent) {
             continue;
         }
-        cf_buf_adds(out, !a->is_known ? "?    "
-                         : a->passes  ? "ok   "
-                                      : "FAIL ");
+        cf_buf_adds(out, !a->is_known ? "?    " : a->passes ? "ok   " : "FAIL ");
         cf_buf_add(out, name.p, name.n);
         if (a->has_value) {
             cf_buf_addf(out, " %.3f", a->value);
@@ -176,8 +169,7 @@ static void put_group(cf_buf *out, const sweep_view *v)
         put_score(out, c != NULL ? cf_sweep_score(&t->sweep, c) : -1);
         bool has_one = false;
         for (size_t a = 0; a < CF_SWEEP_AXES; a++) {
-            cf_str label = cf_sweep_axis_label(
-                &t->sweep, cf_sweep_table_column(t, col), a);
+            cf_str label = cf_sweep_axis_label(&t->sweep, cf_sweep_table_column(t, col), a);
             if (a != t->group && label.n > 0) {
                 cf_buf_adds(out, has_one ? ", " : "");
                 cf_buf_add(out, label.p, label.n);
@@ -216,11 +208,10 @@ static void update_detail(sweep_view *v)
 /* ---- drawing ------------------------------------------------------------ */
 
 /* A cell as "2/3", or the share that a group passes, and its shade. */
-static cf_style shade(const cf_sweep_table *t, size_t row, size_t shown,
-                      char text[CELL_W])
+static cf_style shade(const cf_sweep_table *t, size_t row, size_t shown, char text[CELL_W])
 {
-    static const cf_style steps[] = {CF_STYLE_HEAT_3, CF_STYLE_HEAT_2,
-                                     CF_STYLE_HEAT_1, CF_STYLE_HEAT_0};
+    static const cf_style steps[] = {CF_STYLE_HEAT_3, CF_STYLE_HEAT_2, CF_STYLE_HEAT_1,
+                                     CF_STYLE_HEAT_0};
     const cf_sweep_cell *c = cf_sweep_table_cell(t, row, t->first[shown]);
     if (t->group != CF_SWEEP_NONE) {
         double mean = cf_sweep_table_mean(t, row, shown);
@@ -247,19 +238,17 @@ static cf_style shade(const cf_sweep_table *t, size_t row, size_t shown,
         snprintf(text, CELL_W, " done");
         return CF_STYLE_NORMAL;
     }
-    snprintf(text, CELL_W, "%2u/%-2u", (unsigned)(n % 100),
-             (unsigned)(n_all % 100));
+    snprintf(text, CELL_W, "%2u/%-2u", (unsigned)(n % 100), (unsigned)(n_all % 100));
     return steps[score >= 1 ? 3 : score >= 0.5 ? 2 : score > 0 ? 1 : 0];
 }
 
-static void draw_row(const sweep_view *v, cf_grid *g, cf_rect r, int name_w,
-                     size_t row, size_t n_cols)
+static void draw_row(const sweep_view *v, cf_grid *g, cf_rect r, int name_w, size_t row,
+                     size_t n_cols)
 {
     const cf_sweep_table *t = &v->table;
     cf_str name = t->plan.item[t->row[row]].name;
     bool is_on = row == v->list.cursor;
-    cf_grid_put(g, r.x, r.y, name_w - 1, name,
-                is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
+    cf_grid_put(g, r.x, r.y, name_w - 1, name, is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
     for (size_t k = 0; k < n_cols; k++) {
         char text[CELL_W];
         size_t col = v->col_top + k;
@@ -267,8 +256,7 @@ static void draw_row(const sweep_view *v, cf_grid *g, cf_rect r, int name_w,
         if (is_on && col == v->col) {
             style |= CF_REVERSE;
         }
-        cf_grid_put(g, r.x + name_w + (int)k * CELL_W, r.y, CELL_W - 1,
-                    cf_str_from(text), style);
+        cf_grid_put(g, r.x + name_w + (int)k * CELL_W, r.y, CELL_W - 1, cf_str_from(text), style);
     }
 }
 
@@ -298,8 +286,7 @@ static void draw_table(sweep_view *v, cf_grid *g, cf_rect r)
         char text[CELL_W];
         size_t col = v->col_top + k;
         snprintf(text, sizeof text, "%3u", (unsigned)((col + 1) % 1000));
-        cf_grid_put(g, r.x + name_w + (int)k * CELL_W, r.y, CELL_W - 1,
-                    cf_str_from(text),
+        cf_grid_put(g, r.x + name_w + (int)k * CELL_W, r.y, CELL_W - 1, cf_str_from(text),
                     col == v->col ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     }
     cf_list_set(&v->list, t->n_row, r.h > 1 ? (size_t)(r.h - 1) : 0);
@@ -312,8 +299,7 @@ static void draw_table(sweep_view *v, cf_grid *g, cf_rect r)
 
 static void put_head(const sweep_view *v, cf_buf *out)
 {
-    static const char *const orders[] = {"in the plan's order", "worst first",
-                                         "most apart first"};
+    static const char *const orders[] = {"in the plan's order", "worst first", "most apart first"};
     const cf_sweep_table *t = &v->table;
     cf_buf_adds(out, t->path);
     if (t->is_ready) {
@@ -331,8 +317,7 @@ static void put_head(const sweep_view *v, cf_buf *out)
     } else {
         cf_buf_adds(out, t->is_on ? "  reading the plan" : "");
     }
-    cf_buf_adds(out, t->was_stopped && t->is_ready ? "; stopped, :sweep goes on"
-                                                   : "");
+    cf_buf_adds(out, t->was_stopped && t->is_ready ? "; stopped, :sweep goes on" : "");
 }
 
 static void sweep_draw(cf_app *app, cf_grid *g, cf_rect r)
@@ -354,15 +339,12 @@ static void sweep_draw(cf_app *app, cf_grid *g, cf_rect r)
         return;
     }
     bool is_side = r.w >= SIDE_FROM;
-    cf_rect left = {r.x, r.y + 1, is_side ? r.w * 5 / 9 : r.w,
-                    is_side ? r.h - 1 : (r.h - 1) / 2};
+    cf_rect left = {r.x, r.y + 1, is_side ? r.w * 5 / 9 : r.w, is_side ? r.h - 1 : (r.h - 1) / 2};
     draw_table(v, g, left);
     update_detail(v);
-    cf_pager_draw(
-        &v->detail, g,
-        is_side
-            ? (cf_rect){left.x + left.w + 2, left.y, r.w - left.w - 2, left.h}
-            : (cf_rect){left.x, left.y + left.h + 1, r.w, r.h - 2 - left.h});
+    cf_pager_draw(&v->detail, g,
+                  is_side ? (cf_rect){left.x + left.w + 2, left.y, r.w - left.w - 2, left.h}
+                          : (cf_rect){left.x, left.y + left.h + 1, r.w, r.h - 2 - left.h});
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -426,16 +408,14 @@ static void sweep_show(cf_app *app)
         return;
     }
     const cf_sweep_cell *c = cell_here(v);
-    cf_status st =
-        c != NULL ? cf_sweep_table_open(&v->table, c, &id, &err)
-                  : cf_fail(&err, CF_ENOTFOUND, "this cell is not done yet");
+    cf_status st = c != NULL ? cf_sweep_table_open(&v->table, c, &id, &err)
+                             : cf_fail(&err, CF_ENOTFOUND, "this cell is not done yet");
     CF_THEN(st, cf_lab_open_conv(app->lab, id, (cf_uuid){{0}}, &err));
     if (st == CF_OK) {
         cf_str tpl = cf_sweep_template_name(&v->table.sweep, c);
         cf_app_open_view(app, CF_VIEW_CHAT);
         if (tpl.n > 0) {
-            cf_app_say(app, CF_STYLE_DIM,
-                       "written with the template %.*s; gT renders with it",
+            cf_app_say(app, CF_STYLE_DIM, "written with the template %.*s; gT renders with it",
                        (int)(tpl.n < 80 ? tpl.n : 80), tpl.p);
         }
     } else {
@@ -455,25 +435,20 @@ static bool sweep_text(cf_app *app, cf_buf *out)
     if (!v->table.is_ready || v->table.is_on || v->table.was_stopped) {
         return false;
     }
-    cf_sweep_put_table(out, &v->table.sweep, v->table.versus,
-                       v->table.n_versus);
+    cf_sweep_put_table(out, &v->table.sweep, v->table.versus, v->table.n_versus);
     return true;
 }
 
 #define HERE CF_IN(CF_VIEW_SWEEP)
 
 static const cf_command sweep_commands[] = {
-    {"show", HERE, "<CR>", "",
-     "open the cell's conversation, or the columns of a group",
+    {"show", HERE, "<CR>", "", "open the cell's conversation, or the columns of a group",
      CF_RUN(sweep_show)},
-    {"left", HERE, "h <Left>", "", "the column before",
-     CF_BY(sweep_column, -1)},
+    {"left", HERE, "h <Left>", "", "the column before", CF_BY(sweep_column, -1)},
     {"right", HERE, "l <Right>", "", "the next column", CF_BY(sweep_column, 1)},
-    {"sort", HERE, "s", "",
-     "sort the rows: as in the plan, worst first, most apart first",
+    {"sort", HERE, "s", "", "sort the rows: as in the plan, worst first, most apart first",
      CF_RUN(sweep_sort)},
-    {"group", HERE, "gy", "",
-     "group the columns: by model, by template ..., each combination",
+    {"group", HERE, "gy", "", "group the columns: by model, by template ..., each combination",
      CF_RUN(sweep_group)},
     CF_READ_ROWS(sweep_read, HERE),
     CF_MOVE_ROWS(sweep_move, HERE),

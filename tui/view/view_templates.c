@@ -55,8 +55,8 @@ typedef struct templates_view {
     char draft_name[256];
     bool shows_caps;          /* in place of the findings */
     cf_template_caps caps[2]; /* of the shown one, of the one in use */
-    char deletes[65]; /* the version that was asked about; "" for none */
-    bool has_deleted; /* the last thing that was done */
+    char deletes[65];         /* the version that was asked about; "" for none */
+    bool has_deleted;         /* the last thing that was done */
 } templates_view;
 
 static templates_view *state(cf_app *app)
@@ -111,8 +111,7 @@ static const cf_templates_row *current(const templates_view *s)
 /* A text that did not compile waits in this entry's place. */
 static bool has_draft(const templates_view *s, const cf_templates_row *e)
 {
-    return s->draft.n != 0 && !e->is_version &&
-           strcmp(s->draft_name, e->name) == 0;
+    return s->draft.n != 0 && !e->is_version && strcmp(s->draft_name, e->name) == 0;
 }
 
 static cf_str text_of(const templates_view *s, const cf_templates_row *e)
@@ -186,10 +185,8 @@ static void check(templates_view *s)
         cf_buf_adds(&s->check, "Ollama's own template, in Go's language.  It "
                                "is only shown: prompts are made with the "
                                "GGUF's.\n");
-    } else if (cf_template_compile(&tpl, text, NULL, &arena, &why, &err) !=
-               CF_OK) {
-        cf_buf_addf(&s->check, "%s%s\n", has_draft(s, e) ? "the draft: " : "",
-                    err.text);
+    } else if (cf_template_compile(&tpl, text, NULL, &arena, &why, &err) != CF_OK) {
+        cf_buf_addf(&s->check, "%s%s\n", has_draft(s, e) ? "the draft: " : "", err.text);
         cf_template_caret(&s->check, text, &why);
         s->bad_line = why.line;
         s->lines.n = SIZE_MAX; /* the drawing counts them */
@@ -203,9 +200,8 @@ static const cf_lab_lint *lint_of(cf_app *app)
 {
     const templates_view *s = state(app);
     const cf_templates_row *e = current(s);
-    return e != NULL && e->source.n != 0 && !e->is_foreign
-               ? cf_lab_lint_of(app->lab, text_of(s, e))
-               : NULL;
+    return e != NULL && e->source.n != 0 && !e->is_foreign ? cf_lab_lint_of(app->lab, text_of(s, e))
+                                                           : NULL;
 }
 
 /* ---- drawing ------------------------------------------------------------ */
@@ -254,9 +250,7 @@ static void draw_row(const templates_view *s, cf_grid *g, cf_rect r, size_t i)
         cf_buf_addf(&text, "%c%zu ", is_open ? '-' : '+', e->n_versions);
     }
     cf_buf_adds(&text,
-                e->hash[0] != '\0' && i != 0 && strcmp(e->from, "start") != 0
-                    ? "kept"
-                    : e->from);
+                e->hash[0] != '\0' && i != 0 && strcmp(e->from, "start") != 0 ? "kept" : e->from);
     int w = (int)text.n;
     /* Of a long path the end says more. */
     int room = r.w - w - 4;
@@ -321,11 +315,9 @@ static void draw_source(cf_app *app, cf_grid *g, cf_rect r, cf_str text)
                 size_t found = cf_find_smart(shown, app->search);
                 if (found != SIZE_MAX) {
                     int x = 5 + (int)cf_text_width(shown.p, found);
-                    int w = (int)cf_text_width(shown.p + found,
-                                               strlen(app->search));
+                    int w = (int)cf_text_width(shown.p + found, strlen(app->search));
                     if (x + w <= r.w) {
-                        cf_grid_restyle(g, (cf_rect){r.x + x, y, w, 1},
-                                        CF_STYLE_MATCH);
+                        cf_grid_restyle(g, (cf_rect){r.x + x, y, w, 1}, CF_STYLE_MATCH);
                     }
                 }
             }
@@ -347,9 +339,8 @@ static void draw_caps(cf_app *app, cf_grid *g, cf_rect r)
     const cf_lab_lint *other =
         cf_lab_lint_of(app->lab, cf_lab_engine_of(app->lab)->template_source);
     bool is_other = s->list.cursor != 0;
-    cf_grid_box(
-        g, r, is_other ? "Capabilities  this one | in use" : "Capabilities",
-        CF_STYLE_BORDER, s->focus == ON_LINT ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_box(g, r, is_other ? "Capabilities  this one | in use" : "Capabilities",
+                CF_STYLE_BORDER, s->focus == ON_LINT ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     if (lint != NULL && lint->status == CF_OK) {
         s->caps[0] = lint->report.caps;
     }
@@ -357,13 +348,11 @@ static void draw_caps(cf_app *app, cf_grid *g, cf_rect r)
         s->caps[1] = other->report.caps;
     }
     if (lint == NULL || lint->status != CF_OK) {
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4,
-                     lint == NULL ? "asking it ..." : lint->err.text,
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, lint == NULL ? "asking it ..." : lint->err.text,
                      CF_STYLE_DIM);
         return;
     }
-    cf_caps_table_draw(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2},
-                       &s->caps[0],
+    cf_caps_table_draw(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2}, &s->caps[0],
                        is_other && other != NULL ? &s->caps[1] : NULL);
 }
 
@@ -384,14 +373,12 @@ static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
     }
     cf_wrapped lines = {0};
     const cf_templates_row *e = current(s);
-    cf_grid_box(g, r,
-                e != NULL && e->is_foreign ? "Not used" : "Does not compile",
-                CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_ERROR);
+    cf_grid_box(g, r, e != NULL && e->is_foreign ? "Not used" : "Does not compile", CF_STYLE_BORDER,
+                is_on ? CF_STYLE_FOCUS : CF_STYLE_ERROR);
     if (r.w > 6 && cf_wrapped_update(&lines, text, r.w - 4, NULL) == CF_OK) {
         for (size_t i = 0; i < lines.n && (int)i < r.h - 2; i++) {
             cf_grid_put(g, r.x + 2, r.y + 1 + (int)i, r.w - 4,
-                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len),
-                        CF_STYLE_ERROR);
+                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len), CF_STYLE_ERROR);
         }
     }
     cf_wrapped_deinit(&lines);
@@ -414,8 +401,7 @@ static int below_height(cf_app *app, cf_rect t)
     return cf_lint_pane_height(n, t.h, true);
 }
 
-static void draw_text(cf_app *app, cf_grid *g, cf_rect t,
-                      const cf_templates_row *e)
+static void draw_text(cf_app *app, cf_grid *g, cf_rect t, const cf_templates_row *e)
 {
     const templates_view *s = state(app);
     cf_str text = text_of(s, e);
@@ -432,9 +418,7 @@ static void draw_text(cf_app *app, cf_grid *g, cf_rect t,
     if (box.h >= 3) {
         cf_grid_box(g, box, title, CF_STYLE_BORDER,
                     s->focus == ON_SOURCE ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-        draw_source(app, g,
-                    (cf_rect){box.x + 1, box.y + 1, box.w - 2, box.h - 2},
-                    text);
+        draw_source(app, g, (cf_rect){box.x + 1, box.y + 1, box.w - 2, box.h - 2}, text);
     }
     if (below >= 3) {
         draw_check(app, g, (cf_rect){t.x, t.y + box.h, t.w, below});
@@ -506,8 +490,7 @@ static void show_finding(cf_app *app, const cf_lab_lint *lint, size_t i)
     cf_list_set(&s->findings, lint->report.n, s->findings.height);
     cf_list_go(&s->findings, i);
     if (f->line == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it",
-                   f->rule);
+        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it", f->rule);
         return;
     }
     s->go_line = f->line - 1;
@@ -591,14 +574,11 @@ static void cmd_use(cf_app *app)
         return;
     }
     if (e->is_foreign) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "a template in Go's language cannot be used here");
+        cf_app_say(app, CF_STYLE_WARNING, "a template in Go's language cannot be used here");
         return;
     }
-    bool is_old =
-        e->is_version && cf_template_plain_name(e->name) == strlen(e->name);
-    snprintf(name, sizeof name, "%.256s%s", e->name,
-             is_old ? cf_template_edited : "");
+    bool is_old = e->is_version && cf_template_plain_name(e->name) == strlen(e->name);
+    snprintf(name, sizeof name, "%.256s%s", e->name, is_old ? cf_template_edited : "");
     if (cf_template_use(app, "in use", name, e->source)) {
         reload(app);
         cf_list_go(&s->list, 0);
@@ -607,9 +587,8 @@ static void cmd_use(cf_app *app)
 
 /* What became of a text that was edited: in use and kept, or a draft that
  * takes the place of `e` until it compiles.  Takes `text`. */
-static bool take_edited(cf_app *app, const cf_templates_row *e,
-                        const char *name, const char *why, uint32_t line,
-                        cf_buf *text)
+static bool take_edited(cf_app *app, const cf_templates_row *e, const char *name, const char *why,
+                        uint32_t line, cf_buf *text)
 {
     templates_view *s = state(app);
     cf_str source = cf_buf_str(text);
@@ -619,8 +598,7 @@ static bool take_edited(cf_app *app, const cf_templates_row *e,
     s->shown = SIZE_MAX;
     if (cf_str_eq(source, e->source)) {
         cf_app_say(app, CF_STYLE_DIM,
-                   had_draft ? "it is the text in use again"
-                             : "nothing changed");
+                   had_draft ? "it is the text in use again" : "nothing changed");
         cf_buf_deinit(text);
         return false;
     }
@@ -652,12 +630,9 @@ static void edit_copy(cf_app *app, const cf_templates_row *e, uint32_t line)
         return;
     }
     size_t n = cf_template_plain_name(e->name);
-    snprintf(name, sizeof name, "%.*s%s", n < 240 ? (int)n : 240, e->name,
-             cf_template_edited);
-    if (take_edited(app, e, name, "in use", line, &text) &&
-        templates_file(app, &file)) {
-        cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s",
-                   cf_buf_cstr(&file));
+    snprintf(name, sizeof name, "%.*s%s", n < 240 ? (int)n : 240, e->name, cf_template_edited);
+    if (take_edited(app, e, name, "in use", line, &text) && templates_file(app, &file)) {
+        cf_app_say(app, CF_STYLE_OK, "in use; :w writes it back to %s", cf_buf_cstr(&file));
     }
     cf_buf_deinit(&file);
 }
@@ -688,8 +663,7 @@ static bool is_in_file(const templates_view *s, const cf_templates_row *e)
 {
     cf_buf text = CF_BUF_INIT;
     bool is = !e->is_version && strlen(e->name) < 256 &&
-              cf_template_plain_name(e->name) == strlen(e->name) &&
-              cf_template_is_file(e->name) &&
+              cf_template_plain_name(e->name) == strlen(e->name) && cf_template_is_file(e->name) &&
               cf_os_read_file(&text, e->name, TEMPLATE_MAX, NULL) == CF_OK &&
               cf_str_eq(cf_buf_str(&text), text_of(s, e));
     cf_buf_deinit(&text);
@@ -724,18 +698,15 @@ static void cmd_undo(cf_app *app)
         reload(app);
         return;
     }
-    bool has_file =
-        e != NULL && strcmp(s->draft_name, e->name) == 0 && is_in_file(s, e);
+    bool has_file = e != NULL && strcmp(s->draft_name, e->name) == 0 && is_in_file(s, e);
     cf_buf_deinit(&s->draft);
     s->shown = SIZE_MAX;
-    cf_status st = has_file ? cf_os_write_file(e->name, e->source.p,
-                                               e->source.n, 0644, &err)
-                            : CF_OK;
+    cf_status st =
+        has_file ? cf_os_write_file(e->name, e->source.p, e->source.n, 0644, &err) : CF_OK;
     if (st != CF_OK) {
         cf_app_error(app, &err);
     } else {
-        cf_app_say(app, CF_STYLE_OK,
-                   "took back: the text that does not compile%s",
+        cf_app_say(app, CF_STYLE_OK, "took back: the text that does not compile%s",
                    has_file ? ", in its file too" : "");
     }
 }
@@ -767,10 +738,7 @@ static void cmd_versions(cf_app *app)
     reload(app);
     /* What is above keeps its place, unless other versions were open there. */
     for (size_t i = 0; i < s->rows.n; i++) {
-        row = strcmp(s->rows.v[i].name, s->rows.open) == 0 &&
-                      !s->rows.v[i].is_version
-                  ? i
-                  : row;
+        row = strcmp(s->rows.v[i].name, s->rows.open) == 0 && !s->rows.v[i].is_version ? i : row;
     }
     cf_list_go(&s->list, row);
     s->focus = ON_LIST;
@@ -782,8 +750,7 @@ static void cmd_compare(cf_app *app)
     templates_view *s = state(app);
     const cf_templates_row *e = current(s);
     if (e == NULL || s->list.cursor == 0) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "this is the one in use: choose another one to compare");
+        cf_app_say(app, CF_STYLE_DIM, "this is the one in use: choose another one to compare");
         return;
     }
     cf_diff_show_template(app, e->name, e->source);
@@ -801,14 +768,12 @@ static void cmd_delete(cf_app *app)
     }
     if (strcmp(s->deletes, e->hash) != 0) {
         snprintf(s->deletes, sizeof s->deletes, "%s", e->hash);
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "dd again deletes this text from the history%s",
+        cf_app_say(app, CF_STYLE_WARNING, "dd again deletes this text from the history%s",
                    cf_template_is_file(e->name) ? "; the file stays" : "");
         return;
     }
     s->deletes[0] = '\0';
-    if (cf_store_delete_template(app->store, cf_str_from(e->hash), &err) !=
-        CF_OK) {
+    if (cf_store_delete_template(app->store, cf_str_from(e->hash), &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
@@ -827,9 +792,7 @@ static void cmd_caps(cf_app *app)
 static void cmd_edit(cf_app *app)
 {
     const templates_view *s = state(app);
-    edit(app, s->focus == ON_LIST && s->bad_line == 0
-                  ? 0
-                  : (uint32_t)s->lines.cursor + 1);
+    edit(app, s->focus == ON_LIST && s->bad_line == 0 ? 0 : (uint32_t)s->lines.cursor + 1);
 }
 
 static void cmd_enter(cf_app *app)
@@ -878,8 +841,7 @@ static void templates_search(cf_app *app, const char *text, int direction)
     const cf_templates_row *e = current(s);
     cf_str source = e != NULL ? text_of(s, e) : cf_str_make("", 0);
     size_t n = count_lines(source);
-    size_t from = s->lines.cursor, best = SIZE_MAX, line = 0,
-           wrapped = SIZE_MAX;
+    size_t from = s->lines.cursor, best = SIZE_MAX, line = 0, wrapped = SIZE_MAX;
     for (size_t at = 0; at < source.n; line++) {
         const char *nl = memchr(source.p + at, '\n', source.n - at);
         size_t end = nl != NULL ? (size_t)(nl - source.p) : source.n;
@@ -888,9 +850,7 @@ static void templates_search(cf_app *app, const char *text, int direction)
         if (cf_find_smart(shown, text) == SIZE_MAX) {
             continue;
         }
-        bool is_ahead = direction < 0   ? line < from
-                        : direction > 0 ? line > from
-                                        : line >= from;
+        bool is_ahead = direction < 0 ? line < from : direction > 0 ? line > from : line >= from;
         if (is_ahead && (direction < 0 || best == SIZE_MAX)) {
             best = line;
         }
@@ -912,29 +872,19 @@ static void templates_search(cf_app *app, const char *text, int direction)
 
 static const cf_command templates_commands[] = {
     {"open", HERE, "<Enter>", "",
-     "use the template; of a finding show the line; of the source edit it",
-     CF_RUN(cmd_enter)},
+     "use the template; of a finding show the line; of the source edit it", CF_RUN(cmd_enter)},
     {"edit", HERE, "e E", "",
-     "edit it in $EDITOR, a file in its place; what compiles is used at once",
-     CF_RUN(cmd_edit)},
-    {"undo", HERE, "u", "", "take the last edit or change of template back",
-     CF_RUN(cmd_undo)},
-    {"capabilities", HERE, "C", "", "what it can do, or the findings",
-     CF_RUN(cmd_caps)},
-    {"versions", HERE, "za", "", "earlier texts of this name, or not",
-     CF_RUN(cmd_versions)},
-    {"compare", HERE, "=", "", "this text and the one in use, in Diff",
-     CF_RUN(cmd_compare)},
-    {"delete", HERE, "dd", "", "delete a kept text from the history; asks",
-     CF_RUN(cmd_delete)},
+     "edit it in $EDITOR, a file in its place; what compiles is used at once", CF_RUN(cmd_edit)},
+    {"undo", HERE, "u", "", "take the last edit or change of template back", CF_RUN(cmd_undo)},
+    {"capabilities", HERE, "C", "", "what it can do, or the findings", CF_RUN(cmd_caps)},
+    {"versions", HERE, "za", "", "earlier texts of this name, or not", CF_RUN(cmd_versions)},
+    {"compare", HERE, "=", "", "this text and the one in use, in Diff", CF_RUN(cmd_compare)},
+    {"delete", HERE, "dd", "", "delete a kept text from the history; asks", CF_RUN(cmd_delete)},
     {"use", HERE, "", "", "render this conversation with it", CF_RUN(cmd_use)},
     {"pane", HERE, "<Tab>", "", "list, source or findings", CF_RUN(cmd_pane)},
-    {"pane-back", HERE, "<S-Tab>", "", "the pane before",
-     CF_RUN(cmd_pane_back)},
-    {"next-finding", HERE, "]e", "", "the line of the next finding",
-     CF_BY(go_finding, 1)},
-    {"previous-finding", HERE, "[e", "", "the line of the finding before",
-     CF_BY(go_finding, -1)},
+    {"pane-back", HERE, "<S-Tab>", "", "the pane before", CF_RUN(cmd_pane_back)},
+    {"next-finding", HERE, "]e", "", "the line of the next finding", CF_BY(go_finding, 1)},
+    {"previous-finding", HERE, "[e", "", "the line of the finding before", CF_BY(go_finding, -1)},
     {"lint", HERE, "L", "", "to the findings", CF_RUN(cmd_lint)},
     CF_MOVE_ROWS(templates_move, HERE),
     {0},

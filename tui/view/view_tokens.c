@@ -117,8 +117,8 @@ static void take_study(void *ud, cf_token_study *study, const cf_error *err)
 static bool tokens_step(cf_app *app)
 {
     cf_tokens *s = state(app);
-    if (app->lab == NULL || cf_app_view(app) != CF_VIEW_TOKENS ||
-        cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL) {
+    if (app->lab == NULL || cf_app_view(app) != CF_VIEW_TOKENS || cf_lab_is_busy(app->lab) ||
+        cf_lab_task_name(app->lab) != NULL) {
         return false;
     }
     const cf_reply *r = shown(app);
@@ -144,19 +144,17 @@ static cf_rect inside(cf_rect r)
 
 static void box(cf_grid *g, cf_rect r, const char *title, bool is_on)
 {
-    cf_grid_box(g, r, title, CF_STYLE_BORDER,
-                is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
 }
 
-static void reply_pane(cf_app *app, cf_grid *g, cf_rect r,
-                       const cf_reply *reply)
+static void reply_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = state(app);
-    static const char *const overlays[CF_HEAT_COUNT] = {
-        "probability", "entropy", "allowed mass", "none"};
+    static const char *const overlays[CF_HEAT_COUNT] = {"probability", "entropy", "allowed mass",
+                                                        "none"};
     char title[96];
-    snprintf(title, sizeof title, "Reply  %zu tokens  (overlay: %s%s)",
-             reply->n_token, overlays[s->overlay],
+    snprintf(title, sizeof title, "Reply  %zu tokens  (overlay: %s%s)", reply->n_token,
+             overlays[s->overlay],
              s->overlay != CF_HEAT_P ? ""
              : s->by_post            ? ", after sampling"
                                      : "");
@@ -164,8 +162,7 @@ static void reply_pane(cf_app *app, cf_grid *g, cf_rect r,
     cf_tokens__draw_reply(app, g, inside(r), reply);
 }
 
-static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r,
-                            const cf_reply *reply)
+static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = state(app);
     cf_buf title = CF_BUF_INIT;
@@ -185,12 +182,10 @@ static void path_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     box(g, r, "Sampler path", false);
     if (state(app)->medium > 0) {
-        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "none: it was given",
-                     CF_STYLE_DIM);
+        cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "none: it was given", CF_STYLE_DIM);
         return;
     }
-    cf_tokens__draw_path(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
-                         reply);
+    cf_tokens__draw_path(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2}, reply);
 }
 
 static void tree_pane(cf_app *app, cf_grid *g, cf_rect r)
@@ -202,15 +197,13 @@ static void tree_pane(cf_app *app, cf_grid *g, cf_rect r)
         n += t->n[i];
     }
     char title[96];
-    snprintf(title, sizeof title, "Tree at token %zu  %u x %u: %u of %u tokens",
-             t->token + 1, (unsigned)t->width, (unsigned)t->depth, (unsigned)n,
-             (unsigned)(t->width * t->depth));
+    snprintf(title, sizeof title, "Tree at token %zu  %u x %u: %u of %u tokens", t->token + 1,
+             (unsigned)t->width, (unsigned)t->depth, (unsigned)n, (unsigned)(t->width * t->depth));
     box(g, r, title, s->focus == CF_ON_TREE);
     cf_tokens__draw_tree(app, g, inside(r));
 }
 
-static void constraint_pane(cf_app *app, cf_grid *g, cf_rect r,
-                            const cf_reply *reply)
+static void constraint_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     char title[128];
     snprintf(title, sizeof title, "Constraint  %s", cf_reply_constraint(reply));
@@ -218,12 +211,10 @@ static void constraint_pane(cf_app *app, cf_grid *g, cf_rect r,
     cf_tokens__draw_constraint(app, g, inside(r), reply);
 }
 
-static void state_pane(cf_app *app, cf_grid *g, cf_rect r,
-                       const cf_reply *reply)
+static void state_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     box(g, r, "State", false);
-    cf_tokens__draw_state(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2},
-                          reply);
+    cf_tokens__draw_state(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2}, reply);
 }
 
 static void plot_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
@@ -236,8 +227,7 @@ static void plot_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
     cf_tokens__draw_plot(app, g, inside(r), reply);
 }
 
-static void worst_pane(cf_app *app, cf_grid *g, cf_rect r,
-                       const cf_reply *reply)
+static void worst_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = state(app);
     cf_worst worst;
@@ -262,9 +252,7 @@ static heights share_rows(cf_app *app, cf_rect r, const cf_reply *reply)
     const cf_tokens *s = state(app);
     heights h = {.constraint = reply->rule == NULL ? 0 : r.h >= 30 ? 9 : 7};
     if (has_tree(app, reply)) {
-        h.tree = r.h >= 40   ? 2 * (int)s->tree.width + 3
-                 : r.h >= 30 ? (int)s->tree.width + 4
-                             : 6;
+        h.tree = r.h >= 40 ? 2 * (int)s->tree.width + 3 : r.h >= 30 ? (int)s->tree.width + 4 : 6;
     }
     int left = r.h - h.constraint - h.tree;
     int need = cf_tokens__reply_rows(app, r.w - 2, reply) + 2;
@@ -327,15 +315,13 @@ static void draw_wide(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
     candidates_pane(app, g, (cf_rect){x, r.y, side, list_h}, reply);
     path_pane(app, g, (cf_rect){x, r.y + list_h, side, path_h}, reply);
     if (is_held) {
-        state_pane(app, g, (cf_rect){x, r.y + list_h + path_h, side, state_h},
-                   reply);
+        state_pane(app, g, (cf_rect){x, r.y + list_h + path_h, side, state_h}, reply);
     }
 }
 
 /* The pane that has the focus, or below the reply the page that was asked
  * for. */
-static void draw_lower(cf_app *app, cf_grid *g, cf_rect r,
-                       const cf_reply *reply)
+static void draw_lower(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = state(app);
     bool is_free = s->focus == CF_ON_TOKENS;
@@ -343,16 +329,14 @@ static void draw_lower(cf_app *app, cf_grid *g, cf_rect r,
         tree_pane(app, g, r);
     } else if (s->focus == CF_ON_PLOT || (is_free && s->page == CF_PAGE_PLOT)) {
         plot_pane(app, g, r, reply);
-    } else if (s->focus == CF_ON_WORST ||
-               (is_free && s->page == CF_PAGE_WORST)) {
+    } else if (s->focus == CF_ON_WORST || (is_free && s->page == CF_PAGE_WORST)) {
         worst_pane(app, g, r, reply);
     } else if (is_free && s->page == CF_PAGE_PATH) {
         path_pane(app, g, r, reply);
     } else if (is_free && s->page == CF_PAGE_CONSTRAINT) {
         constraint_pane(app, g, r, reply);
         if (r.h > 9 && reply->rule != NULL) {
-            cf_tokens__draw_state(
-                app, g, (cf_rect){r.x + 1, r.y + 8, r.w - 2, r.h - 9}, reply);
+            cf_tokens__draw_state(app, g, (cf_rect){r.x + 1, r.y + 8, r.w - 2, r.h - 9}, reply);
         }
     } else {
         candidates_pane(app, g, r, reply);
@@ -364,8 +348,7 @@ static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_rect in = {r.x + 2, r.y + 1, r.w - 4, r.h - 1};
     if (cf_lab_is_busy(app->lab)) {
-        cf_note_puts(g, in, "The tokens are shown when the reply is complete.",
-                     CF_STYLE_DIM);
+        cf_note_puts(g, in, "The tokens are shown when the reply is complete.", CF_STYLE_DIM);
         return;
     }
     in.y += cf_note_puts(g, in, "No reply with tokens here yet.", CF_STYLE_DIM);
@@ -398,8 +381,7 @@ static void tokens_draw(cf_app *app, cf_grid *g, cf_rect r)
     } else if (cf_app_is_narrow(app)) {
         int below = r.h / 2;
         reply_pane(app, g, (cf_rect){r.x, r.y, r.w, r.h - below}, reply);
-        draw_lower(app, g, (cf_rect){r.x, r.y + r.h - below, r.w, below},
-                   reply);
+        draw_lower(app, g, (cf_rect){r.x, r.y + r.h - below, r.w, below}, reply);
     } else {
         draw_wide(app, g, r, reply);
     }
@@ -425,9 +407,7 @@ static void step(cf_app *app, long by)
         return;
     }
     long to = (long)s->token + by;
-    s->token = to < 0                     ? 0
-               : (size_t)to >= r->n_token ? r->n_token - 1
-                                          : (size_t)to;
+    s->token = to < 0 ? 0 : (size_t)to >= r->n_token ? r->n_token - 1 : (size_t)to;
     s->candidate = 0;
 }
 
@@ -548,14 +528,11 @@ static void tokens_move(cf_app *app, int move)
         break;
     case CF_ON_CANDIDATES:
         s->candidate =
-            moved(s->candidate,
-                  cf_tokens__visible(s, r->token[s->token].draw, at), move);
+            moved(s->candidate, cf_tokens__visible(s, r->token[s->token].draw, at), move);
         break;
     case CF_ON_TREE:
         s->branch = moved(s->branch, s->tree.n_branch, move);
-        s->node = s->branch < s->tree.n_branch && s->node < s->tree.n[s->branch]
-                      ? s->node
-                      : 0;
+        s->node = s->branch < s->tree.n_branch && s->node < s->tree.n[s->branch] ? s->node : 0;
         break;
     }
 }
@@ -566,8 +543,7 @@ static void surprise(cf_app *app, int by)
     cf_tokens *s = state(app);
     const cf_reply *r = shown(app);
     for (size_t k = 1; r != NULL && k < r->n_token; k++) {
-        size_t i = by > 0 ? (s->token + k) % r->n_token
-                          : (s->token + r->n_token - k) % r->n_token;
+        size_t i = by > 0 ? (s->token + k) % r->n_token : (s->token + r->n_token - k) % r->n_token;
         const cf_chat_token *t = &r->token[i];
         float p = t->draw != NULL ? t->draw->chosen.p_raw : t->p;
         bool is_open = t->draw != NULL && t->draw->entropy_bits > 4;
@@ -635,8 +611,7 @@ static void cmd_logs(cf_app *app)
     cf_tokens *s = state(app);
     s->has_logs = !s->has_logs;
     cf_app_say(app, CF_STYLE_DIM, "%s",
-               s->has_logs ? "natural logarithms of probabilities"
-                           : "probabilities");
+               s->has_logs ? "natural logarithms of probabilities" : "probabilities");
 }
 
 static void tokens_click(cf_app *app, int what, size_t value)
@@ -673,12 +648,9 @@ static void tokens_click(cf_app *app, int what, size_t value)
 static bool tokens_wheel(cf_app *app, int what, size_t value, int by)
 {
     static const cf_tokens_focus focus[] = {
-        [CF_TOKENS_SPOT_TOKEN] = CF_ON_TOKENS,
-        [CF_TOKENS_SPOT_CANDIDATE] = CF_ON_CANDIDATES,
-        [CF_TOKENS_SPOT_BRANCH] = CF_ON_TREE,
-        [CF_TOKENS_SPOT_PLOT] = CF_ON_PLOT,
-        [CF_TOKENS_SPOT_WORST] = CF_ON_WORST,
-        [CF_TOKENS_SPOT_MEDIUM] = CF_ON_TOKENS};
+        [CF_TOKENS_SPOT_TOKEN] = CF_ON_TOKENS, [CF_TOKENS_SPOT_CANDIDATE] = CF_ON_CANDIDATES,
+        [CF_TOKENS_SPOT_BRANCH] = CF_ON_TREE,  [CF_TOKENS_SPOT_PLOT] = CF_ON_PLOT,
+        [CF_TOKENS_SPOT_WORST] = CF_ON_WORST,  [CF_TOKENS_SPOT_MEDIUM] = CF_ON_TOKENS};
     (void)value;
     (void)by;
     if (what >= 0 && (size_t)what < sizeof focus / sizeof focus[0]) {
@@ -723,8 +695,7 @@ static void cmd_sampled(cf_app *app)
     cf_tokens *s = state(app);
     s->by_post = !s->by_post;
     cf_app_say(app, CF_STYLE_DIM, "colours follow the probabilities %s",
-               s->by_post ? "that tokens were drawn with"
-                          : "that the model gave");
+               s->by_post ? "that tokens were drawn with" : "that the model gave");
 }
 
 static void cmd_mask(cf_app *app)
@@ -785,8 +756,7 @@ static void cmd_yank_ids(cf_app *app)
 
 /* The tokens that take the place of s->token: the candidate's, those of a
  * branch up to the cursor, or the token itself; how many. */
-static size_t chosen(cf_app *app, const cf_reply *r,
-                     cf_token ids[CF_TREE_DEPTH_MAX])
+static size_t chosen(cf_app *app, const cf_reply *r, cf_token ids[CF_TREE_DEPTH_MAX])
 {
     const cf_tokens *s = state(app);
     const cf_candidate *at[CF_TOKENS_LISTED];
@@ -799,8 +769,7 @@ static size_t chosen(cf_app *app, const cf_reply *r,
         return n;
     }
     ids[0] = r->token[s->token].id;
-    if (s->focus == CF_ON_CANDIDATES &&
-        s->candidate < cf_tokens__visible(s, d, at)) {
+    if (s->focus == CF_ON_CANDIDATES && s->candidate < cf_tokens__visible(s, d, at)) {
         ids[0] = at[s->candidate]->id;
     }
     return 1;
@@ -817,8 +786,7 @@ static bool fork_here(cf_app *app, uint32_t max_tokens)
     }
     size_t token = s->focus == CF_ON_TREE ? s->tree.token : s->token;
     size_t n = chosen(app, r, ids);
-    if (cf_lab_fork(app->lab, r->turn, token, ids, n, max_tokens, &err) !=
-        CF_OK) {
+    if (cf_lab_fork(app->lab, r->turn, token, ids, n, max_tokens, &err) != CF_OK) {
         cf_app_error(app, &err);
         return false;
     }
@@ -832,8 +800,7 @@ static void cmd_fork(cf_app *app)
     if (cf_tokens__open_medium(app, shown(app))) {
         return;
     }
-    if (s->focus == CF_ON_PLOT || s->focus == CF_ON_WORST ||
-        s->focus == CF_ON_TOKENS) {
+    if (s->focus == CF_ON_PLOT || s->focus == CF_ON_WORST || s->focus == CF_ON_TOKENS) {
         s->focus = CF_ON_CANDIDATES;
         s->candidate = 0;
     } else if (fork_here(app, 0)) {
@@ -866,16 +833,15 @@ static void cmd_tree(cf_app *app, const char *arg)
     if (arg[0] != '\0') {
         width = strtoul(arg, &end, 10);
         depth = *end != '\0' ? strtoul(end, &end, 10) : DEPTH;
-        if (*end != '\0' || width > CF_TREE_WIDTH_MAX ||
-            depth > CF_TREE_DEPTH_MAX) {
+        if (*end != '\0' || width > CF_TREE_WIDTH_MAX || depth > CF_TREE_DEPTH_MAX) {
             width = 0; /* the message says what it may be */
         }
     }
     if (r == NULL) {
         return;
     }
-    if (cf_lab_grow_tree(app->lab, &s->tree, r, s->token, (uint32_t)width,
-                         (uint32_t)depth, &err) != CF_OK) {
+    if (cf_lab_grow_tree(app->lab, &s->tree, r, s->token, (uint32_t)width, (uint32_t)depth, &err) !=
+        CF_OK) {
         cf_app_error(app, &err);
         return;
     }
@@ -900,44 +866,32 @@ static const cf_command tokens_commands[] = {
     {"right", HERE, "l <Right>", "", "next token", CF_BY(sideways, 1)},
     {"surprise", HERE, "w", "", "next surprise", CF_BY(surprise, 1)},
     {"surprise-back", HERE, "b", "", "surprise before", CF_BY(surprise, -1)},
-    {"reply-before", HERE, "[", "", "the reply before, on this path",
-     CF_BY(other_reply, -1)},
+    {"reply-before", HERE, "[", "", "the reply before, on this path", CF_BY(other_reply, -1)},
     {"reply-after", HERE, "]", "", "the next reply", CF_BY(other_reply, 1)},
-    {"focus", HERE, "<Tab>", "",
-     "tokens, alternatives, tree, plot or worst tokens", CF_RUN(cmd_focus)},
-    {"fork", HERE, "<Enter> f", "", "go on from what is chosen, as a sibling",
-     CF_RUN(cmd_fork)},
-    {"step-one", HERE, "o", "",
-     "the same for one token, and stay: steer token by token",
+    {"focus", HERE, "<Tab>", "", "tokens, alternatives, tree, plot or worst tokens",
+     CF_RUN(cmd_focus)},
+    {"fork", HERE, "<Enter> f", "", "go on from what is chosen, as a sibling", CF_RUN(cmd_fork)},
+    {"step-one", HERE, "o", "", "the same for one token, and stay: steer token by token",
      CF_RUN(cmd_step_one)},
-    {"tree", HERE, "t", "[K [D]]",
-     "the K best alternatives with D tokens each (3 8)", CF_WITH(cmd_tree)},
-    {"overlay", HERE, "H", "", "probability, entropy, allowed mass or none",
-     CF_RUN(cmd_overlay)},
-    {"sampled", HERE, "s", "", "colours by the model, or after sampling",
-     CF_RUN(cmd_sampled)},
-    {"worst", HERE, "W", "",
-     "tokens by what they cost, worst first; the overlay says which cost",
+    {"tree", HERE, "t", "[K [D]]", "the K best alternatives with D tokens each (3 8)",
+     CF_WITH(cmd_tree)},
+    {"overlay", HERE, "H", "", "probability, entropy, allowed mass or none", CF_RUN(cmd_overlay)},
+    {"sampled", HERE, "s", "", "colours by the model, or after sampling", CF_RUN(cmd_sampled)},
+    {"worst", HERE, "W", "", "tokens by what they cost, worst first; the overlay says which cost",
      CF_RUN(cmd_worst)},
     {"influence", HERE, "gi", "", "what in the prompt made this token so",
      CF_RUN(cf_influence__ask_token)},
     {"span", HERE, "v", "", "begin or end a span of tokens for gi",
      CF_RUN(cf_influence__mark_token)},
-    {"logs", HERE, ".", "", "probabilities, or their natural logarithms",
-     CF_RUN(cmd_logs)},
-    {"score", HERE, "%", "",
-     "give an imported or a server's reply the probabilities of this model",
+    {"logs", HERE, ".", "", "probabilities, or their natural logarithms", CF_RUN(cmd_logs)},
+    {"score", HERE, "%", "", "give an imported or a server's reply the probabilities of this model",
      CF_RUN(cf_tokens__score)},
-    {"mask", HERE, "za", "", "hide what the constraint removed",
-     CF_RUN(cmd_mask)},
-    {"page", HERE, "p", "",
-     "narrow: alternatives, constraint, sampler, plot or worst below",
+    {"mask", HERE, "za", "", "hide what the constraint removed", CF_RUN(cmd_mask)},
+    {"page", HERE, "p", "", "narrow: alternatives, constraint, sampler, plot or worst below",
      CF_RUN(cmd_page)},
     {"yank", HERE, "yy", "", "copy the token's text", CF_RUN(cmd_yank)},
-    {"yank-ids", HERE, "yi", "", "copy the ids of the reply",
-     CF_RUN(cmd_yank_ids)},
-    {"stop", HERE, "<Esc>", "", "stop what runs, or leave the pane",
-     CF_RUN(cmd_stop)},
+    {"yank-ids", HERE, "yi", "", "copy the ids of the reply", CF_RUN(cmd_yank_ids)},
+    {"stop", HERE, "<Esc>", "", "stop what runs, or leave the pane", CF_RUN(cmd_stop)},
     CF_MOVE_ROWS(tokens_move, HERE),
     {0},
 };

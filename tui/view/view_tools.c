@@ -72,9 +72,8 @@ const cf_tool_model *cf_tools__model(cf_app *app)
     s->finds_call = true;
     s->is_made = true;
     s->generation = now;
-    if (cf_tool_model_build(&s->model, path, n, e->family,
-                            cf_lab_tools(app->lab), e->template_source,
-                            &err) != CF_OK) {
+    if (cf_tool_model_build(&s->model, path, n, e->family, cf_lab_tools(app->lab),
+                            e->template_source, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
     cf_list_set(&s->list, s->model.n_row, s->list.height);
@@ -123,8 +122,7 @@ const cf_call_note *cf_tools__note_of(cf_app *app, const cf_call_row *row)
 {
     const cf_turn *turn = cf_tools__turn_of(app, row);
     return turn != NULL
-               ? cf_lab_call_note(app->lab, turn->id,
-                                  cf_tool_model_nth(cf_tools__model(app), row))
+               ? cf_lab_call_note(app->lab, turn->id, cf_tool_model_nth(cf_tools__model(app), row))
                : NULL;
 }
 
@@ -138,35 +136,28 @@ bool cf_tools__runs(cf_app *app, const cf_call_row *row)
 
 /* ---- the list ----------------------------------------------------------- */
 
-static void draw_outcome(cf_grid *g, int x, int y, uint8_t outcome,
-                         cf_style row_style)
+static void draw_outcome(cf_grid *g, int x, int y, uint8_t outcome, cf_style row_style)
 {
     static const char *const names[] = {"-", "ok", "FAIL", "WAITS"};
-    static const cf_style styles[] = {CF_STYLE_DIM, CF_STYLE_OK, CF_STYLE_ERROR,
-                                      CF_STYLE_WARNING};
+    static const cf_style styles[] = {CF_STYLE_DIM, CF_STYLE_OK, CF_STYLE_ERROR, CF_STYLE_WARNING};
     cf_grid_puts(g, x, y, 6, names[outcome],
                  row_style == CF_STYLE_NORMAL ? styles[outcome] : row_style);
 }
 
 /* How a call was answered, where that is known: "mock", "typed", "ran". */
-static void draw_run(cf_app *app, cf_grid *g, int x, int y,
-                     const cf_call_row *row, cf_style style)
+static void draw_run(cf_app *app, cf_grid *g, int x, int y, const cf_call_row *row, cf_style style)
 {
     const cf_call_note *note = cf_tools__note_of(app, row);
     uint8_t outcome = row->outcome[CF_STAGE_RUN];
-    bool is_known =
-        note != NULL && outcome == CF_OUTCOME_OK &&
-        (strcmp(note->state, "mock") == 0 ||
-         strcmp(note->state, "typed") == 0 || strcmp(note->state, "ran") == 0);
+    bool is_known = note != NULL && outcome == CF_OUTCOME_OK &&
+                    (strcmp(note->state, "mock") == 0 || strcmp(note->state, "typed") == 0 ||
+                     strcmp(note->state, "ran") == 0);
     if (cf_tools__runs(app, row)) {
-        cf_grid_puts(g, x, y, 6, "RUNS",
-                     style == CF_STYLE_NORMAL ? CF_STYLE_WARNING : style);
+        cf_grid_puts(g, x, y, 6, "RUNS", style == CF_STYLE_NORMAL ? CF_STYLE_WARNING : style);
     } else if (is_known) {
-        cf_grid_puts(g, x, y, 6, note->state,
-                     style == CF_STYLE_NORMAL ? CF_STYLE_OK : style);
+        cf_grid_puts(g, x, y, 6, note->state, style == CF_STYLE_NORMAL ? CF_STYLE_OK : style);
     } else if (note != NULL && row->call != CF_TOOL_NO_CALL &&
-               (strcmp(note->state, "failed") == 0 ||
-                strcmp(note->state, "refused") == 0)) {
+               (strcmp(note->state, "failed") == 0 || strcmp(note->state, "refused") == 0)) {
         draw_outcome(g, x, y, CF_OUTCOME_FAIL, style);
     } else {
         draw_outcome(g, x, y, outcome, style);
@@ -186,29 +177,25 @@ static bool is_gone(cf_app *app, const cf_call_row *row)
         return false;
     }
     for (size_t i = 0; i < json_array_size(tools); i++) {
-        const json_t *function =
-            json_object_get(json_array_get(tools, i), "function");
+        const json_t *function = json_object_get(json_array_get(tools, i), "function");
         if (cf_str_eq(cf_json_get_str(function, "name"), name) &&
             !cf_prompt_has(&m->prompt, CF_SPAN_TOOL, i, name)) {
             return true;
         }
     }
-    bool has_call = row->call == CF_TOOL_NO_CALL ||
-                    cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE,
-                                  cf_lab_message_of(app->lab, reply), name);
+    bool has_call =
+        row->call == CF_TOOL_NO_CALL ||
+        cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE, cf_lab_message_of(app->lab, reply), name);
     return !has_call ||
-           !cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE,
-                          cf_lab_message_of(app->lab, row->result),
+           !cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE, cf_lab_message_of(app->lab, row->result),
                           cf_json_get_str(result->message, "content"));
 }
 
-static void draw_back(cf_app *app, cf_grid *g, int x, int y,
-                      const cf_call_row *row, cf_style style)
+static void draw_back(cf_app *app, cf_grid *g, int x, int y, const cf_call_row *row, cf_style style)
 {
     uint8_t outcome = row->outcome[CF_STAGE_BACK];
     if (outcome == CF_OUTCOME_OK && is_gone(app, row)) {
-        cf_grid_puts(g, x, y, 6, "GONE",
-                     style == CF_STYLE_NORMAL ? CF_STYLE_ERROR : style);
+        cf_grid_puts(g, x, y, 6, "GONE", style == CF_STYLE_NORMAL ? CF_STYLE_ERROR : style);
     } else {
         draw_outcome(g, x, y, outcome, style);
     }
@@ -222,8 +209,7 @@ static bool has_ms(int width)
 }
 
 /* How long the tool took, where it was run and that is known. */
-static void draw_ms(cf_app *app, cf_grid *g, int x, int y,
-                    const cf_call_row *row, cf_style style)
+static void draw_ms(cf_app *app, cf_grid *g, int x, int y, const cf_call_row *row, cf_style style)
 {
     const cf_call_note *note = cf_tools__note_of(app, row);
     uint8_t outcome = row->outcome[CF_STAGE_RUN];
@@ -244,8 +230,7 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, size_t i)
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
     cf_grid_fill(g, r, ' ', style);
     cf_grid_putf(g, r.x + 1, r.y, 4, style, "%3zu", i + 1);
-    cf_grid_putf(g, r.x + 6, r.y, 4, style, "%02zu",
-                 m->reply[row->reply].turn + 1);
+    cf_grid_putf(g, r.x + 6, r.y, 4, style, "%02zu", m->reply[row->reply].turn + 1);
     for (int s = 0; s < CF_STAGE_COUNT; s++) {
         if (s == CF_STAGE_RUN) {
             draw_run(app, g, r.x + 10 + 6 * s, r.y, row, style);
@@ -262,8 +247,7 @@ static void draw_row(cf_app *app, cf_grid *g, cf_rect r, size_t i)
     }
     x += 1 + cf_grid_put(g, x, r.y, 24, cf_tools__name_of(app, row), style);
     const cf_tool_call *c = cf_tool_model_call(m, row);
-    cf_grid_put(g, x, r.y, r.x + r.w - x,
-                c != NULL ? c->arguments : cf_str_make("", 0),
+    cf_grid_put(g, x, r.y, r.x + r.w - x, c != NULL ? c->arguments : cf_str_make("", 0),
                 is_on ? style : CF_STYLE_DIM);
 }
 
@@ -272,15 +256,13 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     cf_tools *s = cf_tools__state(app);
     const cf_tool_model *m = cf_tools__model(app);
     cf_grid_putf(g, r.x + 1, r.y, r.w - 1, CF_STYLE_DIM,
-                 "  # turn raw   parse valid run   back  %stool",
-                 has_ms(r.w) ? "   ms  " : "");
+                 "  # turn raw   parse valid run   back  %stool", has_ms(r.w) ? "   ms  " : "");
     cf_rect rows = {r.x, r.y + 1, r.w, r.h - 1};
     cf_list_set(&s->list, m->n_row, (size_t)(rows.h > 0 ? rows.h : 0));
     for (int y = 0; y < rows.h && s->list.top + (size_t)y < m->n_row; y++) {
-        draw_row(app, g, (cf_rect){rows.x, rows.y + y, rows.w, 1},
-                 s->list.top + (size_t)y);
-        cf_grid_spot(g, (cf_rect){rows.x, rows.y + y, rows.w, 1},
-                     CF_TOOLS_SPOT_CALL, s->list.top + (size_t)y);
+        draw_row(app, g, (cf_rect){rows.x, rows.y + y, rows.w, 1}, s->list.top + (size_t)y);
+        cf_grid_spot(g, (cf_rect){rows.x, rows.y + y, rows.w, 1}, CF_TOOLS_SPOT_CALL,
+                     s->list.top + (size_t)y);
     }
     g->cursor_x = rows.x;
     g->cursor_y = rows.y + (int)(s->list.cursor - s->list.top);
@@ -336,26 +318,23 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
     if (m->n_row == 0) {
         cf_rect in = {r.x + 2, r.y + 1, r.w - 4, r.h - 1};
-        char text[160] =
-            "Its template has no way to write calls that is known here.";
+        char text[160] = "Its template has no way to write calls that is known here.";
         if (e->family != CF_TOOLS_NONE) {
             snprintf(text, sizeof text,
                      "Read as %s writes them; :tools FILE declares tools, "
                      ":mcp starts a server.",
                      cf_tool_family_name(e->family));
         }
-        in.y += cf_note_puts(g, in, "No reply on this path calls a tool.",
-                             CF_STYLE_DIM);
+        in.y += cf_note_puts(g, in, "No reply on this path calls a tool.", CF_STYLE_DIM);
         cf_note_puts(g, in, text, CF_STYLE_DIM);
         return;
     }
     int room = r.h >= 30 ? 8 : 4;
     int list_h = (int)(m->n_row < (size_t)room ? m->n_row : (size_t)room) + 3;
     char title[96];
-    snprintf(title, sizeof title, "Calls  %zu on this path  (parser: %s)",
-             m->n_row, cf_tool_family_name(e->family));
-    cf_grid_box(g, (cf_rect){r.x, r.y, r.w, list_h}, title, CF_STYLE_BORDER,
-                CF_STYLE_FOCUS);
+    snprintf(title, sizeof title, "Calls  %zu on this path  (parser: %s)", m->n_row,
+             cf_tool_family_name(e->family));
+    cf_grid_box(g, (cf_rect){r.x, r.y, r.w, list_h}, title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
     draw_list(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, list_h - 2});
     cf_rect below = {r.x, r.y + list_h, r.w, r.h - list_h};
     const cf_call_row *row = cf_tools__current(app);
@@ -366,8 +345,7 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
         cf_tools__draw_edit(app, g, below);
     } else if (s->asks) {
         cf_tools__draw_question(app, g, below);
-    } else if (s->is_zoomed || cf_app_is_narrow(app) || app->is_maximized ||
-               below.h < 15) {
+    } else if (s->is_zoomed || cf_app_is_narrow(app) || app->is_maximized || below.h < 15) {
         cf_tools__draw_pane(app, g, below, s->stage, row);
     } else {
         cf_tools__draw_panes(app, g, below, row);
@@ -385,10 +363,9 @@ static void tools_status(cf_app *app, cf_buf *out)
     }
     if (row != NULL) {
         cf_buf_addf(out, "approval: %s  call %zu of %zu  %s",
-                    cf_tool_policy_name(cf_tool_desk_policy(
-                        cf_lab_desk(app->lab), cf_tools__name_of(app, row))),
-                    s->list.cursor + 1, s->model.n_row,
-                    cf_tools__titles[s->stage]);
+                    cf_tool_policy_name(
+                        cf_tool_desk_policy(cf_lab_desk(app->lab), cf_tools__name_of(app, row))),
+                    s->list.cursor + 1, s->model.n_row, cf_tools__titles[s->stage]);
     }
 }
 
@@ -499,8 +476,7 @@ static void cmd_retry(cf_app *app)
     if (cf_lab_retry_calls(app->lab, turn->id, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else {
-        cf_app_say(app, CF_STYLE_DIM,
-                   "another reply beside this one; u goes back to this one");
+        cf_app_say(app, CF_STYLE_DIM, "another reply beside this one; u goes back to this one");
     }
 }
 
@@ -508,8 +484,7 @@ static void cmd_retry(cf_app *app)
 static bool tools_value(cf_app *app, const char *name, cf_buf *out)
 {
     const cf_call_row *row = cf_tools__current(app);
-    const cf_tool_call *call =
-        row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
+    const cf_tool_call *call = row != NULL ? cf_tool_model_call(cf_tools__model(app), row) : NULL;
     size_t n;
     const cf_turn *const *path = cf_lab_path(app->lab, &n);
     if (row != NULL && strcmp(name, "result") == 0 && row->result < n) {
@@ -534,8 +509,7 @@ static void cmd_yank(cf_app *app)
     if (row != NULL) {
         const cf_tool_model *m = cf_tools__model(app);
         const cf_tool_segment *s = cf_tool_model_segment(m, row);
-        cf_app_copy(app, cf_str_make(m->reply[row->reply].parse->raw.p + s->off,
-                                     s->len));
+        cf_app_copy(app, cf_str_make(m->reply[row->reply].parse->raw.p + s->off, s->len));
     }
 }
 
@@ -583,65 +557,47 @@ static bool tools_key(cf_app *app, cf_key key)
 #define HERE CF_IN(CF_VIEW_TOOLS)
 
 static const cf_command tools_commands[] = {
-    {"next-stage", HERE, "<Tab> l <Right>", "", "next stage",
-     CF_RUN(cmd_next_stage)},
-    {"previous-stage", HERE, "<S-Tab> h <Left>", "", "stage before",
-     CF_RUN(cmd_previous_stage)},
+    {"next-stage", HERE, "<Tab> l <Right>", "", "next stage", CF_RUN(cmd_next_stage)},
+    {"previous-stage", HERE, "<S-Tab> h <Left>", "", "stage before", CF_RUN(cmd_previous_stage)},
     {"zoom", HERE, "<Enter>", "", "this stage alone, or all", CF_RUN(cmd_zoom)},
-    {"scroll-down", HERE, "J", "", "scroll the stage down",
-     CF_RUN(cmd_scroll_down)},
+    {"scroll-down", HERE, "J", "", "scroll the stage down", CF_RUN(cmd_scroll_down)},
     {"scroll-up", HERE, "K", "", "scroll the stage up", CF_RUN(cmd_scroll_up)},
-    {"next-failed", HERE, "]e", "", "next call that failed",
-     CF_BY(go_failed, 1)},
-    {"previous-failed", HERE, "[e", "", "failed call before",
-     CF_BY(go_failed, -1)},
-    {"hex", HERE, "x", "", "bytes as hexadecimal numbers, or as text",
-     CF_RUN(cmd_hex)},
-    {"chunks", HERE, "|", "", "show the pieces in which the reply came",
-     CF_RUN(cmd_chunks)},
+    {"next-failed", HERE, "]e", "", "next call that failed", CF_BY(go_failed, 1)},
+    {"previous-failed", HERE, "[e", "", "failed call before", CF_BY(go_failed, -1)},
+    {"hex", HERE, "x", "", "bytes as hexadecimal numbers, or as text", CF_RUN(cmd_hex)},
+    {"chunks", HERE, "|", "", "show the pieces in which the reply came", CF_RUN(cmd_chunks)},
     {"result", HERE, "i", "TEXT", "answer the call by hand; the model goes on",
      CF_WITH(cf_tools__cmd_result)},
-    {"mock", HERE, "m", "[NAME=TEXT]",
-     "answer with the mock of this tool, or make one; it is kept",
+    {"mock", HERE, "m", "[NAME=TEXT]", "answer with the mock of this tool, or make one; it is kept",
      CF_WITH(cf_tools__cmd_mock)},
-    {"unmock", HERE, "M", "[NAME]", "forget the mock of this tool",
-     CF_WITH(cf_tools__cmd_unmock)},
+    {"unmock", HERE, "M", "[NAME]", "forget the mock of this tool", CF_WITH(cf_tools__cmd_unmock)},
     {"run", HERE, "!", "[yes]",
      "run the tool's command for this call; asks before, unless told yes",
      CF_WITH(cf_tools__cmd_run)},
     {"approval", HERE, "ga", "[ask|always|never]",
      "whether this tool's command may run; always ends with the program",
      CF_WITH(cf_tools__cmd_approval)},
-    {"exec", HERE, "gX", "COMMAND|-",
-     "the shell command that runs this tool; - removes it",
+    {"exec", HERE, "gX", "COMMAND|-", "the shell command that runs this tool; - removes it",
      CF_WITH(cf_tools__cmd_exec)},
-    {"exec-all", HERE, "g!", "COMMAND|-",
-     "the command of tools that have none of their own",
+    {"exec-all", HERE, "g!", "COMMAND|-", "the command of tools that have none of their own",
      CF_WITH(cf_tools__cmd_exec_all)},
-    {"timeout", HERE, "", "SECONDS", "how long a command may take",
-     CF_WITH(cf_tools__cmd_timeout)},
-    {"edit", HERE, "e", "[JSON]",
-     "other arguments for this call, as a sibling reply; then run it",
+    {"timeout", HERE, "", "SECONDS", "how long a command may take", CF_WITH(cf_tools__cmd_timeout)},
+    {"edit", HERE, "e", "[JSON]", "other arguments for this call, as a sibling reply; then run it",
      CF_WITH(cf_tools__cmd_edit)},
-    {"edit-outside", HERE, "E", "", "the same in $EDITOR",
-     CF_RUN(cf_tools__cmd_edit_outside)},
-    {"on-failure", HERE, "gf", "[send|retry|stop|drop]",
-     "what becomes of a call that fails", CF_WITH(cf_tools__cmd_on_failure)},
-    {"fail", HERE, "P", "", "do that with this call",
-     CF_RUN(cf_tools__cmd_fail)},
+    {"edit-outside", HERE, "E", "", "the same in $EDITOR", CF_RUN(cf_tools__cmd_edit_outside)},
+    {"on-failure", HERE, "gf", "[send|retry|stop|drop]", "what becomes of a call that fails",
+     CF_WITH(cf_tools__cmd_on_failure)},
+    {"fail", HERE, "P", "", "do that with this call", CF_RUN(cf_tools__cmd_fail)},
     {"retry", HERE, "r", "",
      "another reply, as a sibling; constrained to calls of the tools if "
      "possible",
      CF_RUN(cmd_retry)},
-    {"fix", HERE, "F", "", "a sibling reply with the offered fix",
-     CF_RUN(cf_tools__cmd_fix)},
+    {"fix", HERE, "F", "", "a sibling reply with the offered fix", CF_RUN(cf_tools__cmd_fix)},
     {"influence", HERE, "gi", "", "what in the prompt made this call so",
      CF_RUN(cf_influence__ask_call)},
     {"yank", HERE, "yy", "", "copy the raw call", CF_RUN(cmd_yank)},
-    {"yank-reply", HERE, "yr", "", "copy the raw reply",
-     CF_RUN(cmd_yank_reply)},
-    {"yank-arguments", HERE, "ya", "", "copy the arguments",
-     CF_RUN(cmd_yank_arguments)},
+    {"yank-reply", HERE, "yr", "", "copy the raw reply", CF_RUN(cmd_yank_reply)},
+    {"yank-arguments", HERE, "ya", "", "copy the arguments", CF_RUN(cmd_yank_arguments)},
     CF_MOVE_ROWS(tools_move, HERE),
     {0},
 };

@@ -91,8 +91,7 @@ static bool is_same(const traffic *s, const cf_exchange *rows, size_t n)
 {
     bool same = s->is_read && n == s->list.n;
     for (size_t i = 0; same && i < n; i++) {
-        same = cf_uuid_eq(s->rows[i].id, rows[i].id) &&
-               s->rows[i].status == rows[i].status &&
+        same = cf_uuid_eq(s->rows[i].id, rows[i].id) && s->rows[i].status == rows[i].status &&
                cf_str_eq(s->rows[i].end, rows[i].end) &&
                cf_str_eq(s->rows[i].findings, rows[i].findings);
     }
@@ -150,10 +149,8 @@ static bool read_break(cf_app *app)
 static bool read_server(cf_app *app)
 {
     traffic *s = state(app);
-    json_t *now =
-        app->store != NULL ? cf_slots_read(cf_store_path(app->store)) : NULL;
-    bool is_other =
-        now == NULL ? s->server != NULL : json_equal(now, s->server) == 0;
+    json_t *now = app->store != NULL ? cf_slots_read(cf_store_path(app->store)) : NULL;
+    bool is_other = now == NULL ? s->server != NULL : json_equal(now, s->server) == 0;
     json_decref(s->server);
     s->server = now;
     return is_other;
@@ -187,16 +184,13 @@ static bool is_open(const cf_app *app, const traffic *s)
 }
 
 /* The row of the exchange; NULL when it is not there. */
-static const cf_exchange *find_followed(const cf_app *app, const traffic *s,
-                                        cf_arena *arena)
+static const cf_exchange *find_followed(const cf_app *app, const traffic *s, cf_arena *arena)
 {
     const cf_exchange *rows;
     size_t n;
     cf_error ignored;
-    const cf_exchange_query q = {.conversation = s->conversation,
-                                 .limit = FOLLOW_ROWS};
-    if (cf_store_exchanges(app->store, &q, arena, &rows, &n, &ignored) !=
-        CF_OK) {
+    const cf_exchange_query q = {.conversation = s->conversation, .limit = FOLLOW_ROWS};
+    if (cf_store_exchanges(app->store, &q, arena, &rows, &n, &ignored) != CF_OK) {
         return NULL;
     }
     size_t at = row_of(rows, n, s->following);
@@ -210,27 +204,23 @@ static void follow(cf_app *app)
     cf_error ignored;
     cf_arena arena;
     const uint64_t now = cf_os_monotonic_us();
-    if (cf_uuid_is_nil(s->following) ||
-        now < s->looked_us + EVERY_MS * 1000ULL) {
+    if (cf_uuid_is_nil(s->following) || now < s->looked_us + EVERY_MS * 1000ULL) {
         return;
     }
     s->looked_us = now;
     cf_arena_init(&arena, 0);
-    const cf_exchange *x =
-        is_open(app, s) ? find_followed(app, s, &arena) : NULL;
+    const cf_exchange *x = is_open(app, s) ? find_followed(app, s, &arena) : NULL;
     if (x == NULL) { /* another conversation, or another place in it */
         follow_none(app);
     } else if (x->end.n != 0) {
-        cf_ignore(
-            cf_lab_open_conv(app->lab, x->conversation, x->turn, &ignored));
+        cf_ignore(cf_lab_open_conv(app->lab, x->conversation, x->turn, &ignored));
         follow_none(app);
         app->is_dirty = true;
     } else {
         json_t *m = cf_live_read(cf_store_path(app->store), s->following);
         cf_uuid reply = cf_uuid_new(); /* views know a turn by it */
         if (m != NULL && (s->shown == NULL || !json_equal(m, s->shown)) &&
-            cf_lab_open_live(app->lab, s->conversation, s->turn, reply, m,
-                             &ignored) == CF_OK) {
+            cf_lab_open_live(app->lab, s->conversation, s->turn, reply, m, &ignored) == CF_OK) {
             s->reply = reply;
             json_decref(s->shown);
             s->shown = json_incref(m);
@@ -266,8 +256,7 @@ static bool traffic_step(cf_app *app)
 
 /* ---- drawing ------------------------------------------------------------ */
 
-static void put_count(cf_grid *g, int x, int y, int width, int64_t v,
-                      cf_style style)
+static void put_count(cf_grid *g, int x, int y, int width, int64_t v, cf_style style)
 {
     if (v < 0) {
         cf_grid_putf(g, x, y, width, style, "%*s", width, "-");
@@ -293,15 +282,12 @@ static void draw_row(cf_grid *g, cf_rect r, const cf_exchange *x, bool is_on)
     cf_grid_fill(g, r, ' ', style);
     cf_grid_putf(g, r.x, r.y, 8, style, "%.8s", time + 11);
     cf_grid_put(g, r.x + 10, r.y, 14, x->client, style);
-    cf_grid_put(g, r.x + 25, r.y, 14, x->model.n != 0 ? x->model : x->path,
-                style);
+    cf_grid_put(g, r.x + 25, r.y, 14, x->model.n != 0 ? x->model : x->path, style);
     put_count(g, r.x + 40, r.y, 4, x->n_messages, style);
     put_count(g, r.x + 45, r.y, 7, x->n_prompt, style);
     put_count(g, r.x + 53, r.y, 7, x->n_cached, style);
-    put_count(g, r.x + 61, r.y, 6, x->first_us >= 0 ? x->first_us / 1000 : -1,
-              style);
-    cf_grid_put(g, r.x + 69, r.y, r.w - 69,
-                x->end.n != 0 ? x->end : cf_str_from("running"), style);
+    put_count(g, r.x + 61, r.y, 6, x->first_us >= 0 ? x->first_us / 1000 : -1, style);
+    cf_grid_put(g, r.x + 69, r.y, r.w - 69, x->end.n != 0 ? x->end : cf_str_from("running"), style);
 }
 
 /* The findings and the note of an exchange, a line each. */
@@ -310,8 +296,8 @@ static void draw_detail(cf_grid *g, cf_rect r, const cf_exchange *x)
     json_t *list = NULL;
     cf_error ignored;
     int y = r.y;
-    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_TITLE, "%.*s %.*s",
-                 (int)x->method.n, x->method.p, (int)x->path.n, x->path.p);
+    cf_grid_putf(g, r.x, y++, r.w, CF_STYLE_TITLE, "%.*s %.*s", (int)x->method.n, x->method.p,
+                 (int)x->path.n, x->path.p);
     if (x->note.n != 0 && y < r.y + r.h) {
         cf_grid_put(g, r.x, y++, r.w, x->note, CF_STYLE_WARNING);
     }
@@ -322,12 +308,10 @@ static void draw_detail(cf_grid *g, cf_rect r, const cf_exchange *x)
         const json_t *f = json_array_get(list, i);
         cf_str kind = cf_json_get_str(f, "kind");
         int n = cf_grid_put(g, r.x, y, r.w, kind, CF_STYLE_WARNING);
-        cf_grid_put(g, r.x + n + 1, y, r.w - n - 1, cf_json_get_str(f, "text"),
-                    CF_STYLE_NORMAL);
+        cf_grid_put(g, r.x + n + 1, y, r.w - n - 1, cf_json_get_str(f, "text"), CF_STYLE_NORMAL);
     }
     if (json_array_size(list) == 0 && y < r.y + r.h) {
-        cf_grid_puts(g, r.x, y, r.w,
-                     x->end.n != 0 ? "nothing found" : "still running",
+        cf_grid_puts(g, r.x, y, r.w, x->end.n != 0 ? "nothing found" : "still running",
                      CF_STYLE_DIM);
     }
     json_decref(list);
@@ -339,34 +323,28 @@ static void draw_slot(cf_grid *g, cf_rect r, size_t i, const json_t *slot)
     const json_t *next = json_object_get(slot, "next_token");
     const bool is_busy = json_is_true(json_object_get(slot, "is_processing"));
     cf_str what = cf_json_get_str(slot, "state");
-    json_int_t n_prompt =
-        json_integer_value(json_object_get(slot, "n_prompt_tokens"));
+    json_int_t n_prompt = json_integer_value(json_object_get(slot, "n_prompt_tokens"));
     json_int_t n = json_integer_value(json_object_get(next, "n_decoded"));
     json_int_t left = json_integer_value(json_object_get(next, "n_remain"));
     double rate = json_number_value(json_object_get(slot, "per_second"));
     cf_style style = is_busy ? CF_STYLE_NORMAL : CF_STYLE_DIM;
-    int at = cf_grid_putf(g, r.x, r.y, r.w, style, "slot %-3zu %-8.*s", i,
-                          (int)what.n, what.p);
+    int at = cf_grid_putf(g, r.x, r.y, r.w, style, "slot %-3zu %-8.*s", i, (int)what.n, what.p);
     if (!is_busy) {
-        at += cf_grid_putf(
-            g, r.x + at, r.y, r.w - at, style, "keeps %lld tokens",
-            (long long)json_integer_value(json_object_get(slot, "n_cached")));
-        at += cf_grid_putf(
-            g, r.x + at, r.y, r.w - at, style, ", requests: %lld",
-            (long long)json_integer_value(json_object_get(slot, "n_requests")));
+        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style, "keeps %lld tokens",
+                           (long long)json_integer_value(json_object_get(slot, "n_cached")));
+        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style, ", requests: %lld",
+                           (long long)json_integer_value(json_object_get(slot, "n_requests")));
     } else if (n == 0) {
-        cf_grid_putf(g, r.x + at, r.y, r.w - at, style, "%lld of %lld tokens",
-                     (long long)json_integer_value(
-                         json_object_get(slot, "n_prompt_tokens_processed")),
-                     (long long)n_prompt);
+        cf_grid_putf(
+            g, r.x + at, r.y, r.w - at, style, "%lld of %lld tokens",
+            (long long)json_integer_value(json_object_get(slot, "n_prompt_tokens_processed")),
+            (long long)n_prompt);
     } else if (left >= 0) {
-        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
-                           "%lld of %lld tokens after %lld", (long long)n,
-                           (long long)(n + left), (long long)n_prompt);
+        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style, "%lld of %lld tokens after %lld",
+                           (long long)n, (long long)(n + left), (long long)n_prompt);
     } else {
-        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style,
-                           "%lld tokens after %lld", (long long)n,
-                           (long long)n_prompt);
+        at += cf_grid_putf(g, r.x + at, r.y, r.w - at, style, "%lld tokens after %lld",
+                           (long long)n, (long long)n_prompt);
     }
     if (rate > 0) {
         cf_grid_putf(g, r.x + at, r.y, r.w - at, style, ", %s%.1f a second",
@@ -383,13 +361,11 @@ static int draw_server(const traffic *s, cf_grid *g, cf_rect r)
     if (s->server == NULL || r.h < 2) {
         return 0;
     }
-    cf_grid_put(g, r.x, r.y++, r.w, cf_json_get_str(s->server, "server"),
-                CF_STYLE_DIM);
+    cf_grid_put(g, r.x, r.y++, r.w, cf_json_get_str(s->server, "server"), CF_STYLE_DIM);
     size_t most = r.h > 3 * SLOT_ROWS ? SLOT_ROWS : (size_t)r.h / 3;
     n = n < most ? n : most;
     for (size_t i = 0; i < n; i++) {
-        draw_slot(g, (cf_rect){r.x, r.y + (int)i, r.w, 1}, i,
-                  json_array_get(slots, i));
+        draw_slot(g, (cf_rect){r.x, r.y + (int)i, r.w, 1}, i, json_array_get(slots, i));
     }
     return (int)n + 1;
 }
@@ -400,8 +376,7 @@ static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_rect in = {r.x + 1, r.y, r.w - 2, r.h};
     int n_detail = in.h > 3 * DETAIL_ROWS ? DETAIL_ROWS : in.h / 3;
     if (s->stop_line.n > 0) {
-        cf_grid_put(g, in.x, in.y, in.w, cf_buf_str(&s->stop_line),
-                    CF_STYLE_WARNING);
+        cf_grid_put(g, in.x, in.y, in.w, cf_buf_str(&s->stop_line), CF_STYLE_WARNING);
         in.y++;
         in.h--;
     }
@@ -416,8 +391,7 @@ static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
                  CF_STYLE_TITLE);
     if (s->list.n == 0) {
         cf_grid_puts(g, in.x, in.y + 1, in.w,
-                     "No exchanges yet: `confab proxy --to URL` records them.",
-                     CF_STYLE_DIM);
+                     "No exchanges yet: `confab proxy --to URL` records them.", CF_STYLE_DIM);
         return;
     }
     for (int i = 0; i < n_rows && s->list.top + (size_t)i < s->list.n; i++) {
@@ -449,8 +423,7 @@ static void cmd_open(cf_app *app)
         cf_app_say(app, CF_STYLE_WARNING,
                    "this exchange is not a conversation; `confab history raw` "
                    "prints its bodies");
-    } else if (cf_lab_open_conv(app->lab, x->conversation, x->turn, &err) !=
-               CF_OK) {
+    } else if (cf_lab_open_conv(app->lab, x->conversation, x->turn, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else {
         if (x->end.n == 0) {
@@ -484,13 +457,11 @@ static bool traffic_text(cf_app *app, cf_buf *out)
 }
 
 static const cf_command traffic_commands[] = {
-    {"open", CF_IN(CF_VIEW_TRAFFIC), "<Enter> l <Right>", "",
-     "open its conversation at its reply", CF_RUN(cmd_open)},
+    {"open", CF_IN(CF_VIEW_TRAFFIC), "<Enter> l <Right>", "", "open its conversation at its reply",
+     CF_RUN(cmd_open)},
     {"break", CF_IN(CF_VIEW_TRAFFIC), "gB", "[TEXT|off]",
-     "stop requests with TEXT at the proxy; off lets them go",
-     CF_WITH(cf_traffic_break)},
-    {"break-edit", CF_IN(CF_VIEW_TRAFFIC), "e", "",
-     "edit the request that waits, and send it on",
+     "stop requests with TEXT at the proxy; off lets them go", CF_WITH(cf_traffic_break)},
+    {"break-edit", CF_IN(CF_VIEW_TRAFFIC), "e", "", "edit the request that waits, and send it on",
      CF_RUN(cf_traffic_break_edit)},
     {"break-send", CF_IN(CF_VIEW_TRAFFIC), "gn", "", "send it on as it is",
      CF_RUN(cf_traffic_break_send)},

@@ -4,10 +4,9 @@
 #include "tui/app/app.h"
 
 extern const cf_view_ops cf_view_replies, cf_view_influence;
-extern const cf_view_ops cf_view_chat, cf_view_prompt, cf_view_tokens,
-    cf_view_tools, cf_view_diff, cf_view_library, cf_view_templates,
-    cf_view_help, cf_view_log, cf_view_output, cf_view_servers, cf_view_traffic,
-    cf_view_sweep, cf_view_media;
+extern const cf_view_ops cf_view_chat, cf_view_prompt, cf_view_tokens, cf_view_tools, cf_view_diff,
+    cf_view_library, cf_view_templates, cf_view_help, cf_view_log, cf_view_output, cf_view_servers,
+    cf_view_traffic, cf_view_sweep, cf_view_media;
 
 const cf_view_ops *const cf_views[CF_VIEW_COUNT] = {
     [CF_VIEW_CHAT] = &cf_view_chat,

@@ -19,9 +19,7 @@ void cf_bar_draw(cf_grid *g, cf_rect r, double share, cf_style style)
     for (int y = 0; y < r.h; y++) {
         int part = part_of(eighths, y, r.h);
         if (part != 0) {
-            uint32_t cp = !g->ascii_lines ? 0x2580 + (uint32_t)part
-                          : part > 4      ? '#'
-                                          : '.';
+            uint32_t cp = !g->ascii_lines ? 0x2580 + (uint32_t)part : part > 4 ? '#' : '.';
             cf_grid_fill(g, (cf_rect){r.x, r.y + y, r.w, 1}, cp, style);
         }
     }

@@ -50,8 +50,7 @@ static void remember(cf_edit *e)
     }
     if (e->n_undo == CF_EDIT_UNDO_MAX) {
         cf_free(e->undo[0].text);
-        memmove(e->undo, e->undo + 1,
-                (CF_EDIT_UNDO_MAX - 1) * sizeof e->undo[0]);
+        memmove(e->undo, e->undo + 1, (CF_EDIT_UNDO_MAX - 1) * sizeof e->undo[0]);
         e->n_undo--;
     }
     e->undo[e->n_undo++] = (cf_edit_step){copy, e->text.n, e->cursor};
@@ -76,8 +75,7 @@ static void undo(cf_edit *e)
 static void replace(cf_edit *e, size_t from, size_t to, cf_str with)
 {
     size_t tail = e->text.n - to;
-    if (with.n > to - from &&
-        cf_buf_reserve(&e->text, with.n - (to - from)) == NULL) {
+    if (with.n > to - from && cf_buf_reserve(&e->text, with.n - (to - from)) == NULL) {
         cf_buf_rewind(&e->text, e->text.n); /* the text is as it was */
         e->failed = true;
         return;
@@ -150,8 +148,8 @@ static size_t before(const cf_edit *e, size_t at)
     }
     size_t last = start;
     cf_cluster c;
-    for (size_t i = start; i < at && cf_cluster_next(&c, e->text.p, e->text.n,
-                                                     &i, 0, CF_SPACE_PLAIN);) {
+    for (size_t i = start;
+         i < at && cf_cluster_next(&c, e->text.p, e->text.n, &i, 0, CF_SPACE_PLAIN);) {
         last = c.off;
     }
     return last;
@@ -161,16 +159,14 @@ static size_t after(const cf_edit *e, size_t at)
 {
     cf_cluster c;
     size_t i = at;
-    return cf_cluster_next(&c, e->text.p, e->text.n, &i, 0, CF_SPACE_PLAIN)
-               ? i
-               : at;
+    return cf_cluster_next(&c, e->text.p, e->text.n, &i, 0, CF_SPACE_PLAIN) ? i : at;
 }
 
 static bool is_word_byte(const cf_edit *e, size_t i)
 {
     unsigned char b = (unsigned char)e->text.p[i];
-    return b >= 0x80 || b == '_' || (b >= '0' && b <= '9') ||
-           (b >= 'A' && b <= 'Z') || (b >= 'a' && b <= 'z');
+    return b >= 0x80 || b == '_' || (b >= '0' && b <= '9') || (b >= 'A' && b <= 'Z') ||
+           (b >= 'a' && b <= 'z');
 }
 
 static size_t word_before(const cf_edit *e, size_t at)
@@ -222,8 +218,7 @@ static size_t find_line(const cf_wrapped *w, size_t at)
 }
 
 /* The byte in a wrapped line that is nearest to a column. */
-static size_t byte_at_column(const cf_edit *e, const cf_line *line,
-                             size_t column)
+static size_t byte_at_column(const cf_edit *e, const cf_line *line, size_t column)
 {
     size_t end = line->off + line->len;
     size_t i = line->off;
@@ -250,8 +245,7 @@ static bool move_line(cf_edit *e, int by, int width)
     size_t line = find_line(&w, e->cursor);
     bool moved = by < 0 ? line > 0 : line + 1 < w.n;
     if (moved) {
-        size_t column =
-            cf_text_width(e->text.p + w.v[line].off, e->cursor - w.v[line].off);
+        size_t column = cf_text_width(e->text.p + w.v[line].off, e->cursor - w.v[line].off);
         line = by < 0 ? line - 1 : line + 1;
         e->cursor = byte_at_column(e, &w.v[line], column);
     }
@@ -444,8 +438,7 @@ bool cf_edit_key(cf_edit *e, cf_key key, int width)
 void cf_edit_draw(cf_edit *e, cf_grid *g, cf_rect r, bool focused)
 {
     cf_wrapped w = {0};
-    if (r.w < 2 || r.h < 1 ||
-        cf_wrapped_update(&w, cf_edit_text(e), r.w - 1, NULL) != CF_OK) {
+    if (r.w < 2 || r.h < 1 || cf_wrapped_update(&w, cf_edit_text(e), r.w - 1, NULL) != CF_OK) {
         return;
     }
     size_t line = find_line(&w, e->cursor);
@@ -460,17 +453,15 @@ void cf_edit_draw(cf_edit *e, cf_grid *g, cf_rect r, bool focused)
     }
     for (size_t i = 0; i < height && e->top + i < w.n; i++) {
         const cf_line *l = &w.v[e->top + i];
-        cf_grid_put(g, r.x, r.y + (int)i, r.w,
-                    cf_str_make(cf_buf_cstr(&e->text) + l->off, l->len),
+        cf_grid_put(g, r.x, r.y + (int)i, r.w, cf_str_make(cf_buf_cstr(&e->text) + l->off, l->len),
                     CF_STYLE_NORMAL);
     }
     if (focused) {
         const cf_line *l = &w.v[line];
         size_t in_line = e->cursor - l->off;
-        size_t column = cf_text_width(cf_buf_cstr(&e->text) + l->off,
-                                      in_line < l->len ? in_line : l->len);
-        g->cursor_x =
-            r.x + (int)(column < (size_t)r.w ? column : (size_t)r.w - 1);
+        size_t column =
+            cf_text_width(cf_buf_cstr(&e->text) + l->off, in_line < l->len ? in_line : l->len);
+        g->cursor_x = r.x + (int)(column < (size_t)r.w ? column : (size_t)r.w - 1);
         g->cursor_y = r.y + (int)(line - e->top);
     }
     cf_wrapped_deinit(&w);

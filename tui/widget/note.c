@@ -17,9 +17,7 @@ int cf_note_put(cf_grid *g, cf_rect r, cf_str text, cf_style style)
                 continue;
             }
             cf_grid_put(g, r.x, r.y + n, r.w,
-                        cf_str_make(text.p + off,
-                                    is_last ? text.n - off : lines.v[n].len),
-                        style);
+                        cf_str_make(text.p + off, is_last ? text.n - off : lines.v[n].len), style);
         }
     }
     cf_wrapped_deinit(&lines);

@@ -28,11 +28,10 @@ void cf_pager_move(cf_pager *p, cf_move move)
     size_t page = l->height > 1 ? l->height - 1 : 1;
     size_t by = move == CF_MOVE_UP || move == CF_MOVE_DOWN             ? 1
                 : move == CF_MOVE_PAGE_UP || move == CF_MOVE_PAGE_DOWN ? page
-                : move == CF_MOVE_HALF_UP || move == CF_MOVE_HALF_DOWN
-                    ? (page + 1) / 2
-                    : l->n;
-    bool up = move == CF_MOVE_UP || move == CF_MOVE_PAGE_UP ||
-              move == CF_MOVE_HALF_UP || move == CF_MOVE_FIRST;
+                : move == CF_MOVE_HALF_UP || move == CF_MOVE_HALF_DOWN ? (page + 1) / 2
+                                                                       : l->n;
+    bool up = move == CF_MOVE_UP || move == CF_MOVE_PAGE_UP || move == CF_MOVE_HALF_UP ||
+              move == CF_MOVE_FIRST;
     if (up) {
         l->top -= l->top < by ? l->top : by;
     } else {
@@ -51,8 +50,7 @@ size_t cf_find_smart(cf_str text, const char *what)
     size_t n = strlen(what);
     bool ignores_case = true;
     for (size_t i = 0; i < n; i++) {
-        ignores_case = ignores_case &&
-                       fold((unsigned char)what[i]) == (unsigned char)what[i];
+        ignores_case = ignores_case && fold((unsigned char)what[i]) == (unsigned char)what[i];
     }
     for (size_t at = 0; n != 0 && at + n <= text.n; at++) {
         size_t i = 0;
@@ -81,8 +79,8 @@ bool cf_pager_search(cf_pager *p, const char *what, int direction)
     size_t n = p->lines.n;
     snprintf(p->match, sizeof p->match, "%s", what);
     for (size_t step = direction == 0 ? 0 : 1; step <= n && n != 0; step++) {
-        size_t line = direction < 0 ? (p->list.cursor + n - step % n) % n
-                                    : (p->list.cursor + step) % n;
+        size_t line =
+            direction < 0 ? (p->list.cursor + n - step % n) % n : (p->list.cursor + step) % n;
         if (cf_find_smart(line_text(p, line), what) != SIZE_MAX) {
             cf_list_go(&p->list, line);
             return true;
@@ -96,8 +94,7 @@ static void mark_matches(const cf_pager *p, cf_grid *g, cf_rect r, cf_str line)
     size_t at = 0;
     size_t n = strlen(p->match);
     while (n != 0 && at < line.n) {
-        size_t found =
-            cf_find_smart(cf_str_make(line.p + at, line.n - at), p->match);
+        size_t found = cf_find_smart(cf_str_make(line.p + at, line.n - at), p->match);
         if (found == SIZE_MAX) {
             return;
         }
@@ -111,8 +108,7 @@ static void mark_matches(const cf_pager *p, cf_grid *g, cf_rect r, cf_str line)
 void cf_pager_draw(cf_pager *p, cf_grid *g, cf_rect r)
 {
     if (r.w < 2 || r.h < 1 ||
-        cf_wrapped_update(&p->lines, cf_buf_str(&p->text), r.w, NULL) !=
-            CF_OK) {
+        cf_wrapped_update(&p->lines, cf_buf_str(&p->text), r.w, NULL) != CF_OK) {
         return;
     }
     cf_list_set(&p->list, p->lines.n, (size_t)r.h);
@@ -120,8 +116,7 @@ void cf_pager_draw(cf_pager *p, cf_grid *g, cf_rect r)
         size_t line = p->list.top + (size_t)y;
         cf_str text = line_text(p, line);
         bool is_head = text.n != 0 && text.p[0] == '#';
-        cf_grid_put(g, r.x, r.y + y, r.w, text,
-                    is_head ? CF_STYLE_FOCUS : CF_STYLE_NORMAL);
+        cf_grid_put(g, r.x, r.y + y, r.w, text, is_head ? CF_STYLE_FOCUS : CF_STYLE_NORMAL);
         mark_matches(p, g, (cf_rect){r.x, r.y + y, r.w, 1}, text);
     }
     g->cursor_x = r.x;

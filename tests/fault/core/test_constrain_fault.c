@@ -37,8 +37,8 @@ static cf_status compile_text(void *ud)
     cf_error err;
     cf_grammar *g = NULL;
     (void)ud;
-    cf_status st = cf_grammar_from_text(
-        &g, cf_str_from("r = \"a\" x{1,2} | /b+/; x = \"c\" r?;"), NULL, &err);
+    cf_status st =
+        cf_grammar_from_text(&g, cf_str_from("r = \"a\" x{1,2} | /b+/; x = \"c\" r?;"), NULL, &err);
     cf_grammar_free(g);
     return st;
 }
@@ -54,8 +54,7 @@ static cf_status compile_tools(void *ud)
 
 static cf_status walk(void *ud)
 {
-    static const char *const words[] = {"{\"", "a",  "\": ", "4", ", \"",
-                                        "p",   "\"", "x",    "}"};
+    static const char *const words[] = {"{\"", "a", "\": ", "4", ", \"", "p", "\"", "x", "}"};
     const cf_grammar *g = ud;
     cf_error err;
     cf_piece pieces[9];
@@ -95,17 +94,14 @@ static void test_fault__compile(void **state)
 static void test_fault__tools(void **state)
 {
     (void)state;
-    static const cf_tool_family families[] = {CF_TOOLS_HERMES, CF_TOOLS_GEMMA3,
-                                              CF_TOOLS_GEMMA4};
-    json_t *json = read_json(
-        "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{"
-        "\"a\":{\"type\":\"string\"},\"b\":{\"enum\":[\"x\",true]}}}}]");
+    static const cf_tool_family families[] = {CF_TOOLS_HERMES, CF_TOOLS_GEMMA3, CF_TOOLS_GEMMA4};
+    json_t *json = read_json("[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{"
+                             "\"a\":{\"type\":\"string\"},\"b\":{\"enum\":[\"x\",true]}}}}]");
     cf_tool_set *set;
     cf_error err;
     T_OK(cf_tool_set_new(&set, json, &err), err);
     for (int i = 0; i < 3; i++) {
-        cf_tool_constraint spec = {
-            .family = families[i], .tools = set, .mode = CF_TOOLS_TEXT_AND};
+        cf_tool_constraint spec = {.family = families[i], .tools = set, .mode = CF_TOOLS_TEXT_AND};
         cf_fault_every_alloc(compile_tools, &spec, true);
     }
     cf_tool_set_free(set);

@@ -26,8 +26,7 @@ static cf_status compile(void *ud)
 static void test_spec__every_alloc(void **state)
 {
     (void)state;
-    char choice[] = "choice yes|no", regex[] = "regex [a-c]+x?",
-         json[] = "json";
+    char choice[] = "choice yes|no", regex[] = "regex [a-c]+x?", json[] = "json";
     char *words[] = {choice, regex, json};
     for (size_t i = 0; i < 3; i++) {
         cf_fault_every_alloc(compile, words[i], false);

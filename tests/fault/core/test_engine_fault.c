@@ -19,9 +19,8 @@ static cf_status open_engine(cf_engine **e, const input *in)
 {
     cf_engine_options o = {.n_threads = 2};
     cf_error err = {.code = CF_OK};
-    cf_status st = in->path != NULL
-                       ? cf_engine_open(e, in->path, &o, &err)
-                       : cf_engine_open_memory(e, in->bytes, in->n, &o, &err);
+    cf_status st = in->path != NULL ? cf_engine_open(e, in->path, &o, &err)
+                                    : cf_engine_open_memory(e, in->bytes, in->n, &o, &err);
     assert_true(st == CF_OK || err.text[0] != '\0');
     return st;
 }
@@ -118,8 +117,7 @@ static void test_fault__open(void **state)
     (void)state;
     for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
         input in = {0};
-        in.bytes =
-            cf_tiny_gguf(&(cf_tiny_options){.arch = cf_tiny_archs[i]}, &in.n);
+        in.bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = cf_tiny_archs[i]}, &in.n);
         cf_fault_every_alloc(body_open, &in, false);
         cf_fault_every_alloc(body_open, &in, true);
         union {

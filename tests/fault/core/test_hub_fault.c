@@ -32,12 +32,9 @@ static cf_status open_and_encode(void *ud)
     cf_token_list list = {NULL, 12345};
     uint32_t *offsets = NULL;
     cf_buf b = CF_BUF_INIT;
-    cf_status st = tok != NULL
-                       ? CF_OK
-                       : cf_spm_tokenizer(&tok, cf_buf_str(&s->file), &o, &err);
+    cf_status st = tok != NULL ? CF_OK : cf_spm_tokenizer(&tok, cf_buf_str(&s->file), &o, &err);
     if (st == CF_OK) {
-        st = cf_tokenizer_encode_offsets(&list, &offsets, tok,
-                                         cf_str_make(text, sizeof text - 1),
+        st = cf_tokenizer_encode_offsets(&list, &offsets, tok, cf_str_make(text, sizeof text - 1),
                                          true, true, &arena, &err);
         assert_true((st == CF_OK) == (list.n != 12345));
     }
@@ -70,8 +67,7 @@ static void test_alloc__tokenizer_json(void **state)
         cf_arena arena;
         cf_arena_init(&arena, 0);
         cf_hf_file(&s.file, (cf_hf_sample)i);
-        T_OK(cf_hf_tokenizer(&s.tok, cf_buf_str(&s.file), &names, &arena, &err),
-             err);
+        T_OK(cf_hf_tokenizer(&s.tok, cf_buf_str(&s.file), &names, &arena, &err), err);
         run(&s);
         cf_tokenizer_free(s.tok);
         cf_arena_deinit(&arena);

@@ -27,8 +27,7 @@ static cf_status open_and_encode(void *ud)
     cf_status st = cf_gguf_open_memory(&g, s->file.bytes, s->file.n, &err);
     CF_THEN(st, cf_gguf_tokenizer(&tok, g, &err));
     if (st == CF_OK) {
-        st = cf_tokenizer_encode(&list, tok, cf_str_make(s->text, s->n), true,
-                                 true, &arena, &err);
+        st = cf_tokenizer_encode(&list, tok, cf_str_make(s->text, s->n), true, true, &arena, &err);
         assert_true((st == CF_OK) == (list.n != 12345));
     }
     if (st == CF_OK) {

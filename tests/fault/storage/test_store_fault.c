@@ -25,11 +25,9 @@ static void print_finding(void *ud, const char *line)
     printf("finding: %s\n", line);
 }
 
-static cf_status open_flags(cf_store **s, const char *path, uint32_t flags,
-                            cf_error *err)
+static cf_status open_flags(cf_store **s, const char *path, uint32_t flags, cf_error *err)
 {
-    cf_store_options opts = {
-        .flags = CF_STORE_CREATE | flags, .patience_ms = 1000, .busy_ms = 50};
+    cf_store_options opts = {.flags = CF_STORE_CREATE | flags, .patience_ms = 1000, .busy_ms = 50};
     return cf_store_open(s, path, &opts, err);
 }
 
@@ -97,8 +95,7 @@ static bool took(session *x, cf_status st, const cf_error *err)
     return st == CF_OK;
 }
 
-static cf_store_turn say(const session *x, cf_uuid id, cf_uuid parent,
-                         const char *json)
+static cf_store_turn say(const session *x, cf_uuid id, cf_uuid parent, const char *json)
 {
     return (cf_store_turn){.id = id,
                            .conversation = x->conv,
@@ -113,8 +110,7 @@ static void stream(session *x, cf_store *s)
     cf_stream *st = NULL;
     cf_store_run run = cf_store_run_none();
     run.options = cf_str_from("{\"top_k\":1}");
-    cf_store_turn t =
-        say(x, x->c, x->a, "{\"role\":\"assistant\",\"content\":\"\"}");
+    cf_store_turn t = say(x, x->c, x->a, "{\"role\":\"assistant\",\"content\":\"\"}");
     t.run = &run;
     cf_status begun = cf_store_begin(s, &t, &st, &err);
     if (begun != CF_OK && begun != CF_EBUSY) {
@@ -136,16 +132,14 @@ static void use(session *x, cf_store *s)
     cf_error err;
     cf_store_conv conv = {.id = x->conv, .title = {"first", 5}};
     x->has_conv = took(x, cf_store_put_conv(s, &conv, NULL, &err), &err);
-    cf_store_turn t = say(
-        x, x->a, nil, "{\"role\":\"user\",\"content\":\"\xE6\x97\xA5 hi\"}");
+    cf_store_turn t = say(x, x->a, nil, "{\"role\":\"user\",\"content\":\"\xE6\x97\xA5 hi\"}");
     x->has_a = took(x, cf_store_put_turn(s, &t, NULL, &err), &err);
     t = say(x, x->b, x->a,
             "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":"
             "\"yes\"}],\"x\":1}");
     x->has_b = took(x, cf_store_put_turn(s, &t, NULL, &err), &err);
     stream(x, s);
-    x->has_title = took(
-        x, cf_store_set_title(s, x->conv, cf_str_from("second"), &err), &err);
+    x->has_title = took(x, cf_store_set_title(s, x->conv, cf_str_from("second"), &err), &err);
     cf_arena a;
     cf_arena_init(&a, 0);
     const cf_store_conv *rows;
@@ -175,8 +169,7 @@ static session new_session(const char *path)
                      .c = cf_uuid_new()};
 }
 
-static void check_turn(cf_store *s, cf_uuid id, bool must_be_there,
-                       const char *text)
+static void check_turn(cf_store *s, cf_uuid id, bool must_be_there, const char *text)
 {
     cf_arena a;
     cf_error err;
@@ -196,8 +189,8 @@ static void check_turn(cf_store *s, cf_uuid id, bool must_be_there,
  * pieces. */
 static void check_beginning(cf_store *s, cf_uuid id)
 {
-    static const char *const beginnings[] = {
-        "\"content\":\"\"", "\"content\":\"abc\"", "\"content\":\"abcabc\""};
+    static const char *const beginnings[] = {"\"content\":\"\"", "\"content\":\"abc\"",
+                                             "\"content\":\"abcabc\""};
     cf_arena a;
     cf_error err;
     cf_store_turn t;
@@ -263,16 +256,13 @@ static void each_allocation(bool is_new, size_t stride)
         bool fired = cf_fault_disarm();
         cf_store_close(s);
         if (cf_fault_live() != before) {
-            fail_msg("allocation %d: %d blocks left", (int)nth,
-                     (int)(cf_fault_live() - before));
+            fail_msg("allocation %d: %d blocks left", (int)nth, (int)(cf_fault_live() - before));
         }
         /* jansson calls it bad syntax when memory runs out in a string. */
-        bool is_jansson = x.worst == CF_EFORMAT &&
-                          strstr(x.why.text, "not valid JSON") != NULL;
+        bool is_jansson = x.worst == CF_EFORMAT && strstr(x.why.text, "not valid JSON") != NULL;
         if (x.worst != CF_OK && x.worst != CF_ENOMEM && x.worst != CF_EBUSY &&
             x.worst != CF_ENOTFOUND && !is_jansson) {
-            fail_msg("allocation %d: %s: %s", (int)nth, cf_status_name(x.worst),
-                     x.why.text);
+            fail_msg("allocation %d: %s: %s", (int)nth, cf_status_name(x.worst), x.why.text);
         }
         s = open_at(path);
         if (is_new) {
@@ -436,13 +426,11 @@ static void test_lock__held_by_another(void **state)
     cf_store *s = open_at(path);
     sqlite3 *other;
     assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     session x = new_session(path);
     use(&x, s);
     assert_int_equal(x.has_conv + x.has_a + x.has_b + x.has_c, 0);
-    assert_int_equal(cf_store_set_title(s, x.conv, cf_str_from("no"), &err),
-                     CF_EBUSY);
+    assert_int_equal(cf_store_set_title(s, x.conv, cf_str_from("no"), &err), CF_EBUSY);
     cf_arena a;
     cf_arena_init(&a, 0);
     const cf_store_conv *rows;
@@ -450,8 +438,7 @@ static void test_lock__held_by_another(void **state)
     cf_store_query q = {.limit = 10};
     T_OK(cf_store_list(s, &q, &a, &rows, &n, &err), err); /* readers go on */
     cf_arena_deinit(&a);
-    assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(other);
     T_OK(cf_store_flush(s, 5000, &err), err);
     check_kept(&x, s, true);
@@ -461,18 +448,15 @@ static void test_lock__held_by_another(void **state)
 /* ---- processes ---------------------------------------------------------- */
 
 /* Streams numbers, telling through the pipe how far it is on disk. */
-static void child_streams(const char *path, cf_uuid conv, cf_uuid turn,
-                          uint64_t seed, int to)
+static void child_streams(const char *path, cf_uuid conv, cf_uuid turn, uint64_t seed, int to)
 {
     cf_rand r = {seed};
     cf_store *s;
     cf_error err;
     cf_stream *st;
     session x = {.conv = conv, .c = turn};
-    cf_store_turn t =
-        say(&x, turn, nil, "{\"role\":\"assistant\",\"content\":\"\"}");
-    if (open_flags(&s, path, 0, &err) != CF_OK ||
-        cf_store_begin(s, &t, &st, &err) != CF_OK) {
+    cf_store_turn t = say(&x, turn, nil, "{\"role\":\"assistant\",\"content\":\"\"}");
+    if (open_flags(&s, path, 0, &err) != CF_OK || cf_store_begin(s, &t, &st, &err) != CF_OK) {
         _exit(1);
     }
     for (uint32_t n = 0;; n++) {
@@ -622,8 +606,7 @@ static void child_writes(const char *path, cf_uuid conv, cf_uuid turn, int n)
     session x = {.conv = conv};
     for (int i = 0; i < n; i++) {
         turn.b[15] = (uint8_t)i;
-        cf_store_turn t =
-            say(&x, turn, nil, "{\"role\":\"user\",\"content\":\"both\"}");
+        cf_store_turn t = say(&x, turn, nil, "{\"role\":\"user\",\"content\":\"both\"}");
         if (cf_store_put_turn(s, &t, NULL, &err) != CF_OK) {
             _exit(3);
         }

@@ -31,8 +31,7 @@ static cf_store *open_at(const char *path)
 {
     cf_store *s = NULL;
     cf_error err;
-    const cf_store_options o = {
-        .flags = CF_STORE_CREATE, .patience_ms = 2000, .busy_ms = 1};
+    const cf_store_options o = {.flags = CF_STORE_CREATE, .patience_ms = 2000, .busy_ms = 1};
     return cf_store_open(&s, path, &o, &err) == CF_OK ? s : NULL;
 }
 
@@ -52,8 +51,7 @@ static bool put_turns(cf_store *s, size_t from, size_t to, said *x)
     memset(text, 'x', sizeof text - 1);
     for (size_t i = from; i < to; i++) {
         char json[3200];
-        snprintf(json, sizeof json,
-                 "{\"role\":\"user\",\"content\":\"%zu %s\"}", i, text);
+        snprintf(json, sizeof json, "{\"role\":\"user\",\"content\":\"%zu %s\"}", i, text);
         const cf_store_turn t = {.id = number(2, i),
                                  .conversation = number(1, 0),
                                  .parent = i > 0 ? number(2, i - 1) : nil,
@@ -78,8 +76,8 @@ static void session(const char *path, size_t cut, said *x)
     if (s == NULL) {
         return;
     }
-    bool goes_on = cf_store_put_conv(s, &conv, NULL, &err) == CF_OK &&
-                   put_turns(s, 0, TURNS / 2, x);
+    bool goes_on =
+        cf_store_put_conv(s, &conv, NULL, &err) == CF_OK && put_turns(s, 0, TURNS / 2, x);
     cf_store_close(s);
     if (!goes_on || (cut != 0 && crash_vfs_count() >= cut)) {
         return;
@@ -133,8 +131,7 @@ static void remove_db(const char *path)
 }
 
 /* Opens what is left: it is sound and holds at least `n_least` turns. */
-static void check_left(const char *path, size_t cut, const char *what,
-                       size_t n_least)
+static void check_left(const char *path, size_t cut, const char *what, size_t n_least)
 {
     cf_error err;
     size_t n_found = 0;
@@ -187,8 +184,7 @@ static void cut_before(size_t cut, cf_rand *r)
         crash_vfs_image(path, left[i], losses[i].loss, r);
     }
     for (size_t i = 0; i < N; i++) {
-        check_left(left[i], cut, losses[i].name,
-                   losses[i].loss == CRASH_PROCESS ? x.n : x.n_sure);
+        check_left(left[i], cut, losses[i].name, losses[i].loss == CRASH_PROCESS ? x.n : x.n_sure);
     }
 }
 

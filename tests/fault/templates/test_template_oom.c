@@ -31,8 +31,7 @@ static cf_status body(void *ud)
     cf_render r;
     cf_error err;
     cf_arena_init(&arena, 0);
-    cf_status st = cf_template_compile(&tpl, cf_str_from(source), NULL, &arena,
-                                       &why, &err);
+    cf_status st = cf_template_compile(&tpl, cf_str_from(source), NULL, &arena, &why, &err);
     CF_THEN(st, cf_context_read(&context, cf_str_from(values), &arena, &err));
     CF_THEN(st, cf_template_render(tpl, context, options, &arena, &r, &err));
     cf_template_free(tpl);

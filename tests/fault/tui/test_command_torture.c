@@ -39,21 +39,17 @@ enum {
     IDS_MAX = 40
 };
 
-static const char template_text[] =
-    "{{ bos_token }}{% for m in messages %}<|user|>{{ m.role }}: "
-    "{{ m.content | trim }}</s>{% endfor %}"
-    "{% if add_generation_prompt %}a{% endif %}";
-static const char other_text[] =
-    "{% for m in messages %}<|user|>{{ m.content }}{% endfor %}";
+static const char template_text[] = "{{ bos_token }}{% for m in messages %}<|user|>{{ m.role }}: "
+                                    "{{ m.content | trim }}</s>{% endfor %}"
+                                    "{% if add_generation_prompt %}a{% endif %}";
+static const char other_text[] = "{% for m in messages %}<|user|>{{ m.content }}{% endfor %}";
 static const char broken_text[] = "{% for m in messages %}{{ m.content }}";
-static const char context_text[] =
-    "{\"messages\":[{\"role\":\"user\",\"content\":\" hello \"},"
-    "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\"}]}";
-static const char render_batch[] =
-    "{\"name\":\"a\",\"context\":{\"messages\":[{\"role\":\"user\","
-    "\"content\":\"hello\"}]}}\n"
-    "{\"name\":\"b\",\"template\":\"{{ 1 / 0 }}\",\"context\":{}}\n"
-    "{\"name\":\"c\",\"template\":\"{% if %}\",\"context\":{}}\n";
+static const char context_text[] = "{\"messages\":[{\"role\":\"user\",\"content\":\" hello \"},"
+                                   "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\"}]}";
+static const char render_batch[] = "{\"name\":\"a\",\"context\":{\"messages\":[{\"role\":\"user\","
+                                   "\"content\":\"hello\"}]}}\n"
+                                   "{\"name\":\"b\",\"template\":\"{{ 1 / 0 }}\",\"context\":{}}\n"
+                                   "{\"name\":\"c\",\"template\":\"{% if %}\",\"context\":{}}\n";
 static const char schema_text[] =
     "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},"
     "\"b\":{\"enum\":[\"x\",\"y\"]}},\"required\":[\"a\"]}";
@@ -100,10 +96,9 @@ static const char server_text[] =
     "\\\"text\\\",\\\"text\\\":\\\"again\\\"}]}}\";;\n"
     "esac; done\n";
 
-static const char raising_text[] =
-    "{% for m in messages %}{% if m.content == 'hello' %}"
-    "{{ raise_exception('no greetings') }}{% endif %}{{ m.content }}"
-    "{% endfor %}";
+static const char raising_text[] = "{% for m in messages %}{% if m.content == 'hello' %}"
+                                   "{{ raise_exception('no greetings') }}{% endif %}{{ m.content }}"
+                                   "{% endfor %}";
 static const char test_text[] = "template template\n"
                                 "context context\n"
                                 "test one\n"
@@ -124,8 +119,8 @@ static const char prompts_text[] =
     "\n";
 
 static int out_fd = -1, real_out = -1, real_err = -1, null_fd = -1;
-static char head[CF_UUID_TEXT + 1], run_head[CF_UUID_TEXT + 1],
-    log_head[CF_UUID_TEXT + 1], exchange_id[CF_UUID_TEXT + 1];
+static char head[CF_UUID_TEXT + 1], run_head[CF_UUID_TEXT + 1], log_head[CF_UUID_TEXT + 1],
+    exchange_id[CF_UUID_TEXT + 1];
 
 static void redirect(bool on)
 {
@@ -147,8 +142,7 @@ static int run(const char *const *words, char *out, size_t *n)
         const char *word = words[argc - 1];
         bool is_script = strncmp(word, "script:@", 8) == 0;
         bool is_file = word[0] == '@' || is_script;
-        snprintf(text[argc], sizeof text[argc], "%s%s",
-                 is_script ? "script:" : "",
+        snprintf(text[argc], sizeof text[argc], "%s%s", is_script ? "script:" : "",
                  is_file ? store_dir_file(word + (is_script ? 8 : 1)) : word);
         argv[argc] = text[argc];
     }
@@ -176,7 +170,7 @@ enum {
 static size_t runs_of(unsigned mode, bool persist)
 {
     const char *asked = getenv("CONFAB_TORTURE"); /* for each one: a large N */
-    return asked != NULL ? strtoul(asked, NULL, 10)
+    return asked != NULL                                   ? strtoul(asked, NULL, 10)
            : (mode & EVERY) != 0 && !persist && !T_IS_SLOW ? SIZE_MAX
            : mode != PLAIN                                 ? FEW_MAX
            : persist                                       ? RUNS_MAX / 3
@@ -187,8 +181,8 @@ static void blur(char *out, size_t *n)
 {
     size_t k = 0;
     for (size_t i = 0; i < *n; i++) {
-        bool is_figure = (out[i] >= '0' && out[i] <= '9') || out[i] == '.' ||
-                         out[i] == ' ' || out[i] == '-';
+        bool is_figure =
+            (out[i] >= '0' && out[i] <= '9') || out[i] == '.' || out[i] == ' ' || out[i] == '-';
         if (!is_figure) {
             out[k++] = out[i];
         } else if (k == 0 || out[k - 1] != '#') {
@@ -205,8 +199,7 @@ static void number_ids(char *out, size_t *n)
     size_t n_seen = 0, k = 0;
     for (size_t i = 0; i < *n;) {
         cf_uuid id;
-        if (i + CF_UUID_TEXT > *n ||
-            !cf_uuid_parse(&id, out + i, CF_UUID_TEXT)) {
+        if (i + CF_UUID_TEXT > *n || !cf_uuid_parse(&id, out + i, CF_UUID_TEXT)) {
             out[k++] = out[i++];
             continue;
         }
@@ -233,24 +226,17 @@ static void copy_db(void)
         (void)remove(store_dir_file(ends[i]));
     }
     T_OK(cf_os_read_file(&b, store_dir_file("db"), 1 << 24, &err), err);
-    T_OK(cf_os_write_file(store_dir_file("scratch"), b.p, b.n, 0600, &err),
-         err);
+    T_OK(cf_os_write_file(store_dir_file("scratch"), b.p, b.n, 0600, &err), err);
     cf_buf_deinit(&b);
 }
 
 /* One run with what is compared: its output, and the history after it. */
-static int run_as(const char *const *words, unsigned mode, size_t nth,
-                  bool persist, char *out, size_t *n, bool *fired)
+static int run_as(const char *const *words, unsigned mode, size_t nth, bool persist, char *out,
+                  size_t *n, bool *fired)
 {
     const bool copies = strcmp(words[1], "backup") == 0;
-    const char *const export_all[] = {"history",
-                                      "export",
-                                      "-a",
-                                      "-f",
-                                      "confab",
-                                      "--db",
-                                      copies ? "@copy" : "@scratch",
-                                      NULL};
+    const char *const export_all[] = {
+        "history", "export", "-a", "-f", "confab", "--db", copies ? "@copy" : "@scratch", NULL};
     if ((mode & WRITES) != 0) {
         copy_db();
     }
@@ -276,8 +262,7 @@ static int run_as(const char *const *words, unsigned mode, size_t nth,
 }
 
 /* The n-th allocation fails, and with `persist` all after it. */
-static void torture(const char *const *words, int want_status, bool persist,
-                    unsigned mode)
+static void torture(const char *const *words, int want_status, bool persist, unsigned mode)
 {
     static char want[OUT_MAX + 1], out[OUT_MAX + 1];
     size_t n_want, n;
@@ -317,18 +302,16 @@ static void torture(const char *const *words, int want_status, bool persist,
         size_t from = at < 100 ? 0 : at - 100;
         fail_msg("%s %s %s: allocation %zu of %zu failed: status %d, want %d; "
                  "%zu and %zu bytes, different at %zu:\n%.300s\nwant\n%.300s",
-                 words[0], words[1], words[2] != NULL ? words[2] : "", wrong,
-                 n_allocs, status, good, n, n_want, at, out + from,
-                 want + from);
+                 words[0], words[1], words[2] != NULL ? words[2] : "", wrong, n_allocs, status,
+                 good, n, n_want, at, out + from, want + from);
     }
     if (good != want_status || (n_want == 0 && (mode & WRITES) == 0)) {
-        fail_msg("%s %s: status %d, want %d; %zu bytes", words[0], words[1],
-                 good, want_status, n_want);
+        fail_msg("%s %s: status %d, want %d; %zu bytes", words[0], words[1], good, want_status,
+                 n_want);
     }
 }
 
-static void each(const char *const (*runs)[ARGS_MAX], size_t n_runs, int status,
-                 unsigned mode)
+static void each(const char *const (*runs)[ARGS_MAX], size_t n_runs, int status, unsigned mode)
 {
     for (size_t i = 0; i < n_runs; i++) {
         torture(runs[i], status, false, mode);
@@ -336,9 +319,8 @@ static void each(const char *const (*runs)[ARGS_MAX], size_t n_runs, int status,
     }
 }
 
-#define EACH_AS(runs, status, mode) \
-    each(runs, sizeof(runs) / sizeof((runs)[0]), status, mode)
-#define EACH(runs, status) EACH_AS(runs, status, PLAIN)
+#define EACH_AS(runs, status, mode) each(runs, sizeof(runs) / sizeof((runs)[0]), status, mode)
+#define EACH(runs, status)          EACH_AS(runs, status, PLAIN)
 
 static void test_torture__render(void **state)
 {
@@ -430,8 +412,8 @@ static void test_torture__parse_and_diff(void **state)
         {"diff", "-a", "@template", "-b", "@other", "@context"},
         {"diff", "-a", "@template", "-b", "@other", "--json", "@context"},
         {"diff", "-a", "@template", "-b", "@other", "--side", "@context"},
-        {"diff", "-a", "@template", "-b", "@other", "--level", "tokens", "-m",
-         "@vocab", "@context"},
+        {"diff", "-a", "@template", "-b", "@other", "--level", "tokens", "-m", "@vocab",
+         "@context"},
         {"diff", "-a", "@template", "-b", "@other", "--level", "source"},
     };
     EACH(runs, CF_EXIT_OK);
@@ -453,8 +435,7 @@ static void test_torture__changes(void **state)
     (void)state;
     const char *const runs[][ARGS_MAX] = {
         {"history", "import", "@conversation", "--db", "@scratch"},
-        {"history", "truncate", head, "--turns", "2", "--yes", "--db",
-         "@scratch"},
+        {"history", "truncate", head, "--turns", "2", "--yes", "--db", "@scratch"},
         {"history", "fork", head, "--db", "@scratch"},
         {"history", "title", head, "A title", "--db", "@scratch"},
         {"history", "tag", head, "a", "b", "--db", "@scratch"},
@@ -497,8 +478,7 @@ static void test_torture__mcp(void **state)
     static const char *const runs[][ARGS_MAX] = {
         {"mcp", "list", "--mcp", "@servers", "--yes", "--db", "@db"},
         {"mcp", "list", "--mcp", "@servers", "--yes", "--json", "--db", "@db"},
-        {"mcp", "call", "echo", "{}", "--mcp", "@servers", "--yes", "--db",
-         "@db"},
+        {"mcp", "call", "echo", "{}", "--mcp", "@servers", "--yes", "--db", "@db"},
     };
     static const char *const logs[][ARGS_MAX] = {
         {"mcp", "log", log_head, "--db", "@logs"},
@@ -515,22 +495,18 @@ static void test_torture__studies(void **state)
     const char *const runs[][ARGS_MAX] = {
         {"test", "@tests"},
         {"test", "@tests", "--json"},
-        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--db",
-         "@runs", "--json"},
-        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--by",
-         "word", "--db", "@runs"},
-        {"report", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs",
-         "-o", "-"},
-        {"report", head, "-m", "@tiny", "-t", "@template", "--db", "@db", "-o",
-         "-"},
+        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs", "--json"},
+        {"influence", run_head, "-m", "@tiny", "-t", "@template", "--by", "word", "--db", "@runs"},
+        {"report", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs", "-o", "-"},
+        {"report", head, "-m", "@tiny", "-t", "@template", "--db", "@db", "-o", "-"},
     };
     const char *const figures[][ARGS_MAX] = {
-        {"shrink", head, "-t", "@raising", "--while", "template-error", "--db",
+        {"shrink", head, "-t", "@raising", "--while", "template-error", "--db", "@db", "-o",
+         "@shrunk"},
+        {"shrink", head, "-m", "@tiny", "-t", "@template", "--while", "reply:.", "-n", "2", "--db",
          "@db", "-o", "@shrunk"},
-        {"shrink", head, "-m", "@tiny", "-t", "@template", "--while", "reply:.",
-         "-n", "2", "--db", "@db", "-o", "@shrunk"},
-        {"bisect", head, "--while", "template-error", "--good", "@other",
-         "--bad", "@raising", "--db", "@db"},
+        {"bisect", head, "--while", "template-error", "--good", "@other", "--bad", "@raising",
+         "--db", "@db"},
         {"sweep", "@plan", "-m", "@tiny", "--no-store", "--json"},
         {"sweep", "@plan", "-m", "@tiny", "--no-store"},
     };
@@ -538,11 +514,11 @@ static void test_torture__studies(void **state)
         {"sweep", "@small", "-m", "script:@script", "--no-store", "--json"},
     };
     const char *const compared[][ARGS_MAX] = {
-        {"diff", "-a", "@template", "-b", "@other", "--replies", "-m", "@tiny",
-         "-n", "3", "@context"},
+        {"diff", "-a", "@template", "-b", "@other", "--replies", "-m", "@tiny", "-n", "3",
+         "@context"},
         {"diff", "-a", "@template", "-b", "@other", "--all", "--db", "@db"},
-        {"diff", "-a", "@template", "-b", "@other", "--all", "--likelihood",
-         "-m", "@tiny", "--db", "@runs", "--json"},
+        {"diff", "-a", "@template", "-b", "@other", "--all", "--likelihood", "-m", "@tiny", "--db",
+         "@runs", "--json"},
     };
     EACH_AS(runs, CF_EXIT_OK, LONG);
     EACH_AS(compared, CF_EXIT_FINDING, FIGURES);
@@ -555,8 +531,7 @@ static void test_torture__media(void **state)
     (void)state;
     static const char *const runs[][ARGS_MAX] = {
         {"media", "-m", "@tiny", "--mmproj", "@mmproj", "@picture.png"},
-        {"media", "-m", "@tiny", "--mmproj", "@mmproj", "--json",
-         "@picture.png"},
+        {"media", "-m", "@tiny", "--mmproj", "@mmproj", "--json", "@picture.png"},
     };
     EACH_AS(runs, CF_EXIT_OK, FIGURES);
 }
@@ -659,9 +634,7 @@ static void find_head(char out[CF_UUID_TEXT + 1], const char *db)
     const cf_store_options how = {.flags = CF_STORE_READ_ONLY};
     T_OK(cf_store_open(&s, store_dir_file(db), &how, &err), err);
     cf_arena_init(&arena, 0);
-    T_OK(cf_store_list(s, &(cf_store_query){.limit = 1}, &arena, &rows, &n,
-                       &err),
-         err);
+    T_OK(cf_store_list(s, &(cf_store_query){.limit = 1}, &arena, &rows, &n, &err), err);
     assert_int_equal(n, 1);
     cf_uuid_format(out, rows[0].id);
     cf_arena_deinit(&arena);
@@ -694,12 +667,10 @@ static void write_traffic(void)
 /* A reply of the small model, and one beside a tool server. */
 static void write_runs(void)
 {
-    static const char *const reply[] = {
-        "run", "-m",       "@tiny", "-t",    "@template", "-n",
-        "4",   "--greedy", "--db",  "@runs", "ab",        NULL};
-    static const char *const logged[] = {
-        "run",   "-m",   "script:@script", "--mcp", "@servers",
-        "--yes", "--db", "@logs",          "hi",    NULL};
+    static const char *const reply[] = {"run", "-m",       "@tiny", "-t",    "@template", "-n",
+                                        "4",   "--greedy", "--db",  "@runs", "ab",        NULL};
+    static const char *const logged[] = {"run",   "-m",   "script:@script", "--mcp", "@servers",
+                                         "--yes", "--db", "@logs",          "hi",    NULL};
     static char out[OUT_MAX];
     size_t n;
     redirect(true);
@@ -723,9 +694,7 @@ static void write_history(void)
     opts.tag = "greeting";
     opts.format = CF_FORMAT_OPENAI;
     opts.name = "conversation";
-    T_OK(
-        cf_import_file(s, store_dir_file("conversation"), &opts, &report, &err),
-        err);
+    T_OK(cf_import_file(s, store_dir_file("conversation"), &opts, &report, &err), err);
     cf_store_close(s);
     find_head(head, "db");
 }
@@ -735,12 +704,10 @@ static int set_up(void **state)
     static const struct {
         const char *name, *text;
     } files[] = {
-        {"template", template_text},    {"other", other_text},
-        {"broken", broken_text},        {"context", context_text},
-        {"render", render_batch},       {"schema", schema_text},
-        {"constrain", constrain_batch}, {"token", token_batch},
-        {"script", script_text},        {"tests", test_text},
-        {"raising", raising_text},      {"plan", plan_text},
+        {"template", template_text},    {"other", other_text},     {"broken", broken_text},
+        {"context", context_text},      {"render", render_batch},  {"schema", schema_text},
+        {"constrain", constrain_batch}, {"token", token_batch},    {"script", script_text},
+        {"tests", test_text},           {"raising", raising_text}, {"plan", plan_text},
         {"prompts", prompts_text},
     };
     if (store_dir_make(state) != 0) {

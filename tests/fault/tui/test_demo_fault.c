@@ -33,8 +33,7 @@ static cf_status run(void *ud)
     json_t *result;
     CF_TRY(cf_demo_new(&demo, NULL, true, NULL));
     cf_status st =
-        cf_demo_run(demo, (cf_uuid){{0}}, cf_str_from(calls[c->i].name),
-                    c->args, &result, NULL);
+        cf_demo_run(demo, (cf_uuid){{0}}, cf_str_from(calls[c->i].name), c->args, &result, NULL);
     if (st == CF_OK) {
         assert_true(json_is_object(result));
         json_decref(result);
@@ -49,9 +48,7 @@ static void test_demo__out_of_memory(void **state)
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         one_call c = {.i = i};
         cf_error err;
-        T_OK(cf_json_read(&c.args, calls[i].arguments,
-                          strlen(calls[i].arguments), &err),
-             err);
+        T_OK(cf_json_read(&c.args, calls[i].arguments, strlen(calls[i].arguments), &err), err);
         cf_fault_every_alloc(run, &c, false);
         cf_fault_every_alloc(run, &c, true);
         json_decref(c.args);

@@ -25,14 +25,12 @@ static const char template_b[] =
     "{%- endfor %}{%- if add_generation_prompt %}{{- '[assistant] ' }}"
     "{%- endif %}";
 
-static const char story[] =
-    "{\"replies\":[{\"tokens\":[{\"text\":\"It\"},{\"text\":\" is\"}]},"
-    "{\"text\":\"<tool_call>\\n{\\\"name\\\":\\\"f\\\","
-    "\\\"arguments\\\":{}}\\n</tool_call>\"}]}";
+static const char story[] = "{\"replies\":[{\"tokens\":[{\"text\":\"It\"},{\"text\":\" is\"}]},"
+                            "{\"text\":\"<tool_call>\\n{\\\"name\\\":\\\"f\\\","
+                            "\\\"arguments\\\":{}}\\n</tool_call>\"}]}";
 
-static const char talk[] =
-    "[{\"role\":\"user\",\"content\":\"How is it?\"},"
-    "{\"role\":\"assistant\",\"content\":\"It rains.\"}]";
+static const char talk[] = "[{\"role\":\"user\",\"content\":\"How is it?\"},"
+                           "{\"role\":\"assistant\",\"content\":\"It rains.\"}]";
 
 static char path_b[64], path_db[64];
 static void *bytes;
@@ -52,12 +50,9 @@ static int make(void **state)
     snprintf(path_b, sizeof path_b, "%s", store_dir_file("b.jinja"));
     snprintf(path_db, sizeof path_db, "%s", store_dir_file("t.db"));
     bytes = cf_tiny_gguf(&(cf_tiny_options){.n_layer = 1}, &n);
-    return cf_os_write_file(path_b, template_b, sizeof template_b - 1, 0600,
-                            &err) == CF_OK &&
-                   cf_engine_open_memory(&engine, bytes, n, &o, &err) ==
-                       CF_OK &&
-                   cf_json_read(&script, story, sizeof story - 1, &err) ==
-                       CF_OK &&
+    return cf_os_write_file(path_b, template_b, sizeof template_b - 1, 0600, &err) == CF_OK &&
+                   cf_engine_open_memory(&engine, bytes, n, &o, &err) == CF_OK &&
+                   cf_json_read(&script, story, sizeof story - 1, &err) == CF_OK &&
                    cf_json_read(&messages, talk, sizeof talk - 1, &err) == CF_OK
                ? 0
                : -1;
@@ -102,8 +97,7 @@ static cf_status open_desk(desk *d, bool has_model, cf_error *err)
     CF_TRY(open_backend(d, has_model, err));
     const cf_lab_engine e = {.backend = d->backend,
                              .engine = has_model ? engine : NULL,
-                             .tokenizer =
-                                 has_model ? cf_engine_tokenizer(engine) : NULL,
+                             .tokenizer = has_model ? cf_engine_tokenizer(engine) : NULL,
                              .template_name = "plain",
                              .max_tokens = 3};
     CF_TRY(cf_lab_new(&d->lab, &e, NULL, err));

@@ -21,8 +21,7 @@ static bool send_with(json_t *script, size_t nth)
     const cf_lab_engine engine = {.backend = backend, .template_name = "plain"};
     T_OK(cf_lab_new(&lab, &engine, NULL, &err), err);
     cf_fault_arm(nth, true);
-    cf_status st =
-        cf_lab_send(lab, cf_str_from("How is it?"), (cf_uuid){{0}}, &err);
+    cf_status st = cf_lab_send(lab, cf_str_from("How is it?"), (cf_uuid){{0}}, &err);
     cf_error why;
     cf_lab_settle(lab, &why);
     bool has_failed = cf_fault_disarm();

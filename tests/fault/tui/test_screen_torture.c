@@ -32,11 +32,10 @@ enum { WORDS_MAX = 12, KEYS_MAX = 12, RUNS_MAX = T_IS_SLOW ? 12 : 60 };
 static const char script_text[] =
     "{\"replies\":[{\"text\":\"An answer w\u00f6rth\",\"thinking\":\"hm\"},"
     "{\"text\":\"Another\"}]}";
-static const char conversation[] =
-    "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
-    "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\"},"
-    "{\"role\":\"user\",\"content\":\"more\"},"
-    "{\"role\":\"assistant\",\"content\":\"less\"}]}\n";
+static const char conversation[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
+                                   "{\"role\":\"assistant\",\"content\":\"w\xC3\xB6rld\"},"
+                                   "{\"role\":\"user\",\"content\":\"more\"},"
+                                   "{\"role\":\"assistant\",\"content\":\"less\"}]}\n";
 
 typedef struct session {
     const char *name;
@@ -123,9 +122,8 @@ static cf_status check_nothing(cf_error *err)
 
 static int call(const char *const *words)
 {
-    static const cf_cli_screen screen = {.check = check_nothing,
-                                         .run = run_keys,
-                                         .defaults = cf_workbench_defaults};
+    static const cf_cli_screen screen = {
+        .check = check_nothing, .run = run_keys, .defaults = cf_workbench_defaults};
     char text[WORDS_MAX + 1][300];
     char *argv[WORDS_MAX + 2] = {NULL};
     int argc = 1;
@@ -150,10 +148,8 @@ static void blur(cf_buf *b)
     size_t k = 0;
     for (size_t i = 0; i < b->n;) {
         cf_uuid id;
-        bool is_id = i + CF_UUID_TEXT <= b->n &&
-                     cf_uuid_parse(&id, b->p + i, CF_UUID_TEXT);
-        bool is_figure =
-            is_id || strchr("0123456789abcdef. -:", b->p[i]) != NULL;
+        bool is_id = i + CF_UUID_TEXT <= b->n && cf_uuid_parse(&id, b->p + i, CF_UUID_TEXT);
+        bool is_figure = is_id || strchr("0123456789abcdef. -:", b->p[i]) != NULL;
         char c = is_figure ? '#' : b->p[i];
         i += is_id ? CF_UUID_TEXT : 1;
         if (c != '#' || k == 0 || b->p[k - 1] != '#') {
@@ -234,8 +230,8 @@ static bool is_same(const cf_buf *a, const cf_buf *b)
     return cf_str_eq(cf_buf_str(a), cf_buf_str(b));
 }
 
-static void differ(const session *s, size_t nth, const char *what,
-                   const cf_buf *got, const cf_buf *want)
+static void differ(const session *s, size_t nth, const char *what, const cf_buf *got,
+                   const cf_buf *want)
 {
     size_t at = 0;
     while (at < got->n && at < want->n && got->p[at] == want->p[at]) {
@@ -244,17 +240,15 @@ static void differ(const session *s, size_t nth, const char *what,
     size_t from = at < 120 ? 0 : at - 120;
     fail_msg("%s, allocation %zu failed, and nothing was said: the %s differs "
              "at %zu:\n%.500s\nwant\n%.500s",
-             s->name, nth, what, at, cf_buf_cstr(got) + from,
-             cf_buf_cstr(want) + from);
+             s->name, nth, what, at, cf_buf_cstr(got) + from, cf_buf_cstr(want) + from);
 }
 
-static void check(const session *s, size_t nth, const outcome *o,
-                  const outcome *good)
+static void check(const session *s, size_t nth, const outcome *o, const outcome *good)
 {
     bool is_silent = is_same(&o->told, &good->told);
     if (o->status != good->status && o->status <= CF_EXIT_FINDING) {
-        fail_msg("%s, allocation %zu failed: status %d, want %d", s->name, nth,
-                 o->status, good->status);
+        fail_msg("%s, allocation %zu failed: status %d, want %d", s->name, nth, o->status,
+                 good->status);
     }
     if (o->status != good->status || !is_silent) {
         return; /* it said so */
@@ -297,8 +291,7 @@ static void test_screen_torture__chat(void **state)
          {"ihello<Enter>", "<Esc>", "r", "2", "3", "6", "1"},
          NULL},
         {"one that is gone on with",
-         {"chat", head, "-m", "script:@script", "--no-examples", "--db",
-          "@scratch"},
+         {"chat", head, "-m", "script:@script", "--no-examples", "--db", "@scratch"},
          {"ifive<Enter>", "<Esc>", ":title A title<Enter>", ":tag one<Enter>"},
          "gl"},
         {"the library",
@@ -314,10 +307,8 @@ static void test_screen_torture__chat(void **state)
 static void test_screen_torture__watch(void **state)
 {
     (void)state;
-    static const session watch = {"watch",
-                                  {"watch", "--db", "@scratch"},
-                                  {"j", "<Enter>", "gx", "k"},
-                                  NULL};
+    static const session watch = {
+        "watch", {"watch", "--db", "@scratch"}, {"j", "<Enter>", "gx", "k"}, NULL};
     torture(&watch);
 }
 
@@ -336,8 +327,7 @@ static void write_traffic(cf_store *s)
         e.path = cf_str_from("/v1/chat/completions");
         e.client = e.model = cf_str_from("m\xC3\xB6");
         e.api = cf_str_from("openai-chat");
-        e.findings =
-            cf_str_from("[{\"kind\":\"cut\",\"text\":\"it was cut\"}]");
+        e.findings = cf_str_from("[{\"kind\":\"cut\",\"text\":\"it was cut\"}]");
         e.request = e.response = cf_str_from("{}");
         T_OK(cf_store_put_exchange(s, &e, NULL, NULL, 0, &err), err);
     }
@@ -354,15 +344,11 @@ static void write_history(void)
     const cf_import_options o = {.format = CF_FORMAT_OPENAI, .name = "c"};
     const cf_store_options how = {.flags = CF_STORE_CREATE};
     T_OK(cf_store_open(&s, store_dir_file("db"), &how, &err), err);
-    T_OK(cf_import_bytes(s, conversation, sizeof conversation - 1, &o, &report,
-                         &err),
-         err);
+    T_OK(cf_import_bytes(s, conversation, sizeof conversation - 1, &o, &report, &err), err);
     write_traffic(s);
     T_OK(cf_store_flush(s, 10000, &err), err);
     cf_arena_init(&arena, 0);
-    T_OK(cf_store_list(s, &(cf_store_query){.limit = 1}, &arena, &rows, &n,
-                       &err),
-         err);
+    T_OK(cf_store_list(s, &(cf_store_query){.limit = 1}, &arena, &rows, &n, &err), err);
     assert_int_equal(n, 1);
     cf_uuid_format(head, rows[0].id);
     cf_arena_deinit(&arena);
@@ -373,8 +359,8 @@ static int set_up(void **state)
 {
     cf_error err;
     if (store_dir_make(state) != 0 ||
-        cf_os_write_file(store_dir_file("script"), script_text,
-                         sizeof script_text - 1, 0600, &err) != CF_OK) {
+        cf_os_write_file(store_dir_file("script"), script_text, sizeof script_text - 1, 0600,
+                         &err) != CF_OK) {
         return -1;
     }
     setenv("CONFAB_NOW", "2026-01-02T03:04:05Z", 1);

@@ -36,8 +36,7 @@ static int connect_to(const char *url)
 {
     const char *colon = strrchr(url, ':');
     struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port =
-                                 htons((uint16_t)strtoul(colon + 1, NULL, 10)),
+                             .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10)),
                              .sin_addr = {htonl(INADDR_LOOPBACK)}};
     const struct timeval patience = {.tv_sec = 20};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -48,8 +47,7 @@ static int connect_to(const char *url)
 }
 
 /* The whole answer, head and body, until the server closes. */
-static size_t ask(const char *url, const char *path, const char *body,
-                  char out[ANSWER_MAX])
+static size_t ask(const char *url, const char *path, const char *body, char out[ANSWER_MAX])
 {
     static char request[4096];
     int fd = connect_to(url);
@@ -62,8 +60,7 @@ static size_t ask(const char *url, const char *path, const char *body,
     assert_int_equal(write(fd, request, (size_t)n), n);
     size_t used = 0;
     for (ssize_t got;
-         used + 1 < ANSWER_MAX &&
-         (got = read(fd, out + used, ANSWER_MAX - 1 - used)) > 0;) {
+         used + 1 < ANSWER_MAX && (got = read(fd, out + used, ANSWER_MAX - 1 - used)) > 0;) {
         used += (size_t)got;
     }
     close(fd);
@@ -95,13 +92,11 @@ static bool is_good(const char *answer)
 {
     const char *length = strstr(answer, "Content-Length: ");
     const char *body = strstr(answer, "\r\n\r\n");
-    if (length != NULL && body != NULL &&
-        strtoul(length + 16, NULL, 10) != strlen(body + 4)) {
+    if (length != NULL && body != NULL && strtoul(length + 16, NULL, 10) != strlen(body + 4)) {
         return false;
     }
     return strncmp(answer, "HTTP/1.1 200", 12) == 0 &&
-           (strstr(answer, "\r\n0\r\n") != NULL ||
-            strstr(answer, "chunked") == NULL) &&
+           (strstr(answer, "\r\n0\r\n") != NULL || strstr(answer, "chunked") == NULL) &&
            strstr(answer, "\"error\":{") == NULL;
 }
 
@@ -139,17 +134,14 @@ typedef struct question {
     const char *path, *body;
 } question;
 
-static void wrong(const question *q, size_t nth, const char *got,
-                  const char *want)
+static void wrong(const question *q, size_t nth, const char *got, const char *want)
 {
-    fail_msg("%s, allocation %zu failed:\n%.600s\nwant\n%.600s", q->path, nth,
-             got, want);
+    fail_msg("%s, allocation %zu failed:\n%.600s\nwant\n%.600s", q->path, nth, got, want);
 }
 
 /* One request with the nth allocation failing, and one after it; whether one
  * failed. */
-static bool fail_at(const char *url, const question *q, const char *want,
-                    size_t nth, bool persist)
+static bool fail_at(const char *url, const question *q, const char *want, size_t nth, bool persist)
 {
     static char got[ANSWER_MAX];
     cf_fault_arm(nth, persist);
@@ -217,24 +209,20 @@ static void test_server_torture__serve(void **state)
 {
     (void)state;
     static const question questions[] = {
-        {"/v1/chat/completions",
-         "{" CHAT ",\"max_tokens\":4,\"seed\":7,\"temperature\":0}"},
+        {"/v1/chat/completions", "{" CHAT ",\"max_tokens\":4,\"seed\":7,\"temperature\":0}"},
         {"/v1/chat/completions",
          "{" CHAT ",\"max_tokens\":4,\"seed\":7,\"stream\":true,\"logprobs\":"
          "true,\"top_logprobs\":2,\"stop\":[\"zz\"],\"logit_bias\":{\"5\":1}}"},
-        {"/v1/chat/completions",
-         "{" CHAT ",\"max_tokens\":6,\"seed\":7,\"tools\":[{\"type\":"
-         "\"function\",\"function\":" TOOL "}]}"},
+        {"/v1/chat/completions", "{" CHAT ",\"max_tokens\":6,\"seed\":7,\"tools\":[{\"type\":"
+                                 "\"function\",\"function\":" TOOL "}]}"},
         {"/v1/completions", "{\"prompt\":\"abc\",\"max_tokens\":3,\"seed\":1}"},
         /* An answer that does not fit into what its request has allocated. */
-        {"/v1/chat/completions",
-         "{" CHAT ",\"max_tokens\":24,\"seed\":7,\"logprobs\":true,"
-         "\"top_logprobs\":20}"},
+        {"/v1/chat/completions", "{" CHAT ",\"max_tokens\":24,\"seed\":7,\"logprobs\":true,"
+                                 "\"top_logprobs\":20}"},
         {"/tokenize", "{\"content\":\"abcdefghijklmnop\"}"},
     };
-    static const char tpl[] =
-        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
-        "<|assistant|>";
+    static const char tpl[] = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
+                              "<|assistant|>";
     const cf_tiny_options tiny = {.n_ctx = 512, .chat_template = tpl};
     const char *path = store_dir_file("tiny.gguf");
     size_t n;
@@ -246,8 +234,7 @@ static void test_server_torture__serve(void **state)
     cf_serve *serve;
     const cf_open_options o = {.model = path, .n_threads = 1};
     T_OK(cf_open_backend(&opened, &o, "hermes", &err), err);
-    const cf_serve_options so = {
-        .opened = &opened, .model = "tiny", .n_slots = 1};
+    const cf_serve_options so = {.opened = &opened, .model = "tiny", .n_slots = 1};
     T_OK(cf_serve_new(&serve, &so, &err), err);
     const cf_http_handler handler = cf_serve_handler(serve);
     cf_http_server *server = listen_with(&handler);
@@ -264,8 +251,7 @@ static const question scripted_questions[] = {
     {"/v1/responses", "{\"model\":\"m\",\"input\":\"abc\"}"},
     {"/v1/responses", "{\"model\":\"m\",\"stream\":true,\"input\":\"abc\"}"},
     {"/v1/messages", "{\"model\":\"m\",\"max_tokens\":9," CHAT "}"},
-    {"/v1/messages",
-     "{\"model\":\"m\",\"max_tokens\":9,\"stream\":true," CHAT "}"},
+    {"/v1/messages", "{\"model\":\"m\",\"max_tokens\":9,\"stream\":true," CHAT "}"},
     {"/api/chat", "{\"model\":\"m\"," CHAT "}"},
     {"/api/chat", "{\"model\":\"m\",\"stream\":false," CHAT "}"},
 };

@@ -12,10 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const cf_law_band compiling = {"compiling a grammar", 0.5, 2e-6,
-                                      16 << 20, 64};
-static const cf_law_band matching = {"matching a grammar", 0.5, 2e-6, 4 << 20,
-                                     256};
+static const cf_law_band compiling = {"compiling a grammar", 0.5, 2e-6, 16 << 20, 64};
+static const cf_law_band matching = {"matching a grammar", 0.5, 2e-6, 4 << 20, 256};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,8 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     cf_status st = cf_grammar_from_text(&g, cf_str_make(p, n), &opts, &err);
-    cf_law_check(&law, &compiling,
-                 n + (st == CF_OK ? g->work : (uint64_t)opts.max_work));
+    cf_law_check(&law, &compiling, n + (st == CF_OK ? g->work : (uint64_t)opts.max_work));
     if (st == CF_OK) {
         cf_match_law(g, p + from, size - from, &matching);
     }

@@ -23,8 +23,8 @@ static void need(bool ok)
 }
 
 /* Spans are in order and inside of the text; ids are the vocabulary's. */
-static void check_list(const cf_tokenizer *tok, const cf_token_list *list,
-                       const uint32_t *offsets, size_t n)
+static void check_list(const cf_tokenizer *tok, const cf_token_list *list, const uint32_t *offsets,
+                       size_t n)
 {
     size_t at = 0;
     for (size_t i = 0; i < list->n; i++) {
@@ -44,9 +44,8 @@ static void use(const cf_tokenizer *tok, cf_str text, cf_arena *arena)
         cf_error err;
         cf_token_list list;
         uint32_t *offsets;
-        cf_status st = cf_tokenizer_encode_offsets(
-            &list, &offsets, tok, text, (rule & 1) != 0, (rule & 2) != 0, arena,
-            &err);
+        cf_status st = cf_tokenizer_encode_offsets(&list, &offsets, tok, text, (rule & 1) != 0,
+                                                   (rule & 2) != 0, arena, &err);
         need(st == CF_OK || st == CF_ELIMIT || st == CF_EFORMAT);
         if (st != CF_OK) {
             continue;
@@ -77,8 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_arena_init(&arena, 0);
     cf_status st;
     if (data[0] % 2 == 0) {
-        cf_hf_names names = {.bos = cf_str_from("<s>"),
-                             .eos = cf_str_from("</s>")};
+        cf_hf_names names = {.bos = cf_str_from("<s>"), .eos = cf_str_from("</s>")};
         st = cf_hf_tokenizer(&tok, file, &names, &arena, &err);
     } else {
         cf_spm_options o = {(data[0] & 2) != 0, (data[0] & 4) != 0, 0};

@@ -70,8 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         size_t n = (size_t)data[1] + 256 * (size_t)data[2];
         n = n > size - 3 ? size - 3 : n;
-        (void)cf_fuzz_file("adapter_model.safetensors", data + 3 + n,
-                           size - 3 - n);
+        (void)cf_fuzz_file("adapter_model.safetensors", data + 3 + n, size - 3 - n);
         path = cf_fuzz_file("adapter_config.json", data + 3, n);
     }
     cf_status st = cf_adapter_open(&a, the_engine(), path, &err);

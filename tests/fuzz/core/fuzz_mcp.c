@@ -22,11 +22,10 @@ static void walk_tools(const json_t *tools, const json_t *arguments)
     json_t *declared = NULL, *map = NULL;
     cf_buf text = CF_BUF_INIT;
     cf_error err;
-    json_t *servers = json_pack("[{s:s, s:O?}, {s:s, s:O?}]", "name", "a",
-                                "tools", tools, "name", "b", "tools", tools);
+    json_t *servers = json_pack("[{s:s, s:O?}, {s:s, s:O?}]", "name", "a", "tools", tools, "name",
+                                "b", "tools", tools);
     for (size_t i = 0; i < json_array_size(tools); i++) {
-        const json_t *schema =
-            json_object_get(json_array_get(tools, i), "inputSchema");
+        const json_t *schema = json_object_get(json_array_get(tools, i), "inputSchema");
         (void)cf_mcp__param_headers(schema, arguments, on_header, NULL, &text);
     }
     if (cf_mcp_declare(&declared, &map, servers, NULL, &err) == CF_OK) {
@@ -46,10 +45,9 @@ static void read_message(cf_str text)
     cf_buf out = CF_BUF_INIT;
     if (cf_mcp__read(&message, text, &err) == CF_OK) {
         const json_t *result = json_object_get(message, "result");
-        const cf_mcp_result r = {
-            .is_sent = true,
-            .content = json_object_get(result, "content"),
-            .structured = json_object_get(result, "structuredContent")};
+        const cf_mcp_result r = {.is_sent = true,
+                                 .content = json_object_get(result, "content"),
+                                 .structured = json_object_get(result, "structuredContent")};
         (void)cf_mcp__classify(message);
         (void)cf_mcp__answer_id(message);
         cf_mcp__error_text(&out, cf_mcp__error_of(message));
@@ -92,8 +90,7 @@ static void read_line(cf_str text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const readers[])(cf_str) = {read_message, read_config,
-                                              read_line};
+    static void (*const readers[])(cf_str) = {read_message, read_config, read_line};
     if (size > 0) {
         readers[data[0] % 3](cf_str_make((const char *)data + 1, size - 1));
     }

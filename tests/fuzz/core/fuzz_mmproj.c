@@ -11,8 +11,7 @@ enum { PIXELS_MAX = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void encode(const cf_vision *v, const cf_dense *d,
-                   const cf_vision_block *b)
+static void encode(const cf_vision *v, const cf_dense *d, const cf_vision_block *b)
 {
     cf_error err;
     size_t n = (size_t)b->cols * b->rows * cf_vision_row_width(v);
@@ -29,16 +28,14 @@ static void try_picture(const cf_vision *v)
     cf_pixels p;
     cf_vision_blocks blocks = {.v = NULL};
     cf_dense d = {.k = cf_kernels_ref(), .stop = NULL};
-    if (v->width > 256 || v->n_ff > 1024 || v->n_layer > 4 ||
-        v->image_size > 256 || v->max_pixels > PIXELS_MAX || v->longest > 256 ||
-        v->patch < 4 || v->n_out > 1024 ||
+    if (v->width > 256 || v->n_ff > 1024 || v->n_layer > 4 || v->image_size > 256 ||
+        v->max_pixels > PIXELS_MAX || v->longest > 256 || v->patch < 4 || v->n_out > 1024 ||
         cf_pixels_init(&p, 24, 20, &err) != CF_OK) {
         return;
     }
     memset(p.rgb, 100, 24 * 20 * 3);
-    if (cf_pool_new(&d.pool, 1, &err) == CF_OK &&
-        cf_vision_cut(v, &p, &blocks, &err) == CF_OK && blocks.n > 0 &&
-        (size_t)blocks.v[0].picture.w * blocks.v[0].picture.h <= PIXELS_MAX) {
+    if (cf_pool_new(&d.pool, 1, &err) == CF_OK && cf_vision_cut(v, &p, &blocks, &err) == CF_OK &&
+        blocks.n > 0 && (size_t)blocks.v[0].picture.w * blocks.v[0].picture.h <= PIXELS_MAX) {
         encode(v, &d, &blocks.v[0]);
     }
     cf_vision_blocks_deinit(&blocks);

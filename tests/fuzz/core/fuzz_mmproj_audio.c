@@ -17,15 +17,14 @@ static void try_sound(const cf_audio *a)
     cf_audio_blocks blocks = {.v = NULL};
     cf_dense d = {.k = cf_kernels_ref(), .stop = NULL};
     if (a->width > 64 || a->n_ff > 256 || a->n_layer > 4 || a->n_out > 1024 ||
-        a->fc1.w.n_row > 1024 || a->conv1.w.n_row > 256 ||
-        a->conv2.w.n_row > 256 || a->family->is_filled) {
+        a->fc1.w.n_row > 1024 || a->conv1.w.n_row > 256 || a->conv2.w.n_row > 256 ||
+        a->family->is_filled) {
         return;
     }
     for (size_t i = 0; i < 800; i++) {
         x[i] = (float)(i % 50) / 50 - 0.5f;
     }
-    if (cf_pool_new(&d.pool, 1, &err) == CF_OK &&
-        cf_audio_cut(a, &d, &s, &blocks, &err) == CF_OK) {
+    if (cf_pool_new(&d.pool, 1, &err) == CF_OK && cf_audio_cut(a, &d, &s, &blocks, &err) == CF_OK) {
         const cf_audio_block *b = &blocks.v[0];
         float *rows = cf_calloc((size_t)b->n_row * a->n_out + 1, sizeof *rows);
         if (rows != NULL) {

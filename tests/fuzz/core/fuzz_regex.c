@@ -11,10 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const cf_law_band compiling = {"compiling an expression", 0.5, 2e-6,
-                                      16 << 20, 64};
-static const cf_law_band matching = {"matching an expression", 0.5, 2e-6,
-                                     4 << 20, 256};
+static const cf_law_band compiling = {"compiling an expression", 0.5, 2e-6, 16 << 20, 64};
+static const cf_law_band matching = {"matching an expression", 0.5, 2e-6, 4 << 20, 256};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -26,8 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_grammar *g = NULL;
     cf_error err;
     cf_status st = cf_grammar_from_regex(&g, cf_str_make(p, n), &opts, &err);
-    cf_law_check(&law, &compiling,
-                 n + (st == CF_OK ? g->work : (uint64_t)opts.max_work));
+    cf_law_check(&law, &compiling, n + (st == CF_OK ? g->work : (uint64_t)opts.max_work));
     if (st == CF_OK && end != NULL) {
         cf_match_law(g, end + 1, size - n - 1, &matching);
     }

@@ -34,15 +34,12 @@ static void answer(cf_buf *log, const char *p, size_t n, size_t step)
     const cf_chat_request request = {.messages = NULL};
     const cf_channel_set think = cf_tool_family_channels(CF_TOOLS_GENERIC);
     cf_chat_response_init(&out);
-    cf_chat__run run = {
-        .request = &request, .fn = on_event, .ud = log, .out = &out};
+    cf_chat__run run = {.request = &request, .fn = on_event, .ud = log, .out = &out};
     cf_remote__answer a = {.run = &run};
     cf_sse_init(&sse);
-    cf_status st = cf_chat__reply_init(&a.reply, &run, CF_TOOLS_NONE, think.v,
-                                       think.n, &err);
+    cf_status st = cf_chat__reply_init(&a.reply, &run, CF_TOOLS_NONE, think.v, think.n, &err);
     for (size_t at = 0; st == CF_OK && at < n; at += step) {
-        st = cf_sse_feed(&sse, p + at, n - at < step ? n - at : step,
-                         cf_remote__event, &a, &err);
+        st = cf_sse_feed(&sse, p + at, n - at < step ? n - at : step, cf_remote__event, &a, &err);
     }
     if (st == CF_OK) {
         st = cf_remote__finish(&a, &err);

@@ -25,8 +25,7 @@ static void describe(const cf_hf_config *c, const cf_hf_weights *w)
     cf_error err;
     char key[128];
     cf_meta_writer_init(&meta);
-    cf_meta_put_str(&meta, "general.architecture",
-                    cf_str_from(c->family->arch));
+    cf_meta_put_str(&meta, "general.architecture", cf_str_from(c->family->arch));
     cf_status st = cf_hf_config_put(c, &meta, &err);
     snprintf(key, sizeof key, "%s.vocab_size", c->family->arch);
     cf_meta_put_u32(&meta, key, w->n_vocab);
@@ -73,10 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2 || n > size - 2) {
         return 0;
     }
-    cf_status st =
-        cf_safetensors_open_memory(&files, data + 2 + n, size - 2 - n, &err);
-    if (st == CF_OK && cf_json_read_doubles(&config, (const char *)data + 2, n,
-                                            &err) == CF_OK) {
+    cf_status st = cf_safetensors_open_memory(&files, data + 2 + n, size - 2 - n, &err);
+    if (st == CF_OK && cf_json_read_doubles(&config, (const char *)data + 2, n, &err) == CF_OK) {
         map(files, config);
     }
     json_decref(config);

@@ -12,10 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const cf_law_band compiling = {"compiling a schema", 0.5, 2e-6, 16 << 20,
-                                      64};
-static const cf_law_band matching = {"matching a schema", 0.5, 2e-6, 4 << 20,
-                                     256};
+static const cf_law_band compiling = {"compiling a schema", 0.5, 2e-6, 16 << 20, 64};
+static const cf_law_band matching = {"matching a schema", 0.5, 2e-6, 4 << 20, 256};
 
 static void feed(const cf_grammar *g, const char *p, size_t n)
 {
@@ -29,8 +27,8 @@ static void feed(const cf_grammar *g, const char *p, size_t n)
         cf_constraint_bytes(c, p, n, &taken, &err) == CF_OK) {
         cf_constraint_next_bytes(c, set);
         cf_constraint_where(c, &out, &out, &out);
-        if (cf_constraint_forced(c, &out, 200, &err) == CF_OK &&
-            !cf_constraint_may_end(c) && !cf_constraint_may_continue(c)) {
+        if (cf_constraint_forced(c, &out, 200, &err) == CF_OK && !cf_constraint_may_end(c) &&
+            !cf_constraint_may_continue(c)) {
             abort(); /* a position must lead somewhere */
         }
     }
@@ -51,8 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_law law = cf_law_begin();
     if (cf_json_read(&schema, p, n, &err) == CF_OK) {
         cf_status st = cf_grammar_from_schema(&g, schema, &opts, &err);
-        cf_law_check(&law, &compiling,
-                     n + (st == CF_OK ? g->work : (uint64_t)opts.max_work));
+        cf_law_check(&law, &compiling, n + (st == CF_OK ? g->work : (uint64_t)opts.max_work));
     }
     if (g != NULL) {
         feed(g, end != NULL ? end + 1 : p, end != NULL ? size - n - 1 : 0);

@@ -46,8 +46,7 @@ static void spectrograms(const cf_sound *s)
     if (cf_pool_new(&d.pool, 1, &err) != CF_OK) {
         return;
     }
-    if (n >= 320 && cf_mel_whisper(&mel, &d, s->v, n, (n + 159) / 160 * 160,
-                                   &err) == CF_OK) {
+    if (n >= 320 && cf_mel_whisper(&mel, &d, s->v, n, (n + 159) / 160 * 160, &err) == CF_OK) {
         cf_mel_deinit(&mel);
     }
     if (cf_mel_gemma(&mel, &d, s->v, n, &err) == CF_OK) {
@@ -66,8 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(copy, data, size);
     mend_sums(copy, size);
-    if (cf_sound_read(&s, cf_str_make((const char *)copy, size), NULL, &err) ==
-        CF_OK) {
+    if (cf_sound_read(&s, cf_str_make((const char *)copy, size), NULL, &err) == CF_OK) {
         spectrograms(&s);
         cf_sound_deinit(&s);
     }

@@ -46,8 +46,7 @@ static void open_vocab(vocab *v, bool with_types)
     v->tok = NULL;
     v->gguf = NULL;
     need(cf_vocab_file_finish(&v->file, with_types));
-    if (cf_gguf_open_memory(&v->gguf, v->file.bytes, v->file.n, &err) ==
-        CF_OK) {
+    if (cf_gguf_open_memory(&v->gguf, v->file.bytes, v->file.n, &err) == CF_OK) {
         cf_status st = cf_gguf_tokenizer(&v->tok, v->gguf, &err);
         need(st == CF_OK || v->tok == NULL);
     }
@@ -61,14 +60,12 @@ static void close_vocab(vocab *v)
 }
 
 /* Reads the lines of a made-up vocabulary and returns how long they are. */
-static size_t make_vocab(vocab *v, int kind, unsigned pick, const char *p,
-                         size_t n)
+static size_t make_vocab(vocab *v, int kind, unsigned pick, const char *p, size_t n)
 {
     size_t at = 0;
     if (kind == MADE_SPM) {
         cf_vocab_file_init(&v->file, "llama", NULL);
-        cf_vocab_file_bool(&v->file, "tokenizer.ggml.add_space_prefix",
-                           pick & 1);
+        cf_vocab_file_bool(&v->file, "tokenizer.ggml.add_space_prefix", pick & 1);
         if (pick & 2) {
             cf_vocab_file_bytes_spm(&v->file);
         }
@@ -94,8 +91,7 @@ static size_t make_vocab(vocab *v, int kind, unsigned pick, const char *p,
             cf_vocab_file_merge(&v->file, piece, line[0] & 1);
         } else {
             cf_vocab_file_token(&v->file, cf_str_make(piece, piece_n),
-                                (unsigned char)line[0] % 6 + 1,
-                                (float)(signed char)line[1]);
+                                (unsigned char)line[0] % 6 + 1, (float)(signed char)line[1]);
         }
     }
     open_vocab(v, (pick & 4) == 0);
@@ -119,8 +115,8 @@ static cf_tokenizer *fixed_vocab(int kind, unsigned pick)
     return v->tok;
 }
 
-static void check_list(const cf_tokenizer *tok, const cf_token_list *list,
-                       cf_str text, const cf_text_span *spans, size_t n_spans)
+static void check_list(const cf_tokenizer *tok, const cf_token_list *list, cf_str text,
+                       const cf_text_span *spans, size_t n_spans)
 {
     size_t at = 0;
     cf_buf b = CF_BUF_INIT;
@@ -132,13 +128,12 @@ static void check_list(const cf_tokenizer *tok, const cf_token_list *list,
         at = (size_t)s->off + s->len;
         cf_tokenizer_piece(&b, tok, s->id, true);
         cf_token_type type = cf_tokenizer_type(tok, s->id);
-        if (s->id == unk ||
-            (type != CF_TOKEN_CONTROL && type != CF_TOKEN_UNKNOWN)) {
+        if (s->id == unk || (type != CF_TOKEN_CONTROL && type != CF_TOKEN_UNKNOWN)) {
             continue;
         }
         for (size_t k = 0; k < n_spans; k++) {
-            need(spans[k].parse_special || spans[k].len == 0 ||
-                 spans[k].off >= at || spans[k].off + spans[k].len <= s->off);
+            need(spans[k].parse_special || spans[k].len == 0 || spans[k].off >= at ||
+                 spans[k].off + spans[k].len <= s->off);
         }
     }
     cf_buf_deinit(&b);
@@ -154,23 +149,20 @@ static void encode(const cf_tokenizer *tok, cf_str text, unsigned seed)
         cf_text_span spans[SPANS_MAX];
         size_t n_spans = 0;
         for (size_t at = 0; at < text.n;) {
-            size_t len = n_spans + 1 == SPANS_MAX
-                             ? text.n - at
-                             : cf_rand_below(&r, text.n - at + 1);
+            size_t len =
+                n_spans + 1 == SPANS_MAX ? text.n - at : cf_rand_below(&r, text.n - at + 1);
             bool parse = rule == 2 ? cf_rand_below(&r, 2) != 0 : rule == 1;
-            spans[n_spans++] =
-                (cf_text_span){(uint32_t)at, (uint32_t)len, parse};
+            spans[n_spans++] = (cf_text_span){(uint32_t)at, (uint32_t)len, parse};
             at += len;
         }
         cf_token_list cut, plain;
-        need(cf_tokenizer_encode_spans(&cut, tok, text, spans, n_spans, false,
-                                       &arena, &err) == CF_OK);
+        need(cf_tokenizer_encode_spans(&cut, tok, text, spans, n_spans, false, &arena, &err) ==
+             CF_OK);
         check_list(tok, &cut, text, spans, n_spans);
         if (rule == 2) {
             continue;
         }
-        need(cf_tokenizer_encode(&plain, tok, text, rule == 1, false, &arena,
-                                 &err) == CF_OK);
+        need(cf_tokenizer_encode(&plain, tok, text, rule == 1, false, &arena, &err) == CF_OK);
         need(plain.n == cut.n);
         for (size_t i = 0; i < cut.n; i++) {
             need(plain.v[i].id == cut.v[i].id);

@@ -16,8 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A byte is a step: it is lexed, parsed, repaired and validated a bounded
  * number of times. */
-static const cf_law_band parsing = {"parsing a reply", 0.5, 20e-6, 4 << 20,
-                                    400};
+static const cf_law_band parsing = {"parsing a reply", 0.5, 20e-6, 4 << 20, 400};
 
 enum { LONG = 64 << 10 };
 
@@ -46,15 +45,13 @@ static const cf_tool_set *tools(void)
     return set;
 }
 
-static cf_tool_parser *parse(cf_tool_family family, const char *p, size_t n,
-                             size_t step, const cf_tool_parse **out)
+static cf_tool_parser *parse(cf_tool_family family, const char *p, size_t n, size_t step,
+                             const cf_tool_parse **out)
 {
     cf_tool_parser *parser;
-    must(cf_tool_parser_new(&parser, family, tools(), NULL, NULL, NULL) ==
-         CF_OK);
+    must(cf_tool_parser_new(&parser, family, tools(), NULL, NULL, NULL) == CF_OK);
     for (size_t at = 0; at < n; at += step) {
-        must(cf_tool_parser_feed(parser, p + at, n - at < step ? n - at : step,
-                                 NULL) == CF_OK);
+        must(cf_tool_parser_feed(parser, p + at, n - at < step ? n - at : step, NULL) == CF_OK);
     }
     must(cf_tool_parser_finish(parser, out, NULL) == CF_OK);
     return parser;
@@ -67,8 +64,7 @@ static void compare(const cf_tool_parse *a, const cf_tool_parse *b)
     size_t at = 0;
     for (size_t i = 0; i < a->n_segments; i++) {
         must(a->segments[i].kind == b->segments[i].kind &&
-             a->segments[i].off == b->segments[i].off &&
-             a->segments[i].len == b->segments[i].len);
+             a->segments[i].off == b->segments[i].off && a->segments[i].len == b->segments[i].len);
         must(a->segments[i].off == at && a->segments[i].len > 0);
         at += a->segments[i].len;
     }
@@ -82,8 +78,8 @@ static void compare(const cf_tool_parse *a, const cf_tool_parse *b)
 static void write_and_read(cf_tool_family family, const cf_tool_parse *p)
 {
     cf_buf text = CF_BUF_INIT;
-    if (p->n_calls > 0 && cf_tool_format_calls(&text, family, p->calls,
-                                               p->n_calls, NULL) == CF_OK) {
+    if (p->n_calls > 0 &&
+        cf_tool_format_calls(&text, family, p->calls, p->n_calls, NULL) == CF_OK) {
         const cf_tool_parse *again;
         cf_tool_parser *parser = parse(family, text.p, text.n, text.n, &again);
         /* Bytes that are no UTF-8 in a name were replaced in writing. */

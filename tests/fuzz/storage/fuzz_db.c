@@ -25,8 +25,7 @@ static cf_buf sound;
 
 static void remove_files(void)
 {
-    static const char *const ends[] = {"", "-wal", "-shm", "-journal",
-                                       "-v1.backup"};
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal", "-v1.backup"};
     char name[320];
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         snprintf(name, sizeof name, "%s%s", path, ends[i]);
@@ -56,8 +55,7 @@ static void put_some(cf_store *s)
     cf_error err;
     cf_import_report report;
     cf_import_options opts = {.format = CF_FORMAT_CONFAB};
-    if (cf_import_bytes(s, text, sizeof text - 1, &opts, &report, &err) !=
-            CF_OK ||
+    if (cf_import_bytes(s, text, sizeof text - 1, &opts, &report, &err) != CF_OK ||
         report.n_turns != 2) {
         abort();
     }
@@ -87,8 +85,8 @@ static void write_file(const uint8_t *data, size_t size)
     } else {
         cf_buf_add(&b, sound.p, sound.n);
         for (size_t i = 0; i + 8 <= size; i += 8) {
-            size_t at = (size_t)data[i] | (size_t)data[i + 1] << 8 |
-                        (size_t)data[i + 2] << 16 | (size_t)data[i + 3] << 24;
+            size_t at = (size_t)data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16 |
+                        (size_t)data[i + 3] << 24;
             at %= b.n;
             for (size_t k = 0; k < data[i + 4] && at + k < b.n; k++) {
                 b.p[at + k] = (char)data[i + 5 + k % 3];
@@ -119,8 +117,7 @@ static void read_all(cf_store *s)
     cf_store_query q = {.limit = 20, .text = {"hello", 5}};
     cf_arena_init(&a, 64 << 20);
     (void)!cf_store_search(s, &q, &a, &hits, &err);
-    (void)!cf_store_facets(s, CF_PLACE_LIVE, &a, &facets, &n_facets, &total,
-                           &err);
+    (void)!cf_store_facets(s, CF_PLACE_LIVE, &a, &facets, &n_facets, &total, &err);
     q.text = (cf_str){NULL, 0};
     if (cf_store_list(s, &q, &a, &rows, &n, &err) != CF_OK) {
         n = 0;
@@ -130,8 +127,7 @@ static void read_all(cf_store *s)
             cf_export_options opts = {.format = (cf_format)f};
             cf_exporter *ex;
             cf_buf out = CF_BUF_INIT;
-            if (cf_format_writes(opts.format) &&
-                cf_export_begin(&ex, s, &opts, &err) == CF_OK) {
+            if (cf_format_writes(opts.format) && cf_export_begin(&ex, s, &opts, &err) == CF_OK) {
                 (void)!cf_export_conv(ex, rows[i].id, &out, &err);
                 cf_export_end(ex);
             }

@@ -68,12 +68,9 @@ static void read_back(cf_format format, const cf_buf *text)
 {
     cf_error err;
     cf_import_report report;
-    cf_import_options opts = {.format = format,
-                              .is_dry = true,
-                              .note = format == CF_FORMAT_CONFAB ? no_complaint
-                                                                 : NULL};
-    if (cf_import_bytes(NULL, text->p, text->n, &opts, &report, &err) !=
-        CF_OK) {
+    cf_import_options opts = {
+        .format = format, .is_dry = true, .note = format == CF_FORMAT_CONFAB ? no_complaint : NULL};
+    if (cf_import_bytes(NULL, text->p, text->n, &opts, &report, &err) != CF_OK) {
         fprintf(stderr, "%s: %s\n", cf_format_name(format), err.text);
         abort();
     }
@@ -93,8 +90,7 @@ static void export_newest(void)
     for (int f = 0; f < CF_FORMAT_COUNT; f++) {
         cf_export_options opts = {.format = (cf_format)f};
         cf_exporter *ex;
-        if (!cf_format_writes(opts.format) ||
-            cf_export_begin(&ex, store, &opts, &err) != CF_OK) {
+        if (!cf_format_writes(opts.format) || cf_export_begin(&ex, store, &opts, &err) != CF_OK) {
             continue;
         }
         cf_buf out = CF_BUF_INIT;
@@ -120,17 +116,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2) {
         return 0;
     }
-    cf_import_options opts = {
-        .format = (cf_format)(data[0] % (unsigned)CF_FORMAT_COUNT),
-        .guesses = data[0] >= 128,
-        .max_record = data[1] < 16 ? 1 + data[1] * 16u : 0,
-        .is_dry = data[1] >= 240};
+    cf_import_options opts = {.format = (cf_format)(data[0] % (unsigned)CF_FORMAT_COUNT),
+                              .guesses = data[0] >= 128,
+                              .max_record = data[1] < 16 ? 1 + data[1] * 16u : 0,
+                              .is_dry = data[1] >= 240};
     if (!opts.guesses && opts.format == CF_FORMAT_LLM_DB) {
         return 0; /* fuzz_llm.c */
     }
     open_store();
-    cf_status st = cf_import_bytes(store, (const char *)data + 2, size - 2,
-                                   &opts, &report, &err);
+    cf_status st = cf_import_bytes(store, (const char *)data + 2, size - 2, &opts, &report, &err);
     if (st != CF_OK) {
         fprintf(stderr, "import: %s\n", err.text);
         abort();

@@ -21,16 +21,15 @@ static cf_prompt make_prompt(cf_arena *arena, cf_rand *r, cf_str text)
     for (size_t at = 0; at < text.n && v != NULL; n++) {
         size_t len = 1 + cf_rand_below(r, text.n - at);
         len = n + 1 == SPANS ? text.n - at : len;
-        v[n] = (cf_prompt_span){
-            .off = (uint32_t)at,
-            .len = (uint32_t)len,
-            .source = (cf_span_source)cf_rand_below(r, 5),
-            .index = (uint32_t)cf_rand_below(r, 3),
-            .is_copy = cf_rand_below(r, 3) != 0,
-            .src_off = cf_rand_below(r, 9) == 0 ? (uint32_t)cf_rand_u64(r)
-                                                : (uint32_t)at,
-            .line = (uint32_t)cf_rand_below(r, 3),
-            .path = cf_str_from(cf_rand_below(r, 2) == 0 ? ".content" : "")};
+        v[n] = (cf_prompt_span){.off = (uint32_t)at,
+                                .len = (uint32_t)len,
+                                .source = (cf_span_source)cf_rand_below(r, 5),
+                                .index = (uint32_t)cf_rand_below(r, 3),
+                                .is_copy = cf_rand_below(r, 3) != 0,
+                                .src_off = cf_rand_below(r, 9) == 0 ? (uint32_t)cf_rand_u64(r)
+                                                                    : (uint32_t)at,
+                                .line = (uint32_t)cf_rand_below(r, 3),
+                                .path = cf_str_from(cf_rand_below(r, 2) == 0 ? ".content" : "")};
         at += len;
     }
     return (cf_prompt){text, v, n};
@@ -47,8 +46,7 @@ static cf_token_list make_tokens(cf_arena *arena, cf_rand *r, cf_str text)
     for (size_t at = 0; at < text.n; n++) {
         size_t len = 1 + cf_rand_below(r, 4);
         len = len > text.n - at ? text.n - at : len;
-        v[n] = (cf_token_span){(cf_token)(unsigned char)text.p[at],
-                               (uint32_t)at, (uint32_t)len};
+        v[n] = (cf_token_span){(cf_token)(unsigned char)text.p[at], (uint32_t)at, (uint32_t)len};
         at += len;
     }
     return (cf_token_list){v, n};
@@ -59,8 +57,7 @@ static void check(const cf_diff *d)
     uint32_t a = 0, b = 0;
     for (size_t i = 0; i < d->n_rows; i++) {
         const cf_diff_row *r = &d->rows[i];
-        if ((r->a != CF_DIFF_NONE && r->a != a++) ||
-            (r->b != CF_DIFF_NONE && r->b != b++)) {
+        if ((r->a != CF_DIFF_NONE && r->a != a++) || (r->b != CF_DIFF_NONE && r->b != b++)) {
             abort();
         }
         for (uint32_t k = 0; k < r->n_mark_a + r->n_mark_b; k++) {

@@ -20,8 +20,8 @@ static void check(const cf_lint_report *r, size_t memory)
             abort();
         }
     }
-    if (n != r->n_errors || r->n_stability > CF_LINT_STABILITY_MAX ||
-        (r->is_cut && r->n == 0) || memory > (size_t)16 << 20) {
+    if (n != r->n_errors || r->n_stability > CF_LINT_STABILITY_MAX || (r->is_cut && r->n == 0) ||
+        memory > (size_t)16 << 20) {
         abort();
     }
 }
@@ -36,8 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     cf_arena_init(&arena, 0);
-    if (cf_template_lint(cf_str_make((const char *)data, size), &options,
-                         &arena, &r, &err) == CF_OK) {
+    if (cf_template_lint(cf_str_make((const char *)data, size), &options, &arena, &r, &err) ==
+        CF_OK) {
         check(&r, arena.total);
     }
     cf_arena_deinit(&arena);

@@ -27,9 +27,8 @@ static void random_value(cf_buf *b, cf_rand *r, int depth)
                                         "\"  pad \"",
                                         "false",
                                         "0"};
-    static const char *const keys[] = {"role", "content",  "tool_calls",
-                                       "name", "function", "arguments",
-                                       "a",    "items"};
+    static const char *const keys[] = {"role",     "content",   "tool_calls", "name",
+                                       "function", "arguments", "a",          "items"};
     size_t kind = depth > 0 ? cf_rand_below(r, 6) : 2;
     size_t n = cf_rand_below(r, 4);
     if (kind == 0) {
@@ -42,8 +41,7 @@ static void random_value(cf_buf *b, cf_rand *r, int depth)
     } else if (kind == 1) {
         cf_buf_addc(b, '{');
         for (size_t i = 0; i < n; i++) {
-            cf_buf_addf(b, "%s\"%s\":", i != 0 ? "," : "",
-                        keys[cf_rand_below(r, 8)]);
+            cf_buf_addf(b, "%s\"%s\":", i != 0 ? "," : "", keys[cf_rand_below(r, 8)]);
             random_value(b, r, depth - 1);
         }
         cf_buf_addc(b, '}');
@@ -54,8 +52,7 @@ static void random_value(cf_buf *b, cf_rand *r, int depth)
 
 static void random_context(cf_buf *b, uint64_t seed)
 {
-    static const char *const vars[] = {"messages", "tools", "x",        "s",
-                                       "n",        "l",     "bos_token"};
+    static const char *const vars[] = {"messages", "tools", "x", "s", "n", "l", "bos_token"};
     cf_rand r = {seed};
     cf_buf_addc(b, '{');
     for (size_t i = 0; i < 7; i++) {
@@ -103,23 +100,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_arena_init(&arena, 0);
     if (cf_template_compile(&tpl, source, NULL, NULL, NULL, &err) == CF_OK) {
         if (rest.n > 1 &&
-            cf_context_read(&context, cf_str_make(rest.p + 1, rest.n - 1),
-                            &arena, &err) != CF_OK) {
+            cf_context_read(&context, cf_str_make(rest.p + 1, rest.n - 1), &arena, &err) != CF_OK) {
             context = NULL;
         }
         if (context == NULL) {
             random_context(&text, rest.n * 77 + n);
-            if (cf_context_read(&context, cf_buf_str(&text), &arena, &err) !=
-                CF_OK) {
+            if (cf_context_read(&context, cf_buf_str(&text), &arena, &err) != CF_OK) {
                 abort();
             }
         }
         const cf_render_options options = {.limits = {.max_steps = 200000},
-                                           .continue_final_message =
-                                               (n & 7) == 7};
+                                           .continue_final_message = (n & 7) == 7};
         cf_render r;
-        if (cf_template_render(tpl, context, &options, &arena, &r, &err) ==
-            CF_OK) {
+        if (cf_template_render(tpl, context, &options, &arena, &r, &err) == CF_OK) {
             check(&r.prompt, source);
         }
     }

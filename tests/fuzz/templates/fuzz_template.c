@@ -39,10 +39,9 @@ static void run(cf_str source, const cf_template_options *options)
     cf_error err;
     cf_buf caret = CF_BUF_INIT;
     cf_arena_init(&arena, 0);
-    cf_status st =
-        cf_template_compile(&tpl, source, options, &arena, &why, &err);
-    if (st == CF_OK && cf_context_read(&context, cf_str_from(context_text),
-                                       &arena, &err) == CF_OK) {
+    cf_status st = cf_template_compile(&tpl, source, options, &arena, &why, &err);
+    if (st == CF_OK &&
+        cf_context_read(&context, cf_str_from(context_text), &arena, &err) == CF_OK) {
         const cf_render_options limits = {.limits = {.max_steps = 200000}};
         cf_render r;
         st = cf_template_render(tpl, context, &limits, &arena, &r, &err);

@@ -37,8 +37,8 @@ static void check_keys(const cf_keymap *map)
             cf_key again = 0;
             size_t at = 0;
             cf_key_format(&name, map->v[i].keys[k]);
-            if (!cf_key_parse(&again, cf_buf_cstr(&name), name.n, &at) ||
-                at != name.n || again != map->v[i].keys[k]) {
+            if (!cf_key_parse(&again, cf_buf_cstr(&name), name.n, &at) || at != name.n ||
+                again != map->v[i].keys[k]) {
                 abort();
             }
             cf_buf_deinit(&name);
@@ -62,8 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_defaults_init(&defaults);
     config.reply = &reply;
     config.defaults = &defaults;
-    if (cf_config_read(&config, &map, (const char *)data, size, find_view,
-                       &problems, &err) != CF_OK &&
+    if (cf_config_read(&config, &map, (const char *)data, size, find_view, &problems, &err) !=
+            CF_OK &&
         err.text[0] == '\0') {
         abort();
     }

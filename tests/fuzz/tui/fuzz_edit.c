@@ -34,8 +34,7 @@ static void draw(cf_edit *e)
             abort();
         }
         for (int i = 0; i < g.w * g.h; i++) {
-            if (cf_safe_is_harmful(g.cell[i].glyph.cp[0]) &&
-                g.cell[i].glyph.cp[0] != 0) {
+            if (cf_safe_is_harmful(g.cell[i].glyph.cp[0]) && g.cell[i].glyph.cp[0] != 0) {
                 abort();
             }
         }
@@ -46,9 +45,9 @@ static void draw(cf_edit *e)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     /* Keys beyond the bytes: their numbers begin above Unicode. */
-    static const char *const names[] = {
-        "<Left>", "<Right>", "<Up>",     "<Down>",    "<Home>", "<End>",
-        "<Del>",  "<BS>",    "<C-Left>", "<C-Right>", "<M-b>",  "<M-d>"};
+    static const char *const names[] = {"<Left>",   "<Right>",   "<Up>",  "<Down>",
+                                        "<Home>",   "<End>",     "<Del>", "<BS>",
+                                        "<C-Left>", "<C-Right>", "<M-b>", "<M-d>"};
     enum { N_NAMES = sizeof names / sizeof names[0] };
     cf_edit e;
     if (size < 1 || size > 4000) {
@@ -59,8 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         cf_key key = data[i];
         size_t at = 0;
         if (data[i] == 0xFF) {
-            cf_edit_insert(
-                &e, cf_str_make((const char *)data + i + 1, size - i - 1));
+            cf_edit_insert(&e, cf_str_make((const char *)data + i + 1, size - i - 1));
             check(&e);
             break;
         }

@@ -35,8 +35,7 @@ static void check_cells(const cf_grid *g)
     for (int i = 0; i < g->w * g->h; i++) {
         const cf_glyph *glyph = &g->cell[i].glyph;
         for (int k = 0; k < 1 + CF_CELL_MARKS && glyph->cp[k] != 0; k++) {
-            if (cf_safe_is_harmful(glyph->cp[k]) || glyph->cp[k] == '\n' ||
-                glyph->cp[k] == '\t') {
+            if (cf_safe_is_harmful(glyph->cp[k]) || glyph->cp[k] == '\n' || glyph->cp[k] == '\t') {
                 abort();
             }
         }

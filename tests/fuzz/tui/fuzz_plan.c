@@ -28,8 +28,7 @@ static void need(bool ok)
 /* A status that is not OK comes with a text of one line. */
 static void check_error(cf_status st, const cf_error *err)
 {
-    need(st == CF_OK ||
-         (err->text[0] != '\0' && strchr(err->text, '\n') == NULL));
+    need(st == CF_OK || (err->text[0] != '\0' && strchr(err->text, '\n') == NULL));
 }
 
 static void try_plan(const char *path)

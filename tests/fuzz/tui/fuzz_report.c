@@ -47,8 +47,7 @@ static void check_text(const cf_buf *out, const char *const *tags)
 
 static void try_text(cf_str text)
 {
-    static const char *const marks[] = {"<b class=x>&#92;", "<b class=n>",
-                                        "</b>", NULL};
+    static const char *const marks[] = {"<b class=x>&#92;", "<b class=n>", "</b>", NULL};
     static const char *const none[] = {NULL};
     cf_buf out = CF_BUF_INIT;
     cf_report_html(&out, text);
@@ -73,9 +72,8 @@ static void try_text(cf_str text)
 static void try_page(cf_str text)
 {
     static const char *const never[] = {
-        "<script", "<iframe", "<object", "<embed", "<svg",        "<link",
-        "<form",   "<base",   "http:",   "https:", "javascript:", "@import",
-        "url(",    "<!--",    "<input ", "<button"};
+        "<script", "<iframe", "<object",     "<embed",  "<svg", "<link", "<form",   "<base",
+        "http:",   "https:",  "javascript:", "@import", "url(", "<!--",  "<input ", "<button"};
     cf_conversation *conv = NULL;
     cf_backend *backend = NULL;
     cf_report_facts facts;
@@ -83,20 +81,18 @@ static void try_page(cf_str text)
     cf_uuid id;
     cf_buf page = CF_BUF_INIT;
     json_t *script = json_pack("{s:[]}", "replies");
-    json_t *m = json_pack("{s:s,s:s%,s:s%}", "role", "user", "content", text.p,
-                          text.n, "reasoning_content", text.p, text.n);
+    json_t *m = json_pack("{s:s,s:s%,s:s%}", "role", "user", "content", text.p, text.n,
+                          "reasoning_content", text.p, text.n);
     const cf_turn turn = {.message = m, .status = CF_TURN_OK};
     const cf_script_options options = {.family = CF_TOOLS_NONE};
-    cf_status st =
-        m != NULL ? cf_conversation_new(&conv, NULL, &err) : CF_EFORMAT;
+    cf_status st = m != NULL ? cf_conversation_new(&conv, NULL, &err) : CF_EFORMAT;
     CF_THEN(st, cf_conversation_add(conv, &turn, &id, &err));
     CF_THEN(st, cf_conversation_set_head(conv, id, &err));
     CF_THEN(st, cf_backend_script_new(&backend, script, &options, &err));
     const cf_report_source from = {
         .conv = conv, .title = text, .backend = backend, .template_name = "x"};
     if (st == CF_OK && cf_report_facts_init(&facts, &from, &err) == CF_OK) {
-        need(cf_report_write(&page, &facts, CF_REPORT_ALL, "x.html", &err) ==
-             CF_OK);
+        need(cf_report_write(&page, &facts, CF_REPORT_ALL, "x.html", &err) == CF_OK);
         const char *body = strstr(cf_buf_cstr(&page), "<body");
         need(body != NULL && strlen(page.p) == page.n);
         for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {

@@ -46,9 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     cf_serve__asked asked;
     cf_error err = {0};
-    cf_status st =
-        cf_serve__read(&asked, cf_str_make((const char *)data + 1, size - 1),
-                       data[0] % 2 == 1, &opened, NULL, &err);
+    cf_status st = cf_serve__read(&asked, cf_str_make((const char *)data + 1, size - 1),
+                                  data[0] % 2 == 1, &opened, NULL, &err);
     need(st != CF_OK || asked.body != NULL);
     need(st == CF_OK || err.text[0] != '\0');
     if (st == CF_OK) {

@@ -37,8 +37,7 @@ static void compute_alone(model *m, size_t text)
     m->want[text] = calloc((size_t)N_TOKENS * N_VOCAB, sizeof(float));
     for (size_t i = 0; i < N_TOKENS; i++) {
         T_OK(cf_session_step(s, m->ids[text][i], NULL, &err), err);
-        memcpy(m->want[text] + i * N_VOCAB, cf_session_logits(s),
-               N_VOCAB * sizeof(float));
+        memcpy(m->want[text] + i * N_VOCAB, cf_session_logits(s), N_VOCAB * sizeof(float));
     }
     cf_session_free(s);
 }
@@ -52,8 +51,7 @@ static void open_model(model *m, const char *arch, uint64_t seed)
     /* Threads change no bits (test_same_bits), and wait for each other on a
      * busy machine. */
     cf_engine_options eo = {.n_threads = seed % 4 == 3 ? 2 : 1};
-    m->bytes = cf_tiny_gguf(
-        &(cf_tiny_options){.arch = arch, .seed = seed, .type = 8}, &n);
+    m->bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = arch, .seed = seed, .type = 8}, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &eo, &err), err);
     for (size_t t = 0; t < N_TEXT; t++) {
         for (size_t i = 0; i < N_TOKENS; i++) {
@@ -76,12 +74,10 @@ static void close_model(model *m)
 }
 
 /* `logits` are those of a text after its token n - 1. */
-static void assert_logits(const model *m, size_t text, size_t n,
-                          const float *logits)
+static void assert_logits(const model *m, size_t text, size_t n, const float *logits)
 {
     assert_non_null(logits);
-    assert_memory_equal(logits, m->want[text] + (n - 1) * N_VOCAB,
-                        N_VOCAB * sizeof(float));
+    assert_memory_equal(logits, m->want[text] + (n - 1) * N_VOCAB, N_VOCAB * sizeof(float));
 }
 
 /* ---- random company ----------------------------------------------------- */
@@ -160,8 +156,7 @@ static void pass(const model *m, guest *guests, cf_rand *r)
         size_t back = cf_rand_below(r, a->n_done);
         cf_session_rewind(who[i]->s, who[i]->n - back);
         who[i]->n -= back;
-        assert_int_equal(cf_session_would_keep(who[i]->s, who[i]->n),
-                         who[i]->n);
+        assert_int_equal(cf_session_would_keep(who[i]->s, who[i]->n), who[i]->n);
         check_guest(m, who[i], true);
     }
     assert_true(n_row <= cap);
@@ -237,8 +232,7 @@ static void check_drafts(const char *arch)
         if (good < k) {
             ids[1 + good] = (ids[1 + good] + 1) % N_VOCAB;
         }
-        cf_advance a = {
-            .session = s, .ids = ids, .n = k + 1, .keeps_rows = true};
+        cf_advance a = {.session = s, .ids = ids, .n = k + 1, .keeps_rows = true};
         T_OK(cf_batch_pass(&a, 1, NULL, &err), err);
         cf_session *fork = NULL;
         T_OK(cf_session_fork(&fork, s, &err), err);
@@ -281,23 +275,17 @@ static void test_batch__scores(void **state)
             memcpy(m.ids[t], m.ids[0], 40 * sizeof(cf_token));
             texts[t] = (cf_scored){m.ids[t] + 40, t == 2 ? 30 : t * 7, have[t]};
         }
-        T_OK(cf_session_score_many(s, m.ids[0], 40, texts, N_TEXT, NULL, &err),
-             err);
+        T_OK(cf_session_score_many(s, m.ids[0], 40, texts, N_TEXT, NULL, &err), err);
         size_t n = 0;
         cf_session_tokens(s, &n);
         assert_int_equal(n, 40);
         for (size_t t = 0; t < N_TEXT; t++) {
-            T_OK(cf_session_score(s, m.ids[t], 40 + texts[t].n, 40, NULL, want,
-                                  &err),
-                 err);
+            T_OK(cf_session_score(s, m.ids[t], 40 + texts[t].n, 40, NULL, want, &err), err);
             assert_memory_equal(have[t], want, texts[t].n * sizeof *want);
         }
-        T_FAILS(cf_session_score_many(s, m.ids[0], 0, texts, 1, NULL, &err),
-                CF_EINVAL);
+        T_FAILS(cf_session_score_many(s, m.ids[0], 0, texts, 1, NULL, &err), CF_EINVAL);
         m.ids[1][42] = N_VOCAB;
-        T_FAILS(
-            cf_session_score_many(s, m.ids[0], 40, texts, N_TEXT, NULL, &err),
-            CF_EINVAL);
+        T_FAILS(cf_session_score_many(s, m.ids[0], 40, texts, N_TEXT, NULL, &err), CF_EINVAL);
         cf_session_free(s);
         close_model(&m);
     }
@@ -316,9 +304,8 @@ static void test_batch__all_or_nothing(void **state)
     cf_session *a = new_session(m.engine, 24);
     cf_session *b = new_session(m.engine, 24);
     cf_token bad[2] = {1, N_VOCAB};
-    cf_advance part[2] = {
-        {.session = a, .ids = m.ids[0], .n = 10},
-        {.session = b, .ids = m.ids[1], .n = 5, .keeps_rows = true}};
+    cf_advance part[2] = {{.session = a, .ids = m.ids[0], .n = 10},
+                          {.session = b, .ids = m.ids[1], .n = 5, .keeps_rows = true}};
     T_OK(cf_batch_pass(part, 2, NULL, &err), err);
     assert_int_equal(part[1].n_done, 5);
     part[0].ids += 10;

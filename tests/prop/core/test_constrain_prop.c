@@ -19,8 +19,7 @@ static bool type_is(const char *t, const json_t *v)
 {
     if (strcmp(t, "integer") == 0) {
         return json_is_integer(v) ||
-               (json_is_real(v) &&
-                floor(json_real_value(v)) == json_real_value(v));
+               (json_is_real(v) && floor(json_real_value(v)) == json_real_value(v));
     }
     return (strcmp(t, "null") == 0 && json_is_null(v)) ||
            (strcmp(t, "boolean") == 0 && json_is_boolean(v)) ||
@@ -52,13 +51,11 @@ static bool valid_object(const json_t *s, json_t *v)
     double n = (double)json_object_size(v);
     const char *key;
     json_t *child;
-    if (n < number(s, "minProperties", 0) ||
-        n > number(s, "maxProperties", INFINITY)) {
+    if (n < number(s, "minProperties", 0) || n > number(s, "maxProperties", INFINITY)) {
         return false;
     }
     for (size_t i = 0; i < json_array_size(required); i++) {
-        if (json_object_get(
-                v, json_string_value(json_array_get(required, i))) == NULL) {
+        if (json_object_get(v, json_string_value(json_array_get(required, i))) == NULL) {
             return false;
         }
     }
@@ -73,11 +70,8 @@ static bool valid_object(const json_t *s, json_t *v)
     json_t *deps = json_object_get(s, "dependentRequired");
     json_object_foreach(deps, key, child)
     {
-        for (size_t i = 0;
-             json_object_get(v, key) != NULL && i < json_array_size(child);
-             i++) {
-            if (json_object_get(
-                    v, json_string_value(json_array_get(child, i))) == NULL) {
+        for (size_t i = 0; json_object_get(v, key) != NULL && i < json_array_size(child); i++) {
+            if (json_object_get(v, json_string_value(json_array_get(child, i))) == NULL) {
                 return false;
             }
         }
@@ -107,8 +101,7 @@ static bool valid_number(const json_t *s, const json_t *v)
 {
     double d = json_number_value(v);
     double of = number(s, "multipleOf", 0);
-    return d >= number(s, "minimum", -INFINITY) &&
-           d <= number(s, "maximum", INFINITY) &&
+    return d >= number(s, "minimum", -INFINITY) && d <= number(s, "maximum", INFINITY) &&
            d > number(s, "exclusiveMinimum", -INFINITY) &&
            d < number(s, "exclusiveMaximum", INFINITY) &&
            (of <= 0 || fabs(d / of - round(d / of)) < 1e-9);
@@ -131,14 +124,12 @@ static bool valid_combined(const json_t *s, const json_t *v)
     const json_t *no = json_object_get(s, "not");
     const json_t *cond = json_object_get(s, "if");
     if (cond != NULL) {
-        const json_t *then =
-            json_object_get(s, valid(cond, v) ? "then" : "else");
+        const json_t *then = json_object_get(s, valid(cond, v) ? "then" : "else");
         if (then != NULL && !valid(then, v)) {
             return false;
         }
     }
-    return (any == NULL || matching(any, v) > 0) &&
-           (one == NULL || matching(one, v) == 1) &&
+    return (any == NULL || matching(any, v) > 0) && (one == NULL || matching(one, v) == 1) &&
            (all == NULL || matching(all, v) == json_array_size(all)) &&
            (no == NULL || !valid(no, v));
 }
@@ -150,10 +141,9 @@ static bool valid(const json_t *s, const json_t *v)
     }
     const char *ref = json_string_value(json_object_get(s, "$ref"));
     if (ref != NULL) {
-        const json_t *to = strcmp(ref, "#") == 0
-                               ? root
-                               : json_object_get(json_object_get(root, "$defs"),
-                                                 ref + strlen("#/$defs/"));
+        const json_t *to = strcmp(ref, "#") == 0 ? root
+                                                 : json_object_get(json_object_get(root, "$defs"),
+                                                                   ref + strlen("#/$defs/"));
         return valid(to, v);
     }
     const json_t *type = json_object_get(s, "type");
@@ -170,15 +160,12 @@ static bool valid(const json_t *s, const json_t *v)
         is_one |= same(json_array_get(values, i), v);
     }
     const json_t *value = json_object_get(s, "const");
-    if (!ok || !is_one || (value != NULL && !same(value, v)) ||
-        !valid_combined(s, v)) {
+    if (!ok || !is_one || (value != NULL && !same(value, v)) || !valid_combined(s, v)) {
         return false;
     }
     if (json_is_string(v)) {
-        double n =
-            (double)cf_utf8_count(json_string_value(v), json_string_length(v));
-        return n >= number(s, "minLength", 0) &&
-               n <= number(s, "maxLength", INFINITY);
+        double n = (double)cf_utf8_count(json_string_value(v), json_string_length(v));
+        return n >= number(s, "minLength", 0) && n <= number(s, "maxLength", INFINITY);
     }
     if (json_is_number(v)) {
         return valid_number(s, v);
@@ -231,11 +218,10 @@ static const char *const schemas[] = {
 };
 
 static const char *const words[] = {
-    "\"", "\",",  "\": ",  "{",   "}",  "{\"", "[",      "]",     ",",
-    ", ", ", \"", ":",     " ",   "\n", "a",   "b",      "ab",    "c",
-    "v",  "k",    "x",     "y",   "0",  "1",   "2",      "3",     "5",
-    "9",  "12",   "-",     ".",   ".5", "e",   "true",   "false", "null",
-    "\\", "n",    "u00e9", "\"}", "}}", "]}",  "\"a\":", "t",     "rue",
+    "\"", "\",", "\": ",  "{",   "}",  "{\"", "[",      "]",  ",",   ", ",   ", \"",  ":",
+    " ",  "\n",  "a",     "b",   "ab", "c",   "v",      "k",  "x",   "y",    "0",     "1",
+    "2",  "3",   "5",     "9",   "12", "-",   ".",      ".5", "e",   "true", "false", "null",
+    "\\", "n",   "u00e9", "\"}", "}}", "]}",  "\"a\":", "t",  "rue",
 };
 enum {
     N_LONG = sizeof words / sizeof *words,
@@ -254,8 +240,7 @@ static const char *word(cf_token i, char byte[2])
 }
 
 /* Random tokens; late in the text those that close things weigh more. */
-static bool write_one(const cf_grammar *g, const cf_constraint_vocab *vocab,
-                      cf_rand *r, char *text)
+static bool write_one(const cf_grammar *g, const cf_constraint_vocab *vocab, cf_rand *r, char *text)
 {
     cf_constraint *c;
     cf_error err;
@@ -314,15 +299,13 @@ static void test_constrain__random_text_is_valid(void **state)
         root = s;
         for (int k = 0; k < 200; k++) {
             cf_grammar *g;
-            const cf_grammar_options opts = {
-                .order = k % 2 == 0 ? CF_KEYS_ANY : CF_KEYS_DECLARED,
-                .space = (cf_json_space)(k % 3)};
+            const cf_grammar_options opts = {.order = k % 2 == 0 ? CF_KEYS_ANY : CF_KEYS_DECLARED,
+                                             .space = (cf_json_space)(k % 3)};
             T_OK(cf_grammar_from_schema(&g, s, &opts, &err), err);
             if (write_one(g, vocab, &r, text)) {
                 json_t *v;
                 json_error_t why;
-                v = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
-                               &why);
+                v = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
                 if (v == NULL || !valid(s, v)) {
                     fail_msg("%s  made  %s (%s)", schemas[i], text,
                              v == NULL ? why.text : "not valid");

@@ -31,8 +31,7 @@ static void open_model(model *m, const char *arch, uint64_t seed, cf_dtype type,
     cf_rand r = {seed};
     /* Threads change no bits (test_same_bits), and wait for each other on a
      * busy machine. */
-    cf_engine_options eo = {.n_threads = seed % 4 == 3 ? 2 : 1,
-                            .arithmetic = arithmetic};
+    cf_engine_options eo = {.n_threads = seed % 4 == 3 ? 2 : 1, .arithmetic = arithmetic};
     const cf_tiny_options o = {.arch = arch, .seed = seed, .type = type};
     cf_session_options so = {.n_ctx = N_CTX};
     m->bytes = cf_tiny_gguf(&o, &n);
@@ -58,16 +57,14 @@ typedef struct reply {
 
 /* Draws a reply as the commands do.  `few` bounds the tokens that may be
  * drawn (as a constraint does), so that the reply repeats itself. */
-static void generate(model *m, reply *out, size_t n_draft, float temperature,
-                     uint32_t few)
+static void generate(model *m, reply *out, size_t n_draft, float temperature, uint32_t few)
 {
     cf_error err;
     cf_draft *draft;
     cf_sampler *sampler;
     uint32_t mask[(N_VOCAB + 31) / 32] = {few < 32 ? (1U << few) - 1 : 0};
-    cf_sampling s = {.temperature = temperature,
-                     .seed = 5,
-                     .repetition_penalty = temperature > 1 ? 1.1f : 0};
+    cf_sampling s = {
+        .temperature = temperature, .seed = 5, .repetition_penalty = temperature > 1 ? 1.1f : 0};
     size_t n = N_PROMPT;
     memcpy(out->ids, m->prompt, sizeof m->prompt);
     out->logits = calloc((size_t)N_REPLY * N_VOCAB, sizeof *out->logits);
@@ -79,9 +76,8 @@ static void generate(model *m, reply *out, size_t n_draft, float temperature,
         const float *logits = cf_draft_logits(draft);
         assert_non_null(logits);
         memcpy(out->logits + i * N_VOCAB, logits, N_VOCAB * sizeof *logits);
-        T_OK(cf_sampler_draw(sampler, logits, out->ids, n,
-                             few < 32 ? mask : NULL, 0, &out->ids[n], NULL,
-                             &err),
+        T_OK(cf_sampler_draw(sampler, logits, out->ids, n, few < 32 ? mask : NULL, 0, &out->ids[n],
+                             NULL, &err),
              err);
         n++;
         T_OK(cf_draft_step(draft, &out->ids[n - 1], 1, NULL, &err), err);
@@ -107,8 +103,7 @@ static size_t check_same(model *m, float temperature, uint32_t few)
         assert_memory_equal(drafted.ids, plain.ids, sizeof plain.ids);
         assert_memory_equal(drafted.logits, plain.logits,
                             (size_t)N_REPLY * N_VOCAB * sizeof(float));
-        assert_int_equal(drafted.counts.n_passes + drafted.counts.n_accepted,
-                         N_REPLY);
+        assert_int_equal(drafted.counts.n_passes + drafted.counts.n_accepted, N_REPLY);
         n_accepted += drafted.counts.n_accepted;
         free(drafted.logits);
     }
@@ -174,8 +169,7 @@ static void test_draft__copies(void **state)
         bool guessed = cf_draft_is_guessed(draft, &text[i], 1);
         size_t before = cf_draft_get_counts(draft).n_passes;
         T_OK(cf_draft_step(draft, &text[i], 1, NULL, &err), err);
-        assert_int_equal(cf_draft_get_counts(draft).n_passes,
-                         before + !guessed);
+        assert_int_equal(cf_draft_get_counts(draft).n_passes, before + !guessed);
     }
     assert_true(cf_draft_get_counts(draft).n_passes < 64 / 3);
     /* From a source, which another model wrote, at once. */
@@ -209,8 +203,7 @@ static void test_draft__bounded_loss(void **state)
         ids[i] = (cf_token)cf_rand_below(&r, 300);
     }
     for (size_t i = 0; i < N_REPLY; i++) {
-        cf_token lie[4] = {ids[i], ids[i + 1], ids[i + 2],
-                           (ids[i + 3] + 1) % 300};
+        cf_token lie[4] = {ids[i], ids[i + 1], ids[i + 2], (ids[i + 3] + 1) % 300};
         T_OK(cf_draft_source(draft, lie, 4, &err), err);
     }
     T_OK(cf_session_sync(m.session, ids, 3, NULL, NULL, &err), err);

@@ -55,29 +55,24 @@ static void test_spans__any_text(void **state)
             size_t n = random_text(text, &r, true);
             size_t n_spans = 0;
             for (size_t at = 0; at < n;) {
-                size_t len = n_spans + 1 == SPANS_MAX
-                                 ? n - at
-                                 : cf_rand_below(&r, n - at + 1);
-                spans[n_spans++] = (cf_text_span){(uint32_t)at, (uint32_t)len,
-                                                  cf_rand_below(&r, 2) != 0};
+                size_t len = n_spans + 1 == SPANS_MAX ? n - at : cf_rand_below(&r, n - at + 1);
+                spans[n_spans++] =
+                    (cf_text_span){(uint32_t)at, (uint32_t)len, cf_rand_below(&r, 2) != 0};
                 at += len;
             }
             cf_token_list list;
-            T_OK(cf_tokenizer_encode_spans(&list, x.tok, cf_str_make(text, n),
-                                           spans, n_spans, false, &x.arena,
-                                           &err),
+            T_OK(cf_tokenizer_encode_spans(&list, x.tok, cf_str_make(text, n), spans, n_spans,
+                                           false, &x.arena, &err),
                  err);
             size_t at = 0;
             for (size_t i = 0; i < list.n; i++) {
                 const cf_token_span *s = &list.v[i];
                 assert_true(s->off >= at && s->len <= n - s->off);
                 at = (size_t)s->off + s->len;
-                bool control =
-                    cf_tokenizer_type(x.tok, s->id) == CF_TOKEN_CONTROL &&
-                    s->id != 0; /* 0 is the unknown token too */
+                bool control = cf_tokenizer_type(x.tok, s->id) == CF_TOKEN_CONTROL &&
+                               s->id != 0; /* 0 is the unknown token too */
                 for (size_t k = 0; control && k < n_spans; k++) {
-                    assert_true(spans[k].parse_special || spans[k].len == 0 ||
-                                spans[k].off >= at ||
+                    assert_true(spans[k].parse_special || spans[k].len == 0 || spans[k].off >= at ||
                                 spans[k].off + spans[k].len <= s->off);
                 }
             }
@@ -99,8 +94,7 @@ static void test_decode__gives_the_text(void **state)
         cf_token_list list;
         cf_buf whole = CF_BUF_INIT, pieces = CF_BUF_INIT;
         size_t n = random_text(text, &r, false);
-        T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_make(text, n), false,
-                                 false, &x.arena, &err),
+        T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_make(text, n), false, false, &x.arena, &err),
              err);
         cf_token *ids = cf_arena_calloc(&x.arena, list.n + 1, sizeof *ids);
         bool has_tool = false;
@@ -139,20 +133,14 @@ static void test_encode__parts_at_special_tokens(void **state)
         cf_buf_add(&both, a, n_a);
         cf_buf_adds(&both, "<s>");
         cf_buf_add(&both, b, n_b);
-        T_OK(cf_tokenizer_encode(&la, x.tok, cf_str_make(a, n_a), true, false,
-                                 &x.arena, &err),
+        T_OK(cf_tokenizer_encode(&la, x.tok, cf_str_make(a, n_a), true, false, &x.arena, &err),
              err);
-        T_OK(cf_tokenizer_encode(&lb, x.tok, cf_str_make(b, n_b), true, false,
-                                 &x.arena, &err),
+        T_OK(cf_tokenizer_encode(&lb, x.tok, cf_str_make(b, n_b), true, false, &x.arena, &err),
              err);
-        T_OK(cf_tokenizer_encode(&all, x.tok, cf_buf_str(&both), true, false,
-                                 &x.arena, &err),
-             err);
+        T_OK(cf_tokenizer_encode(&all, x.tok, cf_buf_str(&both), true, false, &x.arena, &err), err);
         assert_int_equal(all.n, la.n + lb.n + 1);
         for (size_t i = 0; i < all.n; i++) {
-            cf_token want = i < la.n    ? la.v[i].id
-                            : i == la.n ? 259
-                                        : lb.v[i - la.n - 1].id;
+            cf_token want = i < la.n ? la.v[i].id : i == la.n ? 259 : lb.v[i - la.n - 1].id;
             assert_int_equal(all.v[i].id, want);
         }
         cf_buf_deinit(&both);
@@ -175,8 +163,8 @@ static void test_encode__long_runs(void **state)
             cf_error err = {0};
             cf_token_list list;
             memset(text, fills[f], LONG);
-            T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_make(text, LONG),
-                                     true, false, &x.arena, &err),
+            T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_make(text, LONG), true, false, &x.arena,
+                                     &err),
                  err);
         }
         cf_hf_close(&x);

@@ -21,8 +21,7 @@ typedef struct model {
     float *want; /* [N_TOKENS, N_VOCAB]: all logits, computed in one piece */
 } model;
 
-static cf_session *new_session(cf_engine *e, uint32_t n_batch,
-                               cf_cache_type cache)
+static cf_session *new_session(cf_engine *e, uint32_t n_batch, cf_cache_type cache)
 {
     cf_error err;
     cf_session *s = NULL;
@@ -49,8 +48,7 @@ static void assert_logits(const model *m, const cf_session *s, size_t n)
 {
     const float *have = cf_session_logits(s);
     assert_non_null(have);
-    assert_memory_equal(have, m->want + (n - 1) * N_VOCAB,
-                        N_VOCAB * sizeof *have);
+    assert_memory_equal(have, m->want + (n - 1) * N_VOCAB, N_VOCAB * sizeof *have);
 }
 
 /* A kernel set and an arithmetic. */
@@ -59,15 +57,14 @@ typedef struct way {
     cf_arithmetic arithmetic;
 } way;
 
-static void open_model(model *m, const cf_tiny_options *o, way w,
-                       unsigned n_threads, cf_cache_type cache)
+static void open_model(model *m, const cf_tiny_options *o, way w, unsigned n_threads,
+                       cf_cache_type cache)
 {
     cf_error err;
     size_t n = 0;
     cf_rand r = {o->seed + 1};
-    cf_engine_options eo = {.n_threads = n_threads,
-                            .kernel_set = w.set,
-                            .arithmetic = w.arithmetic};
+    cf_engine_options eo = {
+        .n_threads = n_threads, .kernel_set = w.set, .arithmetic = w.arithmetic};
     m->bytes = cf_tiny_gguf(o, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &eo, &err), err);
     for (size_t i = 0; i < N_TOKENS; i++) {
@@ -218,8 +215,7 @@ static void check_all(const cf_tiny_options *o, way w, cf_cache_type cache)
     check_fork(&m, cache);
     check_company(&m, cache);
     open_model(&threads, o, w, 3, cache);
-    assert_memory_equal(threads.want, m.want,
-                        N_TOKENS * N_VOCAB * sizeof *m.want);
+    assert_memory_equal(threads.want, m.want, N_TOKENS * N_VOCAB * sizeof *m.want);
     check_company(&threads, cache);
     close_model(&threads);
     close_model(&m);
@@ -227,9 +223,8 @@ static void check_all(const cf_tiny_options *o, way w, cf_cache_type cache)
 
 /* ---- over models -------------------------------------------------------- */
 
-static const char *const sets[] = {"ref",    "avx2",        "avx2-vnni",
-                                   "avx512", "avx512-vnni", "avx512-vbmi",
-                                   "neon",   "neon-dot",    "neon-i8mm"};
+static const char *const sets[] = {"ref",         "avx2", "avx2-vnni", "avx512",   "avx512-vnni",
+                                   "avx512-vbmi", "neon", "neon-dot",  "neon-i8mm"};
 
 /* Every set with 16 bits, and one way of all, another for the next model. */
 static void check_some(const cf_tiny_options *o, bool is_every)
@@ -247,8 +242,7 @@ static void check_some(const cf_tiny_options *o, bool is_every)
         }
     }
     for (size_t i = 0; i < n; i++) {
-        if ((is_every && can[i].arithmetic == CF_ARITHMETIC_16) ||
-            i == turn % n) {
+        if ((is_every && can[i].arithmetic == CF_ARITHMETIC_16) || i == turn % n) {
             check_all(o, can[i], CF_CACHE_F16);
         }
     }
@@ -268,8 +262,7 @@ static void check_sets(const cf_tiny_options *o)
 static bool is_plain(const char *arch)
 {
     size_t i = 0;
-    while (cf_tiny_plain_archs[i] != NULL &&
-           strcmp(cf_tiny_plain_archs[i], arch) != 0) {
+    while (cf_tiny_plain_archs[i] != NULL && strcmp(cf_tiny_plain_archs[i], arch) != 0) {
         i++;
     }
     return cf_tiny_plain_archs[i] != NULL;
@@ -279,8 +272,7 @@ static void test_same_bits__architectures(void **state)
 {
     (void)state;
     for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
-        const cf_tiny_options o = {
-            .arch = cf_tiny_archs[i], .seed = 100 + i, .type = CF_Q8_0};
+        const cf_tiny_options o = {.arch = cf_tiny_archs[i], .seed = 100 + i, .type = CF_Q8_0};
         check_some(&o, !T_IS_SLOW && is_plain(cf_tiny_archs[i]));
     }
 }
@@ -290,10 +282,8 @@ static void test_same_bits__types(void **state)
     (void)state;
     for (uint32_t type = 0; type < CF_DTYPE_COUNT; type++) {
         if (cf_dtype_get(type).name != NULL) {
-            check_sets(&(cf_tiny_options){.type = (cf_dtype)type,
-                                          .seed = type,
-                                          .n_layer = 1,
-                                          .has_output = true});
+            check_sets(&(cf_tiny_options){
+                .type = (cf_dtype)type, .seed = type, .n_layer = 1, .has_output = true});
         }
     }
 }
@@ -309,8 +299,7 @@ static void test_same_bits__rope_scalings(void **state)
                              .has_bias = true};
         check_all(&o, (way){.set = NULL}, CF_CACHE_F16);
     }
-    check_all(&(cf_tiny_options){.has_rope_freqs = true}, (way){.set = NULL},
-              CF_CACHE_F16);
+    check_all(&(cf_tiny_options){.has_rope_freqs = true}, (way){.set = NULL}, CF_CACHE_F16);
 }
 
 /* Odd shapes: one shared key/value head, a head for each query, widths that
@@ -319,14 +308,11 @@ static void test_same_bits__odd_shapes(void **state)
 {
     (void)state;
     check_sets(&(cf_tiny_options){.n_head_kv = 1, .n_head = 5, .n_embd = 40});
-    check_sets(&(cf_tiny_options){.n_head_kv = 3,
-                                  .n_head = 3,
-                                  .head_size = 10,
-                                  .n_ff = 37,
-                                  .n_embd = 33});
+    check_sets(
+        &(cf_tiny_options){.n_head_kv = 3, .n_head = 3, .head_size = 10, .n_ff = 37, .n_embd = 33});
     check_sets(&(cf_tiny_options){.arch = "phi3", .head_size_v = 24});
-    check_sets(&(cf_tiny_options){
-        .arch = "gemma2", .n_layer = 3, .by_layer = true, .head_size_v = 8});
+    check_sets(
+        &(cf_tiny_options){.arch = "gemma2", .n_layer = 3, .by_layer = true, .head_size_v = 8});
 }
 
 int main(void)

@@ -30,8 +30,8 @@ static int by_logit(const void *a, const void *b)
     return lx > ly ? -1 : lx < ly ? 1 : x - y;
 }
 
-static void oracle_edit(oracle *w, const cf_sampling *o, const cf_token *past,
-                        size_t n_past, const uint32_t *allowed)
+static void oracle_edit(oracle *w, const cf_sampling *o, const cf_token *past, size_t n_past,
+                        const uint32_t *allowed)
 {
     for (size_t i = 0; i < o->n_bias; i++) {
         w->l[o->bias[i].id] = (float)w->l[o->bias[i].id] + o->bias[i].bias;
@@ -44,9 +44,8 @@ static void oracle_edit(oracle *w, const cf_sampling *o, const cf_token *past,
             w->l[i] = -INFINITY;
         }
     }
-    size_t from = o->penalty_window != 0 && n_past > o->penalty_window
-                      ? n_past - o->penalty_window
-                      : 0;
+    size_t from =
+        o->penalty_window != 0 && n_past > o->penalty_window ? n_past - o->penalty_window : 0;
     for (size_t id = 0; id < w->n; id++) {
         float count = 0;
         for (size_t i = from; i < n_past; i++) {
@@ -147,9 +146,7 @@ typedef struct setup {
 
 static float pick(cf_rand *r, float off, float lo, float hi)
 {
-    return cf_rand_below(r, 2) == 0
-               ? off
-               : lo + (hi - lo) * (cf_rand_float(r) + 1) / 2;
+    return cf_rand_below(r, 2) == 0 ? off : lo + (hi - lo) * (cf_rand_float(r) + 1) / 2;
 }
 
 static void make_setup(setup *u, cf_rand *r)
@@ -184,8 +181,7 @@ static void make_setup(setup *u, cf_rand *r)
     o->presence_penalty = pick(r, 0, -1, 2);
     o->frequency_penalty = pick(r, 0, -1, 2);
     o->penalty_window = (uint32_t)cf_rand_below(r, 20);
-    o->no_repeat_ngram =
-        cf_rand_below(r, 2) == 0 ? 0 : (uint32_t)cf_rand_below(r, 5);
+    o->no_repeat_ngram = cf_rand_below(r, 2) == 0 ? 0 : (uint32_t)cf_rand_below(r, 5);
     for (size_t i = 0; i < cf_rand_below(r, 5); i++) {
         u->bias[i].id = (cf_token)cf_rand_below(r, u->n_vocab);
         u->bias[i].bias = 4 * cf_rand_float(r);
@@ -220,8 +216,7 @@ static void check_walk(const setup *u, const oracle *w, const cf_draw *d)
     assert_true(d->r <= before + w->post[d->id] + 1e-4);
 }
 
-static void check_draw(const setup *u, const oracle *w, const cf_draw *d,
-                       bool slack)
+static void check_draw(const setup *u, const oracle *w, const cf_draw *d, bool slack)
 {
     bool greedy = u->o.temperature == 0 || u->o.top_k == 1;
     assert_true(w->l[d->id] > -INFINITY);
@@ -269,8 +264,7 @@ static void test_sampler__equals_the_oracle(void **state)
         T_OK(cf_sampler_new(&s, &u.o, u.n_vocab, &err), err);
         cf_draw d;
         cf_token id;
-        cf_status st = cf_sampler_draw(s, u.logits, u.past, u.n_past, allowed,
-                                       64, &id, &d, &err);
+        cf_status st = cf_sampler_draw(s, u.logits, u.past, u.n_past, allowed, 64, &id, &d, &err);
         if (w.l[w.order[0]] == -INFINITY) {
             assert_int_equal(st, CF_ELIMIT);
         } else {
@@ -298,8 +292,7 @@ static void test_sampler__probabilities_sum_to_one(void **state)
         T_OK(cf_sampler_new(&s, &u.o, u.n_vocab, &err), err);
         cf_draw d;
         cf_token id;
-        if (cf_sampler_draw(s, u.logits, u.past, u.n_past, NULL, 64, &id, &d,
-                            &err) == CF_OK) {
+        if (cf_sampler_draw(s, u.logits, u.past, u.n_past, NULL, 64, &id, &d, &err) == CF_OK) {
             double raw = 0, post = 0;
             for (size_t i = 0; i < d.n_top; i++) {
                 raw += d.top[i].p_raw;
@@ -327,8 +320,7 @@ static void test_sampler__seek_equals_replay(void **state)
         cf_error err;
         T_OK(cf_sampler_new(&s, &u.o, u.n_vocab, &err), err);
         for (size_t i = 0; i < 12; i++) {
-            T_OK(cf_sampler_draw(s, u.logits, u.past, u.n_past, NULL, 0,
-                                 &seen[i], NULL, &err),
+            T_OK(cf_sampler_draw(s, u.logits, u.past, u.n_past, NULL, 0, &seen[i], NULL, &err),
                  err);
         }
         for (size_t k = 0; k < 12; k++) {
@@ -336,9 +328,7 @@ static void test_sampler__seek_equals_replay(void **state)
             cf_draw d;
             cf_token id;
             cf_sampler_seek(s, i);
-            T_OK(cf_sampler_draw(s, u.logits, u.past, u.n_past, NULL, 5, &id,
-                                 &d, &err),
-                 err);
+            T_OK(cf_sampler_draw(s, u.logits, u.past, u.n_past, NULL, 5, &id, &d, &err), err);
             assert_int_equal(id, seen[i]);
             assert_int_equal(d.n_draw, i);
         }
@@ -360,9 +350,7 @@ static void test_sampler__frequencies(void **state)
     for (int i = 0; i < N; i++) {
         cf_token id;
         cf_draw d;
-        T_OK(cf_sampler_draw(s, l, NULL, 0, NULL, 5, &id, i == 0 ? &d : NULL,
-                             &err),
-             err);
+        T_OK(cf_sampler_draw(s, l, NULL, 0, NULL, 5, &id, i == 0 ? &d : NULL, &err), err);
         count[id]++;
         for (size_t j = 0; i == 0 && j < 5; j++) {
             p[d.top[j].id] = d.top[j].p_post;

@@ -35,8 +35,7 @@ static json_t *make_value(cf_rand *r, unsigned depth)
     default:
         v = json_object();
         for (n = cf_rand_below(r, 4); n > 0; n--) {
-            json_object_set_new(v, keys[cf_rand_below(r, 4)],
-                                make_value(r, depth + 1));
+            json_object_set_new(v, keys[cf_rand_below(r, 4)], make_value(r, depth + 1));
         }
         return v;
     }
@@ -71,8 +70,8 @@ static json_t *some_count(cf_rand *r, size_t below)
 
 static void add_keyword(json_t *s, cf_rand *r, unsigned depth)
 {
-    static const char *const types[] = {
-        "null", "boolean", "integer", "number", "string", "array", "object"};
+    static const char *const types[] = {"null",   "boolean", "integer", "number",
+                                        "string", "array",   "object"};
     static const char *const patterns[] = {"^a", "b$", "^a*$", "a"};
     static const char *const keys[] = {"a", "b", "ab", "c"};
     json_t *v = json_object();
@@ -89,19 +88,16 @@ static void add_keyword(json_t *s, cf_rand *r, unsigned depth)
         json_object_set_new(s, "exclusiveMaximum", some_count(r, 5));
         break;
     case 4:
-        json_object_set_new(s, "multipleOf",
-                            json_real(cf_rand_below(r, 2) == 0 ? 0.5 : 2));
+        json_object_set_new(s, "multipleOf", json_real(cf_rand_below(r, 2) == 0 ? 0.5 : 2));
         break;
     case 5:
         json_object_set_new(s, "maxLength", some_count(r, 3));
         break;
     case 6:
-        json_object_set_new(s, "pattern",
-                            json_string(patterns[cf_rand_below(r, 4)]));
+        json_object_set_new(s, "pattern", json_string(patterns[cf_rand_below(r, 4)]));
         break;
     case 7:
-        json_object_set_new(
-            s, "enum", json_pack("[o,o]", make_value(r, 1), make_value(r, 1)));
+        json_object_set_new(s, "enum", json_pack("[o,o]", make_value(r, 1), make_value(r, 1)));
         break;
     case 8:
         json_object_set_new(s, "uniqueItems", json_true());
@@ -127,20 +123,17 @@ static void add_keyword(json_t *s, cf_rand *r, unsigned depth)
     case 15:
     case 16:
         for (size_t n = cf_rand_below(r, 3) + 1; n > 0; n--) {
-            json_object_set_new(v, keys[cf_rand_below(r, 4)],
-                                make_schema(r, depth + 1));
+            json_object_set_new(v, keys[cf_rand_below(r, 4)], make_schema(r, depth + 1));
         }
         json_object_set(s, "properties", v);
         break;
     case 17:
-        json_object_set_new(v, patterns[cf_rand_below(r, 4)],
-                            make_schema(r, depth + 1));
+        json_object_set_new(v, patterns[cf_rand_below(r, 4)], make_schema(r, depth + 1));
         json_object_set(s, "patternProperties", v);
         break;
     case 18:
     case 19:
-        json_object_set_new(s, "additionalProperties",
-                            make_schema(r, depth + 1));
+        json_object_set_new(s, "additionalProperties", make_schema(r, depth + 1));
         break;
     case 20:
         json_object_set_new(s, "required", some_names(r));
@@ -206,8 +199,7 @@ static void compare(const json_t *s, uint64_t seed, cf_rand *r, counts *count)
     cf_grammar *g = NULL;
     cf_validator *val = NULL;
     cf_status st = cf_grammar_from_schema(&g, s, NULL, &err);
-    bool is_empty = st == CF_EUNSUPPORTED &&
-                    strstr(err.text, "no text satisfies it") != NULL;
+    bool is_empty = st == CF_EUNSUPPORTED && strstr(err.text, "no text satisfies it") != NULL;
     if (st != CF_OK && !is_empty) {
         count->n_refused++;
         return;
@@ -221,9 +213,8 @@ static void compare(const json_t *s, uint64_t seed, cf_rand *r, counts *count)
         if (is_taken != is_valid) {
             char *schema = json_dumps(s, JSON_COMPACT);
             char *value = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
-            fail_msg("seed %u: %s with %s is %s, and %s", (unsigned)seed,
-                     schema, value, is_valid ? "valid" : "invalid",
-                     is_taken ? "taken" : "refused");
+            fail_msg("seed %u: %s with %s is %s, and %s", (unsigned)seed, schema, value,
+                     is_valid ? "valid" : "invalid", is_taken ? "taken" : "refused");
         }
         count->n_valid += is_valid ? 1 : 0;
         count->n_invalid += is_valid ? 0 : 1;
@@ -244,8 +235,8 @@ static void test_schema_agree__constraint_and_validator(void **state)
         compare(s, seed, &r, &count);
         json_decref(s);
     }
-    printf("%zu of %d schemas refused; %zu valid and %zu invalid values\n",
-           count.n_refused, (int)N, count.n_valid, count.n_invalid);
+    printf("%zu of %d schemas refused; %zu valid and %zu invalid values\n", count.n_refused, (int)N,
+           count.n_valid, count.n_invalid);
     assert_true(count.n_refused < N / 25);
     assert_true(count.n_valid > 10000 && count.n_invalid > 10000);
 }

@@ -45,10 +45,8 @@ static void compute(float *out, const job *j)
     cf_error err;
     cf_engine *e = NULL;
     cf_session *s = NULL;
-    cf_engine_options eo = {
-        .n_threads = 1, .kernel_set = j->set, .arithmetic = j->arithmetic};
-    cf_session_options so = {.n_ctx = (uint32_t)j->n + 1,
-                             .n_batch = j->n_batch};
+    cf_engine_options eo = {.n_threads = 1, .kernel_set = j->set, .arithmetic = j->arithmetic};
+    cf_session_options so = {.n_ctx = (uint32_t)j->n + 1, .n_batch = j->n_batch};
     cf_run run = {.logits = keep_logits, .ud = out};
     T_OK(cf_engine_open_memory(&e, j->file, j->n_file, &eo, &err), err);
     T_OK(cf_session_new(&s, e, &so, &err), err);
@@ -68,9 +66,8 @@ static uint64_t hash_of(uint64_t h, const float *x, size_t n)
 }
 
 /* Compares all sets on one model and n tokens, and goes on with the hash. */
-static uint64_t check_tokens(uint64_t hash, const cf_tiny_options *o,
-                             cf_arithmetic arithmetic, size_t n,
-                             uint32_t n_batch)
+static uint64_t check_tokens(uint64_t hash, const cf_tiny_options *o, cf_arithmetic arithmetic,
+                             size_t n, uint32_t n_batch)
 {
     static float want[N_LONG * N_VOCAB], have[N_LONG * N_VOCAB];
     cf_kernels_entry set;
@@ -98,17 +95,15 @@ static uint64_t check_tokens(uint64_t hash, const cf_tiny_options *o,
         j.n_batch = n_batch;
         compute(have, &j);
         if (memcmp(have, want, n_byte) != 0) {
-            fail_msg("%s, %s: set %s differs in small batches",
-                     o->arch ? o->arch : "llama", cf_dtype_get(o->type).name,
-                     set.name);
+            fail_msg("%s, %s: set %s differs in small batches", o->arch ? o->arch : "llama",
+                     cf_dtype_get(o->type).name, set.name);
         }
     }
     cf_tiny_free(file);
     return n_set > 0 ? hash_of(hash, want, n * N_VOCAB) : 0;
 }
 
-static uint64_t check_model(uint64_t hash, const cf_tiny_options *o,
-                            cf_arithmetic arithmetic)
+static uint64_t check_model(uint64_t hash, const cf_tiny_options *o, cf_arithmetic arithmetic)
 {
     return check_tokens(hash, o, arithmetic, N_TOKENS, 3);
 }
@@ -125,8 +120,7 @@ static void check_hash(const char *what, uint64_t have, uint64_t want)
         T_SKIP("no fast kernel set on this machine");
     }
     if (have != want) {
-        fail_msg("%s: hash %016" PRIx64 ", stored %016" PRIx64, what, have,
-                 want);
+        fail_msg("%s: hash %016" PRIx64 ", stored %016" PRIx64, what, have, want);
     }
 }
 
@@ -140,11 +134,8 @@ static void test_sets__architectures(void **state)
                                         "gemma2", "gemma3", "phi3"};
     uint64_t hash = seed;
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
-        hash =
-            check_model(hash,
-                        &(cf_tiny_options){
-                            .arch = archs[i], .seed = 300 + i, .type = CF_Q8_0},
-                        a->which);
+        hash = check_model(
+            hash, &(cf_tiny_options){.arch = archs[i], .seed = 300 + i, .type = CF_Q8_0}, a->which);
     }
     check_hash("architectures", hash, a->architectures);
 }
@@ -155,9 +146,7 @@ static void test_sets__every_architecture(void **state)
     const arithmetic *a = *state;
     for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
         check_model(seed,
-                    &(cf_tiny_options){.arch = cf_tiny_archs[i],
-                                       .seed = 600 + i,
-                                       .type = CF_Q8_0},
+                    &(cf_tiny_options){.arch = cf_tiny_archs[i], .seed = 600 + i, .type = CF_Q8_0},
                     a->which);
     }
 }
@@ -165,18 +154,15 @@ static void test_sets__every_architecture(void **state)
 static void test_sets__types(void **state)
 {
     const arithmetic *a = *state;
-    static const cf_dtype types[] = {CF_F32,  CF_F16,    CF_BF16,  CF_Q8_0,
-                                     CF_Q4_0, CF_Q4_1,   CF_Q5_0,  CF_Q5_1,
-                                     CF_Q2_K, CF_Q3_K,   CF_Q4_K,  CF_Q5_K,
-                                     CF_Q6_K, CF_IQ4_NL, CF_IQ4_XS};
+    static const cf_dtype types[] = {CF_F32,  CF_F16,  CF_BF16, CF_Q8_0,   CF_Q4_0,
+                                     CF_Q4_1, CF_Q5_0, CF_Q5_1, CF_Q2_K,   CF_Q3_K,
+                                     CF_Q4_K, CF_Q5_K, CF_Q6_K, CF_IQ4_NL, CF_IQ4_XS};
     uint64_t hash = seed;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        hash = check_model(hash,
-                           &(cf_tiny_options){.type = types[i],
-                                              .seed = 400 + i,
-                                              .n_layer = 1,
-                                              .has_output = true},
-                           a->which);
+        hash = check_model(
+            hash,
+            &(cf_tiny_options){.type = types[i], .seed = 400 + i, .n_layer = 1, .has_output = true},
+            a->which);
     }
     check_hash("types", hash, a->types);
 }
@@ -187,11 +173,9 @@ static void test_sets__every_type(void **state)
     const arithmetic *a = *state;
     for (uint32_t type = 0; type < CF_DTYPE_COUNT; type++) {
         if (cf_dtype_get(type).name != NULL) {
-            check_model(seed,
-                        &(cf_tiny_options){.type = (cf_dtype)type,
-                                           .seed = 500 + type,
-                                           .n_layer = 1},
-                        a->which);
+            check_model(
+                seed, &(cf_tiny_options){.type = (cf_dtype)type, .seed = 500 + type, .n_layer = 1},
+                a->which);
         }
     }
 }
@@ -201,18 +185,13 @@ static void test_sets__odd_shapes(void **state)
 {
     const arithmetic *a = *state;
     uint64_t hash = seed;
+    hash =
+        check_model(hash, &(cf_tiny_options){.n_head_kv = 1, .n_head = 5, .n_embd = 40}, a->which);
     hash = check_model(
-        hash, &(cf_tiny_options){.n_head_kv = 1, .n_head = 5, .n_embd = 40},
+        hash,
+        &(cf_tiny_options){.n_head_kv = 3, .n_head = 3, .head_size = 10, .n_ff = 37, .n_embd = 33},
         a->which);
-    hash = check_model(hash,
-                       &(cf_tiny_options){.n_head_kv = 3,
-                                          .n_head = 3,
-                                          .head_size = 10,
-                                          .n_ff = 37,
-                                          .n_embd = 33},
-                       a->which);
-    hash = check_model(
-        hash, &(cf_tiny_options){.arch = "phi3", .head_size_v = 24}, a->which);
+    hash = check_model(hash, &(cf_tiny_options){.arch = "phi3", .head_size_v = 24}, a->which);
     check_hash("odd shapes", hash, a->odd_shapes);
 }
 
@@ -224,9 +203,7 @@ static void test_sets__long_contexts(void **state)
     uint64_t hash = seed;
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
         hash = check_tokens(hash,
-                            &(cf_tiny_options){.arch = archs[i],
-                                               .seed = 700 + i,
-                                               .type = CF_Q8_0},
+                            &(cf_tiny_options){.arch = archs[i], .seed = 700 + i, .type = CF_Q8_0},
                             a->which, N_LONG, 67);
     }
     check_hash("long contexts", hash, a->long_contexts);
@@ -240,25 +217,17 @@ static void test_sets__long_contexts(void **state)
 
 int main(void)
 {
-    arithmetic bits_16 = {CF_ARITHMETIC_16, 0x2550f91430097203,
-                          0x3634cab9d1523e9c, 0xc944ce55a12e4772,
-                          0xe9a6679649b13ff0};
-    arithmetic bits_8 = {CF_ARITHMETIC_8, 0xbfea7002202ae7d5,
-                         0x53aaece53d2b7725, 0xc944ce55a12e4772,
-                         0x674937cfadedcf26};
+    arithmetic bits_16 = {CF_ARITHMETIC_16, 0x2550f91430097203, 0x3634cab9d1523e9c,
+                          0xc944ce55a12e4772, 0xe9a6679649b13ff0};
+    arithmetic bits_8 = {CF_ARITHMETIC_8, 0xbfea7002202ae7d5, 0x53aaece53d2b7725,
+                         0xc944ce55a12e4772, 0x674937cfadedcf26};
     const struct CMUnitTest tests[] = {
-        OF(test_sets__architectures, bits_16),
-        OF(test_sets__every_architecture, bits_16),
-        OF(test_sets__types, bits_16),
-        OF(test_sets__every_type, bits_16),
-        OF(test_sets__odd_shapes, bits_16),
-        OF(test_sets__long_contexts, bits_16),
-        OF(test_sets__architectures, bits_8),
-        OF(test_sets__every_architecture, bits_8),
-        OF(test_sets__types, bits_8),
-        OF(test_sets__every_type, bits_8),
-        OF(test_sets__odd_shapes, bits_8),
-        OF(test_sets__long_contexts, bits_8),
+        OF(test_sets__architectures, bits_16), OF(test_sets__every_architecture, bits_16),
+        OF(test_sets__types, bits_16),         OF(test_sets__every_type, bits_16),
+        OF(test_sets__odd_shapes, bits_16),    OF(test_sets__long_contexts, bits_16),
+        OF(test_sets__architectures, bits_8),  OF(test_sets__every_architecture, bits_8),
+        OF(test_sets__types, bits_8),          OF(test_sets__every_type, bits_8),
+        OF(test_sets__odd_shapes, bits_8),     OF(test_sets__long_contexts, bits_8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,12 +58,10 @@ static void close_vocab(vocab *v)
 static size_t random_text(char *out, cf_rand *r)
 {
     static const char *const parts[] = {
-        "hello",  " world", "  ",       "\n\n",    "\n",     " ",
-        "a",      "aaaa",   "<|end|>",  "<|end",   "|>",     "</s>",
-        "</",     "s>",     "<tool>",   "<tool>s", "<tag>",  "<s>",
-        "<unk>",  "'s",     "12345",    "!",       "\u00e9", "\u65e5",
-        "\u0301", "\xE6",   "\x97\xA5", "\xFF",    "\t",     "\r\n",
-        "A",      "<0x41>", "<|user|>", "$",       "\u3000", "\U0001F600",
+        "hello", " world", "  ",    "\n\n", "\n",     " ",        "a",       "aaaa",   "<|end|>",
+        "<|end", "|>",     "</s>",  "</",   "s>",     "<tool>",   "<tool>s", "<tag>",  "<s>",
+        "<unk>", "'s",     "12345", "!",    "\u00e9", "\u65e5",   "\u0301",  "\xE6",   "\x97\xA5",
+        "\xFF",  "\t",     "\r\n",  "A",    "<0x41>", "<|user|>", "$",       "\u3000", "\U0001F600",
     };
     size_t n = 0;
     size_t want = cf_rand_below(r, 25);
@@ -84,8 +82,7 @@ static size_t random_spans(cf_text_span *out, cf_rand *r, size_t n, int rule)
     size_t n_spans = 0;
     size_t at = 0;
     while (at < n) {
-        size_t len =
-            n_spans + 1 == SPANS_MAX ? n - at : cf_rand_below(r, n - at + 1);
+        size_t len = n_spans + 1 == SPANS_MAX ? n - at : cf_rand_below(r, n - at + 1);
         bool parse = rule == 2 ? cf_rand_below(r, 2) == 0 : rule == 1;
         out[n_spans++] = (cf_text_span){(uint32_t)at, (uint32_t)len, parse};
         at += len;
@@ -93,25 +90,20 @@ static size_t random_spans(cf_text_span *out, cf_rand *r, size_t n, int rule)
     return n_spans;
 }
 
-static cf_token_list encode(const vocab *v, cf_str text, bool parse,
-                            cf_arena *arena)
+static cf_token_list encode(const vocab *v, cf_str text, bool parse, cf_arena *arena)
 {
     cf_error err = {0};
     cf_token_list list;
-    T_OK(cf_tokenizer_encode(&list, v->tok, text, parse, false, arena, &err),
-         err);
+    T_OK(cf_tokenizer_encode(&list, v->tok, text, parse, false, arena, &err), err);
     return list;
 }
 
-static cf_token_list encode_spans(const vocab *v, cf_str text,
-                                  const cf_text_span *spans, size_t n,
+static cf_token_list encode_spans(const vocab *v, cf_str text, const cf_text_span *spans, size_t n,
                                   cf_arena *arena)
 {
     cf_error err = {0};
     cf_token_list list;
-    T_OK(cf_tokenizer_encode_spans(&list, v->tok, text, spans, n, false, arena,
-                                   &err),
-         err);
+    T_OK(cf_tokenizer_encode_spans(&list, v->tok, text, spans, n, false, arena, &err), err);
     return list;
 }
 
@@ -135,8 +127,7 @@ static void assert_same(const cf_token_list *a, const cf_token_list *b)
     }
 }
 
-static void assert_decodes(const vocab *v, const cf_token_list *list,
-                           cf_str text)
+static void assert_decodes(const vocab *v, const cf_token_list *list, cf_str text)
 {
     cf_buf b = CF_BUF_INIT;
     for (size_t i = 0; i < list->n; i++) {
@@ -154,8 +145,8 @@ static bool is_control(const vocab *v, cf_token id)
 }
 
 /* No control token stands for a byte whose span forbids it. */
-static void assert_no_forgery(const vocab *v, const cf_token_list *list,
-                              const cf_text_span *spans, size_t n_spans)
+static void assert_no_forgery(const vocab *v, const cf_token_list *list, const cf_text_span *spans,
+                              size_t n_spans)
 {
     for (size_t i = 0; i < list->n; i++) {
         if (!is_control(v, list->v[i].id)) {
@@ -167,8 +158,7 @@ static void assert_no_forgery(const vocab *v, const cf_token_list *list,
         for (size_t k = 0; k < n_spans; k++) {
             size_t a = spans[k].off;
             size_t b = a + spans[k].len;
-            assert_true(spans[k].parse_special || a == b || b <= from ||
-                        a >= to);
+            assert_true(spans[k].parse_special || a == b || b <= from || a >= to);
         }
     }
 }
@@ -268,8 +258,7 @@ static void encode_part(void *ud, unsigned i, unsigned n)
         cf_str text = {bytes, random_text(bytes, &r)};
         cf_error err;
         cf_token_list list = {NULL, 0};
-        if (cf_tokenizer_encode(&list, s->v.tok, text, k % 2 == 0, false,
-                                &arena, &err) != CF_OK) {
+        if (cf_tokenizer_encode(&list, s->v.tok, text, k % 2 == 0, false, &arena, &err) != CF_OK) {
             break;
         }
         for (size_t t = 0; t < list.n; t++) {

@@ -14,8 +14,8 @@ static cf_store *open_new(const char *name)
 {
     cf_store *s;
     cf_error err;
-    T_OK(cf_store_open(&s, store_dir_file(name),
-                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+    T_OK(cf_store_open(&s, store_dir_file(name), &(cf_store_options){.flags = CF_STORE_CREATE},
+                       &err),
          err);
     return s;
 }
@@ -34,8 +34,7 @@ static void check_sound(cf_store *s)
     assert_int_equal(n, 0);
 }
 
-static void export_all(cf_store *s, const cf_store_tree *trees, size_t n,
-                       cf_format f, cf_buf *out)
+static void export_all(cf_store *s, const cf_store_tree *trees, size_t n, cf_format f, cf_buf *out)
 {
     cf_exporter *ex;
     cf_error err;
@@ -75,8 +74,8 @@ static void fill(world *w, cf_store *s, uint64_t seed)
     cf_error err;
     w->r.s = seed;
     cf_arena_init(&w->a, 0);
-    T_OK(cf_store_put_template(s, cf_str_from("one"), cf_str_from("{{ x }}"),
-                               cf_str_make(NULL, 0), w->hashes[0], &err),
+    T_OK(cf_store_put_template(s, cf_str_from("one"), cf_str_from("{{ x }}"), cf_str_make(NULL, 0),
+                               w->hashes[0], &err),
          err);
     T_OK(cf_store_put_template(s, cf_str_from("two"), cf_str_from("{{ y\n }}"),
                                cf_str_from(w->hashes[0]), w->hashes[1], &err),
@@ -107,13 +106,11 @@ static void same_run(const cf_store_run *a, const cf_store_run *b)
     assert_true(a->seed == b->seed && a->has_seed == b->has_seed);
     assert_int_equal(a->n_reply_ids, b->n_reply_ids);
     if (a->n_reply_ids != 0) {
-        assert_memory_equal(a->reply_ids, b->reply_ids,
-                            a->n_reply_ids * sizeof *a->reply_ids);
+        assert_memory_equal(a->reply_ids, b->reply_ids, a->n_reply_ids * sizeof *a->reply_ids);
     }
     assert_int_equal(a->n_token_us, b->n_token_us);
     if (a->n_token_us != 0) {
-        assert_memory_equal(a->token_us, b->token_us,
-                            a->n_token_us * sizeof *a->token_us);
+        assert_memory_equal(a->token_us, b->token_us, a->n_token_us * sizeof *a->token_us);
     }
     assert_int_equal(a->decode_us, b->decode_us);
     assert_int_equal(a->n_tools, b->n_tools);
@@ -126,9 +123,7 @@ static void same_tree(cf_store *s, const cf_store_tree *want)
     cf_arena a;
     cf_store_tree got;
     cf_arena_init(&a, 0);
-    T_OK(cf_store_get_tree(s, want->conv.id, CF_TREE_RUNS | CF_TREE_TRACE, &a,
-                           &got, &err),
-         err);
+    T_OK(cf_store_get_tree(s, want->conv.id, CF_TREE_RUNS | CF_TREE_TRACE, &a, &got, &err), err);
     assert_int_equal(got.n, want->n);
     assert_true(cf_str_eq(got.conv.title, want->conv.title));
     assert_true(cf_uuid_eq(got.conv.head, want->conv.head));
@@ -174,8 +169,8 @@ static void test_confab__out_and_in_is_the_same(void **state)
         for (size_t i = 0; i < first.n && i < second.n; i++) {
             if (first.p[i] != second.p[i]) {
                 size_t from = i > 200 ? i - 200 : 0;
-                fail_msg("seed %d, byte %d:\n%.300s\n%.300s", (int)seed, (int)i,
-                         first.p + from, second.p + from);
+                fail_msg("seed %d, byte %d:\n%.300s\n%.300s", (int)seed, (int)i, first.p + from,
+                         second.p + from);
             }
         }
         assert_int_equal(first.n, second.n);
@@ -197,8 +192,7 @@ static void test_confab__out_and_in_is_the_same(void **state)
 static void test_trees__come_back_by_uuid(void **state)
 {
     (void)state;
-    static const cf_format formats[] = {CF_FORMAT_CONVERSE,
-                                        CF_FORMAT_LLAMA_APP};
+    static const cf_format formats[] = {CF_FORMAT_CONVERSE, CF_FORMAT_LLAMA_APP};
     for (uint64_t seed = 100; seed < 110; seed++) {
         static world w;
         char name[40];
@@ -225,11 +219,8 @@ static void test_trees__come_back_by_uuid(void **state)
                     cf_error err;
                     cf_store_turn t;
                     cf_arena_init(&arena, 0);
-                    T_OK(cf_store_get_turn(b, w.trees[i].turns[k].id, &arena,
-                                           &t, &err),
-                         err);
-                    assert_true(
-                        cf_uuid_eq(t.parent, w.trees[i].turns[k].parent));
+                    T_OK(cf_store_get_turn(b, w.trees[i].turns[k].id, &arena, &t, &err), err);
+                    assert_true(cf_uuid_eq(t.parent, w.trees[i].turns[k].parent));
                     cf_arena_deinit(&arena);
                 }
             }
@@ -245,8 +236,7 @@ static void test_trees__come_back_by_uuid(void **state)
 static void test_lines__are_read_back(void **state)
 {
     (void)state;
-    static const cf_format formats[] = {CF_FORMAT_OPENAI, CF_FORMAT_SHAREGPT,
-                                        CF_FORMAT_LITERT};
+    static const cf_format formats[] = {CF_FORMAT_OPENAI, CF_FORMAT_SHAREGPT, CF_FORMAT_LITERT};
     for (uint64_t seed = 200; seed < 206; seed++) {
         static world w;
         char name[40];
@@ -356,9 +346,8 @@ static void test_formats__lose_nothing_twice(void **state)
                 check_sound(s[i]);
             }
             if (strcmp(cf_buf_cstr(&text[1]), cf_buf_cstr(&text[2])) != 0) {
-                fail_msg("seed %d, %s:\n%s\n----\n%s", (int)seed,
-                         cf_format_name((cf_format)f), cf_buf_cstr(&text[1]),
-                         cf_buf_cstr(&text[2]));
+                fail_msg("seed %d, %s:\n%s\n----\n%s", (int)seed, cf_format_name((cf_format)f),
+                         cf_buf_cstr(&text[1]), cf_buf_cstr(&text[2]));
             }
             for (int i = 0; i < 2; i++) {
                 cf_error err;
@@ -390,9 +379,7 @@ static void test_fork_and_purge__leave_nothing_behind(void **state)
     for (size_t i = 0; i < TREES; i++) {
         if (w.trees[i].n != 0) {
             cf_uuid copy;
-            T_OK(cf_store_fork(s, w.trees[i].turns[w.trees[i].n - 1].id, &copy,
-                               &err),
-                 err);
+            T_OK(cf_store_fork(s, w.trees[i].turns[w.trees[i].n - 1].id, &copy, &err), err);
         }
     }
     check_sound(s);

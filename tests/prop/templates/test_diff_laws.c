@@ -56,8 +56,7 @@ static void assert_same_unmarked(const cf_diff *d, const cf_diff_row *r)
     const cf_diff_mark *m = d->marks + r->mark;
     assert_true((size_t)r->mark + r->n_mark_a + r->n_mark_b <= d->n_marks);
     add_unmarked(&a, cf_diff_text_of(&d->a, r->a), m, r->n_mark_a);
-    add_unmarked(&b, cf_diff_text_of(&d->b, r->b), m + r->n_mark_a,
-                 r->n_mark_b);
+    add_unmarked(&b, cf_diff_text_of(&d->b, r->b), m + r->n_mark_a, r->n_mark_b);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(cf_buf_cstr(&a), cf_buf_cstr(&b), a.n);
     cf_buf_deinit(&a);
@@ -113,9 +112,8 @@ static size_t common_lines(const cf_diff *d)
     memset(t, 0, sizeof t);
     for (uint32_t i = 0; i < d->a.n; i++) {
         for (uint32_t j = 0; j < d->b.n; j++) {
-            bool same =
-                d->a.v[i].has_newline == d->b.v[j].has_newline &&
-                cf_str_eq(cf_diff_text_of(&d->a, i), cf_diff_text_of(&d->b, j));
+            bool same = d->a.v[i].has_newline == d->b.v[j].has_newline &&
+                        cf_str_eq(cf_diff_text_of(&d->a, i), cf_diff_text_of(&d->b, j));
             size_t skip = t[i][j + 1] > t[i + 1][j] ? t[i][j + 1] : t[i + 1][j];
             t[i + 1][j + 1] = same ? t[i][j] + 1 : skip;
         }
@@ -235,9 +233,8 @@ static void test_diff__prompts_apply(void **state)
         assert_applies(&d, str_of(&a), str_of(&b));
         for (size_t k = 0; k < d.n_rows; k++) {
             const cf_diff_row *row = &d.rows[k];
-            if (row->a != CF_DIFF_NONE && row->b != CF_DIFF_NONE &&
-                !row->by_source && is_outside(&d.a.v[row->a]) &&
-                is_outside(&d.b.v[row->b])) {
+            if (row->a != CF_DIFF_NONE && row->b != CF_DIFF_NONE && !row->by_source &&
+                is_outside(&d.a.v[row->a]) && is_outside(&d.b.v[row->b])) {
                 assert_int_equal(d.a.v[row->a].index, d.b.v[row->b].index);
             }
         }

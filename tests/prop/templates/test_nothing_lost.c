@@ -30,16 +30,12 @@ static const form forms[] = {
      "[{\"role\":\"user\",\"content\":\"Alpha asks\"},"
      "{\"role\":\"assistant\",\"content\":\"Beta answers\"},"
      "{\"role\":\"user\",\"content\":\"Gamma asks\"}]",
-     {{"Alpha asks", 0, false},
-      {"Beta answers", 1, true},
-      {"Gamma asks", 2, false}}},
+     {{"Alpha asks", 0, false}, {"Beta answers", 1, true}, {"Gamma asks", 2, false}}},
     {"system",
      "[{\"role\":\"system\",\"content\":\"Delta rules\"},"
      "{\"role\":\"user\",\"content\":\"Alpha asks\"},"
      "{\"role\":\"assistant\",\"content\":\"Beta answers\"}]",
-     {{"Delta rules", 0, false},
-      {"Alpha asks", 1, false},
-      {"Beta answers", 2, true}}},
+     {{"Delta rules", 0, false}, {"Alpha asks", 1, false}, {"Beta answers", 2, true}}},
     {"LiteRT-LM",
      "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Alpha "
      "asks\"}]},"
@@ -112,9 +108,7 @@ static const form forms[] = {
      "[{\"role\":\"user\",\"content\":\"Alpha asks\"},"
      "{\"role\":\"user\",\"content\":\"Gamma asks\"},"
      "{\"role\":\"assistant\",\"content\":\"Beta answers\"}]",
-     {{"Alpha asks", 0, false},
-      {"Gamma asks", 1, false},
-      {"Beta answers", 2, true}}},
+     {{"Alpha asks", 0, false}, {"Gamma asks", 1, false}, {"Beta answers", 2, true}}},
 };
 
 static json_t *json_of(const char *text)
@@ -148,9 +142,8 @@ static void on_loss(void *ud, const cf_loss *loss)
     }
 }
 
-static cf_status preview(const bench *b, const char *messages,
-                         const char *tools, cf_arena *arena, cf_prompt *out,
-                         losses *lost, cf_error *err)
+static cf_status preview(const bench *b, const char *messages, const char *tools, cf_arena *arena,
+                         cf_prompt *out, losses *lost, cf_error *err)
 {
     cf_conversation *conv;
     json_t *list = json_of(messages);
@@ -159,11 +152,9 @@ static cf_status preview(const bench *b, const char *messages,
     T_OK(cf_conversation_new(&conv, &preface, err), *err);
     cf_conversation_set_roles(conv, &b->roles);
     const cf_send send = {.message = list};
-    cf_status st =
-        cf_conversation_preview(conv, b->backend, &send, arena, out, NULL, err);
+    cf_status st = cf_conversation_preview(conv, b->backend, &send, arena, out, NULL, err);
     if (st == CF_OK) {
-        T_OK(cf_conversation_losses(conv, &send, out, on_loss, lost, err),
-             *err);
+        T_OK(cf_conversation_losses(conv, &send, out, on_loss, lost, err), *err);
     }
     cf_conversation_free(conv);
     json_decref(list);
@@ -184,8 +175,7 @@ static const char *find(cf_str prompt, const char *from, const char *text)
 }
 
 /* What the template writes between two texts, or the end of it. */
-static void header_between(char out[64], cf_str prompt, const char *before,
-                           const char *text)
+static void header_between(char out[64], cf_str prompt, const char *before, const char *text)
 {
     const char *from = find(prompt, prompt.p, before);
     const char *at = find(prompt, prompt.p, text);
@@ -247,8 +237,7 @@ static const char *find_said(const cf_prompt *p, const said *s)
 {
     for (const char *at = find(p->text, p->text.p, s->text); at != NULL;
          at = find(p->text, at + 1, s->text)) {
-        const cf_prompt_span *span =
-            cf_prompt_span_at(p, (size_t)(at - p->text.p));
+        const cf_prompt_span *span = cf_prompt_span_at(p, (size_t)(at - p->text.p));
         if ((span->source == CF_SPAN_MESSAGE && span->index == s->message) ||
             span->source == CF_SPAN_COMPUTED) {
             return at;
@@ -274,19 +263,17 @@ static void check(const bench *b, const form *f, const char *tools)
     for (const said *s = f->said; s->text != NULL; s++) {
         const char *at = find_said(&p, s);
         if (at == NULL && !lost.of[s->message]) {
-            fail_msg("%s, %s: '%s' is neither there nor reported:\n%.*s",
-                     b->name, f->name, s->text, (int)p.text.n, p.text.p);
+            fail_msg("%s, %s: '%s' is neither there nor reported:\n%.*s", b->name, f->name, s->text,
+                     (int)p.text.n, p.text.p);
         }
-        bool is_plain =
-            at != NULL && b->user[0] != '\0' && strstr(s->text, "asks") != NULL;
+        bool is_plain = at != NULL && b->user[0] != '\0' && strstr(s->text, "asks") != NULL;
         const char *user = at != NULL ? last_before(p.text, at, b->user) : NULL;
-        const char *reply =
-            at != NULL ? last_before(p.text, at, b->reply) : NULL;
+        const char *reply = at != NULL ? last_before(p.text, at, b->reply) : NULL;
         if ((is_plain && reply != NULL && (user == NULL || reply > user)) ||
-            (at != NULL && s->is_reply && strstr(s->text, "answers") != NULL &&
-             user != NULL && (reply == NULL || user > reply))) {
-            fail_msg("%s, %s: '%s' has another's role:\n%.*s", b->name, f->name,
-                     s->text, (int)p.text.n, p.text.p);
+            (at != NULL && s->is_reply && strstr(s->text, "answers") != NULL && user != NULL &&
+             (reply == NULL || user > reply))) {
+            fail_msg("%s, %s: '%s' has another's role:\n%.*s", b->name, f->name, s->text,
+                     (int)p.text.n, p.text.p);
         }
     }
     cf_arena_deinit(&arena);

@@ -40,9 +40,8 @@ static const char *const pieces[] = {
     "  {# c #}{{- bos_token -}}\n ",
 };
 
-static const char *const contents[] = {
-    "Hello, a world", " \\u00e9a\\u6f22 b\\n c ", "", "<|im_end|> a {{ x }}",
-    "\\\"q\\\" \\\\ \\u0001 aaa"};
+static const char *const contents[] = {"Hello, a world", " \\u00e9a\\u6f22 b\\n c ", "",
+                                       "<|im_end|> a {{ x }}", "\\\"q\\\" \\\\ \\u0001 aaa"};
 
 enum { N_PIECES = sizeof pieces / sizeof *pieces };
 
@@ -151,8 +150,7 @@ static void test_spans__random_templates(void **state)
         cf_str s = cf_buf_str(&source);
         T_OK(cf_json_read(&json, text.p, text.n, &err), err);
         T_OK(cf_template_compile(&tpl, s, NULL, NULL, NULL, &err), err);
-        T_OK(cf_context_read(&c1, cf_str_make(text.p, text.n), &arena, &err),
-             err);
+        T_OK(cf_context_read(&c1, cf_str_make(text.p, text.n), &arena, &err), err);
         T_OK(cf_context_from_json(&c2, json, &arena, &err), err);
         T_OK(cf_template_render(tpl, c1, NULL, &arena, &a, &err), err);
         T_OK(cf_template_render(tpl, c2, NULL, &arena, &b, &err), err);
@@ -184,18 +182,15 @@ static void test_spans__messages_are_never_template(void **state)
         cf_error err;
         cf_arena_init(&arena, 0);
         make_template(&source, &r);
-        T_OK(cf_context_read(
-                 &context,
-                 cf_str_from(
-                     "{\"messages\":[{\"role\":\"~~\",\"content\":\"~~~~ ~"
-                     "~~\"},{\"role\":\"~\",\"content\":\"~~ ~~~~\","
-                     "\"n\":1}],\"tools\":[{\"name\":\"~\","
-                     "\"parameters\":{\"k\":\"~~\"}}],\"bos_token\":"
-                     "\"~\"}"),
-                 &arena, &err),
+        T_OK(cf_context_read(&context,
+                             cf_str_from("{\"messages\":[{\"role\":\"~~\",\"content\":\"~~~~ ~"
+                                         "~~\"},{\"role\":\"~\",\"content\":\"~~ ~~~~\","
+                                         "\"n\":1}],\"tools\":[{\"name\":\"~\","
+                                         "\"parameters\":{\"k\":\"~~\"}}],\"bos_token\":"
+                                         "\"~\"}"),
+                             &arena, &err),
              err);
-        T_OK(cf_template_compile(&tpl, cf_str_make(source.p, source.n), NULL,
-                                 NULL, NULL, &err),
+        T_OK(cf_template_compile(&tpl, cf_str_make(source.p, source.n), NULL, NULL, NULL, &err),
              err);
         T_OK(cf_template_render(tpl, context, NULL, &arena, &out, &err), err);
         for (size_t i = 0; i < out.prompt.n_spans; i++) {
@@ -251,8 +246,7 @@ static void add_calls(cf_buf *b, cf_rand *r)
         } else {
             cf_buf_adds(b, "{\"city\":");
             add_text(b, r);
-            cf_buf_addf(b, ",\"n\":%d,\"deep\":{\"l\":[1,true,null]}}}}",
-                        (int)cf_rand_below(r, 9));
+            cf_buf_addf(b, ",\"n\":%d,\"deep\":{\"l\":[1,true,null]}}}}", (int)cf_rand_below(r, 9));
         }
     }
     cf_buf_addc(b, ']');
@@ -306,14 +300,13 @@ static void make_chat(cf_buf *b, cf_rand *r)
         }
     }
     cf_buf_addf(b, "],\"tools\":%s,",
-                with_tools
-                    ? "[{\"type\":\"function\",\"function\":{\"name\":"
-                      "\"look_up\",\"description\":\"Looks a city up.\","
-                      "\"parameters\":{\"type\":\"object\",\"properties\":"
-                      "{\"city\":{\"type\":\"string\",\"description\":"
-                      "\"Its name\",\"enum\":[\"Rome\",\"Bonn\"]},\"n\":"
-                      "{\"type\":\"integer\"}},\"required\":[\"city\"]}}}]"
-                    : "null");
+                with_tools ? "[{\"type\":\"function\",\"function\":{\"name\":"
+                             "\"look_up\",\"description\":\"Looks a city up.\","
+                             "\"parameters\":{\"type\":\"object\",\"properties\":"
+                             "{\"city\":{\"type\":\"string\",\"description\":"
+                             "\"Its name\",\"enum\":[\"Rome\",\"Bonn\"]},\"n\":"
+                             "{\"type\":\"integer\"}},\"required\":[\"city\"]}}}]"
+                           : "null");
     cf_buf_addf(b,
                 "\"bos_token\":\"<s>\",\"eos_token\":\"</s>\","
                 "\"enable_thinking\":%s,\"add_generation_prompt\":%s}",
@@ -332,8 +325,7 @@ static bool renders(const cf_template *tpl, cf_rand *r)
     cf_arena_init(&arena, 0);
     make_chat(&text, r);
     T_OK(cf_json_read(&json, text.p, text.n, &err), err);
-    T_OK(cf_context_read(&context, cf_str_make(text.p, text.n), &arena, &err),
-         err);
+    T_OK(cf_context_read(&context, cf_str_make(text.p, text.n), &arena, &err), err);
     cf_status st = cf_template_render(tpl, context, NULL, &arena, &out, &err);
     if (st == CF_OK) {
         check(&out.prompt, cf_template_source(tpl), json);
@@ -355,9 +347,7 @@ static void test_spans__bundled_templates(void **state)
         cf_template *tpl = NULL;
         cf_error err;
         int n = 0;
-        T_OK(cf_template_compile(&tpl, cf_template_builtin(name), NULL, NULL,
-                                 NULL, &err),
-             err);
+        T_OK(cf_template_compile(&tpl, cf_template_builtin(name), NULL, NULL, NULL, &err), err);
         for (int round = 0; round < 100; round++) {
             n += renders(tpl, &r);
         }

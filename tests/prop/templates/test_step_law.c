@@ -24,9 +24,7 @@ static outcome render(const char *source, const cf_render_options *options)
     cf_arena arena;
     cf_render r;
     cf_arena_init(&arena, 0);
-    T_OK(cf_template_compile(&tpl, cf_str_from(source), NULL, NULL, NULL,
-                             &o.err),
-         o.err);
+    T_OK(cf_template_compile(&tpl, cf_str_from(source), NULL, NULL, NULL, &o.err), o.err);
     T_OK(cf_context_read(&context, cf_str_from("{}"), &arena, &o.err), o.err);
     o.st = cf_template_render(tpl, context, options, &arena, &r, &o.err);
     o.steps = r.n_steps;
@@ -265,17 +263,17 @@ static void test_steps__grow_with_the_input(void **state)
 static void test_steps__of_big_integers(void **state)
 {
     (void)state;
-    static const char *const quadratic[] = {
-        "('9' * n)|int",    "('6' * n)|int(0, 7)",     "(10 ** n)|string",
-        "10 ** n * 7 ** n", "10 ** (2 * n) // 7 ** n", "10 ** (2 * n) % 7 ** n",
-        "'%d' % 10 ** n",   "'{:d}'.format(10 ** n)"};
+    static const char *const quadratic[] = {"('9' * n)|int",           "('6' * n)|int(0, 7)",
+                                            "(10 ** n)|string",        "10 ** n * 7 ** n",
+                                            "10 ** (2 * n) // 7 ** n", "10 ** (2 * n) % 7 ** n",
+                                            "'%d' % 10 ** n",          "'{:d}'.format(10 ** n)"};
     for (size_t i = 0; i < sizeof quadratic / sizeof quadratic[0]; i++) {
         uint64_t none = steps_of("1", 1000);
         uint64_t one = steps_of(quadratic[i], 1000) - none;
         uint64_t two = steps_of(quadratic[i], 2000) - steps_of("1", 2000);
         if (two < one * 3) {
-            fail_msg("%s: %llu steps, then %llu", quadratic[i],
-                     (unsigned long long)one, (unsigned long long)two);
+            fail_msg("%s: %llu steps, then %llu", quadratic[i], (unsigned long long)one,
+                     (unsigned long long)two);
         }
     }
 }
@@ -308,10 +306,9 @@ static void test_limits__end_every_bomb(void **state)
         "{% if s|int %}{% endif %}",
         "{% if loop.changed(x if loop.index is odd else y) %}{% endif %}",
     };
-    static const char nest[] =
-        "{% set ns = namespace(a=(1, 2), b=(1, 2)) %}"
-        "{% for i in range(60) %}{% set ns.a = (ns.a, ns.a) %}"
-        "{% set ns.b = (ns.b, ns.b) %}{% endfor %}";
+    static const char nest[] = "{% set ns = namespace(a=(1, 2), b=(1, 2)) %}"
+                               "{% for i in range(60) %}{% set ns.a = (ns.a, ns.a) %}"
+                               "{% set ns.b = (ns.b, ns.b) %}{% endfor %}";
     static const char *const shared[] = {
         "{% set q = {ns.a: 1} %}",
         "{% set q = {'a': 1}[ns.a] %}",
@@ -329,8 +326,7 @@ static void test_limits__end_every_bomb(void **state)
     };
     char source[2000];
     for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
-        snprintf(source, sizeof source,
-                 "%s{%% for i in range(100000) %%}%s{%% endfor %%}", xs,
+        snprintf(source, sizeof source, "%s{%% for i in range(100000) %%}%s{%% endfor %%}", xs,
                  rounds[i]);
         outcome o = render(source, NULL);
         if (o.st != CF_ELIMIT || strstr(o.err.text, "steps") == NULL) {
@@ -367,8 +363,7 @@ static void test_memory__is_bounded_by_its_limit(void **state)
     static const size_t limits[] = {1 << 20, 4 << 20, 16 << 20};
     for (size_t i = 0; i < sizeof hungry / sizeof hungry[0]; i++) {
         for (size_t k = 0; k < sizeof limits / sizeof limits[0]; k++) {
-            const cf_render_options options = {
-                .limits = {.max_memory_bytes = limits[k]}};
+            const cf_render_options options = {.limits = {.max_memory_bytes = limits[k]}};
             outcome o = render(hungry[i], &options);
             assert_int_equal(o.st, CF_ELIMIT);
             assert_true(o.memory <= limits[k] + (2 << 20));
@@ -380,8 +375,7 @@ static void test_cancel__ends_a_render(void **state)
 {
     (void)state;
     cf_cancel cancel = true;
-    const cf_render_options options = {.limits = {.max_steps = UINT64_MAX / 2},
-                                       .cancel = &cancel};
+    const cf_render_options options = {.limits = {.max_steps = UINT64_MAX / 2}, .cancel = &cancel};
     outcome o = render("{% for i in range(99999) %}{% for j in range(99999) %}"
                        "{% endfor %}{% endfor %}",
                        &options);

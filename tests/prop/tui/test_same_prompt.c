@@ -28,11 +28,10 @@
 enum { OWN = 140, EXPORTED = 30, MIN_CHECKED = 300, SHOWN_EACH = 8 };
 
 /* Shows everything that a face might lose: roles, tools, variables. */
-static const char every[] =
-    "{%- if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}"
-    "{%- for m in messages %}<{{ m.role }}>"
-    "{{ m.content if m.content is string else m.content | tojson }}\n"
-    "{%- endfor %}{{ mood }}|{{ enable_thinking }}";
+static const char every[] = "{%- if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}"
+                            "{%- for m in messages %}<{{ m.role }}>"
+                            "{{ m.content if m.content is string else m.content | tojson }}\n"
+                            "{%- endfor %}{{ mood }}|{{ enable_thinking }}";
 
 /* ---- stored conversations ----------------------------------------------- */
 
@@ -68,8 +67,7 @@ static cf_str some_preface(cf_rand *r, cf_arena *a)
         cf_jw_raw(&w, "tools", cf_str_from(tools[cf_rand_below(r, 6)]));
     }
     if (cf_rand_below(r, 2) == 0) {
-        cf_jw_raw(&w, "extra_context",
-                  cf_str_from("{\"mood\":\"calm\",\"enable_thinking\":true}"));
+        cf_jw_raw(&w, "extra_context", cf_str_from("{\"mood\":\"calm\",\"enable_thinking\":true}"));
     }
     cf_jw_end(&w);
     return text_of(a, &b);
@@ -81,9 +79,8 @@ static void put_own(cf_store *store, uint64_t seed, size_t n)
     cf_error err, errs[1];
     char hash[65];
     cf_store_put_report report;
-    T_OK(cf_store_put_template(store, cf_str_from("own"),
-                               cf_str_from("{{ messages }}"), cf_str_from(""),
-                               hash, &err),
+    T_OK(cf_store_put_template(store, cf_str_from("own"), cf_str_from("{{ messages }}"),
+                               cf_str_from(""), hash, &err),
          err);
     const cf_str hashes[] = {cf_str_from(hash)};
     for (size_t i = 0; i < n; i++) {
@@ -93,8 +90,7 @@ static void put_own(cf_store *store, uint64_t seed, size_t n)
         tree.conv.place = CF_PLACE_LIVE;
         tree.conv.preface = some_preface(&r, &a);
         const cf_store_tree *one = &tree;
-        T_OK(cf_store_put_trees(store, &one, 1, NULL, &report, errs, &err),
-             err);
+        T_OK(cf_store_put_trees(store, &one, 1, NULL, &report, errs, &err), err);
         assert_int_equal(errs[0].code, CF_OK);
         cf_arena_deinit(&a);
     }
@@ -194,14 +190,10 @@ static void open_face(face *f, const char *db, cf_str source)
     const cf_store_options so = {.flags = CF_STORE_CREATE};
     static const char replies[] = "{\"replies\":[{\"text\":\"Aye.\"}]}";
     *f = (face){.path = db, .source = source};
-    snprintf(f->template_file, sizeof f->template_file, "%s",
-             store_dir_file("face.jinja"));
-    snprintf(f->script_file, sizeof f->script_file, "%s",
-             store_dir_file("face.json"));
-    T_OK(cf_os_write_file(f->template_file, source.p, source.n, 0600, &err),
-         err);
-    T_OK(cf_os_write_file(f->script_file, replies, strlen(replies), 0600, &err),
-         err);
+    snprintf(f->template_file, sizeof f->template_file, "%s", store_dir_file("face.jinja"));
+    snprintf(f->script_file, sizeof f->script_file, "%s", store_dir_file("face.json"));
+    T_OK(cf_os_write_file(f->template_file, source.p, source.n, 0600, &err), err);
+    T_OK(cf_os_write_file(f->script_file, replies, strlen(replies), 0600, &err), err);
     T_OK(cf_template_compile(&f->tpl, source, NULL, NULL, NULL, &err), err);
     T_OK(cf_json_read(&script, replies, strlen(replies), &err), err);
     const cf_script_options o = {.renderer = cf_renderer_template(f->tpl)};
@@ -209,10 +201,8 @@ static void open_face(face *f, const char *db, cf_str source)
     json_decref(script);
     T_OK(cf_store_open(&f->store, db, &so, &err), err);
     json_t *demo = json_pack("[{s:s}]", "name", "never_sent");
-    const cf_lab_engine e = {.backend = f->backend,
-                             .template_name = "face",
-                             .template_source = source,
-                             .tools = demo};
+    const cf_lab_engine e = {
+        .backend = f->backend, .template_name = "face", .template_source = source, .tools = demo};
     T_OK(cf_lab_new(&f->lab, &e, f->store, &err), err);
     json_decref(demo);
     T_OK(cf_diff_pair_of(&f->pair, NULL, source, source, &err), err);
@@ -251,8 +241,7 @@ static void compared(face *f, cf_uuid id, cf_buf *out)
 /* Only tools that the preface or a run of the conversation has. */
 static void expect_known_tools(face *f)
 {
-    assert_null(
-        cf_tool_set_find(cf_lab_tools(f->lab), cf_str_from("never_sent")));
+    assert_null(cf_tool_set_find(cf_lab_tools(f->lab), cf_str_from("never_sent")));
 }
 
 static void expect_shown(face *f, cf_uuid id, const cf_buf *want)
@@ -261,8 +250,8 @@ static void expect_shown(face *f, cf_uuid id, const cf_buf *want)
     cf_program p;
     cf_uuid_format(name, id);
     snprintf(model, sizeof model, "script:%s", f->script_file);
-    CF_PROGRAM(&p, "run", "--db", f->path, "-m", model, "-t", f->template_file,
-               "--continue", name, "--show-prompt", "again");
+    CF_PROGRAM(&p, "run", "--db", f->path, "-m", model, "-t", f->template_file, "--continue", name,
+               "--show-prompt", "again");
     if (p.status != 0) {
         fail_msg("%s", cf_buf_cstr(&p.err));
     }
@@ -339,18 +328,16 @@ static void check_all(face *f)
 static void test_same_prompt__whatever_was_saved(void **state)
 {
     (void)state;
-    static const cf_format both_ways[] = {
-        CF_FORMAT_CONFAB,   CF_FORMAT_OPENAI, CF_FORMAT_SHAREGPT,
-        CF_FORMAT_CONVERSE, CF_FORMAT_LITERT, CF_FORMAT_LLAMA_APP};
+    static const cf_format both_ways[] = {CF_FORMAT_CONFAB,   CF_FORMAT_OPENAI,
+                                          CF_FORMAT_SHAREGPT, CF_FORMAT_CONVERSE,
+                                          CF_FORMAT_LITERT,   CF_FORMAT_LLAMA_APP};
     const char *const sources[] = {NULL, "chatml", "qwen2.5"};
     for (size_t k = 0; k < sizeof sources / sizeof sources[0]; k++) {
         char db[256], name[16];
         face f;
         snprintf(name, sizeof name, "all%zu.db", k);
         snprintf(db, sizeof db, "%s", store_dir_file(name));
-        open_face(&f, db,
-                  k == 0 ? cf_str_from(every)
-                         : cf_template_builtin(sources[k]));
+        open_face(&f, db, k == 0 ? cf_str_from(every) : cf_template_builtin(sources[k]));
         put_own(f.store, 7 + k, OWN / 2);
         if (k == 0) {
             put_own(f.store, 77, OWN / 2);

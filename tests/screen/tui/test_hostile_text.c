@@ -65,9 +65,8 @@ static void bad_at(const char *const *argv, const cf_buf *out, size_t at)
  * with something else. */
 static size_t own_sequence(const char *p)
 {
-    static const char *const own[] = {"\033[0m",  "\033[7m",  "\033[27m",
-                                      "\033[31m", "\033[32m", "\033[36m",
-                                      "\033[K",   "\r"};
+    static const char *const own[] = {"\033[0m",  "\033[7m",  "\033[27m", "\033[31m",
+                                      "\033[32m", "\033[36m", "\033[K",   "\r"};
     static const char *const hostile[] = {"\033[31mred", "\rB"};
     for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
         if (strncmp(p, hostile[i], strlen(hostile[i])) == 0) {
@@ -102,8 +101,7 @@ static void check(const char *const *argv, const char *input, bool shown)
         i += n;
     }
     if (p.status > 128 || (shown && strstr(text, "pwn") == NULL)) {
-        print_message("status %d, %s\n", p.status,
-                      shown ? "the text is not shown" : "");
+        print_message("status %d, %s\n", p.status, shown ? "the text is not shown" : "");
         bad_at(argv, &p.out, 0);
     }
     cf_program_deinit(&p);
@@ -129,12 +127,11 @@ static void check_all(const command *commands, size_t n, bool shown)
                 input = store_dir_file(word + 2);
                 break;
             }
-            const char *said = word[0] == '@' ? store_dir_file(word + 1)
+            const char *said = word[0] == '@'             ? store_dir_file(word + 1)
                                : strcmp(word, "URL") == 0 ? server.url
                                                           : word;
             bool is_script = strncmp(word, "script:@", 8) == 0;
-            snprintf(text[k], sizeof text[k], "%s%s",
-                     is_script ? "script:" : "",
+            snprintf(text[k], sizeof text[k], "%s%s", is_script ? "script:" : "",
                      is_script ? store_dir_file(word + 8) : said);
             argv[k] = text[k];
         }
@@ -143,10 +140,8 @@ static void check_all(const command *commands, size_t n, bool shown)
     assert_int_equal(n_bad, 0);
 }
 
-#define CHECK(commands) \
-    check_all(commands, sizeof(commands) / sizeof((commands)[0]), true)
-#define CHECK_QUIET(commands) \
-    check_all(commands, sizeof(commands) / sizeof((commands)[0]), false)
+#define CHECK(commands)       check_all(commands, sizeof(commands) / sizeof((commands)[0]), true)
+#define CHECK_QUIET(commands) check_all(commands, sizeof(commands) / sizeof((commands)[0]), false)
 
 static void test_hostile__arguments(void **state)
 {
@@ -216,8 +211,7 @@ static void test_hostile__arguments(void **state)
         {"shrink", BYTES, "--while", BYTES, "-o", "@no/" BYTES, "--db", "@db"},
         {"serve", "--listen", BYTES, "--db", "@serve"},
         {"proxy", "--to", BYTES, "--db", "@serve"},
-        {"proxy", "--to", "http://127.0.0.1:9", "--listen", BYTES, "--db",
-         "@serve"},
+        {"proxy", "--to", "http://127.0.0.1:9", "--listen", BYTES, "--db", "@serve"},
         {"watch", "--once", "--db", BYTES},
         {"watch", "--break", BYTES, "--db", "@db"},
         {"watch", "--send", BYTES, "--body", BYTES, "--db", "@db"},
@@ -279,8 +273,7 @@ static void test_hostile__constraints(void **state)
         {"constrain", "--schema", "@schema", "--json", "{\"x"},
         {"constrain", "--schema", "@reference", "{}"},
         {"constrain", "--schema", "@broken", "{}"},
-        {"constrain", "--tools", "@tools", "--family", "hermes",
-         "<tool_call>\n{\"name\": \"pwn"},
+        {"constrain", "--tools", "@tools", "--family", "hermes", "<tool_call>\n{\"name\": \"pwn"},
         {"constrain", "--batch", "@schemas"},
     };
     static const command quiet[] = {
@@ -304,15 +297,14 @@ static void test_hostile__replies(void **state)
         {"parse", "--batch", "@replies"},
         {"run", "-m", "script:@script", "--no-store", "hi"},
         {"run", "-m", "script:@script", "--no-store", "--json", "hi"},
-        {"run", "-m", "script:@calls", "-t", "@" NAME, "--family", "hermes",
-         "--tools", "@tools", "--no-store", "hi"},
-        {"run", "-m", "script:@calls", "--family", "hermes", "--tools",
-         "@tools", "--no-store", "--json", "hi"},
-        {"run", "-m", "script:@calls", "--family", "hermes", "--tools",
-         "@tools", "--results", "@results", "--no-store", "hi"},
+        {"run", "-m", "script:@calls", "-t", "@" NAME, "--family", "hermes", "--tools", "@tools",
+         "--no-store", "hi"},
+        {"run", "-m", "script:@calls", "--family", "hermes", "--tools", "@tools", "--no-store",
+         "--json", "hi"},
+        {"run", "-m", "script:@calls", "--family", "hermes", "--tools", "@tools", "--results",
+         "@results", "--no-store", "hi"},
         {"run", "-m", "script:@failing", "--no-store", "hi"},
-        {"run", "-m", "script:@script", "-t", "chatml", "--no-store",
-         "--show-prompt", UTF8},
+        {"run", "-m", "script:@script", "-t", "chatml", "--no-store", "--show-prompt", UTF8},
         {"run", "-m", "script:@broken", "--no-store", "hi"},
     };
     static const command quiet[] = {{"parse", "--all", "< reply"}};
@@ -361,12 +353,10 @@ static void test_hostile__history(void **state)
         {"history", "export", "-a", "-f", "openai", "--db", "@db"},
         {"history", "export", "-a", "-f", "markdown", "--db", "@db"},
         {"history", "export", "-a", "-f", "sharegpt", "--db", "@db"},
-        {"history", "export", "-a", "-f", "markdown", "-o", "@no/" BYTES "/x",
-         "--db", "@db"},
+        {"history", "export", "-a", "-f", "markdown", "-o", "@no/" BYTES "/x", "--db", "@db"},
         {"db", "check", "--db", "@" NAME},
     };
-    static const char *const listed[] = {"show", "tag", "title",
-                                         "fork", "rm",  "undo"};
+    static const char *const listed[] = {"show", "tag", "title", "fork", "rm", "undo"};
     CHECK(commands);
     cf_program p;
     CF_PROGRAM(&p, "history", "list", "--json", "--db", store_dir_file("db"));
@@ -376,8 +366,8 @@ static void test_hostile__history(void **state)
     const char *id = json_string_value(json_object_get(row, "head"));
     assert_non_null(id);
     for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++) {
-        check((const char *const[]){"history", listed[i], id, BYTES, "--db",
-                                    store_dir_file("db"), NULL},
+        check((const char *const[]){"history", listed[i], id, BYTES, "--db", store_dir_file("db"),
+                                    NULL},
               "/dev/null", false);
         check((const char *const[]){"history", listed[i], id, "--json", "--db",
                                     store_dir_file("db"), NULL},
@@ -404,8 +394,7 @@ static void test_hostile__studies(void **state)
     };
     static const command quiet[] = {
         {"proxy", "--script", "@failing2"},
-        {"mcp", "call", "echo", "{}", "--mcp", "@servers", "--yes", "--db",
-         "@mcp"},
+        {"mcp", "call", "echo", "{}", "--mcp", "@servers", "--yes", "--db", "@mcp"},
         {"mcp", "log", "--db", "@mcp"},
     };
     CHECK(commands);
@@ -417,14 +406,11 @@ static void test_hostile__studies(void **state)
     T_OK(cf_json_read(&row, p.out.p, strcspn(p.out.p, "\n"), &err), err);
     const char *id = json_string_value(json_object_get(row, "head"));
     const command after[] = {
-        {"report", id, "--db", "@db", "-t", "@template", "--no-reading", "-o",
-         "-"},
-        {"report", id, "--db", "@db", "-t", "@raise", "--no-reading", "-o",
-         "@" NAME ".md"},
-        {"shrink", id, "--db", "@db", "-t", "@raise", "--while",
-         "template-error", "-o", "@shrunk"},
-        {"bisect", id, "--db", "@db", "--good", "@template", "--bad", "@raise",
-         "--while", "template-error"},
+        {"report", id, "--db", "@db", "-t", "@template", "--no-reading", "-o", "-"},
+        {"report", id, "--db", "@db", "-t", "@raise", "--no-reading", "-o", "@" NAME ".md"},
+        {"shrink", id, "--db", "@db", "-t", "@raise", "--while", "template-error", "-o", "@shrunk"},
+        {"bisect", id, "--db", "@db", "--good", "@template", "--bad", "@raise", "--while",
+         "template-error"},
         {"influence", id, "--db", "@db", "-t", "@template"},
         {"influence", id, "--db", "@db", "-t", "@template", "--json"},
         {"replay", id, "--db", "@db", "-t", "@template"},
@@ -442,9 +428,7 @@ static void write_traffic(cf_str bytes, cf_str text)
     cf_buf headers = CF_BUF_INIT, findings = CF_BUF_INIT;
     cf_exchange e = cf_exchange_none();
     cf_buf_addf(&headers, "[[\"%s\",\"%s\"]]", json, json);
-    cf_buf_addf(&findings,
-                "[{\"kind\":\"%s\",\"text\":\"%s\",\"path\":\"%s\"}]", json,
-                json, json);
+    cf_buf_addf(&findings, "[{\"kind\":\"%s\",\"text\":\"%s\",\"path\":\"%s\"}]", json, json, json);
     e.id = cf_uuid_new();
     e.started_ms = 1767323045000;
     e.total_us = 5;
@@ -482,13 +466,13 @@ static void test_hostile__traffic(void **state)
 
 /* Presses the keys, each after the last one was drawn; then nothing of the
  * text has reached the terminal as it is, and a part of it was shown. */
-static void check_screen(const char *const *words, const char *const *keys,
-                         size_t n_keys, const char *leave)
+static void check_screen(const char *const *words, const char *const *keys, size_t n_keys,
+                         const char *leave)
 {
-    static const char *const never[] = {
-        "\033]0;t",     "\033P+q",      "\xC2\x9B",     "\233",
-        "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x80\xA8", "\xF3\xA0\x81\x81",
-        "\033[8m",      "\xEF\xBF\xBE", "\033[31mred"};
+    static const char *const never[] = {"\033]0;t",     "\033P+q",          "\xC2\x9B",
+                                        "\233",         "\xE2\x80\xAE",     "\xE2\x81\xA6",
+                                        "\xE2\x80\xA8", "\xF3\xA0\x81\x81", "\033[8m",
+                                        "\xEF\xBF\xBE", "\033[31mred"};
     cf_pty t;
     bool was_shown = false;
     cf_pty_start(&t, 120, 36, words, "xterm-256color");
@@ -533,8 +517,8 @@ static void test_hostile__screens(void **state)
     NEED_TERMINALS();
     snprintf(db, sizeof db, "%s", store_dir_file("screens"));
     cf_program p;
-    CF_PROGRAM(&p, "history", "import", "-f", "openai",
-               store_dir_file("conversations"), "--db", db);
+    CF_PROGRAM(&p, "history", "import", "-f", "openai", store_dir_file("conversations"), "--db",
+               db);
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     snprintf(traffic, sizeof traffic, "%s", store_dir_file("traffic"));
@@ -547,10 +531,9 @@ static void test_hostile__screens(void **state)
                                              "\r", "x",  "?", "q", "/pwn\r"};
     const char *const watch[] = {"watch", "--db", traffic, NULL};
     check_screen(watch, watch_keys, N_OF(watch_keys), "\003\003\003");
-    static const char *const chat_keys[] = {
-        "6", "j",  "\r",    "2",   "\t", "j",  "4", "\t", "5",
-        "7", "\t", "1",     "gx",  "j",  "\r", "@", "?",  "q",
-        "1", "c",  "pwn\r", "\t4", "x",  "\r", "2", "1"};
+    static const char *const chat_keys[] = {"6", "j",  "\r",    "2",   "\t", "j",  "4", "\t", "5",
+                                            "7", "\t", "1",     "gx",  "j",  "\r", "@", "?",  "q",
+                                            "1", "c",  "pwn\r", "\t4", "x",  "\r", "2", "1"};
     const char *const chat[] = {"chat",    "-m",  script, "-t", tpl,
                                 "--tools", tools, "--db", db,   NULL};
     check_screen(chat, chat_keys, N_OF(chat_keys), "\003\003\003");
@@ -591,8 +574,7 @@ static void test_hostile__servers(void **state)
     serve("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
           "Connection: close\r\n\r\n",
           body, true);
-    snprintf(body, sizeof body,
-             "data: {\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n\n", json,
+    snprintf(body, sizeof body, "data: {\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n\n", json,
              json);
     serve("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
           "Connection: close\r\n\r\n",
@@ -617,8 +599,7 @@ static void test_hostile__json_stays_json(void **state)
     char context[512], source[512];
     snprintf(context, sizeof context, "%s", store_dir_file("context"));
     snprintf(source, sizeof source, "%s", store_dir_file("template"));
-    const char *const argv[] = {"render",  "-t",    source,
-                                "--spans", context, NULL};
+    const char *const argv[] = {"render", "-t", source, "--spans", context, NULL};
     cf_program file, terminal;
     cf_error err;
     json_t *a = NULL, *b = NULL;
@@ -626,8 +607,7 @@ static void test_hostile__json_stays_json(void **state)
     cf_program_on_terminal(&terminal, argv, "/dev/null");
     T_OK(cf_json_read(&a, file.out.p, file.out.n, &err), err);
     /* The notes on standard error follow. */
-    T_OK(cf_json_read(&b, terminal.out.p, strcspn(terminal.out.p, "\n"), &err),
-         err);
+    T_OK(cf_json_read(&b, terminal.out.p, strcspn(terminal.out.p, "\n"), &err), err);
     assert_true(json_equal(a, b));
     json_decref(a);
     json_decref(b);
@@ -644,10 +624,10 @@ static void test_hostile__settings(void **state)
     char folder[600];
     snprintf(folder, sizeof folder, "%s", store_dir_file("config/confab"));
     T_OK(cf_os_make_dirs(folder, &err), err);
-    static const char text[] = "set " BYTES "\n" BYTES "\nset model=" BYTES
-                               "\nset template=" BYTES "\nmap " BYTES "\n";
-    T_OK(cf_os_write_file(store_dir_file("config/confab/confabrc"), text,
-                          sizeof text - 1, 0600, &err),
+    static const char text[] =
+        "set " BYTES "\n" BYTES "\nset model=" BYTES "\nset template=" BYTES "\nmap " BYTES "\n";
+    T_OK(cf_os_write_file(store_dir_file("config/confab/confabrc"), text, sizeof text - 1, 0600,
+                          &err),
          err);
     CHECK(commands);
     assert_int_equal(remove(store_dir_file("config/confab/confabrc")), 0);
@@ -695,12 +675,9 @@ static void write_vocab(void)
     cf_vocab_file_str(&f, UTF8, BYTES);
     cf_vocab_file_str(&f, "tokenizer.chat_template", "{{ '" UTF8 "' + 1 }}");
     assert_true(cf_vocab_file_finish(&f, true));
-    T_OK(cf_os_write_file(store_dir_file("vocab"), f.bytes, f.n, 0600, &err),
-         err);
+    T_OK(cf_os_write_file(store_dir_file("vocab"), f.bytes, f.n, 0600, &err), err);
     T_OK(cf_os_make_dirs(store_dir_file("models"), &err), err);
-    T_OK(cf_os_write_file(store_dir_file("models/" NAME ".gguf"), f.bytes, f.n,
-                          0600, &err),
-         err);
+    T_OK(cf_os_write_file(store_dir_file("models/" NAME ".gguf"), f.bytes, f.n, 0600, &err), err);
     cf_vocab_file_deinit(&f);
 }
 
@@ -709,35 +686,29 @@ static void write_servers(void)
 {
     cf_buf text = CF_BUF_INIT;
     cf_error err;
-    write_file(
-        "answers",
-        "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
-        "\"serverInfo\":{\"name\":\"$\",\"version\":\"$\"},\"tools\":[{"
-        "\"name\":\"echo\",\"title\":\"$\",\"description\":\"$\","
-        "\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"$\","
-        "\"description\":\"$\",\"inputSchema\":{\"type\":\"object\"}}],"
-        "\"content\":[{\"type\":\"text\",\"text\":\"$\"}]}\n");
-    cf_buf_addf(
-        &text,
-        "while read -r l; do\n"
-        "id=${l#*\\\"id\\\":}; id=${id%%%%[,\\}]*}\n"
-        "case $l in\n"
-        "*server/discover*) printf '{\"jsonrpc\":\"2.0\",\"id\":%%s,"
-        "\"error\":{\"code\":-32601,\"message\":\"no\"}}\\n' \"$id\";;\n"
-        "*\\\"id\\\"*) printf '{\"jsonrpc\":\"2.0\",\"id\":%%s,"
-        "\"result\":' \"$id\"; tr -d '\\n' <'%s'; echo '}';;\n"
-        "esac; done\n",
-        store_dir_file("answers"));
-    T_OK(cf_os_write_file(store_dir_file("server"), text.p, text.n, 0700, &err),
-         err);
+    write_file("answers", "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
+                          "\"serverInfo\":{\"name\":\"$\",\"version\":\"$\"},\"tools\":[{"
+                          "\"name\":\"echo\",\"title\":\"$\",\"description\":\"$\","
+                          "\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"$\","
+                          "\"description\":\"$\",\"inputSchema\":{\"type\":\"object\"}}],"
+                          "\"content\":[{\"type\":\"text\",\"text\":\"$\"}]}\n");
+    cf_buf_addf(&text,
+                "while read -r l; do\n"
+                "id=${l#*\\\"id\\\":}; id=${id%%%%[,\\}]*}\n"
+                "case $l in\n"
+                "*server/discover*) printf '{\"jsonrpc\":\"2.0\",\"id\":%%s,"
+                "\"error\":{\"code\":-32601,\"message\":\"no\"}}\\n' \"$id\";;\n"
+                "*\\\"id\\\"*) printf '{\"jsonrpc\":\"2.0\",\"id\":%%s,"
+                "\"result\":' \"$id\"; tr -d '\\n' <'%s'; echo '}';;\n"
+                "esac; done\n",
+                store_dir_file("answers"));
+    T_OK(cf_os_write_file(store_dir_file("server"), text.p, text.n, 0700, &err), err);
     cf_buf_reset(&text);
     cf_buf_addf(&text,
                 "{\"mcpServers\":{\"%s\":{\"command\":\"sh\",\"args\":[\"%s\"]}"
                 "}}",
                 json, store_dir_file("server"));
-    T_OK(
-        cf_os_write_file(store_dir_file("servers"), text.p, text.n, 0600, &err),
-        err);
+    T_OK(cf_os_write_file(store_dir_file("servers"), text.p, text.n, 0600, &err), err);
     cf_buf_deinit(&text);
 }
 
@@ -773,42 +744,33 @@ static int set_up(void **state)
         {"drops", "nothing"},
         {NAME, "% {{ messages[0].content }} {{ raise_exception('%') }}"},
         {"broken", "{\"messages\": #"},
-        {"context",
-         "{\"messages\":[{\"role\":\"user\",\"content\":\"$\"},{\"role\":"
-         "\"assistant\",\"content\":\"$\",\"tool_calls\":[{\"type\":"
-         "\"function\",\"function\":{\"name\":\"$\",\"arguments\":{\"$\":"
-         "\"$\"}}}]}],\"tools\":[{\"type\":\"function\",\"function\":{"
-         "\"name\":\"$\",\"description\":\"$\",\"parameters\":{}}}]}"},
-        {"contexts",
-         "{\"name\":\"$\",\"context\":{\"messages\":[{\"role\":\"user\","
-         "\"content\":\"$\"}]}}\n{\"name\":\"$\"}\n#\n"},
-        {"schema",
-         "{\"type\":\"object\",\"properties\":{\"$\":{\"enum\":[\"$\"]}},"
-         "\"required\":[\"$\"],\"additionalProperties\":false}"},
-        {"schemas",
-         "{\"name\":\"$\",\"schema\":{\"$ref\":\"#/$\"},\"tests\":[]}\n"},
+        {"context", "{\"messages\":[{\"role\":\"user\",\"content\":\"$\"},{\"role\":"
+                    "\"assistant\",\"content\":\"$\",\"tool_calls\":[{\"type\":"
+                    "\"function\",\"function\":{\"name\":\"$\",\"arguments\":{\"$\":"
+                    "\"$\"}}}]}],\"tools\":[{\"type\":\"function\",\"function\":{"
+                    "\"name\":\"$\",\"description\":\"$\",\"parameters\":{}}}]}"},
+        {"contexts", "{\"name\":\"$\",\"context\":{\"messages\":[{\"role\":\"user\","
+                     "\"content\":\"$\"}]}}\n{\"name\":\"$\"}\n#\n"},
+        {"schema", "{\"type\":\"object\",\"properties\":{\"$\":{\"enum\":[\"$\"]}},"
+                   "\"required\":[\"$\"],\"additionalProperties\":false}"},
+        {"schemas", "{\"name\":\"$\",\"schema\":{\"$ref\":\"#/$\"},\"tests\":[]}\n"},
         {"reference", "{\"\\u0024ref\":\"$\"}"},
         {"grammar", "root = # ;\n"},
         {"rules", "root = pwn\u202e ;\n"},
-        {"tools",
-         "[{\"type\":\"function\",\"function\":{\"name\":\"$\","
-         "\"description\":\"$\",\"parameters\":{\"type\":\"object\","
-         "\"properties\":{\"$\":{\"type\":\"integer\"}},\"required\":[\"$\"]"
-         "}}}]"},
+        {"tools", "[{\"type\":\"function\",\"function\":{\"name\":\"$\","
+                  "\"description\":\"$\",\"parameters\":{\"type\":\"object\","
+                  "\"properties\":{\"$\":{\"type\":\"integer\"}},\"required\":[\"$\"]"
+                  "}}}]"},
         {"results", "{\"*\":\"$\"}"},
-        {"reply",
-         "#\n<tool_call>\n{\"name\": \"$\", \"arguments\": {\"$\": \"$\"}}\n"
-         "</tool_call>\n<tool_call>\n{\"name\": \"$\", # }\n</tool_call>"},
+        {"reply", "#\n<tool_call>\n{\"name\": \"$\", \"arguments\": {\"$\": \"$\"}}\n"
+                  "</tool_call>\n<tool_call>\n{\"name\": \"$\", # }\n</tool_call>"},
         {"replies", "{\"name\":\"$\",\"family\":\"hermes\",\"raw\":\"$\"}\n"},
-        {"script",
-         "{\"replies\":[{\"text\":\"$\",\"thinking\":\"$\",\"chunk\":2}]}"},
-        {"calls",
-         "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": \\\"$\\\", "
-         "\\\"arguments\\\": {}}\\n</tool_call>\"},{\"text\":\"$\"}]}"},
+        {"script", "{\"replies\":[{\"text\":\"$\",\"thinking\":\"$\",\"chunk\":2}]}"},
+        {"calls", "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": \\\"$\\\", "
+                  "\\\"arguments\\\": {}}\\n</tool_call>\"},{\"text\":\"$\"}]}"},
         {"failing", "{\"replies\":[{\"text\":\"$\"},{\"error\":\"$\"}]}"},
-        {"tests",
-         "template template\ncontext context\ntest %\nprompt lacks pwn\n"
-         "prompt is\n| %\nreply is\n| %\nexpect contains:%\n"},
+        {"tests", "template template\ncontext context\ntest %\nprompt lacks pwn\n"
+                  "prompt is\n| %\nreply is\n| %\nexpect contains:%\n"},
         {"badtests", "test #\nexpect #\n"},
         {"plan", "prompts prompts\nsystem pwn %\ncheck pwn contains %\n"
                  "sampler pwn tokens=3\n"},
@@ -816,11 +778,10 @@ static int set_up(void **state)
         {"badplan", "prompts #\n%\n"},
         {"failing2", "{\"replies\":[{\"$\":\"$\"}]}"},
         {"texts", "{\"name\":\"$\",\"text\":\"$\"}\n"},
-        {"conversations",
-         "{\"messages\":[{\"role\":\"user\",\"content\":\"$\"},{\"role\":"
-         "\"assistant\",\"content\":\"$\",\"tool_calls\":[{\"id\":\"$\","
-         "\"type\":\"function\",\"function\":{\"name\":\"$\",\"arguments\":"
-         "\"{\\\"$\\\":1}\"}}]}],\"model\":\"$\",\"$\":\"$\"}\n"},
+        {"conversations", "{\"messages\":[{\"role\":\"user\",\"content\":\"$\"},{\"role\":"
+                          "\"assistant\",\"content\":\"$\",\"tool_calls\":[{\"id\":\"$\","
+                          "\"type\":\"function\",\"function\":{\"name\":\"$\",\"arguments\":"
+                          "\"{\\\"$\\\":1}\"}}]}],\"model\":\"$\",\"$\":\"$\"}\n"},
     };
     if (store_dir_make(state) != 0) {
         return -1;
@@ -834,8 +795,7 @@ static int set_up(void **state)
     write_servers();
     if (cf_program_path() != NULL) {
         cf_program p;
-        CF_PROGRAM(&p, "history", "import", "-f", "openai",
-                   store_dir_file("conversations"), "--db",
+        CF_PROGRAM(&p, "history", "import", "-f", "openai", store_dir_file("conversations"), "--db",
                    store_dir_file("db"));
         print_message("%s", p.status != 0 ? cf_buf_cstr(&p.err) : "");
         assert_int_equal(p.status, 0);
@@ -847,18 +807,12 @@ static int set_up(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hostile__arguments),
-        cmocka_unit_test(test_hostile__templates),
-        cmocka_unit_test(test_hostile__constraints),
-        cmocka_unit_test(test_hostile__replies),
-        cmocka_unit_test(test_hostile__vocabulary),
-        cmocka_unit_test(test_hostile__history),
-        cmocka_unit_test(test_hostile__studies),
-        cmocka_unit_test(test_hostile__servers),
-        cmocka_unit_test(test_hostile__traffic),
-        cmocka_unit_test(test_hostile__screens),
-        cmocka_unit_test(test_hostile__json_stays_json),
-        cmocka_unit_test(test_hostile__settings),
+        cmocka_unit_test(test_hostile__arguments),       cmocka_unit_test(test_hostile__templates),
+        cmocka_unit_test(test_hostile__constraints),     cmocka_unit_test(test_hostile__replies),
+        cmocka_unit_test(test_hostile__vocabulary),      cmocka_unit_test(test_hostile__history),
+        cmocka_unit_test(test_hostile__studies),         cmocka_unit_test(test_hostile__servers),
+        cmocka_unit_test(test_hostile__traffic),         cmocka_unit_test(test_hostile__screens),
+        cmocka_unit_test(test_hostile__json_stays_json), cmocka_unit_test(test_hostile__settings),
     };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);

@@ -69,8 +69,7 @@ static void leave(cf_pty *t, const struct way *way)
 static int say_slowest(void **state)
 {
     (void)state;
-    print_message("left after %.2f s at most, with pauses of keys\n",
-                  (double)slowest_us / 1e6);
+    print_message("left after %.2f s at most, with pauses of keys\n", (double)slowest_us / 1e6);
     slowest_us = 0;
     return 0;
 }
@@ -95,8 +94,7 @@ static void test_leave__templates(void **state)
              write_file("script.json", "{\"replies\":[{\"text\":\"Yes.\"}]}"));
     for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {
         snprintf(tpl, sizeof tpl, "%s", write_file("bomb.jinja", bombs[i]));
-        const char *const words[] = {"chat", "-m",         model, "-t",
-                                     tpl,    "--no-store", NULL};
+        const char *const words[] = {"chat", "-m", model, "-t", tpl, "--no-store", NULL};
         for (size_t k = 0; k < sizeof views / sizeof views[0]; k++) {
             cf_pty t;
             size_t w = (i + k) % n_ways;
@@ -149,8 +147,7 @@ static void start_job(cf_pty *t, const job *j)
             size_t n = strcspn(at + 1, "\r");
             char name[100];
             snprintf(name, sizeof name, "%.*s", (int)n, at + 1);
-            snprintf(keys, sizeof keys, "%.*s%s%s",
-                     (int)(at - j->steps[i].keys), j->steps[i].keys,
+            snprintf(keys, sizeof keys, "%.*s%s%s", (int)(at - j->steps[i].keys), j->steps[i].keys,
                      store_dir_file(name), at + 1 + n);
         } else {
             snprintf(keys, sizeof keys, "%s", j->steps[i].keys);
@@ -176,12 +173,10 @@ static void write_files(void)
 {
     cf_buf b = CF_BUF_INIT;
     cf_error err;
-    write_file("calls.json",
-               "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": "
-               "\\\"f\\\", \\\"arguments\\\": {}}\\n</tool_call>\"}]}");
-    write_file("tools.json",
-               "[{\"type\":\"function\",\"function\":{\"name\":\"f\","
-               "\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}}]");
+    write_file("calls.json", "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": "
+                             "\\\"f\\\", \\\"arguments\\\": {}}\\n</tool_call>\"}]}");
+    write_file("tools.json", "[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                             "\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}}]");
     write_file("stubborn.sh", "#!/bin/sh\ntrap '' HUP INT TERM\nsleep 300\n");
     write_file("prompts.jsonl", "{\"name\":\"a\",\"prompt\":\"hello\"}\n");
     cf_buf_addf(&b, "prompts prompts.jsonl\nmodel %s\n", server.url);
@@ -194,13 +189,12 @@ static void write_files(void)
                     "\"content\":\"answer %d\"}]}\n",
                     i, i);
     }
-    T_OK(cf_os_write_file(store_dir_file("big.jsonl"), b.p, b.n, 0600, &err),
-         err);
+    T_OK(cf_os_write_file(store_dir_file("big.jsonl"), b.p, b.n, 0600, &err), err);
     cf_buf_reset(&b);
     cf_buf_adds(&b, "{\"messages\":[");
     for (int i = 0; i < (T_IS_SLOW ? 10000 : 150000); i++) {
-        cf_buf_addf(&b, "%s{\"role\":\"%s\",\"content\":\"words %d\"}",
-                    i > 0 ? "," : "", i % 2 == 0 ? "user" : "assistant", i);
+        cf_buf_addf(&b, "%s{\"role\":\"%s\",\"content\":\"words %d\"}", i > 0 ? "," : "",
+                    i % 2 == 0 ? "user" : "assistant", i);
     }
     cf_buf_adds(&b, "]}\n");
     write_file("long.jsonl", cf_buf_cstr(&b));
@@ -224,18 +218,15 @@ static void test_leave__work(void **state)
         /* A reply that drips. */
         {{"chat", "-m", "URL", "--no-store"}, {{"Write a message", "ihi\r"}}},
         /* A tool command that does not end, and does not listen. */
-        {{"chat", "-m", "MODEL", "-t", "chatml", "--tools", "@tools.json",
-          "--exec", "@stubborn.sh", "--no-store"},
-         {{"Write a message", "ihi\r"},
-          {"waits for a result", "\t4!"},
-          {"stubborn", "y"}}},
+        {{"chat", "-m", "MODEL", "-t", "chatml", "--tools", "@tools.json", "--exec", "@stubborn.sh",
+          "--no-store"},
+         {{"Write a message", "ihi\r"}, {"waits for a result", "\t4!"}, {"stubborn", "y"}}},
         /* A tool server that never says anything. */
         {{"chat", "-m", "MODEL", "--no-store"},
          {{"Write a message", ":mcp sleep 300\r"}, {"sleep 300", "y"}}},
         /* A constraint that multiplies. */
         {{"chat", "--no-store"},
-         {{"Write a message", ":constrain schema @schema.json\r"},
-          {"", "ihi\r"}}},
+         {{"Write a message", ":constrain schema @schema.json\r"}, {"", "ihi\r"}}},
         /* An import. */
         {{"chat", "-m", "MODEL", "--db", "@import.db", "--no-examples"},
          {{"Write a message", "6:import @big.jsonl\r"}}},
@@ -243,11 +234,9 @@ static void test_leave__work(void **state)
         {{"chat", "-m", "MODEL", "--db", "@import3.db", "--no-examples"},
          {{"Write a message", "6:import @long.jsonl\r"}}},
         /* A command on the terminal. */
-        {{"chat", "-m", "MODEL", "--no-store"},
-         {{"Write a message", ":!sleep 300\r"}}},
+        {{"chat", "-m", "MODEL", "--no-store"}, {{"Write a message", ":!sleep 300\r"}}},
         /* A sweep over the server. */
-        {{"chat", "-m", "MODEL", "--no-store"},
-         {{"Write a message", ":sweep @plan.txt\r"}}},
+        {{"chat", "-m", "MODEL", "--no-store"}, {{"Write a message", ":sweep @plan.txt\r"}}},
         /* Where a reply comes from. */
         {{"chat", "--db", "@cause.db", "--no-examples"},
          {{"Write a message", "iWhat is confab?\r"}, {"turn 2 of 2", "\tgi"}}},
@@ -279,18 +268,14 @@ static void test_leave__commands(void **state)
         {{"run", "-m", "URL", "--no-store", "hi"}, {{NULL, NULL}}},
         {{"complete", "-m", "URL", "hi"}, {{NULL, NULL}}},
         {{"sweep", "@plan.txt", "--no-store"}, {{NULL, NULL}}},
-        {{"history", "import", "@big.jsonl", "--db", "@import2.db"},
-         {{NULL, NULL}}},
-        {{"history", "import", "@long.jsonl", "--db", "@import4.db"},
-         {{NULL, NULL}}},
+        {{"history", "import", "@big.jsonl", "--db", "@import2.db"}, {{NULL, NULL}}},
+        {{"history", "import", "@long.jsonl", "--db", "@import4.db"}, {{NULL, NULL}}},
         {{"complete", "-n", "100000", "the"}, {{NULL, NULL}}},
         {{"render", "-t", "@bomb.jinja", "/dev/null"}, {{NULL, NULL}}},
         {{"lint", "@bomb.jinja"}, {{NULL, NULL}}},
         {{"mcp", "list", "--yes", "--mcp", "@servers.json"}, {{NULL, NULL}}},
-        {{"serve", "--listen", "127.0.0.1:0", "--db", "@serve.db"},
-         {{"answers at", ""}}},
-        {{"proxy", "--to", "URL", "--listen", "127.0.0.1:0", "--db",
-          "@proxy.db"},
+        {{"serve", "--listen", "127.0.0.1:0", "--db", "@serve.db"}, {{"answers at", ""}}},
+        {{"proxy", "--to", "URL", "--listen", "127.0.0.1:0", "--db", "@proxy.db"},
          {{"answers at", ""}}},
         {{"watch", "--db", "@proxy.db"}, {{NULL, NULL}}},
     };
@@ -298,9 +283,8 @@ static void test_leave__commands(void **state)
     start_server();
     write_files();
     write_file("bomb.jinja", bombs[1]);
-    write_file("servers.json",
-               "{\"mcpServers\":{\"s\":{\"command\":\"sleep\",\"args\":"
-               "[\"300\"]}," STUBBORN("a") "," STUBBORN("b") "}}");
+    write_file("servers.json", "{\"mcpServers\":{\"s\":{\"command\":\"sleep\",\"args\":"
+                               "[\"300\"]}," STUBBORN("a") "," STUBBORN("b") "}}");
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         cf_pty t;
         start_job(&t, &jobs[i]);

@@ -71,8 +71,7 @@ static void test_start__a_model_from_the_hugging_face_cache(void **state)
 {
     (void)state;
     NEED_TERMINALS();
-    put_at_home(".cache/huggingface/hub/models--Org--Tiny/refs/main", "c0ffee",
-                6);
+    put_at_home(".cache/huggingface/hub/models--Org--Tiny/refs/main", "c0ffee", 6);
     put_model_at_home(".cache/huggingface/hub/models--Org--Tiny/snapshots/"
                       "c0ffee/model.gguf",
                       "qwen2");
@@ -86,8 +85,7 @@ static void test_start__a_model_from_the_hugging_face_cache(void **state)
 static void test_start__a_model_from_ollamas_store(void **state)
 {
     (void)state;
-    static const char digest[] =
-        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    static const char digest[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     char text[300];
     NEED_TERMINALS();
     snprintf(text, sizeof text, ".ollama/models/blobs/sha256-%s", digest);
@@ -96,8 +94,7 @@ static void test_start__a_model_from_ollamas_store(void **state)
              "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image."
              "model\",\"digest\":\"sha256:%s\"}]}",
              digest);
-    put_at_home(".ollama/models/manifests/registry.ollama.ai/library/tiny/4b",
-                text, strlen(text));
+    put_at_home(".ollama/models/manifests/registry.ollama.ai/library/tiny/4b", text, strlen(text));
     choose("ollama:tiny:4b", NULL);
 }
 

@@ -18,30 +18,25 @@
 enum { PATIENCE_MS = 20000 };
 
 /* `db` NULL: nothing is stored. */
-static void start_as(cf_pty *t, int w, int h, const char *script,
-                     const char *db, const char *term)
+static void start_as(cf_pty *t, int w, int h, const char *script, const char *db, const char *term)
 {
     char path[500], model[600];
     cf_error err;
     snprintf(path, sizeof path, "%s", store_dir_file("script.json"));
     snprintf(model, sizeof model, "script:%s", path);
     T_OK(cf_os_write_file(path, script, strlen(script), 0600, &err), err);
-    const char *const words[] = {
-        "chat", "-m", model, db != NULL ? "--db" : "--no-store", db, NULL};
+    const char *const words[] = {"chat", "-m", model, db != NULL ? "--db" : "--no-store", db, NULL};
     cf_pty_start(t, w, h, words, term);
 }
 
-static void start_with(cf_pty *t, int w, int h, const char *script,
-                       const char *db)
+static void start_with(cf_pty *t, int w, int h, const char *script, const char *db)
 {
     start_as(t, w, h, script, db, "xterm-256color");
 }
 
 static void start_on(cf_pty *t, int w, int h, const char *db)
 {
-    start_with(t, w, h,
-               "{\"replies\":[{\"text\":\"It rains in Oslo.\",\"chunk\":3}]}",
-               db);
+    start_with(t, w, h, "{\"replies\":[{\"text\":\"It rains in Oslo.\",\"chunk\":3}]}", db);
 }
 
 static void start(cf_pty *t, int w, int h)
@@ -138,8 +133,7 @@ static void test_pty__first_start(void **state)
     cf_pty_type(&t, "6");
     cf_pty_wait(&t, "A tool round");
     cf_pty_wait(&t, "A broken template beside its fix");
-    cf_pty_type(&t,
-                "1i"); /* the user's own model gets nothing of the example */
+    cf_pty_type(&t, "1i"); /* the user's own model gets nothing of the example */
     cf_pty_wait(&t, "a new conversation");
     assert_false(cf_pty_shows(&t, "Welcome to confab"));
     cf_pty_type(&t, "\t"); /* leaves the composer */
@@ -309,12 +303,10 @@ static void test_pty__a_command_without_its_terminal(void **state)
     cf_pty_wait(&t, "Write a message");
     cf_pty_type(&t, ":");
     cf_pty_wait(&t, "<Tab> choose");
-    cf_pty_type(&t,
-                "!trap '' HUP TERM; echo beg''un; exec sleep 60 </dev/null\r");
+    cf_pty_type(&t, "!trap '' HUP TERM; echo beg''un; exec sleep 60 </dev/null\r");
     cf_pty_wait(&t, "begun");
     close(t.fd);
-    for (int left = PATIENCE_MS; waitpid(t.pid, &status, WNOHANG) == 0;
-         left -= 20) {
+    for (int left = PATIENCE_MS; waitpid(t.pid, &status, WNOHANG) == 0; left -= 20) {
         if (left <= 0) {
             kill(t.pid, SIGKILL);
             waitpid(t.pid, &status, 0);
@@ -331,9 +323,8 @@ static void test_pty__a_command_without_its_terminal(void **state)
 static void test_pty__keys_with_modifiers(void **state)
 {
     (void)state;
-    static const char *const unknown[] = {"\033[57358;5u", "\033[27;5;9~",
-                                          "\033[1;7P",     "\033[99;99Z",
-                                          "\033O5x",       "\033[24;8~"};
+    static const char *const unknown[] = {"\033[57358;5u", "\033[27;5;9~", "\033[1;7P",
+                                          "\033[99;99Z",   "\033O5x",      "\033[24;8~"};
     cf_pty t;
     NEED_TERMINALS();
     start(&t, 100, 24);
@@ -356,8 +347,7 @@ static void test_pty__keys_with_modifiers(void **state)
         cf_pty_wait(&t, word);
         assert_true(cf_pty_shows(&t, "INSERT"));
     }
-    cf_pty_type(&t,
-                "\033[13;2unext line\033[13;2~last"); /* Shift-Enter, twice */
+    cf_pty_type(&t, "\033[13;2unext line\033[13;2~last"); /* Shift-Enter, twice */
     cf_pty_wait(&t, "next line");
     cf_pty_wait(&t, "INSERT");
     assert_true(cf_pty_shows(&t, "!one"));
@@ -388,9 +378,7 @@ static void test_pty__yank(void **state)
     /* "It rains in Oslo." */
     assert_non_null(strstr(t.out.p, "\033]52;c;SXQgcmFpbnMgaW4gT3Nsby4="));
     t.out.n--;
-    T_OK(cf_os_read_file(&file, store_dir_file("state/confab/register"), 1000,
-                         &err),
-         err);
+    T_OK(cf_os_read_file(&file, store_dir_file("state/confab/register"), 1000, &err), err);
     assert_string_equal(cf_buf_cstr(&file), "It rains in Oslo.");
     cf_buf_deinit(&file);
     quit(&t);

@@ -61,8 +61,7 @@ static bool find_file(char path[512], const char *script, const char *name)
 }
 
 /* The template that the engine is prompted with. */
-static void open_template(screen_fixture *f, const char *script,
-                          cf_lab_engine *engine)
+static void open_template(screen_fixture *f, const char *script, cf_lab_engine *engine)
 {
     cf_error err;
     char path[512];
@@ -73,9 +72,7 @@ static void open_template(screen_fixture *f, const char *script,
         engine->template_name = "own";
         engine->template_source = cf_buf_str(&f->source);
     }
-    T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL,
-                             &err),
-         err);
+    T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL, &err), err);
 }
 
 static void open_model(screen_fixture *f, cf_lab_engine *engine)
@@ -95,9 +92,8 @@ static void open_model(screen_fixture *f, cf_lab_engine *engine)
 }
 
 /* A model with a projector, each pair of numbers the same everywhere. */
-static void open_media(screen_fixture *f, cf_lab_engine *engine,
-                       const cf_tiny_options *tiny, cf_tiny_buf file,
-                       const char *template_name)
+static void open_media(screen_fixture *f, cf_lab_engine *engine, const cf_tiny_options *tiny,
+                       cf_tiny_buf file, const char *template_name)
 {
     cf_error err;
     size_t n;
@@ -115,9 +111,7 @@ static void open_media(screen_fixture *f, cf_lab_engine *engine,
     T_OK(cf_media_cache_new(&f->media_cache, f->media, 1 << 20, &err), err);
     engine->template_name = template_name;
     engine->template_source = cf_template_builtin(template_name);
-    T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL,
-                             &err),
-         err);
+    T_OK(cf_template_compile(&f->tpl, engine->template_source, NULL, NULL, NULL, &err), err);
     const cf_core_options core = {.renderer = cf_renderer_template(f->tpl),
                                   .media = f->media_cache};
     T_OK(cf_backend_core_new(&f->backend, f->model, &core, &err), err);
@@ -131,9 +125,7 @@ static void open_media(screen_fixture *f, cf_lab_engine *engine,
 static void open_seeing(screen_fixture *f, cf_lab_engine *engine)
 {
     const cf_tiny_options tiny = {.arch = "gemma3", .seed = 5, .n_ctx = 1024};
-    open_media(f, engine, &tiny,
-               cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64),
-               "gemma3");
+    open_media(f, engine, &tiny, cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64), "gemma3");
 }
 
 static void open_hearing(screen_fixture *f, cf_lab_engine *engine)
@@ -142,8 +134,7 @@ static void open_hearing(screen_fixture *f, cf_lab_engine *engine)
     open_media(f, engine, &tiny, cf_tiny_audio("gemma4a", NULL), "gemma4");
 }
 
-static void open_engine(screen_fixture *f, const char *script,
-                        cf_lab_engine *engine)
+static void open_engine(screen_fixture *f, const char *script, cf_lab_engine *engine)
 {
     cf_error err;
     json_t *replies;
@@ -175,8 +166,7 @@ static void open_engine(screen_fixture *f, const char *script,
         open_template(f, script, engine);
         engine->tools = f->tools;
         engine->family = options.family = CF_TOOLS_HERMES;
-        options.channels =
-            cf_channels_detect(engine->template_source, &options.n_channels);
+        options.channels = cf_channels_detect(engine->template_source, &options.n_channels);
         options.renderer = cf_renderer_template(f->tpl);
     }
     if (!find_file(path, script, "engine.json")) {
@@ -192,11 +182,10 @@ static void open_engine(screen_fixture *f, const char *script,
 static void put_exchanges(cf_store *store)
 {
     cf_error err;
-    const cf_store_turn turn = {
-        .id = cf_uuid_new(),
-        .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}"),
-        .status = CF_TURN_OK,
-        .fork_token = -1};
+    const cf_store_turn turn = {.id = cf_uuid_new(),
+                                .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}"),
+                                .status = CF_TURN_OK,
+                                .fork_token = -1};
     const cf_store_tree tree = {
         .conv = {.id = cf_uuid_new(), .head = turn.id}, .turns = &turn, .n = 1};
     cf_exchange x = cf_exchange_none();
@@ -284,10 +273,8 @@ static void tear_down(screen_fixture *f)
 /* Another program over the same history, in a window of the same size. */
 static void restart(cf_app *app)
 {
-    screen_fixture *f =
-        (screen_fixture *)((char *)app - offsetof(screen_fixture, app));
-    cf_event size = {
-        .kind = CF_EVENT_RESIZE, .w = app->grid.w, .h = app->grid.h};
+    screen_fixture *f = (screen_fixture *)((char *)app - offsetof(screen_fixture, app));
+    cf_event size = {.kind = CF_EVENT_RESIZE, .w = app->grid.w, .h = app->grid.h};
     cf_lab *lab = app->lab;
     cf_app_deinit(app);
     cf_lab_free(lab);
@@ -307,9 +294,8 @@ static void idle(cf_app *app)
         cf_app_draw(app); /* a frame may ask for more */
         while (cf_app_step(app)) {
         }
-    } while (cf_lab_is_busy(app->lab) ||
-             cf_lab_task_name(app->lab) != NULL); /* results go on */
-    if (app->notice.while_busy) {                 /* it has ended */
+    } while (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL); /* results go on */
+    if (app->notice.while_busy) {                                             /* it has ended */
         cf_app_event(app, &(cf_event){.kind = CF_EVENT_WAKE});
     }
 }
@@ -367,9 +353,7 @@ int main(void)
     setenv("TZ", "UTC", 1);
     size_t n = find_scripts(cases);
     for (size_t i = 0; i < n; i++) {
-        tests[i] = (struct CMUnitTest){cases[i].name, test_screens__script,
-                                       NULL, NULL, &cases[i]};
+        tests[i] = (struct CMUnitTest){cases[i].name, test_screens__script, NULL, NULL, &cases[i]};
     }
-    return n == 0 ? 1
-                  : _cmocka_run_group_tests("screens", tests, n, NULL, NULL);
+    return n == 0 ? 1 : _cmocka_run_group_tests("screens", tests, n, NULL, NULL);
 }

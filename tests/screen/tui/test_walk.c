@@ -38,10 +38,9 @@ static const char replies[] =
     "{\"text\":\"slow\",\"chunk\":1,\"delay_ms\":2},"
     "{\"error\":\"rate_limit\"}]}";
 
-static const char tools[] =
-    "[{\"name\":\"get_weather\",\"parameters\":{\"type\":\"object\","
-    "\"properties\":{\"city\":{\"type\":\"string\"}},"
-    "\"required\":[\"city\"]}}]";
+static const char tools[] = "[{\"name\":\"get_weather\",\"parameters\":{\"type\":\"object\","
+                            "\"properties\":{\"city\":{\"type\":\"string\"}},"
+                            "\"required\":[\"city\"]}}]";
 
 typedef struct walk {
     cf_rand rand;
@@ -60,11 +59,9 @@ static void open_model(walk *w, cf_str source)
     cf_error err;
     size_t n;
     const cf_engine_options one = {.n_threads = 1};
-    cf_core_options core = {.renderer = cf_renderer_template(w->tpl),
-                            .family = CF_TOOLS_HERMES};
+    cf_core_options core = {.renderer = cf_renderer_template(w->tpl), .family = CF_TOOLS_HERMES};
     core.channels = cf_channels_detect(source, &core.n_channels);
-    w->model = cf_tiny_gguf(
-        &(cf_tiny_options){.seed = 3, .n_layer = 1, .n_ctx = 2048}, &n);
+    w->model = cf_tiny_gguf(&(cf_tiny_options){.seed = 3, .n_layer = 1, .n_ctx = 2048}, &n);
     T_OK(cf_engine_open_memory(&w->engine, w->model, n, &one, &err), err);
     T_OK(cf_backend_core_new(&w->backend, w->engine, &core, &err), err);
 }
@@ -91,20 +88,17 @@ static void set_up(walk *w, bool has_model)
         open_script(w, source);
     }
     cf_store_options flags = {.flags = CF_STORE_CREATE};
-    T_OK(cf_store_open(&w->store,
-                       store_dir_file(has_model ? "model.db" : "walk.db"),
-                       &flags, &err),
+    T_OK(cf_store_open(&w->store, store_dir_file(has_model ? "model.db" : "walk.db"), &flags, &err),
          err);
-    cf_lab_engine engine = {
-        .backend = w->backend,
-        .engine = w->engine,
-        .tokenizer = has_model ? cf_engine_tokenizer(w->engine) : NULL,
-        .has_sampling = has_model,
-        .max_tokens = 12,
-        .template_name = "qwen3",
-        .template_source = source,
-        .tools = w->tools,
-        .family = CF_TOOLS_HERMES};
+    cf_lab_engine engine = {.backend = w->backend,
+                            .engine = w->engine,
+                            .tokenizer = has_model ? cf_engine_tokenizer(w->engine) : NULL,
+                            .has_sampling = has_model,
+                            .max_tokens = 12,
+                            .template_name = "qwen3",
+                            .template_source = source,
+                            .tools = w->tools,
+                            .family = CF_TOOLS_HERMES};
     T_OK(cf_app_init(&w->app, w->store, &err), err);
     w->app.is_restricted = true; /* a random line must not run or write */
     T_OK(cf_lab_new(&w->app.lab, &engine, w->store, &err), err);
@@ -245,8 +239,7 @@ static void gesture(walk *w)
         "1f,",
         ":<Up><Up><Enter>",
     };
-    const char *text =
-        keys[cf_rand_below(&w->rand, sizeof keys / sizeof keys[0])];
+    const char *text = keys[cf_rand_below(&w->rand, sizeof keys / sizeof keys[0])];
     cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_KEY, .key = CF_KEY_ESC});
     cf_drive_press(&w->app, text);
 }
@@ -258,8 +251,7 @@ static void paste(walk *w)
     for (size_t i = 0; i < n; i++) {
         text[i] = (char)cf_rand_below(&w->rand, 256);
     }
-    cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_PASTE,
-                                      .paste = cf_str_make(text, n)});
+    cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_PASTE, .paste = cf_str_make(text, n)});
 }
 
 static void resize(walk *w)
@@ -305,13 +297,12 @@ static void step(walk *w)
     if (r < 70) {
         cf_key key = any_key(w);
         /* Editors take the screen; they have a test of their own. */
-        bool edits = key == CF_CTRL('G') || key == CF_CTRL('E') ||
-                     (cf_app_view(&w->app) == CF_VIEW_TEMPLATES &&
-                      (key == 'e' || key == CF_KEY_ENTER)) ||
-                     (key == 'E' && w->app.mode == CF_MODE_NORMAL);
+        bool edits =
+            key == CF_CTRL('G') || key == CF_CTRL('E') ||
+            (cf_app_view(&w->app) == CF_VIEW_TEMPLATES && (key == 'e' || key == CF_KEY_ENTER)) ||
+            (key == 'E' && w->app.mode == CF_MODE_NORMAL);
         if (!edits) {
-            cf_app_event(&w->app,
-                         &(cf_event){.kind = CF_EVENT_KEY, .key = key});
+            cf_app_event(&w->app, &(cf_event){.kind = CF_EVENT_KEY, .key = key});
         }
     } else if (r < 82) {
         gesture(w);

@@ -29,27 +29,25 @@ static void test_openai__lines(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    import(
-        &f, CF_FORMAT_OPENAI,
-        "\xEF\xBB\xBF{\"messages\":[{\"role\":\"user\",\"content\":[{"
-        "\"type\":\"text\",\"text\":\"hi\"}]},{\"role\":\"assistant\","
-        "\"content\":null,\"tool_calls\":[{\"id\":\"1\",\"function\":{"
-        "\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"}}]}],\"tools\":[]}\r\n"
-        "\n"
-        "{\"messages\":[{\"role\":\"user\"\n"
-        "{\"messages\":[{\"content\":\"no role\"}]}\n"
-        "{\"messages\":[]}\n"
-        "[1,2]\n"
-        "{\"messages\":[{\"role\":\"user\",\"content\":7}]}\n");
+    import(&f, CF_FORMAT_OPENAI,
+           "\xEF\xBB\xBF{\"messages\":[{\"role\":\"user\",\"content\":[{"
+           "\"type\":\"text\",\"text\":\"hi\"}]},{\"role\":\"assistant\","
+           "\"content\":null,\"tool_calls\":[{\"id\":\"1\",\"function\":{"
+           "\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"}}]}],\"tools\":[]}\r\n"
+           "\n"
+           "{\"messages\":[{\"role\":\"user\"\n"
+           "{\"messages\":[{\"content\":\"no role\"}]}\n"
+           "{\"messages\":[]}\n"
+           "[1,2]\n"
+           "{\"messages\":[{\"role\":\"user\",\"content\":7}]}\n");
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 5);
     assert_int_equal(f.first_line, 3);
     assert_non_null(strstr(f.notes, "4:message 1 has no role"));
     cf_store_tree t = cf_exchange_tree(&f);
-    cf_exchange_says(
-        &t, 0,
-        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]"
-        "}");
+    cf_exchange_says(&t, 0,
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]"
+                     "}");
     assert_true(cf_uuid_eq(t.turns[1].parent, t.turns[0].id));
     assert_int_equal(t.turns[1].status, CF_TURN_IMPORTED);
     cf_exchange_close(&f);
@@ -60,9 +58,8 @@ static void test_openai__pretty_document_and_list(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    import(
-        &f, CF_FORMAT_OPENAI,
-        "{\n  \"messages\": [\n{\"role\": \"user\", \"content\": \"a\"}\n]\n}");
+    import(&f, CF_FORMAT_OPENAI,
+           "{\n  \"messages\": [\n{\"role\": \"user\", \"content\": \"a\"}\n]\n}");
     import(&f, CF_FORMAT_OPENAI,
            "[\n {\"messages\":[{\"role\":\"user\",\"content\":\"]}\\\"[\"}]},\n"
            " {\"messages\":\n  oops},\n"
@@ -101,10 +98,9 @@ static void test_litert__preface(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    const char *text =
-        "{\"messages\":[{\"role\":\"system\",\"content\":{\"type\":\"text\","
-        "\"text\":\"be kind\"}}],\"tools\":[{\"name\":\"g\"}],"
-        "\"extra_context\":{\"enable_thinking\":true}}\n";
+    const char *text = "{\"messages\":[{\"role\":\"system\",\"content\":{\"type\":\"text\","
+                       "\"text\":\"be kind\"}}],\"tools\":[{\"name\":\"g\"}],"
+                       "\"extra_context\":{\"enable_thinking\":true}}\n";
     import(&f, CF_FORMAT_LITERT, text);
     export_is(&f, CF_FORMAT_LITERT, text);
     cf_exchange_close(&f);
@@ -117,31 +113,29 @@ static void test_sharegpt__names(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    import(
-        &f, CF_FORMAT_SHAREGPT,
-        "{\"id\":\"q\",\"system\":\"S\",\"tools\":\"[{\\\"name\\\":\\\"f\\\"}"
-        "]\",\"conversations\":[{\"from\":\"human\",\"value\":\"h\"},{"
-        "\"from\":\"function_call\",\"value\":\"{\\\"name\\\":\\\"f\\\","
-        "\\\"arguments\\\":{\\\"x\\\":1}}\"},{\"from\":\"observation\","
-        "\"value\":\"o\"},{\"from\":\"gpt\",\"value\":\"g\"},{\"from\":"
-        "\"narrator\",\"value\":\"n\"}]}\n"
-        "{\"conversations\":[{\"from\":\"human\"}]}\n"
-        "{\"conversations\":[{\"from\":\"function_call\",\"value\":\"not "
-        "json\"}]}\n");
+    import(&f, CF_FORMAT_SHAREGPT,
+           "{\"id\":\"q\",\"system\":\"S\",\"tools\":\"[{\\\"name\\\":\\\"f\\\"}"
+           "]\",\"conversations\":[{\"from\":\"human\",\"value\":\"h\"},{"
+           "\"from\":\"function_call\",\"value\":\"{\\\"name\\\":\\\"f\\\","
+           "\\\"arguments\\\":{\\\"x\\\":1}}\"},{\"from\":\"observation\","
+           "\"value\":\"o\"},{\"from\":\"gpt\",\"value\":\"g\"},{\"from\":"
+           "\"narrator\",\"value\":\"n\"}]}\n"
+           "{\"conversations\":[{\"from\":\"human\"}]}\n"
+           "{\"conversations\":[{\"from\":\"function_call\",\"value\":\"not "
+           "json\"}]}\n");
     assert_int_equal(f.report.n_new, 2);
     assert_int_equal(f.report.n_bad, 1);
     assert_int_equal(f.first_line, 2);
-    export_is(
-        &f, CF_FORMAT_SHAREGPT,
-        "{\"conversations\":[{\"from\":\"system\",\"value\":\"S\"},{"
-        "\"from\":\"human\",\"value\":\"h\"},{\"from\":\"function_call\","
-        "\"value\":\"{\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":"
-        "1}}\"},{\"from\":\"observation\",\"value\":\"o\"},{\"from\":\"gpt\","
-        "\"value\":\"g\"},{\"from\":\"narrator\",\"value\":\"n\"}],"
-        "\"tools\":\"[{\\\"name\\\":\\\"f\\\"}]\",\"id\":\"q\"}\n"
-        "{\"conversations\":[{\"from\":\"function_call\",\"value\":\"not "
-        "json\"}]}\n" +
-            0);
+    export_is(&f, CF_FORMAT_SHAREGPT,
+              "{\"conversations\":[{\"from\":\"system\",\"value\":\"S\"},{"
+              "\"from\":\"human\",\"value\":\"h\"},{\"from\":\"function_call\","
+              "\"value\":\"{\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":"
+              "1}}\"},{\"from\":\"observation\",\"value\":\"o\"},{\"from\":\"gpt\","
+              "\"value\":\"g\"},{\"from\":\"narrator\",\"value\":\"n\"}],"
+              "\"tools\":\"[{\\\"name\\\":\\\"f\\\"}]\",\"id\":\"q\"}\n"
+              "{\"conversations\":[{\"from\":\"function_call\",\"value\":\"not "
+              "json\"}]}\n" +
+                  0);
     cf_exchange_close(&f);
 }
 
@@ -152,16 +146,15 @@ static void test_converse__uuids(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    const char *text =
-        "{\"history\":["
-        "{\"role\":\"USER\",\"content\":{\"text\":\"a\"},\"uuid\":"
-        "\"0190aaaa-0000-4000-8000-000000000001\"},"
-        "{\"role\":\"agent\",\"content\":{\"text\":\"b\"},\"uuid\":"
-        "\"0190aaaa-0000-4000-8000-000000000002\"},"
-        "{\"role\":\"user\",\"content\":{\"text\":\"a again\"},\"uuid\":"
-        "\"0190aaaa-0000-4000-8000-000000000001\"},"
-        "{\"role\":\"user\",\"content\":{\"text\":\"same\"}},"
-        "{\"role\":\"user\",\"content\":{\"text\":\"same\"}}]}";
+    const char *text = "{\"history\":["
+                       "{\"role\":\"USER\",\"content\":{\"text\":\"a\"},\"uuid\":"
+                       "\"0190aaaa-0000-4000-8000-000000000001\"},"
+                       "{\"role\":\"agent\",\"content\":{\"text\":\"b\"},\"uuid\":"
+                       "\"0190aaaa-0000-4000-8000-000000000002\"},"
+                       "{\"role\":\"user\",\"content\":{\"text\":\"a again\"},\"uuid\":"
+                       "\"0190aaaa-0000-4000-8000-000000000001\"},"
+                       "{\"role\":\"user\",\"content\":{\"text\":\"same\"}},"
+                       "{\"role\":\"user\",\"content\":{\"text\":\"same\"}}]}";
     import(&f, CF_FORMAT_CONVERSE, text);
     assert_int_equal(f.report.n_turns, 4);
     assert_int_equal(f.report.n_skipped, 1);
@@ -190,14 +183,13 @@ static void test_converse__json_as_content_survives(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    const char *text =
-        "{\"history\":[{\"role\":\"developer\",\"content\":{\"text\":\"{"
-        "\\\"history\\\": [1]}\"},\"uuid\":\"0190aaaa-0000-4000-8000-"
-        "000000000003\"},{\"role\":\"user\",\"content\":{\"text\":\"see\","
-        "\"binaryContent\":[{\"type\":\"x.BinaryContent.Bytes\",\"data\":[1,-2]"
-        ","
-        "\"mimeType\":\"image/png\"},{\"type\":\"TextDocument\",\"content\":"
-        "\"doc\"}],\"context\":{\"k\":1}},\"uuid\":\"kept\"}]}\n";
+    const char *text = "{\"history\":[{\"role\":\"developer\",\"content\":{\"text\":\"{"
+                       "\\\"history\\\": [1]}\"},\"uuid\":\"0190aaaa-0000-4000-8000-"
+                       "000000000003\"},{\"role\":\"user\",\"content\":{\"text\":\"see\","
+                       "\"binaryContent\":[{\"type\":\"x.BinaryContent.Bytes\",\"data\":[1,-2]"
+                       ","
+                       "\"mimeType\":\"image/png\"},{\"type\":\"TextDocument\",\"content\":"
+                       "\"doc\"}],\"context\":{\"k\":1}},\"uuid\":\"kept\"}]}\n";
     import(&f, CF_FORMAT_CONVERSE, text);
     assert_int_equal(f.report.n_turns, 2);
     export_is(&f, CF_FORMAT_CONVERSE, text);
@@ -228,34 +220,33 @@ static void test_llama_app__tree(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    import(
-        &f, CF_FORMAT_LLAMA_APP,
-        "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"9f13a7d0-"
-        "2b41-"
-        "4c9e-8f77-1d6b6a2e5c10\",\"name\":\"Own\",\"currNode\":\"a2\","
-        "\"lastModified\":50}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"a2\",\"parent\":\"u1\","
-        "\"role\":\"assistant\",\"content\":\"two\",\"timestamp\":40,\"model\":"
-        "\"m\",\"timings\":{\"cache_n\":3,\"prompt_n\":4,\"predicted_n\":5,"
-        "\"predicted_ms\":1.5},\"toolCalls\":[{\"id\":\"c\",\"function\":{"
-        "\"name\":\"f\",\"arguments\":\"{}\"}}]}}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"root\",\"type\":\"root\","
-        "\"role\":\"system\",\"content\":\"\",\"parent\":null,\"timestamp\":1}}"
-        "\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"a1\",\"parent\":\"u1\","
-        "\"role\":\"assistant\",\"content\":\"one\",\"timestamp\":30,"
-        "\"reasoningContent\":\"hm\"}}\n"
-        "{\"type\":\"later\",\"x\":1}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"u1\",\"parent\":\"root\","
-        "\"role\":\"user\",\"content\":\"q\",\"timestamp\":20,\"extra\":[{"
-        "\"type\":\"IMAGE\",\"name\":\"p.png\",\"base64Url\":\"data:image/"
-        "png;base64,AAAA\"},{\"type\":\"TEXT\",\"name\":\"t\",\"content\":"
-        "\"c\"}"
-        "]}}\n"
-        "{\"type\":\"session\",\"id\":\"bad\",\"name\":\"Second\"}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"x\"}}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"y\",\"role\":\"user\","
-        "\"content\":\"lost with its session\"}}\n");
+    import(&f, CF_FORMAT_LLAMA_APP,
+           "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"9f13a7d0-"
+           "2b41-"
+           "4c9e-8f77-1d6b6a2e5c10\",\"name\":\"Own\",\"currNode\":\"a2\","
+           "\"lastModified\":50}\n"
+           "{\"type\":\"message\",\"message\":{\"id\":\"a2\",\"parent\":\"u1\","
+           "\"role\":\"assistant\",\"content\":\"two\",\"timestamp\":40,\"model\":"
+           "\"m\",\"timings\":{\"cache_n\":3,\"prompt_n\":4,\"predicted_n\":5,"
+           "\"predicted_ms\":1.5},\"toolCalls\":[{\"id\":\"c\",\"function\":{"
+           "\"name\":\"f\",\"arguments\":\"{}\"}}]}}\n"
+           "{\"type\":\"message\",\"message\":{\"id\":\"root\",\"type\":\"root\","
+           "\"role\":\"system\",\"content\":\"\",\"parent\":null,\"timestamp\":1}}"
+           "\n"
+           "{\"type\":\"message\",\"message\":{\"id\":\"a1\",\"parent\":\"u1\","
+           "\"role\":\"assistant\",\"content\":\"one\",\"timestamp\":30,"
+           "\"reasoningContent\":\"hm\"}}\n"
+           "{\"type\":\"later\",\"x\":1}\n"
+           "{\"type\":\"message\",\"message\":{\"id\":\"u1\",\"parent\":\"root\","
+           "\"role\":\"user\",\"content\":\"q\",\"timestamp\":20,\"extra\":[{"
+           "\"type\":\"IMAGE\",\"name\":\"p.png\",\"base64Url\":\"data:image/"
+           "png;base64,AAAA\"},{\"type\":\"TEXT\",\"name\":\"t\",\"content\":"
+           "\"c\"}"
+           "]}}\n"
+           "{\"type\":\"session\",\"id\":\"bad\",\"name\":\"Second\"}\n"
+           "{\"type\":\"message\",\"message\":{\"id\":\"x\"}}\n"
+           "{\"type\":\"message\",\"message\":{\"id\":\"y\",\"role\":\"user\","
+           "\"content\":\"lost with its session\"}}\n");
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 1);
     assert_int_equal(f.first_line, 8);
@@ -263,17 +254,15 @@ static void test_llama_app__tree(void **state)
     assert_int_equal(t.n, 3);
     assert_string_equal(t.conv.title.p, "Own");
     assert_int_equal(t.conv.n_forks, 1);
-    cf_exchange_says(
-        &t, 0,
-        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},{"
-        "\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
-        "png;base64,AAAA\"},\"name\":\"p.png\"},{\"type\":\"text\",\"text\":"
-        "\"\\n\\n--- File: t ---\\nc\",\"llama_app\":{\"type\":\"TEXT\","
-        "\"name\":\"t\"}}]}");
-    cf_exchange_says(
-        &t, 1,
-        "{\"role\":\"assistant\",\"content\":\"one\",\"reasoning_content\":"
-        "\"hm\"}");
+    cf_exchange_says(&t, 0,
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"q\"},{"
+                     "\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
+                     "png;base64,AAAA\"},\"name\":\"p.png\"},{\"type\":\"text\",\"text\":"
+                     "\"\\n\\n--- File: t ---\\nc\",\"llama_app\":{\"type\":\"TEXT\","
+                     "\"name\":\"t\"}}]}");
+    cf_exchange_says(&t, 1,
+                     "{\"role\":\"assistant\",\"content\":\"one\",\"reasoning_content\":"
+                     "\"hm\"}");
     assert_true(cf_uuid_eq(t.conv.head, t.turns[2].id));
     assert_int_equal(t.turns[2].run->n_kept, 3);
     assert_int_equal(t.turns[2].run->decode_us, 1500);
@@ -309,36 +298,35 @@ static void test_chatgpt__mapping(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    import(
-        &f, CF_FORMAT_CHATGPT,
-        "[{\"title\":\"Trip\",\"create_time\":1700000000.5,\"update_time\":"
-        "1700000100.0,\"conversation_id\":\"0190aaaa-0000-4000-8000-0000000000"
-        "aa\",\"current_node\":\"n4\",\"is_archived\":false,\"mapping\":{"
-        "\"n0\":{\"id\":\"n0\",\"message\":null,\"parent\":null,\"children\":["
-        "\"n1\"]},"
-        "\"n1\":{\"id\":\"n1\",\"message\":{\"author\":{\"role\":\"system\"},"
-        "\"content\":{\"content_type\":\"text\",\"parts\":[\"\"]}},\"parent\":"
-        "\"n0\"},"
-        "\"n2\":{\"id\":\"n2\",\"message\":{\"author\":{\"role\":\"user\"},"
-        "\"create_time\":1700000001.0,\"content\":{\"content_type\":"
-        "\"multimodal_text\",\"parts\":[{\"content_type\":"
-        "\"image_asset_pointer\",\"asset_pointer\":\"file-service://f\"},"
-        "\"what?\"]}},\"parent\":\"n1\"},"
-        "\"n3\":{\"id\":\"n3\",\"message\":{\"author\":{\"role\":\"assistant\"}"
-        ","
-        "\"create_time\":1700000002.0,\"recipient\":\"python\",\"content\":{"
-        "\"content_type\":\"code\",\"language\":\"python\",\"text\":\"1+1\"},"
-        "\"metadata\":{\"model_slug\":\"gpt-x\"}},\"parent\":\"n2\"},"
-        "\"n4\":{\"id\":\"n4\",\"message\":{\"author\":{\"role\":\"tool\","
-        "\"name\":\"python\"},\"create_time\":1700000003.0,\"content\":{"
-        "\"content_type\":\"execution_output\",\"text\":\"2\"}},\"parent\":"
-        "\"n3\"},"
-        "\"n5\":{\"id\":\"n5\",\"message\":{\"author\":{\"role\":\"assistant\"}"
-        ","
-        "\"create_time\":1700000004.0,\"content\":{\"content_type\":"
-        "\"thoughts\",\"thoughts\":[{\"summary\":\"s\",\"content\":\"c\"}]}},"
-        "\"parent\":\"n2\"}}},"
-        "{\"title\":\"no mapping\"}]");
+    import(&f, CF_FORMAT_CHATGPT,
+           "[{\"title\":\"Trip\",\"create_time\":1700000000.5,\"update_time\":"
+           "1700000100.0,\"conversation_id\":\"0190aaaa-0000-4000-8000-0000000000"
+           "aa\",\"current_node\":\"n4\",\"is_archived\":false,\"mapping\":{"
+           "\"n0\":{\"id\":\"n0\",\"message\":null,\"parent\":null,\"children\":["
+           "\"n1\"]},"
+           "\"n1\":{\"id\":\"n1\",\"message\":{\"author\":{\"role\":\"system\"},"
+           "\"content\":{\"content_type\":\"text\",\"parts\":[\"\"]}},\"parent\":"
+           "\"n0\"},"
+           "\"n2\":{\"id\":\"n2\",\"message\":{\"author\":{\"role\":\"user\"},"
+           "\"create_time\":1700000001.0,\"content\":{\"content_type\":"
+           "\"multimodal_text\",\"parts\":[{\"content_type\":"
+           "\"image_asset_pointer\",\"asset_pointer\":\"file-service://f\"},"
+           "\"what?\"]}},\"parent\":\"n1\"},"
+           "\"n3\":{\"id\":\"n3\",\"message\":{\"author\":{\"role\":\"assistant\"}"
+           ","
+           "\"create_time\":1700000002.0,\"recipient\":\"python\",\"content\":{"
+           "\"content_type\":\"code\",\"language\":\"python\",\"text\":\"1+1\"},"
+           "\"metadata\":{\"model_slug\":\"gpt-x\"}},\"parent\":\"n2\"},"
+           "\"n4\":{\"id\":\"n4\",\"message\":{\"author\":{\"role\":\"tool\","
+           "\"name\":\"python\"},\"create_time\":1700000003.0,\"content\":{"
+           "\"content_type\":\"execution_output\",\"text\":\"2\"}},\"parent\":"
+           "\"n3\"},"
+           "\"n5\":{\"id\":\"n5\",\"message\":{\"author\":{\"role\":\"assistant\"}"
+           ","
+           "\"create_time\":1700000004.0,\"content\":{\"content_type\":"
+           "\"thoughts\",\"thoughts\":[{\"summary\":\"s\",\"content\":\"c\"}]}},"
+           "\"parent\":\"n2\"}}},"
+           "{\"title\":\"no mapping\"}]");
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 1);
     cf_store_tree t = cf_exchange_tree(&f);
@@ -347,17 +335,14 @@ static void test_chatgpt__mapping(void **state)
     assert_string_equal(t.conv.title.p, "Trip");
     assert_int_equal(t.conv.created_ms, INT64_C(1700000000500));
     assert_true(cf_uuid_is_nil(t.turns[0].parent));
-    cf_exchange_says(
-        &t, 1,
-        "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
-        "\"function\",\"function\":{\"name\":\"python\",\"arguments\":\"1+1\"}}"
-        "]}");
-    cf_exchange_says(
-        &t, 2, "{\"role\":\"tool\",\"content\":\"2\",\"name\":\"python\"}");
-    cf_exchange_says(
-        &t, 3,
-        "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":"
-        "\"s\\nc\"}");
+    cf_exchange_says(&t, 1,
+                     "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
+                     "\"function\",\"function\":{\"name\":\"python\",\"arguments\":\"1+1\"}}"
+                     "]}");
+    cf_exchange_says(&t, 2, "{\"role\":\"tool\",\"content\":\"2\",\"name\":\"python\"}");
+    cf_exchange_says(&t, 3,
+                     "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":"
+                     "\"s\\nc\"}");
     assert_string_equal(t.turns[1].run->model.p, "gpt-x");
     assert_true(cf_uuid_eq(t.conv.head, t.turns[2].id));
     cf_exchange_close(&f);
@@ -427,8 +412,7 @@ static const char new_llm[] =
     "INSERT INTO turns VALUES('rb', 'th', 'm1', 'm5', 'mm', '{}', 6, 7, 8, "
     "'2026-01-01T00:00:03');";
 
-static void import_llm(fixture *f, const char *name, const char *a,
-                       const char *b)
+static void import_llm(fixture *f, const char *name, const char *a, const char *b)
 {
     sqlite3 *db;
     cf_error err;
@@ -437,8 +421,7 @@ static void import_llm(fixture *f, const char *name, const char *a,
     assert_int_equal(sqlite3_exec(db, a, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, b, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    cf_import_options opts = {
-        .format = CF_FORMAT_LLM_DB, .note = cf_exchange_note, .ud = f};
+    cf_import_options opts = {.format = CF_FORMAT_LLM_DB, .note = cf_exchange_note, .ud = f};
     T_OK(cf_import_file(f->s, path, &opts, &f->report, &err), err);
     assert_int_equal(f->report.n_bad, 0);
 }
@@ -458,15 +441,13 @@ static void test_llm__older(void **state)
     assert_string_equal(t.conv.title.p, "Pelicans");
     assert_int_equal(t.n, 5);
     cf_exchange_says(&t, 0, "{\"role\":\"system\",\"content\":\"be brief\"}");
-    cf_exchange_says(
-        &t, 1,
-        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"draw\"},"
-        "{\"type\":\"image\",\"mime_type\":\"image/png\",\"blob\":\"AQI=\"}]}");
-    cf_exchange_says(
-        &t, 2,
-        "{\"role\":\"assistant\",\"content\":\"ok\",\"tool_calls\":[{\"type\":"
-        "\"function\",\"id\":\"t1\",\"function\":{\"name\":\"f\","
-        "\"arguments\":\"{\\\"x\\\": 1}\"}}]}");
+    cf_exchange_says(&t, 1,
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"draw\"},"
+                     "{\"type\":\"image\",\"mime_type\":\"image/png\",\"blob\":\"AQI=\"}]}");
+    cf_exchange_says(&t, 2,
+                     "{\"role\":\"assistant\",\"content\":\"ok\",\"tool_calls\":[{\"type\":"
+                     "\"function\",\"id\":\"t1\",\"function\":{\"name\":\"f\","
+                     "\"arguments\":\"{\\\"x\\\": 1}\"}}]}");
     cf_exchange_says(&t, 3,
                      "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"42\","
                      "\"tool_call_id\":\"t1\"}");
@@ -484,13 +465,11 @@ static void test_llm__newer_and_both(void **state)
     cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 5);
     assert_int_equal(t.conv.n_forks, 1);
-    cf_exchange_says(&t, 0,
-                     "{\"role\":\"user\",\"content\":\"LONG and short\"}");
-    cf_exchange_says(
-        &t, 1,
-        "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"hm\","
-        "\"tool_calls\":[{\"type\":\"function\",\"id\":\"k\",\"function\":{"
-        "\"name\":\"f\",\"arguments\":{\"a\":1}}}]}");
+    cf_exchange_says(&t, 0, "{\"role\":\"user\",\"content\":\"LONG and short\"}");
+    cf_exchange_says(&t, 1,
+                     "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"hm\","
+                     "\"tool_calls\":[{\"type\":\"function\",\"id\":\"k\",\"function\":{"
+                     "\"name\":\"f\",\"arguments\":{\"a\":1}}}]}");
     cf_exchange_says(&t, 2,
                      "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"out\","
                      "\"tool_call_id\":\"k\"}");
@@ -533,12 +512,10 @@ static void test_llm__tools_and_schema(void **state)
     assert_non_null(at);
     assert_non_null(at->run);
     assert_int_equal(at->run->n_tools, 1);
-    assert_string_equal(at->run->tools[0].p,
-                        "{\"type\":\"function\",\"function\":{\"name\":\"f\","
-                        "\"description\":\"does\",\"parameters\":{\"type\":"
-                        "\"object\"}}}");
-    assert_string_equal(at->run->constraint_spec.p,
-                        "{\"schema\":{\"type\":\"string\"}}");
+    assert_string_equal(at->run->tools[0].p, "{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                                             "\"description\":\"does\",\"parameters\":{\"type\":"
+                                             "\"object\"}}}");
+    assert_string_equal(at->run->constraint_spec.p, "{\"schema\":{\"type\":\"string\"}}");
     assert_non_null(strstr(at->source.p, "\"token_details\":{\"cached\":2}"));
     cf_buf out = CF_BUF_INIT;
     cf_exchange_export(&f, CF_FORMAT_OPENAI, &out);
@@ -555,21 +532,20 @@ static void test_confab__bad_line_loses_its_conversation_only(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    import(
-        &f, CF_FORMAT_CONFAB,
-        "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
-        "8000-000000000001\"}\n"
-        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000011\","
-        "\"status\":\"ok\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n"
-        "{\"type\":\"turn\",\"id\":\"zz\"}\n"
-        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000012\","
-        "\"status\":\"ok\",\"message\":{\"role\":\"user\"}}\n"
-        "{\"type\":\"conversation\",\"confab\":2,\"id\":\"0190aaaa-0000-4000-"
-        "8000-000000000002\"}\n"
-        "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
-        "8000-000000000003\",\"title\":\"good\"}\n"
-        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000013\","
-        "\"status\":\"streaming\",\"message\":{\"role\":\"assistant\"}}\n");
+    import(&f, CF_FORMAT_CONFAB,
+           "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
+           "8000-000000000001\"}\n"
+           "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000011\","
+           "\"status\":\"ok\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n"
+           "{\"type\":\"turn\",\"id\":\"zz\"}\n"
+           "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000012\","
+           "\"status\":\"ok\",\"message\":{\"role\":\"user\"}}\n"
+           "{\"type\":\"conversation\",\"confab\":2,\"id\":\"0190aaaa-0000-4000-"
+           "8000-000000000002\"}\n"
+           "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
+           "8000-000000000003\",\"title\":\"good\"}\n"
+           "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000013\","
+           "\"status\":\"streaming\",\"message\":{\"role\":\"assistant\"}}\n");
     assert_int_equal(f.report.n_new, 1);
     assert_int_equal(f.report.n_bad, 2);
     assert_non_null(strstr(f.notes, "3:turn: \"id\" is wrong"));
@@ -602,8 +578,8 @@ static void test_markdown__is_harmless(void **state)
     cf_exchange_close(&f);
 }
 
-static void put_turn(fixture *f, const cf_store_turn *like, unsigned id,
-                     cf_uuid parent, const char *message, cf_turn_status status)
+static void put_turn(fixture *f, const cf_store_turn *like, unsigned id, cf_uuid parent,
+                     const char *message, cf_turn_status status)
 {
     cf_error err;
     cf_store_turn t = {.id = {{(uint8_t)id}},
@@ -618,19 +594,15 @@ static void put_turn(fixture *f, const cf_store_turn *like, unsigned id,
 static void test_export__failed_replies(void **state)
 {
     (void)state;
-    static const char void_reply[] =
-        "{\"role\":\"assistant\",\"content\":\"\"}";
+    static const char void_reply[] = "{\"role\":\"assistant\",\"content\":\"\"}";
     fixture f;
     cf_exchange_open(&f);
-    import(&f, CF_FORMAT_OPENAI,
-           "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
+    import(&f, CF_FORMAT_OPENAI, "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
     cf_store_tree t = cf_exchange_tree(&f);
     cf_uuid user = t.turns[0].id;
     put_turn(&f, &t.turns[0], 1, user, void_reply, CF_TURN_ERROR);
-    export_is(&f, CF_FORMAT_OPENAI,
-              "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n");
-    put_turn(&f, &t.turns[0], 2, user,
-             "{\"role\":\"assistant\",\"content\":\"b\"}", CF_TURN_OK);
+    export_is(&f, CF_FORMAT_OPENAI, "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n");
+    put_turn(&f, &t.turns[0], 2, user, "{\"role\":\"assistant\",\"content\":\"b\"}", CF_TURN_OK);
     put_turn(&f, &t.turns[0], 3, user, void_reply, CF_TURN_STOPPED);
     export_is(&f, CF_FORMAT_OPENAI,
               "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
@@ -657,8 +629,7 @@ static void test_formats__know_their_direction(void **state)
 
 static void guess(fixture *f, const char *text, bool is_dry)
 {
-    cf_exchange_import(f, text,
-                       (cf_import_options){.guesses = true, .is_dry = is_dry});
+    cf_exchange_import(f, text, (cf_import_options){.guesses = true, .is_dry = is_dry});
 }
 
 #define USER "{\"role\":\"user\",\"content\":\"q\"}"
@@ -668,8 +639,7 @@ static const struct {
     const char *text, *name;
     size_t n_convs, n_turns;
 } guesses[] = {
-    {"{\"messages\":[" USER "]}\n{\"messages\":[" USER "," USER "]}\n",
-     "OpenAI JSONL", 2, 3},
+    {"{\"messages\":[" USER "]}\n{\"messages\":[" USER "," USER "]}\n", "OpenAI JSONL", 2, 3},
     {"\xEF\xBB\xBF\n[" USER "," USER "]", "OpenAI JSON", 1, 2},
     {"[[" USER "],[" USER "," USER "]]", "OpenAI JSON", 2, 3},
     {"{\"messages\": [\n" USER "]}", "OpenAI JSON", 1, 1},
@@ -682,8 +652,7 @@ static const struct {
     {"{\"messages\":[{\"role\":\"user\",\"content\":{\"text\":\"q\"},"
      "\"uuid\":\"a\"}]}",
      "ConverseHistory (TPipe) JSON", 1, 1},
-    {"{\"messages\":[" USER ",{\"role\":\"model\",\"content\":\"a\"}]}",
-     "LiteRT-LM JSON", 1, 2},
+    {"{\"messages\":[" USER ",{\"role\":\"model\",\"content\":\"a\"}]}", "LiteRT-LM JSON", 1, 2},
     {"{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"s\"}\n"
      "{\"type\":\"message\",\"message\":{\"id\":\"m\",\"role\":\"user\","
      "\"content\":\"q\"}}\n",
@@ -697,8 +666,7 @@ static const struct {
      "\"message\":" USER "}\n",
      "confab JSONL", 1, 1},
     {"{\"contents\":[{\"parts\":[{\"text\":\"q\"}]}]}", "Gemini JSON", 1, 1},
-    {"{\"messages\":[{\"role\":\"user\",\"parts\":[{\"text\":\"q\"}]}]}",
-     "Gemini JSON", 1, 1},
+    {"{\"messages\":[{\"role\":\"user\",\"parts\":[{\"text\":\"q\"}]}]}", "Gemini JSON", 1, 1},
     {"{\"messages\":[{\"role\":\"function\",\"content\":[],"
      "\"tool_results\":[{\"id\":\"1\",\"content\":\"4\"}]}]}",
      "Xaibo JSON", 1, 1},
@@ -752,21 +720,16 @@ static void test_gemini__calls_and_results(void **state)
     cf_store_tree t = cf_exchange_tree(&f);
     assert_int_equal(t.n, 5);
     cf_exchange_says(&t, 0, "{\"role\":\"system\",\"content\":\"s\"}");
-    cf_exchange_says(
-        &t, 1,
-        "{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"type\":\"text\"},"
-        "{\"type\":\"image_url\",\"image_url\":{\"url\":"
-        "\"data:image/png;base64,AA==\"}}]}");
-    cf_exchange_says(
-        &t, 2,
-        "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"t\","
-        "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
-        "\"arguments\":{\"x\":1}}}]}");
-    cf_exchange_says(
-        &t, 3,
-        "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"{\\\"y\\\":2}\"}");
-    cf_exchange_says(&t, 4,
-                     "{\"role\":\"tool\",\"name\":\"g\",\"content\":\"z\"}");
+    cf_exchange_says(&t, 1,
+                     "{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"type\":\"text\"},"
+                     "{\"type\":\"image_url\",\"image_url\":{\"url\":"
+                     "\"data:image/png;base64,AA==\"}}]}");
+    cf_exchange_says(&t, 2,
+                     "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"t\","
+                     "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                     "\"arguments\":{\"x\":1}}}]}");
+    cf_exchange_says(&t, 3, "{\"role\":\"tool\",\"name\":\"f\",\"content\":\"{\\\"y\\\":2}\"}");
+    cf_exchange_says(&t, 4, "{\"role\":\"tool\",\"name\":\"g\",\"content\":\"z\"}");
     cf_exchange_close(&f);
 }
 
@@ -788,11 +751,10 @@ static void test_xaibo__calls_and_results(void **state)
     cf_exchange_says(&t, 0,
                      "{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
                      "\"image_url\":{\"url\":\"data:x\"}}]}");
-    cf_exchange_says(
-        &t, 1,
-        "{\"role\":\"assistant\",\"content\":\"hm\",\"tool_calls\":[{\"id\":"
-        "\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
-        "\"arguments\":{\"x\":1}}}]}");
+    cf_exchange_says(&t, 1,
+                     "{\"role\":\"assistant\",\"content\":\"hm\",\"tool_calls\":[{\"id\":"
+                     "\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
+                     "\"arguments\":{\"x\":1}}}]}");
     cf_exchange_says(&t, 2,
                      "{\"name\":\"f\",\"content\":\"4\",\"role\":\"tool\","
                      "\"tool_call_id\":\"1\"}");

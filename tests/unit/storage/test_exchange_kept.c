@@ -75,8 +75,7 @@ static void test_again__same_beginning_is_not_same(void **state)
     fixture f;
     const cf_store_conv *rows;
     cf_exchange_open(&f);
-    guess(&f,
-          "{\"messages\":[" USER "]}\n{\"messages\":[" USER "," USER "]}\n");
+    guess(&f, "{\"messages\":[" USER "]}\n{\"messages\":[" USER "," USER "]}\n");
     assert_int_equal(cf_exchange_list(&f, &rows), 2);
     assert_int_equal(rows[0].n_turns + rows[1].n_turns, 3);
     cf_exchange_close(&f);
@@ -145,62 +144,55 @@ static void same_again(cf_format format, const char *text)
 static void test_kept__fields_of_every_form(void **state)
 {
     (void)state;
-    same_again(CF_FORMAT_OPENAI,
-               "{\"messages\":[{\"role\":\"user\",\"content\":\"q\","
-               "\"weight\":0,\"name\":\"Zoe\"}],\"model\":\"gpt\","
-               "\"temperature\":0.5,\"metadata\":{\"a\":\"b\"},"
-               "\"response_format\":{\"type\":\"json_object\"},"
-               "\"functions\":[{\"name\":\"f\"}],\"unheard_of\":[1]}\n");
-    same_again(CF_FORMAT_SHAREGPT,
-               "{\"conversations\":[{\"from\":\"user\",\"value\":\"q\","
-               "\"weight\":1},{\"from\":\"chatgpt\",\"value\":\"a\"}],"
-               "\"images\":[\"a.png\"],\"id\":\"i_0\",\"source\":\"x\"}\n");
-    same_again(CF_FORMAT_SHAREGPT,
-               "{\"conversations\":[{\"from\":\"human\",\"value\":\"a "
-               "<image>\\n<audio>b\"},{\"from\":\"gpt\",\"value\":\"c\"},{"
-               "\"from\":\"human\",\"value\":\"<image>\"}],\"images\":["
-               "\"data:image/png;base64,AAAA\",{\"path\":\"b.png\",\"bytes\":"
-               "\"BBBB\"}],\"audios\":[\"https://x.org/c.wav\"],\"chosen\":{"
-               "\"from\":\"gpt\",\"value\":\"d\"}}\n");
-    same_again(CF_FORMAT_SHAREGPT,
-               "{\"conversations\":[{\"from\":\"human\",\"value\":\"<image>"
-               "\\nwhat?\"}],\"image\":\"dir/a.jpg\"}\n");
-    same_again(
-        CF_FORMAT_CONVERSE,
-        "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
-        "\"binaryContent\":[{\"type\":\"x.BinaryContent.Bytes\",\"data\":[-1,"
-        "0,127],\"mimeType\":\"image/png\"},{\"type\":\"Base64String\","
-        "\"data\":\"QUJD\",\"mimeType\":\"audio/wav\",\"filename\":\"a\"},{"
-        "\"type\":\"CloudReference\",\"uri\":\"gs://b\",\"mimeType\":"
-        "\"image/png\"},{\"type\":\"TextDocument\",\"content\":\"t\","
-        "\"mimeType\":\"text/plain\"},{\"type\":\"Bytes\",\"data\":[300]},{"
-        "\"type\":\"Other\",\"x\":1}],\"context\":{\"a\":[1]},"
-        "\"terminatePipeline\":true},\"uuid\":\"not-a-uuid-42\",\"extra\":7}],"
-        "\"version\":123456789012345678901234567890}\n");
-    same_again(
-        CF_FORMAT_LLAMA_APP,
-        "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"9f13a7d0-"
-        "2b41-4c9e-8f77-1d6b6a2e5c10\",\"name\":\"n\",\"lastModified\":50,"
-        "\"currNode\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\",\"pinned\":true,"
-        "\"mcpServerOverrides\":[{\"id\":\"s\"}]}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"ROOT\",\"convId\":"
-        "\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\",\"type\":\"root\","
-        "\"timestamp\":40,\"role\":\"system\",\"content\":\"\",\"parent\":"
-        "null,\"children\":[\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\"]}}\n"
-        "{\"type\":\"message\",\"message\":{\"id\":\"9f13a7d0-2b41-4c9e-8f77-"
-        "1d6b6a2e5c11\",\"convId\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\","
-        "\"type\":\"text\",\"timestamp\":40,\"role\":\"user\",\"content\":"
-        "\"q\",\"extra\":[{\"type\":\"IMAGE\",\"name\":\"p.png\","
-        "\"base64Url\":\"data:image/png;base64,AAAA\",\"width\":3},{\"type\":"
-        "\"TEXT\",\"name\":\"t\",\"content\":\"c\"},{\"type\":\"PDF\","
-        "\"name\":\"d.pdf\",\"base64Data\":\"AAAA\",\"processedAsImages\":"
-        "true,\"content\":\"x\",\"images\":[\"data:image/png;base64,AAAA\","
-        "\"data:image/png;base64,BBBB\"]},{\"type\":\"AUDIO\",\"name\":\"s\","
-        "\"base64Data\":\"AAAA\",\"mimeType\":\"audio/wav\"}],\"parent\":"
-        "\"ROOT\",\"children\":[],\"model\":\"m\",\"starred\":true}}\n");
-    same_again(CF_FORMAT_LITERT,
-               "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}],"
-               "\"extra_context\":{},\"unheard_of\":1}\n");
+    same_again(CF_FORMAT_OPENAI, "{\"messages\":[{\"role\":\"user\",\"content\":\"q\","
+                                 "\"weight\":0,\"name\":\"Zoe\"}],\"model\":\"gpt\","
+                                 "\"temperature\":0.5,\"metadata\":{\"a\":\"b\"},"
+                                 "\"response_format\":{\"type\":\"json_object\"},"
+                                 "\"functions\":[{\"name\":\"f\"}],\"unheard_of\":[1]}\n");
+    same_again(CF_FORMAT_SHAREGPT, "{\"conversations\":[{\"from\":\"user\",\"value\":\"q\","
+                                   "\"weight\":1},{\"from\":\"chatgpt\",\"value\":\"a\"}],"
+                                   "\"images\":[\"a.png\"],\"id\":\"i_0\",\"source\":\"x\"}\n");
+    same_again(CF_FORMAT_SHAREGPT, "{\"conversations\":[{\"from\":\"human\",\"value\":\"a "
+                                   "<image>\\n<audio>b\"},{\"from\":\"gpt\",\"value\":\"c\"},{"
+                                   "\"from\":\"human\",\"value\":\"<image>\"}],\"images\":["
+                                   "\"data:image/png;base64,AAAA\",{\"path\":\"b.png\",\"bytes\":"
+                                   "\"BBBB\"}],\"audios\":[\"https://x.org/c.wav\"],\"chosen\":{"
+                                   "\"from\":\"gpt\",\"value\":\"d\"}}\n");
+    same_again(CF_FORMAT_SHAREGPT, "{\"conversations\":[{\"from\":\"human\",\"value\":\"<image>"
+                                   "\\nwhat?\"}],\"image\":\"dir/a.jpg\"}\n");
+    same_again(CF_FORMAT_CONVERSE,
+               "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+               "\"binaryContent\":[{\"type\":\"x.BinaryContent.Bytes\",\"data\":[-1,"
+               "0,127],\"mimeType\":\"image/png\"},{\"type\":\"Base64String\","
+               "\"data\":\"QUJD\",\"mimeType\":\"audio/wav\",\"filename\":\"a\"},{"
+               "\"type\":\"CloudReference\",\"uri\":\"gs://b\",\"mimeType\":"
+               "\"image/png\"},{\"type\":\"TextDocument\",\"content\":\"t\","
+               "\"mimeType\":\"text/plain\"},{\"type\":\"Bytes\",\"data\":[300]},{"
+               "\"type\":\"Other\",\"x\":1}],\"context\":{\"a\":[1]},"
+               "\"terminatePipeline\":true},\"uuid\":\"not-a-uuid-42\",\"extra\":7}],"
+               "\"version\":123456789012345678901234567890}\n");
+    same_again(CF_FORMAT_LLAMA_APP,
+               "{\"type\":\"session\",\"harness\":\"llama.app\",\"id\":\"9f13a7d0-"
+               "2b41-4c9e-8f77-1d6b6a2e5c10\",\"name\":\"n\",\"lastModified\":50,"
+               "\"currNode\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\",\"pinned\":true,"
+               "\"mcpServerOverrides\":[{\"id\":\"s\"}]}\n"
+               "{\"type\":\"message\",\"message\":{\"id\":\"ROOT\",\"convId\":"
+               "\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\",\"type\":\"root\","
+               "\"timestamp\":40,\"role\":\"system\",\"content\":\"\",\"parent\":"
+               "null,\"children\":[\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c11\"]}}\n"
+               "{\"type\":\"message\",\"message\":{\"id\":\"9f13a7d0-2b41-4c9e-8f77-"
+               "1d6b6a2e5c11\",\"convId\":\"9f13a7d0-2b41-4c9e-8f77-1d6b6a2e5c10\","
+               "\"type\":\"text\",\"timestamp\":40,\"role\":\"user\",\"content\":"
+               "\"q\",\"extra\":[{\"type\":\"IMAGE\",\"name\":\"p.png\","
+               "\"base64Url\":\"data:image/png;base64,AAAA\",\"width\":3},{\"type\":"
+               "\"TEXT\",\"name\":\"t\",\"content\":\"c\"},{\"type\":\"PDF\","
+               "\"name\":\"d.pdf\",\"base64Data\":\"AAAA\",\"processedAsImages\":"
+               "true,\"content\":\"x\",\"images\":[\"data:image/png;base64,AAAA\","
+               "\"data:image/png;base64,BBBB\"]},{\"type\":\"AUDIO\",\"name\":\"s\","
+               "\"base64Data\":\"AAAA\",\"mimeType\":\"audio/wav\"}],\"parent\":"
+               "\"ROOT\",\"children\":[],\"model\":\"m\",\"starred\":true}}\n");
+    same_again(CF_FORMAT_LITERT, "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}],"
+                                 "\"extra_context\":{},\"unheard_of\":1}\n");
 }
 
 /* A picture from any program is a picture for every other. */
@@ -211,18 +203,15 @@ static void test_media__in_every_form(void **state)
         cf_format from;
         const char *text;
     } in[] = {
-        {CF_FORMAT_CONVERSE,
-         "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
-         "\"binaryContent\":[{\"type\":\"Base64String\",\"data\":"
-         "\"QUJDRA==\",\"mimeType\":\"image/png\"}]}}]}"},
-        {CF_FORMAT_CONVERSE,
-         "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
-         "\"binaryContent\":[{\"type\":\"Bytes\",\"data\":[65,66,67,68],"
-         "\"mimeType\":\"image/png\"}]}}]}"},
-        {CF_FORMAT_OPENAI,
-         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-         "\"text\":\"q\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
-         "\"data:image/png;base64,QUJDRA==\"}}]}]}"},
+        {CF_FORMAT_CONVERSE, "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+                             "\"binaryContent\":[{\"type\":\"Base64String\",\"data\":"
+                             "\"QUJDRA==\",\"mimeType\":\"image/png\"}]}}]}"},
+        {CF_FORMAT_CONVERSE, "{\"history\":[{\"role\":\"user\",\"content\":{\"text\":\"q\","
+                             "\"binaryContent\":[{\"type\":\"Bytes\",\"data\":[65,66,67,68],"
+                             "\"mimeType\":\"image/png\"}]}}]}"},
+        {CF_FORMAT_OPENAI, "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+                           "\"text\":\"q\"},{\"type\":\"image_url\",\"image_url\":{\"url\":"
+                           "\"data:image/png;base64,QUJDRA==\"}}]}]}"},
         {CF_FORMAT_OPENAI, /* Xaibo's */
          "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
          "\"text\":\"q\"},{\"type\":\"image\",\"image\":"
@@ -231,35 +220,29 @@ static void test_media__in_every_form(void **state)
          "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"q\"},{"
          "\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QUJDRA==\"}"
          "}]}]}"},
-        {CF_FORMAT_LITERT,
-         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-         "\"text\":\"q\"},{\"type\":\"image\",\"blob\":\"QUJDRA==\"}]}]}"},
-        {CF_FORMAT_SHAREGPT,
-         "{\"conversations\":[{\"from\":\"human\",\"value\":\"q<image>\"}],"
-         "\"images\":[\"data:image/png;base64,QUJDRA==\"]}"},
-        {CF_FORMAT_LLAMA_APP,
-         "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\","
-         "\"message\":{\"id\":\"m\",\"role\":\"user\",\"content\":\"q\","
-         "\"extra\":[{\"type\":\"IMAGE\",\"name\":\"n\",\"base64Url\":"
-         "\"data:image/png;base64,QUJDRA==\"}]}}\n"},
-        {CF_FORMAT_MARKDOWN,
-         "---\nuuid: \"0190aaaa-0000-4000-8000-000000000001\"\n---\n\n## 1 "
-         "user\n\n<!-- 0190aaaa-0000-4000-8000-000000000002 -->\n\n<!-- text "
-         "-->\n\nq\n\n<!-- image -->\n\n"
-         "![](data:image/png;base64,QUJDRA==)\n\n"},
+        {CF_FORMAT_LITERT, "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+                           "\"text\":\"q\"},{\"type\":\"image\",\"blob\":\"QUJDRA==\"}]}]}"},
+        {CF_FORMAT_SHAREGPT, "{\"conversations\":[{\"from\":\"human\",\"value\":\"q<image>\"}],"
+                             "\"images\":[\"data:image/png;base64,QUJDRA==\"]}"},
+        {CF_FORMAT_LLAMA_APP, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\","
+                              "\"message\":{\"id\":\"m\",\"role\":\"user\",\"content\":\"q\","
+                              "\"extra\":[{\"type\":\"IMAGE\",\"name\":\"n\",\"base64Url\":"
+                              "\"data:image/png;base64,QUJDRA==\"}]}}\n"},
+        {CF_FORMAT_MARKDOWN, "---\nuuid: \"0190aaaa-0000-4000-8000-000000000001\"\n---\n\n## 1 "
+                             "user\n\n<!-- 0190aaaa-0000-4000-8000-000000000002 -->\n\n<!-- text "
+                             "-->\n\nq\n\n<!-- image -->\n\n"
+                             "![](data:image/png;base64,QUJDRA==)\n\n"},
     };
     static const struct {
         cf_format to;
         const char *want;
     } out[] = {
         {CF_FORMAT_CONVERSE, "\"mimeType\":\"image/png\""},
-        {CF_FORMAT_OPENAI,
-         "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
-         "png;base64,QUJDRA==\"}}"},
+        {CF_FORMAT_OPENAI, "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
+                           "png;base64,QUJDRA==\"}}"},
         {CF_FORMAT_LITERT, "\"type\":\"image\",\"blob\":\"QUJDRA==\""},
         {CF_FORMAT_SHAREGPT, "\"images\":[\"data:image/png;base64,QUJDRA==\"]"},
-        {CF_FORMAT_LLAMA_APP,
-         "\"base64Url\":\"data:image/png;base64,QUJDRA==\""},
+        {CF_FORMAT_LLAMA_APP, "\"base64Url\":\"data:image/png;base64,QUJDRA==\""},
         {CF_FORMAT_MARKDOWN, "](data:image/png;base64,QUJDRA==)"},
     };
     for (size_t i = 0; i < sizeof in / sizeof in[0]; i++) {
@@ -272,8 +255,7 @@ static void test_media__in_every_form(void **state)
             cf_exchange_export(&f, out[k].to, &text);
             bool no_mime = in[i].from == CF_FORMAT_LITERT && k == 0;
             if (strstr(cf_buf_cstr(&text), out[k].want) == NULL && !no_mime) {
-                fail_msg("%d to %s: %s", (int)i, cf_format_name(out[k].to),
-                         cf_buf_cstr(&text));
+                fail_msg("%d to %s: %s", (int)i, cf_format_name(out[k].to), cf_buf_cstr(&text));
             }
             cf_buf_deinit(&text);
         }
@@ -305,9 +287,7 @@ static void test_media__is_stored_once(void **state)
     assert_int_equal(f.report.n_turns, 3);
     assert_int_equal(sqlite3_open(cf_store_path(f.s), &db), SQLITE_OK);
     sqlite3_stmt *st;
-    assert_int_equal(
-        sqlite3_prepare_v2(db, "SELECT count(*) FROM blob", -1, &st, NULL),
-        SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM blob", -1, &st, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(st), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(st, 0), 1);
     sqlite3_finalize(st);
@@ -332,13 +312,11 @@ static void test_chatgpt__citations_and_files(void **state)
            "},\"metadata\":{\"citations\":[{\"start_ix\":0,\"end_ix\":2}],"
            "\"model_slug\":\"m\"}}}}}]");
     cf_store_tree t = cf_exchange_tree(&f);
-    cf_exchange_says(
-        &t, 0,
-        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
-        "\"read\"},{\"type\":\"file\",\"path\":\"file-1\",\"mime_type\":"
-        "\"application/pdf\",\"name\":\"a.pdf\"}]}");
-    assert_non_null(strstr(t.turns[1].source.p,
-                           "\"citations\":[{\"start_ix\":0,\"end_ix\":2}]"));
+    cf_exchange_says(&t, 0,
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+                     "\"read\"},{\"type\":\"file\",\"path\":\"file-1\",\"mime_type\":"
+                     "\"application/pdf\",\"name\":\"a.pdf\"}]}");
+    assert_non_null(strstr(t.turns[1].source.p, "\"citations\":[{\"start_ix\":0,\"end_ix\":2}]"));
     assert_non_null(strstr(t.turns[1].source.p, "\"recipient\":\"all\""));
     assert_non_null(strstr(t.conv.source.p, "\"gizmo_id\":\"g-1\""));
     cf_exchange_close(&f);
@@ -360,20 +338,19 @@ static void test_openai__results_name_their_calls(void **state)
            "{\"role\":\"tool\",\"content\":\"3\"},"
            "{\"role\":\"tool\",\"content\":\"4\"}],"
            "\"tools\":[{\"name\":\"f\"}]}");
-    export_is(
-        &f, CF_FORMAT_OPENAI,
-        "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":["
-        "{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"},\"id\":\"call_1\","
-        "\"type\":\"function\"},"
-        "{\"id\":\"x\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"},"
-        "\"type\":\"function\"},"
-        "{\"function\":{\"name\":\"h\",\"arguments\":\"{}\"},\"id\":\"call_2\","
-        "\"type\":\"function\"}]},"
-        "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"1\"},"
-        "{\"role\":\"tool\",\"content\":\"2\",\"tool_call_id\":\"call_1\"},"
-        "{\"role\":\"tool\",\"content\":\"3\",\"tool_call_id\":\"call_2\"},"
-        "{\"role\":\"tool\",\"content\":\"4\"}],"
-        "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]}\n");
+    export_is(&f, CF_FORMAT_OPENAI,
+              "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":["
+              "{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"},\"id\":\"call_1\","
+              "\"type\":\"function\"},"
+              "{\"id\":\"x\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"},"
+              "\"type\":\"function\"},"
+              "{\"function\":{\"name\":\"h\",\"arguments\":\"{}\"},\"id\":\"call_2\","
+              "\"type\":\"function\"}]},"
+              "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"1\"},"
+              "{\"role\":\"tool\",\"content\":\"2\",\"tool_call_id\":\"call_1\"},"
+              "{\"role\":\"tool\",\"content\":\"3\",\"tool_call_id\":\"call_2\"},"
+              "{\"role\":\"tool\",\"content\":\"4\"}],"
+              "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]}\n");
     cf_exchange_close(&f);
 }
 

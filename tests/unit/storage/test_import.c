@@ -78,9 +78,8 @@ static void test_undo__takes_an_import_back(void **state)
  * there before; one that it had already stays. */
 static void test_undo__takes_tags_back(void **state)
 {
-    static const char text[] =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n"
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
+    static const char text[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n"
+                               "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
     (void)state;
     fixture f;
     char what[200];
@@ -115,9 +114,7 @@ static void test_undo__of_many_batches(void **state)
     cf_buf text = CF_BUF_INIT;
     cf_exchange_open(&f);
     for (int i = 0; i < 200; i++) {
-        cf_buf_addf(&text,
-                    "{\"messages\":[{\"role\":\"user\",\"content\":\"%d\"}]}\n",
-                    i);
+        cf_buf_addf(&text, "{\"messages\":[{\"role\":\"user\",\"content\":\"%d\"}]}\n", i);
     }
     import(&f, cf_buf_cstr(&text));
     import(&f, cf_buf_cstr(&text));
@@ -190,11 +187,10 @@ static void test_json__numbers_of_any_size_survive(void **state)
     (void)state;
     fixture f;
     cf_exchange_open(&f);
-    const char *text =
-        "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\","
-        "\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{\"n\":"
-        "-123456789012345678901234567890,\"x\":1e999}}}]}],\"seed\":"
-        "18446744073709551616}\n";
+    const char *text = "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\","
+                       "\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{\"n\":"
+                       "-123456789012345678901234567890,\"x\":1e999}}}]}],\"seed\":"
+                       "18446744073709551616}\n";
     import(&f, text);
     assert_string_equal(f.notes, "");
     cf_buf out = CF_BUF_INIT;
@@ -231,16 +227,14 @@ static void test_records__are_bounded(void **state)
         cf_error err;
         cf_exchange_open(&f);
         const cf_buf *text = texts[i / 2];
-        cf_import_options opts = {.guesses = true,
-                                  .max_record = i % 2 == 0 ? 100000 : 0};
+        cf_import_options opts = {.guesses = true, .max_record = i % 2 == 0 ? 100000 : 0};
         const char *path = store_dir_file("records.json");
         T_OK(cf_os_write_file(path, text->p, text->n, 0600, &err), err);
         T_OK(cf_import_file(f.s, path, &opts, &f.report, &err), err);
         assert_int_equal(f.report.n_new, i % 2 == 0 ? 6 : 9);
         assert_int_equal(f.report.n_bad, i % 2 == 0 ? 3 : 0);
         /* The same from memory adds nothing. */
-        T_OK(cf_import_bytes(f.s, text->p, text->n, &opts, &f.report, &err),
-             err);
+        T_OK(cf_import_bytes(f.s, text->p, text->n, &opts, &f.report, &err), err);
         assert_int_equal(f.report.n_turns, 0);
         cf_exchange_close(&f);
     }
@@ -251,8 +245,8 @@ static void test_records__are_bounded(void **state)
 static void test_records__what_cannot_be_guessed(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"just text\n", "{\"a\":1}\n{\"b\":2}\n",
-                                        "[1,2]", "User: alone\n", "{\"a\":1}"};
+    static const char *const texts[] = {"just text\n", "{\"a\":1}\n{\"b\":2}\n", "[1,2]",
+                                        "User: alone\n", "{\"a\":1}"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         fixture f;
         cf_exchange_open(&f);
@@ -311,15 +305,11 @@ static void test_markdown__comes_back(void **state)
             assert_true(cf_uuid_eq(x.turns[k].id, y.turns[k].id));
             json_t *a, *b;
             cf_error err;
-            T_OK(cf_json_read(&a, x.turns[k].message.p, x.turns[k].message.n,
-                              &err),
-                 err);
-            T_OK(cf_json_read(&b, y.turns[k].message.p, y.turns[k].message.n,
-                              &err),
-                 err);
+            T_OK(cf_json_read(&a, x.turns[k].message.p, x.turns[k].message.n, &err), err);
+            T_OK(cf_json_read(&b, y.turns[k].message.p, y.turns[k].message.n, &err), err);
             if (!json_equal(a, b)) {
-                fail_msg("%s\n%s\n%s", x.turns[k].message.p,
-                         y.turns[k].message.p, cf_buf_cstr(&md));
+                fail_msg("%s\n%s\n%s", x.turns[k].message.p, y.turns[k].message.p,
+                         cf_buf_cstr(&md));
             }
             json_decref(a);
             json_decref(b);
@@ -354,12 +344,10 @@ static void test_markdown__as_people_keep_chats(void **state)
         assert_string_equal(f.notes, "");
         cf_store_tree t = cf_exchange_tree(&f);
         assert_int_equal(t.n, 2);
-        cf_exchange_says(&t, 0,
-                         "{\"role\":\"user\",\"content\":\"Will it rain?\"}");
-        cf_exchange_says(
-            &t, 1,
-            "{\"role\":\"assistant\",\"content\":\"Yes.\\n\\n```\\n## "
-            "User\\n```\"}");
+        cf_exchange_says(&t, 0, "{\"role\":\"user\",\"content\":\"Will it rain?\"}");
+        cf_exchange_says(&t, 1,
+                         "{\"role\":\"assistant\",\"content\":\"Yes.\\n\\n```\\n## "
+                         "User\\n```\"}");
         if (i == 0) {
             assert_string_equal(t.conv.title.p, "Rain");
         }
@@ -371,8 +359,7 @@ static void test_markdown__as_people_keep_chats(void **state)
 static void test_import__from_a_pipe(void **state)
 {
     (void)state;
-    static const char text[] =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+    static const char text[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
     const char *path = store_dir_file("pipe");
     fixture f;
     cf_exchange_open(&f);
@@ -394,8 +381,7 @@ static void test_import__from_a_pipe(void **state)
      * file is empty. */
     cf_cancel cancel = true;
     const cf_import_options stopped = {.guesses = true, .cancel = &cancel};
-    T_FAILS(cf_import_file(f.s, path, &stopped, &f.report, &err),
-            CF_ECANCELLED);
+    T_FAILS(cf_import_file(f.s, path, &stopped, &f.report, &err), CF_ECANCELLED);
     cf_buf out = CF_BUF_INIT;
     T_OK(cf_os_read_file(&out, path, 100, &err), err);
     assert_int_equal(out.n, 0);
@@ -408,20 +394,17 @@ static void test_import__from_a_pipe(void **state)
 static void test_records__nul_is_not_the_end(void **state)
 {
     (void)state;
-    static const char one[] =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n\0\n"
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
+    static const char one[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n\0\n"
+                              "{\"messages\":[{\"role\":\"user\",\"content\":\"b\"}]}\n";
     static const char only[] = "\0\0\0\0";
     fixture f;
     cf_exchange_open(&f);
     cf_error err;
     const cf_import_options opts = {.guesses = true};
-    T_OK(cf_import_bytes(f.s, one, sizeof one - 1, &opts, &f.report, &err),
-         err);
+    T_OK(cf_import_bytes(f.s, one, sizeof one - 1, &opts, &f.report, &err), err);
     assert_int_equal(f.report.n_new, 2);
     assert_int_equal(f.report.n_bad, 1);
-    T_OK(cf_import_bytes(f.s, only, sizeof only - 1, &opts, &f.report, &err),
-         err);
+    T_OK(cf_import_bytes(f.s, only, sizeof only - 1, &opts, &f.report, &err), err);
     assert_int_equal(f.report.n_bad, 1);
     cf_exchange_close(&f);
 }
@@ -439,16 +422,13 @@ static void test_import__stops_within_a_conversation(void **state)
     cf_error err;
     cf_cancel cancel = true;
     cf_import_options opts = {.format = CF_FORMAT_MARKDOWN, .cancel = &cancel};
-    T_FAILS(cf_import_bytes(f.s, text, sizeof text - 1, &opts, &f.report, &err),
-            CF_ECANCELLED);
-    cf_store_turn turn = {
-        .id = cf_uuid_new(),
-        .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}")};
+    T_FAILS(cf_import_bytes(f.s, text, sizeof text - 1, &opts, &f.report, &err), CF_ECANCELLED);
+    cf_store_turn turn = {.id = cf_uuid_new(),
+                          .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}")};
     const cf_store_tree tree = {.turns = &turn, .n = 1}, *list = &tree;
     const cf_store_origin origin = {.id = cf_uuid_new(), .cancel = &cancel};
     cf_store_put_report report;
-    T_FAILS(cf_store_put_trees(f.s, &list, 1, &origin, &report, NULL, &err),
-            CF_ECANCELLED);
+    T_FAILS(cf_store_put_trees(f.s, &list, 1, &origin, &report, NULL, &err), CF_ECANCELLED);
     const cf_store_conv *rows;
     size_t n;
     const cf_store_query all = {.sort = CF_SORT_CREATED};

@@ -27,8 +27,7 @@ static void test_mark__first_word_stays(void **state)
     T_FAILS(cf_store_get_mark(s, name, &arena, &value, &err), CF_ENOTFOUND);
     T_OK(cf_store_put_mark(s, name, cf_str_from("made"), &err), err);
     T_FAILS(cf_store_put_mark(s, name, cf_str_from("again"), &err), CF_EINVAL);
-    T_OK(cf_store_put_mark(s, cf_str_from("other"), cf_str_from(""), &err),
-         err);
+    T_OK(cf_store_put_mark(s, cf_str_from("other"), cf_str_from(""), &err), err);
     cf_store_close(s);
     s = open_at(path);
     T_OK(cf_store_get_mark(s, name, &arena, &value, &err), err);
@@ -47,12 +46,9 @@ static void test_mark__bad_names(void **state)
     cf_error err;
     char name[62];
     memset(name, 'x', sizeof name);
-    T_FAILS(cf_store_put_mark(s, cf_str_from(""), cf_str_from("v"), &err),
-            CF_EINVAL);
-    T_FAILS(cf_store_put_mark(s, cf_str_make(name, 61), cf_str_from("v"), &err),
-            CF_EINVAL);
-    T_OK(cf_store_put_mark(s, cf_str_make(name, 60), cf_str_from("v"), &err),
-         err);
+    T_FAILS(cf_store_put_mark(s, cf_str_from(""), cf_str_from("v"), &err), CF_EINVAL);
+    T_FAILS(cf_store_put_mark(s, cf_str_make(name, 61), cf_str_from("v"), &err), CF_EINVAL);
+    T_OK(cf_store_put_mark(s, cf_str_make(name, 60), cf_str_from("v"), &err), err);
     cf_store_close(s);
 }
 

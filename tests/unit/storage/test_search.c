@@ -18,9 +18,7 @@ static cf_store *open_at(const char *path)
 {
     cf_store *s;
     cf_error err;
-    T_OK(cf_store_open(&s, path, &(cf_store_options){.flags = CF_STORE_CREATE},
-                       &err),
-         err);
+    T_OK(cf_store_open(&s, path, &(cf_store_options){.flags = CF_STORE_CREATE}, &err), err);
     return s;
 }
 
@@ -36,29 +34,27 @@ static void import(cf_store *s, const char *text)
 /* Two conversations; ids end in 01 and 02, turns in 1x and 2x. */
 static void fill(cf_store *s)
 {
-    import(
-        s,
-        "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
-        "8000-000000000001\",\"title\":\"Weather in Troms\xC3\xB8\",\"tags\":"
-        "[\"bug\",\"two words\"],\"created_ms\":1000}\n"
-        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000011\","
-        "\"status\":\"ok\",\"created_ms\":1767225600000,\"message\":{"
-        "\"role\":\"user\",\"content\":\"Will it rain? "
-        "\xE6\x9D\xB1\xE4\xBA\xAC\xE3\x81\xAF\xE9\x9B\xA8\xE3\x81\xA7\xE3\x81"
-        "\x99 caf\xC3\xA9 std::vector\"}}\n"
-        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000012\","
-        "\"parent\":\"0190aaaa-0000-4000-8000-000000000011\",\"status\":"
-        "\"stopped\",\"created_ms\":1767225601000,\"message\":{\"role\":"
-        "\"assistant\",\"content\":\"Rain it will\",\"tool_calls\":[{"
-        "\"function\":{\"name\":\"get_weather\",\"arguments\":{\"city\":"
-        "\"Oslo\"}}}]},\"run\":{\"n_threads\":-1,\"model\":\"Qwen-1.7b\"},"
-        "\"calls\":[{\"n\":0,\"name\":\"get_weather\",\"state\":\"done\"}]}\n"
-        "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
-        "8000-000000000002\",\"title\":\"other\",\"created_ms\":2000}\n"
-        "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000021\","
-        "\"status\":\"error\",\"created_ms\":1770000000000,\"message\":{"
-        "\"role\":\"tool\",\"content\":\"it rains "
-        "\xE0\xB8\x99\xE0\xB9\x89\xE0\xB8\xB3\"}}\n");
+    import(s, "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
+              "8000-000000000001\",\"title\":\"Weather in Troms\xC3\xB8\",\"tags\":"
+              "[\"bug\",\"two words\"],\"created_ms\":1000}\n"
+              "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000011\","
+              "\"status\":\"ok\",\"created_ms\":1767225600000,\"message\":{"
+              "\"role\":\"user\",\"content\":\"Will it rain? "
+              "\xE6\x9D\xB1\xE4\xBA\xAC\xE3\x81\xAF\xE9\x9B\xA8\xE3\x81\xA7\xE3\x81"
+              "\x99 caf\xC3\xA9 std::vector\"}}\n"
+              "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000012\","
+              "\"parent\":\"0190aaaa-0000-4000-8000-000000000011\",\"status\":"
+              "\"stopped\",\"created_ms\":1767225601000,\"message\":{\"role\":"
+              "\"assistant\",\"content\":\"Rain it will\",\"tool_calls\":[{"
+              "\"function\":{\"name\":\"get_weather\",\"arguments\":{\"city\":"
+              "\"Oslo\"}}}]},\"run\":{\"n_threads\":-1,\"model\":\"Qwen-1.7b\"},"
+              "\"calls\":[{\"n\":0,\"name\":\"get_weather\",\"state\":\"done\"}]}\n"
+              "{\"type\":\"conversation\",\"confab\":1,\"id\":\"0190aaaa-0000-4000-"
+              "8000-000000000002\",\"title\":\"other\",\"created_ms\":2000}\n"
+              "{\"type\":\"turn\",\"id\":\"0190aaaa-0000-4000-8000-000000000021\","
+              "\"status\":\"error\",\"created_ms\":1770000000000,\"message\":{"
+              "\"role\":\"tool\",\"content\":\"it rains "
+              "\xE0\xB8\x99\xE0\xB9\x89\xE0\xB8\xB3\"}}\n");
 }
 
 /* Ends of the UUIDs found, newest first: "12 11". */
@@ -280,8 +276,8 @@ static void test_draft__stays(void **state)
 static void test_list__parts_of_titles(void **state)
 {
     (void)state;
-    static const char *const filters[] = {
-        "ATHER I", "ath", "th", "zzz", "weather -in", "rating:bad"};
+    static const char *const filters[] = {"ATHER I", "ath",         "th",
+                                          "zzz",     "weather -in", "rating:bad"};
     static const bool finds_any[] = {true, true, true, false, false, false};
     cf_error err;
     cf_arena a;
@@ -308,8 +304,8 @@ enum { MANY = 4500, SOME = 1500 };
 /* The title of conversation i of MANY. */
 static void title_of(char out[32], size_t i)
 {
-    snprintf(out, 32, "%sLPHA%s%s %zu", i % 2 != 0 ? "a" : "A",
-             i % 3 == 0 ? " Beta" : "", i % 90 == 0 ? " gamma" : "", i);
+    snprintf(out, 32, "%sLPHA%s%s %zu", i % 2 != 0 ? "a" : "A", i % 3 == 0 ? " Beta" : "",
+             i % 90 == 0 ? " gamma" : "", i);
 }
 
 static void put_many(cf_store *s, cf_uuid id[MANY])
@@ -324,11 +320,10 @@ static void put_many(cf_store *s, cf_uuid id[MANY])
         size_t k = i % 100;
         id[i] = cf_uuid_new();
         title_of(title[k], i);
-        turn[k] = (cf_store_turn){
-            .id = cf_uuid_new(),
-            .message = cf_str_from("{\"role\":\"user\",\"content\":\"x\"}"),
-            .status = CF_TURN_OK,
-            .fork_token = -1};
+        turn[k] = (cf_store_turn){.id = cf_uuid_new(),
+                                  .message = cf_str_from("{\"role\":\"user\",\"content\":\"x\"}"),
+                                  .status = CF_TURN_OK,
+                                  .fork_token = -1};
         tree[k] = (cf_store_tree){.turns = &turn[k], .n = 1};
         tree[k].conv.id = id[i];
         tree[k].conv.title = cf_str_from(title[k]);
@@ -413,8 +408,7 @@ static void test_undo__takes_changes_back_in_order(void **state)
     T_OK(cf_store_set_title(s, c.conversation, cf_str_from("A"), &err), err);
     T_OK(cf_store_set_rating(s, t.turn, 5, &err), err);
     T_OK(cf_store_set_note(s, t.turn, cf_str_from("n"), &err), err);
-    T_OK(cf_store_set_tag(s, c.conversation, cf_str_from("bug"), false, &err),
-         err);
+    T_OK(cf_store_set_tag(s, c.conversation, cf_str_from("bug"), false, &err), err);
     T_OK(cf_store_set_place(s, c.conversation, CF_PLACE_TRASH, &err), err);
     finds(s, "rain", "");
     cf_buf what = CF_BUF_INIT;
@@ -457,19 +451,17 @@ static void test_migrate__older_is_backed_up_and_indexed(void **state)
     exec(path, "VACUUM"); /* an empty file */
     T_OK(cf_sql__open(&sql, path, CF_SQL_WRITE, 100, &err), err);
     T_OK(cf_store__migrate(&sql, path, 1, &err), err);
-    T_OK(
-        cf_sql__script(
-            &sql,
-            "INSERT INTO message VALUES(1, 'h', 'user', 'old words', '', "
-            "NULL);"
-            "INSERT INTO conversation(id, uuid, title, created_ms, updated_ms, "
-            "n_turns) VALUES(1, '0190aaaa-0000-4000-8000-000000000001', "
-            "'old title', 1, 1, 1);"
-            "INSERT INTO turn(id, uuid, conversation_id, ordinal, message_id, "
-            "status, created_ms) VALUES(1, "
-            "'0190aaaa-0000-4000-8000-000000000011', 1, 1, 1, 'ok', 1);",
-            &err),
-        err);
+    T_OK(cf_sql__script(&sql,
+                        "INSERT INTO message VALUES(1, 'h', 'user', 'old words', '', "
+                        "NULL);"
+                        "INSERT INTO conversation(id, uuid, title, created_ms, updated_ms, "
+                        "n_turns) VALUES(1, '0190aaaa-0000-4000-8000-000000000001', "
+                        "'old title', 1, 1, 1);"
+                        "INSERT INTO turn(id, uuid, conversation_id, ordinal, message_id, "
+                        "status, created_ms) VALUES(1, "
+                        "'0190aaaa-0000-4000-8000-000000000011', 1, 1, 1, 'ok', 1);",
+                        &err),
+         err);
     cf_sql__close(&sql);
     cf_store *s = open_at(path);
     finds(s, "old", "01 11");
@@ -489,8 +481,7 @@ static bool has_backup(const char *path, int n)
 {
     struct stat sb;
     char name[600];
-    snprintf(name, sizeof name, n == 0 ? "%s-v1.backup" : "%s-v1.backup.%d",
-             path, n);
+    snprintf(name, sizeof name, n == 0 ? "%s-v1.backup" : "%s-v1.backup.%d", path, n);
     return stat(name, &sb) == 0;
 }
 
@@ -538,8 +529,7 @@ static void test_migrate__backups_are_never_replaced(void **state)
     make_stuck(path);
     exec(path, "DROP TABLE message_words");
     for (int i = 0; i < 10; i++) {
-        snprintf(name, sizeof name, i == 0 ? "%s-v1.backup" : "%s-v1.backup.%d",
-                 path, i);
+        snprintf(name, sizeof name, i == 0 ? "%s-v1.backup" : "%s-v1.backup.%d", path, i);
         T_OK(cf_os_write_file(name, "kept", 4, 0600, &err), err);
     }
     T_OK(cf_sql__open(&sql, path, CF_SQL_WRITE, 100, &err), err);
@@ -568,10 +558,8 @@ static void test_open__newer_is_read_only(void **state)
     finds(s, "rain", "12 11");
     cf_store_ref c;
     T_OK(cf_store_find(s, cf_str_from("000000000001"), &c, &err), err);
-    T_FAILS(cf_store_set_title(s, c.conversation, cf_str_from("x"), &err),
-            CF_EUNSUPPORTED);
-    T_FAILS(cf_store_put_conv(s, &(cf_store_conv){0}, NULL, &err),
-            CF_EUNSUPPORTED);
+    T_FAILS(cf_store_set_title(s, c.conversation, cf_str_from("x"), &err), CF_EUNSUPPORTED);
+    T_FAILS(cf_store_put_conv(s, &(cf_store_conv){0}, NULL, &err), CF_EUNSUPPORTED);
     cf_store_close(s);
 }
 
@@ -585,12 +573,10 @@ static void test_open__other_database_is_untouched(void **state)
     exec(path, "PRAGMA journal_mode=WAL; CREATE TABLE conversation(x); INSERT "
                "INTO conversation VALUES(1)");
     T_OK(cf_os_read_file(&before, path, SIZE_MAX, &err), err);
-    T_FAILS(cf_store_open(&s, path,
-                          &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+    T_FAILS(cf_store_open(&s, path, &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
             CF_EFORMAT);
     T_FAILS(cf_store_open(&s, path,
-                          &(cf_store_options){.flags = CF_STORE_KEEP_GOING |
-                                                       CF_STORE_CREATE},
+                          &(cf_store_options){.flags = CF_STORE_KEEP_GOING | CF_STORE_CREATE},
                           &err),
             CF_EFORMAT);
     T_OK(cf_os_read_file(&after, path, SIZE_MAX, &err), err);
@@ -640,11 +626,10 @@ static void test_hostile__triggers_and_views_do_nothing(void **state)
     cf_store *s = open_at(path);
     fill(s);
     cf_store_close(s);
-    exec(path,
-         "CREATE TRIGGER t AFTER UPDATE ON conversation BEGIN DELETE FROM "
-         "turn; END;"
-         "UPDATE turn SET parent_id = 2 WHERE id = 1;"
-         "UPDATE message SET body = '{broken' WHERE role = 'tool'");
+    exec(path, "CREATE TRIGGER t AFTER UPDATE ON conversation BEGIN DELETE FROM "
+               "turn; END;"
+               "UPDATE turn SET parent_id = 2 WHERE id = 1;"
+               "UPDATE message SET body = '{broken' WHERE role = 'tool'");
     s = open_at(path);
     cf_store_ref c;
     T_OK(cf_store_find(s, cf_str_from("000000000001"), &c, &err), err);

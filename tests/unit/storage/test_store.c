@@ -14,9 +14,7 @@ static cf_store *open_at(const char *path)
 {
     cf_store *s;
     cf_error err;
-    T_OK(cf_store_open(&s, path, &(cf_store_options){.flags = CF_STORE_CREATE},
-                       &err),
-         err);
+    T_OK(cf_store_open(&s, path, &(cf_store_options){.flags = CF_STORE_CREATE}, &err), err);
     return s;
 }
 
@@ -24,10 +22,8 @@ static cf_uuid put(cf_store *s, cf_uuid conv, cf_uuid parent, const char *json)
 {
     cf_uuid id;
     cf_error err;
-    cf_store_turn t = {.conversation = conv,
-                       .parent = parent,
-                       .message = cf_str_from(json),
-                       .status = CF_TURN_OK};
+    cf_store_turn t = {
+        .conversation = conv, .parent = parent, .message = cf_str_from(json), .status = CF_TURN_OK};
     T_OK(cf_store_put_turn(s, &t, &id, &err), err);
     return id;
 }
@@ -50,9 +46,8 @@ static void test_store__tree_comes_back(void **state)
     cf_store *s = open_at(path);
     cf_uuid conv = put_conv(s, "weather");
     const char *user = "{\"role\":\"user\",\"content\":\"Hello\\n  you\"}";
-    const char *reply =
-        "{\"role\":\"assistant\",\"content\":null,\"x\":[1,2.5],\"tool_calls\":"
-        "[{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}";
+    const char *reply = "{\"role\":\"assistant\",\"content\":null,\"x\":[1,2.5],\"tool_calls\":"
+                        "[{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}";
     cf_uuid a = put(s, conv, nil, user);
     cf_uuid b = put(s, conv, a, reply);
     cf_uuid c = put(s, conv, a, reply);
@@ -88,18 +83,16 @@ static void test_store__duplicate_uuid_stays(void **state)
     cf_uuid conv = put_conv(s, "");
     cf_uuid nil = {{0}};
     cf_uuid a = put(s, conv, nil, "{\"role\":\"user\",\"content\":\"one\"}");
-    cf_store_turn t = {
-        .id = a,
-        .conversation = conv,
-        .message = cf_str_from("{\"role\":\"user\",\"content\":\"two\"}"),
-        .status = CF_TURN_OK};
+    cf_store_turn t = {.id = a,
+                       .conversation = conv,
+                       .message = cf_str_from("{\"role\":\"user\",\"content\":\"two\"}"),
+                       .status = CF_TURN_OK};
     T_FAILS(cf_store_put_turn(s, &t, NULL, &err), CF_EINVAL);
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_store_turn got;
     T_OK(cf_store_get_turn(s, a, &arena, &got, &err), err);
-    assert_string_equal(got.message.p,
-                        "{\"role\":\"user\",\"content\":\"one\"}");
+    assert_string_equal(got.message.p, "{\"role\":\"user\",\"content\":\"one\"}");
     cf_arena_deinit(&arena);
     cf_store_close(s);
 }
@@ -118,9 +111,8 @@ static void test_store__stream_is_a_run(void **state)
     in.has_seed = true;
     in.prompt_ids = prompt;
     in.n_prompt_ids = 3;
-    cf_store_turn t = {.conversation = conv,
-                       .message = cf_str_from("{\"role\":\"assistant\"}"),
-                       .run = &in};
+    cf_store_turn t = {
+        .conversation = conv, .message = cf_str_from("{\"role\":\"assistant\"}"), .run = &in};
     cf_stream *stream;
     T_OK(cf_store_begin(s, &t, &stream, &err), err);
     cf_uuid id = cf_stream_turn(stream);
@@ -128,8 +120,7 @@ static void test_store__stream_is_a_run(void **state)
     cf_draw draw = {.id = 7, .n_top = 1, .n_step = 1};
     draw.top[0] = (cf_candidate){.id = 7, .logit = 1.5f, .p_raw = 0.25f};
     draw.step[0] = (cf_chain_step){"top-k", 40};
-    cf_stream_piece p = {
-        .raw = {"Hel", 3}, .ids = ids, .n_ids = 1, .us = 900, .draw = &draw};
+    cf_stream_piece p = {.raw = {"Hel", 3}, .ids = ids, .n_ids = 1, .us = 900, .draw = &draw};
     T_OK(cf_stream_append(stream, &p, &err), err);
     T_OK(cf_store_flush(s, 5000, &err), err);
 
@@ -145,12 +136,9 @@ static void test_store__stream_is_a_run(void **state)
     cf_store_run out = cf_store_run_none();
     out.stop_reason = cf_str_from("stop");
     out.n_kept = 2;
-    T_OK(cf_store_finish(
-             stream, &(cf_stream_end){.status = CF_TURN_OK, .run = &out}, &err),
-         err);
+    T_OK(cf_store_finish(stream, &(cf_stream_end){.status = CF_TURN_OK, .run = &out}, &err), err);
     T_OK(cf_store_get_turn(s, id, &arena, &got, &err), err);
-    assert_string_equal(got.message.p,
-                        "{\"role\":\"assistant\",\"content\":\"Hello\"}");
+    assert_string_equal(got.message.p, "{\"role\":\"assistant\",\"content\":\"Hello\"}");
     assert_int_equal(got.status, CF_TURN_OK);
     assert_string_equal(got.run->model.p, "https://host/v1");
     assert_string_equal(got.run->options.p, "{\"top_k\":40}");
@@ -210,16 +198,14 @@ static void test_store__foreign_file_is_untouched(void **state)
     static const char text[200] = "dear diary";
     const char *path = store_dir_file("diary.txt");
     write_file(path, text, sizeof text);
-    T_FAILS(cf_store_open(&s, path,
-                          &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+    T_FAILS(cf_store_open(&s, path, &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
             CF_EFORMAT);
     char back[300];
     FILE *f = fopen(path, "rb");
     assert_int_equal(fread(back, 1, sizeof back, f), sizeof text);
     fclose(f);
     assert_memory_equal(back, text, sizeof text);
-    T_FAILS(cf_store_open(&s, store_dir_file("none.db"), NULL, &err),
-            CF_ENOTFOUND);
+    T_FAILS(cf_store_open(&s, store_dir_file("none.db"), NULL, &err), CF_ENOTFOUND);
 }
 
 static void test_store__list_filters_and_pages(void **state)
@@ -251,8 +237,7 @@ static void test_store__list_filters_and_pages(void **state)
     assert_int_equal(rows[0].n_tags, 1);
     const cf_store_facet *f;
     size_t n_facets, total;
-    T_OK(cf_store_facets(s, CF_PLACE_LIVE, &arena, &f, &n_facets, &total, &err),
-         err);
+    T_OK(cf_store_facets(s, CF_PLACE_LIVE, &arena, &f, &n_facets, &total, &err), err);
     assert_int_equal(total, 10);
     assert_int_equal(f[0].kind, CF_FACET_TAG);
     assert_int_equal(f[0].n, 5);
@@ -280,8 +265,8 @@ static void test_template__is_deleted_unless_it_is_needed(void **state)
     cf_uuid conv = put_conv(s, "one");
     for (int i = 0; i < 2; i++) {
         T_OK(cf_store_put_template(s, cf_str_from("mine.jinja"),
-                                   cf_str_from(i == 0 ? "old" : "new"),
-                                   cf_str_from(""), hash[i], &err),
+                                   cf_str_from(i == 0 ? "old" : "new"), cf_str_from(""), hash[i],
+                                   &err),
              err);
     }
     cf_store_run run = cf_store_run_none();
@@ -293,10 +278,8 @@ static void test_template__is_deleted_unless_it_is_needed(void **state)
                        .run = &run};
     T_OK(cf_store_put_turn(s, &t, &id, &err), err);
     T_OK(cf_store_delete_template(s, cf_str_from(hash[0]), &err), err);
-    assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[0]), &err),
-                     CF_ENOTFOUND);
-    assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[1]), &err),
-                     CF_EINVAL);
+    assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[0]), &err), CF_ENOTFOUND);
+    assert_int_equal(cf_store_delete_template(s, cf_str_from(hash[1]), &err), CF_EINVAL);
     cf_arena_init(&arena, 0);
     T_OK(cf_store_templates(s, &arena, &v, &n, &err), err);
     assert_int_equal(n, 1);
@@ -307,8 +290,7 @@ static void test_template__is_deleted_unless_it_is_needed(void **state)
     cf_store_template back;
     T_OK(cf_store_undo(s, &what, &err), err);
     assert_string_equal(cf_buf_cstr(&what), "deleted: a text of 'mine.jinja'");
-    T_OK(cf_store_get_template(s, cf_str_from(hash[0]), &arena, &back, &err),
-         err);
+    T_OK(cf_store_get_template(s, cf_str_from(hash[0]), &arena, &back, &err), err);
     assert_true(cf_str_is(back.source, "old"));
     assert_true(cf_str_is(back.name, "mine.jinja"));
     assert_true(back.created_ms > 0);
@@ -319,8 +301,8 @@ static void test_template__is_deleted_unless_it_is_needed(void **state)
 }
 
 /* A reply of a model, of `n_reply` tokens, a half of whose bytes is thinking. */
-static void put_thought(cf_store *s, cf_uuid conv, const char *model,
-                        cf_str stop, int64_t n_reply, bool thinks)
+static void put_thought(cf_store *s, cf_uuid conv, const char *model, cf_str stop, int64_t n_reply,
+                        bool thinks)
 {
     cf_error err;
     cf_store_run run = cf_store_run_none();
@@ -331,10 +313,9 @@ static void put_thought(cf_store *s, cf_uuid conv, const char *model,
     run.raw = cf_str_from("0123456789");
     const cf_store_turn t = {
         .conversation = conv,
-        .message = cf_str_from(
-            thinks ? "{\"role\":\"assistant\",\"reasoning_content\":\"01234\","
-                     "\"content\":\"56789\"}"
-                   : "{\"role\":\"assistant\",\"content\":\"0123456789\"}"),
+        .message = cf_str_from(thinks ? "{\"role\":\"assistant\",\"reasoning_content\":\"01234\","
+                                        "\"content\":\"56789\"}"
+                                      : "{\"role\":\"assistant\",\"content\":\"0123456789\"}"),
         .status = CF_TURN_OK,
         .run = &run};
     T_OK(cf_store_put_turn(s, &t, &id, &err), err);

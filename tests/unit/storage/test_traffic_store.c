@@ -19,14 +19,12 @@ static cf_uuid put(cf_store *s, cf_uuid conv, const char *hash)
 {
     cf_error err;
     cf_exchange x = cf_exchange_none();
-    const cf_store_turn turn = {
-        .id = cf_uuid_new(),
-        .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}"),
-        .fork_token = -1,
-        .status = CF_TURN_OK,
-        .finished_ms = -1};
-    const cf_store_tree tree = {
-        .conv = {.id = conv, .head = turn.id}, .turns = &turn, .n = 1};
+    const cf_store_turn turn = {.id = cf_uuid_new(),
+                                .message = cf_str_from("{\"role\":\"user\",\"content\":\"hi\"}"),
+                                .fork_token = -1,
+                                .status = CF_TURN_OK,
+                                .finished_ms = -1};
+    const cf_store_tree tree = {.conv = {.id = conv, .head = turn.id}, .turns = &turn, .n = 1};
     const cf_exchange_key key = {cf_str_from(hash), turn.id};
     const uint64_t chunks[] = {3, 10, 2, 20};
     x.id = cf_uuid_new();
@@ -72,8 +70,7 @@ static void test_traffic_store__same_bytes(void **state)
     cf_uuid_format(text, id);
     T_OK(cf_store_find_exchange(s, cf_str_from(text), &found, &err), err);
     assert_true(cf_uuid_eq(found, id));
-    T_FAILS(cf_store_find_exchange(s, cf_str_from("ffff"), &found, &err),
-            CF_ENOTFOUND);
+    T_FAILS(cf_store_find_exchange(s, cf_str_from("ffff"), &found, &err), CF_ENOTFOUND);
     size_t n;
     T_OK(cf_store_check(s, NULL, NULL, &n, &err), err);
     assert_int_equal(n, 0);
@@ -103,23 +100,16 @@ static void test_traffic_store__filters(void **state)
     cf_uuid x1 = put(s, c1, "h1");
     put(s, c1, "h2");
     cf_uuid x3 = put(s, c2, "h1");
-    T_OK(cf_store_exchanges(s, &(cf_exchange_query){0}, &a, &rows, &n, &err),
-         err);
+    T_OK(cf_store_exchanges(s, &(cf_exchange_query){0}, &a, &rows, &n, &err), err);
     assert_int_equal(n, 3);
     assert_true(cf_uuid_eq(rows[0].id, x1));
     assert_int_equal(count(s, &(cf_exchange_query){.conversation = c1}, &a), 2);
+    assert_int_equal(count(s, &(cf_exchange_query){.request_hash = cf_str_from("h1")}, &a), 2);
     assert_int_equal(
-        count(s, &(cf_exchange_query){.request_hash = cf_str_from("h1")}, &a),
-        2);
-    assert_int_equal(count(s,
-                           &(cf_exchange_query){
-                               .request_hash = cf_str_from("h1"), .before = x3},
-                           &a),
-                     1);
+        count(s, &(cf_exchange_query){.request_hash = cf_str_from("h1"), .before = x3}, &a), 1);
     assert_int_equal(count(s, &(cf_exchange_query){.limit = 2}, &a), 2);
     /* The newest of the hashes; its conversation goes, and so does it. */
-    const cf_str hashes[] = {cf_str_from("h2"), cf_str_from("h1"),
-                             cf_str_from("none")};
+    const cf_str hashes[] = {cf_str_from("h2"), cf_str_from("h1"), cf_str_from("none")};
     size_t at;
     cf_store_ref where;
     T_OK(cf_store_find_key(s, hashes, 3, &at, &where, &err), err);

@@ -15,17 +15,16 @@ typedef struct topic {
     int failed;
 } topic;
 
-static void complain(topic *t, const json_t *source, const char *what,
-                     const char *text, size_t n)
+static void complain(topic *t, const json_t *source, const char *what, const char *text, size_t n)
 {
     t->failed++;
-    printf("%s.txt:%d: %s %s '%.*s'\n", t->name, t->number,
-           json_string_value(source), what, (int)n, text);
+    printf("%s.txt:%d: %s %s '%.*s'\n", t->name, t->number, json_string_value(source), what, (int)n,
+           text);
 }
 
 /* {"line": .., "col": .., "says": ".."} */
-static void check_error(topic *t, const json_t *source, const json_t *want,
-                        const cf_error *err, const cf_template_error *why)
+static void check_error(topic *t, const json_t *source, const json_t *want, const cf_error *err,
+                        const cf_template_error *why)
 {
     const char *says = json_string_value(json_object_get(want, "says"));
     long long line = json_integer_value(json_object_get(want, "line"));
@@ -35,8 +34,7 @@ static void check_error(topic *t, const json_t *source, const json_t *want,
     }
     if (why->line != line || why->col != col) {
         char place[40];
-        snprintf(place, sizeof place, "%u:%u", (unsigned)why->line,
-                 (unsigned)why->col);
+        snprintf(place, sizeof place, "%u:%u", (unsigned)why->line, (unsigned)why->col);
         complain(t, source, "points at", place, strlen(place));
     }
 }
@@ -50,19 +48,16 @@ static void run_case(topic *t, const json_t *source, const json_t *want)
     cf_render r;
     cf_arena_init(&arena, 0);
     cf_status st = cf_template_compile(
-        &tpl,
-        cf_str_make(json_string_value(source), json_string_length(source)),
-        NULL, &arena, &why, &err);
+        &tpl, cf_str_make(json_string_value(source), json_string_length(source)), NULL, &arena,
+        &why, &err);
     if (st == CF_OK) {
         st = cf_template_render(tpl, t->context, NULL, &arena, &r, &err);
         why = r.error;
     }
     if (!json_is_string(want)) {
         if (st == CF_OK) {
-            complain(t, source, "does not fail but gives", r.prompt.text.p,
-                     r.prompt.text.n);
-        } else if ((st != CF_EFORMAT && st != CF_ELIMIT) ||
-                   err.text[0] == '\0') {
+            complain(t, source, "does not fail but gives", r.prompt.text.p, r.prompt.text.n);
+        } else if ((st != CF_EFORMAT && st != CF_ELIMIT) || err.text[0] == '\0') {
             complain(t, source, "fails otherwise:", err.text, strlen(err.text));
         } else if (json_is_object(want)) {
             check_error(t, source, want, &err, &why);
@@ -70,8 +65,7 @@ static void run_case(topic *t, const json_t *source, const json_t *want)
     } else if (st != CF_OK) {
         complain(t, source, "fails:", err.text, strlen(err.text));
     } else if (!cf_str_eq(r.prompt.text,
-                          cf_str_make(json_string_value(want),
-                                      json_string_length(want)))) {
+                          cf_str_make(json_string_value(want), json_string_length(want)))) {
         complain(t, source, "gives", r.prompt.text.p, r.prompt.text.n);
     }
     cf_template_free(tpl);
@@ -88,9 +82,7 @@ static int run_line(topic *t, const char *line, size_t n)
         return 0;
     }
     if (t->context == NULL) {
-        T_OK(
-            cf_context_read(&t->context, cf_str_make(line, n), &t->arena, &err),
-            err);
+        T_OK(cf_context_read(&t->context, cf_str_make(line, n), &t->arena, &err), err);
         return 0;
     }
     T_OK(cf_json_read(&item, line, n, &err), err);
@@ -103,9 +95,9 @@ static int run_line(topic *t, const char *line, size_t n)
 static void test_cases__of_each_topic(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "characters", "collections", "errors",   "format", "language",
-        "numbers",    "statements",  "strftime", "text",   "tojson"};
+    static const char *const names[] = {"characters", "collections", "errors",     "format",
+                                        "language",   "numbers",     "statements", "strftime",
+                                        "text",       "tojson"};
     int64_t ms;
     int failed = 0;
     assert_true(cf_os_parse_time(&ms, "2025-01-02T03:04:05Z"));

@@ -6,8 +6,7 @@
 #include "templates/template_lint.h"
 #include "tests/support/t.h"
 
-static const char old_path[] =
-    "tests/data/templates/confab-tiny-2026-11-20.jinja";
+static const char old_path[] = "tests/data/templates/confab-tiny-2026-11-20.jinja";
 
 static cf_buf read_old(void)
 {
@@ -57,10 +56,9 @@ static void test_catalogue__newer(void **state)
     assert_string_equal(newer->date, "2026-11-22");
     assert_null(cf_template_newer(newer));
     cf_template_known_line(&line, t);
-    assert_string_equal(cf_buf_cstr(&line),
-                        "confab-tiny, version of 2026-11-20 (confab 59cbab27); "
-                        "the newest known is of 2026-11-22; this one loses the "
-                        "cache between turns");
+    assert_string_equal(cf_buf_cstr(&line), "confab-tiny, version of 2026-11-20 (confab 59cbab27); "
+                                            "the newest known is of 2026-11-22; this one loses the "
+                                            "cache between turns");
     cf_buf_deinit(&line);
     cf_buf_deinit(&text);
 }
@@ -94,8 +92,7 @@ static void test_catalogue__rows(void **state)
         assert_int_equal(strspn(t->hash, "0123456789abcdef"), 16);
         assert_int_equal(strlen(t->hash), 16);
         assert_true(t->name[0] != '\0' && t->source[0] != '\0');
-        assert_true(t->date[0] == '\0' ||
-                    (strlen(t->date) == 10 && t->date[4] == '-'));
+        assert_true(t->date[0] == '\0' || (strlen(t->date) == 10 && t->date[4] == '-'));
         assert_true(t->fault[0] == '\0' || cf_template_newer(t) != NULL);
         for (size_t i = 0; i < n; i++) {
             other = cf_template_known_at(i);

@@ -8,22 +8,19 @@
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
 
-static const char context[] =
-    "{\"messages\":[{\"role\":\"system\",\"content\":\"Sys\"},"
-    "{\"role\":\"user\",\"content\":\"One\"},"
-    "{\"role\":\"user\",\"content\":\"Two\"}],"
-    "\"tools\":[{\"name\":\"t\"}],\"add_generation_prompt\":true}";
+static const char context[] = "{\"messages\":[{\"role\":\"system\",\"content\":\"Sys\"},"
+                              "{\"role\":\"user\",\"content\":\"One\"},"
+                              "{\"role\":\"user\",\"content\":\"Two\"}],"
+                              "\"tools\":[{\"name\":\"t\"}],\"add_generation_prompt\":true}";
 
-static cf_status render(const char *source, bool causes, cf_arena *arena,
-                        cf_render *out)
+static cf_status render(const char *source, bool causes, cf_arena *arena, cf_render *out)
 {
     cf_template *tpl;
     cf_context *values;
     cf_error err;
     const cf_render_options options = {.causes = causes};
     cf_arena_init(arena, 0);
-    T_OK(cf_template_compile(&tpl, cf_str_from(source), NULL, NULL, NULL, &err),
-         err);
+    T_OK(cf_template_compile(&tpl, cf_str_from(source), NULL, NULL, NULL, &err), err);
     T_OK(cf_context_read(&values, cf_str_from(context), arena, &err), err);
     cf_status st = cf_template_render(tpl, values, &options, arena, out, &err);
     cf_template_free(tpl); /* causes outlive it */
@@ -44,9 +41,8 @@ static void expect(const char *source, const char *word, const char *chain)
     assert_non_null(at);
     const cf_prompt_span *s = cf_prompt_span_at(&r.prompt, (size_t)(at - text));
     for (const cf_prompt_cause *c = s->cause; c != NULL; c = c->outer) {
-        n += (size_t)snprintf(got + n, sizeof got - n, "%s %.*s=%d;",
-                              cf_cause_kind_name(c->kind), (int)c->test.n,
-                              c->test.p, c->is_true);
+        n += (size_t)snprintf(got + n, sizeof got - n, "%s %.*s=%d;", cf_cause_kind_name(c->kind),
+                              (int)c->test.n, c->test.p, c->is_true);
     }
     assert_string_equal(got, chain);
     free(text);
@@ -65,8 +61,7 @@ static void test_causes__of_each_construct(void **state)
     expect("{% for m in messages if m.role == 'user' %}{{ m.content }}"
            "{% endfor %}",
            "One", "round messages=1;filter m.role == 'user'=1;");
-    expect("{% for m in [] %}{% else %}none{% endfor %}", "none",
-           "round []=0;");
+    expect("{% for m in [] %}{% else %}none{% endfor %}", "none", "round []=0;");
     expect("{{ 'A' if tools else 'B' }}", "A", "choice tools=1;");
     expect("{% macro f(x) %}{% if x %}in{% endif %}{% endmacro %}"
            "{% if tools %}{{ f(1) }}{% endif %}",
@@ -108,8 +103,7 @@ static void test_causes__items_and_failures(void **state)
     assert_int_equal(r.failed_under->outer->message, 3);
     assert_int_equal(r.failed_under->outer->round, 2);
     cf_arena_deinit(&arena);
-    assert_int_equal(render("{% for t in tools %}{{ t.name }}{% endfor %}",
-                            true, &arena, &r),
+    assert_int_equal(render("{% for t in tools %}{{ t.name }}{% endfor %}", true, &arena, &r),
                      CF_OK);
     assert_int_equal(r.prompt.spans[0].cause->tool, 1);
     cf_arena_deinit(&arena);
@@ -139,8 +133,7 @@ static void test_causes__change_nothing_else(void **state)
             assert_int_equal(x->col, y->col);
             assert_int_equal(x->is_copy, y->is_copy);
             if (x->is_copy) {
-                assert_int_equal(x->src_off + (off - x->off),
-                                 y->src_off + (off - y->off));
+                assert_int_equal(x->src_off + (off - x->off), y->src_off + (off - y->off));
             }
         }
         cf_arena_deinit(&a);
@@ -186,12 +179,11 @@ static void test_causes__memory_may_run_out(void **state)
     (void)state;
     cf_template *tpl;
     cf_error err;
-    T_OK(cf_template_compile(
-             &tpl,
-             cf_str_from("{% for m in messages %}{% set s = m.content if m "
-                         "else '' %}{% if s %}{{ s ~ 'x' }}{% endif %}"
-                         "{% endfor %}"),
-             NULL, NULL, NULL, &err),
+    T_OK(cf_template_compile(&tpl,
+                             cf_str_from("{% for m in messages %}{% set s = m.content if m "
+                                         "else '' %}{% if s %}{{ s ~ 'x' }}{% endif %}"
+                                         "{% endfor %}"),
+                             NULL, NULL, NULL, &err),
          err);
     cf_fault_every_alloc(render_once, tpl, false);
     cf_template_free(tpl);

@@ -18,19 +18,15 @@ typedef struct outcome {
 } outcome;
 
 static void run(outcome *o, const char *source, const char *context,
-                const cf_render_options *options,
-                const cf_template_options *how)
+                const cf_render_options *options, const cf_template_options *how)
 {
     cf_context *values = NULL;
     memset(o, 0, sizeof *o);
     cf_arena_init(&o->arena, 0);
-    T_OK(cf_context_read(&values, cf_str_from(context), &o->arena, &o->err),
-         o->err);
-    o->st = cf_template_compile(&o->tpl, cf_str_from(source), how, &o->arena,
-                                &o->why, &o->err);
+    T_OK(cf_context_read(&values, cf_str_from(context), &o->arena, &o->err), o->err);
+    o->st = cf_template_compile(&o->tpl, cf_str_from(source), how, &o->arena, &o->why, &o->err);
     if (o->st == CF_OK) {
-        o->st = cf_template_render(o->tpl, values, options, &o->arena, &o->r,
-                                   &o->err);
+        o->st = cf_template_render(o->tpl, values, options, &o->arena, &o->r, &o->err);
         o->why = o->r.error;
     }
 }
@@ -46,16 +42,13 @@ static void test_errors__place_and_words(void **state)
     (void)state;
     outcome o;
     cf_buf caret = CF_BUF_INIT;
-    run(&o, "a\n  {{ m.role }} {{ m.nope.x }}", "{\"m\":{\"role\":1}}", NULL,
-        NULL);
+    run(&o, "a\n  {{ m.role }} {{ m.nope.x }}", "{\"m\":{\"role\":1}}", NULL, NULL);
     assert_int_equal(o.st, CF_EFORMAT);
     assert_int_equal(o.why.line, 2);
     assert_int_equal(o.why.col, 19);
-    assert_non_null(
-        strstr(o.err.text, "'dict object' has no attribute 'nope'"));
+    assert_non_null(strstr(o.err.text, "'dict object' has no attribute 'nope'"));
     assert_non_null(strstr(o.err.text, "it has: role"));
-    cf_template_caret(&caret, cf_str_from("a\n  {{ m.role }} {{ m.nope.x }}"),
-                      &o.why);
+    cf_template_caret(&caret, cf_str_from("a\n  {{ m.role }} {{ m.nope.x }}"), &o.why);
     assert_string_equal(cf_buf_cstr(&caret), "  {{ m.role }} {{ m.nope.x }}\n"
                                              "                  ^^^^^^^^\n");
     cf_buf_deinit(&caret);
@@ -129,9 +122,8 @@ static void test_renderer__of_a_template(void **state)
     cf_prompt prompt;
     cf_error err;
     json_t *context;
-    T_OK(cf_template_compile(
-             &tpl, cf_str_from("<{{ messages[0].content }}>\n{{ 1 / n }}"),
-             NULL, NULL, NULL, &err),
+    T_OK(cf_template_compile(&tpl, cf_str_from("<{{ messages[0].content }}>\n{{ 1 / n }}"), NULL,
+                             NULL, NULL, &err),
          err);
     cf_prompt_renderer renderer = cf_renderer_template(tpl);
     cf_arena_init(&arena, 0);
@@ -142,16 +134,14 @@ static void test_renderer__of_a_template(void **state)
     for (size_t off = 0; off <= prompt.text.n; off++) {
         const cf_prompt_span *s = cf_prompt_span_at(&prompt, off);
         size_t i = 0;
-        while (i < prompt.n_spans &&
-               prompt.spans[i].off + prompt.spans[i].len <= off) {
+        while (i < prompt.n_spans && prompt.spans[i].off + prompt.spans[i].len <= off) {
             i++;
         }
         assert_ptr_equal(s, i < prompt.n_spans ? &prompt.spans[i] : NULL);
     }
     assert_int_equal(cf_prompt_span_at(&prompt, 1)->source, CF_SPAN_MESSAGE);
     assert_int_equal(json_object_set_new(context, "n", json_integer(0)), 0);
-    T_FAILS(renderer.render(renderer.ud, context, &arena, &prompt, &err),
-            CF_EFORMAT);
+    T_FAILS(renderer.render(renderer.ud, context, &arena, &prompt, &err), CF_EFORMAT);
     assert_int_equal(err.line, 2);
     json_decref(context);
     cf_arena_deinit(&arena);
@@ -162,8 +152,7 @@ static void test_generation__code_points(void **state)
 {
     (void)state;
     outcome o;
-    run(&o, "\xC3\xA9{% generation %}\xC3\xA9x{% endgeneration %}y", "{}", NULL,
-        NULL);
+    run(&o, "\xC3\xA9{% generation %}\xC3\xA9x{% endgeneration %}y", "{}", NULL, NULL);
     assert_true(o.r.has_generation);
     assert_int_equal(o.r.n_generation, 1);
     assert_int_equal(o.r.generation[0].start, 1);
@@ -179,8 +168,7 @@ static void test_continue__cuts_at_the_message(void **state)
     const cf_render_options go = {.continue_final_message = true};
     const char *t = "{% for m in messages %}[{{ m.content }}]{% endfor %}";
     outcome o;
-    run(&o, t, "{\"messages\":[{\"content\":\"a\"},{\"content\":\"b c\"}]}",
-        &go, NULL);
+    run(&o, t, "{\"messages\":[{\"content\":\"a\"},{\"content\":\"b c\"}]}", &go, NULL);
     assert_int_equal(o.st, CF_OK);
     T_TEXT(o.r.prompt.text.p, o.r.prompt.text.n, "[a][b c");
     done(&o);
@@ -230,8 +218,7 @@ static void test_compile__memory_is_bounded(void **state)
     }
     cf_template *tpl;
     cf_error err;
-    T_FAILS(cf_template_compile(&tpl, cf_str_make(source.p, source.n), NULL,
-                                NULL, NULL, &err),
+    T_FAILS(cf_template_compile(&tpl, cf_str_make(source.p, source.n), NULL, NULL, NULL, &err),
             CF_ELIMIT);
     assert_non_null(strstr(err.text, "memory"));
     cf_buf_deinit(&source);
@@ -275,8 +262,7 @@ static void test_mutation__every_method(void **state)
         {"{{ l.append(4) }}{{ l }}", "None[3, 1, 2, 4]"},
         {"{{ l.extend([4, 5]) }}{{ l }}", "None[3, 1, 2, 4, 5]"},
         {"{{ l.insert(1, 9) }}{{ l }}", "None[3, 9, 1, 2]"},
-        {"{{ l.insert(-99, 9) }}{{ l.insert(99, 8) }}{{ l }}",
-         "NoneNone[9, 3, 1, 2, 8]"},
+        {"{{ l.insert(-99, 9) }}{{ l.insert(99, 8) }}{{ l }}", "NoneNone[9, 3, 1, 2, 8]"},
         {"{{ l.pop() }}{{ l }}", "2[3, 1]"},
         {"{{ l.pop(0) }}{{ l.pop(-1) }}{{ l }}", "32[1]"},
         {"{{ l.pop(9) }}", NULL},
@@ -294,8 +280,7 @@ static void test_mutation__every_method(void **state)
         {"{{ d.update(b=2, a=3) }}{{ d }}", "None{'a': 3, 'b': 2}"},
         {"{{ d.update([('x', 1)]) }}{{ d }}", "None{'a': 1, 'x': 1}"},
         {"{{ d.update(5) }}", NULL},
-        {"{{ d.setdefault('a', 5) }}{{ d.setdefault('z') }}{{ d }}",
-         "1None{'a': 1, 'z': None}"},
+        {"{{ d.setdefault('a', 5) }}{{ d.setdefault('z') }}{{ d }}", "1None{'a': 1, 'z': None}"},
         {"{{ d.pop('a') }}{{ d }}", "1{}"},
         {"{{ d.pop('z', 7) }}", "7"},
         {"{{ d.pop('z') }}", NULL},
@@ -309,14 +294,12 @@ static void test_mutation__every_method(void **state)
     const cf_template_options allow = {.allow_mutation = true};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome o;
-        run(&o, cases[i].source, "{\"l\":[3,1,2],\"d\":{\"a\":1}}", NULL,
-            &allow);
+        run(&o, cases[i].source, "{\"l\":[3,1,2],\"d\":{\"a\":1}}", NULL, &allow);
         if (cases[i].want == NULL) {
             assert_int_equal(o.st, CF_EFORMAT);
-        } else if (o.st != CF_OK ||
-                   !cf_str_is(o.r.prompt.text, cases[i].want)) {
-            fail_msg("%s: %.*s %s", cases[i].source, (int)o.r.prompt.text.n,
-                     o.r.prompt.text.p, o.err.text);
+        } else if (o.st != CF_OK || !cf_str_is(o.r.prompt.text, cases[i].want)) {
+            fail_msg("%s: %.*s %s", cases[i].source, (int)o.r.prompt.text.n, o.r.prompt.text.p,
+                     o.err.text);
         }
         done(&o);
     }

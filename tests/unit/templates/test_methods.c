@@ -11,9 +11,8 @@
 static cf_tv value_of(size_t i)
 {
     static cf_tstr plain = {.p = "", .n = 0}, markup = {.p = "", .n = 0};
-    static const cf_tkind kinds[] = {CF_TSTR,   CF_TSTR,  CF_TBYTES, CF_TLIST,
-                                     CF_TTUPLE, CF_TDICT, CF_TINT,   CF_TFLOAT,
-                                     CF_TRANGE, CF_TVIEW, CF_TSTR};
+    static const cf_tkind kinds[] = {CF_TSTR, CF_TSTR,   CF_TBYTES, CF_TLIST, CF_TTUPLE, CF_TDICT,
+                                     CF_TINT, CF_TFLOAT, CF_TRANGE, CF_TVIEW, CF_TSTR};
     markup.is_markup = true;
     assert_true(i < sizeof kinds / sizeof kinds[0]);
     cf_tv v = {.k = kinds[i]};

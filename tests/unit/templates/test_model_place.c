@@ -10,8 +10,7 @@
 
 static char home[] = "/tmp/cf_models_XXXXXX";
 
-#define DIGEST \
-    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static void put(const char *name, const char *text)
 {
@@ -45,8 +44,7 @@ static int set_up(void **state)
     put(".ollama/models/manifests/registry.ollama.ai/library/tiny/4b",
         "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.template\","
         "\"digest\":\"sha256:00\"},{\"mediaType\":"
-        "\"application/vnd.ollama.image.model\",\"digest\":\"sha256:" DIGEST
-        "\"}]}");
+        "\"application/vnd.ollama.image.model\",\"digest\":\"sha256:" DIGEST "\"}]}");
     put(".ollama/models/manifests/registry.ollama.ai/me/own/latest",
         "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\","
         "\"digest\":\"sha256:../../../../../../../../../../etc/passwd\"}]}");
@@ -96,8 +94,7 @@ static void test_find__known(void **state)
     assert_place("hf:Org/Name@main", SNAPSHOTS "c0ffee");
     assert_place("hf:Org/Name@abad1dea", SNAPSHOTS "abad1dea");
     assert_place("ollama:tiny:4b", ".ollama/models/blobs/sha256-" DIGEST);
-    assert_place("lmstudio:org/one",
-                 ".lmstudio/models/org/one/a-00001-of-00002.gguf");
+    assert_place("lmstudio:org/one", ".lmstudio/models/org/one/a-00001-of-00002.gguf");
     assert_place("lmstudio:org/two/b.gguf", ".lmstudio/models/org/two/b.gguf");
     cf_buf b = CF_BUF_INIT;
     cf_error err = {0};
@@ -136,9 +133,8 @@ static void test_find__refused(void **state)
 static void test_list__all_stores(void **state)
 {
     (void)state;
-    static const char *const want[] = {
-        "hf:Org/Name", "ollama:tiny:4b", "lmstudio:org/one",
-        "lmstudio:org/two/a.gguf", "lmstudio:org/two/b.gguf"};
+    static const char *const want[] = {"hf:Org/Name", "ollama:tiny:4b", "lmstudio:org/one",
+                                       "lmstudio:org/two/a.gguf", "lmstudio:org/two/b.gguf"};
     cf_model_places p = {0};
     cf_error err = {0};
     T_OK(cf_model_places_list(&p, &err), err);
@@ -156,8 +152,7 @@ static void test_list__all_stores(void **state)
 static void test_door__by_name(void **state)
 {
     (void)state;
-    assert_non_null(strstr(cf_model_place_door("x/tokenizer_config.json"),
-                           "-m on its folder"));
+    assert_non_null(strstr(cf_model_place_door("x/tokenizer_config.json"), "-m on its folder"));
     assert_non_null(strstr(cf_model_place_door("a.jinja"), "-t"));
     assert_null(cf_model_place_door("a.gguf"));
 }
@@ -165,10 +160,8 @@ static void test_door__by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find__known),
-        cmocka_unit_test(test_find__environment),
-        cmocka_unit_test(test_find__refused),
-        cmocka_unit_test(test_list__all_stores),
+        cmocka_unit_test(test_find__known),   cmocka_unit_test(test_find__environment),
+        cmocka_unit_test(test_find__refused), cmocka_unit_test(test_list__all_stores),
         cmocka_unit_test(test_door__by_name),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

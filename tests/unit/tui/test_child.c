@@ -18,8 +18,7 @@
 
 static cf_cancel no_cancel;
 
-static cf_status run(const char *command, size_t max, cf_buf *out, bool *is_cut,
-                     int *status)
+static cf_status run(const char *command, size_t max, cf_buf *out, bool *is_cut, int *status)
 {
     cf_error err;
     atomic_init(&no_cancel, false);
@@ -71,8 +70,7 @@ static void test_child__the_key_for_servers_is_not_inherited(void **state)
 #ifdef __linux__
     assert_int_equal(prctl(PR_GET_DUMPABLE), 0); /* nor in a core file */
 #endif
-    assert_int_equal(
-        run("env | grep -c sk-secret", 100, &out, &is_cut, &status), CF_OK);
+    assert_int_equal(run("env | grep -c sk-secret", 100, &out, &is_cut, &status), CF_OK);
     assert_string_equal(cf_buf_cstr(&out), "0\n");
     cf_buf_deinit(&out);
 }
@@ -84,8 +82,7 @@ static void test_child__its_own_end_counts(void **state)
     cf_buf out = CF_BUF_INIT;
     bool is_cut;
     int status;
-    assert_int_equal(run("sleep 1000 & echo $!", 100, &out, &is_cut, &status),
-                     CF_OK);
+    assert_int_equal(run("sleep 1000 & echo $!", 100, &out, &is_cut, &status), CF_OK);
     pid_t left = (pid_t)strtol(cf_buf_cstr(&out), NULL, 10);
     assert_true(left > 1);
     kill(left, SIGKILL);
@@ -101,8 +98,7 @@ static void test_child__a_stop_ends_the_group(void **state)
     bool is_cut;
     int status = 0;
     atomic_init(&cancel, true);
-    assert_int_equal(cf_child_output("sleep 1000", 100, &cancel, &out, &is_cut,
-                                     &status, &err),
+    assert_int_equal(cf_child_output("sleep 1000", 100, &cancel, &out, &is_cut, &status, &err),
                      CF_ECANCELLED);
     assert_true(WIFSIGNALED(status));
     cf_buf_deinit(&out);

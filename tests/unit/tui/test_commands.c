@@ -9,13 +9,11 @@ static void check_table(const cf_command *c)
 {
     for (; c->name != NULL; c++) {
         int ways = (c->run != NULL) + (c->with != NULL) + (c->by != NULL);
-        if (ways != 1 || c->views == 0 || c->help == NULL ||
-            c->help[0] == '\0') {
+        if (ways != 1 || c->views == 0 || c->help == NULL || c->help[0] == '\0') {
             fail_msg("command '%s' is not whole", c->name);
         }
         if (c->with == NULL && c->args[0] != '\0') {
-            fail_msg("command '%s' names arguments that it cannot take",
-                     c->name);
+            fail_msg("command '%s' names arguments that it cannot take", c->name);
         }
     }
 }

@@ -19,20 +19,17 @@ static void set_up(fixture *f, bool is_slow)
 {
     static const char fast[] = "{\"replies\":[{\"text\":\"Rain.\"},"
                                "{\"text\":\"Sun.\"},{\"text\":\"Snow.\"}]}";
-    static const char slow[] =
-        "{\"replies\":[{\"text\":\"Rain, and then sun.\","
-        "\"delay_ms\":60000}]}";
+    static const char slow[] = "{\"replies\":[{\"text\":\"Rain, and then sun.\","
+                               "\"delay_ms\":60000}]}";
     const char *replies = is_slow ? slow : fast;
     cf_error err;
     *f = (fixture){0};
     T_OK(cf_json_read(&f->script, replies, strlen(replies), &err), err);
     T_OK(cf_backend_script_new(&f->backend, f->script, NULL, &err), err);
-    const cf_lab_engine engine = {.backend = f->backend,
-                                  .template_name = "plain"};
+    const cf_lab_engine engine = {.backend = f->backend, .template_name = "plain"};
     T_OK(cf_app_init(&f->app, NULL, &err), err);
     T_OK(cf_lab_new(&f->app.lab, &engine, NULL, &err), err);
-    cf_app_event(&f->app,
-                 &(cf_event){.kind = CF_EVENT_RESIZE, .w = 80, .h = 24});
+    cf_app_event(&f->app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = 80, .h = 24});
 }
 
 static void tear_down(fixture *f)
@@ -159,8 +156,7 @@ static void test_composer__an_edit(void **state)
     set_up(&f, false);
     cf_drive_press(&f.app, "iAnd today?<Enter><Tab>");
     finish(&f);
-    cf_drive_press(&f.app,
-                   "gge<C-u>Tomorrow<Tab>G"); /* looks at the reply meanwhile */
+    cf_drive_press(&f.app, "gge<C-u>Tomorrow<Tab>G"); /* looks at the reply meanwhile */
     assert_int_equal(f.app.mode, CF_MODE_NORMAL);
     cf_drive_press(&f.app, "i?<Enter>");
     assert_int_equal(f.app.mode, CF_MODE_NORMAL);

@@ -141,8 +141,7 @@ static void test_run__repeats_the_reply(void **state)
     set_up(&d, NULL);
     say(&d, "How is it in Oslo?");
     T_OK(cf_diff_run_start(&run, &d.m, 0, &err), err);
-    T_FAILS(cf_lab_send(d.lab, cf_str_from("x"), (cf_uuid){{0}}, &err),
-            CF_EBUSY);
+    T_FAILS(cf_lab_send(d.lab, cf_str_from("x"), (cf_uuid){{0}}, &err), CF_EBUSY);
     settle(&d, CF_OK);
     size_t n;
     const cf_turn *const *path = cf_lab_path(d.lab, &n);
@@ -161,11 +160,9 @@ static void test_run__repeats_the_reply(void **state)
     for (size_t i = 0; i < run.n_same; i++) {
         assert_int_equal(a->reply.token[i].id, b->reply.token[i].id);
     }
-    assert_int_not_equal(a->reply.token[run.n_same].id,
-                         b->reply.token[run.n_same].id);
+    assert_int_not_equal(a->reply.token[run.n_same].id, b->reply.token[run.n_same].id);
     assert_int_equal(run.first[0].off, a->reply.token[run.n_same].raw_off);
-    assert_int_equal(run.first[0].len,
-                     cf_reply_token_text(&a->reply, run.n_same).n);
+    assert_int_equal(run.first[0].len, cf_reply_token_text(&a->reply, run.n_same).n);
     cf_diff_run_deinit(&run);
     tear_down(&d);
 }
@@ -188,8 +185,7 @@ static void test_run__limit_and_sides(void **state)
         const cf_run_side *a = &one.side[i], *b = &two.side[1 - i];
         assert_int_equal(a->reply.n_token, 5);
         assert_int_equal(a->reply.stop.reason, CF_STOP_LENGTH);
-        assert_true(
-            cf_str_eq(cf_buf_str(&a->reply.raw), cf_buf_str(&b->reply.raw)));
+        assert_true(cf_str_eq(cf_buf_str(&a->reply.raw), cf_buf_str(&b->reply.raw)));
     }
     assert_true(one.was_swapped && !two.was_swapped);
     cf_diff_run_deinit(&one);
@@ -225,16 +221,14 @@ static void test_run__adapters(void **state)
     T_OK(cf_diff_run_start(&run, &d.m, 0, &err), err);
     settle(&d, CF_OK);
     cf_str a = cf_buf_str(&run.side[0].reply.raw);
-    assert_true(
-        cf_str_eq(cf_buf_str(&run.side[1].reply.raw), cf_buf_str(&plain)));
+    assert_true(cf_str_eq(cf_buf_str(&run.side[1].reply.raw), cf_buf_str(&plain)));
     assert_false(cf_str_eq(a, cf_buf_str(&plain)));
     T_OK(cf_lab_set_adapters(d.lab, spec, &err), err);
     T_OK(cf_diff_model_lora(&d.m, "off", &err), err);
     cf_diff_run in_use = {.has = false};
     T_OK(cf_diff_run_start(&in_use, &d.m, 0, &err), err);
     settle(&d, CF_OK);
-    assert_true(
-        cf_str_eq(cf_buf_str(&in_use.side[0].reply.raw), cf_buf_str(&plain)));
+    assert_true(cf_str_eq(cf_buf_str(&in_use.side[0].reply.raw), cf_buf_str(&plain)));
     assert_true(cf_str_eq(cf_buf_str(&in_use.side[1].reply.raw), a));
     cf_diff_run_deinit(&in_use);
     T_OK(cf_lab_retry(d.lab, path[1]->id, &err), err);
@@ -347,23 +341,20 @@ static void test_run__is_stopped(void **state)
 /* ---- likelihood --------------------------------------------------------- */
 
 /* Sum and count of a reply after a prompt, the plain way. */
-static void slow_score(desk *d, const char *prompt, cf_str reply, double *sum,
-                       size_t *n)
+static void slow_score(desk *d, const char *prompt, cf_str reply, double *sum, size_t *n)
 {
     cf_error err;
     cf_arena arena;
     cf_score s;
     cf_arena_init(&arena, 0);
-    T_OK(cf_backend_score(d->backend, cf_str_from(prompt), reply, NULL, &arena,
-                          &s, &err),
-         err);
+    T_OK(cf_backend_score(d->backend, cf_str_from(prompt), reply, NULL, &arena, &s, &err), err);
     *sum = s.sum;
     *n = s.n;
     cf_arena_deinit(&arena);
 }
 
-static void check_score(desk *d, const cf_reply_score *v, cf_str reply,
-                        const char *a, const char *b)
+static void check_score(desk *d, const cf_reply_score *v, cf_str reply, const char *a,
+                        const char *b)
 {
     const char *prompt[2] = {a, b};
     for (int i = 0; i < 2; i++) {
@@ -391,8 +382,7 @@ static void test_likely__is_the_score_of_each_side(void **state)
     assert_int_equal(l.n, 1);
     assert_int_equal(l.v[0].place[0], 1);
     check_score(&d, &l.v[0], path[1]->raw,
-                "user: How is it in Oslo?\nassistant:",
-                "[user] How is it in Oslo?\n[assistant] ");
+                "user: How is it in Oslo?\nassistant:", "[user] How is it in Oslo?\n[assistant] ");
     assert_int_equal(l.sum.n_replies, 1);
     assert_true(fabs(l.sum.sum[1] - l.v[0].sum[1]) < 1e-9);
     /* Two templates that are one: computed once. */
@@ -400,8 +390,7 @@ static void test_likely__is_the_score_of_each_side(void **state)
     T_OK(cf_likely_start(&l, &d.m, &err), err);
     settle(&d, CF_OK);
     assert_true(l.v[0].is_once);
-    assert_true(l.v[0].sum[0] >= l.v[0].sum[1] &&
-                l.v[0].sum[0] <= l.v[0].sum[1]);
+    assert_true(l.v[0].sum[0] >= l.v[0].sum[1] && l.v[0].sum[0] <= l.v[0].sum[1]);
     cf_likely_deinit(&l);
     tear_down(&d);
 }
@@ -433,10 +422,9 @@ static void test_likely__leaves_out_what_does_not_fit(void **state)
     for (int i = 0; i < 700; i++) {
         cf_buf_adds(&text, "q ");
     }
-    json_array_append_new(talk, json_pack("{s:s,s:s}", "role", "user",
-                                          "content", cf_buf_cstr(&text)));
-    json_array_append_new(
-        talk, json_pack("{s:s,s:s}", "role", "assistant", "content", "yes"));
+    json_array_append_new(talk,
+                          json_pack("{s:s,s:s}", "role", "user", "content", cf_buf_cstr(&text)));
+    json_array_append_new(talk, json_pack("{s:s,s:s}", "role", "assistant", "content", "yes"));
     cf_buf_deinit(&text);
     T_OK(cf_lab_add(d.lab, talk, (cf_uuid){{0}}, false, &err), err);
     json_decref(talk);
@@ -505,8 +493,7 @@ static void test_survey__some_and_by_source(void **state)
     cf_uuid first = cf_lab_conv_id(d.lab);
     cf_lab_new_conv(d.lab);
     say(&d, "Two?");
-    cf_survey_options o = {
-        .level = CF_DIFF_LEVEL_SOURCE, .id = &first, .n_id = 1};
+    cf_survey_options o = {.level = CF_DIFF_LEVEL_SOURCE, .id = &first, .n_id = 1};
     T_OK(cf_survey_start(&s, &d.m, &o, &err), err);
     T_FAILS(cf_survey_start(&s, &d.m, &o, &err), CF_EBUSY);
     settle(&d, CF_OK);

@@ -48,19 +48,17 @@ static double byte_log_p(unsigned char c)
     return -(double)(c % 13) / 8;
 }
 
-static void reply(const cf_http_request *r, cf_http_answer *a, unsigned status,
-                  const cf_buf *text, const char *after)
+static void reply(const cf_http_request *r, cf_http_answer *a, unsigned status, const cf_buf *text,
+                  const char *after)
 {
     cf_http_header *h = cf_arena_calloc(r->arena, 2, sizeof *h);
-    h[0] = (cf_http_header){cf_str_from("Content-Type"),
-                            cf_str_from("application/json")};
+    h[0] = (cf_http_header){cf_str_from("Content-Type"), cf_str_from("application/json")};
     h[1] = (cf_http_header){cf_str_from("Retry-After"), cf_str_from("1")};
     *a = (cf_http_answer){
         .status = status,
         .headers = h,
         .n_headers = after != NULL ? 2 : 1,
-        .body = cf_str_make(
-            cf_arena_strndup(r->arena, cf_buf_cstr(text), text->n), text->n)};
+        .body = cf_str_make(cf_arena_strndup(r->arena, cf_buf_cstr(text), text->n), text->n)};
 }
 
 /* {"choices":[{"logprobs":{"tokens":[...],"token_logprobs":[...]}}]} */
@@ -121,8 +119,7 @@ static void score(box *b, const cf_http_request *r, cf_http_answer *a)
     b->n_requests++;
     if (b->fault == BUSY && n_before < 2) {
         cf_buf_adds(&out, "{\"error\":{\"message\":\"not now\"}}");
-        reply(r, a, n_before == 0 ? 503 : 429, &out,
-              b->n_refused == QUESTIONS ? "1" : NULL);
+        reply(r, a, n_before == 0 ? 503 : 429, &out, b->n_refused == QUESTIONS ? "1" : NULL);
         assert_true(b->n_refused < ASKED_MAX);
         b->refused[b->n_refused++] = cf_strndup(prompt.p, prompt.n);
     } else if (b->fault == REFUSING) {
@@ -200,13 +197,11 @@ static void each_once(const box *b, size_t n)
 
 /* ---- the history -------------------------------------------------------- */
 
-static void put(cf_store *store, cf_uuid conv, cf_uuid *parent,
-                const char *role, const char *text)
+static void put(cf_store *store, cf_uuid conv, cf_uuid *parent, const char *role, const char *text)
 {
     cf_error err;
     char message[200];
-    snprintf(message, sizeof message, "{\"role\":\"%s\",\"content\":\"%s\"}",
-             role, text);
+    snprintf(message, sizeof message, "{\"role\":\"%s\",\"content\":\"%s\"}", role, text);
     const cf_store_turn turn = {.conversation = conv,
                                 .parent = *parent,
                                 .message = cf_str_from(message),
@@ -221,15 +216,13 @@ static cf_store *make_store(const char *name)
 {
     cf_store *store;
     cf_error err;
-    T_OK(cf_store_open(&store, store_dir_file(name),
-                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+    T_OK(cf_store_open(&store, store_dir_file(name), &(cf_store_options){.flags = CF_STORE_CREATE},
+                       &err),
          err);
     for (int i = 0; i < CONVERSATIONS; i++) {
         cf_uuid id = {{0}}, at = {{0}};
         char text[64];
-        T_OK(cf_store_put_conv(store, &(cf_store_conv){.title = {"t", 1}}, &id,
-                               &err),
-             err);
+        T_OK(cf_store_put_conv(store, &(cf_store_conv){.title = {"t", 1}}, &id, &err), err);
         snprintf(text, sizeof text, "question %d", i);
         put(store, id, &at, "user", text);
         snprintf(text, sizeof text, "answer %d", i);
@@ -275,8 +268,7 @@ static void add_all(cf_diff_queue *q, const cf_diff_pair *pair, cf_store *store)
     T_OK(cf_store_list(store, &query, &arena, &v, &n, &err), err);
     assert_int_equal(n, CONVERSATIONS);
     for (size_t i = 0; i < n; i++) {
-        const cf_saved_choice choice = {.conversation = v[i].id,
-                                        .has_raw = true};
+        const cf_saved_choice choice = {.conversation = v[i].id, .has_raw = true};
         cf_conversation *conv;
         cf_store_conv about;
         T_OK(cf_saved_load(&conv, &about, store, &choice, &arena, &err), err);
@@ -286,8 +278,7 @@ static void add_all(cf_diff_queue *q, const cf_diff_pair *pair, cf_store *store)
     cf_arena_deinit(&arena);
 }
 
-static cf_status compare(result *out, cf_store *store,
-                         const char *const *addresses, size_t n,
+static cf_status compare(result *out, cf_store *store, const char *const *addresses, size_t n,
                          cf_cancel *cancel, cf_error *err)
 {
     cf_diff_queue *q;
@@ -346,8 +337,7 @@ static void test_diff_queue__two_servers_share_the_work(void **state)
     cf_store *store = make_store("share.db");
     start(&b[0], FINE);
     start(&b[1], FINE);
-    const char *const urls[] = {cf_http_server_url(b[0].server),
-                                cf_http_server_url(b[1].server)};
+    const char *const urls[] = {cf_http_server_url(b[0].server), cf_http_server_url(b[1].server)};
     T_OK(compare(&r, store, urls, 2, NULL, &err), err);
     sums_are_right(&r);
     each_once(b, 2);
@@ -367,8 +357,7 @@ static void test_diff_queue__busy_and_absent_servers(void **state)
     cf_store *store = make_store("busy.db");
     start(&b, BUSY);
     /* Nothing listens at the second address. */
-    const char *const urls[] = {cf_http_server_url(b.server),
-                                "http://127.0.0.1:1"};
+    const char *const urls[] = {cf_http_server_url(b.server), "http://127.0.0.1:1"};
     T_OK(compare(&r, store, urls, 2, NULL, &err), err);
     sums_are_right(&r);
     each_once(&b, 1);
@@ -460,9 +449,8 @@ static void test_diff_queue__command(void **state)
     const char *one = cf_http_server_url(b[0].server);
     const char *two = cf_http_server_url(b[1].server);
     for (int i = 0; i < 2; i++) { /* the second run asks nothing */
-        CF_PROGRAM(&p, "diff", "--all", "-a", "chatml", "-b", "zephyr",
-                   "--likelihood", "--jobs", "3", "-m", one, "-m", two,
-                   "--json", "--db", db);
+        CF_PROGRAM(&p, "diff", "--all", "-a", "chatml", "-b", "zephyr", "--likelihood", "--jobs",
+                   "3", "-m", one, "-m", two, "--json", "--db", db);
         assert_int_equal(p.status, 1); /* the prompts differ */
         const char *out = cf_buf_cstr(&p.out);
         size_t n = 0;
@@ -476,12 +464,11 @@ static void test_diff_queue__command(void **state)
         cf_program_deinit(&p);
     }
     assert_int_equal(n_answers(b), QUESTIONS);
-    CF_PROGRAM(&p, "diff", "--all", "-a", "chatml", "-b", "zephyr", "-m", one,
-               "-m", two, "--db", db);
+    CF_PROGRAM(&p, "diff", "--all", "-a", "chatml", "-b", "zephyr", "-m", one, "-m", two, "--db",
+               db);
     assert_int_equal(p.status, 2);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "zephyr", "--jobs", "3",
-               "x.json");
+    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "zephyr", "--jobs", "3", "x.json");
     assert_int_equal(p.status, 2);
     cf_program_deinit(&p);
     stop(&b[0]);

@@ -21,8 +21,7 @@ static cf_status edit(cf_buf *text, uint32_t line, cf_error *err)
     return cf_editor_run_at(&app, ".jinja", line, text, err);
 }
 
-static void assert_edit(const char *command, const char *before,
-                        const char *after)
+static void assert_edit(const char *command, const char *before, const char *after)
 {
     cf_buf text = CF_BUF_INIT;
     cf_error err;
@@ -49,8 +48,7 @@ static void test_failure__keeps_the_text(void **state)
 {
     (void)state;
     static const char *const bad[] = {"false", "sh -c 'echo x >\"$0\"; exit 1'",
-                                      "no-such-editor-here",
-                                      "sh -c 'kill -9 $$'"};
+                                      "no-such-editor-here", "sh -c 'kill -9 $$'"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cf_buf text = CF_BUF_INIT;
         cf_error err;
@@ -87,22 +85,19 @@ static void test_line__for_scripts_that_start_one(void **state)
     static const struct {
         const char *text;
         bool takes;
-    } cases[] = {
-        {"#!/bin/sh\nexec vim -u NONE \"$@\"\n", true},
-        {"#!/bin/sh\n# my nano\nTERM=x /usr/bin/emacs -nw \"$@\"\n", true},
-        {"#!/bin/sh\nexec my-own-thing \"$@\"\n", false},
-        {"#!/usr/bin/vim\n", false},
-        {"not a script: vim", false},
-        {"", false}};
+    } cases[] = {{"#!/bin/sh\nexec vim -u NONE \"$@\"\n", true},
+                 {"#!/bin/sh\n# my nano\nTERM=x /usr/bin/emacs -nw \"$@\"\n", true},
+                 {"#!/bin/sh\nexec my-own-thing \"$@\"\n", false},
+                 {"#!/usr/bin/vim\n", false},
+                 {"not a script: vim", false},
+                 {"", false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cf_error err;
         char path[] = "/tmp/cf_wrapper.XXXXXX";
         int fd = mkstemp(path);
         assert_true(fd >= 0);
         close(fd);
-        T_OK(cf_os_write_file(path, cases[i].text, strlen(cases[i].text), 0700,
-                              &err),
-             err);
+        T_OK(cf_os_write_file(path, cases[i].text, strlen(cases[i].text), 0700, &err), err);
         assert_int_equal(cf_editor_takes_line(path), cases[i].takes);
         unlink(path);
     }
@@ -111,13 +106,11 @@ static void test_line__for_scripts_that_start_one(void **state)
 static void test_line__for_editors_that_take_it(void **state)
 {
     (void)state;
-    static const char *const yes[] = {
-        "vi",       "/usr/bin/vim",          "nvim -u NONE",
-        "nano\t-w", "/opt/x/emacsclient -t", "code --wait",
-        "hx"};
-    static const char *const no[] = {
-        "codex --wait",  "ed",     "sed -i s/a/b/", "", "vimdiff2",
-        "/bin/vi/other", "view-er"};
+    static const char *const yes[] = {"vi",       "/usr/bin/vim",          "nvim -u NONE",
+                                      "nano\t-w", "/opt/x/emacsclient -t", "code --wait",
+                                      "hx"};
+    static const char *const no[] = {"codex --wait",  "ed",     "sed -i s/a/b/", "", "vimdiff2",
+                                     "/bin/vi/other", "view-er"};
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
         assert_true(cf_editor_takes_line(yes[i]));
     }
@@ -127,8 +120,7 @@ static void test_line__for_editors_that_take_it(void **state)
     /* A program of that name gets it, any other one does not. */
     cf_error err;
     char vi[600];
-    static const char script[] =
-        "#!/bin/sh\nfor f; do :; done\nprintf '%s' \"$1\" >\"$f\"\n";
+    static const char script[] = "#!/bin/sh\nfor f; do :; done\nprintf '%s' \"$1\" >\"$f\"\n";
     snprintf(vi, sizeof vi, "%s", store_dir_file("vi"));
     T_OK(cf_os_write_file(vi, script, strlen(script), 0700, &err), err);
     cf_buf text = CF_BUF_INIT;

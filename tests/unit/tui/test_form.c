@@ -27,8 +27,7 @@ static int drop(void **state)
 }
 
 /* The value of a text for field i is `want` as JSON; NULL: refused, "": none. */
-static void check(const json_t *schema, size_t i, const char *text,
-                  const char *want)
+static void check(const json_t *schema, size_t i, const char *text, const char *want)
 {
     cf_form_field f;
     json_t *v = NULL;
@@ -69,8 +68,7 @@ static void test_form__hints(void **state)
 {
     static const char *const hints[] = {
         "text", "a whole number; empty: 30", "yes or no; may be empty",
-        "one of Red, Green; may be empty",
-        "some of, with commas: Mon, Tue; may be empty"};
+        "one of Red, Green; may be empty", "some of, with commas: Mon, Tue; may be empty"};
     assert_int_equal(cf_form_n(*state), 5);
     for (size_t i = 0; i < 5; i++) {
         cf_form_field f;

@@ -58,10 +58,9 @@ static void test_image__waveform_of_a_sound(void **state)
     cf_error err;
     cf_buf bytes = CF_BUF_INIT, letters = CF_BUF_INIT;
     static const unsigned char head[44] = {
-        'R', 'I', 'F',  'F',  36 + 0x40, 0x1f, 0,    0,    'W',  'A', 'V',
-        'E', 'f', 'm',  't',  ' ',       16,   0,    0,    0,    1,   0,
-        1,   0,   0x40, 0x1f, 0,         0,    0x40, 0x1f, 0,    0,   1,
-        0,   8,   0,    'd',  'a',       't',  'a',  0x40, 0x1f, 0,   0};
+        'R', 'I', 'F', 'F', 36 + 0x40, 0x1f, 0,   0,   'W', 'A',  'V',  'E',  'f', 'm',  't',
+        ' ', 16,  0,   0,   0,         1,    0,   1,   0,   0x40, 0x1f, 0,    0,   0x40, 0x1f,
+        0,   0,   1,   0,   8,         0,    'd', 'a', 't', 'a',  0x40, 0x1f, 0,   0};
     cf_buf_add(&bytes, (const char *)head, sizeof head);
     for (int i = 0; i < 8000; i++) {
         cf_buf_addc(&bytes, i < 4000 ? (char)128 : (char)(i * 37));
@@ -93,10 +92,9 @@ static void test_image__pixels_in_the_colours_there_are(void **state)
         uint32_t rgb;
         int index;
     } cases[] = {
-        {256, 0xFF0000, 196}, {256, 0x000000, 16}, {256, 0xFFFFFF, 231},
-        {256, 0x808080, 244}, {16, 0xFF0000, 9},   {16, 0x00FF00, 10},
-        {16, 0xFFFFFF, 15},   {16, 0x000000, 0},   {8, 0xFF0000, 1},
-        {8, 0x00F0F0, 6},     {8, 0xFFFFFF, 7},
+        {256, 0xFF0000, 196}, {256, 0x000000, 16}, {256, 0xFFFFFF, 231}, {256, 0x808080, 244},
+        {16, 0xFF0000, 9},    {16, 0x00FF00, 10},  {16, 0xFFFFFF, 15},   {16, 0x000000, 0},
+        {8, 0xFF0000, 1},     {8, 0x00F0F0, 6},    {8, 0xFFFFFF, 7},
     };
     cf_grid g;
     cf_error err;

@@ -28,15 +28,13 @@ static void set_up(fixture *f)
     cf_buf problems = CF_BUF_INIT;
     T_OK(cf_json_read(&f->script, replies, sizeof replies - 1, &err), err);
     T_OK(cf_backend_script_new(&f->backend, f->script, NULL, &err), err);
-    const cf_lab_engine engine = {.backend = f->backend,
-                                  .template_name = "plain"};
+    const cf_lab_engine engine = {.backend = f->backend, .template_name = "plain"};
     T_OK(cf_app_init(&f->app, NULL, &err), err);
     T_OK(cf_lab_new(&f->app.lab, &engine, f->store, &err), err);
     f->app.store = f->store;
     cf_keepsakes_open(&f->app, store_dir_file("state"), &problems);
     assert_int_equal(problems.n, 0);
-    cf_app_event(&f->app,
-                 &(cf_event){.kind = CF_EVENT_RESIZE, .w = 80, .h = 24});
+    cf_app_event(&f->app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = 80, .h = 24});
 }
 
 static void tear_down(fixture *f)

@@ -101,8 +101,7 @@ static void add_where(cf_buf *out, const key_row *r)
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         n_views += cf_views[v] != NULL;
         if (r->command[v] != NULL) {
-            cf_buf_addf(&names, "%s%s", n++ != 0 ? ", " : "",
-                        cf_views[v]->title);
+            cf_buf_addf(&names, "%s%s", n++ != 0 ? ", " : "", cf_views[v]->title);
         }
     }
     cf_buf_adds(out, n == n_views ? "everywhere" : cf_buf_cstr(&names));
@@ -133,8 +132,7 @@ static void find_meaning(const cf_buf *text, const char *key, cf_buf *out)
     cf_buf row = CF_BUF_INIT;
     cf_buf_adds(&row, "\n");
     add_key(&row, key);
-    const char *at =
-        strstr(cf_buf_cstr(text), "<!-- keys with several commands -->");
+    const char *at = strstr(cf_buf_cstr(text), "<!-- keys with several commands -->");
     at = at != NULL ? strstr(at, cf_buf_cstr(&row)) : NULL;
     if (at != NULL) {
         at += row.n + 1;
@@ -167,14 +165,12 @@ static void write_several(cf_buf *out, const table *t, const cf_buf *text)
         add_key(out, r->key);
         cf_buf_addf(out, " %s |", cf_buf_cstr(&meaning));
         for (int v = 0; v < N_MAIN; v++) {
-            cf_buf_addf(out, " %s |",
-                        r->command[v] != NULL ? r->command[v] : "");
+            cf_buf_addf(out, " %s |", r->command[v] != NULL ? r->command[v] : "");
         }
         const char *sep = " ";
         for (int v = N_MAIN; v < CF_VIEW_COUNT; v++) {
             if (r->command[v] != NULL) {
-                cf_buf_addf(out, "%s%s: %s", sep, cf_views[v]->title,
-                            r->command[v]);
+                cf_buf_addf(out, "%s%s: %s", sep, cf_views[v]->title, r->command[v]);
                 sep = ", ";
             }
         }
@@ -224,8 +220,7 @@ static bool put(cf_buf *text, const char *mark, const cf_buf *want)
     const char *end = strstr(at, "\n\n");
     size_t from = (size_t)(at - text->p);
     size_t len = end != NULL ? (size_t)(end - at) + 1 : text->n - from;
-    bool is_same =
-        len == want->n && memcmp(at, cf_buf_cstr(want), want->n) == 0;
+    bool is_same = len == want->n && memcmp(at, cf_buf_cstr(want), want->n) == 0;
     cf_buf out = CF_BUF_INIT;
     cf_buf_add(&out, text->p, from);
     cf_buf_add(&out, cf_buf_cstr(want), want->n);
@@ -260,11 +255,9 @@ static void test_keys__document_agrees(void **state)
         cf_buf_deinit(&want);
     }
     if (getenv("UPDATE_KEYS") != NULL) {
-        T_OK(cf_os_write_file(file, cf_buf_cstr(&text), text.n, 0644, &err),
-             err);
+        T_OK(cf_os_write_file(file, cf_buf_cstr(&text), text.n, 0644, &err), err);
     } else if (!is_same) {
-        fail_msg("%s and the tables of keys differ (UPDATE_KEYS=1 writes it)",
-                 file);
+        fail_msg("%s and the tables of keys differ (UPDATE_KEYS=1 writes it)", file);
     }
     cf_buf_deinit(&text);
     cf_app_deinit(&t.app);
@@ -305,8 +298,8 @@ static void test_keys__old_ones_hide_nothing(void **state)
             char key[40];
             name_of(b, key);
             if ((b->views & CF_IN(v)) && row_of(&t, key)->command[v] != NULL) {
-                fail_msg("the old key '%s' of %s is %s now", key,
-                         cf_views[v]->title, row_of(&t, key)->command[v]);
+                fail_msg("the old key '%s' of %s is %s now", key, cf_views[v]->title,
+                         row_of(&t, key)->command[v]);
             }
         }
     }

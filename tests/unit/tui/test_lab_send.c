@@ -13,11 +13,10 @@ typedef cf_tiny_desk desk;
 
 static void set_up(desk *d)
 {
-    cf_tiny_desk_open(d, &(cf_tiny_desk_options){
-                             .engine = {.n_threads = 1, .kernel_set = "ref"},
-                             .core = {.renderer = cf_renderer_plain()},
-                             .sampling = {.temperature = 1, .seed = 11},
-                             .max_tokens = 12});
+    cf_tiny_desk_open(d, &(cf_tiny_desk_options){.engine = {.n_threads = 1, .kernel_set = "ref"},
+                                                 .core = {.renderer = cf_renderer_plain()},
+                                                 .sampling = {.temperature = 1, .seed = 11},
+                                                 .max_tokens = 12});
 }
 
 static const cf_turn *last(desk *d)
@@ -45,8 +44,7 @@ static void expect_whole(desk *d, const cf_reply *r)
     cf_buf_deinit(&text);
 }
 
-static void test_lab_send__a_fork_of_a_continued_reply_keeps_its_start(
-    void **state)
+static void test_lab_send__a_fork_of_a_continued_reply_keeps_its_start(void **state)
 {
     (void)state;
     desk d;
@@ -54,9 +52,7 @@ static void test_lab_send__a_fork_of_a_continued_reply_keeps_its_start(
     set_up(&d);
     T_OK(cf_lab_send(d.lab, cf_str_from("Hello"), (cf_uuid){{0}}, &err), err);
     cf_tiny_desk_settle(&d);
-    T_OK(cf_lab_continue(d.lab, last(&d)->id, cf_str_from("Once upon a time"),
-                         &err),
-         err);
+    T_OK(cf_lab_continue(d.lab, last(&d)->id, cf_str_from("Once upon a time"), &err), err);
     cf_tiny_desk_settle(&d);
     const cf_reply *r = cf_lab_reply(d.lab, last(&d)->id);
     assert_non_null(r);
@@ -89,8 +85,7 @@ static void test_lab_send__a_message_without_reply_can_get_one(void **state)
     desk d;
     cf_error err;
     set_up(&d);
-    json_t *messages =
-        json_pack("[{s:s,s:s}]", "role", "user", "content", "Hello");
+    json_t *messages = json_pack("[{s:s,s:s}]", "role", "user", "content", "Hello");
     T_OK(cf_lab_add(d.lab, messages, (cf_uuid){{0}}, false, &err), err);
     json_decref(messages);
     cf_uuid message = last(&d)->id;
@@ -108,8 +103,7 @@ int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            test_lab_send__a_fork_of_a_continued_reply_keeps_its_start),
+        cmocka_unit_test(test_lab_send__a_fork_of_a_continued_reply_keeps_its_start),
         cmocka_unit_test(test_lab_send__a_message_without_reply_can_get_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

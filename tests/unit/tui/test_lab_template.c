@@ -14,15 +14,12 @@
 #include "tui/lab/lab_template.h"
 #include "tui/lab/lab_tools.h"
 
-static const char first[] =
-    "{%- for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}";
+static const char first[] = "{%- for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}";
 
-static const char second[] =
-    "{%- for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
-    "{%- if mood is defined %}({{ mood }}){% endif %}{{ unset }}";
+static const char second[] = "{%- for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
+                             "{%- if mood is defined %}({{ mood }}){% endif %}{{ unset }}";
 
-static const char script[] =
-    "{\"replies\":[{\"text\":\"Yes.\",\"chunk\":2},{\"text\":\"No.\"}]}";
+static const char script[] = "{\"replies\":[{\"text\":\"Yes.\",\"chunk\":2},{\"text\":\"No.\"}]}";
 
 typedef struct desk {
     cf_template *tpl;
@@ -36,9 +33,7 @@ static void set_up(desk *d, const char *db)
     cf_error err;
     json_t *replies;
     memset(d, 0, sizeof *d);
-    T_OK(cf_template_compile(&d->tpl, cf_str_from(first), NULL, NULL, NULL,
-                             &err),
-         err);
+    T_OK(cf_template_compile(&d->tpl, cf_str_from(first), NULL, NULL, NULL, &err), err);
     const cf_script_options o = {.renderer = cf_renderer_template(d->tpl)};
     T_OK(cf_json_read(&replies, script, strlen(script), &err), err);
     T_OK(cf_backend_script_new(&d->backend, replies, &o, &err), err);
@@ -47,9 +42,8 @@ static void set_up(desk *d, const char *db)
         const cf_store_options so = {.flags = CF_STORE_CREATE};
         T_OK(cf_store_open(&d->store, store_dir_file(db), &so, &err), err);
     }
-    const cf_lab_engine e = {.backend = d->backend,
-                             .template_name = "first",
-                             .template_source = cf_str_from(first)};
+    const cf_lab_engine e = {
+        .backend = d->backend, .template_name = "first", .template_source = cf_str_from(first)};
     T_OK(cf_lab_new(&d->lab, &e, d->store, &err), err);
 }
 
@@ -119,9 +113,7 @@ static void test_template__a_broken_one_changes_nothing(void **state)
     set_up(&d, NULL);
     say(&d, "Is it?");
     use(&d, "second", second);
-    T_FAILS(
-        cf_lab_set_template(d.lab, "bad", cf_str_from("{% for %}\n{{ x"), &err),
-        CF_EFORMAT);
+    T_FAILS(cf_lab_set_template(d.lab, "bad", cf_str_from("{% for %}\n{{ x"), &err), CF_EFORMAT);
     assert_true(strstr(err.text, "line 1") != NULL);
     assert_string_equal(cf_lab_template_name(d.lab), "second");
     assert_prompt(&d, "[user]Is it?\n[assistant]Yes.\n");
@@ -135,8 +127,7 @@ static void test_template__not_while_a_reply_is_written(void **state)
     cf_error err;
     set_up(&d, NULL);
     T_OK(cf_lab_send(d.lab, cf_str_from("Is it?"), (cf_uuid){{0}}, &err), err);
-    T_FAILS(cf_lab_set_template(d.lab, "second", cf_str_from(second), &err),
-            CF_EBUSY);
+    T_FAILS(cf_lab_set_template(d.lab, "second", cf_str_from(second), &err), CF_EBUSY);
     T_FAILS(cf_lab_set_tools(d.lab, NULL, &err), CF_EBUSY);
     cf_lab_settle(d.lab, &err);
     use(&d, "second", second);
@@ -221,16 +212,14 @@ static void test_lint__ends_with_the_bench(void **state)
     desk d;
     set_up(&d, NULL);
     /* A hundred renders of four million steps: it must not be waited for. */
-    static const char slow[] =
-        "{% for i in range(90000) %}{% for j in range(40) %}{% set x = i %}"
-        "{% endfor %}{% endfor %}{{ messages[0].content }}";
+    static const char slow[] = "{% for i in range(90000) %}{% for j in range(40) %}{% set x = i %}"
+                               "{% endfor %}{% endfor %}{{ messages[0].content }}";
     assert_null(cf_lab_lint_of(d.lab, cf_str_from(slow)));
     assert_null(cf_lab_lint_of(d.lab, cf_str_from(second)));
     tear_down(&d);
 }
 
-static const cf_lab_variable *find(const cf_lab_variable *v, size_t n,
-                                   const char *name)
+static const cf_lab_variable *find(const cf_lab_variable *v, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
         if (cf_str_is(v[i].name, name)) {
@@ -332,13 +321,9 @@ static void test_edited_reply__is_a_sibling_and_is_kept(void **state)
     say(&d, "Is it?");
     const cf_turn *const *path = cf_lab_path(d.lab, &n);
     cf_uuid reply = path[1]->id, user = path[0]->id;
-    json_t *message =
-        json_pack("{s:s,s:s}", "role", "assistant", "content", "Maybe.");
-    T_OK(cf_lab_add_reply(d.lab, reply, message, cf_str_from("<raw>Maybe."),
-                          &err),
-         err);
-    T_FAILS(cf_lab_add_reply(d.lab, user, message, cf_str_from(""), &err),
-            CF_EINVAL);
+    json_t *message = json_pack("{s:s,s:s}", "role", "assistant", "content", "Maybe.");
+    T_OK(cf_lab_add_reply(d.lab, reply, message, cf_str_from("<raw>Maybe."), &err), err);
+    T_FAILS(cf_lab_add_reply(d.lab, user, message, cf_str_from(""), &err), CF_EINVAL);
     json_decref(message);
     path = cf_lab_path(d.lab, &n);
     assert_int_equal(n, 2);

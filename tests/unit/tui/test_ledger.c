@@ -42,9 +42,7 @@ static void setup(fixture *f, const char *name)
         skip();
     }
     T_OK(cf_engine_open_memory(&f->engine, bytes, n, &options, &err), err);
-    T_OK(cf_template_compile(&f->tpl, cf_template_builtin(name), NULL,
-                             &f->arena, &why, &err),
-         err);
+    T_OK(cf_template_compile(&f->tpl, cf_template_builtin(name), NULL, &f->arena, &why, &err), err);
     T_OK(cf_context_read(&ctx, cf_str_from(context), &f->arena, &err), err);
     const cf_render_options how = {.causes = true};
     T_OK(cf_template_render(f->tpl, ctx, &how, &f->arena, &f->r, &err), err);
@@ -53,8 +51,7 @@ static void setup(fixture *f, const char *name)
          err);
     T_OK(cf_json_read(&f->values, context, strlen(context), &err), err);
     T_OK(cf_ledger_make(&f->ledger, &f->r.prompt, f->tokens.v, f->tokens.n,
-                        json_object_get(f->values, "messages"),
-                        json_object_get(f->values, "tools"),
+                        json_object_get(f->values, "messages"), json_object_get(f->values, "tools"),
                         cf_template_source(f->tpl), &f->arena, &err),
          err);
 }
@@ -67,8 +64,7 @@ static void teardown(fixture *f)
     cf_arena_deinit(&f->arena);
 }
 
-static const cf_ledger_row *find(const cf_ledger *l, cf_ledger_kind kind,
-                                 uint32_t index)
+static const cf_ledger_row *find(const cf_ledger *l, cf_ledger_kind kind, uint32_t index)
 {
     for (size_t i = 0; i < l->n; i++) {
         if (l->v[i].kind == kind && l->v[i].index == index) {
@@ -81,8 +77,7 @@ static const cf_ledger_row *find(const cf_ledger *l, cf_ledger_kind kind,
 static void test_ledger__adds_up(void **state)
 {
     (void)state;
-    static const char *const names[] = {"qwen3", "llama3.1", "mistral",
-                                        "gemma4"};
+    static const char *const names[] = {"qwen3", "llama3.1", "mistral", "gemma4"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         fixture f;
         setup(&f, names[k]);

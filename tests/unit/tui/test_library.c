@@ -26,12 +26,9 @@ static void set_up(desk *d, const char *db, unsigned n)
     cf_error err;
     json_t *replies;
     memset(d, 0, sizeof *d);
-    T_OK(cf_template_compile(&d->tpl, cf_str_from(source), NULL, NULL, NULL,
-                             &err),
-         err);
+    T_OK(cf_template_compile(&d->tpl, cf_str_from(source), NULL, NULL, NULL, &err), err);
     const cf_script_options o = {.renderer = cf_renderer_template(d->tpl)};
-    T_OK(cf_json_read(&replies, replies_text, sizeof replies_text - 1, &err),
-         err);
+    T_OK(cf_json_read(&replies, replies_text, sizeof replies_text - 1, &err), err);
     T_OK(cf_backend_script_new(&d->backend, replies, &o, &err), err);
     json_decref(replies);
     cf_store *store;
@@ -46,12 +43,10 @@ static void set_up(desk *d, const char *db, unsigned n)
         T_OK(cf_store_put_conv(store, &c, NULL, &err), err);
     }
     T_OK(cf_app_init(&d->app, store, &err), err);
-    const cf_lab_engine e = {.backend = d->backend,
-                             .template_name = "one",
-                             .template_source = cf_str_from(source)};
+    const cf_lab_engine e = {
+        .backend = d->backend, .template_name = "one", .template_source = cf_str_from(source)};
     T_OK(cf_lab_new(&d->app.lab, &e, store, &err), err);
-    cf_app_event(&d->app,
-                 &(cf_event){.kind = CF_EVENT_RESIZE, .w = 100, .h = 30});
+    cf_app_event(&d->app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = 100, .h = 30});
 }
 
 static void tear_down(desk *d)

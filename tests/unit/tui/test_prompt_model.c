@@ -25,8 +25,7 @@ static void add_token(fixture *f, uint32_t len)
         cf_token_span *last = &f->ids[f->tokens.n - 1];
         off = last->off + last->len;
     }
-    f->ids[f->tokens.n] =
-        (cf_token_span){(cf_token)(100 + f->tokens.n), off, len};
+    f->ids[f->tokens.n] = (cf_token_span){(cf_token)(100 + f->tokens.n), off, len};
     f->tokens.n++;
 }
 
@@ -34,14 +33,11 @@ static void make(fixture *f)
 {
     memset(f, 0, sizeof *f);
     f->spans[0] = (cf_prompt_span){.off = 0, .len = 8};
-    f->spans[1] = (cf_prompt_span){
-        .off = 8, .len = 2, .source = CF_SPAN_MESSAGE, .index = 0};
+    f->spans[1] = (cf_prompt_span){.off = 8, .len = 2, .source = CF_SPAN_MESSAGE, .index = 0};
     f->spans[2] = (cf_prompt_span){.off = 10, .len = 12};
-    f->spans[3] = (cf_prompt_span){
-        .off = 22, .len = 2, .source = CF_SPAN_MESSAGE, .index = 1};
+    f->spans[3] = (cf_prompt_span){.off = 22, .len = 2, .source = CF_SPAN_MESSAGE, .index = 1};
     f->spans[4] = (cf_prompt_span){.off = 24, .len = 12};
-    static const uint32_t lens[] = {3, 4, 1, 2, 4, 1, 3, 3,
-                                    1, 2, 4, 1, 3, 3, 1};
+    static const uint32_t lens[] = {3, 4, 1, 2, 4, 1, 3, 3, 1, 2, 4, 1, 3, 3, 1};
     for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
         add_token(f, lens[i]);
     }
@@ -57,8 +53,7 @@ static void test_parts__heads_belong_to_what_follows(void **state)
     cf_error err;
     make(&f);
     T_OK(cf_prompt_model_build(&m, &f.prompt, &f.tokens, NULL, 0, &err), err);
-    static const int32_t want[] = {0, 0, 0, 0, 0,  0,  1, 1,
-                                   1, 1, 1, 1, -2, -2, -2};
+    static const int32_t want[] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, -2, -2, -2};
     for (size_t i = 0; i < m.n; i++) {
         assert_int_equal(m.token[i].message, want[i]);
     }
@@ -81,16 +76,11 @@ static void test_parts__a_message_inside_another(void **state)
         add_token(&f, lens[i]);
     }
     f.spans[0] = (cf_prompt_span){.off = 0, .len = 3};
-    f.spans[1] = (cf_prompt_span){.off = 3,
-                                  .len = 4,
-                                  .source = CF_SPAN_MESSAGE,
-                                  .index = 1,
-                                  .path = cf_str_from(".role")};
+    f.spans[1] = (cf_prompt_span){
+        .off = 3, .len = 4, .source = CF_SPAN_MESSAGE, .index = 1, .path = cf_str_from(".role")};
     f.spans[2] = (cf_prompt_span){.off = 7, .len = 1};
-    f.spans[3] = (cf_prompt_span){.off = 8,
-                                  .len = 3,
-                                  .source = CF_SPAN_MESSAGE,
-                                  .path = cf_str_from(".content")};
+    f.spans[3] = (cf_prompt_span){
+        .off = 8, .len = 3, .source = CF_SPAN_MESSAGE, .path = cf_str_from(".content")};
     f.spans[4] = (cf_prompt_span){.off = 11, .len = 1};
     f.spans[5] = (cf_prompt_span){.off = 12,
                                   .len = 2,
@@ -137,8 +127,7 @@ static void make_of(fixture *f, cf_buf *out, const char *const *piece, size_t n)
     f->prompt = (cf_prompt){cf_buf_str(out), f->spans, n};
 }
 
-static void expect_messages(const char *const *piece, size_t n,
-                            const int32_t *want)
+static void expect_messages(const char *const *piece, size_t n, const int32_t *want)
 {
     fixture f;
     cf_buf out = CF_BUF_INIT;
@@ -156,11 +145,10 @@ static void expect_messages(const char *const *piece, size_t n,
 static void test_parts__what_closes_a_call_belongs_to_it(void **state)
 {
     (void)state;
-    static const char *const call[] = {
-        "<s>", "user\n", "*Hi",     "</s>", "\n", "<s>", "bot\n",  "<call>",
-        "*{}", "\n",     "</call>", "</s>", "\n", "<s>", "tool\n", "*4"};
-    static const int32_t is_of[] = {0, 0, 0, 0, 0, 1, 1, 1,
-                                    1, 1, 1, 1, 1, 2, 2, 2};
+    static const char *const call[] = {"<s>",   "user\n", "*Hi",    "</s>", "\n",      "<s>",
+                                       "bot\n", "<call>", "*{}",    "\n",   "</call>", "</s>",
+                                       "\n",    "<s>",    "tool\n", "*4"};
+    static const int32_t is_of[] = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2};
     expect_messages(call, 16, is_of);
     /* Nothing is opened as the first message was. */
     static const char *const results[] = {"<r>\n", "*4", "\n",   "</r>\n",
@@ -168,9 +156,8 @@ static void test_parts__what_closes_a_call_belongs_to_it(void **state)
     static const int32_t theirs[] = {0, 0, 0, 0, 1, 1, 1, 1};
     expect_messages(results, 7, theirs);
     /* A header that ends the gap is the next one's. */
-    static const char *const header[] = {"<bos>",    "<h>",  "user", "</h>\n\n",
-                                         "*Hi",      "</t>", "<h>",  "bot",
-                                         "</h>\n\n", "*Yo"};
+    static const char *const header[] = {"<bos>", "<h>", "user", "</h>\n\n", "*Hi",
+                                         "</t>",  "<h>", "bot",  "</h>\n\n", "*Yo"};
     static const int32_t headed[] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1};
     expect_messages(header, 10, headed);
     /* A message of the template's own comes before the first one. */
@@ -223,8 +210,7 @@ static void test_wrap__rows_cover_all_tokens(void **state)
     for (int step = 0; step < 4 * 34; step++) {
         int width = 6 + step / 4;
         cf_prompt_form form = (cf_prompt_form)(step % 4);
-        T_OK(cf_prompt_model_wrap(&m, width, form, cf_text_width_visible, &err),
-             err);
+        T_OK(cf_prompt_model_wrap(&m, width, form, cf_text_width_visible, &err), err);
         size_t next = 0;
         for (size_t r = 0; r < m.n_row; r++) {
             assert_int_equal(m.row[r].first, next);
@@ -253,23 +239,21 @@ static void test_run__lies_between_specials(void **state)
     m.token[0].is_special = m.token[4].is_special = true;
     m.token[6].is_special = m.token[10].is_special = true;
     /* By token: the first of its run, and how many it has. */
-    static const size_t want[][2] = {
-        {0, 0}, {1, 3}, {1, 3},  {1, 3},  {4, 0},  {5, 1},  {6, 0}, {7, 3},
-        {7, 3}, {7, 3}, {10, 0}, {11, 1}, {12, 3}, {12, 3}, {12, 3}};
+    static const size_t want[][2] = {{0, 0},  {1, 3},  {1, 3},  {1, 3},  {4, 0},
+                                     {5, 1},  {6, 0},  {7, 3},  {7, 3},  {7, 3},
+                                     {10, 0}, {11, 1}, {12, 3}, {12, 3}, {12, 3}};
     for (size_t i = 0; i < m.n; i++) {
         size_t first;
         assert_int_equal(cf_prompt_model_run(&m, i, &first), want[i][1]);
         assert_int_equal(first, want[i][0]);
     }
     for (int width = 4; width < 30; width++) {
-        T_OK(cf_prompt_model_wrap(&m, width, CF_PROMPT_AS_SPECIALS,
-                                  cf_text_width_visible, &err),
+        T_OK(cf_prompt_model_wrap(&m, width, CF_PROMPT_AS_SPECIALS, cf_text_width_visible, &err),
              err);
         for (size_t i = 0; i < m.n; i++) {
             size_t first;
             (void)cf_prompt_model_run(&m, i, &first);
-            assert_int_equal(cf_prompt_model_row_of(&m, i),
-                             cf_prompt_model_row_of(&m, first));
+            assert_int_equal(cf_prompt_model_row_of(&m, i), cf_prompt_model_row_of(&m, first));
         }
     }
     cf_prompt_model_deinit(&m);
@@ -280,10 +264,8 @@ static cf_status build(void *ud)
     fixture *f = ud;
     cf_prompt_model m = {0};
     cf_error err;
-    cf_status st =
-        cf_prompt_model_build(&m, &f->prompt, &f->tokens, NULL, 0, &err);
-    CF_THEN(st, cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT,
-                                     cf_text_width_visible, &err));
+    cf_status st = cf_prompt_model_build(&m, &f->prompt, &f->tokens, NULL, 0, &err);
+    CF_THEN(st, cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, cf_text_width_visible, &err));
     cf_prompt_model_deinit(&m);
     return st;
 }
@@ -302,13 +284,12 @@ static void test_media__is_one_block(void **state)
     (void)state;
     cf_error err;
     cf_prompt_model m = {0};
-    cf_prompt_span spans[] = {
-        {.off = 0, .len = 2},
-        {.off = 2,
-         .len = 6,
-         .source = CF_SPAN_MESSAGE,
-         .media = cf_str_from("image 0a, 4 x 4 to 8 x 8")},
-        {.off = 8, .len = 1, .source = CF_SPAN_MESSAGE}};
+    cf_prompt_span spans[] = {{.off = 0, .len = 2},
+                              {.off = 2,
+                               .len = 6,
+                               .source = CF_SPAN_MESSAGE,
+                               .media = cf_str_from("image 0a, 4 x 4 to 8 x 8")},
+                              {.off = 8, .len = 1, .source = CF_SPAN_MESSAGE}};
     const cf_token row = cf_token_of_row(77);
     cf_token_span ids[] = {{5, 0, 2},       {6, 2, 2}, {row, 4, 2},
                            {row + 1, 4, 0}, {7, 6, 2}, {8, 8, 1}};
@@ -328,11 +309,8 @@ static void test_media__is_one_block(void **state)
     assert_int_equal(first, 1);
     cf_str block = cf_prompt_model_block(&m, 4, words);
     T_TEXT(block.p, block.n, "[image 0a, 4 x 4 to 8 x 8: 4 tokens]");
-    T_OK(cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, cf_text_width_visible,
-                              &err),
-         err);
-    assert_int_equal(cf_prompt_model_row_of(&m, 1),
-                     cf_prompt_model_row_of(&m, 4));
+    T_OK(cf_prompt_model_wrap(&m, 20, CF_PROMPT_AS_TEXT, cf_text_width_visible, &err), err);
+    assert_int_equal(cf_prompt_model_row_of(&m, 1), cf_prompt_model_row_of(&m, 4));
     cf_prompt_model_deinit(&m);
 }
 

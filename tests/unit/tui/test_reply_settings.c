@@ -47,13 +47,11 @@ static void test_settings__values(void **state)
     assert_int_equal(s.chat.thinking, CF_THINKING_DEFAULT);
     cf_buf line = CF_BUF_INIT;
     assert_true(cf_config_show(&c, "temperature", &line));
-    assert_string_equal(
-        cf_buf_cstr(&line),
-        "temperature=0.25  (set)  divides logits; 0 takes the best");
+    assert_string_equal(cf_buf_cstr(&line),
+                        "temperature=0.25  (set)  divides logits; 0 takes the best");
     cf_buf_reset(&line);
     cf_reply_settings_line(&s, &line);
-    assert_string_equal(cf_buf_cstr(&line),
-                        "T 0.25 k 3 seed 18446744073709551615 n 12");
+    assert_string_equal(cf_buf_cstr(&line), "T 0.25 k 3 seed 18446744073709551615 n 12");
     cf_buf_deinit(&line);
 }
 
@@ -73,18 +71,14 @@ static void test_settings__refused(void **state)
         {"top_p=1.5", "top_p must be between 0 and 1, not '1.5'"},
         {"min_p=-1", "min_p must be between 0 and 1, not '-1'"},
         {"top_k=-1", "top_k is a whole number from 0 to 4294967295, not '-1'"},
-        {"top_k=4294967296",
-         "top_k is a whole number from 0 to 4294967295, not '4294967296'"},
-        {"top_k=3.5",
-         "top_k is a whole number from 0 to 4294967295, not '3.5'"},
+        {"top_k=4294967296", "top_k is a whole number from 0 to 4294967295, not '4294967296'"},
+        {"top_k=3.5", "top_k is a whole number from 0 to 4294967295, not '3.5'"},
         {"seed=18446744073709551616",
          "seed is a whole number or 'random', not '18446744073709551616'"},
         {"trace_top=65", "trace_top is a whole number from 0 to 64, not '65'"},
         {"trace=maybe", "trace is on or off, not 'maybe'"},
-        {"enable_thinking=much",
-         "enable_thinking is default, on or off, not 'much'"},
-        {"thinking_budget=-1",
-         "thinking_budget is a whole number or 'off', not '-1'"},
+        {"enable_thinking=much", "enable_thinking is default, on or off, not 'much'"},
+        {"thinking_budget=-1", "thinking_budget is a whole number or 'off', not '-1'"},
         {"heat=1", "no setting 'heat'; :set lists them"},
         {"=1", "no setting ''; :set lists them"},
     };
@@ -96,8 +90,7 @@ static void test_settings__refused(void **state)
     c.reply = &s;
     before = s;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(cf_config_set(&c, cases[i].text, "set", &err),
-                         CF_EINVAL);
+        assert_int_equal(cf_config_set(&c, cases[i].text, "set", &err), CF_EINVAL);
         assert_string_equal(err.text, cases[i].message);
         assert_memory_equal(&s, &before, sizeof s);
     }
@@ -127,17 +120,14 @@ static void test_settings__confabrc(void **state)
     cf_reply_settings_fix(&s, "temperature");
     cf_reply_settings_fix(&s, "seed");
     c.reply = &s;
-    T_OK(cf_config_read(&c, &keymap, text, sizeof text - 1, no_view, &problems,
-                        &err),
-         err);
+    T_OK(cf_config_read(&c, &keymap, text, sizeof text - 1, no_view, &problems, &err), err);
     assert_true(s.chat.sampling.temperature == 1);
     assert_int_equal(s.chat.sampling.top_k, 7);
     assert_true(s.chat.sampling.seed == 9);
     assert_true(c.a11y);
-    assert_string_equal(
-        cf_buf_cstr(&problems),
-        "line 3: top_k is a whole number from 0 to 4294967295, not 'many'\n"
-        "line 4: seed is a whole number or 'random', not 'x'\n");
+    assert_string_equal(cf_buf_cstr(&problems),
+                        "line 3: top_k is a whole number from 0 to 4294967295, not 'many'\n"
+                        "line 4: seed is a whole number or 'random', not 'x'\n");
     T_OK(cf_config_set(&c, "seed=1", "set", &err), err);
     assert_true(s.chat.sampling.seed == 1);
     cf_buf_deinit(&problems);

@@ -14,11 +14,10 @@ typedef cf_tiny_desk desk;
 
 static void set_up(desk *d, const char *db)
 {
-    cf_tiny_desk_open(
-        d, &(cf_tiny_desk_options){.engine = {.n_threads = 2},
-                                   .core = {.session = {.n_ctx = 256}},
-                                   .max_tokens = 20,
-                                   .db = db});
+    cf_tiny_desk_open(d, &(cf_tiny_desk_options){.engine = {.n_threads = 2},
+                                                 .core = {.session = {.n_ctx = 256}},
+                                                 .max_tokens = 20,
+                                                 .db = db});
 }
 
 /* The ids of the reply that is shown. */

@@ -59,8 +59,8 @@ static void tear_down(desk *d)
 static void add(desk *d, const char *name, const char *mode)
 {
     cf_error err;
-    json_t *c = json_pack("{s:s, s:[s,s,s]}", "name", name, "command",
-                          "python3", "tests/data/mcp/scripted.py", mode);
+    json_t *c = json_pack("{s:s, s:[s,s,s]}", "name", name, "command", "python3",
+                          "tests/data/mcp/scripted.py", mode);
     T_OK(cf_server_bench_add(d->bench, c, &err), err);
     json_decref(c);
 }
@@ -186,8 +186,8 @@ static void *make_call(void *arg)
 {
     calling *c = arg;
     json_t *arguments = json_pack("{s:s}", "text", "hi");
-    c->st = cf_server_bench_call(c->d->bench, 0, cf_str_from("echo"), arguments,
-                                 20000, &c->cancel, &c->text, &c->err);
+    c->st = cf_server_bench_call(c->d->bench, 0, cf_str_from("echo"), arguments, 20000, &c->cancel,
+                                 &c->text, &c->err);
     json_decref(arguments);
     atomic_store(&c->is_over, true);
     return NULL;
@@ -244,9 +244,7 @@ static void test_server_bench__questions(void **state)
     add(&d, "asks", "elicits");
     cf_server_bench_start(d.bench, 0);
     wait_for(&d, 0, CF_BENCH_READY);
-    call(&d, &c,
-         json_pack("{s:s, s:{s:s}}", "action", "accept", "content", "name",
-                   "Ada"));
+    call(&d, &c, json_pack("{s:s, s:{s:s}}", "action", "accept", "content", "name", "Ada"));
     T_OK(c.st, c.err);
     assert_non_null(strstr(cf_buf_cstr(&c.text), "\"name\": \"Ada\""));
     cf_buf_deinit(&c.text);

@@ -13,10 +13,8 @@
 
 /* As llama-server; it writes "user: Hi\n" and a generation prompt. */
 static const cf_path_answer llama[] = {
-    {.path = "/props",
-     .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
-    {.path = "/apply-template",
-     .body = "{\"prompt\":\"user: Hi\\nassistant: \"}"},
+    {.path = "/props", .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
+    {.path = "/apply-template", .body = "{\"prompt\":\"user: Hi\\nassistant: \"}"},
     {.path = "/tokenize",
      .body = "{\"tokens\":[{\"id\":1,\"piece\":\"user: Hi\\n\"},{\"id\":2,"
              "\"piece\":\"assistant: \"}]}"},
@@ -28,8 +26,7 @@ static const cf_path_answer llama[] = {
              "\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"},
     {.path = NULL}};
 
-#define MESSAGES \
-    "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+#define MESSAGES "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
 
 static const char same[] = MESSAGES "assistant: ";
 static const char other[] = MESSAGES "ASSISTANT: ";
@@ -46,9 +43,8 @@ static void set_up(desk *d, const char *source)
     cf_path_server_start(&d->server, llama);
     const cf_remote_options o = {.model = "m"};
     T_OK(cf_backend_remote_new(&d->backend, d->server.url, &o, &err), err);
-    const cf_lab_engine e = {.backend = d->backend,
-                             .template_name = "mine",
-                             .template_source = cf_str_from(source)};
+    const cf_lab_engine e = {
+        .backend = d->backend, .template_name = "mine", .template_source = cf_str_from(source)};
     T_OK(cf_lab_new(&d->lab, &e, NULL, &err), err);
     T_OK(cf_lab_send(d->lab, cf_str_from("Hi"), (cf_uuid){{0}}, &err), err);
     cf_lab_settle(d->lab, &err);
@@ -129,16 +125,13 @@ static void test_server_prompt__beside_ours_in_diff(void **state)
     ask(&d);
     cf_diff_model_update(&m);
     assert_true(m.has_diff);
-    T_TEXT(m.render.prompt[0].text.p, m.render.prompt[0].text.n,
-           "user: Hi\nASSISTANT: ");
-    T_TEXT(m.render.prompt[1].text.p, m.render.prompt[1].text.n,
-           "user: Hi\nassistant: ");
+    T_TEXT(m.render.prompt[0].text.p, m.render.prompt[0].text.n, "user: Hi\nASSISTANT: ");
+    T_TEXT(m.render.prompt[1].text.p, m.render.prompt[1].text.n, "user: Hi\nassistant: ");
     assert_string_equal(cf_diff_model_name(&m, 1), "the server");
     assert_false(cf_diff_is_equal(&m.diff));
     m.is_swapped = false;
     cf_diff_model_update(&m);
-    T_TEXT(m.render.prompt[0].text.p, m.render.prompt[0].text.n,
-           "user: Hi\nassistant: ");
+    T_TEXT(m.render.prompt[0].text.p, m.render.prompt[0].text.n, "user: Hi\nassistant: ");
     cf_diff_model_deinit(&m);
     tear_down(&d);
 }

@@ -47,9 +47,7 @@ static void check(desk *d)
     cf_lab *writes, *reads;
     size_t n;
     T_OK(cf_lab_new(&writes, &d->engine, d->store, &err), err);
-    T_OK(cf_lab_send(writes, cf_str_from("How is it in Oslo?"), (cf_uuid){{0}},
-                     &err),
-         err);
+    T_OK(cf_lab_send(writes, cf_str_from("How is it in Oslo?"), (cf_uuid){{0}}, &err), err);
     cf_lab_settle(writes, &err);
     assert_int_equal(err.code, CF_OK);
     const cf_turn *const *path = cf_lab_path(writes, &n);
@@ -65,8 +63,7 @@ static void check(desk *d)
     size_t n_draws = 0;
     for (size_t i = 0; i < read->n_token; i++) {
         assert_int_equal(read->token[i].id, written->token[i].id);
-        assert_int_equal(read->token[i].draw != NULL,
-                         written->token[i].draw != NULL);
+        assert_int_equal(read->token[i].draw != NULL, written->token[i].draw != NULL);
         if (read->token[i].draw != NULL) {
             same_draw(read->token[i].draw, written->token[i].draw);
             n_draws++;
@@ -90,20 +87,17 @@ static void test_stored_reply__has_its_candidates(void **state)
     static const float temperatures[] = {0, 0.8f};
     void *bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 3}, &n);
     T_OK(cf_engine_open_memory(&engine, bytes, n, &o, &err), err);
-    T_OK(cf_store_open(&d.store, store_dir_file("replies.db"), &flags, &err),
-         err);
+    T_OK(cf_store_open(&d.store, store_dir_file("replies.db"), &flags, &err), err);
     for (size_t i = 0; i < 2; i++) {
         T_OK(cf_backend_core_new(&d.backend, engine, &core, &err), err);
-        d.engine = (cf_lab_engine){.backend = d.backend,
-                                   .engine = engine,
-                                   .tokenizer = cf_engine_tokenizer(engine),
-                                   .template_name = "plain",
-                                   .sampling = {.temperature = temperatures[i],
-                                                .top_k = 40,
-                                                .top_p = 0.95f,
-                                                .seed = 11},
-                                   .has_sampling = true,
-                                   .max_tokens = 12};
+        d.engine = (cf_lab_engine){
+            .backend = d.backend,
+            .engine = engine,
+            .tokenizer = cf_engine_tokenizer(engine),
+            .template_name = "plain",
+            .sampling = {.temperature = temperatures[i], .top_k = 40, .top_p = 0.95f, .seed = 11},
+            .has_sampling = true,
+            .max_tokens = 12};
         check(&d);
         cf_backend_free(d.backend);
     }

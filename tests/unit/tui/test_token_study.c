@@ -27,11 +27,10 @@ typedef struct desk {
 static void set_up(desk *d, const char *db)
 {
     *d = (desk){.n_done = 0};
-    cf_tiny_desk_open(
-        &d->on, &(cf_tiny_desk_options){.engine = {.n_threads = 1},
-                                        .core = {.session = {.n_ctx = 256}},
-                                        .max_tokens = 20,
-                                        .db = db});
+    cf_tiny_desk_open(&d->on, &(cf_tiny_desk_options){.engine = {.n_threads = 1},
+                                                      .core = {.session = {.n_ctx = 256}},
+                                                      .max_tokens = 20,
+                                                      .db = db});
 }
 
 static void tear_down(desk *d)
@@ -74,8 +73,7 @@ static void set(desk *d, const char *name, const char *value)
 {
     cf_error err;
     T_OK(cf_reply_settings_set(cf_lab_settings(d->on.lab),
-                               cf_reply_setting_find(name, strlen(name)), value,
-                               "set", &err),
+                               cf_reply_setting_find(name, strlen(name)), value, "set", &err),
          err);
 }
 
@@ -101,8 +99,8 @@ static const cf_token_study *study_of(desk *d, const cf_reply *r)
 
 /* ---- trees -------------------------------------------------------------- */
 
-static void grow(desk *d, cf_token_tree *tree, const cf_reply *r, size_t token,
-                 uint32_t width, uint32_t depth)
+static void grow(desk *d, cf_token_tree *tree, const cf_reply *r, size_t token, uint32_t width,
+                 uint32_t depth)
 {
     cf_error err;
     T_OK(cf_lab_grow_tree(d->on.lab, tree, r, token, width, depth, &err), err);
@@ -190,21 +188,17 @@ static void test_tree__refused(void **state)
     set_up(&d, NULL);
     const cf_reply *r = say(&d, "hello");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(
-            cf_lab_grow_tree(d.on.lab, &tree, r, 0, bad[i][0], bad[i][1], &err),
-            CF_EINVAL);
+        assert_int_equal(cf_lab_grow_tree(d.on.lab, &tree, r, 0, bad[i][0], bad[i][1], &err),
+                         CF_EINVAL);
     }
-    assert_int_equal(
-        cf_lab_grow_tree(d.on.lab, &tree, r, r->n_token, 1, 1, &err),
-        CF_EUNSUPPORTED);
+    assert_int_equal(cf_lab_grow_tree(d.on.lab, &tree, r, r->n_token, 1, 1, &err), CF_EUNSUPPORTED);
     /* Past the end of the context it ends, and says why. */
     set(&d, "max_tokens", "0");
     T_OK(cf_lab_retry(d.on.lab, r->turn, &err), err);
     settle(&d);
     r = last(&d);
     if (r->n_token + r->n_prompt_ids >= 256) {
-        T_OK(cf_lab_grow_tree(d.on.lab, &tree, r, r->n_token - 1, 2, 8, &err),
-             err);
+        T_OK(cf_lab_grow_tree(d.on.lab, &tree, r, r->n_token - 1, 2, 8, &err), err);
         cf_lab_settle(d.on.lab, &err);
         assert_int_equal(err.code, CF_ELIMIT); /* told, */
         assert_int_equal(tree.why.code, CF_ELIMIT);
@@ -277,13 +271,11 @@ static void test_study__is_what_held(void **state)
     set_up(&d, NULL);
     set(&d, "temperature", "1.5");
     constrain(&d, "regex yes or no: [ab]{3}[0-9]{2,5}!");
-    assert_string_equal(cf_lab_constraint(d.on.lab),
-                        "regex yes or no: [ab]{3}[0-9]{2,5}!");
+    assert_string_equal(cf_lab_constraint(d.on.lab), "regex yes or no: [ab]{3}[0-9]{2,5}!");
     const cf_reply *r = say(&d, "hello");
     cf_uuid turn = r->turn;
     assert_true(r->token[0].is_forced);
-    assert_string_equal(cf_reply_constraint(r),
-                        "regex yes or no: [ab]{3}[0-9]{2,5}!");
+    assert_string_equal(cf_reply_constraint(r), "regex yes or no: [ab]{3}[0-9]{2,5}!");
     check_study(&d, r);
     /* A fork of it starts inside the constraint. */
     size_t at = r->n_token - 3;
@@ -299,8 +291,7 @@ static void test_study__is_what_held(void **state)
     assert_true(tree.n_branch > 0);
     for (size_t b = 0; b < tree.n_branch; b++) {
         cf_buf piece = CF_BUF_INIT;
-        cf_tokenizer_piece(&piece, cf_engine_tokenizer(d.on.engine),
-                           tree.node[b][0].id, true);
+        cf_tokenizer_piece(&piece, cf_engine_tokenizer(d.on.engine), tree.node[b][0].id, true);
         assert_true(piece.n > 0);
         assert_memory_equal(cf_buf_cstr(&piece), "yes or no: ", piece.n);
         cf_buf_deinit(&piece);
@@ -315,8 +306,7 @@ static void test_study__is_what_held(void **state)
     constrain(&d, "off");
     T_OK(cf_lab_retry(d.on.lab, turn, &err), err);
     settle(&d);
-    assert_int_equal(cf_lab_study(d.on.lab, last(&d), take_study, &d, &err),
-                     CF_ENOTFOUND);
+    assert_int_equal(cf_lab_study(d.on.lab, last(&d), take_study, &d, &err), CF_ENOTFOUND);
     tear_down(&d);
 }
 
@@ -333,15 +323,13 @@ static void test_study__tree_is_held(void **state)
     grow(&d, &tree, r, 0, 3, 8);
     assert_int_equal(tree.n_branch, 3);
     cf_grammar *g;
-    T_OK(cf_grammar_from_regex(&g, cf_str_from("[abc]{2}[0-9]{4}"), NULL, &err),
-         err);
+    T_OK(cf_grammar_from_regex(&g, cf_str_from("[abc]{2}[0-9]{4}"), NULL, &err), err);
     for (size_t b = 0; b < tree.n_branch; b++) {
         cf_constraint *c;
         cf_buf text = CF_BUF_INIT;
         size_t n;
         for (size_t i = 0; i < tree.n[b]; i++) {
-            cf_tokenizer_piece(&text, cf_engine_tokenizer(d.on.engine),
-                               tree.node[b][i].id, true);
+            cf_tokenizer_piece(&text, cf_engine_tokenizer(d.on.engine), tree.node[b][i].id, true);
         }
         T_OK(cf_constraint_new(&c, g, NULL, &err), err);
         T_OK(cf_constraint_bytes(c, cf_buf_cstr(&text), text.n, &n, &err), err);

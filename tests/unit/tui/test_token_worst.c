@@ -27,8 +27,7 @@ static void test_token_worst__order_and_total(void **state)
 static void test_token_worst__mass(void **state)
 {
     (void)state;
-    cf_draw d[3] = {
-        {.allowed_mass = 1e-7f}, {.allowed_mass = 1}, {.allowed_mass = 0.2f}};
+    cf_draw d[3] = {{.allowed_mass = 1e-7f}, {.allowed_mass = 1}, {.allowed_mass = 0.2f}};
     cf_chat_token t[3] = {{.p = 1, .draw = &d[0], .is_held = true},
                           {.p = 1, .draw = &d[1], .is_held = true},
                           {.p = 1, .draw = &d[2]}};

@@ -98,10 +98,9 @@ static void test_file__no_always(void **state)
     (void)state;
     const char *path = store_dir_file("always.json");
     cf_tool_desk d;
-    store_dir_write(path,
-                    "{\"policies\":{\"f\":\"always\",\"g\":1,\"h\":\"never\"},"
-                    "\"mocks\":{\"f\":1,\"g\":\"x\"},\"commands\":[],"
-                    "\"on_failure\":\"explode\",\"timeout_s\":-4}");
+    store_dir_write(path, "{\"policies\":{\"f\":\"always\",\"g\":1,\"h\":\"never\"},"
+                          "\"mocks\":{\"f\":1,\"g\":\"x\"},\"commands\":[],"
+                          "\"on_failure\":\"explode\",\"timeout_s\":-4}");
     open_desk(&d, path);
     assert_int_equal(cf_tool_desk_policy(&d, s("f")), CF_POLICY_ASK);
     assert_int_equal(cf_tool_desk_policy(&d, s("h")), CF_POLICY_NEVER);
@@ -161,10 +160,8 @@ static void test_values__refused(void **state)
     memset(name, 'n', sizeof name);
     T_OK(cf_tool_desk_init(&d, &err), err);
     T_FAILS(cf_tool_desk_set_mock(&d, s(""), "1", &err), CF_EINVAL);
-    T_FAILS(cf_tool_desk_set_mock(&d, cf_str_make(name, 256), "1", &err),
-            CF_EINVAL);
-    T_FAILS(cf_tool_desk_set_mock(&d, cf_str_make("a\0b", 3), "1", &err),
-            CF_EINVAL);
+    T_FAILS(cf_tool_desk_set_mock(&d, cf_str_make(name, 256), "1", &err), CF_EINVAL);
+    T_FAILS(cf_tool_desk_set_mock(&d, cf_str_make("a\0b", 3), "1", &err), CF_EINVAL);
     T_FAILS(cf_tool_desk_set_mock(&d, s("f"), "\xFF", &err), CF_EINVAL);
     T_FAILS(cf_tool_desk_set_timeout(&d, 0, &err), CF_EINVAL);
     T_FAILS(cf_tool_desk_set_timeout(&d, 86401, &err), CF_EINVAL);
@@ -178,15 +175,13 @@ static void test_names__there_and_back(void **state)
     (void)state;
     for (int i = 0; i < CF_FAILURE_COUNT; i++) {
         cf_on_failure got;
-        assert_true(
-            cf_on_failure_parse(&got, s(cf_on_failure_name((cf_on_failure)i))));
+        assert_true(cf_on_failure_parse(&got, s(cf_on_failure_name((cf_on_failure)i))));
         assert_int_equal(got, i);
         assert_true(strlen(cf_on_failure_help(got)) > 0);
     }
     for (int i = 0; i <= CF_POLICY_NEVER; i++) {
         cf_tool_policy got;
-        assert_true(cf_tool_policy_parse(
-            &got, s(cf_tool_policy_name((cf_tool_policy)i))));
+        assert_true(cf_tool_policy_parse(&got, s(cf_tool_policy_name((cf_tool_policy)i))));
         assert_int_equal(got, i);
     }
     cf_tool_policy none;
@@ -236,8 +231,7 @@ static void test_scope__belongs_to_the_declarations(void **state)
     cf_tool_desk_scope(other, b, false);
     assert_string_not_equal(mine, other);
     assert_string_not_equal(mine, own);
-    store_dir_write(path,
-                    "{\"mocks\":{\"old\":\"1\"}}"); /* an earlier version */
+    store_dir_write(path, "{\"mocks\":{\"old\":\"1\"}}"); /* an earlier version */
     open_desk(&d, path);
     T_OK(cf_tool_desk_set_command(&d, s("*"), "given", false, &err), err);
     T_OK(cf_tool_desk_go(&d, mine, &loaded, &err), err);

@@ -70,8 +70,8 @@ static void build(fixture *f)
          err);
 }
 
-static void assert_outcomes(const cf_call_row *row, int raw, int parsed,
-                            int valid, int run, int back)
+static void assert_outcomes(const cf_call_row *row, int raw, int parsed, int valid, int run,
+                            int back)
 {
     const int want[] = {raw, parsed, valid, run, back};
     for (int i = 0; i < CF_STAGE_COUNT; i++) {
@@ -87,22 +87,21 @@ static void test_stages__of_each_kind_of_call(void **state)
     add(&f, "{\"role\":\"user\",\"content\":\"hi\"}", "");
     add(&f, "{\"role\":\"assistant\",\"content\":\"\"}",
         "<think>a <tool_call> to come</think>" CALL("{\"city\":\"Oslo\"}"));
-    add(&f, "{\"role\":\"tool\",\"name\":\"get_weather\",\"content\":\"4\"}",
-        "");
+    add(&f, "{\"role\":\"tool\",\"name\":\"get_weather\",\"content\":\"4\"}", "");
     add(&f, "{\"role\":\"assistant\",\"content\":\"\"}",
         CALL("{\"city\":7}") "\n" CALL("{\"city\":Oslo}"));
     build(&f);
     assert_int_equal(f.m.n_row, 3);
     const cf_call_row *r = f.m.row;
-    assert_outcomes(&r[0], CF_OUTCOME_OK, CF_OUTCOME_OK, CF_OUTCOME_OK,
-                    CF_OUTCOME_OK, CF_OUTCOME_OK);
+    assert_outcomes(&r[0], CF_OUTCOME_OK, CF_OUTCOME_OK, CF_OUTCOME_OK, CF_OUTCOME_OK,
+                    CF_OUTCOME_OK);
     assert_int_equal(r[0].result, 2);
     assert_int_equal(f.m.reply[r[0].reply].skip, strlen("<think>a <tool_call> "
                                                         "to come</think>"));
-    assert_outcomes(&r[1], CF_OUTCOME_OK, CF_OUTCOME_OK, CF_OUTCOME_FAIL,
-                    CF_OUTCOME_WAITS, CF_OUTCOME_NONE);
-    assert_outcomes(&r[2], CF_OUTCOME_OK, CF_OUTCOME_FAIL, CF_OUTCOME_NONE,
-                    CF_OUTCOME_NONE, CF_OUTCOME_NONE);
+    assert_outcomes(&r[1], CF_OUTCOME_OK, CF_OUTCOME_OK, CF_OUTCOME_FAIL, CF_OUTCOME_WAITS,
+                    CF_OUTCOME_NONE);
+    assert_outcomes(&r[2], CF_OUTCOME_OK, CF_OUTCOME_FAIL, CF_OUTCOME_NONE, CF_OUTCOME_NONE,
+                    CF_OUTCOME_NONE);
     assert_int_equal(cf_tool_model_nth(&f.m, &r[0]), 0);
     assert_int_equal(cf_tool_model_nth(&f.m, &r[2]), 1);
     assert_null(cf_tool_model_call(&f.m, &r[2]));
@@ -123,8 +122,7 @@ static void test_results__by_id_by_name_by_order(void **state)
         "");
     add(&f, "{\"role\":\"tool\",\"tool_call_id\":\"b\",\"content\":\"1\"}", "");
     add(&f, "{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"2\"}", "");
-    add(&f, "{\"role\":\"tool\",\"name\":\"get_weather\",\"content\":\"3\"}",
-        "");
+    add(&f, "{\"role\":\"tool\",\"name\":\"get_weather\",\"content\":\"3\"}", "");
     build(&f);
     assert_int_equal(f.m.n_row, 3);
     assert_true(f.m.reply[0].is_rewritten);
@@ -142,18 +140,15 @@ static void test_failure__is_told_in_one_line(void **state)
     cf_buf why = CF_BUF_INIT;
     set_up(&f);
     add(&f, "{\"role\":\"assistant\",\"content\":\"\"}",
-        CALL("{\"city\":7}") "\n" CALL("{\"city\":Oslo}")
-            CALL("{\"city\":\"Oslo\"}"));
+        CALL("{\"city\":7}") "\n" CALL("{\"city\":Oslo}") CALL("{\"city\":\"Oslo\"}"));
     add(&f, "{\"role\":\"tool\",\"content\":\"told\"}", "");
     build(&f);
     assert_true(cf_tool_model_failure(&f.m, &f.m.row[0], &why));
-    assert_non_null(
-        strstr(cf_buf_cstr(&why), "INVALID_PARAMETER_TYPE at city"));
+    assert_non_null(strstr(cf_buf_cstr(&why), "INVALID_PARAMETER_TYPE at city"));
     cf_buf_reset(&why);
     assert_true(cf_tool_model_failure(&f.m, &f.m.row[1], &why));
-    assert_string_equal(cf_buf_cstr(&why),
-                        "the call cannot be parsed: expected a JSON value at "
-                        "byte 54");
+    assert_string_equal(cf_buf_cstr(&why), "the call cannot be parsed: expected a JSON value at "
+                                           "byte 54");
     cf_buf_reset(&why);
     assert_false(cf_tool_model_failure(&f.m, &f.m.row[2], &why));
     assert_int_equal(why.n, 0);
@@ -166,8 +161,7 @@ static void test_failure__is_found_again_in_the_path(void **state)
     (void)state;
     fixture f;
     set_up(&f);
-    add(&f, "{\"role\":\"assistant\",\"content\":\"\"}",
-        CALL("{\"city\":Oslo}"));
+    add(&f, "{\"role\":\"assistant\",\"content\":\"\"}", CALL("{\"city\":Oslo}"));
     add(&f, "{\"role\":\"tool\",\"content\":\"told\"}", "");
     build(&f);
     assert_int_equal(f.m.row[0].result, 1);
@@ -203,8 +197,7 @@ static void add_two(fixture *f)
         "\"arguments\":{\"city\":\"Oslo\"}}},{\"type\":\"function\","
         "\"function\":{\"name\":\"get_weather\",\"arguments\":{\"city\":"
         "\"Rome\"}}}]}",
-        "Let me see.\n" CALL("{\"city\":\"Oslo\"}") "\n" CALL(
-            "{\"city\":\"Rome\"}"));
+        "Let me see.\n" CALL("{\"city\":\"Oslo\"}") "\n" CALL("{\"city\":\"Rome\"}"));
 }
 
 static void test_edit__message_and_bytes(void **state)
@@ -217,19 +210,16 @@ static void test_edit__message_and_bytes(void **state)
     set_up(&f);
     add_two(&f);
     build(&f);
-    T_OK(cf_tool_model_edit(
-             &f.m,
-             &(cf_call_edit){&f.m.row[1], f.path[0], CF_TOOLS_HERMES,
-                             cf_str_from("{\"city\": \"Bergen\", "
-                                         "\"day\":\"today\"}")},
-             &message, &raw, &err),
+    T_OK(cf_tool_model_edit(&f.m,
+                            &(cf_call_edit){&f.m.row[1], f.path[0], CF_TOOLS_HERMES,
+                                            cf_str_from("{\"city\": \"Bergen\", "
+                                                        "\"day\":\"today\"}")},
+                            &message, &raw, &err),
          err);
     json_t *calls = json_object_get(message, "tool_calls");
     json_t *want = json_of("{\"city\":\"Bergen\",\"day\":\"today\"}");
     assert_true(json_equal(
-        json_object_get(json_object_get(json_array_get(calls, 1), "function"),
-                        "arguments"),
-        want));
+        json_object_get(json_object_get(json_array_get(calls, 1), "function"), "arguments"), want));
     /* The bytes parse to the same, and what stood around them is kept. */
     fixture g;
     set_up(&g);
@@ -261,17 +251,14 @@ static void test_edit__keeps_arguments_that_were_text(void **state)
         "\"function\":{\"name\":\"get_weather\",\"arguments\":\"{}\"}}]}",
         "");
     build(&f);
-    T_OK(cf_tool_model_edit(
-             &f.m,
-             &(cf_call_edit){&f.m.row[0], f.path[0], CF_TOOLS_HERMES,
-                             cf_str_from("{ \"city\": \"Oslo\" }")},
-             &message, &raw, &err),
+    T_OK(cf_tool_model_edit(&f.m,
+                            &(cf_call_edit){&f.m.row[0], f.path[0], CF_TOOLS_HERMES,
+                                            cf_str_from("{ \"city\": \"Oslo\" }")},
+                            &message, &raw, &err),
          err);
     assert_int_equal(raw.n, 0); /* there were no bytes to change */
     cf_str text = cf_json_get_str(
-        json_object_get(
-            json_array_get(json_object_get(message, "tool_calls"), 0),
-            "function"),
+        json_object_get(json_array_get(json_object_get(message, "tool_calls"), 0), "function"),
         "arguments");
     T_TEXT(text.p, text.n, "{\"city\":\"Oslo\"}");
     json_decref(message);
@@ -288,24 +275,20 @@ static void test_edit__refuses(void **state)
     cf_buf raw = CF_BUF_INIT;
     set_up(&f);
     add_two(&f);
-    add(&f, "{\"role\":\"assistant\",\"content\":\"\"}",
-        CALL("{\"city\":\"Oslo\"}"));
+    add(&f, "{\"role\":\"assistant\",\"content\":\"\"}", CALL("{\"city\":\"Oslo\"}"));
     build(&f);
     static const char *const bad[] = {"", "[1]", "{\"city\":}", "{} {}", "1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        T_FAILS(cf_tool_model_edit(&f.m,
-                                   &(cf_call_edit){&f.m.row[0], f.path[0],
-                                                   CF_TOOLS_HERMES,
-                                                   cf_str_from(bad[i])},
-                                   &message, &raw, &err),
+        T_FAILS(cf_tool_model_edit(
+                    &f.m,
+                    &(cf_call_edit){&f.m.row[0], f.path[0], CF_TOOLS_HERMES, cf_str_from(bad[i])},
+                    &message, &raw, &err),
                 CF_EFORMAT);
     }
-    T_FAILS(
-        cf_tool_model_edit(&f.m,
-                           &(cf_call_edit){&f.m.row[2], f.path[1],
-                                           CF_TOOLS_HERMES, cf_str_from("{}")},
-                           &message, &raw, &err),
-        CF_EUNSUPPORTED); /* a message that lists no calls */
+    T_FAILS(cf_tool_model_edit(
+                &f.m, &(cf_call_edit){&f.m.row[2], f.path[1], CF_TOOLS_HERMES, cf_str_from("{}")},
+                &message, &raw, &err),
+            CF_EUNSUPPORTED); /* a message that lists no calls */
     cf_buf_deinit(&raw);
     tear_down(&f);
 }
@@ -320,8 +303,7 @@ static void test_drop__leaves_the_text(void **state)
     set_up(&f);
     add_two(&f);
     build(&f);
-    T_OK(cf_tool_model_drop(&f.m, &f.m.row[0], f.path[0], &message, &raw, &err),
-         err);
+    T_OK(cf_tool_model_drop(&f.m, &f.m.row[0], f.path[0], &message, &raw, &err), err);
     assert_null(json_object_get(message, "tool_calls"));
     cf_str content = cf_json_get_str(message, "content");
     T_TEXT(content.p, content.n, "Let me see.");
@@ -341,8 +323,7 @@ static void test_check__arguments(void **state)
         bool is_valid;
     } cases[] = {
         {"{\"city\":\"Oslo\"}", "", true},
-        {"{\"city\":\"Oslo\",\"day\":\"never\"}", "INVALID_PARAMETER_VALUE",
-         false},
+        {"{\"city\":\"Oslo\",\"day\":\"never\"}", "INVALID_PARAMETER_VALUE", false},
         {"{}", "MISSING_REQUIRED_PARAMETER", false},
         {"{\"city\":1}", "INVALID_PARAMETER_TYPE $.city", false},
         {"{\"city\":\"</tool_call>\"}", "", true},
@@ -352,8 +333,7 @@ static void test_check__arguments(void **state)
         cf_error err;
         bool is_valid;
         T_OK(cf_tool_check_arguments(f.tools, cf_str_from("get_weather"),
-                                     cf_str_from(cases[i].arguments), &said,
-                                     &is_valid, &err),
+                                     cf_str_from(cases[i].arguments), &said, &is_valid, &err),
              err);
         assert_int_equal(is_valid, cases[i].is_valid);
         assert_non_null(strstr(cf_buf_cstr(&said), cases[i].said));
@@ -363,14 +343,12 @@ static void test_check__arguments(void **state)
     cf_buf said = CF_BUF_INIT;
     cf_error err;
     bool is_valid = true;
-    T_FAILS(cf_tool_check_arguments(f.tools, cf_str_from("get_weather"),
-                                    cf_str_from("{\"city\":"), &said, &is_valid,
-                                    &err),
+    T_FAILS(cf_tool_check_arguments(f.tools, cf_str_from("get_weather"), cf_str_from("{\"city\":"),
+                                    &said, &is_valid, &err),
             CF_EFORMAT);
     assert_false(is_valid);
-    T_OK(cf_tool_check_arguments(NULL, cf_str_from("anything"),
-                                 cf_str_from("{\"x\":1}"), &said, &is_valid,
-                                 &err),
+    T_OK(cf_tool_check_arguments(NULL, cf_str_from("anything"), cf_str_from("{\"x\":1}"), &said,
+                                 &is_valid, &err),
          err);
     assert_true(is_valid); /* nothing is declared */
     cf_buf_deinit(&said);
@@ -381,8 +359,7 @@ static void test_result_message__name_and_id_where_known(void **state)
 {
     (void)state;
     const cf_str none = {NULL, 0};
-    json_t *v = cf_tool_result_message(cf_str_from("f"), cf_str_from("c1"),
-                                       cf_str_from("4"));
+    json_t *v = cf_tool_result_message(cf_str_from("f"), cf_str_from("c1"), cf_str_from("4"));
     json_t *want = json_of("{\"role\":\"tool\",\"name\":\"f\",\"content\":"
                            "\"4\",\"tool_call_id\":\"c1\"}");
     assert_true(json_equal(v, want));
@@ -394,9 +371,8 @@ static void test_result_message__name_and_id_where_known(void **state)
     json_decref(v);
     json_decref(want);
     assert_null(cf_tool_result_message(none, none, cf_str_from("\xFF")));
-    v = cf_tool_result_message(
-        none, none,
-        cf_str_from("[{\"type\":\"image\",\"blob\":\"aGVsbG8=\"}]"));
+    v = cf_tool_result_message(none, none,
+                               cf_str_from("[{\"type\":\"image\",\"blob\":\"aGVsbG8=\"}]"));
     assert_int_equal(json_array_size(json_object_get(v, "content")), 1);
     json_decref(v);
     v = cf_tool_result_message(none, none, cf_str_from("[{\"n\":1}]"));
@@ -413,24 +389,21 @@ static cf_status build_and_edit(void *ud)
     json_t *message = NULL;
     cf_buf raw = CF_BUF_INIT, said = CF_BUF_INIT;
     bool is_valid;
-    CF_TRY(cf_tool_model_build(&m, f->path, f->n, CF_TOOLS_HERMES, f->tools,
-                               cf_str_from(""), NULL));
+    CF_TRY(
+        cf_tool_model_build(&m, f->path, f->n, CF_TOOLS_HERMES, f->tools, cf_str_from(""), NULL));
     cf_status st = cf_tool_model_edit(
         &m,
-        &(cf_call_edit){&m.row[0], f->path[0], CF_TOOLS_HERMES,
-                        cf_str_from("{\"city\":\"Bonn\"}")},
+        &(cf_call_edit){&m.row[0], f->path[0], CF_TOOLS_HERMES, cf_str_from("{\"city\":\"Bonn\"}")},
         &message, &raw, NULL);
     if (st == CF_OK) {
         json_decref(message);
         cf_buf_deinit(&raw);
-        st =
-            cf_tool_model_drop(&m, &m.row[0], f->path[0], &message, &raw, NULL);
+        st = cf_tool_model_drop(&m, &m.row[0], f->path[0], &message, &raw, NULL);
     }
     if (st == CF_OK) {
         json_decref(message);
         st = cf_tool_check_arguments(f->tools, cf_str_from("get_weather"),
-                                     cf_str_from("{\"city\":1}"), &said,
-                                     &is_valid, NULL);
+                                     cf_str_from("{\"city\":1}"), &said, &is_valid, NULL);
     }
     if (st == CF_OK && said.failed) {
         st = CF_ENOMEM; /* told by the buffer */

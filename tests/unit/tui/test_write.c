@@ -31,9 +31,7 @@ static void set_up(desk *d)
     cf_error err;
     json_t *replies;
     memset(d, 0, sizeof *d);
-    T_OK(cf_template_compile(&d->tpl, cf_str_from(source), NULL, NULL, NULL,
-                             &err),
-         err);
+    T_OK(cf_template_compile(&d->tpl, cf_str_from(source), NULL, NULL, NULL, &err), err);
     const cf_script_options o = {.renderer = cf_renderer_template(d->tpl)};
     T_OK(cf_json_read(&replies, text, sizeof text - 1, &err), err);
     T_OK(cf_backend_script_new(&d->backend, replies, &o, &err), err);
@@ -43,8 +41,7 @@ static void set_up(desk *d)
     T_OK(cf_app_init(&d->app, NULL, &err), err);
     const cf_lab_engine e = {.backend = d->backend, .template_name = "plain"};
     T_OK(cf_lab_new(&d->app.lab, &e, NULL, &err), err);
-    cf_app_event(&d->app,
-                 &(cf_event){.kind = CF_EVENT_RESIZE, .w = 100, .h = 30});
+    cf_app_event(&d->app, &(cf_event){.kind = CF_EVENT_RESIZE, .w = 100, .h = 30});
 }
 
 static void tear_down(desk *d)
@@ -106,8 +103,7 @@ static void test_write__the_prompt_as_it_is_sent(void **state)
     cf_error err;
     set_up(&d);
     command(&d, "template", d.file);
-    T_OK(cf_lab_send(d.app.lab, cf_str_from("Is it so?"), (cf_uuid){{0}}, &err),
-         err);
+    T_OK(cf_lab_send(d.app.lab, cf_str_from("Is it so?"), (cf_uuid){{0}}, &err), err);
     cf_lab_settle(d.app.lab, &err);
     command(&d, "prompt", "");
     command(&d, "w", store_dir_file("prompt.txt"));

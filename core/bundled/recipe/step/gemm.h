@@ -12,7 +12,7 @@
 /* c [m, n] = beta c + A B, beta 0 or 1, with A(i, p) = a[i * a_row + p * a_col]
  * and B(p, j) = b[p * b_row + j * b_col]; of each pair of strides one is 1.
  * Rows of c are ldc apart. One thread. */
-void gemm(int m, int n, int k, const float *a, int a_row, int a_col,
-          const float *b, int b_row, int b_col, float beta, float *c, int ldc);
+void gemm(int m, int n, int k, const float *a, int a_row, int a_col, const float *b, int b_row,
+          int b_col, float beta, float *c, int ldc);
 
 #endif

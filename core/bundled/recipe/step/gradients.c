@@ -43,32 +43,19 @@ struct tokens {
 };
 
 /* The parameters of a layer, or their gradients, in the order of model.py. */
-enum {
-    Q,
-    K,
-    V,
-    O,
-    GATE,
-    UP,
-    DOWN,
-    ATTN_NORM,
-    FFN_NORM,
-    Q_NORM,
-    K_NORM,
-    N_LAYER_PARAM
-};
+enum { Q, K, V, O, GATE, UP, DOWN, ATTN_NORM, FFN_NORM, Q_NORM, K_NORM, N_LAYER_PARAM };
 enum { EMBD, NORM, FIRST_LAYER };
 
 /* What the forward pass of a layer leaves for the way back. */
 struct layer_state {
-    float *x, *x_scale;    /* input [n, embd] and its 1/rms [n] */
-    float *h;              /* normalised input [n, embd] */
-    float *qkv, *qk_scale; /* [n, (head + 2 head_kv) * dim], 1/rms of each head
+    float *x, *x_scale;     /* input [n, embd] and its 1/rms [n] */
+    float *h;               /* normalised input [n, embd] */
+    float *qkv, *qk_scale;  /* [n, (head + 2 head_kv) * dim], 1/rms of each head
                               [n, head + head_kv] */
-    float *rot; /* normalised and turned queries and keys [n, (head + head_kv) *
+    float *rot;             /* normalised and turned queries and keys [n, (head + head_kv) *
                    dim] */
-    float *p;   /* attention of all segments and heads */
-    float *y;   /* what attention gathered [n, head * dim] */
+    float *p;               /* attention of all segments and heads */
+    float *y;               /* what attention gathered [n, head * dim] */
     float *x2, *x2_scale;   /* after attention [n, embd] and its 1/rms [n] */
     float *h2;              /* normalised x2 [n, embd] */
     float *gate, *up, *act; /* [n, ff] each; act = silu(gate) * up */
@@ -97,29 +84,29 @@ static float *take(size_t n)
 }
 
 /* c [m, n] = beta c + a [m, k] b^T with b [n, k] */
-static void mul_nt(int m, int n, int k, const float *a, int lda, const float *b,
-                   int ldb, float beta, float *c, int ldc)
+static void mul_nt(int m, int n, int k, const float *a, int lda, const float *b, int ldb,
+                   float beta, float *c, int ldc)
 {
     gemm(m, n, k, a, lda, 1, b, 1, ldb, beta, c, ldc);
 }
 
 /* c [m, n] = beta c + a [m, k] b [k, n] */
-static void mul_nn(int m, int n, int k, const float *a, int lda, const float *b,
-                   int ldb, float beta, float *c, int ldc)
+static void mul_nn(int m, int n, int k, const float *a, int lda, const float *b, int ldb,
+                   float beta, float *c, int ldc)
 {
     gemm(m, n, k, a, lda, 1, b, ldb, 1, beta, c, ldc);
 }
 
 /* c [m, n] += a^T b with a [k, m], b [k, n] */
-static void mul_tn(int m, int n, int k, const float *a, int lda, const float *b,
-                   int ldb, float *c, int ldc)
+static void mul_tn(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c,
+                   int ldc)
 {
     gemm(m, n, k, a, 1, lda, b, ldb, 1, 1, c, ldc);
 }
 
 /* y = x * scale * w with scale = 1 / rms(x), which is returned */
-static float norm(int d, float eps, const float *restrict x,
-                  const float *restrict w, float *restrict y)
+static float norm(int d, float eps, const float *restrict x, const float *restrict w,
+                  float *restrict y)
 {
     float sum = 0;
     for (int i = 0; i < d; i++) {
@@ -134,8 +121,8 @@ static float norm(int d, float eps, const float *restrict x,
 
 /* dx += the gradient of norm; dw += that of its weight times gain */
 static void norm_back(int d, float scale, float gain, const float *restrict x,
-                      const float *restrict w, const float *restrict dy,
-                      float *restrict dx, float *restrict dw)
+                      const float *restrict w, const float *restrict dy, float *restrict dx,
+                      float *restrict dw)
 {
     float dot = 0;
     for (int i = 0; i < d; i++) {
@@ -149,19 +136,17 @@ static void norm_back(int d, float scale, float gain, const float *restrict x,
 }
 
 /* Normalises the heads of one token and turns them by its position. */
-static void rotate(const struct run *r, int t, struct layer_state *l,
-                   const float *q_norm, const float *k_norm)
+static void rotate(const struct run *r, int t, struct layer_state *l, const float *q_norm,
+                   const float *k_norm)
 {
     const struct shape *s = r->s;
     int d = s->head_dim, half = d / 2, heads = s->n_head + s->n_head_kv;
-    const float *c = r->cosine + (size_t)t * half,
-                *z = r->sine + (size_t)t * half;
+    const float *c = r->cosine + (size_t)t * half, *z = r->sine + (size_t)t * half;
     for (int h = 0; h < heads; h++) {
         const float *x = l->qkv + (size_t)t * r->width + h * d;
         float *y = l->rot + (size_t)t * (r->nq + r->nkv) + h * d;
         float n[HEAD_DIM_MOST];
-        l->qk_scale[t * heads + h] =
-            norm(d, s->eps, x, h < s->n_head ? q_norm : k_norm, n);
+        l->qk_scale[t * heads + h] = norm(d, s->eps, x, h < s->n_head ? q_norm : k_norm, n);
         float gain = h < s->n_head ? 1 / sqrtf(d) : 1;
         for (int i = 0; i < half; i++) {
             y[i] = gain * (n[i] * c[i] - n[i + half] * z[i]);
@@ -170,13 +155,12 @@ static void rotate(const struct run *r, int t, struct layer_state *l,
     }
 }
 
-static void rotate_back(const struct run *r, int t, struct layer_state *l,
-                        const float *const *w, float *const *g)
+static void rotate_back(const struct run *r, int t, struct layer_state *l, const float *const *w,
+                        float *const *g)
 {
     const struct shape *s = r->s;
     int d = s->head_dim, half = d / 2, heads = s->n_head + s->n_head_kv;
-    const float *c = r->cosine + (size_t)t * half,
-                *z = r->sine + (size_t)t * half;
+    const float *c = r->cosine + (size_t)t * half, *z = r->sine + (size_t)t * half;
     for (int h = 0; h < heads; h++) {
         const float *dy = r->drot + (size_t)t * (r->nq + r->nkv) + h * d;
         float *dx = r->dqkv + (size_t)t * r->width + h * d;
@@ -187,9 +171,8 @@ static void rotate_back(const struct run *r, int t, struct layer_state *l,
         }
         int which = h < s->n_head ? Q_NORM : K_NORM;
         memset(dx, 0, d * sizeof *dx);
-        norm_back(
-            d, l->qk_scale[t * heads + h], h < s->n_head ? 1 / sqrtf(d) : 1,
-            l->qkv + (size_t)t * r->width + h * d, w[which], dn, dx, g[which]);
+        norm_back(d, l->qk_scale[t * heads + h], h < s->n_head ? 1 / sqrtf(d) : 1,
+                  l->qkv + (size_t)t * r->width + h * d, w[which], dn, dx, g[which]);
     }
 }
 
@@ -204,10 +187,8 @@ struct group {
 /* The group that begins with segment i. */
 static struct group group_at(const struct tokens *t, int i)
 {
-    struct group g = {i,           i + 1,        t->begin[i], t->length[i],
-                      t->trunk[i], t->n_trunk[i]};
-    while (g.n_trunk && g.end < t->n_segment && t->n_trunk[g.end] &&
-           t->trunk[g.end] == g.trunk) {
+    struct group g = {i, i + 1, t->begin[i], t->length[i], t->trunk[i], t->n_trunk[i]};
+    while (g.n_trunk && g.end < t->n_segment && t->n_trunk[g.end] && t->trunk[g.end] == g.trunk) {
         g.rows += t->length[g.end++];
     }
     return g;
@@ -226,8 +207,7 @@ static size_t group_shares(const struct tokens *t, struct group g)
 
 /* One row of attention, in place: m scores of the trunk and the first `seen` of
  * the segment's n become shares. */
-static void softmax(float *restrict trunk, int m, float *restrict own, int seen,
-                    int n)
+static void softmax(float *restrict trunk, int m, float *restrict own, int seen, int n)
 {
     float most = own[0], sum = 0;
     for (int i = 0; i < m; i++) {
@@ -258,17 +238,14 @@ static void softmax(float *restrict trunk, int m, float *restrict own, int seen,
 
 /* The attention of one head over one group; p is laid out as group_shares says.
  */
-static void attend(const struct run *r, struct layer_state *l, struct group g,
-                   int h, float *p)
+static void attend(const struct run *r, struct layer_state *l, struct group g, int h, float *p)
 {
-    int d = r->s->head_dim, kv = h / (r->s->n_head / r->s->n_head_kv),
-        m = g.n_trunk, lr = r->nq + r->nkv, lv = r->width;
-    const float *q = l->rot + h * d, *k = l->rot + r->nq + kv * d,
-                *v = l->qkv + lr + kv * d;
+    int d = r->s->head_dim, kv = h / (r->s->n_head / r->s->n_head_kv), m = g.n_trunk,
+        lr = r->nq + r->nkv, lv = r->width;
+    const float *q = l->rot + h * d, *k = l->rot + r->nq + kv * d, *v = l->qkv + lr + kv * d;
     float *y = l->y + h * d, *own = p + (size_t)g.rows * m;
     if (m) {
-        mul_nt(g.rows, m, d, q + (size_t)g.begin * lr, lr,
-               k + (size_t)g.trunk * lr, lr, 0, p, m);
+        mul_nt(g.rows, m, d, q + (size_t)g.begin * lr, lr, k + (size_t)g.trunk * lr, lr, 0, p, m);
     }
     for (int i = g.first; i < g.end; i++) {
         size_t b = r->t->begin[i], n = r->t->length[i];
@@ -280,33 +257,30 @@ static void attend(const struct run *r, struct layer_state *l, struct group g,
         own += n * n;
     }
     if (m) {
-        mul_nn(g.rows, d, m, p, m, v + (size_t)g.trunk * lv, lv, 1,
-               y + (size_t)g.begin * r->nq, r->nq);
+        mul_nn(g.rows, d, m, p, m, v + (size_t)g.trunk * lv, lv, 1, y + (size_t)g.begin * r->nq,
+               r->nq);
     }
 }
 
 /* ds [rows, n], the gradient of shares p, becomes that of the scores. */
-static void scores_back(int rows, int n, const float *restrict p,
-                        float *restrict ds, const float *restrict dot)
+static void scores_back(int rows, int n, const float *restrict p, float *restrict ds,
+                        const float *restrict dot)
 {
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < n; j++) {
-            ds[(size_t)i * n + j] =
-                p[(size_t)i * n + j] * (ds[(size_t)i * n + j] - dot[i]);
+            ds[(size_t)i * n + j] = p[(size_t)i * n + j] * (ds[(size_t)i * n + j] - dot[i]);
         }
     }
 }
 
 /* What `attend` did to rows of queries and n keys: from dy (r->dh) to drot and
  * the values' part of dqkv. */
-static void product_back(const struct run *r, struct layer_state *l, int h,
-                         size_t b, int rows, size_t at, int n, const float *p,
-                         const float *dot, float beta)
+static void product_back(const struct run *r, struct layer_state *l, int h, size_t b, int rows,
+                         size_t at, int n, const float *p, const float *dot, float beta)
 {
-    int d = r->s->head_dim, kv = h / (r->s->n_head / r->s->n_head_kv),
-        lr = r->nq + r->nkv, lv = r->width;
-    const float *q = l->rot + h * d + b * lr,
-                *k = l->rot + r->nq + kv * d + at * lr,
+    int d = r->s->head_dim, kv = h / (r->s->n_head / r->s->n_head_kv), lr = r->nq + r->nkv,
+        lv = r->width;
+    const float *q = l->rot + h * d + b * lr, *k = l->rot + r->nq + kv * d + at * lr,
                 *v = l->qkv + lr + kv * d + at * lv;
     const float *dy = r->dh + h * d + b * r->nq;
     mul_nt(rows, n, d, dy, r->nq, v, lv, 0, r->dp, n);
@@ -316,8 +290,8 @@ static void product_back(const struct run *r, struct layer_state *l, int h,
     mul_tn(n, d, rows, r->dp, n, q, lr, r->drot + r->nq + kv * d + at * lr, lr);
 }
 
-static void attend_back(const struct run *r, struct layer_state *l,
-                        struct group g, int h, const float *p)
+static void attend_back(const struct run *r, struct layer_state *l, struct group g, int h,
+                        const float *p)
 {
     const float *own = p + (size_t)g.rows * g.n_trunk;
     int d = r->s->head_dim;
@@ -335,25 +309,21 @@ static void attend_back(const struct run *r, struct layer_state *l,
         own += n * n;
     }
     if (g.n_trunk) {
-        product_back(r, l, h, g.begin, g.rows, g.trunk, g.n_trunk, p, r->dot,
-                     1);
+        product_back(r, l, h, g.begin, g.rows, g.trunk, g.n_trunk, p, r->dot, 1);
     }
 }
 
 /* Runs a layer; its output goes to x_out [n, embd]. */
-static void forward(struct run *r, struct layer_state *l, const float *const *w,
-                    float *x_out)
+static void forward(struct run *r, struct layer_state *l, const float *const *w, float *x_out)
 {
     const struct shape *s = r->s;
     int n = r->n, d = s->n_embd, f = s->n_ff;
     for (int t = 0; t < n; t++) {
-        l->x_scale[t] = norm(d, s->eps, l->x + (size_t)t * d, w[ATTN_NORM],
-                             l->h + (size_t)t * d);
+        l->x_scale[t] = norm(d, s->eps, l->x + (size_t)t * d, w[ATTN_NORM], l->h + (size_t)t * d);
     }
     mul_nt(n, r->nq, d, l->h, d, w[Q], d, 0, l->qkv, r->width);
     mul_nt(n, r->nkv, d, l->h, d, w[K], d, 0, l->qkv + r->nq, r->width);
-    mul_nt(n, r->nkv, d, l->h, d, w[V], d, 0, l->qkv + r->nq + r->nkv,
-           r->width);
+    mul_nt(n, r->nkv, d, l->h, d, w[V], d, 0, l->qkv + r->nq + r->nkv, r->width);
     for (int t = 0; t < n; t++) {
         rotate(r, t, l, w[Q_NORM], w[K_NORM]);
     }
@@ -369,8 +339,7 @@ static void forward(struct run *r, struct layer_state *l, const float *const *w,
     memcpy(l->x2, l->x, (size_t)n * d * sizeof(float));
     mul_nt(n, d, r->nq, l->y, r->nq, w[O], r->nq, 1, l->x2, d);
     for (int t = 0; t < n; t++) {
-        l->x2_scale[t] = norm(d, s->eps, l->x2 + (size_t)t * d, w[FFN_NORM],
-                              l->h2 + (size_t)t * d);
+        l->x2_scale[t] = norm(d, s->eps, l->x2 + (size_t)t * d, w[FFN_NORM], l->h2 + (size_t)t * d);
     }
     mul_nt(n, f, d, l->h2, d, w[GATE], d, 0, l->gate, f);
     mul_nt(n, f, d, l->h2, d, w[UP], d, 0, l->up, f);
@@ -382,8 +351,7 @@ static void forward(struct run *r, struct layer_state *l, const float *const *w,
 }
 
 /* r->dx holds the gradient of the layer's output, then that of its input. */
-static void backward(struct run *r, struct layer_state *l,
-                     const float *const *w, float *const *g)
+static void backward(struct run *r, struct layer_state *l, const float *const *w, float *const *g)
 {
     const struct shape *s = r->s;
     int n = r->n, d = s->n_embd, f = s->n_ff, lr = r->nq + r->nkv;
@@ -402,8 +370,8 @@ static void backward(struct run *r, struct layer_state *l,
     mul_nn(n, d, f, r->db, f, w[UP], d, 1, r->dc, d);
     for (int t = 0; t < n; t++) {
         size_t at = (size_t)t * d;
-        norm_back(d, l->x2_scale[t], 1, l->x2 + at, w[FFN_NORM], r->dc + at,
-                  r->dx + at, g[FFN_NORM]);
+        norm_back(d, l->x2_scale[t], 1, l->x2 + at, w[FFN_NORM], r->dc + at, r->dx + at,
+                  g[FFN_NORM]);
     }
     mul_tn(d, r->nq, n, r->dx, d, l->y, r->nq, g[O], r->nq);
     mul_nn(n, r->nq, d, r->dx, d, w[O], r->nq, 0, r->dh, r->nq);
@@ -429,14 +397,13 @@ static void backward(struct run *r, struct layer_state *l,
     mul_nn(n, d, r->nkv, r->dqkv + lr, r->width, w[V], d, 1, r->dc, d);
     for (int t = 0; t < n; t++) {
         size_t at = (size_t)t * d;
-        norm_back(d, l->x_scale[t], 1, l->x + at, w[ATTN_NORM], r->dc + at,
-                  r->dx + at, g[ATTN_NORM]);
+        norm_back(d, l->x_scale[t], 1, l->x + at, w[ATTN_NORM], r->dc + at, r->dx + at,
+                  g[ATTN_NORM]);
     }
 }
 
 /* One row of logits becomes its gradient; returns the loss, sets *is_right. */
-static double cross_entropy(float *restrict z, int n, int target, float weight,
-                            int *is_right)
+static double cross_entropy(float *restrict z, int n, int target, float weight, int *is_right)
 {
     float most = z[0], sum = 0, own = z[target];
     for (int i = 1; i < n; i++) {
@@ -467,8 +434,7 @@ static void losses(struct run *r, const float *x, float scale, double *sums)
         int n = 0;
         for (; t < r->n && n < CHUNK; t++) {
             if (r->t->weight[t] > 0) {
-                factor[n] = norm(d, s->eps, x + (size_t)t * d, r->w[NORM],
-                                 hidden + (size_t)n * d);
+                factor[n] = norm(d, s->eps, x + (size_t)t * d, r->w[NORM], hidden + (size_t)n * d);
                 row[n++] = t;
             }
         }
@@ -479,9 +445,8 @@ static void losses(struct run *r, const float *x, float scale, double *sums)
         for (int i = 0; i < n; i++) {
             float weight = r->t->weight[row[i]];
             int is_right;
-            double loss =
-                cross_entropy(logits + (size_t)i * v, v, r->t->target[row[i]],
-                              weight * scale, &is_right);
+            double loss = cross_entropy(logits + (size_t)i * v, v, r->t->target[row[i]],
+                                        weight * scale, &is_right);
             if (weight == 1) {
                 sums[0] += loss;
                 sums[1] += is_right;
@@ -492,8 +457,8 @@ static void losses(struct run *r, const float *x, float scale, double *sums)
         mul_tn(v, d, n, logits, v, hidden, d, r->g[EMBD], d);
         for (int i = 0; i < n; i++) {
             size_t at = (size_t)row[i] * d;
-            norm_back(d, factor[i], 1, x + at, r->w[NORM],
-                      dhidden + (size_t)i * d, r->dx + at, r->g[NORM]);
+            norm_back(d, factor[i], 1, x + at, r->w[NORM], dhidden + (size_t)i * d, r->dx + at,
+                      r->g[NORM]);
         }
     }
 }
@@ -502,8 +467,7 @@ static void losses(struct run *r, const float *x, float scale, double *sums)
 static float *lay_out(struct run *r)
 {
     const struct shape *s = r->s;
-    size_t n = r->n, d = s->n_embd, f = s->n_ff, lr = r->nq + r->nkv,
-           shares = 0, widest = 0;
+    size_t n = r->n, d = s->n_embd, f = s->n_ff, lr = r->nq + r->nkv, shares = 0, widest = 0;
     size_t chunk = CHUNK * (size_t)s->n_vocab;
     for (int i = 0; i < r->t->n_segment;) {
         struct group g = group_at(r->t, i);
@@ -516,21 +480,20 @@ static float *lay_out(struct run *r)
     r->cosine = take(n * s->head_dim / 2);
     r->sine = take(n * s->head_dim / 2);
     for (int i = 0; i < s->n_layer; i++) {
-        r->layer[i] = (struct layer_state){
-            .x = take(n * d),
-            .x_scale = take(n),
-            .h = take(n * d),
-            .qkv = take(n * r->width),
-            .qk_scale = take(n * (s->n_head + s->n_head_kv)),
-            .rot = take(n * lr),
-            .p = take(shares),
-            .y = take(n * r->nq),
-            .x2 = take(n * d),
-            .x2_scale = take(n),
-            .h2 = take(n * d),
-            .gate = take(n * f),
-            .up = take(n * f),
-            .act = take(n * f)};
+        r->layer[i] = (struct layer_state){.x = take(n * d),
+                                           .x_scale = take(n),
+                                           .h = take(n * d),
+                                           .qkv = take(n * r->width),
+                                           .qk_scale = take(n * (s->n_head + s->n_head_kv)),
+                                           .rot = take(n * lr),
+                                           .p = take(shares),
+                                           .y = take(n * r->nq),
+                                           .x2 = take(n * d),
+                                           .x2_scale = take(n),
+                                           .h2 = take(n * d),
+                                           .gate = take(n * f),
+                                           .up = take(n * f),
+                                           .act = take(n * f)};
     }
     r->dx = take(n * d);
     r->dh = take(n * r->nq);
@@ -552,8 +515,8 @@ static float *lay_out(struct run *r)
  * of weight 1, and the count of all tokens. Returns 0, or -1 without memory or
  * when the model is too large.
  */
-int gradients(const struct shape *s, const struct tokens *t,
-              const float *const *w, float *const *g, float scale, double *sums)
+int gradients(const struct shape *s, const struct tokens *t, const float *const *w, float *const *g,
+              float scale, double *sums)
 {
     struct layer_state layers[LAYERS_MOST];
     if (s->n_layer > LAYERS_MOST || s->head_dim > HEAD_DIM_MOST) {
@@ -583,13 +546,11 @@ int gradients(const struct shape *s, const struct tokens *t,
     for (int i = 0; i < r.n; i++) {
         for (int j = 0; j < half; j++) {
             float angle =
-                (float)t->position[i] *
-                powf(s->rope_base, -2.0F * (float)j / (float)s->head_dim);
+                (float)t->position[i] * powf(s->rope_base, -2.0F * (float)j / (float)s->head_dim);
             r.cosine[(size_t)i * half + j] = cosf(angle);
             r.sine[(size_t)i * half + j] = sinf(angle);
         }
-        memcpy(layers[0].x + (size_t)i * d, w[EMBD] + (size_t)t->id[i] * d,
-               d * sizeof(float));
+        memcpy(layers[0].x + (size_t)i * d, w[EMBD] + (size_t)t->id[i] * d, d * sizeof(float));
     }
     for (int i = 0; i < s->n_layer; i++) {
         forward(&r, &layers[i], w + FIRST_LAYER + i * N_LAYER_PARAM,

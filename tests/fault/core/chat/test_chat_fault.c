@@ -31,12 +31,10 @@ static cf_status parse_all(void *ud)
     cf_status st = cf_tool_set_new(&set, tools_tree, NULL);
     CF_THEN(st, cf_tool_parser_new(&parser, c->family, set, NULL, NULL, NULL));
     for (size_t i = 0; st == CF_OK && i < 3; i++) {
-        st = cf_tool_parser_feed(parser, c->raw + n * i / 3,
-                                 n * (i + 1) / 3 - n * i / 3, NULL);
+        st = cf_tool_parser_feed(parser, c->raw + n * i / 3, n * (i + 1) / 3 - n * i / 3, NULL);
     }
     CF_THEN(st, cf_tool_parser_finish(parser, &p, NULL));
-    CF_THEN(st,
-            cf_tool_format_calls(&text, c->family, p->calls, p->n_calls, NULL));
+    CF_THEN(st, cf_tool_format_calls(&text, c->family, p->calls, p->n_calls, NULL));
     cf_buf_deinit(&text);
     cf_tool_parser_free(parser);
     cf_tool_set_free(set);
@@ -46,15 +44,12 @@ static cf_status parse_all(void *ud)
 static void test_fault__parse(void **state)
 {
     static parse_case cases[] = {
-        {CF_TOOLS_HERMES,
-         "a <tool_call>{\"name\":\"f\",\"arguments\":{\"x\":9,\"y\":["
-         "\"\\u00e9\",18446744073709551616],\"x\":1}}</tool_call> "
-         "<tool_call>{\"name\":\"f\",\"arguments\":{\"x\":True}</tool_call>"},
-        {CF_TOOLS_GEMMA3,
-         "```tool_code\n[f(x='a', y={'k': (1,)}), g(z=Obj(a=1))]\n```"},
-        {CF_TOOLS_GEMMA4,
-         "<|tool_call>call:f{x:1,y:{a:[<|\"|>s<|\"|>]}}<tool_call|><|tool_call>"
-         "call:f{x:<tool_call|>"},
+        {CF_TOOLS_HERMES, "a <tool_call>{\"name\":\"f\",\"arguments\":{\"x\":9,\"y\":["
+                          "\"\\u00e9\",18446744073709551616],\"x\":1}}</tool_call> "
+                          "<tool_call>{\"name\":\"f\",\"arguments\":{\"x\":True}</tool_call>"},
+        {CF_TOOLS_GEMMA3, "```tool_code\n[f(x='a', y={'k': (1,)}), g(z=Obj(a=1))]\n```"},
+        {CF_TOOLS_GEMMA4, "<|tool_call>call:f{x:1,y:{a:[<|\"|>s<|\"|>]}}<tool_call|><|tool_call>"
+                          "call:f{x:<tool_call|>"},
         {CF_TOOLS_MISTRAL, "[TOOL_CALLS]f[CALL_ID]a[ARGS]{\"x\":2}"},
     };
     (void)state;
@@ -64,8 +59,7 @@ static void test_fault__parse(void **state)
     }
 }
 
-static cf_call_verdict allow(void *ud, const cf_pending_call *call,
-                             cf_buf *reason)
+static cf_call_verdict allow(void *ud, const cf_pending_call *call, cf_buf *reason)
 {
     (void)ud;
     (void)call;
@@ -73,8 +67,7 @@ static cf_call_verdict allow(void *ud, const cf_pending_call *call,
     return CF_CALL_RUN;
 }
 
-static cf_status give(void *ud, const cf_pending_call *call, json_t **result,
-                      cf_error *err)
+static cf_status give(void *ud, const cf_pending_call *call, json_t **result, cf_error *err)
 {
     (void)ud;
     (void)call;
@@ -91,14 +84,12 @@ static const char script_json[] =
 static cf_status run_loop(void *ud)
 {
     (void)ud;
-    static const cf_channel think[] = {
-        {{"thinking", 8}, {"<think>", 7}, {"</think>", 8}, false}};
+    static const cf_channel think[] = {{{"thinking", 8}, {"<think>", 7}, {"</think>", 8}, false}};
     cf_backend *b = NULL;
     cf_conversation *conv = NULL, *copy = NULL;
     cf_sent sent;
     cf_sent_init(&sent);
-    cf_script_options o = {
-        .family = CF_TOOLS_HERMES, .channels = think, .n_channels = 1};
+    cf_script_options o = {.family = CF_TOOLS_HERMES, .channels = think, .n_channels = 1};
     cf_status st = cf_backend_script_new(&b, script_tree, &o, NULL);
     cf_preface preface = {.tools = tools_tree};
     CF_THEN(st, cf_conversation_new(&conv, &preface, NULL));
@@ -128,11 +119,8 @@ static int set_up(void **state)
     cf_fault_install();
     tools_tree = json_loads(tools_json, 0, NULL);
     script_tree = json_loads(script_json, 0, NULL);
-    message_tree =
-        json_loads("{\"role\":\"user\",\"content\":\"hi\"}", 0, NULL);
-    return tools_tree != NULL && script_tree != NULL && message_tree != NULL
-               ? 0
-               : -1;
+    message_tree = json_loads("{\"role\":\"user\",\"content\":\"hi\"}", 0, NULL);
+    return tools_tree != NULL && script_tree != NULL && message_tree != NULL ? 0 : -1;
 }
 
 int main(void)

@@ -9,43 +9,33 @@ static const struct {
     cf_tool_family family;
     const char *raw;
 } replies[] = {
-    {CF_TOOLS_HERMES,
-     "Sure \xE2\x9C\x85.\n<tool_call>\n{\"name\": \"f\", \"arguments\": "
-     "{\"a\": "
-     "\"\\\"</tool_call>\\\\\", \"b\": [1, -2.5e3]}}\n</tool_call>\n<tool_call>"
-     "{\"name\":\"g\"}</tool_call> tail <tool"},
-    {CF_TOOLS_HERMES,
-     "<tool_call>{\"name\": \"f, broken}</tool_call><tool_call>{\"name\":\"g\"}"
-     "</tool_call>"},
+    {CF_TOOLS_HERMES, "Sure \xE2\x9C\x85.\n<tool_call>\n{\"name\": \"f\", \"arguments\": "
+                      "{\"a\": "
+                      "\"\\\"</tool_call>\\\\\", \"b\": [1, -2.5e3]}}\n</tool_call>\n<tool_call>"
+                      "{\"name\":\"g\"}</tool_call> tail <tool"},
+    {CF_TOOLS_HERMES, "<tool_call>{\"name\": \"f, broken}</tool_call><tool_call>{\"name\":\"g\"}"
+                      "</tool_call>"},
     {CF_TOOLS_HERMES, "<tool_call> a <tool_call> b <tool_call>{\"name\":1}"},
-    {CF_TOOLS_GEMMA3,
-     "text\n```tool_code\r\nprint(default_api.f(x=\"```\", y='''\n```\n'''))\n"
-     "# it's\n[g(), h(a=[1,(2,)],)]\n``````tool_code\nbad\n```\n```tool_cod"},
+    {CF_TOOLS_GEMMA3, "text\n```tool_code\r\nprint(default_api.f(x=\"```\", y='''\n```\n'''))\n"
+                      "# it's\n[g(), h(a=[1,(2,)],)]\n``````tool_code\nbad\n```\n```tool_cod"},
     {CF_TOOLS_FUNCTIONGEMMA,
      "<start_function_call>call:f{a:<escape><end_function_call><escape>,b:{c:["
      "1,"
      "true]}}<end_function_call><start_function_response>"},
-    {CF_TOOLS_GEMMA4,
-     "x<|tool_call>call:f{a:<|\"|>}<tool_call|><|\"|>}<tool_call|><|tool_call>"
-     "call:g{a:<|\"|>x}<tool_call|>"},
-    {CF_TOOLS_HAMMER,
-     "ok\n```json\n[{\"name\": \"f\", \"arguments\": {\"a\": \"```\"}}]\n```\n"
-     "```python\n[{\"name\": 1}]\n```\n[{\"name\":\"g\",\"arguments\":{}}]"
-     "<|im_end|>"},
-    {CF_TOOLS_LLAMA_PYTHONIC,
-     "note [x]\n [f(a=\"]\", b=[1,2]), g()]<|eot_id|>[h(]"},
-    {CF_TOOLS_LLAMA_JSON,
-     "a {b} {\"name\": \"f\", \"parameters\": {\"x\": \"}\"}} ; {\"name\": "
-     "\"g\", \"parameters\": {}}\n{\"name\": \"open\", "},
-    {CF_TOOLS_MISTRAL,
-     "hi [TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": \"]\"}}]"
-     "[TOOL_CALLS]g[CALL_ID]a1[ARGS]{\"b\":{}}[TOOL_CALLS] no [TOOL_CALLS]"},
-    {CF_TOOLS_PHI4_MINI,
-     "<|tool_call|>[{\"name\":\"f\",\"arguments\":{}}]<|/tool_call|>functools"
-     "[{\"name\":\"g\",\"arguments\":{\"x\":\"]\"}}] functools"},
-    {CF_TOOLS_GENERIC,
-     "```\n{\"name\":\"f\",\"arguments\":{}}\n```\n<tool_call>{\"name\":\"g\"}"
-     "</tool_call>\n{\"name\":\"h\",\"arguments\":{}}"},
+    {CF_TOOLS_GEMMA4, "x<|tool_call>call:f{a:<|\"|>}<tool_call|><|\"|>}<tool_call|><|tool_call>"
+                      "call:g{a:<|\"|>x}<tool_call|>"},
+    {CF_TOOLS_HAMMER, "ok\n```json\n[{\"name\": \"f\", \"arguments\": {\"a\": \"```\"}}]\n```\n"
+                      "```python\n[{\"name\": 1}]\n```\n[{\"name\":\"g\",\"arguments\":{}}]"
+                      "<|im_end|>"},
+    {CF_TOOLS_LLAMA_PYTHONIC, "note [x]\n [f(a=\"]\", b=[1,2]), g()]<|eot_id|>[h(]"},
+    {CF_TOOLS_LLAMA_JSON, "a {b} {\"name\": \"f\", \"parameters\": {\"x\": \"}\"}} ; {\"name\": "
+                          "\"g\", \"parameters\": {}}\n{\"name\": \"open\", "},
+    {CF_TOOLS_MISTRAL, "hi [TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": \"]\"}}]"
+                       "[TOOL_CALLS]g[CALL_ID]a1[ARGS]{\"b\":{}}[TOOL_CALLS] no [TOOL_CALLS]"},
+    {CF_TOOLS_PHI4_MINI, "<|tool_call|>[{\"name\":\"f\",\"arguments\":{}}]<|/tool_call|>functools"
+                         "[{\"name\":\"g\",\"arguments\":{\"x\":\"]\"}}] functools"},
+    {CF_TOOLS_GENERIC, "```\n{\"name\":\"f\",\"arguments\":{}}\n```\n<tool_call>{\"name\":\"g\"}"
+                       "</tool_call>\n{\"name\":\"h\",\"arguments\":{}}"},
 };
 
 /* Everything of a parse in one text. */
@@ -56,24 +46,22 @@ static void print_parse(cf_buf *out, const cf_tool_parse *p)
         cf_buf_addf(out,
                     "S%d %zu+%zu body %zu+%zu calls %zu+%zu err %zu "
                     "%.*s | %.*s\n",
-                    (int)s->kind, s->off, s->len, s->body_off, s->body_len,
-                    s->first_call, s->n_calls, s->error_off, (int)s->expected.n,
-                    s->expected.p, (int)s->repair.n, s->repair.p);
+                    (int)s->kind, s->off, s->len, s->body_off, s->body_len, s->first_call,
+                    s->n_calls, s->error_off, (int)s->expected.n, s->expected.p, (int)s->repair.n,
+                    s->repair.p);
     }
     for (size_t i = 0; i < p->n_calls; i++) {
         const cf_tool_call *c = &p->calls[i];
-        cf_buf_addf(out, "C%.*s %.*s %zu+%zu %zu+%zu\n", (int)c->name.n,
-                    c->name.p, (int)c->arguments.n, c->arguments.p, c->off,
-                    c->len, c->args_off, c->args_len);
+        cf_buf_addf(out, "C%.*s %.*s %zu+%zu %zu+%zu\n", (int)c->name.n, c->name.p,
+                    (int)c->arguments.n, c->arguments.p, c->off, c->len, c->args_off, c->args_len);
         for (size_t k = 0; k < c->n_spans; k++) {
-            cf_buf_addf(out, "  %.*s %zu+%zu\n", (int)c->spans[k].path.n,
-                        c->spans[k].path.p, c->spans[k].off, c->spans[k].len);
+            cf_buf_addf(out, "  %.*s %zu+%zu\n", (int)c->spans[k].path.n, c->spans[k].path.p,
+                        c->spans[k].off, c->spans[k].len);
         }
     }
     for (size_t i = 0; i < p->n_findings; i++) {
-        cf_buf_addf(out, "F%d %zu+%zu %.*s\n", (int)p->findings[i].status,
-                    p->findings[i].off, p->findings[i].len,
-                    (int)p->findings[i].text.n, p->findings[i].text.p);
+        cf_buf_addf(out, "F%d %zu+%zu %.*s\n", (int)p->findings[i].status, p->findings[i].off,
+                    p->findings[i].len, (int)p->findings[i].text.n, p->findings[i].text.p);
     }
 }
 
@@ -87,8 +75,7 @@ static void on_event(const cf_tool_event *ev, void *ud)
         cf_buf_add(out, p->raw.p + ev->off, ev->len);
         break;
     case CF_TOOL_EV_CALL:
-        cf_buf_addf(out, "{call %zu %.*s}", ev->index,
-                    (int)p->calls[ev->index].name.n,
+        cf_buf_addf(out, "{call %zu %.*s}", ev->index, (int)p->calls[ev->index].name.n,
                     p->calls[ev->index].name.p);
         break;
     case CF_TOOL_EV_FAILED:
@@ -100,8 +87,8 @@ static void on_event(const cf_tool_event *ev, void *ud)
     }
 }
 
-static void parse_cut(cf_buf *out, cf_tool_family family, const char *raw,
-                      size_t n, const size_t *cuts, size_t n_cuts)
+static void parse_cut(cf_buf *out, cf_tool_family family, const char *raw, size_t n,
+                      const size_t *cuts, size_t n_cuts)
 {
     cf_error err = {0};
     cf_tool_parser *parser = NULL;
@@ -119,16 +106,13 @@ static void parse_cut(cf_buf *out, cf_tool_family family, const char *raw,
     cf_tool_parser_free(parser);
 }
 
-static void check_cuts(size_t r, const cf_buf *want, const size_t *cuts,
-                       size_t n_cuts)
+static void check_cuts(size_t r, const cf_buf *want, const size_t *cuts, size_t n_cuts)
 {
     cf_buf got = CF_BUF_INIT;
-    parse_cut(&got, replies[r].family, replies[r].raw, strlen(replies[r].raw),
-              cuts, n_cuts);
+    parse_cut(&got, replies[r].family, replies[r].raw, strlen(replies[r].raw), cuts, n_cuts);
     if (strcmp(cf_buf_cstr(&got), cf_buf_cstr(want)) != 0) {
         fail_msg("%s cut at %zu (%zu cuts):\n%s\nwant\n%s", replies[r].raw,
-                 n_cuts > 0 ? cuts[0] : 0, n_cuts, cf_buf_cstr(&got),
-                 cf_buf_cstr(want));
+                 n_cuts > 0 ? cuts[0] : 0, n_cuts, cf_buf_cstr(&got), cf_buf_cstr(want));
     }
     cf_buf_deinit(&got);
 }
@@ -276,23 +260,19 @@ static void test_split__soup(void **state)
         cf_buf raw = CF_BUF_INIT, want = CF_BUF_INIT, got = CF_BUF_INIT;
         size_t n = 1 + cf_rand_below(&rand, 30);
         for (size_t i = 0; i < n; i++) {
-            cf_buf_adds(&raw,
-                        bits[cf_rand_below(&rand, sizeof bits / sizeof *bits)]);
+            cf_buf_adds(&raw, bits[cf_rand_below(&rand, sizeof bits / sizeof *bits)]);
         }
-        cf_tool_family family =
-            (cf_tool_family)cf_rand_below(&rand, CF_TOOL_FAMILY_N);
+        cf_tool_family family = (cf_tool_family)cf_rand_below(&rand, CF_TOOL_FAMILY_N);
         size_t cuts[256];
         size_t n_cuts = 0;
-        for (size_t at = 0; at < raw.n && n_cuts < 256;
-             at += 1 + cf_rand_below(&rand, 4)) {
+        for (size_t at = 0; at < raw.n && n_cuts < 256; at += 1 + cf_rand_below(&rand, 4)) {
             cuts[n_cuts++] = at;
         }
         parse_cut(&want, family, raw.p, raw.n, NULL, 0);
         parse_cut(&got, family, raw.p, raw.n, cuts, n_cuts);
         if (strcmp(cf_buf_cstr(&got), cf_buf_cstr(&want)) != 0) {
-            fail_msg("round %d %s:\n%s\n%s\nwant\n%s", round,
-                     cf_tool_family_name(family), cf_buf_cstr(&raw),
-                     cf_buf_cstr(&got), cf_buf_cstr(&want));
+            fail_msg("round %d %s:\n%s\n%s\nwant\n%s", round, cf_tool_family_name(family),
+                     cf_buf_cstr(&raw), cf_buf_cstr(&got), cf_buf_cstr(&want));
         }
         cf_buf_deinit(&raw);
         cf_buf_deinit(&want);
@@ -308,16 +288,14 @@ static void test_split__every_family(void **state)
     const cf_tool_call calls[2] = {
         {.name = cf_str_from("f"),
          .id = cf_str_from("call00001"),
-         .arguments =
-             cf_str_from("{\"a\":\"x </b> y\",\"b\":[1,{\"c\":null}]}")},
+         .arguments = cf_str_from("{\"a\":\"x </b> y\",\"b\":[1,{\"c\":null}]}")},
         {.name = cf_str_from("get.it"), .arguments = cf_str_from("{}")}};
     for (int f = CF_TOOLS_GENERIC; f < CF_TOOL_FAMILY_N; f++) {
         cf_error err;
         cf_buf raw = CF_BUF_INIT;
         size_t cuts[1024];
         cf_buf_adds(&raw, "So:\n");
-        T_OK(cf_tool_format_calls(&raw, (cf_tool_family)f, calls, 2, &err),
-             err);
+        T_OK(cf_tool_format_calls(&raw, (cf_tool_family)f, calls, 2, &err), err);
         cf_buf_adds(&raw, "\ndone");
         assert_true(raw.n < 1024);
         for (size_t k = 0; k < raw.n; k++) {
@@ -329,9 +307,8 @@ static void test_split__every_family(void **state)
             parse_cut(&got, (cf_tool_family)f, raw.p, n, cuts, n);
             if (strcmp(cf_buf_cstr(&got), cf_buf_cstr(&want)) != 0) {
                 fail_msg("%s, %zu bytes of %s:\n%s\nwant\n%s",
-                         cf_tool_family_name((cf_tool_family)f), n,
-                         cf_buf_cstr(&raw), cf_buf_cstr(&got),
-                         cf_buf_cstr(&want));
+                         cf_tool_family_name((cf_tool_family)f), n, cf_buf_cstr(&raw),
+                         cf_buf_cstr(&got), cf_buf_cstr(&want));
             }
             cf_buf_deinit(&want);
             cf_buf_deinit(&got);

@@ -150,8 +150,7 @@ static cf_status read_events(void *ud)
     cf_sse s = {0};
     cf_buf got = CF_BUF_INIT;
     cf_error err;
-    cf_status st =
-        cf_sse_feed(&s, text, sizeof text - 1, add_event, &got, &err);
+    cf_status st = cf_sse_feed(&s, text, sizeof text - 1, add_event, &got, &err);
     if (st == CF_OK) {
         assert_int_equal(got.n, *(const size_t *)ud);
     }
@@ -188,8 +187,7 @@ static void test_utf8__decode(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t cp;
-        assert_int_equal(cf_utf8_decode(&cp, cases[i].in, cases[i].n),
-                         cases[i].len);
+        assert_int_equal(cf_utf8_decode(&cp, cases[i].in, cases[i].n), cases[i].len);
         assert_int_equal(cp, cases[i].cp);
         char out[4];
         if (cp != CF_UTF8_BAD) {
@@ -262,9 +260,8 @@ static void test_http__header_lines(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cf_str value = cf_str_from("");
-        assert_int_equal(
-            cf_http_header(cf_str_from(cases[i].line), "content-type", &value),
-            cases[i].value != NULL);
+        assert_int_equal(cf_http_header(cf_str_from(cases[i].line), "content-type", &value),
+                         cases[i].value != NULL);
         if (cases[i].value != NULL) {
             T_TEXT(value.p, value.n, cases[i].value);
         }
@@ -274,9 +271,8 @@ static void test_http__header_lines(void **state)
 static void test_json__round_trip(void **state)
 {
     (void)state;
-    static const char text[] =
-        "{\"z\":1,\"a\":[0.1,1e+300,-0.0,9007199254740993,true,null],"
-        "\"s\":\"\\u0000\\n\xC3\xA9\\\"\"}";
+    static const char text[] = "{\"z\":1,\"a\":[0.1,1e+300,-0.0,9007199254740993,true,null],"
+                               "\"s\":\"\\u0000\\n\xC3\xA9\\\"\"}";
     json_t *v;
     cf_error err;
     T_OK(cf_json_read(&v, text, sizeof text - 1, &err), err);
@@ -311,8 +307,7 @@ static void test_json__read_until(void **state)
     int n = 0;
     for (bool is_whole = false; !is_whole; n++) {
         int left = n;
-        cf_status st =
-            cf_json_read_until(&v, text.p, text.n, stops_at_zero, &left, &err);
+        cf_status st = cf_json_read_until(&v, text.p, text.n, stops_at_zero, &left, &err);
         is_whole = st == CF_OK;
         if (!is_whole) {
             T_FAILS(st, CF_ECANCELLED);
@@ -420,8 +415,7 @@ static void test_json__same_value(void **state)
         json_t *b = NULL;
         T_OK(cf_json_read(&a, v[i].a, strlen(v[i].a), &err), err);
         T_OK(cf_json_read(&b, v[i].b, strlen(v[i].b), &err), err);
-        if (cf_json_same(a, b) != v[i].same ||
-            cf_json_same(b, a) != v[i].same) {
+        if (cf_json_same(a, b) != v[i].same || cf_json_same(b, a) != v[i].same) {
             fail_msg("%s and %s", v[i].a, v[i].b);
         }
         json_decref(a);

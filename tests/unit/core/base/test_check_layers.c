@@ -32,8 +32,7 @@ static void put(const char *path, const char *text)
 static void include(const char *path, const char *header)
 {
     char text[200];
-    snprintf(text, sizeof text, "#include <stdio.h>\n  #include \"%s\"\n",
-             header);
+    snprintf(text, sizeof text, "#include <stdio.h>\n  #include \"%s\"\n", header);
     put(path, text);
 }
 

@@ -143,9 +143,8 @@ static void copy(cf_jw *w, const char *key, const json_t *v)
 static void test_writer__copies_a_tree(void **state)
 {
     (void)state;
-    static const char text[] =
-        "{\"a\":[1,2.5,{\"b\":null,\"c\":[[],[{}]]},\"x\"],\"d\":true,"
-        "\"\":{\"e\":-3}}";
+    static const char text[] = "{\"a\":[1,2.5,{\"b\":null,\"c\":[[],[{}]]},\"x\"],\"d\":true,"
+                               "\"\":{\"e\":-3}}";
     json_t *v;
     cf_error err;
     cf_buf b = CF_BUF_INIT;

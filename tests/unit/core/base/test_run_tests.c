@@ -33,8 +33,7 @@ static bool passes(const char *bounds, const char *program)
     snprintf(text, sizeof text, "#!/bin/sh\n%s\n", program);
     put("tests/unit/test_one.c", "");
     put("b/release/tests/unit/test_one", text);
-    snprintf(command, sizeof command, "cd %s && %s '%s' b/release 2>&1", root,
-             bounds, script);
+    snprintf(command, sizeof command, "cd %s && %s '%s' b/release 2>&1", root, bounds, script);
     FILE *p = popen(command, "r");
     assert_non_null(p);
     size_t n = fread(said, 1, sizeof said - 1, p);
@@ -56,19 +55,15 @@ static void test_run_tests__bounds(void **state)
     assert_false(passes("TEST_SECONDS=1", "sleep 20; " PASSED));
     assert_false(passes("TEST_CPU=1", "while :; do :; done"));
     assert_false(
-        passes("TEST_KIB=200000",
-               "dd if=/dev/zero of=/dev/null bs=500M count=1 && " PASSED));
-    assert_true(
-        passes("TEST_KIB=200000",
-               "dd if=/dev/zero of=/dev/null bs=1M count=1 && " PASSED));
+        passes("TEST_KIB=200000", "dd if=/dev/zero of=/dev/null bs=500M count=1 && " PASSED));
+    assert_true(passes("TEST_KIB=200000", "dd if=/dev/zero of=/dev/null bs=1M count=1 && " PASSED));
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    static const char *const folders[] = {
-        "tests",     "tests/unit",      "b",
-        "b/release", "b/release/tests", "b/release/tests/unit"};
+    static const char *const folders[] = {"tests",     "tests/unit",      "b",
+                                          "b/release", "b/release/tests", "b/release/tests/unit"};
     char here[900];
     if (getcwd(here, sizeof here) == NULL) {
         return -1;

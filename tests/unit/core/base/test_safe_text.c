@@ -33,8 +33,7 @@ static const struct {
      "0m\xC3",
      4, "\\x9b0m\\xc3", "\\x9b0m\\xc3"},
     /* a joiner and a variation selector belong to emoji */
-    {"\xE2\x80\x8D\xEF\xB8\x8F", 6, "\xE2\x80\x8D\xEF\xB8\x8F",
-     "\xE2\x80\x8D\xEF\xB8\x8F"},
+    {"\xE2\x80\x8D\xEF\xB8\x8F", 6, "\xE2\x80\x8D\xEF\xB8\x8F", "\xE2\x80\x8D\xEF\xB8\x8F"},
     {"back\\slash", 10, "back\\slash", "back\\slash"},
 };
 
@@ -76,8 +75,7 @@ static void test_safe_text__any_bytes(void **state)
         char in[24];
         size_t n = cf_rand_below(&r, sizeof in + 1);
         for (size_t i = 0; i < n; i++) {
-            static const unsigned char hot[] = {0x1B, 0x80, 0xC2, 0x9B,
-                                                0xE2, 0xAE, 0xF3, 0xA0};
+            static const unsigned char hot[] = {0x1B, 0x80, 0xC2, 0x9B, 0xE2, 0xAE, 0xF3, 0xA0};
             size_t pick = cf_rand_below(&r, 16);
             in[i] = (char)(pick < 8 ? hot[pick] : cf_rand_below(&r, 256));
         }

@@ -26,13 +26,10 @@ static void test_none__renders_and_refuses(void **state)
     json_t *message = json_pack("{s:s,s:s}", "role", "user", "content", "Hi");
     cf_send send = {.message = message, .fn = count_stops, .ud = &n_stops};
     cf_arena_init(&arena, 0);
-    T_OK(cf_conversation_preview(conv, backend, &send, &arena, &prompt, NULL,
-                                 &err),
-         err);
+    T_OK(cf_conversation_preview(conv, backend, &send, &arena, &prompt, NULL, &err), err);
     assert_true(prompt.text.n > 2);
     cf_sent_init(&sent);
-    T_FAILS(cf_conversation_send(conv, backend, &send, &sent, &err),
-            CF_ENOTFOUND);
+    T_FAILS(cf_conversation_send(conv, backend, &send, &sent, &err), CF_ENOTFOUND);
     assert_int_equal(n_stops, 1);
     assert_int_equal(sent.response.stop.fault, CF_FAULT_MODEL_NOT_FOUND);
     assert_true(cf_uuid_is_nil(sent.reply));

@@ -31,8 +31,7 @@ static const cf_path_answer llama[] = {
 
 /* A server that gives ids alone, and fails over half a character. */
 static const cf_path_answer ids_only[] = {
-    {.path = "/props",
-     .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
+    {.path = "/props", .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
     {.path = "/apply-template", .body = "{\"prompt\":\"aa\"}"},
     {.path = "/tokenize", .body = "{\"tokens\":[4,4]}"},
     {.path = "/detokenize", .body = "{\"content\":\"a\"}"},
@@ -48,11 +47,10 @@ static const cf_path_answer vllm[] = {
              "\"token_strs\":[\"<s>\",\"hi\",\"\xc4\xa0you\"]}"},
     {.path = "/detokenize", .body = "{\"prompt\":\"<s>hi you\"}"},
     {.path = "/v1/completions",
-     .body =
-         "{\"choices\":[{\"text\":\"x\",\"prompt_logprobs\":[null,"
-         "{\"6\":{\"logprob\":-1.5,\"rank\":1,\"decoded_token\":\"hi\"}},"
-         "{\"9\":{\"logprob\":-0.1,\"rank\":1,\"decoded_token\":\"no\"},"
-         "\"7\":{\"logprob\":-3.5,\"rank\":4,\"decoded_token\":\" you\"}}]}]}"},
+     .body = "{\"choices\":[{\"text\":\"x\",\"prompt_logprobs\":[null,"
+             "{\"6\":{\"logprob\":-1.5,\"rank\":1,\"decoded_token\":\"hi\"}},"
+             "{\"9\":{\"logprob\":-0.1,\"rank\":1,\"decoded_token\":\"no\"},"
+             "\"7\":{\"logprob\":-3.5,\"rank\":4,\"decoded_token\":\" you\"}}]}]}"},
     {.path = "/v1/chat/completions",
      .body = "{\"prompt_token_ids\":[5,6,7],\"choices\":[{\"message\":{"
              "\"content\":\"ok\"},\"token_ids\":[11,12],\"finish_reason\":"
@@ -60,18 +58,17 @@ static const cf_path_answer vllm[] = {
              "2,\"prompt_tokens_details\":{\"cached_tokens\":2}}}"},
     {.path = NULL}};
 
-static const cf_path_answer vllm_new[] = {
-    {.path = "/version", .body = "{\"version\":\"0.13.0\"}"},
-    {.path = "/v1/models", .body = "{\"data\":[]}"},
-    {.path = "/v1/chat/completions",
-     .body = "{\"choices\":[{\"message\":{\"content\":\"ok\"},"
-             "\"finish_reason\":\"stop\"}]}"},
-    {.path = NULL}};
+static const cf_path_answer vllm_new[] = {{.path = "/version", .body = "{\"version\":\"0.13.0\"}"},
+                                          {.path = "/v1/models", .body = "{\"data\":[]}"},
+                                          {.path = "/v1/chat/completions",
+                                           .body =
+                                               "{\"choices\":[{\"message\":{\"content\":\"ok\"},"
+                                               "\"finish_reason\":\"stop\"}]}"},
+                                          {.path = NULL}};
 
 static const cf_path_answer ollama[] = {
     {.path = "/api/version", .body = "{\"version\":\"0.12.6\"}"},
-    {.path = "/api/ps",
-     .body = "{\"models\":[{\"name\":\"m\",\"context_length\":16384}]}"},
+    {.path = "/api/ps", .body = "{\"models\":[{\"name\":\"m\",\"context_length\":16384}]}"},
     {.path = "/api/chat",
      .body = "{\"model\":\"m\",\"_debug_info\":{\"rendered_template\":"
              "\"<|user|>hi there\"}}"},
@@ -80,8 +77,7 @@ static const cf_path_answer ollama[] = {
 static const cf_path_answer old_ollama[] = {
     {.path = "/api/version", .body = "{\"version\":\"0.5.7\"}"},
     {.path = "/api/ps", .body = "{\"models\":[]}"},
-    {.path = "/api/show",
-     .body = "{\"parameters\":\"stop \\\"x\\\"\\nnum_ctx    2048\"}"},
+    {.path = "/api/show", .body = "{\"parameters\":\"stop \\\"x\\\"\\nnum_ctx    2048\"}"},
     {.path = NULL}};
 
 static const cf_path_answer tgi[] = {
@@ -134,11 +130,9 @@ static void begin(scene *s, const cf_path_answer *answers)
     cf_remote_options o = {.model = "m", .n_retries = UINT32_MAX};
     memset(s, 0, sizeof *s);
     cf_path_server_start(&s->server, answers);
-    assert_int_equal(
-        cf_backend_remote_new(&s->backend, s->server.url, &o, &s->err), CF_OK);
+    assert_int_equal(cf_backend_remote_new(&s->backend, s->server.url, &o, &s->err), CF_OK);
     cf_arena_init(&s->arena, 0);
-    s->messages =
-        json_pack("[{s:s, s:s}]", "role", "user", "content", "hi \xc3\xa4");
+    s->messages = json_pack("[{s:s, s:s}]", "role", "user", "content", "hi \xc3\xa4");
     s->request.messages = s->messages;
 }
 
@@ -150,8 +144,7 @@ static void end(scene *s)
     json_decref(s->messages);
 }
 
-static void is_kind(const cf_path_answer *answers, const char *name,
-                    uint32_t n_ctx)
+static void is_kind(const cf_path_answer *answers, const char *name, uint32_t n_ctx)
 {
     scene s;
     begin(&s, answers);
@@ -180,18 +173,15 @@ static void test_box__recognises_each_kind(void **state)
 /* ---- prompts ------------------------------------------------------------ */
 
 /* The prompt, and its tokens as "id:text|". */
-static void shows(const cf_path_answer *answers, const char *prompt,
-                  const char *tokens)
+static void shows(const cf_path_answer *answers, const char *prompt, const char *tokens)
 {
     scene s;
     cf_prompt p;
     cf_token_list list = {NULL, 0};
     begin(&s, answers);
-    cf_status st =
-        tokens != NULL
-            ? cf_backend_tokenise(s.backend, &s.request, &s.arena, &p, &list,
-                                  &s.err)
-            : cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err);
+    cf_status st = tokens != NULL
+                       ? cf_backend_tokenise(s.backend, &s.request, &s.arena, &p, &list, &s.err)
+                       : cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err);
     assert_int_equal(st, CF_OK);
     assert_int_equal(p.text.n, strlen(prompt));
     assert_memory_equal(p.text.p, prompt, p.text.n);
@@ -228,8 +218,7 @@ static void test_box__finds_messages_in_the_prompt(void **state)
     scene s;
     cf_prompt p;
     begin(&s, llama);
-    assert_int_equal(
-        cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err), CF_OK);
+    assert_int_equal(cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err), CF_OK);
     assert_int_equal(p.n_spans, 3);
     assert_int_equal(p.spans[1].source, CF_SPAN_MESSAGE);
     assert_int_equal(p.spans[1].off, 3);
@@ -243,13 +232,11 @@ static void test_box__a_plain_server_gets_ours(void **state)
     scene s;
     cf_prompt p;
     begin(&s, plain);
-    assert_int_equal(
-        cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err),
-        CF_EUNSUPPORTED);
+    assert_int_equal(cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err),
+                     CF_EUNSUPPORTED);
     assert_false(cf_backend_get_info(s.backend).prompt_is_ours);
     cf_backend_remote_set(s.backend, cf_renderer_plain());
-    assert_int_equal(
-        cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err), CF_OK);
+    assert_int_equal(cf_backend_render(s.backend, &s.request, &s.arena, &p, &s.err), CF_OK);
     assert_true(cf_backend_get_info(s.backend).prompt_is_ours);
     assert_true(cf_backend_get_info(s.backend).shows_prompt);
     end(&s);
@@ -257,20 +244,19 @@ static void test_box__a_plain_server_gets_ours(void **state)
 
 /* ---- likelihoods -------------------------------------------------------- */
 
-static void scores(const cf_path_answer *answers, const char *context,
-                   const char *text, const char *want)
+static void scores(const cf_path_answer *answers, const char *context, const char *text,
+                   const char *want)
 {
     scene s;
     cf_score score;
     cf_buf line = CF_BUF_INIT;
     begin(&s, answers);
-    assert_int_equal(cf_backend_score(s.backend, cf_str_from(context),
-                                      cf_str_from(text), NULL, &s.arena, &score,
-                                      &s.err),
+    assert_int_equal(cf_backend_score(s.backend, cf_str_from(context), cf_str_from(text), NULL,
+                                      &s.arena, &score, &s.err),
                      CF_OK);
     for (size_t i = 0; i < score.n; i++) {
-        cf_buf_addf(&line, "%.*s=%g ", (int)score.v[i].len,
-                    text + score.v[i].off, (double)score.log_p[i]);
+        cf_buf_addf(&line, "%.*s=%g ", (int)score.v[i].len, text + score.v[i].off,
+                    (double)score.log_p[i]);
     }
     assert_string_equal(cf_buf_cstr(&line), want);
     cf_buf_deinit(&line);
@@ -317,8 +303,7 @@ static char *llama_completion(const char *request)
 }
 
 static const cf_path_answer llama_doubles[] = {
-    {.path = "/props",
-     .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
+    {.path = "/props", .body = "{\"default_generation_settings\":{\"n_ctx\":64}}"},
     {.path = "/tokenize",
      .body = "{\"tokens\":[{\"id\":1,\"piece\":\"<s>\"},{\"id\":1,\"piece\":"
              "\"<s>\"},{\"id\":6,\"piece\":\"hi\"}]}"},
@@ -331,16 +316,14 @@ static void test_box__scores_a_text(void **state)
     scores(vllm, "hi", " you", " you=-3.5 ");
     scores(tgi, "hi", " you", " you=-2 ");
     scores(plain, "hi", " you", " you=-1.25 ");
-    scores(llama, "<s>", "hi \xc3\xa4</s>",
-           "hi =-0.5 \xc3=-1 \xa4=-1 </s>=-2.5 ");
+    scores(llama, "<s>", "hi \xc3\xa4</s>", "hi =-0.5 \xc3=-1 \xa4=-1 </s>=-2.5 ");
     scores(vllm_doubles, "<s>hi", " you", " you=-3.5 ");
     scores(llama_doubles, "<s>", "hi", "hi=-0.5 ");
     scene s;
     cf_score score;
     begin(&s, old_ollama); /* which has no way to */
-    assert_int_equal(cf_backend_score(s.backend, cf_str_from("a"),
-                                      cf_str_from("b"), NULL, &s.arena, &score,
-                                      &s.err),
+    assert_int_equal(cf_backend_score(s.backend, cf_str_from("a"), cf_str_from("b"), NULL, &s.arena,
+                                      &score, &s.err),
                      CF_EUNSUPPORTED);
     end(&s);
 }
@@ -348,8 +331,7 @@ static void test_box__scores_a_text(void **state)
 /* ---- constraints -------------------------------------------------------- */
 
 /* The request holds `want`; NULL: it is refused. */
-static void constrains(const cf_path_answer *answers, const char *spec,
-                       const char *want)
+static void constrains(const cf_path_answer *answers, const char *spec, const char *want)
 {
     scene s;
     cf_chat_response out;
@@ -383,13 +365,10 @@ static void test_box__constrains_in_the_servers_form(void **state)
                "\"response_format\":{\"type\":\"json_schema\",\"json_schema\":"
                "{\"name\":\"reply\",\"strict\":true,\"schema\":{\"type\":"
                "\"object\"}}}");
-    constrains(tgi, schema,
-               "\"response_format\":{\"type\":\"json\",\"value\":{\"type\":");
-    constrains(tgi, regex,
-               "\"response_format\":{\"type\":\"regex\",\"value\":\"[0-9]+\"}");
+    constrains(tgi, schema, "\"response_format\":{\"type\":\"json\",\"value\":{\"type\":");
+    constrains(tgi, regex, "\"response_format\":{\"type\":\"regex\",\"value\":\"[0-9]+\"}");
     constrains(vllm, regex, "\"guided_regex\":\"[0-9]+\"");
-    constrains(vllm_new, regex,
-               "\"structured_outputs\":{\"regex\":\"[0-9]+\"}");
+    constrains(vllm_new, regex, "\"structured_outputs\":{\"regex\":\"[0-9]+\"}");
     constrains(vllm, choice, "\"guided_choice\":[\"a\",\"b\"]");
     constrains(llama, choice, "\"grammar\":\"root ::= \\\"a\\\" | \\\"b\\\"\"");
     constrains(llama, grammar, "\"grammar\":\"root ::= \\\"a\\\"\"");
@@ -408,20 +387,17 @@ static void test_box__replies_tell_tokens_and_the_kept_prefix(void **state)
     begin(&s, vllm);
     cf_chat_response_init(&out);
     assert_int_equal(cf_backend_ask(s.backend, NULL, &s.err), CF_OK);
-    assert_int_equal(cf_backend_generate(s.backend, &s.request, &out, &s.err),
-                     CF_OK);
+    assert_int_equal(cf_backend_generate(s.backend, &s.request, &out, &s.err), CF_OK);
     assert_int_equal(out.n_prompt_ids, 3);
     assert_int_equal(out.prompt_ids[2], 7);
     assert_int_equal(out.n_reply_ids, 2);
     assert_int_equal(out.reply_ids[1], 12);
     assert_int_equal(out.usage.n_cached, 2);
     end(&s);
-    assert_non_null(
-        strstr(cf_path_server_last(&s.server, "/v1/chat/completions"),
-               "\"return_token_ids\":true"));
+    assert_non_null(strstr(cf_path_server_last(&s.server, "/v1/chat/completions"),
+                           "\"return_token_ids\":true"));
     begin(&s, llama);
-    assert_int_equal(cf_backend_generate(s.backend, &s.request, &out, &s.err),
-                     CF_OK);
+    assert_int_equal(cf_backend_generate(s.backend, &s.request, &out, &s.err), CF_OK);
     assert_int_equal(out.usage.n_cached, 12);
     cf_chat_response_deinit(&out);
     end(&s);
@@ -453,8 +429,7 @@ static void test_box__strange_answers(void **state)
         cf_prompt p;
         cf_token_list list;
         begin(&s, strange[i]);
-        assert_int_equal(cf_backend_tokenise(s.backend, &s.request, &s.arena,
-                                             &p, &list, &s.err),
+        assert_int_equal(cf_backend_tokenise(s.backend, &s.request, &s.arena, &p, &list, &s.err),
                          CF_EFORMAT);
         end(&s);
     }

@@ -22,8 +22,7 @@ typedef struct lab {
     cf_cancel cancel;
 } lab;
 
-static void set_up(lab *b, const cf_channel *channels, size_t n_channels,
-                   uint32_t n_ctx)
+static void set_up(lab *b, const cf_channel *channels, size_t n_channels, uint32_t n_ctx)
 {
     cf_error err = {0};
     size_t n;
@@ -32,9 +31,8 @@ static void set_up(lab *b, const cf_channel *channels, size_t n_channels,
     cf_engine_options eo = {.n_threads = 1};
     b->bytes = cf_tiny_gguf(&tiny, &n);
     T_OK(cf_engine_open_memory(&b->engine, b->bytes, n, &eo, &err), err);
-    cf_core_options o = {.channels = channels,
-                         .n_channels = n_channels,
-                         .session = {.n_ctx = n_ctx}};
+    cf_core_options o = {
+        .channels = channels, .n_channels = n_channels, .session = {.n_ctx = n_ctx}};
     T_OK(cf_backend_core_new(&b->backend, b->engine, &o, &err), err);
     T_OK(cf_conversation_new(&b->conv, NULL, &err), err);
     b->eos = cf_tokenizer_special(cf_engine_tokenizer(b->engine)).eos;
@@ -63,12 +61,9 @@ static void on_event(const cf_chat_event *ev, void *ud)
     }
 }
 
-static cf_status send_text(lab *b, const char *text, cf_send *send,
-                           cf_sent *sent, cf_error *err)
+static cf_status send_text(lab *b, const char *text, cf_send *send, cf_sent *sent, cf_error *err)
 {
-    json_t *m = text != NULL
-                    ? json_pack("{s:s,s:s}", "role", "user", "content", text)
-                    : NULL;
+    json_t *m = text != NULL ? json_pack("{s:s,s:s}", "role", "user", "content", text) : NULL;
     b->n_token = b->n_forced = 0;
     atomic_store_explicit(&b->cancel, false, memory_order_relaxed);
     send->message = m;
@@ -99,8 +94,7 @@ static void test_core__second_turn_keeps_the_first(void **state)
     assert_string_equal(one.response.sampler[0] != '\0' ? "said" : "", "said");
     T_OK(send_text(&b, "more", &send, &two, &err), err);
     assert_true(two.response.sync.n_kept >= one.response.n_prompt_ids);
-    assert_int_equal(two.response.sync.n_kept + two.response.sync.n_new,
-                     two.response.n_prompt_ids);
+    assert_int_equal(two.response.sync.n_kept + two.response.sync.n_new, two.response.n_prompt_ids);
     /* The cache is the prompt and all but the last token of the reply. */
     size_t n;
     const cf_token *cached = cf_backend_cache(b.backend, &n);
@@ -152,11 +146,8 @@ static void test_core__constraint_of_a_conversation(void **state)
     cf_constraint_vocab *vocab;
     set_up(&b, NULL, 0, 0);
     cf_sent_init(&sent);
-    T_OK(cf_grammar_from_regex(&digits, cf_str_from("[0-9]{3}"), NULL, &err),
-         err);
-    T_OK(cf_constraint_vocab_from_tokenizer(
-             &vocab, cf_engine_tokenizer(b.engine), &err),
-         err);
+    T_OK(cf_grammar_from_regex(&digits, cf_str_from("[0-9]{3}"), NULL, &err), err);
+    T_OK(cf_constraint_vocab_from_tokenizer(&vocab, cf_engine_tokenizer(b.engine), &err), err);
     cf_conversation_set_constraint(b.conv, digits, vocab);
     for (int is_free = 0; is_free < 2; is_free++) {
         b.options.is_free = is_free != 0;
@@ -188,10 +179,8 @@ static void test_core__fork_at_a_token(void **state)
     T_OK(send_text(&b, "hello", &send, &first, &err), err);
     cf_token ids[N_REPLY];
     memcpy(ids, first.response.reply_ids, sizeof ids);
-    cf_send fork = {.has_parent = true,
-                    .parent = first.message,
-                    .reply_ids = ids,
-                    .n_reply_ids = 3};
+    cf_send fork = {
+        .has_parent = true, .parent = first.message, .reply_ids = ids, .n_reply_ids = 3};
     b.options.chat.max_tokens = N_REPLY - 3;
     T_OK(send_text(&b, NULL, &fork, &same, &err), err);
     assert_int_equal(same.response.n_reply_ids, N_REPLY);
@@ -203,8 +192,7 @@ static void test_core__fork_at_a_token(void **state)
     T_OK(send_text(&b, NULL, &fork, &other, &err), err);
     assert_memory_equal(other.response.reply_ids, ids, 3 * sizeof *ids);
     assert_true(other.response.divergence.has);
-    assert_int_equal(other.response.divergence.token,
-                     other.response.n_prompt_ids + 2);
+    assert_int_equal(other.response.divergence.token, other.response.n_prompt_ids + 2);
     /* Three replies to one message. */
     assert_non_null(cf_conversation_child(b.conv, first.message, 2));
     ids[0] = 100000;
@@ -306,8 +294,7 @@ static void test_core__context_limits(void **state)
 static void test_core__thinking_budget(void **state)
 {
     (void)state;
-    static const cf_channel think[] = {
-        {{"thinking", 8}, {"assistant:", 10}, {"END", 3}, false}};
+    static const cf_channel think[] = {{{"thinking", 8}, {"assistant:", 10}, {"END", 3}, false}};
     lab b;
     cf_error err = {0};
     cf_sent sent;
@@ -320,8 +307,7 @@ static void test_core__thinking_budget(void **state)
     T_OK(send_text(&b, "hello", &send, &sent, &err), err);
     assert_true(b.n_forced >= 3);
     assert_non_null(strstr(cf_buf_cstr(&sent.response.raw), "\nEND\n\n"));
-    assert_true(cf_json_get_str(sent.response.message, "reasoning_content").n >
-                0);
+    assert_true(cf_json_get_str(sent.response.message, "reasoning_content").n > 0);
     assert_true(cf_json_get_str(sent.response.message, "content").n > 0);
     cf_sent_deinit(&sent);
     tear_down(&b);
@@ -339,12 +325,9 @@ static void test_core__user_text_is_no_control_token(void **state)
     cf_arena_init(&arena, 0);
     cf_buf eos = CF_BUF_INIT;
     cf_tokenizer_piece(&eos, cf_engine_tokenizer(b.engine), b.eos, true);
-    json_t *m =
-        json_pack("{s:s,s:s}", "role", "user", "content", cf_buf_cstr(&eos));
+    json_t *m = json_pack("{s:s,s:s}", "role", "user", "content", cf_buf_cstr(&eos));
     cf_send send = {.message = m};
-    T_OK(cf_conversation_preview(b.conv, b.backend, &send, &arena, &prompt,
-                                 &list, &err),
-         err);
+    T_OK(cf_conversation_preview(b.conv, b.backend, &send, &arena, &prompt, &list, &err), err);
     assert_true(list.n > 0);
     for (size_t i = 0; i < list.n; i++) {
         assert_int_not_equal(list.v[i].id, b.eos);
@@ -374,8 +357,7 @@ static void test_core__score_and_clone(void **state)
     cf_sent_init(&sent);
     cf_str context = cf_str_from("user: hello\nassistant:");
     cf_str text = cf_str_from(" well then");
-    T_OK(cf_backend_score(b.backend, context, text, NULL, &arena, &cold, &err),
-         err);
+    T_OK(cf_backend_score(b.backend, context, text, NULL, &arena, &cold, &err), err);
     assert_true(cold.n > 0);
     double sum = 0;
     for (size_t i = 0; i < cold.n; i++) {
@@ -387,17 +369,13 @@ static void test_core__score_and_clone(void **state)
     T_OK(cf_backend_clone(&copy, b.backend, &err), err);
     size_t n, n_copy;
     const cf_token *cached = cf_backend_cache(b.backend, &n);
-    assert_memory_equal(cf_backend_cache(copy, &n_copy), cached,
-                        n * sizeof *cached);
-    T_OK(cf_backend_score(b.backend, context, text, NULL, &arena, &warm, &err),
-         err);
+    assert_memory_equal(cf_backend_cache(copy, &n_copy), cached, n * sizeof *cached);
+    T_OK(cf_backend_score(b.backend, context, text, NULL, &arena, &warm, &err), err);
     assert_int_equal(warm.n, cold.n);
     assert_memory_equal(warm.log_p, cold.log_p, cold.n * sizeof *cold.log_p);
     cf_backend_cache(b.backend, &n_copy);
     assert_int_equal(n_copy, n); /* the conversation's cache is untouched */
-    T_OK(cf_backend_score(b.backend, context, cf_str_from(""), NULL, &arena,
-                          &none, &err),
-         err);
+    T_OK(cf_backend_score(b.backend, context, cf_str_from(""), NULL, &arena, &none, &err), err);
     assert_int_equal(none.n, 0);
     cf_backend_free(copy);
     cf_sent_deinit(&sent);
@@ -406,8 +384,8 @@ static void test_core__score_and_clone(void **state)
 }
 
 /* A template that changes old turns breaks the scheme of two renders. */
-static cf_status count_renderer(const void *ud, const json_t *context,
-                                cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status count_renderer(const void *ud, const json_t *context, cf_arena *arena,
+                                cf_prompt *out, cf_error *err)
 {
     (void)ud;
     cf_prompt plain = {{NULL, 0}, NULL, 0};
@@ -439,14 +417,12 @@ static void test_core__double_render(void **state)
     T_OK(send_text(&b, "hello", &send, &sent, &err), err);
     json_t *m = json_pack("{s:s,s:s}", "role", "user", "content", "more");
     cf_send next = {.message = m};
-    T_OK(cf_conversation_double_render(b.conv, b.backend, &next, &d, &err),
-         err);
+    T_OK(cf_conversation_double_render(b.conv, b.backend, &next, &d, &err), err);
     assert_false(d.would_fail);
     assert_int_equal(d.off, d.old_len);
     cf_core_options o = {.renderer = {count_renderer, NULL}};
     cf_backend_core_set(b.backend, &o);
-    T_OK(cf_conversation_double_render(b.conv, b.backend, &next, &d, &err),
-         err);
+    T_OK(cf_conversation_double_render(b.conv, b.backend, &next, &d, &err), err);
     assert_true(d.would_fail);
     assert_int_equal(d.off, 0);
     json_decref(m);

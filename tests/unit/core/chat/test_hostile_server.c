@@ -52,18 +52,15 @@ static void ask(const hostile *h)
                                  .idle_ms = is_silent ? 200 : 20000,
                                  .total_ms = h->answer.pause_ms > 0 ? 300 : 0};
     T_OK(cf_backend_remote_new(&b, s.url, &o, &err), err);
-    json_t *messages =
-        json_loads("[{\"role\":\"user\",\"content\":\"hi\"}]", 0, NULL);
+    json_t *messages = json_loads("[{\"role\":\"user\",\"content\":\"hi\"}]", 0, NULL);
     const cf_chat_request q = {.messages = messages};
     cf_chat_response out;
     cf_chat_response_init(&out);
     cf_law_peak_reset();
     size_t before = cf_law_live();
-    cf_status st =
-        cf_backend_generate_stream(b, &q, on_event, &n_stop, &out, &err);
+    cf_status st = cf_backend_generate_stream(b, &q, on_event, &n_stop, &out, &err);
     if (st != h->st || n_stop != 1) {
-        fail_msg("%s: %s (%s), %u stops", h->name, cf_status_name(st), err.text,
-                 n_stop);
+        fail_msg("%s: %s (%s), %u stops", h->name, cf_status_name(st), err.text, n_stop);
     }
     if (cf_law_peak() - before > PEAK_MAX) {
         fail_msg("%s: %zu bytes", h->name, cf_law_peak() - before);
@@ -92,15 +89,10 @@ static void test_hostile_server__floods(void **state)
 {
     (void)state;
     static const hostile cases[] = {
-        {"small deltas",
-         CF_OK,
-         {.head = STREAM, DELTA("{\"content\":\"a\"}"), DONE, .n = FLOOD}},
+        {"small deltas", CF_OK, {.head = STREAM, DELTA("{\"content\":\"a\"}"), DONE, .n = FLOOD}},
         {"small thoughts",
          CF_OK,
-         {.head = STREAM,
-          DELTA("{\"reasoning_content\":\"a\"}"),
-          DONE,
-          .n = FLOOD}},
+         {.head = STREAM, DELTA("{\"reasoning_content\":\"a\"}"), DONE, .n = FLOOD}},
         {"small pieces of a call",
          CF_OK,
          {.head = STREAM,
@@ -110,31 +102,17 @@ static void test_hostile_server__floods(void **state)
           .n = FLOOD}},
         {"a body without end",
          CF_ELIMIT,
-         {.head = OK_HEAD "\r\n",
-          THOUSAND_A THOUSAND_A THOUSAND_A,
-          NULL,
-          .n = 1 << 22}},
+         {.head = OK_HEAD "\r\n", THOUSAND_A THOUSAND_A THOUSAND_A, NULL, .n = 1 << 22}},
         {"a line without end",
          CF_ELIMIT,
-         {.head = STREAM "data: ",
-          THOUSAND_A THOUSAND_A THOUSAND_A,
-          NULL,
-          .n = 1 << 22}},
+         {.head = STREAM "data: ", THOUSAND_A THOUSAND_A THOUSAND_A, NULL, .n = 1 << 22}},
         {"comments without end",
          CF_ELIMIT,
-         {.head = STREAM,
-          ": ping " THOUSAND_A THOUSAND_A "\n\n",
-          NULL,
-          .n = 1 << 22}},
-        {"empty events",
-         CF_EFORMAT,
-         {.head = STREAM, "data:\n", DONE, .n = FLOOD}},
+         {.head = STREAM, ": ping " THOUSAND_A THOUSAND_A "\n\n", NULL, .n = 1 << 22}},
+        {"empty events", CF_EFORMAT, {.head = STREAM, "data:\n", DONE, .n = FLOOD}},
         {"headers",
          CF_EIO,
-         {.head = OK_HEAD,
-          "X-A: " THOUSAND_A THOUSAND_A "\r\n",
-          "\r\n",
-          .n = 20000}},
+         {.head = OK_HEAD, "X-A: " THOUSAND_A THOUSAND_A "\r\n", "\r\n", .n = 20000}},
         {"1xx answers",
          CF_OK,
          {.head = NULL,
@@ -143,10 +121,7 @@ static void test_hostile_server__floods(void **state)
           .n = 2000}},
         {"an error's body",
          CF_EINVAL,
-         {.head = "HTTP/1.1 400 X\r\nConnection: close\r\n\r\n",
-          THOUSAND_A,
-          NULL,
-          .n = 100000}},
+         {.head = "HTTP/1.1 400 X\r\nConnection: close\r\n\r\n", THOUSAND_A, NULL, .n = 100000}},
     };
     ASK_ALL(cases);
 }
@@ -158,14 +133,11 @@ static void test_hostile_server__depth_and_numbers(void **state)
         {"objects in objects",
          CF_EFORMAT,
          {.head = STREAM "data: ", "{\"choices\":", "\n\n" DONE, .n = 50000}},
-        {"arrays in arrays",
-         CF_EFORMAT,
-         {.head = STREAM "data: ", "[", "\n\n" DONE, .n = 1 << 20}},
+        {"arrays in arrays", CF_EFORMAT, {.head = STREAM "data: ", "[", "\n\n" DONE, .n = 1 << 20}},
         {"deep arguments",
          CF_OK,
-         {.head = STREAM
-          "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":"
-          "0,\"function\":{\"name\":\"f\",\"arguments\":\"",
+         {.head = STREAM "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":"
+                         "0,\"function\":{\"name\":\"f\",\"arguments\":\"",
           "[",
           "\"}}]}}]}\n\n" DONE,
           .n = 200000}},
@@ -175,35 +147,27 @@ static void test_hostile_server__depth_and_numbers(void **state)
          {.head = STREAM EVENT("{\"usage\":{\"prompt_tokens\":1e999}}") DONE}},
         {"large numbers",
          CF_OK,
-         {.head = STREAM DELTA("{\"content\":\"a\"}") EVENT(
-              "{\"usage\":{\"prompt_tokens\":9223372036854775807,"
-              "\"completion_tokens\":9223372036854775807,\"total_tokens\":-1}}")
-              DONE}},
+         {.head = STREAM DELTA("{\"content\":\"a\"}")
+              EVENT("{\"usage\":{\"prompt_tokens\":9223372036854775807,"
+                    "\"completion_tokens\":9223372036854775807,\"total_tokens\":-1}}") DONE}},
         {"a call's index",
          CF_EFORMAT,
-         {.head = STREAM DELTA(
-              "{\"tool_calls\":[{\"index\":2147483648,\"function\":{"
-              "\"name\":\"f\"}}]}") DONE}},
+         {.head = STREAM DELTA("{\"tool_calls\":[{\"index\":2147483648,\"function\":{"
+                               "\"name\":\"f\"}}]}") DONE}},
         {"a negative index",
          CF_EFORMAT,
-         {.head = STREAM DELTA(
-              "{\"tool_calls\":[{\"index\":-1,\"function\":{\"name\":"
-              "\"f\"}}]}") DONE}},
+         {.head = STREAM DELTA("{\"tool_calls\":[{\"index\":-1,\"function\":{\"name\":"
+                               "\"f\"}}]}") DONE}},
         {"other types",
          CF_OK,
-         {.head = STREAM EVENT("{\"choices\":{\"0\":1}}") EVENT(
-              "{\"choices\":[1]}") EVENT("{\"choices\":[{\"delta\":[]}]}")
-              DELTA("{\"content\":{\"a\":1}}") DELTA("{\"tool_calls\":5}")
-                  EVENT("{\"usage\":5}") DELTA("{\"content\":\"a\"}") DONE}},
-        {"half surrogates",
-         CF_EFORMAT,
-         {.head = STREAM DELTA("{\"content\":\"\\ud800 x\"}") DONE}},
+         {.head = STREAM EVENT("{\"choices\":{\"0\":1}}") EVENT("{\"choices\":[1]}")
+              EVENT("{\"choices\":[{\"delta\":[]}]}") DELTA("{\"content\":{\"a\":1}}") DELTA(
+                  "{\"tool_calls\":5}") EVENT("{\"usage\":5}") DELTA("{\"content\":\"a\"}") DONE}},
+        {"half surrogates", CF_EFORMAT, {.head = STREAM DELTA("{\"content\":\"\\ud800 x\"}") DONE}},
         {"bytes that are not UTF-8",
          CF_EFORMAT,
          {.head = STREAM DELTA("{\"content\":\"\xFF\xFE\"}") DONE}},
-        {"NUL in a text",
-         CF_OK,
-         {.head = STREAM DELTA("{\"content\":\"a\\u0000b\"}") DONE}},
+        {"NUL in a text", CF_OK, {.head = STREAM DELTA("{\"content\":\"a\\u0000b\"}") DONE}},
     };
     ASK_ALL(cases);
 }
@@ -212,18 +176,15 @@ static void test_hostile_server__http(void **state)
 {
     (void)state;
     static const hostile cases[] = {
-        {"a reset",
-         CF_EIO,
-         {.head = STREAM DELTA("{\"content\":\"a\"}"), .resets = true}},
+        {"a reset", CF_EIO, {.head = STREAM DELTA("{\"content\":\"a\"}"), .resets = true}},
         {"a reset at once", CF_EIO, {.head = "", .resets = true}},
         {"nothing", CF_EIO, {.head = ""}},
         {"silence", CF_EIO, {.head = STREAM, .holds = true}},
         {"a chunk of 2^68 bytes",
          CF_EIO,
-         {.head =
-              OK_HEAD "Content-Type: text/event-stream\r\n"
-                      "Transfer-Encoding: chunked\r\n\r\n"
-                      "FFFFFFFFFFFFFFFFF\r\n" DELTA("{\"content\":\"a\"}")}},
+         {.head = OK_HEAD "Content-Type: text/event-stream\r\n"
+                          "Transfer-Encoding: chunked\r\n\r\n"
+                          "FFFFFFFFFFFFFFFFF\r\n" DELTA("{\"content\":\"a\"}")}},
         {"a negative chunk",
          CF_EIO,
          {.head = OK_HEAD "Content-Type: text/event-stream\r\n"
@@ -232,9 +193,7 @@ static void test_hostile_server__http(void **state)
          CF_EIO,
          {.head = OK_HEAD "Content-Type: text/event-stream\r\n"
                           "Transfer-Encoding: chunked\r\n\r\n50\r\ndata"}},
-        {"a negative length",
-         CF_EIO,
-         {.head = "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"}},
+        {"a negative length", CF_EIO, {.head = "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"}},
         {"not HTTP", CF_EIO, {.head = "hello there\n"}},
         {"status 0", CF_EIO, {.head = "HTTP/1.1 000 X\r\n\r\n"}},
         {"a redirect to a file",
@@ -251,20 +210,11 @@ static void test_hostile_server__http(void **state)
                   "\033]0;t\a\2332J\377 \xE2\x80\xAE"}},
         {"an error longer than a line, in characters of three bytes",
          CF_EINVAL,
-         {.head = "HTTP/1.1 400 X\r\nConnection: close\r\n\r\n:",
-          "\xE2\x82\xAC",
-          NULL,
-          .n = 1000}},
-        {"an answer cut off",
-         CF_EIO,
-         {.head = STREAM DELTA("{\"content\":\"a\"}")}},
-        {"half an event",
-         CF_EIO,
-         {.head = STREAM "data: {\"choices\":[{\"del"}},
+         {.head = "HTTP/1.1 400 X\r\nConnection: close\r\n\r\n:", "\xE2\x82\xAC", NULL, .n = 1000}},
+        {"an answer cut off", CF_EIO, {.head = STREAM DELTA("{\"content\":\"a\"}")}},
+        {"half an event", CF_EIO, {.head = STREAM "data: {\"choices\":[{\"del"}},
         {"HTML as a stream", CF_EIO, {.head = STREAM "<html>hello</html>\n\n"}},
-        {"a page",
-         CF_EFORMAT,
-         {.head = OK_HEAD "Content-Type: text/html\r\n\r\n<html></html>"}},
+        {"a page", CF_EFORMAT, {.head = OK_HEAD "Content-Type: text/html\r\n\r\n<html></html>"}},
     };
     ASK_ALL(cases);
 }
@@ -295,21 +245,17 @@ static void test_hostile_server__retry_after(void **state)
     cf_error err = {0};
     cf_backend *b = NULL;
     unsigned n_stop = 0;
-    cf_loopback_start(
-        &s, &(cf_loopback_answer){
-                .head = "HTTP/1.1 429 Slow\r\nRetry-After: 86400\r\n"
-                        "Content-Length: 2\r\nConnection: close\r\n\r\n"
-                        "{}"});
+    cf_loopback_start(&s,
+                      &(cf_loopback_answer){.head = "HTTP/1.1 429 Slow\r\nRetry-After: 86400\r\n"
+                                                    "Content-Length: 2\r\nConnection: close\r\n\r\n"
+                                                    "{}"});
     const cf_remote_options o = {.model = "m"};
     T_OK(cf_backend_remote_new(&b, s.url, &o, &err), err);
-    json_t *messages =
-        json_loads("[{\"role\":\"user\",\"content\":\"hi\"}]", 0, NULL);
+    json_t *messages = json_loads("[{\"role\":\"user\",\"content\":\"hi\"}]", 0, NULL);
     const cf_chat_request q = {.messages = messages};
     cf_chat_response out;
     cf_chat_response_init(&out);
-    assert_int_not_equal(
-        cf_backend_generate_stream(b, &q, on_event, &n_stop, &out, &err),
-        CF_OK);
+    assert_int_not_equal(cf_backend_generate_stream(b, &q, on_event, &n_stop, &out, &err), CF_OK);
     assert_non_null(strstr(err.text, "asks to wait 86400 s"));
     assert_int_equal(out.timings.n_retries, 0);
     cf_chat_response_deinit(&out);

@@ -11,14 +11,12 @@
 #include "tests/support/t.h"
 #include "tests/support/tiny_vision.h"
 
-static const char red[] =
-    "data:image/png;base64,"
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGM4IccFAAKiAP"
-    "HCKn5eAAAAAElFTkSuQmCC";
-static const char blue[] =
-    "data:image/png;base64,"
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGMQkbsEAAFOAQ"
-    "Xc52DWAAAAAElFTkSuQmCC";
+static const char red[] = "data:image/png;base64,"
+                          "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGM4IccFAAKiAP"
+                          "HCKn5eAAAAAElFTkSuQmCC";
+static const char blue[] = "data:image/png;base64,"
+                           "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGMQkbsEAAFOAQ"
+                           "Xc52DWAAAAAElFTkSuQmCC";
 
 typedef struct lab {
     void *bytes;
@@ -33,8 +31,8 @@ typedef struct lab {
 } lab;
 
 /* Messages by their parts: a marker of the template, or the user's text. */
-static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
-                        cf_prompt *out, cf_error *err)
+static cf_status render(const void *ud, const json_t *context, cf_arena *arena, cf_prompt *out,
+                        cf_error *err)
 {
     enum { MAX = 64 };
     const lab *b = ud;
@@ -44,23 +42,18 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena,
     size_t n = 0;
     (void)err;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *content =
-            json_object_get(json_array_get(list, i), "content");
+        const json_t *content = json_object_get(json_array_get(list, i), "content");
         size_t n_part = json_is_string(content) ? 1 : json_array_size(content);
         for (size_t k = 0; k < n_part; k++) {
             const json_t *part = json_array_get(content, k);
             bool is_image = cf_str_is(cf_json_get_str(part, "type"), "image");
-            cf_str s = json_is_string(content)
-                           ? cf_str_from(json_string_value(content))
-                       : is_image
-                           ? cf_str_from(
-                                 b->writes_no_marker ? "-" : "<start_of_image>")
-                           : cf_json_get_str(part, "text");
+            cf_str s = json_is_string(content) ? cf_str_from(json_string_value(content))
+                       : is_image ? cf_str_from(b->writes_no_marker ? "-" : "<start_of_image>")
+                                  : cf_json_get_str(part, "text");
             assert_true(n < MAX);
             span[n++] = (cf_prompt_span){.off = (uint32_t)text.n,
                                          .len = (uint32_t)s.n,
-                                         .source = is_image ? CF_SPAN_TEMPLATE
-                                                            : CF_SPAN_MESSAGE,
+                                         .source = is_image ? CF_SPAN_TEMPLATE : CF_SPAN_MESSAGE,
                                          .index = (uint32_t)i,
                                          .path = cf_str_from(".content")};
             cf_buf_add(&text, s.p, s.n);
@@ -114,26 +107,22 @@ static void on_event(const cf_chat_event *ev, void *ud)
 }
 
 /* Asks "see", a picture, `text`, and what more there is. */
-static cf_status ask(lab *b, const char *url, const char *text,
-                     const char *more, cf_chat_response *out, cf_error *err)
+static cf_status ask(lab *b, const char *url, const char *text, const char *more,
+                     cf_chat_response *out, cf_error *err)
 {
     cf_chat_options o = {.max_tokens = 4};
-    json_t *list = json_pack(
-        "[{s:s, s:[{s:s, s:s}, {s:s, s:{s:s}}, {s:s, s:s}]}]", "role", "user",
-        "content", "type", "text", "text", "see", "type", "image_url",
-        "image_url", "url", url, "type", "text", "text", text);
+    json_t *list = json_pack("[{s:s, s:[{s:s, s:s}, {s:s, s:{s:s}}, {s:s, s:s}]}]", "role", "user",
+                             "content", "type", "text", "text", "see", "type", "image_url",
+                             "image_url", "url", url, "type", "text", "text", text);
     if (more != NULL) {
-        json_array_append_new(
-            list, json_pack("{s:s, s:s}", "role", "user", "content", more));
+        json_array_append_new(list, json_pack("{s:s, s:s}", "role", "user", "content", more));
     }
     assert_non_null(list);
-    const cf_chat_request request = {
-        .messages = list, .options = &o, .cancel = &b->cancel};
+    const cf_chat_request request = {.messages = list, .options = &o, .cancel = &b->cancel};
     b->n_encode = 0;
     atomic_store(&b->cancel, false);
     cf_chat_response_init(out);
-    cf_status st =
-        cf_backend_generate_stream(b->backend, &request, on_event, b, out, err);
+    cf_status st = cf_backend_generate_stream(b->backend, &request, on_event, b, out, err);
     json_decref(list);
     return st;
 }
@@ -142,8 +131,7 @@ static size_t media_at(const cf_chat_response *r)
 {
     assert_int_equal(json_array_size(r->media), 1);
     const json_t *row = json_array_get(r->media, 0);
-    assert_int_equal(json_integer_value(json_object_get(row, "rows")),
-                     CF_TINY_VISION_ROWS);
+    assert_int_equal(json_integer_value(json_object_get(row, "rows")), CF_TINY_VISION_ROWS);
     size_t at = (size_t)json_integer_value(json_object_get(row, "at"));
     for (size_t i = 0; i < CF_TINY_VISION_ROWS; i++) {
         assert_true(cf_token_is_row(r->prompt_ids[at + i]));
@@ -222,11 +210,9 @@ static void test_media__refused(void **state)
     lab b;
     (void)state;
     set_up(&b);
-    T_FAILS(ask(&b, "https://example.org/a.png", "it", NULL, &r, &err),
-            CF_EUNSUPPORTED);
+    T_FAILS(ask(&b, "https://example.org/a.png", "it", NULL, &r, &err), CF_EUNSUPPORTED);
     cf_chat_response_deinit(&r);
-    T_FAILS(ask(&b, "data:image/png;base64,iVBORw0KGgo=", "it", NULL, &r, &err),
-            CF_EFORMAT);
+    T_FAILS(ask(&b, "data:image/png;base64,iVBORw0KGgo=", "it", NULL, &r, &err), CF_EFORMAT);
     cf_chat_response_deinit(&r);
     b.writes_no_marker = true;
     T_FAILS(ask(&b, red, "<start_of_image>", NULL, &r, &err), CF_EUNSUPPORTED);
@@ -239,19 +225,16 @@ static void test_media__refused(void **state)
     tear_down(&b);
 }
 
-static cf_status ask_after_result(lab *b, const char *url,
-                                  cf_chat_response *out, cf_error *err)
+static cf_status ask_after_result(lab *b, const char *url, cf_chat_response *out, cf_error *err)
 {
     cf_chat_options o = {.max_tokens = 2};
-    json_t *list = json_pack(
-        "[{s:s, s:s}, {s:s, s:[{s:s, s:s}, {s:s, s:{s:s}}]}]", "role", "user",
-        "content", "look", "role", "tool", "content", "type", "text", "text",
-        "[image]", "type", "image_url", "image_url", "url", url);
+    json_t *list = json_pack("[{s:s, s:s}, {s:s, s:[{s:s, s:s}, {s:s, s:{s:s}}]}]", "role", "user",
+                             "content", "look", "role", "tool", "content", "type", "text", "text",
+                             "[image]", "type", "image_url", "image_url", "url", url);
     assert_non_null(list);
     const cf_chat_request request = {.messages = list, .options = &o};
     cf_chat_response_init(out);
-    cf_status st =
-        cf_backend_generate_stream(b->backend, &request, on_event, b, out, err);
+    cf_status st = cf_backend_generate_stream(b->backend, &request, on_event, b, out, err);
     json_decref(list);
     return st;
 }
@@ -268,8 +251,7 @@ static void test_media__of_a_result(void **state)
     T_OK(ask_after_result(&b, red, &r, &err), err);
     media_at(&r);
     cf_chat_response_deinit(&r);
-    T_OK(ask_after_result(&b, "data:image/png;base64,iVBORw0KGgo=", &r, &err),
-         err);
+    T_OK(ask_after_result(&b, "data:image/png;base64,iVBORw0KGgo=", &r, &err), err);
     assert_null(r.media);
     cf_chat_response_deinit(&r);
     b.writes_no_marker = true;

@@ -41,9 +41,7 @@ static bool has_control(const part *parts, size_t n)
     }
     cf_prompt prompt = {cf_buf_str(&text), spans, n};
     cf_arena_init(&arena, 0);
-    T_OK(cf_prompt_tokenise(&list, &prompt, cf_str_make(NULL, 0), tok, &arena,
-                            &err),
-         err);
+    T_OK(cf_prompt_tokenise(&list, &prompt, cf_str_make(NULL, 0), tok, &arena, &err), err);
     bool has = false;
     for (size_t i = 0; i < list.n; i++) {
         has = has || list.v[i].id == USER;
@@ -71,8 +69,7 @@ static void test_trust__table(void **state)
     const part content[] = {{"<|", CF_SPAN_TEMPLATE, ""},
                             {"user", CF_SPAN_MESSAGE, ".content"},
                             {"|>", CF_SPAN_TEMPLATE, ""}};
-    const part hostile[] = {{"<|", CF_SPAN_MESSAGE, ".role"},
-                            {"user|>", CF_SPAN_TEMPLATE, ""}};
+    const part hostile[] = {{"<|", CF_SPAN_MESSAGE, ".role"}, {"user|>", CF_SPAN_TEMPLATE, ""}};
     assert_true(has_control(literal, 1));
     assert_true(has_control(spelled, 1));
     assert_true(has_control(role, 3));

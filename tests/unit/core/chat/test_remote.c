@@ -83,9 +83,8 @@ static void stop_server(server *s)
     "HTTP/1.1 200 OK\r\nContent-Type: " \
     "text/event-stream\r\nConnection: close\r\n\r\n"
 #define DELTA(json) "data: {\"choices\":[{\"index\":0,\"delta\":" json "}]}\n\n"
-#define FINISH(why)                                                          \
-    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"" why \
-    "\"}]}\n\n"
+#define FINISH(why) \
+    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"" why "\"}]}\n\n"
 #define DONE "data: [DONE]\n\n"
 #define FAIL(status, body)                                      \
     "HTTP/1.1 " status "\r\nContent-Type: application/json\r\n" \
@@ -118,14 +117,12 @@ static void on_event(const cf_chat_event *ev, void *ud)
         cf_buf_addf(&x->log, "(%.*s)", (int)ev->text.n, ev->text.p);
         break;
     case CF_CHAT_CALL:
-        cf_buf_addf(&x->log, "{%.*s%.*s %.*s %s}", (int)ev->call->name.n,
-                    ev->call->name.p, (int)ev->call->arguments.n,
-                    ev->call->arguments.p, (int)ev->call->id.n, ev->call->id.p,
-                    cf_tool_status_name(ev->call->status));
+        cf_buf_addf(&x->log, "{%.*s%.*s %.*s %s}", (int)ev->call->name.n, ev->call->name.p,
+                    (int)ev->call->arguments.n, ev->call->arguments.p, (int)ev->call->id.n,
+                    ev->call->id.p, cf_tool_status_name(ev->call->status));
         break;
     case CF_CHAT_TOKEN:
-        cf_buf_addf(&x->log, "<%.*s %zu>", (int)ev->text.n, ev->text.p,
-                    ev->token.n_top);
+        cf_buf_addf(&x->log, "<%.*s %zu>", (int)ev->text.n, ev->text.p, ev->token.n_top);
         break;
     case CF_CHAT_NOTE:
         cf_buf_addf(&x->log, "!%.*s!", (int)ev->text.n, ev->text.p);
@@ -134,9 +131,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
         x->n_stop++;
         cf_buf_addf(&x->log, "[%s%s%s]", cf_stop_reason_name(ev->stop.reason),
                     ev->stop.fault != CF_FAULT_NONE ? " " : "",
-                    ev->stop.fault != CF_FAULT_NONE
-                        ? cf_fault_name(ev->stop.fault)
-                        : "");
+                    ev->stop.fault != CF_FAULT_NONE ? cf_fault_name(ev->stop.fault) : "");
         break;
     case CF_CHAT_PROMPT:
     case CF_CHAT_PREFILL:
@@ -159,28 +154,21 @@ static const char messages_json[] =
     "\"name\":\"f\",\"arguments\":{\"x\":1}}}]},{\"role\":\"tool\","
     "\"content\":\"2\"}]";
 
-static void run_exchange(exchange *x, const cf_chat_options *options,
-                         uint32_t n_retries)
+static void run_exchange(exchange *x, const cf_chat_options *options, uint32_t n_retries)
 {
     start_server(&x->s);
     char url[64];
     snprintf(url, sizeof url, "http://127.0.0.1:%u/", (unsigned)x->s.port);
-    cf_remote_options o = {.model = "m",
-                           .key = "secret-key",
-                           .n_retries = n_retries,
-                           .backoff_ms = 1,
-                           .idle_ms = 300};
+    cf_remote_options o = {
+        .model = "m", .key = "secret-key", .n_retries = n_retries, .backoff_ms = 1, .idle_ms = 300};
     cf_backend *b = NULL;
     T_OK(cf_backend_remote_new(&b, url, &o, &x->err), x->err);
-    json_t *messages =
-        json_loads(x->messages != NULL ? x->messages : messages_json, 0, NULL);
+    json_t *messages = json_loads(x->messages != NULL ? x->messages : messages_json, 0, NULL);
     json_t *declared = json_loads(tools_json, 0, NULL);
     cf_tool_set *tools = NULL;
     T_OK(cf_tool_set_new(&tools, declared, &x->err), x->err);
-    cf_chat_request q = {.messages = messages,
-                         .tools = tools,
-                         .options = options,
-                         .cancel = &x->cancel};
+    cf_chat_request q = {
+        .messages = messages, .tools = tools, .options = options, .cancel = &x->cancel};
     cf_chat_response_init(&x->out);
     x->st = cf_backend_generate_stream(b, &q, on_event, x, &x->out, &x->err);
     assert_int_equal(x->n_stop, 1);
@@ -214,18 +202,17 @@ static void finish(exchange *x)
 static void test_remote__good_stream(void **state)
 {
     (void)state;
-    exchange *x = make(
-        STREAM
-        ": a comment\n\ndata: {\"choi\x01"
-        "ces\":[{\"index\":0,\"delta\""
-        ":{\"role\":\"assistant\",\"content\":null}}]}\r\n\r\n" DELTA(
-            "{\"reasoning_content\":\"hm\"}")
-            DELTA("{\"content\":\"Hel\"}") "\x01" DELTA("{\"content\":\"lo\"}")
-                FINISH("stop") "data: "
-                               "{\"choices\":[],\"usage\":{\"prompt_tokens\":3,"
-                               "\"completion_tokens\":2,\"total_tokens\":5}}"
-                               "\n\n" DONE,
-        NULL);
+    exchange *x =
+        make(STREAM ": a comment\n\ndata: {\"choi\x01"
+                    "ces\":[{\"index\":0,\"delta\""
+                    ":{\"role\":\"assistant\",\"content\":null}}]}\r\n\r\n" DELTA(
+                        "{\"reasoning_content\":\"hm\"}")
+                        DELTA("{\"content\":\"Hel\"}") "\x01" DELTA("{\"content\":\"lo\"}")
+                            FINISH("stop") "data: "
+                                           "{\"choices\":[],\"usage\":{\"prompt_tokens\":3,"
+                                           "\"completion_tokens\":2,\"total_tokens\":5}}"
+                                           "\n\n" DONE,
+             NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_string_equal(cf_buf_cstr(&x->log), "(hm)Hel|lo|[end]");
@@ -242,47 +229,38 @@ static void test_remote__good_stream(void **state)
 static void test_remote__calls_in_deltas(void **state)
 {
     (void)state;
-    exchange *x = make(
-        STREAM DELTA(
-            "{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{"
-            "\"name\":\"f\",\"arguments\":\"\"}}]}")
-            DELTA(
-                "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{"
-                "\\\"x\\\": 1844674407\"}}]}")
-                DELTA(
-                    "{\"tool_calls\":[{\"index\":1,\"id\":\"c2\",\"function\":{"
-                    "\"name\":\"g\",\"arguments\":\"{}\"}}]}")
-                    DELTA("{\"tool_calls\":[{\"index\":0,\"function\":{"
-                          "\"arguments\":"
-                          "\"3709551616}\"}}]}") FINISH("tool_calls") DONE,
-        NULL);
+    exchange *x = make(STREAM DELTA("{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{"
+                                    "\"name\":\"f\",\"arguments\":\"\"}}]}")
+                           DELTA("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{"
+                                 "\\\"x\\\": 1844674407\"}}]}")
+                               DELTA("{\"tool_calls\":[{\"index\":1,\"id\":\"c2\",\"function\":{"
+                                     "\"name\":\"g\",\"arguments\":\"{}\"}}]}")
+                                   DELTA("{\"tool_calls\":[{\"index\":0,\"function\":{"
+                                         "\"arguments\":"
+                                         "\"3709551616}\"}}]}") FINISH("tool_calls") DONE,
+                       NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
-    assert_string_equal(cf_buf_cstr(&x->log),
-                        "{f{\"x\":18446744073709551616} c1 VALID}"
-                        "{g{} c2 INVALID_FUNCTION_NAME}[end]");
+    assert_string_equal(cf_buf_cstr(&x->log), "{f{\"x\":18446744073709551616} c1 VALID}"
+                                              "{g{} c2 INVALID_FUNCTION_NAME}[end]");
     assert_int_equal(x->out.status, CF_TOOL_INVALID_FUNCTION_NAME);
-    assert_int_equal(
-        json_array_size(json_object_get(x->out.message, "tool_calls")), 2);
+    assert_int_equal(json_array_size(json_object_get(x->out.message, "tool_calls")), 2);
     finish(x);
 }
 
 static void test_remote__broken_arguments(void **state)
 {
     (void)state;
-    exchange *x =
-        make(STREAM DELTA("{\"tool_calls\":[{\"index\":0,\"id\":\"c\","
-                          "\"function\":{\"name\":\"f\",\"arguments\":\"{x\"}}"
-                          "]}") FINISH("tool_calls") DONE,
-             NULL);
+    exchange *x = make(STREAM DELTA("{\"tool_calls\":[{\"index\":0,\"id\":\"c\","
+                                    "\"function\":{\"name\":\"f\",\"arguments\":\"{x\"}}"
+                                    "]}") FINISH("tool_calls") DONE,
+                       NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_int_equal(x->out.status, CF_TOOL_PARSE_ERROR);
-    const json_t *call =
-        json_array_get(json_object_get(x->out.message, "tool_calls"), 0);
-    assert_true(cf_str_is(
-        cf_json_get_str(json_object_get(call, "function"), "arguments"),
-        "{x")); /* nothing is lost */
+    const json_t *call = json_array_get(json_object_get(x->out.message, "tool_calls"), 0);
+    assert_true(cf_str_is(cf_json_get_str(json_object_get(call, "function"), "arguments"),
+                          "{x")); /* nothing is lost */
     finish(x);
 }
 
@@ -297,13 +275,11 @@ static void test_remote__logprobs_and_options(void **state)
                          .stop = stop,
                          .n_stop = 1,
                          .thinking = CF_THINKING_OFF};
-    exchange *x =
-        make(STREAM
-             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\""
-             ":{\"content\":[{\"token\":\"a\",\"logprob\":-0.5,"
-             "\"top_logprobs\":[{\"token\":\"a\",\"logprob\":-0.5},{"
-             "\"token\":\"b\",\"logprob\":-1}]}]}}]}\n\n" FINISH("length") DONE,
-             NULL);
+    exchange *x = make(STREAM "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\""
+                              ":{\"content\":[{\"token\":\"a\",\"logprob\":-0.5,"
+                              "\"top_logprobs\":[{\"token\":\"a\",\"logprob\":-0.5},{"
+                              "\"token\":\"b\",\"logprob\":-1}]}]}}]}\n\n" FINISH("length") DONE,
+                       NULL);
     run_exchange(x, &o, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_string_equal(cf_buf_cstr(&x->log), "<a 2>a|[length]");
@@ -313,8 +289,7 @@ static void test_remote__logprobs_and_options(void **state)
     assert_non_null(strstr(r, "\"max_tokens\":7"));
     assert_non_null(strstr(r, "\"top_logprobs\":2"));
     assert_non_null(strstr(r, "\"stop\":[\"STOP\"]"));
-    assert_non_null(
-        strstr(r, "\"chat_template_kwargs\":{\"enable_thinking\":false}"));
+    assert_non_null(strstr(r, "\"chat_template_kwargs\":{\"enable_thinking\":false}"));
     finish(x);
 }
 
@@ -325,12 +300,10 @@ static void test_remote__nothing_unasked(void **state)
 {
     (void)state;
     const cf_logit_bias bias[] = {{50, -3}, {7, -INFINITY}};
-    cf_chat_options o = {
-        .has_sampling = true,
-        .sampling = {.temperature = 0.8f, .top_k = 40, .min_p = 0.05f}};
+    cf_chat_options o = {.has_sampling = true,
+                         .sampling = {.temperature = 0.8f, .top_k = 40, .min_p = 0.05f}};
     o.has_asked = true;
-    exchange *x =
-        make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
+    exchange *x = make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
     run_exchange(x, &o, UINT32_MAX);
     T_OK(x->st, x->err);
     const char *const unasked[] = {"temperature", "top_k",    "min_p",
@@ -353,8 +326,7 @@ static void test_remote__nothing_unasked(void **state)
     x = make(FAIL("500 Oops", "{}"), NULL);
     run_exchange(x, &o, UINT32_MAX);
     assert_int_equal(x->st, CF_EUNSUPPORTED);
-    assert_string_equal(x->err.text,
-                        "a server cannot do no_repeat_ngram; leave it out");
+    assert_string_equal(x->err.text, "a server cannot do no_repeat_ngram; leave it out");
     finish(x);
 }
 
@@ -362,13 +334,11 @@ static void test_remote__nothing_unasked(void **state)
 static void test_remote__refused_arguments(void **state)
 {
     (void)state;
-    cf_chat_options o = {.has_sampling = true,
-                         .sampling = {.top_k = 40, .min_p = 0.05f},
-                         .max_tokens = 9};
-    exchange *x =
-        make(FAIL("400 Bad", "{\"error\":{\"message\":\"Unrecognized request "
-                             "arguments supplied: top_k, min_p\"}}"),
-             STREAM DELTA("{\"content\":\"ok\"}") FINISH("stop") DONE);
+    cf_chat_options o = {
+        .has_sampling = true, .sampling = {.top_k = 40, .min_p = 0.05f}, .max_tokens = 9};
+    exchange *x = make(FAIL("400 Bad", "{\"error\":{\"message\":\"Unrecognized request "
+                                       "arguments supplied: top_k, min_p\"}}"),
+                       STREAM DELTA("{\"content\":\"ok\"}") FINISH("stop") DONE);
     run_exchange(x, &o, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_int_equal(x->s.n_requests, 2);
@@ -400,27 +370,25 @@ static void test_remote__attachments(void **state)
     assert_true(fd >= 0 && write(fd, png, sizeof png - 1) > 0);
     close(fd);
     char text[2048];
-    snprintf(
-        text, sizeof text,
-        "[{\"role\":\"user\",\"converse\":{\"a\":1},\"content\":["
-        "{\"type\":\"text\",\"text\":\"look\"},"
-        "{\"type\":\"image\",\"path\":\"%s\"},"
-        "{\"type\":\"image\",\"blob\":\"iVBORw0KGgoA\"},"
-        "{\"type\":\"image\",\"image\":\"data:image/gif;base64,R0lGODlh\"},"
-        "{\"type\":\"image\",\"converse\":{\"mimeType\":\"image/png\","
-        "\"data\":[-119,80,78,71,13,10,26,10]}},"
-        "{\"type\":\"image\",\"url\":\"https://x.org/a.png\"},"
-        "{\"type\":\"audio\",\"blob\":\"UklGRiQAAABXQVZF\"},"
-        "{\"type\":\"image\",\"path\":\"/etc/passwd\"},"
-        "{\"type\":\"image_url\",\"image_url\":{\"url\":"
-        "\"file:///nowhere.png\"}}]},"
-        "{\"role\":\"function\",\"content\":[],\"tool_calls\":[{\"id\":"
-        "\"c1\",\"name\":\"f\",\"arguments\":{}}]},"
-        "{\"role\":\"function\",\"content\":[],\"tool_results\":[{\"id\":"
-        "\"c1\",\"name\":\"f\",\"content\":\"9\"}]}]",
-        path);
-    exchange *x =
-        make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
+    snprintf(text, sizeof text,
+             "[{\"role\":\"user\",\"converse\":{\"a\":1},\"content\":["
+             "{\"type\":\"text\",\"text\":\"look\"},"
+             "{\"type\":\"image\",\"path\":\"%s\"},"
+             "{\"type\":\"image\",\"blob\":\"iVBORw0KGgoA\"},"
+             "{\"type\":\"image\",\"image\":\"data:image/gif;base64,R0lGODlh\"},"
+             "{\"type\":\"image\",\"converse\":{\"mimeType\":\"image/png\","
+             "\"data\":[-119,80,78,71,13,10,26,10]}},"
+             "{\"type\":\"image\",\"url\":\"https://x.org/a.png\"},"
+             "{\"type\":\"audio\",\"blob\":\"UklGRiQAAABXQVZF\"},"
+             "{\"type\":\"image\",\"path\":\"/etc/passwd\"},"
+             "{\"type\":\"image_url\",\"image_url\":{\"url\":"
+             "\"file:///nowhere.png\"}}]},"
+             "{\"role\":\"function\",\"content\":[],\"tool_calls\":[{\"id\":"
+             "\"c1\",\"name\":\"f\",\"arguments\":{}}]},"
+             "{\"role\":\"function\",\"content\":[],\"tool_results\":[{\"id\":"
+             "\"c1\",\"name\":\"f\",\"content\":\"9\"}]}]",
+             path);
+    exchange *x = make(STREAM DELTA("{\"content\":\"a\"}") FINISH("stop") DONE, NULL);
     x->messages = text;
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
@@ -453,52 +421,45 @@ static void test_remote__attachments(void **state)
 static void test_remote__other_endings(void **state)
 {
     (void)state;
-    exchange *x = make(STREAM DELTA("{\"refusal\":\"I will \"}")
-                           DELTA("{\"refusal\":\"not.\"}") FINISH("stop") DONE,
+    exchange *x = make(STREAM DELTA("{\"refusal\":\"I will \"}") DELTA("{\"refusal\":\"not.\"}")
+                           FINISH("stop") DONE,
                        NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
-    assert_true(
-        cf_str_is(cf_json_get_str(x->out.message, "refusal"), "I will not."));
+    assert_true(cf_str_is(cf_json_get_str(x->out.message, "refusal"), "I will not."));
     assert_string_equal(x->out.stop.what, "refusal");
     finish(x);
-    x = make(STREAM DELTA("{\"content\":\"a\"}") FINISH("content_filter") DONE,
-             NULL);
+    x = make(STREAM DELTA("{\"content\":\"a\"}") FINISH("content_filter") DONE, NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_int_equal(x->out.stop.reason, CF_STOP_FILTERED);
     finish(x);
     x = make(STREAM DELTA("{\"function_call\":{\"name\":\"f\",\"arguments\":"
-                          "\"{\"}}")
-                 DELTA("{\"function_call\":{\"arguments\":\"}\"}}")
-                     FINISH("function_call") DONE,
+                          "\"{\"}}") DELTA("{\"function_call\":{\"arguments\":\"}\"}}")
+                 FINISH("function_call") DONE,
              NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
-    const json_t *call =
-        json_array_get(json_object_get(x->out.message, "tool_calls"), 0);
-    assert_true(cf_str_is(
-        cf_json_get_str(json_object_get(call, "function"), "name"), "f"));
+    const json_t *call = json_array_get(json_object_get(x->out.message, "tool_calls"), 0);
+    assert_true(cf_str_is(cf_json_get_str(json_object_get(call, "function"), "name"), "f"));
     finish(x);
-    x = make(STREAM DELTA("{\"content\":\"<think>hm</th\"}")
-                 DELTA("{\"content\":\"ink>yes\"}") FINISH("stop") DONE,
+    x = make(STREAM DELTA("{\"content\":\"<think>hm</th\"}") DELTA("{\"content\":\"ink>yes\"}")
+                 FINISH("stop") DONE,
              NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_true(cf_str_is(cf_json_get_str(x->out.message, "content"), "yes"));
-    assert_true(
-        cf_str_is(cf_json_get_str(x->out.message, "reasoning_content"), "hm"));
+    assert_true(cf_str_is(cf_json_get_str(x->out.message, "reasoning_content"), "hm"));
     finish(x);
 }
 
 static void test_remote__answer_that_is_no_stream(void **state)
 {
     (void)state;
-    exchange *x =
-        make("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: "
-             "close\r\n\r\n{\"choices\":[{\"message\":{\"role\":\"assistant\","
-             "\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
-             NULL);
+    exchange *x = make("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: "
+                       "close\r\n\r\n{\"choices\":[{\"message\":{\"role\":\"assistant\","
+                       "\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
+                       NULL);
     run_exchange(x, NULL, UINT32_MAX);
     T_OK(x->st, x->err);
     assert_string_equal(cf_buf_cstr(&x->log), "whole|[end]");
@@ -512,20 +473,17 @@ static void test_remote__http_errors(void **state)
         cf_status st;
         const char *log, *text;
     } rows[] = {
-        {FAIL("401 Unauthorized", "{\"error\":{\"message\":\"bad key\"}}"),
-         CF_EINVAL, "[error authentication]", "the server says 401: bad key"},
-        {FAIL("404 Not Found", "{\"error\":{\"message\":\"no model\"}}"),
-         CF_ENOTFOUND, "[error model_not_found]",
-         "the server says 404: no model"},
-        {FAIL("429 Too Many", "{\"message\":\"slow down\"}"), CF_EBUSY,
-         "[error rate_limit]", "the server says 429: slow down"},
-        {FAIL("500 Oops", "not json"), CF_EIO, "[error other]",
-         "the server says 500: not json"},
+        {FAIL("401 Unauthorized", "{\"error\":{\"message\":\"bad key\"}}"), CF_EINVAL,
+         "[error authentication]", "the server says 401: bad key"},
+        {FAIL("404 Not Found", "{\"error\":{\"message\":\"no model\"}}"), CF_ENOTFOUND,
+         "[error model_not_found]", "the server says 404: no model"},
+        {FAIL("429 Too Many", "{\"message\":\"slow down\"}"), CF_EBUSY, "[error rate_limit]",
+         "the server says 429: slow down"},
+        {FAIL("500 Oops", "not json"), CF_EIO, "[error other]", "the server says 500: not json"},
         {FAIL("400 Bad", "{\"error\":\"what\"}"), CF_EINVAL, "[error option]",
          "the server says 400: what"},
-        {FAIL("401 No", "{\"error\":\"secret-key and secret-key: unknown\"}"),
-         CF_EINVAL, "[error authentication]",
-         "the server says 401: ********** and **********: unknown"},
+        {FAIL("401 No", "{\"error\":\"secret-key and secret-key: unknown\"}"), CF_EINVAL,
+         "[error authentication]", "the server says 401: ********** and **********: unknown"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -541,11 +499,9 @@ static void test_remote__http_errors(void **state)
 static void test_remote__retries(void **state)
 {
     (void)state;
-    const char *const first[] = {FAIL("429 Too Many", "{}"),
-                                 FAIL("503 Busy", "{}")};
+    const char *const first[] = {FAIL("429 Too Many", "{}"), FAIL("503 Busy", "{}")};
     for (size_t i = 0; i < 2; i++) {
-        exchange *x = make(first[i], STREAM DELTA("{\"content\":\"ok\"}")
-                                         FINISH("stop") DONE);
+        exchange *x = make(first[i], STREAM DELTA("{\"content\":\"ok\"}") FINISH("stop") DONE);
         run_exchange(x, NULL, 2);
         T_OK(x->st, x->err);
         assert_string_equal(cf_buf_cstr(&x->log), "ok|[end]");
@@ -562,17 +518,16 @@ static void test_remote__broken_streams(void **state)
         cf_status st;
         const char *log;
     } rows[] = {
-        {STREAM DELTA("{\"content\":\"ab\"}") "data: {\"choices\":[{\"del",
-         CF_EIO, "ab|[error network]"}, /* cut off in an event */
+        {STREAM DELTA("{\"content\":\"ab\"}") "data: {\"choices\":[{\"del", CF_EIO,
+         "ab|[error network]"}, /* cut off in an event */
         {STREAM DELTA("{\"content\":\"ab\"}"), CF_EIO, "ab|[error network]"},
         {STREAM, CF_EIO, "[error network]"},
-        {STREAM DELTA("{\"content\":\"ab\"}") "data: {nonsense}\n\n",
-         CF_EFORMAT, "ab|[error protocol]"},
+        {STREAM DELTA("{\"content\":\"ab\"}") "data: {nonsense}\n\n", CF_EFORMAT,
+         "ab|[error protocol]"},
         {STREAM "data: [1]\n\n", CF_EFORMAT, "[error protocol]"},
-        {STREAM "data: {\"error\":{\"code\":429,\"message\":\"x\"}}\n\n",
-         CF_EBUSY, "[error rate_limit]"},
-        {STREAM DELTA("{\"content\":\"ab\"}") "\x02", CF_EIO,
-         "ab|[error network]"}, /* silence */
+        {STREAM "data: {\"error\":{\"code\":429,\"message\":\"x\"}}\n\n", CF_EBUSY,
+         "[error rate_limit]"},
+        {STREAM DELTA("{\"content\":\"ab\"}") "\x02", CF_EIO, "ab|[error network]"}, /* silence */
         {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: "
          "close\r\n\r\n<html>",
          CF_EFORMAT, "[error protocol]"},
@@ -587,8 +542,7 @@ static void test_remote__broken_streams(void **state)
         assert_int_equal(x->st, rows[i].st);
         assert_string_equal(cf_buf_cstr(&x->log), rows[i].log);
         if (strncmp(rows[i].log, "ab", 2) == 0) { /* what came is kept */
-            assert_true(
-                cf_str_is(cf_json_get_str(x->out.message, "content"), "ab"));
+            assert_true(cf_str_is(cf_json_get_str(x->out.message, "content"), "ab"));
         }
         finish(x);
     }
@@ -600,8 +554,7 @@ static void test_remote__loops(void **state)
 {
     (void)state;
     static const char delta[] = DELTA("{\"content\":\"I see no end, \"}");
-    static const char think[] =
-        DELTA("{\"reasoning_content\":\"wait, maybe \"}");
+    static const char think[] = DELTA("{\"reasoning_content\":\"wait, maybe \"}");
     const char *pieces[] = {delta, think};
     for (int kind = 0; kind < 2; kind++) {
         cf_buf answer = CF_BUF_INIT;
@@ -617,8 +570,7 @@ static void test_remote__loops(void **state)
         assert_int_equal(x->out.stop.reason, CF_STOP_LOOP);
         const char *note = strstr(cf_buf_cstr(&x->log), "!the reply is in a ");
         assert_non_null(note);
-        assert_non_null(strstr(note, kind == 0 ? "it repeats 4 words"
-                                               : "it repeats 2 words"));
+        assert_non_null(strstr(note, kind == 0 ? "it repeats 4 words" : "it repeats 2 words"));
         assert_null(strstr(note + 1, "!the reply"));
         finish(x);
         cf_buf_deinit(&answer);
@@ -661,8 +613,7 @@ static void test_remote__nobody_there(void **state)
     cf_remote_options bad = {.key = "a\r\nX: y"};
     T_FAILS(cf_backend_remote_new(&b, "http://x", &bad, &err), CF_EINVAL);
     cf_remote_options o = {.model = "m", .key = "secret-key"};
-    T_OK(cf_backend_remote_new(&b, "http://user:pass@127.0.0.1:1", &o, &err),
-         err);
+    T_OK(cf_backend_remote_new(&b, "http://user:pass@127.0.0.1:1", &o, &err), err);
     cf_backend_info info = cf_backend_get_info(b);
     assert_true(cf_str_is(info.name, "http://127.0.0.1:1/v1"));
     assert_true(info.cannot[0] != '\0');

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Notes of a text that comes `step` bytes at a time, a line each. */
-static void notes_of(const char *text, size_t step, bool is_thinking,
-                     size_t most_thinking, cf_buf *out)
+static void notes_of(const char *text, size_t step, bool is_thinking, size_t most_thinking,
+                     cf_buf *out)
 {
     cf_reply_watch w;
     cf_error err;
@@ -17,9 +17,8 @@ static void notes_of(const char *text, size_t step, bool is_thinking,
     w.most_thinking = most_thinking;
     for (size_t at = 0, n = strlen(text); at < n; at += step) {
         cf_buf note = CF_BUF_INIT;
-        T_OK(cf_reply_watch_text(
-                 &w, cf_str_make(text + at, step < n - at ? step : n - at),
-                 is_thinking, &note, &err),
+        T_OK(cf_reply_watch_text(&w, cf_str_make(text + at, step < n - at ? step : n - at),
+                                 is_thinking, &note, &err),
              err);
         if (note.n > 0) {
             cf_buf_add(out, note.p, note.n);
@@ -47,9 +46,8 @@ static void test_watch__words(void **state)
     for (size_t step = 1; step < 9; step++) {
         cf_buf notes = CF_BUF_INIT;
         notes_of(cf_buf_cstr(&text), step, false, 0, &notes);
-        assert_string_equal(cf_buf_cstr(&notes),
-                            "the reply is in a loop: from word 4 on it "
-                            "repeats 4 words, 8 times so far\n");
+        assert_string_equal(cf_buf_cstr(&notes), "the reply is in a loop: from word 4 on it "
+                                                 "repeats 4 words, 8 times so far\n");
         cf_buf_deinit(&notes);
     }
     cf_buf_deinit(&text);
@@ -87,9 +85,8 @@ static void test_watch__json(void **state)
     cf_buf_adds(&text, "{\"a\": 1");
     repeat(&text, "0123456789", 21);
     notes_of(cf_buf_cstr(&text), 3, false, 0, &notes);
-    assert_string_equal(cf_buf_cstr(&notes),
-                        "the reply's JSON cannot end like this: a number has "
-                        "no end\n");
+    assert_string_equal(cf_buf_cstr(&notes), "the reply's JSON cannot end like this: a number has "
+                                             "no end\n");
     cf_buf_deinit(&text);
     cf_buf_deinit(&notes);
 }
@@ -117,9 +114,8 @@ static void test_watch__habit(void **state)
         cf_buf_addf(&text, "thought%d ", i);
     }
     notes_of(cf_buf_cstr(&text), 100, true, CF_WATCH_LEAST, &notes);
-    assert_string_equal(cf_buf_cstr(&notes),
-                        "the reply has been thinking for 1024 words, much "
-                        "longer than this model does\n");
+    assert_string_equal(cf_buf_cstr(&notes), "the reply has been thinking for 1024 words, much "
+                                             "longer than this model does\n");
     cf_buf_deinit(&text);
     cf_buf_deinit(&notes);
 }
@@ -127,10 +123,8 @@ static void test_watch__habit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_watch__words),
-        cmocka_unit_test(test_watch__no_blanks),
-        cmocka_unit_test(test_watch__nothing),
-        cmocka_unit_test(test_watch__json),
+        cmocka_unit_test(test_watch__words),   cmocka_unit_test(test_watch__no_blanks),
+        cmocka_unit_test(test_watch__nothing), cmocka_unit_test(test_watch__json),
         cmocka_unit_test(test_watch__habit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,9 +29,8 @@ static void on_event(const cf_chat_event *ev, void *ud)
         cf_buf_addf(&s->log, "(%.*s)", (int)ev->text.n, ev->text.p);
         break;
     case CF_CHAT_CALL:
-        cf_buf_addf(&s->log, "{%.*s%.*s}", (int)ev->call->name.n,
-                    ev->call->name.p, (int)ev->call->arguments.n,
-                    ev->call->arguments.p);
+        cf_buf_addf(&s->log, "{%.*s%.*s}", (int)ev->call->name.n, ev->call->name.p,
+                    (int)ev->call->arguments.n, ev->call->arguments.p);
         break;
     case CF_CHAT_NOTE:
     case CF_CHAT_CALL_FAILED:
@@ -41,9 +40,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
         s->n_stop++;
         cf_buf_addf(&s->log, "[%s%s%s]", cf_stop_reason_name(ev->stop.reason),
                     ev->stop.fault != CF_FAULT_NONE ? " " : "",
-                    ev->stop.fault != CF_FAULT_NONE
-                        ? cf_fault_name(ev->stop.fault)
-                        : "");
+                    ev->stop.fault != CF_FAULT_NONE ? cf_fault_name(ev->stop.fault) : "");
         break;
     case CF_CHAT_PROMPT:
     case CF_CHAT_PREFILL:
@@ -66,9 +63,8 @@ typedef struct outcome {
     cf_error err;
 } outcome;
 
-static void send_with(outcome *o, cf_conversation *conv, cf_backend *b,
-                      const json_t *message, const cf_turn_options *options,
-                      unsigned cancel_at)
+static void send_with(outcome *o, cf_conversation *conv, cf_backend *b, const json_t *message,
+                      const cf_turn_options *options, unsigned cancel_at)
 {
     memset(o, 0, sizeof *o);
     cf_sent_init(&o->sent);
@@ -99,17 +95,15 @@ static cf_turn_status status_of(cf_conversation *conv, cf_uuid id)
 static void test_send__success(void **state)
 {
     (void)state;
-    cf_backend *b = cf_chat_script(
-        "{\"replies\":[{\"text\":\"<think>hm</think>\\n\\nHello "
-        "w\xC3\xB6rld\",\"chunk\":1,\"usage\":{\"prompt_tokens\":3,"
-        "\"completion_tokens\":4}}]}",
-        CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"<think>hm</think>\\n\\nHello "
+                                   "w\xC3\xB6rld\",\"chunk\":1,\"usage\":{\"prompt_tokens\":3,"
+                                   "\"completion_tokens\":4}}]}",
+                                   CF_TOOLS_NONE);
     cf_conversation *conv = cf_chat_tree(NULL);
     outcome o;
     send_with(&o, conv, b, cf_chat_hello(), NULL, 0);
     T_OK(o.st, o.err);
-    assert_string_equal(cf_buf_cstr(&o.seen.log),
-                        "(h)(m)\n|\n|H|e|l|l|o| |w|\xC3\xB6|r|l|d|[end]");
+    assert_string_equal(cf_buf_cstr(&o.seen.log), "(h)(m)\n|\n|H|e|l|l|o| |w|\xC3\xB6|r|l|d|[end]");
     assert_int_equal(cf_conversation_n_turns(conv), 2);
     assert_true(cf_uuid_eq(cf_conversation_head(conv), o.sent.reply));
     assert_int_equal(status_of(conv, o.sent.reply), CF_TURN_OK);
@@ -119,8 +113,7 @@ static void test_send__success(void **state)
     assert_int_equal(o.sent.response.usage.n_total, 7);
     const cf_turn *t = cf_conversation_find(conv, o.sent.reply);
     T_TEXT(t->raw.p, t->raw.n, "<think>hm</think>\n\nHello w\xC3\xB6rld");
-    T_TEXT(o.sent.response.prompt.p, o.sent.response.prompt.n,
-           "user: hi\nassistant:");
+    T_TEXT(o.sent.response.prompt.p, o.sent.response.prompt.n, "user: hi\nassistant:");
     forget(&o);
     cf_conversation_free(conv);
     cf_backend_free(b);
@@ -159,8 +152,7 @@ static void test_send__cancel_at_each_stage(void **state)
 static void test_send__cancelled_before_a_byte(void **state)
 {
     (void)state;
-    cf_backend *b =
-        cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
     cf_conversation *conv = cf_chat_tree(NULL);
     cf_error err = {0};
     cf_cancel cancel;
@@ -194,8 +186,7 @@ static void test_send__failures(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int with_text = 0; with_text < 2; with_text++) {
             char text[128];
-            snprintf(text, sizeof text,
-                     "{\"replies\":[{%s\"error\":\"%s\"},{\"text\":\"ok\"}]}",
+            snprintf(text, sizeof text, "{\"replies\":[{%s\"error\":\"%s\"},{\"text\":\"ok\"}]}",
                      with_text ? "\"text\":\"part\"," : "", rows[i].name);
             cf_backend *b = cf_chat_script(text, CF_TOOLS_NONE);
             cf_conversation *conv = cf_chat_tree(NULL);
@@ -213,8 +204,7 @@ static void test_send__failures(void **state)
             /* Sent again it is a sibling, not a second message in a row. */
             send_with(&o, conv, b, cf_chat_hello(), NULL, 0);
             T_OK(o.st, o.err);
-            T_TEXT(o.sent.response.prompt.p, o.sent.response.prompt.n,
-                   "user: hi\nassistant:");
+            T_TEXT(o.sent.response.prompt.p, o.sent.response.prompt.n, "user: hi\nassistant:");
             forget(&o);
             cf_conversation_free(conv);
             cf_backend_free(b);
@@ -227,10 +217,9 @@ static void test_send__stop_strings_and_length(void **state)
     (void)state;
     cf_str stop[] = {{"END", 3}, {"\n\n", 2}};
     cf_turn_options options = {.chat = {.stop = stop, .n_stop = 2}};
-    cf_backend *b =
-        cf_chat_script("{\"replies\":[{\"text\":\"abEcEND tail\","
-                       "\"chunk\":1},{\"text\":\"abcdef\",\"chunk\":2}]}",
-                       CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"abEcEND tail\","
+                                   "\"chunk\":1},{\"text\":\"abcdef\",\"chunk\":2}]}",
+                                   CF_TOOLS_NONE);
     cf_conversation *conv = cf_chat_tree(NULL);
     outcome o;
     send_with(&o, conv, b, cf_chat_hello(), &options, 0);
@@ -262,14 +251,12 @@ static void test_send__bad_options_change_nothing(void **state)
         {1, 1.01f, "top_p must be between 0 and 1"},
         {1, NAN, "top_p must be between 0 and 1"},
     };
-    cf_backend *b =
-        cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
     cf_conversation *conv = cf_chat_tree(NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cf_turn_options options = {
             .chat = {.has_sampling = true,
-                     .sampling = {.temperature = rows[i].temperature,
-                                  .top_p = rows[i].top_p}}};
+                     .sampling = {.temperature = rows[i].temperature, .top_p = rows[i].top_p}}};
         outcome o;
         send_with(&o, conv, b, cf_chat_hello(), &options, 0);
         assert_int_equal(o.st, CF_EINVAL);
@@ -298,13 +285,11 @@ static void test_send__parse_failure(void **state)
         outcome o;
         send_with(&o, conv, b, cf_chat_hello(), &options, 0);
         assert_int_equal(o.st, strict ? CF_EFORMAT : CF_OK);
-        assert_int_equal(status_of(conv, o.sent.reply),
-                         strict ? CF_TURN_ERROR : CF_TURN_OK);
+        assert_int_equal(status_of(conv, o.sent.reply), strict ? CF_TURN_ERROR : CF_TURN_OK);
         assert_int_equal(cf_uuid_is_nil(cf_conversation_head(conv)), strict);
         assert_int_equal(o.sent.response.status, CF_TOOL_PARSE_ERROR);
-        assert_true(
-            cf_str_is(cf_json_get_str(o.sent.response.message, "content"),
-                      "a <tool_call>{\"name\"</tool_call> b"));
+        assert_true(cf_str_is(cf_json_get_str(o.sent.response.message, "content"),
+                              "a <tool_call>{\"name\"</tool_call> b"));
         forget(&o);
         cf_conversation_free(conv);
         cf_backend_free(b);
@@ -314,8 +299,7 @@ static void test_send__parse_failure(void **state)
 static void test_send__pending(void **state)
 {
     (void)state;
-    cf_backend *b =
-        cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"a\"}]}", CF_TOOLS_NONE);
     cf_conversation *conv = cf_chat_tree(NULL);
     cf_turn_options options = {.is_pending = true};
     outcome o;
@@ -347,8 +331,7 @@ static void test_tree__uuids(void **state)
     turn.id = a;
     T_FAILS(cf_conversation_add(conv, &turn, &id, &err), CF_EINVAL);
     assert_int_equal(cf_conversation_n_turns(conv), 2);
-    assert_true(
-        cf_uuid_parse(&turn.id, "6ba7b810-9dad-11d1-80b4-00c04fd430c8", 36));
+    assert_true(cf_uuid_parse(&turn.id, "6ba7b810-9dad-11d1-80b4-00c04fd430c8", 36));
     turn.parent = a;
     T_OK(cf_conversation_add(conv, &turn, &id, &err), err);
     assert_true(cf_uuid_eq(id, turn.id)); /* a preset UUID is kept */
@@ -365,8 +348,8 @@ static void test_tree__retry_and_clone(void **state)
 {
     (void)state;
     cf_error err = {0};
-    cf_backend *b = cf_chat_script(
-        "{\"replies\":[{\"text\":\"one\"},{\"text\":\"two\"}]}", CF_TOOLS_NONE);
+    cf_backend *b =
+        cf_chat_script("{\"replies\":[{\"text\":\"one\"},{\"text\":\"two\"}]}", CF_TOOLS_NONE);
     cf_conversation *conv = cf_chat_tree(NULL), *copy = NULL;
     outcome o;
     send_with(&o, conv, b, cf_chat_hello(), NULL, 0);
@@ -378,8 +361,7 @@ static void test_tree__retry_and_clone(void **state)
     cf_send again = {.has_parent = true, .parent = user};
     T_OK(cf_conversation_send(conv, b, &again, &sent, &err), err);
     assert_true(cf_uuid_eq(cf_conversation_child(conv, user, 0)->id, first));
-    assert_true(
-        cf_uuid_eq(cf_conversation_child(conv, user, 1)->id, sent.reply));
+    assert_true(cf_uuid_eq(cf_conversation_child(conv, user, 1)->id, sent.reply));
     assert_int_equal(cf_conversation_n_turns(conv), 3);
     assert_int_equal(cf_conversation_n_turns(copy), 2);
     assert_true(cf_uuid_eq(cf_conversation_head(copy), first));
@@ -392,25 +374,21 @@ static void test_tree__retry_and_clone(void **state)
 /* ---- options and roles -------------------------------------------------- */
 
 /* The renderer shows the variable that decides. */
-static cf_status show_thinking(const void *ud, const json_t *context,
-                               cf_arena *arena, cf_prompt *out, cf_error *err)
+static cf_status show_thinking(const void *ud, const json_t *context, cf_arena *arena,
+                               cf_prompt *out, cf_error *err)
 {
     (void)ud;
     (void)err;
     const json_t *v = json_object_get(context, "enable_thinking");
-    char *text = cf_arena_strndup(arena,
-                                  v == NULL         ? "-"
-                                  : json_is_true(v) ? "1"
-                                                    : "0",
-                                  1);
+    char *text = cf_arena_strndup(arena, v == NULL ? "-" : json_is_true(v) ? "1" : "0", 1);
     out->text = cf_str_make(text, 1);
     out->spans = NULL;
     out->n_spans = 0;
     return CF_OK;
 }
 
-static char thinking_of(cf_thinking conversation, cf_thinking turn,
-                        const char *preface, const char *extra)
+static char thinking_of(cf_thinking conversation, cf_thinking turn, const char *preface,
+                        const char *extra)
 {
     cf_error err = {0};
     json_t *script = cf_chat_json("{\"replies\":[{\"text\":\"a\"}]}");
@@ -428,8 +406,7 @@ static char thinking_of(cf_thinking conversation, cf_thinking turn,
     cf_arena arena;
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
-    T_OK(cf_conversation_preview(conv, b, &send, &arena, &prompt, NULL, &err),
-         err);
+    T_OK(cf_conversation_preview(conv, b, &send, &arena, &prompt, NULL, &err), err);
     char c = prompt.text.p[0];
     cf_arena_deinit(&arena);
     cf_conversation_free(conv);
@@ -452,14 +429,12 @@ static void on_copy(void *ud, const cf_turn *turn, cf_uuid from)
     c->n_from += !cf_uuid_is_nil(from);
 }
 
-static cf_str prompt_of(const cf_conversation *conv, cf_backend *b,
-                        cf_arena *arena)
+static cf_str prompt_of(const cf_conversation *conv, cf_backend *b, cf_arena *arena)
 {
     cf_error err = {0};
     cf_prompt prompt;
     cf_send send = {.message = NULL};
-    T_OK(cf_conversation_preview(conv, b, &send, arena, &prompt, NULL, &err),
-         err);
+    T_OK(cf_conversation_preview(conv, b, &send, arena, &prompt, NULL, &err), err);
     const char *copy = cf_arena_strndup(arena, prompt.text.p, prompt.text.n);
     return cf_str_from(copy); /* ended by NUL */
 }
@@ -471,28 +446,22 @@ static void test_tree__system_prompt(void **state)
     cf_error err = {0};
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    json_t *first =
-        cf_chat_json("[{\"role\":\"system\",\"content\":\"Old.\"},"
-                     "{\"role\":\"user\",\"content\":\"Example\"}]");
+    json_t *first = cf_chat_json("[{\"role\":\"system\",\"content\":\"Old.\"},"
+                                 "{\"role\":\"user\",\"content\":\"Example\"}]");
     cf_preface preface = {.messages = first};
     cf_conversation *conv;
     T_OK(cf_conversation_new(&conv, &preface, &err), err);
-    cf_backend *b =
-        cf_chat_script("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
     cf_send send = {.message = cf_chat_hello()};
     cf_sent sent;
     cf_sent_init(&sent);
     T_OK(cf_conversation_send(conv, b, &send, &sent, &err), err);
     cf_uuid old = cf_conversation_head(conv);
     cf_str before = prompt_of(conv, b, &arena);
-    assert_string_equal(
-        cf_json_get_str(cf_conversation_system(conv, old), "content").p,
-        "Old.");
+    assert_string_equal(cf_json_get_str(cf_conversation_system(conv, old), "content").p, "Old.");
 
     copied c = {0};
-    T_OK(cf_conversation_set_system(conv, cf_str_from("New."), on_copy, &c,
-                                    &err),
-         err);
+    T_OK(cf_conversation_set_system(conv, cf_str_from("New."), on_copy, &c, &err), err);
     assert_int_equal(c.n, 3);
     assert_int_equal(c.n_from, 2);
     cf_str after = prompt_of(conv, b, &arena);
@@ -502,16 +471,13 @@ static void test_tree__system_prompt(void **state)
     assert_non_null(strstr(after.p, "Yes."));
     cf_message_source *v;
     size_t n;
-    T_OK(cf_conversation_sources(conv, cf_conversation_head(conv), &arena, &v,
-                                 &n, &err),
-         err);
+    T_OK(cf_conversation_sources(conv, cf_conversation_head(conv), &arena, &v, &n, &err), err);
     assert_int_equal(n, 4);
     assert_null(v[0].turn);
     assert_true(cf_turn_is_system(v[1].turn));
 
     /* Empty: no system prompt; and the first path is what it was. */
-    T_OK(cf_conversation_set_system(conv, cf_str_from(""), NULL, NULL, &err),
-         err);
+    T_OK(cf_conversation_set_system(conv, cf_str_from(""), NULL, NULL, &err), err);
     cf_str none = prompt_of(conv, b, &arena);
     assert_null(strstr(none.p, "system"));
     assert_non_null(strstr(none.p, "Yes."));
@@ -525,8 +491,7 @@ static void test_tree__system_prompt(void **state)
     cf_arena_deinit(&arena);
 }
 
-static cf_uuid say(cf_conversation *conv, cf_backend *b, const char *json,
-                   const cf_turn_options *o)
+static cf_uuid say(cf_conversation *conv, cf_backend *b, const char *json, const cf_turn_options *o)
 {
     cf_error err = {0};
     json_t *m = cf_chat_json(json);
@@ -547,16 +512,13 @@ static void test_send__appends_to_a_pending_message(void **state)
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_conversation *conv = cf_chat_tree(NULL);
-    cf_backend *b =
-        cf_chat_script("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"text\":\"Yes.\"}]}", CF_TOOLS_NONE);
     cf_turn_options o = {.is_pending = true};
     cf_uuid first = say(conv, b, "{\"role\":\"user\",\"content\":\"One\"}", &o);
     o.is_appending = true;
-    cf_uuid both =
-        say(conv, b, "{\"role\":\"user\",\"content\":\" and two\"}", &o);
-    assert_string_equal(
-        cf_json_get_str(cf_conversation_find(conv, both)->message, "content").p,
-        "One and two");
+    cf_uuid both = say(conv, b, "{\"role\":\"user\",\"content\":\" and two\"}", &o);
+    assert_string_equal(cf_json_get_str(cf_conversation_find(conv, both)->message, "content").p,
+                        "One and two");
     assert_true(cf_uuid_eq(cf_conversation_find(conv, first)->parent,
                            cf_conversation_find(conv, both)->parent));
     o.is_pending = false;
@@ -581,8 +543,8 @@ static void test_tree__checkpoints(void **state)
     (void)state;
     cf_error err = {0};
     cf_conversation *conv = cf_chat_tree(NULL), *copy;
-    cf_backend *b = cf_chat_script(
-        "{\"replies\":[{\"text\":\"a\"},{\"text\":\"b\"}]}", CF_TOOLS_NONE);
+    cf_backend *b =
+        cf_chat_script("{\"replies\":[{\"text\":\"a\"},{\"text\":\"b\"}]}", CF_TOOLS_NONE);
     T_OK(cf_conversation_save(conv, "start", &err), err);
     cf_uuid one = say(conv, b, "{\"role\":\"user\",\"content\":\"1\"}", NULL);
     T_OK(cf_conversation_save(conv, "one", &err), err);
@@ -617,11 +579,10 @@ static void test_send__asynchronous(void **state)
         cf_send_task *task[N];
         for (size_t i = 0; i < N; i++) {
             conv[i] = cf_chat_tree(NULL);
-            b[i] = cf_chat_script(
-                cancels != 0 ? "{\"replies\":[{\"text\":\"Yes, yes, yes\","
-                               "\"chunk\":1,\"delay_ms\":200}]}"
-                             : "{\"replies\":[{\"text\":\"Yes\"}]}",
-                CF_TOOLS_NONE);
+            b[i] = cf_chat_script(cancels != 0 ? "{\"replies\":[{\"text\":\"Yes, yes, yes\","
+                                                 "\"chunk\":1,\"delay_ms\":200}]}"
+                                               : "{\"replies\":[{\"text\":\"Yes\"}]}",
+                                  CF_TOOLS_NONE);
             cf_send send = {.message = cf_chat_hello(), .cancel = &group};
             T_OK(cf_send_start(&task[i], conv[i], b[i], &send, &err), err);
         }
@@ -650,10 +611,9 @@ static void test_send__fails_on_length(void **state)
     (void)state;
     cf_error err = {0};
     cf_conversation *conv = cf_chat_tree(NULL);
-    cf_backend *b =
-        cf_chat_script("{\"replies\":[{\"tokens\":[{\"text\":\"a\"},{"
-                       "\"text\":\"b\"},{\"text\":\"c\"}]}]}",
-                       CF_TOOLS_NONE);
+    cf_backend *b = cf_chat_script("{\"replies\":[{\"tokens\":[{\"text\":\"a\"},{"
+                                   "\"text\":\"b\"},{\"text\":\"c\"}]}]}",
+                                   CF_TOOLS_NONE);
     cf_turn_options o = {.fail_on_length = true};
     o.chat.max_tokens = 2;
     cf_send send = {.message = cf_chat_hello(), .options = &o};
@@ -661,8 +621,7 @@ static void test_send__fails_on_length(void **state)
     cf_sent_init(&sent);
     T_FAILS(cf_conversation_send(conv, b, &send, &sent, &err), CF_ELIMIT);
     assert_true(cf_uuid_is_nil(cf_conversation_head(conv)));
-    assert_int_equal(cf_conversation_find(conv, sent.reply)->status,
-                     CF_TURN_ERROR);
+    assert_int_equal(cf_conversation_find(conv, sent.reply)->status, CF_TURN_ERROR);
     cf_sent_deinit(&sent);
     cf_backend_free(b);
     cf_conversation_free(conv);
@@ -677,8 +636,7 @@ static void test_options__thinking_precedence(void **state)
     assert_int_equal(thinking_of(no, no, NULL, NULL), '-');
     assert_int_equal(thinking_of(no, no, on, NULL), '1');
     assert_int_equal(thinking_of(CF_THINKING_OFF, no, on, NULL), '0');
-    assert_int_equal(thinking_of(CF_THINKING_OFF, CF_THINKING_ON, off, NULL),
-                     '1');
+    assert_int_equal(thinking_of(CF_THINKING_OFF, CF_THINKING_ON, off, NULL), '1');
     assert_int_equal(thinking_of(CF_THINKING_ON, CF_THINKING_ON, on, off), '0');
 }
 
@@ -724,10 +682,8 @@ static void test_response__merge(void **state)
                              "\"tool_calls\":[{}]}");
     const cf_chat_response *in[] = {&a, &b};
     T_OK(cf_chat_response_merge(&out, in, 2, &err), err);
-    assert_true(
-        cf_str_is(cf_json_get_str(out.message, "content"), "Hello\nWorld"));
-    assert_int_equal(
-        json_array_size(json_object_get(out.message, "tool_calls")), 1);
+    assert_true(cf_str_is(cf_json_get_str(out.message, "content"), "Hello\nWorld"));
+    assert_int_equal(json_array_size(json_object_get(out.message, "tool_calls")), 1);
     assert_int_equal(out.usage.n_total, 3);
     assert_true(out.usage.is_known);
     cf_chat_response_deinit(&a);

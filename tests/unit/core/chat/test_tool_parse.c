@@ -28,9 +28,8 @@ static void summarise(const cf_tool_parse *p, cf_buf *text, cf_buf *calls)
 {
     cf_tool_parse_text(p, text);
     for (size_t i = 0; i < p->n_calls; i++) {
-        cf_buf_addf(calls, "%s%.*s%.*s", i > 0 ? "\n" : "",
-                    (int)p->calls[i].name.n, p->calls[i].name.p,
-                    (int)p->calls[i].arguments.n, p->calls[i].arguments.p);
+        cf_buf_addf(calls, "%s%.*s%.*s", i > 0 ? "\n" : "", (int)p->calls[i].name.n,
+                    p->calls[i].name.p, (int)p->calls[i].arguments.n, p->calls[i].arguments.p);
     }
 }
 
@@ -57,12 +56,11 @@ static void check_row(const row *r)
     T_OK(cf_tool_parser_finish(parser, &p, &err), err);
     check_cover(p);
     summarise(p, &text, &calls);
-    if (strcmp(cf_buf_cstr(&text), r->text) != 0 ||
-        strcmp(cf_buf_cstr(&calls), r->calls) != 0 || p->status != r->status) {
+    if (strcmp(cf_buf_cstr(&text), r->text) != 0 || strcmp(cf_buf_cstr(&calls), r->calls) != 0 ||
+        p->status != r->status) {
         fail_msg("%s: %s\n text  %s\n want  %s\n calls %s\n want  %s\n %s",
-                 cf_tool_family_name(r->family), r->raw, cf_buf_cstr(&text),
-                 r->text, cf_buf_cstr(&calls), r->calls,
-                 cf_tool_status_name(p->status));
+                 cf_tool_family_name(r->family), r->raw, cf_buf_cstr(&text), r->text,
+                 cf_buf_cstr(&calls), r->calls, cf_tool_status_name(p->status));
     }
     cf_buf_deinit(&text);
     cf_buf_deinit(&calls);
@@ -73,8 +71,7 @@ static void check_row(const row *r)
 static void test_content__is_what_a_template_writes_again(void **state)
 {
     (void)state;
-#define CALL(name) \
-    "<tool_call>\n{\"name\": \"" name "\", \"arguments\": {}}\n</tool_call>"
+#define CALL(name) "<tool_call>\n{\"name\": \"" name "\", \"arguments\": {}}\n</tool_call>"
     static const struct {
         const char *raw, *content;
     } rows[] = {
@@ -82,8 +79,7 @@ static void test_content__is_what_a_template_writes_again(void **state)
         {CALL("f") "\n" CALL("g"), ""},
         {"\n" CALL("f") " \n\n " CALL("g") "\n", ""},
         {"Let me see.\n" CALL("f"), "Let me see."},
-        {"Let me see.\n\n" CALL("f") "\n" CALL("g") "\nDone.\n",
-         "Let me see.\n\n\nDone."},
+        {"Let me see.\n\n" CALL("f") "\n" CALL("g") "\nDone.\n", "Let me see.\n\n\nDone."},
         {"  no call\n", "  no call\n"},
         {" <tool_call>\n{\"name\": ", " <tool_call>\n{\"name\": "},
     };
@@ -93,9 +89,7 @@ static void test_content__is_what_a_template_writes_again(void **state)
         const cf_tool_parse *p = NULL;
         cf_buf content = CF_BUF_INIT;
         T_OK(cf_tool_parser_new(&parser, HERMES, NULL, NULL, NULL, &err), err);
-        T_OK(
-            cf_tool_parser_feed(parser, rows[i].raw, strlen(rows[i].raw), &err),
-            err);
+        T_OK(cf_tool_parser_feed(parser, rows[i].raw, strlen(rows[i].raw), &err), err);
         T_OK(cf_tool_parser_finish(parser, &p, &err), err);
         cf_tool_parse_content(p, &content);
         assert_string_equal(cf_buf_cstr(&content), rows[i].content);
@@ -116,19 +110,17 @@ static void test_parse__python(void **state)
         {G3, "", "", "", OK},
         {G3, "This is some text.", "This is some text.", "", OK},
         {G3, "```tool_code\ntool_name(x=1)\n```", "", "tool_name{\"x\":1}", OK},
-        {G3, "```tool_code\ntool_1(x=1)\ntool_2(y=2)\n```", "",
-         "tool_1{\"x\":1}\ntool_2{\"y\":2}", OK},
+        {G3, "```tool_code\ntool_1(x=1)\ntool_2(y=2)\n```", "", "tool_1{\"x\":1}\ntool_2{\"y\":2}",
+         OK},
         {G3,
          "This is some text.\n```tool_code\nf(x=1)\n```\nThis is some more "
          "text.\n",
          "This is some text.\n\nThis is some more text.\n", "f{\"x\":1}", OK},
-        {G3, "```tool_code\nf(x=1)\n```\n```tool_code\ng(y=2)\n```", "\n",
-         "f{\"x\":1}\ng{\"y\":2}", OK},
-        {G3, "```tool_code\nf(x=1)\n``````tool_code\ng()\n```", "",
-         "f{\"x\":1}\ng{}", OK},
+        {G3, "```tool_code\nf(x=1)\n```\n```tool_code\ng(y=2)\n```", "\n", "f{\"x\":1}\ng{\"y\":2}",
+         OK},
+        {G3, "```tool_code\nf(x=1)\n``````tool_code\ng()\n```", "", "f{\"x\":1}\ng{}", OK},
         {G3, "```tool_code\ntool_name(x=1)\n", "", "tool_name{\"x\":1}", OK},
-        {G3, "```tool_code\ntool_name(x=", "```tool_code\ntool_name(x=", "",
-         BAD},
+        {G3, "```tool_code\ntool_name(x=", "```tool_code\ntool_name(x=", "", BAD},
         {G3,
          "```tool_code\nprint(default_api.get_artwork_price("
          "museum_location=\"Philadelphia\", sculpture_material=\"marble\", "
@@ -137,24 +129,20 @@ static void test_parse__python(void **state)
          "get_artwork_price{\"museum_location\":\"Philadelphia\","
          "\"sculpture_material\":\"marble\",\"sculpture_size\":[4,4]}",
          OK},
-        {G3, "```tool_code\ninvalid_code\n```",
-         "```tool_code\ninvalid_code\n```", "", BAD},
+        {G3, "```tool_code\ninvalid_code\n```", "```tool_code\ninvalid_code\n```", "", BAD},
         {G3, "```tool_code\n```", "```tool_code\n```", "", OK},
         {G3, "```tool_code\r\nf(x=1)\r\n```", "", "f{\"x\":1}", OK},
-        {G3, "```tool_code\nf(x=\"a\n```", "```tool_code\nf(x=\"a\n```", "",
-         BAD},
+        {G3, "```tool_code\nf(x=\"a\n```", "```tool_code\nf(x=\"a\n```", "", BAD},
         {G3, "```tool_code\nf(x=\"```\", y='\\n```')\n```!", "!",
          "f{\"x\":\"```\",\"y\":\"\\n```\"}", OK},
-        {G3, "```tool_code\nf(x='''a\n```\nb''')\n```", "",
-         "f{\"x\":\"a\\n```\\nb\"}", OK},
+        {G3, "```tool_code\nf(x='''a\n```\nb''')\n```", "", "f{\"x\":\"a\\n```\\nb\"}", OK},
         {G3, "```tool_code\n[]\n```", "", "", OK},
         {G3, "```tool_code\nf(x=1) # it's \"one\"\n```", "", "f{\"x\":1}", OK},
         {G3, "```python\nf(x=1)\n```", "```python\nf(x=1)\n```", "", OK},
         {PY, "[f(x='hello')]", "", "f{\"x\":\"hello\"}", OK},
         {PY, "[f(x=[1,2],y=\"a]b\")]", "", "f{\"x\":[1,2],\"y\":\"a]b\"}", OK},
         {PY, "[f(x='a'), g(y=2),]", "", "f{\"x\":\"a\"}\ng{\"y\":2}", OK},
-        {PY, "Sure.\n[f(x=-.1, y=1.)]<|eot_id|>", "Sure.\n",
-         "f{\"x\":-0.1,\"y\":1.0}", OK},
+        {PY, "Sure.\n[f(x=-.1, y=1.)]<|eot_id|>", "Sure.\n", "f{\"x\":-0.1,\"y\":1.0}", OK},
         {PY, "[note] that is all", "[note] that is all", "", OK},
         {PY, "see [f(x=1)] there", "see [f(x=1)] there", "", OK},
         {PY, "<|python_tag|>[a.b.c(x=1)]", "", "a.b.c{\"x\":1}", OK},
@@ -172,8 +160,7 @@ static void test_parse__python(void **state)
          "A'\\\\qA\"}",
          OK},
         {PY, "[f(x=18446744073709551616, y=-9223372036854775808, z=1_000)]", "",
-         "f{\"x\":18446744073709551616,\"y\":-9223372036854775808,\"z\":1000}",
-         OK},
+         "f{\"x\":18446744073709551616,\"y\":-9223372036854775808,\"z\":1000}", OK},
     };
     (void)state;
     ROWS(rows);
@@ -192,9 +179,8 @@ static void test_parse__fc(void **state)
          "<start_function_call>call:f{x:<escape>foo \\b\\a\\r \"baz\" "
          "{}<escape>}<end_function_call>",
          "", "f{\"x\":\"foo \\\\b\\\\a\\\\r \\\"baz\\\" {}\"}", OK},
-        {G4,
-         "<|tool_call>call:get_weather{location:<|\"|>hanoi<|\"|>}<tool_call|>",
-         "", "get_weather{\"location\":\"hanoi\"}", OK},
+        {G4, "<|tool_call>call:get_weather{location:<|\"|>hanoi<|\"|>}<tool_call|>", "",
+         "get_weather{\"location\":\"hanoi\"}", OK},
         {G4,
          "<|tool_call>call:f{a:<|\"|>{\"b\": [1, \"}\"]}<tool_call|> "
          "<|tool_call><|\"|>,c:[{d:true},null,-1.5e3]}<tool_call|> ok",
@@ -204,19 +190,15 @@ static void test_parse__fc(void **state)
          OK},
         {G4, "<|tool_call>call:f{a:<|\"|>x}<tool_call|>after",
          "<|tool_call>call:f{a:<|\"|>x}<tool_call|>after", "", BAD},
-        {G4, "<|tool_call>call:tool.name-123{}<tool_call|>", "",
-         "tool.name-123{}", OK},
+        {G4, "<|tool_call>call:tool.name-123{}<tool_call|>", "", "tool.name-123{}", OK},
         {G4, "<|tool_call>call:f<tool_call|>", "", "f{}", OK},
         {G4, "<|tool_call>call:f{param.name-1:{\n a : 1 }}<tool_call|>", "",
          "f{\"param.name-1\":{\"a\":1}}", OK},
-        {G4, "<|tool_call>call:f{x:1,}<tool_call|>",
-         "<|tool_call>call:f{x:1,}<tool_call|>", "", BAD},
-        {G4, "<|tool_call>call:{x:1}<tool_call|>",
-         "<|tool_call>call:{x:1}<tool_call|>", "", BAD},
-        {G4, "<|tool_call>call:f[1]<tool_call|>",
-         "<|tool_call>call:f[1]<tool_call|>", "", BAD},
-        {G4, "<|tool_call>print{x:1}<tool_call|>",
-         "<|tool_call>print{x:1}<tool_call|>", "", BAD},
+        {G4, "<|tool_call>call:f{x:1,}<tool_call|>", "<|tool_call>call:f{x:1,}<tool_call|>", "",
+         BAD},
+        {G4, "<|tool_call>call:{x:1}<tool_call|>", "<|tool_call>call:{x:1}<tool_call|>", "", BAD},
+        {G4, "<|tool_call>call:f[1]<tool_call|>", "<|tool_call>call:f[1]<tool_call|>", "", BAD},
+        {G4, "<|tool_call>print{x:1}<tool_call|>", "<|tool_call>print{x:1}<tool_call|>", "", BAD},
     };
     (void)state;
     ROWS(rows);
@@ -238,12 +220,10 @@ static void test_parse__json(void **state)
          "tool_call>x",
          "x", "f{\"a\":\"</tool_call>\"}", OK},
         {HERMES, "a<tool_call>{\"name\":\"f\"}</tool_call>b", "ab", "f{}", OK},
-        {HERMES, "<tool_call>{\"name\":\"f\"", "<tool_call>{\"name\":\"f\"", "",
-         BAD},
+        {HERMES, "<tool_call>{\"name\":\"f\"", "<tool_call>{\"name\":\"f\"", "", BAD},
         {HERMES, "a<tool_call>{\"name\":\"f\"}\n</tool", "a", "f{}", OK},
         {CF_TOOLS_GENERIC, "{\"tool_calls\":[]}", "", "", OK},
-        {CF_TOOLS_GENERIC,
-         "{\"tool_calls\": [{\"name\":\"f\",\"arguments\":{\"a\":1}}]}", "",
+        {CF_TOOLS_GENERIC, "{\"tool_calls\": [{\"name\":\"f\",\"arguments\":{\"a\":1}}]}", "",
          "f{\"a\":1}", OK},
         {HERMES, "the <tool_call> tag: <tool_call>{\"name\":\"f\"}</tool_call>",
          "the <tool_call> tag: ", "f{}", OK},
@@ -264,25 +244,20 @@ static void test_parse__json(void **state)
          "\"d\":123456789012345678901234567890,\"e\":1.1,"
          "\"f\":\"\xF0\x9F\x98\x80\\u0007\"}",
          OK},
-        {HAMMER, "```\n[{\"name\": \"f\", \"arguments\": {\"a\": 1}}]\n```", "",
-         "f{\"a\":1}", OK},
-        {HAMMER, "```json\n[{\"name\": \"f\", \"arguments\": {}}]\n```", "",
-         "f{}", OK},
-        {HAMMER, "[{\"name\": \"f\", \"arguments\": {}}]<|im_end|>", "", "f{}",
-         OK},
+        {HAMMER, "```\n[{\"name\": \"f\", \"arguments\": {\"a\": 1}}]\n```", "", "f{\"a\":1}", OK},
+        {HAMMER, "```json\n[{\"name\": \"f\", \"arguments\": {}}]\n```", "", "f{}", OK},
+        {HAMMER, "[{\"name\": \"f\", \"arguments\": {}}]<|im_end|>", "", "f{}", OK},
         {HAMMER, "```\n[]\n```", "", "", OK},
         {HAMMER, "```python\nx = [{\"name\": 1}]\n```\nok",
          "```python\nx = [{\"name\": 1}]\n```\nok", "", OK},
-        {HAMMER, "```json\n{\"answer\": 42}\n```",
-         "```json\n{\"answer\": 42}\n```", "", OK},
+        {HAMMER, "```json\n{\"answer\": 42}\n```", "```json\n{\"answer\": 42}\n```", "", OK},
         {HAMMER, "```\n[{\"name\": \"f\", \"arguments\": {}]\n```",
          "```\n[{\"name\": \"f\", \"arguments\": {}]\n```", "", BAD},
         {HAMMER,
          "```\n[{\"name\":\"name\",\"arguments\":{\"name\":\"args\","
          "\"arguments\":\"```\"}}]\n```",
          "", "name{\"name\":\"args\",\"arguments\":\"```\"}", OK},
-        {LJ, "{\"name\": \"f\", \"parameters\": {\"x\": \"}\"}}", "",
-         "f{\"x\":\"}\"}", OK},
+        {LJ, "{\"name\": \"f\", \"parameters\": {\"x\": \"}\"}}", "", "f{\"x\":\"}\"}", OK},
         {LJ,
          "<|python_tag|>{\"name\":\"f\",\"parameters\":{}}; "
          "{\"name\":\"g\",\"parameters\":{}}<|eom_id|>",
@@ -291,26 +266,18 @@ static void test_parse__json(void **state)
          "{\"type\": \"function\", \"function\": {\"name\": \"f\", "
          "\"parameters\": {\"a\": [1]}}}",
          "", "f{\"a\":[1]}", OK},
-        {LJ, "{\"type\":\"function\",\"name\":\"f\",\"parameters\":{}}", "",
-         "f{}", OK},
+        {LJ, "{\"type\":\"function\",\"name\":\"f\",\"parameters\":{}}", "", "f{}", OK},
         {LJ, "A person: {\"name\": \"Bob\", \"age\": 3}.",
          "A person: {\"name\": \"Bob\", \"age\": 3}.", "", OK},
         {LJ, "I will {not json}.", "I will {not json}.", "", OK},
-        {MI, "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": 1}}]", "",
-         "f{\"a\":1}", OK},
-        {MI, "[TOOL_CALLS]f{\"a\": 1}[TOOL_CALLS]g[ARGS]{}", "",
-         "f{\"a\":1}\ng{}", OK},
-        {MI, "[TOOL_CALLS]f[CALL_ID]abc123[ARGS]{\"a\":\"]\"}</s>", "",
-         "f{\"a\":\"]\"}", OK},
+        {MI, "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": 1}}]", "", "f{\"a\":1}", OK},
+        {MI, "[TOOL_CALLS]f{\"a\": 1}[TOOL_CALLS]g[ARGS]{}", "", "f{\"a\":1}\ng{}", OK},
+        {MI, "[TOOL_CALLS]f[CALL_ID]abc123[ARGS]{\"a\":\"]\"}</s>", "", "f{\"a\":\"]\"}", OK},
         {MI, "one [TOOL_CALLS] two", "one [TOOL_CALLS] two", "", BAD},
-        {PHI, "<|tool_call|>[{\"name\":\"f\",\"arguments\":{}}]<|/tool_call|>",
-         "", "f{}", OK},
-        {PHI, "functools[{\"name\": \"f\", \"arguments\": {\"x\": 1}}]", "",
-         "f{\"x\":1}", OK},
-        {CF_TOOLS_LFM2, "<|tool_call_start|>[f(x=1)]<|tool_call_end|>ok", "ok",
-         "f{\"x\":1}", OK},
-        {CF_TOOLS_GENERIC, "{\"name\": \"f\", \"arguments\": {\"x\": 1}}", "",
-         "f{\"x\":1}", OK},
+        {PHI, "<|tool_call|>[{\"name\":\"f\",\"arguments\":{}}]<|/tool_call|>", "", "f{}", OK},
+        {PHI, "functools[{\"name\": \"f\", \"arguments\": {\"x\": 1}}]", "", "f{\"x\":1}", OK},
+        {CF_TOOLS_LFM2, "<|tool_call_start|>[f(x=1)]<|tool_call_end|>ok", "ok", "f{\"x\":1}", OK},
+        {CF_TOOLS_GENERIC, "{\"name\": \"f\", \"arguments\": {\"x\": 1}}", "", "f{\"x\":1}", OK},
         {CF_TOOLS_NONE, "<tool_call>{\"name\":\"f\"}</tool_call>",
          "<tool_call>{\"name\":\"f\"}</tool_call>", "", OK},
     };
@@ -349,15 +316,13 @@ static void check_findings(const char *args, const char *want)
     const cf_tool_parse *p = NULL;
     cf_buf raw = CF_BUF_INIT, got = CF_BUF_INIT;
     cf_buf_addf(&raw, "[get_weather(%s)]", args);
-    T_OK(cf_tool_parser_new(&parser, CF_TOOLS_LLAMA_PYTHONIC, set, NULL, NULL,
-                            &err),
-         err);
+    T_OK(cf_tool_parser_new(&parser, CF_TOOLS_LLAMA_PYTHONIC, set, NULL, NULL, &err), err);
     T_OK(cf_tool_parser_feed(parser, raw.p, raw.n, &err), err);
     T_OK(cf_tool_parser_finish(parser, &p, &err), err);
     for (size_t i = 0; i < p->n_findings; i++) {
         const cf_tool_finding *f = &p->findings[i];
-        cf_buf_addf(&got, "%s %.*s [%.*s]\n", cf_tool_status_name(f->status),
-                    (int)f->path.n, f->path.p, (int)f->len, p->raw.p + f->off);
+        cf_buf_addf(&got, "%s %.*s [%.*s]\n", cf_tool_status_name(f->status), (int)f->path.n,
+                    f->path.p, (int)f->len, p->raw.p + f->off);
     }
     assert_string_equal(cf_buf_cstr(&got), want);
     cf_buf_deinit(&raw);
@@ -372,20 +337,17 @@ static void test_validate__findings(void **state)
     check_findings("location='x', unit='c', days=3, any=1", "");
     check_findings("location='x', unit=None, days=3.0", "");
     check_findings("location=1", "INVALID_PARAMETER_TYPE location [1]\n");
-    check_findings("location='x', days=15, unit='k'",
-                   "INVALID_PARAMETER_VALUE days [15]\n"
-                   "INVALID_PARAMETER_VALUE unit ['k']\n");
+    check_findings("location='x', days=15, unit='k'", "INVALID_PARAMETER_VALUE days [15]\n"
+                                                      "INVALID_PARAMETER_VALUE unit ['k']\n");
     check_findings("location='x', filter={'tags': ['a', 2]}",
                    "INVALID_PARAMETER_TYPE filter.tags[1] [2]\n");
-    check_findings(
-        "extra=1, filter={}",
-        "INVALID_PARAMETER_NAME extra [1]\n"
-        "MISSING_REQUIRED_PARAMETER location [get_weather(extra=1, "
-        "filter={})]\n"
-        "MISSING_REQUIRED_PARAMETER filter.tags [get_weather(extra=1, "
-        "filter={})]\n");
-    check_findings("location='x', any=-1",
-                   "INVALID_PARAMETER_VALUE any [-1]\n");
+    check_findings("extra=1, filter={}",
+                   "INVALID_PARAMETER_NAME extra [1]\n"
+                   "MISSING_REQUIRED_PARAMETER location [get_weather(extra=1, "
+                   "filter={})]\n"
+                   "MISSING_REQUIRED_PARAMETER filter.tags [get_weather(extra=1, "
+                   "filter={})]\n");
+    check_findings("location='x', any=-1", "INVALID_PARAMETER_VALUE any [-1]\n");
     check_findings("location='x', any=[]", "INVALID_PARAMETER_TYPE any [[]]\n");
 }
 
@@ -417,12 +379,8 @@ static void test_validate__as_constraints_read_it(void **state)
         cf_tool_parser *parser = NULL;
         const cf_tool_parse *p = NULL;
         cf_buf raw = CF_BUF_INIT;
-        cf_buf_addf(&raw,
-                    "<tool_call>{\"name\":\"f\",\"arguments\":%s}</tool_call>",
-                    rows[i].args);
-        T_OK(
-            cf_tool_parser_new(&parser, CF_TOOLS_HERMES, set, NULL, NULL, &err),
-            err);
+        cf_buf_addf(&raw, "<tool_call>{\"name\":\"f\",\"arguments\":%s}</tool_call>", rows[i].args);
+        T_OK(cf_tool_parser_new(&parser, CF_TOOLS_HERMES, set, NULL, NULL, &err), err);
         T_OK(cf_tool_parser_feed(parser, raw.p, raw.n, &err), err);
         T_OK(cf_tool_parser_finish(parser, &p, &err), err);
         assert_int_equal(p->n_findings, rows[i].path != NULL ? 1 : 0);
@@ -446,8 +404,7 @@ static void test_validate__unknown_name(void **state)
     const char raw[] = "<tool_call>{\"name\":\"get_weath\"}</tool_call>"
                        "<tool_call>{\"name\":\"get_weather\",\"arguments\":{"
                        "\"location\":\"x\"}}</tool_call>";
-    T_OK(cf_tool_parser_new(&parser, CF_TOOLS_HERMES, set, NULL, NULL, &err),
-         err);
+    T_OK(cf_tool_parser_new(&parser, CF_TOOLS_HERMES, set, NULL, NULL, &err), err);
     T_OK(cf_tool_parser_feed(parser, raw, strlen(raw), &err), err);
     T_OK(cf_tool_parser_finish(parser, &p, &err), err);
     assert_int_equal(p->status, CF_TOOL_INVALID_FUNCTION_NAME);
@@ -461,8 +418,7 @@ static void test_validate__unknown_name(void **state)
 
 /* ---- failed blocks ------------------------------------------------------ */
 
-static void check_failure(cf_tool_family family, const char *raw, size_t off,
-                          const char *repair)
+static void check_failure(cf_tool_family family, const char *raw, size_t off, const char *repair)
 {
     cf_error err = {0};
     cf_tool_parser *parser = NULL;
@@ -494,8 +450,8 @@ static void test_repair__offered(void **state)
                   "tool_call>");
     check_failure(CF_TOOLS_GEMMA3, "```tool_code\nf(day=tomorrow)\n```", 19,
                   "```tool_code\nf(day=\"tomorrow\")\n```");
-    check_failure(CF_TOOLS_GEMMA4, "<|tool_call>call:f{a:\"x\"}<tool_call|>",
-                  21, "<|tool_call>call:f{a:<|\"|>x<|\"|>}<tool_call|>");
+    check_failure(CF_TOOLS_GEMMA4, "<|tool_call>call:f{a:\"x\"}<tool_call|>", 21,
+                  "<|tool_call>call:f{a:<|\"|>x<|\"|>}<tool_call|>");
 }
 
 /* ---- declarations ------------------------------------------------------- */
@@ -525,9 +481,8 @@ static void test_tool_set__forms(void **state)
         json_t *openai = cf_tool_set_openai(set);
         cf_buf out = CF_BUF_INIT;
         cf_json_write(&out, openai);
-        assert_string_equal(cf_buf_cstr(&out),
-                            "[{\"type\":\"function\",\"function\":{\"name\":"
-                            "\"f\",\"parameters\":{\"type\":\"object\"}}}]");
+        assert_string_equal(cf_buf_cstr(&out), "[{\"type\":\"function\",\"function\":{\"name\":"
+                                               "\"f\",\"parameters\":{\"type\":\"object\"}}}]");
         cf_buf_deinit(&out);
         json_decref(openai);
         cf_tool_set_free(set);
@@ -548,13 +503,10 @@ static void test_family__detect(void **state)
     (void)state;
     const char *why;
     cf_str no = cf_str_make(NULL, 0);
-    assert_int_equal(
-        cf_tool_family_detect(cf_str_from("x <tool_call> y"), no, no, &why),
-        CF_TOOLS_HERMES);
-    assert_int_equal(cf_tool_family_detect(no, cf_str_from("gemma3"), no, &why),
-                     CF_TOOLS_GEMMA3);
-    assert_int_equal(cf_tool_family_detect(cf_str_from("<tool_call>"),
-                                           cf_str_from("qwen2"),
+    assert_int_equal(cf_tool_family_detect(cf_str_from("x <tool_call> y"), no, no, &why),
+                     CF_TOOLS_HERMES);
+    assert_int_equal(cf_tool_family_detect(no, cf_str_from("gemma3"), no, &why), CF_TOOLS_GEMMA3);
+    assert_int_equal(cf_tool_family_detect(cf_str_from("<tool_call>"), cf_str_from("qwen2"),
                                            cf_str_from("Hammer2.1"), &why),
                      CF_TOOLS_HAMMER);
     assert_int_equal(cf_tool_family_detect(no, no, no, &why), CF_TOOLS_GENERIC);

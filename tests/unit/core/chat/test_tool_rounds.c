@@ -17,8 +17,7 @@ typedef struct desk {
     cf_buf log;
 } desk;
 
-static cf_call_verdict decide(void *ud, const cf_pending_call *call,
-                              cf_buf *reason)
+static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *reason)
 {
     desk *d = ud;
     (void)call;
@@ -31,8 +30,7 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call,
     return CF_CALL_RUN;
 }
 
-static cf_status run_call(void *ud, const cf_pending_call *call,
-                          json_t **result, cf_error *err)
+static cf_status run_call(void *ud, const cf_pending_call *call, json_t **result, cf_error *err)
 {
     desk *d = ud;
     d->n_run++;
@@ -50,15 +48,12 @@ static void done_call(void *ud, const cf_pending_call *call, const json_t *v)
     cf_buf_addc(&d->log, ' ');
 }
 
-static cf_status run_loop(cf_conversation *conv, const char *script, desk *d,
-                          uint32_t max_rounds, cf_sent *sent, cf_error *err)
+static cf_status run_loop(cf_conversation *conv, const char *script, desk *d, uint32_t max_rounds,
+                          cf_sent *sent, cf_error *err)
 {
     cf_backend *b = cf_chat_script(script, CF_TOOLS_HERMES);
-    cf_tool_loop loop = {.max_rounds = max_rounds,
-                         .decide = decide,
-                         .run = run_call,
-                         .done = done_call,
-                         .ud = d};
+    cf_tool_loop loop = {
+        .max_rounds = max_rounds, .decide = decide, .run = run_call, .done = done_call, .ud = d};
     cf_send send = {.message = cf_chat_hello()};
     cf_sent_init(sent);
     cf_status st = cf_conversation_run(conv, b, &send, &loop, sent, err);
@@ -77,28 +72,25 @@ static void test_loop__rounds(void **state)
     cf_sent sent;
     desk d = {.refuse = 1};
     cf_conversation *conv = cf_chat_tree(tools);
-    const char *script = "{\"replies\":[" CALL("{\\\"x\\\":1}") "," CALL(
-        "{\\\"y\\\":1}") "," CALL("{\\\"x\\\":2}") ",{\"text\":\"done\"}]}";
+    const char *script = "{\"replies\":[" CALL("{\\\"x\\\":1}") "," CALL("{\\\"y\\\":1}") "," CALL(
+        "{\\\"x\\\":2}") ",{\"text\":\"done\"}]}";
     T_OK(run_loop(conv, script, &d, 0, &sent, &err), err);
     assert_int_equal(d.n_asked, 2);
     assert_int_equal(d.n_run, 1);
-    assert_string_equal(
-        cf_buf_cstr(&d.log),
-        "1:{\"error\":\"not today\"} "
-        "2:{\"error\":\"INVALID_PARAMETER_NAME at y: no parameter has this "
-        "name; MISSING_REQUIRED_PARAMETER at x: this parameter is required\"} "
-        "3:{\"ok\":true} ");
+    assert_string_equal(cf_buf_cstr(&d.log),
+                        "1:{\"error\":\"not today\"} "
+                        "2:{\"error\":\"INVALID_PARAMETER_NAME at y: no parameter has this "
+                        "name; MISSING_REQUIRED_PARAMETER at x: this parameter is required\"} "
+                        "3:{\"ok\":true} ");
     assert_int_equal(cf_conversation_n_turns(conv), 8);
-    assert_true(
-        cf_str_is(cf_json_get_str(sent.response.message, "content"), "done"));
+    assert_true(cf_str_is(cf_json_get_str(sent.response.message, "content"), "done"));
     cf_sent_deinit(&sent);
     cf_buf_deinit(&d.log);
     cf_conversation_free(conv);
 }
 
 /* A result of a third of what one message may cause. */
-static cf_status run_large(void *ud, const cf_pending_call *call,
-                           json_t **result, cf_error *err)
+static cf_status run_large(void *ud, const cf_pending_call *call, json_t **result, cf_error *err)
 {
     desk *d = ud;
     size_t n = CF_TOOL_LOOP_BYTES / 3;
@@ -119,10 +111,8 @@ static void test_loop__bytes(void **state)
     cf_sent sent;
     desk d = {0};
     cf_conversation *conv = cf_chat_tree(tools);
-    cf_backend *b = cf_chat_script("{\"replies\":[" CALL("{\\\"x\\\":1}") "]}",
-                                   CF_TOOLS_HERMES);
-    cf_tool_loop loop = {
-        .max_rounds = 25, .decide = decide, .run = run_large, .ud = &d};
+    cf_backend *b = cf_chat_script("{\"replies\":[" CALL("{\\\"x\\\":1}") "]}", CF_TOOLS_HERMES);
+    cf_tool_loop loop = {.max_rounds = 25, .decide = decide, .run = run_large, .ud = &d};
     cf_send send = {.message = cf_chat_hello()};
     cf_sent_init(&sent);
     T_FAILS(cf_conversation_run(conv, b, &send, &loop, &sent, &err), CF_ELIMIT);
@@ -140,8 +130,7 @@ static void test_loop__limit(void **state)
     cf_sent sent;
     desk d = {0};
     cf_conversation *conv = cf_chat_tree(tools);
-    T_FAILS(run_loop(conv, "{\"replies\":[" CALL("{\\\"x\\\":1}") "]}", &d, 3,
-                     &sent, &err),
+    T_FAILS(run_loop(conv, "{\"replies\":[" CALL("{\\\"x\\\":1}") "]}", &d, 3, &sent, &err),
             CF_ELIMIT);
     assert_int_equal(d.n_run, 3);
     assert_true(cf_uuid_eq(cf_conversation_head(conv), sent.reply));

@@ -9,11 +9,8 @@
 /* One letter a turn: s system, u user, a assistant, t tool, f failed reply. */
 static cf_conversation *make(const char *letters)
 {
-    static const char *const roles[][2] = {{"s", "system"},
-                                           {"u", "user"},
-                                           {"a", "assistant"},
-                                           {"t", "tool"},
-                                           {"f", "assistant"}};
+    static const char *const roles[][2] = {
+        {"s", "system"}, {"u", "user"}, {"a", "assistant"}, {"t", "tool"}, {"f", "assistant"}};
     cf_conversation *conv;
     cf_error err;
     cf_uuid at = {{0}};
@@ -24,10 +21,8 @@ static cf_conversation *make(const char *letters)
             role = roles[k][0][0] == letters[i] ? roles[k][1] : role;
         }
         json_t *m = json_pack("{s:s,s:s}", "role", role, "content", "x");
-        const cf_turn turn = {.parent = at,
-                              .message = m,
-                              .status = letters[i] == 'f' ? CF_TURN_ERROR
-                                                          : CF_TURN_OK};
+        const cf_turn turn = {
+            .parent = at, .message = m, .status = letters[i] == 'f' ? CF_TURN_ERROR : CF_TURN_OK};
         T_OK(cf_conversation_add(conv, &turn, &at, &err), err);
         json_decref(m);
     }
@@ -43,9 +38,7 @@ static void spell(const cf_conversation *conv, char *out)
     const cf_turn **path;
     size_t n;
     cf_arena_init(&a, 0);
-    T_OK(cf_conversation_path(conv, cf_conversation_head(conv), &a, &path, &n,
-                              &err),
-         err);
+    T_OK(cf_conversation_path(conv, cf_conversation_head(conv), &a, &path, &n, &err), err);
     for (size_t i = 0; i < n; i++) {
         out[i] = cf_json_get_str(path[i]->message, "role").p[0];
     }
@@ -65,8 +58,7 @@ static void leaves(const char *letters, size_t n_turns, const char *want)
     spell(conv, got);
     assert_string_equal(got, want);
     assert_int_equal(cf_conversation_n_turns(conv),
-                     strcmp(letters, want) == 0 ? before
-                                                : before + strlen(want));
+                     strcmp(letters, want) == 0 ? before : before + strlen(want));
     cf_conversation_free(conv);
 }
 

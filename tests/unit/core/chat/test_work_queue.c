@@ -170,8 +170,7 @@ static void test_work_queue__a_broken_place_fails_nothing(void **state)
         scene s;
         init(&s, 40);
         s.refusing_places = 1;
-        cf_work_options o = {
-            .n_places = 3, .n_workers = n_workers, .backoff_ms = 1};
+        cf_work_options o = {.n_places = 3, .n_workers = n_workers, .backoff_ms = 1};
         assert_int_equal(go(&s, &o), CF_OK);
         each_ended_once(&s);
         assert_int_equal(s.n_done, 40);
@@ -241,8 +240,7 @@ static void test_work_queue__resumes_after_a_stop(void **state)
     init(&s, 100);
     make_path(&s);
     s.stop_at = 30;
-    cf_work_options o = {
-        .n_workers = 3, .journal = s.path, .cancel = &s.cancel};
+    cf_work_options o = {.n_workers = 3, .journal = s.path, .cancel = &s.cancel};
     assert_int_equal(go(&s, &o), CF_ECANCELLED);
     assert_int_equal(s.n_done, 29);
     append(s.path, "{\"key\":\"job 99\",\"res"); /* a crash while writing */
@@ -268,8 +266,7 @@ static void test_work_queue__refuses_what_is_not_a_journal(void **state)
     append(s.path, "{\"key\":\"a\",\"result\":1}\nhello\n");
     cf_work_options o = {.journal = s.path};
     cf_error err;
-    assert_int_equal(cf_work_run(&o, s.keys, s.n, one_try, one_end, &s, &err),
-                     CF_EFORMAT);
+    assert_int_equal(cf_work_run(&o, s.keys, s.n, one_try, one_end, &s, &err), CF_EFORMAT);
     assert_non_null(strstr(err.text, "line 2"));
     assert_int_equal(s.n_all_tries, 0);
     unlink(s.path);

@@ -27,8 +27,7 @@ static cf_tool_set *tools_of(const char *text)
 }
 
 /* Whether the spec, by way of its text, accepts a reply. */
-static bool accepts(const json_t *spec, const cf_tool_set *tools,
-                    const char *reply)
+static bool accepts(const json_t *spec, const cf_tool_set *tools, const char *reply)
 {
     cf_buf text = CF_BUF_INIT;
     cf_grammar *g;
@@ -113,8 +112,7 @@ static void test_spec__tools(void **state)
     assert_true(accepts(spec, tools, "no call"));
     cf_grammar *g;
     cf_error err;
-    assert_int_equal(cf_constraint_spec_compile(&g, spec, NULL, &err),
-                     CF_EINVAL);
+    assert_int_equal(cf_constraint_spec_compile(&g, spec, NULL, &err), CF_EINVAL);
     assert_string_equal(err.text, "no tools are declared (--tools FILE)");
     json_decref(spec);
     cf_tool_set_free(tools);
@@ -127,16 +125,12 @@ static void test_spec__refused(void **state)
         const char *words, *message;
         cf_status code;
     } cases[] = {
-        {"", "'' is not schema, regex, grammar, choice, json, tools or off",
-         CF_EINVAL},
-        {"shema x",
-         "'shema' is not schema, regex, grammar, choice, json, tools or off",
-         CF_EINVAL},
+        {"", "'' is not schema, regex, grammar, choice, json, tools or off", CF_EINVAL},
+        {"shema x", "'shema' is not schema, regex, grammar, choice, json, tools or off", CF_EINVAL},
         {"regex", "regex needs a pattern", CF_EINVAL},
         {"schema ", "schema needs a file", CF_EINVAL},
         {"choice", "choice needs texts, as in yes|no", CF_EINVAL},
-        {"tools some", "tools: 'some' is not calls, text-and or text-until",
-         CF_EINVAL},
+        {"tools some", "tools: 'some' is not calls, text-and or text-until", CF_EINVAL},
         {"schema /nowhere/x.json", "/nowhere/x.json", CF_ENOTFOUND},
         {"grammar /nowhere/x.gram", "/nowhere/x.gram", CF_ENOTFOUND},
         {"regex \xff", "the constraint is not UTF-8", CF_EINVAL},
@@ -145,8 +139,7 @@ static void test_spec__refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         json_t *spec = NULL;
         cf_error err;
-        assert_int_equal(cf_constraint_spec_parse(&spec, cases[i].words,
-                                                  CF_TOOLS_HERMES, &err),
+        assert_int_equal(cf_constraint_spec_parse(&spec, cases[i].words, CF_TOOLS_HERMES, &err),
                          cases[i].code);
         assert_non_null(strstr(err.text, cases[i].message));
         assert_null(spec);
@@ -166,8 +159,7 @@ static void test_spec__refused(void **state)
         cf_grammar *g;
         cf_error err;
         T_OK(cf_json_read(&spec, specs[i], strlen(specs[i]), &err), err);
-        assert_int_equal(cf_constraint_spec_compile(&g, spec, NULL, &err),
-                         CF_EINVAL);
+        assert_int_equal(cf_constraint_spec_compile(&g, spec, NULL, &err), CF_EINVAL);
         json_decref(spec);
     }
 }

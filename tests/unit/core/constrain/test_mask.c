@@ -129,14 +129,13 @@ static bool takes(const cf_constraint *c, const char *word)
     return n == strlen(word);
 }
 
-static void compare(cf_constraint *c, const uint32_t *mask, const char *what,
-                    const char *text)
+static void compare(cf_constraint *c, const uint32_t *mask, const char *what, const char *text)
 {
     for (size_t i = 0; i < N_WORD; i++) {
         bool in_mask = (mask[i / 32] >> i % 32 & 1) != 0;
         if (in_mask != takes(c, words[i])) {
-            fail_msg("%s after '%s': token '%s' is %s the mask", what, text,
-                     words[i], in_mask ? "wrongly in" : "missing from");
+            fail_msg("%s after '%s': token '%s' is %s the mask", what, text, words[i],
+                     in_mask ? "wrongly in" : "missing from");
         }
     }
     bool end = (mask[N_WORD / 32] >> N_WORD % 32 & 1) != 0;
@@ -145,8 +144,8 @@ static void compare(cf_constraint *c, const uint32_t *mask, const char *what,
 }
 
 /* Random walks: compare at each step, take a random allowed token. */
-static void wander(const cf_grammar *g, const cf_constraint_vocab *vocab,
-                   cf_rand *r, const char *what)
+static void wander(const cf_grammar *g, const cf_constraint_vocab *vocab, cf_rand *r,
+                   const char *what)
 {
     cf_constraint *c;
     cf_error err;
@@ -191,8 +190,7 @@ static void test_mask__equals_brute_force(void **state)
         json_t *s;
         for (int order = 0; order < 2; order++) {
             cf_grammar *g;
-            const cf_grammar_options opts = {
-                .order = order == 0 ? CF_KEYS_ANY : CF_KEYS_DECLARED};
+            const cf_grammar_options opts = {.order = order == 0 ? CF_KEYS_ANY : CF_KEYS_DECLARED};
             T_OK(cf_json_read(&s, schemas[i], strlen(schemas[i]), &err), err);
             T_OK(cf_grammar_from_schema(&g, s, &opts, &err), err);
             json_decref(s);
@@ -208,15 +206,13 @@ static void test_mask__equals_brute_force(void **state)
 static void test_mask__expressions(void **state)
 {
     (void)state;
-    static const char *const patterns[] = {"(a|ab)*c?", "[^x]{1,9}",
-                                           "(\\w+ ?)+", "\xC3\xA9.*"};
+    static const char *const patterns[] = {"(a|ab)*c?", "[^x]{1,9}", "(\\w+ ?)+", "\xC3\xA9.*"};
     cf_rand r = {7};
     cf_constraint_vocab *vocab = make_vocab();
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         cf_grammar *g;
         cf_error err;
-        T_OK(cf_grammar_from_regex(&g, cf_str_from(patterns[i]), NULL, &err),
-             err);
+        T_OK(cf_grammar_from_regex(&g, cf_str_from(patterns[i]), NULL, &err), err);
         for (int k = 0; k < 25; k++) {
             wander(g, vocab, &r, patterns[i]);
         }
@@ -351,12 +347,9 @@ static void test_mask__report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mask__equals_brute_force),
-        cmocka_unit_test(test_mask__expressions),
-        cmocka_unit_test(test_mask__end_token),
-        cmocka_unit_test(test_mask__forced_text),
-        cmocka_unit_test(test_mask__forced_tokens),
-        cmocka_unit_test(test_mask__report),
+        cmocka_unit_test(test_mask__equals_brute_force), cmocka_unit_test(test_mask__expressions),
+        cmocka_unit_test(test_mask__end_token),          cmocka_unit_test(test_mask__forced_text),
+        cmocka_unit_test(test_mask__forced_tokens),      cmocka_unit_test(test_mask__report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

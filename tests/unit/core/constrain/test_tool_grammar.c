@@ -29,8 +29,7 @@ typedef struct one {
     bool want;
 } one;
 
-static void check(const cf_tool_constraint *base, const char *tools,
-                  const one *v, size_t n)
+static void check(const cf_tool_constraint *base, const char *tools, const one *v, size_t n)
 {
     cf_error err;
     json_t *json;
@@ -45,13 +44,11 @@ static void check(const cf_tool_constraint *base, const char *tools,
         cf_constraint *c;
         size_t taken;
         T_OK(cf_constraint_new(&c, g, NULL, &err), err);
-        T_OK(cf_constraint_bytes(c, v[i].text, strlen(v[i].text), &taken, &err),
-             err);
+        T_OK(cf_constraint_bytes(c, v[i].text, strlen(v[i].text), &taken, &err), err);
         bool yes = taken == strlen(v[i].text) && cf_constraint_may_end(c);
         if (yes != v[i].want) {
-            fail_msg("%s, mode %d: '%s' %s at byte %zu",
-                     cf_tool_family_name(spec.family), (int)spec.mode,
-                     v[i].text, yes ? "accepted" : "refused", taken);
+            fail_msg("%s, mode %d: '%s' %s at byte %zu", cf_tool_family_name(spec.family),
+                     (int)spec.mode, v[i].text, yes ? "accepted" : "refused", taken);
         }
         cf_constraint_free(c);
     }
@@ -100,8 +97,7 @@ static void test_tools__python(void **state)
 static void test_tools__seed_order(void **state)
 {
     (void)state;
-    const cf_tool_constraint spec = {.family = CF_TOOLS_GEMMA3,
-                                     .seed_order = true};
+    const cf_tool_constraint spec = {.family = CF_TOOLS_GEMMA3, .seed_order = true};
     static const one v[] = {
         {PY("set_timer(sound=True, duration=10)"), true},
         {PY("set_timer(duration=10, sound=True)"), false},
@@ -115,8 +111,7 @@ static void test_tools__seed_order(void **state)
 static void test_tools__text_and(void **state)
 {
     (void)state;
-    const cf_tool_constraint spec = {.family = CF_TOOLS_GEMMA3,
-                                     .mode = CF_TOOLS_TEXT_AND};
+    const cf_tool_constraint spec = {.family = CF_TOOLS_GEMMA3, .mode = CF_TOOLS_TEXT_AND};
     static const one v[] = {
         {"", true},
         {"Some html tags <div>some text</div>", true},
@@ -156,8 +151,7 @@ static void test_tools__text_and(void **state)
 static void test_tools__text_until(void **state)
 {
     (void)state;
-    const cf_tool_constraint spec = {.family = CF_TOOLS_GEMMA3,
-                                     .mode = CF_TOOLS_TEXT_UNTIL};
+    const cf_tool_constraint spec = {.family = CF_TOOLS_GEMMA3, .mode = CF_TOOLS_TEXT_UNTIL};
     static const one v[] = {
         {"text only", false},
         {PY("get_time()"), true},
@@ -172,8 +166,7 @@ static void test_tools__json_families(void **state)
     (void)state;
     const cf_tool_constraint hermes = {.family = CF_TOOLS_HERMES};
     static const one v[] = {
-        {"<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>",
-         true},
+        {"<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>", true},
         {"<tool_call>\n{\"name\": \"ping\", \"arguments\": {\"timeout\": 5}}\n"
          "</tool_call>\n<tool_call>\n{\"name\": \"get_time\", \"arguments\": "
          "{}}\n</tool_call>",
@@ -181,8 +174,7 @@ static void test_tools__json_families(void **state)
         {"<tool_call>\n{\"name\": \"ping\", \"arguments\": {\"timeout\": "
          "\"5\"}}\n</tool_call>",
          false},
-        {"<tool_call>\n{\"name\": \"pong\", \"arguments\": {}}\n</tool_call>",
-         false},
+        {"<tool_call>\n{\"name\": \"pong\", \"arguments\": {}}\n</tool_call>", false},
         {"<tool_call>\n{\"name\": \"ping\"}\n</tool_call>", false},
         {"<tool_call>\n{\"name\": \"search\", \"arguments\": "
          "{\"query\": \"a\", \"filter\": {\"tags\": []}}}\n</tool_call>",
@@ -193,8 +185,7 @@ static void test_tools__json_families(void **state)
          false},
     };
     CHECK(&hermes, v);
-    const cf_tool_constraint llama = {.family = CF_TOOLS_LLAMA_JSON,
-                                      .mode = CF_TOOLS_TEXT_AND};
+    const cf_tool_constraint llama = {.family = CF_TOOLS_LLAMA_JSON, .mode = CF_TOOLS_TEXT_AND};
     static const one w[] = {
         {"{\"name\": \"ping\", \"parameters\": {}}", true},
         {"{\"name\": \"ping\", \"parameters\": {}}; {\"name\": \"get_time\", "
@@ -223,11 +214,10 @@ static void test_tools__json_families(void **state)
 static void test_tools__fc_families(void **state)
 {
     (void)state;
-    const cf_tool_constraint fc = {
-        .family = CF_TOOLS_FUNCTIONGEMMA,
-        .has_fences = true,
-        .prefix = {"<start_function_call>", 21},
-        .suffix = {"<end_function_call><start_function_response>", 44}};
+    const cf_tool_constraint fc = {.family = CF_TOOLS_FUNCTIONGEMMA,
+                                   .has_fences = true,
+                                   .prefix = {"<start_function_call>", 21},
+                                   .suffix = {"<end_function_call><start_function_response>", 44}};
     static const one v[] = {
         {"<start_function_call>call:get_weather{location:<escape>Oslo<escape>}"
          "<end_function_call><start_function_response>",
@@ -260,15 +250,13 @@ static void test_tools__fc_families(void **state)
 static void test_tools__control_tokens(void **state)
 {
     (void)state;
-    static const char *const words[] = {
-        "<|tool_call>", "<tool_call|>", "call:ping{}", "<",
-        "|tool_call>",  "<eos>",        "<|image|>"};
+    static const char *const words[] = {"<|tool_call>", "<tool_call|>", "call:ping{}", "<",
+                                        "|tool_call>",  "<eos>",        "<|image|>"};
     cf_piece pieces[7];
     for (int i = 0; i < 7; i++) {
-        pieces[i] = (cf_piece){cf_str_from(words[i]),
-                               i == 2 || i == 3 || i == 4 ? CF_PIECE_TEXT
-                               : i == 5                   ? CF_PIECE_END
-                                                          : CF_PIECE_CONTROL};
+        pieces[i] = (cf_piece){cf_str_from(words[i]), i == 2 || i == 3 || i == 4 ? CF_PIECE_TEXT
+                                                      : i == 5                   ? CF_PIECE_END
+                                                               : CF_PIECE_CONTROL};
     }
     cf_error err;
     json_t *json;
@@ -306,12 +294,9 @@ static void test_tools__control_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tools__python),
-        cmocka_unit_test(test_tools__seed_order),
-        cmocka_unit_test(test_tools__text_and),
-        cmocka_unit_test(test_tools__text_until),
-        cmocka_unit_test(test_tools__json_families),
-        cmocka_unit_test(test_tools__fc_families),
+        cmocka_unit_test(test_tools__python),         cmocka_unit_test(test_tools__seed_order),
+        cmocka_unit_test(test_tools__text_and),       cmocka_unit_test(test_tools__text_until),
+        cmocka_unit_test(test_tools__json_families),  cmocka_unit_test(test_tools__fc_families),
         cmocka_unit_test(test_tools__control_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

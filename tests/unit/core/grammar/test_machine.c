@@ -17,8 +17,8 @@ static cf_grammar *compile(const char *text)
 
 /* Reads n bytes, `unit` again and again; whether all were taken.  *may_end
  * is as after the last, *work what it cost, *n_frame what it left. */
-static bool read_text(const cf_grammar *g, const char *unit, size_t n,
-                      bool *may_end, uint64_t *work, size_t *n_frame)
+static bool read_text(const cf_grammar *g, const char *unit, size_t n, bool *may_end,
+                      uint64_t *work, size_t *n_frame)
 {
     cf_error err;
     cf_machine m;
@@ -56,8 +56,7 @@ static void test_machine__right_recursion_is_linear(void **state)
         {"root = item root | item ; item = /[a-z]+/ \",\" ;", "ab,"},
         {"root = \"(\" root \")\" root | \"x\" | \"\" ;", "()"},
         {"root = a | \"\" ; a = \"x\" b ; b = \"y\" a | \"y\" ;", "xy"},
-        {"list = item rest ; rest = \",\" list | \"\" ; item = /[0-9]+/ ;",
-         "12,3,"},
+        {"list = item rest ; rest = \",\" list | \"\" ; item = /[0-9]+/ ;", "12,3,"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cf_grammar *g = compile(rows[i].grammar);
@@ -65,8 +64,8 @@ static void test_machine__right_recursion_is_linear(void **state)
         size_t n_frame[2];
         bool may_end;
         for (int k = 0; k < 2; k++) {
-            assert_true(read_text(g, rows[i].unit, k == 0 ? 3000 : 6000,
-                                  &may_end, &work[k], &n_frame[k]));
+            assert_true(
+                read_text(g, rows[i].unit, k == 0 ? 3000 : 6000, &may_end, &work[k], &n_frame[k]));
         }
         assert_true(work[1] < 2 * work[0] + 1000);
         assert_true(work[1] < 6000 * 60);
@@ -80,8 +79,7 @@ static void test_machine__right_recursion_is_linear(void **state)
 static void test_machine__open_frames_are_found_by_hash(void **state)
 {
     (void)state;
-    cf_grammar *g =
-        compile("root = \"a\" root end | \"\" ; end = \"!\" | \"\" ;");
+    cf_grammar *g = compile("root = \"a\" root end | \"\" ; end = \"!\" | \"\" ;");
     uint64_t work;
     size_t n_frame;
     bool may_end;
@@ -96,10 +94,8 @@ static void test_machine__open_frames_are_found_by_hash(void **state)
 static void test_machine__recursion_equals_repetition(void **state)
 {
     (void)state;
-    cf_grammar *g[2] = {
-        compile(
-            "root = item root | \"\" ; item = \"a\" | \"ab\" | \"b\" \"b\" ;"),
-        compile("root = (\"a\" | \"ab\" | \"bb\")* ;")};
+    cf_grammar *g[2] = {compile("root = item root | \"\" ; item = \"a\" | \"ab\" | \"b\" \"b\" ;"),
+                        compile("root = (\"a\" | \"ab\" | \"bb\")* ;")};
     for (uint64_t seed = 0; seed < 300; seed++) {
         cf_rand rng = {seed};
         char text[20] = "";
@@ -137,8 +133,7 @@ static void test_machine__many_rules_compile(void **state)
             if (next < 0 || next == N) {
                 cf_buf_addf(&t, "r%d = \"c\" ;\n", i);
             } else { /* way 2: each begins with the next */
-                cf_buf_addf(&t, "r%d = %s r%d | \"b\" ;\n", i,
-                            way == 2 ? "" : "\"a\"", next);
+                cf_buf_addf(&t, "r%d = %s r%d | \"b\" ;\n", i, way == 2 ? "" : "\"a\"", next);
             }
         }
         T_OK(cf_buf_check(&t, &err), err);
@@ -157,14 +152,12 @@ static void test_machine__equal_counts_compile_within_work(void **state)
     for (size_t i = 0; i < 2; i++) {
         cf_error err;
         cf_grammar *g = NULL;
-        T_OK(cf_grammar_from_regex(&g, cf_str_from(patterns[i]), &opts, &err),
-             err);
+        T_OK(cf_grammar_from_regex(&g, cf_str_from(patterns[i]), &opts, &err), err);
         cf_grammar_free(g);
     }
     cf_error err;
     cf_grammar *g = NULL;
-    T_FAILS(cf_grammar_from_regex(&g, cf_str_from("a{1000000}"), NULL, &err),
-            CF_ELIMIT);
+    T_FAILS(cf_grammar_from_regex(&g, cf_str_from("a{1000000}"), NULL, &err), CF_ELIMIT);
 }
 
 static void test_machine__left_recursion_is_named(void **state)
@@ -174,8 +167,7 @@ static void test_machine__left_recursion_is_named(void **state)
     cf_grammar *g = NULL;
     const char *text = "root = ws list ; ws = \"\" | \" \" ; "
                        "list = ws list \"a\" | \"a\" ;";
-    T_FAILS(cf_grammar_from_text(&g, cf_str_from(text), NULL, &err),
-            CF_EUNSUPPORTED);
+    T_FAILS(cf_grammar_from_text(&g, cf_str_from(text), NULL, &err), CF_EUNSUPPORTED);
     assert_non_null(strstr(err.text, "rule list calls itself"));
 }
 

@@ -76,10 +76,9 @@ static void test_templates__order(void **state)
     assert_template(NULL, "one");
     put("tokenizer_config.json", "{\"chat_template\":\"two\"}");
     assert_template(NULL, "two");
-    put("tokenizer_config.json",
-        "{\"model_max_length\":1000000000000000019884624838656,"
-        "\"chat_template\":[{\"name\":\"default\",\"template\":\"three\"},"
-        "{\"name\":\"tool_use\",\"template\":\"four\"}]}");
+    put("tokenizer_config.json", "{\"model_max_length\":1000000000000000019884624838656,"
+                                 "\"chat_template\":[{\"name\":\"default\",\"template\":\"three\"},"
+                                 "{\"name\":\"tool_use\",\"template\":\"four\"}]}");
     assert_template(NULL, "three");
     assert_template("default", "three");
     assert_template("tool_use", "four");
@@ -102,11 +101,9 @@ static void test_templates__order(void **state)
 static void test_tokens__variables_and_ends(void **state)
 {
     (void)state;
-    put("tokenizer_config.json",
-        "{\"bos_token\":{\"content\":\"<s>\"},\"eos_token\":null,"
-        "\"extra_special_tokens\":{\"image_token\":\"<tool>\"}}");
-    put("special_tokens_map.json",
-        "{\"bos_token\":\"other\",\"eos_token\":\"hell\"}");
+    put("tokenizer_config.json", "{\"bos_token\":{\"content\":\"<s>\"},\"eos_token\":null,"
+                                 "\"extra_special_tokens\":{\"image_token\":\"<tool>\"}}");
+    put("special_tokens_map.json", "{\"bos_token\":\"other\",\"eos_token\":\"hell\"}");
     put("generation_config.json", "{\"eos_token_id\":[257,999999,-1]}");
     put("config.json", "{\"model_type\":\"qwen3\",\"hidden_size\":64}");
     cf_engine *e = opened();

@@ -10,20 +10,19 @@
 #include "tests/support/hf_file.h"
 
 /* "piece@from-to ..." by the library's offsets. */
-static const char *shown(cf_hf_opened *x, const char *text, bool parse,
-                         bool add)
+static const char *shown(cf_hf_opened *x, const char *text, bool parse, bool add)
 {
     cf_error err = {0};
     cf_token_list list;
     uint32_t *at = NULL;
     cf_buf b = CF_BUF_INIT;
-    T_OK(cf_tokenizer_encode_offsets(&list, &at, x->tok, cf_str_from(text),
-                                     parse, add, &x->arena, &err),
+    T_OK(cf_tokenizer_encode_offsets(&list, &at, x->tok, cf_str_from(text), parse, add, &x->arena,
+                                     &err),
          err);
     for (size_t i = 0; i < list.n; i++) {
         cf_str s = cf_tokenizer_raw_piece(x->tok, list.v[i].id);
-        cf_buf_addf(&b, "%s%.*s@%u-%u", i != 0 ? " " : "", (int)s.n, s.p,
-                    (unsigned)at[2 * i], (unsigned)at[2 * i + 1]);
+        cf_buf_addf(&b, "%s%.*s@%u-%u", i != 0 ? " " : "", (int)s.n, s.p, (unsigned)at[2 * i],
+                    (unsigned)at[2 * i + 1]);
     }
     const char *copy = cf_arena_strndup(&x->arena, cf_buf_cstr(&b), b.n);
     cf_buf_deinit(&b);
@@ -35,9 +34,7 @@ static const char *decoded(cf_hf_opened *x, const char *text, bool spell)
     cf_error err = {0};
     cf_token_list list;
     cf_buf b = CF_BUF_INIT;
-    T_OK(cf_tokenizer_encode(&list, x->tok, cf_str_from(text), true, false,
-                             &x->arena, &err),
-         err);
+    T_OK(cf_tokenizer_encode(&list, x->tok, cf_str_from(text), true, false, &x->arena, &err), err);
     cf_token *ids = cf_arena_calloc(&x->arena, list.n + 1, sizeof *ids);
     for (size_t i = 0; i < list.n; i++) {
         ids[i] = list.v[i].id;
@@ -53,16 +50,13 @@ static void test_bytes__merges_and_added(void **state)
     (void)state;
     cf_hf_opened x = cf_hf_open(CF_HF_BYTES);
     assert_string_equal(shown(&x, "hello", false, false), "hell@0-4 o@4-5");
-    assert_string_equal(shown(&x, "hello", false, true),
-                        "<s>@0-0 hell@0-4 o@4-5");
+    assert_string_equal(shown(&x, "hello", false, true), "<s>@0-0 hell@0-4 o@4-5");
     /* The white space around <tool> goes along; <s> is text unless asked. */
-    assert_string_equal(shown(&x, "a <tool> b", false, false),
-                        "a@0-1 <tool>@1-9 b@9-10");
+    assert_string_equal(shown(&x, "a <tool> b", false, false), "a@0-1 <tool>@1-9 b@9-10");
     assert_string_equal(shown(&x, "<s>h", true, false), "<s>@0-3 h@3-4");
     assert_int_equal(strlen(shown(&x, "<s>", false, false)), 17);
     /* Each byte token of a character has all of it; "e\u0301" is composed. */
-    assert_string_equal(shown(&x, "e\xCC\x81", false, false),
-                        "\xC3\x83@0-1 \xC2\xA9@0-1");
+    assert_string_equal(shown(&x, "e\xCC\x81", false, false), "\xC3\x83@0-1 \xC2\xA9@0-1");
     assert_string_equal(decoded(&x, "hello <s>\xF0\x9F\x98\x80", true),
                         "hello <s>\xF0\x9F\x98\x80");
     assert_string_equal(decoded(&x, "hello <s>x", false), "hello x");
@@ -93,25 +87,21 @@ static void test_chars__prefix_and_bytes(void **state)
 static void test_words__of_a_fixed_length(void **state)
 {
     (void)state;
-    static const char file[] =
-        "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":"
-        "{\"?\":0,\"ab\":1,\"\xC3\xA9\\n\":2,\"d\":3}},\"pre_tokenizer\":"
-        "{\"type\":\"FixedLength\",\"length\":%s}}";
+    static const char file[] = "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":"
+                               "{\"?\":0,\"ab\":1,\"\xC3\xA9\\n\":2,\"d\":3}},\"pre_tokenizer\":"
+                               "{\"type\":\"FixedLength\",\"length\":%s}}";
     cf_hf_opened x = {CF_BUF_INIT, {0}, NULL};
     cf_error err = {0};
     cf_hf_names names = {0};
     cf_arena_init(&x.arena, 0);
     cf_buf_addf(&x.file, file, "2");
-    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
-         err);
+    T_OK(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err), err);
     assert_string_equal(shown(&x, "ab\xC3\xA9\nxxd", false, false),
                         "ab@0-2 \xC3\xA9\n@2-5 ?@5-7 d@7-8");
     cf_tokenizer_free(x.tok);
     cf_buf_reset(&x.file);
     cf_buf_addf(&x.file, file, "0");
-    T_FAILS(
-        cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err),
-        CF_EFORMAT);
+    T_FAILS(cf_hf_tokenizer(&x.tok, cf_buf_str(&x.file), &names, &x.arena, &err), CF_EFORMAT);
     cf_arena_deinit(&x.arena);
     cf_buf_deinit(&x.file);
 }
@@ -126,10 +116,8 @@ static void test_wordpiece__known(void **state)
     assert_string_equal(shown(&x, "Caf\xC3\xA9\xE6\x97\xA5", false, false),
                         "cafe@0-5 \xE6\x97\xA5@5-8");
     assert_string_equal(shown(&x, "unknown", false, false), "[UNK]@0-7");
-    assert_string_equal(shown(&x, "ununununununun", false, false),
-                        "[UNK]@0-14");
-    assert_string_equal(decoded(&x, "unaffable, running", true),
-                        "unaffable, running");
+    assert_string_equal(shown(&x, "ununununununun", false, false), "[UNK]@0-14");
+    assert_string_equal(decoded(&x, "unaffable, running", true), "unaffable, running");
     cf_hf_close(&x);
 }
 
@@ -137,12 +125,10 @@ static void test_unigram__best_path(void **state)
 {
     (void)state;
     cf_hf_opened x = cf_hf_open(CF_HF_UNIGRAM);
-    assert_string_equal(shown(&x, "abab a", false, false),
-                        "\xE2\x96\x81"
-                        "a@0-1 bab@1-4 \xE2\x96\x81"
-                        "a@4-6");
-    assert_string_equal(shown(&x, "zyab", false, false),
-                        "\xE2\x96\x81@0-1 <unk>@0-2 ab@2-4");
+    assert_string_equal(shown(&x, "abab a", false, false), "\xE2\x96\x81"
+                                                           "a@0-1 bab@1-4 \xE2\x96\x81"
+                                                           "a@4-6");
+    assert_string_equal(shown(&x, "zyab", false, false), "\xE2\x96\x81@0-1 <unk>@0-2 ab@2-4");
     assert_string_equal(decoded(&x, "ab a", true), "ab a");
     cf_hf_close(&x);
 }
@@ -164,12 +150,10 @@ static void test_spm__unigram(void **state)
 {
     (void)state;
     cf_hf_opened x = opened_spm(false);
-    assert_string_equal(shown(&x, "  ab  ab ", false, true),
-                        "\xE2\x96\x81"
-                        "ab@2-4 \xE2\x96\x81"
-                        "ab@5-8 </s>@0-0");
-    assert_string_equal(shown(&x, "a<tool>", false, false),
-                        "\xE2\x96\x81@0-1 a@0-1 <tool>@1-7");
+    assert_string_equal(shown(&x, "  ab  ab ", false, true), "\xE2\x96\x81"
+                                                             "ab@2-4 \xE2\x96\x81"
+                                                             "ab@5-8 </s>@0-0");
+    assert_string_equal(shown(&x, "a<tool>", false, false), "\xE2\x96\x81@0-1 a@0-1 <tool>@1-7");
     /* A control piece that is spelled out stays text. */
     assert_non_null(strstr(shown(&x, "<s>", false, false), "<unk>"));
     assert_string_equal(decoded(&x, "ab ab", true), "ab ab");
@@ -182,9 +166,7 @@ static void test_spm__bpe(void **state)
     cf_hf_opened x = opened_spm(true);
     cf_error err = {0};
     cf_token_list list;
-    T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_from("ab ab"), false, true,
-                             &x.arena, &err),
-         err);
+    T_OK(cf_tokenizer_encode(&list, x.tok, cf_str_from("ab ab"), false, true, &x.arena, &err), err);
     assert_int_equal(list.n, 3);
     assert_int_equal(list.v[0].id, 1);
     assert_int_equal(list.v[1].id, 8);
@@ -201,8 +183,7 @@ static void assert_refused(const char *file, cf_status code, const char *word)
     cf_tokenizer *tok = NULL;
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    T_FAILS(cf_hf_tokenizer(&tok, cf_str_from(file), &names, &arena, &err),
-            code);
+    T_FAILS(cf_hf_tokenizer(&tok, cf_str_from(file), &names, &arena, &err), code);
     if (strstr(err.text, word) == NULL) {
         fail_msg("'%s' does not name '%s'", err.text, word);
     }
@@ -218,12 +199,10 @@ static void test_refused__files(void **state)
     assert_refused("", CF_EFORMAT, "JSON");
     assert_refused("{}", CF_EFORMAT, "model");
     assert_refused("{\"model\":{\"vocab\":{\"a\":0", CF_EFORMAT, "JSON");
-    assert_refused("{\"model\":{\"type\":\"Magic\",\"vocab\":{\"a\":0}}}",
-                   CF_EUNSUPPORTED, "Magic");
-    assert_refused("{\"model\":{\"vocab\":{\"a\":2000000000}}}", CF_EFORMAT,
-                   "2000000000");
-    assert_refused("{\"normalizer\":{\"type\":\"Magic\"}," MODEL "}",
-                   CF_EUNSUPPORTED, "Magic");
+    assert_refused("{\"model\":{\"type\":\"Magic\",\"vocab\":{\"a\":0}}}", CF_EUNSUPPORTED,
+                   "Magic");
+    assert_refused("{\"model\":{\"vocab\":{\"a\":2000000000}}}", CF_EFORMAT, "2000000000");
+    assert_refused("{\"normalizer\":{\"type\":\"Magic\"}," MODEL "}", CF_EUNSUPPORTED, "Magic");
     assert_refused("{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":"
                    "{\"Regex\":\"a(\"}}," MODEL "}",
                    CF_EUNSUPPORTED, "a(");
@@ -233,8 +212,7 @@ static void test_refused__files(void **state)
     assert_refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},"
                    "\"merges\":[\"aa\"]}}",
                    CF_EFORMAT, "two parts");
-    assert_refused("{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\"]]}}",
-                   CF_EFORMAT, "JSON");
+    assert_refused("{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\"]]}}", CF_EFORMAT, "JSON");
 }
 
 static void test_refused__nesting(void **state)
@@ -258,11 +236,10 @@ static void test_refused__nesting(void **state)
 static void test_refused__slow_pattern(void **state)
 {
     (void)state;
-    static const char file[] =
-        "{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":"
-        "\"(?:a|aa)+[bc]\"},\"behavior\":\"Isolated\"},"
-        "\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},"
-        "\"unk_token\":\"a\"}}";
+    static const char file[] = "{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+                               "\"(?:a|aa)+[bc]\"},\"behavior\":\"Isolated\"},"
+                               "\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},"
+                               "\"unk_token\":\"a\"}}";
     cf_error err = {0};
     cf_hf_names names = {.n_ends = 0};
     cf_tokenizer *tok = NULL;
@@ -270,10 +247,8 @@ static void test_refused__slow_pattern(void **state)
     cf_arena arena;
     cf_arena_init(&arena, 0);
     T_OK(cf_hf_tokenizer(&tok, cf_str_from(file), &names, &arena, &err), err);
-    T_FAILS(cf_tokenizer_encode(
-                &list, tok,
-                cf_str_from("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), false,
-                false, &arena, &err),
+    T_FAILS(cf_tokenizer_encode(&list, tok, cf_str_from("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+                                false, false, &arena, &err),
             CF_ELIMIT);
     cf_tokenizer_free(tok);
     cf_arena_deinit(&arena);
@@ -282,14 +257,12 @@ static void test_refused__slow_pattern(void **state)
 static void test_refused__spm(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "\x0A\x7F", "\x0B", "\xFF\xFF",
-                                      "\x0A\x02\x18\x09"};
+    static const char *const bad[] = {"", "\x0A\x7F", "\x0B", "\xFF\xFF", "\x0A\x02\x18\x09"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cf_error err = {0};
         cf_spm_options o = {-1, -1, 0};
         cf_tokenizer *tok = NULL;
-        T_FAILS(cf_spm_tokenizer(&tok, cf_str_from(bad[i]), &o, &err),
-                CF_EFORMAT);
+        T_FAILS(cf_spm_tokenizer(&tok, cf_str_from(bad[i]), &o, &err), CF_EFORMAT);
         assert_null(tok);
     }
 }

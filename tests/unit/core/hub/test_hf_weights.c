@@ -65,8 +65,8 @@ static void compare(const cf_tiny_options *o, bool in_parts)
     compute(b, got);
     for (size_t i = 0; i < 2 * VOCAB; i++) {
         if (memcmp(&want[i], &got[i], sizeof want[i]) != 0) {
-            fail_msg("%s: logit %zu is %.9g, must be %.9g", o->arch, i,
-                     (double)got[i], (double)want[i]);
+            fail_msg("%s: logit %zu is %.9g, must be %.9g", o->arch, i, (double)got[i],
+                     (double)want[i]);
         }
     }
     cf_engine_close(b);
@@ -82,8 +82,7 @@ static void test_same_bits__each_family_and_type(void **state)
     for (size_t i = 0; cf_tiny_archs[i] != NULL; i++) {
         const char *arch = cf_tiny_archs[i];
         for (size_t k = 0; k < 3; k++) {
-            cf_tiny_options o = {
-                .arch = arch, .type = types[k], .seed = 11 + i};
+            cf_tiny_options o = {.arch = arch, .type = types[k], .seed = 11 + i};
             o.rope_scaling = strcmp(arch, "mistral3") == 0 ? "yarn" : NULL;
             o.has_output = k == 1 && strncmp(arch, "gemma", 5) != 0;
             compare(&o, k == 2);
@@ -94,18 +93,11 @@ static void test_same_bits__each_family_and_type(void **state)
 static void test_same_bits__rotary_scaling(void **state)
 {
     (void)state;
-    compare(&(cf_tiny_options){.arch = "phi3",
-                               .rope_scaling = "longrope",
-                               .seed = 3},
-            false);
+    compare(&(cf_tiny_options){.arch = "phi3", .rope_scaling = "longrope", .seed = 3}, false);
+    compare(&(cf_tiny_options){.arch = "qwen2", .rope_scaling = "yarn", .seed = 4}, false);
     compare(
-        &(cf_tiny_options){.arch = "qwen2", .rope_scaling = "yarn", .seed = 4},
+        &(cf_tiny_options){.arch = "llama", .rope_scaling = "linear", .has_bias = true, .seed = 5},
         false);
-    compare(&(cf_tiny_options){.arch = "llama",
-                               .rope_scaling = "linear",
-                               .has_bias = true,
-                               .seed = 5},
-            false);
 }
 
 /* The file of sentence-transformers says how a vector is made. */
@@ -123,8 +115,7 @@ static void test_pooling__as_the_folder_says(void **state)
         {"{\"pooling_mode_cls_token\":true}", CF_POOLING_FIRST},
         {"{\"pooling_mode_lasttoken\":true}", CF_POOLING_LAST},
         {"{\"pooling_mode\":\"lasttoken\"}", CF_POOLING_LAST},
-        {"{\"pooling_mode_mean_tokens\":true,\"pooling_mode_cls_token\":true}",
-         CF_POOLING_NONE},
+        {"{\"pooling_mode_mean_tokens\":true,\"pooling_mode_cls_token\":true}", CF_POOLING_NONE},
         {"{\"pooling_mode_max_tokens\":true}", CF_POOLING_NONE},
     };
     const cf_tiny_options o = {.arch = "qwen3"};
@@ -140,9 +131,7 @@ static void test_pooling__as_the_folder_says(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cf_engine *e = NULL;
         if (rows[i].text != NULL) {
-            T_OK(cf_os_write_file(path, rows[i].text, strlen(rows[i].text),
-                                  0600, &err),
-                 err);
+            T_OK(cf_os_write_file(path, rows[i].text, strlen(rows[i].text), 0600, &err), err);
         }
         T_OK(cf_engine_open(&e, folder, NULL, &err), err);
         assert_int_equal(cf_engine_get_info(e).pooling, rows[i].want);

@@ -15,11 +15,7 @@
 #include "tests/support/tiny_lora.h"
 
 enum { VOCAB = 320, N_IDS = 12, HEADS = 4 };
-enum {
-    RANK = CF_TINY_RANK,
-    N_LAYER = CF_TINY_LORA_LAYERS,
-    N_MAT = CF_TINY_MATS
-};
+enum { RANK = CF_TINY_RANK, N_LAYER = CF_TINY_LORA_LAYERS, N_MAT = CF_TINY_MATS };
 
 static const double ALPHA = CF_TINY_ALPHA;
 
@@ -61,15 +57,14 @@ static void write_peft(bool pairs, uint64_t seed, const char *config)
                         "%s\"base_model.model.model.layers.%u.%s.lora_A.weight"
                         "\":{\"dtype\":\"F32\",\"shape\":[%d,%u],"
                         "\"data_offsets\":[%zu,%zu]}",
-                        header.n == 0 ? "{" : ",", l, mats[i].peft, RANK,
-                        mats[i].n_col, data.n, data.n + na);
+                        header.n == 0 ? "{" : ",", l, mats[i].peft, RANK, mats[i].n_col, data.n,
+                        data.n + na);
             cf_buf_add(&data, q.a, na);
             cf_buf_addf(&header,
                         ",\"base_model.model.model.layers.%u.%s.lora_B.weight"
                         "\":{\"dtype\":\"F32\",\"shape\":[%u,%d],"
                         "\"data_offsets\":[%zu,%zu]}",
-                        l, mats[i].peft, mats[i].n_row, RANK, data.n,
-                        data.n + nb);
+                        l, mats[i].peft, mats[i].n_row, RANK, data.n, data.n + nb);
             cf_buf_add(&data, q.b, nb);
         }
     }
@@ -109,8 +104,7 @@ static void merge(void *bytes, size_t n, uint64_t seed, double scale)
                 for (size_t c = 0; c < mats[i].n_col; c++) {
                     double sum = 0;
                     for (size_t k = 0; k < RANK; k++) {
-                        sum += (double)p.b[r * RANK + k] *
-                               (double)p.a[k * mats[i].n_col + c];
+                        sum += (double)p.b[r * RANK + k] * (double)p.a[k * mats[i].n_col + c];
                     }
                     w[r * mats[i].n_col + c] += (float)(scale * sum);
                 }
@@ -131,8 +125,7 @@ static void compute(cf_session *s, float out[VOCAB])
     memcpy(out, cf_session_logits(s), VOCAB * sizeof *out);
 }
 
-static void compute_with(cf_engine *e, const cf_adapter_use *v, size_t n,
-                         float out[VOCAB])
+static void compute_with(cf_engine *e, const cf_adapter_use *v, size_t n, float out[VOCAB])
 {
     cf_error err = {0};
     cf_session *s = NULL;
@@ -189,12 +182,9 @@ static void test_adapter__equals_merged_weights(void **state)
         compute_with(m.e, &(cf_adapter_use){a, 0}, 1, none);
         assert_memory_equal(base, none, sizeof base);
         compute_with(m.e, &(cf_adapter_use){a, 0.5f}, 1, with);
-        merged.bytes = cf_tiny_gguf(
-            &(cf_tiny_options){.arch = archs[i], .seed = 5}, &merged.n);
+        merged.bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = archs[i], .seed = 5}, &merged.n);
         merge(merged.bytes, merged.n, 1, 0.5 * ALPHA / RANK);
-        T_OK(cf_engine_open_memory(&merged.e, merged.bytes, merged.n, NULL,
-                                   &err),
-             err);
+        T_OK(cf_engine_open_memory(&merged.e, merged.bytes, merged.n, NULL, &err), err);
         compute_with(merged.e, NULL, 0, want);
         assert_true(distance(with, base) > 1e-2);
         assert_true(distance(with, want) < 1e-4);
@@ -229,9 +219,7 @@ static void test_adapters__two_sessions_in_one_pass(void **state)
         part[i] = (cf_advance){.session = s[i], .ids = ids, .n = N_IDS};
     }
     T_OK(cf_session_set_adapters(s[0], &(cf_adapter_use){a, 1}, 1, &err), err);
-    T_OK(cf_session_set_adapters(s[1], (cf_adapter_use[]){{a, 0.25f}, {b, 1}},
-                                 2, &err),
-         err);
+    T_OK(cf_session_set_adapters(s[1], (cf_adapter_use[]){{a, 0.25f}, {b, 1}}, 2, &err), err);
     T_OK(cf_batch_pass(part, 3, NULL, &err), err);
     assert_memory_equal(cf_session_logits(s[0]), one, sizeof one);
     assert_memory_equal(cf_session_logits(s[1]), two, sizeof two);
@@ -307,8 +295,7 @@ static void test_refuses__what_is_not_computed(void **state)
     T_OK(cf_os_write_file(gguf_path, m.bytes, m.n, 0600, &err), err);
     assert_int_equal(cf_adapter_open(&a, m.e, gguf_path, &err), CF_EFORMAT);
     assert_non_null(strstr(err.text, "not an adapter"));
-    assert_int_equal(cf_adapter_open(&a, m.e, "/nowhere.gguf", &err),
-                     CF_ENOTFOUND);
+    assert_int_equal(cf_adapter_open(&a, m.e, "/nowhere.gguf", &err), CF_ENOTFOUND);
     close_model(&m);
 }
 

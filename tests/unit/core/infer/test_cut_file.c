@@ -31,12 +31,8 @@ static void open_model(model *m, const char *name)
     snprintf(m->path, sizeof m->path, "%s", store_dir_file(name));
     T_OK(cf_os_write_file(m->path, bytes, m->n, 0600, &err), err);
     cf_tiny_free(bytes);
-    T_OK(cf_engine_open(&m->engine, m->path,
-                        &(cf_engine_options){.n_threads = 3}, &err),
-         err);
-    T_OK(cf_session_new(&m->session, m->engine,
-                        &(cf_session_options){.n_ctx = 32}, &err),
-         err);
+    T_OK(cf_engine_open(&m->engine, m->path, &(cf_engine_options){.n_threads = 3}, &err), err);
+    T_OK(cf_session_new(&m->session, m->engine, &(cf_session_options){.n_ctx = 32}, &err), err);
     cf_sync_result r;
     T_OK(cf_session_sync(m->session, ids, 4, NULL, &r, &err), err);
 }
@@ -56,8 +52,7 @@ static void expect_failure(model *m)
     T_FAILS(cf_session_sync(m->session, ids, 8, NULL, &r, &err), CF_EIO);
     assert_non_null(strstr(err.text, m->path));
     assert_non_null(strstr(err.text, "cut or written to"));
-    assert_memory_equal(cf_session_tokens(m->session, &n), ids,
-                        sizeof *ids * 4);
+    assert_memory_equal(cf_session_tokens(m->session, &n), ids, sizeof *ids * 4);
     assert_true(n >= 4);
 }
 

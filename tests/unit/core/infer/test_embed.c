@@ -15,15 +15,13 @@ typedef struct model {
     cf_session *session;
 } model;
 
-static void open_model(model *m, const char *arch, uint32_t pooling,
-                       uint32_t n_batch)
+static void open_model(model *m, const char *arch, uint32_t pooling, uint32_t n_batch)
 {
     cf_error err;
     size_t n;
     const cf_engine_options o = {.n_threads = 2};
     const cf_session_options so = {.n_batch = n_batch};
-    m->bytes = cf_tiny_gguf(
-        &(cf_tiny_options){.arch = arch, .seed = 5, .pooling = pooling}, &n);
+    m->bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = arch, .seed = 5, .pooling = pooling}, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &o, &err), err);
     T_OK(cf_session_new(&m->session, m->engine, &so, &err), err);
 }
@@ -65,9 +63,8 @@ static void test_embed__pools_as_declared(void **state)
     static const struct {
         cf_pooling pooling;
         uint32_t from, to;
-    } rows[] = {{CF_POOLING_MEAN, 0, N_IDS},
-                {CF_POOLING_FIRST, 0, 1},
-                {CF_POOLING_LAST, N_IDS - 1, N_IDS}};
+    } rows[] = {
+        {CF_POOLING_MEAN, 0, N_IDS}, {CF_POOLING_FIRST, 0, 1}, {CF_POOLING_LAST, N_IDS - 1, N_IDS}};
     cf_token ids[N_IDS];
     make_ids(ids);
     for (size_t i = 0; i < 9; i++) {
@@ -131,8 +128,7 @@ static void test_embed__refuses(void **state)
         cf_error err;
         float out[N_EMBD];
         open_model(&m, "llama", rows[i].pooling, 0);
-        T_FAILS(cf_session_embed(m.session, ids, rows[i].n, NULL, out, &err),
-                rows[i].want);
+        T_FAILS(cf_session_embed(m.session, ids, rows[i].n, NULL, out, &err), rows[i].want);
         close_model(&m);
     }
 }

@@ -31,9 +31,7 @@ static void mul(double *y, const cf_mat *m, const float *bias, const double *x)
 {
     float row[WIDTH];
     for (uint32_t r = 0; r < m->n_row; r++) {
-        cf_dtype_to_f32(m->type, row,
-                        (const unsigned char *)m->p + r * m->row_bytes,
-                        m->n_col);
+        cf_dtype_to_f32(m->type, row, (const unsigned char *)m->p + r * m->row_bytes, m->n_col);
         y[r] = bias != NULL ? (double)bias[r] : 0;
         for (uint32_t c = 0; c < m->n_col; c++) {
             y[r] += (double)row[c] * x[c];
@@ -41,8 +39,7 @@ static void mul(double *y, const cf_mat *m, const float *bias, const double *x)
     }
 }
 
-static void norm(double *out, const double *x, const float *w, uint32_t n,
-                 double eps)
+static void norm(double *out, const double *x, const float *w, uint32_t n, double eps)
 {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -55,8 +52,7 @@ static void norm(double *out, const double *x, const float *w, uint32_t n,
 }
 
 /* The norm before a part, where the family has one. */
-static void norm_in(const oracle *o, double *out, const double *x,
-                    const float *w)
+static void norm_in(const oracle *o, double *out, const double *x, const float *w)
 {
     if (w != NULL) {
         norm(out, x, w, o->hp.n_embd, (double)o->hp.norm_eps);
@@ -86,8 +82,7 @@ static double frequency(const oracle *o, const cf_layer_hparams *l, uint32_t i)
     return p->scaling == CF_ROPE_LINEAR ? f / p->factor : f;
 }
 
-static void rotate(const oracle *o, const cf_layer_hparams *l, double *head,
-                   uint32_t pos)
+static void rotate(const oracle *o, const cf_layer_hparams *l, double *head, uint32_t pos)
 {
     uint32_t n = o->hp.rope[l->rope_set].n_rot / 2;
     bool halves = o->hp.arch->rope_style == CF_ROPE_NEOX;
@@ -201,8 +196,8 @@ static double gated(const oracle *o, double g, double u)
 }
 
 /* out = down * gated(gate * in, up * in) */
-static void block(oracle *o, const cf_mat *m[3], const float *bias[3],
-                  const double *in, double *out)
+static void block(oracle *o, const cf_mat *m[3], const float *bias[3], const double *in,
+                  double *out)
 {
     mul(o->g, m[0], bias[0], in);
     if (m[1]->p != NULL) {
@@ -215,14 +210,12 @@ static void block(oracle *o, const cf_mat *m[3], const float *bias[3],
 }
 
 /* sum += weight * expert e of h */
-static void add_expert(oracle *o, const cf_expert_weights *w, uint32_t e,
-                       double weight)
+static void add_expert(oracle *o, const cf_expert_weights *w, uint32_t e, double weight)
 {
     uint32_t n_ff = o->hp.expert.n_ff;
     uint32_t n_embd = o->hp.n_embd;
     cf_mat gate = cf_mat_stack_at(&w->gate, e);
-    cf_mat up =
-        w->up.first.p != NULL ? cf_mat_stack_at(&w->up, e) : w->up.first;
+    cf_mat up = w->up.first.p != NULL ? cf_mat_stack_at(&w->up, e) : w->up.first;
     cf_mat down = cf_mat_stack_at(&w->down, e);
     const cf_mat *m[3] = {&gate, &up, &down};
     bool has_bias = w->gate_bias != NULL;
@@ -264,9 +257,7 @@ static void mixture(oracle *o, const cf_expert_weights *w)
     }
     for (uint32_t j = 0; j < x->n_used; j++) {
         double v = s[chosen[j]];
-        add_expert(o, w, chosen[j],
-                   (is_sigmoid ? sigmoid(v) : exp(v)) / total *
-                       (double)x->scale);
+        add_expert(o, w, chosen[j], (is_sigmoid ? sigmoid(v) : exp(v)) / total * (double)x->scale);
     }
 }
 
@@ -299,25 +290,22 @@ static void feed_forward(oracle *o, uint32_t layer, uint32_t t)
 /* ---- recurrent mixers --------------------------------------------------- */
 
 /* out[n_channel] = convolution at token t of in[..][from + channel] */
-static void convolve(const oracle *o, uint32_t layer, uint32_t t, size_t from,
-                     double *out)
+static void convolve(const oracle *o, uint32_t layer, uint32_t t, size_t from, double *out)
 {
     const cf_state_hparams *s = &o->hp.state;
     const cf_recurrent_weights *w = &o->w.layer[layer].recurrent;
     for (uint32_t c = 0; c < s->n_channel; c++) {
         out[c] = w->conv_bias != NULL ? (double)w->conv_bias[c] : 0;
         for (uint32_t tap = 0; tap < s->n_tap && tap <= t; tap++) {
-            out[c] += (double)w->conv[c * s->n_tap + s->n_tap - 1 - tap] *
-                      o->in[t - tap][from + c];
+            out[c] += (double)w->conv[c * s->n_tap + s->n_tap - 1 - tap] * o->in[t - tap][from + c];
         }
     }
 }
 
 /* The state m of a head: m = decay m + k v^T, with the delta rule after v
  * became beta (v - m^T k);  out = m^T q. */
-static void step_state(const cf_state_hparams *s, double *m, double decay,
-                       const double *k, const double *q, const double *v,
-                       const double *beta, double *out)
+static void step_state(const cf_state_hparams *s, double *m, double decay, const double *k,
+                       const double *q, const double *v, const double *beta, double *out)
 {
     for (uint32_t j = 0; j < s->n_value; j++) {
         double seen = 0;
@@ -372,8 +360,7 @@ static void delta_net(oracle *o, uint32_t layer, uint32_t t)
         uint32_t at = is_pair ? j / per * 2 * per + j % per : j;
         double beta = sigmoid(b[at]);
         double alpha = b[at + (is_pair ? per : s->n_head)];
-        double decay =
-            exp((double)w->a[j] * log(1 + exp(alpha + (double)w->dt_bias[j])));
+        double decay = exp((double)w->a[j] * log(1 + exp(alpha + (double)w->dt_bias[j])));
         double *out = o->a[t] + (size_t)j * s->n_value;
         const double *keys = mixed + (size_t)s->n_group * s->n_key;
         unit(q, mixed + (size_t)group * s->n_key, s->n_key, eps);
@@ -382,9 +369,7 @@ static void delta_net(oracle *o, uint32_t layer, uint32_t t)
             q[i] /= sqrt(s->n_key);
         }
         step_state(s, o->state + (size_t)j * s->n_key * s->n_value, decay, k, q,
-                   keys + (size_t)s->n_group * s->n_key +
-                       (size_t)j * s->n_value,
-                   &beta, out);
+                   keys + (size_t)s->n_group * s->n_key + (size_t)j * s->n_value, &beta, out);
         norm(out, out, w->norm, s->n_value, eps);
         for (uint32_t i = 0; i < s->n_value; i++) {
             out[i] *= silu(o->g[j * s->n_value + i]);
@@ -408,24 +393,20 @@ static void mamba2(oracle *o, uint32_t layer, uint32_t t)
         double v[WIDTH];
         double *out = o->a[t] + (size_t)j * s->n_value;
         const double *u = mixed + (size_t)j * s->n_value;
-        const double *b =
-            mixed + inner + (size_t)(j * s->n_group / s->n_head) * s->n_key;
+        const double *b = mixed + inner + (size_t)(j * s->n_group / s->n_head) * s->n_key;
         double dt = o->in[t][inner + s->n_channel + j];
         dt = log(1 + exp(dt + (double)w->dt_bias[j]));
         for (uint32_t i = 0; i < s->n_value; i++) {
             v[i] = dt * u[i];
         }
-        step_state(s, o->state + (size_t)j * s->n_key * s->n_value,
-                   exp((double)w->a[j] * dt), b,
+        step_state(s, o->state + (size_t)j * s->n_key * s->n_value, exp((double)w->a[j] * dt), b,
                    b + (size_t)s->n_group * s->n_key, v, NULL, out);
         for (uint32_t i = 0; i < s->n_value; i++) {
-            out[i] = (out[i] + (double)w->d[j] * u[i]) *
-                     silu(o->in[t][j * s->n_value + i]);
+            out[i] = (out[i] + (double)w->d[j] * u[i]) * silu(o->in[t][j * s->n_value + i]);
         }
     }
     for (uint32_t c = 0; w->norm != NULL && c < inner; c += each) {
-        norm(o->a[t] + c, o->a[t] + c, w->norm + c, each,
-             (double)o->hp.norm_eps);
+        norm(o->a[t] + c, o->a[t] + c, w->norm + c, each, (double)o->hp.norm_eps);
     }
 }
 
@@ -471,9 +452,7 @@ static void run_oracle(oracle *o, const cf_token *ids, double *out)
     float row[WIDTH];
     for (uint32_t t = 0; t < N; t++) {
         const cf_mat *m = &o->w.embd;
-        cf_dtype_to_f32(m->type, row,
-                        (const unsigned char *)m->p +
-                            (size_t)ids[t] * m->row_bytes,
+        cf_dtype_to_f32(m->type, row, (const unsigned char *)m->p + (size_t)ids[t] * m->row_bytes,
                         m->n_col);
         for (uint32_t c = 0; c < m->n_col; c++) {
             o->x[t][c] = (double)row[c] * (double)o->hp.embd_scale;
@@ -509,8 +488,7 @@ static void run_oracle(oracle *o, const cf_token *ids, double *out)
     }
     double cap = (double)o->hp.final_soft_cap;
     for (uint32_t t = 0; t < N; t++) {
-        norm(o->h, o->x[t], o->w.output_norm, o->hp.n_embd,
-             (double)o->hp.norm_eps);
+        norm(o->h, o->x[t], o->w.output_norm, o->hp.n_embd, (double)o->hp.norm_eps);
         double *y = out + (size_t)t * N_VOCAB;
         mul(y, &o->w.output, o->w.output_bias, o->h);
         for (uint32_t c = 0; c < N_VOCAB; c++) {
@@ -540,8 +518,8 @@ static void compare(void *ud, uint32_t pos, const float *logits)
 }
 
 /* The largest difference over the largest logit. */
-static double error_of(const void *p, size_t n, const cf_engine_options *o,
-                       const cf_token *ids, const double *want)
+static double error_of(const void *p, size_t n, const cf_engine_options *o, const cf_token *ids,
+                       const double *want)
 {
     cf_error err;
     cf_engine *e = NULL;
@@ -559,9 +537,8 @@ static double error_of(const void *p, size_t n, const cf_engine_options *o,
 
 static void check(const cf_tiny_options *options)
 {
-    static const char *const sets[] = {"avx2",        "avx2-vnni",   "avx512",
-                                       "avx512-vnni", "avx512-vbmi", "neon",
-                                       "neon-dot",    "neon-i8mm"};
+    static const char *const sets[] = {"avx2",        "avx2-vnni", "avx512",   "avx512-vnni",
+                                       "avx512-vbmi", "neon",      "neon-dot", "neon-i8mm"};
     static double want[N * N_VOCAB];
     static oracle o;
     size_t n = 0;
@@ -581,13 +558,11 @@ static void check(const cf_tiny_options *options)
     double error = error_of(p, n, &eo, ids, want);
     /* States are float, and so are the sums over them. */
     if (!(error < (o.hp.state.n_tap != 0 ? 1e-4 : 2e-5))) {
-        fail_msg("%s %s exact: %g", o.hp.arch->name,
-                 cf_dtype_get(options->type).name, error);
+        fail_msg("%s %s exact: %g", o.hp.arch->name, cf_dtype_get(options->type).name, error);
     }
     /* Fast kernels on float weights round no more than float does; eight-bit
      * activations are the kernels' tests' business. */
-    for (size_t i = 0;
-         i < sizeof sets / sizeof *sets && options->type == CF_F32; i++) {
+    for (size_t i = 0; i < sizeof sets / sizeof *sets && options->type == CF_F32; i++) {
         if (cf_kernels_pick(sets[i]) != NULL) {
             eo = (cf_engine_options){.n_threads = 1, .kernel_set = sets[i]};
             error = error_of(p, n, &eo, ids, want);
@@ -599,13 +574,11 @@ static void check(const cf_tiny_options *options)
     /* Weights in blocks meet rounded activations, of 16 bits or 8. */
     for (size_t i = 0; i < 2; i++) {
         eo = (cf_engine_options){.n_threads = 1,
-                                 .arithmetic = i == 0 ? CF_ARITHMETIC_16
-                                                      : CF_ARITHMETIC_8};
+                                 .arithmetic = i == 0 ? CF_ARITHMETIC_16 : CF_ARITHMETIC_8};
         if (cf_kernels_pick(NULL)->eight != NULL) {
             error = error_of(p, n, &eo, ids, want);
             if (!(error < (i == 0 ? 1e-3 : 0.12))) {
-                fail_msg("%s %s, %s: %g", o.hp.arch->name,
-                         cf_dtype_get(options->type).name,
+                fail_msg("%s %s, %s: %g", o.hp.arch->name, cf_dtype_get(options->type).name,
                          cf_arithmetic_name(eo.arithmetic), error);
             }
         }

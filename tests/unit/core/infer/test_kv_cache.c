@@ -11,11 +11,7 @@
 /* Two layers of different shapes. */
 static cf_layer_hparams layers[2] = {
     {.n_head = 4, .n_head_kv = 2, .head_size = 8, .head_size_v = 4},
-    {.n_head = 3,
-     .n_head_kv = 3,
-     .head_size = 2,
-     .head_size_v = 2,
-     .kv_layer = 1},
+    {.n_head = 3, .n_head_kv = 3, .head_size = 2, .head_size_v = 2, .kv_layer = 1},
 };
 static const cf_hparams hp = {.n_layer = 2, .layer = layers};
 
@@ -43,8 +39,7 @@ static void test_kv_cache__layout(void **state)
     assert_int_equal((uintptr_t)base % 64, 0);
     assert_ptr_equal(cf_kv_keys(&kv, 1, 0, 1), base + 2 * 32 * 8);
     assert_ptr_equal(cf_kv_values(&kv, 1, 0, 0), base + 2 * 32 * 16);
-    assert_ptr_equal(cf_kv_keys(&kv, 1, 1, 2),
-                     base + 2 * 32 * (16 + 8) + 2 * 32 * 4);
+    assert_ptr_equal(cf_kv_keys(&kv, 1, 1, 2), base + 2 * 32 * (16 + 8) + 2 * 32 * 4);
     cf_kv_deinit(&kv);
     cf_kv_layout_deinit(&l);
 }
@@ -204,11 +199,8 @@ static void test_rope__axes(void **state)
     cf_rope rope;
     cf_error err;
     (void)state;
-    cf_rope_params p = {.n_rot = 16,
-                        .base = 100,
-                        .factor = 1,
-                        .attn_factor = 1,
-                        .section = {3, 3, 2, 0}};
+    cf_rope_params p = {
+        .n_rot = 16, .base = 100, .factor = 1, .attn_factor = 1, .section = {3, 3, 2, 0}};
     T_OK(cf_rope_init(&rope, &p, NULL, &err), err);
     assert_memory_equal(rope.axis, "\0\0\0\1\1\1\2\2", 8);
     cf_rope_deinit(&rope);

@@ -44,8 +44,7 @@ static void test_quantise__within_half_a_step(void **state)
     assert_false(cf_quantise_can(CF_Q4_K));
 }
 
-static void compute(const cf_tiny_options *o, const char *as, float *out,
-                    cf_engine_info *info)
+static void compute(const cf_tiny_options *o, const char *as, float *out, cf_engine_info *info)
 {
     size_t n;
     void *bytes = cf_tiny_gguf(o, &n);
@@ -53,15 +52,12 @@ static void compute(const cf_tiny_options *o, const char *as, float *out,
     cf_engine *e = NULL;
     cf_session *s = NULL;
     const cf_token ids[] = {5, 80, 140, 33, 9, 201};
-    T_OK(cf_engine_open_memory(&e, bytes, n,
-                               &(cf_engine_options){.load_as = as}, &err),
-         err);
+    T_OK(cf_engine_open_memory(&e, bytes, n, &(cf_engine_options){.load_as = as}, &err), err);
     T_OK(cf_session_new(&s, e, NULL, &err), err);
     T_OK(cf_session_sync(s, ids, 6, NULL, NULL, &err), err);
     memcpy(out, cf_session_logits(s), VOCAB * sizeof *out);
     *info = cf_engine_get_info(e);
-    assert_true(as == NULL ||
-                strcmp(info->file_type, as[1] == '8' ? "Q8_0" : "Q4_0") == 0);
+    assert_true(as == NULL || strcmp(info->file_type, as[1] == '8' ? "Q8_0" : "Q4_0") == 0);
     cf_session_free(s);
     cf_engine_close(e);
     cf_tiny_free(bytes);
@@ -98,8 +94,7 @@ static void test_load_as__unknown_type(void **state)
     cf_error err = {0};
     cf_engine *e = NULL;
     assert_int_equal(
-        cf_engine_open_memory(&e, bytes, n,
-                              &(cf_engine_options){.load_as = "q9"}, &err),
+        cf_engine_open_memory(&e, bytes, n, &(cf_engine_options){.load_as = "q9"}, &err),
         CF_EINVAL);
     assert_non_null(strstr(err.text, "q9"));
     cf_tiny_free(bytes);

@@ -20,8 +20,8 @@ typedef struct model {
     cf_token ids[N];
 } model;
 
-static void open_as(model *m, const char *arch, uint64_t seed,
-                    uint64_t max_bytes, cf_arithmetic arithmetic)
+static void open_as(model *m, const char *arch, uint64_t seed, uint64_t max_bytes,
+                    cf_arithmetic arithmetic)
 {
     cf_error err;
     size_t n = 0;
@@ -35,8 +35,7 @@ static void open_as(model *m, const char *arch, uint64_t seed,
     }
 }
 
-static void open_model(model *m, const char *arch, uint64_t seed,
-                       uint64_t max_bytes)
+static void open_model(model *m, const char *arch, uint64_t seed, uint64_t max_bytes)
 {
     open_as(m, arch, seed, max_bytes, CF_ARITHMETIC_16);
 }
@@ -76,8 +75,7 @@ static size_t sync_one(const model *m, size_t n, bool compares)
     }
     assert_int_equal(got.n_kept + got.n_new, n);
     assert_true(compares ? got.n_kept == want : got.n_kept <= want);
-    assert_int_equal(cf_session_would_sync(plain, m->ids, n),
-                     cf_session_would_keep(plain, n - 1));
+    assert_int_equal(cf_session_would_sync(plain, m->ids, n), cf_session_would_keep(plain, n - 1));
     cf_session_free(s);
     cf_session_free(plain);
     return got.n_kept;
@@ -185,8 +183,7 @@ static cf_status read_bytes(model *m, cf_buf *b, bool sums, cf_error *err)
         memcpy(b->p + b->n - CF_HASH_TEXT, sum, CF_HASH_TEXT);
     }
     cf_prefix_cache_free(m->cache);
-    T_OK(cf_prefix_cache_new(&m->cache, m->engine, CF_PREFIX_BYTES_MAX, err),
-         *err);
+    T_OK(cf_prefix_cache_new(&m->cache, m->engine, CF_PREFIX_BYTES_MAX, err), *err);
     T_OK(cf_os_write_file(path, b->p, b->n, 0600, err), *err);
     return cf_prefix_cache_read(m->cache, path, err);
 }
@@ -240,8 +237,7 @@ static void test_prefix__hostile(void **state)
     for (size_t n = 0; n < whole.n; n += n < 600 ? 7 : 997) {
         cf_buf b = CF_BUF_INIT;
         cf_buf_add(&b, whole.p, n);
-        assert_int_equal(read_bytes(&m, &b, n > CF_HASH_TEXT, &err),
-                         CF_EFORMAT);
+        assert_int_equal(read_bytes(&m, &b, n > CF_HASH_TEXT, &err), CF_EFORMAT);
         cf_buf_deinit(&b);
     }
     for (size_t i = 0; i < 300; i++) {
@@ -265,10 +261,8 @@ static void test_prefix__hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prefix__shares),
-        cmocka_unit_test(test_prefix__states),
-        cmocka_unit_test(test_prefix__bounded),
-        cmocka_unit_test(test_prefix__survives),
+        cmocka_unit_test(test_prefix__shares),  cmocka_unit_test(test_prefix__states),
+        cmocka_unit_test(test_prefix__bounded), cmocka_unit_test(test_prefix__survives),
         cmocka_unit_test(test_prefix__hostile),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);

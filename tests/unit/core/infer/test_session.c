@@ -23,9 +23,7 @@ static int open_engine(void **state)
     cf_fault_install();
     bytes = cf_tiny_gguf(&(cf_tiny_options){.n_layer = 3}, &n_bytes);
     cf_engine_options o = {.n_threads = 2};
-    return cf_engine_open_memory(&engine, bytes, n_bytes, &o, &err) == CF_OK
-               ? 0
-               : -1;
+    return cf_engine_open_memory(&engine, bytes, n_bytes, &o, &err) == CF_OK ? 0 : -1;
 }
 
 static int close_engine(void **state)
@@ -104,9 +102,7 @@ static void test_session__limits(void **state)
     assert_int_equal(length(both[1]), 0);
     cf_session_free(both[1]);
     cf_session_free(s);
-    T_FAILS(cf_session_new(&s, engine,
-                           &(cf_session_options){.n_ctx = CF_CTX_MAX + 1},
-                           &err),
+    T_FAILS(cf_session_new(&s, engine, &(cf_session_options){.n_ctx = CF_CTX_MAX + 1}, &err),
             CF_EINVAL);
 }
 
@@ -177,13 +173,11 @@ static void test_session__cancel(void **state)
     r.cancel_at = 0;
     T_OK(cf_session_sync(s, ids, 12, &run, NULL, &err), err);
     T_OK(cf_session_sync(fresh, ids, 12, NULL, NULL, &err), err);
-    assert_memory_equal(cf_session_logits(s), cf_session_logits(fresh),
-                        N_VOCAB * sizeof(float));
+    assert_memory_equal(cf_session_logits(s), cf_session_logits(fresh), N_VOCAB * sizeof(float));
     /* A cancelled step keeps the logits that were there. */
     atomic_store(&cancel, true);
     T_FAILS(cf_session_step(s, 1, &run, &err), CF_ECANCELLED);
-    assert_memory_equal(cf_session_logits(s), cf_session_logits(fresh),
-                        N_VOCAB * sizeof(float));
+    assert_memory_equal(cf_session_logits(s), cf_session_logits(fresh), N_VOCAB * sizeof(float));
     cf_session_free(s);
     cf_session_free(fresh);
 }
@@ -294,8 +288,7 @@ static void test_engine__plan(void **state)
     assert_true(own <= plan.session_bytes + plan.shared_bytes);
     assert_true(own + 4096 > plan.session_bytes + plan.shared_bytes);
     assert_int_equal(plan.item[1].bytes, 2 * 32 * 3 * 2 * 2 * 16 * 2);
-    T_FAILS(cf_engine_plan(engine, CF_CTX_MAX + 1, CF_CACHE_F16, &plan, &err),
-            CF_EINVAL);
+    T_FAILS(cf_engine_plan(engine, CF_CTX_MAX + 1, CF_CACHE_F16, &plan, &err), CF_EINVAL);
 }
 
 /* A context whose cache no machine holds is refused with figures. */
@@ -306,12 +299,9 @@ static void test_engine__refuses_huge_context(void **state)
     cf_engine *e = NULL;
     cf_session *s = NULL;
     (void)state;
-    void *p =
-        cf_tiny_gguf(&(cf_tiny_options){.n_layer = 8, .head_size = 512}, &n);
+    void *p = cf_tiny_gguf(&(cf_tiny_options){.n_layer = 8, .head_size = 512}, &n);
     T_OK(cf_engine_open_memory(&e, p, n, NULL, &err), err);
-    T_FAILS(
-        cf_session_new(&s, e, &(cf_session_options){.n_ctx = CF_CTX_MAX}, &err),
-        CF_ENOMEM);
+    T_FAILS(cf_session_new(&s, e, &(cf_session_options){.n_ctx = CF_CTX_MAX}, &err), CF_ENOMEM);
     assert_non_null(strstr(err.text, "MiB"));
     cf_engine_close(e);
     cf_tiny_free(p);
@@ -349,13 +339,11 @@ static void test_engine__info(void **state)
         if (cf_str_is(key, "tokenizer.ggml.token_type")) {
             cf_buf_reset(&value);
             cf_engine_meta(engine, i, &key, &type, &value);
-            T_TEXT(value.p, value.n,
-                   "[2, 3, 3, 6, 6, 6, 6, 6, ... 320 in all]");
+            T_TEXT(value.p, value.n, "[2, 3, 3, 6, 6, 6, 6, 6, ... 320 in all]");
         }
     }
     cf_buf_deinit(&value);
-    assert_true(cf_engine_meta_f64(
-        engine, "llama.attention.layer_norm_rms_epsilon", &eps));
+    assert_true(cf_engine_meta_f64(engine, "llama.attention.layer_norm_rms_epsilon", &eps));
     assert_null(cf_engine_chat_template(engine, NULL).p);
 
     /* Another weight is another model. */
@@ -381,8 +369,7 @@ static void test_engine__unsupported(void **state)
     cf_error err;
     cf_engine *e = NULL;
     (void)state;
-    void *p = cf_tiny_gguf(
-        &(cf_tiny_options){.arch = "rwkv6", .vocab_only = true}, &n);
+    void *p = cf_tiny_gguf(&(cf_tiny_options){.arch = "rwkv6", .vocab_only = true}, &n);
     T_FAILS(cf_engine_open_memory(&e, p, n, NULL, &err), CF_EUNSUPPORTED);
     assert_string_equal(err.text, "architecture rwkv6 is not supported");
     /* Its vocabulary serves all the same. */
@@ -432,8 +419,7 @@ static void test_session__score_is_the_softmax(void **state)
         T_OK(cf_session_score(s, ids, 12, first, NULL, log_p, &err), err);
         assert_int_equal(length(s), 12);
         for (size_t i = first; i < 12; i++) {
-            assert_true(fabs((double)log_p[i - first] - slow_log_p(i, ids[i])) <
-                        1e-4);
+            assert_true(fabs((double)log_p[i - first] - slow_log_p(i, ids[i])) < 1e-4);
         }
     }
     cf_session_free(s);
@@ -451,8 +437,7 @@ static void test_session__score_refuses(void **state)
     T_OK(cf_session_score(s, ids, 4, 4, NULL, log_p, &err), err);
     assert_int_equal(length(s), 0);
     T_FAILS(cf_session_score(s, ids, 12, 3, NULL, log_p, &err), CF_ELIMIT);
-    T_FAILS(cf_session_score(s, ids, 4, 1, &cancel, log_p, &err),
-            CF_ECANCELLED);
+    T_FAILS(cf_session_score(s, ids, 4, 1, &cancel, log_p, &err), CF_ECANCELLED);
     T_OK(cf_session_score(s, ids, 4, 1, NULL, log_p, &err), err);
     cf_session_free(s);
 }

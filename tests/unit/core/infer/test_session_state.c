@@ -26,8 +26,7 @@ static void open_model(model *m, const char *arch)
     size_t n = 0;
     cf_rand r = {7};
     cf_engine_options o = {.n_threads = 2};
-    m->bytes =
-        cf_tiny_gguf(&(cf_tiny_options){.arch = arch, .n_ctx = N_CTX}, &n);
+    m->bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = arch, .n_ctx = N_CTX}, &n);
     T_OK(cf_engine_open_memory(&m->engine, m->bytes, n, &o, &err), err);
     for (size_t i = 0; i < N_CTX; i++) {
         m->ids[i] = (cf_token)cf_rand_below(&r, N_VOCAB);
@@ -58,13 +57,11 @@ static cf_sync_result sync(cf_session *s, const cf_token *ids, size_t n)
 }
 
 /* s has the logits of a session that computed ids[0..n) and nothing else. */
-static void assert_fresh(const model *m, const cf_session *s,
-                         const cf_token *ids, size_t n)
+static void assert_fresh(const model *m, const cf_session *s, const cf_token *ids, size_t n)
 {
     cf_session *fresh = new_session(m, 0);
     sync(fresh, ids, n);
-    assert_memory_equal(cf_session_logits(s), cf_session_logits(fresh),
-                        N_VOCAB * sizeof(float));
+    assert_memory_equal(cf_session_logits(s), cf_session_logits(fresh), N_VOCAB * sizeof(float));
     cf_session_free(fresh);
 }
 
@@ -267,8 +264,7 @@ static void check_embeddings(const char *arch)
     text_inputs(&m, in, ROWS);
     for (uint32_t i = 0; i < ROWS; i++) {
         cf_dtype_to_f32(embd->type, rows[i],
-                        (const unsigned char *)embd->p +
-                            (size_t)m.ids[i] * embd->row_bytes,
+                        (const unsigned char *)embd->p + (size_t)m.ids[i] * embd->row_bytes,
                         N_EMBD);
         for (size_t c = 0; c < N_EMBD; c++) {
             rows[i][c] *= m.engine->hp.embd_scale;
@@ -309,8 +305,7 @@ static void test_inputs__embeddings(void **state)
 }
 
 /* The effect of a change at one position on the logits at another. */
-static float logit_after(const model *m, const cf_input *in, size_t n,
-                         uint32_t n_batch)
+static float logit_after(const model *m, const cf_input *in, size_t n, uint32_t n_batch)
 {
     cf_session *s = new_session(m, n_batch);
     sync_inputs(s, in, n);
@@ -329,14 +324,12 @@ static void test_inputs__deepstack(void **state)
     model m;
     (void)state;
     open_model(&m, "qwen3vl");
-    assert_int_equal(cf_engine_get_info(m.engine).n_deepstack,
-                     CF_TINY_DEEPSTACK);
+    assert_int_equal(cf_engine_get_info(m.engine).n_deepstack, CF_TINY_DEEPSTACK);
     cf_engine *glance = NULL; /* the metadata alone recognises a projector */
     cf_error err;
     const cf_engine_options vocab_only = {.vocab_only = true};
     size_t n_byte;
-    void *bytes = cf_tiny_gguf(
-        &(cf_tiny_options){.arch = "qwen3vl", .n_ctx = N_CTX}, &n_byte);
+    void *bytes = cf_tiny_gguf(&(cf_tiny_options){.arch = "qwen3vl", .n_ctx = N_CTX}, &n_byte);
     T_OK(cf_engine_open_memory(&glance, bytes, n_byte, &vocab_only, &err), err);
     assert_int_equal(cf_engine_get_info(glance).n_deepstack, CF_TINY_DEEPSTACK);
     cf_engine_close(glance);
@@ -345,8 +338,7 @@ static void test_inputs__deepstack(void **state)
     text_inputs(&m, in, ROWS);
     for (uint32_t i = 5; i < 20; i++) {
         cf_dtype_to_f32(embd->type, rows[i],
-                        (const unsigned char *)embd->p +
-                            (size_t)m.ids[i] * embd->row_bytes,
+                        (const unsigned char *)embd->p + (size_t)m.ids[i] * embd->row_bytes,
                         N_EMBD);
         in[i].embd = rows[i];
         in[i].key = 100 + i;
@@ -438,16 +430,11 @@ static void test_inputs__causal_family(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state__edit),
-        cmocka_unit_test(test_state__keep_at),
-        cmocka_unit_test(test_state__fork),
-        cmocka_unit_test(test_state__bound),
-        cmocka_unit_test(test_state__cancel),
-        cmocka_unit_test(test_inputs__embeddings),
-        cmocka_unit_test(test_inputs__deepstack),
-        cmocka_unit_test(test_inputs__axes),
-        cmocka_unit_test(test_inputs__blocks),
-        cmocka_unit_test(test_inputs__causal_family),
+        cmocka_unit_test(test_state__edit),       cmocka_unit_test(test_state__keep_at),
+        cmocka_unit_test(test_state__fork),       cmocka_unit_test(test_state__bound),
+        cmocka_unit_test(test_state__cancel),     cmocka_unit_test(test_inputs__embeddings),
+        cmocka_unit_test(test_inputs__deepstack), cmocka_unit_test(test_inputs__axes),
+        cmocka_unit_test(test_inputs__blocks),    cmocka_unit_test(test_inputs__causal_family),
     };
     cf_fault_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

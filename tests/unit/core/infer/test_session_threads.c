@@ -35,8 +35,7 @@ static int open_engine(void **state)
         return -1;
     }
     cf_session *s = new_session();
-    if (s == NULL ||
-        cf_session_sync(s, ids, N_TOKENS, NULL, NULL, NULL) != CF_OK) {
+    if (s == NULL || cf_session_sync(s, ids, N_TOKENS, NULL, NULL, NULL) != CF_OK) {
         return -1;
     }
     memcpy(want, cf_session_logits(s), sizeof want);

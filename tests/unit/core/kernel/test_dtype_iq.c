@@ -68,8 +68,7 @@ static void test_dtype_iq__known_answers(void **state)
         cf_dtype_to_f32(answers[i].type, out, bytes, N);
         for (size_t k = 0; k < 4; k++) {
             if (out[at[k]] != answers[i].at[k]) {
-                fail_msg("%s: weight %zu is %g, want %g",
-                         cf_dtype_name(answers[i].type), at[k],
+                fail_msg("%s: weight %zu is %g, want %g", cf_dtype_name(answers[i].type), at[k],
                          (double)out[at[k]], (double)answers[i].at[k]);
             }
         }

@@ -27,10 +27,8 @@ static void fill(cf_rand *r, float *x, size_t n, float size)
 static float *attend(const cf_encoder_kernels *e, const trial *t)
 {
     float *out = cf_calloc(t->n_q * t->stride, sizeof *out);
-    float *packed = cf_alloc_aligned(
-        64, sizeof(float) * e->packed_floats(t->n_key, t->size));
-    float *scratch = cf_alloc_aligned(
-        64, sizeof(float) * e->scratch_floats(t->n_key, t->size));
+    float *packed = cf_alloc_aligned(64, sizeof(float) * e->packed_floats(t->n_key, t->size));
+    float *scratch = cf_alloc_aligned(64, sizeof(float) * e->scratch_floats(t->n_key, t->size));
     e->pack(packed, t->k, t->v, t->stride, t->n_key, t->size);
     const cf_encoder_attn a = {.out = out,
                                .q = t->q,
@@ -62,8 +60,7 @@ static void compare(const trial *t, const float *want)
             if (!(fabsf(have[j] - want[j]) < 1e-5f)) {
                 fail_msg("%s: %zu queries, %zu keys of %zu: number %zu is %g, "
                          "want %g",
-                         k->name, t->n_q, t->n_key, t->size, j, (double)have[j],
-                         (double)want[j]);
+                         k->name, t->n_q, t->n_key, t->size, j, (double)have[j], (double)want[j]);
             }
         }
         if (first == NULL) {
@@ -79,9 +76,8 @@ static void compare(const trial *t, const float *want)
 static void test_encoder__attention(void **state)
 {
     (void)state;
-    static const size_t shape[][3] = {
-        {1, 1, 4},     {5, 31, 8},    {48, 256, 72}, {47, 257, 64},
-        {13, 600, 80}, {48, 513, 96}, {7, 300, 12}};
+    static const size_t shape[][3] = {{1, 1, 4},     {5, 31, 8},    {48, 256, 72}, {47, 257, 64},
+                                      {13, 600, 80}, {48, 513, 96}, {7, 300, 12}};
     cf_rand r = {7};
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
         trial t = {.n_q = shape[i][0],
@@ -129,8 +125,7 @@ static void test_encoder__alone(void **state)
     cf_free(k);
 }
 
-static void activations(const cf_kernels *k, float erf_out[ACTS],
-                        float quick_out[ACTS])
+static void activations(const cf_kernels *k, float erf_out[ACTS], float quick_out[ACTS])
 {
     for (size_t i = 0; i < ACTS; i++) {
         erf_out[i] = quick_out[i] = ((float)i - 2000) / 100;
@@ -154,11 +149,9 @@ static void test_encoder__activations(void **state)
         for (size_t j = 0; j < ACTS; j++) {
             double x = (double)((float)j - 2000) / 100;
             x = (double)(float)x;
-            double want[2] = {x / 2 * (1 + erf(x / sqrt(2))),
-                              x / (1 + exp(-1.702 * x))};
+            double want[2] = {x / 2 * (1 + erf(x / sqrt(2))), x / (1 + exp(-1.702 * x))};
             for (int a = 0; a < 2; a++) {
-                assert_true(fabs((double)have[a][j] - want[a]) <
-                            3e-7 * (1 + fabs(x)) + 1e-6);
+                assert_true(fabs((double)have[a][j] - want[a]) < 3e-7 * (1 + fabs(x)) + 1e-6);
             }
         }
         if (k != cf_kernels_ref()) {

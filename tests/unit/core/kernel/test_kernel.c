@@ -11,11 +11,11 @@
 #include "tests/support/rand.h"
 #include "tests/support/t.h"
 
-static const cf_dtype types[] = {
-    CF_F32,     CF_F16,    CF_BF16,  CF_Q8_0,    CF_Q4_0,  CF_Q4_1,  CF_Q5_0,
-    CF_Q5_1,    CF_Q2_K,   CF_Q3_K,  CF_Q4_K,    CF_Q5_K,  CF_Q6_K,  CF_IQ4_NL,
-    CF_IQ4_XS,  CF_MXFP4,  CF_NVFP4, CF_Q1_0,    CF_Q2_0,  CF_IQ1_S, CF_IQ1_M,
-    CF_IQ2_XXS, CF_IQ2_XS, CF_IQ2_S, CF_IQ3_XXS, CF_IQ3_S, CF_TQ1_0, CF_TQ2_0};
+static const cf_dtype types[] = {CF_F32,     CF_F16,    CF_BF16,   CF_Q8_0,    CF_Q4_0,   CF_Q4_1,
+                                 CF_Q5_0,    CF_Q5_1,   CF_Q2_K,   CF_Q3_K,    CF_Q4_K,   CF_Q5_K,
+                                 CF_Q6_K,    CF_IQ4_NL, CF_IQ4_XS, CF_MXFP4,   CF_NVFP4,  CF_Q1_0,
+                                 CF_Q2_0,    CF_IQ1_S,  CF_IQ1_M,  CF_IQ2_XXS, CF_IQ2_XS, CF_IQ2_S,
+                                 CF_IQ3_XXS, CF_IQ3_S,  CF_TQ1_0,  CF_TQ2_0};
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
 static const char *const set_names[] = {"ref",    "avx2",        "avx2-vnni",
@@ -77,8 +77,7 @@ static void put_half(unsigned char *p, float f)
 }
 
 /* A random matrix in the file's layout; the caller frees m.p. */
-static cf_mat random_mat(cf_rand *r, cf_dtype type, uint32_t n_row,
-                         uint32_t n_col)
+static cf_mat random_mat(cf_rand *r, cf_dtype type, uint32_t n_row, uint32_t n_col)
 {
     cf_dtype_info info = cf_dtype_get(type);
     cf_mat m = {.type = type, .n_row = n_row, .n_col = n_col};
@@ -206,11 +205,11 @@ static void test_dtype__k_quants_by_hand(void **state)
     (void)state;
     float out[256];
     unsigned char q4[144] = {0, 0x3C, 0, 0x38}; /* d = 1, dmin = 1/2 */
-    q4[4 + 0] = 0xC3;   /* scale 0 is 3; high bits of scale 4: 3 */
-    q4[4 + 4] = 0x42;   /* minimum 0 is 2; high bits of minimum 4: 1 */
-    q4[4 + 8] = 0x51;   /* scale 4: 1 | 3 << 4, minimum 4: 5 | 1 << 4 */
-    q4[16] = 0x07;      /* weight 0 is 7, weight 32 is 0 */
-    q4[16 + 64] = 0x0F; /* weight 128 */
+    q4[4 + 0] = 0xC3;                           /* scale 0 is 3; high bits of scale 4: 3 */
+    q4[4 + 4] = 0x42;                           /* minimum 0 is 2; high bits of minimum 4: 1 */
+    q4[4 + 8] = 0x51;                           /* scale 4: 1 | 3 << 4, minimum 4: 5 | 1 << 4 */
+    q4[16] = 0x07;                              /* weight 0 is 7, weight 32 is 0 */
+    q4[16 + 64] = 0x0F;                         /* weight 128 */
     cf_dtype_to_f32(CF_Q4_K, out, q4, 256);
     assert_true(out[0] == 3 * 7 - 1.0f);
     assert_true(out[1] == -1.0f);
@@ -266,9 +265,9 @@ static void test_dtype__small_floats_by_hand(void **state)
     assert_true(out[15] == -1 && out[31] == 1 && out[1] == 0);
 
     unsigned char nv[36] = {0x38, 0x41, 0x01, 0x7F}; /* 1, 2.25, 2^-9, NaN */
-    nv[4] = 0x21;      /* weight 0: 0.5, weight 8: 1 */
-    nv[4 + 15] = 0x5C; /* weight 23: -2, weight 31: 3 */
-    nv[4 + 16] = 0x02; /* weight 32: 1 */
+    nv[4] = 0x21;                                    /* weight 0: 0.5, weight 8: 1 */
+    nv[4 + 15] = 0x5C;                               /* weight 23: -2, weight 31: 3 */
+    nv[4 + 16] = 0x02;                               /* weight 32: 1 */
     nv[4 + 24] = 0x77;
     cf_dtype_to_f32(CF_NVFP4, out, nv, 64);
     assert_true(out[0] == 0.5f && out[8] == 1 && out[23] == -4.5f);
@@ -297,8 +296,8 @@ typedef struct job {
     void *scratch;
 } job;
 
-static job job_new(cf_rand *r, const cf_kernels *k, cf_dtype type,
-                   uint32_t n_row, uint32_t n_col, size_t n_x)
+static job job_new(cf_rand *r, const cf_kernels *k, cf_dtype type, uint32_t n_row, uint32_t n_col,
+                   size_t n_x)
 {
     job j = {.k = k, .n_x = n_x};
     j.w = random_mat(r, type, n_row, n_col);
@@ -332,8 +331,7 @@ static void check_matmul(job *j)
     float *row = cf_calloc(n_col, sizeof *row);
     assert_non_null(row);
     for (size_t r = 0; r < n_row; r++) {
-        cf_dtype_to_f32(j->w.type, row,
-                        (const char *)j->w.p + r * j->w.row_bytes, n_col);
+        cf_dtype_to_f32(j->w.type, row, (const char *)j->w.p + r * j->w.row_bytes, n_col);
         double norm = 0;
         for (size_t c = 0; c < n_col; c++) {
             norm += (double)row[c] * (double)row[c];
@@ -349,8 +347,8 @@ static void check_matmul(job *j)
             if (!(fabs(have - want) <= tol + 1e-5)) {
                 fail_msg("%s %s row %zu x %zu of [%zu, %zu]: %g, want %g, "
                          "tolerance %g",
-                         j->k->name, cf_dtype_get(j->w.type).name, r, t, n_row,
-                         n_col, have, want, tol);
+                         j->k->name, cf_dtype_get(j->w.type).name, r, t, n_row, n_col, have, want,
+                         tol);
             }
         }
     }
@@ -386,8 +384,8 @@ static void test_matmul__close_to_float64(void **state)
 }
 
 /* prepared.h word by word: a row of blocks of 32 times a row of activations. */
-static float defined_dot(cf_dtype type, const unsigned char *w, const float *x,
-                         size_t n_col, float top)
+static float defined_dot(cf_dtype type, const unsigned char *w, const float *x, size_t n_col,
+                         float top)
 {
     float y = 0;
     size_t bytes = cf_dtype_get(type).blk_bytes;
@@ -426,15 +424,13 @@ static void test_matmul__as_defined(void **state)
         const cf_kernels *k = table_at(s);
         for (size_t i = 0; k && i < 12; i++) {
             size_t n_x = i % 2 ? 1 + cf_rand_below(&r, 20) : 1, n_row = 20;
-            job j = job_new(&r, k, plain[i % 3], (uint32_t)n_row,
-                            random_cols(&r, plain[i % 3]), n_x);
+            job j =
+                job_new(&r, k, plain[i % 3], (uint32_t)n_row, random_cols(&r, plain[i % 3]), n_x);
             k->matmul(j.y, n_row, &j.w, j.xp, n_x, 0, n_row, j.scratch);
             for (size_t t = 0; t < n_x * n_row; t++) {
-                const unsigned char *w =
-                    (const unsigned char *)j.w.p + t % n_row * j.w.row_bytes;
-                float want = defined_dot(
-                    j.w.type, w, j.x + t / n_row * j.w.n_col, j.w.n_col,
-                    has_8_bits(k) ? CF_T_MAX_8 : CF_T_MAX_16);
+                const unsigned char *w = (const unsigned char *)j.w.p + t % n_row * j.w.row_bytes;
+                float want = defined_dot(j.w.type, w, j.x + t / n_row * j.w.n_col, j.w.n_col,
+                                         has_8_bits(k) ? CF_T_MAX_8 : CF_T_MAX_16);
                 assert_memory_equal(&j.y[t], &want, sizeof want);
             }
             job_free(&j);
@@ -462,11 +458,9 @@ static void test_matmul__batch_invariant(void **state)
             for (size_t t = 0; t < n_x;) {
                 size_t n = i % 2 ? 1 : 1 + cf_rand_below(&r, n_x - t);
                 for (size_t row = 0; row < n_row;) {
-                    size_t end =
-                        row + k->row_multiple * (1 + cf_rand_below(&r, n_row));
+                    size_t end = row + k->row_multiple * (1 + cf_rand_below(&r, n_row));
                     end = end > n_row ? n_row : end;
-                    k->matmul(y + t * n_row, n_row, &j.w, j.xp + t * step, n,
-                              row, end, j.scratch);
+                    k->matmul(y + t * n_row, n_row, &j.w, j.xp + t * step, n, row, end, j.scratch);
                     row = end;
                 }
                 t += n;
@@ -501,14 +495,13 @@ static void test_prepare__batch_invariant(void **state)
     }
 }
 
-static void near_all(const char *what, const float *have, const float *want,
-                     size_t n, float tol)
+static void near_all(const char *what, const float *have, const float *want, size_t n, float tol)
 {
     for (size_t i = 0; i < n; i++) {
         float limit = tol * (1.0f + fabsf(want[i]));
         if (!(fabsf(have[i] - want[i]) <= limit)) {
-            fail_msg("%s: element %zu of %zu is %g, want %g", what, i, n,
-                     (double)have[i], (double)want[i]);
+            fail_msg("%s: element %zu of %zu is %g, want %g", what, i, n, (double)have[i],
+                     (double)want[i]);
         }
     }
 }
@@ -584,10 +577,7 @@ static void test_convert__like_the_reference(void **state)
 }
 
 /* Enough positions for three steps of the softmax. */
-enum {
-    ATTN_POS = 2 * CF_ATTN_CHUNK + 3 * CF_KV_BLOCK,
-    ATTN_BLOCKS = ATTN_POS / CF_KV_BLOCK
-};
+enum { ATTN_POS = 2 * CF_ATTN_CHUNK + 3 * CF_KV_BLOCK, ATTN_BLOCKS = ATTN_POS / CF_KV_BLOCK };
 
 /* One attention case with room for its cache blocks. */
 typedef struct attn_case {
@@ -623,8 +613,7 @@ static void attn_fill(cf_rand *r, attn_case *c)
                    .soft_cap = cf_rand_below(r, 3) ? 0.0f : 3.0f,
                    .scale = 0.4f};
     a->last = (uint32_t)cf_rand_below(r, cf_rand_below(r, 2) ? 256 : ATTN_POS);
-    a->first =
-        cf_rand_below(r, 2) ? 0 : (uint32_t)cf_rand_below(r, a->last + 1);
+    a->first = cf_rand_below(r, 2) ? 0 : (uint32_t)cf_rand_below(r, a->last + 1);
     a->q_stride = a->head_size;
     a->out_stride = a->head_size_v;
     a->q = c->q;
@@ -704,9 +693,7 @@ static void test_attend__rows(void **state)
             size_t n_pos = i % 3 ? 256 : ATTN_POS;
             all.last = (uint32_t)cf_rand_below(&r, n_pos + 1 - all.n_row);
             all.window = i % 2 ? 1 + (uint32_t)cf_rand_below(&r, 60) : 0;
-            all.first = all.window && all.last >= all.window
-                            ? all.last - all.window + 1
-                            : 0;
+            all.first = all.window && all.last >= all.window ? all.last - all.window + 1 : 0;
             all.q_row = all.n_q * all.head_size;
             all.out_row = all.n_q * all.head_size_v;
             all.q = q;
@@ -721,12 +708,9 @@ static void test_attend__rows(void **state)
                 cf_attn one = c.a;
                 one.q = q + row * all.q_row;
                 one.last = all.last + (uint32_t)row;
-                one.first = all.window && one.last >= all.window
-                                ? one.last - all.window + 1
-                                : 0;
+                one.first = all.window && one.last >= all.window ? one.last - all.window + 1 : 0;
                 k->attend(&one);
-                assert_memory_equal(c.out, out + row * all.out_row,
-                                    all.out_row * sizeof *out);
+                assert_memory_equal(c.out, out + row * all.out_row, all.out_row * sizeof *out);
             }
             attn_free(&c);
         }

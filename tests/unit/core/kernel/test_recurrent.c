@@ -23,8 +23,7 @@ static void near_all(const float *have, const double *want, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (!(fabs((double)have[i] - want[i]) <= 2e-5 * (1 + fabs(want[i])))) {
-            fail_msg("element %zu of %zu is %g, want %g", i, n, (double)have[i],
-                     want[i]);
+            fail_msg("element %zu of %zu is %g, want %g", i, n, (double)have[i], want[i]);
         }
     }
 }
@@ -89,8 +88,7 @@ static void want_of(trial *t, bool is_delta)
     }
 }
 
-static void run(const cf_recurrent_kernels *k, const cf_state_step *s,
-                float *tmp, bool is_delta)
+static void run(const cf_recurrent_kernels *k, const cf_state_step *s, float *tmp, bool is_delta)
 {
     if (is_delta) {
         k->delta(s, tmp);

@@ -26,14 +26,12 @@ static void on_event(void *ud, const cf_mcp_event *ev)
     cf_buf_addf(&s->text, "%c %.*s", letters[ev->kind],
                 (int)(ev->text.n < 2000 ? ev->text.n : 2000), ev->text.p);
     if (ev->kind == CF_MCP_PROGRESS) {
-        cf_buf_addf(&s->text, " %g/%g call %d", ev->progress, ev->total,
-                    (int)ev->call);
+        cf_buf_addf(&s->text, " %g/%g call %d", ev->progress, ev->total, (int)ev->call);
     }
     cf_buf_addc(&s->text, '\n');
 }
 
-static void on_ask(void *ud, size_t server, const json_t *params,
-                   json_t **answer)
+static void on_ask(void *ud, size_t server, const json_t *params, json_t **answer)
 {
     seen *s = ud;
     (void)server;
@@ -49,13 +47,12 @@ typedef struct world {
     size_t server;
 } world;
 
-static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                                  "LANG=C.UTF-8", NULL};
+static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL};
 
 static json_t *config_of(const char *mode)
 {
-    json_t *c = json_pack("{s:s, s:[s,s,s]}", "name", mode, "command",
-                          "python3", "tests/data/mcp/scripted.py", mode);
+    json_t *c = json_pack("{s:s, s:[s,s,s]}", "name", mode, "command", "python3",
+                          "tests/data/mcp/scripted.py", mode);
     assert_non_null(c);
     return c;
 }
@@ -88,8 +85,7 @@ static void close_world(world *w)
 
 static cf_status call_with(world *w, const json_t *arguments, cf_mcp_result *r)
 {
-    return cf_mcp_call(w->mcp, w->server, cf_str_from("echo"), arguments, NULL,
-                       r, &w->err);
+    return cf_mcp_call(w->mcp, w->server, cf_str_from("echo"), arguments, NULL, r, &w->err);
 }
 
 /* Calls echo with the text; the result's text for the model is `want`. */
@@ -134,8 +130,7 @@ static void is_ready(const world *w, const char *protocol, size_t n_tools)
 {
     cf_mcp_server s = cf_mcp_server_at(w->mcp, w->server);
     if (s.state != CF_MCP_READY) {
-        fail_msg("%s: %s\n%s", cf_mcp_state_name(s.state), s.error,
-                 cf_buf_cstr(&w->seen.text));
+        fail_msg("%s: %s\n%s", cf_mcp_state_name(s.state), s.error, cf_buf_cstr(&w->seen.text));
     }
     assert_string_equal(s.protocol, protocol);
     assert_int_equal(json_array_size(s.tools), n_tools);
@@ -159,8 +154,7 @@ static void test_mcp__old_era(void **state)
     open_mode(&w, "plain");
     is_ready(&w, "2025-11-25", 1);
     check_call(&w, "hello", "echo: hello");
-    must_see(&w,
-             "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"");
+    must_see(&w, "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"");
     must_see(&w, "\"progressToken\":");
     close_world(&w);
 }
@@ -363,8 +357,7 @@ static void test_mcp__no_such_program(void **state)
     cf_mcp_options o = {.env = env};
     memset(&w, 0, sizeof w);
     T_OK(cf_mcp_new(&w.mcp, &o, &w.err), w.err);
-    json_t *c = json_pack("{s:s, s:[s]}", "name", "x", "command",
-                          "no-such-program-here");
+    json_t *c = json_pack("{s:s, s:[s]}", "name", "x", "command", "no-such-program-here");
     T_OK(cf_mcp_add(w.mcp, c, &w.server, &w.err), w.err);
     has_failed(&w, "there is no such program");
     json_decref(c);
@@ -377,9 +370,8 @@ static void test_mcp__never_answers_a_call(void **state)
     world w;
     open_with(&w, "hangs", (cf_mcp_options){.call_ms = 200});
     T_FAILS(failing_call(&w), CF_ELIMIT);
-    must_see(&w,
-             "> {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-             "\"params\":{\"requestId\":4,");
+    must_see(&w, "> {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                 "\"params\":{\"requestId\":4,");
     is_ready(&w, "2025-11-25", 1); /* the server is still there */
     close_world(&w);
 }
@@ -393,9 +385,7 @@ static void test_mcp__cancel(void **state)
     open_mode(&w, "hangs");
     json_t *arguments = json_pack("{s:s}", "text", "x");
     const cf_mcp_call_options o = {.cancel = &cancel};
-    T_FAILS(
-        cf_mcp_call(w.mcp, 0, cf_str_from("echo"), arguments, &o, &r, &w.err),
-        CF_ECANCELLED);
+    T_FAILS(cf_mcp_call(w.mcp, 0, cf_str_from("echo"), arguments, &o, &r, &w.err), CF_ECANCELLED);
     must_see(&w, "notifications/cancelled");
     json_decref(arguments);
     close_world(&w);
@@ -410,8 +400,7 @@ static void test_mcp__ignores_a_closed_input(void **state)
     open_with(&w, "stubborn", (cf_mcp_options){.grace_ms = 100});
     is_ready(&w, "2025-11-25", 1);
     close_world(&w);
-    const char *const argv[] = {
-        "sh", "-c", "ps axww | grep -c 'scripted.* [s]tubborn'", NULL};
+    const char *const argv[] = {"sh", "-c", "ps axww | grep -c 'scripted.* [s]tubborn'", NULL};
     const cf_process_spec spec = {.argv = argv, .env = env};
     cf_process p;
     char block[16] = {0};
@@ -441,8 +430,7 @@ static void test_mcp__text_that_json_cannot_hold(void **state)
     (void)state;
     world w;
     open_mode(&w, "surrogate");
-    check_call(&w, "a",
-               "a\xEF\xBF\xBD b\xEF\xBF\xBD c\\ud83d \xF0\x9F\x98\x80");
+    check_call(&w, "a", "a\xEF\xBF\xBD b\xEF\xBF\xBD c\\ud83d \xF0\x9F\x98\x80");
     close_world(&w);
 }
 
@@ -480,10 +468,8 @@ static void test_mcp__question_answered(void **state)
     world w;
     char want[500];
     open_with(&w, "elicits", (cf_mcp_options){.ask = on_ask});
-    w.seen.answer = json_pack("{s:s, s:{s:s}}", "action", "accept", "content",
-                              "name", "Ada");
-    snprintf(want, sizeof want, old_questions, "accept",
-             ", \"content\": {\"name\": \"Ada\"}");
+    w.seen.answer = json_pack("{s:s, s:{s:s}}", "action", "accept", "content", "name", "Ada");
+    snprintf(want, sizeof want, old_questions, "accept", ", \"content\": {\"name\": \"Ada\"}");
     check_call(&w, "a", want);
     assert_int_equal(w.seen.n_asked, 1);
     close_world(&w);
@@ -491,8 +477,7 @@ static void test_mcp__question_answered(void **state)
 
 static cf_cancel is_stopped;
 
-static void on_ask_stop(void *ud, size_t server, const json_t *params,
-                        json_t **answer)
+static void on_ask_stop(void *ud, size_t server, const json_t *params, json_t **answer)
 {
     (void)ud;
     (void)server;
@@ -511,9 +496,7 @@ static void test_mcp__question_stopped(void **state)
     open_with(&w, "hasty", (cf_mcp_options){.ask = on_ask_stop});
     json_t *arguments = json_pack("{s:s}", "text", "x");
     const cf_mcp_call_options o = {.cancel = &is_stopped};
-    T_FAILS(
-        cf_mcp_call(w.mcp, 0, cf_str_from("echo"), arguments, &o, &r, &w.err),
-        CF_ECANCELLED);
+    T_FAILS(cf_mcp_call(w.mcp, 0, cf_str_from("echo"), arguments, &o, &r, &w.err), CF_ECANCELLED);
     json_decref(arguments);
     close_world(&w);
 }
@@ -573,16 +556,14 @@ static void test_mcp__error_of_the_protocol(void **state)
     world w;
     open_mode(&w, "protocolerror");
     T_FAILS(failing_call(&w), CF_EFORMAT);
-    assert_string_equal(w.err.text,
-                        "the server answered with error -32602: Unknown tool");
+    assert_string_equal(w.err.text, "the server answered with error -32602: Unknown tool");
     close_world(&w);
     open_mode(&w, "strangetype");
     T_FAILS(failing_call(&w), CF_EFORMAT);
     close_world(&w);
 }
 
-static void check_structured(world *w, const char *text, bool is_bad,
-                             const char *finding)
+static void check_structured(world *w, const char *text, bool is_bad, const char *finding)
 {
     cf_mcp_result r;
     json_t *arguments = json_pack("{s:s}", "text", text);
@@ -619,17 +600,14 @@ static void test_mcp__arguments_that_do_not_fit(void **state)
     json_t *bad = json_pack("{s:i}", "text", 3);
     T_OK(call_with(&w, bad, &r), w.err);
     assert_false(r.is_sent);
-    assert_string_equal(
-        cf_json_get_str(json_array_get(r.findings, 0), "path").p,
-        "arguments.text");
+    assert_string_equal(cf_json_get_str(json_array_get(r.findings, 0), "path").p, "arguments.text");
     cf_mcp_result_deinit(&r);
     json_decref(bad);
     T_OK(call_with(&w, NULL, &r), w.err);
     assert_false(r.is_sent);
     cf_mcp_result_deinit(&r);
     assert_string_equal(cf_buf_cstr(&w.seen.text), ""); /* nothing was sent */
-    T_FAILS(cf_mcp_call(w.mcp, 0, cf_str_from("none"), NULL, NULL, &r, &w.err),
-            CF_ENOTFOUND);
+    T_FAILS(cf_mcp_call(w.mcp, 0, cf_str_from("none"), NULL, NULL, &r, &w.err), CF_ENOTFOUND);
     close_world(&w);
 }
 
@@ -679,19 +657,15 @@ static void test_mcp__list_changes(void **state)
     (void)state;
     world w;
     open_mode(&w, "changes");
-    json_t *before =
-        json_deep_copy(cf_json_ref(cf_mcp_server_at(w.mcp, 0).tools));
+    json_t *before = json_deep_copy(cf_json_ref(cf_mcp_server_at(w.mcp, 0).tools));
     check_call(&w, "a", "echo: a");
-    for (int i = 0;
-         i < 100 && json_array_size(cf_mcp_server_at(w.mcp, 0).tools) < 2;
-         i++) {
+    for (int i = 0; i < 100 && json_array_size(cf_mcp_server_at(w.mcp, 0).tools) < 2; i++) {
         T_OK(cf_mcp_step(w.mcp, 100, &w.err), w.err);
     }
     cf_buf diff = CF_BUF_INIT;
     cf_mcp_tools_diff(&diff, before, cf_mcp_server_at(w.mcp, 0).tools);
-    assert_string_equal(cf_buf_cstr(&diff),
-                        "~ echo\n  - description \"Says it again\"\n  + "
-                        "description \"Says it twice\"\n+ more\n");
+    assert_string_equal(cf_buf_cstr(&diff), "~ echo\n  - description \"Says it again\"\n  + "
+                                            "description \"Says it twice\"\n+ more\n");
     cf_buf_deinit(&diff);
     json_decref(before);
     close_world(&w);
@@ -703,9 +677,7 @@ static void test_mcp__subscription(void **state)
     world w;
     open_with(&w, "newchanges", (cf_mcp_options){.listens = true});
     check_call(&w, "a", "new: a");
-    for (int i = 0;
-         i < 100 && json_array_size(cf_mcp_server_at(w.mcp, 0).tools) < 2;
-         i++) {
+    for (int i = 0; i < 100 && json_array_size(cf_mcp_server_at(w.mcp, 0).tools) < 2; i++) {
         T_OK(cf_mcp_step(w.mcp, 100, &w.err), w.err);
     }
     is_ready(&w, "2026-07-28", 2);
@@ -723,8 +695,7 @@ static void test_mcp__clean_environment(void **state)
     memset(&w, 0, sizeof w);
     T_OK(cf_mcp_new(&w.mcp, &o, &w.err), w.err);
     json_t *c = config_of("env");
-    json_object_set_new(c, "env",
-                        json_pack("{s:s, s:s}", "LANG", "C", "KEY", "a=b"));
+    json_object_set_new(c, "env", json_pack("{s:s, s:s}", "LANG", "C", "KEY", "a=b"));
     T_OK(cf_mcp_add(w.mcp, c, &w.server, &w.err), w.err);
     T_OK(cf_mcp_settle(w.mcp, NULL, &w.err), w.err);
     json_t *arguments = json_pack("{s:s}", "text", "x");

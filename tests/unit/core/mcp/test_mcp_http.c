@@ -18,15 +18,14 @@ typedef struct world {
 static void on_event(void *ud, const cf_mcp_event *ev)
 {
     world *w = ud;
-    cf_buf_addf(&w->seen, "%d %.*s\n", (int)ev->kind,
-                (int)(ev->text.n < 2000 ? ev->text.n : 2000), ev->text.p);
+    cf_buf_addf(&w->seen, "%d %.*s\n", (int)ev->kind, (int)(ev->text.n < 2000 ? ev->text.n : 2000),
+                ev->text.p);
 }
 
 /* Starts the script and returns its port. */
 static int start_script(world *w, const char *mode)
 {
-    const char *const argv[] = {"python3", "tests/data/mcp/scripted_http.py",
-                                mode, NULL};
+    const char *const argv[] = {"python3", "tests/data/mcp/scripted_http.py", mode, NULL};
     const cf_process_spec spec = {.argv = argv};
     char text[16] = {0};
     size_t n = 0;
@@ -43,14 +42,10 @@ static void open_mode(world *w, const char *mode, json_t *headers)
     char url[64];
     memset(w, 0, sizeof *w);
     snprintf(url, sizeof url, "http://127.0.0.1:%d/mcp", start_script(w, mode));
-    const cf_mcp_options o = {.event = on_event,
-                              .ud = w,
-                              .call_ms = 500,
-                              .message_max = 1 << 20,
-                              .listens = true};
+    const cf_mcp_options o = {
+        .event = on_event, .ud = w, .call_ms = 500, .message_max = 1 << 20, .listens = true};
     T_OK(cf_mcp_new(&w->mcp, &o, &w->err), w->err);
-    json_t *c = json_pack("{s:s, s:s, s:o*}", "name", mode, "url", url,
-                          "headers", headers);
+    json_t *c = json_pack("{s:s, s:s, s:o*}", "name", mode, "url", url, "headers", headers);
     T_OK(cf_mcp_add(w->mcp, c, &w->index, &w->err), w->err);
     T_OK(cf_mcp_settle(w->mcp, NULL, &w->err), w->err);
     json_decref(c);
@@ -126,13 +121,10 @@ static void test_mcp_http__arguments_as_headers(void **state)
     (void)state;
     world w;
     open_mode(&w, "strict", NULL);
-    check_call(&w, json_pack("{s:s, s:i}", "text", "us-west1", "n", 42),
-               "http: us-west1");
+    check_call(&w, json_pack("{s:s, s:i}", "text", "us-west1", "n", 42), "http: us-west1");
     check_call(&w, json_pack("{s:s}", "text", " padded "), "http:  padded ");
-    check_call(&w, json_pack("{s:s}", "text", "a\nX-Evil: 1"),
-               "http: a\nX-Evil: 1");
-    check_call(&w, json_pack("{s:s}", "text", "=?base64?literal?="),
-               "http: =?base64?literal?=");
+    check_call(&w, json_pack("{s:s}", "text", "a\nX-Evil: 1"), "http: a\nX-Evil: 1");
+    check_call(&w, json_pack("{s:s}", "text", "=?base64?literal?="), "http: =?base64?literal?=");
     check_call(&w, json_object(), "http: ");
     close_world(&w);
 }
@@ -189,8 +181,7 @@ static void test_mcp_http__nobody_there(void **state)
     (void)state;
     world w = {.server = CF_PROCESS_INIT};
     const cf_mcp_options o = {.call_ms = 500};
-    json_t *c =
-        json_pack("{s:s, s:s}", "name", "x", "url", "http://127.0.0.1:1/mcp");
+    json_t *c = json_pack("{s:s, s:s}", "name", "x", "url", "http://127.0.0.1:1/mcp");
     T_OK(cf_mcp_new(&w.mcp, &o, &w.err), w.err);
     T_OK(cf_mcp_add(w.mcp, c, &w.index, &w.err), w.err);
     T_OK(cf_mcp_settle(w.mcp, NULL, &w.err), w.err);

@@ -40,8 +40,7 @@ static void test_mcp_names__files(void **state)
                "[{\"name\":\"w\",\"url\":\"https://h/"
                "mcp\",\"headers\":{\"A\":\"b\"}}]");
     check_file("{}", "there is no \"mcpServers\" object in it");
-    check_file("{\"mcpServers\":{\"a\":{}}}",
-               "server a: has neither a \"command\" nor a \"url\"");
+    check_file("{\"mcpServers\":{\"a\":{}}}", "server a: has neither a \"command\" nor a \"url\"");
     check_file("{\"mcpServers\":{\"a\":{\"url\":\"file:///x\"}}}",
                "server a: \"url\" starts with http:// or https://");
     check_file("{\"mcpServers\":{\"a\":{\"url\":\"http://h\",\"headers\":{"
@@ -80,18 +79,15 @@ static void test_mcp_names__lines(void **state)
     check_line("  ", "a server is a command or an address");
 }
 
-static void check_names(const char *servers_text, const char *others_text,
-                        const char *want)
+static void check_names(const char *servers_text, const char *others_text, const char *want)
 {
     json_t *servers = json_loads(servers_text, 0, NULL);
-    json_t *others =
-        others_text != NULL ? json_loads(others_text, 0, NULL) : NULL;
+    json_t *others = others_text != NULL ? json_loads(others_text, 0, NULL) : NULL;
     json_t *declared = NULL, *map = NULL;
     cf_buf out = CF_BUF_INIT;
     cf_error err;
     T_OK(cf_mcp_declare(&declared, &map, servers, others, &err), err);
-    assert_int_equal(json_array_size(declared),
-                     json_array_size(map) + json_array_size(others));
+    assert_int_equal(json_array_size(declared), json_array_size(map) + json_array_size(others));
     for (size_t i = 0; i < json_array_size(map); i++) {
         cf_str name = cf_json_get_str(json_array_get(map, i), "name");
         cf_buf_addf(&out, "%s%.*s", i > 0 ? " " : "", (int)name.n, name.p);
@@ -113,24 +109,21 @@ static void test_mcp_names__clashes(void **state)
                     "y") "]},{\"name\":\"b c\",\"tools\":[" TOOL("y") "]}]",
                 NULL, "x a_y b_c_y");
     /* A tool that is off clashes with nothing. */
-    check_names(
-        "[{\"name\":\"a\",\"tools\":[" TOOL(
-            "y") "],\"off\":[\"y\"]},{\"name\":\"b\",\"tools\":[" TOOL("y") "]}"
-                                                                            "]",
-        NULL, "y");
-    check_names("[{\"name\":\"a\",\"tools\":[" TOOL("y") "],\"off\":true}]",
-                NULL, "");
+    check_names("[{\"name\":\"a\",\"tools\":[" TOOL(
+                    "y") "],\"off\":[\"y\"]},{\"name\":\"b\",\"tools\":[" TOOL("y") "]}"
+                                                                                    "]",
+                NULL, "y");
+    check_names("[{\"name\":\"a\",\"tools\":[" TOOL("y") "],\"off\":true}]", NULL, "");
     check_names("[{\"name\":\"a\",\"tools\":[" TOOL("y") "]}]",
-                "[{\"type\":\"function\",\"function\":{\"name\":\"y\"}}]",
-                "a_y");
+                "[{\"type\":\"function\",\"function\":{\"name\":\"y\"}}]", "a_y");
     /* The prefixed name is taken as well. */
     check_names("[{\"name\":\"a\",\"tools\":[" TOOL("y") "," TOOL(
                     "a_y") "]},{\"name\":\"b\",\"tools\":[" TOOL("y") "]}]",
                 NULL, "a_y_2 a_y b_y");
     /* Two servers of one name. */
-    check_names("[{\"name\":\"a\",\"tools\":[" TOOL(
-                    "y") "]},{\"name\":\"a\",\"tools\":[" TOOL("y") "]}]",
-                NULL, "a_y a_y_2");
+    check_names(
+        "[{\"name\":\"a\",\"tools\":[" TOOL("y") "]},{\"name\":\"a\",\"tools\":[" TOOL("y") "]}]",
+        NULL, "a_y a_y_2");
 }
 
 int main(void)

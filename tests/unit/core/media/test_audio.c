@@ -15,8 +15,7 @@ typedef struct opened {
     cf_audio a;
 } opened;
 
-static cf_status load(opened *o, const char *projector, const char *skip,
-                      cf_error *err)
+static cf_status load(opened *o, const char *projector, const char *skip, cf_error *err)
 {
     cf_tiny_buf b = cf_tiny_audio(projector, skip);
     o->copy = cf_alloc_aligned(64, b.n + 64);
@@ -64,8 +63,7 @@ static void test_audio__refused(void **state)
 }
 
 /* Rows of `n` samples, and their number of blocks. */
-static float *rows_of(const opened *o, size_t n, unsigned n_thread,
-                      size_t *n_row, size_t *n_block)
+static float *rows_of(const opened *o, size_t n, unsigned n_thread, size_t *n_row, size_t *n_block)
 {
     cf_error err;
     cf_dense d = {.k = cf_kernels_pick(NULL), .stop = NULL};
@@ -101,12 +99,10 @@ static void test_audio__rows(void **state)
         const char *projector;
         size_t n, n_row, n_block;
     } cases[] = {
-        {"ultravox", 192, 1, 1},      {"ultravox", 16000, 7, 1},
-        {"ultravox", 480000, 188, 1}, {"ultravox", 480160, 189, 2},
-        {"qwen2a", 16000, 25, 1},     {"qwen2a", 160, 0, 1},
-        {"qwen2a", 600000, 750, 1},   {"voxtral", 16000, 375, 1},
-        {"voxtral", 480001, 750, 2},  {"gemma4a", 16000, 25, 1},
-        {"gemma4a", 600000, 750, 1}, /* 30 s are heard */
+        {"ultravox", 192, 1, 1},      {"ultravox", 16000, 7, 1},   {"ultravox", 480000, 188, 1},
+        {"ultravox", 480160, 189, 2}, {"qwen2a", 16000, 25, 1},    {"qwen2a", 160, 0, 1},
+        {"qwen2a", 600000, 750, 1},   {"voxtral", 16000, 375, 1},  {"voxtral", 480001, 750, 2},
+        {"gemma4a", 16000, 25, 1},    {"gemma4a", 600000, 750, 1}, /* 30 s are heard */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         opened o;

@@ -8,8 +8,7 @@
 #include "tests/support/t.h"
 #include "core/media/vision_cut.h"
 
-static void cut(cf_vision_blocks *out, uint32_t w, uint32_t h,
-                uint32_t max_tiles)
+static void cut(cf_vision_blocks *out, uint32_t w, uint32_t h, uint32_t max_tiles)
 {
     const cf_vision v = {.patch = 16,
                          .merge = 2,
@@ -37,9 +36,8 @@ static void test_cut__tiles(void **state)
     static const struct {
         uint32_t w, h, cols, rows, n_row;
     } sizes[] = {
-        {1440, 900, 3, 2, 1776},  {1512, 982, 3, 2, 1764},
-        {1920, 1080, 4, 2, 2300}, {700, 700, 0, 0, 256},
-        {900, 1440, 2, 3, 1776},  {100, 60, 0, 0, 77},
+        {1440, 900, 3, 2, 1776}, {1512, 982, 3, 2, 1764}, {1920, 1080, 4, 2, 2300},
+        {700, 700, 0, 0, 256},   {900, 1440, 2, 3, 1776}, {100, 60, 0, 0, 77},
     };
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

@@ -47,8 +47,7 @@ static void test_picture__refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cf_pixels p;
         cf_error err;
-        T_FAILS(cf_pixels_read(&p, cf_str_make(bad[i].p, bad[i].n), NULL, &err),
-                bad[i].status);
+        T_FAILS(cf_pixels_read(&p, cf_str_make(bad[i].p, bad[i].n), NULL, &err), bad[i].status);
         assert_true(err.text[0] != '\0');
     }
 }

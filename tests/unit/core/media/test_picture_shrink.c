@@ -18,17 +18,15 @@ enum { W = 60, H = 40, N_KIND = 4 };
 static const unsigned char exif[] = "Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03"
                                     "\0\x01\0\0\0\x06\0\0\0\0\0\0";
 
-static void write_jpeg(cf_buf *out, const unsigned char *rgb,
-                       bool is_progressive, bool is_turned)
+static void write_jpeg(cf_buf *out, const unsigned char *rgb, bool is_progressive, bool is_turned)
 {
     cf_str marker = cf_str_make((const char *)exif, sizeof exif);
-    cf_picture_jpeg(
-        out, rgb,
-        &(cf_jpeg_file){.w = W,
-                        .h = H,
-                        .quality = 90,
-                        .is_progressive = is_progressive,
-                        .exif = is_turned ? marker : cf_str_from("")});
+    cf_picture_jpeg(out, rgb,
+                    &(cf_jpeg_file){.w = W,
+                                    .h = H,
+                                    .quality = 90,
+                                    .is_progressive = is_progressive,
+                                    .exif = is_turned ? marker : cf_str_from("")});
 }
 
 static void write_kind(cf_buf *out, int kind)
@@ -64,8 +62,7 @@ static void test_picture__halves_stay_halves(void **state)
         assert_true(cf_picture_size(cf_buf_str(&bytes), &w, &h));
         assert_int_equal(w, W);
         assert_int_equal(h, H);
-        T_OK(cf_picture_shrink(&p, cf_buf_str(&bytes), 30, 100, NULL, &err),
-             err);
+        T_OK(cf_picture_shrink(&p, cf_buf_str(&bytes), 30, 100, NULL, &err), err);
         assert_int_equal(p.w, 30);
         assert_int_equal(p.h, 20);
         for (int y = 0; y < p.h; y++) {
@@ -129,12 +126,10 @@ static void test_picture__damage_is_survived(void **state)
             cf_picture p;
             cf_buf_add(&copy, bytes.p, bytes.n);
             for (int k = 0; k < 3; k++) {
-                copy.p[cf_rand_below(&rand, copy.n)] =
-                    (char)cf_rand_below(&rand, 256);
+                copy.p[cf_rand_below(&rand, copy.n)] = (char)cf_rand_below(&rand, 256);
             }
             (void)cf_picture_size(cf_buf_str(&copy), &w, &h);
-            if (cf_picture_shrink(&p, cf_buf_str(&copy), 20, 20, NULL, NULL) !=
-                CF_OK) {
+            if (cf_picture_shrink(&p, cf_buf_str(&copy), 20, 20, NULL, NULL) != CF_OK) {
                 assert_null(p.rgb);
             }
             cf_picture_deinit(&p);
@@ -155,34 +150,28 @@ static void test_picture__claims_are_not_believed(void **state)
     int w, h;
     write_kind(&bytes, 0);
     bytes.p[16] = 0x7F; /* a width of two thousand million */
-    assert_int_not_equal(
-        cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, NULL, &err), CF_OK);
+    assert_int_not_equal(cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, NULL, &err), CF_OK);
     bytes.p[16] = (char)0xFF; /* more than a number here holds */
     assert_false(cf_picture_size(cf_buf_str(&bytes), &w, &h));
     cf_buf_reset(&bytes);
     write_kind(&bytes, 1);
     for (size_t i = 0; i + 9 < bytes.n; i++) {
-        if ((unsigned char)bytes.p[i] == 0xFF &&
-            (unsigned char)bytes.p[i + 1] == 0xC0) {
+        if ((unsigned char)bytes.p[i] == 0xFF && (unsigned char)bytes.p[i + 1] == 0xC0) {
             bytes.p[i + 5] = bytes.p[i + 7] = (char)0xFF;
         }
     }
-    assert_int_equal(
-        cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, NULL, &err),
-        CF_ELIMIT);
+    assert_int_equal(cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, NULL, &err), CF_ELIMIT);
     atomic_init(&cancel, true);
     cf_buf_reset(&bytes);
     write_kind(&bytes, 0);
-    assert_int_equal(
-        cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, &cancel, &err),
-        CF_ECANCELLED);
+    assert_int_equal(cf_picture_shrink(&p, cf_buf_str(&bytes), 20, 20, &cancel, &err),
+                     CF_ECANCELLED);
     cf_buf_deinit(&bytes);
     const cf_str gif = cf_str_from("GIF89a\x34\x02\x10\x01");
     assert_true(cf_picture_size(gif, &w, &h));
     assert_int_equal(w, 0x234);
     assert_int_equal(h, 0x110);
-    assert_int_equal(cf_picture_shrink(&p, gif, 20, 20, NULL, &err),
-                     CF_EUNSUPPORTED);
+    assert_int_equal(cf_picture_shrink(&p, gif, 20, 20, NULL, &err), CF_EUNSUPPORTED);
     assert_false(cf_picture_size(cf_str_from("hello"), &w, &h));
 }
 

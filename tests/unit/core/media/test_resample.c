@@ -19,8 +19,8 @@ static cf_pixels gray_row(const unsigned char *v, uint32_t n)
     return p;
 }
 
-static void expect_row(const unsigned char *in, uint32_t n_in,
-                       const unsigned char *out, uint32_t n_out, cf_filter f)
+static void expect_row(const unsigned char *in, uint32_t n_in, const unsigned char *out,
+                       uint32_t n_out, cf_filter f)
 {
     cf_error err;
     cf_pixels q;
@@ -65,15 +65,13 @@ static double kernel(cf_filter f, double x)
                : x < 2 ? -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2
                        : 0;
     }
-    return x == 0  ? 1
-           : x < 3 ? 3 * sin(pi * x) * sin(pi * x / 3) / (pi * pi * x * x)
-                   : 0;
+    return x == 0 ? 1 : x < 3 ? 3 * sin(pi * x) * sin(pi * x / 3) / (pi * pi * x * x) : 0;
 }
 
 /* One pass in floating point, rounded to bytes; step is the distance of
  * neighbours in `in`. */
-static double plain(const unsigned char *in, uint32_t n_in, uint32_t step,
-                    uint32_t i, uint32_t n_out, cf_filter f)
+static double plain(const unsigned char *in, uint32_t n_in, uint32_t step, uint32_t i,
+                    uint32_t n_out, cf_filter f)
 {
     double scale = (double)n_in / n_out, widen = fmax(scale, 1);
     double sum = 0, all = 0;
@@ -105,8 +103,8 @@ static void test_resample__two_passes(void **state)
             T_OK(cf_pixels_resize(&q, &p, w, h, (cf_filter)f, NULL, &err), err);
             unsigned char *half = cf_alloc((size_t)w * H);
             for (uint32_t i = 0; i < w * H; i++) {
-                half[i] = (unsigned char)plain(p.rgb + (size_t)(i / w) * W * 3,
-                                               W, 3, i % w, w, (cf_filter)f);
+                half[i] = (unsigned char)plain(p.rgb + (size_t)(i / w) * W * 3, W, 3, i % w, w,
+                                               (cf_filter)f);
             }
             for (uint32_t i = 0; i < w * h; i++) {
                 double want = plain(half + i % w, H, w, i / w, h, (cf_filter)f);
@@ -125,9 +123,7 @@ static void test_resample__refuses_huge(void **state)
     const unsigned char in[] = {1, 2};
     cf_pixels q, p = gray_row(in, 2);
     cf_error err;
-    T_FAILS(
-        cf_pixels_resize(&q, &p, 65000, 65000, CF_FILTER_BICUBIC, NULL, &err),
-        CF_ELIMIT);
+    T_FAILS(cf_pixels_resize(&q, &p, 65000, 65000, CF_FILTER_BICUBIC, NULL, &err), CF_ELIMIT);
     cf_pixels_deinit(&p);
 }
 

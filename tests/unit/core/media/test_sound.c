@@ -29,9 +29,7 @@ static sf_count_t length(void *ud)
 static sf_count_t seek(sf_count_t off, int whence, void *ud)
 {
     memory *m = ud;
-    m->at = whence == SEEK_SET   ? off
-            : whence == SEEK_CUR ? m->at + off
-                                 : m->n + off;
+    m->at = whence == SEEK_SET ? off : whence == SEEK_CUR ? m->at + off : m->n + off;
     return m->at;
 }
 
@@ -146,11 +144,9 @@ static void test_sound__cut_anywhere(void **state)
             memcpy(copy, whole.p, n);
             cf_sound s;
             cf_error err;
-            cf_status st = cf_sound_read(&s, cf_str_make((const char *)copy, n),
-                                         NULL, &err);
+            cf_status st = cf_sound_read(&s, cf_str_make((const char *)copy, n), NULL, &err);
             if (st == CF_OK) {
-                fail_msg("format %#x, %zu of %zu bytes", (unsigned)formats[i],
-                         n, whole.n);
+                fail_msg("format %#x, %zu of %zu bytes", (unsigned)formats[i], n, whole.n);
             }
             assert_true(st == CF_EFORMAT || st == CF_EUNSUPPORTED);
             assert_true(err.text[0] != '\0');
@@ -175,9 +171,7 @@ static void test_sound__limits(void **state)
     for (int i = 0; i < 4; i++) {
         big[n - 4 + (size_t)i] = (unsigned char)(data >> 8 * i);
     }
-    T_FAILS(cf_sound_read(&s,
-                          cf_str_make((const char *)big, n + seconds * 2000),
-                          NULL, &err),
+    T_FAILS(cf_sound_read(&s, cf_str_make((const char *)big, n + seconds * 2000), NULL, &err),
             CF_ELIMIT);
     cf_free(big);
     cf_free(m.p);
@@ -186,15 +180,13 @@ static void test_sound__limits(void **state)
     assert_true(make_file(&m, formats[0], 16000, 4000));
     T_FAILS(cf_sound_read(&s, bytes_of(&m), &stop, &err), CF_ECANCELLED);
     cf_free(m.p);
-    T_FAILS(cf_sound_read(&s, cf_str_from("\x89PNG\r\n"), NULL, &err),
-            CF_EUNSUPPORTED);
+    T_FAILS(cf_sound_read(&s, cf_str_from("\x89PNG\r\n"), NULL, &err), CF_EUNSUPPORTED);
 }
 
 /* An hour of silence in a small file. */
 static void test_sound__hour(void **state)
 {
-    const int hour[] = {SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
-                        SF_FORMAT_OGG | SF_FORMAT_VORBIS};
+    const int hour[] = {SF_FORMAT_FLAC | SF_FORMAT_PCM_16, SF_FORMAT_OGG | SF_FORMAT_VORBIS};
     (void)state;
     for (size_t k = 0; k < 2; k++) {
         enum { RATE = 8000 };
@@ -233,8 +225,7 @@ static void test_sound__changed_page(void **state)
 
 /* ---- spectrograms ------------------------------------------------------- */
 
-static void mel_of(cf_mel *out, bool is_gemma, const float *x, size_t n,
-                   unsigned n_thread)
+static void mel_of(cf_mel *out, bool is_gemma, const float *x, size_t n, unsigned n_thread)
 {
     cf_error err;
     cf_dense d = {.k = cf_kernels_ref(), .stop = NULL};
@@ -253,10 +244,7 @@ static void test_mel__tone(void **state)
         bool is_gemma;
         double hertz;
         size_t band;
-    } cases[] = {{false, 1000, 42},
-                 {false, 4000, 99},
-                 {true, 1000, 44},
-                 {true, 4000, 96}};
+    } cases[] = {{false, 1000, 42}, {false, 4000, 99}, {true, 1000, 44}, {true, 4000, 96}};
     enum { N = 8000 };
     for (size_t c = 0; c < 4; c++) {
         float x[N];
@@ -267,8 +255,7 @@ static void test_mel__tone(void **state)
         mel_of(&one, cases[c].is_gemma, x, N, 1);
         mel_of(&three, cases[c].is_gemma, x, N, 3);
         assert_int_equal(one.n, 50);
-        assert_memory_equal(one.v, three.v,
-                            CF_MEL_BANDS * one.n * sizeof *one.v);
+        assert_memory_equal(one.v, three.v, CF_MEL_BANDS * one.n * sizeof *one.v);
         size_t best = 0;
         for (size_t b = 1; b < CF_MEL_BANDS; b++) {
             if (one.v[b * one.n + 20] > one.v[best * one.n + 20]) {
@@ -309,12 +296,9 @@ static void test_mel__floor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound__formats),
-        cmocka_unit_test(test_sound__cut_anywhere),
-        cmocka_unit_test(test_sound__limits),
-        cmocka_unit_test(test_sound__hour),
-        cmocka_unit_test(test_sound__changed_page),
-        cmocka_unit_test(test_mel__tone),
+        cmocka_unit_test(test_sound__formats),      cmocka_unit_test(test_sound__cut_anywhere),
+        cmocka_unit_test(test_sound__limits),       cmocka_unit_test(test_sound__hour),
+        cmocka_unit_test(test_sound__changed_page), cmocka_unit_test(test_mel__tone),
         cmocka_unit_test(test_mel__floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

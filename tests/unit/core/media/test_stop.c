@@ -90,14 +90,12 @@ static void fill(unsigned char *rgb, size_t n)
     }
 }
 
-static void write_webp(cf_buf *to, const unsigned char *rgb, uint32_t w,
-                       uint32_t h, bool is_lossless)
+static void write_webp(cf_buf *to, const unsigned char *rgb, uint32_t w, uint32_t h,
+                       bool is_lossless)
 {
     uint8_t *bytes = NULL;
-    size_t n =
-        is_lossless
-            ? WebPEncodeLosslessRGB(rgb, (int)w, (int)h, (int)w * 3, &bytes)
-            : WebPEncodeRGB(rgb, (int)w, (int)h, (int)w * 3, 80, &bytes);
+    size_t n = is_lossless ? WebPEncodeLosslessRGB(rgb, (int)w, (int)h, (int)w * 3, &bytes)
+                           : WebPEncodeRGB(rgb, (int)w, (int)h, (int)w * 3, 80, &bytes);
     assert_true(n > 0);
     cf_buf_add(to, (const char *)bytes, n);
     WebPFree(bytes);
@@ -113,9 +111,7 @@ static void write_kind(cf_buf *to, size_t kind, uint32_t w, uint32_t h)
         break;
     case 1:
     case 2:
-        cf_picture_jpeg(
-            to, rgb,
-            &(cf_jpeg_file){.w = w, .h = h, .is_progressive = kind == 2});
+        cf_picture_jpeg(to, rgb, &(cf_jpeg_file){.w = w, .h = h, .is_progressive = kind == 2});
         break;
     default:
         write_webp(to, rgb, w, h, kind == 4);
@@ -155,8 +151,7 @@ static void test_stop__decode_large(void **state)
 static cf_status resize(const world *w, const cf_stop *stop, cf_error *err)
 {
     cf_pixels p;
-    cf_status st =
-        cf_pixels_resize(&p, &w->pixels, 30, 90, w->filter, stop, err);
+    cf_status st = cf_pixels_resize(&p, &w->pixels, 30, 90, w->filter, stop, err);
     if (st == CF_OK) {
         cf_pixels_deinit(&p);
     }
@@ -224,8 +219,7 @@ static cf_status hear(const world *w, const cf_stop *stop, cf_error *err)
     CF_TRY(cf_pool_new(&d.pool, 1, err));
     cf_status st = cf_audio_cut(w->audio, &d, &w->sound, &blocks, err);
     for (size_t i = 0; st == CF_OK && i < blocks.n; i++) {
-        float *rows = cf_calloc((size_t)blocks.v[i].n_row * w->audio->n_out + 1,
-                                sizeof *rows);
+        float *rows = cf_calloc((size_t)blocks.v[i].n_row * w->audio->n_out + 1, sizeof *rows);
         st = cf_audio_encode(w->audio, &d, rows, &blocks.v[i], err);
         cf_free(rows);
     }
@@ -248,8 +242,7 @@ static void test_stop__hear(void **state)
         T_OK(cf_mmproj_open_memory(&m, copy, b.n, &err), err);
         T_OK(cf_audio_init(&a, &m, &err), err);
         world w = {.audio = &a, .kernels = cf_kernels_pick(NULL)};
-        w.sound = (cf_sound){
-            .rate = CF_SOUND_RATE, .n_sample = SAMPLES, .n = SAMPLES};
+        w.sound = (cf_sound){.rate = CF_SOUND_RATE, .n_sample = SAMPLES, .n = SAMPLES};
         w.sound.v = cf_calloc(SAMPLES, sizeof *w.sound.v);
         for (size_t k = 0; k < SAMPLES; k++) {
             w.sound.v[k] = (float)sin((double)k * 0.05);
@@ -307,12 +300,9 @@ static void test_stop__listen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop__decode),
-        cmocka_unit_test(test_stop__decode_large),
-        cmocka_unit_test(test_stop__resize),
-        cmocka_unit_test(test_stop__see),
-        cmocka_unit_test(test_stop__hear),
-        cmocka_unit_test(test_stop__listen),
+        cmocka_unit_test(test_stop__decode), cmocka_unit_test(test_stop__decode_large),
+        cmocka_unit_test(test_stop__resize), cmocka_unit_test(test_stop__see),
+        cmocka_unit_test(test_stop__hear),   cmocka_unit_test(test_stop__listen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

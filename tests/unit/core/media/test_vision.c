@@ -9,8 +9,7 @@
 
 enum { N_OUT = 8, N_TENSOR = CF_TINY_VISION_TENSORS };
 
-static cf_status load(const cf_tiny_buf *b, cf_mmproj *m, cf_vision *v,
-                      void **copy, cf_error *err)
+static cf_status load(const cf_tiny_buf *b, cf_mmproj *m, cf_vision *v, void **copy, cf_error *err)
 {
     *copy = cf_alloc_aligned(64, b->n + 64);
     memcpy(*copy, b->p, b->n);

@@ -123,8 +123,8 @@ static void head_of(cf_tiny_buf *b, uint64_t n_tensors, uint64_t n_values)
     cf_tiny_head(b, 3, n_tensors, n_values);
 }
 
-static void one_tensor(cf_tiny_buf *b, uint32_t n_dim, const uint64_t *dim,
-                       uint32_t type, uint64_t off)
+static void one_tensor(cf_tiny_buf *b, uint32_t n_dim, const uint64_t *dim, uint32_t type,
+                       uint64_t off)
 {
     head_of(b, 1, 0);
     cf_tiny_tensor(b, "t", n_dim, dim, type, off);
@@ -373,8 +373,7 @@ static void test_gguf__broken(void **state)
         {"no dimensions", no_dimensions, CF_EFORMAT, "0 dimensions"},
         {"five dimensions", five_dimensions, CF_EFORMAT, "5 dimensions"},
         {"zero dimension", zero_dimension, CF_EFORMAT, "zero"},
-        {"overflowing dimensions", overflowing_dimensions, CF_EFORMAT,
-         "too large"},
+        {"overflowing dimensions", overflowing_dimensions, CF_EFORMAT, "too large"},
         {"overflowing bytes", overflowing_bytes, CF_EFORMAT, "too large"},
         {"part of a block", part_of_a_block, CF_EFORMAT, "block of 32"},
         {"behind the end", behind_the_end, CF_EFORMAT, "outside the file"},
@@ -386,8 +385,7 @@ static void test_gguf__broken(void **state)
         {"same name", same_name, CF_EFORMAT, "twice"},
         {"a later part", a_later_part, CF_EINVAL, "part 2"},
         {"split in memory", split_in_memory, CF_EUNSUPPORTED, "split"},
-        {"wrong tensor count", wrong_tensor_count, CF_EFORMAT,
-         "split.tensors.count"},
+        {"wrong tensor count", wrong_tensor_count, CF_EFORMAT, "split.tensors.count"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -397,8 +395,7 @@ static void test_gguf__broken(void **state)
         cases[i].make(&b);
         cf_status st = cf_gguf_open_memory(&g, b.p, b.n, &err);
         if (st != cases[i].status || strstr(err.text, cases[i].says) == NULL) {
-            fail_msg("%s: %s: %s", cases[i].name, cf_status_name(st),
-                     st != CF_OK ? err.text : "");
+            fail_msg("%s: %s: %s", cases[i].name, cf_status_name(st), st != CF_OK ? err.text : "");
         }
         assert_null(g);
         cf_tiny_free(b.p);
@@ -420,8 +417,7 @@ static void test_gguf__truncated(void **state)
         unsigned char *p = aligned_alloc(32, (n + 32) / 32 * 32);
         size_t pad = (n + 32) / 32 * 32 - n;
         memcpy(p + pad / 32 * 32, b.p, n);
-        T_FAILS(cf_gguf_open_memory(&g, p + pad / 32 * 32, n, &err),
-                CF_EFORMAT);
+        T_FAILS(cf_gguf_open_memory(&g, p + pad / 32 * 32, n, &err), CF_EFORMAT);
         free(p);
     }
     cf_tiny_free(b.p);
@@ -476,8 +472,8 @@ static void write_file(const char *name, const cf_tiny_buf *b)
 }
 
 /* Part `no` of `count` with one tensor; part 0 announces `n_tensors`. */
-static void write_part(const char *name, uint32_t no, uint32_t count,
-                       const char *tensor, uint32_t n_tensors)
+static void write_part(const char *name, uint32_t no, uint32_t count, const char *tensor,
+                       uint32_t n_tensors)
 {
     cf_tiny_buf b = {NULL, 0, 0};
     cf_tiny_head(&b, 3, 1, no == 0 ? 3 : 2);
@@ -519,8 +515,8 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    static const char *const names[] = {"m-00001-of-00002.gguf",
-                                        "m-00002-of-00002.gguf", "other.gguf"};
+    static const char *const names[] = {"m-00001-of-00002.gguf", "m-00002-of-00002.gguf",
+                                        "other.gguf"};
     for (size_t i = 0; i < 3; i++) {
         remove_file(names[i]);
     }
@@ -577,12 +573,9 @@ static void test_gguf__parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gguf__values),
-        cmocka_unit_test(test_gguf__tensors),
-        cmocka_unit_test(test_gguf__broken),
-        cmocka_unit_test(test_gguf__truncated),
-        cmocka_unit_test(test_gguf__many_names),
-        cmocka_unit_test(test_gguf__parts),
+        cmocka_unit_test(test_gguf__values),     cmocka_unit_test(test_gguf__tensors),
+        cmocka_unit_test(test_gguf__broken),     cmocka_unit_test(test_gguf__truncated),
+        cmocka_unit_test(test_gguf__many_names), cmocka_unit_test(test_gguf__parts),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

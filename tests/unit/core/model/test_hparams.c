@@ -25,9 +25,7 @@ static const entry base[] = {
     {.key = "llama.feed_forward_length", .kind = U32, .number = 96},
     {.key = "llama.attention.head_count", .kind = U32, .number = 4},
     {.key = "llama.attention.head_count_kv", .kind = U32, .number = 2},
-    {.key = "llama.attention.layer_norm_rms_epsilon",
-     .kind = F32,
-     .number = 1e-5},
+    {.key = "llama.attention.layer_norm_rms_epsilon", .kind = F32, .number = 1e-5},
 };
 enum { N_BASE = sizeof base / sizeof *base };
 
@@ -43,8 +41,7 @@ static void put(cf_tiny_buf *b, const char *arch, const entry *of, uint64_t *n)
     if (strncmp(e->key, "llama.", 6) == 0) {
         snprintf(key, sizeof key, "%s.%s", arch, of->key + 6);
         own.key = key;
-    } else if (strcmp(e->key, "general.architecture") == 0 &&
-               strcmp(e->text, "llama") == 0) {
+    } else if (strcmp(e->key, "general.architecture") == 0 && strcmp(e->text, "llama") == 0) {
         own.text = arch;
     }
     (*n)++;
@@ -70,8 +67,8 @@ static void put(cf_tiny_buf *b, const char *arch, const entry *of, uint64_t *n)
 }
 
 /* The base file with `change` in place of, or after, its keys. */
-static cf_status read_arch(const char *arch, const entry *change,
-                           size_t n_change, cf_hparams *out, cf_error *err)
+static cf_status read_arch(const char *arch, const entry *change, size_t n_change, cf_hparams *out,
+                           cf_error *err)
 {
     cf_tiny_buf body = {NULL, 0, 0};
     cf_tiny_buf b = {NULL, 0, 0};
@@ -105,8 +102,7 @@ static cf_status read_arch(const char *arch, const entry *change,
     return st;
 }
 
-static cf_status read_with(const entry *change, size_t n_change,
-                           cf_hparams *out, cf_error *err)
+static cf_status read_with(const entry *change, size_t n_change, cf_hparams *out, cf_error *err)
 {
     return read_arch("llama", change, n_change, out, err);
 }
@@ -139,18 +135,9 @@ static void test_hparams__defaults(void **state)
 static void test_hparams__by_layer(void **state)
 {
     static const entry change[] = {
-        {.key = "llama.attention.head_count",
-         .kind = COUNTS,
-         .number = 3,
-         .counts = {4, 2, 8}},
-        {.key = "llama.attention.head_count_kv",
-         .kind = COUNTS,
-         .number = 3,
-         .counts = {1, 2, 4}},
-        {.key = "llama.feed_forward_length",
-         .kind = COUNTS,
-         .number = 3,
-         .counts = {64, 32, 160}},
+        {.key = "llama.attention.head_count", .kind = COUNTS, .number = 3, .counts = {4, 2, 8}},
+        {.key = "llama.attention.head_count_kv", .kind = COUNTS, .number = 3, .counts = {1, 2, 4}},
+        {.key = "llama.feed_forward_length", .kind = COUNTS, .number = 3, .counts = {64, 32, 160}},
         {.key = "llama.attention.key_length", .kind = U32, .number = 8},
     };
     cf_hparams hp;
@@ -172,76 +159,38 @@ static void test_hparams__refused(void **state)
         cf_status status;
         const char *says;
     } cases[] = {
-        {{.key = "general.architecture", .kind = ABSENT},
-         CF_EFORMAT,
-         "general.architecture"},
+        {{.key = "general.architecture", .kind = ABSENT}, CF_EFORMAT, "general.architecture"},
         {{.key = "general.architecture", .kind = TEXT, .text = "mamba"},
          CF_EUNSUPPORTED,
          "architecture mamba is not supported"},
         {{KEY("block_count"), .kind = ABSENT}, CF_EFORMAT, "missing"},
         {{KEY("block_count"), .kind = U32, .number = 0}, CF_EFORMAT, "is 0"},
-        {{KEY("block_count"), .kind = U32, .number = 1e6},
-         CF_EFORMAT,
-         "must be"},
-        {{KEY("block_count"), .kind = TEXT, .text = "3"},
-         CF_EFORMAT,
-         "not a count"},
-        {{KEY("embedding_length"), .kind = U32, .number = 4e9},
-         CF_EFORMAT,
-         "must be"},
-        {{KEY("attention.head_count"), .kind = U32, .number = 0},
-         CF_EFORMAT,
-         "is 0"},
-        {{KEY("attention.head_count_kv"), .kind = U32, .number = 3},
-         CF_EFORMAT,
-         "cannot share"},
-        {{KEY("attention.head_count_kv"), .kind = U32, .number = 0},
-         CF_EFORMAT,
-         "is 0"},
-        {{KEY("attention.head_count"), .kind = U32, .number = 6},
-         CF_EFORMAT,
-         "do not divide"},
-        {{KEY("attention.head_count"), .kind = COUNTS, .number = 2,
-          .counts = {4, 4}},
+        {{KEY("block_count"), .kind = U32, .number = 1e6}, CF_EFORMAT, "must be"},
+        {{KEY("block_count"), .kind = TEXT, .text = "3"}, CF_EFORMAT, "not a count"},
+        {{KEY("embedding_length"), .kind = U32, .number = 4e9}, CF_EFORMAT, "must be"},
+        {{KEY("attention.head_count"), .kind = U32, .number = 0}, CF_EFORMAT, "is 0"},
+        {{KEY("attention.head_count_kv"), .kind = U32, .number = 3}, CF_EFORMAT, "cannot share"},
+        {{KEY("attention.head_count_kv"), .kind = U32, .number = 0}, CF_EFORMAT, "is 0"},
+        {{KEY("attention.head_count"), .kind = U32, .number = 6}, CF_EFORMAT, "do not divide"},
+        {{KEY("attention.head_count"), .kind = COUNTS, .number = 2, .counts = {4, 4}},
          CF_EFORMAT,
          "one for each layer"},
-        {{KEY("attention.head_count"), .kind = COUNTS, .number = 3,
-          .counts = {4, 0, 4}},
+        {{KEY("attention.head_count"), .kind = COUNTS, .number = 3, .counts = {4, 0, 4}},
          CF_EFORMAT,
          "item 1 is 0"},
-        {{KEY("attention.key_length"), .kind = U32, .number = 1 << 20},
-         CF_EFORMAT,
-         "wider"},
-        {{KEY("attention.key_length"), .kind = U32, .number = 7},
-         CF_EFORMAT,
-         "odd"},
-        {{KEY("rope.dimension_count"), .kind = U32, .number = 18},
-         CF_EFORMAT,
-         "must be 2 to 16"},
-        {{KEY("rope.dimension_count"), .kind = U32, .number = 5},
-         CF_EFORMAT,
-         "odd"},
-        {{KEY("rope.freq_base"), .kind = F32, .number = 0},
-         CF_EFORMAT,
-         "rope.freq_base"},
-        {{KEY("rope.freq_base"), .kind = F32, .number = (double)NAN},
-         CF_EFORMAT,
-         "rope.freq_base"},
-        {{KEY("rope.scaling.type"), .kind = TEXT, .text = "spiral"},
-         CF_EUNSUPPORTED,
-         "spiral"},
-        {{KEY("attention.layer_norm_rms_epsilon"), .kind = ABSENT},
-         CF_EFORMAT,
-         "missing"},
+        {{KEY("attention.key_length"), .kind = U32, .number = 1 << 20}, CF_EFORMAT, "wider"},
+        {{KEY("attention.key_length"), .kind = U32, .number = 7}, CF_EFORMAT, "odd"},
+        {{KEY("rope.dimension_count"), .kind = U32, .number = 18}, CF_EFORMAT, "must be 2 to 16"},
+        {{KEY("rope.dimension_count"), .kind = U32, .number = 5}, CF_EFORMAT, "odd"},
+        {{KEY("rope.freq_base"), .kind = F32, .number = 0}, CF_EFORMAT, "rope.freq_base"},
+        {{KEY("rope.freq_base"), .kind = F32, .number = (double)NAN}, CF_EFORMAT, "rope.freq_base"},
+        {{KEY("rope.scaling.type"), .kind = TEXT, .text = "spiral"}, CF_EUNSUPPORTED, "spiral"},
+        {{KEY("attention.layer_norm_rms_epsilon"), .kind = ABSENT}, CF_EFORMAT, "missing"},
         {{KEY("attention.layer_norm_rms_epsilon"), .kind = F32, .number = -1},
          CF_EFORMAT,
          "epsilon"},
-        {{KEY("expert_count"), .kind = U32, .number = 8},
-         CF_EUNSUPPORTED,
-         "experts"},
-        {{KEY("attention.causal"), .kind = FLAG, .number = 0},
-         CF_EUNSUPPORTED,
-         "causal"},
+        {{KEY("expert_count"), .kind = U32, .number = 8}, CF_EUNSUPPORTED, "experts"},
+        {{KEY("attention.causal"), .kind = FLAG, .number = 0}, CF_EUNSUPPORTED, "causal"},
     };
 #undef KEY
     (void)state;
@@ -300,8 +249,7 @@ static void test_hparams__parts_refused(void **state)
          CF_EUNSUPPORTED,
          "groups of experts"},
         {"qwen3moe",
-         {EXPERTS,
-          {KEY("expert_weights_scale"), .kind = F32, .number = (double)NAN}},
+         {EXPERTS, {KEY("expert_weights_scale"), .kind = F32, .number = (double)NAN}},
          CF_EFORMAT,
          "must be a number"},
         {"qwen35",
@@ -331,18 +279,14 @@ static void test_hparams__parts_refused(void **state)
         {"qwen35",
          {STATES,
           {KEY("full_attention_interval"), .kind = U32, .number = 2},
-          {KEY("rope.dimension_sections"), .kind = COUNTS, .number = 4,
-           .counts = {4, 4, 4, 0}}},
+          {KEY("rope.dimension_sections"), .kind = COUNTS, .number = 4, .counts = {4, 4, 4, 0}}},
          CF_EFORMAT,
          "12 pairs"},
         {"lfm2",
          {{KEY("attention.causal"), .kind = FLAG, .number = 1}},
          CF_EFORMAT,
          "shortconv.l_cache is missing"},
-        {"lfm2",
-         {{KEY("shortconv.l_cache"), .kind = U32, .number = 1}},
-         CF_EFORMAT,
-         "must be 2"},
+        {"lfm2", {{KEY("shortconv.l_cache"), .kind = U32, .number = 1}}, CF_EFORMAT, "must be 2"},
         {"gemma4",
          {{KEY("attention.shared_kv_layers"), .kind = U32, .number = 3}},
          CF_EFORMAT,
@@ -355,8 +299,7 @@ static void test_hparams__parts_refused(void **state)
          CF_EFORMAT,
          "no earlier layer of its kind"},
         {"gemma4",
-         {{KEY("embedding_length_per_layer_input"), .kind = U32,
-           .number = 1 << 20}},
+         {{KEY("embedding_length_per_layer_input"), .kind = U32, .number = 1 << 20}},
          CF_EFORMAT,
          "must be 0"},
         {"gemma3n",
@@ -367,10 +310,7 @@ static void test_hparams__parts_refused(void **state)
          {{KEY("attention.causal"), .kind = FLAG, .number = 1}},
          CF_EFORMAT,
          "per_layer_input"},
-        {"granite",
-         {{KEY("logit_scale"), .kind = F32, .number = 0}},
-         CF_EFORMAT,
-         "logit_scale"},
+        {"granite", {{KEY("logit_scale"), .kind = F32, .number = 0}}, CF_EFORMAT, "logit_scale"},
         {"glm4",
          {{KEY("nextn_predict_layers"), .kind = U32, .number = 3}},
          CF_EFORMAT,
@@ -387,8 +327,7 @@ static void test_hparams__parts_refused(void **state)
         size_t n = 0;
         for (size_t j = 0; j < 8 && cases[i].change[j].key != NULL; j++) {
             size_t at = 0;
-            while (at < n &&
-                   strcmp(change[at].key, cases[i].change[j].key) != 0) {
+            while (at < n && strcmp(change[at].key, cases[i].change[j].key) != 0) {
                 at++;
             }
             change[at] = cases[i].change[j];
@@ -410,9 +349,7 @@ static void test_hparams__rope_scaling(void **state)
     const entry yarn[] = {
         {.key = "llama.rope.scaling.type", .kind = TEXT, .text = "yarn"},
         {.key = "llama.rope.scaling.factor", .kind = F32, .number = 4},
-        {.key = "llama.rope.scaling.original_context_length",
-         .kind = U32,
-         .number = 256},
+        {.key = "llama.rope.scaling.original_context_length", .kind = U32, .number = 256},
     };
     T_OK(read_with(yarn, 3, &hp, &err), err);
     assert_int_equal(hp.rope[0].scaling, CF_ROPE_YARN);
@@ -423,8 +360,7 @@ static void test_hparams__rope_scaling(void **state)
     T_OK(read_with(yarn + 1, 1, &hp, &err), err);
     assert_int_equal(hp.rope[0].scaling, CF_ROPE_LINEAR);
     cf_hparams_deinit(&hp);
-    const entry zero = {
-        .key = "llama.rope.scaling.factor", .kind = F32, .number = 0};
+    const entry zero = {.key = "llama.rope.scaling.factor", .kind = F32, .number = 0};
     T_OK(read_with(&zero, 1, &hp, &err), err);
     assert_int_equal(hp.rope[0].scaling, CF_ROPE_NONE);
     cf_hparams_deinit(&hp);
@@ -432,8 +368,7 @@ static void test_hparams__rope_scaling(void **state)
 
 /* ---- families ----------------------------------------------------------- */
 
-static void open_tiny(const cf_tiny_options *o, void **p, cf_gguf **g,
-                      cf_hparams *hp)
+static void open_tiny(const cf_tiny_options *o, void **p, cf_gguf **g, cf_hparams *hp)
 {
     cf_error err;
     size_t n = 0;
@@ -459,8 +394,7 @@ static void test_hparams__families(void **state)
     cf_gguf_close(g);
     cf_tiny_free(p);
     /* gemma3: every sixth layer sees all and is stretched, the others not. */
-    open_tiny(&(cf_tiny_options){.arch = "gemma3", .rope_scaling = "linear"},
-              &p, &g, &hp);
+    open_tiny(&(cf_tiny_options){.arch = "gemma3", .rope_scaling = "linear"}, &p, &g, &hp);
     for (uint32_t i = 0; i < 6; i++) {
         assert_int_equal(hp.layer[i].window, i == 5 ? 0 : 12);
         assert_int_equal(hp.layer[i].rope_set, i == 5 ? 0 : 1);
@@ -526,26 +460,14 @@ static void test_weights__wrong_shapes(void **state)
         {{.arch = "llama"}, {.arch = "qwen3"}, CF_EFORMAT, "attn_q_norm"},
         {{.arch = "qwen3"}, {.arch = "llama"}, CF_EUNSUPPORTED, "attn_q_norm"},
         {{.arch = "qwen3"}, {.arch = "qwen3moe"}, CF_EFORMAT, "ffn_gate_inp"},
-        {{.arch = "qwen3moe"},
-         {.arch = "qwen3"},
-         CF_EFORMAT,
-         "ffn_gate.weight"},
-        {{.arch = "qwen35", .n_layer = 4},
-         {.arch = "lfm2"},
-         CF_EFORMAT,
-         "token_embd_norm"},
-        {{.arch = "granite"},
-         {.arch = "granitehybrid", .n_layer = 2},
-         CF_EFORMAT,
-         "ssm_in"},
+        {{.arch = "qwen3moe"}, {.arch = "qwen3"}, CF_EFORMAT, "ffn_gate.weight"},
+        {{.arch = "qwen35", .n_layer = 4}, {.arch = "lfm2"}, CF_EFORMAT, "token_embd_norm"},
+        {{.arch = "granite"}, {.arch = "granitehybrid", .n_layer = 2}, CF_EFORMAT, "ssm_in"},
         {{.arch = "gemma3"}, {.arch = "gemma4"}, CF_EFORMAT, "per_layer"},
         {{.arch = "gpt-oss"}, {.arch = "llama"}, CF_EFORMAT, "ffn_norm"},
         {{.has_rope_freqs = true}, {.n_rot = 8}, CF_EFORMAT, "rope_freqs"},
         {{.vocab_only = true}, {.n_layer = 2}, CF_EFORMAT, "no tensors"},
-        {{.arch = "phi3"},
-         {.arch = "phi3", .rope_scaling = "longrope"},
-         CF_EFORMAT,
-         "longrope"},
+        {{.arch = "phi3"}, {.arch = "phi3", .rope_scaling = "longrope"}, CF_EFORMAT, "longrope"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -575,14 +497,10 @@ static void test_weights__wrong_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hparams__defaults),
-        cmocka_unit_test(test_hparams__by_layer),
-        cmocka_unit_test(test_hparams__refused),
-        cmocka_unit_test(test_hparams__parts_refused),
-        cmocka_unit_test(test_hparams__rope_scaling),
-        cmocka_unit_test(test_hparams__families),
-        cmocka_unit_test(test_weights__slices),
-        cmocka_unit_test(test_weights__wrong_shapes),
+        cmocka_unit_test(test_hparams__defaults),     cmocka_unit_test(test_hparams__by_layer),
+        cmocka_unit_test(test_hparams__refused),      cmocka_unit_test(test_hparams__parts_refused),
+        cmocka_unit_test(test_hparams__rope_scaling), cmocka_unit_test(test_hparams__families),
+        cmocka_unit_test(test_weights__slices),       cmocka_unit_test(test_weights__wrong_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,12 +60,10 @@ static void test_notation__texts(void **state)
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
         cf_grammar *g = NULL;
         cf_error err;
-        cf_status st =
-            cf_grammar_from_text(&g, cf_str_from(v[i].grammar), NULL, &err);
+        cf_status st = cf_grammar_from_text(&g, cf_str_from(v[i].grammar), NULL, &err);
         char got = verdict(st, g, v[i].text);
         if (got != v[i].want) {
-            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text,
-                     got, v[i].want);
+            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text, got, v[i].want);
         }
     }
 }
@@ -75,9 +73,7 @@ static void test_notation__error_has_a_place(void **state)
     (void)state;
     cf_grammar *g;
     cf_error err;
-    T_FAILS(
-        cf_grammar_from_text(&g, cf_str_from("a = \"x\";\nb = c;"), NULL, &err),
-        CF_EFORMAT);
+    T_FAILS(cf_grammar_from_text(&g, cf_str_from("a = \"x\";\nb = c;"), NULL, &err), CF_EFORMAT);
     assert_int_equal(err.line, 2);
     assert_int_equal(err.col, 5);
 }
@@ -115,12 +111,10 @@ static void test_notation__expressions(void **state)
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
         cf_grammar *g = NULL;
         cf_error err;
-        cf_status st =
-            cf_grammar_from_regex(&g, cf_str_from(v[i].grammar), NULL, &err);
+        cf_status st = cf_grammar_from_regex(&g, cf_str_from(v[i].grammar), NULL, &err);
         char got = verdict(st, g, v[i].text);
         if (got != v[i].want) {
-            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text,
-                     got, v[i].want);
+            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text, got, v[i].want);
         }
     }
 }

@@ -29,10 +29,9 @@ static void test_loop__finds_it(void **state)
         size_t before, period, length;
         bool is_loop;
     } cases[] = {
-        {0, 1, 31, false},     {0, 1, 32, true},      {5, 1, 40, true},
-        {100, 8, 31, false},   {100, 8, 32, true},    {100, 8, 35, true},
-        {0, 20, 79, false},    {0, 20, 80, true},     {300, 100, 299, false},
-        {300, 100, 300, true}, {3000, 7, 2500, true}, {2040, 3, 64, true},
+        {0, 1, 31, false},      {0, 1, 32, true},      {5, 1, 40, true},      {100, 8, 31, false},
+        {100, 8, 32, true},     {100, 8, 35, true},    {0, 20, 79, false},    {0, 20, 80, true},
+        {300, 100, 299, false}, {300, 100, 300, true}, {3000, 7, 2500, true}, {2040, 3, 64, true},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         size_t n = 0;

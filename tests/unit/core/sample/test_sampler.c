@@ -14,16 +14,14 @@ enum { V = 8 };
 
 static const float logits8[V] = {1.0f, 3.0f, 2.0f, 3.0f, -1.0f, 0.5f, 2.5f, 0};
 
-static cf_token draw_one(const cf_sampling *o, const float *logits, size_t n,
-                         const cf_token *past, size_t n_past,
-                         const uint32_t *allowed, cf_draw *draw)
+static cf_token draw_one(const cf_sampling *o, const float *logits, size_t n, const cf_token *past,
+                         size_t n_past, const uint32_t *allowed, cf_draw *draw)
 {
     cf_sampler *s;
     cf_error err;
     T_OK(cf_sampler_new(&s, o, n, &err), err);
     cf_token id = CF_TOKEN_NONE;
-    T_OK(cf_sampler_draw(s, logits, past, n_past, allowed, draw != NULL ? 8 : 0,
-                         &id, draw, &err),
+    T_OK(cf_sampler_draw(s, logits, past, n_past, allowed, draw != NULL ? 8 : 0, &id, draw, &err),
          err);
     cf_sampler_free(s);
     return id;
@@ -38,9 +36,7 @@ static void test_rng__published_answers(void **state)
     static const struct {
         uint32_t counter[4], key[2], want[4];
     } t[] = {
-        {{0, 0, 0, 0},
-         {0, 0},
-         {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
         {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
          {0xffffffff, 0xffffffff},
          {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
@@ -140,15 +136,13 @@ static void test_greedy__nothing_left(void **state)
     (void)state;
     const uint32_t none = 0;
     const cf_token all[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const cf_sampling o[] = {
-        {0}, {.temperature = 1}, {.suppress = all, .n_suppress = 8}};
+    const cf_sampling o[] = {{0}, {.temperature = 1}, {.suppress = all, .n_suppress = 8}};
     for (size_t i = 0; i < 3; i++) {
         cf_sampler *s;
         cf_error err;
         T_OK(cf_sampler_new(&s, &o[i], V, &err), err);
         cf_token id = 77;
-        T_FAILS(cf_sampler_draw(s, logits8, NULL, 0, i < 2 ? &none : NULL, 0,
-                                &id, NULL, &err),
+        T_FAILS(cf_sampler_draw(s, logits8, NULL, 0, i < 2 ? &none : NULL, 0, &id, NULL, &err),
                 CF_ELIMIT);
         assert_int_equal(id, 77);
         cf_sampler_free(s);
@@ -162,8 +156,7 @@ static void test_edit__suppress_and_bias(void **state)
     (void)state;
     const cf_token suppress[] = {1, 99, -4};
     const cf_logit_bias bias[] = {{3, -INFINITY}, {0, 0.25f}, {6, -1}};
-    cf_sampling o = {
-        .suppress = suppress, .n_suppress = 3, .bias = bias, .n_bias = 3};
+    cf_sampling o = {.suppress = suppress, .n_suppress = 3, .bias = bias, .n_bias = 3};
     cf_draw d;
     assert_int_equal(draw_one(&o, logits8, V, NULL, 0, NULL, &d), 2);
     assert_int_equal(d.chosen.rank, 4);
@@ -179,9 +172,7 @@ static void test_edit__penalties_in_order(void **state)
 {
     (void)state;
     const cf_token past[] = {1, 7, 1, 4, 1000, -1};
-    cf_sampling o = {.repetition_penalty = 2,
-                     .presence_penalty = 0.5f,
-                     .frequency_penalty = 0.25f};
+    cf_sampling o = {.repetition_penalty = 2, .presence_penalty = 0.5f, .frequency_penalty = 0.25f};
     cf_draw d;
     assert_int_equal(draw_one(&o, logits8, V, past, 6, NULL, &d), 3);
     assert_int_equal(d.top[0].id, 1);
@@ -253,8 +244,7 @@ static void test_filter__who_removed_whom(void **state)
 {
     (void)state;
     /* p: 0.4 0.3 0.15 0.1 0.05 in shuffled places */
-    const float l[] = {logf(0.1f), logf(0.4f), logf(0.05f), logf(0.3f),
-                       logf(0.15f)};
+    const float l[] = {logf(0.1f), logf(0.4f), logf(0.05f), logf(0.3f), logf(0.15f)};
     cf_sampling o = {.temperature = 1, .top_k = 4, .top_p = 0.8f};
     cf_draw d;
     draw_one(&o, l, 5, NULL, 0, NULL, &d);
@@ -273,8 +263,7 @@ static void test_filter__who_removed_whom(void **state)
     assert_int_equal(d.top[2].removed_by, CF_KEPT); /* 0.15 >= 0.12 */
     assert_int_equal(d.top[3].removed_by, CF_REMOVED_MIN_P);
     /* tempered after the filter: squares of 0.4, 0.3, 0.15 */
-    assert_true(fabsf(d.top[0].p_post - 0.16f / (0.16f + 0.09f + 0.0225f)) <
-                1e-5f);
+    assert_true(fabsf(d.top[0].p_post - 0.16f / (0.16f + 0.09f + 0.0225f)) < 1e-5f);
     assert_string_equal(d.step[1].name, "min-p");
     assert_string_equal(d.step[2].name, "temperature");
 }
@@ -316,8 +305,7 @@ static void test_trace__entropy_and_mass(void **state)
 static void test_options__refused(void **state)
 {
     (void)state;
-    const cf_logit_bias outside = {8, 1}, nan_bias = {0, NAN},
-                        inf_bias = {0, INFINITY};
+    const cf_logit_bias outside = {8, 1}, nan_bias = {0, NAN}, inf_bias = {0, INFINITY};
     const struct {
         cf_sampling o;
         const char *names;
@@ -409,8 +397,7 @@ static void test_cost__draws_allocate_nothing(void **state)
     cf_draw d;
     size_t before = cf_fault_total();
     for (size_t i = 0; i < 50; i++) {
-        T_OK(cf_sampler_draw(s, big, past, i, NULL, 16, &past[i],
-                             i % 2 == 0 ? &d : NULL, &err),
+        T_OK(cf_sampler_draw(s, big, past, i, NULL, 16, &past[i], i % 2 == 0 ? &d : NULL, &err),
              err);
     }
     assert_int_equal(cf_fault_total(), before);

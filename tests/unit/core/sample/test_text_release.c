@@ -65,8 +65,7 @@ static void test_release__any_cut(void **state)
         size_t want = n; /* up to the earliest stop string */
         for (size_t at = n; at-- > 0;) {
             for (size_t i = 0; i < 3; i++) {
-                if (n - at >= stop[i].n &&
-                    memcmp(in + at, stop[i].p, stop[i].n) == 0) {
+                if (n - at >= stop[i].n && memcmp(in + at, stop[i].p, stop[i].n) == 0) {
                     want = at;
                 }
             }

@@ -11,8 +11,7 @@ typedef struct one {
     char want;
 } one;
 
-static char verdict(const char *schema, const char *text,
-                    const cf_grammar_options *opts)
+static char verdict(const char *schema, const char *text, const cf_grammar_options *opts)
 {
     cf_error err;
     json_t *s = NULL;
@@ -39,8 +38,7 @@ static void check(const one *v, size_t n)
     for (size_t i = 0; i < n; i++) {
         char got = verdict(v[i].schema, v[i].text, NULL);
         if (got != v[i].want) {
-            fail_msg("%s  with  %s: %c, expected %c", v[i].schema, v[i].text,
-                     got, v[i].want);
+            fail_msg("%s  with  %s: %c, expected %c", v[i].schema, v[i].text, got, v[i].want);
         }
     }
 }
@@ -110,14 +108,10 @@ static void test_schema__numbers(void **state)
         {"{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120}", "99", 'y'},
         {"{\"type\":\"integer\",\"exclusiveMinimum\":5}", "5", 'n'},
         {"{\"type\":\"integer\",\"exclusiveMinimum\":5}", "60000", 'y'},
-        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}",
-         "0.25", 'y'},
-        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}",
-         "0.249", 'n'},
-        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}",
-         "0.999", 'y'},
-        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}", "1.0",
-         'n'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}", "0.25", 'y'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}", "0.249", 'n'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}", "0.999", 'y'},
+        {"{\"type\":\"number\",\"minimum\":0.25,\"exclusiveMaximum\":1}", "1.0", 'n'},
         {"{\"type\":\"number\",\"maximum\":-1.5}", "-1.5", 'y'},
         {"{\"type\":\"number\",\"maximum\":-1.5}", "-1.49", 'n'},
         {"{\"type\":\"number\",\"maximum\":-1.5}", "0", 'n'},
@@ -141,30 +135,22 @@ static void test_schema__strings(void **state)
 {
     (void)state;
     static const one v[] = {
-        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}",
-         "\"\\u00e9x\"", 'y'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"\\u00e9x\"", 'y'},
         {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"x\"", 'n'},
-        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}",
-         "\"\xF0\x9F\x98\x80\xC3\xA9x\"", 'y'},
-        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"abcd\"",
-         'n'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"\xF0\x9F\x98\x80\xC3\xA9x\"",
+         'y'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}", "\"abcd\"", 'n'},
         {"{\"type\":\"string\",\"maxLength\":1000000}", "\"abcd\"", 'y'},
         {"{\"type\":\"string\",\"pattern\":\"b+\"}", "\"abbc\"", 'y'},
         {"{\"type\":\"string\",\"pattern\":\"^b+$\"}", "\"abbc\"", 'n'},
-        {"{\"type\":\"string\",\"pattern\":\"^\\\\d{3}-[^a-z]$\"}",
-         "\"123-\\\"\"", 'y'},
-        {"{\"type\":\"string\",\"pattern\":\"^\\\\d{3}-[^a-z]$\"}", "\"123-q\"",
-         'n'},
-        {"{\"type\":\"string\",\"pattern\":\"^a*$\",\"minLength\":3}", "\"aa\"",
-         'n'},
-        {"{\"type\":\"string\",\"pattern\":\"^a*$\",\"minLength\":3}",
-         "\"aaaa\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"^\\\\d{3}-[^a-z]$\"}", "\"123-\\\"\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"^\\\\d{3}-[^a-z]$\"}", "\"123-q\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^a*$\",\"minLength\":3}", "\"aa\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^a*$\",\"minLength\":3}", "\"aaaa\"", 'y'},
         {"{\"type\":\"string\",\"pattern\":\"(^[^5]*$)|7\"}", "\"57\"", 'y'},
         {"{\"type\":\"string\",\"pattern\":\"(^[^5]*$)|7\"}", "\"58\"", 'n'},
-        {"{\"type\":\"string\",\"pattern\":\"^(?!no)[a-z]+$\"}", "\"nope\"",
-         'n'},
-        {"{\"type\":\"string\",\"pattern\":\"^(?!no)[a-z]+$\"}", "\"yes\"",
-         'y'},
+        {"{\"type\":\"string\",\"pattern\":\"^(?!no)[a-z]+$\"}", "\"nope\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^(?!no)[a-z]+$\"}", "\"yes\"", 'y'},
         {"{\"type\":\"string\",\"pattern\":\"(a)\\\\1\"}", "\"aa\"", 'u'},
         {"{\"type\":\"string\",\"format\":\"date\"}", "\"2024-02-29\"", 'y'},
         {"{\"type\":\"string\",\"format\":\"date\"}", "\"2023-02-29\"", 'n'},
@@ -172,27 +158,20 @@ static void test_schema__strings(void **state)
         {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"2001:db8::1\"", 'y'},
         {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"1::2::3\"", 'n'},
         {"{\"type\":\"string\",\"format\":\"ipv4\"}", "\"256.1.1.1\"", 'n'},
-        {"{\"type\":\"string\",\"format\":\"uri\"}", "\"https://a.b/c?d#e\"",
-         'y'},
+        {"{\"type\":\"string\",\"format\":\"uri\"}", "\"https://a.b/c?d#e\"", 'y'},
         {"{\"type\":\"string\",\"format\":\"uri\"}", "\"a b\"", 'n'},
         {"{\"enum\":[\"a\\\"b\",\"a\"]}", "\"a\\\"b\"", 'y'},
         {"{\"enum\":[\"a\\\"b\",\"a\"]}", "\"b\"", 'n'},
-        {"{\"type\":\"string\",\"not\":{\"enum\":[\"x\",\"y\"]}}", "\"x\"",
-         'n'},
-        {"{\"type\":\"string\",\"not\":{\"enum\":[\"x\",\"y\"]}}", "\"xx\"",
-         'y'},
+        {"{\"type\":\"string\",\"not\":{\"enum\":[\"x\",\"y\"]}}", "\"x\"", 'n'},
+        {"{\"type\":\"string\",\"not\":{\"enum\":[\"x\",\"y\"]}}", "\"xx\"", 'y'},
         {"{\"type\":\"string\",\"pattern\":\"a++b\"}", "\"aab\"", 'u'},
         {"{\"type\":\"string\",\"pattern\":\"a{2}{3}\"}", "\"aaaaaa\"", 'u'},
         {"{\"type\":\"string\",\"pattern\":\"^a{2}?b\"}", "\"aab\"", 'y'},
         {"{\"type\":\"string\",\"pattern\":\"\\\\Qa.b\\\\E\"}", "\"a.b\"", 'u'},
-        {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"1:2::3:1.2.3.4\"",
-         'y'},
-        {"{\"type\":\"string\",\"format\":\"ipv6\"}",
-         "\"1:2:3:4:5::6:1.2.3.4\"", 'n'},
-        {"{\"type\":\"string\",\"format\":\"uri-template\"}", "\"/{a.b,%41*}\"",
-         'y'},
-        {"{\"type\":\"string\",\"format\":\"uri-template\"}", "\"/{a..b}\"",
-         'n'},
+        {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"1:2::3:1.2.3.4\"", 'y'},
+        {"{\"type\":\"string\",\"format\":\"ipv6\"}", "\"1:2:3:4:5::6:1.2.3.4\"", 'n'},
+        {"{\"type\":\"string\",\"format\":\"uri-template\"}", "\"/{a.b,%41*}\"", 'y'},
+        {"{\"type\":\"string\",\"format\":\"uri-template\"}", "\"/{a..b}\"", 'n'},
     };
     CHECK(v);
 }
@@ -201,15 +180,11 @@ static void test_schema__arrays(void **state)
 {
     (void)state;
     static const one v[] = {
-        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1, 2]",
-         'y'},
-        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1, null]",
-         'n'},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1, 2]", 'y'},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1, null]", 'n'},
         {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1]", 'n'},
-        {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1, 2, 3]",
-         'y'},
-        {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1, 2, 3, 4]",
-         'n'},
+        {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1, 2, 3]", 'y'},
+        {"{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}", "[1, 2, 3, 4]", 'n'},
         {"{\"type\":\"array\",\"maxItems\":0}", "[]", 'y'},
         {"{\"type\":\"array\",\"maxItems\":0}", "[1]", 'n'},
         {"{\"type\":\"array\",\"prefixItems\":[{\"const\":1},{\"const\":\"b\"}]"
@@ -267,12 +242,10 @@ static void test_schema__objects(void **state)
         {"{\"type\":\"object\",\"patternProperties\":{\"^n\":{\"type\":"
          "\"number\"}},\"additionalProperties\":{\"type\":\"string\"}}",
          "{\"n1\": \"x\"}", 'n'},
-        {"{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":2}",
-         "{\"x\": 1, \"y\": 2}", 'y'},
-        {"{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":2}",
-         "{\"x\": 1}", 'n'},
-        {"{\"type\":\"object\",\"propertyNames\":{\"maxLength\":2}}",
-         "{\"xyz\": 1}", 'n'},
+        {"{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":2}", "{\"x\": 1, \"y\": 2}",
+         'y'},
+        {"{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":2}", "{\"x\": 1}", 'n'},
+        {"{\"type\":\"object\",\"propertyNames\":{\"maxLength\":2}}", "{\"xyz\": 1}", 'n'},
         {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
          "\"dependentRequired\":{\"a\":[\"b\"]}}",
          "{\"a\": 1}", 'n'},
@@ -288,12 +261,9 @@ static void test_schema__combined(void **state)
 {
     (void)state;
     static const one v[] = {
-        {"{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"string\"}]}", "\"x\"",
-         'y'},
-        {"{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "1",
-         'n'},
-        {"{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "1.5",
-         'y'},
+        {"{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"string\"}]}", "\"x\"", 'y'},
+        {"{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "1", 'n'},
+        {"{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "1.5", 'y'},
         {"{\"oneOf\":[{\"type\":\"integer\",\"maximum\":5},{\"type\":"
          "\"integer\","
          "\"minimum\":3}]}",
@@ -334,10 +304,8 @@ static void test_schema__combined(void **state)
          "\"required\":[\"me\"]}",
          "{}", 'u'}, /* no finite instance */
         {"{\"not\":{\"type\":\"string\"}}", "\"x\"", 'n'},
-        {"{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{\"a\": 1}",
-         'n'},
-        {"{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{\"b\": 1}",
-         'y'},
+        {"{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{\"a\": 1}", 'n'},
+        {"{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{\"b\": 1}", 'y'},
         {"{\"const\":{\"a\":[1,\"x\"]}}", "{\"a\": [1, \"x\"]}", 'y'},
         {"{\"const\":{\"a\":[1,\"x\"]}}", "{\"a\": [2, \"x\"]}", 'n'},
         {"{\"$ref\":\"#/$defs/m/$defs/"
@@ -402,13 +370,10 @@ static void test_schema__complements(void **state)
          "\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":{},\"f\":{}},"
          "\"additionalProperties\":false}}",
          "{}", 'n'},
-        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"b\": [2], \"a\": 1}",
-         'n'},
-        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}",
-         "{\"b\": [2, 2], \"a\": 1}", 'y'},
+        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"b\": [2], \"a\": 1}", 'n'},
+        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"b\": [2, 2], \"a\": 1}", 'y'},
         {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"a\": 1}", 'y'},
-        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}",
-         "{\"a\": 1, \"b\": [2], \"c\": 3}", 'y'},
+        {"{\"not\":{\"const\":{\"a\":1,\"b\":[2]}}}", "{\"a\": 1, \"b\": [2], \"c\": 3}", 'y'},
         {"{\"not\":{\"const\":{}}}", "{}", 'n'},
         {"{\"not\":{\"enum\":[[],[1]]}}", "[1]", 'n'},
         {"{\"not\":{\"enum\":[[],[1]]}}", "[2]", 'y'},
@@ -426,8 +391,7 @@ static void test_schema__different_items(void **state)
 {
     (void)state;
 #define SET "{\"uniqueItems\":true}"
-#define FEW \
-    "{\"uniqueItems\":true,\"type\":\"array\",\"items\":{\"enum\":[1,\"x\"]}}"
+#define FEW "{\"uniqueItems\":true,\"type\":\"array\",\"items\":{\"enum\":[1,\"x\"]}}"
     static const one v[] = {
         {SET, "[1, 2, \"1\", null, [1], {\"a\": 1}]", 'y'},
         {SET, "[1, 1]", 'n'},
@@ -476,14 +440,10 @@ static void test_schema__some_item(void **state)
         {TWO, "[\"a\", \"ab\"]", 'y'},
         {TWO, "[\"a\", \"b\"]", 'n'},
         {TWO, "[1, 2", 'n'},
-        {"{\"type\":\"array\",\"not\":{\"items\":{\"minimum\":5}}}", "[7, 3]",
-         'y'},
-        {"{\"type\":\"array\",\"not\":{\"items\":{\"minimum\":5}}}", "[7, 8]",
-         'n'},
-        {"{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1}}}", "[2, 3]",
-         'y'},
-        {"{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1}}}", "[2, 1]",
-         'n'},
+        {"{\"type\":\"array\",\"not\":{\"items\":{\"minimum\":5}}}", "[7, 3]", 'y'},
+        {"{\"type\":\"array\",\"not\":{\"items\":{\"minimum\":5}}}", "[7, 8]", 'n'},
+        {"{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1}}}", "[2, 3]", 'y'},
+        {"{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1}}}", "[2, 1]", 'n'},
         {"{\"type\":\"array\",\"contains\":{\"type\":\"string\"},\"items\":{"
          "\"type\":\"integer\"}}",
          "[]", 'u'},
@@ -494,23 +454,20 @@ static void test_schema__some_item(void **state)
 static void test_schema__some_key(void **state)
 {
     (void)state;
-#define OTHER \
-    "{\"type\":\"object\",\"properties\":{\"a\":{},\"x1\":{}},\"not\":{"
+#define OTHER "{\"type\":\"object\",\"properties\":{\"a\":{},\"x1\":{}},\"not\":{"
     static const one v[] = {
         {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}",
          "{\"a\": 1, \"x1\": 2}", 'y'}, /* declared here, not there */
-        {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}",
-         "{\"y\": 2, \"a\": 1}", 'y'},
-        {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}",
-         "{\"a\": 1}", 'n'},
-        {OTHER "\"additionalProperties\":{\"type\":\"string\"}}}",
-         "{\"b\": \"s\", \"a\": 3}", 'y'},
-        {OTHER "\"additionalProperties\":{\"type\":\"string\"}}}",
-         "{\"b\": \"s\", \"a\": \"t\"}", 'n'},
-        {OTHER "\"patternProperties\":{\"^x\":{\"type\":\"null\"}}}}",
-         "{\"x1\": null, \"x2\": 0}", 'y'},
-        {OTHER "\"patternProperties\":{\"^x\":{\"type\":\"null\"}}}}",
-         "{\"x1\": null, \"y\": 0}", 'n'},
+        {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}", "{\"y\": 2, \"a\": 1}",
+         'y'},
+        {OTHER "\"properties\":{\"a\":{}},\"additionalProperties\":false}}", "{\"a\": 1}", 'n'},
+        {OTHER "\"additionalProperties\":{\"type\":\"string\"}}}", "{\"b\": \"s\", \"a\": 3}", 'y'},
+        {OTHER "\"additionalProperties\":{\"type\":\"string\"}}}", "{\"b\": \"s\", \"a\": \"t\"}",
+         'n'},
+        {OTHER "\"patternProperties\":{\"^x\":{\"type\":\"null\"}}}}", "{\"x1\": null, \"x2\": 0}",
+         'y'},
+        {OTHER "\"patternProperties\":{\"^x\":{\"type\":\"null\"}}}}", "{\"x1\": null, \"y\": 0}",
+         'n'},
         {OTHER "\"patternProperties\":{\"^x\":{}},"
                "\"additionalProperties\":false},\"maxProperties\":1}",
          "{\"y\": 1}", 'y'},
@@ -532,16 +489,14 @@ static void test_schema__many_keys(void **state)
     cf_buf forth = CF_BUF_INIT;
     cf_buf_adds(&s, "{\"type\":\"object\",\"properties\":{");
     for (int i = 0; i < N; i++) {
-        cf_buf_addf(&s, "%s\"k%d\":{\"type\":\"integer\"}", i > 0 ? "," : "",
-                    i);
+        cf_buf_addf(&s, "%s\"k%d\":{\"type\":\"integer\"}", i > 0 ? "," : "", i);
         if (i % 2 == 0) {
             cf_buf_addf(&required, "%s\"k%d\"", i > 0 ? "," : "", i);
         }
         cf_buf_addf(&back, "%s\"k%d\": 1", i > 0 ? ", " : "{", N - 1 - i);
         cf_buf_addf(&forth, "%s\"k%d\": 1", i > 0 ? ", " : "{", i);
     }
-    cf_buf_addf(&s, "},\"additionalProperties\":false,\"required\":[%s]}",
-                cf_buf_cstr(&required));
+    cf_buf_addf(&s, "},\"additionalProperties\":false,\"required\":[%s]}", cf_buf_cstr(&required));
     size_t open = back.n;
     cf_buf_adds(&back, "}");
     assert_int_equal(verdict(cf_buf_cstr(&s), cf_buf_cstr(&back), NULL), 'y');
@@ -570,20 +525,17 @@ static void test_schema__many_keys(void **state)
 static void test_schema__counted_patterns(void **state)
 {
     (void)state;
-#define PAIRS \
-    "{\"type\":\"string\",\"pattern\":\"^(?:ab|c)*d?$\",\"minLength\":"
+#define PAIRS "{\"type\":\"string\",\"pattern\":\"^(?:ab|c)*d?$\",\"minLength\":"
     static const one v[] = {
         {PAIRS "2,\"maxLength\":5000}", "\"d\"", 'n'},
         {PAIRS "2,\"maxLength\":5000}", "\"cd\"", 'y'},
         {PAIRS "2,\"maxLength\":5000}", "\"abcabd\"", 'y'},
         {PAIRS "2,\"maxLength\":5000}", "\"aab\"", 'n'},
         {PAIRS "4000}", "\"ab\"", 'n'},
-        {"{\"type\":\"string\",\"pattern\":\"^a{3}$\",\"minLength\":5000}",
-         "\"aaa\"", 'u'},
-        {"{\"type\":\"string\",\"format\":\"uri\",\"maxLength\":32767}",
-         "\"http://a.b/c?d#e\"", 'y'},
-        {"{\"type\":\"string\",\"format\":\"uri\",\"maxLength\":32767}",
-         "\"a b\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^a{3}$\",\"minLength\":5000}", "\"aaa\"", 'u'},
+        {"{\"type\":\"string\",\"format\":\"uri\",\"maxLength\":32767}", "\"http://a.b/c?d#e\"",
+         'y'},
+        {"{\"type\":\"string\",\"format\":\"uri\",\"maxLength\":32767}", "\"a b\"", 'n'},
     };
     CHECK(v);
     /* no text leads to a place from which the limit is out of reach */
@@ -627,8 +579,7 @@ static void test_schema__negated_formats_and_multiples(void **state)
         {"{\"type\":\"number\",\"not\":{\"multipleOf\":0.25}}", "0.75", 'n'},
         {"{\"type\":\"number\",\"not\":{\"multipleOf\":0.25}}", "0.755", 'y'},
         {"{\"type\":\"string\",\"not\":{\"format\":\"email\"}}", "\"ab\"", 'y'},
-        {"{\"type\":\"string\",\"not\":{\"format\":\"email\"}}", "\"a@b.c\"",
-         'n'},
+        {"{\"type\":\"string\",\"not\":{\"format\":\"email\"}}", "\"a@b.c\"", 'n'},
         {"{\"type\":\"string\",\"not\":{\"format\":\"email\"}}", "\"a b@c\"",
          'n'}, /* it may be one: not offered */
         {"{\"oneOf\":[{\"format\":\"uri\"},{\"format\":\"email\"}],\"type\":"
@@ -637,8 +588,7 @@ static void test_schema__negated_formats_and_multiples(void **state)
         {"{\"oneOf\":[{\"format\":\"uri\"},{\"format\":\"email\"}],\"type\":"
          "\"string\"}",
          "\"a@b.c\"", 'y'},
-        {"{\"format\":\"regex\",\"type\":\"string\"}",
-         "\"^(?:[a-z0-9_]{3,16}|\\\\d+?)*/x$\"", 'y'},
+        {"{\"format\":\"regex\",\"type\":\"string\"}", "\"^(?:[a-z0-9_]{3,16}|\\\\d+?)*/x$\"", 'y'},
         {"{\"format\":\"regex\",\"type\":\"string\"}", "\"a(b\"", 'n'},
         {"{\"format\":\"regex\",\"type\":\"string\"}", "\"[z-a]\"", 'n'},
         {"{\"format\":\"regex\",\"type\":\"string\"}", "\"*\"", 'n'},
@@ -737,17 +687,14 @@ static void test_schema__nothing_left(void **state)
 {
     (void)state;
     static const one v[] = {
-        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":1}", "\"ab\"",
-         'u'},
+        {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":1}", "\"ab\"", 'u'},
         {"{\"type\":\"string\",\"minLength\":2,\"maxLength\":1,\"pattern\":"
          "\"a\"}",
          "\"a\"", 'u'},
         {"{\"minLength\":2,\"maxLength\":1}", "1", 'y'},
         {"{\"type\":\"array\",\"minItems\":3,\"maxItems\":1}", "[1]", 'u'},
-        {"{\"type\":\"object\",\"minProperties\":3,\"maxProperties\":1}", "{}",
-         'u'},
-        {"{\"type\":\"object\",\"required\":[\"a\",\"b\"],\"maxProperties\":1}",
-         "{}", 'u'},
+        {"{\"type\":\"object\",\"minProperties\":3,\"maxProperties\":1}", "{}", 'u'},
+        {"{\"type\":\"object\",\"required\":[\"a\",\"b\"],\"maxProperties\":1}", "{}", 'u'},
         {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":false},"
          "\"minProperties\":2,\"additionalProperties\":false}",
          "{\"a\": 1}", 'u'},
@@ -773,14 +720,13 @@ static void test_schema__constants(void **state)
         {"{\"const\":{\"a\":1,\"b\":[{\"c\":\"x\",\"d\":null}]}}",
          "{\"b\": [{\"d\": null, \"c\": \"x\"}], \"a\": 1}", 'y'},
         {"{\"const\":{\"a\":1,\"b\":2}}", "{\"b\": 2}", 'n'},
-        {"{\"const\":{\"a\":1,\"b\":2}}", "{\"b\": 2, \"a\": 1, \"c\": 3}",
-         'n'},
+        {"{\"const\":{\"a\":1,\"b\":2}}", "{\"b\": 2, \"a\": 1, \"c\": 3}", 'n'},
         {"{\"enum\":[{\"a\":1,\"b\":2},3]}", "{\"b\": 3, \"a\": 1}", 'n'},
         {"{\"const\":1e100}", "1e+100", 'y'},
-        {"{\"minimum\":9007199254740993,\"exclusiveMinimum\":9007199254740992}",
-         "9007199254740993", 'y'},
-        {"{\"enum\":[[1,{\"a\":2.0}]],\"items\":{\"enum\":[1.0,{\"a\":2}]}}",
-         "[1, {\"a\": 2}]", 'y'},
+        {"{\"minimum\":9007199254740993,\"exclusiveMinimum\":9007199254740992}", "9007199254740993",
+         'y'},
+        {"{\"enum\":[[1,{\"a\":2.0}]],\"items\":{\"enum\":[1.0,{\"a\":2}]}}", "[1, {\"a\": 2}]",
+         'y'},
     };
     CHECK(v);
 }
@@ -830,8 +776,7 @@ static void test_schema__no_dead_end(void **state)
         T_OK(cf_json_read(&s, v[i].schema, strlen(v[i].schema), &err), err);
         T_OK(cf_grammar_from_schema(&g, s, NULL, &err), err);
         T_OK(cf_constraint_new(&c, g, NULL, &err), err);
-        T_OK(cf_constraint_bytes(c, v[i].text, strlen(v[i].text), &n, &err),
-             err);
+        T_OK(cf_constraint_bytes(c, v[i].text, strlen(v[i].text), &n, &err), err);
         assert_int_equal(n, strlen(v[i].text));
         cf_constraint_next_bytes(c, set);
         unsigned b = (unsigned char)v[i].refused;
@@ -845,23 +790,19 @@ static void test_schema__no_dead_end(void **state)
 static void test_schema__policies(void **state)
 {
     (void)state;
-    static const char *const schema =
-        "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
-        "\"additionalProperties\":false}";
+    static const char *const schema = "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
+                                      "\"additionalProperties\":false}";
     const cf_grammar_options declared = {.order = CF_KEYS_DECLARED};
     const cf_grammar_options compact = {.space = CF_SPACE_COMPACT};
     const cf_grammar_options python = {.space = CF_SPACE_PYTHON};
     assert_int_equal(verdict(schema, "{\"b\":1,\"a\":2}", &declared), 'n');
     assert_int_equal(verdict(schema, "{\"a\":1,\"b\":2}", &declared), 'y');
-    assert_int_equal(verdict("{\"const\":{\"a\":1,\"b\":2}}",
-                             "{\"b\":2,\"a\":1}", &declared),
-                     'n');
+    assert_int_equal(verdict("{\"const\":{\"a\":1,\"b\":2}}", "{\"b\":2,\"a\":1}", &declared), 'n');
     assert_int_equal(verdict(schema, "{\"a\":1,\"b\":2}", &compact), 'y');
     assert_int_equal(verdict(schema, "{\"a\": 1}", &compact), 'n');
     assert_int_equal(verdict(schema, "{\"a\": 1, \"b\": 2}", &python), 'y');
     assert_int_equal(verdict(schema, "{\"a\":1}", &python), 'n');
-    assert_int_equal(verdict(schema, "{\n  \"a\": 1,\n  \"b\": 2\n}", NULL),
-                     'y');
+    assert_int_equal(verdict(schema, "{\n  \"a\": 1,\n  \"b\": 2\n}", NULL), 'y');
     assert_int_equal(verdict(schema, "{  \"a\": 1}", NULL), 'n');
 }
 

@@ -66,15 +66,13 @@ static void test_validate__limits(void **state)
         {"{\"exclusiveMinimum\":0}", "0",
          "value exclusiveMinimum : 0 is not over exclusiveMinimum 0"},
         {"{\"maximum\":-2}", "-1.5", "value maximum : -1.5 is over maximum -2"},
-        {"{\"type\":\"integer\"}", "1.5",
-         "type type : integer expected, this is number"},
+        {"{\"type\":\"integer\"}", "1.5", "type type : integer expected, this is number"},
         {"{\"type\":\"integer\"}", "2.0", ""},
         {"{\"$schema\":\"http://json-schema.org/draft-04/schema#\","
          "\"type\":\"integer\"}",
          "2.0", "type type : integer expected, this is number"},
         {"{\"multipleOf\":0.1}", "0.3", ""},
-        {"{\"multipleOf\":5}", "12",
-         "value multipleOf : 12 is not a multiple of multipleOf"},
+        {"{\"multipleOf\":5}", "12", "value multipleOf : 12 is not a multiple of multipleOf"},
         {"{\"minLength\":2,\"maxLength\":3}", "\"\\u00e9\"",
          "value minLength : 1 characters, fewer than minLength 2"},
         {"{\"items\":{\"pattern\":\"^a+$\"}}", "[\"aa\",\"b\"]",
@@ -83,13 +81,10 @@ static void test_validate__limits(void **state)
          "value format : \"2023-02-29\" does not match format date"},
         {"{\"pattern\":\"^2\",\"format\":\"date\"}", "\"2023-02-29\"",
          "value format : \"2023-02-29\" does not match format date"},
-        {"{\"format\":\"regex\"}", "\"*\"",
-         "value format : \"*\" does not match format regex"},
-        {"{\"format\":\"regex\"}", "\"^(?:[a-z0-9_]{3,16}|\\\\\\\\d+)?/$\"",
-         ""},
+        {"{\"format\":\"regex\"}", "\"*\"", "value format : \"*\" does not match format regex"},
+        {"{\"format\":\"regex\"}", "\"^(?:[a-z0-9_]{3,16}|\\\\\\\\d+)?/$\"", ""},
         {"{\"enum\":[1,\"a\"]}", "2", "value enum : 2 is not one of [1,\"a\"]"},
-        {"{\"const\":{\"a\":1}}", "{\"a\":2}",
-         "value const : {\"a\":2} is not {\"a\":1}"},
+        {"{\"const\":{\"a\":1}}", "{\"a\":2}", "value const : {\"a\":2} is not {\"a\":1}"},
         {"{\"const\":1}", "1.0", ""},
     };
     check_rows(rows, sizeof rows / sizeof *rows);
@@ -105,8 +100,8 @@ static void test_validate__objects_and_arrays(void **state)
          "name additionalProperties [\"c d\"]: no property has this name\n"
          "missing required b: this property is required\n"
          "type type a: string expected, this is integer"},
-        {"{\"patternProperties\":{\"^n\":{\"type\":\"null\"}}}",
-         "{\"n1\":1,\"m\":1}", "type type n1: null expected, this is integer"},
+        {"{\"patternProperties\":{\"^n\":{\"type\":\"null\"}}}", "{\"n1\":1,\"m\":1}",
+         "type type n1: null expected, this is integer"},
         {"{\"propertyNames\":{\"maxLength\":2}}", "{\"abc\":1}",
          "name additionalProperties abc: no property has this name"},
         {"{\"dependentRequired\":{\"a\":[\"b\"]}}", "{\"a\":1}",
@@ -151,16 +146,14 @@ static void test_validate__combined(void **state)
         {"{\"oneOf\":[{\"minimum\":1},{\"maximum\":3}]}", "2",
          "value oneOf : alternatives 0 and 1 of oneOf both take it"},
         {"{\"oneOf\":[{\"minimum\":1},{\"maximum\":3}]}", "4", ""},
-        {"{\"not\":{\"type\":\"string\"}}", "\"x\"",
-         "value not : \"x\" is what not forbids"},
+        {"{\"not\":{\"type\":\"string\"}}", "\"x\"", "value not : \"x\" is what not forbids"},
         {"{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]},"
          "\"else\":{\"required\":[\"c\"]}}",
          "{\"a\":1}", "missing required b: this property is required"},
         {"{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]},"
          "\"else\":{\"required\":[\"c\"]}}",
          "{}", "missing required c: this property is required"},
-        {"{\"dependentSchemas\":{\"a\":{\"maxProperties\":1}}}",
-         "{\"a\":1,\"b\":1}",
+        {"{\"dependentSchemas\":{\"a\":{\"maxProperties\":1}}}", "{\"a\":1,\"b\":1}",
          "value maxProperties : 2 properties, more than maxProperties 1"},
         {"{\"properties\":{\"a\":false}}", "{\"a\":1}",
          "name additionalProperties a: no property has this name"},
@@ -178,22 +171,20 @@ static void test_validate__declarations_of_tools(void **state)
 {
     (void)state;
     const cf_validate_options opts = {.is_tool = true, .null_is_absent = true};
-    const char *schema =
-        "{\"type\":\"OBJECT\",\"properties\":{\"n\":{\"type\":\"INTEGER\"},"
-        "\"s\":{\"type\":\"str\",\"max_length\":2},\"u\":{\"type\":\"string\","
-        "\"nullable\":true}},\"required\":[\"n\",\"u\"],"
-        "\"additional_properties\":false}";
+    const char *schema = "{\"type\":\"OBJECT\",\"properties\":{\"n\":{\"type\":\"INTEGER\"},"
+                         "\"s\":{\"type\":\"str\",\"max_length\":2},\"u\":{\"type\":\"string\","
+                         "\"nullable\":true}},\"required\":[\"n\",\"u\"],"
+                         "\"additional_properties\":false}";
     check(schema, "{\"n\":1,\"s\":null,\"u\":null}", "", &opts);
-    check(schema, "{\"n\":null,\"u\":\"x\"}",
-          "type type n: integer expected, this is null", &opts);
+    check(schema, "{\"n\":null,\"u\":\"x\"}", "type type n: integer expected, this is null", &opts);
     check(schema, "{\"n\":1,\"s\":\"abc\",\"u\":\"x\",\"v\":1}",
           "name additionalProperties v: no property has this name\n"
           "value maxLength s: 3 characters, more than maxLength 2",
           &opts);
 }
 
-static cf_status run(const char *schema, const char *value,
-                     const cf_validate_options *opts, cf_error *err)
+static cf_status run(const char *schema, const char *value, const cf_validate_options *opts,
+                     cf_error *err)
 {
     json_t *s = NULL;
     json_t *v = NULL;
@@ -217,13 +208,11 @@ static void test_validate__bounds(void **state)
     const cf_validate_options little = {.max_work = 50};
     T_FAILS(run("{\"$ref\":\"#\"}", "1", NULL, &err), CF_ELIMIT);
     T_FAILS(run("{\"pattern\":\"^(a|b)*c\"}",
-                "\"abababababababababababababababababababababababababab\"",
-                &little, &err),
+                "\"abababababababababababababababababababababababababab\"", &little, &err),
             CF_ELIMIT);
     T_FAILS(run("{\"$ref\":\"#/$defs/x\"}", "1", NULL, &err), CF_EUNSUPPORTED);
     assert_non_null(strstr(err.text, "#/$defs/x"));
-    T_FAILS(run("{\"unevaluatedProperties\":false}", "{}", NULL, &err),
-            CF_EUNSUPPORTED);
+    T_FAILS(run("{\"unevaluatedProperties\":false}", "{}", NULL, &err), CF_EUNSUPPORTED);
     cf_validator *v = NULL;
     json_t *list = json_array();
     T_FAILS(cf_validator_new(&v, list, NULL, &err), CF_EFORMAT);
@@ -233,9 +222,8 @@ static void test_validate__bounds(void **state)
 static void test_validate__explains_a_text(void **state)
 {
     (void)state;
-    const char *schema =
-        "{\"properties\":{\"age\":{\"maximum\":120},\"n\":{\"items\":{"
-        "\"type\":\"string\"}}},\"required\":[\"age\"]}";
+    const char *schema = "{\"properties\":{\"age\":{\"maximum\":120},\"n\":{\"items\":{"
+                         "\"type\":\"string\"}}},\"required\":[\"age\"]}";
     static const struct {
         const char *text, *want;
     } rows[] = {

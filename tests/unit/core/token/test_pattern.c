@@ -6,8 +6,7 @@
 #include "core/token/pattern.h"
 
 /* The matches of `source` in `text`, each in brackets. */
-static void assert_matches(const char *source, const char *text,
-                           const char *want)
+static void assert_matches(const char *source, const char *text, const char *want)
 {
     cf_error err = {0};
     cf_pattern p;
@@ -61,18 +60,12 @@ static void test_matches__empty(void **state)
 static void test_refused__syntax(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"a(",
-                                      "[a",
-                                      "a\\",
-                                      "[a[^b]]",
-                                      "[^a&&b]",
-                                      "[[:alpha:",
-                                      "[[[[[[[[[[[[a]]]]]]]]]]]]"};
+    static const char *const bad[] = {
+        "a(", "[a", "a\\", "[a[^b]]", "[^a&&b]", "[[:alpha:", "[[[[[[[[[[[[a]]]]]]]]]]]]"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cf_pattern p;
         cf_error err;
-        T_FAILS(cf_pattern_init_foreign(&p, cf_str_from(bad[i]), &err),
-                CF_EUNSUPPORTED);
+        T_FAILS(cf_pattern_init_foreign(&p, cf_str_from(bad[i]), &err), CF_EUNSUPPORTED);
     }
 }
 

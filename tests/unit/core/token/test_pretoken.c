@@ -92,8 +92,8 @@ static void test_cuts__known(void **state)
         }
         if (s.cuts.n != want || memcmp(s.cuts.p, rows[i].cuts, want) != 0) {
             n_bad++;
-            print_error("%s: cut as '%s', want '%s'\n", rows[i].name,
-                        cf_buf_cstr(&s.cuts), rows[i].cuts);
+            print_error("%s: cut as '%s', want '%s'\n", rows[i].name, cf_buf_cstr(&s.cuts),
+                        rows[i].cuts);
         }
         cf_pattern_free_match(match);
         cf_pretoken__deinit(&p);
@@ -104,19 +104,15 @@ static void test_cuts__known(void **state)
 }
 
 static const char *const all_names[] = {
-    "gpt-2",     "phi-2",         "mpt",          "olmo",
-    "jais",      "starcoder",     "refact",       "command-r",
-    "smollm",    "codeshell",     "exaone",       "minerva-7b",
-    "falcon",    "default",       "llama-bpe",    "llama3",
-    "pixtral",   "lfm2",          "dbrx",         "smaug-bpe",
-    "glm4",      "chatglm-bpe",   "qwen2",        "megrez",
-    "stablelm2", "hunyuan",       "grok-2",       "laguna",
-    "minicpm5",  "ufakzeka",      "seed-coder",   "bailingmoe",
-    "qwen35",    "gpt-4o",        "llama4",       "tekken",
-    "youtu",     "deepseek-v3",   "deepseek-llm", "deepseek-coder",
-    "joyai-llm", "hunyuan-dense", "bloom",        "poro-chat",
-    "viking",    "kanana2",       "exaone4",      "deepseek-r1-qwen",
-    "falcon3",   "minimax-m2",    "solar-open",   "gpt3-finnish",
+    "gpt-2",      "phi-2",       "mpt",          "olmo",           "jais",      "starcoder",
+    "refact",     "command-r",   "smollm",       "codeshell",      "exaone",    "minerva-7b",
+    "falcon",     "default",     "llama-bpe",    "llama3",         "pixtral",   "lfm2",
+    "dbrx",       "smaug-bpe",   "glm4",         "chatglm-bpe",    "qwen2",     "megrez",
+    "stablelm2",  "hunyuan",     "grok-2",       "laguna",         "minicpm5",  "ufakzeka",
+    "seed-coder", "bailingmoe",  "qwen35",       "gpt-4o",         "llama4",    "tekken",
+    "youtu",      "deepseek-v3", "deepseek-llm", "deepseek-coder", "joyai-llm", "hunyuan-dense",
+    "bloom",      "poro-chat",   "viking",       "kanana2",        "exaone4",   "deepseek-r1-qwen",
+    "falcon3",    "minimax-m2",  "solar-open",   "gpt3-finnish",
 };
 
 static cf_status on_any(void *ud, size_t from, size_t to)
@@ -131,9 +127,8 @@ static cf_status on_any(void *ud, size_t from, size_t to)
 static void test_cuts__long_runs(void **state)
 {
     (void)state;
-    static const char *const units[] = {" ",      "a",      "A",   "\n",
-                                        "1",      "!",      " \n", "aA",
-                                        "\u65e5", "\u0301", "' ",  " a"};
+    static const char *const units[] = {" ",   "a",  "A",      "\n",     "1",  "!",
+                                        " \n", "aA", "\u65e5", "\u0301", "' ", " a"};
     for (size_t i = 0; i < sizeof all_names / sizeof all_names[0]; i++) {
         cf_error err = {0};
         cf_pretoken p = opened(all_names[i]);
@@ -151,8 +146,7 @@ static void test_cuts__long_runs(void **state)
             }
             text[n * times] = 'x';
             size_t at = 0;
-            T_OK(cf_pretoken__split(&p, match, cf_str_make(text, n * times + 1),
-                                    on_any, &at, &err),
+            T_OK(cf_pretoken__split(&p, match, cf_str_make(text, n * times + 1), on_any, &at, &err),
                  err);
             assert_int_equal(at, n * times + 1);
             free(text);
@@ -174,11 +168,9 @@ static void test_names__unknown(void **state)
     (void)state;
     cf_error err;
     cf_pretoken p;
-    T_FAILS(cf_pretoken__init(&p, cf_str_from("nosuch"), &err),
-            CF_EUNSUPPORTED);
+    T_FAILS(cf_pretoken__init(&p, cf_str_from("nosuch"), &err), CF_EUNSUPPORTED);
     assert_non_null(strstr(err.text, "nosuch"));
-    static const char *const bad[] = {"",    " ", "gpt-2 ",
-                                      "gpt", "2", "gpt-2 phi-2"};
+    static const char *const bad[] = {"", " ", "gpt-2 ", "gpt", "2", "gpt-2 phi-2"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_unknown(cf_str_from(bad[i]));
     }
@@ -202,8 +194,7 @@ static void test_split__stops_when_told(void **state)
     cf_pretoken p = opened("gpt-2");
     void *match = cf_pattern_new_match();
     int left = 2;
-    T_FAILS(cf_pretoken__split(&p, match, cf_str_from("a b c d"), on_stop,
-                               &left, &err),
+    T_FAILS(cf_pretoken__split(&p, match, cf_str_from("a b c d"), on_stop, &left, &err),
             CF_ECANCELLED);
     cf_pattern_free_match(match);
     cf_pretoken__deinit(&p);

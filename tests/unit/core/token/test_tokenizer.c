@@ -60,8 +60,7 @@ static cf_token_list encode_n(fixture *x, cf_str text, bool parse, bool add)
 {
     cf_error err = {0};
     cf_token_list list;
-    T_OK(cf_tokenizer_encode(&list, x->tok, text, parse, add, &x->arena, &err),
-         err);
+    T_OK(cf_tokenizer_encode(&list, x->tok, text, parse, add, &x->arena, &err), err);
     return list;
 }
 
@@ -71,8 +70,7 @@ static const char *encoded(fixture *x, const char *text, bool parse, bool add)
     return shown(x, &list);
 }
 
-static void assert_decodes(fixture *x, const cf_token_list *list,
-                           const char *want, size_t want_n)
+static void assert_decodes(fixture *x, const cf_token_list *list, const char *want, size_t want_n)
 {
     cf_token ids[64];
     assert_true(list->n <= 64);
@@ -91,15 +89,12 @@ static void test_spm__merges_by_score(void **state)
     (void)state;
     fixture x = {0};
     open_spm(&x, true);
-    assert_string_equal(encoded(&x, "hello world", false, false),
-                        "[\u2581hello][\u2581world]");
+    assert_string_equal(encoded(&x, "hello world", false, false), "[\u2581hello][\u2581world]");
     /* "he" joins before "ll", both before "hell". */
-    assert_string_equal(encoded(&x, "hellhe", false, false),
-                        "[\u2581][hell][he]");
+    assert_string_equal(encoded(&x, "hellhe", false, false), "[\u2581][hell][he]");
     /* Of equal pairs the left one joins. */
     assert_string_equal(encoded(&x, "aaa", false, false), "[\u2581][aa][a]");
-    assert_string_equal(encoded(&x, "  aaab", false, false),
-                        "[\u2581\u2581][\u2581][aa][ab]");
+    assert_string_equal(encoded(&x, "  aaab", false, false), "[\u2581\u2581][\u2581][aa][ab]");
     assert_string_equal(encoded(&x, "", true, false), "");
     close_all(&x);
 }
@@ -109,8 +104,7 @@ static void test_spm__without_prefix(void **state)
     (void)state;
     fixture x = {0};
     open_spm(&x, false);
-    assert_string_equal(encoded(&x, "hello hello", false, false),
-                        "[hello][\u2581hello]");
+    assert_string_equal(encoded(&x, "hello hello", false, false), "[hello][\u2581hello]");
     cf_token_list list = encode_n(&x, cf_str_from(" a"), false, false);
     assert_decodes(&x, &list, " a", 2);
     close_all(&x);
@@ -121,11 +115,9 @@ static void test_spm__special_tokens(void **state)
     (void)state;
     fixture x = {0};
     open_spm(&x, true);
-    assert_string_equal(encoded(&x, "a</s>a", true, true),
-                        "[<s>][\u2581a][</s>][\u2581a]");
+    assert_string_equal(encoded(&x, "a</s>a", true, true), "[<s>][\u2581a][</s>][\u2581a]");
     /* "</" and "s>" are pieces, but text never joins to a control token. */
-    assert_string_equal(encoded(&x, "a</s>a", false, false),
-                        "[\u2581a][</][s>][a]");
+    assert_string_equal(encoded(&x, "a</s>a", false, false), "[\u2581a][</][s>][a]");
     assert_string_equal(encoded(&x, "<unk>", true, false), "[<unk>]");
     /* User-defined tokens are taken either way; text after one starts again. */
     assert_string_equal(encoded(&x, "a\n\na<tag>", false, false),
@@ -140,10 +132,8 @@ static void test_spm__bytes(void **state)
     (void)state;
     fixture x = {0};
     open_spm(&x, false);
-    cf_token_list list =
-        encode_n(&x, cf_str_from("a\u65e5\u672c!"), false, false);
-    assert_string_equal(shown(&x, &list),
-                        "[a][\u65e5][<0xE6>][<0x9C>][<0xAC>][!]");
+    cf_token_list list = encode_n(&x, cf_str_from("a\u65e5\u672c!"), false, false);
+    assert_string_equal(shown(&x, &list), "[a][\u65e5][<0xE6>][<0x9C>][<0xAC>][!]");
     /* The first byte token stands for the character, the others for nothing. */
     static const uint32_t off[] = {0, 1, 4, 7, 7, 7};
     static const uint32_t len[] = {1, 3, 3, 0, 0, 1};
@@ -154,9 +144,8 @@ static void test_spm__bytes(void **state)
     static const char bad[] = "a\xFF\xC3"
                               "b\x80\xE6\x97\0h";
     list = encode_n(&x, cf_str_make(bad, sizeof bad - 1), false, false);
-    assert_string_equal(
-        shown(&x, &list),
-        "[a][<0xFF>][<0xC3>][b][<0x80>][<0xE6>][<0x97>][<0x00>][h]");
+    assert_string_equal(shown(&x, &list),
+                        "[a][<0xFF>][<0xC3>][b][<0x80>][<0xE6>][<0x97>][<0x00>][h]");
     assert_decodes(&x, &list, bad, sizeof bad - 1);
     close_all(&x);
 }
@@ -167,8 +156,7 @@ static void test_spm__spans(void **state)
     fixture x = {0};
     open_spm(&x, true);
     cf_token_list list = encode_n(&x, cf_str_from("he </s> wor"), true, true);
-    assert_string_equal(shown(&x, &list),
-                        "[<s>][\u2581][he][\u2581][</s>][\u2581][\u2581wor]");
+    assert_string_equal(shown(&x, &list), "[<s>][\u2581][he][\u2581][</s>][\u2581][\u2581wor]");
     static const uint32_t off[] = {0, 0, 0, 2, 3, 7, 7};
     static const uint32_t len[] = {0, 0, 2, 1, 4, 0, 4};
     for (size_t i = 0; i < list.n; i++) {
@@ -220,16 +208,13 @@ static void test_spm__inner_space(void **state)
     (void)state;
     fixture x = {0};
     cf_vocab_file_init(&x.file, "llama", NULL);
-    static const char *const pieces[] = {"\u2581", "a", "b", "a\u2581",
-                                         "a\u2581b"};
+    static const char *const pieces[] = {"\u2581", "a", "b", "a\u2581", "a\u2581b"};
     for (size_t i = 0; i < 5; i++) {
-        cf_vocab_file_token(&x.file, cf_str_from(pieces[i]), CF_TOKEN_NORMAL,
-                            (float)i);
+        cf_vocab_file_token(&x.file, cf_str_from(pieces[i]), CF_TOKEN_NORMAL, (float)i);
     }
     cf_vocab_file_bool(&x.file, "tokenizer.ggml.add_space_prefix", false);
     open_file(&x, true);
-    assert_string_equal(encoded(&x, "ba ba bb", false, false),
-                        "[b][a\u2581b][a\u2581b][b]");
+    assert_string_equal(encoded(&x, "ba ba bb", false, false), "[b][a\u2581b][a\u2581b][b]");
     close_all(&x);
 }
 
@@ -240,10 +225,8 @@ static void test_spm__phi3_strips(void **state)
     cf_vocab_file_small_spm(&x.file, true);
     cf_vocab_file_str(&x.file, "general.name", "My Phi-3 mini");
     open_file(&x, true);
-    cf_token_list list =
-        encode_n(&x, cf_str_from("<|user|> \n\u00a0a <s> a"), true, false);
-    assert_string_equal(shown(&x, &list),
-                        "[<|user|>][\u2581a][\u2581][<s>][\u2581\u2581][a]");
+    cf_token_list list = encode_n(&x, cf_str_from("<|user|> \n\u00a0a <s> a"), true, false);
+    assert_string_equal(shown(&x, &list), "[<|user|>][\u2581a][\u2581][<s>][\u2581\u2581][a]");
     /* The white space belongs to the token that took it. */
     assert_int_equal(list.v[0].off, 0);
     assert_int_equal(list.v[0].len, 12);
@@ -256,10 +239,8 @@ static void test_bpe__merges_by_rank(void **state)
     (void)state;
     fixture x = {0};
     open_bpe(&x, "gpt-2");
-    assert_string_equal(encoded(&x, "hello world", false, false),
-                        "[hello][\u0120world]");
-    assert_string_equal(encoded(&x, "aaaaaaa aaa", false, false),
-                        "[aaaa][aa][a][\u0120][aa][a]");
+    assert_string_equal(encoded(&x, "hello world", false, false), "[hello][\u0120world]");
+    assert_string_equal(encoded(&x, "aaaaaaa aaa", false, false), "[aaaa][aa][a][\u0120][aa][a]");
     assert_string_equal(encoded(&x, "hello", false, true), "[hello][<|end|>]");
     close_all(&x);
 }
@@ -269,10 +250,8 @@ static void test_bpe__special_tokens(void **state)
     (void)state;
     fixture x = {0};
     open_bpe(&x, "gpt-2");
-    assert_string_equal(encoded(&x, "a<|end|>a", true, false),
-                        "[a][<|end|>][a]");
-    assert_string_equal(encoded(&x, "a<|end|>a", false, false),
-                        "[a][<][|][end][|][>][a]");
+    assert_string_equal(encoded(&x, "a<|end|>a", true, false), "[a][<|end|>][a]");
+    assert_string_equal(encoded(&x, "a<|end|>a", false, false), "[a][<][|][end][|][>][a]");
     /* The longest token that may be taken. */
     assert_string_equal(encoded(&x, "<tool>s", true, false), "[<tool>s]");
     assert_string_equal(encoded(&x, "<tool>s", false, false), "[<tool>][s]");
@@ -285,8 +264,7 @@ static void test_bpe__bytes(void **state)
     fixture x = {0};
     open_bpe(&x, "qwen2");
     static const char bad[] = "\xC3\xA9\xC3(\xFF\xFE!!\xE2\x82\0";
-    cf_token_list list =
-        encode_n(&x, cf_str_make(bad, sizeof bad - 1), false, false);
+    cf_token_list list = encode_n(&x, cf_str_make(bad, sizeof bad - 1), false, false);
     assert_decodes(&x, &list, bad, sizeof bad - 1);
     uint32_t at = 0;
     for (size_t i = 0; i < list.n; i++) {
@@ -303,8 +281,7 @@ static void test_bpe__bad_byte_is_a_sign(void **state)
     (void)state;
     fixture x = {0};
     open_bpe(&x, "gpt-2");
-    assert_string_equal(encoded(&x, "hello\xFFhello", false, false),
-                        "[hello][\u00ff][hello]");
+    assert_string_equal(encoded(&x, "hello\xFFhello", false, false), "[hello][\u00ff][hello]");
     assert_string_equal(encoded(&x, "a\xFFhello\xC3 hello", false, false),
                         "[a][\u00ff][hello][\u00c3][\u0120hello]");
     close_all(&x);
@@ -318,8 +295,7 @@ static void test_bpe__missing_bytes(void **state)
     cf_vocab_file_token(&x.file, cf_str_from("a"), CF_TOKEN_NORMAL, 0);
     cf_vocab_file_token(&x.file, cf_str_from("!"), CF_TOKEN_NORMAL, 0);
     /* Spelled like byte F6, but a word of its own. */
-    cf_vocab_file_token(&x.file, cf_str_from("\u00f6"), CF_TOKEN_USER_DEFINED,
-                        0);
+    cf_vocab_file_token(&x.file, cf_str_from("\u00f6"), CF_TOKEN_USER_DEFINED, 0);
     cf_vocab_file_merge(&x.file, "! !", true);
     open_file(&x, true);
     cf_token_list list = encode_n(&x, cf_str_from("a!\x01!a"), false, false);
@@ -339,8 +315,7 @@ static void test_bpe__merge_never_makes_control(void **state)
     (void)state;
     for (int ignore_merges = 0; ignore_merges < 2; ignore_merges++) {
         fixture x = {0};
-        cf_vocab_file_init(&x.file, "gpt2",
-                           ignore_merges ? "llama-bpe" : "gpt-2");
+        cf_vocab_file_init(&x.file, "gpt2", ignore_merges ? "llama-bpe" : "gpt-2");
         cf_vocab_file_bytes_bpe(&x.file);
         cf_vocab_file_token(&x.file, cf_str_from("ab"), CF_TOKEN_CONTROL, 0);
         cf_vocab_file_token(&x.file, cf_str_from("abc"), CF_TOKEN_NORMAL, 0);
@@ -358,27 +333,23 @@ static void test_bpe__ignore_merges(void **state)
     (void)state;
     for (int ignore_merges = 0; ignore_merges < 2; ignore_merges++) {
         fixture x = {0};
-        cf_vocab_file_init(&x.file, "gpt2",
-                           ignore_merges ? "llama-bpe" : "dbrx");
+        cf_vocab_file_init(&x.file, "gpt2", ignore_merges ? "llama-bpe" : "dbrx");
         cf_vocab_file_bytes_bpe(&x.file);
-        cf_vocab_file_token(&x.file, cf_str_from("\u0120abc"), CF_TOKEN_NORMAL,
-                            0);
+        cf_vocab_file_token(&x.file, cf_str_from("\u0120abc"), CF_TOKEN_NORMAL, 0);
         cf_vocab_file_merge(&x.file, "b c", true);
         open_file(&x, true);
         assert_string_equal(encoded(&x, "a abc", false, false),
-                            ignore_merges ? "[a][\u0120abc]"
-                                          : "[a][\u0120][a][bc]");
+                            ignore_merges ? "[a][\u0120abc]" : "[a][\u0120][a][bc]");
         close_all(&x);
     }
 }
 
-static const char *encoded_spans(fixture *x, const char *text,
-                                 const cf_text_span *spans, size_t n)
+static const char *encoded_spans(fixture *x, const char *text, const cf_text_span *spans, size_t n)
 {
     cf_error err = {0};
     cf_token_list list;
-    T_OK(cf_tokenizer_encode_spans(&list, x->tok, cf_str_from(text), spans, n,
-                                   false, &x->arena, &err),
+    T_OK(cf_tokenizer_encode_spans(&list, x->tok, cf_str_from(text), spans, n, false, &x->arena,
+                                   &err),
          err);
     return shown(x, &list);
 }
@@ -390,15 +361,12 @@ static void test_spans__control_tokens(void **state)
     open_bpe(&x, "gpt-2");
     const char *text = "<|end|><|end|>";
     const cf_text_span inner[] = {{0, 7, true}, {7, 7, false}};
-    assert_string_equal(encoded_spans(&x, text, inner, 2),
-                        "[<|end|>][<][|][end][|][>]");
+    assert_string_equal(encoded_spans(&x, text, inner, 2), "[<|end|>][<][|][end][|][>]");
     /* One byte of another's text is enough. */
     const cf_text_span edge[] = {{0, 6, true}, {6, 1, false}, {7, 7, true}};
-    assert_string_equal(encoded_spans(&x, text, edge, 3),
-                        "[<][|][end][|][>][<|end|>]");
+    assert_string_equal(encoded_spans(&x, text, edge, 3), "[<][|][end][|][>][<|end|>]");
     const cf_text_span head[] = {{0, 1, false}, {1, 13, true}};
-    assert_string_equal(encoded_spans(&x, text, head, 2),
-                        "[<][|][end][|][>][<|end|>]");
+    assert_string_equal(encoded_spans(&x, text, head, 2), "[<][|][end][|][>][<|end|>]");
     /* Neighbours with the same rule are one text; empty spans are nothing. */
     const cf_text_span same[] = {
         {0, 3, true}, {3, 0, false}, {3, 4, true}, {7, 0, true}, {7, 7, true}};
@@ -415,8 +383,7 @@ static void test_spans__text_is_one(void **state)
     fixture x = {0};
     open_bpe(&x, "gpt-2");
     const cf_text_span cut[] = {{0, 3, true}, {3, 6, false}, {9, 2, true}};
-    assert_string_equal(encoded_spans(&x, "hello world", cut, 3),
-                        "[hello][\u0120world]");
+    assert_string_equal(encoded_spans(&x, "hello world", cut, 3), "[hello][\u0120world]");
     close_all(&x);
 }
 
@@ -426,8 +393,7 @@ static void test_spans__uncovered(void **state)
     (void)state;
     fixture x = {0};
     open_bpe(&x, "gpt-2");
-    assert_string_equal(encoded_spans(&x, "<|end|>", NULL, 0),
-                        "[<][|][end][|][>]");
+    assert_string_equal(encoded_spans(&x, "<|end|>", NULL, 0), "[<][|][end][|][>]");
     close_all(&x);
 }
 
@@ -447,8 +413,7 @@ static void test_getters(void **state)
     assert_false(s.add_eos);
     assert_int_equal(cf_tokenizer_find(x.tok, cf_str_from("hello")),
                      cf_tokenizer_find(x.tok, cf_str_make("hello!", 5)));
-    assert_int_equal(cf_tokenizer_find(x.tok, cf_str_from("nope")),
-                     CF_TOKEN_NONE);
+    assert_int_equal(cf_tokenizer_find(x.tok, cf_str_from("nope")), CF_TOKEN_NONE);
     assert_int_equal(cf_tokenizer_type(x.tok, 3), CF_TOKEN_CONTROL);
     assert_int_equal(cf_tokenizer_type(x.tok, 4), CF_TOKEN_BYTE);
     assert_true(cf_tokenizer_is_end(x.tok, 2));
@@ -466,8 +431,7 @@ static void test_is_end__harmony(void **state)
         fixture x = {0};
         cf_vocab_file_init(&x.file, "llama", NULL);
         for (size_t i = 0; i < n; i++) {
-            cf_vocab_file_token(&x.file, cf_str_from(pieces[i]),
-                                CF_TOKEN_CONTROL, 0);
+            cf_vocab_file_token(&x.file, cf_str_from(pieces[i]), CF_TOKEN_CONTROL, 0);
         }
         open_file(&x, true);
         assert_int_equal(cf_tokenizer_is_end(x.tok, 0), n < 3);
@@ -483,8 +447,7 @@ static void test_types__absent(void **state)
     open_file(&x, false);
     assert_int_equal(cf_tokenizer_type(x.tok, 1), CF_TOKEN_CONTROL);
     assert_int_equal(cf_tokenizer_type(x.tok, 4), CF_TOKEN_BYTE);
-    assert_string_equal(encoded(&x, "a\x01</s>", false, false),
-                        "[a][<0x01>][</][s>]");
+    assert_string_equal(encoded(&x, "a\x01</s>", false, false), "[a][<0x01>][</][s>]");
     close_all(&x);
 }
 
@@ -582,9 +545,9 @@ static void test_encode__arena_limit(void **state)
     cf_arena_init(&small, 16);
     cf_error err;
     cf_token_list list = {NULL, 77};
-    T_FAILS(cf_tokenizer_encode(&list, x.tok, cf_str_from("hello world"), false,
-                                true, &small, &err),
-            CF_ENOMEM);
+    T_FAILS(
+        cf_tokenizer_encode(&list, x.tok, cf_str_from("hello world"), false, true, &small, &err),
+        CF_ENOMEM);
     assert_int_equal(list.n, 77);
     cf_arena_deinit(&small);
     close_all(&x);

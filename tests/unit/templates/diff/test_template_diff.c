@@ -27,32 +27,25 @@ static void end(lab *b)
     cf_arena_deinit(&b->arena);
 }
 
-static cf_prompt render(lab *b, int side, const char *source,
-                        const char *context)
+static cf_prompt render(lab *b, int side, const char *source, const char *context)
 {
     cf_context *values;
     cf_render r;
-    T_OK(cf_template_compile(&b->tpl[side], cf_str_from(source), NULL, NULL,
-                             NULL, &b->err),
+    T_OK(cf_template_compile(&b->tpl[side], cf_str_from(source), NULL, NULL, NULL, &b->err),
          b->err);
-    T_OK(cf_context_read(&values, cf_str_from(context), &b->arena, &b->err),
-         b->err);
-    T_OK(cf_template_render(b->tpl[side], values, NULL, &b->arena, &r, &b->err),
-         b->err);
+    T_OK(cf_context_read(&values, cf_str_from(context), &b->arena, &b->err), b->err);
+    T_OK(cf_template_render(b->tpl[side], values, NULL, &b->arena, &r, &b->err), b->err);
     return r.prompt;
 }
 
 static cf_diff texts(lab *b, const char *left, const char *right)
 {
     cf_diff d;
-    T_OK(cf_diff_texts(&d, cf_str_from(left), cf_str_from(right), &b->arena,
-                       &b->err),
-         b->err);
+    T_OK(cf_diff_texts(&d, cf_str_from(left), cf_str_from(right), &b->arena, &b->err), b->err);
     return d;
 }
 
-static cf_diff prompts(lab *b, const char *left, const char *right,
-                       const char *context)
+static cf_diff prompts(lab *b, const char *left, const char *right, const char *context)
 {
     cf_diff d;
     cf_prompt p = render(b, 0, left, context);
@@ -61,8 +54,8 @@ static cf_diff prompts(lab *b, const char *left, const char *right,
     return d;
 }
 
-static void add_side(cf_buf *out, const cf_diff *d, const cf_diff_side *s,
-                     uint32_t unit, const cf_diff_mark *marks, size_t n)
+static void add_side(cf_buf *out, const cf_diff *d, const cf_diff_side *s, uint32_t unit,
+                     const cf_diff_mark *marks, size_t n)
 {
     cf_str text = cf_diff_text_of(s, unit);
     (void)d;
@@ -164,11 +157,10 @@ static void test_prompts__message_faces_itself(void **state)
     lab b;
     (void)state;
     start(&b);
-    cf_diff d =
-        prompts(&b, CHATML, PLAIN,
-                "{\"messages\":[{\"role\":\"user\",\"content\":\"yes\"},"
-                "{\"role\":\"assistant\",\"content\":\"no\"},"
-                "{\"role\":\"user\",\"content\":\"yes\"}]}");
+    cf_diff d = prompts(&b, CHATML, PLAIN,
+                        "{\"messages\":[{\"role\":\"user\",\"content\":\"yes\"},"
+                        "{\"role\":\"assistant\",\"content\":\"no\"},"
+                        "{\"role\":\"user\",\"content\":\"yes\"}]}");
     size_t n_faced = 0;
     for (size_t i = 0; i < d.n_rows; i++) {
         const cf_diff_row *r = &d.rows[i];
@@ -194,10 +186,9 @@ static void test_prompts__same_text_of_other_message(void **state)
     lab b;
     (void)state;
     start(&b);
-    cf_diff d =
-        prompts(&b, "{{ messages[0].content }}", "{{ messages[1].content }}",
-                "{\"messages\":[{\"role\":\"user\",\"content\":\"yes\"}"
-                ",{\"role\":\"user\",\"content\":\"yes\"}]}");
+    cf_diff d = prompts(&b, "{{ messages[0].content }}", "{{ messages[1].content }}",
+                        "{\"messages\":[{\"role\":\"user\",\"content\":\"yes\"}"
+                        ",{\"role\":\"user\",\"content\":\"yes\"}]}");
     assert_false(cf_diff_is_equal(&d));
     assert_rows(&d, "-yes~\n+yes~\n");
     assert_int_equal(d.a.v[0].index, 0);
@@ -210,9 +201,8 @@ static void test_prompts__trimmed_message(void **state)
     lab b;
     (void)state;
     start(&b);
-    cf_diff d = prompts(
-        &b, "<{{ messages[0].content }}>", "({{ messages[0].content|trim }})",
-        "{\"messages\":[{\"role\":\"user\",\"content\":\" one\\ntwo \"}]}");
+    cf_diff d = prompts(&b, "<{{ messages[0].content }}>", "({{ messages[0].content|trim }})",
+                        "{\"messages\":[{\"role\":\"user\",\"content\":\" one\\ntwo \"}]}");
     assert_rows(&d, "<[< ]one\n>[(]one\n<two[ >]~\n>two[)]~\n");
     assert_true(d.rows[0].by_source);
     assert_true(d.rows[1].by_source);
@@ -225,10 +215,9 @@ static void test_prompts__literal_and_copied_role(void **state)
     lab b;
     (void)state;
     start(&b);
-    cf_diff d =
-        prompts(&b, "role: user\n{{ messages[0].content }}\n",
-                "role: {{ messages[0].role }}\n{{ messages[0].content }}\n",
-                "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}");
+    cf_diff d = prompts(&b, "role: user\n{{ messages[0].content }}\n",
+                        "role: {{ messages[0].role }}\n{{ messages[0].content }}\n",
+                        "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}");
     assert_true(cf_diff_is_equal(&d));
     end(&b);
 }
@@ -239,8 +228,7 @@ static void test_prompts__template_line(void **state)
     (void)state;
     start(&b);
     cf_diff d = prompts(&b, "one\n{{ messages[0].content }}\nthree\n",
-                        "{{ messages[0].content }}\n\n",
-                        "{\"messages\":[{\"content\":\"hi\"}]}");
+                        "{{ messages[0].content }}\n\n", "{\"messages\":[{\"content\":\"hi\"}]}");
     assert_rows(&d, "-one\n hi\n-three~\n");
     assert_int_equal(d.a.v[0].template_line, 1);
     assert_int_equal(d.a.v[1].template_line, 2);
@@ -258,14 +246,11 @@ static void test_tokens__by_source_then_id(void **state)
     cf_prompt p = render(&b, 0, "<{{ messages[0].content }}>", context);
     cf_prompt q = render(&b, 1, "({{ messages[0].content }}>", context);
     cf_token_span left[] = {{9, 0, 0}, {1, 0, 1}, {2, 1, 4}, {3, 5, 1}};
-    cf_token_span right[] = {
-        {9, 0, 0}, {4, 0, 1}, {5, 1, 3}, {6, 4, 1}, {3, 5, 1}};
+    cf_token_span right[] = {{9, 0, 0}, {4, 0, 1}, {5, 1, 3}, {6, 4, 1}, {3, 5, 1}};
     cf_token_list in_left = {left, 4}, in_right = {right, 5};
-    T_OK(cf_diff_tokens(&d, &p, &in_left, &q, &in_right, &b.arena, &b.err),
-         b.err);
-    static const cf_diff_kind want[] = {CF_DIFF_KEPT,  CF_DIFF_REMOVED,
-                                        CF_DIFF_ADDED, CF_DIFF_CHANGED,
-                                        CF_DIFF_ADDED, CF_DIFF_KEPT};
+    T_OK(cf_diff_tokens(&d, &p, &in_left, &q, &in_right, &b.arena, &b.err), b.err);
+    static const cf_diff_kind want[] = {CF_DIFF_KEPT,    CF_DIFF_REMOVED, CF_DIFF_ADDED,
+                                        CF_DIFF_CHANGED, CF_DIFF_ADDED,   CF_DIFF_KEPT};
     assert_int_equal(d.n_rows, 6);
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(d.rows[i].kind, want[i]);
@@ -286,8 +271,7 @@ static void test_texts__too_many_lines(void **state)
     assert_non_null(many);
     memset(many, '\n', n);
     start(&b);
-    T_FAILS(cf_diff_texts(&d, cf_str_make(many, n), cf_str_make("", 0),
-                          &b.arena, &b.err),
+    T_FAILS(cf_diff_texts(&d, cf_str_make(many, n), cf_str_make("", 0), &b.arena, &b.err),
             CF_ELIMIT);
     end(&b);
     free(many);
@@ -297,8 +281,7 @@ static void test_texts__too_many_lines(void **state)
  * also in a message of another number. */
 static void test_conversations__equal_lines_stay(void **state)
 {
-    static const char each[] =
-        "{% for m in messages %}{{ m.content }}\n{% endfor %}";
+    static const char each[] = "{% for m in messages %}{{ m.content }}\n{% endfor %}";
     lab b;
     cf_diff d;
     (void)state;
@@ -306,12 +289,10 @@ static void test_conversations__equal_lines_stay(void **state)
     cf_prompt p = render(&b, 0, each,
                          "{\"messages\":[{\"content\":\"short\"},{"
                          "\"content\":\"list\\n- one\\n- two\"}]}");
-    cf_prompt q =
-        render(&b, 1, each,
-               "{\"messages\":[{\"content\":\"a much longer text\\nlist\\n- "
-               "one\\n- two\"},{\"content\":\"new\"}]}");
-    T_OK(cf_diff_conversations(&d, &p, NULL, &q, NULL, &b.arena, &b.err),
-         b.err);
+    cf_prompt q = render(&b, 1, each,
+                         "{\"messages\":[{\"content\":\"a much longer text\\nlist\\n- "
+                         "one\\n- two\"},{\"content\":\"new\"}]}");
+    T_OK(cf_diff_conversations(&d, &p, NULL, &q, NULL, &b.arena, &b.err), b.err);
     assert_rows(&d, "-short\n+a much longer text\n list\n - one\n - two\n"
                     "+new\n");
     end(&b);
@@ -323,8 +304,7 @@ static void test_texts__best_pairs(void **state)
     lab b;
     (void)state;
     start(&b);
-    cf_diff d = texts(&b, "the red fox runs\nthe old dog sleeps\n",
-                      "the old dog sleeps well\n");
+    cf_diff d = texts(&b, "the red fox runs\nthe old dog sleeps\n", "the old dog sleeps well\n");
     assert_rows(&d, "-the red fox runs\n<the old dog sleeps\n"
                     ">the old dog sleeps[ well]\n");
     end(&b);

@@ -23,9 +23,8 @@ static confab *open_script(const char *replies, const char *template_name)
     snprintf(text, sizeof text, "{\"replies\": %s}", replies);
     T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
     snprintf(model, sizeof model, "script:%s", path);
-    cf_open_with_options with = {.size = sizeof with,
-                                 .template_name = template_name,
-                                 .family = "hermes"};
+    cf_open_with_options with = {
+        .size = sizeof with, .template_name = template_name, .family = "hermes"};
     confab *c = cf_open_with(model, &with, &err);
     if (c == NULL) {
         fail_msg("%s", err.text);
@@ -65,11 +64,10 @@ static void test_chat__replies_in_turn(void **state)
     confab *c = open_script("[{\"text\":\"One.\"},{\"text\":\"Two.\"}]", NULL);
     says(c, "Hi", "One.");
     says(c, "And?", "Two.");
-    assert_string_equal(cf_messages(c, &err),
-                        "[{\"role\":\"user\",\"content\":\"Hi\"},"
-                        "{\"role\":\"assistant\",\"content\":\"One.\"},"
-                        "{\"role\":\"user\",\"content\":\"And?\"},"
-                        "{\"role\":\"assistant\",\"content\":\"Two.\"}]");
+    assert_string_equal(cf_messages(c, &err), "[{\"role\":\"user\",\"content\":\"Hi\"},"
+                                              "{\"role\":\"assistant\",\"content\":\"One.\"},"
+                                              "{\"role\":\"user\",\"content\":\"And?\"},"
+                                              "{\"role\":\"assistant\",\"content\":\"Two.\"}]");
     cf_close(c);
 }
 
@@ -89,9 +87,8 @@ static void test_open__takes_shorter_options(void **state)
 {
     (void)state;
     cf_error err;
-    cf_open_with_options with = {
-        .size = offsetof(cf_open_with_options, template_name),
-        .template_name = "/not/read"};
+    cf_open_with_options with = {.size = offsetof(cf_open_with_options, template_name),
+                                 .template_name = "/not/read"};
     assert_null(cf_open_with("script:/no/file", &with, &err));
     assert_null(strstr(err.text, "/not/read"));
 }
@@ -103,10 +100,9 @@ static void test_system__stays_with_the_turns(void **state)
     confab *c = open_script("[{\"text\":\"Yes.\"}]", "chatml");
     says(c, "Hi", "Yes.");
     T_OK(cf_set_system(c, "Be brief.", &err), err);
-    assert_string_equal(cf_messages(c, &err),
-                        "[{\"role\":\"system\",\"content\":\"Be brief.\"},"
-                        "{\"role\":\"user\",\"content\":\"Hi\"},"
-                        "{\"role\":\"assistant\",\"content\":\"Yes.\"}]");
+    assert_string_equal(cf_messages(c, &err), "[{\"role\":\"system\",\"content\":\"Be brief.\"},"
+                                              "{\"role\":\"user\",\"content\":\"Hi\"},"
+                                              "{\"role\":\"assistant\",\"content\":\"Yes.\"}]");
     T_FAILS(cf_set_system(c, "\xff", &err), CF_EFORMAT);
     const char *prompt = cf_inspect(c, "Bye", &err);
     assert_non_null(prompt);
@@ -119,10 +115,9 @@ static void test_system__stays_with_the_turns(void **state)
 static void test_messages__round_trip(void **state)
 {
     (void)state;
-    static const char given[] =
-        "[{\"role\":\"system\",\"content\":\"S\"},"
-        "{\"role\":\"user\",\"content\":\"U\"},"
-        "{\"role\":\"assistant\",\"content\":\"A\",\"x\":1}]";
+    static const char given[] = "[{\"role\":\"system\",\"content\":\"S\"},"
+                                "{\"role\":\"user\",\"content\":\"U\"},"
+                                "{\"role\":\"assistant\",\"content\":\"A\",\"x\":1}]";
     cf_error err = {.text = ""};
     confab *c = open_script("[{\"text\":\"Yes.\"}]", NULL);
     T_OK(cf_set_messages(c, given, &err), err);
@@ -141,10 +136,9 @@ static const char add_tool[] =
     "\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":"
     "[\"a\"]}}";
 
-static const char calls_add[] =
-    "[{\"text\":\"<tool_call>\\n{\\\"name\\\": \\\"add\\\", "
-    "\\\"arguments\\\": {\\\"a\\\": 2}}\\n</tool_call>\"},"
-    "{\"text\":\"Done.\"}]";
+static const char calls_add[] = "[{\"text\":\"<tool_call>\\n{\\\"name\\\": \\\"add\\\", "
+                                "\\\"arguments\\\": {\\\"a\\\": 2}}\\n</tool_call>\"},"
+                                "{\"text\":\"Done.\"}]";
 
 typedef struct log {
     cf_buf b;
@@ -165,8 +159,7 @@ static void run_tool(void *user, const char *arguments, cf_tool_result *result)
 
 static void hear(void *user, cf_heard kind, const char *text, size_t n)
 {
-    static const char *const names[] = {"text", "thinking", "call", "result",
-                                        "note"};
+    static const char *const names[] = {"text", "thinking", "call", "result", "note"};
     log *l = user;
     cf_buf_addf(&l->b, "%s %.*s\n", names[kind], (int)n, text);
 }
@@ -189,8 +182,7 @@ static void test_tool__loop(void **state)
     assert_non_null(strstr(heard.p, "run {\"a\":2}\n"
                                     "result \"{\\\"sum\\\": 5}\"\n"));
     /* The model gets the result as the tool wrote it. */
-    assert_non_null(
-        strstr(cf_messages(c, &err), "\"content\":\"{\\\"sum\\\": 5}\""));
+    assert_non_null(strstr(cf_messages(c, &err), "\"content\":\"{\\\"sum\\\": 5}\""));
     cf_buf_deinit(&l.b);
     cf_close(c);
 }
@@ -229,8 +221,7 @@ static void test_set__checks_names_and_ranges(void **state)
     T_OK(cf_set(c, "max_tokens", "9", &err), err);
     T_OK(cf_set(c, "thinking", "off", &err), err);
     T_FAILS(cf_set(c, "temperature", "3", &err), CF_EINVAL);
-    assert_string_equal(err.text,
-                        "temperature must be between 0 and 2, not '3'");
+    assert_string_equal(err.text, "temperature must be between 0 and 2, not '3'");
     T_FAILS(cf_set(c, "temperature", "nan", &err), CF_EINVAL);
     T_FAILS(cf_set(c, "top_k", "-1", &err), CF_EINVAL);
     T_FAILS(cf_set(c, "seed", "18446744073709551616", &err), CF_EINVAL);
@@ -268,8 +259,7 @@ static void test_bundled__constrained(void **state)
     assert_int_equal(strspn(reply, "0123456789"), 3);
     T_FAILS(cf_constrain(c, "{\"colour\":1}", &err), CF_EINVAL);
     T_OK(cf_constrain(c, NULL, &err), err);
-    says(c, "Who are you?",
-         "I have no name; I am confab's tiny demonstration model.");
+    says(c, "Who are you?", "I have no name; I am confab's tiny demonstration model.");
     cf_close(c);
 }
 
@@ -367,8 +357,7 @@ typedef struct stopper {
     int n;
 } stopper;
 
-static void stop_at_second(void *user, cf_heard kind, const char *text,
-                           size_t n)
+static void stop_at_second(void *user, cf_heard kind, const char *text, size_t n)
 {
     stopper *s = user;
     (void)kind;
@@ -391,8 +380,7 @@ static void test_bundled__interrupted(void **state)
     const char *last = cf_last_reply(s.c, &err);
     assert_non_null(strstr(last, "\"stop\":\"cancelled\""));
     cf_on_reply(s.c, NULL, NULL);
-    says(s.c, "Who are you?",
-         "I have no name; I am confab's tiny demonstration model.");
+    says(s.c, "Who are you?", "I have no name; I am confab's tiny demonstration model.");
     cf_close(s.c);
 }
 

@@ -62,8 +62,7 @@ static void prints(const char *command, const char *want)
              folder, build, command);
     int status = shell(&out, whole);
     const char *got = cf_buf_cstr(&out);
-    if (status != 0 ||
-        (is_start ? strncmp(got, want, n - 3) != 0 : strcmp(got, want) != 0)) {
+    if (status != 0 || (is_start ? strncmp(got, want, n - 3) != 0 : strcmp(got, want) != 0)) {
         fail_msg("%s: status %d:\n%s\nnot:\n%s", command, status, got, want);
     }
     cf_buf_deinit(&out);
@@ -90,8 +89,7 @@ static void test_hello__c(void **state)
     (void)state;
     need("cc");
     compile("cc -std=c11", "hello.c");
-    prints("hello.c.out 'Weather in Rome?'",
-           "It is 21 degrees celsius and sunny in Rome.\n");
+    prints("hello.c.out 'Weather in Rome?'", "It is 21 degrees celsius and sunny in Rome.\n");
 }
 
 static void test_hello__cxx(void **state)
@@ -195,8 +193,7 @@ static int set_up(void **state)
     if (slash == NULL) {
         return 0;
     }
-    snprintf(link, sizeof link, "%.*s/libconfab.so.0", (int)(slash - program),
-             program);
+    snprintf(link, sizeof link, "%.*s/libconfab.so.0", (int)(slash - program), program);
     if (access(link, R_OK) == 0) {
         snprintf(build, sizeof build, "%.*s", (int)(slash - program), program);
         char name[600];

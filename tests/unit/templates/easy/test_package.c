@@ -54,8 +54,7 @@ static void test_deb__holds_a_program_that_runs(void **state)
          "_*.deb $d && $d/usr/bin/confab version; s=$?; rm -rf $d; exit $s",
          "confab " CF_VERSION);
     runs("dpkg-deb -f build/confab_" CF_VERSION "_*.deb Depends", "libc6");
-    runs("dpkg-deb -c build/confab_" CF_VERSION "_*.deb",
-         "./usr/include/confab/confab.h");
+    runs("dpkg-deb -c build/confab_" CF_VERSION "_*.deb", "./usr/include/confab/confab.h");
 }
 
 static void test_dist__is_static_and_runs(void **state)
@@ -69,10 +68,8 @@ static void test_dist__is_static_and_runs(void **state)
     runs("env -i build/confab-" CF_VERSION "-linux-* run -m bundled --no-store "
          "'Who are you?' 2>/dev/null",
          "confab");
-    runs("readelf -d build/confab-" CF_VERSION "-linux-* 2>&1; echo done",
-         "done");
-    assert_int_not_equal(system("readelf -l build/confab-" CF_VERSION
-                                "-linux-* | grep -q INTERP"),
+    runs("readelf -d build/confab-" CF_VERSION "-linux-* 2>&1; echo done", "done");
+    assert_int_not_equal(system("readelf -l build/confab-" CF_VERSION "-linux-* | grep -q INTERP"),
                          0);
 }
 

@@ -39,8 +39,7 @@ static char *planted(const char *was, const char *is)
     size_t n = strlen(clean) + strlen(is) + 1;
     char *out = malloc(n);
     assert_non_null(out);
-    snprintf(out, n, "%.*s%s%s", (int)(at - clean), clean, is,
-             at + strlen(was));
+    snprintf(out, n, "%.*s%s%s", (int)(at - clean), clean, is, at + strlen(was));
     return out;
 }
 
@@ -68,8 +67,7 @@ static void test_clean__no_finding(void **state)
     cf_lint_report r;
     lint(clean, &arena, &r);
     for (size_t i = 0; i < r.n; i++) {
-        printf("%s %.*s\n", r.v[i].rule, (int)r.v[i].message.n,
-               r.v[i].message.p);
+        printf("%s %.*s\n", r.v[i].rule, (int)r.v[i].message.n, r.v[i].message.p);
     }
     assert_int_equal(r.n, 0);
     for (size_t i = 0; i < r.n_stability; i++) {
@@ -115,8 +113,7 @@ static void test_rules__find_what_was_planted(void **state)
           "{%- for message in messages if message.role != 'tool' %}");
     finds("E011", "{%- for message in messages %}",
           "{%- for message in messages if message.role != 'assistant' %}");
-    finds("E010", "'<|im_start|>' + message.role + '\\n'",
-          "'<|' + message.role + '|>'");
+    finds("E010", "'<|im_start|>' + message.role + '\\n'", "'<|' + message.role + '|>'");
     finds("E012", "{%- if message.reasoning_content %}",
           "{%- if message.reasoning_content and loop.last %}");
     finds("W003", "'<|im_start|>' + message.role + '\\n'",
@@ -128,10 +125,8 @@ static void test_rules__find_what_was_planted(void **state)
     finds("W005", "{{- '<|im_start|>' + message.role + '\\n' }}",
           "{%- if message.role == 'system' %}{%- continue %}{%- endif %}"
           "{{- '<|im_start|>' + message.role + '\\n' }}");
-    finds("W006", "call.function.arguments | tojson",
-          "call.function.arguments | tojson | tojson");
-    finds("W007", "{{- '<|im_start|>assistant\\n' }}",
-          "{{- '<|im_start|>assistant: ' }}");
+    finds("W006", "call.function.arguments | tojson", "call.function.arguments | tojson | tojson");
+    finds("W007", "{{- '<|im_start|>assistant\\n' }}", "{{- '<|im_start|>assistant: ' }}");
     finds("W009", "{{- bos_token }}", "{% include 'other' %}");
     finds("W009", "{{- bos_token }}",
           "{{- bos_token }}{%- set x = [] %}{%- set y = x.append(1) %}");
@@ -186,8 +181,8 @@ static void test_finding__place_and_context(void **state)
 
 /* The first condition that a finding of `rule` names, with its outcome, in the
  * clean template with one part replaced. */
-static void decided(const char *rule, const char *was, const char *is,
-                    const char *test, const char *outcome)
+static void decided(const char *rule, const char *was, const char *is, const char *test,
+                    const char *outcome)
 {
     cf_arena arena;
     cf_lint_report r;
@@ -200,8 +195,7 @@ static void decided(const char *rule, const char *was, const char *is,
         }
         for (size_t k = 0; k < f->n_because; k++) {
             if (cf_str_is(f->because[k].test, test) &&
-                strstr(f->because[k].outcome, outcome) != NULL &&
-                f->because[k].line > 0) {
+                strstr(f->because[k].outcome, outcome) != NULL && f->because[k].line > 0) {
                 rule = NULL;
                 break;
             }
@@ -223,13 +217,11 @@ static void test_because__the_condition_is_named(void **state)
             "message.reasoning_content and loop.last",
             "is true in the shorter prompt, false in the longer");
     decided("E009", "{%- for message in messages %}",
-            "{%- for message in messages if message.role != 'tool' %}",
-            "message.role != 'tool'", "is false for this message");
-    decided("E011", "{%- if message.content is string %}",
-            "{%- if message.role != 'assistant' %}",
+            "{%- for message in messages if message.role != 'tool' %}", "message.role != 'tool'",
+            "is false for this message");
+    decided("E011", "{%- if message.content is string %}", "{%- if message.role != 'assistant' %}",
             "message.role != 'assistant'", "is false for this message");
-    decided("E007", "{%- if tools %}", "{%- if tools and false %}",
-            "tools and false", "is false");
+    decided("E007", "{%- if tools %}", "{%- if tools and false %}", "tools and false", "is false");
     decided("E005", "{{- bos_token }}",
             "{{- bos_token }}{%- if messages | length == 0 %}{{- messages[0] "
             ".role }}{%- endif %}",
@@ -242,15 +234,13 @@ static void test_i007__only_a_date_that_is_written(void **state)
     (void)state;
     cf_arena arena;
     cf_lint_report r;
-    char *source = planted("{{- bos_token }}",
-                           "{{- bos_token }}{%- set d = strftime_now('%d') %}");
+    char *source = planted("{{- bos_token }}", "{{- bos_token }}{%- set d = strftime_now('%d') %}");
     lint(source, &arena, &r);
     assert_false(has_rule(&r, "I007"));
     cf_arena_deinit(&arena);
     free(source);
-    source = planted("{{- bos_token }}",
-                     "{{- bos_token }}{%- if tools %}{{- strftime_now('%d') }}"
-                     "{%- endif %}");
+    source = planted("{{- bos_token }}", "{{- bos_token }}{%- if tools %}{{- strftime_now('%d') }}"
+                                         "{%- endif %}");
     lint(source, &arena, &r);
     assert_true(has_rule(&r, "I007"));
     cf_arena_deinit(&arena);
@@ -288,21 +278,18 @@ static void test_caps__of_ids_fields_and_forms(void **state)
     cf_template *tpl;
     cf_template_caps c;
     cf_error err;
-    T_OK(cf_template_compile(&tpl, cf_template_builtin("mistral"), NULL, NULL,
-                             NULL, &err),
-         err);
+    T_OK(cf_template_compile(&tpl, cf_template_builtin("mistral"), NULL, NULL, NULL, &err), err);
     T_OK(cf_template_get_caps(tpl, NULL, &c, &err), err);
     assert_int_equal(c.call_id_rule, CF_CALL_ID_NINE);
     assert_true(c.needs_alternation);
     assert_true(c.needs_user_first);
     cf_template_free(tpl);
-    T_OK(cf_template_compile(
-             &tpl,
-             cf_str_from("{% for m in messages %}{{ m.role }}: {{ m.content }}"
-                         "{{ m.thinking }}{% if m.tool_calls %}"
-                         "{{ m.tool_calls[0].function | tojson }}{% endif %}"
-                         "\n{% endfor %}"),
-             NULL, NULL, NULL, &err),
+    T_OK(cf_template_compile(&tpl,
+                             cf_str_from("{% for m in messages %}{{ m.role }}: {{ m.content }}"
+                                         "{{ m.thinking }}{% if m.tool_calls %}"
+                                         "{{ m.tool_calls[0].function | tojson }}{% endif %}"
+                                         "\n{% endfor %}"),
+                             NULL, NULL, NULL, &err),
          err);
     T_OK(cf_template_get_caps(tpl, NULL, &c, &err), err);
     assert_string_equal(c.reasoning_field, "thinking");
@@ -346,11 +333,9 @@ static void test_rules__in_order(void **state)
         assert_non_null(level);
         if (last != NULL) {
             const char *before = strchr(levels, last->id[0]);
-            assert_true(before < level ||
-                        (before == level && strcmp(last->id, r->id) < 0));
+            assert_true(before < level || (before == level && strcmp(last->id, r->id) < 0));
         }
-        assert_true(r->title[0] != '\0' && r->effect[0] != '\0' &&
-                    r->fix[0] != '\0');
+        assert_true(r->title[0] != '\0' && r->effect[0] != '\0' && r->fix[0] != '\0');
         last = r;
     }
 }
@@ -382,19 +367,16 @@ static void test_limits__of_a_whole_lint(void **state)
     }
 }
 
-static void lint_for(const char *source, const char *client, cf_arena *arena,
-                     cf_lint_report *out)
+static void lint_for(const char *source, const char *client, cf_arena *arena, cf_lint_report *out)
 {
     cf_error err;
     const cf_lint_options options = {.client = cf_str_from(client)};
     cf_arena_init(arena, 0);
-    T_OK(cf_template_lint(cf_str_from(source), &options, arena, out, &err),
-         err);
+    T_OK(cf_template_lint(cf_str_from(source), &options, arena, out, &err), err);
 }
 
 /* Whether a finding of the rule has both words. */
-static bool says(const cf_lint_report *r, const char *rule, const char *client,
-                 const char *word)
+static bool says(const cf_lint_report *r, const char *rule, const char *client, const char *word)
 {
     for (size_t i = 0; i < r->n; i++) {
         const char *text = r->v[i].message.p;
@@ -458,8 +440,8 @@ static void test_clients__can_all_be_served(void **state)
         "{%- if add_generation_prompt %}{{- '[assistant]' }}{%- endif %}";
     lint_for(open_to_all, "all", &arena, &r);
     for (size_t i = 0; i < r.n; i++) {
-        if (r.v[i].rule[0] == 'E' && (strcmp(r.v[i].rule, "E013") == 0 ||
-                                      strcmp(r.v[i].rule, "E014") == 0)) {
+        if (r.v[i].rule[0] == 'E' &&
+            (strcmp(r.v[i].rule, "E013") == 0 || strcmp(r.v[i].rule, "E014") == 0)) {
             fail_msg("%s %s", r.v[i].rule, r.v[i].message.p);
         }
     }
@@ -475,8 +457,7 @@ static void test_cancel__ends_a_lint(void **state)
     cf_cancel cancel = true;
     cf_lint_options options = {.cancel = &cancel};
     cf_arena_init(&arena, 0);
-    T_FAILS(cf_template_lint(cf_str_from(clean), &options, &arena, &r, &err),
-            CF_ECANCELLED);
+    T_FAILS(cf_template_lint(cf_str_from(clean), &options, &arena, &r, &err), CF_ECANCELLED);
     cf_arena_deinit(&arena);
 }
 
@@ -522,8 +503,8 @@ static char *with_parts(const char *first, const char *image)
                    body);
 }
 
-static void check_media(const char *first, const char *image,
-                        const char *const *markers, const char *rule)
+static void check_media(const char *first, const char *image, const char *const *markers,
+                        const char *rule)
 {
     static const char *const rules[] = {"E015", "E016", "W010"};
     cf_arena arena;
@@ -532,11 +513,9 @@ static void check_media(const char *first, const char *image,
     char *source = with_parts(first, image);
     const cf_lint_options options = {.image_markers = markers};
     cf_arena_init(&arena, 0);
-    T_OK(cf_template_lint(cf_str_from(source), &options, &arena, &r, &err),
-         err);
+    T_OK(cf_template_lint(cf_str_from(source), &options, &arena, &r, &err), err);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(has_rule(&r, rules[i]),
-                         rule != NULL && strcmp(rules[i], rule) == 0);
+        assert_int_equal(has_rule(&r, rules[i]), rule != NULL && strcmp(rules[i], rule) == 0);
     }
     cf_arena_deinit(&arena);
     free(source);

@@ -48,31 +48,26 @@ static json_t *context_of(const char *messages)
     json_t *list, *declared;
     T_OK(cf_json_read(&list, messages, strlen(messages), &err), err);
     T_OK(cf_json_read(&declared, tools, strlen(tools), &err), err);
-    return json_pack("{s:o, s:o, s:b, s:s, s:s}", "messages", list, "tools",
-                     declared, "add_generation_prompt", 1, "bos_token", "<s>",
-                     "eos_token", "</s>");
+    return json_pack("{s:o, s:o, s:b, s:s, s:s}", "messages", list, "tools", declared,
+                     "add_generation_prompt", 1, "bos_token", "<s>", "eos_token", "</s>");
 }
 
 static void check(const char *name, size_t form)
 {
-    static const char *const wanted[] = {
-        "Say it",        "Said", "How warm", "get_heat",
-        "Degrees there", "city", "Oslo",     "4711"};
+    static const char *const wanted[] = {"Say it",        "Said", "How warm", "get_heat",
+                                         "Degrees there", "city", "Oslo",     "4711"};
     cf_error err;
     cf_arena arena;
     cf_prompt prompt;
     cf_template *tpl;
     cf_arena_init(&arena, 0);
-    T_OK(cf_template_compile(&tpl, cf_template_builtin(name), NULL, NULL, NULL,
-                             &err),
-         err);
+    T_OK(cf_template_compile(&tpl, cf_template_builtin(name), NULL, NULL, NULL, &err), err);
     json_t *context = context_of(forms[form]);
     cf_prompt_renderer r = cf_renderer_template(tpl);
     T_OK(r.render(r.ud, context, &arena, &prompt, &err), err);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (strstr(prompt.text.p, wanted[i]) == NULL) {
-            fail_msg("%s, form %zu: no '%s' in\n%s", name, form, wanted[i],
-                     prompt.text.p);
+            fail_msg("%s, form %zu: no '%s' in\n%s", name, form, wanted[i], prompt.text.p);
         }
     }
     uint32_t off = 0; /* spans cover the prompt without a gap */

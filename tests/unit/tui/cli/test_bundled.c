@@ -84,9 +84,8 @@ static void test_bundled__under_every_template(void **state)
     const char *name;
     for (size_t i = 0; (name = cf_template_builtin_name(i)) != NULL; i++) {
         cf_program p;
-        CF_PROGRAM(&p, "run", "--no-store", "-m", "bundled", "-t", name,
-                   "--tools", "docs/examples/tools.json", "--show-prompt",
-                   "hello");
+        CF_PROGRAM(&p, "run", "--no-store", "-m", "bundled", "-t", name, "--tools",
+                   "docs/examples/tools.json", "--show-prompt", "hello");
         if (p.status != 0) {
             fail_msg("%s: %s", name, cf_buf_cstr(&p.err));
         }
@@ -103,8 +102,7 @@ static void test_bundled__samples_greedily(void **state)
     cf_program greedy, plain, warm;
     CF_PROGRAM(&greedy, "complete", "--greedy", "-n", "24", "the");
     CF_PROGRAM(&plain, "complete", "-n", "24", "the");
-    CF_PROGRAM(&warm, "complete", "--json", "--temperature", "2", "-n", "2",
-               "the");
+    CF_PROGRAM(&warm, "complete", "--json", "--temperature", "2", "-n", "2", "the");
     T_TEXT(plain.out.p, plain.out.n, cf_buf_cstr(&greedy.out));
     assert_non_null(strstr(cf_buf_cstr(&warm.out), "temperature 2"));
     cf_program_deinit(&greedy);

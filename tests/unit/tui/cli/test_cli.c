@@ -31,20 +31,8 @@ static void test_options__forms(void **state)
         {"--list", 'l', CF_OPT_LIST, &list, "L", "", NULL},
         {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
     };
-    char a[][24] = {"one",
-                    "-n",
-                    "7",
-                    "--text=x=y",
-                    "-",
-                    "--big",
-                    "18446744073709551615",
-                    "-f",
-                    "--float=-1",
-                    "-l",
-                    "a",
-                    "-l",
-                    "b",
-                    "--",
+    char a[][24] = {"one", "-n",         "7",  "--text=x=y", "-",  "--big", "18446744073709551615",
+                    "-f",  "--float=-1", "-l", "a",          "-l", "b",     "--",
                     "-n"};
     char *argv[sizeof a / sizeof a[0]];
     int argc = (int)(sizeof a / sizeof a[0]);
@@ -187,10 +175,8 @@ static void test_cli__version_and_paths(void **state)
            "/x/config/confab/confabrc");
     T_TEXT(cf_json_get_str(v, "database").p, cf_json_get_str(v, "database").n,
            "/h/.local/share/confab/confab.db");
-    T_TEXT(cf_json_get_str(v, "state").p, cf_json_get_str(v, "state").n,
-           "/h/.local/state/confab");
-    T_TEXT(cf_json_get_str(v, "cache").p, cf_json_get_str(v, "cache").n,
-           "/h/.cache/confab");
+    T_TEXT(cf_json_get_str(v, "state").p, cf_json_get_str(v, "state").n, "/h/.local/state/confab");
+    T_TEXT(cf_json_get_str(v, "cache").p, cf_json_get_str(v, "cache").n, "/h/.cache/confab");
     json_decref(v);
     cf_program_deinit(&p);
 
@@ -306,9 +292,8 @@ static void test_cli__color(void **state)
         const char *force, *no, *when;
         bool is_on;
     } t[] = {
-        {NULL, NULL, "auto", false}, {"1", NULL, "auto", true},
-        {"0", NULL, "auto", false},  {"1", "1", "auto", false},
-        {"1", NULL, "never", false}, {NULL, "1", "always", true},
+        {NULL, NULL, "auto", false}, {"1", NULL, "auto", true},   {"0", NULL, "auto", false},
+        {"1", "1", "auto", false},   {"1", NULL, "never", false}, {NULL, "1", "always", true},
     };
     for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
         unsetenv("CLICOLOR_FORCE");
@@ -321,17 +306,14 @@ static void test_cli__color(void **state)
         }
         cf_program p;
         CF_PROGRAM(&p, "--color", t[i].when, "diff", "-a", "qwen3", "-b",
-                   "docs/examples/forgetful.jinja",
-                   "docs/examples/context.json");
+                   "docs/examples/forgetful.jinja", "docs/examples/context.json");
         assert_int_equal(p.status, 1);
-        assert_int_equal(strchr(cf_buf_cstr(&p.out), '\x1b') != NULL,
-                         t[i].is_on);
+        assert_int_equal(strchr(cf_buf_cstr(&p.out), '\x1b') != NULL, t[i].is_on);
         cf_program_deinit(&p);
     }
     unsetenv("CLICOLOR_FORCE");
     unsetenv("NO_COLOR");
-    static const printed bad = {
-        {"paths", "--color", "red", NULL}, 2, "", "always, never or auto"};
+    static const printed bad = {{"paths", "--color", "red", NULL}, 2, "", "always, never or auto"};
     check_printed(&bad, 1);
 }
 

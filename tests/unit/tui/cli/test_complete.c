@@ -44,8 +44,7 @@ static int set_up(void **state)
     store_dir_path(broken, "broken.gguf");
     store_dir_path(logits, "logits");
     store_dir_path(recurrent, "recurrent.gguf");
-    const cf_tiny_options whole = {.n_ctx = 1 << 20,
-                                   .chat_template = "{{ messages }}"};
+    const cf_tiny_options whole = {.n_ctx = 1 << 20, .chat_template = "{{ messages }}"};
     const cf_tiny_options words = {.vocab_only = true};
     write_model(model, &whole, 0);
     write_model(vocab, &words, 0);
@@ -129,9 +128,8 @@ static void check_batch(const char *path, long long step)
         size_t n;
         int last;
         long long common;
-    } lines[] = {{"long", 1300, 5, 0},     {"edited", 1300, 6, 1299},
-                 {"short", 700, 7, 699},   {"again", 700, 7, 699},
-                 {"longer", 1300, 5, 699}, {"other", 3, 9, 2}};
+    } lines[] = {{"long", 1300, 5, 0},   {"edited", 1300, 6, 1299}, {"short", 700, 7, 699},
+                 {"again", 700, 7, 699}, {"longer", 1300, 5, 699},  {"other", 3, 9, 2}};
     enum { N = sizeof lines / sizeof *lines };
     cf_buf text = CF_BUF_INIT;
     for (size_t i = 0; i < N; i++) {
@@ -151,10 +149,8 @@ static void check_batch(const char *path, long long step)
         add_line(&text, lines[i].name, lines[i].n, lines[i].last);
         json_t *alone = batch(path, &text);
         const json_t *w = json_array_get(alone, 0);
-        assert_true(
-            json_equal(json_object_get(v, "ids"), json_object_get(w, "ids")));
-        assert_true(json_equal(json_object_get(v, "logits"),
-                               json_object_get(w, "logits")));
+        assert_true(json_equal(json_object_get(v, "ids"), json_object_get(w, "ids")));
+        assert_true(json_equal(json_object_get(v, "logits"), json_object_get(w, "logits")));
         json_decref(alone);
     }
     assert_non_null(json_object_get(json_array_get(all, N), "error"));
@@ -176,8 +172,8 @@ static void test_complete__ids_and_logits(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    json_t *v = ANSWER("complete", "-m", model, "--ids", "1, 100,7", "-n", "6",
-                       "--greedy", "--json", "--logits", logits);
+    json_t *v = ANSWER("complete", "-m", model, "--ids", "1, 100,7", "-n", "6", "--greedy",
+                       "--json", "--logits", logits);
     json_t *ids = json_object_get(v, "ids");
     assert_int_equal(json_array_size(json_object_get(v, "prompt_ids")), 3);
     assert_str(v, "sampler", "greedy because temperature=0");
@@ -192,9 +188,8 @@ static void test_complete__ids_and_logits(void **state)
         assert_true(isfinite(row[i]));
         best = row[i] > row[best] ? i : best;
     }
-    int first = json_array_size(ids) > 0
-                    ? (int)json_integer_value(json_array_get(ids, 0))
-                    : (int)json_integer_value(json_object_get(v, "end_id"));
+    int first = json_array_size(ids) > 0 ? (int)json_integer_value(json_array_get(ids, 0))
+                                         : (int)json_integer_value(json_object_get(v, "end_id"));
     assert_int_equal(first, best);
     json_decref(v);
     cf_buf_deinit(&file);
@@ -204,12 +199,12 @@ static void test_complete__text_equals_json(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    json_t *v = ANSWER("complete", "-m", model, "-n", "20", "--seed", "5",
-                       "--suppress", "2", "--json", "some text");
+    json_t *v = ANSWER("complete", "-m", model, "-n", "20", "--seed", "5", "--suppress", "2",
+                       "--json", "some text");
     cf_str text = cf_json_get_str(v, "text");
     cf_program p;
-    CF_PROGRAM(&p, "complete", "-m", model, "-n", "20", "--seed", "5",
-               "--suppress", "2", "some text");
+    CF_PROGRAM(&p, "complete", "-m", model, "-n", "20", "--seed", "5", "--suppress", "2",
+               "some text");
     assert_int_equal(p.status, 0);
     if (json_object_get(v, "text_hex") == NULL) {
         assert_int_equal(p.out.n, text.n);
@@ -219,15 +214,13 @@ static void test_complete__text_equals_json(void **state)
     }
     cf_program_deinit(&p);
     cf_program_run(&p,
-                   (const char *const[]){"complete", "-m", model, "-n", "20",
-                                         "--seed", "5", "--suppress", "2",
-                                         "--json", NULL},
+                   (const char *const[]){"complete", "-m", model, "-n", "20", "--seed", "5",
+                                         "--suppress", "2", "--json", NULL},
                    "some text", 9);
     cf_error err;
     json_t *same;
     T_OK(cf_json_read(&same, p.out.p, p.out.n, &err), err);
-    assert_true(
-        json_equal(json_object_get(v, "ids"), json_object_get(same, "ids")));
+    assert_true(json_equal(json_object_get(v, "ids"), json_object_get(same, "ids")));
     json_decref(same);
     cf_program_deinit(&p);
     json_decref(v);
@@ -238,15 +231,14 @@ static void test_complete__fresh_seed_is_told(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    json_t *v = ANSWER("complete", "-m", model, "-n", "12", "--temperature",
-                       "2", "--ids", "1,5", "--json");
+    json_t *v =
+        ANSWER("complete", "-m", model, "-n", "12", "--temperature", "2", "--ids", "1,5", "--json");
     const char *said = json_string_value(json_object_get(v, "sampler"));
     const char *seed = strstr(said, "seed ");
     assert_non_null(seed);
-    json_t *again = ANSWER("complete", "-m", model, "-n", "12", "--temperature",
-                           "2", "--ids", "1,5", "--json", "--seed", seed + 5);
-    assert_true(
-        json_equal(json_object_get(v, "ids"), json_object_get(again, "ids")));
+    json_t *again = ANSWER("complete", "-m", model, "-n", "12", "--temperature", "2", "--ids",
+                           "1,5", "--json", "--seed", seed + 5);
+    assert_true(json_equal(json_object_get(v, "ids"), json_object_get(again, "ids")));
     json_decref(v);
     json_decref(again);
 }
@@ -257,30 +249,29 @@ static void test_complete__why_it_stops(void **state)
     NEED_PROGRAM();
     char bias[24];
     snprintf(bias, sizeof bias, "%d=1000", ID_A);
-    json_t *v =
-        ANSWER("complete", "-m", model, "--ids", "1", "--greedy",
-               "--logit-bias", bias, "--stop", "xx", "--stop", "aaa", "--json");
+    json_t *v = ANSWER("complete", "-m", model, "--ids", "1", "--greedy", "--logit-bias", bias,
+                       "--stop", "xx", "--stop", "aaa", "--json");
     assert_str(v, "stop", "stop string");
     assert_str(v, "stop_text", "aaa");
     assert_str(v, "text", "");
     assert_int_equal(json_array_size(json_object_get(v, "ids")), 3);
     json_decref(v);
 
-    v = ANSWER("complete", "-m", model, "--ids", "1", "--greedy",
-               "--logit-bias", bias, "-n", "0", "--json");
+    v = ANSWER("complete", "-m", model, "--ids", "1", "--greedy", "--logit-bias", bias, "-n", "0",
+               "--json");
     assert_str(v, "stop", "length");
     json_decref(v);
 
-    v = ANSWER("complete", "-m", model, "--ids", "1", "--greedy",
-               "--logit-bias", "2=1000", "--json");
+    v = ANSWER("complete", "-m", model, "--ids", "1", "--greedy", "--logit-bias", "2=1000",
+               "--json");
     assert_str(v, "stop", "end");
     assert_int_equal(json_integer_value(json_object_get(v, "end_id")), 2);
     assert_int_equal(json_array_size(json_object_get(v, "ids")), 0);
     json_decref(v);
 
     cf_program p;
-    CF_PROGRAM(&p, "complete", "-m", model, "--ids", "1,2,3", "--greedy",
-               "--logit-bias", bias, "--ctx", "5");
+    CF_PROGRAM(&p, "complete", "-m", model, "--ids", "1,2,3", "--greedy", "--logit-bias", bias,
+               "--ctx", "5");
     assert_int_equal(p.status, 0);
     T_TEXT(p.out.p, p.out.n, "aaa");
     assert_non_null(strstr(cf_buf_cstr(&p.err), "context of 5 tokens"));
@@ -300,9 +291,8 @@ static void test_complete__trace(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    CF_PROGRAM(&p, "complete", "-m", model, "--ids", "1,5", "-n", "4",
-               "--top-k", "5", "--top-p", "0.9", "--seed", "1", "--suppress",
-               "2", "--trace", "7");
+    CF_PROGRAM(&p, "complete", "-m", model, "--ids", "1,5", "-n", "4", "--top-k", "5", "--top-p",
+               "0.9", "--seed", "1", "--suppress", "2", "--trace", "7");
     assert_int_equal(p.status, 0);
     size_t n_lines = 0;
     for (char *line = p.out.p; line < p.out.p + p.out.n; n_lines++) {
@@ -310,10 +300,8 @@ static void test_complete__trace(void **state)
         json_t *v;
         cf_error err;
         T_OK(cf_json_read(&v, line, (size_t)(end - line), &err), err);
-        assert_int_equal(json_integer_value(json_object_get(v, "pos")),
-                         2 + n_lines);
-        assert_int_equal(json_integer_value(json_object_get(v, "draw")),
-                         n_lines);
+        assert_int_equal(json_integer_value(json_object_get(v, "pos")), 2 + n_lines);
+        assert_int_equal(json_integer_value(json_object_get(v, "draw")), n_lines);
         json_t *top = json_object_get(v, "top");
         assert_int_equal(json_array_size(top), 7);
         double sum = 0;
@@ -321,8 +309,7 @@ static void test_complete__trace(void **state)
             json_t *c = json_array_get(top, i);
             double share = json_number_value(json_object_get(c, "p"));
             sum += share;
-            assert_int_equal(share == 0,
-                             json_object_get(c, "removed_by") != NULL);
+            assert_int_equal(share == 0, json_object_get(c, "removed_by") != NULL);
         }
         assert_true(fabs(sum - 1) < 1e-4); /* no more than 5 are left */
         json_t *steps = json_object_get(v, "steps");
@@ -354,8 +341,7 @@ static pid_t start(const char *const *argv, int out_fd)
     posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     pid_t pid;
-    assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ),
-                     0);
+    assert_int_equal(posix_spawn(&pid, args[0], &actions, NULL, args, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
     while (n > 0) {
         free(args[--n]);
@@ -370,9 +356,8 @@ static void test_complete__terminal_is_safe(void **state)
     NEED_PROGRAM();
     char bias[24];
     snprintf(bias, sizeof bias, "%d=1000", ID_ESC);
-    const char *const argv[] = {"complete", "-m",       model, "--ids",
-                                "1",        "-n",       "3",   "--logit-bias",
-                                bias,       "--greedy", NULL};
+    const char *const argv[] = {"complete", "-m",           model, "--ids",    "1", "-n",
+                                "3",        "--logit-bias", bias,  "--greedy", NULL};
     cf_program p;
     cf_program_run(&p, argv, NULL, 0);
     T_TEXT(p.out.p, p.out.n, "\033\033\033");
@@ -409,9 +394,8 @@ static void test_complete__interrupt(void **state)
     NEED_PROGRAM();
     char bias[24];
     snprintf(bias, sizeof bias, "%d=1000", ID_A);
-    const char *const argv[] = {
-        "complete", "-m",           model, "--ids",    "1", "--ctx",
-        "1000000",  "--logit-bias", bias,  "--greedy", NULL};
+    const char *const argv[] = {"complete", "-m",           model, "--ids",    "1", "--ctx",
+                                "1000000",  "--logit-bias", bias,  "--greedy", NULL};
     int fd[2];
     assert_int_equal(pipe(fd), 0);
     assert_int_equal(fcntl(fd[0], F_SETFD, FD_CLOEXEC), 0);
@@ -449,14 +433,12 @@ static void test_model__json(void **state)
     json_t *plan = json_object_get(v, "plan");
     assert_true(json_integer_value(json_object_get(plan, "session_bytes")) > 0);
     json_t *tok = json_object_get(v, "tokenizer");
-    assert_int_equal(json_integer_value(json_object_get(tok, "n_vocab")),
-                     N_VOCAB);
+    assert_int_equal(json_integer_value(json_object_get(tok, "n_vocab")), N_VOCAB);
     assert_int_equal(json_integer_value(json_object_get(tok, "bos")), 1);
     json_t *templates = json_object_get(v, "templates");
     assert_int_equal(json_array_size(templates), 1);
     assert_str(json_array_get(templates, 0), "name", "");
-    assert_int_equal(json_integer_value(json_object_get(
-                         json_array_get(templates, 0), "bytes")),
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(templates, 0), "bytes")),
                      14);
     json_decref(v);
     cf_program p;
@@ -491,8 +473,7 @@ static void test_lab__json(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    json_t *v = ANSWER("bench", "-m", model, "-p", "8", "-n", "4", "-t", "1",
-                       "-r", "2", "--json");
+    json_t *v = ANSWER("bench", "-m", model, "-p", "8", "-n", "4", "-t", "1", "-r", "2", "--json");
     assert_int_equal(json_integer_value(json_object_get(v, "threads")), 1);
     json_t *prefill = json_object_get(v, "prefill");
     assert_int_equal(json_integer_value(json_object_get(prefill, "tokens")), 8);
@@ -509,8 +490,7 @@ static void test_lab__json(void **state)
 static void test_complete__lists_its_options(void **state)
 {
     (void)state;
-    static const char *const names[] = {"--stop-on-loop", "--parts FILE",
-                                        "--draft N", "--greedy"};
+    static const char *const names[] = {"--stop-on-loop", "--parts FILE", "--draft N", "--greedy"};
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
     }

@@ -10,8 +10,8 @@
 #include "tests/support/store_dir.h"
 
 /* Checks a text: the result, the byte, and what may come there. */
-static void check(const char *option, const char *value, const char *text,
-                  const char *result, int byte, const char *allowed)
+static void check(const char *option, const char *value, const char *text, const char *result,
+                  int byte, const char *allowed)
 {
     cf_program p;
     CF_PROGRAM(&p, "constrain", "--json", option, value, text);
@@ -19,11 +19,9 @@ static void check(const char *option, const char *value, const char *text,
     cf_error err;
     json_t *v;
     T_OK(cf_json_read(&v, cf_buf_cstr(&p.out), p.out.n, &err), err);
-    assert_string_equal(json_string_value(json_object_get(v, "result")),
-                        result);
+    assert_string_equal(json_string_value(json_object_get(v, "result")), result);
     assert_int_equal(json_integer_value(json_object_get(v, "byte")), byte);
-    assert_string_equal(json_string_value(json_object_get(v, "allowed")),
-                        allowed);
+    assert_string_equal(json_string_value(json_object_get(v, "allowed")), allowed);
     assert_int_equal(p.status, strcmp(result, "refused") == 0 ? 1 : 0);
     json_decref(v);
     cf_program_deinit(&p);
@@ -44,9 +42,8 @@ static void test_constrain__schema(void **state)
     (void)state;
     NEED_PROGRAM();
     const char *file = store_dir_file("s.json");
-    const char schema[] =
-        "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"boolean\"}},"
-        "\"required\":[\"n\"],\"additionalProperties\":false}";
+    const char schema[] = "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"boolean\"}},"
+                          "\"required\":[\"n\"],\"additionalProperties\":false}";
     cf_error err;
     T_OK(cf_os_write_file(file, schema, sizeof schema - 1, 0600, &err), err);
     cf_program p;
@@ -57,8 +54,7 @@ static void test_constrain__schema(void **state)
     CF_PROGRAM(&p, "constrain", "--schema", file, "{\"n\":7}");
     assert_int_equal(p.status, 1);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "refused at byte 5 of 7"));
-    assert_non_null(
-        strstr(cf_buf_cstr(&p.out), "`n`: boolean expected, this is integer"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "`n`: boolean expected, this is integer"));
     cf_program_deinit(&p);
 }
 

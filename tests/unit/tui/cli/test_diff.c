@@ -26,16 +26,14 @@ static int set_up(void **state)
     cf_vocab_file f;
     cf_vocab_file_small_spm(&f, true);
     store_dir_write(left, "start\n{{ messages[0].content }} end\n");
-    store_dir_write(right,
-                    "start\n{{ messages[0].content }} stop\n"
-                    "{% if messages|length > 1 %}{{ fail() }}{% endif %}");
+    store_dir_write(right, "start\n{{ messages[0].content }} stop\n"
+                           "{% if messages|length > 1 %}{{ fail() }}{% endif %}");
     store_dir_write(context, "{\"messages\":[{\"role\":\"user\",\"content\":"
                              "\"hello\"}]}");
     store_dir_write(evil, "{\"messages\":[{\"role\":\"user\",\"content\":"
                           "\"\\u001b[2J\\u202e\"}]}");
-    store_dir_write(wide,
-                    "{\"messages\":[{\"role\":\"user\",\"content\":\""
-                    "\\u65e5\\u672c\\u8a9e\\u65e5\\u672c\\u8a9e\\u65e5\"}]}");
+    store_dir_write(wide, "{\"messages\":[{\"role\":\"user\",\"content\":\""
+                          "\\u65e5\\u672c\\u8a9e\\u65e5\\u672c\\u8a9e\\u65e5\"}]}");
     store_dir_write(script, "{\"replies\":[{\"text\":\"yes\"}]}");
     return cf_vocab_file_write(&f, vocab) ? 0 : -1;
 }
@@ -48,8 +46,7 @@ static void assert_body(cf_program *p, int status, const char *want)
         body = strchr(body, '\n') + 1;
     }
     if (p->status != status || strcmp(body, want) != 0) {
-        fail_msg("status %d\n%swant %d\n%s%s", p->status, body, status, want,
-                 cf_buf_cstr(&p->err));
+        fail_msg("status %d\n%swant %d\n%s%s", p->status, body, status, want, cf_buf_cstr(&p->err));
     }
     cf_program_deinit(p);
 }
@@ -87,8 +84,7 @@ static void test_diff__side(void **state)
     cf_program p;
     (void)state;
     NEED_PROGRAM();
-    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43",
-               "-U", "0", context);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43", "-U", "0", context);
     assert_body(&p, 1,
                 "@@ -2,1 +2,1 @@ - message 1 template:2 + message 1 "
                 "template:2\n"
@@ -101,8 +97,7 @@ static void test_diff__side_rows(void **state)
     cf_program p;
     (void)state;
     NEED_PROGRAM();
-    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "gemma2", "--side", "--width",
-               "63", context);
+    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "gemma2", "--side", "--width", "63", context);
     assert_body(&p, 1,
                 "@@ -1,2 +1,2 @@ - message 1 template:10 + message 1 "
                 "template:10\n"
@@ -116,8 +111,7 @@ static void test_diff__side_wraps(void **state)
     cf_program p;
     (void)state;
     NEED_PROGRAM();
-    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43",
-               "-U", "0", wide);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--side", "--width", "43", "-U", "0", wide);
     assert_body(&p, 1,
                 "@@ -2,1 +2,1 @@ - message 1 template:2 + message 1 "
                 "template:2\n"
@@ -133,13 +127,10 @@ static void test_diff__color(void **state)
     cf_program p;
     (void)state;
     NEED_PROGRAM();
-    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--color", "always", "-U",
-               "0", context);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--color", "always", "-U", "0", context);
     assert_int_equal(p.status, 1);
-    assert_non_null(strstr(cf_buf_cstr(&p.out),
-                           "\033[31m-hello \033[7mend\033[27m\033[0m\n"));
-    assert_non_null(strstr(cf_buf_cstr(&p.out),
-                           "\033[32m+hello \033[7mstop\033[27m\033[0m\n"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\033[31m-hello \033[7mend\033[27m\033[0m\n"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\033[32m+hello \033[7mstop\033[27m\033[0m\n"));
     cf_program_deinit(&p);
 }
 
@@ -151,8 +142,7 @@ static void test_diff__hostile_text(void **state)
     NEED_PROGRAM();
     for (size_t i = 0; i < 2; i++) {
         cf_program p;
-        CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--color", "always",
-                   forms[i], evil);
+        CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--color", "always", forms[i], evil);
         assert_int_equal(p.status, 1);
         assert_null(strstr(cf_buf_cstr(&p.out), "\033[2J"));
         assert_null(strstr(cf_buf_cstr(&p.out), "\xe2\x80\xae"));
@@ -166,15 +156,15 @@ static void test_diff__tokens_json(void **state)
     cf_program p;
     (void)state;
     NEED_PROGRAM();
-    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--level", "tokens", "-m",
-               vocab, "--json", context);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--level", "tokens", "-m", vocab, "--json",
+               context);
     assert_int_equal(p.status, 1);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"level\":\"tokens\""));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"equal\":false"));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"id\":"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "diff", "-a", left, "-b", left, "--level", "tokens", "-m",
-               vocab, "--json", context);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", left, "--level", "tokens", "-m", vocab, "--json",
+               context);
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"equal\":true"));
     cf_program_deinit(&p);
@@ -205,25 +195,21 @@ static void test_diff__saved(void **state)
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "diff", "-a", left, "-b", left, "--all", "--db", database);
     assert_int_equal(p.status, 0);
-    assert_string_equal(cf_buf_cstr(&p.out),
-                        "0 of 1 saved conversations differ\n");
+    assert_string_equal(cf_buf_cstr(&p.out), "0 of 1 saved conversations differ\n");
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "diff", "-a", left, "-b", "chatml", "--all", "--json",
-               "--db", database, "-m", vocab);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", "chatml", "--all", "--json", "--db", database, "-m",
+               vocab);
     assert_int_equal(p.status, 1);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"tokens\":{\"equal\":false"));
     cf_program_deinit(&p);
     /* Two messages: the right template fails, the left does not. */
-    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--all", "--json", "--db",
-               database);
+    CF_PROGRAM(&p, "diff", "-a", left, "-b", right, "--all", "--json", "--db", database);
     assert_int_equal(p.status, 1);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"error_b\":\"line 3"));
     assert_non_null(
-        strstr(cf_buf_cstr(&p.out),
-               "{\"conversations\":1,\"differ\":1,\"failed\":1}\n"));
+        strstr(cf_buf_cstr(&p.out), "{\"conversations\":1,\"differ\":1,\"failed\":1}\n"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "gemma3", "--all", "--db",
-               database);
+    CF_PROGRAM(&p, "diff", "-a", "chatml", "-b", "gemma3", "--all", "--db", database);
     assert_int_equal(p.status, 1);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "  hello\n1 of 1 saved"));
     cf_program_deinit(&p);

@@ -56,8 +56,7 @@ static int set_up(void **state)
     if (store_dir_make(state) != 0 || setenv("HOME", store_dir_file("."), 1)) {
         return -1;
     }
-    const cf_tiny_options o = {
-        .arch = "qwen2", .seed = 1, .chat_template = template_text};
+    const cf_tiny_options o = {.arch = "qwen2", .seed = 1, .chat_template = template_text};
     size_t n;
     cf_buf b = CF_BUF_INIT;
     void *gguf = cf_tiny_gguf(&o, &n);
@@ -81,29 +80,25 @@ static int set_up(void **state)
     b = (cf_buf)CF_BUF_INIT;
     cf_spm_file(&b, false);
     put_buf("pieces/tokenizer.model", &b);
-    put("pieces/chat_template.json",
-        "{\"chat_template\":\"<{{ messages[0].content }}>\"}");
+    put("pieces/chat_template.json", "{\"chat_template\":\"<{{ messages[0].content }}>\"}");
     put("peft/adapter_config.json", "{}");
     put("nothing/README.md", "# nothing");
     put("a.jinja", template_text);
-    put("hello.json",
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}");
-    put("tools.json",
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],\"tools\":"
-        "[{\"type\":\"function\",\"function\":{\"name\":\"look_up\"}}]}");
+    put("hello.json", "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}");
+    put("tools.json", "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],\"tools\":"
+                      "[{\"type\":\"function\",\"function\":{\"name\":\"look_up\"}}]}");
     unsetenv("HF_HOME");
     return 0;
 }
 
 /* Runs the program; the text that it wrote, of the caller. */
-static char *run(int status, const char *command, const char *option,
-                 const char *where, const char *last)
+static char *run(int status, const char *command, const char *option, const char *where,
+                 const char *last)
 {
     cf_program p;
     CF_PROGRAM(&p, command, option, where, last);
     if (p.status != status) {
-        fail_msg("%s %s %s: status %d: %s", command, option, where, p.status,
-                 cf_buf_cstr(&p.err));
+        fail_msg("%s %s %s: status %d: %s", command, option, where, p.status, cf_buf_cstr(&p.err));
     }
     char *text = strdup(cf_buf_cstr(status == 0 ? &p.out : &p.err));
     assert_non_null(text);
@@ -111,13 +106,12 @@ static char *run(int status, const char *command, const char *option,
     return text;
 }
 
-static void gives(const char *command, const char *option, const char *where,
-                  const char *last, const char *want)
+static void gives(const char *command, const char *option, const char *where, const char *last,
+                  const char *want)
 {
     char *got = run(0, command, option, where, last);
     if (strcmp(got, want) != 0) {
-        fail_msg("%s %s %s gives '%s', not '%s'", command, option, where, got,
-                 want);
+        fail_msg("%s %s %s gives '%s', not '%s'", command, option, where, got, want);
     }
     free(got);
 }
@@ -127,10 +121,9 @@ static void test_folder__without_weights(void **state)
     (void)state;
     NEED_PROGRAM();
     gives("render", "-m", place("plain"), place("hello.json"), "<s>hello");
-    gives("render", "-m", place("plain"), place("tools.json"),
-          "tools: look_up");
-    gives("render", "-t", place("plain/tokenizer_config.json"),
-          place("hello.json"), "hello"); /* no tokens without the folder */
+    gives("render", "-m", place("plain"), place("tools.json"), "tools: look_up");
+    gives("render", "-t", place("plain/tokenizer_config.json"), place("hello.json"),
+          "hello"); /* no tokens without the folder */
     gives("render", "-m", place("pieces"), place("hello.json"), "<hello>");
     char *text = run(0, "tokenize", "-m", place("plain"), "hello");
     assert_non_null(strstr(text, "hell"));
@@ -147,8 +140,7 @@ static void test_folder__without_weights(void **state)
 static char *completed(const char *name)
 {
     cf_program p;
-    CF_PROGRAM(&p, "complete", "-m", place(name), "-n", "6", "--temperature",
-               "0", "ab");
+    CF_PROGRAM(&p, "complete", "-m", place(name), "-n", "6", "--temperature", "0", "ab");
     if (p.status != 0) {
         fail_msg("%s: %s", name, cf_buf_cstr(&p.err));
     }
@@ -172,8 +164,7 @@ static void test_folder__with_weights(void **state)
         free(a);
         free(b);
     }
-    gives("render", "-m", "lmstudio:org/name", place("hello.json"),
-          "<s>[user]hello");
+    gives("render", "-m", "lmstudio:org/name", place("hello.json"), "<s>[user]hello");
 }
 
 static void test_wrong_door__the_right_one_is_named(void **state)
@@ -202,14 +193,12 @@ static void test_wrong_door__the_right_one_is_named(void **state)
         bool is_name = strchr(doors[i].where, ':') != NULL;
         const char *where = is_name ? doors[i].where : place(doors[i].where);
         cf_program p;
-        CF_PROGRAM(&p, doors[i].command, doors[i].option, where,
-                   place("hello.json"));
+        CF_PROGRAM(&p, doors[i].command, doors[i].option, where, place("hello.json"));
         const char *said = cf_buf_cstr(&p.err);
         const char *end = strchr(said, '\n');
-        if (p.status == 0 || strstr(said, doors[i].says) == NULL ||
-            end == NULL || end[1] != '\0') {
-            fail_msg("%s %s %s: status %d, says: %s", doors[i].command,
-                     doors[i].option, doors[i].where, p.status, said);
+        if (p.status == 0 || strstr(said, doors[i].says) == NULL || end == NULL || end[1] != '\0') {
+            fail_msg("%s %s %s: status %d, says: %s", doors[i].command, doors[i].option,
+                     doors[i].where, p.status, said);
         }
         cf_program_deinit(&p);
     }

@@ -37,8 +37,7 @@ static int n_listed(const char *db, const char *where, const char *word)
     CF_PROGRAM(&p, "history", "list", "--json", "--db", db, where);
     assert_int_equal(p.status, 0);
     int n = 0;
-    for (const char *at = cf_buf_cstr(&p.out); (at = strstr(at, word)) != NULL;
-         at++) {
+    for (const char *at = cf_buf_cstr(&p.out); (at = strstr(at, word)) != NULL; at++) {
         n++;
     }
     cf_program_deinit(&p);
@@ -147,16 +146,14 @@ static void test_history__import_truncate_undo(void **state)
     id[36] = '\0';
     cf_program_deinit(&p);
 
-    CF_PROGRAM(&p, "history", "truncate", "--db", db, id, "--turns", "4",
-               "--dry-run");
+    CF_PROGRAM(&p, "history", "truncate", "--db", db, id, "--turns", "4", "--dry-run");
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "8 of 12 turns go"));
     assert_non_null(strstr(cf_buf_cstr(&p.err), "user: question 3"));
     assert_null(strstr(cf_buf_cstr(&p.err), "user: question 4"));
     assert_string_equal(cf_buf_cstr(&p.out), "nothing was changed\n");
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "history", "truncate", "--json", "--db", db, id, "--tokens",
-               "60", "--yes");
+    CF_PROGRAM(&p, "history", "truncate", "--json", "--db", db, id, "--tokens", "60", "--yes");
     assert_int_equal(p.status, 0);
     assert_true(number_of(&p.out, "\"tokens_before\":") > 60);
     assert_in_range(number_of(&p.out, "\"tokens_after\":"), 1, 60);
@@ -182,19 +179,16 @@ static void test_history__exports(void **state)
     const char *file = store_dir_file("all.jsonl");
     char id[37];
     begin(db, id);
-    const char *openai =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"what is up\"},"
-        "{\"role\":\"assistant\",\"content\":\"Hello there.\"}]}\n";
+    const char *openai = "{\"messages\":[{\"role\":\"user\",\"content\":\"what is up\"},"
+                         "{\"role\":\"assistant\",\"content\":\"Hello there.\"}]}\n";
     SHOWS(openai, "history", "export", "--db", db, "-f", "openai", id);
     SHOWS(openai, "history", "export", "--db", db, "-f", "openai", "--all");
     /* A file in our own format gives the same conversation elsewhere. */
     cf_program p;
-    CF_PROGRAM(&p, "history", "export", "--db", db, "-f", "confab", "--all",
-               "-o", file);
+    CF_PROGRAM(&p, "history", "export", "--db", db, "-f", "confab", "--all", "-o", file);
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "history", "import", "--db", other, "-f", "confab", "--tag",
-               "again", file);
+    CF_PROGRAM(&p, "history", "import", "--db", other, "-f", "confab", "--tag", "again", file);
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     assert_int_equal(n_listed(other, "--reverse", "\"tags\":[\"again\"]"), 1);
@@ -224,8 +218,7 @@ static void test_db__check_and_backup(void **state)
     cf_program p;
     CF_PROGRAM(&p, "db", "check", "--db", db);
     assert_int_equal(p.status, 0);
-    assert_non_null(
-        strstr(cf_buf_cstr(&p.out), "0 findings in 1 conversations, 2 turns"));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "0 findings in 1 conversations, 2 turns"));
     cf_program_deinit(&p);
     cf_buf want = CF_BUF_INIT;
     cf_buf_addf(&want, "%s\n", db);

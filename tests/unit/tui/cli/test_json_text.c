@@ -43,8 +43,7 @@ static void test_json_text__bytes(void **state)
     assert_string_equal(cf_buf_cstr(&b), "\"t\":\"a\\\"\\n\xC3\xA9\"");
     cf_buf_reset(&b);
     cf_json_text_bytes(&b, "t", cf_str_make("a\xFF", 2));
-    assert_string_equal(cf_buf_cstr(&b),
-                        "\"t\":\"a\xEF\xBF\xBD\",\"t_hex\":\"61ff\"");
+    assert_string_equal(cf_buf_cstr(&b), "\"t\":\"a\xEF\xBF\xBD\",\"t_hex\":\"61ff\"");
     cf_buf_deinit(&b);
 }
 
@@ -65,9 +64,8 @@ static void test_json_text__ids(void **state)
     assert_int_equal(n, 2);
     assert_int_equal(ids[1], 8);
     cf_free(ids);
-    static const char *const bad[] = {
-        "",    " ",          ",",   "1,", "1 2", "1,,2",  "-1",
-        "1;2", "2147483648", "1,x", "[1", "1]",  "[1] 2", "[]"};
+    static const char *const bad[] = {"",    " ",          ",",   "1,", "1 2", "1,,2",  "-1",
+                                      "1;2", "2147483648", "1,x", "[1", "1]",  "[1] 2", "[]"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         T_FAILS(cf_json_text_read_ids(&ids, &n, bad[i], &err), CF_EINVAL);
     }

@@ -26,17 +26,16 @@ static bool read_tree(const char *db, cf_arena *arena, cf_store_tree *tree)
     cf_store *s;
     cf_error err;
     /* Only looks: the writer is at work. */
-    const cf_store_options o = {.flags =
-                                    CF_STORE_READ_ONLY | CF_STORE_NO_RECOVERY};
+    const cf_store_options o = {.flags = CF_STORE_READ_ONLY | CF_STORE_NO_RECOVERY};
     if (cf_store_open(&s, db, &o, &err) != CF_OK) {
         return false;
     }
     const cf_store_conv *rows;
     size_t n = 0;
     const cf_store_query q = {.limit = 1};
-    bool ok = cf_store_list(s, &q, arena, &rows, &n, &err) == CF_OK && n == 1 &&
-              cf_store_get_tree(s, rows[0].id, CF_TREE_RUNS | CF_TREE_TRACE,
-                                arena, tree, &err) == CF_OK;
+    bool ok =
+        cf_store_list(s, &q, arena, &rows, &n, &err) == CF_OK && n == 1 &&
+        cf_store_get_tree(s, rows[0].id, CF_TREE_RUNS | CF_TREE_TRACE, arena, tree, &err) == CF_OK;
     cf_store_close(s);
     return ok;
 }
@@ -51,13 +50,11 @@ static void test_keep__killed(void **state)
     const char *script = store_dir_file("slow.json");
     char model[256];
     snprintf(model, sizeof model, "script:%s", script);
-    store_dir_write(script,
-                    "{\"replies\":[{\"text\":\"abcdefghijklmnopqrstuvwxyz"
-                    "abcdefghijklmnopqrstuvwxyz\",\"chunk\":1,"
-                    "\"delay_ms\":400}]}");
+    store_dir_write(script, "{\"replies\":[{\"text\":\"abcdefghijklmnopqrstuvwxyz"
+                            "abcdefghijklmnopqrstuvwxyz\",\"chunk\":1,"
+                            "\"delay_ms\":400}]}");
     pid_t pid;
-    const char *argv[] = {cf_program_path(), "run", "--db", db, "-m", model,
-                          "Question",        NULL};
+    const char *argv[] = {cf_program_path(), "run", "--db", db, "-m", model, "Question", NULL};
     char *words[8];
     memcpy(words, argv, sizeof words);
     posix_spawn_file_actions_t to;
@@ -71,8 +68,8 @@ static void test_keep__killed(void **state)
     bool has_text = false;
     for (int i = 0; i < 1000 && !has_text; i++) {
         nap();
-        has_text = read_tree(db, &arena, &tree) && tree.n == 2 &&
-                   tree.turns[1].run != NULL && tree.turns[1].run->raw.n >= 2;
+        has_text = read_tree(db, &arena, &tree) && tree.n == 2 && tree.turns[1].run != NULL &&
+                   tree.turns[1].run->raw.n >= 2;
     }
     kill(pid, SIGKILL);
     int status;
@@ -103,16 +100,14 @@ static void test_keep__calls(void **state)
     const char *tools = store_dir_file("tools.json");
     char model[256];
     snprintf(model, sizeof model, "script:%s", script);
-    store_dir_write(
-        script, "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": "
-                "\\\"f\\\", \\\"arguments\\\": {\\\"a\\\": \\\"x\\\"}}"
-                "\\n</tool_call>\\n<tool_call>\\n{oops\\n</tool_call>\"}]}");
-    store_dir_write(tools,
-                    "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
-                    "\"properties\":{\"a\":{\"type\":\"integer\"}}}}]");
+    store_dir_write(script, "{\"replies\":[{\"text\":\"<tool_call>\\n{\\\"name\\\": "
+                            "\\\"f\\\", \\\"arguments\\\": {\\\"a\\\": \\\"x\\\"}}"
+                            "\\n</tool_call>\\n<tool_call>\\n{oops\\n</tool_call>\"}]}");
+    store_dir_write(tools, "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\","
+                           "\"properties\":{\"a\":{\"type\":\"integer\"}}}}]");
     cf_program p;
-    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--family", "hermes",
-               "--tools", tools, "--max-rounds", "1", "Question");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--family", "hermes", "--tools", tools,
+               "--max-rounds", "1", "Question");
     cf_program_deinit(&p);
     cf_arena arena;
     cf_store_tree tree;
@@ -143,8 +138,7 @@ static void test_keep__failed_reply(void **state)
     snprintf(good_model, sizeof good_model, "script:%s", good);
     snprintf(bad_model, sizeof bad_model, "script:%s", bad);
     store_dir_write(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
-    store_dir_write(
-        bad, "{\"replies\":[{\"text\":\"Half\",\"error\":\"network\"}]}");
+    store_dir_write(bad, "{\"replies\":[{\"text\":\"Half\",\"error\":\"network\"}]}");
     cf_program p;
     CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "First");
     assert_int_equal(p.status, 0);
@@ -154,17 +148,16 @@ static void test_keep__failed_reply(void **state)
     cf_arena_init(&arena, 0);
     assert_true(read_tree(db, &arena, &tree));
     cf_uuid_format(id, tree.conv.id);
-    CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "-t", "gemma3",
-               "--continue", id, "--show-prompt", "Third");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "-t", "gemma3", "--continue", id,
+               "--show-prompt", "Third");
     cf_buf want = CF_BUF_INIT;
     cf_buf_add(&want, cf_buf_cstr(&p.out), p.out.n);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "run", "--db", db, "-m", bad_model, "-t", "gemma3",
-               "--continue", id, "Second");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", bad_model, "-t", "gemma3", "--continue", id, "Second");
     assert_int_equal(p.status, 4);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "-t", "gemma3",
-               "--continue", id, "--show-prompt", "Third");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", good_model, "-t", "gemma3", "--continue", id,
+               "--show-prompt", "Third");
     assert_int_equal(p.status, 0);
     assert_string_equal(cf_buf_cstr(&p.out), cf_buf_cstr(&want));
     assert_null(strstr(cf_buf_cstr(&p.out), "Second"));
@@ -188,8 +181,7 @@ static void test_keep__system_prompt(void **state)
     snprintf(model, sizeof model, "script:%s", good);
     store_dir_write(good, "{\"replies\":[{\"text\":\"Fine.\"}]}");
     cf_program p;
-    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--system", "Old rule.",
-               "First");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--system", "Old rule.", "First");
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     cf_arena arena;
@@ -198,9 +190,8 @@ static void test_keep__system_prompt(void **state)
     assert_true(read_tree(db, &arena, &tree));
     cf_uuid_format(id, tree.conv.id);
     for (int i = 0; i < 2; i++) {
-        CF_PROGRAM(&p, "run", "--db", db, "-m", model, "-t", "qwen3",
-                   "--continue", id, "--system", "New rule.", "Next",
-                   i == 0 ? "--show-prompt" : "--thinking=off");
+        CF_PROGRAM(&p, "run", "--db", db, "-m", model, "-t", "qwen3", "--continue", id, "--system",
+                   "New rule.", "Next", i == 0 ? "--show-prompt" : "--thinking=off");
         assert_int_equal(p.status, 0);
         if (i == 0) {
             assert_non_null(strstr(cf_buf_cstr(&p.out), "New rule."));
@@ -212,8 +203,8 @@ static void test_keep__system_prompt(void **state)
         assert_true(read_tree(db, &arena, &tree));
         assert_int_equal(tree.n, i == 0 ? 2 : 7);
     }
-    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "-t", "qwen3", "--continue",
-               id, "--show-prompt", "Third");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "-t", "qwen3", "--continue", id, "--show-prompt",
+               "Third");
     assert_non_null(strstr(cf_buf_cstr(&p.out), "New rule."));
     assert_null(strstr(cf_buf_cstr(&p.out), "Old rule."));
     cf_program_deinit(&p);

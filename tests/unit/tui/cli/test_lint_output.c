@@ -16,19 +16,15 @@ static int set_up(void **state)
 {
     (void)state;
     cf_error err;
-    static const char source[] =
-        "{% for m in messages %}{% if m.role != 'tool' %}<{{ m.content }}>"
-        "{% endif %}\n{% endfor %}{{ nobody_sets_this }}";
+    static const char source[] = "{% for m in messages %}{% if m.role != 'tool' %}<{{ m.content }}>"
+                                 "{% endif %}\n{% endfor %}{{ nobody_sets_this }}";
     snprintf(file, sizeof file, "/tmp/confab lint-XXXXXX");
     int fd = mkstemp(file);
     if (fd < 0) {
         return -1;
     }
     close(fd);
-    return cf_os_write_file(file, source, sizeof source - 1, 0600, &err) ==
-                   CF_OK
-               ? 0
-               : -1;
+    return cf_os_write_file(file, source, sizeof source - 1, 0600, &err) == CF_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)
@@ -60,8 +56,7 @@ static void check_sarif_location(const json_t *at)
     assert_true(json_is_object(place));
     assert_true(json_integer_value(json_object_get(region, "startLine")) >= 1);
     assert_true(column == NULL || json_integer_value(column) >= 1);
-    assert_true(message == NULL ||
-                json_is_string(json_object_get(message, "text")));
+    assert_true(message == NULL || json_is_string(json_object_get(message, "text")));
 }
 
 /* A result: a text, a level of the four, places; related ones have a text. */
@@ -69,8 +64,7 @@ static void check_sarif_result(const json_t *r)
 {
     const char *level = json_string_value(json_object_get(r, "level"));
     const json_t *related = json_object_get(r, "relatedLocations");
-    assert_true(
-        json_is_string(json_object_get(json_object_get(r, "message"), "text")));
+    assert_true(json_is_string(json_object_get(json_object_get(r, "message"), "text")));
     assert_non_null(level);
     assert_true(strcmp(level, "error") == 0 || strcmp(level, "warning") == 0 ||
                 strcmp(level, "note") == 0);
@@ -88,11 +82,9 @@ static void test_format__sarif(void **state)
     char *text = lint("sarif");
     json_t *v = json_loads(text, 0, NULL);
     assert_non_null(v);
-    assert_string_equal(json_string_value(json_object_get(v, "version")),
-                        "2.1.0");
+    assert_string_equal(json_string_value(json_object_get(v, "version")), "2.1.0");
     const json_t *run = json_array_get(json_object_get(v, "runs"), 0);
-    const json_t *driver =
-        json_object_get(json_object_get(run, "tool"), "driver");
+    const json_t *driver = json_object_get(json_object_get(run, "tool"), "driver");
     const json_t *results = json_object_get(run, "results");
     assert_true(json_array_size(json_object_get(driver, "rules")) > 20);
     assert_true(json_array_size(results) > 3);
@@ -100,16 +92,15 @@ static void test_format__sarif(void **state)
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *r = json_array_get(results, i);
         const json_t *at =
-            json_object_get(json_array_get(json_object_get(r, "locations"), 0),
-                            "physicalLocation");
-        const char *uri = json_string_value(
-            json_object_get(json_object_get(at, "artifactLocation"), "uri"));
+            json_object_get(json_array_get(json_object_get(r, "locations"), 0), "physicalLocation");
+        const char *uri =
+            json_string_value(json_object_get(json_object_get(at, "artifactLocation"), "uri"));
         assert_true(strncmp(uri, "/tmp/confab%20lint-", 19) == 0);
         check_sarif_result(r);
         with_cause += json_object_get(r, "relatedLocations") != NULL;
         assert_non_null(json_object_get(r, "ruleId"));
-        with_line += json_integer_value(json_object_get(
-                         json_object_get(at, "region"), "startLine")) == 2;
+        with_line +=
+            json_integer_value(json_object_get(json_object_get(at, "region"), "startLine")) == 2;
     }
     assert_true(with_line > 0);
     assert_true(with_cause > 0);
@@ -125,8 +116,7 @@ static void test_format__json_text_github_junit(void **state)
     json_t *v = json_loads(text, 0, NULL);
     assert_non_null(v);
     const json_t *caps = json_object_get(v, "capabilities");
-    assert_string_equal(json_string_value(json_object_get(caps, "tools")),
-                        "dropped");
+    assert_string_equal(json_string_value(json_object_get(caps, "tools")), "dropped");
     assert_true(json_is_false(json_object_get(caps, "needs_alternation")));
     json_decref(v);
     free(text);
@@ -145,8 +135,7 @@ static void test_format__json_text_github_junit(void **state)
     for (const char *at = text; (at = strstr(at, "<testcase")) != NULL; at++) {
         const char *next = strstr(at + 1, "<testcase");
         const char *failure = strstr(at, "<failure");
-        const char *second =
-            failure != NULL ? strstr(failure + 1, "<failure") : NULL;
+        const char *second = failure != NULL ? strstr(failure + 1, "<failure") : NULL;
         assert_true(next == NULL || second == NULL || second > next);
     }
     assert_non_null(strstr(text, "</testsuites>"));

@@ -21,10 +21,10 @@ static int set_up(void **state)
     if (store_dir_make(state) != 0) {
         return -1;
     }
-    const cf_tiny_options o = {
-        .seed = 1,
-        .chat_template = "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
-                         "{% endfor %}"};
+    const cf_tiny_options o = {.seed = 1,
+                               .chat_template =
+                                   "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
+                                   "{% endfor %}"};
     size_t n;
     cf_error err;
     void *bytes = cf_tiny_gguf(&o, &n);
@@ -62,15 +62,13 @@ static void test_lora__score(void **state)
     NEED_PROGRAM();
     static char base[8192], none[8192], first[8192], second[8192];
     char zero[160];
-    OUTPUT(base, "score", "--json", "-m", model, "--prompt", "Once", "--text",
-           " upon a time");
-    OUTPUT(none, "score", "--json", "-m", model, "--lora",
-           with_scale(zero, one, "0"), "--prompt", "Once", "--text",
-           " upon a time");
-    OUTPUT(first, "score", "--json", "-m", model, "--lora", one, "--prompt",
+    OUTPUT(base, "score", "--json", "-m", model, "--prompt", "Once", "--text", " upon a time");
+    OUTPUT(none, "score", "--json", "-m", model, "--lora", with_scale(zero, one, "0"), "--prompt",
            "Once", "--text", " upon a time");
-    OUTPUT(second, "score", "--json", "-m", model, "--lora", two, "--prompt",
-           "Once", "--text", " upon a time");
+    OUTPUT(first, "score", "--json", "-m", model, "--lora", one, "--prompt", "Once", "--text",
+           " upon a time");
+    OUTPUT(second, "score", "--json", "-m", model, "--lora", two, "--prompt", "Once", "--text",
+           " upon a time");
     assert_string_equal(base, none);
     assert_string_not_equal(base, first);
     assert_string_not_equal(first, second);
@@ -82,16 +80,15 @@ static void test_lora__bench(void **state)
     NEED_PROGRAM();
     static char out[8192];
     char half[160];
-    OUTPUT(out, "bench", "-m", model, "--lora", with_scale(half, one, "0.5"),
-           "-p", "8", "-n", "4", "-r", "1", "--batch", "2");
+    OUTPUT(out, "bench", "-m", model, "--lora", with_scale(half, one, "0.5"), "-p", "8", "-n", "4",
+           "-r", "1", "--batch", "2");
     assert_non_null(strstr(out, "one.gguf x 0.5 (rank 4, 6 matrices)"));
 }
 
 /* A member of the replies that `diff --json` writes. */
 static cf_str reply_of(const json_t *v, size_t side)
 {
-    return cf_json_get_str(json_array_get(json_object_get(v, "replies"), side),
-                           "text");
+    return cf_json_get_str(json_array_get(json_object_get(v, "replies"), side), "text");
 }
 
 static json_t *diff_with(const char *a, const char *b, int want)
@@ -100,11 +97,10 @@ static json_t *diff_with(const char *a, const char *b, int want)
     cf_error err;
     json_t *v = NULL;
     const char *context = store_dir_file("context.json");
-    const char text[] =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}";
+    const char text[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}";
     T_OK(cf_os_write_file(context, text, strlen(text), 0600, &err), err);
-    CF_PROGRAM(&p, "diff", "--json", "-m", model, "--lora-a", a, "--lora-b", b,
-               "-n", "16", context);
+    CF_PROGRAM(&p, "diff", "--json", "-m", model, "--lora-a", a, "--lora-b", b, "-n", "16",
+               context);
     assert_int_equal(p.status, want);
     T_OK(cf_json_read(&v, p.out.p, p.out.n, &err), err);
     cf_program_deinit(&p);
@@ -148,8 +144,7 @@ static void test_lora__refusals(void **state)
     assert_int_not_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "not an adapter"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "score", "-m", "http://127.0.0.1:1", "--lora", one, "--text",
-               "a");
+    CF_PROGRAM(&p, "score", "-m", "http://127.0.0.1:1", "--lora", one, "--text", "a");
     assert_int_equal(p.status, 2);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "built-in engine"));
     cf_program_deinit(&p);
@@ -167,9 +162,7 @@ static void reply_id(const char *db, char id[64])
     json_t *v = NULL;
     cf_error err;
     char *end = strchr(out, '\n');
-    T_OK(cf_json_read(&v, out, end != NULL ? (size_t)(end - out) : strlen(out),
-                      &err),
-         err);
+    T_OK(cf_json_read(&v, out, end != NULL ? (size_t)(end - out) : strlen(out), &err), err);
     cf_str uuid = cf_json_get_str(v, "conversation");
     assert_non_null(uuid.p);
     snprintf(id, 64, "%.*s", (int)uuid.n, uuid.p);
@@ -185,9 +178,8 @@ static void test_lora__replay(void **state)
     static char out[65536];
     const char *db = store_dir_file("lora.db");
     char spec[160], id[64], none[160], moved[160];
-    OUTPUT(out, "run", "--db", db, "-m", model, "--lora",
-           with_scale(spec, one, "0.5"), "-n", "12", "--temperature", "1",
-           "--seed", "7", "--suppress", "2", "Hello");
+    OUTPUT(out, "run", "--db", db, "-m", model, "--lora", with_scale(spec, one, "0.5"), "-n", "12",
+           "--temperature", "1", "--seed", "7", "--suppress", "2", "Hello");
     reply_id(db, id);
     OUTPUT(out, "history", "show", "--json", "--db", db, id);
     assert_non_null(strstr(out, "\"adapters\":[{\"path\":"));
@@ -218,8 +210,8 @@ static void test_lora__replay_load_as(void **state)
     static char out[65536];
     const char *db = store_dir_file("as.db");
     char id[64];
-    OUTPUT(out, "run", "--db", db, "-m", model, "--load-as", "q4_0", "-n", "12",
-           "--temperature", "1", "--seed", "7", "--suppress", "2", "Hello");
+    OUTPUT(out, "run", "--db", db, "-m", model, "--load-as", "q4_0", "-n", "12", "--temperature",
+           "1", "--seed", "7", "--suppress", "2", "Hello");
     reply_id(db, id);
     OUTPUT(out, "replay", "--json", "--db", db, "-m", model, id);
     assert_non_null(strstr(out, "\"identical\":true"));
@@ -242,14 +234,12 @@ static void test_lora__influence(void **state)
     static char out[65536], with[65536], without[65536];
     const char *db = store_dir_file("influence.db");
     char spec[160], id[64], none[160];
-    OUTPUT(out, "run", "--db", db, "-m", model, "--lora",
-           with_scale(spec, one, "0.5"), "-n", "12", "--temperature", "1",
-           "--seed", "7", "--suppress", "2", "--system", "Be kind.", "Hello");
+    OUTPUT(out, "run", "--db", db, "-m", model, "--lora", with_scale(spec, one, "0.5"), "-n", "12",
+           "--temperature", "1", "--seed", "7", "--suppress", "2", "--system", "Be kind.", "Hello");
     reply_id(db, id);
     OUTPUT(without, "influence", "--db", db, "-m", model, "--json", "--lora",
            with_scale(none, one, "0"), id);
-    OUTPUT(with, "influence", "--db", db, "-m", model, "--json", "--lora", spec,
-           id);
+    OUTPUT(with, "influence", "--db", db, "-m", model, "--json", "--lora", spec, id);
     OUTPUT(out, "influence", "--db", db, "-m", model, "--json", id);
     assert_non_null(strstr(with, "\"delta\":"));
     assert_true(likelihood(with) != likelihood(without));
@@ -259,12 +249,9 @@ static void test_lora__influence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lora__score),
-        cmocka_unit_test(test_lora__bench),
-        cmocka_unit_test(test_lora__diff),
-        cmocka_unit_test(test_lora__refusals),
-        cmocka_unit_test(test_lora__replay),
-        cmocka_unit_test(test_lora__replay_load_as),
+        cmocka_unit_test(test_lora__score),     cmocka_unit_test(test_lora__bench),
+        cmocka_unit_test(test_lora__diff),      cmocka_unit_test(test_lora__refusals),
+        cmocka_unit_test(test_lora__replay),    cmocka_unit_test(test_lora__replay_load_as),
         cmocka_unit_test(test_lora__influence),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);

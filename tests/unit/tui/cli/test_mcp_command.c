@@ -56,8 +56,7 @@ static void same_text(const json_t *v, const char *key, const char *want)
 {
     const char *is = json_string_value(json_object_get(v, key));
     if (is == NULL || strcmp(is, want) != 0) {
-        fail_msg("%s is %s, expected %s", key, is != NULL ? is : "(none)",
-                 want);
+        fail_msg("%s is %s, expected %s", key, is != NULL ? is : "(none)", want);
     }
 }
 
@@ -70,8 +69,7 @@ static void test_mcp_command__list(void **state)
     cf_program p;
     const char *db = store_dir_file("list.db");
     CF_PROGRAM(&p, "mcp", "list", "--db", db, "--mcp",
-               SERVERS("old", "pages", "new", "new", "gone", "diesatonce"),
-               "--yes", "--json");
+               SERVERS("old", "pages", "new", "new", "gone", "diesatonce"), "--yes", "--json");
     assert_int_equal(p.status, 0);
     json_t *old = line_of(&p.out, 0), *new = line_of(&p.out, 1);
     json_t *gone = line_of(&p.out, 2);
@@ -82,14 +80,12 @@ static void test_mcp_command__list(void **state)
     assert_int_equal(json_array_size(tools), 3);
     same_text(json_array_get(tools, 0), "name", "a");
     same_text(json_array_get(tools, 2), "name", "c");
-    assert_true(
-        json_is_false(json_object_get(json_array_get(tools, 0), "changed")));
-    assert_true(json_is_object(
-        json_object_get(json_array_get(tools, 0), "inputSchema")));
+    assert_true(json_is_false(json_object_get(json_array_get(tools, 0), "changed")));
+    assert_true(json_is_object(json_object_get(json_array_get(tools, 0), "inputSchema")));
     same_text(new, "protocol", "2026-07-28");
     same_text(gone, "state", "failed");
-    assert_non_null(strstr(json_string_value(json_object_get(gone, "error")),
-                           "cannot open the file"));
+    assert_non_null(
+        strstr(json_string_value(json_object_get(gone, "error")), "cannot open the file"));
     json_decref(old);
     json_decref(new);
     json_decref(gone);
@@ -115,8 +111,7 @@ static void test_mcp_command__nothing_starts_unasked(void **state)
     CF_PROGRAM(&p, "mcp", "call", "--mcp", path, "x", "{}");
     assert_int_not_equal(p.status, 0);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "run", "--no-store", "--mcp", path, "-m", "script:none.json",
-               "hello");
+    CF_PROGRAM(&p, "run", "--no-store", "--mcp", path, "-m", "script:none.json", "hello");
     assert_int_not_equal(p.status, 0);
     cf_program_deinit(&p);
     assert_int_not_equal(access(mark, F_OK), 0);
@@ -127,10 +122,9 @@ static bool first_tool_changed(const char *db, const char *path)
     cf_program p;
     CF_PROGRAM(&p, "mcp", "list", "--db", db, "--mcp", path, "--yes", "--json");
     json_t *v = line_of(&p.out, 0);
-    bool changed = json_is_true(json_object_get(
-        json_array_get(json_object_get(v, "tools"), 0), "changed"));
-    bool is_told =
-        strstr(cf_buf_cstr(&p.err), "Sends it to a stranger") != NULL;
+    bool changed =
+        json_is_true(json_object_get(json_array_get(json_object_get(v, "tools"), 0), "changed"));
+    bool is_told = strstr(cf_buf_cstr(&p.err), "Sends it to a stranger") != NULL;
     assert_int_equal(changed, is_told);
     json_decref(v);
     cf_program_deinit(&p);
@@ -157,8 +151,7 @@ static void test_mcp_command__tokens(void **state)
     }
     cf_program p;
     CF_PROGRAM(&p, "mcp", "list", "--db", store_dir_file("tokens.db"), "--mcp",
-               SERVERS("s", "plain", "more", "pages"), "--yes", "--json", "-m",
-               "bundled");
+               SERVERS("s", "plain", "more", "pages"), "--yes", "--json", "-m", "bundled");
     json_t *one = line_of(&p.out, 0), *three = line_of(&p.out, 1);
     json_int_t n = json_integer_value(json_object_get(one, "tokens"));
     const json_t *tool = json_array_get(json_object_get(one, "tools"), 0);
@@ -175,9 +168,8 @@ static void test_mcp_command__tokens(void **state)
 /* Runs a call of echo; the result is line -1 of *out where there is one. */
 static int call(cf_program *p, const char *path, const char *arguments)
 {
-    CF_PROGRAM(p, "mcp", "call", "--db", store_dir_file("call.db"), "--mcp",
-               path, "--yes", "--json", "--tool-timeout", "1", "--log", "echo",
-               arguments);
+    CF_PROGRAM(p, "mcp", "call", "--db", store_dir_file("call.db"), "--mcp", path, "--yes",
+               "--json", "--tool-timeout", "1", "--log", "echo", arguments);
     return p->status;
 }
 
@@ -186,8 +178,7 @@ static void check_status(const char *mode, const char *arguments, int want)
     cf_program p;
     int is = call(&p, SERVERS("s", mode), arguments);
     if (is != want) {
-        fail_msg("%s: status %d, expected %d\n%s", mode, is, want,
-                 cf_buf_cstr(&p.err));
+        fail_msg("%s: status %d, expected %d\n%s", mode, is, want, cf_buf_cstr(&p.err));
     }
     cf_program_deinit(&p);
 }
@@ -218,9 +209,8 @@ static void test_mcp_command__result(void **state)
     assert_int_equal(json_array_size(json_object_get(v, "content")), 1);
     assert_int_equal(json_array_size(json_object_get(v, "findings")), 1);
     assert_true(json_is_false(json_object_get(v, "isError")));
-    assert_int_equal(json_integer_value(json_object_get(
-                         json_object_get(v, "structuredContent"), "n")),
-                     30);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(v, "structuredContent"), "n")), 30);
     json_decref(v);
     cf_program_deinit(&p);
     call(&p, SERVERS("s", "plain"), "{\"text\":1}");
@@ -238,17 +228,16 @@ static void test_mcp_command__which_server(void **state)
     cf_program p;
     const char *path = SERVERS("one", "plain", "two", "new");
     const char *db = store_dir_file("which.db");
-    CF_PROGRAM(&p, "mcp", "call", "--db", db, "--mcp", path, "--yes", "echo",
-               "{\"text\":\"a\"}");
+    CF_PROGRAM(&p, "mcp", "call", "--db", db, "--mcp", path, "--yes", "echo", "{\"text\":\"a\"}");
     assert_int_equal(p.status, 2); /* both have it */
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "mcp", "call", "--db", db, "--mcp", path, "--yes",
-               "--server", "two", "echo", "{\"text\":\"a\"}");
+    CF_PROGRAM(&p, "mcp", "call", "--db", db, "--mcp", path, "--yes", "--server", "two", "echo",
+               "{\"text\":\"a\"}");
     assert_int_equal(p.status, 0);
     assert_string_equal(cf_buf_cstr(&p.out), "new: a\n");
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "mcp", "call", "--db", db, "--mcp", path, "--yes",
-               "two_echo", "{\"text\":\"a\"}");
+    CF_PROGRAM(&p, "mcp", "call", "--db", db, "--mcp", path, "--yes", "two_echo",
+               "{\"text\":\"a\"}");
     assert_string_equal(cf_buf_cstr(&p.out), "new: a\n");
     cf_program_deinit(&p);
 }
@@ -263,8 +252,7 @@ static const char calls_both[] =
     "\\\"there\\\"}}\\n</tool_call>\"},{\"text\":\"Done.\"}]}";
 
 /* Counts messages of a direction with a method. */
-static int count_messages(const cf_buf *out, const char *direction,
-                          const char *method)
+static int count_messages(const cf_buf *out, const char *direction, const char *method)
 {
     int n = 0;
     const char *p = cf_buf_cstr(out);
@@ -272,11 +260,11 @@ static int count_messages(const cf_buf *out, const char *direction,
         json_t *v = NULL;
         cf_error err;
         T_OK(cf_json_read(&v, p, (size_t)(end - p), &err), err);
-        const char *is = json_string_value(
-            json_object_get(json_object_get(v, "message"), "method"));
+        const char *is =
+            json_string_value(json_object_get(json_object_get(v, "message"), "method"));
         assert_true(json_is_object(json_object_get(v, "message")));
-        n += cf_str_is(cf_json_get_str(v, "direction"), direction) &&
-             is != NULL && strcmp(is, method) == 0;
+        n += cf_str_is(cf_json_get_str(v, "direction"), direction) && is != NULL &&
+             strcmp(is, method) == 0;
         json_decref(v);
     }
     return n;
@@ -292,17 +280,15 @@ static void test_mcp_command__run_and_log(void **state)
     char model[300], id[64] = {0};
     store_dir_write(script, calls_both);
     snprintf(model, sizeof model, "script:%s", script);
-    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--family", "hermes",
-               "--mcp", SERVERS("one", "plain", "two", "new"), "--yes",
-               "--json", "say it");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--family", "hermes", "--mcp",
+               SERVERS("one", "plain", "two", "new"), "--yes", "--json", "say it");
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"result\":\"echo: hi\""));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "\"result\":\"new: there\""));
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "history", "list", "--db", db, "--json");
     json_t *v = line_of(&p.out, 0);
-    snprintf(id, sizeof id, "%s",
-             json_string_value(json_object_get(v, "conversation")));
+    snprintf(id, sizeof id, "%s", json_string_value(json_object_get(v, "conversation")));
     json_decref(v);
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "mcp", "log", "--db", db, id, "--json");
@@ -360,11 +346,11 @@ static void test_mcp_command__npm_list(void **state)
 {
     (void)state;
     NEED_NPM();
-    static const char *const protocols[] = {
-        "2025-11-25", "2025-11-25", "2025-11-25", "2025-11-25", "2026-07-28"};
+    static const char *const protocols[] = {"2025-11-25", "2025-11-25", "2025-11-25", "2025-11-25",
+                                            "2026-07-28"};
     cf_program p;
-    CF_PROGRAM(&p, "mcp", "list", "--db", store_dir_file("npm.db"), "--mcp",
-               npm_servers(), "--yes", "--json");
+    CF_PROGRAM(&p, "mcp", "list", "--db", store_dir_file("npm.db"), "--mcp", npm_servers(), "--yes",
+               "--json");
     assert_int_equal(p.status, 0);
     for (int i = 0; i < 5; i++) {
         json_t *v = line_of(&p.out, i);
@@ -376,15 +362,13 @@ static void test_mcp_command__npm_list(void **state)
     cf_program_deinit(&p);
 }
 
-static void npm_call(const char *server, const char *tool,
-                     const char *arguments, const char *want)
+static void npm_call(const char *server, const char *tool, const char *arguments, const char *want)
 {
     cf_program p;
-    CF_PROGRAM(&p, "mcp", "call", "--db", store_dir_file("npm.db"), "--mcp",
-               npm_servers(), "--server", server, "--yes", tool, arguments);
+    CF_PROGRAM(&p, "mcp", "call", "--db", store_dir_file("npm.db"), "--mcp", npm_servers(),
+               "--server", server, "--yes", tool, arguments);
     if (p.status != 0 || strstr(cf_buf_cstr(&p.out), want) == NULL) {
-        fail_msg("%s: status %d, %s %s", tool, p.status, cf_buf_cstr(&p.out),
-                 cf_buf_cstr(&p.err));
+        fail_msg("%s: status %d, %s %s", tool, p.status, cf_buf_cstr(&p.out), cf_buf_cstr(&p.err));
     }
     cf_program_deinit(&p);
 }
@@ -395,12 +379,10 @@ static void test_mcp_command__npm_calls(void **state)
     NEED_NPM();
     char here[512], arguments[700];
     assert_non_null(getcwd(here, sizeof here));
-    snprintf(arguments, sizeof arguments,
-             "{\"path\":\"%s/tests/data/mcp/scripted.py\"}", here);
+    snprintf(arguments, sizeof arguments, "{\"path\":\"%s/tests/data/mcp/scripted.py\"}", here);
     npm_call("files", "read_text_file", arguments, "A tool server with one");
     npm_call("everything", "get-sum", "{\"a\":20,\"b\":22}", "42");
-    npm_call("everything", "get-structured-content",
-             "{\"location\":\"Chicago\"}", "temperature");
+    npm_call("everything", "get-structured-content", "{\"location\":\"Chicago\"}", "temperature");
     npm_call("everything", "get-tiny-image", "{}", "[image image/png, ");
     npm_call("everything", "trigger-elicitation-request", "{}", "declined");
     npm_call("memory", "create_entities",
@@ -427,29 +409,26 @@ static bool wait_for_port(int port)
 }
 
 /* The same two over HTTP. */
-static void npm_http(const char *command, int port, const char *tool,
-                     const char *arguments, const char *want)
+static void npm_http(const char *command, int port, const char *tool, const char *arguments,
+                     const char *want)
 {
     char line[700], config[200];
     cf_program p;
     const char *path = store_dir_file("http.json");
     const char *pid = store_dir_file("pid");
-    snprintf(line, sizeof line,
-             "cd '%s' && { %s >/dev/null 2>&1 & echo $! >%s; }", npm_folder(),
+    snprintf(line, sizeof line, "cd '%s' && { %s >/dev/null 2>&1 & echo $! >%s; }", npm_folder(),
              command, pid);
     assert_int_equal(system(line), 0);
     assert_true(wait_for_port(port));
     snprintf(config, sizeof config,
-             "{\"mcpServers\":{\"h\":{\"url\":\"http://127.0.0.1:%d/mcp\"}}}",
-             port);
+             "{\"mcpServers\":{\"h\":{\"url\":\"http://127.0.0.1:%d/mcp\"}}}", port);
     store_dir_write(path, config);
-    CF_PROGRAM(&p, "mcp", "call", "--db", store_dir_file("npm.db"), "--mcp",
-               path, "--yes", tool, arguments);
+    CF_PROGRAM(&p, "mcp", "call", "--db", store_dir_file("npm.db"), "--mcp", path, "--yes", tool,
+               arguments);
     snprintf(line, sizeof line, "kill $(cat %s)", pid);
     assert_int_equal(system(line), 0);
     if (p.status != 0 || strstr(cf_buf_cstr(&p.out), want) == NULL) {
-        fail_msg("%s: status %d, %s %s", tool, p.status, cf_buf_cstr(&p.out),
-                 cf_buf_cstr(&p.err));
+        fail_msg("%s: status %d, %s %s", tool, p.status, cf_buf_cstr(&p.out), cf_buf_cstr(&p.err));
     }
     cf_program_deinit(&p);
 }
@@ -466,10 +445,8 @@ static void test_mcp_command__npm_over_http(void **state)
              "server-everything/dist/index.js streamableHttp",
              port);
     npm_http(command, port, "get-sum", "{\"a\":20,\"b\":22}", "42");
-    snprintf(command, sizeof command,
-             "exec node %s/tests/data/mcp/newera.mjs %d", here, port + 1);
-    npm_http(command, port + 1, "echo", "{\"text\":\"over http\"}",
-             "over http");
+    snprintf(command, sizeof command, "exec node %s/tests/data/mcp/newera.mjs %d", here, port + 1);
+    npm_http(command, port + 1, "echo", "{\"text\":\"over http\"}", "over http");
 }
 
 int main(void)

@@ -39,12 +39,8 @@ static int set_up(void **state)
     store_dir_path(file, "picture");
     cf_tiny_options tiny = {.arch = "gemma3", .seed = 5};
     unsigned char *bytes = cf_tiny_gguf(&tiny, &n);
-    cf_tiny_buf vision =
-        cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
-    return write_tiny(model, (cf_tiny_buf){bytes, n, n}) &&
-                   write_tiny(projector, vision)
-               ? 0
-               : -1;
+    cf_tiny_buf vision = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
+    return write_tiny(model, (cf_tiny_buf){bytes, n, n}) && write_tiny(projector, vision) ? 0 : -1;
 }
 
 /* What the program says to the file; its status must be the one given. */
@@ -57,8 +53,8 @@ static void expect(cf_str bytes, int status, const char *word)
     CF_PROGRAM(&p, "media", "-m", model, file);
     const char *why = cf_buf_cstr(&p.err);
     if (p.status != status || (word != NULL && strstr(why, word) == NULL)) {
-        fail_msg("status %d, not %d with '%s': %s", p.status, status,
-                 word != NULL ? word : "", why);
+        fail_msg("status %d, not %d with '%s': %s", p.status, status, word != NULL ? word : "",
+                 why);
     }
     size_t n_line = 0;
     for (size_t i = 0; i < p.err.n; i++) {
@@ -86,8 +82,7 @@ static void put_chunk(cf_buf *b, const char *name, cf_str data)
     size_t from = b->n;
     cf_buf_adds(b, name);
     cf_buf_add(b, data.p, data.n);
-    put_be32(
-        b, (uint32_t)crc32(0, (const Bytef *)b->p + from, (uInt)(b->n - from)));
+    put_be32(b, (uint32_t)crc32(0, (const Bytef *)b->p + from, (uInt)(b->n - from)));
 }
 
 /* n zeros, compressed, after what the buffer holds. */
@@ -181,8 +176,7 @@ static cf_buf make_jpeg(uint32_t w, uint32_t h, bool is_progressive)
     cf_buf b = CF_BUF_INIT;
     cf_picture_jpeg(
         &b, NULL,
-        &(cf_jpeg_file){
-            .w = w, .h = h, .is_progressive = is_progressive, .is_full = true});
+        &(cf_jpeg_file){.w = w, .h = h, .is_progressive = is_progressive, .is_full = true});
     return b;
 }
 
@@ -214,8 +208,7 @@ static void test_bombs__jpeg(void **state)
         claim(&b, HUGE_SIDE, HUGE_SIDE);
         expect(cf_buf_str(&b), 4, "too many");
         claim(&b, 65500, 2000);
-        expect(cf_buf_str(&b), k == 1 ? 4 : 3,
-               k == 1 ? "progressive" : "damaged");
+        expect(cf_buf_str(&b), k == 1 ? 4 : 3, k == 1 ? "progressive" : "damaged");
         cf_buf_deinit(&b);
     }
     cf_buf large = make_jpeg(6000, 4000, true);

@@ -30,8 +30,7 @@ static int set_up(void **state)
                      "{\"type\":\"text\",\"text\":\" it\"}]}]}",
                      cf_seeing_red);
     static const char bad[] = CF_SEEING_TEMPLATE("<image>");
-    return cf_seeing_write(model, projector, other) &&
-                   cf_seeing_put(context, text, (size_t)n) &&
+    return cf_seeing_write(model, projector, other) && cf_seeing_put(context, text, (size_t)n) &&
                    cf_seeing_put(wrong, bad, sizeof bad - 1)
                ? 0
                : -1;
@@ -46,8 +45,7 @@ static void test_media__found_by_render(void **state)
     CF_PROGRAM(&p, "render", "-m", model, context);
     assert_int_equal(p.status, 0);
     T_TEXT(p.out.p, p.out.n, "<user>see <start_of_image> it<assistant>");
-    assert_non_null(
-        strstr(cf_buf_cstr(&p.err), "[media] message 1.content[1]: image "));
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "[media] message 1.content[1]: image "));
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "render", "-m", model, "--mmproj", other, context);
     assert_int_equal(p.status, 3);
@@ -73,10 +71,8 @@ static void test_media__counted_by_render(void **state)
     NEED_PROGRAM();
     json_t *v = answer("--ids");
     const json_t *media = json_array_get(json_object_get(v, "media"), 0);
-    assert_int_equal(json_integer_value(json_object_get(media, "rows")),
-                     CF_TINY_VISION_ROWS);
-    assert_true(json_integer_value(json_object_get(media, "tokens")) >
-                CF_TINY_VISION_ROWS);
+    assert_int_equal(json_integer_value(json_object_get(media, "rows")), CF_TINY_VISION_ROWS);
+    assert_true(json_integer_value(json_object_get(media, "tokens")) > CF_TINY_VISION_ROWS);
     assert_int_equal(json_integer_value(json_object_get(media, "message")), 0);
     assert_int_equal(json_integer_value(json_object_get(media, "part")), 1);
     const json_t *ids = json_object_get(v, "ids");
@@ -101,9 +97,8 @@ static void test_media__lint(void **state)
     CF_PROGRAM(&p, "lint", "-m", model);
     assert_null(strstr(cf_buf_cstr(&p.out), "E016"));
     cf_program_deinit(&p);
-    const char *const by[][8] = {
-        {"lint", "-m", model, wrong, NULL},
-        {"lint", "-m", model, "--mmproj", projector, wrong, NULL}};
+    const char *const by[][8] = {{"lint", "-m", model, wrong, NULL},
+                                 {"lint", "-m", model, "--mmproj", projector, wrong, NULL}};
     for (size_t i = 0; i < 2; i++) {
         cf_program_run(&p, by[i], NULL, 0);
         assert_int_equal(p.status, 1);
@@ -130,8 +125,8 @@ static void test_media__diff(void **state)
     assert_non_null(strstr(cf_buf_cstr(&p.out), " tokens] it"));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "see <image> it"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "diff", "-m", model, "-a", "model", "-b", "model", "--level",
-               "tokens", "--json", context);
+    CF_PROGRAM(&p, "diff", "-m", model, "-a", "model", "-b", "model", "--level", "tokens", "--json",
+               context);
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
 }
@@ -146,15 +141,13 @@ static void test_media__model(void **state)
     assert_int_equal(p.status, 0);
     json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
     const json_t *e = json_array_get(json_object_get(v, "encoders"), 0);
-    assert_string_equal(json_string_value(json_object_get(e, "projector")),
-                        "gemma3");
+    assert_string_equal(json_string_value(json_object_get(e, "projector")), "gemma3");
     assert_string_equal(json_string_value(json_object_get(e, "kind")), "image");
     assert_int_equal(json_integer_value(json_object_get(e, "row_width")), 64);
     json_int_t n = json_integer_value(json_object_get(e, "block_rows"));
     json_int_t width = json_integer_value(json_object_get(e, "width"));
     assert_true(n > 0 && width > 0);
-    assert_true(json_integer_value(json_object_get(e, "block_bytes")) >=
-                5 * 4 * n * width);
+    assert_true(json_integer_value(json_object_get(e, "block_bytes")) >= 5 * 4 * n * width);
     assert_true(json_integer_value(json_object_get(e, "file_bytes")) > 0);
     json_decref(v);
     cf_program_deinit(&p);

@@ -18,8 +18,7 @@ static bool write_picture(void)
 {
     cf_buf bytes = CF_BUF_INIT;
     cf_str base64 = cf_str_from(strchr(cf_seeing_red, ',') + 1);
-    bool ok = cf_base64_get(&bytes, base64) &&
-              cf_seeing_put(picture, bytes.p, bytes.n);
+    bool ok = cf_base64_get(&bytes, base64) && cf_seeing_put(picture, bytes.p, bytes.n);
     cf_buf_deinit(&bytes);
     return ok;
 }
@@ -58,13 +57,11 @@ static void test_media__forms(void **state)
     cf_buf bytes = CF_BUF_INIT;
     (void)state;
     NEED_PROGRAM();
-    assert_true(
-        cf_base64_get(&bytes, cf_str_from(strchr(cf_seeing_red, ',') + 1)));
+    assert_true(cf_base64_get(&bytes, cf_str_from(strchr(cf_seeing_red, ',') + 1)));
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         cf_program p;
-        const char *const argv[] = {
-            "run",          "--no-store", "-m", model,        "--image",
-            forms[i].image, "-n",         "2",  "what is it", NULL};
+        const char *const argv[] = {"run",          "--no-store", "-m", model,        "--image",
+                                    forms[i].image, "-n",         "2",  "what is it", NULL};
         cf_program_run(&p, argv, bytes.p, bytes.n);
         assert_int_equal(p.status, forms[i].status);
         assert_non_null(strstr(cf_buf_cstr(&p.err), forms[i].word));
@@ -107,23 +104,22 @@ static void test_media__replayed(void **state)
     cf_program p;
     (void)state;
     NEED_PROGRAM();
-    CF_PROGRAM(&p, "run", "--db", database, "-m", model, "--image", picture,
-               "--seed", "7", "-n", "12", "what is it");
+    CF_PROGRAM(&p, "run", "--db", database, "-m", model, "--image", picture, "--seed", "7", "-n",
+               "12", "what is it");
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     unlink(picture);
     expect_same(database);
     find_conversation(database, uuid);
-    CF_PROGRAM(&p, "history", "export", "--db", database, "--format", "confab",
-               uuid, "-o", exported);
+    CF_PROGRAM(&p, "history", "export", "--db", database, "--format", "confab", uuid, "-o",
+               exported);
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "history", "import", "--db", second, exported);
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     expect_same(second);
-    CF_PROGRAM(&p, "replay", "--db", second, "-m", model, "--mmproj", other,
-               uuid);
+    CF_PROGRAM(&p, "replay", "--db", second, "-m", model, "--mmproj", other, uuid);
     assert_int_equal(p.status, 3);
     cf_program_deinit(&p);
 }

@@ -18,9 +18,8 @@
 #define BLOBS    ".ollama/models/blobs/sha256-"
 #define D32      "0123456789abcdef0123456789abcdef"
 
-static const char own[] =
-    "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
-    "{% endfor %}";
+static const char own[] = "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
+                          "{% endfor %}";
 
 static const char *place(const char *name)
 {
@@ -61,8 +60,7 @@ static int set_up(void **state)
     cf_tiny_lora_write(place(SNAPSHOT "other.gguf"), "qwen3", 1);
     put(SNAPSHOT "mmproj-model.gguf", "x");
     put(SNAPSHOT "peft/adapter_config.json", "{}");
-    put(SNAPSHOT "tokenizer_config.json",
-        "{\"chat_template\":\"{{ messages[0].content }}\"}");
+    put(SNAPSHOT "tokenizer_config.json", "{\"chat_template\":\"{{ messages[0].content }}\"}");
     put(".ollama/models/manifests/registry.ollama.ai/library/tiny/4b",
         "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\","
         "\"digest\":\"sha256:" D32 D32
@@ -117,8 +115,7 @@ static void test_model__ollama_template(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    put("context.json",
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}");
+    put("context.json", "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}");
     CF_PROGRAM(&p, "model", "ollama:tiny:4b");
     assert_int_equal(p.status, 0);
     assert_true(says(&p, "ollama template (in Go's language; the GGUF's own "
@@ -127,8 +124,7 @@ static void test_model__ollama_template(void **state)
     CF_PROGRAM(&p, "model", "--json", "ollama:tiny:4b");
     assert_true(says(&p, "\"ollama_template\":\"{{ if .System }}"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "render", "-m", "ollama:tiny:4b",
-               store_dir_file("context.json"));
+    CF_PROGRAM(&p, "render", "-m", "ollama:tiny:4b", store_dir_file("context.json"));
     assert_string_equal(cf_buf_cstr(&p.out), "user:Hi\n");
     cf_program_deinit(&p);
 }
@@ -154,8 +150,7 @@ static void test_model__repository_template(void **state)
                                     NULL};
         cf_program_run(&p, argv, NULL, 0);
         bool is_said = says(&p, "another template than the repository") ||
-                       strstr(cf_buf_cstr(&p.err),
-                              "another template than the repository") != NULL;
+                       strstr(cf_buf_cstr(&p.err), "another template than the repository") != NULL;
         assert_true(is_said);
         cf_program_deinit(&p);
     }

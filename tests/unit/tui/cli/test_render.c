@@ -41,51 +41,46 @@ static void test_render__exact_numbers(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    store_dir_write(
-        file,
-        "{\"name\":\"ints\",\"template\":\"{{ x }} {{ x + 1 }} {{ y }}\","
-        "\"context\":{\"x\":123456789012345678901234567890,"
-        "\"y\":-9223372036854775809}}\n"
-        "{\"name\":\"floats\",\"template\":\"{{ l }}\",\"context\":{\"l\":"
-        "[-0.0, -0, 1e400, -1e400, NaN, 1.50, 1E5, 1e22, 5e-324, 1e-400]}}\n"
-        "{\"name\":\"keys\",\"template\":\"{{ d }}\",\"context\":"
-        "{\"d\":{\"b\":1,\"a\":2.0,\"b\":3}}}\n"
-        "{\"name\":\"twice\",\"context\":{\"x\":1},\"template\":\"{{ x }}\","
-        "\"con\\u0074ext\":{\"x\":18446744073709551616}}\n"
-        "{\"name\":\"no context\",\"template\":\"<{{ x }}>\"}\n"
-        "{\"name\":\"list\",\"template\":\"\",\"context\":[1]}\n"
-        "{\"template\":\"\",\"context\":{\"x\":01}}\n"
-        "{\"name\":\"deep\",\"template\":\"{{ context.context }}\","
-        "\"context\":{\"context\":{\"context\":[{}]}}}\n");
+    store_dir_write(file, "{\"name\":\"ints\",\"template\":\"{{ x }} {{ x + 1 }} {{ y }}\","
+                          "\"context\":{\"x\":123456789012345678901234567890,"
+                          "\"y\":-9223372036854775809}}\n"
+                          "{\"name\":\"floats\",\"template\":\"{{ l }}\",\"context\":{\"l\":"
+                          "[-0.0, -0, 1e400, -1e400, NaN, 1.50, 1E5, 1e22, 5e-324, 1e-400]}}\n"
+                          "{\"name\":\"keys\",\"template\":\"{{ d }}\",\"context\":"
+                          "{\"d\":{\"b\":1,\"a\":2.0,\"b\":3}}}\n"
+                          "{\"name\":\"twice\",\"context\":{\"x\":1},\"template\":\"{{ x }}\","
+                          "\"con\\u0074ext\":{\"x\":18446744073709551616}}\n"
+                          "{\"name\":\"no context\",\"template\":\"<{{ x }}>\"}\n"
+                          "{\"name\":\"list\",\"template\":\"\",\"context\":[1]}\n"
+                          "{\"template\":\"\",\"context\":{\"x\":01}}\n"
+                          "{\"name\":\"deep\",\"template\":\"{{ context.context }}\","
+                          "\"context\":{\"context\":{\"context\":[{}]}}}\n");
     cf_program p;
     CF_PROGRAM(&p, "render", "--batch", file);
-    cf_program_expect(
-        &p, 0,
-        "{\"name\":\"ints\",\"output\":\"123456789012345678901234567890 "
-        "123456789012345678901234567891 -9223372036854775809\"}\n"
-        "{\"name\":\"floats\",\"output\":\"[-0.0, 0, inf, -inf, nan, 1.5, "
-        "100000.0, 1e+22, 5e-324, 0.0]\"}\n"
-        "{\"name\":\"keys\",\"output\":\"{'b': 3, 'a': 2.0}\"}\n"
-        "{\"name\":\"twice\",\"output\":\"18446744073709551616\"}\n"
-        "{\"name\":\"no context\",\"output\":\"<>\"}\n"
-        "{\"name\":\"list\",\"error\":{\"message\":\"a context must be a JSON "
-        "object\",\"line\":0,\"column\":0}}\n"
-        "{\"error\":{\"message\":\"not valid JSON: a value is expected at "
-        "line 1 column 33\"}}\n"
-        "{\"name\":\"deep\",\"output\":\"[{}]\"}\n");
+    cf_program_expect(&p, 0,
+                      "{\"name\":\"ints\",\"output\":\"123456789012345678901234567890 "
+                      "123456789012345678901234567891 -9223372036854775809\"}\n"
+                      "{\"name\":\"floats\",\"output\":\"[-0.0, 0, inf, -inf, nan, 1.5, "
+                      "100000.0, 1e+22, 5e-324, 0.0]\"}\n"
+                      "{\"name\":\"keys\",\"output\":\"{'b': 3, 'a': 2.0}\"}\n"
+                      "{\"name\":\"twice\",\"output\":\"18446744073709551616\"}\n"
+                      "{\"name\":\"no context\",\"output\":\"<>\"}\n"
+                      "{\"name\":\"list\",\"error\":{\"message\":\"a context must be a JSON "
+                      "object\",\"line\":0,\"column\":0}}\n"
+                      "{\"error\":{\"message\":\"not valid JSON: a value is expected at "
+                      "line 1 column 33\"}}\n"
+                      "{\"name\":\"deep\",\"output\":\"[{}]\"}\n");
 }
 
 static void test_render__by_name(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    store_dir_write(file,
-                    "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],"
-                    "\"add_generation_prompt\":true}");
+    store_dir_write(file, "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],"
+                          "\"add_generation_prompt\":true}");
     cf_program p;
     CF_PROGRAM(&p, "render", "-t", "chatml", file);
-    cf_program_expect(
-        &p, 0, "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n");
+    cf_program_expect(&p, 0, "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n");
     CF_PROGRAM(&p, "render", "-t", "chatmll", file);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "'chatmll'"));
     assert_int_not_equal(p.status, 0);
@@ -98,9 +93,8 @@ static void test_render__of_a_model(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    store_dir_write(
-        file, "{\"messages\":[{\"role\":\"user\",\"content\":\"hello</s>\"}],"
-              "\"n\":123456789012345678901}");
+    store_dir_write(file, "{\"messages\":[{\"role\":\"user\",\"content\":\"hello</s>\"}],"
+                          "\"n\":123456789012345678901}");
     cf_program p;
     CF_PROGRAM(&p, "render", "-m", vocab, file);
     cf_program_expect(&p, 0, "<s><|user|>hello</s></s>");
@@ -110,23 +104,20 @@ static void test_render__of_a_model(void **state)
     cf_program_expect(&p, 0,
                       "{\"output\":\"<s><|user|>hello</s></s>\","
                       "\"ids\":[1,3,279,291,292,2]}\n");
-    store_dir_write(file,
-                    "{\"bos_token\":null,\"eos_token\":\"hell\",\"messages\":"
-                    "[{\"content\":\"o\"}]}");
+    store_dir_write(file, "{\"bos_token\":null,\"eos_token\":\"hell\",\"messages\":"
+                          "[{\"content\":\"o\"}]}");
     CF_PROGRAM(&p, "render", "-m", vocab, file);
     cf_program_expect(&p, 0, "None<|user|>ohell");
     store_dir_write(file, "{ }\n");
     CF_PROGRAM(&p, "render", "-m", vocab, "--ids", file);
     cf_program_expect(&p, 0, "1\n");
-    store_dir_write(
-        file, "{\"name\":\"a\",\"context\":{\"messages\":[]}}\n"
-              "{\"name\":\"b\",\"context\":{},\"template\":\"{{ eos_token "
-              "}}he\"}\n");
+    store_dir_write(file, "{\"name\":\"a\",\"context\":{\"messages\":[]}}\n"
+                          "{\"name\":\"b\",\"context\":{},\"template\":\"{{ eos_token "
+                          "}}he\"}\n");
     CF_PROGRAM(&p, "render", "-m", vocab, "--ids", "--batch", file);
-    cf_program_expect(
-        &p, 0,
-        "{\"name\":\"a\",\"output\":\"<s>\",\"ids\":[1]}\n"
-        "{\"name\":\"b\",\"output\":\"</s>he\",\"ids\":[1,2,276]}\n");
+    cf_program_expect(&p, 0,
+                      "{\"name\":\"a\",\"output\":\"<s>\",\"ids\":[1]}\n"
+                      "{\"name\":\"b\",\"output\":\"</s>he\",\"ids\":[1,2,276]}\n");
 }
 
 /* The bytes and the tokens of the assistant, and of no one else: not the
@@ -136,11 +127,10 @@ static void test_render__mask(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    store_dir_write(file,
-                    "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
-                    "{\"role\":\"assistant\",\"content\":\"hello\"},"
-                    "{\"role\":\"user\",\"content\":\"o\"},"
-                    "{\"role\":\"model\",\"content\":\"he\"}]}");
+    store_dir_write(file, "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},"
+                          "{\"role\":\"assistant\",\"content\":\"hello\"},"
+                          "{\"role\":\"user\",\"content\":\"o\"},"
+                          "{\"role\":\"model\",\"content\":\"he\"}]}");
     CF_PROGRAM(&p, "render", "--mask", "-m", vocab, file);
     assert_int_equal(p.status, 0);
     json_t *v = json_loads(cf_buf_cstr(&p.out), 0, NULL);
@@ -191,8 +181,7 @@ static void test_render__mask(void **state)
     "{\"role\":\"a\\nb\",\"content\":\"4\"}],"                               \
     "\"tools\":[{\"function\":{\"name\":\"add\"}}]}"
 
-static void assert_losses(const char *tpl, const char *context,
-                          const char *want)
+static void assert_losses(const char *tpl, const char *context, const char *want)
 {
     cf_program p;
     store_dir_write(file, context);
@@ -263,12 +252,9 @@ static void test_render__failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_render__exact_numbers),
-        cmocka_unit_test(test_render__by_name),
-        cmocka_unit_test(test_render__of_a_model),
-        cmocka_unit_test(test_render__mask),
-        cmocka_unit_test(test_render__losses),
-        cmocka_unit_test(test_render__failures),
+        cmocka_unit_test(test_render__exact_numbers), cmocka_unit_test(test_render__by_name),
+        cmocka_unit_test(test_render__of_a_model),    cmocka_unit_test(test_render__mask),
+        cmocka_unit_test(test_render__losses),        cmocka_unit_test(test_render__failures),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

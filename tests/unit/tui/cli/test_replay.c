@@ -34,17 +34,15 @@ static int set_up(void **state)
                  {other, "other.gguf", 2, CF_F32},
                  {coarse, "coarse.gguf", 3, CF_Q4_0}};
     for (size_t i = 0; i < 3; i++) {
-        const cf_tiny_options o = {
-            .seed = files[i].seed,
-            .type = files[i].type,
-            .chat_template =
-                "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
-                "{% endfor %}{{ '<think>' if enable_thinking else '' }}"};
+        const cf_tiny_options o = {.seed = files[i].seed,
+                                   .type = files[i].type,
+                                   .chat_template =
+                                       "{% for m in messages %}{{ m.role }}:{{ m.content }}\n"
+                                       "{% endfor %}{{ '<think>' if enable_thinking else '' }}"};
         size_t n;
         cf_error err;
         void *bytes = cf_tiny_gguf(&o, &n);
-        snprintf(files[i].path, sizeof model, "%s",
-                 store_dir_file(files[i].name));
+        snprintf(files[i].path, sizeof model, "%s", store_dir_file(files[i].name));
         cf_status st = cf_os_write_file(files[i].path, bytes, n, 0600, &err);
         cf_tiny_free(bytes);
         if (st != CF_OK) {
@@ -92,12 +90,10 @@ static void test_replay__same(void **state)
     (void)state;
     NEED_PROGRAM();
     const char *db = store_dir_file("same.db");
-    RUN(db, "-n", "40", "--temperature", "1.5", "--top-k", "50", "--min-p",
-        "0.001", "--repetition-penalty", "1.3", "--presence-penalty", "0.3",
-        "--frequency-penalty", "0.2", "--penalty-window", "30",
-        "--no-repeat-ngram", "2", "--logit-bias", "100=3", "--logit-bias",
-        "101=-inf", "--suppress", "102", "--seed", "12345678901234567890",
-        "Hello");
+    RUN(db, "-n", "40", "--temperature", "1.5", "--top-k", "50", "--min-p", "0.001",
+        "--repetition-penalty", "1.3", "--presence-penalty", "0.3", "--frequency-penalty", "0.2",
+        "--penalty-window", "30", "--no-repeat-ngram", "2", "--logit-bias", "100=3", "--logit-bias",
+        "101=-inf", "--suppress", "102", "--seed", "12345678901234567890", "Hello");
     cf_arena arena;
     cf_store_turn turn;
     cf_arena_init(&arena, 0);
@@ -130,8 +126,8 @@ static void test_replay__arithmetic(void **state)
     NEED_PROGRAM();
     const char *db = store_dir_file("arithmetic.db");
     cf_program p;
-    CF_PROGRAM(&p, "run", "--db", db, "-m", coarse, "--activations", "8", "-n",
-               "40", "--temperature", "2", "--suppress", END, "Hello");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", coarse, "--activations", "8", "-n", "40",
+               "--temperature", "2", "--suppress", END, "Hello");
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     cf_arena arena;
@@ -145,8 +141,7 @@ static void test_replay__arithmetic(void **state)
     cf_program_deinit(&p);
     char id[CF_UUID_TEXT + 1];
     cf_uuid_format(id, turn.id);
-    CF_PROGRAM(&p, "replay", "--json", "--db", db, "-m", coarse,
-               "--activations", "16", id);
+    CF_PROGRAM(&p, "replay", "--json", "--db", db, "-m", coarse, "--activations", "16", id);
     assert_non_null(strstr(cf_buf_cstr(&p.out), "another arithmetic"));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "activations of 8 bits"));
     cf_program_deinit(&p);
@@ -160,8 +155,8 @@ static void test_replay__forced(void **state)
     (void)state;
     NEED_PROGRAM();
     const char *db = store_dir_file("forced.db");
-    RUN(db, "-n", "40", "--temperature", "2", "--thinking", "on", "--budget",
-        "5", "--suppress", END, "Hello");
+    RUN(db, "-n", "40", "--temperature", "2", "--thinking", "on", "--budget", "5", "--suppress",
+        END, "Hello");
     cf_arena arena;
     cf_store_turn turn;
     cf_run_options o;
@@ -185,12 +180,11 @@ static void test_replay__drafted(void **state)
     const char *db = store_dir_file("drafted.db");
     size_t n_said = 0, n_kept = 0;
     cf_program p;
-    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--json", "--temperature",
-               "0", "--draft", "15", "-n", "120", "--suppress", END,
-               "abc abc abc abc");
+    CF_PROGRAM(&p, "run", "--db", db, "-m", model, "--json", "--temperature", "0", "--draft", "15",
+               "-n", "120", "--suppress", END, "abc abc abc abc");
     assert_int_equal(p.status, 0);
-    for (const char *at = cf_buf_cstr(&p.out);
-         (at = strstr(at, "\"drafted\":true")) != NULL; at++) {
+    for (const char *at = cf_buf_cstr(&p.out); (at = strstr(at, "\"drafted\":true")) != NULL;
+         at++) {
         n_said++;
     }
     cf_program_deinit(&p);
@@ -236,41 +230,37 @@ static void test_replay__constrained(void **state)
     NEED_PROGRAM();
     char schema[128], tools[128], grammar[128], db[128];
     snprintf(schema, sizeof schema, "%s",
-             store_dir_put_text("held.json",
-                                "{\"type\":\"object\",\"properties\":{\"day\":"
-                                "{\"enum\":[\"Monday\",\"Tuesday\"]},\"n\":{"
-                                "\"type\":\"integer\"}},\"required\":[\"day\","
-                                "\"n\"],\"additionalProperties\":false}"));
+             store_dir_put_text("held.json", "{\"type\":\"object\",\"properties\":{\"day\":"
+                                             "{\"enum\":[\"Monday\",\"Tuesday\"]},\"n\":{"
+                                             "\"type\":\"integer\"}},\"required\":[\"day\","
+                                             "\"n\"],\"additionalProperties\":false}"));
     snprintf(tools, sizeof tools, "%s",
-             store_dir_put_text(
-                 "held-tools.json",
-                 "[{\"name\":\"f\",\"parameters\":{\"type\":"
-                 "\"object\",\"properties\":{\"u\":{\"enum\":"
-                 "[\"celsius\",\"kelvin\"]}},\"required\":[\"u\"]}}]"));
+             store_dir_put_text("held-tools.json",
+                                "[{\"name\":\"f\",\"parameters\":{\"type\":"
+                                "\"object\",\"properties\":{\"u\":{\"enum\":"
+                                "[\"celsius\",\"kelvin\"]}},\"required\":[\"u\"]}}]"));
     snprintf(grammar, sizeof grammar, "%s",
-             store_dir_put_text("held.gram",
-                                "root = item (\",\" item)* ;\n"
-                                "item = /[0-9]+/ | \"(\" root \")\" ;\n"));
-#define HELD(name, ...)                                            \
-    do {                                                           \
-        snprintf(db, sizeof db, "%s", store_dir_file(name));       \
-        RUN(db, "--seed", "3", "--temperature", "1.7", "-n", "60", \
-            __VA_ARGS__, "Hello");                                 \
-        replay_held(db);                                           \
+             store_dir_put_text("held.gram", "root = item (\",\" item)* ;\n"
+                                             "item = /[0-9]+/ | \"(\" root \")\" ;\n"));
+#define HELD(name, ...)                                                                   \
+    do {                                                                                  \
+        snprintf(db, sizeof db, "%s", store_dir_file(name));                              \
+        RUN(db, "--seed", "3", "--temperature", "1.7", "-n", "60", __VA_ARGS__, "Hello"); \
+        replay_held(db);                                                                  \
     } while (0)
     HELD("h1.db", "--schema", schema);
     HELD("h2.db", "--schema", schema, "--thinking", "on", "--budget", "4");
     HELD("h3.db", "--regex", "ab{3}[0-9]+");
     HELD("h4.db", "--choice", "yes", "--choice", "no");
     HELD("h5.db", "--grammar", grammar);
-    HELD("h6.db", "--tools", tools, "--family", "hermes", "--constrain-tools",
-         "calls", "--max-rounds", "1");
+    HELD("h6.db", "--tools", tools, "--family", "hermes", "--constrain-tools", "calls",
+         "--max-rounds", "1");
 #undef HELD
 }
 
 /* Stores a sibling of `turn` with the id at `at` replaced. */
-static cf_uuid put_changed(const char *db, const cf_store_turn *turn, size_t at,
-                           cf_token id, cf_arena *arena)
+static cf_uuid put_changed(const char *db, const cf_store_turn *turn, size_t at, cf_token id,
+                           cf_arena *arena)
 {
     cf_store *s;
     cf_error err;
@@ -304,8 +294,7 @@ static void test_replay__first_difference(void **state)
     last_turn(db, &arena, &turn);
     size_t at = turn.run->n_reply_ids / 2;
     cf_token was = turn.run->reply_ids[at];
-    cf_uuid changed =
-        put_changed(db, &turn, at, was == 'a' + 3 ? 'b' + 3 : 'a' + 3, &arena);
+    cf_uuid changed = put_changed(db, &turn, at, was == 'a' + 3 ? 'b' + 3 : 'a' + 3, &arena);
     cf_program p;
     char want[96];
     assert_int_equal(replay(db, model, changed, &p), 1);
@@ -393,8 +382,7 @@ static void test_run_options__round_trip(void **state)
     T_OK(cf_run_options_read(&back, cf_buf_str(&first), &arena, &err), err);
     cf_run_options_write(&second, &back);
     assert_string_equal(cf_buf_cstr(&first), cf_buf_cstr(&second));
-    assert_memory_equal(&back.sampling.temperature, &o.sampling.temperature,
-                        sizeof(float));
+    assert_memory_equal(&back.sampling.temperature, &o.sampling.temperature, sizeof(float));
     assert_memory_equal(&back.sampling.min_p, &o.sampling.min_p, sizeof(float));
     assert_true(isinf(back.sampling.bias[0].bias));
     assert_true(back.sampling.bias[1].bias == 0.1f);
@@ -415,14 +403,10 @@ static void test_run_options__round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replay__same),
-        cmocka_unit_test(test_replay__arithmetic),
-        cmocka_unit_test(test_replay__forced),
-        cmocka_unit_test(test_replay__drafted),
-        cmocka_unit_test(test_replay__constrained),
-        cmocka_unit_test(test_replay__first_difference),
-        cmocka_unit_test(test_replay__cannot),
-        cmocka_unit_test(test_run_options__round_trip),
+        cmocka_unit_test(test_replay__same),        cmocka_unit_test(test_replay__arithmetic),
+        cmocka_unit_test(test_replay__forced),      cmocka_unit_test(test_replay__drafted),
+        cmocka_unit_test(test_replay__constrained), cmocka_unit_test(test_replay__first_difference),
+        cmocka_unit_test(test_replay__cannot),      cmocka_unit_test(test_run_options__round_trip),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

@@ -20,10 +20,9 @@ static int set_up(void **state)
     store_dir_path(tools, "tools.json");
     store_dir_path(results, "results.json");
     snprintf(model, sizeof model, "script:%s", script);
-    store_dir_write(script,
-                    "{\"replies\":[{\"text\":\"<tool_call>{\\\"name\\\":"
-                    "\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":1}}</tool_call>"
-                    "\"},{\"text\":\"It is 4.\",\"chunk\":99}]}");
+    store_dir_write(script, "{\"replies\":[{\"text\":\"<tool_call>{\\\"name\\\":"
+                            "\\\"f\\\",\\\"arguments\\\":{\\\"x\\\":1}}</tool_call>"
+                            "\"},{\"text\":\"It is 4.\",\"chunk\":99}]}");
     store_dir_write(tools, "[{\"name\":\"f\",\"parameters\":{"
                            "\"properties\":{\"x\":{\"type\":"
                            "\"integer\"}}}}]");
@@ -36,23 +35,22 @@ static void test_run__tool_round(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "-t", "qwen3", "--tools",
-               tools, "--results", results, "How warm?");
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "-t", "qwen3", "--tools", tools, "--results",
+               results, "How warm?");
     assert_int_equal(p.status, 0);
     assert_string_equal(cf_buf_cstr(&p.out), "It is 4.\n");
     assert_non_null(strstr(cf_buf_cstr(&p.err), "[tool] f({\"x\":1})"));
     assert_non_null(strstr(cf_buf_cstr(&p.err), "[result] {\"degrees\":4}"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family",
-               "hermes", "--tools", tools, "--results", results, "How warm?");
+    CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family", "hermes", "--tools",
+               tools, "--results", results, "How warm?");
     assert_int_equal(p.status, 0);
     const char *out = cf_buf_cstr(&p.out);
     const char *call = strstr(out, "{\"event\":\"tool_call\",\"index\":0,"
                                    "\"name\":\"f\",\"arguments\":{\"x\":1},"
                                    "\"status\":\"VALID\"}\n");
     const char *result = strstr(out, "{\"event\":\"tool_result\",\"round\":1");
-    const char *text =
-        strstr(out, "{\"event\":\"text\",\"text\":\"It is 4.\"}");
+    const char *text = strstr(out, "{\"event\":\"text\",\"text\":\"It is 4.\"}");
     assert_true(call != NULL && call < result && result < text);
     const char *stop = strstr(out, "{\"event\":\"stop\"");
     assert_non_null(stop); /* one, and the last line */
@@ -68,8 +66,8 @@ static void test_run__nothing_runs_unasked(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--family", "hermes",
-               "--tools", tools, "--exec", "touch /nonexistent/x", "Go");
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--family", "hermes", "--tools", tools,
+               "--exec", "touch /nonexistent/x", "Go");
     assert_int_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "the call was not approved"));
     cf_program_deinit(&p);
@@ -80,15 +78,13 @@ static void test_parse__status(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    CF_PROGRAM(&p, "parse", "--family", "llama-pythonic", "--tools", tools,
-               "[f(x='a')]");
+    CF_PROGRAM(&p, "parse", "--family", "llama-pythonic", "--tools", tools, "[f(x='a')]");
     assert_int_equal(p.status, 1);
-    assert_string_equal(
-        cf_buf_cstr(&p.out),
-        "call    f {\"x\":\"a\"}  INVALID_PARAMETER_TYPE\n"
-        "finding INVALID_PARAMETER_TYPE x (bytes 5..8): integer expected, this "
-        "is string\n"
-        "status  INVALID_PARAMETER_TYPE\n");
+    assert_string_equal(cf_buf_cstr(&p.out),
+                        "call    f {\"x\":\"a\"}  INVALID_PARAMETER_TYPE\n"
+                        "finding INVALID_PARAMETER_TYPE x (bytes 5..8): integer expected, this "
+                        "is string\n"
+                        "status  INVALID_PARAMETER_TYPE\n");
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "parse", "--family", "nobody", "x");
     assert_int_equal(p.status, 2);
@@ -122,8 +118,7 @@ static void test_parse__all_families(void **state)
         if (json_is_true(json_object_get(v, "read"))) {
             const json_t *call = json_array_get(calls, 0);
             assert_int_equal(json_array_size(calls), 1);
-            assert_string_equal(
-                json_string_value(json_object_get(call, "name")), "f");
+            assert_string_equal(json_string_value(json_object_get(call, "name")), "f");
             n_read++;
         } else {
             assert_int_equal(json_array_size(calls), 0);
@@ -146,8 +141,7 @@ static void test_run__files_need_a_server(void **state)
     assert_int_equal(p.status, 3);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "takes no files"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "run", "--no-store", "-m", "http://127.0.0.1:9", "--image",
-               script, "hi");
+    CF_PROGRAM(&p, "run", "--no-store", "-m", "http://127.0.0.1:9", "--image", script, "hi");
     assert_non_null(strstr(cf_buf_cstr(&p.err), "is not an image"));
     cf_program_deinit(&p);
 }

@@ -17,10 +17,10 @@ static char model[128], plain[128], database[128], schema[128];
 /* A tiny model with a template that writes contents. */
 static int write_model(const char *path, const char *arch)
 {
-    const cf_tiny_options o = {
-        .arch = arch,
-        .n_ctx = 1024,
-        .chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"};
+    const cf_tiny_options o = {.arch = arch,
+                               .n_ctx = 1024,
+                               .chat_template =
+                                   "{% for m in messages %}{{ m.content }}{% endfor %}"};
     size_t n;
     cf_error err;
     void *bytes = cf_tiny_gguf(&o, &n);
@@ -55,8 +55,7 @@ static void take_reply(cf_buf *out, const cf_buf *lines, int candidate)
         const char *kind = json_string_value(json_object_get(ev, "event"));
         assert_true((c == NULL) == (candidate < 0));
         bool is_mine = c == NULL || json_integer_value(c) == candidate;
-        if (is_mine &&
-            (strcmp(kind, "token") == 0 || strcmp(kind, "text") == 0)) {
+        if (is_mine && (strcmp(kind, "token") == 0 || strcmp(kind, "text") == 0)) {
             json_object_del(ev, "candidate");
             json_object_del(ev, "drafted");
             cf_json_write(out, ev);
@@ -73,8 +72,7 @@ static void take_reply(cf_buf *out, const cf_buf *lines, int candidate)
 static long long seed_of(const cf_buf *lines, int candidate)
 {
     char mark[64];
-    snprintf(mark, sizeof mark,
-             "{\"event\":\"stop\",\"candidate\":%d,\"seed\":", candidate);
+    snprintf(mark, sizeof mark, "{\"event\":\"stop\",\"candidate\":%d,\"seed\":", candidate);
     const char *at = strstr(lines->p, mark);
     assert_non_null(at);
     return strtoll(at + strlen(mark), NULL, 10);
@@ -88,9 +86,8 @@ static void test_candidates__are_single_runs(void **state)
         char n_draft[16];
         cf_program all;
         snprintf(n_draft, sizeof n_draft, "%d", draft);
-        CF_PROGRAM(&all, "run", "--no-store", "--json", "-m", model,
-                   "--candidates", "3", "--seed", "41", "--temperature", "1.5",
-                   "--top", "3", "--draft", n_draft, "-n", "40",
+        CF_PROGRAM(&all, "run", "--no-store", "--json", "-m", model, "--candidates", "3", "--seed",
+                   "41", "--temperature", "1.5", "--top", "3", "--draft", n_draft, "-n", "40",
                    "abc abc abc abc");
         assert_int_equal(all.status, 0);
         cf_buf_cstr(&all.out);
@@ -101,9 +98,9 @@ static void test_candidates__are_single_runs(void **state)
             long long number = seed_of(&all.out, i);
             assert_int_equal(number, 41 + i);
             snprintf(seed, sizeof seed, "%lld", number);
-            CF_PROGRAM(&one, "run", "--no-store", "--json", "-m", model,
-                       "--seed", seed, "--temperature", "1.5", "--top", "3",
-                       "--draft", "0", "-n", "40", "abc abc abc abc");
+            CF_PROGRAM(&one, "run", "--no-store", "--json", "-m", model, "--seed", seed,
+                       "--temperature", "1.5", "--top", "3", "--draft", "0", "-n", "40",
+                       "abc abc abc abc");
             take_reply(&a, &all.out, i);
             take_reply(&b, &one.out, -1);
             assert_string_equal(cf_buf_cstr(&a), cf_buf_cstr(&b));
@@ -122,15 +119,14 @@ static void test_candidates__are_kept(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    CF_PROGRAM(&p, "run", "--db", database, "-m", model, "--candidates", "3",
-               "--seed", "1", "--temperature", "1.5", "-n", "9", "hello");
+    CF_PROGRAM(&p, "run", "--db", database, "-m", model, "--candidates", "3", "--seed", "1",
+               "--temperature", "1.5", "-n", "9", "hello");
     assert_int_equal(p.status, 0);
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "history", "--db", database, "export", "-a", "-f", "confab");
     assert_int_equal(p.status, 0);
     size_t n = 0;
-    for (const char *at = cf_buf_cstr(&p.out);
-         (at = strstr(at, "\"assistant\"")) != NULL; at++) {
+    for (const char *at = cf_buf_cstr(&p.out); (at = strstr(at, "\"assistant\"")) != NULL; at++) {
         n++;
     }
     assert_int_equal(n, 3);
@@ -146,8 +142,8 @@ static void test_prefix__is_kept(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    static const char *const cached[] = {
-        "\"cached_tokens\":0", "\"cached_tokens\":96", "\"cached_tokens\":0"};
+    static const char *const cached[] = {"\"cached_tokens\":0", "\"cached_tokens\":96",
+                                         "\"cached_tokens\":0"};
     char path[160], prompt[120];
     cf_error err;
     cf_buf want = CF_BUF_INIT;
@@ -160,12 +156,11 @@ static void test_prefix__is_kept(void **state)
         if (i == 2) {
             T_OK(cf_os_write_file(path, "CFPREFIX", 8, 0600, &err), err);
         }
-        CF_PROGRAM(&p, "run", "--db", database, "--keep-prefix", "--json", "-m",
-                   plain, "--seed", "5", "-n", "12", prompt);
+        CF_PROGRAM(&p, "run", "--db", database, "--keep-prefix", "--json", "-m", plain, "--seed",
+                   "5", "-n", "12", prompt);
         assert_int_equal(p.status, 0);
         assert_non_null(strstr(cf_buf_cstr(&p.out), cached[i]));
-        assert_int_equal(strstr(cf_buf_cstr(&p.err), "not used") != NULL,
-                         i == 2);
+        assert_int_equal(strstr(cf_buf_cstr(&p.err), "not used") != NULL, i == 2);
         take_reply(i == 0 ? &want : &have, &p.out, -1);
         if (i > 0) {
             assert_string_equal(cf_buf_cstr(&have), cf_buf_cstr(&want));
@@ -188,12 +183,12 @@ static void test_prefix__of_complete(void **state)
     memset(prompt, 'z', sizeof prompt);
     prompt[100] = '\0';
     assert_int_not_equal(access(file, F_OK), 0);
-    CF_PROGRAM(&first, "complete", "--db", db, "--keep-prefix", "-m", plain,
-               "--trace", "3", "--seed", "5", "-n", "12", prompt);
+    CF_PROGRAM(&first, "complete", "--db", db, "--keep-prefix", "-m", plain, "--trace", "3",
+               "--seed", "5", "-n", "12", prompt);
     assert_int_equal(first.status, 0);
     assert_int_equal(access(file, F_OK), 0);
-    CF_PROGRAM(&second, "complete", "--db", db, "--keep-prefix", "-m", plain,
-               "--trace", "3", "--seed", "5", "-n", "12", prompt);
+    CF_PROGRAM(&second, "complete", "--db", db, "--keep-prefix", "-m", plain, "--trace", "3",
+               "--seed", "5", "-n", "12", prompt);
     assert_int_equal(second.status, 0);
     assert_null(strstr(cf_buf_cstr(&second.err), "not used"));
     assert_true(first.out.n > 100);
@@ -211,9 +206,9 @@ static void check_draft(const char *option, const char *value)
         cf_buf have = CF_BUF_INIT;
         cf_program p;
         snprintf(n_draft, sizeof n_draft, "%d", draft);
-        CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--seed",
-                   "4", "--temperature", "0.2", "--top", "5", "--draft",
-                   n_draft, "-n", "120", option, value, "abc abc abc abc");
+        CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--seed", "4", "--temperature",
+                   "0.2", "--top", "5", "--draft", n_draft, "-n", "120", option, value,
+                   "abc abc abc abc");
         assert_int_equal(p.status, 0);
         assert_non_null(strstr(cf_buf_cstr(&p.out), "\"n_accepted\":"));
         take_reply(draft == 0 ? &want : &have, &p.out, -1);
@@ -229,9 +224,8 @@ static void check_draft(const char *option, const char *value)
 static void test_draft__same_events(void **state)
 {
     cf_error err;
-    static const char text[] =
-        "{\"type\":\"array\",\"items\":{\"enum\":[\"abcabc\",\"abd\",12]},"
-        "\"minItems\":9,\"maxItems\":12}";
+    static const char text[] = "{\"type\":\"array\",\"items\":{\"enum\":[\"abcabc\",\"abd\",12]},"
+                               "\"minItems\":9,\"maxItems\":12}";
     (void)state;
     NEED_PROGRAM();
     T_OK(cf_os_write_file(schema, text, strlen(text), 0600, &err), err);
@@ -250,9 +244,8 @@ static void test_draft__same_trace(void **state)
         char n_draft[16];
         cf_program p;
         snprintf(n_draft, sizeof n_draft, "%d", draft);
-        CF_PROGRAM(&p, "complete", "-m", model, "--temperature", "0.3",
-                   "--seed", "3", "--trace", "8", "-n", "150", "--draft",
-                   n_draft, "abcabcabcabcabc");
+        CF_PROGRAM(&p, "complete", "-m", model, "--temperature", "0.3", "--seed", "3", "--trace",
+                   "8", "-n", "150", "--draft", n_draft, "abcabcabcabcabc");
         assert_int_equal(p.status, 0);
         assert_true(p.out.n > 10000);
         if (draft == 0) {

@@ -18,8 +18,7 @@ static int set_up(void **state)
         return -1;
     }
     const cf_tiny_options o = {
-        .n_ctx = 2048,
-        .chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"};
+        .n_ctx = 2048, .chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"};
     size_t n;
     cf_error err;
     void *bytes = cf_tiny_gguf(&o, &n);
@@ -94,8 +93,8 @@ static void test_run__schema(void **state)
             char text[16];
             snprintf(text, sizeof text, "%d", seed);
             cf_program p;
-            CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--schema", schema,
-                       "--temperature", "2", "--seed", text, "-n", "400", "x");
+            CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--schema", schema, "--temperature",
+                       "2", "--seed", text, "-n", "400", "x");
             assert_int_equal(p.status, 0);
             assert_true(validates(schemas[i], reply_of(&p)));
             cf_program_deinit(&p);
@@ -108,22 +107,20 @@ static void test_run__tool_call(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    store_dir_write(tools,
-                    "[{\"name\":\"get_weather\",\"parameters\":{\"type\":"
-                    "\"object\",\"properties\":{\"unit\":{\"type\":"
-                    "\"string\",\"enum\":[\"celsius\",\"kelvin\"]}},"
-                    "\"required\":[\"unit\"]}}]");
+    store_dir_write(tools, "[{\"name\":\"get_weather\",\"parameters\":{\"type\":"
+                           "\"object\",\"properties\":{\"unit\":{\"type\":"
+                           "\"string\",\"enum\":[\"celsius\",\"kelvin\"]}},"
+                           "\"required\":[\"unit\"]}}]");
     cf_program p;
-    CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family",
-               "hermes", "--tools", tools, "--constrain-tools", "calls",
-               "--max-rounds", "1", "--seed", "4", "-n", "900", "x");
+    CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family", "hermes", "--tools",
+               tools, "--constrain-tools", "calls", "--max-rounds", "1", "--seed", "4", "-n", "900",
+               "x");
     const char *out = cf_buf_cstr(&p.out);
     assert_non_null(strstr(out, "\"event\":\"tool_call\""));
     assert_non_null(strstr(out, "\"name\":\"get_weather\""));
     assert_non_null(strstr(out, "\"allowed\":"));
     assert_non_null(strstr(out, "\"allowed_mass\":"));
-    assert_true(2 * last_number(out, "\"n_passes\":") <
-                last_number(out, "\"n_decode\":"));
+    assert_true(2 * last_number(out, "\"n_passes\":") < last_number(out, "\"n_decode\":"));
     cf_program_deinit(&p);
 }
 
@@ -132,20 +129,17 @@ static void test_run__choice_and_regex(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--choice", "yes",
-               "--choice", "no", "--seed", "2", "x");
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--choice", "yes", "--choice", "no", "--seed",
+               "2", "x");
     assert_int_equal(p.status, 0);
-    assert_true(cf_str_is(reply_of(&p), "yes") ||
-                cf_str_is(reply_of(&p), "no"));
+    assert_true(cf_str_is(reply_of(&p), "yes") || cf_str_is(reply_of(&p), "no"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--regex", "ab{3}[0-9]",
-               "--seed", "2", "x");
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--regex", "ab{3}[0-9]", "--seed", "2", "x");
     assert_int_equal(p.status, 0);
     assert_int_equal(reply_of(&p).n, 5);
     assert_memory_equal(cf_buf_cstr(&p.out), "abbb", 4);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--regex", "a", "--choice",
-               "b", "x");
+    CF_PROGRAM(&p, "run", "--no-store", "-m", model, "--regex", "a", "--choice", "b", "x");
     assert_int_equal(p.status, 2);
     cf_program_deinit(&p);
 }

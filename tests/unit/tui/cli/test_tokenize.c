@@ -27,8 +27,7 @@ static void test_tokenize__columns(void **state)
     (void)state;
     NEED_PROGRAM();
     cf_program p;
-    CF_PROGRAM(&p, "tokenize", "-m", vocab, "--bos", "--special",
-               "hello</s>\n\n");
+    CF_PROGRAM(&p, "tokenize", "-m", vocab, "--bos", "--special", "hello</s>\n\n");
     cf_program_expect(&p, 0,
                       " id  from    to  type     piece\n"
                       "  1     0     0  control  '<s>'\n"
@@ -92,27 +91,25 @@ static void test_tokenize__batch(void **state)
 {
     (void)state;
     NEED_PROGRAM();
-    static const char lines[] =
-        "{\"name\":\"a\",\"text\":\"hello\",\"add_special\":true}\n"
-        "{\"name\":\"b\",\"hex\":\"ff00\"}\n"
-        "{\"name\":\"c\",\"text\":\"</s>\",\"parse_special\":true}\n"
-        "{\"name\":\"d\",\"hex\":\"f\"}\n"
-        "{\"name\":\"e\"}\n"
-        "{\"name\":\"f\",\"text\":\"\",\"add_special\":true}\n";
+    static const char lines[] = "{\"name\":\"a\",\"text\":\"hello\",\"add_special\":true}\n"
+                                "{\"name\":\"b\",\"hex\":\"ff00\"}\n"
+                                "{\"name\":\"c\",\"text\":\"</s>\",\"parse_special\":true}\n"
+                                "{\"name\":\"d\",\"hex\":\"f\"}\n"
+                                "{\"name\":\"e\"}\n"
+                                "{\"name\":\"f\",\"text\":\"\",\"add_special\":true}\n";
     cf_error err;
     T_OK(cf_os_write_file(batch, lines, sizeof lines - 1, 0600, &err), err);
     cf_program p;
     CF_PROGRAM(&p, "tokenize", "-m", vocab, "--batch", batch);
-    cf_program_expect(
-        &p, 0,
-        "{\"name\":\"a\",\"ids\":[1,280],\"detok\":\"hello\"}\n"
-        "{\"name\":\"b\",\"ids\":[260,259,4],\"detok_hex\":\"ff00\"}\n"
-        "{\"name\":\"c\",\"ids\":[2],\"detok\":\"</s>\"}\n"
-        "{\"name\":\"d\",\"error\":{\"message\":"
-        "\"hex: an odd number of digits\"}}\n"
-        "{\"name\":\"e\",\"error\":{\"message\":"
-        "\"neither \\\"text\\\" nor \\\"hex\\\" nor \\\"ids\\\"\"}}\n"
-        "{\"name\":\"f\",\"ids\":[1],\"detok\":\"\"}\n");
+    cf_program_expect(&p, 0,
+                      "{\"name\":\"a\",\"ids\":[1,280],\"detok\":\"hello\"}\n"
+                      "{\"name\":\"b\",\"ids\":[260,259,4],\"detok_hex\":\"ff00\"}\n"
+                      "{\"name\":\"c\",\"ids\":[2],\"detok\":\"</s>\"}\n"
+                      "{\"name\":\"d\",\"error\":{\"message\":"
+                      "\"hex: an odd number of digits\"}}\n"
+                      "{\"name\":\"e\",\"error\":{\"message\":"
+                      "\"neither \\\"text\\\" nor \\\"hex\\\" nor \\\"ids\\\"\"}}\n"
+                      "{\"name\":\"f\",\"ids\":[1],\"detok\":\"\"}\n");
 }
 
 static void test_tokenize__failures(void **state)
@@ -131,12 +128,9 @@ static void test_tokenize__failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokenize__columns),
-        cmocka_unit_test(test_tokenize__hostile_text),
-        cmocka_unit_test(test_tokenize__json),
-        cmocka_unit_test(test_tokenize__ids),
-        cmocka_unit_test(test_tokenize__batch),
-        cmocka_unit_test(test_tokenize__failures),
+        cmocka_unit_test(test_tokenize__columns), cmocka_unit_test(test_tokenize__hostile_text),
+        cmocka_unit_test(test_tokenize__json),    cmocka_unit_test(test_tokenize__ids),
+        cmocka_unit_test(test_tokenize__batch),   cmocka_unit_test(test_tokenize__failures),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }

@@ -88,17 +88,14 @@ static void test_unsaved__output(void **state)
         "history export -a -f confab --db @full.db",
         "db path --db @full.db",
     };
-    static const char context[] =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
+    static const char context[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
     char folder[400];
     cf_error err;
     cf_program p;
     if (access("/dev/full", W_OK) != 0) {
         T_SKIP("there is no /dev/full");
     }
-    T_OK(cf_os_write_file(store_dir_file("context"), context,
-                          sizeof context - 1, 0600, &err),
-         err);
+    T_OK(cf_os_write_file(store_dir_file("context"), context, sizeof context - 1, 0600, &err), err);
     run(&p, store_dir_file("full.db")); /* something to export */
     cf_program_deinit(&p);
     snprintf(folder, sizeof folder, "%s", store_dir_file(""));
@@ -106,8 +103,7 @@ static void test_unsaved__output(void **state)
         cf_buf line = CF_BUF_INIT;
         cf_buf_addf(&line, "'%s' ", cf_program_path());
         for (const char *c = commands[i]; *c != '\0'; c++) {
-            cf_buf_add(&line, *c == '@' ? folder : c,
-                       *c == '@' ? strlen(folder) : 1);
+            cf_buf_add(&line, *c == '@' ? folder : c, *c == '@' ? strlen(folder) : 1);
         }
         cf_buf_adds(&line, " > /dev/full 2> /dev/null");
         int status = system(cf_buf_cstr(&line));
@@ -161,8 +157,7 @@ static void test_unsaved__full_disk_is_read(void **state)
         cf_program_run(&p, argv, NULL, 0);
         fill_disk(false);
         if (p.status != 0 || p.out.n == 0) {
-            fail_msg("%s %s: %d %s", argv[0], argv[1], p.status,
-                     cf_buf_cstr(&p.err));
+            fail_msg("%s %s: %d %s", argv[0], argv[1], p.status, cf_buf_cstr(&p.err));
         }
         cf_program_deinit(&p);
     }
@@ -198,8 +193,7 @@ static void test_unsaved__locked(void **state)
     sqlite3 *other;
     make(db);
     assert_int_equal(sqlite3_open(db, &other), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     run(&p, db);
     expect_unsaved(&p, "locked");
     sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
@@ -215,9 +209,7 @@ static void test_unsaved__linked_log(void **state)
     const char *db = store_dir_file("linked.db");
     cf_program p;
     make(db);
-    assert_int_equal(
-        symlink(store_dir_file("elsewhere"), store_dir_file("linked.db-wal")),
-        0);
+    assert_int_equal(symlink(store_dir_file("elsewhere"), store_dir_file("linked.db-wal")), 0);
     run(&p, db);
     assert_int_not_equal(p.status, 0);
     assert_true(p.err.n > 0);
@@ -251,9 +243,7 @@ static void test_unsaved__removed(void **state)
     static const char text[] = "{\"replies\":[{\"text\":\"An answer\","
                                "\"chunk\":1,\"delay_ms\":200}]}";
     snprintf(db, sizeof db, "%s", store_dir_file("removed.db"));
-    T_OK(cf_os_write_file(store_dir_file("slow"), text, sizeof text - 1, 0600,
-                          &err),
-         err);
+    T_OK(cf_os_write_file(store_dir_file("slow"), text, sizeof text - 1, 0600, &err), err);
     snprintf(slow, sizeof slow, "script:%s", store_dir_file("slow"));
     assert_int_equal(pthread_create(&thread, NULL, remover, db), 0);
     CF_PROGRAM(&p, "run", "-m", slow, "--db", db, "Question");
@@ -268,8 +258,7 @@ static int set_up(void **state)
     cf_error err;
     signal(SIGXFSZ, SIG_IGN);
     if (store_dir_make(state) != 0 ||
-        cf_os_write_file(store_dir_file("script"), text, sizeof text - 1, 0600,
-                         &err) != CF_OK) {
+        cf_os_write_file(store_dir_file("script"), text, sizeof text - 1, 0600, &err) != CF_OK) {
         return -1;
     }
     snprintf(model, sizeof model, "script:%s", store_dir_file("script"));

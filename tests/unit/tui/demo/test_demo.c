@@ -17,8 +17,7 @@ static cf_demo *new_demo(cf_store *store)
 }
 
 /* The result as JSON text; the caller releases it. */
-static cf_buf call(cf_demo *demo, cf_uuid here, const char *name,
-                   const char *arguments)
+static cf_buf call(cf_demo *demo, cf_uuid here, const char *name, const char *arguments)
 {
     json_t *args, *result;
     cf_error err;
@@ -32,21 +31,18 @@ static cf_buf call(cf_demo *demo, cf_uuid here, const char *name,
     return out;
 }
 
-static void check(cf_demo *demo, const char *name, const char *arguments,
-                  const char *want)
+static void check(cf_demo *demo, const char *name, const char *arguments, const char *want)
 {
     cf_buf got = call(demo, (cf_uuid){{0}}, name, arguments);
     assert_string_equal(cf_buf_cstr(&got), want);
     cf_buf_deinit(&got);
 }
 
-static void check_part(cf_demo *demo, const char *name, const char *arguments,
-                       const char *part)
+static void check_part(cf_demo *demo, const char *name, const char *arguments, const char *part)
 {
     cf_buf got = call(demo, (cf_uuid){{0}}, name, arguments);
     if (strstr(cf_buf_cstr(&got), part) == NULL) {
-        fail_msg("%s(%s) gives %s, without %s", name, arguments,
-                 cf_buf_cstr(&got), part);
+        fail_msg("%s(%s) gives %s, without %s", name, arguments, cf_buf_cstr(&got), part);
     }
     cf_buf_deinit(&got);
 }
@@ -59,21 +55,15 @@ static void test_demo__known_answers(void **state)
     assert_true(cf_os_parse_time(&now, "2025-07-01T12:05:59Z"));
     cf_os_freeze_clock(now);
     check(d, "calculate", "{\"expression\":\"(12+8)*2.5\"}", "{\"result\":50}");
-    check(d, "calculate", "{\"expression\":\"1/0\"}",
-          "{\"error\":\"division by zero\"}");
-    check(d, "get_time", "{\"timezone\":\"Tokyo\"}",
-          "{\"timezone\":\"Tokyo\",\"time\":\"21:05\"}");
-    check(d, "get_time", "{\"timezone\":\"UTC-5\"}",
-          "{\"timezone\":\"UTC-5\",\"time\":\"07:05\"}");
-    check(d, "convert_currency",
-          "{\"amount\":100,\"from\":\"EUR\",\"to\":\"USD\"}",
+    check(d, "calculate", "{\"expression\":\"1/0\"}", "{\"error\":\"division by zero\"}");
+    check(d, "get_time", "{\"timezone\":\"Tokyo\"}", "{\"timezone\":\"Tokyo\",\"time\":\"21:05\"}");
+    check(d, "get_time", "{\"timezone\":\"UTC-5\"}", "{\"timezone\":\"UTC-5\",\"time\":\"07:05\"}");
+    check(d, "convert_currency", "{\"amount\":100,\"from\":\"EUR\",\"to\":\"USD\"}",
           "{\"amount\":117,\"currency\":\"USD\",\"source\":\"bundled table\"}");
-    check(d, "convert_currency",
-          "{\"amount\":19.99,\"from\":\"usd\",\"to\":\"gbp\"}",
+    check(d, "convert_currency", "{\"amount\":19.99,\"from\":\"usd\",\"to\":\"gbp\"}",
           "{\"amount\":14.61,\"currency\":\"GBP\",\"source\":\"bundled "
           "table\"}");
-    check(d, "convert_currency",
-          "{\"amount\":10,\"from\":\"EUR\",\"to\":\"JPY\"}",
+    check(d, "convert_currency", "{\"amount\":10,\"from\":\"EUR\",\"to\":\"JPY\"}",
           "{\"amount\":1690,\"currency\":\"JPY\",\"source\":\"bundled "
           "table\"}");
     check(d, "get_stock_price", "{\"symbol\":\"aapl\"}",
@@ -89,11 +79,9 @@ static void test_demo__known_answers(void **state)
     check(d, "search_notes", "{\"query\":\"submarine\"}", "{\"notes\":[]}");
     check_part(d, "get_weather", "{\"location\":\"Oslo\"}",
                "{\"location\":\"Oslo\",\"temperature\":");
-    check_part(d, "get_weather",
-               "{\"location\":\"oslo, norway\",\"unit\":\"fahrenheit\"}",
+    check_part(d, "get_weather", "{\"location\":\"oslo, norway\",\"unit\":\"fahrenheit\"}",
                "\"unit\":\"fahrenheit\",\"condition\":\"");
-    check_part(d, "get_weather", "{\"location\":\"Oslo\"}",
-               "\"source\":\"bundled table\"}");
+    check_part(d, "get_weather", "{\"location\":\"Oslo\"}", "\"source\":\"bundled table\"}");
     cf_os_freeze_clock(0);
     cf_demo_free(d);
 }
@@ -104,11 +92,9 @@ static void test_demo__weather_is_the_same_all_day(void **state)
     (void)state;
     cf_demo *d = new_demo(NULL);
     cf_os_freeze_clock(INT64_C(86400000) * 20000);
-    cf_buf a =
-        call(d, (cf_uuid){{0}}, "get_weather", "{\"location\":\"Rome\"}");
+    cf_buf a = call(d, (cf_uuid){{0}}, "get_weather", "{\"location\":\"Rome\"}");
     cf_os_freeze_clock(INT64_C(86400000) * 20001 - 1);
-    cf_buf b =
-        call(d, (cf_uuid){{0}}, "get_weather", "{\"location\":\"Rome\"}");
+    cf_buf b = call(d, (cf_uuid){{0}}, "get_weather", "{\"location\":\"Rome\"}");
     assert_string_equal(cf_buf_cstr(&a), cf_buf_cstr(&b));
     cf_buf_deinit(&a);
     cf_buf_deinit(&b);
@@ -120,12 +106,11 @@ static void test_demo__weather_is_the_same_all_day(void **state)
 static void test_demo__hostile_arguments(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "get_weather",      "get_time",     "calculate",    "set_timer",
-        "convert_currency", "search_notes", "send_message", "get_stock_price"};
-    static const char *const keys[] = {"location", "timezone", "expression",
-                                       "minutes",  "amount",   "query",
-                                       "to",       "symbol"};
+    static const char *const names[] = {"get_weather",  "get_time",         "calculate",
+                                        "set_timer",    "convert_currency", "search_notes",
+                                        "send_message", "get_stock_price"};
+    static const char *const keys[] = {"location", "timezone", "expression", "minutes",
+                                       "amount",   "query",    "to",         "symbol"};
     static const char *const values[] = {"null",
                                          "true",
                                          "-1",
@@ -146,14 +131,12 @@ static void test_demo__hostile_arguments(void **state)
         check_part(d, names[n], "{}", "{\"error\":\"");
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
             cf_buf args = CF_BUF_INIT;
-            cf_buf_addf(&args, "{\"%s\":%s,\"text\":%s,\"from\":%s,\"to\":%s}",
-                        keys[n], values[v], values[v], values[v], values[v]);
+            cf_buf_addf(&args, "{\"%s\":%s,\"text\":%s,\"from\":%s,\"to\":%s}", keys[n], values[v],
+                        values[v], values[v], values[v]);
             cf_buf got = call(d, (cf_uuid){{0}}, names[n], cf_buf_cstr(&args));
             bool is_found = strncmp(cf_buf_cstr(&got), "{\"notes\":[", 10) == 0;
-            if (!is_found &&
-                strncmp(cf_buf_cstr(&got), "{\"error\":\"", 10) != 0) {
-                fail_msg("%s(%s): %s", names[n], cf_buf_cstr(&args),
-                         cf_buf_cstr(&got));
+            if (!is_found && strncmp(cf_buf_cstr(&got), "{\"error\":\"", 10) != 0) {
+                fail_msg("%s(%s): %s", names[n], cf_buf_cstr(&args), cf_buf_cstr(&got));
             }
             cf_buf_deinit(&got);
             cf_buf_deinit(&args);
@@ -171,9 +154,7 @@ static void test_demo__hostile_arguments(void **state)
     cf_buf_deinit(&big);
     cf_error err;
     json_t *result;
-    T_FAILS(
-        cf_demo_run(d, (cf_uuid){{0}}, cf_str_from("rm"), NULL, &result, &err),
-        CF_ENOTFOUND);
+    T_FAILS(cf_demo_run(d, (cf_uuid){{0}}, cf_str_from("rm"), NULL, &result, &err), CF_ENOTFOUND);
     cf_demo_free(d);
 }
 
@@ -192,14 +173,13 @@ static void test_demo__declarations(void **state)
     }
     cf_buf first = CF_BUF_INIT;
     cf_json_write(&first, json_array_get(v, 0));
-    assert_string_equal(
-        cf_buf_cstr(&first),
-        "{\"type\":\"function\",\"function\":{\"name\":\"get_weather\","
-        "\"description\":\"Get the current weather for a place\","
-        "\"parameters\":{\"type\":\"object\",\"properties\":{\"location\":{"
-        "\"type\":\"string\",\"description\":\"City name\"},\"unit\":{"
-        "\"type\":\"string\",\"description\":\"celsius or fahrenheit\"}},"
-        "\"required\":[\"location\"]}}}");
+    assert_string_equal(cf_buf_cstr(&first),
+                        "{\"type\":\"function\",\"function\":{\"name\":\"get_weather\","
+                        "\"description\":\"Get the current weather for a place\","
+                        "\"parameters\":{\"type\":\"object\",\"properties\":{\"location\":{"
+                        "\"type\":\"string\",\"description\":\"City name\"},\"unit\":{"
+                        "\"type\":\"string\",\"description\":\"celsius or fahrenheit\"}},"
+                        "\"required\":[\"location\"]}}}");
     cf_buf_deinit(&first);
     assert_false(cf_demo_has(cf_str_from("get_weathe")));
     cf_tool_set_free(set);
@@ -214,8 +194,7 @@ static void test_demo__timers(void **state)
     assert_int_equal(cf_demo_wait_ms(d), -1);
     assert_false(cf_demo_ring(d, &text));
     for (int i = 0; i < 16; i++) {
-        check_part(d, "set_timer", "{\"minutes\":1440,\"label\":\"a\\nb\"}",
-                   "\"started\"");
+        check_part(d, "set_timer", "{\"minutes\":1440,\"label\":\"a\\nb\"}", "\"started\"");
     }
     check_part(d, "set_timer", "{\"minutes\":1}", "16 timers run already");
     int wait = cf_demo_wait_ms(d);
@@ -263,21 +242,18 @@ static void test_demo__notes_come_from_the_history(void **state)
     put(store, "", "whales are large");
     check(d, "search_notes", "{\"query\":\"garage\"}", "{\"notes\":[]}");
     cf_buf got = call(d, here, "search_notes", "{\"query\":\"Whale\"}");
-    assert_string_equal(cf_buf_cstr(&got),
-                        "{\"notes\":[\"whales are large\"]}");
+    assert_string_equal(cf_buf_cstr(&got), "{\"notes\":[\"whales are large\"]}");
     cf_buf_deinit(&got);
     /* Conversations tagged as notes come first. */
     put(store, "notes", "a book about whales for Mia");
     got = call(d, here, "search_notes", "{\"query\":\"whales\"}");
-    assert_string_equal(cf_buf_cstr(&got),
-                        "{\"notes\":[\"a book about whales for Mia\"]}");
+    assert_string_equal(cf_buf_cstr(&got), "{\"notes\":[\"a book about whales for Mia\"]}");
     cf_buf_deinit(&got);
     got = call(d, here, "search_notes", "{\"query\":\"the whales of Mia\"}");
     assert_non_null(strstr(cf_buf_cstr(&got), "a book about whales"));
     cf_buf_deinit(&got);
     /* Filters and operators of the search are words here. */
-    check_part(d, "search_notes", "{\"query\":\"in:trash -whales \\\"\"}",
-               "{\"notes\":[");
+    check_part(d, "search_notes", "{\"query\":\"in:trash -whales \\\"\"}", "{\"notes\":[");
     cf_demo_free(d);
     cf_store_close(store);
 }
@@ -289,8 +265,7 @@ static void test_demo__messages_stay_here(void **state)
     cf_demo *d = new_demo(store);
     check(d, "send_message", "{\"to\":\"Anna\",\"text\":\"I am late\"}",
           "{\"status\":\"stored in the local outbox\",\"to\":\"Anna\"}");
-    check_part(d, "send_message", "{\"to\":\"Bob\",\"text\":\"so am I\"}",
-               "stored");
+    check_part(d, "send_message", "{\"to\":\"Bob\",\"text\":\"so am I\"}", "stored");
     cf_arena arena;
     const cf_store_conv *rows;
     cf_store_tree tree;
@@ -309,8 +284,7 @@ static void test_demo__messages_stay_here(void **state)
     cf_store_close(store);
 
     d = new_demo(NULL);
-    check_part(d, "send_message", "{\"to\":\"Anna\",\"text\":\"x\"}",
-               "history is off");
+    check_part(d, "send_message", "{\"to\":\"Anna\",\"text\":\"x\"}", "history is off");
     cf_demo_free(d);
 }
 

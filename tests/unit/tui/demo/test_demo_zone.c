@@ -50,8 +50,7 @@ static void test_zone__rules(void **state)
     };
     for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
         int32_t offset = 0;
-        assert_true(
-            cf_zone_posix(&offset, cf_str_from(t[i].rule), at(t[i].when)));
+        assert_true(cf_zone_posix(&offset, cf_str_from(t[i].rule), at(t[i].when)));
         assert_int_equal(offset / 60, t[i].minutes);
     }
 }
@@ -197,8 +196,7 @@ static void test_zone__broken_files(void **state)
         size_t k = cf_rand_below(&r, b.n);
         char was = b.p[k];
         b.p[k] = (char)cf_rand_below(&r, 256);
-        if (cf_zone_tzif(&offset, cf_str_make(b.p, b.n),
-                         (int64_t)cf_rand_below(&r, 4000))) {
+        if (cf_zone_tzif(&offset, cf_str_make(b.p, b.n), (int64_t)cf_rand_below(&r, 4000))) {
             assert_true(offset > -700000 && offset < 700000);
         }
         b.p[k] = was;
@@ -215,27 +213,16 @@ static void test_zone__names(void **state)
         const char *name;
         int32_t minutes;
     } t[] = {
-        {"UTC", 0},
-        {"utc", 0},
-        {"GMT+2", 120},
-        {"UTC-03:30", -210},
-        {"CET", 60},
-        {"EST", -300},
-        {"Tokyo", 540},
-        {"tokyo", 540},
-        {"Asia/Tokyo", 540},
-        {"asia/tokyo", 540},
-        {"Delhi, India", 330},
-        {"New Delhi", 330},
+        {"UTC", 0},          {"utc", 0},          {"GMT+2", 120},        {"UTC-03:30", -210},
+        {"CET", 60},         {"EST", -300},       {"Tokyo", 540},        {"tokyo", 540},
+        {"Asia/Tokyo", 540}, {"asia/tokyo", 540}, {"Delhi, India", 330}, {"New Delhi", 330},
         {"Dubai", 240},
     };
     for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
         int32_t offset;
         cf_error err;
         /* No database: the cities' own rules. */
-        T_OK(cf_zone_find(&offset, cf_str_from(t[i].name), 1750000000,
-                          "/nonexistent", &err),
-             err);
+        T_OK(cf_zone_find(&offset, cf_str_from(t[i].name), 1750000000, "/nonexistent", &err), err);
         assert_int_equal(offset / 60, t[i].minutes);
     }
     static const char *const bad[] = {
@@ -255,26 +242,20 @@ static void test_zone__names(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         int32_t offset;
         cf_error err;
-        T_FAILS(cf_zone_find(&offset, cf_str_from(bad[i]), 1750000000,
-                             "/usr/share/zoneinfo", &err),
+        T_FAILS(cf_zone_find(&offset, cf_str_from(bad[i]), 1750000000, "/usr/share/zoneinfo", &err),
                 CF_ENOTFOUND);
         assert_true(err.text[0] != '\0');
     }
     int32_t offset;
-    T_FAILS(
-        cf_zone_find(&offset, cf_str_make("UTC\0x", 5), 1750000000, "/", NULL),
-        CF_ENOTFOUND);
+    T_FAILS(cf_zone_find(&offset, cf_str_make("UTC\0x", 5), 1750000000, "/", NULL), CF_ENOTFOUND);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zone__rules),
-        cmocka_unit_test(test_zone__bad_rules),
-        cmocka_unit_test(test_zone__places),
-        cmocka_unit_test(test_zone__files),
-        cmocka_unit_test(test_zone__broken_files),
-        cmocka_unit_test(test_zone__names),
+        cmocka_unit_test(test_zone__rules),        cmocka_unit_test(test_zone__bad_rules),
+        cmocka_unit_test(test_zone__places),       cmocka_unit_test(test_zone__files),
+        cmocka_unit_test(test_zone__broken_files), cmocka_unit_test(test_zone__names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

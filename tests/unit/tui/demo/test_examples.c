@@ -134,13 +134,10 @@ static void test_examples__templates(void **state)
     const cf_store_query q = {.text = cf_str_from("broken")};
     T_OK(cf_store_list(store, &q, &arena, &rows, &n, &err), err);
     assert_int_equal(n, 1);
-    T_OK(
-        cf_store_get_tree(store, rows[0].id, CF_TREE_RUNS, &arena, &tree, &err),
-        err);
+    T_OK(cf_store_get_tree(store, rows[0].id, CF_TREE_RUNS, &arena, &tree, &err), err);
     size_t n_named = 0;
     for (size_t i = 0; i < tree.n; i++) {
-        n_named += tree.turns[i].run != NULL &&
-                   tree.turns[i].run->template_hash.n == 64;
+        n_named += tree.turns[i].run != NULL && tree.turns[i].run->template_hash.n == 64;
     }
     assert_int_equal(n_named, 4);
     cf_arena_deinit(&arena);

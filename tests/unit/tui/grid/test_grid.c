@@ -45,8 +45,7 @@ static void test_put__what_people_see(void **state)
     shows("\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9!", 40,
           "\xF0\x9F\x91\xA8+\xF0\x9F\x91\xA9!");
     shows("1\xEF\xB8\x8F\xE2\x83\xA3.", 40, "[1].");
-    shows("\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD", 40,
-          "\xF0\x9F\x91\x8D+\xF0\x9F\x8F\xBD");
+    shows("\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD", 40, "\xF0\x9F\x91\x8D+\xF0\x9F\x8F\xBD");
     shows("\xF0\x9F\x87\xB3\xF0\x9F\x87\xB4", 40, "NO"); /* flag */
     shows("zero\xE2\x80\x8Bwidth", 40, "zero\\u{200b}width");
 }
@@ -105,8 +104,7 @@ static void test_box__title_and_ascii(void **state)
     cf_grid_init(&g);
     T_OK(cf_grid_resize(&g, 12, 3, &err), err);
     g.ascii_lines = true;
-    cf_grid_box(&g, (cf_rect){0, 0, 12, 3}, "Turns", CF_STYLE_BORDER,
-                CF_STYLE_TITLE);
+    cf_grid_box(&g, (cf_rect){0, 0, 12, 3}, "Turns", CF_STYLE_BORDER, CF_STYLE_TITLE);
     cf_buf b = CF_BUF_INIT;
     cf_grid_dump(&g, &b);
     assert_string_equal(b.p, "+- Turns --+\n|          |\n+----------+\n");
@@ -135,13 +133,11 @@ static void test_put__random_bytes_are_safe(void **state)
             if (cf_rand_below(&r, 2) == 0 || n - i < 4) {
                 text[i++] = (char)cf_rand_below(&r, 256);
             } else {
-                i += cf_utf8_encode(text + i,
-                                    (uint32_t)cf_rand_below(&r, 0x3100));
+                i += cf_utf8_encode(text + i, (uint32_t)cf_rand_below(&r, 0x3100));
             }
         }
         cf_grid_clear(&g);
-        int used =
-            cf_grid_put(&g, 0, 0, 50, cf_str_make(text, n), CF_STYLE_NORMAL);
+        int used = cf_grid_put(&g, 0, 0, 50, cf_str_make(text, n), CF_STYLE_NORMAL);
         assert_in_range(used, 0, 50);
         cf_buf b = CF_BUF_INIT;
         cf_grid_dump(&g, &b);
@@ -181,8 +177,7 @@ static void test_wrap__table(void **state)
     wraps("ab cdefghij", 4, "ab/cdef/ghij/");
     wraps("a\n\nb\n", 4, "a//b//");
     wraps("aaaa bbbb", 4, "aaaa/bbbb/");
-    wraps("\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", 5,
-          "\xE6\x97\xA5\xE6\x9C\xAC/\xE8\xAA\x9E/");
+    wraps("\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", 5, "\xE6\x97\xA5\xE6\x9C\xAC/\xE8\xAA\x9E/");
     /* A mark belongs to the letter before it, also at the edge. */
     wraps("abce\xCC\x81"
           "fgh",
@@ -197,8 +192,7 @@ static void test_wrap__growing_equals_whole(void **state)
     (void)state;
     cf_rand r = {11};
     static const char *const word[] = {
-        "a",         "word", "\n", " ", "longer-than-most", "\xE6\x97\xA5",
-        "e\xCC\x81", "\t"};
+        "a", "word", "\n", " ", "longer-than-most", "\xE6\x97\xA5", "e\xCC\x81", "\t"};
     for (int round = 0; round < 300; round++) {
         cf_buf text = CF_BUF_INIT;
         cf_wrapped grown = {0};
@@ -210,13 +204,9 @@ static void test_wrap__growing_equals_whole(void **state)
             if (cf_rand_below(&r, 3) == 0) {
                 cf_buf_adds(&text, " ");
             }
-            T_OK(cf_wrapped_update(&grown, cf_str_make(text.p, text.n), width,
-                                   &err),
-                 err);
+            T_OK(cf_wrapped_update(&grown, cf_str_make(text.p, text.n), width, &err), err);
         }
-        T_OK(
-            cf_wrapped_update(&whole, cf_str_make(text.p, text.n), width, &err),
-            err);
+        T_OK(cf_wrapped_update(&whole, cf_str_make(text.p, text.n), width, &err), err);
         assert_int_equal(grown.n, whole.n);
         size_t at = 0;
         for (size_t i = 0; i < whole.n; i++) {
@@ -225,8 +215,7 @@ static void test_wrap__growing_equals_whole(void **state)
                 assert_non_null(strchr(" \n\t", text.p[at]));
             }
             at += whole.v[i].len;
-            size_t cells =
-                cf_text_width(text.p + whole.v[i].off, whole.v[i].len);
+            size_t cells = cf_text_width(text.p + whole.v[i].off, whole.v[i].len);
             assert_true(cells <= (size_t)(width > 8 ? width : 8));
         }
         cf_wrapped_deinit(&grown);

@@ -7,8 +7,7 @@
 
 static uint32_t at(const cf_pixmap *p, int x, int y)
 {
-    const unsigned char *v =
-        p->rgb + 3 * ((size_t)y * (size_t)p->w + (size_t)x);
+    const unsigned char *v = p->rgb + 3 * ((size_t)y * (size_t)p->w + (size_t)x);
     return (uint32_t)v[0] << 16 | (uint32_t)v[1] << 8 | v[2];
 }
 
@@ -46,8 +45,7 @@ static void test_grid_pixels__every_letter_is_drawn(void **state)
     }
     assert_null(cf_font_glyph(' '));
     assert_null(cf_font_glyph(0xE9));
-    static const uint32_t others[] = {0x2500, 0x253C, 0x2581, 0x2588,
-                                      0x28FF, 0xB7,   0x65E5};
+    static const uint32_t others[] = {0x2500, 0x253C, 0x2581, 0x2588, 0x28FF, 0xB7, 0x65E5};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         cf_grid_fill(&g, (cf_rect){0, 0, 1, 1}, others[i], CF_STYLE_NORMAL);
         assert_true(ink_of(&g) > 0);

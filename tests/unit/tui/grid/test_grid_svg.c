@@ -78,8 +78,7 @@ static void test_svg__grounds_and_lines(void **state)
     cf_grid g;
     cf_buf out = CF_BUF_INIT;
     make(&g, 6, 3);
-    cf_grid_box(&g, (cf_rect){0, 0, 3, 3}, NULL, CF_STYLE_BORDER,
-                CF_STYLE_BORDER);
+    cf_grid_box(&g, (cf_rect){0, 0, 3, 3}, NULL, CF_STYLE_BORDER, CF_STYLE_BORDER);
     cf_grid_puts(&g, 3, 1, 3, "x", CF_STYLE_BREAK | CF_UNDERLINE);
     cf_grid_fill(&g, (cf_rect){4, 2, 1, 1}, 0x2588, CF_STYLE_NORMAL);
     g.cursor_x = 5;
@@ -108,8 +107,7 @@ static void test_svg__grounds_and_lines(void **state)
 static void read_back(const char *svg, char *rows, int w, int h)
 {
     memset(rows, ' ', (size_t)w * (size_t)h);
-    for (const char *p = strstr(svg, "<text x="); p != NULL;
-         p = strstr(p, "<text x=")) {
+    for (const char *p = strstr(svg, "<text x="); p != NULL; p = strstr(p, "<text x=")) {
         int x, y;
         assert_int_equal(sscanf(p, "<text x=\"%d\" y=\"%d\"", &x, &y), 2);
         int at = (y - 26) / 19 * w + (x - 12) / 9;
@@ -118,10 +116,7 @@ static void read_back(const char *svg, char *rows, int w, int h)
             p += strncmp(p, "&amp;", 5) == 0                                ? 5
                  : strncmp(p, "&lt;", 4) == 0 || strncmp(p, "&gt;", 4) == 0 ? 4
                                                                             : 1;
-            rows[at++] = *one != '&'     ? *one
-                         : one[1] == 'l' ? '<'
-                         : one[1] == 'g' ? '>'
-                                         : '&';
+            rows[at++] = *one != '&' ? *one : one[1] == 'l' ? '<' : one[1] == 'g' ? '>' : '&';
         }
     }
 }
@@ -139,13 +134,10 @@ static void test_svg__nothing_is_lost(void **state)
         char want[W * H], got[W * H];
         make(&g, W, H);
         for (int i = 0; i < W * H; i++) {
-            want[i] = (char)(cf_rand_below(&r, 3) == 0
-                                 ? ' '
-                                 : (int)(33 + cf_rand_below(&r, 94)));
+            want[i] = (char)(cf_rand_below(&r, 3) == 0 ? ' ' : (int)(33 + cf_rand_below(&r, 94)));
             char text[2] = {want[i], '\0'};
             cf_style style = (cf_style)cf_rand_below(&r, 4);
-            cf_grid_puts(&g, i % W, i / W, 1, text,
-                         cf_rand_below(&r, 2) ? CF_STYLE_NORMAL : style);
+            cf_grid_puts(&g, i % W, i / W, 1, text, cf_rand_below(&r, 2) ? CF_STYLE_NORMAL : style);
         }
         draw(&g, &out);
         read_back(cf_buf_cstr(&out), got, W, H);
@@ -172,8 +164,7 @@ static void test_svg__every_allocation_may_fail(void **state)
     (void)state;
     cf_grid g;
     make(&g, 12, 3);
-    cf_grid_box(&g, (cf_rect){0, 0, 12, 3}, "title", CF_STYLE_BORDER,
-                CF_STYLE_TITLE);
+    cf_grid_box(&g, (cf_rect){0, 0, 12, 3}, "title", CF_STYLE_BORDER, CF_STYLE_TITLE);
     size_t nth = 0;
     cf_status st;
     do {

@@ -37,11 +37,10 @@ static void test_theme__can_be_read(void **state)
         for (cf_style s = 0; s < CF_STYLE_COUNT; s++) {
             cf_cell cell = {{{'x', 0, 0, 0}, 1}, s, 0, 0};
             cf_ink k = cf_ink_of(&cell, &theme);
-            bool is_faint = s == CF_STYLE_BORDER || s == CF_STYLE_PLOT_0 ||
-                            s == CF_STYLE_IMAGE;
+            bool is_faint = s == CF_STYLE_BORDER || s == CF_STYLE_PLOT_0 || s == CF_STYLE_IMAGE;
             if (!is_faint && contrast(k.fg, k.bg) < 3.5) {
-                fail_msg("%s on %s: %.2f", cf_style_get_name(s),
-                         light ? "light" : "dark", contrast(k.fg, k.bg));
+                fail_msg("%s on %s: %.2f", cf_style_get_name(s), light ? "light" : "dark",
+                         contrast(k.fg, k.bg));
             }
         }
     }
@@ -74,10 +73,8 @@ static void test_theme__own_colors_stay(void **state)
     cf_theme_set_light(&theme, true);
     cf_look look = cf_theme_look(&theme, CF_STYLE_FOCUS, CF_TRUE_COLOR);
     assert_int_equal(look.fg, CF_RGB(0x102030));
-    assert_int_equal(cf_theme_set(&theme, "focus #10203 default", &err),
-                     CF_EINVAL);
-    assert_int_equal(cf_theme_set(&theme, "focus #10203g default", &err),
-                     CF_EINVAL);
+    assert_int_equal(cf_theme_set(&theme, "focus #10203 default", &err), CF_EINVAL);
+    assert_int_equal(cf_theme_set(&theme, "focus #10203g default", &err), CF_EINVAL);
 }
 
 int main(void)

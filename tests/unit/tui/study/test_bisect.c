@@ -13,8 +13,7 @@ typedef struct want {
     size_t n_asked;
 } want;
 
-static cf_status has_item(void *ud, const cf_str *v, size_t n, bool *is_bad,
-                          cf_error *err)
+static cf_status has_item(void *ud, const cf_str *v, size_t n, bool *is_bad, cf_error *err)
 {
     want *w = ud;
     (void)err;

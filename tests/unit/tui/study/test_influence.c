@@ -66,9 +66,8 @@ static int tear_down(void **state)
 static const char *const cities[] = {"Oslo",  "Lima",   "Cairo", "Paris",
                                      "Tokyo", "Berlin", "Quito", "Dublin"};
 static const char *const small_talk[] = {
-    "Hello!",        "Thanks, that helps.", "What is a prompt?",
-    "Who made you?", "That is nice.",       "What is confab?",
-    "How are you?",  "Good morning.",
+    "Hello!",        "Thanks, that helps.", "What is a prompt?", "Who made you?",
+    "That is nice.", "What is confab?",     "How are you?",      "Good morning.",
 };
 enum { N_CITIES = 8, N_TALK = 8 };
 
@@ -99,21 +98,18 @@ static void plant(planted *p, unsigned k)
 {
     const char *city = cities[k / 4 % N_CITIES];
     char text[200];
-    *p = (planted){.messages = json_array(),
-                   .o = {.message = SIZE_MAX, .tool = SIZE_MAX}};
+    *p = (planted){.messages = json_array(), .o = {.message = SIZE_MAX, .tool = SIZE_MAX}};
     unsigned talk = 1 + k / 32 % 3;
     add_talk(p->messages, talk, k);
     p->index = p->message = json_array_size(p->messages);
-    snprintf(text, sizeof text, "%sWhat is the weather in %s?%s",
-             k % 4 == 2 ? "I am back. " : "", city,
-             k % 4 == 2 ? " Thank you!" : "");
+    snprintf(text, sizeof text, "%sWhat is the weather in %s?%s", k % 4 == 2 ? "I am back. " : "",
+             city, k % 4 == 2 ? " Thank you!" : "");
     add(p->messages, "user", text);
     p->kind = CF_PART_MESSAGE;
     if (k % 4 == 1) {
         p->kind = CF_PART_TOOL;
         for (p->index = 0;; p->index++) {
-            const json_t *f =
-                json_object_get(json_array_get(b.tools, p->index), "function");
+            const json_t *f = json_object_get(json_array_get(b.tools, p->index), "function");
             assert_non_null(f);
             if (cf_str_is(cf_json_get_str(f, "name"), "get_weather")) {
                 break;
@@ -136,8 +132,7 @@ static void plant(planted *p, unsigned k)
                  city, degrees);
         p->index = p->message = json_array_size(p->messages);
         add(p->messages, "tool", text);
-        snprintf(text, sizeof text, "It is %u degrees celsius and sunny in %s.",
-                 degrees, city);
+        snprintf(text, sizeof text, "It is %u degrees celsius and sunny in %s.", degrees, city);
         add(p->messages, "assistant", text);
     }
     p->o.kinds = 1u << p->kind;
@@ -151,9 +146,9 @@ static void make_case(cf_study_case *c, const json_t *messages)
     const cf_preface preface = {.tools = b.tools};
     cf_study_case_init(c);
     T_OK(cf_conversation_new(&conv, &preface, &err), err);
-    T_OK(cf_conversation_add_messages(conv, messages, (cf_uuid){{0}}, NULL,
-                                      NULL, &last, NULL, &err),
-         err);
+    T_OK(
+        cf_conversation_add_messages(conv, messages, (cf_uuid){{0}}, NULL, NULL, &last, NULL, &err),
+        err);
     T_OK(cf_conversation_set_head(conv, last, &err), err);
     T_OK(cf_study_case_of(c, conv, &b.engine, NULL, &err), err);
     cf_conversation_free(conv);
@@ -181,11 +176,11 @@ static bool names_first(unsigned k)
     size_t order[CF_INFLUENCE_PARTS_MAX];
     cf_influence_sort(&v, order);
     const cf_part *first = &v.row[order[0]].part;
-    bool is = first->index == p.index &&
-              (p.kind != CF_PART_SENTENCE || first->message == p.message);
+    bool is =
+        first->index == p.index && (p.kind != CF_PART_SENTENCE || first->message == p.message);
     if (!is) {
-        print_message("case %u: part %zu of message %zu is first, not %zu\n", k,
-                      first->index, first->message, p.index);
+        print_message("case %u: part %zu of message %zu is first, not %zu\n", k, first->index,
+                      first->message, p.index);
     }
     cf_influence_deinit(&v);
     cf_study_case_deinit(&c);
@@ -218,8 +213,7 @@ static void check_same(const cf_influence *a, const cf_influence *c)
     for (size_t i = 0; i < a->n_row; i++) {
         assert_int_equal(a->row[i].has_delta, c->row[i].has_delta);
         if (a->row[i].has_delta) {
-            assert_memory_equal(a->row[i].log_p, c->row[i].log_p,
-                                a->n_target * sizeof(float));
+            assert_memory_equal(a->row[i].log_p, c->row[i].log_p, a->n_target * sizeof(float));
         }
     }
 }
@@ -238,20 +232,15 @@ static void check_alone(const cf_study_case *c, const cf_influence *v)
         cf_session *s;
         T_OK(cf_parts_change(&changed, &all, &v->row[i].part, NULL, &err), err);
         T_OK(cf_study_render(&b.engine, &changed, &arena, &prompt, &err), err);
-        T_OK(cf_prompt_tokenise(&list, &prompt, c->reply, b.engine.tok, &arena,
-                                &err),
-             err);
+        T_OK(cf_prompt_tokenise(&list, &prompt, c->reply, b.engine.tok, &arena, &err), err);
         cf_token *ids = cf_arena_calloc(&arena, list.n, sizeof *ids);
         float *log_p = cf_arena_calloc(&arena, list.n, sizeof *log_p);
         for (size_t k = 0; k < list.n; k++) {
             ids[k] = list.v[k].id;
         }
         T_OK(cf_session_new(&s, b.opened.engine, NULL, &err), err);
-        T_OK(cf_session_score(s, ids, list.n, list.n - v->n_target, NULL, log_p,
-                              &err),
-             err);
-        assert_memory_equal(log_p, v->row[i].log_p,
-                            v->n_target * sizeof(float));
+        T_OK(cf_session_score(s, ids, list.n, list.n - v->n_target, NULL, log_p, &err), err);
+        assert_memory_equal(log_p, v->row[i].log_p, v->n_target * sizeof(float));
         cf_session_free(s);
         cf_parts_drop(&changed);
     }
@@ -303,9 +292,7 @@ static void test_influence__options(void **state)
     make(&whole, &c, NULL, &o);
     o.has_span = true;
     cf_error err;
-    T_OK(cf_influence_argument(&c, &b.engine, "0.location", &o.span_from,
-                               &o.span_to, &err),
-         err);
+    T_OK(cf_influence_argument(&c, &b.engine, "0.location", &o.span_from, &o.span_to, &err), err);
     make(&part, &c, NULL, &o);
     assert_true(part.n_target < whole.n_target);
     size_t at = 0;
@@ -367,24 +354,19 @@ static void test_influence__refuses(void **state)
                               .span_to = 5001};
     cf_influence_init(&v);
     T_OK(cf_study_scorer_init(&s, b.engine.backend, NULL, NULL, &err), err);
-    T_FAILS(cf_influence_make(&v, &c, &b.engine, &s, &o, NULL, NULL, &err),
-            CF_EINVAL);
+    T_FAILS(cf_influence_make(&v, &c, &b.engine, &s, &o, NULL, NULL, &err), CF_EINVAL);
     o.has_span = false;
     o.change = CF_CHANGE_NEUTRAL;
     o.keeps_positions = true;
-    T_FAILS(cf_influence_make(&v, &c, &b.engine, &s, &o, NULL, NULL, &err),
-            CF_EINVAL);
+    T_FAILS(cf_influence_make(&v, &c, &b.engine, &s, &o, NULL, NULL, &err), CF_EINVAL);
     cf_cancel stop = true;
     s.cancel = &stop;
     o.keeps_positions = false;
     o.change = CF_CHANGE_LEAVE_OUT;
-    T_FAILS(cf_influence_make(&v, &c, &b.engine, &s, &o, NULL, NULL, &err),
-            CF_ECANCELLED);
+    T_FAILS(cf_influence_make(&v, &c, &b.engine, &s, &o, NULL, NULL, &err), CF_ECANCELLED);
     size_t from, to;
-    T_FAILS(cf_influence_argument(&c, &b.engine, "0.nowhere", &from, &to, &err),
-            CF_ENOTFOUND);
-    T_FAILS(cf_influence_argument(&c, &b.engine, "x", &from, &to, &err),
-            CF_EINVAL);
+    T_FAILS(cf_influence_argument(&c, &b.engine, "0.nowhere", &from, &to, &err), CF_ENOTFOUND);
+    T_FAILS(cf_influence_argument(&c, &b.engine, "x", &from, &to, &err), CF_EINVAL);
     cf_study_scorer_deinit(&s);
     cf_influence_deinit(&v);
     cf_study_case_deinit(&c);

@@ -54,12 +54,10 @@ typedef struct planted {
 
 /* Texts without the characters of causes. */
 static const char *const plain[] = {
-    "you are a kind helper",     "be short and clear",
-    "the sky is blue today",     "we met in the garden",
-    "a list has many items",     "say it in plain words",
-    "this one reads a file",     "that one sends a letter",
-    "it counts all the apples",  "numbers are in the table",
-    "the train leaves at night", "tea is better than coffee",
+    "you are a kind helper",    "be short and clear",        "the sky is blue today",
+    "we met in the garden",     "a list has many items",     "say it in plain words",
+    "this one reads a file",    "that one sends a letter",   "it counts all the apples",
+    "numbers are in the table", "the train leaves at night", "tea is better than coffee",
 };
 
 static const char *plain_text(unsigned k)
@@ -95,39 +93,32 @@ static void add(json_t *list, const char *role, json_t *content)
 static void plant(planted *p, unsigned k, const char *cause, const char *other)
 {
     *p = (planted){.messages = json_array(), .tools = json_array()};
-    p->kind = k % 3 == 0   ? CF_PART_SENTENCE
-              : k % 3 == 1 ? CF_PART_TOOL
-                           : CF_PART_MESSAGE;
+    p->kind = k % 3 == 0 ? CF_PART_SENTENCE : k % 3 == 1 ? CF_PART_TOOL : CF_PART_MESSAGE;
     p->index = p->kind == CF_PART_SENTENCE ? k / 3 % SENTENCES
                : p->kind == CF_PART_TOOL   ? k / 3 % TOOLS
                                            : 1 + k / 3 % (2 * TURNS);
     p->message = p->kind == CF_PART_MESSAGE ? p->index : 0;
     bool is_sentence = p->kind == CF_PART_SENTENCE;
-    add(p->messages, "system",
-        text_of(k, SENTENCES, is_sentence ? p->index : SIZE_MAX, cause));
+    add(p->messages, "system", text_of(k, SENTENCES, is_sentence ? p->index : SIZE_MAX, cause));
     for (size_t i = 1; i <= 2 * TURNS; i++) {
         bool is = p->kind == CF_PART_MESSAGE && i == p->index;
         bool has_other = !is && i % 3 == k % 3;
         add(p->messages, i % 2 == 1 ? "user" : "assistant",
-            text_of(k + 7 * (unsigned)i, 2, is || has_other ? 1 : SIZE_MAX,
-                    is ? cause : other));
+            text_of(k + 7 * (unsigned)i, 2, is || has_other ? 1 : SIZE_MAX, is ? cause : other));
     }
     for (size_t i = 0; i < TOOLS; i++) {
         char name[8] = {'t', 'o', 'o', 'l', '_', (char)('a' + i), '\0'};
         bool is = p->kind == CF_PART_TOOL && i == p->index;
-        json_t *text =
-            text_of(k + 3 * (unsigned)i, 1, is ? 0 : SIZE_MAX, cause);
+        json_t *text = text_of(k + 3 * (unsigned)i, 1, is ? 0 : SIZE_MAX, cause);
         json_t *t =
-            json_pack("{s:s,s:{s:s,s:o,s:{s:s,s:{}}}}", "type", "function",
-                      "function", "name", name, "description", text,
-                      "parameters", "type", "object", "properties");
+            json_pack("{s:s,s:{s:s,s:o,s:{s:s,s:{}}}}", "type", "function", "function", "name",
+                      name, "description", text, "parameters", "type", "object", "properties");
         assert_int_equal(json_array_append_new(p->tools, t), 0);
     }
     add(p->messages, "user", json_string("what is it?"));
 }
 
-static bool names_first(const bench *b, planted *p, const char *reply,
-                        unsigned k)
+static bool names_first(const bench *b, planted *p, const char *reply, unsigned k)
 {
     cf_error err;
     cf_conversation *conv;
@@ -139,16 +130,16 @@ static bool names_first(const bench *b, planted *p, const char *reply,
     add(p->messages, "assistant", json_string(reply));
     cf_study_case_init(&c);
     T_OK(cf_conversation_new(&conv, &preface, &err), err);
-    T_OK(cf_conversation_add_messages(conv, p->messages, (cf_uuid){{0}}, NULL,
-                                      NULL, &last, NULL, &err),
+    T_OK(cf_conversation_add_messages(conv, p->messages, (cf_uuid){{0}}, NULL, NULL, &last, NULL,
+                                      &err),
          err);
     T_OK(cf_conversation_set_head(conv, last, &err), err);
     T_OK(cf_study_case_of(&c, conv, &b->engine, NULL, &err), err);
     cf_conversation_free(conv);
-    const cf_influence_options o = {
-        .message = SIZE_MAX,
-        .tool = SIZE_MAX,
-        .kinds = p->kind == CF_PART_SENTENCE ? 1u << CF_PART_SENTENCE : 0};
+    const cf_influence_options o = {.message = SIZE_MAX,
+                                    .tool = SIZE_MAX,
+                                    .kinds =
+                                        p->kind == CF_PART_SENTENCE ? 1u << CF_PART_SENTENCE : 0};
     cf_influence_init(&v);
     T_OK(cf_study_scorer_init(&s, b->engine.backend, NULL, NULL, &err), err);
     T_OK(cf_influence_make(&v, &c, &b->engine, &s, &o, NULL, NULL, &err), err);
@@ -160,8 +151,7 @@ static bool names_first(const bench *b, planted *p, const char *reply,
     if (!is) {
         cf_buf label = CF_BUF_INIT;
         cf_part_label(&first->part, &c, 0, &label);
-        print_message("case %u: %s is first with %.2f\n", k,
-                      cf_buf_cstr(&label), first->delta);
+        print_message("case %u: %s is first with %.2f\n", k, cf_buf_cstr(&label), first->delta);
         cf_buf_deinit(&label);
     }
     free(order);

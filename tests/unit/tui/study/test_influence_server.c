@@ -49,9 +49,8 @@ static void render(const json_t *request)
     rendered[0] = '\0';
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *f = json_object_get(json_array_get(tools, i), "function");
-        n += (size_t)snprintf(
-            rendered + n, sizeof rendered - n, "[%s]",
-            json_string_value(json_object_get(f, "description")));
+        n += (size_t)snprintf(rendered + n, sizeof rendered - n, "[%s]",
+                              json_string_value(json_object_get(f, "description")));
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *m = json_array_get(list, i);
@@ -87,8 +86,7 @@ static char *make_tokens(const char *request)
     json_t *v = json_loads(request, 0, NULL);
     render(v);
     json_decref(v);
-    return dump(
-        json_pack("{s:[i], s:[s]}", "tokens", 1, "token_strs", "whole"));
+    return dump(json_pack("{s:[i], s:[s]}", "tokens", 1, "token_strs", "whole"));
 }
 
 static char *make_detokenized(const char *request)
@@ -105,9 +103,8 @@ static char *make_prompt_logprobs(const char *request)
     size_t at = 0;
     for (int i = 0; text[at] != '\0'; i++) {
         size_t end = next_word(text, at);
-        json_t *one =
-            json_pack("{s:{s:f, s:i, s:s%}}", "7", "logprob", law(text), "rank",
-                      1, "decoded_token", text + at, end - at);
+        json_t *one = json_pack("{s:{s:f, s:i, s:s%}}", "7", "logprob", law(text), "rank", 1,
+                                "decoded_token", text + at, end - at);
         json_array_append_new(list, i == 0 ? json_null() : one);
         if (i == 0) {
             json_decref(one);
@@ -115,17 +112,15 @@ static char *make_prompt_logprobs(const char *request)
         at = end;
     }
     json_decref(v);
-    return dump(json_pack("{s:[{s:s,s:o}]}", "choices", "text", "x",
-                          "prompt_logprobs", list));
+    return dump(json_pack("{s:[{s:s,s:o}]}", "choices", "text", "x", "prompt_logprobs", list));
 }
 
-static const cf_path_answer vllm[] = {
-    {.path = "/version", .body = "{\"version\":\"0.10.1\"}"},
-    {.path = "/v1/models", .body = "{\"data\":[{\"id\":\"m\"}]}"},
-    {.path = "/tokenize", .make = make_tokens},
-    {.path = "/detokenize", .make = make_detokenized},
-    {.path = "/v1/completions", .make = make_prompt_logprobs},
-    {.path = NULL}};
+static const cf_path_answer vllm[] = {{.path = "/version", .body = "{\"version\":\"0.10.1\"}"},
+                                      {.path = "/v1/models", .body = "{\"data\":[{\"id\":\"m\"}]}"},
+                                      {.path = "/tokenize", .make = make_tokens},
+                                      {.path = "/detokenize", .make = make_detokenized},
+                                      {.path = "/v1/completions", .make = make_prompt_logprobs},
+                                      {.path = NULL}};
 
 /* ---- llama-server ------------------------------------------------------- */
 
@@ -136,13 +131,12 @@ static char *make_pieces(const char *request)
     const char *text = json_string_value(json_object_get(v, "content"));
     size_t n = strlen(text) - strlen(reply);
     snprintf(rendered, sizeof rendered, "%.*s", (int)n, text);
-    json_array_append_new(list,
-                          json_pack("{s:i, s:s%}", "id", 1, "piece", text, n));
+    json_array_append_new(list, json_pack("{s:i, s:s%}", "id", 1, "piece", text, n));
     int id = 2;
     for (size_t at = n; text[at] != '\0';) {
         size_t end = next_word(text, at);
-        json_array_append_new(list, json_pack("{s:i, s:s%}", "id", id++,
-                                              "piece", text + at, end - at));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s%}", "id", id++, "piece", text + at, end - at));
         at = end;
     }
     json_decref(v);
@@ -154,15 +148,13 @@ static char *make_candidates(const char *request)
     json_t *v = json_loads(request, 0, NULL);
     int next = (int)json_array_size(json_object_get(v, "prompt")) + 1;
     json_decref(v);
-    return dump(json_pack("{s:[{s:i,s:[{s:i,s:f},{s:i,s:f}]}]}",
-                          "completion_probabilities", "id", 99, "top_logprobs",
-                          "id", 99, "logprob", -0.1, "id", next, "logprob",
+    return dump(json_pack("{s:[{s:i,s:[{s:i,s:f},{s:i,s:f}]}]}", "completion_probabilities", "id",
+                          99, "top_logprobs", "id", 99, "logprob", -0.1, "id", next, "logprob",
                           law(rendered)));
 }
 
 static const cf_path_answer llama[] = {
-    {.path = "/props",
-     .body = "{\"default_generation_settings\":{\"n_ctx\":4096}}"},
+    {.path = "/props", .body = "{\"default_generation_settings\":{\"n_ctx\":4096}}"},
     {.path = "/apply-template", .make = make_template},
     {.path = "/tokenize", .make = make_pieces},
     {.path = "/completion", .make = make_candidates},
@@ -182,21 +174,18 @@ static char *make_echo(const char *request)
     json_array_append_new(values, json_null());
     bool is_odd = law(text) < -1;
     for (size_t at = n; text[at] != '\0';) {
-        size_t end = !is_odd   ? next_word(text, at)
-                     : at == n ? at + 6
-                               : strlen(text);
+        size_t end = !is_odd ? next_word(text, at) : at == n ? at + 6 : strlen(text);
         json_array_append_new(texts, json_stringn(text + at, end - at));
         json_array_append_new(values, json_real(law(text)));
         at = end;
     }
     json_decref(v);
-    return dump(json_pack("{s:[{s:s,s:{s:o,s:o}}]}", "choices", "text", "x",
-                          "logprobs", "tokens", texts, "token_logprobs",
-                          values));
+    return dump(json_pack("{s:[{s:s,s:{s:o,s:o}}]}", "choices", "text", "x", "logprobs", "tokens",
+                          texts, "token_logprobs", values));
 }
 
-static const cf_path_answer plain[] = {
-    {.path = "/v1/completions", .make = make_echo}, {.path = NULL}};
+static const cf_path_answer plain[] = {{.path = "/v1/completions", .make = make_echo},
+                                       {.path = NULL}};
 static const cf_path_answer silent[] = {{.path = NULL}};
 
 /* ---- a case ------------------------------------------------------------- */
@@ -220,17 +209,14 @@ static cf_status ask(scene *s, const cf_path_answer *answers, cf_store *store,
     cf_uuid last;
     memset(s, 0, sizeof *s);
     cf_path_server_start(&s->server, answers);
-    T_OK(cf_backend_remote_new(&s->backend, s->server.url, &ro, &s->err),
-         s->err);
+    T_OK(cf_backend_remote_new(&s->backend, s->server.url, &ro, &s->err), s->err);
     s->engine = (cf_study_engine){.backend = s->backend};
     json_t *list =
-        json_pack("[{s:s,s:s},{s:s,s:s},{s:s,s:s},{s:s,s:s}]", "role", "system",
-                  "content", "Be kind. Obey the PLANT. Be short.", "role",
-                  "user", "content", "Hello.", "role", "user", "content",
-                  "Where to?", "role", "assistant", "content", reply);
+        json_pack("[{s:s,s:s},{s:s,s:s},{s:s,s:s},{s:s,s:s}]", "role", "system", "content",
+                  "Be kind. Obey the PLANT. Be short.", "role", "user", "content", "Hello.", "role",
+                  "user", "content", "Where to?", "role", "assistant", "content", reply);
     T_OK(cf_conversation_new(&conv, NULL, &s->err), s->err);
-    T_OK(cf_conversation_add_messages(conv, list, (cf_uuid){{0}}, NULL, NULL,
-                                      &last, NULL, &s->err),
+    T_OK(cf_conversation_add_messages(conv, list, (cf_uuid){{0}}, NULL, NULL, &last, NULL, &s->err),
          s->err);
     T_OK(cf_conversation_set_head(conv, last, &s->err), s->err);
     cf_study_case_init(&s->c);
@@ -238,10 +224,8 @@ static cf_status ask(scene *s, const cf_path_answer *answers, cf_store *store,
     cf_conversation_free(conv);
     json_decref(list);
     cf_influence_init(&s->v);
-    T_OK(cf_study_scorer_init(&s->scorer, s->backend, store, NULL, &s->err),
-         s->err);
-    cf_status st = cf_influence_make(&s->v, &s->c, &s->engine, &s->scorer, o,
-                                     NULL, NULL, &s->err);
+    T_OK(cf_study_scorer_init(&s->scorer, s->backend, store, NULL, &s->err), s->err);
+    cf_status st = cf_influence_make(&s->v, &s->c, &s->engine, &s->scorer, o, NULL, NULL, &s->err);
     cf_path_server_stop(&s->server);
     return st;
 }
@@ -341,8 +325,7 @@ static void test_server__kept(void **state)
         cf_influence_deinit(&again);
         cf_influence_init(&again);
         T_OK(cf_study_scorer_init(&scorer, b, store, NULL, &err), err);
-        T_OK(cf_influence_make(&again, &s.c, &engine, &scorer, &by_sentence,
-                               NULL, NULL, &err),
+        T_OK(cf_influence_make(&again, &s.c, &engine, &scorer, &by_sentence, NULL, NULL, &err),
              err);
         cf_study_scorer_deinit(&scorer);
     }
@@ -378,12 +361,9 @@ static void test_server__likelihood_of_a_sweep(void **state)
     cf_error err;
     const cf_sweep_saved none = {.store = NULL};
     cf_path_server_start(&server, answers);
-    snprintf(text, sizeof text,
-             "prompts p.jsonl\nmodel %s\ncheck l likelihood >=-1 go north\n",
+    snprintf(text, sizeof text, "prompts p.jsonl\nmodel %s\ncheck l likelihood >=-1 go north\n",
              server.url);
-    T_OK(cf_os_write_file(store_dir_file("p.jsonl"), prompts,
-                          sizeof prompts - 1, 0600, &err),
-         err);
+    T_OK(cf_os_write_file(store_dir_file("p.jsonl"), prompts, sizeof prompts - 1, 0600, &err), err);
     const char *path = store_dir_file("plan.txt");
     T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
     T_OK(cf_sweep_plan_read(&plan, path, &none, &err), err);

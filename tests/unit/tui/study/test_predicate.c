@@ -30,8 +30,7 @@ static bool ask(const char *text, const cf_sight *s)
 static void test_predicate__texts(void **state)
 {
     (void)state;
-    json_t *m = json_pack("{s:s,s:s}", "role", "assistant", "content",
-                          " {\"age\": 7}\n");
+    json_t *m = json_pack("{s:s,s:s}", "role", "assistant", "content", " {\"age\": 7}\n");
     const cf_sight s = {.has_reply = true, .message = m};
     assert_true(ask("contains:age", &s));
     assert_false(ask("contains:Age", &s));
@@ -41,8 +40,7 @@ static void test_predicate__texts(void **state)
     assert_true(ask("equals:{\"age\": 7}", &s));
     assert_false(ask("equals:{\"age\": 8}", &s));
     assert_true(ask("schema:{\"required\":[\"age\"],\"type\":\"object\"}", &s));
-    assert_false(
-        ask("schema:{\"required\":[\"name\"],\"type\":\"object\"}", &s));
+    assert_false(ask("schema:{\"required\":[\"name\"],\"type\":\"object\"}", &s));
     assert_true(ask("icontains:AGE", &s));
     assert_false(ask("not-icontains:AGE", &s));
     assert_true(ask("not-contains:Age", &s));
@@ -79,16 +77,13 @@ static void test_predicate__texts(void **state)
 static void test_predicate__thinking(void **state)
 {
     (void)state;
-    json_t *m =
-        json_pack("{s:s,s:s,s:s,s:[{s:{s:s,s:s}}]}", "role", "assistant",
-                  "content", "42", "reasoning_content", "six by seven",
-                  "tool_calls", "function", "name", "add", "arguments", "{}");
+    json_t *m = json_pack("{s:s,s:s,s:s,s:[{s:{s:s,s:s}}]}", "role", "assistant", "content", "42",
+                          "reasoning_content", "six by seven", "tool_calls", "function", "name",
+                          "add", "arguments", "{}");
     static const char *const raws[] = {
-        "<think>six by seven</think>42<tool_call>{\"name\": \"add\"}", "42",
-        ""};
+        "<think>six by seven</think>42<tool_call>{\"name\": \"add\"}", "42", ""};
     for (size_t i = 0; i < sizeof raws / sizeof raws[0]; i++) {
-        const cf_sight s = {
-            .has_reply = true, .message = m, .raw = cf_str_from(raws[i])};
+        const cf_sight s = {.has_reply = true, .message = m, .raw = cf_str_from(raws[i])};
         assert_true(ask("contains:six by seven", &s));
         assert_true(ask("regex:\\badd\\b", &s));
         assert_true(ask("contains:42", &s));
@@ -173,9 +168,8 @@ static void test_predicate__calls(void **state)
     s.calls = CF_TOOL_PARSE_ERROR;
     assert_true(ask("parse-lost", &s));
     json_decref(m);
-    m = json_pack("{s:s,s:[{s:s,s:{s:s,s:s}}]}", "role", "assistant",
-                  "tool_calls", "type", "function", "function", "name", "add",
-                  "arguments", "{}");
+    m = json_pack("{s:s,s:[{s:s,s:{s:s,s:s}}]}", "role", "assistant", "tool_calls", "type",
+                  "function", "function", "name", "add", "arguments", "{}");
     s.message = m;
     s.calls = CF_TOOL_VALID;
     assert_true(ask("calls-valid", &s));
@@ -218,9 +212,7 @@ static void test_predicate__mistakes(void **state)
     cf_predicate *p = make("reply:x");
     bool holds;
     cf_error err;
-    T_FAILS(cf_predicate_holds(p, &(cf_sight){.rendered = CF_OK}, &holds, NULL,
-                               &err),
-            CF_EINVAL);
+    T_FAILS(cf_predicate_holds(p, &(cf_sight){.rendered = CF_OK}, &holds, NULL, &err), CF_EINVAL);
     assert_int_equal(cf_predicate_needs(p), CF_SEE_REPLY);
     cf_predicate_free(p);
     assert_string_equal(cf_predicate_kind(0), "call-invalid");

@@ -12,8 +12,7 @@ typedef struct outcome {
     char why[400];
 } outcome;
 
-static void on_check(void *ud, const cf_prompt_check *check, bool ok,
-                     cf_str why, cf_str prompt)
+static void on_check(void *ud, const cf_prompt_check *check, bool ok, cf_str why, cf_str prompt)
 {
     outcome *o = ud;
     (void)check;
@@ -65,12 +64,9 @@ static void test_prompt_tests__example(void **state)
     cf_prompt_tests tests;
     outcome o = {0};
     const cf_open_options base = {0};
-    T_OK(cf_prompt_tests_read(&tests, "docs/examples/prompt-tests/weather.test",
-                              &err),
-         err);
+    T_OK(cf_prompt_tests_read(&tests, "docs/examples/prompt-tests/weather.test", &err), err);
     for (size_t i = 0; i < tests.n; i++) {
-        T_OK(cf_prompt_test_run(&tests.v[i], &base, NULL, on_check, &o, &err),
-             err);
+        T_OK(cf_prompt_test_run(&tests.v[i], &base, NULL, on_check, &o, &err), err);
     }
     assert_int_equal(o.n_bad, 0);
     assert_true(o.n_ok > 6);
@@ -90,8 +86,7 @@ static void test_prompt_tests__refused(void **state)
     refused("test a\nexpect beauty\n", ":2: ");
     refused("test a\nreply given\n", ":2: a reply is given");
     refused("test a\nreply made speed=3\n", ":2: reply made takes");
-    refused("test a\nreply is\n| x\nreply is\n| y\n",
-            ":4: the test has a reply");
+    refused("test a\nreply is\n| x\nreply is\n| y\n", ":4: the test has a reply");
     refused("test a\nvar =1\n", ":2: var takes NAME=JSON");
     refused("test a\nvar x={\n", ":2: the value of x");
     refused("template\ntest a\n", ":1: the value is missing");
@@ -123,11 +118,10 @@ static void test_prompt_tests__checks(void **state)
 static void test_prompt_tests__stable(void **state)
 {
     (void)state;
-    static const char text[] =
-        "template chatml\n"
-        "var messages=[{\"role\":\"user\",\"content\":\"a\"},{\"role\":"
-        "\"assistant\",\"content\":\"b\"},{\"role\":\"user\",\"content\":"
-        "\"c\"}]\ntest a\nprompt stable\n";
+    static const char text[] = "template chatml\n"
+                               "var messages=[{\"role\":\"user\",\"content\":\"a\"},{\"role\":"
+                               "\"assistant\",\"content\":\"b\"},{\"role\":\"user\",\"content\":"
+                               "\"c\"}]\ntest a\nprompt stable\n";
     outcome o = run_text(text);
     assert_int_equal(o.n_ok, 1);
     cf_error err;

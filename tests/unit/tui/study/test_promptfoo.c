@@ -37,13 +37,11 @@ static void test_yaml__values(void **state)
 {
     (void)state;
     is_json("", "null");
-    is_json("[1, -2, +3, 0x1F, 0o17, 1.5, .5, 1e3, 12e]",
-            "[1,-2,3,31,15,1.5,0.5,1000.0,\"12e\"]");
+    is_json("[1, -2, +3, 0x1F, 0o17, 1.5, .5, 1e3, 12e]", "[1,-2,3,31,15,1.5,0.5,1000.0,\"12e\"]");
     is_json("[~, null, true, False, yes, no, 'true', \"1\", 2001-01-01]",
             "[null,null,true,false,\"yes\",\"no\",\"true\",\"1\","
             "\"2001-01-01\"]");
-    is_json("a: {b: [c, d]}\ne: |-\n  f\n  g\n",
-            "{\"a\":{\"b\":[\"c\",\"d\"]},\"e\":\"f\\ng\"}");
+    is_json("a: {b: [c, d]}\ne: |-\n  f\n  g\n", "{\"a\":{\"b\":[\"c\",\"d\"]},\"e\":\"f\\ng\"}");
     is_json("a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\n",
             "{\"a\":{\"b\":1,\"c\":2},\"d\":{\"c\":3,\"b\":1}}");
     is_json("!!str 5", "\"5\"");
@@ -104,8 +102,7 @@ static void refuses(const char *text, const char *want)
     cf_plan_refused("bad.yaml", text, want);
 }
 
-static void has_messages(const cf_sweep_plan *p, size_t item, size_t wording,
-                         const char *json)
+static void has_messages(const cf_sweep_plan *p, size_t item, size_t wording, const char *json)
 {
     cf_buf out = CF_BUF_INIT;
     cf_json_write(&out, json_array_get(p->item[item].messages, wording));
@@ -119,11 +116,10 @@ static void test_promptfoo__guide(void **state)
     (void)state;
     cf_sweep_plan p;
     store_dir_put_text("prompt1.txt", "Translate to {{language}}: {{input}}\n");
-    store_dir_put_text(
-        "prompt2.json",
-        "[{\"role\":\"system\",\"content\":\"You speak "
-        "{{language}}.\"},{\"role\":\"user\",\"content\":\"{{input}}\"}"
-        "]");
+    store_dir_put_text("prompt2.json",
+                       "[{\"role\":\"system\",\"content\":\"You speak "
+                       "{{language}}.\"},{\"role\":\"user\",\"content\":\"{{input}}\"}"
+                       "]");
     read_plan(&p, "prompts:\n- file://prompt1.txt\n- file://prompt2.json\n"
                   "providers:\n- openai:gpt-5-mini\n"
                   "- id: openai:chat:local\n  label: mine\n  config:\n"
@@ -163,19 +159,16 @@ static void test_promptfoo__combinations(void **state)
 {
     (void)state;
     cf_sweep_plan p;
-    store_dir_put_text("parts.txt",
-                       "one {{a}}\n---\n\ntwo {{a}}{% if b > 1 %} of many"
-                       "{% endif %}\n");
+    store_dir_put_text("parts.txt", "one {{a}}\n---\n\ntwo {{a}}{% if b > 1 %} of many"
+                                    "{% endif %}\n");
     store_dir_put_text("cases.yaml", "- vars: {a: [x, y], b: [1, 2, 3]}\n");
-    store_dir_put_text("cases.jsonl",
-                       "{\"vars\":{\"a\":\"z\"}}\n\n{\"vars\":{}}\n");
+    store_dir_put_text("cases.jsonl", "{\"vars\":{\"a\":\"z\"}}\n\n{\"vars\":{}}\n");
     read_plan(&p, "prompts: [file://parts.txt]\n"
                   "defaultTest: {vars: {b: 0, a: d}}\n"
                   "tests: [file://cases.yaml, file://cases.jsonl]\n");
     assert_int_equal(p.n_item, 8);
     assert_int_equal(p.n_wording, 2);
-    has_messages(&p, 5, 1,
-                 "[{\"role\":\"user\",\"content\":\"two y of many\"}]");
+    has_messages(&p, 5, 1, "[{\"role\":\"user\",\"content\":\"two y of many\"}]");
     has_messages(&p, 6, 0, "[{\"role\":\"user\",\"content\":\"one z\"}]");
     has_messages(&p, 7, 0, "[{\"role\":\"user\",\"content\":\"one d\"}]");
     assert_int_equal(p.n_model, 0);
@@ -187,8 +180,7 @@ static void test_promptfoo__refused(void **state)
     (void)state;
     static const char head[] = "prompts: [a]\ntests:\n- assert:\n  - ";
     static const char *const asserts[][2] = {
-        {"{type: javascript, value: x}",
-         "bad.yaml:4: the assertion 'javascrip"},
+        {"{type: javascript, value: x}", "bad.yaml:4: the assertion 'javascrip"},
         {"{type: contains}", "bad.yaml:4: contains: its value is missing"},
         {"{type: regex, value: '('}", "bad.yaml:4: regex: the regular"},
         {"{type: is-json, value: {type: 5}}", "bad.yaml:4: schema"},
@@ -212,8 +204,7 @@ static void test_promptfoo__refused(void **state)
     refuses("prompts: [a]\nproviders: [anthropic:x]\n", "bad.yaml:2:");
     refuses("prompts: [a]\nproviders: [openai:embedding:x]\n", "chat models");
     refuses("prompts: [a]\nproviders: [file://p.py]\n", "not supported");
-    refuses("prompts: [a]\nproviders:\n- id: openai:x\n  config: {z: 1}\n",
-            "'z' is not supported");
+    refuses("prompts: [a]\nproviders:\n- id: openai:x\n  config: {z: 1}\n", "'z' is not supported");
     refuses("prompts: [a]\ntests: file://x.csv\n", "bad.yaml:2:");
     refuses("prompts: [a]\ntests: []\n", "no test is here");
     refuses("- a\n", "a mapping with prompts");
@@ -229,9 +220,8 @@ static void test_promptfoo__runs(void **state)
     cf_error err;
     cf_buf out = CF_BUF_INIT;
     const cf_sweep_options o = {.jobs = 1};
-    store_dir_put_text(
-        "say.json",
-        "{\"replies\":[{\"text\":\"Paris\"},{\"text\":\"{\\\"a\\\": 1}\"}]}");
+    store_dir_put_text("say.json",
+                       "{\"replies\":[{\"text\":\"Paris\"},{\"text\":\"{\\\"a\\\": 1}\"}]}");
     read_plan(&p, "prompts: ['{{q}}?']\nproviders: ['script:say.json']\n"
                   "defaultTest:\n  assert: [{type: not-contains, value: sorry}]"
                   "\ntests:\n"
@@ -246,14 +236,12 @@ static void test_promptfoo__runs(void **state)
     assert_false(cf_sweep_passes(&s, &s.cell[0]));
     assert_true(cf_sweep_passes(&s, &s.cell[1]));
     cf_sweep_put_cell(&out, &s, 0);
-    assert_non_null(strstr(cf_buf_cstr(&out),
-                           "\"checks\":{\"not-contains\":true,\"icontains\":"
-                           "true,\"city\":false}"));
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"checks\":{\"not-contains\":true,\"icontains\":"
+                                              "true,\"city\":false}"));
     cf_buf_reset(&out);
     cf_sweep_put_cell(&out, &s, 1);
     assert_non_null(
-        strstr(cf_buf_cstr(&out),
-               "\"checks\":{\"not-contains\":true,\"equals\":true}"));
+        strstr(cf_buf_cstr(&out), "\"checks\":{\"not-contains\":true,\"equals\":true}"));
     cf_buf_deinit(&out);
     cf_sweep_deinit(&s);
     cf_sweep_plan_deinit(&p);

@@ -79,8 +79,7 @@ static const char *const allowed[] = {"html",
 static void check_allowed(const char *tag, const char *attribute)
 {
     char name[80];
-    snprintf(name, sizeof name, "%s%s%s", tag, attribute[0] != '\0' ? " " : "",
-             attribute);
+    snprintf(name, sizeof name, "%s%s%s", tag, attribute[0] != '\0' ? " " : "", attribute);
     for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
         if (strcmp(allowed[i], name) == 0) {
             return;
@@ -92,8 +91,7 @@ static void check_allowed(const char *tag, const char *attribute)
 static size_t read_name(char *out, size_t cap, const char *p)
 {
     size_t n = 0;
-    while ((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= '0' && p[n] <= '9') ||
-           p[n] == '-') {
+    while ((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= '0' && p[n] <= '9') || p[n] == '-') {
         n++;
     }
     assert_true(n < cap);
@@ -155,9 +153,8 @@ static void check_characters(const char *p, size_t n)
 
 static void check_page(const cf_buf *page)
 {
-    static const char *const never[] = {"http:",    "https:",      "//",
-                                        "<script",  "javascript:", "@import",
-                                        "onerror=", "onload="};
+    static const char *const never[] = {"http:",       "https:",  "//",       "<script",
+                                        "javascript:", "@import", "onerror=", "onload="};
     const char *p = cf_buf_cstr(page);
     bool is_style = false;
     assert_memory_equal(p, "<!doctype html>", 15);
@@ -197,26 +194,23 @@ static void report(made *m, const cf_conversation *conv, cf_store *store)
 {
     cf_error err;
     cf_report_facts f;
-    const cf_report_source from = {
-        .conv = conv,
-        .title = cf_str_from(""),
-        .backend = m->engine.backend,
-        .engine = m->engine.engine,
-        .tokenizer = cf_engine_tokenizer(m->engine.engine),
-        .template_name = "model",
-        .template_source = cf_buf_str(&m->engine.source),
-        .family = m->engine.family,
-        .store = store,
-        .reads = true,
-        .influences = true,
-        .roles = &m->engine.roles};
+    const cf_report_source from = {.conv = conv,
+                                   .title = cf_str_from(""),
+                                   .backend = m->engine.backend,
+                                   .engine = m->engine.engine,
+                                   .tokenizer = cf_engine_tokenizer(m->engine.engine),
+                                   .template_name = "model",
+                                   .template_source = cf_buf_str(&m->engine.source),
+                                   .family = m->engine.family,
+                                   .store = store,
+                                   .reads = true,
+                                   .influences = true,
+                                   .roles = &m->engine.roles};
     T_OK(cf_report_facts_init(&f, &from, &err), err);
     T_OK(cf_report_write(&m->page, &f, CF_REPORT_ALL, "x.html", &err), err);
     T_OK(cf_report_write(&m->text, &f, CF_REPORT_ALL, "x.md", &err), err);
     for (int part = CF_REPORT_ALL; part <= CF_REPORT_INFLUENCE; part++) {
-        T_OK(cf_report_write(&m->picture, &f, (cf_report_part)part, "x.svg",
-                             &err),
-             err);
+        T_OK(cf_report_write(&m->picture, &f, (cf_report_part)part, "x.svg", &err), err);
     }
     m->n_prompt = f.prompt.n;
     m->n_reply = f.reply != NULL ? f.reply->n_token : 0;
@@ -266,8 +260,7 @@ static void test_report__examples(void **state)
     assert_int_equal(n, 4);
     for (size_t i = 0; i < n; i++) {
         cf_conversation *conv;
-        const cf_saved_choice choice = {.conversation = rows[i].id,
-                                        .has_raw = true};
+        const cf_saved_choice choice = {.conversation = rows[i].id, .has_raw = true};
         T_OK(cf_saved_load(&conv, NULL, store, &choice, &arena, &err), err);
         report(&m, conv, store);
         assert_true(m.n_prompt > 0);
@@ -334,14 +327,12 @@ static json_t *hostile_text(cf_rand *r)
     return v;
 }
 
-static cf_uuid add(cf_conversation *conv, cf_rand *r, const char *role,
-                   cf_uuid parent)
+static cf_uuid add(cf_conversation *conv, cf_rand *r, const char *role, cf_uuid parent)
 {
     cf_error err;
     cf_uuid id;
-    json_t *m =
-        json_pack("{s:s,s:o,s:o}", "role", role, "content", hostile_text(r),
-                  "reasoning_content", hostile_text(r));
+    json_t *m = json_pack("{s:s,s:o,s:o}", "role", role, "content", hostile_text(r),
+                          "reasoning_content", hostile_text(r));
     char raw[] = "bytes \xff\xfe <b>\x01</b> </pre>";
     cf_turn turn = {.parent = parent, .message = m, .status = CF_TURN_OK};
     if (strcmp(role, "assistant") == 0 && cf_rand_below(r, 3) == 0) {
@@ -354,9 +345,9 @@ static cf_uuid add(cf_conversation *conv, cf_rand *r, const char *role,
 
 static json_t *hostile_tools(cf_rand *r)
 {
-    return json_pack("[{s:s,s:{s:s,s:o,s:{s:s,s:{}}}}]", "type", "function",
-                     "function", "name", "f", "description", hostile_text(r),
-                     "parameters", "type", "object", "properties");
+    return json_pack("[{s:s,s:{s:s,s:o,s:{s:s,s:{}}}}]", "type", "function", "function", "name",
+                     "f", "description", hostile_text(r), "parameters", "type", "object",
+                     "properties");
 }
 
 /* A picture within the conversation is in the page; a file that a message
@@ -364,8 +355,7 @@ static json_t *hostile_tools(cf_rand *r)
 static void test_report__pictures(void **state)
 {
     (void)state;
-    static const char gif[] =
-        "R0lGODlhAQABAIAAAP///////yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==";
+    static const char gif[] = "R0lGODlhAQABAIAAAP///////yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==";
     made m;
     cf_error err;
     cf_conversation *conv;
@@ -379,14 +369,12 @@ static void test_report__pictures(void **state)
     json_t *list =
         json_pack("[{s:s,s:[{s:s,s:s},{s:s,s:{s:s}},{s:s,s:{s:s}},{s:s,s:s}]},"
                   "{s:s,s:s}]",
-                  "role", "user", "content", "type", "text", "text", "Look",
-                  "type", "image_url", "image_url", "url", good, "type",
-                  "image_url", "image_url", "url", bad, "type", "image", "path",
-                  "/etc/hostname", "role", "assistant", "content", "A dot.");
+                  "role", "user", "content", "type", "text", "text", "Look", "type", "image_url",
+                  "image_url", "url", good, "type", "image_url", "image_url", "url", bad, "type",
+                  "image", "path", "/etc/hostname", "role", "assistant", "content", "A dot.");
     assert_non_null(list);
     T_OK(cf_conversation_new(&conv, NULL, &err), err);
-    T_OK(cf_conversation_add_messages(conv, list, (cf_uuid){{0}}, NULL, NULL,
-                                      &last, NULL, &err),
+    T_OK(cf_conversation_add_messages(conv, list, (cf_uuid){{0}}, NULL, NULL, &last, NULL, &err),
          err);
     T_OK(cf_conversation_set_head(conv, last, &err), err);
     report(&m, conv, NULL);
@@ -447,8 +435,7 @@ static void test_report__every_character(void **state)
         cf_report_html(&html, s);
         cf_report_attr(&attr, s);
         assert_null(strpbrk(cf_buf_cstr(&attr), "<>\"'=`:/"));
-        assert_int_equal(strstr(cf_buf_cstr(&html), "class=x") != NULL,
-                         cf_report_hides(cp));
+        assert_int_equal(strstr(cf_buf_cstr(&html), "class=x") != NULL, cf_report_hides(cp));
         if (!cf_report_hides(cp)) {
             assert_null(strpbrk(cf_buf_cstr(&html), "<>\"'=`:/"));
         }
@@ -462,8 +449,7 @@ static void test_report__parts(void **state)
     (void)state;
     cf_report_part part;
     for (int i = CF_REPORT_ALL; i <= CF_REPORT_INFLUENCE; i++) {
-        assert_true(cf_report_part_parse(
-            &part, cf_report_part_name((cf_report_part)i)));
+        assert_true(cf_report_part_parse(&part, cf_report_part_name((cf_report_part)i)));
         assert_int_equal(part, i);
     }
     assert_false(cf_report_part_parse(&part, "nothing"));
@@ -472,10 +458,8 @@ static void test_report__parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_report__every_character),
-        cmocka_unit_test(test_report__parts),
-        cmocka_unit_test(test_report__examples),
-        cmocka_unit_test(test_report__pictures),
+        cmocka_unit_test(test_report__every_character), cmocka_unit_test(test_report__parts),
+        cmocka_unit_test(test_report__examples),        cmocka_unit_test(test_report__pictures),
         cmocka_unit_test(test_report__hostile),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);

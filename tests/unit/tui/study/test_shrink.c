@@ -15,13 +15,11 @@ static json_t *tool(int i)
 {
     char name[20];
     snprintf(name, sizeof name, "tool_%d", i);
-    return json_pack(
-        "{s:s,s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s},s:{s:s,s:s}},s:[s,s]}}}", "type",
-        "function", "function", "name", name, "description",
-        i == 7 ? "The PLANTED tool. Nothing else." : "Does something.",
-        "parameters", "type", "object", "properties", "a", "type", "string",
-        "description", "first", "b", "type", "integer", "description", "second",
-        "required", "a", "b");
+    return json_pack("{s:s,s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s},s:{s:s,s:s}},s:[s,s]}}}", "type",
+                     "function", "function", "name", name, "description",
+                     i == 7 ? "The PLANTED tool. Nothing else." : "Does something.", "parameters",
+                     "type", "object", "properties", "a", "type", "string", "description", "first",
+                     "b", "type", "integer", "description", "second", "required", "a", "b");
 }
 
 /* `fault` is the content of message 31. */
@@ -32,10 +30,9 @@ static json_t *conversation(json_t *fault)
         char text[80];
         snprintf(text, sizeof text, "Message %d. It says little. The end.", i);
         json_t *content = i == 31 ? fault : json_string(text);
-        json_array_append_new(messages,
-                              json_pack("{s:s,s:o}", "role",
-                                        i % 2 == 0 ? "user" : "assistant",
-                                        "content", content));
+        json_array_append_new(
+            messages,
+            json_pack("{s:s,s:o}", "role", i % 2 == 0 ? "user" : "assistant", "content", content));
     }
     for (int i = 0; i < TOOLS; i++) {
         json_array_append_new(tools, tool(i));
@@ -90,12 +87,12 @@ static json_t *read_context(const char *folder)
     return v;
 }
 
-static void check_small(const char *db, const char *id, const char *folder,
-                        const char *condition, const char *tpl)
+static void check_small(const char *db, const char *id, const char *folder, const char *condition,
+                        const char *tpl)
 {
     cf_program p;
-    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", condition, "-o", folder,
-               "--json", "--yes", "-t", tpl);
+    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", condition, "-o", folder, "--json", "--yes",
+               "-t", tpl);
     if (p.status != 0) {
         fail_msg("%s", cf_buf_cstr(&p.err));
     }
@@ -103,8 +100,8 @@ static void check_small(const char *db, const char *id, const char *folder,
     assert_true(number(&p.out, "\"runs\":") < RUNS_MAX);
     assert_int_equal(number(&p.out, "\"messages\":"), 1);
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", condition, "-o", folder,
-               "--json", "--yes", "-t", tpl);
+    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", condition, "-o", folder, "--json", "--yes",
+               "-t", tpl);
     assert_int_equal(p.status, 0);
     assert_int_equal(number(&p.out, "\"runs\":"), 1);
     cf_program_deinit(&p);
@@ -115,9 +112,8 @@ static void test_shrink__command(void **state)
     (void)state;
     NEED_PROGRAM();
     char id[40];
-    const char *db = import(
-        conversation(json_string("Before. Here is the CAUSE of it. After.")),
-        "command", id);
+    const char *db =
+        import(conversation(json_string("Before. Here is the CAUSE of it. After.")), "command", id);
     const char *folder = store_dir_file("command");
     check_small(db, id, folder,
                 "command:in=$(cat); case $in in *CAUSE*PLANTED*) exit 0;; esac;"
@@ -130,8 +126,7 @@ static void test_shrink__command(void **state)
                         "Here is the CAUSE of it.");
     assert_int_equal(json_array_size(json_object_get(v, "tools")), 1);
     t = json_object_get(t, "function");
-    assert_string_equal(json_string_value(json_object_get(t, "name")),
-                        "tool_7");
+    assert_string_equal(json_string_value(json_object_get(t, "name")), "tool_7");
     assert_null(json_object_get(t, "parameters"));
     json_decref(v);
     /* The stored conversation is as it was. */
@@ -175,18 +170,16 @@ static void test_shrink__reply(void **state)
     }
     json_t *v = conversation(json_string("Fine."));
     json_t *messages = json_object_get(v, "messages");
-    json_t *f = json_object_get(json_array_get(json_object_get(v, "tools"), 11),
-                                "function");
+    json_t *f = json_object_get(json_array_get(json_object_get(v, "tools"), 11), "function");
     json_object_set_new(f, "name", json_string("get_weather"));
-    json_object_set_new(
-        json_array_get(messages, TURNS - 2), "content",
-        json_string("Well. What is the weather in Oslo? Thank you."));
+    json_object_set_new(json_array_get(messages, TURNS - 2), "content",
+                        json_string("Well. What is the weather in Oslo? Thank you."));
     char id[40];
     const char *db = import(v, "reply", id);
     const char *folder = store_dir_file("reply");
     cf_program p;
-    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", "reply:get_weather",
-               "-o", folder, "--json", "-m", "bundled", "-n", "24");
+    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", "reply:get_weather", "-o", folder, "--json",
+               "-m", "bundled", "-n", "24");
     if (p.status != 0) {
         fail_msg("%s", cf_buf_cstr(&p.err));
     }
@@ -197,13 +190,11 @@ static void test_shrink__reply(void **state)
     const json_t *left = json_object_get(v, "messages");
     const json_t *tools = json_object_get(v, "tools");
     assert_int_equal(json_array_size(left), 1);
-    assert_string_equal(
-        json_string_value(json_object_get(json_array_get(left, 0), "content")),
-        "What is the weather in Oslo?");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(left, 0), "content")),
+                        "What is the weather in Oslo?");
     assert_int_equal(json_array_size(tools), 1);
     f = json_object_get(json_array_get(tools, 0), "function");
-    assert_string_equal(json_string_value(json_object_get(f, "name")),
-                        "get_weather");
+    assert_string_equal(json_string_value(json_object_get(f, "name")), "get_weather");
     json_decref(v);
     /* llama.cpp turns thinking on by default, and this template then asks for
      * thinking, which this prompt does not. */
@@ -212,8 +203,7 @@ static void test_shrink__reply(void **state)
     cf_error err;
     snprintf(path, sizeof path, "%s/test_chat_llama.cpp", folder);
     T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
-    assert_non_null(
-        strstr(cf_buf_cstr(&text), "inputs.enable_thinking = false;"));
+    assert_non_null(strstr(cf_buf_cstr(&text), "inputs.enable_thinking = false;"));
     cf_buf_deinit(&text);
 }
 
@@ -225,13 +215,12 @@ static void test_shrink__refuses(void **state)
     const char *db = import(conversation(json_string("Fine.")), "fine", id);
     const char *folder = store_dir_file("fine");
     cf_program p;
-    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", "template-error", "-o",
-               folder, "-t", "chatml");
+    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", "template-error", "-o", folder, "-t",
+               "chatml");
     assert_int_not_equal(p.status, 0);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "does not hold"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", "command:true", "-o",
-               folder);
+    CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", "command:true", "-o", folder);
     assert_int_equal(p.status, 2);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "--yes"));
     cf_program_deinit(&p);
@@ -262,10 +251,9 @@ static void test_shrink__units(void **state)
     bool gone[512] = {true}; /* "b" is required no longer without it */
     assert_int_equal(cf_sentence_units(v), 3 * (TURNS - 1) + 2);
     json_t *less = cf_sentence_without(v, gone);
-    assert_string_equal(
-        json_string_value(json_object_get(
-            json_array_get(json_object_get(less, "messages"), 0), "content")),
-        "It says little. The end.");
+    assert_string_equal(json_string_value(json_object_get(
+                            json_array_get(json_object_get(less, "messages"), 0), "content")),
+                        "It says little. The end.");
     json_decref(less);
     json_decref(v);
 }
@@ -273,10 +261,8 @@ static void test_shrink__units(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shrink__command),
-        cmocka_unit_test(test_shrink__template_error),
-        cmocka_unit_test(test_shrink__reply),
-        cmocka_unit_test(test_shrink__refuses),
+        cmocka_unit_test(test_shrink__command), cmocka_unit_test(test_shrink__template_error),
+        cmocka_unit_test(test_shrink__reply),   cmocka_unit_test(test_shrink__refuses),
         cmocka_unit_test(test_shrink__units),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);

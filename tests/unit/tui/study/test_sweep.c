@@ -23,8 +23,7 @@ static void write_prompts(const char *name, size_t n)
 {
     cf_buf b = CF_BUF_INIT;
     for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(&b, "{\"name\":\"q%zu\",\"prompt\":\"question %zu\"}\n", i,
-                    i);
+        cf_buf_addf(&b, "{\"name\":\"q%zu\",\"prompt\":\"question %zu\"}\n", i, i);
     }
     store_dir_put_text(name, cf_buf_cstr(&b));
     cf_buf_deinit(&b);
@@ -115,8 +114,7 @@ static void test_plan__errors_name_the_line(void **state)
 {
     (void)state;
     write_prompts("p.jsonl", 1);
-    store_dir_put_text("bad.jsonl",
-                       "{\"name\":\"a\",\"prompt\":\"b\"}\n{\"name\":1}\n");
+    store_dir_put_text("bad.jsonl", "{\"name\":\"a\",\"prompt\":\"b\"}\n{\"name\":1}\n");
     refuses("prompts p.jsonl\nfrobnicate x\n", "bad.txt:2: 'frobnicate'");
     refuses("prompts none.jsonl\n", "bad.txt:1:");
     refuses("\n\nprompts bad.jsonl\n", "bad.txt:3:");
@@ -156,15 +154,12 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
 }
 
 /* Runs a plan; the caller deinitialises the sweep. */
-static void run_plan(cf_sweep *s, const cf_sweep_plan *plan, cf_store *store,
-                     uint32_t jobs, told *t)
+static void run_plan(cf_sweep *s, const cf_sweep_plan *plan, cf_store *store, uint32_t jobs,
+                     told *t)
 {
     cf_error err;
-    const cf_sweep_options o = {.open = {.n_threads = 1},
-                                .store = store,
-                                .jobs = jobs,
-                                .fn = on_cell,
-                                .ud = t};
+    const cf_sweep_options o = {
+        .open = {.n_threads = 1}, .store = store, .jobs = jobs, .fn = on_cell, .ud = t};
     T_OK(cf_sweep_init(s, plan, &o, &err), err);
     T_OK(cf_sweep_run(s, &err), err);
     assert_int_equal(t->next, s->n);
@@ -188,10 +183,9 @@ static void test_sweep__prompts_by_templates(void **state)
     cf_sweep_plan plan;
     cf_sweep one, many, again;
     told a = {.next = 0}, b = {.next = 0}, c = {.next = 0};
-    store_dir_put_text("some.jsonl",
-                       "{\"name\":\"joke\",\"prompt\":\"Tell me a joke\"}\n"
-                       "{\"name\":\"what\",\"prompt\":\"What is confab?\"}\n"
-                       "{\"name\":\"twin\",\"prompt\":\"Tell me a joke\"}\n");
+    store_dir_put_text("some.jsonl", "{\"name\":\"joke\",\"prompt\":\"Tell me a joke\"}\n"
+                                     "{\"name\":\"what\",\"prompt\":\"What is confab?\"}\n"
+                                     "{\"name\":\"twin\",\"prompt\":\"Tell me a joke\"}\n");
     read_plan(&plan, "prompts some.jsonl\ntemplate chatml\ntemplate zephyr\n"
                      "sampler greedy tokens=12\ncheck jokes contains joke\n"
                      "check long regex .{20}\n");
@@ -284,19 +278,15 @@ static void *answer(void *arg)
         } else {
             int now = atomic_fetch_add(&under_way, 1) + 1;
             int most = atomic_load(&peak);
-            while (now > most &&
-                   !atomic_compare_exchange_weak(&peak, &most, now)) {
+            while (now > most && !atomic_compare_exchange_weak(&peak, &most, now)) {
             }
             size_t k = atomic_fetch_add(&s->n_asked, 1) + 1;
             atomic_fetch_sub(&under_way, 1);
             if (s->is_broken) {
-                say(c->fd, "400 Bad Request",
-                    "{\"error\":{\"message\":\"no such thing\"}}");
+                say(c->fd, "400 Bad Request", "{\"error\":{\"message\":\"no such thing\"}}");
             } else if (s->fails_each > 0 && k % s->fails_each == 0) {
                 atomic_fetch_add(&s->n_refused, 1);
-                say(c->fd,
-                    k % 2 == 0 ? "503 Busy\r\nRetry-After: 0"
-                               : "429 Slow\r\nRetry-After: 0",
+                say(c->fd, k % 2 == 0 ? "503 Busy\r\nRetry-After: 0" : "429 Slow\r\nRetry-After: 0",
                     "{\"error\":{\"message\":\"busy\"}}");
             } else {
                 atomic_fetch_add(&s->n_answered, 1);
@@ -429,16 +419,14 @@ static void test_sweep__resumed_after_a_kill(void **state)
     cf_sweep_plan plan;
     cf_error err;
     write_prompts("killed.jsonl", PROMPTS);
-    snprintf(text, sizeof text,
-             "prompts killed.jsonl\nmodel http://127.0.0.1:%u\n", v->port);
+    snprintf(text, sizeof text, "prompts killed.jsonl\nmodel http://127.0.0.1:%u\n", v->port);
     read_plan(&plan, text);
     cf_store_close(open_store("killed.db"));
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         cf_sweep s;
-        cf_sweep_options o = {
-            .store = open_store("killed.db"), .jobs = 3, .progress = end_here};
+        cf_sweep_options o = {.store = open_store("killed.db"), .jobs = 3, .progress = end_here};
         if (cf_sweep_init(&s, &plan, &o, &err) == CF_OK) {
             cf_ignore(cf_sweep_run(&s, &err));
         }
@@ -518,8 +506,7 @@ static void test_compare__planted(void **state)
         size_t k = i % PROMPTS;
         bool passes = k < 31 ? i >= PROMPTS : k < 35 ? i < PROMPTS : true;
         s.cell[i].record = json_pack("{s:{s:s}}", "message", "content", "r");
-        s.cell[i].answer[0] =
-            (cf_sweep_answer){.is_known = true, .passes = passes};
+        s.cell[i].answer[0] = (cf_sweep_answer){.is_known = true, .passes = passes};
     }
     T_OK(cf_sweep_compare(&s, &v, &n, &err), err);
     assert_int_equal(n, 1);
@@ -532,8 +519,7 @@ static void test_compare__planted(void **state)
     assert_true(v[0].high < 0.14 && v[0].high > v[0].mean);
     double low = v[0].low;
     cf_sweep_put_versus(&line, &v[0]);
-    assert_non_null(strstr(cf_buf_cstr(&line),
-                           "better on 31, worse on 4, the same on 265"));
+    assert_non_null(strstr(cf_buf_cstr(&line), "better on 31, worse on 4, the same on 265"));
     cf_free(v);
     T_OK(cf_sweep_compare(&s, &v, &n, &err), err);
     assert_true(v[0].low == low); /* the seed is fixed */

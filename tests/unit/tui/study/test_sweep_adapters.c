@@ -23,8 +23,8 @@ static void write_adapter(const char *name)
         char tensor[64];
         bool is_a = part % 2 == 0;
         const uint64_t dim[2] = {is_a ? N_EMBD : RANK, is_a ? RANK : N_EMBD};
-        snprintf(tensor, sizeof tensor, "blk.%d.attn_output.weight.lora_%c",
-                 part / 2, is_a ? 'a' : 'b');
+        snprintf(tensor, sizeof tensor, "blk.%d.attn_output.weight.lora_%c", part / 2,
+                 is_a ? 'a' : 'b');
         cf_tiny_pad(&data, 32);
         cf_tiny_tensor(&tensors, tensor, 2, dim, CF_F32, data.n);
         for (int i = 0; i < N_EMBD * RANK; i++) {
@@ -45,14 +45,11 @@ static void write_adapter(const char *name)
     cf_tiny_free(data.p);
 }
 
-static void run(cf_sweep *s, const cf_sweep_plan *plan, cf_store *store,
-                const char *const *lora)
+static void run(cf_sweep *s, const cf_sweep_plan *plan, cf_store *store, const char *const *lora)
 {
     cf_error err;
     const cf_sweep_options o = {
-        .open = {.n_threads = 1, .lora = lora, .n_lora = lora != NULL},
-        .store = store,
-        .jobs = 4};
+        .open = {.n_threads = 1, .lora = lora, .n_lora = lora != NULL}, .store = store, .jobs = 4};
     T_OK(cf_sweep_init(s, plan, &o, &err), err);
     T_OK(cf_sweep_run(s, &err), err);
     assert_int_equal(s->n_done, s->n);
@@ -70,16 +67,14 @@ static bool is_same(const cf_sweep *s, size_t a, size_t b)
     return same;
 }
 
-static const char lines[] =
-    "prompts p.jsonl\nmodel tiny.gguf\ntemplate chatml\ntemplate zephyr\n"
-    "sampler greedy tokens=6\n";
+static const char lines[] = "prompts p.jsonl\nmodel tiny.gguf\ntemplate chatml\ntemplate zephyr\n"
+                            "sampler greedy tokens=6\n";
 
 static void write_all(void)
 {
-    static const char prompts[] =
-        "{\"name\":\"a\",\"prompt\":\"one two\"}\n"
-        "{\"name\":\"b\",\"prompt\":\"and three\"}\n"
-        "{\"name\":\"c\",\"prompt\":\"four, five\"}\n";
+    static const char prompts[] = "{\"name\":\"a\",\"prompt\":\"one two\"}\n"
+                                  "{\"name\":\"b\",\"prompt\":\"and three\"}\n"
+                                  "{\"name\":\"c\",\"prompt\":\"four, five\"}\n";
     size_t n;
     const cf_tiny_options tiny = {.seed = 5, .has_output = true};
     void *file = cf_tiny_gguf(&tiny, &n);
@@ -100,15 +95,13 @@ static void test_adapters__an_axis(void **state)
     cf_error err;
     size_t n, n_axis = 0, n_same = 0;
     write_all();
-    snprintf(text, sizeof text,
-             "%sadapter none\nadapter full ad.gguf\nadapter off ad.gguf=0\n",
+    snprintf(text, sizeof text, "%sadapter none\nadapter full ad.gguf\nadapter off ad.gguf=0\n",
              lines);
     cf_plan_read(&plan, "plan.txt", text);
     run(&s, &plan, NULL, NULL);
     assert_int_equal(s.n, 3 * EACH);
     for (size_t i = 0; i < EACH; i++) {
-        assert_true(
-            cf_str_is(cf_sweep_adapter_name(&s, &s.cell[EACH + i]), "full"));
+        assert_true(cf_str_is(cf_sweep_adapter_name(&s, &s.cell[EACH + i]), "full"));
         n_same += is_same(&s, i, EACH + i);
         assert_true(is_same(&s, i, 2 * EACH + i)); /* scale 0 */
     }

@@ -44,9 +44,8 @@ static void begin(scene *s, const char *reply, const char *predicate)
         cf_asker_init(&s->asker[i], &s->engine[i], s->predicate, NULL);
         s->asker[i].max_tokens = 40;
     }
-    s->context =
-        json_pack("{s:[{s:s,s:s}],s:b}", "messages", "role", "user", "content",
-                  "What is confab?", "add_generation_prompt", 1);
+    s->context = json_pack("{s:[{s:s,s:s}],s:b}", "messages", "role", "user", "content",
+                           "What is confab?", "add_generation_prompt", 1);
     cf_takeover_init(&s->t);
 }
 
@@ -87,8 +86,7 @@ static void test_takeover__finds_the_token(void **state)
         begin(&s, cases[i].reply, cases[i].predicate);
         T_OK(run(&s, &err), err);
         /* The failure is complete with the token, and not before. */
-        size_t ends =
-            (size_t)(strstr(cases[i].reply, "zebra") + 5 - cases[i].reply);
+        size_t ends = (size_t)(strstr(cases[i].reply, "zebra") + 5 - cases[i].reply);
         assert_in_range(ends, s.t.off + 1, s.t.off + s.t.len);
         assert_true(s.t.token < s.t.n_token);
         assert_null(strstr(cf_buf_cstr(&s.t.instead), "zebra"));

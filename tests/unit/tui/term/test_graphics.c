@@ -34,11 +34,9 @@ static void paint_pixels(unsigned char *rgb, int w, int h, uint64_t seed)
     cf_rand rand = {seed + 1};
     for (int i = 0; i < w * h; i++) {
         int x = i % w, y = i / w;
-        rgb[3 * i] =
-            (unsigned char)(x * 200 / w + (int)cf_rand_below(&rand, 9));
+        rgb[3 * i] = (unsigned char)(x * 200 / w + (int)cf_rand_below(&rand, 9));
         rgb[3 * i + 1] = (unsigned char)(y * 240 / h);
-        rgb[3 * i + 2] =
-            (unsigned char)(90 + (int)cf_rand_below(&rand, 40) + x % 5);
+        rgb[3 * i + 2] = (unsigned char)(90 + (int)cf_rand_below(&rand, 40) + x % 5);
     }
 }
 
@@ -85,8 +83,8 @@ static void show(desk *d)
 {
     const char *p = d->out.p, *end = p + d->out.n;
     while (p < end) {
-        bool is_graphics = end - p > 1 && p[0] == '\033' &&
-                           (p[1] == '_' || p[1] == 'P' || p[1] == ']');
+        bool is_graphics =
+            end - p > 1 && p[0] == '\033' && (p[1] == '_' || p[1] == 'P' || p[1] == ']');
         if (!is_graphics) {
             vterm_input_write(d->vt, p++, 1);
             continue;
@@ -187,8 +185,7 @@ static void kitty_sends_the_pixels_once(void **state)
     assert_int_equal(have.h, PH);
     assert_memory_equal(have.rgb, d.rgb, sizeof d.rgb);
     find(&d, "\033[3;4H"); /* where it is */
-    assert_non_null(
-        strstr(find(&d, "\033_Ga=p,"), "x=0,y=0,w=90,h=61,c=12,r=5,C=1,q=2"));
+    assert_non_null(strstr(find(&d, "\033_Ga=p,"), "x=0,y=0,w=90,h=61,c=12,r=5,C=1,q=2"));
     assert_int_equal(letter(&d, 4, 3), ' ');
     /* Again: nothing of it. */
     cf_grid_puts(&d.g, 0, 0, 10, "hello", CF_STYLE_NORMAL);
@@ -217,8 +214,7 @@ static void kitty_moves_a_picture_without_its_pixels(void **state)
     cf_grid_clear(&d.g);
     put_picture(&d, 3, -2); /* out at the top: three rows are left */
     send(&d, false);
-    assert_non_null(
-        strstr(find(&d, "\033_Ga=p,"), "x=0,y=24,w=90,h=37,c=12,r=3"));
+    assert_non_null(strstr(find(&d, "\033_Ga=p,"), "x=0,y=24,w=90,h=37,c=12,r=3"));
     cf_grid_clear(&d.g);
     send(&d, false);
     assert_int_equal(count(&d, "a=d,d=i,"), 1);
@@ -298,8 +294,7 @@ static void read_sixels(sixels *s, const char *p)
                     assert_false(s->is_set[at]);
                     s->is_set[at] = true;
                     for (int c = 0; c < 3; c++) {
-                        s->rgb[3 * at + (size_t)c] =
-                            (unsigned char)palette[color][c];
+                        s->rgb[3 * at + (size_t)c] = (unsigned char)palette[color][c];
                     }
                 }
             }
@@ -309,8 +304,7 @@ static void read_sixels(sixels *s, const char *p)
 }
 
 /* Every pixel is set once, and parts of 10 x 10 have the picture's mean. */
-static void same_picture(const sixels *s, const unsigned char *rgb, int w,
-                         int h)
+static void same_picture(const sixels *s, const unsigned char *rgb, int w, int h)
 {
     assert_int_equal(s->w, w);
     assert_int_equal(s->h, h);
@@ -389,8 +383,7 @@ static void iterm_gets_a_file(void **state)
     const char *p = find(&d, "\033]1337;File=inline=1;size=");
     p += strlen("\033]1337;File=inline=1;size=");
     size_t size = (size_t)number(&p);
-    static const char rest[] =
-        ";width=12;height=5;preserveAspectRatio=0;doNotMoveCursor=1:";
+    static const char rest[] = ";width=12;height=5;preserveAspectRatio=0;doNotMoveCursor=1:";
     assert_memory_equal(p, rest, sizeof rest - 1);
     p += sizeof rest - 1;
     const char *end = memchr(p, '\a', (size_t)(d.out.p + d.out.n - p));
@@ -411,8 +404,8 @@ static void iterm_gets_a_file(void **state)
 static void covered_pictures_are_cells(void **state)
 {
     (void)state;
-    static const cf_graphics_kind kinds[] = {
-        CF_GRAPHICS_KITTY, CF_GRAPHICS_SIXEL, CF_GRAPHICS_ITERM};
+    static const cf_graphics_kind kinds[] = {CF_GRAPHICS_KITTY, CF_GRAPHICS_SIXEL,
+                                             CF_GRAPHICS_ITERM};
     for (size_t i = 0; i < 3; i++) {
         static desk d;
         set_up(&d, kinds[i]);
@@ -424,8 +417,7 @@ static void covered_pictures_are_cells(void **state)
         assert_int_equal(letter(&d, 3, 2), 0x2580);
         assert_int_equal(letter(&d, 5, 3), 'a');
         assert_int_equal(letter(&d, 14, 6), 0x2580);
-        assert_int_equal(
-            count(&d, "a=p,") + count(&d, "\033P") + count(&d, "1337"), 0);
+        assert_int_equal(count(&d, "a=p,") + count(&d, "\033P") + count(&d, "1337"), 0);
         /* On the last row it stays cells as well. */
         cf_grid_clear(&d.g);
         put_picture(&d, 3, H - 5);
@@ -442,8 +434,7 @@ static void blocks_need_no_bytes(void **state)
     set_up(&d, CF_GRAPHICS_BLOCKS);
     put_picture(&d, 3, 2);
     send(&d, true);
-    assert_int_equal(
-        count(&d, "\033_G") + count(&d, "\033P") + count(&d, "1337"), 0);
+    assert_int_equal(count(&d, "\033_G") + count(&d, "\033P") + count(&d, "1337"), 0);
     assert_int_equal(letter(&d, 3, 2), 0x2580);
     tear_down(&d);
 }
@@ -455,8 +446,7 @@ static void terminals_say_what_they_have(void **state)
     (void)state;
     cf_graphics_facts f = {0};
     cf_graphics_from_names(&f, "xterm-256color", NULL, NULL, NULL);
-    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_AUTO),
-                     CF_GRAPHICS_BLOCKS);
+    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_AUTO), CF_GRAPHICS_BLOCKS);
     assert_non_null(strstr(cf_graphics_questions(&f), "a=q"));
     assert_true(cf_graphics_take_csi(&f, "?62;14;22", 9, 'c'));
     assert_false(f.has_sixel);
@@ -470,8 +460,7 @@ static void terminals_say_what_they_have(void **state)
     assert_false(f.has_kitty);
     assert_true(cf_graphics_take_apc(&f, "Gi=31;OK", 8));
     assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_AUTO), CF_GRAPHICS_KITTY);
-    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_BLOCKS),
-                     CF_GRAPHICS_BLOCKS);
+    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_BLOCKS), CF_GRAPHICS_BLOCKS);
     /* Sizes that no cell has, and answers to other questions. */
     assert_true(cf_graphics_take_csi(&f, "6;0;9999", 8, 't'));
     assert_int_equal(f.cell_h, 19);
@@ -486,17 +475,13 @@ static void inside_tmux_are_sixels_alone(void **state)
 {
     (void)state;
     cf_graphics_facts f = {0};
-    cf_graphics_from_names(&f, "xterm-256color", "/tmp/tmux-1/default,1,0",
-                           "iTerm.app", "iTerm2");
+    cf_graphics_from_names(&f, "xterm-256color", "/tmp/tmux-1/default,1,0", "iTerm.app", "iTerm2");
     assert_null(strstr(cf_graphics_questions(&f), "_G"));
-    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_AUTO),
-                     CF_GRAPHICS_BLOCKS);
-    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_KITTY),
-                     CF_GRAPHICS_BLOCKS);
+    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_AUTO), CF_GRAPHICS_BLOCKS);
+    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_KITTY), CF_GRAPHICS_BLOCKS);
     assert_true(cf_graphics_take_csi(&f, "?1;2;4", 6, 'c'));
     assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_AUTO), CF_GRAPHICS_SIXEL);
-    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_ITERM),
-                     CF_GRAPHICS_BLOCKS);
+    assert_int_equal(cf_graphics_pick(&f, CF_GRAPHICS_ITERM), CF_GRAPHICS_BLOCKS);
 }
 
 int main(void)

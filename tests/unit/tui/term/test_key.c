@@ -9,10 +9,10 @@
 
 static void test_key__names_round_trip(void **state)
 {
-    static const char *const names[] = {
-        "a",        "<Space>",   "<lt>",      "<Enter>",    "<S-Enter>",
-        "<C-Left>", "<M-Right>", "<M-x>",     "<C-d>",      "<S-Tab>",
-        "<C-Home>", "<C-S-End>", "<M-C-Del>", "<M-C-Left>", "<F12>"};
+    static const char *const names[] = {"a",         "<Space>",    "<lt>",      "<Enter>",
+                                        "<S-Enter>", "<C-Left>",   "<M-Right>", "<M-x>",
+                                        "<C-d>",     "<S-Tab>",    "<C-Home>",  "<C-S-End>",
+                                        "<M-C-Del>", "<M-C-Left>", "<F12>"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cf_key key;
@@ -51,12 +51,10 @@ static void test_key__modifiers_in_any_order(void **state)
                     }
                 }
                 cf_buf_addf(&name, "%c>", c);
-                assert_true(
-                    cf_key_parse(&key, cf_buf_cstr(&name), name.n, &at));
+                assert_true(cf_key_parse(&key, cf_buf_cstr(&name), name.n, &at));
                 assert_int_equal(key, sent);
                 cf_key_format(&out, key);
-                assert_true(
-                    cf_key_parse(&again, cf_buf_cstr(&out), out.n, &from));
+                assert_true(cf_key_parse(&again, cf_buf_cstr(&out), out.n, &from));
                 assert_int_equal(again, key);
                 cf_buf_deinit(&name);
                 cf_buf_deinit(&out);
@@ -114,8 +112,7 @@ static void test_key__control_sequences(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cf_key key = 0;
         size_t n = strlen(cases[i].bytes) - 1;
-        bool is_key =
-            cf_key_from_csi(&key, cases[i].bytes, n, cases[i].bytes[n]);
+        bool is_key = cf_key_from_csi(&key, cases[i].bytes, n, cases[i].bytes[n]);
         if (cases[i].name == NULL) {
             assert_false(is_key);
             continue;
@@ -167,8 +164,7 @@ static void test_key__mouse(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cf_key key = 0;
         int x = 0, y = 0;
-        assert_int_equal(cf_mouse_from_csi(&key, &x, &y, cases[i].params,
-                                           strlen(cases[i].params),
+        assert_int_equal(cf_mouse_from_csi(&key, &x, &y, cases[i].params, strlen(cases[i].params),
                                            cases[i].final),
                          cases[i].is_one);
         assert_int_equal(key, cases[i].key);

@@ -66,8 +66,7 @@ static void same(desk *d)
             assert_int_equal(have, want->glyph.cp[0]);
             cf_look look = cf_theme_look(&d->theme, want->style, CF_TRUE_COLOR);
             assert_int_equal(c.attrs.bold, (look.attr & CF_ATTR_BOLD) != 0);
-            assert_int_equal(c.attrs.reverse,
-                             (look.attr & CF_ATTR_REVERSE) != 0);
+            assert_int_equal(c.attrs.reverse, (look.attr & CF_ATTR_REVERSE) != 0);
             if (look.fg >= CF_RGB(0)) {
                 assert_int_equal(c.fg.rgb.red, look.fg >> 16 & 0xFF);
                 assert_int_equal(c.fg.rgb.green, look.fg >> 8 & 0xFF);
@@ -83,8 +82,7 @@ static void same(desk *d)
 static void draw(desk *d)
 {
     cf_grid_clear(&d->g);
-    cf_grid_box(&d->g, (cf_rect){0, 0, W, H}, "A title", CF_STYLE_BORDER,
-                CF_STYLE_FOCUS);
+    cf_grid_box(&d->g, (cf_rect){0, 0, W, H}, "A title", CF_STYLE_BORDER, CF_STYLE_FOCUS);
     cf_grid_puts(&d->g, 2, 1, W - 4, "日本語 and e", CF_STYLE_USER);
     cf_grid_puts(&d->g, W - 2, 2, 2, "日", CF_STYLE_ERROR);
     cf_grid_puts(&d->g, 2, 3, W - 4, "selected", CF_STYLE_SELECTED);

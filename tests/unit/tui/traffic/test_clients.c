@@ -19,10 +19,10 @@
 #include "tui/traffic/scripted.h"
 #include "tui/traffic/serve.h"
 
-#define CHUNK(delta, end)                                                     \
-    "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1," \
-    "\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":" delta              \
-    ",\"finish_reason\":" end "}]}\n\n"
+#define CHUNK(delta, end)                                                                  \
+    "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,"              \
+    "\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":" delta ",\"finish_reason\":" end \
+    "}]}\n\n"
 
 /* What the server says, by path and by a word of the request. */
 static const struct {
@@ -31,12 +31,11 @@ static const struct {
 } says[] = {
     {"/v1/chat/completions", "fail", "application/json",
      "{\"error\":{\"message\":\"slow down\",\"type\":\"rate\"}}", 429},
-    {"/v1/chat/completions", "endless", "text/event-stream",
-     CHUNK("{\"content\":\"on\"}", "null"), 200},
+    {"/v1/chat/completions", "endless", "text/event-stream", CHUNK("{\"content\":\"on\"}", "null"),
+     200},
     {"/v1/chat/completions", "\"stream\":true", "text/event-stream",
      CHUNK("{\"role\":\"assistant\",\"content\":\"h\"}", "null")
-         CHUNK("{\"content\":\"\xc3\xa9\"}", "null")
-             CHUNK("{}", "\"stop\"") "data: [DONE]\n\n",
+         CHUNK("{\"content\":\"\xc3\xa9\"}", "null") CHUNK("{}", "\"stop\"") "data: [DONE]\n\n",
      200},
     {"/v1/chat/completions", "\"call\"", "application/json",
      "{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":"
@@ -109,8 +108,7 @@ static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
 {
     (void)ud;
     for (size_t i = 0; i < sizeof says / sizeof says[0]; i++) {
-        if (!cf_str_is(r->path, says[i].path) ||
-            strstr(r->body.p, says[i].word) == NULL) {
+        if (!cf_str_is(r->path, says[i].path) || strstr(r->body.p, says[i].word) == NULL) {
             continue;
         }
         cf_http_header *h = cf_arena_calloc(r->arena, 1, sizeof *h);
@@ -118,8 +116,7 @@ static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
         *s = (sending){.body = says[i].body,
                        .stopping = r->stopping,
                        .is_endless = strcmp(says[i].word, "endless") == 0};
-        h[0] = (cf_http_header){cf_str_from("Content-Type"),
-                                cf_str_from(says[i].type)};
+        h[0] = (cf_http_header){cf_str_from("Content-Type"), cf_str_from(says[i].type)};
         *a = (cf_http_answer){.status = says[i].status,
                               .headers = h,
                               .n_headers = 1,
@@ -133,14 +130,13 @@ static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
 }
 
 /* Everything that the clients of a script print. */
-static void run(cf_buf *out, const char *script, const char *url,
-                const char *folder)
+static void run(cf_buf *out, const char *script, const char *url, const char *folder)
 {
     char command[600];
     char block[4096];
     size_t n;
-    snprintf(command, sizeof command, "node tests/data/clients/%s %s '%s' 2>&1",
-             script, url, folder);
+    snprintf(command, sizeof command, "node tests/data/clients/%s %s '%s' 2>&1", script, url,
+             folder);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     while ((n = fread(block, 1, sizeof block, f)) > 0) {
@@ -177,8 +173,7 @@ static void test_clients__same_with_and_without(void **state)
     T_OK(cf_store_open(&store, store_dir_file("c.db"),
                        &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
          err);
-    const cf_recorder_options ro = {
-        .store = store, .stored = on_stored, .ud = &n_aborted};
+    const cf_recorder_options ro = {.store = store, .stored = on_stored, .ud = &n_aborted};
     T_OK(cf_recorder_new(&recorder, &ro, &err), err);
     const cf_upstream up = {.url = cf_http_server_url(fake)};
     T_OK(cf_proxy_init(&proxy, &up, recorder, &err), err);
@@ -187,8 +182,7 @@ static void test_clients__same_with_and_without(void **state)
     run(&direct, "clients.mjs", cf_http_server_url(fake), folder);
     run(&through, "clients.mjs", cf_http_server_url(server), folder);
     assert_string_equal(cf_buf_cstr(&direct), cf_buf_cstr(&through));
-    assert_non_null(
-        strstr(cf_buf_cstr(&direct), "\"ai stream\" \"h\xc3\xa9\""));
+    assert_non_null(strstr(cf_buf_cstr(&direct), "\"ai stream\" \"h\xc3\xa9\""));
     assert_non_null(strstr(cf_buf_cstr(&direct), "RateLimitError"));
     while (n_aborted == 0) {
         sched_yield();
@@ -279,15 +273,14 @@ static void make_project(const char *dir, const char *url)
 {
     char path[700], text[900];
     cf_error err;
-    snprintf(
-        text, sizeof text,
-        "{\"provider\":{\"local\":{\"npm\":\"@ai-sdk/openai-compatible\","
-        "\"name\":\"local\",\"options\":{\"baseURL\":\"%s/v1\","
-        "\"apiKey\":\"sk-agent\"},\"models\":{\"m\":{\"name\":\"m\",\"limit\":{"
-        "\"context\":32768,\"output\":64}}}}},"
-        "\"model\":\"local/m\",\"autoupdate\":false,\"share\":"
-        "\"disabled\"}",
-        url);
+    snprintf(text, sizeof text,
+             "{\"provider\":{\"local\":{\"npm\":\"@ai-sdk/openai-compatible\","
+             "\"name\":\"local\",\"options\":{\"baseURL\":\"%s/v1\","
+             "\"apiKey\":\"sk-agent\"},\"models\":{\"m\":{\"name\":\"m\",\"limit\":{"
+             "\"context\":32768,\"output\":64}}}}},"
+             "\"model\":\"local/m\",\"autoupdate\":false,\"share\":"
+             "\"disabled\"}",
+             url);
     snprintf(path, sizeof path, "%s/opencode.json", dir);
     T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
 }
@@ -296,8 +289,7 @@ static void make_project(const char *dir, const char *url)
 static bool find_agent(char out[600])
 {
     const char *folder = getenv("CONFAB_CLIENTS");
-    snprintf(out, 600, "%s/node_modules/.bin/opencode",
-             folder != NULL ? folder : "");
+    snprintf(out, 600, "%s/node_modules/.bin/opencode", folder != NULL ? folder : "");
     return folder != NULL && access(out, X_OK) == 0;
 }
 
@@ -331,11 +323,8 @@ static void agent_session(const char *agent, const char *to, const char *name)
     atomic_int n_stored = 0;
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     snprintf(db, sizeof db, "%s.db", store_dir_file(name));
-    T_OK(cf_store_open(&store, db,
-                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
-         err);
-    const cf_recorder_options ro = {
-        .store = store, .stored = count_one, .ud = &n_stored};
+    T_OK(cf_store_open(&store, db, &(cf_store_options){.flags = CF_STORE_CREATE}, &err), err);
+    const cf_recorder_options ro = {.store = store, .stored = count_one, .ud = &n_stored};
     T_OK(cf_recorder_new(&recorder, &ro, &err), err);
     const cf_upstream up = {.url = to};
     T_OK(cf_proxy_init(&proxy, &up, recorder, &err), err);
@@ -396,8 +385,7 @@ static void test_clients__coding_agent_with_serve(void **state)
     cf_serve *serve;
     cf_http_server *engine;
     cf_error err;
-    const cf_open_options o = {
-        .model = "bundled", .n_threads = 2, .n_ctx = AGENT_CTX};
+    const cf_open_options o = {.model = "bundled", .n_threads = 2, .n_ctx = AGENT_CTX};
     if (!find_agent(agent)) {
         T_SKIP("CONFAB_CLIENTS names no folder with opencode-ai of npm");
     }
@@ -405,8 +393,7 @@ static void test_clients__coding_agent_with_serve(void **state)
         T_SKIP("this build has no bundled model");
     }
     T_OK(cf_open_backend(&opened, &o, NULL, &err), err);
-    const cf_serve_options so = {
-        .opened = &opened, .model = "m", .n_slots = 2, .n_ctx = AGENT_CTX};
+    const cf_serve_options so = {.opened = &opened, .model = "m", .n_slots = 2, .n_ctx = AGENT_CTX};
     T_OK(cf_serve_new(&serve, &so, &err), err);
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     const cf_http_handler answers = cf_serve_handler(serve);

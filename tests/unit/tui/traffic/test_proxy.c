@@ -63,20 +63,18 @@ static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
     fake *f = ud;
     f->n_asked++;
     cf_buf_reset(&f->seen);
-    cf_buf_addf(&f->seen, "%.*s %.*s\n", (int)r->method.n, r->method.p,
-                (int)r->target.n, r->target.p);
+    cf_buf_addf(&f->seen, "%.*s %.*s\n", (int)r->method.n, r->method.p, (int)r->target.n,
+                r->target.p);
     for (size_t i = 0; i < r->n_headers; i++) {
-        cf_buf_addf(&f->seen, "%.*s: %.*s\n", (int)r->headers[i].name.n,
-                    r->headers[i].name.p, (int)r->headers[i].value.n,
-                    r->headers[i].value.p);
+        cf_buf_addf(&f->seen, "%.*s: %.*s\n", (int)r->headers[i].name.n, r->headers[i].name.p,
+                    (int)r->headers[i].value.n, r->headers[i].value.p);
     }
     cf_buf_add(&f->seen, r->body.p, r->body.n);
     cf_http_header *h = cf_arena_calloc(r->arena, 3, sizeof *h);
     h[0] = (cf_http_header){cf_str_from("X-Request-Id"), cf_str_from("req-7")};
     h[1] = (cf_http_header){cf_str_from("Content-Type"), cf_str_from(f->type)};
-    h[2] =
-        (cf_http_header){cf_str_from("Location"),
-                         cf_str_from(f->location != NULL ? f->location : "")};
+    h[2] = (cf_http_header){cf_str_from("Location"),
+                            cf_str_from(f->location != NULL ? f->location : "")};
     *a = (cf_http_answer){.status = f->location != NULL ? 307 : 200,
                           .headers = h,
                           .n_headers = f->location != NULL ? 3 : 2,
@@ -178,8 +176,7 @@ static void teardown(fixture *f)
 
 /* ---- the client --------------------------------------------------------- */
 
-static long via(fixture *f, const char *path, const char *headers,
-                const char *body, cf_buf *out)
+static long via(fixture *f, const char *path, const char *headers, const char *body, cf_buf *out)
 {
     return http_ask(cf_http_server_url(f->server), path, headers, body, out);
 }
@@ -202,9 +199,7 @@ static const cf_exchange *list(fixture *f, size_t *n)
 {
     const cf_exchange *rows;
     cf_error err;
-    T_OK(cf_store_exchanges(f->store, &(cf_exchange_query){0}, &f->arena, &rows,
-                            n, &err),
-         err);
+    T_OK(cf_store_exchanges(f->store, &(cf_exchange_query){0}, &f->arena, &rows, n, &err), err);
     return rows;
 }
 
@@ -249,8 +244,7 @@ static void test_proxy__passes_bytes_on(void **state)
     f.fake.type = "text/event-stream";
     for (f.fake.piece = 0; f.fake.piece < 4; f.fake.piece++) {
         assert_int_equal(via(&f, "/any/%2e%2e/path?q=%20x&q=2",
-                             "Authorization: Bearer sk-1\nX-Odd;", "\1body",
-                             &out),
+                             "Authorization: Bearer sk-1\nX-Odd;", "\1body", &out),
                          200);
         assert_string_equal(cf_buf_cstr(&out), f.fake.body);
         const char *seen = cf_buf_cstr(&f.fake.seen);
@@ -270,8 +264,7 @@ static void test_proxy__redirects_are_answers(void **state)
     cf_buf out = CF_BUF_INIT;
     setup(&f);
     f.fake.location = "http://127.0.0.1:1/elsewhere";
-    assert_int_equal(
-        via(&f, "/v1/models", "Authorization: Bearer sk-1", NULL, &out), 307);
+    assert_int_equal(via(&f, "/v1/models", "Authorization: Bearer sk-1", NULL, &out), 307);
     assert_int_equal(f.fake.n_asked, 1);
     cf_buf_deinit(&out);
     teardown(&f);
@@ -281,21 +274,18 @@ static void test_proxy__refuses_browsers(void **state)
 {
     (void)state;
     static const char *const headers[] = {
-        "Host: example.com",          "Host: 127.0.0.1.example.com",
-        "Origin: http://example.com", "Origin: null",
-        "Origin: http://localhost:1", "Sec-Fetch-Site: cross-site"};
+        "Host: example.com", "Host: 127.0.0.1.example.com", "Origin: http://example.com",
+        "Origin: null",      "Origin: http://localhost:1",  "Sec-Fetch-Site: cross-site"};
     fixture f;
     cf_buf out = CF_BUF_INIT;
     setup(&f);
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
         assert_int_equal(via(&f, "/v1/models", headers[i], NULL, &out), 403);
         assert_non_null(strstr(cf_buf_cstr(&out), "\"error\""));
-        assert_int_equal(
-            via(&f, "/v1/chat/completions", headers[i], "{}", &out), 403);
+        assert_int_equal(via(&f, "/v1/chat/completions", headers[i], "{}", &out), 403);
     }
     assert_int_equal(f.fake.n_asked, 0);
-    assert_int_equal(via(&f, "/v1/models", "Host: localhost:1", NULL, &out),
-                     200);
+    assert_int_equal(via(&f, "/v1/models", "Host: localhost:1", NULL, &out), 200);
     cf_buf_deinit(&out);
     teardown(&f);
 }
@@ -355,19 +345,14 @@ static void test_proxy__token(void **state)
     T_OK(cf_http_server_new(&open, &o, &handler, &err), err);
     const char *url = cf_http_server_url(open);
     assert_int_equal(http_ask(url, "/v1/models", NULL, NULL, &out), 401);
-    assert_int_equal(
-        http_ask(url, "/v1/models", "X-Confab-Token: let-me-i", NULL, &out),
-        401);
+    assert_int_equal(http_ask(url, "/v1/models", "X-Confab-Token: let-me-i", NULL, &out), 401);
     assert_int_equal(f.fake.n_asked, 0);
-    assert_int_equal(
-        http_ask(url, "/v1/models",
-                 "X-Confab-Token: let-me-in\nAuthorization: Bearer k", NULL,
-                 &out),
-        200);
+    assert_int_equal(http_ask(url, "/v1/models",
+                              "X-Confab-Token: let-me-in\nAuthorization: Bearer k", NULL, &out),
+                     200);
     assert_null(strstr(cf_buf_cstr(&f.fake.seen), "let-me-in"));
     assert_non_null(strstr(cf_buf_cstr(&f.fake.seen), "Bearer k"));
-    assert_int_equal(http_ask(url, "/v1/models",
-                              "Authorization: Bearer let-me-in", NULL, &out),
+    assert_int_equal(http_ask(url, "/v1/models", "Authorization: Bearer let-me-in", NULL, &out),
                      200);
     assert_null(strstr(cf_buf_cstr(&f.fake.seen), "let-me-in"));
     cf_http_server_free(open, 0);
@@ -377,8 +362,7 @@ static void test_proxy__token(void **state)
 
 /* ---- recording ---------------------------------------------------------- */
 
-#define SAID(text) \
-    "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"" text "\"}}]}"
+#define SAID(text) "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"" text "\"}}]}"
 
 static void test_record__keeps_bodies_and_no_keys(void **state)
 {
@@ -393,8 +377,7 @@ static void test_record__keeps_bodies_and_no_keys(void **state)
     setup(&f);
     f.fake.body = SAID("y");
     via(&f, "/v1/chat/completions?key=sk-secret",
-        "X-My-Own: sk-secret\nCookie: a=sk-secret\nUser-Agent: agent/1",
-        request, &out);
+        "X-My-Own: sk-secret\nCookie: a=sk-secret\nUser-Agent: agent/1", request, &out);
     while (f.n_stored == 0) {
         sched_yield();
     }
@@ -419,9 +402,7 @@ static void expect_tree(fixture *f, size_t row, size_t n_turns, size_t n_forks)
     cf_error err;
     cf_store_tree tree;
     const cf_exchange *rows = list(f, &n);
-    T_OK(cf_store_get_tree(f->store, rows[row].conversation, 0, &f->arena,
-                           &tree, &err),
-         err);
+    T_OK(cf_store_get_tree(f->store, rows[row].conversation, 0, &f->arena, &tree, &err), err);
     assert_int_equal(tree.n, n_turns);
     assert_int_equal(tree.conv.n_forks, n_forks);
 }
@@ -503,8 +484,7 @@ static void test_record__shows_a_running_reply(void **state)
     cf_uuid id = {{0}};
     setup(&f);
     const cf_http_options any = {.listen = "127.0.0.1:0"};
-    const cf_http_handler endless_handler = {.answer = on_endless,
-                                             .ud = &is_seen};
+    const cf_http_handler endless_handler = {.answer = on_endless, .ud = &is_seen};
     T_OK(cf_http_server_new(&endless, &any, &endless_handler, &err), err);
     const cf_upstream up = {.url = cf_http_server_url(endless)};
     T_OK(cf_proxy_init(&proxy, &up, f.recorder, &err), err);
@@ -549,11 +529,9 @@ static void test_replay__same_bytes_without_a_server(void **state)
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
     const char *url = cf_http_server_url(server);
-    assert_int_equal(
-        http_ask(url, "/v1/chat/completions", NULL, ASK(U("a")), &out), 200);
+    assert_int_equal(http_ask(url, "/v1/chat/completions", NULL, ASK(U("a")), &out), 200);
     assert_string_equal(cf_buf_cstr(&out), SAID("new"));
-    assert_int_equal(
-        http_ask(url, "/v1/chat/completions", NULL, ASK(U("b")), &out), 404);
+    assert_int_equal(http_ask(url, "/v1/chat/completions", NULL, ASK(U("b")), &out), 404);
     assert_non_null(strstr(cf_buf_cstr(&out), "not_recorded"));
     assert_int_equal(f.fake.n_asked, n_asked);
     cf_http_server_free(server, 0);
@@ -590,11 +568,9 @@ static void test_findings__cache_lost(void **state)
     fixture f;
     setup(&f);
     chat(&f, ASK(U("a") "," A("b") "," U("c")), USED("d", "900", "800"));
-    chat(&f, ASK(U("a") "," A("b") "," U("c") "," A("d") "," U("e")),
-         USED("f", "950", "900"));
+    chat(&f, ASK(U("a") "," A("b") "," U("c") "," A("d") "," U("e")), USED("f", "950", "900"));
     expect_no_findings(&f);
-    chat(&f, ASK(U("a") "," A("b") "," U("C") "," A("d") "," U("g")),
-         USED("h", "980", "0"));
+    chat(&f, ASK(U("a") "," A("b") "," U("C") "," A("d") "," U("g")), USED("h", "980", "0"));
     expect_finding(&f, "cache-lost", "\"message\":2");
     teardown(&f);
 }
@@ -605,8 +581,7 @@ static void put_talk(cf_buf *out, size_t n, size_t changed)
     cf_buf_reset(out);
     cf_buf_adds(out, "{\"model\":\"m\",\"messages\":[");
     for (size_t i = 0; i < n; i++) {
-        cf_buf_addf(out, "%s{\"role\":\"%s\",\"content\":\"%zu%s\"}",
-                    i > 0 ? "," : "",
+        cf_buf_addf(out, "%s{\"role\":\"%s\",\"content\":\"%zu%s\"}", i > 0 ? "," : "",
                     i == 0       ? "system"
                     : i % 2 == 1 ? "user"
                                  : "assistant",
@@ -648,8 +623,7 @@ static void test_findings__cache_lost_from_when_on(void **state)
         put_talk(&first, 4, NONE);
         put_talk(&second, 6, rows[i].changed);
         for (int k = 0; k < 2; k++) {
-            assert_int_equal(sscanf(k == 0 ? rows[i].before : rows[i].now,
-                                    "%d,%d", &n[0], &n[1]),
+            assert_int_equal(sscanf(k == 0 ? rows[i].before : rows[i].now, "%d,%d", &n[0], &n[1]),
                              2);
             cf_buf_reset(&usage);
             cf_buf_addf(&usage,
@@ -658,8 +632,7 @@ static void test_findings__cache_lost_from_when_on(void **state)
                         "%d,\"prompt_tokens_details\":{\"cached_tokens\":%d}"
                         "}}",
                         n[0], n[1]);
-            chat(&f, cf_buf_cstr(k == 0 ? &first : &second),
-                 cf_buf_cstr(&usage));
+            chat(&f, cf_buf_cstr(k == 0 ? &first : &second), cf_buf_cstr(&usage));
         }
         snprintf(want, sizeof want, "\"message\":%zu,",
                  rows[i].changed != NONE ? rows[i].changed : 4);
@@ -703,8 +676,7 @@ static void test_findings__system_changed(void **state)
     size_t n;
     setup(&f);
     chat(&f, ASK(SYS("It is 10:01.") "," U("a")), SAID("b"));
-    chat(&f, ASK(SYS("It is 10:02.") "," U("a") "," A("b") "," U("c")),
-         SAID("d"));
+    chat(&f, ASK(SYS("It is 10:02.") "," U("a") "," A("b") "," U("c")), SAID("d"));
     expect_finding(&f, "system-changed", "\"message\":0");
     expect_finding(&f, "system-changed", "\"is\":\"2.\"");
     const cf_exchange *rows = list(&f, &n);

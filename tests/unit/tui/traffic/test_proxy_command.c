@@ -27,9 +27,8 @@ extern char **environ;
 
 enum { WORDS_MAX = 14, WAIT_MS = 20000, SLOW_CLIENTS = 40 };
 
-static const char reply[] =
-    "{\"id\":\"r\",\"choices\":[{\"index\":0,\"message\":{\"role\":"
-    "\"assistant\",\"content\":\"yes\"},\"finish_reason\":\"stop\"}]}";
+static const char reply[] = "{\"id\":\"r\",\"choices\":[{\"index\":0,\"message\":{\"role\":"
+                            "\"assistant\",\"content\":\"yes\"},\"finish_reason\":\"stop\"}]}";
 static const char request[] =
     "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"no?\"}]}";
 
@@ -38,10 +37,8 @@ static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
     static const cf_http_header id = {{"X-Request-Id", 12}, {"abc", 3}};
     (void)ud;
     (void)r;
-    *a = (cf_http_answer){.status = 200,
-                          .headers = &id,
-                          .n_headers = 1,
-                          .body = cf_str_from(reply)};
+    *a =
+        (cf_http_answer){.status = 200, .headers = &id, .n_headers = 1, .body = cf_str_from(reply)};
 }
 
 /* Starts the program, and reads where it listens from its standard error. */
@@ -61,8 +58,7 @@ static pid_t start_words(char url[100], const char *const *words)
     posix_spawn_file_actions_adddup2(&actions, fd[1], 2);
     posix_spawn_file_actions_addclose(&actions, fd[0]);
     posix_spawn_file_actions_addclose(&actions, fd[1]);
-    assert_int_equal(posix_spawn(&pid, argv[0], &actions, NULL, argv, environ),
-                     0);
+    assert_int_equal(posix_spawn(&pid, argv[0], &actions, NULL, argv, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
     close(fd[1]);
     for (size_t n = 0; n + 1 < sizeof line && strchr(line, '\n') == NULL; n++) {
@@ -80,9 +76,8 @@ static pid_t start_words(char url[100], const char *const *words)
 
 static pid_t start(char url[100], const char *to, const char *db)
 {
-    return start_words(url, (const char *const[]){
-                                cf_program_path(), "proxy", "--to", to,
-                                "--listen", "127.0.0.1:0", "--db", db, NULL});
+    return start_words(url, (const char *const[]){cf_program_path(), "proxy", "--to", to,
+                                                  "--listen", "127.0.0.1:0", "--db", db, NULL});
 }
 
 /* Ends it as a user would; it must end in order. */
@@ -98,15 +93,13 @@ static void stop(pid_t pid)
 static void ask(const char *base)
 {
     cf_buf out = CF_BUF_INIT;
-    assert_int_equal(http_ask(base, "/v1/chat/completions",
-                              "X-Any-Name: sk-very-secret", request, &out),
-                     200);
+    assert_int_equal(
+        http_ask(base, "/v1/chat/completions", "X-Any-Name: sk-very-secret", request, &out), 200);
     assert_string_equal(cf_buf_cstr(&out), reply);
     cf_buf_deinit(&out);
 }
 
-static void check_raw(const char *db, const char *id, const char *which,
-                      const char *want)
+static void check_raw(const char *db, const char *id, const char *which, const char *want)
 {
     cf_program p;
     CF_PROGRAM(&p, "history", "raw", id, which, "--db", db);
@@ -202,8 +195,7 @@ static void on_endless(void *ud, const cf_http_request *r, cf_http_answer *a)
         const atomic_bool *in;
         void *out;
     } stopping = {r->stopping};
-    *a = (cf_http_answer){
-        .status = 200, .size = -1, .read = send_on, .ud = stopping.out};
+    *a = (cf_http_answer){.status = 200, .size = -1, .read = send_on, .ud = stopping.out};
 }
 
 /* SIGTERM while answers run: it ends, and says that they broke off. */
@@ -211,9 +203,8 @@ static void test_proxy_command__ends_with_streams_open(void **state)
 {
     (void)state;
     enum { STREAMS = 5 };
-    static const char head[] =
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
-        "Content-Length: 2\r\n\r\n{}";
+    static const char head[] = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+                               "Content-Length: 2\r\n\r\n{}";
     char url[100], db[300], got[4];
     int fd[STREAMS];
     cf_error err;
@@ -238,8 +229,8 @@ static void test_proxy_command__ends_with_streams_open(void **state)
     }
     CF_PROGRAM(&p, "watch", "--once", "--json", "--db", db);
     size_t n = 0;
-    for (const char *at = cf_buf_cstr(&p.out);
-         (at = strstr(at, "\"total_ms\":null")) != NULL; at++) {
+    for (const char *at = cf_buf_cstr(&p.out); (at = strstr(at, "\"total_ms\":null")) != NULL;
+         at++) {
         n++;
     }
     assert_int_equal(n, 0);
@@ -257,8 +248,7 @@ static void compress_into(cf_buf *out, const char *text)
         const char *in;
         Bytef *z;
     } from = {text};
-    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, 0),
-                     Z_OK);
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, 0), Z_OK);
     z.next_in = from.z;
     z.avail_in = (uInt)strlen(text);
     z.next_out = (Bytef *)room;
@@ -280,23 +270,19 @@ static const struct {
     const char *body, *say;
     const char *kind, *with; /* the one finding, and a member; NULL: none */
 } wrong[] = {
-    {BODY(ABC MSG("assistant", "b") "," MSG("user", "c")),
-     SAY("d", "12100", "12000"), NULL, NULL},
-    {BODY(ABC MSG("assistant", "B") "," MSG("user", "c") "," MSG(
-         "assistant", "d") "," MSG("user", "e")),
+    {BODY(ABC MSG("assistant", "b") "," MSG("user", "c")), SAY("d", "12100", "12000"), NULL, NULL},
+    {BODY(ABC MSG("assistant", "B") "," MSG("user", "c") "," MSG("assistant", "d") "," MSG("user",
+                                                                                           "e")),
      SAY("f", "12200", "0"), "cache-lost", "\"message\":2,"},
-    {BODY(MSG("system", "10:01") "," MSG("user", "q")), SAY("r", "500", "0"),
-     NULL, NULL},
-    {BODY(MSG("system", "10:02") "," MSG("user", "q") "," MSG(
-         "assistant", "r") "," MSG("user", "t")),
+    {BODY(MSG("system", "10:01") "," MSG("user", "q")), SAY("r", "500", "0"), NULL, NULL},
+    {BODY(MSG("system", "10:02") "," MSG("user", "q") "," MSG("assistant", "r") "," MSG("user",
+                                                                                        "t")),
      SAY("u", "700", "0"), "system-changed", "\"message\":0,"},
     {BODY(MSG("user", "again")), SAY("x", "500", "0"), NULL, NULL},
-    {BODY(MSG("user", "again")), SAY("y", "500", "0"), "other-answer",
-     "\"exchange\":\""},
-    {BODY(MSG("user",
-              "a beginning that the server throws away without a word, for "
-              "its window is small: these are many more tokens than it "
-              "read") "," MSG("assistant", "b") "," MSG("user", "the end")),
+    {BODY(MSG("user", "again")), SAY("y", "500", "0"), "other-answer", "\"exchange\":\""},
+    {BODY(MSG("user", "a beginning that the server throws away without a word, for "
+                      "its window is small: these are many more tokens than it "
+                      "read") "," MSG("assistant", "b") "," MSG("user", "the end")),
      SAY("?", "40", "0"), "cut", "\"theirs\":40,"},
     {"{\"model\":\"m\",\"messages\":[" MSG(
          "user", "w?") "],\"tools\":[{\"type\":\"function\",\"function\":{"
@@ -316,8 +302,7 @@ enum { N_WRONG = sizeof wrong / sizeof wrong[0] };
  * answer is compressed. */
 static void on_row(void *ud, const cf_http_request *r, cf_http_answer *a)
 {
-    static const cf_http_header zipped = {{"Content-Encoding", 16},
-                                          {"gzip", 4}};
+    static const cf_http_header zipped = {{"Content-Encoding", 16}, {"gzip", 4}};
     const cf_buf *gzip = ud;
     cf_str row = cf_http_header_get(r->headers, r->n_headers, "X-Row");
     size_t i = row.n == 1 ? (size_t)(row.p[0] - '0') : N_WRONG;
@@ -342,8 +327,7 @@ static void watch_until(const char *db, size_t n_lines, cf_buf *out)
         cf_buf_reset(out);
         cf_buf_add(out, p.out.p, p.out.n);
         n = 0;
-        for (const char *at = cf_buf_cstr(out);
-             (at = strstr(at, "\"end\":\"")) != NULL; at++) {
+        for (const char *at = cf_buf_cstr(out); (at = strstr(at, "\"end\":\"")) != NULL; at++) {
             n++;
         }
         cf_program_deinit(&p);
@@ -354,8 +338,8 @@ static void watch_until(const char *db, size_t n_lines, cf_buf *out)
 
 static void check_line(const char *line, size_t i)
 {
-    static const char *const keys[] = {"exchange", "conversation", "request_id",
-                                       "status", "findings"};
+    static const char *const keys[] = {"exchange", "conversation", "request_id", "status",
+                                       "findings"};
     json_t *v = NULL;
     cf_error err;
     char want[60];
@@ -366,12 +350,10 @@ static void check_line(const char *line, size_t i)
     const json_t *list = json_object_get(v, "findings");
     cf_buf text = CF_BUF_INIT;
     cf_json_write(&text, list);
-    snprintf(want, sizeof want, "\"kind\":\"%s\"",
-             wrong[i].kind != NULL ? wrong[i].kind : "");
+    snprintf(want, sizeof want, "\"kind\":\"%s\"", wrong[i].kind != NULL ? wrong[i].kind : "");
     if ((wrong[i].kind == NULL && json_array_size(list) != 0) ||
-        (wrong[i].kind != NULL &&
-         (strstr(cf_buf_cstr(&text), want) == NULL ||
-          strstr(cf_buf_cstr(&text), wrong[i].with) == NULL))) {
+        (wrong[i].kind != NULL && (strstr(cf_buf_cstr(&text), want) == NULL ||
+                                   strstr(cf_buf_cstr(&text), wrong[i].with) == NULL))) {
         fail_msg("exchange %zu: %s", i, cf_buf_cstr(&text));
     }
     cf_buf_deinit(&text);
@@ -414,16 +396,13 @@ static void test_proxy_command__findings(void **state)
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     const cf_http_handler handler = {.answer = on_row, .ud = &gzip};
     T_OK(cf_http_server_new(&fake, &any, &handler, &err), err);
-    pid_t pid = start_words(
-        url, (const char *const[]){cf_program_path(), "proxy", "--to",
-                                   cf_http_server_url(fake), "--listen",
-                                   "127.0.0.1:0", "-m", model, "-t", "chatml",
-                                   "--db", db, NULL});
+    pid_t pid =
+        start_words(url, (const char *const[]){cf_program_path(), "proxy", "--to",
+                                               cf_http_server_url(fake), "--listen", "127.0.0.1:0",
+                                               "-m", model, "-t", "chatml", "--db", db, NULL});
     for (size_t i = 0; i < N_WRONG; i++) {
         snprintf(row, sizeof row, "X-Row: %zu", i);
-        assert_int_equal(
-            http_ask(url, "/v1/chat/completions", row, wrong[i].body, &out),
-            200);
+        assert_int_equal(http_ask(url, "/v1/chat/completions", row, wrong[i].body, &out), 200);
         watch_until(db, i + 1, &out); /* stored while the proxy runs */
     }
     const char *line = cf_buf_cstr(&out);
@@ -454,19 +433,16 @@ static void test_proxy_command__shapes_of_requests(void **state)
          "400"},
         {POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", "400"},
         {POST "Content-Length : 2\r\n\r\n{}", "400"},
-        {"GET /a HTTP/1.1\r\nHost: localhost\r\nHost: b.example\r\n\r\n",
-         "400"},
+        {"GET /a HTTP/1.1\r\nHost: localhost\r\nHost: b.example\r\n\r\n", "400"},
         {"GET /a HTTP/1.1\r\nHost: b.example\r\n\r\n", "403"},
         {"OPTIONS /a HTTP/1.1\r\nHost: localhost\r\nOrigin: "
          "http://b.example\r\n\r\n",
          "403"},
-        {POST "Transfer-Encoding: chunked\r\n\r\n2;x=y\r\n{}\r\n0\r\n\r\n",
-         "200"},
+        {POST "Transfer-Encoding: chunked\r\n\r\n2;x=y\r\n{}\r\n0\r\n\r\n", "200"},
         {POST "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", "100"},
         {"POST /a HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}", "200"},
         {"HEAD /a HTTP/1.1\r\nHost: localhost\r\n\r\n", "200"},
-        {"PATCH /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
-         "200"},
+        {"PATCH /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}", "200"},
     };
     char url[100], db[300], got[13];
     cf_error err;
@@ -481,10 +457,8 @@ static void test_proxy_command__shapes_of_requests(void **state)
         int fd = connect_to(url);
         put(fd, rows[i].bytes, strlen(rows[i].bytes));
         memset(got, 0, sizeof got);
-        assert_int_equal(recv(fd, got, sizeof got - 1, MSG_WAITALL),
-                         sizeof got - 1);
-        if (strncmp(got, "HTTP/1.1 ", 9) != 0 ||
-            strncmp(got + 9, rows[i].want, 3) != 0) {
+        assert_int_equal(recv(fd, got, sizeof got - 1, MSG_WAITALL), sizeof got - 1);
+        if (strncmp(got, "HTTP/1.1 ", 9) != 0 || strncmp(got + 9, rows[i].want, 3) != 0) {
             fail_msg("%s: %s", rows[i].bytes, got);
         }
         close(fd);
@@ -501,13 +475,12 @@ static void test_proxy_command__refuses_to_be_reached(void **state)
         T_SKIP("CONFAB_BIN is not set");
     }
     unsetenv("CONFAB_TOKEN");
-    CF_PROGRAM(&p, "proxy", "--to", "http://127.0.0.1:1", "--listen",
-               "0.0.0.0:0", "--db", store_dir_file("r.db"));
+    CF_PROGRAM(&p, "proxy", "--to", "http://127.0.0.1:1", "--listen", "0.0.0.0:0", "--db",
+               store_dir_file("r.db"));
     assert_int_equal(p.status, 2);
     assert_non_null(strstr(cf_buf_cstr(&p.err), "token"));
     cf_program_deinit(&p);
-    CF_PROGRAM(&p, "proxy", "--to", "ftp://127.0.0.1", "--db",
-               store_dir_file("r.db"));
+    CF_PROGRAM(&p, "proxy", "--to", "ftp://127.0.0.1", "--db", store_dir_file("r.db"));
     assert_int_equal(p.status, 2);
     cf_program_deinit(&p);
 }
@@ -528,48 +501,34 @@ static const hostile requests[] = {
     {"an endless header", POST "X-A: ", "a", 300000, NULL},
     {"many headers", POST, "X-A: b\r\n", 5000, "\r\n"},
     {"a negative length", POST "Content-Length: -5\r\n\r\n", NULL, 0, NULL},
-    {"two lengths", POST "Content-Length: 5\r\nContent-Length: 2\r\n\r\nab",
+    {"two lengths", POST "Content-Length: 5\r\nContent-Length: 2\r\n\r\nab", NULL, 0, NULL},
+    {"a length and chunks", POST "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
      NULL, 0, NULL},
-    {"a length and chunks",
-     POST "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-     NULL, 0, NULL},
-    {"an unknown coding", POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
-     NULL, 0, NULL},
+    {"an unknown coding", POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", NULL, 0, NULL},
     {"two codings",
      POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n"
           "0\r\n\r\n",
      NULL, 0, NULL},
-    {"a blank before the colon", POST "Content-Length : 2\r\n\r\n{}", NULL, 0,
+    {"a blank before the colon", POST "Content-Length : 2\r\n\r\n{}", NULL, 0, NULL},
+    {"two hosts", "GET /v1/models HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n", NULL, 0,
      NULL},
-    {"two hosts",
-     "GET /v1/models HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n",
-     NULL, 0, NULL},
-    {"a length of 2^70", POST "Content-Length: 1180591620717411303424\r\n\r\n",
-     NULL, 0, NULL},
-    {"a wrong chunk", POST "Transfer-Encoding: chunked\r\n\r\nzz\r\n", NULL, 0,
-     NULL},
-    {"a chunk of 2^68",
-     POST "Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nab", NULL, 0,
+    {"a length of 2^70", POST "Content-Length: 1180591620717411303424\r\n\r\n", NULL, 0, NULL},
+    {"a wrong chunk", POST "Transfer-Encoding: chunked\r\n\r\nzz\r\n", NULL, 0, NULL},
+    {"a chunk of 2^68", POST "Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nab", NULL, 0,
      NULL},
     {"half a body", POST "Content-Length: 100\r\n\r\n{", NULL, 0, NULL},
     {"a deep body", POST "Content-Length: 200000\r\n\r\n", "[", 200000, NULL},
-    {"deep objects", POST "Content-Length: 600000\r\n\r\n", "{\"a\":", 120000,
-     NULL},
-    {"bytes that are not UTF-8", POST "Content-Length: 3\r\n\r\n\"\xff\xfe",
-     NULL, 0, NULL},
-    {"an escape as a path", "GET /v1/\033]0;t\a HTTP/1.1\r\nHost: a\r\n\r\n",
-     NULL, 0, NULL},
+    {"deep objects", POST "Content-Length: 600000\r\n\r\n", "{\"a\":", 120000, NULL},
+    {"bytes that are not UTF-8", POST "Content-Length: 3\r\n\r\n\"\xff\xfe", NULL, 0, NULL},
+    {"an escape as a path", "GET /v1/\033]0;t\a HTTP/1.1\r\nHost: a\r\n\r\n", NULL, 0, NULL},
     {"another site",
      "GET /v1/models HTTP/1.1\r\nHost: evil.example\r\n"
      "Origin: http://evil.example\r\n\r\n",
      NULL, 0, NULL},
-    {"a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: a\r\n\r\n", NULL,
-     0, NULL},
-    {"an address as a path",
-     "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", NULL, 0,
-     NULL},
-    {"too large a body", POST "Content-Length: 140000000\r\n\r\n", NULL, 0,
-     NULL},
+    {"a tunnel", "CONNECT evil.example:443 HTTP/1.1\r\nHost: a\r\n\r\n", NULL, 0, NULL},
+    {"an address as a path", "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+     NULL, 0, NULL},
+    {"too large a body", POST "Content-Length: 140000000\r\n\r\n", NULL, 0, NULL},
 };
 
 static void send_hostile(const char *url, const hostile *h, bool is_engine)
@@ -642,9 +601,8 @@ static void test_proxy_command__hostile_clients(void **state)
 
 /* Constraints of many levels are compiled on a connection's own, small stack.
  * Each either gives an answer or is refused. */
-static void ask_deep(const char *url, const char *head, const char *open,
-                     size_t n, const char *inside, const char *shut,
-                     const char *tail)
+static void ask_deep(const char *url, const char *head, const char *open, size_t n,
+                     const char *inside, const char *shut, const char *tail)
 {
     cf_buf body = CF_BUF_INIT, out = CF_BUF_INIT;
     cf_buf_adds(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],"
@@ -658,8 +616,7 @@ static void ask_deep(const char *url, const char *head, const char *open,
         cf_buf_adds(&body, shut);
     }
     cf_buf_adds(&body, tail);
-    long status =
-        http_ask(url, "/v1/chat/completions", NULL, cf_buf_cstr(&body), &out);
+    long status = http_ask(url, "/v1/chat/completions", NULL, cf_buf_cstr(&body), &out);
     if (status != 200 && status != 400) {
         fail_msg("%s %s... x %zu: %ld", head, open, n, status);
     }
@@ -679,11 +636,9 @@ static void ask_all_deep(const char *url)
         ask_deep(url, SCHEMA "{\"pattern\":\"", "(a|", n, "b", ")*", "\"}}}}");
         ask_deep(url, SCHEMA, "{\"not\":", n, "{}", "}", "}}}");
         ask_deep(url, SCHEMA, "{\"properties\":{\"a\":", n, "{}", "}}", "}}}");
-        ask_deep(url, SCHEMA, "{\"anyOf\":[{\"allOf\":[", n, "{}", "]}]}",
-                 "}}}");
+        ask_deep(url, SCHEMA, "{\"anyOf\":[{\"allOf\":[", n, "{}", "]}]}", "}}}");
         ask_deep(url, SCHEMA "{\"enum\":[", "[", n, "", "]", "]}}}}");
-        ask_deep(url, "\"grammar\":\"root = ", "(", n, "\\\"a\\\"", ")",
-                 " ;\"}");
+        ask_deep(url, "\"grammar\":\"root = ", "(", n, "\\\"a\\\"", ")", " ;\"}");
         ask_deep(url,
                  "\"tools\":[{\"type\":\"function\",\"function\":{"
                  "\"name\":\"f\",\"parameters\":",
@@ -708,10 +663,9 @@ static void test_serve_command__hostile_clients(void **state)
     snprintf(db, sizeof db, "%s", store_dir_file("s.db"));
     T_OK(cf_os_write_file(model, bytes, n, 0600, &err), err);
     cf_tiny_free(bytes);
-    pid_t pid = start_words(
-        url, (const char *const[]){cf_program_path(), "serve", "-m", model,
-                                   "-t", "chatml", "--listen", "127.0.0.1:0",
-                                   "--db", db, NULL});
+    pid_t pid = start_words(url, (const char *const[]){cf_program_path(), "serve", "-m", model,
+                                                       "-t", "chatml", "--listen", "127.0.0.1:0",
+                                                       "--db", db, NULL});
     attack(url, true);
     ask_all_deep(url);
     assert_int_equal(http_ask(url, "/v1/models", NULL, NULL, &out), 200);

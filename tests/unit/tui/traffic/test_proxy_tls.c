@@ -54,9 +54,8 @@ static char *read_text(const char *dir, const char *name)
 
 /* ---- a server with TLS -------------------------------------------------- */
 
-static enum MHD_Result on_request(void *ud, struct MHD_Connection *c,
-                                  const char *url, const char *method,
-                                  const char *version, const char *upload,
+static enum MHD_Result on_request(void *ud, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version, const char *upload,
                                   size_t *n_upload, void **state)
 {
     static const char body[] = "{\"ok\":true}";
@@ -80,8 +79,8 @@ static enum MHD_Result on_request(void *ud, struct MHD_Connection *c,
     return done;
 }
 
-static struct MHD_Daemon *start_tls(const char *dir, const char *name,
-                                    atomic_int *n, unsigned *port)
+static struct MHD_Daemon *start_tls(const char *dir, const char *name, atomic_int *n,
+                                    unsigned *port)
 {
     char key[64], cert[64];
     struct sockaddr_in at = {.sin_family = AF_INET};
@@ -89,9 +88,8 @@ static struct MHD_Daemon *start_tls(const char *dir, const char *name,
     snprintf(key, sizeof key, "%s.key", name);
     snprintf(cert, sizeof cert, "%s.pem", name);
     struct MHD_Daemon *d = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL,
-        on_request, n, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
-        MHD_OPTION_HTTPS_MEM_KEY, read_text(dir, key),
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL, on_request, n,
+        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_HTTPS_MEM_KEY, read_text(dir, key),
         MHD_OPTION_HTTPS_MEM_CERT, read_text(dir, cert), MHD_OPTION_END);
     assert_non_null(d);
     *port = MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT)->port;
@@ -133,10 +131,8 @@ static void test_proxy_tls__verifies_the_server(void **state)
         T_SKIP("the openssl program makes no certificates here");
     }
     snprintf(ca, sizeof ca, "%s/ca.pem", dir);
-    struct MHD_Daemon *right =
-        start_tls(dir, "IP127001", &n_right, &right_port);
-    struct MHD_Daemon *wrong =
-        start_tls(dir, "DNSelsewhereexample", &n_wrong, &wrong_port);
+    struct MHD_Daemon *right = start_tls(dir, "IP127001", &n_right, &right_port);
+    struct MHD_Daemon *wrong = start_tls(dir, "DNSelsewhereexample", &n_wrong, &wrong_port);
     assert_int_equal(ask_through(right_port, ca, &answer), 200);
     assert_int_equal(n_right, 1);
     /* An authority that the system does not know. */

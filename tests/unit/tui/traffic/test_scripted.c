@@ -82,8 +82,7 @@ static void test_scripted__each_interface(void **state)
          "\"call\"}]}",
          "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\","
          "\"content\":\"call\"}]}"},
-        {CF_API_OPENAI_RESPONSES, "/v1/responses",
-         "{\"model\":\"m\",\"input\":\"call\"}",
+        {CF_API_OPENAI_RESPONSES, "/v1/responses", "{\"model\":\"m\",\"input\":\"call\"}",
          "{\"model\":\"m\",\"stream\":true,\"input\":\"call\"}"},
         {CF_API_ANTHROPIC_MESSAGES, "/v1/messages",
          "{\"model\":\"m\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\","
@@ -102,8 +101,7 @@ static void test_scripted__each_interface(void **state)
     for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
         const char *bodies[] = {asks[i].whole, asks[i].stream};
         for (size_t k = 0; k < 2; k++) {
-            assert_int_equal(
-                http_ask(f.url, asks[i].path, NULL, bodies[k], &answer), 200);
+            assert_int_equal(http_ask(f.url, asks[i].path, NULL, bodies[k], &answer), 200);
             describe(&now, &answer, asks[i].api);
             if (first.n == 0) {
                 cf_buf_add(&first, now.p, now.n);
@@ -138,8 +136,7 @@ static void test_scripted__errors(void **state)
                               "\"other\"}]}",
                               &answer),
                      404);
-    assert_int_equal(http_ask(f.url, "/v1/embeddings", NULL, "{}", &answer),
-                     404);
+    assert_int_equal(http_ask(f.url, "/v1/embeddings", NULL, "{}", &answer), 404);
     json_t *v = json_loads("{\"replies\":[{\"text\":\"a\"},{}]}", 0, NULL);
     assert_int_equal(cf_scripted_new(&s, v, NULL, &err), CF_EFORMAT);
     assert_non_null(strstr(err.text, "reply 2"));
@@ -160,8 +157,7 @@ typedef struct client {
 static void *ask_one(void *ud)
 {
     client *c = ud;
-    c->status =
-        http_ask(c->url, "/v1/chat/completions", NULL, c->body, &c->answer);
+    c->status = http_ask(c->url, "/v1/chat/completions", NULL, c->body, &c->answer);
     return NULL;
 }
 
@@ -193,10 +189,8 @@ static void test_breakpoint__edit_send_and_drop(void **state)
     const cf_http_handler handler = cf_proxy_handler(&proxy);
     const cf_http_options any = {.listen = "127.0.0.1:0"};
     T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
-    static const char held[] =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"stop fail\"}]}";
-    static const char edited[] =
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+    static const char held[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"stop fail\"}]}";
+    static const char edited[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
     client c = {.url = cf_http_server_url(server), .body = held};
     ask_one(&c); /* no breakpoint is set */
     assert_int_equal(c.status, 429);
@@ -229,8 +223,7 @@ static void test_breakpoint__edit_send_and_drop(void **state)
     cf_buf_reset(&ids);
     T_OK(cf_break_held(at, &ids, &err), err);
     assert_int_equal(ids.n, 0);
-    assert_int_equal(cf_break_send(at, "../x", cf_str_from(""), &err),
-                     CF_ENOTFOUND);
+    assert_int_equal(cf_break_send(at, "../x", cf_str_from(""), &err), CF_ENOTFOUND);
     cf_http_server_free(server, 1000);
     cf_proxy_deinit(&proxy);
     teardown(&f);

@@ -26,8 +26,7 @@ typedef struct fixture {
 static void open_server(fixture *f)
 {
     cf_error err;
-    const cf_serve_options so = {
-        .opened = &f->opened, .model = "tiny", .n_slots = 3};
+    const cf_serve_options so = {.opened = &f->opened, .model = "tiny", .n_slots = 3};
     T_OK(cf_serve_new(&f->serve, &so, &err), err);
     const cf_http_handler handler = cf_serve_handler(f->serve);
     const cf_http_options any = {.listen = "127.0.0.1:0"};
@@ -51,19 +50,16 @@ static void setup_seeing(fixture *f)
     T_OK(cf_os_write_file(mmproj, file.p, file.n, 0600, &err), err);
     cf_tiny_free(file.p);
     memset(f, 0, sizeof *f);
-    const cf_open_options o = {.model = model,
-                               .mmproj = mmproj,
-                               .template_name = "gemma3",
-                               .n_threads = 1};
+    const cf_open_options o = {
+        .model = model, .mmproj = mmproj, .template_name = "gemma3", .n_threads = 1};
     T_OK(cf_open_backend(&f->opened, &o, NULL, &err), err);
     open_server(f);
 }
 
 static void setup_with(fixture *f, const char *arch, uint32_t pooling)
 {
-    static const char tpl[] =
-        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
-        "<|assistant|>";
+    static const char tpl[] = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
+                              "<|assistant|>";
     const cf_tiny_options tiny = {
         .arch = arch, .n_ctx = 2048, .pooling = pooling, .chat_template = tpl};
     const char *path = store_dir_file("tiny.gguf");
@@ -121,22 +117,17 @@ static void test_serve__streams_say_the_same(void **state)
     fixture f;
     cf_buf answer = CF_BUF_INIT, whole = CF_BUF_INIT, stream = CF_BUF_INIT;
     setup(&f, "llama");
-    assert_int_equal(
-        http_ask(f.url, "/v1/chat/completions", NULL, ASK(",\"n\":2"), &answer),
-        200);
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, ASK(",\"n\":2"), &answer), 200);
     describe(&whole, &answer, CF_API_OPENAI_CHAT);
-    assert_int_equal(
-        http_ask(f.url, "/v1/chat/completions", NULL,
-                 ASK(",\"n\":2,\"stream\":true,\"stream_options\":{"
-                     "\"include_usage\":true}"),
-                 &answer),
-        200);
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
+                              ASK(",\"n\":2,\"stream\":true,\"stream_options\":{"
+                                  "\"include_usage\":true}"),
+                              &answer),
+                     200);
     describe(&stream, &answer, CF_API_OPENAI_CHAT);
     assert_string_equal(cf_buf_cstr(&whole), cf_buf_cstr(&stream));
-    static const char raw[] =
-        "{\"prompt\":\"abc\",\"max_tokens\":5,\"seed\":1}";
-    assert_int_equal(http_ask(f.url, "/v1/completions", NULL, raw, &answer),
-                     200);
+    static const char raw[] = "{\"prompt\":\"abc\",\"max_tokens\":5,\"seed\":1}";
+    assert_int_equal(http_ask(f.url, "/v1/completions", NULL, raw, &answer), 200);
     describe(&whole, &answer, CF_API_OPENAI_COMPLETIONS);
     assert_non_null(strstr(cf_buf_cstr(&whole), "length;"));
     cf_buf_deinit(&answer);
@@ -159,15 +150,13 @@ static void test_serve__several_replies_are_those_of_their_seeds(void **state)
                  "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}],"
                  "\"max_tokens\":12,\"temperature\":1,\"seed\":%d}",
                  7 + i);
-        assert_int_equal(
-            http_ask(f.url, "/v1/chat/completions", NULL, request, &answer),
-            200);
+        assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, request, &answer), 200);
         describe(&one, &answer, CF_API_OPENAI_CHAT);
         cf_buf_add(&alone, one.p, strcspn(cf_buf_cstr(&one), ";") + 1);
     }
-    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
-                              ASK(",\"n\":5,\"temperature\":1"), &answer),
-                     200);
+    assert_int_equal(
+        http_ask(f.url, "/v1/chat/completions", NULL, ASK(",\"n\":5,\"temperature\":1"), &answer),
+        200);
     describe(&together, &answer, CF_API_OPENAI_CHAT);
     assert_true(cf_str_starts(cf_buf_str(&together), cf_buf_str(&alone)));
     cf_buf_deinit(&answer);
@@ -193,8 +182,7 @@ static void *ask_one(void *arg)
 {
     client *c = arg;
     cf_buf answer = CF_BUF_INIT;
-    long status =
-        http_ask(c->url, "/v1/chat/completions", NULL, c->request, &answer);
+    long status = http_ask(c->url, "/v1/chat/completions", NULL, c->request, &answer);
     if (status == 200) {
         describe(c->out, &answer, CF_API_OPENAI_CHAT);
     }
@@ -242,8 +230,7 @@ static void check_company(fixture *f, bool sees)
     for (int i = 0; i < CLIENTS; i++) {
         pthread_join(c[i].thread, NULL);
         assert_true(c[i].alone.n > 0);
-        assert_string_equal(cf_buf_cstr(&c[i].alone),
-                            cf_buf_cstr(&c[i].together));
+        assert_string_equal(cf_buf_cstr(&c[i].alone), cf_buf_cstr(&c[i].together));
         cf_buf_deinit(&c[i].alone);
         cf_buf_deinit(&c[i].together);
     }
@@ -280,12 +267,10 @@ static void test_serve__pictures_refused(void **state)
 {
     (void)state;
 #define PART(part) "{\"messages\":[{\"role\":\"user\",\"content\":[" part "]}]}"
-#define URL(url) \
-    PART("{\"type\":\"image_url\",\"image_url\":{\"url\":" url "}}")
+#define URL(url)   PART("{\"type\":\"image_url\",\"image_url\":{\"url\":" url "}}")
     static const char *const requests[] = {
         URL("\"https://example.com/a.png\""), URL("\"/etc/hostname\""),
-        URL("\"file:///etc/hostname\""),
-        PART("{\"type\":\"image\",\"path\":\"/etc/hostname\"}"),
+        URL("\"file:///etc/hostname\""), PART("{\"type\":\"image\",\"path\":\"/etc/hostname\"}"),
         URL("\"data:image/png;base64,AAAA\"")};
     for (int sees = 0; sees < 2; sees++) {
         fixture f;
@@ -296,8 +281,7 @@ static void test_serve__pictures_refused(void **state)
             setup(&f, "llama");
         }
         for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
-            assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
-                                      requests[i], &answer),
+            assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, requests[i], &answer),
                              400);
         }
         cf_buf_deinit(&answer);
@@ -315,27 +299,25 @@ static void test_serve__form_and_tools(void **state)
     fixture f;
     cf_buf answer = CF_BUF_INIT, said = CF_BUF_INIT;
     setup(&f, "llama");
-    assert_int_equal(
-        http_ask(f.url, "/v1/chat/completions", NULL,
-                 ASK(",\"response_format\":{\"type\":\"json_schema\","
-                     "\"json_schema\":{\"schema\":{\"enum\":[\"yes\",\"no\"]"
-                     "}}},\"logprobs\":true,\"top_logprobs\":3"),
-                 &answer),
-        200);
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
+                              ASK(",\"response_format\":{\"type\":\"json_schema\","
+                                  "\"json_schema\":{\"schema\":{\"enum\":[\"yes\",\"no\"]"
+                                  "}}},\"logprobs\":true,\"top_logprobs\":3"),
+                              &answer),
+                     200);
     describe(&said, &answer, CF_API_OPENAI_CHAT);
     assert_true(strstr(cf_buf_cstr(&said), "\\\"yes\\\"") != NULL ||
                 strstr(cf_buf_cstr(&said), "\\\"no\\\"") != NULL);
     assert_non_null(strstr(cf_buf_cstr(&answer), "\"top_logprobs\":[{"));
-    assert_int_equal(
-        http_ask(f.url, "/v1/chat/completions", NULL,
-                 "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}],"
-                 "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
-                 "\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{"
-                 "\"x\":{\"enum\":[1]}},\"required\":[\"x\"],"
-                 "\"additionalProperties\":false}}}],\"tool_choice\":"
-                 "\"required\",\"max_tokens\":200,\"seed\":2}",
-                 &answer),
-        200);
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
+                              "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}],"
+                              "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+                              "\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{"
+                              "\"x\":{\"enum\":[1]}},\"required\":[\"x\"],"
+                              "\"additionalProperties\":false}}}],\"tool_choice\":"
+                              "\"required\",\"max_tokens\":200,\"seed\":2}",
+                              &answer),
+                     200);
     describe(&said, &answer, CF_API_OPENAI_CHAT);
     assert_non_null(strstr(cf_buf_cstr(&said), "\"name\":\"f\""));
     assert_non_null(strstr(cf_buf_cstr(&said), "tool_calls;"));
@@ -362,12 +344,9 @@ static void test_serve__shares_prompts(void **state)
              text);
     setup(&f, "llama");
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(
-            http_ask(f.url, "/v1/chat/completions", NULL, body, &answer), 200);
+        assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, body, &answer), 200);
         describe(i == 0 ? &first : &again, &answer, CF_API_OPENAI_CHAT);
-        assert_int_equal(strstr(cf_buf_cstr(&answer), "\"cached_tokens\":0}") !=
-                             NULL,
-                         i == 0);
+        assert_int_equal(strstr(cf_buf_cstr(&answer), "\"cached_tokens\":0}") != NULL, i == 0);
         if (i > 0) {
             assert_string_equal(cf_buf_cstr(&first), cf_buf_cstr(&again));
         }
@@ -410,13 +389,11 @@ static void test_serve__logprobs_of_completions(void **state)
     const size_t n = json_array_size(tokens);
     assert_in_range(n, 1, 5);
     assert_int_equal(json_array_size(places), n);
-    assert_int_equal(json_array_size(json_object_get(lists, "token_logprobs")),
-                     n);
-    assert_int_equal(json_array_size(json_object_get(lists, "top_logprobs")),
-                     n);
+    assert_int_equal(json_array_size(json_object_get(lists, "token_logprobs")), n);
+    assert_int_equal(json_array_size(json_object_get(lists, "top_logprobs")), n);
     for (size_t i = 0; i < n; i++) {
-        assert_true(json_number_value(json_array_get(
-                        json_object_get(lists, "token_logprobs"), i)) <= 0);
+        assert_true(
+            json_number_value(json_array_get(json_object_get(lists, "token_logprobs"), i)) <= 0);
         if (i == 0) {
             assert_int_equal(json_integer_value(json_array_get(places, i)), 0);
         }
@@ -443,10 +420,8 @@ static void test_serve__wrong_requests(void **state)
         {"/v1/chat/completions", ASK(",\"temperature\":9"), 400},
         {"/v1/chat/completions", ASK(",\"n\":0"), 400},
         {"/v1/chat/completions", ASK(",\"n\":1000"), 400},
-        {"/v1/chat/completions", ASK(",\"response_format\":{\"type\":\"x\"}"),
-         400},
-        {"/v1/chat/completions", ASK(",\"tools\":[{\"type\":\"function\"}]"),
-         400},
+        {"/v1/chat/completions", ASK(",\"response_format\":{\"type\":\"x\"}"), 400},
+        {"/v1/chat/completions", ASK(",\"tools\":[{\"type\":\"function\"}]"), 400},
         {"/v1/chat/completions",
          ASK(",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
              "\"f\"}}],\"tool_choice\":{\"type\":\"function\",\"function\":{"
@@ -462,11 +437,9 @@ static void test_serve__wrong_requests(void **state)
     cf_buf answer = CF_BUF_INIT;
     setup(&f, "llama");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(
-            http_ask(f.url, rows[i].path, NULL, rows[i].body, &answer),
-            rows[i].status);
-        assert_true(
-            strncmp(cf_buf_cstr(&answer), "{\"error\":{\"message\":", 20) == 0);
+        assert_int_equal(http_ask(f.url, rows[i].path, NULL, rows[i].body, &answer),
+                         rows[i].status);
+        assert_true(strncmp(cf_buf_cstr(&answer), "{\"error\":{\"message\":", 20) == 0);
     }
     /* More than the context holds. */
     cf_buf longer = CF_BUF_INIT;
@@ -475,15 +448,13 @@ static void test_serve__wrong_requests(void **state)
         cf_buf_adds(&longer, "x y ");
     }
     cf_buf_adds(&longer, "\"}]}");
-    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
-                              cf_buf_cstr(&longer), &answer),
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, cf_buf_cstr(&longer), &answer),
                      400);
     assert_non_null(strstr(cf_buf_cstr(&answer), "context_length_exceeded"));
     /* As a stream, too: nothing of it was sent before. */
     longer.n -= 1;
     cf_buf_adds(&longer, ",\"stream\":true}");
-    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
-                              cf_buf_cstr(&longer), &answer),
+    assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, cf_buf_cstr(&longer), &answer),
                      400);
     assert_non_null(strstr(cf_buf_cstr(&answer), "context_length_exceeded"));
     cf_buf_deinit(&longer);
@@ -499,14 +470,10 @@ static void test_serve__models_and_tokens(void **state)
     setup(&f, "llama");
     assert_int_equal(http_ask(f.url, "/v1/models", NULL, NULL, &answer), 200);
     assert_non_null(strstr(cf_buf_cstr(&answer), "\"id\":\"tiny\""));
-    assert_int_equal(http_ask(f.url, "/v1/models/tiny", NULL, NULL, &answer),
-                     200);
+    assert_int_equal(http_ask(f.url, "/v1/models/tiny", NULL, NULL, &answer), 200);
     assert_true(strncmp(cf_buf_cstr(&answer), "{\"id\":\"tiny\"", 12) == 0);
-    assert_int_equal(http_ask(f.url, "/v1/models/other", NULL, NULL, &answer),
-                     404);
-    assert_int_equal(
-        http_ask(f.url, "/tokenize", NULL, "{\"content\":\"abc\"}", &answer),
-        200);
+    assert_int_equal(http_ask(f.url, "/v1/models/other", NULL, NULL, &answer), 404);
+    assert_int_equal(http_ask(f.url, "/tokenize", NULL, "{\"content\":\"abc\"}", &answer), 200);
     assert_true(strncmp(cf_buf_cstr(&answer), "{\"tokens\":[", 11) == 0);
     assert_int_equal(http_ask(f.url, "/slots", NULL, NULL, &answer), 200);
     cf_buf_deinit(&answer);
@@ -519,12 +486,11 @@ static void read_vector(const cf_buf *answer, size_t i, float *to, size_t n)
     cf_error err;
     json_t *v = NULL;
     T_OK(cf_json_read(&v, cf_buf_cstr(answer), answer->n, &err), err);
-    const json_t *e = json_object_get(
-        json_array_get(json_object_get(v, "data"), i), "embedding");
+    const json_t *e = json_object_get(json_array_get(json_object_get(v, "data"), i), "embedding");
     if (json_is_string(e)) {
         cf_buf bytes = CF_BUF_INIT;
-        assert_true(cf_base64_get(
-            &bytes, cf_str_make(json_string_value(e), json_string_length(e))));
+        assert_true(
+            cf_base64_get(&bytes, cf_str_make(json_string_value(e), json_string_length(e))));
         assert_int_equal(bytes.n, n * sizeof *to);
         memcpy(to, bytes.p, bytes.n);
         cf_buf_deinit(&bytes);
@@ -547,9 +513,7 @@ static void test_serve__embeddings(void **state)
     char tokens[80], request[200];
     static const char path[] = "/v1/embeddings";
     setup_with(&f, "qwen3", CF_POOLING_MEAN);
-    assert_int_equal(
-        http_ask(f.url, path, NULL, "{\"input\":[\"abc\",\"xy\"]}", &answer),
-        200);
+    assert_int_equal(http_ask(f.url, path, NULL, "{\"input\":[\"abc\",\"xy\"]}", &answer), 200);
     read_vector(&answer, 0, one, N);
     read_vector(&answer, 1, other, N);
     assert_true(memcmp(one, other, sizeof one) != 0);
@@ -561,30 +525,26 @@ static void test_serve__embeddings(void **state)
     read_vector(&answer, 0, coded, N);
     assert_memory_equal(one, coded, sizeof one);
     /* A list of numbers is a text's tokens. */
-    assert_int_equal(http_ask(f.url, "/tokenize", NULL,
-                              "{\"content\":\"abc\",\"add_special\":true}",
-                              &answer),
-                     200);
     assert_int_equal(
-        sscanf(cf_buf_cstr(&answer), "{\"tokens\":[%79[0-9,]", tokens), 1);
+        http_ask(f.url, "/tokenize", NULL, "{\"content\":\"abc\",\"add_special\":true}", &answer),
+        200);
+    assert_int_equal(sscanf(cf_buf_cstr(&answer), "{\"tokens\":[%79[0-9,]", tokens), 1);
     snprintf(request, sizeof request, "{\"input\":[%s]}", tokens);
     assert_int_equal(http_ask(f.url, path, NULL, request, &answer), 200);
     read_vector(&answer, 0, ids, N);
     assert_memory_equal(one, ids, sizeof one);
-    static const char *const wrong[] = {
-        "{}",
-        "{\"input\":[]}",
-        "{\"input\":\"a\",\"dimensions\":3}",
-        "{\"input\":[-1]}",
-        "{\"input\":\"a\",\"encoding_format\":\"x\"}",
-        "{\"input\":[99999]}"};
+    static const char *const wrong[] = {"{}",
+                                        "{\"input\":[]}",
+                                        "{\"input\":\"a\",\"dimensions\":3}",
+                                        "{\"input\":[-1]}",
+                                        "{\"input\":\"a\",\"encoding_format\":\"x\"}",
+                                        "{\"input\":[99999]}"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(http_ask(f.url, path, NULL, wrong[i], &answer), 400);
     }
     teardown(&f);
     setup(&f, "qwen3");
-    assert_int_equal(
-        http_ask(f.url, path, NULL, "{\"input\":\"abc\"}", &answer), 501);
+    assert_int_equal(http_ask(f.url, path, NULL, "{\"input\":\"abc\"}", &answer), 501);
     assert_non_null(strstr(cf_buf_cstr(&answer), "qwen3.pooling_type"));
     cf_buf_deinit(&answer);
     teardown(&f);
@@ -601,8 +561,8 @@ static void *ask_on(void *ud)
     asking *a = ud;
     cf_buf answer = CF_BUF_INIT;
     while (!atomic_load(&a->ends)) {
-        http_ask(a->url, "/v1/completions", NULL,
-                 "{\"prompt\":\"abcdefgh\",\"max_tokens\":300}", &answer);
+        http_ask(a->url, "/v1/completions", NULL, "{\"prompt\":\"abcdefgh\",\"max_tokens\":300}",
+                 &answer);
     }
     cf_buf_deinit(&answer);
     return NULL;
@@ -631,13 +591,9 @@ static void test_serve__slots(void **state)
             const json_t *next = json_object_get(slot, "next_token");
             if (cf_str_is(cf_json_get_str(slot, "state"), "decode")) {
                 was_busy = true;
-                assert_true(
-                    json_is_true(json_object_get(slot, "is_processing")));
-                assert_in_range(
-                    json_integer_value(json_object_get(next, "n_decoded")), 1,
-                    300);
-                assert_true(json_integer_value(
-                                json_object_get(slot, "n_prompt_tokens")) > 0);
+                assert_true(json_is_true(json_object_get(slot, "is_processing")));
+                assert_in_range(json_integer_value(json_object_get(next, "n_decoded")), 1, 300);
+                assert_true(json_integer_value(json_object_get(slot, "n_prompt_tokens")) > 0);
             }
         }
         json_decref(v);
@@ -650,8 +606,7 @@ static void test_serve__slots(void **state)
     v = cf_slots_read(db);
     const json_t *slots = json_object_get(v, "slots");
     assert_int_equal(json_array_size(slots), 3);
-    assert_true(
-        cf_str_is(cf_json_get_str(json_array_get(slots, 0), "state"), "idle"));
+    assert_true(cf_str_is(cf_json_get_str(json_array_get(slots, 0), "state"), "idle"));
     assert_string_equal(cf_json_get_str(v, "server").p, "here");
     json_decref(v);
     cf_slots_remove(db);

@@ -32,67 +32,64 @@ static void test_wire_request__openai(void **state)
                   "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]");
     check_request(CF_API_OPENAI_COMPLETIONS, "{\"prompt\":[\"once\"]}",
                   "[{\"role\":\"user\",\"content\":\"once\"}]");
-    check_request(
-        CF_API_OPENAI_RESPONSES,
-        "{\"instructions\":\"be brief\",\"input\":[{\"role\":\"user\","
-        "\"content\":[{\"type\":\"input_text\",\"text\":\"hi\"}]},{\"type\":"
-        "\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":"
-        "\"{}\"},{\"type\":\"function_call_output\",\"call_id\":\"c\","
-        "\"output\":\"4\"}],\"tools\":[{\"type\":\"function\",\"name\":\"f\","
-        "\"parameters\":{}}]}",
-        "[{\"role\":\"system\",\"content\":\"be brief\"},{\"role\":\"user\","
-        "\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":null,"
-        "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
-        "\"arguments\":\"{}\"},\"id\":\"c\"}]},{\"role\":\"tool\","
-        "\"content\":\"4\",\"tool_call_id\":\"c\"}]"
-        "[{\"type\":\"function\",\"function\":{\"name\":\"f\","
-        "\"parameters\":{}}}]");
+    check_request(CF_API_OPENAI_RESPONSES,
+                  "{\"instructions\":\"be brief\",\"input\":[{\"role\":\"user\","
+                  "\"content\":[{\"type\":\"input_text\",\"text\":\"hi\"}]},{\"type\":"
+                  "\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":"
+                  "\"{}\"},{\"type\":\"function_call_output\",\"call_id\":\"c\","
+                  "\"output\":\"4\"}],\"tools\":[{\"type\":\"function\",\"name\":\"f\","
+                  "\"parameters\":{}}]}",
+                  "[{\"role\":\"system\",\"content\":\"be brief\"},{\"role\":\"user\","
+                  "\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":null,"
+                  "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                  "\"arguments\":\"{}\"},\"id\":\"c\"}]},{\"role\":\"tool\","
+                  "\"content\":\"4\",\"tool_call_id\":\"c\"}]"
+                  "[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                  "\"parameters\":{}}}]");
 }
 
 /* Calls of custom tools, and of tools that are the server's own. */
 static void test_wire_request__other_calls(void **state)
 {
     (void)state;
-    check_request(
-        CF_API_OPENAI_RESPONSES,
-        "{\"input\":[{\"type\":\"custom_tool_call\",\"call_id\":\"a\","
-        "\"name\":\"patch\",\"input\":\"*** Begin\"},{\"type\":"
-        "\"custom_tool_call_output\",\"call_id\":\"a\",\"output\":\"Done\"},"
-        "{\"type\":\"local_shell_call\",\"id\":\"b\",\"action\":{\"command\":"
-        "[\"ls\"]}},{\"type\":\"local_shell_call_output\",\"id\":\"b\","
-        "\"output\":\"a.txt\"}]}",
-        "[{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
-        "\"function\",\"function\":{\"name\":\"patch\",\"arguments\":\"{"
-        "\\\"input\\\":\\\"*** "
-        "Begin\\\"}\"},\"id\":\"a\"}]},{\"role\":\"tool\","
-        "\"content\":\"Done\",\"tool_call_id\":\"a\"},{\"role\":"
-        "\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
-        "\"function\",\"function\":{\"name\":\"local_shell\",\"arguments\":\"{"
-        "\\\"command\\\":[\\\"ls\\\"]}\"},\"id\":\"b\"}]},{\"role\":\"tool\","
-        "\"content\":\"a.txt\",\"tool_call_id\":\"b\"}]");
+    check_request(CF_API_OPENAI_RESPONSES,
+                  "{\"input\":[{\"type\":\"custom_tool_call\",\"call_id\":\"a\","
+                  "\"name\":\"patch\",\"input\":\"*** Begin\"},{\"type\":"
+                  "\"custom_tool_call_output\",\"call_id\":\"a\",\"output\":\"Done\"},"
+                  "{\"type\":\"local_shell_call\",\"id\":\"b\",\"action\":{\"command\":"
+                  "[\"ls\"]}},{\"type\":\"local_shell_call_output\",\"id\":\"b\","
+                  "\"output\":\"a.txt\"}]}",
+                  "[{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
+                  "\"function\",\"function\":{\"name\":\"patch\",\"arguments\":\"{"
+                  "\\\"input\\\":\\\"*** "
+                  "Begin\\\"}\"},\"id\":\"a\"}]},{\"role\":\"tool\","
+                  "\"content\":\"Done\",\"tool_call_id\":\"a\"},{\"role\":"
+                  "\"assistant\",\"content\":null,\"tool_calls\":[{\"type\":"
+                  "\"function\",\"function\":{\"name\":\"local_shell\",\"arguments\":\"{"
+                  "\\\"command\\\":[\\\"ls\\\"]}\"},\"id\":\"b\"}]},{\"role\":\"tool\","
+                  "\"content\":\"a.txt\",\"tool_call_id\":\"b\"}]");
 }
 
 static void test_wire_request__anthropic(void **state)
 {
     (void)state;
-    check_request(
-        CF_API_ANTHROPIC_MESSAGES,
-        "{\"system\":[{\"type\":\"text\",\"text\":\"be brief\","
-        "\"cache_control\":{}}],\"messages\":[{\"role\":\"user\","
-        "\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":[{\"type\":"
-        "\"text\",\"text\":\"so\"},{\"type\":\"tool_use\",\"id\":\"t\","
-        "\"name\":\"f\",\"input\":{\"x\":1}}]},{\"role\":\"user\",\"content\":"
-        "[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"4\"},"
-        "{\"type\":\"text\",\"text\":\"on\"}]}],\"tools\":[{\"name\":\"f\","
-        "\"input_schema\":{\"type\":\"object\"}}]}",
-        "[{\"role\":\"system\",\"content\":\"be brief\"},{\"role\":\"user\","
-        "\"content\":\"hi\"},{\"role\":\"assistant\",\"tool_calls\":[{"
-        "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
-        "\"{\\\"x\\\":1}\"},\"id\":\"t\"}],\"content\":\"so\"},{\"role\":"
-        "\"tool\",\"content\":\"4\",\"tool_call_id\":\"t\"},{\"role\":"
-        "\"user\",\"content\":\"on\"}]"
-        "[{\"type\":\"function\",\"function\":{\"name\":\"f\","
-        "\"parameters\":{\"type\":\"object\"}}}]");
+    check_request(CF_API_ANTHROPIC_MESSAGES,
+                  "{\"system\":[{\"type\":\"text\",\"text\":\"be brief\","
+                  "\"cache_control\":{}}],\"messages\":[{\"role\":\"user\","
+                  "\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":[{\"type\":"
+                  "\"text\",\"text\":\"so\"},{\"type\":\"tool_use\",\"id\":\"t\","
+                  "\"name\":\"f\",\"input\":{\"x\":1}}]},{\"role\":\"user\",\"content\":"
+                  "[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"4\"},"
+                  "{\"type\":\"text\",\"text\":\"on\"}]}],\"tools\":[{\"name\":\"f\","
+                  "\"input_schema\":{\"type\":\"object\"}}]}",
+                  "[{\"role\":\"system\",\"content\":\"be brief\"},{\"role\":\"user\","
+                  "\"content\":\"hi\"},{\"role\":\"assistant\",\"tool_calls\":[{"
+                  "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
+                  "\"{\\\"x\\\":1}\"},\"id\":\"t\"}],\"content\":\"so\"},{\"role\":"
+                  "\"tool\",\"content\":\"4\",\"tool_call_id\":\"t\"},{\"role\":"
+                  "\"user\",\"content\":\"on\"}]"
+                  "[{\"type\":\"function\",\"function\":{\"name\":\"f\","
+                  "\"parameters\":{\"type\":\"object\"}}}]");
 }
 
 static void test_wire_request__ollama(void **state)
@@ -118,8 +115,7 @@ static void test_wire_request__bad(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         cf_wire_request r;
         cf_error err;
-        T_FAILS(cf_wire_request_read(&r, CF_API_OPENAI_CHAT,
-                                     cf_str_from(bodies[i]), &err),
+        T_FAILS(cf_wire_request_read(&r, CF_API_OPENAI_CHAT, cf_str_from(bodies[i]), &err),
                 CF_EFORMAT);
         assert_true(err.text[0] != '\0');
     }
@@ -145,9 +141,8 @@ static void test_wire_api__of_paths(void **state)
         {"POST", "", CF_API_NONE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(
-            cf_api_of(cf_str_from(rows[i].method), cf_str_from(rows[i].path)),
-            rows[i].api);
+        assert_int_equal(cf_api_of(cf_str_from(rows[i].method), cf_str_from(rows[i].path)),
+                         rows[i].api);
     }
 }
 
@@ -161,9 +156,8 @@ static void describe(cf_buf *out, const cf_wire_reader *r)
         cf_buf_addf(out, " %s;", r->choice[i].end);
         json_decref(m);
     }
-    cf_buf_addf(out, " %d/%d/%d %s %s %s", (int)r->usage.n_prompt,
-                (int)r->usage.n_cached, (int)r->usage.n_reply, r->model, r->id,
-                r->error);
+    cf_buf_addf(out, " %d/%d/%d %s %s %s", (int)r->usage.n_prompt, (int)r->usage.n_cached,
+                (int)r->usage.n_reply, r->model, r->id, r->error);
 }
 
 /* Reads it whole, in single bytes, and cut in two anywhere. */
@@ -192,24 +186,23 @@ static void check_answer(cf_api api, const char *body, const char *want)
 static void test_wire_answer__openai_stream(void **state)
 {
     (void)state;
-    check_answer(
-        CF_API_OPENAI_CHAT,
-        ": hello\n\ndata: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[{"
-        "\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"
-        "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":"
-        "\"hm\"}}]}\r\n\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{"
-        "\"content\":\"h\xc3\xa9\"}}]}\n\ndata: {\"choices\":[{\"index\":0,"
-        "\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"t\",\"function\":{"
-        "\"name\":\"f\",\"arguments\":\"{\\\"x\"}}]}}]}\n\ndata: {\"choices\":"
-        "[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
-        "\"arguments\":\"\\\":1}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n"
-        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,"
-        "\"completion_tokens\":3,\"prompt_tokens_details\":{"
-        "\"cached_tokens\":4}}}\n\ndata: [DONE]\n\n",
-        "{\"role\":\"assistant\",\"content\":\"h\xc3\xa9\","
-        "\"reasoning_content\":\"hm\",\"tool_calls\":[{\"type\":\"function\","
-        "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"},"
-        "\"id\":\"t\"}]} tool_calls; 9/4/3 m c1 ");
+    check_answer(CF_API_OPENAI_CHAT,
+                 ": hello\n\ndata: {\"id\":\"c1\",\"model\":\"m\",\"choices\":[{"
+                 "\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"
+                 "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":"
+                 "\"hm\"}}]}\r\n\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{"
+                 "\"content\":\"h\xc3\xa9\"}}]}\n\ndata: {\"choices\":[{\"index\":0,"
+                 "\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"t\",\"function\":{"
+                 "\"name\":\"f\",\"arguments\":\"{\\\"x\"}}]}}]}\n\ndata: {\"choices\":"
+                 "[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+                 "\"arguments\":\"\\\":1}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n"
+                 "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,"
+                 "\"completion_tokens\":3,\"prompt_tokens_details\":{"
+                 "\"cached_tokens\":4}}}\n\ndata: [DONE]\n\n",
+                 "{\"role\":\"assistant\",\"content\":\"h\xc3\xa9\","
+                 "\"reasoning_content\":\"hm\",\"tool_calls\":[{\"type\":\"function\","
+                 "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"},"
+                 "\"id\":\"t\"}]} tool_calls; 9/4/3 m c1 ");
 }
 
 static void test_wire_answer__openai_whole(void **state)
@@ -224,8 +217,7 @@ static void test_wire_answer__openai_whole(void **state)
                  "{\"role\":\"assistant\",\"content\":\"a\"} stop;"
                  "{\"role\":\"assistant\",\"content\":\"b\"} length;"
                  " 7/3/2  c ");
-    check_answer(CF_API_OPENAI_CHAT,
-                 "{\"error\":{\"message\":\"no way\",\"code\":400}}",
+    check_answer(CF_API_OPENAI_CHAT, "{\"error\":{\"message\":\"no way\",\"code\":400}}",
                  " -1/-1/-1   no way");
     check_answer(CF_API_OPENAI_COMPLETIONS,
                  "data: {\"choices\":[{\"index\":0,\"text\":\"up\"}]}\n\n",
@@ -271,49 +263,45 @@ static void test_wire_answer__anthropic(void **state)
         "{\"role\":\"assistant\",\"content\":\"hi\",\"tool_calls\":[{\"type\":"
         "\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
         "\"{\\\"x\\\":1}\"},\"id\":\"t\"}]} tool_use; 12/4/6 m i ";
-    check_answer(
-        CF_API_ANTHROPIC_MESSAGES,
-        "{\"type\":\"message\",\"id\":\"i\",\"model\":\"m\",\"content\":[{"
-        "\"type\":\"text\",\"text\":\"hi\"},{\"type\":\"tool_use\",\"id\":"
-        "\"t\",\"name\":\"f\",\"input\":{\"x\":1}}],\"stop_reason\":"
-        "\"tool_use\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\""
-        ":4,\"cache_creation_input_tokens\":3,\"output_tokens\":6}}",
-        want);
-    check_answer(
-        CF_API_ANTHROPIC_MESSAGES,
-        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{"
-        "\"id\":\"i\",\"model\":\"m\",\"content\":[],\"usage\":{"
-        "\"input_tokens\":5,\"cache_read_input_tokens\":4,"
-        "\"cache_creation_input_tokens\":3,\"output_tokens\":1}}}\n\n"
-        "event: ping\ndata: {\"type\":\"ping\"}\n\n"
-        "data: {\"type\":\"content_block_start\",\"index\":0,"
-        "\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
-        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{"
-        "\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
-        "data: {\"type\":\"content_block_start\",\"index\":1,"
-        "\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\","
-        "\"input\":{}}}\n\n"
-        "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{"
-        "\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"x\\\":1}\"}}\n\n"
-        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
-        "\"tool_use\"},\"usage\":{\"output_tokens\":6}}\n\n"
-        "data: {\"type\":\"message_stop\"}\n\n",
-        want);
+    check_answer(CF_API_ANTHROPIC_MESSAGES,
+                 "{\"type\":\"message\",\"id\":\"i\",\"model\":\"m\",\"content\":[{"
+                 "\"type\":\"text\",\"text\":\"hi\"},{\"type\":\"tool_use\",\"id\":"
+                 "\"t\",\"name\":\"f\",\"input\":{\"x\":1}}],\"stop_reason\":"
+                 "\"tool_use\",\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\""
+                 ":4,\"cache_creation_input_tokens\":3,\"output_tokens\":6}}",
+                 want);
+    check_answer(CF_API_ANTHROPIC_MESSAGES,
+                 "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{"
+                 "\"id\":\"i\",\"model\":\"m\",\"content\":[],\"usage\":{"
+                 "\"input_tokens\":5,\"cache_read_input_tokens\":4,"
+                 "\"cache_creation_input_tokens\":3,\"output_tokens\":1}}}\n\n"
+                 "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+                 "data: {\"type\":\"content_block_start\",\"index\":0,"
+                 "\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+                 "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{"
+                 "\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
+                 "data: {\"type\":\"content_block_start\",\"index\":1,"
+                 "\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\","
+                 "\"input\":{}}}\n\n"
+                 "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{"
+                 "\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"x\\\":1}\"}}\n\n"
+                 "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
+                 "\"tool_use\"},\"usage\":{\"output_tokens\":6}}\n\n"
+                 "data: {\"type\":\"message_stop\"}\n\n",
+                 want);
 }
 
 static void test_wire_answer__ollama(void **state)
 {
     (void)state;
-    check_answer(
-        CF_API_OLLAMA_CHAT,
-        "{\"model\":\"m\",\"message\":{\"role\":\"assistant\","
-        "\"content\":\"h\"},\"done\":false}\n{\"message\":{"
-        "\"content\":\"i\"},\"done\":false}\n{\"message\":{"
-        "\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\","
-        "\"prompt_eval_count\":8,\"eval_count\":2}",
-        "{\"role\":\"assistant\",\"content\":\"hi\"} stop; 8/-1/2 m  ");
-    check_answer(CF_API_OLLAMA_GENERATE,
-                 "{\"response\":\"hi\",\"done\":true}\n",
+    check_answer(CF_API_OLLAMA_CHAT,
+                 "{\"model\":\"m\",\"message\":{\"role\":\"assistant\","
+                 "\"content\":\"h\"},\"done\":false}\n{\"message\":{"
+                 "\"content\":\"i\"},\"done\":false}\n{\"message\":{"
+                 "\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\","
+                 "\"prompt_eval_count\":8,\"eval_count\":2}",
+                 "{\"role\":\"assistant\",\"content\":\"hi\"} stop; 8/-1/2 m  ");
+    check_answer(CF_API_OLLAMA_GENERATE, "{\"response\":\"hi\",\"done\":true}\n",
                  "{\"role\":\"assistant\",\"content\":\"hi\"} stop; -1/-1/-1 "
                  "  ");
 }

@@ -106,10 +106,10 @@ static void test_edit__draws_the_cursor_in_sight(void **state)
 static void test_edit__random_keys(void **state)
 {
     (void)state;
-    static const char *const keys[] = {
-        "a",     " ",       "\xE6\x97\xA5", "\xCC\x81", "<C-j>", "<Left>",
-        "<Up>",  "<Down>",  "<BS>",         "<Del>",    "<C-w>", "<C-k>",
-        "<C-_>", "<Right>", "<Home>",       "<End>",    "<C-u>", "<M-d>"};
+    static const char *const keys[] = {"a",      " ",     "\xE6\x97\xA5", "\xCC\x81", "<C-j>",
+                                       "<Left>", "<Up>",  "<Down>",       "<BS>",     "<Del>",
+                                       "<C-w>",  "<C-k>", "<C-_>",        "<Right>",  "<Home>",
+                                       "<End>",  "<C-u>", "<M-d>"};
     cf_rand r = {3};
     for (int round = 0; round < 60; round++) {
         cf_edit e;
@@ -157,10 +157,9 @@ static void test_list__moves_and_scrolls(void **state)
 static void test_key__names_round_trip(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "a",      "G",        "<Enter>",   "<Esc>",   "<C-d>",
-        "<M-x>",  "<S-Tab>",  "<F12>",     "<Space>", "<lt>",
-        "<PgUp>", "\xC3\xA9", "<M-Enter>", "<C-j>"};
+    static const char *const names[] = {"a",      "G",        "<Enter>",   "<Esc>",   "<C-d>",
+                                        "<M-x>",  "<S-Tab>",  "<F12>",     "<Space>", "<lt>",
+                                        "<PgUp>", "\xC3\xA9", "<M-Enter>", "<C-j>"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cf_key key;
         size_t at = 0;
