@@ -30,9 +30,9 @@ OS      := $(shell uname -s)
 PKG     ?= pkg-config
 
 # ---- libraries, one line a room --------------------------------------------
-CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl libpng libjpeg libwebp sndfile soxr
+CORE_PKGS    := jansson nettle libpcre2-8 libutf8proc libcurl libmicrohttpd libpng libjpeg libwebp sndfile soxr
 STORAGE_PKGS := sqlite3 zlib
-TUI_PKGS     := ncursesw libpng libmicrohttpd yaml-0.1
+TUI_PKGS     := ncursesw libpng yaml-0.1
 TEST_PKGS    := cmocka vterm
 # Loaded while it runs where it is installed, not linked: docs/notes/0011.
 LOADED_PKGS  := openblas
@@ -77,16 +77,16 @@ LINK_release := $(if $(filter Linux,$(OS)),-Wl$(comma)-z$(comma)relro$(comma)-z$
 LINK_FLAGS = $(VARIANT_$(VARIANT)) $(LINK_$(VARIANT)) $(LDFLAGS)
 
 # ---- files ------------------------------------------------------------------
-CORE_SRC      := $(sort $(wildcard core/*/*.c))
+CORE_SRC      := $(sort $(wildcard core/*/*.c core/*/*/*.c))
 TEMPLATES_SRC := $(sort $(wildcard templates/*.c templates/*/*.c))
 STORAGE_SRC   := $(sort $(wildcard storage/*.c storage/*/*.c))
-TUI_SRC       := $(sort $(wildcard tui/*.c tui/*/*.c))
+TUI_SRC       := $(sort $(wildcard tui/*.c tui/*/*.c tui/*/*/*.c))
 MAIN_SRC      := tui/main.c
 
 # Text files that become constant byte arrays in the program.
 EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
 EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
-EMBED_TUI       := $(sort $(wildcard tui/demo/*.jinja tui/study/*.css))
+EMBED_TUI       := $(sort $(wildcard tui/demo/*.jinja tui/study/*.css tui/*/*/*.css))
 # The model in the program; a tree without the file builds one without it.
 BUNDLED         := $(wildcard core/bundled/confab-tiny.gguf)
 
@@ -283,7 +283,7 @@ dist: $(call obj,$(MAIN_SRC)) $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)
 # tests/KIND/ROOM/.../test_x.c is one cmocka program, linked with its room and
 # the rooms below it only, so that an upward call is a link error.
 TEST_SRC := $(sort $(foreach k,unit prop fault screen,$(wildcard \
-              tests/$k/*/test_*.c tests/$k/*/*/test_*.c)))
+              tests/$k/*/test_*.c tests/$k/*/*/test_*.c tests/$k/*/*/*/test_*.c)))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*/fuzz_*.c))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 SUPPORT_A   := $(B)/libcf_support.a

@@ -30,27 +30,14 @@
 #ifndef CF_CORE_API_SESSION_H
 #define CF_CORE_API_SESSION_H
 
-#ifdef __cplusplus
-#include <atomic>
-#else
-#include <stdatomic.h>
-#endif
-
 #include "core/api/engine.h"
+#include "core/base/cancel.h"
 #include "core/base/decls.h"
 
 CF_BEGIN_DECLS
 
 typedef struct cf_session cf_session;
 typedef struct cf_prefix_cache cf_prefix_cache; /* prefix.h */
-
-/* Set to true by any thread to stop the running call with CF_ECANCELLED
- * within one layer's work.  The one who set it clears it. */
-#ifdef __cplusplus
-typedef std::atomic<bool> cf_cancel; /* of the same size and representation */
-#else
-typedef atomic_bool cf_cancel;
-#endif
 
 typedef struct cf_session_options {
     uint32_t n_ctx; /* most tokens; 0: as in cf_engine_plan() */

@@ -15,9 +15,9 @@
 #include "core/backend/box_impl.h"
 #include "core/backend/remote.h"
 #include "core/base/alloc.h"
-#include "core/base/http_header.h"
 #include "core/base/os.h"
-#include "core/base/sse.h"
+#include "core/net/http_header.h"
+#include "core/net/sse.h"
 
 enum {
     POLL_MS = 50,        /* how soon a cancel is seen */

@@ -16,9 +16,9 @@
 
 #include "core/api/http_once.h"
 #include "core/base/alloc.h"
-#include "core/base/http_header.h"
-#include "core/base/sse.h"
 #include "core/mcp/mcp_impl.h"
+#include "core/net/http_header.h"
+#include "core/net/sse.h"
 
 enum {
     CONNECT_MS = 10000,

@@ -16,7 +16,7 @@
 #define CF_TUI_LAB_TASK_H
 
 #include "core/base/buf.h"
-#include "tui/lab/worker.h"
+#include "core/base/worker.h"
 
 typedef struct cf_lab cf_lab;
 

@@ -24,7 +24,7 @@
 #define CF_TUI_TRAFFIC_FINDINGS_H
 
 #include "core/api/conversation.h"
-#include "tui/traffic/wire.h"
+#include "core/wire/wire.h"
 
 /* What a prompt can be rebuilt with. */
 typedef struct cf_finder {

@@ -12,8 +12,8 @@
 #ifndef CF_TUI_TRAFFIC_PROXY_H
 #define CF_TUI_TRAFFIC_PROXY_H
 
+#include "core/net/upstream.h"
 #include "tui/traffic/record.h"
-#include "tui/traffic/upstream.h"
 
 typedef struct cf_proxy {
     cf_upstream upstream;

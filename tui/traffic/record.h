@@ -18,9 +18,9 @@
 #define CF_TUI_TRAFFIC_RECORD_H
 
 #include "core/base/json.h"
+#include "core/net/http_server.h"
 #include "storage/traffic.h"
 #include "tui/traffic/findings.h"
-#include "tui/traffic/http_server.h"
 
 enum {
     CF_RECORD_WAITING_MAX = 512 << 20, /* bytes of all records */

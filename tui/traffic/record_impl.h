@@ -6,8 +6,8 @@
 
 #include <stdatomic.h>
 
+#include "core/wire/wire.h"
 #include "tui/traffic/record.h"
-#include "tui/traffic/wire.h"
 
 /* What the recorder's thread knows of a record. */
 typedef struct cf_record__kept {

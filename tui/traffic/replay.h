@@ -12,8 +12,8 @@
 #ifndef CF_TUI_TRAFFIC_REPLAY_H
 #define CF_TUI_TRAFFIC_REPLAY_H
 
+#include "core/net/http_server.h"
 #include "storage/traffic.h"
-#include "tui/traffic/http_server.h"
 
 /* A handler that answers out of `store`: the newest exchange with the same
  * method, path and body.  404 with type "not_recorded" where there is none. */

@@ -5,7 +5,7 @@
 #define CF_TUI_TRAFFIC_SCRIPTED_FORM_H
 
 #include "core/base/json.h"
-#include "tui/traffic/wire.h"
+#include "core/wire/wire.h"
 
 /* Whether answers of this interface can be written. */
 bool cf_scripted__writes(cf_api api);

@@ -5,8 +5,8 @@
 #ifndef CF_TUI_TRAFFIC_SERVE_IMPL_H
 #define CF_TUI_TRAFFIC_SERVE_IMPL_H
 
+#include "core/api/joint.h"
 #include "core/base/json_writer.h"
-#include "tui/traffic/joint.h"
 #include "tui/traffic/serve.h"
 
 /* ---- slots (serve_slots.c) ---------------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include "core/backend/remote.h"
 #include "core/base/safe_text.h"
-#include "core/base/sse.h"
+#include "core/net/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/wire/wire.h"
 #include "tui/traffic/path_key.h"
-#include "tui/traffic/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,13 +13,13 @@
 #include "core/base/alloc.h"
 #include "core/base/json.h"
 #include "core/base/json_writer.h"
+#include "core/net/http_server.h"
 #include "storage/store.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/lab/diff_queue.h"
 #include "tui/lab/saved.h"
-#include "tui/traffic/http_server.h"
 
 enum { CONVERSATIONS = 12, QUESTIONS = CONVERSATIONS * 4, ASKED_MAX = 4096 };
 

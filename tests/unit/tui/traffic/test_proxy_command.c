@@ -16,12 +16,12 @@
 
 #include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/net/http_server.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/traffic/http_server.h"
 
 extern char **environ;
 

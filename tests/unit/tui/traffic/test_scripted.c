@@ -7,13 +7,13 @@
 
 #include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/wire/wire.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/lab/breakpoint.h"
 #include "tui/traffic/proxy.h"
 #include "tui/traffic/scripted.h"
-#include "tui/traffic/wire.h"
 
 static const char script[] =
     "{\"replies\":["

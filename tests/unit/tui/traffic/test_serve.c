@@ -7,6 +7,7 @@
 #include "core/base/base64.h"
 #include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/wire/wire.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
@@ -14,7 +15,6 @@
 #include "tests/support/tiny_vision.h"
 #include "tui/lab/slots_file.h"
 #include "tui/traffic/serve.h"
-#include "tui/traffic/wire.h"
 
 typedef struct fixture {
     cf_opened opened;

@@ -2,9 +2,9 @@
  * test_wire.c - requests and answers of every interface as messages, and
  * answers cut anywhere give the same.
  */
+#include "core/wire/wire.h"
 #include "tests/support/t.h"
 #include "tui/traffic/path_key.h"
-#include "tui/traffic/wire.h"
 
 static void check_request(cf_api api, const char *body, const char *want)
 {

@@ -10,12 +10,12 @@
  * Threads:  shared: start, cancel, take, join on the interface thread; post
  *           on the worker's.
  */
-#ifndef CF_TUI_LAB_WORKER_H
-#define CF_TUI_LAB_WORKER_H
+#ifndef CF_CORE_BASE_WORKER_H
+#define CF_CORE_BASE_WORKER_H
 
 #include <stdbool.h>
 
-#include "core/api/session.h"
+#include "core/base/cancel.h"
 #include "core/base/status.h"
 
 typedef struct cf_worker cf_worker;

@@ -1,7 +1,7 @@
 /*
  * http_header.c - names are compared without regard to case.
  */
-#include "core/base/http_header.h"
+#include "core/net/http_header.h"
 
 static bool is_space(char c)
 {

@@ -7,8 +7,8 @@
  * Threads:  reads its arguments only.
  * Memory:   a value is borrowed from the line.
  */
-#ifndef CF_CORE_BASE_HTTP_HEADER_H
-#define CF_CORE_BASE_HTTP_HEADER_H
+#ifndef CF_CORE_NET_HTTP_HEADER_H
+#define CF_CORE_NET_HTTP_HEADER_H
 
 #include "core/base/str.h"
 

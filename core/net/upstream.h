@@ -13,10 +13,10 @@
  * Threads:  a link belongs to one thread, and so do its calls.
  * Memory:   a call owns its headers; a link keeps connections for later calls.
  */
-#ifndef CF_TUI_TRAFFIC_UPSTREAM_H
-#define CF_TUI_TRAFFIC_UPSTREAM_H
+#ifndef CF_CORE_NET_UPSTREAM_H
+#define CF_CORE_NET_UPSTREAM_H
 
-#include "tui/traffic/http_server.h"
+#include "core/net/http_server.h"
 
 typedef struct cf_upstream {
     const char *url; /* of the server; a path before the client's may follow */

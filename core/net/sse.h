@@ -9,8 +9,8 @@
  * Threads:  one thread at a time.
  * Memory:   holds the event that has not ended, at most CF_SSE_EVENT_MAX.
  */
-#ifndef CF_CORE_BASE_SSE_H
-#define CF_CORE_BASE_SSE_H
+#ifndef CF_CORE_NET_SSE_H
+#define CF_CORE_NET_SSE_H
 
 #include "core/base/buf.h"
 #include "core/base/decls.h"

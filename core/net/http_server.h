@@ -16,8 +16,8 @@
  *           of all requests together are bounded, and one that is over the
  *           bound gets 503.
  */
-#ifndef CF_TUI_TRAFFIC_HTTP_SERVER_H
-#define CF_TUI_TRAFFIC_HTTP_SERVER_H
+#ifndef CF_CORE_NET_HTTP_SERVER_H
+#define CF_CORE_NET_HTTP_SERVER_H
 
 #include <stdatomic.h>
 #include <sys/types.h>

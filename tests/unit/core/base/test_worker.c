@@ -2,9 +2,9 @@
  * test_worker.c - jobs, events in order, cancel, back-pressure.
  */
 #include "core/base/alloc.h"
+#include "core/base/worker.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
-#include "tui/lab/worker.h"
 
 enum { MANY = 5000 };
 

@@ -13,11 +13,11 @@
  * Threads:  one thread at a time.
  * Memory:   a request and a reader own their fields.
  */
-#ifndef CF_TUI_TRAFFIC_WIRE_H
-#define CF_TUI_TRAFFIC_WIRE_H
+#ifndef CF_CORE_WIRE_WIRE_H
+#define CF_CORE_WIRE_WIRE_H
 
 #include "core/base/json.h"
-#include "core/base/sse.h"
+#include "core/net/sse.h"
 
 typedef enum cf_api {
     CF_API_NONE,

@@ -4,10 +4,10 @@
  * Threads:  no state.
  * Memory:   each function says whose its result is.
  */
-#ifndef CF_TUI_TRAFFIC_WIRE_IMPL_H
-#define CF_TUI_TRAFFIC_WIRE_IMPL_H
+#ifndef CF_CORE_WIRE_WIRE_IMPL_H
+#define CF_CORE_WIRE_WIRE_IMPL_H
 
-#include "tui/traffic/wire.h"
+#include "core/wire/wire.h"
 
 /* A new string; bytes that are not UTF-8 give "". */
 json_t *cf_wire__text(cf_str s);

@@ -11,8 +11,8 @@
  * Threads:  any; a session belongs to the thread that syncs it.
  * Memory:   what waits lies on the waiting threads' stacks.
  */
-#ifndef CF_TUI_TRAFFIC_JOINT_H
-#define CF_TUI_TRAFFIC_JOINT_H
+#ifndef CF_CORE_API_JOINT_H
+#define CF_CORE_API_JOINT_H
 
 #include "core/api/batch.h"
 

@@ -13,7 +13,7 @@
  *     has its headers and its body, has failed, 503 goes in its place.
  */
 #define _DEFAULT_SOURCE 1 /* strncasecmp, timersub and the like of MHD */
-#include "tui/traffic/http_server.h"
+#include "core/net/http_server.h"
 
 #include <microhttpd.h>
 #include <netdb.h>

@@ -8,7 +8,7 @@
  *     holds IN_MAX bytes or more.
  */
 #define _DEFAULT_SOURCE 1 /* strncasecmp */
-#include "tui/traffic/upstream.h"
+#include "core/net/upstream.h"
 
 #include <curl/curl.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/traffic/wire_impl.h"
+#include "core/wire/wire_impl.h"
 
 /* ---- interfaces --------------------------------------------------------- */
 

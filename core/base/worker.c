@@ -9,7 +9,7 @@
  *      a job waits for room, unless the worker ends.
  *   4. is_ending never becomes false again.
  */
-#include "tui/lab/worker.h"
+#include "core/base/worker.h"
 
 #include <pthread.h>
 #include <stdio.h>

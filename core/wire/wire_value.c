@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/traffic/wire_impl.h"
+#include "core/wire/wire_impl.h"
 
 static void add(cf_buf *to, cf_wire_choice *c, cf_str s)
 {

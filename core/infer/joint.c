@@ -9,7 +9,7 @@
  *  3. A failure of a pass is tried again entry by entry, so that one request
  *     cannot fail another.
  */
-#include "tui/traffic/joint.h"
+#include "core/api/joint.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/traffic/wire_impl.h"
+#include "core/wire/wire_impl.h"
 
 enum { VALUE_MAX = 64 << 20 };
 

@@ -2,7 +2,7 @@
  * sse.c - splits a stream into events.  Lines end with CR, LF or both; an empty
  * line ends an event.
  */
-#include "core/base/sse.h"
+#include "core/net/sse.h"
 
 #include <string.h>
 
