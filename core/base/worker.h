@@ -1,14 +1,18 @@
 /*
- * worker.h - the thread that does what takes long, so that the screen never
- * waits: one job at a time, events back through a bounded queue.
+ * worker.h - a thread that runs one long job at a time and reports through a
+ * bounded queue, so that its owner never waits.
  *
- * A job runs on the worker's thread with a cancel flag; it posts events (any
- * heap objects) that the interface thread takes and frees.  When the queue is
- * full the job waits: nothing is dropped.  The last thing a job posts is up to
- * it; cf_worker_is_busy() turns false only after it returned.
+ * Place in the flow:  owner --> start --> [worker] job --> events --> owner.
+ * Knows: threads, a pipe to wake the owner.  Does not know: what a job does.
  *
- * Threads:  shared: start, cancel, take, join on the interface thread; post
+ * A job runs on the worker's thread with a cancel flag.  It posts events (any
+ * heap objects), which the owner takes and frees.  When the queue is full the
+ * job waits, so nothing is dropped.  cf_worker_is_busy() turns false only after
+ * the job has returned.
+ *
+ * Threads:  shared: start, cancel, take and join on the owner's thread; post
  *           on the worker's.
+ * Memory:   events belong to whoever takes them; a queue of fixed size.
  */
 #ifndef CF_CORE_BASE_WORKER_H
 #define CF_CORE_BASE_WORKER_H
