@@ -1,9 +1,10 @@
 #!/bin/sh
 # Fails when a source file includes a header that it may not know, when the
 # folders of a room form a circle, or when two files have the same name.
-# Runs from the root of any checkout.  The rules are the three tables below;
+# Runs from the root of any checkout.  The rules are the four tables below;
 # docs/architecture.md draws them.  Project includes are written from the
 # root, so the first components of a path name the room and the folder.
+# tests/tools/test_check_layers.sh is its test.
 set -u
 
 # Rooms: what a room may include of another one.  Only the public headers of
@@ -53,6 +54,13 @@ view    lab sys grid image widget app study
 cli     lab sys grid image demo traffic study
 '
 
+# Folders inside the folders of tui: what each may include of its neighbours.
+# A row with one name is for the files at the top of that folder, and its name
+# in another row means those files.  A folder without a row is an error.
+inner_folders='
+lab  -
+'
+
 # Includes that break these rules and are being removed: FROM TO, folders.
 # A row that no file needs any more is to be deleted.
 open_cases='
@@ -65,7 +73,7 @@ bad=$(printf '%s\n' "$list" | tr '\n' '\0' |
     xargs -0 grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' /dev/null |
     awk -F: -v rooms="$rooms" -v core_order="$core_order" \
         -v core_less="$core_less" -v tui_folders="$tui_folders" \
-        -v open_cases="$open_cases" '
+        -v inner_folders="$inner_folders" -v open_cases="$open_cases" '
     function read_table(text, table,    lines, n, i, k, words, m) {
         n = split(text, lines, "\n")
         for (i = 1; i <= n; i++) {
@@ -84,6 +92,24 @@ bad=$(printf '%s\n' "$list" | tr '\n' '\0' |
     function folder_of(path, parts,    n) {
         n = split(path, parts, "/")
         return n > 2 ? parts[1] "/" parts[2] : parts[1]
+    }
+    # The row of a path, split into `parts`, in the table of inner folders.
+    function row_of(path, parts,    n) {
+        n = split(path, parts, "/")
+        return n > 3 ? parts[2] "/" parts[3] : parts[2]
+    }
+    function inner_may(from, to, parts) {
+        if (from == to) {
+            return !index(from, "/") || (from in inner)
+        }
+        return (from in inner) && (to in inner) &&
+            holds(inner[from], index(to, "/") ? parts[3] : parts[2])
+    }
+    # Remembers, of every pair of folders, that one includes the other.
+    function join(from, to) {
+        if (from != to) {
+            edge[from, to] = node[from] = node[to] = 1
+        }
     }
     function core_may(from, to) {
         if (!(from in rank) || !(to in rank)) {
@@ -118,6 +144,7 @@ bad=$(printf '%s\n' "$list" | tr '\n' '\0' |
         read_table(rooms, room)
         read_table(core_less, less)
         read_table(tui_folders, tui)
+        read_table(inner_folders, inner)
         n = split(core_order, words, /[ \n]+/)
         for (i = 1; i <= n; i++) {
             rank[words[i]] = i
@@ -141,10 +168,16 @@ bad=$(printf '%s\n' "$list" | tr '\n' '\0' |
         if (!may(from, to, target)) {
             print $1 ":" $2 ": " from " may not include " target
         }
-        if (from != to && index(from, "/") && index(to, "/") &&
-            !((from, to) in edge)) {
-            edge[from, to] = 1
-            node[from] = node[to] = 1
+        if (index(from, "/") && index(to, "/")) {
+            join(from, to)
+        }
+        if (a[1] == "tui" && from == to) {
+            from = row_of($1, a)
+            to = row_of(target, b)
+            if (!inner_may(from, to, b)) {
+                print $1 ":" $2 ": tui/" from " may not include " target
+            }
+            join("inside tui/" from, "inside tui/" to)
         }
     }
     # Takes away, again and again, the folders that no other one includes and
