@@ -20,7 +20,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/traffic/proxy.h"
+#include "tui/serve/proxy/proxy.h"
 
 enum { CHUNKS = 40, CHUNK_US = 20000, BEHIND_MAX = 50 };
 

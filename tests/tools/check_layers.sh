@@ -47,11 +47,11 @@ term    grid image sys
 widget  grid term
 lab     sys
 demo    lab sys
-traffic lab sys
+serve   lab sys
 study   lab sys
 app     lab sys grid image widget term demo study
 view    lab sys grid image widget app study
-cli     lab sys grid image demo traffic study
+cli     lab sys grid image demo serve study
 '
 
 # Folders inside the folders of tui: what each may include of its neighbours.

@@ -12,10 +12,10 @@
 #include "tui/cli/traffic_run.h"
 #include "tui/lab/breakpoint.h"
 #include "tui/lab/open_store.h"
+#include "tui/serve/proxy/proxy.h"
+#include "tui/serve/proxy/replay.h"
+#include "tui/serve/proxy/scripted.h"
 #include "tui/sys/secret.h"
-#include "tui/traffic/proxy.h"
-#include "tui/traffic/replay.h"
-#include "tui/traffic/scripted.h"
 
 /* The folder of the breakpoint, beside the history; set if `text` is given. */
 static cf_status begin_breaks(cf_buf *folder, const cf_cli *cli, const char *text, cf_error *err)

@@ -7,8 +7,8 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/keep_prefix.h"
 #include "tui/cli/traffic_run.h"
+#include "tui/serve/server/serve.h"
 #include "tui/sys/out.h"
-#include "tui/traffic/serve.h"
 
 /* The file's name without folders and ".gguf", or what was given. */
 static void model_name(cf_buf *out, const cf_open_options *o)

@@ -10,7 +10,7 @@
 
 #include "templates/template.h"
 #include "tui/cli/cli.h"
-#include "tui/traffic/record.h"
+#include "tui/serve/record/record.h"
 
 typedef struct cf_traffic_run {
     cf_cli *cli;

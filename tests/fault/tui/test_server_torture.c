@@ -20,9 +20,9 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/traffic/proxy.h"
-#include "tui/traffic/scripted.h"
-#include "tui/traffic/serve.h"
+#include "tui/serve/proxy/proxy.h"
+#include "tui/serve/proxy/scripted.h"
+#include "tui/serve/server/serve.h"
 
 enum {
     ANSWER_MAX = 1 << 16,

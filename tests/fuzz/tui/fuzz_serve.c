@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/traffic/serve_impl.h"
+#include "tui/serve/server/serve_impl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/wire/wire.h"
-#include "tui/traffic/path_key.h"
+#include "tui/serve/record/path_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

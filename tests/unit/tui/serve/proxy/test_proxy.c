@@ -1,0 +1,722 @@
+/*
+ * test_proxy.c - the proxy between a client and a server that does wrong on
+ * purpose: bytes, refusals, conversations and findings.
+ */
+#include <curl/curl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "core/base/alloc.h"
+#include "storage/traffic.h"
+#include "templates/builtin.h"
+#include "templates/chat_template.h"
+#include "tests/support/http_ask.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
+#include "tui/lab/live_file.h"
+#include "tui/serve/proxy/proxy.h"
+#include "tui/serve/proxy/replay.h"
+
+/* ---- the server --------------------------------------------------------- */
+
+/* Answers with what the test set, and remembers the last request. */
+typedef struct fake {
+    cf_http_server *server;
+    const char *body; /* cut into pieces of `piece` bytes where that is set */
+    const char *type;
+    const char *location; /* a redirect */
+    size_t piece;
+    bool breaks; /* off in the middle of the body */
+    atomic_int n_asked;
+    cf_buf seen; /* path, headers, body of the last request */
+} fake;
+
+typedef struct sending {
+    const fake *f;
+    size_t at;
+} sending;
+
+static ssize_t send_piece(void *ud, char *to, size_t n)
+{
+    sending *s = ud;
+    size_t have = strlen(s->f->body) - s->at;
+    if (s->f->breaks && s->at > 0) {
+        return -1;
+    }
+    n = s->f->piece < have ? s->f->piece : have;
+    memcpy(to, s->f->body + s->at, n);
+    s->at += n;
+    return (ssize_t)n;
+}
+
+static void send_done(void *ud, bool is_sent)
+{
+    (void)is_sent;
+    cf_free(ud);
+}
+
+static void on_fake(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    fake *f = ud;
+    f->n_asked++;
+    cf_buf_reset(&f->seen);
+    cf_buf_addf(&f->seen, "%.*s %.*s\n", (int)r->method.n, r->method.p, (int)r->target.n,
+                r->target.p);
+    for (size_t i = 0; i < r->n_headers; i++) {
+        cf_buf_addf(&f->seen, "%.*s: %.*s\n", (int)r->headers[i].name.n, r->headers[i].name.p,
+                    (int)r->headers[i].value.n, r->headers[i].value.p);
+    }
+    cf_buf_add(&f->seen, r->body.p, r->body.n);
+    cf_http_header *h = cf_arena_calloc(r->arena, 3, sizeof *h);
+    h[0] = (cf_http_header){cf_str_from("X-Request-Id"), cf_str_from("req-7")};
+    h[1] = (cf_http_header){cf_str_from("Content-Type"), cf_str_from(f->type)};
+    h[2] = (cf_http_header){cf_str_from("Location"),
+                            cf_str_from(f->location != NULL ? f->location : "")};
+    *a = (cf_http_answer){.status = f->location != NULL ? 307 : 200,
+                          .headers = h,
+                          .n_headers = f->location != NULL ? 3 : 2,
+                          .body = cf_str_from(f->body)};
+    if (f->piece != 0) {
+        sending *s = cf_calloc(1, sizeof *s);
+        s->f = f;
+        a->size = -1;
+        a->read = send_piece;
+        a->done = send_done;
+        a->ud = s;
+    }
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+static int n_files;
+
+typedef struct fixture {
+    fake fake;
+    char to[100]; /* its address, which outlives it */
+    cf_store *store;
+    cf_recorder *recorder;
+    cf_proxy proxy;
+    cf_http_server *server;
+    cf_finder finder;
+    void *model;
+    cf_engine *engine;
+    cf_template *tpl;
+    atomic_int n_stored;
+    cf_arena arena;
+} fixture;
+
+static void on_stored(void *ud, const cf_exchange *x)
+{
+    (void)x;
+    ((fixture *)ud)->n_stored++;
+}
+
+static void open_finder(fixture *f, cf_str source)
+{
+    static const cf_tiny_options tiny = {.vocab_only = true};
+    size_t n;
+    cf_error err;
+    f->model = cf_tiny_gguf(&tiny, &n);
+    const cf_engine_options o = {.vocab_only = true};
+    T_OK(cf_engine_open_memory(&f->engine, f->model, n, &o, &err), err);
+    T_OK(cf_template_compile(&f->tpl, source, NULL, NULL, NULL, &err), err);
+    f->finder.tok = cf_engine_tokenizer(f->engine);
+    f->finder.as_is = cf_renderer_template_as_is(f->tpl);
+    f->finder.shaped = cf_renderer_template(f->tpl);
+    cf_role_map_init(&f->finder.roles, source);
+}
+
+static void setup_with(fixture *f, cf_str template_source)
+{
+    char name[20];
+    cf_error err;
+    memset(f, 0, sizeof *f);
+    cf_arena_init(&f->arena, 0);
+    f->fake.body = "{}";
+    f->fake.type = "application/json";
+    snprintf(name, sizeof name, "p%d.db", n_files++);
+    open_finder(f, template_source);
+    T_OK(cf_store_open(&f->store, store_dir_file(name),
+                       &(cf_store_options){.flags = CF_STORE_CREATE}, &err),
+         err);
+    const cf_recorder_options ro = {
+        .store = f->store, .finder = &f->finder, .stored = on_stored, .ud = f};
+    T_OK(cf_recorder_new(&f->recorder, &ro, &err), err);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler fake_handler = {.answer = on_fake, .ud = &f->fake};
+    T_OK(cf_http_server_new(&f->fake.server, &any, &fake_handler, &err), err);
+    snprintf(f->to, sizeof f->to, "%s", cf_http_server_url(f->fake.server));
+    const cf_upstream up = {.url = f->to};
+    T_OK(cf_proxy_init(&f->proxy, &up, f->recorder, &err), err);
+    const cf_http_handler handler = cf_proxy_handler(&f->proxy);
+    T_OK(cf_http_server_new(&f->server, &any, &handler, &err), err);
+}
+
+static void setup(fixture *f)
+{
+    setup_with(f, cf_template_builtin("chatml"));
+}
+
+static void teardown(fixture *f)
+{
+    cf_http_server_free(f->server, 1000);
+    cf_http_server_free(f->fake.server, 1000);
+    cf_recorder_free(f->recorder);
+    cf_proxy_deinit(&f->proxy);
+    cf_store_close(f->store);
+    cf_template_free(f->tpl);
+    cf_engine_close(f->engine);
+    cf_tiny_free(f->model);
+    cf_buf_deinit(&f->fake.seen);
+    cf_arena_deinit(&f->arena);
+}
+
+/* ---- the client --------------------------------------------------------- */
+
+static long via(fixture *f, const char *path, const char *headers, const char *body, cf_buf *out)
+{
+    return http_ask(cf_http_server_url(f->server), path, headers, body, out);
+}
+
+/* Chat through the proxy, until it is recorded. */
+static void chat(fixture *f, const char *request, const char *answer)
+{
+    cf_buf out = CF_BUF_INIT;
+    int before = f->n_stored;
+    f->fake.body = answer;
+    assert_int_equal(via(f, "/v1/chat/completions", NULL, request, &out), 200);
+    assert_string_equal(cf_buf_cstr(&out), answer);
+    while (f->n_stored == before) {
+        sched_yield();
+    }
+    cf_buf_deinit(&out);
+}
+
+static const cf_exchange *list(fixture *f, size_t *n)
+{
+    const cf_exchange *rows;
+    cf_error err;
+    T_OK(cf_store_exchanges(f->store, &(cf_exchange_query){0}, &f->arena, &rows, n, &err), err);
+    return rows;
+}
+
+/* The findings of the newest exchange name the kind, and `part` with it. */
+static void expect_finding(fixture *f, const char *kind, const char *part)
+{
+    size_t n;
+    const cf_exchange *rows = list(f, &n);
+    cf_str findings = rows[n - 1].findings;
+    char want[80];
+    snprintf(want, sizeof want, "\"kind\":\"%s\"", kind);
+    if (strstr(findings.p, want) == NULL || strstr(findings.p, part) == NULL) {
+        fail_msg("wanted %s with %s in %s", kind, part, findings.p);
+    }
+}
+
+static void expect_no_findings(fixture *f)
+{
+    size_t n;
+    const cf_exchange *rows = list(f, &n);
+    assert_string_equal(rows[n - 1].findings.p, "[]");
+}
+
+static void expect_no_finding(fixture *f, const char *kind)
+{
+    size_t n;
+    const cf_exchange *rows = list(f, &n);
+    if (strstr(rows[n - 1].findings.p, kind) != NULL) {
+        fail_msg("no %s wanted: %s", kind, rows[n - 1].findings.p);
+    }
+}
+
+/* ---- passing on --------------------------------------------------------- */
+
+static void test_proxy__passes_bytes_on(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    f.fake.body = "data: one\n\ndata: \xff\n\n";
+    f.fake.type = "text/event-stream";
+    for (f.fake.piece = 0; f.fake.piece < 4; f.fake.piece++) {
+        assert_int_equal(via(&f, "/any/%2e%2e/path?q=%20x&q=2",
+                             "Authorization: Bearer sk-1\nX-Odd;", "\1body", &out),
+                         200);
+        assert_string_equal(cf_buf_cstr(&out), f.fake.body);
+        const char *seen = cf_buf_cstr(&f.fake.seen);
+        assert_non_null(strstr(seen, "POST /any/%2e%2e/path?q=%20x&q=2\n"));
+        assert_non_null(strstr(seen, "Authorization: Bearer sk-1\n"));
+        assert_non_null(strstr(seen, "\1body"));
+        assert_null(strstr(seen, "Expect"));
+    }
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+static void test_proxy__redirects_are_answers(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    f.fake.location = "http://127.0.0.1:1/elsewhere";
+    assert_int_equal(via(&f, "/v1/models", "Authorization: Bearer sk-1", NULL, &out), 307);
+    assert_int_equal(f.fake.n_asked, 1);
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+static void test_proxy__refuses_browsers(void **state)
+{
+    (void)state;
+    static const char *const headers[] = {
+        "Host: example.com", "Host: 127.0.0.1.example.com", "Origin: http://example.com",
+        "Origin: null",      "Origin: http://localhost:1",  "Sec-Fetch-Site: cross-site"};
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        assert_int_equal(via(&f, "/v1/models", headers[i], NULL, &out), 403);
+        assert_non_null(strstr(cf_buf_cstr(&out), "\"error\""));
+        assert_int_equal(via(&f, "/v1/chat/completions", headers[i], "{}", &out), 403);
+    }
+    assert_int_equal(f.fake.n_asked, 0);
+    assert_int_equal(via(&f, "/v1/models", "Host: localhost:1", NULL, &out), 200);
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+static void test_proxy__broken_answers_break(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    f.fake.body = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":"
+                  "\"half\"}}]}\n\ndata: more";
+    f.fake.piece = 60;
+    f.fake.breaks = true;
+    assert_int_equal(via(&f, "/v1/chat/completions", NULL,
+                         "{\"messages\":[{\"role\":\"user\",\"content\":"
+                         "\"hi\"}]}",
+                         &out),
+                     -1);
+    assert_int_equal(out.n, 60);
+    while (f.n_stored == 0) {
+        sched_yield();
+    }
+    size_t n;
+    const cf_exchange *rows = list(&f, &n);
+    assert_string_equal(rows[0].end.p, "broken");
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+static void test_proxy__says_what_cannot_be_asked(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    cf_http_server_free(f.fake.server, 0);
+    f.fake.server = NULL;
+    assert_int_equal(via(&f, "/v1/models", NULL, NULL, &out), 502);
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"type\":\"proxy_error\""));
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+static void test_proxy__token(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    cf_error err;
+    cf_http_server *open = NULL;
+    setup(&f);
+    const cf_http_handler handler = cf_proxy_handler(&f.proxy);
+    cf_http_options o = {.listen = "0.0.0.0:0"};
+    T_FAILS(cf_http_server_new(&open, &o, &handler, &err), CF_EINVAL);
+    o.token = "let-me-in";
+    T_OK(cf_http_server_new(&open, &o, &handler, &err), err);
+    const char *url = cf_http_server_url(open);
+    assert_int_equal(http_ask(url, "/v1/models", NULL, NULL, &out), 401);
+    assert_int_equal(http_ask(url, "/v1/models", "X-Confab-Token: let-me-i", NULL, &out), 401);
+    assert_int_equal(f.fake.n_asked, 0);
+    assert_int_equal(http_ask(url, "/v1/models",
+                              "X-Confab-Token: let-me-in\nAuthorization: Bearer k", NULL, &out),
+                     200);
+    assert_null(strstr(cf_buf_cstr(&f.fake.seen), "let-me-in"));
+    assert_non_null(strstr(cf_buf_cstr(&f.fake.seen), "Bearer k"));
+    assert_int_equal(http_ask(url, "/v1/models", "Authorization: Bearer let-me-in", NULL, &out),
+                     200);
+    assert_null(strstr(cf_buf_cstr(&f.fake.seen), "let-me-in"));
+    cf_http_server_free(open, 0);
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+/* ---- recording ---------------------------------------------------------- */
+
+#define SAID(text) "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"" text "\"}}]}"
+
+static void test_record__keeps_bodies_and_no_keys(void **state)
+{
+    (void)state;
+    static const char request[] = "{\"model\":\"m\",\"messages\":[{\"role\":"
+                                  "\"user\",\"content\":\"x\"}]}";
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    cf_error err;
+    cf_exchange x;
+    size_t n;
+    setup(&f);
+    f.fake.body = SAID("y");
+    via(&f, "/v1/chat/completions?key=sk-secret",
+        "X-My-Own: sk-secret\nCookie: a=sk-secret\nUser-Agent: agent/1", request, &out);
+    while (f.n_stored == 0) {
+        sched_yield();
+    }
+    const cf_exchange *rows = list(&f, &n);
+    assert_int_equal(n, 1);
+    T_OK(cf_store_get_exchange(f.store, rows[0].id, &f.arena, &x, &err), err);
+    assert_string_equal(x.request.p, request);
+    assert_string_equal(x.response.p, f.fake.body);
+    assert_string_equal(x.request_id.p, "req-7");
+    assert_string_equal(x.client.p, "agent/1");
+    assert_string_equal(x.path.p, "/v1/chat/completions");
+    assert_null(strstr(x.request_headers.p, "sk-secret"));
+    assert_non_null(strstr(x.request_headers.p, "[\"X-My-Own\",null]"));
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+/* Turns and leaves of the conversation of an exchange. */
+static void expect_tree(fixture *f, size_t row, size_t n_turns, size_t n_forks)
+{
+    size_t n;
+    cf_error err;
+    cf_store_tree tree;
+    const cf_exchange *rows = list(f, &n);
+    T_OK(cf_store_get_tree(f->store, rows[row].conversation, 0, &f->arena, &tree, &err), err);
+    assert_int_equal(tree.n, n_turns);
+    assert_int_equal(tree.conv.n_forks, n_forks);
+}
+
+#define U(text)       "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define A(text)       "{\"role\":\"assistant\",\"content\":\"" text "\"}"
+#define SYS(text)     "{\"role\":\"system\",\"content\":\"" text "\"}"
+#define ASK(messages) "{\"model\":\"m\",\"messages\":[" messages "]}"
+
+static void test_record__conversations(void **state)
+{
+    (void)state;
+    fixture f;
+    size_t n;
+    setup(&f);
+    chat(&f, ASK(SYS("s") "," U("a")), SAID("b"));
+    chat(&f, ASK(SYS("s") "," U("a") "," A("b") "," U("c")), SAID("d"));
+    expect_tree(&f, 1, 5, 0);
+    /* A side request with the same system message. */
+    chat(&f, ASK(SYS("s") "," U("title?")), SAID("t"));
+    const cf_exchange *rows = list(&f, &n);
+    assert_true(cf_uuid_eq(rows[0].conversation, rows[1].conversation));
+    assert_false(cf_uuid_eq(rows[0].conversation, rows[2].conversation));
+    /* Another way on from the same beginning. */
+    chat(&f, ASK(SYS("s") "," U("a") "," A("b") "," U("e")), SAID("f"));
+    expect_tree(&f, 3, 7, 1);
+    expect_no_findings(&f);
+    teardown(&f);
+}
+
+/* ---- while it runs ------------------------------------------------------ */
+
+#define DELTA                                                             \
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"on \"}}]}" \
+    "\n\n"
+
+/* A piece, again and again, until the test has seen one. */
+static ssize_t send_on(void *ud, char *to, size_t n)
+{
+    const atomic_bool *is_seen = ud;
+    (void)poll(NULL, 0, 5);
+    if (atomic_load(is_seen) || n < sizeof DELTA - 1) {
+        return 0;
+    }
+    memcpy(to, DELTA, sizeof DELTA - 1);
+    return sizeof DELTA - 1;
+}
+
+static void on_endless(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    (void)r;
+    *a = (cf_http_answer){.status = 200, .size = -1, .read = send_on, .ud = ud};
+}
+
+static void *ask_once(void *ud)
+{
+    cf_buf out = CF_BUF_INIT;
+    assert_int_equal(http_ask(ud, "/v1/chat/completions", NULL,
+                              "{\"stream\":true,\"messages\":[{\"role\":"
+                              "\"user\",\"content\":\"a\"}]}",
+                              &out),
+                     200);
+    cf_buf_deinit(&out);
+    return NULL;
+}
+
+/* What there is of a reply is beside the history until it is stored. */
+static void test_record__shows_a_running_reply(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    cf_http_server *endless, *server;
+    cf_proxy proxy;
+    pthread_t thread;
+    atomic_bool is_seen = false;
+    json_t *m = NULL;
+    char url[100];
+    cf_uuid id = {{0}};
+    setup(&f);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler endless_handler = {.answer = on_endless, .ud = &is_seen};
+    T_OK(cf_http_server_new(&endless, &any, &endless_handler, &err), err);
+    const cf_upstream up = {.url = cf_http_server_url(endless)};
+    T_OK(cf_proxy_init(&proxy, &up, f.recorder, &err), err);
+    const cf_http_handler handler = cf_proxy_handler(&proxy);
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    snprintf(url, sizeof url, "%s", cf_http_server_url(server));
+    assert_int_equal(pthread_create(&thread, NULL, ask_once, url), 0);
+    const char *db = cf_store_path(f.store);
+    while (m == NULL) {
+        size_t n;
+        const cf_exchange *rows = list(&f, &n);
+        id = n > 0 ? rows[0].id : id;
+        m = cf_live_read(db, id);
+        (void)poll(NULL, 0, 10);
+    }
+    assert_true(strncmp(cf_json_get_str(m, "content").p, "on ", 3) == 0);
+    json_decref(m);
+    atomic_store(&is_seen, true);
+    pthread_join(thread, NULL);
+    while (f.n_stored == 0) {
+        sched_yield();
+    }
+    assert_null(cf_live_read(db, id));
+    cf_http_server_free(server, 1000);
+    cf_http_server_free(endless, 1000);
+    cf_proxy_deinit(&proxy);
+    teardown(&f);
+}
+
+static void test_replay__same_bytes_without_a_server(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_error err;
+    cf_http_server *server;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    chat(&f, ASK(U("a")), SAID("old"));
+    chat(&f, ASK(U("a")), SAID("new"));
+    int n_asked = f.fake.n_asked;
+    const cf_http_handler handler = cf_replay_handler(f.store);
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    T_OK(cf_http_server_new(&server, &any, &handler, &err), err);
+    const char *url = cf_http_server_url(server);
+    assert_int_equal(http_ask(url, "/v1/chat/completions", NULL, ASK(U("a")), &out), 200);
+    assert_string_equal(cf_buf_cstr(&out), SAID("new"));
+    assert_int_equal(http_ask(url, "/v1/chat/completions", NULL, ASK(U("b")), &out), 404);
+    assert_non_null(strstr(cf_buf_cstr(&out), "not_recorded"));
+    assert_int_equal(f.fake.n_asked, n_asked);
+    cf_http_server_free(server, 0);
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
+/* ---- findings ----------------------------------------------------------- */
+
+#define USED(text, prompt, cached)                                \
+    "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"" text \
+    "\"}}],\"usage\":{\"prompt_tokens\":" prompt                  \
+    ",\"prompt_tokens_details\":{\"cached_tokens\":" cached "}}}"
+
+static void test_findings__cut(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    chat(&f,
+         ASK(U("a long beginning that the server throws away without a word, "
+               "because its window is small") "," A("b") "," U("the end")),
+         USED("?", "40", "0"));
+    expect_finding(&f, "cut", "\"theirs\":40");
+    expect_finding(&f, "cut", "\"first_kept\":2");
+    chat(&f, ASK(U("x")), USED("?", "2000", "0"));
+    expect_no_findings(&f);
+    teardown(&f);
+}
+
+static void test_findings__cache_lost(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    chat(&f, ASK(U("a") "," A("b") "," U("c")), USED("d", "900", "800"));
+    chat(&f, ASK(U("a") "," A("b") "," U("c") "," A("d") "," U("e")), USED("f", "950", "900"));
+    expect_no_findings(&f);
+    chat(&f, ASK(U("a") "," A("b") "," U("C") "," A("d") "," U("g")), USED("h", "980", "0"));
+    expect_finding(&f, "cache-lost", "\"message\":2");
+    teardown(&f);
+}
+
+/* A conversation of five messages whose message number i is another text. */
+static void put_talk(cf_buf *out, size_t n, size_t changed)
+{
+    cf_buf_reset(out);
+    cf_buf_adds(out, "{\"model\":\"m\",\"messages\":[");
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(out, "%s{\"role\":\"%s\",\"content\":\"%zu%s\"}", i > 0 ? "," : "",
+                    i == 0       ? "system"
+                    : i % 2 == 1 ? "user"
+                                 : "assistant",
+                    i, i == changed ? " at noon" : "");
+    }
+    cf_buf_adds(out, "]}");
+}
+
+/* How far the kept tokens may fall, and for which reasons. */
+static void test_findings__cache_lost_from_when_on(void **state)
+{
+    (void)state;
+    enum { NONE = 99 };
+    static const struct {
+        const char *before, *now; /* usage: prompt, cached */
+        size_t changed;           /* message of the second request */
+        bool found;
+    } rows[] = {
+        {"13000,12000", "13100,0", 2, true},
+        {"13000,12000", "13100,6000", 2, true},
+        {"13000,12000", "13100,0", 0, true}, /* the system message */
+        {"13000,12000", "13100,0", 1, true}, /* the first of the talk */
+        {"400,300", "420,0", 3, true},
+        {"40,30", "42,0", 3, true},
+        {"13000,12000", "13100,11904", 2, false}, /* whole blocks */
+        {"13000,12000", "13100,12900", 2, false}, /* not a fall */
+        {"400,300", "420,288", NONE, false},      /* blocks of 16 */
+        {"90,80", "95,0", NONE, false},           /* a short prompt */
+        {"13000,12000", "13100,0", NONE, true},   /* the server forgot it */
+        {"13000,12000", "3000,2950", 4, false},   /* all that there is */
+        {"13000,0", "13100,0", 2, false},
+    };
+    cf_buf first = CF_BUF_INIT, second = CF_BUF_INIT, usage = CF_BUF_INIT;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f;
+        char want[40];
+        int n[2];
+        setup(&f);
+        put_talk(&first, 4, NONE);
+        put_talk(&second, 6, rows[i].changed);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(sscanf(k == 0 ? rows[i].before : rows[i].now, "%d,%d", &n[0], &n[1]),
+                             2);
+            cf_buf_reset(&usage);
+            cf_buf_addf(&usage,
+                        "{\"choices\":[{\"index\":0,\"message\":{"
+                        "\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":"
+                        "%d,\"prompt_tokens_details\":{\"cached_tokens\":%d}"
+                        "}}",
+                        n[0], n[1]);
+            chat(&f, cf_buf_cstr(k == 0 ? &first : &second), cf_buf_cstr(&usage));
+        }
+        snprintf(want, sizeof want, "\"message\":%zu,",
+                 rows[i].changed != NONE ? rows[i].changed : 4);
+        if (rows[i].found) {
+            expect_finding(&f, "cache-lost", want);
+        } else {
+            expect_no_finding(&f, "cache-lost");
+        }
+        teardown(&f);
+    }
+    cf_buf_deinit(&first);
+    cf_buf_deinit(&second);
+    cf_buf_deinit(&usage);
+}
+
+static void test_findings__lost_call(void **state)
+{
+    (void)state;
+    fixture f;
+    setup_with(&f, cf_str_from("{% for m in messages %}{{ m.content }}"
+                               "{% endfor %}"));
+    chat(&f,
+         "{\"model\":\"m\",\"messages\":[" U(
+             "weather?") "],\"tools\":[{"
+                         "\"type\":\"function\",\"function\":{\"name\":"
+                         "\"weather\","
+                         "\"parameters\":{\"type\":\"object\",\"properties\":{"
+                         "\"city\":{"
+                         "\"type\":\"string\"}}}}}]}",
+         SAID("<tool_call>\\n{\\\"name\\\": \\\"weather\\\", \\\"arguments\\\":"
+              " {\\\"city\\\": \\\"Rome\\\"}}\\n</tool_call>"));
+    expect_finding(&f, "lost-call", "\"name\":\"weather\"");
+    expect_finding(&f, "tools-not-written", "\"tools\":[\"weather\"]");
+    teardown(&f);
+}
+
+static void test_findings__system_changed(void **state)
+{
+    (void)state;
+    fixture f;
+    size_t n;
+    setup(&f);
+    chat(&f, ASK(SYS("It is 10:01.") "," U("a")), SAID("b"));
+    chat(&f, ASK(SYS("It is 10:02.") "," U("a") "," A("b") "," U("c")), SAID("d"));
+    expect_finding(&f, "system-changed", "\"message\":0");
+    expect_finding(&f, "system-changed", "\"is\":\"2.\"");
+    const cf_exchange *rows = list(&f, &n);
+    assert_true(cf_uuid_eq(rows[0].conversation, rows[1].conversation));
+    teardown(&f);
+}
+
+static void test_findings__other_answer(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f);
+    chat(&f, ASK(U("a")), SAID("b"));
+    chat(&f, ASK(U("a")), SAID("b"));
+    expect_no_findings(&f);
+    chat(&f, ASK(U("a")), SAID("c"));
+    expect_finding(&f, "other-answer", "\"exchange\"");
+    teardown(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_proxy__passes_bytes_on),
+        cmocka_unit_test(test_proxy__redirects_are_answers),
+        cmocka_unit_test(test_proxy__refuses_browsers),
+        cmocka_unit_test(test_proxy__broken_answers_break),
+        cmocka_unit_test(test_proxy__says_what_cannot_be_asked),
+        cmocka_unit_test(test_proxy__token),
+        cmocka_unit_test(test_record__keeps_bodies_and_no_keys),
+        cmocka_unit_test(test_record__conversations),
+        cmocka_unit_test(test_record__shows_a_running_reply),
+        cmocka_unit_test(test_replay__same_bytes_without_a_server),
+        cmocka_unit_test(test_findings__cut),
+        cmocka_unit_test(test_findings__cache_lost),
+        cmocka_unit_test(test_findings__cache_lost_from_when_on),
+        cmocka_unit_test(test_findings__lost_call),
+        cmocka_unit_test(test_findings__system_changed),
+        cmocka_unit_test(test_findings__other_answer),
+    };
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}

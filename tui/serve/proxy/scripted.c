@@ -1,0 +1,186 @@
+/*
+ * scripted.c - chooses the reply to a request, and answers with it.
+ *
+ * Always true: `next` is the index of the reply after the one given last;
+ * it changes under `lock` only.
+ */
+#include "tui/serve/proxy/scripted.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/serve/proxy/scripted_form.h"
+
+struct cf_scripted {
+    json_t *replies; /* array */
+    cf_recorder *recorder;
+    pthread_mutex_t lock;
+    size_t next;
+};
+
+static cf_status check(const json_t *replies, cf_error *err)
+{
+    if (json_array_size(replies) == 0) {
+        return cf_fail(err, CF_EFORMAT, "a script is {\"replies\": [...]}");
+    }
+    for (size_t i = 0; i < json_array_size(replies); i++) {
+        const json_t *r = json_array_get(replies, i);
+        const json_t *calls = json_object_get(r, "calls");
+        bool ok = json_is_string(json_object_get(r, "text")) ||
+                  json_is_string(json_object_get(r, "error")) || json_array_size(calls) > 0;
+        for (size_t k = 0; ok && k < json_array_size(calls); k++) {
+            ok = json_is_string(json_object_get(json_array_get(calls, k), "name"));
+        }
+        if (!ok) {
+            return cf_fail(err, CF_EFORMAT,
+                           "reply %zu of the script has no \"text\", \"calls\" "
+                           "with a \"name\" each, or \"error\"",
+                           i + 1);
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_scripted_new(cf_scripted **out, const json_t *script, cf_recorder *recorder,
+                          cf_error *err)
+{
+    const json_t *replies = json_object_get(script, "replies");
+    CF_TRY(check(replies, err));
+    cf_scripted *s = cf_calloc(1, sizeof *s);
+    if (s == NULL) {
+        return cf_oom_for(err, "the script");
+    }
+    s->replies = json_incref(cf_json_ref(replies));
+    s->recorder = recorder;
+    pthread_mutex_init(&s->lock, NULL);
+    *out = s;
+    return CF_OK;
+}
+
+void cf_scripted_free(cf_scripted *s)
+{
+    if (s != NULL) {
+        json_decref(s->replies);
+        pthread_mutex_destroy(&s->lock);
+        cf_free(s);
+    }
+}
+
+static bool holds(cf_str in, cf_str what)
+{
+    for (size_t i = 0; i + what.n <= in.n; i++) {
+        if (memcmp(in.p + i, what.p, what.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next reply that fits the body, and its number; NULL: none does. */
+static const json_t *choose(cf_scripted *s, cf_str body, size_t *number)
+{
+    const json_t *found = NULL;
+    size_t n = json_array_size(s->replies);
+    pthread_mutex_lock(&s->lock);
+    for (size_t k = 0; found == NULL && k < n; k++) {
+        size_t i = (s->next + k) % n;
+        const json_t *r = json_array_get(s->replies, i);
+        cf_str when = cf_json_get_str(r, "when");
+        if (when.p == NULL || holds(body, when)) {
+            found = r;
+            s->next = i + 1;
+            *number = i + 1;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+/* An answer with one header, and with X-Request-Id of the record. */
+static void answer(const cf_http_request *r, cf_http_answer *a, cf_record *x, const char *type,
+                   const json_t *reply, const cf_buf *text)
+{
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, cf_record_id(x));
+    cf_http_header *h = cf_arena_calloc(r->arena, 3, sizeof *h);
+    const char *copy = cf_arena_strndup(r->arena, id, CF_UUID_TEXT);
+    const char *body = cf_arena_strndup(r->arena, cf_buf_cstr(text), text->n);
+    json_int_t wait = json_integer_value(json_object_get(reply, "retry_after"));
+    if (h == NULL || copy == NULL || body == NULL || text->failed) {
+        cf_http_fail(r, a, 500, "server_error", "out of memory");
+    } else {
+        json_int_t status = json_integer_value(json_object_get(reply, "status"));
+        bool is_error = json_object_get(reply, "error") != NULL;
+        a->status = status >= 100 && status < 600 ? (unsigned)status : is_error ? 500 : 200;
+        a->body = cf_str_make(body, text->n);
+        h[a->n_headers++] = (cf_http_header){cf_str_from("Content-Type"), cf_str_from(type)};
+        h[a->n_headers++] = (cf_http_header){cf_str_from("X-Request-Id"), cf_str_from(copy)};
+        char seconds[24];
+        int n = snprintf(seconds, sizeof seconds, "%lld", (long long)wait);
+        const char *kept = cf_arena_strndup(r->arena, seconds, (size_t)n);
+        if (wait > 0 && kept != NULL) {
+            h[a->n_headers++] = (cf_http_header){cf_str_from("Retry-After"), cf_str_from(kept)};
+        }
+        a->headers = h;
+    }
+    cf_record_head(x, a->status, a->headers, a->n_headers);
+    cf_record_bytes(x, a->body.p, a->body.n);
+    cf_record_end_with(x, CF_RECORD_WHOLE, NULL);
+}
+
+static void write_error(cf_buf *out, const json_t *reply)
+{
+    json_t *v = json_pack("{s:s, s:{s:O, s:s}}", "type", "error", "error", "message",
+                          json_object_get(reply, "error"), "type", "scripted_error");
+    cf_json_write(out, v);
+    json_decref(v);
+}
+
+static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
+{
+    cf_scripted *s = ud;
+    cf_api api = cf_api_of(r->method, r->path);
+    cf_wire_request asked;
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    size_t number = 0;
+    if (!cf_scripted__writes(api)) {
+        cf_http_fail(r, a, 404, "not_found",
+                     "a script answers chats only: OpenAI's chat and "
+                     "responses, Anthropic's messages, Ollama's chat");
+        return;
+    }
+    if (cf_wire_request_read(&asked, api, r->body, &err) != CF_OK) {
+        cf_http_fail(r, a, 400, "invalid_request_error", err.text);
+        return;
+    }
+    cf_record *x = cf_record_begin(s->recorder, r, r->body, "script");
+    const json_t *reply = choose(s, r->body, &number);
+    char id[24];
+    snprintf(id, sizeof id, "%zu", number);
+    const char *type = "application/json";
+    if (reply == NULL) {
+        json_t *none = json_pack("{s:i, s:s}", "status", 404, "error",
+                                 "no reply of the script fits this request");
+        write_error(&text, none);
+        answer(r, a, x, type, none, &text);
+        json_decref(none);
+    } else if (json_object_get(reply, "error") != NULL) {
+        write_error(&text, reply);
+        answer(r, a, x, type, reply, &text);
+    } else {
+        type = cf_scripted__type(api, asked.is_stream);
+        cf_scripted__write(&text, api, asked.is_stream, reply,
+                           asked.model[0] != '\0' ? asked.model : "script", id);
+        answer(r, a, x, type, reply, &text);
+    }
+    cf_wire_request_deinit(&asked);
+    cf_buf_deinit(&text);
+}
+
+cf_http_handler cf_scripted_handler(cf_scripted *s)
+{
+    return (cf_http_handler){.answer = on_answer, .ud = s};
+}

@@ -1,0 +1,40 @@
+/*
+ * serve.h - the built-in engine as a server with OpenAI's interface.
+ *
+ * Place in the flow:  http server --> [serve] --> slots of the engine -->
+ *                     answers; copies --> record.
+ * Knows: paths, slots and their caches, how answers are written.  Does not
+ * know: sockets, the history.
+ *
+ * A slot is a timeline of the engine with its cache.  A request takes the free
+ * slot that has most of its prompt; where a busy one has more, it begins as a
+ * fork of that.  Replies of all slots are computed in common passes (joint.h).
+ *
+ * Threads:  requests run on their connections' threads, streamed replies on
+ *           one more each.
+ * Memory:   owns the slots; engine and template are borrowed.
+ */
+#ifndef CF_TUI_SERVE_SERVE_H
+#define CF_TUI_SERVE_SERVE_H
+
+#include "templates/open.h"
+#include "tui/serve/record/record.h"
+
+typedef struct cf_serve_options {
+    const cf_opened *opened; /* its engine, template and family */
+    const char *model;       /* the name that clients see */
+    uint32_t n_slots;        /* 0: 4 */
+    uint32_t n_ctx;          /* of a slot; 0: the model's */
+    cf_recorder *recorder;   /* NULL: nothing is recorded */
+} cf_serve_options;
+
+typedef struct cf_serve cf_serve;
+
+CF_MUST_USE cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options, cf_error *err);
+/* After the server that uses its handler has ended. */
+void cf_serve_free(cf_serve *s);
+/* Appends what each slot does, the JSON of GET /slots.  Any thread. */
+void cf_serve_slots(cf_serve *s, cf_buf *out);
+cf_http_handler cf_serve_handler(cf_serve *s);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * serve_embed.c - texts as vectors: OpenAI's embeddings, with a timeline of
+ * its own beside the slots.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/serve/server/serve_impl.h"
+
+enum { INPUTS_MAX = 2048 }; /* as OpenAI has it */
+
+struct cf_serve__embedder {
+    cf_engine *engine;
+    uint32_t n_ctx;
+    pthread_mutex_t lock;
+    cf_session *session; /* guarded; made by the first request */
+};
+
+cf_status cf_serve__embedder_new(cf_serve__embedder **out, cf_engine *engine, uint32_t n_ctx,
+                                 cf_error *err)
+{
+    cf_serve__embedder *e = cf_calloc(1, sizeof *e);
+    if (e == NULL) {
+        return cf_oom(err);
+    }
+    e->engine = engine;
+    e->n_ctx = n_ctx;
+    pthread_mutex_init(&e->lock, NULL);
+    *out = e;
+    return CF_OK;
+}
+
+void cf_serve__embedder_free(cf_serve__embedder *e)
+{
+    if (e != NULL) {
+        cf_session_free(e->session);
+        pthread_mutex_destroy(&e->lock);
+        cf_free(e);
+    }
+}
+
+/* One request on its way. */
+typedef struct asked {
+    cf_serve__embedder *e;
+    cf_cancel *cancel;
+    json_t *body;
+    bool is_base64;
+    size_t n_embd;
+    float *vector; /* [n_embd] */
+    size_t n_tokens;
+    cf_arena arena; /* of one text */
+    cf_jw w;
+} asked;
+
+/* ---- reading ------------------------------------------------------------ */
+
+static cf_status check_options(asked *a, cf_error *err)
+{
+    const json_t *size = json_object_get(a->body, "dimensions");
+    cf_str format = cf_json_get_str(a->body, "encoding_format");
+    a->is_base64 = cf_str_is(format, "base64");
+    if (format.n > 0 && !a->is_base64 && !cf_str_is(format, "float")) {
+        return cf_fail(err, CF_EINVAL, "'encoding_format' is \"float\" or \"base64\"");
+    }
+    if (size != NULL && !json_is_null(size) && (size_t)json_integer_value(size) != a->n_embd) {
+        return cf_fail(err, CF_EINVAL, "'dimensions': the model's vectors have %zu", a->n_embd);
+    }
+    return CF_OK;
+}
+
+/* Token ids of a list of numbers. */
+static cf_status read_ids(asked *a, const json_t *list, cf_token **ids, size_t *n, cf_error *err)
+{
+    const size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(a->e->engine));
+    *n = json_array_size(list);
+    *ids = cf_arena_calloc(&a->arena, *n + 1, sizeof **ids);
+    if (*ids == NULL) {
+        return cf_oom_for(err, "token ids");
+    }
+    for (size_t i = 0; i < *n; i++) {
+        const json_t *v = json_array_get(list, i);
+        json_int_t id = json_integer_value(v);
+        if (!json_is_integer(v) || id < 0 || (size_t)id >= n_vocab) {
+            return cf_fail(err, CF_EINVAL, "'input': a token is not a number below %zu", n_vocab);
+        }
+        (*ids)[i] = (cf_token)id;
+    }
+    return CF_OK;
+}
+
+/* A text with the special tokens that the model puts around one. */
+static cf_status read_text(asked *a, const json_t *text, cf_token **ids, size_t *n, cf_error *err)
+{
+    cf_token_list list = {NULL, 0};
+    cf_str s = cf_str_make(json_string_value(text), json_string_length(text));
+    CF_TRY(cf_tokenizer_encode(&list, cf_engine_tokenizer(a->e->engine), s, false, true, &a->arena,
+                               err));
+    *n = list.n;
+    *ids = cf_arena_calloc(&a->arena, list.n + 1, sizeof **ids);
+    if (*ids == NULL) {
+        return cf_oom_for(err, "token ids");
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        (*ids)[i] = list.v[i].id;
+    }
+    return CF_OK;
+}
+
+/* ---- one vector --------------------------------------------------------- */
+
+static void write_vector(asked *a, size_t i)
+{
+    cf_jw_object(&a->w, NULL);
+    cf_jw_text(&a->w, "object", "embedding");
+    cf_jw_uint(&a->w, "index", i);
+    if (a->is_base64) { /* float32, little-endian as on this machine */
+        cf_jw_base64(&a->w, "embedding",
+                     cf_str_make((const char *)a->vector, a->n_embd * sizeof *a->vector));
+    } else {
+        cf_jw_array(&a->w, "embedding");
+        for (size_t k = 0; k < a->n_embd; k++) {
+            cf_jw_float(&a->w, NULL, a->vector[k]);
+        }
+        cf_jw_end(&a->w);
+    }
+    cf_jw_end(&a->w);
+}
+
+static cf_status one(asked *a, size_t i, const json_t *input, cf_error *err)
+{
+    cf_token *ids = NULL;
+    size_t n = 0;
+    cf_arena_reset(&a->arena);
+    CF_TRY(json_is_string(input)  ? read_text(a, input, &ids, &n, err)
+           : json_is_array(input) ? read_ids(a, input, &ids, &n, err)
+                                  : cf_fail(err, CF_EINVAL,
+                                            "'input' must be a text, tokens, "
+                                            "or a list of either"));
+    CF_TRY(cf_session_embed(a->e->session, ids, n, a->cancel, a->vector, err));
+    a->n_tokens += n;
+    write_vector(a, i);
+    return CF_OK;
+}
+
+/* Every text of the input; one list of numbers is one text. */
+static cf_status each(asked *a, cf_error *err)
+{
+    const json_t *input = json_object_get(a->body, "input");
+    bool is_list = json_is_array(input) && !json_is_integer(json_array_get(input, 0));
+    size_t n = is_list ? json_array_size(input) : 1;
+    if (n == 0 || n > INPUTS_MAX) {
+        return cf_fail(err, CF_EINVAL, "'input' is 1 to %d texts", INPUTS_MAX);
+    }
+    cf_jw_array(&a->w, "data");
+    for (size_t i = 0; i < n; i++) {
+        CF_TRY(one(a, i, is_list ? json_array_get(input, i) : input, err));
+    }
+    cf_jw_end(&a->w);
+    return CF_OK;
+}
+
+static cf_status answer(asked *a, const char *model, cf_error *err)
+{
+    /* A model without embeddings says so whatever the request is. */
+    cf_status st = cf_session_embed(a->e->session, NULL, 0, NULL, a->vector, err);
+    if (st != CF_EINVAL) {
+        return st;
+    }
+    CF_TRY(check_options(a, err));
+    cf_jw_object(&a->w, NULL);
+    cf_jw_text(&a->w, "object", "list");
+    cf_jw_text(&a->w, "model", model);
+    CF_TRY(each(a, err));
+    cf_jw_object(&a->w, "usage");
+    cf_jw_uint(&a->w, "prompt_tokens", a->n_tokens);
+    cf_jw_uint(&a->w, "total_tokens", a->n_tokens);
+    cf_jw_end(&a->w);
+    cf_jw_end(&a->w);
+    return cf_jw_finish(&a->w, err);
+}
+
+cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, const char *model, cf_cancel *cancel,
+                          cf_buf *out, cf_error *err)
+{
+    asked a = {.e = e, .cancel = cancel, .n_embd = cf_engine_get_info(e->engine).n_embd};
+    const cf_session_options o = {.n_ctx = e->n_ctx};
+    CF_TRY(cf_json_read(&a.body, body.p, body.n, err));
+    cf_arena_init(&a.arena, 0);
+    cf_jw_init(&a.w, out);
+    a.vector = cf_calloc(a.n_embd, sizeof *a.vector);
+    cf_status st = a.vector != NULL ? CF_OK : cf_oom_for(err, "the vector");
+    pthread_mutex_lock(&e->lock);
+    if (st == CF_OK && e->session == NULL) {
+        st = cf_session_new(&e->session, e->engine, &o, err);
+    }
+    CF_THEN(st, answer(&a, model, err));
+    pthread_mutex_unlock(&e->lock);
+    cf_free(a.vector);
+    cf_arena_deinit(&a.arena);
+    json_decref(a.body);
+    return st;
+}
