@@ -59,6 +59,9 @@ cli     lab sys grid image demo serve study
 # in another row means those files.  A folder without a row is an error.
 inner_folders='
 lab  -
+serve/record -
+serve/proxy  record
+serve/server record
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.
