@@ -336,6 +336,23 @@ void cf_json_write_spaced(cf_buf *b, const json_t *v)
     write_value(b, v, " ");
 }
 
+json_t *cf_json_str(cf_str s)
+{
+    if (cf_utf8_valid_prefix(s.p, s.n) == s.n) {
+        return json_stringn_nocheck(s.n > 0 ? s.p : "", s.n);
+    }
+    cf_buf repaired = CF_BUF_INIT;
+    cf_utf8_repair(&repaired, s);
+    json_t *v = cf_json_buf(&repaired);
+    cf_buf_deinit(&repaired);
+    return v;
+}
+
+json_t *cf_json_buf(const cf_buf *b)
+{
+    return b->failed ? NULL : cf_json_str(cf_buf_str(b));
+}
+
 cf_str cf_json_get_str(const json_t *obj, const char *key)
 {
     const json_t *v = json_object_get(obj, key);

@@ -85,6 +85,13 @@ void cf_json_write_double(cf_buf *b, double v);
  * number has no point. */
 void cf_json_write_float(cf_buf *b, float v);
 
+/* A new string; bytes that are not UTF-8 become U+FFFD (p NULL: "").  NULL
+ * without memory. */
+json_t *cf_json_str(cf_str s);
+
+/* The same of a buffer's contents; NULL when the buffer has failed, too. */
+json_t *cf_json_buf(const cf_buf *b);
+
 /* obj[key] as a borrowed string; {NULL, 0} when absent or not a string. */
 cf_str cf_json_get_str(const json_t *obj, const char *key);
 

@@ -175,6 +175,18 @@ size_t cf_utf8_copy(char *out, size_t cap, cf_str s)
     return n;
 }
 
+void cf_utf8_repair(cf_buf *out, cf_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        size_t valid = cf_utf8_valid_prefix(s.p + i, s.n - i);
+        cf_buf_add(out, s.p + i, valid);
+        i += valid;
+        if (i < s.n) {
+            cf_buf_adds(out, "\xEF\xBF\xBD");
+        }
+    }
+}
+
 size_t cf_utf8_count(const char *p, size_t n)
 {
     size_t count = 0;

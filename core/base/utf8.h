@@ -6,7 +6,7 @@
  * properties of characters, grapheme clusters, width.
  *
  * Threads:  no state.
- * Memory:   allocates nothing.
+ * Memory:   allocates nothing but what a buffer grows by.
  */
 #ifndef CF_CORE_BASE_UTF8_H
 #define CF_CORE_BASE_UTF8_H
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/buf.h"
 #include "core/base/decls.h"
 #include "core/base/str.h"
 
@@ -49,6 +50,9 @@ size_t cf_utf8_incomplete_tail(const char *p, size_t n);
 /* Copies s into out[0..cap), cap > 0, with a NUL after it.  A text that is too
  * long is cut at a character boundary.  Returns the length. */
 size_t cf_utf8_copy(char *out, size_t cap, cf_str s);
+
+/* Appends s with U+FFFD for each byte that is not UTF-8. */
+void cf_utf8_repair(cf_buf *out, cf_str s);
 
 /* Number of code points; each bad byte counts as one. */
 size_t cf_utf8_count(const char *p, size_t n);

@@ -495,16 +495,7 @@ void cf_sql__try(cf_sql *sql, const char *text)
 cf_str cf_sql__repaired(const char *p, size_t n, cf_arena *arena)
 {
     cf_buf b = CF_BUF_INIT;
-    for (size_t i = 0; i < n;) {
-        uint32_t cp;
-        size_t len = cf_utf8_decode(&cp, p + i, n - i);
-        if (cp == CF_UTF8_BAD) {
-            cf_buf_adds(&b, "\xEF\xBF\xBD");
-        } else {
-            cf_buf_add(&b, p + i, len);
-        }
-        i += len;
-    }
+    cf_utf8_repair(&b, cf_str_make(p, n));
     cf_str s = {NULL, 0};
     if (b.failed) {
         arena->failed = true;

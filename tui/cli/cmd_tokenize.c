@@ -59,23 +59,6 @@ static bool set_hex(json_t *object, const char *key, cf_str bytes)
     return ok;
 }
 
-/* object[key] = the text, with U+FFFD for bytes that are not UTF-8. */
-static bool set_text(json_t *object, const char *key, cf_str bytes)
-{
-    cf_buf text = CF_BUF_INIT;
-    for (size_t i = 0; i < bytes.n;) {
-        uint32_t cp;
-        size_t n = cf_utf8_decode(&cp, bytes.p + i, bytes.n - i);
-        cf_buf_add(&text, cp == CF_UTF8_BAD ? "\xEF\xBF\xBD" : bytes.p + i,
-                   cp == CF_UTF8_BAD ? 3 : n);
-        i += n;
-    }
-    bool ok = !text.failed &&
-              json_object_set_new(object, key, json_stringn(cf_buf_cstr(&text), text.n)) == 0;
-    cf_buf_deinit(&text);
-    return ok;
-}
-
 static bool is_utf8(const cf_buf *b)
 {
     return cf_utf8_valid_prefix(cf_buf_cstr(b), b->n) == b->n;
@@ -85,14 +68,16 @@ static bool is_utf8(const cf_buf *b)
 static bool set_bytes(json_t *object, const char *key, const char *key_hex, const cf_buf *b)
 {
     cf_str bytes = {cf_buf_cstr(b), b->n};
-    return set_text(object, key, bytes) && (is_utf8(b) || set_hex(object, key_hex, bytes));
+    return json_object_set_new(object, key, cf_json_str(bytes)) == 0 &&
+           (is_utf8(b) || set_hex(object, key_hex, bytes));
 }
 
 /* The text, or all bytes in its stead. */
 static bool set_detok(json_t *object, const cf_buf *b)
 {
     cf_str bytes = {cf_buf_cstr(b), b->n};
-    return is_utf8(b) ? set_text(object, "detok", bytes) : set_hex(object, "detok_hex", bytes);
+    return is_utf8(b) ? json_object_set_new(object, "detok", cf_json_str(bytes)) == 0
+                      : set_hex(object, "detok_hex", bytes);
 }
 
 static int hex_digit(char c)
@@ -136,7 +121,8 @@ static bool set_ids(json_t *answer, const cf_tokenizer *tok, const cf_token *ids
     if (ok && cf_tokenizer_variables(tok).p != NULL) {
         cf_buf_reset(&text);
         cf_tokenizer_decode(&text, tok, ids, n, false);
-        ok = !text.failed && set_text(answer, "detok_skip", cf_buf_str(&text));
+        ok = !text.failed &&
+             json_object_set_new(answer, "detok_skip", cf_json_str(cf_buf_str(&text))) == 0;
     }
     json_decref(array);
     cf_buf_deinit(&text);
