@@ -167,13 +167,13 @@ cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn, void *u
  * there.
  *
  *   {"text": the prompt,
- *    "spans": [{"off","len","source","index","path","line","col"}],
+ *    "spans": [{"off","len","source","index","path","line","column"}],
  *    "tokens": [{"id","off","len"}],
  *    "losses": [a line for every message, tool or part that is not in it]}
  *
  * Offsets are bytes of the text.  `source` is "template", "message", "tool",
  * "variable" or "computed", `index` that of the message or tool, `path` the
- * field; line and col are the template's.  CF_EUNSUPPORTED for a server.
+ * field; line and column are the template's.  CF_EUNSUPPORTED for a server.
  */
 const char *cf_inspect(confab *c, const char *message, cf_error *err);
 
@@ -188,7 +188,8 @@ const char *cf_detokenize(confab *c, const int32_t *ids, size_t n, size_t *lengt
 /*
  * The faults of the model's chat template:
  *   {"errors","warnings","notes": counts,
- *    "findings": [{"rule","line","col","message","effect","fix"}]}
+ *    "family","known","findings","capabilities","stability": as in the object
+ *    of `confab lint --json` (docs/contract.md)}
  * CF_ENOTFOUND where there is no template.
  */
 const char *cf_lint(confab *c, cf_error *err);

@@ -17,6 +17,7 @@
 #ifndef CF_TEMPLATES_TEMPLATE_LINT_H
 #define CF_TEMPLATES_TEMPLATE_LINT_H
 
+#include "core/api/media.h"
 #include "core/api/session.h"
 #include "core/api/tokenizer.h"
 #include "core/api/tool.h"
@@ -92,6 +93,11 @@ typedef struct cf_lint_options {
                                       none (E013 and E014 stay silent) */
     cf_cancel *cancel; /* looked at while probing; may be NULL */
 } cf_lint_options;
+
+/* Fills in the facts about a model and its projector (`media` may be NULL);
+ * the spellings of BOS and EOS go into the arena.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_lint_describe_model(cf_lint_options *options, const cf_engine *engine,
+                                             const cf_media *media, cf_arena *arena, cf_error *err);
 
 /*
  * Lints `source`.  A source that does not compile gives one finding (W009 for

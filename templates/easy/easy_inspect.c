@@ -6,7 +6,7 @@
  */
 #include "core/base/json_writer.h"
 #include "templates/easy/easy.h"
-#include "templates/template_lint.h"
+#include "templates/lint_output.h"
 
 /* Puts what was written into `to`, which then is the function's result. */
 static const char *finish(cf_jw *w, cf_buf *made, cf_buf *to, cf_status st, cf_error *err)
@@ -114,7 +114,7 @@ static void write_spans(cf_jw *w, const cf_prompt *prompt)
         cf_jw_uint(w, "index", s->index);
         cf_jw_str(w, "path", s->path);
         cf_jw_uint(w, "line", s->line);
-        cf_jw_uint(w, "col", s->col);
+        cf_jw_uint(w, "column", s->col);
         cf_jw_end(w);
     }
     cf_jw_end(w);
@@ -209,18 +209,6 @@ const char *cf_detokenize(confab *c, const int32_t *ids, size_t n, size_t *lengt
 
 /* ---- the template ------------------------------------------------------- */
 
-static void write_finding(cf_jw *w, const cf_lint_finding *f)
-{
-    cf_jw_object(w, NULL);
-    cf_jw_text(w, "rule", f->rule);
-    cf_jw_uint(w, "line", f->line);
-    cf_jw_uint(w, "col", f->col);
-    cf_jw_str(w, "message", f->message);
-    cf_jw_text(w, "effect", f->effect);
-    cf_jw_text(w, "fix", f->fix);
-    cf_jw_end(w);
-}
-
 const char *cf_lint(confab *c, cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
@@ -229,27 +217,19 @@ const char *cf_lint(confab *c, cf_error *err)
     cf_lint_report report = {.n = 0};
     cf_lint_options options = {.tokenizer = NULL};
     cf_status st = CF_OK;
-    if (c->opened.engine != NULL) {
-        cf_engine_info info = cf_engine_get_info(c->opened.engine);
-        options.tokenizer = cf_engine_tokenizer(c->opened.engine);
-        options.arch = cf_str_from(info.arch);
-        options.model_name = cf_str_from(info.name);
-    }
+    cf_arena_init(&arena, 0);
     if (c->opened.source.n == 0) {
         st = cf_fail(err, CF_ENOTFOUND, "the model has no chat template");
+    } else if (c->opened.engine != NULL) {
+        st = cf_lint_describe_model(&options, c->opened.engine, c->opened.media, &arena, err);
     }
-    cf_arena_init(&arena, 0);
     CF_THEN(st, cf_template_lint(cf_buf_str(&c->opened.source), &options, &arena, &report, err));
     cf_jw_init(&w, &b);
     cf_jw_object(&w, NULL);
     cf_jw_uint(&w, "errors", report.n_errors);
     cf_jw_uint(&w, "warnings", report.n_warnings);
     cf_jw_uint(&w, "notes", report.n_notes);
-    cf_jw_array(&w, "findings");
-    for (size_t i = 0; i < report.n; i++) {
-        write_finding(&w, &report.v[i]);
-    }
-    cf_jw_end(&w);
+    cf_lint_report_json(&w, &report);
     cf_jw_end(&w);
     cf_arena_deinit(&arena);
     return finish(&w, &b, &c->lint, st, err);

@@ -374,6 +374,41 @@ static cf_status finish(cf_linter *l, cf_error *err)
     return CF_OK;
 }
 
+/* The spelling of a control token, in the arena; empty if the model lacks it. */
+static cf_status spell(cf_str *out, const cf_tokenizer *tok, cf_token id, cf_arena *arena,
+                       cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    if (id == CF_TOKEN_NONE) {
+        return CF_OK;
+    }
+    cf_tokenizer_piece(&text, tok, id, true);
+    cf_status st = cf_buf_check(&text, err);
+    if (st == CF_OK) {
+        *out = cf_str_make(cf_arena_strndup(arena, text.p, text.n), text.n);
+        st = out->p != NULL ? CF_OK : cf_oom(err);
+    }
+    cf_buf_deinit(&text);
+    return st;
+}
+
+cf_status cf_lint_describe_model(cf_lint_options *options, const cf_engine *engine,
+                                 const cf_media *media, cf_arena *arena, cf_error *err)
+{
+    const cf_tokenizer *tok = cf_engine_tokenizer(engine);
+    cf_special_tokens special = cf_tokenizer_special(tok);
+    cf_engine_info info = cf_engine_get_info(engine);
+    options->tokenizer = tok;
+    options->arch = cf_str_from(info.arch);
+    options->model_name = cf_str_from(info.name);
+    if (media != NULL) {
+        options->image_markers = cf_media_markers(media, false);
+        options->audio_markers = cf_media_markers(media, true);
+    }
+    CF_TRY(spell(&options->bos, tok, special.bos, arena, err));
+    return spell(&options->eos, tok, special.eos, arena, err);
+}
+
 cf_status cf_template_lint(cf_str source, const cf_lint_options *options, cf_arena *arena,
                            cf_lint_report *out, cf_error *err)
 {

@@ -49,7 +49,7 @@ def check(answer, template, context, count):
         off, size = span["off"], span["len"]
         if off != at or size <= 0:
             return f"span at {off}, expected at {at}"
-        if span["line"] < 1 or span["col"] < 1:
+        if span["line"] < 1 or span["column"] < 1:
             return f"span at {off} has no place in the template"
         at += size
         count[span["source"], "src_off" in span] += 1

@@ -181,7 +181,7 @@ static cf_status put_json(const command *c, const cf_influence_row *row, cf_buf 
     }
     if (p->kind == CF_PART_PIECE) {
         cf_jw_uint(&w, "line", p->line);
-        cf_jw_uint(&w, "col", p->col);
+        cf_jw_uint(&w, "column", p->col);
     }
     cf_part_label(p, &c->c, 0, &label);
     cf_jw_buf(&w, "label", &label);

@@ -6,12 +6,12 @@
 
 #include "core/base/os.h"
 #include "templates/builtin.h"
+#include "templates/lint_output.h"
 #include "templates/model_beside.h"
 #include "templates/model_place.h"
 #include "templates/open.h"
 #include "templates/template_lint.h"
 #include "tui/cli/cli.h"
-#include "tui/cli/lint_output.h"
 
 typedef struct lint_job {
     const cf_cli *cli;
@@ -76,28 +76,6 @@ static void close_subject(subject *s)
     }
 }
 
-/* Facts about the model that the template is in. */
-static void describe_model(const subject *s, cf_lint_options *o, cf_buf *bos, cf_buf *eos)
-{
-    const cf_tokenizer *tok = cf_engine_tokenizer(s->engine);
-    cf_special_tokens special = cf_tokenizer_special(tok);
-    if (special.bos != CF_TOKEN_NONE) {
-        cf_tokenizer_piece(bos, tok, special.bos, true);
-    }
-    if (special.eos != CF_TOKEN_NONE) {
-        cf_tokenizer_piece(eos, tok, special.eos, true);
-    }
-    o->tokenizer = tok;
-    o->bos = cf_buf_str(bos);
-    o->eos = cf_buf_str(eos);
-    o->arch = cf_str_from(cf_engine_get_info(s->engine).arch);
-    o->model_name = cf_str_from(cf_engine_get_info(s->engine).name);
-    if (s->media != NULL) {
-        o->image_markers = cf_media_markers(s->media, false);
-        o->audio_markers = cf_media_markers(s->media, true);
-    }
-}
-
 /* Says where the GGUF's template is not that of its repository. */
 static void tell_note(const subject *s)
 {
@@ -118,7 +96,6 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which, bo
     cf_buf shown = CF_BUF_INIT;
     cf_arena arena;
     cf_lint_report report;
-    cf_buf bos = CF_BUF_INIT, eos = CF_BUF_INIT;
     cf_lint_options options = {0};
     cf_arena_init(&arena, 0);
     cf_status st = open_subject(&s, name, which, &job->cli->open, err);
@@ -131,9 +108,7 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which, bo
         options.client = cf_str_from(job->client);
     }
     if (st == CF_OK && s.engine != NULL) {
-        describe_model(&s, &options, &bos, &eos);
-        st = cf_buf_check(&bos, err);
-        CF_THEN(st, cf_buf_check(&eos, err));
+        st = cf_lint_describe_model(&options, s.engine, s.media, &arena, err);
     }
     if (st == CF_OK && s.is_model) {
         *has_tools = cf_engine_chat_template(s.engine, "tool_use").p != NULL;
@@ -148,8 +123,6 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which, bo
         st = cf_buf_check(&job->out, err);
     }
     cf_buf_deinit(&shown);
-    cf_buf_deinit(&bos);
-    cf_buf_deinit(&eos);
     cf_arena_deinit(&arena);
     close_subject(&s);
     return st;

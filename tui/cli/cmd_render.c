@@ -77,7 +77,7 @@ static void write_causes(cf_jw *w, const cf_prompt_cause *cause)
         cf_jw_object(w, NULL);
         cf_jw_text(w, "kind", cf_cause_kind_name(cause->kind));
         cf_jw_uint(w, "line", cause->line);
-        cf_jw_uint(w, "col", cause->col);
+        cf_jw_uint(w, "column", cause->col);
         cf_jw_str(w, "test", cause->test);
         cf_jw_bool(w, "is", cause->is_true);
         if (cause->round != 0) {
@@ -98,7 +98,7 @@ static void write_spans(cf_jw *w, const cf_prompt *p)
         cf_jw_uint(w, "len", s->len);
         cf_jw_text(w, "source", cf_span_source_name(s->source));
         cf_jw_uint(w, "line", s->line);
-        cf_jw_uint(w, "col", s->col);
+        cf_jw_uint(w, "column", s->col);
         if (s->source == CF_SPAN_MESSAGE || s->source == CF_SPAN_TOOL) {
             cf_jw_int(w, "index", (int64_t)s->index);
         }

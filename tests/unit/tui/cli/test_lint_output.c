@@ -7,7 +7,9 @@
 #include <jansson.h>
 #include <unistd.h>
 
+#include "core/base/json.h"
 #include "core/base/os.h"
+#include "templates/confab.h"
 #include "tests/support/program.h"
 
 static char file[64];
@@ -160,11 +162,47 @@ static void test_names__unknown_ones_are_wrong_usage(void **state)
     cf_program_deinit(&p);
 }
 
+/* A finding has one form: confab lint --json and cf_lint() of the library
+ * agree in every member that both have. */
+static void test_json__command_and_library_agree(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("this tree has no bundled model");
+    }
+    static const char *const members[] = {"family", "known", "findings", "capabilities",
+                                          "stability"};
+    cf_error err = {.text = ""};
+    const cf_open_with_options with = {.size = sizeof with, .template_name = file};
+    json_t *ours = NULL, *theirs = NULL;
+    cf_program p;
+    confab *c = cf_open_with("bundled", &with, &err);
+    assert_non_null(c);
+    const char *text = cf_lint(c, &err);
+    assert_non_null(text);
+    T_OK(cf_json_read(&theirs, text, strlen(text), &err), err);
+    CF_PROGRAM(&p, "lint", "--json", "-m", "bundled", file);
+    T_OK(cf_json_read(&ours, p.out.p, p.out.n, &err), err);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        const json_t *value = json_object_get(ours, members[i]);
+        assert_non_null(value);
+        assert_true(json_equal(value, json_object_get(theirs, members[i])));
+    }
+    const json_t *first = json_array_get(json_object_get(ours, "findings"), 0);
+    assert_true(json_integer_value(json_object_get(first, "column")) > 0);
+    json_decref(ours);
+    json_decref(theirs);
+    cf_program_deinit(&p);
+    cf_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format__sarif),
         cmocka_unit_test(test_format__json_text_github_junit),
+        cmocka_unit_test(test_json__command_and_library_agree),
         cmocka_unit_test(test_names__unknown_ones_are_wrong_usage),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

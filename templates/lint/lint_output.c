@@ -2,7 +2,7 @@
  * lint_output.c - writes findings as text, JSON lines, a Markdown table, SARIF
  * 2.1.0, annotations of GitHub's workflows, and JUnit XML.
  */
-#include "tui/cli/lint_output.h"
+#include "templates/lint_output.h"
 
 #include <string.h>
 
@@ -127,34 +127,39 @@ static void json_stability(cf_jw *w, const cf_lint_stability *s)
     cf_jw_end(w);
 }
 
+void cf_lint_report_json(cf_jw *w, const cf_lint_report *r)
+{
+    cf_cap_row row;
+    cf_jw_text(w, "family", cf_tool_family_name(r->family));
+    cf_template_known_json(w, "known", r->known);
+    cf_jw_array(w, "findings");
+    for (size_t i = 0; i < r->n; i++) {
+        json_finding(w, &r->v[i]);
+    }
+    cf_jw_end(w);
+    cf_jw_object(w, "capabilities");
+    for (size_t i = 0; cf_template_caps_row(&r->caps, i, &row); i++) {
+        if (row.is_flag) {
+            cf_jw_bool(w, row.key, row.value[0] == 'y');
+        } else {
+            cf_jw_text(w, row.key, row.value);
+        }
+    }
+    cf_jw_end(w);
+    cf_jw_array(w, "stability");
+    for (size_t i = 0; i < r->n_stability; i++) {
+        json_stability(w, &r->stability[i]);
+    }
+    cf_jw_end(w);
+}
+
 static void json_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
 {
     cf_jw w;
-    cf_cap_row row;
     cf_jw_init(&w, o->out);
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "template", name);
-    cf_jw_text(&w, "family", cf_tool_family_name(r->family));
-    cf_template_known_json(&w, "known", r->known);
-    cf_jw_array(&w, "findings");
-    for (size_t i = 0; i < r->n; i++) {
-        json_finding(&w, &r->v[i]);
-    }
-    cf_jw_end(&w);
-    cf_jw_object(&w, "capabilities");
-    for (size_t i = 0; cf_template_caps_row(&r->caps, i, &row); i++) {
-        if (row.is_flag) {
-            cf_jw_bool(&w, row.key, row.value[0] == 'y');
-        } else {
-            cf_jw_text(&w, row.key, row.value);
-        }
-    }
-    cf_jw_end(&w);
-    cf_jw_array(&w, "stability");
-    for (size_t i = 0; i < r->n_stability; i++) {
-        json_stability(&w, &r->stability[i]);
-    }
-    cf_jw_end(&w);
+    cf_lint_report_json(&w, r);
     cf_jw_end(&w);
     cf_buf_addc(o->out, '\n');
 }
