@@ -272,6 +272,13 @@ static void cmd_maximize(cf_app *app)
     app->is_maximized = !app->is_maximized;
 }
 
+/* A key of a view is not also one of all views: these have an Esc, a text to
+ * copy and an "n" of their own. */
+#define STOPS_ITSELF (CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_DIFF) | CF_IN(CF_VIEW_INFLUENCE))
+#define LEAVES_BY_ESC \
+    (CF_IN(CF_VIEW_LIBRARY) | CF_IN(CF_VIEW_HELP) | CF_IN(CF_VIEW_REPLIES) | CF_IN(CF_VIEW_MEDIA))
+#define COPIES_ITSELF (CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_TOOLS))
+
 const cf_command cf_global_commands[] = {
     {"chat", CF_IN_ALL, "1 gc", "", "conversation: turns and composer",
      CF_BY(open_view, CF_VIEW_CHAT)},
@@ -286,7 +293,7 @@ const cf_command cf_global_commands[] = {
     {"diff", CF_IN_ALL, "5 gd", "", "two templates, or two conversations",
      CF_BY(open_view, CF_VIEW_DIFF)},
     {"library", CF_IN_ALL, "6 gl", "", "saved conversations", CF_BY(open_view, CF_VIEW_LIBRARY)},
-    {"templates", CF_IN_ALL, "7 gm", "", "chat templates and their source",
+    {"templates", CF_IN_ALL, "7 gj", "", "chat templates and their source",
      CF_BY(open_view, CF_VIEW_TEMPLATES)},
     {"template", CF_IN_ALL, "gT", "[NAME|FILE]",
      "render with this template; 'model' is the first one again; alone: what "
@@ -316,12 +323,14 @@ const cf_command cf_global_commands[] = {
     {"back", CF_IN_ALL, "q", "", "close this view", CF_RUN(cf_app_back)},
     {"quit", CF_IN_ALL, "Q", "", "leave confab; twice while it works", CF_RUN(cmd_quit)},
     {"quit!", CF_IN_ALL, "", "", "leave confab, whatever runs", CF_RUN(cmd_quit_now)},
-    {"stop", CF_IN_ALL, "<Esc>", "", "stop the reply, or other work; what came is kept",
+    {"stop", CF_IN_ALL & ~STOPS_ITSELF & ~LEAVES_BY_ESC, "<Esc>", "",
+     "stop the reply, or other work; what came is kept", CF_RUN(cmd_stop)},
+    {"stop", LEAVES_BY_ESC, "", "", "stop the reply, or other work, where Esc leaves the view",
      CF_RUN(cmd_stop)},
     {"interrupt", CF_IN_ALL, "<C-c>", "", "stop; pressed on: leave", CF_RUN(cmd_interrupt)},
     {"command", CF_IN_ALL, ":", "", "write a command", CF_RUN(cmd_command_line)},
     {"search", CF_IN_ALL, "/", "[TEXT]", "find text in this view", CF_WITH(cmd_search_line)},
-    {"next", CF_IN_ALL, "n", "", "next match", CF_BY(search_again, 1)},
+    {"next", CF_IN_ALL & ~CF_IN(CF_VIEW_REPLIES), "n", "", "next match", CF_BY(search_again, 1)},
     {"previous", CF_IN_ALL, "N", "", "match before", CF_BY(search_again, -1)},
     {"set", CF_IN_ALL, "gs", "NAME=VALUE", "change a setting; alone: list them", CF_WITH(cmd_set)},
     {"system", CF_IN_ALL, "", "TEXT|FILE", "another system prompt, as a branch; alone: edit it",
@@ -357,8 +366,8 @@ const cf_command cf_global_commands[] = {
      "a branch without the oldest turns, of at most N; shows them first", CF_WITH(cf_cmd_truncate)},
     {"truncate!", CF_IN_ALL, "", "N [turns|tokens]", "the same at once",
      CF_WITH(cf_cmd_truncate_now)},
-    {"yank", CF_IN_ALL, "yy", "", "copy it: to the clipboard, and to the register that ^Y puts in",
-     CF_RUN(cmd_yank)},
+    {"yank", CF_IN_ALL & ~COPIES_ITSELF, "yy", "",
+     "copy it: to the clipboard, and to the register that ^Y puts in", CF_RUN(cmd_yank)},
     {"undo", CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_PROMPT), "u", "",
      "take the last branch, template, rating, note or import back", CF_RUN(cf_cmd_undo)},
     {"constrain", CF_IN_ALL, "gC", "KIND [ARG]|off",

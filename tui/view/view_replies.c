@@ -645,7 +645,7 @@ void cf_replies_show(cf_app *app, cf_uuid turn)
 
 static const cf_command replies_commands[] = {
     {"level", HERE, "s", "", "words, or tokens with probabilities", CF_RUN(cmd_level)},
-    {"first-difference", HERE, "n ]c", "", "to where the replies part", CF_RUN(cmd_first)},
+    {"first-difference", HERE, "n", "", "to where the replies part", CF_RUN(cmd_first)},
     {"swap", HERE, "~", "", "the second reply becomes the first", CF_RUN(cmd_swap)},
     {"next-sibling", HERE, "]", "", "the next of the others", CF_BY(step, 1)},
     {"previous-sibling", HERE, "[", "", "the one before", CF_BY(step, -1)},

@@ -306,11 +306,44 @@ static void test_keys__old_ones_hide_nothing(void **state)
     cf_app_deinit(&t.app);
 }
 
+/* Whether the keys of one begin those of the other, or are the same. */
+static bool hides(const cf_binding *a, const cf_binding *b)
+{
+    size_t n = a->n_keys < b->n_keys ? a->n_keys : b->n_keys;
+    return (a->views & b->views) != 0 && memcmp(a->keys, b->keys, n * sizeof a->keys[0]) == 0;
+}
+
+/* In each view, with the keys that work everywhere and those of the version
+ * before: every sequence of keys can be pressed to its end. */
+static void test_keys__no_row_hides_another(void **state)
+{
+    (void)state;
+    static table t;
+    size_t n_hidden = 0;
+    open_table(&t);
+    const cf_keymap *m = &t.app.keymap;
+    for (size_t i = 0; i < m->n; i++) {
+        for (size_t k = i + 1; k < m->n; k++) {
+            if (hides(&m->v[i], &m->v[k])) {
+                char a[40], b[40];
+                name_of(&m->v[i], a);
+                name_of(&m->v[k], b);
+                print_error("%s (%s) and %s (%s) in the same view\n", a, m->v[i].command, b,
+                            m->v[k].command);
+                n_hidden++;
+            }
+        }
+    }
+    assert_int_equal(n_hidden, 0);
+    cf_app_deinit(&t.app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys__document_agrees),
         cmocka_unit_test(test_keys__meanings_are_written),
+        cmocka_unit_test(test_keys__no_row_hides_another),
         cmocka_unit_test(test_keys__old_ones_hide_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
