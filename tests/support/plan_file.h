@@ -4,7 +4,7 @@
 #ifndef CF_TESTS_SUPPORT_PLAN_FILE_H
 #define CF_TESTS_SUPPORT_PLAN_FILE_H
 
-#include "tui/study/sweep_plan.h"
+#include "tui/study/plan/sweep_plan.h"
 
 /* Writes the plan to the file `name` of store_dir.h and reads it; fails the
  * test where it is refused. */

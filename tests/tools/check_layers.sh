@@ -48,10 +48,11 @@ widget  grid term
 lab     sys
 demo    lab sys
 serve   lab sys
-study   lab sys
+page    -
+study   lab sys page
 app     lab sys grid image widget term demo study
 view    lab sys grid image widget app study
-cli     lab sys grid image demo serve study
+cli     lab sys grid image demo serve study page
 '
 
 # Folders inside the folders of tui: what each may include of its neighbours.

@@ -28,12 +28,13 @@ def constant(source, name):
 
 
 def literals(folder):
-    """All string literals of a folder, those side by side joined."""
+    """All string literals below a folder, those side by side joined."""
     text = ""
-    for name in sorted(os.listdir(folder)):
-        if name.endswith((".c", ".h")):
-            with open(os.path.join(folder, name), encoding="utf-8") as f:
-                text += f.read()
+    for place, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                with open(os.path.join(place, name), encoding="utf-8") as f:
+                    text += f.read()
     return re.sub(r'"\s*"', "", text)
 
 
@@ -48,7 +49,8 @@ def check_row(cells):
         return "%s: no %s in %s" % (bound, name, path)
     if have != number(value):
         return "%s: %s says %d" % (bound, name, have)
-    source = literals(os.path.dirname(path))
+    # A message may be in another folder of the same drawer.
+    source = literals("/".join(os.path.dirname(path).split("/")[:2]))
     # The messages of a header's bounds are in the files of its room's folder
     # or of the folders that use it.
     if path.startswith("core/"):

@@ -15,7 +15,7 @@
 #include "tui/image/png_write.h"
 #include "tui/lab/lab_conversation.h"
 #include "tui/lab/lab_prompt.h"
-#include "tui/study/report.h"
+#include "tui/study/report/report.h"
 #include "tui/sys/paths.h"
 
 /* Begins a ":" line for a command that was given no file. */

@@ -5,7 +5,7 @@
 
 #include "tui/lab/run_options.h"
 #include "tui/lab/server_prompt.h"
-#include "tui/study/study_case.h"
+#include "tui/study/ask/study_case.h"
 
 const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)
 {

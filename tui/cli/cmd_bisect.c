@@ -12,9 +12,9 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_recorded.h"
 #include "tui/cli/cli_store.h"
-#include "tui/study/asker.h"
-#include "tui/study/bisect.h"
-#include "tui/study/takeover.h"
+#include "tui/study/ask/asker.h"
+#include "tui/study/shrink/bisect.h"
+#include "tui/study/shrink/takeover.h"
 
 typedef struct asked {
     const char *condition, *good, *bad, *family;

@@ -13,7 +13,7 @@
 #include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/progress.h"
-#include "tui/study/influence.h"
+#include "tui/study/influence/influence.h"
 
 typedef struct asked {
     const char *by, *turn, *span, *argument, *change, *with, *positions, *part;

@@ -8,7 +8,7 @@
 #include "tui/cli/cli_store.h"
 #include "tui/lab/run_options.h"
 #include "tui/lab/saved.h"
-#include "tui/study/report.h"
+#include "tui/study/report/report.h"
 
 typedef struct report {
     cf_cli *cli;

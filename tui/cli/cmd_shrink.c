@@ -10,8 +10,8 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_recorded.h"
 #include "tui/cli/cli_store.h"
-#include "tui/study/shrink_files.h"
-#include "tui/study/study_score.h"
+#include "tui/study/ask/study_score.h"
+#include "tui/study/shrink/shrink_files.h"
 
 typedef struct asked {
     const char *condition, *folder, *parts, *family;

@@ -7,7 +7,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/progress.h"
-#include "tui/study/sweep_output.h"
+#include "tui/study/sweep/sweep_output.h"
 
 typedef struct job {
     cf_cli *cli;

@@ -10,7 +10,7 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/diff_text.h"
-#include "tui/study/prompt_test.h"
+#include "tui/study/ask/prompt_test.h"
 #include "tui/sys/color.h"
 #include "tui/sys/out.h"
 

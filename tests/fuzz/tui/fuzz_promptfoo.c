@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/study/promptfoo.h"
-#include "tui/study/yaml_read.h"
+#include "tui/study/import/promptfoo.h"
+#include "tui/study/import/yaml_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

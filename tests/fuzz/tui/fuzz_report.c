@@ -10,8 +10,8 @@
 
 #include "core/api/backend.h"
 #include "core/base/utf8.h"
-#include "tui/study/report.h"
-#include "tui/study/report_text.h"
+#include "tui/page/report_text.h"
+#include "tui/study/report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

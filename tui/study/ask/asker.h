@@ -1,0 +1,59 @@
+/*
+ * asker.h - asks a predicate about a context: renders it, has the model answer
+ * where the predicate looks at a reply, and keeps what was seen.
+ *
+ * Place in the flow:  context and template --> [asker] --> yes or no, with the
+ *                     prompt, the reply or the template's error.
+ * Knows: templates, engines, predicates.  Does not know: which contexts are
+ * tried.
+ * Replies are drawn greedily, so that the same context gives the same answer.
+ *
+ * Threads:  one thread at a time.
+ * Memory:   owns its compiled template and what was seen last.
+ */
+#ifndef CF_TUI_STUDY_ASK_ASKER_H
+#define CF_TUI_STUDY_ASK_ASKER_H
+
+#include "templates/template.h"
+#include "tui/study/ask/predicate.h"
+#include "tui/study/ask/study_case.h"
+
+typedef struct cf_asker {
+    const cf_study_engine *engine; /* borrowed, like the next three */
+    const cf_predicate *predicate;
+    cf_cancel *cancel;
+    bool as_is;          /* messages reach the template as they are */
+    uint32_t max_tokens; /* of a reply; 0: 256 */
+    uint32_t command_ms; /* 0: as predicate.h says */
+    cf_str prefix;       /* replies begin with it; empty: nothing is given */
+
+    char error_like[CF_ERROR_TEXT_MAX]; /* another error of the template does
+                                           not count; "": any does */
+    /* What was seen last. */
+    cf_buf prompt, reply, error, why;
+    cf_tool_status calls;
+
+    cf_buf source; /* of the compiled template */
+    cf_template *tpl;
+    bool has_template; /* `source` was compiled, well or not */
+    cf_error compile_error;
+} cf_asker;
+
+void cf_asker_init(cf_asker *a, const cf_study_engine *engine, const cf_predicate *predicate,
+                   cf_cancel *cancel);
+void cf_asker_deinit(cf_asker *a);
+
+/*
+ * Asks about a context (an object with messages, tools, variables) under a
+ * template (empty: as the engine renders without one).  What fails because of
+ * the context is a no; CF_ENOMEM, CF_ECANCELLED, CF_EIO and failures of the
+ * engine are errors.
+ */
+CF_MUST_USE cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *holds,
+                                   cf_error *err);
+
+/* From now on only an error like the last one counts as one: the same text,
+ * whatever numbers are in it. */
+void cf_asker_hold_error(cf_asker *a);
+
+#endif

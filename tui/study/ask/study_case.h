@@ -1,0 +1,98 @@
+/*
+ * study_case.h - one reply of a conversation with everything that it was an
+ * answer to: the object of every experiment.
+ *
+ * Place in the flow:  a conversation and a turn --> [case] --> messages, tools
+ *                     and variables that can be changed, and the reply's bytes.
+ * Knows: how a conversation becomes a context, how a context is rendered.
+ * Does not know: which changes are tried.
+ *
+ * Threads:  one thread at a time.
+ * Memory:   a case owns its JSON and its arena.
+ */
+#ifndef CF_TUI_STUDY_ASK_STUDY_CASE_H
+#define CF_TUI_STUDY_ASK_STUDY_CASE_H
+
+#include "core/api/conversation.h"
+#include "storage/store.h"
+#include "templates/open.h"
+
+/* What renders and answers; borrowed from a cf_opened or the workbench. */
+typedef struct cf_study_engine {
+    cf_backend *backend;
+    const cf_tokenizer *tok; /* NULL: none */
+    const cf_engine *engine; /* NULL: not a model file */
+    cf_tool_family family;
+    const cf_role_map *roles;
+    cf_str template_source;
+} cf_study_engine;
+
+/* Backend, tokenizer, engine and family of `o`. */
+cf_study_engine cf_study_engine_of(const cf_opened *o);
+
+typedef struct cf_study_case {
+    cf_arena arena;
+    cf_uuid conversation, turn; /* of the reply; nil: none */
+    json_t *messages;           /* array, before the reply; roles mapped */
+    json_t *tools;              /* array in OpenAI's form; NULL: none */
+    json_t *extra;              /* object; NULL: none */
+    cf_str reply;               /* bytes; empty: no reply */
+    bool is_written;            /* the reply's calls were written out again */
+    const cf_token *ids;        /* [n_ids] the reply's own tokens, where the same
+                            model wrote it */
+    size_t n_ids;
+    json_t *message; /* the reply as a message; NULL: none */
+} cf_study_case;
+
+void cf_study_case_init(cf_study_case *c);
+void cf_study_case_deinit(cf_study_case *c);
+
+/*
+ * Fills a case from the path to the conversation's head.  `turn` names the
+ * reply: NULL or "" is the last assistant message of the path, a number the
+ * message with that index (from 0, as in a prompt), else a UUID or a part of
+ * one.  CF_ENOTFOUND when there is no such reply; CF_EUNSUPPORTED when the
+ * reply has calls and the family cannot write them; CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_study_case_of(cf_study_case *out, const cf_conversation *conv,
+                                       const cf_study_engine *engine, const char *turn,
+                                       cf_error *err);
+
+/* The same for a saved conversation, or the path to a saved turn; the reply's
+ * own tokens come with it where the engine's model wrote it. */
+CF_MUST_USE cf_status cf_study_case_load(cf_study_case *out, cf_store *store,
+                                         const cf_study_engine *engine, const char *uuid,
+                                         const char *turn, cf_error *err);
+
+/* What the history has of the reply that `turn` names, in the arena; out->run
+ * is NULL where no run is kept.  CF_ENOTFOUND as cf_study_case_of(). */
+CF_MUST_USE cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store, const char *uuid,
+                                         const char *turn, cf_arena *arena, cf_error *err);
+
+/* A case without a reply: the whole path to the head (or to the turn that
+ * `uuid` names), as it would be sent. */
+CF_MUST_USE cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
+                                          const cf_study_engine *engine, const char *uuid,
+                                          cf_error *err);
+
+/* Messages, tools and variables of one prompt; borrowed, each but messages may
+ * be NULL. */
+typedef struct cf_study_context {
+    const json_t *messages, *tools, *extra;
+} cf_study_context;
+
+static inline cf_study_context cf_study_context_of(const cf_study_case *c)
+{
+    return (cf_study_context){c->messages, c->tools, c->extra};
+}
+
+/* The prompt of a context, by the engine's own template. */
+CF_MUST_USE cf_status cf_study_render(const cf_study_engine *engine,
+                                      const cf_study_context *context, cf_arena *arena,
+                                      cf_prompt *out, cf_error *err);
+
+/* The context as an object with messages, tools and variables; a new
+ * reference, NULL when memory ran out. */
+json_t *cf_study_context_json(const cf_study_context *context);
+
+#endif

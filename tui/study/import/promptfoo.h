@@ -1,0 +1,30 @@
+/*
+ * promptfoo.h - a configuration of promptfoo as a plan of a sweep.
+ *
+ * Place in the flow:  promptfooconfig.yaml --> [promptfoo] --> a plan
+ *                     (sweep_plan.h).
+ * Knows: the keys of the format (https://www.promptfoo.dev/docs/configuration),
+ * which of them can be asked of a sweep.  Does not know: engines, cells.
+ *
+ * Prompts become wordings, tests the prompts of the plan, each with the checks
+ * of its assertions; providers become models with samplers of their own.  What
+ * runs code (javascript, python, exec) and what a sweep cannot check is
+ * refused with its line, never left out in silence.
+ *
+ * Texts are rendered by the template engine of chat templates, which reads
+ * what Nunjucks and Jinja have in common.
+ *
+ * Threads:  one thread.
+ * Memory:   what is read belongs to the plan.
+ */
+#ifndef CF_TUI_STUDY_IMPORT_PROMPTFOO_H
+#define CF_TUI_STUDY_IMPORT_PROMPTFOO_H
+
+#include "tui/study/plan/sweep_plan_impl.h"
+
+/* Reads the text of r->p->path into the plan.  CF_EFORMAT and CF_EINVAL name
+ * the file and the line; CF_EUNSUPPORTED for what a sweep cannot do; CF_EIO,
+ * CF_ELIMIT, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_promptfoo_read(cf_plan__reader *r, cf_str text, cf_error *err);
+
+#endif

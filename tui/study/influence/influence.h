@@ -1,0 +1,153 @@
+/*
+ * influence.h - what a reply depends on: each part of its prompt is left out
+ * in turn, the reply is scored again, and the change of its log-likelihood is
+ * the part's influence.
+ *
+ * Place in the flow:  a case --> parts --> prompts without each of them -->
+ *                     [influence] --> a number for each part, and for each
+ *                     token of the reply.
+ * Knows: the kinds of parts, how each is taken out of a context.  Does not
+ * know: screens, the command line.
+ *
+ * delta = log-likelihood of the target without the part, minus with it, in
+ * nats.  Below zero the part made the target more likely.  docs/study.md says
+ * what the options mean and where such numbers mislead.
+ *
+ * Threads:  one thread at a time; `cancel` may be set from any.
+ * Memory:   an influence owns everything in it; the case is borrowed while it
+ *           is made.
+ */
+#ifndef CF_TUI_STUDY_INFLUENCE_INFLUENCE_H
+#define CF_TUI_STUDY_INFLUENCE_INFLUENCE_H
+
+#include "tui/study/ask/study_case.h"
+#include "tui/study/ask/study_score.h"
+
+typedef enum cf_part_kind {
+    CF_PART_MESSAGE,
+    CF_PART_TOOL,     /* a declaration */
+    CF_PART_SENTENCE, /* of a message's content */
+    CF_PART_WORD,     /* likewise */
+    CF_PART_FIELD,    /* of a declaration: its description, a parameter */
+    CF_PART_PIECE,    /* what one place of the template writes */
+    CF_PART_KINDS
+} cf_part_kind;
+
+/* "message", "tool", "sentence", "word", "field", "template" */
+const char *cf_part_kind_name(cf_part_kind kind);
+/* False when there is no such kind. */
+bool cf_part_kind_parse(cf_part_kind *out, cf_str name);
+
+typedef enum cf_part_change {
+    CF_CHANGE_LEAVE_OUT, /* the prompt is rendered without the part */
+    CF_CHANGE_NEUTRAL,   /* its tokens become as many neutral ones */
+    CF_CHANGE_SWAP       /* it becomes the same part of another conversation */
+} cf_part_change;
+
+enum { CF_INFLUENCE_PARTS_MAX = 4096 };
+
+typedef struct cf_influence_options {
+    uint32_t kinds; /* bits by cf_part_kind; 0: messages and tools */
+    size_t message; /* sentences and words of this one only; SIZE_MAX: all */
+    size_t tool;    /* fields of this one only; SIZE_MAX: all */
+    cf_part_change change;
+    const cf_study_case *other; /* CF_CHANGE_SWAP */
+    bool keeps_positions;       /* CF_CHANGE_LEAVE_OUT: tokens after the part keep
+                             their positions, and a gap remains */
+    bool has_span;
+    size_t span_from, span_to; /* of the reply's bytes: the target */
+} cf_influence_options;
+
+typedef struct cf_part {
+    cf_part_kind kind;
+    size_t index;       /* of the message or tool; of a sentence or word in its
+                       message; of a piece in the order of the prompt */
+    size_t message;     /* of a sentence or word */
+    size_t item;        /* of a sentence: which item of the content's list;
+                       SIZE_MAX: the content is a string */
+    size_t off, len;    /* of a sentence: bytes of that text; of a piece: bytes
+                        of the prompt, the first that it wrote */
+    uint32_t line, col; /* of a piece: in the template */
+    cf_str path;        /* of a field: "description", "parameters.city" */
+    cf_str text;        /* what it says, or its beginning */
+} cf_part;
+
+typedef struct cf_influence_row {
+    cf_part part;
+    bool has_delta;
+    double without;     /* log-likelihood of the target */
+    double delta;       /* without - with */
+    const float *log_p; /* [n_target] without the part */
+    size_t n_tokens;    /* that the prompt lost (or that became neutral) */
+    bool is_emptied;    /* the template wants the message: its content was left
+                         out instead */
+    bool was_known;     /* came out of the history */
+    const char *why;    /* !has_delta: why not, in one line */
+} cf_influence_row;
+
+/* A token of the target. */
+typedef struct cf_influence_token {
+    cf_token id;
+    size_t off, len; /* bytes of the reply */
+    float log_p;     /* with everything */
+} cf_influence_token;
+
+typedef struct cf_influence {
+    cf_arena arena;
+    cf_prompt prompt;           /* with everything */
+    cf_token_list tokens;       /* of it */
+    cf_influence_token *target; /* [n_target] */
+    size_t n_target;
+    double with;           /* log-likelihood of the target */
+    cf_influence_row *row; /* [n_row] */
+    size_t n_row;
+    size_t n_scored, n_known; /* of the rows */
+    bool has_failed_store;
+} cf_influence;
+
+void cf_influence_init(cf_influence *v);
+void cf_influence_deinit(cf_influence *v);
+
+/* Called with how many prompts are scored. */
+typedef void (*cf_influence_fn)(void *ud, size_t n_done, size_t n_all);
+
+/*
+ * Computes it.  A part that cannot be taken out says why in its row.
+ * CF_EUNSUPPORTED for an engine that gives no likelihoods; CF_EINVAL for a
+ * span outside the reply and options that exclude each other; CF_ELIMIT for
+ * too many parts, or a prompt that does not fit the context; errors of the
+ * template for the whole prompt; CF_ECANCELLED, CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *c,
+                                        const cf_study_engine *engine, cf_study_scorer *scorer,
+                                        const cf_influence_options *options, cf_influence_fn fn,
+                                        void *ud, cf_error *err);
+
+/* Indices of the rows, those that made the target most likely first, rows
+ * without a number last: order[0..n_row). */
+void cf_influence_sort(const cf_influence *v, size_t *order);
+
+/* A part in a few words: "message 3 (user)", "tool get_time",
+ * "sentence 2 of message 1"; the first message and sentence have the number
+ * `first`: 1 in the workbench, 0 where the number is to be given back. */
+void cf_part_label(const cf_part *part, const cf_study_case *c, size_t first, cf_buf *out);
+
+/* A call of the reply ("0"), or an argument of one ("0.city",
+ * "1.filter.tags[2]"): its bytes. */
+typedef struct cf_influence_target {
+    cf_str name;
+    size_t from, to;
+} cf_influence_target;
+
+/* All calls of the reply, each with its arguments after it; (*out)[0..n) lives
+ * in the arena.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_influence_targets(const cf_study_case *c, cf_tool_family family,
+                                           cf_arena *arena, cf_influence_target **out, size_t *n,
+                                           cf_error *err);
+
+/* The bytes of the one with this name.  CF_EINVAL, CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_influence_argument(const cf_study_case *c, const cf_study_engine *engine,
+                                            const char *name, size_t *from, size_t *to,
+                                            cf_error *err);
+
+#endif

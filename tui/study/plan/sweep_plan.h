@@ -1,0 +1,140 @@
+/*
+ * sweep_plan.h - a sweep's plan: a text file that names prompts, system
+ * prompts, templates, models, samplers and checks, a line each.
+ *
+ * Place in the flow:  FILE --> [plan] --> cells (sweep.h).
+ * Knows: the lines of a plan, files of prompts, saved conversations.  Does not
+ * know: engines, how a cell is run.
+ *
+ *   prompts FILE.jsonl         lines {"name","prompt"}, or "messages" in place
+ *                              of "prompt"; "system" and "tools" may be there
+ *   conversations QUERY        saved ones, by the filters of the library; the
+ *                              reply at their end is asked for again
+ *   conversations ticked       those of the caller
+ *   tools FILE                 declarations for prompts that have none
+ *   system NAME [TEXT]         without TEXT: no system prompt
+ *   template NAME              a file or a built-in one
+ *   model M [M ...]            as -m; several addresses share the work of one
+ *   adapter NAME [FILE[=SCALE] ...]   LoRA adapters of model files; none
+ *   sampler [NAME] greedy|OPTION=VALUE|tokens=N ...
+ *                              options as on the command line: temperature,
+ *                              top-k, seed ...; without a line: greedy
+ *   check NAME KIND [VALUE]    sweep_check.h
+ *   # comment
+ *
+ * A file whose name ends in .yaml or .yml is a configuration of promptfoo
+ * (promptfoo.h): its prompts are wordings, its tests prompts with checks of
+ * their own.
+ *
+ * Every prompt is answered with every combination of the other lines.  Names
+ * of files are looked for beside the plan, then as they are.
+ *
+ * Threads:  reading on one thread; a plan that was read is constant.
+ * Memory:   a plan owns its parts.
+ */
+#ifndef CF_TUI_STUDY_PLAN_SWEEP_PLAN_H
+#define CF_TUI_STUDY_PLAN_SWEEP_PLAN_H
+
+#include "core/api/adapter.h"
+#include "core/api/conversation.h"
+#include "storage/store.h"
+#include "tui/study/plan/sweep_check.h"
+
+enum {
+    CF_SWEEP_VALUES_MAX = 64,    /* of one axis */
+    CF_SWEEP_ITEMS_MAX = 100000, /* prompts */
+    CF_SWEEP_CELLS_MAX = 1000000,
+    CF_SWEEP_ADDRESSES_MAX = 32 /* of one model */
+};
+
+/* What is answered. */
+typedef struct cf_sweep_item {
+    cf_str name;
+    json_t *messages;        /* array, without a reply at its end; of a plan with
+                             wordings a list of such arrays, one of each */
+    json_t *tools;           /* declarations; NULL: none */
+    json_t *extra;           /* template variables; NULL: none */
+    json_t *fields;          /* the line of the file; NULL: none */
+    cf_uuid conversation;    /* nil: of a file */
+    size_t first_own, n_own; /* its checks in plan->own */
+} cf_sweep_item;
+
+typedef struct cf_sweep_system {
+    cf_str name;
+    cf_str text; /* empty: no system prompt */
+} cf_sweep_system;
+
+typedef struct cf_sweep_sampler {
+    cf_str name;
+    cf_chat_options chat; /* sampling and max_tokens */
+} cf_sweep_sampler;
+
+typedef struct cf_sweep_model {
+    cf_str name;    /* as the plan has it */
+    bool is_server; /* all of its words are addresses */
+    const char *address[CF_SWEEP_ADDRESSES_MAX];
+    size_t n_address;               /* 1 for what is not a server */
+    const char *server_model, *key; /* NULL: those of the command line */
+    bool has_sampler;               /* its own, whatever the plan's are */
+    cf_sweep_sampler sampler;
+} cf_sweep_model;
+
+typedef struct cf_sweep_adapter {
+    cf_str name;
+    const char *file[CF_ADAPTERS_MAX]; /* [n_file] "FILE" or "FILE=SCALE" */
+    size_t n_file;
+} cf_sweep_adapter;
+
+/* A check of one prompt: it answers column `column` of the plan's checks. */
+typedef struct cf_sweep_own_check {
+    size_t column;
+    cf_sweep_check check;
+} cf_sweep_own_check;
+
+typedef struct cf_sweep_plan {
+    cf_arena arena;
+    const char *path;
+    cf_sweep_item *item;
+    size_t n_item, cap_item;
+    cf_str wording[CF_SWEEP_VALUES_MAX]; /* names */
+    size_t n_wording;
+    cf_sweep_system system[CF_SWEEP_VALUES_MAX];
+    size_t n_system;
+    cf_str template_name[CF_SWEEP_VALUES_MAX]; /* as the plan has it */
+    const char *template_path[CF_SWEEP_VALUES_MAX];
+    size_t n_template;
+    cf_sweep_model model[CF_SWEEP_VALUES_MAX];
+    size_t n_model;
+    cf_sweep_adapter adapter[CF_SWEEP_VALUES_MAX];
+    size_t n_adapter;
+    cf_sweep_sampler sampler[CF_SWEEP_VALUES_MAX];
+    size_t n_sampler;
+    cf_sweep_check check[CF_SWEEP_VALUES_MAX];
+    size_t n_check;
+    bool has_own; /* prompts have checks of their own; `check` has names */
+    cf_sweep_own_check *own;
+    size_t n_own, cap_own;
+    json_t *tools;
+} cf_sweep_plan;
+
+/* Where conversations come from. */
+typedef struct cf_sweep_saved {
+    cf_store *store;       /* NULL: none */
+    const cf_uuid *ticked; /* [n_ticked] */
+    size_t n_ticked;
+} cf_sweep_saved;
+
+/* Reads the file.  CF_EINVAL and CF_EFORMAT name it and the line:
+ * "plan.txt:3: ..."; CF_ENOTFOUND, CF_EIO, CF_ELIMIT, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
+                                         const cf_sweep_saved *saved, cf_error *err);
+/* For a plan without a line of models: addresses of servers, which share the
+ * work of one model.  Other names, and fewer than one, change nothing;
+ * CF_EINVAL for several that are not all addresses, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_sweep_plan_servers(cf_sweep_plan *plan, const char *const *names, size_t n,
+                                            cf_error *err);
+/* What prompt `item` is asked for column `check`; NULL: nothing. */
+const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *plan, size_t item, size_t check);
+void cf_sweep_plan_deinit(cf_sweep_plan *plan);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * bisect.c - a longest common subsequence, and a binary search over changes.
+ */
+#include "tui/study/shrink/bisect.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+enum { CELLS_MAX = 16 << 20 }; /* of the table; above, one change is all */
+
+void cf_bisect_deinit(cf_bisect *b)
+{
+    cf_free(b->change);
+    *b = (cf_bisect){.good = NULL};
+}
+
+static cf_status add_change(cf_bisect *b, cf_change c, cf_error *err)
+{
+    if (c.n_a == 0 && c.n_b == 0) {
+        return CF_OK;
+    }
+    if (!cf_grow(&b->change, &b->cap_change, b->n_change + 1, sizeof *b->change)) {
+        return cf_oom_for(err, "the changes");
+    }
+    b->change[b->n_change++] = c;
+    return CF_OK;
+}
+
+/* length[i * (m + 1) + j]: of the longest list that both good[i..) and
+ * bad[j..) of the middle have. */
+static void fill_table(const cf_bisect *b, const cf_change *mid, uint32_t *length)
+{
+    size_t m = mid->n_b;
+    for (size_t i = mid->n_a; i-- > 0;) {
+        for (size_t j = m; j-- > 0;) {
+            uint32_t down = length[(i + 1) * (m + 1) + j];
+            uint32_t right = length[i * (m + 1) + j + 1];
+            length[i * (m + 1) + j] = cf_str_eq(b->good[mid->a + i], b->bad[mid->b + j])
+                                          ? length[(i + 1) * (m + 1) + j + 1] + 1
+                                      : down > right ? down
+                                                     : right;
+        }
+    }
+}
+
+static cf_status walk_table(cf_bisect *b, const cf_change *mid, const uint32_t *length,
+                            cf_error *err)
+{
+    size_t m = mid->n_b, i = 0, j = 0;
+    cf_change open = {mid->a, 0, mid->b, 0};
+    while (i < mid->n_a || j < m) {
+        bool both = i < mid->n_a && j < m;
+        if (both && cf_str_eq(b->good[mid->a + i], b->bad[mid->b + j])) {
+            CF_TRY(add_change(b, open, err));
+            i++;
+            j++;
+            open = (cf_change){mid->a + i, 0, mid->b + j, 0};
+        } else if (j == m ||
+                   (i < mid->n_a && length[(i + 1) * (m + 1) + j] >= length[i * (m + 1) + j + 1])) {
+            i++;
+            open.n_a++;
+        } else {
+            j++;
+            open.n_b++;
+        }
+    }
+    return add_change(b, open, err);
+}
+
+cf_status cf_bisect_init(cf_bisect *b, const cf_str *good, size_t n_good, const cf_str *bad,
+                         size_t n_bad, cf_error *err)
+{
+    *b = (cf_bisect){.good = good, .n_good = n_good, .bad = bad, .n_bad = n_bad};
+    cf_change mid = {0, n_good, 0, n_bad};
+    while (mid.n_a > 0 && mid.n_b > 0 && cf_str_eq(good[mid.a], bad[mid.b])) {
+        mid = (cf_change){mid.a + 1, mid.n_a - 1, mid.b + 1, mid.n_b - 1};
+    }
+    while (mid.n_a > 0 && mid.n_b > 0 &&
+           cf_str_eq(good[mid.a + mid.n_a - 1], bad[mid.b + mid.n_b - 1])) {
+        mid.n_a--;
+        mid.n_b--;
+    }
+    if ((mid.n_a + 1) > CELLS_MAX / (mid.n_b + 1)) {
+        return add_change(b, mid, err);
+    }
+    uint32_t *length = cf_calloc((mid.n_a + 1) * (mid.n_b + 1), sizeof *length);
+    if (length == NULL) {
+        return cf_oom_for(err, "the changes");
+    }
+    fill_table(b, &mid, length);
+    cf_status st = walk_table(b, &mid, length, err);
+    cf_free(length);
+    return st;
+}
+
+/* ---- the search --------------------------------------------------------- */
+
+/* The good version with the changes [from, to) made. */
+static cf_status ask(cf_bisect *b, size_t from, size_t to, cf_bisect_fn fn, void *ud, bool *is_bad,
+                     cf_error *err)
+{
+    cf_str *items = cf_calloc(b->n_good + b->n_bad + 1, sizeof *items);
+    if (items == NULL) {
+        return cf_oom_for(err, "a version");
+    }
+    size_t n = 0, at = 0;
+    for (size_t i = from; i < to; i++) {
+        const cf_change *c = &b->change[i];
+        while (at < c->a) {
+            items[n++] = b->good[at++];
+        }
+        for (size_t k = 0; k < c->n_b; k++) {
+            items[n++] = b->bad[c->b + k];
+        }
+        at += c->n_a;
+    }
+    while (at < b->n_good) {
+        items[n++] = b->good[at++];
+    }
+    b->n_runs++;
+    cf_status st = fn(ud, items, n, is_bad, err);
+    cf_free(items);
+    return st;
+}
+
+cf_status cf_bisect_run(cf_bisect *b, cf_bisect_fn fn, void *ud, cf_error *err)
+{
+    bool is_bad;
+    size_t good = 0, bad = b->n_change;
+    if (bad == 0) {
+        return cf_fail(err, CF_EINVAL, "the two versions are equal");
+    }
+    CF_TRY(ask(b, 0, 0, fn, ud, &is_bad, err));
+    if (is_bad) {
+        return cf_fail(err, CF_EINVAL, "the predicate holds for the good one");
+    }
+    CF_TRY(ask(b, 0, bad, fn, ud, &is_bad, err));
+    if (!is_bad) {
+        return cf_fail(err, CF_EINVAL, "the predicate does not hold for the bad one");
+    }
+    while (bad - good > 1) {
+        size_t mid = good + (bad - good) / 2;
+        CF_TRY(ask(b, 0, mid, fn, ud, &is_bad, err));
+        if (is_bad) {
+            bad = mid;
+        } else {
+            good = mid;
+        }
+    }
+    b->found = good;
+    b->is_enough = good == 0; /* was asked */
+    return good == 0 ? CF_OK : ask(b, good, good + 1, fn, ud, &b->is_enough, err);
+}

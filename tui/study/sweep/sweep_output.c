@@ -1,0 +1,318 @@
+/*
+ * sweep_output.c - what is said of a sweep.
+ */
+#include "tui/study/sweep/sweep_output.h"
+
+#include <math.h>
+
+#include "core/base/json_writer.h"
+#include "core/base/safe_text.h"
+#include "tui/page/report_text.h"
+
+/* ---- JSON --------------------------------------------------------------- */
+
+/* A name, or null for an axis that the plan does not have. */
+static void put_name(cf_jw *w, const char *key, cf_str name)
+{
+    if (name.n > 0) {
+        cf_jw_str(w, key, name);
+    } else {
+        cf_jw_null(w, key);
+    }
+}
+
+static void put_answers(cf_jw *w, const cf_sweep *s, const cf_sweep_cell *c)
+{
+    bool has_value = false, has_why = false;
+    cf_jw_object(w, "checks");
+    for (size_t k = 0; k < s->plan->n_check; k++) {
+        const cf_sweep_answer *a = &c->answer[k];
+        if (a->is_absent) {
+            continue;
+        }
+        cf_jw_key(w, s->plan->check[k].name);
+        if (a->is_known) {
+            cf_jw_bool(w, NULL, a->passes);
+        } else {
+            cf_jw_null(w, NULL);
+        }
+        has_value = has_value || a->has_value;
+        has_why = has_why || (a->why != NULL && a->why[0] != '\0');
+    }
+    cf_jw_end(w);
+    if (has_value) {
+        cf_jw_object(w, "values");
+        for (size_t k = 0; k < s->plan->n_check; k++) {
+            if (c->answer[k].has_value) {
+                cf_jw_key(w, s->plan->check[k].name);
+                cf_jw_double(w, NULL, c->answer[k].value);
+            }
+        }
+        cf_jw_end(w);
+    }
+    if (has_why) {
+        cf_jw_object(w, "why");
+        for (size_t k = 0; k < s->plan->n_check; k++) {
+            const char *why = c->answer[k].why;
+            if (why != NULL && why[0] != '\0') {
+                cf_jw_key(w, s->plan->check[k].name);
+                cf_jw_text(w, NULL, why);
+            }
+        }
+        cf_jw_end(w);
+    }
+}
+
+void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell)
+{
+    const cf_sweep_cell *c = &s->cell[cell];
+    const cf_sweep_item *item = &s->plan->item[c->item];
+    cf_buf reply = CF_BUF_INIT, line = CF_BUF_INIT;
+    cf_jw w;
+    cf_sweep_reply(c, &reply);
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "prompt", item->name);
+    put_name(&w, "system", cf_sweep_system_name(s, c));
+    put_name(&w, "template", cf_sweep_template_name(s, c));
+    cf_jw_str(&w, "model", cf_sweep_model_name(s, c));
+    if (s->plan->n_adapter > 0) {
+        put_name(&w, "adapter", cf_sweep_adapter_name(s, c));
+    }
+    if (s->plan->n_wording > 0) {
+        put_name(&w, "wording", cf_sweep_wording_name(s, c));
+    }
+    cf_jw_str(&w, "sampler", cf_sweep_sampler_name(s, c));
+    if (c->record != NULL) {
+        cf_jw_buf(&w, "reply", &reply);
+        put_name(&w, "stop", cf_json_get_str(c->record, "stop"));
+        const json_t *calls = json_object_get(json_object_get(c->record, "message"), "tool_calls");
+        if (json_array_size(calls) > 0) {
+            cf_jw_json(&w, "tool_calls", calls);
+        }
+    } else {
+        cf_jw_null(&w, "reply");
+        cf_jw_text(&w, "error", c->error != NULL ? c->error : "out of memory");
+    }
+    put_answers(&w, s, c);
+    cf_jw_bool(&w, "reused", c->is_reused);
+    if (!cf_uuid_is_nil(item->conversation)) {
+        cf_jw_uuid(&w, "conversation", item->conversation);
+    }
+    cf_jw_end(&w);
+    out->failed = out->failed || cf_jw_finish(&w, NULL) != CF_OK;
+    cf_buf_add(out, cf_buf_cstr(&line), line.n);
+    cf_buf_addc(out, '\n');
+    cf_buf_deinit(&line);
+    cf_buf_deinit(&reply);
+}
+
+static void put_versus(cf_jw *w, const cf_sweep_versus *v)
+{
+    cf_jw_object(w, NULL);
+    cf_jw_text(w, "axis", v->axis);
+    cf_jw_str(w, "a", v->a);
+    cf_jw_str(w, "b", v->b);
+    cf_jw_uint(w, "better", v->better);
+    cf_jw_uint(w, "worse", v->worse);
+    cf_jw_uint(w, "same", v->same);
+    cf_jw_uint(w, "differ", v->differ);
+    cf_jw_uint(w, "missing", v->missing);
+    if (v->has_interval) {
+        cf_jw_double(w, "mean", v->mean);
+        cf_jw_array(w, "interval");
+        cf_jw_double(w, NULL, v->low);
+        cf_jw_double(w, NULL, v->high);
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+}
+
+void cf_sweep_put_end(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, size_t n)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_array(&w, "compare");
+    for (size_t i = 0; i < n; i++) {
+        put_versus(&w, &v[i]);
+    }
+    cf_jw_end(&w);
+    cf_jw_uint(&w, "cells", s->n);
+    cf_jw_uint(&w, "reused", s->n_reused);
+    cf_jw_uint(&w, "failed", s->n_failed);
+    cf_jw_uint(&w, "unpassed", cf_sweep_n_unpassed(s));
+    cf_jw_end(&w);
+    out->failed = out->failed || cf_jw_finish(&w, NULL) != CF_OK;
+    cf_buf_add(out, cf_buf_cstr(&line), line.n);
+    cf_buf_addc(out, '\n');
+    cf_buf_deinit(&line);
+}
+
+size_t cf_sweep_n_unpassed(const cf_sweep *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        n += s->cell[i].record != NULL && !cf_sweep_passes(s, &s->cell[i]);
+    }
+    return n;
+}
+
+/* ---- text --------------------------------------------------------------- */
+
+void cf_sweep_put_versus(cf_buf *out, const cf_sweep_versus *v)
+{
+    cf_buf_addf(out, "%s ", v->axis);
+    cf_safe_line(out, v->b.p, v->b.n);
+    cf_buf_adds(out, " against ");
+    cf_safe_line(out, v->a.p, v->a.n);
+    cf_buf_addf(out, ": better on %zu, worse on %zu, the same on %zu", v->better, v->worse,
+                v->same);
+    if (v->has_interval) {
+        cf_buf_addf(out, " (%+.3f, 95%% from %+.3f to %+.3f)", v->mean, v->low, v->high);
+    }
+    cf_buf_addf(out, "; %zu replies differ", v->differ);
+    if (v->missing > 0) {
+        cf_buf_addf(out, "; %zu pairs are incomplete", v->missing);
+    }
+}
+
+/* Whether a cell begins another row: its prompts come one after the other. */
+static bool begins_row(const cf_sweep *s, size_t i)
+{
+    return s->cell[i].item == 0;
+}
+
+static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
+{
+    const cf_str names[] = {cf_sweep_model_name(s, c),    cf_sweep_adapter_name(s, c),
+                            cf_sweep_template_name(s, c), cf_sweep_system_name(s, c),
+                            cf_sweep_wording_name(s, c),  cf_sweep_sampler_name(s, c)};
+    bool has_one = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].n > 0 && (i < 5 || s->plan->n_sampler > 1)) {
+            cf_buf_adds(out, has_one ? ", " : "");
+            cf_safe_line(out, names[i].p, names[i].n);
+            has_one = true;
+        }
+    }
+}
+
+static void put_row(cf_buf *out, const cf_sweep *s, size_t first)
+{
+    const size_t n = s->plan->n_item;
+    size_t n_failed = 0;
+    put_row_name(out, s, &s->cell[first]);
+    cf_buf_addc(out, '\n');
+    for (size_t k = 0; k < s->plan->n_check; k++) {
+        size_t passed = 0, known = 0;
+        double sum = 0;
+        bool has_value = false;
+        for (size_t i = first; i < first + n; i++) {
+            const cf_sweep_answer *a = &s->cell[i].answer[k];
+            passed += a->is_known && a->passes;
+            known += a->is_known;
+            has_value = has_value || a->has_value;
+            sum += a->has_value ? a->value : 0;
+        }
+        cf_str name = s->plan->check[k].name;
+        cf_buf_addf(out, "  %5zu of %zu  ", passed, known);
+        cf_safe_line(out, name.p, name.n);
+        if (has_value) {
+            cf_buf_addf(out, ", mean %.3f", sum / (double)known);
+        }
+        cf_buf_addc(out, '\n');
+    }
+    for (size_t i = first; i < first + n; i++) {
+        n_failed += s->cell[i].record == NULL;
+    }
+    if (n_failed > 0) {
+        cf_buf_addf(out, "  %zu of %zu failed\n", n_failed, n);
+    }
+}
+
+void cf_sweep_put_table(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, size_t n)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (begins_row(s, i)) {
+            put_row(out, s, i);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        cf_sweep_put_versus(out, &v[i]);
+        cf_buf_addc(out, '\n');
+    }
+    cf_buf_addf(out, "%zu cells, %zu of them known before, %zu failed\n", s->n, s->n_reused,
+                s->n_failed);
+}
+
+/* ---- JUnit -------------------------------------------------------------- */
+
+static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c, cf_str suite)
+{
+    cf_str name = s->plan->item[c->item].name;
+    const json_t *ms = json_object_get(c->record, "ms");
+    cf_buf_adds(out, "    <testcase classname=\"");
+    cf_report_attr(out, suite);
+    cf_buf_adds(out, "\" name=\"");
+    cf_report_attr(out, name);
+    cf_buf_addf(out, "\" time=\"%.3f\">\n", (double)json_integer_value(ms) / 1000);
+    if (c->record == NULL) {
+        cf_buf_adds(out, "      <error message=\"");
+        cf_report_attrs(out, c->error != NULL ? c->error : "out of memory");
+        cf_buf_adds(out, "\"/>\n");
+    }
+    for (size_t k = 0; c->record != NULL && k < s->plan->n_check; k++) {
+        const cf_sweep_answer *a = &c->answer[k];
+        if (a->passes || a->is_absent) {
+            continue;
+        }
+        cf_buf reply = CF_BUF_INIT;
+        cf_sweep_reply(c, &reply);
+        cf_buf_adds(out, "      <failure type=\"");
+        cf_report_attr(out, s->plan->check[k].name);
+        cf_buf_adds(out, "\" message=\"");
+        cf_report_attr(out, s->plan->check[k].name);
+        cf_buf_adds(out, "&#58; ");
+        cf_report_attrs(out, a->why != NULL ? a->why : "");
+        cf_buf_adds(out, "\">");
+        cf_report_attr(out, cf_buf_str(&reply));
+        cf_buf_adds(out, "</failure>\n");
+        cf_buf_deinit(&reply);
+    }
+    cf_buf_adds(out, "    </testcase>\n");
+}
+
+static void put_suite(cf_buf *out, const cf_sweep *s, size_t first)
+{
+    cf_buf name = CF_BUF_INIT;
+    size_t n_failures = 0, n_errors = 0;
+    for (size_t i = first; i < first + s->plan->n_item; i++) {
+        const cf_sweep_cell *c = &s->cell[i];
+        n_errors += c->record == NULL;
+        n_failures += c->record != NULL && !cf_sweep_passes(s, c);
+    }
+    put_row_name(&name, s, &s->cell[first]);
+    cf_buf_adds(out, "  <testsuite name=\"");
+    cf_report_attr(out, cf_buf_str(&name));
+    cf_buf_addf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", s->plan->n_item,
+                n_failures, n_errors);
+    for (size_t i = first; i < first + s->plan->n_item; i++) {
+        put_case(out, s, &s->cell[i], cf_buf_str(&name));
+    }
+    cf_buf_adds(out, "  </testsuite>\n");
+    cf_buf_deinit(&name);
+}
+
+void cf_sweep_put_junit(cf_buf *out, const cf_sweep *s)
+{
+    cf_buf_adds(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                     "<testsuites name=\"confab sweep\">\n");
+    for (size_t i = 0; i < s->n; i++) {
+        if (begins_row(s, i)) {
+            put_suite(out, s, i);
+        }
+    }
+    cf_buf_adds(out, "</testsuites>\n");
+}

@@ -1,0 +1,203 @@
+/*
+ * sweep_record.c - cells as requests, and replies as records.
+ */
+#include "core/base/alloc.h"
+#include "core/base/json_writer.h"
+#include "tui/study/sweep/sweep_impl.h"
+
+static bool is_system(const json_t *message)
+{
+    cf_role role = cf_role_parse(cf_json_get_str(message, "role"));
+    return role == CF_ROLE_SYSTEM || role == CF_ROLE_DEVELOPER;
+}
+
+json_t *cf_sweep_messages(const cf_sweep *s, const cf_sweep_cell *c)
+{
+    const json_t *from = s->plan->item[c->item].messages;
+    if (c->wording != CF_SWEEP_NONE) {
+        from = json_array_get(from, c->wording);
+    }
+    json_t *out = json_array();
+    size_t first = 0, n = json_array_size(from);
+    if (c->system != CF_SWEEP_NONE) {
+        const cf_sweep_system *with = &s->plan->system[c->system];
+        while (first < n && is_system(json_array_get(from, first))) {
+            first++;
+        }
+        if (with->text.n > 0) {
+            json_array_append_new(out, json_pack("{s:s,s:s%}", "role", "system", "content",
+                                                 with->text.p, with->text.n));
+        }
+    }
+    for (size_t i = first; i < n; i++) {
+        json_array_append_new(out, cf_json_deep_copy(json_array_get(from, i)));
+    }
+    size_t want = n - first;
+    want += c->system != CF_SWEEP_NONE && s->plan->system[c->system].text.n > 0;
+    if (json_array_size(out) != want) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+const json_t *cf_sweep_tools(const cf_sweep *s, const cf_sweep_cell *c)
+{
+    const cf_sweep_item *item = &s->plan->item[c->item];
+    return item->tools != NULL ? item->tools : s->plan->tools;
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+static void put_sampler(cf_jw *w, const cf_chat_options *o)
+{
+    const cf_sampling *p = &o->sampling;
+    cf_jw_array(w, "sampler");
+    cf_jw_float(w, NULL, p->temperature);
+    cf_jw_float(w, NULL, p->top_p);
+    cf_jw_float(w, NULL, p->min_p);
+    cf_jw_float(w, NULL, p->repetition_penalty);
+    cf_jw_float(w, NULL, p->presence_penalty);
+    cf_jw_float(w, NULL, p->frequency_penalty);
+    cf_jw_uint(w, NULL, p->top_k);
+    cf_jw_uint(w, NULL, p->penalty_window);
+    cf_jw_uint(w, NULL, p->no_repeat_ngram);
+    cf_jw_uint(w, NULL, p->no_repeat_window);
+    cf_jw_uint(w, NULL, p->seed);
+    cf_jw_uint(w, NULL, o->max_tokens);
+    cf_jw_uint(w, NULL, o->asked);
+    cf_jw_end(w);
+}
+
+cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c, const cf_sweep__engine *e,
+                        cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_jw w;
+    json_t *messages = cf_sweep_messages(s, c);
+    if (messages == NULL) {
+        return cf_oom_for(err, "the cells");
+    }
+    cf_jw_init(&w, &text);
+    cf_jw_object(&w, NULL);
+    cf_jw_int(&w, "version", 1);
+    cf_jw_text(&w, "model", e->model);
+    cf_jw_text(&w, "template", e->template_hash);
+    cf_jw_bool(&w, "exact", s->o.open.arithmetic == CF_ARITHMETIC_EXACT);
+    if (s->o.open.arithmetic == CF_ARITHMETIC_8) {
+        cf_jw_int(&w, "activations", 8);
+    }
+    put_sampler(&w, &cf_sweep_sampler_of(s, c)->chat);
+    cf_jw_json(&w, "messages", messages);
+    cf_jw_json(&w, "tools", cf_sweep_tools(s, c));
+    cf_jw_json(&w, "extra", s->plan->item[c->item].extra);
+    cf_jw_end(&w);
+    cf_status st = cf_jw_finish(&w, err);
+    if (st == CF_OK) {
+        cf_hash_hex(c->key, cf_buf_cstr(&text), text.n);
+    }
+    json_decref(messages);
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* ---- requests ----------------------------------------------------------- */
+
+cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s, const cf_sweep_cell *c,
+                                 const cf_role_map *roles, cf_error *err)
+{
+    const cf_sweep_item *item = &s->plan->item[c->item];
+    const json_t *tools = cf_sweep_tools(s, c);
+    *r = (cf_sweep__request){.options = {.chat = cf_sweep_sampler_of(s, c)->chat}};
+    r->messages = cf_sweep_messages(s, c);
+    r->tools = cf_json_deep_copy(tools);
+    r->extra = cf_json_deep_copy(item->extra);
+    if (r->messages == NULL || (tools != NULL && r->tools == NULL) ||
+        (item->extra != NULL && r->extra == NULL)) {
+        return cf_oom_for(err, "the cell");
+    }
+    const cf_preface preface = {.tools = r->tools, .extra_context = r->extra};
+    CF_TRY(cf_conversation_new(&r->conv, &preface, err));
+    if (roles != NULL) {
+        cf_conversation_set_roles(r->conv, roles);
+    }
+    return cf_conversation_add_messages(r->conv, r->messages, (cf_uuid){{0}}, NULL, NULL, &r->head,
+                                        NULL, err);
+}
+
+void cf_sweep__request_deinit(cf_sweep__request *r)
+{
+    cf_conversation_free(r->conv);
+    json_decref(r->messages);
+    json_decref(r->tools);
+    json_decref(r->extra);
+    *r = (cf_sweep__request){.conv = NULL};
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+cf_status cf_sweep__record(json_t **out, const cf_chat_response *r, cf_tool_family family,
+                           cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &text);
+    cf_jw_object(&w, NULL);
+    cf_jw_json(&w, "message", r->message);
+    cf_jw_bytes(&w, "raw", cf_buf_str(&r->raw));
+    cf_jw_int(&w, "status", r->status);
+    cf_jw_json(&w, "findings", r->findings);
+    cf_jw_text(&w, "family", cf_tool_family_name(family));
+    cf_jw_int32s(&w, "ids", r->reply_ids, r->n_reply_ids);
+    cf_jw_text(&w, "stop", cf_stop_reason_name(r->stop.reason));
+    if (r->usage.is_known) {
+        cf_jw_array(&w, "usage");
+        cf_jw_uint(&w, NULL, r->usage.n_prompt);
+        cf_jw_uint(&w, NULL, r->usage.n_reply);
+        cf_jw_end(&w);
+    }
+    cf_jw_uint(&w, "ms", r->timings.total_us / 1000);
+    cf_jw_uint(&w, "retries", r->timings.n_retries);
+    cf_jw_end(&w);
+    cf_status st = cf_jw_finish(&w, err);
+    CF_THEN(st, cf_json_read(out, cf_buf_cstr(&text), text.n, err));
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* ---- likelihoods -------------------------------------------------------- */
+
+void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
+                          cf_str prompt, json_t *record)
+{
+    const json_t *fields = s->plan->item[c->item].fields;
+    json_t *scores = json_object();
+    for (size_t i = 0; i < s->plan->n_check; i++) {
+        const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, i);
+        cf_buf value = CF_BUF_INIT, key = CF_BUF_INIT;
+        cf_arena arena;
+        cf_score found = {.n = 0};
+        cf_error ignored;
+        if (check == NULL || check->kind != CF_CHECK_LIKELIHOOD) {
+            continue;
+        }
+        cf_arena_init(&arena, 0);
+        cf_sweep_check_value(check, fields, &value);
+        cf_sweep_check_key(check, fields, &key);
+        cf_status st = backend != NULL ? cf_backend_score(backend, prompt, cf_buf_str(&value),
+                                                          s->o.cancel, &arena, &found, &ignored)
+                                       : CF_EUNSUPPORTED;
+        if (st != CF_ECANCELLED) {
+            json_object_set_new(scores, cf_buf_cstr(&key),
+                                st == CF_OK && found.n > 0 ? json_real(found.sum / (double)found.n)
+                                                           : json_null());
+        }
+        cf_arena_deinit(&arena);
+        cf_buf_deinit(&value);
+        cf_buf_deinit(&key);
+    }
+    if (json_object_size(scores) > 0) {
+        json_object_set(record, "scores", scores);
+    }
+    json_decref(scores);
+}
