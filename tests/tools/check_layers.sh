@@ -63,6 +63,13 @@ lab  -
 serve/record -
 serve/proxy  record
 serve/server record
+study/ask        -
+study/plan       ask
+study/import     plan
+study/sweep      ask plan import
+study/influence  ask
+study/shrink     ask
+study/report     influence
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.

@@ -4,6 +4,7 @@
  */
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "tui/study/import/plan_load.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/progress.h"
@@ -129,7 +130,7 @@ int cf_cmd_sweep(cf_cli *cli, int argc, char **argv)
     cf_sweep_plan plan = {.n_item = 0};
     cf_status st = cf_cli_open_store(&j.store, cli, CF_STORE_CREATE, &err);
     const cf_sweep_saved saved = {.store = j.store};
-    CF_THEN(st, cf_sweep_plan_read(&plan, argv[0], &saved, &err));
+    CF_THEN(st, cf_plan_load(&plan, argv[0], &saved, &err));
     CF_THEN(st, cf_sweep_plan_servers(&plan, cli->model.v, cli->model.n, &err));
     CF_THEN(st, run(&j, &plan, &status, &err));
     if (st != CF_OK) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/support/fuzz_file.h"
+#include "tui/study/import/plan_load.h"
 #include "tui/study/ask/prompt_test.h"
 #include "tui/study/sweep/sweep.h"
 
@@ -38,7 +39,7 @@ static void try_plan(const char *path)
     cf_error err = {0};
     const cf_sweep_saved saved = {NULL, NULL, 0};
     const cf_sweep_options options = {.store = NULL};
-    cf_status st = cf_sweep_plan_read(&plan, path, &saved, &err);
+    cf_status st = cf_plan_load(&plan, path, &saved, &err);
     check_error(st, &err);
     if (st != CF_OK) {
         return;

@@ -23,10 +23,6 @@ CF_MUST_USE cf_status cf_parts_add(cf_part_list *out, cf_part_kind kind,
                                    const cf_influence_options *options, cf_arena *arena,
                                    cf_error *err);
 
-/* The sentences (or words) of a text: calls fn with each one's bytes, white
- * space after it included. */
-void cf_text_cut(cf_str text, bool words, bool (*fn)(void *ud, size_t off, size_t len), void *ud);
-
 /*
  * The context with `instead` in the place of the part; NULL: without it.
  * For sentences and words `instead` is a string, for messages and tools an

@@ -10,7 +10,6 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/lab/saved.h"
-#include "tui/study/import/promptfoo.h"
 #include "tui/study/plan/sweep_words.h"
 
 enum { TOKENS_DEFAULT = 256 };
@@ -492,7 +491,7 @@ static cf_status read_line(reader *r, cf_str line, cf_error *err)
                    (int)(word.n < 40 ? word.n : 40), word.p);
 }
 
-static cf_status read_lines(reader *r, cf_str text, cf_error *err)
+cf_status cf_plan__lines(reader *r, cf_str text, cf_error *err)
 {
     size_t number = 0, n;
     for (size_t at = after_mark(text); at < text.n; at += n + 1) {
@@ -510,34 +509,6 @@ static cf_status read_lines(reader *r, cf_str text, cf_error *err)
                                       "%.160s: the plan has no prompts: a line 'prompts "
                                       "FILE' or 'conversations QUERY' is needed",
                                       r->p->path);
-}
-
-static bool is_yaml(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
-}
-
-cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path, const cf_sweep_saved *saved,
-                             cf_error *err)
-{
-    cf_buf text = CF_BUF_INIT;
-    reader r = {.p = out, .saved = saved};
-    *out = (cf_sweep_plan){.n_item = 0};
-    cf_arena_init(&out->arena, 0);
-    out->path = cf_arena_strndup(&out->arena, path, strlen(path));
-    cf_status st = out->path != NULL ? cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, err)
-                                     : cf_oom_for(err, "the plan");
-    CF_THEN(st, is_yaml(path) ? cf_promptfoo_read(&r, cf_buf_str(&text), err)
-                              : read_lines(&r, cf_buf_str(&text), err));
-    if (st == CF_OK && out->n_sampler == 0) {
-        st = cf_plan__plain_sampler(&out->sampler[out->n_sampler++], err);
-    }
-    cf_buf_deinit(&text);
-    if (st != CF_OK) {
-        cf_sweep_plan_deinit(out);
-    }
-    return st;
 }
 
 const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *p, size_t item, size_t check)

@@ -22,9 +22,7 @@
  *   check NAME KIND [VALUE]    sweep_check.h
  *   # comment
  *
- * A file whose name ends in .yaml or .yml is a configuration of promptfoo
- * (promptfoo.h): its prompts are wordings, its tests prompts with checks of
- * their own.
+ * A plan may also come from another format (tui/study/import/plan_load.h).
  *
  * Every prompt is answered with every combination of the other lines.  Names
  * of files are looked for beside the plan, then as they are.
@@ -124,10 +122,6 @@ typedef struct cf_sweep_saved {
     size_t n_ticked;
 } cf_sweep_saved;
 
-/* Reads the file.  CF_EINVAL and CF_EFORMAT name it and the line:
- * "plan.txt:3: ..."; CF_ENOTFOUND, CF_EIO, CF_ELIMIT, CF_ENOMEM. */
-CF_MUST_USE cf_status cf_sweep_plan_read(cf_sweep_plan *out, const char *path,
-                                         const cf_sweep_saved *saved, cf_error *err);
 /* For a plan without a line of models: addresses of servers, which share the
  * work of one model.  Other names, and fewer than one, change nothing;
  * CF_EINVAL for several that are not all addresses, CF_ENOMEM. */

@@ -1,5 +1,6 @@
 /*
- * sweep_plan_impl.h - shared by what reads plans: sweep_plan.c, promptfoo*.c.
+ * sweep_plan_impl.h - shared by the formats of plans: sweep_plan.c and
+ * tui/study/import.
  *
  * Threads:  one thread.
  * Memory:   what is read belongs to the plan.
@@ -18,6 +19,9 @@ typedef struct cf_plan__reader {
     cf_sweep_plan *p;
     const cf_sweep_saved *saved;
 } cf_plan__reader;
+
+/* Reads the lines of a plan.  Errors as those of cf_plan_load(). */
+CF_MUST_USE cf_status cf_plan__lines(cf_plan__reader *r, cf_str text, cf_error *err);
 
 /* A copy of the text in the plan.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_plan__copy(cf_plan__reader *r, cf_str *to, cf_str s, cf_error *err);

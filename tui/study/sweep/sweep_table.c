@@ -2,6 +2,7 @@
  * sweep_table.c - runs a sweep on the worker, sorts its rows, and saves cells
  * as conversations.
  */
+#include "tui/study/import/plan_load.h"
 #include "tui/study/sweep/sweep_table.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
                                 .cancel = cf_lab_cancel_flag(lab),
                                 .fn = on_cell,
                                 .ud = t};
-    CF_TRY(cf_sweep_plan_read(&t->plan, t->path, &saved, err));
+    CF_TRY(cf_plan_load(&t->plan, t->path, &saved, err));
     t->has_plan = true;
     CF_TRY(cf_sweep_init(&t->sweep, &t->plan, &o, err));
     t->has_sweep = true;

@@ -13,6 +13,7 @@
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tui/demo/demo.h"
+#include "tui/study/ask/text_cut.h"
 #include "tui/study/influence/influence.h"
 #include "tui/study/influence/parts.h"
 

@@ -14,6 +14,7 @@
 #include "core/base/os.h"
 #include "tests/support/path_server.h"
 #include "tests/support/store_dir.h"
+#include "tui/study/import/plan_load.h"
 #include "tui/study/influence/influence.h"
 #include "tui/study/sweep/sweep.h"
 
@@ -366,7 +367,7 @@ static void test_server__likelihood_of_a_sweep(void **state)
     T_OK(cf_os_write_file(store_dir_file("p.jsonl"), prompts, sizeof prompts - 1, 0600, &err), err);
     const char *path = store_dir_file("plan.txt");
     T_OK(cf_os_write_file(path, text, strlen(text), 0600, &err), err);
-    T_OK(cf_sweep_plan_read(&plan, path, &none, &err), err);
+    T_OK(cf_plan_load(&plan, path, &none, &err), err);
     const cf_sweep_options o = {.jobs = 1};
     T_OK(cf_sweep_init(&s, &plan, &o, &err), err);
     T_OK(cf_sweep_run(&s, &err), err);
