@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fails when a source file includes a header that it may not know, when the
-# folders of a room form a circle, or when two files have the same name.
+# folders of a room form a circle, when two files have the same name, or when a
+# folder of tests/unit is none of the sources.
 # Runs from the root of any checkout.  The rules are the four tables below;
 # docs/architecture.md draws them.  Project includes are written from the
 # root, so the first components of a path name the room and the folder.
@@ -222,6 +223,11 @@ $bad"
 # and a reader of a backtrace or an include knows a file by its name alone.
 twice=$(printf '%s\n' "$list" | sed 's|.*/||' | sort | uniq -d)
 
+# Unit tests lie in the folder of what they test.
+astray=$(find tests/unit -mindepth 1 -type d 2>/dev/null | sed 's|^tests/unit/||' |
+    while read -r folder; do [ -d "$folder" ] || echo "tests/unit/$folder"; done)
+
 [ -z "$bad" ] || printf '%s\n' "$bad" >&2
 [ -z "$twice" ] || echo "file names used twice:" $twice >&2
-[ -z "$bad$twice" ]
+[ -z "$astray" ] || echo "no such folder of sources:" $astray >&2
+[ -z "$bad$twice$astray" ]
