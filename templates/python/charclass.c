@@ -1,154 +1,75 @@
 /*
  * charclass.c - characters as Python's str methods see them: classes by
- * Unicode category (utf8proc), case mappings by utf8proc and, where one
- * character maps to several, by the table of Unicode's SpecialCasing.txt
- * (unconditional mappings) and CaseFolding.txt (status F).
+ * Unicode category and case mappings by Unicode's data files, both from utf8proc.
  */
 #include <utf8proc.h>
 
 #include "core/base/utf8.h"
 #include "templates/language/text.h"
 
-typedef struct special {
-    uint32_t cp;
-    const char *upper, *title, *fold;
-} special;
-
-static const special specials[] = {
-    {0x00DF, "\x53\x53", "\x53\x73", "\x73\x73"},
-    {0x0130, "\xC4\xB0", "\xC4\xB0", "\x69\xCC\x87"},
-    {0x0149, "\xCA\xBC\x4E", "\xCA\xBC\x4E", "\xCA\xBC\x6E"},
-    {0x01F0, "\x4A\xCC\x8C", "\x4A\xCC\x8C", "\x6A\xCC\x8C"},
-    {0x0390, "\xCE\x99\xCC\x88\xCC\x81", "\xCE\x99\xCC\x88\xCC\x81", "\xCE\xB9\xCC\x88\xCC\x81"},
-    {0x03B0, "\xCE\xA5\xCC\x88\xCC\x81", "\xCE\xA5\xCC\x88\xCC\x81", "\xCF\x85\xCC\x88\xCC\x81"},
-    {0x0587, "\xD4\xB5\xD5\x92", "\xD4\xB5\xD6\x82", "\xD5\xA5\xD6\x82"},
-    {0x1E96, "\x48\xCC\xB1", "\x48\xCC\xB1", "\x68\xCC\xB1"},
-    {0x1E97, "\x54\xCC\x88", "\x54\xCC\x88", "\x74\xCC\x88"},
-    {0x1E98, "\x57\xCC\x8A", "\x57\xCC\x8A", "\x77\xCC\x8A"},
-    {0x1E99, "\x59\xCC\x8A", "\x59\xCC\x8A", "\x79\xCC\x8A"},
-    {0x1E9A, "\x41\xCA\xBE", "\x41\xCA\xBE", "\x61\xCA\xBE"},
-    {0x1E9E, "\xE1\xBA\x9E", "\xE1\xBA\x9E", "\x73\x73"},
-    {0x1F50, "\xCE\xA5\xCC\x93", "\xCE\xA5\xCC\x93", "\xCF\x85\xCC\x93"},
-    {0x1F52, "\xCE\xA5\xCC\x93\xCC\x80", "\xCE\xA5\xCC\x93\xCC\x80", "\xCF\x85\xCC\x93\xCC\x80"},
-    {0x1F54, "\xCE\xA5\xCC\x93\xCC\x81", "\xCE\xA5\xCC\x93\xCC\x81", "\xCF\x85\xCC\x93\xCC\x81"},
-    {0x1F56, "\xCE\xA5\xCC\x93\xCD\x82", "\xCE\xA5\xCC\x93\xCD\x82", "\xCF\x85\xCC\x93\xCD\x82"},
-    {0x1F80, "\xE1\xBC\x88\xCE\x99", "\xE1\xBE\x88", "\xE1\xBC\x80\xCE\xB9"},
-    {0x1F81, "\xE1\xBC\x89\xCE\x99", "\xE1\xBE\x89", "\xE1\xBC\x81\xCE\xB9"},
-    {0x1F82, "\xE1\xBC\x8A\xCE\x99", "\xE1\xBE\x8A", "\xE1\xBC\x82\xCE\xB9"},
-    {0x1F83, "\xE1\xBC\x8B\xCE\x99", "\xE1\xBE\x8B", "\xE1\xBC\x83\xCE\xB9"},
-    {0x1F84, "\xE1\xBC\x8C\xCE\x99", "\xE1\xBE\x8C", "\xE1\xBC\x84\xCE\xB9"},
-    {0x1F85, "\xE1\xBC\x8D\xCE\x99", "\xE1\xBE\x8D", "\xE1\xBC\x85\xCE\xB9"},
-    {0x1F86, "\xE1\xBC\x8E\xCE\x99", "\xE1\xBE\x8E", "\xE1\xBC\x86\xCE\xB9"},
-    {0x1F87, "\xE1\xBC\x8F\xCE\x99", "\xE1\xBE\x8F", "\xE1\xBC\x87\xCE\xB9"},
-    {0x1F88, "\xE1\xBC\x88\xCE\x99", "\xE1\xBE\x88", "\xE1\xBC\x80\xCE\xB9"},
-    {0x1F89, "\xE1\xBC\x89\xCE\x99", "\xE1\xBE\x89", "\xE1\xBC\x81\xCE\xB9"},
-    {0x1F8A, "\xE1\xBC\x8A\xCE\x99", "\xE1\xBE\x8A", "\xE1\xBC\x82\xCE\xB9"},
-    {0x1F8B, "\xE1\xBC\x8B\xCE\x99", "\xE1\xBE\x8B", "\xE1\xBC\x83\xCE\xB9"},
-    {0x1F8C, "\xE1\xBC\x8C\xCE\x99", "\xE1\xBE\x8C", "\xE1\xBC\x84\xCE\xB9"},
-    {0x1F8D, "\xE1\xBC\x8D\xCE\x99", "\xE1\xBE\x8D", "\xE1\xBC\x85\xCE\xB9"},
-    {0x1F8E, "\xE1\xBC\x8E\xCE\x99", "\xE1\xBE\x8E", "\xE1\xBC\x86\xCE\xB9"},
-    {0x1F8F, "\xE1\xBC\x8F\xCE\x99", "\xE1\xBE\x8F", "\xE1\xBC\x87\xCE\xB9"},
-    {0x1F90, "\xE1\xBC\xA8\xCE\x99", "\xE1\xBE\x98", "\xE1\xBC\xA0\xCE\xB9"},
-    {0x1F91, "\xE1\xBC\xA9\xCE\x99", "\xE1\xBE\x99", "\xE1\xBC\xA1\xCE\xB9"},
-    {0x1F92, "\xE1\xBC\xAA\xCE\x99", "\xE1\xBE\x9A", "\xE1\xBC\xA2\xCE\xB9"},
-    {0x1F93, "\xE1\xBC\xAB\xCE\x99", "\xE1\xBE\x9B", "\xE1\xBC\xA3\xCE\xB9"},
-    {0x1F94, "\xE1\xBC\xAC\xCE\x99", "\xE1\xBE\x9C", "\xE1\xBC\xA4\xCE\xB9"},
-    {0x1F95, "\xE1\xBC\xAD\xCE\x99", "\xE1\xBE\x9D", "\xE1\xBC\xA5\xCE\xB9"},
-    {0x1F96, "\xE1\xBC\xAE\xCE\x99", "\xE1\xBE\x9E", "\xE1\xBC\xA6\xCE\xB9"},
-    {0x1F97, "\xE1\xBC\xAF\xCE\x99", "\xE1\xBE\x9F", "\xE1\xBC\xA7\xCE\xB9"},
-    {0x1F98, "\xE1\xBC\xA8\xCE\x99", "\xE1\xBE\x98", "\xE1\xBC\xA0\xCE\xB9"},
-    {0x1F99, "\xE1\xBC\xA9\xCE\x99", "\xE1\xBE\x99", "\xE1\xBC\xA1\xCE\xB9"},
-    {0x1F9A, "\xE1\xBC\xAA\xCE\x99", "\xE1\xBE\x9A", "\xE1\xBC\xA2\xCE\xB9"},
-    {0x1F9B, "\xE1\xBC\xAB\xCE\x99", "\xE1\xBE\x9B", "\xE1\xBC\xA3\xCE\xB9"},
-    {0x1F9C, "\xE1\xBC\xAC\xCE\x99", "\xE1\xBE\x9C", "\xE1\xBC\xA4\xCE\xB9"},
-    {0x1F9D, "\xE1\xBC\xAD\xCE\x99", "\xE1\xBE\x9D", "\xE1\xBC\xA5\xCE\xB9"},
-    {0x1F9E, "\xE1\xBC\xAE\xCE\x99", "\xE1\xBE\x9E", "\xE1\xBC\xA6\xCE\xB9"},
-    {0x1F9F, "\xE1\xBC\xAF\xCE\x99", "\xE1\xBE\x9F", "\xE1\xBC\xA7\xCE\xB9"},
-    {0x1FA0, "\xE1\xBD\xA8\xCE\x99", "\xE1\xBE\xA8", "\xE1\xBD\xA0\xCE\xB9"},
-    {0x1FA1, "\xE1\xBD\xA9\xCE\x99", "\xE1\xBE\xA9", "\xE1\xBD\xA1\xCE\xB9"},
-    {0x1FA2, "\xE1\xBD\xAA\xCE\x99", "\xE1\xBE\xAA", "\xE1\xBD\xA2\xCE\xB9"},
-    {0x1FA3, "\xE1\xBD\xAB\xCE\x99", "\xE1\xBE\xAB", "\xE1\xBD\xA3\xCE\xB9"},
-    {0x1FA4, "\xE1\xBD\xAC\xCE\x99", "\xE1\xBE\xAC", "\xE1\xBD\xA4\xCE\xB9"},
-    {0x1FA5, "\xE1\xBD\xAD\xCE\x99", "\xE1\xBE\xAD", "\xE1\xBD\xA5\xCE\xB9"},
-    {0x1FA6, "\xE1\xBD\xAE\xCE\x99", "\xE1\xBE\xAE", "\xE1\xBD\xA6\xCE\xB9"},
-    {0x1FA7, "\xE1\xBD\xAF\xCE\x99", "\xE1\xBE\xAF", "\xE1\xBD\xA7\xCE\xB9"},
-    {0x1FA8, "\xE1\xBD\xA8\xCE\x99", "\xE1\xBE\xA8", "\xE1\xBD\xA0\xCE\xB9"},
-    {0x1FA9, "\xE1\xBD\xA9\xCE\x99", "\xE1\xBE\xA9", "\xE1\xBD\xA1\xCE\xB9"},
-    {0x1FAA, "\xE1\xBD\xAA\xCE\x99", "\xE1\xBE\xAA", "\xE1\xBD\xA2\xCE\xB9"},
-    {0x1FAB, "\xE1\xBD\xAB\xCE\x99", "\xE1\xBE\xAB", "\xE1\xBD\xA3\xCE\xB9"},
-    {0x1FAC, "\xE1\xBD\xAC\xCE\x99", "\xE1\xBE\xAC", "\xE1\xBD\xA4\xCE\xB9"},
-    {0x1FAD, "\xE1\xBD\xAD\xCE\x99", "\xE1\xBE\xAD", "\xE1\xBD\xA5\xCE\xB9"},
-    {0x1FAE, "\xE1\xBD\xAE\xCE\x99", "\xE1\xBE\xAE", "\xE1\xBD\xA6\xCE\xB9"},
-    {0x1FAF, "\xE1\xBD\xAF\xCE\x99", "\xE1\xBE\xAF", "\xE1\xBD\xA7\xCE\xB9"},
-    {0x1FB2, "\xE1\xBE\xBA\xCE\x99", "\xE1\xBE\xBA\xCD\x85", "\xE1\xBD\xB0\xCE\xB9"},
-    {0x1FB3, "\xCE\x91\xCE\x99", "\xE1\xBE\xBC", "\xCE\xB1\xCE\xB9"},
-    {0x1FB4, "\xCE\x86\xCE\x99", "\xCE\x86\xCD\x85", "\xCE\xAC\xCE\xB9"},
-    {0x1FB6, "\xCE\x91\xCD\x82", "\xCE\x91\xCD\x82", "\xCE\xB1\xCD\x82"},
-    {0x1FB7, "\xCE\x91\xCD\x82\xCE\x99", "\xCE\x91\xCD\x82\xCD\x85", "\xCE\xB1\xCD\x82\xCE\xB9"},
-    {0x1FBC, "\xCE\x91\xCE\x99", "\xE1\xBE\xBC", "\xCE\xB1\xCE\xB9"},
-    {0x1FC2, "\xE1\xBF\x8A\xCE\x99", "\xE1\xBF\x8A\xCD\x85", "\xE1\xBD\xB4\xCE\xB9"},
-    {0x1FC3, "\xCE\x97\xCE\x99", "\xE1\xBF\x8C", "\xCE\xB7\xCE\xB9"},
-    {0x1FC4, "\xCE\x89\xCE\x99", "\xCE\x89\xCD\x85", "\xCE\xAE\xCE\xB9"},
-    {0x1FC6, "\xCE\x97\xCD\x82", "\xCE\x97\xCD\x82", "\xCE\xB7\xCD\x82"},
-    {0x1FC7, "\xCE\x97\xCD\x82\xCE\x99", "\xCE\x97\xCD\x82\xCD\x85", "\xCE\xB7\xCD\x82\xCE\xB9"},
-    {0x1FCC, "\xCE\x97\xCE\x99", "\xE1\xBF\x8C", "\xCE\xB7\xCE\xB9"},
-    {0x1FD2, "\xCE\x99\xCC\x88\xCC\x80", "\xCE\x99\xCC\x88\xCC\x80", "\xCE\xB9\xCC\x88\xCC\x80"},
-    {0x1FD3, "\xCE\x99\xCC\x88\xCC\x81", "\xCE\x99\xCC\x88\xCC\x81", "\xCE\xB9\xCC\x88\xCC\x81"},
-    {0x1FD6, "\xCE\x99\xCD\x82", "\xCE\x99\xCD\x82", "\xCE\xB9\xCD\x82"},
-    {0x1FD7, "\xCE\x99\xCC\x88\xCD\x82", "\xCE\x99\xCC\x88\xCD\x82", "\xCE\xB9\xCC\x88\xCD\x82"},
-    {0x1FE2, "\xCE\xA5\xCC\x88\xCC\x80", "\xCE\xA5\xCC\x88\xCC\x80", "\xCF\x85\xCC\x88\xCC\x80"},
-    {0x1FE3, "\xCE\xA5\xCC\x88\xCC\x81", "\xCE\xA5\xCC\x88\xCC\x81", "\xCF\x85\xCC\x88\xCC\x81"},
-    {0x1FE4, "\xCE\xA1\xCC\x93", "\xCE\xA1\xCC\x93", "\xCF\x81\xCC\x93"},
-    {0x1FE6, "\xCE\xA5\xCD\x82", "\xCE\xA5\xCD\x82", "\xCF\x85\xCD\x82"},
-    {0x1FE7, "\xCE\xA5\xCC\x88\xCD\x82", "\xCE\xA5\xCC\x88\xCD\x82", "\xCF\x85\xCC\x88\xCD\x82"},
-    {0x1FF2, "\xE1\xBF\xBA\xCE\x99", "\xE1\xBF\xBA\xCD\x85", "\xE1\xBD\xBC\xCE\xB9"},
-    {0x1FF3, "\xCE\xA9\xCE\x99", "\xE1\xBF\xBC", "\xCF\x89\xCE\xB9"},
-    {0x1FF4, "\xCE\x8F\xCE\x99", "\xCE\x8F\xCD\x85", "\xCF\x8E\xCE\xB9"},
-    {0x1FF6, "\xCE\xA9\xCD\x82", "\xCE\xA9\xCD\x82", "\xCF\x89\xCD\x82"},
-    {0x1FF7, "\xCE\xA9\xCD\x82\xCE\x99", "\xCE\xA9\xCD\x82\xCD\x85", "\xCF\x89\xCD\x82\xCE\xB9"},
-    {0x1FFC, "\xCE\xA9\xCE\x99", "\xE1\xBF\xBC", "\xCF\x89\xCE\xB9"},
-    {0xFB00, "\x46\x46", "\x46\x66", "\x66\x66"},
-    {0xFB01, "\x46\x49", "\x46\x69", "\x66\x69"},
-    {0xFB02, "\x46\x4C", "\x46\x6C", "\x66\x6C"},
-    {0xFB03, "\x46\x46\x49", "\x46\x66\x69", "\x66\x66\x69"},
-    {0xFB04, "\x46\x46\x4C", "\x46\x66\x6C", "\x66\x66\x6C"},
-    {0xFB05, "\x53\x54", "\x53\x74", "\x73\x74"},
-    {0xFB06, "\x53\x54", "\x53\x74", "\x73\x74"},
-    {0xFB13, "\xD5\x84\xD5\x86", "\xD5\x84\xD5\xB6", "\xD5\xB4\xD5\xB6"},
-    {0xFB14, "\xD5\x84\xD4\xB5", "\xD5\x84\xD5\xA5", "\xD5\xB4\xD5\xA5"},
-    {0xFB15, "\xD5\x84\xD4\xBB", "\xD5\x84\xD5\xAB", "\xD5\xB4\xD5\xAB"},
-    {0xFB16, "\xD5\x8E\xD5\x86", "\xD5\x8E\xD5\xB6", "\xD5\xBE\xD5\xB6"},
-    {0xFB17, "\xD5\x84\xD4\xBD", "\xD5\x84\xD5\xAD", "\xD5\xB4\xD5\xAD"},
-};
-
-static const special *find_special(uint32_t cp)
+static utf8proc_category_t category(uint32_t cp)
 {
-    size_t lo = 0, hi = sizeof specials / sizeof *specials;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (specials[mid].cp < cp) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo < sizeof specials / sizeof *specials && specials[lo].cp == cp ? &specials[lo] : NULL;
+    return utf8proc_category((utf8proc_int32_t)cp);
 }
 
-static uint32_t put(char out[12], const char *s)
-{
-    uint32_t n = (uint32_t)strlen(s);
-    memcpy(out, s, n);
-    return n;
-}
+/* ---- case --------------------------------------------------------------- */
 
-static uint32_t fold_simple(uint32_t cp)
+enum { FOLD_MAX = 4 }; /* more than any character folds to */
+
+/* The full case folding of Unicode (CaseFolding.txt, status C and F). */
+static size_t fold(utf8proc_int32_t to[FOLD_MAX], uint32_t cp)
 {
-    utf8proc_int32_t to[8];
     int boundary = 0;
     utf8proc_ssize_t n =
-        utf8proc_decompose_char((utf8proc_int32_t)cp, to, 8, UTF8PROC_CASEFOLD, &boundary);
-    return n == 1 ? (uint32_t)to[0] : cp;
+        utf8proc_decompose_char((utf8proc_int32_t)cp, to, FOLD_MAX, UTF8PROC_CASEFOLD, &boundary);
+    if (n < 1 || n > FOLD_MAX) {
+        to[0] = (utf8proc_int32_t)cp;
+        return 1;
+    }
+    return (size_t)n;
+}
+
+/*
+ * Maps a folding of several characters on to upper or title case, which gives
+ * the mappings of SpecialCasing.txt: upper case is that of every character; title
+ * case is that of the first cased one, and a last iota is written below the letter.
+ */
+static void raise_all(utf8proc_int32_t *v, size_t n, cf_tcase how)
+{
+    bool is_done = false;
+    for (size_t i = 0; i < n; i++) {
+        if (how == CF_CASE_UPPER) {
+            v[i] = utf8proc_toupper(v[i]);
+        } else if (!is_done && cf_t__is_cased((uint32_t)v[i])) {
+            v[i] = utf8proc_totitle(v[i]);
+            is_done = true;
+        } else if (i == n - 1 && v[i] == 0x3B9) {
+            v[i] = 0x345;
+        }
+    }
+}
+
+/* A character's mapping, as characters. */
+static size_t map_case(utf8proc_int32_t to[FOLD_MAX], uint32_t cp, cf_tcase how)
+{
+    utf8proc_int32_t c = (utf8proc_int32_t)cp;
+    size_t n = fold(to, cp);
+    if (how == CF_CASE_FOLD || (how == CF_CASE_LOWER && cp == 0x130)) {
+        return n;
+    }
+    utf8proc_category_t class = category(cp);
+    bool is_simple = n == 1 || how == CF_CASE_LOWER || class == UTF8PROC_CATEGORY_LU;
+    if (!is_simple && how == CF_CASE_TITLE) {
+        is_simple = category((uint32_t)utf8proc_totitle(c)) == UTF8PROC_CATEGORY_LT;
+    }
+    if (!is_simple) {
+        raise_all(to, n, how);
+        return n;
+    }
+    to[0] = how == CF_CASE_UPPER   ? utf8proc_toupper(c)
+            : how == CF_CASE_LOWER ? utf8proc_tolower(c)
+                                   : utf8proc_totitle(c);
+    return 1;
 }
 
 uint32_t cf_t__map_case(char out[12], uint32_t cp, cf_tcase how)
@@ -163,37 +84,15 @@ uint32_t cf_t__map_case(char out[12], uint32_t cp, cf_tcase how)
         out[0] = (char)cp;
         return 1;
     }
-    if (cp == 0x130 && how == CF_CASE_LOWER) {
-        return put(out, "i\xCC\x87");
+    utf8proc_int32_t to[FOLD_MAX];
+    size_t n = map_case(to, cp, how), at = 0;
+    for (size_t i = 0; i < n; i++) {
+        at += cf_utf8_encode(out + at, (uint32_t)to[i]);
     }
-    const special *s = how != CF_CASE_LOWER ? find_special(cp) : NULL;
-    if (s != NULL) {
-        return put(out, how == CF_CASE_UPPER   ? s->upper
-                        : how == CF_CASE_TITLE ? s->title
-                                               : s->fold);
-    }
-    utf8proc_int32_t c = (utf8proc_int32_t)cp;
-    switch (how) {
-    case CF_CASE_UPPER:
-        c = utf8proc_toupper(c);
-        break;
-    case CF_CASE_LOWER:
-        c = utf8proc_tolower(c);
-        break;
-    case CF_CASE_TITLE:
-        c = utf8proc_totitle(c);
-        break;
-    case CF_CASE_FOLD:
-        c = (utf8proc_int32_t)fold_simple(cp);
-        break;
-    }
-    return (uint32_t)cf_utf8_encode(out, (uint32_t)c);
+    return (uint32_t)at;
 }
 
-static utf8proc_category_t category(uint32_t cp)
-{
-    return utf8proc_category((utf8proc_int32_t)cp);
-}
+/* ---- classes ------------------------------------------------------------ */
 
 bool cf_t__is_space(uint32_t cp)
 {
