@@ -49,48 +49,71 @@ static uint32_t count_of(cf_schema *s, uint32_t ref, const char *key, uint32_t o
 
 /* ---- atoms of one type -------------------------------------------------- */
 
+typedef enum number_rule { LOWER, UPPER, FACTOR } number_rule;
+
+/* What a keyword of numbers says. */
+typedef struct number_keyword {
+    const char *name;
+    number_rule rule;
+    bool is_exclusive; /* in draft 4 a flag of the plain bound */
+    int draft;         /* the only one that has it; 0: all of them */
+} number_keyword;
+
+static const number_keyword number_table[] = {
+    {"minimum", LOWER, false, 0},     {"exclusiveMinimum", LOWER, true, 0},
+    {"maximum", UPPER, false, 0},     {"exclusiveMaximum", UPPER, true, 0},
+    {"multipleOf", FACTOR, false, 0}, {"divisibleBy", FACTOR, false, 3},
+};
+
+/* Narrows the atom to one side of `d`. */
+static void put_bound(cf_atom *a, const number_keyword *k, const cf_dec *d)
+{
+    const cf_dec **limit = k->rule == LOWER ? &a->lo : &a->hi;
+    bool *is_open = k->rule == LOWER ? &a->lo_open : &a->hi_open;
+    int c = *limit == NULL ? 1 : k->rule == LOWER ? cf_dec__cmp(d, *limit) : cf_dec__cmp(*limit, d);
+    if (c > 0 || (c == 0 && k->is_exclusive)) {
+        *limit = d;
+        *is_open = *is_open || k->is_exclusive;
+    }
+}
+
+static void put_factor(cf_schema *s, cf_atom *a, const cf_dec *d)
+{
+    const cf_dec **one = cf_schema_alloc(s, 1, sizeof *one);
+    if (one != NULL) {
+        *one = d;
+        a->factor = one;
+        a->n_factor = 1;
+    }
+}
+
 static void number_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
 {
     const cf_schema_ref r = s->ref[ref];
-    static const char *const keys[] = {"minimum",          "exclusiveMinimum", "maximum",
-                                       "exclusiveMaximum", "multipleOf",       "divisibleBy"};
-    for (int i = 0; i < 6; i++) {
-        const json_t *v = cf_schema__get(s, r.s, keys[i]);
-        if (v == NULL || (i == 5 && s->draft != 3)) {
+    for (size_t i = 0; i < sizeof number_table / sizeof number_table[0]; i++) {
+        const number_keyword *k = &number_table[i];
+        const json_t *v = cf_schema__get(s, r.s, k->name);
+        if (v == NULL || (k->draft != 0 && s->draft != k->draft)) {
             continue;
         }
-        if (json_is_boolean(v) && (i == 1 || i == 3)) {
-            if (json_is_true(v)) { /* draft 4: a flag for the plain bound */
-                *(i == 1 ? &a->lo_open : &a->hi_open) = true;
+        if (json_is_boolean(v) && k->is_exclusive) {
+            if (json_is_true(v)) {
+                *(k->rule == LOWER ? &a->lo_open : &a->hi_open) = true;
             }
             continue;
         }
         const cf_dec *d = json_is_number(v) ? cf_dec__from(s, v) : NULL;
         if (d == NULL) {
-            cf_schema_fail(s, r.path, "%s is not a number", keys[i]);
+            cf_schema_fail(s, r.path, "%s is not a number", k->name);
             return;
         }
-        if (i >= 4) {
-            const cf_dec **one = cf_schema_alloc(s, 1, sizeof *one);
-            if (one == NULL || d->neg || d->n_whole + d->n_frac == 0) {
-                cf_schema_fail(s, r.path, "%s is not positive", keys[i]);
-                return;
-            }
-            *one = d;
-            a->factor = one;
-            a->n_factor = 1;
-        } else if (i < 2) {
-            int c = a->lo != NULL ? cf_dec__cmp(d, a->lo) : 1;
-            if (c > 0 || (c == 0 && i == 1)) {
-                a->lo = d;
-                a->lo_open = a->lo_open || i == 1;
-            }
+        if (k->rule != FACTOR) {
+            put_bound(a, k, d);
+        } else if (d->neg || d->n_whole + d->n_frac == 0) {
+            cf_schema_fail(s, r.path, "%s is not positive", k->name);
+            return;
         } else {
-            int c = a->hi != NULL ? cf_dec__cmp(d, a->hi) : -1;
-            if (c < 0 || (c == 0 && i == 3)) {
-                a->hi = d;
-                a->hi_open = a->hi_open || i == 3;
-            }
+            put_factor(s, a, d);
         }
     }
 }
