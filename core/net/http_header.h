@@ -12,13 +12,9 @@
 
 #include "core/base/str.h"
 
-CF_BEGIN_DECLS
-
 /* Whether `line`, with or without its end, is the header `name`, which is in
  * lower case; *value is then what follows the colon, without white space
  * around it.  RFC 9112, section 5. */
 bool cf_http_header(cf_str line, const char *name, cf_str *value);
-
-CF_END_DECLS
 
 #endif

@@ -13,11 +13,8 @@
 #define CF_CORE_NET_SSE_H
 
 #include "core/base/buf.h"
-#include "core/base/decls.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
-
-CF_BEGIN_DECLS
 
 enum { CF_SSE_EVENT_MAX = 16 << 20 }; /* bytes of one event */
 
@@ -36,7 +33,5 @@ typedef cf_status (*cf_sse_fn)(cf_str data, void *ud, cf_error *err);
 /* CF_ELIMIT for an event over the limit, CF_ENOMEM, or what fn returned. */
 CF_MUST_USE cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn, void *ud,
                                   cf_error *err);
-
-CF_END_DECLS
 
 #endif
