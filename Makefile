@@ -342,7 +342,6 @@ build-tests: $(B)/confab $(CHECKED) $(if $(filter release,$(VARIANT)),$(PERF)) $
 # The summary line counts every case of every program.
 check: build-tests build/confab
 	@tests/tools/check_layers.sh
-	@tests/tools/test_check_layers.sh
 	@tests/tools/check_headers.sh
 	@tests/tools/check_calls.sh
 	@tests/tools/check_limits.py
@@ -432,7 +431,6 @@ lint-all: lint-text $(LINT)
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 lint-text:
 	@tests/tools/check_layers.sh
-	@tests/tools/test_check_layers.sh
 	@tests/tools/check_headers.sh
 	@tests/tools/check_docs.py
 	@tests/tools/check_calls.sh

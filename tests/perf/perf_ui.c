@@ -24,7 +24,7 @@
 #include "core/base/os.h"
 #include "storage/store.h"
 #include "tui/app/app.h"
-#include "tui/lab/lab_send.h"
+#include "tui/lab/talk/lab_send.h"
 
 enum {
     N_KEYS = 400,

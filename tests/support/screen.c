@@ -8,7 +8,7 @@
 #include "core/base/os.h"
 #include "tests/support/t.h"
 #include "tui/grid/theme.h"
-#include "tui/lab/lab_task.h"
+#include "tui/lab/state/lab_task.h"
 
 enum { WITHOUT_MAX = 4 };
 

@@ -23,9 +23,9 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_task.h"
-#include "tui/lab/lab_tools.h"
-#include "tui/lab/tool_desk.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/tools/lab_tools.h"
+#include "tui/lab/tools/tool_desk.h"
 #include "tui/sys/child.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "tui/grid/wrap.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_task.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_send.h"
 
 static void draw_views(const cf_app *app, cf_grid *g)
 {

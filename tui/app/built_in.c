@@ -5,7 +5,7 @@
 
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 
 bool cf_built_in_has(cf_app *app, cf_str name)
 {

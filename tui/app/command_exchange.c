@@ -14,9 +14,9 @@
 #include "core/base/os.h"
 #include "storage/exchange.h"
 #include "tui/app/command_file.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_task.h"
-#include "tui/lab/lab_undo.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_undo.h"
 #include "tui/sys/paths.h"
 
 enum { FLUSH_MS = 2000, NAME_MAX_CHARS = 40 };

@@ -13,8 +13,8 @@
 #include "tui/grid/grid_pixels.h"
 #include "tui/grid/grid_svg.h"
 #include "tui/image/png_write.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/study/report/report.h"
 #include "tui/sys/paths.h"
 

@@ -8,8 +8,8 @@
 
 #include "core/base/os.h"
 #include "templates/model_place.h"
-#include "tui/lab/lab_adapters.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_adapters.h"
+#include "tui/lab/talk/lab_conversation.h"
 
 size_t cf_models_here(void)
 {

@@ -3,7 +3,7 @@
  */
 #include "tui/app/command_system.h"
 
-#include "tui/lab/lab_system.h"
+#include "tui/lab/talk/lab_system.h"
 
 void cf_app_say_system(cf_app *app, size_t n_copied)
 {

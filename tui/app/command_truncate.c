@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/lab/lab_truncate.h"
+#include "tui/lab/talk/lab_truncate.h"
 
 /* "40", "40 turns" or "4000 tokens". */
 static bool read_limit(const char *arg, size_t *n, bool *by_tokens)

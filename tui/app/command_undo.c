@@ -7,9 +7,9 @@
 #include "core/base/os.h"
 #include "tui/app/template_file.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_template.h"
-#include "tui/lab/lab_undo.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_template.h"
+#include "tui/lab/talk/lab_undo.h"
 
 enum { TEMPLATE_MAX = 16 << 20 };
 

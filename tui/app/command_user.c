@@ -9,10 +9,10 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_task.h"
-#include "tui/lab/lab_template.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_template.h"
 #include "tui/sys/child.h"
 
 enum { OUTPUT_MAX = 4 << 20 };

@@ -2,7 +2,7 @@
  * config.c - a table of settings, and the three kinds of lines.
  */
 #include "tui/app/config.h"
-#include "tui/lab/reply_settings.h"
+#include "tui/lab/state/reply_settings.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -15,8 +15,8 @@
 #include "core/base/status.h"
 #include "tui/app/keymap.h"
 #include "tui/grid/theme.h"
-#include "tui/lab/defaults.h"
-#include "tui/lab/reply_settings.h"
+#include "tui/lab/state/defaults.h"
+#include "tui/lab/state/reply_settings.h"
 
 /* What the theme is made for. */
 typedef enum cf_ground {

@@ -11,7 +11,7 @@
 
 #include "core/base/os.h"
 #include "tui/app/app.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/sys/when.h"
 
 enum { LOG_MAX = 1 << 20 };

@@ -11,10 +11,10 @@
 #include "core/base/os.h"
 #include "storage/store.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_task.h"
-#include "tui/lab/lab_template.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/talk/lab_template.h"
 
 enum { EVERY_MS = 500, TEMPLATE_MAX = 16 << 20 };
 

@@ -13,9 +13,9 @@
 #include "tui/app/keepsakes.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_system.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_system.h"
+#include "tui/lab/tools/lab_tools.h"
 
 enum { NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */ };
 

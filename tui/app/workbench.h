@@ -7,8 +7,8 @@
 #define CF_TUI_APP_WORKBENCH_H
 
 #include "tui/app/app.h"
-#include "tui/lab/defaults.h"
 #include "tui/lab/start.h"
+#include "tui/lab/state/defaults.h"
 
 /* Runs it until the user quits.  Errors of the terminal, of the store, of
  * confabrc. */

@@ -16,7 +16,7 @@
 #include "core/base/status.h"
 #include "templates/open.h"
 #include "tui/cli/options.h"
-#include "tui/lab/reply_settings.h"
+#include "tui/lab/state/reply_settings.h"
 #include "tui/sys/color.h"
 #include "tui/sys/out.h"
 

@@ -3,8 +3,8 @@
  */
 #include "tui/cli/cli_recorded.h"
 
-#include "tui/lab/run_options.h"
-#include "tui/lab/server_prompt.h"
+#include "tui/lab/prompt/server_prompt.h"
+#include "tui/lab/reply/run_options.h"
 #include "tui/study/ask/study_case.h"
 
 const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)

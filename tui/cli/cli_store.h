@@ -7,7 +7,7 @@
 #include "core/base/json_writer.h"
 #include "storage/store.h"
 #include "tui/cli/cli.h"
-#include "tui/lab/open_store.h"
+#include "tui/lab/state/open_store.h"
 
 /* Opens it; says on standard error when it can only be read. */
 CF_MUST_USE cf_status cf_cli_open_store(cf_store **out, const cf_cli *cli, uint32_t flags,

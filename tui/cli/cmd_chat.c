@@ -14,9 +14,9 @@
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/open_store.h"
-#include "tui/lab/saved.h"
 #include "tui/lab/start.h"
+#include "tui/lab/state/open_store.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/sys/paths.h"
 
 enum {

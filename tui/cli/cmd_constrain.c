@@ -12,7 +12,7 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/constrain_bench.h"
-#include "tui/lab/byte_set.h"
+#include "tui/lab/tokens/byte_set.h"
 #include "tui/sys/out.h"
 
 typedef struct constrain {

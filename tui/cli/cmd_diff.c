@@ -16,7 +16,7 @@
 #include "tui/cli/diff_text.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/render_media.h"
-#include "tui/lab/diff_pair.h"
+#include "tui/lab/prompt/diff_pair.h"
 #include "tui/sys/out.h"
 
 enum { CONTEXT_MAX = 256 << 20, DEFAULT_CONTEXT = 3, DEFAULT_WIDTH = 120, DEFAULT_TOKENS = 128 };

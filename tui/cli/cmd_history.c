@@ -11,7 +11,7 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/history_truncate.h"
-#include "tui/lab/run_options.h"
+#include "tui/lab/reply/run_options.h"
 #include "tui/sys/out.h"
 
 typedef struct history {

@@ -10,7 +10,7 @@
 #include "templates/open.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/mcp_open.h"
-#include "tui/lab/tool_cost.h"
+#include "tui/lab/tools/tool_cost.h"
 #include "tui/sys/out.h"
 
 enum { LOG_STEP = 256 };

@@ -16,9 +16,9 @@
 #include "tui/cli/render_mask.h"
 #include "tui/cli/render_media.h"
 #include "tui/cli/render_server.h"
-#include "tui/lab/context_text.h"
-#include "tui/lab/ledger.h"
-#include "tui/lab/server_prompt.h"
+#include "tui/lab/prompt/context_text.h"
+#include "tui/lab/prompt/ledger.h"
+#include "tui/lab/prompt/server_prompt.h"
 #include "tui/sys/out.h"
 
 typedef struct render_job {

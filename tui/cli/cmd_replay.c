@@ -22,7 +22,7 @@
 #include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/replay_media.h"
-#include "tui/lab/run_options.h"
+#include "tui/lab/reply/run_options.h"
 #include "tui/sys/out.h"
 
 enum { N_TOP = 5, NOTE_MAX = 6 };

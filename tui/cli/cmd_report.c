@@ -6,8 +6,8 @@
 #include "core/base/os.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
-#include "tui/lab/run_options.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/reply/run_options.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/study/report/report.h"
 
 typedef struct report {

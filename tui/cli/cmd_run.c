@@ -28,7 +28,7 @@
 #include "tui/cli/run_json.h"
 #include "tui/cli/sampler_options.h"
 #include "tui/demo/demo_serve.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/sys/out.h"
 
 enum { PROMPT_MAX = 64 << 20 };

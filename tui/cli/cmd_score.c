@@ -10,7 +10,7 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/cli.h"
 #include "tui/cli/json_text.h"
-#include "tui/lab/server_prompt.h"
+#include "tui/lab/prompt/server_prompt.h"
 
 enum { TEXT_MAX = 64 << 20 };
 

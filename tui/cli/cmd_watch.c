@@ -9,8 +9,8 @@
 #include "tui/cli/cli.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
-#include "tui/lab/breakpoint.h"
-#include "tui/lab/open_store.h"
+#include "tui/lab/state/open_store.h"
+#include "tui/lab/watch/breakpoint.h"
 #include "tui/sys/out.h"
 
 static cf_status print_all(const cf_cli *cli, cf_store *store, uint32_t limit, cf_error *err)

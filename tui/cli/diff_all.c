@@ -12,8 +12,8 @@
 #include "tui/cli/cli_store.h"
 #include "tui/cli/json_text.h"
 #include "tui/cli/progress.h"
-#include "tui/lab/diff_queue.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/compare/diff_queue.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/sys/out.h"
 
 /* A line that waits for its sums. */

@@ -8,7 +8,7 @@
 #define CF_TUI_CLI_DIFF_ALL_H
 
 #include "tui/cli/cli.h"
-#include "tui/lab/diff_pair.h"
+#include "tui/lab/prompt/diff_pair.h"
 
 typedef struct cf_diff_all {
     const cf_cli *cli;

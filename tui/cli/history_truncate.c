@@ -13,9 +13,9 @@
 #include "core/base/json_writer.h"
 #include "core/base/safe_text.h"
 #include "tui/cli/cli_store.h"
-#include "tui/lab/keep_reply.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/reply/keep_reply.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/saved.h"
 
 enum { WORDS = 60 };
 

@@ -9,8 +9,8 @@
 #include "core/base/arena.h"
 #include "storage/store.h"
 #include "tui/cli/cli_store.h"
-#include "tui/lab/keep_reply.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/reply/keep_reply.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/sys/out.h"
 
 struct cf_keep {

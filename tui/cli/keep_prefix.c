@@ -4,7 +4,7 @@
 #include "tui/cli/keep_prefix.h"
 
 #include "core/base/alloc.h"
-#include "tui/lab/open_store.h"
+#include "tui/lab/state/open_store.h"
 
 cf_opt cf_keep_prefix_option(cf_keep_prefix *k)
 {

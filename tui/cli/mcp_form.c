@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "tui/lab/form.h"
+#include "tui/lab/tools/form.h"
 #include "tui/sys/out.h"
 
 static void put(cf_str text)

@@ -8,7 +8,7 @@
 #define CF_TUI_CLI_MCP_OPEN_H
 
 #include "tui/cli/cli.h"
-#include "tui/lab/servers.h"
+#include "tui/lab/tools/servers.h"
 
 typedef struct cf_mcp_opened {
     /* given */

@@ -4,7 +4,7 @@
  */
 #include "tui/cli/render_media.h"
 
-#include "tui/lab/context_text.h"
+#include "tui/lab/prompt/context_text.h"
 #include "tui/sys/out.h"
 
 #include "templates/chat_template.h"

@@ -6,7 +6,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "tui/cli/json_text.h"
-#include "tui/lab/server_prompt.h"
+#include "tui/lab/prompt/server_prompt.h"
 #include "tui/sys/out.h"
 
 typedef struct server_render {

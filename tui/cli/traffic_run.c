@@ -14,8 +14,8 @@
 #include "templates/open.h"
 #include "tui/cli/cli_store.h"
 #include "tui/cli/exchange_line.h"
-#include "tui/lab/open_store.h"
-#include "tui/lab/slots_file.h"
+#include "tui/lab/state/open_store.h"
+#include "tui/lab/watch/slots_file.h"
 #include "tui/sys/out.h"
 
 /* All of it together ends within ten seconds, whatever the disk does. */

@@ -8,12 +8,12 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/demo/demo_impl.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_task.h"
-#include "tui/lab/lab_tools.h"
-#include "tui/lab/lab_undo.h"
-#include "tui/lab/tool_model.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/talk/lab_undo.h"
+#include "tui/lab/tools/lab_tools.h"
+#include "tui/lab/tools/tool_model.h"
 
 /* A step of the tools: who works on what, and what is said about it. */
 typedef struct step {

@@ -13,8 +13,8 @@
 #include "storage/store.h"
 #include "tui/demo/demo_notes.h"
 #include "tui/demo/demo_serve.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
 
 enum { TREES = 4, TURNS_MAX = 16, REPLY_MAX = 120 };
 

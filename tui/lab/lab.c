@@ -5,7 +5,7 @@
 #include "tui/lab/lab.h"
 
 #include "core/base/alloc.h"
-#include "tui/lab/lab_impl.h"
+#include "tui/lab/state/lab_impl.h"
 
 cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store, cf_error *err)
 {

@@ -26,7 +26,7 @@
 #define CF_TUI_LAB_LAB_H
 
 #include "core/api/conversation.h"
-#include "tui/lab/reply_settings.h"
+#include "tui/lab/state/reply_settings.h"
 
 typedef struct cf_lab cf_lab;
 typedef struct cf_store cf_store;

@@ -12,9 +12,9 @@
 #include "storage/store.h"
 #include "tui/app/app.h"
 #include "tui/grid/wrap.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/turn_map.h"
-#include "tui/lab/turn_tree.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/talk/turn_map.h"
+#include "tui/lab/talk/turn_tree.h"
 #include "tui/view/chat_images.h"
 
 enum { CF_CHAT_RATE_TOKENS = 8 }; /* the fewest whose speed is shown */

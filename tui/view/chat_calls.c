@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_tools.h"
-#include "tui/lab/tool_model.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/tools/lab_tools.h"
+#include "tui/lab/tools/tool_model.h"
 #include "tui/view/chat.h"
 
 /* Whether a reply may have calls: no parser finds one without these. */

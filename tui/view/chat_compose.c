@@ -7,10 +7,10 @@
  */
 #include "tui/app/command_system.h"
 #include "tui/app/editor.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_system.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/talk/lab_system.h"
 #include "tui/view/chat.h"
 
 /* What the prompt takes of the context, at the right of the box's upper line,

@@ -6,7 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/chat.h"
 #include "tui/widget/pager.h"
 

@@ -10,8 +10,8 @@
 #include "core/api/engine.h"
 #include "core/api/session.h"
 #include "core/api/tokenizer.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/chat.h"
 
 enum {

@@ -7,9 +7,9 @@
  * second.
  */
 #include "core/base/os.h"
-#include "tui/lab/keep_reply.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/reply/keep_reply.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/chat.h"
 
 enum { LONG_DRAFT = 8192, LONG_US = 1000000 };

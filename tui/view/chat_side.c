@@ -2,10 +2,10 @@
  * chat_side.c - the panes next to the transcript: the tree of turns and the figures of
  * the session.
  */
-#include "tui/lab/lab_constraint.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_constraint.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/view/chat.h"
 #include "tui/widget/note.h"
 

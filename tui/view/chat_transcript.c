@@ -11,9 +11,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_system.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_system.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/sys/when.h"
 #include "tui/view/chat.h"
 #include "tui/widget/pager.h"

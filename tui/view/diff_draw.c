@@ -7,7 +7,7 @@
 
 #include "templates/builtin.h"
 #include "tui/grid/wrap.h"
-#include "tui/lab/lab_template.h"
+#include "tui/lab/talk/lab_template.h"
 #include "tui/view/view_diff.h"
 
 typedef cf_diff_piece piece;

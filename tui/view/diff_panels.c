@@ -10,7 +10,7 @@
 
 #include "core/base/utf8.h"
 #include "tui/grid/wrap.h"
-#include "tui/lab/lab_lint.h"
+#include "tui/lab/prompt/lab_lint.h"
 #include "tui/view/caps_table.h"
 #include "tui/view/view_diff.h"
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "tui/app/command_file.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_undo.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_undo.h"
 #include "tui/view/library.h"
 
 /* The ticked conversations, or else the one under the cursor. */

@@ -7,7 +7,7 @@
 
 #include "core/base/safe_text.h"
 #include "tui/grid/wrap.h"
-#include "tui/lab/lab_lint.h"
+#include "tui/lab/prompt/lab_lint.h"
 
 enum {
     EXPLAINED = 5, /* lines for one finding */

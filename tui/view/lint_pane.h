@@ -8,7 +8,7 @@
 #define CF_TUI_VIEW_LINT_PANE_H
 
 #include "tui/grid/grid.h"
-#include "tui/lab/lab_lint.h"
+#include "tui/lab/prompt/lab_lint.h"
 #include "tui/widget/list.h"
 
 /* A row of the list that can be clicked: the `what` of its spot. */

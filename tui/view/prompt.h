@@ -8,8 +8,8 @@
 #define CF_TUI_VIEW_PROMPT_H
 
 #include "tui/app/app.h"
-#include "tui/lab/lab_lint.h"
-#include "tui/lab/prompt_model.h"
+#include "tui/lab/prompt/lab_lint.h"
+#include "tui/lab/prompt/prompt_model.h"
 #include "tui/widget/list.h"
 
 typedef enum cf_prompt_focus {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/base/safe_text.h"
-#include "tui/lab/lab_lint.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_template.h"
+#include "tui/lab/prompt/lab_lint.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_template.h"
 #include "tui/view/lint_pane.h"
 #include "tui/view/prompt.h"
 #include "tui/widget/note.h"

@@ -16,7 +16,7 @@
 #include "templates/builtin.h"
 #include "templates/model_beside.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_template.h"
+#include "tui/lab/talk/lab_template.h"
 
 /* Texts as they come; of[i] is the first one of the same name. */
 typedef struct gathering {

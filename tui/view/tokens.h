@@ -8,9 +8,9 @@
 #define CF_TUI_VIEW_TOKENS_H
 
 #include "tui/app/app.h"
-#include "tui/lab/lab_reply.h"
-#include "tui/lab/token_study.h"
-#include "tui/lab/token_worst.h"
+#include "tui/lab/reply/lab_reply.h"
+#include "tui/lab/tokens/token_study.h"
+#include "tui/lab/tokens/token_worst.h"
 
 typedef enum cf_tokens_focus {
     CF_ON_TOKENS,

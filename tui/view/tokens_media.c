@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/api/media.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/media_view.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/note.h"

@@ -9,7 +9,7 @@
 
 #include "core/api/loop.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_reply.h"
+#include "tui/lab/reply/lab_reply.h"
 #include "tui/view/influence_keys.h"
 #include "tui/view/tokens.h"
 #include "tui/widget/bar.h"

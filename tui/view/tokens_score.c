@@ -2,8 +2,8 @@
  * tokens_score.c - the Tokens view: probabilities for a reply that came
  * without any.
  */
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/reply_score.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/tokens/reply_score.h"
 #include "tui/view/tokens.h"
 
 /* The reply that can be given tokens: the one that Chat's cursor is on, or the

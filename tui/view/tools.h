@@ -10,9 +10,9 @@
 #define CF_TUI_VIEW_TOOLS_H
 
 #include "tui/app/app.h"
-#include "tui/lab/lab_tools.h"
-#include "tui/lab/server_bench.h"
-#include "tui/lab/tool_model.h"
+#include "tui/lab/tools/lab_tools.h"
+#include "tui/lab/tools/server_bench.h"
+#include "tui/lab/tools/tool_model.h"
 #include "tui/widget/list.h"
 
 /* The prompt with an answer that has not been given yet. */

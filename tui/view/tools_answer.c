@@ -9,10 +9,10 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/app/built_in.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_task.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/view/tools.h"
 
 /* ---- messages ----------------------------------------------------------- */

@@ -7,8 +7,8 @@
 
 #include "core/base/alloc.h"
 #include "tui/app/editor.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/view/tools.h"
 
 /* The text that is edited: the arguments, a member a line, or the bytes of a

@@ -10,9 +10,9 @@
 
 #include "core/base/edit_distance.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/view/tools.h"
 
 enum { DEPTH_MAX = 64, NAME_MAX_BYTES = CF_EDIT_DISTANCE_MAX + 1 };

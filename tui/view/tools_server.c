@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/view/tools.h"
 
 enum { ROUNDS_MAX = 25 };

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/view/tools.h"
 
 const char *const cf_tools__titles[CF_STAGE_COUNT] = {"1 Raw reply", "2 Parsed", "3 Validation",

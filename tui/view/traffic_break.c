@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "storage/store.h"
 #include "tui/app/editor.h"
-#include "tui/lab/breakpoint.h"
+#include "tui/lab/watch/breakpoint.h"
 
 /* The folder beside the history; false without one. */
 static bool folder_of(cf_app *app, cf_buf *out)

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/kept_template.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_template.h"
+#include "tui/lab/prompt/kept_template.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/talk/lab_template.h"
 #include "tui/view/moves.h"
 #include "tui/view/view_diff.h"
 #include "tui/widget/pager.h"

@@ -8,10 +8,10 @@
 
 #include "tui/app/app.h"
 #include "tui/grid/cluster.h"
-#include "tui/lab/diff_likely.h"
-#include "tui/lab/diff_model.h"
-#include "tui/lab/diff_run.h"
-#include "tui/lab/diff_survey.h"
+#include "tui/lab/compare/diff_likely.h"
+#include "tui/lab/compare/diff_model.h"
+#include "tui/lab/compare/diff_run.h"
+#include "tui/lab/compare/diff_survey.h"
 #include "tui/lab/lab.h"
 #include "tui/widget/list.h"
 

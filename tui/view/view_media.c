@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/media_view.h"
 #include "tui/view/moves.h"
 #include "tui/widget/list.h"

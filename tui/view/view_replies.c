@@ -15,7 +15,7 @@
 #include "core/base/utf8.h"
 #include "templates/template_diff.h"
 #include "tui/grid/wrap.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/moves.h"
 #include "tui/view/replies.h"
 #include "tui/view/tokens.h"

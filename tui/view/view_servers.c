@@ -14,7 +14,7 @@
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "tui/app/command_servers.h"
-#include "tui/lab/form.h"
+#include "tui/lab/tools/form.h"
 #include "tui/view/moves.h"
 #include "tui/widget/list.h"
 #include "tui/widget/note.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "tui/app/app.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/study/sweep/sweep_output.h"
 #include "tui/study/sweep/sweep_table.h"
 #include "tui/view/moves.h"

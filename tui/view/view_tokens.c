@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_task.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
 #include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
 #include "tui/view/tokens.h"

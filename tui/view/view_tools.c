@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_task.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/tools/lab_tools.h"
 #include "tui/view/influence_keys.h"
 #include "tui/view/moves.h"
 #include "tui/view/tools.h"

@@ -13,12 +13,12 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/lab/diff_likely.h"
-#include "tui/lab/diff_model.h"
-#include "tui/lab/diff_run.h"
-#include "tui/lab/diff_survey.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
+#include "tui/lab/compare/diff_likely.h"
+#include "tui/lab/compare/diff_model.h"
+#include "tui/lab/compare/diff_run.h"
+#include "tui/lab/compare/diff_survey.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
 
 static const char template_b[] =
     "{%- for m in messages %}{{- '[' + m.role + '] ' + m.content + '\n' }}"

@@ -25,7 +25,7 @@
 #include "tests/support/store_dir.h"
 #include "tui/app/workbench.h"
 #include "tui/cli/cli.h"
-#include "tui/lab/lab_task.h"
+#include "tui/lab/state/lab_task.h"
 
 enum { WORDS_MAX = 12, KEYS_MAX = 12, RUNS_MAX = T_IS_SLOW ? 12 : 60 };
 

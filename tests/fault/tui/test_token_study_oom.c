@@ -4,10 +4,10 @@
 
 #include "tests/support/fault.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/lab/lab_constraint.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/token_study.h"
+#include "tui/lab/talk/lab_constraint.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/tokens/token_study.h"
 
 typedef struct desk {
     void *bytes;

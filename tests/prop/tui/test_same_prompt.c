@@ -19,11 +19,11 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/store_gen.h"
 #include "tests/support/t.h"
-#include "tui/lab/diff_model.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
-#include "tui/lab/lab_send.h"
-#include "tui/lab/lab_tools.h"
+#include "tui/lab/compare/diff_model.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/lab/tools/lab_tools.h"
 
 enum { OWN = 140, EXPORTED = 30, MIN_CHECKED = 300, SHOWN_EACH = 8 };
 

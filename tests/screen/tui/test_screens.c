@@ -31,7 +31,7 @@
 #include "tui/demo/demo_serve.h"
 #include "tui/demo/examples.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_task.h"
+#include "tui/lab/state/lab_task.h"
 
 static const char folder[] = "tests/screen";
 

@@ -5,8 +5,8 @@
 #include "tests/support/drive.h"
 #include "tests/support/t.h"
 #include "tui/app/app.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_prompt.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
 
 typedef struct fixture {
     json_t *script;

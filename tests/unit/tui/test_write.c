@@ -13,7 +13,7 @@
 #include "tests/support/t.h"
 #include "tui/app/app.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_send.h"
+#include "tui/lab/talk/lab_send.h"
 
 static const char source[] = "{% for m in messages %}{{ m.content }}\n"
                              "{% endfor %}";

@@ -9,7 +9,7 @@
 
 #include "core/api/http_once.h"
 #include "core/base/alloc.h"
-#include "tui/lab/breakpoint.h"
+#include "tui/lab/watch/breakpoint.h"
 
 cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream, cf_recorder *recorder,
                         cf_error *err)

@@ -20,7 +20,7 @@
 #include "core/base/alloc.h"
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
-#include "tui/lab/live_file.h"
+#include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/record_impl.h"
 
 enum {

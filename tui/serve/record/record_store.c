@@ -12,7 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/json_writer.h"
-#include "tui/lab/live_file.h"
+#include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/path_key.h"
 #include "tui/serve/record/record_impl.h"
 

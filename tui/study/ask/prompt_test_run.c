@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/context_text.h"
+#include "tui/lab/prompt/context_text.h"
 #include "tui/study/ask/prompt_test.h"
 
 typedef struct run {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/study/ask/predicate.h"
 
 cf_study_engine cf_study_engine_of(const cf_opened *o)

@@ -7,7 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/study/influence/parts.h"
 
 typedef struct job {

@@ -9,7 +9,7 @@
 #ifndef CF_TUI_STUDY_INFLUENCE_INFLUENCE_TASK_H
 #define CF_TUI_STUDY_INFLUENCE_INFLUENCE_TASK_H
 
-#include "tui/lab/lab_task.h"
+#include "tui/lab/state/lab_task.h"
 #include "tui/study/influence/influence.h"
 
 enum { CF_SHADES = 4 };

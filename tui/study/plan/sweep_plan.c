@@ -9,7 +9,7 @@
 #include "core/api/reply_options.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/study/plan/sweep_words.h"
 
 enum { TOKENS_DEFAULT = 256 };

@@ -17,9 +17,9 @@
 #include "core/api/engine.h"
 #include "storage/store.h"
 #include "templates/template_diff.h"
-#include "tui/lab/lab_reply.h"
-#include "tui/lab/prompt_model.h"
-#include "tui/lab/tool_model.h"
+#include "tui/lab/prompt/prompt_model.h"
+#include "tui/lab/reply/lab_reply.h"
+#include "tui/lab/tools/tool_model.h"
 #include "tui/study/influence/influence.h"
 
 /* Everything is borrowed and outlives the facts. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/reply_reading.h"
+#include "tui/lab/tokens/reply_reading.h"
 #include "tui/study/report/report_impl.h"
 
 /* Failures that end the report. */

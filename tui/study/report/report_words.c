@@ -8,7 +8,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/study/report/report_impl.h"
 
 /* ---- figures ------------------------------------------------------------ */

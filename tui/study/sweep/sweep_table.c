@@ -9,8 +9,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/json_writer.h"
-#include "tui/lab/lab_conversation.h"
-#include "tui/lab/lab_task.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
 
 /* ---- on the worker's thread --------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/lab/run_options.h"
+#include "tui/lab/reply/run_options.h"
 
 /* The id of the token that ends a reply: where the seed is fresh it is never
  * chosen, so that every reply has its whole length. */

@@ -9,7 +9,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/demo/examples.h"
-#include "tui/lab/lab_conversation.h"
+#include "tui/lab/talk/lab_conversation.h"
 
 static cf_store *open_store(const char *path, uint32_t flags)
 {

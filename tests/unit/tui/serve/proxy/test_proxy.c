@@ -16,7 +16,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
-#include "tui/lab/live_file.h"
+#include "tui/lab/watch/live_file.h"
 #include "tui/serve/proxy/proxy.h"
 #include "tui/serve/proxy/replay.h"
 

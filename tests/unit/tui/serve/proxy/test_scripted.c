@@ -11,7 +11,7 @@
 #include "tests/support/http_ask.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tui/lab/breakpoint.h"
+#include "tui/lab/watch/breakpoint.h"
 #include "tui/serve/proxy/proxy.h"
 #include "tui/serve/proxy/scripted.h"
 

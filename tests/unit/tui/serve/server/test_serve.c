@@ -13,7 +13,7 @@
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
 #include "tests/support/tiny_vision.h"
-#include "tui/lab/slots_file.h"
+#include "tui/lab/watch/slots_file.h"
 #include "tui/serve/server/serve.h"
 
 typedef struct fixture {

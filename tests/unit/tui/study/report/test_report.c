@@ -12,7 +12,7 @@
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tui/demo/examples.h"
-#include "tui/lab/saved.h"
+#include "tui/lab/talk/saved.h"
 #include "tui/page/report_text.h"
 #include "tui/study/report/report.h"
 

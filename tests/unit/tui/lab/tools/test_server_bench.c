@@ -1,0 +1,266 @@
+/*
+ * test_server_bench.c - the tool servers of the workbench, with the scripted
+ * server and a small random model: what is declared, counted, approved,
+ * called and asked.
+ */
+#include <poll.h>
+#include <pthread.h>
+
+#include "core/base/os.h"
+#include "storage/store.h"
+#include "tests/support/store_dir.h"
+#include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/tools/lab_tools.h"
+#include "tui/lab/tools/server_bench.h"
+
+typedef struct desk {
+    void *bytes;
+    cf_engine *engine;
+    cf_backend *backend;
+    cf_store *store;
+    cf_lab *lab;
+    cf_server_bench *bench;
+    cf_buf notice;
+} desk;
+
+static void set_up(desk *d, const char *db)
+{
+    cf_error err;
+    size_t n;
+    const cf_engine_options o = {.n_threads = 1, .kernel_set = "ref"};
+    const cf_core_options core = {.renderer = cf_renderer_plain()};
+    const cf_store_options store = {.flags = CF_STORE_CREATE};
+    memset(d, 0, sizeof *d);
+    d->bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
+    T_OK(cf_engine_open_memory(&d->engine, d->bytes, n, &o, &err), err);
+    T_OK(cf_backend_core_new(&d->backend, d->engine, &core, &err), err);
+    T_OK(cf_store_open(&d->store, store_dir_file(db), &store, &err), err);
+    const cf_lab_engine e = {.backend = d->backend,
+                             .engine = d->engine,
+                             .tokenizer = cf_engine_tokenizer(d->engine),
+                             .template_name = "plain"};
+    T_OK(cf_lab_new(&d->lab, &e, d->store, &err), err);
+    T_OK(cf_server_bench_new(&d->bench, d->lab, d->store, &err), err);
+}
+
+static void tear_down(desk *d)
+{
+    cf_server_bench_free(d->bench);
+    cf_lab_free(d->lab);
+    cf_backend_free(d->backend);
+    cf_engine_close(d->engine);
+    cf_tiny_free(d->bytes);
+    cf_store_close(d->store);
+    cf_buf_deinit(&d->notice);
+}
+
+static void add(desk *d, const char *name, const char *mode)
+{
+    cf_error err;
+    json_t *c = json_pack("{s:s, s:[s,s,s]}", "name", name, "command", "python3",
+                          "tests/data/mcp/scripted.py", mode);
+    T_OK(cf_server_bench_add(d->bench, c, &err), err);
+    json_decref(c);
+}
+
+/* One round of what the interface does. */
+static void step(desk *d)
+{
+    cf_error err;
+    (void)cf_server_bench_poll(d->bench, &d->notice);
+    (void)cf_lab_poll(d->lab, &err);
+    poll(NULL, 0, 5);
+}
+
+static void wait_for(desk *d, size_t i, cf_bench_state state)
+{
+    for (int k = 0; k < 6000; k++) {
+        step(d);
+        if (cf_server_bench_at(d->bench, i).state == state) {
+            step(d);
+            cf_error err;
+            cf_lab_settle(d->lab, &err);
+            (void)cf_server_bench_poll(d->bench, &d->notice);
+            return;
+        }
+    }
+    fail_msg("server %zu does not get to state %d", i, (int)state);
+}
+
+static size_t n_declared(const desk *d)
+{
+    size_t n = 0;
+    if (cf_lab_tools(d->lab) != NULL) {
+        (void)cf_tool_set_items(cf_lab_tools(d->lab), &n);
+    }
+    return n;
+}
+
+static void test_server_bench__switches(void **state)
+{
+    (void)state;
+    desk d;
+    size_t i;
+    cf_str tool;
+    set_up(&d, "switch.db");
+    add(&d, "one", "plain");
+    add(&d, "two", "pages");
+    step(&d);
+    assert_int_equal(cf_server_bench_at(d.bench, 0).state, CF_BENCH_ASKED);
+    assert_int_equal(n_declared(&d), 0); /* nothing has been started */
+    cf_server_bench_start(d.bench, 0);
+    cf_server_bench_start(d.bench, 1);
+    wait_for(&d, 0, CF_BENCH_READY);
+    wait_for(&d, 1, CF_BENCH_READY);
+    assert_int_equal(n_declared(&d), 4);
+    assert_true(cf_server_bench_find(d.bench, cf_str_from("b"), &i, &tool));
+    assert_int_equal(i, 1);
+    cf_server_bench_switch(d.bench, 1, cf_str_from("b"));
+    step(&d);
+    assert_int_equal(n_declared(&d), 3);
+    assert_false(cf_server_bench_find(d.bench, cf_str_from("b"), &i, &tool));
+    cf_server_bench_switch(d.bench, 1, cf_str_from(""));
+    step(&d);
+    assert_int_equal(n_declared(&d), 1);
+    cf_server_bench_switch(d.bench, 1, cf_str_from(""));
+    cf_server_bench_stop(d.bench, 0);
+    wait_for(&d, 0, CF_BENCH_STOPPED);
+    assert_int_equal(n_declared(&d), 2); /* b is still off */
+    tear_down(&d);
+}
+
+static void test_server_bench__approvals(void **state)
+{
+    (void)state;
+    desk d;
+    const cf_str echo = cf_str_from("echo");
+    set_up(&d, "approve.db");
+    add(&d, "one", "plain");
+    cf_server_bench_start(d.bench, 0);
+    wait_for(&d, 0, CF_BENCH_READY);
+    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
+    cf_server_bench_approve(d.bench, 0, echo, CF_BENCH_ONCE);
+    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
+    cf_server_bench_approve(d.bench, 0, echo, CF_BENCH_CONVERSATION);
+    assert_true(cf_server_bench_may_call(d.bench, 0, echo));
+    cf_lab_new_conv(d.lab);
+    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
+    cf_server_bench_approve(d.bench, 0, echo, CF_BENCH_FOR_GOOD);
+    tear_down(&d);
+    set_up(&d, "approve.db"); /* another start of the program */
+    add(&d, "one", "plain");
+    cf_server_bench_start(d.bench, 0);
+    wait_for(&d, 0, CF_BENCH_READY);
+    assert_true(cf_server_bench_may_call(d.bench, 0, echo));
+    tear_down(&d);
+    set_up(&d, "approve.db"); /* the same name, another command and tool */
+    add(&d, "one", "changed");
+    cf_server_bench_start(d.bench, 0);
+    wait_for(&d, 0, CF_BENCH_READY);
+    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
+    assert_int_equal(n_declared(&d), 0); /* off until it is accepted */
+    cf_buf diff = CF_BUF_INIT;
+    cf_server_bench_difference(d.bench, 0, 0, &diff);
+    assert_non_null(strstr(cf_buf_cstr(&diff), "Sends it to a stranger"));
+    cf_buf_deinit(&diff);
+    cf_server_bench_accept(d.bench, 0, 0);
+    step(&d);
+    assert_int_equal(n_declared(&d), 1);
+    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
+    tear_down(&d);
+}
+
+/* A call on a thread of its own, as a task makes it. */
+typedef struct calling {
+    desk *d;
+    cf_buf text;
+    cf_status st;
+    cf_error err;
+    cf_cancel cancel;
+    atomic_bool is_over;
+} calling;
+
+static void *make_call(void *arg)
+{
+    calling *c = arg;
+    json_t *arguments = json_pack("{s:s}", "text", "hi");
+    c->st = cf_server_bench_call(c->d->bench, 0, cf_str_from("echo"), arguments, 20000, &c->cancel,
+                                 &c->text, &c->err);
+    json_decref(arguments);
+    atomic_store(&c->is_over, true);
+    return NULL;
+}
+
+/* Calls echo; a question is answered with `answer` (taken), or the call is
+ * stopped when that is NULL. */
+static void call(desk *d, calling *c, json_t *answer)
+{
+    pthread_t thread;
+    memset(c, 0, sizeof *c);
+    c->d = d;
+    assert_int_equal(pthread_create(&thread, NULL, make_call, c), 0);
+    while (!atomic_load(&c->is_over)) {
+        cf_str server;
+        step(d);
+        json_t *q = cf_server_bench_question(d->bench, &server);
+        if (q != NULL && answer != NULL) {
+            T_TEXT(server.p, server.n, "asks");
+            cf_server_bench_answer(d->bench, json_incref(answer));
+        } else if (q != NULL) {
+            atomic_store(&c->cancel, true);
+        }
+        json_decref(q);
+    }
+    pthread_join(thread, NULL);
+    json_decref(answer);
+}
+
+static void test_server_bench__calls(void **state)
+{
+    (void)state;
+    desk d;
+    calling c;
+    set_up(&d, "calls.db");
+    add(&d, "dies", "dies");
+    cf_server_bench_start(d.bench, 0);
+    wait_for(&d, 0, CF_BENCH_READY);
+    for (int i = 0; i < 2; i++) { /* the second call starts it again */
+        call(&d, &c, NULL);
+        assert_int_equal(c.st, CF_EIO);
+        assert_non_null(strstr(c.err.text, "out of luck"));
+        cf_buf_deinit(&c.text);
+    }
+    tear_down(&d);
+}
+
+static void test_server_bench__questions(void **state)
+{
+    (void)state;
+    desk d;
+    calling c;
+    set_up(&d, "asks.db");
+    add(&d, "asks", "elicits");
+    cf_server_bench_start(d.bench, 0);
+    wait_for(&d, 0, CF_BENCH_READY);
+    call(&d, &c, json_pack("{s:s, s:{s:s}}", "action", "accept", "content", "name", "Ada"));
+    T_OK(c.st, c.err);
+    assert_non_null(strstr(cf_buf_cstr(&c.text), "\"name\": \"Ada\""));
+    cf_buf_deinit(&c.text);
+    call(&d, &c, NULL);
+    assert_int_equal(c.st, CF_ECANCELLED);
+    cf_buf_deinit(&c.text);
+    tear_down(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_bench__switches),
+        cmocka_unit_test(test_server_bench__approvals),
+        cmocka_unit_test(test_server_bench__calls),
+        cmocka_unit_test(test_server_bench__questions),
+    };
+    return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
+}

@@ -1,0 +1,318 @@
+/*
+ * lab_lint.c - templates linted on a thread of their own, the last few results
+ * kept; and the variables of the template in use.
+ *
+ * Always true:
+ *   1. While linter.job points at a slot, that slot is the thread's.
+ *   2. A slot with is_made does not change until its source is replaced.
+ */
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "tui/lab/state/lab_impl.h"
+
+void cf_lab__linter_init(cf_lab *lab)
+{
+    cf_lab_linter *d = &lab->linter;
+    cf_runner_init(&d->runner, lab);
+    for (size_t i = 0; i < CF_LAB_LINTED; i++) {
+        cf_arena_init(&d->slot[i].arena, 0);
+    }
+}
+
+void cf_lab__linter_deinit(cf_lab *lab)
+{
+    cf_lab_linter *d = &lab->linter;
+    cf_runner_deinit(&d->runner);
+    for (size_t i = 0; i < CF_LAB_LINTED; i++) {
+        cf_buf_deinit(&d->slot[i].source);
+        cf_arena_deinit(&d->slot[i].arena);
+    }
+    cf_buf_deinit(&d->bos);
+    cf_buf_deinit(&d->eos);
+}
+
+/* ---- on the linter's thread --------------------------------------------- */
+
+/* The template's variables, their names in the arena; a template that does
+ * not compile has none. */
+static cf_status find_variables(cf_lab_linted *s, cf_error *err)
+{
+    cf_template *tpl;
+    const cf_template_variable *v;
+    size_t n = 0;
+    if (cf_template_compile(&tpl, cf_buf_str(&s->source), NULL, NULL, NULL, NULL) != CF_OK) {
+        return CF_OK; /* the report says why */
+    }
+    cf_template_variable *copy = NULL;
+    cf_status st = cf_template_variables(tpl, &s->arena, &v, &n, err);
+    if (st == CF_OK) {
+        copy = cf_arena_alloc(&s->arena, (n + 1) * sizeof *copy);
+        st = copy != NULL ? CF_OK : cf_oom(err);
+    }
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        copy[i] = v[i];
+        copy[i].name.p = cf_arena_strndup(&s->arena, v[i].name.p, v[i].name.n);
+        if (copy[i].name.p == NULL) {
+            st = cf_oom(err);
+        }
+    }
+    cf_template_free(tpl);
+    if (st == CF_OK) {
+        s->lint.variable = copy;
+        s->lint.n_variables = n;
+    }
+    return st;
+}
+
+static cf_status lint(void *ud, cf_lab *lab, cf_error *err)
+{
+    cf_lab_linter *d = ud;
+    cf_lab_linted *s = d->job;
+    cf_lint_options options = d->options;
+    (void)lab;
+    (void)err; /* the result says it */
+    options.cancel = cf_runner_cancel_flag(&d->runner);
+    s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options, &s->arena, &s->lint.report,
+                                      &s->lint.err);
+    CF_THEN(s->lint.status, find_variables(s, &s->lint.err));
+    return CF_OK;
+}
+
+/* ---- on the interface thread -------------------------------------------- */
+
+static void linted(void *ud, cf_status status, const cf_error *err)
+{
+    cf_lab_linter *d = ud;
+    (void)status;
+    (void)err;
+    d->job->is_made = true;
+    d->job = NULL;
+}
+
+/* Sets what is known of the model, once. */
+static void set_options(cf_lab *b)
+{
+    cf_lab_linter *d = &b->linter;
+    const cf_tokenizer *tok = b->engine.tokenizer;
+    if (d->has_options) {
+        return;
+    }
+    d->has_options = true;
+    if (tok != NULL) {
+        cf_special_tokens special = cf_tokenizer_special(tok);
+        d->options.tokenizer = tok;
+        if (special.bos != CF_TOKEN_NONE) {
+            cf_tokenizer_piece(&d->bos, tok, special.bos, true);
+        }
+        if (special.eos != CF_TOKEN_NONE) {
+            cf_tokenizer_piece(&d->eos, tok, special.eos, true);
+        }
+        d->options.bos = cf_buf_str(&d->bos);
+        d->options.eos = cf_buf_str(&d->eos);
+    }
+    if (b->engine.engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(b->engine.engine);
+        d->options.arch = cf_str_from(info.arch);
+        d->options.model_name = cf_str_from(info.name);
+        cf_media_cache *cache = cf_backend_core_media(b->engine.backend);
+        if (cache != NULL) {
+            const cf_media *media = cf_media_cache_media(cache);
+            d->options.image_markers = cf_media_markers(media, false);
+            d->options.audio_markers = cf_media_markers(media, true);
+        }
+    }
+}
+
+/* Begins with a source; a failure to begin is its result. */
+static void begin(cf_lab *b, cf_lab_linted *s, cf_str source)
+{
+    cf_lab_linter *d = &b->linter;
+    const cf_lab_task task = {.name = "linting", .run = lint, .end = linted, .ud = d};
+    cf_buf_restart(&s->source);
+    cf_arena_reset(&s->arena);
+    s->lint = (cf_lab_lint){0};
+    s->is_made = false;
+    cf_buf_add(&s->source, source.p, source.n);
+    cf_status st = cf_buf_check(&s->source, &s->lint.err);
+    if (st == CF_OK) {
+        set_options(b);
+        d->job = s;
+        st = cf_runner_start(&d->runner, &task, &s->lint.err);
+    }
+    if (st != CF_OK) {
+        d->job = NULL;
+        s->is_made = true;
+        s->lint.status = st;
+    }
+}
+
+const cf_lab_lint *cf_lab_lint_of(cf_lab *lab, cf_str source)
+{
+    cf_lab_linter *d = &lab->linter;
+    cf_lab_linted *oldest = &d->slot[0];
+    d->n_calls++;
+    for (size_t i = 0; i < CF_LAB_LINTED; i++) {
+        cf_lab_linted *s = &d->slot[i];
+        if (s->used != 0 && cf_str_eq(cf_buf_str(&s->source), source)) {
+            s->used = d->n_calls;
+            return s->is_made ? &s->lint : NULL;
+        }
+        if (s->used < oldest->used) {
+            oldest = s;
+        }
+    }
+    if (d->job != NULL) {
+        return NULL; /* one at a time */
+    }
+    oldest->used = d->n_calls;
+    begin(lab, oldest, source);
+    return oldest->is_made ? &oldest->lint : NULL;
+}
+
+/* ---- variables ---------------------------------------------------------- */
+
+typedef struct variables {
+    cf_lab *lab;
+    cf_lab_variable *v;
+    size_t n, cap;
+} variables;
+
+/* The new row, or NULL. */
+static cf_lab_variable *add(variables *l, cf_str name, uint32_t line)
+{
+    if (!cf_grow(&l->v, &l->cap, l->n + 1, sizeof *l->v)) {
+        return NULL;
+    }
+    char *copy = cf_strndup(name.p, name.n);
+    if (copy == NULL) {
+        return NULL;
+    }
+    cf_lab_variable *row = &l->v[l->n++];
+    *row = (cf_lab_variable){.name = cf_str_make(copy, name.n), .origin = "", .line = line};
+    return row;
+}
+
+static const json_t *value_in(const json_t *object, cf_str name)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach(cf_json_ref(object), key, v)
+    {
+        if (cf_str_is(name, key)) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+static void token_value(const cf_lab *b, cf_lab_variable *row, bool is_bos)
+{
+    cf_buf piece = CF_BUF_INIT;
+    cf_token id = CF_TOKEN_NONE;
+    if (b->engine.tokenizer != NULL) {
+        cf_special_tokens special = cf_tokenizer_special(b->engine.tokenizer);
+        id = is_bos ? special.bos : special.eos;
+    }
+    if (id == CF_TOKEN_NONE) {
+        return;
+    }
+    cf_tokenizer_piece(&piece, b->engine.tokenizer, id, true);
+    cf_json_write_str(&row->value, cf_buf_str(&piece));
+    cf_buf_deinit(&piece);
+    row->origin = "the vocabulary";
+}
+
+/* Value and origin, by the rules of conversation.h. */
+static void fill(const cf_lab *b, cf_lab_variable *row)
+{
+    cf_thinking thinking = b->settings.chat.thinking;
+    const json_t *set = value_in(b->vars, row->name);
+    const json_t *saved = value_in(cf_conversation_preface(b->conv)->extra_context, row->name);
+    if (cf_str_is(row->name, "messages")) {
+        cf_buf_addf(&row->value, "%zu", cf_lab_n_messages(b) + (b->draft.n != 0));
+        row->origin = "the conversation";
+    } else if (set != NULL) {
+        cf_json_write(&row->value, set);
+        row->origin = ":var";
+    } else if (saved != NULL &&
+               !(cf_str_is(row->name, "enable_thinking") && thinking != CF_THINKING_DEFAULT)) {
+        cf_json_write(&row->value, saved);
+        row->origin = "saved with it";
+    } else if (cf_str_is(row->name, "tools")) {
+        size_t n = 0;
+        cf_tool_set_items(cf_conversation_tools(b->conv), &n);
+        if (n > 0) {
+            cf_buf_addf(&row->value, "%zu declared", n);
+            row->origin = "the declarations";
+        }
+    } else if (cf_str_is(row->name, "add_generation_prompt")) {
+        cf_buf_adds(&row->value, "true");
+        row->origin = "a reply is asked for";
+    } else if (cf_str_is(row->name, "bos_token")) {
+        token_value(b, row, true);
+    } else if (cf_str_is(row->name, "eos_token")) {
+        token_value(b, row, false);
+    } else if (cf_str_is(row->name, "enable_thinking") && thinking != CF_THINKING_DEFAULT) {
+        cf_buf_adds(&row->value, thinking == CF_THINKING_ON ? "true" : "false");
+        row->origin = ":set";
+    }
+    if (row->origin[0] == '\0') {
+        row->origin = "not set";
+    }
+}
+
+static bool is_listed(const variables *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (cf_str_is(l->v[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n, cf_error *err)
+{
+    variables l = {.lab = lab};
+    const char *key;
+    json_t *value;
+    const cf_lab_lint *lint = cf_lab_lint_of(lab, lab->engine.template_source);
+    *v = NULL;
+    *n = 0;
+    if (lint == NULL) {
+        return cf_fail(err, CF_EBUSY, "the template is being linted");
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < lint->n_variables; i++) {
+        const cf_template_variable *from = &lint->variable[i];
+        ok = add(&l, from->name, from->line) != NULL;
+    }
+    const json_t *const set[] = {lab->vars, cf_conversation_preface(lab->conv)->extra_context};
+    for (size_t i = 0; i < sizeof set / sizeof set[0]; i++) {
+        json_object_foreach(cf_json_ref(set[i]), key, value)
+        {
+            ok = ok && (is_listed(&l, key) || add(&l, cf_str_from(key), 0) != NULL);
+        }
+    }
+    for (size_t i = 0; ok && i < l.n; i++) {
+        fill(lab, &l.v[i]);
+        ok = !l.v[i].value.failed;
+    }
+    if (!ok) {
+        cf_lab_variables_free(l.v, l.n);
+        return cf_oom_for(err, "the variables");
+    }
+    *v = l.v;
+    *n = l.n;
+    return CF_OK;
+}
+
+void cf_lab_variables_free(cf_lab_variable *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_deinit(&v[i].value);
+        cf_free((void *)(uintptr_t)v[i].name.p);
+    }
+    cf_free(v);
+}

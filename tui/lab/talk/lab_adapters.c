@@ -1,0 +1,106 @@
+/*
+ * lab_adapters.c - switches adapters without loading the model again.
+ */
+#include "tui/lab/talk/lab_adapters.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/safe_text.h"
+#include "templates/open.h"
+#include "tui/lab/state/lab_impl.h"
+
+/* Opens the names of a line, which are cut apart in place. */
+static cf_status open_line(cf_opened_adapters *out, const cf_engine *engine, char *line,
+                           cf_error *err)
+{
+    const char *names[CF_ADAPTERS_MAX + 1];
+    size_t n = 0;
+    for (char *at = line; *at != '\0' && n <= CF_ADAPTERS_MAX;) {
+        at += strspn(at, " ");
+        size_t len = strcspn(at, " ");
+        if (len == 0) {
+            break;
+        }
+        names[n++] = at;
+        at += len;
+        if (*at != '\0') {
+            *at++ = '\0';
+        }
+    }
+    return cf_open_adapters(out, engine, names, n, err);
+}
+
+cf_status cf_lab_open_adapters(cf_opened_adapters *out, const cf_engine *engine, const char *text,
+                               cf_error *err)
+{
+    char *line = cf_strdup(strcmp(text, "off") == 0 ? "" : text);
+    if (line == NULL) {
+        return cf_oom(err);
+    }
+    cf_status st = open_line(out, engine, line, err);
+    cf_free(line);
+    return st;
+}
+
+void cf_adapters_label(cf_buf *out, const cf_adapter_use *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *path = cf_adapter_get_info(v[i].adapter).path;
+        const char *slash = strrchr(path, '/');
+        const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+        cf_buf_adds(out, i == 0 ? "" : ", ");
+        cf_safe_line(out, name, strlen(name));
+        cf_buf_addf(out, " x %g", (double)v[i].scale);
+    }
+}
+
+cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
+{
+    cf_session *session = cf_backend_core_session(lab->engine.backend);
+    cf_opened_adapters now = {.n = 0};
+    CF_TRY(cf_lab_need_idle(lab, err));
+    if (session == NULL || lab->engine.engine == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED, "adapters need the built-in engine");
+    }
+    bool is_start = strcmp(text, "start") == 0;
+    cf_status st = cf_lab_open_adapters(&now, lab->engine.engine, is_start ? "off" : text, err);
+    if (!lab->has_adapters && st == CF_OK) { /* the first change */
+        size_t n;
+        const cf_adapter_use *v = cf_session_adapters(session, &n);
+        memcpy(lab->first_adapters, v, n * sizeof *v);
+        lab->n_first_adapter = n;
+        lab->has_adapters = true;
+    }
+    CF_THEN(st, cf_session_set_adapters(session, is_start ? lab->first_adapters : now.use,
+                                        is_start ? lab->n_first_adapter : now.n, err));
+    if (st != CF_OK) {
+        cf_opened_adapters_close(&now);
+        return st;
+    }
+    cf_opened_adapters_close(&lab->adapters);
+    lab->adapters = now;
+    lab->prompt_is_fresh = false;
+    lab->generation++;
+    return CF_OK;
+}
+
+const cf_adapter_use *cf_lab_adapters(const cf_lab *lab, size_t *n)
+{
+    const cf_session *session = cf_backend_core_session(lab->engine.backend);
+    *n = 0;
+    return session != NULL ? cf_session_adapters(session, n) : NULL;
+}
+
+void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out)
+{
+    size_t n;
+    const cf_adapter_use *v = cf_lab_adapters(lab, &n);
+    for (size_t i = 0; i < n; i++) {
+        cf_adapter_info info = cf_adapter_get_info(v[i].adapter);
+        cf_buf_adds(out, i == 0 ? "" : ", ");
+        cf_safe_line(out, info.path, strlen(info.path));
+        cf_buf_addf(out, " x %g", (double)v[i].scale);
+    }
+    cf_buf_adds(out, n == 0 ? "none" : "");
+}

@@ -1,0 +1,376 @@
+/*
+ * servers.c - the log and the memory of tool servers.
+ *
+ * 1. s->line holds the log in order; a line is never changed, and only the
+ *    oldest are dropped.
+ * 2. Lines before s->n_kept are in the history's log; after
+ *    cf_servers_keep() all are.
+ */
+#include "tui/lab/tools/servers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/arena.h"
+#include "core/base/os.h"
+#include "tui/lab/reply/keep_reply.h"
+
+enum {
+    LINES_MAX = 20000,
+    TEXT_MAX = 1 << 20, /* of one line of the log */
+    SHOWN_OF_CUT = 4096,
+    BATCH = 64
+};
+
+typedef struct line {
+    int64_t at_ms;
+    const char *direction;
+    char *server, *text;
+    size_t n_text;
+    uint64_t call;
+} line;
+
+struct cf_servers {
+    cf_servers_options options;
+    cf_mcp *mcp;
+    char **env;
+    pthread_mutex_t lock; /* of what follows */
+    line *line;
+    size_t n_line, cap_line;
+    size_t n_dropped; /* lines that are gone: numbers go on */
+    size_t n_kept;    /* lines (dropped ones counted) that the history has */
+    bool is_kept;
+    cf_uuid conversation;
+};
+
+/* ---- the environment ---------------------------------------------------- */
+
+static const char *get_variable(const char *name)
+{
+    return getenv(name); /* NOLINT(concurrency-mt-unsafe) */
+}
+
+/* What a program needs to find its home and to write text; keys and whatever
+ * else is in ours stays here. */
+static bool make_env(cf_servers *s)
+{
+    static const char *const names[] = {"HOME", "LOGNAME", "PATH",   "SHELL", "TERM",
+                                        "USER", "LANG",    "LC_ALL", "TZ",    "TMPDIR"};
+    size_t n = sizeof names / sizeof names[0], k = 0;
+    s->env = cf_calloc(n + 1, sizeof *s->env);
+    for (size_t i = 0; s->env != NULL && i < n; i++) {
+        const char *value = get_variable(names[i]);
+        cf_buf b = CF_BUF_INIT;
+        if (value == NULL) {
+            continue;
+        }
+        cf_buf_addf(&b, "%s=%s", names[i], value);
+        s->env[k] = cf_buf_take(&b);
+        cf_buf_deinit(&b);
+        if (s->env[k++] == NULL) {
+            return false;
+        }
+    }
+    return s->env != NULL;
+}
+
+static const char *lookup(void *ud, const char *name)
+{
+    (void)ud;
+    return get_variable(name);
+}
+
+cf_status cf_servers_read_file(json_t **out, const char *path, cf_error *err)
+{
+    json_t *file = NULL;
+    CF_TRY(cf_json_read_small(&file, path, CF_JSON_SMALL_MAX, err));
+    cf_status st = cf_mcp_config_read(out, file, lookup, NULL, err);
+    json_decref(file);
+    return st == CF_EFORMAT ? cf_fail_in(err, st, path) : st;
+}
+
+/* ---- the log ------------------------------------------------------------ */
+
+static void free_line(line *l)
+{
+    cf_free(l->server);
+    cf_free(l->text);
+}
+
+/* The text as it is kept: a long one by its beginning, as JSON. */
+static char *kept_text(cf_str text, size_t *n)
+{
+    cf_buf b = CF_BUF_INIT;
+    if (text.n <= TEXT_MAX) {
+        cf_buf_add(&b, text.n > 0 ? text.p : "", text.n);
+    } else {
+        cf_buf_addf(&b, "{\"cut\":%zu,\"start\":", text.n);
+        cf_json_write_str(&b, cf_str_make(text.p, SHOWN_OF_CUT));
+        cf_buf_addc(&b, '}');
+    }
+    *n = b.n;
+    cf_buf_addc(&b, '\0');
+    char *p = cf_buf_take(&b);
+    cf_buf_deinit(&b);
+    return p;
+}
+
+static void flush_locked(cf_servers *s)
+{
+    if (!s->is_kept || s->options.store == NULL) {
+        return;
+    }
+    while (s->n_kept < s->n_dropped + s->n_line) {
+        cf_store_mcp batch[BATCH];
+        size_t n = 0;
+        if (s->n_kept < s->n_dropped) {
+            s->n_kept = s->n_dropped;
+        }
+        for (size_t i = s->n_kept - s->n_dropped; i < s->n_line && n < BATCH; i++) {
+            const line *l = &s->line[i];
+            batch[n++] = (cf_store_mcp){.at_ms = l->at_ms,
+                                        .server = cf_str_from(l->server),
+                                        .direction = cf_str_from(l->direction),
+                                        .call = l->call > 0 ? (int64_t)l->call : -1,
+                                        .message = cf_str_make(l->text, l->n_text)};
+        }
+        cf_error why;
+        cf_keep_note(s->options.store,
+                     cf_store_put_mcp(s->options.store, s->conversation, batch, n, &why), &why);
+        s->n_kept += n;
+    }
+}
+
+static const char *direction_of(cf_mcp_event_kind kind)
+{
+    static const char *const names[] = {"out", "in", "stdout", "stderr", "note"};
+    return kind <= CF_MCP_NOTE ? names[kind] : NULL;
+}
+
+static void add_line(cf_servers *s, const cf_mcp_event *ev)
+{
+    cf_str name = cf_mcp_server_at(s->mcp, ev->server).name;
+    line l = {.at_ms = cf_os_now_ms(),
+              .direction = direction_of(ev->kind),
+              .server = cf_strndup(name.p, name.n),
+              .call = ev->call};
+    l.text = kept_text(ev->text, &l.n_text);
+    pthread_mutex_lock(&s->lock);
+    if (s->n_line >= LINES_MAX) {
+        size_t n = LINES_MAX / 10;
+        for (size_t i = 0; i < n; i++) {
+            free_line(&s->line[i]);
+        }
+        s->n_line -= n;
+        s->n_dropped += n;
+        memmove(s->line, s->line + n, s->n_line * sizeof *s->line);
+    }
+    if (l.server != NULL && l.text != NULL &&
+        cf_grow(&s->line, &s->cap_line, s->n_line + 1, sizeof *s->line)) {
+        s->line[s->n_line++] = l;
+        flush_locked(s);
+    } else {
+        free_line(&l);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void on_event(void *ud, const cf_mcp_event *ev)
+{
+    cf_servers *s = ud;
+    if (direction_of(ev->kind) != NULL) {
+        add_line(s, ev);
+    }
+    if (s->options.event != NULL) {
+        s->options.event(s->options.ud, ev);
+    }
+}
+
+void cf_servers_keep(cf_servers *s, cf_uuid conversation)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!s->is_kept || !cf_uuid_eq(s->conversation, conversation)) {
+        s->is_kept = true;
+        s->conversation = conversation;
+        flush_locked(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+size_t cf_servers_each_line(cf_servers *s, size_t from, cf_servers_line_fn fn, void *ud)
+{
+    pthread_mutex_lock(&s->lock);
+    size_t n = from > s->n_dropped ? from : s->n_dropped;
+    for (; n < s->n_dropped + s->n_line; n++) {
+        const line *l = &s->line[n - s->n_dropped];
+        const cf_servers_line shown = {.at_ms = l->at_ms,
+                                       .direction = l->direction,
+                                       .server = cf_str_from(l->server),
+                                       .text = cf_str_make(l->text, l->n_text),
+                                       .call = l->call};
+        if (!fn(ud, n, &shown)) {
+            n++;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+/* ---- making ------------------------------------------------------------- */
+
+static void ask(void *ud, size_t server, const json_t *params, json_t **answer)
+{
+    cf_servers *s = ud;
+    s->options.ask(s->options.ud, server, params, answer);
+}
+
+cf_status cf_servers_new(cf_servers **out, const cf_servers_options *options, cf_error *err)
+{
+    cf_servers *s = cf_calloc(1, sizeof *s);
+    if (s == NULL || !make_env(s)) {
+        cf_servers_free(s);
+        return cf_oom_for(err, "the tool servers");
+    }
+    s->options = *options;
+    pthread_mutex_init(&s->lock, NULL);
+    const char *const *env;
+    memcpy(&env, &s->env, sizeof env);
+    const cf_mcp_options o = {.env = env,
+                              .start_ms = options->start_ms,
+                              .call_ms = options->call_ms,
+                              .listens = options->listens,
+                              .event = on_event,
+                              .ask = options->ask != NULL ? ask : NULL,
+                              .ud = s};
+    cf_status st = cf_mcp_new(&s->mcp, &o, err);
+    if (st != CF_OK) {
+        cf_servers_free(s);
+        return st;
+    }
+    *out = s;
+    return CF_OK;
+}
+
+void cf_servers_free(cf_servers *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    if (s->mcp != NULL) {
+        cf_mcp_free(s->mcp);
+        pthread_mutex_destroy(&s->lock);
+    }
+    for (size_t i = 0; i < s->n_line; i++) {
+        free_line(&s->line[i]);
+    }
+    for (char **e = s->env; e != NULL && *e != NULL; e++) {
+        cf_free(*e);
+    }
+    cf_free(s->env);
+    cf_free(s->line);
+    cf_free(s);
+}
+
+cf_mcp *cf_servers_mcp(cf_servers *s)
+{
+    return s->mcp;
+}
+
+/* ---- what the user saw -------------------------------------------------- */
+
+/* What is remembered; CF_ENOTFOUND. */
+static cf_status recall(cf_servers *s, cf_str server, cf_str tool, cf_arena *arena,
+                        cf_store_mcp_tool *out)
+{
+    const cf_str name = tool.n > 0 ? tool : cf_str_from("");
+    return s->options.store != NULL
+               ? cf_store_get_mcp_tool(s->options.store, server, name, arena, out, NULL)
+               : CF_ENOTFOUND;
+}
+
+cf_tool_news cf_servers_compare(cf_servers *s, cf_str server, const json_t *tool, json_t **before)
+{
+    cf_arena arena;
+    cf_store_mcp_tool known;
+    cf_tool_news news = CF_TOOL_FIRST_SEEN;
+    *before = NULL;
+    cf_arena_init(&arena, 0);
+    if (recall(s, server, cf_json_get_str(tool, "name"), &arena, &known) == CF_OK &&
+        cf_json_read(before, known.definition.p, known.definition.n, NULL) == CF_OK) {
+        news = cf_mcp_tool_differs(*before, tool) ? CF_TOOL_OTHER : CF_TOOL_AS_BEFORE;
+    }
+    cf_arena_deinit(&arena);
+    return news;
+}
+
+static void put(cf_servers *s, cf_str server, cf_str tool, cf_str definition, cf_str approved_for)
+{
+    const cf_store_mcp_tool t = {.server = server,
+                                 .tool = tool.n > 0 ? tool : cf_str_from(""),
+                                 .definition = definition,
+                                 .approved_for = approved_for};
+    if (s->options.store != NULL) {
+        /* Then it is asked about again. */
+        cf_ignore(cf_store_put_mcp_tool(s->options.store, &t, NULL));
+    }
+}
+
+void cf_servers_remember(cf_servers *s, cf_str server, const json_t *tool)
+{
+    json_t *before;
+    cf_buf text = CF_BUF_INIT;
+    if (cf_servers_compare(s, server, tool, &before) != CF_TOOL_AS_BEFORE) {
+        cf_json_write(&text, tool);
+        if (!text.failed) { /* an approval was given for another tool */
+            put(s, server, cf_json_get_str(tool, "name"), cf_buf_str(&text), cf_str_make(NULL, 0));
+        }
+    }
+    cf_buf_deinit(&text);
+    json_decref(before);
+}
+
+/* The command or address, as what an approval is given for. */
+static void put_command(cf_buf *out, const json_t *config)
+{
+    json_t *copy = cf_json_copy(config);
+    (void)json_object_del(copy, "headers");
+    (void)json_object_del(copy, "env");
+    cf_json_write(out, copy);
+    json_decref(copy);
+}
+
+bool cf_servers_is_approved(cf_servers *s, const cf_mcp_server *server, cf_str tool)
+{
+    cf_arena arena;
+    cf_store_mcp_tool known;
+    cf_buf command = CF_BUF_INIT;
+    cf_arena_init(&arena, 0);
+    put_command(&command, server->config);
+    bool is_approved = recall(s, server->name, tool, &arena, &known) == CF_OK &&
+                       known.approved_for.p != NULL && !command.failed &&
+                       cf_str_eq(known.approved_for, cf_buf_str(&command));
+    cf_buf_deinit(&command);
+    cf_arena_deinit(&arena);
+    return is_approved;
+}
+
+void cf_servers_approve(cf_servers *s, const cf_mcp_server *server, cf_str tool, bool is_approved)
+{
+    cf_buf command = CF_BUF_INIT, definition = CF_BUF_INIT;
+    put_command(&command, server->config);
+    const json_t *known = cf_mcp_tool_find(server->tools, tool);
+    if (known != NULL) {
+        cf_json_write(&definition, known);
+    } else {
+        cf_buf_adds(&definition, "{}");
+    }
+    if (!command.failed && !definition.failed) {
+        put(s, server->name, tool, cf_buf_str(&definition),
+            is_approved ? cf_buf_str(&command) : cf_str_make(NULL, 0));
+    }
+    cf_buf_deinit(&command);
+    cf_buf_deinit(&definition);
+}
