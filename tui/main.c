@@ -7,7 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/app/workbench.h"
-#include "tui/cli/cli.h"
+#include "tui/cli/shell/cli.h"
 #include "tui/sys/secret.h"
 
 static void list_table(const char *section, const cf_command *table, cf_cli_key_fn fn, void *ud)

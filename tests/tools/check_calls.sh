@@ -32,7 +32,7 @@ rooms="core templates storage tui"
 # text, or data to files that the user named.
 written='(^|[^a-zA-Z_>.])(printf|vprintf|puts|putchar|perror)[[:space:]]*\(|(fprintf|vfprintf|fputs|fputc|putc|fwrite)[[:space:]]*\((.*[ (,])?(stdout|stderr)\>'
 found=$(grep -rnE --include='*.c' "$written" tui |
-    grep -vE '^tui/(sys/out|cli/man|cli/completion_text|cli/cmd_help|cli/progress)\.c:')
+    grep -vE '^tui/(sys/out|cli/shell/(man|completion_text|progress)|cli/about/cmd_help)\.c:')
 if [ -n "$found" ]; then
     printf 'write with cf_out(), cf_note() or cf_cli_print():\n%s\n' "$found" >&2
     bad=1

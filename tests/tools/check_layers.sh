@@ -68,6 +68,14 @@ lab/prompt   state reply talk
 lab/compare  state reply talk prompt
 lab/tokens   state reply talk prompt
 lab/tools    state reply talk prompt
+cli/answers -
+cli/shell   answers
+cli/about   shell answers
+cli/talk    shell answers
+cli/inspect shell answers
+cli/saved   shell answers
+cli/study   shell answers
+cli/serve   shell answers
 serve/record -
 serve/proxy  record
 serve/server record

@@ -28,7 +28,7 @@
 #include "tests/support/tiny_gguf.h"
 #include "tests/support/tiny_vision.h"
 #include "tests/support/vocab_file.h"
-#include "tui/cli/cli.h"
+#include "tui/cli/shell/cli.h"
 #include "tui/image/png_write.h"
 
 enum {

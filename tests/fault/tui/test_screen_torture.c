@@ -24,7 +24,7 @@
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"
 #include "tui/app/workbench.h"
-#include "tui/cli/cli.h"
+#include "tui/cli/shell/cli.h"
 #include "tui/lab/state/lab_task.h"
 
 enum { WORDS_MAX = 12, KEYS_MAX = 12, RUNS_MAX = T_IS_SLOW ? 12 : 60 };

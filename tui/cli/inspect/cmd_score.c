@@ -1,0 +1,162 @@
+/*
+ * cmd_score.c - confab score: computes how likely a text is after another,
+ * token by token.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/api/backend.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/answers/json_text.h"
+#include "tui/cli/shell/cli.h"
+#include "tui/lab/prompt/server_prompt.h"
+
+enum { TEXT_MAX = 64 << 20 };
+
+/* The text itself, or with "@FILE" the file's. */
+static cf_status read_text(cf_buf *out, const char *arg, cf_error *err)
+{
+    if (arg != NULL && arg[0] == '@') {
+        return cf_os_read_file(out, arg + 1, TEXT_MAX, err);
+    }
+    cf_buf_adds(out, arg != NULL ? arg : "");
+    return cf_buf_check(out, err);
+}
+
+/* A scored token as text: of the vocabulary (`tok`), or of a server (NULL)
+ * its bytes of the text. */
+static void token_text(cf_buf *piece, const cf_score *s, size_t i, const cf_tokenizer *tok,
+                       cf_str text)
+{
+    cf_buf_reset(piece);
+    if (tok != NULL) {
+        cf_tokenizer_piece(piece, tok, s->v[i].id, true);
+    } else {
+        cf_buf_add(piece, text.p + s->v[i].off, s->v[i].len);
+    }
+}
+
+static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok, cf_str text)
+{
+    cf_buf piece = CF_BUF_INIT;
+    cf_buf_adds(out, "{\"tokens\":[");
+    for (size_t i = 0; i < s->n; i++) {
+        cf_buf_addf(out, "%s{\"id\":", i > 0 ? "," : "");
+        if (s->v[i].id == CF_TOKEN_NONE) {
+            cf_buf_adds(out, "null,");
+        } else {
+            cf_buf_addf(out, "%d,", (int)s->v[i].id);
+        }
+        token_text(&piece, s, i, tok, text);
+        cf_json_text_bytes(out, "text", cf_buf_str(&piece));
+        cf_buf_adds(out, ",\"log_p\":");
+        cf_json_text_float(out, s->log_p[i]);
+        cf_buf_addc(out, '}');
+    }
+    cf_buf_addf(out, "],\"n\":%zu,\"log_p\":", s->n);
+    cf_json_write_double(out, s->sum);
+    cf_buf_adds(out, ",\"perplexity\":");
+    cf_json_write_double(out, s->n > 0 ? exp(-s->sum / (double)s->n) : NAN);
+    cf_buf_adds(out, "}\n");
+    out->failed = out->failed || piece.failed;
+    cf_buf_deinit(&piece);
+}
+
+static void write_text(cf_buf *out, const cf_score *s, const cf_tokenizer *tok, cf_str text)
+{
+    cf_buf piece = CF_BUF_INIT;
+    for (size_t i = 0; i < s->n; i++) {
+        token_text(&piece, s, i, tok, text);
+        cf_buf_addf(out, "%8.3f %6.2f%%  %6d  '", (double)s->log_p[i],
+                    100 * exp((double)s->log_p[i]), (int)s->v[i].id);
+        cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
+        cf_buf_adds(out, "'\n");
+    }
+    cf_buf_addf(out, "%8.3f over %zu tokens", s->sum, s->n);
+    if (s->n > 0) {
+        cf_buf_addf(out, ", perplexity %.3f", exp(-s->sum / (double)s->n));
+    }
+    cf_buf_addc(out, '\n');
+    out->failed = out->failed || piece.failed;
+    cf_buf_deinit(&piece);
+}
+
+/* The built-in core for an engine, or the server of -m without one. */
+static cf_status open_backend(cf_backend **out, const cf_cli *cli, cf_engine *engine, cf_error *err)
+{
+    const cf_core_options core = {.session = {.n_ctx = cli->open.n_ctx}};
+    const cf_remote_options remote = {.key = cli->open.key, .model = cli->open.server_model};
+    return engine != NULL ? cf_backend_core_new(out, engine, &core, err)
+                          : cf_backend_remote_new(out, cli->open.model, &remote, err);
+}
+
+static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
+{
+    cf_error err;
+    cf_backend *backend = NULL;
+    cf_arena arena;
+    cf_score s;
+    cf_arena_init(&arena, 0);
+    cf_opened_adapters adapters = {.n = 0};
+    cf_status st = open_backend(&backend, cli, engine, &err);
+    if (st == CF_OK && engine != NULL) {
+        cf_session *session = cf_backend_core_session(backend);
+        st = cf_open_use_adapters(&adapters, engine, &cli->open, &session, 1, &err);
+    }
+    CF_THEN(st, cf_backend_score(backend, prompt, text, cf_cli_cancel(), &arena, &s, &err));
+    int status = CF_EXIT_OK;
+    if (st == CF_OK) {
+        cf_buf out = CF_BUF_INIT;
+        const cf_tokenizer *tok = engine != NULL ? cf_engine_tokenizer(engine) : NULL;
+        if (cli->is_json) {
+            write_json(&out, &s, tok, text);
+        } else {
+            write_text(&out, &s, tok, text);
+        }
+        status = cf_cli_print(cli, &out);
+        cf_buf_deinit(&out);
+    } else {
+        status = cf_cli_fail(cli, &err);
+    }
+    cf_arena_deinit(&arena);
+    cf_backend_free(backend);
+    cf_opened_adapters_close(&adapters);
+    return status;
+}
+
+int cf_cmd_score(cf_cli *cli, int argc, char **argv)
+{
+    const char *prompt_arg = NULL, *text_arg = NULL;
+    const cf_opt own[] = {
+        {"--prompt", 0, CF_OPT_STR, &prompt_arg, "A", "text before B; @FILE reads a file", NULL},
+        {"--text", 0, CF_OPT_STR, &text_arg, "B", "text to score; @FILE reads a file", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest > 0 || text_arg == NULL) {
+        return cf_cli_usage(cli, "wants --text, and --prompt before it");
+    }
+    if (cf_server_is_address(cli->open.model) && cli->open.n_lora != 0) {
+        return cf_cli_usage(cli, "--lora: adapters need the built-in engine");
+    }
+    cf_error err;
+    cf_buf prompt = CF_BUF_INIT, text = CF_BUF_INIT;
+    cf_engine *engine = NULL;
+    cf_status st = read_text(&prompt, prompt_arg, &err);
+    CF_THEN(st, read_text(&text, text_arg, &err));
+    cli->open.opens_lora = true;
+    if (!cf_server_is_address(cli->open.model)) {
+        CF_THEN(st, cf_open_engine(&engine, &cli->open, false, &err));
+    }
+    int status = st == CF_OK ? score(cli, engine, cf_buf_str(&prompt), cf_buf_str(&text))
+                             : cf_cli_fail(cli, &err);
+    cf_engine_close(engine);
+    cf_buf_deinit(&prompt);
+    cf_buf_deinit(&text);
+    return status;
+}

@@ -1,0 +1,545 @@
+/*
+ * cmd_replay.c - confab replay: draws a stored reply again from what the
+ * history keeps, and compares it token by token.
+ *
+ * The prompt's tokens are the stored ones: nothing is rendered.  The sampler
+ * gets the stored options and seed; tokens that were given or forced are put
+ * there as they were and take no draw, so every draw has the number it had.
+ * A constraint is compiled again from what is stored and follows the tokens
+ * that it took.
+ * Threads, kernel set, cache type and context are the stored ones unless the
+ * command line says otherwise; anything that cannot be the same is
+ * reported.
+ */
+#include <string.h>
+
+#include "core/api/constraint_spec.h"
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/answers/json_text.h"
+#include "tui/cli/saved/replay_media.h"
+#include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/cli_recorded.h"
+#include "tui/cli/shell/cli_store.h"
+#include "tui/lab/reply/run_options.h"
+#include "tui/sys/out.h"
+
+enum { N_TOP = 5, NOTE_MAX = 6 };
+
+typedef struct replay {
+    cf_cli cli; /* with the stored threads and kernels in it */
+    uint32_t n_top;
+    /* the stored reply */
+    cf_arena arena;
+    cf_store_turn turn;
+    cf_run_options options;
+    cf_replay_media media;
+    /* the run that repeats it */
+    cf_engine *engine;
+    cf_opened_adapters adapters;
+    cf_session *session;
+    cf_sampler *sampler;
+    cf_grammar *grammar; /* NULL: no constraint, like the next three */
+    cf_constraint_vocab *vocab;
+    cf_constraint *constraint;
+    uint32_t *mask;
+    char model_hash[CF_HASH_TEXT + 1];
+    bool is_same_model;
+    char note[NOTE_MAX][160];
+    size_t n_note;
+    /* the comparison */
+    cf_token *ids; /* [n_prompt + n_reply] */
+    size_t n_prompt, n_reply;
+    size_t n_same; /* of the reply */
+    cf_token drawn;
+    cf_draw draw;
+} replay;
+
+static void note(replay *r, const char *what, const char *was, const char *is)
+{
+    if (r->n_note < NOTE_MAX) {
+        snprintf(r->note[r->n_note++], sizeof r->note[0], "%s: stored %.60s, here %.60s", what, was,
+                 is);
+    }
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+/* The turn that a UUID means: of a conversation, the one shown last. */
+static cf_status find_turn(cf_store *store, const char *name, cf_arena *arena, cf_uuid *out,
+                           cf_error *err)
+{
+    cf_store_ref ref;
+    cf_store_tree tree;
+    CF_TRY(cf_store_find(store, cf_str_from(name), &ref, err));
+    *out = ref.turn;
+    if (cf_uuid_is_nil(ref.turn)) {
+        CF_TRY(cf_store_get_tree(store, ref.conversation, 0, arena, &tree, err));
+        *out = tree.conv.head;
+    }
+    return cf_uuid_is_nil(*out) ? cf_fail(err, CF_ENOTFOUND, "the conversation has no turn")
+                                : CF_OK;
+}
+
+/* Reads the inputs of a replay; the error names the one that is missing. */
+static cf_status check_turn(const replay *r, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    if (run == NULL) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the turn was not written by a model: there is nothing "
+                       "to run again");
+    }
+    if (run->model_hash.n == 0) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "the turn was written by '%.60s' (%.20s), not by a "
+                       "model file: only those can be run again",
+                       run->model.p != NULL ? run->model.p : "",
+                       run->engine.p != NULL ? run->engine.p : "");
+    }
+    if (run->n_prompt_ids == 0 || run->n_reply_ids == 0) {
+        return cf_fail(err, CF_EUNSUPPORTED, "the tokens of the turn's %s were not kept",
+                       run->n_prompt_ids == 0 ? "prompt" : "reply");
+    }
+    if (!r->options.has_sampling) {
+        return cf_fail(err, CF_EUNSUPPORTED, "the turn's sampler options were not kept");
+    }
+    return CF_OK;
+}
+
+static cf_status read_turn(replay *r, const char *name, cf_error *err)
+{
+    cf_store *store;
+    cf_uuid id;
+    CF_TRY(cf_cli_open_store(&store, &r->cli, CF_STORE_READ_ONLY, err));
+    cf_status st = find_turn(store, name, &r->arena, &id, err);
+    CF_THEN(st, cf_store_get_turn(store, id, &r->arena, &r->turn, err));
+    if (st == CF_OK && r->turn.run != NULL) {
+        st = cf_run_options_read(&r->options, r->turn.run->options, &r->arena, err);
+        CF_THEN(st, cf_replay_media_load(&r->media, r->options.media, store, r->turn.parent,
+                                         &r->arena, err));
+    }
+    cf_store_close(store);
+    CF_TRY(st);
+    CF_TRY(check_turn(r, err));
+    const cf_store_run *run = r->turn.run;
+    r->n_prompt = run->n_prompt_ids;
+    r->n_reply = run->n_reply_ids;
+    r->options.sampling.seed = run->seed;
+    r->ids = cf_arena_calloc(&r->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
+    if (r->ids == NULL) {
+        return cf_oom_for(err, "the turn");
+    }
+    memcpy(r->ids, run->prompt_ids, r->n_prompt * sizeof *r->ids);
+    memcpy(r->ids + r->n_prompt, run->reply_ids, r->n_reply * sizeof *r->ids);
+    return CF_OK;
+}
+
+/* ---- the engine --------------------------------------------------------- */
+
+/* Opens the model with the stored kernel set where this machine has it. */
+static cf_status open_engine(replay *r, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    bool is_told = r->cli.open.kernel_set != NULL;
+    if (!is_told && run->isa.n != 0) {
+        r->cli.open.kernel_set = run->isa.p;
+    }
+    if (r->cli.open.n_threads == 0 && run->n_threads > 0) {
+        r->cli.open.n_threads = (uint32_t)run->n_threads;
+    }
+    if (!cf_cli_has_arithmetic(&r->cli)) {
+        r->cli.open.arithmetic = run->arithmetic;
+    }
+    r->cli.open.opens_lora = true;
+    if (r->cli.open.load_as == NULL && r->options.load_as.n != 0) {
+        r->cli.open.load_as = r->options.load_as.p;
+    }
+    cf_status st = cf_open_engine(&r->engine, &r->cli.open, false, err);
+    if (st != CF_OK && !is_told && r->cli.open.kernel_set != NULL) {
+        r->cli.open.kernel_set = NULL;
+        st = cf_open_engine(&r->engine, &r->cli.open, false, err);
+    }
+    return st;
+}
+
+static void compare_engine(replay *r)
+{
+    const cf_store_run *run = r->turn.run;
+    cf_engine_info e = cf_engine_get_info(r->engine);
+    char was[32], is[32];
+    cf_engine_hash(r->engine, r->model_hash);
+    r->is_same_model = cf_str_is(run->model_hash, r->model_hash);
+    if (!r->is_same_model) {
+        snprintf(was, sizeof was, "%.16s", run->model_hash.p);
+        snprintf(is, sizeof is, "%.16s", r->model_hash);
+        note(r, "another model", was, is);
+    }
+    if (run->isa.n != 0 && !cf_str_is(run->isa, e.kernel_set)) {
+        note(r, "another kernel set", run->isa.p, e.kernel_set);
+    }
+    if (run->n_threads > 0 && (unsigned)run->n_threads != e.n_threads) {
+        snprintf(was, sizeof was, "%d", run->n_threads);
+        snprintf(is, sizeof is, "%u", e.n_threads);
+        note(r, "another number of threads", was, is);
+    }
+    if (run->arithmetic != e.arithmetic) {
+        note(r, "another arithmetic", cf_arithmetic_name(run->arithmetic),
+             cf_arithmetic_name(e.arithmetic));
+    }
+}
+
+/* The declarations that were stored with the turn. */
+static cf_status stored_tools(const replay *r, cf_tool_set **out, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    json_t *list = json_array();
+    cf_status st = list != NULL ? CF_OK : cf_oom(err);
+    for (size_t i = 0; st == CF_OK && i < run->n_tools; i++) {
+        json_t *tool;
+        st = cf_json_read(&tool, run->tools[i].p, run->tools[i].n, err);
+        if (st == CF_OK && json_array_append_new(list, tool) != 0) {
+            st = cf_oom(err);
+        }
+    }
+    CF_THEN(st, cf_tool_set_new(out, list, err));
+    json_decref(list);
+    return st;
+}
+
+static cf_status compile_grammar(replay *r, cf_error *err)
+{
+    const cf_store_run *run = r->turn.run;
+    json_t *spec = NULL;
+    cf_tool_set *tools = NULL;
+    CF_TRY(cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n, err));
+    cf_status st = run->n_tools > 0 ? stored_tools(r, &tools, err) : CF_OK;
+    CF_THEN(st, cf_constraint_spec_compile(&r->grammar, spec, tools, err));
+    cf_tool_set_free(tools);
+    json_decref(spec);
+    return st;
+}
+
+/* The constraint after the beginning that the reply was given. */
+static cf_status open_constraint(replay *r, cf_error *err)
+{
+    if (r->turn.run->constraint_spec.n == 0) {
+        return CF_OK;
+    }
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    CF_TRY(compile_grammar(r, err));
+    CF_TRY(cf_constraint_vocab_from_tokenizer(&r->vocab, tok, err));
+    CF_TRY(cf_constraint_new(&r->constraint, r->grammar, r->vocab, err));
+    r->mask = cf_arena_calloc(&r->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32, sizeof *r->mask);
+    if (r->mask == NULL) {
+        return cf_oom_for(err, "the mask");
+    }
+    size_t end = r->options.start_bytes, n = r->options.start_content;
+    if (n > end || end > r->turn.run->raw.n) {
+        return cf_fail(err, CF_EFORMAT, "the turn's options do not fit it");
+    }
+    size_t n_taken = 0;
+    CF_TRY(cf_constraint_bytes(r->constraint, r->turn.run->raw.p + end - n, n, &n_taken, err));
+    return n_taken == n
+               ? CF_OK
+               : cf_fail(err, CF_EFORMAT, "the constraint refuses what the reply starts with");
+}
+
+/* ---- adapters ------------------------------------------------------------ */
+
+/* The stored adapters as options, unless the command line names others. */
+static cf_status choose_adapters(replay *r, const json_t *stored, cf_error *err)
+{
+    size_t n = json_array_size(stored);
+    if (r->cli.open.n_lora != 0 || n == 0) {
+        return CF_OK;
+    }
+    const char **v = cf_cli_adapter_names(stored, &r->arena);
+    if (v == NULL) {
+        return cf_oom_for(err, "the adapters");
+    }
+    r->cli.open.lora = v;
+    r->cli.open.n_lora = n;
+    return CF_OK;
+}
+
+/* "0123456789abcdef x 0.5, ...": what tells adapters apart. */
+static void identify(cf_buf *out, cf_str hash, double scale)
+{
+    cf_buf_addf(out, "%s%.*s x %g", out->n == 0 ? "" : ", ", hash.n < 12 ? (int)hash.n : 12, hash.p,
+                scale);
+}
+
+static void compare_adapters(replay *r, const json_t *stored)
+{
+    cf_buf was = CF_BUF_INIT, is = CF_BUF_INIT;
+    for (size_t i = 0; i < json_array_size(stored); i++) {
+        const json_t *one = json_array_get(stored, i);
+        identify(&was, cf_json_get_str(one, "sha256"),
+                 json_number_value(json_object_get(one, "scale")));
+    }
+    for (size_t i = 0; i < r->adapters.n; i++) {
+        const cf_adapter_use *use = &r->adapters.use[i];
+        if (use->scale != 0) {
+            identify(&is, cf_str_from(cf_adapter_get_info(use->adapter).hash), (double)use->scale);
+        }
+    }
+    if (!cf_str_eq(cf_buf_str(&was), cf_buf_str(&is))) {
+        note(r, "other adapters", was.n != 0 ? cf_buf_cstr(&was) : "none",
+             is.n != 0 ? cf_buf_cstr(&is) : "none");
+    }
+    cf_buf_deinit(&was);
+    cf_buf_deinit(&is);
+}
+
+/* Gives the session the adapters that the reply was written with. */
+static cf_status use_adapters(replay *r, cf_error *err)
+{
+    json_t *stored = NULL;
+    cf_str text = r->options.adapters;
+    bool is_told = r->cli.open.n_lora != 0;
+    if (text.n != 0) {
+        CF_TRY(cf_json_read(&stored, text.p, text.n, err));
+    }
+    cf_status st = choose_adapters(r, stored, err);
+    CF_THEN(st, cf_open_use_adapters(&r->adapters, r->engine, &r->cli.open, &r->session, 1, err));
+    if (st == CF_OK) {
+        compare_adapters(r, stored);
+    } else if (!is_told && text.n != 0) {
+        cf_fail_in(err, st,
+                   "the reply was written with an adapter (--lora names "
+                   "another one)");
+    }
+    json_decref(stored);
+    return st;
+}
+
+static cf_status open_all(replay *r, cf_error *err)
+{
+    CF_TRY(open_engine(r, err));
+    compare_engine(r);
+    uint32_t n_ctx = r->cli.open.n_ctx != 0 ? r->cli.open.n_ctx : r->options.n_ctx;
+    const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
+    CF_TRY(open_constraint(r, err));
+    CF_TRY(cf_session_new(&r->session, r->engine, &o, err));
+    CF_TRY(use_adapters(r, err));
+    return cf_sampler_new(&r->sampler, &r->options.sampling,
+                          cf_tokenizer_n_vocab(cf_engine_tokenizer(r->engine)), err);
+}
+
+/* ---- the comparison ----------------------------------------------------- */
+
+static bool is_forced(const replay *r, size_t at, size_t *next)
+{
+    while (*next < r->options.n_forced && r->options.forced[*next] < at) {
+        (*next)++;
+    }
+    return *next < r->options.n_forced && r->options.forced[*next] == at;
+}
+
+/* Whether the constraint took the id; *next counts stretches passed. */
+static bool is_held(const replay *r, size_t at, size_t *next)
+{
+    const cf_run_options *o = &r->options;
+    while (*next + 1 < o->n_held && o->held[*next + 1] <= at) {
+        *next += 2;
+    }
+    return r->constraint != NULL && *next + 1 < o->n_held && o->held[*next] <= at;
+}
+
+static cf_status draw(replay *r, size_t n, bool held, cf_error *err)
+{
+    if (held) {
+        CF_TRY(cf_constraint_mask(r->constraint, r->mask, err));
+    }
+    return cf_sampler_draw(r->sampler, cf_session_logits(r->session), r->ids, n,
+                           held ? r->mask : NULL, r->n_top, &r->drawn, &r->draw, err);
+}
+
+/* Sets n_same to n_reply, or to the first token that was drawn otherwise. */
+static cf_status compare(replay *r, cf_error *err)
+{
+    size_t start = r->options.n_start;
+    start = start < r->n_reply ? start : r->n_reply;
+    const cf_run run = {.cancel = cf_cli_cancel()};
+    cf_sync_result unused;
+    size_t n_given = r->n_prompt + start;
+    CF_TRY(cf_replay_media_read(&r->media, r->engine, &r->cli.open, r->ids, n_given,
+                                cf_cli_cancel(), err));
+    CF_TRY(r->media.in != NULL
+               ? cf_session_sync_inputs(r->session, r->media.in, n_given, &run, &unused, err)
+               : cf_session_sync(r->session, r->ids, n_given, &run, &unused, err));
+    size_t next = 0, next_held = 0;
+    for (r->n_same = start; r->n_same < r->n_reply; r->n_same++) {
+        size_t n = r->n_prompt + r->n_same;
+        cf_token id = r->ids[n];
+        bool held = is_held(r, r->n_same, &next_held);
+        if (!is_forced(r, r->n_same, &next)) {
+            CF_TRY(draw(r, n, held, err));
+            if (r->drawn != id) {
+                return CF_OK;
+            }
+        }
+        if (held) {
+            CF_TRY(cf_constraint_token(r->constraint, id, err));
+        }
+        if (r->n_same + 1 < r->n_reply) {
+            CF_TRY(cf_session_step(r->session, id, &run, err));
+        }
+    }
+    return CF_OK;
+}
+
+/* ---- telling ------------------------------------------------------------ */
+
+static void put_piece(const replay *r, cf_buf *out, cf_token id)
+{
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    cf_buf piece = CF_BUF_INIT;
+    if (id >= 0 && (size_t)id < cf_tokenizer_n_vocab(tok)) {
+        cf_tokenizer_piece(&piece, tok, id, true);
+    }
+    cf_buf_addf(out, "%d '", (int)id);
+    cf_safe_line(out, cf_buf_cstr(&piece), piece.n);
+    cf_buf_addc(out, '\'');
+    out->failed = out->failed || piece.failed;
+    cf_buf_deinit(&piece);
+}
+
+static void put_text(const replay *r, cf_buf *out)
+{
+    if (r->n_same == r->n_reply) {
+        cf_buf_addf(out, "identical (%zu tokens)\n", r->n_reply);
+        return;
+    }
+    cf_buf_addf(out, "token %zu of %zu differs\n  stored  ", r->n_same + 1, r->n_reply);
+    put_piece(r, out, r->ids[r->n_prompt + r->n_same]);
+    cf_buf_adds(out, "\n  drawn   ");
+    put_piece(r, out, r->drawn);
+    cf_buf_adds(out, "\n  candidates\n");
+    for (size_t i = 0; i < r->draw.n_top; i++) {
+        const cf_candidate *c = &r->draw.top[i];
+        cf_buf_addf(out, "  %3zu  p %.6f  drawn with %.6f  ", i + 1, (double)c->p_raw,
+                    (double)c->p_post);
+        put_piece(r, out, c->id);
+        cf_buf_addc(out, '\n');
+    }
+}
+
+static void put_json_token(const replay *r, cf_buf *out, cf_token id)
+{
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    cf_buf piece = CF_BUF_INIT;
+    if (id >= 0 && (size_t)id < cf_tokenizer_n_vocab(tok)) {
+        cf_tokenizer_piece(&piece, tok, id, true);
+    }
+    cf_buf_addf(out, "{\"id\":%d,", (int)id);
+    cf_json_text_bytes(out, "text", cf_buf_str(&piece));
+    out->failed = out->failed || piece.failed;
+    cf_buf_deinit(&piece);
+}
+
+static void put_difference(const replay *r, cf_buf *out)
+{
+    cf_buf_addf(out, ",\"first_difference\":{\"index\":%zu,\"stored\":", r->n_same);
+    put_json_token(r, out, r->ids[r->n_prompt + r->n_same]);
+    cf_buf_adds(out, "},\"drawn\":");
+    put_json_token(r, out, r->drawn);
+    cf_buf_adds(out, "},\"candidates\":[");
+    for (size_t i = 0; i < r->draw.n_top; i++) {
+        const cf_candidate *c = &r->draw.top[i];
+        cf_buf_adds(out, i > 0 ? "," : "");
+        put_json_token(r, out, c->id);
+        cf_buf_adds(out, ",\"p\":");
+        cf_json_text_float(out, c->p_raw);
+        cf_buf_adds(out, ",\"p_drawn\":");
+        cf_json_text_float(out, c->p_post);
+        cf_buf_addc(out, '}');
+    }
+    cf_buf_adds(out, "]}");
+}
+
+static void put_json(const replay *r, cf_buf *out)
+{
+    char id[CF_UUID_TEXT + 1];
+    cf_uuid_format(id, r->turn.id);
+    bool is_same = r->n_same == r->n_reply;
+    cf_buf_addf(out,
+                "{\"turn\":\"%s\",\"identical\":%s,\"tokens\":%zu,"
+                "\"same\":%zu,\"given\":%zu,\"same_model\":%s,\"model_hash\":"
+                "{\"stored\":",
+                id, is_same ? "true" : "false", r->n_reply, r->n_same, r->options.n_start,
+                r->is_same_model ? "true" : "false");
+    cf_json_write_str(out, r->turn.run->model_hash);
+    cf_buf_addf(out, ",\"here\":\"%s\"},\"sampler\":", r->model_hash);
+    cf_buf sampler = CF_BUF_INIT;
+    cf_sampler_describe(r->sampler, &sampler);
+    cf_json_write_str(out, cf_buf_str(&sampler));
+    cf_buf_deinit(&sampler);
+    cf_buf_adds(out, ",\"notes\":[");
+    for (size_t i = 0; i < r->n_note; i++) {
+        cf_buf_adds(out, i > 0 ? "," : "");
+        cf_json_write_str(out, cf_str_from(r->note[i]));
+    }
+    cf_buf_addc(out, ']');
+    if (!is_same) {
+        put_difference(r, out);
+    }
+    cf_buf_adds(out, "}\n");
+}
+
+static int report(const replay *r)
+{
+    cf_buf out = CF_BUF_INIT;
+    for (size_t i = 0; i < r->n_note && !r->cli.is_json; i++) {
+        cf_note("confab replay: %s", r->note[i]);
+    }
+    if (r->cli.is_json) {
+        put_json(r, &out);
+    } else {
+        put_text(r, &out);
+    }
+    int status = cf_cli_print(&r->cli, &out);
+    cf_buf_deinit(&out);
+    return status != CF_EXIT_OK ? status : r->n_same == r->n_reply ? CF_EXIT_OK : CF_EXIT_FINDING;
+}
+
+int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
+{
+    replay r = {.n_top = N_TOP};
+    const cf_opt own[] = {
+        {"--top", 0, CF_OPT_U32, &r.n_top, "N",
+         "candidates shown at the first difference (default: 5)", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest != 1) {
+        return cf_cli_usage(cli, "takes the UUID of a turn, or of a "
+                                 "conversation for its last turn");
+    }
+    if (r.n_top > CF_TRACE_TOP_MAX) {
+        return cf_cli_usage(cli, "--top: at most 64 candidates");
+    }
+    r.cli = *cli;
+    cf_arena_init(&r.arena, 0);
+    cf_error err;
+    cf_status st = read_turn(&r, argv[0], &err);
+    CF_THEN(st, open_all(&r, &err));
+    CF_THEN(st, compare(&r, &err));
+    int status = st == CF_OK ? report(&r) : cf_cli_fail(cli, &err);
+    cf_sampler_free(r.sampler);
+    cf_constraint_free(r.constraint);
+    cf_constraint_vocab_free(r.vocab);
+    cf_grammar_free(r.grammar);
+    cf_session_free(r.session);
+    cf_opened_adapters_close(&r.adapters);
+    cf_replay_media_deinit(&r.media);
+    cf_engine_close(r.engine);
+    cf_arena_deinit(&r.arena);
+    return status;
+}

@@ -1,0 +1,147 @@
+/*
+ * cmd_report.c - confab report: one reply and everything that made it, as a
+ * file for a bug report.
+ */
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/cli_store.h"
+#include "tui/lab/reply/run_options.h"
+#include "tui/lab/talk/saved.h"
+#include "tui/study/report/report.h"
+
+typedef struct report {
+    cf_cli *cli;
+    const char *path, *part_name;
+    bool has_no_reading, has_influence;
+    cf_report_part part;
+    cf_arena arena;
+    cf_store *store;
+    cf_store_conv about;
+    cf_conversation *conv;
+    cf_opened engine;
+} report;
+
+/* Loads the conversation that a UUID means; *turn is nil where it names the
+ * conversation itself. */
+static cf_status load(report *r, const char *name, cf_uuid *turn, cf_error *err)
+{
+    cf_store_ref ref;
+    CF_TRY(cf_cli_open_store(&r->store, r->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(cf_store_find(r->store, cf_str_from(name), &ref, err));
+    const cf_saved_choice choice = {
+        .conversation = ref.conversation, .turn = ref.turn, .has_raw = true};
+    CF_TRY(cf_saved_load(&r->conv, &r->about, r->store, &choice, &r->arena, err));
+    if (!cf_uuid_is_nil(ref.turn)) { /* with what follows it */
+        cf_error ignored;
+        cf_ignore(cf_conversation_set_head(r->conv, r->about.head, &ignored));
+    }
+    *turn = ref.turn;
+    return CF_OK;
+}
+
+static cf_status write(report *r, cf_uuid turn, cf_buf *out, cf_error *err)
+{
+    cf_report_source from = {
+        .conv = r->conv,
+        .id = r->about.id,
+        .title = r->about.title,
+        .turn = turn,
+        .backend = r->engine.backend,
+        .engine = r->engine.engine,
+        .tokenizer = r->engine.engine != NULL ? cf_engine_tokenizer(r->engine.engine) : NULL,
+        .template_name = r->engine.from != NULL ? r->engine.from : "",
+        .template_source = cf_buf_str(&r->engine.source),
+        .family = r->engine.family,
+        .store = r->store,
+        .reads = !r->has_no_reading,
+        .influences = r->has_influence || r->part == CF_REPORT_INFLUENCE,
+        .roles = &r->engine.roles,
+        .cancel = cf_cli_cancel()};
+    cf_report_facts facts;
+    CF_TRY(cf_report_facts_init(&facts, &from, err));
+    cf_status st = cf_report_write(out, &facts, r->part, r->path, err);
+    cf_report_facts_deinit(&facts);
+    return st;
+}
+
+static cf_status run(report *r, const char *name, cf_error *err)
+{
+    cf_uuid turn;
+    cf_buf out = CF_BUF_INIT;
+    cf_status st = load(r, name, &turn, err);
+    if (st == CF_OK) {
+        cf_open_want_model(&r->cli->open);
+        st = cf_open_model(&r->cli->open) == NULL
+                 ? cf_open_without_model(&r->engine, &r->cli->open, err)
+                 : cf_open_backend(&r->engine, &r->cli->open, NULL, err);
+    }
+    if (st == CF_OK) {
+        cf_conversation_set_roles(r->conv, &r->engine.roles);
+        st = write(r, turn, &out, err);
+    }
+    if (st == CF_OK && strcmp(r->path, "-") == 0) {
+        st = cf_cli_print(r->cli, &out) == CF_EXIT_OK ? CF_OK : CF_EIO;
+    } else if (st == CF_OK) {
+        st = cf_os_write_file(r->path, cf_buf_cstr(&out), out.n, 0644, err);
+    }
+    if (st == CF_OK && strcmp(r->path, "-") != 0) {
+        cf_note("wrote %zu bytes to %s", out.n, r->path);
+    }
+    cf_buf_deinit(&out);
+    return st;
+}
+
+static cf_status read_part(report *r, cf_error *err)
+{
+    cf_buf names = CF_BUF_INIT;
+    if (r->part_name == NULL || cf_report_part_parse(&r->part, r->part_name)) {
+        return CF_OK;
+    }
+    cf_report_part_names(&names);
+    cf_fail(err, CF_EINVAL, "--part: '%.40s' is not one of %s", r->part_name, cf_buf_cstr(&names));
+    cf_buf_deinit(&names);
+    return CF_EINVAL;
+}
+
+int cf_cmd_report(cf_cli *cli, int argc, char **argv)
+{
+    report r = {.cli = cli};
+    const cf_opt own[] = {
+        {"--output", 'o', CF_OPT_STR, &r.path, "FILE",
+         "where to write it: .html, .md (Markdown) or .svg (a picture of one "
+         "part); - is standard output, as HTML",
+         NULL},
+        {"--part", 0, CF_OPT_STR, &r.part_name, "PART",
+         "only conversation, prompt, reply, calls, differences or influence "
+         "(default: all; of a picture the reply)",
+         NULL},
+        {"--influence", 0, CF_OPT_FLAG, &r.has_influence, NULL,
+         "with what each message, tool and sentence did to the reply; what "
+         "confab influence has kept is not computed again",
+         NULL},
+        {"--no-reading", 0, CF_OPT_FLAG, &r.has_no_reading, NULL,
+         "do not have the model read a reply whose probabilities were not kept", NULL},
+        {0},
+    };
+    cf_error err = {0};
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest != 1 || r.path == NULL) {
+        return cf_cli_usage(cli, "takes one UUID, and -o FILE");
+    }
+    if (read_part(&r, &err) != CF_OK) {
+        return cf_cli_usage(cli, err.text);
+    }
+    cf_arena_init(&r.arena, 0);
+    cf_status st = run(&r, argv[0], &err);
+    int status = st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+    cf_conversation_free(r.conv);
+    cf_opened_close(&r.engine);
+    cf_store_close(r.store);
+    cf_arena_deinit(&r.arena);
+    return status;
+}

@@ -1,0 +1,199 @@
+/*
+ * cli.h - the commands without a screen: one file a command (cmd_NAME.c),
+ * one line in the table of cli.c.
+ *
+ * A command gets the common options already parsed, reads its own with
+ * cf_cli_options(), writes its answer to standard output and everything else
+ * to standard error, and returns an exit status.
+ */
+#ifndef CF_TUI_CLI_SHELL_CLI_H
+#define CF_TUI_CLI_SHELL_CLI_H
+
+#include <stdio.h>
+
+#include "core/api/session.h"
+#include "core/base/json.h"
+#include "core/base/status.h"
+#include "templates/open.h"
+#include "tui/cli/shell/options.h"
+#include "tui/lab/state/reply_settings.h"
+#include "tui/sys/color.h"
+#include "tui/sys/out.h"
+
+/* Exit statuses: a contract. */
+enum {
+    CF_EXIT_OK = 0,
+    CF_EXIT_FINDING = 1, /* difference, lint error, failed check */
+    CF_EXIT_USAGE = 2,
+    CF_EXIT_INPUT = 3,   /* bad input file */
+    CF_EXIT_ENGINE = 4,  /* engine error */
+    CF_EXIT_UNSAVED = 5, /* the answer is whole, the history has not all of it,
+                            or a change of the history was not made */
+    CF_EXIT_INTERRUPTED = 130
+};
+
+typedef struct cf_cli_command cf_cli_command;
+typedef struct cf_start cf_start;
+typedef struct cf_defaults cf_defaults;
+
+/* A key of the workbench, for the man page.  Keys of one section follow each
+ * other. */
+typedef struct cf_cli_key {
+    const char *section; /* "Chat" */
+    const char *keys, *name, *args, *help;
+} cf_cli_key;
+typedef void (*cf_cli_key_fn)(void *ud, const cf_cli_key *key);
+
+/* The parts of the screen that the command line uses; main.c fills it in. */
+typedef struct cf_cli_screen {
+    cf_status (*check)(cf_error *err); /* can one be opened here */
+    cf_status (*run)(const cf_start *start, cf_error *err);
+    /* reads the file `path`, confabrc, whose other settings it knows */
+    cf_status (*defaults)(cf_defaults *defaults, const char *path, cf_buf *problems, cf_error *err);
+    void (*keys)(cf_cli_key_fn fn, void *ud); /* calls fn for each key */
+} cf_cli_screen;
+
+/* Describes a command from its tables, its own options (may be NULL) and the
+ * common ones: a section of the man page, completions for a shell. */
+typedef void (*cf_cli_describe_fn)(FILE *to, const cf_cli_command *command, const cf_opt *own,
+                                   const cf_opt *common);
+
+/* Options that every command understands. */
+typedef struct cf_cli {
+    const cf_cli_command *command;
+    const cf_cli_screen *screen;
+    cf_open_options open;
+    cf_opt_list model;       /* each -m; open.model is the last */
+    cf_opt_list lora;        /* of open */
+    bool is_exact;           /* --exact */
+    const char *activations; /* --activations; NULL: not given */
+    uint64_t seed;
+    bool has_seed;
+    bool is_json, is_quiet;
+    const char *color_name; /* --color; NULL: not given */
+    cf_color_when color;
+    const cf_reply_settings *reply; /* from confabrc; NULL: none */
+    cf_buf problems;                /* lines: what confabrc has wrong */
+    bool is_help;                   /* never seen set: --help is answered before */
+    cf_cli_describe_fn describe;    /* called by --help; NULL: prints the help */
+} cf_cli;
+
+/* Whether the command line names an arithmetic; confabrc does not count. */
+static inline bool cf_cli_has_arithmetic(const cf_cli *cli)
+{
+    return cli->is_exact || cli->activations != NULL;
+}
+
+struct cf_cli_command {
+    const char *name;
+    const char *arguments; /* "[TEXT]" */
+    const char *summary;   /* one line */
+    int (*run)(cf_cli *cli, int argc, char **argv);
+};
+
+/* Runs a command: options of every command, its name, its own arguments.
+ * main() returns what it returns. */
+int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
+
+/* The table, ended by a NULL name. */
+extern const cf_cli_command cf_cli_commands[];
+const cf_cli_command *cf_cli_find(const char *name); /* NULL: none */
+
+/* Calls fn with the options of every command. */
+void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to);
+
+/*
+ * Reads the command's own options (table ended by a NULL name) and the common
+ * ones out of argv.  Returns -1 to continue, else the exit status: --help was
+ * answered, or the mistake was printed.
+ */
+int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv, int *n_rest);
+
+/* Prints "confab COMMAND: text" to standard error and returns the exit status
+ * for the code. */
+int cf_cli_fail(const cf_cli *cli, const cf_error *err);
+/* Prints "confab COMMAND: message" with how to get help; CF_EXIT_USAGE. */
+int cf_cli_usage(const cf_cli *cli, const char *message);
+
+/* Says on standard error where the model's template, which no -t replaces, is
+ * not that of its repository.  `engine` may be NULL. */
+void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine);
+
+/* Writes `out` to standard output; CF_EXIT_OK, or the status of running out
+ * of memory, with its message.  An error of the stream is reported once, when
+ * the command has ended.  On a terminal harmful characters are escaped
+ * (tui/sys/out.h): as JSON with --json, else as text. */
+int cf_cli_print(const cf_cli *cli, const cf_buf *out);
+/* The end of a command: prints `out` where `st` is CF_OK, reports `err` where
+ * it is not, and empties `out`.  The exit status. */
+int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out, const cf_error *err);
+/* As cf_cli_print() for JSON in any case, or text with styles. */
+int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind);
+
+/* Opens the workbench at the exchanges of the proxy (cmd_chat.c); the exit
+ * status. */
+int cf_cli_watch(cf_cli *cli);
+
+/* Set by SIGINT and SIGTERM while a command that asked for it runs. */
+cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */
+
+/*
+ * Runs a --batch file: for each line of JSON calls `item`, which fills
+ * `answer` (a new object) and returns CF_OK; an item's own failure belongs
+ * into its answer.  A line that is not a JSON object answers
+ * {"error":{"message":...}}.  Prints one line an answer, in order.  Returns
+ * the exit status.
+ */
+typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item, json_t *answer, cf_error *err);
+int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item, void *ud);
+
+/* The same with an answer in text, for what a json_t cannot carry: `item`
+ * appends the members of the answer, "name" and the braces left out. */
+typedef cf_status (*cf_cli_text_fn)(void *ud, const json_t *item, cf_buf *members, cf_error *err);
+int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item, void *ud);
+
+/* The same for lines with a member that a json_t cannot carry: its value comes
+ * as text ({NULL, 0} if the line has none), and is null in
+ * the item. */
+typedef cf_status (*cf_cli_raw_fn)(void *ud, const json_t *item, cf_str value, cf_buf *members,
+                                   cf_error *err);
+int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member, cf_cli_raw_fn item,
+                     void *ud);
+
+/* Appends a JSON object without its braces; `members` fails if `object` has
+ * failed. */
+void cf_cli_put_members(cf_buf *members, const cf_buf *object);
+
+int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
+int cf_cmd_bisect(cf_cli *cli, int argc, char **argv);
+int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
+int cf_cmd_completion(cf_cli *cli, int argc, char **argv);
+int cf_cmd_db(cf_cli *cli, int argc, char **argv);
+int cf_cmd_chat(cf_cli *cli, int argc, char **argv);
+int cf_cmd_diff(cf_cli *cli, int argc, char **argv);
+int cf_cmd_help(cf_cli *cli, int argc, char **argv);
+int cf_cmd_history(cf_cli *cli, int argc, char **argv);
+int cf_cmd_influence(cf_cli *cli, int argc, char **argv);
+int cf_cmd_lint(cf_cli *cli, int argc, char **argv);
+int cf_cmd_media(cf_cli *cli, int argc, char **argv);
+int cf_cmd_mcp(cf_cli *cli, int argc, char **argv);
+int cf_cmd_model(cf_cli *cli, int argc, char **argv);
+int cf_cmd_models(cf_cli *cli, int argc, char **argv);
+int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);
+int cf_cmd_parse(cf_cli *cli, int argc, char **argv);
+int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
+int cf_cmd_proxy(cf_cli *cli, int argc, char **argv);
+int cf_cmd_render(cf_cli *cli, int argc, char **argv);
+int cf_cmd_replay(cf_cli *cli, int argc, char **argv);
+int cf_cmd_report(cf_cli *cli, int argc, char **argv);
+int cf_cmd_run(cf_cli *cli, int argc, char **argv);
+int cf_cmd_score(cf_cli *cli, int argc, char **argv);
+int cf_cmd_serve(cf_cli *cli, int argc, char **argv);
+int cf_cmd_sweep(cf_cli *cli, int argc, char **argv);
+int cf_cmd_test(cf_cli *cli, int argc, char **argv);
+int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv);
+int cf_cmd_shrink(cf_cli *cli, int argc, char **argv);
+int cf_cmd_version(cf_cli *cli, int argc, char **argv);
+int cf_cmd_watch(cf_cli *cli, int argc, char **argv);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * cli_recorded.c - adapters and arithmetic out of the history as options.
+ */
+#include "tui/cli/shell/cli_recorded.h"
+
+#include "tui/lab/prompt/server_prompt.h"
+#include "tui/lab/reply/run_options.h"
+#include "tui/study/ask/study_case.h"
+
+const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)
+{
+    size_t n = json_array_size(stored);
+    const char **v = cf_arena_calloc(arena, n + 1, sizeof *v);
+    for (size_t i = 0; v != NULL && i < n; i++) {
+        const json_t *one = json_array_get(stored, i);
+        cf_str path = cf_json_get_str(one, "path");
+        cf_buf name = CF_BUF_INIT;
+        cf_buf_add(&name, path.p, path.n);
+        cf_buf_addf(&name, "=%.9g", json_number_value(json_object_get(one, "scale")));
+        v[i] = cf_arena_strndup(arena, cf_buf_cstr(&name), name.n);
+        v = name.failed || v[i] == NULL ? NULL : v;
+        cf_buf_deinit(&name);
+    }
+    return v;
+}
+
+/* Adds what the run says of adapters and weights. */
+static cf_status take_run(cf_open_options *o, const cf_store_run *run, cf_arena *arena,
+                          cf_error *err)
+{
+    cf_run_options was;
+    json_t *stored = NULL;
+    CF_TRY(cf_run_options_read(&was, run->options, arena, err));
+    if (o->load_as == NULL && was.load_as.n != 0) {
+        o->load_as = was.load_as.p;
+    }
+    if (was.adapters.n == 0 || o->n_lora != 0) {
+        return CF_OK;
+    }
+    CF_TRY(cf_json_read(&stored, was.adapters.p, was.adapters.n, err));
+    o->lora = cf_cli_adapter_names(stored, arena);
+    o->n_lora = json_array_size(stored);
+    json_decref(stored);
+    return o->lora != NULL ? CF_OK : cf_oom_for(err, "the adapters");
+}
+
+cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *store, const char *uuid,
+                               const char *turn, const char *family, cf_arena *arena, cf_error *err)
+{
+    cf_open_options o = cli->open;
+    cf_store_turn was = {.run = NULL};
+    cf_error why = {0};
+    const char *model = cf_open_model(&o);
+    bool is_here = model == NULL || !cf_server_is_address(model);
+    cf_status st = CF_ENOTFOUND;
+    if (is_here && store != NULL && uuid != NULL) {
+        st = cf_study_case_turn(&was, store, uuid, turn, arena, &why);
+    }
+    if (st == CF_OK && was.run != NULL) {
+        if (was.run->isa.n != 0 && !cf_cli_has_arithmetic(cli)) {
+            o.arithmetic = was.run->arithmetic;
+        }
+        CF_TRY(take_run(&o, was.run, arena, err));
+    }
+    st = cf_open_backend(out, &o, family, err);
+    if (st != CF_OK && st != CF_ENOMEM && o.n_lora > cli->open.n_lora) {
+        cf_note("the reply was written with an adapter, and this model is "
+                "asked without it: %s",
+                err->text);
+        o.lora = NULL;
+        o.n_lora = 0;
+        st = cf_open_backend(out, &o, family, err);
+    }
+    return st;
+}

@@ -1,0 +1,27 @@
+/*
+ * cli_recorded.h - a model opened as a stored reply recorded it.
+ *
+ * Threads:  the main one.
+ */
+#ifndef CF_TUI_CLI_SHELL_CLI_RECORDED_H
+#define CF_TUI_CLI_SHELL_CLI_RECORDED_H
+
+#include "storage/store.h"
+#include "tui/cli/shell/cli.h"
+
+/*
+ * Opens what the command line names, with the adapters, the type of weights
+ * and the arithmetic that the reply was written with, unless it names others.
+ * `turn` names the reply as cf_study_case_of() does; where there is none, or
+ * the model takes no such adapters, it is opened without (and a line says the
+ * latter).  Names live in the arena.  Errors of cf_open_backend().
+ */
+CF_MUST_USE cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *store,
+                                           const char *uuid, const char *turn, const char *family,
+                                           cf_arena *arena, cf_error *err);
+
+/* The names of such a list of adapters, "FILE=SCALE"; NULL when memory ran
+ * out. */
+const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena);
+
+#endif

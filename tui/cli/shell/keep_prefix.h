@@ -1,0 +1,35 @@
+/*
+ * keep_prefix.h - --keep-prefix: the file of computed prompts beside the
+ * history, read after the model is opened and written before it is closed.
+ *
+ * The file is a convenience: where it cannot be used or written, a line says
+ * so and the command goes on.
+ *
+ * Threads:  call on one thread.
+ * Memory:   borrows the cache until it is written.
+ */
+#ifndef CF_TUI_CLI_SHELL_KEEP_PREFIX_H
+#define CF_TUI_CLI_SHELL_KEEP_PREFIX_H
+
+#include "tui/cli/shell/cli.h"
+
+typedef struct cf_keep_prefix {
+    bool is_wanted;         /* --keep-prefix */
+    cf_prefix_cache *cache; /* NULL: nothing to keep */
+    uint64_t n_read;        /* bytes that the file had */
+} cf_keep_prefix;
+
+/* The option, for the command's table. */
+cf_opt cf_keep_prefix_option(cf_keep_prefix *k);
+
+/* Where the option was given, adds what the file has to the cache (may be
+ * NULL).  Appends to *problems (may be NULL: standard error) a line that says
+ * why a file is not used. */
+void cf_keep_prefix_read(cf_keep_prefix *k, const cf_cli *cli, cf_prefix_cache *cache,
+                         cf_buf *problems);
+
+/* Writes the cache to the file if it has something that was not read from
+ * there.  Reports a failure on standard error. */
+void cf_keep_prefix_write(const cf_keep_prefix *k, const cf_cli *cli);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * man.h - the man page in mdoc(7), made from the option tables, so that it
+ * cannot disagree with --help.  docs/confab.1 is what `confab help --man`
+ * prints; a test compares the two.
+ */
+#ifndef CF_TUI_CLI_SHELL_MAN_H
+#define CF_TUI_CLI_SHELL_MAN_H
+
+#include <stdio.h>
+
+#include "tui/cli/shell/cli.h"
+
+/* A list of options. */
+void cf_man_options(FILE *to, const cf_opt *table);
+
+/* The whole page; runs every command's --help. */
+void cf_man_page(FILE *to, const cf_cli_screen *screen);
+
+/* The common options as a list (cli.c has their table). */
+void cf_cli_man_common(FILE *to);
+
+#endif

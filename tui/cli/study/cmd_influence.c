@@ -1,0 +1,401 @@
+/*
+ * cmd_influence.c - confab influence: which parts of a prompt a stored reply
+ * depends on.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/answers/json_text.h"
+#include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/cli_recorded.h"
+#include "tui/cli/shell/cli_store.h"
+#include "tui/cli/shell/progress.h"
+#include "tui/study/influence/influence.h"
+
+typedef struct asked {
+    const char *by, *turn, *span, *argument, *change, *with, *positions, *part;
+    const char *family;
+    bool tokens;
+} asked;
+
+typedef struct command {
+    cf_cli *cli;
+    const asked *a;
+    cf_store *store;
+    cf_opened opened;
+    cf_study_engine engine;
+    cf_study_case c, other;
+    cf_study_scorer scorer;
+    cf_influence_options o;
+    cf_influence result;
+    cf_progress progress;
+    size_t only; /* the row that --part names; SIZE_MAX: all */
+} command;
+
+/* ---- options ------------------------------------------------------------ */
+
+static cf_status read_kinds(command *c, cf_error *err)
+{
+    const char *at = c->a->by != NULL ? c->a->by : "";
+    while (*at != '\0') {
+        size_t n = strcspn(at, ",");
+        cf_part_kind kind;
+        if (!cf_part_kind_parse(&kind, cf_str_make(at, n))) {
+            return cf_fail(err, CF_EINVAL,
+                           "--by takes message, tool, sentence, word, field or "
+                           "template, or several with commas, not '%.40s'",
+                           at);
+        }
+        c->o.kinds |= 1u << kind;
+        at += n + (at[n] == ',');
+    }
+    return CF_OK;
+}
+
+/* "message:3", "sentence:0:2": a kind, and where it is. */
+static cf_status read_part(command *c, cf_error *err)
+{
+    const char *text = c->a->part;
+    size_t n = strcspn(text, ":");
+    cf_part_kind kind;
+    char *end = NULL;
+    if (text[n] != ':' || !cf_part_kind_parse(&kind, cf_str_make(text, n))) {
+        return cf_fail(err, CF_EINVAL, "--part takes KIND:INDEX or KIND:MESSAGE:INDEX");
+    }
+    unsigned long first = strtoul(text + n + 1, &end, 10);
+    bool is_in_message = kind == CF_PART_SENTENCE || kind == CF_PART_WORD;
+    c->only = first;
+    if (is_in_message && *end == ':') {
+        c->o.message = first;
+        c->only = strtoul(end + 1, &end, 10);
+    } else if (is_in_message) {
+        c->o.message = 0;
+    }
+    if (end == text + n + 1 || *end != '\0') {
+        return cf_fail(err, CF_EINVAL, "--part: '%.40s' has no number", text);
+    }
+    c->o.kinds = 1u << kind;
+    return CF_OK;
+}
+
+static cf_status read_span(command *c, cf_error *err)
+{
+    char *end = NULL;
+    const char *text = c->a->span;
+    unsigned long long from = strtoull(text, &end, 10), to = 0;
+    bool ok = end != text && strncmp(end, "..", 2) == 0;
+    if (ok) {
+        const char *second = end + 2;
+        to = strtoull(second, &end, 10);
+        ok = end != second && *end == '\0';
+    }
+    c->o.has_span = true;
+    c->o.span_from = (size_t)from;
+    c->o.span_to = (size_t)to;
+    return ok ? CF_OK : cf_fail(err, CF_EINVAL, "--span takes bytes of the reply, as in 10..25");
+}
+
+static cf_status read_change(command *c, cf_error *err)
+{
+    static const char *const names[] = {"leave-out", "neutral", "swap"};
+    const char *name = c->a->change != NULL ? c->a->change
+                       : c->a->with != NULL ? "swap"
+                                            : "leave-out";
+    const char *positions = c->a->positions != NULL ? c->a->positions : "close";
+    int i = 0;
+    while (i < 3 && strcmp(name, names[i]) != 0) {
+        i++;
+    }
+    if (i == 3) {
+        return cf_fail(err, CF_EINVAL, "--change takes leave-out, neutral or swap");
+    }
+    c->o.change = (cf_part_change)i;
+    if ((c->o.change == CF_CHANGE_SWAP) != (c->a->with != NULL)) {
+        return cf_fail(err, CF_EINVAL, "--change swap and --with UUID belong together");
+    }
+    if (strcmp(positions, "close") != 0 && strcmp(positions, "keep") != 0) {
+        return cf_fail(err, CF_EINVAL, "--positions takes close or keep");
+    }
+    c->o.keeps_positions = strcmp(positions, "keep") == 0;
+    return CF_OK;
+}
+
+static cf_status read_options(command *c, cf_error *err)
+{
+    c->o.message = c->o.tool = c->only = SIZE_MAX;
+    CF_TRY(read_kinds(c, err));
+    CF_TRY(read_change(c, err));
+    if (c->a->part != NULL) {
+        CF_TRY(read_part(c, err));
+    }
+    return c->a->span != NULL ? read_span(c, err) : CF_OK;
+}
+
+/* ---- output ------------------------------------------------------------- */
+
+/* The bytes of the reply that a token of the target writes. */
+static cf_str target_text(const command *c, const cf_influence_token *t)
+{
+    cf_str all = c->c.reply;
+    size_t from = t->off < all.n ? t->off : all.n;
+    size_t n = t->len < all.n - from ? t->len : all.n - from;
+    return cf_str_make(all.p + from, n);
+}
+
+static void put_tokens(const command *c, const cf_influence_row *row, cf_jw *w)
+{
+    cf_jw_array(w, "tokens");
+    for (size_t i = 0; i < c->result.n_target; i++) {
+        const cf_influence_token *t = &c->result.target[i];
+        cf_jw_object(w, NULL);
+        if (t->id != CF_TOKEN_NONE) {
+            cf_jw_int(w, "id", t->id);
+        } else {
+            cf_jw_null(w, "id");
+        }
+        cf_jw_bytes(w, "text", target_text(c, t));
+        cf_jw_uint(w, "off", t->off);
+        cf_jw_double(w, "delta", (double)row->log_p[i] - (double)t->log_p);
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+}
+
+static cf_status put_json(const command *c, const cf_influence_row *row, cf_buf *out, cf_error *err)
+{
+    const cf_part *p = &row->part;
+    cf_buf label = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "part", cf_part_kind_name(p->kind));
+    cf_jw_uint(&w, "index", p->index);
+    if (p->kind == CF_PART_SENTENCE || p->kind == CF_PART_WORD) {
+        cf_jw_uint(&w, "message", p->message);
+    }
+    if (p->kind == CF_PART_FIELD) {
+        cf_jw_str(&w, "path", p->path);
+    }
+    if (p->kind == CF_PART_PIECE) {
+        cf_jw_uint(&w, "line", p->line);
+        cf_jw_uint(&w, "column", p->col);
+    }
+    cf_part_label(p, &c->c, 0, &label);
+    cf_jw_buf(&w, "label", &label);
+    cf_jw_bytes(&w, "text", p->text);
+    if (row->has_delta) {
+        cf_jw_double(&w, "delta", row->delta);
+        cf_jw_double(&w, "with", c->result.with);
+        cf_jw_double(&w, "without", row->without);
+        if (c->scorer.server == NULL) {
+            cf_jw_uint(&w, "removed", row->n_tokens);
+        }
+    } else {
+        cf_jw_null(&w, "delta");
+        cf_jw_text(&w, "error", row->why);
+    }
+    if (row->is_emptied) {
+        cf_jw_bool(&w, "emptied", true);
+    }
+    if (row->has_delta && c->a->tokens) {
+        put_tokens(c, row, &w);
+    }
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+    cf_buf_deinit(&label);
+    return cf_jw_finish(&w, err);
+}
+
+/* Its beginning, on one line. */
+static void put_start(cf_buf *out, cf_str text)
+{
+    enum { SHOWN = 60 };
+    size_t n = text.n < SHOWN ? text.n : SHOWN;
+    while (n > 0 && n < text.n && ((unsigned char)text.p[n] & 0xC0) == 0x80) {
+        n--;
+    }
+    cf_safe_line(out, text.p, n);
+    cf_buf_adds(out, n < text.n ? "..." : "");
+}
+
+static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *out)
+{
+    if (row->has_delta) {
+        bool is_small = fabs(row->delta) < 0.005; /* no "-0.00" */
+        cf_buf_addf(out, is_small ? "%9.2f  " : "%+9.2f  ", is_small ? 0 : row->delta);
+    } else {
+        cf_buf_adds(out, "        ?  ");
+    }
+    cf_buf label = CF_BUF_INIT, safe = CF_BUF_INIT;
+    cf_part_label(&row->part, &c->c, 1, &label);
+    cf_safe_line(&safe, cf_buf_cstr(&label), label.n);
+    cf_buf_addf(out, "%-26s  ", cf_buf_cstr(&safe));
+    if (row->part.kind != CF_PART_TOOL) {
+        put_start(out, row->part.text);
+    }
+    cf_buf_adds(out, row->is_emptied ? "  (its content only)" : "");
+    if (!row->has_delta) {
+        cf_buf_adds(out, "  ");
+        cf_buf_adds(out, row->why);
+    }
+    cf_buf_addc(out, '\n');
+    cf_buf_deinit(&label);
+    cf_buf_deinit(&safe);
+    if (!row->has_delta || !c->a->tokens) {
+        return;
+    }
+    for (size_t i = 0; i < c->result.n_target; i++) {
+        const cf_influence_token *t = &c->result.target[i];
+        cf_str piece = target_text(c, t);
+        cf_buf_addf(out, "             %+8.3f  '", (double)row->log_p[i] - (double)t->log_p);
+        cf_safe_line(out, piece.p, piece.n);
+        cf_buf_adds(out, "'\n");
+    }
+}
+
+static cf_status put(const command *c, cf_buf *out, cf_error *err)
+{
+    const cf_influence *v = &c->result;
+    size_t *order = cf_calloc(v->n_row + 1, sizeof *order);
+    if (order == NULL) {
+        return cf_oom(err);
+    }
+    cf_influence_sort(v, order);
+    if (!c->cli->is_json) {
+        cf_buf_addf(out,
+                    "log-likelihood of the %zu tokens: %.2f nats; without each "
+                    "part it changes by\n",
+                    v->n_target, v->with);
+    }
+    cf_status st = CF_OK;
+    size_t n = 0;
+    for (size_t i = 0; st == CF_OK && i < v->n_row; i++) {
+        const cf_influence_row *row = &v->row[order[i]];
+        if (c->only != SIZE_MAX && row->part.index != c->only) {
+            continue;
+        }
+        n++;
+        if (c->cli->is_json) {
+            st = put_json(c, row, out, err);
+        } else {
+            put_text_row(c, row, out);
+        }
+    }
+    cf_free(order);
+    if (st == CF_OK && n == 0) {
+        st = cf_fail(err, CF_ENOTFOUND, "the prompt has no such part");
+    }
+    return st;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static void show_progress(void *ud, size_t n_done, size_t n_all)
+{
+    cf_progress_show(ud, n_done, n_all);
+}
+
+static cf_status open_all(command *c, const char *uuid, cf_error *err)
+{
+    CF_TRY(read_options(c, err));
+    CF_TRY(cf_cli_open_store(&c->store, c->cli, 0, err));
+    CF_TRY(cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, c->a->turn, c->a->family,
+                                &c->c.arena, err));
+    c->engine = cf_study_engine_of(&c->opened);
+    c->engine.roles = &c->opened.roles;
+    c->engine.template_source = cf_buf_str(&c->opened.source);
+    CF_TRY(cf_study_scorer_init(&c->scorer, c->opened.backend, c->store, cf_cli_cancel(), err));
+    CF_TRY(cf_study_case_load(&c->c, c->store, &c->engine, uuid, c->a->turn, err));
+    if (c->a->with != NULL) {
+        CF_TRY(cf_study_case_whole(&c->other, c->store, &c->engine, c->a->with, err));
+        c->o.other = &c->other;
+    }
+    if (c->a->argument != NULL) {
+        c->o.has_span = true;
+        CF_TRY(cf_influence_argument(&c->c, &c->engine, c->a->argument, &c->o.span_from,
+                                     &c->o.span_to, err));
+    }
+    return CF_OK;
+}
+
+static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
+{
+    CF_TRY(open_all(c, uuid, err));
+    cf_progress_start(&c->progress, "scoring");
+    cf_status st = cf_influence_make(&c->result, &c->c, &c->engine, &c->scorer, &c->o,
+                                     show_progress, &c->progress, err);
+    cf_progress_end(&c->progress);
+    CF_THEN(st, put(c, out, err));
+    return st;
+}
+
+static int run(cf_cli *cli, const asked *a, const char *uuid)
+{
+    command c = {.cli = cli, .a = a};
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    cf_study_case_init(&c.c);
+    cf_study_case_init(&c.other);
+    cf_influence_init(&c.result);
+    cf_status st = make(&c, uuid, &out, &err);
+    int status = cf_cli_end(cli, st, &out, &err);
+    if (st == CF_OK && c.result.has_failed_store) {
+        cf_note("confab influence: the scores could not be kept");
+    }
+    cf_influence_deinit(&c.result);
+    cf_study_case_deinit(&c.other);
+    cf_study_case_deinit(&c.c);
+    cf_study_scorer_deinit(&c.scorer);
+    cf_opened_close(&c.opened);
+    cf_store_close(c.store);
+    return status;
+}
+
+int cf_cmd_influence(cf_cli *cli, int argc, char **argv)
+{
+    asked a = {.by = NULL};
+    const cf_opt own[] = {
+        {"--by", 0, CF_OPT_STR, &a.by, "KIND",
+         "parts: message, tool, sentence, word, field, template, or several "
+         "with commas (default: message,tool)",
+         NULL},
+        {"--turn", 0, CF_OPT_STR, &a.turn, "TURN",
+         "the reply: its UUID, or its message's number from 0 (default: the "
+         "last assistant message)",
+         NULL},
+        {"--span", 0, CF_OPT_STR, &a.span, "A..B", "only these bytes of the reply", NULL},
+        {"--argument", 0, CF_OPT_STR, &a.argument, "CALL.PATH",
+         "only this argument of a call, as in 0.city", NULL},
+        {"--change", 0, CF_OPT_STR, &a.change, "HOW",
+         "leave-out (default), neutral: as many tokens of neutral text, swap: "
+         "the same part of --with",
+         NULL},
+        {"--with", 0, CF_OPT_STR, &a.with, "UUID", "the conversation to swap parts with", NULL},
+        {"--positions", 0, CF_OPT_STR, &a.positions, "HOW",
+         "of the tokens after a part left out: close (default), or keep", NULL},
+        {"--part", 0, CF_OPT_STR, &a.part, "KIND:N",
+         "one part only, numbers from 0; a sentence or word: "
+         "KIND:MESSAGE:N",
+         NULL},
+        {"--tokens", 0, CF_OPT_FLAG, &a.tokens, NULL,
+         "token by token: where in the reply each part matters", NULL},
+        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
+         NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest != 1) {
+        return cf_cli_usage(cli, "takes the UUID of a conversation or turn");
+    }
+    if (a.span != NULL && a.argument != NULL) {
+        return cf_cli_usage(cli, "--span and --argument exclude each other");
+    }
+    return run(cli, &a, argv[0]);
+}

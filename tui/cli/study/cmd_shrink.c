@@ -1,0 +1,309 @@
+/*
+ * cmd_shrink.c - confab shrink: the smallest conversation for which a failure
+ * is still there.
+ */
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/os.h"
+#include "core/base/safe_text.h"
+#include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/cli_recorded.h"
+#include "tui/cli/shell/cli_store.h"
+#include "tui/study/ask/study_score.h"
+#include "tui/study/shrink/shrink_files.h"
+
+typedef struct asked {
+    const char *condition, *folder, *parts, *family;
+    uint32_t max_runs, max_tokens, command_ms;
+    bool is_approved;
+} asked;
+
+typedef struct command {
+    cf_cli *cli;
+    const asked *a;
+    cf_predicate *predicate;
+    cf_store *store;
+    cf_opened opened;
+    cf_study_engine engine;
+    cf_study_case c;
+    cf_asker asker;
+    cf_shrink shrink;
+    cf_status printed;
+    cf_arena arena;
+} command;
+
+static bool looks_at(const command *c, uint32_t what)
+{
+    return (cf_predicate_needs(c->predicate) & what) != 0;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static cf_status read_parts(const command *c, uint32_t *out, cf_error *err)
+{
+    static const struct {
+        const char *name;
+        uint32_t bits;
+    } names[] = {{"context", CF_SHRINK_CONTEXT},
+                 {"sentences", CF_SHRINK_SENTENCES},
+                 {"template", CF_SHRINK_TEMPLATE}};
+    const char *at = c->a->parts;
+    if (at == NULL) {
+        *out = CF_SHRINK_CONTEXT | CF_SHRINK_SENTENCES;
+        if (looks_at(c, CF_SEE_RENDER | CF_SEE_CACHE)) {
+            *out |= CF_SHRINK_TEMPLATE;
+        }
+        return CF_OK;
+    }
+    for (*out = 0; *at != '\0';) {
+        size_t n = strcspn(at, ","), i = 0;
+        while (i < 3 && !cf_str_is(cf_str_make(at, n), names[i].name)) {
+            i++;
+        }
+        if (i == 3) {
+            return cf_fail(err, CF_EINVAL, "--parts takes context, sentences, template");
+        }
+        *out |= names[i].bits;
+        at += n + (at[n] == ',');
+    }
+    return CF_OK;
+}
+
+/* A model is opened where a reply is looked at, or its template is needed. */
+static cf_status open_engine(command *c, const char *uuid, cf_error *err)
+{
+    bool needs_model = looks_at(c, CF_SEE_REPLY) ||
+                       (c->cli->open.template_name == NULL && !looks_at(c, CF_SEE_COMMAND));
+    CF_TRY(needs_model ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
+                                              c->a->family, &c->arena, err)
+                       : cf_open_without_model(&c->opened, &c->cli->open, err));
+    c->engine = cf_study_engine_of(&c->opened);
+    return CF_OK;
+}
+
+/* The conversation as it is stored, or as a template that knows other roles
+ * and forms gets it. */
+static cf_status load(command *c, const char *uuid, bool as_is, json_t **out, cf_error *err)
+{
+    cf_study_case_deinit(&c->c);
+    cf_study_case_init(&c->c);
+    c->engine.roles = as_is ? NULL : &c->opened.roles;
+    c->asker.as_is = as_is;
+    CF_TRY(cf_study_case_whole(&c->c, c->store, &c->engine, uuid, err));
+    size_t n = json_array_size(c->c.messages);
+    cf_role role = cf_role_parse(cf_json_get_str(json_array_get(c->c.messages, n - 1), "role"));
+    if (looks_at(c, CF_SEE_REPLY) && n > 0 &&
+        (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT) &&
+        json_array_remove(c->c.messages, n - 1) != 0) {
+        return cf_oom(err);
+    }
+    const cf_study_context context = cf_study_context_of(&c->c);
+    *out = cf_study_context_json(&context);
+    return *out != NULL ? CF_OK : cf_oom(err);
+}
+
+/* As it is first, which others can reproduce; where it does not fail then, in
+ * the form that the program gives a template. */
+static cf_status find_form(command *c, const char *uuid, json_t **out, cf_error *err)
+{
+    cf_str source = cf_buf_str(&c->opened.source);
+    bool holds = true;
+    if (looks_at(c, CF_SEE_REPLY)) {
+        return load(c, uuid, false, out, err);
+    }
+    CF_TRY(load(c, uuid, true, out, err));
+    if (looks_at(c, CF_SEE_RENDER | CF_SEE_CACHE)) {
+        CF_TRY(cf_asker_ask(&c->asker, *out, source, &holds, err));
+    }
+    if (!holds) {
+        json_decref(*out);
+        *out = NULL;
+        CF_TRY(load(c, uuid, false, out, err));
+    }
+    return CF_OK;
+}
+
+static void name_model(command *c)
+{
+    char hash[CF_HASH_TEXT + 1] = "", setup[CF_HASH_TEXT + 1] = "";
+    if (looks_at(c, CF_SEE_REPLY) && c->engine.engine != NULL) {
+        cf_engine_hash(c->engine.engine, hash);
+        cf_study_setup_hash(setup, cf_backend_core_session(c->engine.backend));
+    }
+    snprintf(c->shrink.model, sizeof c->shrink.model, "%s%s", hash, setup);
+}
+
+/* ---- telling ------------------------------------------------------------ */
+
+static void on_step(void *ud, const cf_shrink *s, const char *level, size_t n_left)
+{
+    command *c = ud;
+    cf_buf out = CF_BUF_INIT;
+    if (c->cli->is_json) {
+        cf_buf_addf(&out,
+                    "{\"step\":\"%s\",\"left\":%zu,\"runs\":%zu,\"reused\":%zu}"
+                    "\n",
+                    level, n_left, s->n_runs, s->n_reused);
+        (void)cf_cli_print(c->cli, &out); /* the last line reports failure */
+    } else if (!c->cli->is_quiet) {
+        cf_note("confab shrink: %zu %s left after %zu runs", n_left, level, s->n_runs);
+    }
+    cf_buf_deinit(&out);
+}
+
+static void put_result(const command *c, const cf_buf *names, cf_buf *out)
+{
+    const cf_shrink *s = &c->shrink;
+    size_t n_messages = json_array_size(json_object_get(s->context, "messages"));
+    size_t n_tools = json_array_size(json_object_get(s->context, "tools"));
+    if (!c->cli->is_json) {
+        cf_buf_addf(out,
+                    "%zu messages, %zu tools and %zu bytes of template left "
+                    "after %zu runs%s:\n",
+                    n_messages, n_tools, s->source.n, s->n_runs, s->is_cut ? " (the limit)" : "");
+        for (size_t at = 0; at < names->n;) {
+            const char *end = memchr(names->p + at, '\n', names->n - at);
+            size_t n = (size_t)(end - (names->p + at));
+            cf_buf_addf(out, "%s/%.*s\n", c->a->folder, (int)n, names->p + at);
+            at += n + 1;
+        }
+        return;
+    }
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_uint(&w, "runs", s->n_runs);
+    cf_jw_uint(&w, "reused", s->n_reused);
+    cf_jw_bool(&w, "limit", s->is_cut);
+    cf_jw_uint(&w, "messages", n_messages);
+    cf_jw_uint(&w, "tools", n_tools);
+    cf_jw_uint(&w, "template_bytes", s->source.n);
+    cf_jw_buf(&w, "why", &c->asker.why);
+    cf_jw_text(&w, "folder", c->a->folder);
+    cf_jw_array(&w, "files");
+    for (size_t at = 0; at < names->n;) {
+        const char *end = memchr(names->p + at, '\n', names->n - at);
+        size_t n = (size_t)(end - (names->p + at));
+        cf_jw_str(&w, NULL, cf_str_make(names->p + at, n));
+        at += n + 1;
+    }
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
+    out->failed = out->failed || cf_jw_finish(&w, NULL) != CF_OK;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static cf_status open_steps(command *c, cf_error *err)
+{
+    cf_buf path = CF_BUF_INIT;
+    cf_buf_addf(&path, "%s/steps.txt", c->a->folder);
+    cf_status st = cf_buf_check(&path, err);
+    CF_THEN(st, cf_os_make_dirs(c->a->folder, err));
+    CF_THEN(st, cf_shrink_keep(&c->shrink, cf_buf_cstr(&path), err));
+    cf_buf_deinit(&path);
+    return st;
+}
+
+static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
+{
+    json_t *context = NULL;
+    cf_buf names = CF_BUF_INIT;
+    uint32_t parts = 0;
+    CF_TRY(read_parts(c, &parts, err));
+    CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(open_engine(c, uuid, err));
+    cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
+    c->asker.max_tokens = c->a->max_tokens;
+    c->asker.command_ms = c->a->command_ms;
+    cf_status st = find_form(c, uuid, &context, err);
+    CF_THEN(st, cf_shrink_init(&c->shrink, &c->asker, context, cf_buf_str(&c->opened.source), err));
+    json_decref(context);
+    CF_TRY(st);
+    c->shrink.parts = parts;
+    c->shrink.max_runs = c->a->max_runs;
+    c->shrink.step = on_step;
+    c->shrink.ud = c;
+    name_model(c);
+    CF_TRY(open_steps(c, err));
+    CF_TRY(cf_shrink_run(&c->shrink, err));
+    st = cf_shrink_write(&c->shrink, c->a->folder, &names, err);
+    if (st == CF_OK) {
+        put_result(c, &names, out);
+    }
+    cf_buf_deinit(&names);
+    return st;
+}
+
+static int run(cf_cli *cli, const asked *a, cf_predicate *predicate, const char *uuid)
+{
+    command c = {.cli = cli, .a = a, .predicate = predicate};
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    cf_study_case_init(&c.c);
+    cf_arena_init(&c.arena, 0);
+    cf_status st = make(&c, uuid, &out, &err);
+    int status = cf_cli_end(cli, st, &out, &err);
+    if (st == CF_ECANCELLED) {
+        cf_note("confab shrink: the same command goes on from here");
+    }
+    cf_shrink_deinit(&c.shrink);
+    cf_asker_deinit(&c.asker);
+    cf_study_case_deinit(&c.c);
+    cf_opened_close(&c.opened);
+    cf_store_close(c.store);
+    cf_arena_deinit(&c.arena);
+    return status;
+}
+
+int cf_cmd_shrink(cf_cli *cli, int argc, char **argv)
+{
+    asked a = {.condition = NULL};
+    const cf_opt own[] = {
+        {"--while", 0, CF_OPT_STR, &a.condition, "PREDICATE",
+         "what must still hold: call-invalid, parse-lost, reply:REGEX, "
+         "contains:TEXT, token:ID@PLACE, cache-lost, template-error, "
+         "command:CMD ...",
+         NULL},
+        {"--output", 'o', CF_OPT_STR, &a.folder, "DIR",
+         "where the result is written, and each step kept", NULL},
+        {"--parts", 0, CF_OPT_STR, &a.parts, "PARTS",
+         "what is taken out: context, sentences, template (default: the last "
+         "only where the prompt is looked at)",
+         NULL},
+        {"--max-runs", 0, CF_OPT_U32, &a.max_runs, "N", "questions at most (default: 1000)", NULL},
+        {"--max-tokens", 'n', CF_OPT_U32, &a.max_tokens, "N",
+         "tokens of a reply at most (default: 256)", NULL},
+        {"--timeout", 0, CF_OPT_U32, &a.command_ms, "MS",
+         "longest time of a command (default: 60000)", NULL},
+        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
+         NULL},
+        {"--yes", 0, CF_OPT_FLAG, &a.is_approved, NULL,
+         "run the command of command:CMD without asking", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n_rest;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest != 1 || a.condition == NULL || a.folder == NULL) {
+        return cf_cli_usage(cli, "takes a UUID, --while PREDICATE and -o DIR");
+    }
+    cf_error err;
+    cf_predicate *predicate = NULL;
+    if (cf_predicate_read(&predicate, cf_str_from(a.condition), &err) != CF_OK) {
+        return cf_cli_fail(cli, &err);
+    }
+    int status = CF_EXIT_USAGE;
+    if ((cf_predicate_needs(predicate) & CF_SEE_COMMAND) != 0 && !a.is_approved) {
+        status = cf_cli_usage(cli, "command: runs a program many times; --yes "
+                                   "allows it");
+    } else {
+        status = run(cli, &a, predicate, argv[0]);
+    }
+    cf_predicate_free(predicate);
+    return status;
+}

@@ -1,0 +1,143 @@
+/*
+ * cmd_sweep.c - confab sweep: a plan's prompts with every combination of
+ * system prompts, templates, models and samplers.
+ */
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/cli_store.h"
+#include "tui/cli/shell/progress.h"
+#include "tui/study/import/plan_load.h"
+#include "tui/study/sweep/sweep_output.h"
+
+typedef struct job {
+    cf_cli *cli;
+    const char *junit;
+    uint32_t jobs;
+    bool is_kept_out;
+    cf_store *store;
+    cf_progress progress;
+    cf_sweep_versus *versus;
+    size_t n_versus;
+    bool is_cut; /* memory ran out for a line of the output */
+} job;
+
+static void on_cell(void *ud, const cf_sweep *s, size_t cell)
+{
+    job *j = ud;
+    cf_buf line = CF_BUF_INIT;
+    if (j->cli->is_json) {
+        cf_sweep_put_cell(&line, s, cell);
+        cf_progress_end(&j->progress);
+        j->is_cut = j->is_cut || line.failed;
+        if (!line.failed) {
+            cf_out(stdout, cf_buf_str(&line), CF_OUT_JSON);
+            fflush(stdout);
+        }
+    } else if (s->cell[cell].record == NULL) {
+        cf_progress_end(&j->progress);
+        cf_note_text("[failed] ", cf_str_from(s->cell[cell].error != NULL ? s->cell[cell].error
+                                                                          : "out of memory"));
+    }
+    cf_buf_deinit(&line);
+}
+
+static void on_progress(void *ud, size_t n_done, size_t n)
+{
+    job *j = ud;
+    if (!j->cli->is_quiet) {
+        cf_progress_show(&j->progress, n_done, n);
+    }
+}
+
+static cf_status write_end(job *j, const cf_sweep *s, cf_error *err)
+{
+    cf_buf out = CF_BUF_INIT;
+    CF_TRY(cf_sweep_compare(s, &j->versus, &j->n_versus, err));
+    if (j->cli->is_json) {
+        cf_sweep_put_end(&out, s, j->versus, j->n_versus);
+    } else {
+        cf_sweep_put_table(&out, s, j->versus, j->n_versus);
+    }
+    cf_status st = cf_buf_check(&out, err);
+    if (st == CF_OK && cf_cli_print(j->cli, &out) != CF_EXIT_OK) {
+        st = cf_fail(err, CF_EIO, "standard output cannot be written");
+    }
+    if (st == CF_OK && j->junit != NULL) {
+        cf_buf_reset(&out);
+        cf_sweep_put_junit(&out, s);
+        st = cf_buf_check(&out, err);
+        CF_THEN(st, cf_os_write_file(j->junit, cf_buf_cstr(&out), out.n, 0644, err));
+    }
+    cf_buf_deinit(&out);
+    return st;
+}
+
+static cf_status run(job *j, const cf_sweep_plan *plan, int *status, cf_error *err)
+{
+    cf_sweep s;
+    const cf_sweep_options o = {.open = j->cli->open,
+                                .store = j->is_kept_out ? NULL : j->store,
+                                .jobs = j->jobs,
+                                .cancel = cf_cli_cancel(),
+                                .fn = on_cell,
+                                .progress = on_progress,
+                                .ud = j};
+    CF_TRY(cf_sweep_init(&s, plan, &o, err));
+    cf_progress_start(&j->progress, "cells");
+    cf_status st = cf_sweep_run(&s, err);
+    cf_progress_end(&j->progress);
+    CF_THEN(st, write_end(j, &s, err));
+    if (st == CF_OK && j->is_cut) {
+        st = cf_oom_for(err, "a cell");
+    }
+    *status = s.n_failed > 0                ? CF_EXIT_ENGINE
+              : cf_sweep_n_unpassed(&s) > 0 ? CF_EXIT_FINDING
+                                            : CF_EXIT_OK;
+    if (s.n_unsaved > 0) {
+        cf_note("confab sweep: %zu cells are not saved: %s", s.n_unsaved, s.store_why.text);
+        *status = *status == CF_EXIT_OK ? CF_EXIT_UNSAVED : *status;
+    }
+    cf_sweep_deinit(&s);
+    return st;
+}
+
+int cf_cmd_sweep(cf_cli *cli, int argc, char **argv)
+{
+    job j = {.cli = cli};
+    const cf_opt own[] = {
+        {"--jobs", 'j', CF_OPT_U32, &j.jobs, "N",
+         "cells under way at a time: requests over all addresses, or replies "
+         "in one pass of a model file (default: 8)",
+         NULL},
+        {"--junit", 0, CF_OPT_STR, &j.junit, "FILE", "write the checks as JUnit's XML, too", NULL},
+        {"--no-store", 0, CF_OPT_FLAG, &j.is_kept_out, NULL,
+         "keep no replies, and take none that were kept", NULL},
+        {0},
+    };
+    cf_error err = {0};
+    int n_rest, status = CF_EXIT_OK;
+    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (n_rest != 1) {
+        return cf_cli_usage(cli, "takes one PLAN");
+    }
+    if (j.jobs > CF_SWEEP_JOBS_MAX) {
+        return cf_cli_usage(cli, "--jobs: at most 256");
+    }
+    cf_sweep_plan plan = {.n_item = 0};
+    cf_status st = cf_cli_open_store(&j.store, cli, CF_STORE_CREATE, &err);
+    const cf_sweep_saved saved = {.store = j.store};
+    CF_THEN(st, cf_plan_load(&plan, argv[0], &saved, &err));
+    CF_THEN(st, cf_sweep_plan_servers(&plan, cli->model.v, cli->model.n, &err));
+    CF_THEN(st, run(&j, &plan, &status, &err));
+    if (st != CF_OK) {
+        status = cf_cli_fail(cli, &err);
+    }
+    cf_free(j.versus);
+    cf_sweep_plan_deinit(&plan);
+    cf_store_close(j.store);
+    return status;
+}

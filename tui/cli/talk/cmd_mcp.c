@@ -1,0 +1,443 @@
+/*
+ * cmd_mcp.c - confab mcp: the tools of MCP servers, a call of one, and the
+ * protocol's log of a conversation.
+ */
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/json_writer.h"
+#include "core/base/os.h"
+#include "templates/open.h"
+#include "tui/cli/shell/cli_store.h"
+#include "tui/cli/talk/mcp_open.h"
+#include "tui/lab/tools/tool_cost.h"
+#include "tui/sys/out.h"
+
+enum { LOG_STEP = 256 };
+
+typedef struct mcp {
+    cf_cli *cli;
+    cf_mcp_opened opened;
+    const char *server; /* --server */
+    bool shows_log, shows_all;
+    cf_tool_cost cost; /* of the declared tools; empty without a model */
+    bool has_cost;
+} mcp;
+
+static cf_status print(const mcp *m, const cf_buf *out, cf_error *err)
+{
+    CF_TRY(cf_buf_check(out, err));
+    cf_out(stdout, cf_buf_str(out), m->cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
+    return CF_OK;
+}
+
+/* ---- list --------------------------------------------------------------- */
+
+/* What the tools cost in the prompts of -m. */
+static cf_status measure(mcp *m, cf_error *err)
+{
+    cf_opened engine;
+    if (m->cli->open.model == NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_open_backend(&engine, &m->cli->open, NULL, err));
+    cf_status st = cf_tool_cost_measure(&m->cost, engine.backend, &engine.roles, m->opened.declared,
+                                        cf_cli_cancel(), err);
+    m->has_cost = st == CF_OK;
+    cf_opened_close(&engine);
+    return st;
+}
+
+/* Where tool `name` of the server is in the declarations; SIZE_MAX. */
+static size_t place_of(const mcp *m, size_t server, cf_str name)
+{
+    for (size_t i = 0; i < json_array_size(m->opened.map); i++) {
+        const json_t *row = json_array_get(m->opened.map, i);
+        if (json_integer_value(json_object_get(row, "server")) == (json_int_t)server &&
+            cf_str_eq(cf_json_get_str(row, "tool"), name)) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static int64_t tokens_of(const mcp *m, size_t server, cf_str name)
+{
+    size_t i = place_of(m, server, name);
+    return m->has_cost && i < m->cost.n ? m->cost.tokens[i] : -1;
+}
+
+/* Which tools are not what they were, one bool a tool of a server, in order;
+ * asked before they are declared, which remembers them. */
+static cf_status find_changes(mcp *m, json_t *out, cf_error *err)
+{
+    cf_mcp *all = cf_servers_mcp(m->opened.servers);
+    for (size_t i = 0; i < cf_mcp_n(all); i++) {
+        cf_mcp_server s = cf_mcp_server_at(all, i);
+        json_t *list = json_array();
+        bool ok = json_array_append_new(out, list) == 0;
+        for (size_t k = 0; ok && k < json_array_size(s.tools); k++) {
+            json_t *before;
+            cf_tool_news news =
+                cf_servers_compare(m->opened.servers, s.name, json_array_get(s.tools, k), &before);
+            json_decref(before);
+            ok = json_array_append_new(list, json_boolean(news == CF_TOOL_OTHER)) == 0;
+        }
+        if (!ok) {
+            return cf_oom(err);
+        }
+    }
+    return CF_OK;
+}
+
+static void put_tokens(cf_jw *w, const char *key, int64_t n)
+{
+    if (n < 0) {
+        cf_jw_null(w, key);
+    } else {
+        cf_jw_int(w, key, n);
+    }
+}
+
+static void json_tools(const mcp *m, cf_jw *w, size_t i, const cf_mcp_server *s,
+                       const json_t *changes)
+{
+    cf_jw_array(w, "tools");
+    for (size_t k = 0; k < json_array_size(s->tools); k++) {
+        const json_t *tool = json_array_get(s->tools, k);
+        cf_str name = cf_json_get_str(tool, "name");
+        cf_jw_object(w, NULL);
+        cf_jw_str(w, "name", name);
+        cf_jw_str(w, "description", cf_json_get_str(tool, "description"));
+        cf_jw_json(w, "inputSchema", json_object_get(tool, "inputSchema"));
+        put_tokens(w, "tokens", tokens_of(m, i, name));
+        cf_jw_bool(w, "changed", json_is_true(json_array_get(changes, k)));
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+}
+
+/* A line of JSON a server; those that were refused come last. */
+static void json_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(m->opened.servers), i);
+    int64_t sum = m->has_cost ? 0 : -1;
+    cf_jw w;
+    for (size_t k = 0; m->has_cost && k < json_array_size(s.tools); k++) {
+        int64_t n = tokens_of(m, i, cf_json_get_str(json_array_get(s.tools, k), "name"));
+        sum += n > 0 ? n : 0;
+    }
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "server", s.name);
+    cf_jw_text(&w, "state", cf_mcp_state_name(s.state));
+    cf_jw_text(&w, "error", s.error[0] != '\0' ? s.error : NULL);
+    cf_jw_text(&w, "protocol", s.protocol[0] != '\0' ? s.protocol : NULL);
+    json_tools(m, &w, i, &s, json_array_get(changes, i));
+    put_tokens(&w, "tokens", sum);
+    cf_jw_end(&w);
+    cf_cli_put_json(out, &w);
+    cf_buf_deinit(&line);
+}
+
+static void json_refused(cf_buf *out, const json_t *config)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "server", cf_json_get_str(config, "name"));
+    cf_jw_text(&w, "state", "failed");
+    cf_jw_text(&w, "error", "it was not to be started");
+    cf_jw_null(&w, "protocol");
+    cf_jw_array(&w, "tools");
+    cf_jw_end(&w);
+    cf_jw_null(&w, "tokens");
+    cf_jw_end(&w);
+    cf_cli_put_json(out, &w);
+    cf_buf_deinit(&line);
+}
+
+static void text_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
+{
+    cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(m->opened.servers), i);
+    const json_t *changed = json_array_get(changes, i);
+    cf_cli_put_line(out, s.name);
+    cf_buf_addf(out, "  %s%s%s", cf_mcp_state_name(s.state),
+                s.protocol[0] != '\0' ? "  revision " : "", s.protocol);
+    if (s.state == CF_MCP_FAILED) {
+        cf_buf_adds(out, ": ");
+        cf_cli_put_line(out, cf_str_from(s.error));
+    }
+    cf_buf_addc(out, '\n');
+    for (size_t k = 0; k < json_array_size(s.tools); k++) {
+        const json_t *tool = json_array_get(s.tools, k);
+        cf_str name = cf_json_get_str(tool, "name");
+        cf_str text = cf_json_get_str(tool, "description");
+        const char *end = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+        text.n = end != NULL ? (size_t)(end - text.p) : text.n;
+        int64_t n = tokens_of(m, i, name);
+        cf_buf_adds(out, "  ");
+        cf_cli_put_line(out, name);
+        if (n >= 0) {
+            cf_buf_addf(out, "  %lld tokens", (long long)n);
+        }
+        cf_buf_adds(out, json_is_true(json_array_get(changed, k)) ? "  CHANGED  " : "  ");
+        cf_cli_put_line(out, cf_str_make(text.p, text.n < 100 ? text.n : 100));
+        cf_buf_addc(out, '\n');
+    }
+}
+
+static cf_status list(mcp *m, cf_error *err)
+{
+    cf_buf out = CF_BUF_INIT;
+    json_t *changes = json_array();
+    cf_status st = cf_mcp_open(&m->opened, NULL, m->server, err);
+    CF_THEN(st, find_changes(m, changes, err));
+    CF_THEN(st, cf_mcp_opened_declare(&m->opened, NULL, err));
+    CF_THEN(st, measure(m, err));
+    size_t n = st == CF_OK ? cf_mcp_n(cf_servers_mcp(m->opened.servers)) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (m->cli->is_json) {
+            json_server(m, &out, i, changes);
+        } else {
+            text_server(m, &out, i, changes);
+        }
+    }
+    for (size_t i = 0; st == CF_OK && i < json_array_size(m->opened.refused); i++) {
+        const json_t *config = json_array_get(m->opened.refused, i);
+        if (m->cli->is_json) {
+            json_refused(&out, config);
+        } else {
+            cf_cli_put_line(&out, cf_json_get_str(config, "name"));
+            cf_buf_adds(&out, "  not started\n");
+        }
+    }
+    CF_THEN(st, print(m, &out, err));
+    json_decref(changes);
+    cf_buf_deinit(&out);
+    return st;
+}
+
+/* ---- call --------------------------------------------------------------- */
+
+/* The server that has the tool, by the tool's own name or the declared one. */
+static cf_status find_tool(const mcp *m, cf_str name, size_t *server, cf_str *tool, cf_error *err)
+{
+    cf_mcp *all = cf_servers_mcp(m->opened.servers);
+    size_t n_found = 0, n_ready = 0;
+    for (size_t i = 0; i < cf_mcp_n(all); i++) {
+        cf_mcp_server s = cf_mcp_server_at(all, i);
+        n_ready += s.state == CF_MCP_READY;
+        if (cf_mcp_tool_find(s.tools, name) != NULL) {
+            *server = i;
+            *tool = name;
+            n_found++;
+        }
+    }
+    if (n_found == 1) {
+        return CF_OK;
+    }
+    if (n_found > 1) {
+        return cf_fail(err, CF_EINVAL, "%zu servers have a tool %.*s; say which with --server",
+                       n_found, (int)(name.n < 80 ? name.n : 80), name.p);
+    }
+    if (cf_mcp_opened_find(&m->opened, name, server, tool)) {
+        return CF_OK;
+    }
+    for (size_t i = 0; n_ready == 0 && i < cf_mcp_n(all); i++) {
+        cf_mcp_server s = cf_mcp_server_at(all, i);
+        return cf_fail(err, CF_EIO, "server %.*s: %.160s", (int)(s.name.n < 60 ? s.name.n : 60),
+                       s.name.p, s.error);
+    }
+    return cf_fail(err, CF_ENOTFOUND, "no server has a tool %.*s", (int)(name.n < 80 ? name.n : 80),
+                   name.p);
+}
+
+static void json_result(cf_buf *out, const cf_mcp_result *r)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_json(&w, "content", r->content);
+    if (r->structured != NULL) {
+        cf_jw_json(&w, "structuredContent", r->structured);
+    } else {
+        cf_jw_null(&w, "structuredContent");
+    }
+    cf_jw_bool(&w, "isError", r->is_error);
+    cf_jw_json(&w, "findings", r->findings);
+    cf_jw_bool(&w, "sent", r->is_sent);
+    cf_jw_format(&w, "seconds", "%.3f", (double)r->duration_us / 1e6);
+    cf_jw_end(&w);
+    cf_cli_put_json(out, &w);
+    cf_buf_deinit(&line);
+}
+
+static void text_result(cf_buf *out, const cf_mcp_result *r)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_mcp_result_text(r, &text);
+    cf_buf_add(out, cf_buf_cstr(&text), text.n);
+    cf_buf_addc(out, '\n');
+    cf_buf_deinit(&text);
+    for (size_t i = 0; i < json_array_size(r->findings); i++) {
+        const json_t *f = json_array_get(r->findings, i);
+        cf_str path = cf_json_get_str(f, "path");
+        cf_str what = cf_json_get_str(f, "text");
+        cf_note("%.*s: %.*s", (int)path.n, path.p, (int)what.n, what.p);
+    }
+}
+
+static cf_status call(mcp *m, const char *name, const char *text, int *status, cf_error *err)
+{
+    json_t *arguments = NULL;
+    cf_mcp_result r = {.is_sent = false};
+    cf_buf out = CF_BUF_INIT;
+    size_t server = 0;
+    cf_str tool;
+    cf_error why;
+    if (cf_json_read(&arguments, text, strlen(text), &why) != CF_OK) {
+        return cf_fail(err, CF_EINVAL, "ARGUMENTS are not JSON: %.180s", why.text);
+    }
+    m->opened.log = m->shows_log ? stdout : NULL;
+    cf_status st = cf_mcp_open(&m->opened, NULL, m->server, err);
+    CF_THEN(st, cf_mcp_opened_declare(&m->opened, NULL, err));
+    CF_THEN(st, find_tool(m, cf_str_from(name), &server, &tool, err));
+    if (st == CF_OK && !cf_mcp_opened_may_call(&m->opened, server, tool, arguments)) {
+        st = cf_fail(err, CF_EINVAL, "the call was not approved");
+    }
+    const cf_mcp_call_options o = {.cancel = cf_cli_cancel()};
+    CF_THEN(st,
+            cf_mcp_call(cf_servers_mcp(m->opened.servers), server, tool, arguments, &o, &r, err));
+    if (st == CF_OK) {
+        *status = r.is_error || r.is_bad || !r.is_sent ? CF_EXIT_FINDING : CF_EXIT_OK;
+        if (m->cli->is_json) {
+            json_result(&out, &r);
+        } else {
+            text_result(&out, &r);
+        }
+        st = print(m, &out, err);
+    }
+    cf_mcp_result_deinit(&r);
+    cf_buf_deinit(&out);
+    json_decref(arguments);
+    return st;
+}
+
+/* ---- log ---------------------------------------------------------------- */
+
+static bool is_message(const cf_store_mcp *m)
+{
+    return cf_str_is(m->direction, "out") || cf_str_is(m->direction, "in");
+}
+
+static void put_log_line(const mcp *m, cf_buf *out, const cf_store_mcp *l)
+{
+    char when[25];
+    json_t *v = NULL;
+    cf_os_format_time(when, l->at_ms);
+    if (!m->cli->is_json) {
+        cf_buf_addf(out, "%s  ", when);
+        cf_cli_put_line(out, l->server);
+        cf_buf_addf(out, "  %-6.*s  ", (int)l->direction.n, l->direction.p);
+        cf_cli_put_line(out, l->message);
+        cf_buf_addc(out, '\n');
+        return;
+    }
+    /* Another error than for memory means that it is text. */
+    if (is_message(l) && cf_json_read(&v, l->message.p, l->message.n, NULL) == CF_ENOMEM) {
+        out->failed = true;
+        return;
+    }
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "direction", l->direction);
+    if (v != NULL) {
+        cf_jw_json(&w, "message", v);
+    } else {
+        cf_jw_str(&w, "message", l->message);
+    }
+    cf_jw_str(&w, "server", l->server);
+    cf_jw_text(&w, "time", when);
+    put_tokens(&w, "call", l->call);
+    cf_jw_end(&w);
+    cf_cli_put_json(out, &w);
+    cf_buf_deinit(&line);
+    json_decref(v);
+}
+
+static cf_status show_log(mcp *m, const char *name, cf_error *err)
+{
+    cf_store *store;
+    cf_store_ref ref;
+    size_t n = LOG_STEP;
+    CF_TRY(cf_cli_open_store(&store, m->cli, CF_STORE_READ_ONLY, err));
+    cf_status st = cf_store_find(store, cf_str_from(name), &ref, err);
+    for (int64_t from = 0; st == CF_OK && n == LOG_STEP; from += LOG_STEP) {
+        cf_arena arena;
+        const cf_store_mcp *v;
+        cf_buf out = CF_BUF_INIT;
+        cf_arena_init(&arena, 0);
+        st = cf_store_get_mcp(store, ref.conversation, from, LOG_STEP, &arena, &v, &n, err);
+        for (size_t i = 0; st == CF_OK && i < n; i++) {
+            if (m->shows_all || is_message(&v[i])) {
+                put_log_line(m, &out, &v[i]);
+            }
+        }
+        CF_THEN(st, print(m, &out, err));
+        cf_buf_deinit(&out);
+        cf_arena_deinit(&arena);
+    }
+    cf_store_close(store);
+    return st;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+int cf_cmd_mcp(cf_cli *cli, int argc, char **argv)
+{
+    mcp m = {.cli = cli, .opened = {.cli = cli}};
+    const cf_opt own[] = {
+        {"--mcp", 0, CF_OPT_STR, &m.opened.path, "FILE", "the servers, as \"mcpServers\" in JSON",
+         NULL},
+        {"--yes", 0, CF_OPT_FLAG, &m.opened.is_approved, NULL,
+         "start the servers and call the tool without asking", NULL},
+        {"--server", 0, CF_OPT_STR, &m.server, "NAME", "this server of the file only", NULL},
+        {"--tool-timeout", 0, CF_OPT_U32, &m.opened.call_s, "SECONDS",
+         "time limit of a call (default: 60)", NULL},
+        {"--start-timeout", 0, CF_OPT_U32, &m.opened.start_s, "SECONDS",
+         "time limit of each answer while a server starts (default: 30)", NULL},
+        {"--log", 0, CF_OPT_FLAG, &m.shows_log, NULL,
+         "call: print every message before the result, as mcp log does", NULL},
+        {"--all", 0, CF_OPT_FLAG, &m.shows_all, NULL,
+         "log: with what servers wrote beside the protocol", NULL},
+        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
+    };
+    int n, status = CF_EXIT_OK;
+    int done = cf_cli_options(cli, own, argc, argv, &n);
+    if (done >= 0) {
+        return done;
+    }
+    const char *what = n > 0 ? argv[0] : "";
+    bool is_list = strcmp(what, "list") == 0 && n == 1;
+    bool is_call = strcmp(what, "call") == 0 && (n == 2 || n == 3);
+    bool is_log = strcmp(what, "log") == 0 && n == 2;
+    if (!is_list && !is_call && !is_log) {
+        return cf_cli_usage(cli, "want list, call TOOL [ARGUMENTS] or log CONVERSATION");
+    }
+    if (!is_log && m.opened.path == NULL) {
+        return cf_cli_usage(cli, "--mcp FILE says which servers there are");
+    }
+    cf_error err;
+    cf_status st = is_list   ? list(&m, &err)
+                   : is_call ? call(&m, argv[1], n == 3 ? argv[2] : "{}", &status, &err)
+                             : show_log(&m, argv[1], &err);
+    cf_mcp_opened_close(&m.opened);
+    cf_tool_cost_deinit(&m.cost);
+    return st == CF_OK ? status : cf_cli_fail(cli, &err);
+}

@@ -1,0 +1,898 @@
+/*
+ * cmd_run.c - confab run: sends one message and streams the reply, with its
+ * tool rounds.
+ *
+ * The reply's text goes to standard output; thinking, calls and results to
+ * standard error.  With --json every event is a line of JSON on standard
+ * output, and so are the results that go back to the model.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/api/attachment.h"
+#include "core/api/constraint_spec.h"
+#include "core/api/conversation.h"
+#include "core/api/draft.h"
+#include "core/base/alloc.h"
+#include "core/base/os.h"
+#include "templates/open.h"
+#include "tui/cli/answers/json_text.h"
+#include "tui/cli/shell/attach_options.h"
+#include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/keep_prefix.h"
+#include "tui/cli/shell/progress.h"
+#include "tui/cli/shell/sampler_options.h"
+#include "tui/cli/talk/keep.h"
+#include "tui/cli/talk/mcp_open.h"
+#include "tui/cli/talk/run_candidates.h"
+#include "tui/cli/talk/run_json.h"
+#include "tui/demo/demo_serve.h"
+#include "tui/lab/talk/saved.h"
+#include "tui/sys/out.h"
+
+enum { PROMPT_MAX = 64 << 20 };
+
+typedef struct run {
+    cf_cli *cli;
+    /* options */
+    const char *system, *tools_path, *results_path, *exec, *family, *thinking;
+    const char *continue_id;
+    uint32_t n_max, budget, max_rounds, n_top, timeout_s;
+    uint32_t n_draft, n_candidates;
+    bool has_draft;
+    const char *schema, *regex, *grammar_path, *tool_mode;
+    cf_opt_list choices;
+    bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
+    cf_opt_list stop_list, stop_id_list, extra_list;
+    bool sends_thinking, as_is, fail_on_length, stops_on_loop;
+    cf_keep_prefix prefix;
+    char last; /* byte of the reply on standard output; 0: none */
+    cf_sampler_options sampling;
+    cf_attach_options attached;
+    /* the run */
+    cf_opened engine;
+    cf_conversation *conv;
+    cf_keep *keep;     /* NULL: nothing is stored */
+    cf_demo *demo;     /* NULL: --tools is not demo */
+    cf_mcp_opened mcp; /* .path NULL: no --mcp */
+    json_t *canned, *tools, *system_list;
+    json_t *spec;        /* NULL: no constraint */
+    cf_grammar *grammar; /* of the built-in core */
+    cf_constraint_vocab *vocab;
+    cf_buf constraint; /* as JSON, for the history */
+    cf_str stop[CF_OPT_LIST_MAX];
+    cf_token stop_ids[CF_OPT_LIST_MAX];
+    json_t *vendor;    /* --extra, and what the options come to for a server */
+    cf_stop stop_seen; /* of the last round */
+    bool is_terminal, in_thinking;
+    cf_progress encoding; /* of pictures and sounds */
+    bool has_fault;       /* the engine failed, not an input */
+} run;
+
+/* ---- showing ------------------------------------------------------------ */
+
+static void show(FILE *to, cf_str text)
+{
+    cf_out(to, text, CF_OUT_TEXT);
+    fflush(to);
+}
+
+/* Writes a line of JSON; a line that memory ran out for fails the run. */
+static void show_json(run *r, const cf_buf *line)
+{
+    r->has_fault = r->has_fault || line->failed;
+    if (!line->failed) {
+        cf_out(stdout, cf_buf_str(line), CF_OUT_JSON);
+        fflush(stdout);
+    }
+}
+
+static void end_thinking(run *r)
+{
+    if (r->in_thinking) {
+        show(stderr, cf_str_from("\n[end of thinking]\n"));
+        r->in_thinking = false;
+    }
+}
+
+static void show_call(const cf_tool_call *call)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_buf_addf(&line, "%.*s(%.*s)  %s", (int)call->name.n, call->name.p, (int)call->arguments.n,
+                call->arguments.p,
+                call->status == CF_TOOL_VALID ? "" : cf_tool_status_name(call->status));
+    cf_note_text("[tool] ", cf_buf_str(&line));
+    cf_buf_deinit(&line);
+}
+
+/* One line on a terminal while a picture or sound is encoded. */
+static void show_encoding(run *r, const cf_chat_event *ev)
+{
+    if (r->encoding.what == NULL) {
+        cf_progress_start(&r->encoding, "encoding");
+    }
+    char text[64];
+    cf_chat_encode_text(text, sizeof text, ev);
+    cf_progress_say(&r->encoding, text);
+}
+
+static void show_event(run *r, const cf_chat_event *ev)
+{
+    switch (ev->kind) {
+    case CF_CHAT_TEXT:
+        end_thinking(r);
+        show(stdout, ev->text);
+        r->last = ev->text.n > 0 ? ev->text.p[ev->text.n - 1] : r->last;
+        break;
+    case CF_CHAT_THINKING:
+        if (!r->in_thinking) {
+            cf_note("[thinking]");
+            r->in_thinking = true;
+        }
+        show(stderr, ev->text);
+        break;
+    case CF_CHAT_CALL:
+        end_thinking(r);
+        show_call(ev->call);
+        break;
+    case CF_CHAT_CALL_FAILED:
+        end_thinking(r);
+        cf_note_text("[tool call that cannot be parsed] ", ev->text);
+        cf_note("  %s", ev->stop.err.text);
+        break;
+    case CF_CHAT_NOTE:
+        cf_note_text(r->engine.engine != NULL ? "[note] " : "[server] ", ev->text);
+        break;
+    case CF_CHAT_STOP:
+        cf_progress_end(&r->encoding);
+        end_thinking(r);
+        if (ev->stop.reason == CF_STOP_LENGTH || ev->stop.reason == CF_STOP_CONTEXT ||
+            ev->stop.reason == CF_STOP_LOOP || ev->stop.reason == CF_STOP_FILTERED) {
+            show(stderr, cf_str_from("\n"));
+            cf_note("[stopped: %s]", cf_stop_reason_name(ev->stop.reason));
+        } else if (strcmp(ev->stop.what, "refusal") == 0) {
+            show(stderr, cf_str_from("\n[the model refused]\n"));
+        }
+        break;
+    case CF_CHAT_ENCODE:
+        show_encoding(r, ev);
+        break;
+    case CF_CHAT_PREFILL:
+        cf_progress_end(&r->encoding);
+        break;
+    case CF_CHAT_PROMPT:
+    case CF_CHAT_TOKEN:
+    case CF_CHAT_CALL_DELTA:
+    case CF_CHAT_USAGE:
+    case CF_CHAT_TIMINGS:
+        break;
+    }
+}
+
+/* ---- events as JSON ----------------------------------------------------- */
+
+static void on_event(const cf_chat_event *ev, void *ud)
+{
+    run *r = ud;
+    if (r->keep != NULL) {
+        cf_keep_event(r->keep, ev);
+    }
+    r->has_fault = r->has_fault || (ev->kind == CF_CHAT_STOP && ev->stop.reason == CF_STOP_ERROR);
+    if (ev->kind == CF_CHAT_PROMPT) {
+        return; /* --show-prompt is the way to see it */
+    }
+    if (ev->kind == CF_CHAT_STOP) {
+        r->stop_seen = ev->stop;
+        if (r->cli->is_json) {
+            return; /* one for the whole run: tell_end() */
+        }
+    }
+    if (ev->kind == CF_CHAT_NOTE && r->cli->is_json) {
+        cf_note_text("[server] ", ev->text);
+    }
+    if (r->cli->is_json) {
+        cf_buf b = CF_BUF_INIT;
+        cf_run_json_event(&b, ev, -1);
+        show_json(r, &b);
+        cf_buf_deinit(&b);
+    } else {
+        show_event(r, ev);
+    }
+}
+
+/* The last event: how the run ended, with the sums of its rounds and
+ * the facts that a server reported about its answer. */
+static void tell_end(run *r, const cf_sent *sent, cf_status st, const cf_error *err)
+{
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_adds(&b, "{\"event\":\"stop\"");
+    if (st == CF_ELIMIT && r->stop_seen.reason != CF_STOP_ERROR) {
+        cf_buf_adds(&b, ",\"reason\":\"rounds\",\"message\":");
+        cf_json_write_str(&b, cf_str_from(err->text));
+    } else {
+        cf_run_json_stop(&b, &r->stop_seen);
+    }
+    cf_buf_addf(&b, ",\"rounds\":%u", (unsigned)sent->n_rounds);
+    if (sent->usage.is_known) {
+        cf_buf_adds(&b, ",\"usage\":{");
+        cf_run_json_usage(&b, &sent->usage);
+        cf_buf_addc(&b, '}');
+    }
+    if (sent->response.vendor != NULL) {
+        cf_buf_adds(&b, ",\"server\":");
+        cf_json_write(&b, sent->response.vendor);
+    }
+    cf_buf_adds(&b, "}\n");
+    show_json(r, &b);
+    cf_buf_deinit(&b);
+}
+
+/* ---- tools -------------------------------------------------------------- */
+
+/* One line from the terminal; false at its end, or out of memory. */
+static bool ask(const char *question, cf_buf *answer)
+{
+    show(stderr, cf_str_from(question));
+    cf_buf_reset(answer);
+    int c;
+    while ((c = getchar()) != EOF && c != '\n') {
+        cf_buf_addc(answer, (char)c);
+    }
+    return (c != EOF || answer->n > 0) && !answer->failed;
+}
+
+static bool can_ask(const run *r)
+{
+    return !r->cli->is_quiet && isatty(STDIN_FILENO) != 0;
+}
+
+static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *reason)
+{
+    run *r = ud;
+    size_t server;
+    cf_str tool;
+    if (r->demo != NULL && cf_demo_has(call->name)) {
+        return CF_CALL_RUN; /* changes nothing but the history */
+    }
+    if (r->canned == NULL && cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
+        if (cf_mcp_opened_may_call(&r->mcp, server, tool, call->arguments)) {
+            return CF_CALL_RUN;
+        }
+        cf_buf_adds(reason, "the user refused the call");
+        return CF_CALL_REFUSE;
+    }
+    if (r->canned != NULL || r->is_approved) {
+        return CF_CALL_RUN; /* nothing is executed, or it was allowed */
+    }
+    if (!can_ask(r)) {
+        cf_buf_adds(reason,
+                    r->exec != NULL ? "the call was not approved" : "no tool can be run here");
+        return CF_CALL_REFUSE;
+    }
+    if (r->exec == NULL) {
+        return CF_CALL_RUN; /* the result is typed */
+    }
+    cf_buf answer = CF_BUF_INIT;
+    bool yes = ask("run it? [y/N] ", &answer) && answer.n > 0 &&
+               (answer.p[0] == 'y' || answer.p[0] == 'Y');
+    cf_buf_deinit(&answer);
+    if (!yes) {
+        cf_buf_adds(reason, "the user refused the call");
+    }
+    return yes ? CF_CALL_RUN : CF_CALL_REFUSE;
+}
+
+static cf_status typed_result(json_t **result, cf_error *err)
+{
+    cf_buf answer = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (!ask("result (JSON or text): ", &answer)) {
+        st = cf_fail(err, CF_EIO, "no result was given");
+    } else {
+        *result =
+            json_loadb(cf_buf_cstr(&answer), answer.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        if (*result == NULL) {
+            *result = json_stringn(cf_buf_cstr(&answer), answer.n);
+        }
+        if (*result == NULL) {
+            st = cf_fail(err, CF_EFORMAT, "the result is not UTF-8");
+        }
+    }
+    cf_buf_deinit(&answer);
+    return st;
+}
+
+static cf_status run_demo(run *r, const cf_pending_call *call, json_t **result, cf_error *err)
+{
+    json_t *v;
+    CF_TRY(cf_demo_run(r->demo, (cf_uuid){{0}}, call->name, call->arguments, &v, err));
+    *result = cf_demo_content(v);
+    json_decref(v);
+    return *result != NULL ? CF_OK : cf_oom(err);
+}
+
+static cf_status run_call(void *ud, const cf_pending_call *call, json_t **result, cf_error *err)
+{
+    run *r = ud;
+    if (r->demo != NULL && cf_demo_has(call->name)) {
+        return run_demo(r, call, result, err);
+    }
+    if (r->canned != NULL) {
+        return cf_tool_canned(r->canned, call->name, result, err);
+    }
+    size_t server;
+    cf_str tool;
+    if (cf_mcp_opened_find(&r->mcp, call->name, &server, &tool)) {
+        return cf_mcp_opened_call(&r->mcp, server, tool, call->arguments, result, err);
+    }
+    if (r->exec != NULL) {
+        cf_tool_exec e = {
+            .command = r->exec, .timeout_ms = r->timeout_s * 1000, .cancel = cf_cli_cancel()};
+        return cf_tool_exec_run(&e, call, result, err);
+    }
+    return typed_result(result, err);
+}
+
+/* A result as JSON; ours is JSON text already. */
+static void put_result(const run *r, cf_buf *out, cf_str name, const json_t *result)
+{
+    if (r->demo != NULL && cf_demo_has(name) && json_is_string(result)) {
+        cf_buf_add(out, json_string_value(result), json_string_length(result));
+    } else {
+        cf_json_write(out, result);
+    }
+}
+
+static void done_call(void *ud, const cf_pending_call *call, const json_t *result)
+{
+    run *r = ud;
+    cf_buf b = CF_BUF_INIT;
+    if (r->cli->is_json) {
+        cf_buf_addf(&b,
+                    "{\"event\":\"tool_result\",\"round\":%u,\"index\":%zu,"
+                    "\"name\":",
+                    (unsigned)call->round, call->index);
+        cf_json_write_str(&b, call->name);
+        cf_buf_adds(&b, ",\"result\":");
+        put_result(r, &b, call->name, result);
+        cf_buf_adds(&b, "}\n");
+        show_json(r, &b);
+    } else {
+        const json_t *text = json_object_get(json_array_get(result, 0), "text");
+        if (text != NULL && cf_attachment_is_content(result)) {
+            result = text; /* without the bytes of its pictures */
+        }
+        put_result(r, &b, call->name, result);
+        cf_note_text("[result] ", cf_buf_str(&b));
+    }
+    cf_buf_deinit(&b);
+}
+
+static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
+{
+    run *r = ud;
+    if (r->keep == NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_keep_sending(r->keep, r->conv, &r->engine, cf_buf_str(&r->constraint), send, err));
+    if (r->mcp.servers != NULL && !cf_uuid_is_nil(cf_keep_conversation(r->keep))) {
+        cf_servers_keep(r->mcp.servers, cf_keep_conversation(r->keep));
+    }
+    return CF_OK;
+}
+
+static void on_sent(void *ud, const cf_sent *sent)
+{
+    run *r = ud;
+    if (r->keep != NULL) {
+        cf_keep_sent(r->keep, r->conv, sent);
+    }
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static bool wants_demo(const run *r)
+{
+    return r->tools_path != NULL && strcmp(r->tools_path, "demo") == 0;
+}
+
+static cf_status read_files(run *r, cf_error *err)
+{
+    if (wants_demo(r)) {
+        r->tools = cf_demo_declarations();
+        if (r->tools == NULL) {
+            return cf_oom(err);
+        }
+    } else if (r->tools_path != NULL) {
+        CF_TRY(cf_json_read_file(&r->tools, r->tools_path, err));
+    }
+    if (r->results_path != NULL) {
+        CF_TRY(cf_json_read_file(&r->canned, r->results_path, err));
+        if (!json_is_object(r->canned)) {
+            return cf_fail(err, CF_EFORMAT, "%s: results are an object by tool name",
+                           r->results_path);
+        }
+    }
+    return CF_OK;
+}
+
+static void on_branched(void *ud, const cf_turn *turn, cf_uuid from)
+{
+    run *r = ud;
+    if (r->keep != NULL && !r->show_prompt) {
+        cf_keep_branch(r->keep, turn, from);
+    }
+}
+
+/* A new conversation has its system prompt before every turn; a saved one gets
+ * a branch with it. */
+static cf_status make_conversation(run *r, cf_error *err)
+{
+    const bool is_branch = r->system != NULL && r->continue_id != NULL;
+    if (r->system != NULL && !is_branch) {
+        r->system_list = json_pack("[{s:s, s:s}]", "role", "system", "content", r->system);
+        if (r->system_list == NULL) {
+            return cf_fail(err, CF_EINVAL, "--system: the text is not UTF-8");
+        }
+    }
+    cf_preface preface = {.messages = r->system_list, .tools = r->tools};
+    CF_TRY(cf_keep_open(&r->keep, r->cli, r->is_kept_out, r->continue_id, &preface, &r->conv, err));
+    if (is_branch) {
+        CF_TRY(cf_conversation_set_system(r->conv, cf_str_from(r->system), on_branched, r, err));
+    }
+    cf_conversation_set_roles(r->conv, &r->engine.roles);
+    cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
+    cf_saved_thinking(r->engine.backend, r->engine.engine, store);
+    if (r->continue_id != NULL) {
+        cf_saved_drafts(r->engine.backend, r->engine.engine, store, r->conv);
+    }
+    return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
+}
+
+/* --mcp: starts the servers; their tools come after those of --tools. */
+static cf_status open_servers(run *r, cf_error *err)
+{
+    if (r->mcp.path == NULL) {
+        return CF_OK;
+    }
+    r->mcp.cli = r->cli;
+    r->mcp.is_approved = r->is_approved;
+    r->mcp.call_s = r->timeout_s;
+    r->mcp.listens = true;
+    CF_TRY(cf_mcp_open(&r->mcp, r->keep != NULL ? cf_keep_store(r->keep) : NULL, NULL, err));
+    cf_mcp_opened_tell_failed(&r->mcp);
+    CF_TRY(cf_mcp_opened_declare(&r->mcp, r->tools, err));
+    json_decref(r->tools);
+    r->tools = json_incref(r->mcp.declared);
+    return cf_conversation_set_tools(r->conv, r->tools, err);
+}
+
+static cf_status choices_spec(run *r, json_t **out, cf_error *err)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->choices.n; i++) {
+        if (json_array_append_new(list, json_string(r->choices.v[i])) != 0) {
+            json_decref(list);
+            return cf_fail(err, CF_EINVAL, "--choice: the text is not UTF-8");
+        }
+    }
+    *out = json_pack("{s:o}", "choices", list);
+    return *out != NULL ? CF_OK : cf_oom(err);
+}
+
+/* The request, as the history keeps it. */
+static cf_status make_spec(run *r, json_t **out, cf_error *err)
+{
+    if (r->schema != NULL) {
+        return cf_constraint_spec_file(out, "schema", r->schema, err);
+    }
+    if (r->grammar_path != NULL) {
+        return cf_constraint_spec_file(out, "grammar", r->grammar_path, err);
+    }
+    if (r->choices.n > 0) {
+        return choices_spec(r, out, err);
+    }
+    cf_buf words = CF_BUF_INIT;
+    cf_buf_addf(&words, "%s %s", r->regex != NULL ? "regex" : "tools",
+                r->regex != NULL ? r->regex : r->tool_mode);
+    cf_status st = cf_buf_check(&words, err);
+    CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words), r->engine.family, err));
+    cf_buf_deinit(&words);
+    return st;
+}
+
+static bool is_server(const run *r)
+{
+    return strcmp(cf_backend_get_info(r->engine.backend).kind, "openai") == 0;
+}
+
+/* --extra, and what confabrc has, into the request of a server. */
+static cf_status read_extra(run *r, cf_error *err)
+{
+    const cf_reply_settings *from = r->cli->reply;
+    if (from != NULL && from->extra[0] != '\0' && is_server(r)) {
+        json_t *v;
+        CF_TRY(cf_json_read(&v, from->extra, strlen(from->extra), err));
+        json_object_update(r->vendor, v);
+        json_decref(v);
+    }
+    for (size_t i = 0; i < r->extra_list.n; i++) {
+        cf_error why;
+        if (cf_extra_put(r->vendor, r->extra_list.v[i], &why) != CF_OK) {
+            return cf_fail(err, CF_EINVAL, "--extra: %s", why.text);
+        }
+    }
+    if (r->extra_list.n > 0 && !is_server(r)) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "--extra is for servers; this engine takes no other "
+                       "arguments");
+    }
+    return CF_OK;
+}
+
+/* At most one of the ways to limit the reply. */
+static cf_status make_grammar(run *r, cf_error *err)
+{
+    int n = (r->schema != NULL) + (r->regex != NULL) + (r->choices.n > 0) +
+            (r->grammar_path != NULL) + (r->tool_mode != NULL);
+    if (n == 0) {
+        return CF_OK;
+    }
+    if (n > 1) {
+        return cf_fail(err, CF_EINVAL,
+                       "give one of --schema, --regex, --choice, --grammar "
+                       "and --constrain-tools");
+    }
+    if (r->engine.engine == NULL && !is_server(r)) {
+        return cf_fail(err, CF_EUNSUPPORTED, "only a model file or a server can be constrained");
+    }
+    CF_TRY(make_spec(r, &r->spec, err));
+    cf_json_write(&r->constraint, r->spec);
+    CF_TRY(cf_buf_check(&r->constraint, err));
+    if (is_server(r)) {
+        return CF_OK; /* in the server's form, by the backend */
+    }
+    CF_TRY(cf_constraint_spec_compile(&r->grammar, r->spec, cf_conversation_tools(r->conv), err));
+    return cf_constraint_vocab_from_tokenizer(&r->vocab, cf_engine_tokenizer(r->engine.engine),
+                                              err);
+}
+
+/* From confabrc, where no option says otherwise. */
+static void take_settings(cf_chat_options *o, const run *r)
+{
+    const cf_reply_settings *from = r->cli->reply;
+    if (from == NULL) {
+        return;
+    }
+    if (!r->has_n_max) {
+        o->max_tokens = from->chat.max_tokens;
+    }
+    o->thinking = from->chat.thinking;
+    o->as_is = from->chat.as_is;
+    o->stops_on_loop = from->chat.stops_on_loop;
+    o->has_thinking_budget = from->chat.has_thinking_budget;
+    o->thinking_budget = from->chat.thinking_budget;
+}
+
+static cf_status read_stop_ids(run *r, cf_chat_options *o, cf_error *err)
+{
+    for (size_t i = 0; i < r->stop_id_list.n; i++) {
+        const char *text = r->stop_id_list.v[i];
+        char *end;
+        long id = strtol(text, &end, 10);
+        if (end == text || *end != '\0' || id < 0 || id > INT32_MAX) {
+            return cf_fail(err, CF_EINVAL, "--stop-id: '%.40s' is not a token id", text);
+        }
+        r->stop_ids[i] = (cf_token)id;
+    }
+    o->stop_ids = r->stop_ids;
+    o->n_stop_ids = r->stop_id_list.n;
+    return CF_OK;
+}
+
+static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
+{
+    CF_TRY(cf_sampler_options_finish(&r->sampling, r->cli, &o->chat, err));
+    if (json_object_size(r->vendor) > 0) {
+        o->chat.vendor = r->vendor;
+    }
+    o->chat.sends_thinking = r->sends_thinking;
+    o->chat.constraint = r->spec;
+    o->chat.grammar = r->grammar;
+    o->chat.vocab = r->vocab;
+    o->chat.max_tokens = r->n_max;
+    take_settings(&o->chat, r);
+    o->chat.as_is = o->chat.as_is || r->as_is;
+    o->chat.stops_on_loop = o->chat.stops_on_loop || r->stops_on_loop;
+    o->chat.n_top = r->n_top;
+    for (size_t i = 0; i < r->stop_list.n; i++) {
+        r->stop[i] = cf_str_from(r->stop_list.v[i]);
+    }
+    o->chat.stop = r->stop;
+    o->chat.n_stop = r->stop_list.n;
+    o->fail_on_length = r->fail_on_length;
+    CF_TRY(read_stop_ids(r, &o->chat, err));
+    if (r->has_budget) {
+        o->chat.has_thinking_budget = true;
+        o->chat.thinking_budget = (int32_t)(r->budget < INT32_MAX ? r->budget : INT32_MAX);
+    }
+    if (r->thinking != NULL && strcmp(r->thinking, "on") == 0) {
+        o->chat.thinking = CF_THINKING_ON;
+    } else if (r->thinking != NULL && strcmp(r->thinking, "off") == 0) {
+        o->chat.thinking = CF_THINKING_OFF;
+    } else if (r->thinking != NULL) {
+        return cf_fail(err, CF_EINVAL, "--thinking: on or off");
+    }
+    return cf_chat_options_check(&o->chat, err);
+}
+
+static void tell_loss(void *ud, const cf_loss *loss)
+{
+    (void)ud;
+    cf_note_text("[prompt] ", loss->line);
+}
+
+/* Lists what is not in the prompt, a line each, on standard error. */
+static cf_status tell_losses(run *r, const cf_send *send, const cf_prompt *prompt, cf_error *err)
+{
+    return cf_conversation_losses(r->conv, send, prompt, tell_loss, NULL, err);
+}
+
+/* The same for a send that is about to be made.  That reports why a prompt
+ * cannot be made; here only want of memory is an error. */
+static cf_status look_for_losses(run *r, const cf_send *send, cf_error *err)
+{
+    cf_arena arena;
+    cf_prompt prompt;
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        cf_conversation_preview(r->conv, r->engine.backend, send, &arena, &prompt, NULL, err);
+    CF_THEN(st, tell_losses(r, send, &prompt, err));
+    cf_arena_deinit(&arena);
+    return st == CF_ENOMEM ? st : CF_OK;
+}
+
+static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
+{
+    cf_arena arena;
+    cf_prompt prompt;
+    cf_arena_init(&arena, 0);
+    cf_status st =
+        cf_conversation_preview(r->conv, r->engine.backend, send, &arena, &prompt, NULL, err);
+    if (st == CF_OK) {
+        show(stdout, prompt.text);
+        st = tell_losses(r, send, &prompt, err);
+    }
+    cf_arena_deinit(&arena);
+    return st;
+}
+
+static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
+{
+    cf_turn_options options = {.is_pending = false};
+    r->vendor = json_object();
+    if (r->vendor == NULL) {
+        return cf_oom(err);
+    }
+    CF_TRY(read_extra(r, err));
+    CF_TRY(make_grammar(r, err));
+    CF_TRY(fill_options(r, &options, err));
+    const cf_backend_info info = cf_backend_get_info(r->engine.backend);
+    json_t *content;
+    CF_TRY(cf_attach_options_content(&content, &r->attached, cf_buf_str(prompt), &info, err));
+    json_t *message = json_pack("{s:s, s:o}", "role", "user", "content", content);
+    if (message == NULL) {
+        return cf_oom_for(err, "the message");
+    }
+    cf_send send = {.message = message,
+                    .options = &options,
+                    .fn = on_event,
+                    .ud = r,
+                    .cancel = cf_cli_cancel()};
+    if (r->n_candidates > 0 && !r->show_prompt) {
+        const cf_candidates all = {.cli = r->cli,
+                                   .conv = r->conv,
+                                   .engine = &r->engine,
+                                   .keep = r->keep,
+                                   .constraint = cf_buf_str(&r->constraint),
+                                   .send = &send,
+                                   .n = r->n_candidates,
+                                   .n_draft = r->n_draft};
+        cf_status st = cf_run_candidates(&all, &r->has_fault, err);
+        json_decref(message);
+        return st;
+    }
+    cf_backend_core_set_draft(r->engine.backend, r->n_draft);
+    cf_tool_loop loop = {.max_rounds = r->max_rounds,
+                         .decide = decide,
+                         .run = run_call,
+                         .done = done_call,
+                         .sending = on_sending,
+                         .sent = on_sent,
+                         .ud = r};
+    cf_sent sent;
+    cf_sent_init(&sent);
+    cf_status st = r->show_prompt ? CF_OK : look_for_losses(r, &send, err);
+    CF_THEN(st, r->show_prompt
+                    ? show_prompt(r, &send, err)
+                    : cf_conversation_run(r->conv, r->engine.backend, &send, &loop, &sent, err));
+    if (r->cli->is_json && !r->show_prompt) {
+        tell_end(r, &sent, st, err);
+    }
+    cf_sent_deinit(&sent);
+    json_decref(message);
+    bool ends_open = r->last != '\0' && r->last != '\n';
+    if (ends_open || (r->show_prompt && r->is_terminal)) {
+        show(stdout, cf_str_from("\n"));
+    }
+    return st;
+}
+
+static cf_status run_all(run *r, const char *text, cf_error *err)
+{
+    cf_buf prompt = CF_BUF_INIT;
+    cf_status st = CF_OK;
+    if (text != NULL && strcmp(text, "-") != 0) {
+        cf_buf_adds(&prompt, text);
+        st = cf_buf_check(&prompt, err);
+    } else {
+        st = cf_os_read_file(&prompt, "-", PROMPT_MAX, err);
+    }
+    CF_THEN(st, read_files(r, err));
+    cf_open_options open = r->cli->open;
+    open.has_tools = r->tools != NULL || r->mcp.path != NULL;
+    CF_THEN(st, cf_open_backend(&r->engine, &open, r->family, err));
+    if (st == CF_OK) {
+        cf_cli_note_template(r->cli, r->engine.engine);
+    }
+    CF_THEN(st, make_conversation(r, err));
+    CF_THEN(st, open_servers(r, err));
+    if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
+        cf_note("[tool family %s: %s]", cf_tool_family_name(r->engine.family),
+                r->engine.family_why);
+    }
+    if (st == CF_OK) {
+        cf_keep_prefix_read(&r->prefix, r->cli, r->engine.prefixes, NULL);
+        st = answer(r, &prompt, err);
+        cf_keep_prefix_write(&r->prefix, r->cli);
+    }
+    cf_buf_deinit(&prompt);
+    return st;
+}
+
+/* A failure of the engine, not of an input, ends with its own status. */
+static int exit_status(const run *r, const cf_error *err)
+{
+    int status = cf_cli_fail(r->cli, err);
+    return r->has_fault ? CF_EXIT_ENGINE : status;
+}
+
+int cf_cmd_run(cf_cli *cli, int argc, char **argv)
+{
+    run r = {.cli = cli, .n_draft = CF_DRAFT_DEFAULT, .is_terminal = isatty(STDOUT_FILENO) != 0};
+    const cf_opt own[] = {
+        {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
+        {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
+         "tools the model may call, as JSON declarations; demo: eight built-in "
+         "tools",
+         NULL},
+        {"--mcp", 0, CF_OPT_STR, &r.mcp.path, "FILE",
+         "start the MCP servers of the file and let the model call their "
+         "tools; asks before each start and call",
+         NULL},
+        {"--family", 0, CF_OPT_STR, &r.family, "F",
+         "syntax of tool calls (default: detected from template and metadata; "
+         "a server parses calls itself)",
+         NULL},
+        {"--results", 0, CF_OPT_STR, &r.results_path, "FILE",
+         "prepared results: a JSON object by tool name, \"*\" for any other", NULL},
+        {"--exec", 0, CF_OPT_STR, &r.exec, "COMMAND",
+         "run calls with a command that reads the call as JSON; asks before "
+         "each call",
+         NULL},
+        {"--yes", 0, CF_OPT_FLAG, &r.is_approved, NULL,
+         "do not ask before running --exec, nor for --mcp", NULL},
+        {"--tool-timeout", 0, CF_OPT_U32, &r.timeout_s, "SECONDS",
+         "time limit of --exec (default: 30) and of a call of --mcp (60)", NULL},
+        {"--max-rounds", 0, CF_OPT_U32, &r.max_rounds, "N",
+         "stop after N rounds of tool calls (default: 25)", NULL},
+        {"--tokens", 'n', CF_OPT_U32, &r.n_max, "N",
+         "generate at most N tokens (default: until the model ends)", &r.has_n_max},
+        {"--stop", 0, CF_OPT_LIST, &r.stop_list, "TEXT",
+         "end the reply before this text; may be repeated", NULL},
+        {"--stop-id", 0, CF_OPT_LIST, &r.stop_id_list, "ID",
+         "end the reply before this token; may be repeated", NULL},
+        {"--fail-on-length", 0, CF_OPT_FLAG, &r.fail_on_length, NULL,
+         "fail when the reply reaches the limit of --tokens", NULL},
+        {"--thinking", 0, CF_OPT_STR, &r.thinking, "on|off",
+         "turn thinking on or off in the template", NULL},
+        {"--budget", 0, CF_OPT_U32, &r.budget, "N", "force the end of thinking after N tokens",
+         &r.has_budget},
+        {"--schema", 0, CF_OPT_STR, &r.schema, "FILE", "constrain the reply to a JSON Schema",
+         NULL},
+        {"--regex", 0, CF_OPT_STR, &r.regex, "R", "constrain the reply to a regular expression",
+         NULL},
+        {"--choice", 0, CF_OPT_LIST, &r.choices, "TEXT",
+         "constrain the reply to one of the texts given; may be repeated", NULL},
+        {"--grammar", 0, CF_OPT_STR, &r.grammar_path, "FILE", "constrain the reply to a grammar",
+         NULL},
+        {"--constrain-tools", 0, CF_OPT_STR, &r.tool_mode, "MODE",
+         "constrain calls to --tools: calls, text-and, text-until", NULL},
+        {"--extra", 0, CF_OPT_LIST, &r.extra_list, "KEY=JSON",
+         "send a server one more argument; may be repeated", NULL},
+        {"--send-thinking", 0, CF_OPT_FLAG, &r.sends_thinking, NULL,
+         "send a server the thinking of earlier replies too", NULL},
+        {"--as-is", 0, CF_OPT_FLAG, &r.as_is, NULL,
+         "give messages and tools to the template unchanged, even where it "
+         "does not write them",
+         NULL},
+        {"--stop-on-loop", 0, CF_OPT_FLAG, &r.stops_on_loop, NULL,
+         "end a reply that repeats itself or cannot end; a note says so anyway", NULL},
+        {"--candidates", 0, CF_OPT_U32, &r.n_candidates, "N",
+         "write N replies side by side, each with a seed of its own; calls are "
+         "not answered",
+         NULL},
+        {"--draft", 0, CF_OPT_U32, &r.n_draft, "N",
+         "guess up to N tokens ahead from the prompt and the reply; the reply "
+         "stays the same (default: 7; 0: none)",
+         &r.has_draft},
+        {"--top", 0, CF_OPT_U32, &r.n_top, "N", "candidates shown with each token (with --json)",
+         NULL},
+        {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
+         "print the rendered prompt and send nothing", NULL},
+        {"--continue", 0, CF_OPT_STR, &r.continue_id, "UUID",
+         "continue a saved conversation, or from one of its turns", NULL},
+        cf_keep_prefix_option(&r.prefix),
+        {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL, "do not save the conversation", NULL},
+    };
+    enum { N_OWN = sizeof own / sizeof own[0], N = N_OWN + CF_ATTACH_OPTIONS };
+    cf_opt table[N + CF_SAMPLER_OPTIONS + 1] = {{0}};
+    memcpy(table, own, sizeof own);
+    cf_attach_options_table(&r.attached, table + N_OWN);
+    cf_sampler_options_table(&r.sampling, table + N);
+    int n_rest;
+    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
+    if (done >= 0) {
+        return done;
+    }
+    if (!r.has_draft && cli->reply != NULL) {
+        r.n_draft = cli->reply->draft;
+    }
+    if (r.n_draft > CF_DRAFT_MAX) {
+        return cf_cli_usage(cli, "--draft: at most 15 tokens");
+    }
+    if (r.n_candidates > CF_CANDIDATES_MAX) {
+        return cf_cli_usage(cli, "--candidates: at most 32");
+    }
+    if (n_rest > 1) {
+        return cf_cli_usage(cli, "takes one PROMPT; put it in quotes");
+    }
+    bool has_text = n_rest == 1 && strcmp(argv[0], "-") != 0;
+    if (!has_text && cf_attach_options_use_stdin(&r.attached)) {
+        return cf_cli_usage(cli, "standard input is a file: give the PROMPT "
+                                 "as an argument");
+    }
+    if (n_rest == 0 && isatty(STDIN_FILENO)) {
+        return cf_cli_usage(cli, "no prompt: PROMPT, or text on standard input");
+    }
+    cf_error err = {0};
+    cf_status st = run_all(&r, n_rest == 1 ? argv[0] : NULL, &err);
+    int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, &err);
+    cf_mcp_opened_close(&r.mcp);
+    if (!cf_keep_close(r.keep) && status == CF_EXIT_OK) {
+        status = CF_EXIT_UNSAVED;
+    }
+    cf_conversation_free(r.conv);
+    cf_opened_close(&r.engine);
+    json_decref(r.spec);
+    cf_constraint_vocab_free(r.vocab);
+    cf_grammar_free(r.grammar);
+    cf_buf_deinit(&r.constraint);
+    json_decref(r.tools);
+    cf_demo_free(r.demo);
+    json_decref(r.canned);
+    json_decref(r.system_list);
+    json_decref(r.vendor);
+    return status;
+}
