@@ -7,29 +7,37 @@
 
 #include "core/base/alloc.h"
 
-const cf_audio_family cf_audio_families[] = {{.projector = "ultravox",
-                                              .is_masked = true,
-                                              .n_joined = 8,
-                                              .load = cf_whisper__load,
-                                              .encode = cf_whisper__encode},
-                                             {.projector = "qwen2a",
-                                              .n_seconds_max = 30,
-                                              .is_filled = true,
-                                              .is_masked = true,
-                                              .is_mean_of_two = true,
-                                              .load = cf_whisper__load,
-                                              .encode = cf_whisper__encode},
-                                             {.projector = "voxtral",
-                                              .is_filled = true,
-                                              .is_exact_gelu = true,
-                                              .n_joined = 4,
-                                              .load = cf_whisper__load,
-                                              .encode = cf_whisper__encode},
-                                             {.projector = "gemma4a",
-                                              .n_seconds_max = 30,
-                                              .load = cf_conformer__load,
-                                              .encode = cf_conformer__encode},
-                                             {.projector = NULL}};
+static const cf_audio_family families[] = {
+    {.projector = "ultravox",
+     .marks = {.before = "", .after = "", .row = "<|audio|>", .written = {"<|audio|>"}},
+     .is_masked = true,
+     .n_joined = 8,
+     .encoder = &cf_audio_whisper},
+    {.projector = "qwen2a",
+     .marks = {.before = "<|audio_bos|>",
+               .after = "<|audio_eos|>",
+               .row = "<|AUDIO|>",
+               .written = {"<|audio_bos|><|AUDIO|><|audio_eos|>", "<|AUDIO|>"}},
+     .n_seconds_max = 30,
+     .is_filled = true,
+     .is_masked = true,
+     .is_mean_of_two = true,
+     .encoder = &cf_audio_whisper},
+    {.projector = "voxtral",
+     .marks = {.before = "[BEGIN_AUDIO]",
+               .after = "",
+               .row = "[AUDIO]",
+               .written = {"[BEGIN_AUDIO][AUDIO]", "[AUDIO]"}},
+     .is_filled = true,
+     .is_exact_gelu = true,
+     .n_joined = 4,
+     .encoder = &cf_audio_whisper},
+    {.projector = "gemma4a",
+     .marks =
+         {.before = "<|audio>", .after = "<audio|>", .row = "<|audio|>", .written = {"<|audio|>"}},
+     .n_seconds_max = 30,
+     .encoder = &cf_audio_conformer},
+};
 
 /* ---- the file ----------------------------------------------------------- */
 
@@ -46,9 +54,9 @@ static cf_status find_family(cf_audio *a, const cf_mmproj *m, cf_error *err)
         !cf_gguf_get_str(m->g, "clip.projector_type", &name)) {
         return cf_fail(err, CF_EFORMAT, "the key clip.projector_type is missing");
     }
-    for (const cf_audio_family *f = cf_audio_families; f->projector != NULL; f++) {
-        if (cf_str_is(name, f->projector)) {
-            a->family = f;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        if (cf_str_is(name, families[i].projector)) {
+            a->family = &families[i];
             return CF_OK;
         }
     }
@@ -97,26 +105,12 @@ cf_status cf_audio_init(cf_audio *out, cf_mmproj *m, cf_error *err)
     cf_audio a = {.family = NULL};
     CF_TRY(find_family(&a, m, err));
     CF_TRY(load_sizes(&a, m, err));
-    CF_TRY(a.family->load(&a, m, err));
+    CF_TRY(a.family->encoder->load(&a, m, err));
     *out = a;
     return CF_OK;
 }
 
 /* ---- blocks ------------------------------------------------------------- */
-
-/* Rows of n encoder rows that have sound. */
-static uint32_t rows_of(const cf_audio *a, const cf_mel *m)
-{
-    const cf_audio_family *f = a->family;
-    if (f->encode == cf_conformer__encode) {
-        return (uint32_t)(((m->n_held + 1) / 2 + 1) / 2);
-    }
-    size_t heard = f->is_masked ? m->n_held : m->n;
-    if (f->is_mean_of_two) {
-        return (uint32_t)(((heard - 1) / 2 + 1) / 2);
-    }
-    return (uint32_t)((heard + 2 * a->n_joined - 1) / (2 * a->n_joined));
-}
 
 /* Frames first..first+width-1 of the whole, zeros after its end. */
 static cf_status slice(cf_audio_block *to, const cf_mel *all, size_t first, size_t width,
@@ -144,17 +138,9 @@ static cf_status add(const cf_audio *a, cf_audio_blocks *to, const cf_mel *all, 
     }
     cf_audio_block *b = &to->v[to->n];
     CF_TRY(slice(b, all, first, width, err));
-    b->n_row = rows_of(a, &b->mel);
+    b->n_row = a->family->encoder->rows(a, &b->mel);
     to->n++;
     return CF_OK;
-}
-
-/* To whole frames, at least two; or to whole blocks. */
-static size_t filled(const cf_audio_family *f, size_t n)
-{
-    size_t unit = f->is_filled ? (size_t)CF_AUDIO_BLOCK * CF_MEL_STEP : CF_MEL_STEP;
-    size_t total = (n + unit - 1) / unit * unit;
-    return total < 2 * CF_MEL_STEP ? 2 * CF_MEL_STEP : total;
 }
 
 cf_status cf_audio_cut(const cf_audio *a, const cf_dense *d, const cf_sound *s,
@@ -165,10 +151,8 @@ cf_status cf_audio_cut(const cf_audio *a, const cf_dense *d, const cf_sound *s,
     n = most > 0 && n > most ? most : n;
     out->n_heard = n;
     cf_mel all;
-    cf_status st = f->encode == cf_conformer__encode
-                       ? cf_mel_gemma(&all, d, s->v, n, err)
-                       : cf_mel_whisper(&all, d, s->v, n, filled(f, n), err);
-    CF_TRY(st);
+    CF_TRY(f->encoder->hear(a, d, &all, s->v, n, err));
+    cf_status st = CF_OK;
     if (all.n_held == 0) {
         st = cf_fail(err, CF_EUNSUPPORTED, "the sound is too short: %zu samples make no frame", n);
     }
@@ -193,5 +177,5 @@ void cf_audio_blocks_deinit(cf_audio_blocks *b)
 cf_status cf_audio_encode(const cf_audio *a, const cf_dense *d, float *out, const cf_audio_block *b,
                           cf_error *err)
 {
-    return b->n_row > 0 ? a->family->encode(a, d, out, b, err) : CF_OK;
+    return b->n_row > 0 ? a->family->encoder->encode(a, d, out, b, err) : CF_OK;
 }

@@ -2,8 +2,8 @@
  * audio.h - a sound to rows of embeddings: spectrogram, blocks of at most 30
  * seconds, an encoder, a projector to the text model's width.
  *
- * One row of cf_audio_families a projector type.  Whisper's encoder is shared
- * by those with its blocks; Gemma 4 has a conformer.
+ * A projector type is a row of the table in audio.c, which names one of two kinds
+ * of encoder: Whisper's, and the conformer of Gemma 4.
  *
  * Private to core/media.
  * Memory: a cf_audio borrows from its cf_mmproj.
@@ -11,6 +11,7 @@
 #ifndef CF_CORE_MEDIA_AUDIO_H
 #define CF_CORE_MEDIA_AUDIO_H
 
+#include "core/media/media_marks.h"
 #include "core/media/mel.h"
 #include "core/media/sound.h"
 
@@ -30,20 +31,34 @@ typedef struct cf_audio_blocks {
     uint64_t n_heard; /* samples at CF_SOUND_RATE; the rest is cut off */
 } cf_audio_blocks;
 
+/* A kind of encoder, in a file of its own. */
+typedef struct cf_audio_encoder {
+    uint32_t n_most; /* encoder rows of 30 seconds */
+    /* What its files have besides the shared keys. */
+    cf_status (*load)(cf_audio *a, cf_mmproj *m, cf_error *err);
+    /* The spectrogram of n samples. */
+    cf_status (*hear)(const cf_audio *a, const cf_dense *d, cf_mel *out, const float *x, size_t n,
+                      cf_error *err);
+    /* Embedding rows that a part of it becomes. */
+    uint32_t (*rows)(const cf_audio *a, const cf_mel *m);
+    cf_status (*encode)(const cf_audio *a, const cf_dense *d, float *out, const cf_audio_block *b,
+                        cf_error *err);
+} cf_audio_encoder;
+
+extern const cf_audio_encoder cf_audio_whisper, cf_audio_conformer;
+
+/* One projector type: a row of the table in audio.c. */
 typedef struct cf_audio_family {
-    const char *projector;  /* clip.projector_type */
+    const char *projector; /* clip.projector_type */
+    cf_media_marks marks;
     uint32_t n_seconds_max; /* what is heard; 0: all */
     bool is_filled;         /* with silence to 30 seconds, or a multiple */
     bool is_masked;         /* silence is no key */
     bool is_mean_of_two;    /* encoder rows, before the last norm */
     bool is_exact_gelu;     /* between the matrices of the projector */
     uint32_t n_joined;      /* encoder rows a row, where no key says it */
-    cf_status (*load)(cf_audio *a, cf_mmproj *m, cf_error *err);
-    cf_status (*encode)(const cf_audio *a, const cf_dense *d, float *out, const cf_audio_block *b,
-                        cf_error *err);
+    const cf_audio_encoder *encoder;
 } cf_audio_family;
-
-extern const cf_audio_family cf_audio_families[]; /* ends with NULL */
 
 typedef struct cf_audio_norm {
     const float *w, *b; /* [width]; b may be NULL */
@@ -100,14 +115,5 @@ void cf_audio_blocks_deinit(cf_audio_blocks *b);
 /* out [n_row, n_out] of one block. */
 CF_MUST_USE cf_status cf_audio_encode(const cf_audio *a, const cf_dense *d, float *out,
                                       const cf_audio_block *b, cf_error *err);
-
-/* One a kind of encoder: what its files have besides the shared keys, and the
- * rows of a block. */
-cf_status cf_whisper__load(cf_audio *a, cf_mmproj *m, cf_error *err);
-cf_status cf_whisper__encode(const cf_audio *a, const cf_dense *d, float *out,
-                             const cf_audio_block *b, cf_error *err);
-cf_status cf_conformer__load(cf_audio *a, cf_mmproj *m, cf_error *err);
-cf_status cf_conformer__encode(const cf_audio *a, const cf_dense *d, float *out,
-                               const cf_audio_block *b, cf_error *err);
 
 #endif

@@ -91,7 +91,7 @@ static cf_status load_conv(cf_audio *a, cf_mmproj *m, int i, uint32_t n_in, cf_l
     return cf_mmproj_vec(m, &a->conv_norm[i], name, to->w.n_row, err);
 }
 
-cf_status cf_conformer__load(cf_audio *a, cf_mmproj *m, cf_error *err)
+static cf_status load(cf_audio *a, cf_mmproj *m, cf_error *err)
 {
     if (a->width / a->n_head > HEAD_MAX) {
         return cf_fail(err, CF_ELIMIT, "heads of %u numbers (limit %d)",
@@ -345,8 +345,8 @@ static cf_status run(work *w, float *out, const cf_mel *mel, cf_error *err)
     return st;
 }
 
-cf_status cf_conformer__encode(const cf_audio *a, const cf_dense *d, float *out,
-                               const cf_audio_block *b, cf_error *err)
+static cf_status encode(const cf_audio *a, const cf_dense *d, float *out, const cf_audio_block *b,
+                        cf_error *err)
 {
     work w = {.a = a, .d = d, .n = b->n_row};
     size_t n_x = w.n * a->width;
@@ -366,3 +366,21 @@ cf_status cf_conformer__encode(const cf_audio *a, const cf_dense *d, float *out,
     cf_free(all);
     return st;
 }
+
+/* ---- sounds ------------------------------------------------------------- */
+
+static cf_status hear(const cf_audio *a, const cf_dense *d, cf_mel *out, const float *x, size_t n,
+                      cf_error *err)
+{
+    (void)a;
+    return cf_mel_gemma(out, d, x, n, err);
+}
+
+static uint32_t count_rows(const cf_audio *a, const cf_mel *m)
+{
+    (void)a;
+    return (uint32_t)(((m->n_held + 1) / 2 + 1) / 2);
+}
+
+const cf_audio_encoder cf_audio_conformer = {
+    .n_most = 750, .load = load, .hear = hear, .rows = count_rows, .encode = encode};

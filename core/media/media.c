@@ -13,11 +13,7 @@
 #include "core/media/audio.h"
 #include "core/media/vision.h"
 
-enum {
-    FFN_ROWS = 2048,     /* as vision.c takes them at once */
-    WHISPER_ROWS = 1500, /* encoder rows of 30 seconds */
-    CONFORMER_ROWS = 750
-};
+enum { FFN_ROWS = 2048 }; /* that vision.c computes at once */
 
 struct cf_media {
     const cf_engine *engine;
@@ -181,7 +177,6 @@ size_t cf_media_encoders(const cf_media *m, cf_media_encoder out[CF_MEDIA_ENCODE
                                       .n_most = cf_vision_most_patches(v)};
     }
     if (a->family != NULL) {
-        bool is_whisper = a->conformer == NULL;
         out[n++] = (cf_media_encoder){.is_sound = true,
                                       .projector = a->family->projector,
                                       .n_layer = a->n_layer,
@@ -189,7 +184,7 @@ size_t cf_media_encoders(const cf_media *m, cf_media_encoder out[CF_MEDIA_ENCODE
                                       .n_head = a->n_head,
                                       .n_ff = a->n_ff,
                                       .n_out = a->n_out,
-                                      .n_most = is_whisper ? WHISPER_ROWS : CONFORMER_ROWS};
+                                      .n_most = a->family->encoder->n_most};
     }
     for (size_t i = 0; i < n; i++) {
         add_memory(m, &out[i]);
@@ -199,73 +194,14 @@ size_t cf_media_encoders(const cf_media *m, cf_media_encoder out[CF_MEDIA_ENCODE
 
 /* ---- markers ------------------------------------------------------------ */
 
-/* The text before a tile: `begin`, its row from 1, "_col_", its column, `end`;
- * before the whole picture that follows tiles, and before one without. */
-typedef struct tile_marks {
-    const char *begin, *end;
-    const char *whole, *alone;
-    bool has_lines; /* a line feed after each row of tiles, and one more */
-} tile_marks;
-
-static const tile_marks idefics3_tiles = {"<fake_token_around_image><row_", ">",
-                                          "<fake_token_around_image><global-img>",
-                                          "<fake_token_around_image><global-img>", true};
-static const tile_marks lfm2_tiles = {"<|img_row_", "|>", "<|img_thumbnail|>", "", false};
-
-/* Text around and between the rows of blocks, the text that a chat template
- * writes in place of the whole, and the token that stands for a row. */
-typedef struct marks {
-    const char *projector;
-    const char *before, *after; /* all */
-    const tile_marks *tiles;    /* NULL: never has any */
-    const char *row;
-    const char *written[3]; /* the longest first, then NULL */
-} marks;
-
-static const marks mark_table[] = {
-    {"gemma3",
-     "\n\n<start_of_image>",
-     "<end_of_image>\n\n",
-     NULL,
-     "<image_soft_token>",
-     {"<start_of_image>"}},
-    {"qwen3vl_merger",
-     "<|vision_start|>",
-     "<|vision_end|>",
-     NULL,
-     "<|image_pad|>",
-     {"<|vision_start|><|image_pad|><|vision_end|>", "<|image_pad|>"}},
-    {"idefics3", "", "<fake_token_around_image>", &idefics3_tiles, "<image>", {"<image>"}},
-    {"gemma4v", "<|image>", "<image|>", NULL, "<|image|>", {"<|image|>"}},
-    {"lfm2", "<|image_start|>", "<|image_end|>", &lfm2_tiles, "<image>", {"<image>"}},
-    {"ultravox", "", "", NULL, "<|audio|>", {"<|audio|>"}},
-    {"qwen2a",
-     "<|audio_bos|>",
-     "<|audio_eos|>",
-     NULL,
-     "<|AUDIO|>",
-     {"<|audio_bos|><|AUDIO|><|audio_eos|>", "<|AUDIO|>"}},
-    {"voxtral", "[BEGIN_AUDIO]", "", NULL, "[AUDIO]", {"[BEGIN_AUDIO][AUDIO]", "[AUDIO]"}},
-    {"gemma4a", "<|audio>", "<audio|>", NULL, "<|audio|>", {"<|audio|>"}},
-};
-
 typedef struct making {
     cf_media *m;
     cf_arena *arena;
     cf_media_input *to;
     cf_media_piece *piece;
-    const marks *marks;
+    const cf_media_marks *marks;
     const cf_vision_blocks *blocks;
 } making;
-
-static const marks *find_marks(const char *projector)
-{
-    size_t i = 0;
-    while (strcmp(mark_table[i].projector, projector) != 0) {
-        i++; /* there is a row for each family */
-    }
-    return &mark_table[i];
-}
 
 static cf_status put_text(making *mk, cf_str text, cf_error *err)
 {
@@ -307,7 +243,7 @@ static void put_block(making *mk, size_t i)
 /* The text before block i. */
 static void text_before(const making *mk, cf_buf *text, size_t i)
 {
-    const tile_marks *t = mk->marks->tiles;
+    const cf_tile_marks *t = mk->marks->tiles;
     uint32_t cols = mk->blocks->tile_cols;
     bool is_last = i + 1 == mk->blocks->n;
     if (i == 0) {
@@ -430,7 +366,7 @@ static cf_status make_picture(cf_media *m, cf_media_input *to, cf_str bytes, boo
                  .arena = to->memory,
                  .to = to,
                  .blocks = &blocks,
-                 .marks = find_marks(m->vision.family->projector)};
+                 .marks = &m->vision.family->marks};
     CF_THEN(st, put_blocks(&mk, err));
     CF_THEN(st, put_pieces(&mk, err));
     uint64_t from = cf_os_monotonic_us();
@@ -516,7 +452,7 @@ static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes, bool 
     making mk = {.m = m,
                  .arena = to->memory,
                  .to = to,
-                 .marks = find_marks(m->audio.family->projector),
+                 .marks = &m->audio.family->marks,
                  .blocks = &no_tiles};
     cf_status st = cf_audio_cut(&m->audio, &d, &s, &blocks, err);
     cf_sound_deinit(&s);
@@ -592,13 +528,10 @@ void cf_media_watch(cf_media *m, void (*fn)(void *ud, size_t done, size_t total)
 
 const char *const *cf_media_markers(const cf_media *m, bool is_sound)
 {
-    const char *projector = NULL;
-    if (is_sound && m->audio.family != NULL) {
-        projector = m->audio.family->projector;
-    } else if (!is_sound && m->vision.family != NULL) {
-        projector = m->vision.family->projector;
+    if (is_sound) {
+        return m->audio.family != NULL ? m->audio.family->marks.written : NULL;
     }
-    return projector != NULL ? find_marks(projector)->written : NULL;
+    return m->vision.family != NULL ? m->vision.family->marks.written : NULL;
 }
 
 void cf_media_input_free(cf_media_input *input)

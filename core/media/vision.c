@@ -8,7 +8,7 @@
  * SigLIP (Zhai et al. 2023); rotations of Qwen-VL and Gemma 4 after their
  * model code in Hugging Face transformers.
  */
-#include "core/media/vision.h"
+#include "core/media/vision_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,24 +18,6 @@
 
 /* ---- the file ----------------------------------------------------------- */
 
-static cf_status load_norm(cf_mmproj *m, cf_norm *to, const char *prefix, const char *name,
-                           size_t n, cf_error *err)
-{
-    char full[64];
-    snprintf(full, sizeof full, "%s%s.weight", prefix, name);
-    CF_TRY(cf_mmproj_vec(m, &to->w, full, n, err));
-    snprintf(full, sizeof full, "%s%s.bias", prefix, name);
-    return cf_mmproj_opt_vec(m, &to->b, full, n, err);
-}
-
-static cf_status load_linear(cf_mmproj *m, cf_linear *to, const char *prefix, const char *name,
-                             uint32_t n_row, uint32_t n_col, cf_error *err)
-{
-    char full[64];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    return cf_mmproj_linear(m, to, full, n_row, n_col, err);
-}
-
 static cf_status load_qkv(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l, const char *prefix,
                           cf_error *err)
 {
@@ -43,15 +25,15 @@ static cf_status load_qkv(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l, 
     snprintf(full, sizeof full, "%sattn_qkv.weight", prefix);
     if (cf_mmproj_has(m, full)) {
         cf_linear all;
-        CF_TRY(load_linear(m, &all, prefix, "attn_qkv", 3 * v->width, v->width, err));
+        CF_TRY(cf_vision__load_linear(m, &all, prefix, "attn_qkv", 3 * v->width, v->width, err));
         l->q = cf_linear_slice(&all, 0, v->width);
         l->k = cf_linear_slice(&all, v->width, v->width);
         l->v = cf_linear_slice(&all, 2 * v->width, v->width);
         return CF_OK;
     }
-    CF_TRY(load_linear(m, &l->q, prefix, "attn_q", v->width, v->width, err));
-    CF_TRY(load_linear(m, &l->k, prefix, "attn_k", v->width, v->width, err));
-    return load_linear(m, &l->v, prefix, "attn_v", v->width, v->width, err);
+    CF_TRY(cf_vision__load_linear(m, &l->q, prefix, "attn_q", v->width, v->width, err));
+    CF_TRY(cf_vision__load_linear(m, &l->k, prefix, "attn_k", v->width, v->width, err));
+    return cf_vision__load_linear(m, &l->v, prefix, "attn_v", v->width, v->width, err);
 }
 
 /* Older files have the names ffn_up and ffn_down exchanged. */
@@ -62,26 +44,10 @@ static cf_status load_ffn(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l, 
     snprintf(full, sizeof full, "%sffn_down.weight", prefix);
     const cf_gguf_tensor *t = cf_gguf_find_tensor(m->g, full);
     bool swapped = t != NULL && t->dim[0] == v->width && v->width != v->n_ff;
-    CF_TRY(load_linear(m, &l->up, prefix, swapped ? "ffn_down" : "ffn_up", v->n_ff, v->width, err));
-    return load_linear(m, &l->down, prefix, swapped ? "ffn_up" : "ffn_down", v->width, v->n_ff,
-                       err);
-}
-
-static cf_status load_gemma4_parts(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l,
-                                   const char *prefix, cf_error *err)
-{
-    size_t size = v->width / v->n_head;
-    cf_norm n[4] = {{NULL, NULL}};
-    CF_TRY(load_linear(m, &l->gate, prefix, "ffn_gate", v->n_ff, v->width, err));
-    CF_TRY(load_norm(m, &n[0], prefix, "attn_q_norm", size, err));
-    CF_TRY(load_norm(m, &n[1], prefix, "attn_k_norm", size, err));
-    CF_TRY(load_norm(m, &n[2], prefix, "attn_post_norm", v->width, err));
-    CF_TRY(load_norm(m, &n[3], prefix, "ffn_post_norm", v->width, err));
-    l->q_norm = n[0].w;
-    l->k_norm = n[1].w;
-    l->post_norm = n[2].w;
-    l->ffn_post_norm = n[3].w;
-    return CF_OK;
+    CF_TRY(cf_vision__load_linear(m, &l->up, prefix, swapped ? "ffn_down" : "ffn_up", v->n_ff,
+                                  v->width, err));
+    return cf_vision__load_linear(m, &l->down, prefix, swapped ? "ffn_up" : "ffn_down", v->width,
+                                  v->n_ff, err);
 }
 
 static cf_status load_layer(cf_vision *v, cf_mmproj *m, uint32_t i, cf_error *err)
@@ -89,13 +55,16 @@ static cf_status load_layer(cf_vision *v, cf_mmproj *m, uint32_t i, cf_error *er
     cf_vision_layer *l = &v->layer[i];
     char prefix[32];
     snprintf(prefix, sizeof prefix, "v.blk.%u.", (unsigned)i);
-    CF_TRY(load_norm(m, &l->ln1, prefix, "ln1", v->width, err));
-    CF_TRY(load_norm(m, &l->ln2, prefix, "ln2", v->width, err));
+    CF_TRY(cf_vision__load_norm(m, &l->ln1, prefix, "ln1", v->width, err));
+    CF_TRY(cf_vision__load_norm(m, &l->ln2, prefix, "ln2", v->width, err));
     CF_TRY(load_qkv(v, m, l, prefix, err));
-    CF_TRY(load_linear(m, &l->o, prefix, "attn_out", v->width, v->width, err));
+    CF_TRY(cf_vision__load_linear(m, &l->o, prefix, "attn_out", v->width, v->width, err));
     CF_TRY(load_ffn(v, m, l, prefix, err));
-    return v->family->is_gemma4 ? load_gemma4_parts(v, m, l, prefix, err) : CF_OK;
+    return v->family->load_layer != NULL ? v->family->load_layer(v, m, l, prefix, err) : CF_OK;
 }
+
+#define ADDRESS(name) &cf_vision_##name,
+static const cf_vision_family *const families[] = {CF_VISION_FAMILIES(ADDRESS)};
 
 static cf_status find_family(cf_vision *v, const cf_mmproj *m, cf_error *err)
 {
@@ -104,9 +73,9 @@ static cf_status find_family(cf_vision *v, const cf_mmproj *m, cf_error *err)
         !cf_gguf_get_str(m->g, "clip.projector_type", &name)) {
         return cf_fail(err, CF_EFORMAT, "the key clip.projector_type is missing");
     }
-    for (const cf_vision_family *f = cf_vision_families; f->projector != NULL; f++) {
-        if (cf_str_is(name, f->projector)) {
-            v->family = f;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        if (cf_str_is(name, families[i]->projector)) {
+            v->family = families[i];
             return CF_OK;
         }
     }
@@ -150,10 +119,7 @@ static cf_status load_sizes(cf_vision *v, cf_mmproj *m, cf_error *err)
     v->act = cf_gguf_get_bool(m->g, "clip.use_gelu", &flag) && flag   ? CF_ACT_GELU
              : cf_gguf_get_bool(m->g, "clip.use_silu", &flag) && flag ? CF_ACT_SILU
                                                                       : CF_ACT_QUICK;
-    v->merge = 1;
-    if (strcmp(v->family->projector, "gemma3") == 0) {
-        v->merge = 4;
-    }
+    v->merge = v->family->merge != 0 ? v->family->merge : 1;
     return cf_mmproj_u32(m, "clip.vision.projector.scale_factor", 1, 16, &v->merge, err);
 }
 
@@ -186,7 +152,7 @@ cf_status cf_vision_init(cf_vision *out, cf_mmproj *m, cf_error *err)
     CF_TRY(cf_mmproj_linear(m, &v.patch_embd, "v.patch_embd", v.width, v.patch * v.patch * 3, err));
     CF_TRY(load_positions(&v, m, err));
     if (cf_mmproj_has(m, "v.post_ln.weight")) {
-        CF_TRY(load_norm(m, &v.post_ln, "v.", "post_ln", v.width, err));
+        CF_TRY(cf_vision__load_norm(m, &v.post_ln, "v.", "post_ln", v.width, err));
     }
     CF_TRY(v.family->load(&v, m, err));
     *out = v;
@@ -300,8 +266,7 @@ static void unfold(const work *w, size_t i, float *to)
             const unsigned char *from =
                 w->b->picture.rgb + ((row * side + y) * width + col * side) * 3 + c;
             for (size_t x = 0; x < side; x++) {
-                float p = w->value[c][from[3 * x]];
-                *to++ = v->family->is_gemma4 ? 2 * p - 1 : p;
+                *to++ = w->value[c][from[3 * x]];
             }
         }
     }
@@ -318,6 +283,9 @@ static cf_status embed(work *w, cf_error *err)
     size_t in = (size_t)v->patch * v->patch * 3;
     for (size_t c = 0; c < 3; c++) {
         fill_values(v, w->value[c], c);
+        for (size_t i = 0; v->family->doubles_pixels && i < 256; i++) {
+            w->value[c][i] = 2 * w->value[c][i] - 1;
+        }
     }
     for (size_t t = 0; t < w->n; t += PIECE) {
         size_t n = w->n - t < PIECE ? w->n - t : PIECE;
@@ -337,23 +305,18 @@ static cf_status embed(work *w, cf_error *err)
 
 static void norm(const work *w, float *out, const float *x, const cf_norm *by)
 {
-    if (w->v->family->is_gemma4) {
+    if (w->v->family->has_rms_norm) {
         cf_dense_rms_norm(w->d, out, x, by->w, w->n, w->v->width, w->v->eps);
     } else {
         cf_dense_layer_norm(w->d, out, x, by->w, by->b, w->n, w->v->width, w->v->eps);
     }
 }
 
-static bool has_turns(const cf_vision *v)
-{
-    return v->family->is_gemma4 || v->family->has_mrope;
-}
-
 /* The angle of pair j of a head at a patch: half of the pairs turn by row or
  * column, half by the other. */
 static void fill_turn(work *w)
 {
-    double base = w->v->family->is_gemma4 ? 100 : 10000;
+    double base = w->v->family->turn_base > 0 ? w->v->family->turn_base : 10000;
     size_t quarter = w->v->width / w->v->n_head / 4;
     size_t side = w->cols > w->rows ? w->cols : w->rows;
     for (size_t i = 0; i < side * quarter; i++) {
@@ -367,17 +330,17 @@ static void fill_turn(work *w)
  * of the head numbers a quarter apart. */
 static void rotate(const work *w, size_t i, float *x)
 {
-    bool is_gemma4 = w->v->family->is_gemma4;
+    bool by_quarters = w->v->family->turn == CF_VISION_QUARTERS;
     uint32_t size = w->v->width / w->v->n_head, half = size / 2;
     uint32_t quarter = size / 4, col, row;
     cf_vision__patch_at(w->v, w->cols, i, &col, &row);
     for (uint32_t k = 0; k < w->v->n_head * half; k++) {
         uint32_t j = k % half, a = j, b = j + half;
-        if (is_gemma4) {
+        if (by_quarters) {
             a = j < quarter ? j : j + quarter;
             b = a + quarter;
         }
-        bool by_row = is_gemma4 == (j >= quarter);
+        bool by_row = by_quarters == (j >= quarter);
         const float *turn = w->turn + 2 * ((by_row ? row : col) * quarter + j % quarter);
         float *head = x + (size_t)k / half * size;
         float p = head[a], q = head[b];
@@ -390,18 +353,19 @@ static cf_status attention(const work *w, const cf_vision_layer *l, cf_error *er
 {
     const cf_vision *v = w->v;
     uint32_t size = v->width / v->n_head;
-    float scale = v->family->is_gemma4 ? 1 : (float)(1 / sqrt((double)size));
+    float scale = v->family->attention_scale;
+    scale = scale > 0 ? scale : (float)(1 / sqrt((double)size));
     norm(w, w->h, w->x, &l->ln1);
     CF_TRY(cf_dense_linear(w->d, w->q, w->h, w->n, &l->q, err));
     CF_TRY(cf_dense_linear(w->d, w->k, w->h, w->n, &l->k, err));
     CF_TRY(cf_dense_linear(w->d, w->val, w->h, w->n, &l->v, err));
-    if (v->family->is_gemma4) {
+    if (l->q_norm != NULL) {
         size_t heads = w->n * v->n_head;
         cf_dense_rms_norm(w->d, w->q, w->q, l->q_norm, heads, size, v->eps);
         cf_dense_rms_norm(w->d, w->k, w->k, l->k_norm, heads, size, v->eps);
         cf_dense_rms_norm(w->d, w->val, w->val, NULL, heads, size, v->eps);
     }
-    if (has_turns(v)) {
+    if (v->family->turn != CF_VISION_NO_TURN) {
         each_patch(w, rotate, w->q, 0, w->n, v->width);
         each_patch(w, rotate, w->k, 0, w->n, v->width);
     }
@@ -471,7 +435,7 @@ static cf_status run(work *w, const cf_vision_block *b, float *out, cf_error *er
 {
     const cf_vision *v = w->v;
     CF_TRY(embed(w, err));
-    if (has_turns(v)) {
+    if (v->family->turn != CF_VISION_NO_TURN) {
         fill_turn(w);
     }
     for (uint32_t i = 0; i < v->n_layer; i++) {
@@ -498,7 +462,7 @@ cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d, float *out,
 {
     work w = {.v = v, .d = d, .b = b, .cols = b->cols * v->merge, .rows = b->rows * v->merge};
     w.n = (size_t)w.cols * w.rows;
-    bool turns = has_turns(v);
+    bool turns = v->family->turn != CF_VISION_NO_TURN;
     size_t n_x = w.n * v->width, piece = w.n < PIECE ? w.n : PIECE;
     size_t in = (size_t)v->patch * v->patch * 3;
     size_t side = w.cols > w.rows ? w.cols : w.rows;
@@ -508,7 +472,7 @@ cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d, float *out,
                                   {&w.k, n_x},
                                   {&w.val, n_x},
                                   {&w.up, piece * (v->n_ff > in ? v->n_ff : in)},
-                                  {&w.gate, v->family->is_gemma4 ? piece * v->n_ff : 0},
+                                  {&w.gate, v->layer[0].gate.w.p != NULL ? piece * v->n_ff : 0},
                                   {&w.spare, v->patch_embd_2.w.p != NULL ? piece * v->width : 0},
                                   {&w.turn, turns ? side * (v->width / v->n_head / 4) * 2 : 0}};
     float *all = cf_dense_parts(part, sizeof part / sizeof part[0]);

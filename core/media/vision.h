@@ -2,7 +2,7 @@
  * vision.h - a picture to rows of embeddings: blocks of pixels, a transformer
  * over their patches, a projector to the text model's width.
  *
- * One row of cf_vision_families a projector type; the transformer is shared.
+ * Every projector type has its own file; the transformer is shared.
  *
  * Private to core/media.
  * Memory: a cf_vision borrows from its cf_mmproj.
@@ -11,6 +11,8 @@
 #define CF_CORE_MEDIA_VISION_H
 
 #include "core/media/dense.h"
+#include "core/media/media_marks.h"
+#include "core/media/mmproj.h"
 #include "core/media/resample.h"
 
 enum { CF_DEEPSTACK_MAX = 8 };
@@ -42,15 +44,40 @@ typedef struct cf_vision_block {
     uint32_t cols, rows; /* of embedding rows */
 } cf_vision_block;
 
+typedef struct cf_vision_blocks {
+    cf_vision_block *v;
+    size_t n, cap;
+    uint32_t tile_cols, tile_rows; /* tiles before the last block; 0: none */
+    const cf_stop *stop;           /* while they are made; may be NULL */
+} cf_vision_blocks;
+
+/* Which numbers of a head are turned by the place of a patch (rotary angles). */
+typedef enum cf_vision_turn {
+    CF_VISION_NO_TURN,
+    CF_VISION_HALVES,  /* pairs half a head apart; the first half by row */
+    CF_VISION_QUARTERS /* pairs a quarter apart; the first two quarters by column */
+} cf_vision_turn;
+
+/* One projector type: a file vision_NAME.c that defines cf_vision_NAME, and the
+ * name in CF_VISION_FAMILIES.  Zero is the usual value of each trait. */
 typedef struct cf_vision_family {
     const char *projector; /* clip.projector_type */
-    bool is_gemma4;        /* blocks with RMS norms, gates, norms of q and k */
+    cf_media_marks marks;
     bool has_mrope;        /* text positions have time, height and width */
     bool sees_both_ways;   /* rows of a block see each other */
+    bool has_rms_norm;     /* in the blocks, in place of layer norms */
+    bool doubles_pixels;   /* the patch embedding reads 2 * pixel - 1 */
+    cf_vision_turn turn;   /* of queries and keys */
+    double turn_base;      /* 0: 10000 */
+    float attention_scale; /* 0: 1 / sqrt(head size) */
+    uint32_t merge;        /* where no key says it; 0: 1 */
+    /* What each block has besides the shared tensors; may be NULL. */
+    cf_status (*load_layer)(const cf_vision *v, cf_mmproj *m, cf_vision_layer *l,
+                            const char *prefix, cf_error *err);
     /* What the family's files have besides the shared keys and tensors. */
     cf_status (*load)(cf_vision *v, cf_mmproj *m, cf_error *err);
-    /* Blocks of pixels of a picture, appended by cf_vision__add(). */
-    cf_status (*cut)(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err);
+    /* Cuts a picture into blocks of pixels (vision_cut.h). */
+    cf_status (*cut)(const cf_vision *v, const cf_pixels *p, cf_vision_blocks *to, cf_error *err);
     /* Adds the position of patch i of cols x rows to its row x [width]. */
     void (*place)(const cf_vision *v, float *x, size_t i, uint32_t cols, uint32_t rows);
     /* x [patches, width] to rows [.., n_out]; may overwrite x. */
@@ -58,7 +85,10 @@ typedef struct cf_vision_family {
                          const cf_vision_block *b, cf_error *err);
 } cf_vision_family;
 
-extern const cf_vision_family cf_vision_families[]; /* ends with NULL */
+#define CF_VISION_FAMILIES(X) X(gemma3) X(qwen3vl) X(idefics3) X(gemma4) X(lfm2)
+
+#define CF_VISION_DECLARE(name) extern const cf_vision_family cf_vision_##name;
+CF_VISION_FAMILIES(CF_VISION_DECLARE)
 
 struct cf_vision {
     const cf_vision_family *family;
@@ -92,13 +122,6 @@ static inline size_t cf_vision_row_width(const cf_vision *v)
     return (size_t)v->n_out * (1 + v->n_merger);
 }
 
-typedef struct cf_vision_blocks {
-    cf_vision_block *v;
-    size_t n, cap;
-    uint32_t tile_cols, tile_rows; /* tiles before the last block; 0: none */
-    const cf_stop *stop;           /* while they are made; may be NULL */
-} cf_vision_blocks;
-
 /* The blocks of a picture; release also after a failure. */
 CF_MUST_USE cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p, cf_vision_blocks *out,
                                     cf_error *err);
@@ -111,11 +134,6 @@ CF_MUST_USE cf_status cf_vision_normalise(const cf_vision *v, float *out, const 
 /* out [cols * rows, row width] of one block. */
 CF_MUST_USE cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d, float *out,
                                        const cf_vision_block *b, cf_error *err);
-
-/* Mergers that join groups of four patches; used by the shared blocks too. */
-CF_MUST_USE cf_status cf_vision__merge(const cf_vision *v, const cf_dense *d, float *out,
-                                       const float *x, size_t n_patch, const cf_linear *fc1,
-                                       const cf_linear *fc2, cf_error *err);
 
 /* The patch that stands at place i of the order patches are computed in. */
 void cf_vision__patch_at(const cf_vision *v, uint32_t cols, size_t i, uint32_t *col, uint32_t *row);

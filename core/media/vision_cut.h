@@ -1,5 +1,6 @@
 /*
- * vision_cut.h - pictures to blocks of pixels, a function a family.
+ * vision_cut.h - steps of cutting a picture into blocks of pixels that several
+ * families take. Each appends to `to`.
  *
  * Private to core/media.
  */
@@ -8,16 +9,15 @@
 
 #include "core/media/vision.h"
 
-/* Stretched to the square that the encoder was trained on. */
-cf_status cf_cut_square(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err);
-/* Tiles, and the whole picture as the last one (SmolVLM). */
-cf_status cf_cut_tiles(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err);
-/* Sides to multiples of a merged patch within limits of pixels (Qwen-VL). */
-cf_status cf_cut_cubic(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err);
-/* The same with a bilinear filter; a picture of more than twice as many pixels
- * becomes 2 to 10 tiles and the whole as the last one (LFM2-VL). */
-cf_status cf_cut_linear(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err);
-/* The largest sides within 280 merged patches (Gemma 4). */
-cf_status cf_cut_budget(const cf_vision *v, const cf_pixels *p, void *to, cf_error *err);
+/* The picture at that size. */
+CF_MUST_USE cf_status cf_cut__resized(const cf_vision *v, cf_vision_blocks *to, const cf_pixels *p,
+                                      uint32_t w, uint32_t h, cf_filter filter, cf_error *err);
+/* Its squares of `side`, row by row, which are its tiles. */
+CF_MUST_USE cf_status cf_cut__tiles(const cf_vision *v, cf_vision_blocks *to, const cf_pixels *p,
+                                    uint32_t side, cf_error *err);
+/* The picture at multiples of a merged patch within the limits of pixels, near its
+ * own size.  CF_ELIMIT where one side is over 200 times the other. */
+CF_MUST_USE cf_status cf_cut__near(const cf_vision *v, cf_vision_blocks *to, const cf_pixels *p,
+                                   cf_filter filter, cf_error *err);
 
 #endif

@@ -72,7 +72,7 @@ static cf_status load_projector(cf_audio *a, cf_mmproj *m, cf_error *err)
     return cf_mmproj_linear(m, &a->fc2, "mm.a.mlp.2", a->n_out, mid, err);
 }
 
-cf_status cf_whisper__load(cf_audio *a, cf_mmproj *m, cf_error *err)
+static cf_status load(cf_audio *a, cf_mmproj *m, cf_error *err)
 {
     a->layer = cf_arena_calloc(&m->arena, a->n_layer, sizeof *a->layer);
     if (a->layer == NULL) {
@@ -232,8 +232,8 @@ static cf_status run(const work *w, float *out, const cf_audio_block *b, cf_erro
     return project(w, out, b->n_row, err);
 }
 
-cf_status cf_whisper__encode(const cf_audio *a, const cf_dense *d, float *out,
-                             const cf_audio_block *b, cf_error *err)
+static cf_status encode(const cf_audio *a, const cf_dense *d, float *out, const cf_audio_block *b,
+                        cf_error *err)
 {
     work w = {.a = a, .d = d, .n = (b->mel.n + 1) / 2};
     w.n_key = a->family->is_masked ? (b->mel.n_held + 1) / 2 : w.n;
@@ -248,3 +248,33 @@ cf_status cf_whisper__encode(const cf_audio *a, const cf_dense *d, float *out,
     cf_free(all);
     return st;
 }
+
+/* ---- sounds ------------------------------------------------------------- */
+
+/* To whole frames, at least two; or to whole blocks. */
+static size_t filled(const cf_audio_family *f, size_t n)
+{
+    size_t unit = f->is_filled ? (size_t)CF_AUDIO_BLOCK * CF_MEL_STEP : CF_MEL_STEP;
+    size_t total = (n + unit - 1) / unit * unit;
+    return total < 2 * CF_MEL_STEP ? 2 * CF_MEL_STEP : total;
+}
+
+static cf_status hear(const cf_audio *a, const cf_dense *d, cf_mel *out, const float *x, size_t n,
+                      cf_error *err)
+{
+    return cf_mel_whisper(out, d, x, n, filled(a->family, n), err);
+}
+
+/* Without those of silence, where it is masked. */
+static uint32_t count_rows(const cf_audio *a, const cf_mel *m)
+{
+    const cf_audio_family *f = a->family;
+    size_t heard = f->is_masked ? m->n_held : m->n;
+    if (f->is_mean_of_two) {
+        return (uint32_t)(((heard - 1) / 2 + 1) / 2);
+    }
+    return (uint32_t)((heard + 2 * a->n_joined - 1) / (2 * a->n_joined));
+}
+
+const cf_audio_encoder cf_audio_whisper = {
+    .n_most = 1500, .load = load, .hear = hear, .rows = count_rows, .encode = encode};

@@ -27,7 +27,7 @@ static void cut(cf_vision_blocks *out, uint32_t w, uint32_t h, uint32_t max_tile
         p.rgb[3 * i + 2] = 7;
     }
     *out = (cf_vision_blocks){.v = NULL};
-    T_OK(cf_cut_linear(&v, &p, out, &err), err);
+    T_OK(cf_vision_lfm2.cut(&v, &p, out, &err), err);
     cf_pixels_deinit(&p);
 }
 
