@@ -79,6 +79,26 @@ cli/serve   shell answers
 serve/record -
 serve/proxy  record
 serve/server record
+app          config
+app/config   -
+view            -
+view/kit        -
+view/help       kit
+view/log        kit
+view/output     kit
+view/chat       kit
+view/prompt     kit
+view/tokens     kit
+view/tools      kit
+view/diff       kit
+view/library    kit
+view/templates  kit
+view/replies    kit
+view/servers    kit
+view/traffic    kit
+view/influence  kit
+view/sweep      kit
+view/media      kit
 study/ask        -
 study/plan       ask
 study/import     plan
@@ -92,6 +112,7 @@ study/report     influence
 # A row that no file needs any more is to be deleted.
 open_cases='
 tui/lab tui/lab
+tui/view tui/view
 '
 
 list=$(find core storage templates tui -name '*.[ch]' 2>/dev/null | sort)

@@ -27,8 +27,8 @@
 
 #include "core/api/conversation.h"
 #include "core/base/uuid.h"
-#include "tui/app/config.h"
-#include "tui/app/keymap.h"
+#include "tui/app/config/config.h"
+#include "tui/app/config/keymap.h"
 #include "tui/grid/grid.h"
 #include "tui/lab/start.h"
 #include "tui/term/term.h"

@@ -9,7 +9,7 @@
 
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
-#include "tui/app/config.h"
+#include "tui/app/config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include "tests/support/t.h"
 #include "tests/support/fault.h"
 #include "tests/support/rand.h"
-#include "tui/app/keymap.h"
+#include "tui/app/config/keymap.h"
 #include "tui/widget/edit.h"
 #include "tui/widget/list.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tests/support/t.h"
 
-#include "tui/app/config.h"
+#include "tui/app/config/config.h"
 
 static uint32_t no_view(const char *name)
 {

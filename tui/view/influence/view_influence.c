@@ -1,0 +1,745 @@
+/*
+ * view_influence.c - what made a reply so: the parts of its prompt by how much
+ * they mattered, the prompt in shades, and the reply token by token for the
+ * part under the cursor.
+ *
+ * Left: parts, those that made the reply most likely first.  Right: the prompt
+ * from the part under the cursor on; the gutter has the shade as a number, 3
+ * the strongest.  Below: the reply's tokens, shaded by what the part under the
+ * cursor gave each of them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/safe_text.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_send.h"
+#include "tui/study/influence/influence_task.h"
+#include "tui/study/influence/parts.h"
+#include "tui/view/influence/influence_keys.h"
+#include "tui/view/kit/moves.h"
+#include "tui/view/prompt/prompt.h"
+#include "tui/view/tokens/tokens.h"
+#include "tui/view/tools/tools.h"
+#include "tui/widget/list.h"
+
+typedef struct state {
+    cf_influence_study *study; /* NULL: none yet */
+    bool is_running;
+    cf_uuid turn; /* asked about */
+    cf_list list;
+    cf_buf target; /* the name of what is asked about; empty: the reply */
+    bool wants;    /* the cursor goes to the part with this byte of the prompt */
+    size_t byte;
+    bool has_shades; /* over the Prompt view */
+    cf_uuid marked;  /* the reply of a span that was begun; nil: none */
+    size_t mark;     /* its first token */
+    uint64_t seen;   /* the workbench's generation when `n_same` was counted */
+    size_t n_shown;  /* bytes of the prompt that is shown, */
+    size_t n_same;   /* and how many of them are those of the study's */
+} state;
+
+static state *state_of(cf_app *app)
+{
+    return app->state[CF_VIEW_INFLUENCE];
+}
+
+static cf_status influence_open(cf_app *app, cf_error *err)
+{
+    app->state[CF_VIEW_INFLUENCE] = cf_calloc(1, sizeof(state));
+    return app->state[CF_VIEW_INFLUENCE] != NULL ? CF_OK : cf_oom(err);
+}
+
+static void influence_close(cf_app *app)
+{
+    state *s = state_of(app);
+    if (s == NULL) {
+        return;
+    }
+    if (s->is_running) {
+        cf_lab_end_task(app->lab, NULL);
+    }
+    cf_influence_study_free(s->study);
+    cf_buf_deinit(&s->target);
+    cf_free(s);
+    app->state[CF_VIEW_INFLUENCE] = NULL;
+}
+
+/* ---- asking ------------------------------------------------------------- */
+
+/* The first of the rows, as they are sorted, that has byte `byte`. */
+static size_t row_with(const cf_influence_study *study, size_t byte)
+{
+    const cf_influence *v = &study->result;
+    for (size_t i = 0; i < v->n_row; i++) {
+        if (cf_parts_has_byte(&v->prompt, &v->row[study->order[i]].part, byte)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static void on_end(void *ud, cf_influence_study *study)
+{
+    cf_app *app = ud;
+    state *s = state_of(app);
+    s->is_running = false;
+    app->is_dirty = true;
+    if (!study->is_done && s->study != NULL && s->study->is_done) {
+        cf_influence_study_free(study); /* what is there stays */
+        return;
+    }
+    cf_influence_study_free(s->study);
+    s->study = study;
+    s->n_shown = 0;
+    s->list.cursor = s->list.top = 0;
+    if (s->wants && study->is_done) {
+        s->list.cursor = row_with(study, s->byte);
+    }
+    s->wants = false;
+}
+
+static void ask_with(cf_app *app, cf_uuid turn, cf_uuid with, const cf_influence_options *o)
+{
+    state *s = state_of(app);
+    cf_error err;
+    if (cf_influence_start(app->lab, app->store, turn, with, o, on_end, app, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    s->turn = turn;
+    s->is_running = true;
+    if (cf_app_view(app) != CF_VIEW_INFLUENCE) {
+        cf_app_open_view(app, CF_VIEW_INFLUENCE);
+    }
+}
+
+/* With the conversation that was swapped in before, if one was. */
+static void ask(cf_app *app, cf_uuid turn, const cf_influence_options *o)
+{
+    const cf_influence_study *before = state_of(app)->study;
+    ask_with(app, turn, before != NULL ? before->with : (cf_uuid){{0}}, o);
+}
+
+static void name_target(cf_app *app, const char *name)
+{
+    state *s = state_of(app);
+    cf_buf_restart(&s->target);
+    cf_buf_adds(&s->target, name);
+    s->wants = false;
+}
+
+/* About a reply, or with to > from about these of its bytes. */
+static void ask_bytes(cf_app *app, cf_uuid turn, size_t from, size_t to)
+{
+    const cf_influence_options o = {.message = SIZE_MAX,
+                                    .tool = SIZE_MAX,
+                                    .has_span = to > from,
+                                    .span_from = from,
+                                    .span_to = to};
+    ask(app, turn, &o);
+}
+
+static bool is_reply(const cf_turn *turn)
+{
+    cf_role role = cf_role_parse(cf_json_get_str(turn->message, "role"));
+    return role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT;
+}
+
+void cf_influence__ask_turn(cf_app *app)
+{
+    const cf_turn *turn = cf_views[CF_VIEW_CHAT]->turn(app);
+    cf_uuid id = {{0}};
+    if (turn != NULL && is_reply(turn)) {
+        id = turn->id;
+    }
+    name_target(app, "");
+    ask_bytes(app, id, 0, 0);
+}
+
+/* The reply that the Tokens view shows: its own, or the newest. */
+static const cf_reply *shown_reply(cf_app *app)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(app->lab, &n);
+    const cf_reply *r = cf_lab_reply(app->lab, cf_tokens__state(app)->turn);
+    while (r == NULL && n-- > 0) {
+        r = cf_lab_reply(app->lab, path[n]->id);
+    }
+    return r;
+}
+
+void cf_influence__ask_token(cf_app *app)
+{
+    const cf_reply *r = shown_reply(app);
+    size_t i = cf_tokens__state(app)->token;
+    if (r == NULL || r->n_token == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
+        return;
+    }
+    state *s = state_of(app);
+    size_t first = i = i < r->n_token ? i : r->n_token - 1;
+    if (cf_uuid_eq(s->marked, r->turn) && s->mark < r->n_token) {
+        first = s->mark < i ? s->mark : i;
+        i = s->mark < i ? i : s->mark;
+        s->marked = (cf_uuid){{0}};
+    }
+    name_target(app, first == i ? "the token" : "the span");
+    ask_bytes(app, r->turn, r->token[first].raw_off,
+              i + 1 < r->n_token ? r->token[i + 1].raw_off : r->raw.n);
+}
+
+void cf_influence__mark_token(cf_app *app)
+{
+    const cf_reply *r = shown_reply(app);
+    state *s = state_of(app);
+    if (r == NULL || r->n_token == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
+    } else if (cf_uuid_eq(s->marked, r->turn)) {
+        s->marked = (cf_uuid){{0}};
+    } else {
+        s->marked = r->turn;
+        s->mark = cf_tokens__state(app)->token;
+        s->mark = s->mark < r->n_token ? s->mark : r->n_token - 1;
+        cf_app_say(app, CF_STYLE_DIM, "the span begins here; gi asks about it, v ends it");
+    }
+}
+
+bool cf_influence__is_marked(cf_app *app, cf_uuid turn, size_t token)
+{
+    const state *s = state_of(app);
+    size_t at = cf_tokens__state(app)->token;
+    if (cf_uuid_is_nil(s->marked) || !cf_uuid_eq(s->marked, turn)) {
+        return false;
+    }
+    return s->mark < at ? token >= s->mark && token <= at : token >= at && token <= s->mark;
+}
+
+/* A byte of the message's text in whose part of the prompt the token is;
+ * SIZE_MAX: there is none, the template alone wrote it. */
+static size_t byte_of_message(const cf_prompt_model *m, size_t token)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
+        if (m->token[token].message >= 0 && s->source == CF_SPAN_MESSAGE &&
+            m->token[i].message == m->token[token].message && !cf_str_is(s->path, ".role")) {
+            return m->ids[i].off;
+        }
+    }
+    return SIZE_MAX;
+}
+
+void cf_influence__ask_part(cf_app *app)
+{
+    const cf_prompt_span *span = cf_prompt__span(app);
+    if (span == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "what wrote this is not known");
+        return;
+    }
+    state *s = state_of(app);
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    const cf_prompt_view *v = cf_prompt__state(app);
+    cf_influence_options o = {.message = SIZE_MAX, .tool = SIZE_MAX};
+    bool has_token = m != NULL && v->token < m->n;
+    name_target(app, "");
+    s->wants = true;
+    s->byte = has_token ? m->ids[v->token].off : v->byte;
+    if (span->source == CF_SPAN_TEMPLATE) {
+        size_t of_message = has_token ? byte_of_message(m, v->token) : SIZE_MAX;
+        o.kinds = of_message == SIZE_MAX ? 1u << CF_PART_PIECE : 0;
+        s->byte = of_message == SIZE_MAX ? s->byte : of_message;
+    }
+    ask(app, (cf_uuid){{0}}, &o);
+}
+
+void cf_influence__ask_call(cf_app *app)
+{
+    const cf_call_row *row = cf_tools__current(app);
+    const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
+    if (turn == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "no call is here");
+        return;
+    }
+    const cf_tool_model *m = cf_tools__model(app);
+    const cf_call_reply *r = &m->reply[row->reply];
+    const cf_tool_call *call = cf_tool_model_call(m, row);
+    bool has_bytes = call != NULL && !r->is_rewritten;
+    size_t from = has_bytes ? r->skip + call->off : 0;
+    name_target(app, has_bytes ? "the call" : "");
+    ask_bytes(app, turn->id, from, has_bytes ? from + call->len : 0);
+}
+
+/* ---- drawing ------------------------------------------------------------ */
+
+static const cf_influence_study *done(cf_app *app)
+{
+    const cf_influence_study *study = state_of(app)->study;
+    return study != NULL && study->is_done ? study : NULL;
+}
+
+static const cf_influence_row *current(cf_app *app)
+{
+    const cf_influence_study *study = done(app);
+    size_t at = state_of(app)->list.cursor;
+    return study != NULL && at < study->result.n_row ? &study->result.row[study->order[at]] : NULL;
+}
+
+static cf_style heat(unsigned shade)
+{
+    return (cf_style)(CF_STYLE_HEAT_0 + shade);
+}
+
+static double most_of(const cf_influence_study *s)
+{
+    const cf_influence_row *first = s->result.n_row > 0 ? &s->result.row[s->order[0]] : NULL;
+    return first != NULL && first->has_delta ? first->delta : 0;
+}
+
+static void draw_part(cf_grid *g, cf_rect r, const cf_influence_study *s,
+                      const cf_influence_row *row, bool is_on)
+{
+    cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    cf_buf label = CF_BUF_INIT;
+    cf_grid_fill(g, r, ' ', plain);
+    int x = r.x;
+    if (row->has_delta) {
+        unsigned shade = cf_influence_shade(row->delta, most_of(s));
+        double shown = row->delta > -0.005 && row->delta < 0.005 ? 0 : row->delta;
+        x += cf_grid_putf(g, x, r.y, r.w, is_on ? plain : heat(shade), "%9.2f", shown);
+    } else {
+        x += cf_grid_puts(g, x, r.y, r.w, "        ?", plain);
+    }
+    x += cf_grid_puts(g, x, r.y, r.x + r.w - x, "  ", plain);
+    cf_part_label(&row->part, &s->c, 1, &label);
+    x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&label), is_on ? plain : CF_STYLE_NORMAL);
+    cf_buf_deinit(&label);
+    cf_str text = row->has_delta ? row->part.text : cf_str_from(row->why);
+    if (row->part.kind != CF_PART_TOOL && x + 3 < r.x + r.w) {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+        cf_grid_put(g, x + 2, r.y, r.x + r.w - x - 2, cf_str_make(text.p, n),
+                    is_on ? plain : CF_STYLE_DIM);
+    }
+}
+
+static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
+{
+    state *s = state_of(app);
+    const cf_influence_study *study = done(app);
+    cf_list_set(&s->list, study->result.n_row, (size_t)(r.h > 0 ? r.h : 0));
+    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->list.n; y++) {
+        size_t i = s->list.top + (size_t)y;
+        draw_part(g, (cf_rect){r.x, r.y + y, r.w, 1}, study, &study->result.row[study->order[i]],
+                  i == s->list.cursor);
+        cf_grid_spot(g, (cf_rect){r.x, r.y + y, r.w, 1}, 0, i);
+    }
+    g->cursor_x = r.x;
+    g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
+}
+
+/* A place where tokens are put one after the other, in rows; the gutter has
+ * the strongest shade of each row. */
+typedef struct pen {
+    cf_grid *g;
+    cf_rect r;
+    int x, y; /* within r */
+    unsigned shade;
+} pen;
+
+static void new_row(pen *p)
+{
+    p->x = 0;
+    p->y++;
+    p->shade = 0;
+}
+
+static void put_token(pen *p, cf_str text, cf_style style, unsigned shade)
+{
+    cf_cluster c;
+    for (size_t at = 0; cf_cluster_next(&c, text.p, text.n, &at, 0, CF_SPACE_VISIBLE);) {
+        if (p->x + c.width > p->r.w - 2) {
+            new_row(p);
+        }
+        if (p->y >= p->r.h) {
+            return;
+        }
+        if (shade > p->shade) {
+            p->shade = shade;
+            cf_grid_putf(p->g, p->r.x, p->r.y + p->y, 1, CF_STYLE_DIM, "%u", shade);
+        }
+        p->x += cf_grid_put_cluster(p->g, p->r.x + 2 + p->x, p->r.y + p->y, p->r.w - 2 - p->x, &c,
+                                    style);
+    }
+    if (text.n > 0 && text.p[text.n - 1] == '\n') {
+        new_row(p);
+    }
+}
+
+/* The first token of the row of text in which the part begins. */
+static size_t first_token(const cf_influence_study *s, const cf_part *part)
+{
+    const cf_influence *v = &s->result;
+    size_t at = 0;
+    while (at < v->tokens.n && !cf_parts_has_byte(&v->prompt, part, v->tokens.v[at].off)) {
+        at++;
+    }
+    at = at < v->tokens.n ? at : 0;
+    while (at > 0) {
+        const cf_token_span *before = &v->tokens.v[at - 1];
+        if (before->len > 0 && v->prompt.text.p[before->off + before->len - 1] == '\n') {
+            break;
+        }
+        at--;
+    }
+    return at;
+}
+
+static void draw_prompt(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_influence_study *s = done(app);
+    const cf_influence_row *row = current(app);
+    const cf_influence *v = &s->result;
+    pen p = {.g = g, .r = r};
+    size_t i = row != NULL ? first_token(s, &row->part) : 0;
+    for (; i < v->tokens.n && p.y < r.h; i++) {
+        const cf_token_span *t = &v->tokens.v[i];
+        bool is_part =
+            row != NULL && t->len > 0 && cf_parts_has_byte(&v->prompt, &row->part, t->off);
+        cf_style style = heat(s->shade[i]);
+        put_token(&p, cf_str_make(v->prompt.text.p + t->off, t->len),
+                  is_part ? style | CF_UNDERLINE : style, s->shade[i]);
+    }
+}
+
+static void draw_reply(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_influence_study *s = done(app);
+    const cf_influence_row *row = current(app);
+    const cf_influence *v = &s->result;
+    pen p = {.g = g, .r = r};
+    double most = 0;
+    if (row == NULL || !row->has_delta) {
+        return;
+    }
+    for (size_t i = 0; i < v->n_target; i++) {
+        double d = (double)row->log_p[i] - (double)v->target[i].log_p;
+        most = d < most ? d : most;
+    }
+    for (size_t i = 0; i < v->n_target && p.y < r.h; i++) {
+        const cf_influence_token *t = &v->target[i];
+        double d = (double)row->log_p[i] - (double)t->log_p;
+        unsigned shade = most < -0.01 ? cf_influence_shade(d, most) : 0;
+        size_t end = t->off + t->len < s->c.reply.n ? t->off + t->len : s->c.reply.n;
+        cf_str text =
+            t->off < end ? cf_str_make(s->c.reply.p + t->off, end - t->off) : cf_str_make("", 0);
+        put_token(&p, text, heat(shade), shade);
+    }
+}
+
+static void draw_box(cf_grid *g, cf_rect r, const char *title)
+{
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, CF_STYLE_TITLE);
+}
+
+static cf_rect inside(cf_rect r)
+{
+    return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+}
+
+static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const state *s = state_of(app);
+    const char *text = s->is_running      ? "scoring the reply without each part ..."
+                       : s->study != NULL ? s->study->err.text
+                                          : "gi on a reply, a token or a call asks what made it so";
+    cf_grid_puts(g, r.x + 1, r.y + 1, r.w - 2, text, CF_STYLE_DIM);
+}
+
+static const char *change_name(const cf_influence_options *o)
+{
+    return o->change == CF_CHANGE_SWAP      ? "Swapped"
+           : o->change == CF_CHANGE_NEUTRAL ? "Neutral instead"
+           : o->keeps_positions             ? "Without it, gap kept"
+                                            : "Without it";
+}
+
+static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const cf_influence_study *s = done(app);
+    char title[80];
+    if (s == NULL) {
+        draw_none(app, g, r);
+        return;
+    }
+    const cf_buf *target = &state_of(app)->target;
+    snprintf(title, sizeof title, "%s, nats  (%.24s%s%zu token%s: %.2f)", change_name(&s->options),
+             target->n > 0 ? target->p : "", target->n > 0 ? ", " : "", s->result.n_target,
+             s->result.n_target == 1 ? "" : "s", s->result.with);
+    bool narrow = cf_app_is_narrow(app);
+    int below = r.h / 4 > 3 ? r.h / 4 : 3;
+    int left = narrow ? r.w : r.w / 2;
+    cf_rect list = {r.x, r.y, left, r.h - below};
+    cf_rect prompt = {r.x + left, r.y, r.w - left, r.h - below};
+    cf_rect reply = {r.x, r.y + r.h - below, r.w, below};
+    draw_box(g, list, title);
+    draw_list(app, g, inside(list));
+    if (!narrow) {
+        draw_box(g, prompt, "Prompt");
+        draw_prompt(app, g, inside(prompt));
+    }
+    draw_box(g, reply, "Reply: where this part mattered");
+    draw_reply(app, g, inside(reply));
+}
+
+/* ---- shades over the Prompt view ---------------------------------------- */
+
+void cf_influence__toggle_shades(cf_app *app)
+{
+    state *s = state_of(app);
+    s->has_shades = !s->has_shades;
+    if (s->has_shades && done(app) == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
+    }
+}
+
+/* The shade of the token in which a byte lies. */
+static int shade_of_byte(const cf_influence_study *study, size_t off)
+{
+    const cf_token_list *t = &study->result.tokens;
+    size_t low = 0, high = t->n;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->v[middle].off <= off) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low < t->n ? study->shade[low] : 0;
+}
+
+/* The prompt that is shown may go on after the one that was asked about: as
+ * far as both are the same, bytes have the same places. */
+int cf_influence__shade_at(cf_app *app, const cf_prompt *prompt, size_t off)
+{
+    state *s = state_of(app);
+    const cf_influence_study *study = done(app);
+    if (s == NULL || !s->has_shades || study == NULL) {
+        return -1;
+    }
+    cf_str mine = study->result.prompt.text;
+    uint64_t now = cf_lab_generation(app->lab);
+    if (s->seen != now || s->n_shown != prompt->text.n) {
+        s->seen = now;
+        s->n_shown = prompt->text.n;
+        size_t n = 0, max = mine.n < s->n_shown ? mine.n : s->n_shown;
+        while (n < max && mine.p[n] == prompt->text.p[n]) {
+            n++;
+        }
+        s->n_same = n;
+    }
+    return off < s->n_same ? shade_of_byte(study, off) : -1;
+}
+
+/* ---- commands ----------------------------------------------------------- */
+
+static void influence_move(cf_app *app, int move)
+{
+    cf_list_move(&state_of(app)->list, (cf_move)move);
+}
+
+static void influence_click(cf_app *app, int what, size_t value)
+{
+    (void)what;
+    cf_list_go(&state_of(app)->list, value);
+}
+
+/* A message by its sentences, a sentence by its words, a tool by its fields. */
+static void cmd_finer(cf_app *app)
+{
+    const cf_influence_row *row = current(app);
+    if (row == NULL) {
+        return;
+    }
+    cf_influence_options o = done(app)->options;
+    switch (row->part.kind) {
+    case CF_PART_MESSAGE:
+        o.kinds = 1u << CF_PART_SENTENCE;
+        o.message = row->part.index;
+        break;
+    case CF_PART_SENTENCE:
+        o.kinds = 1u << CF_PART_WORD;
+        o.message = row->part.message;
+        break;
+    case CF_PART_TOOL:
+        o.kinds = 1u << CF_PART_FIELD;
+        o.tool = row->part.index;
+        break;
+    default:
+        cf_app_say(app, CF_STYLE_DIM, "nothing finer than this");
+        return;
+    }
+    ask(app, state_of(app)->turn, &o);
+}
+
+static void ask_for(cf_app *app, uint32_t kinds)
+{
+    const cf_influence_study *s = done(app);
+    if (s != NULL) {
+        cf_influence_options o = s->options;
+        o.kinds = kinds;
+        o.message = o.tool = SIZE_MAX;
+        ask(app, state_of(app)->turn, &o);
+    }
+}
+
+static void cmd_coarser(cf_app *app)
+{
+    ask_for(app, 0);
+}
+
+static void cmd_template(cf_app *app)
+{
+    ask_for(app, 1u << CF_PART_PIECE);
+}
+
+/* From the whole reply to its first call, the arguments of that, the next
+ * call, and to the whole again. */
+static void cmd_target(cf_app *app)
+{
+    const cf_influence_study *study = done(app);
+    state *s = state_of(app);
+    cf_arena arena;
+    cf_influence_target *v;
+    cf_error err;
+    size_t n, at = 0;
+    if (study == NULL) {
+        return;
+    }
+    cf_arena_init(&arena, 0);
+    if (cf_influence_targets(&study->c, cf_lab_engine_of(app->lab)->family, &arena, &v, &n, &err) !=
+        CF_OK) {
+        cf_app_error(app, &err);
+        n = 0;
+    } else if (n == 0) {
+        cf_app_say(app, CF_STYLE_DIM, "the reply has no calls");
+    }
+    while (at < n && !cf_str_eq(v[at].name, cf_buf_str(&s->target))) {
+        at++;
+    }
+    at = at < n ? at + 1 : 0; /* n: the whole */
+    if (n > 0) {
+        cf_influence_options o = study->options;
+        o.has_span = at < n;
+        o.span_from = at < n ? v[at].from : 0;
+        o.span_to = at < n ? v[at].to : 0;
+        name_target(app, at < n ? v[at].name.p : "");
+        ask(app, s->turn, &o);
+    }
+    cf_arena_deinit(&arena);
+}
+
+/* Left out, left out with a gap, or as many neutral tokens in its place; after
+ * a swap left out again. */
+static void cmd_change(cf_app *app)
+{
+    const cf_influence_study *s = done(app);
+    if (s == NULL) {
+        return;
+    }
+    cf_influence_options o = s->options;
+    bool was_neutral = o.change == CF_CHANGE_NEUTRAL;
+    bool becomes_neutral = o.keeps_positions;
+    o.change = becomes_neutral ? CF_CHANGE_NEUTRAL : CF_CHANGE_LEAVE_OUT;
+    o.keeps_positions = !becomes_neutral && !was_neutral;
+    ask(app, state_of(app)->turn, &o);
+    cf_app_say(app, CF_STYLE_DIM,
+               becomes_neutral     ? "parts become as many neutral tokens"
+               : o.keeps_positions ? "parts are left out, and what follows "
+                                     "keeps its positions"
+                                   : "parts are left out");
+}
+
+/* The same parts of another conversation in their place: the first ticked one,
+ * or the one that the argument names. */
+static void cmd_swap(cf_app *app, const char *arg)
+{
+    const cf_influence_study *s = done(app);
+    size_t n;
+    const cf_uuid *ticked = cf_lab_ticked(app->lab, &n);
+    cf_uuid with = n > 0 ? ticked[0] : (cf_uuid){{0}};
+    if (s == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
+        return;
+    }
+    if (arg[0] != '\0' && !cf_uuid_parse(&with, arg, strlen(arg))) {
+        cf_app_say(app, CF_STYLE_ERROR, "'%.60s' is not a UUID", arg);
+        return;
+    }
+    if (cf_uuid_is_nil(with)) {
+        cf_app_say(app, CF_STYLE_DIM,
+                   "which conversation? tick one in Library (Space), or :swap "
+                   "UUID");
+        return;
+    }
+    cf_influence_options o = s->options;
+    o.change = CF_CHANGE_SWAP;
+    o.keeps_positions = false;
+    ask_with(app, state_of(app)->turn, with, &o);
+    cf_app_say(app, CF_STYLE_DIM, "parts become the same parts of the other conversation");
+}
+
+static void cmd_stop(cf_app *app)
+{
+    if (state_of(app)->is_running) {
+        cf_lab_stop(app->lab);
+    } else {
+        cf_app_back(app);
+    }
+}
+
+static bool influence_text(cf_app *app, cf_buf *out)
+{
+    const cf_influence_study *s = done(app);
+    for (size_t i = 0; s != NULL && i < s->result.n_row; i++) {
+        const cf_influence_row *row = &s->result.row[s->order[i]];
+        if (row->has_delta) {
+            cf_buf_addf(out, "%9.2f  ", row->delta);
+            cf_part_label(&row->part, &s->c, 1, out);
+            cf_buf_addc(out, '\n');
+        }
+    }
+    return s != NULL;
+}
+
+#define HERE CF_IN(CF_VIEW_INFLUENCE)
+
+static const cf_command influence_commands[] = {
+    {"finer", HERE, "<Enter>", "", "a message by sentences, a sentence by words, a tool by fields",
+     CF_RUN(cmd_finer)},
+    {"coarser", HERE, "h <Left>", "", "messages and tools again", CF_RUN(cmd_coarser)},
+    {"pieces", HERE, "t", "", "what the template writes, piece by piece", CF_RUN(cmd_template)},
+    {"change", HERE, "s", "", "leave parts out, keep positions, or put neutral tokens there",
+     CF_RUN(cmd_change)},
+    {"swap", HERE, "z", "[UUID]", "put the same parts of the ticked conversation there, or of UUID",
+     CF_WITH(cmd_swap)},
+    {"target", HERE, "v", "", "the reply, its calls, their arguments in turn", CF_RUN(cmd_target)},
+    {"stop", HERE, "<Esc>", "", "stop, or go back", CF_RUN(cmd_stop)},
+    CF_MOVE_ROWS(influence_move, HERE),
+    {0},
+};
+
+const cf_view_ops cf_view_influence = {
+    .name = "influence",
+    .title = "Influence",
+    .commands = influence_commands,
+    .footer = "finer coarser pieces change swap target back",
+    .open = influence_open,
+    .close = influence_close,
+    .draw = influence_draw,
+    .click = influence_click,
+    .text = influence_text,
+};

@@ -1,0 +1,183 @@
+/*
+ * lint_pane.c - findings drawn.
+ */
+#include "tui/view/kit/lint_pane.h"
+
+#include <stdio.h>
+
+#include "core/base/safe_text.h"
+#include "tui/grid/wrap.h"
+#include "tui/lab/prompt/lab_lint.h"
+
+enum {
+    EXPLAINED = 5, /* lines for one finding */
+    EXPLAINED_MAX = 8,
+    NARROW = 50 /* cells */
+};
+
+static cf_style style_of(char kind)
+{
+    return kind == 'E' ? CF_STYLE_ERROR : kind == 'W' ? CF_STYLE_WARNING : CF_STYLE_DIM;
+}
+
+int cf_lint_pane_height(int n, int all, bool explains)
+{
+    int want = n > 0 ? n + (explains ? EXPLAINED : 0) + 2 : 3;
+    int most = explains ? all / 2 : all * 2 / 5;
+    return want < most ? want : most > 3 ? most : all >= 6 ? 3 : 0;
+}
+
+/* Wrapped text; returns the row after it. */
+static int put_text(cf_grid *g, cf_rect r, int y, cf_str s, cf_style style)
+{
+    cf_wrapped lines = {0};
+    if (r.w >= 2 && cf_wrapped_update(&lines, s, r.w, NULL) == CF_OK) {
+        for (size_t i = 0; i < lines.n && y < r.y + r.h; i++, y++) {
+            cf_grid_put(g, r.x, y, r.w, cf_str_make(s.p + lines.v[i].off, lines.v[i].len), style);
+        }
+    }
+    cf_wrapped_deinit(&lines);
+    return y;
+}
+
+/* In a narrow pane the line's number begins the message. */
+static void put_message(cf_buf *out, const cf_lint_finding *f, bool is_narrow)
+{
+    if (is_narrow && f->line != 0) {
+        cf_buf_addf(out, "line %u: ", (unsigned)f->line);
+    }
+    cf_safe_line(out, f->message.p, f->message.n); /* line ends spelled out */
+}
+
+static bool is_narrow(int width)
+{
+    return width < NARROW;
+}
+
+/* A finding in as many of r.h rows as its message needs; how many. */
+static int draw_row(cf_grid *g, cf_rect r, const cf_lint_finding *f, bool is_on)
+{
+    cf_style style = is_on ? CF_STYLE_SELECTED : style_of(f->rule[0]);
+    cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
+    int x = is_narrow(r.w) ? 5 : 11, n = 1;
+    cf_buf text = CF_BUF_INIT;
+    put_message(&text, f, is_narrow(r.w));
+    cf_grid_fill(g, (cf_rect){r.x, r.y, r.w, 1}, ' ', plain);
+    if (r.h == 1) {
+        cf_grid_put(g, r.x + x, r.y, r.w - x, cf_buf_str(&text), plain);
+    } else {
+        int end = put_text(g, (cf_rect){r.x + x, r.y, r.w - x, r.h}, r.y, cf_buf_str(&text), plain);
+        n = end > r.y + 1 ? end - r.y : 1;
+    }
+    cf_grid_puts(g, r.x, r.y, 5, f->rule, style);
+    if (!is_narrow(r.w) && f->line != 0) {
+        cf_grid_putf(g, r.x + 5, r.y, 5, plain, "%4u", (unsigned)f->line);
+    }
+    cf_buf_deinit(&text);
+    return n;
+}
+
+/* The condition that decided, when one is known; returns the row after it. */
+static int put_because(cf_grid *g, cf_rect r, int y, const cf_lint_finding *f)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf line = CF_BUF_INIT;
+    if (f->n_because != 0) {
+        cf_lint_because_text(&text, &f->because[0]);
+        cf_safe_line(&line, cf_buf_cstr(&text), text.n);
+        y = put_text(g, r, y, cf_buf_str(&line), CF_STYLE_NORMAL);
+    }
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&line);
+    return y;
+}
+
+static void draw_findings(cf_grid *g, cf_rect r, const cf_lint_report *report, cf_list *list,
+                          bool has_focus, bool explains)
+{
+    int text = r.h - (int)report->n;
+    text = text < EXPLAINED ? EXPLAINED : text > EXPLAINED_MAX ? EXPLAINED_MAX : text;
+    int rows = explains && r.h > text + 1 ? r.h - text : r.h;
+    cf_list_set(list, report->n, (size_t)rows);
+    /* Rows that no finding needs go to messages that are longer. */
+    int spare = explains || (size_t)rows < report->n ? 0 : rows - (int)report->n;
+    int y = 0;
+    for (size_t i = list->top; i < report->n && y < rows; i++) {
+        bool is_on = has_focus && i == list->cursor;
+        int n_left = (int)(report->n - i);
+        cf_rect at = {r.x, r.y + y, r.w, 1 + (spare + n_left - 1) / n_left};
+        int n = draw_row(g, at, &report->v[i], is_on);
+        at.h = n;
+        cf_grid_spot(g, at, CF_SPOT_FINDING, i);
+        if (is_on) {
+            g->cursor_x = r.x;
+            g->cursor_y = at.y;
+        }
+        spare -= n - 1;
+        y += n;
+    }
+    if (rows < r.h && list->cursor < report->n) {
+        const cf_lint_finding *f = &report->v[list->cursor];
+        cf_rect below = {r.x, r.y + rows, r.w, r.h - rows};
+        y = below.y;
+        if ((int)cf_text_width(f->message.p, f->message.n) > r.w - (is_narrow(r.w) ? 5 : 11)) {
+            cf_buf line = CF_BUF_INIT; /* line ends spelled out */
+            cf_safe_line(&line, f->message.p, f->message.n);
+            y = put_text(g, below, y, cf_buf_str(&line), CF_STYLE_NORMAL);
+            cf_buf_deinit(&line);
+        }
+        y = put_because(g, below, y, f);
+        y = put_text(g, below, y, cf_str_from(f->fix), CF_STYLE_OK);
+        (void)put_text(g, below, y, cf_str_from(f->effect), CF_STYLE_DIM);
+    }
+}
+
+/* "Lint  2 errors, 1 warning, 0 notes", or "Lint  2 E, 1 W, 0 I". */
+static void name_counts(char *out, size_t size, const cf_lint_report *r, bool is_short)
+{
+    if (is_short) {
+        snprintf(out, size, "Lint  %zu E, %zu W, %zu I", r->n_errors, r->n_warnings, r->n_notes);
+        return;
+    }
+    snprintf(out, size, "Lint  %zu error%s, %zu warning%s, %zu note%s", r->n_errors,
+             r->n_errors == 1 ? "" : "s", r->n_warnings, r->n_warnings == 1 ? "" : "s", r->n_notes,
+             r->n_notes == 1 ? "" : "s");
+}
+
+void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint, cf_list *list,
+                       bool has_focus, bool explains)
+{
+    char title[96] = "Lint";
+    cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
+    if (lint != NULL && lint->status == CF_OK) {
+        name_counts(title, sizeof title, &lint->report, r.w < 50);
+    }
+    cf_grid_box(g, r, title, CF_STYLE_BORDER, has_focus ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    if (inner.h < 1 || inner.w < 14) {
+        return;
+    }
+    if (lint == NULL) {
+        cf_grid_puts(g, inner.x, inner.y, inner.w, "linting ...", CF_STYLE_DIM);
+    } else if (lint->status != CF_OK) {
+        cf_grid_puts(g, inner.x, inner.y, inner.w, lint->err.text, CF_STYLE_ERROR);
+    } else if (lint->report.n == 0) {
+        cf_grid_puts(g, inner.x, inner.y, inner.w, "It compiles, and nothing was found.",
+                     CF_STYLE_OK);
+    } else {
+        draw_findings(g, inner, &lint->report, list, has_focus, explains);
+    }
+}
+
+void cf_lint_pane_mark(cf_grid *g, int x, int y, const cf_lab_lint *lint, uint32_t line)
+{
+    if (lint == NULL || lint->status != CF_OK) {
+        return;
+    }
+    for (size_t i = 0; i < lint->report.n; i++) {
+        const cf_lint_finding *f = &lint->report.v[i];
+        if (f->line == line) { /* errors come first */
+            cf_grid_putf(g, x, y, 1, style_of(f->rule[0]), "%c", f->rule[0]);
+            return;
+        }
+    }
+}

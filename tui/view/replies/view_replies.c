@@ -1,0 +1,670 @@
+/*
+ * view_replies.c - siblings side by side: up to four columns where there is
+ * room, by words or by tokens.
+ *
+ * The first column is the oldest sibling, or where there is no room for all the
+ * one that was chosen.  What differs from it is marked in the others, and in it
+ * what differs from the second.  Below is where they part: the first token
+ * that differs, and what each side gave the other's.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/utf8.h"
+#include "templates/template_diff.h"
+#include "tui/grid/wrap.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/view/kit/moves.h"
+#include "tui/view/replies/replies.h"
+#include "tui/view/tokens/tokens.h"
+#include "tui/widget/list.h"
+#include "tui/widget/note.h"
+
+enum {
+    COLUMNS = 4,
+    COLUMN_MIN = 38,
+    QUOTE_MAX = 24,   /* bytes of a token or of what came before it */
+    WORDS_MAX = 20000 /* words of a reply that are compared */
+};
+
+typedef struct column {
+    cf_uuid turn;
+    size_t place;     /* among the siblings, from 1 */
+    cf_buf text;      /* as it is shown */
+    uint8_t *differs; /* [text.n] of each byte; NULL: not known */
+    cf_wrapped lines;
+    const cf_reply *reply; /* borrowed; NULL: its tokens are not known */
+} column;
+
+typedef struct replies {
+    cf_uuid turn;  /* the first column */
+    cf_uuid focus; /* the column that Enter goes on with */
+    column c[COLUMNS];
+    size_t n, n_all; /* shown, and how many siblings there are */
+    size_t first;    /* of the others that is shown: 1 ... */
+    bool by_tokens;
+    uint64_t generation;
+    bool is_valid;
+    cf_list list;
+} replies;
+
+static replies *state(const cf_app *app)
+{
+    return app->state[CF_VIEW_REPLIES];
+}
+
+static cf_status replies_open(cf_app *app, cf_error *err)
+{
+    replies *s = cf_calloc(1, sizeof *s);
+    if (s == NULL) {
+        return cf_oom(err);
+    }
+    s->first = 1;
+    app->state[CF_VIEW_REPLIES] = s;
+    return CF_OK;
+}
+
+static void clear_columns(replies *s)
+{
+    for (size_t i = 0; i < COLUMNS; i++) {
+        cf_buf_deinit(&s->c[i].text);
+        cf_free(s->c[i].differs);
+        cf_wrapped_deinit(&s->c[i].lines);
+        s->c[i] = (column){.place = 0};
+    }
+    s->n = 0;
+}
+
+static void replies_close(cf_app *app)
+{
+    replies *s = state(app);
+    if (s != NULL) {
+        clear_columns(s);
+        cf_free(s);
+        app->state[CF_VIEW_REPLIES] = NULL;
+    }
+}
+
+/* ---- what differs ------------------------------------------------------- */
+
+static bool is_word(unsigned char c)
+{
+    return c >= 0x80 || c == '_' || (c >= '0' && c <= '9') ||
+           ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* The end of the word, or single character, at `at`. */
+static size_t word_end(const cf_buf *text, size_t at)
+{
+    size_t end = at + 1;
+    while (is_word((unsigned char)text->p[at]) && end < text->n &&
+           is_word((unsigned char)text->p[end])) {
+        end++;
+    }
+    return end;
+}
+
+/* A line for each word. */
+static void add_words(cf_buf *out, const cf_buf *text)
+{
+    size_t n = 0;
+    for (size_t at = 0; at < text->n && n < WORDS_MAX; n++) {
+        size_t end = word_end(text, at);
+        bool is_break = text->p[at] == '\n';
+        cf_buf_add(out, is_break ? " " : text->p + at, end - at);
+        cf_buf_addc(out, '\n');
+        at = end;
+    }
+}
+
+/* Marks the words of c that are not in the other text. */
+static void mark_side(column *c, const cf_diff *d, int side)
+{
+    size_t at = 0, word = 0;
+    c->differs = cf_calloc(c->text.n + 1, 1);
+    if (c->differs == NULL) {
+        return;
+    }
+    memset(c->differs, 1, c->text.n);
+    for (size_t i = 0; i < d->n_rows; i++) {
+        uint32_t unit = side == 0 ? d->rows[i].a : d->rows[i].b;
+        if (unit == CF_DIFF_NONE) {
+            continue;
+        }
+        for (; word < unit && at < c->text.n; word++) {
+            at = word_end(&c->text, at);
+        }
+        size_t end = at < c->text.n ? word_end(&c->text, at) : at;
+        if (d->rows[i].kind == CF_DIFF_KEPT) {
+            memset(c->differs + at, 0, end - at);
+        }
+    }
+}
+
+static void compare(column *a, column *b)
+{
+    cf_arena arena;
+    cf_diff d;
+    cf_buf x = CF_BUF_INIT, y = CF_BUF_INIT;
+    cf_arena_init(&arena, 0);
+    add_words(&x, &a->text);
+    add_words(&y, &b->text);
+    if (!x.failed && !y.failed &&
+        cf_diff_texts(&d, cf_buf_str(&x), cf_buf_str(&y), &arena, NULL) == CF_OK) {
+        if (a->differs == NULL) { /* against the first of the others */
+            mark_side(a, &d, 0);
+        }
+        mark_side(b, &d, 1);
+    }
+    cf_buf_deinit(&x);
+    cf_buf_deinit(&y);
+    cf_arena_deinit(&arena);
+}
+
+/* ---- columns ------------------------------------------------------------ */
+
+static size_t columns_of(int width)
+{
+    size_t fit = (size_t)(width / COLUMN_MIN);
+    return fit < 2 ? 2 : fit > COLUMNS ? COLUMNS : fit;
+}
+
+/* ------------------------------------------------------------ */
+
+static void fill(cf_app *app, column *c, const cf_turn *turn, size_t place)
+{
+    c->turn = turn->id;
+    c->place = place;
+    c->reply = cf_lab_reply(app->lab, turn->id);
+    c->reply = c->reply != NULL && c->reply->n_token > 0 ? c->reply : NULL;
+    cf_lab_message_text(&c->text, turn->message);
+}
+
+static const cf_turn *find_turn(const cf_app *app, cf_uuid id)
+{
+    size_t n;
+    const cf_turn *const *all = cf_lab_turns(app->lab, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (cf_uuid_eq(all[i]->id, id)) {
+            return all[i];
+        }
+    }
+    return NULL;
+}
+
+/* Fills the columns: the chosen one, then the others from s->first on. */
+static void update(cf_app *app, size_t n_columns)
+{
+    replies *s = state(app);
+    size_t n, index = 0;
+    const cf_turn *const *all = cf_lab_turns(app->lab, &n);
+    const cf_turn *base = find_turn(app, s->turn);
+    if (s->is_valid && s->generation == cf_lab_generation(app->lab) &&
+        s->n == (n_columns < s->n_all ? n_columns : s->n_all)) {
+        return;
+    }
+    clear_columns(s);
+    s->is_valid = true;
+    s->generation = cf_lab_generation(app->lab);
+    if (base == NULL) {
+        s->n_all = 0;
+        return;
+    }
+    s->n_all = cf_lab_siblings(app->lab, base, &index);
+    fill(app, &s->c[s->n++], base, index + 1);
+    size_t last_first = s->n_all + 1 > n_columns ? s->n_all + 1 - n_columns : 1;
+    s->first = s->first > last_first ? last_first : s->first;
+    size_t place = 0, other = 0;
+    for (size_t i = 0; i < n && s->n < n_columns; i++) {
+        if (!cf_uuid_eq(all[i]->parent, base->parent)) {
+            continue;
+        }
+        place++;
+        if (all[i] != base && ++other >= s->first) {
+            fill(app, &s->c[s->n++], all[i], place);
+        }
+    }
+    for (size_t i = 1; i < s->n; i++) {
+        compare(&s->c[0], &s->c[i]);
+    }
+}
+
+/* ---- where they part ---------------------------------------------------- */
+
+/* Tokens at the beginning that two replies share. */
+static size_t same_tokens(const cf_reply *a, const cf_reply *b)
+{
+    size_t n = 0;
+    while (n < a->n_token && n < b->n_token &&
+           cf_str_eq(cf_reply_token_text(a, n), cf_reply_token_text(b, n))) {
+        n++;
+    }
+    return n;
+}
+
+/* The first token at which a column leaves the first one; of the first column,
+ * where the second does. */
+static size_t parts_at(const replies *s, size_t i)
+{
+    const cf_reply *a = s->c[0].reply;
+    const cf_reply *b = s->c[i == 0 ? 1 : i].reply;
+    return a != NULL && b != NULL ? same_tokens(a, b) : SIZE_MAX;
+}
+
+/* The probability that reply `r` gave, at token i, to a token with the id or
+ * text of another reply's; NAN where it is not among what is known. */
+static double given(const cf_reply *r, size_t i, cf_token id, cf_str text)
+{
+    const cf_chat_token *t = &r->token[i];
+    for (size_t k = 0; t->draw != NULL && k < t->draw->n_top; k++) {
+        if (t->draw->top[k].id == id && id != CF_TOKEN_NONE) {
+            return (double)t->draw->top[k].p_raw;
+        }
+    }
+    for (size_t k = 0; k < t->n_top; k++) {
+        if (cf_str_eq(t->top[k].text, text)) {
+            return (double)t->top[k].p;
+        }
+    }
+    return (double)NAN;
+}
+
+static void put_p(cf_buf *out, double p)
+{
+    if (p >= 0.0005) {
+        cf_buf_addf(out, "%.3f", p);
+    } else {
+        cf_buf_addf(out, "%.0e", p);
+    }
+}
+
+static void quote(cf_buf *out, cf_str text)
+{
+    size_t n = text.n < QUOTE_MAX ? text.n : QUOTE_MAX;
+    if (text.n == 0) {
+        cf_buf_adds(out, "the end");
+        return;
+    }
+    n -= n < text.n ? cf_utf8_incomplete_tail(text.p, n) : 0;
+    cf_buf_addc(out, '\'');
+    cf_buf_add(out, text.p, n);
+    cf_buf_adds(out, n < text.n ? "..'" : "'");
+}
+
+static cf_str token_text(const cf_reply *r, size_t i)
+{
+    return i < r->n_token ? cf_reply_token_text(r, i) : cf_str_make("", 0);
+}
+
+/* "; A gave ' rains' 0.34": what one side gave to the token of the other. */
+static void put_given(cf_buf *out, char name, const cf_reply *r, size_t i, cf_token id, cf_str text)
+{
+    const cf_chat_token *t = &r->token[i];
+    double p = given(r, i, id, text);
+    cf_buf_addf(out, "; %c ", name);
+    if (!isnan(p)) {
+        cf_buf_adds(out, "gave ");
+        quote(out, text);
+        cf_buf_addc(out, ' ');
+        put_p(out, p);
+    } else if (t->n_top == 0 && (t->draw == NULL || t->draw->n_top == 0)) {
+        cf_buf_adds(out,
+                    t->is_forced ? "did not choose: its token was given" : "has no alternatives");
+    } else {
+        cf_buf_adds(out, "does not have ");
+        quote(out, text);
+        cf_buf_adds(out, " among its alternatives");
+    }
+}
+
+/* "B parts at token 5: ' rains' 0.21 there, which A gave 0.34 ..." */
+static void parting(cf_app *app, size_t i, cf_buf *out)
+{
+    const replies *s = state(app);
+    const cf_reply *a = s->c[0].reply, *b = s->c[i].reply;
+    char name = (char)('A' + i);
+    if (a == NULL || b == NULL) {
+        cf_buf_addf(out, "%c: the tokens of %s are not known", name,
+                    a == NULL ? "A" : "this reply");
+        return;
+    }
+    size_t at = same_tokens(a, b);
+    if (at == a->n_token && at == b->n_token) {
+        cf_buf_addf(out, "%c: the same %zu tokens as A", name, at);
+        return;
+    }
+    cf_str mine = token_text(b, at), other = token_text(a, at);
+    cf_buf_addf(out, "%c first differs at token %zu: ", name, at + 1);
+    quote(out, mine);
+    if (at < b->n_token && b->token[at].p >= 0) {
+        cf_buf_adds(out, " ");
+        put_p(out, (double)b->token[at].p);
+    }
+    cf_buf_adds(out, " where A has ");
+    quote(out, other);
+    if (at < a->n_token && a->token[at].p >= 0) {
+        cf_buf_adds(out, " ");
+        put_p(out, (double)a->token[at].p);
+    }
+    if (at < a->n_token && at < b->n_token) {
+        put_given(out, 'A', a, at, b->token[at].id, mine);
+        put_given(out, name, b, at, a->token[at].id, other);
+    }
+}
+
+/* ---- drawing ------------------------------------------------------------ */
+
+static cf_style side_style(size_t i, bool differs)
+{
+    return !differs ? CF_STYLE_NORMAL : i == 0 ? CF_STYLE_REMOVED : CF_STYLE_ADDED;
+}
+
+static void draw_text_line(const column *c, size_t i, size_t line, cf_grid *g, cf_rect r,
+                           size_t part_from, size_t part_to)
+{
+    const cf_line *l = &c->lines.v[line];
+    size_t at = l->off, end = at + l->len;
+    int used = 0;
+    cf_cluster k;
+    while (at < end && cf_cluster_next(&k, c->text.p, end, &at, (size_t)used, CF_SPACE_PLAIN)) {
+        bool differs = c->differs != NULL && c->differs[k.off] != 0;
+        cf_style style = side_style(i, differs);
+        if (k.off >= part_from && k.off < part_to) {
+            style = (cf_style)(side_style(i, true) | CF_REVERSE);
+        }
+        used += cf_grid_put_cluster(g, r.x + used, r.y, r.w - used, &k, style);
+    }
+}
+
+/* Where the token at which a column parts is in its text; an empty range where
+ * it is not there, as in thinking. */
+static void part_range(const replies *s, size_t i, size_t *from, size_t *to)
+{
+    const column *c = &s->c[i];
+    size_t at = parts_at(s, i), skip = 0;
+    *from = *to = 0;
+    if (at == SIZE_MAX || at >= c->reply->n_token) {
+        return;
+    }
+    /* Thinking comes before the text in the raw reply. */
+    if (c->reply->raw.n > c->text.n) {
+        skip = c->reply->raw.n - c->text.n;
+    }
+    size_t off = c->reply->token[at].raw_off;
+    cf_str token = cf_reply_token_text(c->reply, at);
+    if (off >= skip && off - skip + token.n <= c->text.n &&
+        memcmp(c->text.p + (off - skip), token.p, token.n) == 0) {
+        *from = off - skip;
+        *to = *from + token.n;
+    }
+}
+
+/* "  12 ' rains'  0.210" */
+static void draw_token(cf_app *app, size_t i, size_t k, cf_grid *g, cf_rect r)
+{
+    const replies *s = state(app);
+    const column *c = &s->c[i];
+    size_t at = parts_at(s, i);
+    bool differs = at != SIZE_MAX && k >= at;
+    cf_style style = side_style(i, differs);
+    cf_buf p = CF_BUF_INIT;
+    if (k == at) {
+        style = (cf_style)(style | CF_REVERSE);
+    }
+    cf_grid_putf(g, r.x, r.y, 5, CF_STYLE_DIM, "%4zu", k + 1);
+    cf_buf text = CF_BUF_INIT;
+    cf_tokens__text(app, c->reply, k, &text);
+    int used = 0, room = r.w - 13;
+    cf_cluster cl;
+    for (size_t o = 0;
+         cf_cluster_next(&cl, cf_buf_cstr(&text), text.n, &o, (size_t)used, CF_SPACE_VISIBLE);) {
+        used += cf_grid_put_cluster(g, r.x + 5 + used, r.y, room - used, &cl, style);
+    }
+    cf_buf_deinit(&text);
+    if (c->reply->token[k].p >= 0) {
+        put_p(&p, (double)c->reply->token[k].p);
+    } else if (c->reply->token[k].is_forced) {
+        cf_buf_adds(&p, "given");
+    }
+    cf_grid_put(g, r.x + r.w - 7, r.y, 7, cf_buf_str(&p), CF_STYLE_DIM);
+    cf_buf_deinit(&p);
+}
+
+static void draw_column(cf_app *app, size_t i, cf_grid *g, cf_rect r)
+{
+    replies *s = state(app);
+    column *c = &s->c[i];
+    char title[80];
+    snprintf(title, sizeof title, "%c  %zu of %zu%s", (int)('A' + i), c->place, s->n_all,
+             c->reply != NULL ? "" : "  (text)");
+    if (c->reply != NULL) {
+        size_t n = strlen(title);
+        snprintf(title + n, sizeof title - n, "  %zu tok", c->reply->n_token);
+    }
+    cf_grid_box(g, r, title, CF_STYLE_BORDER,
+                cf_uuid_eq(c->turn, s->focus) ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+    bool tokens = s->by_tokens && c->reply != NULL;
+    size_t from = 0, to = 0;
+    part_range(s, i, &from, &to);
+    for (int y = 0; y < in.h; y++) {
+        size_t k = s->list.top + (size_t)y;
+        cf_rect row = {in.x, in.y + y, in.w, 1};
+        if (tokens && k < c->reply->n_token) {
+            draw_token(app, i, k, g, row);
+        } else if (!tokens && k < c->lines.n) {
+            draw_text_line(c, i, k, g, row, from, to);
+        }
+    }
+}
+
+/* Rows of the longest column. */
+static size_t measure(replies *s, int width)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        column *c = &s->c[i];
+        size_t n = 0;
+        if (s->by_tokens && c->reply != NULL) {
+            n = c->reply->n_token;
+        } else if (cf_wrapped_update(&c->lines, cf_buf_str(&c->text), width, NULL) == CF_OK) {
+            n = c->lines.n;
+        }
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* The sentences about where they part; returns the rows they take. */
+static int draw_partings(cf_app *app, cf_grid *g, cf_rect r)
+{
+    const replies *s = state(app);
+    int y = 0;
+    for (size_t i = 1; i < s->n; i++) {
+        cf_buf text = CF_BUF_INIT;
+        parting(app, i, &text);
+        y += cf_note_put(g, (cf_rect){r.x + 1, r.y + y, r.w - 2, r.h - y}, cf_buf_str(&text),
+                         CF_STYLE_NORMAL);
+        cf_buf_deinit(&text);
+    }
+    return y;
+}
+
+static void replies_draw(cf_app *app, cf_grid *g, cf_rect r)
+{
+    replies *s = state(app);
+    update(app, columns_of(r.w));
+    if (s->n < 2) {
+        cf_note_puts(g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 1},
+                     "Nothing to compare: this turn has no sibling.  r in Chat "
+                     "asks for another reply.",
+                     CF_STYLE_DIM);
+        return;
+    }
+    cf_rect below = {r.x, 0, r.w, r.h / 3};
+    below.h = draw_partings(app, NULL, below);
+    below.y = r.y + r.h - below.h;
+    int h = r.h - below.h, x = r.x;
+    int width = r.w / (int)s->n;
+    cf_list_set(&s->list, measure(s, width - 2), (size_t)(h > 2 ? h - 2 : 0));
+    for (size_t i = 0; i < s->n; i++) {
+        int w = i + 1 == s->n ? r.x + r.w - x : width;
+        draw_column(app, i, g, (cf_rect){x, r.y, w, h});
+        x += w;
+    }
+    (void)draw_partings(app, g, below);
+    g->cursor_x = r.x + 1;
+    g->cursor_y = r.y + 1 + (int)(s->list.cursor - s->list.top);
+}
+
+static void replies_status(cf_app *app, cf_buf *out)
+{
+    const replies *s = state(app);
+    cf_buf_addf(out, "%zu of %zu siblings, by %s", s->n, s->n_all,
+                s->by_tokens ? "tokens" : "words");
+}
+
+/* ---- commands ----------------------------------------------------------- */
+
+static void cmd_level(cf_app *app)
+{
+    replies *s = state(app);
+    s->by_tokens = !s->by_tokens;
+    s->list.cursor = s->list.top = 0;
+}
+
+/* Other siblings in the columns after the first. */
+static void step(cf_app *app, int by)
+{
+    replies *s = state(app);
+    size_t last = s->n_all + 1 > s->n ? s->n_all + 1 - s->n : 1;
+    if (by > 0 ? s->first < last : s->first > 1) {
+        s->first = by > 0 ? s->first + 1 : s->first - 1;
+        s->is_valid = false;
+    } else {
+        cf_app_say(app, CF_STYLE_DIM, "no sibling there");
+    }
+}
+
+/* To the row where the second column parts from the first. */
+static void cmd_first(cf_app *app)
+{
+    replies *s = state(app);
+    size_t at = s->n > 1 ? parts_at(s, 0) : SIZE_MAX;
+    if (at == SIZE_MAX) {
+        cf_app_say(app, CF_STYLE_DIM, "where they part is not known");
+    } else if (s->by_tokens) {
+        cf_list_go(&s->list, at);
+    } else {
+        size_t from, to, line = 0;
+        part_range(s, 0, &from, &to);
+        const cf_wrapped *w = &s->c[0].lines;
+        while (line + 1 < w->n && w->v[line + 1].off <= from) {
+            line++;
+        }
+        cf_list_go(&s->list, line);
+    }
+}
+
+/* Another column becomes the first. */
+static void cmd_swap(cf_app *app)
+{
+    replies *s = state(app);
+    if (s->n > 1) {
+        s->turn = s->c[1].turn;
+        s->first = 1;
+        s->is_valid = false;
+    }
+}
+
+/* Moves the focus to another column. */
+static void go_column(cf_app *app, int by)
+{
+    replies *s = state(app);
+    size_t i = 0;
+    while (i < s->n && !cf_uuid_eq(s->c[i].turn, s->focus)) {
+        i++;
+    }
+    i = i < s->n ? (i + s->n + (size_t)by) % s->n : 0;
+    if (s->n > 0) {
+        s->focus = s->c[i].turn;
+    }
+}
+
+/* The column with the focus becomes the branch that Chat shows. */
+static void cmd_choose(cf_app *app)
+{
+    cf_error err;
+    if (cf_lab_set_head(app->lab, state(app)->focus, &err) != CF_OK) {
+        cf_app_error(app, &err);
+        return;
+    }
+    cf_app_back(app);
+}
+
+static void replies_move(cf_app *app, int move)
+{
+    cf_list_move(&state(app)->list, move);
+}
+
+static bool replies_text(cf_app *app, cf_buf *out)
+{
+    replies *s = state(app);
+    for (size_t i = 0; i < s->n; i++) {
+        cf_buf_addf(out, "# %c: %zu of %zu\n\n", (int)('A' + i), s->c[i].place, s->n_all);
+        cf_buf_add(out, cf_buf_cstr(&s->c[i].text), s->c[i].text.n);
+        cf_buf_adds(out, "\n\n");
+        if (i > 0) {
+            parting(app, i, out);
+            cf_buf_adds(out, "\n\n");
+        }
+    }
+    return s->n != 0;
+}
+
+void cf_replies_show(cf_app *app, cf_uuid turn)
+{
+    replies *s = state(app);
+    const cf_turn *t = find_turn(app, turn);
+    const cf_turn *first = t;
+    size_t index, n = t != NULL ? cf_lab_siblings(app->lab, t, &index) : 0;
+    if (n > 1 && n <= columns_of(cf_app_width(app))) {
+        first = cf_lab_sibling(app->lab, t, -(int)index);
+    }
+    s->turn = first != NULL ? first->id : turn;
+    s->focus = turn;
+    s->first = 1;
+    s->is_valid = false;
+    s->list = (cf_list){.height = s->list.height};
+    cf_app_open_view(app, CF_VIEW_REPLIES);
+}
+
+#define HERE CF_IN(CF_VIEW_REPLIES)
+
+static const cf_command replies_commands[] = {
+    {"level", HERE, "s", "", "words, or tokens with probabilities", CF_RUN(cmd_level)},
+    {"first-difference", HERE, "n", "", "to where the replies part", CF_RUN(cmd_first)},
+    {"swap", HERE, "~", "", "the second reply becomes the first", CF_RUN(cmd_swap)},
+    {"next-sibling", HERE, "]", "", "the next of the others", CF_BY(step, 1)},
+    {"previous-sibling", HERE, "[", "", "the one before", CF_BY(step, -1)},
+    {"right", HERE, "l <Tab> <Right>", "", "to the next column", CF_BY(go_column, 1)},
+    {"left", HERE, "h <S-Tab> <Left>", "", "to the column before", CF_BY(go_column, -1)},
+    {"choose", HERE, "<Enter>", "", "go on with this reply in Chat", CF_RUN(cmd_choose)},
+    {"close", HERE, "<Esc>", "", "back to Chat", CF_RUN(cf_app_back)},
+    CF_MOVE_ROWS(replies_move, HERE),
+    {0},
+};
+
+const cf_view_ops cf_view_replies = {
+    .name = "replies",
+    .title = "Replies",
+    .commands = replies_commands,
+    .footer = "level first-difference swap next-sibling choose close",
+    .open = replies_open,
+    .close = replies_close,
+    .draw = replies_draw,
+    .status = replies_status,
+    .text = replies_text,
+};
