@@ -292,7 +292,10 @@ cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms, cf_error
 void cf_store__give(cf_store *s, cf_reader *r)
 {
     pthread_mutex_lock(&s->lock);
-    bool is_kept = s->read_mode != CF_SQL_ALONE && s->n_idle < CF_STORE_MAX_IDLE;
+    /* A transaction that could not be ended for want of memory ends with the
+     * connection. */
+    bool is_kept = s->read_mode != CF_SQL_ALONE && s->n_idle < CF_STORE_MAX_IDLE &&
+                   sqlite3_get_autocommit(r->sql.db) != 0;
     if (is_kept) {
         r->next = s->idle;
         s->idle = r;
