@@ -29,6 +29,7 @@ static const cf_allocator *table = &libc_table;
 static _Thread_local struct {
     char *p;
     size_t n, used;
+    bool was_refused;
 } reserve;
 
 /* Only sizes that a buffer of jansson grows to: 32, 64 ... */
@@ -46,6 +47,7 @@ static void *from_reserve(size_t n)
 static void *json_alloc(size_t n)
 {
     void *p = cf_alloc(n);
+    reserve.was_refused = reserve.was_refused || p == NULL;
     return p != NULL ? p : from_reserve(n);
 }
 
@@ -62,6 +64,12 @@ void cf_alloc_reserve(void *p, size_t n)
     reserve.p = p;
     reserve.n = n;
     reserve.used = 0;
+    reserve.was_refused = false;
+}
+
+bool cf_alloc_was_refused(void)
+{
+    return reserve.was_refused;
 }
 
 void cf_alloc_use(const cf_allocator *a)

@@ -48,10 +48,14 @@ CF_MUST_USE cf_status cf_alloc_check(uint64_t before, cf_error *err);
  * jansson's reader ignores that a buffer could not grow, and then aborts where
  * it takes back the last character of a number (2.14, lex_unget_unsave).
  * While this thread has a reserve p[0..n), such growth comes from it when
- * memory is out; cf_alloc_failures() says so, and what was read is then to be
- * released before the reserve ends (p NULL).
+ * memory is out.  What was read must be released before the reserve ends
+ * (p NULL) if cf_alloc_was_refused().  Only for json.c.
  */
 void cf_alloc_reserve(void *p, size_t n);
+
+/* Whether an allocation of jansson's has failed on this thread since the last
+ * cf_alloc_reserve(), also one that the reserve served. */
+bool cf_alloc_was_refused(void);
 
 /* n bytes, uninitialised; n = 0 gives a block of one byte. */
 void *cf_alloc(size_t n);

@@ -96,14 +96,13 @@ static cf_status read_as(json_t **out, text_source *from, size_t flags, cf_error
     if (n_reserve > 0 && reserve == NULL) {
         return cf_oom(err);
     }
-    const uint64_t failures = cf_alloc_failures();
     cf_alloc_reserve(reserve, n_reserve);
     flags |= JSON_DECODE_ANY | JSON_ALLOW_NUL;
     json_t *v = from->stops != NULL ? json_load_callback(next_piece, from, flags, &why)
                                     : json_loadb(p, n, flags, &why);
     /* Where an allocation fails, jansson leaves no text, or says of a string
      * that it expected one, or goes on without a character of it. */
-    bool failed = cf_alloc_failures() != failures;
+    bool failed = cf_alloc_was_refused();
     cf_status st = v == NULL && !failed && json_error_code(&why) == json_error_numeric_overflow
                        ? cf_json_read_digits(out, p, n, err)
                        : check_read(v, failed, &why, out, err);
@@ -148,26 +147,54 @@ cf_status cf_json_read_small(json_t **out, const char *path, size_t max_bytes, c
     return st;
 }
 
-/* `copy` where no allocation has failed since. */
-static json_t *whole(json_t *copy, uint64_t failures)
+static json_t *copy_object(const json_t *v, json_t *(*of)(const json_t *))
 {
-    if (cf_alloc_failures() == failures) {
-        return copy;
+    json_t *from = cf_json_ref(v); /* its iterators change nothing */
+    json_t *to = json_object();
+    for (void *it = json_object_iter(from); to != NULL && it != NULL;
+         it = json_object_iter_next(from, it)) {
+        if (json_object_setn_new_nocheck(to, json_object_iter_key(it), json_object_iter_key_len(it),
+                                         of(json_object_iter_value(it))) != 0) {
+            json_decref(to);
+            to = NULL;
+        }
     }
-    json_decref(copy);
-    return NULL;
+    return to;
+}
+
+static json_t *copy_array(const json_t *v, json_t *(*of)(const json_t *))
+{
+    json_t *to = json_array();
+    for (size_t i = 0; to != NULL && i < json_array_size(v); i++) {
+        if (json_array_append_new(to, of(json_array_get(v, i))) != 0) {
+            json_decref(to);
+            to = NULL;
+        }
+    }
+    return to;
+}
+
+/* `of` gives the copy's value for each member and item. */
+static json_t *copy_with(const json_t *v, json_t *(*of)(const json_t *))
+{
+    return json_is_object(v)  ? copy_object(v, of)
+           : json_is_array(v) ? copy_array(v, of)
+                              : json_copy(cf_json_ref(v));
+}
+
+static json_t *share(const json_t *v)
+{
+    return json_incref(cf_json_ref(v));
 }
 
 json_t *cf_json_copy(const json_t *v)
 {
-    const uint64_t failures = cf_alloc_failures();
-    return whole(json_copy(cf_json_ref(v)), failures);
+    return copy_with(v, share);
 }
 
 json_t *cf_json_deep_copy(const json_t *v)
 {
-    const uint64_t failures = cf_alloc_failures();
-    return whole(json_deep_copy(v), failures);
+    return copy_with(v, cf_json_deep_copy);
 }
 
 /* The shortest digits that read back as v, laid out as Python's repr does:

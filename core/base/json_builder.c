@@ -64,12 +64,11 @@ void cf_jb_take(cf_jb *b, const char *key, json_t *v)
 
 void cf_jb_open(cf_jb *b, json_t *container)
 {
-    if (b->failed || container == NULL) {
+    if (b->failed || !(json_is_object(container) || json_is_array(container))) {
         b->failed = true;
     } else if (b->depth == CF_JB_DEPTH_MAX) {
         b->failed = b->is_too_deep = true;
     } else {
-        CF_ASSERT(json_is_object(container) || json_is_array(container));
         b->open[b->depth++] = container;
     }
 }
@@ -159,14 +158,14 @@ void cf_jb_pack(cf_jb *b, const char *key, const char *fmt, ...)
 
 void cf_jb_set(cf_jb *b, json_t *object, const char *key, json_t *v)
 {
-    cf_jb_open(b, object);
+    cf_jb_open(b, json_is_object(object) ? object : NULL);
     cf_jb_take(b, key, v);
     cf_jb_end(b);
 }
 
 void cf_jb_append(cf_jb *b, json_t *array, json_t *v)
 {
-    cf_jb_open(b, array);
+    cf_jb_open(b, json_is_array(array) ? array : NULL);
     cf_jb_take(b, NULL, v);
     cf_jb_end(b);
 }

@@ -66,8 +66,8 @@ void cf_jb_object(cf_jb *b, const char *key);
 void cf_jb_array(cf_jb *b, const char *key);
 void cf_jb_end(cf_jb *b);
 
-/* Opens an object or array of the caller's (borrowed; NULL: a failure): what
- * follows up to its cf_jb_end() is added to it, and stays there. */
+/* Opens an object or array of the caller's (borrowed; anything else, or NULL:
+ * a failure): what follows up to its cf_jb_end() is added to it, and stays. */
 void cf_jb_open(cf_jb *b, json_t *container);
 
 /* A key that is not a C string; the next value belongs to it and is given the
@@ -96,7 +96,8 @@ void cf_jb_take(cf_jb *b, const char *key, json_t *v);
 void cf_jb_pack(cf_jb *b, const char *key, const char *fmt, ...);
 
 /* object[key] = v, and v at the end of array, of trees of the caller's
- * (borrowed; NULL: a failure).  They take v as cf_jb_take() does. */
+ * (borrowed; of another kind, or NULL: a failure).  They take v as
+ * cf_jb_take() does. */
 void cf_jb_set(cf_jb *b, json_t *object, const char *key, json_t *v);
 void cf_jb_append(cf_jb *b, json_t *array, json_t *v);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/api/attachment.h"
-#include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "core/chat/conversation_impl.h"
 
 enum { ROUNDS = 25 };
@@ -76,26 +76,23 @@ static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call, js
  * and lists of parts with a picture or sound. */
 static json_t *result_message(const cf_pending_call *call, const json_t *result)
 {
+    cf_jb b = CF_JB_INIT;
     cf_buf text = CF_BUF_INIT;
-    json_t *content;
-    const uint64_t failures = cf_alloc_failures();
+    cf_jb_object(&b, NULL);
+    cf_jb_text(&b, "role", "tool");
+    cf_jb_str(&b, "name", call->name);
     if (json_is_string(result) || cf_attachment_is_content(result)) {
-        content = json_incref(cf_json_ref(result));
+        cf_jb_add(&b, "content", result);
     } else {
         cf_json_write_spaced(&text, result);
-        content = json_stringn(cf_buf_cstr(&text), text.n);
+        cf_jb_buf(&b, "content", &text);
     }
-    json_t *m = json_pack("{s:s, s:s%, s:o}", "role", "tool", "name", call->name.p, call->name.n,
-                          "content", content);
-    if (m != NULL && call->id.n > 0) {
-        json_object_set_new(m, "tool_call_id", json_stringn(call->id.p, call->id.n));
+    if (call->id.n > 0) {
+        cf_jb_str(&b, "tool_call_id", call->id);
     }
+    cf_jb_end(&b);
     cf_buf_deinit(&text);
-    if (cf_alloc_failures() != failures) {
-        json_decref(m);
-        return NULL;
-    }
-    return m;
+    return cf_jb_done(&b);
 }
 
 /* Answers all calls of a reply; *out is the list of messages to send. */
@@ -103,8 +100,9 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
                             json_t **out, cf_error *err)
 {
     const json_t *calls = json_object_get(r->message, "tool_calls");
-    json_t *list = json_array();
-    cf_status st = list != NULL ? CF_OK : cf_oom_for(err, "the results");
+    cf_jb list = CF_JB_INIT;
+    cf_jb_array(&list, NULL);
+    cf_status st = cf_jb_check(&list, err);
     for (size_t i = 0; st == CF_OK && i < json_array_size(calls); i++) {
         const json_t *v = json_array_get(calls, i);
         const json_t *function = json_object_get(v, "function");
@@ -124,19 +122,16 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
             if (loop->done != NULL) {
                 loop->done(loop->ud, &call, result);
             }
-            if (json_array_append_new(list, result_message(&call, result)) != 0) {
-                st = cf_oom_for(err, "a result");
-            }
+            cf_jb_take(&list, NULL, result_message(&call, result));
+            st = cf_jb_check(&list, err);
         }
         json_decref(result);
         cf_buf_deinit(&bad);
     }
-    if (st != CF_OK) {
-        json_decref(list);
-        return st;
-    }
-    *out = list;
-    return CF_OK;
+    cf_jb_end(&list);
+    CF_THEN(st, cf_jb_finish(&list, out, err));
+    cf_jb_deinit(&list);
+    return st;
 }
 
 static void add_usage(cf_usage *sum, const cf_usage *one)

@@ -39,7 +39,12 @@ static cf_status report_rows(check *c, const char *what, const char *text, cf_er
     cf_status s = CF_OK;
     for (int i = 0; i < 100 && cf_sql__next(c->sql, st, &s, err); i++) {
         cf_arena_reset(&a);
-        report(c, what, cf_sql__str(st, 0, &a));
+        cf_str row = cf_sql__str(st, 0, &a);
+        if (a.failed) {
+            s = cf_sql__oom(err);
+        } else {
+            report(c, what, row);
+        }
     }
     cf_arena_deinit(&a);
     cf_sql__drop(st);
@@ -231,15 +236,15 @@ cf_status cf_store_check(cf_store *s, cf_store_finding_fn fn, void *ud, size_t *
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 600000, err));
     check c = {&r->sql, fn, ud, 0};
-    const uint64_t failures = cf_alloc_failures();
+    (void)cf_sql__watch_memory();
     cf_status st = cf_sql__script(&r->sql, "BEGIN", err);
     if (st == CF_OK) {
         st = check_all(&c, err);
         cf_sql__try(&r->sql, "COMMIT");
     }
     cf_store__give(s, r);
-    /* SQLite tells of pages that it had no memory for as of damaged ones. */
-    if (cf_alloc_failures() != failures) {
+    /* SQLite reports a page that it had no memory for as damaged. */
+    if (cf_sql__watch_memory()) {
         st = cf_sql__oom(err);
     }
     if (st == CF_OK && s->has_thread) {

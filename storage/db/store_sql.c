@@ -20,10 +20,21 @@ typedef union block_head {
     max_align_t align;
 } block_head;
 
+/* See cf_sql__watch_memory(). */
+static _Thread_local bool was_refused;
+
+bool cf_sql__watch_memory(void)
+{
+    bool was = was_refused;
+    was_refused = false;
+    return was;
+}
+
 static void *mem_alloc(int n)
 {
     block_head *h = cf_alloc(sizeof *h + (size_t)n);
     if (h == NULL) {
+        was_refused = true;
         return NULL;
     }
     h->n = (size_t)n;
@@ -41,6 +52,7 @@ static void *mem_realloc(void *p, int n)
 {
     block_head *h = cf_realloc((block_head *)p - 1, sizeof *h + (size_t)n, 1);
     if (h == NULL) {
+        was_refused = true;
         return NULL;
     }
     h->n = (size_t)n;

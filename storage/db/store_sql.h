@@ -45,6 +45,9 @@ typedef enum cf_sql_mode {
 /* Gives SQLite our allocator; before its first use in the process. */
 void cf_sql__setup(void);
 
+/* Whether memory was refused to SQLite on this thread since the last call. */
+bool cf_sql__watch_memory(void);
+
 /* Opens an existing file with every guard against hostile contents. */
 CF_MUST_USE cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mode, int busy_ms,
                                    cf_error *err);

@@ -24,7 +24,7 @@
 #include "core/api/attachment.h"
 #include "core/api/message_form.h"
 #include "core/base/alloc.h"
-#include "core/base/buf.h"
+#include "core/base/json_builder.h"
 
 typedef struct shaper {
     cf_shape *out;
@@ -37,7 +37,7 @@ typedef struct shaper {
     size_t next_id;
     unsigned n_ids;
     uint32_t origin; /* of the message in hand */
-    bool oom;
+    cf_jb tree;      /* changes the messages; failed: memory ran out */
 } shaper;
 
 static bool role_is(const json_t *m, const char *role)
@@ -72,16 +72,16 @@ bool cf_shape_is_needed(const json_t *context)
     return cf_messages_need_form(messages);
 }
 
-static void set(shaper *s, json_t *m, const char *key, json_t *v)
+static void check(shaper *s, cf_status st)
 {
-    if (v == NULL || json_object_set_new(m, key, v) != 0) {
-        s->oom = true;
+    if (st == CF_ENOMEM) {
+        cf_jb_fail(&s->tree);
     }
 }
 
-static json_t *text_json(const cf_buf *b)
+static void set(shaper *s, json_t *m, const char *key, json_t *v)
 {
-    return b->failed ? NULL : json_stringn(b->n > 0 ? b->p : "", b->n);
+    cf_jb_set(&s->tree, m, key, v);
 }
 
 /* ---- pieces ------------------------------------------------------------- */
@@ -197,7 +197,7 @@ static bool joined(const json_t *list, bool skips_media, cf_buf *out)
 }
 
 /* The result inside [{"type":"tool_response","tool_response":{...}}]. */
-static const json_t *tool_response(const json_t *content, json_t *m)
+static const json_t *tool_response(shaper *s, const json_t *content, json_t *m)
 {
     const json_t *first = json_array_get(content, 0);
     const json_t *r = json_object_get(first, "tool_response");
@@ -210,7 +210,7 @@ static const json_t *tool_response(const json_t *content, json_t *m)
     value = value != NULL ? value : json_object_get(r, "value");
     json_t *name = json_object_get(r, "name");
     if (name != NULL && json_object_get(m, "name") == NULL) {
-        json_object_set(m, "name", name);
+        set(s, m, "name", json_incref(name));
     }
     return value != NULL ? value : r;
 }
@@ -232,9 +232,9 @@ static void fit_content(shaper *s, json_t *m)
     const cf_template_caps *c = s->caps;
     const bool is_tool = role_is(m, "tool");
     const json_t *content = json_object_get(m, "content");
-    const json_t *inner = is_tool ? tool_response(content, m) : NULL;
+    const json_t *inner = is_tool ? tool_response(s, content, m) : NULL;
     if (inner != NULL) {
-        json_object_set(m, "content", cf_json_ref(inner));
+        set(s, m, "content", json_incref(cf_json_ref(inner)));
         content = inner;
     }
     cf_cap typed = is_tool                ? c->typed_results
@@ -243,12 +243,12 @@ static void fit_content(shaper *s, json_t *m)
     cf_buf text = CF_BUF_INIT;
     if (json_is_array(content) && typed != CF_CAP_YES &&
         joined(content, is_tool && cf_attachment_is_content(content), &text)) {
-        set(s, m, "content", text_json(&text));
+        set(s, m, "content", cf_json_buf(&text));
     } else if (is_tool && content != NULL && !json_is_string(content) && !json_is_null(content) &&
                c->object_results != CF_CAP_YES) {
         cf_buf_reset(&text);
         cf_json_write_spaced(&text, content);
-        set(s, m, "content", text_json(&text));
+        set(s, m, "content", cf_json_buf(&text));
     } else if (json_string_length(content) > 0 && !is_tool && typed == CF_CAP_YES &&
                !takes_text(c, m)) {
         set(s, m, "content",
@@ -288,17 +288,14 @@ static void name_calls(shaper *s, json_t *m)
     s->next_id = 0;
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *call = cf_json_copy(json_array_get(calls, i));
-        cf_str id = cf_json_get_str(call, "id");
-        json_t *old = json_stringn(id.n > 0 ? id.p : "", id.n);
-        if (!id_fits(s, id)) {
+        json_t *old = cf_json_str(cf_json_get_str(call, "id"));
+        if (json_is_object(call) && !id_fits(s, cf_json_get_str(call, "id"))) {
             char made[16];
             snprintf(made, sizeof made, "call%05u", ++s->n_ids % 100000);
-            json_object_set_new(call, "id", json_string(made));
+            set(s, call, "id", json_string(made));
         }
-        json_array_append_new(s->ids, json_pack("[o, O]", old, json_object_get(call, "id")));
-        if (json_array_append_new(list, call) != 0) {
-            s->oom = true;
-        }
+        cf_jb_append(&s->tree, s->ids, json_pack("[o, O?]", old, json_object_get(call, "id")));
+        cf_jb_append(&s->tree, list, call);
     }
     set(s, m, "tool_calls", list);
 }
@@ -320,8 +317,17 @@ static void name_result(shaper *s, json_t *m)
     }
     s->next_id++;
     if (pair != NULL) {
-        json_object_set(m, "tool_call_id", json_array_get(pair, 1));
+        set(s, m, "tool_call_id", json_incref(json_array_get(pair, 1)));
     }
+}
+
+/* The JSON in a string; NULL where it is none. */
+static json_t *read_json(shaper *s, cf_str text)
+{
+    json_t *v = NULL;
+    cf_error why;
+    check(s, cf_json_read(&v, text.p, text.n, &why));
+    return v;
 }
 
 /* Arguments that are JSON in a string, as objects: OpenAI's interface has the
@@ -333,22 +339,20 @@ static void read_arguments(shaper *s, json_t *m)
     bool has_changed = false;
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *call = cf_json_copy(json_array_get(calls, i));
-        json_t *function = cf_json_copy(json_object_get(call, "function"));
+        const json_t *function = json_object_get(call, "function");
         cf_str text = cf_json_get_str(function, "arguments");
-        json_t *v = text.p != NULL ? json_loadb(text.p, text.n, 0, NULL) : NULL;
-        if (json_is_object(v) && function != NULL) {
-            json_object_set(function, "arguments", v);
-            json_object_set(call, "function", function);
+        json_t *v = text.p != NULL ? read_json(s, text) : NULL;
+        if (json_is_object(v)) {
+            json_t *copy = cf_json_copy(function);
+            set(s, copy, "arguments", json_incref(v));
+            set(s, call, "function", copy);
             has_changed = true;
         }
         json_decref(v);
-        json_decref(function);
-        if (json_array_append_new(list, call) != 0) {
-            s->oom = true;
-        }
+        cf_jb_append(&s->tree, list, call);
     }
     if (has_changed && s->caps->string_args != CF_CAP_YES) {
-        json_object_set(m, "tool_calls", list);
+        set(s, m, "tool_calls", json_incref(list));
     }
     json_decref(list);
 }
@@ -388,7 +392,7 @@ static bool written_calls(shaper *s, const json_t *calls, cf_buf *out)
     for (size_t i = 0; i < n; i++) {
         cf_buf_deinit(&args[i]);
     }
-    s->oom = s->oom || st == CF_ENOMEM;
+    check(s, st);
     return st == CF_OK;
 }
 
@@ -405,7 +409,7 @@ static void write_calls(shaper *s, json_t *m)
     if (written_calls(s, calls, &text)) {
         move_pieces(s, here(s), content.n, here(s), 0, s->origin);
         add_ours(s, here(s), content.n, text.n, s->origin, no_calls);
-        set(s, m, "content", text_json(&text));
+        set(s, m, "content", cf_json_buf(&text));
         json_object_del(m, "tool_calls");
     }
     cf_buf_deinit(&text);
@@ -444,8 +448,7 @@ static void write_result(shaper *s, json_t *m)
     cf_error ignored;
     json_t *value = NULL; /* results are often JSON in a string */
     if (json_is_string(content)) {
-        value = json_loadb(json_string_value(content), json_string_length(content), JSON_DECODE_ANY,
-                           NULL);
+        value = read_json(s, cf_json_get_str(m, "content"));
     }
     cf_status st = cf_tool_format_result(&text, s->family, cf_json_get_str(m, "name"),
                                          value != NULL ? value : content, &ignored);
@@ -453,9 +456,9 @@ static void write_result(shaper *s, json_t *m)
     if (st == CF_OK) {
         note_result(s, cf_json_get_str(m, "content"), cf_buf_str(&text));
         set(s, m, "role", json_string("user"));
-        set(s, m, "content", text_json(&text));
+        set(s, m, "content", cf_json_buf(&text));
     }
-    s->oom = s->oom || st == CF_ENOMEM;
+    check(s, st);
     cf_buf_deinit(&text);
 }
 
@@ -477,25 +480,24 @@ static void join_contents(shaper *s, uint32_t at, uint32_t from, uint32_t origin
     move_pieces(s, at, a.n, at, 0, origin_of(s->out, at));
     add_ours(s, at, a.n, a.n + n, origin, why);
     move_pieces(s, UINT32_MAX, 0, at, 0, origin);
-    set(s, host, "content", text_json(&text));
+    set(s, host, "content", cf_json_buf(&text));
     cf_buf_deinit(&text);
 }
 
 /* Two messages of the user in a row are one where roles must alternate; the
  * last one was added to the list. */
-static bool joins_last(shaper *s)
+static void join_last(shaper *s)
 {
     size_t n = json_array_size(s->messages);
     const json_t *last = n > 1 ? json_array_get(s->messages, n - 2) : NULL;
     const json_t *m = n > 1 ? json_array_get(s->messages, n - 1) : NULL;
     if (!s->caps->needs_alternation || !role_is(m, "user") || !role_is(last, "user") ||
         cf_json_get_str(last, "content").p == NULL || cf_json_get_str(m, "content").p == NULL) {
-        return false;
+        return;
     }
     join_contents(s, (uint32_t)n - 2, (uint32_t)n - 1, s->origin, "\n", alternates);
     json_array_remove(s->messages, n - 1);
     s->out->origin.n -= sizeof(uint32_t);
-    return true;
 }
 
 /* ---- 6: the system message ---------------------------------------------- */
@@ -532,7 +534,7 @@ static void fold_system(shaper *s)
     }
     /* The user's message goes after the text of the first, takes its place. */
     join_contents(s, 0, 1, origin_of(s->out, 1), "\n\n", no_system);
-    json_object_set(user, "content", json_object_get(first, "content"));
+    set(s, user, "content", json_incref(json_object_get(first, "content")));
     size_t n;
     cf_shape_piece *v = pieces_of(s->out, &n);
     for (size_t i = 0; i < n; i++) {
@@ -556,7 +558,7 @@ static bool declaration_text(shaper *s, const json_t *tools, cf_buf *out)
     cf_buf_adds(out, "\nWrite a call like this:\n");
     CF_THEN(st, cf_tool_format_calls(out, s->family, &example, 1, &err));
     cf_tool_set_free(set);
-    s->oom = s->oom || st == CF_ENOMEM;
+    check(s, st);
     return st == CF_OK;
 }
 
@@ -571,7 +573,7 @@ static void tools_after(shaper *s, uint32_t at, const cf_buf *text)
     cf_buf_add(&whole, text->p, text->n);
     move_pieces(s, at, content.n, at, 0, origin_of(s->out, at));
     add_ours(s, at, content.n, whole.n, 0, no_tools);
-    set(s, host, "content", text_json(&whole));
+    set(s, host, "content", cf_json_buf(&whole));
     cf_buf_deinit(&whole);
 }
 
@@ -586,16 +588,16 @@ static void tools_before(shaper *s, uint32_t at, const cf_buf *text)
     move_pieces(s, at, content.n, at, whole.n, origin_of(s->out, at));
     add_ours(s, at, 0, whole.n, 0, no_tools);
     cf_buf_add(&whole, content.p, content.n);
-    set(s, host, "content", text_json(&whole));
+    set(s, host, "content", cf_json_buf(&whole));
     cf_buf_deinit(&whole);
 }
 
 /* In a system message of their own. */
 static void tools_first(shaper *s, const cf_buf *text)
 {
-    json_t *m = json_pack("{s:s, s:o}", "role", "system", "content", text_json(text));
+    json_t *m = json_pack("{s:s, s:o}", "role", "system", "content", cf_json_buf(text));
     if (m == NULL || json_array_insert_new(s->messages, 0, m) != 0) {
-        s->oom = true;
+        cf_jb_fail(&s->tree);
         return;
     }
     shift_messages(s, 1);
@@ -640,7 +642,7 @@ static void name_reasoning(shaper *s, json_t *m)
     json_t *v = json_object_get(m, "reasoning_content");
     if (v != NULL && to != NULL && strcmp(to, "reasoning_content") != 0 &&
         json_object_get(m, to) == NULL) {
-        json_object_set(m, to, v);
+        set(s, m, to, json_incref(v));
     }
 }
 
@@ -665,28 +667,23 @@ static void name_role(shaper *s, json_t *m, const cf_role_map *map)
     cf_str role = cf_json_get_str(m, "role");
     cf_str to = cf_role_map_get(map, role);
     if (role.n > 0 && !cf_str_eq(role, to)) {
-        set(s, m, "role", json_stringn(to.p, to.n));
+        set(s, m, "role", cf_json_str(to));
     }
 }
 
 static void shape_all(shaper *s, const json_t *messages, const cf_buf *places)
 {
-    for (size_t i = 0; !s->oom && i < json_array_size(messages); i++) {
+    for (size_t i = 0; !s->tree.failed && i < json_array_size(messages); i++) {
         json_t *m = cf_json_copy(json_array_get(messages, i));
-        if (m == NULL) {
-            s->oom = true;
-            return;
-        }
         memcpy(&s->origin, places->p + i * sizeof s->origin, sizeof s->origin);
         if (json_is_object(m)) {
             name_role(s, m, &s->usual);
             shape_message(s, m);
         }
         cf_buf_add(&s->out->origin, &s->origin, sizeof s->origin);
-        if (json_array_append_new(s->messages, m) != 0) {
-            s->oom = true;
-        } else {
-            (void)joins_last(s);
+        cf_jb_append(&s->tree, s->messages, m);
+        if (!s->tree.failed) {
+            join_last(s);
         }
     }
     fold_system(s);
@@ -698,34 +695,33 @@ cf_status cf_shape_init(cf_shape *out, const json_t *context, const cf_template_
     memset(out, 0, sizeof *out);
     json_t *messages = NULL;
     cf_buf places = CF_BUF_INIT;
-    const uint64_t failures = cf_alloc_failures();
     shaper s = {.out = out, .caps = caps, .roles = roles, .family = family};
     cf_role_map_init(&s.usual, (cf_str){NULL, 0});
     s.messages = json_array();
     s.ids = json_array();
     out->context = cf_json_copy(context);
-    s.oom =
-        s.messages == NULL || s.ids == NULL || out->context == NULL ||
-        cf_messages_form(&messages, &places, json_object_get(context, "messages"), err) != CF_OK;
-    if (!s.oom) {
+    cf_status st =
+        s.messages == NULL || s.ids == NULL || out->context == NULL ? cf_oom(err) : CF_OK;
+    CF_THEN(st, cf_messages_form(&messages, &places, json_object_get(context, "messages"), err));
+    if (st == CF_OK) {
         shape_all(&s, messages, &places);
         write_tools(&s, context);
         for (size_t i = 0; i < json_array_size(s.messages); i++) {
             name_role(&s, json_array_get(s.messages, i), roles);
         }
+        set(&s, out->context, "messages", json_incref(s.messages));
+        st = cf_jb_check(&s.tree, err);
     }
-    s.oom = s.oom || out->origin.failed || out->pieces.failed ||
-            json_object_set(out->context, "messages", s.messages) != 0 ||
-            cf_alloc_failures() != failures;
+    CF_THEN(st, cf_buf_check(&out->origin, err));
+    CF_THEN(st, cf_buf_check(&out->pieces, err));
     json_decref(messages);
     json_decref(s.messages);
     json_decref(s.ids);
     cf_buf_deinit(&places);
-    if (s.oom) {
+    if (st != CF_OK) {
         cf_shape_deinit(out);
-        return cf_oom_for(err, "the messages");
     }
-    return CF_OK;
+    return st;
 }
 
 void cf_shape_deinit(cf_shape *s)

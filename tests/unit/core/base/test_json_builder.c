@@ -172,6 +172,8 @@ static void test_builder__a_missing_value_is_a_failure(void **state)
     assert_null(cf_jb_done(&b));
     cf_jb_fail(&b);
     assert_null(cf_jb_done(&b));
+    cf_jb_set(&b, given, "key", json_true()); /* a string has no members */
+    assert_null(cf_jb_done(&b));
     cf_jb_take(&b, NULL, given); /* empty again, and as good as new */
     T_OK(cf_jb_finish(&b, &v, &err), err);
     assert_ptr_equal(v, given);
