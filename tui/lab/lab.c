@@ -9,36 +9,36 @@
 
 cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store, cf_error *err)
 {
-    cf_lab *b = cf_calloc(1, sizeof *b);
-    if (b == NULL) {
+    cf_lab *lab = cf_calloc(1, sizeof *lab);
+    if (lab == NULL) {
         return cf_oom(err);
     }
-    b->engine = *engine;
-    b->first_name = engine->template_name;
-    b->first_source = engine->template_source;
-    b->store = store;
-    cf_reply_settings_init(&b->settings);
-    b->settings.chat.sampling = engine->sampling;
-    b->settings.chat.has_sampling = engine->has_sampling;
-    b->settings.chat.has_asked = true;
-    b->settings.chat.asked = engine->asked;
-    b->settings.chat.max_tokens = engine->max_tokens;
-    b->settings.chat.as_is = engine->as_is;
-    cf_arena_init(&b->arena, 0);
-    cf_arena_init(&b->prompt_arena, 0);
-    cf_arena_init(&b->loss_arena, 0);
-    b->vars = json_object();
-    cf_runner_init(&b->work, b);
-    cf_runner_init(&b->reader, b);
-    cf_lab__linter_init(b);
-    cf_status st = b->vars != NULL ? cf_tool_desk_init(&b->desk, err) : cf_oom(err);
-    CF_THEN(st, cf_runner_need_thread(&b->work, err));
-    CF_THEN(st, cf_lab__fresh_conversation(b, err));
+    lab->engine = *engine;
+    lab->first_name = engine->template_name;
+    lab->first_source = engine->template_source;
+    lab->store = store;
+    cf_reply_settings_init(&lab->settings);
+    lab->settings.chat.sampling = engine->sampling;
+    lab->settings.chat.has_sampling = engine->has_sampling;
+    lab->settings.chat.has_asked = true;
+    lab->settings.chat.asked = engine->asked;
+    lab->settings.chat.max_tokens = engine->max_tokens;
+    lab->settings.chat.as_is = engine->as_is;
+    cf_arena_init(&lab->arena, 0);
+    cf_arena_init(&lab->prompt_arena, 0);
+    cf_arena_init(&lab->loss_arena, 0);
+    lab->vars = json_object();
+    cf_runner_init(&lab->work, lab);
+    cf_runner_init(&lab->reader, lab);
+    cf_lab__linter_init(lab);
+    cf_status st = lab->vars != NULL ? cf_tool_desk_init(&lab->desk, err) : cf_oom(err);
+    CF_THEN(st, cf_runner_need_thread(&lab->work, err));
+    CF_THEN(st, cf_lab__fresh_conversation(lab, err));
     if (st != CF_OK) {
-        cf_lab_free(b);
+        cf_lab_free(lab);
         return st;
     }
-    *out = b;
+    *out = lab;
     return CF_OK;
 }
 

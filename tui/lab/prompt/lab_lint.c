@@ -91,10 +91,10 @@ static void linted(void *ud, cf_status status, const cf_error *err)
 }
 
 /* Sets what is known of the model, once. */
-static void set_options(cf_lab *b)
+static void set_options(cf_lab *lab)
 {
-    cf_lab_linter *d = &b->linter;
-    const cf_tokenizer *tok = b->engine.tokenizer;
+    cf_lab_linter *d = &lab->linter;
+    const cf_tokenizer *tok = lab->engine.tokenizer;
     if (d->has_options) {
         return;
     }
@@ -111,11 +111,11 @@ static void set_options(cf_lab *b)
         d->options.bos = cf_buf_str(&d->bos);
         d->options.eos = cf_buf_str(&d->eos);
     }
-    if (b->engine.engine != NULL) {
-        cf_engine_info info = cf_engine_get_info(b->engine.engine);
+    if (lab->engine.engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(lab->engine.engine);
         d->options.arch = cf_str_from(info.arch);
         d->options.model_name = cf_str_from(info.name);
-        cf_media_cache *cache = cf_backend_core_media(b->engine.backend);
+        cf_media_cache *cache = cf_backend_core_media(lab->engine.backend);
         if (cache != NULL) {
             const cf_media *media = cf_media_cache_media(cache);
             d->options.image_markers = cf_media_markers(media, false);
@@ -125,9 +125,9 @@ static void set_options(cf_lab *b)
 }
 
 /* Begins with a source; a failure to begin is its result. */
-static void begin(cf_lab *b, cf_lab_linted *s, cf_str source)
+static void begin(cf_lab *lab, cf_lab_linted *s, cf_str source)
 {
-    cf_lab_linter *d = &b->linter;
+    cf_lab_linter *d = &lab->linter;
     const cf_lab_task task = {.name = "linting", .run = lint, .end = linted, .ud = d};
     cf_buf_restart(&s->source);
     cf_arena_reset(&s->arena);
@@ -136,7 +136,7 @@ static void begin(cf_lab *b, cf_lab_linted *s, cf_str source)
     cf_buf_add(&s->source, source.p, source.n);
     cf_status st = cf_buf_check(&s->source, &s->lint.err);
     if (st == CF_OK) {
-        set_options(b);
+        set_options(lab);
         d->job = s;
         st = cf_runner_start(&d->runner, &task, &s->lint.err);
     }
@@ -206,31 +206,31 @@ static const json_t *value_in(const json_t *object, cf_str name)
     return NULL;
 }
 
-static void token_value(const cf_lab *b, cf_lab_variable *row, bool is_bos)
+static void token_value(const cf_lab *lab, cf_lab_variable *row, bool is_bos)
 {
     cf_buf piece = CF_BUF_INIT;
     cf_token id = CF_TOKEN_NONE;
-    if (b->engine.tokenizer != NULL) {
-        cf_special_tokens special = cf_tokenizer_special(b->engine.tokenizer);
+    if (lab->engine.tokenizer != NULL) {
+        cf_special_tokens special = cf_tokenizer_special(lab->engine.tokenizer);
         id = is_bos ? special.bos : special.eos;
     }
     if (id == CF_TOKEN_NONE) {
         return;
     }
-    cf_tokenizer_piece(&piece, b->engine.tokenizer, id, true);
+    cf_tokenizer_piece(&piece, lab->engine.tokenizer, id, true);
     cf_json_write_str(&row->value, cf_buf_str(&piece));
     cf_buf_deinit(&piece);
     row->origin = "the vocabulary";
 }
 
 /* Value and origin, by the rules of conversation.h. */
-static void fill(const cf_lab *b, cf_lab_variable *row)
+static void fill(const cf_lab *lab, cf_lab_variable *row)
 {
-    cf_thinking thinking = b->settings.chat.thinking;
-    const json_t *set = value_in(b->vars, row->name);
-    const json_t *saved = value_in(cf_conversation_preface(b->conv)->extra_context, row->name);
+    cf_thinking thinking = lab->settings.chat.thinking;
+    const json_t *set = value_in(lab->vars, row->name);
+    const json_t *saved = value_in(cf_conversation_preface(lab->conv)->extra_context, row->name);
     if (cf_str_is(row->name, "messages")) {
-        cf_buf_addf(&row->value, "%zu", cf_lab_n_messages(b) + (b->draft.n != 0));
+        cf_buf_addf(&row->value, "%zu", cf_lab_n_messages(lab) + (lab->draft.n != 0));
         row->origin = "the conversation";
     } else if (set != NULL) {
         cf_json_write(&row->value, set);
@@ -241,7 +241,7 @@ static void fill(const cf_lab *b, cf_lab_variable *row)
         row->origin = "saved with it";
     } else if (cf_str_is(row->name, "tools")) {
         size_t n = 0;
-        cf_tool_set_items(cf_conversation_tools(b->conv), &n);
+        cf_tool_set_items(cf_conversation_tools(lab->conv), &n);
         if (n > 0) {
             cf_buf_addf(&row->value, "%zu declared", n);
             row->origin = "the declarations";
@@ -250,9 +250,9 @@ static void fill(const cf_lab *b, cf_lab_variable *row)
         cf_buf_adds(&row->value, "true");
         row->origin = "a reply is asked for";
     } else if (cf_str_is(row->name, "bos_token")) {
-        token_value(b, row, true);
+        token_value(lab, row, true);
     } else if (cf_str_is(row->name, "eos_token")) {
-        token_value(b, row, false);
+        token_value(lab, row, false);
     } else if (cf_str_is(row->name, "enable_thinking") && thinking != CF_THINKING_DEFAULT) {
         cf_buf_adds(&row->value, thinking == CF_THINKING_ON ? "true" : "false");
         row->origin = ":set";

@@ -63,30 +63,30 @@ size_t cf_lab_draft_parts_size(const cf_lab *lab)
 }
 
 /* The text, and after it the parts, as a send makes a message of them. */
-static cf_status make_draft(cf_lab *b, cf_error *err)
+static cf_status make_draft(cf_lab *lab, cf_error *err)
 {
-    json_decref(b->draft_message);
-    b->draft_message = NULL;
-    CF_TRY(cf_buf_check(&b->draft, err));
-    size_t n = json_array_size(b->draft_parts);
-    if (b->draft.n == 0 && n == 0) {
+    json_decref(lab->draft_message);
+    lab->draft_message = NULL;
+    CF_TRY(cf_buf_check(&lab->draft, err));
+    size_t n = json_array_size(lab->draft_parts);
+    if (lab->draft.n == 0 && n == 0) {
         return CF_OK;
     }
-    const char *text = b->draft.n != 0 ? cf_buf_cstr(&b->draft) : "";
-    json_t *words = json_stringn(text, b->draft.n);
+    const char *text = lab->draft.n != 0 ? cf_buf_cstr(&lab->draft) : "";
+    json_t *words = json_stringn(text, lab->draft.n);
     if (words == NULL) {
         return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
     }
     json_t *content = words;
     if (n > 0) {
         content = json_pack("[{s:s,s:o}]", "type", "text", "text", words);
-        if (json_array_extend(content, b->draft_parts) != 0) {
+        if (json_array_extend(content, lab->draft_parts) != 0) {
             json_decref(content);
             return cf_oom_for(err, "the draft");
         }
     }
-    b->draft_message = json_pack("{s:s,s:o}", "role", "user", "content", content);
-    return b->draft_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
+    lab->draft_message = json_pack("{s:s,s:o}", "role", "user", "content", content);
+    return lab->draft_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
 }
 
 cf_str cf_lab_draft(const cf_lab *lab)
@@ -104,32 +104,32 @@ void cf_lab_prompt_stale(cf_lab *lab)
 
 static void add_loss(void *ud, const cf_loss *loss)
 {
-    cf_lab *b = ud;
+    cf_lab *lab = ud;
     char text[400];
     cf_utf8_copy(text, sizeof text, loss->line);
     if (loss->kind != CF_LOSS_TOOL) {
-        cf_lab_name_turn(b, loss->index, text, sizeof text);
+        cf_lab_name_turn(lab, loss->index, text, sizeof text);
     }
-    char *line = cf_arena_strndup(&b->loss_arena, text, strlen(text));
-    if (line != NULL && cf_grow(&b->loss, &b->cap_loss, b->n_loss + 1, sizeof *b->loss)) {
-        b->loss[b->n_loss++] = (cf_lab_loss){loss->kind, loss->index, cf_str_from(line)};
+    char *line = cf_arena_strndup(&lab->loss_arena, text, strlen(text));
+    if (line != NULL && cf_grow(&lab->loss, &lab->cap_loss, lab->n_loss + 1, sizeof *lab->loss)) {
+        lab->loss[lab->n_loss++] = (cf_lab_loss){loss->kind, loss->index, cf_str_from(line)};
     }
 }
 
 /* The Prompt view shows why a prompt cannot be made: then there are no losses.
  * Without memory they are looked for again with the next frame. */
-static void find_losses(cf_lab *b)
+static void find_losses(cf_lab *lab)
 {
     cf_arena arena;
     cf_prompt prompt;
     cf_error ignored;
-    cf_turn_options options = cf_lab__options(b);
+    cf_turn_options options = cf_lab__options(lab);
     const cf_send send = {.options = &options};
     cf_arena_init(&arena, 0);
-    if (cf_conversation_preview(b->conv, b->engine.backend, &send, &arena, &prompt, NULL,
+    if (cf_conversation_preview(lab->conv, lab->engine.backend, &send, &arena, &prompt, NULL,
                                 &ignored) == CF_OK) {
-        b->losses_are_fresh =
-            cf_conversation_losses(b->conv, &send, &prompt, add_loss, b, &ignored) != CF_ENOMEM;
+        lab->losses_are_fresh =
+            cf_conversation_losses(lab->conv, &send, &prompt, add_loss, lab, &ignored) != CF_ENOMEM;
     }
     cf_arena_deinit(&arena);
 }
@@ -151,45 +151,46 @@ const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n)
 }
 
 /* Notes the messages of which nothing is in the prompt. */
-static cf_status mark_lost(cf_lab *b, cf_error *err)
+static cf_status mark_lost(cf_lab *lab, cf_error *err)
 {
     size_t n;
-    const cf_lab_loss *v = cf_lab_losses(b, &n);
+    const cf_lab_loss *v = cf_lab_losses(lab, &n);
     for (size_t i = 0; i < n; i++) {
         if (v[i].kind == CF_LOSS_MESSAGE || v[i].kind == CF_LOSS_RESULT) {
-            CF_TRY(cf_prompt_model_mark_lost(&b->prompt, v[i].index, err));
+            CF_TRY(cf_prompt_model_mark_lost(&lab->prompt, v[i].index, err));
         }
     }
     return CF_OK;
 }
 
-static cf_status render(cf_lab *b, cf_error *err)
+static cf_status render(cf_lab *lab, cf_error *err)
 {
     cf_prompt prompt;
     cf_token_list tokens = {0};
-    cf_turn_options options = cf_lab__options(b);
-    CF_TRY(make_draft(b, err));
-    cf_send send = {.message = b->draft_message, .options = &options};
-    bool shows_tokens = b->engine.tokenizer != NULL;
-    cf_arena_reset(&b->prompt_arena);
-    cf_status st = cf_conversation_preview(b->conv, b->engine.backend, &send, &b->prompt_arena,
-                                           &prompt, shows_tokens ? &tokens : NULL, err);
+    cf_turn_options options = cf_lab__options(lab);
+    CF_TRY(make_draft(lab, err));
+    cf_send send = {.message = lab->draft_message, .options = &options};
+    bool shows_tokens = lab->engine.tokenizer != NULL;
+    cf_arena_reset(&lab->prompt_arena);
+    cf_status st =
+        cf_conversation_preview(lab->conv, lab->engine.backend, &send, &lab->prompt_arena, &prompt,
+                                shows_tokens ? &tokens : NULL, err);
     if (st != CF_OK) {
         return st;
     }
     size_t n_cache = 0;
-    const cf_token *cache = cf_backend_cache(b->engine.backend, &n_cache);
-    CF_TRY(cf_prompt_model_build(&b->prompt, &prompt, &tokens, cache, n_cache, err));
-    if (cf_lab__cache_is_other(b)) {
-        cf_prompt_model_mark_other(&b->prompt);
+    const cf_token *cache = cf_backend_cache(lab->engine.backend, &n_cache);
+    CF_TRY(cf_prompt_model_build(&lab->prompt, &prompt, &tokens, cache, n_cache, err));
+    if (cf_lab__cache_is_other(lab)) {
+        cf_prompt_model_mark_other(&lab->prompt);
     }
     uint32_t pos[STATES_MAX];
-    size_t n = cf_backend_checkpoints(b->engine.backend, pos, STATES_MAX);
-    cf_prompt_model_mark_states(&b->prompt, pos, n < STATES_MAX ? n : STATES_MAX);
+    size_t n = cf_backend_checkpoints(lab->engine.backend, pos, STATES_MAX);
+    cf_prompt_model_mark_states(&lab->prompt, pos, n < STATES_MAX ? n : STATES_MAX);
     if (shows_tokens) {
-        cf_prompt_model_mark_specials(&b->prompt, b->engine.tokenizer);
+        cf_prompt_model_mark_specials(&lab->prompt, lab->engine.tokenizer);
     }
-    return mark_lost(b, err);
+    return mark_lost(lab, err);
 }
 
 cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf, const json_t *messages, cf_arena *arena,

@@ -203,7 +203,7 @@ cf_turn_options cf_lab__options(cf_lab *lab);
 
 /* On the send's thread: begins a reply in the history, and makes the job's
  * constraint ready.  lab_send.c */
-void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send, cf_keep_reply *keep);
-CF_MUST_USE cf_status cf_lab__ready_rule(cf_lab *b, cf_lab_job *job, cf_error *err);
+void cf_lab__begin_stored(cf_lab *lab, cf_lab_job *job, const cf_send *send, cf_keep_reply *keep);
+CF_MUST_USE cf_status cf_lab__ready_rule(cf_lab *lab, cf_lab_job *job, cf_error *err);
 
 #endif

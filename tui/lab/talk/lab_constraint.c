@@ -168,36 +168,36 @@ const char *cf_lab_constraint(const cf_lab *lab)
 }
 
 /* Another template may call tools in the syntax of another family. */
-static cf_status follow_family(cf_lab *b, cf_error *err)
+static cf_status follow_family(cf_lab *lab, cf_error *err)
 {
-    const json_t *spec = b->rule->spec;
+    const json_t *spec = lab->rule->spec;
     if (json_object_get(spec, "tools") == NULL ||
-        cf_str_is(cf_json_get_str(spec, "family"), cf_tool_family_name(b->engine.family))) {
+        cf_str_is(cf_json_get_str(spec, "family"), cf_tool_family_name(lab->engine.family))) {
         return CF_OK;
     }
     char words[64];
     cf_str mode = cf_json_get_str(spec, "tools");
     snprintf(words, sizeof words, "tools %.*s", (int)mode.n, mode.p);
-    return cf_lab_constrain(b, words, err);
+    return cf_lab_constrain(lab, words, err);
 }
 
-cf_status cf_lab__use_rule(cf_lab *b, cf_lab_job *job, cf_error *err)
+cf_status cf_lab__use_rule(cf_lab *lab, cf_lab_job *job, cf_error *err)
 {
-    if (b->rule == NULL) {
+    if (lab->rule == NULL) {
         return CF_OK;
     }
-    CF_TRY(follow_family(b, err));
-    job->rule = cf_lab__rule_hold(b->rule);
+    CF_TRY(follow_family(lab, err));
+    job->rule = cf_lab__rule_hold(lab->rule);
     job->options.chat.constraint = job->rule->spec;
-    if (cf_lab_info(b).can_mask) {
+    if (cf_lab_info(lab).can_mask) {
         job->options.chat.grammar = job->rule->grammar;
     }
     return CF_OK;
 }
 
-cf_status cf_lab__need_vocab(cf_lab *b, cf_error *err)
+cf_status cf_lab__need_vocab(cf_lab *lab, cf_error *err)
 {
-    return b->vocab != NULL
+    return lab->vocab != NULL
                ? CF_OK
-               : cf_constraint_vocab_from_tokenizer(&b->vocab, b->engine.tokenizer, err);
+               : cf_constraint_vocab_from_tokenizer(&lab->vocab, lab->engine.tokenizer, err);
 }

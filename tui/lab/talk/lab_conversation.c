@@ -13,26 +13,26 @@
 /* ---- which conversation ------------------------------------------------- */
 
 /* Puts a conversation in the place of the one in the workbench. */
-static cf_status use_conversation(cf_lab *b, cf_conversation *conv, cf_error *err)
+static cf_status use_conversation(cf_lab *lab, cf_conversation *conv, cf_error *err)
 {
     cf_role_map roles;
-    cf_role_map_init(&roles, b->engine.template_source);
+    cf_role_map_init(&roles, lab->engine.template_source);
     cf_conversation_set_roles(conv, &roles);
-    cf_conversation_free(b->conv);
-    b->conv = conv;
-    b->prompt_is_fresh = false;
-    return cf_lab__snapshot(b, err);
+    cf_conversation_free(lab->conv);
+    lab->conv = conv;
+    lab->prompt_is_fresh = false;
+    return cf_lab__snapshot(lab, err);
 }
 
-cf_status cf_lab__fresh_conversation(cf_lab *b, cf_error *err)
+cf_status cf_lab__fresh_conversation(cf_lab *lab, cf_error *err)
 {
-    const cf_preface preface = {.tools = b->engine.tools};
+    const cf_preface preface = {.tools = lab->engine.tools};
     cf_conversation *conv;
     CF_TRY(cf_conversation_new(&conv, &preface, err));
-    b->conv_id = cf_uuid_new();
-    b->conv_is_stored = false;
-    b->title[0] = '\0';
-    return use_conversation(b, conv, err);
+    lab->conv_id = cf_uuid_new();
+    lab->conv_is_stored = false;
+    lab->title[0] = '\0';
+    return use_conversation(lab, conv, err);
 }
 
 /* `more` (may be NULL) is added after `turn`. */
@@ -96,29 +96,30 @@ cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn, cf_uuid repl
 
 /* ---- turns -------------------------------------------------------------- */
 
-cf_status cf_lab__snapshot(cf_lab *b, cf_error *err)
+cf_status cf_lab__snapshot(cf_lab *lab, cf_error *err)
 {
-    size_t n = cf_conversation_n_turns(b->conv);
-    b->generation++;
-    cf_arena_reset(&b->arena);
-    b->n_path = b->n_turns = b->n_source = 0;
-    b->path = NULL;
-    b->system = b->preface_system = NULL;
-    b->turns = cf_arena_alloc(&b->arena, n * sizeof *b->turns);
-    if (b->turns == NULL) {
+    size_t n = cf_conversation_n_turns(lab->conv);
+    lab->generation++;
+    cf_arena_reset(&lab->arena);
+    lab->n_path = lab->n_turns = lab->n_source = 0;
+    lab->path = NULL;
+    lab->system = lab->preface_system = NULL;
+    lab->turns = cf_arena_alloc(&lab->arena, n * sizeof *lab->turns);
+    if (lab->turns == NULL) {
         return cf_oom_for(err, "the turns");
     }
     for (size_t i = 0; i < n; i++) {
-        b->turns[b->n_turns++] = cf_conversation_turn(b->conv, i);
+        lab->turns[lab->n_turns++] = cf_conversation_turn(lab->conv, i);
     }
-    cf_uuid head = cf_conversation_head(b->conv);
-    b->system = cf_conversation_system(b->conv, head);
-    b->preface_system = cf_conversation_system(b->conv, (cf_uuid){{0}});
-    CF_TRY(cf_conversation_sources(b->conv, head, &b->arena, &b->source, &b->n_source, err));
+    cf_uuid head = cf_conversation_head(lab->conv);
+    lab->system = cf_conversation_system(lab->conv, head);
+    lab->preface_system = cf_conversation_system(lab->conv, (cf_uuid){{0}});
+    CF_TRY(
+        cf_conversation_sources(lab->conv, head, &lab->arena, &lab->source, &lab->n_source, err));
     if (cf_uuid_is_nil(head)) {
         return CF_OK;
     }
-    return cf_conversation_path(b->conv, head, &b->arena, &b->path, &b->n_path, err);
+    return cf_conversation_path(lab->conv, head, &lab->arena, &lab->path, &lab->n_path, err);
 }
 
 const cf_turn *const *cf_lab_path(const cf_lab *lab, size_t *n)
@@ -210,13 +211,13 @@ bool cf_lab_leave_example(cf_lab *lab)
 }
 
 /* The newest turn below (or at) `from`: where a path that passes it ends. */
-static cf_uuid newest_leaf(const cf_lab *b, cf_uuid from)
+static cf_uuid newest_leaf(const cf_lab *lab, cf_uuid from)
 {
     for (;;) {
         cf_uuid next = {{0}};
-        for (size_t i = 0; i < b->n_turns; i++) {
-            if (cf_uuid_eq(b->turns[i]->parent, from)) {
-                next = b->turns[i]->id;
+        for (size_t i = 0; i < lab->n_turns; i++) {
+            if (cf_uuid_eq(lab->turns[i]->parent, from)) {
+                next = lab->turns[i]->id;
             }
         }
         if (cf_uuid_is_nil(next)) {
@@ -253,32 +254,32 @@ cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out, cf_error *
 
 /* ---- replies ------------------------------------------------------------ */
 
-void cf_lab__free_replies(cf_lab *b)
+void cf_lab__free_replies(cf_lab *lab)
 {
-    for (size_t i = 0; i < b->n_replies; i++) {
-        cf_reply_deinit(b->replies[i]);
-        cf_free(b->replies[i]);
+    for (size_t i = 0; i < lab->n_replies; i++) {
+        cf_reply_deinit(lab->replies[i]);
+        cf_free(lab->replies[i]);
     }
-    b->n_replies = 0;
+    lab->n_replies = 0;
 }
 
-cf_reply *cf_lab__reply_of(cf_lab *b, cf_uuid turn, bool make)
+cf_reply *cf_lab__reply_of(cf_lab *lab, cf_uuid turn, bool make)
 {
-    for (size_t i = 0; i < b->n_replies; i++) {
-        if (cf_uuid_eq(b->replies[i]->turn, turn)) {
-            return b->replies[i];
+    for (size_t i = 0; i < lab->n_replies; i++) {
+        if (cf_uuid_eq(lab->replies[i]->turn, turn)) {
+            return lab->replies[i];
         }
     }
     if (!make) {
         return NULL;
     }
-    if (!cf_grow(&b->replies, &b->cap_replies, b->n_replies + 1, sizeof(cf_reply *))) {
+    if (!cf_grow(&lab->replies, &lab->cap_replies, lab->n_replies + 1, sizeof(cf_reply *))) {
         return NULL;
     }
     cf_reply *reply = cf_calloc(1, sizeof *reply);
     if (reply != NULL) {
         reply->turn = turn;
-        b->replies[b->n_replies++] = reply;
+        lab->replies[lab->n_replies++] = reply;
     }
     return reply;
 }
@@ -324,10 +325,10 @@ cf_uuid cf_lab_marked(const cf_lab *lab, int which)
     return lab->mark[which];
 }
 
-static size_t place_of(const cf_lab *b, cf_uuid conv)
+static size_t place_of(const cf_lab *lab, cf_uuid conv)
 {
     size_t i = 0;
-    while (i < b->n_ticked && !cf_uuid_eq(b->ticked[i], conv)) {
+    while (i < lab->n_ticked && !cf_uuid_eq(lab->ticked[i], conv)) {
         i++;
     }
     return i;

@@ -41,19 +41,19 @@ static void on_event(const cf_chat_event *e, void *ud)
     }
 }
 
-void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send, cf_keep_reply *keep)
+void cf_lab__begin_stored(cf_lab *lab, cf_lab_job *job, const cf_send *send, cf_keep_reply *keep)
 {
-    if (b->store == NULL || !b->conv_is_stored) {
+    if (lab->store == NULL || !lab->conv_is_stored) {
         return;
     }
     const cf_keep_engine engine = {
-        .backend = b->engine.backend,
-        .engine = b->engine.engine,
-        .template_name = b->engine.template_name,
-        .template_source = b->engine.template_source,
+        .backend = lab->engine.backend,
+        .engine = lab->engine.engine,
+        .template_name = lab->engine.template_name,
+        .template_source = lab->engine.template_source,
     };
     cf_keep_start start = {
-        .conversation = b->conv_id,
+        .conversation = lab->conv_id,
         .parent = job->parent,
         .send = send,
         .fork_of = job->fork_of,
@@ -63,28 +63,28 @@ void cf_lab__begin_stored(cf_lab *b, cf_lab_job *job, const cf_send *send, cf_ke
         start.constraint = cf_str_make(job->rule->text.p, job->rule->text.n);
     }
     cf_error why;
-    cf_status st = cf_keep_reply_begin(keep, b->store, &engine, b->conv, &start, &why);
-    cf_keep_note(b->store, st, &why);
+    cf_status st = cf_keep_reply_begin(keep, lab->store, &engine, lab->conv, &start, &why);
+    cf_keep_note(lab->store, st, &why);
 }
 
-cf_status cf_lab__ready_rule(cf_lab *b, cf_lab_job *job, cf_error *err)
+cf_status cf_lab__ready_rule(cf_lab *lab, cf_lab_job *job, cf_error *err)
 {
     if (job->rule == NULL || job->options.chat.grammar == NULL) {
         return CF_OK; /* a server has no vocabulary here */
     }
-    CF_TRY(cf_lab__need_vocab(b, err));
-    job->options.chat.vocab = b->vocab;
+    CF_TRY(cf_lab__need_vocab(lab, err));
+    job->options.chat.vocab = lab->vocab;
     return CF_OK;
 }
 
-static cf_status run_send(void *ud, cf_lab *b, cf_error *err)
+static cf_status run_send(void *ud, cf_lab *lab, cf_error *err)
 {
     cf_lab_job *job = ud;
-    cf_status st = cf_lab__ready_rule(b, job, err);
-    cf_lab__begin_stored(b, job, &job->send, &job->keep);
-    CF_THEN(st, cf_conversation_send(b->conv, b->engine.backend, &job->send, &job->sent, err));
+    cf_status st = cf_lab__ready_rule(lab, job, err);
+    cf_lab__begin_stored(lab, job, &job->send, &job->keep);
+    CF_THEN(st, cf_conversation_send(lab->conv, lab->engine.backend, &job->send, &job->sent, err));
     cf_error why;
-    cf_keep_note(b->store, cf_keep_reply_end(&job->keep, b->conv, &job->sent, &why), &why);
+    cf_keep_note(lab->store, cf_keep_reply_end(&job->keep, lab->conv, &job->sent, &why), &why);
     return st;
 }
 
@@ -92,81 +92,81 @@ static cf_status run_send(void *ud, cf_lab *b, cf_error *err)
 
 static void take_event(void *ud, void *item)
 {
-    cf_lab *b = ((cf_lab_job *)ud)->lab;
-    cf_reply_add(&b->live, b->engine.tokenizer, item);
+    cf_lab *lab = ((cf_lab_job *)ud)->lab;
+    cf_reply_add(&lab->live, lab->engine.tokenizer, item);
     cf_free(item);
 }
 
-static void begin_live(const cf_lab *b, cf_reply *live, cf_uuid parent)
+static void begin_live(const cf_lab *lab, cf_reply *live, cf_uuid parent)
 {
     size_t n;
     cf_reply_begin(live, parent);
-    if (cf_lab_adapters(b, &n) != NULL && n != 0) {
-        cf_lab_adapters_text(b, &live->adapters);
+    if (cf_lab_adapters(lab, &n) != NULL && n != 0) {
+        cf_lab_adapters_text(lab, &live->adapters);
     }
 }
 
-bool cf_lab__cache_is_other(const cf_lab *b)
+bool cf_lab__cache_is_other(const cf_lab *lab)
 {
     size_t n = 0;
-    (void)cf_backend_cache(b->engine.backend, &n);
-    return n != 0 && !cf_uuid_eq(b->cached, b->conv_id);
+    (void)cf_backend_cache(lab->engine.backend, &n);
+    return n != 0 && !cf_uuid_eq(lab->cached, lab->conv_id);
 }
 
 /* Why the reply could not go on from the cache.  Nothing is lost where all of
  * its prompt was there, but for the token that is computed in any case, and
  * nothing of this conversation where the cache held another one. */
-static void name_cause(cf_lab *b, cf_reply *kept, const cf_divergence *parts)
+static void name_cause(cf_lab *lab, cf_reply *kept, const cf_divergence *parts)
 {
-    kept->found_other = b->job.finds_other;
-    if (b->job.finds_other || kept->sync.n_kept + 1 >= kept->n_prompt_ids) {
+    kept->found_other = lab->job.finds_other;
+    if (lab->job.finds_other || kept->sync.n_kept + 1 >= kept->n_prompt_ids) {
         kept->cause[0] = '\0';
     } else if (parts->has && parts->source == CF_SPAN_MESSAGE) {
-        cf_lab_name_turn(b, parts->index, kept->cause, sizeof kept->cause);
+        cf_lab_name_turn(lab, parts->index, kept->cause, sizeof kept->cause);
     }
 }
 
 /* Moves a live reply to its turn. */
-static void keep_reply(cf_lab *b, cf_reply *live, cf_sent *sent)
+static void keep_reply(cf_lab *lab, cf_reply *live, cf_sent *sent)
 {
-    cf_reply *kept = cf_uuid_is_nil(sent->reply) ? NULL : cf_lab__reply_of(b, sent->reply, true);
+    cf_reply *kept = cf_uuid_is_nil(sent->reply) ? NULL : cf_lab__reply_of(lab, sent->reply, true);
     if (kept == NULL) {
         return;
     }
     *kept = *live;
     *live = (cf_reply){.is_live = false};
     kept->turn = sent->reply;
-    kept->rule = cf_lab__rule_hold(b->job.rule);
+    kept->rule = cf_lab__rule_hold(lab->job.rule);
     cf_divergence parts = sent->response.divergence;
-    cf_reply_finish(kept, b->engine.tokenizer, &sent->response);
-    name_cause(b, kept, &parts);
+    cf_reply_finish(kept, lab->engine.tokenizer, &sent->response);
+    name_cause(lab, kept, &parts);
 }
 
 /* The same for replies side by side; the first of them is shown. */
-static void keep_sides(cf_lab *b, struct cf_lab_sides *s)
+static void keep_sides(cf_lab *lab, struct cf_lab_sides *s)
 {
     for (size_t i = s->n; i-- > 0;) {
         cf_sent *sent = &s->side[i].sent.sent;
-        keep_reply(b, i == 0 ? &b->live : &s->side[i].live, sent);
+        keep_reply(lab, i == 0 ? &lab->live : &s->side[i].live, sent);
         if (!cf_uuid_is_nil(sent->reply)) {
-            cf_ignore(cf_conversation_set_head(b->conv, sent->reply, NULL));
+            cf_ignore(cf_conversation_set_head(lab->conv, sent->reply, NULL));
         }
     }
 }
 
-static void end_job(cf_lab *b)
+static void end_job(cf_lab *lab)
 {
-    cf_lab_job *job = &b->job;
+    cf_lab_job *job = &lab->job;
     if (job->sides != NULL) {
-        keep_sides(b, job->sides);
+        keep_sides(lab, job->sides);
     } else {
-        keep_reply(b, &b->live, &job->sent);
+        keep_reply(lab, &lab->live, &job->sent);
     }
-    cf_reply_deinit(&b->live);
-    b->live.parent = job->parent;
-    if (job->is_sibling && cf_uuid_eq(cf_conversation_head(b->conv), job->parent)) {
+    cf_reply_deinit(&lab->live);
+    lab->live.parent = job->parent;
+    if (job->is_sibling && cf_uuid_eq(cf_conversation_head(lab->conv), job->parent)) {
         /* Where it fails the path ends where the reply would be. */
-        cf_ignore(cf_conversation_set_head(b->conv, job->old_head, NULL));
+        cf_ignore(cf_conversation_set_head(lab->conv, job->old_head, NULL));
     }
     cf_lab__rule_drop(job->rule);
     cf_sent_deinit(&job->sent);
@@ -174,35 +174,35 @@ static void end_job(cf_lab *b)
     cf_free(job->reply_ids);
     cf_lab__sides_free(job->sides);
     *job = (cf_lab_job){.fork_token = -1};
-    b->job_is_on = false;
-    b->prompt_is_fresh = false;
+    lab->job_is_on = false;
+    lab->prompt_is_fresh = false;
 }
 
 static void end_send(void *ud, cf_status status, const cf_error *err)
 {
-    cf_lab *b = ((cf_lab_job *)ud)->lab;
+    cf_lab *lab = ((cf_lab_job *)ud)->lab;
     bool is_empty =
-        status == CF_ECANCELLED && b->job.sides == NULL && cf_uuid_is_nil(b->job.sent.reply);
-    end_job(b);
+        status == CF_ECANCELLED && lab->job.sides == NULL && cf_uuid_is_nil(lab->job.sent.reply);
+    end_job(lab);
     if (is_empty) {
-        snprintf(b->live.failure, sizeof b->live.failure, "stopped before the first token");
+        snprintf(lab->live.failure, sizeof lab->live.failure, "stopped before the first token");
     } else if (status != CF_OK && status != CF_ECANCELLED) {
-        snprintf(b->live.failure, sizeof b->live.failure, "%.199s", err->text);
+        snprintf(lab->live.failure, sizeof lab->live.failure, "%.199s", err->text);
     }
     cf_error why;
-    if (cf_lab__snapshot(b, &why) != CF_OK) {
-        b->late = why;
+    if (cf_lab__snapshot(lab, &why) != CF_OK) {
+        lab->late = why;
     }
 }
 
 /* ---- the store ---------------------------------------------------------- */
 
-static void title_from(cf_lab *b, const json_t *message)
+static void title_from(cf_lab *lab, const json_t *message)
 {
     cf_buf text = CF_BUF_INIT;
     cf_lab_message_text(&text, message);
     size_t n_line = strcspn(cf_buf_cstr(&text), "\n");
-    cf_utf8_copy(b->title, sizeof b->title, cf_str_make(cf_buf_cstr(&text), n_line));
+    cf_utf8_copy(lab->title, sizeof lab->title, cf_str_make(cf_buf_cstr(&text), n_line));
     cf_buf_deinit(&text);
 }
 
@@ -214,43 +214,43 @@ static bool is_kept(cf_status st)
 
 /* Stores the conversation with all turns before `turn`.  False for one that
  * has nothing but system prompts: it begins with its first message. */
-static bool begin_stored(cf_lab *b, const cf_turn *turn)
+static bool begin_stored(cf_lab *lab, const cf_turn *turn)
 {
     if (cf_turn_is_system(turn)) {
         return false;
     }
-    cf_uuid id = b->conv_id;
+    cf_uuid id = lab->conv_id;
     cf_error why;
-    cf_status st = cf_saved_put(b->store, b->conv, cf_str_from(b->title), &id, &why);
-    b->conv_is_stored = is_kept(st);
-    cf_keep_note(b->store, st, &why);
-    for (size_t i = 0; i < cf_conversation_n_turns(b->conv); i++) {
-        const cf_turn *t = cf_conversation_turn(b->conv, i);
+    cf_status st = cf_saved_put(lab->store, lab->conv, cf_str_from(lab->title), &id, &why);
+    lab->conv_is_stored = is_kept(st);
+    cf_keep_note(lab->store, st, &why);
+    for (size_t i = 0; i < cf_conversation_n_turns(lab->conv); i++) {
+        const cf_turn *t = cf_conversation_turn(lab->conv, i);
         if (cf_uuid_eq(t->id, turn->id)) {
             break;
         }
-        st = cf_keep_turn(b->store, id, t, &why);
-        cf_keep_note(b->store, st, &why);
+        st = cf_keep_turn(lab->store, id, t, &why);
+        cf_keep_note(lab->store, st, &why);
     }
     return true;
 }
 
-void cf_lab__store_copy(cf_lab *b, const cf_turn *turn, cf_uuid from)
+void cf_lab__store_copy(cf_lab *lab, const cf_turn *turn, cf_uuid from)
 {
-    if (b->store == NULL) {
+    if (lab->store == NULL) {
         return;
     }
-    if (!b->conv_is_stored && !begin_stored(b, turn)) {
+    if (!lab->conv_is_stored && !begin_stored(lab, turn)) {
         return;
     }
     cf_error why;
-    cf_status st = cf_keep_copy(b->store, b->conv_id, turn, from, &why);
-    cf_keep_note(b->store, st, &why);
+    cf_status st = cf_keep_copy(lab->store, lab->conv_id, turn, from, &why);
+    cf_keep_note(lab->store, st, &why);
 }
 
-static void store_turn(cf_lab *b, const cf_turn *turn)
+static void store_turn(cf_lab *lab, const cf_turn *turn)
 {
-    cf_lab__store_copy(b, turn, (cf_uuid){{0}});
+    cf_lab__store_copy(lab, turn, (cf_uuid){{0}});
 }
 
 const cf_reply *cf_lab_live(const cf_lab *lab)
@@ -260,34 +260,34 @@ const cf_reply *cf_lab_live(const cf_lab *lab)
 
 /* ---- starting ----------------------------------------------------------- */
 
-cf_turn_options cf_lab__options(cf_lab *b)
+cf_turn_options cf_lab__options(cf_lab *lab)
 {
-    cf_turn_options o = {.extra_context = b->vars};
-    o.chat = b->settings.chat;
-    o.chat.n_top = b->settings.trace ? b->settings.trace_top : 0;
-    if (b->engine.engine == NULL && cf_reply_settings_is_default(&b->settings, "trace") &&
-        cf_reply_settings_is_default(&b->settings, "trace_top")) {
+    cf_turn_options o = {.extra_context = lab->vars};
+    o.chat = lab->settings.chat;
+    o.chat.n_top = lab->settings.trace ? lab->settings.trace_top : 0;
+    if (lab->engine.engine == NULL && cf_reply_settings_is_default(&lab->settings, "trace") &&
+        cf_reply_settings_is_default(&lab->settings, "trace_top")) {
         o.chat.n_top = 0; /* a server is asked for nothing by itself */
     }
-    if (strcmp(b->vendor_text, b->settings.extra) != 0) {
-        snprintf(b->vendor_text, sizeof b->vendor_text, "%s", b->settings.extra);
-        json_decref(b->vendor);
-        b->vendor = json_loads(b->vendor_text, 0, NULL);
+    if (strcmp(lab->vendor_text, lab->settings.extra) != 0) {
+        snprintf(lab->vendor_text, sizeof lab->vendor_text, "%s", lab->settings.extra);
+        json_decref(lab->vendor);
+        lab->vendor = json_loads(lab->vendor_text, 0, NULL);
     }
-    o.chat.vendor = b->vendor;
+    o.chat.vendor = lab->vendor;
     return o;
 }
 
-/* Starts the send in b->job, whose `send` has the beginning of the reply. */
-static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
+/* Starts the send in lab->job, whose `send` has the beginning of the reply. */
+static cf_status start(cf_lab *lab, cf_uuid parent, cf_error *err)
 {
-    cf_lab_job *job = &b->job;
-    job->lab = b;
+    cf_lab_job *job = &lab->job;
+    job->lab = lab;
     job->parent = parent;
-    job->old_head = cf_conversation_head(b->conv);
+    job->old_head = cf_conversation_head(lab->conv);
     job->reply_id = cf_uuid_new();
-    job->finds_other = cf_lab__cache_is_other(b);
-    job->options = cf_lab__options(b);
+    job->finds_other = cf_lab__cache_is_other(lab);
+    job->options = cf_lab__options(lab);
     if (job->max_tokens != 0) {
         job->options.chat.max_tokens = job->max_tokens;
     }
@@ -297,11 +297,11 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
     job->send.reply_id = job->reply_id;
     job->send.fn = on_event;
     job->send.ud = job;
-    job->send.cancel = cf_lab_cancel_flag(b);
+    job->send.cancel = cf_lab_cancel_flag(lab);
     cf_sent_init(&job->sent);
-    cf_status st = cf_conversation_set_head(b->conv, parent, err);
-    CF_THEN(st, cf_lab__snapshot(b, err));
-    CF_THEN(st, cf_lab__use_rule(b, job, err));
+    cf_status st = cf_conversation_set_head(lab->conv, parent, err);
+    CF_THEN(st, cf_lab__snapshot(lab, err));
+    CF_THEN(st, cf_lab__use_rule(lab, job, err));
     if (st == CF_OK) {
         bool is_many = job->sides != NULL;
         const cf_lab_task task = {.name = is_many ? "writing replies" : "writing a reply",
@@ -310,37 +310,37 @@ static cf_status start(cf_lab *b, cf_uuid parent, cf_error *err)
                                   .end = end_send,
                                   .free_item = is_many ? cf_lab__free_side_item : cf_free,
                                   .ud = job};
-        cf_backend_core_set_draft(b->engine.backend, b->settings.draft);
-        begin_live(b, &b->live, parent);
+        cf_backend_core_set_draft(lab->engine.backend, lab->settings.draft);
+        begin_live(lab, &lab->live, parent);
         for (size_t i = 1; is_many && i < job->sides->n; i++) {
-            begin_live(b, &job->sides->side[i].live, parent);
+            begin_live(lab, &job->sides->side[i].live, parent);
         }
-        b->job_is_on = true;
-        st = cf_runner_start(&b->work, &task, err);
+        lab->job_is_on = true;
+        st = cf_runner_start(&lab->work, &task, err);
     }
     if (st == CF_OK) {
-        b->cached = b->conv_id;
-        cf_lab_add_undo(b, CF_LAB_UNDO_HEAD, job->old_head);
+        lab->cached = lab->conv_id;
+        cf_lab_add_undo(lab, CF_LAB_UNDO_HEAD, job->old_head);
     } else {
-        end_job(b);
+        end_job(lab);
     }
     return st;
 }
 
-static cf_status begin(cf_lab *b, cf_error *err)
+static cf_status begin(cf_lab *lab, cf_error *err)
 {
-    CF_TRY(cf_lab_need_idle(b, err));
-    b->job = (cf_lab_job){.fork_token = -1};
+    CF_TRY(cf_lab_need_idle(lab, err));
+    lab->job = (cf_lab_job){.fork_token = -1};
     return CF_OK;
 }
 
 static void on_added(void *ud, const cf_turn *turn)
 {
-    cf_lab *b = ud;
-    if (b->title[0] == '\0' && !cf_turn_is_system(turn)) {
-        title_from(b, turn->message);
+    cf_lab *lab = ud;
+    if (lab->title[0] == '\0' && !cf_turn_is_system(turn)) {
+        title_from(lab, turn->message);
     }
-    store_turn(b, turn);
+    store_turn(lab, turn);
 }
 
 cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent, bool asks, cf_error *err)
@@ -359,9 +359,9 @@ cf_status cf_lab_add(cf_lab *lab, const json_t *messages, cf_uuid parent, bool a
     return st != CF_OK ? st : at;
 }
 
-static const cf_turn *find_reply(cf_lab *b, cf_uuid id, cf_error *err)
+static const cf_turn *find_reply(cf_lab *lab, cf_uuid id, cf_error *err)
 {
-    const cf_turn *t = cf_conversation_find(b->conv, id);
+    const cf_turn *t = cf_conversation_find(lab->conv, id);
     if (t == NULL || !cf_str_is(cf_json_get_str(t->message, "role"), "assistant")) {
         cf_fail(err, CF_EINVAL, "this turn is not a reply");
         return NULL;

@@ -55,23 +55,23 @@ static void on_event(const cf_chat_event *e, void *ud)
     }
 }
 
-static cf_status open_side(cf_lab *b, cf_lab_side *side, cf_error *err)
+static cf_status open_side(cf_lab *lab, cf_lab_side *side, cf_error *err)
 {
     cf_lab_job *job = side->job;
     side->options = job->options;
     side->options.chat.sampling.seed += (uint64_t)side->number;
-    side->sent.conv = b->conv;
+    side->sent.conv = lab->conv;
     side->sent.send = job->send;
     side->sent.send.options = &side->options;
     side->sent.send.fn = on_event;
     side->sent.send.ud = side;
-    side->sent.backend = b->engine.backend;
+    side->sent.backend = lab->engine.backend;
     if (side->number > 0) {
         side->sent.send.reply_id = cf_uuid_new();
         side->sent.backend = NULL;
-        CF_TRY(cf_backend_clone(&side->sent.backend, b->engine.backend, err));
+        CF_TRY(cf_backend_clone(&side->sent.backend, lab->engine.backend, err));
     }
-    cf_lab__begin_stored(b, job, &side->sent.send, &side->keep);
+    cf_lab__begin_stored(lab, job, &side->sent.send, &side->keep);
     return CF_OK;
 }
 
@@ -88,13 +88,13 @@ static void send_all(struct cf_lab_sides *s)
     }
 }
 
-cf_status cf_lab__run_sides(void *ud, cf_lab *b, cf_error *err)
+cf_status cf_lab__run_sides(void *ud, cf_lab *lab, cf_error *err)
 {
     cf_lab_job *job = ud;
     struct cf_lab_sides *s = job->sides;
-    cf_status st = cf_lab__ready_rule(b, job, err);
+    cf_status st = cf_lab__ready_rule(lab, job, err);
     for (size_t i = 0; st == CF_OK && i < s->n; i++) {
-        st = open_side(b, &s->side[i], err);
+        st = open_side(lab, &s->side[i], err);
     }
     if (st == CF_OK) {
         send_all(s);
@@ -102,8 +102,8 @@ cf_status cf_lab__run_sides(void *ud, cf_lab *b, cf_error *err)
     for (size_t i = 0; i < s->n; i++) {
         cf_lab_side *side = &s->side[i];
         cf_error why;
-        cf_status kept = cf_keep_reply_end(&side->keep, b->conv, &side->sent.sent, &why);
-        cf_keep_note(b->store, kept, &why);
+        cf_status kept = cf_keep_reply_end(&side->keep, lab->conv, &side->sent.sent, &why);
+        cf_keep_note(lab->store, kept, &why);
         if (i > 0) {
             cf_backend_free(side->sent.backend);
         }
@@ -128,9 +128,9 @@ void cf_lab__take_side(void *ud, void *p)
 {
     cf_lab_job *job = ud;
     item *it = p;
-    cf_lab *b = job->lab;
-    cf_reply *live = it->side == 0 ? &b->live : &job->sides->side[it->side].live;
-    cf_reply_add(live, b->engine.tokenizer, it->event);
+    cf_lab *lab = job->lab;
+    cf_reply *live = it->side == 0 ? &lab->live : &job->sides->side[it->side].live;
+    cf_reply_add(live, lab->engine.tokenizer, it->event);
     cf_lab__free_side_item(it);
 }
 

@@ -24,10 +24,10 @@ static void free_job(void *ud)
 }
 
 /* On the worker's thread. */
-static cf_status run(void *ud, cf_lab *b, cf_error *err)
+static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
     job *j = ud;
-    return cf_reading_run(&j->reading, cf_lab_cancel_flag(b), err);
+    return cf_reading_run(&j->reading, cf_lab_cancel_flag(lab), err);
 }
 
 static void end(void *ud, cf_status status, const cf_error *err)

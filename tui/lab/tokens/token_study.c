@@ -135,15 +135,15 @@ static cf_status look(job *j, size_t i, const cf_tokenizer *tok, cf_error *err)
     return st;
 }
 
-static cf_status run(void *ud, cf_lab *b, cf_error *err)
+static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
     job *j = ud;
-    CF_TRY(cf_walk_begin(&j->walk, b, err));
+    CF_TRY(cf_walk_begin(&j->walk, lab, err));
     for (size_t i = 0; i < j->walk.n; i++) {
-        if (atomic_load_explicit(cf_lab_cancel_flag(b), memory_order_relaxed)) {
+        if (atomic_load_explicit(cf_lab_cancel_flag(lab), memory_order_relaxed)) {
             return cf_fail(err, CF_ECANCELLED, "stopped");
         }
-        CF_TRY(look(j, i, b->engine.tokenizer, err));
+        CF_TRY(look(j, i, lab->engine.tokenizer, err));
         CF_TRY(cf_walk_step(&j->walk, i, err));
     }
     return CF_OK;
@@ -162,7 +162,7 @@ static void end(void *ud, cf_status status, const cf_error *err)
     j->done(j->ud, study, err);
 }
 
-static cf_status new_study(job *j, const cf_lab *b, const cf_reply *reply, cf_error *err)
+static cf_status new_study(job *j, const cf_lab *lab, const cf_reply *reply, cf_error *err)
 {
     j->study = cf_calloc(1, sizeof *j->study);
     if (j->study != NULL) {
@@ -170,7 +170,7 @@ static cf_status new_study(job *j, const cf_lab *b, const cf_reply *reply, cf_er
         cf_arena_init(&s->arena, 0);
         s->turn = reply->turn;
         s->n = reply->n_token;
-        s->n_vocab = (uint32_t)cf_tokenizer_n_vocab(b->engine.tokenizer);
+        s->n_vocab = (uint32_t)cf_tokenizer_n_vocab(lab->engine.tokenizer);
         s->place = cf_arena_calloc(&s->arena, s->n + 1, sizeof *s->place);
         j->mask = cf_calloc(s->n_vocab / 32 + 1, sizeof *j->mask);
     }

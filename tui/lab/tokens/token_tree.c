@@ -64,12 +64,12 @@ typedef struct progress {
     cf_lab *lab;
 } progress;
 
-static void tell(cf_lab *b, const item *what)
+static void tell(cf_lab *lab, const item *what)
 {
     item *copy = cf_alloc(sizeof *copy);
     if (copy != NULL) { /* else: a node that is not shown */
         *copy = *what;
-        cf_lab_tell(b, copy);
+        cf_lab_tell(lab, copy);
     }
 }
 
@@ -118,10 +118,10 @@ static size_t best_of(const job *j, const float *logits, bool is_masked, cf_tree
 }
 
 /* Adds a node to a branch; false when the branch ends with it. */
-static cf_status add_node(job *j, cf_lab *b, uint32_t at, cf_tree_node node, cf_error *err)
+static cf_status add_node(job *j, cf_lab *lab, uint32_t at, cf_tree_node node, cf_error *err)
 {
     branch *br = &j->branch[at];
-    tell(b, &(item){.is_node = true, .branch = at, .node = node});
+    tell(lab, &(item){.is_node = true, .branch = at, .node = node});
     br->has_ended = cf_tokenizer_is_end(j->tok, node.id);
     if (br->c == NULL || br->has_ended) {
         return CF_OK;
@@ -132,19 +132,19 @@ static cf_status add_node(job *j, cf_lab *b, uint32_t at, cf_tree_node node, cf_
 }
 
 /* Brings the timeline and the constraint to where the tree begins. */
-static cf_status go_there(job *j, cf_lab *b, cf_error *err)
+static cf_status go_there(job *j, cf_lab *lab, cf_error *err)
 {
-    progress p = {b};
-    const cf_run run = {.cancel = cf_lab_cancel_flag(b), .progress = on_prefill, .ud = &p};
+    progress p = {lab};
+    const cf_run run = {.cancel = cf_lab_cancel_flag(lab), .progress = on_prefill, .ud = &p};
     cf_sync_result unused;
-    CF_TRY(cf_walk_begin(&j->walk, b, err));
+    CF_TRY(cf_walk_begin(&j->walk, lab, err));
     for (size_t i = 0; i + 1 < j->walk.n; i++) {
         CF_TRY(cf_walk_step(&j->walk, i, err));
     }
     return cf_session_sync(j->session, j->ids, j->n_ids, &run, &unused, err);
 }
 
-static cf_status plant(job *j, cf_lab *b, uint32_t *n, cf_tree_node *first, cf_error *err)
+static cf_status plant(job *j, cf_lab *lab, uint32_t *n, cf_tree_node *first, cf_error *err)
 {
     bool is_masked = j->is_held && j->walk.c != NULL;
     if (is_masked) {
@@ -157,13 +157,13 @@ static cf_status plant(job *j, cf_lab *b, uint32_t *n, cf_tree_node *first, cf_e
         if (is_masked) {
             CF_TRY(cf_constraint_copy(&br->c, j->walk.c, err));
         }
-        CF_TRY(add_node(j, b, i, first[i], err));
+        CF_TRY(add_node(j, lab, i, first[i], err));
     }
     return CF_OK;
 }
 
 /* One more token for every branch that goes on; *n_open of them. */
-static cf_status grow(job *j, cf_lab *b, uint32_t n, cf_tree_node *last, size_t *n_open,
+static cf_status grow(job *j, cf_lab *lab, uint32_t n, cf_tree_node *last, size_t *n_open,
                       cf_error *err)
 {
     cf_session *sessions[CF_TREE_WIDTH_MAX];
@@ -180,7 +180,7 @@ static cf_status grow(job *j, cf_lab *b, uint32_t n, cf_tree_node *last, size_t 
     if (*n_open == 0) {
         return CF_OK;
     }
-    const cf_run run = {.cancel = cf_lab_cancel_flag(b)};
+    const cf_run run = {.cancel = cf_lab_cancel_flag(lab)};
     CF_TRY(cf_session_step_many(sessions, ids, *n_open, &run, err));
     for (size_t k = 0; k < *n_open; k++) {
         branch *br = &j->branch[of[k]];
@@ -191,21 +191,21 @@ static cf_status grow(job *j, cf_lab *b, uint32_t n, cf_tree_node *last, size_t 
             br->has_ended = true;
             continue;
         }
-        CF_TRY(add_node(j, b, of[k], last[of[k]], err));
+        CF_TRY(add_node(j, lab, of[k], last[of[k]], err));
     }
     return CF_OK;
 }
 
-static cf_status run(void *ud, cf_lab *b, cf_error *err)
+static cf_status run(void *ud, cf_lab *lab, cf_error *err)
 {
     job *j = ud;
     cf_tree_node last[CF_TREE_WIDTH_MAX] = {{0}};
     uint32_t n;
-    CF_TRY(go_there(j, b, err));
-    CF_TRY(plant(j, b, &n, last, err));
+    CF_TRY(go_there(j, lab, err));
+    CF_TRY(plant(j, lab, &n, last, err));
     size_t n_open = n;
     for (uint32_t level = 1; level < j->depth && n_open > 0; level++) {
-        CF_TRY(grow(j, b, n, last, &n_open, err));
+        CF_TRY(grow(j, lab, n, last, &n_open, err));
     }
     return CF_OK;
 }
@@ -249,29 +249,29 @@ static cf_status copy_ids(job *j, const cf_reply *reply, size_t token, cf_error 
     return CF_OK;
 }
 
-static cf_status prepare(job *j, cf_lab *b, const cf_reply *reply, size_t token, cf_error *err)
+static cf_status prepare(job *j, cf_lab *lab, const cf_reply *reply, size_t token, cf_error *err)
 {
-    const cf_session *session = cf_backend_core_session(b->engine.backend);
-    j->tok = b->engine.tokenizer;
+    const cf_session *session = cf_backend_core_session(lab->engine.backend);
+    j->tok = lab->engine.tokenizer;
     j->n_vocab = cf_tokenizer_n_vocab(j->tok);
     j->mask = cf_calloc(j->n_vocab / 32 + 1, sizeof *j->mask);
     if (j->mask == NULL) {
         return cf_oom_for(err, "the tree");
     }
     CF_TRY(copy_ids(j, reply, token, err));
-    CF_TRY(cf_walk_init(&j->walk, b, reply, token + 1, err));
+    CF_TRY(cf_walk_init(&j->walk, lab, reply, token + 1, err));
     j->is_held = j->walk.token[token].is_held;
     return cf_session_fork(&j->session, session, err);
 }
 
-static cf_status check(cf_lab *b, const cf_reply *reply, size_t token, uint32_t width,
+static cf_status check(cf_lab *lab, const cf_reply *reply, size_t token, uint32_t width,
                        uint32_t depth, cf_error *err)
 {
     if (width < 1 || width > CF_TREE_WIDTH_MAX || depth < 1 || depth > CF_TREE_DEPTH_MAX) {
         return cf_fail(err, CF_EINVAL, "a tree has 1 to %d branches of 1 to %d tokens",
                        (int)CF_TREE_WIDTH_MAX, (int)CF_TREE_DEPTH_MAX);
     }
-    if (cf_backend_core_session(b->engine.backend) == NULL || b->engine.tokenizer == NULL) {
+    if (cf_backend_core_session(lab->engine.backend) == NULL || lab->engine.tokenizer == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "only a model file can be asked for other ways");
     }
     if (token >= reply->n_token || reply->prompt_ids == NULL || reply->n_prompt_ids == 0) {

@@ -25,17 +25,17 @@ static void copy_candidates(cf_walk_token *to, const cf_draw *d)
 }
 
 /* The given tokens as bytes; the last `start_content` of them are content. */
-static cf_status copy_start(cf_walk *w, const cf_lab *b, const cf_reply *r, cf_error *err)
+static cf_status copy_start(cf_walk *w, const cf_lab *lab, const cf_reply *r, cf_error *err)
 {
     size_t n = 0, off = 0;
     for (; n < r->n_start && n < r->n_token; n++) {
-        cf_tokenizer_piece(&w->start, b->engine.tokenizer, r->token[n].id, true);
+        cf_tokenizer_piece(&w->start, lab->engine.tokenizer, r->token[n].id, true);
     }
     CF_TRY(cf_buf_check(&w->start, err));
     size_t thinking = w->start.n > r->start_content ? w->start.n - r->start_content : 0;
     for (size_t i = 0; i < n && i < w->n; i++) {
         cf_buf piece = CF_BUF_INIT;
-        cf_tokenizer_piece(&piece, b->engine.tokenizer, r->token[i].id, true);
+        cf_tokenizer_piece(&piece, lab->engine.tokenizer, r->token[i].id, true);
         size_t end = off + piece.n;
         size_t from = off > thinking ? off : thinking;
         cf_buf_deinit(&piece);

@@ -52,26 +52,26 @@ cf_status cf_lab_retry_calls(cf_lab *lab, cf_uuid reply, cf_error *err)
 
 /* ---- what is remembered of a call --------------------------------------- */
 
-static cf_call_note *find_note(const cf_lab *b, cf_uuid reply, size_t n)
+static cf_call_note *find_note(const cf_lab *lab, cf_uuid reply, size_t n)
 {
-    for (size_t i = 0; i < b->n_notes; i++) {
-        if (b->notes[i].n == n && cf_uuid_eq(b->notes[i].reply, reply)) {
-            return &b->notes[i];
+    for (size_t i = 0; i < lab->n_notes; i++) {
+        if (lab->notes[i].n == n && cf_uuid_eq(lab->notes[i].reply, reply)) {
+            return &lab->notes[i];
         }
     }
     return NULL;
 }
 
-static cf_call_note *make_note(cf_lab *b, cf_uuid reply, size_t n)
+static cf_call_note *make_note(cf_lab *lab, cf_uuid reply, size_t n)
 {
-    cf_call_note *known = find_note(b, reply, n);
+    cf_call_note *known = find_note(lab, reply, n);
     if (known != NULL) {
         return known;
     }
-    if (!cf_grow(&b->notes, &b->cap_notes, b->n_notes + 1, sizeof *b->notes)) {
+    if (!cf_grow(&lab->notes, &lab->cap_notes, lab->n_notes + 1, sizeof *lab->notes)) {
         return NULL;
     }
-    cf_call_note *note = &b->notes[b->n_notes++];
+    cf_call_note *note = &lab->notes[lab->n_notes++];
     *note = (cf_call_note){.reply = reply, .n = n};
     return note;
 }
@@ -83,18 +83,18 @@ static void text_into(char *out, size_t size, cf_str text)
 }
 
 /* Reads what the store has of a reply's calls, once. */
-static void read_notes(cf_lab *b, cf_uuid reply)
+static void read_notes(cf_lab *lab, cf_uuid reply)
 {
     cf_arena arena;
     cf_store_turn stored;
     cf_arena_init(&arena, 0);
-    if (cf_store_get_turn(b->store, reply, &arena, &stored, NULL) == CF_OK) {
+    if (cf_store_get_turn(lab->store, reply, &arena, &stored, NULL) == CF_OK) {
         for (size_t i = 0; i < stored.n_calls; i++) {
             const cf_store_call *c = &stored.calls[i];
-            if (c->n < 0 || find_note(b, reply, (size_t)c->n) != NULL) {
+            if (c->n < 0 || find_note(lab, reply, (size_t)c->n) != NULL) {
                 continue;
             }
-            cf_call_note *note = make_note(b, reply, (size_t)c->n);
+            cf_call_note *note = make_note(lab, reply, (size_t)c->n);
             if (note == NULL) {
                 break;
             }
