@@ -21,9 +21,9 @@ typedef struct cf_task_event {
     cf_error err;
 } task_event;
 
-void cf_runner_init(cf_runner *r, cf_lab *lab)
+void cf_runner_init(cf_runner *r)
 {
-    *r = (cf_runner){.lab = lab, .wake_fd = -1};
+    *r = (cf_runner){.wake_fd = -1};
 }
 
 void cf_runner_deinit(cf_runner *r)
@@ -57,11 +57,11 @@ static void run(cf_worker *worker, void *ud)
     cf_runner *r = ud;
     task_event *end = r->end;
     r->end = NULL;
-    end->status = r->task.run(r->task.ud, r->lab, &end->err);
+    end->status = r->task.run(r->task.ud, r, &end->err);
     cf_worker_post(worker, end);
 }
 
-static cf_status begin(cf_runner *r, const cf_lab_task *task, cf_error *err)
+static cf_status begin(cf_runner *r, const cf_task *task, cf_error *err)
 {
     if (r->is_on) {
         return cf_fail(err, CF_EBUSY, "still %s", r->task.name);
@@ -84,7 +84,7 @@ static cf_status begin(cf_runner *r, const cf_lab_task *task, cf_error *err)
     return st;
 }
 
-cf_status cf_runner_start(cf_runner *r, const cf_lab_task *task, cf_error *err)
+cf_status cf_runner_start(cf_runner *r, const cf_task *task, cf_error *err)
 {
     cf_status st = begin(r, task, err);
     if (st != CF_OK && task->drop != NULL) {
@@ -111,7 +111,7 @@ cf_cancel *cf_runner_cancel_flag(cf_runner *r)
 
 static void end_task(cf_runner *r, const task_event *end, cf_error *err)
 {
-    const cf_lab_task task = r->task;
+    const cf_task task = r->task;
     while (cf_worker_is_busy(r->worker)) {
         cf_worker_wait(r->worker); /* it is about to return */
     }

@@ -18,12 +18,12 @@
 #include "core/base/buf.h"
 #include "core/base/worker.h"
 
-typedef struct cf_lab cf_lab;
+typedef struct cf_runner cf_runner;
 
-typedef struct cf_lab_task {
+typedef struct cf_task {
     const char *name; /* "comparing"; constant */
     /* On the task's thread. */
-    cf_status (*run)(void *ud, cf_lab *lab, cf_error *err);
+    cf_status (*run)(void *ud, cf_runner *runner, cf_error *err);
     /* On the interface thread: what run() handed over, in order (NULL: it
      * hands nothing over); then the end, once. */
     void (*take)(void *ud, void *item);
@@ -36,20 +36,19 @@ typedef struct cf_lab_task {
     void (*free_item)(void *item);
     void *ud;
     bool gives_way; /* stopped when a reply or another task is to begin */
-} cf_lab_task;
+} cf_task;
 
 /* A thread with its task. */
-typedef struct cf_runner {
-    cf_lab *lab;       /* handed to run() */
+struct cf_runner {
     cf_worker *worker; /* NULL until it is needed */
     int wake_fd;       /* -1: none */
     bool is_on;        /* from start until end() begins */
     uint64_t n_started;
-    cf_lab_task task;
+    cf_task task;
     struct cf_task_event *end; /* made before the start, posted at the end */
-} cf_runner;
+};
 
-void cf_runner_init(cf_runner *r, cf_lab *lab);
+void cf_runner_init(cf_runner *r);
 /* Stops what runs, its end() included, and ends the thread. */
 void cf_runner_deinit(cf_runner *r);
 
@@ -59,7 +58,7 @@ CF_MUST_USE cf_status cf_runner_need_thread(cf_runner *r, cf_error *err);
 void cf_runner_wake_with(cf_runner *r, int fd);
 
 /* CF_EBUSY "still comparing" while a task runs; CF_ENOMEM, CF_EIO. */
-CF_MUST_USE cf_status cf_runner_start(cf_runner *r, const cf_lab_task *task, cf_error *err);
+CF_MUST_USE cf_status cf_runner_start(cf_runner *r, const cf_task *task, cf_error *err);
 
 /* From run(): hands an item over, waiting while the queue is full. */
 void cf_runner_tell(cf_runner *r, void *item);

@@ -133,11 +133,11 @@ static void free_export(export *e)
 }
 
 /* One item is one conversation done. */
-static void tell_one(cf_lab *lab)
+static void tell_one(cf_runner *runner)
 {
     char *item = cf_alloc(1);
     if (item != NULL) {
-        cf_lab_tell(lab, item);
+        cf_runner_tell(runner, item);
     }
 }
 
@@ -150,12 +150,12 @@ static cf_status write_one(cf_exporter *ex, cf_uuid id, cf_os_out *out, cf_error
     return st;
 }
 
-static cf_status run_export(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_export(void *ud, cf_runner *runner, cf_error *err)
 {
     export *e = ud;
     cf_exporter *ex;
     cf_os_out out;
-    cf_cancel *cancel = cf_lab_cancel_flag(lab);
+    cf_cancel *cancel = cf_runner_cancel_flag(runner);
     CF_TRY(cf_app_may(e->app, err));
     CF_TRY(cf_store_flush(e->app->store, FLUSH_MS, err));
     CF_TRY(cf_export_begin(&ex, e->app->store, &e->options, err));
@@ -164,7 +164,7 @@ static cf_status run_export(void *ud, cf_lab *lab, cf_error *err)
         for (size_t i = 0; st == CF_OK && i < e->n; i++) {
             st = atomic_load(cancel) ? cf_fail(err, CF_ECANCELLED, "stopped")
                                      : write_one(ex, e->id[i], &out, err);
-            tell_one(lab);
+            tell_one(runner);
         }
         e->n_bytes = out.n;
         st = cf_os_out_close(&out, st, 0600, err);
@@ -261,13 +261,13 @@ static void export_to(cf_app *app, const char *arg, bool overwrites)
         free_export(e);
         return;
     }
-    const cf_lab_task task = {.name = "exporting",
-                              .run = run_export,
-                              .take = take_export,
-                              .progress = export_progress,
-                              .end = end_export,
-                              .free_item = cf_free,
-                              .ud = e};
+    const cf_task task = {.name = "exporting",
+                          .run = run_export,
+                          .take = take_export,
+                          .progress = export_progress,
+                          .end = end_export,
+                          .free_item = cf_free,
+                          .ud = e};
     CF_THEN(st, cf_lab_start_task(app->lab, &task, &err));
     if (st != CF_OK) {
         free_export(e);
@@ -329,7 +329,7 @@ static void tell_progress(void *ud, const cf_import_report *so_far)
     }
 }
 
-static cf_status run_import(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_import(void *ud, cf_runner *runner, cf_error *err)
 {
     import *m = ud;
     const cf_import_options opts = {.format = m->format,
@@ -338,7 +338,7 @@ static cf_status run_import(void *ud, cf_lab *lab, cf_error *err)
                                     .note = note,
                                     .progress = tell_progress,
                                     .ud = m,
-                                    .cancel = cf_lab_cancel_flag(lab)};
+                                    .cancel = cf_runner_cancel_flag(runner)};
     return cf_import_file(m->app->store, cf_buf_cstr(&m->path), &opts, &m->report, err);
 }
 
@@ -405,13 +405,13 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
     if (st == CF_OK && !m->guesses && !cf_format_reads(m->format)) {
         st = cf_fail(err, CF_EINVAL, "%s is written, not read", cf_format_name(m->format));
     }
-    const cf_lab_task task = {.name = "importing",
-                              .run = run_import,
-                              .take = take_import,
-                              .progress = import_progress,
-                              .end = end_import,
-                              .free_item = cf_free,
-                              .ud = m};
+    const cf_task task = {.name = "importing",
+                          .run = run_import,
+                          .take = take_import,
+                          .progress = import_progress,
+                          .end = end_import,
+                          .free_item = cf_free,
+                          .ud = m};
     CF_THEN(st, cf_lab_start_task(app->lab, &task, err));
     if (st != CF_OK) {
         free_import(m);

@@ -233,10 +233,10 @@ static void describe_status(char out[64], int status)
     }
 }
 
-static cf_status run_in_background(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_in_background(void *ud, cf_runner *runner, cf_error *err)
 {
     running *r = ud;
-    return cf_child_output(cf_buf_cstr(&r->command), OUTPUT_MAX, cf_lab_cancel_flag(lab),
+    return cf_child_output(cf_buf_cstr(&r->command), OUTPUT_MAX, cf_runner_cancel_flag(runner),
                            &r->output, &r->is_cut, &r->status, err);
 }
 
@@ -269,7 +269,7 @@ static void end_background(void *ud, cf_status status, const cf_error *err)
 
 static cf_status start_background(running *r, cf_error *err)
 {
-    const cf_lab_task task = {
+    const cf_task task = {
         .name = "running a command", .run = run_in_background, .end = end_background, .ud = r};
     return cf_lab_start_task(r->app->lab, &task, err);
 }

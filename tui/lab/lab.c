@@ -28,8 +28,8 @@ cf_status cf_lab_new(cf_lab **out, const cf_lab_engine *engine, cf_store *store,
     cf_arena_init(&lab->prompt_arena, 0);
     cf_arena_init(&lab->loss_arena, 0);
     lab->vars = json_object();
-    cf_runner_init(&lab->work, lab);
-    cf_runner_init(&lab->reader, lab);
+    cf_runner_init(&lab->work);
+    cf_runner_init(&lab->reader);
     cf_lab__linter_init(lab);
     cf_status st = lab->vars != NULL ? cf_tool_desk_init(&lab->desk, err) : cf_oom(err);
     CF_THEN(st, cf_runner_need_thread(&lab->work, err));

@@ -57,10 +57,10 @@ static void on_score(void *ud, const cf_reply_score *score, size_t i, size_t n)
     }
 }
 
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job_state *j = ud;
-    (void)lab;
+    (void)runner;
     return cf_scorer_run(&j->scorer, j->conv, j->vars, on_score, j, err);
 }
 
@@ -118,14 +118,14 @@ cf_status cf_likely_start(cf_likely *l, cf_diff_model *m, cf_error *err)
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "scoring the replies",
-                              .run = run,
-                              .take = take,
-                              .progress = progress,
-                              .end = on_end,
-                              .drop = free_job,
-                              .free_item = cf_free,
-                              .ud = j};
+    const cf_task task = {.name = "scoring the replies",
+                          .run = run,
+                          .take = take,
+                          .progress = progress,
+                          .end = on_end,
+                          .drop = free_job,
+                          .free_item = cf_free,
+                          .ud = j};
     j->to = l;
     CF_TRY(cf_lab_start_task(m->lab, &task, err)); /* drops j where it fails */
     l->job = j;

@@ -252,10 +252,10 @@ static cf_status run_side(job_state *j, int i, cf_error *err)
     return close_side(j, &job, end, err);
 }
 
-static cf_status run_both(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_both(void *ud, cf_runner *runner, cf_error *err)
 {
     job_state *j = ud;
-    (void)lab;
+    (void)runner;
     if (j->backend[1] != NULL) {
         return run_together(j, err);
     }
@@ -410,14 +410,14 @@ cf_status cf_diff_run_start(cf_diff_run *run, cf_diff_model *m, uint32_t max_tok
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "asking both templates",
-                              .run = run_both,
-                              .take = take,
-                              .progress = progress,
-                              .end = on_end,
-                              .drop = free_job,
-                              .free_item = free_item,
-                              .ud = j};
+    const cf_task task = {.name = "asking both templates",
+                          .run = run_both,
+                          .take = take,
+                          .progress = progress,
+                          .end = on_end,
+                          .drop = free_job,
+                          .free_item = free_item,
+                          .ud = j};
     uint64_t seed = j->options.chat.sampling.seed;
     uint32_t limit = j->options.chat.max_tokens;
     j->run = run;

@@ -264,10 +264,10 @@ typedef struct item {
     cf_survey_row row;
 } item;
 
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job_state *j = ud;
-    cf_cancel *cancel = cf_lab_cancel_flag(lab);
+    cf_cancel *cancel = cf_runner_cancel_flag(runner);
     if (j->n == 0) {
         CF_TRY(list_all(j, err));
     }
@@ -292,7 +292,7 @@ static cf_status run(void *ud, cf_lab *lab, cf_error *err)
             snprintf(it->row.why, sizeof it->row.why, "%.119s", why.text);
         }
         it->n_all = j->n;
-        cf_lab_tell(lab, it);
+        cf_runner_tell(runner, it);
     }
     return CF_OK;
 }
@@ -405,14 +405,14 @@ cf_status cf_survey_start(cf_survey *s, cf_diff_model *m, const cf_survey_option
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "comparing saved conversations",
-                              .run = run,
-                              .take = take,
-                              .progress = progress,
-                              .end = on_end,
-                              .drop = free_job,
-                              .free_item = cf_free,
-                              .ud = j};
+    const cf_task task = {.name = "comparing saved conversations",
+                          .run = run,
+                          .take = take,
+                          .progress = progress,
+                          .end = on_end,
+                          .drop = free_job,
+                          .free_item = cf_free,
+                          .ud = j};
     j->to = s;
     st = cf_lab_start_task(m->lab, &task, err); /* drops j where it fails */
     cf_survey_row *row = s->row;

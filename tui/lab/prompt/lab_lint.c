@@ -14,7 +14,7 @@
 void cf_lab__linter_init(cf_lab *lab)
 {
     cf_lab_linter *d = &lab->linter;
-    cf_runner_init(&d->runner, lab);
+    cf_runner_init(&d->runner);
     for (size_t i = 0; i < CF_LAB_LINTED; i++) {
         cf_arena_init(&d->slot[i].arena, 0);
     }
@@ -65,12 +65,12 @@ static cf_status find_variables(cf_lab_linted *s, cf_error *err)
     return st;
 }
 
-static cf_status lint(void *ud, cf_lab *lab, cf_error *err)
+static cf_status lint(void *ud, cf_runner *runner, cf_error *err)
 {
     cf_lab_linter *d = ud;
     cf_lab_linted *s = d->job;
     cf_lint_options options = d->options;
-    (void)lab;
+    (void)runner;
     (void)err; /* the result says it */
     options.cancel = cf_runner_cancel_flag(&d->runner);
     s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options, &s->arena, &s->lint.report,
@@ -128,7 +128,7 @@ static void set_options(cf_lab *lab)
 static void begin(cf_lab *lab, cf_lab_linted *s, cf_str source)
 {
     cf_lab_linter *d = &lab->linter;
-    const cf_lab_task task = {.name = "linting", .run = lint, .end = linted, .ud = d};
+    const cf_task task = {.name = "linting", .run = lint, .end = linted, .ud = d};
     cf_buf_restart(&s->source);
     cf_arena_reset(&s->arena);
     s->lint = (cf_lab_lint){0};

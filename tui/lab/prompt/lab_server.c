@@ -117,13 +117,13 @@ static void compare_ours(job_state *j, const cf_send *send)
     cf_diff_pair_close(&pair);
 }
 
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job_state *j = ud;
     cf_send send = j->at;
     send.message = j->message;
     send.options = &j->options;
-    send.cancel = cf_lab_cancel_flag(lab);
+    send.cancel = cf_runner_cancel_flag(runner);
     CF_TRY(cf_backend_ask(j->backend, send.cancel, err));
     bool shows_tokens = cf_backend_get_info(j->backend).asks_tokens;
     CF_TRY(cf_conversation_preview(j->conv, j->backend, &send, &j->arena, &j->prompt,
@@ -230,11 +230,11 @@ cf_status cf_lab_ask_prompt(cf_lab *lab, cf_error *err)
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "asking the server for its prompt",
-                              .run = run,
-                              .end = on_end,
-                              .drop = free_job,
-                              .ud = j,
-                              .gives_way = true};
+    const cf_task task = {.name = "asking the server for its prompt",
+                          .run = run,
+                          .end = on_end,
+                          .drop = free_job,
+                          .ud = j,
+                          .gives_way = true};
     return cf_lab_start_task(lab, &task, err); /* drops j where it fails */
 }

@@ -24,7 +24,7 @@ cf_status cf_lab_need_idle(cf_lab *lab, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_lab_start_task(cf_lab *lab, const cf_lab_task *task, cf_error *err)
+cf_status cf_lab_start_task(cf_lab *lab, const cf_task *task, cf_error *err)
 {
     cf_status st = cf_lab_need_idle(lab, err);
     if (st != CF_OK) {
@@ -70,7 +70,7 @@ void cf_lab_end_task(cf_lab *lab, const void *ud)
     }
 }
 
-cf_status cf_lab_start_reading(cf_lab *lab, const cf_lab_task *task, cf_error *err)
+cf_status cf_lab_start_reading(cf_lab *lab, const cf_task *task, cf_error *err)
 {
     return cf_runner_start(&lab->reader, task, err);
 }

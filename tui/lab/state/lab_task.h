@@ -12,12 +12,14 @@
 
 #include "core/base/task.h"
 
+typedef struct cf_lab cf_lab;
+
 /* CF_EBUSY, saying what, while a reply is written or a task runs that does not
  * give way.  To be asked before the engine's state is copied for a task. */
 CF_MUST_USE cf_status cf_lab_need_idle(cf_lab *lab, cf_error *err);
 
 /* CF_EBUSY as above. */
-CF_MUST_USE cf_status cf_lab_start_task(cf_lab *lab, const cf_lab_task *task, cf_error *err);
+CF_MUST_USE cf_status cf_lab_start_task(cf_lab *lab, const cf_task *task, cf_error *err);
 
 /* From run(): hands an item over, waiting while the queue is full. */
 void cf_lab_tell(cf_lab *lab, void *item);
@@ -38,7 +40,7 @@ void cf_lab_end_task(cf_lab *lab, const void *ud);
 
 /* The same on a thread of its own, for queries of the store that take longer
  * than a frame may.  CF_EBUSY while one runs. */
-CF_MUST_USE cf_status cf_lab_start_reading(cf_lab *lab, const cf_lab_task *task, cf_error *err);
+CF_MUST_USE cf_status cf_lab_start_reading(cf_lab *lab, const cf_task *task, cf_error *err);
 /* Waits for the end() of the reading with this `ud` (NULL: any), if it runs. */
 void cf_lab_end_reading(cf_lab *lab, const void *ud);
 

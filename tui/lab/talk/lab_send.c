@@ -77,9 +77,11 @@ cf_status cf_lab__ready_rule(cf_lab *lab, cf_lab_job *job, cf_error *err)
     return CF_OK;
 }
 
-static cf_status run_send(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_send(void *ud, cf_runner *runner, cf_error *err)
 {
     cf_lab_job *job = ud;
+    cf_lab *lab = job->lab;
+    (void)runner;
     cf_status st = cf_lab__ready_rule(lab, job, err);
     cf_lab__begin_stored(lab, job, &job->send, &job->keep);
     CF_THEN(st, cf_conversation_send(lab->conv, lab->engine.backend, &job->send, &job->sent, err));
@@ -304,12 +306,12 @@ static cf_status start(cf_lab *lab, cf_uuid parent, cf_error *err)
     CF_THEN(st, cf_lab__use_rule(lab, job, err));
     if (st == CF_OK) {
         bool is_many = job->sides != NULL;
-        const cf_lab_task task = {.name = is_many ? "writing replies" : "writing a reply",
-                                  .run = is_many ? cf_lab__run_sides : run_send,
-                                  .take = is_many ? cf_lab__take_side : take_event,
-                                  .end = end_send,
-                                  .free_item = is_many ? cf_lab__free_side_item : cf_free,
-                                  .ud = job};
+        const cf_task task = {.name = is_many ? "writing replies" : "writing a reply",
+                              .run = is_many ? cf_lab__run_sides : run_send,
+                              .take = is_many ? cf_lab__take_side : take_event,
+                              .end = end_send,
+                              .free_item = is_many ? cf_lab__free_side_item : cf_free,
+                              .ud = job};
         cf_backend_core_set_draft(lab->engine.backend, lab->settings.draft);
         begin_live(lab, &lab->live, parent);
         for (size_t i = 1; is_many && i < job->sides->n; i++) {

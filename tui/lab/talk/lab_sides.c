@@ -88,9 +88,11 @@ static void send_all(struct cf_lab_sides *s)
     }
 }
 
-cf_status cf_lab__run_sides(void *ud, cf_lab *lab, cf_error *err)
+cf_status cf_lab__run_sides(void *ud, cf_runner *runner, cf_error *err)
 {
     cf_lab_job *job = ud;
+    cf_lab *lab = job->lab;
+    (void)runner;
     struct cf_lab_sides *s = job->sides;
     cf_status st = cf_lab__ready_rule(lab, job, err);
     for (size_t i = 0; st == CF_OK && i < s->n; i++) {

@@ -39,7 +39,7 @@ void cf_lab__sides_free(struct cf_lab_sides *sides);
 
 /* The task's functions, with the job as `ud`: on the send's thread, and on the
  * interface thread. */
-CF_MUST_USE cf_status cf_lab__run_sides(void *ud, cf_lab *lab, cf_error *err);
+CF_MUST_USE cf_status cf_lab__run_sides(void *ud, cf_runner *runner, cf_error *err);
 void cf_lab__take_side(void *ud, void *item);
 void cf_lab__free_side_item(void *item);
 

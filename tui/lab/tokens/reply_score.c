@@ -24,10 +24,10 @@ static void free_job(void *ud)
 }
 
 /* On the worker's thread. */
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job *j = ud;
-    return cf_reading_run(&j->reading, cf_lab_cancel_flag(lab), err);
+    return cf_reading_run(&j->reading, cf_runner_cancel_flag(runner), err);
 }
 
 static void end(void *ud, cf_status status, const cf_error *err)
@@ -99,11 +99,11 @@ cf_status cf_lab_score_reply(cf_lab *lab, cf_uuid id, cf_reply_scored_fn fn, voi
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "scoring the reply",
-                              .run = run,
-                              .end = end,
-                              .drop = free_job,
-                              .ud = j,
-                              .gives_way = true};
+    const cf_task task = {.name = "scoring the reply",
+                          .run = run,
+                          .end = end,
+                          .drop = free_job,
+                          .ud = j,
+                          .gives_way = true};
     return cf_lab_start_task(lab, &task, err); /* drops j where it fails */
 }

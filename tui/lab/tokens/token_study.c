@@ -135,15 +135,15 @@ static cf_status look(job *j, size_t i, const cf_tokenizer *tok, cf_error *err)
     return st;
 }
 
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job *j = ud;
-    CF_TRY(cf_walk_begin(&j->walk, lab, err));
+    CF_TRY(cf_walk_begin(&j->walk, err));
     for (size_t i = 0; i < j->walk.n; i++) {
-        if (atomic_load_explicit(cf_lab_cancel_flag(lab), memory_order_relaxed)) {
+        if (atomic_load_explicit(cf_runner_cancel_flag(runner), memory_order_relaxed)) {
             return cf_fail(err, CF_ECANCELLED, "stopped");
         }
-        CF_TRY(look(j, i, lab->engine.tokenizer, err));
+        CF_TRY(look(j, i, j->walk.lab->engine.tokenizer, err));
         CF_TRY(cf_walk_step(&j->walk, i, err));
     }
     return CF_OK;
@@ -162,7 +162,7 @@ static void end(void *ud, cf_status status, const cf_error *err)
     j->done(j->ud, study, err);
 }
 
-static cf_status new_study(job *j, const cf_lab *lab, const cf_reply *reply, cf_error *err)
+static cf_status new_study(job *j, cf_lab *lab, const cf_reply *reply, cf_error *err)
 {
     j->study = cf_calloc(1, sizeof *j->study);
     if (j->study != NULL) {
@@ -197,11 +197,11 @@ cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply, cf_token_study_fn don
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "reading the constraint",
-                              .run = run,
-                              .end = end,
-                              .drop = free_job,
-                              .ud = j,
-                              .gives_way = true};
+    const cf_task task = {.name = "reading the constraint",
+                          .run = run,
+                          .end = end,
+                          .drop = free_job,
+                          .ud = j,
+                          .gives_way = true};
     return cf_lab_start_task(lab, &task, err);
 }

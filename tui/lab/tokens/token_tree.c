@@ -60,23 +60,18 @@ static void free_job(void *ud)
 
 /* ---- on the worker's thread --------------------------------------------- */
 
-typedef struct progress {
-    cf_lab *lab;
-} progress;
-
-static void tell(cf_lab *lab, const item *what)
+static void tell(cf_runner *runner, const item *what)
 {
     item *copy = cf_alloc(sizeof *copy);
     if (copy != NULL) { /* else: a node that is not shown */
         *copy = *what;
-        cf_lab_tell(lab, copy);
+        cf_runner_tell(runner, copy);
     }
 }
 
 static void on_prefill(void *ud, size_t done, size_t total)
 {
-    const progress *p = ud;
-    tell(p->lab, &(item){.n_done = done, .n_total = total});
+    tell(ud, &(item){.n_done = done, .n_total = total});
 }
 
 static bool is_allowed(const job *j, bool is_masked, size_t id)
@@ -118,10 +113,10 @@ static size_t best_of(const job *j, const float *logits, bool is_masked, cf_tree
 }
 
 /* Adds a node to a branch; false when the branch ends with it. */
-static cf_status add_node(job *j, cf_lab *lab, uint32_t at, cf_tree_node node, cf_error *err)
+static cf_status add_node(job *j, cf_runner *runner, uint32_t at, cf_tree_node node, cf_error *err)
 {
     branch *br = &j->branch[at];
-    tell(lab, &(item){.is_node = true, .branch = at, .node = node});
+    tell(runner, &(item){.is_node = true, .branch = at, .node = node});
     br->has_ended = cf_tokenizer_is_end(j->tok, node.id);
     if (br->c == NULL || br->has_ended) {
         return CF_OK;
@@ -132,19 +127,19 @@ static cf_status add_node(job *j, cf_lab *lab, uint32_t at, cf_tree_node node, c
 }
 
 /* Brings the timeline and the constraint to where the tree begins. */
-static cf_status go_there(job *j, cf_lab *lab, cf_error *err)
+static cf_status go_there(job *j, cf_runner *runner, cf_error *err)
 {
-    progress p = {lab};
-    const cf_run run = {.cancel = cf_lab_cancel_flag(lab), .progress = on_prefill, .ud = &p};
+    const cf_run run = {
+        .cancel = cf_runner_cancel_flag(runner), .progress = on_prefill, .ud = runner};
     cf_sync_result unused;
-    CF_TRY(cf_walk_begin(&j->walk, lab, err));
+    CF_TRY(cf_walk_begin(&j->walk, err));
     for (size_t i = 0; i + 1 < j->walk.n; i++) {
         CF_TRY(cf_walk_step(&j->walk, i, err));
     }
     return cf_session_sync(j->session, j->ids, j->n_ids, &run, &unused, err);
 }
 
-static cf_status plant(job *j, cf_lab *lab, uint32_t *n, cf_tree_node *first, cf_error *err)
+static cf_status plant(job *j, cf_runner *runner, uint32_t *n, cf_tree_node *first, cf_error *err)
 {
     bool is_masked = j->is_held && j->walk.c != NULL;
     if (is_masked) {
@@ -157,13 +152,13 @@ static cf_status plant(job *j, cf_lab *lab, uint32_t *n, cf_tree_node *first, cf
         if (is_masked) {
             CF_TRY(cf_constraint_copy(&br->c, j->walk.c, err));
         }
-        CF_TRY(add_node(j, lab, i, first[i], err));
+        CF_TRY(add_node(j, runner, i, first[i], err));
     }
     return CF_OK;
 }
 
 /* One more token for every branch that goes on; *n_open of them. */
-static cf_status grow(job *j, cf_lab *lab, uint32_t n, cf_tree_node *last, size_t *n_open,
+static cf_status grow(job *j, cf_runner *runner, uint32_t n, cf_tree_node *last, size_t *n_open,
                       cf_error *err)
 {
     cf_session *sessions[CF_TREE_WIDTH_MAX];
@@ -180,7 +175,7 @@ static cf_status grow(job *j, cf_lab *lab, uint32_t n, cf_tree_node *last, size_
     if (*n_open == 0) {
         return CF_OK;
     }
-    const cf_run run = {.cancel = cf_lab_cancel_flag(lab)};
+    const cf_run run = {.cancel = cf_runner_cancel_flag(runner)};
     CF_TRY(cf_session_step_many(sessions, ids, *n_open, &run, err));
     for (size_t k = 0; k < *n_open; k++) {
         branch *br = &j->branch[of[k]];
@@ -191,21 +186,21 @@ static cf_status grow(job *j, cf_lab *lab, uint32_t n, cf_tree_node *last, size_
             br->has_ended = true;
             continue;
         }
-        CF_TRY(add_node(j, lab, of[k], last[of[k]], err));
+        CF_TRY(add_node(j, runner, of[k], last[of[k]], err));
     }
     return CF_OK;
 }
 
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job *j = ud;
     cf_tree_node last[CF_TREE_WIDTH_MAX] = {{0}};
     uint32_t n;
-    CF_TRY(go_there(j, lab, err));
-    CF_TRY(plant(j, lab, &n, last, err));
+    CF_TRY(go_there(j, runner, err));
+    CF_TRY(plant(j, runner, &n, last, err));
     size_t n_open = n;
     for (uint32_t level = 1; level < j->depth && n_open > 0; level++) {
-        CF_TRY(grow(j, lab, n, last, &n_open, err));
+        CF_TRY(grow(j, runner, n, last, &n_open, err));
     }
     return CF_OK;
 }
@@ -298,14 +293,14 @@ cf_status cf_lab_grow_tree(cf_lab *lab, cf_token_tree *tree, const cf_reply *rep
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "expanding",
-                              .run = run,
-                              .take = take,
-                              .end = end,
-                              .drop = free_job,
-                              .free_item = cf_free,
-                              .ud = j,
-                              .gives_way = true};
+    const cf_task task = {.name = "expanding",
+                          .run = run,
+                          .take = take,
+                          .end = end,
+                          .drop = free_job,
+                          .free_item = cf_free,
+                          .ud = j,
+                          .gives_way = true};
     CF_TRY(cf_lab_start_task(lab, &task, err)); /* drops j where it fails */
     *tree = (cf_token_tree){
         .turn = reply->turn, .token = token, .width = width, .depth = depth, .is_running = true};

@@ -49,10 +49,9 @@ static cf_status copy_start(cf_walk *w, const cf_lab *lab, const cf_reply *r, cf
     return CF_OK;
 }
 
-cf_status cf_walk_init(cf_walk *w, const cf_lab *lab, const cf_reply *reply, size_t n,
-                       cf_error *err)
+cf_status cf_walk_init(cf_walk *w, cf_lab *lab, const cf_reply *reply, size_t n, cf_error *err)
 {
-    *w = (cf_walk){.turn = reply->turn, .n = n};
+    *w = (cf_walk){.lab = lab, .turn = reply->turn, .n = n};
     w->token = cf_calloc(n + 1, sizeof *w->token);
     if (w->token == NULL) {
         return cf_oom_for(err, "the tokens");
@@ -80,14 +79,14 @@ void cf_walk_deinit(cf_walk *w)
     *w = (cf_walk){.n = 0};
 }
 
-cf_status cf_walk_begin(cf_walk *w, cf_lab *lab, cf_error *err)
+cf_status cf_walk_begin(cf_walk *w, cf_error *err)
 {
     if (w->rule == NULL) {
         return CF_OK;
     }
-    CF_TRY(cf_lab__need_vocab(lab, err));
+    CF_TRY(cf_lab__need_vocab(w->lab, err));
     CF_TRY(cf_lab__rule_compile(w->rule, err));
-    return cf_constraint_new(&w->c, w->rule->grammar, lab->vocab, err);
+    return cf_constraint_new(&w->c, w->rule->grammar, w->lab->vocab, err);
 }
 
 cf_status cf_walk_step(cf_walk *w, size_t i, cf_error *err)

@@ -21,6 +21,7 @@ typedef struct cf_walk_token {
 } cf_walk_token;
 
 typedef struct cf_walk {
+    cf_lab *lab;
     cf_uuid turn;
     cf_lab_rule *rule;    /* held; NULL: no constraint */
     cf_walk_token *token; /* [n] */
@@ -30,12 +31,12 @@ typedef struct cf_walk {
 } cf_walk;
 
 /* Copies the first n tokens of a reply. */
-CF_MUST_USE cf_status cf_walk_init(cf_walk *w, const cf_lab *lab, const cf_reply *reply, size_t n,
+CF_MUST_USE cf_status cf_walk_init(cf_walk *w, cf_lab *lab, const cf_reply *reply, size_t n,
                                    cf_error *err);
 void cf_walk_deinit(cf_walk *w);
 
 /* Compiles what has to be; the walk is then before the first token. */
-CF_MUST_USE cf_status cf_walk_begin(cf_walk *w, cf_lab *lab, cf_error *err);
+CF_MUST_USE cf_status cf_walk_begin(cf_walk *w, cf_error *err);
 
 /* Takes token i; CF_EINVAL when the constraint refuses it. */
 CF_MUST_USE cf_status cf_walk_step(cf_walk *w, size_t i, cf_error *err);

@@ -616,11 +616,11 @@ typedef struct counting {
     cf_tool_cost cost;
 } counting;
 
-static cf_status count_tokens(void *ud, cf_lab *lab, cf_error *err)
+static cf_status count_tokens(void *ud, cf_runner *runner, cf_error *err)
 {
     counting *c = ud;
-    return cf_tool_cost_measure(&c->cost, c->backend, NULL, c->declared, cf_lab_cancel_flag(lab),
-                                err);
+    return cf_tool_cost_measure(&c->cost, c->backend, NULL, c->declared,
+                                cf_runner_cancel_flag(runner), err);
 }
 
 static void end_counting(void *ud, cf_status status, const cf_error *why)
@@ -673,12 +673,12 @@ static void start_counting(cf_server_bench *b)
         drop_counting(c);
         return;
     }
-    const cf_lab_task task = {.name = "counting the tokens of tools",
-                              .run = count_tokens,
-                              .end = end_counting,
-                              .drop = drop_counting,
-                              .ud = c,
-                              .gives_way = true};
+    const cf_task task = {.name = "counting the tokens of tools",
+                          .run = count_tokens,
+                          .end = end_counting,
+                          .drop = drop_counting,
+                          .ud = c,
+                          .gives_way = true};
     if (cf_lab_start_task(b->lab, &task, &err) == CF_OK) { /* else drops c */
         b->counting = c;
     } else {

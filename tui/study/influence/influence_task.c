@@ -87,11 +87,11 @@ static void on_progress(void *ud, size_t n_done, size_t n_all)
     j->n_all = n_all;
 }
 
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     job *j = ud;
     cf_influence_study *s = j->study;
-    (void)lab;
+    (void)runner;
     CF_TRY(cf_influence_make(&s->result, &s->c, &j->engine, &j->scorer, &s->options, on_progress, j,
                              err));
     return make_shades(s, err);
@@ -192,11 +192,11 @@ cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid
         free_job(j);
         return st;
     }
-    const cf_lab_task task = {.name = "asking what made the reply so",
-                              .run = run,
-                              .progress = progress,
-                              .end = on_end,
-                              .drop = free_job,
-                              .ud = j};
+    const cf_task task = {.name = "asking what made the reply so",
+                          .run = run,
+                          .progress = progress,
+                          .end = on_end,
+                          .drop = free_job,
+                          .ud = j};
     return cf_lab_start_task(lab, &task, err); /* drops j where it fails */
 }

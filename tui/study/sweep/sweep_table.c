@@ -2,8 +2,8 @@
  * sweep_table.c - runs a sweep on the worker, sorts its rows, and saves cells
  * as conversations.
  */
-#include "tui/study/import/plan_load.h"
 #include "tui/study/sweep/sweep_table.h"
+#include "tui/study/import/plan_load.h"
 
 #include <stdlib.h>
 
@@ -36,13 +36,13 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
     tell(t, (item){cell + 1, c->is_reused, c->record == NULL});
 }
 
-static cf_status run(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     cf_sweep_table *t = ud;
     const cf_sweep_saved saved = {.store = t->store, .ticked = t->ticked, .n_ticked = t->n_ticked};
     const cf_sweep_options o = {.open = {.model = t->model},
                                 .store = t->store,
-                                .cancel = cf_lab_cancel_flag(lab),
+                                .cancel = cf_runner_cancel_flag(runner),
                                 .fn = on_cell,
                                 .ud = t};
     CF_TRY(cf_plan_load(&t->plan, t->path, &saved, err));
@@ -208,13 +208,13 @@ cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store, 
     t->store = store;
     snprintf(t->path, sizeof t->path, "%s", path);
     name_model(t);
-    const cf_lab_task task = {.name = "sweeping",
-                              .run = run,
-                              .take = take,
-                              .end = on_end,
-                              .progress = progress,
-                              .free_item = cf_free,
-                              .ud = t};
+    const cf_task task = {.name = "sweeping",
+                          .run = run,
+                          .take = take,
+                          .end = on_end,
+                          .progress = progress,
+                          .free_item = cf_free,
+                          .ud = t};
     CF_TRY(cf_lab_start_task(lab, &task, err));
     t->is_on = true;
     return CF_OK;

@@ -51,17 +51,17 @@ static void free_reading(reading *r)
 }
 
 /* On the reader's thread. */
-static cf_status run_rows(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_rows(void *ud, cf_runner *runner, cf_error *err)
 {
     reading *r = ((library *)ud)->next;
-    (void)lab;
+    (void)runner;
     return cf_store_list(r->store, &r->query, &r->arena, &r->rows, &r->n_rows, err);
 }
 
-static cf_status run_count(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_count(void *ud, cf_runner *runner, cf_error *err)
 {
     reading *r = ((library *)ud)->next;
-    (void)lab;
+    (void)runner;
     return cf_store_facets(r->store, r->query.place, &r->arena, &r->v, &r->n, &r->total, err);
 }
 
@@ -106,10 +106,10 @@ static void start_reading(library *s, cf_lab *lab, cf_store *store)
     r->query.is_quick = false;
     s->next = r;
     s->reads_rows = is_rows;
-    const cf_lab_task task = {.name = is_rows ? "listing" : "counting",
-                              .run = is_rows ? run_rows : run_count,
-                              .end = end_reading,
-                              .ud = s};
+    const cf_task task = {.name = is_rows ? "listing" : "counting",
+                          .run = is_rows ? run_rows : run_count,
+                          .end = end_reading,
+                          .ud = s};
     cf_error err;
     cf_status st = cf_lab_start_reading(lab, &task, &err);
     if (st != CF_OK) {

@@ -313,23 +313,24 @@ void cf_tools__clear_run(cf_tools_run *run)
 }
 
 /* On the worker's thread.  What goes wrong is a result like another. */
-static cf_status run_command(void *ud, cf_lab *lab, cf_error *err)
+static cf_status run_command(void *ud, cf_runner *runner, cf_error *err)
 {
     cf_tools_run *t = ud;
     json_t *result = NULL;
     const cf_tool_exec exec = {.command = t->command,
                                .timeout_ms = t->timeout_ms,
-                               .cancel = cf_lab_cancel_flag(lab),
+                               .cancel = cf_runner_cancel_flag(runner),
                                .exit_code = &t->exit_code};
     const cf_pending_call call = {.name = cf_str_from(t->name),
                                   .id = cf_str_from(t->id),
                                   .arguments = t->arguments,
                                   .round = 1};
     (void)err;
-    t->status = t->is_server ? cf_server_bench_call(t->servers, t->server, cf_str_from(t->tool),
-                                                    t->arguments, t->timeout_ms,
-                                                    cf_lab_cancel_flag(lab), &t->text, &t->err)
-                             : cf_tool_exec_run(&exec, &call, &result, &t->err);
+    t->status =
+        t->is_server
+            ? cf_server_bench_call(t->servers, t->server, cf_str_from(t->tool), t->arguments,
+                                   t->timeout_ms, cf_runner_cancel_flag(runner), &t->text, &t->err)
+            : cf_tool_exec_run(&exec, &call, &result, &t->err);
     t->duration_ms = cf_os_now_ms() - t->started_ms;
     if (t->status == CF_OK && result == NULL) {
         return CF_OK; /* a server's, in t->text */
@@ -371,7 +372,7 @@ void cf_tools__start(cf_app *app, const cf_call_row *row)
 {
     cf_tools_run *t = &cf_tools__state(app)->run;
     const char *command = cf_tool_desk_command(cf_lab_desk(app->lab), cf_tools__name_of(app, row));
-    const cf_lab_task task = {
+    const cf_task task = {
         .name = "running a tool", .run = run_command, .end = take_result, .ud = t};
     cf_error err;
     bool is_server = cf_tools__has_server(app, cf_tools__name_of(app, row));
