@@ -10,7 +10,7 @@
 
 #include "core/api/backend.h"
 #include "core/base/utf8.h"
-#include "tui/page/report_text.h"
+#include "tui/page/page_escape.h"
 #include "tui/study/report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,7 +35,7 @@ static void check_text(const cf_buf *out, const char *const *tags)
         uint32_t cp;
         size_t n = cf_utf8_decode(&cp, p + i, out->n - i);
         need(cp != CF_UTF8_BAD);
-        need(cp == '\n' || cp == '\t' || !cf_report_hides(cp));
+        need(cp == '\n' || cp == '\t' || !cf_escape_hides(cp));
         bool is_tag = cp != '<';
         for (size_t k = 0; !is_tag && tags[k] != NULL; k++) {
             is_tag = starts(p + i, tags[k]);
@@ -50,20 +50,20 @@ static void try_text(cf_str text)
     static const char *const marks[] = {"<b class=x>&#92;", "<b class=n>", "</b>", NULL};
     static const char *const none[] = {NULL};
     cf_buf out = CF_BUF_INIT;
-    cf_report_html(&out, text);
+    cf_escape_html(&out, text);
     check_text(&out, marks);
     cf_buf_reset(&out);
-    cf_report_html_token(&out, text);
+    cf_escape_html_token(&out, text);
     check_text(&out, marks);
     cf_buf_reset(&out);
-    cf_report_attr(&out, text);
+    cf_escape_attr(&out, text);
     check_text(&out, none);
     need(out.n == 0 || strpbrk(cf_buf_cstr(&out), "\"'`=:/\n") == NULL);
     cf_buf_reset(&out);
-    cf_report_xml(&out, text);
+    cf_escape_xml(&out, text);
     check_text(&out, none);
     cf_buf_reset(&out);
-    cf_report_md_line(&out, text);
+    cf_escape_md_line(&out, text);
     need(out.n == 0 || strchr(cf_buf_cstr(&out), '\n') == NULL);
     cf_buf_deinit(&out);
 }

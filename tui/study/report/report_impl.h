@@ -1,19 +1,24 @@
 /*
- * report_impl.h - what the three forms of a report share.
+ * report_impl.h - shared by the files that make a report's page.
  */
 #ifndef CF_TUI_STUDY_REPORT_REPORT_IMPL_H
 #define CF_TUI_STUDY_REPORT_REPORT_IMPL_H
 
+#include "tui/page/page.h"
 #include "tui/study/report/report.h"
 
-void cf_report__html(cf_buf *out, const cf_report_facts *f, cf_report_part part);
-void cf_report__markdown(cf_buf *out, const cf_report_facts *f, cf_report_part part);
-void cf_report__svg(cf_buf *out, const cf_report_facts *f, cf_report_part part);
+/* Begins a section; it ends with cf_page_end(). */
+void cf_report__section(cf_page *p, const char *name, const char *about);
+void cf_report__remark(cf_page *p, const char *text);
+/* A message's text and pictures. */
+void cf_report__text(cf_page *p, const json_t *message);
+/* The first row of a table; NULL ends the names.  '#' begins the name of a
+ * column of numbers, '*' of one for wide papers. */
+void cf_report__headings(cf_page *p, const char *const *names);
 
-/* The sections of a page, for a part or all. */
-void cf_report__html_prompt(cf_buf *out, const cf_report_facts *f);
-void cf_report__html_reply(cf_buf *out, const cf_report_facts *f);
-void cf_report__html_calls(cf_buf *out, const cf_report_facts *f);
+void cf_report__prompt(cf_page *p, const cf_report_facts *f);
+void cf_report__reply(cf_page *p, const cf_report_facts *f);
+void cf_report__calls(cf_page *p, const cf_report_facts *f);
 
 /* Names and numbers that all forms show. */
 typedef struct cf_report_figure {
@@ -22,17 +27,6 @@ typedef struct cf_report_figure {
 } cf_report_figure;
 enum { CF_REPORT_FIGURES = 24 };
 size_t cf_report__figures(const cf_report_facts *f, cf_report_figure out[CF_REPORT_FIGURES]);
-
-/* One part of a report in some format. */
-typedef struct cf_report_section {
-    cf_report_part part;
-    void (*put)(cf_buf *out, const cf_report_facts *f);
-} cf_report_section;
-
-/* Writes the n sections that belong to `part`, all of them to
- * CF_REPORT_ALL. */
-void cf_report__sections(cf_buf *out, const cf_report_facts *f, cf_report_part part,
-                         const cf_report_section *v, size_t n);
 
 /* A title of at most a line. */
 void cf_report__title(cf_buf *out, const cf_report_facts *f);

@@ -133,16 +133,6 @@ void cf_report__message(cf_buf *out, const json_t *message)
     cf_lab_message_text(out, message);
 }
 
-void cf_report__sections(cf_buf *out, const cf_report_facts *f, cf_report_part part,
-                         const cf_report_section *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (part == CF_REPORT_ALL || part == v[i].part) {
-            v[i].put(out, f);
-        }
-    }
-}
-
 void cf_report__title(cf_buf *out, const cf_report_facts *f)
 {
     enum { TITLE_MAX = 90 };

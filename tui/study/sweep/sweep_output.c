@@ -7,7 +7,7 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/safe_text.h"
-#include "tui/page/report_text.h"
+#include "tui/page/page_escape.h"
 
 /* ---- JSON --------------------------------------------------------------- */
 
@@ -254,13 +254,13 @@ static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c, cf_
     cf_str name = s->plan->item[c->item].name;
     const json_t *ms = json_object_get(c->record, "ms");
     cf_buf_adds(out, "    <testcase classname=\"");
-    cf_report_attr(out, suite);
+    cf_escape_attr(out, suite);
     cf_buf_adds(out, "\" name=\"");
-    cf_report_attr(out, name);
+    cf_escape_attr(out, name);
     cf_buf_addf(out, "\" time=\"%.3f\">\n", (double)json_integer_value(ms) / 1000);
     if (c->record == NULL) {
         cf_buf_adds(out, "      <error message=\"");
-        cf_report_attrs(out, c->error != NULL ? c->error : "out of memory");
+        cf_escape_attrs(out, c->error != NULL ? c->error : "out of memory");
         cf_buf_adds(out, "\"/>\n");
     }
     for (size_t k = 0; c->record != NULL && k < s->plan->n_check; k++) {
@@ -271,13 +271,13 @@ static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c, cf_
         cf_buf reply = CF_BUF_INIT;
         cf_sweep_reply(c, &reply);
         cf_buf_adds(out, "      <failure type=\"");
-        cf_report_attr(out, s->plan->check[k].name);
+        cf_escape_attr(out, s->plan->check[k].name);
         cf_buf_adds(out, "\" message=\"");
-        cf_report_attr(out, s->plan->check[k].name);
+        cf_escape_attr(out, s->plan->check[k].name);
         cf_buf_adds(out, "&#58; ");
-        cf_report_attrs(out, a->why != NULL ? a->why : "");
+        cf_escape_attrs(out, a->why != NULL ? a->why : "");
         cf_buf_adds(out, "\">");
-        cf_report_attr(out, cf_buf_str(&reply));
+        cf_escape_attr(out, cf_buf_str(&reply));
         cf_buf_adds(out, "</failure>\n");
         cf_buf_deinit(&reply);
     }
@@ -295,7 +295,7 @@ static void put_suite(cf_buf *out, const cf_sweep *s, size_t first)
     }
     put_row_name(&name, s, &s->cell[first]);
     cf_buf_adds(out, "  <testsuite name=\"");
-    cf_report_attr(out, cf_buf_str(&name));
+    cf_escape_attr(out, cf_buf_str(&name));
     cf_buf_addf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", s->plan->n_item,
                 n_failures, n_errors);
     for (size_t i = first; i < first + s->plan->n_item; i++) {

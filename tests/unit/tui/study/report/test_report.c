@@ -13,7 +13,7 @@
 #include "tests/support/store_dir.h"
 #include "tui/demo/examples.h"
 #include "tui/lab/talk/saved.h"
-#include "tui/page/report_text.h"
+#include "tui/page/page_escape.h"
 #include "tui/study/report/report.h"
 
 /* ---- a strict reader of pages ------------------------------------------- */
@@ -142,7 +142,7 @@ static void check_characters(const char *p, size_t n)
 {
     size_t bad = 0;
     cf_buf seen = CF_BUF_INIT;
-    cf_report_html(&seen, cf_str_make(p, n));
+    cf_escape_html(&seen, cf_str_make(p, n));
     /* What is already safe stays as it is, but for the marks of markup. */
     for (size_t i = 0; i < seen.n; i++) {
         bad += strncmp(seen.p + i, "class=x", 7) == 0;
@@ -432,11 +432,11 @@ static void test_report__every_character(void **state)
             continue;
         }
         cf_str s = cf_str_make(text, cf_utf8_encode(text, cp));
-        cf_report_html(&html, s);
-        cf_report_attr(&attr, s);
+        cf_escape_html(&html, s);
+        cf_escape_attr(&attr, s);
         assert_null(strpbrk(cf_buf_cstr(&attr), "<>\"'=`:/"));
-        assert_int_equal(strstr(cf_buf_cstr(&html), "class=x") != NULL, cf_report_hides(cp));
-        if (!cf_report_hides(cp)) {
+        assert_int_equal(strstr(cf_buf_cstr(&html), "class=x") != NULL, cf_escape_hides(cp));
+        if (!cf_escape_hides(cp)) {
             assert_null(strpbrk(cf_buf_cstr(&html), "<>\"'=`:/"));
         }
         cf_buf_deinit(&html);

@@ -1,7 +1,7 @@
 /*
- * report_text.c - escapes untrusted text for HTML, SVG and Markdown.
+ * page_escape.c - escapes untrusted text for HTML, SVG and Markdown.
  */
-#include "tui/page/report_text.h"
+#include "tui/page/page_escape.h"
 
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
@@ -20,7 +20,7 @@ static const uint32_t blank[][2] = {
     {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFF8}, {0x1BCA0, 0x1BCA3}, {0xE0080, 0xE0FFF},
 };
 
-bool cf_report_hides(uint32_t cp)
+bool cf_escape_hides(uint32_t cp)
 {
     for (size_t i = 0; i < sizeof blank / sizeof blank[0]; i++) {
         if (cp >= blank[i][0] && cp <= blank[i][1]) {
@@ -73,7 +73,7 @@ static void put(cf_buf *out, form f, cf_str s)
         size_t n = cf_utf8_decode(&cp, s.p + i, s.n - i);
         if (cp == CF_UTF8_BAD) {
             put_escape(out, f, text, cf_safe_escape_byte(text, (unsigned char)s.p[i]));
-        } else if (cf_report_hides(cp)) {
+        } else if (cf_escape_hides(cp)) {
             put_escape(out, f, text, cf_safe_escape(text, cp));
         } else if (cp < 0x80) {
             put_ascii(out, f, s.p[i]);
@@ -84,27 +84,27 @@ static void put(cf_buf *out, form f, cf_str s)
     }
 }
 
-void cf_report_html(cf_buf *out, cf_str text)
+void cf_escape_html(cf_buf *out, cf_str text)
 {
     put(out, FORM_HTML, text);
 }
 
-void cf_report_html_token(cf_buf *out, cf_str text)
+void cf_escape_html_token(cf_buf *out, cf_str text)
 {
     put(out, FORM_TOKEN, text);
 }
 
-void cf_report_attr(cf_buf *out, cf_str text)
+void cf_escape_attr(cf_buf *out, cf_str text)
 {
     put(out, FORM_ATTR, text);
 }
 
-void cf_report_attrs(cf_buf *out, const char *text)
+void cf_escape_attrs(cf_buf *out, const char *text)
 {
     put(out, FORM_ATTR, cf_str_from(text));
 }
 
-void cf_report_xml(cf_buf *out, cf_str text)
+void cf_escape_xml(cf_buf *out, cf_str text)
 {
     put(out, FORM_LINE, text);
 }
@@ -120,7 +120,7 @@ static void put_visible(cf_buf *out, cf_str s, bool one_line)
         size_t n = cf_utf8_decode(&cp, s.p + i, s.n - i);
         if (cp == CF_UTF8_BAD) {
             cf_buf_add(out, text, cf_safe_escape_byte(text, (unsigned char)s.p[i]));
-        } else if (cf_report_hides(cp) || (one_line && cp == '\n')) {
+        } else if (cf_escape_hides(cp) || (one_line && cp == '\n')) {
             cf_buf_add(out, text, cf_safe_escape(text, cp));
         } else {
             cf_buf_add(out, s.p + i, n);
@@ -129,7 +129,7 @@ static void put_visible(cf_buf *out, cf_str s, bool one_line)
     }
 }
 
-void cf_report_md_block(cf_buf *out, const char *language, cf_str text)
+void cf_escape_md_block(cf_buf *out, const char *language, cf_str text)
 {
     size_t longest = 2, run = 0;
     for (size_t i = 0; i < text.n; i++) {
@@ -148,7 +148,7 @@ void cf_report_md_block(cf_buf *out, const char *language, cf_str text)
     cf_buf_adds(out, "\n\n");
 }
 
-void cf_report_md_line(cf_buf *out, cf_str text)
+void cf_escape_md_line(cf_buf *out, cf_str text)
 {
     cf_buf plain = CF_BUF_INIT;
     put_visible(&plain, text, true);
