@@ -112,7 +112,6 @@ study/report     influence
 # A row that no file needs any more is to be deleted.
 open_cases='
 tui/lab tui/lab
-tui/view tui/view
 '
 
 list=$(find core storage templates tui -name '*.[ch]' 2>/dev/null | sort)

@@ -112,6 +112,11 @@ void cf_app_open_view(cf_app *app, cf_view_id view)
     }
 }
 
+void cf_app_show(cf_app *app, cf_view_id view, const cf_target *target)
+{
+    cf_views[view]->show(app, target);
+}
+
 void cf_app_back(cf_app *app)
 {
     if (app->n_stack > 1) {

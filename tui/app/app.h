@@ -105,6 +105,34 @@ static inline void cf_command_do(const cf_command *c, cf_app *app, const char *a
     }
 }
 
+/* What one view asks another one to show, without knowing it otherwise. */
+typedef enum cf_target_kind {
+    CF_TARGET_TURN,   /* Chat, Tokens, Replies: `id` */
+    CF_TARGET_TOKEN,  /* Media: `from`, a token of the prompt */
+    CF_TARGET_LINE,   /* Templates: line `from` of the one in use, from 1 */
+    CF_TARGET_EDIT,   /* the same, in the editor; the view on top stays */
+    CF_TARGET_SAVED,  /* Diff: the saved conversation `id` */
+    CF_TARGET_MARKED, /* Diff: the two that are marked A and B */
+    CF_TARGET_TICKED, /* Diff: all that are ticked, with `id` at the top */
+    CF_TARGET_SOURCE, /* Diff: `text`, named `name`, and the template in use */
+    CF_TARGET_SERVER, /* Diff: the prompt that the server showed, and ours */
+    CF_TARGET_REPLY,  /* Influence: bytes [from, to) of reply `id`, called
+                         `name`; the whole of it where from is to; the last
+                         reply of the path where `id` is nil */
+    CF_TARGET_PART    /* Influence: the last reply of the path, with the cursor
+                         on what wrote byte `from` of the prompt; `is_piece`:
+                         the template alone wrote it */
+} cf_target_kind;
+
+typedef struct cf_target {
+    cf_target_kind kind;
+    cf_uuid id;
+    size_t from, to;
+    const char *name;
+    cf_str text;
+    bool is_piece;
+} cf_target;
+
 /* A view: a table of functions over its own state in the app. */
 typedef struct cf_view_ops {
     const char *name;  /* "chat" */
@@ -133,6 +161,12 @@ typedef struct cf_view_ops {
      * pane that is there, or gives it the focus and returns false; then the
      * view's "up" or "down" runs.  NULL: these alone. */
     bool (*wheel)(cf_app *app, int what, size_t value, int by);
+    /* Shows what another view asks for, and comes to the top.  NULL: no view
+     * asks this one. */
+    void (*show)(cf_app *app, const cf_target *target);
+    /* How strongly the view shades byte `off` of a prompt, 0 .. CF_SHADES - 1;
+     * -1: not at all, CF_SHADES_NONE: it has no shades.  NULL: the same. */
+    int (*shade)(cf_app *app, const cf_prompt *prompt, size_t off);
     /* The turn under the cursor; and what a view next to it shows of that
      * turn. */
     const cf_turn *(*turn)(cf_app *app);
@@ -162,6 +196,8 @@ typedef struct cf_view_ops {
 
 extern const cf_view_ops *const cf_views[CF_VIEW_COUNT];
 extern const cf_command cf_global_commands[];
+
+enum { CF_SHADES_NONE = -2 };
 
 /* The text of the last line until the next key. */
 typedef struct cf_notice {
@@ -277,6 +313,9 @@ void cf_app_use_theme(cf_app *app);
 cf_config *cf_app_config(cf_app *app);
 
 cf_view_id cf_app_view(const cf_app *app);
+
+/* Has a view show something of another one. */
+void cf_app_show(cf_app *app, cf_view_id view, const cf_target *target);
 
 /* Shows a view on top of the stack, or goes back to the one below. */
 void cf_app_open_view(cf_app *app, cf_view_id view);

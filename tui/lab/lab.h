@@ -69,6 +69,8 @@ void cf_lab_settle(cf_lab *lab, cf_error *err);
 bool cf_lab_is_busy(const cf_lab *lab);
 
 const cf_lab_engine *cf_lab_engine_of(const cf_lab *lab);
+/* Tokens of its context; 0: not known. */
+size_t cf_lab_context_size(const cf_lab *lab);
 cf_backend_info cf_lab_info(const cf_lab *lab);
 
 /* Settings of the replies to come; a change affects the next one.

@@ -164,9 +164,6 @@ enum { CF_CHAT_TEXT_W = 100 };
 
 cf_chat *cf_chat__state(cf_app *app);
 
-/* Puts the cursor on a turn of the path. */
-void cf_chat_show_turn(cf_app *app, cf_uuid id);
-
 /* Says what went wrong, when something did. */
 void cf_chat__report(cf_app *app, cf_status st, const cf_error *err);
 
@@ -255,9 +252,6 @@ void cf_chat__marks_stale(cf_app *app);
 void cf_chat__keep_draft(cf_app *app, bool is_last);
 
 /* ---- chat_gauge.c ------------------------------------------------------- */
-
-/* Tokens of the engine's context; 0: not known. */
-size_t cf_chat_context_size(cf_app *app);
 
 /* What the path and the draft take of the context, as far as that is known
  * within a key's time; NULL: nothing is. */

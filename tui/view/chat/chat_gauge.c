@@ -19,26 +19,8 @@ enum {
     EXACT_PARTS = 4 << 20, /* of pictures and sounds with the draft, as text */
     DRAFT_BYTES = 16000,   /* tokenised at once */
     AMBER = 80,            /* percent */
-    MARKS = 8,             /* tokens around a message, roughly */
-    DEFAULT_CTX = 8192     /* core/api/session.h */
+    MARKS = 8              /* tokens around a message, roughly */
 };
-
-size_t cf_chat_context_size(cf_app *app)
-{
-    const cf_lab_engine *e = cf_lab_engine_of(app->lab);
-    const cf_session *session = e->engine != NULL ? cf_backend_core_session(e->backend) : NULL;
-    if (session != NULL) {
-        return cf_session_n_ctx(session);
-    }
-    if (e->session.n_ctx != 0) {
-        return e->session.n_ctx;
-    }
-    if (e->engine == NULL) {
-        return cf_lab_info(app->lab).n_ctx; /* of a server; 0: not known */
-    }
-    uint32_t trained = cf_engine_get_info(e->engine).n_ctx_train;
-    return trained < DEFAULT_CTX ? trained : DEFAULT_CTX;
-}
 
 /* Bytes of the path, or more than EXACT_BYTES. */
 static size_t path_bytes(cf_app *app)
@@ -139,7 +121,7 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
         return NULL;
     }
     if (g->n_ctx == 0) {
-        g->n_ctx = cf_chat_context_size(app);
+        g->n_ctx = cf_lab_context_size(app->lab);
     }
     if (g->n_ctx == 0) {
         return NULL;

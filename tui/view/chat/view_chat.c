@@ -19,10 +19,7 @@
 #include "tui/lab/talk/lab_undo.h"
 #include "tui/lab/tools/tool_model.h"
 #include "tui/view/chat/chat.h"
-#include "tui/view/influence/influence_keys.h"
 #include "tui/view/kit/moves.h"
-#include "tui/view/replies/replies.h"
-#include "tui/view/tokens/tokens.h"
 #include "tui/widget/pager.h"
 
 cf_chat *cf_chat__state(cf_app *app)
@@ -603,9 +600,7 @@ static void cmd_fork(cf_app *app)
         cf_app_say(app, CF_STYLE_WARNING, "no tokens are known of this turn; e edits it");
         return;
     }
-    cf_tokens__state(app)->turn = t->id;
-    cf_tokens__state(app)->token = 0;
-    cf_app_open_view(app, CF_VIEW_TOKENS);
+    cf_app_show(app, CF_VIEW_TOKENS, &(cf_target){.kind = CF_TARGET_TURN, .id = t->id});
 }
 
 static void cmd_new(cf_app *app)
@@ -735,14 +730,27 @@ static void cmd_compare(cf_app *app)
         cf_app_say(app, CF_STYLE_WARNING, "this turn has no sibling; r asks for another reply");
         return;
     }
-    cf_replies_show(app, t->id);
+    cf_app_show(app, CF_VIEW_REPLIES, &(cf_target){.kind = CF_TARGET_TURN, .id = t->id});
 }
 
-void cf_chat_show_turn(cf_app *app, cf_uuid id)
+/* What made the reply under the cursor so, else the last one. */
+static void cmd_influence(cf_app *app)
+{
+    const cf_turn *t = current_row(app);
+    cf_target target = {.kind = CF_TARGET_REPLY, .name = ""};
+    if (t != NULL) {
+        cf_role role = cf_role_parse(cf_json_get_str(t->message, "role"));
+        target.id = role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT ? t->id : target.id;
+    }
+    cf_app_show(app, CF_VIEW_INFLUENCE, &target);
+}
+
+static void chat_show(cf_app *app, const cf_target *target)
 {
     cf_chat *s = cf_chat__state(app);
+    cf_app_open_view(app, CF_VIEW_CHAT);
     s->conv = cf_lab_conv_id(app->lab);
-    go_to_turn(app, id);
+    go_to_turn(app, target->id);
     s->follows = false;
     cf_chat__find_from(app, s->cursor);
 }
@@ -790,8 +798,7 @@ static const cf_command chat_commands[] = {
     {"fold", HERE, "za", "", "fold or unfold thinking", CF_BY(set_fold, -1)},
     {"open-fold", HERE, "zo", "", "unfold thinking", CF_BY(set_fold, 1)},
     {"close-fold", HERE, "zc", "", "fold thinking", CF_BY(set_fold, 0)},
-    {"influence", HERE, "gi", "", "what in the prompt made this reply so",
-     CF_RUN(cf_influence__ask_turn)},
+    {"influence", HERE, "gi", "", "what in the prompt made this reply so", CF_RUN(cmd_influence)},
     {"yank", HERE, "yy", "", "copy the turn's text", CF_RUN(cmd_yank)},
     {"yank-id", HERE, "yu", "", "copy the turn's UUID", CF_RUN(cmd_yank_id)},
     {"good", HERE, "+", "", "rate the turn as good, or not any more", CF_BY(rate, 1)},
@@ -815,6 +822,7 @@ const cf_view_ops cf_view_chat = {
     .search = cf_chat__search,
     .typed = cf_chat__typed,
     .status = chat_status,
+    .show = chat_show,
     .text = chat_text,
     .turn = current_row,
     .click = chat_click,

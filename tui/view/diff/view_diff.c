@@ -457,6 +457,13 @@ static void step_context(cf_app *app, int by)
     set_context(app, contexts[at]);
 }
 
+static void show_saved(cf_app *app, cf_uuid id)
+{
+    model(app)->saved = id;
+    use_subject(app, CF_DIFF_SAVED);
+    state(app)->in_panel = false;
+}
+
 /* Compares the saved conversation under the cursor, or unfolds. */
 static void cmd_open(cf_app *app)
 {
@@ -467,18 +474,11 @@ static void cmd_open(cf_app *app)
     }
     const cf_list *rows = &s->rows[CF_PANEL_SURVEY];
     if (s->in_panel && s->panel == CF_PANEL_SURVEY && rows->cursor < s->survey.n_row) {
-        cf_diff_show_saved(app, s->survey.row[rows->cursor].id);
+        show_saved(app, s->survey.row[rows->cursor].id);
     }
 }
 
-void cf_diff_show_saved(cf_app *app, cf_uuid id)
-{
-    model(app)->saved = id;
-    use_subject(app, CF_DIFF_SAVED);
-    state(app)->in_panel = false;
-}
-
-void cf_diff_show_template(cf_app *app, const char *name, cf_str source)
+static void show_source(cf_app *app, const char *name, cf_str source)
 {
     cf_error err;
     cf_diff_model *m = model(app);
@@ -493,7 +493,7 @@ void cf_diff_show_template(cf_app *app, const char *name, cf_str source)
     cf_app_open_view(app, CF_VIEW_DIFF);
 }
 
-void cf_diff_show_server(cf_app *app)
+static void show_server(cf_app *app)
 {
     cf_error err;
     cf_diff_model *m = model(app);
@@ -517,18 +517,29 @@ static void cmd_caps(cf_app *app)
     show_panel(s, s->panel == CF_PANEL_CAPS ? CF_PANEL_NONE : CF_PANEL_CAPS, false);
 }
 
-void cf_diff_show_marks(cf_app *app)
+/* The survey starts only when the other template was chosen. */
+static void diff_show(cf_app *app, const cf_target *target)
 {
-    model(app);
-    use_subject(app, CF_DIFF_MARKS);
-    state(app)->in_panel = false;
-}
-
-void cf_diff_survey(cf_app *app)
-{
-    if (model(app)->name[0] != '\0') {
+    switch (target->kind) {
+    case CF_TARGET_SOURCE:
+        show_source(app, target->name, target->text);
+        return;
+    case CF_TARGET_SERVER:
+        show_server(app);
+        return;
+    case CF_TARGET_MARKED:
+        model(app);
+        use_subject(app, CF_DIFF_MARKS);
+        state(app)->in_panel = false;
+        break;
+    default:
+        show_saved(app, target->id);
+        break;
+    }
+    if (target->kind == CF_TARGET_TICKED && model(app)->name[0] != '\0') {
         start_survey(app, "", false);
     }
+    cf_app_open_view(app, CF_VIEW_DIFF);
 }
 
 static bool fold_has(const diff_view *s, const dline *l, const char *text)
@@ -673,6 +684,7 @@ const cf_view_ops cf_view_diff = {
     .search = diff_search,
     .click = diff_click,
     .wheel = diff_wheel,
+    .show = diff_show,
     .text = diff_text,
     .status = diff_status,
 };

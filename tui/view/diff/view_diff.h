@@ -67,16 +67,6 @@ typedef struct cf_diff_view {
 
 cf_diff_view *cf_diff_state(cf_app *app);
 
-/* From the library: what the view compares when it is opened next.  The
- * survey only starts when the other template was chosen. */
-void cf_diff_show_saved(cf_app *app, cf_uuid id);
-void cf_diff_show_marks(cf_app *app);
-void cf_diff_survey(cf_app *app);
-/* Opens the view with the prompt that the server showed beside ours. */
-void cf_diff_show_server(cf_app *app);
-/* From Templates: this text and the template in use, as sources. */
-void cf_diff_show_template(cf_app *app, const char *name, cf_str source);
-
 /* ---- diff_lines.c ------------------------------------------------------- */
 
 /* Breaks the rows into s->line for columns of `width` cells, unless they are;

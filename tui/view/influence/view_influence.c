@@ -19,11 +19,7 @@
 #include "tui/lab/talk/lab_send.h"
 #include "tui/study/influence/influence_task.h"
 #include "tui/study/influence/parts.h"
-#include "tui/view/influence/influence_keys.h"
 #include "tui/view/kit/moves.h"
-#include "tui/view/prompt/prompt.h"
-#include "tui/view/tokens/tokens.h"
-#include "tui/view/tools/tools.h"
 #include "tui/widget/list.h"
 
 typedef struct state {
@@ -34,12 +30,9 @@ typedef struct state {
     cf_buf target; /* the name of what is asked about; empty: the reply */
     bool wants;    /* the cursor goes to the part with this byte of the prompt */
     size_t byte;
-    bool has_shades; /* over the Prompt view */
-    cf_uuid marked;  /* the reply of a span that was begun; nil: none */
-    size_t mark;     /* its first token */
-    uint64_t seen;   /* the workbench's generation when `n_same` was counted */
-    size_t n_shown;  /* bytes of the prompt that is shown, */
-    size_t n_same;   /* and how many of them are those of the study's */
+    uint64_t seen;  /* the workbench's generation when `n_same` was counted */
+    size_t n_shown; /* bytes of the prompt that is shown, */
+    size_t n_same;  /* and how many of them are those of the study's */
 } state;
 
 static state *state_of(cf_app *app)
@@ -143,133 +136,26 @@ static void ask_bytes(cf_app *app, cf_uuid turn, size_t from, size_t to)
     ask(app, turn, &o);
 }
 
-static bool is_reply(const cf_turn *turn)
+/* With the cursor on the part that wrote byte `byte` of the prompt. */
+static void ask_part(cf_app *app, size_t byte, bool is_piece)
 {
-    cf_role role = cf_role_parse(cf_json_get_str(turn->message, "role"));
-    return role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT;
-}
-
-void cf_influence__ask_turn(cf_app *app)
-{
-    const cf_turn *turn = cf_views[CF_VIEW_CHAT]->turn(app);
-    cf_uuid id = {{0}};
-    if (turn != NULL && is_reply(turn)) {
-        id = turn->id;
-    }
-    name_target(app, "");
-    ask_bytes(app, id, 0, 0);
-}
-
-/* The reply that the Tokens view shows: its own, or the newest. */
-static const cf_reply *shown_reply(cf_app *app)
-{
-    size_t n;
-    const cf_turn *const *path = cf_lab_path(app->lab, &n);
-    const cf_reply *r = cf_lab_reply(app->lab, cf_tokens__state(app)->turn);
-    while (r == NULL && n-- > 0) {
-        r = cf_lab_reply(app->lab, path[n]->id);
-    }
-    return r;
-}
-
-void cf_influence__ask_token(cf_app *app)
-{
-    const cf_reply *r = shown_reply(app);
-    size_t i = cf_tokens__state(app)->token;
-    if (r == NULL || r->n_token == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
-        return;
-    }
     state *s = state_of(app);
-    size_t first = i = i < r->n_token ? i : r->n_token - 1;
-    if (cf_uuid_eq(s->marked, r->turn) && s->mark < r->n_token) {
-        first = s->mark < i ? s->mark : i;
-        i = s->mark < i ? i : s->mark;
-        s->marked = (cf_uuid){{0}};
-    }
-    name_target(app, first == i ? "the token" : "the span");
-    ask_bytes(app, r->turn, r->token[first].raw_off,
-              i + 1 < r->n_token ? r->token[i + 1].raw_off : r->raw.n);
-}
-
-void cf_influence__mark_token(cf_app *app)
-{
-    const cf_reply *r = shown_reply(app);
-    state *s = state_of(app);
-    if (r == NULL || r->n_token == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
-    } else if (cf_uuid_eq(s->marked, r->turn)) {
-        s->marked = (cf_uuid){{0}};
-    } else {
-        s->marked = r->turn;
-        s->mark = cf_tokens__state(app)->token;
-        s->mark = s->mark < r->n_token ? s->mark : r->n_token - 1;
-        cf_app_say(app, CF_STYLE_DIM, "the span begins here; gi asks about it, v ends it");
-    }
-}
-
-bool cf_influence__is_marked(cf_app *app, cf_uuid turn, size_t token)
-{
-    const state *s = state_of(app);
-    size_t at = cf_tokens__state(app)->token;
-    if (cf_uuid_is_nil(s->marked) || !cf_uuid_eq(s->marked, turn)) {
-        return false;
-    }
-    return s->mark < at ? token >= s->mark && token <= at : token >= at && token <= s->mark;
-}
-
-/* A byte of the message's text in whose part of the prompt the token is;
- * SIZE_MAX: there is none, the template alone wrote it. */
-static size_t byte_of_message(const cf_prompt_model *m, size_t token)
-{
-    for (size_t i = 0; i < m->n; i++) {
-        const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
-        if (m->token[token].message >= 0 && s->source == CF_SPAN_MESSAGE &&
-            m->token[i].message == m->token[token].message && !cf_str_is(s->path, ".role")) {
-            return m->ids[i].off;
-        }
-    }
-    return SIZE_MAX;
-}
-
-void cf_influence__ask_part(cf_app *app)
-{
-    const cf_prompt_span *span = cf_prompt__span(app);
-    if (span == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "what wrote this is not known");
-        return;
-    }
-    state *s = state_of(app);
-    const cf_prompt_model *m = cf_lab_prompt(app->lab);
-    const cf_prompt_view *v = cf_prompt__state(app);
-    cf_influence_options o = {.message = SIZE_MAX, .tool = SIZE_MAX};
-    bool has_token = m != NULL && v->token < m->n;
+    const cf_influence_options o = {
+        .message = SIZE_MAX, .tool = SIZE_MAX, .kinds = is_piece ? 1u << CF_PART_PIECE : 0};
     name_target(app, "");
     s->wants = true;
-    s->byte = has_token ? m->ids[v->token].off : v->byte;
-    if (span->source == CF_SPAN_TEMPLATE) {
-        size_t of_message = has_token ? byte_of_message(m, v->token) : SIZE_MAX;
-        o.kinds = of_message == SIZE_MAX ? 1u << CF_PART_PIECE : 0;
-        s->byte = of_message == SIZE_MAX ? s->byte : of_message;
-    }
+    s->byte = byte;
     ask(app, (cf_uuid){{0}}, &o);
 }
 
-void cf_influence__ask_call(cf_app *app)
+static void influence_show(cf_app *app, const cf_target *target)
 {
-    const cf_call_row *row = cf_tools__current(app);
-    const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
-    if (turn == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "no call is here");
+    if (target->kind == CF_TARGET_PART) {
+        ask_part(app, target->from, target->is_piece);
         return;
     }
-    const cf_tool_model *m = cf_tools__model(app);
-    const cf_call_reply *r = &m->reply[row->reply];
-    const cf_tool_call *call = cf_tool_model_call(m, row);
-    bool has_bytes = call != NULL && !r->is_rewritten;
-    size_t from = has_bytes ? r->skip + call->off : 0;
-    name_target(app, has_bytes ? "the call" : "");
-    ask_bytes(app, turn->id, from, has_bytes ? from + call->len : 0);
+    name_target(app, target->name);
+    ask_bytes(app, target->id, target->from, target->to);
 }
 
 /* ---- drawing ------------------------------------------------------------ */
@@ -496,15 +382,6 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- shades over the Prompt view ---------------------------------------- */
 
-void cf_influence__toggle_shades(cf_app *app)
-{
-    state *s = state_of(app);
-    s->has_shades = !s->has_shades;
-    if (s->has_shades && done(app) == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
-    }
-}
-
 /* The shade of the token in which a byte lies. */
 static int shade_of_byte(const cf_influence_study *study, size_t off)
 {
@@ -523,12 +400,12 @@ static int shade_of_byte(const cf_influence_study *study, size_t off)
 
 /* The prompt that is shown may go on after the one that was asked about: as
  * far as both are the same, bytes have the same places. */
-int cf_influence__shade_at(cf_app *app, const cf_prompt *prompt, size_t off)
+static int influence_shade(cf_app *app, const cf_prompt *prompt, size_t off)
 {
     state *s = state_of(app);
     const cf_influence_study *study = done(app);
-    if (s == NULL || !s->has_shades || study == NULL) {
-        return -1;
+    if (study == NULL) {
+        return CF_SHADES_NONE;
     }
     cf_str mine = study->result.prompt.text;
     uint64_t now = cf_lab_generation(app->lab);
@@ -741,5 +618,7 @@ const cf_view_ops cf_view_influence = {
     .close = influence_close,
     .draw = influence_draw,
     .click = influence_click,
+    .show = influence_show,
+    .shade = influence_shade,
     .text = influence_text,
 };

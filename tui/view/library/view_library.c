@@ -19,8 +19,6 @@
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/sys/when.h"
-#include "tui/view/chat/chat.h"
-#include "tui/view/diff/view_diff.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/library/library.h"
 #include "tui/widget/pager.h"
@@ -605,9 +603,10 @@ static void open_conv(cf_app *app, cf_uuid id, cf_uuid turn)
         cf_app_error(app, &err);
         return;
     }
-    cf_app_open_view(app, CF_VIEW_CHAT);
     if (!cf_uuid_is_nil(turn)) {
-        cf_chat_show_turn(app, turn);
+        cf_app_show(app, CF_VIEW_CHAT, &(cf_target){.kind = CF_TARGET_TURN, .id = turn});
+    } else {
+        cf_app_open_view(app, CF_VIEW_CHAT);
     }
 }
 
@@ -726,7 +725,7 @@ static void cmd_tick_all(cf_app *app)
  * more; else this one. */
 static void cmd_compare(cf_app *app)
 {
-    cf_uuid id;
+    cf_target target = {.kind = CF_TARGET_SAVED};
     size_t n_ticked;
     const cf_uuid *ticked = cf_lab_ticked(app->lab, &n_ticked);
     bool has_marks =
@@ -736,16 +735,14 @@ static void cmd_compare(cf_app *app)
             cf_lab_mark(app->lab, 0, ticked[0]);
             cf_lab_mark(app->lab, 1, ticked[1]);
         }
-        cf_diff_show_marks(app);
+        target.kind = CF_TARGET_MARKED;
     } else if (n_ticked != 0) {
-        cf_diff_show_saved(app, ticked[0]);
-        cf_diff_survey(app);
-    } else if (cf_library__current(state(app), &id)) {
-        cf_diff_show_saved(app, id);
-    } else {
+        target.kind = CF_TARGET_TICKED;
+        target.id = ticked[0];
+    } else if (!cf_library__current(state(app), &target.id)) {
         return;
     }
-    cf_app_open_view(app, CF_VIEW_DIFF);
+    cf_app_show(app, CF_VIEW_DIFF, &target);
 }
 
 /* Takes marks and ticks off. */

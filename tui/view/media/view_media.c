@@ -13,7 +13,6 @@
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/kit/moves.h"
-#include "tui/view/media/media_view.h"
 #include "tui/widget/list.h"
 
 enum {
@@ -84,10 +83,10 @@ static void go_to(cf_app *app, size_t token)
     v->page = s != NULL && has_overview(s) ? 0 : 1;
 }
 
-void cf_media_view_show(cf_app *app, size_t token)
+static void media_show(cf_app *app, const cf_target *target)
 {
     cf_app_open_view(app, CF_VIEW_MEDIA);
-    go_to(app, token);
+    go_to(app, target->from);
 }
 
 /* Opened from Chat it shows what the turn under the cursor has, if anything. */
@@ -636,5 +635,6 @@ const cf_view_ops cf_view_media = {
     .follow = media_follow,
     .draw = media_draw,
     .status = media_status,
+    .show = media_show,
     .text = media_text,
 };

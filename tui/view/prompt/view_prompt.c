@@ -19,14 +19,9 @@
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_template.h"
-#include "tui/view/chat/chat.h"
-#include "tui/view/diff/view_diff.h"
-#include "tui/view/influence/influence_keys.h"
 #include "tui/view/kit/lint_pane.h"
 #include "tui/view/kit/moves.h"
-#include "tui/view/media/media_view.h"
 #include "tui/view/prompt/prompt.h"
-#include "tui/view/templates/templates.h"
 #include "tui/widget/pager.h"
 
 cf_prompt_view *cf_prompt__state(cf_app *app)
@@ -92,6 +87,13 @@ const char *cf_prompt__label(cf_lab *lab, int32_t message, char out[16])
     return out;
 }
 
+/* Of what mattered for the reply that Influence shows. */
+static int shade_at(cf_app *app, const cf_prompt *prompt, size_t off)
+{
+    return cf_prompt__state(app)->has_shades ? cf_views[CF_VIEW_INFLUENCE]->shade(app, prompt, off)
+                                             : -1;
+}
+
 static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
 {
     if (i == cf_prompt__state(app)->token) {
@@ -100,7 +102,7 @@ static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
     if (m->token[i].reuse == CF_REUSE_BREAK) {
         return CF_STYLE_BREAK;
     }
-    int shade = cf_influence__shade_at(app, &m->prompt, m->ids[i].off);
+    int shade = shade_at(app, &m->prompt, m->ids[i].off);
     if (shade >= 0) {
         return (cf_style)(CF_STYLE_HEAT_0 + shade);
     }
@@ -452,7 +454,7 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
     bool is_on = cf_prompt__state(app)->focus == CF_PROMPT_TEXT;
     if (m != NULL && m->n != 0) {
         char of[32] = "";
-        size_t n_ctx = cf_chat_context_size(app);
+        size_t n_ctx = cf_lab_context_size(app->lab);
         if (n_ctx != 0) {
             snprintf(of, sizeof of, " of %zu", n_ctx);
         }
@@ -705,12 +707,12 @@ static void cmd_open(cf_app *app)
     if (s->focus == CF_PROMPT_TEXT && m != NULL && s->token < m->n &&
         cf_prompt_model_is_media(m, s->token)) {
         s->stays = true;
-        cf_media_view_show(app, s->token);
+        cf_app_show(app, CF_VIEW_MEDIA, &(cf_target){.kind = CF_TARGET_TOKEN, .from = s->token});
         return;
     }
     uint32_t line = meant_line(app);
     if (line != 0) {
-        cf_templates_show_line(app, line);
+        cf_app_show(app, CF_VIEW_TEMPLATES, &(cf_target){.kind = CF_TARGET_LINE, .from = line});
     }
 }
 
@@ -718,8 +720,58 @@ static void cmd_edit(cf_app *app)
 {
     uint32_t line = meant_line(app);
     if (line != 0) {
-        cf_templates_edit_line(app, line);
+        cf_app_show(app, CF_VIEW_TEMPLATES, &(cf_target){.kind = CF_TARGET_EDIT, .from = line});
     }
+}
+
+/* A byte of the message's text in whose part of the prompt the token is;
+ * SIZE_MAX: the template alone wrote the token. */
+static size_t byte_of_message(const cf_prompt_model *m, size_t token)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const cf_prompt_span *s = &m->prompt.spans[m->token[i].span];
+        if (m->token[token].message >= 0 && s->source == CF_SPAN_MESSAGE &&
+            m->token[i].message == m->token[token].message && !cf_str_is(s->path, ".role")) {
+            return m->ids[i].off;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Where in the reply the part under the cursor mattered. */
+static void cmd_influence(cf_app *app)
+{
+    const cf_prompt_span *span = cf_prompt__span(app);
+    if (span == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "what wrote this is not known");
+        return;
+    }
+    const cf_prompt_model *m = cf_lab_prompt(app->lab);
+    const cf_prompt_view *s = cf_prompt__state(app);
+    bool has_token = m != NULL && s->token < m->n;
+    cf_target target = {.kind = CF_TARGET_PART, .from = has_token ? m->ids[s->token].off : s->byte};
+    if (span->source == CF_SPAN_TEMPLATE) {
+        size_t of_message = has_token ? byte_of_message(m, s->token) : SIZE_MAX;
+        target.is_piece = of_message == SIZE_MAX;
+        target.from = target.is_piece ? target.from : of_message;
+    }
+    cf_app_show(app, CF_VIEW_INFLUENCE, &target);
+}
+
+static void cmd_shades(cf_app *app)
+{
+    cf_prompt_view *s = cf_prompt__state(app);
+    const cf_prompt none = {.n_spans = 0};
+    s->has_shades = !s->has_shades;
+    if (s->has_shades && shade_at(app, &none, 0) == CF_SHADES_NONE) {
+        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
+    }
+}
+
+/* The prompt that the server showed, beside ours. */
+static void cmd_compare(cf_app *app)
+{
+    cf_app_show(app, CF_VIEW_DIFF, &(cf_target){.kind = CF_TARGET_SERVER});
 }
 
 static void prompt_search(cf_app *app, const char *text, int direction)
@@ -794,11 +846,10 @@ static const cf_command prompt_commands[] = {
     {"vars", HERE, "V", "", "to the template's variables", CF_RUN(cf_prompt__cmd_vars)},
     {"ask", HERE, "r", "", "ask the server for its prompt again", CF_RUN(cmd_ask)},
     {"influence", HERE, "gi", "", "where in the last reply this part mattered",
-     CF_RUN(cf_influence__ask_part)},
+     CF_RUN(cmd_influence)},
     {"shades", HERE, "H", "", "shades: what the last influence found of each token",
-     CF_RUN(cf_influence__toggle_shades)},
-    {"compare", HERE, "=", "", "ours and the server's prompt, in Diff",
-     CF_RUN(cf_diff_show_server)},
+     CF_RUN(cmd_shades)},
+    {"compare", HERE, "=", "", "ours and the server's prompt, in Diff", CF_RUN(cmd_compare)},
     {"ledger", HERE, "g$", "", "tokens and seconds of each message, tool and line of the template",
      CF_RUN(cmd_ledger)},
     {"var", HERE, "gv", "NAME=JSON", "set a template variable; NAME= removes it", CF_WITH(cmd_var)},

@@ -17,8 +17,7 @@
 #include "tui/grid/wrap.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/kit/moves.h"
-#include "tui/view/replies/replies.h"
-#include "tui/view/tokens/tokens.h"
+#include "tui/view/kit/token_text.h"
 #include "tui/widget/list.h"
 #include "tui/widget/note.h"
 
@@ -415,7 +414,7 @@ static void draw_token(cf_app *app, size_t i, size_t k, cf_grid *g, cf_rect r)
     }
     cf_grid_putf(g, r.x, r.y, 5, CF_STYLE_DIM, "%4zu", k + 1);
     cf_buf text = CF_BUF_INIT;
-    cf_tokens__text(app, c->reply, k, &text);
+    cf_token_text(app->lab, c->reply, k, &text);
     int used = 0, room = r.w - 13;
     cf_cluster cl;
     for (size_t o = 0;
@@ -624,17 +623,17 @@ static bool replies_text(cf_app *app, cf_buf *out)
     return s->n != 0;
 }
 
-void cf_replies_show(cf_app *app, cf_uuid turn)
+static void replies_show(cf_app *app, const cf_target *target)
 {
     replies *s = state(app);
-    const cf_turn *t = find_turn(app, turn);
+    const cf_turn *t = find_turn(app, target->id);
     const cf_turn *first = t;
     size_t index, n = t != NULL ? cf_lab_siblings(app->lab, t, &index) : 0;
     if (n > 1 && n <= columns_of(cf_app_width(app))) {
         first = cf_lab_sibling(app->lab, t, -(int)index);
     }
-    s->turn = first != NULL ? first->id : turn;
-    s->focus = turn;
+    s->turn = first != NULL ? first->id : target->id;
+    s->focus = target->id;
     s->first = 1;
     s->is_valid = false;
     s->list = (cf_list){.height = s->list.height};
@@ -666,5 +665,6 @@ const cf_view_ops cf_view_replies = {
     .close = replies_close,
     .draw = replies_draw,
     .status = replies_status,
+    .show = replies_show,
     .text = replies_text,
 };

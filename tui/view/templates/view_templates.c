@@ -26,11 +26,9 @@
 #include "tui/lab/talk/lab_template.h"
 #include "tui/lab/talk/lab_undo.h"
 #include "tui/sys/when.h"
-#include "tui/view/diff/view_diff.h"
 #include "tui/view/kit/caps_table.h"
 #include "tui/view/kit/lint_pane.h"
 #include "tui/view/kit/moves.h"
-#include "tui/view/templates/templates.h"
 #include "tui/view/templates/templates_list.h"
 #include "tui/widget/list.h"
 #include "tui/widget/pager.h"
@@ -753,7 +751,8 @@ static void cmd_compare(cf_app *app)
         cf_app_say(app, CF_STYLE_DIM, "this is the one in use: choose another one to compare");
         return;
     }
-    cf_diff_show_template(app, e->name, e->source);
+    cf_app_show(app, CF_VIEW_DIFF,
+                &(cf_target){.kind = CF_TARGET_SOURCE, .name = e->name, .text = e->source});
 }
 
 /* Asks once, then forgets the text. */
@@ -813,7 +812,7 @@ static void cmd_enter(cf_app *app)
     }
 }
 
-void cf_templates_show_line(cf_app *app, uint32_t line)
+static void show_line(cf_app *app, uint32_t line)
 {
     templates_view *s = state(app);
     cf_app_open_view(app, CF_VIEW_TEMPLATES);
@@ -825,7 +824,7 @@ void cf_templates_show_line(cf_app *app, uint32_t line)
     s->lines.cursor = s->go_line;
 }
 
-void cf_templates_edit_line(cf_app *app, uint32_t line)
+static void edit_line(cf_app *app, uint32_t line)
 {
     templates_view *s = state(app);
     reload(app);
@@ -833,6 +832,15 @@ void cf_templates_edit_line(cf_app *app, uint32_t line)
     s->shown = SIZE_MAX;
     check(s);
     edit(app, line);
+}
+
+static void templates_show(cf_app *app, const cf_target *target)
+{
+    if (target->kind == CF_TARGET_EDIT) {
+        edit_line(app, (uint32_t)target->from);
+    } else {
+        show_line(app, (uint32_t)target->from);
+    }
 }
 
 static void templates_search(cf_app *app, const char *text, int direction)
@@ -902,6 +910,7 @@ const cf_view_ops cf_view_templates = {
     .draw = templates_draw,
     .search = templates_search,
     .status = templates_status,
+    .show = templates_show,
     .text = templates_text,
     .click = templates_click,
     .wheel = templates_wheel,

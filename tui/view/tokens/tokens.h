@@ -11,6 +11,7 @@
 #include "tui/lab/reply/lab_reply.h"
 #include "tui/lab/tokens/token_study.h"
 #include "tui/lab/tokens/token_worst.h"
+#include "tui/view/kit/token_text.h"
 
 typedef enum cf_tokens_focus {
     CF_ON_TOKENS,
@@ -57,6 +58,8 @@ typedef struct cf_tokens {
     bool hides_masked; /* alternatives that the constraint removed */
     bool waits;        /* for the reply that "step-one" asked for */
     size_t top_row;
+    cf_uuid marked; /* the reply of a span that was begun; nil: none */
+    size_t mark;    /* its first token */
     bool has_tree;
     cf_token_tree tree;
     size_t branch, node;
@@ -80,9 +83,8 @@ cf_tokens *cf_tokens__state(cf_app *app);
 /* To the newest reply, or with `stays` to what was shown. */
 void cf_tokens__enter(cf_app *app);
 
-/* Appends a token's text: the vocabulary's, or the raw bytes up to the next
- * token; and that of an id. */
-void cf_tokens__text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out);
+/* Whether the token is between the cursor and where a span was begun. */
+bool cf_tokens__is_marked(cf_app *app, cf_uuid turn, size_t token);
 
 /* The candidates in sight: the best, and the chosen one where it is not among
  * them; how many there are. */

@@ -8,7 +8,6 @@
 #include "core/api/media.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
-#include "tui/view/media/media_view.h"
 #include "tui/view/tokens/tokens.h"
 #include "tui/widget/note.h"
 
@@ -194,6 +193,6 @@ bool cf_tokens__open_medium(cf_app *app, const cf_reply *reply)
         return true;
     }
     cf_tokens__state(app)->stays = true;
-    cf_media_view_show(app, first);
+    cf_app_show(app, CF_VIEW_MEDIA, &(cf_target){.kind = CF_TARGET_TOKEN, .from = first});
     return true;
 }

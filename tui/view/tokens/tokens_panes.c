@@ -10,7 +10,6 @@
 #include "core/api/loop.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/reply/lab_reply.h"
-#include "tui/view/influence/influence_keys.h"
 #include "tui/view/tokens/tokens.h"
 #include "tui/widget/bar.h"
 
@@ -18,26 +17,6 @@ enum {
     FIGURES = 3, /* lines below the reply */
     MANY_ROWS = 100
 };
-
-static void show_piece(cf_app *app, cf_token id, cf_buf *out)
-{
-    const cf_tokenizer *tok = cf_lab_engine_of(app->lab)->tokenizer;
-    if (tok != NULL && id != CF_TOKEN_NONE) {
-        cf_tokenizer_piece(out, tok, id, true);
-    }
-}
-
-void cf_tokens__text(cf_app *app, const cf_reply *r, size_t i, cf_buf *out)
-{
-    size_t before = out->n;
-    if (r->token[i].id != CF_TOKEN_NONE) {
-        show_piece(app, r->token[i].id, out);
-    }
-    if (out->n == before) {
-        cf_str text = cf_reply_token_text(r, i);
-        cf_buf_add(out, text.p, text.n);
-    }
-}
 
 void cf_tokens__p(const cf_tokens *s, double p, char out[CF_P_TEXT])
 {
@@ -140,7 +119,7 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
     int x = 0;
     for (size_t i = 0; i < reply->n_token; i++) {
         cf_buf text = CF_BUF_INIT;
-        cf_tokens__text(app, reply, i, &text);
+        cf_token_text(app->lab, reply, i, &text);
         int w = put_token(NULL, 0, 0, 0, &text, 0, 0);
         if (x + w > r.w && x > 0) {
             row++;
@@ -153,7 +132,7 @@ static size_t lay_out(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply,
             int y = r.y + (int)(row - s->top_row);
             const cf_chat_token *t = &reply->token[i];
             cf_style style = style_of(s, t);
-            if (cf_influence__is_marked(app, reply->turn, i)) {
+            if (cf_tokens__is_marked(app, reply->turn, i)) {
                 style = CF_STYLE_SELECTED | CF_UNDERLINE;
             }
             if (i == s->token && s->medium == 0) {
@@ -332,7 +311,7 @@ static void put_quoted(cf_app *app, cf_grid *g, cf_rect r, cf_token id, cf_style
 {
     cf_buf text = CF_BUF_INIT;
     cf_buf_addc(&text, '\'');
-    show_piece(app, id, &text);
+    cf_token_piece(app->lab, id, &text);
     cf_buf_addc(&text, '\'');
     cf_grid_put(g, r.x, r.y, r.w, cf_buf_str(&text), style);
     cf_buf_deinit(&text);
@@ -532,7 +511,7 @@ static int draw_branch(cf_app *app, cf_grid *g, cf_rect r, size_t b)
     int x = r.x + start, y = r.y, end = r.x + r.w - 8;
     for (size_t i = 0; i < t->n[b]; i++) {
         cf_buf text = CF_BUF_INIT;
-        show_piece(app, t->node[b][i].id, &text);
+        cf_token_piece(app->lab, t->node[b][i].id, &text);
         int w = put_token(NULL, 0, 0, 0, &text, 0, 0);
         bool is_cursor = is_on && i == s->node;
         if (x + w > end && y + 1 < r.y + r.h && x > r.x + start) {
@@ -617,7 +596,7 @@ static void draw_around(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *repl
     int room = r.w * 2 / 3;
     for (;; first--) {
         cf_buf text = CF_BUF_INIT;
-        cf_tokens__text(app, reply, first, &text);
+        cf_token_text(app->lab, reply, first, &text);
         room -= put_token(NULL, 0, 0, 0, &text, 0, 0) - 1;
         cf_buf_deinit(&text);
         if (room < 0 || first == 0) {
@@ -627,7 +606,7 @@ static void draw_around(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *repl
     int x = r.x;
     for (size_t i = first; i < reply->n_token && x < r.x + r.w; i++) {
         cf_buf text = CF_BUF_INIT;
-        cf_tokens__text(app, reply, i, &text);
+        cf_token_text(app->lab, reply, i, &text);
         int w = put_token(g, x, r.y, r.x + r.w - x, &text,
                           i == s->token ? CF_STYLE_SELECTED : CF_STYLE_NORMAL, ' ') -
                 1;
@@ -645,10 +624,10 @@ static bool is_same_text(cf_app *app, const cf_token_place *p, size_t at)
 {
     cf_buf text = CF_BUF_INIT;
     bool is_same = false;
-    show_piece(app, p->allowed[at], &text);
+    cf_token_piece(app->lab, p->allowed[at], &text);
     for (size_t i = 0; i < at && !is_same; i++) {
         cf_buf other = CF_BUF_INIT;
-        show_piece(app, p->allowed[i], &other);
+        cf_token_piece(app->lab, p->allowed[i], &other);
         is_same = cf_str_eq(cf_buf_str(&text), cf_buf_str(&other));
         cf_buf_deinit(&other);
     }
@@ -664,7 +643,7 @@ static void draw_allowed(cf_app *app, cf_grid *g, cf_rect r, const cf_token_plac
     for (size_t i = 0; i < p->n_listed && x < r.x + r.w; i++) {
         cf_buf text = CF_BUF_INIT;
         cf_buf_adds(&text, " '");
-        show_piece(app, p->allowed[i], &text);
+        cf_token_piece(app->lab, p->allowed[i], &text);
         cf_buf_addc(&text, '\'');
         if (!is_same_text(app, p, i)) {
             x += cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&text), CF_STYLE_OK);
@@ -713,7 +692,7 @@ static void draw_refused(cf_app *app, cf_grid *g, cf_rect r, const cf_token_plac
     int x = cf_grid_puts(g, r.x, r.y, r.w, "best refused: ", CF_STYLE_NORMAL);
     cf_buf text = CF_BUF_INIT;
     cf_buf_addc(&text, '\'');
-    show_piece(app, p->refused, &text);
+    cf_token_piece(app->lab, p->refused, &text);
     char prob[CF_P_TEXT];
     cf_tokens__p(s, (double)p->p_refused, prob);
     cf_buf_addf(&text, "' %s, at its byte %zu", prob + (prob[0] == ' '), p->refused_at);

@@ -141,7 +141,7 @@ static void draw_worst_row(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *r
     char p[CF_P_TEXT];
     cf_buf text = CF_BUF_INIT;
     cf_tokens__p(s, exp(-loss), p);
-    cf_tokens__text(app, reply, w->at[i], &text);
+    cf_token_text(app->lab, reply, w->at[i], &text);
     cf_grid_fill(g, r, ' ', style);
     int x = r.x + cf_grid_putf(g, r.x, r.y, r.w, style, "%3zu %5zu  ", i + 1, w->at[i] + 1);
     int room = r.w - 39 > 8 ? r.w - 39 : 8;

@@ -11,7 +11,6 @@
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
-#include "tui/view/influence/influence_keys.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/tokens/tokens.h"
 #include "tui/widget/list.h"
@@ -171,7 +170,7 @@ static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *
         return;
     }
     cf_buf_addf(&title, "Token %zu  '", s->token + 1);
-    cf_tokens__text(app, reply, s->token, &title);
+    cf_token_text(app->lab, reply, s->token, &title);
     cf_buf_adds(&title, s->hides_masked ? "'  (allowed)" : "'");
     box(g, r, cf_buf_cstr(&title), s->focus == CF_ON_CANDIDATES);
     cf_buf_deinit(&title);
@@ -723,7 +722,7 @@ static bool tokens_text(cf_app *app, cf_buf *out)
 {
     const cf_reply *r = shown(app);
     for (size_t i = 0; r != NULL && i < r->n_token; i++) {
-        cf_tokens__text(app, r, i, out);
+        cf_token_text(app->lab, r, i, out);
     }
     return r != NULL;
 }
@@ -733,7 +732,7 @@ static void cmd_yank(cf_app *app)
     const cf_reply *r = shown(app);
     cf_buf text = CF_BUF_INIT;
     if (r != NULL) {
-        cf_tokens__text(app, r, state(app)->token, &text);
+        cf_token_text(app->lab, r, state(app)->token, &text);
         cf_app_copy(app, cf_buf_str(&text));
     }
     cf_buf_deinit(&text);
@@ -859,6 +858,70 @@ static void cmd_stop(cf_app *app)
     }
 }
 
+bool cf_tokens__is_marked(cf_app *app, cf_uuid turn, size_t token)
+{
+    const cf_tokens *s = state(app);
+    if (cf_uuid_is_nil(s->marked) || !cf_uuid_eq(s->marked, turn)) {
+        return false;
+    }
+    return s->mark < s->token ? token >= s->mark && token <= s->token
+                              : token >= s->token && token <= s->mark;
+}
+
+static const cf_reply *shown_or_say(cf_app *app)
+{
+    const cf_reply *r = shown(app);
+    if (r == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
+    }
+    return r;
+}
+
+static void cmd_span(cf_app *app)
+{
+    cf_tokens *s = state(app);
+    const cf_reply *r = shown_or_say(app);
+    if (r == NULL) {
+        return;
+    }
+    if (cf_uuid_eq(s->marked, r->turn)) {
+        s->marked = (cf_uuid){{0}};
+        return;
+    }
+    s->marked = r->turn;
+    s->mark = s->token;
+    cf_app_say(app, CF_STYLE_DIM, "the span begins here; gi asks about it, v ends it");
+}
+
+/* What made the token under the cursor so, or those of the span. */
+static void cmd_influence(cf_app *app)
+{
+    cf_tokens *s = state(app);
+    const cf_reply *r = shown_or_say(app);
+    if (r == NULL) {
+        return;
+    }
+    size_t first = s->token, last = s->token;
+    if (cf_uuid_eq(s->marked, r->turn) && s->mark < r->n_token) {
+        first = s->mark < last ? s->mark : last;
+        last = s->mark < last ? last : s->mark;
+        s->marked = (cf_uuid){{0}};
+    }
+    cf_app_show(app, CF_VIEW_INFLUENCE,
+                &(cf_target){.kind = CF_TARGET_REPLY,
+                             .id = r->turn,
+                             .from = r->token[first].raw_off,
+                             .to = last + 1 < r->n_token ? r->token[last + 1].raw_off : r->raw.n,
+                             .name = first == last ? "the token" : "the span"});
+}
+
+static void tokens_show(cf_app *app, const cf_target *target)
+{
+    cf_app_open_view(app, CF_VIEW_TOKENS);
+    state(app)->turn = target->id;
+    state(app)->token = 0;
+}
+
 #define HERE CF_IN(CF_VIEW_TOKENS)
 
 static const cf_command tokens_commands[] = {
@@ -879,10 +942,8 @@ static const cf_command tokens_commands[] = {
     {"sampled", HERE, "s", "", "colours by the model, or after sampling", CF_RUN(cmd_sampled)},
     {"worst", HERE, "W", "", "tokens by what they cost, worst first; the overlay says which cost",
      CF_RUN(cmd_worst)},
-    {"influence", HERE, "gi", "", "what in the prompt made this token so",
-     CF_RUN(cf_influence__ask_token)},
-    {"span", HERE, "v", "", "begin or end a span of tokens for gi",
-     CF_RUN(cf_influence__mark_token)},
+    {"influence", HERE, "gi", "", "what in the prompt made this token so", CF_RUN(cmd_influence)},
+    {"span", HERE, "v", "", "begin or end a span of tokens for gi", CF_RUN(cmd_span)},
     {"logs", HERE, ".", "", "probabilities, or their natural logarithms", CF_RUN(cmd_logs)},
     {"score", HERE, "%", "", "give an imported or a server's reply the probabilities of this model",
      CF_RUN(cf_tokens__score)},
@@ -907,6 +968,7 @@ const cf_view_ops cf_view_tokens = {
     .enter = cf_tokens__enter,
     .draw = tokens_draw,
     .status = tokens_status,
+    .show = tokens_show,
     .text = tokens_text,
     .click = tokens_click,
     .wheel = tokens_wheel,

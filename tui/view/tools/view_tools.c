@@ -15,7 +15,6 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/lab/tools/lab_tools.h"
-#include "tui/view/influence/influence_keys.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/tools/tools.h"
 #include "tui/widget/note.h"
@@ -554,6 +553,28 @@ static bool tools_key(cf_app *app, cf_key key)
                                     : cf_tools__edit_key(app, key);
 }
 
+/* What made the call under the cursor so. */
+static void cmd_influence(cf_app *app)
+{
+    const cf_call_row *row = cf_tools__current(app);
+    const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
+    if (turn == NULL) {
+        cf_app_say(app, CF_STYLE_DIM, "no call is here");
+        return;
+    }
+    const cf_tool_model *m = cf_tools__model(app);
+    const cf_call_reply *r = &m->reply[row->reply];
+    const cf_tool_call *call = cf_tool_model_call(m, row);
+    bool has_bytes = call != NULL && !r->is_rewritten;
+    size_t from = has_bytes ? r->skip + call->off : 0;
+    cf_app_show(app, CF_VIEW_INFLUENCE,
+                &(cf_target){.kind = CF_TARGET_REPLY,
+                             .id = turn->id,
+                             .from = from,
+                             .to = has_bytes ? from + call->len : 0,
+                             .name = has_bytes ? "the call" : ""});
+}
+
 #define HERE CF_IN(CF_VIEW_TOOLS)
 
 static const cf_command tools_commands[] = {
@@ -593,8 +614,7 @@ static const cf_command tools_commands[] = {
      "possible",
      CF_RUN(cmd_retry)},
     {"fix", HERE, "F", "", "a sibling reply with the offered fix", CF_RUN(cf_tools__cmd_fix)},
-    {"influence", HERE, "gi", "", "what in the prompt made this call so",
-     CF_RUN(cf_influence__ask_call)},
+    {"influence", HERE, "gi", "", "what in the prompt made this call so", CF_RUN(cmd_influence)},
     {"yank", HERE, "yy", "", "copy the raw call", CF_RUN(cmd_yank)},
     {"yank-reply", HERE, "yr", "", "copy the raw reply", CF_RUN(cmd_yank_reply)},
     {"yank-arguments", HERE, "ya", "", "copy the arguments", CF_RUN(cmd_yank_arguments)},
