@@ -447,7 +447,7 @@ int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
         {"--seed-order", 0, CF_OPT_FLAG, &k.seed_order, NULL,
          "required parameters first and in order", NULL},
         {"--regex", 0, CF_OPT_STR, &k.regex, "R", "a regular expression", NULL},
-        {"--grammar", 0, CF_OPT_STR, &k.grammar, "FILE", "grammar notation", NULL},
+        {"--grammar", 0, CF_OPT_STR, &k.grammar, "FILE", "a grammar: notation of docs/constraints.md, or GBNF", NULL},
         {"--choice", 0, CF_OPT_LIST, &k.choices, "TEXT", "one of the texts given; may be repeated",
          NULL},
         {"--space", 0, CF_OPT_STR, &k.space, "POLICY",

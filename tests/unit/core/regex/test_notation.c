@@ -25,6 +25,19 @@ static char verdict(cf_status st, cf_grammar *g, const char *text)
     return yes ? 'y' : 'n';
 }
 
+static void check_texts(const one *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cf_grammar *g = NULL;
+        cf_error err;
+        cf_status st = cf_grammar_from_text(&g, cf_str_from(v[i].grammar), NULL, &err);
+        char got = verdict(st, g, v[i].text);
+        if (got != v[i].want) {
+            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text, got, v[i].want);
+        }
+    }
+}
+
 static void test_notation__texts(void **state)
 {
     (void)state;
@@ -57,15 +70,57 @@ static void test_notation__texts(void **state)
         {"root = \"a\"{3,2};", "a", 'e'},
         {"", "a", 'e'},
     };
-    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
-        cf_grammar *g = NULL;
-        cf_error err;
-        cf_status st = cf_grammar_from_text(&g, cf_str_from(v[i].grammar), NULL, &err);
-        char got = verdict(st, g, v[i].text);
-        if (got != v[i].want) {
-            fail_msg("%s  with  %s: %c, expected %c", v[i].grammar, v[i].text, got, v[i].want);
-        }
-    }
+    check_texts(v, sizeof v / sizeof *v);
+}
+
+static void test_notation__gbnf(void **state)
+{
+    (void)state;
+    static const one v[] = {
+        {"root ::= \"a\" | \"b\" \"c\"", "bc", 'y'},
+        {"# a list\n\nroot ::= item (\",\" item)* # more\nitem ::= [0-9]+\n", "1,22,3", 'y'},
+        /* a rule ends with its line, but after "|" and in parentheses */
+        {"root ::= \"a\" |\n  \"b\"", "b", 'y'},
+        {"root ::=\n  (\n\"a\"\n\"b\"\n)\r\nx ::= \"c\"", "ab", 'y'},
+        {"root ::= \"a\"\n\"b\"", "ab", 'e'},
+        /* the start is root wherever it stands */
+        {"x ::= \"a\"\nroot ::= x x", "aa", 'y'},
+        {"x ::= \"a\"", "a", 'e'},
+        {"root ::= a-b_1\na-b_1 ::= \"x\"", "x", 'y'},
+        {"root ::= \"ab\"{2,3}", "abab", 'y'},
+        {"root ::= \"ab\"{ 2 , }", "ab", 'n'},
+        {"root ::= \"ab\"{2}", "ababab", 'n'},
+        {"root ::= \"ab\"{3,2}", "ab", 'e'},
+        {"root ::= ( [x]* )*", "xx", 'y'},
+        {"root ::= [^a-c\\]\\n]", "d", 'y'},
+        {"root ::= [^a-c\\]\\n]", "b", 'n'},
+        {"root ::= [^a-c\\]\\n]", "]", 'n'},
+        {"root ::= [^a-c\\]\\n]", "\n", 'n'},
+        {"root ::= [a-]", "-", 'y'},
+        {"root ::= [c-a]", "b", 'e'},
+        {"root ::= .", "\n", 'y'},
+        {"root ::= .", "\xC3\xA9", 'y'},
+        {"root ::= .", "ab", 'n'},
+        {"root ::= \"\\x41\\u00e9\\U0001F600\\t\\\"\"", "A\xC3\xA9\xF0\x9F\x98\x80\t\"", 'y'},
+        {"root ::= \"\\q\"", "q", 'e'},
+        {"root ::= \"\\ud800\"", "q", 'e'},
+        {"root ::= \"(\" root? \")\"", "((()))", 'y'},
+        {"root ::= root \"a\" | \"a\"", "a", 'u'},
+        {"root ::= <think> \"a\"", "a", 'u'},
+        {"root ::= other", "a", 'e'},
+        {"root ::= \"a\"\nroot ::= \"b\"", "a", 'e'},
+        {"root ::= (\"a\"", "a", 'e'},
+        {"root ::= \"a", "a", 'e'},
+        {"root ::= [a", "a", 'e'},
+        {"root ::= \"a\" )", "a", 'e'},
+    };
+    check_texts(v, sizeof v / sizeof *v);
+    cf_grammar *g;
+    cf_error err;
+    T_FAILS(cf_grammar_from_text(&g, cf_str_from("root ::= x\nx ::= [a-z] /"), NULL, &err),
+            CF_EFORMAT);
+    assert_int_equal(err.line, 2);
+    assert_int_equal(err.col, 13);
 }
 
 static void test_notation__error_has_a_place(void **state)
@@ -136,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_notation__texts),
+        cmocka_unit_test(test_notation__gbnf),
         cmocka_unit_test(test_notation__error_has_a_place),
         cmocka_unit_test(test_notation__expressions),
         cmocka_unit_test(test_notation__choices),
