@@ -683,9 +683,21 @@ static bool exec_if(cf_tr *r, const cf_tnode *n)
     return true;
 }
 
+/* Attributes can be set on namespaces alone: checked before the value is
+ * computed. */
+static bool checks_namespaces(cf_tr *r, const cf_tnode *target)
+{
+    for (uint32_t i = 0; target->kind == CF_N_TUPLE && i < target->n; i++) {
+        if (!checks_namespaces(r, target->list[i])) {
+            return false;
+        }
+    }
+    return target->kind != CF_N_NSREF || namespace_of(r, target).k != CF_TERR;
+}
+
 static bool exec_set(cf_tr *r, const cf_tnode *n)
 {
-    if (n->a->kind == CF_N_NSREF && namespace_of(r, n->a).k == CF_TERR) {
+    if (!checks_namespaces(r, n->a)) {
         return false;
     }
     cf_tv v = cf_t__cause_mark(r, cf_t__eval(r, n->b));

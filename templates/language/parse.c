@@ -306,7 +306,7 @@ cf_tnode *cf_t__parse_target(cf_tparser *p, bool with_namespace)
                             p->t->type == CF_TOK_RPAREN)) {
             break;
         }
-        cf_tnode *n = parse_one_target(p, with_namespace && items.n == 0);
+        cf_tnode *n = parse_one_target(p, with_namespace);
         if (!cf_t__vec_add(p, &items, n)) {
             return NULL;
         }

@@ -373,6 +373,27 @@ static bool uses(const cf_tbody *b, const char *name)
     return uses_list(b->v, b->n, name) == 1;
 }
 
+/* A scoped block sees the loops around it, whatever it says of them. */
+static bool has_scoped_block(const cf_tbody *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const cf_tnode *n = b->v[i];
+        if (n->kind < CF_N_DATA) {
+            continue;
+        }
+        if ((n->kind == CF_N_BLOCK && n->flag) || has_scoped_block(&n->body) ||
+            has_scoped_block(&n->other)) {
+            return true;
+        }
+        for (uint32_t k = 0; n->bodies != NULL && k < n->n; k++) {
+            if (has_scoped_block(&n->bodies[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* ---- second walk -------------------------------------------------------- */
 
 static bool bind(scope *c, frame *f, cf_tnode *n, bool soft);
@@ -559,7 +580,7 @@ static bool bind_for(scope *c, frame *f, cf_tnode *n, bool soft)
     }
     func own_fn = {.outer = f->fn};
     frame loop = {.outer = f, .fn = n->flag ? &own_fn : f->fn};
-    n->has_loop = n->flag || uses(&n->body, "loop");
+    n->has_loop = n->flag || uses(&n->body, "loop") || has_scoped_block(&n->body);
     if (n->has_loop) {
         cf_tstr *name = cf_t__const_str(c->r, cf_str_from("loop"));
         sym *s = name != NULL ? sym_param(c, &loop, name) : NULL;

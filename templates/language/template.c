@@ -197,14 +197,13 @@ static bool normalise(cf_tr *r, cf_template *t)
     return true;
 }
 
-/* Whether an expression names a method that would change a list or dict. */
+/* Whether an expression names a method that would change a list or dict, and
+ * may. */
 static bool mutates(const cf_template *t, const cf_tok *tok)
 {
-    for (; tok->type != CF_TOK_EOF; tok++) {
+    for (; t->options.allow_mutation && tok->type != CF_TOK_EOF; tok++) {
         if ((tok->type == CF_TOK_NAME || tok->type == CF_TOK_STRING) &&
-            cf_t__method_mutates(cf_t__method_find(tok->text)) &&
-            (t->options.allow_mutation || cf_str_is(tok->text, "pop") ||
-             cf_str_is(tok->text, "clear"))) {
+            cf_t__method_mutates(cf_t__method_find(tok->text))) {
             return true;
         }
     }

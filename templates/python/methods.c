@@ -105,12 +105,11 @@ static bool is_one_of(int id, const char *const *names)
     return false;
 }
 
-/* The lists are those of jinja2 3.1.2's sandbox; list.pop and list.clear
- * are not among them. */
+/* The lists are those of jinja2 3.1.6's sandbox. */
 bool cf_t__method_is_unsafe(cf_tv self, int id)
 {
-    static const char *const list[] = {"append", "reverse", "insert", "sort",
-                                       "extend", "remove",  NULL};
+    static const char *const list[] = {"append", "clear",  "pop",    "reverse", "insert",
+                                       "sort",   "extend", "remove", NULL};
     static const char *const dict[] = {"clear", "pop", "popitem", "setdefault", "update", NULL};
     return self.k == CF_TLIST   ? is_one_of(id, list)
            : self.k == CF_TDICT ? is_one_of(id, dict)
