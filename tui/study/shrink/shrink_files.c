@@ -1,13 +1,25 @@
 /*
- * shrink_files.c - the files, each written from one text with places to fill.
+ * shrink_files.c - the files.  Scripts and the report are templates beside this
+ * file (*.jinja), rendered with what make_facts() collects.
  */
 #include "tui/study/shrink/shrink_files.h"
 
 #include <string.h>
 
 #include "core/api/about.h"
+#include "core/base/json_builder.h"
 #include "core/base/os.h"
+#include "core/base/utf8.h"
 #include "templates/template.h"
+#include "tui/page/page_escape.h"
+
+#define EMBEDDED(name)                                                     \
+    extern const unsigned char cf_embed_tui_study_shrink_##name##_jinja[]; \
+    extern const size_t cf_embed_tui_study_shrink_##name##_jinja_size
+EMBEDDED(test_jinja2_py);
+EMBEDDED(test_chat_llama_cpp);
+EMBEDDED(test_vllm_parser_py);
+EMBEDDED(ISSUE_md);
 
 typedef struct files {
     const cf_shrink *s;
@@ -15,6 +27,7 @@ typedef struct files {
     cf_buf *names;
     json_t *context; /* with the special tokens that the template saw */
     cf_buf calls;    /* JSON: what confab reads in the reply */
+    json_t *facts;   /* what the templates are rendered with */
 } files;
 
 static cf_status write_file(const files *f, const char *name, const cf_buf *b, cf_error *err)
@@ -43,220 +56,29 @@ static void put_pretty(cf_buf *out, const json_t *v)
     }
 }
 
-/* A string literal of C++: control characters as octal escapes, which never
- * take up what follows. */
+/* A string literal of C++: control characters, and bytes that are not UTF-8, as
+ * octal escapes, which never take up what follows. */
 static void put_cpp(cf_buf *out, cf_str s)
 {
     cf_buf_addc(out, '"');
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0, n; i < s.n; i += n) {
+        uint32_t cp;
         unsigned char c = (unsigned char)s.p[i];
+        n = cf_utf8_decode(&cp, s.p + i, s.n - i);
         if (c == '"' || c == '\\') {
             cf_buf_addf(out, "\\%c", c);
         } else if (c == '\n') {
             cf_buf_adds(out, i + 1 < s.n ? "\\n\"\n        \"" : "\\n");
-        } else if (c < 32 || c == 127) {
+        } else if (c < 32 || c == 127 || cp == CF_UTF8_BAD) {
             cf_buf_addf(out, "\\%03o", c);
         } else {
-            cf_buf_addc(out, (char)c);
+            cf_buf_add(out, s.p + i, n);
         }
     }
     cf_buf_addc(out, '"');
 }
 
-static void put_cpp_json(cf_buf *out, const json_t *v)
-{
-    cf_buf text = CF_BUF_INIT;
-    if (v != NULL) {
-        cf_json_write_spaced(&text, v);
-    } else {
-        cf_buf_adds(&text, "[]");
-    }
-    put_cpp(out, cf_buf_str(&text));
-    out->failed = out->failed || text.failed;
-    cf_buf_deinit(&text);
-}
-
-/* ---- jinja2 ------------------------------------------------------------- */
-
-static const char py_head[] =
-    "#!/usr/bin/env python3\n"
-    "\"\"\"Reproduces the failure of ISSUE.md.  Status 0: it is there.\"\"\"\n"
-    "import json\n"
-    "import os\n"
-    "import sys\n"
-    "\n"
-    "HERE = os.path.dirname(os.path.abspath(__file__))\n"
-    "\n"
-    "\n"
-    "def read(name):\n"
-    "    with open(os.path.join(HERE, name), encoding=\"utf-8\", newline=\"\") "
-    "as f:\n"
-    "        return f.read()\n"
-    "\n"
-    "\n"
-    "CONTEXT = json.loads(read(\"context.json\"))\n"
-    "\n";
-
-/* As transformers compiles chat templates. */
-static const char py_render[] =
-    "\n"
-    "def compiled():\n"
-    "    from jinja2.sandbox import ImmutableSandboxedEnvironment\n"
-    "    import datetime\n"
-    "\n"
-    "    def tojson(x, ensure_ascii=False, indent=None, separators=None,\n"
-    "               sort_keys=False):\n"
-    "        return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent,\n"
-    "                          separators=separators, sort_keys=sort_keys)\n"
-    "\n"
-    "    def raise_exception(message):\n"
-    "        raise ValueError(message)\n"
-    "\n"
-    "    env = ImmutableSandboxedEnvironment(\n"
-    "        trim_blocks=True, lstrip_blocks=True,\n"
-    "        extensions=[\"jinja2.ext.loopcontrols\"])\n"
-    "    env.filters[\"tojson\"] = tojson\n"
-    "    env.globals[\"raise_exception\"] = raise_exception\n"
-    "    env.globals[\"strftime_now\"] = (\n"
-    "        lambda form: datetime.datetime.now().strftime(form))\n"
-    "    return env.from_string(read(\"template.jinja\"))\n"
-    "\n"
-    "\n"
-    "def render(context):\n"
-    "    return compiled().render(**context)\n"
-    "\n"
-    "\n";
-
-static const char py_error[] = "try:\n"
-                               "    render(CONTEXT)\n"
-                               "except ImportError:\n"
-                               "    raise\n"
-                               "except Exception as error:\n"
-                               "    print(\"reproduced:\", type(error).__name__, error)\n"
-                               "    sys.exit(0)\n"
-                               "print(\"not reproduced: the template renders\")\n"
-                               "sys.exit(1)\n";
-
-static const char py_cache[] =
-    "def first(n):\n"
-    "    return render(dict(CONTEXT, messages=CONTEXT[\"messages\"][:n],\n"
-    "                       add_generation_prompt=True))\n"
-    "\n"
-    "\n"
-    "def is_reply(i):\n"
-    "    return CONTEXT[\"messages\"][i][\"role\"] in (\"assistant\", "
-    "\"model\", \"agent\")\n"
-    "\n"
-    "\n"
-    "n = len(CONTEXT[\"messages\"])\n"
-    "for i in range(n - 1):\n"
-    "    if not is_reply(i):\n"
-    "        continue\n"
-    "    after = i + 1\n"
-    "    while after < n and not is_reply(after):\n"
-    "        after += 1\n"
-    "    before, later = first(i), first(after)\n"
-    "    message = CONTEXT[\"messages\"][i]\n"
-    "    rest = later[len(before):]\n"
-    "    thinking = message.get(\"reasoning_content\") or \"\"\n"
-    "    if not later.startswith(before):\n"
-    "        kept = False\n"
-    "    elif thinking:\n"
-    "        kept = thinking in rest\n"
-    "    else:\n"
-    "        content = message.get(\"content\")\n"
-    "        kept = (\"tool_calls\" in message or not isinstance(content, "
-    "str)\n"
-    "                or rest.startswith(content))\n"
-    "    if not kept:\n"
-    "        print(\"reproduced: the prompt and reply\", i, \"are not kept\")\n"
-    "        sys.exit(0)\n"
-    "print(\"not reproduced: every prompt is the beginning of the next\")\n"
-    "sys.exit(1)\n";
-
-/* A model is not at hand: that it gets the same bytes is what can be shown. */
-static const char py_prompt[] =
-    "if render(CONTEXT) == read(\"prompt.txt\"):\n"
-    "    print(\"reproduced: jinja2 renders the prompt that was answered with "
-    "reply.txt\")\n"
-    "    sys.exit(0)\n"
-    "print(\"not reproduced: jinja2 renders another prompt than prompt.txt\")\n"
-    "sys.exit(1)\n";
-
-static const char py_command[] =
-    "import subprocess\n"
-    "\n"
-    "done = subprocess.run(COMMAND, shell=True, input=json.dumps(CONTEXT) + "
-    "\"\\n\",\n"
-    "                      encoding=\"utf-8\")\n"
-    "print(\"status\", done.returncode)\n"
-    "sys.exit(0 if done.returncode == 0 else 1)\n";
-
-static cf_status write_jinja2(const files *f, cf_error *err)
-{
-    uint32_t needs = cf_predicate_needs(f->s->asker->predicate);
-    cf_str text = cf_predicate_text(f->s->asker->predicate);
-    cf_buf b = CF_BUF_INIT;
-    cf_buf_adds(&b, py_head);
-    if ((needs & CF_SEE_COMMAND) != 0) {
-        size_t skip = strlen("command:");
-        cf_buf_adds(&b, "COMMAND = ");
-        cf_json_write_str(&b, cf_str_make(text.p + skip, text.n - skip));
-        cf_buf_addc(&b, '\n');
-        cf_buf_adds(&b, py_command);
-    } else {
-        cf_buf_adds(&b, py_render);
-        cf_buf_adds(&b, (needs & CF_SEE_RENDER) != 0  ? py_error
-                        : (needs & CF_SEE_CACHE) != 0 ? py_cache
-                                                      : py_prompt);
-    }
-    cf_status st = write_file(f, "test_jinja2.py", &b, err);
-    cf_buf_deinit(&b);
-    return st;
-}
-
-/* ---- llama.cpp ---------------------------------------------------------- */
-
-/* As tests/test-chat.cpp of llama.cpp is in 2026: templates by
- * read_templates(), JSON as `json`, replies read by the parser that comes with
- * the prompt (common/chat.h). */
-static const char cpp_head[] =
-    "// For tests/test-chat.cpp of llama.cpp: put template.jinja into\n"
-    "// models/templates/confab-case.jinja and call this from main().\n"
-    "static void test_confab_case() {\n"
-    "    auto tmpls = read_templates("
-    "\"models/templates/confab-case.jinja\");\n"
-    "    common_chat_templates_inputs inputs;\n"
-    "    inputs.messages = common_chat_msgs_parse_oaicompat(json::parse(\n"
-    "        ";
-static const char cpp_fails[] = "    // The template fails.\n"
-                                "    bool failed = tmpls == nullptr;\n"
-                                "    try {\n"
-                                "        if (!failed) {\n"
-                                "            common_chat_templates_apply(tmpls.get(), inputs);\n"
-                                "        }\n"
-                                "    } catch (const std::exception &) {\n"
-                                "        failed = true;\n"
-                                "    }\n"
-                                "    assert_equals(true, failed);\n"
-                                "}\n";
-static const char cpp_parse[] =
-    "    // Before 2026: common_chat_syntax with .format in place of these.\n"
-    "    common_chat_parser_params parser_params(params);\n"
-    "    if (!params.parser.empty()) {\n"
-    "        parser_params.parser.load(params.parser);\n"
-    "    }\n"
-    "    auto msg = common_chat_parse(\n"
-    "        ";
-static const char cpp_compare[] =
-    ");\n"
-    "    assert_equals(expected.size(), msg.tool_calls.size());\n"
-    "    for (size_t i = 0; i < expected.size(); i++) {\n"
-    "        assert_equals(expected[i].at(\"name\").get<std::string>(),\n"
-    "                      msg.tool_calls[i].name);\n"
-    "        assert_equals(expected[i].at(\"arguments\").dump(),\n"
-    "                      json::parse(msg.tool_calls[i].arguments).dump());\n"
-    "    }\n";
+/* ---- other programs ----------------------------------------------------- */
 
 /* The prompt that the template gives where the model thinks, or does not; false:
  * another one than the predicate saw. */
@@ -290,42 +112,6 @@ static bool llama_thinks(const files *f)
                                   : gives_prompt(f, true) || !gives_prompt(f, false);
 }
 
-static cf_status write_llama(const files *f, cf_error *err)
-{
-    const cf_asker *a = f->s->asker;
-    bool fails = (cf_predicate_needs(a->predicate) & CF_SEE_RENDER) != 0;
-    cf_buf b = CF_BUF_INIT;
-    cf_buf_adds(&b, cpp_head);
-    put_cpp_json(&b, json_object_get(f->context, "messages"));
-    cf_buf_adds(&b, "));\n    inputs.tools = common_chat_tools_parse_oaicompat("
-                    "json::parse(\n        ");
-    put_cpp_json(&b, json_object_get(f->context, "tools"));
-    cf_buf_addf(&b, "));\n    inputs.enable_thinking = %s;\n", llama_thinks(f) ? "true" : "false");
-    cf_buf_adds(&b, fails ? cpp_fails
-                          : "    auto params = common_chat_templates_apply("
-                            "tmpls.get(), inputs);\n");
-    if (!fails && a->prompt.n > 0) {
-        cf_buf_adds(&b, "    assert_equals(std::string(\n        ");
-        put_cpp(&b, cf_buf_str(&a->prompt));
-        cf_buf_adds(&b, "), params.prompt);\n");
-    }
-    if (!fails && a->reply.n > 0) {
-        cf_buf_adds(&b, cpp_parse);
-        put_cpp(&b, cf_buf_str(&a->reply));
-        cf_buf_adds(&b, ",\n        /* is_partial= */ false, parser_params);"
-                        "\n    // The calls that confab reads.\n    auto "
-                        "expected = json::parse(\n        ");
-        put_cpp(&b, cf_buf_str(&f->calls));
-        cf_buf_adds(&b, cpp_compare);
-    }
-    cf_buf_adds(&b, fails ? "" : "}\n");
-    cf_status st = write_file(f, "test_chat_llama.cpp", &b, err);
-    cf_buf_deinit(&b);
-    return st;
-}
-
-/* ---- vLLM --------------------------------------------------------------- */
-
 /* vLLM's names of the parsers, where ours differ (docs of vLLM, "Tool Calling").
  */
 static const char *vllm_parser(cf_tool_family family)
@@ -351,144 +137,135 @@ static const char *vllm_parser(cf_tool_family family)
     return ours;
 }
 
-/* Both layouts of the packages: parsers moved out of entrypoints/openai at the
- * end of 2025. */
-static const char vllm_head[] =
-    "\"\"\"For tests/tool_parsers of vLLM: what the parser makes of this "
-    "reply.\n"
-    "TOOL_PARSER and MODEL choose the parser and its tokenizer.\"\"\"\n"
-    "\n"
-    "import json\n"
-    "import os\n"
-    "\n"
-    "try:\n"
-    "    from vllm.entrypoints.openai.chat_completion.protocol import (\n"
-    "        ChatCompletionRequest)\n"
-    "    from vllm.tokenizers import get_tokenizer\n"
-    "    from vllm.tool_parsers import ToolParserManager\n"
-    "except ImportError:  # before vLLM 0.13\n"
-    "    from vllm.entrypoints.openai.protocol import ChatCompletionRequest\n"
-    "    from vllm.entrypoints.openai.tool_parsers import ToolParserManager\n"
-    "    from vllm.transformers_utils.tokenizer import get_tokenizer\n"
-    "\n"
-    "PARSER = os.environ.get(\"TOOL_PARSER\", ";
-static const char vllm_test[] =
-    ")  # the calls that confab reads\n"
-    "\n"
-    "\n"
-    "def test_extract_tool_calls():\n"
-    "    tokenizer = get_tokenizer(MODEL)\n"
-    "    parser = ToolParserManager.get_tool_parser(PARSER)(tokenizer)\n"
-    "    request = ChatCompletionRequest(\n"
-    "        model=MODEL, messages=MESSAGES, tools=TOOLS or None)\n"
-    "    found = parser.extract_tool_calls(MODEL_OUTPUT, request=request)\n"
-    "    calls = [{\"name\": c.function.name,\n"
-    "              \"arguments\": json.loads(c.function.arguments)}\n"
-    "             for c in found.tool_calls]\n"
-    "    assert calls == EXPECTED\n";
+/* ---- facts -------------------------------------------------------------- */
 
-/* A JSON value as a literal of Python that json.loads() reads. */
-static void put_py_json(cf_buf *out, const json_t *v)
+typedef void (*put_fn)(cf_buf *out, cf_str s);
+typedef void (*write_fn)(cf_buf *out, const json_t *v);
+
+/* A member that is a literal of a language. */
+static void add_literal(cf_jb *b, const char *key, put_fn put, cf_str s)
 {
     cf_buf text = CF_BUF_INIT;
-    if (v != NULL) {
-        cf_json_write(&text, v);
-    } else {
-        cf_buf_adds(&text, "[]");
-    }
-    cf_json_write_str(out, cf_buf_str(&text));
-    out->failed = out->failed || text.failed;
+    put(&text, s);
+    cf_jb_buf(b, key, &text);
     cf_buf_deinit(&text);
 }
 
-static cf_status write_vllm(const files *f, cf_error *err)
+/* The same of a value as JSON text; NULL is an empty list. */
+static void add_json(cf_jb *b, const char *key, put_fn put, write_fn write, const json_t *v)
+{
+    cf_buf text = CF_BUF_INIT;
+    if (v != NULL) {
+        write(&text, v);
+    } else {
+        cf_buf_adds(&text, "[]");
+    }
+    add_literal(b, key, put, cf_buf_str(&text));
+    if (text.failed) {
+        cf_jb_fail(b);
+    }
+    cf_buf_deinit(&text);
+}
+
+static void add_part(cf_jb *b, const char *title, const char *language, const cf_buf *text)
+{
+    cf_buf block = CF_BUF_INIT;
+    if (text->n > 0) {
+        cf_escape_md_block(&block, language, cf_buf_str(text));
+        cf_jb_object(b, NULL);
+        cf_jb_text(b, "title", title);
+        cf_jb_buf(b, "text", &block);
+        cf_jb_end(b);
+    }
+    cf_buf_deinit(&block);
+}
+
+/* The command of "command:CMD". */
+static cf_str command_of(const cf_predicate *p)
+{
+    cf_str text = cf_predicate_text(p), name = cf_str_from("command:");
+    return cf_str_starts(text, name) ? cf_str_make(text.p + name.n, text.n - name.n)
+                                     : cf_str_from("");
+}
+
+/* What every script needs, as literals of its language. */
+static void add_literals(cf_jb *b, const char *key, const files *f, put_fn put, write_fn write)
 {
     const cf_asker *a = f->s->asker;
-    cf_buf b = CF_BUF_INIT;
-    cf_buf_adds(&b, vllm_head);
-    cf_json_write_str(&b, cf_str_from(vllm_parser(a->engine->family)));
-    cf_buf_adds(&b, ")\nMODEL = os.environ.get(\"MODEL\", \"Qwen/Qwen3-0.6B\")"
-                    "\n\nMESSAGES = json.loads(");
-    put_py_json(&b, json_object_get(f->context, "messages"));
-    cf_buf_adds(&b, ")\nTOOLS = json.loads(");
-    put_py_json(&b, json_object_get(f->context, "tools"));
-    cf_buf_adds(&b, ")\nMODEL_OUTPUT = ");
-    cf_json_write_str(&b, cf_buf_str(&a->reply));
-    cf_buf_adds(&b, "\nEXPECTED = json.loads(");
-    cf_json_write_str(&b, cf_buf_str(&f->calls));
-    cf_buf_adds(&b, vllm_test);
-    cf_status st = write_file(f, "test_vllm_parser.py", &b, err);
-    cf_buf_deinit(&b);
+    cf_jb_object(b, key);
+    add_json(b, "messages", put, write, json_object_get(f->context, "messages"));
+    add_json(b, "tools", put, write, json_object_get(f->context, "tools"));
+    if (a->prompt.n > 0) {
+        add_literal(b, "prompt", put, cf_buf_str(&a->prompt));
+    }
+    if (a->reply.n > 0) {
+        add_literal(b, "reply", put, cf_buf_str(&a->reply));
+    }
+    add_literal(b, "calls", put, cf_buf_str(&f->calls));
+    add_literal(b, "parser", put, cf_str_from(vllm_parser(a->engine->family)));
+    add_literal(b, "command", put, command_of(a->predicate));
+    cf_jb_end(b);
+}
+
+static cf_status make_facts(files *f, cf_error *err)
+{
+    const cf_asker *a = f->s->asker;
+    uint32_t needs = cf_predicate_needs(a->predicate);
+    cf_jb b = CF_JB_INIT;
+    cf_buf context = CF_BUF_INIT;
+    put_pretty(&context, f->context);
+    cf_jb_object(&b, NULL);
+    cf_jb_text(&b, "sees",
+               (needs & CF_SEE_COMMAND) != 0  ? "command"
+               : (needs & CF_SEE_RENDER) != 0 ? "render"
+               : (needs & CF_SEE_CACHE) != 0  ? "cache"
+                                              : "reply");
+    cf_jb_bool(&b, "thinks", llama_thinks(f));
+    cf_jb_str(&b, "predicate", cf_predicate_text(a->predicate));
+    cf_jb_int(&b, "n_messages", (int64_t)json_array_size(json_object_get(f->context, "messages")));
+    cf_jb_int(&b, "n_tools", (int64_t)json_array_size(json_object_get(f->context, "tools")));
+    cf_jb_int(&b, "n_bytes", (int64_t)f->s->source.n);
+    add_literals(&b, "cpp", f, put_cpp, cf_json_write_spaced);
+    add_literals(&b, "py", f, cf_json_write_str, cf_json_write); /* literals of Python, too */
+    cf_jb_array(&b, "parts");
+    add_part(&b, "What was seen", "text", &a->why);
+    add_part(&b, "Context", "json", &context);
+    add_part(&b, "Prompt", "text", &a->prompt);
+    add_part(&b, "Raw reply", "text", &a->reply);
+    cf_jb_end(&b);
+    cf_jb_end(&b);
+    cf_status st = cf_buf_check(&context, err);
+    CF_THEN(st, cf_jb_finish(&b, &f->facts, err));
+    cf_jb_deinit(&b);
+    cf_buf_deinit(&context);
     return st;
 }
 
-/* ---- the report --------------------------------------------------------- */
-
-/* A fence longer than any in the text. */
-static void put_fenced(cf_buf *out, const char *language, cf_str text)
+static cf_status write_rendered(const files *f, const char *name, const unsigned char *source,
+                                size_t n, cf_error *err)
 {
-    size_t longest = 2, run = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        run = text.p[i] == '`' ? run + 1 : 0;
-        longest = run > longest ? run : longest;
+    static const cf_template_options as_written = {.keep_trailing_newline = true};
+    static const cf_render_options unbounded = {.limits = {.max_steps = UINT64_MAX,
+                                                           .max_output_bytes = SIZE_MAX,
+                                                           .max_memory_bytes = SIZE_MAX},
+                                                .no_spans = true};
+    cf_template *tpl = NULL;
+    cf_context *context = NULL;
+    cf_render done;
+    cf_arena arena;
+    cf_buf b = CF_BUF_INIT;
+    cf_arena_init(&arena, 0);
+    cf_status st = cf_template_compile(&tpl, cf_str_make((const char *)source, n), &as_written,
+                                       NULL, NULL, err);
+    CF_THEN(st, cf_context_from_json(&context, f->facts, &arena, err));
+    CF_THEN(st, cf_template_render(tpl, context, &unbounded, &arena, &done, err));
+    if (st == CF_OK) {
+        cf_buf_add(&b, done.prompt.text.p, done.prompt.text.n);
+        st = write_file(f, name, &b, err);
     }
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i <= longest; i++) {
-            cf_buf_addc(out, '`');
-        }
-        if (side == 0) {
-            cf_buf_addf(out, "%s\n", language);
-            cf_buf_add(out, text.p, text.n);
-            bool ended = text.n > 0 && text.p[text.n - 1] == '\n';
-            cf_buf_adds(out, ended ? "" : "\n");
-        }
-    }
-    cf_buf_addc(out, '\n');
-}
-
-static void put_section(cf_buf *out, const char *title, const char *language, const cf_buf *text)
-{
-    if (text->n > 0) {
-        cf_buf_addf(out, "\n## %s\n\n", title);
-        put_fenced(out, language, cf_buf_str(text));
-    }
-}
-
-static cf_status write_issue(const files *f, cf_error *err)
-{
-    const cf_asker *a = f->s->asker;
-    cf_str predicate = cf_predicate_text(a->predicate);
-    cf_buf b = CF_BUF_INIT, context = CF_BUF_INIT;
-    put_pretty(&context, f->context);
-    cf_buf_adds(&b, "# ");
-    cf_buf_add(&b, predicate.p, predicate.n);
-    cf_buf_addf(&b,
-                "\n\nThe smallest conversation that confab found for which "
-                "this holds: %zu messages, %zu tools, template.jinja with %zu "
-                "bytes.\n",
-                json_array_size(json_object_get(f->context, "messages")),
-                json_array_size(json_object_get(f->context, "tools")), f->s->source.n);
-    cf_buf_adds(&b, "`python3 test_jinja2.py` ends with 0 when it is "
-                    "reproduced.\n");
-    put_section(&b, "What was seen", "text", &a->why);
-    put_section(&b, "Context", "json", &context);
-    put_section(&b, "Prompt", "text", &a->prompt);
-    put_section(&b, "Raw reply", "text", &a->reply);
-    cf_buf_adds(&b, "\n## Files\n\n");
-    cf_buf_adds(&b, "- `context.json`, `template.jinja`: what goes in\n");
-    if (a->prompt.n > 0) {
-        cf_buf_adds(&b, "- `prompt.txt`: what the template renders\n");
-    }
-    if (a->reply.n > 0) {
-        cf_buf_adds(&b, "- `reply.txt`: what the model wrote\n"
-                        "- `test_vllm_parser.py`: a test of a vLLM parser\n");
-    }
-    cf_buf_adds(&b, "- `test_chat_llama.cpp`: a test in the form of "
-                    "llama.cpp's\n");
-    b.failed = b.failed || context.failed;
-    cf_status st = write_file(f, "ISSUE.md", &b, err);
-    cf_buf_deinit(&context);
     cf_buf_deinit(&b);
+    cf_template_free(tpl);
+    cf_arena_deinit(&arena);
     return st;
 }
 
@@ -541,6 +318,10 @@ static cf_status write_plain(const files *f, cf_error *err)
     return st;
 }
 
+#define WRITE(f, file, name, err)                                     \
+    write_rendered(f, file, cf_embed_tui_study_shrink_##name##_jinja, \
+                   cf_embed_tui_study_shrink_##name##_jinja_size, err)
+
 cf_status cf_shrink_write(const cf_shrink *s, const char *folder, cf_buf *names, cf_error *err)
 {
     files f = {.s = s, .folder = folder, .names = names};
@@ -551,14 +332,16 @@ cf_status cf_shrink_write(const cf_shrink *s, const char *folder, cf_buf *names,
     }
     CF_THEN(st, read_calls(&f, err));
     CF_THEN(st, write_plain(&f, err));
-    CF_THEN(st, write_jinja2(&f, err));
-    CF_THEN(st, write_llama(&f, err));
+    CF_THEN(st, make_facts(&f, err));
+    CF_THEN(st, WRITE(&f, "test_jinja2.py", test_jinja2_py, err));
+    CF_THEN(st, WRITE(&f, "test_chat_llama.cpp", test_chat_llama_cpp, err));
     if (st == CF_OK && s->asker->reply.n > 0) {
-        st = write_vllm(&f, err);
+        st = WRITE(&f, "test_vllm_parser.py", test_vllm_parser_py, err);
     }
-    CF_THEN(st, write_issue(&f, err));
+    CF_THEN(st, WRITE(&f, "ISSUE.md", ISSUE_md, err));
     CF_THEN(st, cf_buf_check(names, err));
     json_decref(f.context);
+    json_decref(f.facts);
     cf_buf_deinit(&f.calls);
     return st;
 }
