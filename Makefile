@@ -86,7 +86,8 @@ MAIN_SRC      := tui/main.c
 # Text files that become constant byte arrays in the program.
 EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
 EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
-EMBED_TUI       := $(sort $(wildcard tui/demo/*.jinja tui/page/*.css tui/*/*/*.css tui/*/*/*.jinja))
+EMBED_TUI       := $(sort $(wildcard tui/demo/*.json tui/demo/*.jsonl tui/demo/*.txt \
+                   tui/page/*.css tui/*/*/*.css tui/*/*/*.jinja))
 # The model in the program; a tree without the file builds one without it.
 BUNDLED         := $(wildcard core/bundled/confab-tiny.gguf)
 

@@ -17,7 +17,8 @@
 
 enum { MINUTES_MAX = 1440 };
 
-#define ZONES "/usr/share/zoneinfo"
+extern const unsigned char cf_embed_tui_demo_tools_json[];
+extern const size_t cf_embed_tui_demo_tools_json_size;
 
 json_t *cf_demo__error(const char *fmt, ...)
 {
@@ -80,9 +81,8 @@ static json_t *time_of_day(cf_demo *demo, cf_uuid here, const json_t *arguments)
     int64_t now = cf_os_now_ms() / 1000;
     int32_t offset;
     cf_error err;
-    cf_status st = cf_zone_find(&offset, zone, now, ZONES, &err);
-    if (st != CF_OK) {
-        return st == CF_ENOMEM ? NULL : cf_demo__error("%s", err.text);
+    if (cf_zone_find(&offset, zone, now, &err) != CF_OK) {
+        return cf_demo__error("%s", err.text);
     }
     char text[8];
     int minutes = (int)((now + offset) % 86400 / 60);
@@ -144,75 +144,22 @@ static json_t *set_timer(cf_demo *demo, cf_uuid here, const json_t *arguments)
     return out;
 }
 
-static json_t *currency(cf_demo *demo, cf_uuid here, const json_t *arguments)
-{
-    (void)demo;
-    (void)here;
-    return cf_demo__currency(arguments);
-}
-
-static json_t *stock(cf_demo *demo, cf_uuid here, const json_t *arguments)
-{
-    (void)demo;
-    (void)here;
-    return cf_demo__stock(arguments);
-}
-
-static json_t *message(cf_demo *demo, cf_uuid here, const json_t *arguments)
-{
-    (void)here;
-    return cf_demo__message(demo, arguments);
-}
-
 /* ---- the table ---------------------------------------------------------- */
 
-typedef struct param {
-    const char *name, *type, *description;
-    bool is_required;
-} param;
-
 typedef struct tool {
-    const char *name, *description;
-    param param[3];
+    const char *name; /* as in tools.json */
     json_t *(*run)(cf_demo *demo, cf_uuid here, const json_t *arguments);
 } tool;
 
 static const tool tools[] = {
-    {"get_weather",
-     "Get the current weather for a place",
-     {{"location", "string", "City name", true},
-      {"unit", "string", "celsius or fahrenheit", false}},
-     weather},
-    {"get_time",
-     "Get the current time in a time zone",
-     {{"timezone", "string", "Time zone or city", true}},
-     time_of_day},
-    {"calculate",
-     "Evaluate an arithmetic expression",
-     {{"expression", "string", "Arithmetic expression", true}},
-     calculate},
-    {"set_timer",
-     "Start a countdown timer",
-     {{"minutes", "integer", "Number of minutes", true}, {"label", "string", "Timer label", false}},
-     set_timer},
-    {"convert_currency",
-     "Convert an amount between currencies",
-     {{"amount", "number", "Amount of money", true},
-      {"from", "string", "Currency code", true},
-      {"to", "string", "Currency code", true}},
-     currency},
-    {"search_notes",
-     "Search the user's notes",
-     {{"query", "string", "Search text", true}},
-     cf_demo__notes},
-    {"send_message",
-     "Send a text message to a contact",
-     {{"to", "string", "Contact name", true}, {"text", "string", "Message text", true}},
-     message},
-    {"get_stock_price",
-     "Get the latest stock price",
-     {{"symbol", "string", "Ticker symbol", true}},
-     stock},
+    {"get_weather", weather},
+    {"get_time", time_of_day},
+    {"calculate", calculate},
+    {"set_timer", set_timer},
+    {"convert_currency", cf_demo__currency},
+    {"search_notes", cf_demo__notes},
+    {"send_message", cf_demo__message},
+    {"get_stock_price", cf_demo__stock},
 };
 
 enum { N_TOOLS = sizeof tools / sizeof tools[0] };
@@ -232,67 +179,12 @@ bool cf_demo_has(cf_str name)
     return find(name) != NULL;
 }
 
-/* Puts `v` (stolen, NULL for no memory) under a key; *ok says whether all
- * went well so far. */
-static void put(bool *ok, json_t *object, const char *key, json_t *v)
-{
-    *ok = json_object_set_new(object, key, v) == 0 && *ok;
-}
-
-static void put_text(bool *ok, json_t *object, const char *key, const char *v)
-{
-    put(ok, object, key, json_string(v));
-}
-
-static json_t *parameters(const tool *t)
-{
-    json_t *schema = json_object(), *properties = json_object();
-    json_t *required = json_array();
-    bool ok = required != NULL;
-    for (size_t i = 0; i < 3 && t->param[i].name != NULL; i++) {
-        const param *p = &t->param[i];
-        json_t *v = json_object();
-        put_text(&ok, v, "type", p->type);
-        put_text(&ok, v, "description", p->description);
-        put(&ok, properties, p->name, v);
-        ok = ok && (!p->is_required || json_array_append_new(required, json_string(p->name)) == 0);
-    }
-    put_text(&ok, schema, "type", "object");
-    put(&ok, schema, "properties", properties);
-    put(&ok, schema, "required", required);
-    if (!ok) {
-        json_decref(schema);
-        return NULL;
-    }
-    return schema;
-}
-
-static json_t *declaration(const tool *t)
-{
-    json_t *v = json_object(), *function = json_object();
-    bool ok = true;
-    put_text(&ok, function, "name", t->name);
-    put_text(&ok, function, "description", t->description);
-    put(&ok, function, "parameters", parameters(t));
-    put_text(&ok, v, "type", "function");
-    put(&ok, v, "function", function);
-    if (!ok) {
-        json_decref(v);
-        return NULL;
-    }
-    return v;
-}
-
 json_t *cf_demo_declarations(void)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < N_TOOLS; i++) {
-        if (json_array_append_new(list, declaration(&tools[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
+    json_t *list = NULL;
+    cf_status st = cf_json_read(&list, (const char *)cf_embed_tui_demo_tools_json,
+                                cf_embed_tui_demo_tools_json_size, NULL);
+    return st == CF_OK ? list : NULL;
 }
 
 /* ---- life --------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * something to call: real results, made on this machine alone.
  *
  *   get_weather        of 72 cities, made up from their climate
- *   get_time           the clock, in any time zone
+ *   get_time           the clock, in any time zone (demo_zone.h)
  *   calculate          arithmetic, exact where it can be
  *   set_timer          rings in the workbench
  *   convert_currency   by rounded rates of June 2025
@@ -15,8 +15,8 @@
  * asking.  Arguments come from a model: whatever they are, the result is an
  * object, and {"error": text} where nothing else is right.
  *
- * To add a tool: a row in tools[] of demo.c, its function next to the others,
- * its known answers in tests/unit/tui/demo/.
+ * To add a tool: its declaration in tools.json, a row in tools[] of demo.c with its
+ * function next to the others, its known answers in tests/unit/tui/demo/.
  *
  * Threads:  one thread at a time.
  */

@@ -1,8 +1,7 @@
 /*
- * demo_calc.c - a parser by recursive descent that computes as it reads.
+ * demo_calc.c - a parser by precedence that computes as it reads.
  *
- * Every recursion passes deeper(), so depth is bounded; every loop eats a
- * byte, so time is.
+ * Depth is bounded by read_level(), and time because every loop eats a byte.
  */
 #include "tui/demo/demo_calc.h"
 
@@ -47,14 +46,9 @@ static cf_calc_value fraction(int64_t num, int64_t den)
     return (cf_calc_value){.is_exact = true, .num = num / d, .den = den / d};
 }
 
-static double as_real(const cf_calc_value *v)
+static double as_real(cf_calc_value v)
 {
-    return v->is_exact ? (double)v->num / (double)v->den : v->real;
-}
-
-static bool is_zero(const cf_calc_value *v)
-{
-    return v->is_exact ? v->num == 0 : v->real == 0;
+    return v.is_exact ? (double)v.num / (double)v.den : v.real;
 }
 
 static cf_calc_value negated(cf_calc_value v)
@@ -64,7 +58,7 @@ static cf_calc_value negated(cf_calc_value v)
     return v;
 }
 
-/* a * b and a + b of 64 bits; false when they do not fit. */
+/* a * b; false when it does not fit. */
 static bool mul(int64_t *out, int64_t a, int64_t b)
 {
     return !__builtin_mul_overflow(a, b, out);
@@ -77,23 +71,16 @@ static cf_calc_value sum(cf_calc_value a, cf_calc_value b)
         !__builtin_add_overflow(x, y, &num) && mul(&den, a.den, b.den)) {
         return fraction(num, den);
     }
-    return real(as_real(&a) + as_real(&b));
+    return real(as_real(a) + as_real(b));
 }
 
 static cf_calc_value product(cf_calc_value a, cf_calc_value b)
 {
     int64_t num, den;
-    if (a.is_exact && b.is_exact) {
-        /* Cut across first: the product is then in lowest terms. */
-        int64_t p = common_divisor(a.num, b.den);
-        int64_t q = common_divisor(b.num, a.den);
-        p = p != 0 ? p : 1;
-        q = q != 0 ? q : 1;
-        if (mul(&num, a.num / p, b.num / q) && mul(&den, a.den / q, b.den / p)) {
-            return fraction(num, den);
-        }
+    if (a.is_exact && b.is_exact && mul(&num, a.num, b.num) && mul(&den, a.den, b.den)) {
+        return fraction(num, den);
     }
-    return real(as_real(&a) * as_real(&b));
+    return real(as_real(a) * as_real(b));
 }
 
 /* 1 / v of a value that is not zero. */
@@ -114,13 +101,13 @@ static cf_calc_value rest(cf_calc_value a, cf_calc_value b)
         }
         return fraction(r, den);
     }
-    double p = as_real(&a), q = as_real(&b), r = fmod(p, q);
+    double p = as_real(a), q = as_real(b), r = fmod(p, q);
     return real(r != 0 && (r < 0) != (q < 0) ? r + q : r);
 }
 
 static cf_status power(calc *c, cf_calc_value *v, cf_calc_value by)
 {
-    if (is_zero(v) && as_real(&by) < 0) {
+    if (as_real(*v) == 0 && as_real(by) < 0) {
         return cf_fail(c->err, CF_EINVAL, "division by zero");
     }
     if (v->is_exact && by.is_exact && by.den == 1 && by.num <= POWER_MAX && by.num >= -POWER_MAX) {
@@ -136,7 +123,7 @@ static cf_status power(calc *c, cf_calc_value *v, cf_calc_value by)
             return CF_OK;
         }
     }
-    *v = real(pow(as_real(v), as_real(&by)));
+    *v = real(pow(as_real(*v), as_real(by)));
     return isnan(v->real) ? cf_fail(c->err, CF_EINVAL,
                                     "a power of a negative number with a "
                                     "fraction is not a real number")
@@ -176,13 +163,6 @@ static cf_status unexpected(calc *c)
                : cf_fail(c->err, CF_EINVAL, "the byte %02x at %zu is not expected", byte, c->at);
 }
 
-static cf_status deeper(calc *c)
-{
-    return ++c->depth > CF_CALC_DEPTH_MAX
-               ? cf_fail(c->err, CF_EINVAL, "the expression is nested too deeply")
-               : CF_OK;
-}
-
 static bool is_digit(const calc *c, size_t at)
 {
     return at < c->text.n && c->text.p[at] >= '0' && c->text.p[at] <= '9';
@@ -192,9 +172,9 @@ static bool is_digit(const calc *c, size_t at)
 static cf_status number(calc *c, cf_calc_value *out)
 {
     int64_t num = 0, den = 1;
-    double approximate = 0, scale = 1;
+    double approximate = 0;
     bool fits = true, has_point = false;
-    size_t n_digits = 0;
+    size_t n_digits = 0, n_places = 0;
     for (;; c->at++) {
         bool is_point = c->at < c->text.n && c->text.p[c->at] == '.';
         bool is_comma = c->at < c->text.n && c->text.p[c->at] == ',' && !has_point &&
@@ -214,92 +194,116 @@ static cf_status number(calc *c, cf_calc_value *out)
         n_digits++;
         fits = fits && mul(&num, num, 10) && !__builtin_add_overflow(num, digit, &num) &&
                (!has_point || mul(&den, den, 10));
-        scale = has_point ? scale / 10 : scale;
-        approximate = has_point ? approximate + digit * scale : approximate * 10 + digit;
+        approximate = approximate * 10 + digit;
+        n_places += has_point;
     }
     if (n_digits == 0) {
         return unexpected(c);
     }
-    *out = fits ? fraction(num, den) : real(approximate);
+    *out = fits ? fraction(num, den) : real(approximate / pow(10, (double)n_places));
     return CF_OK;
 }
 
-static cf_status read_sum(calc *c, cf_calc_value *out);
-static cf_status read_sign(calc *c, cf_calc_value *out);
+/* ---- operators ---------------------------------------------------------- */
 
-static cf_status read_atom(calc *c, cf_calc_value *out)
+enum { SUM = 1, PRODUCT, SIGN, POWER }; /* how tightly an operator binds */
+
+typedef struct operator
 {
-    if (!eat(c, "(")) {
-        skip_blanks(c);
-        return number(c, out);
+    const char *text;
+    int level;
+    char kind;
+}
+operator;
+
+/* "**" before "*": the first that matches is taken. */
+static const operator operators[] = {
+    {"**", POWER, '^'},
+    {"^", POWER, '^'},
+    {"*", PRODUCT, '*'},
+    {"x", PRODUCT, '*'},
+    {"\xc3\x97", PRODUCT, '*'},
+    {"\xc2\xb7", PRODUCT, '*'},
+    {"/", PRODUCT, '/'},
+    {"\xc3\xb7", PRODUCT, '/'},
+    {"%", PRODUCT, '%'},
+    {"+", SUM, '+'},
+    {"-", SUM, '-'},
+    {"\xe2\x88\x92", SUM, '-'},
+};
+
+/* Eats the next operator if it binds as tightly as `level`; NULL for none. */
+static const operator* eat_operator(calc *c, int level)
+{
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        size_t at = c->at;
+        if (eat(c, operators[i].text)) {
+            if (operators[i].level >= level) {
+                return &operators[i];
+            }
+            c->at = at;
+            return NULL;
+        }
     }
-    CF_TRY(deeper(c));
-    CF_TRY(read_sum(c, out));
-    c->depth--;
-    return eat(c, ")") ? CF_OK : unexpected(c);
+    return NULL;
 }
 
-static cf_status read_power(calc *c, cf_calc_value *out)
+static cf_status apply(calc *c, char kind, cf_calc_value *v, cf_calc_value by)
 {
-    CF_TRY(read_atom(c, out));
-    if (!eat(c, "**") && !eat(c, "^")) {
-        return CF_OK;
+    if ((kind == '/' || kind == '%') && as_real(by) == 0) {
+        return cf_fail(c->err, CF_EINVAL, "division by zero");
     }
-    cf_calc_value by;
-    CF_TRY(deeper(c));
-    CF_TRY(read_sign(c, &by));
-    c->depth--;
-    return power(c, out, by);
+    switch (kind) {
+    case '^':
+        return power(c, v, by);
+    case '*':
+        *v = product(*v, by);
+        break;
+    case '/':
+        *v = product(*v, inverse(by));
+        break;
+    case '%':
+        *v = rest(*v, by);
+        break;
+    default:
+        *v = sum(*v, kind == '-' ? negated(by) : by);
+    }
+    return CF_OK;
 }
 
-static cf_status read_sign(calc *c, cf_calc_value *out)
+static cf_status read_level(calc *c, int level, cf_calc_value *out);
+
+static cf_status read_operand(calc *c, cf_calc_value *out)
 {
-    if (eat(c, "-") || eat(c, "\xe2\x88\x92")) { /* U+2212 */
-        CF_TRY(deeper(c));
-        CF_TRY(read_sign(c, out));
-        c->depth--;
-        *out = negated(*out);
+    if (eat(c, "(")) {
+        CF_TRY(read_level(c, SUM, out));
+        return eat(c, ")") ? CF_OK : unexpected(c);
+    }
+    bool is_minus = eat(c, "-") || eat(c, "\xe2\x88\x92"); /* U+2212 */
+    if (is_minus || eat(c, "+")) {
+        CF_TRY(read_level(c, SIGN, out));
+        *out = is_minus ? negated(*out) : *out;
         return CF_OK;
     }
-    if (eat(c, "+")) {
-        CF_TRY(deeper(c));
-        CF_TRY(read_sign(c, out));
-        c->depth--;
-        return CF_OK;
-    }
-    return read_power(c, out);
+    skip_blanks(c);
+    return number(c, out);
 }
 
-static cf_status read_product(calc *c, cf_calc_value *out)
+/* An operand, and operators that bind at least as tightly as `level`, from left to
+ * right; an exponent is read with its own sign and exponents. */
+static cf_status read_level(calc *c, int level, cf_calc_value *out)
 {
-    CF_TRY(read_sign(c, out));
-    for (;;) {
+    if (++c->depth > CF_CALC_DEPTH_MAX) {
+        return cf_fail(c->err, CF_EINVAL, "the expression is nested too deeply");
+    }
+    CF_TRY(read_operand(c, out));
+    for (const operator* o; (o = eat_operator(c, level)) != NULL;) {
         cf_calc_value by;
-        bool is_mul = eat(c, "*") || eat(c, "x") || eat(c, "\xc3\x97") || eat(c, "\xc2\xb7");
-        bool is_div = !is_mul && (eat(c, "/") || eat(c, "\xc3\xb7"));
-        if (!is_mul && !is_div && !eat(c, "%")) {
-            return CF_OK;
-        }
-        CF_TRY(read_sign(c, &by));
-        if (!is_mul && is_zero(&by)) {
-            return cf_fail(c->err, CF_EINVAL, "division by zero");
-        }
-        *out = is_mul ? product(*out, by) : is_div ? product(*out, inverse(by)) : rest(*out, by);
+        CF_TRY(read_level(c, o->level == POWER ? SIGN : o->level + 1, &by));
+        CF_TRY(apply(c, o->kind, out, by));
     }
-}
-
-static cf_status read_sum(calc *c, cf_calc_value *out)
-{
-    CF_TRY(read_product(c, out));
-    for (;;) {
-        bool is_minus = eat(c, "-") || eat(c, "\xe2\x88\x92");
-        cf_calc_value by;
-        if (!is_minus && !eat(c, "+")) {
-            return CF_OK;
-        }
-        CF_TRY(read_product(c, &by));
-        *out = sum(*out, is_minus ? negated(by) : by);
-    }
+    c->depth--;
+    return CF_OK;
 }
 
 cf_status cf_calc(cf_calc_value *out, cf_str text, cf_error *err)
@@ -308,7 +312,7 @@ cf_status cf_calc(cf_calc_value *out, cf_str text, cf_error *err)
     if (text.n > CF_CALC_TEXT_MAX) {
         return cf_fail(err, CF_EINVAL, "the expression is longer than %d bytes", CF_CALC_TEXT_MAX);
     }
-    CF_TRY(read_sum(&c, out));
+    CF_TRY(read_level(&c, SUM, out));
     if (!eat(&c, "=")) { /* "2 + 2 =" */
         skip_blanks(&c);
     }
@@ -324,7 +328,7 @@ cf_status cf_calc(cf_calc_value *out, cf_str text, cf_error *err)
 
 json_t *cf_calc_json(const cf_calc_value *v)
 {
-    double d = as_real(v);
+    double d = as_real(*v);
     if (v->is_exact && v->den == 1) {
         return json_integer((json_int_t)v->num);
     }

@@ -34,9 +34,9 @@ json_t *cf_demo__error(const char *fmt, ...) CF_PRINTF(1, 2);
 json_t *cf_demo__with(const char *key, json_t *v);
 
 /* The tools of demo_money.c and demo_notes.c; NULL: memory ran out. */
-json_t *cf_demo__currency(const json_t *arguments);
-json_t *cf_demo__stock(const json_t *arguments);
+json_t *cf_demo__currency(cf_demo *demo, cf_uuid here, const json_t *arguments);
+json_t *cf_demo__stock(cf_demo *demo, cf_uuid here, const json_t *arguments);
 json_t *cf_demo__notes(cf_demo *demo, cf_uuid here, const json_t *arguments);
-json_t *cf_demo__message(cf_demo *demo, const json_t *arguments);
+json_t *cf_demo__message(cf_demo *demo, cf_uuid here, const json_t *arguments);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/json_builder.h"
 #include "tui/demo/demo_impl.h"
 #include "tui/demo/demo_places.h"
 
@@ -47,22 +48,10 @@ static const price prices[] = {
     {"BP", 3.70, "GBP"},      {"VOD", 0.78, "GBP"},    {"SHEL", 25.50, "GBP"},
 };
 
-/* "eur" is EUR. */
-static bool is_named(cf_str name, const char *code)
-{
-    char text[16];
-    if (name.n == 0 || name.n >= sizeof text) {
-        return false;
-    }
-    memcpy(text, name.p, name.n);
-    text[name.n] = '\0';
-    return cf_place_same(text, code);
-}
-
 static const rate *find_rate(cf_str code)
 {
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
-        if (is_named(code, rates[i].code)) {
+        if (cf_place_same(code, rates[i].code)) {
             return &rates[i];
         }
     }
@@ -77,8 +66,10 @@ static json_t *no_rate(cf_str code)
                           sizeof rates / sizeof rates[0]);
 }
 
-json_t *cf_demo__currency(const json_t *arguments)
+json_t *cf_demo__currency(cf_demo *demo, cf_uuid here, const json_t *arguments)
 {
+    (void)demo;
+    (void)here;
     const json_t *amount = json_object_get(arguments, "amount");
     cf_str from = cf_json_get_str(arguments, "from");
     cf_str to = cf_json_get_str(arguments, "to");
@@ -94,20 +85,22 @@ json_t *cf_demo__currency(const json_t *arguments)
     double out = a == b ? v : v / a->per_euro * b->per_euro;
     out = round(out * scale) / scale;
     json_t *value = out == floor(out) ? json_integer((json_int_t)out) : json_real(out);
-    json_t *result = cf_demo__with("amount", value);
-    if (json_object_set_new(result, "currency", json_string(b->code)) != 0 ||
-        json_object_set_new(result, "source", json_string("bundled table")) != 0) {
-        json_decref(result);
-        return NULL;
-    }
-    return result;
+    cf_jb result = CF_JB_INIT;
+    cf_jb_object(&result, NULL);
+    cf_jb_take(&result, "amount", value);
+    cf_jb_text(&result, "currency", b->code);
+    cf_jb_text(&result, "source", "bundled table");
+    cf_jb_end(&result);
+    return cf_jb_done(&result);
 }
 
-json_t *cf_demo__stock(const json_t *arguments)
+json_t *cf_demo__stock(cf_demo *demo, cf_uuid here, const json_t *arguments)
 {
+    (void)demo;
+    (void)here;
     cf_str symbol = cf_json_get_str(arguments, "symbol");
     for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++) {
-        if (is_named(symbol, prices[i].symbol)) {
+        if (cf_place_same(symbol, prices[i].symbol)) {
             return json_pack("{s:s,s:f,s:s,s:s}", "symbol", prices[i].symbol, "price",
                              prices[i].price, "currency", prices[i].currency, "source",
                              "bundled table");

@@ -226,8 +226,9 @@ static cf_status put_message(cf_store *store, cf_str to, cf_str text, cf_error *
     return st;
 }
 
-json_t *cf_demo__message(cf_demo *demo, const json_t *arguments)
+json_t *cf_demo__message(cf_demo *demo, cf_uuid here, const json_t *arguments)
 {
+    (void)here;
     cf_str to = cf_json_get_str(arguments, "to");
     cf_str text = cf_json_get_str(arguments, "text");
     cf_error err;

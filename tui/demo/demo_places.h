@@ -18,7 +18,6 @@ typedef struct cf_place {
     const char *names;   /* spellings, parted by '|'; the first is the name */
     const char *country; /* likewise */
     const char *zone;    /* in the time zone database */
-    const char *rule;    /* the same for POSIX, as of 2025 */
     int8_t mean, swing;  /* degrees Celsius: of the year, and how far July is
                             above it (below: negative) */
     uint8_t wet;         /* days of ten with rain */
@@ -26,8 +25,6 @@ typedef struct cf_place {
 
 /* A city as people write it, "oslo" or "Oslo, Norway"; NULL for others. */
 const cf_place *cf_place_find(cf_str name);
-/* A city in that time zone. */
-const cf_place *cf_place_of_zone(const char *zone);
 
 const cf_place *cf_places(size_t *n);
 
@@ -39,6 +36,6 @@ typedef struct cf_weather {
 cf_weather cf_place_weather(const cf_place *place, int64_t now_ms);
 
 /* Equal but for the case of ASCII letters. */
-bool cf_place_same(const char *a, const char *b);
+bool cf_place_same(cf_str a, const char *b);
 
 #endif

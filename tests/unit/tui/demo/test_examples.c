@@ -8,6 +8,8 @@
 #include "templates/chat_template.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
+#include "tui/demo/demo.h"
+#include "tui/demo/demo_notes.h"
 #include "tui/demo/examples.h"
 #include "tui/lab/talk/lab_conversation.h"
 
@@ -144,6 +146,45 @@ static void test_examples__templates(void **state)
     cf_store_close(store);
 }
 
+/* What the examples repeat is what the demonstration has: its tools, which their replies
+ * were offered, and its notes. */
+static void test_examples__tools_and_notes(void **state)
+{
+    (void)state;
+    cf_store *store = open_store(store_dir_file("tools.db"), CF_STORE_CREATE);
+    cf_arena arena;
+    const cf_store_conv *rows;
+    cf_store_tree tree;
+    cf_error err;
+    size_t n, n_runs = 0;
+    json_t *tools = cf_demo_declarations();
+    assert_non_null(tools);
+    make(store);
+    cf_arena_init(&arena, 0);
+    const cf_store_query q = {.tag = cf_str_from(CF_EXAMPLE_TAG)};
+    T_OK(cf_store_list(store, &q, &arena, &rows, &n, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        T_OK(cf_store_get_tree(store, rows[i].id, CF_TREE_RUNS, &arena, &tree, &err), err);
+        for (size_t k = 0; k < tree.n; k++) {
+            const cf_store_turn *turn = &tree.turns[k];
+            for (size_t j = 0; turn->run != NULL && j < turn->run->n_tools; j++, n_runs++) {
+                cf_str text = turn->run->tools[j];
+                json_t *v;
+                T_OK(cf_json_read(&v, text.p, text.n, &err), err);
+                assert_true(json_equal(v, json_array_get(tools, j)));
+                json_decref(v);
+            }
+            if (strcmp(tree.conv.title.p, "Notes") == 0) {
+                assert_non_null(strstr(turn->message.p, cf_demo_prepared_notes[k]));
+            }
+        }
+    }
+    assert_int_equal(n_runs, 6 * json_array_size(tools));
+    json_decref(tools);
+    cf_arena_deinit(&arena);
+    cf_store_close(store);
+}
+
 /* The model in the program writes a reply whose tokens can be looked at. */
 static void test_examples__reply_of_the_bundled_model(void **state)
 {
@@ -198,6 +239,7 @@ int main(void)
         cmocka_unit_test(test_examples__never_beside_user_data),
         cmocka_unit_test(test_examples__two_programs),
         cmocka_unit_test(test_examples__templates),
+        cmocka_unit_test(test_examples__tools_and_notes),
         cmocka_unit_test(test_examples__reply_of_the_bundled_model),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
