@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/app/bars.h"
+#include "tui/app/bind.h"
 #include "tui/app/command_servers.h"
 #include "tui/app/command_user.h"
 #include "tui/app/complete.h"
@@ -132,42 +133,12 @@ void cf_app_back(cf_app *app)
 
 /* ---- commands ----------------------------------------------------------- */
 
-/* Whether `word` is a command's name or begins it.  Forms with "!" do what the
- * plain ones ask about: only a word with "!" means one. */
-static bool names(const cf_command *c, const char *word, size_t n, bool *is_exact)
+static void run_row(cf_app *app, const cf_command *c, const char *arg)
 {
-    size_t len = strlen(c->name);
-    bool is_sure = len > 0 && c->name[len - 1] == '!';
-    *is_exact = len == n && strncmp(c->name, word, n) == 0;
-    if (is_sure != (n > 0 && word[n - 1] == '!')) {
-        return false;
-    }
-    return strncmp(c->name, word, is_sure ? n - 1 : n) == 0 && n <= len;
-}
-
-/* The command that `word` means in this view: a whole name, or the only one
- * that begins so.  *n_found counts the ones that fit. */
-static const cf_command *find_command(const cf_app *app, const char *word, size_t n,
-                                      size_t *n_found)
-{
-    const cf_command *tables[2] = {top_view(app)->commands, cf_global_commands};
-    const cf_command *found = NULL;
-    *n_found = 0;
-    for (int t = 0; t < 2; t++) {
-        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL; c++) {
-            bool is_exact;
-            if (!(c->views & CF_IN(cf_app_view(app))) || !names(c, word, n, &is_exact)) {
-                continue;
-            }
-            if (is_exact) {
-                *n_found = 1;
-                return c;
-            }
-            found = found != NULL ? found : c;
-            (*n_found)++;
-        }
-    }
-    return found;
+    app->is_dirty = true;
+    snprintf(app->doing, sizeof app->doing, "%s%s%.40s", c->name, arg[0] != '\0' ? " " : "", arg);
+    cf_command_do(c, app, arg);
+    app->doing[0] = '\0';
 }
 
 void cf_app_command(cf_app *app, const char *line)
@@ -181,15 +152,10 @@ void cf_app_command(cf_app *app, const char *line)
     if (n == 0) {
         return;
     }
-    const char *arg = line + n + strspn(line + n, " ");
     size_t n_found;
-    const cf_command *c = find_command(app, line, n, &n_found);
+    const cf_command *c = cf_command_find(cf_app_view(app), line, n, &n_found);
     if (n_found == 1) {
-        app->is_dirty = true;
-        snprintf(app->doing, sizeof app->doing, "%s%s%.40s", c->name, arg[0] != '\0' ? " " : "",
-                 arg);
-        cf_command_do(c, app, arg);
-        app->doing[0] = '\0';
+        run_row(app, c, line + n + strspn(line + n, " "));
     } else if (n_found == 0) {
         cf_buf meant = CF_BUF_INIT;
         cf_menu_did_you_mean(app, line, n, &meant);
@@ -302,19 +268,18 @@ static bool take_digit(cf_app *app, cf_key key)
     return true;
 }
 
-/* Runs a key's command; one that takes a number gets the count. */
-static void run_binding(cf_app *app, const char *command)
+void cf_app_run_binding(cf_app *app, const cf_binding *b)
 {
-    size_t n_found;
-    const cf_command *c = find_command(app, command, strlen(command), &n_found);
     unsigned count = app->count;
+    char number[16];
     app->count = 0;
-    if (count > 0 && n_found == 1 && strncmp(c->args, "[N]", 3) == 0) {
-        char line[96];
-        snprintf(line, sizeof line, "%.70s %u", command, count);
-        cf_app_command(app, line);
+    if (b->row == NULL) {
+        cf_run_user_command(app, b->arg);
+    } else if (count > 0 && b->arg[0] == '\0' && strncmp(b->row->args, "[N]", 3) == 0) {
+        snprintf(number, sizeof number, "%u", count);
+        run_row(app, b->row, number);
     } else {
-        cf_app_command(app, command);
+        run_row(app, b->row, b->arg);
     }
 }
 
@@ -334,7 +299,7 @@ static void normal_key(cf_app *app, cf_key key)
     switch (cf_keymap_find(&app->keymap, view, app->pending, app->n_pending, &b)) {
     case CF_LOOKUP_FOUND: {
         app->n_pending = 0;
-        run_binding(app, b->command);
+        cf_app_run_binding(app, b);
         if (b->is_old) {
             cf_old_keys_say(app, b);
         }
@@ -582,20 +547,6 @@ cf_status cf_app_run_on_terminal(cf_app *app, const char *command, const char *a
 
 /* ---- life --------------------------------------------------------------- */
 
-static cf_status bind_table(cf_app *app, const cf_command *table, cf_error *err)
-{
-    for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
-        char keys[128];
-        snprintf(keys, sizeof keys, "%s", c->keys);
-        char *rest = NULL;
-        for (const char *word = strtok_r(keys, " ", &rest); word != NULL;
-             word = strtok_r(NULL, " ", &rest)) {
-            CF_TRY(cf_keymap_add(&app->keymap, c->views, word, c->name, false, err));
-        }
-    }
-    return CF_OK;
-}
-
 cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
 {
     memset(app, 0, sizeof *app);
@@ -608,17 +559,12 @@ cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
     app->n_stack = 1;
     app->beside = CF_VIEW_PROMPT;
     app->is_dirty = true;
-    cf_status st = bind_table(app, cf_global_commands, err);
+    cf_status st = cf_bind_tables(&app->keymap, err);
     for (int v = 0; st == CF_OK && v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] == NULL) {
-            continue;
-        }
-        st = bind_table(app, cf_views[v]->commands, err);
-        if (st == CF_OK && cf_views[v]->open != NULL) {
+        if (cf_views[v] != NULL && cf_views[v]->open != NULL) {
             st = cf_views[v]->open(app, err);
         }
     }
-    CF_THEN(st, cf_old_keys_bind(app, err));
     if (st != CF_OK) {
         cf_app_deinit(app);
     }

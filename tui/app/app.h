@@ -325,6 +325,9 @@ void cf_app_back(cf_app *app);
  * beginning of a name. */
 void cf_app_command(cf_app *app, const char *line);
 
+/* Does what a binding says; a row that takes a number gets the count. */
+void cf_app_run_binding(cf_app *app, const cf_binding *b);
+
 /* A key, as if it had been pressed. */
 void cf_app_key(cf_app *app, cf_key key);
 

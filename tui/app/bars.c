@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "tui/app/bind.h"
 #include "tui/grid/wrap.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_send.h"
@@ -145,11 +146,18 @@ void cf_bars_command(const cf_app *app, size_t i, char name[64])
     snprintf(name, 64, "%s", word != NULL ? word : "help");
 }
 
+/* The keys of a command of the view on top. */
+static void describe(const cf_app *app, const char *name, cf_buf *keys)
+{
+    cf_view_id view = cf_app_view(app);
+    cf_keymap_describe(&app->keymap, CF_IN(view), cf_command_named(view, name), keys);
+}
+
 /* "? help" at the right end, at every width; the cell where it begins. */
 static int draw_help_key(const cf_app *app, cf_grid *g)
 {
     cf_buf keys = CF_BUF_INIT;
-    cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), "help", &keys);
+    describe(app, "help", &keys);
     int x = g->w;
     if (keys.n != 0 && cf_app_view(app) != CF_VIEW_HELP) {
         x = g->w - (int)keys.n - 6;
@@ -181,7 +189,7 @@ static void draw_keys(const cf_app *app, cf_grid *g)
          name = strtok_r(NULL, " ", &rest), i++) {
         cf_buf keys = CF_BUF_INIT;
         int from = x;
-        cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), name, &keys);
+        describe(app, name, &keys);
         if (keys.n != 0 && put_key_before(g, &x, end, cf_buf_cstr(&keys), name)) {
             cf_grid_spot(g, (cf_rect){from, g->h - 2, x - from - 2, 1}, CF_SPOT_HINT, i);
         }

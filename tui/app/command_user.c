@@ -323,10 +323,10 @@ void cf_user_command_help(const cf_app *app, cf_view_id view, cf_buf *out)
             continue;
         }
         cf_buf keys = CF_BUF_INIT;
-        for (size_t k = 0; k < b->n_keys; k++) {
-            cf_key_format(&keys, b->keys[k]);
-        }
-        cf_buf_addf(out, "  %-10s %s\n", cf_buf_cstr(&keys), b->command);
+        const char *name = b->row != NULL ? b->row->name : "";
+        cf_binding_keys(b, &keys);
+        cf_buf_addf(out, "  %-10s %s%s%s\n", cf_buf_cstr(&keys), name,
+                    name[0] != '\0' && b->arg[0] != '\0' ? " " : "", b->arg);
         cf_buf_deinit(&keys);
     }
 }

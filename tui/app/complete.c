@@ -10,6 +10,7 @@
 
 #include "core/api/constraint_spec.h"
 #include "templates/builtin.h"
+#include "tui/app/bind.h"
 #include "tui/app/menu.h"
 #include "tui/sys/paths.h"
 
@@ -113,21 +114,6 @@ static void offer_files(matches *m)
     cf_buf_deinit(&pattern);
 }
 
-/* The help for the arguments of a command; "" for an unknown one. */
-static const char *args_of(const cf_app *app, const char *name, size_t n)
-{
-    const cf_command *tables[2] = {cf_views[cf_app_view(app)]->commands, cf_global_commands};
-    for (int t = 0; t < 2; t++) {
-        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL; c++) {
-            if ((c->views & CF_IN(cf_app_view(app))) && strlen(c->name) == n &&
-                strncmp(c->name, name, n) == 0) {
-                return c->args;
-            }
-        }
-    }
-    return "";
-}
-
 static bool is(const char *line, size_t n, const char *word)
 {
     return strlen(word) == n && strncmp(line, word, n) == 0;
@@ -158,7 +144,8 @@ static void offer_constraints(matches *m, const char *arg, size_t kind)
 static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
 {
     const char *arg = line + n + strspn(line + n, " ");
-    size_t word = strcspn(arg, " ");
+    size_t word = strcspn(arg, " "), n_found;
+    const cf_command *c = cf_command_find(cf_app_view(app), line, n, &n_found);
     m->word = arg;
     m->n = strlen(arg);
     if (is(line, n, "set")) {
@@ -173,7 +160,7 @@ static bool offer_arguments(matches *m, cf_app *app, const char *line, size_t n)
         if (m->n > 0 && strchr("/.~", m->word[0]) != NULL) {
             offer_files(m);
         }
-    } else if (strstr(args_of(app, line, n), "FILE") != NULL) {
+    } else if (c != NULL && strlen(c->name) == n && strstr(c->args, "FILE") != NULL) {
         offer_files(m);
     } else if (is(line, n, "constrain")) {
         offer_constraints(m, arg, word);

@@ -112,7 +112,7 @@ static void draw_row(const cf_app *app, cf_grid *g, cf_rect r, const cf_command 
     if (c->args[0] != '\0' && x + 1 < name_w) {
         cf_grid_puts(g, r.x + x + 1, r.y, name_w - x, c->args, is_on ? style : CF_STYLE_DIM);
     }
-    cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), c->name, &keys);
+    cf_keymap_describe(&app->keymap, CF_IN(cf_app_view(app)), c, &keys);
     cf_grid_put(g, r.x + name_w + 2, r.y, 7, cf_buf_str(&keys), style);
     cf_buf_deinit(&keys);
     int at = name_w + 10;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tui/app/bind.h"
+
 static const struct {
     cf_view_id view;
     const char *key, *command;
@@ -29,11 +31,13 @@ static const struct {
     {CF_VIEW_SERVERS, "a", "approval"},     {CF_VIEW_SERVERS, "f", "filter"},
 };
 
-cf_status cf_old_keys_bind(cf_app *app, cf_error *err)
+cf_status cf_old_keys_bind(cf_keymap *m, cf_error *err)
 {
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) {
-        CF_TRY(
-            cf_keymap_add_old(&app->keymap, CF_IN(old[i].view), old[i].key, old[i].command, err));
+        const cf_binding b = {.views = CF_IN(old[i].view),
+                              .row = cf_command_named(old[i].view, old[i].command),
+                              .is_old = true};
+        CF_TRY(cf_keymap_add(m, &b, old[i].key, err));
     }
     return CF_OK;
 }
@@ -41,12 +45,10 @@ cf_status cf_old_keys_bind(cf_app *app, cf_error *err)
 void cf_old_keys_say(cf_app *app, const cf_binding *b)
 {
     cf_buf key = CF_BUF_INIT, now = CF_BUF_INIT;
-    for (size_t i = 0; i < b->n_keys; i++) {
-        cf_key_format(&key, b->keys[i]);
-    }
-    cf_keymap_describe(&app->keymap, b->views, b->command, &now);
+    cf_binding_keys(b, &key);
+    cf_keymap_describe(&app->keymap, b->views, b->row, &now);
     if (now.n == 0) {
-        cf_buf_addf(&now, ":%s", b->command);
+        cf_buf_addf(&now, ":%s", b->row->name);
     }
     size_t n = strlen(app->notice.text);
     if (n == 0) {

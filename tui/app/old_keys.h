@@ -11,8 +11,8 @@
 
 #include "tui/app/app.h"
 
-/* Adds them to the bindings.  To be called after those of the views. */
-CF_MUST_USE cf_status cf_old_keys_bind(cf_app *app, cf_error *err);
+/* Adds them to the bindings. */
+CF_MUST_USE cf_status cf_old_keys_bind(cf_keymap *m, cf_error *err);
 
 /* Adds "(u is w now)" to what an old key's command said. */
 void cf_old_keys_say(cf_app *app, const cf_binding *old);

@@ -89,18 +89,18 @@ void cf_pointer_press(cf_app *app, int x, int y)
 
 /* ---- the wheel ---------------------------------------------------------- */
 
-/* Runs a command of a view that need not be the top one. */
-static void run_in(cf_app *app, cf_view_id view, const char *command)
+/* Runs a binding of a view that need not be the top one. */
+static void run_in(cf_app *app, cf_view_id view, const cf_binding *b)
 {
     cf_view_id top = cf_app_view(app);
     app->stack[app->n_stack - 1] = view;
-    cf_app_command(app, command);
+    cf_app_run_binding(app, b);
     if (cf_app_view(app) == view) { /* else it has opened another one */
         app->stack[app->n_stack - 1] = top;
     }
 }
 
-static void turn_wheel(cf_app *app, cf_view_id view, int x, int y, int by)
+static void turn_wheel(cf_app *app, cf_view_id view, int x, int y, int by, const cf_binding *b)
 {
     enum { LINES = 3 };
     const cf_view_ops *ops = cf_views[view];
@@ -112,8 +112,8 @@ static void turn_wheel(cf_app *app, cf_view_id view, int x, int y, int by)
         return;
     }
     /* Where nothing can be chosen, the text is read. */
-    for (int i = 0; i < (ops->click == NULL ? LINES : 1); i++) {
-        run_in(app, view, by > 0 ? "down" : "up");
+    for (int i = 0; b != NULL && i < (ops->click == NULL ? LINES : 1); i++) {
+        run_in(app, view, b);
     }
 }
 
@@ -132,11 +132,12 @@ void cf_pointer_wheel(cf_app *app, int x, int y, cf_key key)
     }
     app->is_dirty = true;
     app->n_pending = 0;
-    bool is_users =
-        cf_keymap_find(&app->keymap, CF_IN(view), &key, 1, &b) == CF_LOOKUP_FOUND && b->is_user;
-    if (is_users) {
-        run_in(app, view, b->command);
+    if (cf_keymap_find(&app->keymap, CF_IN(view), &key, 1, &b) != CF_LOOKUP_FOUND) {
+        b = NULL;
+    }
+    if (b != NULL && b->is_user) {
+        run_in(app, view, b);
     } else {
-        turn_wheel(app, view, x, y, by);
+        turn_wheel(app, view, x, y, by, b);
     }
 }

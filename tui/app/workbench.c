@@ -9,6 +9,7 @@
 #include "core/base/os.h"
 #include "storage/store.h"
 #include "templates/model_beside.h"
+#include "tui/app/bind.h"
 #include "tui/app/command_servers.h"
 #include "tui/app/keepsakes.h"
 #include "tui/demo/demo_serve.h"
@@ -37,19 +38,6 @@ static void close_all(workbench *w)
     cf_demo_free(w->demo);
 }
 
-static uint32_t find_view(const char *name)
-{
-    if (strcmp(name, "all") == 0) {
-        return CF_IN_ALL;
-    }
-    for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL && strcmp(cf_views[v]->name, name) == 0) {
-            return CF_IN(v);
-        }
-    }
-    return 0;
-}
-
 /* Each problem is a line "PATH: line N: ...". */
 static cf_status read_config(cf_config *config, cf_keymap *keymap, const char *path,
                              cf_buf *problems, cf_error *err)
@@ -58,7 +46,8 @@ static cf_status read_config(cf_config *config, cf_keymap *keymap, const char *p
     cf_status st = cf_os_read_file(&text, path, 1 << 20, err);
     if (st == CF_OK) {
         cf_buf wrong = CF_BUF_INIT;
-        st = cf_config_read(config, keymap, text.p, text.n, find_view, &wrong, err);
+        const cf_binder binder = {.bind = cf_bind_line, .ud = keymap};
+        st = cf_config_read(config, text.p, text.n, &binder, &wrong, err);
         for (size_t at = 0; at < wrong.n;) {
             size_t n = strcspn(wrong.p + at, "\n");
             cf_buf_addf(problems, "%s: %.*s\n", path, (int)n, wrong.p + at);

@@ -5,18 +5,12 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
-#include "tui/app/config/config.h"
+#include "tui/app/bind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static uint32_t find_view(const char *name)
-{
-    return strcmp(name, "chat") == 0 ? 1 : 0;
-}
 
 static void check_safe(cf_str s)
 {
@@ -62,8 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_defaults_init(&defaults);
     config.reply = &reply;
     config.defaults = &defaults;
-    if (cf_config_read(&config, &map, (const char *)data, size, find_view, &problems, &err) !=
-            CF_OK &&
+    const cf_binder binder = {.bind = cf_bind_line, .ud = &map};
+    if (cf_config_read(&config, (const char *)data, size, &binder, &problems, &err) != CF_OK &&
         err.text[0] == '\0') {
         abort();
     }

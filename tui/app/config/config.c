@@ -274,8 +274,7 @@ static char *next_word(char **text)
     return p;
 }
 
-static cf_status read_bind(cf_keymap *keymap, char *rest, uint32_t (*find_view)(const char *),
-                           cf_error *err)
+static cf_status read_bind(const cf_binder *binder, char *rest, cf_error *err)
 {
     const char *view = next_word(&rest);
     const char *keys = next_word(&rest);
@@ -283,15 +282,10 @@ static cf_status read_bind(cf_keymap *keymap, char *rest, uint32_t (*find_view)(
     if (view == NULL || keys == NULL || *rest == '\0') {
         return cf_fail(err, CF_EINVAL, "bind needs a view, keys and a command");
     }
-    uint32_t views = find_view(view);
-    if (views == 0) {
-        return cf_fail(err, CF_EINVAL, "bind: no view '%s'", view);
-    }
-    return cf_keymap_add(keymap, views, keys, rest, true, err);
+    return binder->bind(binder->ud, view, keys, rest, err);
 }
 
-static cf_status read_line(cf_config *c, cf_keymap *keymap, char *line,
-                           uint32_t (*find_view)(const char *), cf_error *err)
+static cf_status read_line(cf_config *c, char *line, const cf_binder *binder, cf_error *err)
 {
     char *rest = line;
     const char *word = next_word(&rest);
@@ -304,7 +298,7 @@ static cf_status read_line(cf_config *c, cf_keymap *keymap, char *line,
                                : cf_fail(err, CF_EINVAL, "set needs NAME=VALUE");
     }
     if (strcmp(word, "bind") == 0) {
-        return read_bind(keymap, rest, find_view, err);
+        return read_bind(binder, rest, err);
     }
     if (strcmp(word, "color") == 0) {
         return cf_theme_set(&c->theme, rest, err);
@@ -312,8 +306,8 @@ static cf_status read_line(cf_config *c, cf_keymap *keymap, char *line,
     return cf_fail(err, CF_EINVAL, "'%s' is not set, bind or color", word);
 }
 
-cf_status cf_config_read(cf_config *c, cf_keymap *keymap, const char *text, size_t n,
-                         uint32_t (*find_view)(const char *name), cf_buf *problems, cf_error *err)
+cf_status cf_config_read(cf_config *c, const char *text, size_t n, const cf_binder *binder,
+                         cf_buf *problems, cf_error *err)
 {
     uint32_t number = 0;
     for (size_t at = 0; at < n;) {
@@ -325,7 +319,7 @@ cf_status cf_config_read(cf_config *c, cf_keymap *keymap, const char *text, size
         }
         number++;
         cf_error why;
-        cf_status st = read_line(c, keymap, line, find_view, &why);
+        cf_status st = read_line(c, line, binder, &why);
         cf_free(line);
         if (st == CF_ENOMEM) {
             *err = why;

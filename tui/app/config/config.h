@@ -13,7 +13,6 @@
 
 #include "core/base/buf.h"
 #include "core/base/status.h"
-#include "tui/app/config/keymap.h"
 #include "tui/grid/theme.h"
 #include "tui/lab/state/defaults.h"
 #include "tui/lab/state/reply_settings.h"
@@ -61,13 +60,16 @@ const char *cf_config_name(const cf_config *c, size_t i);
  * more. */
 bool cf_config_words(const char *name, size_t n, const char *words[2]);
 
-/*
- * Reads confabrc text; bindings go into `keymap`.  Each mistake is appended
- * to `problems` as "line N: ...".  View names are looked up with find_view
- * (0: unknown).
- */
-CF_MUST_USE cf_status cf_config_read(cf_config *c, cf_keymap *keymap, const char *text, size_t n,
-                                     uint32_t (*find_view)(const char *name), cf_buf *problems,
-                                     cf_error *err);
+/* Takes one "bind" of confabrc: a view's name or "all", keys, and a line. */
+typedef struct cf_binder {
+    cf_status (*bind)(void *ud, const char *view, const char *keys, const char *line,
+                      cf_error *err);
+    void *ud;
+} cf_binder;
+
+/* Reads confabrc text.  Each mistake is appended to `problems` as "line N:
+ * ...". */
+CF_MUST_USE cf_status cf_config_read(cf_config *c, const char *text, size_t n,
+                                     const cf_binder *binder, cf_buf *problems, cf_error *err);
 
 #endif

@@ -7,15 +7,20 @@
 
 #include "core/base/alloc.h"
 
+static void free_arg(const char *arg)
+{
+    union {
+        const char *in;
+        char *out;
+    } owned = {arg};
+    cf_free(owned.out);
+}
+
 void cf_keymap_deinit(cf_keymap *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         if (m->v[i].is_user) {
-            union {
-                const char *in;
-                char *out;
-            } owned = {m->v[i].command};
-            cf_free(owned.out);
+            free_arg(m->v[i].arg);
         }
     }
     cf_free(m->v);
@@ -37,10 +42,10 @@ static cf_status parse_keys(cf_binding *b, const char *keys, cf_error *err)
     return b->n_keys != 0 ? CF_OK : cf_fail(err, CF_EINVAL, "no key given");
 }
 
-cf_status cf_keymap_add(cf_keymap *m, uint32_t views, const char *keys, const char *command,
-                        bool is_user, cf_error *err)
+cf_status cf_keymap_add(cf_keymap *m, const cf_binding *what, const char *keys, cf_error *err)
 {
-    cf_binding b = {.views = views, .command = command, .is_user = is_user};
+    cf_binding b = *what;
+    b.n_keys = 0;
     CF_TRY(parse_keys(&b, keys, err));
     if (m->n == m->cap) {
         size_t cap = m->cap != 0 ? m->cap * 2 : 128;
@@ -51,21 +56,11 @@ cf_status cf_keymap_add(cf_keymap *m, uint32_t views, const char *keys, const ch
         m->v = v;
         m->cap = cap;
     }
-    if (is_user) {
-        b.command = cf_strdup(command);
-        if (b.command == NULL) {
-            return cf_oom_for(err, "a binding");
-        }
+    b.arg = b.is_user ? cf_strdup(what->arg) : "";
+    if (b.arg == NULL) {
+        return cf_oom_for(err, "a binding");
     }
     m->v[m->n++] = b;
-    return CF_OK;
-}
-
-cf_status cf_keymap_add_old(cf_keymap *m, uint32_t views, const char *keys, const char *command,
-                            cf_error *err)
-{
-    CF_TRY(cf_keymap_add(m, views, keys, command, false, err));
-    m->v[m->n - 1].is_old = true;
     return CF_OK;
 }
 
@@ -87,16 +82,27 @@ cf_lookup cf_keymap_find(const cf_keymap *m, uint32_t view, const cf_key *keys, 
     return is_prefix ? CF_LOOKUP_PREFIX : CF_LOOKUP_NONE;
 }
 
-void cf_keymap_describe(const cf_keymap *m, uint32_t view, const char *command, cf_buf *out)
+void cf_binding_keys(const cf_binding *b, cf_buf *out)
+{
+    for (size_t k = 0; k < b->n_keys; k++) {
+        cf_key_format(out, b->keys[k]);
+    }
+}
+
+bool cf_keymap_reaches(const cf_keymap *m, uint32_t view, const cf_binding *b,
+                       const struct cf_command *row)
+{
+    const cf_binding *meant = NULL;
+    return row != NULL && b->row == row && (b->views & view) && !b->is_old && b->arg[0] == '\0' &&
+           cf_keymap_find(m, view, b->keys, b->n_keys, &meant) == CF_LOOKUP_FOUND && meant == b;
+}
+
+void cf_keymap_describe(const cf_keymap *m, uint32_t view, const struct cf_command *row,
+                        cf_buf *out)
 {
     for (size_t i = 0; i < m->n; i++) {
-        const cf_binding *b = &m->v[i];
-        const cf_binding *meant = NULL;
-        if ((b->views & view) && !b->is_old && strcmp(b->command, command) == 0 &&
-            cf_keymap_find(m, view, b->keys, b->n_keys, &meant) == CF_LOOKUP_FOUND && meant == b) {
-            for (size_t k = 0; k < b->n_keys; k++) {
-                cf_key_format(out, b->keys[k]);
-            }
+        if (cf_keymap_reaches(m, view, &m->v[i], row)) {
+            cf_binding_keys(&m->v[i], out);
             return;
         }
     }

@@ -110,17 +110,11 @@ static void add_keys(cf_buf *out, const cf_app *app, cf_view_id view, const cf_c
 {
     for (size_t i = 0; i < app->keymap.n; i++) {
         const cf_binding *b = &app->keymap.v[i];
-        const cf_binding *meant = NULL;
-        if (!(b->views & CF_IN(view)) || b->is_old || strcmp(b->command, c->name) != 0 ||
-            cf_keymap_find(&app->keymap, CF_IN(view), b->keys, b->n_keys, &meant) !=
-                CF_LOOKUP_FOUND ||
-            meant != b) {
+        if (!cf_keymap_reaches(&app->keymap, CF_IN(view), b, c)) {
             continue;
         }
         cf_buf key = CF_BUF_INIT;
-        for (size_t k = 0; k < b->n_keys; k++) {
-            cf_key_format(&key, b->keys[k]);
-        }
+        cf_binding_keys(b, &key);
         if (out->n == 0 || out->n + 1 + key.n <= (size_t)keys_width(app->grid.w)) {
             cf_buf_addf(out, "%s%s", out->n != 0 ? " " : "", cf_buf_cstr(&key));
         }

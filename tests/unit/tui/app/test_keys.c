@@ -10,7 +10,7 @@
 
 #include "core/base/os.h"
 #include "tests/support/t.h"
-#include "tui/app/app.h"
+#include "tui/app/bind.h"
 
 static const char file[] = "docs/keys.md";
 
@@ -31,9 +31,7 @@ typedef struct table {
 static void name_of(const cf_binding *b, char out[40])
 {
     cf_buf name = CF_BUF_INIT;
-    for (size_t i = 0; i < b->n_keys; i++) {
-        cf_key_format(&name, b->keys[i]);
-    }
+    cf_binding_keys(b, &name);
     snprintf(out, 40, "%s", cf_buf_cstr(&name));
     cf_buf_deinit(&name);
 }
@@ -62,7 +60,7 @@ static void open_table(table *t)
         name_of(b, key);
         for (int v = 0; v < CF_VIEW_COUNT; v++) {
             if (!b->is_old && cf_views[v] != NULL && (b->views & CF_IN(v))) {
-                row_of(t, key)->command[v] = b->command;
+                row_of(t, key)->command[v] = b->row->name;
             }
         }
     }
@@ -190,12 +188,12 @@ static void write_old(cf_buf *out, const table *t)
                 char key[40];
                 cf_buf now = CF_BUF_INIT;
                 name_of(b, key);
-                cf_keymap_describe(&t->app.keymap, CF_IN(v), b->command, &now);
+                cf_keymap_describe(&t->app.keymap, CF_IN(v), b->row, &now);
                 cf_buf_addf(out, "| %s ", cf_views[v]->title);
                 add_key(out, key);
-                cf_buf_addf(out, " %s | `", b->command);
+                cf_buf_addf(out, " %s | `", b->row->name);
                 if (now.n == 0) {
-                    cf_buf_addf(&now, ":%s", b->command);
+                    cf_buf_addf(&now, ":%s", b->row->name);
                 }
                 add_cell(out, cf_buf_cstr(&now));
                 cf_buf_adds(out, "` |\n");
@@ -263,6 +261,37 @@ static void test_keys__document_agrees(void **state)
     cf_app_deinit(&t.app);
 }
 
+/* A line of confabrc is bound to the row that it means, in each view to its
+ * own; what means no row is a mistake of that line. */
+static void test_keys__lines_are_bound_once(void **state)
+{
+    (void)state;
+    static cf_app app;
+    cf_error err;
+    const cf_binding *b;
+    const cf_key key = 'Z';
+    T_OK(cf_app_init(&app, NULL, &err), err);
+    T_OK(cf_bind_line(&app.keymap, "all", "Z", ":retry 3", &err), err);
+    assert_int_equal(cf_keymap_find(&app.keymap, CF_IN(CF_VIEW_CHAT), &key, 1, &b),
+                     CF_LOOKUP_FOUND);
+    assert_ptr_equal(b->row, cf_command_named(CF_VIEW_CHAT, "retry"));
+    assert_string_equal(b->arg, "3");
+    assert_int_equal(cf_keymap_find(&app.keymap, CF_IN(CF_VIEW_TOOLS), &key, 1, &b),
+                     CF_LOOKUP_FOUND);
+    assert_ptr_equal(b->row, cf_command_named(CF_VIEW_TOOLS, "retry"));
+    assert_int_equal(cf_keymap_find(&app.keymap, CF_IN(CF_VIEW_LOG), &key, 1, &b), CF_LOOKUP_NONE);
+    T_OK(cf_bind_line(&app.keymap, "chat", "Z", "!wc %(turn)", &err), err);
+    assert_int_equal(cf_keymap_find(&app.keymap, CF_IN(CF_VIEW_CHAT), &key, 1, &b),
+                     CF_LOOKUP_FOUND);
+    assert_null(b->row);
+    assert_string_equal(b->arg, "!wc %(turn)");
+    T_FAILS(cf_bind_line(&app.keymap, "nowhere", "Z", "retry", &err), CF_EINVAL);
+    T_FAILS(cf_bind_line(&app.keymap, "log", "Z", "retry", &err), CF_EINVAL);
+    T_FAILS(cf_bind_line(&app.keymap, "chat", "Z", "re", &err), CF_EINVAL);
+    T_FAILS(cf_bind_line(&app.keymap, "chat", "Z", ":", &err), CF_EINVAL);
+    cf_app_deinit(&app);
+}
+
 /* A key with several commands has one meaning, and the document says which. */
 static void test_keys__meanings_are_written(void **state)
 {
@@ -328,8 +357,8 @@ static void test_keys__no_row_hides_another(void **state)
                 char a[40], b[40];
                 name_of(&m->v[i], a);
                 name_of(&m->v[k], b);
-                print_error("%s (%s) and %s (%s) in the same view\n", a, m->v[i].command, b,
-                            m->v[k].command);
+                print_error("%s (%s) and %s (%s) in the same view\n", a, m->v[i].row->name, b,
+                            m->v[k].row->name);
                 n_hidden++;
             }
         }
@@ -342,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys__document_agrees),
+        cmocka_unit_test(test_keys__lines_are_bound_once),
         cmocka_unit_test(test_keys__meanings_are_written),
         cmocka_unit_test(test_keys__no_row_hides_another),
         cmocka_unit_test(test_keys__old_ones_hide_nothing),

@@ -4,7 +4,7 @@
 #include "tests/support/t.h"
 #include "tests/support/fault.h"
 #include "tests/support/rand.h"
-#include "tui/app/config/keymap.h"
+#include "tui/app/app.h"
 #include "tui/widget/edit.h"
 #include "tui/widget/list.h"
 
@@ -181,24 +181,28 @@ static void test_keymap__sequences_views_and_users(void **state)
     cf_keymap m = {0};
     cf_error err;
     const cf_binding *b;
-    T_OK(cf_keymap_add(&m, 3, "gp", "preview", false, &err), err);
-    T_OK(cf_keymap_add(&m, 1, "x", "cut", false, &err), err);
-    T_OK(cf_keymap_add(&m, 1, "x", "mine", true, &err), err);
-    T_FAILS(cf_keymap_add(&m, 1, "<Foo>", "x", true, &err), CF_EINVAL);
-    T_FAILS(cf_keymap_add(&m, 1, "", "x", true, &err), CF_EINVAL);
+    static const cf_command preview = {.name = "preview"}, cut = {.name = "cut"};
+    const cf_binding rows[] = {{.views = 3, .row = &preview},
+                               {.views = 1, .row = &cut},
+                               {.views = 1, .row = &preview, .arg = "mine", .is_user = true}};
+    T_OK(cf_keymap_add(&m, &rows[0], "gp", &err), err);
+    T_OK(cf_keymap_add(&m, &rows[1], "x", &err), err);
+    T_OK(cf_keymap_add(&m, &rows[2], "x", &err), err);
+    T_FAILS(cf_keymap_add(&m, &rows[2], "<Foo>", &err), CF_EINVAL);
+    T_FAILS(cf_keymap_add(&m, &rows[2], "", &err), CF_EINVAL);
     cf_key keys[2] = {'g', 'p'};
     assert_int_equal(cf_keymap_find(&m, 2, keys, 1, &b), CF_LOOKUP_PREFIX);
     assert_int_equal(cf_keymap_find(&m, 2, keys, 2, &b), CF_LOOKUP_FOUND);
-    assert_string_equal(b->command, "preview");
+    assert_ptr_equal(b->row, &preview);
     keys[0] = 'x';
     assert_int_equal(cf_keymap_find(&m, 2, keys, 1, &b), CF_LOOKUP_NONE);
     assert_int_equal(cf_keymap_find(&m, 1, keys, 1, &b), CF_LOOKUP_FOUND);
-    assert_string_equal(b->command, "mine");
+    assert_string_equal(b->arg, "mine");
     cf_buf text = CF_BUF_INIT;
-    cf_keymap_describe(&m, 1, "preview", &text);
+    cf_keymap_describe(&m, 1, &preview, &text); /* without arguments */
     assert_string_equal(cf_buf_cstr(&text), "gp");
     cf_buf_reset(&text);
-    cf_keymap_describe(&m, 1, "cut", &text); /* hidden by the user's */
+    cf_keymap_describe(&m, 1, &cut, &text); /* hidden by the user's */
     assert_string_equal(cf_buf_cstr(&text), "");
     cf_buf_deinit(&text);
     cf_keymap_deinit(&m);

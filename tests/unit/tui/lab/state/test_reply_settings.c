@@ -6,12 +6,6 @@
 
 #include "tui/app/config/config.h"
 
-static uint32_t no_view(const char *name)
-{
-    (void)name;
-    return 0;
-}
-
 static void test_settings__values(void **state)
 {
     (void)state;
@@ -110,7 +104,7 @@ static void test_settings__confabrc(void **state)
                                "set a11y=on\n";
     cf_config c;
     cf_reply_settings s;
-    cf_keymap keymap = {0};
+    const cf_binder none = {.bind = NULL};
     cf_error err;
     cf_buf problems = CF_BUF_INIT;
     cf_config_init(&c);
@@ -120,7 +114,7 @@ static void test_settings__confabrc(void **state)
     cf_reply_settings_fix(&s, "temperature");
     cf_reply_settings_fix(&s, "seed");
     c.reply = &s;
-    T_OK(cf_config_read(&c, &keymap, text, sizeof text - 1, no_view, &problems, &err), err);
+    T_OK(cf_config_read(&c, text, sizeof text - 1, &none, &problems, &err), err);
     assert_true(s.chat.sampling.temperature == 1);
     assert_int_equal(s.chat.sampling.top_k, 7);
     assert_true(s.chat.sampling.seed == 9);

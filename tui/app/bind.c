@@ -1,0 +1,126 @@
+/*
+ * bind.c - the tables of commands, walked by name and by key.
+ */
+#include "tui/app/bind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tui/app/command_user.h"
+#include "tui/app/old_keys.h"
+
+/* Whether `word` is a command's name or begins it.  Forms with "!" do what the
+ * plain ones ask about: only a word with "!" means one. */
+static bool names(const cf_command *c, const char *word, size_t n, bool *is_exact)
+{
+    size_t len = strlen(c->name);
+    bool is_sure = len > 0 && c->name[len - 1] == '!';
+    *is_exact = len == n && strncmp(c->name, word, n) == 0;
+    if (is_sure != (n > 0 && word[n - 1] == '!')) {
+        return false;
+    }
+    return strncmp(c->name, word, is_sure ? n - 1 : n) == 0 && n <= len;
+}
+
+const cf_command *cf_command_find(cf_view_id view, const char *word, size_t n, size_t *n_found)
+{
+    const cf_command *tables[2] = {cf_views[view]->commands, cf_global_commands};
+    const cf_command *found = NULL;
+    *n_found = 0;
+    for (int t = 0; t < 2; t++) {
+        for (const cf_command *c = tables[t]; c != NULL && c->name != NULL; c++) {
+            bool is_exact;
+            if (!(c->views & CF_IN(view)) || !names(c, word, n, &is_exact)) {
+                continue;
+            }
+            if (is_exact) {
+                *n_found = 1;
+                return c;
+            }
+            found = found != NULL ? found : c;
+            (*n_found)++;
+        }
+    }
+    return found;
+}
+
+const cf_command *cf_command_named(cf_view_id view, const char *name)
+{
+    size_t n_found;
+    const cf_command *c = cf_command_find(view, name, strlen(name), &n_found);
+    return c != NULL && strcmp(c->name, name) == 0 ? c : NULL;
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+static cf_status bind_table(cf_keymap *m, const cf_command *table, cf_error *err)
+{
+    for (const cf_command *c = table; c != NULL && c->name != NULL; c++) {
+        const cf_binding b = {.views = c->views, .row = c};
+        char keys[128];
+        snprintf(keys, sizeof keys, "%s", c->keys);
+        char *rest = NULL;
+        for (const char *word = strtok_r(keys, " ", &rest); word != NULL;
+             word = strtok_r(NULL, " ", &rest)) {
+            CF_TRY(cf_keymap_add(m, &b, word, err));
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_bind_tables(cf_keymap *m, cf_error *err)
+{
+    CF_TRY(bind_table(m, cf_global_commands, err));
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL) {
+            CF_TRY(bind_table(m, cf_views[v]->commands, err));
+        }
+    }
+    return cf_old_keys_bind(m, err);
+}
+
+static uint32_t find_views(const char *name)
+{
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        if (cf_views[v] != NULL && strcmp(cf_views[v]->name, name) == 0) {
+            return CF_IN(v);
+        }
+    }
+    return strcmp(name, "all") == 0 ? CF_IN_ALL : 0;
+}
+
+cf_status cf_bind_line(void *ud, const char *view, const char *keys, const char *line,
+                       cf_error *err)
+{
+    line += strspn(line, " :");
+    size_t n = strcspn(line, " "), most = 0;
+    uint32_t views = find_views(view);
+    bool is_bound = false;
+    if (views == 0) {
+        return cf_fail(err, CF_EINVAL, "bind: no view '%s'", view);
+    }
+    if (cf_is_user_command(line)) {
+        const cf_binding b = {.views = views, .arg = line, .is_user = true};
+        return cf_keymap_add(ud, &b, keys, err);
+    }
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        size_t n_found = 0;
+        const cf_command *c = (views & CF_IN(v)) && cf_views[v] != NULL && n > 0
+                                  ? cf_command_find((cf_view_id)v, line, n, &n_found)
+                                  : NULL;
+        most = n_found > most ? n_found : most;
+        if (n_found == 1) {
+            const cf_binding b = {.views = CF_IN(v),
+                                  .row = c,
+                                  .arg = line + n + strspn(line + n, " "),
+                                  .is_user = true};
+            CF_TRY(cf_keymap_add(ud, &b, keys, err));
+            is_bound = true;
+        }
+    }
+    return is_bound ? CF_OK
+                    : cf_fail(err, CF_EINVAL,
+                              most > 1 ? "bind: '%.*s' may mean several commands"
+                                       : "bind: no command '%.*s' there",
+                              (int)(n < 40 ? n : 40), line);
+}
