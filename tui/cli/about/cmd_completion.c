@@ -5,15 +5,21 @@
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/completion_text.h"
 
-int cf_cmd_completion(cf_cli *cli, int argc, char **argv)
+static int run_completion(cf_cli *cli, void *state)
 {
-    int n_rest;
-    int done = cf_cli_options(cli, NULL, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest != 1 || !cf_completion_write(stdout, argv[0])) {
+    (void)state;
+    if (!cf_completion_write(stdout, cli->args[0])) {
         return cf_cli_usage(cli, "takes the name of a shell: bash, zsh or fish");
     }
     return CF_EXIT_OK;
 }
+
+const cf_cli_command cf_cmd_completion = {
+    .name = "completion",
+    .arguments = "bash|zsh|fish",
+    .summary = "print a completion script for a shell",
+    .n_min = 1,
+    .n_max = 1,
+    .want = "takes the name of a shell: bash, zsh or fish",
+    .run = run_completion,
+};

@@ -6,45 +6,32 @@
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/man.h"
 
-static int help_one(const cf_cli *cli, const char *name)
-{
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-        if (strcmp(c->name, name) == 0) {
-            char help[] = "--help";
-            char *args[] = {help, NULL};
-            cf_cli asked = {.command = c};
-            return c->run(&asked, 1, args);
-        }
-    }
-    return cf_cli_usage(cli, "no such command");
-}
+typedef struct asked {
+    bool is_man;
+} asked;
 
-int cf_cmd_help(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--man", 0, CF_OPT_FLAG, offsetof(asked, is_man), NULL, "print the whole man page in mdoc(7)",
+     0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_help(cf_cli *cli, void *state)
 {
-    bool is_man = false;
-    const cf_opt own[] = {
-        {"--man", 0, CF_OPT_FLAG, &is_man, NULL, "print the whole man page in mdoc(7)", NULL},
-        {0},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 1) {
-        return cf_cli_usage(cli, "takes one command");
-    }
-    if (is_man) {
+    asked *a = state;
+    if (a->is_man) {
         cf_man_page(stdout, cli->screen);
         return CF_EXIT_OK;
     }
-    if (n_rest == 1) {
-        return help_one(cli, argv[0]);
+    if (cli->n_args == 1) {
+        const cf_cli_command *c = cf_cli_find(cli->args[0]);
+        return c != NULL ? cf_cli_help(c) : cf_cli_usage(cli, "no such command");
     }
     printf("confab - a debugger for prompts\n\n"
            "usage: confab [COMMON OPTION ...] COMMAND [OPTION ...] [ARGUMENT "
            "...]\n\n");
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
+    for (const cf_cli_command *const *at = cf_cli_commands; *at != NULL; at++) {
+        const cf_cli_command *c = *at;
         char left[48];
         bool fits = strlen(c->name) + strlen(c->arguments) < 31;
         snprintf(left, sizeof left, "%s %s", c->name, fits ? c->arguments : "...");
@@ -53,3 +40,14 @@ int cf_cmd_help(cf_cli *cli, int argc, char **argv)
     printf("\nRun confab help COMMAND for the options of a command.\n");
     return CF_EXIT_OK;
 }
+
+const cf_cli_command cf_cmd_help = {
+    .name = "help",
+    .arguments = "[COMMAND]",
+    .summary = "explain a command",
+    .options = options,
+    .state_bytes = sizeof(asked),
+    .n_max = 1,
+    .want = "takes one command",
+    .run = run_help,
+};

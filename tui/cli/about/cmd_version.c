@@ -34,50 +34,49 @@ static void kernels_text(cf_buf *out, const cf_about *about)
     }
 }
 
-int cf_cmd_version(cf_cli *cli, int argc, char **argv)
+static int run_version(cf_cli *cli, void *state)
 {
-    int n_rest;
-    int done = cf_cli_options(cli, NULL, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 0) {
-        return cf_cli_usage(cli, "takes no argument");
-    }
+    (void)state;
     cf_about about;
     cf_about_get(&about);
-    cf_buf out = CF_BUF_INIT;
+    cf_buf *out = &cli->out;
     if (cli->is_json) {
-        cf_buf_adds(&out, "{\"version\":");
-        cf_json_write_str(&out, cf_str_from(about.version));
-        cf_buf_adds(&out, ",\"kernel_set\":");
-        cf_json_write_str(&out, cf_str_from(about.kernel_set));
-        kernels_json(&out, &about);
-        cf_buf_adds(&out, ",\"encoder_products\":");
-        cf_json_write_str(&out, cf_str_from(about.encoder_products));
-        cf_buf_addf(&out, ",\"cpus\":%u,\"compiler\":", about.n_cpus);
-        cf_json_write_str(&out, cf_str_from(about.compiler));
-        cf_buf_adds(&out, ",\"libraries\":{");
+        cf_buf_adds(out, "{\"version\":");
+        cf_json_write_str(out, cf_str_from(about.version));
+        cf_buf_adds(out, ",\"kernel_set\":");
+        cf_json_write_str(out, cf_str_from(about.kernel_set));
+        kernels_json(out, &about);
+        cf_buf_adds(out, ",\"encoder_products\":");
+        cf_json_write_str(out, cf_str_from(about.encoder_products));
+        cf_buf_addf(out, ",\"cpus\":%u,\"compiler\":", about.n_cpus);
+        cf_json_write_str(out, cf_str_from(about.compiler));
+        cf_buf_adds(out, ",\"libraries\":{");
     } else {
-        cf_buf_addf(&out, "confab %s\n", about.version);
-        kernels_text(&out, &about);
-        cf_buf_addf(&out, "%-12s %s\n", "encoders", about.encoder_products);
-        cf_buf_addf(&out, "%-12s %u\n%-12s %s\n", "processors", about.n_cpus, "compiler",
+        cf_buf_addf(out, "confab %s\n", about.version);
+        kernels_text(out, &about);
+        cf_buf_addf(out, "%-12s %s\n", "encoders", about.encoder_products);
+        cf_buf_addf(out, "%-12s %u\n%-12s %s\n", "processors", about.n_cpus, "compiler",
                     about.compiler);
     }
     for (size_t i = 0; i < about.n_library; i++) {
         const cf_about_library *lib = &about.library[i];
         if (cli->is_json) {
-            cf_buf_adds(&out, i == 0 ? "" : ",");
-            cf_json_write_str(&out, cf_str_from(lib->name));
-            cf_buf_addc(&out, ':');
-            cf_json_write_str(&out, cf_str_from(lib->version));
+            cf_buf_adds(out, i == 0 ? "" : ",");
+            cf_json_write_str(out, cf_str_from(lib->name));
+            cf_buf_addc(out, ':');
+            cf_json_write_str(out, cf_str_from(lib->version));
         } else {
-            cf_buf_addf(&out, "%-12s %s\n", lib->name, lib->version);
+            cf_buf_addf(out, "%-12s %s\n", lib->name, lib->version);
         }
     }
-    cf_buf_adds(&out, cli->is_json ? "}}\n" : "");
-    int status = cf_cli_print(cli, &out);
-    cf_buf_deinit(&out);
-    return status;
+    cf_buf_adds(out, cli->is_json ? "}}\n" : "");
+    return cf_cli_print(cli, out);
 }
+
+const cf_cli_command cf_cmd_version = {
+    .name = "version",
+    .arguments = "",
+    .summary = "print the version and how it was built",
+    .n_max = 0,
+    .run = run_version,
+};

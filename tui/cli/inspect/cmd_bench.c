@@ -39,9 +39,7 @@ typedef struct drafted {
 typedef struct bench {
     cf_cli *cli;
     uint32_t n_prompt, n_gen, n_reps, n_threads, n_batch, n_draft;
-    uint32_t n_depth; /* tokens before the first that is generated */
-    cf_engine *engine;
-    cf_opened_adapters adapters; /* of every session */
+    uint32_t n_depth; /* tokens before the first that is generated */ /* of every session */
     cf_session *session;
     cf_session *side[BATCH_MAX]; /* with --batch: all of them; [0] is session */
     drafted copy, wrong;
@@ -122,7 +120,7 @@ static cf_status one_decode(bench *b, double *decode, cf_error *err)
 static cf_status add_wrong(const bench *b, cf_draft *draft, cf_error *err)
 {
     enum { GRAM = 3 };
-    size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->engine));
+    size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->cli->opened.engine));
     for (uint32_t i = 1; i < b->n_gen; i++) {
         cf_token text[GRAM + CF_DRAFT_MAX];
         for (uint32_t k = 0; k < GRAM + CF_DRAFT_MAX; k++) {
@@ -186,7 +184,7 @@ static cf_status repeat(bench *b, cf_error *err)
         }
     }
     cf_progress_end(&progress);
-    cf_engine_info info = cf_engine_get_info(b->engine);
+    cf_engine_info info = cf_engine_get_info(b->cli->opened.engine);
     if (st == CF_OK && b->n_gen > 0) {
         size_t size =
             info.step_bytes < CF_BENCH_MEMORY_MAX ? (size_t)info.step_bytes : CF_BENCH_MEMORY_MAX;
@@ -199,7 +197,7 @@ static cf_status prepare(bench *b, cf_error *err)
 {
     double started = now();
     b->cli->open.opens_lora = true;
-    CF_TRY(cf_open_engine(&b->engine, &b->cli->open, false, err));
+    CF_TRY(cf_open_engine(&b->cli->opened.engine, &b->cli->open, false, err));
     b->open_s = now() - started;
     started = now();
     /* the last session's tokens */
@@ -208,12 +206,13 @@ static cf_status prepare(bench *b, cf_error *err)
     uint32_t n_ids = b->n_prompt > n_gen ? b->n_prompt : n_gen;
     const cf_session_options opts = {.n_ctx = b->cli->open.n_ctx != 0 ? b->cli->open.n_ctx : n_ids};
     for (uint32_t k = 0; k < b->n_batch; k++) {
-        CF_TRY(cf_session_new(&b->side[k], b->engine, &opts, err));
+        CF_TRY(cf_session_new(&b->side[k], b->cli->opened.engine, &opts, err));
     }
-    CF_TRY(cf_open_use_adapters(&b->adapters, b->engine, &b->cli->open, b->side, b->n_batch, err));
+    CF_TRY(cf_open_use_adapters(&b->cli->opened.adapters, b->cli->opened.engine, &b->cli->open,
+                                b->side, b->n_batch, err));
     b->session = b->side[0];
     b->session_s = now() - started;
-    size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->engine));
+    size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(b->cli->opened.engine));
     const cf_sampling greedy = {0};
     CF_TRY(cf_sampler_new(&b->sampler, &greedy, n_vocab, err));
     b->ids = cf_calloc(n_ids, sizeof *b->ids);
@@ -273,7 +272,7 @@ static void text_drafted(const bench *b, cf_buf *out, const char *name, const dr
 
 static void write_json(const bench *b, cf_buf *out, double *scratch)
 {
-    cf_engine_info info = cf_engine_get_info(b->engine);
+    cf_engine_info info = cf_engine_get_info(b->cli->opened.engine);
     cf_buf_adds(out, "{\"model\":");
     cf_json_write_str(out, cf_str_from(info.path));
     cf_buf_adds(out, ",\"name\":");
@@ -291,8 +290,8 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
                 info.arithmetic == CF_ARITHMETIC_EXACT ? "true" : "false",
                 cf_arithmetic_bits(info.arithmetic), (unsigned)b->n_reps, (unsigned)b->n_batch,
                 b->open_s * 1e3, b->session_s * 1e3);
-    if (b->adapters.n != 0) {
-        cf_buf_addf(out, ",\"adapters\":%zu", b->adapters.n);
+    if (b->cli->opened.adapters.n != 0) {
+        cf_buf_addf(out, ",\"adapters\":%zu", b->cli->opened.adapters.n);
     }
     if (b->n_prompt > 0) {
         json_spread(out, "prefill", b->n_prompt, measure(b, b->prefill, b->n_prompt, scratch));
@@ -322,7 +321,7 @@ static void write_json(const bench *b, cf_buf *out, double *scratch)
 
 static void write_text(const bench *b, cf_buf *out, double *scratch)
 {
-    cf_engine_info info = cf_engine_get_info(b->engine);
+    cf_engine_info info = cf_engine_get_info(b->cli->opened.engine);
     const char *name = info.name[0] != '\0' ? info.name : info.path;
     cf_buf_adds(out, "model        ");
     cf_safe_line(out, name, strlen(name));
@@ -332,12 +331,12 @@ static void write_text(const bench *b, cf_buf *out, double *scratch)
                 info.arch, info.file_type, (double)info.weight_bytes / (1024.0 * 1024.0),
                 info.kernel_set, cf_arithmetic_name(info.arithmetic), info.n_threads,
                 info.n_threads == 1 ? "" : "s", b->open_s * 1e3, b->session_s * 1e3);
-    for (size_t i = 0; i < b->adapters.n; i++) {
-        cf_adapter_info a = cf_adapter_get_info(b->adapters.adapter[i]);
+    for (size_t i = 0; i < b->cli->opened.adapters.n; i++) {
+        cf_adapter_info a = cf_adapter_get_info(b->cli->opened.adapters.adapter[i]);
         cf_buf_adds(out, "adapter      ");
         cf_safe_line(out, a.path, strlen(a.path));
-        cf_buf_addf(out, " x %g (rank %u, %zu matrices)\n", (double)b->adapters.use[i].scale,
-                    a.rank, a.n_matrix);
+        cf_buf_addf(out, " x %g (rank %u, %zu matrices)\n",
+                    (double)b->cli->opened.adapters.use[i].scale, a.rank, a.n_matrix);
     }
     if (b->n_prompt > 0) {
         spread s = measure(b, b->prefill, b->n_prompt, scratch);
@@ -385,65 +384,71 @@ static int print(const bench *b)
     return status;
 }
 
-int cf_cmd_bench(cf_cli *cli, int argc, char **argv)
+static const bench initial = {
+    .n_prompt = 512, .n_gen = 128, .n_reps = 5, .n_batch = 1, .n_depth = 1};
+
+static const cf_opt_row options[] = {
+    {"--prompt", 'p', CF_OPT_U32, offsetof(bench, n_prompt), "N",
+     "tokens of the prompt; 0 skips prefill (default 512)", 0},
+    {"--tokens", 'n', CF_OPT_U32, offsetof(bench, n_gen), "N",
+     "tokens to generate; 0 skips decode (default 128)", 0},
+    {"--with-threads", 't', CF_OPT_U32, offsetof(bench, n_threads), "N", "same as --threads", 0},
+    {"--repeat", 'r', CF_OPT_U32, offsetof(bench, n_reps), "N",
+     "measured repetitions (default 5), after one to warm up", 0},
+    {"--batch", 0, CF_OPT_U32, offsetof(bench, n_batch), "N",
+     "decode N sequences side by side, and add up their tokens", 0},
+    {"--depth", 0, CF_OPT_U32, offsetof(bench, n_depth), "N",
+     "tokens before the first that is generated (default 1)", 0},
+    {"--draft", 0, CF_OPT_U32, offsetof(bench, n_draft), "N",
+     "also decode with up to N guesses a pass, right ones and wrong ones", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_bench(cf_cli *cli, void *state)
 {
-    bench b = {.cli = cli, .n_prompt = 512, .n_gen = 128, .n_reps = 5, .n_batch = 1, .n_depth = 1};
-    const cf_opt own[] = {
-        {"--prompt", 'p', CF_OPT_U32, &b.n_prompt, "N",
-         "tokens of the prompt; 0 skips prefill (default 512)", NULL},
-        {"--tokens", 'n', CF_OPT_U32, &b.n_gen, "N",
-         "tokens to generate; 0 skips decode (default 128)", NULL},
-        {"--with-threads", 't', CF_OPT_U32, &b.n_threads, "N", "same as --threads", NULL},
-        {"--repeat", 'r', CF_OPT_U32, &b.n_reps, "N",
-         "measured repetitions (default 5), after one to warm up", NULL},
-        {"--batch", 0, CF_OPT_U32, &b.n_batch, "N",
-         "decode N sequences side by side, and add up their tokens", NULL},
-        {"--depth", 0, CF_OPT_U32, &b.n_depth, "N",
-         "tokens before the first that is generated (default 1)", NULL},
-        {"--draft", 0, CF_OPT_U32, &b.n_draft, "N",
-         "also decode with up to N guesses a pass, right ones and wrong ones", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 0) {
-        return cf_cli_usage(cli, "takes no argument");
-    }
-    if (b.n_reps == 0 || b.n_reps > 10000) {
+    bench *b = state;
+    b->cli = cli;
+    if (b->n_reps == 0 || b->n_reps > 10000) {
         return cf_cli_usage(cli, "--repeat: 1 to 10000");
     }
-    if (b.n_prompt > 1u << 24 || b.n_gen > 1u << 24) {
+    if (b->n_prompt > 1u << 24 || b->n_gen > 1u << 24) {
         return cf_cli_usage(cli, "-p, -n: at most 16777216 tokens");
     }
-    if (b.n_depth == 0 || b.n_depth > 1u << 24) {
+    if (b->n_depth == 0 || b->n_depth > 1u << 24) {
         return cf_cli_usage(cli, "--depth: 1 to 16777216 tokens");
     }
-    if (b.n_batch == 0 || b.n_batch > BATCH_MAX) {
+    if (b->n_batch == 0 || b->n_batch > BATCH_MAX) {
         return cf_cli_usage(cli, "--batch: 1 to 64");
     }
-    if (b.n_draft > CF_DRAFT_MAX || (b.n_draft > 0 && b.n_gen == 0)) {
+    if (b->n_draft > CF_DRAFT_MAX || (b->n_draft > 0 && b->n_gen == 0)) {
         return cf_cli_usage(cli, "--draft: at most 15, and not with -n 0");
     }
-    if (b.n_threads != 0) {
-        cli->open.n_threads = b.n_threads;
+    if (b->n_threads != 0) {
+        cli->open.n_threads = b->n_threads;
     }
     cf_error err;
-    cf_status st = prepare(&b, &err);
-    CF_THEN(st, repeat(&b, &err));
-    int status = st == CF_OK ? print(&b) : cf_cli_fail(cli, &err);
-    cf_free(b.ids);
-    cf_free(b.prefill);
-    cf_free(b.first);
-    cf_free(b.decode);
-    cf_free(b.copy.with);
-    cf_sampler_free(b.sampler);
-    for (uint32_t k = 0; k < b.n_batch; k++) {
-        cf_session_free(b.side[k]);
+    cf_status st = prepare(b, &err);
+    CF_THEN(st, repeat(b, &err));
+    int status = st == CF_OK ? print(b) : cf_cli_fail(cli, &err);
+    cf_free(b->ids);
+    cf_free(b->prefill);
+    cf_free(b->first);
+    cf_free(b->decode);
+    cf_free(b->copy.with);
+    cf_sampler_free(b->sampler);
+    for (uint32_t k = 0; k < b->n_batch; k++) {
+        cf_session_free(b->side[k]);
     }
-    cf_opened_adapters_close(&b.adapters);
-    cf_engine_close(b.engine);
     return status;
 }
+
+const cf_cli_command cf_cmd_bench = {
+    .name = "bench",
+    .arguments = "",
+    .summary = "measure prefill and decode speed",
+    .options = options,
+    .state_bytes = sizeof(bench),
+    .initial = &initial,
+    .n_max = 0,
+    .run = run_bench,
+};

@@ -12,6 +12,7 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/inspect/constrain_bench.h"
 #include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/lab/tokens/byte_set.h"
 #include "tui/sys/out.h"
 
@@ -24,7 +25,6 @@ typedef struct constrain {
     bool has_prefix, has_before, has_suffix, seed_order;
     cf_grammar_options opts;
     json_t *schema_read; /* --schema */
-    cf_engine *engine;
     cf_constraint_vocab *vocab;
     bool is_bench;
     cf_constrain_bench bench;
@@ -76,8 +76,8 @@ static cf_status feed(constrain *k, cf_constraint *c, cf_str text, size_t *n_tak
     cf_arena arena;
     cf_arena_init(&arena, 0);
     cf_token_list ids;
-    cf_status st =
-        cf_tokenizer_encode(&ids, cf_engine_tokenizer(k->engine), text, false, false, &arena, err);
+    cf_status st = cf_tokenizer_encode(&ids, cf_engine_tokenizer(k->cli->opened.engine), text,
+                                       false, false, &arena, err);
     for (size_t i = 0; st == CF_OK && i < ids.n; i++) {
         cf_error why;
         cf_status one = cf_constraint_token(c, ids.v[i].id, &why);
@@ -120,8 +120,8 @@ static cf_status batch_tests(constrain *k, const cf_grammar *g, const json_t *te
         st = cf_buf_check(&text, err);
         cf_str s = {cf_buf_cstr(&text), text.n};
         if (st == CF_OK && k->is_bench) {
-            st = cf_constrain_bench_text(&k->bench, g, k->vocab, cf_engine_tokenizer(k->engine), s,
-                                         &yes, err);
+            st = cf_constrain_bench_text(&k->bench, g, k->vocab,
+                                         cf_engine_tokenizer(k->cli->opened.engine), s, &yes, err);
         } else if (st == CF_OK) {
             st = accepts(k, g, s, &yes, err);
         }
@@ -430,76 +430,84 @@ static bool read_policies(constrain *k)
     return ok;
 }
 
-int cf_cmd_constrain(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--schema", 0, CF_OPT_STR, offsetof(constrain, schema), "FILE", "a JSON Schema", 0},
+    {"--tools", 0, CF_OPT_STR, offsetof(constrain, tools), "FILE",
+     "tool declarations, with --family", 0},
+    {"--family", 0, CF_OPT_STR, offsetof(constrain, family), "NAME",
+     "syntax of the calls: gemma3, functiongemma, gemma4, hermes, ...", 0},
+    {"--mode", 0, CF_OPT_STR, offsetof(constrain, mode), "MODE",
+     "calls (default), text-and, text-until", 0},
+    {"--prefix", 0, CF_OPT_STR, offsetof(constrain, prefix), "TEXT",
+     "text before the calls, or the stop phrase", offsetof(constrain, has_prefix)},
+    {"--before", 0, CF_OPT_STR, offsetof(constrain, before), "TEXT",
+     "text between the free text and the prefix in text-and", offsetof(constrain, has_before)},
+    {"--suffix", 0, CF_OPT_STR, offsetof(constrain, suffix), "TEXT", "text after the calls",
+     offsetof(constrain, has_suffix)},
+    {"--seed-order", 0, CF_OPT_FLAG, offsetof(constrain, seed_order), NULL,
+     "required parameters first and in order", 0},
+    {"--regex", 0, CF_OPT_STR, offsetof(constrain, regex), "R", "a regular expression", 0},
+    {"--grammar", 0, CF_OPT_STR, offsetof(constrain, grammar), "FILE",
+     "a grammar: notation of docs/constraints.md, or GBNF", 0},
+    {"--choice", 0, CF_OPT_LIST, offsetof(constrain, choices), "TEXT",
+     "one of the texts given; may be repeated", 0},
+    {"--space", 0, CF_OPT_STR, offsetof(constrain, space), "POLICY",
+     "white space in JSON: flexible, python, compact", 0},
+    {"--order", 0, CF_OPT_STR, offsetof(constrain, order), "ORDER", "order of keys: declared, any",
+     0},
+    {"--bench", 0, CF_OPT_FLAG, offsetof(constrain, is_bench), NULL,
+     "with --batch and a model: time compilation and masks", 0},
+    {"--batch", 0, CF_OPT_STR, offsetof(constrain, batch), "FILE",
+     "schemas with instances, JSON lines", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_constrain(cf_cli *cli, void *state)
 {
-    constrain k = {.cli = cli};
-    const cf_opt own[] = {
-        {"--schema", 0, CF_OPT_STR, &k.schema, "FILE", "a JSON Schema", NULL},
-        {"--tools", 0, CF_OPT_STR, &k.tools, "FILE", "tool declarations, with --family", NULL},
-        {"--family", 0, CF_OPT_STR, &k.family, "NAME",
-         "syntax of the calls: gemma3, functiongemma, gemma4, hermes, ...", NULL},
-        {"--mode", 0, CF_OPT_STR, &k.mode, "MODE", "calls (default), text-and, text-until", NULL},
-        {"--prefix", 0, CF_OPT_STR, &k.prefix, "TEXT", "text before the calls, or the stop phrase",
-         &k.has_prefix},
-        {"--before", 0, CF_OPT_STR, &k.before, "TEXT",
-         "text between the free text and the prefix in text-and", &k.has_before},
-        {"--suffix", 0, CF_OPT_STR, &k.suffix, "TEXT", "text after the calls", &k.has_suffix},
-        {"--seed-order", 0, CF_OPT_FLAG, &k.seed_order, NULL,
-         "required parameters first and in order", NULL},
-        {"--regex", 0, CF_OPT_STR, &k.regex, "R", "a regular expression", NULL},
-        {"--grammar", 0, CF_OPT_STR, &k.grammar, "FILE", "a grammar: notation of docs/constraints.md, or GBNF", NULL},
-        {"--choice", 0, CF_OPT_LIST, &k.choices, "TEXT", "one of the texts given; may be repeated",
-         NULL},
-        {"--space", 0, CF_OPT_STR, &k.space, "POLICY",
-         "white space in JSON: flexible, python, compact", NULL},
-        {"--order", 0, CF_OPT_STR, &k.order, "ORDER", "order of keys: declared, any", NULL},
-        {"--bench", 0, CF_OPT_FLAG, &k.is_bench, NULL,
-         "with --batch and a model: time compilation and masks", NULL},
-        {"--batch", 0, CF_OPT_STR, &k.batch, "FILE", "schemas with instances, JSON lines", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    int n_given = (k.schema != NULL) + (k.tools != NULL) + (k.regex != NULL) + (k.grammar != NULL) +
-                  (k.choices.n > 0);
-    if (!read_policies(&k)) {
+    constrain *k = state;
+    k->cli = cli;
+    int n_given = (k->schema != NULL) + (k->tools != NULL) + (k->regex != NULL) +
+                  (k->grammar != NULL) + (k->choices.n > 0);
+    if (!read_policies(k)) {
         return cf_cli_usage(cli, "--space or --order has an unknown value");
     }
-    if (n_given != (k.batch == NULL ? 1 : 0) || n_rest > 1) {
+    if (n_given != (k->batch == NULL ? 1 : 0) || cli->n_args > 1) {
         return cf_cli_usage(cli, "give one of --schema, --tools, --regex, "
                                  "--grammar, --choice and --batch");
     }
-    if (k.is_bench) {
+    if (k->is_bench) {
         cf_open_want_model(&cli->open);
     }
-    if (k.is_bench && (k.batch == NULL || cli->open.model == NULL)) {
+    if (k->is_bench && (k->batch == NULL || cli->open.model == NULL)) {
         return cf_cli_usage(cli, "--bench needs --batch and --model");
     }
     cf_error err;
+    cf_status st = CF_OK;
     if (cli->open.model != NULL) {
-        cf_status st = cf_open_engine(&k.engine, &cli->open, true, &err);
-        CF_THEN(st,
-                cf_constraint_vocab_from_tokenizer(&k.vocab, cf_engine_tokenizer(k.engine), &err));
-        if (st != CF_OK) {
-            cf_engine_close(k.engine);
-            return cf_cli_fail(cli, &err);
-        }
+        st = cf_open_engine(&cli->opened.engine, &cli->open, true, &err);
+        CF_THEN(st, cf_constraint_vocab_from_tokenizer(
+                        &k->vocab, cf_engine_tokenizer(cli->opened.engine), &err));
     }
-    int rc = k.batch != NULL ? cf_cli_batch_text(cli, k.batch, batch_item, &k)
-                             : run_text(&k, n_rest > 0 ? argv[0] : NULL);
-    if (k.is_bench && rc == CF_EXIT_OK) {
-        cf_buf line = CF_BUF_INIT;
-        cf_constrain_bench_put(&line, &k.bench, cf_constraint_vocab_n(k.vocab));
-        rc = cf_cli_print_as(cli, &line, CF_OUT_JSON);
-        cf_buf_deinit(&line);
+    if (st != CF_OK) {
+        return cf_cli_fail(cli, &err);
     }
-    cf_constrain_bench_deinit(&k.bench);
-    cf_constraint_vocab_free(k.vocab);
-    if (k.engine != NULL) {
-        cf_engine_close(k.engine);
+    int rc = k->batch != NULL ? cf_cli_batch_text(cli, k->batch, batch_item, k)
+                              : run_text(k, cli->n_args > 0 ? cli->args[0] : NULL);
+    if (k->is_bench && rc == CF_EXIT_OK) {
+        cf_constrain_bench_put(&cli->out, &k->bench, cf_constraint_vocab_n(k->vocab));
+        rc = cf_cli_print_as(cli, &cli->out, CF_OUT_JSON);
     }
+    cf_constrain_bench_deinit(&k->bench);
+    cf_constraint_vocab_free(k->vocab);
     return rc;
 }
+
+const cf_cli_command cf_cmd_constrain = {
+    .name = "constrain",
+    .arguments = "[TEXT]",
+    .summary = "find where a text violates a schema, a pattern or tool declarations",
+    .options = options,
+    .state_bytes = sizeof(constrain),
+    .n_max = CF_ARGS_ANY,
+    .run = run_constrain,
+};

@@ -355,69 +355,80 @@ static int run(diff_job *job, int n, char **paths)
                                        : CF_EXIT_OK;
 }
 
-int cf_cmd_diff(cf_cli *cli, int argc, char **argv)
+static const diff_job initial = {.reply = {.max_tokens = DEFAULT_TOKENS}};
+
+static const cf_opt_row options[] = {
+    {"--left", 'a', CF_OPT_STR, offsetof(diff_job, name_a), "FILE|NAME",
+     "first template: a file, a built-in template, or \"model\": the one "
+     "of "
+     "-m, of a server the prompt that it makes",
+     0},
+    {"--right", 'b', CF_OPT_STR, offsetof(diff_job, name_b), "FILE|NAME", "second template", 0},
+    {"--replies", 0, CF_OPT_FLAG, offsetof(diff_job, has_replies), NULL,
+     "compare what the model of -m answers, written side by side", 0},
+    {"--lora-a", 0, CF_OPT_LIST, offsetof(diff_job, lora[0]), "FILE[=SCALE]",
+     "the same, with this adapter for the first side; may be repeated", 0},
+    {"--lora-b", 0, CF_OPT_LIST, offsetof(diff_job, lora[1]), "FILE[=SCALE]", "for the second side",
+     0},
+    {"--tokens", 'n', CF_OPT_U32, offsetof(diff_job, reply.max_tokens), "N",
+     "--replies: tokens of a reply at most (default 128)", 0},
+    {"--temperature", 0, CF_OPT_F32, offsetof(diff_job, reply.temperature), "T",
+     "--replies: draw at this temperature (default 0: the likeliest)", 0},
+    {"--all", 0, CF_OPT_FLAG, offsetof(diff_job, is_all), NULL,
+     "list the saved conversations whose prompts differ", 0},
+    {"--likelihood", 0, CF_OPT_FLAG, offsetof(diff_job, all.has_likelihood), NULL,
+     "with --all: how likely the saved replies are after each prompt; "
+     "several servers (-m URL -m URL) share the work",
+     0},
+    {"--jobs", 'j', CF_OPT_U32, offsetof(diff_job, all.jobs), "N",
+     "with --likelihood: requests under way at a time, over all addresses "
+     "(default: 4 of each)",
+     0},
+    {"--level", 0, CF_OPT_STR, offsetof(diff_job, level_name), "LEVEL",
+     "compare text (default), tokens (with -m) or source", 0},
+    {"--unified", 0, CF_OPT_FLAG, offsetof(diff_job, is_unified), NULL, "one column (default)", 0},
+    {"--side", 0, CF_OPT_FLAG, offsetof(diff_job, is_side), NULL, "two columns", 0},
+    {"--width", 0, CF_OPT_U32, offsetof(diff_job, style.width), "N",
+     "width of a line with --side (default: $COLUMNS, else 120)", offsetof(diff_job, has_width)},
+    {"--context", 'U', CF_OPT_U32, offsetof(diff_job, style.n_context), "N",
+     "equal lines shown around a change (default: 3)", offsetof(diff_job, has_context)},
+    CF_OPT_ROWS_END,
+};
+
+static int run_diff(cf_cli *cli, void *state)
 {
-    diff_job job = {.cli = cli, .reply = {.max_tokens = DEFAULT_TOKENS}};
-    const cf_opt own[] = {
-        {"--left", 'a', CF_OPT_STR, &job.name_a, "FILE|NAME",
-         "first template: a file, a built-in template, or \"model\": the one "
-         "of "
-         "-m, of a server the prompt that it makes",
-         NULL},
-        {"--right", 'b', CF_OPT_STR, &job.name_b, "FILE|NAME", "second template", NULL},
-        {"--replies", 0, CF_OPT_FLAG, &job.has_replies, NULL,
-         "compare what the model of -m answers, written side by side", NULL},
-        {"--lora-a", 0, CF_OPT_LIST, &job.lora[0], "FILE[=SCALE]",
-         "the same, with this adapter for the first side; may be repeated", NULL},
-        {"--lora-b", 0, CF_OPT_LIST, &job.lora[1], "FILE[=SCALE]", "for the second side", NULL},
-        {"--tokens", 'n', CF_OPT_U32, &job.reply.max_tokens, "N",
-         "--replies: tokens of a reply at most (default 128)", NULL},
-        {"--temperature", 0, CF_OPT_F32, &job.reply.temperature, "T",
-         "--replies: draw at this temperature (default 0: the likeliest)", NULL},
-        {"--all", 0, CF_OPT_FLAG, &job.is_all, NULL,
-         "list the saved conversations whose prompts differ", NULL},
-        {"--likelihood", 0, CF_OPT_FLAG, &job.all.has_likelihood, NULL,
-         "with --all: how likely the saved replies are after each prompt; "
-         "several servers (-m URL -m URL) share the work",
-         NULL},
-        {"--jobs", 'j', CF_OPT_U32, &job.all.jobs, "N",
-         "with --likelihood: requests under way at a time, over all addresses "
-         "(default: 4 of each)",
-         NULL},
-        {"--level", 0, CF_OPT_STR, &job.level_name, "LEVEL",
-         "compare text (default), tokens (with -m) or source", NULL},
-        {"--unified", 0, CF_OPT_FLAG, &job.is_unified, NULL, "one column (default)", NULL},
-        {"--side", 0, CF_OPT_FLAG, &job.is_side, NULL, "two columns", NULL},
-        {"--width", 0, CF_OPT_U32, &job.style.width, "N",
-         "width of a line with --side (default: $COLUMNS, else 120)", &job.has_width},
-        {"--context", 'U', CF_OPT_U32, &job.style.n_context, "N",
-         "equal lines shown around a change (default: 3)", &job.has_context},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
+    diff_job *job = state;
+    job->cli = cli;
     cf_error err;
-    cf_arena_init(&job.arena, 0);
+    cf_arena_init(&job->arena, 0);
     const char *wrong = NULL;
     int status;
-    if (name_sides(&job, &err) != CF_OK) {
+    if (name_sides(job, &err) != CF_OK) {
         status = cf_cli_fail(cli, &err);
-    } else if ((wrong = check(&job, n_rest)) != NULL) {
+    } else if ((wrong = check(job, cli->n_args)) != NULL) {
         status = cf_cli_usage(cli, wrong);
     } else {
-        choose_style(&job);
-        status = run(&job, n_rest, argv);
+        choose_style(job);
+        status = run(job, cli->n_args, cli->args);
     }
-    cf_diff_replies_close(&job.replies);
-    cf_render_media_close(&job.media);
-    cf_render_media_close(&job.media); /* before its engine */
-    cf_diff_pair_close(&job.pair);
-    cf_buf_deinit(&job.label[0]);
-    cf_buf_deinit(&job.label[1]);
-    cf_buf_deinit(&job.out);
-    cf_arena_deinit(&job.arena);
+    cf_diff_replies_close(&job->replies);
+    cf_render_media_close(&job->media);
+    cf_render_media_close(&job->media); /* before its engine */
+    cf_diff_pair_close(&job->pair);
+    cf_buf_deinit(&job->label[0]);
+    cf_buf_deinit(&job->label[1]);
+    cf_buf_deinit(&job->out);
+    cf_arena_deinit(&job->arena);
     return status;
 }
+
+const cf_cli_command cf_cmd_diff = {
+    .name = "diff",
+    .arguments = "-a T1 -b T2 [CONTEXT.json ...]",
+    .summary = "compare two chat templates over contexts or saved conversations",
+    .options = options,
+    .state_bytes = sizeof(diff_job),
+    .initial = &initial,
+    .n_max = CF_ARGS_ANY,
+    .run = run_diff,
+};

@@ -14,10 +14,11 @@
 #include "tui/cli/shell/cli.h"
 
 typedef struct lint_job {
-    const cf_cli *cli;
+    cf_cli *cli;
+    bool shows_rules, is_table;
+    const char *format;
     const char *client; /* --client; NULL: none */
     cf_lint_output output;
-    cf_buf out;
     size_t n_errors;
 } lint_job;
 
@@ -120,7 +121,7 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which, bo
     if (st == CF_OK) {
         job->n_errors += report.n_errors;
         cf_lint_output_one(&job->output, cf_buf_cstr(&shown), &report);
-        st = cf_buf_check(&job->out, err);
+        st = cf_buf_check(&job->cli->out, err);
     }
     cf_buf_deinit(&shown);
     cf_arena_deinit(&arena);
@@ -169,16 +170,16 @@ static int bad_client(const cf_cli *cli, const char *name)
 static int flush(lint_job *job)
 {
     int status =
-        cf_cli_print_as(job->cli, &job->out,
+        cf_cli_print_as(job->cli, &job->cli->out,
                         cf_lint_format_is_json(job->output.format) ? CF_OUT_JSON : CF_OUT_TEXT);
-    cf_buf_reset(&job->out);
+    cf_buf_reset(&job->cli->out);
     return status;
 }
 
 static int lint_all(lint_job *job, const char *const *names, int n)
 {
     cf_error err;
-    job->output.out = &job->out;
+    job->output.out = &job->cli->out;
     cf_lint_output_begin(&job->output);
     for (int i = 0; i < n; i++) {
         bool has_tools = false;
@@ -199,52 +200,60 @@ static int lint_all(lint_job *job, const char *const *names, int n)
     return status != CF_EXIT_OK ? status : job->n_errors > 0 ? CF_EXIT_FINDING : CF_EXIT_OK;
 }
 
-int cf_cmd_lint(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--rules", 0, CF_OPT_FLAG, offsetof(lint_job, shows_rules), NULL,
+     "list the rules and the effect of each fault", 0},
+    {"--capabilities", 0, CF_OPT_FLAG, offsetof(lint_job, output.shows_caps), NULL,
+     "report what each template can do", 0},
+    {"--context", 0, CF_OPT_FLAG, offsetof(lint_job, output.shows_context), NULL,
+     "show a context that proves each finding", 0},
+    {"--client", 0, CF_OPT_STR, offsetof(lint_job, client), "NAME",
+     "also try what a client sends: claude-code, codex, goose, langchain, "
+     "opencode, or all",
+     0},
+    {"--format", 0, CF_OPT_STR, offsetof(lint_job, format), "NAME",
+     "text, json, table, sarif, github or junit", 0},
+    {"--table", 0, CF_OPT_FLAG, offsetof(lint_job, is_table), NULL,
+     "print one row of a Markdown table per template", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_lint(cf_cli *cli, void *state)
 {
-    lint_job job = {.cli = cli};
-    bool shows_rules = false, is_table = false;
-    const char *format = NULL;
-    const cf_opt table[] = {
-        {"--rules", 0, CF_OPT_FLAG, &shows_rules, NULL,
-         "list the rules and the effect of each fault", NULL},
-        {"--capabilities", 0, CF_OPT_FLAG, &job.output.shows_caps, NULL,
-         "report what each template can do", NULL},
-        {"--context", 0, CF_OPT_FLAG, &job.output.shows_context, NULL,
-         "show a context that proves each finding", NULL},
-        {"--client", 0, CF_OPT_STR, &job.client, "NAME",
-         "also try what a client sends: claude-code, codex, goose, langchain, "
-         "opencode, or all",
-         NULL},
-        {"--format", 0, CF_OPT_STR, &format, "NAME", "text, json, table, sarif, github or junit",
-         NULL},
-        {"--table", 0, CF_OPT_FLAG, &is_table, NULL,
-         "print one row of a Markdown table per template", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (shows_rules) {
+    lint_job *job = state;
+    job->cli = cli;
+    if (job->shows_rules) {
         return print_rules(cli);
     }
     const char *given =
         cli->open.template_name != NULL ? cli->open.template_name : cf_open_model(&cli->open);
-    if (n_rest == 0 && given == NULL) {
+    if (cli->n_args == 0 && given == NULL) {
         return cf_cli_usage(cli, "no template or model was named");
     }
-    if (job.client != NULL && !is_client(job.client)) {
-        return bad_client(cli, job.client);
+    if (job->client != NULL && !is_client(job->client)) {
+        return bad_client(cli, job->client);
     }
-    format = format != NULL ? format : cli->is_json ? "json" : is_table ? "table" : "text";
-    job.output.format = cf_lint_format_find(format);
-    if (job.output.format == NULL) {
-        return cf_cli_usage(cli, "a format is text, json, table, sarif, github "
+    job->format = job->format != NULL ? job->format
+                  : cli->is_json      ? "json"
+                  : job->is_table     ? "table"
+                                      : "text";
+    job->output.format = cf_lint_format_find(job->format);
+    if (job->output.format == NULL) {
+        return cf_cli_usage(cli, "a job->format is text, json, table, sarif, github "
                                  "or junit");
     }
-    int status =
-        lint_all(&job, n_rest > 0 ? (const char *const *)argv : &given, n_rest > 0 ? n_rest : 1);
-    cf_buf_deinit(&job.out);
+    int status = lint_all(job, cli->n_args > 0 ? (const char *const *)cli->args : &given,
+                          cli->n_args > 0 ? cli->n_args : 1);
+    cf_buf_deinit(&job->cli->out);
     return status;
 }
+
+const cf_cli_command cf_cmd_lint = {
+    .name = "lint",
+    .arguments = "[TEMPLATE|MODEL ...]",
+    .summary = "find faults in chat templates",
+    .options = options,
+    .state_bytes = sizeof(lint_job),
+    .n_max = CF_ARGS_ANY,
+    .run = run_lint,
+};

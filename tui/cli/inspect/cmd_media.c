@@ -19,10 +19,7 @@ typedef struct media {
     cf_cli *cli;
     const char *blocks_path, *rows_path, *png_path;
     size_t n_png;
-    cf_engine *engine;
-    cf_media *media;
     FILE *blocks, *rows;
-    cf_buf out;
 } media;
 
 static void write_blocks_json(cf_buf *out, const cf_media_input *in)
@@ -60,46 +57,46 @@ static double heard(const cf_media_input *in)
 
 static void describe_json(media *m, const cf_media_input *in, const char *path)
 {
-    cf_buf_adds(&m->out, m->out.n > 0 ? ",{\"file\":" : "{\"file\":");
-    cf_json_write_str(&m->out, cf_str_from(path));
+    cf_buf_adds(&m->cli->out, m->cli->out.n > 0 ? ",{\"file\":" : "{\"file\":");
+    cf_json_write_str(&m->cli->out, cf_str_from(path));
     if (in->is_sound) {
-        cf_buf_addf(&m->out,
+        cf_buf_addf(&m->cli->out,
                     ",\"kind\":\"audio\",\"rate\":%u,\"channels\":%u,"
                     "\"samples\":%llu,\"seconds\":%.3f,\"heard\":%.3f",
                     (unsigned)in->rate, (unsigned)in->channels, (unsigned long long)in->n_sample,
                     (double)in->n_sample / in->rate, heard(in));
     } else {
-        cf_buf_addf(&m->out, ",\"kind\":\"image\",\"width\":%u,\"height\":%u", (unsigned)in->width,
-                    (unsigned)in->height);
+        cf_buf_addf(&m->cli->out, ",\"kind\":\"image\",\"width\":%u,\"height\":%u",
+                    (unsigned)in->width, (unsigned)in->height);
     }
-    write_blocks_json(&m->out, in);
-    cf_buf_addf(&m->out, ",\"tokens\":%zu,\"read_ms\":%.3f,\"encode_ms\":%.3f}",
+    write_blocks_json(&m->cli->out, in);
+    cf_buf_addf(&m->cli->out, ",\"tokens\":%zu,\"read_ms\":%.3f,\"encode_ms\":%.3f}",
                 cf_media_n_position(in), (double)in->read_us * 1e-3, (double)in->encode_us * 1e-3);
 }
 
 static void describe_sound(media *m, const cf_media_input *in, const char *path)
 {
     double seconds = (double)in->n_sample / in->rate;
-    cf_buf_addf(&m->out, "%s: %.2f s, %u Hz, %u %s, %zu tokens\n", path, seconds,
+    cf_buf_addf(&m->cli->out, "%s: %.2f s, %u Hz, %u %s, %zu tokens\n", path, seconds,
                 (unsigned)in->rate, (unsigned)in->channels,
                 in->channels == 1 ? "channel" : "channels", cf_media_n_position(in));
     if (heard(in) + 0.01 < seconds) {
-        cf_buf_addf(&m->out, "  the model hears the first %.0f s\n", heard(in));
+        cf_buf_addf(&m->cli->out, "  the model hears the first %.0f s\n", heard(in));
     }
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        cf_buf_addf(&m->out, "  %u frames of %u bands, %u rows\n", (unsigned)b->width,
+        cf_buf_addf(&m->cli->out, "  %u frames of %u bands, %u rows\n", (unsigned)b->width,
                     (unsigned)b->height, (unsigned)b->cols);
     }
 }
 
 static void describe_picture(media *m, const cf_media_input *in, const char *path)
 {
-    cf_buf_addf(&m->out, "%s: %u x %u, %zu tokens\n", path, (unsigned)in->width,
+    cf_buf_addf(&m->cli->out, "%s: %u x %u, %zu tokens\n", path, (unsigned)in->width,
                 (unsigned)in->height, cf_media_n_position(in));
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
-        cf_buf_addf(&m->out, "  %u x %u pixels, %u x %u rows\n", (unsigned)b->width,
+        cf_buf_addf(&m->cli->out, "  %u x %u pixels, %u x %u rows\n", (unsigned)b->width,
                     (unsigned)b->height, (unsigned)b->cols, (unsigned)b->rows);
     }
 }
@@ -111,7 +108,7 @@ static void describe(media *m, const cf_media_input *in, const char *path)
     } else {
         describe_picture(m, in, path);
     }
-    cf_buf_addf(&m->out, "  %.1f ms to read, %.1f ms to encode\n", (double)in->read_us * 1e-3,
+    cf_buf_addf(&m->cli->out, "  %.1f ms to read, %.1f ms to encode\n", (double)in->read_us * 1e-3,
                 (double)in->encode_us * 1e-3);
 }
 
@@ -124,7 +121,7 @@ static cf_status put(FILE *to, const float *v, size_t n, cf_error *err)
 static cf_status one(media *m, const char *path, cf_error *err)
 {
     cf_media_input *in = NULL;
-    CF_TRY(cf_media_parts_file(&in, m->media, path, cf_cli_cancel(), err));
+    CF_TRY(cf_media_parts_file(&in, m->cli->opened.media, path, cf_cli_cancel(), err));
     cf_status st = CF_OK;
     for (size_t i = 0; i < in->n_block; i++) {
         const cf_media_block *b = &in->block[i];
@@ -157,9 +154,9 @@ static cf_status close_file(FILE *f, const char *path, cf_error *err)
 
 static cf_status all(media *m, char **paths, int n, cf_error *err)
 {
-    CF_TRY(cf_open_engine(&m->engine, &m->cli->open, false, err));
-    CF_TRY(cf_open_media(&m->media, m->engine, &m->cli->open, err));
-    if (m->media == NULL) {
+    CF_TRY(cf_open_engine(&m->cli->opened.engine, &m->cli->open, false, err));
+    CF_TRY(cf_open_media(&m->cli->opened.media, m->cli->opened.engine, &m->cli->open, err));
+    if (m->cli->opened.media == NULL) {
         return cf_fail(err, CF_EINVAL, CF_OPEN_NO_MEDIA);
     }
     CF_TRY(open_file(&m->blocks, m->blocks_path, err));
@@ -175,50 +172,54 @@ static int print(media *m)
     cf_buf out = CF_BUF_INIT;
     bool is_json = m->cli->is_json;
     if (is_json) {
-        cf_buf_addf(&out, "{\"projector\":\"%s\",\"inputs\":[", cf_media_projector(m->media));
+        cf_buf_addf(&out, "{\"projector\":\"%s\",\"inputs\":[",
+                    cf_media_projector(m->cli->opened.media));
     }
-    cf_buf_add(&out, cf_buf_cstr(&m->out), m->out.n);
+    cf_buf_add(&out, cf_buf_cstr(&m->cli->out), m->cli->out.n);
     cf_buf_adds(&out, is_json ? "]}\n" : "");
-    out.failed = out.failed || m->out.failed;
+    out.failed = out.failed || m->cli->out.failed;
     int status = cf_cli_print(m->cli, &out);
     cf_buf_deinit(&out);
     return status;
 }
 
-int cf_cmd_media(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--blocks", 0, CF_OPT_STR, offsetof(media, blocks_path), "FILE",
+     "write what the encoder reads: float32 [height, width, 3] a block, "
+     "[128, frames] of a sound",
+     0},
+    {"--rows", 0, CF_OPT_STR, offsetof(media, rows_path), "FILE",
+     "write what the projector gives: float32 [rows, width]", 0},
+    {"--png", 0, CF_OPT_STR, offsetof(media, png_path), "FILE",
+     "write what the encoder reads as pictures: the resized picture, or "
+     "the spectrogram; further ones as FILE-2.png ...",
+     0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_media(cf_cli *cli, void *state)
 {
-    media m = {.cli = cli, .out = CF_BUF_INIT};
-    const cf_opt own[] = {
-        {"--blocks", 0, CF_OPT_STR, &m.blocks_path, "FILE",
-         "write what the encoder reads: float32 [height, width, 3] a block, "
-         "[128, frames] of a sound",
-         NULL},
-        {"--rows", 0, CF_OPT_STR, &m.rows_path, "FILE",
-         "write what the projector gives: float32 [rows, width]", NULL},
-        {"--png", 0, CF_OPT_STR, &m.png_path, "FILE",
-         "write what the encoder reads as pictures: the resized picture, or "
-         "the spectrogram; further ones as FILE-2.png ...",
-         NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest == 0) {
-        return cf_cli_usage(cli, "wants one or more files");
-    }
+    media *m = state;
+    m->cli = cli;
     cf_error err;
-    cf_status st = all(&m, argv, n_rest, &err);
+    cf_status st = all(m, cli->args, cli->n_args, &err);
     cf_error late;
     cf_error *to = st == CF_OK ? &err : &late;
-    cf_status closed = close_file(m.blocks, m.blocks_path, to);
-    CF_THEN(closed, close_file(m.rows, m.rows_path, to));
+    cf_status closed = close_file(m->blocks, m->blocks_path, to);
+    CF_THEN(closed, close_file(m->rows, m->rows_path, to));
     st = st == CF_OK ? closed : st;
-    int status = st == CF_OK ? print(&m) : cf_cli_fail(cli, &err);
-    cf_media_close(m.media);
-    cf_engine_close(m.engine);
-    cf_buf_deinit(&m.out);
+    int status = st == CF_OK ? print(m) : cf_cli_fail(cli, &err);
     return status;
 }
+
+const cf_cli_command cf_cmd_media = {
+    .name = "media",
+    .arguments = "FILE ...",
+    .summary = "show what a model gets of pictures",
+    .options = options,
+    .state_bytes = sizeof(media),
+    .n_min = 1,
+    .n_max = CF_ARGS_ANY,
+    .want = "wants one or more files",
+    .run = run_media,
+};

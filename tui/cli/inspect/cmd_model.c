@@ -19,7 +19,6 @@
 
 typedef struct model_view {
     cf_cli *cli;
-    cf_engine *engine;
     cf_engine_info info;
     const cf_tokenizer *tok;
     cf_plan plan;
@@ -30,7 +29,6 @@ typedef struct model_view {
     cf_media_encoder encoder[CF_MEDIA_ENCODERS_MAX]; /* of its projector */
     size_t n_encoder;
     cf_buf note, go; /* on its template; Ollama's own one */
-    cf_buf out;
 } model_view;
 
 static const char template_key[] = "tokenizer.chat_template";
@@ -59,7 +57,7 @@ static bool next_template(model_view *v, size_t *at, cf_str *name, cf_str *text)
     cf_str key;
     const char *type;
     bool found = false;
-    while (!found && cf_engine_meta(v->engine, *at, &key, &type, &value)) {
+    while (!found && cf_engine_meta(v->cli->opened.engine, *at, &key, &type, &value)) {
         *at += 1;
         cf_buf_reset(&value);
         found = is_template_key(key, name);
@@ -69,9 +67,10 @@ static bool next_template(model_view *v, size_t *at, cf_str *name, cf_str *text)
         return false;
     }
     char *copy = cf_strndup(name->n > 0 ? name->p : "", name->n);
-    v->out.failed = v->out.failed || copy == NULL;
-    *text = copy == NULL ? cf_str_make(NULL, 0)
-                         : cf_engine_chat_template(v->engine, name->n > 0 ? copy : NULL);
+    v->cli->out.failed = v->cli->out.failed || copy == NULL;
+    *text = copy == NULL
+                ? cf_str_make(NULL, 0)
+                : cf_engine_chat_template(v->cli->opened.engine, name->n > 0 ? copy : NULL);
     cf_free(copy);
     return true;
 }
@@ -92,9 +91,9 @@ static void json_number(cf_buf *b, const char *key, uint64_t value)
 static void json_info(model_view *v)
 {
     const cf_engine_info *i = &v->info;
-    cf_buf *b = &v->out;
+    cf_buf *b = &v->cli->out;
     char hash[65];
-    cf_engine_hash(v->engine, hash);
+    cf_engine_hash(v->cli->opened.engine, hash);
     cf_buf_adds(b, "{\"path\":");
     cf_json_write_str(b, cf_str_from(i->path));
     json_text(b, "hash", hash);
@@ -125,14 +124,14 @@ static void json_info(model_view *v)
 static void json_token(model_view *v, const char *key, cf_token id)
 {
     if (id != CF_TOKEN_NONE) {
-        cf_buf_addf(&v->out, ",\"%s\":%d", key, (int)id);
+        cf_buf_addf(&v->cli->out, ",\"%s\":%d", key, (int)id);
     }
 }
 
 static void json_tokenizer(model_view *v)
 {
     cf_special_tokens s = cf_tokenizer_special(v->tok);
-    cf_buf *b = &v->out;
+    cf_buf *b = &v->cli->out;
     cf_buf_adds(b, ",\"tokenizer\":{\"model\":");
     cf_json_write_str(b, cf_str_from(cf_tokenizer_model(v->tok)));
     json_text(b, "pre", cf_tokenizer_pre(v->tok));
@@ -157,12 +156,12 @@ static void json_tokenizer(model_view *v)
 
 static void json_lists(model_view *v)
 {
-    cf_buf *b = &v->out;
+    cf_buf *b = &v->cli->out;
     cf_buf value = CF_BUF_INIT;
     cf_str key;
     const char *type;
     cf_buf_adds(b, ",\"metadata\":[");
-    for (size_t i = 0; cf_engine_meta(v->engine, i, &key, &type, &value); i++) {
+    for (size_t i = 0; cf_engine_meta(v->cli->opened.engine, i, &key, &type, &value); i++) {
         cf_buf_adds(b, i == 0 ? "{\"key\":" : ",{\"key\":");
         cf_json_write_str(b, key);
         json_text(b, "type", type);
@@ -175,7 +174,7 @@ static void json_lists(model_view *v)
     cf_buf_deinit(&value);
     cf_buf_adds(b, "],\"tensors\":[");
     cf_tensor_info t;
-    for (size_t i = 0; cf_engine_tensor(v->engine, i, &t); i++) {
+    for (size_t i = 0; cf_engine_tensor(v->cli->opened.engine, i, &t); i++) {
         cf_buf_adds(b, i == 0 ? "{\"name\":" : ",{\"name\":");
         cf_json_write_str(b, t.name);
         json_text(b, "type", t.type);
@@ -190,7 +189,7 @@ static void json_lists(model_view *v)
 
 static void json_plan(model_view *v)
 {
-    cf_buf *b = &v->out;
+    cf_buf *b = &v->cli->out;
     if (!v->info.has_weights) {
         return;
     }
@@ -223,36 +222,36 @@ static void json_templates(model_view *v)
 {
     cf_str name, text;
     size_t at = 0;
-    cf_buf_adds(&v->out, ",\"templates\":[");
+    cf_buf_adds(&v->cli->out, ",\"templates\":[");
     for (const char *comma = ""; next_template(v, &at, &name, &text); comma = ",") {
         cf_jw w;
-        cf_buf_adds(&v->out, comma);
-        cf_jw_init(&w, &v->out);
+        cf_buf_adds(&v->cli->out, comma);
+        cf_jw_init(&w, &v->cli->out);
         cf_jw_object(&w, NULL);
         cf_jw_str(&w, "name", name);
         cf_jw_uint(&w, "bytes", text.n);
         cf_template_known_json(&w, "known", cf_template_known(text));
         cf_jw_end(&w);
     }
-    cf_buf_addc(&v->out, ']');
+    cf_buf_addc(&v->cli->out, ']');
     const struct {
         const char *key;
         const cf_buf *text;
     } more[] = {{"ollama_template", &v->go}, {"template_note", &v->note}};
     for (size_t i = 0; i < 2; i++) {
         if (more[i].text->n != 0) {
-            cf_buf_addf(&v->out, ",\"%s\":", more[i].key);
-            cf_json_write_str(&v->out, cf_buf_str(more[i].text));
+            cf_buf_addf(&v->cli->out, ",\"%s\":", more[i].key);
+            cf_json_write_str(&v->cli->out, cf_buf_str(more[i].text));
         }
     }
-    cf_buf_adds(&v->out, ",\"beside\":[");
+    cf_buf_adds(&v->cli->out, ",\"beside\":[");
     for (size_t i = 0; i < v->beside.n; i++) {
-        cf_buf_addf(&v->out, "%s{\"kind\":\"%s\",\"path\":", i == 0 ? "" : ",",
+        cf_buf_addf(&v->cli->out, "%s{\"kind\":\"%s\",\"path\":", i == 0 ? "" : ",",
                     cf_beside_kind_name(v->beside.v[i].kind));
-        cf_json_write_str(&v->out, cf_str_from(v->beside.v[i].path));
-        cf_buf_addc(&v->out, '}');
+        cf_json_write_str(&v->cli->out, cf_str_from(v->beside.v[i].path));
+        cf_buf_addc(&v->cli->out, '}');
     }
-    cf_buf_addc(&v->out, ']');
+    cf_buf_addc(&v->cli->out, ']');
 }
 
 /* ---- text --------------------------------------------------------------- */
@@ -266,9 +265,9 @@ static void row(model_view *v, const char *key, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    cf_buf_addf(&v->out, "%-15s ", key);
-    cf_safe_line(&v->out, text, strlen(text));
-    cf_buf_addc(&v->out, '\n');
+    cf_buf_addf(&v->cli->out, "%-15s ", key);
+    cf_safe_line(&v->cli->out, text, strlen(text));
+    cf_buf_addc(&v->cli->out, '\n');
 }
 
 /* "1.2 GiB" */
@@ -290,7 +289,7 @@ static void text_info(model_view *v)
     const cf_engine_info *i = &v->info;
     char size[24];
     char hash[65];
-    cf_engine_hash(v->engine, hash);
+    cf_engine_hash(v->cli->opened.engine, hash);
     row(v, "file", "%.300s", i->path[0] != '\0' ? i->path : "in the program (bundled)");
     row(v, "name", "%.300s", i->name);
     row(v, "architecture", "%.100s", i->arch);
@@ -326,7 +325,7 @@ static void text_tokenizer(model_view *v)
 {
     cf_special_tokens s = cf_tokenizer_special(v->tok);
     const char *pre = cf_tokenizer_pre(v->tok);
-    cf_buf_adds(&v->out, "\ntokenizer\n");
+    cf_buf_adds(&v->cli->out, "\ntokenizer\n");
     row(v, "  kind", "%.60s%s%.60s, %zu tokens", cf_tokenizer_model(v->tok),
         pre[0] != '\0' ? ", split as " : "", pre, cf_tokenizer_n_vocab(v->tok));
     text_special(v, "  bos", s.bos);
@@ -375,12 +374,12 @@ static void text_templates(model_view *v)
             v->beside.v[i].path);
     }
     if (v->go.n != 0) {
-        cf_buf_adds(&v->out, n != 0 ? "\nollama template (in Go's language; the "
-                                      "GGUF's own is used)\n"
-                                    : "\nollama template (in Go's language, which "
-                                      "confab does not run; -t names another)\n");
-        cf_safe_text(&v->out, v->go.p, v->go.n);
-        cf_buf_addc(&v->out, '\n');
+        cf_buf_adds(&v->cli->out, n != 0 ? "\nollama template (in Go's language; the "
+                                           "GGUF's own is used)\n"
+                                         : "\nollama template (in Go's language, which "
+                                           "confab does not run; -t names another)\n");
+        cf_safe_text(&v->cli->out, v->go.p, v->go.n);
+        cf_buf_addc(&v->cli->out, '\n');
     }
 }
 
@@ -389,24 +388,24 @@ static void text_metadata(model_view *v)
     cf_buf value = CF_BUF_INIT;
     cf_str key;
     const char *type;
-    cf_buf_adds(&v->out, "\nmetadata\n");
-    for (size_t i = 0; cf_engine_meta(v->engine, i, &key, &type, &value); i++) {
+    cf_buf_adds(&v->cli->out, "\nmetadata\n");
+    for (size_t i = 0; cf_engine_meta(v->cli->opened.engine, i, &key, &type, &value); i++) {
         enum { SHOWN = 100 };
-        cf_buf_adds(&v->out, "  ");
-        cf_safe_line(&v->out, key.p, key.n);
-        cf_buf_addf(&v->out, " (%s) = ", type);
+        cf_buf_adds(&v->cli->out, "  ");
+        cf_safe_line(&v->cli->out, key.p, key.n);
+        cf_buf_addf(&v->cli->out, " (%s) = ", type);
         size_t n = value.n > SHOWN ? SHOWN : value.n;
         while (n < value.n && n > 0 && ((unsigned char)value.p[n] & 0xC0) == 0x80) {
             n--; /* not within a character */
         }
-        cf_safe_line(&v->out, cf_buf_cstr(&value), n);
+        cf_safe_line(&v->cli->out, cf_buf_cstr(&value), n);
         if (n < value.n) {
-            cf_buf_addf(&v->out, " ... (%zu bytes)", value.n);
+            cf_buf_addf(&v->cli->out, " ... (%zu bytes)", value.n);
         }
-        cf_buf_addc(&v->out, '\n');
+        cf_buf_addc(&v->cli->out, '\n');
         cf_buf_reset(&value);
     }
-    v->out.failed = v->out.failed || value.failed;
+    v->cli->out.failed = v->cli->out.failed || value.failed;
     cf_buf_deinit(&value);
 }
 
@@ -422,7 +421,7 @@ static void text_tensor_types(model_view *v)
     size_t n_types = 0;
     cf_tensor_info t;
     size_t n_tensors = 0;
-    for (; cf_engine_tensor(v->engine, n_tensors, &t); n_tensors++) {
+    for (; cf_engine_tensor(v->cli->opened.engine, n_tensors, &t); n_tensors++) {
         size_t k = 0;
         while (k < n_types && strcmp(types[k].type, t.type) != 0) {
             k++;
@@ -438,11 +437,11 @@ static void text_tensor_types(model_view *v)
         types[k].n++;
         types[k].bytes += t.bytes;
     }
-    cf_buf_addf(&v->out, "\ntensors         %zu%s\n", n_tensors,
+    cf_buf_addf(&v->cli->out, "\ntensors         %zu%s\n", n_tensors,
                 v->wants_tensors || n_tensors == 0 ? "" : " (--tensors lists them)");
     for (size_t k = 0; k < n_types; k++) {
         char size[24];
-        cf_buf_addf(&v->out, "  %-13s %" PRIu64 ", %s\n", types[k].type, types[k].n,
+        cf_buf_addf(&v->cli->out, "  %-13s %" PRIu64 ", %s\n", types[k].type, types[k].n,
                     size_text(size, types[k].bytes));
     }
 }
@@ -451,14 +450,14 @@ static void text_tensors(model_view *v)
 {
     text_tensor_types(v);
     cf_tensor_info t;
-    for (size_t i = 0; v->wants_tensors && cf_engine_tensor(v->engine, i, &t); i++) {
-        cf_buf_addf(&v->out, "  %-7s [", t.type);
+    for (size_t i = 0; v->wants_tensors && cf_engine_tensor(v->cli->opened.engine, i, &t); i++) {
+        cf_buf_addf(&v->cli->out, "  %-7s [", t.type);
         for (uint32_t d = t.n_dim; d-- > 0;) { /* slowest first */
-            cf_buf_addf(&v->out, "%" PRIu64 "%s", t.dim[d], d == 0 ? "" : ", ");
+            cf_buf_addf(&v->cli->out, "%" PRIu64 "%s", t.dim[d], d == 0 ? "" : ", ");
         }
-        cf_buf_adds(&v->out, "] ");
-        cf_safe_line(&v->out, t.name.p, t.name.n);
-        cf_buf_addf(&v->out, " at %" PRIu64 "\n", t.file_off);
+        cf_buf_adds(&v->cli->out, "] ");
+        cf_safe_line(&v->cli->out, t.name.p, t.name.n);
+        cf_buf_addf(&v->cli->out, " at %" PRIu64 "\n", t.file_off);
     }
 }
 
@@ -468,7 +467,7 @@ static void text_plan(model_view *v)
     if (!v->info.has_weights) {
         return;
     }
-    cf_buf_adds(&v->out, "\nmemory\n");
+    cf_buf_adds(&v->cli->out, "\nmemory\n");
     if (v->plan_status != CF_OK) {
         row(v, "  plan", "%s", v->plan_error.text);
         return;
@@ -482,7 +481,7 @@ static void text_plan(model_view *v)
                                it->shape[d]);
             n += len > 0 ? (size_t)len : 0;
         }
-        cf_buf_addf(&v->out, "  %-22s %-5s [%s] %s%s\n", it->name, it->type, shape,
+        cf_buf_addf(&v->cli->out, "  %-22s %-5s [%s] %s%s\n", it->name, it->type, shape,
                     size_text(size, it->bytes), it->is_mapped ? ", mapped" : "");
     }
     row(v, "  a session", "%s", size_text(size, v->plan.session_bytes));
@@ -495,7 +494,8 @@ static void look_at_projector(model_view *v)
 {
     cf_error err;
     cf_media *media = NULL;
-    if (v->info.has_weights && cf_open_media(&media, v->engine, &v->cli->open, &err) != CF_OK) {
+    if (v->info.has_weights &&
+        cf_open_media(&media, v->cli->opened.engine, &v->cli->open, &err) != CF_OK) {
         cf_note("%s", err.text);
     }
     if (media != NULL) {
@@ -512,7 +512,7 @@ static void text_projector(model_view *v)
         if (e->patch != 0) {
             snprintf(sizes, sizeof sizes, ", patches of %u pixels", (unsigned)e->patch);
         }
-        cf_buf_addf(&v->out, "\nencoder of %s\n", e->is_sound ? "sounds" : "pictures");
+        cf_buf_addf(&v->cli->out, "\nencoder of %s\n", e->is_sound ? "sounds" : "pictures");
         row(v, "  projector", "%s, rows of %u", e->projector, (unsigned)e->n_out);
         row(v, "  layers", "%u of width %u, %u heads, feed-forward %u%s", (unsigned)e->n_layer,
             (unsigned)e->width, (unsigned)e->n_head, (unsigned)e->n_ff, sizes);
@@ -524,7 +524,7 @@ static void text_projector(model_view *v)
 
 static void json_projector(model_view *v)
 {
-    cf_buf *b = &v->out;
+    cf_buf *b = &v->cli->out;
     for (size_t i = 0; i < v->n_encoder; i++) {
         const cf_media_encoder *e = &v->encoder[i];
         cf_buf_addf(b,
@@ -554,23 +554,23 @@ static void look_beside(model_view *v)
     if (name == NULL || v->info.path[0] == '\0') {
         return;
     }
-    v->out.failed = v->out.failed ||
-                    cf_model_beside(&v->beside, name, v->info.path, v->info.arch, &err) != CF_OK;
+    v->cli->out.failed = v->cli->out.failed || cf_model_beside(&v->beside, name, v->info.path,
+                                                               v->info.arch, &err) != CF_OK;
     const char *go = cf_besides_find(&v->beside, CF_BESIDE_GO_TEMPLATE);
     if (go != NULL && cf_os_read_file(&v->go, go, GO_MAX, &err) != CF_OK) {
         cf_buf_restart(&v->go);
     }
-    cf_model_template_note(&v->note, v->engine, name);
+    cf_model_template_note(&v->note, v->cli->opened.engine, name);
 }
 
 static int print(model_view *v)
 {
-    v->info = cf_engine_get_info(v->engine);
-    v->tok = cf_engine_tokenizer(v->engine);
+    v->info = cf_engine_get_info(v->cli->opened.engine);
+    v->tok = cf_engine_tokenizer(v->cli->opened.engine);
     look_beside(v);
     if (v->info.has_weights) {
-        v->plan_status = cf_engine_plan(v->engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT, &v->plan,
-                                        &v->plan_error);
+        v->plan_status = cf_engine_plan(v->cli->opened.engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT,
+                                        &v->plan, &v->plan_error);
     }
     look_at_projector(v);
     if (v->cli->is_json) {
@@ -580,7 +580,7 @@ static int print(model_view *v)
         json_plan(v);
         json_projector(v);
         json_lists(v);
-        cf_buf_adds(&v->out, "}\n");
+        cf_buf_adds(&v->cli->out, "}\n");
     } else {
         text_info(v);
         text_templates(v);
@@ -590,46 +590,52 @@ static int print(model_view *v)
         text_metadata(v);
         text_tensors(v);
     }
-    return cf_cli_print(v->cli, &v->out);
+    return cf_cli_print(v->cli, &v->cli->out);
 }
 
-int cf_cmd_model(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--tensors", 0, CF_OPT_FLAG, offsetof(model_view, wants_tensors), NULL,
+     "list every tensor (--json always does)", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_model(cf_cli *cli, void *state)
 {
-    model_view v = {.cli = cli};
-    const cf_opt own[] = {
-        {"--tensors", 0, CF_OPT_FLAG, &v.wants_tensors, NULL,
-         "list every tensor (--json always does)", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 1 || (n_rest == 1 && cli->open.model != NULL)) {
+    model_view *v = state;
+    v->cli = cli;
+    if (cli->n_args > 1 || (cli->n_args == 1 && cli->open.model != NULL)) {
         return cf_cli_usage(cli, "takes one FILE");
     }
-    if (n_rest == 1) {
-        cli->open.model = argv[0];
+    if (cli->n_args == 1) {
+        cli->open.model = cli->args[0];
     }
     cf_error err, why;
-    cf_status weights = cf_open_engine(&v.engine, &cli->open, false, &why);
+    cf_status weights = cf_open_engine(&v->cli->opened.engine, &cli->open, false, &why);
     if (weights == CF_EFORMAT || weights == CF_EUNSUPPORTED || weights == CF_ENOTFOUND) {
-        if (cf_open_engine(&v.engine, &cli->open, true, &err) != CF_OK) {
+        if (cf_open_engine(&v->cli->opened.engine, &cli->open, true, &err) != CF_OK) {
             return cf_cli_fail(cli, &why);
         }
     } else if (weights != CF_OK) {
         return cf_cli_fail(cli, &why);
     }
-    int status = print(&v);
+    int status = print(v);
     cf_tensor_info first;
-    if (weights != CF_OK && status == CF_EXIT_OK && cf_engine_tensor(v.engine, 0, &first)) {
+    if (weights != CF_OK && status == CF_EXIT_OK &&
+        cf_engine_tensor(v->cli->opened.engine, 0, &first)) {
         status = cf_cli_fail(cli, &why); /* there are weights, of no use */
     }
-    cf_buf_deinit(&v.out);
-    cf_buf_deinit(&v.go);
-    cf_buf_deinit(&v.note);
-    cf_besides_deinit(&v.beside);
-    cf_engine_close(v.engine);
+    cf_buf_deinit(&v->go);
+    cf_buf_deinit(&v->note);
+    cf_besides_deinit(&v->beside);
     return status;
 }
+
+const cf_cli_command cf_cmd_model = {
+    .name = "model",
+    .arguments = "[FILE]",
+    .summary = "describe a model file and the memory it needs",
+    .options = options,
+    .state_bytes = sizeof(model_view),
+    .n_max = CF_ARGS_ANY,
+    .run = run_model,
+};

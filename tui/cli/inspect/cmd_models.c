@@ -131,48 +131,58 @@ static cf_status collect(cf_model_places *p, int n, char **folders, cf_error *er
     return st;
 }
 
-int cf_cmd_models(cf_cli *cli, int argc, char **argv)
+typedef struct asked {
+    bool is_names;
+} asked;
+
+static const cf_opt_row options[] = {
+    {"--names", 0, CF_OPT_FLAG, offsetof(asked, is_names), NULL,
+     "print only the names that -m takes, one a line", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_models(cf_cli *cli, void *state)
 {
-    bool is_names = false;
-    const cf_opt own[] = {
-        {"--names", 0, CF_OPT_FLAG, &is_names, NULL,
-         "print only the names that -m takes, one a line", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
+    asked *a = state;
     cf_error err;
     cf_model_places places = {0};
-    cf_buf out = CF_BUF_INIT;
-    cf_status st = collect(&places, n_rest, argv, &err);
-    if (st == CF_OK && !cli->is_json && !is_names) {
-        cf_buf_addf(&out, "%-40s %-12s %-8s %12s  %s\n", "name", "architecture", "weights", "size",
+    cf_buf *out = &cli->out;
+    cf_status st = collect(&places, cli->n_args, cli->args, &err);
+    if (st == CF_OK && !cli->is_json && !a->is_names) {
+        cf_buf_addf(out, "%-40s %-12s %-8s %12s  %s\n", "name", "architecture", "weights", "size",
                     "template");
     }
     for (size_t i = 0; st == CF_OK && i < places.n; i++) {
         model_row row;
-        if (is_names) {
-            cf_safe_line(&out, places.v[i].name, strlen(places.v[i].name));
-            cf_buf_addc(&out, '\n');
+        if (a->is_names) {
+            cf_safe_line(out, places.v[i].name, strlen(places.v[i].name));
+            cf_buf_addc(out, '\n');
             continue;
         }
         st = look(&row, &places.v[i], &err);
         if (cli->is_json) {
-            add_json(&out, &row);
+            add_json(out, &row);
         } else {
-            add_line(&out, &row);
+            add_line(out, &row);
         }
         cf_engine_close(row.engine);
         cf_besides_deinit(&row.beside);
     }
-    if (st == CF_OK && places.n == 0 && !cli->is_json && !is_names) {
-        cf_buf_reset(&out);
-        cf_buf_adds(&out, "no models found: see docs/models/places.md for "
-                          "where confab looks\n");
+    if (st == CF_OK && places.n == 0 && !cli->is_json && !a->is_names) {
+        cf_buf_reset(out);
+        cf_buf_adds(out, "no models found: see docs/models/places.md for "
+                         "where confab looks\n");
     }
     cf_model_places_deinit(&places);
-    return cf_cli_end(cli, st, &out, &err);
+    return cf_cli_end(cli, st, &err);
 }
+
+const cf_cli_command cf_cmd_models = {
+    .name = "models",
+    .arguments = "[FOLDER ...]",
+    .summary = "list the models on this machine, or in folders",
+    .options = options,
+    .state_bytes = sizeof(asked),
+    .n_max = CF_ARGS_ANY,
+    .run = run_models,
+};

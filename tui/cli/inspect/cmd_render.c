@@ -22,13 +22,12 @@
 #include "tui/sys/out.h"
 
 typedef struct render_job {
-    const cf_cli *cli;
-    cf_engine *engine; /* of -m, its vocabulary only; NULL: without */
+    bool as_is;
+    cf_cli *cli;
     cf_render_media media;
     const cf_tokenizer *tok;
     cf_template *tpl; /* of -t or the model; NULL: lines bring their own */
     cf_template_options options;
-    cf_arena arena;
     const char *from;              /* of the template, for messages */
     cf_template_error compile_why; /* --batch: -t does not compile */
     cf_error compile_err;
@@ -48,10 +47,12 @@ typedef struct render_job {
 static cf_status open_template(render_job *job, cf_template_error *why, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_status st = cf_open_template_source(&text, &job->from, &job->cli->open, job->engine, err);
+    cf_status st =
+        cf_open_template_source(&text, &job->from, &job->cli->open, job->cli->opened.engine, err);
     if (st == CF_OK && text.n + (size_t)(job->cli->open.template_name != NULL) > 0) {
         cf_str source = cf_buf_str(&text);
-        st = cf_template_compile(&job->tpl, source, &job->options, &job->arena, why, err);
+        st = cf_template_compile(&job->cli->opened.tpl, source, &job->options, &job->cli->arena,
+                                 why, err);
         if (st != CF_OK && why->line != 0) {
             cf_buf caret = CF_BUF_INIT;
             cf_template_caret(&caret, source, why);
@@ -145,7 +146,8 @@ static cf_status finish(render_job *job, const cf_template *tpl, cf_str context,
                         bool continue_final, rendered *out, cf_error *err)
 {
     const cf_render_media_how how = {tpl, job->tok, job->shape, continue_final};
-    cf_status st = cf_render_media_see(&out->media, &job->media, &how, context, &job->arena, err);
+    cf_status st =
+        cf_render_media_see(&out->media, &job->media, &how, context, &job->cli->arena, err);
     if (st != CF_OK && st != CF_ENOMEM && !wants_tokens(job)) {
         cf_note("[media] %s", err->text);
         st = CF_OK;
@@ -155,7 +157,7 @@ static cf_status finish(render_job *job, const cf_template *tpl, cf_str context,
     }
     if (out->media.n == 0) {
         return cf_prompt_tokenise(&out->tokens, &out->r.prompt, cf_str_make("", 0), job->tok,
-                                  &job->arena, err);
+                                  &job->cli->arena, err);
     }
     out->tokens = out->media.tokens;
     if (job->mask || job->ledger) {
@@ -217,7 +219,7 @@ static cf_status write_mask(render_job *job, cf_jw *w, cf_str context, const ren
     cf_mask_spans spans = {NULL, 0};
     const cf_prompt *prompt = &out->r.prompt;
     cf_status st = cf_json_read(&values, context.p, context.n, err);
-    CF_THEN(st, cf_render_mask_spans(&spans, prompt, values, &job->arena, err));
+    CF_THEN(st, cf_render_mask_spans(&spans, prompt, values, &job->cli->arena, err));
     json_decref(values);
     if (st != CF_OK) {
         return st;
@@ -271,7 +273,7 @@ static cf_status read_context(render_job *job, cf_str text, cf_context **out, cf
 {
     cf_buf full = CF_BUF_INIT;
     cf_status st = cf_context_text_special(&full, text, job->tok, err);
-    CF_THEN(st, cf_context_read(out, cf_buf_str(&full), &job->arena, err));
+    CF_THEN(st, cf_context_read(out, cf_buf_str(&full), &job->cli->arena, err));
     cf_buf_deinit(&full);
     return st;
 }
@@ -286,7 +288,7 @@ static cf_status render_shaped(render_job *job, const cf_template *tpl, cf_str t
     const cf_prompt_renderer r = cf_renderer_template(tpl);
     cf_status st = cf_context_text_special(&full, text, job->tok, err);
     CF_THEN(st, cf_json_read(&values, cf_buf_cstr(&full), full.n, err));
-    CF_THEN(st, r.render(r.ud, values, &job->arena, out, err));
+    CF_THEN(st, r.render(r.ud, values, &job->cli->arena, out, err));
     json_decref(values);
     cf_buf_deinit(&full);
     return st;
@@ -339,16 +341,16 @@ static cf_status other_source(const render_job *job, const json_t *item, cf_str 
 {
     const json_t *name = json_object_get(item, "template_name");
     *out = cf_json_get_str(item, "template");
-    if (out->p != NULL || job->engine == NULL || job->cli->open.template_name != NULL) {
+    if (out->p != NULL || job->cli->opened.engine == NULL || job->cli->open.template_name != NULL) {
         return CF_OK;
     }
     if (!json_is_string(name)) {
         if (values.p != NULL && cf_context_text_has(values, "tools")) {
-            *out = cf_engine_chat_template(job->engine, "tool_use");
+            *out = cf_engine_chat_template(job->cli->opened.engine, "tool_use");
         }
         return CF_OK;
     }
-    *out = cf_engine_chat_template(job->engine, json_string_value(name));
+    *out = cf_engine_chat_template(job->cli->opened.engine, json_string_value(name));
     return out->p != NULL ? CF_OK
                           : cf_fail(err, CF_ENOTFOUND, "the model has no template called '%.60s'",
                                     json_string_value(name));
@@ -359,10 +361,10 @@ static cf_status template_of(render_job *job, const json_t *item, cf_str values,
                              const cf_template **tpl, cf_template_error *why, cf_error *err)
 {
     cf_str source;
-    *tpl = job->tpl;
+    *tpl = job->cli->opened.tpl;
     CF_TRY(other_source(job, item, values, &source, err));
     if (source.p != NULL) {
-        cf_status st = cf_template_compile(own, source, &job->options, &job->arena, why, err);
+        cf_status st = cf_template_compile(own, source, &job->options, &job->cli->arena, why, err);
         *tpl = *own;
         return st;
     }
@@ -371,7 +373,8 @@ static cf_status template_of(render_job *job, const json_t *item, cf_str values,
         *err = job->compile_err;
         return job->compile_status;
     }
-    return job->tpl != NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "the line has no template");
+    return job->cli->opened.tpl != NULL ? CF_OK
+                                        : cf_fail(err, CF_EFORMAT, "the line has no template");
 }
 
 static cf_status render_item(void *ud, const json_t *item, cf_str values, cf_buf *answer,
@@ -385,7 +388,7 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values, cf_buf
     bool continue_final =
         job->continue_final || json_is_true(json_object_get(item, "continue_final_message"));
     cf_template_error why = {0};
-    cf_arena_reset(&job->arena);
+    cf_arena_reset(&job->cli->arena);
     job->n_line++;
     cf_status st = template_of(job, item, values, &own, &tpl, &why, err);
     if (st == CF_OK && job->shape) {
@@ -397,7 +400,7 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values, cf_buf
     if (st == CF_OK && !job->shape) {
         const cf_render_options options = {.continue_final_message = continue_final,
                                            .causes = job->spans || job->ledger};
-        st = cf_template_render(tpl, context, &options, &job->arena, &out.r, err);
+        st = cf_template_render(tpl, context, &options, &job->cli->arena, &out.r, err);
         why = out.r.error;
         if (st != CF_ENOMEM && job->bench != 0) {
             bench(job, tpl, context, &options);
@@ -450,7 +453,7 @@ static cf_status render_text(render_job *job, cf_str text, const char *name, ren
     const cf_render_options options = {.continue_final_message = job->continue_final,
                                        .causes = job->spans || job->ledger};
     st = job->shape ? render_shaped(job, tpl, text, &r->prompt, err)
-                    : cf_template_render(tpl, context, &options, &job->arena, r, err);
+                    : cf_template_render(tpl, context, &options, &job->cli->arena, r, err);
     if (st != CF_OK && r->error.line != 0) {
         cf_buf caret = CF_BUF_INIT;
         cf_template_caret(&caret, cf_template_source(tpl), &r->error);
@@ -469,11 +472,12 @@ static cf_status write_ledger(render_job *job, cf_buf *out, cf_str context, cons
     const cf_token_list *tokens = &from->tokens;
     cf_ledger ledger;
     json_t *values = NULL;
-    cf_str source = job->tpl != NULL ? cf_template_source(job->tpl) : cf_str_make(NULL, 0);
+    cf_str source = job->cli->opened.tpl != NULL ? cf_template_source(job->cli->opened.tpl)
+                                                 : cf_str_make(NULL, 0);
     cf_status st = cf_json_read(&values, context.p, context.n, err);
     CF_THEN(st, cf_ledger_make(&ledger, &from->r.prompt, tokens->v, tokens->n,
                                json_object_get(values, "messages"),
-                               json_object_get(values, "tools"), source, &job->arena, err));
+                               json_object_get(values, "tools"), source, &job->cli->arena, err));
     if (st == CF_OK) {
         double speed = cf_ledger_speed(&job->cli->open, tokens->v, tokens->n);
         cf_jw w;
@@ -564,14 +568,15 @@ static int run_job(render_job *job, const char *context)
     job->options.no_trim_blocks = job->no_trim;
     job->options.no_lstrip_blocks = job->no_lstrip;
     if (job->cli->open.model != NULL) {
-        if (cf_open_engine(&job->engine, &job->cli->open, true, &err) != CF_OK) {
+        if (cf_open_engine(&job->cli->opened.engine, &job->cli->open, true, &err) != CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
-        job->tok = cf_engine_tokenizer(job->engine);
-        if (cf_render_media_open(&job->media, job->engine, &job->cli->open, &err) != CF_OK) {
+        job->tok = cf_engine_tokenizer(job->cli->opened.engine);
+        if (cf_render_media_open(&job->media, job->cli->opened.engine, &job->cli->open, &err) !=
+            CF_OK) {
             return cf_cli_fail(job->cli, &err);
         }
-        cf_cli_note_template(job->cli, job->engine);
+        cf_cli_note_template(job->cli, job->cli->opened.engine);
     } else if (job->ids || job->mask || job->ledger) {
         return cf_cli_usage(job->cli, job->ids    ? "--ids needs a model (-m)"
                                       : job->mask ? "--mask needs a model (-m)"
@@ -588,9 +593,9 @@ static int run_job(render_job *job, const char *context)
         return cf_cli_fail(job->cli, &err);
     }
     if (job->batch == NULL) {
-        return job->tpl != NULL
+        return job->cli->opened.tpl != NULL
                    ? render_file(job, context)
-                   : cf_cli_usage(job->cli, job->engine != NULL
+                   : cf_cli_usage(job->cli, job->cli->opened.engine != NULL
                                                 ? "the model has no template: give one "
                                                   "with -t"
                                                 : "no template (-t)");
@@ -603,83 +608,84 @@ static int run_job(render_job *job, const char *context)
     return cf_cli_batch_raw(job->cli, job->batch, "context", render_item, job);
 }
 
-int cf_cmd_render(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--batch", 0, CF_OPT_STR, offsetof(render_job, batch), "FILE",
+     "render each line's context (and template)", 0},
+    {"--spans", 0, CF_OPT_FLAG, offsetof(render_job, spans), NULL,
+     "answer in JSON, with the origin of every byte", 0},
+    {"--ids", 0, CF_OPT_FLAG, offsetof(render_job, ids), NULL,
+     "print the token ids of the prompt (with -m)", 0},
+    {"--mask", 0, CF_OPT_FLAG, offsetof(render_job, mask), NULL,
+     "answer in JSON, with the bytes and tokens that the assistant wrote "
+     "(with -m)",
+     0},
+    {"--ledger", 0, CF_OPT_FLAG, offsetof(render_job, ledger), NULL,
+     "print what each message, tool and line of the template costs, in "
+     "tokens and in seconds here (with -m)",
+     0},
+    {"--continue-final-message", 0, CF_OPT_FLAG, offsetof(render_job, continue_final), NULL,
+     "leave the last message open", 0},
+    {"--shape", 0, CF_OPT_FLAG, offsetof(render_job, shape), NULL,
+     "first give messages and tools the form that the template reads, as "
+     "run and chat do",
+     0},
+    {"--as-is", 0, CF_OPT_FLAG, offsetof(render_job, as_is), NULL,
+     "render messages and tools unchanged, the default", 0},
+    {"--allow-mutation", 0, CF_OPT_FLAG, offsetof(render_job, options.allow_mutation), NULL,
+     "let templates modify lists and dicts", 0},
+    {"--no-trim-blocks", 0, CF_OPT_FLAG, offsetof(render_job, no_trim), NULL,
+     "keep the newline after a block tag", 0},
+    {"--no-lstrip-blocks", 0, CF_OPT_FLAG, offsetof(render_job, no_lstrip), NULL,
+     "keep blanks before a block tag", 0},
+    {"--keep-trailing-newline", 0, CF_OPT_FLAG, offsetof(render_job, keep_newline), NULL,
+     "keep the template's final newline", 0},
+    {"--bench", 0, CF_OPT_U32, offsetof(render_job, bench), "N",
+     "with --batch: render each context 8 N times and print the mean time", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_render(cf_cli *cli, void *state)
 {
-    render_job job = {.cli = cli};
-    bool as_is = false;
-    const cf_opt own[] = {
-        {"--batch", 0, CF_OPT_STR, &job.batch, "FILE", "render each line's context (and template)",
-         NULL},
-        {"--spans", 0, CF_OPT_FLAG, &job.spans, NULL,
-         "answer in JSON, with the origin of every byte", NULL},
-        {"--ids", 0, CF_OPT_FLAG, &job.ids, NULL, "print the token ids of the prompt (with -m)",
-         NULL},
-        {"--mask", 0, CF_OPT_FLAG, &job.mask, NULL,
-         "answer in JSON, with the bytes and tokens that the assistant wrote "
-         "(with -m)",
-         NULL},
-        {"--ledger", 0, CF_OPT_FLAG, &job.ledger, NULL,
-         "print what each message, tool and line of the template costs, in "
-         "tokens and in seconds here (with -m)",
-         NULL},
-        {"--continue-final-message", 0, CF_OPT_FLAG, &job.continue_final, NULL,
-         "leave the last message open", NULL},
-        {"--shape", 0, CF_OPT_FLAG, &job.shape, NULL,
-         "first give messages and tools the form that the template reads, as "
-         "run and chat do",
-         NULL},
-        {"--as-is", 0, CF_OPT_FLAG, &as_is, NULL,
-         "render messages and tools unchanged, the default", NULL},
-        {"--allow-mutation", 0, CF_OPT_FLAG, &job.options.allow_mutation, NULL,
-         "let templates modify lists and dicts", NULL},
-        {"--no-trim-blocks", 0, CF_OPT_FLAG, &job.no_trim, NULL,
-         "keep the newline after a block tag", NULL},
-        {"--no-lstrip-blocks", 0, CF_OPT_FLAG, &job.no_lstrip, NULL,
-         "keep blanks before a block tag", NULL},
-        {"--keep-trailing-newline", 0, CF_OPT_FLAG, &job.keep_newline, NULL,
-         "keep the template's final newline", NULL},
-        {"--bench", 0, CF_OPT_U32, &job.bench, "N",
-         "with --batch: render each context 8 N times and print the mean time", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 1) {
-        return cf_cli_usage(cli, "one context at a time");
-    }
-    if (job.shape && (as_is || job.mask || job.continue_final)) {
+    render_job *job = state;
+    job->cli = cli;
+    if (job->shape && (job->as_is || job->mask || job->continue_final)) {
         return cf_cli_usage(cli, "--shape goes without --as-is, --mask and "
                                  "--continue-final-message");
     }
     if (cf_server_is_address(cli->open.model)) {
-        return job.batch == NULL && !job.mask
-                   ? cf_render_server(cli, n_rest == 1 ? argv[0] : NULL, job.ids)
+        return job->batch == NULL && !job->mask
+                   ? cf_render_server(cli, cli->n_args == 1 ? cli->args[0] : NULL, job->ids)
                    : cf_cli_usage(cli, "a server renders one context, without "
                                        "--batch and --mask");
     }
     /* Only then: a model lends its bos_token to any template. */
-    if (job.ledger && (job.batch != NULL || job.mask || job.ids || job.spans)) {
+    if (job->ledger && (job->batch != NULL || job->mask || job->ids || job->spans)) {
         return cf_cli_usage(cli, "--ledger goes without --batch, --mask, --ids "
                                  "and --spans");
     }
-    if (job.ids || job.mask || job.ledger ||
-        (cli->open.template_name == NULL && job.batch == NULL)) {
+    if (job->ids || job->mask || job->ledger ||
+        (cli->open.template_name == NULL && job->batch == NULL)) {
         cf_open_want_model(&cli->open);
     }
-    cf_arena_init(&job.arena, 0);
-    int status = run_job(&job, n_rest == 1 ? argv[0] : NULL);
-    if (job.bench_n != 0) {
+    int status = run_job(job, cli->n_args == 1 ? cli->args[0] : NULL);
+    if (job->bench_n != 0) {
         cf_note("%llu contexts, %.3f us a render (mean), %.3f us (mean of "
                 "each context's best)",
-                (unsigned long long)job.bench_contexts, (double)job.bench_us / (double)job.bench_n,
-                (double)job.bench_best / 1000.0 / (double)job.bench_contexts);
+                (unsigned long long)job->bench_contexts,
+                (double)job->bench_us / (double)job->bench_n,
+                (double)job->bench_best / 1000.0 / (double)job->bench_contexts);
     }
-    cf_template_free(job.tpl);
-    cf_render_media_close(&job.media);
-    cf_engine_close(job.engine);
-    cf_arena_deinit(&job.arena);
+    cf_render_media_close(&job->media);
     return status;
 }
+
+const cf_cli_command cf_cmd_render = {
+    .name = "render",
+    .arguments = "[CONTEXT.json]",
+    .summary = "render a chat template to exact bytes",
+    .options = options,
+    .state_bytes = sizeof(render_job),
+    .n_max = 1,
+    .want = "one context at a time",
+    .run = run_render,
+};

@@ -125,20 +125,21 @@ static int score(cf_cli *cli, cf_engine *engine, cf_str prompt, cf_str text)
     return status;
 }
 
-int cf_cmd_score(cf_cli *cli, int argc, char **argv)
+typedef struct asked {
+    const char *prompt, *text;
+} asked;
+
+static const cf_opt_row options[] = {
+    {"--prompt", 0, CF_OPT_STR, offsetof(asked, prompt), "A", "text before B; @FILE reads a file",
+     0},
+    {"--text", 0, CF_OPT_STR, offsetof(asked, text), "B", "text to score; @FILE reads a file", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_score(cf_cli *cli, void *state)
 {
-    const char *prompt_arg = NULL, *text_arg = NULL;
-    const cf_opt own[] = {
-        {"--prompt", 0, CF_OPT_STR, &prompt_arg, "A", "text before B; @FILE reads a file", NULL},
-        {"--text", 0, CF_OPT_STR, &text_arg, "B", "text to score; @FILE reads a file", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 0 || text_arg == NULL) {
+    asked *a = state;
+    if (a->text == NULL) {
         return cf_cli_usage(cli, "wants --text, and --prompt before it");
     }
     if (cf_server_is_address(cli->open.model) && cli->open.n_lora != 0) {
@@ -146,17 +147,26 @@ int cf_cmd_score(cf_cli *cli, int argc, char **argv)
     }
     cf_error err;
     cf_buf prompt = CF_BUF_INIT, text = CF_BUF_INIT;
-    cf_engine *engine = NULL;
-    cf_status st = read_text(&prompt, prompt_arg, &err);
-    CF_THEN(st, read_text(&text, text_arg, &err));
+    cf_status st = read_text(&prompt, a->prompt, &err);
+    CF_THEN(st, read_text(&text, a->text, &err));
     cli->open.opens_lora = true;
     if (!cf_server_is_address(cli->open.model)) {
-        CF_THEN(st, cf_open_engine(&engine, &cli->open, false, &err));
+        CF_THEN(st, cf_open_engine(&cli->opened.engine, &cli->open, false, &err));
     }
-    int status = st == CF_OK ? score(cli, engine, cf_buf_str(&prompt), cf_buf_str(&text))
-                             : cf_cli_fail(cli, &err);
-    cf_engine_close(engine);
+    int status = st == CF_OK
+                     ? score(cli, cli->opened.engine, cf_buf_str(&prompt), cf_buf_str(&text))
+                     : cf_cli_fail(cli, &err);
     cf_buf_deinit(&prompt);
     cf_buf_deinit(&text);
     return status;
 }
+
+const cf_cli_command cf_cmd_score = {
+    .name = "score",
+    .arguments = "--prompt A --text B",
+    .summary = "log-likelihood of B after A, per token",
+    .options = options,
+    .state_bytes = sizeof(asked),
+    .n_max = 0,
+    .run = run_score,
+};

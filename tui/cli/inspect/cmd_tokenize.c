@@ -376,33 +376,38 @@ static int run(tokenize *t, cf_cli *cli, int n_rest, char **rest)
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }
 
-int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--ids", 0, CF_OPT_STR, offsetof(tokenize, ids), "1,2,3",
+     "print the text of these ids instead", 0},
+    {"--special", 0, CF_OPT_FLAG, offsetof(tokenize, parse_special), NULL,
+     "turn spelled-out control tokens into that token", 0},
+    {"--bos", 0, CF_OPT_FLAG, offsetof(tokenize, add_special), NULL,
+     "add BOS before (EOS after) the text where the model asks for it", 0},
+    {"--batch", 0, CF_OPT_STR, offsetof(tokenize, batch), "FILE",
+     "answer each line of a JSON lines file", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_tokenize(cf_cli *cli, void *state)
 {
-    tokenize t = {0};
-    const cf_opt own[] = {
-        {"--ids", 0, CF_OPT_STR, &t.ids, "1,2,3", "print the text of these ids instead", NULL},
-        {"--special", 0, CF_OPT_FLAG, &t.parse_special, NULL,
-         "turn spelled-out control tokens into that token", NULL},
-        {"--bos", 0, CF_OPT_FLAG, &t.add_special, NULL,
-         "add BOS before (EOS after) the text where the model asks for it", NULL},
-        {"--batch", 0, CF_OPT_STR, &t.batch, "FILE", "answer each line of a JSON lines file", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 1 || (n_rest > 0 && (t.batch != NULL || t.ids != NULL))) {
+    tokenize *t = state;
+    if (cli->n_args > 1 || (cli->n_args > 0 && (t->batch != NULL || t->ids != NULL))) {
         return cf_cli_usage(cli, "too many arguments");
     }
-    cf_engine *engine;
     cf_error err;
-    if (cf_open_engine(&engine, &cli->open, true, &err) != CF_OK) {
+    if (cf_open_engine(&cli->opened.engine, &cli->open, true, &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
-    t.tok = cf_engine_tokenizer(engine);
-    int status = run(&t, cli, n_rest, argv);
-    cf_engine_close(engine);
-    return status;
+    t->tok = cf_engine_tokenizer(cli->opened.engine);
+    return run(t, cli, cli->n_args, cli->args);
 }
+
+const cf_cli_command cf_cmd_tokenize = {
+    .name = "tokenize",
+    .arguments = "[TEXT]",
+    .summary = "show the tokens of a text, or the text of token ids",
+    .options = options,
+    .state_bytes = sizeof(tokenize),
+    .n_max = CF_ARGS_ANY,
+    .run = run_tokenize,
+};

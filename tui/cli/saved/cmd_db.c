@@ -11,110 +11,87 @@ static int db_path(cf_cli *cli)
 {
     char *path;
     cf_error err;
-    if (cf_open_store_path(&cli->open, &path, &err) != CF_OK) {
-        return cf_cli_fail(cli, &err);
+    cf_status st = cf_open_store_path(&cli->open, &path, &err);
+    if (st == CF_OK && cli->is_json) {
+        cf_buf_adds(&cli->out, "{\"path\":");
+        cf_json_write_str(&cli->out, cf_str_from(path));
+        cf_buf_adds(&cli->out, "}\n");
+    } else if (st == CF_OK) {
+        cf_buf_addf(&cli->out, "%s\n", path);
     }
-    cf_buf out = CF_BUF_INIT;
-    if (cli->is_json) {
-        cf_buf_adds(&out, "{\"path\":");
-        cf_json_write_str(&out, cf_str_from(path));
-        cf_buf_adds(&out, "}\n");
-    } else {
-        cf_buf_addf(&out, "%s\n", path);
+    if (st == CF_OK) {
+        cf_free(path);
     }
-    int status = cf_cli_print(cli, &out);
-    cf_buf_deinit(&out);
-    cf_free(path);
-    return status;
+    return cf_cli_end(cli, st, &err);
 }
-
-typedef struct findings {
-    cf_buf out;
-    bool is_json;
-} findings;
 
 static void add_finding(void *ud, const char *line)
 {
-    findings *f = ud;
-    if (f->is_json) {
+    cf_cli *cli = ud;
+    if (cli->is_json) {
         cf_buf text = CF_BUF_INIT;
         cf_jw w;
         cf_jw_init(&w, &text);
         cf_jw_object(&w, NULL);
         cf_jw_text(&w, "finding", line);
         cf_jw_end(&w);
-        cf_cli_put_json(&f->out, &w);
+        cf_cli_put_json(&cli->out, &w);
         cf_buf_deinit(&text);
     } else {
-        cf_cli_put_line(&f->out, cf_str_from(line));
-        cf_buf_addc(&f->out, '\n');
+        cf_cli_put_line(&cli->out, cf_str_from(line));
+        cf_buf_addc(&cli->out, '\n');
     }
 }
 
 static int db_check(cf_cli *cli)
 {
-    cf_store *s;
     cf_error err;
-    if (cf_cli_open_store(&s, cli, 0, &err) != CF_OK) {
-        return cf_cli_fail(cli, &err);
-    }
-    findings f = {.out = CF_BUF_INIT, .is_json = cli->is_json};
     size_t n = 0;
     cf_store_size size = {0};
-    cf_status st = cf_store_check(s, add_finding, &f, &n, &err);
-    CF_THEN(st, cf_store_get_size(s, &size, &err));
-    int status;
-    if (st != CF_OK) {
-        status = cf_cli_fail(cli, &err);
+    cf_status st = cf_cli_open_store(&cli->store, cli, 0, &err);
+    CF_THEN(st, cf_store_check(cli->store, add_finding, cli, &n, &err));
+    CF_THEN(st, cf_store_get_size(cli->store, &size, &err));
+    unsigned long long turns = (unsigned long long)size.n_turns;
+    unsigned long long convs = (unsigned long long)size.n_convs;
+    if (cli->is_json) {
+        cf_buf_addf(&cli->out,
+                    "{\"findings\":%zu,\"conversations\":%llu,\"turns\":%llu,\"bytes\":%llu}\n", n,
+                    convs, turns, (unsigned long long)size.file_bytes);
     } else {
-        if (cli->is_json) {
-            cf_buf_addf(&f.out,
-                        "{\"findings\":%zu,\"conversations\":%llu,"
-                        "\"turns\":%llu,\"bytes\":%llu}\n",
-                        n, (unsigned long long)size.n_convs, (unsigned long long)size.n_turns,
-                        (unsigned long long)size.file_bytes);
-        } else {
-            cf_buf_addf(&f.out,
-                        "%zu findings in %llu conversations, %llu "
-                        "turns, %.1f MB\n",
-                        n, (unsigned long long)size.n_convs, (unsigned long long)size.n_turns,
-                        (double)size.file_bytes / 1e6);
-        }
-        status = cf_cli_print(cli, &f.out);
-        status = status == CF_EXIT_OK && n != 0 ? CF_EXIT_FINDING : status;
+        cf_buf_addf(&cli->out, "%zu findings in %llu conversations, %llu turns, %.1f MB\n", n,
+                    convs, turns, (double)size.file_bytes / 1e6);
     }
-    cf_buf_deinit(&f.out);
-    cf_store_close(s);
-    return status;
+    int status = cf_cli_end(cli, st, &err);
+    return status == CF_EXIT_OK && n != 0 ? CF_EXIT_FINDING : status;
 }
 
 static int db_backup(cf_cli *cli, const char *to)
 {
-    cf_store *s;
     cf_error err;
-    if (cf_cli_open_store(&s, cli, CF_STORE_READ_ONLY, &err) != CF_OK) {
-        return cf_cli_fail(cli, &err);
-    }
-    cf_status st = cf_store_backup(s, to, &err);
-    cf_store_close(s);
-    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
+    cf_status st = cf_cli_open_store(&cli->store, cli, CF_STORE_READ_ONLY, &err);
+    CF_THEN(st, cf_store_backup(cli->store, to, &err));
+    return cf_cli_end(cli, st, &err);
 }
 
-int cf_cmd_db(cf_cli *cli, int argc, char **argv)
+static int run_db(cf_cli *cli, void *state)
 {
-    int n;
-    int done = cf_cli_options(cli, NULL, argc, argv, &n);
-    if (done >= 0) {
-        return done;
-    }
-    if (n == 1 && strcmp(argv[0], "path") == 0) {
+    (void)state;
+    if (cli->n_args == 1 && strcmp(cli->args[0], "path") == 0) {
         return db_path(cli);
     }
-    if (n == 1 && strcmp(argv[0], "check") == 0) {
+    if (cli->n_args == 1 && strcmp(cli->args[0], "check") == 0) {
         return db_check(cli);
     }
-    if (n == 2 && strcmp(argv[0], "backup") == 0) {
-        return db_backup(cli, argv[1]);
+    if (cli->n_args == 2 && strcmp(cli->args[0], "backup") == 0) {
+        return db_backup(cli, cli->args[1]);
     }
     return cf_cli_usage(cli, "want check, backup FILE or path");
 }
+
+const cf_cli_command cf_cmd_db = {
+    .name = "db",
+    .arguments = "check|backup FILE|path",
+    .summary = "check, back up or locate the history database",
+    .n_max = CF_ARGS_ANY,
+    .run = run_db,
+};

@@ -11,6 +11,7 @@
 #include "tui/cli/saved/history_truncate.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/cli_store.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/lab/reply/run_options.h"
 #include "tui/sys/out.h"
 
@@ -22,17 +23,14 @@ typedef struct history {
     uint32_t limit, offset, turns, tokens;
     bool all, archived, trash, remove, purge, head, no_trace, reverse;
     bool dry_run, is_approved;
-    cf_store *store;
-    cf_arena arena;
-    cf_buf out;
 } history;
 
 /* A change that the database could not take has a status of its own. */
 static int fail(history *h, const cf_error *err)
 {
     cf_store_state state = {0};
-    if (h->store != NULL) {
-        cf_store_get_state(h->store, &state);
+    if (h->cli->store != NULL) {
+        cf_store_get_state(h->cli->store, &state);
     }
     int status = cf_cli_fail(h->cli, err);
     return state.is_failing ? CF_EXIT_UNSAVED : status;
@@ -40,7 +38,7 @@ static int fail(history *h, const cf_error *err)
 
 static int print(history *h)
 {
-    return cf_cli_print(h->cli, &h->out);
+    return cf_cli_print(h->cli, &h->cli->out);
 }
 
 static const char *uuid_text(char text[CF_UUID_TEXT + 1], cf_uuid id)
@@ -163,12 +161,12 @@ static int do_list(history *h)
     const cf_store_conv *rows;
     size_t n = 0;
     cf_status st = make_query(h, &words, &q, &err);
-    CF_THEN(st, cf_store_list(h->store, &q, &h->arena, &rows, &n, &err));
+    CF_THEN(st, cf_store_list(h->cli->store, &q, &h->cli->arena, &rows, &n, &err));
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         if (h->cli->is_json) {
-            list_json(&h->out, &rows[i]);
+            list_json(&h->cli->out, &rows[i]);
         } else {
-            list_text(&h->out, &rows[i]);
+            list_text(&h->cli->out, &rows[i]);
         }
     }
     cf_buf_deinit(&words);
@@ -234,12 +232,12 @@ static int do_search(history *h)
         return cf_cli_usage(h->cli, "search: what for?");
     }
     cf_status st = make_query(h, &words, &q, &err);
-    CF_THEN(st, cf_store_search(h->store, &q, &h->arena, &hits, &err));
+    CF_THEN(st, cf_store_search(h->cli->store, &q, &h->cli->arena, &hits, &err));
     for (size_t i = 0; st == CF_OK && i < hits.n; i++) {
         if (h->cli->is_json) {
-            hit_json(&h->out, &hits.v[i]);
+            hit_json(&h->cli->out, &hits.v[i]);
         } else {
-            hit_text(&h->out, &hits.v[i]);
+            hit_text(&h->cli->out, &hits.v[i]);
         }
     }
     if (st == CF_OK && hits.is_cut) {
@@ -253,7 +251,7 @@ static int do_search(history *h)
 
 static cf_status find(history *h, const char *name, cf_store_ref *ref, cf_error *err)
 {
-    return cf_store_find(h->store, cf_str_from(name), ref, err);
+    return cf_store_find(h->cli->store, cf_str_from(name), ref, err);
 }
 
 /* The message of a turn; false for one that is not JSON.  Running out of
@@ -420,20 +418,20 @@ static void conv_head(cf_buf *out, const cf_store_conv *c)
 
 static cf_status show_tree(history *h, const cf_store_tree *tree, cf_uuid leaf, cf_error *err)
 {
-    size_t *at = cf_arena_calloc(&h->arena, tree->n + 1, sizeof *at);
+    size_t *at = cf_arena_calloc(&h->cli->arena, tree->n + 1, sizeof *at);
     if (at == NULL) {
         return cf_oom(err);
     }
     size_t n = h->all ? tree->n : cf_store_path_to(tree, leaf, at);
     if (!h->cli->is_json) {
-        conv_head(&h->out, &tree->conv);
+        conv_head(&h->cli->out, &tree->conv);
     }
     for (size_t i = 0; i < n; i++) {
         const cf_store_turn *t = &tree->turns[h->all ? i : at[i]];
         if (h->cli->is_json) {
-            turn_json(&h->out, t);
+            turn_json(&h->cli->out, t);
         } else {
-            turn_text(&h->out, t, count_siblings(tree, t->parent));
+            turn_text(&h->cli->out, t, count_siblings(tree, t->parent));
         }
     }
     return CF_OK;
@@ -448,8 +446,8 @@ static int do_show(history *h)
         return cf_cli_usage(h->cli, "show: want one UUID");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
-    CF_THEN(st,
-            cf_store_get_tree(h->store, ref.conversation, CF_TREE_RUNS, &h->arena, &tree, &err));
+    CF_THEN(st, cf_store_get_tree(h->cli->store, ref.conversation, CF_TREE_RUNS, &h->cli->arena,
+                                  &tree, &err));
     if (st == CF_OK) {
         cf_uuid leaf = cf_uuid_is_nil(ref.turn) ? tree.conv.head : ref.turn;
         st = show_tree(h, &tree, leaf, &err);
@@ -471,15 +469,15 @@ static int do_fork(history *h)
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     if (st == CF_OK && cf_uuid_is_nil(ref.turn)) {
-        st = cf_store_get_tree(h->store, ref.conversation, 0, &h->arena, &tree, &err);
+        st = cf_store_get_tree(h->cli->store, ref.conversation, 0, &h->cli->arena, &tree, &err);
         ref.turn = st == CF_OK ? tree.conv.head : ref.turn;
     }
-    CF_THEN(st, cf_store_fork(h->store, ref.turn, &out, &err));
+    CF_THEN(st, cf_store_fork(h->cli->store, ref.turn, &out, &err));
     if (st != CF_OK) {
         return fail(h, &err);
     }
     uuid_text(id, out);
-    cf_buf_addf(&h->out, h->cli->is_json ? "{\"conversation\":\"%s\"}\n" : "%s\n", id);
+    cf_buf_addf(&h->cli->out, h->cli->is_json ? "{\"conversation\":\"%s\"}\n" : "%s\n", id);
     return print(h);
 }
 
@@ -492,8 +490,8 @@ static int do_tag(history *h)
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     for (int i = 1; st == CF_OK && i < h->n; i++) {
-        st =
-            cf_store_set_tag(h->store, ref.conversation, cf_str_from(h->args[i]), !h->remove, &err);
+        st = cf_store_set_tag(h->cli->store, ref.conversation, cf_str_from(h->args[i]), !h->remove,
+                              &err);
     }
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
@@ -506,7 +504,7 @@ static int do_title(history *h)
         return cf_cli_usage(h->cli, "title: want a UUID and a title");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
-    CF_THEN(st, cf_store_set_title(h->store, ref.conversation, cf_str_from(h->args[1]), &err));
+    CF_THEN(st, cf_store_set_title(h->cli->store, ref.conversation, cf_str_from(h->args[1]), &err));
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
 
@@ -524,9 +522,9 @@ static int do_rm(history *h)
             st = cf_fail(&err, CF_EINVAL, "%s is a turn: only whole conversations are removed",
                          h->args[i]);
         }
-        CF_THEN(st, h->purge
-                        ? cf_store_purge(h->store, ref.conversation, &err)
-                        : cf_store_set_place(h->store, ref.conversation, CF_PLACE_TRASH, &err));
+        CF_THEN(st, h->purge ? cf_store_purge(h->cli->store, ref.conversation, &err)
+                             : cf_store_set_place(h->cli->store, ref.conversation, CF_PLACE_TRASH,
+                                                  &err));
     }
     return st == CF_OK ? CF_EXIT_OK : fail(h, &err);
 }
@@ -538,11 +536,11 @@ static int do_undo(history *h)
     if (h->n != 0) {
         return cf_cli_usage(h->cli, "undo: takes no argument");
     }
-    cf_status st = cf_store_undo(h->store, &what, &err);
+    cf_status st = cf_store_undo(h->cli->store, &what, &err);
     if (st == CF_OK) {
-        cf_buf_adds(&h->out, "undone: ");
-        cf_cli_put_line(&h->out, cf_str_make(what.p, what.n));
-        cf_buf_addc(&h->out, '\n');
+        cf_buf_adds(&h->cli->out, "undone: ");
+        cf_cli_put_line(&h->cli->out, cf_str_make(what.p, what.n));
+        cf_buf_addc(&h->cli->out, '\n');
     }
     cf_buf_deinit(&what);
     return st == CF_OK ? print(h) : fail(h, &err);
@@ -569,16 +567,16 @@ typedef struct sink {
 
 static cf_status drain(history *h, sink *s, cf_error *err)
 {
-    CF_TRY(cf_buf_check(&h->out, err));
+    CF_TRY(cf_buf_check(&h->cli->out, err));
     if (s->to_file) {
-        CF_TRY(cf_os_out_put(&s->file, cf_buf_cstr(&h->out), h->out.n, err));
+        CF_TRY(cf_os_out_put(&s->file, cf_buf_cstr(&h->cli->out), h->cli->out.n, err));
     } else {
-        cf_out(stdout, cf_buf_str(&h->out), s->kind);
+        cf_out(stdout, cf_buf_str(&h->cli->out), s->kind);
         if (ferror(stdout)) {
             return cf_fail(err, CF_EIO, "standard output: write error");
         }
     }
-    cf_buf_reset(&h->out);
+    cf_buf_reset(&h->cli->out);
     return CF_OK;
 }
 
@@ -592,10 +590,10 @@ static cf_status export_all(history *h, cf_exporter *ex, sink *s, cf_error *err)
         size_t n = 500;
         for (; n == 500; q.offset += 500) {
             const cf_store_conv *rows;
-            cf_arena_reset(&h->arena);
-            CF_TRY(cf_store_list(h->store, &q, &h->arena, &rows, &n, err));
+            cf_arena_reset(&h->cli->arena);
+            CF_TRY(cf_store_list(h->cli->store, &q, &h->cli->arena, &rows, &n, err));
             for (size_t i = 0; i < n; i++) {
-                CF_TRY(cf_export_conv(ex, rows[i].id, &h->out, err));
+                CF_TRY(cf_export_conv(ex, rows[i].id, &h->cli->out, err));
                 CF_TRY(drain(h, s, err));
             }
         }
@@ -610,13 +608,13 @@ static cf_status export_some(history *h, const cf_export_options *opts, cf_expor
         cf_store_ref ref;
         CF_TRY(find(h, h->args[i], &ref, err));
         if (cf_uuid_is_nil(ref.turn)) {
-            CF_TRY(cf_export_conv(ex, ref.conversation, &h->out, err));
+            CF_TRY(cf_export_conv(ex, ref.conversation, &h->cli->out, err));
         } else { /* the branch to one turn */
             cf_export_options one = *opts;
             cf_exporter *sub;
             one.leaf = ref.turn;
-            CF_TRY(cf_export_begin(&sub, h->store, &one, err));
-            cf_status st = cf_export_conv(sub, ref.conversation, &h->out, err);
+            CF_TRY(cf_export_begin(&sub, h->cli->store, &one, err));
+            cf_status st = cf_export_conv(sub, ref.conversation, &h->cli->out, err);
             cf_export_end(sub);
             CF_TRY(st);
         }
@@ -636,7 +634,7 @@ static int do_export(history *h)
     sink s = {.to_file = h->output != NULL && strcmp(h->output, "-") != 0};
     cf_status st = get_format(h, &opts.format, &err);
     s.kind = opts.format == CF_FORMAT_MARKDOWN ? CF_OUT_TEXT : CF_OUT_JSON;
-    CF_THEN(st, cf_export_begin(&ex, h->store, &opts, &err));
+    CF_THEN(st, cf_export_begin(&ex, h->cli->store, &opts, &err));
     if (st == CF_OK && s.to_file) {
         st = cf_os_out_open(&s.file, h->output, &err);
         s.to_file = st == CF_OK;
@@ -684,12 +682,12 @@ static void put_found(history *h, const char *path, const cf_import_report *r)
         cf_jw_int(&w, "bad", (int64_t)r->n_bad);
         cf_jw_bool(&w, "dry_run", true);
         cf_jw_end(&w);
-        cf_cli_put_json(&h->out, &w);
+        cf_cli_put_json(&h->cli->out, &w);
         cf_buf_deinit(&text);
         return;
     }
-    cf_cli_put_line(&h->out, cf_str_from(path));
-    cf_buf_addf(&h->out,
+    cf_cli_put_line(&h->cli->out, cf_str_from(path));
+    cf_buf_addf(&h->cli->out,
                 ": %zu conversation%s, %zu turn%s, %zu records left out; "
                 "nothing was written\n",
                 r->n_new, r->n_new == 1 ? "" : "s", r->n_turns, r->n_turns == 1 ? "" : "s",
@@ -714,12 +712,12 @@ static void put_report(history *h, const char *path, const cf_import_report *r)
         cf_jw_uint(&w, "skipped", r->n_skipped);
         cf_jw_uint(&w, "bad", r->n_bad);
         cf_jw_end(&w);
-        cf_cli_put_json(&h->out, &w);
+        cf_cli_put_json(&h->cli->out, &w);
         cf_buf_deinit(&line);
         return;
     }
-    cf_cli_put_line(&h->out, cf_str_from(path));
-    cf_buf_addf(&h->out,
+    cf_cli_put_line(&h->cli->out, cf_str_from(path));
+    cf_buf_addf(&h->cli->out,
                 ": %zu new conversations, %zu known, %zu turns added, %zu "
                 "turns already here, %zu records left out%s\n",
                 r->n_new, r->n_known, r->n_turns, r->n_skipped, r->n_bad,
@@ -747,7 +745,7 @@ static int do_import(history *h)
         note_ud ud = {h->args[i]};
         opts.name = h->args[i];
         opts.ud = &ud;
-        cf_status st = cf_import_file(h->store, h->args[i], &opts, &report, &err);
+        cf_status st = cf_import_file(h->cli->store, h->args[i], &opts, &report, &err);
         if (report.read_as[0] != '\0') {
             cf_buf line = CF_BUF_INIT;
             cf_buf_addf(&line, "read as %s", report.read_as);
@@ -777,8 +775,8 @@ static int do_raw(history *h)
     if (!is_request && (h->n != 2 || strcmp(h->args[1], "response") != 0)) {
         return cf_cli_usage(h->cli, "want raw EXCHANGE request|response");
     }
-    cf_status st = cf_store_find_exchange(h->store, cf_str_from(h->args[0]), &id, &err);
-    CF_THEN(st, cf_store_get_exchange(h->store, id, &h->arena, &x, &err));
+    cf_status st = cf_store_find_exchange(h->cli->store, cf_str_from(h->args[0]), &id, &err);
+    CF_THEN(st, cf_store_get_exchange(h->cli->store, id, &h->cli->arena, &x, &err));
     if (st != CF_OK) {
         return fail(h, &err);
     }
@@ -794,7 +792,7 @@ static int do_truncate(history *h)
                                    .tokens = h->tokens,
                                    .is_dry = h->dry_run,
                                    .is_approved = h->is_approved};
-    return cf_history_truncate_run(h->cli, h->store, &o);
+    return cf_history_truncate_run(h->cli, h->cli->store, &o);
 }
 
 /* ---- which -------------------------------------------------------------- */
@@ -822,75 +820,81 @@ static int run_action(history *h, const struct action *a)
     /* A dry run of an import needs no database and makes none. */
     cf_status st = h->dry_run && a->run == do_import
                        ? CF_OK
-                       : cf_cli_open_store(&h->store, h->cli, a->flags, &err);
+                       : cf_cli_open_store(&h->cli->store, h->cli, a->flags, &err);
     if (st == CF_ENOTFOUND && a->empty_is_fine) {
         return CF_EXIT_OK;
     }
     if (st != CF_OK) {
         return fail(h, &err);
     }
-    cf_arena_init(&h->arena, 0);
-    int status = a->run(h);
-    cf_arena_deinit(&h->arena);
-    cf_buf_deinit(&h->out);
-    cf_store_close(h->store);
-    return status;
+    return a->run(h);
 }
 
-int cf_cmd_history(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--format", 'f', CF_OPT_STR, offsetof(history, format), "F",
+     "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
+     "(in), chatgpt (in) or markdown; import recognises it",
+     0},
+    {"--all", 'a', CF_OPT_FLAG, offsetof(history, all), NULL,
+     "export: every conversation; show: every branch", 0},
+    {"--output", 'o', CF_OPT_STR, offsetof(history, output), "FILE",
+     "export: write to FILE instead of standard output", 0},
+    {"--head", 0, CF_OPT_FLAG, offsetof(history, head), NULL,
+     "export: only the branch shown last, in formats without trees", 0},
+    {"--no-trace", 0, CF_OPT_FLAG, offsetof(history, no_trace), NULL,
+     "export: leave out the candidates of tokens", 0},
+    {"--dry-run", 0, CF_OPT_FLAG, offsetof(history, dry_run), NULL,
+     "import: count conversations and turns, and write nothing; truncate: "
+     "only show what goes",
+     0},
+    {"--turns", 0, CF_OPT_U32, offsetof(history, turns), "N",
+     "truncate: leave at most N turns after the system messages", 0},
+    {"--tokens", 0, CF_OPT_U32, offsetof(history, tokens), "N",
+     "truncate: leave a prompt of at most N tokens of the model", 0},
+    CF_ROW_YES(offsetof(history, is_approved)),
+    {"--tag", 0, CF_OPT_STR, offsetof(history, tag), "TAG",
+     "import: tag the imported conversations; list, search: only those "
+     "with this tag",
+     0},
+    {"--sort", 0, CF_OPT_STR, offsetof(history, sort), "KEY",
+     "list: by updated, created, title or turns", 0},
+    {"--reverse", 'r', CF_OPT_FLAG, offsetof(history, reverse), NULL, "list: reverse the order", 0},
+    {"--limit", 'n', CF_OPT_U32, offsetof(history, limit), "N",
+     "list, search: at most N (default 100)", 0},
+    {"--offset", 0, CF_OPT_U32, offsetof(history, offset), "N", "list, search: skip the first N",
+     0},
+    {"--archived", 0, CF_OPT_FLAG, offsetof(history, archived), NULL,
+     "list, search: look in the archive", 0},
+    {"--trash", 0, CF_OPT_FLAG, offsetof(history, trash), NULL, "list, search: look in the trash",
+     0},
+    {"--remove", 0, CF_OPT_FLAG, offsetof(history, remove), NULL, "tag: remove the tags", 0},
+    {"--purge", 0, CF_OPT_FLAG, offsetof(history, purge), NULL,
+     "rm: delete for good instead of moving to the trash", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_history(cf_cli *cli, void *state)
 {
-    history h = {.cli = cli};
-    const cf_opt own[] = {
-        {"--format", 'f', CF_OPT_STR, &h.format, "F",
-         "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
-         "(in), chatgpt (in) or markdown; import recognises it",
-         NULL},
-        {"--all", 'a', CF_OPT_FLAG, &h.all, NULL, "export: every conversation; show: every branch",
-         NULL},
-        {"--output", 'o', CF_OPT_STR, &h.output, "FILE",
-         "export: write to FILE instead of standard output", NULL},
-        {"--head", 0, CF_OPT_FLAG, &h.head, NULL,
-         "export: only the branch shown last, in formats without trees", NULL},
-        {"--no-trace", 0, CF_OPT_FLAG, &h.no_trace, NULL,
-         "export: leave out the candidates of tokens", NULL},
-        {"--dry-run", 0, CF_OPT_FLAG, &h.dry_run, NULL,
-         "import: count conversations and turns, and write nothing; truncate: "
-         "only show what goes",
-         NULL},
-        {"--turns", 0, CF_OPT_U32, &h.turns, "N",
-         "truncate: leave at most N turns after the system messages", NULL},
-        {"--tokens", 0, CF_OPT_U32, &h.tokens, "N",
-         "truncate: leave a prompt of at most N tokens of the model", NULL},
-        {"--yes", 0, CF_OPT_FLAG, &h.is_approved, NULL, "truncate: do not ask on a terminal", NULL},
-        {"--tag", 0, CF_OPT_STR, &h.tag, "TAG",
-         "import: tag the imported conversations; list, search: only those "
-         "with this tag",
-         NULL},
-        {"--sort", 0, CF_OPT_STR, &h.sort, "KEY", "list: by updated, created, title or turns",
-         NULL},
-        {"--reverse", 'r', CF_OPT_FLAG, &h.reverse, NULL, "list: reverse the order", NULL},
-        {"--limit", 'n', CF_OPT_U32, &h.limit, "N", "list, search: at most N (default 100)", NULL},
-        {"--offset", 0, CF_OPT_U32, &h.offset, "N", "list, search: skip the first N", NULL},
-        {"--archived", 0, CF_OPT_FLAG, &h.archived, NULL, "list, search: look in the archive",
-         NULL},
-        {"--trash", 0, CF_OPT_FLAG, &h.trash, NULL, "list, search: look in the trash", NULL},
-        {"--remove", 0, CF_OPT_FLAG, &h.remove, NULL, "tag: remove the tags", NULL},
-        {"--purge", 0, CF_OPT_FLAG, &h.purge, NULL,
-         "rm: delete for good instead of moving to the trash", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n;
-    int done = cf_cli_options(cli, own, argc, argv, &n);
-    if (done >= 0) {
-        return done;
-    }
-    for (size_t i = 0; n > 0 && i < sizeof actions / sizeof actions[0]; i++) {
-        if (strcmp(argv[0], actions[i].name) == 0) {
-            h.n = n - 1;
-            h.args = argv + 1;
-            return run_action(&h, &actions[i]);
+    history *h = state;
+    h->cli = cli;
+    for (size_t i = 0; cli->n_args > 0 && i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(cli->args[0], actions[i].name) == 0) {
+            h->n = cli->n_args - 1;
+            h->args = cli->args + 1;
+            return run_action(h, &actions[i]);
         }
     }
     return cf_cli_usage(cli, "want list, show, search, fork, tag, title, rm, "
                              "undo, raw, export or import");
 }
+
+const cf_cli_command cf_cmd_history = {
+    .name = "history",
+    .arguments = "list|show|search|fork|tag|title|rm|undo|raw|export|import [UUID|FILE "
+                 "...]",
+    .summary = "list, search, export, import and change saved conversations",
+    .options = options,
+    .state_bytes = sizeof(history),
+    .n_max = CF_ARGS_ANY,
+    .run = run_history,
+};

@@ -28,16 +28,13 @@
 enum { N_TOP = 5, NOTE_MAX = 6 };
 
 typedef struct replay {
-    cf_cli cli; /* with the stored threads and kernels in it */
+    cf_cli *cli; /* with the stored threads and kernels in it */
     uint32_t n_top;
     /* the stored reply */
-    cf_arena arena;
     cf_store_turn turn;
     cf_run_options options;
     cf_replay_media media;
     /* the run that repeats it */
-    cf_engine *engine;
-    cf_opened_adapters adapters;
     cf_session *session;
     cf_sampler *sampler;
     cf_grammar *grammar; /* NULL: no constraint, like the next three */
@@ -110,24 +107,22 @@ static cf_status check_turn(const replay *r, cf_error *err)
 
 static cf_status read_turn(replay *r, const char *name, cf_error *err)
 {
-    cf_store *store;
     cf_uuid id;
-    CF_TRY(cf_cli_open_store(&store, &r->cli, CF_STORE_READ_ONLY, err));
-    cf_status st = find_turn(store, name, &r->arena, &id, err);
-    CF_THEN(st, cf_store_get_turn(store, id, &r->arena, &r->turn, err));
+    CF_TRY(cf_cli_open_store(&r->cli->store, r->cli, CF_STORE_READ_ONLY, err));
+    cf_status st = find_turn(r->cli->store, name, &r->cli->arena, &id, err);
+    CF_THEN(st, cf_store_get_turn(r->cli->store, id, &r->cli->arena, &r->turn, err));
     if (st == CF_OK && r->turn.run != NULL) {
-        st = cf_run_options_read(&r->options, r->turn.run->options, &r->arena, err);
-        CF_THEN(st, cf_replay_media_load(&r->media, r->options.media, store, r->turn.parent,
-                                         &r->arena, err));
+        st = cf_run_options_read(&r->options, r->turn.run->options, &r->cli->arena, err);
+        CF_THEN(st, cf_replay_media_load(&r->media, r->options.media, r->cli->store, r->turn.parent,
+                                         &r->cli->arena, err));
     }
-    cf_store_close(store);
     CF_TRY(st);
     CF_TRY(check_turn(r, err));
     const cf_store_run *run = r->turn.run;
     r->n_prompt = run->n_prompt_ids;
     r->n_reply = run->n_reply_ids;
     r->options.sampling.seed = run->seed;
-    r->ids = cf_arena_calloc(&r->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
+    r->ids = cf_arena_calloc(&r->cli->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
     if (r->ids == NULL) {
         return cf_oom_for(err, "the turn");
     }
@@ -142,24 +137,24 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
 static cf_status open_engine(replay *r, cf_error *err)
 {
     const cf_store_run *run = r->turn.run;
-    bool is_told = r->cli.open.kernel_set != NULL;
+    bool is_told = r->cli->open.kernel_set != NULL;
     if (!is_told && run->isa.n != 0) {
-        r->cli.open.kernel_set = run->isa.p;
+        r->cli->open.kernel_set = run->isa.p;
     }
-    if (r->cli.open.n_threads == 0 && run->n_threads > 0) {
-        r->cli.open.n_threads = (uint32_t)run->n_threads;
+    if (r->cli->open.n_threads == 0 && run->n_threads > 0) {
+        r->cli->open.n_threads = (uint32_t)run->n_threads;
     }
-    if (!cf_cli_has_arithmetic(&r->cli)) {
-        r->cli.open.arithmetic = run->arithmetic;
+    if (!cf_cli_has_arithmetic(r->cli)) {
+        r->cli->open.arithmetic = run->arithmetic;
     }
-    r->cli.open.opens_lora = true;
-    if (r->cli.open.load_as == NULL && r->options.load_as.n != 0) {
-        r->cli.open.load_as = r->options.load_as.p;
+    r->cli->open.opens_lora = true;
+    if (r->cli->open.load_as == NULL && r->options.load_as.n != 0) {
+        r->cli->open.load_as = r->options.load_as.p;
     }
-    cf_status st = cf_open_engine(&r->engine, &r->cli.open, false, err);
-    if (st != CF_OK && !is_told && r->cli.open.kernel_set != NULL) {
-        r->cli.open.kernel_set = NULL;
-        st = cf_open_engine(&r->engine, &r->cli.open, false, err);
+    cf_status st = cf_open_engine(&r->cli->opened.engine, &r->cli->open, false, err);
+    if (st != CF_OK && !is_told && r->cli->open.kernel_set != NULL) {
+        r->cli->open.kernel_set = NULL;
+        st = cf_open_engine(&r->cli->opened.engine, &r->cli->open, false, err);
     }
     return st;
 }
@@ -167,9 +162,9 @@ static cf_status open_engine(replay *r, cf_error *err)
 static void compare_engine(replay *r)
 {
     const cf_store_run *run = r->turn.run;
-    cf_engine_info e = cf_engine_get_info(r->engine);
+    cf_engine_info e = cf_engine_get_info(r->cli->opened.engine);
     char was[32], is[32];
-    cf_engine_hash(r->engine, r->model_hash);
+    cf_engine_hash(r->cli->opened.engine, r->model_hash);
     r->is_same_model = cf_str_is(run->model_hash, r->model_hash);
     if (!r->is_same_model) {
         snprintf(was, sizeof was, "%.16s", run->model_hash.p);
@@ -227,11 +222,12 @@ static cf_status open_constraint(replay *r, cf_error *err)
     if (r->turn.run->constraint_spec.n == 0) {
         return CF_OK;
     }
-    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->cli->opened.engine);
     CF_TRY(compile_grammar(r, err));
     CF_TRY(cf_constraint_vocab_from_tokenizer(&r->vocab, tok, err));
     CF_TRY(cf_constraint_new(&r->constraint, r->grammar, r->vocab, err));
-    r->mask = cf_arena_calloc(&r->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32, sizeof *r->mask);
+    r->mask =
+        cf_arena_calloc(&r->cli->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32, sizeof *r->mask);
     if (r->mask == NULL) {
         return cf_oom_for(err, "the mask");
     }
@@ -252,15 +248,15 @@ static cf_status open_constraint(replay *r, cf_error *err)
 static cf_status choose_adapters(replay *r, const json_t *stored, cf_error *err)
 {
     size_t n = json_array_size(stored);
-    if (r->cli.open.n_lora != 0 || n == 0) {
+    if (r->cli->open.n_lora != 0 || n == 0) {
         return CF_OK;
     }
-    const char **v = cf_cli_adapter_names(stored, &r->arena);
+    const char **v = cf_cli_adapter_names(stored, &r->cli->arena);
     if (v == NULL) {
         return cf_oom_for(err, "the adapters");
     }
-    r->cli.open.lora = v;
-    r->cli.open.n_lora = n;
+    r->cli->open.lora = v;
+    r->cli->open.n_lora = n;
     return CF_OK;
 }
 
@@ -279,8 +275,8 @@ static void compare_adapters(replay *r, const json_t *stored)
         identify(&was, cf_json_get_str(one, "sha256"),
                  json_number_value(json_object_get(one, "scale")));
     }
-    for (size_t i = 0; i < r->adapters.n; i++) {
-        const cf_adapter_use *use = &r->adapters.use[i];
+    for (size_t i = 0; i < r->cli->opened.adapters.n; i++) {
+        const cf_adapter_use *use = &r->cli->opened.adapters.use[i];
         if (use->scale != 0) {
             identify(&is, cf_str_from(cf_adapter_get_info(use->adapter).hash), (double)use->scale);
         }
@@ -298,12 +294,13 @@ static cf_status use_adapters(replay *r, cf_error *err)
 {
     json_t *stored = NULL;
     cf_str text = r->options.adapters;
-    bool is_told = r->cli.open.n_lora != 0;
+    bool is_told = r->cli->open.n_lora != 0;
     if (text.n != 0) {
         CF_TRY(cf_json_read(&stored, text.p, text.n, err));
     }
     cf_status st = choose_adapters(r, stored, err);
-    CF_THEN(st, cf_open_use_adapters(&r->adapters, r->engine, &r->cli.open, &r->session, 1, err));
+    CF_THEN(st, cf_open_use_adapters(&r->cli->opened.adapters, r->cli->opened.engine, &r->cli->open,
+                                     &r->session, 1, err));
     if (st == CF_OK) {
         compare_adapters(r, stored);
     } else if (!is_told && text.n != 0) {
@@ -319,13 +316,13 @@ static cf_status open_all(replay *r, cf_error *err)
 {
     CF_TRY(open_engine(r, err));
     compare_engine(r);
-    uint32_t n_ctx = r->cli.open.n_ctx != 0 ? r->cli.open.n_ctx : r->options.n_ctx;
+    uint32_t n_ctx = r->cli->open.n_ctx != 0 ? r->cli->open.n_ctx : r->options.n_ctx;
     const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
     CF_TRY(open_constraint(r, err));
-    CF_TRY(cf_session_new(&r->session, r->engine, &o, err));
+    CF_TRY(cf_session_new(&r->session, r->cli->opened.engine, &o, err));
     CF_TRY(use_adapters(r, err));
     return cf_sampler_new(&r->sampler, &r->options.sampling,
-                          cf_tokenizer_n_vocab(cf_engine_tokenizer(r->engine)), err);
+                          cf_tokenizer_n_vocab(cf_engine_tokenizer(r->cli->opened.engine)), err);
 }
 
 /* ---- the comparison ----------------------------------------------------- */
@@ -365,7 +362,7 @@ static cf_status compare(replay *r, cf_error *err)
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_sync_result unused;
     size_t n_given = r->n_prompt + start;
-    CF_TRY(cf_replay_media_read(&r->media, r->engine, &r->cli.open, r->ids, n_given,
+    CF_TRY(cf_replay_media_read(&r->media, r->cli->opened.engine, &r->cli->open, r->ids, n_given,
                                 cf_cli_cancel(), err));
     CF_TRY(r->media.in != NULL
                ? cf_session_sync_inputs(r->session, r->media.in, n_given, &run, &unused, err)
@@ -395,7 +392,7 @@ static cf_status compare(replay *r, cf_error *err)
 
 static void put_piece(const replay *r, cf_buf *out, cf_token id)
 {
-    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->cli->opened.engine);
     cf_buf piece = CF_BUF_INIT;
     if (id >= 0 && (size_t)id < cf_tokenizer_n_vocab(tok)) {
         cf_tokenizer_piece(&piece, tok, id, true);
@@ -429,7 +426,7 @@ static void put_text(const replay *r, cf_buf *out)
 
 static void put_json_token(const replay *r, cf_buf *out, cf_token id)
 {
-    const cf_tokenizer *tok = cf_engine_tokenizer(r->engine);
+    const cf_tokenizer *tok = cf_engine_tokenizer(r->cli->opened.engine);
     cf_buf piece = CF_BUF_INIT;
     if (id >= 0 && (size_t)id < cf_tokenizer_n_vocab(tok)) {
         cf_tokenizer_piece(&piece, tok, id, true);
@@ -492,54 +489,58 @@ static void put_json(const replay *r, cf_buf *out)
 static int report(const replay *r)
 {
     cf_buf out = CF_BUF_INIT;
-    for (size_t i = 0; i < r->n_note && !r->cli.is_json; i++) {
+    for (size_t i = 0; i < r->n_note && !r->cli->is_json; i++) {
         cf_note("confab replay: %s", r->note[i]);
     }
-    if (r->cli.is_json) {
+    if (r->cli->is_json) {
         put_json(r, &out);
     } else {
         put_text(r, &out);
     }
-    int status = cf_cli_print(&r->cli, &out);
+    int status = cf_cli_print(r->cli, &out);
     cf_buf_deinit(&out);
     return status != CF_EXIT_OK ? status : r->n_same == r->n_reply ? CF_EXIT_OK : CF_EXIT_FINDING;
 }
 
-int cf_cmd_replay(cf_cli *cli, int argc, char **argv)
+static const replay initial = {.n_top = N_TOP};
+
+static const cf_opt_row options[] = {
+    {"--top", 0, CF_OPT_U32, offsetof(replay, n_top), "N",
+     "candidates shown at the first difference (default: 5)", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_replay(cf_cli *cli, void *state)
 {
-    replay r = {.n_top = N_TOP};
-    const cf_opt own[] = {
-        {"--top", 0, CF_OPT_U32, &r.n_top, "N",
-         "candidates shown at the first difference (default: 5)", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest != 1) {
-        return cf_cli_usage(cli, "takes the UUID of a turn, or of a "
-                                 "conversation for its last turn");
-    }
-    if (r.n_top > CF_TRACE_TOP_MAX) {
+    replay *r = state;
+    if (r->n_top > CF_TRACE_TOP_MAX) {
         return cf_cli_usage(cli, "--top: at most 64 candidates");
     }
-    r.cli = *cli;
-    cf_arena_init(&r.arena, 0);
+    r->cli = cli;
     cf_error err;
-    cf_status st = read_turn(&r, argv[0], &err);
-    CF_THEN(st, open_all(&r, &err));
-    CF_THEN(st, compare(&r, &err));
-    int status = st == CF_OK ? report(&r) : cf_cli_fail(cli, &err);
-    cf_sampler_free(r.sampler);
-    cf_constraint_free(r.constraint);
-    cf_constraint_vocab_free(r.vocab);
-    cf_grammar_free(r.grammar);
-    cf_session_free(r.session);
-    cf_opened_adapters_close(&r.adapters);
-    cf_replay_media_deinit(&r.media);
-    cf_engine_close(r.engine);
-    cf_arena_deinit(&r.arena);
+    cf_status st = read_turn(r, cli->args[0], &err);
+    CF_THEN(st, open_all(r, &err));
+    CF_THEN(st, compare(r, &err));
+    int status = st == CF_OK ? report(r) : cf_cli_fail(cli, &err);
+    cf_sampler_free(r->sampler);
+    cf_constraint_free(r->constraint);
+    cf_constraint_vocab_free(r->vocab);
+    cf_grammar_free(r->grammar);
+    cf_session_free(r->session);
+    cf_replay_media_deinit(&r->media);
     return status;
 }
+
+const cf_cli_command cf_cmd_replay = {
+    .name = "replay",
+    .arguments = "UUID",
+    .summary = "run a stored turn again and report the first token that differs",
+    .options = options,
+    .state_bytes = sizeof(replay),
+    .initial = &initial,
+    .n_min = 1,
+    .n_max = 1,
+    .want = "takes the UUID of a turn, or of a "
+            "conversation for its last turn",
+    .run = run_replay,
+};

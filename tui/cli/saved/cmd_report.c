@@ -27,11 +27,11 @@ typedef struct report {
 static cf_status load(report *r, const char *name, cf_uuid *turn, cf_error *err)
 {
     cf_store_ref ref;
-    CF_TRY(cf_cli_open_store(&r->store, r->cli, CF_STORE_READ_ONLY, err));
-    CF_TRY(cf_store_find(r->store, cf_str_from(name), &ref, err));
+    CF_TRY(cf_cli_open_store(&r->cli->store, r->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(cf_store_find(r->cli->store, cf_str_from(name), &ref, err));
     const cf_saved_choice choice = {
         .conversation = ref.conversation, .turn = ref.turn, .has_raw = true};
-    CF_TRY(cf_saved_load(&r->conv, &r->about, r->store, &choice, &r->arena, err));
+    CF_TRY(cf_saved_load(&r->conv, &r->about, r->cli->store, &choice, &r->cli->arena, err));
     if (!cf_uuid_is_nil(ref.turn)) { /* with what follows it */
         cf_error ignored;
         cf_ignore(cf_conversation_set_head(r->conv, r->about.head, &ignored));
@@ -47,16 +47,17 @@ static cf_status write(report *r, cf_uuid turn, cf_buf *out, cf_error *err)
         .id = r->about.id,
         .title = r->about.title,
         .turn = turn,
-        .backend = r->engine.backend,
-        .engine = r->engine.engine,
-        .tokenizer = r->engine.engine != NULL ? cf_engine_tokenizer(r->engine.engine) : NULL,
-        .template_name = r->engine.from != NULL ? r->engine.from : "",
-        .template_source = cf_buf_str(&r->engine.source),
-        .family = r->engine.family,
-        .store = r->store,
+        .backend = r->cli->opened.backend,
+        .engine = r->cli->opened.engine,
+        .tokenizer =
+            r->cli->opened.engine != NULL ? cf_engine_tokenizer(r->cli->opened.engine) : NULL,
+        .template_name = r->cli->opened.from != NULL ? r->cli->opened.from : "",
+        .template_source = cf_buf_str(&r->cli->opened.source),
+        .family = r->cli->opened.family,
+        .store = r->cli->store,
         .reads = !r->has_no_reading,
         .influences = r->has_influence || r->part == CF_REPORT_INFLUENCE,
-        .roles = &r->engine.roles,
+        .roles = &r->cli->opened.roles,
         .cancel = cf_cli_cancel()};
     cf_report_facts facts;
     CF_TRY(cf_report_facts_init(&facts, &from, err));
@@ -73,11 +74,11 @@ static cf_status run(report *r, const char *name, cf_error *err)
     if (st == CF_OK) {
         cf_open_want_model(&r->cli->open);
         st = cf_open_model(&r->cli->open) == NULL
-                 ? cf_open_without_model(&r->engine, &r->cli->open, err)
-                 : cf_open_backend(&r->engine, &r->cli->open, NULL, err);
+                 ? cf_open_without_model(&r->cli->opened, &r->cli->open, err)
+                 : cf_open_backend(&r->cli->opened, &r->cli->open, NULL, err);
     }
     if (st == CF_OK) {
-        cf_conversation_set_roles(r->conv, &r->engine.roles);
+        cf_conversation_set_roles(r->conv, &r->cli->opened.roles);
         st = write(r, turn, &out, err);
     }
     if (st == CF_OK && strcmp(r->path, "-") == 0) {
@@ -104,44 +105,47 @@ static cf_status read_part(report *r, cf_error *err)
     return CF_EINVAL;
 }
 
-int cf_cmd_report(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--output", 'o', CF_OPT_STR, offsetof(report, path), "FILE",
+     "where to write it: .html, .md (Markdown) or .svg (a picture of one "
+     "part); - is standard output, as HTML",
+     0},
+    {"--part", 0, CF_OPT_STR, offsetof(report, part_name), "PART",
+     "only conversation, prompt, reply, calls, differences or influence "
+     "(default: all; of a picture the reply)",
+     0},
+    {"--influence", 0, CF_OPT_FLAG, offsetof(report, has_influence), NULL,
+     "with what each message, tool and sentence did to the reply; what "
+     "confab influence has kept is not computed again",
+     0},
+    {"--no-reading", 0, CF_OPT_FLAG, offsetof(report, has_no_reading), NULL,
+     "do not have the model read a reply whose probabilities were not kept", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_report(cf_cli *cli, void *state)
 {
-    report r = {.cli = cli};
-    const cf_opt own[] = {
-        {"--output", 'o', CF_OPT_STR, &r.path, "FILE",
-         "where to write it: .html, .md (Markdown) or .svg (a picture of one "
-         "part); - is standard output, as HTML",
-         NULL},
-        {"--part", 0, CF_OPT_STR, &r.part_name, "PART",
-         "only conversation, prompt, reply, calls, differences or influence "
-         "(default: all; of a picture the reply)",
-         NULL},
-        {"--influence", 0, CF_OPT_FLAG, &r.has_influence, NULL,
-         "with what each message, tool and sentence did to the reply; what "
-         "confab influence has kept is not computed again",
-         NULL},
-        {"--no-reading", 0, CF_OPT_FLAG, &r.has_no_reading, NULL,
-         "do not have the model read a reply whose probabilities were not kept", NULL},
-        {0},
-    };
+    report *r = state;
+    r->cli = cli;
     cf_error err = {0};
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest != 1 || r.path == NULL) {
+    if (cli->n_args != 1 || r->path == NULL) {
         return cf_cli_usage(cli, "takes one UUID, and -o FILE");
     }
-    if (read_part(&r, &err) != CF_OK) {
+    if (read_part(r, &err) != CF_OK) {
         return cf_cli_usage(cli, err.text);
     }
-    cf_arena_init(&r.arena, 0);
-    cf_status st = run(&r, argv[0], &err);
+    cf_status st = run(r, cli->args[0], &err);
     int status = st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
-    cf_conversation_free(r.conv);
-    cf_opened_close(&r.engine);
-    cf_store_close(r.store);
-    cf_arena_deinit(&r.arena);
+    cf_conversation_free(r->conv);
     return status;
 }
+
+const cf_cli_command cf_cmd_report = {
+    .name = "report",
+    .arguments = "UUID",
+    .summary = "write a reply and everything that made it as a page for a bug report",
+    .options = options,
+    .state_bytes = sizeof(report),
+    .n_max = CF_ARGS_ANY,
+    .run = run_report,
+};

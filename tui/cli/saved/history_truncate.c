@@ -23,14 +23,11 @@ typedef struct job {
     cf_cli *cli;
     cf_store *store;
     const cf_history_truncate *o;
-    cf_arena arena;
     cf_conversation *conv;
     cf_uuid conversation;
-    cf_opened engine;
     cf_truncation plan;
     cf_status stored; /* of the copies */
     cf_error why;
-    cf_buf out;
 } job;
 
 static cf_status load(job *j, cf_error *err)
@@ -40,7 +37,7 @@ static cf_status load(job *j, cf_error *err)
     const cf_saved_choice choice = {
         .conversation = ref.conversation, .turn = ref.turn, .has_raw = true};
     j->conversation = ref.conversation;
-    return cf_saved_load(&j->conv, NULL, j->store, &choice, &j->arena, err);
+    return cf_saved_load(&j->conv, NULL, j->store, &choice, &j->cli->arena, err);
 }
 
 static cf_status make_plan(job *j, cf_error *err)
@@ -49,14 +46,15 @@ static cf_status make_plan(job *j, cf_error *err)
         return cf_truncation_by_turns(&j->plan, j->conv, j->o->turns, err);
     }
     cf_open_want_model(&j->cli->open);
-    CF_TRY(cf_open_backend(&j->engine, &j->cli->open, NULL, err));
-    if (j->engine.engine == NULL) {
+    CF_TRY(cf_open_backend(&j->cli->opened, &j->cli->open, NULL, err));
+    if (j->cli->opened.engine == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "--tokens: only a model file can count them; use "
                        "--turns");
     }
-    cf_conversation_set_roles(j->conv, &j->engine.roles);
-    return cf_truncation_by_tokens(&j->plan, j->conv, j->engine.backend, NULL, j->o->tokens, err);
+    cf_conversation_set_roles(j->conv, &j->cli->opened.roles);
+    return cf_truncation_by_tokens(&j->plan, j->conv, j->cli->opened.backend, NULL, j->o->tokens,
+                                   err);
 }
 
 static void put_turn(cf_buf *out, const cf_turn *t)
@@ -80,7 +78,8 @@ static cf_status show_plan(job *j, cf_error *err)
     size_t n;
     cf_buf text = CF_BUF_INIT;
     const cf_truncation *p = &j->plan;
-    CF_TRY(cf_conversation_path(j->conv, cf_conversation_head(j->conv), &j->arena, &path, &n, err));
+    CF_TRY(cf_conversation_path(j->conv, cf_conversation_head(j->conv), &j->cli->arena, &path, &n,
+                                err));
     cf_buf_addf(&text, "%zu of %zu turns go", p->first - p->n_lead, p->n_path);
     if (p->n_tokens_before != 0) {
         cf_buf_addf(&text, ", %zu tokens become %zu", p->n_tokens_before, p->n_tokens_after);
@@ -119,7 +118,7 @@ static void put_answer(job *j, cf_uuid was)
     char text[CF_UUID_TEXT + 1];
     if (j->cli->is_json) {
         cf_jw w;
-        cf_jw_init(&w, &j->out);
+        cf_jw_init(&w, &j->cli->out);
         cf_jw_object(&w, NULL);
         cf_jw_uuid(&w, "conversation", j->conversation);
         cf_jw_uuid(&w, "head", head);
@@ -129,14 +128,14 @@ static void put_answer(job *j, cf_uuid was)
         cf_jw_uint(&w, "tokens_after", j->plan.n_tokens_after);
         cf_jw_bool(&w, "dry_run", j->o->is_dry);
         cf_jw_end(&w);
-        cf_buf_addc(&j->out, '\n');
+        cf_buf_addc(&j->cli->out, '\n');
         return;
     }
     cf_uuid_format(text, was);
     if (cf_uuid_eq(head, was)) {
-        cf_buf_adds(&j->out, "nothing was changed\n");
+        cf_buf_adds(&j->cli->out, "nothing was changed\n");
     } else {
-        cf_buf_addf(&j->out, "the branch before ends at %s\n", text);
+        cf_buf_addf(&j->cli->out, "the branch before ends at %s\n", text);
     }
 }
 
@@ -165,11 +164,8 @@ int cf_history_truncate_run(cf_cli *cli, cf_store *store, const cf_history_trunc
         return cf_cli_usage(cli, "truncate: want one UUID and --turns N or "
                                  "--tokens N");
     }
-    cf_arena_init(&j.arena, 0);
     cf_status st = truncate_it(&j, &err);
-    int status = cf_cli_end(cli, st, &j.out, &err);
+    int status = cf_cli_end(cli, st, &err);
     cf_conversation_free(j.conv);
-    cf_opened_close(&j.engine);
-    cf_arena_deinit(&j.arena);
     return status;
 }

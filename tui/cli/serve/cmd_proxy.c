@@ -10,6 +10,7 @@
 #include "tui/cli/serve/traffic_run.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/cli_store.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/lab/state/open_store.h"
 #include "tui/lab/watch/breakpoint.h"
 #include "tui/serve/proxy/proxy.h"
@@ -82,54 +83,65 @@ static cf_status script(cf_cli *cli, const cf_http_options *http, const char *pa
     return st;
 }
 
-int cf_cmd_proxy(cf_cli *cli, int argc, char **argv)
+typedef struct asked {
+    cf_upstream up;
+    cf_http_options http;
+    const char *script_path, *break_text;
+    bool is_replay, has_screen;
+} asked;
+
+static const asked initial = {.http = {.listen = "127.0.0.1:8088"}};
+
+static const cf_opt_row options[] = {
+    {"--to", 0, CF_OPT_STR, offsetof(asked, up.url), "URL",
+     "the server that answers: http://HOST:PORT or https://HOST", 0},
+    {"--listen", 0, CF_OPT_STR, offsetof(asked, http.listen), "HOST:PORT",
+     "where clients ask (default: 127.0.0.1:8088; port 0: any)", 0},
+    CF_ROW_TOKEN(offsetof(asked, http.token)),
+    {"--ca", 0, CF_OPT_STR, offsetof(asked, up.ca), "FILE",
+     "certificates to trust in place of the system's", 0},
+    {"--replay", 0, CF_OPT_FLAG, offsetof(asked, is_replay), NULL,
+     "ask no server: answer from the history what was answered then", 0},
+    {"--break", 0, CF_OPT_STR, offsetof(asked, break_text), "TEXT",
+     "stop requests that hold TEXT (\"\": all) until watch lets them go", 0},
+    {"--script", 0, CF_OPT_STR, offsetof(asked, script_path), "FILE",
+     "ask no server: answer with the replies of a file, in order", 0},
+    {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
+     "show exchanges on a screen, as `confab watch` does; leaving it ends "
+     "the proxy",
+     0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_proxy(cf_cli *cli, void *state)
 {
-    cf_upstream up = {0};
-    cf_http_options http = {.listen = "127.0.0.1:8088"};
-    const char *script_path = NULL, *break_text = NULL;
-    bool is_replay = false, has_screen = false;
-    const cf_opt own[] = {
-        {"--to", 0, CF_OPT_STR, &up.url, "URL",
-         "the server that answers: http://HOST:PORT or https://HOST", NULL},
-        {"--listen", 0, CF_OPT_STR, &http.listen, "HOST:PORT",
-         "where clients ask (default: 127.0.0.1:8088; port 0: any)", NULL},
-        {"--token", 0, CF_OPT_STR, &http.token, "TEXT",
-         "what clients must give to be answered, as their key or in "
-         "X-Confab-Token; needed beyond this machine (default: $CONFAB_TOKEN)",
-         NULL},
-        {"--ca", 0, CF_OPT_STR, &up.ca, "FILE", "certificates to trust in place of the system's",
-         NULL},
-        {"--replay", 0, CF_OPT_FLAG, &is_replay, NULL,
-         "ask no server: answer from the history what was answered then", NULL},
-        {"--break", 0, CF_OPT_STR, &break_text, "TEXT",
-         "stop requests that hold TEXT (\"\": all) until watch lets them go", NULL},
-        {"--script", 0, CF_OPT_STR, &script_path, "FILE",
-         "ask no server: answer with the replies of a file, in order", NULL},
-        {"--screen", 0, CF_OPT_FLAG, &has_screen, NULL,
-         "show exchanges on a screen, as `confab watch` does; leaving it ends "
-         "the proxy",
-         NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n;
-    int done = cf_cli_options(cli, own, argc, argv, &n);
-    if (done >= 0) {
-        return done;
+    asked *a = state;
+    const bool needs_server = !a->is_replay && a->script_path == NULL;
+    if (a->up.url == NULL && needs_server) {
+        return cf_cli_usage(cli, "want --to URL");
     }
-    const bool needs_server = !is_replay && script_path == NULL;
-    if (n != 0 || (up.url == NULL && needs_server)) {
-        return cf_cli_usage(cli, n != 0 ? "takes no arguments" : "want --to URL");
-    }
-    if (is_replay && script_path != NULL) {
+    if (a->is_replay && a->script_path != NULL) {
         return cf_cli_usage(cli, "either --replay or --script");
     }
-    if (http.token == NULL) {
-        http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
+    if (a->http.token == NULL) {
+        a->http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
-    up.key = cf_secret_key();
+    a->up.key = cf_secret_key();
     cf_error err;
-    cf_status st = script_path != NULL ? script(cli, &http, script_path, has_screen, &err)
-                   : is_replay         ? replay(cli, &http, has_screen, &err)
-                                       : run(cli, &up, &http, break_text, has_screen, &err);
+    cf_status st = a->script_path != NULL
+                       ? script(cli, &a->http, a->script_path, a->has_screen, &err)
+                   : a->is_replay ? replay(cli, &a->http, a->has_screen, &err)
+                                  : run(cli, &a->up, &a->http, a->break_text, a->has_screen, &err);
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }
+
+const cf_cli_command cf_cmd_proxy = {
+    .name = "proxy",
+    .arguments = "--to URL|--replay",
+    .summary = "record what another program sends to its model, and what comes back",
+    .options = options,
+    .state_bytes = sizeof(asked),
+    .initial = &initial,
+    .n_max = 0,
+    .run = run_proxy,
+};

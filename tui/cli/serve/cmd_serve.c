@@ -7,6 +7,7 @@
 #include "tui/cli/serve/traffic_run.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/keep_prefix.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/serve/server/serve.h"
 #include "tui/sys/out.h"
 
@@ -68,42 +69,53 @@ static cf_status run(cf_cli *cli, const cf_http_options *http, cf_serve_options 
     return st;
 }
 
-int cf_cmd_serve(cf_cli *cli, int argc, char **argv)
+typedef struct asked {
+    cf_serve_options o;
+    cf_http_options http;
+    cf_keep_prefix prefix;
+    bool has_screen;
+} asked;
+
+static const asked initial = {.http = {.listen = "127.0.0.1:8080"}};
+
+static const cf_opt_row options[] = {
+    {"--listen", 0, CF_OPT_STR, offsetof(asked, http.listen), "HOST:PORT",
+     "where clients ask (default: 127.0.0.1:8080; port 0: any)", 0},
+    CF_ROW_TOKEN(offsetof(asked, http.token)),
+    {"--slots", 0, CF_OPT_U32, offsetof(asked, o.n_slots), "N",
+     "requests answered at a time, each with a context of its own "
+     "(default 4)",
+     0},
+    CF_ROW_KEEP_PREFIX(offsetof(asked, prefix.is_wanted)),
+    {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
+     "show slots and exchanges on a screen, as `confab watch` does; "
+     "leaving it ends the server",
+     0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_serve(cf_cli *cli, void *state)
 {
-    cf_serve_options o = {0};
-    cf_http_options http = {.listen = "127.0.0.1:8080"};
-    cf_keep_prefix prefix = {0};
-    bool has_screen = false;
-    const cf_opt own[] = {
-        {"--listen", 0, CF_OPT_STR, &http.listen, "HOST:PORT",
-         "where clients ask (default: 127.0.0.1:8080; port 0: any)", NULL},
-        {"--token", 0, CF_OPT_STR, &http.token, "TEXT",
-         "what clients must give as their key; needed beyond this machine "
-         "(default: $CONFAB_TOKEN)",
-         NULL},
-        {"--slots", 0, CF_OPT_U32, &o.n_slots, "N",
-         "requests answered at a time, each with a context of its own "
-         "(default 4)",
-         NULL},
-        cf_keep_prefix_option(&prefix),
-        {"--screen", 0, CF_OPT_FLAG, &has_screen, NULL,
-         "show slots and exchanges on a screen, as `confab watch` does; "
-         "leaving it ends the server",
-         NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n;
-    int done = cf_cli_options(cli, own, argc, argv, &n);
-    if (done >= 0) {
-        return done;
+    asked *a = state;
+    if (a->o.n_slots > 64) {
+        return cf_cli_usage(cli, "--slots: at most 64");
     }
-    if (n != 0 || o.n_slots > 64) {
-        return cf_cli_usage(cli, n != 0 ? "takes no arguments" : "--slots: at most 64");
-    }
-    if (http.token == NULL) {
-        http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
+    if (a->http.token == NULL) {
+        a->http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
     cf_error err;
-    return run(cli, &http, &o, &prefix, has_screen, &err) == CF_OK ? CF_EXIT_OK
-                                                                   : cf_cli_fail(cli, &err);
+    return run(cli, &a->http, &a->o, &a->prefix, a->has_screen, &err) == CF_OK
+               ? CF_EXIT_OK
+               : cf_cli_fail(cli, &err);
 }
+
+const cf_cli_command cf_cmd_serve = {
+    .name = "serve",
+    .arguments = "",
+    .summary = "answer other programs with the built-in engine",
+    .options = options,
+    .state_bytes = sizeof(asked),
+    .initial = &initial,
+    .n_max = 0,
+    .run = run_serve,
+};

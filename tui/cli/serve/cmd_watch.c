@@ -102,50 +102,59 @@ static int run_break(cf_cli *cli, const break_asked *a)
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }
 
-int cf_cmd_watch(cf_cli *cli, int argc, char **argv)
+typedef struct asked {
+    break_asked breaks;
+    bool once;
+    uint32_t limit;
+} asked;
+
+static const asked initial = {.limit = 1000};
+
+static const cf_opt_row options[] = {
+    {"--once", 0, CF_OPT_FLAG, offsetof(asked, once), NULL,
+     "print the exchanges there are instead of opening the screen", 0},
+    {"--limit", 'n', CF_OPT_U32, offsetof(asked, limit), "N", "at most the newest N (default 1000)",
+     0},
+    {"--break", 0, CF_OPT_STR, offsetof(asked, breaks.set), "TEXT",
+     "stop requests that hold TEXT (\"\": all) at the proxy; off lets "
+     "them go",
+     0},
+    {"--held", 0, CF_OPT_FLAG, offsetof(asked, breaks.list), NULL,
+     "list the requests that wait at the breakpoint", 0},
+    {"--send", 0, CF_OPT_STR, offsetof(asked, breaks.send), "ID",
+     "send one of them on, with --body FILE another body", 0},
+    {"--body", 0, CF_OPT_STR, offsetof(asked, breaks.body), "FILE", "with --send", 0},
+    {"--drop", 0, CF_OPT_STR, offsetof(asked, breaks.drop), "ID",
+     "answer one of them with an error", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_watch(cf_cli *cli, void *state)
 {
-    break_asked asked = {0};
-    bool once = false;
-    uint32_t limit = 1000;
-    const cf_opt own[] = {
-        {"--once", 0, CF_OPT_FLAG, &once, NULL,
-         "print the exchanges there are instead of opening the screen", NULL},
-        {"--limit", 'n', CF_OPT_U32, &limit, "N", "at most the newest N (default 1000)", NULL},
-        {"--break", 0, CF_OPT_STR, &asked.set, "TEXT",
-         "stop requests that hold TEXT (\"\": all) at the proxy; off lets "
-         "them go",
-         NULL},
-        {"--held", 0, CF_OPT_FLAG, &asked.list, NULL,
-         "list the requests that wait at the breakpoint", NULL},
-        {"--send", 0, CF_OPT_STR, &asked.send, "ID",
-         "send one of them on, with --body FILE another body", NULL},
-        {"--body", 0, CF_OPT_STR, &asked.body, "FILE", "with --send", NULL},
-        {"--drop", 0, CF_OPT_STR, &asked.drop, "ID", "answer one of them with an error", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n;
-    int done = cf_cli_options(cli, own, argc, argv, &n);
-    if (done >= 0) {
-        return done;
+    asked *a = state;
+    if (a->breaks.set != NULL || a->breaks.list || a->breaks.send != NULL ||
+        a->breaks.drop != NULL) {
+        return run_break(cli, &a->breaks);
     }
-    if (n != 0) {
-        return cf_cli_usage(cli, "takes no arguments");
-    }
-    if (asked.set != NULL || asked.list || asked.send != NULL || asked.drop != NULL) {
-        return run_break(cli, &asked);
-    }
-    if (!once) {
+    if (!a->once) {
         return cf_cli_watch(cli);
     }
-    cf_store *store;
     cf_error err;
-    cf_status st = cf_cli_open_store(&store, cli, 0, &err);
+    cf_status st = cf_cli_open_store(&cli->store, cli, 0, &err);
     if (st == CF_ENOTFOUND) {
         return CF_EXIT_OK; /* nothing was recorded */
     }
-    if (st == CF_OK) {
-        st = print_all(cli, store, limit, &err);
-        cf_store_close(store);
-    }
+    CF_THEN(st, print_all(cli, cli->store, a->limit, &err));
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }
+
+const cf_cli_command cf_cmd_watch = {
+    .name = "watch",
+    .arguments = "",
+    .summary = "show the exchanges of the proxy and the server",
+    .options = options,
+    .state_bytes = sizeof(asked),
+    .initial = &initial,
+    .n_max = 0,
+    .run = run_watch,
+};

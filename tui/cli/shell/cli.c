@@ -1,129 +1,89 @@
 /*
- * cli.c - holds the command table and reads common options and batch files.
+ * cli.c - finds the command, reads its options, runs it, and closes what it
+ * opened.
  */
 #include "tui/cli/shell/cli.h"
 
-#include <assert.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "templates/model_beside.h"
-#include "tui/cli/shell/man.h"
 #include "tui/cli/shell/progress.h"
-#include "tui/lab/prompt/context_text.h"
 #include "tui/lab/state/defaults.h"
 #include "tui/sys/out.h"
 #include "tui/sys/paths.h"
 #include "tui/sys/secret.h"
 
-const cf_cli_command cf_cli_commands[] = {
-    {"run", "[PROMPT]", "send one message and stream the reply", cf_cmd_run},
-    {"chat", "[UUID]", "open the workbench, the terminal interface", cf_cmd_chat},
-    {"complete", "[TEXT]", "continue a raw prompt, TEXT or standard input", cf_cmd_complete},
-    {"media", "FILE ...", "show what a model gets of pictures", cf_cmd_media},
-    {"model", "[FILE]", "describe a model file and the memory it needs", cf_cmd_model},
-    {"mcp", "list|call TOOL [ARGUMENTS]|log CONVERSATION",
-     "list and call the tools of MCP servers, show the protocol's log", cf_cmd_mcp},
-    {"models", "[FOLDER ...]", "list the models on this machine, or in folders", cf_cmd_models},
-    {"bench", "", "measure prefill and decode speed", cf_cmd_bench},
-    {"tokenize", "[TEXT]", "show the tokens of a text, or the text of token ids", cf_cmd_tokenize},
-    {"parse", "[RAW]", "split a reply into text and tool calls", cf_cmd_parse},
-    {"constrain", "[TEXT]", "find where a text violates a schema, a pattern or tool declarations",
-     cf_cmd_constrain},
-    {"bisect", "[UUID]", "find the change between two templates or conversations that broke it",
-     cf_cmd_bisect},
-    {"shrink", "UUID", "find the smallest conversation for which a failure is still there",
-     cf_cmd_shrink},
-    {"history",
-     "list|show|search|fork|tag|title|rm|undo|raw|export|import [UUID|FILE "
-     "...]",
-     "list, search, export, import and change saved conversations", cf_cmd_history},
-    {"replay", "UUID", "run a stored turn again and report the first token that differs",
-     cf_cmd_replay},
-    {"report", "UUID", "write a reply and everything that made it as a page for a bug report",
-     cf_cmd_report},
-    {"influence", "UUID", "show which parts of a prompt a stored reply depends on",
-     cf_cmd_influence},
-    {"sweep", "PLAN",
-     "answer prompts with every combination of templates, models and system "
-     "prompts, check and compare the replies",
-     cf_cmd_sweep},
-    {"proxy", "--to URL|--replay",
-     "record what another program sends to its model, and what comes back", cf_cmd_proxy},
-    {"serve", "", "answer other programs with the built-in engine", cf_cmd_serve},
-    {"watch", "", "show the exchanges of the proxy and the server", cf_cmd_watch},
-    {"db", "check|backup FILE|path", "check, back up or locate the history database", cf_cmd_db},
-    {"render", "[CONTEXT.json]", "render a chat template to exact bytes", cf_cmd_render},
-    {"diff", "-a T1 -b T2 [CONTEXT.json ...]",
-     "compare two chat templates over contexts or saved conversations", cf_cmd_diff},
-    {"score", "--prompt A --text B", "log-likelihood of B after A, per token", cf_cmd_score},
-    {"lint", "[TEMPLATE|MODEL ...]", "find faults in chat templates", cf_cmd_lint},
-    {"test", "FILE ...", "run tests of prompts and replies", cf_cmd_test},
-    {"paths", "", "print where confab keeps its files", cf_cmd_paths},
-    {"completion", "bash|zsh|fish", "print a completion script for a shell", cf_cmd_completion},
-    {"version", "", "print the version and how it was built", cf_cmd_version},
-    {"help", "[COMMAND]", "explain a command", cf_cmd_help},
-    {NULL, NULL, NULL, NULL},
+#define ENTRY(name) &cf_cmd_##name,
+const cf_cli_command *const cf_cli_commands[] = {CF_CLI_COMMANDS(ENTRY) NULL};
+
+static const cf_opt_row common_rows[] = {
+    {"--model", 'm', CF_OPT_LIST, offsetof(cf_cli, model), "MODEL",
+     "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, a server's "
+     "http(s) address, script:FILE, or \"bundled\" (default)",
+     0},
+    {"--mmproj", 0, CF_OPT_STR, offsetof(cf_cli, open.mmproj), "FILE",
+     "the model's projector file, which reads pictures and sounds "
+     "(default: mmproj*.gguf in its folder)",
+     0},
+    {"--template", 't', CF_OPT_STR, offsetof(cf_cli, open.template_name), "FILE|NAME",
+     "chat template to use instead of the model's", 0},
+    {"--load-as", 0, CF_OPT_STR, offsetof(cf_cli, open.load_as), "q8_0|q4_0",
+     "quantise float weights while they are loaded", 0},
+    {"--lora", 0, CF_OPT_LIST, offsetof(cf_cli, lora), "FILE[=SCALE]",
+     "LoRA adapter, a GGUF or a folder of PEFT; may be repeated", 0},
+    {"--db", 0, CF_OPT_STR, offsetof(cf_cli, open.db), "FILE", "history database", 0},
+    {"--threads", 0, CF_OPT_U32, offsetof(cf_cli, open.n_threads), "N",
+     "compute threads (default: one per processor)", 0},
+    {"--ctx", 0, CF_OPT_U32, offsetof(cf_cli, open.n_ctx), "N", "context length in tokens", 0},
+    {"--seed", 0, CF_OPT_U64, offsetof(cf_cli, seed), "N", "seed of all randomness",
+     offsetof(cf_cli, has_seed)},
+    {"--exact", 0, CF_OPT_FLAG, offsetof(cf_cli, is_exact), NULL,
+     "slow reference arithmetic in float32", 0},
+    {"--activations", 0, CF_OPT_STR, offsetof(cf_cli, activations), "16|8",
+     "bits of the numbers that meet quantised weights: 8 is faster and "
+     "less precise (default: 16)",
+     0},
+    {"--kernels", 0, CF_OPT_STR, offsetof(cf_cli, open.kernel_set), "SET",
+     "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, "
+     "avx512-vbmi, neon, neon-dot or neon-i8mm (default: the best)",
+     0},
+    {"--encoder-blas", 0, CF_OPT_STR, offsetof(cf_cli, open.encoder_blas), "WHEN",
+     "OpenBLAS for encoders of pictures and sounds: on, off or auto "
+     "(default: auto, where its kernels suit the processor)",
+     0},
+    {"--json", 0, CF_OPT_FLAG, offsetof(cf_cli, is_json), NULL, "answer in JSON", 0},
+    {"--color", 0, CF_OPT_STR, offsetof(cf_cli, color_name), "WHEN",
+     "always, never or auto (default: auto, in colour on a terminal)", 0},
+    {"--quiet", 'q', CF_OPT_FLAG, offsetof(cf_cli, is_quiet), NULL,
+     "write nothing to standard error; only the exit status tells of "
+     "errors",
+     0},
+    {"--help", 'h', CF_OPT_FLAG, offsetof(cf_cli, is_help), NULL, "explain this command", 0},
+    CF_OPT_ROWS_END,
 };
 
-enum { COMMON_MAX = 18 };
+enum { STATE_MAX = 64 << 10 }; /* bytes of a command's state */
 
-/* Bytes of a --batch file. */
-#define BATCH_MAX ((size_t)2 << 30)
+enum { COMMON_ROOM = sizeof common_rows / sizeof common_rows[0], OWN_ROOM = 80 };
 
-/* The options, one for a projector, and the end. */
-enum { COMMON_ROOM = COMMON_MAX + 1 };
+/* All options of a command, bound to an object and to the state. */
+typedef struct options {
+    cf_opt own[OWN_ROOM], common[COMMON_ROOM];
+} options;
 
-static void common_options(cf_cli *cli, cf_opt table[COMMON_ROOM])
+static void bind(options *o, const cf_cli_command *c, void *state, cf_cli *cli)
 {
-    const cf_opt all[] = {
-        {"--model", 'm', CF_OPT_LIST, &cli->model, "MODEL",
-         "a .gguf file, a model folder, hf:ORG/NAME, ollama:NAME, a server's "
-         "http(s) address, script:FILE, or \"bundled\" (default)",
-         NULL},
-        {"--mmproj", 0, CF_OPT_STR, &cli->open.mmproj, "FILE",
-         "the model's projector file, which reads pictures and sounds "
-         "(default: mmproj*.gguf in its folder)",
-         NULL},
-        {"--template", 't', CF_OPT_STR, &cli->open.template_name, "FILE|NAME",
-         "chat template to use instead of the model's", NULL},
-        {"--load-as", 0, CF_OPT_STR, &cli->open.load_as, "q8_0|q4_0",
-         "quantise float weights while they are loaded", NULL},
-        {"--lora", 0, CF_OPT_LIST, &cli->lora, "FILE[=SCALE]",
-         "LoRA adapter, a GGUF or a folder of PEFT; may be repeated", NULL},
-        {"--db", 0, CF_OPT_STR, &cli->open.db, "FILE", "history database", NULL},
-        {"--threads", 0, CF_OPT_U32, &cli->open.n_threads, "N",
-         "compute threads (default: one per processor)", NULL},
-        {"--ctx", 0, CF_OPT_U32, &cli->open.n_ctx, "N", "context length in tokens", NULL},
-        {"--seed", 0, CF_OPT_U64, &cli->seed, "N", "seed of all randomness", &cli->has_seed},
-        {"--exact", 0, CF_OPT_FLAG, &cli->is_exact, NULL, "slow reference arithmetic in float32",
-         NULL},
-        {"--activations", 0, CF_OPT_STR, &cli->activations, "16|8",
-         "bits of the numbers that meet quantised weights: 8 is faster and "
-         "less precise (default: 16)",
-         NULL},
-        {"--kernels", 0, CF_OPT_STR, &cli->open.kernel_set, "SET",
-         "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, "
-         "avx512-vbmi, neon, neon-dot or neon-i8mm (default: the best)",
-         NULL},
-        {"--encoder-blas", 0, CF_OPT_STR, &cli->open.encoder_blas, "WHEN",
-         "OpenBLAS for encoders of pictures and sounds: on, off or auto "
-         "(default: auto, where its kernels suit the processor)",
-         NULL},
-        {"--json", 0, CF_OPT_FLAG, &cli->is_json, NULL, "answer in JSON", NULL},
-        {"--color", 0, CF_OPT_STR, &cli->color_name, "WHEN",
-         "always, never or auto (default: auto, in colour on a terminal)", NULL},
-        {"--quiet", 'q', CF_OPT_FLAG, &cli->is_quiet, NULL,
-         "write nothing to standard error; only the exit status tells of "
-         "errors",
-         NULL},
-        {"--help", 'h', CF_OPT_FLAG, &cli->is_help, NULL, "explain this command", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    static_assert(sizeof all <= COMMON_ROOM * sizeof *all, "room");
-    memcpy(table, all, sizeof all);
+    size_t n = cf_options_bind(o->own, c->options, state);
+    if (c->more != NULL) {
+        n += c->more(state, o->own + n);
+    }
+    CF_ASSERT(n < OWN_ROOM);
+    cf_options_bind(o->common, common_rows, cli);
 }
 
 /* A command's own letter hides the common one. */
@@ -138,31 +98,40 @@ static void hide_letters(cf_opt *common, const cf_opt *own)
     }
 }
 
-/* An exit status. */
-static int print_help(cf_cli *cli, const cf_opt *own)
+/* Binds the options of a command only to describe them. */
+static void describe(FILE *to, const cf_cli_command *c, cf_cli_describe_fn fn)
 {
-    const cf_cli_command *c = cli->command;
-    cf_opt common[COMMON_ROOM];
-    common_options(cli, common);
-    hide_letters(common, own);
-    if (cli->describe != NULL) {
-        cli->describe(stdout, c, own, common);
-        return CF_EXIT_OK;
+    static max_align_t state[STATE_MAX / sizeof(max_align_t)];
+    static cf_cli cli;
+    options o;
+    CF_ASSERT(c->state_bytes <= sizeof state);
+    bind(&o, c, state, &cli);
+    hide_letters(o.common, o.own);
+    fn(to, c, o.own, o.common);
+}
+
+void cf_cli_each_command(cf_cli_describe_fn fn, FILE *to)
+{
+    for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
+        describe(to, *c, fn);
     }
-    cf_buf usage = CF_BUF_INIT;
-    cf_buf_addf(&usage, "usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
-                c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
-    int status = cf_cli_print(cli, &usage);
-    cf_buf_deinit(&usage);
-    if (status != CF_EXIT_OK) {
-        return status;
+}
+
+static void print_help(FILE *to, const cf_cli_command *c, const cf_opt *own, const cf_opt *common)
+{
+    fprintf(to, "usage: confab %s [OPTION ...]%s%s\n%s.\n", c->name,
+            c->arguments[0] != '\0' ? " " : "", c->arguments, c->summary);
+    if (own->name != NULL) {
+        fputs("\noptions:\n", to);
+        cf_options_print(to, own);
     }
-    if (own != NULL && own->name != NULL) {
-        cf_out(stdout, cf_str_from("\noptions:\n"), CF_OUT_TEXT);
-        cf_options_print(stdout, own);
-    }
-    cf_out(stdout, cf_str_from("\ncommon options:\n"), CF_OUT_TEXT);
-    cf_options_print(stdout, common);
+    fputs("\ncommon options:\n", to);
+    cf_options_print(to, common);
+}
+
+int cf_cli_help(const cf_cli_command *command)
+{
+    describe(stdout, command, print_help);
     return CF_EXIT_OK;
 }
 
@@ -170,13 +139,8 @@ void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to)
 {
     cf_cli cli = {0};
     cf_opt common[COMMON_ROOM];
-    common_options(&cli, common);
+    cf_options_bind(common, common_rows, &cli);
     fn(to, common);
-}
-
-void cf_cli_man_common(FILE *to)
-{
-    cf_cli_each_common(cf_man_options, to);
 }
 
 /* Whether a message of a usage error is unwanted: --quiet may be after it. */
@@ -223,18 +187,15 @@ static cf_status read_arithmetic(cf_cli *cli, cf_error *err)
                : cf_defaults_bits(&cli->open.arithmetic, "--activations", cli->activations, err);
 }
 
-int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv, int *n_rest)
+/* Reads the options after the command's name, and tells what confabrc has
+ * wrong.  -1, or the exit status of a mistake. */
+static int read_options(cf_cli *cli, void *state, int argc, char **argv)
 {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return print_help(cli, own);
-        }
-    }
-    cf_opt common[COMMON_ROOM];
-    common_options(cli, common);
+    options o;
     cf_error err;
     bool is_quiet = asks_for_quiet(cli, argc, argv);
-    cf_status st = cf_options_read(own, common, argc, argv, n_rest, &err);
+    bind(&o, cli->command, state, cli);
+    cf_status st = cf_options_read(o.own, o.common, argc, argv, &cli->n_args, &err);
     if (cli->model.n > 0) {
         cli->open.model = cli->model.v[cli->model.n - 1];
     }
@@ -250,6 +211,57 @@ int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv, int *n
     }
     tell_problems(cli);
     return st == CF_OK ? -1 : cf_cli_usage(cli, err.text);
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads the command's options, counts its arguments and runs it. */
+static int run_with(cf_cli *cli, void *state, int argc, char **argv)
+{
+    const cf_cli_command *c = cli->command;
+    cli->args = argv;
+    int wrong = read_options(cli, state, argc, argv);
+    int n = cli->n_args;
+    if (wrong >= 0) {
+        return wrong;
+    }
+    if (n < c->n_min || (n > c->n_max && c->n_max != CF_ARGS_ANY)) {
+        return cf_cli_usage(cli, c->want != NULL ? c->want : "takes no argument");
+    }
+    return c->run(cli, state);
+}
+
+static int run(cf_cli *cli, int argc, char **argv)
+{
+    const cf_cli_command *c = cli->command;
+    cf_error err;
+    if (asks_for_help(argc, argv)) {
+        return cf_cli_help(c);
+    }
+    void *state = cf_calloc(1, c->state_bytes + 1);
+    if (state == NULL) {
+        cf_oom(&err);
+        return cf_cli_fail(cli, &err);
+    }
+    if (c->initial != NULL) {
+        memcpy(state, c->initial, c->state_bytes);
+    }
+    cf_arena_init(&cli->arena, 0);
+    int status = run_with(cli, state, argc, argv);
+    cf_opened_close(&cli->opened);
+    cf_store_close(cli->store);
+    cf_buf_deinit(&cli->out);
+    cf_arena_deinit(&cli->arena);
+    cf_free(state);
+    return status;
 }
 
 void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine)
@@ -304,11 +316,9 @@ int cf_cli_print(const cf_cli *cli, const cf_buf *out)
     return cf_cli_print_as(cli, out, cli->is_json ? CF_OUT_JSON : CF_OUT_TEXT);
 }
 
-int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out, const cf_error *err)
+int cf_cli_end(const cf_cli *cli, cf_status st, const cf_error *err)
 {
-    int status = st == CF_OK ? cf_cli_print(cli, out) : cf_cli_fail(cli, err);
-    cf_buf_deinit(out);
-    return status;
+    return st == CF_OK ? cf_cli_print(cli, &cli->out) : cf_cli_fail(cli, err);
 }
 
 int cf_cli_usage(const cf_cli *cli, const char *message)
@@ -338,154 +348,11 @@ cf_cancel *cf_cli_cancel(void)
     return &cancel_flag;
 }
 
-/* Begins an answer: '{' and the item's name when it has one. */
-static void begin_answer(cf_buf *out, const json_t *name)
-{
-    cf_buf_reset(out);
-    cf_buf_addc(out, '{');
-    if (name != NULL) {
-        cf_buf_adds(out, "\"name\":");
-        cf_json_write(out, name);
-    }
-}
-
-/* Who answers the lines: `text`, or `raw` with the value of `member`. */
-typedef struct batch_fn {
-    cf_cli_text_fn text;
-    cf_cli_raw_fn raw;
-    const char *member;
-    void *ud;
-} batch_fn;
-
-static cf_status read_line(const batch_fn *fn, cf_str line, json_t **in, cf_str *value,
-                           cf_error *err)
-{
-    if (fn->raw == NULL) {
-        return cf_json_read(in, line.p, line.n, err);
-    }
-    cf_buf rest = CF_BUF_INIT;
-    cf_status st = cf_context_text_cut(line, fn->member, value, &rest, err);
-    CF_THEN(st, cf_json_read(in, rest.p, rest.n, err));
-    cf_buf_deinit(&rest);
-    return st;
-}
-
-/* Answers one line of a batch; only running out of memory ends the batch. */
-static cf_status batch_line(const batch_fn *fn, cf_str line, cf_buf *out, cf_error *err)
-{
-    json_t *in = NULL;
-    cf_buf members = CF_BUF_INIT;
-    cf_error why = {0};
-    cf_str value = cf_str_make(NULL, 0);
-    cf_status st = read_line(fn, line, &in, &value, &why);
-    if (st == CF_OK && !json_is_object(in)) {
-        st = cf_fail(&why, CF_EFORMAT, "not a JSON object");
-    }
-    const json_t *name = json_object_get(in, "name");
-    begin_answer(out, name);
-    CF_THEN(st, fn->raw != NULL ? fn->raw(fn->ud, in, value, &members, &why)
-                                : fn->text(fn->ud, in, &members, &why));
-    if (st != CF_OK && st != CF_ENOMEM) {
-        cf_buf_reset(&members);
-        cf_buf_adds(&members, "\"error\":{\"message\":");
-        cf_json_write_str(&members, cf_str_from(why.text));
-        cf_buf_addc(&members, '}');
-        st = CF_OK;
-    }
-    if (st == CF_OK) {
-        cf_buf_adds(out, name != NULL && members.n > 0 ? "," : "");
-        cf_buf_add(out, members.p, members.n);
-        cf_buf_adds(out, "}\n");
-        out->failed = out->failed || members.failed;
-        st = cf_buf_check(out, &why);
-    }
-    json_decref(in);
-    cf_buf_deinit(&members);
-    if (st != CF_OK && err != NULL) {
-        *err = why;
-    }
-    return st;
-}
-
-static int run_batch(const cf_cli *cli, const char *path, const batch_fn *fn)
-{
-    cf_buf text = CF_BUF_INIT;
-    cf_buf out = CF_BUF_INIT;
-    cf_error err;
-    cf_status st = cf_os_read_file(&text, path, BATCH_MAX, &err);
-    for (size_t at = 0; st == CF_OK && at < text.n;) {
-        const char *line = text.p + at;
-        const char *end = memchr(line, '\n', text.n - at);
-        size_t n = end != NULL ? (size_t)(end - line) : text.n - at;
-        at += n + 1;
-        if (n == 0) {
-            continue;
-        }
-        st = batch_line(fn, cf_str_make(line, n), &out, &err);
-        if (st == CF_OK) {
-            cf_out(stdout, cf_buf_str(&out), CF_OUT_JSON);
-        }
-    }
-    cf_buf_deinit(&text);
-    cf_buf_deinit(&out);
-    return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
-}
-
-int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item, void *ud)
-{
-    return run_batch(cli, path, &(const batch_fn){.text = item, .ud = ud});
-}
-
-int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member, cf_cli_raw_fn item,
-                     void *ud)
-{
-    const batch_fn fn = {.raw = item, .member = member, .ud = ud};
-    return run_batch(cli, path, &fn);
-}
-
-void cf_cli_put_members(cf_buf *members, const cf_buf *object)
-{
-    if (object->n > 2) {
-        cf_buf_add(members, object->p + 1, object->n - 2);
-    }
-    members->failed = members->failed || object->failed;
-}
-
-/* The item function of cf_cli_batch() for a text function. */
-typedef struct tree_item {
-    cf_cli_item_fn item;
-    void *ud;
-} tree_item;
-
-static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer, cf_error *err)
-{
-    const tree_item *tree = ud;
-    json_t *v = json_object();
-    if (v == NULL) {
-        return cf_oom(err);
-    }
-    cf_status st = tree->item(tree->ud, item, v, err);
-    if (st == CF_OK) {
-        cf_buf all = CF_BUF_INIT;
-        cf_json_write(&all, v);
-        cf_cli_put_members(answer, &all);
-        cf_buf_deinit(&all);
-    }
-    json_decref(v);
-    return st;
-}
-
-int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item, void *ud)
-{
-    tree_item tree = {item, ud};
-    return cf_cli_batch_text(cli, path, answer_tree, &tree);
-}
-
 const cf_cli_command *cf_cli_find(const char *name)
 {
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-        if (strcmp(c->name, name) == 0) {
-            return c;
+    for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
+        if (strcmp((*c)->name, name) == 0) {
+            return *c;
         }
     }
     return NULL;
@@ -551,7 +418,7 @@ static cf_status read_name(cf_cli *cli, int argc, char **argv, const char **name
                            cf_error *err)
 {
     cf_opt common[COMMON_ROOM];
-    common_options(cli, common);
+    cf_options_bind(common, common_rows, cli);
     CF_TRY(cf_options_lead(common, argc, argv, n_read, err));
     const char *next = *n_read < argc ? argv[*n_read] : NULL;
     *name = "chat";
@@ -586,7 +453,7 @@ static int run_command(cf_cli *cli, int argc, char **argv)
         cf_note("confab: unknown command '%s' (see: confab help)", name);
         return CF_EXIT_USAGE;
     }
-    int status = cli->command->run(cli, argc - n_read, argv + n_read);
+    int status = run(cli, argc - n_read, argv + n_read);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status <= CF_EXIT_FINDING) {
         cf_note("confab %s: standard output: write error", name);
         status = CF_EXIT_ENGINE;

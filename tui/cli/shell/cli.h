@@ -1,10 +1,10 @@
 /*
- * cli.h - the commands without a screen: one file a command (cmd_NAME.c),
- * one line in the table of cli.c.
+ * cli.h - the commands without a screen, one file each (cmd_NAME.c).
  *
- * A command gets the common options already parsed, reads its own with
- * cf_cli_options(), writes its answer to standard output and everything else
- * to standard error, and returns an exit status.
+ * A command is a cf_cli_command and a word in CF_CLI_COMMANDS.  The shell reads
+ * the options and counts the arguments; the command writes its answer to
+ * standard output and everything else to standard error, and returns an exit
+ * status.  The shell closes what the command opened in the cf_cli.
  */
 #ifndef CF_TUI_CLI_SHELL_CLI_H
 #define CF_TUI_CLI_SHELL_CLI_H
@@ -12,8 +12,10 @@
 #include <stdio.h>
 
 #include "core/api/session.h"
+#include "core/base/arena.h"
 #include "core/base/json.h"
 #include "core/base/status.h"
+#include "storage/store.h"
 #include "templates/open.h"
 #include "tui/cli/shell/options.h"
 #include "tui/lab/state/reply_settings.h"
@@ -53,12 +55,12 @@ typedef struct cf_cli_screen {
     void (*keys)(cf_cli_key_fn fn, void *ud); /* calls fn for each key */
 } cf_cli_screen;
 
-/* Describes a command from its tables, its own options (may be NULL) and the
- * common ones: a section of the man page, completions for a shell. */
+/* Describes a command from its tables: its own options (none: an end alone)
+ * and the common ones. */
 typedef void (*cf_cli_describe_fn)(FILE *to, const cf_cli_command *command, const cf_opt *own,
                                    const cf_opt *common);
 
-/* Options that every command understands. */
+/* The options of every command, and what a command has open. */
 typedef struct cf_cli {
     const cf_cli_command *command;
     const cf_cli_screen *screen;
@@ -75,7 +77,13 @@ typedef struct cf_cli {
     const cf_reply_settings *reply; /* from confabrc; NULL: none */
     cf_buf problems;                /* lines: what confabrc has wrong */
     bool is_help;                   /* never seen set: --help is answered before */
-    cf_cli_describe_fn describe;    /* called by --help; NULL: prints the help */
+    int n_args;
+    char **args; /* [n_args], what is not an option */
+    /* Closed after the command, in this order; all may be empty. */
+    cf_opened opened; /* a model or server, or parts of one */
+    cf_store *store;
+    cf_buf out; /* the answer */
+    cf_arena arena;
 } cf_cli;
 
 /* Whether the command line names an arithmetic; confabrc does not count. */
@@ -84,30 +92,73 @@ static inline bool cf_cli_has_arithmetic(const cf_cli *cli)
     return cli->is_exact || cli->activations != NULL;
 }
 
+enum { CF_ARGS_ANY = 255 };
+
 struct cf_cli_command {
     const char *name;
-    const char *arguments; /* "[TEXT]" */
-    const char *summary;   /* one line */
-    int (*run)(cf_cli *cli, int argc, char **argv);
+    const char *arguments;     /* "[TEXT]"; NULL: none */
+    const char *summary;       /* one line */
+    const cf_opt_row *options; /* into the state; NULL: none */
+    /* Appends further options, and an end: how many; NULL: none. */
+    size_t (*more)(void *state, cf_opt *out);
+    size_t state_bytes;   /* of the object that `run` gets; 0: none */
+    const void *initial;  /* its contents before the options; NULL: zero */
+    uint8_t n_min, n_max; /* arguments; n_max CF_ARGS_ANY: any number */
+    const char *want;     /* said of a wrong number: "takes one PLAN" */
+    int (*run)(cf_cli *cli, void *state);
 };
 
 /* Runs a command: options of every command, its name, its own arguments.
  * main() returns what it returns. */
 int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
 
-/* The table, ended by a NULL name. */
-extern const cf_cli_command cf_cli_commands[];
+/* The commands, in the order in which they are listed. */
+#define CF_CLI_COMMANDS(X) \
+    X(run)                 \
+    X(chat)                \
+    X(complete)            \
+    X(media)               \
+    X(model)               \
+    X(mcp)                 \
+    X(models)              \
+    X(bench)               \
+    X(tokenize)            \
+    X(parse)               \
+    X(constrain)           \
+    X(bisect)              \
+    X(shrink)              \
+    X(history)             \
+    X(replay)              \
+    X(report)              \
+    X(influence)           \
+    X(sweep)               \
+    X(proxy)               \
+    X(serve)               \
+    X(watch)               \
+    X(db)                  \
+    X(render)              \
+    X(diff)                \
+    X(score)               \
+    X(lint)                \
+    X(test)                \
+    X(paths)               \
+    X(completion)          \
+    X(version)             \
+    X(help)
+
+#define CF_CLI_DECLARE(name) extern const cf_cli_command cf_cmd_##name;
+CF_CLI_COMMANDS(CF_CLI_DECLARE)
+
+/* The same as a list, ended by NULL. */
+extern const cf_cli_command *const cf_cli_commands[];
 const cf_cli_command *cf_cli_find(const char *name); /* NULL: none */
 
+/* Prints the help of a command; an exit status. */
+int cf_cli_help(const cf_cli_command *command);
+/* Calls fn with each command and its options. */
+void cf_cli_each_command(cf_cli_describe_fn fn, FILE *to);
 /* Calls fn with the options of every command. */
 void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to);
-
-/*
- * Reads the command's own options (table ended by a NULL name) and the common
- * ones out of argv.  Returns -1 to continue, else the exit status: --help was
- * answered, or the mistake was printed.
- */
-int cf_cli_options(cf_cli *cli, const cf_opt *own, int argc, char **argv, int *n_rest);
 
 /* Prints "confab COMMAND: text" to standard error and returns the exit status
  * for the code. */
@@ -124,9 +175,9 @@ void cf_cli_note_template(const cf_cli *cli, const cf_engine *engine);
  * the command has ended.  On a terminal harmful characters are escaped
  * (tui/sys/out.h): as JSON with --json, else as text. */
 int cf_cli_print(const cf_cli *cli, const cf_buf *out);
-/* The end of a command: prints `out` where `st` is CF_OK, reports `err` where
- * it is not, and empties `out`.  The exit status. */
-int cf_cli_end(const cf_cli *cli, cf_status st, cf_buf *out, const cf_error *err);
+/* The end of a command: prints cli->out where `st` is CF_OK, and else reports
+ * `err`.  The exit status. */
+int cf_cli_end(const cf_cli *cli, cf_status st, const cf_error *err);
 /* As cf_cli_print() for JSON in any case, or text with styles. */
 int cf_cli_print_as(const cf_cli *cli, const cf_buf *out, cf_out_kind kind);
 
@@ -163,37 +214,5 @@ int cf_cli_batch_raw(const cf_cli *cli, const char *path, const char *member, cf
 /* Appends a JSON object without its braces; `members` fails if `object` has
  * failed. */
 void cf_cli_put_members(cf_buf *members, const cf_buf *object);
-
-int cf_cmd_bench(cf_cli *cli, int argc, char **argv);
-int cf_cmd_bisect(cf_cli *cli, int argc, char **argv);
-int cf_cmd_complete(cf_cli *cli, int argc, char **argv);
-int cf_cmd_completion(cf_cli *cli, int argc, char **argv);
-int cf_cmd_db(cf_cli *cli, int argc, char **argv);
-int cf_cmd_chat(cf_cli *cli, int argc, char **argv);
-int cf_cmd_diff(cf_cli *cli, int argc, char **argv);
-int cf_cmd_help(cf_cli *cli, int argc, char **argv);
-int cf_cmd_history(cf_cli *cli, int argc, char **argv);
-int cf_cmd_influence(cf_cli *cli, int argc, char **argv);
-int cf_cmd_lint(cf_cli *cli, int argc, char **argv);
-int cf_cmd_media(cf_cli *cli, int argc, char **argv);
-int cf_cmd_mcp(cf_cli *cli, int argc, char **argv);
-int cf_cmd_model(cf_cli *cli, int argc, char **argv);
-int cf_cmd_models(cf_cli *cli, int argc, char **argv);
-int cf_cmd_constrain(cf_cli *cli, int argc, char **argv);
-int cf_cmd_parse(cf_cli *cli, int argc, char **argv);
-int cf_cmd_paths(cf_cli *cli, int argc, char **argv);
-int cf_cmd_proxy(cf_cli *cli, int argc, char **argv);
-int cf_cmd_render(cf_cli *cli, int argc, char **argv);
-int cf_cmd_replay(cf_cli *cli, int argc, char **argv);
-int cf_cmd_report(cf_cli *cli, int argc, char **argv);
-int cf_cmd_run(cf_cli *cli, int argc, char **argv);
-int cf_cmd_score(cf_cli *cli, int argc, char **argv);
-int cf_cmd_serve(cf_cli *cli, int argc, char **argv);
-int cf_cmd_sweep(cf_cli *cli, int argc, char **argv);
-int cf_cmd_test(cf_cli *cli, int argc, char **argv);
-int cf_cmd_tokenize(cf_cli *cli, int argc, char **argv);
-int cf_cmd_shrink(cf_cli *cli, int argc, char **argv);
-int cf_cmd_version(cf_cli *cli, int argc, char **argv);
-int cf_cmd_watch(cf_cli *cli, int argc, char **argv);
 
 #endif

@@ -73,3 +73,15 @@ cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *stor
     }
     return st;
 }
+
+cf_status cf_cli_predicate(cf_predicate **out, const char *text, bool is_approved, cf_error *err)
+{
+    cf_predicate *p;
+    CF_TRY(cf_predicate_read(&p, cf_str_from(text), err));
+    if ((cf_predicate_needs(p) & CF_SEE_COMMAND) != 0 && !is_approved) {
+        cf_predicate_free(p);
+        return cf_fail(err, CF_EINVAL, "command: runs a program many times; --yes allows it");
+    }
+    *out = p;
+    return CF_OK;
+}

@@ -8,6 +8,7 @@
 
 #include "storage/store.h"
 #include "tui/cli/shell/cli.h"
+#include "tui/study/ask/predicate.h"
 
 /*
  * Opens what the command line names, with the adapters, the type of weights
@@ -19,6 +20,11 @@
 CF_MUST_USE cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *store,
                                            const char *uuid, const char *turn, const char *family,
                                            cf_arena *arena, cf_error *err);
+
+/* Reads a predicate.  CF_EINVAL for one that runs a program and is not
+ * approved (--yes); errors of cf_predicate_read(). */
+CF_MUST_USE cf_status cf_cli_predicate(cf_predicate **out, const char *text, bool is_approved,
+                                       cf_error *err);
 
 /* The names of such a list of adapters, "FILE=SCALE"; NULL when memory ran
  * out. */

@@ -100,21 +100,10 @@ static void put_values(FILE *to, const values *v)
             v->has_uuid ? "@uuid " : "", v->has_command ? "@command " : "", v->words);
 }
 
-/* Runs every command's --help with `describe` in place of the text. */
-static void each_command(cf_cli_describe_fn describe)
-{
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-        char help[] = "--help";
-        char *args[] = {help, NULL};
-        cf_cli asked = {.command = c, .describe = describe};
-        c->run(&asked, 1, args);
-    }
-}
-
 static void put_command_names(FILE *to)
 {
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-        fprintf(to, "%s ", c->name);
+    for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
+        fprintf(to, "%s ", (*c)->name);
     }
 }
 
@@ -239,11 +228,11 @@ static void write_bash(FILE *to)
           "    fi\n"
           "    case \"$command $prev\" in\n",
           to);
-    each_command(bash_command_values);
+    cf_cli_each_command(bash_command_values, to);
     fputs("    *)\n"
           "    case $command in\n",
           to);
-    each_command(bash_command);
+    cf_cli_each_command(bash_command, to);
     fputs("    esac\n"
           "    case $cur in\n"
           "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
@@ -340,7 +329,8 @@ static void write_zsh(FILE *to)
           "_confab() {\n"
           "    local commands=(\n",
           to);
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
+    for (const cf_cli_command *const *at = cf_cli_commands; *at != NULL; at++) {
+        const cf_cli_command *c = *at;
         fprintf(to, "        '%s:", c->name);
         zsh_text(to, c->summary);
         fputs("'\n", to);
@@ -354,7 +344,7 @@ static void write_zsh(FILE *to)
           "    (( CURRENT-- ))\n"
           "    case $words[1] in\n",
           to);
-    each_command(zsh_command);
+    cf_cli_each_command(zsh_command, to);
     fputs("    esac\n"
           "}\n"
           "if [ \"$funcstack[1]\" = _confab ]; then\n"
@@ -431,7 +421,7 @@ static void fish_command(FILE *to, const cf_cli_command *c, const cf_opt *own, c
 static void write_fish(FILE *to)
 {
     fputs("# fish completion of confab, made by: confab completion fish\n", to);
-    each_command(fish_command);
+    cf_cli_each_command(fish_command, to);
 }
 
 bool cf_completion_write(FILE *to, const char *shell)

@@ -6,18 +6,6 @@
 #include "core/base/alloc.h"
 #include "tui/lab/state/open_store.h"
 
-cf_opt cf_keep_prefix_option(cf_keep_prefix *k)
-{
-    return (cf_opt){"--keep-prefix",
-                    0,
-                    CF_OPT_FLAG,
-                    &k->is_wanted,
-                    NULL,
-                    "keep computed prompts in a file beside the history, for the next "
-                    "start with a prompt that begins alike",
-                    NULL};
-}
-
 static cf_status prefix_path(const cf_cli *cli, cf_buf *out, cf_error *err)
 {
     char *path;

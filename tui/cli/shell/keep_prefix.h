@@ -14,13 +14,10 @@
 #include "tui/cli/shell/cli.h"
 
 typedef struct cf_keep_prefix {
-    bool is_wanted;         /* --keep-prefix */
+    bool is_wanted;         /* CF_ROW_KEEP_PREFIX */
     cf_prefix_cache *cache; /* NULL: nothing to keep */
     uint64_t n_read;        /* bytes that the file had */
 } cf_keep_prefix;
-
-/* The option, for the command's table. */
-cf_opt cf_keep_prefix_option(cf_keep_prefix *k);
 
 /* Where the option was given, adds what the file has to the cache (may be
  * NULL).  Appends to *problems (may be NULL: standard error) a line that says

@@ -41,7 +41,7 @@ static void put_argument(FILE *to, const char *text)
     fputc('"', to);
 }
 
-void cf_man_options(FILE *to, const cf_opt *table)
+static void put_options(FILE *to, const cf_opt *table)
 {
     fputs(".Bl -tag -width Ds\n", to);
     for (const cf_opt *o = table; o != NULL && o->name != NULL; o++) {
@@ -76,8 +76,8 @@ static void write_command(FILE *to, const cf_cli_command *command, const cf_opt 
     fputs(".Pp\n", to);
     put_text(to, command->summary);
     fputs(".\n", to);
-    if (own != NULL && own->name != NULL) {
-        cf_man_options(to, own);
+    if (own->name != NULL) {
+        put_options(to, own);
     }
 }
 
@@ -238,14 +238,9 @@ static void put_workbench(FILE *to, const cf_cli_screen *screen)
 void cf_man_page(FILE *to, const cf_cli_screen *screen)
 {
     fputs(head, to);
-    cf_cli_man_common(to);
+    cf_cli_each_common(put_options, to);
     fputs(".Sh COMMANDS\n", to);
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-        char help[] = "--help";
-        char *args[] = {help, NULL};
-        cf_cli asked = {.command = c, .describe = write_command};
-        c->run(&asked, 1, args);
-    }
+    cf_cli_each_command(write_command, to);
     put_workbench(to, screen);
     fputs(tail, to);
 }

@@ -10,13 +10,7 @@
 
 #include "tui/cli/shell/cli.h"
 
-/* A list of options. */
-void cf_man_options(FILE *to, const cf_opt *table);
-
-/* The whole page; runs every command's --help. */
+/* The whole page. */
 void cf_man_page(FILE *to, const cf_cli_screen *screen);
-
-/* The common options as a list (cli.c has their table). */
-void cf_cli_man_common(FILE *to);
 
 #endif

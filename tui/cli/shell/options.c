@@ -8,6 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t cf_options_bind(cf_opt *out, const cf_opt_row *rows, void *object)
+{
+    size_t n = 0;
+    char *base = object;
+    for (; rows != NULL && rows[n].name != NULL; n++) {
+        const cf_opt_row *r = &rows[n];
+        out[n] = (cf_opt){r->name,
+                          r->letter,
+                          r->kind,
+                          base + r->at,
+                          r->value,
+                          r->help,
+                          r->given != 0 ? (bool *)(base + r->given) : NULL};
+    }
+    out[n] = (cf_opt){.name = NULL};
+    return n;
+}
+
 static const cf_opt *find_long(const cf_opt *t, const char *name, size_t n)
 {
     for (; t != NULL && t->name != NULL; t++) {

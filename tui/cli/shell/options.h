@@ -4,6 +4,7 @@
 #ifndef CF_TUI_CLI_SHELL_OPTIONS_H
 #define CF_TUI_CLI_SHELL_OPTIONS_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "core/base/status.h"
@@ -33,6 +34,25 @@ typedef struct cf_opt {
     const char *help;
     bool *was_given; /* may be NULL */
 } cf_opt;
+
+/* The same in a table of constants: places are offsets into an object. */
+typedef struct cf_opt_row {
+    const char *name;
+    char letter;
+    cf_opt_kind kind;
+    size_t at; /* of the value */
+    const char *value, *help;
+    size_t given; /* of the bool that says it was given; 0: none */
+} cf_opt_row;
+
+#define CF_OPT_ROWS_END                        \
+    {                                          \
+        NULL, 0, CF_OPT_FLAG, 0, NULL, NULL, 0 \
+    }
+
+/* Appends the options of `rows` (ended by a NULL name; may be NULL) with their
+ * places in `object`, and an end; how many there are without it. */
+size_t cf_options_bind(cf_opt *out, const cf_opt_row *rows, void *object);
 
 /*
  * Reads argv[0..argc) against the tables (each ends with a NULL name; `more`

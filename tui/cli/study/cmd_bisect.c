@@ -12,6 +12,7 @@
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/cli_recorded.h"
 #include "tui/cli/shell/cli_store.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/study/ask/asker.h"
 #include "tui/study/shrink/bisect.h"
 #include "tui/study/shrink/takeover.h"
@@ -30,16 +31,13 @@ typedef struct items {
 
 typedef struct command {
     cf_cli *cli;
-    const asked *a;
+    asked a;
     cf_predicate *predicate;
-    cf_store *store;
-    cf_opened opened;
     cf_study_engine engine;
     cf_asker asker;
     json_t *context; /* of templates; NULL: the items are a context */
     items good, bad;
     cf_bisect bisect;
-    cf_arena arena;
 } command;
 
 static bool looks_at(const command *c, uint32_t what)
@@ -66,6 +64,12 @@ static cf_status split(items *it, cf_error *err)
     return CF_OK;
 }
 
+static void items_deinit(items *it)
+{
+    cf_buf_deinit(&it->text);
+    cf_free(it->v);
+}
+
 static void put_list(cf_buf *out, char letter, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -80,7 +84,7 @@ static cf_status read_conversation(command *c, const char *uuid, items *out, cf_
 {
     cf_study_case one;
     cf_study_case_init(&one);
-    cf_status st = cf_study_case_whole(&one, c->store, &c->engine, uuid, err);
+    cf_status st = cf_study_case_whole(&one, c->cli->store, &c->engine, uuid, err);
     size_t n = json_array_size(one.messages);
     cf_role role = cf_role_parse(cf_json_get_str(json_array_get(one.messages, n - 1), "role"));
     if (st == CF_OK && looks_at(c, CF_SEE_REPLY) && n > 0 &&
@@ -135,7 +139,7 @@ static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad, cf_error
     if (c->context == NULL) {
         json_t *context = NULL;
         cf_status st = make_context(v, n, &context, err);
-        CF_THEN(st, cf_asker_ask(&c->asker, context, cf_buf_str(&c->opened.source), bad, err));
+        CF_THEN(st, cf_asker_ask(&c->asker, context, cf_buf_str(&c->cli->opened.source), bad, err));
         json_decref(context);
         return st;
     }
@@ -155,31 +159,30 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
     bool needs_model =
         looks_at(c, CF_SEE_REPLY) ||
         (c->context == NULL && c->cli->open.template_name == NULL && !looks_at(c, CF_SEE_COMMAND));
-    CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
-    CF_TRY(needs_model ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
-                                              c->a->family, &c->arena, err)
-                       : cf_open_without_model(&c->opened, &c->cli->open, err));
-    c->engine = cf_study_engine_of(&c->opened);
-    c->engine.roles = looks_at(c, CF_SEE_REPLY) ? &c->opened.roles : NULL;
+    CF_TRY(cf_cli_open_store(&c->cli->store, c->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(needs_model ? cf_cli_open_recorded(&c->cli->opened, c->cli, c->cli->store, uuid, NULL,
+                                              c->a.family, &c->cli->arena, err)
+                       : cf_open_without_model(&c->cli->opened, &c->cli->open, err));
+    c->engine = cf_study_engine_of(&c->cli->opened);
+    c->engine.roles = looks_at(c, CF_SEE_REPLY) ? &c->cli->opened.roles : NULL;
     cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
     c->asker.as_is = !looks_at(c, CF_SEE_REPLY);
-    c->asker.max_tokens = c->a->max_tokens;
+    c->asker.max_tokens = c->a.max_tokens;
     return CF_OK;
 }
 
 static cf_status read_both(command *c, const char *uuid, cf_error *err)
 {
     if (uuid == NULL) {
-        CF_TRY(read_conversation(c, c->a->good, &c->good, err));
-        return read_conversation(c, c->a->bad, &c->bad, err);
+        CF_TRY(read_conversation(c, c->a.good, &c->good, err));
+        return read_conversation(c, c->a.bad, &c->bad, err);
     }
     items it = {.v = NULL};
     cf_status st = read_conversation(c, uuid, &it, err);
     CF_THEN(st, make_context(it.v, it.n, &c->context, err));
-    cf_buf_deinit(&it.text);
-    cf_free(it.v);
-    CF_THEN(st, cf_open_template_text(&c->good.text, c->a->good, err));
-    CF_THEN(st, cf_open_template_text(&c->bad.text, c->a->bad, err));
+    items_deinit(&it);
+    CF_THEN(st, cf_open_template_text(&c->good.text, c->a.good, err));
+    CF_THEN(st, cf_open_template_text(&c->bad.text, c->a.bad, err));
     CF_THEN(st, split(&c->good, err));
     CF_THEN(st, split(&c->bad, err));
     return st;
@@ -263,11 +266,11 @@ static cf_status open_side(command *c, side *s, const char *version, cf_error *e
 {
     cf_open_options o = c->cli->open;
     o.model = version + (sizeof model_prefix - 1);
-    CF_TRY(cf_open_backend(&s->opened, &o, c->a->family, err));
+    CF_TRY(cf_open_backend(&s->opened, &o, c->a.family, err));
     s->engine = cf_study_engine_of(&s->opened);
     s->engine.roles = &s->opened.roles;
     cf_asker_init(&s->asker, &s->engine, c->predicate, cf_cli_cancel());
-    s->asker.max_tokens = c->a->max_tokens;
+    s->asker.max_tokens = c->a.max_tokens;
     return CF_OK;
 }
 
@@ -304,43 +307,41 @@ static void put_takeover(const command *c, const cf_takeover *t, cf_buf *out)
     out->failed = out->failed || cf_jw_finish(&w, NULL) != CF_OK;
 }
 
-static cf_status compare_models(command *c, side *good, side *bad, const char *uuid, cf_buf *out,
-                                cf_error *err)
+static cf_status compare_models(command *c, side *good, side *bad, const char *uuid, cf_error *err)
 {
     cf_takeover t;
     items it = {.v = NULL};
-    CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
-    CF_TRY(open_side(c, good, c->a->good, err));
-    CF_TRY(open_side(c, bad, c->a->bad, err));
+    CF_TRY(cf_cli_open_store(&c->cli->store, c->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(open_side(c, good, c->a.good, err));
+    CF_TRY(open_side(c, bad, c->a.bad, err));
     c->engine = good->engine;
     cf_status st = read_conversation(c, uuid, &it, err);
     CF_THEN(st, make_context(it.v, it.n, &c->context, err));
-    cf_buf_deinit(&it.text);
-    cf_free(it.v);
+    items_deinit(&it);
     CF_TRY(st);
     const cf_takeover_side a = {&good->asker, cf_buf_str(&good->opened.source)};
     const cf_takeover_side b = {&bad->asker, cf_buf_str(&bad->opened.source)};
     cf_takeover_init(&t);
     st = cf_takeover_run(&t, a, b, c->context, err);
     if (st == CF_OK) {
-        put_takeover(c, &t, out);
+        put_takeover(c, &t, &c->cli->out);
     }
     cf_takeover_deinit(&t);
     return st;
 }
 
-static cf_status make_models(command *c, const char *uuid, cf_buf *out, cf_error *err)
+static cf_status make_models(command *c, const char *uuid, cf_error *err)
 {
     side good = {.engine = {.tok = NULL}}, bad = {.engine = {.tok = NULL}};
     cf_status st = CF_OK;
-    if (uuid == NULL || !names_model(c->a->good) || !names_model(c->a->bad)) {
+    if (uuid == NULL || !names_model(c->a.good) || !names_model(c->a.bad)) {
         st = cf_fail(err, CF_EINVAL,
                      "two models take a UUID, --good model:A and --bad "
                      "model:B");
     } else if (!looks_at(c, CF_SEE_REPLY)) {
         st = cf_fail(err, CF_EINVAL, "two models differ in their replies; this looks at none");
     }
-    CF_THEN(st, compare_models(c, &good, &bad, uuid, out, err));
+    CF_THEN(st, compare_models(c, &good, &bad, uuid, err));
     cf_asker_deinit(&good.asker);
     cf_asker_deinit(&bad.asker);
     cf_opened_close(&good.opened);
@@ -350,87 +351,70 @@ static cf_status make_models(command *c, const char *uuid, cf_buf *out, cf_error
 
 /* ---- the command -------------------------------------------------------- */
 
-static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
+static cf_status make(command *c, const char *uuid, cf_error *err)
 {
-    if (names_model(c->a->good) || names_model(c->a->bad)) {
-        return make_models(c, uuid, out, err);
+    if (names_model(c->a.good) || names_model(c->a.bad)) {
+        return make_models(c, uuid, err);
     }
     /* Templates are given by name: the model's own is not needed. */
     if (uuid != NULL && c->cli->open.template_name == NULL) {
-        c->cli->open.template_name = c->a->good;
+        c->cli->open.template_name = c->a.good;
     }
-    CF_TRY(open_all(c, uuid != NULL ? uuid : c->a->bad, err));
+    CF_TRY(open_all(c, uuid != NULL ? uuid : c->a.bad, err));
     CF_TRY(read_both(c, uuid, err));
     CF_TRY(cf_bisect_init(&c->bisect, c->good.v, c->good.n, c->bad.v, c->bad.n, err));
     CF_TRY(cf_bisect_run(&c->bisect, is_bad, c, err));
     if (c->cli->is_json) {
-        put_json(c, out);
+        put_json(c, &c->cli->out);
     } else {
-        put_text(c, out);
+        put_text(c, &c->cli->out);
     }
     return CF_OK;
 }
 
-static int run(cf_cli *cli, const asked *a, cf_predicate *predicate, const char *uuid)
+#define WANT                                                                \
+    "takes --while, --good, --bad, and the UUID of a conversation for two " \
+    "templates"
+
+static const cf_opt_row options[] = {
+    {"--while", 0, CF_OPT_STR, offsetof(command, a.condition), "PREDICATE",
+     "what holds for the bad one and not for the good one, as in shrink", 0},
+    {"--good", 0, CF_OPT_STR, offsetof(command, a.good), "VERSION",
+     "with a UUID a template, or model:M; without, a conversation", 0},
+    {"--bad", 0, CF_OPT_STR, offsetof(command, a.bad), "VERSION", "likewise", 0},
+    CF_ROW_MAX_TOKENS(offsetof(command, a.max_tokens)),
+    CF_ROW_FAMILY(offsetof(command, a.family)),
+    CF_ROW_YES(offsetof(command, a.is_approved)),
+    CF_OPT_ROWS_END,
+};
+
+static int run_bisect(cf_cli *cli, void *state)
 {
-    command c = {.cli = cli, .a = a, .predicate = predicate};
+    command *c = state;
     cf_error err;
-    cf_buf out = CF_BUF_INIT;
-    cf_arena_init(&c.arena, 0);
-    cf_status st = make(&c, uuid, &out, &err);
-    int status = cf_cli_end(cli, st, &out, &err);
-    cf_bisect_deinit(&c.bisect);
-    items *const both[] = {&c.good, &c.bad};
-    for (int i = 0; i < 2; i++) {
-        cf_buf_deinit(&both[i]->text);
-        cf_free(both[i]->v);
+    c->cli = cli;
+    if (c->a.condition == NULL || c->a.good == NULL || c->a.bad == NULL) {
+        return cf_cli_usage(cli, WANT);
     }
-    json_decref(c.context);
-    cf_asker_deinit(&c.asker);
-    cf_opened_close(&c.opened);
-    cf_store_close(c.store);
-    cf_arena_deinit(&c.arena);
+    cf_status st = cf_cli_predicate(&c->predicate, c->a.condition, c->a.is_approved, &err);
+    CF_THEN(st, make(c, cli->n_args == 1 ? cli->args[0] : NULL, &err));
+    int status = cf_cli_end(cli, st, &err);
+    cf_bisect_deinit(&c->bisect);
+    items_deinit(&c->good);
+    items_deinit(&c->bad);
+    json_decref(c->context);
+    cf_asker_deinit(&c->asker);
+    cf_predicate_free(c->predicate);
     return status;
 }
 
-int cf_cmd_bisect(cf_cli *cli, int argc, char **argv)
-{
-    asked a = {.condition = NULL};
-    const cf_opt own[] = {
-        {"--while", 0, CF_OPT_STR, &a.condition, "PREDICATE",
-         "what holds for the bad one and not for the good one, as in shrink", NULL},
-        {"--good", 0, CF_OPT_STR, &a.good, "VERSION",
-         "with a UUID a template, or model:M; without, a conversation", NULL},
-        {"--bad", 0, CF_OPT_STR, &a.bad, "VERSION", "likewise", NULL},
-        {"--max-tokens", 'n', CF_OPT_U32, &a.max_tokens, "N",
-         "tokens of a reply at most (default: 256)", NULL},
-        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
-         NULL},
-        {"--yes", 0, CF_OPT_FLAG, &a.is_approved, NULL,
-         "run the command of command:CMD without asking", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 1 || a.condition == NULL || a.good == NULL || a.bad == NULL) {
-        return cf_cli_usage(cli, "takes --while, --good, --bad, and the UUID "
-                                 "of a conversation for two templates");
-    }
-    cf_error err;
-    cf_predicate *predicate = NULL;
-    if (cf_predicate_read(&predicate, cf_str_from(a.condition), &err) != CF_OK) {
-        return cf_cli_fail(cli, &err);
-    }
-    int status;
-    if ((cf_predicate_needs(predicate) & CF_SEE_COMMAND) != 0 && !a.is_approved) {
-        status = cf_cli_usage(cli, "command: runs a program many times; --yes "
-                                   "allows it");
-    } else {
-        status = run(cli, &a, predicate, n_rest == 1 ? argv[0] : NULL);
-    }
-    cf_predicate_free(predicate);
-    return status;
-}
+const cf_cli_command cf_cmd_bisect = {
+    .name = "bisect",
+    .arguments = "[UUID]",
+    .summary = "find the change between two templates or conversations that broke it",
+    .options = options,
+    .state_bytes = sizeof(command),
+    .n_max = 1,
+    .want = WANT,
+    .run = run_bisect,
+};

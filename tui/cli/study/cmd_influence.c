@@ -13,6 +13,7 @@
 #include "tui/cli/shell/cli_recorded.h"
 #include "tui/cli/shell/cli_store.h"
 #include "tui/cli/shell/progress.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/study/influence/influence.h"
 
 typedef struct asked {
@@ -23,9 +24,7 @@ typedef struct asked {
 
 typedef struct command {
     cf_cli *cli;
-    const asked *a;
-    cf_store *store;
-    cf_opened opened;
+    asked a;
     cf_study_engine engine;
     cf_study_case c, other;
     cf_study_scorer scorer;
@@ -39,7 +38,7 @@ typedef struct command {
 
 static cf_status read_kinds(command *c, cf_error *err)
 {
-    const char *at = c->a->by != NULL ? c->a->by : "";
+    const char *at = c->a.by != NULL ? c->a.by : "";
     while (*at != '\0') {
         size_t n = strcspn(at, ",");
         cf_part_kind kind;
@@ -58,7 +57,7 @@ static cf_status read_kinds(command *c, cf_error *err)
 /* "message:3", "sentence:0:2": a kind, and where it is. */
 static cf_status read_part(command *c, cf_error *err)
 {
-    const char *text = c->a->part;
+    const char *text = c->a.part;
     size_t n = strcspn(text, ":");
     cf_part_kind kind;
     char *end = NULL;
@@ -84,7 +83,7 @@ static cf_status read_part(command *c, cf_error *err)
 static cf_status read_span(command *c, cf_error *err)
 {
     char *end = NULL;
-    const char *text = c->a->span;
+    const char *text = c->a.span;
     unsigned long long from = strtoull(text, &end, 10), to = 0;
     bool ok = end != text && strncmp(end, "..", 2) == 0;
     if (ok) {
@@ -101,10 +100,8 @@ static cf_status read_span(command *c, cf_error *err)
 static cf_status read_change(command *c, cf_error *err)
 {
     static const char *const names[] = {"leave-out", "neutral", "swap"};
-    const char *name = c->a->change != NULL ? c->a->change
-                       : c->a->with != NULL ? "swap"
-                                            : "leave-out";
-    const char *positions = c->a->positions != NULL ? c->a->positions : "close";
+    const char *name = c->a.change != NULL ? c->a.change : c->a.with != NULL ? "swap" : "leave-out";
+    const char *positions = c->a.positions != NULL ? c->a.positions : "close";
     int i = 0;
     while (i < 3 && strcmp(name, names[i]) != 0) {
         i++;
@@ -113,7 +110,7 @@ static cf_status read_change(command *c, cf_error *err)
         return cf_fail(err, CF_EINVAL, "--change takes leave-out, neutral or swap");
     }
     c->o.change = (cf_part_change)i;
-    if ((c->o.change == CF_CHANGE_SWAP) != (c->a->with != NULL)) {
+    if ((c->o.change == CF_CHANGE_SWAP) != (c->a.with != NULL)) {
         return cf_fail(err, CF_EINVAL, "--change swap and --with UUID belong together");
     }
     if (strcmp(positions, "close") != 0 && strcmp(positions, "keep") != 0) {
@@ -128,10 +125,10 @@ static cf_status read_options(command *c, cf_error *err)
     c->o.message = c->o.tool = c->only = SIZE_MAX;
     CF_TRY(read_kinds(c, err));
     CF_TRY(read_change(c, err));
-    if (c->a->part != NULL) {
+    if (c->a.part != NULL) {
         CF_TRY(read_part(c, err));
     }
-    return c->a->span != NULL ? read_span(c, err) : CF_OK;
+    return c->a.span != NULL ? read_span(c, err) : CF_OK;
 }
 
 /* ---- output ------------------------------------------------------------- */
@@ -200,7 +197,7 @@ static cf_status put_json(const command *c, const cf_influence_row *row, cf_buf 
     if (row->is_emptied) {
         cf_jw_bool(&w, "emptied", true);
     }
-    if (row->has_delta && c->a->tokens) {
+    if (row->has_delta && c->a.tokens) {
         put_tokens(c, row, &w);
     }
     cf_jw_end(&w);
@@ -244,7 +241,7 @@ static void put_text_row(const command *c, const cf_influence_row *row, cf_buf *
     cf_buf_addc(out, '\n');
     cf_buf_deinit(&label);
     cf_buf_deinit(&safe);
-    if (!row->has_delta || !c->a->tokens) {
+    if (!row->has_delta || !c->a.tokens) {
         return;
     }
     for (size_t i = 0; i < c->result.n_target; i++) {
@@ -301,101 +298,100 @@ static void show_progress(void *ud, size_t n_done, size_t n_all)
 static cf_status open_all(command *c, const char *uuid, cf_error *err)
 {
     CF_TRY(read_options(c, err));
-    CF_TRY(cf_cli_open_store(&c->store, c->cli, 0, err));
-    CF_TRY(cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, c->a->turn, c->a->family,
-                                &c->c.arena, err));
-    c->engine = cf_study_engine_of(&c->opened);
-    c->engine.roles = &c->opened.roles;
-    c->engine.template_source = cf_buf_str(&c->opened.source);
-    CF_TRY(cf_study_scorer_init(&c->scorer, c->opened.backend, c->store, cf_cli_cancel(), err));
-    CF_TRY(cf_study_case_load(&c->c, c->store, &c->engine, uuid, c->a->turn, err));
-    if (c->a->with != NULL) {
-        CF_TRY(cf_study_case_whole(&c->other, c->store, &c->engine, c->a->with, err));
+    CF_TRY(cf_cli_open_store(&c->cli->store, c->cli, 0, err));
+    CF_TRY(cf_cli_open_recorded(&c->cli->opened, c->cli, c->cli->store, uuid, c->a.turn,
+                                c->a.family, &c->c.arena, err));
+    c->engine = cf_study_engine_of(&c->cli->opened);
+    c->engine.roles = &c->cli->opened.roles;
+    c->engine.template_source = cf_buf_str(&c->cli->opened.source);
+    CF_TRY(cf_study_scorer_init(&c->scorer, c->cli->opened.backend, c->cli->store, cf_cli_cancel(),
+                                err));
+    CF_TRY(cf_study_case_load(&c->c, c->cli->store, &c->engine, uuid, c->a.turn, err));
+    if (c->a.with != NULL) {
+        CF_TRY(cf_study_case_whole(&c->other, c->cli->store, &c->engine, c->a.with, err));
         c->o.other = &c->other;
     }
-    if (c->a->argument != NULL) {
+    if (c->a.argument != NULL) {
         c->o.has_span = true;
-        CF_TRY(cf_influence_argument(&c->c, &c->engine, c->a->argument, &c->o.span_from,
+        CF_TRY(cf_influence_argument(&c->c, &c->engine, c->a.argument, &c->o.span_from,
                                      &c->o.span_to, err));
     }
     return CF_OK;
 }
 
-static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
+static cf_status make(command *c, const char *uuid, cf_error *err)
 {
     CF_TRY(open_all(c, uuid, err));
     cf_progress_start(&c->progress, "scoring");
     cf_status st = cf_influence_make(&c->result, &c->c, &c->engine, &c->scorer, &c->o,
                                      show_progress, &c->progress, err);
     cf_progress_end(&c->progress);
-    CF_THEN(st, put(c, out, err));
+    CF_THEN(st, put(c, &c->cli->out, err));
     return st;
 }
 
-static int run(cf_cli *cli, const asked *a, const char *uuid)
+static const cf_opt_row options[] = {
+    {"--by", 0, CF_OPT_STR, offsetof(command, a.by), "KIND",
+     "parts: message, tool, sentence, word, field, template, or several "
+     "with commas (default: message,tool)",
+     0},
+    {"--turn", 0, CF_OPT_STR, offsetof(command, a.turn), "TURN",
+     "the reply: its UUID, or its message's number from 0 (default: the "
+     "last assistant message)",
+     0},
+    {"--span", 0, CF_OPT_STR, offsetof(command, a.span), "A..B", "only these bytes of the reply",
+     0},
+    {"--argument", 0, CF_OPT_STR, offsetof(command, a.argument), "CALL.PATH",
+     "only this argument of a call, as in 0.city", 0},
+    {"--change", 0, CF_OPT_STR, offsetof(command, a.change), "HOW",
+     "leave-out (default), neutral: as many tokens of neutral text, swap: "
+     "the same part of --with",
+     0},
+    {"--with", 0, CF_OPT_STR, offsetof(command, a.with), "UUID",
+     "the conversation to swap parts with", 0},
+    {"--positions", 0, CF_OPT_STR, offsetof(command, a.positions), "HOW",
+     "of the tokens after a part left out: close (default), or keep", 0},
+    {"--part", 0, CF_OPT_STR, offsetof(command, a.part), "KIND:N",
+     "one part only, numbers from 0; a sentence or word: "
+     "KIND:MESSAGE:N",
+     0},
+    {"--tokens", 0, CF_OPT_FLAG, offsetof(command, a.tokens), NULL,
+     "token by token: where in the reply each part matters", 0},
+    CF_ROW_FAMILY(offsetof(command, a.family)),
+    CF_OPT_ROWS_END,
+};
+
+static int run_influence(cf_cli *cli, void *state)
 {
-    command c = {.cli = cli, .a = a};
+    command *c = state;
     cf_error err;
-    cf_buf out = CF_BUF_INIT;
-    cf_study_case_init(&c.c);
-    cf_study_case_init(&c.other);
-    cf_influence_init(&c.result);
-    cf_status st = make(&c, uuid, &out, &err);
-    int status = cf_cli_end(cli, st, &out, &err);
-    if (st == CF_OK && c.result.has_failed_store) {
+    c->cli = cli;
+    if (c->a.span != NULL && c->a.argument != NULL) {
+        return cf_cli_usage(cli, "--span and --argument exclude each other");
+    }
+    cf_study_case_init(&c->c);
+    cf_study_case_init(&c->other);
+    cf_influence_init(&c->result);
+    cf_status st = make(c, cli->args[0], &err);
+    int status = cf_cli_end(cli, st, &err);
+    if (st == CF_OK && c->result.has_failed_store) {
         cf_note("confab influence: the scores could not be kept");
     }
-    cf_influence_deinit(&c.result);
-    cf_study_case_deinit(&c.other);
-    cf_study_case_deinit(&c.c);
-    cf_study_scorer_deinit(&c.scorer);
-    cf_opened_close(&c.opened);
-    cf_store_close(c.store);
+    cf_influence_deinit(&c->result);
+    cf_study_case_deinit(&c->other);
+    cf_study_case_deinit(&c->c);
+    cf_study_scorer_deinit(&c->scorer);
     return status;
 }
 
-int cf_cmd_influence(cf_cli *cli, int argc, char **argv)
-{
-    asked a = {.by = NULL};
-    const cf_opt own[] = {
-        {"--by", 0, CF_OPT_STR, &a.by, "KIND",
-         "parts: message, tool, sentence, word, field, template, or several "
-         "with commas (default: message,tool)",
-         NULL},
-        {"--turn", 0, CF_OPT_STR, &a.turn, "TURN",
-         "the reply: its UUID, or its message's number from 0 (default: the "
-         "last assistant message)",
-         NULL},
-        {"--span", 0, CF_OPT_STR, &a.span, "A..B", "only these bytes of the reply", NULL},
-        {"--argument", 0, CF_OPT_STR, &a.argument, "CALL.PATH",
-         "only this argument of a call, as in 0.city", NULL},
-        {"--change", 0, CF_OPT_STR, &a.change, "HOW",
-         "leave-out (default), neutral: as many tokens of neutral text, swap: "
-         "the same part of --with",
-         NULL},
-        {"--with", 0, CF_OPT_STR, &a.with, "UUID", "the conversation to swap parts with", NULL},
-        {"--positions", 0, CF_OPT_STR, &a.positions, "HOW",
-         "of the tokens after a part left out: close (default), or keep", NULL},
-        {"--part", 0, CF_OPT_STR, &a.part, "KIND:N",
-         "one part only, numbers from 0; a sentence or word: "
-         "KIND:MESSAGE:N",
-         NULL},
-        {"--tokens", 0, CF_OPT_FLAG, &a.tokens, NULL,
-         "token by token: where in the reply each part matters", NULL},
-        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
-         NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest != 1) {
-        return cf_cli_usage(cli, "takes the UUID of a conversation or turn");
-    }
-    if (a.span != NULL && a.argument != NULL) {
-        return cf_cli_usage(cli, "--span and --argument exclude each other");
-    }
-    return run(cli, &a, argv[0]);
-}
+const cf_cli_command cf_cmd_influence = {
+    .name = "influence",
+    .arguments = "UUID",
+    .summary = "show which parts of a prompt a stored reply depends on",
+    .options = options,
+    .state_bytes = sizeof(command),
+    .n_min = 1,
+    .n_max = 1,
+    .want = "takes the UUID of a conversation or turn",
+    .run = run_influence,
+};

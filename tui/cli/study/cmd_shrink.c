@@ -10,6 +10,7 @@
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/cli_recorded.h"
 #include "tui/cli/shell/cli_store.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/study/ask/study_score.h"
 #include "tui/study/shrink/shrink_files.h"
 
@@ -21,16 +22,13 @@ typedef struct asked {
 
 typedef struct command {
     cf_cli *cli;
-    const asked *a;
+    asked a;
     cf_predicate *predicate;
-    cf_store *store;
-    cf_opened opened;
     cf_study_engine engine;
     cf_study_case c;
     cf_asker asker;
     cf_shrink shrink;
     cf_status printed;
-    cf_arena arena;
 } command;
 
 static bool looks_at(const command *c, uint32_t what)
@@ -48,7 +46,7 @@ static cf_status read_parts(const command *c, uint32_t *out, cf_error *err)
     } names[] = {{"context", CF_SHRINK_CONTEXT},
                  {"sentences", CF_SHRINK_SENTENCES},
                  {"template", CF_SHRINK_TEMPLATE}};
-    const char *at = c->a->parts;
+    const char *at = c->a.parts;
     if (at == NULL) {
         *out = CF_SHRINK_CONTEXT | CF_SHRINK_SENTENCES;
         if (looks_at(c, CF_SEE_RENDER | CF_SEE_CACHE)) {
@@ -75,10 +73,10 @@ static cf_status open_engine(command *c, const char *uuid, cf_error *err)
 {
     bool needs_model = looks_at(c, CF_SEE_REPLY) ||
                        (c->cli->open.template_name == NULL && !looks_at(c, CF_SEE_COMMAND));
-    CF_TRY(needs_model ? cf_cli_open_recorded(&c->opened, c->cli, c->store, uuid, NULL,
-                                              c->a->family, &c->arena, err)
-                       : cf_open_without_model(&c->opened, &c->cli->open, err));
-    c->engine = cf_study_engine_of(&c->opened);
+    CF_TRY(needs_model ? cf_cli_open_recorded(&c->cli->opened, c->cli, c->cli->store, uuid, NULL,
+                                              c->a.family, &c->cli->arena, err)
+                       : cf_open_without_model(&c->cli->opened, &c->cli->open, err));
+    c->engine = cf_study_engine_of(&c->cli->opened);
     return CF_OK;
 }
 
@@ -88,9 +86,9 @@ static cf_status load(command *c, const char *uuid, bool as_is, json_t **out, cf
 {
     cf_study_case_deinit(&c->c);
     cf_study_case_init(&c->c);
-    c->engine.roles = as_is ? NULL : &c->opened.roles;
+    c->engine.roles = as_is ? NULL : &c->cli->opened.roles;
     c->asker.as_is = as_is;
-    CF_TRY(cf_study_case_whole(&c->c, c->store, &c->engine, uuid, err));
+    CF_TRY(cf_study_case_whole(&c->c, c->cli->store, &c->engine, uuid, err));
     size_t n = json_array_size(c->c.messages);
     cf_role role = cf_role_parse(cf_json_get_str(json_array_get(c->c.messages, n - 1), "role"));
     if (looks_at(c, CF_SEE_REPLY) && n > 0 &&
@@ -107,7 +105,7 @@ static cf_status load(command *c, const char *uuid, bool as_is, json_t **out, cf
  * the form that the program gives a template. */
 static cf_status find_form(command *c, const char *uuid, json_t **out, cf_error *err)
 {
-    cf_str source = cf_buf_str(&c->opened.source);
+    cf_str source = cf_buf_str(&c->cli->opened.source);
     bool holds = true;
     if (looks_at(c, CF_SEE_REPLY)) {
         return load(c, uuid, false, out, err);
@@ -165,7 +163,7 @@ static void put_result(const command *c, const cf_buf *names, cf_buf *out)
         for (size_t at = 0; at < names->n;) {
             const char *end = memchr(names->p + at, '\n', names->n - at);
             size_t n = (size_t)(end - (names->p + at));
-            cf_buf_addf(out, "%s/%.*s\n", c->a->folder, (int)n, names->p + at);
+            cf_buf_addf(out, "%s/%.*s\n", c->a.folder, (int)n, names->p + at);
             at += n + 1;
         }
         return;
@@ -180,7 +178,7 @@ static void put_result(const command *c, const cf_buf *names, cf_buf *out)
     cf_jw_uint(&w, "tools", n_tools);
     cf_jw_uint(&w, "template_bytes", s->source.n);
     cf_jw_buf(&w, "why", &c->asker.why);
-    cf_jw_text(&w, "folder", c->a->folder);
+    cf_jw_text(&w, "folder", c->a.folder);
     cf_jw_array(&w, "files");
     for (size_t at = 0; at < names->n;) {
         const char *end = memchr(names->p + at, '\n', names->n - at);
@@ -199,111 +197,99 @@ static void put_result(const command *c, const cf_buf *names, cf_buf *out)
 static cf_status open_steps(command *c, cf_error *err)
 {
     cf_buf path = CF_BUF_INIT;
-    cf_buf_addf(&path, "%s/steps.txt", c->a->folder);
+    cf_buf_addf(&path, "%s/steps.txt", c->a.folder);
     cf_status st = cf_buf_check(&path, err);
-    CF_THEN(st, cf_os_make_dirs(c->a->folder, err));
+    CF_THEN(st, cf_os_make_dirs(c->a.folder, err));
     CF_THEN(st, cf_shrink_keep(&c->shrink, cf_buf_cstr(&path), err));
     cf_buf_deinit(&path);
     return st;
 }
 
-static cf_status make(command *c, const char *uuid, cf_buf *out, cf_error *err)
+static cf_status make(command *c, const char *uuid, cf_error *err)
 {
     json_t *context = NULL;
     cf_buf names = CF_BUF_INIT;
     uint32_t parts = 0;
     CF_TRY(read_parts(c, &parts, err));
-    CF_TRY(cf_cli_open_store(&c->store, c->cli, CF_STORE_READ_ONLY, err));
+    CF_TRY(cf_cli_open_store(&c->cli->store, c->cli, CF_STORE_READ_ONLY, err));
     CF_TRY(open_engine(c, uuid, err));
     cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
-    c->asker.max_tokens = c->a->max_tokens;
-    c->asker.command_ms = c->a->command_ms;
+    c->asker.max_tokens = c->a.max_tokens;
+    c->asker.command_ms = c->a.command_ms;
     cf_status st = find_form(c, uuid, &context, err);
-    CF_THEN(st, cf_shrink_init(&c->shrink, &c->asker, context, cf_buf_str(&c->opened.source), err));
+    CF_THEN(st, cf_shrink_init(&c->shrink, &c->asker, context, cf_buf_str(&c->cli->opened.source),
+                               err));
     json_decref(context);
     CF_TRY(st);
     c->shrink.parts = parts;
-    c->shrink.max_runs = c->a->max_runs;
+    c->shrink.max_runs = c->a.max_runs;
     c->shrink.step = on_step;
     c->shrink.ud = c;
     name_model(c);
     CF_TRY(open_steps(c, err));
     CF_TRY(cf_shrink_run(&c->shrink, err));
-    st = cf_shrink_write(&c->shrink, c->a->folder, &names, err);
+    st = cf_shrink_write(&c->shrink, c->a.folder, &names, err);
     if (st == CF_OK) {
-        put_result(c, &names, out);
+        put_result(c, &names, &c->cli->out);
     }
     cf_buf_deinit(&names);
     return st;
 }
 
-static int run(cf_cli *cli, const asked *a, cf_predicate *predicate, const char *uuid)
+#define WANT "takes a UUID, --while PREDICATE and -o DIR"
+
+static const cf_opt_row options[] = {
+    {"--while", 0, CF_OPT_STR, offsetof(command, a.condition), "PREDICATE",
+     "what must still hold: call-invalid, parse-lost, reply:REGEX, "
+     "contains:TEXT, token:ID@PLACE, cache-lost, template-error, "
+     "command:CMD ...",
+     0},
+    {"--output", 'o', CF_OPT_STR, offsetof(command, a.folder), "DIR",
+     "where the result is written, and each step kept", 0},
+    {"--parts", 0, CF_OPT_STR, offsetof(command, a.parts), "PARTS",
+     "what is taken out: context, sentences, template (default: the last "
+     "only where the prompt is looked at)",
+     0},
+    {"--max-runs", 0, CF_OPT_U32, offsetof(command, a.max_runs), "N",
+     "questions at most (default: 1000)", 0},
+    CF_ROW_MAX_TOKENS(offsetof(command, a.max_tokens)),
+    {"--timeout", 0, CF_OPT_U32, offsetof(command, a.command_ms), "MS",
+     "longest time of a command (default: 60000)", 0},
+    CF_ROW_FAMILY(offsetof(command, a.family)),
+    CF_ROW_YES(offsetof(command, a.is_approved)),
+    CF_OPT_ROWS_END,
+};
+
+static int run_shrink(cf_cli *cli, void *state)
 {
-    command c = {.cli = cli, .a = a, .predicate = predicate};
+    command *c = state;
     cf_error err;
-    cf_buf out = CF_BUF_INIT;
-    cf_study_case_init(&c.c);
-    cf_arena_init(&c.arena, 0);
-    cf_status st = make(&c, uuid, &out, &err);
-    int status = cf_cli_end(cli, st, &out, &err);
+    c->cli = cli;
+    if (c->a.condition == NULL || c->a.folder == NULL) {
+        return cf_cli_usage(cli, WANT);
+    }
+    cf_study_case_init(&c->c);
+    cf_status st = cf_cli_predicate(&c->predicate, c->a.condition, c->a.is_approved, &err);
+    CF_THEN(st, make(c, cli->args[0], &err));
+    int status = cf_cli_end(cli, st, &err);
     if (st == CF_ECANCELLED) {
         cf_note("confab shrink: the same command goes on from here");
     }
-    cf_shrink_deinit(&c.shrink);
-    cf_asker_deinit(&c.asker);
-    cf_study_case_deinit(&c.c);
-    cf_opened_close(&c.opened);
-    cf_store_close(c.store);
-    cf_arena_deinit(&c.arena);
+    cf_shrink_deinit(&c->shrink);
+    cf_asker_deinit(&c->asker);
+    cf_study_case_deinit(&c->c);
+    cf_predicate_free(c->predicate);
     return status;
 }
 
-int cf_cmd_shrink(cf_cli *cli, int argc, char **argv)
-{
-    asked a = {.condition = NULL};
-    const cf_opt own[] = {
-        {"--while", 0, CF_OPT_STR, &a.condition, "PREDICATE",
-         "what must still hold: call-invalid, parse-lost, reply:REGEX, "
-         "contains:TEXT, token:ID@PLACE, cache-lost, template-error, "
-         "command:CMD ...",
-         NULL},
-        {"--output", 'o', CF_OPT_STR, &a.folder, "DIR",
-         "where the result is written, and each step kept", NULL},
-        {"--parts", 0, CF_OPT_STR, &a.parts, "PARTS",
-         "what is taken out: context, sentences, template (default: the last "
-         "only where the prompt is looked at)",
-         NULL},
-        {"--max-runs", 0, CF_OPT_U32, &a.max_runs, "N", "questions at most (default: 1000)", NULL},
-        {"--max-tokens", 'n', CF_OPT_U32, &a.max_tokens, "N",
-         "tokens of a reply at most (default: 256)", NULL},
-        {"--timeout", 0, CF_OPT_U32, &a.command_ms, "MS",
-         "longest time of a command (default: 60000)", NULL},
-        {"--family", 0, CF_OPT_STR, &a.family, "NAME", "syntax of tool calls (default: detected)",
-         NULL},
-        {"--yes", 0, CF_OPT_FLAG, &a.is_approved, NULL,
-         "run the command of command:CMD without asking", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest != 1 || a.condition == NULL || a.folder == NULL) {
-        return cf_cli_usage(cli, "takes a UUID, --while PREDICATE and -o DIR");
-    }
-    cf_error err;
-    cf_predicate *predicate = NULL;
-    if (cf_predicate_read(&predicate, cf_str_from(a.condition), &err) != CF_OK) {
-        return cf_cli_fail(cli, &err);
-    }
-    int status = CF_EXIT_USAGE;
-    if ((cf_predicate_needs(predicate) & CF_SEE_COMMAND) != 0 && !a.is_approved) {
-        status = cf_cli_usage(cli, "command: runs a program many times; --yes "
-                                   "allows it");
-    } else {
-        status = run(cli, &a, predicate, argv[0]);
-    }
-    cf_predicate_free(predicate);
-    return status;
-}
+const cf_cli_command cf_cmd_shrink = {
+    .name = "shrink",
+    .arguments = "UUID",
+    .summary = "find the smallest conversation for which a failure is still there",
+    .options = options,
+    .state_bytes = sizeof(command),
+    .n_min = 1,
+    .n_max = 1,
+    .want = WANT,
+    .run = run_shrink,
+};

@@ -15,7 +15,6 @@ typedef struct job {
     const char *junit;
     uint32_t jobs;
     bool is_kept_out;
-    cf_store *store;
     cf_progress progress;
     cf_sweep_versus *versus;
     size_t n_versus;
@@ -77,7 +76,7 @@ static cf_status run(job *j, const cf_sweep_plan *plan, int *status, cf_error *e
 {
     cf_sweep s;
     const cf_sweep_options o = {.open = j->cli->open,
-                                .store = j->is_kept_out ? NULL : j->store,
+                                .store = j->is_kept_out ? NULL : j->cli->store,
                                 .jobs = j->jobs,
                                 .cancel = cf_cli_cancel(),
                                 .fn = on_cell,
@@ -102,42 +101,50 @@ static cf_status run(job *j, const cf_sweep_plan *plan, int *status, cf_error *e
     return st;
 }
 
-int cf_cmd_sweep(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--jobs", 'j', CF_OPT_U32, offsetof(job, jobs), "N",
+     "cells under way at a time: requests over all addresses, or replies "
+     "in one pass of a model file (default: 8)",
+     0},
+    {"--junit", 0, CF_OPT_STR, offsetof(job, junit), "FILE", "write the checks as JUnit's XML, too",
+     0},
+    {"--no-store", 0, CF_OPT_FLAG, offsetof(job, is_kept_out), NULL,
+     "keep no replies, and take none that were kept", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_sweep(cf_cli *cli, void *state)
 {
-    job j = {.cli = cli};
-    const cf_opt own[] = {
-        {"--jobs", 'j', CF_OPT_U32, &j.jobs, "N",
-         "cells under way at a time: requests over all addresses, or replies "
-         "in one pass of a model file (default: 8)",
-         NULL},
-        {"--junit", 0, CF_OPT_STR, &j.junit, "FILE", "write the checks as JUnit's XML, too", NULL},
-        {"--no-store", 0, CF_OPT_FLAG, &j.is_kept_out, NULL,
-         "keep no replies, and take none that were kept", NULL},
-        {0},
-    };
+    job *j = state;
+    j->cli = cli;
     cf_error err = {0};
-    int n_rest, status = CF_EXIT_OK;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest != 1) {
-        return cf_cli_usage(cli, "takes one PLAN");
-    }
-    if (j.jobs > CF_SWEEP_JOBS_MAX) {
+    int status = CF_EXIT_OK;
+    if (j->jobs > CF_SWEEP_JOBS_MAX) {
         return cf_cli_usage(cli, "--jobs: at most 256");
     }
     cf_sweep_plan plan = {.n_item = 0};
-    cf_status st = cf_cli_open_store(&j.store, cli, CF_STORE_CREATE, &err);
-    const cf_sweep_saved saved = {.store = j.store};
-    CF_THEN(st, cf_plan_load(&plan, argv[0], &saved, &err));
+    cf_status st = cf_cli_open_store(&j->cli->store, cli, CF_STORE_CREATE, &err);
+    const cf_sweep_saved saved = {.store = j->cli->store};
+    CF_THEN(st, cf_plan_load(&plan, cli->args[0], &saved, &err));
     CF_THEN(st, cf_sweep_plan_servers(&plan, cli->model.v, cli->model.n, &err));
-    CF_THEN(st, run(&j, &plan, &status, &err));
+    CF_THEN(st, run(j, &plan, &status, &err));
     if (st != CF_OK) {
         status = cf_cli_fail(cli, &err);
     }
-    cf_free(j.versus);
+    cf_free(j->versus);
     cf_sweep_plan_deinit(&plan);
-    cf_store_close(j.store);
     return status;
 }
+
+const cf_cli_command cf_cmd_sweep = {
+    .name = "sweep",
+    .arguments = "PLAN",
+    .summary = "answer prompts with every combination of templates, models and system "
+               "prompts, check and compare the replies",
+    .options = options,
+    .state_bytes = sizeof(job),
+    .n_min = 1,
+    .n_max = 1,
+    .want = "takes one PLAN",
+    .run = run_sweep,
+};

@@ -216,31 +216,37 @@ static int summary(job *j)
     return status != CF_EXIT_OK ? status : j->n_failed > 0 ? CF_EXIT_FINDING : CF_EXIT_OK;
 }
 
-int cf_cmd_test(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--update", 0, CF_OPT_FLAG, offsetof(job, updates), NULL,
+     "write the prompts that are into the blocks of \"prompt is\"", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_tests(cf_cli *cli, void *state)
 {
-    job j = {.cli = cli};
-    const cf_opt table[] = {
-        {"--update", 0, CF_OPT_FLAG, &j.updates, NULL,
-         "write the prompts that are into the blocks of \"prompt is\"", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest == 0) {
-        return cf_cli_usage(cli, "no test file was named");
-    }
-    j.is_color = cf_color_wanted(cli->color, isatty(STDOUT_FILENO) != 0);
+    job *j = state;
+    j->cli = cli;
+    j->is_color = cf_color_wanted(cli->color, isatty(STDOUT_FILENO) != 0);
     int status = CF_EXIT_OK;
     cf_error err;
     cf_status st = CF_OK;
-    for (int i = 0; st == CF_OK && status == CF_EXIT_OK && i < n_rest; i++) {
-        st = run_file(&j, argv[i], &status, &err);
+    for (int i = 0; st == CF_OK && status == CF_EXIT_OK && i < cli->n_args; i++) {
+        st = run_file(j, cli->args[i], &status, &err);
     }
-    status = st != CF_OK ? cf_cli_fail(cli, &err) : status != CF_EXIT_OK ? status : summary(&j);
-    cf_buf_deinit(&j.out);
-    cf_buf_deinit(&j.fresh);
+    status = st != CF_OK ? cf_cli_fail(cli, &err) : status != CF_EXIT_OK ? status : summary(j);
+    cf_buf_deinit(&j->out);
+    cf_buf_deinit(&j->fresh);
     return status;
 }
+
+const cf_cli_command cf_cmd_test = {
+    .name = "test",
+    .arguments = "FILE ...",
+    .summary = "run tests of prompts and replies",
+    .options = options,
+    .state_bytes = sizeof(job),
+    .n_min = 1,
+    .n_max = CF_ARGS_ANY,
+    .want = "no test file was named",
+    .run = run_tests,
+};

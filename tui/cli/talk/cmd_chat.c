@@ -12,6 +12,7 @@
 #include "tui/cli/shell/cli_store.h"
 #include "tui/cli/shell/keep_prefix.h"
 #include "tui/cli/shell/sampler_options.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/demo/demo.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/start.h"
@@ -270,48 +271,53 @@ int cf_cli_watch(cf_cli *cli)
     return run_workbench(cli, &o, NULL, true);
 }
 
-int cf_cmd_chat(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--system", 0, CF_OPT_STR, offsetof(chat_options, system), "TEXT|FILE",
+     "begin with this system prompt; a conversation that is opened gets a "
+     "branch with it",
+     0},
+    {"--tools", 0, CF_OPT_STR, offsetof(chat_options, tools), "FILE|demo|off",
+     "tools the model may call, as JSON declarations; demo: eight built-in "
+     "tools (default for the bundled model)",
+     0},
+    CF_ROW_MCP(offsetof(chat_options, mcp)),
+    {"--exec", 0, CF_OPT_STR, offsetof(chat_options, exec), "COMMAND",
+     "command that runs calls nothing else answers; asks before each", 0},
+    CF_ROW_TOKENS(offsetof(chat_options, max_tokens), 0),
+    CF_ROW_AS_IS(offsetof(chat_options, as_is)),
+    CF_ROW_NO_STORE(offsetof(chat_options, no_store)),
+    {"--no-examples", 0, CF_OPT_FLAG, offsetof(chat_options, no_examples), NULL,
+     "do not add the examples to a new history", 0},
+    {"--restricted", 0, CF_OPT_FLAG, offsetof(chat_options, restricted), NULL,
+     "run no other programs and write no files", 0},
+    CF_ROW_KEEP_PREFIX(offsetof(chat_options, prefix.is_wanted)),
+    CF_OPT_ROWS_END,
+};
+
+static size_t more(void *state, cf_opt *out)
 {
-    chat_options o = {0};
-    const cf_opt own[] = {
-        {"--system", 0, CF_OPT_STR, &o.system, "TEXT|FILE",
-         "begin with this system prompt; a conversation that is opened gets a "
-         "branch with it",
-         NULL},
-        {"--tools", 0, CF_OPT_STR, &o.tools, "FILE|demo|off",
-         "tools the model may call, as JSON declarations; demo: eight built-in "
-         "tools (default for the bundled model)",
-         NULL},
-        {"--mcp", 0, CF_OPT_STR, &o.mcp, "FILE",
-         "MCP servers whose tools the model may call; asks before each start "
-         "and call",
-         NULL},
-        {"--exec", 0, CF_OPT_STR, &o.exec, "COMMAND",
-         "command that runs calls nothing else answers; asks before each", NULL},
-        {"--tokens", 'n', CF_OPT_U32, &o.max_tokens, "N",
-         "generate at most N tokens (default: until the model ends)", NULL},
-        {"--as-is", 0, CF_OPT_FLAG, &o.as_is, NULL,
-         "give messages and tools to the template unchanged, even where it "
-         "does not write them; :set as_is=on",
-         NULL},
-        {"--no-store", 0, CF_OPT_FLAG, &o.no_store, NULL, "do not save the conversation", NULL},
-        {"--no-examples", 0, CF_OPT_FLAG, &o.no_examples, NULL,
-         "do not add the examples to a new history", NULL},
-        {"--restricted", 0, CF_OPT_FLAG, &o.restricted, NULL,
-         "run no other programs and write no files", NULL},
-        cf_keep_prefix_option(&o.prefix),
-    };
-    enum { N_OWN = sizeof own / sizeof own[0] };
-    cf_opt table[N_OWN + CF_SAMPLER_OPTIONS + 1] = {{0}};
-    memcpy(table, own, sizeof own);
-    cf_sampler_options_table(&o.sampler, table + N_OWN);
-    int n_rest;
-    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    if (n_rest > 0 && cf_cli_find(argv[0]) != NULL) {
+    chat_options *o = state;
+    cf_sampler_options_table(&o->sampler, out);
+    out[CF_SAMPLER_OPTIONS] = (cf_opt){.name = NULL};
+    return CF_SAMPLER_OPTIONS;
+}
+
+static int run_chat(cf_cli *cli, void *state)
+{
+    chat_options *o = state;
+    if (cli->n_args > 0 && cf_cli_find(cli->args[0]) != NULL) {
         return cf_cli_usage(cli, "options of a command go after its name");
     }
-    return run_workbench(cli, &o, n_rest > 0 ? argv[0] : NULL, false);
+    return run_workbench(cli, o, cli->n_args > 0 ? cli->args[0] : NULL, false);
 }
+
+const cf_cli_command cf_cmd_chat = {
+    .name = "chat",
+    .arguments = "[UUID]",
+    .summary = "open the workbench, the terminal interface",
+    .options = options,
+    .more = more,
+    .state_bytes = sizeof(chat_options),
+    .n_max = CF_ARGS_ANY,
+    .run = run_chat,
+};

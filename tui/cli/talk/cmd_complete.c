@@ -22,6 +22,7 @@
 #include "tui/cli/shell/media_parts.h"
 #include "tui/cli/shell/progress.h"
 #include "tui/cli/shell/sampler_options.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/cli/talk/complete_batch.h"
 #include "tui/sys/out.h"
 
@@ -36,15 +37,11 @@ typedef struct complete {
     cf_opt_list stop_list;
     cf_sampler_options sampling;
     /* the run */
-    cf_engine *engine;
     const cf_tokenizer *tok;
     cf_session *session;
     cf_keep_prefix prefix;
-    cf_prefix_cache *prefixes; /* NULL: nothing is kept */
-    cf_opened_adapters adapters;
     cf_sampler *sampler;
     cf_draft *draft;
-    cf_media *media;      /* with --parts */
     cf_media_parts parts; /* likewise: the prompt */
     cf_token *ids;        /* prompt, then what was generated; [n_ctx + 1] */
     size_t n_prompt;      /* of them */
@@ -381,7 +378,7 @@ static int finish(complete *c)
 static void warn_long_context(const complete *c)
 {
     uint32_t n_ctx = cf_session_n_ctx(c->session);
-    uint32_t n_train = cf_engine_get_info(c->engine).n_ctx_train;
+    uint32_t n_train = cf_engine_get_info(c->cli->opened.engine).n_ctx_train;
     if (n_ctx > n_train) {
         cf_note("confab complete: the context of %u tokens is longer than the "
                 "%u the model was trained for",
@@ -404,30 +401,32 @@ static cf_status prepare(complete *c, cf_error *err)
     cf_text_release_init(&c->text, c->stop, c->stop_list.n);
     uint64_t started = cf_os_monotonic_us();
     c->cli->open.opens_lora = true;
-    CF_TRY(cf_open_engine(&c->engine, &c->cli->open, false, err));
-    c->tok = cf_engine_tokenizer(c->engine);
+    CF_TRY(cf_open_engine(&c->cli->opened.engine, &c->cli->open, false, err));
+    c->tok = cf_engine_tokenizer(c->cli->opened.engine);
     CF_TRY(cf_sampler_new(&c->sampler, &sampling, cf_tokenizer_n_vocab(c->tok), err));
     CF_TRY(cf_draft_new(&c->draft, c->n_draft, err));
     cf_session_options opts = {.n_ctx = c->cli->open.n_ctx};
     if (c->parts_path != NULL) {
-        CF_TRY(cf_open_media(&c->media, c->engine, &c->cli->open, err));
-        if (c->media == NULL) {
+        CF_TRY(cf_open_media(&c->cli->opened.media, c->cli->opened.engine, &c->cli->open, err));
+        if (c->cli->opened.media == NULL) {
             return cf_fail(err, CF_EINVAL, CF_OPEN_NO_MEDIA);
         }
-        CF_TRY(
-            cf_media_parts_read(&c->parts, c->media, c->tok, c->parts_path, cf_cli_cancel(), err));
+        CF_TRY(cf_media_parts_read(&c->parts, c->cli->opened.media, c->tok, c->parts_path,
+                                   cf_cli_cancel(), err));
         opts.n_batch = c->parts.n_batch;
     }
     if (c->cache != NULL) {
         opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
     }
     if (c->prefix.is_wanted) {
-        CF_TRY(cf_prefix_cache_new(&c->prefixes, c->engine, CF_PREFIX_BYTES_MAX, err));
-        cf_keep_prefix_read(&c->prefix, c->cli, c->prefixes, NULL);
-        opts.prefixes = c->prefixes;
+        CF_TRY(cf_prefix_cache_new(&c->cli->opened.prefixes, c->cli->opened.engine,
+                                   CF_PREFIX_BYTES_MAX, err));
+        cf_keep_prefix_read(&c->prefix, c->cli, c->cli->opened.prefixes, NULL);
+        opts.prefixes = c->cli->opened.prefixes;
     }
-    CF_TRY(cf_session_new(&c->session, c->engine, &opts, err));
-    CF_TRY(cf_open_use_adapters(&c->adapters, c->engine, &c->cli->open, &c->session, 1, err));
+    CF_TRY(cf_session_new(&c->session, c->cli->opened.engine, &opts, err));
+    CF_TRY(cf_open_use_adapters(&c->cli->opened.adapters, c->cli->opened.engine, &c->cli->open,
+                                &c->session, 1, err));
     c->open_us = cf_os_monotonic_us() - started;
     warn_long_context(c);
     return CF_OK;
@@ -467,11 +466,7 @@ static int run(complete *c, const char *text)
     cf_loop_watch_free(c->loop);
     cf_session_free(c->session);
     cf_keep_prefix_write(&c->prefix, c->cli);
-    cf_prefix_cache_free(c->prefixes);
     cf_media_parts_deinit(&c->parts);
-    cf_media_close(c->media);
-    cf_opened_adapters_close(&c->adapters);
-    cf_engine_close(c->engine);
     cf_free(c->ids);
     return status;
 }
@@ -522,49 +517,60 @@ static int check_usage(const complete *c, int n_rest)
     return CF_EXIT_OK;
 }
 
-int cf_cmd_complete(cf_cli *cli, int argc, char **argv)
+static const complete initial = {.n_draft = CF_DRAFT_DEFAULT};
+
+static const cf_opt_row options[] = {
+    {"--ids", 0, CF_OPT_STR, offsetof(complete, ids_text), "LIST", "the prompt as token ids: 1,2,3",
+     0},
+    CF_ROW_TOKENS(offsetof(complete, n_max), offsetof(complete, has_n_max)),
+    CF_ROW_STOP_ON_LOOP(offsetof(complete, stops_on_loop)),
+    CF_ROW_STOP(offsetof(complete, stop_list)),
+    {"--special", 0, CF_OPT_FLAG, offsetof(complete, special), NULL,
+     "recognise control tokens in TEXT and show them in the output", 0},
+    {"--no-bos", 0, CF_OPT_FLAG, offsetof(complete, no_bos), NULL, "do not put BOS before TEXT", 0},
+    {"--logits", 0, CF_OPT_STR, offsetof(complete, logits_path), "FILE",
+     "write the prompt's logits: float32 [tokens, vocabulary]", 0},
+    {"--trace", 0, CF_OPT_U32, offsetof(complete, n_trace), "N",
+     "print one JSON line per token, with its N best candidates, instead "
+     "of the text",
+     offsetof(complete, has_trace)},
+    {"--batch", 0, CF_OPT_STR, offsetof(complete, batch), "FILE",
+     "answer each line {\"name\",\"ids\",\"n\"} in one session, as JSON", 0},
+    {"--cache", 0, CF_OPT_STR, offsetof(complete, cache), "TYPE",
+     "keep keys and values as f16 or f32 (default: as suits the model)", 0},
+    CF_ROW_DRAFT(offsetof(complete, n_draft), offsetof(complete, has_draft)),
+    {"--parts", 0, CF_OPT_STR, offsetof(complete, parts_path), "FILE",
+     "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}", 0},
+    CF_ROW_KEEP_PREFIX(offsetof(complete, prefix.is_wanted)),
+    CF_OPT_ROWS_END,
+};
+
+static size_t more(void *state, cf_opt *out)
 {
-    complete c = {
-        .cli = cli, .n_draft = CF_DRAFT_DEFAULT, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    const cf_opt own[] = {
-        {"--ids", 0, CF_OPT_STR, &c.ids_text, "LIST", "the prompt as token ids: 1,2,3", NULL},
-        {"--tokens", 'n', CF_OPT_U32, &c.n_max, "N",
-         "generate at most N tokens (default: until the model ends)", &c.has_n_max},
-        {"--stop-on-loop", 0, CF_OPT_FLAG, &c.stops_on_loop, NULL,
-         "end a text that repeats itself, which is reported in any case", NULL},
-        {"--stop", 0, CF_OPT_LIST, &c.stop_list, "TEXT", "end before this text; may be repeated",
-         NULL},
-        {"--special", 0, CF_OPT_FLAG, &c.special, NULL,
-         "recognise control tokens in TEXT and show them in the output", NULL},
-        {"--no-bos", 0, CF_OPT_FLAG, &c.no_bos, NULL, "do not put BOS before TEXT", NULL},
-        {"--logits", 0, CF_OPT_STR, &c.logits_path, "FILE",
-         "write the prompt's logits: float32 [tokens, vocabulary]", NULL},
-        {"--trace", 0, CF_OPT_U32, &c.n_trace, "N",
-         "print one JSON line per token, with its N best candidates, instead "
-         "of the text",
-         &c.has_trace},
-        {"--batch", 0, CF_OPT_STR, &c.batch, "FILE",
-         "answer each line {\"name\",\"ids\",\"n\"} in one session, as JSON", NULL},
-        {"--cache", 0, CF_OPT_STR, &c.cache, "TYPE",
-         "keep keys and values as f16 or f32 (default: as suits the model)", NULL},
-        {"--draft", 0, CF_OPT_U32, &c.n_draft, "N",
-         "guess up to N tokens ahead from the prompt and the reply; the reply "
-         "stays the same (default: 7; 0: none)",
-         &c.has_draft},
-        {"--parts", 0, CF_OPT_STR, &c.parts_path, "FILE",
-         "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}", NULL},
-        cf_keep_prefix_option(&c.prefix),
-    };
-    enum { N_OWN = sizeof own / sizeof own[0] };
-    cf_opt table[N_OWN + CF_SAMPLER_OPTIONS + 1] = {{0}};
-    memcpy(table, own, sizeof own);
-    cf_sampler_options_table(&c.sampling, table + N_OWN);
-    int n_rest;
-    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
-    int status = check_usage(&c, n_rest);
-    take_settings(&c);
-    return status != CF_EXIT_OK ? status : run(&c, n_rest == 1 ? argv[0] : NULL);
+    complete *c = state;
+    cf_sampler_options_table(&c->sampling, out);
+    out[CF_SAMPLER_OPTIONS] = (cf_opt){.name = NULL};
+    return CF_SAMPLER_OPTIONS;
 }
+
+static int run_complete(cf_cli *cli, void *state)
+{
+    complete *c = state;
+    c->cli = cli;
+    c->is_terminal = isatty(STDOUT_FILENO) != 0;
+    int status = check_usage(c, cli->n_args);
+    take_settings(c);
+    return status != CF_EXIT_OK ? status : run(c, cli->n_args == 1 ? cli->args[0] : NULL);
+}
+
+const cf_cli_command cf_cmd_complete = {
+    .name = "complete",
+    .arguments = "[TEXT]",
+    .summary = "continue a raw prompt, TEXT or standard input",
+    .options = options,
+    .more = more,
+    .state_bytes = sizeof(complete),
+    .initial = &initial,
+    .n_max = CF_ARGS_ANY,
+    .run = run_complete,
+};

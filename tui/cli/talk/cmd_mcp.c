@@ -9,6 +9,7 @@
 #include "core/base/os.h"
 #include "templates/open.h"
 #include "tui/cli/shell/cli_store.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/cli/talk/mcp_open.h"
 #include "tui/lab/tools/tool_cost.h"
 #include "tui/sys/out.h"
@@ -399,45 +400,53 @@ static cf_status show_log(mcp *m, const char *name, cf_error *err)
 
 /* ---- the command -------------------------------------------------------- */
 
-int cf_cmd_mcp(cf_cli *cli, int argc, char **argv)
+static const cf_opt_row options[] = {
+    {"--mcp", 0, CF_OPT_STR, offsetof(mcp, opened.path), "FILE",
+     "the servers, as \"mcpServers\" in JSON", 0},
+    CF_ROW_YES(offsetof(mcp, opened.is_approved)),
+    {"--server", 0, CF_OPT_STR, offsetof(mcp, server), "NAME", "this server of the file only", 0},
+    {"--tool-timeout", 0, CF_OPT_U32, offsetof(mcp, opened.call_s), "SECONDS",
+     "time limit of a call (default: 60)", 0},
+    {"--start-timeout", 0, CF_OPT_U32, offsetof(mcp, opened.start_s), "SECONDS",
+     "time limit of each answer while a server starts (default: 30)", 0},
+    {"--log", 0, CF_OPT_FLAG, offsetof(mcp, shows_log), NULL,
+     "call: print every message before the result, as mcp log does", 0},
+    {"--all", 0, CF_OPT_FLAG, offsetof(mcp, shows_all), NULL,
+     "log: with what servers wrote beside the protocol", 0},
+    CF_OPT_ROWS_END,
+};
+
+static int run_mcp(cf_cli *cli, void *state)
 {
-    mcp m = {.cli = cli, .opened = {.cli = cli}};
-    const cf_opt own[] = {
-        {"--mcp", 0, CF_OPT_STR, &m.opened.path, "FILE", "the servers, as \"mcpServers\" in JSON",
-         NULL},
-        {"--yes", 0, CF_OPT_FLAG, &m.opened.is_approved, NULL,
-         "start the servers and call the tool without asking", NULL},
-        {"--server", 0, CF_OPT_STR, &m.server, "NAME", "this server of the file only", NULL},
-        {"--tool-timeout", 0, CF_OPT_U32, &m.opened.call_s, "SECONDS",
-         "time limit of a call (default: 60)", NULL},
-        {"--start-timeout", 0, CF_OPT_U32, &m.opened.start_s, "SECONDS",
-         "time limit of each answer while a server starts (default: 30)", NULL},
-        {"--log", 0, CF_OPT_FLAG, &m.shows_log, NULL,
-         "call: print every message before the result, as mcp log does", NULL},
-        {"--all", 0, CF_OPT_FLAG, &m.shows_all, NULL,
-         "log: with what servers wrote beside the protocol", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n, status = CF_EXIT_OK;
-    int done = cf_cli_options(cli, own, argc, argv, &n);
-    if (done >= 0) {
-        return done;
-    }
-    const char *what = n > 0 ? argv[0] : "";
+    mcp *m = state;
+    m->cli = cli;
+    m->opened.cli = cli;
+    int n = cli->n_args, status = CF_EXIT_OK;
+    const char *what = n > 0 ? cli->args[0] : "";
     bool is_list = strcmp(what, "list") == 0 && n == 1;
     bool is_call = strcmp(what, "call") == 0 && (n == 2 || n == 3);
     bool is_log = strcmp(what, "log") == 0 && n == 2;
     if (!is_list && !is_call && !is_log) {
         return cf_cli_usage(cli, "want list, call TOOL [ARGUMENTS] or log CONVERSATION");
     }
-    if (!is_log && m.opened.path == NULL) {
+    if (!is_log && m->opened.path == NULL) {
         return cf_cli_usage(cli, "--mcp FILE says which servers there are");
     }
     cf_error err;
-    cf_status st = is_list   ? list(&m, &err)
-                   : is_call ? call(&m, argv[1], n == 3 ? argv[2] : "{}", &status, &err)
-                             : show_log(&m, argv[1], &err);
-    cf_mcp_opened_close(&m.opened);
-    cf_tool_cost_deinit(&m.cost);
+    cf_status st = is_list   ? list(m, &err)
+                   : is_call ? call(m, cli->args[1], n == 3 ? cli->args[2] : "{}", &status, &err)
+                             : show_log(m, cli->args[1], &err);
+    cf_mcp_opened_close(&m->opened);
+    cf_tool_cost_deinit(&m->cost);
     return st == CF_OK ? status : cf_cli_fail(cli, &err);
 }
+
+const cf_cli_command cf_cmd_mcp = {
+    .name = "mcp",
+    .arguments = "list|call TOOL [ARGUMENTS]|log CONVERSATION",
+    .summary = "list and call the tools of MCP servers, show the protocol's log",
+    .options = options,
+    .state_bytes = sizeof(mcp),
+    .n_max = CF_ARGS_ANY,
+    .run = run_mcp,
+};

@@ -127,8 +127,7 @@ static cf_status read_tools(cf_tool_set **out, const char *path, cf_error *err)
 }
 
 /* The family named, or the one the model's template and metadata point to. */
-static cf_status choose_family(const cf_cli *cli, const char *name, cf_tool_family *out,
-                               cf_error *err)
+static cf_status choose_family(cf_cli *cli, const char *name, cf_tool_family *out, cf_error *err)
 {
     if (name != NULL) {
         if (!cf_tool_family_parse(out, cf_str_from(name))) {
@@ -141,26 +140,24 @@ static cf_status choose_family(const cf_cli *cli, const char *name, cf_tool_fami
         return CF_OK;
     }
     cf_buf text = CF_BUF_INIT;
-    cf_engine *engine = NULL;
     cf_str arch = cf_str_make(NULL, 0), model = arch;
     cf_status st = CF_OK;
     if (cf_open_model(&cli->open) != NULL) {
-        st = cf_open_engine(&engine, &cli->open, true, err);
+        st = cf_open_engine(&cli->opened.engine, &cli->open, true, err);
     }
-    if (st == CF_OK && engine != NULL) {
-        cf_engine_info info = cf_engine_get_info(engine);
+    if (st == CF_OK && cli->opened.engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(cli->opened.engine);
         arch = cf_str_from(info.arch);
         model = cf_str_from(info.name);
     }
     const char *why;
-    CF_THEN(st, cf_open_template_source(&text, &why, &cli->open, engine, err));
+    CF_THEN(st, cf_open_template_source(&text, &why, &cli->open, cli->opened.engine, err));
     if (st == CF_OK) {
         cf_str source = cf_buf_str(&text);
         *out = cf_tool_family_detect(source, arch, model, &why);
         cf_note("family %s: %s", cf_tool_family_name(*out), why);
     }
     cf_buf_deinit(&text);
-    cf_engine_close(engine);
     return st;
 }
 
@@ -212,55 +209,66 @@ static const char *family_help(char *out, size_t size)
     return out;
 }
 
-int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
+typedef struct asked {
+    const char *family_name, *tools_path, *batch, *prefill;
+    char names[768]; /* help of --family */
+    job j;
+} asked;
+
+static const asked initial = {.j = {.family = CF_TOOLS_GENERIC}};
+
+static const cf_opt_row options[] = {
+    {"--all", 0, CF_OPT_FLAG, offsetof(asked, j.all), NULL,
+     "every family: which reads the reply, where the others stop", 0},
+    {"--tools", 0, CF_OPT_STR, offsetof(asked, tools_path), "FILE",
+     "declarations to check the calls against", 0},
+    {"--prefill", 0, CF_OPT_STR, offsetof(asked, prefill), "TEXT",
+     "the end of the prompt, where it opens the thinking", 0},
+    {"--batch", 0, CF_OPT_STR, offsetof(asked, batch), "FILE",
+     "lines of {\"name\",\"family\",\"tools\",\"raw\",\"prefill\"}", 0},
+    CF_OPT_ROWS_END,
+};
+
+/* --family, whose help names the families. */
+static size_t more(void *state, cf_opt *out)
 {
-    const char *family_name = NULL, *tools_path = NULL, *batch = NULL;
-    const char *prefill = NULL;
-    job j = {.family = CF_TOOLS_GENERIC};
-    char names[768];
-    const cf_opt own[] = {
-        {"--family", 'f', CF_OPT_STR, &family_name, "F", family_help(names, sizeof names), NULL},
-        {"--all", 0, CF_OPT_FLAG, &j.all, NULL,
-         "every family: which reads the reply, where the others stop", NULL},
-        {"--tools", 0, CF_OPT_STR, &tools_path, "FILE", "declarations to check the calls against",
-         NULL},
-        {"--prefill", 0, CF_OPT_STR, &prefill, "TEXT",
-         "the end of the prompt, where it opens the thinking", NULL},
-        {"--batch", 0, CF_OPT_STR, &batch, "FILE",
-         "lines of {\"name\",\"family\",\"tools\",\"raw\",\"prefill\"}", NULL},
-        {NULL, 0, CF_OPT_FLAG, NULL, NULL, NULL, NULL},
-    };
-    int n_rest;
-    int done = cf_cli_options(cli, own, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
-    }
+    asked *a = state;
+    out[0] = (cf_opt){.name = "--family",
+                      .letter = 'f',
+                      .kind = CF_OPT_STR,
+                      .to = &a->family_name,
+                      .value = "F",
+                      .help = family_help(a->names, sizeof a->names)};
+    out[1] = (cf_opt){.name = NULL};
+    return 1;
+}
+
+static int run_parse(cf_cli *cli, void *state)
+{
+    asked *a = state;
     cf_error err;
-    if (choose_family(cli, family_name, &j.family, &err) != CF_OK) {
+    if (choose_family(cli, a->family_name, &a->j.family, &err) != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
-    if (batch != NULL) {
-        return cf_cli_batch_text(cli, batch, batch_item, &j.family);
-    }
-    if (n_rest > 1) {
-        return cf_cli_usage(cli, "one reply at most");
+    if (a->batch != NULL) {
+        return cf_cli_batch_text(cli, a->batch, batch_item, &a->j.family);
     }
     cf_tool_set *tools = NULL;
     cf_buf raw = CF_BUF_INIT;
     bool is_valid = true;
     cf_status st = CF_OK;
-    if (tools_path != NULL) {
-        st = read_tools(&tools, tools_path, &err);
+    if (a->tools_path != NULL) {
+        st = read_tools(&tools, a->tools_path, &err);
     }
-    if (st == CF_OK && n_rest == 1) {
-        cf_buf_adds(&raw, argv[0]);
+    if (st == CF_OK && cli->n_args == 1) {
+        cf_buf_adds(&raw, cli->args[0]);
         st = cf_buf_check(&raw, &err);
     } else if (st == CF_OK) {
         st = cf_os_read_file(&raw, "-", REPLY_MAX, &err);
     }
-    j.tools = tools;
-    j.prefill = cf_str_from(prefill != NULL ? prefill : "");
-    CF_THEN(st, run_one(cli, &j, cf_buf_str(&raw), &is_valid, &err));
+    a->j.tools = tools;
+    a->j.prefill = cf_str_from(a->prefill != NULL ? a->prefill : "");
+    CF_THEN(st, run_one(cli, &a->j, cf_buf_str(&raw), &is_valid, &err));
     cf_tool_set_free(tools);
     cf_buf_deinit(&raw);
     if (st != CF_OK) {
@@ -268,3 +276,16 @@ int cf_cmd_parse(cf_cli *cli, int argc, char **argv)
     }
     return is_valid ? CF_EXIT_OK : CF_EXIT_FINDING;
 }
+
+const cf_cli_command cf_cmd_parse = {
+    .name = "parse",
+    .arguments = "[RAW]",
+    .summary = "split a reply into text and tool calls",
+    .options = options,
+    .more = more,
+    .state_bytes = sizeof(asked),
+    .initial = &initial,
+    .n_max = 1,
+    .want = "one reply at most",
+    .run = run_parse,
+};

@@ -23,6 +23,7 @@
 #include "tui/cli/shell/keep_prefix.h"
 #include "tui/cli/shell/progress.h"
 #include "tui/cli/shell/sampler_options.h"
+#include "tui/cli/shell/shared_options.h"
 #include "tui/cli/talk/keep.h"
 #include "tui/cli/talk/mcp_open.h"
 #include "tui/cli/talk/run_candidates.h"
@@ -51,7 +52,6 @@ typedef struct run {
     cf_sampler_options sampling;
     cf_attach_options attached;
     /* the run */
-    cf_opened engine;
     cf_conversation *conv;
     cf_keep *keep;     /* NULL: nothing is stored */
     cf_demo *demo;     /* NULL: --tools is not demo */
@@ -142,7 +142,7 @@ static void show_event(run *r, const cf_chat_event *ev)
         cf_note("  %s", ev->stop.err.text);
         break;
     case CF_CHAT_NOTE:
-        cf_note_text(r->engine.engine != NULL ? "[note] " : "[server] ", ev->text);
+        cf_note_text(r->cli->opened.engine != NULL ? "[note] " : "[server] ", ev->text);
         break;
     case CF_CHAT_STOP:
         cf_progress_end(&r->encoding);
@@ -375,7 +375,8 @@ static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
     if (r->keep == NULL) {
         return CF_OK;
     }
-    CF_TRY(cf_keep_sending(r->keep, r->conv, &r->engine, cf_buf_str(&r->constraint), send, err));
+    CF_TRY(
+        cf_keep_sending(r->keep, r->conv, &r->cli->opened, cf_buf_str(&r->constraint), send, err));
     if (r->mcp.servers != NULL && !cf_uuid_is_nil(cf_keep_conversation(r->keep))) {
         cf_servers_keep(r->mcp.servers, cf_keep_conversation(r->keep));
     }
@@ -441,11 +442,11 @@ static cf_status make_conversation(run *r, cf_error *err)
     if (is_branch) {
         CF_TRY(cf_conversation_set_system(r->conv, cf_str_from(r->system), on_branched, r, err));
     }
-    cf_conversation_set_roles(r->conv, &r->engine.roles);
+    cf_conversation_set_roles(r->conv, &r->cli->opened.roles);
     cf_store *store = r->keep != NULL ? cf_keep_store(r->keep) : NULL;
-    cf_saved_thinking(r->engine.backend, r->engine.engine, store);
+    cf_saved_thinking(r->cli->opened.backend, r->cli->opened.engine, store);
     if (r->continue_id != NULL) {
-        cf_saved_drafts(r->engine.backend, r->engine.engine, store, r->conv);
+        cf_saved_drafts(r->cli->opened.backend, r->cli->opened.engine, store, r->conv);
     }
     return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
 }
@@ -497,14 +498,14 @@ static cf_status make_spec(run *r, json_t **out, cf_error *err)
     cf_buf_addf(&words, "%s %s", r->regex != NULL ? "regex" : "tools",
                 r->regex != NULL ? r->regex : r->tool_mode);
     cf_status st = cf_buf_check(&words, err);
-    CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words), r->engine.family, err));
+    CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words), r->cli->opened.family, err));
     cf_buf_deinit(&words);
     return st;
 }
 
 static bool is_server(const run *r)
 {
-    return strcmp(cf_backend_get_info(r->engine.backend).kind, "openai") == 0;
+    return strcmp(cf_backend_get_info(r->cli->opened.backend).kind, "openai") == 0;
 }
 
 /* --extra, and what confabrc has, into the request of a server. */
@@ -544,7 +545,7 @@ static cf_status make_grammar(run *r, cf_error *err)
                        "give one of --schema, --regex, --choice, --grammar "
                        "and --constrain-tools");
     }
-    if (r->engine.engine == NULL && !is_server(r)) {
+    if (r->cli->opened.engine == NULL && !is_server(r)) {
         return cf_fail(err, CF_EUNSUPPORTED, "only a model file or a server can be constrained");
     }
     CF_TRY(make_spec(r, &r->spec, err));
@@ -554,7 +555,7 @@ static cf_status make_grammar(run *r, cf_error *err)
         return CF_OK; /* in the server's form, by the backend */
     }
     CF_TRY(cf_constraint_spec_compile(&r->grammar, r->spec, cf_conversation_tools(r->conv), err));
-    return cf_constraint_vocab_from_tokenizer(&r->vocab, cf_engine_tokenizer(r->engine.engine),
+    return cf_constraint_vocab_from_tokenizer(&r->vocab, cf_engine_tokenizer(r->cli->opened.engine),
                                               err);
 }
 
@@ -647,7 +648,7 @@ static cf_status look_for_losses(run *r, const cf_send *send, cf_error *err)
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
     cf_status st =
-        cf_conversation_preview(r->conv, r->engine.backend, send, &arena, &prompt, NULL, err);
+        cf_conversation_preview(r->conv, r->cli->opened.backend, send, &arena, &prompt, NULL, err);
     CF_THEN(st, tell_losses(r, send, &prompt, err));
     cf_arena_deinit(&arena);
     return st == CF_ENOMEM ? st : CF_OK;
@@ -659,7 +660,7 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
     cf_status st =
-        cf_conversation_preview(r->conv, r->engine.backend, send, &arena, &prompt, NULL, err);
+        cf_conversation_preview(r->conv, r->cli->opened.backend, send, &arena, &prompt, NULL, err);
     if (st == CF_OK) {
         show(stdout, prompt.text);
         st = tell_losses(r, send, &prompt, err);
@@ -678,7 +679,7 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     CF_TRY(read_extra(r, err));
     CF_TRY(make_grammar(r, err));
     CF_TRY(fill_options(r, &options, err));
-    const cf_backend_info info = cf_backend_get_info(r->engine.backend);
+    const cf_backend_info info = cf_backend_get_info(r->cli->opened.backend);
     json_t *content;
     CF_TRY(cf_attach_options_content(&content, &r->attached, cf_buf_str(prompt), &info, err));
     json_t *message = json_pack("{s:s, s:o}", "role", "user", "content", content);
@@ -693,7 +694,7 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     if (r->n_candidates > 0 && !r->show_prompt) {
         const cf_candidates all = {.cli = r->cli,
                                    .conv = r->conv,
-                                   .engine = &r->engine,
+                                   .engine = &r->cli->opened,
                                    .keep = r->keep,
                                    .constraint = cf_buf_str(&r->constraint),
                                    .send = &send,
@@ -703,7 +704,7 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
         json_decref(message);
         return st;
     }
-    cf_backend_core_set_draft(r->engine.backend, r->n_draft);
+    cf_backend_core_set_draft(r->cli->opened.backend, r->n_draft);
     cf_tool_loop loop = {.max_rounds = r->max_rounds,
                          .decide = decide,
                          .run = run_call,
@@ -714,9 +715,9 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
     cf_sent sent;
     cf_sent_init(&sent);
     cf_status st = r->show_prompt ? CF_OK : look_for_losses(r, &send, err);
-    CF_THEN(st, r->show_prompt
-                    ? show_prompt(r, &send, err)
-                    : cf_conversation_run(r->conv, r->engine.backend, &send, &loop, &sent, err));
+    CF_THEN(st, r->show_prompt ? show_prompt(r, &send, err)
+                               : cf_conversation_run(r->conv, r->cli->opened.backend, &send, &loop,
+                                                     &sent, err));
     if (r->cli->is_json && !r->show_prompt) {
         tell_end(r, &sent, st, err);
     }
@@ -742,18 +743,18 @@ static cf_status run_all(run *r, const char *text, cf_error *err)
     CF_THEN(st, read_files(r, err));
     cf_open_options open = r->cli->open;
     open.has_tools = r->tools != NULL || r->mcp.path != NULL;
-    CF_THEN(st, cf_open_backend(&r->engine, &open, r->family, err));
+    CF_THEN(st, cf_open_backend(&r->cli->opened, &open, r->family, err));
     if (st == CF_OK) {
-        cf_cli_note_template(r->cli, r->engine.engine);
+        cf_cli_note_template(r->cli, r->cli->opened.engine);
     }
     CF_THEN(st, make_conversation(r, err));
     CF_THEN(st, open_servers(r, err));
     if (st == CF_OK && r->tools != NULL && !r->cli->is_json) {
-        cf_note("[tool family %s: %s]", cf_tool_family_name(r->engine.family),
-                r->engine.family_why);
+        cf_note("[tool family %s: %s]", cf_tool_family_name(r->cli->opened.family),
+                r->cli->opened.family_why);
     }
     if (st == CF_OK) {
-        cf_keep_prefix_read(&r->prefix, r->cli, r->engine.prefixes, NULL);
+        cf_keep_prefix_read(&r->prefix, r->cli, r->cli->opened.prefixes, NULL);
         st = answer(r, &prompt, err);
         cf_keep_prefix_write(&r->prefix, r->cli);
     }
@@ -768,131 +769,130 @@ static int exit_status(const run *r, const cf_error *err)
     return r->has_fault ? CF_EXIT_ENGINE : status;
 }
 
-int cf_cmd_run(cf_cli *cli, int argc, char **argv)
+static const run initial = {.n_draft = CF_DRAFT_DEFAULT};
+
+static const cf_opt_row options[] = {
+    {"--system", 0, CF_OPT_STR, offsetof(run, system), "TEXT", "system message", 0},
+    {"--tools", 0, CF_OPT_STR, offsetof(run, tools_path), "FILE|demo",
+     "tools the model may call, as JSON declarations; demo: eight built-in "
+     "tools",
+     0},
+    CF_ROW_MCP(offsetof(run, mcp.path)),
+    CF_ROW_FAMILY(offsetof(run, family)),
+    {"--results", 0, CF_OPT_STR, offsetof(run, results_path), "FILE",
+     "prepared results: a JSON object by tool name, \"*\" for any other", 0},
+    {"--exec", 0, CF_OPT_STR, offsetof(run, exec), "COMMAND",
+     "run calls with a command that reads the call as JSON; asks before "
+     "each call",
+     0},
+    CF_ROW_YES(offsetof(run, is_approved)),
+    {"--tool-timeout", 0, CF_OPT_U32, offsetof(run, timeout_s), "SECONDS",
+     "time limit of --exec (default: 30) and of a call of --mcp (60)", 0},
+    {"--max-rounds", 0, CF_OPT_U32, offsetof(run, max_rounds), "N",
+     "stop after N rounds of tool calls (default: 25)", 0},
+    CF_ROW_TOKENS(offsetof(run, n_max), offsetof(run, has_n_max)),
+    CF_ROW_STOP(offsetof(run, stop_list)),
+    {"--stop-id", 0, CF_OPT_LIST, offsetof(run, stop_id_list), "ID",
+     "end the reply before this token; may be repeated", 0},
+    {"--fail-on-length", 0, CF_OPT_FLAG, offsetof(run, fail_on_length), NULL,
+     "fail when the reply reaches the limit of --tokens", 0},
+    {"--thinking", 0, CF_OPT_STR, offsetof(run, thinking), "on|off",
+     "turn thinking on or off in the template", 0},
+    {"--budget", 0, CF_OPT_U32, offsetof(run, budget), "N",
+     "force the end of thinking after N tokens", offsetof(run, has_budget)},
+    {"--schema", 0, CF_OPT_STR, offsetof(run, schema), "FILE",
+     "constrain the reply to a JSON Schema", 0},
+    {"--regex", 0, CF_OPT_STR, offsetof(run, regex), "R",
+     "constrain the reply to a regular expression", 0},
+    {"--choice", 0, CF_OPT_LIST, offsetof(run, choices), "TEXT",
+     "constrain the reply to one of the texts given; may be repeated", 0},
+    {"--grammar", 0, CF_OPT_STR, offsetof(run, grammar_path), "FILE",
+     "constrain the reply to a grammar", 0},
+    {"--constrain-tools", 0, CF_OPT_STR, offsetof(run, tool_mode), "MODE",
+     "constrain calls to --tools: calls, text-and, text-until", 0},
+    {"--extra", 0, CF_OPT_LIST, offsetof(run, extra_list), "KEY=JSON",
+     "send a server one more argument; may be repeated", 0},
+    {"--send-thinking", 0, CF_OPT_FLAG, offsetof(run, sends_thinking), NULL,
+     "send a server the thinking of earlier replies too", 0},
+    CF_ROW_AS_IS(offsetof(run, as_is)),
+    CF_ROW_STOP_ON_LOOP(offsetof(run, stops_on_loop)),
+    {"--candidates", 0, CF_OPT_U32, offsetof(run, n_candidates), "N",
+     "write N replies side by side, each with a seed of its own; calls are "
+     "not answered",
+     0},
+    CF_ROW_DRAFT(offsetof(run, n_draft), offsetof(run, has_draft)),
+    {"--top", 0, CF_OPT_U32, offsetof(run, n_top), "N",
+     "candidates shown with each token (with --json)", 0},
+    {"--show-prompt", 0, CF_OPT_FLAG, offsetof(run, show_prompt), NULL,
+     "print the rendered prompt and send nothing", 0},
+    {"--continue", 0, CF_OPT_STR, offsetof(run, continue_id), "UUID",
+     "continue a saved conversation, or from one of its turns", 0},
+    CF_ROW_KEEP_PREFIX(offsetof(run, prefix.is_wanted)),
+    CF_ROW_NO_STORE(offsetof(run, is_kept_out)),
+    CF_OPT_ROWS_END,
+};
+
+static size_t more(void *state, cf_opt *out)
 {
-    run r = {.cli = cli, .n_draft = CF_DRAFT_DEFAULT, .is_terminal = isatty(STDOUT_FILENO) != 0};
-    const cf_opt own[] = {
-        {"--system", 0, CF_OPT_STR, &r.system, "TEXT", "system message", NULL},
-        {"--tools", 0, CF_OPT_STR, &r.tools_path, "FILE|demo",
-         "tools the model may call, as JSON declarations; demo: eight built-in "
-         "tools",
-         NULL},
-        {"--mcp", 0, CF_OPT_STR, &r.mcp.path, "FILE",
-         "start the MCP servers of the file and let the model call their "
-         "tools; asks before each start and call",
-         NULL},
-        {"--family", 0, CF_OPT_STR, &r.family, "F",
-         "syntax of tool calls (default: detected from template and metadata; "
-         "a server parses calls itself)",
-         NULL},
-        {"--results", 0, CF_OPT_STR, &r.results_path, "FILE",
-         "prepared results: a JSON object by tool name, \"*\" for any other", NULL},
-        {"--exec", 0, CF_OPT_STR, &r.exec, "COMMAND",
-         "run calls with a command that reads the call as JSON; asks before "
-         "each call",
-         NULL},
-        {"--yes", 0, CF_OPT_FLAG, &r.is_approved, NULL,
-         "do not ask before running --exec, nor for --mcp", NULL},
-        {"--tool-timeout", 0, CF_OPT_U32, &r.timeout_s, "SECONDS",
-         "time limit of --exec (default: 30) and of a call of --mcp (60)", NULL},
-        {"--max-rounds", 0, CF_OPT_U32, &r.max_rounds, "N",
-         "stop after N rounds of tool calls (default: 25)", NULL},
-        {"--tokens", 'n', CF_OPT_U32, &r.n_max, "N",
-         "generate at most N tokens (default: until the model ends)", &r.has_n_max},
-        {"--stop", 0, CF_OPT_LIST, &r.stop_list, "TEXT",
-         "end the reply before this text; may be repeated", NULL},
-        {"--stop-id", 0, CF_OPT_LIST, &r.stop_id_list, "ID",
-         "end the reply before this token; may be repeated", NULL},
-        {"--fail-on-length", 0, CF_OPT_FLAG, &r.fail_on_length, NULL,
-         "fail when the reply reaches the limit of --tokens", NULL},
-        {"--thinking", 0, CF_OPT_STR, &r.thinking, "on|off",
-         "turn thinking on or off in the template", NULL},
-        {"--budget", 0, CF_OPT_U32, &r.budget, "N", "force the end of thinking after N tokens",
-         &r.has_budget},
-        {"--schema", 0, CF_OPT_STR, &r.schema, "FILE", "constrain the reply to a JSON Schema",
-         NULL},
-        {"--regex", 0, CF_OPT_STR, &r.regex, "R", "constrain the reply to a regular expression",
-         NULL},
-        {"--choice", 0, CF_OPT_LIST, &r.choices, "TEXT",
-         "constrain the reply to one of the texts given; may be repeated", NULL},
-        {"--grammar", 0, CF_OPT_STR, &r.grammar_path, "FILE", "constrain the reply to a grammar",
-         NULL},
-        {"--constrain-tools", 0, CF_OPT_STR, &r.tool_mode, "MODE",
-         "constrain calls to --tools: calls, text-and, text-until", NULL},
-        {"--extra", 0, CF_OPT_LIST, &r.extra_list, "KEY=JSON",
-         "send a server one more argument; may be repeated", NULL},
-        {"--send-thinking", 0, CF_OPT_FLAG, &r.sends_thinking, NULL,
-         "send a server the thinking of earlier replies too", NULL},
-        {"--as-is", 0, CF_OPT_FLAG, &r.as_is, NULL,
-         "give messages and tools to the template unchanged, even where it "
-         "does not write them",
-         NULL},
-        {"--stop-on-loop", 0, CF_OPT_FLAG, &r.stops_on_loop, NULL,
-         "end a reply that repeats itself or cannot end; a note says so anyway", NULL},
-        {"--candidates", 0, CF_OPT_U32, &r.n_candidates, "N",
-         "write N replies side by side, each with a seed of its own; calls are "
-         "not answered",
-         NULL},
-        {"--draft", 0, CF_OPT_U32, &r.n_draft, "N",
-         "guess up to N tokens ahead from the prompt and the reply; the reply "
-         "stays the same (default: 7; 0: none)",
-         &r.has_draft},
-        {"--top", 0, CF_OPT_U32, &r.n_top, "N", "candidates shown with each token (with --json)",
-         NULL},
-        {"--show-prompt", 0, CF_OPT_FLAG, &r.show_prompt, NULL,
-         "print the rendered prompt and send nothing", NULL},
-        {"--continue", 0, CF_OPT_STR, &r.continue_id, "UUID",
-         "continue a saved conversation, or from one of its turns", NULL},
-        cf_keep_prefix_option(&r.prefix),
-        {"--no-store", 0, CF_OPT_FLAG, &r.is_kept_out, NULL, "do not save the conversation", NULL},
-    };
-    enum { N_OWN = sizeof own / sizeof own[0], N = N_OWN + CF_ATTACH_OPTIONS };
-    cf_opt table[N + CF_SAMPLER_OPTIONS + 1] = {{0}};
-    memcpy(table, own, sizeof own);
-    cf_attach_options_table(&r.attached, table + N_OWN);
-    cf_sampler_options_table(&r.sampling, table + N);
-    int n_rest;
-    int done = cf_cli_options(cli, table, argc, argv, &n_rest);
-    if (done >= 0) {
-        return done;
+    run *r = state;
+    cf_attach_options_table(&r->attached, out);
+    cf_sampler_options_table(&r->sampling, out + CF_ATTACH_OPTIONS);
+    enum { N = CF_ATTACH_OPTIONS + CF_SAMPLER_OPTIONS };
+    out[N] = (cf_opt){.name = NULL};
+    return N;
+}
+
+static int run_run(cf_cli *cli, void *state)
+{
+    run *r = state;
+    r->cli = cli;
+    r->is_terminal = isatty(STDOUT_FILENO) != 0;
+    if (!r->has_draft && cli->reply != NULL) {
+        r->n_draft = cli->reply->draft;
     }
-    if (!r.has_draft && cli->reply != NULL) {
-        r.n_draft = cli->reply->draft;
-    }
-    if (r.n_draft > CF_DRAFT_MAX) {
+    if (r->n_draft > CF_DRAFT_MAX) {
         return cf_cli_usage(cli, "--draft: at most 15 tokens");
     }
-    if (r.n_candidates > CF_CANDIDATES_MAX) {
+    if (r->n_candidates > CF_CANDIDATES_MAX) {
         return cf_cli_usage(cli, "--candidates: at most 32");
     }
-    if (n_rest > 1) {
-        return cf_cli_usage(cli, "takes one PROMPT; put it in quotes");
-    }
-    bool has_text = n_rest == 1 && strcmp(argv[0], "-") != 0;
-    if (!has_text && cf_attach_options_use_stdin(&r.attached)) {
+    bool has_text = cli->n_args == 1 && strcmp(cli->args[0], "-") != 0;
+    if (!has_text && cf_attach_options_use_stdin(&r->attached)) {
         return cf_cli_usage(cli, "standard input is a file: give the PROMPT "
                                  "as an argument");
     }
-    if (n_rest == 0 && isatty(STDIN_FILENO)) {
+    if (cli->n_args == 0 && isatty(STDIN_FILENO)) {
         return cf_cli_usage(cli, "no prompt: PROMPT, or text on standard input");
     }
     cf_error err = {0};
-    cf_status st = run_all(&r, n_rest == 1 ? argv[0] : NULL, &err);
-    int status = st == CF_OK ? CF_EXIT_OK : exit_status(&r, &err);
-    cf_mcp_opened_close(&r.mcp);
-    if (!cf_keep_close(r.keep) && status == CF_EXIT_OK) {
+    cf_status st = run_all(r, cli->n_args == 1 ? cli->args[0] : NULL, &err);
+    int status = st == CF_OK ? CF_EXIT_OK : exit_status(r, &err);
+    cf_mcp_opened_close(&r->mcp);
+    if (!cf_keep_close(r->keep) && status == CF_EXIT_OK) {
         status = CF_EXIT_UNSAVED;
     }
-    cf_conversation_free(r.conv);
-    cf_opened_close(&r.engine);
-    json_decref(r.spec);
-    cf_constraint_vocab_free(r.vocab);
-    cf_grammar_free(r.grammar);
-    cf_buf_deinit(&r.constraint);
-    json_decref(r.tools);
-    cf_demo_free(r.demo);
-    json_decref(r.canned);
-    json_decref(r.system_list);
-    json_decref(r.vendor);
+    cf_conversation_free(r->conv);
+    json_decref(r->spec);
+    cf_constraint_vocab_free(r->vocab);
+    cf_grammar_free(r->grammar);
+    cf_buf_deinit(&r->constraint);
+    json_decref(r->tools);
+    cf_demo_free(r->demo);
+    json_decref(r->canned);
+    json_decref(r->system_list);
+    json_decref(r->vendor);
     return status;
 }
+
+const cf_cli_command cf_cmd_run = {
+    .name = "run",
+    .arguments = "[PROMPT]",
+    .summary = "send one message and stream the reply",
+    .options = options,
+    .more = more,
+    .state_bytes = sizeof(run),
+    .initial = &initial,
+    .n_max = 1,
+    .want = "takes one PROMPT; put it in quotes",
+    .run = run_run,
+};

@@ -119,8 +119,8 @@ static void test_completion__every_command(void **state)
         cf_program p;
         CF_PROGRAM(&p, "completion", shells[i]);
         assert_int_equal(p.status, 0);
-        for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
-            assert_non_null(strstr(cf_buf_cstr(&p.out), c->name));
+        for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
+            assert_non_null(strstr(cf_buf_cstr(&p.out), (*c)->name));
         }
         cf_program_deinit(&p);
     }

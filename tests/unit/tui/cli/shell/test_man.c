@@ -46,7 +46,8 @@ static void test_man__every_command_has_help(void **state)
     if (cf_program_path() == NULL) {
         T_SKIP("CONFAB_BIN is not set");
     }
-    for (const cf_cli_command *c = cf_cli_commands; c->name != NULL; c++) {
+    for (const cf_cli_command *const *at = cf_cli_commands; *at != NULL; at++) {
+        const cf_cli_command *c = *at;
         char usage[80];
         snprintf(usage, sizeof usage, "usage: confab %s ", c->name);
         cf_program p;
