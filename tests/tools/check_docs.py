@@ -4,7 +4,9 @@
   check_docs.py [--list] [--run [--model FILE] [PAGE ...]]
 
 Always: links between pages lead to a file and a heading, and a file of this
-repository that is named in code style is there.
+repository that is named in code style is there; the README.md of a room names all
+its folders, docs/architecture.md those of core and tui, and docs/threading.md the
+files that start threads.
 
 --run also runs the blocks that are fenced as
 
@@ -86,6 +88,47 @@ def lost_names(page, text, files):
             yield m.start(), f"no file {name}"
 
 
+def folders(files, room, depth):
+    """Folders of a room with files of their own, as paths below the room."""
+    found = {tuple(f.split("/")[1:-1])[:depth] for f in files if f.startswith(room + "/")}
+    return sorted("/".join(f) for f in found if f)
+
+
+def unnamed_folders(page, text, files):
+    """A room's README names `a` or `a/`, `a/b` or `a/b/`, or files in them; folders inside
+    folders where they hold code."""
+    name = str(page.relative_to(ROOT))
+    rooms = {"docs/architecture.md": ("core", "tui")}.get(name, [name.removesuffix("/README.md")])
+    sources = [f for f in files if (ROOT / f).exists()]
+    for room in rooms:
+        if room not in ("core", "templates", "storage", "tui", "tests"):
+            continue
+        wanted = folders(sources, room, 1)
+        if room == "tui" and name.startswith("tui/"):
+            wanted = folders([f for f in sources if f.endswith(".c")], room, 2)
+        for folder in wanted:
+            if not re.search(r"`(%s/)?%s(/[^`]*)?`" % (room, re.escape(folder)), text):
+                yield 0, f"no word about the folder {room}/{folder}"
+
+
+STARTS = re.compile(r"\b((cf_os_thread|pthread_create|cf_runner_init)\(&?\w|MHD_start_daemon\()")
+STARTER = "core/base/os.c core/base/task.c".split()  # what they start belongs to the caller
+
+
+def thread_faults(page, text, files):
+    """The table of threads names the files that start one, and no others."""
+    if page != ROOT / "docs/threading.md":
+        return
+    cells = [row.split("|")[2] for row in text.splitlines() if row.startswith("| ") and row.count("|") == 5]
+    named = set(re.findall(r"`([\w/]+\.c)`", " ".join(cells))) - {"tui/main.c"}
+    sources = [f for f in files if f.endswith(".c") and not f.startswith(("tests/", "docs/")) and (ROOT / f).exists()]
+    start = {f for f in sources if STARTS.search((ROOT / f).read_text())} - set(STARTER)
+    for f in sorted(start - named):
+        yield 0, f"no word about the thread of {f}"
+    for f in sorted(named - start):
+        yield 0, f"{f} starts no thread"
+
+
 def opens(command, cwd, env):
     """Opens the workbench in a pseudo-terminal and leaves it again."""
     pid, fd = pty.fork()
@@ -163,7 +206,9 @@ def main():
         text = page.read_text()
         plain = prose(text)
         faults = [(plain.count("\n", 0, at) + 1, what)
-                  for found in (dead_links(page, plain), lost_names(page, plain, files)) for at, what in found]
+                  for found in (dead_links(page, plain), lost_names(page, plain, files),
+                                unnamed_folders(page, plain, files), thread_faults(page, plain, files))
+                  for at, what in found]
         if args.list:
             for line, words, body in blocks(text):
                 if words == ["sh"]:
