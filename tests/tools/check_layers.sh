@@ -111,7 +111,6 @@ study/report     influence
 # Includes that break these rules and are being removed: FROM TO, folders.
 # A row that no file needs any more is to be deleted.
 open_cases='
-tui/lab tui/lab
 '
 
 list=$(find core storage templates tui -name '*.[ch]' 2>/dev/null | sort)

@@ -14,6 +14,7 @@
 #include "core/base/os.h"
 #include "storage/exchange.h"
 #include "tui/app/command_file.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_undo.h"

@@ -15,6 +15,7 @@
 #include "tui/image/png_write.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_options.h"
 #include "tui/study/report/report.h"
 #include "tui/sys/paths.h"
 

@@ -12,6 +12,7 @@
 #include "core/base/json_builder.h"
 #include "storage/exchange.h"
 #include "tui/demo/demo_impl.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
 
@@ -128,9 +129,8 @@ static cf_status ask(cf_lab *lab, cf_error *err)
 cf_status cf_examples_reply(cf_lab *lab, cf_store *store, cf_error *err)
 {
     const cf_str tag = cf_str_from(CF_EXAMPLE_TAG);
-    const cf_store_conv conv = {.title = cf_str_from("A reply worth forking"),
-                                .tags = &tag,
-                                .n_tags = 1};
+    const cf_store_conv conv = {
+        .title = cf_str_from("A reply worth forking"), .tags = &tag, .n_tags = 1};
     cf_uuid id;
     CF_TRY(cf_store_put_conv(store, &conv, &id, err));
     CF_TRY(cf_lab_open_conv(lab, id, (cf_uuid){{0}}, err));

@@ -17,6 +17,7 @@
 #include "tui/lab/compare/diff_model.h"
 #include "tui/lab/compare/diff_run.h"
 #include "tui/lab/compare/diff_survey.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
 

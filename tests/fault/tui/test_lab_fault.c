@@ -6,6 +6,7 @@
  */
 #include "tests/support/t.h"
 #include "tests/support/fault.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_send.h"
 
 static const char story[] = "{\"replies\":[{\"text\":\"It rains.\"}]}";

@@ -4,6 +4,7 @@
 
 #include "tests/support/fault.h"
 #include "tests/support/tiny_gguf.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_constraint.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"

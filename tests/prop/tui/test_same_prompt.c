@@ -20,6 +20,7 @@
 #include "tests/support/store_gen.h"
 #include "tests/support/t.h"
 #include "tui/lab/compare/diff_model.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"

@@ -2,7 +2,7 @@
  * diff_likely.c - scoring one conversation as a task.
  */
 #include "tui/lab/compare/diff_likely.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 #include "tui/lab/state/lab_task.h"
 
 #include <string.h>

@@ -11,9 +11,11 @@
 #include "templates/open.h"
 #include "tui/lab/prompt/kept_template.h"
 #include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_adapters.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_options.h"
 #include "tui/lab/talk/lab_template.h"
 #include "tui/lab/talk/saved.h"
 

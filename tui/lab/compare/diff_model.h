@@ -11,8 +11,8 @@
 #include "storage/store.h"
 #include "templates/open.h"
 #include "templates/template_diff.h"
-#include "tui/lab/lab.h"
 #include "tui/lab/prompt/diff_pair.h"
+#include "tui/lab/state/lab_state.h"
 
 typedef enum cf_diff_level {
     CF_DIFF_LEVEL_TEXT,

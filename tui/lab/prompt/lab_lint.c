@@ -9,27 +9,58 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/prompt/lab_lint.h"
+#include "tui/lab/prompt/prompt_impl.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
+#include "tui/lab/talk/lab_options.h"
 
-void cf_lab__linter_init(cf_lab *lab)
+/* A template that was linted, or is. */
+typedef struct cf_lab_linted {
+    cf_buf source;
+    bool is_made;
+    uint64_t used; /* when, in calls */
+    cf_arena arena;
+    cf_lab_lint lint;
+} cf_lab_linted;
+
+enum { CF_LAB_LINTED = 4 };
+
+/* Lints on a thread of its own, so that a long reply does not delay them. */
+typedef struct cf_lab_linter {
+    cf_lab_linted slot[CF_LAB_LINTED];
+    cf_lab_linted *job; /* the thread's; NULL: none runs */
+    uint64_t n_calls;
+    bool has_options;
+    cf_lint_options options;
+    cf_buf bos, eos;
+} cf_lab_linter;
+
+cf_status cf_lab_linter_open(cf_lab *lab, cf_error *err)
 {
-    cf_lab_linter *d = &lab->linter;
-    cf_runner_init(&d->runner);
+    cf_lab_linter *d = lab->linter = cf_calloc(1, sizeof *d);
+    if (d == NULL) {
+        return cf_oom(err);
+    }
     for (size_t i = 0; i < CF_LAB_LINTED; i++) {
         cf_arena_init(&d->slot[i].arena, 0);
     }
+    return CF_OK;
 }
 
-void cf_lab__linter_deinit(cf_lab *lab)
+void cf_lab_linter_close(cf_lab *lab)
 {
-    cf_lab_linter *d = &lab->linter;
-    cf_runner_deinit(&d->runner);
+    cf_lab_linter *d = lab->linter;
+    if (d == NULL) {
+        return;
+    }
     for (size_t i = 0; i < CF_LAB_LINTED; i++) {
         cf_buf_deinit(&d->slot[i].source);
         cf_arena_deinit(&d->slot[i].arena);
     }
     cf_buf_deinit(&d->bos);
     cf_buf_deinit(&d->eos);
+    cf_free(d);
 }
 
 /* ---- on the linter's thread --------------------------------------------- */
@@ -70,9 +101,8 @@ static cf_status lint(void *ud, cf_runner *runner, cf_error *err)
     cf_lab_linter *d = ud;
     cf_lab_linted *s = d->job;
     cf_lint_options options = d->options;
-    (void)runner;
     (void)err; /* the result says it */
-    options.cancel = cf_runner_cancel_flag(&d->runner);
+    options.cancel = cf_runner_cancel_flag(runner);
     s->lint.status = cf_template_lint(cf_buf_str(&s->source), &options, &s->arena, &s->lint.report,
                                       &s->lint.err);
     CF_THEN(s->lint.status, find_variables(s, &s->lint.err));
@@ -93,7 +123,7 @@ static void linted(void *ud, cf_status status, const cf_error *err)
 /* Sets what is known of the model, once. */
 static void set_options(cf_lab *lab)
 {
-    cf_lab_linter *d = &lab->linter;
+    cf_lab_linter *d = lab->linter;
     const cf_tokenizer *tok = lab->engine.tokenizer;
     if (d->has_options) {
         return;
@@ -127,7 +157,7 @@ static void set_options(cf_lab *lab)
 /* Begins with a source; a failure to begin is its result. */
 static void begin(cf_lab *lab, cf_lab_linted *s, cf_str source)
 {
-    cf_lab_linter *d = &lab->linter;
+    cf_lab_linter *d = lab->linter;
     const cf_task task = {.name = "linting", .run = lint, .end = linted, .ud = d};
     cf_buf_restart(&s->source);
     cf_arena_reset(&s->arena);
@@ -138,7 +168,7 @@ static void begin(cf_lab *lab, cf_lab_linted *s, cf_str source)
     if (st == CF_OK) {
         set_options(lab);
         d->job = s;
-        st = cf_runner_start(&d->runner, &task, &s->lint.err);
+        st = cf_runner_start(&lab->lints, &task, &s->lint.err);
     }
     if (st != CF_OK) {
         d->job = NULL;
@@ -149,7 +179,7 @@ static void begin(cf_lab *lab, cf_lab_linted *s, cf_str source)
 
 const cf_lab_lint *cf_lab_lint_of(cf_lab *lab, cf_str source)
 {
-    cf_lab_linter *d = &lab->linter;
+    cf_lab_linter *d = lab->linter;
     cf_lab_linted *oldest = &d->slot[0];
     d->n_calls++;
     for (size_t i = 0; i < CF_LAB_LINTED; i++) {
@@ -227,10 +257,11 @@ static void token_value(const cf_lab *lab, cf_lab_variable *row, bool is_bos)
 static void fill(const cf_lab *lab, cf_lab_variable *row)
 {
     cf_thinking thinking = lab->settings.chat.thinking;
-    const json_t *set = value_in(lab->vars, row->name);
-    const json_t *saved = value_in(cf_conversation_preface(lab->conv)->extra_context, row->name);
+    const json_t *set = value_in(cf_lab_vars(lab), row->name);
+    const json_t *saved =
+        value_in(cf_conversation_preface(cf_lab_conv(lab))->extra_context, row->name);
     if (cf_str_is(row->name, "messages")) {
-        cf_buf_addf(&row->value, "%zu", cf_lab_n_messages(lab) + (lab->draft.n != 0));
+        cf_buf_addf(&row->value, "%zu", cf_lab_n_messages(lab) + (lab->prompt->unsent.n != 0));
         row->origin = "the conversation";
     } else if (set != NULL) {
         cf_json_write(&row->value, set);
@@ -241,7 +272,7 @@ static void fill(const cf_lab *lab, cf_lab_variable *row)
         row->origin = "saved with it";
     } else if (cf_str_is(row->name, "tools")) {
         size_t n = 0;
-        cf_tool_set_items(cf_conversation_tools(lab->conv), &n);
+        cf_tool_set_items(cf_lab_tools(lab), &n);
         if (n > 0) {
             cf_buf_addf(&row->value, "%zu declared", n);
             row->origin = "the declarations";
@@ -288,7 +319,8 @@ cf_status cf_lab_variables(cf_lab *lab, cf_lab_variable **v, size_t *n, cf_error
         const cf_template_variable *from = &lint->variable[i];
         ok = add(&l, from->name, from->line) != NULL;
     }
-    const json_t *const set[] = {lab->vars, cf_conversation_preface(lab->conv)->extra_context};
+    const json_t *const set[] = {cf_lab_vars(lab),
+                                 cf_conversation_preface(cf_lab_conv(lab))->extra_context};
     for (size_t i = 0; i < sizeof set / sizeof set[0]; i++) {
         json_object_foreach(cf_json_ref(set[i]), key, value)
         {

@@ -8,7 +8,7 @@
 #define CF_TUI_LAB_PROMPT_LAB_LINT_H
 
 #include "templates/template_lint.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 
 /* The lint result of a template. */
 typedef struct cf_lab_lint {

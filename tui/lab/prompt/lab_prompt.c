@@ -2,36 +2,71 @@
  * lab_prompt.c - the prompt of the path and the draft, rendered and
  * tokenised as a send would do it, sending nothing.
  */
-#include <stdio.h>
+#include "tui/lab/prompt/lab_prompt.h"
+
 #include <string.h>
 
 #include "core/api/attachment.h"
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/prompt/prompt_impl.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
+#include "tui/lab/talk/lab_options.h"
+#include "tui/lab/talk/lab_send.h"
 
 enum {
     STATES_MAX = 1024, /* more are not marked */
     PREFILL_LEAST = 16 /* tokens; fewer tell nothing of the speed */
 };
 
-void cf_lab_set_draft(cf_lab *lab, cf_str draft)
+cf_status cf_lab_prompt_open(cf_lab *lab, cf_error *err)
 {
-    if (cf_str_eq(draft, cf_buf_str(&lab->draft))) {
+    struct cf_lab_prompt *p = lab->prompt = cf_calloc(1, sizeof *p);
+    if (p == NULL) {
+        return cf_oom(err);
+    }
+    cf_arena_init(&p->arena, 0);
+    cf_arena_init(&p->loss_arena, 0);
+    return CF_OK;
+}
+
+void cf_lab_prompt_close(cf_lab *lab)
+{
+    struct cf_lab_prompt *p = lab->prompt;
+    if (p == NULL) {
         return;
     }
-    cf_buf_restart(&lab->draft);
-    cf_buf_add(&lab->draft, draft.p, draft.n);
-    lab->prompt_is_fresh = false;
+    cf_buf_deinit(&p->unsent);
+    json_decref(p->unsent_parts);
+    json_decref(p->unsent_message);
+    cf_prompt_model_deinit(&p->model);
+    cf_media_sheet_deinit(&p->sheet);
+    json_decref(p->server_slots);
+    cf_free(p->loss);
+    cf_arena_deinit(&p->arena);
+    cf_arena_deinit(&p->loss_arena);
+    cf_free(p);
+}
+
+void cf_lab_set_draft(cf_lab *lab, cf_str draft)
+{
+    struct cf_lab_prompt *shown = lab->prompt;
+    if (cf_str_eq(draft, cf_buf_str(&shown->unsent))) {
+        return;
+    }
+    cf_buf_restart(&shown->unsent);
+    cf_buf_add(&shown->unsent, draft.p, draft.n);
+    shown->is_fresh = false;
 }
 
 static bool has_parts(const cf_lab *lab, json_t *const *parts, size_t n)
 {
-    if (json_array_size(lab->draft_parts) != n) {
+    if (json_array_size(lab->prompt->unsent_parts) != n) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        if (json_array_get(lab->draft_parts, i) != parts[i]) {
+        if (json_array_get(lab->prompt->unsent_parts, i) != parts[i]) {
             return false;
         }
     }
@@ -40,23 +75,24 @@ static bool has_parts(const cf_lab *lab, json_t *const *parts, size_t n)
 
 void cf_lab_set_draft_parts(cf_lab *lab, json_t *const *parts, size_t n)
 {
+    struct cf_lab_prompt *shown = lab->prompt;
     if (has_parts(lab, parts, n)) {
         return;
     }
-    json_decref(lab->draft_parts);
-    lab->draft_parts = n > 0 ? json_array() : NULL;
+    json_decref(shown->unsent_parts);
+    shown->unsent_parts = n > 0 ? json_array() : NULL;
     for (size_t i = 0; i < n; i++) {
-        (void)json_array_append(lab->draft_parts, parts[i]);
+        (void)json_array_append(shown->unsent_parts, parts[i]);
     }
-    lab->prompt_is_fresh = false;
+    shown->is_fresh = false;
 }
 
 size_t cf_lab_draft_parts_size(const cf_lab *lab)
 {
     size_t n = 0;
-    for (size_t i = 0; i < json_array_size(lab->draft_parts); i++) {
+    for (size_t i = 0; i < json_array_size(lab->prompt->unsent_parts); i++) {
         cf_attachment a;
-        n += cf_attachment_read(&a, json_array_get(lab->draft_parts, i)) ? a.base64.n : 0;
+        n += cf_attachment_read(&a, json_array_get(lab->prompt->unsent_parts, i)) ? a.base64.n : 0;
         cf_attachment_deinit(&a);
     }
     return n;
@@ -65,39 +101,40 @@ size_t cf_lab_draft_parts_size(const cf_lab *lab)
 /* The text, and after it the parts, as a send makes a message of them. */
 static cf_status make_draft(cf_lab *lab, cf_error *err)
 {
-    json_decref(lab->draft_message);
-    lab->draft_message = NULL;
-    CF_TRY(cf_buf_check(&lab->draft, err));
-    size_t n = json_array_size(lab->draft_parts);
-    if (lab->draft.n == 0 && n == 0) {
+    struct cf_lab_prompt *shown = lab->prompt;
+    json_decref(shown->unsent_message);
+    shown->unsent_message = NULL;
+    CF_TRY(cf_buf_check(&shown->unsent, err));
+    size_t n = json_array_size(shown->unsent_parts);
+    if (shown->unsent.n == 0 && n == 0) {
         return CF_OK;
     }
-    const char *text = lab->draft.n != 0 ? cf_buf_cstr(&lab->draft) : "";
-    json_t *words = json_stringn(text, lab->draft.n);
+    const char *text = shown->unsent.n != 0 ? cf_buf_cstr(&shown->unsent) : "";
+    json_t *words = json_stringn(text, shown->unsent.n);
     if (words == NULL) {
         return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
     }
     json_t *content = words;
     if (n > 0) {
         content = json_pack("[{s:s,s:o}]", "type", "text", "text", words);
-        if (json_array_extend(content, lab->draft_parts) != 0) {
+        if (json_array_extend(content, shown->unsent_parts) != 0) {
             json_decref(content);
             return cf_oom_for(err, "the draft");
         }
     }
-    lab->draft_message = json_pack("{s:s,s:o}", "role", "user", "content", content);
-    return lab->draft_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
+    shown->unsent_message = json_pack("{s:s,s:o}", "role", "user", "content", content);
+    return shown->unsent_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
 }
 
 cf_str cf_lab_draft(const cf_lab *lab)
 {
-    return cf_buf_str(&lab->draft);
+    return cf_buf_str(&lab->prompt->unsent);
 }
 
 void cf_lab_prompt_stale(cf_lab *lab)
 {
-    lab->prompt_is_fresh = false;
-    lab->losses_are_fresh = false;
+    lab->prompt->is_fresh = false;
+    lab->prompt->losses_are_fresh = false;
 }
 
 /* ---- losses ------------------------------------------------------------- */
@@ -110,9 +147,11 @@ static void add_loss(void *ud, const cf_loss *loss)
     if (loss->kind != CF_LOSS_TOOL) {
         cf_lab_name_turn(lab, loss->index, text, sizeof text);
     }
-    char *line = cf_arena_strndup(&lab->loss_arena, text, strlen(text));
-    if (line != NULL && cf_grow(&lab->loss, &lab->cap_loss, lab->n_loss + 1, sizeof *lab->loss)) {
-        lab->loss[lab->n_loss++] = (cf_lab_loss){loss->kind, loss->index, cf_str_from(line)};
+    char *line = cf_arena_strndup(&lab->prompt->loss_arena, text, strlen(text));
+    if (line != NULL && cf_grow(&lab->prompt->loss, &lab->prompt->cap_loss, lab->prompt->n_loss + 1,
+                                sizeof *lab->prompt->loss)) {
+        lab->prompt->loss[lab->prompt->n_loss++] =
+            (cf_lab_loss){loss->kind, loss->index, cf_str_from(line)};
     }
 }
 
@@ -123,31 +162,35 @@ static void find_losses(cf_lab *lab)
     cf_arena arena;
     cf_prompt prompt;
     cf_error ignored;
-    cf_turn_options options = cf_lab__options(lab);
+    cf_turn_options options = cf_lab_options(lab);
     const cf_send send = {.options = &options};
     cf_arena_init(&arena, 0);
-    if (cf_conversation_preview(lab->conv, lab->engine.backend, &send, &arena, &prompt, NULL,
+    if (cf_conversation_preview(cf_lab_conv(lab), lab->engine.backend, &send, &arena, &prompt, NULL,
                                 &ignored) == CF_OK) {
-        lab->losses_are_fresh =
-            cf_conversation_losses(lab->conv, &send, &prompt, add_loss, lab, &ignored) != CF_ENOMEM;
+        lab->prompt->losses_are_fresh =
+            cf_conversation_losses(cf_lab_conv(lab), &send, &prompt, add_loss, lab, &ignored) !=
+            CF_ENOMEM;
     }
     cf_arena_deinit(&arena);
 }
 
 const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n)
 {
-    bool is_fresh = lab->losses_are_fresh && lab->loss_generation == lab->generation;
-    if (!is_fresh && !lab->job_is_on) {
-        lab->losses_are_fresh = true;
-        lab->loss_generation = lab->generation;
-        lab->n_loss = 0;
-        cf_arena_reset(&lab->loss_arena);
-        if (lab->n_path > 0 && cf_lab_info(lab).shows_prompt) {
+    struct cf_lab_prompt *shown = lab->prompt;
+    bool is_fresh = shown->losses_are_fresh && shown->loss_generation == lab->generation;
+    if (!is_fresh && !lab->is_writing) {
+        shown->losses_are_fresh = true;
+        shown->loss_generation = lab->generation;
+        shown->n_loss = 0;
+        cf_arena_reset(&shown->loss_arena);
+        size_t n_path;
+        cf_lab_path(lab, &n_path);
+        if (n_path > 0 && cf_lab_info(lab).shows_prompt) {
             find_losses(lab);
         }
     }
-    *n = lab->n_loss;
-    return lab->loss;
+    *n = shown->n_loss;
+    return shown->loss;
 }
 
 /* Notes the messages of which nothing is in the prompt. */
@@ -157,7 +200,7 @@ static cf_status mark_lost(cf_lab *lab, cf_error *err)
     const cf_lab_loss *v = cf_lab_losses(lab, &n);
     for (size_t i = 0; i < n; i++) {
         if (v[i].kind == CF_LOSS_MESSAGE || v[i].kind == CF_LOSS_RESULT) {
-            CF_TRY(cf_prompt_model_mark_lost(&lab->prompt, v[i].index, err));
+            CF_TRY(cf_prompt_model_mark_lost(&lab->prompt->model, v[i].index, err));
         }
     }
     return CF_OK;
@@ -165,30 +208,31 @@ static cf_status mark_lost(cf_lab *lab, cf_error *err)
 
 static cf_status render(cf_lab *lab, cf_error *err)
 {
+    struct cf_lab_prompt *shown = lab->prompt;
     cf_prompt prompt;
     cf_token_list tokens = {0};
-    cf_turn_options options = cf_lab__options(lab);
+    cf_turn_options options = cf_lab_options(lab);
     CF_TRY(make_draft(lab, err));
-    cf_send send = {.message = lab->draft_message, .options = &options};
+    cf_send send = {.message = shown->unsent_message, .options = &options};
     bool shows_tokens = lab->engine.tokenizer != NULL;
-    cf_arena_reset(&lab->prompt_arena);
+    cf_arena_reset(&shown->arena);
     cf_status st =
-        cf_conversation_preview(lab->conv, lab->engine.backend, &send, &lab->prompt_arena, &prompt,
-                                shows_tokens ? &tokens : NULL, err);
+        cf_conversation_preview(cf_lab_conv(lab), lab->engine.backend, &send, &shown->arena,
+                                &prompt, shows_tokens ? &tokens : NULL, err);
     if (st != CF_OK) {
         return st;
     }
     size_t n_cache = 0;
     const cf_token *cache = cf_backend_cache(lab->engine.backend, &n_cache);
-    CF_TRY(cf_prompt_model_build(&lab->prompt, &prompt, &tokens, cache, n_cache, err));
-    if (cf_lab__cache_is_other(lab)) {
-        cf_prompt_model_mark_other(&lab->prompt);
+    CF_TRY(cf_prompt_model_build(&shown->model, &prompt, &tokens, cache, n_cache, err));
+    if (cf_lab_cache_is_other(lab)) {
+        cf_prompt_model_mark_other(&shown->model);
     }
     uint32_t pos[STATES_MAX];
     size_t n = cf_backend_checkpoints(lab->engine.backend, pos, STATES_MAX);
-    cf_prompt_model_mark_states(&lab->prompt, pos, n < STATES_MAX ? n : STATES_MAX);
+    cf_prompt_model_mark_states(&shown->model, pos, n < STATES_MAX ? n : STATES_MAX);
     if (shows_tokens) {
-        cf_prompt_model_mark_specials(&lab->prompt, lab->engine.tokenizer);
+        cf_prompt_model_mark_specials(&shown->model, lab->engine.tokenizer);
     }
     return mark_lost(lab, err);
 }
@@ -196,54 +240,82 @@ static cf_status render(cf_lab *lab, cf_error *err)
 cf_status cf_lab_preview(cf_lab *lab, cf_uuid leaf, const json_t *messages, cf_arena *arena,
                          cf_prompt *out, cf_error *err)
 {
-    if (lab->job_is_on) {
+    if (lab->is_writing) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
-    cf_turn_options options = cf_lab__options(lab);
+    cf_turn_options options = cf_lab_options(lab);
     const cf_send send = {
         .message = messages, .options = &options, .has_parent = true, .parent = leaf};
-    return cf_conversation_preview(lab->conv, lab->engine.backend, &send, arena, out, NULL, err);
+    return cf_conversation_preview(cf_lab_conv(lab), lab->engine.backend, &send, arena, out, NULL,
+                                   err);
+}
+
+bool cf_lab_prompt_is_asked(const cf_lab *lab)
+{
+    cf_backend_info info = cf_lab_info(lab);
+    return strcmp(info.kind, "openai") == 0 && !info.prompt_is_ours;
+}
+
+bool cf_lab_prompt_parent(const cf_lab *lab, cf_send *send)
+{
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(lab, &n);
+    const cf_turn *last = n > 0 ? path[n - 1] : NULL;
+    cf_role role =
+        last != NULL ? cf_role_parse(cf_json_get_str(last->message, "role")) : CF_ROLE_USER;
+    send->has_parent =
+        lab->prompt->unsent.n == 0 && n > 1 && (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT);
+    if (send->has_parent) {
+        send->parent = last->parent;
+    }
+    return send->has_parent;
+}
+
+bool cf_lab_prompt__is_empty(const cf_lab *lab)
+{
+    size_t n;
+    cf_lab_path(lab, &n);
+    const struct cf_lab_prompt *p = lab->prompt;
+    return n == 0 && p->unsent.n == 0 && !p->unsent.failed && p->unsent_parts == NULL;
 }
 
 cf_prompt_model *cf_lab_prompt(cf_lab *lab)
 {
-    if (!lab->job_is_on && !lab->prompt_is_fresh) {
-        lab->prompt_err = (cf_error){0};
-        lab->prompt_is_fresh = true;
-        lab->prompt_is_shown = false;
-        cf_prompt_model_deinit(&lab->prompt);
-        cf_media_sheet_deinit(&lab->sheet);
-        if (lab->n_path == 0 && lab->draft.n == 0 && !lab->draft.failed &&
-            lab->draft_parts == NULL) {
-            cf_fail(&lab->prompt_err, CF_ENOTFOUND,
-                    "nothing is said yet: write a message first (i)");
+    struct cf_lab_prompt *shown = lab->prompt;
+    bool is_fresh = shown->is_fresh && shown->generation == lab->generation;
+    if (!lab->is_writing && !is_fresh) {
+        shown->generation = lab->generation;
+        shown->err = (cf_error){0};
+        shown->is_fresh = true;
+        shown->is_shown = false;
+        cf_prompt_model_deinit(&shown->model);
+        cf_media_sheet_deinit(&shown->sheet);
+        if (cf_lab_prompt__is_empty(lab)) {
+            cf_fail(&shown->err, CF_ENOTFOUND, "nothing is said yet: write a message first (i)");
         } else if (cf_lab_prompt_is_asked(lab)) {
-            cf_fail(&lab->prompt_err, CF_EBUSY,
-                    "the server writes the prompt: r in this view asks it");
-        } else if (render(lab, &lab->prompt_err) == CF_OK) {
-            lab->prompt_is_shown = true;
+            cf_fail(&shown->err, CF_EBUSY, "the server writes the prompt: r in this view asks it");
+        } else if (render(lab, &shown->err) == CF_OK) {
+            shown->is_shown = true;
         }
     }
-    return lab->prompt_is_shown ? &lab->prompt : NULL;
+    return shown->is_shown ? &shown->model : NULL;
 }
 
 static const json_t *message_of(const void *ud, size_t i)
 {
     const cf_lab *lab = ud;
-    return i < lab->n_source    ? lab->source[i].message
-           : i == lab->n_source ? lab->draft_message
-                                : NULL;
+    return i == cf_lab_n_messages(lab) ? lab->prompt->unsent_message : cf_lab_message(lab, i);
 }
 
 const cf_media_sheet *cf_lab_media(cf_lab *lab, size_t token, cf_error *err)
 {
     const cf_prompt_model *m = cf_lab_prompt(lab);
-    cf_media_sheet *s = &lab->sheet;
+    cf_media_sheet *s = &lab->prompt->sheet;
     if (s->n > 0 && token >= s->first && token - s->first < s->n) {
         return s;
     }
     cf_media_cache *cache = cf_backend_core_media(lab->engine.backend);
-    if (m == NULL || cache == NULL || lab->job_is_on) {
+    if (m == NULL || cache == NULL || lab->is_writing) {
         cf_fail(err, CF_EBUSY, "it is shown when the reply is complete");
         return NULL;
     }
@@ -309,60 +381,10 @@ cf_status cf_lab_ledger(const cf_lab *lab, const cf_prompt_model *prompt, cf_are
 
 void cf_lab_prompt_error(const cf_lab *lab, cf_error *err)
 {
-    *err = lab->prompt_err;
-    if (lab->job_is_on) {
+    *err = lab->prompt->err;
+    if (lab->is_writing) {
         cf_fail(err, CF_EBUSY, "the prompt is shown again when the reply is complete");
     }
-}
-
-size_t cf_lab_n_messages(const cf_lab *lab)
-{
-    return lab->n_source;
-}
-
-size_t cf_lab_message_of(const cf_lab *lab, size_t turn)
-{
-    for (size_t i = 0; turn < lab->n_path && i < lab->n_source; i++) {
-        if (lab->source[i].turn == lab->path[turn]) {
-            return i;
-        }
-    }
-    return turn < lab->n_path ? SIZE_MAX : lab->n_source;
-}
-
-size_t cf_lab_number_of(const cf_lab *lab, size_t message)
-{
-    size_t n = cf_lab_message_of(lab, 0);
-    return message < n ? 0 : message - n + 1;
-}
-
-void cf_lab_name_turn(const cf_lab *lab, size_t message, char *text, size_t cap)
-{
-    char name[32], turn[32] = "the system prompt";
-    int n = snprintf(name, sizeof name, "message %zu", message + 1);
-    size_t number = cf_lab_number_of(lab, message);
-    char *at = strstr(text, name);
-    cf_buf out = CF_BUF_INIT;
-    if (at == NULL || (at[n] >= '0' && at[n] <= '9')) {
-        return;
-    }
-    if (number > 0) {
-        snprintf(turn, sizeof turn, "turn %zu", number);
-    }
-    cf_buf_add(&out, text, (size_t)(at - text));
-    cf_buf_adds(&out, turn);
-    cf_buf_adds(&out, at + n);
-    cf_utf8_copy(text, cap, cf_buf_str(&out));
-    cf_buf_deinit(&out);
-}
-
-const char *cf_lab_message_role(const cf_lab *lab, size_t message)
-{
-    if (message >= lab->n_source) {
-        return "draft";
-    }
-    const json_t *role = json_object_get(lab->source[message].message, "role");
-    return json_is_string(role) ? json_string_value(role) : "?";
 }
 
 bool cf_lab_is_control(const cf_lab *lab, cf_token id)
@@ -373,8 +395,8 @@ bool cf_lab_is_control(const cf_lab *lab, cf_token id)
 
 void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
 {
-    const cf_prompt_model *m = &lab->prompt;
-    if (!lab->prompt_is_shown || !m->has_break || m->prompt.n_spans == 0) {
+    const cf_prompt_model *m = &lab->prompt->model;
+    if (!lab->prompt->is_shown || !m->has_break || m->prompt.n_spans == 0) {
         return;
     }
     const cf_prompt_span *s = &m->prompt.spans[m->token[m->n_kept].span];
@@ -406,33 +428,4 @@ void cf_lab_break_cause(cf_lab *lab, cf_buf *out)
                     m->n_state, n, n == 1 ? "" : "s");
     }
     cf_buf_deinit(&was);
-}
-
-cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err)
-{
-    const char *eq = strchr(text, '=');
-    if (lab->job_is_on) {
-        return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
-    }
-    if (eq == NULL || eq == text) {
-        return cf_fail(err, CF_EINVAL, "a variable is set as NAME=JSON");
-    }
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)(eq - text < 63 ? eq - text : 63), text);
-    cf_lab_prompt_stale(lab);
-    if (eq[1] == '\0') {
-        json_object_del(lab->vars, name);
-        return CF_OK;
-    }
-    json_t *value;
-    CF_TRY(cf_json_read(&value, eq + 1, strlen(eq + 1), err));
-    if (json_object_set_new(lab->vars, name, value) != 0) {
-        return cf_oom(err);
-    }
-    return CF_OK;
-}
-
-const json_t *cf_lab_vars(const cf_lab *lab)
-{
-    return lab->vars;
 }

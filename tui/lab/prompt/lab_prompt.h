@@ -7,10 +7,10 @@
 #ifndef CF_TUI_LAB_PROMPT_LAB_PROMPT_H
 #define CF_TUI_LAB_PROMPT_LAB_PROMPT_H
 
-#include "tui/lab/lab.h"
 #include "tui/lab/prompt/ledger.h"
 #include "tui/lab/prompt/media_sheet.h"
 #include "tui/lab/prompt/prompt_model.h"
+#include "tui/lab/state/lab_state.h"
 
 /* The prompt of the path and a draft, as it would be sent now; NULL when it
  * cannot be shown, see cf_lab_prompt_error.  Rendered again only when something
@@ -77,31 +77,11 @@ typedef struct cf_lab_loss {
 } cf_lab_loss;
 const cf_lab_loss *cf_lab_losses(cf_lab *lab, size_t *n);
 
-/* The messages of the prompt, without a draft: their number, the role of one,
- * and the one that a turn of the path is (SIZE_MAX: nothing of the turn is
- * sent). */
-size_t cf_lab_n_messages(const cf_lab *lab);
-/* The number that Chat shows for the turn of a message; 0: it is before the
- * first turn. */
-size_t cf_lab_number_of(const cf_lab *lab, size_t message);
-/* Where `text` (of `cap` bytes) says "message N" of a message, counted from 1
- * as the engine counts them, puts what Chat calls it: "turn 3", or "the system
- * prompt". */
-void cf_lab_name_turn(const cf_lab *lab, size_t message, char *text, size_t cap);
-const char *cf_lab_message_role(const cf_lab *lab, size_t message);
-size_t cf_lab_message_of(const cf_lab *lab, size_t turn);
 bool cf_lab_is_control(const cf_lab *lab, cf_token id);
 /* Appends one sentence about where the cache and the prompt differ. */
 void cf_lab_break_cause(cf_lab *lab, cf_buf *out);
 
 /* Renders it again next time: something that it may depend on has changed. */
 void cf_lab_prompt_stale(cf_lab *lab);
-
-/* ---- variables ---------------------------------------------------------- */
-
-/* "NAME=JSON" sets a template variable, "NAME=" removes it. */
-CF_MUST_USE cf_status cf_lab_set_var(cf_lab *lab, const char *text, cf_error *err);
-/* Those that are set; borrowed. */
-const json_t *cf_lab_vars(const cf_lab *lab);
 
 #endif

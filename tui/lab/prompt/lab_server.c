@@ -8,8 +8,9 @@
 
 #include "core/base/alloc.h"
 #include "tui/lab/prompt/diff_pair.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/prompt/prompt_impl.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_options.h"
 
 typedef struct job_state {
     cf_lab *lab;
@@ -28,29 +29,10 @@ typedef struct job_state {
     cf_send at;    /* its parent is where the prompt ends */
 } job_state;
 
-bool cf_lab_prompt_is_asked(const cf_lab *lab)
-{
-    cf_backend_info info = cf_lab_info(lab);
-    return strcmp(info.kind, "openai") == 0 && !info.prompt_is_ours;
-}
-
-bool cf_lab_prompt_parent(const cf_lab *lab, cf_send *send)
-{
-    const cf_turn *last = lab->n_path > 0 ? lab->path[lab->n_path - 1] : NULL;
-    cf_role role =
-        last != NULL ? cf_role_parse(cf_json_get_str(last->message, "role")) : CF_ROLE_USER;
-    send->has_parent = lab->draft.n == 0 && lab->n_path > 1 &&
-                       (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT);
-    if (send->has_parent) {
-        send->parent = last->parent;
-    }
-    return send->has_parent;
-}
-
 cf_lab_ours cf_lab_prompt_ours(const cf_lab *lab)
 {
-    return lab->prompt_is_shown && cf_lab_prompt_is_asked(lab) ? lab->prompt_ours
-                                                               : CF_LAB_OURS_NONE;
+    return lab->prompt->is_shown && cf_lab_prompt_is_asked(lab) ? lab->prompt->ours
+                                                                : CF_LAB_OURS_NONE;
 }
 
 static size_t common(cf_str a, cf_str b)
@@ -70,18 +52,19 @@ static cf_lab_slot read_slot(const cf_lab *lab, const json_t *v)
     return (cf_lab_slot){.is_busy = json_is_true(json_object_get(v, "is_processing")) ||
                                     json_integer_value(json_object_get(v, "state")) != 0,
                          .has_prompt = held.n > 0,
-                         .n_same = common(held, lab->prompt.prompt.text),
+                         .n_same = common(held, lab->prompt->model.prompt.text),
                          .n_decoded = json_is_integer(n) ? json_integer_value(n) : -1};
 }
 
 size_t cf_lab_server_slots(const cf_lab *lab, cf_lab_slot *out, size_t cap)
 {
-    if (!lab->prompt_is_shown || !cf_lab_prompt_is_asked(lab)) {
+    const struct cf_lab_prompt *shown = lab->prompt;
+    if (!shown->is_shown || !cf_lab_prompt_is_asked(lab)) {
         return 0;
     }
-    size_t n = json_array_size(lab->server_slots);
+    size_t n = json_array_size(shown->server_slots);
     for (size_t i = 0; i < n && i < cap; i++) {
-        out[i] = read_slot(lab, json_array_get(lab->server_slots, i));
+        out[i] = read_slot(lab, json_array_get(shown->server_slots, i));
     }
     return n;
 }
@@ -137,8 +120,10 @@ static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 /* Tokens that the server kept of the last prompt, as it said with its reply. */
 static size_t n_kept(cf_lab *lab)
 {
-    for (size_t i = lab->n_path; i-- > 0;) {
-        const cf_reply *reply = cf_lab_reply(lab, lab->path[i]->id);
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(lab, &n);
+    while (n-- > 0) {
+        const cf_reply *reply = cf_lab_reply(lab, path[n]->id);
         if (reply != NULL && reply->usage.is_known) {
             return (size_t)reply->usage.n_cached;
         }
@@ -158,12 +143,12 @@ static cf_status take_prompt(job_state *j, cf_error *err)
     for (size_t i = 0; i < n; i++) {
         cache[i] = j->tokens.v[i].id;
     }
-    cf_prompt_model_deinit(&lab->prompt);
-    cf_arena old = lab->prompt_arena;
-    lab->prompt_arena = j->arena;
+    cf_prompt_model_deinit(&lab->prompt->model);
+    cf_arena old = lab->prompt->arena;
+    lab->prompt->arena = j->arena;
     cf_arena_init(&j->arena, 0);
     cf_arena_deinit(&old);
-    return cf_prompt_model_build(&lab->prompt, &j->prompt, &j->tokens, cache, n, err);
+    return cf_prompt_model_build(&lab->prompt->model, &j->prompt, &j->tokens, cache, n, err);
 }
 
 static void on_end(void *ud, cf_status status, const cf_error *err)
@@ -174,14 +159,15 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     if (lab->generation != j->generation) {
         return; /* of another conversation by now */
     }
-    lab->prompt_err = (cf_error){0};
-    lab->prompt_ours = j->ours;
-    json_decref(lab->server_slots);
-    lab->server_slots = json_incref(j->slots);
-    lab->prompt_is_fresh = true;
-    lab->prompt_is_shown = status == CF_OK && take_prompt(j, &lab->prompt_err) == CF_OK;
+    lab->prompt->err = (cf_error){0};
+    lab->prompt->ours = j->ours;
+    json_decref(lab->prompt->server_slots);
+    lab->prompt->server_slots = json_incref(j->slots);
+    lab->prompt->is_fresh = true;
+    lab->prompt->generation = lab->generation;
+    lab->prompt->is_shown = status == CF_OK && take_prompt(j, &lab->prompt->err) == CF_OK;
     if (status != CF_OK) {
-        lab->prompt_err = *err;
+        lab->prompt->err = *err;
     }
     if (!cf_lab_prompt_is_asked(lab)) {
         cf_lab_prompt_stale(lab); /* ours: rendered here from now on */
@@ -190,6 +176,7 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
 
 static cf_status make_job(job_state *j, cf_lab *lab, cf_error *err)
 {
+    struct cf_lab_prompt *shown = lab->prompt;
     j->lab = lab;
     j->generation = lab->generation;
     CF_TRY(cf_backend_clone(&j->backend, lab->engine.backend, err));
@@ -198,14 +185,14 @@ static cf_status make_job(job_state *j, cf_lab *lab, cf_error *err)
     cf_str source = lab->engine.template_source;
     cf_buf_add(&j->source, source.p, source.n);
     CF_TRY(cf_buf_check(&j->source, err));
-    if (lab->draft.n != 0) {
-        j->message = json_pack("{s:s,s:s%}", "role", "user", "content", cf_buf_cstr(&lab->draft),
-                               lab->draft.n);
+    if (shown->unsent.n != 0) {
+        j->message = json_pack("{s:s,s:s%}", "role", "user", "content", cf_buf_cstr(&shown->unsent),
+                               shown->unsent.n);
         if (j->message == NULL) {
             return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
         }
     }
-    j->vars = cf_json_deep_copy(lab->vars);
+    j->vars = cf_json_deep_copy(cf_lab_vars(lab));
     j->options.extra_context = j->vars;
     j->options.chat.thinking = lab->settings.chat.thinking;
     return j->vars != NULL ? CF_OK : cf_oom(err);
@@ -217,7 +204,7 @@ cf_status cf_lab_ask_prompt(cf_lab *lab, cf_error *err)
     if (!cf_lab_prompt_is_asked(lab)) {
         return cf_fail(err, CF_EUNSUPPORTED, "the prompt is rendered here");
     }
-    if (lab->n_path == 0 && lab->draft.n == 0) {
+    if (cf_lab_prompt__is_empty(lab)) {
         return cf_fail(err, CF_ENOTFOUND, "nothing is said yet: write a message first (i)");
     }
     job_state *j = cf_calloc(1, sizeof *j);

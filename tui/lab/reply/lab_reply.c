@@ -15,8 +15,8 @@
 #include "core/base/arena.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "tui/lab/reply/reply_rule.h"
 #include "tui/lab/reply/run_options.h"
-#include "tui/lab/state/lab_impl.h"
 
 static void free_tokens(cf_reply *r)
 {
@@ -42,7 +42,7 @@ void cf_reply_deinit(cf_reply *reply)
     free_tokens(reply);
     free_live(reply);
     cf_free(reply->prompt_ids);
-    cf_lab__rule_drop(reply->rule);
+    cf_lab_rule_drop(reply->rule);
     cf_buf_deinit(&reply->notes);
     cf_buf_deinit(&reply->facts);
     cf_buf_deinit(&reply->adapters);
@@ -441,7 +441,7 @@ void cf_reply_load(cf_reply *r, const cf_tokenizer *tok, const cf_store_run *run
     }
     mark_tokens(r, run);
     take_prompt(r, run->prompt_ids, run->n_prompt_ids);
-    r->rule = cf_lab__rule_stored(run);
+    r->rule = cf_lab_rule_stored(run);
     load_figures(r, run);
 }
 

@@ -15,7 +15,7 @@ void cf_lab_make_way(cf_lab *lab)
 cf_status cf_lab_need_idle(cf_lab *lab, cf_error *err)
 {
     cf_lab_make_way(lab);
-    if (lab->job_is_on) {
+    if (lab->is_writing) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
     if (lab->work.is_on) {
@@ -48,7 +48,7 @@ cf_cancel *cf_lab_cancel_flag(cf_lab *lab)
 
 static bool has_task(const cf_lab *lab)
 {
-    return lab->work.is_on && !lab->job_is_on;
+    return lab->work.is_on && !lab->is_writing;
 }
 
 const char *cf_lab_task_name(const cf_lab *lab)

@@ -8,7 +8,8 @@
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
 #include "templates/open.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/talk_impl.h"
 
 /* Opens the names of a line, which are cut apart in place. */
 static cf_status open_line(cf_opened_adapters *out, const cf_engine *engine, char *line,
@@ -57,6 +58,7 @@ void cf_adapters_label(cf_buf *out, const cf_adapter_use *v, size_t n)
 
 cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
 {
+    cf_lab_talk *talk = lab->talk;
     cf_session *session = cf_backend_core_session(lab->engine.backend);
     cf_opened_adapters now = {.n = 0};
     CF_TRY(cf_lab_need_idle(lab, err));
@@ -65,22 +67,21 @@ cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err)
     }
     bool is_start = strcmp(text, "start") == 0;
     cf_status st = cf_lab_open_adapters(&now, lab->engine.engine, is_start ? "off" : text, err);
-    if (!lab->has_adapters && st == CF_OK) { /* the first change */
+    if (!talk->adapters.has_first && st == CF_OK) { /* the first change */
         size_t n;
         const cf_adapter_use *v = cf_session_adapters(session, &n);
-        memcpy(lab->first_adapters, v, n * sizeof *v);
-        lab->n_first_adapter = n;
-        lab->has_adapters = true;
+        memcpy(talk->adapters.first, v, n * sizeof *v);
+        talk->adapters.n_first = n;
+        talk->adapters.has_first = true;
     }
-    CF_THEN(st, cf_session_set_adapters(session, is_start ? lab->first_adapters : now.use,
-                                        is_start ? lab->n_first_adapter : now.n, err));
+    CF_THEN(st, cf_session_set_adapters(session, is_start ? talk->adapters.first : now.use,
+                                        is_start ? talk->adapters.n_first : now.n, err));
     if (st != CF_OK) {
         cf_opened_adapters_close(&now);
         return st;
     }
-    cf_opened_adapters_close(&lab->adapters);
-    lab->adapters = now;
-    lab->prompt_is_fresh = false;
+    cf_opened_adapters_close(&talk->adapters.opened);
+    talk->adapters.opened = now;
     lab->generation++;
     return CF_OK;
 }

@@ -8,7 +8,7 @@
 
 #include "core/api/adapter.h"
 #include "templates/open.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 
 /* Opens the adapters of a line, "FILE[=SCALE] ..."; "off": none.  Errors of
  * cf_open_adapters(). */

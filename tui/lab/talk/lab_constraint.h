@@ -6,7 +6,8 @@
 #ifndef CF_TUI_LAB_TALK_LAB_CONSTRAINT_H
 #define CF_TUI_LAB_TALK_LAB_CONSTRAINT_H
 
-#include "tui/lab/lab.h"
+#include "core/api/constraint.h"
+#include "tui/lab/state/lab_state.h"
 
 /*
  * Constrains the replies to come: "schema FILE", "regex PATTERN", "grammar
@@ -17,5 +18,9 @@
 CF_MUST_USE cf_status cf_lab_constrain(cf_lab *lab, const char *words, cf_error *err);
 /* "schema weather.json"; "" for none. */
 const char *cf_lab_constraint(const cf_lab *lab);
+
+/* The vocabulary that constraints need, made once, in a tenth of a second.  On
+ * the thread of a send or of a task. */
+CF_MUST_USE cf_status cf_lab_vocab(cf_lab *lab, cf_constraint_vocab **out, cf_error *err);
 
 #endif

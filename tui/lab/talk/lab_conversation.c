@@ -7,8 +7,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/saved.h"
+#include "tui/lab/talk/talk_impl.h"
 
 /* ---- which conversation ------------------------------------------------- */
 
@@ -18,28 +19,75 @@ static cf_status use_conversation(cf_lab *lab, cf_conversation *conv, cf_error *
     cf_role_map roles;
     cf_role_map_init(&roles, lab->engine.template_source);
     cf_conversation_set_roles(conv, &roles);
-    cf_conversation_free(lab->conv);
-    lab->conv = conv;
-    lab->prompt_is_fresh = false;
+    cf_conversation_free(lab->talk->conv);
+    lab->talk->conv = conv;
     return cf_lab__snapshot(lab, err);
 }
 
-cf_status cf_lab__fresh_conversation(cf_lab *lab, cf_error *err)
+static cf_status fresh_conversation(cf_lab *lab, cf_error *err)
 {
+    cf_lab_talk *talk = lab->talk;
     const cf_preface preface = {.tools = lab->engine.tools};
     cf_conversation *conv;
     CF_TRY(cf_conversation_new(&conv, &preface, err));
-    lab->conv_id = cf_uuid_new();
-    lab->conv_is_stored = false;
-    lab->title[0] = '\0';
+    talk->conv_id = cf_uuid_new();
+    talk->is_stored = false;
+    talk->title[0] = '\0';
     return use_conversation(lab, conv, err);
+}
+
+/* Forgets what is known of the replies of the conversation before. */
+static void free_replies(cf_lab_talk *talk)
+{
+    for (size_t i = 0; i < talk->n_replies; i++) {
+        cf_reply_deinit(talk->replies[i]);
+        cf_free(talk->replies[i]);
+    }
+    talk->n_replies = 0;
+}
+
+cf_status cf_lab_talk_open(cf_lab *lab, cf_error *err)
+{
+    cf_lab_talk *talk = lab->talk = cf_calloc(1, sizeof *talk);
+    if (talk == NULL) {
+        return cf_oom(err);
+    }
+    cf_arena_init(&talk->snapshot.arena, 0);
+    talk->tpl.first_name = lab->engine.template_name;
+    talk->tpl.first_source = lab->engine.template_source;
+    talk->vars = json_object();
+    return talk->vars != NULL ? fresh_conversation(lab, err) : cf_oom(err);
+}
+
+void cf_lab_talk_close(cf_lab *lab)
+{
+    cf_lab_talk *talk = lab->talk;
+    if (talk == NULL) {
+        return;
+    }
+    free_replies(talk);
+    cf_free(talk->replies);
+    cf_reply_deinit(&talk->live);
+    cf_template_free(talk->tpl.own);
+    cf_buf_deinit(&talk->tpl.source);
+    cf_opened_adapters_close(&talk->adapters.opened);
+    cf_conversation_free(talk->conv);
+    cf_arena_deinit(&talk->snapshot.arena);
+    cf_lab_rule_drop(talk->rule);
+    cf_constraint_vocab_free(talk->vocab);
+    json_decref(talk->vars);
+    json_decref(talk->vendor);
+    json_decref(talk->own_tools);
+    cf_lab__undo_deinit(lab);
+    cf_free(talk);
 }
 
 /* `more` (may be NULL) is added after `turn`. */
 static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn, const cf_turn *more,
                             cf_error *err)
 {
-    if (lab->job_is_on) {
+    cf_lab_talk *talk = lab->talk;
+    if (lab->is_writing) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
     if (lab->store == NULL) {
@@ -60,15 +108,15 @@ static cf_status open_saved(cf_lab *lab, cf_uuid conv, cf_uuid turn, const cf_tu
         }
     }
     if (st == CF_OK) {
-        cf_lab__free_replies(lab);
-        lab->n_notes = 0;
-        lab->conv_id = conv;
-        lab->conv_is_stored = true;
-        if (lab->is_live) {
-            memset(&lab->shown_only, 0, sizeof lab->shown_only);
+        free_replies(lab->talk);
+        talk->n_opened++;
+        talk->conv_id = conv;
+        talk->is_stored = true;
+        if (talk->is_live) {
+            memset(&talk->shown_only, 0, sizeof talk->shown_only);
         }
-        lab->is_live = more != NULL;
-        cf_utf8_copy(lab->title, sizeof lab->title,
+        talk->is_live = more != NULL;
+        cf_utf8_copy(talk->title, sizeof talk->title,
                      about.title.n != 0 ? about.title : about.preview);
         if (!cf_lab_is_busy(lab)) { /* else the engine is a task's */
             cf_saved_drafts(lab->engine.backend, lab->engine.engine, lab->store, loaded);
@@ -90,7 +138,7 @@ cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn, cf_uuid repl
     const cf_turn more = {
         .id = reply, .parent = turn, .message = cf_json_ref(message), .status = CF_TURN_STREAMING};
     CF_TRY(open_saved(lab, conv, turn, &more, err));
-    lab->shown_only = conv;
+    lab->talk->shown_only = conv;
     return CF_OK;
 }
 
@@ -98,54 +146,53 @@ cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn, cf_uuid repl
 
 cf_status cf_lab__snapshot(cf_lab *lab, cf_error *err)
 {
-    size_t n = cf_conversation_n_turns(lab->conv);
+    const cf_conversation *conv = lab->talk->conv;
+    cf_lab_snapshot *s = &lab->talk->snapshot;
+    cf_uuid head = cf_conversation_head(conv);
+    size_t n = cf_conversation_n_turns(conv);
     lab->generation++;
-    cf_arena_reset(&lab->arena);
-    lab->n_path = lab->n_turns = lab->n_source = 0;
-    lab->path = NULL;
-    lab->system = lab->preface_system = NULL;
-    lab->turns = cf_arena_alloc(&lab->arena, n * sizeof *lab->turns);
-    if (lab->turns == NULL) {
+    cf_arena_reset(&s->arena);
+    s->n_path = s->n_turns = s->n_source = 0;
+    s->path = NULL;
+    s->system = s->preface_system = NULL;
+    s->turns = cf_arena_alloc(&s->arena, n * sizeof *s->turns);
+    if (s->turns == NULL) {
         return cf_oom_for(err, "the turns");
     }
     for (size_t i = 0; i < n; i++) {
-        lab->turns[lab->n_turns++] = cf_conversation_turn(lab->conv, i);
+        s->turns[s->n_turns++] = cf_conversation_turn(conv, i);
     }
-    cf_uuid head = cf_conversation_head(lab->conv);
-    lab->system = cf_conversation_system(lab->conv, head);
-    lab->preface_system = cf_conversation_system(lab->conv, (cf_uuid){{0}});
-    CF_TRY(
-        cf_conversation_sources(lab->conv, head, &lab->arena, &lab->source, &lab->n_source, err));
+    s->system = cf_conversation_system(conv, head);
+    s->preface_system = cf_conversation_system(conv, (cf_uuid){{0}});
+    CF_TRY(cf_conversation_sources(conv, head, &s->arena, &s->source, &s->n_source, err));
     if (cf_uuid_is_nil(head)) {
         return CF_OK;
     }
-    return cf_conversation_path(lab->conv, head, &lab->arena, &lab->path, &lab->n_path, err);
+    return cf_conversation_path(conv, head, &s->arena, &s->path, &s->n_path, err);
 }
 
 const cf_turn *const *cf_lab_path(const cf_lab *lab, size_t *n)
 {
-    *n = lab->n_path;
-    return lab->path;
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
+    *n = s->n_path;
+    return s->path;
 }
 
 const cf_turn *const *cf_lab_turns(const cf_lab *lab, size_t *n)
 {
-    *n = lab->n_turns;
-    return lab->turns;
-}
-
-uint64_t cf_lab_generation(const cf_lab *lab)
-{
-    return lab->generation;
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
+    *n = s->n_turns;
+    return s->turns;
 }
 
 size_t cf_lab_siblings(const cf_lab *lab, const cf_turn *turn, size_t *index)
 {
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
     size_t n = 0;
     *index = 0;
-    for (size_t i = 0; i < lab->n_turns; i++) {
-        if (cf_uuid_eq(lab->turns[i]->parent, turn->parent)) {
-            if (lab->turns[i] == turn) {
+    for (size_t i = 0; i < s->n_turns; i++) {
+        if (cf_uuid_eq(s->turns[i]->parent, turn->parent)) {
+            if (s->turns[i] == turn) {
                 *index = n;
             }
             n++;
@@ -156,6 +203,7 @@ size_t cf_lab_siblings(const cf_lab *lab, const cf_turn *turn, size_t *index)
 
 const cf_turn *cf_lab_sibling(const cf_lab *lab, const cf_turn *turn, int by)
 {
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
     size_t index;
     size_t n = cf_lab_siblings(lab, turn, &index);
     if ((by < 0 && index == 0) || (by > 0 && index + 1 >= n)) {
@@ -163,47 +211,58 @@ const cf_turn *cf_lab_sibling(const cf_lab *lab, const cf_turn *turn, int by)
     }
     size_t want = by < 0 ? index - 1 : index + 1;
     size_t seen = 0;
-    for (size_t i = 0; i < lab->n_turns; i++) {
-        if (cf_uuid_eq(lab->turns[i]->parent, turn->parent) && seen++ == want) {
-            return lab->turns[i];
+    for (size_t i = 0; i < s->n_turns; i++) {
+        if (cf_uuid_eq(s->turns[i]->parent, turn->parent) && seen++ == want) {
+            return s->turns[i];
         }
     }
     return NULL;
 }
 
+const cf_conversation *cf_lab_conv(const cf_lab *lab)
+{
+    return lab->talk->conv;
+}
+
+uint64_t cf_lab_n_opened(const cf_lab *lab)
+{
+    return lab->talk->n_opened;
+}
+
 bool cf_lab_is_stored(const cf_lab *lab)
 {
-    return lab->store != NULL && lab->conv_is_stored;
+    return lab->store != NULL && lab->talk->is_stored;
 }
 
 cf_uuid cf_lab_conv_id(const cf_lab *lab)
 {
-    return lab->conv_id;
+    return lab->talk->conv_id;
 }
 
 const char *cf_lab_title(const cf_lab *lab)
 {
-    return lab->title;
+    return lab->talk->title;
 }
 
 void cf_lab_new_conv(cf_lab *lab)
 {
     cf_error err;
-    if (!lab->job_is_on && cf_lab__fresh_conversation(lab, &err) == CF_OK) {
-        cf_lab__free_replies(lab);
-        lab->n_notes = 0;
+    if (!lab->is_writing && fresh_conversation(lab, &err) == CF_OK) {
+        free_replies(lab->talk);
+        lab->talk->n_opened++;
     }
 }
 
 void cf_lab_only_show(cf_lab *lab)
 {
-    lab->shown_only = lab->conv_id;
+    lab->talk->shown_only = lab->talk->conv_id;
 }
 
 bool cf_lab_leave_example(cf_lab *lab)
 {
-    if (lab->job_is_on || cf_uuid_is_nil(lab->shown_only) ||
-        !cf_uuid_eq(lab->shown_only, lab->conv_id)) {
+    cf_lab_talk *talk = lab->talk;
+    if (lab->is_writing || cf_uuid_is_nil(talk->shown_only) ||
+        !cf_uuid_eq(talk->shown_only, talk->conv_id)) {
         return false;
     }
     cf_lab_new_conv(lab);
@@ -213,11 +272,12 @@ bool cf_lab_leave_example(cf_lab *lab)
 /* The newest turn below (or at) `from`: where a path that passes it ends. */
 static cf_uuid newest_leaf(const cf_lab *lab, cf_uuid from)
 {
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
     for (;;) {
         cf_uuid next = {{0}};
-        for (size_t i = 0; i < lab->n_turns; i++) {
-            if (cf_uuid_eq(lab->turns[i]->parent, from)) {
-                next = lab->turns[i]->id;
+        for (size_t i = 0; i < s->n_turns; i++) {
+            if (cf_uuid_eq(s->turns[i]->parent, from)) {
+                next = s->turns[i]->id;
             }
         }
         if (cf_uuid_is_nil(next)) {
@@ -229,15 +289,15 @@ static cf_uuid newest_leaf(const cf_lab *lab, cf_uuid from)
 
 cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err)
 {
-    if (lab->job_is_on) {
+    cf_lab_talk *talk = lab->talk;
+    if (lab->is_writing) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
     cf_uuid leaf = newest_leaf(lab, turn);
-    cf_uuid before = cf_conversation_head(lab->conv);
-    CF_TRY(cf_conversation_set_head(lab->conv, leaf, err));
+    cf_uuid before = cf_conversation_head(talk->conv);
+    CF_TRY(cf_conversation_set_head(talk->conv, leaf, err));
     cf_lab_add_undo(lab, CF_LAB_UNDO_HEAD, before);
-    lab->prompt_is_fresh = false;
-    if (lab->store != NULL && lab->conv_is_stored) {
+    if (lab->store != NULL && talk->is_stored) {
         /* Where it fails the next start shows another path: no loss. */
         cf_ignore(cf_store_set_head(lab->store, leaf, NULL));
     }
@@ -246,42 +306,45 @@ cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err)
 
 cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out, cf_error *err)
 {
-    if (lab->job_is_on) {
+    if (lab->is_writing) {
         return cf_fail(err, CF_EBUSY, "a reply is being written; Esc stops it");
     }
-    return cf_conversation_clone(out, lab->conv, err);
+    return cf_conversation_clone(out, lab->talk->conv, err);
 }
 
 /* ---- replies ------------------------------------------------------------ */
 
-void cf_lab__free_replies(cf_lab *lab)
-{
-    for (size_t i = 0; i < lab->n_replies; i++) {
-        cf_reply_deinit(lab->replies[i]);
-        cf_free(lab->replies[i]);
-    }
-    lab->n_replies = 0;
-}
-
 cf_reply *cf_lab__reply_of(cf_lab *lab, cf_uuid turn, bool make)
 {
-    for (size_t i = 0; i < lab->n_replies; i++) {
-        if (cf_uuid_eq(lab->replies[i]->turn, turn)) {
-            return lab->replies[i];
+    cf_lab_talk *talk = lab->talk;
+    for (size_t i = 0; i < talk->n_replies; i++) {
+        if (cf_uuid_eq(talk->replies[i]->turn, turn)) {
+            return talk->replies[i];
         }
     }
     if (!make) {
         return NULL;
     }
-    if (!cf_grow(&lab->replies, &lab->cap_replies, lab->n_replies + 1, sizeof(cf_reply *))) {
+    if (!cf_grow(&talk->replies, &talk->cap_replies, talk->n_replies + 1, sizeof(cf_reply *))) {
         return NULL;
     }
     cf_reply *reply = cf_calloc(1, sizeof *reply);
     if (reply != NULL) {
         reply->turn = turn;
-        lab->replies[lab->n_replies++] = reply;
+        talk->replies[talk->n_replies++] = reply;
     }
     return reply;
+}
+
+cf_status cf_lab_take_read(cf_lab *lab, cf_uuid turn, const cf_reply_read *read, cf_error *err)
+{
+    cf_reply *reply = cf_lab__reply_of(lab, turn, true);
+    if (reply == NULL) {
+        return cf_oom_for(err, "the reply's tokens");
+    }
+    cf_reply_take_read(reply, lab->engine.tokenizer, read);
+    lab->generation++;
+    return CF_OK;
 }
 
 const cf_reply *cf_lab_reply_here(cf_lab *lab, cf_uuid turn)
@@ -308,61 +371,24 @@ const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn)
     return r;
 }
 
-/* ---- marks and ticks ---------------------------------------------------- */
+/* ---- tools ---------------------------------------------------------------- */
 
-void cf_lab_mark(cf_lab *lab, int which, cf_uuid conv)
+const cf_tool_set *cf_lab_tools(const cf_lab *lab)
 {
-    lab->mark[which] = conv;
+    return cf_conversation_tools(lab->talk->conv);
 }
 
-char cf_lab_mark_of(const cf_lab *lab, cf_uuid conv)
+cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools, cf_error *err)
 {
-    return cf_uuid_eq(lab->mark[0], conv) ? 'A' : cf_uuid_eq(lab->mark[1], conv) ? 'B' : ' ';
-}
-
-cf_uuid cf_lab_marked(const cf_lab *lab, int which)
-{
-    return lab->mark[which];
-}
-
-static size_t place_of(const cf_lab *lab, cf_uuid conv)
-{
-    size_t i = 0;
-    while (i < lab->n_ticked && !cf_uuid_eq(lab->ticked[i], conv)) {
-        i++;
-    }
-    return i;
-}
-
-bool cf_lab_tick(cf_lab *lab, cf_uuid conv)
-{
-    size_t at = place_of(lab, conv);
-    if (at < lab->n_ticked) {
-        lab->n_ticked--;
-        memmove(lab->ticked + at, lab->ticked + at + 1, (lab->n_ticked - at) * sizeof *lab->ticked);
-        return true;
-    }
-    if (!cf_grow(&lab->ticked, &lab->cap_ticked, lab->n_ticked + 1, sizeof *lab->ticked)) {
-        return false;
-    }
-    lab->ticked[lab->n_ticked++] = conv;
-    return true;
-}
-
-bool cf_lab_is_ticked(const cf_lab *lab, cf_uuid conv)
-{
-    return place_of(lab, conv) < lab->n_ticked;
-}
-
-const cf_uuid *cf_lab_ticked(const cf_lab *lab, size_t *n)
-{
-    *n = lab->n_ticked;
-    return lab->ticked;
-}
-
-void cf_lab_untick_all(cf_lab *lab)
-{
-    lab->n_ticked = 0;
+    cf_lab_talk *talk = lab->talk;
+    CF_TRY(cf_lab_need_idle(lab, err));
+    CF_TRY(cf_conversation_set_tools(talk->conv, tools, err));
+    json_incref(cf_json_ref(tools));
+    json_decref(talk->own_tools);
+    talk->own_tools = cf_json_ref(tools);
+    lab->engine.tools = tools;
+    lab->generation++;
+    return CF_OK;
 }
 
 /* ---- texts -------------------------------------------------------------- */

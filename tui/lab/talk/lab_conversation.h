@@ -7,8 +7,8 @@
 #ifndef CF_TUI_LAB_TALK_LAB_CONVERSATION_H
 #define CF_TUI_LAB_TALK_LAB_CONVERSATION_H
 
-#include "tui/lab/lab.h"
 #include "tui/lab/reply/lab_reply.h"
+#include "tui/lab/state/lab_state.h"
 
 /* ---- turns -------------------------------------------------------------- */
 
@@ -23,15 +23,18 @@ size_t cf_lab_siblings(const cf_lab *lab, const cf_turn *turn, size_t *index);
 /* The sibling `by` places further; NULL past an end. */
 const cf_turn *cf_lab_sibling(const cf_lab *lab, const cf_turn *turn, int by);
 
-/* Changes whenever the path, the turns or the template may have changed. */
-uint64_t cf_lab_generation(const cf_lab *lab);
-
 /* NULL when nothing is known (not a reply, or from elsewhere). */
 const cf_reply *cf_lab_reply(cf_lab *lab, cf_uuid turn);
 /* The same without a look into the history: of the replies that were written
  * or shown since the conversation was opened. */
 const cf_reply *cf_lab_reply_here(cf_lab *lab, cf_uuid turn);
 
+/* Gives a reply the tokens of a reading in place of its own. */
+CF_MUST_USE cf_status cf_lab_take_read(cf_lab *lab, cf_uuid turn, const cf_reply_read *read,
+                                       cf_error *err);
+
+/* Borrowed; a thread's while a reply is written. */
+const cf_conversation *cf_lab_conv(const cf_lab *lab);
 /* A copy of the conversation, for a comparison; the caller frees it.  CF_EBUSY
  * while a reply is written. */
 CF_MUST_USE cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out, cf_error *err);
@@ -39,6 +42,8 @@ CF_MUST_USE cf_status cf_lab_clone_conv(const cf_lab *lab, cf_conversation **out
 /* ---- which conversation ------------------------------------------------- */
 
 cf_uuid cf_lab_conv_id(const cf_lab *lab);
+/* How many conversations were begun or opened, this one included. */
+uint64_t cf_lab_n_opened(const cf_lab *lab);
 /* Whether the history has it. */
 bool cf_lab_is_stored(const cf_lab *lab);
 /* "" when it has none, and no message of the user that could stand for it. */
@@ -66,23 +71,15 @@ CF_MUST_USE cf_status cf_lab_open_live(cf_lab *lab, cf_uuid conv, cf_uuid turn, 
 /* Shows the path to another turn. */
 CF_MUST_USE cf_status cf_lab_set_head(cf_lab *lab, cf_uuid turn, cf_error *err);
 
-/* ---- marks and texts ---------------------------------------------------- */
+/* ---- tools ---------------------------------------------------------------- */
 
-/* Conversations marked A (0) and B (1). */
-void cf_lab_mark(cf_lab *lab, int which, cf_uuid conv);
-/* 'A', 'B' or ' '. */
-char cf_lab_mark_of(const cf_lab *lab, cf_uuid conv);
+/* The tools that the model may call; borrowed. */
+const cf_tool_set *cf_lab_tools(const cf_lab *lab);
 
-/* Nil when nothing is marked. */
-cf_uuid cf_lab_marked(const cf_lab *lab, int which);
+/* Other declarations from now on (referenced); NULL: none. */
+CF_MUST_USE cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools, cf_error *err);
 
-/* Conversations ticked for what is done with several of them, in the order
- * they were; borrowed until the next tick.  Ticking one twice takes it off;
- * false when memory ran out. */
-bool cf_lab_tick(cf_lab *lab, cf_uuid conv);
-bool cf_lab_is_ticked(const cf_lab *lab, cf_uuid conv);
-const cf_uuid *cf_lab_ticked(const cf_lab *lab, size_t *n);
-void cf_lab_untick_all(cf_lab *lab);
+/* ---- texts ---------------------------------------------------------------- */
 
 /* Appends what a message says, as plain text; the JSON of stored messages
  * and the object. */

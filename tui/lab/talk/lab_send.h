@@ -11,8 +11,8 @@
 #ifndef CF_TUI_LAB_TALK_LAB_SEND_H
 #define CF_TUI_LAB_TALK_LAB_SEND_H
 
-#include "tui/lab/lab.h"
 #include "tui/lab/reply/lab_reply.h"
+#include "tui/lab/state/lab_state.h"
 
 /* The reply that is written now (is_live), else what is known of the last one:
  * `failure`, and the turn that it should have answered. */
@@ -56,6 +56,10 @@ CF_MUST_USE cf_status cf_lab_add_reply(cf_lab *lab, cf_uuid reply, const json_t 
                                        cf_str raw, cf_error *err);
 
 void cf_lab_stop(cf_lab *lab);
+
+/* Whether the prompt in the cache is of another conversation: what it loses is
+ * no loss of this one. */
+bool cf_lab_cache_is_other(const cf_lab *lab);
 
 /* Another reply beside `reply`, constrained to calls of the declared tools
  * where the engine can be constrained. */

@@ -4,6 +4,7 @@
 #include "tui/lab/talk/lab_sides.h"
 
 #include "core/base/alloc.h"
+#include "tui/lab/state/lab_task.h"
 
 /* Handed over by the thread. */
 typedef struct item {
@@ -60,7 +61,7 @@ static cf_status open_side(cf_lab *lab, cf_lab_side *side, cf_error *err)
     cf_lab_job *job = side->job;
     side->options = job->options;
     side->options.chat.sampling.seed += (uint64_t)side->number;
-    side->sent.conv = lab->conv;
+    side->sent.conv = lab->talk->conv;
     side->sent.send = job->send;
     side->sent.send.options = &side->options;
     side->sent.send.fn = on_event;
@@ -104,7 +105,7 @@ cf_status cf_lab__run_sides(void *ud, cf_runner *runner, cf_error *err)
     for (size_t i = 0; i < s->n; i++) {
         cf_lab_side *side = &s->side[i];
         cf_error why;
-        cf_status kept = cf_keep_reply_end(&side->keep, lab->conv, &side->sent.sent, &why);
+        cf_status kept = cf_keep_reply_end(&side->keep, lab->talk->conv, &side->sent.sent, &why);
         cf_keep_note(lab->store, kept, &why);
         if (i > 0) {
             cf_backend_free(side->sent.backend);
@@ -131,18 +132,19 @@ void cf_lab__take_side(void *ud, void *p)
     cf_lab_job *job = ud;
     item *it = p;
     cf_lab *lab = job->lab;
-    cf_reply *live = it->side == 0 ? &lab->live : &job->sides->side[it->side].live;
+    cf_reply *live = it->side == 0 ? &lab->talk->live : &job->sides->side[it->side].live;
     cf_reply_add(live, lab->engine.tokenizer, it->event);
     cf_lab__free_side_item(it);
 }
 
 size_t cf_lab_n_live(const cf_lab *lab)
 {
-    bool is_many = lab->job_is_on && lab->job.sides != NULL;
-    return is_many ? lab->job.sides->n : lab->live.is_live ? 1 : 0;
+    const cf_lab_talk *talk = lab->talk;
+    bool is_many = lab->is_writing && talk->job.sides != NULL;
+    return is_many ? talk->job.sides->n : talk->live.is_live ? 1 : 0;
 }
 
 const cf_reply *cf_lab_live_at(const cf_lab *lab, size_t i)
 {
-    return i == 0 ? &lab->live : &lab->job.sides->side[i].live;
+    return i == 0 ? &lab->talk->live : &lab->talk->job.sides->side[i].live;
 }

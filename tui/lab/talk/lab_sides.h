@@ -14,8 +14,8 @@
 #ifndef CF_TUI_LAB_TALK_LAB_SIDES_H
 #define CF_TUI_LAB_TALK_LAB_SIDES_H
 
-#include "tui/lab/state/lab_impl.h"
 #include "tui/lab/talk/lab_send.h"
+#include "tui/lab/talk/talk_impl.h"
 
 /* One reply. */
 typedef struct cf_lab_side {

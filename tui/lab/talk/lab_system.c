@@ -9,7 +9,9 @@
 
 #include "core/base/os.h"
 #include "templates/template_diff.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/talk_impl.h"
 #include "tui/lab/talk/turn_map.h"
 #include "tui/sys/paths.h"
 #include "tui/sys/when.h"
@@ -18,7 +20,7 @@ enum { TEXT_MAX = 1 << 20 };
 
 const json_t *cf_lab_system(const cf_lab *lab)
 {
-    return lab->system;
+    return lab->talk->snapshot.system;
 }
 
 cf_status cf_system_text(cf_buf *out, const char *text_or_file, cf_error *err)
@@ -58,8 +60,7 @@ cf_status cf_lab_set_system(cf_lab *lab, cf_str text, size_t *n_copied, cf_error
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     copies c = {lab, 0};
-    lab->prompt_is_fresh = false;
-    cf_status st = cf_conversation_set_system(lab->conv, text, on_added, &c, err);
+    cf_status st = cf_conversation_set_system(lab->talk->conv, text, on_added, &c, err);
     if (n_copied != NULL) {
         *n_copied = c.n;
     }
@@ -116,12 +117,13 @@ static void add_whole(cf_buf *out, cf_str text)
 /* For each turn the number of the first turn of its path; in the arena. */
 static uint32_t *find_roots(const cf_lab *lab, cf_arena *arena)
 {
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
     cf_turn_map map = {0};
-    uint32_t *root = cf_arena_calloc(arena, lab->n_turns + 1, sizeof *root);
-    for (size_t i = 0; root != NULL && i < lab->n_turns; i++) {
-        uint32_t up = cf_turn_map_get(&map, lab->turns[i]->parent);
+    uint32_t *root = cf_arena_calloc(arena, s->n_turns + 1, sizeof *root);
+    for (size_t i = 0; root != NULL && i < s->n_turns; i++) {
+        uint32_t up = cf_turn_map_get(&map, s->turns[i]->parent);
         root[i] = up != CF_TURN_MAP_NONE ? root[up] : (uint32_t)i;
-        if (!cf_turn_map_put(&map, lab->turns[i]->id, (uint32_t)i)) {
+        if (!cf_turn_map_put(&map, s->turns[i]->id, (uint32_t)i)) {
             root = NULL;
         }
     }
@@ -140,7 +142,7 @@ typedef struct listing {
 static size_t n_below(const cf_lab *lab, const uint32_t *root, size_t first)
 {
     size_t n = 0;
-    for (size_t i = first + 1; i < lab->n_turns; i++) {
+    for (size_t i = first + 1; i < lab->talk->snapshot.n_turns; i++) {
         n += root[i] == first;
     }
     return n;
@@ -171,17 +173,18 @@ static cf_status list_one(listing *l, const json_t *message, const char *when, s
 
 cf_status cf_lab_list_systems(const cf_lab *lab, cf_buf *out, cf_error *err)
 {
+    const cf_lab_snapshot *s = &lab->talk->snapshot;
     listing l = {.out = out, .now = cf_lab_system(lab)};
     cf_arena arena;
     cf_arena_init(&arena, 0);
     const uint32_t *root = find_roots(lab, &arena);
-    const json_t *preface = lab->preface_system;
+    const json_t *preface = s->preface_system;
     cf_status st = root != NULL ? CF_OK : cf_oom(err);
     if (st == CF_OK && preface != NULL) {
         st = list_one(&l, preface, "from the start", 0, err);
     }
-    for (size_t i = 0; st == CF_OK && i < lab->n_turns; i++) {
-        const cf_turn *t = lab->turns[i];
+    for (size_t i = 0; st == CF_OK && i < s->n_turns; i++) {
+        const cf_turn *t = s->turns[i];
         if (cf_turn_is_system(t)) {
             char when[CF_WHEN_TEXT];
             cf_when_format(when, t->created_ms, cf_os_now_ms());

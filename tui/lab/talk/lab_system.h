@@ -7,7 +7,7 @@
 #ifndef CF_TUI_LAB_TALK_LAB_SYSTEM_H
 #define CF_TUI_LAB_TALK_LAB_SYSTEM_H
 
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 
 /* The system message in effect; NULL when there is none.  Borrowed. */
 const json_t *cf_lab_system(const cf_lab *lab);

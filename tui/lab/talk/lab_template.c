@@ -3,12 +3,15 @@
  *
  * The backend keeps its cache, so that the prompt shows what the change costs.
  */
+#include "tui/lab/talk/lab_template.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "templates/chat_template.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/talk_impl.h"
 
 cf_tool_family cf_lab_tool_family(const cf_lab_engine *engine, cf_str source)
 {
@@ -44,7 +47,7 @@ cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source, cf_e
 {
     cf_buf was = CF_BUF_INIT;
     cf_str now = lab->engine.template_source;
-    char was_name[sizeof lab->own_name];
+    char was_name[sizeof lab->talk->tpl.name];
     snprintf(was_name, sizeof was_name, "%s", lab->engine.template_name);
     cf_buf_add(&was, now.p, now.n);
     bool is_other = !cf_str_eq(now, source);
@@ -58,6 +61,7 @@ cf_status cf_lab_set_template(cf_lab *lab, const char *name, cf_str source, cf_e
 
 cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source, cf_error *err)
 {
+    cf_lab_talk *talk = lab->talk;
     CF_TRY(cf_lab_need_idle(lab, err));
     if (!cf_lab_info(lab).shows_prompt) {
         return cf_fail(err, CF_EUNSUPPORTED, "this engine renders its prompt by itself");
@@ -75,25 +79,24 @@ cf_status cf_lab__set_template(cf_lab *lab, const char *name, cf_str source, cf_
     }
     cf_str kept = cf_buf_str(&copy);
     lab->engine.family = cf_lab_use_template(lab->engine.backend, &lab->engine, tpl, kept);
-    cf_template_free(lab->own_tpl);
-    lab->own_tpl = tpl;
-    snprintf(lab->own_name, sizeof lab->own_name, "%s", name);
-    cf_buf_deinit(&lab->own_source);
-    lab->own_source = copy;
-    lab->engine.template_name = lab->own_name;
+    cf_template_free(talk->tpl.own);
+    talk->tpl.own = tpl;
+    snprintf(talk->tpl.name, sizeof talk->tpl.name, "%s", name);
+    cf_buf_deinit(&talk->tpl.source);
+    talk->tpl.source = copy;
+    lab->engine.template_name = talk->tpl.name;
     lab->engine.template_source = kept;
     cf_role_map roles;
     cf_role_map_init(&roles, kept);
-    cf_conversation_set_roles(lab->conv, &roles);
-    lab->prompt_is_fresh = false;
+    cf_conversation_set_roles(talk->conv, &roles);
     lab->generation++;
     return CF_OK;
 }
 
 void cf_lab_first_template(const cf_lab *lab, const char **name, cf_str *source)
 {
-    *name = lab->first_name;
-    *source = lab->first_source;
+    *name = lab->talk->tpl.first_name;
+    *source = lab->talk->tpl.first_source;
 }
 
 void cf_lab_template_line(const cf_lab *lab, uint32_t line, cf_buf *out)

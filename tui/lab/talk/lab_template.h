@@ -6,7 +6,7 @@
 #ifndef CF_TUI_LAB_TALK_LAB_TEMPLATE_H
 #define CF_TUI_LAB_TALK_LAB_TEMPLATE_H
 
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 
 typedef struct cf_template cf_template;
 

@@ -4,8 +4,10 @@
 #include "tui/lab/talk/lab_truncate.h"
 
 #include "core/base/safe_text.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_options.h"
+#include "tui/lab/talk/talk_impl.h"
 
 enum { WORDS = 60 };
 
@@ -14,13 +16,13 @@ cf_status cf_lab_plan_truncation(cf_lab *lab, bool by_tokens, size_t n, cf_trunc
 {
     CF_TRY(cf_lab_need_idle(lab, err));
     if (!by_tokens) {
-        return cf_truncation_by_turns(out, lab->conv, n, err);
+        return cf_truncation_by_turns(out, lab->talk->conv, n, err);
     }
     if (lab->engine.tokenizer == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "this engine has no tokenizer: truncate by turns");
     }
-    cf_turn_options options = cf_lab__options(lab);
-    return cf_truncation_by_tokens(out, lab->conv, lab->engine.backend, &options, n, err);
+    cf_turn_options options = cf_lab_options(lab);
+    return cf_truncation_by_tokens(out, lab->talk->conv, lab->engine.backend, &options, n, err);
 }
 
 static void on_copied(void *ud, const cf_turn *turn, cf_uuid from)
@@ -31,8 +33,7 @@ static void on_copied(void *ud, const cf_turn *turn, cf_uuid from)
 cf_status cf_lab_truncate(cf_lab *lab, const cf_truncation *plan, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
-    lab->prompt_is_fresh = false;
-    cf_status st = cf_conversation_truncate(lab->conv, plan, on_copied, lab, err);
+    cf_status st = cf_conversation_truncate(lab->talk->conv, plan, on_copied, lab, err);
     cf_error why;
     cf_status seen = cf_lab__snapshot(lab, st == CF_OK ? err : &why);
     return st != CF_OK ? st : seen;

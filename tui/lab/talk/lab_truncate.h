@@ -8,7 +8,7 @@
 #define CF_TUI_LAB_TALK_LAB_TRUNCATE_H
 
 #include "core/api/truncate.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 
 /* Plans what goes; nothing is changed.  by_tokens: n is of the prompt, as a
  * reply to the head would have it.  CF_EBUSY while a reply is written; errors

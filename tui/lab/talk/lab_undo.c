@@ -7,62 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/lab/state/lab_impl.h"
-
-static void forget(cf_lab_undo_step *step)
-{
-    cf_buf_deinit(&step->name);
-    cf_buf_deinit(&step->source);
-}
-
-void cf_lab__undo_deinit(cf_lab *lab)
-{
-    while (lab->n_undo > 0) {
-        forget(&lab->undo[--lab->n_undo]);
-    }
-}
-
-static cf_lab_undo_step *add(cf_lab *lab, cf_lab_undo_kind kind, cf_uuid head)
-{
-    if (lab->n_undo == CF_LAB_UNDO_MAX) {
-        forget(&lab->undo[0]);
-        lab->n_undo--;
-        memmove(lab->undo, lab->undo + 1, lab->n_undo * sizeof *lab->undo);
-    }
-    cf_lab_undo_step *step = &lab->undo[lab->n_undo++];
-    *step = (cf_lab_undo_step){.kind = kind, .conv = lab->conv_id, .head = head};
-    return step;
-}
-
-void cf_lab_add_undo(cf_lab *lab, cf_lab_undo_kind kind, cf_uuid head)
-{
-    (void)add(lab, kind, head);
-}
-
-void cf_lab_add_undo_template(cf_lab *lab, const char *name, cf_str source)
-{
-    cf_lab_undo_step *step = add(lab, CF_LAB_UNDO_TEMPLATE, (cf_uuid){{0}});
-    cf_buf_adds(&step->name, name);
-    cf_buf_add(&step->source, source.p, source.n);
-    if (step->name.failed || step->source.failed) { /* it cannot be undone */
-        forget(step);
-        lab->n_undo--;
-    }
-}
-
-void cf_lab_undo_has_file(cf_lab *lab)
-{
-    if (lab->n_undo > 0 && lab->undo[lab->n_undo - 1].kind == CF_LAB_UNDO_TEMPLATE) {
-        lab->undo[lab->n_undo - 1].has_file = true;
-    }
-}
-
-void cf_lab_join_undo(cf_lab *lab)
-{
-    if (lab->n_undo > 1) {
-        forget(&lab->undo[--lab->n_undo]);
-    }
-}
+#include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/talk_impl.h"
 
 void cf_lab_undone_deinit(cf_lab_undone *undone)
 {
@@ -72,9 +18,8 @@ void cf_lab_undone_deinit(cf_lab_undone *undone)
 /* Shows the path that ends with `head` again. */
 static cf_status back_to(cf_lab *lab, cf_uuid head, cf_error *err)
 {
-    CF_TRY(cf_conversation_set_head(lab->conv, head, err));
-    lab->prompt_is_fresh = false;
-    if (lab->store != NULL && lab->conv_is_stored && !cf_uuid_is_nil(head)) {
+    CF_TRY(cf_conversation_set_head(lab->talk->conv, head, err));
+    if (lab->store != NULL && lab->talk->is_stored && !cf_uuid_is_nil(head)) {
         /* Where it fails the next start shows another path: no loss. */
         cf_ignore(cf_store_set_head(lab->store, head, NULL));
     }
@@ -106,8 +51,8 @@ static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step, cf_lab_und
     if (step->kind == CF_LAB_UNDO_TEMPLATE) {
         return template_back(lab, step, out, what, err);
     }
-    if (!cf_uuid_eq(step->conv, lab->conv_id) ||
-        cf_uuid_eq(step->head, cf_conversation_head(lab->conv))) {
+    if (!cf_uuid_eq(step->conv, lab->talk->conv_id) ||
+        cf_uuid_eq(step->head, cf_conversation_head(lab->talk->conv))) {
         *is_done = false;
         return CF_OK;
     }
@@ -119,13 +64,14 @@ static cf_status take_back(cf_lab *lab, const cf_lab_undo_step *step, cf_lab_und
 
 cf_status cf_lab_undo(cf_lab *lab, cf_lab_undone *out, cf_buf *what, cf_error *err)
 {
+    cf_lab_talk *talk = lab->talk;
     *out = (cf_lab_undone){.has_file = false};
     CF_TRY(cf_lab_need_idle(lab, err));
-    while (lab->n_undo > 0) {
-        cf_lab_undo_step step = lab->undo[--lab->n_undo];
+    while (talk->undo.n > 0) {
+        cf_lab_undo_step step = talk->undo.step[--talk->undo.n];
         bool is_done;
         cf_status st = take_back(lab, &step, out, what, &is_done, err);
-        forget(&step);
+        cf_lab__forget_step(&step);
         if (st != CF_OK || is_done) {
             return st == CF_OK ? cf_buf_check(what, err) : st;
         }
@@ -137,11 +83,13 @@ cf_status cf_lab_undo(cf_lab *lab, cf_lab_undone *out, cf_buf *what, cf_error *e
 
 cf_status cf_lab_undo_store(cf_lab *lab, cf_buf *what, cf_error *err)
 {
+    cf_lab_talk *talk = lab->talk;
     CF_TRY(cf_store_undo(lab->store, what, err));
-    for (size_t i = lab->n_undo; i-- > 0;) {
-        if (lab->undo[i].kind == CF_LAB_UNDO_STORE) {
-            lab->n_undo--;
-            memmove(lab->undo + i, lab->undo + i + 1, (lab->n_undo - i) * sizeof *lab->undo);
+    for (size_t i = talk->undo.n; i-- > 0;) {
+        if (talk->undo.step[i].kind == CF_LAB_UNDO_STORE) {
+            talk->undo.n--;
+            memmove(talk->undo.step + i, talk->undo.step + i + 1,
+                    (talk->undo.n - i) * sizeof *talk->undo.step);
             break;
         }
     }

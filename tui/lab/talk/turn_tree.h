@@ -6,7 +6,7 @@
 #ifndef CF_TUI_LAB_TALK_TURN_TREE_H
 #define CF_TUI_LAB_TALK_TURN_TREE_H
 
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 #include "tui/lab/talk/turn_map.h"
 
 typedef struct cf_turn_tree {

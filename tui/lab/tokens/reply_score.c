@@ -4,8 +4,9 @@
 #include "tui/lab/tokens/reply_score.h"
 
 #include "core/base/alloc.h"
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/lab_task.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/tokens/reply_reading.h"
 
 typedef struct job {
@@ -34,14 +35,16 @@ static void end(void *ud, cf_status status, const cf_error *err)
 {
     job *j = ud;
     cf_error why = *err;
-    cf_reply *r = j->reading.n_done > 0 ? cf_lab__reply_of(j->lab, j->turn, true) : NULL;
-    if (status == CF_OK && r == NULL) {
-        status = cf_oom_for(&why, "the reply's tokens");
-    }
-    if (r != NULL) {
+    if (j->reading.n_done > 0) {
         const cf_reply_read read = cf_reading_result(&j->reading);
-        cf_reply_take_read(r, j->lab->engine.tokenizer, &read);
-        j->lab->generation++;
+        cf_error late;
+        cf_status st = cf_lab_take_read(j->lab, j->turn, &read, &late);
+        if (status == CF_OK && st != CF_OK) {
+            status = st;
+            why = late;
+        }
+    } else if (status == CF_OK) {
+        status = cf_oom_for(&why, "the reply's tokens");
     }
     why.code = status;
     j->fn(j->ud, &why);
@@ -49,9 +52,11 @@ static void end(void *ud, cf_status status, const cf_error *err)
 
 static const cf_turn *find_turn(const cf_lab *lab, cf_uuid id)
 {
-    for (size_t i = 0; i < lab->n_path; i++) {
-        if (cf_uuid_eq(lab->path[i]->id, id)) {
-            return lab->path[i];
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(lab, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (cf_uuid_eq(path[i]->id, id)) {
+            return path[i];
         }
     }
     return NULL;
@@ -64,9 +69,9 @@ static cf_status prepare(job *j, const cf_turn *turn, cf_error *err)
     cf_prompt prompt;
     cf_arena_init(&arena, 0);
     cf_status st = cf_lab_preview(lab, turn->parent, NULL, &arena, &prompt, err);
-    CF_THEN(st,
-            cf_reading_init(&j->reading, &prompt, cf_reading_written(turn), lab->engine.tokenizer,
-                            cf_backend_core_session(lab->engine.backend), err));
+    CF_THEN(st, cf_reading_init(&j->reading, &prompt, cf_reading_written(turn),
+                                cf_lab_engine_of(lab)->tokenizer,
+                                cf_backend_core_session(cf_lab_engine_of(lab)->backend), err));
     cf_arena_deinit(&arena);
     return st;
 }
@@ -75,7 +80,8 @@ cf_status cf_lab_score_reply(cf_lab *lab, cf_uuid id, cf_reply_scored_fn fn, voi
                              cf_error *err)
 {
     const cf_turn *turn = find_turn(lab, id);
-    if (cf_backend_core_session(lab->engine.backend) == NULL || lab->engine.tokenizer == NULL) {
+    if (cf_backend_core_session(cf_lab_engine_of(lab)->backend) == NULL ||
+        cf_lab_engine_of(lab)->tokenizer == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "only a model file can score a reply; this engine gives "
                        "no probabilities");

@@ -11,7 +11,7 @@
 #ifndef CF_TUI_LAB_TOKENS_REPLY_SCORE_H
 #define CF_TUI_LAB_TOKENS_REPLY_SCORE_H
 
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 
 /* Called when it has ended, with CF_OK or why not. */
 typedef void (*cf_reply_scored_fn)(void *ud, const cf_error *err);

@@ -143,7 +143,7 @@ static cf_status run(void *ud, cf_runner *runner, cf_error *err)
         if (atomic_load_explicit(cf_runner_cancel_flag(runner), memory_order_relaxed)) {
             return cf_fail(err, CF_ECANCELLED, "stopped");
         }
-        CF_TRY(look(j, i, j->walk.lab->engine.tokenizer, err));
+        CF_TRY(look(j, i, cf_lab_engine_of(j->walk.lab)->tokenizer, err));
         CF_TRY(cf_walk_step(&j->walk, i, err));
     }
     return CF_OK;
@@ -170,7 +170,7 @@ static cf_status new_study(job *j, cf_lab *lab, const cf_reply *reply, cf_error 
         cf_arena_init(&s->arena, 0);
         s->turn = reply->turn;
         s->n = reply->n_token;
-        s->n_vocab = (uint32_t)cf_tokenizer_n_vocab(lab->engine.tokenizer);
+        s->n_vocab = (uint32_t)cf_tokenizer_n_vocab(cf_lab_engine_of(lab)->tokenizer);
         s->place = cf_arena_calloc(&s->arena, s->n + 1, sizeof *s->place);
         j->mask = cf_calloc(s->n_vocab / 32 + 1, sizeof *j->mask);
     }
@@ -182,7 +182,7 @@ static cf_status new_study(job *j, cf_lab *lab, const cf_reply *reply, cf_error 
 cf_status cf_lab_study(cf_lab *lab, const cf_reply *reply, cf_token_study_fn done, void *ud,
                        cf_error *err)
 {
-    if (reply->rule == NULL || reply->n_token == 0 || lab->engine.tokenizer == NULL) {
+    if (reply->rule == NULL || reply->n_token == 0 || cf_lab_engine_of(lab)->tokenizer == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "the reply was not constrained");
     }
     job *j = cf_calloc(1, sizeof *j);

@@ -11,8 +11,8 @@
 #define CF_TUI_LAB_TOKENS_TOKEN_STUDY_H
 
 #include "core/base/arena.h"
-#include "tui/lab/lab.h"
 #include "tui/lab/reply/lab_reply.h"
+#include "tui/lab/state/lab_state.h"
 
 /* ---- the constraint ----------------------------------------------------- */
 

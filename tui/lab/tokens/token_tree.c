@@ -246,8 +246,8 @@ static cf_status copy_ids(job *j, const cf_reply *reply, size_t token, cf_error 
 
 static cf_status prepare(job *j, cf_lab *lab, const cf_reply *reply, size_t token, cf_error *err)
 {
-    const cf_session *session = cf_backend_core_session(lab->engine.backend);
-    j->tok = lab->engine.tokenizer;
+    const cf_session *session = cf_backend_core_session(cf_lab_engine_of(lab)->backend);
+    j->tok = cf_lab_engine_of(lab)->tokenizer;
     j->n_vocab = cf_tokenizer_n_vocab(j->tok);
     j->mask = cf_calloc(j->n_vocab / 32 + 1, sizeof *j->mask);
     if (j->mask == NULL) {
@@ -266,7 +266,8 @@ static cf_status check(cf_lab *lab, const cf_reply *reply, size_t token, uint32_
         return cf_fail(err, CF_EINVAL, "a tree has 1 to %d branches of 1 to %d tokens",
                        (int)CF_TREE_WIDTH_MAX, (int)CF_TREE_DEPTH_MAX);
     }
-    if (cf_backend_core_session(lab->engine.backend) == NULL || lab->engine.tokenizer == NULL) {
+    if (cf_backend_core_session(cf_lab_engine_of(lab)->backend) == NULL ||
+        cf_lab_engine_of(lab)->tokenizer == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "only a model file can be asked for other ways");
     }
     if (token >= reply->n_token || reply->prompt_ids == NULL || reply->n_prompt_ids == 0) {

@@ -5,6 +5,7 @@
 #include "tui/lab/reply/lab_reply.h"
 
 #include "core/base/alloc.h"
+#include "tui/lab/talk/lab_constraint.h"
 
 /* Which of the candidates the constraint left, and which it took away. */
 static void copy_candidates(cf_walk_token *to, const cf_draw *d)
@@ -29,13 +30,13 @@ static cf_status copy_start(cf_walk *w, const cf_lab *lab, const cf_reply *r, cf
 {
     size_t n = 0, off = 0;
     for (; n < r->n_start && n < r->n_token; n++) {
-        cf_tokenizer_piece(&w->start, lab->engine.tokenizer, r->token[n].id, true);
+        cf_tokenizer_piece(&w->start, cf_lab_engine_of(lab)->tokenizer, r->token[n].id, true);
     }
     CF_TRY(cf_buf_check(&w->start, err));
     size_t thinking = w->start.n > r->start_content ? w->start.n - r->start_content : 0;
     for (size_t i = 0; i < n && i < w->n; i++) {
         cf_buf piece = CF_BUF_INIT;
-        cf_tokenizer_piece(&piece, lab->engine.tokenizer, r->token[i].id, true);
+        cf_tokenizer_piece(&piece, cf_lab_engine_of(lab)->tokenizer, r->token[i].id, true);
         size_t end = off + piece.n;
         size_t from = off > thinking ? off : thinking;
         cf_buf_deinit(&piece);
@@ -66,14 +67,14 @@ cf_status cf_walk_init(cf_walk *w, cf_lab *lab, const cf_reply *reply, size_t n,
         cf_walk_deinit(w);
         return st;
     }
-    w->rule = cf_lab__rule_hold(reply->rule);
+    w->rule = cf_lab_rule_hold(reply->rule);
     return CF_OK;
 }
 
 void cf_walk_deinit(cf_walk *w)
 {
     cf_constraint_free(w->c);
-    cf_lab__rule_drop(w->rule);
+    cf_lab_rule_drop(w->rule);
     cf_free(w->token);
     cf_buf_deinit(&w->start);
     *w = (cf_walk){.n = 0};
@@ -84,9 +85,10 @@ cf_status cf_walk_begin(cf_walk *w, cf_error *err)
     if (w->rule == NULL) {
         return CF_OK;
     }
-    CF_TRY(cf_lab__need_vocab(w->lab, err));
-    CF_TRY(cf_lab__rule_compile(w->rule, err));
-    return cf_constraint_new(&w->c, w->rule->grammar, w->lab->vocab, err);
+    cf_constraint_vocab *vocab = NULL;
+    CF_TRY(cf_lab_vocab(w->lab, &vocab, err));
+    CF_TRY(cf_lab_rule_compile(w->rule, err));
+    return cf_constraint_new(&w->c, w->rule->grammar, vocab, err);
 }
 
 cf_status cf_walk_step(cf_walk *w, size_t i, cf_error *err)

@@ -7,7 +7,8 @@
 #ifndef CF_TUI_LAB_TOKENS_TOKEN_WALK_H
 #define CF_TUI_LAB_TOKENS_TOKEN_WALK_H
 
-#include "tui/lab/state/lab_impl.h"
+#include "tui/lab/reply/reply_rule.h"
+#include "tui/lab/state/lab_state.h"
 
 typedef struct cf_walk_token {
     cf_token id;

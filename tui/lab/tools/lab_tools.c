@@ -2,61 +2,68 @@
  * lab_tools.c - tools of the conversation in the workbench: what is declared,
  * and what is remembered of each call.
  */
+#include "tui/lab/tools/lab_tools.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/lab/reply/keep_reply.h"
 #include "tui/lab/state/lab_impl.h"
 
-const cf_tool_set *cf_lab_tools(const cf_lab *lab)
+struct cf_lab_tool_notes {
+    cf_tool_desk desk;
+    uint64_t n_opened;   /* the conversation that the notes are of */
+    cf_call_note *notes; /* [n_notes] */
+    size_t n_notes, cap_notes;
+};
+
+cf_status cf_lab_tools_open(cf_lab *lab, cf_error *err)
 {
-    return cf_conversation_tools(lab->conv);
+    lab->tools = cf_calloc(1, sizeof *lab->tools);
+    if (lab->tools == NULL) {
+        return cf_oom(err);
+    }
+    cf_status st = cf_tool_desk_init(&lab->tools->desk, err);
+    if (st != CF_OK) {
+        cf_free(lab->tools);
+        lab->tools = NULL;
+    }
+    return st;
+}
+
+void cf_lab_tools_close(cf_lab *lab)
+{
+    if (lab->tools != NULL) {
+        cf_tool_desk_deinit(&lab->tools->desk);
+        cf_free(lab->tools->notes);
+        cf_free(lab->tools);
+    }
 }
 
 cf_tool_desk *cf_lab_desk(cf_lab *lab)
 {
-    return &lab->desk;
-}
-
-cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools, cf_error *err)
-{
-    CF_TRY(cf_lab_need_idle(lab, err));
-    CF_TRY(cf_conversation_set_tools(lab->conv, tools, err));
-    json_incref(cf_json_ref(tools));
-    json_decref(lab->own_tools);
-    lab->own_tools = cf_json_ref(tools);
-    lab->engine.tools = tools;
-    lab->prompt_is_fresh = false;
-    lab->generation++;
-    return CF_OK;
-}
-
-cf_status cf_lab_retry_calls(cf_lab *lab, cf_uuid reply, cf_error *err)
-{
-    size_t n_tools;
-    cf_tool_set_items(cf_lab_tools(lab), &n_tools);
-    if (!cf_lab_info(lab).can_mask || n_tools == 0 || lab->engine.family == CF_TOOLS_NONE) {
-        return cf_lab_retry(lab, reply, err);
-    }
-    CF_TRY(cf_lab_need_idle(lab, err));
-    cf_lab_rule *before = lab->rule;
-    lab->rule = NULL;
-    cf_status st = cf_lab_constrain(lab, "tools", err);
-    if (st == CF_OK) {
-        st = cf_lab_retry(lab, reply, err); /* holds the rule from here */
-    }
-    cf_lab__rule_drop(lab->rule);
-    lab->rule = before;
-    return st;
+    return &lab->tools->desk;
 }
 
 /* ---- what is remembered of a call --------------------------------------- */
 
-static cf_call_note *find_note(const cf_lab *lab, cf_uuid reply, size_t n)
+/* The notes of the conversation at hand. */
+static struct cf_lab_tool_notes *notes_of(cf_lab *lab)
 {
-    for (size_t i = 0; i < lab->n_notes; i++) {
-        if (lab->notes[i].n == n && cf_uuid_eq(lab->notes[i].reply, reply)) {
-            return &lab->notes[i];
+    if (lab->tools->n_opened != cf_lab_n_opened(lab)) {
+        lab->tools->n_opened = cf_lab_n_opened(lab);
+        lab->tools->n_notes = 0;
+    }
+    return lab->tools;
+}
+
+static cf_call_note *find_note(cf_lab *lab, cf_uuid reply, size_t n)
+{
+    struct cf_lab_tool_notes *t = notes_of(lab);
+    for (size_t i = 0; i < t->n_notes; i++) {
+        if (t->notes[i].n == n && cf_uuid_eq(t->notes[i].reply, reply)) {
+            return &t->notes[i];
         }
     }
     return NULL;
@@ -64,14 +71,15 @@ static cf_call_note *find_note(const cf_lab *lab, cf_uuid reply, size_t n)
 
 static cf_call_note *make_note(cf_lab *lab, cf_uuid reply, size_t n)
 {
+    struct cf_lab_tool_notes *t = lab->tools;
     cf_call_note *known = find_note(lab, reply, n);
     if (known != NULL) {
         return known;
     }
-    if (!cf_grow(&lab->notes, &lab->cap_notes, lab->n_notes + 1, sizeof *lab->notes)) {
+    if (!cf_grow(&t->notes, &t->cap_notes, t->n_notes + 1, sizeof *t->notes)) {
         return NULL;
     }
-    cf_call_note *note = &lab->notes[lab->n_notes++];
+    cf_call_note *note = &t->notes[t->n_notes++];
     *note = (cf_call_note){.reply = reply, .n = n};
     return note;
 }
@@ -126,7 +134,7 @@ void cf_lab_note_call(cf_lab *lab, const cf_call_note *note, const cf_store_call
     if (kept != NULL) {
         *kept = *note;
     }
-    if (lab->store == NULL || !lab->conv_is_stored) {
+    if (!cf_lab_is_stored(lab)) {
         return;
     }
     cf_arena arena;

@@ -8,17 +8,15 @@
 #define CF_TUI_LAB_TOOLS_LAB_TOOLS_H
 
 #include "storage/store.h"
-#include "tui/lab/lab.h"
+#include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/tools/tool_desk.h"
 
-/* The tools that the model may call; borrowed. */
-const cf_tool_set *cf_lab_tools(const cf_lab *lab);
+/* The desk and no notes, and back; called by lab.c. */
+CF_MUST_USE cf_status cf_lab_tools_open(cf_lab *lab, cf_error *err);
+void cf_lab_tools_close(cf_lab *lab);
 
 /* Mocks, commands and policies. */
 cf_tool_desk *cf_lab_desk(cf_lab *lab);
-
-/* Other declarations from now on (referenced); NULL: none. */
-CF_MUST_USE cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools, cf_error *err);
 
 /* The outcome of a call. */
 typedef struct cf_call_note {

@@ -15,7 +15,7 @@
 #ifndef CF_TUI_LAB_TOOLS_SERVER_BENCH_H
 #define CF_TUI_LAB_TOOLS_SERVER_BENCH_H
 
-#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_state.h"
 #include "tui/lab/tools/servers.h"
 
 typedef struct cf_server_bench cf_server_bench;

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/json_writer.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
 

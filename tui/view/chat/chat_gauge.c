@@ -12,6 +12,7 @@
 #include "core/api/tokenizer.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
 #include "tui/view/chat/chat.h"
 
 enum {

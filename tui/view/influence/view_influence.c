@@ -15,6 +15,7 @@
 #include "core/base/safe_text.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_prompt.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/study/influence/influence_task.h"

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "tui/app/command_file.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_undo.h"
 #include "tui/view/library/library.h"

@@ -16,6 +16,7 @@
 #include "core/base/os.h"
 #include "tui/grid/wrap.h"
 #include "tui/lab/compare/diff_model.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/sys/when.h"

@@ -12,6 +12,7 @@
 #include "core/base/alloc.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
 #include "tui/view/kit/moves.h"
 #include "tui/widget/list.h"
 

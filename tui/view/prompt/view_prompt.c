@@ -18,6 +18,8 @@
 #include "tui/lab/prompt/lab_lint.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
+#include "tui/lab/talk/lab_options.h"
 #include "tui/lab/talk/lab_template.h"
 #include "tui/view/kit/lint_pane.h"
 #include "tui/view/kit/moves.h"

@@ -8,6 +8,7 @@
 #include "core/api/media.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
 #include "tui/view/tokens/tokens.h"
 #include "tui/widget/note.h"
 

@@ -8,6 +8,7 @@
 
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/view/tools/tools.h"
 

@@ -13,6 +13,7 @@
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/lab/talk/lab_messages.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/view/kit/moves.h"

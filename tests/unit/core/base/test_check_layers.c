@@ -72,6 +72,7 @@ static void make_tree(void)
     include("core/token/bpe.c", "core/api/engine.h");
     include("storage/db/store.c", "core/base/buf.h");
     include("tui/lab/lab.c", "tui/sys/term_size.h");
+    include("tui/lab/talk/lab_send.c", "tui/lab/reply/lab_reply.h");
     include("tui/view/view_chat.c", "tui/lab/lab.h");
     include("tui/main.c", "tui/cli/cli.h");
 }
@@ -111,6 +112,10 @@ static void test_layers__each_bad_include(void **state)
         {"tui/lab/tree.c", "tui/main.h"},
         {"tui/sys/child.c", "tui/lab/lab.h"},
         {"tui/view/view_library.c", "storage/db/store_rows.h"},
+        {"tui/lab/prompt/ledger.c", "tui/lab/compare/diff_model.h"},
+        {"tui/lab/talk/lab_send.c", "tui/lab/lab.h"},
+        {"tui/lab/nowhere/new.c", "tui/lab/nowhere/new.h"},
+        {"tui/lab/lab.c", "tui/lab/nowhere/new.h"},
     };
     char said[2000];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

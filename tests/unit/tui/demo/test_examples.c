@@ -11,6 +11,7 @@
 #include "tui/demo/demo.h"
 #include "tui/demo/demo_notes.h"
 #include "tui/demo/examples.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_conversation.h"
 
 static cf_store *open_store(const char *path, uint32_t flags)

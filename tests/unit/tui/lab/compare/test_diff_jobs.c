@@ -19,6 +19,8 @@
 #include "tui/lab/compare/diff_model.h"
 #include "tui/lab/compare/diff_run.h"
 #include "tui/lab/compare/diff_survey.h"
+#include "tui/lab/lab.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_adapters.h"
 #include "tui/lab/talk/lab_conversation.h"

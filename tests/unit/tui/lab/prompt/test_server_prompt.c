@@ -6,6 +6,7 @@
 #include "tests/support/path_server.h"
 #include "tests/support/store_dir.h"
 #include "tui/lab/compare/diff_model.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"

@@ -11,6 +11,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tests/support/tiny_gguf.h"
+#include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/lab/tools/server_bench.h"

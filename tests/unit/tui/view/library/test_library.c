@@ -9,6 +9,7 @@
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
 #include "tui/app/app.h"
+#include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_conversation.h"
 
 enum { CONVS = 400 };

@@ -1,0 +1,28 @@
+/*
+ * lab_marks.h - saved conversations that the user marked for a comparison or
+ * ticked for what is done with several of them.
+ *
+ * Threads:  the interface thread.
+ */
+#ifndef CF_TUI_LAB_STATE_LAB_MARKS_H
+#define CF_TUI_LAB_STATE_LAB_MARKS_H
+
+#include "tui/lab/state/lab_state.h"
+
+/* Conversations marked A (0) and B (1). */
+void cf_lab_mark(cf_lab *lab, int which, cf_uuid conv);
+/* 'A', 'B' or ' '. */
+char cf_lab_mark_of(const cf_lab *lab, cf_uuid conv);
+
+/* Nil when nothing is marked. */
+cf_uuid cf_lab_marked(const cf_lab *lab, int which);
+
+/* Conversations ticked for what is done with several of them, in the order
+ * they were; borrowed until the next tick.  Ticking one twice takes it off;
+ * false when memory ran out. */
+bool cf_lab_tick(cf_lab *lab, cf_uuid conv);
+bool cf_lab_is_ticked(const cf_lab *lab, cf_uuid conv);
+const cf_uuid *cf_lab_ticked(const cf_lab *lab, size_t *n);
+void cf_lab_untick_all(cf_lab *lab);
+
+#endif
