@@ -3,7 +3,7 @@
  *
  * Place in the flow:  a file of another program --> [import] --> the store;
  *                     the store --> [export] --> a file.
- * Knows: the store, nine formats.  Does not know: engines, templates, screens.
+ * Knows: the store, the formats.  Does not know: engines, templates, screens.
  *
  * docs/store.md says what each format carries.  Formats without trees get one
  * record for each leaf; since turns keep their UUIDs where the format has
@@ -22,18 +22,22 @@
 
 CF_BEGIN_DECLS
 
-typedef enum cf_format {
-    CF_FORMAT_CONFAB,
-    CF_FORMAT_OPENAI,
-    CF_FORMAT_SHAREGPT,
-    CF_FORMAT_CONVERSE,
-    CF_FORMAT_LITERT,
-    CF_FORMAT_LLAMA_APP,
-    CF_FORMAT_LLM_DB,  /* in only */
-    CF_FORMAT_CHATGPT, /* in only */
-    CF_FORMAT_MARKDOWN,
-    CF_FORMAT_COUNT
-} cf_format;
+/* The formats: X(constant, description).  A description is a cf_xchg_format in
+ * the file of the format's reader (storage/exchange/xchg.h). */
+#define CF_FORMATS(X)               \
+    X(CONFAB, cf_xchg_confab)       \
+    X(OPENAI, cf_xchg_openai)       \
+    X(SHAREGPT, cf_xchg_sharegpt)   \
+    X(CONVERSE, cf_xchg_converse)   \
+    X(LITERT, cf_xchg_litert)       \
+    X(LLAMA_APP, cf_xchg_llama_app) \
+    X(LLM_DB, cf_xchg_llm_db)       \
+    X(CHATGPT, cf_xchg_chatgpt)     \
+    X(MARKDOWN, cf_xchg_markdown)
+
+#define CF_FORMAT_ID(id, description) CF_FORMAT_##id,
+typedef enum cf_format { CF_FORMATS(CF_FORMAT_ID) CF_FORMAT_COUNT } cf_format;
+#undef CF_FORMAT_ID
 
 /* "confab", "openai" ... as on the command line. */
 const char *cf_format_name(cf_format f);

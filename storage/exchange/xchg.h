@@ -27,19 +27,47 @@ typedef struct cf_build {
 
 typedef struct cf_import cf_import;
 
-typedef struct cf_reader_format {
-    /* One record; the callback decides whether it ends a conversation. */
+/* One branch, at[0..n) indices into the tree. */
+typedef cf_status (*cf_branch_fn)(const cf_store_tree *tree, const size_t *at, size_t n,
+                                  cf_buf *out, cf_error *err);
+
+/* A format.  Members that do not apply are zero. */
+typedef struct cf_xchg_format {
+    const char *name; /* as on the command line */
+
+    /* Reading JSON: one record; the callback decides whether it ends a
+     * conversation.  `end` comes after the last. */
     cf_status (*record)(cf_import *im, const json_t *v, uint64_t line, cf_error *err);
-    /* A record that is not JSON: grouped formats lose their conversation. */
-    void (*broken)(cf_import *im);
-    cf_status (*end)(cf_import *im, cf_error *err); /* may be NULL */
-} cf_reader_format;
+    cf_status (*end)(cf_import *im, cf_error *err);
+    bool is_grouped; /* a conversation has several: it is lost with one of them */
+
+    /* Reading anything else: a whole text (*n counts the conversations that
+     * were found), or a file that begins with `magic`. */
+    cf_status (*text)(cf_import *im, cf_str text, uint64_t line, size_t *n, cf_error *err);
+    cf_status (*file)(cf_import *im, const char *path, cf_error *err);
+    const char *magic;
+
+    /* Recognition: the program that wrote an object, or a message, if it can
+     * only be of this format; NULL: it need not be. */
+    const char *(*writer_of)(const json_t *object);
+    const char *(*writer_of_message)(const json_t *message);
+
+    /* Writing: a whole tree, or branch by branch; neither: it is only read. */
+    cf_status (*write_tree)(cf_exporter *ex, const cf_store_tree *tree, cf_buf *out, cf_error *err);
+    cf_branch_fn write_branch;
+    bool keeps_tree; /* branches carry ids, so that the tree comes back */
+} cf_xchg_format;
+
+#define CF_FORMAT_ROW(id, description) extern const cf_xchg_format description;
+CF_FORMATS(CF_FORMAT_ROW)
+#undef CF_FORMAT_ROW
+
+const cf_xchg_format *cf_xchg__format(cf_format f);
 
 enum { CF_IMPORT_BATCH = 64 };
 
 struct cf_import {
     cf_store *store;
-    uint64_t failures; /* of allocations, before it began */
     const cf_import_options *opts;
     cf_import_report *report;
     cf_build *cur;  /* being built; NULL: none */
@@ -56,14 +84,6 @@ struct cf_import {
     cf_idset repeats;                 /* of records without id, by their content */
 };
 
-extern const cf_reader_format cf_read_confab, cf_read_openai, cf_read_sharegpt, cf_read_converse,
-    cf_read_litert, cf_read_llama_app, cf_read_chatgpt;
-CF_MUST_USE cf_status cf_read_llm_db(cf_import *im, const char *path, cf_error *err);
-/* *n counts the conversations that were found. */
-CF_MUST_USE cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
-                                       cf_error *err);
-/* The reader of a format of JSON; NULL for the others. */
-const cf_reader_format *cf_import__reader(cf_format f);
 struct cf_feed;
 /* Everything in a text; see xchg_records.c. */
 CF_MUST_USE cf_status cf_import__records(cf_import *im, struct cf_feed *f, cf_error *err);
@@ -106,6 +126,9 @@ CF_MUST_USE cf_status cf_build__say(cf_build *b, json_t *message, cf_store_turn 
  * The results that one message of the last two holds become turns of their
  * own. */
 CF_MUST_USE cf_status cf_build__say_any(cf_build *b, const json_t *m, cf_error *err);
+/* Members of v, and lists among them. */
+bool cf_guess__has(const json_t *v, const char *key);
+bool cf_guess__has_list(const json_t *v, const char *key);
 /* A message alone, not a conversation. */
 bool cf_guess__is_message(const json_t *v);
 /* The format of a record, and *name, its writer; CF_FORMAT_COUNT, "" if it is
@@ -124,6 +147,8 @@ CF_MUST_USE cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t 
 
 /* Hands im->cur on. */
 CF_MUST_USE cf_status cf_import__emit(cf_import *im, cf_error *err);
+/* Where the format is guessed: the report says "name kind". */
+void cf_import__name(cf_import *im, const char *name, const char *kind);
 /* Counts and reports a record that is skipped. */
 void cf_import__bad(cf_import *im, uint64_t line, const char *text);
 CF_MUST_USE cf_status cf_import__flush(cf_import *im, cf_error *err);
@@ -141,23 +166,6 @@ struct cf_exporter {
     char (*seen)[65]; /* hashes of templates that were written */
     size_t n_seen;
 };
-
-CF_MUST_USE cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree, cf_buf *out,
-                                      cf_error *err);
-CF_MUST_USE cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out, cf_error *err);
-/* One branch, at[0..n) indices into the tree. */
-typedef cf_status (*cf_branch_fn)(const cf_store_tree *tree, const size_t *at, size_t n,
-                                  cf_buf *out, cf_error *err);
-CF_MUST_USE cf_status cf_write_openai(const cf_store_tree *tree, const size_t *at, size_t n,
-                                      cf_buf *out, cf_error *err);
-CF_MUST_USE cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at, size_t n,
-                                        cf_buf *out, cf_error *err);
-CF_MUST_USE cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at, size_t n,
-                                        cf_buf *out, cf_error *err);
-CF_MUST_USE cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n,
-                                      cf_buf *out, cf_error *err);
-CF_MUST_USE cf_status cf_write_markdown(const cf_store_tree *tree, const size_t *at, size_t n,
-                                        cf_buf *out, cf_error *err);
 
 /* A turn's message as JSON the caller decrefs. */
 CF_MUST_USE cf_status cf_xchg__message(json_t **out, const cf_store_turn *t, cf_error *err);

@@ -346,4 +346,10 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error 
     return cf_import__emit(im, err);
 }
 
-const cf_reader_format cf_read_chatgpt = {record, NULL, NULL};
+static const char *writer_of(const json_t *v)
+{
+    return json_is_object(json_object_get(v, "mapping")) ? "ChatGPT" : NULL;
+}
+
+const cf_xchg_format cf_xchg_chatgpt = {
+    .name = "chatgpt", .record = record, .writer_of = writer_of};

@@ -303,7 +303,7 @@ static cf_status write_template(cf_exporter *ex, cf_str hash, cf_arena *a, cf_bu
     return st == CF_ENOTFOUND ? CF_OK : st;
 }
 
-cf_status cf_write_confab(cf_exporter *ex, const cf_store_tree *tree, cf_buf *out, cf_error *err)
+static cf_status write_tree(cf_exporter *ex, const cf_store_tree *tree, cf_buf *out, cf_error *err)
 {
     cf_arena a;
     cf_arena_init(&a, 0);
@@ -670,9 +670,18 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error 
     return st;
 }
 
-static void broken(cf_import *im)
+static const char *writer_of(const json_t *v)
 {
-    im->is_broken = true;
+    cf_str type = cf_json_get_str(v, "type");
+    bool is_ours = (cf_str_is(type, "conversation") && cf_guess__has(v, "confab")) ||
+                   (cf_str_is(type, "turn") && cf_guess__has(v, "message")) ||
+                   (cf_str_is(type, "template") && cf_guess__has(v, "source"));
+    return is_ours ? "confab" : NULL;
 }
 
-const cf_reader_format cf_read_confab = {record, broken, emit};
+const cf_xchg_format cf_xchg_confab = {.name = "confab",
+                                       .record = record,
+                                       .end = emit,
+                                       .is_grouped = true,
+                                       .writer_of = writer_of,
+                                       .write_tree = write_tree};

@@ -230,8 +230,6 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error 
     return cf_import__flush(im, err);
 }
 
-const cf_reader_format cf_read_converse = {record, NULL, NULL};
-
 /* ---- writing ------------------------------------------------------------ */
 
 static const char *role_out(cf_str role)
@@ -399,8 +397,8 @@ static void entry_rest_out(cf_jw *w, const cf_store_turn *t)
     json_decref(rest);
 }
 
-cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
-                            cf_error *err)
+static cf_status write_branch(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                              cf_error *err)
 {
     if (n == 0) {
         cf_buf_adds(out, "{}\n");
@@ -431,3 +429,28 @@ cf_status cf_write_converse(const cf_store_tree *tree, const size_t *at, size_t 
     cf_buf_addc(out, '\n');
     return cf_jw_finish(&w, err);
 }
+
+/* ---- recognising -------------------------------------------------------- */
+
+static const char writer[] = "ConverseHistory (TPipe)";
+
+static const char *writer_of(const json_t *v)
+{
+    return cf_guess__has_list(v, "history") || json_object_size(v) == 0 ? writer : NULL;
+}
+
+static const char *writer_of_message(const json_t *m)
+{
+    const json_t *content = json_object_get(m, "content");
+    bool is_ours = json_is_object(content) &&
+                   (cf_guess__has(m, "uuid") || cf_guess__has(content, "binaryContent") ||
+                    (cf_guess__has(content, "text") && !cf_guess__has(content, "type")));
+    return is_ours ? writer : NULL;
+}
+
+const cf_xchg_format cf_xchg_converse = {.name = "converse",
+                                         .record = record,
+                                         .writer_of = writer_of,
+                                         .writer_of_message = writer_of_message,
+                                         .write_branch = write_branch,
+                                         .keeps_tree = true};

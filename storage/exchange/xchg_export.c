@@ -29,22 +29,6 @@ void cf_export_end(cf_exporter *ex)
     }
 }
 
-static cf_branch_fn writer_of(cf_format f)
-{
-    switch (f) {
-    case CF_FORMAT_OPENAI:
-        return cf_write_openai;
-    case CF_FORMAT_SHAREGPT:
-        return cf_write_sharegpt;
-    case CF_FORMAT_CONVERSE:
-        return cf_write_converse;
-    case CF_FORMAT_LITERT:
-        return cf_write_litert;
-    default:
-        return cf_write_markdown;
-    }
-}
-
 /* The way from the first turn to turn `leaf`, by the parents' indices. */
 static size_t way_to(const size_t *parent, size_t leaf, size_t *at)
 {
@@ -79,12 +63,6 @@ static size_t wanted_leaf(const cf_exporter *ex, const cf_store_tree *tree)
     return ex->opts.only_head ? find_turn(tree, tree->conv.head) : SIZE_MAX;
 }
 
-/* Formats whose branches carry ids, so that the tree comes back. */
-static bool keeps_tree(cf_format f)
-{
-    return f == CF_FORMAT_CONVERSE || f == CF_FORMAT_MARKDOWN;
-}
-
 /* A reply that failed or was stopped before anything of it came. */
 static bool is_void(const cf_store_turn *t)
 {
@@ -107,13 +85,14 @@ static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
                               const size_t *parent, size_t *at, bool *no_leaf, cf_buf *out,
                               cf_error *err)
 {
-    cf_branch_fn fn = writer_of(ex->opts.format);
+    const cf_xchg_format *format = cf_xchg__format(ex->opts.format);
+    cf_branch_fn fn = format->write_branch;
     size_t only = wanted_leaf(ex, tree);
     if (tree->n == 0) {
         return fn(tree, at, 0, out, err);
     }
     for (size_t i = 0; i < tree->n; i++) {
-        if (!keeps_tree(ex->opts.format) && is_void(&tree->turns[i])) {
+        if (!format->keeps_tree && is_void(&tree->turns[i])) {
             no_leaf[i] = true;
         } else if (parent[i] != SIZE_MAX) {
             no_leaf[parent[i]] = true;
@@ -150,26 +129,17 @@ cf_status cf_export_conv(cf_exporter *ex, cf_uuid conv, cf_buf *out, cf_error *e
     cf_arena_init(&a, 0);
     cf_store_tree tree;
     size_t before = out->n;
-    const uint64_t failures = cf_alloc_failures();
+    const cf_xchg_format *format = cf_xchg__format(ex->opts.format);
     uint32_t flags = CF_TREE_RUNS;
     if (ex->opts.format == CF_FORMAT_CONFAB) {
         flags |= CF_TREE_TRACE;
     }
     cf_status st = cf_store_get_tree(ex->store, conv, flags, &a, &tree, err);
     if (st == CF_OK) {
-        switch (ex->opts.format) {
-        case CF_FORMAT_CONFAB:
-            st = cf_write_confab(ex, &tree, out, err);
-            break;
-        case CF_FORMAT_LLAMA_APP:
-            st = cf_write_llama_app(&tree, out, err);
-            break;
-        default:
-            st = write_branches(ex, &tree, out, err);
-        }
+        st = format->write_tree != NULL ? format->write_tree(ex, &tree, out, err)
+                                        : write_branches(ex, &tree, out, err);
     }
     CF_THEN(st, cf_buf_check(out, err));
-    CF_THEN(st, cf_alloc_check(failures, err));
     if (st != CF_OK && out->p != NULL) {
         out->n = before;
         out->p[before] = '\0';

@@ -13,19 +13,24 @@
 
 enum { BATCH_BYTES = 8 << 20 };
 
-static const char *const format_names[CF_FORMAT_COUNT] = {"confab",   "openai",  "sharegpt",
-                                                          "converse", "litert",  "llama-app",
-                                                          "llm-db",   "chatgpt", "markdown"};
+#define CF_FORMAT_ROW(id, description) &description,
+static const cf_xchg_format *const formats[CF_FORMAT_COUNT] = {CF_FORMATS(CF_FORMAT_ROW)};
+#undef CF_FORMAT_ROW
+
+const cf_xchg_format *cf_xchg__format(cf_format f)
+{
+    return formats[f];
+}
 
 const char *cf_format_name(cf_format f)
 {
-    return format_names[f];
+    return formats[f]->name;
 }
 
 bool cf_format_parse(cf_format *out, cf_str name)
 {
     for (int i = 0; i < CF_FORMAT_COUNT; i++) {
-        if (cf_str_is(name, format_names[i])) {
+        if (cf_str_is(name, formats[i]->name)) {
             *out = (cf_format)i;
             return true;
         }
@@ -40,29 +45,7 @@ bool cf_format_reads(cf_format f)
 
 bool cf_format_writes(cf_format f)
 {
-    return f != CF_FORMAT_LLM_DB && f != CF_FORMAT_CHATGPT;
-}
-
-const cf_reader_format *cf_import__reader(cf_format f)
-{
-    switch (f) {
-    case CF_FORMAT_CONFAB:
-        return &cf_read_confab;
-    case CF_FORMAT_OPENAI:
-        return &cf_read_openai;
-    case CF_FORMAT_SHAREGPT:
-        return &cf_read_sharegpt;
-    case CF_FORMAT_CONVERSE:
-        return &cf_read_converse;
-    case CF_FORMAT_LITERT:
-        return &cf_read_litert;
-    case CF_FORMAT_LLAMA_APP:
-        return &cf_read_llama_app;
-    case CF_FORMAT_CHATGPT:
-        return &cf_read_chatgpt;
-    default:
-        return NULL;
-    }
+    return formats[f]->write_tree != NULL || formats[f]->write_branch != NULL;
 }
 
 /* ---- handing on --------------------------------------------------------- */
@@ -209,8 +192,7 @@ cf_status cf_import__emit(cf_import *im, cf_error *err)
     if (b == NULL) {
         return CF_OK;
     }
-    /* Readers build messages without a look at each allocation. */
-    if (b->arena.failed || cf_alloc_failures() != im->failures) {
+    if (b->arena.failed) {
         return cf_sql__oom(err);
     }
     settle_times(b);
@@ -276,7 +258,6 @@ static cf_import begin(cf_store *store, const cf_import_options *opts, cf_import
     const char *name = slash != NULL ? slash + 1 : opts->name;
     name = name != NULL ? name : "";
     return (cf_import){.store = store,
-                       .failures = cf_alloc_failures(),
                        .opts = opts,
                        .report = report,
                        .origin = {new_id(name), cf_str_from(name), opts->cancel},
@@ -293,40 +274,44 @@ cf_status cf_import_bytes(cf_store *store, const char *p, size_t n, const cf_imp
 {
     cf_feed feed;
     cf_import im = begin(store, opts, report);
-    if (im.format == CF_FORMAT_LLM_DB) {
+    if (im.format != CF_FORMAT_COUNT && formats[im.format]->file != NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "%s cannot be read this way",
-                       format_names[opts->format]);
+                       cf_format_name(im.format));
     }
     cf_feed__init_bytes(&feed, p, n, record_max(opts));
     return finish(&im, cf_import__records(&im, &feed, err), err);
 }
 
-/* Does the file begin as a SQLite database does? */
-static bool is_database(const char *path)
+/* The format that is read as a whole file and begins as this file does; COUNT:
+ * none. */
+static cf_format file_format(const char *path)
 {
     char head[16] = "";
     struct stat s; /* what is taken out of a pipe is gone */
     bool is_file = stat(path, &s) == 0 && S_ISREG(s.st_mode);
     FILE *f = is_file ? fopen(path, "rb") : NULL;
     if (f == NULL) {
-        return false; /* reading the file reports why */
+        return CF_FORMAT_COUNT; /* reading the file reports why */
     }
     size_t n = fread(head, 1, sizeof head, f);
     (void)fclose(f);
-    return n == sizeof head && memcmp(head, "SQLite format 3", n) == 0;
+    for (int i = 0; i < CF_FORMAT_COUNT; i++) {
+        const char *magic = formats[i]->magic;
+        if (magic != NULL && n > strlen(magic) && memcmp(head, magic, strlen(magic) + 1) == 0) {
+            return (cf_format)i;
+        }
+    }
+    return CF_FORMAT_COUNT;
 }
 
 cf_status cf_import_file(cf_store *store, const char *path, const cf_import_options *opts,
                          cf_import_report *report, cf_error *err)
 {
     cf_import im = begin(store, opts, report);
-    if (opts->guesses ? is_database(path) : opts->format == CF_FORMAT_LLM_DB) {
-        im.format = CF_FORMAT_LLM_DB;
-        cf_status st = finish(&im, cf_read_llm_db(&im, path, err), err);
-        if (opts->guesses) {
-            snprintf(report->read_as, sizeof report->read_as, "llm database");
-        }
-        return st;
+    cf_format f = opts->guesses ? file_format(path) : opts->format;
+    if (f != CF_FORMAT_COUNT && formats[f]->file != NULL) {
+        im.format = f;
+        return finish(&im, formats[f]->file(&im, path, err), err);
     }
     cf_feed feed;
     CF_TRY(cf_feed__open(&feed, path, record_max(opts), err));

@@ -369,9 +369,18 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error 
     return st;
 }
 
-static void broken(cf_import *im)
+static const char *writer_of(const json_t *v)
 {
-    im->is_broken = true;
+    cf_str type = cf_json_get_str(v, "type");
+    bool is_ours = cf_str_is(type, "session") ||
+                   (cf_str_is(type, "message") && cf_guess__has(v, "message")) ||
+                   cf_guess__has(v, "conv");
+    return is_ours ? "llama.app" : NULL;
 }
 
-const cf_reader_format cf_read_llama_app = {record, broken, emit};
+const cf_xchg_format cf_xchg_llama_app = {.name = "llama-app",
+                                          .record = record,
+                                          .end = emit,
+                                          .is_grouped = true,
+                                          .writer_of = writer_of,
+                                          .write_tree = cf_llama__write};

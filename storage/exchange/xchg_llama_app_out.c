@@ -340,8 +340,9 @@ static cf_status put_all(cf_buf *out, const cf_store_tree *tree, links *l, cf_er
     return CF_OK;
 }
 
-cf_status cf_write_llama_app(const cf_store_tree *tree, cf_buf *out, cf_error *err)
+cf_status cf_llama__write(cf_exporter *ex, const cf_store_tree *tree, cf_buf *out, cf_error *err)
 {
+    (void)ex;
     size_t n = tree->n + 1;
     links l = {cf_alloc(n * sizeof(size_t)), cf_alloc(n * sizeof(size_t)),
                cf_alloc(n * sizeof(size_t)), cf_alloc(n * sizeof(size_t))};

@@ -803,9 +803,10 @@ static cf_status read_new(llm *l, cf_error *err)
     return s;
 }
 
-cf_status cf_read_llm_db(cf_import *im, const char *path, cf_error *err)
+static cf_status read_file(cf_import *im, const char *path, cf_error *err)
 {
     llm l = {.im = im};
+    cf_import__name(im, "llm database", "");
     cf_sql__setup();
     CF_TRY(cf_sql__open(&l.sql, path, CF_SQL_READ, 2000, err));
     l.sql.deadline_us = cf_os_monotonic_us() + UINT64_C(3600) * 1000000;
@@ -820,3 +821,6 @@ cf_status cf_read_llm_db(cf_import *im, const char *path, cf_error *err)
     cf_sql__close(&l.sql);
     return s;
 }
+
+const cf_xchg_format cf_xchg_llm_db = {
+    .name = "llm-db", .file = read_file, .magic = "SQLite format 3"};

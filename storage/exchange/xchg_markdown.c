@@ -285,8 +285,8 @@ static cf_status put_turn(cf_buf *out, const cf_store_turn *t, cf_error *err)
     return CF_OK;
 }
 
-cf_status cf_write_markdown(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
-                            cf_error *err)
+cf_status cf_md__write(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                       cf_error *err)
 {
     put_front(out, tree, at, n);
     if (tree->conv.title.n != 0) {

@@ -75,6 +75,10 @@ static inline cf_str cf_md__peek_line(const cf_md *m)
  * takes one away. */
 bool cf_md__needs_escape(cf_str line);
 
+/* A branch as Markdown. */
+CF_MUST_USE cf_status cf_md__write(const cf_store_tree *tree, const size_t *at, size_t n,
+                                   cf_buf *out, cf_error *err);
+
 /* A chat that confab did not write; *n is 1, or 0 where nobody speaks. */
 CF_MUST_USE cf_status cf_md__read_chat(cf_import *im, cf_md *in, size_t *n, cf_error *err);
 

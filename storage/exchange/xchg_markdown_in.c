@@ -457,7 +457,7 @@ static cf_status read_text(cf_import *im, cf_str text, uint64_t line, size_t *n,
     return cf_md__read_chat(im, &in, n, err);
 }
 
-cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n, cf_error *err)
+static cf_status read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n, cf_error *err)
 {
     if (text.n == 0 || cf_utf8_valid_prefix(text.p, text.n) == text.n) {
         return read_text(im, text, line, n, err);
@@ -470,3 +470,6 @@ cf_status cf_read_markdown(cf_import *im, cf_str text, uint64_t line, size_t *n,
     cf_arena_deinit(&arena);
     return st;
 }
+
+const cf_xchg_format cf_xchg_markdown = {
+    .name = "markdown", .text = read_markdown, .write_branch = cf_md__write, .keeps_tree = true};

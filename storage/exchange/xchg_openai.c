@@ -113,8 +113,6 @@ static cf_status openai_record(cf_import *im, const json_t *v, uint64_t line, cf
     return json_is_array(v) ? read_list(im, v, line, err) : read_object(im, v, line, err);
 }
 
-const cf_reader_format cf_read_openai = {openai_record, NULL, NULL};
-
 /* A message, a list of messages, a preface with messages, or a list of
  * prefaces. */
 static cf_status litert_record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
@@ -147,8 +145,6 @@ static cf_status litert_record(cf_import *im, const json_t *v, uint64_t line, cf
     }
     return read_object(im, v, line, err);
 }
-
-const cf_reader_format cf_read_litert = {litert_record, NULL, NULL};
 
 /* ---- writing ------------------------------------------------------------ */
 
@@ -494,17 +490,77 @@ static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree, co
     return cf_jw_finish(w, err);
 }
 
-cf_status cf_write_openai(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
-                          cf_error *err)
+static cf_status write_openai(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                              cf_error *err)
 {
     cf_jw w;
     return n != 0 ? record_out(&w, out, tree, at, n, true, err)
                   : CF_OK; /* the format has no record without messages */
 }
 
-cf_status cf_write_litert(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
-                          cf_error *err)
+static cf_status write_litert(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                              cf_error *err)
 {
     cf_jw w;
     return n != 0 ? record_out(&w, out, tree, at, n, false, err) : CF_OK;
 }
+
+/* ---- recognising -------------------------------------------------------- */
+
+/* Messages of Gemini and Xaibo are turned into OpenAI's by this reader. */
+static const char *openai_writer_of(const json_t *v)
+{
+    return cf_guess__has_list(v, "contents") ? "Gemini" : NULL;
+}
+
+static const char *openai_writer_of_message(const json_t *m)
+{
+    return cf_guess__has_list(m, "parts") && !cf_guess__has(m, "content") ? "Gemini"
+           : cf_message_form_of(m) == CF_MESSAGE_XAIBO                    ? "Xaibo"
+                                                                          : NULL;
+}
+
+static const char *litert_writer_of(const json_t *v)
+{
+    return cf_guess__has_list(v, "messages") && cf_guess__has(v, "extra_context") ? "LiteRT-LM"
+                                                                                  : NULL;
+}
+
+/* OpenAI writes arguments as a string of JSON, LiteRT-LM as an object. */
+static bool has_object_arguments(const json_t *m)
+{
+    const json_t *call = json_array_get(json_object_get(m, "tool_calls"), 0);
+    return json_is_object(json_object_get(json_object_get(call, "function"), "arguments"));
+}
+
+static bool has_litert_part(const json_t *content)
+{
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        if (cf_str_is(cf_json_get_str(part, "type"), "tool_response") ||
+            cf_guess__has(part, "path") || cf_guess__has(part, "blob")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *litert_writer_of_message(const json_t *m)
+{
+    const json_t *content = json_object_get(m, "content");
+    bool is_ours = cf_str_is(cf_json_get_str(m, "role"), "model") || cf_guess__has(m, "channels") ||
+                   json_is_object(content) || has_object_arguments(m) || has_litert_part(content);
+    return is_ours ? "LiteRT-LM" : NULL;
+}
+
+const cf_xchg_format cf_xchg_openai = {.name = "openai",
+                                       .record = openai_record,
+                                       .writer_of = openai_writer_of,
+                                       .writer_of_message = openai_writer_of_message,
+                                       .write_branch = write_openai};
+
+const cf_xchg_format cf_xchg_litert = {.name = "litert",
+                                       .record = litert_record,
+                                       .writer_of = litert_writer_of,
+                                       .writer_of_message = litert_writer_of_message,
+                                       .write_branch = write_litert};

@@ -64,10 +64,12 @@ static bool is_named_lines(const cf_import *im)
     return dot != NULL && (strcmp(dot, ".jsonl") == 0 || strcmp(dot, ".ndjson") == 0);
 }
 
-static void name_format(cf_import *im, const char *name, const char *kind)
+void cf_import__name(cf_import *im, const char *name, const char *kind)
 {
-    snprintf(im->report->read_as, sizeof im->report->read_as, "%s%s%s", name,
-             kind[0] != '\0' ? " " : "", kind);
+    if (im->opts->guesses) {
+        snprintf(im->report->read_as, sizeof im->report->read_as, "%s%s%s", name,
+                 kind[0] != '\0' ? " " : "", kind);
+    }
 }
 
 /* Sets im->format by a record; false, and the record is remembered, where it
@@ -81,7 +83,7 @@ static bool guess(cf_import *im, const json_t *v, uint64_t line)
         return false;
     }
     im->format = f;
-    name_format(im, name, im->is_lines || is_named_lines(im) ? "JSONL" : "JSON");
+    cf_import__name(im, name, im->is_lines || is_named_lines(im) ? "JSONL" : "JSON");
     for (size_t i = 0; i < im->n_unknown; i++) {
         cf_import__bad(im, im->unknown[i], unknown_format);
     }
@@ -94,14 +96,10 @@ static bool knows_format(const cf_import *im)
     return im->format != CF_FORMAT_COUNT;
 }
 
-/* A record is lost: formats whose records depend on each other begin again.
- * Some formats have no reader of records. */
+/* A record is lost, and with it a conversation of several records. */
 static void tell_broken(cf_import *im)
 {
-    const cf_reader_format *reader = knows_format(im) ? cf_import__reader(im->format) : NULL;
-    if (reader != NULL && reader->broken != NULL) {
-        reader->broken(im);
-    }
+    im->is_broken = im->is_broken || (knows_format(im) && cf_xchg__format(im->format)->is_grouped);
 }
 
 static void report_bad_json(cf_import *im, uint64_t line, const cf_error *why)
@@ -125,7 +123,7 @@ static cf_status one_record(cf_import *im, cf_str s, uint64_t line, cf_error *er
     }
     if (st == CF_OK) {
         if (knows_format(im) || guess(im, v, line)) {
-            st = cf_import__reader(im->format)->record(im, v, line, &why);
+            st = cf_xchg__format(im->format)->record(im, v, line, &why);
         }
         json_decref(v);
     }
@@ -315,11 +313,11 @@ static cf_status all_markdown(cf_import *im, cf_feed *f, cf_error *err)
     }
     im->format = CF_FORMAT_MARKDOWN;
     size_t n = 0;
-    CF_TRY(cf_read_markdown(im, s, f->line, &n, err));
+    CF_TRY(cf_xchg_markdown.text(im, s, f->line, &n, err));
     if (n == 0) {
         cf_import__bad(im, f->line, is_guess ? unknown_format : "no line that names a speaker");
     } else if (is_guess) {
-        name_format(im, "Markdown", "");
+        cf_import__name(im, "Markdown", "");
     }
     return CF_OK;
 }
@@ -347,6 +345,6 @@ cf_status cf_import__records(cf_import *im, cf_feed *f, cf_error *err)
     if (im->n_unknown != 0) {
         cf_import__bad(im, im->unknown[0], unknown_format);
     }
-    const cf_reader_format *reader = knows_format(im) ? cf_import__reader(im->format) : NULL;
-    return reader != NULL && reader->end != NULL ? reader->end(im, err) : CF_OK;
+    const cf_xchg_format *format = knows_format(im) ? cf_xchg__format(im->format) : NULL;
+    return format != NULL && format->end != NULL ? format->end(im, err) : CF_OK;
 }

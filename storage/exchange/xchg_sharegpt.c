@@ -337,8 +337,6 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error 
     return cf_import__emit(im, err);
 }
 
-const cf_reader_format cf_read_sharegpt = {record, NULL, NULL};
-
 /* ---- writing ------------------------------------------------------------ */
 
 /* All but the two that the writer has written itself. */
@@ -499,8 +497,8 @@ static void pile_out(cf_jw *w, pile *p)
     drop_pile(p);
 }
 
-cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
-                            cf_error *err)
+static cf_status write_branch(const cf_store_tree *tree, const size_t *at, size_t n, cf_buf *out,
+                              cf_error *err)
 {
     if (n == 0) {
         return CF_OK;
@@ -541,3 +539,23 @@ cf_status cf_write_sharegpt(const cf_store_tree *tree, const size_t *at, size_t 
     cf_buf_addc(out, '\n');
     return cf_jw_finish(&w, err);
 }
+
+/* ---- recognising -------------------------------------------------------- */
+
+static const char *writer_of(const json_t *v)
+{
+    return cf_guess__has_list(v, "conversations") || cf_guess__has_list(v, "conversation")
+               ? "ShareGPT"
+               : NULL;
+}
+
+static const char *writer_of_message(const json_t *m)
+{
+    return cf_guess__has(m, "from") && cf_guess__has(m, "value") ? "ShareGPT" : NULL;
+}
+
+const cf_xchg_format cf_xchg_sharegpt = {.name = "sharegpt",
+                                         .record = record,
+                                         .writer_of = writer_of,
+                                         .writer_of_message = writer_of_message,
+                                         .write_branch = write_branch};
