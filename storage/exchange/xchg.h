@@ -8,6 +8,7 @@
 #ifndef CF_STORAGE_EXCHANGE_XCHG_H
 #define CF_STORAGE_EXCHANGE_XCHG_H
 
+#include "core/base/json_builder.h"
 #include "core/base/json_writer.h"
 #include "storage/db/store_sql.h"
 #include "storage/exchange.h"
@@ -72,6 +73,7 @@ struct cf_import {
     cf_import_report *report;
     cf_build *cur;  /* being built; NULL: none */
     bool is_broken; /* the group being read has been reported already */
+    bool failed;    /* memory ran out where the text was only looked at */
     cf_build *batch[CF_IMPORT_BATCH];
     size_t n_batch;
     size_t batch_bytes;
@@ -108,14 +110,22 @@ cf_str cf_build__json(cf_build *b, const json_t *v);
 /* {"format":name,"file":...,"id":...} for `source`; id may be empty. */
 cf_str cf_build__source(cf_import *im, cf_str id);
 /* The same with the fields that have no place of their own, as `key`; `rest`
- * is taken and may be NULL or empty. */
+ * is taken and may be empty (NULL: memory ran out). */
 cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key, json_t *rest);
-/* The fields of v but for those named, for the caller to decref; NULL when v
- * is not an object or memory is out. */
+/* Gives the turn such a source where there is something to say: an id that is
+ * not a UUID, or fields. */
+void cf_build__remember(cf_import *im, cf_store_turn *t, cf_str id, const char *key, json_t *rest);
+/* A new object: the fields of v but for those named, empty when v is not an
+ * object.  NULL without memory. */
 json_t *cf_xchg__rest(const json_t *v, const char *const *known, size_t n);
-/* What a `source` of this format has as `key`, for the caller to decref; or
- * NULL. */
-json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key);
+/* `to` with `rest` as `key` if it is not empty; takes both.  NULL when either
+ * is, or without memory. */
+json_t *cf_xchg__keep(json_t *to, const char *key, json_t *rest);
+/* The JSON in a text, for the caller to decref; NULL where there is none, and
+ * without memory: then *failed is set. */
+json_t *cf_xchg__parse(cf_str text, bool *failed);
+/* What a `source` of this format has as `key`, likewise. */
+json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key, bool *failed);
 /* The UUID that `id` is, or one made of format, scope and id, always the
  * same. */
 cf_uuid cf_build__uuid(cf_format f, cf_str scope, cf_str id);
@@ -171,9 +181,12 @@ struct cf_exporter {
 CF_MUST_USE cf_status cf_xchg__message(json_t **out, const cf_store_turn *t, cf_error *err);
 /* Its text: a string content, or text parts joined. */
 void cf_xchg__text(cf_buf *out, const json_t *message);
-/* Tools of the preface, or of the newest run of the branch; NULL: none. */
-json_t *cf_xchg__tools(const cf_store_tree *tree, const size_t *at, size_t n);
+/* Tools of the preface, or of the newest run of the branch; NULL: none.  Marks
+ * the writer's buffer without memory, as the other two do. */
+json_t *cf_xchg__tools(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n);
 /* The conversation's preface, an object the caller decrefs; NULL: none. */
-json_t *cf_xchg__preface(const cf_store_tree *tree);
+json_t *cf_xchg__preface(cf_jw *w, const cf_store_tree *tree);
+/* Members of an object (NULL: none), but for those named. */
+void cf_xchg__put_fields(cf_jw *w, const json_t *fields, const char *const *but, size_t n);
 
 #endif

@@ -110,12 +110,8 @@ cf_str cf_build__json(cf_build *b, const json_t *v)
 {
     cf_buf text = CF_BUF_INIT;
     cf_json_write(&text, v);
-    cf_str s = {NULL, 0};
-    if (text.failed) {
-        b->arena.failed = true;
-    } else {
-        s = cf_build__str(b, cf_str_make(text.p, text.n));
-    }
+    b->arena.failed = b->arena.failed || text.failed || v == NULL;
+    cf_str s = cf_build__str(b, cf_buf_str(&text));
     cf_buf_deinit(&text);
     return s;
 }
@@ -137,41 +133,67 @@ cf_str cf_build__source_with(cf_import *im, cf_str id, const char *key, json_t *
     if (json_object_size(rest) != 0) {
         cf_jw_json(&w, key, rest);
     }
+    text.failed = text.failed || rest == NULL;
     json_decref(rest);
     cf_jw_end(&w);
-    cf_str s = {NULL, 0};
-    if (text.failed) {
-        im->cur->arena.failed = true;
-    } else {
-        s = cf_build__str(im->cur, cf_str_make(text.p, text.n));
-    }
+    im->cur->arena.failed = im->cur->arena.failed || text.failed;
+    cf_str s = cf_build__str(im->cur, cf_buf_str(&text));
     cf_buf_deinit(&text);
     return s;
 }
 
 cf_str cf_build__source(cf_import *im, cf_str id)
 {
-    return cf_build__source_with(im, id, "", NULL);
+    return cf_build__source_with(im, id, "", json_null());
+}
+
+void cf_build__remember(cf_import *im, cf_store_turn *t, cf_str id, const char *key, json_t *rest)
+{
+    cf_uuid same;
+    cf_str other = cf_uuid_parse(&same, id.p, id.n) ? cf_str_make(NULL, 0) : id;
+    if (other.n != 0 || rest == NULL || json_object_size(rest) != 0) {
+        t->source = cf_build__source_with(im, other, key, rest);
+    } else {
+        json_decref(rest);
+    }
 }
 
 json_t *cf_xchg__rest(const json_t *v, const char *const *known, size_t n)
 {
-    json_t *rest = json_is_object(v) ? cf_json_copy(v) : NULL;
+    json_t *rest = json_is_object(v) ? cf_json_copy(v) : json_object();
     for (size_t i = 0; i < n; i++) {
         (void)json_object_del(rest, known[i]);
     }
     return rest;
 }
 
-json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key)
+json_t *cf_xchg__keep(json_t *to, const char *key, json_t *rest)
+{
+    bool ok = to != NULL && rest != NULL &&
+              (json_object_size(rest) == 0 || json_object_set(to, key, rest) == 0);
+    json_decref(rest);
+    if (!ok) {
+        json_decref(to);
+        return NULL;
+    }
+    return to;
+}
+
+json_t *cf_xchg__parse(cf_str text, bool *failed)
 {
     json_t *v = NULL;
-    json_t *kept = NULL;
-    cf_error ignored;
-    if (source.n != 0 && cf_json_read(&v, source.p, source.n, &ignored) == CF_OK &&
-        cf_str_is(cf_json_get_str(v, "format"), cf_format_name(f))) {
-        kept = json_incref(json_object_get(v, key));
+    cf_error why;
+    if (text.n != 0 && cf_json_read(&v, text.p, text.n, &why) == CF_ENOMEM) {
+        *failed = true;
     }
+    return v;
+}
+
+json_t *cf_xchg__kept(cf_str source, cf_format f, const char *key, bool *failed)
+{
+    json_t *v = cf_xchg__parse(source, failed);
+    bool is_of = cf_str_is(cf_json_get_str(v, "format"), cf_format_name(f));
+    json_t *kept = is_of ? json_incref(json_object_get(v, key)) : NULL;
     json_decref(v);
     return kept;
 }

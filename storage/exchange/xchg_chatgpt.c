@@ -24,7 +24,7 @@ static void add_line(cf_buf *b, cf_str s)
 
 static json_t *text_json(cf_buf *b)
 {
-    json_t *v = b->failed ? NULL : json_stringn(cf_buf_cstr(b), b->n);
+    json_t *v = cf_json_buf(b);
     cf_buf_deinit(b);
     return v;
 }
@@ -49,22 +49,24 @@ static json_t *part_of(json_t *p)
 static json_t *parts_content(const json_t *parts)
 {
     bool all_text = true;
-    for (size_t i = 0; i < json_array_size(parts); i++) {
-        all_text = all_text && json_is_string(json_array_get(parts, i));
-    }
-    cf_buf b = CF_BUF_INIT;
-    json_t *list = all_text ? NULL : json_array();
+    cf_buf text = CF_BUF_INIT;
+    cf_jb list = CF_JB_INIT;
+    cf_jb_array(&list, NULL);
     for (size_t i = 0; i < json_array_size(parts); i++) {
         json_t *p = json_array_get(parts, i);
-        if (all_text) {
-            add_line(&b, cf_xchg__str(p));
-        } else if (!json_is_string(p)) {
-            json_array_append_new(list, part_of(p));
+        all_text = all_text && json_is_string(p);
+        add_line(&text, cf_xchg__str(p));
+        if (!json_is_string(p)) {
+            cf_jb_take(&list, NULL, part_of(p));
         } else if (json_string_length(p) != 0) {
-            json_array_append_new(list, json_pack("{s:s,s:O}", "type", "text", "text", p));
+            cf_jb_pack(&list, NULL, "{s:s,s:O}", "type", "text", "text", p);
         }
     }
-    return all_text ? text_json(&b) : list;
+    cf_jb_end(&list);
+    json_t *v = text_json(&text);
+    json_t *content = cf_jb_done(&list);
+    json_decref(all_text ? content : v);
+    return all_text ? v : content;
 }
 
 static json_t *thoughts_of(const json_t *content)
@@ -107,23 +109,28 @@ static json_t *message_of(const json_t *in)
     bool is_thought = cf_str_is(type, "thoughts") || cf_str_is(type, "reasoning_recap");
     bool is_call = to.n != 0 && !cf_str_is(to, "all") && cf_str_is(cf_xchg__str(role), "assistant");
     const json_t *parts = json_object_get(content, "parts");
-    json_t *thought = is_thought ? thoughts_of(content) : NULL;
     json_t *text = is_thought                ? json_string("")
                    : json_is_array(parts)    ? parts_content(parts)
                    : json_is_string(content) ? json_incref(cf_json_ref(content))
                                              : other_content(content);
-    json_t *calls = NULL;
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    cf_jb_add(&b, "role", role);
     if (is_call && json_is_string(text)) {
-        calls = json_pack("[{s:s,s:{s:o,s:O}}]", "type", "function", "function", "name",
-                          json_stringn(to.p, to.n), "arguments", text);
+        cf_jb_null(&b, "content");
+        cf_jb_pack(&b, "tool_calls", "[{s:s,s:{s:o,s:o}}]", "type", "function", "function", "name",
+                   cf_json_str(to), "arguments", text);
+    } else {
+        cf_jb_take(&b, "content", text);
     }
-    json_t *m = json_pack("{s:O?,s:O?,s:O*,s:O*,s:O*}", "role", role, "content",
-                          calls != NULL ? json_null() : text, "reasoning_content", thought,
-                          "tool_calls", calls, "name", json_is_string(name) ? name : NULL);
-    json_decref(thought);
-    json_decref(text);
-    json_decref(calls);
-    return m;
+    if (is_thought) {
+        cf_jb_take(&b, "reasoning_content", thoughts_of(content));
+    }
+    if (json_is_string(name)) {
+        cf_jb_add(&b, "name", name);
+    }
+    cf_jb_end(&b);
+    return cf_jb_done(&b);
 }
 
 /* A node that only holds others together. */
@@ -178,19 +185,17 @@ static bool has_asset(const json_t *parts, cf_str id)
 
 /* Files that were sent along, as parts that name them: the export has their
  * bytes elsewhere. */
-static bool add_attachments(json_t *m, const json_t *in)
+static void add_attachments(cf_jb *b, json_t *m, const json_t *in)
 {
     const json_t *list = json_object_get(json_object_get(in, "metadata"), "attachments");
     const json_t *parts = json_object_get(json_object_get(in, "content"), "parts");
     json_t *content = json_object_get(m, "content");
     json_t *out = json_is_array(content) ? json_incref(content) : json_array();
-    bool ok = out != NULL;
-    if (ok && json_string_length(content) != 0) {
-        ok = json_array_append_new(out, json_pack("{s:s,s:O}", "type", "text", "text", content)) ==
-             0;
+    if (json_string_length(content) != 0) {
+        cf_jb_append(b, out, json_pack("{s:s,s:O}", "type", "text", "text", content));
     }
     size_t n = 0;
-    for (size_t i = 0; ok && i < json_array_size(list); i++) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *file = json_array_get(list, i);
         json_t *mime = json_object_get(file, "mimeType");
         json_t *name = json_object_get(file, "name");
@@ -199,28 +204,25 @@ static bool add_attachments(json_t *m, const json_t *in)
             continue;
         }
         n++;
-        ok = json_array_append_new(out, json_pack("{s:s,s:O,s:O*,s:O*}", "type",
-                                                  cf_xmedia__kind(cf_xchg__str(mime)), "path",
-                                                  json_object_get(file, "id"), "mime_type",
-                                                  json_is_string(mime) ? mime : NULL, "name",
-                                                  json_is_string(name) ? name : NULL)) == 0;
+        cf_jb_append(b, out,
+                     json_pack("{s:s,s:O,s:O*,s:O*}", "type", cf_xmedia__kind(cf_xchg__str(mime)),
+                               "path", json_object_get(file, "id"), "mime_type",
+                               json_is_string(mime) ? mime : NULL, "name",
+                               json_is_string(name) ? name : NULL));
     }
-    if (ok && n != 0) {
-        ok = json_object_set(m, "content", out) == 0;
+    if (n != 0) {
+        cf_jb_set(b, m, "content", json_incref(out));
     }
     json_decref(out);
-    return ok;
 }
 
 /* The message, with its files; NULL when memory is out. */
 static json_t *whole_message(const json_t *in)
 {
-    json_t *m = message_of(in);
-    if (m != NULL && !add_attachments(m, in)) {
-        json_decref(m);
-        return NULL;
-    }
-    return m;
+    cf_jb b = CF_JB_INIT;
+    cf_jb_take(&b, NULL, message_of(in));
+    add_attachments(&b, b.root, in);
+    return cf_jb_done(&b);
 }
 
 /* Citations, the recipient and all else that a message of ours has no place
@@ -235,11 +237,7 @@ static json_t *rest_of(const json_t *in)
     if (json_object_size(json_object_get(about, "metadata")) == 0) {
         (void)json_object_del(about, "metadata");
     }
-    if (json_object_size(about) != 0) {
-        (void)json_object_set(rest, "author", about);
-    }
-    json_decref(about);
-    return rest;
+    return cf_xchg__keep(rest, "author", about);
 }
 
 static const cf_store_run *run_of(cf_build *b, const json_t *m)
@@ -287,19 +285,16 @@ static int by_time(const void *a, const void *b)
 
 static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id, cf_error *err)
 {
-    union {
-        const json_t *in;
-        json_t *out;
-    } mapping = {json_object_get(v, "mapping")};
-    for (void *it = json_object_iter(mapping.out); it != NULL;
-         it = json_object_iter_next(mapping.out, it)) {
+    json_t *mapping = json_object_get(v, "mapping");
+    for (void *it = json_object_iter(mapping); it != NULL;
+         it = json_object_iter_next(mapping, it)) {
         const json_t *node = json_object_iter_value(it);
         cf_str key = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
         if (!json_is_object(node)) {
             return cf_fail(err, CF_EFORMAT, "a node is not an object");
         }
         if (!is_hollow(node)) {
-            CF_TRY(read_node(im, mapping.in, key, node, id, err));
+            CF_TRY(read_node(im, mapping, key, node, id, err));
         }
     }
     cf_build *b = im->cur;
@@ -310,7 +305,7 @@ static cf_status read_mapping(cf_import *im, const json_t *v, cf_str id, cf_erro
     if (has_times) {
         qsort(b->turns, b->n, sizeof *b->turns, by_time);
     }
-    cf_str head = solid_parent(mapping.in, cf_json_get_str(v, "current_node"));
+    cf_str head = solid_parent(mapping, cf_json_get_str(v, "current_node"));
     if (head.n != 0) {
         b->conv.head = cf_build__uuid(CF_FORMAT_CHATGPT, id, head);
     }

@@ -47,8 +47,8 @@ static bool is_kind(cf_str type, const char *kind)
 }
 
 /* The bytes of a list of numbers as base64; signed ones, as the JVM has them,
- * too.  NULL: there is something else in it. */
-static json_t *base64_of(const json_t *list)
+ * too.  NULL: there is something else in it, or *failed. */
+static json_t *base64_of(const json_t *list, bool *failed)
 {
     cf_buf bytes = CF_BUF_INIT, text = CF_BUF_INIT;
     bool ok = json_is_array(list);
@@ -61,7 +61,8 @@ static json_t *base64_of(const json_t *list)
     if (ok) {
         cf_base64_put(&text, cf_buf_str(&bytes));
     }
-    json_t *v = ok && !text.failed ? json_stringn(text.n != 0 ? text.p : "", text.n) : NULL;
+    *failed = *failed || bytes.failed || text.failed;
+    json_t *v = ok ? cf_json_buf(&text) : NULL;
     cf_buf_deinit(&bytes);
     cf_buf_deinit(&text);
     return v;
@@ -82,7 +83,7 @@ static json_t *part_with(const char *kind, const json_t *item, const char *item_
 
 /* A piece of binary content as a part that templates and engines can make
  * something of. */
-static json_t *part_of(json_t *item)
+static json_t *part_of(json_t *item, bool *failed)
 {
     cf_str type = cf_json_get_str(item, "type");
     const char *kind = cf_xmedia__kind(cf_json_get_str(item, "mimeType"));
@@ -97,7 +98,7 @@ static json_t *part_of(json_t *item)
     if (is_kind(type, "Base64String") && json_string_length(data) != 0) {
         return part_with(kind, item, "data", "blob", json_incref(data));
     }
-    json_t *blob = is_kind(type, "Bytes") ? base64_of(data) : NULL;
+    json_t *blob = is_kind(type, "Bytes") ? base64_of(data, failed) : NULL;
     if (json_string_length(blob) != 0) {
         return part_with(kind, item, "data", "blob", blob);
     }
@@ -105,53 +106,48 @@ static json_t *part_of(json_t *item)
     return json_pack("{s:s,s:O}", "type", kind, "converse", item);
 }
 
-static json_t *list_content(const json_t *content)
+static void put_content(cf_jb *b, const json_t *content, cf_str text)
 {
-    json_t *list = json_array();
-    cf_str text = cf_json_get_str(content, "text");
     const json_t *binary = json_object_get(content, "binaryContent");
-    bool ok = list != NULL;
-    if (ok && text.n != 0) {
-        ok = json_array_append_new(list, json_pack("{s:s,s:o}", "type", "text", "text",
-                                                   json_stringn(text.p, text.n))) == 0;
+    if (json_array_size(binary) == 0) {
+        cf_jb_str(b, "content", text);
+        return;
     }
-    for (size_t i = 0; ok && i < json_array_size(binary); i++) {
-        ok = json_array_append_new(list, part_of(json_array_get(binary, i))) == 0;
+    cf_jb_array(b, "content");
+    if (text.n != 0) {
+        cf_jb_pack(b, NULL, "{s:s,s:o}", "type", "text", "text", cf_json_str(text));
     }
-    if (!ok) {
-        json_decref(list);
-        return NULL;
+    for (size_t i = 0; i < json_array_size(binary); i++) {
+        cf_jb_take(b, NULL, part_of(json_array_get(binary, i), &b->failed));
     }
-    return list;
+    cf_jb_end(b);
 }
 
 static json_t *message_of(const json_t *entry)
 {
-    cf_str role = role_name(cf_json_get_str(entry, "role"));
     const json_t *content = json_object_get(entry, "content");
-    cf_str text =
-        json_is_string(content) ? cf_xchg__str(content) : cf_json_get_str(content, "text");
-    json_t *m = json_pack("{s:o}", "role", json_stringn(role.p, role.n));
-    json_t *c = json_array_size(json_object_get(content, "binaryContent")) != 0
-                    ? list_content(content)
-                    : json_stringn(text.p != NULL ? text.p : "", text.n);
-    if (m == NULL || json_object_set_new(m, "content", c) != 0) {
-        json_decref(m);
-        return NULL;
-    }
     static const char *const known[] = {"text", "binaryContent"};
     json_t *rest = cf_xchg__rest(content, known, 2);
-    /* Fields of a message of ours that have no place there. */
     json_t *own = json_object_get(rest, "confab");
+    const char *key;
+    json_t *v;
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    cf_jb_str(&b, "role", role_name(cf_json_get_str(entry, "role")));
+    put_content(&b, content,
+                json_is_string(content) ? cf_xchg__str(content) : cf_json_get_str(content, "text"));
+    /* Fields of a message of ours that have no place there. */
+    json_object_foreach(own, key, v)
+    {
+        if (strcmp(key, "role") != 0 && strcmp(key, "content") != 0) {
+            cf_jb_add(&b, key, v);
+        }
+    }
     if (json_is_object(own)) {
-        (void)json_object_update_missing(m, own);
         (void)json_object_del(rest, "confab");
     }
-    if (json_object_size(rest) != 0) {
-        (void)json_object_set(m, "converse", rest);
-    }
-    json_decref(rest);
-    return m;
+    cf_jb_end(&b);
+    return cf_xchg__keep(cf_jb_done(&b), "converse", rest);
 }
 
 static cf_status check_entry(const json_t *entry, size_t i, cf_error *err)
@@ -171,18 +167,11 @@ static cf_status add_entry(cf_import *im, const json_t *entry, cf_error *err)
     cf_str uuid = cf_json_get_str(entry, "uuid");
     cf_store_turn *t;
     static const char *const known[] = {"role", "content", "uuid"};
-    json_t *rest = cf_xchg__rest(entry, known, 3);
-    cf_uuid same;
     CF_TRY(cf_build__say(im->cur, message_of(entry), &t, err));
-    bool is_own = uuid.n == 0 || cf_uuid_parse(&same, uuid.p, uuid.n);
     if (uuid.n != 0) {
         t->id = cf_build__uuid(CF_FORMAT_CONVERSE, cf_str_make(NULL, 0), uuid);
     }
-    if (!is_own || json_object_size(rest) != 0) {
-        t->source = cf_build__source_with(im, is_own ? cf_str_make(NULL, 0) : uuid, "entry", rest);
-    } else {
-        json_decref(rest);
-    }
+    cf_build__remember(im, t, uuid, "entry", cf_xchg__rest(entry, known, 3));
     return im->cur->arena.failed ? cf_sql__oom(err) : CF_OK;
 }
 
@@ -241,17 +230,6 @@ static const char *role_out(cf_str role)
     return cf_str_is(role, "model") ? "assistant" : NULL;
 }
 
-static void rest_out(cf_jw *w, json_t *rest, const char *but)
-{
-    for (void *it = json_object_iter(rest); it != NULL; it = json_object_iter_next(rest, it)) {
-        const char *key = json_object_iter_key(it);
-        if (strcmp(key, but) != 0) {
-            cf_jw_key(w, cf_str_make(key, json_object_iter_key_len(it)));
-            cf_jw_json(w, NULL, json_object_iter_value(it));
-        }
-    }
-}
-
 /* Base64 as a list of signed bytes, or as it is. */
 static void data_out(cf_jw *w, cf_str data, bool as_bytes)
 {
@@ -304,7 +282,8 @@ static void binary_out(cf_jw *w, const json_t *part)
     if (!json_is_object(kept) && has_media && m.name.n != 0) {
         cf_jw_str(w, "filename", m.name);
     }
-    rest_out(w, kept, "type");
+    static const char *const written[] = {"type"};
+    cf_xchg__put_fields(w, kept, written, 1);
     cf_jw_end(w);
 }
 
@@ -318,10 +297,8 @@ static bool is_text_part(const json_t *part)
 /* Tool calls and the like; readers there skip keys they do not know. */
 static void own_out(cf_jw *w, const json_t *m)
 {
-    json_t *own = cf_json_copy(m);
-    (void)json_object_del(own, "role");
-    (void)json_object_del(own, "content");
-    (void)json_object_del(own, "converse");
+    static const char *const known[] = {"role", "content", "converse"};
+    json_t *own = cf_xchg__rest(m, known, 3);
     if (json_object_size(own) != 0) {
         cf_jw_json(w, "confab", own);
     }
@@ -369,15 +346,10 @@ static void binaries_out(cf_jw *w, const json_t *content)
 static void content_out(cf_jw *w, const json_t *m)
 {
     const json_t *content = json_object_get(m, "content");
-    const char *key;
-    json_t *v;
     cf_jw_object(w, "content");
     text_out(w, m, content);
     binaries_out(w, content);
-    json_object_foreach(json_object_get(m, "converse"), key, v)
-    {
-        cf_jw_json(w, key, v);
-    }
+    cf_xchg__put_fields(w, json_object_get(m, "converse"), NULL, 0);
     own_out(w, m);
     cf_jw_end(w);
 }
@@ -385,14 +357,16 @@ static void content_out(cf_jw *w, const json_t *m)
 /* The id it came with, or its UUID; and fields of the entry. */
 static void entry_rest_out(cf_jw *w, const cf_store_turn *t)
 {
-    json_t *id = cf_xchg__kept(t->source, CF_FORMAT_CONVERSE, "id");
-    json_t *rest = cf_xchg__kept(t->source, CF_FORMAT_CONVERSE, "entry");
+    static const char *const written[] = {"uuid"};
+    bool *failed = &w->out->failed;
+    json_t *id = cf_xchg__kept(t->source, CF_FORMAT_CONVERSE, "id", failed);
+    json_t *rest = cf_xchg__kept(t->source, CF_FORMAT_CONVERSE, "entry", failed);
     if (json_string_length(id) != 0) {
         cf_jw_json(w, "uuid", id);
     } else {
         cf_jw_uuid(w, "uuid", t->id);
     }
-    rest_out(w, rest, "uuid");
+    cf_xchg__put_fields(w, rest, written, 1);
     json_decref(id);
     json_decref(rest);
 }
@@ -422,8 +396,9 @@ static cf_status write_branch(const cf_store_tree *tree, const size_t *at, size_
         json_decref(m);
     }
     cf_jw_end(&w);
-    json_t *rest = cf_xchg__kept(tree->conv.source, CF_FORMAT_CONVERSE, "record");
-    rest_out(&w, rest, "history");
+    static const char *const written[] = {"history"};
+    json_t *rest = cf_xchg__kept(tree->conv.source, CF_FORMAT_CONVERSE, "record", &w.out->failed);
+    cf_xchg__put_fields(&w, rest, written, 1);
     json_decref(rest);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');

@@ -64,17 +64,15 @@ static size_t wanted_leaf(const cf_exporter *ex, const cf_store_tree *tree)
 }
 
 /* A reply that failed or was stopped before anything of it came. */
-static bool is_void(const cf_store_turn *t)
+static bool is_void(const cf_store_turn *t, bool *failed)
 {
-    json_t *m;
-    cf_error ignored;
-    if ((t->status != CF_TURN_STOPPED && t->status != CF_TURN_ERROR &&
-         t->status != CF_TURN_INTERRUPTED) ||
-        cf_json_read(&m, t->message.p, t->message.n, &ignored) != CF_OK) {
+    if (t->status != CF_TURN_STOPPED && t->status != CF_TURN_ERROR &&
+        t->status != CF_TURN_INTERRUPTED) {
         return false;
     }
+    json_t *m = cf_xchg__parse(t->message, failed);
     const json_t *content = json_object_get(m, "content");
-    bool is_empty = json_string_length(content) == 0 && !json_is_object(content) &&
+    bool is_empty = m != NULL && json_string_length(content) == 0 && !json_is_object(content) &&
                     json_array_size(content) == 0 && json_object_get(m, "tool_calls") == NULL &&
                     cf_json_get_str(m, "reasoning_content").n == 0;
     json_decref(m);
@@ -92,7 +90,7 @@ static cf_status write_leaves(const cf_exporter *ex, const cf_store_tree *tree,
         return fn(tree, at, 0, out, err);
     }
     for (size_t i = 0; i < tree->n; i++) {
-        if (!format->keeps_tree && is_void(&tree->turns[i])) {
+        if (!format->keeps_tree && is_void(&tree->turns[i], &out->failed)) {
             no_leaf[i] = true;
         } else if (parent[i] != SIZE_MAX) {
             no_leaf[parent[i]] = true;
@@ -184,14 +182,9 @@ void cf_xchg__text(cf_buf *out, const json_t *message)
     }
 }
 
-json_t *cf_xchg__preface(const cf_store_tree *tree)
+json_t *cf_xchg__preface(cf_jw *w, const cf_store_tree *tree)
 {
-    json_t *v;
-    cf_error ignored;
-    cf_str s = tree->conv.preface;
-    if (s.n == 0 || cf_json_read(&v, s.p, s.n, &ignored) != CF_OK) {
-        return NULL;
-    }
+    json_t *v = cf_xchg__parse(tree->conv.preface, &w->out->failed);
     if (!json_is_object(v)) {
         json_decref(v);
         return NULL;
@@ -199,29 +192,48 @@ json_t *cf_xchg__preface(const cf_store_tree *tree)
     return v;
 }
 
-json_t *cf_xchg__tools(const cf_store_tree *tree, const size_t *at, size_t n)
+json_t *cf_xchg__tools(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n)
 {
-    json_t *v;
-    cf_error ignored;
-    json_t *preface = cf_xchg__preface(tree);
+    json_t *preface = cf_xchg__preface(w, tree);
     json_t *tools = json_incref(json_object_get(preface, "tools"));
     json_decref(preface);
     if (json_array_size(tools) != 0) {
         return tools;
     }
     json_decref(tools);
-    for (size_t i = n; i > 0; i--) {
-        const cf_store_run *r = tree->turns[at[i - 1]].run;
-        if (r == NULL || r->n_tools == 0) {
-            continue;
-        }
-        json_t *list = json_array();
-        for (size_t k = 0; k < r->n_tools; k++) {
-            if (cf_json_read(&v, r->tools[k].p, r->tools[k].n, &ignored) == CF_OK) {
-                json_array_append_new(list, v);
-            }
-        }
-        return list;
+    const cf_store_run *r = NULL;
+    for (size_t i = n; i > 0 && (r == NULL || r->n_tools == 0); i--) {
+        r = tree->turns[at[i - 1]].run;
     }
-    return NULL;
+    if (r == NULL || r->n_tools == 0) {
+        return NULL;
+    }
+    cf_jb list = CF_JB_INIT;
+    cf_jb_array(&list, NULL);
+    for (size_t k = 0; k < r->n_tools; k++) {
+        json_t *v = cf_xchg__parse(r->tools[k], &list.failed);
+        if (v != NULL) {
+            cf_jb_take(&list, NULL, v);
+        }
+    }
+    cf_jb_end(&list);
+    tools = cf_jb_done(&list);
+    w->out->failed = w->out->failed || tools == NULL;
+    return tools;
+}
+
+void cf_xchg__put_fields(cf_jw *w, const json_t *fields, const char *const *but, size_t n)
+{
+    json_t *v = cf_json_ref(fields); /* its iterators change nothing */
+    for (void *it = json_object_iter(v); it != NULL; it = json_object_iter_next(v, it)) {
+        cf_str key = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
+        bool is_written = false;
+        for (size_t i = 0; i < n; i++) {
+            is_written = is_written || cf_str_is(key, but[i]);
+        }
+        if (!is_written) {
+            cf_jw_key(w, key);
+            cf_jw_json(w, NULL, json_object_iter_value(it));
+        }
+    }
 }

@@ -192,7 +192,7 @@ cf_status cf_import__emit(cf_import *im, cf_error *err)
     if (b == NULL) {
         return CF_OK;
     }
-    if (b->arena.failed) {
+    if (b->arena.failed || im->failed) {
         return cf_sql__oom(err);
     }
     settle_times(b);

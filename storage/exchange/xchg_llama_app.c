@@ -27,20 +27,6 @@ void cf_llama__header(cf_buf *out, cf_str type, cf_str name)
     cf_buf_adds(out, " ---\n");
 }
 
-/* A part, with what else is in the extra under "llama_app". */
-static json_t *keep_extra(json_t *part, const json_t *e, const char *const *known, size_t n)
-{
-    json_t *rest = cf_xchg__rest(e, known, n);
-    bool ok = part != NULL && rest != NULL &&
-              (json_object_size(rest) == 0 || json_object_set(part, "llama_app", rest) == 0);
-    json_decref(rest);
-    if (!ok) {
-        json_decref(part);
-        return NULL;
-    }
-    return part;
-}
-
 /* A text file: the model reads it after its name. */
 static json_t *text_part(const json_t *e, const char *key)
 {
@@ -48,11 +34,9 @@ static json_t *text_part(const json_t *e, const char *key)
     cf_buf text = CF_BUF_INIT;
     cf_llama__header(&text, cf_json_get_str(e, "type"), cf_json_get_str(e, "name"));
     cf_buf_add(&text, content.p, content.n);
-    json_t *part =
-        text.failed ? NULL
-                    : json_pack("{s:s,s:s%}", "type", "text", "text", cf_buf_cstr(&text), text.n);
+    json_t *part = json_pack("{s:s,s:o}", "type", "text", "text", cf_json_buf(&text));
     cf_buf_deinit(&text);
-    return keep_extra(part, e, &key, 1);
+    return cf_xchg__keep(part, "llama_app", cf_xchg__rest(e, &key, 1));
 }
 
 static json_t *image_part(const json_t *e, const json_t *url)
@@ -61,7 +45,7 @@ static json_t *image_part(const json_t *e, const json_t *url)
     bool is_new = cf_str_is(cf_json_get_str(e, "type"), "IMAGE");
     json_t *part = json_pack("{s:s,s:{s:O},s:O*}", "type", "image_url", "image_url", "url", url,
                              "name", json_object_get(e, "name"));
-    return keep_extra(part, e, known, is_new ? 3 : 2);
+    return cf_xchg__keep(part, "llama_app", cf_xchg__rest(e, known, is_new ? 3 : 2));
 }
 
 static json_t *audio_part(const json_t *e, const json_t *data)
@@ -69,30 +53,20 @@ static json_t *audio_part(const json_t *e, const json_t *data)
     static const char *const known[] = {"base64Data", "mimeType", "name", "type"};
     json_t *part = json_pack("{s:s,s:O,s:O*,s:O*}", "type", "audio", "blob", data, "mime_type",
                              json_object_get(e, "mimeType"), "name", json_object_get(e, "name"));
-    return keep_extra(part, e, known, 4);
+    return cf_xchg__keep(part, "llama_app", cf_xchg__rest(e, known, 4));
 }
 
 /* The pages of a PDF that is shown as pictures: the first keeps the rest. */
-static bool add_pages(json_t *parts, const json_t *e)
+static void add_pages(cf_jb *b, json_t *parts, const json_t *e)
 {
     static const char *const known[] = {"images"};
     const json_t *pages = json_object_get(e, "images");
-    bool ok = true;
-    for (size_t i = 0; ok && i < json_array_size(pages); i++) {
+    for (size_t i = 0; i < json_array_size(pages); i++) {
         json_t *page = json_pack("{s:s,s:{s:O}}", "type", "image_url", "image_url", "url",
                                  json_array_get(pages, i));
-        page = i == 0 ? keep_extra(page, e, known, 1) : page;
-        if (i != 0 && page != NULL) {
-            ok =
-                json_object_set_new(page, "llama_app", json_pack("{s:s}", "type", "PDF_PAGE")) == 0;
-        }
-        if (!ok) {
-            json_decref(page);
-            return false;
-        }
-        ok = json_array_append_new(parts, page) == 0;
+        json_t *rest = i == 0 ? cf_xchg__rest(e, known, 1) : json_pack("{s:s}", "type", "PDF_PAGE");
+        cf_jb_append(b, parts, cf_xchg__keep(page, "llama_app", rest));
     }
-    return ok;
 }
 
 static bool are_strings(const json_t *list)
@@ -105,10 +79,9 @@ static bool are_strings(const json_t *list)
 }
 
 /* Makes parts of what a model can be shown; the others stay in `left`. */
-static bool take_extra(const json_t *extra, json_t *parts, json_t *left)
+static void take_extra(cf_jb *b, const json_t *extra, json_t *parts, json_t *left)
 {
-    bool ok = true;
-    for (size_t i = 0; ok && i < json_array_size(extra); i++) {
+    for (size_t i = 0; i < json_array_size(extra); i++) {
         json_t *e = json_array_get(extra, i);
         cf_str type = cf_json_get_str(e, "type");
         const json_t *url = json_object_get(e, "base64Url");
@@ -117,75 +90,67 @@ static bool take_extra(const json_t *extra, json_t *parts, json_t *left)
                         json_is_true(json_object_get(e, "processedAsImages")) &&
                         are_strings(json_object_get(e, "images"));
         if ((cf_str_is(type, "IMAGE") || cf_str_is(type, "imageFile")) && json_is_string(url)) {
-            ok = json_array_append_new(parts, image_part(e, url)) == 0;
+            cf_jb_append(b, parts, image_part(e, url));
         } else if (cf_str_is(type, "AUDIO") && json_is_string(data)) {
-            ok = json_array_append_new(parts, audio_part(e, data)) == 0;
+            cf_jb_append(b, parts, audio_part(e, data));
         } else if (as_pages) {
-            ok = add_pages(parts, e);
+            add_pages(b, parts, e);
         } else if (json_is_string(json_object_get(e, "content"))) {
-            ok = json_array_append_new(parts, text_part(e, "content")) == 0;
+            cf_jb_append(b, parts, text_part(e, "content"));
         } else {
-            ok = json_array_append(left, e) == 0;
+            cf_jb_append(b, left, json_incref(e));
         }
     }
-    return ok;
 }
 
-static json_t *content_of(const json_t *in, json_t *parts)
+/* The text, or a list of it and of what was sent with it. */
+static void put_content(cf_jb *b, const json_t *in, json_t *left)
 {
     cf_str text = cf_json_get_str(in, "content");
-    json_t *s = json_stringn(text.p != NULL ? text.p : "", text.n);
-    if (json_array_size(parts) == 0) {
-        return s;
-    }
+    json_t *parts = json_array();
     if (text.n != 0) {
-        json_t *part = json_pack("{s:s,s:O?}", "type", "text", "text", s);
-        if (json_array_insert_new(parts, 0, part) != 0) {
-            parts = NULL;
-        }
+        cf_jb_append(b, parts, json_pack("{s:s,s:o}", "type", "text", "text", cf_json_str(text)));
     }
-    json_decref(s);
-    return json_incref(parts);
+    take_extra(b, json_object_get(in, "extra"), parts, left);
+    if (json_array_size(parts) > (size_t)(text.n != 0)) {
+        cf_jb_take(b, "content", parts);
+    } else {
+        cf_jb_str(b, "content", text);
+        json_decref(parts);
+    }
 }
 
-/* "toolCalls" is a list in files and a string of one inside the program. */
-static json_t *calls_of(const json_t *in)
+/* A field that the message has under another name. */
+static void put_field(cf_jb *b, const char *key, const json_t *v)
 {
-    json_t *calls = json_object_get(in, "toolCalls");
-    cf_str s = cf_xchg__str(calls);
-    cf_error ignored;
-    json_t *v;
-    if (json_is_array(calls)) {
-        return json_incref(calls);
+    if (v != NULL) {
+        cf_jb_add(b, key, v);
     }
-    if (s.n != 0 && cf_json_read(&v, s.p, s.n, &ignored) == CF_OK) {
-        return v;
-    }
-    return NULL;
 }
 
 static json_t *message_of(const json_t *in)
 {
-    json_t *parts = json_array();
     json_t *left = json_array();
-    json_t *m = NULL;
-    if (parts != NULL && left != NULL && take_extra(json_object_get(in, "extra"), parts, left)) {
-        json_t *thought = json_object_get(in, "reasoningContent");
-        if (!json_is_string(thought)) {
-            thought = json_object_get(in, "thinking");
-        }
-        json_t *calls = calls_of(in);
-        m = json_pack("{s:O?,s:o,s:O*,s:O*,s:O*,s:O*}", "role", json_object_get(in, "role"),
-                      "content", content_of(in, parts), "reasoning_content",
-                      json_string_length(thought) != 0 ? thought : NULL, "tool_calls",
-                      json_array_size(calls) != 0 ? calls : NULL, "tool_call_id",
-                      json_object_get(in, "toolCallId"), "extra",
-                      json_array_size(left) != 0 ? left : NULL);
-        json_decref(calls);
+    const json_t *thought = json_object_get(in, "reasoningContent");
+    const json_t *calls = json_object_get(in, "toolCalls");
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    cf_jb_add(&b, "role", json_object_get(in, "role"));
+    put_content(&b, in, left);
+    if (!json_is_string(thought)) {
+        thought = json_object_get(in, "thinking");
     }
-    json_decref(parts);
+    put_field(&b, "reasoning_content", json_string_length(thought) != 0 ? thought : NULL);
+    /* A list in files, and a string of one inside the program. */
+    json_t *parsed = cf_xchg__parse(cf_xchg__str(calls), &b.failed);
+    calls = json_is_array(calls) ? calls : parsed;
+    put_field(&b, "tool_calls", json_array_size(calls) != 0 ? calls : NULL);
+    put_field(&b, "tool_call_id", json_object_get(in, "toolCallId"));
+    put_field(&b, "extra", json_array_size(left) != 0 ? left : NULL);
+    cf_jb_end(&b);
+    json_decref(parsed);
     json_decref(left);
-    return m;
+    return cf_jb_done(&b);
 }
 
 static int64_t ms_to_us(const json_t *v)
@@ -239,18 +204,12 @@ static cf_status read_message(cf_import *im, const json_t *in, cf_error *err)
     cf_uuid nil = {{0}};
     t->id = cf_build__uuid(CF_FORMAT_LLAMA_APP, conv_name(im), id);
     t->parent = parent.n != 0 ? cf_build__uuid(CF_FORMAT_LLAMA_APP, conv_name(im), parent) : nil;
-    cf_uuid same;
     static const char *const known[] = {"id",        "convId",    "type",     "timestamp",
                                         "role",      "content",   "parent",   "children",
                                         "extra",     "toolCalls", "thinking", "reasoningContent",
                                         "toolCallId"};
-    json_t *rest = cf_xchg__rest(in, known, sizeof known / sizeof known[0]);
-    bool is_own = cf_uuid_parse(&same, id.p, id.n);
-    if (!is_own || json_object_size(rest) != 0) {
-        t->source = cf_build__source_with(im, is_own ? cf_str_make(NULL, 0) : id, "message", rest);
-    } else {
-        json_decref(rest);
-    }
+    cf_build__remember(im, t, id, "message",
+                       cf_xchg__rest(in, known, sizeof known / sizeof known[0]));
     const json_t *at = json_object_get(in, "timestamp");
     t->created_ms = json_is_number(at) ? (int64_t)json_number_value(at) : 0;
     t->run = run_of(im->cur, in);
@@ -308,16 +267,11 @@ static cf_status read_session(cf_import *im, const json_t *v, uint64_t line, cf_
     if (id.n == 0) {
         return cf_fail(err, CF_EFORMAT, "a session without id");
     }
-    json_t *rest = cf_json_copy(v);
-    json_t *source = json_pack("{s:s,s:O?}", "format", "llama-app", "session", rest);
-    if (rest != NULL) {
-        (void)json_object_del(rest, "type");
-        (void)json_object_del(rest, "name");
-        (void)json_object_del(rest, "currNode");
-    }
+    static const char *const known[] = {"type", "name", "currNode"};
+    json_t *source =
+        json_pack("{s:s,s:o}", "format", "llama-app", "session", cf_xchg__rest(v, known, 3));
     c->source = cf_build__json(im->cur, source);
     json_decref(source);
-    json_decref(rest);
     c->id = cf_build__uuid(CF_FORMAT_LLAMA_APP, cf_str_make(NULL, 0), id);
     c->title = cf_build__str(im->cur, cf_json_get_str(v, "name"));
     const json_t *at = json_object_get(v, "lastModified");

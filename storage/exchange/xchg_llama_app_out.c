@@ -17,22 +17,6 @@ static cf_uuid root_of(cf_uuid conv)
     return cf_build__uuid(CF_FORMAT_LLAMA_APP, cf_str_from(text), cf_str_from("root"));
 }
 
-/* Fields that were kept, but for one that has been written. */
-static void kept_out(cf_jw *w, json_t *kept, const char *const *but, size_t n)
-{
-    for (void *it = json_object_iter(kept); it != NULL; it = json_object_iter_next(kept, it)) {
-        cf_str key = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
-        bool is_written = false;
-        for (size_t i = 0; i < n; i++) {
-            is_written = is_written || cf_str_is(key, but[i]);
-        }
-        if (!is_written) {
-            cf_jw_key(w, key);
-            cf_jw_json(w, NULL, json_object_iter_value(it));
-        }
-    }
-}
-
 /* The pages of a PDF: this part and those that follow it. */
 static void pages_out(cf_jw *w, const json_t *content, size_t i)
 {
@@ -64,7 +48,7 @@ static void media_out(cf_jw *w, const cf_media_ref *m, json_t *kept)
         cf_jw_str(w, "base64Data", m->data);
         cf_jw_str(w, "mimeType", m->mime);
     }
-    kept_out(w, kept, written, 3);
+    cf_xchg__put_fields(w, kept, written, 3);
     cf_buf_deinit(&url);
 }
 
@@ -77,7 +61,7 @@ static void file_out(cf_jw *w, const json_t *part, json_t *kept)
     if (text.n >= header.n && header.n != 0 && memcmp(text.p, header.p, header.n) == 0) {
         text = cf_str_make(text.p + header.n, text.n - header.n);
     }
-    kept_out(w, kept, NULL, 0);
+    cf_xchg__put_fields(w, kept, NULL, 0);
     cf_jw_str(w, "content", text);
     w->out->failed = w->out->failed || header.failed;
     cf_buf_deinit(&header);
@@ -102,7 +86,7 @@ static void extra_out(cf_jw *w, const json_t *content, size_t i)
     if (cf_json_get_str(part, "text").p != NULL) {
         file_out(w, part, kept);
     } else if (cf_str_is(cf_json_get_str(kept, "type"), "PDF")) {
-        kept_out(w, kept, written, 1);
+        cf_xchg__put_fields(w, kept, written, 1);
         pages_out(w, content, i);
     } else if (cf_xmedia__get(&m, part)) {
         media_out(w, &m, kept);
@@ -264,12 +248,12 @@ static cf_status put_message(cf_buf *out, const cf_store_tree *tree, const links
         cf_jw_json(&w, "toolCallId", call_id);
     }
     static const char *const written[] = {"model", "timings"};
-    json_t *kept = cf_xchg__kept(t->source, CF_FORMAT_LLAMA_APP, "message");
+    json_t *kept = cf_xchg__kept(t->source, CF_FORMAT_LLAMA_APP, "message", &out->failed);
     if (json_object_get(kept, "timings") == NULL) {
         put_timings(&w, t->run);
-        kept_out(&w, kept, written, 1);
+        cf_xchg__put_fields(&w, kept, written, 1);
     } else {
-        kept_out(&w, kept, NULL, 0);
+        cf_xchg__put_fields(&w, kept, NULL, 0);
     }
     json_decref(kept);
     json_decref(m);
@@ -307,8 +291,8 @@ static cf_status put_session(cf_buf *out, const cf_store_tree *tree, cf_error *e
         cf_jw_uuid(&w, "currNode", c->head);
     }
     static const char *const written[] = {"harness", "id", "lastModified"};
-    json_t *kept = cf_xchg__kept(c->source, CF_FORMAT_LLAMA_APP, "session");
-    kept_out(&w, kept, written, 3);
+    json_t *kept = cf_xchg__kept(c->source, CF_FORMAT_LLAMA_APP, "session", &out->failed);
+    cf_xchg__put_fields(&w, kept, written, 3);
     json_decref(kept);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');

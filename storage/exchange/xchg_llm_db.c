@@ -22,26 +22,34 @@ typedef struct llm {
     cf_uuid last; /* turn that the next one hangs on */
 } llm;
 
+/* Whether a query counts any rows. */
+static bool counts(llm *l, cf_status st, const int64_t *n)
+{
+    l->im->failed = l->im->failed || st == CF_ENOMEM;
+    return st == CF_OK && *n > 0;
+}
+
 static bool has_table(llm *l, const char *name)
 {
     int64_t n = 0;
-    cf_error ignored;
-    cf_status st = cf_sql__int(&l->sql, &n, 0, &ignored,
-                               "SELECT count(*) FROM sqlite_schema WHERE "
-                               "type = 'table' AND name = ?",
-                               "z", name);
-    return st == CF_OK && n > 0;
+    cf_error why;
+    return counts(
+        l,
+        cf_sql__int(&l->sql, &n, 0, &why,
+                    "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", "z",
+                    name),
+        &n);
 }
 
 static bool has_column(llm *l, const char *table, const char *column)
 {
     int64_t n = 0;
-    cf_error ignored;
-    cf_status st = cf_sql__int(&l->sql, &n, 0, &ignored,
-                               "SELECT count(*) FROM pragma_table_info(?) "
-                               "WHERE name = ?",
-                               "zz", table, column);
-    return st == CF_OK && n > 0;
+    cf_error why;
+    return counts(l,
+                  cf_sql__int(&l->sql, &n, 0, &why,
+                              "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", "zz",
+                              table, column),
+                  &n);
 }
 
 /* Prepares a select in which columns that the table lacks are NULL. */
@@ -73,6 +81,9 @@ static cf_status bind_str(llm *l, sqlite3_stmt *st, int i, cf_str s, cf_error *e
 /* cf_sql__next() with an arena that holds one row's texts at a time. */
 static bool next_row(llm *l, sqlite3_stmt *st, cf_arena *a, cf_status *s, cf_error *err)
 {
+    if (*s == CF_OK && a->failed) {
+        *s = cf_sql__oom(err);
+    }
     bool has_row = cf_sql__next(&l->sql, st, s, err);
     if (has_row) {
         cf_arena_reset(a);
@@ -80,9 +91,29 @@ static bool next_row(llm *l, sqlite3_stmt *st, cf_arena *a, cf_status *s, cf_err
     return has_row;
 }
 
-static json_t *str_json(cf_str s)
+/* A member with a text, unless it is empty. */
+static void put_text(cf_jb *b, const char *key, cf_str s)
 {
-    return json_stringn(s.p != NULL ? s.p : "", s.n);
+    if (s.n != 0) {
+        cf_jb_str(b, key, s);
+    }
+}
+
+/* The text, or a list of it and the files that go with it. */
+static void put_content(cf_jb *b, cf_str text, const json_t *files)
+{
+    if (json_array_size(files) == 0) {
+        cf_jb_str(b, "content", text);
+        return;
+    }
+    cf_jb_array(b, "content");
+    if (text.n != 0) {
+        cf_jb_pack(b, NULL, "{s:s,s:o}", "type", "text", "text", cf_json_str(text));
+    }
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        cf_jb_add(b, NULL, json_array_get(files, i));
+    }
+    cf_jb_end(b);
 }
 
 /* "2025-02-16T22:34:30.374882+00:00", also with a blank and without zone. */
@@ -110,17 +141,20 @@ static json_t *attachment_part(sqlite3_stmt *st, cf_arena *a)
     const char *kind = type.n > 6 && memcmp(type.p, "image/", 6) == 0   ? "image"
                        : type.n > 6 && memcmp(type.p, "audio/", 6) == 0 ? "audio"
                                                                         : "file";
-    json_t *m = json_pack("{s:s,s:o}", "type", kind, "mime_type", str_json(type));
+    cf_jb m = CF_JB_INIT;
+    cf_buf base64 = CF_BUF_INIT;
+    cf_jb_object(&m, NULL);
+    cf_jb_text(&m, "type", kind);
+    cf_jb_str(&m, "mime_type", type);
     if (data.n != 0) {
-        cf_buf b = CF_BUF_INIT;
-        cf_base64_put(&b, data);
-        (void)json_object_set_new(m, "blob", str_json(cf_buf_str(&b)));
-        cf_buf_deinit(&b);
-    } else if (path.n != 0 || url.n != 0) {
-        (void)json_object_set_new(m, path.n != 0 ? "path" : "url",
-                                  str_json(path.n != 0 ? path : url));
+        cf_base64_put(&base64, data);
+        cf_jb_buf(&m, "blob", &base64);
+    } else {
+        put_text(&m, path.n != 0 ? "path" : "url", path.n != 0 ? path : url);
     }
-    return m;
+    cf_jb_end(&m);
+    cf_buf_deinit(&base64);
+    return cf_jb_done(&m);
 }
 
 /* Appends a part for each attachment that `sql` (one parameter) finds. */
@@ -226,15 +260,20 @@ static cf_store_run *make_run(cf_build *b, cf_str model, cf_str resolved, cf_str
 /* A declaration as OpenAI writes it. */
 static json_t *declaration(cf_str name, cf_str description, cf_str schema, cf_str plugin)
 {
-    json_t *v = NULL;
-    cf_error ignored;
-    if (schema.n != 0 && cf_json_read(&v, schema.p, schema.n, &ignored) != CF_OK) {
-        v = NULL;
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    cf_jb_text(&b, "type", "function");
+    cf_jb_object(&b, "function");
+    cf_jb_str(&b, "name", name);
+    put_text(&b, "description", description);
+    json_t *v = cf_xchg__parse(schema, &b.failed);
+    if (v != NULL) {
+        cf_jb_take(&b, "parameters", v);
     }
-    return json_pack("{s:s,s:{s:o,s:o*,s:o*},s:o*}", "type", "function", "function", "name",
-                     str_json(name), "description",
-                     description.n != 0 ? str_json(description) : NULL, "parameters", v, "plugin",
-                     plugin.n != 0 ? str_json(plugin) : NULL);
+    cf_jb_end(&b);
+    put_text(&b, "plugin", plugin);
+    cf_jb_end(&b);
+    return cf_jb_done(&b);
 }
 
 /* The tools that `sql` (one parameter) finds, into the run. */
@@ -274,33 +313,25 @@ static cf_status add_schema(llm *l, cf_store_run *r, cf_str id, cf_error *err)
     }
     CF_TRY(cf_sql__query(&l->sql, &st, err, "SELECT content FROM schemas WHERE id = ?", "s", id));
     CF_TRY(cf_sql__step(&l->sql, st, &has_row, err));
-    json_t *schema = NULL;
+    cf_build *b = l->im->cur;
+    json_t *schema =
+        has_row ? cf_xchg__parse(cf_sql__str(st, 0, &b->arena), &b->arena.failed) : NULL;
+    if (schema != NULL) {
+        json_t *spec = json_pack("{s:o}", "schema", schema);
+        r->constraint_spec = cf_build__json(b, spec);
+        json_decref(spec);
+    }
     if (has_row) {
-        const char *p = (const char *)sqlite3_column_text(st, 0);
-        cf_error ignored;
-        if (p == NULL ||
-            cf_json_read(&schema, p, (size_t)sqlite3_column_bytes(st, 0), &ignored) != CF_OK) {
-            schema = NULL;
-        }
         cf_sql__done(st);
     }
-    json_t *spec = schema != NULL ? json_pack("{s:o}", "schema", schema) : NULL;
-    if (spec != NULL) {
-        r->constraint_spec = cf_build__json(l->im->cur, spec);
-    }
-    json_decref(spec);
     return CF_OK;
 }
 
 /* {"format":...,"id":id,"token_details":...} */
 static cf_str source_of(llm *l, cf_str id, cf_str details)
 {
-    json_t *v = NULL;
-    cf_error ignored;
-    if (details.n == 0 || cf_json_read(&v, details.p, details.n, &ignored) != CF_OK) {
-        v = NULL;
-    }
-    return cf_build__source_with(l->im, id, "token_details", v);
+    json_t *v = cf_xchg__parse(details, &l->im->cur->arena.failed);
+    return cf_build__source_with(l->im, id, "token_details", v != NULL ? v : json_null());
 }
 
 /* What one call of the model was given, from either generation's tables. */
@@ -336,22 +367,23 @@ static cf_status old_results(llm *l, cf_str response, int64_t ms, cf_error *err)
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, response, err);
     while (next_row(l, st, &a, &s, err)) {
-        cf_str output = cf_sql__str(st, 1, &a);
-        cf_str call = cf_sql__str(st, 2, &a);
-        cf_str exception = cf_sql__str(st, 3, &a);
-        json_t *m = json_pack("{s:s,s:o,s:o,s:o*,s:o*}", "role", "tool", "name",
-                              str_json(cf_sql__str(st, 0, &a)), "content", str_json(output),
-                              "tool_call_id", call.n != 0 ? str_json(call) : NULL, "exception",
-                              exception.n != 0 ? str_json(exception) : NULL);
+        cf_jb m = CF_JB_INIT;
+        cf_jb_object(&m, NULL);
+        cf_jb_text(&m, "role", "tool");
+        cf_jb_str(&m, "name", cf_sql__str(st, 0, &a));
+        cf_jb_str(&m, "content", cf_sql__str(st, 1, &a));
+        put_text(&m, "tool_call_id", cf_sql__str(st, 2, &a));
+        put_text(&m, "exception", cf_sql__str(st, 3, &a));
+        cf_jb_end(&m);
         cf_str id = cf_sql__str(st, 4, &a);
-        s = say(l, m, cf_str_from("tool_result"), id, ms, NULL, err);
+        s = say(l, cf_jb_done(&m), cf_str_from("tool_result"), id, ms, NULL, err);
     }
     cf_arena_deinit(&a);
     cf_sql__drop(st);
     return s;
 }
 
-static cf_status old_calls(llm *l, cf_str response, json_t *out, cf_error *err)
+static cf_status old_calls(llm *l, cf_str response, cf_jb *out, cf_error *err)
 {
     static const char *const columns[] = {"name", "arguments", "tool_call_id"};
     sqlite3_stmt *st;
@@ -363,14 +395,14 @@ static cf_status old_calls(llm *l, cf_str response, json_t *out, cf_error *err)
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, response, err);
     while (next_row(l, st, &a, &s, err)) {
-        cf_str id = cf_sql__str(st, 2, &a);
-        json_t *call = json_pack("{s:s,s:o*,s:{s:o,s:o}}", "type", "function", "id",
-                                 id.n != 0 ? str_json(id) : NULL, "function", "name",
-                                 str_json(cf_sql__str(st, 0, &a)), "arguments",
-                                 str_json(cf_sql__str(st, 1, &a)));
-        if (json_array_append_new(out, call) != 0) {
-            s = cf_sql__oom(err);
-        }
+        cf_jb_object(out, NULL);
+        cf_jb_text(out, "type", "function");
+        put_text(out, "id", cf_sql__str(st, 2, &a));
+        cf_jb_object(out, "function");
+        cf_jb_str(out, "name", cf_sql__str(st, 0, &a));
+        cf_jb_str(out, "arguments", cf_sql__str(st, 1, &a));
+        cf_jb_end(out);
+        cf_jb_end(out);
     }
     cf_arena_deinit(&a);
     cf_sql__drop(st);
@@ -395,14 +427,12 @@ static cf_status old_prompt(llm *l, sqlite3_stmt *st, cf_arena *a, cf_str id, in
     }
     cf_str all = cf_buf_str(&text);
     if (s == CF_OK && (all.n != 0 || json_array_size(parts) != 0)) {
-        json_t *content = str_json(all);
-        if (json_array_size(parts) != 0) {
-            json_array_insert_new(parts, 0,
-                                  json_pack("{s:s,s:o}", "type", "text", "text", content));
-            content = json_incref(parts);
-        }
-        s = say(l, json_pack("{s:s,s:o}", "role", "user", "content", content),
-                cf_str_from("prompt"), id, ms, NULL, err);
+        cf_jb m = CF_JB_INIT;
+        cf_jb_object(&m, NULL);
+        cf_jb_text(&m, "role", "user");
+        put_content(&m, all, parts);
+        cf_jb_end(&m);
+        s = say(l, cf_jb_done(&m), cf_str_from("prompt"), id, ms, NULL, err);
     }
     json_decref(parts);
     cf_buf_deinit(&text);
@@ -421,9 +451,7 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a, cf_buf *sys
     if (s == CF_OK && sys.n != 0 && !cf_str_eq(cf_buf_str(&sys), cf_buf_str(system))) {
         cf_buf_reset(system);
         cf_buf_add(system, sys.p, sys.n);
-        s = say(l,
-                json_pack("{s:s,s:o}", "role", "system", "content",
-                          str_json(cf_str_make(sys.p, sys.n))),
+        s = say(l, json_pack("{s:s,s:o}", "role", "system", "content", cf_json_buf(&sys)),
                 cf_str_from("system"), id, ms, NULL, err);
     }
     cf_buf_deinit(&sys);
@@ -431,20 +459,25 @@ static cf_status old_response(llm *l, sqlite3_stmt *st, cf_arena *a, cf_buf *sys
     CF_TRY(cf_buf_check(system, err));
     CF_TRY(old_results(l, id, ms, err));
     CF_TRY(old_prompt(l, st, a, id, ms, err));
-    json_t *calls = json_array();
-    s = old_calls(l, id, calls, err);
-    cf_str thought = cf_sql__str(st, R_REASONING, a);
-    json_t *m = json_pack("{s:s,s:o,s:o*,s:O*}", "role", "assistant", "content",
-                          str_json(cf_sql__str(st, R_RESPONSE, a)), "reasoning_content",
-                          thought.n != 0 ? str_json(thought) : NULL, "tool_calls",
-                          json_array_size(calls) != 0 ? calls : NULL);
-    json_decref(calls);
+    cf_jb calls = CF_JB_INIT, m = CF_JB_INIT;
+    cf_jb_array(&calls, NULL);
+    s = old_calls(l, id, &calls, err);
+    cf_jb_end(&calls);
+    cf_jb_object(&m, NULL);
+    cf_jb_text(&m, "role", "assistant");
+    cf_jb_str(&m, "content", cf_sql__str(st, R_RESPONSE, a));
+    put_text(&m, "reasoning_content", cf_sql__str(st, R_REASONING, a));
+    if (calls.failed || json_array_size(calls.root) != 0) {
+        cf_jb_take(&m, "tool_calls", cf_jb_done(&calls));
+    }
+    cf_jb_deinit(&calls);
+    cf_jb_end(&m);
     if (s != CF_OK) {
-        json_decref(m);
+        cf_jb_deinit(&m);
         return s;
     }
     cf_store_turn *t;
-    CF_TRY(say(l, m, cf_str_from("response"), id, ms, &t, err));
+    CF_TRY(say(l, cf_jb_done(&m), cf_str_from("response"), id, ms, &t, err));
     t->source = source_of(l, id, cf_sql__str(st, R_DETAILS, a));
     cf_store_run *r =
         make_run(l->im->cur, cf_sql__str(st, R_MODEL, a), cf_sql__str(st, R_RESOLVED, a),
@@ -604,12 +637,8 @@ static cf_status gather(llm *l, cf_str hash, gathered *g, cf_error *err)
     cf_arena_init(&a, 0);
     cf_status s = bind_str(l, st, 1, hash, err);
     while (next_row(l, st, &a, &s, err)) {
-        cf_str payload = cf_sql__str(st, 2, &a);
-        json_t *v = NULL;
-        cf_error ignored;
-        if (payload.n != 0 && cf_json_read(&v, payload.p, payload.n, &ignored) != CF_OK) {
-            v = NULL;
-        }
+        bool *failed = &l->im->cur->arena.failed;
+        json_t *v = cf_xchg__parse(cf_sql__str(st, 2, &a), failed);
         s = add_part(l, cf_sql__str(st, 0, &a), cf_sql__str(st, 1, &a), v, g, err);
         json_decref(v);
     }
@@ -620,19 +649,17 @@ static cf_status gather(llm *l, cf_str hash, gathered *g, cf_error *err)
 
 static json_t *gathered_message(cf_str role, const gathered *g)
 {
-    json_t *content = str_json(cf_buf_str(&g->text));
-    if (json_array_size(g->files) != 0) {
-        if (g->text.n != 0) {
-            json_array_insert_new(g->files, 0,
-                                  json_pack("{s:s,s:O?}", "type", "text", "text", content));
-        }
-        json_decref(content);
-        content = json_incref(g->files);
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    cf_jb_str(&b, "role", role);
+    put_content(&b, cf_buf_str(&g->text), g->files);
+    put_text(&b, "reasoning_content", cf_buf_str(&g->thought));
+    if (json_array_size(g->calls) != 0) {
+        cf_jb_add(&b, "tool_calls", g->calls);
     }
-    return json_pack("{s:o,s:o,s:o*,s:O*}", "role", str_json(role), "content", content,
-                     "reasoning_content",
-                     g->thought.n != 0 ? str_json(cf_str_make(g->thought.p, g->thought.n)) : NULL,
-                     "tool_calls", json_array_size(g->calls) != 0 ? g->calls : NULL);
+    cf_jb_end(&b);
+    b.failed = b.failed || g->text.failed || g->thought.failed;
+    return cf_jb_done(&b);
 }
 
 /* A message of llm is one turn, or one for each tool result and one for the
@@ -818,6 +845,9 @@ static cf_status read_file(cf_import *im, const char *path, cf_error *err)
     }
     CF_THEN(s, read_old(&l, err));
     CF_THEN(s, read_new(&l, err));
+    if (s == CF_OK && im->failed) {
+        s = cf_sql__oom(err);
+    }
     cf_sql__close(&l.sql);
     return s;
 }

@@ -28,9 +28,8 @@ static bool has_mark(cf_str line)
 
 /* "<!-- WORD ... -->"; *fields, which the caller decrefs, is the object after
  * the word, or NULL. */
-static bool is_mark(cf_str line, cf_str *word, json_t **fields)
+static bool is_mark(cf_str line, cf_str *word, json_t **fields, bool *failed)
 {
-    cf_error ignored;
     *fields = NULL;
     if (!has_mark(line)) {
         return false;
@@ -38,8 +37,8 @@ static bool is_mark(cf_str line, cf_str *word, json_t **fields)
     cf_str in = cf_md__cut(line, 5, 4);
     const char *blank = memchr(in.p, ' ', in.n);
     *word = cf_str_make(in.p, blank != NULL ? (size_t)(blank - in.p) : in.n);
-    if (blank != NULL && cf_json_read(fields, blank + 1, in.n - word->n - 1, &ignored) != CF_OK) {
-        *fields = NULL;
+    if (blank != NULL) {
+        *fields = cf_xchg__parse(cf_str_make(blank + 1, in.n - word->n - 1), failed);
     }
     return true;
 }
@@ -88,7 +87,7 @@ static json_t *take_text(cf_md *m)
     for (int i = 0; i < 2 && b.n != 0 && b.p[b.n - 1] == '\n'; i++) {
         b.n--;
     }
-    json_t *v = b.failed ? NULL : json_stringn(b.n != 0 ? b.p : "", b.n);
+    json_t *v = cf_json_buf(&b);
     cf_buf_deinit(&b);
     return v;
 }
@@ -123,7 +122,7 @@ static json_t *take_fence(cf_md *m, cf_str *info)
         cf_buf_addc(&b, '\n');
     }
     b.n -= b.n != 0;
-    json_t *v = b.failed ? NULL : json_stringn(b.n != 0 ? b.p : "", b.n);
+    json_t *v = cf_json_buf(&b);
     cf_buf_deinit(&b);
     return v;
 }
@@ -137,14 +136,11 @@ static void skip_blank(cf_md *m)
     }
 }
 
-static json_t *take_json(cf_md *m, cf_str *info)
+static json_t *take_json(cf_md *m, cf_str *info, bool *failed)
 {
     json_t *text = take_fence(m, info);
-    json_t *v = NULL;
-    cf_error ignored;
-    cf_str s = cf_xchg__str(text);
-    if (!cf_str_is(*info, "json") ||
-        cf_json_read(&v, s.p != NULL ? s.p : "", s.n, &ignored) != CF_OK) {
+    json_t *v = cf_str_is(*info, "json") ? cf_xchg__parse(cf_xchg__str(text), failed) : NULL;
+    if (v == NULL) {
         return text;
     }
     json_decref(text);
@@ -152,21 +148,19 @@ static json_t *take_json(cf_md *m, cf_str *info)
 }
 
 /* "Call of NAME:", then the arguments. */
-static json_t *take_call(cf_md *m, json_t *fields)
+static json_t *take_call(cf_md *m, const json_t *fields)
 {
     cf_str line = {NULL, 0}, info;
     while (cf_md__next_line(m, &line) && line.n == 0) {
     }
     cf_str name = cf_md__begins(line, "Call of ") && cf_md__ends(line, ":") ? cf_md__cut(line, 8, 1)
                                                                             : cf_str_make("", 0);
-    json_t *args = take_json(m, &info);
-    json_t *call = json_is_object(fields) ? cf_json_copy(fields) : json_object();
-    json_t *f = json_pack("{s:o,s:o}", "name", json_stringn(name.p, name.n), "arguments", args);
-    if (call == NULL || f == NULL || json_object_set_new(call, "function", f) != 0) {
-        json_decref(call);
-        return NULL;
-    }
-    return call;
+    cf_jb b = CF_JB_INIT;
+    json_t *args = take_json(m, &info, &b.failed);
+    cf_jb_take(&b, NULL, json_is_object(fields) ? cf_json_copy(fields) : json_object());
+    cf_jb_set(&b, b.root, "function",
+              json_pack("{s:o,s:o}", "name", cf_json_str(name), "arguments", args));
+    return cf_jb_done(&b);
 }
 
 /* ![NAME](URL) */
@@ -194,62 +188,67 @@ typedef struct own_turn {
     json_t *parts, *calls;
     json_t *note;
     bool has_parts;
+    cf_jb tree; /* changes the three above; failed: memory ran out */
 } own_turn;
 
+static json_t *take_note(cf_md *in)
+{
+    cf_str line = {NULL, 0};
+    while (cf_md__next_line(in, &line) && line.n == 0) {
+    }
+    return cf_json_str(cf_md__begins(line, "> ") ? cf_md__cut(line, 2, 0) : line);
+}
+
 /* What one comment of ours announces. */
-static bool take_segment(cf_md *in, own_turn *t, cf_str word, json_t *fields)
+static void take_segment(cf_md *in, own_turn *t, cf_str word, const json_t *fields)
 {
     static const char *const kinds[] = {"image", "audio", "video", "file"};
     cf_str info;
+    const char *key;
+    json_t *v;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (cf_str_is(word, kinds[i])) {
             t->has_parts = true;
-            return json_array_append_new(t->parts, take_link(in, kinds[i])) == 0;
+            cf_jb_append(&t->tree, t->parts, take_link(in, kinds[i]));
         }
     }
     if (cf_str_is(word, "fields")) {
-        return fields == NULL || json_object_update(t->m, fields) == 0;
-    }
-    if (cf_str_is(word, "reasoning")) {
-        return json_object_set_new(t->m, "reasoning_content", take_fence(in, &info)) == 0;
-    }
-    if (cf_str_is(word, "call")) {
-        return json_array_append_new(t->calls, take_call(in, fields)) == 0;
-    }
-    if (cf_str_is(word, "result")) {
-        return json_object_set_new(t->m, "content", take_fence(in, &info)) == 0;
-    }
-    if (cf_str_is(word, "text") || cf_str_is(word, "part")) {
-        bool is_text = cf_str_is(word, "text");
-        if (is_text && cf_md__peek_line(in).n == 0) {
+        json_object_foreach(cf_json_ref(fields), key, v)
+        {
+            cf_jb_set(&t->tree, t->m, key, json_incref(v));
+        }
+    } else if (cf_str_is(word, "reasoning")) {
+        cf_jb_set(&t->tree, t->m, "reasoning_content", take_fence(in, &info));
+    } else if (cf_str_is(word, "call")) {
+        cf_jb_append(&t->tree, t->calls, take_call(in, fields));
+    } else if (cf_str_is(word, "result")) {
+        cf_jb_set(&t->tree, t->m, "content", take_fence(in, &info));
+    } else if (cf_str_is(word, "text")) {
+        if (cf_md__peek_line(in).n == 0) {
             cf_str blank;
             (void)cf_md__next_line(in, &blank);
         }
-        json_t *part = is_text ? json_pack("{s:s,s:o}", "type", "text", "text", take_text(in))
-                               : take_json(in, &info);
         t->has_parts = true;
-        return json_array_append_new(t->parts, part) == 0;
-    }
-    if (cf_str_is(word, "raw")) {
+        cf_jb_append(&t->tree, t->parts,
+                     json_pack("{s:s,s:o}", "type", "text", "text", take_text(in)));
+    } else if (cf_str_is(word, "part")) {
+        t->has_parts = true;
+        cf_jb_append(&t->tree, t->parts, take_json(in, &info, &t->tree.failed));
+    } else if (cf_str_is(word, "raw")) {
         json_decref(take_fence(in, &info));
+    } else if (cf_str_is(word, "note")) {
+        json_decref(t->note);
+        t->note = take_note(in);
+        t->tree.failed = t->tree.failed || t->note == NULL;
     }
-    if (cf_str_is(word, "note")) {
-        cf_str line = {NULL, 0};
-        while (cf_md__next_line(in, &line) && line.n == 0) {
-        }
-        line = cf_md__begins(line, "> ") ? cf_md__cut(line, 2, 0) : line;
-        t->note = json_stringn(line.p != NULL ? line.p : "", line.n);
-    }
-    return true;
 }
 
 /* The segments of a turn, up to the next turn. */
-static bool take_turn(cf_md *in, own_turn *t)
+static void take_turn(cf_md *in, own_turn *t)
 {
-    bool ok = true;
     cf_str line, word;
     json_t *fields;
-    while (ok) {
+    while (!t->tree.failed) {
         cf_md before = *in;
         if (!cf_md__next_line(in, &line)) {
             break;
@@ -258,12 +257,12 @@ static bool take_turn(cf_md *in, own_turn *t)
             *in = before;
             break;
         }
-        if (is_mark(line, &word, &fields)) {
+        if (is_mark(line, &word, &fields, &t->tree.failed)) {
             cf_str blank;
             if (cf_md__peek_line(in).n == 0 && !cf_str_is(word, "text")) {
                 (void)cf_md__next_line(in, &blank);
             }
-            ok = take_segment(in, t, word, fields);
+            take_segment(in, t, word, fields);
             json_decref(fields);
             if (!cf_str_is(word, "text") && !cf_str_is(word, "fields")) {
                 skip_blank(in);
@@ -271,20 +270,18 @@ static bool take_turn(cf_md *in, own_turn *t)
             continue;
         }
         *in = before;
-        ok = json_object_set_new(t->m, "content", take_text(in)) == 0;
+        cf_jb_set(&t->tree, t->m, "content", take_text(in));
     }
-    if (ok && t->has_parts) {
-        ok = json_object_set(t->m, "content", t->parts) == 0;
+    bool has_calls = json_array_size(t->calls) != 0;
+    if (t->has_parts) {
+        cf_jb_set(&t->tree, t->m, "content", json_incref(t->parts));
     }
-    if (ok && json_array_size(t->calls) != 0) {
-        ok = json_object_set(t->m, "tool_calls", t->calls) == 0;
+    if (has_calls) {
+        cf_jb_set(&t->tree, t->m, "tool_calls", json_incref(t->calls));
     }
-    if (ok && json_object_get(t->m, "content") == NULL) {
-        ok = json_object_set_new(t->m, "content",
-                                 json_array_size(t->calls) != 0 ? json_null() : json_string("")) ==
-             0;
+    if (json_object_get(t->m, "content") == NULL) {
+        cf_jb_set(&t->tree, t->m, "content", has_calls ? json_null() : json_string(""));
     }
-    return ok;
 }
 
 /* "## 3 assistant (stopped)": the role and the status. */
@@ -319,11 +316,13 @@ static cf_status read_turn(cf_import *im, cf_md *in, cf_str heading, cf_error *e
     (void)is_turn_mark(line, &id);
     (void)cf_md__next_line(in, &line);
     cf_str role = role_of(heading, &status);
-    own_turn t = {json_pack("{s:s%}", "role", role.p, role.n), json_array(), json_array(), NULL,
-                  false};
+    own_turn t = {.m = json_pack("{s:s%}", "role", role.p, role.n),
+                  .parts = json_array(),
+                  .calls = json_array()};
     cf_store_turn *turn = NULL;
-    bool ok = t.m != NULL && t.parts != NULL && t.calls != NULL && take_turn(in, &t);
-    cf_status st = ok ? cf_build__say(im->cur, json_incref(t.m), &turn, err) : cf_sql__oom(err);
+    take_turn(in, &t);
+    cf_status st = cf_jb_check(&t.tree, err);
+    CF_THEN(st, cf_build__say(im->cur, json_incref(t.m), &turn, err));
     if (st == CF_OK) {
         turn->id = id;
         turn->status = status;
@@ -346,10 +345,9 @@ static cf_status take_field(cf_import *im, cf_store_run *run, cf_str line, cf_er
     }
     cf_str key = cf_str_make(line.p, (size_t)(colon - line.p));
     cf_str value = cf_md__trim(cf_md__cut(line, key.n + 1, 0));
-    json_t *v;
-    cf_error ignored;
-    if (cf_json_read(&v, value.p, value.n, &ignored) != CF_OK) {
-        return CF_OK;
+    json_t *v = cf_xchg__parse(value, &b->arena.failed);
+    if (v == NULL) {
+        return b->arena.failed ? cf_sql__oom(err) : CF_OK;
     }
     cf_str s = cf_xchg__str(v);
     cf_str kept = cf_build__str(b, s);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/base/json_builder.h"
+
 static const cf_str none = {NULL, 0};
 
 static bool begins(cf_str s, const char *with)
@@ -116,24 +118,28 @@ void cf_xmedia__put_url(cf_buf *out, const cf_media_ref *m)
     cf_buf_add(out, m->data.p, m->data.n);
 }
 
-static json_t *text(cf_str s)
-{
-    return json_stringn(s.p != NULL ? s.p : "", s.n);
-}
-
 json_t *cf_xmedia__part(const char *kind, cf_str url, cf_str name)
 {
     cf_media_ref m = {.kind = cf_str_from(kind)};
-    json_t *label = name.n != 0 ? text(name) : NULL;
+    cf_jb b = CF_JB_INIT;
     set_url(&m, url);
+    cf_jb_object(&b, NULL);
     if (strcmp(kind, "image") == 0 && !m.is_path) {
-        return json_pack("{s:s,s:{s:o},s:o*}", "type", "image_url", "image_url", "url", text(url),
-                         "name", label);
+        cf_jb_text(&b, "type", "image_url");
+        cf_jb_object(&b, "image_url");
+        cf_jb_str(&b, "url", url);
+        cf_jb_end(&b);
+    } else if (m.data.n != 0) {
+        cf_jb_text(&b, "type", kind);
+        cf_jb_str(&b, "blob", m.data);
+        cf_jb_str(&b, "mime_type", m.mime);
+    } else {
+        cf_jb_text(&b, "type", kind);
+        cf_jb_str(&b, m.is_path ? "path" : "url", url);
     }
-    if (m.data.n != 0) {
-        return json_pack("{s:s,s:o,s:o,s:o*}", "type", kind, "blob", text(m.data), "mime_type",
-                         text(m.mime), "name", label);
+    if (name.n != 0) {
+        cf_jb_str(&b, "name", name);
     }
-    return json_pack("{s:s,s:o,s:o*}", "type", kind, m.is_path ? "path" : "url", text(url), "name",
-                     label);
+    cf_jb_end(&b);
+    return cf_jb_done(&b);
 }

@@ -17,8 +17,7 @@ static cf_status content_as_text(json_t *m, cf_error *err)
     }
     cf_buf text = CF_BUF_INIT;
     cf_json_write(&text, content);
-    bool ok = !text.failed &&
-              json_object_set_new(m, "content", json_stringn(cf_buf_cstr(&text), text.n)) == 0;
+    bool ok = json_object_set_new(m, "content", cf_json_buf(&text)) == 0;
     cf_buf_deinit(&text);
     return ok ? CF_OK : cf_sql__oom(err);
 }

@@ -47,20 +47,14 @@ static cf_status say_all(cf_build *b, const json_t *list, cf_error *err)
 }
 
 /* Keeps the fields next to the messages. */
-static cf_status take_rest(cf_import *im, const json_t *v, const char *list_key, cf_error *err)
+static void take_rest(cf_build *b, const json_t *v, const char *list_key)
 {
-    json_t *rest = cf_json_copy(v);
-    if (rest == NULL) {
-        return cf_sql__oom(err);
-    }
-    (void)json_object_del(rest, list_key);
-    (void)json_object_del(rest, "systemInstruction");
-    (void)json_object_del(rest, "system_instruction");
-    if (json_object_size(rest) != 0) {
-        im->cur->conv.preface = cf_build__json(im->cur, rest);
+    const char *const known[] = {list_key, "systemInstruction", "system_instruction"};
+    json_t *rest = cf_xchg__rest(v, known, 3);
+    if (rest == NULL || json_object_size(rest) != 0) {
+        b->conv.preface = cf_build__json(b, rest);
     }
     json_decref(rest);
-    return CF_OK;
 }
 
 /* Gemini has its system message next to the others. */
@@ -93,7 +87,7 @@ static cf_status read_object(cf_import *im, const json_t *v, uint64_t line, cf_e
     CF_TRY(cf_build__begin(im, line, err));
     im->cur->conv.source = cf_build__source(im, id);
     im->cur->id = cf_build__str(im->cur, id);
-    CF_TRY(take_rest(im, v, key, err));
+    take_rest(im->cur, v, key);
     CF_TRY(say_system(im->cur, v, err));
     CF_TRY(say_all(im->cur, list, err));
     return cf_import__emit(im, err);
@@ -162,34 +156,34 @@ static const char *openai_role(cf_str role)
     return NULL;
 }
 
+/* A branch on its way out. */
+typedef struct writing {
+    cf_jw *w;
+    bool as_openai; /* else as LiteRT-LM */
+    cf_jb tree;     /* changes the messages; failed: memory ran out */
+    json_t *open;   /* ids of the newest calls whose results have not come yet */
+    size_t n_ids;   /* that were made */
+} writing;
+
 /* Arguments as a string of JSON, or as the object. */
-static cf_status turn_arguments(json_t *message, bool as_text, cf_error *err)
+static void turn_arguments(writing *o, json_t *message)
 {
     json_t *calls = json_object_get(message, "tool_calls");
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *f = json_object_get(json_array_get(calls, i), "function");
         json_t *args = json_object_get(f, "arguments");
-        json_t *to = NULL;
-        cf_error ignored;
-        if (as_text && args != NULL && !json_is_string(args)) {
+        if (o->as_openai && args != NULL && !json_is_string(args)) {
             cf_buf b = CF_BUF_INIT;
             cf_json_write(&b, args);
-            to = b.failed ? NULL : json_stringn(cf_buf_cstr(&b), b.n);
+            cf_jb_set(&o->tree, f, "arguments", cf_json_buf(&b));
             cf_buf_deinit(&b);
-            if (to == NULL) {
-                return cf_sql__oom(err);
+        } else if (!o->as_openai && json_is_string(args)) {
+            json_t *v = cf_xchg__parse(cf_xchg__str(args), &o->tree.failed);
+            if (v != NULL) { /* else it stays a string */
+                cf_jb_set(&o->tree, f, "arguments", v);
             }
-        } else if (!as_text && json_is_string(args)) {
-            cf_str s = cf_xchg__str(args);
-            if (cf_json_read(&to, s.p, s.n, &ignored) != CF_OK) {
-                to = NULL; /* no JSON: it stays a string */
-            }
-        }
-        if (to != NULL && json_object_set_new(f, "arguments", to) != 0) {
-            return cf_sql__oom(err);
         }
     }
-    return CF_OK;
 }
 
 /* ---- parts -------------------------------------------------------------- */
@@ -203,20 +197,6 @@ static void drop_private(json_t *v)
     }
 }
 
-static json_t *str_json(cf_str s)
-{
-    return json_stringn(s.p != NULL ? s.p : "", s.n);
-}
-
-static json_t *url_json(const cf_media_ref *m)
-{
-    cf_buf url = CF_BUF_INIT;
-    cf_xmedia__put_url(&url, m);
-    json_t *v = url.failed ? NULL : str_json(cf_buf_str(&url));
-    cf_buf_deinit(&url);
-    return v;
-}
-
 static bool ends_in(cf_str s, const char *end)
 {
     size_t n = strlen(end);
@@ -226,24 +206,40 @@ static bool ends_in(cf_str s, const char *end)
 /* OpenAI's form of a picture, a sound or a file; NULL: no memory. */
 static json_t *openai_media(const cf_media_ref *m)
 {
-    if (cf_str_is(m->kind, "image")) {
-        return json_pack("{s:s,s:{s:o}}", "type", "image_url", "image_url", "url", url_json(m));
-    }
-    if (cf_str_is(m->kind, "audio") && m->data.n != 0) {
+    bool is_audio = cf_str_is(m->kind, "audio") && m->data.n != 0;
+    const char *kind = cf_str_is(m->kind, "image") ? "image_url"
+                       : is_audio                  ? "input_audio"
+                                                   : "file";
+    const char *place = cf_str_is(m->kind, "image") ? "url"
+                        : m->data.n != 0            ? "file_data"
+                                                    : "file_url";
+    cf_jb b = CF_JB_INIT;
+    cf_buf url = CF_BUF_INIT;
+    cf_xmedia__put_url(&url, m);
+    cf_jb_object(&b, NULL);
+    cf_jb_text(&b, "type", kind);
+    cf_jb_object(&b, kind);
+    if (is_audio) {
         bool is_mp3 = ends_in(m->mime, "mpeg") || ends_in(m->mime, "mp3");
-        return json_pack("{s:s,s:{s:o,s:s}}", "type", "input_audio", "input_audio", "data",
-                         str_json(m->data), "format", is_mp3 ? "mp3" : "wav");
+        cf_jb_str(&b, "data", m->data);
+        cf_jb_text(&b, "format", is_mp3 ? "mp3" : "wav");
+    } else {
+        cf_jb_buf(&b, place, &url);
     }
-    return json_pack("{s:s,s:{s:o,s:o*}}", "type", "file", "file",
-                     m->data.n != 0 ? "file_data" : "file_url", url_json(m), "filename",
-                     m->name.n != 0 ? str_json(m->name) : NULL);
+    if (strcmp(kind, "file") == 0 && m->name.n != 0) {
+        cf_jb_str(&b, "filename", m->name);
+    }
+    cf_jb_end(&b);
+    cf_jb_end(&b);
+    cf_buf_deinit(&url);
+    return cf_jb_done(&b);
 }
 
 /* LiteRT-LM's: bytes as base64, or where they are. */
 static json_t *litert_media(const cf_media_ref *m)
 {
-    return json_pack("{s:s%,s:o}", "type", m->kind.p, m->kind.n, m->data.n != 0 ? "blob" : "path",
-                     str_json(m->data.n != 0 ? m->data : m->place));
+    return json_pack("{s:o,s:o}", "type", cf_json_str(m->kind), m->data.n != 0 ? "blob" : "path",
+                     cf_json_str(m->data.n != 0 ? m->data : m->place));
 }
 
 /* Whether a part is in the format's form already. */
@@ -280,117 +276,101 @@ static json_t *object_out(const json_t *content)
     cf_str text = cf_json_get_str(content, "text");
     cf_buf b = CF_BUF_INIT;
     if (text.p != NULL) {
-        return str_json(text);
+        return cf_json_str(text);
     }
     cf_json_write(&b, content);
-    json_t *v = b.failed ? NULL : str_json(cf_buf_str(&b));
+    json_t *v = cf_json_buf(&b);
     cf_buf_deinit(&b);
     return v;
 }
 
-static cf_status content_out(json_t *m, bool as_openai, cf_error *err)
+static void content_out(writing *o, json_t *m)
 {
     const json_t *content = json_object_get(m, "content");
-    json_t *out = NULL;
     drop_private(m);
-    if (as_openai && json_is_object(content)) {
-        out = object_out(content);
+    if (o->as_openai && json_is_object(content)) {
+        cf_jb_set(&o->tree, m, "content", object_out(content));
     } else if (json_is_array(content)) {
-        out = json_array();
+        cf_jb list = CF_JB_INIT;
+        cf_jb_array(&list, NULL);
         for (size_t i = 0; i < json_array_size(content); i++) {
-            if (json_array_append_new(out, part_out(json_array_get(content, i), as_openai)) != 0) {
-                json_decref(out);
-                return cf_sql__oom(err);
-            }
+            cf_jb_take(&list, NULL, part_out(json_array_get(content, i), o->as_openai));
         }
-    } else {
-        return CF_OK;
+        cf_jb_end(&list);
+        cf_jb_set(&o->tree, m, "content", cf_jb_done(&list));
     }
-    return json_object_set_new(m, "content", out) == 0 ? CF_OK : cf_sql__oom(err);
 }
 
 /* ---- ids of calls ------------------------------------------------------- */
 
-/* The ids of the newest calls whose results have not come yet. */
-typedef struct call_ids {
-    json_t *open; /* list of strings */
-    size_t n_made;
-} call_ids;
-
-static bool name_calls(call_ids *ids, json_t *m)
+static void name_calls(writing *o, json_t *m)
 {
     json_t *calls = json_object_get(m, "tool_calls");
-    bool ok = true;
     if (json_array_size(calls) != 0) {
-        ok = json_array_clear(ids->open) == 0;
+        (void)json_array_clear(o->open);
     }
-    for (size_t i = 0; ok && i < json_array_size(calls); i++) {
+    for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *call = json_array_get(calls, i);
         if (!json_is_object(call)) {
             continue;
         }
         if (cf_json_get_str(call, "id").n == 0) {
             char text[32];
-            snprintf(text, sizeof text, "call_%zu", ++ids->n_made);
-            ok = json_object_set_new(call, "id", json_string(text)) == 0;
+            snprintf(text, sizeof text, "call_%zu", ++o->n_ids);
+            cf_jb_set(&o->tree, call, "id", json_string(text));
         }
-        if (ok && json_object_get(call, "type") == NULL) {
-            ok = json_object_set_new(call, "type", json_string("function")) == 0;
+        if (json_object_get(call, "type") == NULL) {
+            cf_jb_set(&o->tree, call, "type", json_string("function"));
         }
-        ok = ok && json_array_append(ids->open, json_object_get(call, "id")) == 0;
+        cf_jb_append(&o->tree, o->open, json_incref(json_object_get(call, "id")));
     }
-    return ok;
 }
 
 /* A result without an id answers the first call that is still open. */
-static bool name_result(call_ids *ids, json_t *m)
+static void name_result(writing *o, json_t *m)
 {
     cf_str id = cf_json_get_str(m, "tool_call_id");
-    if (id.n == 0) {
-        json_t *first = json_array_get(ids->open, 0);
-        return first == NULL || (json_object_set(m, "tool_call_id", first) == 0 &&
-                                 json_array_remove(ids->open, 0) == 0);
+    size_t i = 0;
+    if (id.n == 0 && json_array_size(o->open) != 0) {
+        cf_jb_set(&o->tree, m, "tool_call_id", json_incref(json_array_get(o->open, 0)));
     }
-    for (size_t i = 0; i < json_array_size(ids->open); i++) {
-        cf_str s = cf_xchg__str(json_array_get(ids->open, i));
-        if (s.n == id.n && memcmp(s.p, id.p, s.n) == 0) {
-            return json_array_remove(ids->open, i) == 0;
-        }
+    while (id.n != 0 && i < json_array_size(o->open) &&
+           !cf_str_eq(cf_xchg__str(json_array_get(o->open, i)), id)) {
+        i++;
     }
-    return true;
+    (void)json_array_remove(o->open, i);
 }
 
-/* ids is NULL for LiteRT-LM's form. */
-static cf_status message_out(cf_jw *w, const cf_store_turn *t, call_ids *ids, cf_error *err)
+static cf_status message_out(writing *o, const cf_store_turn *t, cf_error *err)
 {
     json_t *m;
     CF_TRY(cf_xchg__message(&m, t, err));
     const char *role = openai_role(cf_json_get_str(m, "role"));
-    cf_status st = turn_arguments(m, ids != NULL, err);
-    CF_THEN(st, content_out(m, ids != NULL, err));
-    bool ok = true;
-    if (st == CF_OK && ids != NULL) {
-        ok = role == NULL || json_object_set_new(m, "role", json_string(role)) == 0;
-        ok = ok && name_calls(ids, m) &&
-             (!cf_str_is(cf_json_get_str(m, "role"), "tool") || name_result(ids, m));
-        st = ok ? CF_OK : cf_sql__oom(err);
+    turn_arguments(o, m);
+    content_out(o, m);
+    if (o->as_openai) {
+        if (role != NULL) {
+            cf_jb_set(&o->tree, m, "role", json_string(role));
+        }
+        name_calls(o, m);
+        if (cf_str_is(cf_json_get_str(m, "role"), "tool")) {
+            name_result(o, m);
+        }
     }
-    if (st == CF_OK) {
-        cf_jw_json(w, NULL, m);
-    }
+    cf_jw_json(o->w, NULL, m);
     json_decref(m);
-    return st;
+    return cf_jb_check(&o->tree, err);
 }
 
 static cf_status all_messages(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n,
                               bool as_openai, cf_error *err)
 {
-    call_ids ids = {json_array(), 0};
-    cf_status st = ids.open != NULL ? CF_OK : cf_sql__oom(err);
+    writing o = {.w = w, .as_openai = as_openai, .open = json_array()};
+    cf_status st = o.open != NULL ? CF_OK : cf_sql__oom(err);
     for (size_t i = 0; i < n && st == CF_OK; i++) {
-        st = message_out(w, &tree->turns[at[i]], as_openai ? &ids : NULL, err);
+        st = message_out(&o, &tree->turns[at[i]], err);
     }
-    json_decref(ids.open);
+    json_decref(o.open);
     return st;
 }
 
@@ -418,44 +398,32 @@ static void tools_out(cf_jw *w, const json_t *tools, bool as_openai)
 /* The fields that stood next to the messages when they were read. */
 static void fields_out(cf_jw *w, const cf_store_tree *tree, bool has_tools, bool as_openai)
 {
-    json_t *preface = cf_xchg__preface(tree);
-    for (void *it = json_object_iter(preface); it != NULL;
-         it = json_object_iter_next(preface, it)) {
-        cf_str key = cf_str_make(json_object_iter_key(it), json_object_iter_key_len(it));
-        bool is_other = cf_str_is(key, "messages") || cf_str_is(key, "sharegpt") ||
-                        (has_tools && cf_str_is(key, "tools")) ||
-                        (as_openai && cf_str_is(key, "extra_context"));
-        if (!is_other && memchr(key.p, '\0', key.n) == NULL) {
-            cf_jw_json(w, key.p, json_object_iter_value(it));
-        }
-    }
+    const char *const others[] = {"messages", "sharegpt", has_tools ? "tools" : "messages",
+                                  as_openai ? "extra_context" : "messages"};
+    json_t *preface = cf_xchg__preface(w, tree);
+    cf_xchg__put_fields(w, preface, others, 4);
     json_decref(preface);
 }
 
 /* The schema of the newest reply that was constrained by one. */
-static json_t *schema_of(const cf_store_tree *tree, const size_t *at, size_t n)
+static json_t *schema_of(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n)
 {
-    for (size_t i = n; i > 0; i--) {
+    json_t *v = NULL;
+    for (size_t i = n; v == NULL && i > 0; i--) {
         const cf_store_run *r = tree->turns[at[i - 1]].run;
-        json_t *v = NULL;
-        cf_error ignored;
-        if (r == NULL || r->constraint_spec.n == 0 ||
-            cf_json_read(&v, r->constraint_spec.p, r->constraint_spec.n, &ignored) != CF_OK) {
-            continue;
-        }
-        json_t *schema = json_incref(json_object_get(v, "schema"));
-        json_decref(v);
-        return json_is_object(schema) ? schema : NULL;
+        v = r != NULL ? cf_xchg__parse(r->constraint_spec, &w->out->failed) : NULL;
     }
-    return NULL;
+    json_t *schema = json_incref(json_object_get(v, "schema"));
+    json_decref(v);
+    return schema;
 }
 
 static void schema_out(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n)
 {
-    json_t *preface = cf_xchg__preface(tree);
+    json_t *preface = cf_xchg__preface(w, tree);
     json_t *schema =
-        json_object_get(preface, "response_format") == NULL ? schema_of(tree, at, n) : NULL;
-    if (schema != NULL) {
+        json_object_get(preface, "response_format") == NULL ? schema_of(w, tree, at, n) : NULL;
+    if (json_is_object(schema)) {
         cf_jw_object(w, "response_format");
         cf_jw_text(w, "type", "json_schema");
         cf_jw_object(w, "json_schema");
@@ -476,7 +444,7 @@ static cf_status record_out(cf_jw *w, cf_buf *out, const cf_store_tree *tree, co
     cf_jw_array(w, "messages");
     CF_TRY(all_messages(w, tree, at, n, as_openai, err));
     cf_jw_end(w);
-    json_t *tools = cf_xchg__tools(tree, at, n);
+    json_t *tools = cf_xchg__tools(w, tree, at, n);
     if (tools != NULL) {
         tools_out(w, tools, as_openai);
     }

@@ -36,26 +36,32 @@ static cf_status parse(json_t **out, cf_str s, cf_import *im, cf_error *err)
     if (st != CF_EFORMAT) {
         return st;
     }
-    cf_error ignored;
+    cf_error why;
     cf_buf relaxed = CF_BUF_INIT;
     cf_feed__relax(&relaxed, s);
-    if (!relaxed.failed && cf_json_read_until(out, cf_buf_cstr(&relaxed), relaxed.n, is_stopped, im,
-                                              &ignored) == CF_OK) {
-        st = CF_OK;
-    }
+    cf_status again = cf_buf_check(&relaxed, &why);
+    CF_THEN(again, cf_json_read_until(out, cf_buf_cstr(&relaxed), relaxed.n, is_stopped, im, &why));
     cf_buf_deinit(&relaxed);
-    return st;
+    if (again == CF_ENOMEM) {
+        *err = why;
+    }
+    return again == CF_OK || again == CF_ENOMEM ? again : st;
+}
+
+/* The value that a text is, to look at it; NULL: it is none. */
+static json_t *peek(cf_import *im, cf_str s)
+{
+    json_t *v = NULL;
+    cf_error why;
+    im->failed = parse(&v, s, im, &why) == CF_ENOMEM || im->failed;
+    return v;
 }
 
 static bool is_json(cf_import *im, cf_str s)
 {
-    json_t *v;
-    cf_error ignored;
-    if (parse(&v, s, im, &ignored) != CF_OK) {
-        return false;
-    }
+    json_t *v = peek(im, s);
     json_decref(v);
-    return true;
+    return v != NULL;
 }
 
 static bool is_named_lines(const cf_import *im)
@@ -240,8 +246,6 @@ static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out, bool *i
                                    cf_error *err)
 {
     cf_str s;
-    json_t *v;
-    cf_error ignored;
     bool is_long = false;
     size_t off = 1;
     CF_TRY(cf_feed__ahead(f, LOOK, &s, err));
@@ -256,7 +260,8 @@ static cf_status find_message_list(cf_import *im, cf_feed *f, bool *out, bool *i
     if (is_long) {
         too_long(im, f, f->line);
         *is_eaten = true;
-    } else if (parse(&v, s, im, &ignored) == CF_OK) {
+    } else {
+        json_t *v = peek(im, s);
         *out = cf_guess__is_message(v);
         json_decref(v);
     }
@@ -342,6 +347,9 @@ cf_status cf_import__records(cf_import *im, cf_feed *f, cf_error *err)
     }
     CF_TRY(find_lines(im, f, first, err));
     CF_TRY(all_json(im, f, err));
+    if (im->failed) {
+        return cf_sql__oom(err);
+    }
     if (im->n_unknown != 0) {
         cf_import__bad(im, im->unknown[0], unknown_format);
     }

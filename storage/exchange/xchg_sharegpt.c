@@ -51,14 +51,10 @@ static const char *from_of(cf_str role)
     return NULL;
 }
 
-/* A call's JSON in "value" becomes a tool call; anything else stays text. */
-static json_t *call_message(cf_str value)
+/* A call's JSON in "value" becomes a tool call; NULL: it stays text. */
+static json_t *call_message(cf_build *b, cf_str value)
 {
-    json_t *v;
-    cf_error ignored;
-    if (cf_json_read(&v, value.p, value.n, &ignored) != CF_OK) {
-        return NULL;
-    }
+    json_t *v = cf_xchg__parse(value, &b->arena.failed);
     json_t *m = NULL;
     json_t *args = json_object_get(v, "arguments");
     if (args == NULL) {
@@ -68,45 +64,28 @@ static json_t *call_message(cf_str value)
         m = json_pack("{s:s,s:n,s:[{s:s,s:{s:O,s:O?}}]}", "role", "assistant", "content",
                       "tool_calls", "type", "function", "function", "name",
                       json_object_get(v, "name"), "arguments", args != NULL ? args : json_null());
+        b->arena.failed = b->arena.failed || m == NULL;
     }
     json_decref(v);
     return m;
 }
 
-/* The fields of v but for those named; NULL when memory is out. */
-static json_t *rest_of(const json_t *v, const char *const *keys, size_t n)
-{
-    json_t *rest = json_is_object(v) ? cf_json_copy(v) : json_object();
-    for (size_t i = 0; i < n; i++) {
-        (void)json_object_del(rest, keys[i]);
-    }
-    return rest;
-}
-
-/* Sets "sharegpt" where there is something in `rest`, which is taken. */
-static bool keep(json_t *to, json_t *rest)
-{
-    bool ok =
-        rest != NULL && (json_object_size(rest) == 0 || json_object_set(to, "sharegpt", rest) == 0);
-    json_decref(rest);
-    return ok;
-}
-
-static bool keep_entry(json_t *m, const json_t *entry)
+/* The message with the entry's other fields; takes it. */
+static json_t *keep_entry(json_t *m, const json_t *entry)
 {
     static const char *const own[] = {"from", "value"};
     static const char *const openai[] = {"role", "content"};
     cf_str from = cf_json_get_str(entry, "from");
-    json_t *rest = rest_of(entry, from.n != 0 ? own : openai, 2);
+    json_t *rest = cf_xchg__rest(entry, from.n != 0 ? own : openai, 2);
     const char *again = json_object_get(m, "tool_calls") != NULL
                             ? "function_call"
                             : from_of(cf_json_get_str(m, "role"));
-    if (rest != NULL && from.n != 0 && again != NULL && !cf_str_is(from, again) &&
+    if (from.n != 0 && again != NULL && !cf_str_is(from, again) &&
         json_object_set(rest, "from", json_object_get(entry, "from")) != 0) {
         json_decref(rest);
-        return false;
+        rest = NULL;
     }
-    return keep(m, rest);
+    return cf_xchg__keep(m, "sharegpt", rest);
 }
 
 /* ---- pictures, sounds, videos ------------------------------------------- */
@@ -140,25 +119,20 @@ static json_t *take_item(shelf *s, size_t k)
     json_t *part = bytes.n != 0
                        ? json_pack("{s:s,s:s%}", "type", media[k].kind, "blob", bytes.p, bytes.n)
                        : cf_xmedia__part(media[k].kind, where, cf_str_make(NULL, 0));
-    json_t *kept = json_object();
-    bool ok = part != NULL && kept != NULL;
-    if (ok && json_is_object(item)) {
+    cf_jb kept = CF_JB_INIT;
+    cf_jb_object(&kept, NULL);
+    if (json_is_object(item)) {
         static const char *const known[] = {"bytes"};
-        ok = json_object_set_new(kept, "item", cf_xchg__rest(item, known, 1)) == 0;
+        cf_jb_take(&kept, "item", cf_xchg__rest(item, known, 1));
     }
-    if (ok && !json_is_array(s->list[k])) {
-        ok = json_object_set_new(kept, "is_single", json_true()) == 0;
+    if (!json_is_array(s->list[k])) {
+        cf_jb_bool(&kept, "is_single", true);
     }
-    if (ok && !s->is_placed[k]) {
-        ok = json_object_set_new(kept, "has_no_mark", json_true()) == 0;
+    if (!s->is_placed[k]) {
+        cf_jb_bool(&kept, "has_no_mark", true);
     }
-    ok = ok && (json_object_size(kept) == 0 || json_object_set(part, "sharegpt", kept) == 0);
-    json_decref(kept);
-    if (!ok) {
-        json_decref(part);
-        return NULL;
-    }
-    return part;
+    cf_jb_end(&kept);
+    return cf_xchg__keep(part, "sharegpt", cf_jb_done(&kept));
 }
 
 /* The kind of the mark at the start of s; MEDIA: none. */
@@ -206,39 +180,40 @@ static shelf open_shelf(const json_t *v, const json_t *list)
     return s;
 }
 
-static bool add_text(json_t *parts, const char *p, size_t n)
+static void add_text(cf_jb *parts, const char *p, size_t n)
 {
-    return n == 0 ||
-           json_array_append_new(parts, json_pack("{s:s,s:s%}", "type", "text", "text", p, n)) == 0;
+    if (n != 0) {
+        cf_jb_pack(parts, NULL, "{s:s,s:s%}", "type", "text", "text", p, n);
+    }
 }
 
-/* The text as parts, its marks replaced; NULL: it has none, or no memory. */
+/* The text as parts, its marks replaced, empty where it has none; NULL: no
+ * memory. */
 static json_t *parts_of(shelf *s, cf_str text, bool is_first_user)
 {
-    json_t *parts = json_array();
-    bool ok = parts != NULL;
+    cf_jb parts = CF_JB_INIT;
     size_t from = 0;
+    cf_jb_array(&parts, NULL);
     for (size_t k = 0; is_first_user && k < MEDIA; k++) {
-        while (ok && !s->is_placed[k] && s->at[k] < s->n[k]) {
-            ok = json_array_append_new(parts, take_item(s, k)) == 0;
+        while (!s->is_placed[k] && s->at[k] < s->n[k]) {
+            cf_jb_take(&parts, NULL, take_item(s, k));
         }
     }
-    for (size_t i = 0; ok && i < text.n; i++) {
+    for (size_t i = 0; i < text.n; i++) {
         size_t k = text.p[i] == '<' ? mark_at(text.p + i, text.n - i) : MEDIA;
         if (k == MEDIA || !s->is_placed[k] || s->n[k] == 0) {
             continue;
         }
-        ok = add_text(parts, text.p + from, i - from) &&
-             json_array_append_new(parts, take_item(s, k)) == 0;
+        add_text(&parts, text.p + from, i - from);
+        cf_jb_take(&parts, NULL, take_item(s, k));
         from = i + strlen(media[k].mark);
         i = from - 1;
     }
-    ok = ok && (json_array_size(parts) == 0 || add_text(parts, text.p + from, text.n - from));
-    if (!ok || json_array_size(parts) == 0) {
-        json_decref(parts);
-        return NULL;
+    if (json_array_size(parts.root) != 0) {
+        add_text(&parts, text.p + from, text.n - from);
     }
-    return parts;
+    cf_jb_end(&parts);
+    return cf_jb_done(&parts);
 }
 
 static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s, bool *had_user,
@@ -256,55 +231,46 @@ static cf_status say(cf_build *b, const json_t *entry, size_t i, shelf *s, bool 
     cf_str text = cf_xchg__str(value);
     json_t *m = NULL;
     if (cf_str_is(from, "function_call") || cf_str_is(from, "tool_call")) {
-        m = call_message(text);
+        m = call_message(b, text);
     }
     if (m == NULL) {
         const char *role = role_of(from);
-        m = json_pack("{s:o,s:o}", "role",
-                      role != NULL ? json_string(role) : json_stringn(from.p, from.n), "content",
-                      json_stringn(text.p, text.n));
+        m = json_pack("{s:o,s:o}", "role", role != NULL ? json_string(role) : cf_json_str(from),
+                      "content", cf_json_str(text));
     }
     bool is_user = cf_str_is(cf_json_get_str(m, "role"), "user");
     json_t *parts = parts_of(s, text, is_user && !*had_user);
     *had_user = *had_user || is_user;
-    if (parts != NULL && json_object_set_new(m, "content", parts) != 0) {
+    if (parts == NULL ||
+        (json_array_size(parts) != 0 && json_object_set(m, "content", parts) != 0)) {
         json_decref(m);
         m = NULL;
     }
-    if (m != NULL && !keep_entry(m, entry)) {
-        json_decref(m);
-        m = NULL;
-    }
-    return cf_build__say(b, m, NULL, err);
+    json_decref(parts);
+    return cf_build__say(b, keep_entry(m, entry), NULL, err);
 }
 
 /* The tools, a list or a string that holds one, and the other fields. */
-static cf_status take_preface(cf_build *b, const json_t *v, const shelf *on, cf_error *err)
+static void take_preface(cf_build *b, const json_t *v, const shelf *on)
 {
     static const char *const keys[] = {"conversations", "conversation", "messages", "system",
                                        "tools"};
     json_t *tools = json_object_get(v, "tools");
-    json_t *parsed = NULL;
-    cf_error ignored;
-    cf_str s = cf_xchg__str(tools);
-    if (s.p != NULL && cf_json_read(&parsed, s.p, s.n, &ignored) != CF_OK) {
-        parsed = NULL;
-    }
+    json_t *parsed = cf_xchg__parse(cf_xchg__str(tools), &b->arena.failed);
     json_t *preface = json_pack("{s:O*}", "tools", parsed != NULL ? parsed : tools);
-    json_t *rest = rest_of(v, keys, sizeof keys / sizeof keys[0]);
+    json_t *rest = cf_xchg__rest(v, keys, sizeof keys / sizeof keys[0]);
     for (size_t k = 0; k < MEDIA; k++) {
         if (on->n[k] != 0) { /* they are in the messages */
             (void)json_object_del(rest,
                                   json_is_array(on->list[k]) ? media[k].list : media[k].single);
         }
     }
-    bool ok = preface != NULL && keep(preface, rest);
-    if (ok && json_object_size(preface) != 0) {
+    preface = cf_xchg__keep(preface, "sharegpt", rest);
+    if (preface == NULL || json_object_size(preface) != 0) {
         b->conv.preface = cf_build__json(b, preface);
     }
     json_decref(preface);
     json_decref(parsed);
-    return ok ? CF_OK : cf_sql__oom(err);
 }
 
 static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)
@@ -324,13 +290,12 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error 
     cf_str system = cf_json_get_str(v, "system");
     if (system.n != 0) {
         CF_TRY(cf_build__say(
-            b,
-            json_pack("{s:s,s:o}", "role", "system", "content", json_stringn(system.p, system.n)),
-            NULL, err));
+            b, json_pack("{s:s,s:o}", "role", "system", "content", cf_json_str(system)), NULL,
+            err));
     }
     shelf s = open_shelf(v, list);
     bool had_user = false;
-    CF_TRY(take_preface(b, v, &s, err));
+    take_preface(b, v, &s);
     for (size_t i = 0; i < json_array_size(list); i++) {
         CF_TRY(say(b, json_array_get(list, i), i, &s, &had_user, err));
     }
@@ -339,40 +304,24 @@ static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error 
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* All but the two that the writer has written itself. */
-static void fields_out(cf_jw *w, json_t *kept, const char *a, const char *b)
-{
-    for (void *it = json_object_iter(kept); it != NULL; it = json_object_iter_next(kept, it)) {
-        const char *key = json_object_iter_key(it);
-        if (strcmp(key, a) != 0 && strcmp(key, b) != 0) {
-            cf_jw_json(w, key, json_object_iter_value(it));
-        }
-    }
-}
-
 /* kept: the entry's other fields and the name it came with, or NULL. */
 static void entry_out(cf_jw *w, cf_str from, const cf_buf *value, json_t *kept)
 {
+    static const char *const written[] = {"from", "value"};
     cf_str given = cf_json_get_str(kept, "from");
     cf_jw_object(w, NULL);
     cf_jw_str(w, "from", given.n != 0 ? given : from);
     cf_jw_buf(w, "value", value);
-    fields_out(w, kept, "from", "value");
+    cf_xchg__put_fields(w, kept, written, 2);
     cf_jw_end(w);
 }
 
 /* Arguments that are text are written as the JSON that they are, if so. */
 static void arguments_out(cf_jw *w, const json_t *args)
 {
-    cf_str text = cf_xchg__str(args);
-    json_t *v;
-    cf_error ignored;
-    if (text.p != NULL && cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
-        cf_jw_json(w, "arguments", v);
-        json_decref(v);
-    } else {
-        cf_jw_json(w, "arguments", args);
-    }
+    json_t *v = cf_xchg__parse(cf_xchg__str(args), &w->out->failed);
+    cf_jw_json(w, "arguments", v != NULL ? v : args);
+    json_decref(v);
 }
 
 static void calls_out(cf_jw *w, const json_t *calls, json_t *kept)
@@ -427,20 +376,19 @@ static bool pile_up(pile *p, const json_t *part, const cf_media_ref *m, size_t k
     cf_buf url = CF_BUF_INIT;
     p->list[k] = p->list[k] != NULL ? p->list[k] : json_array();
     p->is_single[k] = json_is_true(json_object_get(kept, "is_single"));
-    json_t *v = NULL;
+    cf_jb b = CF_JB_INIT;
     if (json_is_object(item)) {
-        v = cf_json_copy(item);
         json_t *bytes = json_object_get(part, "blob");
-        if (bytes != NULL && json_object_set(v, "bytes", bytes) != 0) {
-            json_decref(v);
-            v = NULL;
+        cf_jb_take(&b, NULL, cf_json_copy(item));
+        if (bytes != NULL) {
+            cf_jb_set(&b, b.root, "bytes", json_incref(bytes));
         }
     } else {
         cf_xmedia__put_url(&url, m);
-        v = url.failed ? NULL : json_stringn(cf_buf_cstr(&url), url.n);
+        cf_jb_buf(&b, NULL, &url);
     }
     cf_buf_deinit(&url);
-    return json_array_append_new(p->list[k], v) == 0;
+    return json_array_append_new(p->list[k], cf_jb_done(&b)) == 0;
 }
 
 /* The text of a content, marks where something else is. */
@@ -530,10 +478,11 @@ static cf_status write_branch(const cf_store_tree *tree, const size_t *at, size_
         json_decref(m);
     }
     cf_jw_end(&w);
-    tools_out(&w, cf_xchg__tools(tree, at, n));
+    tools_out(&w, cf_xchg__tools(&w, tree, at, n));
     pile_out(&w, &piled);
-    json_t *preface = cf_xchg__preface(tree);
-    fields_out(&w, json_object_get(preface, "sharegpt"), "conversations", "tools");
+    static const char *const written[] = {"conversations", "tools"};
+    json_t *preface = cf_xchg__preface(&w, tree);
+    cf_xchg__put_fields(&w, json_object_get(preface, "sharegpt"), written, 2);
     json_decref(preface);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');
