@@ -243,6 +243,7 @@ static void data_out(cf_jw *w, cf_str data, bool as_bytes)
         }
         cf_jw_end(w);
     }
+    w->out->failed = w->out->failed || bytes.failed;
     cf_buf_deinit(&bytes);
 }
 
