@@ -547,6 +547,28 @@ cf_status cf_app_run_on_terminal(cf_app *app, const char *command, const char *a
 
 /* ---- life --------------------------------------------------------------- */
 
+static cf_status open_state(cf_app *app, cf_view_id view, cf_error *err)
+{
+    const cf_view_ops *ops = cf_views[view];
+    app->state[view] = cf_calloc(1, ops->state_size);
+    if (app->state[view] == NULL) {
+        return cf_oom(err);
+    }
+    if (ops->open != NULL) {
+        ops->open(app->state[view]);
+    }
+    return CF_OK;
+}
+
+static void close_state(cf_app *app, cf_view_id view)
+{
+    if (app->state[view] != NULL && cf_views[view]->close != NULL) {
+        cf_views[view]->close(app);
+    }
+    cf_free(app->state[view]);
+    app->state[view] = NULL;
+}
+
 cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
 {
     memset(app, 0, sizeof *app);
@@ -561,9 +583,7 @@ cf_status cf_app_init(cf_app *app, cf_store *store, cf_error *err)
     app->is_dirty = true;
     cf_status st = cf_bind_tables(&app->keymap, err);
     for (int v = 0; st == CF_OK && v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL && cf_views[v]->open != NULL) {
-            st = cf_views[v]->open(app, err);
-        }
+        st = open_state(app, (cf_view_id)v, err);
     }
     if (st != CF_OK) {
         cf_app_deinit(app);
@@ -577,9 +597,7 @@ void cf_app_deinit(cf_app *app)
         cf_lab_end_task(app->lab, NULL);
     }
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL && cf_views[v]->close != NULL) {
-            cf_views[v]->close(app);
-        }
+        close_state(app, (cf_view_id)v);
     }
     cf_server_bench_free(app->servers);
     app->servers = NULL;

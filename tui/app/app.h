@@ -138,9 +138,10 @@ typedef struct cf_view_ops {
     const char *name;  /* "chat" */
     const char *title; /* "Chat" */
     const cf_command *commands;
-    const char *footer;                            /* names of commands shown with their keys */
-    cf_status (*open)(cf_app *app, cf_error *err); /* once, at the start */
-    void (*close)(cf_app *app);
+    const char *footer;         /* names of commands shown with their keys */
+    size_t state_size;          /* of app->state[view], which the app allocates and frees */
+    void (*open)(void *state);  /* of zeros, once, at the start; NULL: they will do */
+    void (*close)(cf_app *app); /* frees what the state owns; NULL: nothing */
     void (*enter)(cf_app *app); /* it becomes the view on top */
     void (*draw)(cf_app *app, cf_grid *g, cf_rect r);
     /* Keys of the modes INSERT, PREFILL and ASK; false: back to NORMAL.  And

@@ -27,26 +27,18 @@ cf_chat *cf_chat__state(cf_app *app)
     return app->state[CF_VIEW_CHAT];
 }
 
-static cf_status chat_open(cf_app *app, cf_error *err)
+static void chat_open(void *state)
 {
-    cf_chat *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
+    cf_chat *s = state;
     cf_edit_init(&s->composer, false);
     cf_arena_init(&s->marks.arena, 0);
     s->follows = true;
     s->shows_tree = true;
-    app->state[CF_VIEW_CHAT] = s;
-    return CF_OK;
 }
 
 static void chat_close(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
-    if (s == NULL) {
-        return;
-    }
     for (size_t i = 0; i < s->n_texts; i++) {
         cf_chat__clear_text(s->texts[i]);
         cf_free(s->texts[i]);
@@ -65,8 +57,6 @@ static void chat_close(cf_app *app)
     cf_chat__keep_deinit(s);
     cf_edit_deinit(&s->composer);
     cf_attachments_clear(&s->attached);
-    cf_free(s);
-    app->state[CF_VIEW_CHAT] = NULL;
 }
 
 /* "Weather in Oslo  12ab34cd  (follow)  2 of 7" */
@@ -814,6 +804,7 @@ const cf_view_ops cf_view_chat = {
     .commands = chat_commands,
     .footer = "write retry edit next-sibling compare undo fork select yank attach "
               "prompt library",
+    .state_size = sizeof(cf_chat),
     .open = chat_open,
     .close = chat_close,
     .draw = chat_draw,

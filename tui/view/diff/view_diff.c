@@ -39,33 +39,24 @@ static diff_view *state(cf_app *app)
     return cf_diff_state(app);
 }
 
-static cf_status diff_open(cf_app *app, cf_error *err)
+static void diff_open(void *state)
 {
-    diff_view *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
+    diff_view *s = state;
     s->is_stale = true;
     s->context = CF_DIFF_ALL;
-    app->state[CF_VIEW_DIFF] = s;
-    return CF_OK;
 }
 
 static void diff_close(cf_app *app)
 {
     diff_view *s = state(app);
-    if (s != NULL) {
-        cf_diff_run_deinit(&s->run);
-        cf_likely_deinit(&s->likely);
-        cf_survey_deinit(&s->survey);
-        if (s->m.lab != NULL) {
-            cf_diff_model_deinit(&s->m);
-        }
-        cf_buf_deinit(&s->kept);
-        cf_free(s->line);
-        cf_free(s);
-        app->state[CF_VIEW_DIFF] = NULL;
+    cf_diff_run_deinit(&s->run);
+    cf_likely_deinit(&s->likely);
+    cf_survey_deinit(&s->survey);
+    if (s->m.lab != NULL) {
+        cf_diff_model_deinit(&s->m);
     }
+    cf_buf_deinit(&s->kept);
+    cf_free(s->line);
 }
 
 /* The workbench is there only after the view was opened. */
@@ -679,6 +670,7 @@ const cf_view_ops cf_view_diff = {
     .commands = diff_commands,
     .footer = "with level next-hunk less-context run likelihood saved swap pane "
               "white unified more-context",
+    .state_size = sizeof(diff_view),
     .open = diff_open,
     .close = diff_close,
     .enter = diff_enter,

@@ -34,19 +34,9 @@ static cf_pager *pager(cf_app *app)
     return &state(app)->pager;
 }
 
-static cf_status help_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_HELP] = cf_calloc(1, sizeof(help_view));
-    return app->state[CF_VIEW_HELP] != NULL ? CF_OK : cf_oom(err);
-}
-
 static void help_close(cf_app *app)
 {
-    if (state(app) != NULL) {
-        cf_pager_deinit(pager(app));
-        cf_free(state(app));
-        app->state[CF_VIEW_HELP] = NULL;
-    }
+    cf_pager_deinit(pager(app));
 }
 
 /* Cells of the column of keys. */
@@ -263,7 +253,7 @@ const cf_view_ops cf_view_help = {
     .title = "Help",
     .commands = help_commands,
     .footer = "page search back",
-    .open = help_open,
+    .state_size = sizeof(help_view),
     .close = help_close,
     .enter = help_enter,
     .draw = help_draw,

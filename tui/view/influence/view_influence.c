@@ -41,25 +41,14 @@ static state *state_of(cf_app *app)
     return app->state[CF_VIEW_INFLUENCE];
 }
 
-static cf_status influence_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_INFLUENCE] = cf_calloc(1, sizeof(state));
-    return app->state[CF_VIEW_INFLUENCE] != NULL ? CF_OK : cf_oom(err);
-}
-
 static void influence_close(cf_app *app)
 {
     state *s = state_of(app);
-    if (s == NULL) {
-        return;
-    }
     if (s->is_running) {
         cf_lab_end_task(app->lab, NULL);
     }
     cf_influence_study_free(s->study);
     cf_buf_deinit(&s->target);
-    cf_free(s);
-    app->state[CF_VIEW_INFLUENCE] = NULL;
 }
 
 /* ---- asking ------------------------------------------------------------- */
@@ -615,7 +604,7 @@ const cf_view_ops cf_view_influence = {
     .title = "Influence",
     .commands = influence_commands,
     .footer = "finer coarser pieces change swap target back",
-    .open = influence_open,
+    .state_size = sizeof(state),
     .close = influence_close,
     .draw = influence_draw,
     .click = influence_click,

@@ -134,32 +134,23 @@ static void wait_for_rows(cf_app *app)
     }
 }
 
-static cf_status library_open(cf_app *app, cf_error *err)
+static void library_open(void *state)
 {
-    library *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
+    library *s = state;
     cf_arena_init(&s->arena, 0);
     cf_arena_init(&s->preview, 0);
-    app->state[CF_VIEW_LIBRARY] = s;
-    return CF_OK;
 }
 
 static void library_close(cf_app *app)
 {
     library *s = state(app);
-    if (s != NULL) {
-        if (s->next != NULL) {
-            cf_lab_end_reading(app->lab, s);
-        }
-        free_reading(s->whole);
-        free_reading(s->known);
-        cf_arena_deinit(&s->arena);
-        cf_arena_deinit(&s->preview);
-        cf_free(s);
-        app->state[CF_VIEW_LIBRARY] = NULL;
+    if (s->next != NULL) {
+        cf_lab_end_reading(app->lab, s);
     }
+    free_reading(s->whole);
+    free_reading(s->known);
+    cf_arena_deinit(&s->arena);
+    cf_arena_deinit(&s->preview);
 }
 
 void cf_library__forget(library *s)
@@ -811,6 +802,7 @@ const cf_view_ops cf_view_library = {
     .commands = library_commands,
     .footer = "open search filter-line compare tick archive undo tag "
               "export import place rename new sort",
+    .state_size = sizeof(library),
     .open = library_open,
     .close = library_close,
     .enter = cf_library__reload,

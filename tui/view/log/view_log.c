@@ -12,19 +12,9 @@ static cf_pager *pager(cf_app *app)
     return app->state[CF_VIEW_LOG];
 }
 
-static cf_status log_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_LOG] = cf_calloc(1, sizeof(cf_pager));
-    return app->state[CF_VIEW_LOG] != NULL ? CF_OK : cf_oom(err);
-}
-
 static void log_close(cf_app *app)
 {
-    if (pager(app) != NULL) {
-        cf_pager_deinit(pager(app));
-        cf_free(pager(app));
-        app->state[CF_VIEW_LOG] = NULL;
-    }
+    cf_pager_deinit(pager(app));
 }
 
 static void log_enter(cf_app *app)
@@ -70,7 +60,7 @@ const cf_view_ops cf_view_log = {
     .title = "Log",
     .commands = log_commands,
     .footer = "page search next back",
-    .open = log_open,
+    .state_size = sizeof(cf_pager),
     .close = log_close,
     .enter = log_enter,
     .draw = log_draw,

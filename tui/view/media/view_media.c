@@ -42,20 +42,10 @@ static media_view *state(cf_app *app)
     return app->state[CF_VIEW_MEDIA];
 }
 
-static cf_status media_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_MEDIA] = cf_calloc(1, sizeof(media_view));
-    return app->state[CF_VIEW_MEDIA] != NULL ? CF_OK : cf_oom(err);
-}
-
 static void media_close(cf_app *app)
 {
-    if (state(app) != NULL) {
-        cf_free(state(app)->canvas);
-        cf_free(state(app)->fine);
-        cf_free(state(app));
-        app->state[CF_VIEW_MEDIA] = NULL;
-    }
+    cf_free(state(app)->canvas);
+    cf_free(state(app)->fine);
 }
 
 static const cf_media_sheet *sheet_of(cf_app *app, cf_error *err)
@@ -630,7 +620,7 @@ const cf_view_ops cf_view_media = {
     .title = "Media",
     .commands = media_commands,
     .footer = "left right pane next-message specials back",
-    .open = media_open,
+    .state_size = sizeof(media_view),
     .close = media_close,
     .enter = media_enter,
     .follow = media_follow,

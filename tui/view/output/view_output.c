@@ -11,19 +11,9 @@ static cf_pager *pager(cf_app *app)
     return app->state[CF_VIEW_OUTPUT];
 }
 
-static cf_status output_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_OUTPUT] = cf_calloc(1, sizeof(cf_pager));
-    return app->state[CF_VIEW_OUTPUT] != NULL ? CF_OK : cf_oom(err);
-}
-
 static void output_close(cf_app *app)
 {
-    if (pager(app) != NULL) {
-        cf_pager_deinit(pager(app));
-        cf_free(pager(app));
-        app->state[CF_VIEW_OUTPUT] = NULL;
-    }
+    cf_pager_deinit(pager(app));
 }
 
 static void output_enter(cf_app *app)
@@ -69,7 +59,7 @@ const cf_view_ops cf_view_output = {
     .title = "Output",
     .commands = output_commands,
     .footer = "page search next back",
-    .open = output_open,
+    .state_size = sizeof(cf_pager),
     .close = output_close,
     .enter = output_enter,
     .draw = output_draw,

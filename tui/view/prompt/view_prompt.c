@@ -31,18 +31,6 @@ cf_prompt_view *cf_prompt__state(cf_app *app)
     return app->state[CF_VIEW_PROMPT];
 }
 
-static cf_status prompt_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_PROMPT] = cf_calloc(1, sizeof(cf_prompt_view));
-    return app->state[CF_VIEW_PROMPT] != NULL ? CF_OK : cf_oom(err);
-}
-
-static void prompt_close(cf_app *app)
-{
-    cf_free(app->state[CF_VIEW_PROMPT]);
-    app->state[CF_VIEW_PROMPT] = NULL;
-}
-
 static void cmd_ask(cf_app *app)
 {
     cf_error err;
@@ -865,8 +853,7 @@ const cf_view_ops cf_view_prompt = {
     .commands = prompt_commands,
     .footer = "left right next-message divergence open edit pane lint ids "
               "specials search vars ledger hex maximize",
-    .open = prompt_open,
-    .close = prompt_close,
+    .state_size = sizeof(cf_prompt_view),
     .enter = prompt_enter,
     .draw = prompt_draw,
     .search = prompt_search,

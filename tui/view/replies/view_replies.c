@@ -54,15 +54,10 @@ static replies *state(const cf_app *app)
     return app->state[CF_VIEW_REPLIES];
 }
 
-static cf_status replies_open(cf_app *app, cf_error *err)
+static void replies_open(void *state)
 {
-    replies *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
+    replies *s = state;
     s->first = 1;
-    app->state[CF_VIEW_REPLIES] = s;
-    return CF_OK;
 }
 
 static void clear_columns(replies *s)
@@ -79,11 +74,7 @@ static void clear_columns(replies *s)
 static void replies_close(cf_app *app)
 {
     replies *s = state(app);
-    if (s != NULL) {
-        clear_columns(s);
-        cf_free(s);
-        app->state[CF_VIEW_REPLIES] = NULL;
-    }
+    clear_columns(s);
 }
 
 /* ---- what differs ------------------------------------------------------- */
@@ -661,6 +652,7 @@ const cf_view_ops cf_view_replies = {
     .title = "Replies",
     .commands = replies_commands,
     .footer = "level first-difference swap next-sibling choose close",
+    .state_size = sizeof(replies),
     .open = replies_open,
     .close = replies_close,
     .draw = replies_draw,

@@ -60,30 +60,21 @@ static servers *state(const cf_app *app)
     return app->state[CF_VIEW_SERVERS];
 }
 
-static cf_status servers_open(cf_app *app, cf_error *err)
+static void servers_open(void *state)
 {
-    servers *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
-    app->state[CF_VIEW_SERVERS] = s;
+    servers *s = state;
     cf_edit_init(&s->edit, true);
     s->stays_below = true;
-    return CF_OK;
 }
 
 static void servers_close(cf_app *app)
 {
     servers *s = state(app);
-    if (s != NULL) {
-        cf_edit_deinit(&s->edit);
-        json_decref(s->question);
-        json_decref(s->content);
-        cf_free(s->row);
-        cf_free(s->line);
-        cf_free(s);
-        app->state[CF_VIEW_SERVERS] = NULL;
-    }
+    cf_edit_deinit(&s->edit);
+    json_decref(s->question);
+    json_decref(s->content);
+    cf_free(s->row);
+    cf_free(s->line);
 }
 
 /* ---- rows --------------------------------------------------------------- */
@@ -870,6 +861,7 @@ const cf_view_ops cf_view_servers = {
     .title = "Servers",
     .commands = servers_commands,
     .footer = "switch start stop-server approval accept show filter help",
+    .state_size = sizeof(servers),
     .open = servers_open,
     .close = servers_close,
     .enter = servers_enter,

@@ -29,21 +29,11 @@ static sweep_view *state(const cf_app *app)
     return app->state[CF_VIEW_SWEEP];
 }
 
-static cf_status sweep_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_SWEEP] = cf_calloc(1, sizeof(sweep_view));
-    return app->state[CF_VIEW_SWEEP] != NULL ? CF_OK : cf_oom(err);
-}
-
 static void sweep_close(cf_app *app)
 {
     sweep_view *v = state(app);
-    if (v != NULL) {
-        cf_sweep_table_deinit(&v->table);
-        cf_pager_deinit(&v->detail);
-        cf_free(v);
-        app->state[CF_VIEW_SWEEP] = NULL;
-    }
+    cf_sweep_table_deinit(&v->table);
+    cf_pager_deinit(&v->detail);
 }
 
 /* Starts the plan that ":sweep" named, if it named one. */
@@ -460,7 +450,7 @@ const cf_view_ops cf_view_sweep = {
     .title = "Sweep",
     .commands = sweep_commands,
     .footer = "down right show sort group page back",
-    .open = sweep_open,
+    .state_size = sizeof(sweep_view),
     .close = sweep_close,
     .enter = sweep_enter,
     .draw = sweep_draw,

@@ -62,28 +62,19 @@ static templates_view *state(cf_app *app)
     return app->state[CF_VIEW_TEMPLATES];
 }
 
-static cf_status templates_open(cf_app *app, cf_error *err)
+static void templates_open(void *state)
 {
-    templates_view *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
+    templates_view *s = state;
     cf_arena_init(&s->rows.arena, 0);
     s->shown = s->go_line = SIZE_MAX;
-    app->state[CF_VIEW_TEMPLATES] = s;
-    return CF_OK;
 }
 
 static void templates_close(cf_app *app)
 {
     templates_view *s = state(app);
-    if (s != NULL) {
-        cf_arena_deinit(&s->rows.arena);
-        cf_buf_deinit(&s->check);
-        cf_buf_deinit(&s->draft);
-        cf_free(s);
-        app->state[CF_VIEW_TEMPLATES] = NULL;
-    }
+    cf_arena_deinit(&s->rows.arena);
+    cf_buf_deinit(&s->check);
+    cf_buf_deinit(&s->draft);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -904,6 +895,7 @@ const cf_view_ops cf_view_templates = {
     .commands = templates_commands,
     .footer = "open edit capabilities versions compare pane next-finding "
               "lint search maximize",
+    .state_size = sizeof(templates_view),
     .open = templates_open,
     .close = templates_close,
     .enter = reload,

@@ -28,12 +28,6 @@ static cf_tokens *state(cf_app *app)
     return cf_tokens__state(app);
 }
 
-static cf_status tokens_open(cf_app *app, cf_error *err)
-{
-    app->state[CF_VIEW_TOKENS] = cf_calloc(1, sizeof(cf_tokens));
-    return app->state[CF_VIEW_TOKENS] != NULL ? CF_OK : cf_oom(err);
-}
-
 static void forget_study(cf_tokens *s)
 {
     cf_token_study_free(s->study);
@@ -45,15 +39,10 @@ static void forget_study(cf_tokens *s)
 static void tokens_close(cf_app *app)
 {
     cf_tokens *s = state(app);
-    if (s == NULL) {
-        return;
-    }
     if (app->lab != NULL) {
         cf_lab_make_way(app->lab); /* what writes into this state */
     }
     forget_study(s);
-    cf_free(s);
-    app->state[CF_VIEW_TOKENS] = NULL;
 }
 
 /* The reply of the path that is shown: the one chosen, or the newest that has
@@ -963,7 +952,7 @@ const cf_view_ops cf_view_tokens = {
     .commands = tokens_commands,
     .footer = "surprise worst focus fork step-one tree overlay sampled score "
               "mask page",
-    .open = tokens_open,
+    .state_size = sizeof(cf_tokens),
     .close = tokens_close,
     .enter = cf_tokens__enter,
     .draw = tokens_draw,

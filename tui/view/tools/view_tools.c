@@ -25,35 +25,26 @@ cf_tools *cf_tools__state(cf_app *app)
     return app->state[CF_VIEW_TOOLS];
 }
 
-static cf_status tools_open(cf_app *app, cf_error *err)
+static void tools_open(void *state)
 {
-    cf_tools *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
-    app->state[CF_VIEW_TOOLS] = s;
+    cf_tools *s = state;
     cf_edit_init(&s->edit, false);
     cf_arena_init(&s->back.arena, 0);
     s->finds_call = true;
-    return CF_OK;
 }
 
 static void tools_close(cf_app *app)
 {
     cf_tools *s = cf_tools__state(app);
-    if (s != NULL) {
-        s->is_closing = true;
-        if (s->run.is_on) {
-            cf_lab_end_task(app->lab, &s->run);
-        }
-        cf_tools__clear_run(&s->run);
-        cf_tool_model_deinit(&s->model);
-        cf_edit_deinit(&s->edit);
-        cf_buf_deinit(&s->findings);
-        cf_arena_deinit(&s->back.arena);
-        cf_free(s);
-        app->state[CF_VIEW_TOOLS] = NULL;
+    s->is_closing = true;
+    if (s->run.is_on) {
+        cf_lab_end_task(app->lab, &s->run);
     }
+    cf_tools__clear_run(&s->run);
+    cf_tool_model_deinit(&s->model);
+    cf_edit_deinit(&s->edit);
+    cf_buf_deinit(&s->findings);
+    cf_arena_deinit(&s->back.arena);
 }
 
 const cf_tool_model *cf_tools__model(cf_app *app)
@@ -629,6 +620,7 @@ const cf_view_ops cf_view_tools = {
     .commands = tools_commands,
     .footer = "next-stage zoom result mock run edit fix retry on-failure hex "
               "chunks",
+    .state_size = sizeof(cf_tools),
     .open = tools_open,
     .close = tools_close,
     .enter = tools_enter,

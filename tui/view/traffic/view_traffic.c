@@ -51,28 +51,19 @@ static traffic *state(cf_app *app)
     return app->state[CF_VIEW_TRAFFIC];
 }
 
-static cf_status traffic_open(cf_app *app, cf_error *err)
+static void traffic_open(void *state)
 {
-    traffic *s = cf_calloc(1, sizeof *s);
-    if (s == NULL) {
-        return cf_oom(err);
-    }
+    traffic *s = state;
     cf_arena_init(&s->arena, 0);
-    app->state[CF_VIEW_TRAFFIC] = s;
-    return CF_OK;
 }
 
 static void traffic_close(cf_app *app)
 {
     traffic *s = state(app);
-    if (s != NULL) {
-        cf_arena_deinit(&s->arena);
-        cf_buf_deinit(&s->stop_line);
-        json_decref(s->server);
-        json_decref(s->shown);
-        cf_free(s);
-        app->state[CF_VIEW_TRAFFIC] = NULL;
-    }
+    cf_arena_deinit(&s->arena);
+    cf_buf_deinit(&s->stop_line);
+    json_decref(s->server);
+    json_decref(s->shown);
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -476,6 +467,7 @@ const cf_view_ops cf_view_traffic = {
     .title = "Traffic",
     .commands = traffic_commands,
     .footer = "open down up break yank back",
+    .state_size = sizeof(traffic),
     .open = traffic_open,
     .close = traffic_close,
     .enter = traffic_enter,
