@@ -18,6 +18,7 @@
 
 #include "core/base/decls.h"
 #include "core/base/json_writer.h"
+#include "core/base/junit.h"
 #include "templates/template_lint.h"
 
 CF_BEGIN_DECLS
@@ -29,6 +30,7 @@ typedef struct cf_lint_output {
     cf_buf *out; /* appended to; may be emptied between the calls */
     bool shows_caps, shows_context;
     cf_jw w;
+    cf_junit junit;
 } cf_lint_output;
 
 /* "text", "json", "table", "sarif", "github", "junit"; NULL for another

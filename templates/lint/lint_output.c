@@ -369,45 +369,9 @@ static void github_one(cf_lint_output *o, const char *name, const cf_lint_report
 
 /* ---- JUnit -------------------------------------------------------------- */
 
-/* Text without controls but line ends. */
-static void xml_text(cf_buf *out, cf_str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        switch (s.p[i]) {
-        case '&':
-            cf_buf_adds(out, "&amp;");
-            break;
-        case '<':
-            cf_buf_adds(out, "&lt;");
-            break;
-        case '>':
-            cf_buf_adds(out, "&gt;");
-            break;
-        case '"':
-            cf_buf_adds(out, "&quot;");
-            break;
-        default:
-            cf_buf_addc(out, s.p[i]);
-        }
-    }
-}
-
-/* Any text, as one line. */
-static void xml_line(cf_buf *out, cf_str s)
-{
-    cf_buf safe = CF_BUF_INIT;
-    put_line(&safe, s);
-    xml_text(out, cf_buf_str(&safe));
-    if (safe.failed) {
-        out->failed = true;
-    }
-    cf_buf_deinit(&safe);
-}
-
 static void junit_begin(cf_lint_output *o)
 {
-    cf_buf_adds(o->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<testsuites name=\"confab lint\">\n");
+    cf_junit_begin(&o->junit, o->out, "confab lint");
 }
 
 /* The lines of the findings of one rule; none when there is none. */
@@ -431,29 +395,25 @@ static void junit_lines(cf_buf *out, const cf_lint_rule *rule, const cf_lint_rep
 }
 
 /* One rule: its errors fail its test, its other findings are the test's
- * output.  A test has one failure at most: readers take only the first. */
+ * output. */
 static void junit_rule(cf_lint_output *o, const char *name, const cf_lint_rule *rule,
                        const cf_lint_report *r)
 {
-    cf_buf lines = CF_BUF_INIT;
-    bool is_error = rule->id[0] == 'E';
+    cf_buf lines = CF_BUF_INIT, title = CF_BUF_INIT;
+    const cf_str none = cf_str_make("", 0);
     junit_lines(&lines, rule, r);
-    cf_buf_adds(o->out, "    <testcase classname=\"");
-    xml_line(o->out, cf_str_from(name));
-    cf_buf_addf(o->out, "\" name=\"%s ", rule->id);
-    xml_line(o->out, cf_str_from(rule->title));
-    cf_buf_adds(o->out, lines.n != 0 ? "\">\n" : "\"/>\n");
-    if (lines.n != 0) {
-        cf_buf_adds(o->out, is_error ? "      <failure message=\"" : "      <system-out>");
-        if (is_error) {
-            xml_line(o->out, cf_str_from(rule->title));
-            cf_buf_addf(o->out, "\" type=\"%s\">", rule->id);
-        }
-        xml_text(o->out, cf_buf_str(&lines));
-        cf_buf_adds(o->out, is_error ? "</failure>\n" : "</system-out>\n");
-        cf_buf_adds(o->out, "    </testcase>\n");
+    cf_buf_addf(&title, "%s %s", rule->id, rule->title);
+    cf_junit_case(&o->junit, cf_str_from(name), cf_buf_str(&title), -1);
+    if (lines.n != 0 && rule->id[0] == 'E') {
+        cf_junit_outcome(&o->junit, "failure", cf_str_from(rule->id), cf_str_from(rule->title),
+                         cf_buf_str(&lines));
+    } else if (lines.n != 0) {
+        cf_junit_outcome(&o->junit, "system-out", none, none, cf_buf_str(&lines));
     }
+    cf_junit_case_end(&o->junit);
+    o->out->failed = o->out->failed || lines.failed || title.failed;
     cf_buf_deinit(&lines);
+    cf_buf_deinit(&title);
 }
 
 static void junit_one(cf_lint_output *o, const char *name, const cf_lint_report *r)
@@ -467,18 +427,16 @@ static void junit_one(cf_lint_output *o, const char *name, const cf_lint_report 
         bool is_first = i == 0 || strcmp(r->v[i].rule, r->v[i - 1].rule) != 0;
         n_failed += is_first && r->v[i].rule[0] == 'E';
     }
-    cf_buf_adds(o->out, "  <testsuite name=\"");
-    xml_line(o->out, cf_str_from(name));
-    cf_buf_addf(o->out, "\" tests=\"%zu\" failures=\"%zu\">\n", n_rules, n_failed);
+    cf_junit_suite(&o->junit, cf_str_from(name), n_rules, n_failed, 0);
     for (size_t i = 0; (rule = cf_lint_rule_at(i)) != NULL; i++) {
         junit_rule(o, name, rule, r);
     }
-    cf_buf_adds(o->out, "  </testsuite>\n");
+    cf_junit_suite_end(&o->junit);
 }
 
 static void junit_end(cf_lint_output *o)
 {
-    cf_buf_adds(o->out, "</testsuites>\n");
+    cf_junit_end(&o->junit);
 }
 
 /* ---- the table ---------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "core/base/json_writer.h"
+#include "core/base/junit.h"
 #include "core/base/safe_text.h"
-#include "tui/page/page_escape.h"
 
 /* ---- JSON --------------------------------------------------------------- */
 
@@ -249,42 +249,46 @@ void cf_sweep_put_table(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v
 
 /* ---- JUnit -------------------------------------------------------------- */
 
-static void put_case(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c, cf_str suite)
+/* One failure with all checks that failed. */
+static void put_failure(cf_junit *j, const cf_sweep *s, const cf_sweep_cell *c)
 {
-    cf_str name = s->plan->item[c->item].name;
-    const json_t *ms = json_object_get(c->record, "ms");
-    cf_buf_adds(out, "    <testcase classname=\"");
-    cf_escape_attr(out, suite);
-    cf_buf_adds(out, "\" name=\"");
-    cf_escape_attr(out, name);
-    cf_buf_addf(out, "\" time=\"%.3f\">\n", (double)json_integer_value(ms) / 1000);
-    if (c->record == NULL) {
-        cf_buf_adds(out, "      <error message=\"");
-        cf_escape_attrs(out, c->error != NULL ? c->error : "out of memory");
-        cf_buf_adds(out, "\"/>\n");
-    }
-    for (size_t k = 0; c->record != NULL && k < s->plan->n_check; k++) {
+    cf_buf reply = CF_BUF_INIT, message = CF_BUF_INIT;
+    cf_str first = cf_str_make("", 0);
+    for (size_t k = 0; k < s->plan->n_check; k++) {
         const cf_sweep_answer *a = &c->answer[k];
+        cf_str check = s->plan->check[k].name;
         if (a->passes || a->is_absent) {
             continue;
         }
-        cf_buf reply = CF_BUF_INIT;
-        cf_sweep_reply(c, &reply);
-        cf_buf_adds(out, "      <failure type=\"");
-        cf_escape_attr(out, s->plan->check[k].name);
-        cf_buf_adds(out, "\" message=\"");
-        cf_escape_attr(out, s->plan->check[k].name);
-        cf_buf_adds(out, "&#58; ");
-        cf_escape_attrs(out, a->why != NULL ? a->why : "");
-        cf_buf_adds(out, "\">");
-        cf_escape_attr(out, cf_buf_str(&reply));
-        cf_buf_adds(out, "</failure>\n");
-        cf_buf_deinit(&reply);
+        first = message.n == 0 ? check : first;
+        cf_buf_adds(&message, message.n == 0 ? "" : "; ");
+        cf_buf_add(&message, check.p, check.n);
+        cf_buf_addf(&message, ": %s", a->why != NULL ? a->why : "");
     }
-    cf_buf_adds(out, "    </testcase>\n");
+    if (message.n > 0) {
+        cf_sweep_reply(c, &reply);
+        cf_junit_outcome(j, "failure", first, cf_buf_str(&message), cf_buf_str(&reply));
+    }
+    j->out->failed = j->out->failed || reply.failed || message.failed;
+    cf_buf_deinit(&reply);
+    cf_buf_deinit(&message);
 }
 
-static void put_suite(cf_buf *out, const cf_sweep *s, size_t first)
+static void put_case(cf_junit *j, const cf_sweep *s, const cf_sweep_cell *c, cf_str suite)
+{
+    const json_t *ms = json_object_get(c->record, "ms");
+    const cf_str none = cf_str_make("", 0);
+    cf_junit_case(j, suite, s->plan->item[c->item].name, (double)json_integer_value(ms) / 1000);
+    if (c->record == NULL) {
+        const char *why = c->error != NULL ? c->error : "out of memory";
+        cf_junit_outcome(j, "error", none, cf_str_from(why), none);
+    } else {
+        put_failure(j, s, c);
+    }
+    cf_junit_case_end(j);
+}
+
+static void put_suite(cf_junit *j, const cf_sweep *s, size_t first)
 {
     cf_buf name = CF_BUF_INIT;
     size_t n_failures = 0, n_errors = 0;
@@ -294,25 +298,23 @@ static void put_suite(cf_buf *out, const cf_sweep *s, size_t first)
         n_failures += c->record != NULL && !cf_sweep_passes(s, c);
     }
     put_row_name(&name, s, &s->cell[first]);
-    cf_buf_adds(out, "  <testsuite name=\"");
-    cf_escape_attr(out, cf_buf_str(&name));
-    cf_buf_addf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", s->plan->n_item,
-                n_failures, n_errors);
+    cf_junit_suite(j, cf_buf_str(&name), s->plan->n_item, n_failures, n_errors);
     for (size_t i = first; i < first + s->plan->n_item; i++) {
-        put_case(out, s, &s->cell[i], cf_buf_str(&name));
+        put_case(j, s, &s->cell[i], cf_buf_str(&name));
     }
-    cf_buf_adds(out, "  </testsuite>\n");
+    cf_junit_suite_end(j);
+    j->out->failed = j->out->failed || name.failed;
     cf_buf_deinit(&name);
 }
 
 void cf_sweep_put_junit(cf_buf *out, const cf_sweep *s)
 {
-    cf_buf_adds(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                     "<testsuites name=\"confab sweep\">\n");
+    cf_junit j;
+    cf_junit_begin(&j, out, "confab sweep");
     for (size_t i = 0; i < s->n; i++) {
         if (begins_row(s, i)) {
-            put_suite(out, s, i);
+            put_suite(&j, s, i);
         }
     }
-    cf_buf_adds(out, "</testsuites>\n");
+    cf_junit_end(&j);
 }
