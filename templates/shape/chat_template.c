@@ -49,18 +49,21 @@ static cf_status render(const void *ud, const json_t *context, cf_arena *arena, 
 {
     const cf_template *tpl = ud;
     const cf_template_caps *caps = NULL;
-    cf_error ignored;
     const cf_str none = {NULL, 0};
     const char *why;
     cf_shape shape;
-    if (!cf_shape_is_needed(context) || get_caps(tpl, &caps, &ignored) != CF_OK) {
+    cf_status st = cf_shape_is_needed(context) ? get_caps(tpl, &caps, err) : CF_OK;
+    if (st == CF_ENOMEM) {
+        return st;
+    }
+    if (caps == NULL) { /* none needed, or none can be found out */
         return render_as_is(tpl, context, arena, out, err);
     }
     cf_tool_family family = cf_tool_family_detect(cf_template_source(tpl), none, none, &why);
     cf_role_map roles;
     cf_role_map_init(&roles, cf_template_source(tpl));
     CF_TRY(cf_shape_init(&shape, context, caps, &roles, family, err));
-    cf_status st = render_as_is(tpl, shape.context, arena, out, err);
+    st = render_as_is(tpl, shape.context, arena, out, err);
     CF_THEN(st, cf_shape_spans(&shape, out, arena, err));
     cf_shape_deinit(&shape);
     return st;

@@ -128,6 +128,7 @@ cf_chat_event *cf_reply_copy_event(const cf_chat_event *e)
 static bool add_token(cf_reply *r, const cf_chat_token *t)
 {
     if (!cf_grow(&r->token, &r->cap_token, r->n_token + 1, sizeof *r->token)) {
+        r->is_partial = true;
         return false;
     }
     cf_chat_token *own = &r->token[r->n_token];
@@ -138,6 +139,7 @@ static bool add_token(cf_reply *r, const cf_chat_token *t)
             *draw = *t->draw;
         }
         own->draw = draw;
+        r->is_partial = r->is_partial || draw == NULL;
     }
     void *top = t->n_top != 0 ? cf_alloc(bytes_of_top(t->top, t->n_top)) : NULL;
     if (top != NULL) {
@@ -145,6 +147,7 @@ static bool add_token(cf_reply *r, const cf_chat_token *t)
     }
     own->top = top;
     own->n_top = top != NULL ? t->n_top : 0;
+    r->is_partial = r->is_partial || own->n_top != t->n_top;
     r->n_token++;
     return true;
 }
@@ -160,6 +163,7 @@ static bool place_token(cf_reply *r, const cf_tokenizer *tok, cf_chat_token t)
         bool is_whole = !piece.failed;
         cf_buf_deinit(&piece);
         if (!is_whole) {
+            r->is_partial = true;
             return false;
         }
     }
@@ -320,7 +324,9 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
     cf_arena arena;
     cf_run_options o;
     cf_arena_init(&arena, 0);
-    if (cf_run_options_read(&o, run->options, &arena, NULL) == CF_OK) {
+    cf_status st = cf_run_options_read(&o, run->options, &arena, NULL);
+    r->is_partial = r->is_partial || st == CF_ENOMEM;
+    if (st == CF_OK) {
         r->n_start = o.n_start < r->n_token ? o.n_start : r->n_token;
         r->start_content = o.start_content;
         json_t *server = NULL;
@@ -394,6 +400,7 @@ static void take_prompt(cf_reply *r, const cf_token *ids, size_t n)
     cf_free(r->prompt_ids);
     r->n_prompt_ids = 0;
     r->prompt_ids = cf_calloc(n + 1, sizeof *r->prompt_ids);
+    r->is_partial = r->is_partial || r->prompt_ids == NULL;
     if (r->prompt_ids != NULL && n != 0) {
         memcpy(r->prompt_ids, ids, n * sizeof *r->prompt_ids);
         r->n_prompt_ids = n;

@@ -60,6 +60,7 @@ typedef struct cf_reply {
     char failure[200];            /* why it came to nothing; "" when it did not */
 
     size_t n_placed; /* bytes of the tokens so far, for the next raw_off */
+    bool is_partial; /* memory ran out for a token, its draw or the prompt */
 } cf_reply;
 
 /* Begins a live reply to `parent`. */

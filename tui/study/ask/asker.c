@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "templates/chat_template.h"
+#include "tui/study/ask/answer.h"
 
 enum { TOKENS = 256 };
 
@@ -60,22 +61,16 @@ static cf_prompt_renderer renderer_of(const cf_asker *a)
                           : cf_renderer_template(a->tpl);
 }
 
-static cf_status render(const cf_asker *a, const json_t *context, cf_arena *arena, cf_prompt *out,
-                        cf_error *err)
+/* The prompt of the first n messages. */
+static cf_status render(const cf_asker *a, const json_t *context, size_t n, cf_arena *arena,
+                        cf_prompt *out, cf_error *err)
 {
+    cf_prompt_renderer r = renderer_of(a);
     if (a->compile_error.code != CF_OK) {
         *err = a->compile_error;
         return err->code;
     }
-    json_t *full = cf_json_copy(context);
-    cf_prompt_renderer r = renderer_of(a);
-    cf_status st = full != NULL ? CF_OK : cf_oom(err);
-    if (st == CF_OK && a->engine->tok != NULL) {
-        st = cf_prompt_add_special(full, a->engine->tok, err);
-    }
-    CF_THEN(st, r.render(r.ud, full, arena, out, err));
-    json_decref(full);
-    return st;
+    return cf_answer_prompt(out, &r, a->engine->tok, context, n, arena, err);
 }
 
 /* The text of an error without its numbers: a place in a template, or in a
@@ -102,7 +97,7 @@ static cf_status see_render(cf_asker *a, const json_t *context, cf_arena *arena,
     char like[CF_ERROR_TEXT_MAX];
     cf_prompt prompt;
     cf_error why = {0};
-    cf_status st = render(a, context, arena, &prompt, &why);
+    cf_status st = render(a, context, SIZE_MAX, arena, &prompt, &why);
     if (st == CF_ENOMEM || st == CF_ECANCELLED) {
         *err = why;
         return st;
@@ -121,34 +116,6 @@ static cf_status see_render(cf_asker *a, const json_t *context, cf_arena *arena,
 }
 
 /* ---- the cache ---------------------------------------------------------- */
-
-/* The context with its first n messages. */
-static json_t *first_messages(const json_t *context, size_t n)
-{
-    const json_t *all = json_object_get(context, "messages");
-    json_t *copy = cf_json_copy(context), *list = json_array();
-    bool ok = copy != NULL && list != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = json_array_append(list, json_array_get(all, i)) == 0;
-    }
-    if (!ok) {
-        json_decref(list);
-    }
-    if (!ok || json_object_set_new(copy, "messages", list) != 0) {
-        json_decref(copy);
-        return NULL;
-    }
-    return copy;
-}
-
-static cf_status render_first(const cf_asker *a, const json_t *context, size_t n, cf_arena *arena,
-                              cf_prompt *out, cf_error *err)
-{
-    json_t *first = first_messages(context, n);
-    cf_status st = first != NULL ? render(a, first, arena, out, err) : cf_oom(err);
-    json_decref(first);
-    return st;
-}
 
 static bool is_assistant(const json_t *messages, size_t i)
 {
@@ -197,8 +164,8 @@ static cf_status see_cache(cf_asker *a, const json_t *context, cf_arena *arena, 
         while (next < n && !is_assistant(messages, next)) {
             next++;
         }
-        cf_status st = render_first(a, context, i, arena, &before, &why);
-        CF_THEN(st, render_first(a, context, next, arena, &after, &why));
+        cf_status st = render(a, context, i, arena, &before, &why);
+        CF_THEN(st, render(a, context, next, arena, &after, &why));
         if (st == CF_ENOMEM || st == CF_ECANCELLED) {
             *err = why;
             return st;
@@ -215,44 +182,26 @@ static cf_status see_cache(cf_asker *a, const json_t *context, cf_arena *arena, 
 
 /* ---- the reply ---------------------------------------------------------- */
 
-/* Variables other than messages and tools. */
-static json_t *extra_of(const json_t *context)
-{
-    json_t *v = cf_json_copy(context);
-    if (v != NULL) { /* what is not there need not be deleted */
-        (void)json_object_del(v, "messages");
-        (void)json_object_del(v, "tools");
-        (void)json_object_del(v, "add_generation_prompt");
-    }
-    return v;
-}
-
 static cf_status generate(cf_asker *a, const json_t *context, const cf_tool_set *tools,
                           cf_chat_response *r, cf_error *err)
 {
-    json_t *extra = extra_of(context);
     const cf_chat_options options = {
         .has_sampling = true,
         .as_is = a->as_is,
         .max_tokens = a->max_tokens != 0 ? a->max_tokens : TOKENS,
     };
-    const cf_chat_request request = {
-        .messages = json_object_get(context, "messages"),
-        .tools = tools,
-        .extra_context = extra,
-        .options = &options,
-        .reply_prefix = a->prefix,
-        .cancel = a->cancel,
-    };
+    const cf_question q = {.context = context,
+                           .tools = tools,
+                           .options = &options,
+                           .prefix = a->prefix,
+                           .forces_reply = true,
+                           .cancel = a->cancel};
     if (cf_backend_core_session(a->engine->backend) != NULL) {
         cf_core_options core = {.renderer = renderer_of(a), .family = a->engine->family};
         core.channels = cf_channels_detect(cf_buf_str(&a->source), &core.n_channels);
         cf_backend_core_set(a->engine->backend, &core);
     }
-    cf_status st =
-        extra != NULL ? cf_backend_generate(a->engine->backend, &request, r, err) : cf_oom(err);
-    json_decref(extra);
-    return st;
+    return cf_answer(a->engine->backend, &q, r, err);
 }
 
 /* Fills the reply's part of what is seen; a context that cannot be answered

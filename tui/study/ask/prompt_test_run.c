@@ -4,8 +4,10 @@
  */
 #include <string.h>
 
-#include "core/base/alloc.h"
-#include "tui/lab/prompt/context_text.h"
+#include "core/base/json_builder.h"
+#include "core/base/utf8.h"
+#include "templates/chat_template.h"
+#include "tui/study/ask/answer.h"
 #include "tui/study/ask/prompt_test.h"
 
 typedef struct run {
@@ -18,7 +20,7 @@ typedef struct run {
     cf_tool_set *tools;
     cf_status rendered; /* of the whole prompt */
     cf_error render_error;
-    cf_render render;
+    cf_prompt prompt;
     cf_chat_response response;
     bool has_response;
     cf_check_fn fn;
@@ -65,28 +67,12 @@ static cf_status open_all(run *r, cf_error *err)
 }
 
 /* The prompt of the first `n` messages. */
-static cf_status render_first(run *r, size_t n, cf_render *out, cf_error *err)
+static cf_status render_first(run *r, size_t n, cf_prompt *out, cf_error *err)
 {
-    cf_buf text = CF_BUF_INIT, full = CF_BUF_INIT;
-    cf_context *context = NULL;
-    json_t *copy = cf_json_copy(r->context);
-    json_t *list = cf_json_copy(json_object_get(r->context, "messages"));
-    while (json_array_size(list) > n) {
-        (void)json_array_remove(list, json_array_size(list) - 1);
-    }
-    bool ok = copy != NULL && (list == NULL || json_object_set(copy, "messages", list) == 0);
-    cf_json_write(&text, copy);
+    cf_prompt_renderer renderer = cf_renderer_template_as_is(r->opened.tpl);
     const cf_tokenizer *tok =
         r->opened.engine != NULL ? cf_engine_tokenizer(r->opened.engine) : NULL;
-    cf_status st = !ok ? cf_oom_for(err, "the context") : cf_buf_check(&text, err);
-    CF_THEN(st, cf_context_text_special(&full, cf_buf_str(&text), tok, err));
-    CF_THEN(st, cf_context_read(&context, cf_buf_str(&full), &r->arena, err));
-    CF_THEN(st, cf_template_render(r->opened.tpl, context, NULL, &r->arena, out, err));
-    json_decref(list);
-    json_decref(copy);
-    cf_buf_deinit(&text);
-    cf_buf_deinit(&full);
-    return st;
+    return cf_answer_prompt(out, &renderer, tok, r->context, n, &r->arena, err);
 }
 
 static cf_status render_all(run *r, cf_error *err)
@@ -96,8 +82,7 @@ static cf_status render_all(run *r, cf_error *err)
                        "no template: name one, or a model that "
                        "has one");
     }
-    r->rendered = render_first(r, json_array_size(json_object_get(r->context, "messages")),
-                               &r->render, &r->render_error);
+    r->rendered = render_first(r, SIZE_MAX, &r->prompt, &r->render_error);
     if (r->rendered == CF_ENOMEM) {
         *err = r->render_error;
     }
@@ -107,14 +92,22 @@ static cf_status render_all(run *r, cf_error *err)
 /* A backend that answers with the reply that the test gives. */
 static cf_status give_reply(run *r, cf_backend **out, cf_error *err)
 {
-    json_t *script =
-        json_pack("{s:[{s:s%}]}", "replies", "text", r->test->reply.p, r->test->reply.n);
+    cf_jb b = CF_JB_INIT;
+    json_t *script;
     const cf_channel_set channels = cf_tool_family_channels(r->opened.family);
     const cf_script_options options = {
         .family = r->opened.family, .channels = channels.v, .n_channels = channels.n};
-    if (script == NULL) {
+    if (cf_utf8_valid_prefix(r->test->reply.p, r->test->reply.n) < r->test->reply.n) {
         return cf_fail(err, CF_EFORMAT, "the reply is not UTF-8");
     }
+    cf_jb_object(&b, NULL);
+    cf_jb_array(&b, "replies");
+    cf_jb_object(&b, NULL);
+    cf_jb_str(&b, "text", r->test->reply);
+    cf_jb_end(&b);
+    cf_jb_end(&b);
+    cf_jb_end(&b);
+    CF_TRY(cf_jb_finish(&b, &script, err));
     cf_status st = cf_backend_script_new(out, script, &options, err);
     json_decref(script);
     return st;
@@ -129,17 +122,8 @@ static cf_status answer(run *r, cf_error *err)
         .has_sampling = true,
         .as_is = true,
         .max_tokens = t->is_made ? t->max_tokens : 0};
-    json_t *extra = cf_json_copy(r->context);
-    cf_chat_request request = {.messages = json_object_get(r->context, "messages"),
-                               .tools = r->tools,
-                               .extra_context = extra,
-                               .options = &options,
-                               .cancel = r->cancel};
-    if (extra == NULL) {
-        return cf_oom_for(err, "the context");
-    }
-    (void)json_object_del(extra, "messages");
-    (void)json_object_del(extra, "tools");
+    const cf_question q = {
+        .context = r->context, .tools = r->tools, .options = &options, .cancel = r->cancel};
     cf_status st = CF_OK;
     if (t->family != NULL && !cf_tool_family_parse(&r->opened.family, cf_str_from(t->family))) {
         st = cf_fail(err, CF_EINVAL, "no family '%.60s'", t->family);
@@ -147,9 +131,7 @@ static cf_status answer(run *r, cf_error *err)
     if (st == CF_OK && t->has_reply) {
         st = give_reply(r, &given, err);
     }
-    CF_THEN(st, cf_backend_generate(given != NULL ? given : r->opened.backend, &request,
-                                    &r->response, err));
-    json_decref(extra);
+    CF_THEN(st, cf_answer(given != NULL ? given : r->opened.backend, &q, &r->response, err));
     cf_backend_free(given);
     r->has_response = st == CF_OK;
     return st;
@@ -174,7 +156,7 @@ static cf_status check_tokens(run *r, const cf_prompt_check *c, bool *ok, cf_buf
     if (r->opened.engine == NULL) {
         return cf_fail(err, CF_EINVAL, "prompt tokens needs a model");
     }
-    CF_TRY(cf_prompt_tokenise(&tokens, &r->render.prompt, cf_str_make("", 0),
+    CF_TRY(cf_prompt_tokenise(&tokens, &r->prompt, cf_str_make("", 0),
                               cf_engine_tokenizer(r->opened.engine), &r->arena, err));
     *ok = tokens.n <= c->limit;
     cf_buf_addf(why, "%zu tokens", tokens.n);
@@ -185,16 +167,16 @@ static cf_status check_tokens(run *r, const cf_prompt_check *c, bool *ok, cf_buf
 static cf_status check_stable(run *r, bool *ok, cf_buf *why, cf_error *err)
 {
     const json_t *messages = json_object_get(r->context, "messages");
-    cf_str whole = r->render.prompt.text;
+    cf_str whole = r->prompt.text;
     *ok = true;
     for (size_t i = 0; *ok && i < json_array_size(messages); i++) {
         cf_str role = cf_json_get_str(json_array_get(messages, i), "role");
-        cf_render before;
+        cf_prompt before;
         if (!cf_str_is(role, "assistant") && !cf_str_is(role, "model")) {
             continue;
         }
         CF_TRY(render_first(r, i, &before, err));
-        cf_str part = before.prompt.text;
+        cf_str part = before.text;
         size_t same = 0;
         while (same < part.n && same < whole.n && part.p[same] == whole.p[same]) {
             same++;
@@ -239,7 +221,7 @@ static cf_status check_expect(run *r, const cf_prompt_check *c, bool *ok, cf_buf
 static cf_status check_prompt(run *r, const cf_prompt_check *c, bool *ok, cf_buf *why,
                               cf_error *err)
 {
-    cf_str text = r->render.prompt.text;
+    cf_str text = r->prompt.text;
     if (c->kind == CF_CHECK_FAILS) {
         *ok = r->rendered != CF_OK && contains(cf_str_from(r->render_error.text), c->text);
         cf_buf_adds(why,
@@ -282,7 +264,7 @@ static cf_status run_checks(run *r, cf_error *err)
                                         : check_prompt(r, c, &ok, &why, err);
         CF_THEN(st, cf_buf_check(&why, err));
         if (st == CF_OK) {
-            r->fn(r->ud, c, ok, cf_buf_str(&why), r->render.prompt.text);
+            r->fn(r->ud, c, ok, cf_buf_str(&why), r->prompt.text);
         }
         cf_buf_deinit(&why);
     }
@@ -303,7 +285,6 @@ cf_status cf_prompt_test_run(const cf_prompt_test *test, const cf_open_options *
                              cf_cancel *cancel, cf_check_fn fn, void *ud, cf_error *err)
 {
     run r = {.test = test, .open = *base, .cancel = cancel, .fn = fn, .ud = ud};
-    const uint64_t failures = cf_alloc_failures();
     cf_arena_init(&r.arena, 0);
     cf_chat_response_init(&r.response);
     cf_status st = read_context(&r, err);
@@ -320,6 +301,5 @@ cf_status cf_prompt_test_run(const cf_prompt_test *test, const cf_open_options *
     json_decref(r.context);
     cf_opened_close(&r.opened);
     cf_arena_deinit(&r.arena);
-    /* Whatever it was taken for: neither a failed test nor a passed one. */
-    return cf_alloc_failures() == failures ? st : cf_oom(err);
+    return st;
 }

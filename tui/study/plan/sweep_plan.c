@@ -8,6 +8,7 @@
 
 #include "core/api/reply_options.h"
 #include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "core/base/os.h"
 #include "tui/lab/talk/saved.h"
 #include "tui/study/plan/sweep_words.h"
@@ -68,24 +69,29 @@ cf_status cf_plan__add_item(reader *r, const cf_sweep_item *item, cf_error *err)
     return CF_OK;
 }
 
-/* The messages of a line: "messages", or "system" and "prompt". */
-static json_t *messages_of(const json_t *line)
+/* The messages of a line: "messages", or "system" and "prompt"; *out is NULL
+ * where it has neither. */
+static cf_status messages_of(const json_t *line, json_t **out, cf_error *err)
 {
     const json_t *list = json_object_get(line, "messages");
-    json_t *prompt = json_object_get(line, "prompt");
-    json_t *system = json_object_get(line, "system");
+    const json_t *prompt = json_object_get(line, "prompt");
+    const json_t *system = json_object_get(line, "system");
+    cf_jb b = CF_JB_INIT;
+    *out = NULL;
     if (json_is_array(list)) {
-        return cf_json_deep_copy(list);
+        cf_jb_copy(&b, NULL, list);
+        return cf_jb_finish(&b, out, err);
     }
     if (!json_is_string(prompt)) {
-        return NULL;
+        return CF_OK;
     }
-    json_t *out = json_array();
+    cf_jb_array(&b, NULL);
     if (json_is_string(system)) {
-        json_array_append_new(out, json_pack("{s:s,s:O}", "role", "system", "content", system));
+        cf_jb_pack(&b, NULL, "{s:s,s:O}", "role", "system", "content", system);
     }
-    json_array_append_new(out, json_pack("{s:s,s:O}", "role", "user", "content", prompt));
-    return out;
+    cf_jb_pack(&b, NULL, "{s:s,s:O}", "role", "user", "content", prompt);
+    cf_jb_end(&b);
+    return cf_jb_finish(&b, out, err);
 }
 
 static cf_status check_messages(const json_t *list, cf_error *err)
@@ -104,10 +110,9 @@ static cf_status read_prompt(reader *r, cf_str text, size_t number, cf_error *er
 {
     json_t *line;
     char name[32];
-    const uint64_t failures = cf_alloc_failures();
     CF_TRY(cf_json_read(&line, text.p, text.n, err));
-    cf_sweep_item item = {.messages = messages_of(line), .fields = line};
-    cf_status st = cf_alloc_check(failures, err);
+    cf_sweep_item item = {.fields = line};
+    cf_status st = messages_of(line, &item.messages, err);
     CF_THEN(st, check_messages(item.messages, err));
     cf_str given = cf_json_get_str(line, "name");
     if (given.p == NULL) {
@@ -164,13 +169,13 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
     cf_store_conv about;
     cf_message_source *v;
     size_t n;
-    const uint64_t failures = cf_alloc_failures();
     char name[CF_UUID_TEXT + 1];
     const cf_saved_choice choice = {.conversation = id};
     cf_arena_init(&arena, 0);
     cf_status st = cf_saved_load(&conv, &about, r->saved->store, &choice, &arena, err);
     CF_THEN(st, cf_conversation_sources(conv, cf_conversation_head(conv), &arena, &v, &n, err));
-    cf_sweep_item item = {.conversation = id, .messages = json_array()};
+    cf_sweep_item item = {.conversation = id};
+    cf_jb messages = CF_JB_INIT;
     cf_uuid_format(name, id);
     CF_THEN(st,
             cf_plan__copy(r, &item.name, about.title.n > 0 ? about.title : cf_str_from(name), err));
@@ -178,13 +183,19 @@ static cf_status add_saved(reader *r, cf_uuid id, cf_error *err)
         while (n > 0 && is_reply(&v[n - 1])) {
             n--;
         }
+        cf_jb_array(&messages, NULL);
         for (size_t i = 0; i < n; i++) {
-            json_array_append_new(item.messages, cf_json_deep_copy(v[i].message));
+            cf_jb_copy(&messages, NULL, v[i].message);
         }
+        cf_jb_end(&messages);
         const cf_preface *p = cf_conversation_preface(conv);
         item.tools = cf_json_deep_copy(p->tools);
         item.extra = cf_json_deep_copy(p->extra_context);
-        st = cf_alloc_check(failures, err);
+        if ((p->tools != NULL) != (item.tools != NULL) ||
+            (p->extra_context != NULL) != (item.extra != NULL)) {
+            cf_jb_fail(&messages);
+        }
+        st = cf_jb_finish(&messages, &item.messages, err);
     }
     bool has_any = st == CF_OK && n > 0;
     if (has_any) {

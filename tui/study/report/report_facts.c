@@ -184,13 +184,13 @@ static cf_status read_reply(cf_report_facts *f, cf_error *err)
 }
 
 /* The run of the reply, where the history has one. */
-static void load_run(cf_report_facts *f)
+static cf_status load_run(cf_report_facts *f, cf_error *err)
 {
-    cf_error ignored;
-    f->has_run =
-        f->from.store != NULL &&
-        cf_store_get_turn(f->from.store, f->turn->id, &f->arena, &f->stored, &ignored) == CF_OK &&
-        f->stored.run != NULL;
+    cf_status st = f->turn != NULL && f->from.store != NULL
+                       ? cf_store_get_turn(f->from.store, f->turn->id, &f->arena, &f->stored, err)
+                       : CF_ENOTFOUND;
+    f->has_run = st == CF_OK && f->stored.run != NULL;
+    return st == CF_ENOMEM ? st : CF_OK;
 }
 
 static cf_status find_reply(cf_report_facts *f, cf_error *err)
@@ -281,9 +281,7 @@ static cf_status gather(cf_report_facts *f, cf_error *err)
 {
     cf_error why = {0};
     CF_TRY(find_path(f, err));
-    if (f->turn != NULL) {
-        load_run(f);
-    }
+    CF_TRY(load_run(f, err));
     cf_status st = find_prompt(f, &why);
     if (st != CF_OK) {
         f->has_prompt = false;
@@ -309,14 +307,16 @@ static cf_status gather(cf_report_facts *f, cf_error *err)
 
 cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from, cf_error *err)
 {
-    const uint64_t failures = cf_alloc_failures();
     *f = (cf_report_facts){.from = *from};
     cf_arena_init(&f->arena, 0);
     cf_study_case_init(&f->study);
     cf_influence_init(&f->influence);
     cf_status st = gather(f, err);
+    CF_THEN(st, cf_buf_check(&f->losses, err));
     /* A fact that was lost would be left out as one that is not known. */
-    CF_THEN(st, cf_alloc_check(failures, err));
+    if (st == CF_OK && (f->own.is_partial || f->own.raw.failed)) {
+        st = cf_oom_for(err, "the reply");
+    }
     if (st != CF_OK) {
         cf_report_facts_deinit(f);
     }

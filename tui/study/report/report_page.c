@@ -140,17 +140,17 @@ static void put_pictures(cf_page *p, const json_t *message)
     for (size_t i = 0; i < json_array_size(content); i++) {
         cf_attachment a;
         cf_buf bytes = CF_BUF_INIT, text = CF_BUF_INIT;
-        bool is = cf_attachment_read(&a, json_array_get(content, i)) &&
-                  a.kind == CF_ATTACHMENT_IMAGE && p->text.n < PAGE_MAX &&
-                  a.base64.n < PAGE_MAX - p->text.n && cf_base64_get(&bytes, a.base64) &&
-                  !bytes.failed && bytes.n > 0;
-        const char *mime = is ? cf_attachment_sniff(cf_buf_str(&bytes)) : NULL;
+        bool is_image = cf_attachment_read(&a, json_array_get(content, i)) &&
+                        a.kind == CF_ATTACHMENT_IMAGE && p->text.n < PAGE_MAX &&
+                        a.base64.n < PAGE_MAX - p->text.n && cf_base64_get(&bytes, a.base64) &&
+                        bytes.n > 0;
+        const char *mime = is_image ? cf_attachment_sniff(cf_buf_str(&bytes)) : NULL;
         if (mime != NULL && strncmp(mime, "image/", 6) == 0) {
             cf_base64_put(&text, cf_buf_str(&bytes));
             cf_page_run(p, CF_LOOK_PICTURE, cf_str_from(mime));
             cf_page_add_note(p, cf_buf_str(&text));
-            p->text.failed = p->text.failed || text.failed;
         }
+        p->text.failed = p->text.failed || bytes.failed || text.failed || a.own.failed;
         cf_buf_deinit(&bytes);
         cf_buf_deinit(&text);
         cf_attachment_deinit(&a);
@@ -382,6 +382,7 @@ static void put_sources(cf_page *p, const cf_report_facts *f)
     put_source(p, "The template", cf_buf_str(&text));
     cf_buf_reset(&text);
     json_t *tools = cf_tool_set_openai(cf_conversation_tools(f->from.conv));
+    p->text.failed = p->text.failed || tools == NULL;
     for (size_t i = 0; i < json_array_size(tools); i++) {
         cf_json_write_spaced(&text, json_array_get(tools, i));
         cf_buf_addc(&text, '\n');
@@ -429,7 +430,6 @@ cf_status cf_report_write(cf_buf *out, const cf_report_facts *f, cf_report_part 
                  {".svg", cf_page_svg},
                  {"", cf_page_html}};
     const char *dot = strrchr(path, '.');
-    const uint64_t failures = cf_alloc_failures();
     cf_page p = {.n = 0};
     size_t i = 0;
     while (forms[i].ending[0] != '\0' && (dot == NULL || strcmp(dot, forms[i].ending) != 0)) {
@@ -440,7 +440,6 @@ cf_status cf_report_write(cf_buf *out, const cf_report_facts *f, cf_report_part 
     }
     make_page(&p, f, part);
     cf_status st = cf_page_check(&p, err);
-    CF_THEN(st, cf_alloc_check(failures, err));
     if (st == CF_OK) {
         forms[i].paint(out, &p);
         st = cf_buf_check(out, err);

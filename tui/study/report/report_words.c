@@ -369,6 +369,7 @@ static void put_parsed(cf_buf *out, const cf_report_facts *f, const cf_call_row 
         cf_buf_adds(out, pretty);
     } else {
         cf_buf_add(out, c->arguments.p, c->arguments.n);
+        out->failed = out->failed || c->json != NULL;
     }
     cf_free(pretty);
 }

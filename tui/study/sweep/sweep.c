@@ -10,6 +10,7 @@
 #include "tui/study/sweep/sweep.h"
 
 #include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "tui/study/sweep/sweep_impl.h"
 
 /* ---- cells -------------------------------------------------------------- */
@@ -176,17 +177,19 @@ static void sight_of(cf_sight *sight, const json_t *record, const cf_tool_set *t
 }
 
 /* An answer out of the record: a likelihood, or a judge's word. */
-static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c, const cf_sweep_check *check,
-                            cf_sweep_answer *a)
+static cf_status answer_of_score(const cf_sweep *s, const cf_sweep_cell *c,
+                                 const cf_sweep_check *check, cf_sweep_answer *a, cf_error *err)
 {
     cf_buf key = CF_BUF_INIT;
     cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
     const json_t *v = json_object_get(json_object_get(c->record, "scores"), cf_buf_cstr(&key));
+    cf_status st = cf_buf_check(&key, err);
     cf_buf_deinit(&key);
     a->is_known = json_is_number(v);
     if (!a->is_known) {
         a->why = cf_strdup(check->kind == CF_CHECK_JUDGE ? "the judge did not answer"
                                                          : "this model gives no likelihoods");
+        st = a->why != NULL ? st : cf_oom_for(err, "the checks");
     } else if (check->kind == CF_CHECK_JUDGE) {
         a->passes = (json_integer_value(v) != 0) != check->is_negated;
     } else {
@@ -194,77 +197,94 @@ static void answer_of_score(const cf_sweep *s, const cf_sweep_cell *c, const cf_
         a->value = json_number_value(v);
         a->passes = a->value >= check->least;
     }
+    return st;
 }
 
-static void ask(const cf_sweep *s, cf_sweep_cell *c)
+static cf_status answer_of_predicate(const cf_sweep *s, const cf_sweep_cell *c,
+                                     const cf_sweep_check *check, const cf_sight *sight,
+                                     cf_sweep_answer *a, cf_error *err)
+{
+    cf_buf why = CF_BUF_INIT;
+    cf_error failure;
+    cf_status st =
+        cf_sweep_check_ask(check, s->plan->item[c->item].fields, sight, &a->passes, &why, &failure);
+    a->is_known = st == CF_OK;
+    a->why = cf_strdup(st == CF_OK ? cf_buf_cstr(&why) : failure.text);
+    bool is_lost = st == CF_ENOMEM || why.failed || a->why == NULL;
+    cf_buf_deinit(&why);
+    return is_lost ? cf_oom_for(err, "the checks") : CF_OK;
+}
+
+/* Asks every check of the plan.  CF_ENOMEM: answers are missing. */
+static cf_status ask(const cf_sweep *s, cf_sweep_cell *c, cf_error *err)
 {
     const json_t *list = json_object_get(c->record, "ids");
     cf_token *ids = cf_calloc(json_array_size(list) + 1, sizeof *ids);
     cf_tool_set *tools = NULL;
     cf_sight sight;
-    cf_error err;
-    cf_ignore(cf_tool_set_new(&tools, cf_sweep_tools(s, c), &err));
+    cf_error ignored;
+    cf_status st = cf_tool_set_new(&tools, cf_sweep_tools(s, c), &ignored);
+    st = ids == NULL || st == CF_ENOMEM ? cf_oom_for(err, "the checks") : CF_OK;
     sight_of(&sight, c->record, tools, s->o.cancel, ids);
-    for (size_t k = 0; k < s->plan->n_check; k++) {
+    for (size_t k = 0; st == CF_OK && k < s->plan->n_check; k++) {
         cf_sweep_answer *a = &c->answer[k];
-        cf_buf why = CF_BUF_INIT;
         const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, k);
-        if (check == NULL) {
-            a->is_absent = true;
-            continue;
+        a->is_absent = check == NULL;
+        if (check != NULL) {
+            st = check->kind == CF_CHECK_PREDICATE
+                     ? answer_of_predicate(s, c, check, &sight, a, err)
+                     : answer_of_score(s, c, check, a, err);
         }
-        if (check->kind != CF_CHECK_PREDICATE) {
-            answer_of_score(s, c, check, a);
-            continue;
-        }
-        cf_status st = cf_sweep_check_ask(check, s->plan->item[c->item].fields, &sight, &a->passes,
-                                          &why, &err);
-        a->is_known = st == CF_OK;
-        a->why = cf_strdup(st == CF_OK ? cf_buf_cstr(&why) : err.text);
-        cf_buf_deinit(&why);
     }
     cf_tool_set_free(tools);
     cf_free(ids);
+    return st;
 }
 
 /* ---- the history -------------------------------------------------------- */
 
 /* Whether a record has the likelihoods that the checks ask for. */
-static bool has_scores(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record)
+static cf_status look_for_scores(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
+                                 bool *has, cf_error *err)
 {
-    for (size_t k = 0; k < s->plan->n_check; k++) {
+    *has = true;
+    for (size_t k = 0; *has && k < s->plan->n_check; k++) {
         const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, k);
         cf_buf key = CF_BUF_INIT;
         if (check == NULL || check->kind != CF_CHECK_LIKELIHOOD) {
             continue;
         }
         cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
-        bool has = json_object_get(json_object_get(record, "scores"), cf_buf_cstr(&key)) != NULL;
+        *has = json_object_get(json_object_get(record, "scores"), cf_buf_cstr(&key)) != NULL;
+        cf_status st = cf_buf_check(&key, err);
         cf_buf_deinit(&key);
-        if (!has) {
-            return false;
-        }
+        CF_TRY(st);
     }
-    return true;
+    return CF_OK;
 }
 
-static json_t *load(const cf_sweep *s, const cf_sweep_cell *c)
+/* The cell's record in the history; NULL: none that has everything.
+ * CF_ENOMEM. */
+static cf_status load(const cf_sweep *s, const cf_sweep_cell *c, json_t **out, cf_error *err)
 {
     cf_arena arena;
     cf_str text;
-    cf_error ignored;
     json_t *record = NULL;
+    bool has = false;
+    *out = NULL;
     if (s->o.store == NULL) {
-        return NULL;
+        return CF_OK;
     }
     cf_arena_init(&arena, 0);
-    if (cf_store_get_cell(s->o.store, cf_str_from(c->key), &arena, &text, &ignored) == CF_OK &&
-        cf_json_read(&record, text.p, text.n, &ignored) == CF_OK && !has_scores(s, c, record)) {
-        json_decref(record);
-        record = NULL;
+    cf_status st = cf_store_get_cell(s->o.store, cf_str_from(c->key), &arena, &text, err);
+    CF_THEN(st, cf_json_read(&record, text.p, text.n, err));
+    CF_THEN(st, look_for_scores(s, c, record, &has, err));
+    if (st == CF_OK && has) {
+        *out = json_incref(record);
     }
+    json_decref(record);
     cf_arena_deinit(&arena);
-    return record;
+    return st == CF_ENOMEM ? st : CF_OK;
 }
 
 cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
@@ -316,13 +336,9 @@ static void tell(cf_sweep *s)
  * wrong, or lack its reason. */
 static void end(cf_sweep *s, cf_sweep_cell *c)
 {
-    const uint64_t failures = cf_alloc_failures();
     cf_error err;
-    if (c->record != NULL) {
-        ask(s, c);
-        if (cf_alloc_check(failures, &err) != CF_OK) {
-            lose(s, c, &err);
-        }
+    if (c->record != NULL && ask(s, c, &err) != CF_OK) {
+        lose(s, c, &err);
     }
     c->is_done = true;
     s->n_done++;
@@ -348,14 +364,17 @@ static void end_all(cf_sweep *s, cf_sweep_cell *first)
     tell(s);
 }
 
-/* Links a cell to the first one of its key; false: it is that one. */
-static bool is_twin(cf_sweep *s, size_t cell)
+/* Links a cell to the first one of its key, where it is not that one.
+ * CF_ENOMEM. */
+static cf_status link_twin(cf_sweep *s, size_t cell, bool *is_twin, cf_error *err)
 {
     cf_sweep_cell *c = &s->cell[cell];
     const json_t *v = json_object_get(s->seen, c->key);
+    *is_twin = v != NULL;
     if (v == NULL) {
-        json_object_set_new(s->seen, c->key, json_integer((json_int_t)cell));
-        return false;
+        cf_jb b = CF_JB_INIT;
+        cf_jb_set(&b, s->seen, c->key, json_integer((json_int_t)cell));
+        return cf_jb_check(&b, err);
     }
     cf_sweep_cell *first = &s->cell[json_integer_value(v)];
     if (first->is_done) {
@@ -368,17 +387,16 @@ static bool is_twin(cf_sweep *s, size_t cell)
         c->next_twin = first->next_twin;
         first->next_twin = cell;
     }
-    return true;
+    return CF_OK;
 }
 
 /* Asks the judges of a cell, and saves its record if it is not saved yet, or
  * changed.  What a judge says without memory is not kept. */
 static void take_judgements(cf_sweep *s, cf_sweep_cell *c, bool is_saved)
 {
-    const uint64_t failures = cf_alloc_failures();
     cf_error err;
-    bool is_changed = cf_sweep__ask_judges(s, c, c->record);
-    if (cf_alloc_check(failures, &err) != CF_OK) {
+    bool is_changed = false;
+    if (cf_sweep__ask_judges(s, c, c->record, &is_changed, &err) != CF_OK) {
         lose(s, c, &err);
     } else if (is_changed || !is_saved) {
         save(s, c);
@@ -387,14 +405,15 @@ static void take_judgements(cf_sweep *s, cf_sweep_cell *c, bool is_saved)
 
 bool cf_sweep__is_known(cf_sweep *s, size_t cell)
 {
-    const uint64_t failures = cf_alloc_failures();
     cf_sweep_cell *c = &s->cell[cell];
     cf_error err;
-    if (is_twin(s, cell)) {
+    bool is_twin = false;
+    cf_status st = link_twin(s, cell, &is_twin, &err);
+    if (is_twin) {
         return true;
     }
-    c->record = load(s, c);
-    if (cf_alloc_check(failures, &err) != CF_OK) {
+    CF_THEN(st, load(s, c, &c->record, &err));
+    if (st != CF_OK) {
         /* It may be known, or another may come to be computed twice. */
         lose(s, c, &err);
         end_all(s, c);

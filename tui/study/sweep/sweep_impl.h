@@ -39,14 +39,15 @@ CF_MUST_USE cf_status cf_sweep__record(json_t **out, const cf_chat_response *r,
                                        cf_tool_family family, cf_error *err);
 
 /* Likelihoods after the prompt that checks ask for, into the record; null where
- * the engine gives none (`backend` NULL: none of them). */
-void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
-                          cf_str prompt, json_t *record);
+ * the engine gives none (`backend` NULL: none of them).  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c,
+                                           cf_backend *backend, cf_str prompt, json_t *record,
+                                           cf_error *err);
 
 /* ---- sweep.c ------------------------------------------------------------ */
 
 /* Looks for the cell in the history, and for an earlier one with its key;
- * true: nothing is to be run. */
+ * true: nothing is to be run, because it is known or has failed. */
 bool cf_sweep__is_known(cf_sweep *s, size_t cell);
 
 /* The cell has this record (taken over; whether the history has it), or
@@ -66,8 +67,10 @@ CF_MUST_USE cf_status cf_sweep__run_local(cf_sweep *s, size_t model, cf_error *e
 /* The cells of all servers. */
 CF_MUST_USE cf_status cf_sweep__run_servers(cf_sweep *s, cf_error *err);
 
-/* Asks judges what a record does not say yet; true: it changed. */
-bool cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record);
+/* Asks judges what a record does not say yet; sets *is_changed where one did.
+ * CF_ENOMEM. */
+CF_MUST_USE cf_status cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record,
+                                           bool *is_changed, cf_error *err);
 void cf_sweep__free_judges(cf_sweep *s);
 
 /* The options that open model number `model` of the plan with an adapter;

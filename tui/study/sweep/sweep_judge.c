@@ -6,6 +6,8 @@
  * question, and is not asked again.
  */
 #include "core/base/alloc.h"
+#include "core/base/json_builder.h"
+#include "tui/study/ask/answer.h"
 #include "tui/study/sweep/sweep_impl.h"
 
 enum { ANSWER_TOKENS = 64 };
@@ -58,7 +60,8 @@ void cf_sweep__free_judges(cf_sweep *s)
     }
 }
 
-/* The request, the reply and the question, as one message. */
+/* The request, the reply and the question, as one message of a context; NULL
+ * when memory ran out. */
 static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
                            const cf_sweep_check *check)
 {
@@ -84,11 +87,20 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json
     cf_buf_adds(&b, "\n\nQuestion: ");
     cf_sweep_check_value(check, s->plan->item[c->item].fields, &b);
     cf_buf_adds(&b, "\nAnswer with one word, yes or no.");
-    json_t *v = b.failed || !has_messages
-                    ? NULL
-                    : json_pack("[{s:s,s:s%}]", "role", "user", "content", cf_buf_cstr(&b), b.n);
+    cf_jb v = CF_JB_INIT;
+    cf_jb_object(&v, NULL);
+    cf_jb_array(&v, "messages");
+    cf_jb_object(&v, NULL);
+    cf_jb_text(&v, "role", "user");
+    cf_jb_buf(&v, "content", &b);
+    cf_jb_end(&v);
+    cf_jb_end(&v);
+    cf_jb_end(&v);
+    if (!has_messages) {
+        cf_jb_fail(&v);
+    }
     cf_buf_deinit(&b);
-    return v;
+    return cf_jb_done(&v);
 }
 
 /* Whether an answer begins with yes. */
@@ -110,55 +122,70 @@ static bool says_yes(cf_str text)
     return true;
 }
 
-static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *messages, bool *yes,
+static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *context, bool *yes,
                      cf_error *err)
 {
     const cf_chat_options o = {
         .has_sampling = true, .has_asked = true, .asked = 1, .max_tokens = ANSWER_TOKENS};
-    const cf_chat_request request = {.messages = messages, .options = &o, .cancel = s->o.cancel};
+    const cf_question q = {.context = context, .options = &o, .cancel = s->o.cancel};
     cf_chat_response response;
     if (j->why.code != CF_OK) {
         *err = j->why;
         return j->why.code;
     }
     cf_chat_response_init(&response);
-    cf_status st = cf_backend_generate(j->engine.backend, &request, &response, err);
+    cf_status st = cf_answer(j->engine.backend, &q, &response, err);
     if (st == CF_OK) {
         cf_buf text = CF_BUF_INIT;
         cf_message_plain(response.message, &text);
         *yes = says_yes(cf_buf_str(&text));
+        st = cf_buf_check(&text, err);
         cf_buf_deinit(&text);
     }
     cf_chat_response_deinit(&response);
     return st;
 }
 
-bool cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record)
+/* What the judge says for one check, into the scores.  A judge that cannot
+ * answer leaves it out. */
+static cf_status ask_one(cf_sweep *s, const cf_sweep_cell *c, const cf_sweep_check *check,
+                         json_t *record, bool *is_changed, cf_error *err)
 {
-    bool is_changed = false;
+    cf_buf key = CF_BUF_INIT;
+    bool yes = false;
+    json_t *scores = json_object_get(record, "scores");
+    cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
+    cf_status st = cf_buf_check(&key, err);
+    if (st == CF_OK && json_object_get(scores, cf_buf_cstr(&key)) == NULL) {
+        struct cf_sweep__judge *j = judge_of(s, check);
+        json_t *context = question_of(s, c, record, check);
+        st = j != NULL && context != NULL ? ask(s, j, context, &yes, err)
+                                          : cf_oom_for(err, "the judge");
+        if (st == CF_OK) {
+            cf_jb b = CF_JB_INIT;
+            cf_jb_set(&b, scores, cf_buf_cstr(&key), json_integer(yes));
+            st = cf_jb_check(&b, err);
+            *is_changed = true;
+        }
+        json_decref(context);
+    }
+    cf_buf_deinit(&key);
+    return st == CF_ENOMEM ? st : CF_OK;
+}
+
+cf_status cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record,
+                               bool *is_changed, cf_error *err)
+{
     for (size_t i = 0; i < s->plan->n_check; i++) {
         const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, i);
-        cf_buf key = CF_BUF_INIT;
-        cf_error ignored;
-        bool yes = false;
         if (check == NULL || check->kind != CF_CHECK_JUDGE) {
             continue;
         }
-        cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
-        if (json_object_get(record, "scores") == NULL) {
-            json_object_set_new(record, "scores", json_object());
+        if (json_object_get(record, "scores") == NULL &&
+            json_object_set_new(record, "scores", json_object()) != 0) {
+            return cf_oom_for(err, "the judge");
         }
-        json_t *scores = json_object_get(record, "scores");
-        struct cf_sweep__judge *j = judge_of(s, check);
-        if (json_object_get(scores, cf_buf_cstr(&key)) == NULL && j != NULL) {
-            json_t *messages = question_of(s, c, record, check);
-            if (messages != NULL && ask(s, j, messages, &yes, &ignored) == CF_OK) {
-                json_object_set_new(scores, cf_buf_cstr(&key), json_integer(yes));
-                is_changed = true;
-            }
-            json_decref(messages);
-        }
-        cf_buf_deinit(&key);
+        CF_TRY(ask_one(s, c, check, record, is_changed, err));
     }
-    return is_changed;
+    return CF_OK;
 }

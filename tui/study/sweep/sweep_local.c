@@ -7,7 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/os.h"
-#include "templates/chat_template.h"
+#include "tui/lab/talk/lab_template.h"
 #include "tui/study/sweep/sweep_impl.h"
 
 typedef struct local {
@@ -39,34 +39,6 @@ static cf_str source_of(const local *l)
     return l->tpl != NULL ? cf_buf_str(&l->source) : cf_buf_str(&l->engine.source);
 }
 
-/* Has the backend render with a template of the plan. */
-static void use(local *l)
-{
-    cf_str source = source_of(l);
-    const cf_open_options *o = &l->s->o.open;
-    const char *why;
-    cf_str arch = {NULL, 0}, name = {NULL, 0};
-    if (l->engine.engine != NULL) {
-        cf_engine_info info = cf_engine_get_info(l->engine.engine);
-        arch = cf_str_from(info.arch);
-        name = cf_str_from(info.name);
-    }
-    l->family = cf_tool_family_detect(source, arch, name, &why);
-    cf_role_map_init(&l->roles, source);
-    cf_prompt_renderer renderer = cf_renderer_template(l->tpl);
-    if (l->engine.engine != NULL) {
-        cf_core_options core = {.renderer = renderer,
-                                .family = l->family,
-                                .session = {.n_ctx = o->n_ctx, .prefixes = l->engine.prefixes}};
-        core.channels = cf_channels_detect(source, &core.n_channels);
-        cf_backend_core_set(l->engine.backend, &core);
-    } else {
-        cf_script_options script = {.renderer = renderer, .family = l->family};
-        script.channels = cf_channels_detect(source, &script.n_channels);
-        cf_backend_script_set(l->engine.backend, &script);
-    }
-}
-
 static cf_status take_template(local *l, size_t tpl, cf_error *err)
 {
     drop_template(l);
@@ -81,7 +53,11 @@ static cf_status take_template(local *l, size_t tpl, cf_error *err)
     if (st != CF_OK) {
         return cf_fail_in(err, st, path);
     }
-    use(l);
+    const cf_lab_engine engine = {
+        .engine = l->engine.engine,
+        .session = {.n_ctx = l->s->o.open.n_ctx, .prefixes = l->engine.prefixes}};
+    l->family = cf_lab_use_template(l->engine.backend, &engine, l->tpl, source_of(l));
+    cf_role_map_init(&l->roles, source_of(l));
     return CF_OK;
 }
 
@@ -119,15 +95,13 @@ static cf_status need_clones(local *l, size_t n, cf_error *err)
 static void finish(local *l, size_t cell, const cf_send_job *job)
 {
     json_t *record = NULL;
-    const uint64_t failures = cf_alloc_failures();
     cf_error err = job->err;
     cf_status st = job->status;
     err.code = st;
     CF_THEN(st, cf_sweep__record(&record, &job->sent.response, l->family, &err));
     if (st == CF_OK) {
-        cf_sweep__add_scores(l->s, &l->s->cell[cell], job->backend,
-                             cf_buf_str(&job->sent.response.prompt), record);
-        st = cf_alloc_check(failures, &err);
+        st = cf_sweep__add_scores(l->s, &l->s->cell[cell], job->backend,
+                                  cf_buf_str(&job->sent.response.prompt), record, &err);
     }
     if (st != CF_OK) {
         json_decref(record);

@@ -2,6 +2,7 @@
  * sweep_record.c - cells as requests, and replies as records.
  */
 #include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "core/base/json_writer.h"
 #include "tui/study/sweep/sweep_impl.h"
 
@@ -17,28 +18,26 @@ json_t *cf_sweep_messages(const cf_sweep *s, const cf_sweep_cell *c)
     if (c->wording != CF_SWEEP_NONE) {
         from = json_array_get(from, c->wording);
     }
-    json_t *out = json_array();
+    cf_jb out = CF_JB_INIT;
     size_t first = 0, n = json_array_size(from);
+    cf_jb_array(&out, NULL);
     if (c->system != CF_SWEEP_NONE) {
         const cf_sweep_system *with = &s->plan->system[c->system];
         while (first < n && is_system(json_array_get(from, first))) {
             first++;
         }
         if (with->text.n > 0) {
-            json_array_append_new(out, json_pack("{s:s,s:s%}", "role", "system", "content",
-                                                 with->text.p, with->text.n));
+            cf_jb_object(&out, NULL);
+            cf_jb_text(&out, "role", "system");
+            cf_jb_str(&out, "content", with->text);
+            cf_jb_end(&out);
         }
     }
     for (size_t i = first; i < n; i++) {
-        json_array_append_new(out, cf_json_deep_copy(json_array_get(from, i)));
+        cf_jb_copy(&out, NULL, json_array_get(from, i));
     }
-    size_t want = n - first;
-    want += c->system != CF_SWEEP_NONE && s->plan->system[c->system].text.n > 0;
-    if (json_array_size(out) != want) {
-        json_decref(out);
-        return NULL;
-    }
-    return out;
+    cf_jb_end(&out);
+    return cf_jb_done(&out);
 }
 
 const json_t *cf_sweep_tools(const cf_sweep *s, const cf_sweep_cell *c)
@@ -167,37 +166,51 @@ cf_status cf_sweep__record(json_t **out, const cf_chat_response *r, cf_tool_fami
 
 /* ---- likelihoods -------------------------------------------------------- */
 
-void cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
-                          cf_str prompt, json_t *record)
+/* A score of one check under its key; what the backend cannot do is null. */
+static void add_score(cf_jb *scores, const cf_sweep_check *check, const json_t *fields,
+                      cf_backend *backend, cf_str prompt, cf_cancel *cancel)
 {
-    const json_t *fields = s->plan->item[c->item].fields;
-    json_t *scores = json_object();
+    cf_buf value = CF_BUF_INIT, key = CF_BUF_INIT;
+    cf_arena arena;
+    cf_score found = {.n = 0};
+    cf_error ignored;
+    cf_arena_init(&arena, 0);
+    cf_sweep_check_value(check, fields, &value);
+    cf_sweep_check_key(check, fields, &key);
+    cf_status st = value.failed || key.failed ? CF_ENOMEM
+                   : backend != NULL ? cf_backend_score(backend, prompt, cf_buf_str(&value), cancel,
+                                                        &arena, &found, &ignored)
+                                     : CF_EUNSUPPORTED;
+    if (st == CF_ENOMEM) {
+        cf_jb_fail(scores);
+    } else if (st == CF_OK && found.n > 0) {
+        cf_jb_double(scores, cf_buf_cstr(&key), found.sum / (double)found.n);
+    } else if (st != CF_ECANCELLED) {
+        cf_jb_null(scores, cf_buf_cstr(&key));
+    }
+    cf_arena_deinit(&arena);
+    cf_buf_deinit(&value);
+    cf_buf_deinit(&key);
+}
+
+cf_status cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
+                               cf_str prompt, json_t *record, cf_error *err)
+{
+    json_t *scores;
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
     for (size_t i = 0; i < s->plan->n_check; i++) {
         const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, i);
-        cf_buf value = CF_BUF_INIT, key = CF_BUF_INIT;
-        cf_arena arena;
-        cf_score found = {.n = 0};
-        cf_error ignored;
-        if (check == NULL || check->kind != CF_CHECK_LIKELIHOOD) {
-            continue;
+        if (check != NULL && check->kind == CF_CHECK_LIKELIHOOD) {
+            add_score(&b, check, s->plan->item[c->item].fields, backend, prompt, s->o.cancel);
         }
-        cf_arena_init(&arena, 0);
-        cf_sweep_check_value(check, fields, &value);
-        cf_sweep_check_key(check, fields, &key);
-        cf_status st = backend != NULL ? cf_backend_score(backend, prompt, cf_buf_str(&value),
-                                                          s->o.cancel, &arena, &found, &ignored)
-                                       : CF_EUNSUPPORTED;
-        if (st != CF_ECANCELLED) {
-            json_object_set_new(scores, cf_buf_cstr(&key),
-                                st == CF_OK && found.n > 0 ? json_real(found.sum / (double)found.n)
-                                                           : json_null());
-        }
-        cf_arena_deinit(&arena);
-        cf_buf_deinit(&value);
-        cf_buf_deinit(&key);
     }
-    if (json_object_size(scores) > 0) {
-        json_object_set(record, "scores", scores);
+    cf_jb_end(&b);
+    CF_TRY(cf_jb_finish(&b, &scores, err));
+    if (json_object_size(scores) > 0 && json_object_set(record, "scores", scores) != 0) {
+        json_decref(scores);
+        return cf_oom_for(err, "the cell");
     }
     json_decref(scores);
+    return CF_OK;
 }

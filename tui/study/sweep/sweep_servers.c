@@ -51,8 +51,8 @@ static cf_status backend_of(const servers *v, size_t worker, size_t model, size_
 }
 
 /* Likelihoods by the server, after its own prompt. */
-static void add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
-                       const cf_sweep__request *r, json_t *record)
+static cf_status add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
+                            const cf_sweep__request *r, json_t *record, cf_error *err)
 {
     bool asks = false;
     for (size_t i = 0; i < s->plan->n_check; i++) {
@@ -60,23 +60,25 @@ static void add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *ba
         asks = asks || (check != NULL && check->kind == CF_CHECK_LIKELIHOOD);
     }
     if (!asks) {
-        return;
+        return CF_OK;
     }
     cf_tool_set *tools = NULL;
     cf_arena arena;
     cf_prompt prompt = {.n_spans = 0};
-    cf_error ignored;
     cf_arena_init(&arena, 0);
     cf_status st = CF_OK;
     if (json_array_size(r->tools) > 0) {
-        st = cf_tool_set_new(&tools, r->tools, &ignored);
+        st = cf_tool_set_new(&tools, r->tools, err);
     }
     const cf_chat_request request = {
         .messages = r->messages, .tools = tools, .extra_context = r->extra, .cancel = s->o.cancel};
-    CF_THEN(st, cf_backend_render(backend, &request, &arena, &prompt, &ignored));
-    cf_sweep__add_scores(s, c, st == CF_OK ? backend : NULL, prompt.text, record);
+    CF_THEN(st, cf_backend_render(backend, &request, &arena, &prompt, err));
+    if (st != CF_ENOMEM) {
+        st = cf_sweep__add_scores(s, c, st == CF_OK ? backend : NULL, prompt.text, record, err);
+    }
     cf_tool_set_free(tools);
     cf_arena_deinit(&arena);
+    return st;
 }
 
 /* Whether another server of the same model may do better: this one is away,
@@ -98,7 +100,6 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
     cf_backend *backend;
     cf_sent sent;
     json_t *record = NULL;
-    const uint64_t failures = cf_alloc_failures();
     cf_sent_init(&sent);
     cf_status st = cf_sweep__request_init(&r, s, c, NULL, err);
     CF_THEN(st, backend_of(v, t->worker, c->model, (t->job + t->n_before) % m->n_address, &backend,
@@ -112,10 +113,7 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
             st != CF_OK && is_its && t->n_before + 1 < m->n_address ? CF_WORK_RETRY : CF_WORK_NEVER;
     }
     CF_THEN(st, cf_sweep__record(&record, &sent.response, CF_TOOLS_NONE, err));
-    if (st == CF_OK) {
-        add_scores(s, c, backend, &r, record);
-        st = cf_alloc_check(failures, err);
-    }
+    CF_THEN(st, add_scores(s, c, backend, &r, record, err));
     if (st == CF_OK) {
         /* Saved before the worker asks for another cell. */
         cf_error ignored;
@@ -123,6 +121,7 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
         cf_buf_adds(t->result, is_saved ? "[true," : "[false,");
         cf_json_write(t->result, record);
         cf_buf_addc(t->result, ']');
+        st = cf_buf_check(t->result, err);
     }
     json_decref(record);
     cf_sent_deinit(&sent);
