@@ -22,7 +22,7 @@
 
 #include "core/infer/pass.h"
 
-static float *stream(const cf_pass *p, size_t j, size_t r)
+float *cf_altup_stream(const cf_pass *p, size_t j, size_t r)
 {
     size_t n_row = p->e->ws.plan.n_row;
     return (float *)cf_pass__buf(p, CF_WS_STREAMS) + (j * n_row + r) * p->e->hp.n_embd;
@@ -53,18 +53,18 @@ void cf_altup_open(const cf_pass *p, unsigned i, unsigned n)
     size_t n_embd = hp->n_embd;
     cf_range rows = cf_pass__rows(p, 0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
-        memcpy(stream(p, 0, r), p->x + r * n_embd, n_embd * sizeof(float));
+        memcpy(cf_altup_stream(p, 0, r), p->x + r * n_embd, n_embd * sizeof(float));
     }
     for (size_t j = 1; j < hp->n_altup; j++) {
         cf_mat m = cf_mat_stack_at(&p->e->w.altup_proj, j - 1);
         cf_group g = {0};
-        cf_group__add(&g, &m, NULL, stream(p, j, 0));
+        cf_group__add(&g, &m, NULL, cf_altup_stream(p, j, 0));
         cf_pass__prepare_rows(p, &g, p->x, n_embd, 0, i, n);
         cf_pass__barrier(p);
         cf_pass__multiply(p, &g, 0, i, n);
         cf_pass__barrier(p);
         for (size_t r = rows.lo; r < rows.hi; r++) {
-            match_length(stream(p, j, r), p->x + r * n_embd, n_embd);
+            match_length(cf_altup_stream(p, j, r), p->x + r * n_embd, n_embd);
         }
     }
 }
@@ -95,34 +95,37 @@ static void coefficients(const float *m, const float *modality, size_t n, size_t
 }
 
 /* By row: the streams become their predictions; x the active one's. */
-static void predict_row(const cf_pass *p, const cf_altup_weights *w, size_t r, unsigned i)
+static void predict_row(const cf_pass *p, uint32_t layer, size_t r, unsigned i)
 {
+    const cf_altup_weights *w = &p->e->w.layer[layer].altup;
     const cf_hparams *hp = &p->e->hp;
     size_t n = hp->n_altup;
     size_t n_embd = hp->n_embd;
     float m[CF_ALTUP_MAX] = {0};
     float c[CF_ALTUP_MAX * CF_ALTUP_MAX] = {0};
-    modalities(p, w, stream(p, hp->altup_active, r), p->h + r * n_embd, m, i);
+    modalities(p, w, cf_altup_stream(p, hp->altup_active, r), p->h + r * n_embd, m, i);
     coefficients(w->predict, m, n * n, n, c);
+    cf_probe_mixing(p->rows[r].probe, layer, p->rows[r].pos, c, NULL);
     for (size_t e = 0; e < n_embd; e++) {
         float s[CF_ALTUP_MAX];
         for (size_t k = 0; k < n; k++) {
-            s[k] = stream(p, k, r)[e];
+            s[k] = cf_altup_stream(p, k, r)[e];
         }
         for (size_t j = 0; j < n; j++) {
             float sum = s[j];
             for (size_t k = 0; k < n; k++) {
                 sum += c[j * n + k] * s[k];
             }
-            stream(p, j, r)[e] = sum;
+            cf_altup_stream(p, j, r)[e] = sum;
         }
     }
-    memcpy(p->x + r * n_embd, stream(p, hp->altup_active, r), n_embd * sizeof(float));
+    memcpy(p->x + r * n_embd, cf_altup_stream(p, hp->altup_active, r), n_embd * sizeof(float));
 }
 
 /* By row: the layer's output for the active stream corrects all streams. */
-static void correct_row(const cf_pass *p, const cf_altup_weights *w, size_t r, unsigned i)
+static void correct_row(const cf_pass *p, uint32_t layer, size_t r, unsigned i)
 {
+    const cf_altup_weights *w = &p->e->w.layer[layer].altup;
     const cf_hparams *hp = &p->e->hp;
     size_t n_embd = hp->n_embd;
     float m[CF_ALTUP_MAX] = {0};
@@ -131,24 +134,26 @@ static void correct_row(const cf_pass *p, const cf_altup_weights *w, size_t r, u
     float *change = p->h + r * n_embd; /* n - pred_a */
     modalities(p, w, x, change, m, i);
     coefficients(w->correct, m, hp->n_altup, hp->n_altup, e);
-    const float *pred = stream(p, hp->altup_active, r);
+    cf_probe_mixing(p->rows[r].probe, layer, p->rows[r].pos, NULL, e);
+    const float *pred = cf_altup_stream(p, hp->altup_active, r);
     for (size_t c = 0; c < n_embd; c++) {
         change[c] = x[c] - pred[c];
     }
     for (size_t j = 0; j < hp->n_altup; j++) {
-        float *s = stream(p, j, r);
+        float *s = cf_altup_stream(p, j, r);
         for (size_t c = 0; c < n_embd; c++) {
             s[c] += (1 + e[j]) * change[c];
         }
     }
     for (size_t c = 0; c < n_embd; c++) { /* what the embeddings' gate reads */
-        x[c] = stream(p, hp->altup_active, r)[c] * w->scale[c];
+        x[c] = cf_altup_stream(p, hp->altup_active, r)[c] * w->scale[c];
     }
 }
 
 /* laurel = y + norm(R L y), with y in h, for rows from r0 on. */
-static void low_rank(const cf_pass *p, const cf_altup_weights *w, size_t r0, unsigned i, unsigned n)
+static void low_rank(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
+    const cf_altup_weights *w = &p->e->w.layer[layer].altup;
     size_t n_embd = p->e->hp.n_embd;
     float *laurel = cf_pass__buf(p, CF_WS_SIDE);
     cf_group left = {0};
@@ -169,6 +174,7 @@ static void low_rank(const cf_pass *p, const cf_altup_weights *w, size_t r0, uns
         float *to = laurel + r * n_embd;
         cf_pass__norm(p, w->laurel_norm, to, to);
         p->e->k->add(to, p->h + r * n_embd, n_embd);
+        cf_probe_part(p->rows[r].probe, layer, p->rows[r].pos, CF_LAYER_PART_LOW_RANK, to);
     }
     cf_pass__barrier(p);
 }
@@ -195,27 +201,30 @@ void cf_altup_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, uns
     cf_range all = cf_pass__rows(p, 0, i, n);
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = all.lo; r < all.hi; r++) {
-        predict_row(p, &w->altup, r, i);
+        predict_row(p, layer, r, i);
         cf_pass__norm(p, w->attn_norm, p->x + r * n_embd, p->h + r * n_embd);
     }
-    low_rank(p, &w->altup, r0, i, n);
+    low_rank(p, layer, r0, i, n);
     cf_attention(p, layer, r0, i, n);
+    cf_pass__show_part(p, layer, CF_LAYER_PART_ATTENTION, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         join_row(p, w, r);
     }
     cf_feed_forward(p, layer, r0, i, n);
+    cf_pass__show_part(p, layer, CF_LAYER_PART_MLP, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         float *h = p->h + r * n_embd;
         cf_pass__norm(p, w->post_ffn_norm, h, h);
         p->e->k->add(p->x + r * n_embd, h, n_embd);
-        correct_row(p, &w->altup, r, i);
+        correct_row(p, layer, r, i);
     }
     cf_per_layer(p, layer, p->x, r0, i, n);
+    cf_pass__show_part(p, layer, CF_LAYER_PART_PER_LAYER, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         float *h = p->h + r * n_embd;
         cf_pass__norm(p, w->per_layer_norm, h, h);
         for (size_t j = 1; j < p->e->hp.n_altup; j++) {
-            p->e->k->add(stream(p, j, r), h, n_embd);
+            p->e->k->add(cf_altup_stream(p, j, r), h, n_embd);
         }
     }
 }
@@ -226,19 +235,19 @@ void cf_altup_close(const cf_pass *p, size_t r0, unsigned i, unsigned n)
     size_t n_embd = hp->n_embd;
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
-        memcpy(p->x + r * n_embd, stream(p, 0, r), n_embd * sizeof(float));
+        memcpy(p->x + r * n_embd, cf_altup_stream(p, 0, r), n_embd * sizeof(float));
     }
     for (size_t j = 1; j < hp->n_altup; j++) {
         cf_mat m = cf_mat_stack_at(&p->e->w.altup_unproj, j - 1);
         cf_group g = {0};
         cf_group__add(&g, &m, NULL, p->h);
-        cf_pass__prepare_rows(p, &g, stream(p, j, 0), n_embd, r0, i, n);
+        cf_pass__prepare_rows(p, &g, cf_altup_stream(p, j, 0), n_embd, r0, i, n);
         cf_pass__barrier(p);
         cf_pass__multiply(p, &g, r0, i, n);
         cf_pass__barrier(p);
         for (size_t r = rows.lo; r < rows.hi; r++) {
             float *h = p->h + r * n_embd;
-            match_length(h, stream(p, hp->altup_active, r), n_embd);
+            match_length(h, cf_altup_stream(p, hp->altup_active, r), n_embd);
             p->e->k->add(p->x + r * n_embd, h, n_embd);
         }
     }

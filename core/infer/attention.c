@@ -210,6 +210,7 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
                  .v_block = v_block,
                  .first = first,
                  .last = last,
+                 .at = row->pos,
                  .head_size = l->head_size,
                  .head_size_v = l->head_size_v,
                  .is_f16 = row->kv->layout->is_f16,
@@ -217,7 +218,12 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
                  .soft_cap = hp->attn_soft_cap,
                  .sinks = sinks != NULL ? sinks + h.first : NULL,
                  .scratch = (float *)(void *)(scratch + plan->attn_off)};
+    a.hide = cf_probe_hidden(row->probe, layer, &a.n_hide);
     p->e->k->attend(&a);
+    for (size_t j = 0; p->is_probed && j < n_row; j++) {
+        cf_attn one = cf_attn_row(&a, j);
+        cf_probe_weights(row[j].probe, layer, row[j].pos, h.first, &one);
+    }
 }
 
 /* How many rows from r to at most `end` follow each other in one cache, each
@@ -321,6 +327,7 @@ void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsig
         if (hp->arch->has_q_gate) {
             gate_row(p, l, r);
         }
+        cf_probe_heads(p->rows[r].probe, layer, p->rows[r].pos, p->att + r * n_att);
         cf_pass__prepare(p, &o, p->att + r * n_att, r);
     }
     cf_pass__barrier(p);

@@ -298,6 +298,28 @@ void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigne
     cf_pass__barrier(p);
 }
 
+/* The expert of a slot. */
+static uint32_t expert_of(const mixture *m, uint32_t slot)
+{
+    uint32_t e = 0;
+    while (m->end[e] <= slot) {
+        e++;
+    }
+    return e;
+}
+
+/* Shows a probe the experts of row r. */
+static void show_experts(const mixture *m, uint32_t layer, size_t r)
+{
+    const cf_row *row = &m->p->rows[r];
+    for (size_t j = 0; row->probe != NULL && j < m->x->n_used; j++) {
+        size_t at = r * m->x->n_used + j;
+        uint32_t slot = m->pick[at];
+        cf_probe_expert(row->probe, layer, row->pos, expert_of(m, slot), &m->weight[at],
+                        m->out + slot * (size_t)m->p->e->hp.n_embd);
+    }
+}
+
 /* By row: the sum of its slots, left in the first of them. */
 static float *sum_of_slots(const mixture *m, size_t r)
 {
@@ -326,6 +348,7 @@ void cf_experts_add(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, uns
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         float *h = p->h + r * n_embd;
+        show_experts(&m, layer, r);
         float *sum = sum_of_slots(&m, r);
         if (w->post_norm != NULL) {
             cf_pass__norm(p, w->post_norm, sum, sum);

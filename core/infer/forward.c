@@ -89,12 +89,14 @@ static void mix_both(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, un
     float *side = cf_pass__buf(p, CF_WS_SIDE);
     cf_range rows = cf_pass__rows(p, r0, i, n);
     cf_attention(p, layer, r0, i, n);
+    cf_pass__show_part(p, layer, CF_LAYER_PART_ATTENTION, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         memcpy(side + r * n_embd, p->h + r * n_embd, n_embd * sizeof *side);
     }
     cf_pass__barrier(p); /* the next rows are by another rule */
     norm_rows(p, p->e->w.layer[layer].attn_norm, 0, i, n);
     cf_recurrent(p, layer, r0, i, n);
+    cf_pass__show_part(p, layer, CF_LAYER_PART_RECURRENT, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         p->e->k->add(p->h + r * n_embd, side + r * n_embd, n_embd);
     }
@@ -108,8 +110,10 @@ static void mix(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigne
         mix_both(p, layer, r0, i, n);
     } else if (l->n_head != 0) {
         cf_attention(p, layer, r0, i, n);
+        cf_pass__show_part(p, layer, CF_LAYER_PART_ATTENTION, r0, i, n);
     } else {
         cf_recurrent(p, layer, r0, i, n);
+        cf_pass__show_part(p, layer, CF_LAYER_PART_RECURRENT, r0, i, n);
     }
 }
 
@@ -140,10 +144,12 @@ static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, u
     if (l->n_ff != 0 || l->has_experts) {
         norm_rows(p, w->ffn_norm, r0, i, n);
         cf_feed_forward(p, layer, r0, i, n);
+        cf_pass__show_part(p, layer, CF_LAYER_PART_MLP, r0, i, n);
         add_rows(p, w->post_ffn_norm, r0, i, n);
     }
     if (w->per_layer_gate.p != NULL) {
         cf_per_layer(p, layer, p->x, r0, i, n);
+        cf_pass__show_part(p, layer, CF_LAYER_PART_PER_LAYER, r0, i, n);
         add_rows(p, w->per_layer_norm, r0, i, n);
     }
     if (w->scale != NULL) {
@@ -178,6 +184,7 @@ static void forward_part(void *ud, unsigned i, unsigned n)
     if (hp->n_altup != 0) {
         cf_altup_open(p, i, n);
     }
+    cf_pass__show_streams(p, 0, 0, i, n);
     for (uint32_t layer = 0; layer < hp->n_layer; layer++) {
         if (is_cancelled(p, i)) {
             return;
@@ -189,6 +196,7 @@ static void forward_part(void *ud, unsigned i, unsigned n)
         } else {
             run_layer(p, layer, r0, i, n);
         }
+        cf_pass__show_streams(p, layer + 1, r0, i, n);
     }
     if (hp->n_altup != 0) {
         cf_altup_close(p, r0, i, n);
@@ -262,7 +270,8 @@ static void logits_part(void *ud, unsigned i, unsigned n)
     cf_group__add(&out, m, NULL, NULL);
     cf_range rows = cf_pass__rows(p, 0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
-        cf_pass__norm(p, e->w.output_norm, p->x + p->wanted[r] * n_embd, p->h + r * n_embd);
+        size_t at = p->wanted != NULL ? p->wanted[r] : r;
+        cf_pass__norm(p, e->w.output_norm, p->x + at * n_embd, p->h + r * n_embd);
     }
     cf_pass__prepare_rows(p, &out, p->h, n_embd, 0, i, n);
     cf_pass__barrier(p);
@@ -279,6 +288,41 @@ void cf_forward_logits(cf_engine *e, const uint32_t *row, size_t n, float *out)
     p.wanted = row;
     p.logits = out;
     cf_pool_run(e->pool, logits_part, &p);
+}
+
+/* x of row r, or its streams and then x, as they were shown. */
+static void load_row(const cf_pass *p, size_t r)
+{
+    const cf_hparams *hp = &p->e->hp;
+    size_t n = hp->n_embd;
+    const float *from = p->streams + r * (hp->n_altup != 0 ? hp->n_altup : 1) * n;
+    memcpy(p->x + r * n, from, n * sizeof *from);
+    for (size_t j = 0; j < hp->n_altup; j++) {
+        memcpy(cf_altup_stream(p, j, r), from + j * n, n * sizeof *from);
+    }
+}
+
+static void read_part(void *ud, unsigned i, unsigned n)
+{
+    cf_pass *p = ud;
+    cf_range rows = cf_pass__rows(p, 0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        load_row(p, r);
+    }
+    if (p->e->hp.n_altup != 0) {
+        cf_altup_close(p, 0, i, n);
+    }
+    logits_part(p, i, n);
+}
+
+void cf_forward_read(cf_engine *e, const float *x, size_t n, float *out)
+{
+    cf_pass p;
+    CF_ASSERT(n > 0 && n <= e->ws.plan.n_row);
+    cf_pass__init(&p, e, NULL, n, 0);
+    p.streams = x;
+    p.logits = out;
+    cf_pool_run(e->pool, read_part, &p);
 }
 
 const float *cf_forward_hidden(cf_engine *e, uint32_t row)

@@ -26,6 +26,7 @@
 #include "core/api/session.h"
 #include "core/infer/engine_impl.h"
 #include "core/infer/lora.h"
+#include "core/infer/pass_probe.h"
 #include "core/infer/recurrent_state.h"
 
 typedef struct cf_row {
@@ -39,6 +40,7 @@ typedef struct cf_row {
                          they are rows of the same pass.  0: none */
     uint32_t rope_variant;     /* CF_ROPE_SHORT or CF_ROPE_LONG */
     const cf_lora_set *lora;   /* its session's adapters, or NULL */
+    const cf_probe *probe;     /* its session's, or NULL */
 
     /* Models with recurrent layers. */
     const cf_state *before; /* the state before a timeline's first row */
@@ -59,6 +61,11 @@ CF_MUST_USE cf_status cf_forward(cf_engine *e, const cf_row *rows, size_t n_row,
 /* out[n, n_vocab]: logits of rows row[0..n) of the pass before, ascending; n
  * at most the workspace's n_logit. */
 void cf_forward_logits(cf_engine *e, const uint32_t *row, size_t n, float *out);
+
+/* out[n, n_vocab]: the same for residual streams that a probe was shown, as it
+ * was shown them: x[n, streams, n_embd], n at most the workspace's n_row.  What
+ * the pass before left is lost. */
+void cf_forward_read(cf_engine *e, const float *x, size_t n, float *out);
 
 /* [n_embd] the state that the logits of a row of the pass before are made of;
  * borrowed until the next call of any of these. */

@@ -88,3 +88,23 @@ void cf_lora_out(const cf_lora_set *set, const cf_mat *m, const float *t, float 
         }
     }
 }
+
+void cf_lora_back(const cf_lora_set *set, const cf_mat *m, const double *d, double *y)
+{
+    size_t row0;
+    for (size_t i = 0; i < set->n; i++) {
+        const cf_lora_pair *x = find(set->use[i].adapter, m, &row0);
+        for (uint32_t k = 0; x != NULL && k < x->rank; k++) {
+            const float *b = x->b + (size_t)k * x->n_row + row0;
+            const float *a = x->a + (size_t)k * x->n_col;
+            double c = 0;
+            for (size_t r = 0; r < m->n_row; r++) {
+                c += (double)b[r] * d[r];
+            }
+            c *= (double)x->scale * (double)set->use[i].scale;
+            for (size_t j = 0; j < m->n_col; j++) {
+                y[j] += c * (double)a[j];
+            }
+        }
+    }
+}

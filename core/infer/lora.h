@@ -43,4 +43,7 @@ size_t cf_lora_in(const cf_lora_set *set, const cf_mat *m, const float *in, floa
 void cf_lora_out(const cf_lora_set *set, const cf_mat *m, const float *t, float *y, size_t lo,
                  size_t hi);
 
+/* y[n_col] += (scale B A)^T d, for d[n_row]: the way back. */
+void cf_lora_back(const cf_lora_set *set, const cf_mat *m, const double *d, double *y);
+
 #endif

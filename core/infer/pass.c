@@ -24,6 +24,9 @@ cf_range cf_pass__rows(const cf_pass *p, size_t r0, unsigned i, unsigned n)
 void cf_pass__init(cf_pass *p, cf_engine *e, const cf_row *rows, size_t n_row, size_t first_out)
 {
     *p = (cf_pass){.e = e, .rows = rows, .n_row = n_row, .first_out = first_out};
+    for (size_t r = 0; rows != NULL && r < n_row && !p->is_probed; r++) {
+        p->is_probed = rows[r].probe != NULL;
+    }
     p->x = cf_pass__buf(p, CF_WS_X);
     p->h = cf_pass__buf(p, CF_WS_H);
     p->q = cf_pass__buf(p, CF_WS_Q);
@@ -139,6 +142,30 @@ void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in, float *o
     unsigned char *xp = own + p->e->ws.plan.own_off;
     k->prepare(xp, m->type, in, 1, m->n_col);
     k->matmul(out, m->n_row, m, xp, 1, 0, m->n_row, own);
+}
+
+/* ---- probes -------------------------------------------------------------- */
+
+void cf_pass__show_streams(const cf_pass *p, uint32_t l, size_t r0, unsigned i, unsigned n)
+{
+    float *x[CF_ALTUP_MAX];
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    size_t n_stream = p->e->hp.n_altup != 0 ? p->e->hp.n_altup : 1;
+    for (size_t r = rows.lo; p->is_probed && r < rows.hi; r++) {
+        for (size_t j = 0; j < n_stream; j++) {
+            x[j] = p->e->hp.n_altup != 0 ? cf_altup_stream(p, j, r) : p->x + r * p->e->hp.n_embd;
+        }
+        cf_probe_stream(p->rows[r].probe, l, p->rows[r].pos, x, n_stream);
+    }
+}
+
+void cf_pass__show_part(const cf_pass *p, uint32_t layer, cf_layer_part kind, size_t r0, unsigned i,
+                        unsigned n)
+{
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    for (size_t r = rows.lo; p->is_probed && r < rows.hi; r++) {
+        cf_probe_part(p->rows[r].probe, layer, p->rows[r].pos, kind, p->h + r * p->e->hp.n_embd);
+    }
 }
 
 /* ---- by row ------------------------------------------------------------- */

@@ -29,6 +29,7 @@ typedef struct cf_pass {
     size_t n_row, first_out;
     const cf_cancel *cancel;
     bool is_cancelled; /* written by part 0, read by all after a barrier */
+    bool is_probed;    /* some row has a probe */
 
     /* Buffers of the workspace; plan.h has their shapes. */
     float *x, *h, *q, *k, *v, *att, *gate, *up;
@@ -42,6 +43,7 @@ typedef struct cf_pass {
     /* cf_forward_logits() only. */
     const uint32_t *wanted; /* [n_row]: rows of the pass before */
     float *logits;          /* [n_row, n_vocab]: where they go */
+    const float *streams;   /* cf_forward_read(): the rows, or NULL */
 } cf_pass;
 
 typedef struct cf_range {
@@ -124,6 +126,14 @@ void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out)
  * none. */
 void cf_pass__activate(const cf_pass *p, float *gate, const float *up, size_t n);
 
+/* ---- probes -------------------------------------------------------------- */
+
+/* By row, for rows from r0 on: shows the residual streams as x_l, and the part
+ * of a layer that is in h, before its norm. */
+void cf_pass__show_streams(const cf_pass *p, uint32_t l, size_t r0, unsigned i, unsigned n);
+void cf_pass__show_part(const cf_pass *p, uint32_t layer, cf_layer_part kind, size_t r0, unsigned i,
+                        unsigned n);
+
 /* ---- parts of a layer --------------------------------------------------- */
 
 /* h = mixer(h): attention.c, recurrent.c */
@@ -150,5 +160,7 @@ void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0, 
 void cf_altup_open(const cf_pass *p, unsigned i, unsigned n);
 void cf_altup_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 void cf_altup_close(const cf_pass *p, size_t r0, unsigned i, unsigned n);
+/* Stream j of row r, [n_embd]. */
+float *cf_altup_stream(const cf_pass *p, size_t j, size_t r);
 
 #endif

@@ -159,6 +159,7 @@ cf_status cf_session_fork(cf_session **out, const cf_session *from, cf_error *er
     s->prefixes = from->prefixes;
     s->plain_prefixes = from->plain_prefixes;
     s->lora = from->lora;
+    s->probe = from->probe;
     s->has_logits = from->has_logits;
     s->last = from->last;
     memcpy(s->tokens, from->tokens, from->n * sizeof *s->tokens);
@@ -181,6 +182,12 @@ static bool have_same_adapters(const cf_lora_set *set, const cf_adapter_use *v, 
     return same;
 }
 
+/* Prefixes are those of the plain model. */
+static void choose_prefixes(cf_session *s)
+{
+    s->prefixes = s->lora.n == 0 && s->probe == NULL ? s->plain_prefixes : NULL;
+}
+
 cf_status cf_session_set_adapters(cf_session *s, const cf_adapter_use *v, size_t n, cf_error *err)
 {
     cf_lora_set set = {.n = 0};
@@ -196,9 +203,16 @@ cf_status cf_session_set_adapters(cf_session *s, const cf_adapter_use *v, size_t
     if (!have_same_adapters(&s->lora, set.use, set.n)) {
         cf_session_rewind(s, 0);
         s->lora = set;
-        s->prefixes = set.n == 0 ? s->plain_prefixes : NULL;
+        choose_prefixes(s);
     }
     return CF_OK;
+}
+
+void cf_session__set_probe(cf_session *s, const cf_probe *probe, size_t first)
+{
+    cf_session_rewind(s, first);
+    s->probe = probe;
+    choose_prefixes(s);
 }
 
 const cf_adapter_use *cf_session_adapters(const cf_session *s, size_t *n)
@@ -211,7 +225,7 @@ cf_status cf_session_adopt(cf_session *s, const cf_session *from, cf_error *err)
 {
     cf_session *fork = NULL;
     if (s->engine != from->engine || s->n_ctx != from->n_ctx || s->kv.layout != from->kv.layout ||
-        !have_same_adapters(&s->lora, from->lora.use, from->lora.n)) {
+        !have_same_adapters(&s->lora, from->lora.use, from->lora.n) || s->probe != from->probe) {
         return cf_fail(err, CF_EINVAL, "a session of another kind cannot be taken over");
     }
     CF_TRY(cf_session_fork(&fork, from, err));
@@ -437,7 +451,7 @@ cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel, cf_error *err)
 /* Length of the prefix that the timeline has already.  Ids alone say that a
  * row of embeddings is the same where its id is made of its key; what follows
  * such a row is where it was put. */
-static uint32_t common_prefix(const cf_session *s, const cf_source *src, uint32_t n)
+uint32_t cf_session__common(const cf_session *s, const cf_source *src, uint32_t n)
 {
     uint32_t common = 0;
     bool after_row = false;
@@ -459,7 +473,7 @@ static uint32_t common_prefix(const cf_session *s, const cf_source *src, uint32_
 size_t cf_session_would_sync(const cf_session *s, const cf_token *ids, size_t n)
 {
     cf_source src = {.ids = ids};
-    uint32_t common = common_prefix(s, &src, (uint32_t)n);
+    uint32_t common = cf_session__common(s, &src, (uint32_t)n);
     size_t keep = cf_session_would_keep(s, common == n && n > 0 ? n - 1 : common);
     size_t lent = cf_prefix__would_lend(s, ids, n);
     return lent > keep ? lent : keep;
@@ -478,7 +492,7 @@ static cf_status match(cf_session *s, const cf_source *src, size_t n, bool is_su
                        cf_prefix_loan *loan, cf_sync_result *out, cf_error *err)
 {
     CF_TRY(check_room(s, n, err));
-    uint32_t common = common_prefix(s, src, (uint32_t)n);
+    uint32_t common = cf_session__common(s, src, (uint32_t)n);
     for (uint32_t i = common; i < n; i++) {
         if (src->in == NULL || src->in[i].embd == NULL) {
             CF_TRY(cf_session__check_id(s->engine, cf_source_id(src, i), err));

@@ -49,6 +49,7 @@ struct cf_session {
                                   adapters */
     cf_prefix_cache *plain_prefixes; /* without adapters */
     cf_lora_set lora;
+    const cf_probe *probe; /* borrowed; NULL: nobody looks */
 };
 
 /* The input of a call from position `first` on: tokens alone, or inputs. */
@@ -62,6 +63,14 @@ cf_token cf_source_id(const cf_source *src, uint32_t pos);
 
 /* The place of a position: the source's, or the one of text there. */
 cf_place cf_session__place(const cf_session *s, const cf_source *src, uint32_t pos);
+
+/* Sets who looks into the passes of a session, NULL: nobody.  What he changes
+ * begins at position `first`: the timeline from there on is forgotten.  With a
+ * probe a session neither lends nor borrows prefixes. */
+void cf_session__set_probe(cf_session *s, const cf_probe *probe, size_t first);
+
+/* How many of the first n positions of the source the timeline has already. */
+uint32_t cf_session__common(const cf_session *s, const cf_source *src, uint32_t n);
 
 /* One session's share of a pass: the m positions from n_ready on. */
 typedef struct cf_part {

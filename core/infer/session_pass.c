@@ -54,6 +54,7 @@ static cf_status make_row(const cf_part *part, uint32_t pos, cf_row *row, cf_err
                     .see_end = p.see_end,
                     .rope_variant = s->rope_variant,
                     .lora = s->lora.n != 0 ? &s->lora : NULL,
+                    .probe = s->probe,
                     .before = s->states.live,
                     .after = s->states.spare};
     memcpy(row->at, p.at, sizeof row->at);
@@ -259,7 +260,8 @@ static size_t first_output(const cf_part *parts, size_t n, size_t n_row)
     out_row out;
     size_t first = next_outputs(parts, n, &at, &out, 1) > 0 ? out.part->row0 + out.i : n_row;
     for (size_t i = 0; i < n; i++) {
-        if (parts[i].hidden != NULL && parts[i].row0 < first) {
+        bool needs_all = parts[i].hidden != NULL || cf_probe_wants_rows(parts[i].s->probe);
+        if (needs_all && parts[i].row0 < first) {
             first = parts[i].row0;
         }
     }

@@ -120,10 +120,17 @@ enum {
  *   v_block[b] -> [CF_KV_BLOCK, head_size_v]   dimensions side by side
  * Positions first..last (inclusive) are attended to.  Row i of n_row sees i
  * positions more, and none that is `window` or more before its own last one.
+ * What `hide` takes away is left out of the softmax; where nothing is left, a
+ * head with a sink gives 0, another one the value at the query's own position.
  * soft_cap 0 means none; else s = cap * tanh(s / cap) before the softmax.
  * sinks: each head's softmax has one score more, whose weight goes to no value
  * (Xiao et al. 2023).
  */
+typedef struct cf_attn_hide {
+    uint32_t first, end; /* positions first .. end - 1 are not seen */
+    uint32_t from;       /* by queries at this position and later */
+} cf_attn_hide;
+
 typedef struct cf_attn {
     float *out;     /* [n_q, head_size_v], stride out_stride floats */
     const float *q; /* [n_q, head_size], stride q_stride floats */
@@ -135,6 +142,9 @@ typedef struct cf_attn {
     const void *const *k_block;
     const void *const *v_block;
     uint32_t first, last;
+    uint32_t at;              /* position of row 0; read with `hide` only */
+    const cf_attn_hide *hide; /* [n_hide] in any order; they may overlap */
+    size_t n_hide;
     uint32_t head_size, head_size_v;
     bool is_f16;
     float scale, soft_cap;
@@ -151,10 +161,22 @@ static inline cf_attn cf_attn_row(const cf_attn *a, size_t i)
     one.q += i * a->q_row;
     one.out += i * a->out_row;
     one.last += (uint32_t)i;
+    one.at += (uint32_t)i;
     if (a->window != 0 && one.last >= a->window && one.last - a->window + 1 > a->first) {
         one.first = one.last - a->window + 1;
     }
     return one;
+}
+
+/* Whether the query of row 0 does not see position p. */
+static inline bool cf_attn_hides(const cf_attn *a, uint32_t p)
+{
+    bool is_hidden = false;
+    for (size_t i = 0; i < a->n_hide && !is_hidden; i++) {
+        const cf_attn_hide *h = &a->hide[i];
+        is_hidden = a->at >= h->from && p >= h->first && p < h->end;
+    }
+    return is_hidden;
 }
 
 /* Floats of scratch: the reference keeps a score a position, the fast sets keep

@@ -149,7 +149,11 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out, const f
         if (a->soft_cap > 0) {
             s[i] = a->soft_cap * tanhf(s[i] / a->soft_cap);
         }
+        s[i] = cf_attn_hides(a, p) ? -INFINITY : s[i];
         max = s[i] > max ? s[i] : max;
+    }
+    if (max == -INFINITY) { /* nothing is left: the query's own position */
+        s[a->at - a->first] = max = 0;
     }
     double total = sink != NULL ? (double)expf(*sink - max) : 0;
     for (uint32_t i = 0; i < n; i++) {

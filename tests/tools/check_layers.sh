@@ -19,7 +19,7 @@ tui        core storage templates
 
 # Folders of core, in order: each includes only those before it.
 core_order='
-base api kernel token model hub infer media sample
+base api kernel token model hub infer inside media sample
 grammar regex schema constrain tools net wire backend mcp chat bundled
 '
 # Folders that know less than their place in the order allows.
@@ -75,6 +75,7 @@ cli/talk    shell answers
 cli/inspect shell answers
 cli/saved   shell answers
 cli/study   shell answers
+cli/inside  shell answers
 cli/serve   shell answers
 serve/record -
 serve/proxy  record

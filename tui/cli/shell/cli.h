@@ -131,6 +131,7 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
     X(replay)              \
     X(report)              \
     X(influence)           \
+    X(inside)              \
     X(sweep)               \
     X(proxy)               \
     X(serve)               \

@@ -717,6 +717,47 @@ static void test_attend__rows(void **state)
     }
 }
 
+/* Hidden positions leave what the others give; sets agree bit for bit, and a
+ * row with nothing left has the value at its own position. */
+static void test_attend__hidden(void **state)
+{
+    (void)state;
+    cf_rand r = {8};
+    static attn_case c;
+    float want[6 * 160], first[6 * 160];
+    for (int i = 0; i < 80; i++) {
+        bool is_first = true;
+        attn_fill(&r, &c);
+        size_t n = c.a.n_q * c.a.head_size_v;
+        cf_attn_hide hide[3] = {{0, 0, 0}};
+        c.a.at = c.a.last;
+        c.a.hide = hide;
+        c.a.n_hide = 3;
+        for (size_t j = 0; j < 3; j++) {
+            hide[j].first = (uint32_t)cf_rand_below(&r, c.a.last + (size_t)1);
+            hide[j].end = hide[j].first + (uint32_t)cf_rand_below(&r, 200);
+            hide[j].from = c.a.last + (j == 2); /* the last one does not apply */
+        }
+        hide[0] = i % 4 == 0 ? (cf_attn_hide){0, c.a.last + 1, 0} : hide[0];
+        cf_kernels_ref()->attend(&c.a);
+        memcpy(want, c.out, n * sizeof *want);
+        for (size_t s = 1; s < N_SETS; s++) {
+            const cf_kernels *k = cf_kernels_pick(set_names[s]);
+            if (k == NULL) {
+                continue;
+            }
+            k->attend(&c.a);
+            near_all("attend", c.out, want, n, 1e-5f);
+            if (!is_first) {
+                assert_memory_equal(c.out, first, n * sizeof *first);
+            }
+            memcpy(first, c.out, n * sizeof *first);
+            is_first = false;
+        }
+        attn_free(&c);
+    }
+}
+
 static void test_attend__average_of_equals(void **state)
 {
     (void)state;
@@ -782,6 +823,7 @@ int main(void)
         cmocka_unit_test(test_convert__like_the_reference),
         cmocka_unit_test(test_attend__like_the_reference),
         cmocka_unit_test(test_attend__rows),
+        cmocka_unit_test(test_attend__hidden),
         cmocka_unit_test(test_attend__average_of_equals),
         cmocka_unit_test(test_pick__names),
     };

@@ -1,0 +1,39 @@
+/*
+ * inside_impl.h - a run under changes, watched by a tap.
+ *
+ * Private to core/inside.
+ */
+#ifndef CF_CORE_INSIDE_INSIDE_IMPL_H
+#define CF_CORE_INSIDE_INSIDE_IMPL_H
+
+#include "core/api/inside.h"
+#include "core/infer/session_impl.h"
+
+/* Changes as a probe.  Constant while a pass runs. */
+typedef struct cf_changer {
+    cf_probe probe;
+    const cf_engine *engine;
+    const cf_changes *changes;
+    cf_attn_hide *hide; /* those of all layers, one after the other */
+    size_t *hide_end;   /* [n_layer]: the first after a layer's */
+} cf_changer;
+
+/* Checked changes; `c` (NULL: none) outlives the changer.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_changer_init(cf_changer *out, const cf_engine *e, const cf_changes *c,
+                                      cf_error *err);
+void cf_changer_deinit(cf_changer *c);
+
+/* The first position whose row the changes can reach; UINT32_MAX: none. */
+uint32_t cf_changes_first(const cf_changes *c);
+
+/* Computes the timeline up to ask->at on a fork of `s` under the changes, with
+ * `tap` (its next is set, or NULL) looking at positions from `from` on.  The
+ * logits after it go to logits[n_vocab] (or NULL). */
+CF_MUST_USE cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask, cf_probe *tap,
+                                       uint32_t from, float *logits, cf_error *err);
+
+/* out[n_layer + 1, width]: all x_l at `at`. */
+CF_MUST_USE cf_status cf_inside__streams(cf_session *s, const cf_inside_ask *ask, float *out,
+                                         cf_error *err);
+
+#endif

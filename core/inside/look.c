@@ -1,0 +1,99 @@
+/*
+ * look.c - the attention weights of one position, from its queries and the
+ * cached keys.
+ *
+ *   w = softmax(scale * q . k), capped before, a sink in the sum
+ */
+#include <math.h>
+
+#include "core/inside/inside_impl.h"
+
+typedef struct looker {
+    const cf_engine *engine;
+    uint32_t at;
+    cf_inside_looks *layer; /* [n_layer] */
+} looker;
+
+/* s[32] = q . k for the positions of a block. */
+static void score_block(const cf_engine *e, const cf_attn *a, const float *q, const void *keys,
+                        float s[CF_KV_BLOCK])
+{
+    float wide[CF_KV_BLOCK];
+    for (size_t i = 0; i < CF_KV_BLOCK; i++) {
+        s[i] = 0;
+    }
+    for (size_t c = 0; c < a->head_size; c++) {
+        const float *k = (const float *)keys + c * CF_KV_BLOCK;
+        if (a->is_f16) {
+            e->k->f16_to_f32(wide, (const uint16_t *)keys + c * CF_KV_BLOCK, CF_KV_BLOCK);
+            k = wide;
+        }
+        for (size_t i = 0; i < CF_KV_BLOCK; i++) {
+            s[i] += q[c] * k[i];
+        }
+    }
+}
+
+/* w[first..last] = scores, those of hidden positions -infinity; the largest. */
+static float scores(const cf_engine *e, const cf_attn *a, const float *q, float *w)
+{
+    float s[CF_KV_BLOCK];
+    float top = -INFINITY;
+    for (uint32_t p = a->first; p <= a->last; p++) {
+        if (p == a->first || p % CF_KV_BLOCK == 0) {
+            score_block(e, a, q, a->k_block[p / CF_KV_BLOCK], s);
+        }
+        float v = s[p % CF_KV_BLOCK] * a->scale;
+        v = a->soft_cap > 0 ? a->soft_cap * tanhf(v / a->soft_cap) : v;
+        w[p] = cf_attn_hides(a, p) ? -INFINITY : v;
+        top = w[p] > top ? w[p] : top;
+    }
+    return top;
+}
+
+/* w[0..at], zero before, of one head. */
+static void weigh(const cf_engine *e, const cf_attn *a, const float *q, const float *sink, float *w)
+{
+    float top = scores(e, a, q, w);
+    top = sink != NULL && *sink > top ? *sink : top;
+    if (top == -INFINITY) { /* nothing is left */
+        w[a->at] = top = 0;
+    }
+    double total = sink != NULL ? exp((double)*sink - (double)top) : 0;
+    for (uint32_t p = a->first; p <= a->last; p++) {
+        total += exp((double)w[p] - (double)top);
+    }
+    for (uint32_t p = a->first; p <= a->last; p++) {
+        w[p] = (float)(exp((double)w[p] - (double)top) / total);
+    }
+}
+
+static void on_weights(void *ud, uint32_t layer, uint32_t pos, uint32_t head, const cf_attn *a)
+{
+    const looker *l = ud;
+    for (size_t h = 0; pos == l->at && h < a->n_q; h++) {
+        weigh(l->engine, a, a->q + h * a->q_stride, a->sinks != NULL ? a->sinks + h : NULL,
+              l->layer[layer].w + (head + h) * (l->at + (size_t)1));
+    }
+}
+
+cf_status cf_inside_attention(cf_session *s, const cf_inside_ask *ask, cf_inside_looks **out,
+                              cf_arena *arena, cf_error *err)
+{
+    const cf_hparams *hp = &s->engine->hp;
+    looker l = {.engine = s->engine, .at = ask->at};
+    l.layer = cf_arena_calloc(arena, hp->n_layer, sizeof *l.layer);
+    for (uint32_t i = 0; l.layer != NULL && ask->at < ask->n && i < hp->n_layer; i++) {
+        l.layer[i].n_head = hp->layer[i].n_head;
+        l.layer[i].is_recurrent = hp->layer[i].mixer != CF_MIX_ATTENTION;
+        l.layer[i].w = cf_arena_calloc(arena, hp->layer[i].n_head * (ask->at + (size_t)1),
+                                       sizeof *l.layer[i].w);
+    }
+    if (arena->failed) {
+        return cf_oom_for(err, "attention weights");
+    }
+    cf_probe tap = {.ud = &l, .weights = on_weights};
+    CF_TRY(cf_inside__watch(s, ask, &tap, ask->at, NULL, err));
+    *out = l.layer;
+    return CF_OK;
+}
