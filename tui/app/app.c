@@ -599,7 +599,7 @@ void cf_app_deinit(cf_app *app)
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         close_state(app, (cf_view_id)v);
     }
-    cf_server_bench_free(app->servers);
+    cf_tool_servers_free(app->servers);
     app->servers = NULL;
     cf_thumbs_free(app->thumbs);
     app->thumbs = NULL;
@@ -624,7 +624,7 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
         cf_lab_wake_with(app->lab, app->term->wake_fd);
     }
     if (app->servers != NULL) {
-        cf_server_bench_wake_with(app->servers, app->term->wake_fd);
+        cf_tool_servers_wake_with(app->servers, app->term->wake_fd);
     }
     app->term->ops->size(app->term, &w, &h);
     cf_status st = cf_grid_resize(&app->grid, w, h, err);
@@ -664,7 +664,7 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
         cf_lab_wake_with(app->lab, -1);
     }
     if (app->servers != NULL) {
-        cf_server_bench_wake_with(app->servers, -1);
+        cf_tool_servers_wake_with(app->servers, -1);
     }
     if (app->thumbs != NULL) {
         cf_thumbs_wake_with(app->thumbs, -1);

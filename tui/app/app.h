@@ -39,7 +39,7 @@ typedef struct cf_store cf_store;
 typedef struct cf_lab cf_lab;
 typedef struct cf_demo cf_demo;
 typedef struct cf_thumbs cf_thumbs;
-typedef struct cf_server_bench cf_server_bench;
+typedef struct cf_tool_servers cf_tool_servers;
 
 typedef enum cf_view_id {
     CF_VIEW_CHAT,
@@ -281,7 +281,7 @@ struct cf_app {
     cf_store *store; /* may be NULL: no history */
     cf_demo *demo;   /* tools that come with confab; NULL: none.  Borrowed */
 
-    cf_server_bench *servers; /* tool servers; NULL: none was added.  Owned */
+    cf_tool_servers *servers; /* tool servers; NULL: none was added.  Owned */
 
     cf_thumbs *thumbs; /* pictures of messages; NULL: none was asked for */
 

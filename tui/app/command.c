@@ -189,7 +189,7 @@ static void cmd_tools(cf_app *app, const char *arg)
         cf_demo_switch(app->demo, is_demo);
     }
     if (st == CF_OK && app->servers != NULL) {
-        cf_server_bench_set_others(app->servers, tools);
+        cf_tool_servers_set_others(app->servers, tools);
     }
     json_decref(tools);
     if (st != CF_OK) {

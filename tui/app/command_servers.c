@@ -12,9 +12,9 @@ static cf_status need_bench(cf_app *app, cf_error *err)
     if (app->servers != NULL) {
         return CF_OK;
     }
-    CF_TRY(cf_server_bench_new(&app->servers, app->lab, app->store, err));
+    CF_TRY(cf_tool_servers_new(&app->servers, app->lab, app->store, err));
     if (app->term != NULL) {
-        cf_server_bench_wake_with(app->servers, app->term->wake_fd);
+        cf_tool_servers_wake_with(app->servers, app->term->wake_fd);
     }
     return CF_OK;
 }
@@ -23,10 +23,10 @@ cf_status cf_app_add_servers(cf_app *app, const char *path, cf_error *err)
 {
     json_t *list = NULL;
     CF_TRY(cf_app_may(app, err));
-    CF_TRY(cf_servers_read_file(&list, path, err));
+    CF_TRY(cf_tool_links_read_file(&list, path, err));
     cf_status st = need_bench(app, err);
     for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
-        st = cf_server_bench_add(app->servers, json_array_get(list, i), err);
+        st = cf_tool_servers_add(app->servers, json_array_get(list, i), err);
     }
     json_decref(list);
     return st;
@@ -38,7 +38,7 @@ static cf_status add_line(cf_app *app, const char *line, cf_error *err)
     CF_TRY(cf_app_may(app, err));
     CF_TRY(need_bench(app, err));
     CF_TRY(cf_mcp_config_line(&config, line, err));
-    cf_status st = cf_server_bench_add(app->servers, config, err);
+    cf_status st = cf_tool_servers_add(app->servers, config, err);
     json_decref(config);
     return st;
 }
@@ -74,7 +74,7 @@ bool cf_app_step_servers(cf_app *app)
     if (app->servers == NULL) {
         return false;
     }
-    bool has_changed = cf_server_bench_poll(app->servers, &notice);
+    bool has_changed = cf_tool_servers_poll(app->servers, &notice);
     if (notice.failed) {
         cf_app_say(app, CF_STYLE_ERROR, "out of memory: changes of the tools are not shown");
     } else if (notice.n > 0) {

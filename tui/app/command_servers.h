@@ -8,7 +8,7 @@
 #define CF_TUI_APP_COMMAND_SERVERS_H
 
 #include "tui/app/app.h"
-#include "tui/lab/tools/server_bench.h"
+#include "tui/lab/tools/tool_servers.h"
 
 /* A command line, an address, or a file of servers; alone: the view. */
 void cf_cmd_start_servers(cf_app *app, const char *arg);

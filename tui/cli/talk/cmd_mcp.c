@@ -72,15 +72,15 @@ static int64_t tokens_of(const mcp *m, size_t server, cf_str name)
  * asked before they are declared, which remembers them. */
 static cf_status find_changes(mcp *m, json_t *out, cf_error *err)
 {
-    cf_mcp *all = cf_servers_mcp(m->opened.servers);
+    cf_mcp *all = cf_tool_links_mcp(m->opened.servers);
     for (size_t i = 0; i < cf_mcp_n(all); i++) {
         cf_mcp_server s = cf_mcp_server_at(all, i);
         json_t *list = json_array();
         bool ok = json_array_append_new(out, list) == 0;
         for (size_t k = 0; ok && k < json_array_size(s.tools); k++) {
             json_t *before;
-            cf_tool_news news =
-                cf_servers_compare(m->opened.servers, s.name, json_array_get(s.tools, k), &before);
+            cf_tool_news news = cf_approvals_compare(&m->opened.approvals, s.name,
+                                                     json_array_get(s.tools, k), &before);
             json_decref(before);
             ok = json_array_append_new(list, json_boolean(news == CF_TOOL_OTHER)) == 0;
         }
@@ -122,7 +122,7 @@ static void json_tools(const mcp *m, cf_jw *w, size_t i, const cf_mcp_server *s,
 static void json_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
 {
     cf_buf line = CF_BUF_INIT;
-    cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(m->opened.servers), i);
+    cf_mcp_server s = cf_mcp_server_at(cf_tool_links_mcp(m->opened.servers), i);
     int64_t sum = m->has_cost ? 0 : -1;
     cf_jw w;
     for (size_t k = 0; m->has_cost && k < json_array_size(s.tools); k++) {
@@ -162,7 +162,7 @@ static void json_refused(cf_buf *out, const json_t *config)
 
 static void text_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
 {
-    cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(m->opened.servers), i);
+    cf_mcp_server s = cf_mcp_server_at(cf_tool_links_mcp(m->opened.servers), i);
     const json_t *changed = json_array_get(changes, i);
     cf_cli_put_line(out, s.name);
     cf_buf_addf(out, "  %s%s%s", cf_mcp_state_name(s.state),
@@ -198,7 +198,7 @@ static cf_status list(mcp *m, cf_error *err)
     CF_THEN(st, find_changes(m, changes, err));
     CF_THEN(st, cf_mcp_opened_declare(&m->opened, NULL, err));
     CF_THEN(st, measure(m, err));
-    size_t n = st == CF_OK ? cf_mcp_n(cf_servers_mcp(m->opened.servers)) : 0;
+    size_t n = st == CF_OK ? cf_mcp_n(cf_tool_links_mcp(m->opened.servers)) : 0;
     for (size_t i = 0; i < n; i++) {
         if (m->cli->is_json) {
             json_server(m, &out, i, changes);
@@ -226,7 +226,7 @@ static cf_status list(mcp *m, cf_error *err)
 /* The server that has the tool, by the tool's own name or the declared one. */
 static cf_status find_tool(const mcp *m, cf_str name, size_t *server, cf_str *tool, cf_error *err)
 {
-    cf_mcp *all = cf_servers_mcp(m->opened.servers);
+    cf_mcp *all = cf_tool_links_mcp(m->opened.servers);
     size_t n_found = 0, n_ready = 0;
     for (size_t i = 0; i < cf_mcp_n(all); i++) {
         cf_mcp_server s = cf_mcp_server_at(all, i);
@@ -311,8 +311,8 @@ static cf_status call(mcp *m, const char *name, const char *text, int *status, c
         st = cf_fail(err, CF_EINVAL, "the call was not approved");
     }
     const cf_mcp_call_options o = {.cancel = cf_cli_cancel()};
-    CF_THEN(st,
-            cf_mcp_call(cf_servers_mcp(m->opened.servers), server, tool, arguments, &o, &r, err));
+    CF_THEN(st, cf_mcp_call(cf_tool_links_mcp(m->opened.servers), server, tool, arguments, &o, &r,
+                            err));
     if (st == CF_OK) {
         *status = r.is_error || r.is_bad || !r.is_sent ? CF_EXIT_FINDING : CF_EXIT_OK;
         if (m->cli->is_json) {

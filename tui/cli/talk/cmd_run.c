@@ -378,7 +378,7 @@ static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
     CF_TRY(
         cf_keep_sending(r->keep, r->conv, &r->cli->opened, cf_buf_str(&r->constraint), send, err));
     if (r->mcp.servers != NULL && !cf_uuid_is_nil(cf_keep_conversation(r->keep))) {
-        cf_servers_keep(r->mcp.servers, cf_keep_conversation(r->keep));
+        cf_tool_links_keep(r->mcp.servers, cf_keep_conversation(r->keep));
     }
     return CF_OK;
 }

@@ -72,7 +72,7 @@ static void show_lines(const char *before, const cf_buf *text)
 static void show_changes(const cf_mcp_opened *o, const cf_mcp_event *ev)
 {
     cf_buf diff = CF_BUF_INIT;
-    cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(o->servers), ev->server);
+    cf_mcp_server s = cf_mcp_server_at(cf_tool_links_mcp(o->servers), ev->server);
     if (ev->before != NULL) {
         show("[tools of the server changed] ", s.name);
         cf_mcp_tools_diff(&diff, ev->before, s.tools);
@@ -112,7 +112,7 @@ static void on_event(void *ud, const cf_mcp_event *ev)
 static void on_ask(void *ud, size_t server, const json_t *params, json_t **answer)
 {
     const cf_mcp_opened *o = ud;
-    cf_mcp_form(cf_mcp_server_at(cf_servers_mcp(o->servers), server).name, params, answer);
+    cf_mcp_form(cf_mcp_server_at(cf_tool_links_mcp(o->servers), server).name, params, answer);
 }
 
 /* ---- questions ---------------------------------------------------------- */
@@ -163,10 +163,10 @@ static bool accept(const cf_mcp_opened *o, const cf_mcp_server *s, const json_t 
 static bool is_known(cf_mcp_opened *o, const cf_mcp_server *s, const json_t *tool)
 {
     json_t *before;
-    bool ok = cf_servers_compare(o->servers, s->name, tool, &before) != CF_TOOL_OTHER ||
+    bool ok = cf_approvals_compare(&o->approvals, s->name, tool, &before) != CF_TOOL_OTHER ||
               accept(o, s, tool, before);
     if (ok) {
-        cf_servers_remember(o->servers, s->name, tool);
+        cf_approvals_remember(&o->approvals, s->name, tool);
     }
     json_decref(before);
     return ok;
@@ -174,14 +174,12 @@ static bool is_known(cf_mcp_opened *o, const cf_mcp_server *s, const json_t *too
 
 bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool, const json_t *arguments)
 {
-    cf_mcp_server s = cf_mcp_server_at(cf_servers_mcp(o->servers), server);
-    const cf_str all = {"", 0};
+    cf_mcp_server s = cf_mcp_server_at(cf_tool_links_mcp(o->servers), server);
     const json_t *known = cf_mcp_tool_find(s.tools, tool);
     if (known != NULL && !is_known(o, &s, known)) {
         return false; /* it changed since it was declared */
     }
-    if (o->is_approved || cf_servers_is_approved(o->servers, &s, tool) ||
-        cf_servers_is_approved(o->servers, &s, all)) {
+    if (o->is_approved || cf_approvals_may_call(&o->approvals, (cf_uuid){{0}}, &s, tool)) {
         return true;
     }
     if (!can_ask(o)) {
@@ -208,7 +206,7 @@ static cf_status add_all(cf_mcp_opened *o, const json_t *list, const char *only,
         }
         n_asked++;
         if (may_start(o, config)) {
-            CF_TRY(cf_mcp_add(cf_servers_mcp(o->servers), config, &index, err));
+            CF_TRY(cf_mcp_add(cf_tool_links_mcp(o->servers), config, &index, err));
         } else if (json_array_append(o->refused, config) != 0) {
             return cf_oom(err);
         }
@@ -227,29 +225,30 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_er
                        "--mcp starts programs: say --yes where nobody can be "
                        "asked");
     }
-    CF_TRY(cf_servers_read_file(&list, o->path, err));
+    CF_TRY(cf_tool_links_read_file(&list, o->path, err));
     o->store = store;
     o->refused = json_array();
     if (store == NULL && cf_cli_open_store(&o->store, o->cli, CF_STORE_CREATE, &why) == CF_OK) {
         o->owns_store = true;
     }
-    const cf_servers_options options = {.store = o->store,
-                                        .start_ms = o->start_s * 1000,
-                                        .call_ms = o->call_s * 1000,
-                                        .listens = o->listens,
-                                        .event = on_event,
-                                        .ask = can_ask(o) ? on_ask : NULL,
-                                        .ud = o};
-    cf_status st = o->refused != NULL ? cf_servers_new(&o->servers, &options, err) : cf_oom(err);
+    cf_approvals_init(&o->approvals, o->store);
+    const cf_tool_links_options options = {.store = o->store,
+                                           .start_ms = o->start_s * 1000,
+                                           .call_ms = o->call_s * 1000,
+                                           .listens = o->listens,
+                                           .event = on_event,
+                                           .ask = can_ask(o) ? on_ask : NULL,
+                                           .ud = o};
+    cf_status st = o->refused != NULL ? cf_tool_links_new(&o->servers, &options, err) : cf_oom(err);
     CF_THEN(st, add_all(o, list, only, err));
-    CF_THEN(st, cf_mcp_settle(cf_servers_mcp(o->servers), cf_cli_cancel(), err));
+    CF_THEN(st, cf_mcp_settle(cf_tool_links_mcp(o->servers), cf_cli_cancel(), err));
     json_decref(list);
     return st;
 }
 
 void cf_mcp_opened_tell_failed(const cf_mcp_opened *o)
 {
-    cf_mcp *mcp = cf_servers_mcp(o->servers);
+    cf_mcp *mcp = cf_tool_links_mcp(o->servers);
     for (size_t i = 0; i < cf_mcp_n(mcp); i++) {
         cf_mcp_server s = cf_mcp_server_at(mcp, i);
         if (s.state == CF_MCP_FAILED) {
@@ -263,7 +262,8 @@ void cf_mcp_opened_tell_failed(const cf_mcp_opened *o)
 
 void cf_mcp_opened_close(cf_mcp_opened *o)
 {
-    cf_servers_free(o->servers);
+    cf_tool_links_free(o->servers);
+    cf_approvals_deinit(&o->approvals);
     if (o->owns_store) {
         cf_store_close(o->store);
     }
@@ -295,7 +295,7 @@ static json_t *offered(cf_mcp_opened *o, const cf_mcp_server *s)
 cf_status cf_mcp_opened_declare(cf_mcp_opened *o, const json_t *others, cf_error *err)
 {
     json_t *servers = json_array();
-    cf_mcp *mcp = cf_servers_mcp(o->servers);
+    cf_mcp *mcp = cf_tool_links_mcp(o->servers);
     cf_status st = servers != NULL ? CF_OK : cf_oom(err);
     for (size_t i = 0; st == CF_OK && i < cf_mcp_n(mcp); i++) {
         cf_mcp_server s = cf_mcp_server_at(mcp, i);
@@ -341,7 +341,7 @@ static void show_findings(const json_t *findings)
 cf_status cf_mcp_opened_call(cf_mcp_opened *o, size_t server, cf_str tool, const json_t *arguments,
                              json_t **result, cf_error *err)
 {
-    cf_mcp *mcp = cf_servers_mcp(o->servers);
+    cf_mcp *mcp = cf_tool_links_mcp(o->servers);
     cf_mcp_result r;
     const cf_mcp_call_options options = {.cancel = cf_cli_cancel()};
     if (cf_mcp_server_at(mcp, server).state == CF_MCP_FAILED) {

@@ -8,7 +8,8 @@
 #define CF_TUI_CLI_TALK_MCP_OPEN_H
 
 #include "tui/cli/shell/cli.h"
-#include "tui/lab/tools/servers.h"
+#include "tui/lab/tools/approvals.h"
+#include "tui/lab/tools/tool_links.h"
 
 typedef struct cf_mcp_opened {
     /* given */
@@ -21,7 +22,8 @@ typedef struct cf_mcp_opened {
     /* made */
     cf_store *store;
     bool owns_store;
-    cf_servers *servers;
+    cf_tool_links *servers;
+    cf_approvals approvals;
     json_t *refused; /* configurations that were not started */
     json_t *declared, *map;
 } cf_mcp_opened;

@@ -90,8 +90,8 @@ static void make_rows(cf_app *app)
 {
     servers *s = state(app);
     s->n_row = 0;
-    for (size_t i = 0; app->servers != NULL && i < cf_server_bench_n(app->servers); i++) {
-        size_t n = cf_server_bench_at(app->servers, i).n_tools;
+    for (size_t i = 0; app->servers != NULL && i < cf_tool_servers_n(app->servers); i++) {
+        size_t n = cf_tool_servers_at(app->servers, i).n_tools;
         add_row(s, i, SERVER_ROW);
         for (size_t k = 0; k < n; k++) {
             add_row(s, i, (long)k);
@@ -108,14 +108,14 @@ static const row *current(cf_app *app)
     return s->list.cursor < s->n_row ? &s->row[s->list.cursor] : NULL;
 }
 
-static cf_bench_tool tool_of(cf_app *app, const row *r)
+static cf_server_tool tool_of(cf_app *app, const row *r)
 {
-    return cf_server_bench_tool(app->servers, r->server, (size_t)r->tool);
+    return cf_tool_servers_tool(app->servers, r->server, (size_t)r->tool);
 }
 
 /* ---- the log ------------------------------------------------------------ */
 
-static bool take_line(void *ud, size_t n, const cf_servers_line *line)
+static bool take_line(void *ud, size_t n, const cf_tool_links_line *line)
 {
     servers *s = ud;
     bool passes = s->filter == ALL_LINES ||
@@ -131,7 +131,7 @@ static void make_lines(cf_app *app)
 {
     servers *s = state(app);
     s->n_line = 0;
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers), 0, take_line, s);
+    (void)cf_tool_links_each_line(cf_tool_servers_log(app->servers), 0, take_line, s);
     cf_list_set(&s->log, s->n_line, s->log.height);
     if (s->stays_below && s->n_line > 0) {
         cf_list_go(&s->log, s->n_line - 1);
@@ -147,7 +147,7 @@ typedef struct shown_line {
     size_t max; /* bytes of the text */
 } shown_line;
 
-static bool copy_line(void *ud, size_t n, const cf_servers_line *line)
+static bool copy_line(void *ud, size_t n, const cf_tool_links_line *line)
 {
     shown_line *l = ud;
     (void)n;
@@ -184,7 +184,7 @@ static void draw_log_row(cf_app *app, cf_grid *g, cf_rect r, size_t i)
     char when[25];
     shown_line l = {.text = CF_BUF_INIT, .max = 2048};
     bool is_on = s->in_log && i == s->log.cursor;
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[i], copy_line, &l);
+    (void)cf_tool_links_each_line(cf_tool_servers_log(app->servers), s->line[i], copy_line, &l);
     char arrow = arrow_of(l.direction);
     cf_style style = is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM;
     cf_os_format_time(when, l.at_ms);
@@ -217,13 +217,13 @@ static void draw_log(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- the list ----------------------------------------------------------- */
 
-static const char *state_name(cf_bench_state state)
+static const char *state_name(cf_tool_server_state state)
 {
     static const char *const names[] = {"waits", "starting", "ready", "failed", "stopped"};
     return names[state];
 }
 
-static cf_style state_style(cf_bench_state state)
+static cf_style state_style(cf_tool_server_state state)
 {
     static const cf_style styles[] = {CF_STYLE_WARNING, CF_STYLE_WARNING, CF_STYLE_OK,
                                       CF_STYLE_ERROR, CF_STYLE_DIM};
@@ -233,7 +233,7 @@ static cf_style state_style(cf_bench_state state)
 /* "9,841 tokens, 31 s" */
 static void put_cost(cf_app *app, cf_buf *out, int64_t tokens)
 {
-    double seconds = cf_server_bench_seconds(app->servers, tokens);
+    double seconds = cf_tool_servers_seconds(app->servers, tokens);
     if (tokens < 0) {
         return;
     }
@@ -250,7 +250,7 @@ static void put_cost(cf_app *app, cf_buf *out, int64_t tokens)
 
 static void draw_server(cf_app *app, cf_grid *g, cf_rect r, size_t i, bool is_on)
 {
-    cf_bench_server v = cf_server_bench_at(app->servers, i);
+    cf_tool_server v = cf_tool_servers_at(app->servers, i);
     cf_style plain = is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL;
     cf_style dim = is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM;
     cf_buf text = CF_BUF_INIT;
@@ -259,16 +259,16 @@ static void draw_server(cf_app *app, cf_grid *g, cf_rect r, size_t i, bool is_on
     x += cf_grid_puts(g, x, r.y, 2, "  ", plain);
     x += cf_grid_puts(g, x, r.y, 10, state_name(v.state),
                       is_on ? CF_STYLE_SELECTED : state_style(v.state));
-    if (v.state == CF_BENCH_READY) {
+    if (v.state == CF_TOOL_SERVER_READY) {
         cf_buf_addf(&text, "  %zu tools%s", v.n_tools, v.tokens >= 0 ? ", " : "");
         put_cost(app, &text, v.tokens);
-        if (cf_server_bench_seconds(app->servers, v.tokens) >= 0) {
+        if (cf_tool_servers_seconds(app->servers, v.tokens) >= 0) {
             cf_buf_adds(&text, " before the first word");
         }
         if (v.is_approved) {
             cf_buf_adds(&text, "  (approved here)");
         }
-    } else if (v.state == CF_BENCH_FAILED) {
+    } else if (v.state == CF_TOOL_SERVER_FAILED) {
         cf_buf_addf(&text, "  %.*s", (int)v.error.n, v.error.p);
     }
     cf_grid_put(g, x, r.y, r.x + r.w - x, cf_buf_str(&text), dim);
@@ -277,7 +277,7 @@ static void draw_server(cf_app *app, cf_grid *g, cf_rect r, size_t i, bool is_on
 
 static void draw_tool(cf_app *app, cf_grid *g, cf_rect r, const row *at, bool is_on)
 {
-    cf_bench_tool t = tool_of(app, at);
+    cf_server_tool t = tool_of(app, at);
     cf_style plain = is_on ? CF_STYLE_SELECTED : t.is_on ? CF_STYLE_NORMAL : CF_STYLE_DIM;
     cf_style dim = is_on ? CF_STYLE_SELECTED : CF_STYLE_DIM;
     cf_buf cost = CF_BUF_INIT;
@@ -335,11 +335,11 @@ static int put_lines(cf_grid *g, cf_rect r, cf_str text, cf_style style)
 static int draw_details(cf_app *app, cf_grid *g, cf_rect r, const row *at)
 {
     cf_buf text = CF_BUF_INIT;
-    cf_bench_server v = cf_server_bench_at(app->servers, at->server);
+    cf_tool_server v = cf_tool_servers_at(app->servers, at->server);
     if (at->tool != SERVER_ROW) {
-        cf_bench_tool t = tool_of(app, at);
+        cf_server_tool t = tool_of(app, at);
         if (t.has_changed) {
-            cf_server_bench_difference(app->servers, at->server, (size_t)at->tool, &text);
+            cf_tool_servers_difference(app->servers, at->server, (size_t)at->tool, &text);
         } else {
             cf_buf_add(&text, t.description.n > 0 ? t.description.p : "", t.description.n);
             cf_buf_adds(&text, "\n");
@@ -365,9 +365,9 @@ static int draw_details(cf_app *app, cf_grid *g, cf_rect r, const row *at)
 static size_t next_asked(cf_app *app)
 {
     servers *s = state(app);
-    size_t n = app->servers != NULL ? cf_server_bench_n(app->servers) : 0;
+    size_t n = app->servers != NULL ? cf_tool_servers_n(app->servers) : 0;
     size_t i = s->n_asked;
-    while (i < n && cf_server_bench_at(app->servers, i).state != CF_BENCH_ASKED) {
+    while (i < n && cf_tool_servers_at(app->servers, i).state != CF_TOOL_SERVER_ASKED) {
         i++;
     }
     return i;
@@ -376,7 +376,7 @@ static size_t next_asked(cf_app *app)
 static void ask_next(cf_app *app)
 {
     servers *s = state(app);
-    size_t n = app->servers != NULL ? cf_server_bench_n(app->servers) : 0;
+    size_t n = app->servers != NULL ? cf_tool_servers_n(app->servers) : 0;
     s->n_asked = next_asked(app);
     s->asks_start = s->n_asked < n;
     app->mode = s->asks_start ? CF_MODE_ASK : CF_MODE_NORMAL;
@@ -385,7 +385,7 @@ static void ask_next(cf_app *app)
 static void draw_start_question(cf_app *app, cf_grid *g, cf_rect r)
 {
     servers *s = state(app);
-    cf_bench_server v = cf_server_bench_at(app->servers, s->n_asked);
+    cf_tool_server v = cf_tool_servers_at(app->servers, s->n_asked);
     cf_buf text = CF_BUF_INIT;
     cf_grid_box(g, r, "Start this server?", CF_STYLE_BORDER, CF_STYLE_WARNING);
     cf_mcp_config_show(&text, v.config);
@@ -451,7 +451,7 @@ static void end_question(cf_app *app, const char *action)
     json_t *answer = is_accept && !is_address(s->question)
                          ? json_pack("{s:s, s:O}", "action", action, "content", s->content)
                          : json_pack("{s:s}", "action", action);
-    cf_server_bench_answer(app->servers, answer);
+    cf_tool_servers_answer(app->servers, answer);
     json_decref(s->question);
     json_decref(s->content);
     s->question = s->content = NULL;
@@ -500,7 +500,7 @@ static bool servers_step(cf_app *app)
     if (app->servers == NULL) {
         return false;
     }
-    json_t *q = cf_server_bench_question(app->servers, &server);
+    json_t *q = cf_tool_servers_question(app->servers, &server);
     if (q == NULL && s->question != NULL) { /* the call was stopped */
         end_question(app, "cancel");
         return false;
@@ -559,7 +559,7 @@ static bool servers_key(cf_app *app, cf_key key)
         return false;
     }
     if (key == 'y') {
-        cf_server_bench_start(app->servers, s->n_asked);
+        cf_tool_servers_start(app->servers, s->n_asked);
     }
     if (key == 'y' || key == 'n' || key == 'q' || key == CF_KEY_ESC || key == CF_CTRL('C')) {
         s->n_asked++;
@@ -592,11 +592,11 @@ static void put_title(cf_app *app, char title[200])
     size_t n_on = 0;
     bool is_known = false;
     cf_buf cost = CF_BUF_INIT;
-    for (size_t i = 0; i < cf_server_bench_n(app->servers); i++) {
-        cf_bench_server v = cf_server_bench_at(app->servers, i);
+    for (size_t i = 0; i < cf_tool_servers_n(app->servers); i++) {
+        cf_tool_server v = cf_tool_servers_at(app->servers, i);
         sum += v.tokens > 0 ? v.tokens : 0;
         is_known = is_known || v.tokens >= 0;
-        n_on += v.state == CF_BENCH_READY && v.is_on;
+        n_on += v.state == CF_TOOL_SERVER_READY && v.is_on;
     }
     put_cost(app, &cost, is_known ? sum : -1);
     snprintf(title, 200, "Servers  %zu on%s%s", n_on, cost.n > 0 ? "  " : "", cf_buf_cstr(&cost));
@@ -664,7 +664,7 @@ static void servers_draw(cf_app *app, cf_grid *g, cf_rect r)
 static void servers_status(cf_app *app, cf_buf *out)
 {
     if (app->servers != NULL) {
-        cf_server_bench_progress(app->servers, out);
+        cf_tool_servers_progress(app->servers, out);
     }
 }
 
@@ -688,7 +688,7 @@ static void cmd_switch(cf_app *app)
     const row *at = current(app);
     const cf_str all = {"", 0};
     if (at != NULL) {
-        cf_server_bench_switch(app->servers, at->server,
+        cf_tool_servers_switch(app->servers, at->server,
                                at->tool == SERVER_ROW ? all : tool_of(app, at).name);
     }
 }
@@ -705,11 +705,11 @@ static void cmd_start(cf_app *app)
         return;
     }
     servers *s = state(app);
-    if (cf_server_bench_at(app->servers, at->server).state == CF_BENCH_ASKED) {
+    if (cf_tool_servers_at(app->servers, at->server).state == CF_TOOL_SERVER_ASKED) {
         s->n_asked = at->server;
         ask_next(app);
     } else {
-        cf_server_bench_start(app->servers, at->server);
+        cf_tool_servers_start(app->servers, at->server);
     }
 }
 
@@ -717,7 +717,7 @@ static void cmd_stop_server(cf_app *app)
 {
     const row *at = current(app);
     if (at != NULL) {
-        cf_server_bench_stop(app->servers, at->server);
+        cf_tool_servers_stop(app->servers, at->server);
     }
 }
 
@@ -728,7 +728,7 @@ static void cmd_accept(cf_app *app)
         cf_app_say(app, CF_STYLE_DIM, "this has not changed");
         return;
     }
-    cf_server_bench_accept(app->servers, at->server, (size_t)at->tool);
+    cf_tool_servers_accept(app->servers, at->server, (size_t)at->tool);
     cf_app_say(app, CF_STYLE_OK, "accepted as it is now");
 }
 
@@ -740,16 +740,16 @@ static void cmd_approval(cf_app *app)
         return;
     }
     if (at->tool == SERVER_ROW) {
-        cf_server_bench_approve(app->servers, at->server, all, CF_BENCH_SERVER);
+        cf_tool_servers_approve(app->servers, at->server, all, CF_APPROVE_SERVER);
         cf_app_say(app, CF_STYLE_OK, "all its tools run unasked in this conversation");
         return;
     }
-    cf_bench_tool t = tool_of(app, at);
+    cf_server_tool t = tool_of(app, at);
     if (t.is_approved) {
-        cf_server_bench_forbid(app->servers, at->server, t.name);
+        cf_tool_servers_forbid(app->servers, at->server, t.name);
         cf_app_say(app, CF_STYLE_OK, "asked before each call");
     } else {
-        cf_server_bench_approve(app->servers, at->server, t.name, CF_BENCH_FOR_GOOD);
+        cf_tool_servers_approve(app->servers, at->server, t.name, CF_APPROVE_FOR_GOOD);
         cf_app_say(app, CF_STYLE_OK, "runs unasked, until it or its server changes");
     }
 }
@@ -765,11 +765,11 @@ static void cmd_filter(cf_app *app)
         return;
     }
     if (s->log.cursor < s->n_line) {
-        (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[s->log.cursor],
-                                   copy_line, &l);
+        (void)cf_tool_links_each_line(cf_tool_servers_log(app->servers), s->line[s->log.cursor],
+                                      copy_line, &l);
     }
     cf_buf_deinit(&l.text);
-    cf_str name = cf_server_bench_at(app->servers, at->server).name;
+    cf_str name = cf_tool_servers_at(app->servers, at->server).name;
     s->filter = s->filter == ALL_LINES                  ? OF_SERVER
                 : s->filter == OF_SERVER && l.call != 0 ? OF_CALL
                                                         : ALL_LINES;
@@ -806,8 +806,8 @@ static void cmd_show(cf_app *app)
         s->in_log = app->servers != NULL;
         return;
     }
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[s->log.cursor], copy_line,
-                               &l);
+    (void)cf_tool_links_each_line(cf_tool_servers_log(app->servers), s->line[s->log.cursor],
+                                  copy_line, &l);
     cf_buf_restart(&app->output);
     char *text = cf_json_read(&v, cf_buf_cstr(&l.text), l.text.n, NULL) == CF_OK
                      ? json_dumps(v, JSON_INDENT(2))
@@ -826,8 +826,8 @@ static bool servers_text(cf_app *app, cf_buf *out)
     if (app->servers == NULL || s->log.cursor >= s->n_line) {
         return false;
     }
-    (void)cf_servers_each_line(cf_server_bench_log(app->servers), s->line[s->log.cursor], copy_line,
-                               &l);
+    (void)cf_tool_links_each_line(cf_tool_servers_log(app->servers), s->line[s->log.cursor],
+                                  copy_line, &l);
     cf_buf_add(out, cf_buf_cstr(&l.text), l.text.n);
     cf_buf_addc(out, '\n');
     cf_buf_deinit(&l.text);

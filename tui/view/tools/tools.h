@@ -11,8 +11,8 @@
 
 #include "tui/app/app.h"
 #include "tui/lab/tools/lab_tools.h"
-#include "tui/lab/tools/server_bench.h"
 #include "tui/lab/tools/tool_model.h"
+#include "tui/lab/tools/tool_servers.h"
 #include "tui/widget/list.h"
 
 /* The prompt with an answer that has not been given yet. */
@@ -35,8 +35,8 @@ typedef struct cf_tools_run {
     cf_uuid reply;
     size_t n;                 /* call of the reply, failed blocks counted */
     bool is_server;           /* a tool server answers, not a command */
-    size_t server;            /* as in cf_bench_server */
-    cf_server_bench *servers; /* borrowed */
+    size_t server;            /* as in cf_tool_server */
+    cf_tool_servers *servers; /* borrowed */
     char *tool;               /* the server's own name of it */
     char *command, *name, *id;
     json_t *arguments;

@@ -328,7 +328,7 @@ static cf_status run_command(void *ud, cf_runner *runner, cf_error *err)
     (void)err;
     t->status =
         t->is_server
-            ? cf_server_bench_call(t->servers, t->server, cf_str_from(t->tool), t->arguments,
+            ? cf_tool_servers_call(t->servers, t->server, cf_str_from(t->tool), t->arguments,
                                    t->timeout_ms, cf_runner_cancel_flag(runner), &t->text, &t->err)
             : cf_tool_exec_run(&exec, &call, &result, &t->err);
     t->duration_ms = cf_os_now_ms() - t->started_ms;

@@ -13,7 +13,7 @@ enum { ROUNDS_MAX = 25 };
 
 static bool find(const cf_app *app, cf_str name, size_t *server, cf_str *tool)
 {
-    return app->servers != NULL && cf_server_bench_find(app->servers, name, server, tool);
+    return app->servers != NULL && cf_tool_servers_find(app->servers, name, server, tool);
 }
 
 bool cf_tools__has_server(const cf_app *app, cf_str name)
@@ -27,7 +27,7 @@ bool cf_tools__may_call(cf_app *app, cf_str name)
 {
     size_t server;
     cf_str tool;
-    return find(app, name, &server, &tool) && cf_server_bench_may_call(app->servers, server, tool);
+    return find(app, name, &server, &tool) && cf_tool_servers_may_call(app->servers, server, tool);
 }
 
 bool cf_tools__fill_server(cf_tools_run *t, cf_app *app, cf_str name)
@@ -39,7 +39,7 @@ bool cf_tools__fill_server(cf_tools_run *t, cf_app *app, cf_str name)
     }
     t->is_server = true;
     t->servers = app->servers;
-    t->server = cf_server_bench_at(app->servers, server).index;
+    t->server = cf_tool_servers_at(app->servers, server).index;
     t->tool = cf_strndup(tool.p, tool.n);
     return t->tool != NULL;
 }
@@ -55,7 +55,7 @@ void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r, const cf
     if (r.h < 4 || !find(app, call->name, &server, &tool)) {
         return;
     }
-    cf_bench_server v = cf_server_bench_at(app->servers, server);
+    cf_tool_server v = cf_tool_servers_at(app->servers, server);
     cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4,
                  "y call   c always in this conversation   s all of this "
                  "server here   a always   n no",
@@ -84,11 +84,11 @@ bool cf_tools__server_key(cf_app *app, cf_key key, cf_str name, bool *may)
 {
     static const struct {
         cf_key key;
-        cf_bench_scope scope;
-    } keys[] = {{'y', CF_BENCH_ONCE},
-                {'c', CF_BENCH_CONVERSATION},
-                {'s', CF_BENCH_SERVER},
-                {'a', CF_BENCH_FOR_GOOD}};
+        cf_approval scope;
+    } keys[] = {{'y', CF_APPROVE_ONCE},
+                {'c', CF_APPROVE_CONVERSATION},
+                {'s', CF_APPROVE_SERVER},
+                {'a', CF_APPROVE_FOR_GOOD}};
     size_t server;
     cf_str tool;
     *may = false;
@@ -97,7 +97,7 @@ bool cf_tools__server_key(cf_app *app, cf_key key, cf_str name, bool *may)
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (key == keys[i].key) {
-            cf_server_bench_approve(app->servers, server, tool, keys[i].scope);
+            cf_tool_servers_approve(app->servers, server, tool, keys[i].scope);
             *may = true;
             return true;
         }

@@ -349,7 +349,7 @@ static void tools_status(cf_app *app, cf_buf *out)
     const cf_call_row *row = cf_tools__current(app);
     if (s->run.is_on && s->run.is_server) {
         cf_buf_adds(out, "progress: ");
-        cf_server_bench_progress(app->servers, out);
+        cf_tool_servers_progress(app->servers, out);
         cf_buf_adds(out, "  ");
     }
     if (row != NULL) {

@@ -1,5 +1,5 @@
 /*
- * test_server_bench.c - the tool servers of the workbench, with the scripted
+ * test_tool_servers.c - the tool servers of the workbench, with the scripted
  * server and a small random model: what is declared, counted, approved,
  * called and asked.
  */
@@ -14,7 +14,7 @@
 #include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/tools/lab_tools.h"
-#include "tui/lab/tools/server_bench.h"
+#include "tui/lab/tools/tool_servers.h"
 
 typedef struct desk {
     void *bytes;
@@ -22,7 +22,7 @@ typedef struct desk {
     cf_backend *backend;
     cf_store *store;
     cf_lab *lab;
-    cf_server_bench *bench;
+    cf_tool_servers *servers;
     cf_buf notice;
 } desk;
 
@@ -43,12 +43,12 @@ static void set_up(desk *d, const char *db)
                              .tokenizer = cf_engine_tokenizer(d->engine),
                              .template_name = "plain"};
     T_OK(cf_lab_new(&d->lab, &e, d->store, &err), err);
-    T_OK(cf_server_bench_new(&d->bench, d->lab, d->store, &err), err);
+    T_OK(cf_tool_servers_new(&d->servers, d->lab, d->store, &err), err);
 }
 
 static void tear_down(desk *d)
 {
-    cf_server_bench_free(d->bench);
+    cf_tool_servers_free(d->servers);
     cf_lab_free(d->lab);
     cf_backend_free(d->backend);
     cf_engine_close(d->engine);
@@ -62,7 +62,7 @@ static void add(desk *d, const char *name, const char *mode)
     cf_error err;
     json_t *c = json_pack("{s:s, s:[s,s,s]}", "name", name, "command", "python3",
                           "tests/data/mcp/scripted.py", mode);
-    T_OK(cf_server_bench_add(d->bench, c, &err), err);
+    T_OK(cf_tool_servers_add(d->servers, c, &err), err);
     json_decref(c);
 }
 
@@ -70,20 +70,20 @@ static void add(desk *d, const char *name, const char *mode)
 static void step(desk *d)
 {
     cf_error err;
-    (void)cf_server_bench_poll(d->bench, &d->notice);
+    (void)cf_tool_servers_poll(d->servers, &d->notice);
     (void)cf_lab_poll(d->lab, &err);
     poll(NULL, 0, 5);
 }
 
-static void wait_for(desk *d, size_t i, cf_bench_state state)
+static void wait_for(desk *d, size_t i, cf_tool_server_state state)
 {
     for (int k = 0; k < 6000; k++) {
         step(d);
-        if (cf_server_bench_at(d->bench, i).state == state) {
+        if (cf_tool_servers_at(d->servers, i).state == state) {
             step(d);
             cf_error err;
             cf_lab_settle(d->lab, &err);
-            (void)cf_server_bench_poll(d->bench, &d->notice);
+            (void)cf_tool_servers_poll(d->servers, &d->notice);
             return;
         }
     }
@@ -99,7 +99,7 @@ static size_t n_declared(const desk *d)
     return n;
 }
 
-static void test_server_bench__switches(void **state)
+static void test_tool_servers__switches(void **state)
 {
     (void)state;
     desk d;
@@ -109,67 +109,67 @@ static void test_server_bench__switches(void **state)
     add(&d, "one", "plain");
     add(&d, "two", "pages");
     step(&d);
-    assert_int_equal(cf_server_bench_at(d.bench, 0).state, CF_BENCH_ASKED);
+    assert_int_equal(cf_tool_servers_at(d.servers, 0).state, CF_TOOL_SERVER_ASKED);
     assert_int_equal(n_declared(&d), 0); /* nothing has been started */
-    cf_server_bench_start(d.bench, 0);
-    cf_server_bench_start(d.bench, 1);
-    wait_for(&d, 0, CF_BENCH_READY);
-    wait_for(&d, 1, CF_BENCH_READY);
+    cf_tool_servers_start(d.servers, 0);
+    cf_tool_servers_start(d.servers, 1);
+    wait_for(&d, 0, CF_TOOL_SERVER_READY);
+    wait_for(&d, 1, CF_TOOL_SERVER_READY);
     assert_int_equal(n_declared(&d), 4);
-    assert_true(cf_server_bench_find(d.bench, cf_str_from("b"), &i, &tool));
+    assert_true(cf_tool_servers_find(d.servers, cf_str_from("b"), &i, &tool));
     assert_int_equal(i, 1);
-    cf_server_bench_switch(d.bench, 1, cf_str_from("b"));
+    cf_tool_servers_switch(d.servers, 1, cf_str_from("b"));
     step(&d);
     assert_int_equal(n_declared(&d), 3);
-    assert_false(cf_server_bench_find(d.bench, cf_str_from("b"), &i, &tool));
-    cf_server_bench_switch(d.bench, 1, cf_str_from(""));
+    assert_false(cf_tool_servers_find(d.servers, cf_str_from("b"), &i, &tool));
+    cf_tool_servers_switch(d.servers, 1, cf_str_from(""));
     step(&d);
     assert_int_equal(n_declared(&d), 1);
-    cf_server_bench_switch(d.bench, 1, cf_str_from(""));
-    cf_server_bench_stop(d.bench, 0);
-    wait_for(&d, 0, CF_BENCH_STOPPED);
+    cf_tool_servers_switch(d.servers, 1, cf_str_from(""));
+    cf_tool_servers_stop(d.servers, 0);
+    wait_for(&d, 0, CF_TOOL_SERVER_STOPPED);
     assert_int_equal(n_declared(&d), 2); /* b is still off */
     tear_down(&d);
 }
 
-static void test_server_bench__approvals(void **state)
+static void test_tool_servers__approvals(void **state)
 {
     (void)state;
     desk d;
     const cf_str echo = cf_str_from("echo");
     set_up(&d, "approve.db");
     add(&d, "one", "plain");
-    cf_server_bench_start(d.bench, 0);
-    wait_for(&d, 0, CF_BENCH_READY);
-    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
-    cf_server_bench_approve(d.bench, 0, echo, CF_BENCH_ONCE);
-    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
-    cf_server_bench_approve(d.bench, 0, echo, CF_BENCH_CONVERSATION);
-    assert_true(cf_server_bench_may_call(d.bench, 0, echo));
+    cf_tool_servers_start(d.servers, 0);
+    wait_for(&d, 0, CF_TOOL_SERVER_READY);
+    assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
+    cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_ONCE);
+    assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
+    cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_CONVERSATION);
+    assert_true(cf_tool_servers_may_call(d.servers, 0, echo));
     cf_lab_new_conv(d.lab);
-    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
-    cf_server_bench_approve(d.bench, 0, echo, CF_BENCH_FOR_GOOD);
+    assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
+    cf_tool_servers_approve(d.servers, 0, echo, CF_APPROVE_FOR_GOOD);
     tear_down(&d);
     set_up(&d, "approve.db"); /* another start of the program */
     add(&d, "one", "plain");
-    cf_server_bench_start(d.bench, 0);
-    wait_for(&d, 0, CF_BENCH_READY);
-    assert_true(cf_server_bench_may_call(d.bench, 0, echo));
+    cf_tool_servers_start(d.servers, 0);
+    wait_for(&d, 0, CF_TOOL_SERVER_READY);
+    assert_true(cf_tool_servers_may_call(d.servers, 0, echo));
     tear_down(&d);
     set_up(&d, "approve.db"); /* the same name, another command and tool */
     add(&d, "one", "changed");
-    cf_server_bench_start(d.bench, 0);
-    wait_for(&d, 0, CF_BENCH_READY);
-    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
+    cf_tool_servers_start(d.servers, 0);
+    wait_for(&d, 0, CF_TOOL_SERVER_READY);
+    assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
     assert_int_equal(n_declared(&d), 0); /* off until it is accepted */
     cf_buf diff = CF_BUF_INIT;
-    cf_server_bench_difference(d.bench, 0, 0, &diff);
+    cf_tool_servers_difference(d.servers, 0, 0, &diff);
     assert_non_null(strstr(cf_buf_cstr(&diff), "Sends it to a stranger"));
     cf_buf_deinit(&diff);
-    cf_server_bench_accept(d.bench, 0, 0);
+    cf_tool_servers_accept(d.servers, 0, 0);
     step(&d);
     assert_int_equal(n_declared(&d), 1);
-    assert_false(cf_server_bench_may_call(d.bench, 0, echo));
+    assert_false(cf_tool_servers_may_call(d.servers, 0, echo));
     tear_down(&d);
 }
 
@@ -187,8 +187,8 @@ static void *make_call(void *arg)
 {
     calling *c = arg;
     json_t *arguments = json_pack("{s:s}", "text", "hi");
-    c->st = cf_server_bench_call(c->d->bench, 0, cf_str_from("echo"), arguments, 20000, &c->cancel,
-                                 &c->text, &c->err);
+    c->st = cf_tool_servers_call(c->d->servers, 0, cf_str_from("echo"), arguments, 20000,
+                                 &c->cancel, &c->text, &c->err);
     json_decref(arguments);
     atomic_store(&c->is_over, true);
     return NULL;
@@ -205,10 +205,10 @@ static void call(desk *d, calling *c, json_t *answer)
     while (!atomic_load(&c->is_over)) {
         cf_str server;
         step(d);
-        json_t *q = cf_server_bench_question(d->bench, &server);
+        json_t *q = cf_tool_servers_question(d->servers, &server);
         if (q != NULL && answer != NULL) {
             T_TEXT(server.p, server.n, "asks");
-            cf_server_bench_answer(d->bench, json_incref(answer));
+            cf_tool_servers_answer(d->servers, json_incref(answer));
         } else if (q != NULL) {
             atomic_store(&c->cancel, true);
         }
@@ -218,15 +218,15 @@ static void call(desk *d, calling *c, json_t *answer)
     json_decref(answer);
 }
 
-static void test_server_bench__calls(void **state)
+static void test_tool_servers__calls(void **state)
 {
     (void)state;
     desk d;
     calling c;
     set_up(&d, "calls.db");
     add(&d, "dies", "dies");
-    cf_server_bench_start(d.bench, 0);
-    wait_for(&d, 0, CF_BENCH_READY);
+    cf_tool_servers_start(d.servers, 0);
+    wait_for(&d, 0, CF_TOOL_SERVER_READY);
     for (int i = 0; i < 2; i++) { /* the second call starts it again */
         call(&d, &c, NULL);
         assert_int_equal(c.st, CF_EIO);
@@ -236,15 +236,15 @@ static void test_server_bench__calls(void **state)
     tear_down(&d);
 }
 
-static void test_server_bench__questions(void **state)
+static void test_tool_servers__questions(void **state)
 {
     (void)state;
     desk d;
     calling c;
     set_up(&d, "asks.db");
     add(&d, "asks", "elicits");
-    cf_server_bench_start(d.bench, 0);
-    wait_for(&d, 0, CF_BENCH_READY);
+    cf_tool_servers_start(d.servers, 0);
+    wait_for(&d, 0, CF_TOOL_SERVER_READY);
     call(&d, &c, json_pack("{s:s, s:{s:s}}", "action", "accept", "content", "name", "Ada"));
     T_OK(c.st, c.err);
     assert_non_null(strstr(cf_buf_cstr(&c.text), "\"name\": \"Ada\""));
@@ -258,10 +258,10 @@ static void test_server_bench__questions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_bench__switches),
-        cmocka_unit_test(test_server_bench__approvals),
-        cmocka_unit_test(test_server_bench__calls),
-        cmocka_unit_test(test_server_bench__questions),
+        cmocka_unit_test(test_tool_servers__switches),
+        cmocka_unit_test(test_tool_servers__approvals),
+        cmocka_unit_test(test_tool_servers__calls),
+        cmocka_unit_test(test_tool_servers__questions),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }

@@ -1,19 +1,18 @@
 /*
- * servers.c - the log and the memory of tool servers.
+ * tool_links.c - the environment of tool servers and the log of what they say.
  *
  * 1. s->line holds the log in order; a line is never changed, and only the
  *    oldest are dropped.
  * 2. Lines before s->n_kept are in the history's log; after
- *    cf_servers_keep() all are.
+ *    cf_tool_links_keep() all are.
  */
-#include "tui/lab/tools/servers.h"
+#include "tui/lab/tools/tool_links.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/arena.h"
 #include "core/base/os.h"
 #include "tui/lab/reply/keep_reply.h"
 
@@ -32,8 +31,8 @@ typedef struct line {
     uint64_t call;
 } line;
 
-struct cf_servers {
-    cf_servers_options options;
+struct cf_tool_links {
+    cf_tool_links_options options;
     cf_mcp *mcp;
     char **env;
     pthread_mutex_t lock; /* of what follows */
@@ -54,7 +53,7 @@ static const char *get_variable(const char *name)
 
 /* What a program needs to find its home and to write text; keys and whatever
  * else is in ours stays here. */
-static bool make_env(cf_servers *s)
+static bool make_env(cf_tool_links *s)
 {
     static const char *const names[] = {"HOME", "LOGNAME", "PATH",   "SHELL", "TERM",
                                         "USER", "LANG",    "LC_ALL", "TZ",    "TMPDIR"};
@@ -82,7 +81,7 @@ static const char *lookup(void *ud, const char *name)
     return get_variable(name);
 }
 
-cf_status cf_servers_read_file(json_t **out, const char *path, cf_error *err)
+cf_status cf_tool_links_read_file(json_t **out, const char *path, cf_error *err)
 {
     json_t *file = NULL;
     CF_TRY(cf_json_read_small(&file, path, CF_JSON_SMALL_MAX, err));
@@ -117,7 +116,7 @@ static char *kept_text(cf_str text, size_t *n)
     return p;
 }
 
-static void flush_locked(cf_servers *s)
+static void flush_locked(cf_tool_links *s)
 {
     if (!s->is_kept || s->options.store == NULL) {
         return;
@@ -149,7 +148,7 @@ static const char *direction_of(cf_mcp_event_kind kind)
     return kind <= CF_MCP_NOTE ? names[kind] : NULL;
 }
 
-static void add_line(cf_servers *s, const cf_mcp_event *ev)
+static void add_line(cf_tool_links *s, const cf_mcp_event *ev)
 {
     cf_str name = cf_mcp_server_at(s->mcp, ev->server).name;
     line l = {.at_ms = cf_os_now_ms(),
@@ -179,7 +178,7 @@ static void add_line(cf_servers *s, const cf_mcp_event *ev)
 
 static void on_event(void *ud, const cf_mcp_event *ev)
 {
-    cf_servers *s = ud;
+    cf_tool_links *s = ud;
     if (direction_of(ev->kind) != NULL) {
         add_line(s, ev);
     }
@@ -188,7 +187,7 @@ static void on_event(void *ud, const cf_mcp_event *ev)
     }
 }
 
-void cf_servers_keep(cf_servers *s, cf_uuid conversation)
+void cf_tool_links_keep(cf_tool_links *s, cf_uuid conversation)
 {
     pthread_mutex_lock(&s->lock);
     if (!s->is_kept || !cf_uuid_eq(s->conversation, conversation)) {
@@ -199,17 +198,17 @@ void cf_servers_keep(cf_servers *s, cf_uuid conversation)
     pthread_mutex_unlock(&s->lock);
 }
 
-size_t cf_servers_each_line(cf_servers *s, size_t from, cf_servers_line_fn fn, void *ud)
+size_t cf_tool_links_each_line(cf_tool_links *s, size_t from, cf_tool_links_line_fn fn, void *ud)
 {
     pthread_mutex_lock(&s->lock);
     size_t n = from > s->n_dropped ? from : s->n_dropped;
     for (; n < s->n_dropped + s->n_line; n++) {
         const line *l = &s->line[n - s->n_dropped];
-        const cf_servers_line shown = {.at_ms = l->at_ms,
-                                       .direction = l->direction,
-                                       .server = cf_str_from(l->server),
-                                       .text = cf_str_make(l->text, l->n_text),
-                                       .call = l->call};
+        const cf_tool_links_line shown = {.at_ms = l->at_ms,
+                                          .direction = l->direction,
+                                          .server = cf_str_from(l->server),
+                                          .text = cf_str_make(l->text, l->n_text),
+                                          .call = l->call};
         if (!fn(ud, n, &shown)) {
             n++;
             break;
@@ -223,15 +222,16 @@ size_t cf_servers_each_line(cf_servers *s, size_t from, cf_servers_line_fn fn, v
 
 static void ask(void *ud, size_t server, const json_t *params, json_t **answer)
 {
-    cf_servers *s = ud;
+    cf_tool_links *s = ud;
     s->options.ask(s->options.ud, server, params, answer);
 }
 
-cf_status cf_servers_new(cf_servers **out, const cf_servers_options *options, cf_error *err)
+cf_status cf_tool_links_new(cf_tool_links **out, const cf_tool_links_options *options,
+                            cf_error *err)
 {
-    cf_servers *s = cf_calloc(1, sizeof *s);
+    cf_tool_links *s = cf_calloc(1, sizeof *s);
     if (s == NULL || !make_env(s)) {
-        cf_servers_free(s);
+        cf_tool_links_free(s);
         return cf_oom_for(err, "the tool servers");
     }
     s->options = *options;
@@ -247,14 +247,14 @@ cf_status cf_servers_new(cf_servers **out, const cf_servers_options *options, cf
                               .ud = s};
     cf_status st = cf_mcp_new(&s->mcp, &o, err);
     if (st != CF_OK) {
-        cf_servers_free(s);
+        cf_tool_links_free(s);
         return st;
     }
     *out = s;
     return CF_OK;
 }
 
-void cf_servers_free(cf_servers *s)
+void cf_tool_links_free(cf_tool_links *s)
 {
     if (s == NULL) {
         return;
@@ -274,103 +274,7 @@ void cf_servers_free(cf_servers *s)
     cf_free(s);
 }
 
-cf_mcp *cf_servers_mcp(cf_servers *s)
+cf_mcp *cf_tool_links_mcp(cf_tool_links *s)
 {
     return s->mcp;
-}
-
-/* ---- what the user saw -------------------------------------------------- */
-
-/* What is remembered; CF_ENOTFOUND. */
-static cf_status recall(cf_servers *s, cf_str server, cf_str tool, cf_arena *arena,
-                        cf_store_mcp_tool *out)
-{
-    const cf_str name = tool.n > 0 ? tool : cf_str_from("");
-    return s->options.store != NULL
-               ? cf_store_get_mcp_tool(s->options.store, server, name, arena, out, NULL)
-               : CF_ENOTFOUND;
-}
-
-cf_tool_news cf_servers_compare(cf_servers *s, cf_str server, const json_t *tool, json_t **before)
-{
-    cf_arena arena;
-    cf_store_mcp_tool known;
-    cf_tool_news news = CF_TOOL_FIRST_SEEN;
-    *before = NULL;
-    cf_arena_init(&arena, 0);
-    if (recall(s, server, cf_json_get_str(tool, "name"), &arena, &known) == CF_OK &&
-        cf_json_read(before, known.definition.p, known.definition.n, NULL) == CF_OK) {
-        news = cf_mcp_tool_differs(*before, tool) ? CF_TOOL_OTHER : CF_TOOL_AS_BEFORE;
-    }
-    cf_arena_deinit(&arena);
-    return news;
-}
-
-static void put(cf_servers *s, cf_str server, cf_str tool, cf_str definition, cf_str approved_for)
-{
-    const cf_store_mcp_tool t = {.server = server,
-                                 .tool = tool.n > 0 ? tool : cf_str_from(""),
-                                 .definition = definition,
-                                 .approved_for = approved_for};
-    if (s->options.store != NULL) {
-        /* Then it is asked about again. */
-        cf_ignore(cf_store_put_mcp_tool(s->options.store, &t, NULL));
-    }
-}
-
-void cf_servers_remember(cf_servers *s, cf_str server, const json_t *tool)
-{
-    json_t *before;
-    cf_buf text = CF_BUF_INIT;
-    if (cf_servers_compare(s, server, tool, &before) != CF_TOOL_AS_BEFORE) {
-        cf_json_write(&text, tool);
-        if (!text.failed) { /* an approval was given for another tool */
-            put(s, server, cf_json_get_str(tool, "name"), cf_buf_str(&text), cf_str_make(NULL, 0));
-        }
-    }
-    cf_buf_deinit(&text);
-    json_decref(before);
-}
-
-/* The command or address, as what an approval is given for. */
-static void put_command(cf_buf *out, const json_t *config)
-{
-    json_t *copy = cf_json_copy(config);
-    (void)json_object_del(copy, "headers");
-    (void)json_object_del(copy, "env");
-    cf_json_write(out, copy);
-    json_decref(copy);
-}
-
-bool cf_servers_is_approved(cf_servers *s, const cf_mcp_server *server, cf_str tool)
-{
-    cf_arena arena;
-    cf_store_mcp_tool known;
-    cf_buf command = CF_BUF_INIT;
-    cf_arena_init(&arena, 0);
-    put_command(&command, server->config);
-    bool is_approved = recall(s, server->name, tool, &arena, &known) == CF_OK &&
-                       known.approved_for.p != NULL && !command.failed &&
-                       cf_str_eq(known.approved_for, cf_buf_str(&command));
-    cf_buf_deinit(&command);
-    cf_arena_deinit(&arena);
-    return is_approved;
-}
-
-void cf_servers_approve(cf_servers *s, const cf_mcp_server *server, cf_str tool, bool is_approved)
-{
-    cf_buf command = CF_BUF_INIT, definition = CF_BUF_INIT;
-    put_command(&command, server->config);
-    const json_t *known = cf_mcp_tool_find(server->tools, tool);
-    if (known != NULL) {
-        cf_json_write(&definition, known);
-    } else {
-        cf_buf_adds(&definition, "{}");
-    }
-    if (!command.failed && !definition.failed) {
-        put(s, server->name, tool, cf_buf_str(&definition),
-            is_approved ? cf_buf_str(&command) : cf_str_make(NULL, 0));
-    }
-    cf_buf_deinit(&command);
-    cf_buf_deinit(&definition);
 }

@@ -1,0 +1,195 @@
+/*
+ * approvals.c - approvals for good are kept with the tool in the history, those
+ * of a conversation in a list.
+ */
+#include "tui/lab/tools/approvals.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/arena.h"
+#include "storage/store.h"
+
+/* Calls of a tool, or of all tools of a server, in one conversation. */
+typedef struct cf_approved {
+    cf_uuid conversation;
+    char *server, *tool; /* "": all */
+} approved;
+
+void cf_approvals_init(cf_approvals *a, cf_store *store)
+{
+    *a = (cf_approvals){.store = store};
+}
+
+static void free_approved(approved *v)
+{
+    cf_free(v->server);
+    cf_free(v->tool);
+}
+
+void cf_approvals_deinit(cf_approvals *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        free_approved(&a->list[i]);
+    }
+    cf_free(a->list);
+    *a = (cf_approvals){.n = 0};
+}
+
+/* ---- tools as the user saw them last ------------------------------------ */
+
+/* What is remembered; CF_ENOTFOUND. */
+static cf_status recall(const cf_approvals *a, cf_str server, cf_str tool, cf_arena *arena,
+                        cf_store_mcp_tool *out)
+{
+    const cf_str name = tool.n > 0 ? tool : cf_str_from("");
+    return a->store != NULL ? cf_store_get_mcp_tool(a->store, server, name, arena, out, NULL)
+                            : CF_ENOTFOUND;
+}
+
+cf_tool_news cf_approvals_compare(const cf_approvals *a, cf_str server, const json_t *tool,
+                                  json_t **before)
+{
+    cf_arena arena;
+    cf_store_mcp_tool known;
+    cf_tool_news news = CF_TOOL_FIRST_SEEN;
+    *before = NULL;
+    cf_arena_init(&arena, 0);
+    if (recall(a, server, cf_json_get_str(tool, "name"), &arena, &known) == CF_OK &&
+        cf_json_read(before, known.definition.p, known.definition.n, NULL) == CF_OK) {
+        news = cf_mcp_tool_differs(*before, tool) ? CF_TOOL_OTHER : CF_TOOL_AS_BEFORE;
+    }
+    cf_arena_deinit(&arena);
+    return news;
+}
+
+static void put(const cf_approvals *a, cf_str server, cf_str tool, cf_str definition,
+                cf_str approved_for)
+{
+    const cf_store_mcp_tool t = {.server = server,
+                                 .tool = tool.n > 0 ? tool : cf_str_from(""),
+                                 .definition = definition,
+                                 .approved_for = approved_for};
+    if (a->store != NULL) {
+        /* Then it is asked about again. */
+        cf_ignore(cf_store_put_mcp_tool(a->store, &t, NULL));
+    }
+}
+
+void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *tool)
+{
+    json_t *before;
+    cf_buf text = CF_BUF_INIT;
+    if (cf_approvals_compare(a, server, tool, &before) != CF_TOOL_AS_BEFORE) {
+        cf_json_write(&text, tool);
+        if (!text.failed) { /* an approval was given for another tool */
+            put(a, server, cf_json_get_str(tool, "name"), cf_buf_str(&text), cf_str_make(NULL, 0));
+        }
+    }
+    cf_buf_deinit(&text);
+    json_decref(before);
+}
+
+/* ---- calls -------------------------------------------------------------- */
+
+/* The command or address that an approval for good is given for. */
+static void put_command(cf_buf *out, const json_t *config)
+{
+    json_t *copy = cf_json_copy(config);
+    (void)json_object_del(copy, "headers");
+    (void)json_object_del(copy, "env");
+    cf_json_write(out, copy);
+    json_decref(copy);
+}
+
+static bool is_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_str tool)
+{
+    cf_arena arena;
+    cf_store_mcp_tool known;
+    cf_buf command = CF_BUF_INIT;
+    cf_arena_init(&arena, 0);
+    put_command(&command, server->config);
+    bool is_approved = recall(a, server->name, tool, &arena, &known) == CF_OK &&
+                       known.approved_for.p != NULL && !command.failed &&
+                       cf_str_eq(known.approved_for, cf_buf_str(&command));
+    cf_buf_deinit(&command);
+    cf_arena_deinit(&arena);
+    return is_approved;
+}
+
+static void put_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_str tool,
+                         bool is_approved)
+{
+    cf_buf command = CF_BUF_INIT, definition = CF_BUF_INIT;
+    put_command(&command, server->config);
+    const json_t *known = cf_mcp_tool_find(server->tools, tool);
+    if (known != NULL) {
+        cf_json_write(&definition, known);
+    } else {
+        cf_buf_adds(&definition, "{}");
+    }
+    if (!command.failed && !definition.failed) {
+        put(a, server->name, tool, cf_buf_str(&definition),
+            is_approved ? cf_buf_str(&command) : cf_str_make(NULL, 0));
+    }
+    cf_buf_deinit(&command);
+    cf_buf_deinit(&definition);
+}
+
+static bool is_here(const cf_approvals *a, cf_uuid conversation, cf_str server, cf_str tool)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        if (cf_uuid_eq(a->list[i].conversation, conversation) &&
+            cf_str_is(server, a->list[i].server) && cf_str_is(tool, a->list[i].tool)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void cf_approvals_give(cf_approvals *a, cf_uuid conversation, const cf_mcp_server *server,
+                       cf_str tool, cf_approval scope)
+{
+    if (scope == CF_APPROVE_FOR_GOOD) {
+        put_for_good(a, server, tool, true);
+    }
+    if (scope != CF_APPROVE_CONVERSATION && scope != CF_APPROVE_SERVER) {
+        return;
+    }
+    approved v = {.conversation = conversation,
+                  .server = cf_strndup(server->name.p, server->name.n),
+                  .tool = scope == CF_APPROVE_SERVER ? cf_strdup("") : cf_strndup(tool.p, tool.n)};
+    if (v.server != NULL && v.tool != NULL && cf_grow(&a->list, &a->cap, a->n + 1, sizeof v)) {
+        a->list[a->n++] = v;
+    } else {
+        free_approved(&v);
+    }
+}
+
+void cf_approvals_take_back(cf_approvals *a, const cf_mcp_server *server, cf_str tool)
+{
+    put_for_good(a, server, tool, false);
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        approved *v = &a->list[i];
+        if (cf_str_is(server->name, v->server) &&
+            (v->tool[0] == '\0' || cf_str_is(tool, v->tool))) {
+            free_approved(v);
+        } else {
+            a->list[n++] = *v;
+        }
+    }
+    a->n = n;
+}
+
+bool cf_approvals_has_server(const cf_approvals *a, cf_uuid conversation, cf_str server)
+{
+    return is_here(a, conversation, server, cf_str_from(""));
+}
+
+bool cf_approvals_may_call(const cf_approvals *a, cf_uuid conversation, const cf_mcp_server *server,
+                           cf_str tool)
+{
+    return is_here(a, conversation, server->name, tool) ||
+           cf_approvals_has_server(a, conversation, server->name) || is_for_good(a, server, tool);
+}
