@@ -74,3 +74,29 @@ bool cf_base64_get(cf_buf *b, cf_str text)
     b->p[b->n] = '\0';
     return true;
 }
+
+void cf_data_url_put(cf_buf *b, cf_str mime, cf_str base64)
+{
+    cf_buf_adds(b, "data:");
+    cf_buf_add(b, mime.p, mime.n);
+    cf_buf_adds(b, ";base64,");
+    cf_buf_add(b, base64.p, base64.n);
+}
+
+bool cf_data_url_get(cf_str url, cf_str *mime, cf_str *base64)
+{
+    static const char mark[] = ";base64";
+    const size_t n_mark = sizeof mark - 1;
+    if (!cf_str_starts(url, cf_str_from("data:"))) {
+        return false;
+    }
+    const char *comma = memchr(url.p, ',', url.n);
+    size_t head = comma != NULL ? (size_t)(comma - url.p) : 0;
+    if (head < 5 + n_mark || memcmp(comma - n_mark, mark, n_mark) != 0) {
+        return false;
+    }
+    const char *semicolon = memchr(url.p, ';', head);
+    *mime = cf_str_make(url.p + 5, (size_t)(semicolon - url.p) - 5);
+    *base64 = cf_str_make(comma + 1, url.n - head - 1);
+    return true;
+}

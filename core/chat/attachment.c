@@ -273,8 +273,7 @@ json_t *cf_attachment_part(const cf_attachment *a)
     }
     cf_buf url = CF_BUF_INIT;
     if (a->base64.n > 0) {
-        cf_buf_addf(&url, "data:%.*s;base64,", (int)mime.n, mime.n > 0 ? mime.p : "");
-        cf_buf_add(&url, a->base64.p, a->base64.n);
+        cf_data_url_put(&url, mime, a->base64);
     } else {
         cf_buf_add(&url, a->url.p, a->url.n);
     }

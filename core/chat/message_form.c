@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/base/base64.h"
+
 /* What a message consists of. */
 typedef struct pieces {
     json_t *content, *calls, *results; /* lists */
@@ -116,10 +118,7 @@ static json_t *image_part(json_t *url)
 static json_t *data_url(cf_str mime, cf_str base64)
 {
     cf_buf url = CF_BUF_INIT;
-    cf_buf_adds(&url, "data:");
-    cf_buf_add(&url, mime.p, mime.n);
-    cf_buf_adds(&url, ";base64,");
-    cf_buf_add(&url, base64.p, base64.n);
+    cf_data_url_put(&url, mime, base64);
     json_t *v = url.failed ? NULL : json_stringn(cf_buf_cstr(&url), url.n);
     cf_buf_deinit(&url);
     return v;

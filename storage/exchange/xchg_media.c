@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/base/json_builder.h"
+#include "core/base/base64.h"
 
 static const cf_str none = {NULL, 0};
 
@@ -40,17 +40,9 @@ static void set_url(cf_media_ref *m, cf_str url)
     m->place = url;
     if (!begins(url, "data:")) {
         m->is_path = memchr(url.p, ':', url.n) == NULL || url.p[0] == '/';
-        return;
+    } else if (cf_data_url_get(url, &m->mime, &m->data)) {
+        m->place = none;
     }
-    const char *comma = memchr(url.p, ',', url.n);
-    size_t head = comma != NULL ? (size_t)(comma - url.p) : 0;
-    if (head < 7 || memcmp(comma - 7, ";base64", 7) != 0) {
-        return;
-    }
-    const char *semicolon = memchr(url.p, ';', head);
-    m->mime = cf_str_make(url.p + 5, (size_t)(semicolon - url.p) - 5);
-    m->data = cf_str_make(comma + 1, url.n - head - 1);
-    m->place = none;
 }
 
 /* The first of the many keys that holds bytes or a place. */
@@ -112,34 +104,27 @@ void cf_xmedia__put_url(cf_buf *out, const cf_media_ref *m)
                   : cf_str_is(m->kind, "audio") ? cf_str_from("audio/wav")
                                                 : cf_str_from("application/"
                                                               "octet-stream");
-    cf_buf_adds(out, "data:");
-    cf_buf_add(out, mime.p, mime.n);
-    cf_buf_adds(out, ";base64,");
-    cf_buf_add(out, m->data.p, m->data.n);
+    cf_data_url_put(out, mime, m->data);
+}
+
+static json_t *text(cf_str s)
+{
+    return json_stringn(s.p != NULL ? s.p : "", s.n);
 }
 
 json_t *cf_xmedia__part(const char *kind, cf_str url, cf_str name)
 {
     cf_media_ref m = {.kind = cf_str_from(kind)};
-    cf_jb b = CF_JB_INIT;
+    json_t *label = name.n != 0 ? text(name) : NULL;
     set_url(&m, url);
-    cf_jb_object(&b, NULL);
     if (strcmp(kind, "image") == 0 && !m.is_path) {
-        cf_jb_text(&b, "type", "image_url");
-        cf_jb_object(&b, "image_url");
-        cf_jb_str(&b, "url", url);
-        cf_jb_end(&b);
-    } else if (m.data.n != 0) {
-        cf_jb_text(&b, "type", kind);
-        cf_jb_str(&b, "blob", m.data);
-        cf_jb_str(&b, "mime_type", m.mime);
-    } else {
-        cf_jb_text(&b, "type", kind);
-        cf_jb_str(&b, m.is_path ? "path" : "url", url);
+        return json_pack("{s:s,s:{s:o},s:o*}", "type", "image_url", "image_url", "url", text(url),
+                         "name", label);
     }
-    if (name.n != 0) {
-        cf_jb_str(&b, "name", name);
+    if (m.data.n != 0) {
+        return json_pack("{s:s,s:o,s:o,s:o*}", "type", kind, "blob", text(m.data), "mime_type",
+                         text(m.mime), "name", label);
     }
-    cf_jb_end(&b);
-    return cf_jb_done(&b);
+    return json_pack("{s:s,s:o,s:o*}", "type", kind, m.is_path ? "path" : "url", text(url), "name",
+                     label);
 }

@@ -273,7 +273,7 @@ static cf_status attach_image(cf_attachments *a, const char *name, const char *m
 {
     cf_buf url = CF_BUF_INIT;
     CF_TRY(check_room(a, err));
-    cf_buf_addf(&url, "data:%s;base64,", mime);
+    cf_data_url_put(&url, cf_str_from(mime), cf_str_make("", 0));
     cf_base64_put(&url, cf_str_make(bytes->p, bytes->n));
     json_t *part = url.failed ? NULL
                               : json_pack("{s:s,s:{s:s%}}", "type", "image_url", "image_url", "url",
