@@ -361,13 +361,13 @@ static cf_status judge(transfer *t, cf_error *err)
     cf_remote__answer *a = t->answer;
     if (!t->is_stream) {
         CF_TRY(cf_remote__event(body, a, err));
-        if (!a->is_done) {
+        if (a->reader.n_pieces == 0) {
             return cf_chat__fault(t->run, CF_FAULT_PROTOCOL,
                                   cf_fail(err, CF_EFORMAT, "the server's answer: no choices"));
         }
         return CF_OK;
     }
-    if (!a->is_done && !a->has_reason && !a->stopped) {
+    if (!a->reader.is_ended && a->reader.reply.choice[0].stop == CF_WIRE_STOP_NONE && !a->stopped) {
         return network(t, "the answer was cut off", err);
     }
     return CF_OK;
@@ -711,7 +711,8 @@ static cf_status stream(cf_backend *b, cf_chat__run *run, cf_error *err)
     const char *model = r->model != NULL ? r->model : "default";
     json_t *body = NULL;
     cf_buf notes = CF_BUF_INIT;
-    cf_remote__answer answer = {.run = run};
+    cf_remote__answer answer;
+    cf_remote__answer_init(&answer, run);
     cf_status st = cf_remote__body(&body, model, run->request, &notes, err);
     if (st == CF_OK) {
         tell_notes(run, cf_buf_str(&notes));

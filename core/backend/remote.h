@@ -7,6 +7,7 @@
 
 #include "core/backend/backend_impl.h"
 #include "core/backend/reply_watch.h"
+#include "core/wire/wire.h"
 
 /* The JSON body of a request, with the options that the user set and no
  * others; a new reference.  Appends a line to `notes` for each attachment that
@@ -20,28 +21,18 @@ bool cf_remote__find_refused(const json_t *body, cf_str text, json_t *refused);
 /* Takes refused arguments out of the body. */
 void cf_remote__leave_out(json_t *body, const json_t *refused);
 
-enum { CF_REMOTE_CALLS_MAX = 256 };
-
-/* A call that arrives in pieces. */
-typedef struct cf_remote__call {
-    cf_buf id, name, arguments;
-} cf_remote__call;
-
 /* An answer as far as it has arrived. */
 typedef struct cf_remote__answer {
     cf_chat__run *run;
     cf_chat__reply reply;
-    cf_remote__call *calls; /* [n_calls] */
-    size_t n_calls, cap_calls;
-    bool is_done;     /* "[DONE]", or a whole answer that was no stream */
-    bool has_reason;  /* a finish_reason came */
+    cf_wire_reader reader;
     bool has_content; /* anything came */
     bool stopped;     /* a stop string of ours is complete, or is_endless */
     bool is_endless;  /* the watch saw it, and it is to end the reply */
     cf_reply_watch watch;
-    char reason[32];
-    cf_buf refusal; /* what the model says in place of content */
 } cf_remote__answer;
+
+void cf_remote__answer_init(cf_remote__answer *a, cf_chat__run *run);
 
 /* Takes one event's data.  CF_EFORMAT with fault PROTOCOL, or the fault that
  * an error object inside a stream means. */

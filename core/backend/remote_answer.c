@@ -11,17 +11,9 @@
 #include "core/base/utf8.h"
 #include "core/tools/tool_rules.h"
 
-enum { TOP_MAX = 20 };
-
 void cf_remote__answer_deinit(cf_remote__answer *a)
 {
-    for (size_t i = 0; i < a->n_calls; i++) {
-        cf_buf_deinit(&a->calls[i].id);
-        cf_buf_deinit(&a->calls[i].name);
-        cf_buf_deinit(&a->calls[i].arguments);
-    }
-    cf_free(a->calls);
-    cf_buf_deinit(&a->refusal);
+    cf_wire_reader_deinit(&a->reader);
     cf_reply_watch_deinit(&a->watch);
     cf_chat__reply_deinit(&a->reply);
 }
@@ -158,24 +150,24 @@ static cf_status add_text(cf_remote__answer *a, cf_str text, cf_error *err)
     return a->stopped ? CF_OK : watch(a, text, cf_chat__reply_is_thinking(&a->reply), err);
 }
 
-static void tell_token(cf_remote__answer *a, const json_t *item)
+static float probability(const cf_wire_token *t)
 {
+    return (float)exp(t->log_p);
+}
+
+static void tell_token(cf_remote__answer *a, const cf_wire_event *e)
+{
+    enum { TOP_MAX = 20 };
     cf_text_candidate top[TOP_MAX];
-    const json_t *list = json_object_get(item, "top_logprobs");
-    size_t n = json_array_size(list) < TOP_MAX ? json_array_size(list) : TOP_MAX;
+    size_t n = e->n_top < TOP_MAX ? e->n_top : TOP_MAX;
     for (size_t i = 0; i < n; i++) {
-        const json_t *c = json_array_get(list, i);
-        top[i].text = cf_json_get_str(c, "token");
-        top[i].p = (float)exp(json_number_value(json_object_get(c, "logprob")));
+        top[i].text = e->top[i].text;
+        top[i].p = probability(&e->top[i]);
     }
-    const json_t *id = json_object_get(item, "id");
-    cf_chat_event ev = {.kind = CF_CHAT_TOKEN, .text = cf_json_get_str(item, "token")};
+    cf_chat_event ev = {.kind = CF_CHAT_TOKEN, .text = e->token.text};
     ev.token = (cf_chat_token){
-        .id = json_is_integer(id) && json_integer_value(id) >= 0 &&
-                      json_integer_value(id) <= INT32_MAX
-                  ? (cf_token)json_integer_value(id)
-                  : CF_TOKEN_NONE,
-        .p = (float)exp(json_number_value(json_object_get(item, "logprob"))),
+        .id = e->token.id >= 0 ? e->token.id : CF_TOKEN_NONE,
+        .p = probability(&e->token),
         .raw_off = a->run->out->raw.n,
         .top = top,
         .n_top = n,
@@ -183,141 +175,45 @@ static void tell_token(cf_remote__answer *a, const json_t *item)
     cf_chat__emit(a->run, &ev);
 }
 
-static cf_remote__call *call_at(cf_remote__answer *a, size_t index)
+static cf_status add_thinking(cf_remote__answer *a, cf_str text, cf_error *err)
 {
-    if (index >= CF_REMOTE_CALLS_MAX) {
-        return NULL;
-    }
-    if (index >= a->cap_calls) {
-        size_t cap = a->cap_calls == 0 ? 4 : a->cap_calls * 2;
-        cap = cap > index ? cap : index + 1;
-        cf_remote__call *v = cf_realloc(a->calls, cap, sizeof *v);
-        if (v == NULL) {
-            return NULL;
-        }
-        memset(v + a->cap_calls, 0, (cap - a->cap_calls) * sizeof *v);
-        a->calls = v;
-        a->cap_calls = cap;
-    }
-    if (index >= a->n_calls) {
-        a->n_calls = index + 1;
-    }
-    return &a->calls[index];
-}
-
-static cf_status add_call(cf_remote__answer *a, const json_t *delta, size_t order, cf_error *err)
-{
-    const json_t *at = json_object_get(delta, "index");
-    const json_t *function = json_object_get(delta, "function");
-    json_int_t index = json_is_integer(at) ? json_integer_value(at) : (json_int_t)order;
-    cf_remote__call *call =
-        index >= 0 && index < CF_REMOTE_CALLS_MAX ? call_at(a, (size_t)index) : NULL;
-    if (call == NULL) {
-        return protocol(a, err, "too many tool calls");
-    }
-    cf_str id = cf_json_get_str(delta, "id");
-    cf_str name = cf_json_get_str(function, "name");
-    cf_str arguments = cf_json_get_str(function, "arguments");
-    if (call->id.n == 0) {
-        cf_buf_add(&call->id, id.p, id.n);
-    }
-    cf_buf_add(&call->name, name.p, name.n);
-    cf_buf_add(&call->arguments, arguments.p, arguments.n);
-    const json_t *object = json_object_get(function, "arguments");
-    if (json_is_object(object)) { /* some servers send the object itself */
-        cf_json_write(&call->arguments, object);
-    }
     a->has_content = true;
-    cf_chat_event ev = {.kind = CF_CHAT_CALL_DELTA,
-                        .index = (size_t)index,
-                        .text = arguments.n > 0 ? arguments : name};
-    cf_chat__emit(a->run, &ev);
-    return call->id.failed || call->name.failed || call->arguments.failed
-               ? cf_oom_for(err, "a tool call")
-               : CF_OK;
+    CF_TRY(cf_chat__reply_think(&a->reply, text, err));
+    return watch(a, text, true, err);
 }
 
-/* Shown like content, and kept apart from it. */
-static cf_status add_refusal(cf_remote__answer *a, cf_str text, cf_error *err)
+/* What is shown as it comes; the reader keeps the rest until the end. */
+static cf_status on_wire(void *ud, const cf_wire_event *e, cf_error *err)
 {
-    if (text.n == 0) {
+    cf_remote__answer *a = ud;
+    cf_chat_event ev = {.kind = CF_CHAT_TEXT, .text = e->text};
+    if (e->choice != 0) {
+        return CF_OK;
+    }
+    switch (e->kind) {
+    case CF_WIRE_TOKEN:
+        tell_token(a, e);
+        return CF_OK;
+    case CF_WIRE_THINKING:
+        return add_thinking(a, e->text, err);
+    case CF_WIRE_TEXT:
+        return add_text(a, e->text, err);
+    case CF_WIRE_CALL:
+        ev.kind = CF_CHAT_CALL_DELTA;
+        ev.index = e->call;
+        ev.text = e->text.n > 0 ? e->text : e->name;
+        break;
+    case CF_WIRE_REFUSAL: /* shown like content, and kept apart from it */
+        break;
+    default:
         return CF_OK;
     }
     a->has_content = true;
-    cf_buf_add(&a->refusal, text.p, text.n);
-    cf_chat_event ev = {.kind = CF_CHAT_TEXT, .text = text};
     cf_chat__emit(a->run, &ev);
-    return cf_buf_check(&a->refusal, err);
-}
-
-/* "delta" of a stream, or "message" of a whole answer. */
-static cf_status add_delta(cf_remote__answer *a, const json_t *delta, cf_error *err)
-{
-    cf_str thinking = cf_json_get_str(delta, "reasoning_content");
-    if (thinking.n == 0) {
-        thinking = cf_json_get_str(delta, "reasoning");
-    }
-    if (thinking.n > 0) {
-        a->has_content = true;
-        CF_TRY(cf_chat__reply_think(&a->reply, thinking, err));
-        CF_TRY(watch(a, thinking, true, err));
-    }
-    CF_TRY(add_text(a, cf_json_get_str(delta, "content"), err));
-    CF_TRY(add_refusal(a, cf_json_get_str(delta, "refusal"), err));
-    const json_t *legacy = json_object_get(delta, "function_call");
-    if (json_is_object(legacy)) { /* OpenAI's interface before tool_calls */
-        json_t *one = json_pack("{s:i, s:O}", "index", 0, "function", cf_json_ref(legacy));
-        cf_status st = one != NULL ? add_call(a, one, 0, err) : cf_oom_for(err, "a tool call");
-        json_decref(one);
-        CF_TRY(st);
-    }
-    const json_t *calls = json_object_get(delta, "tool_calls");
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        CF_TRY(add_call(a, json_array_get(calls, i), i, err));
-    }
     return CF_OK;
 }
 
-static cf_status add_choice(cf_remote__answer *a, const json_t *choice, cf_error *err)
-{
-    cf_chat_response *out = a->run->out;
-    const json_t *tokens = json_object_get(json_object_get(choice, "logprobs"), "content");
-    for (size_t i = 0; i < json_array_size(tokens); i++) {
-        tell_token(a, json_array_get(tokens, i));
-    }
-    const json_t *delta = json_object_get(choice, "delta");
-    const json_t *message = json_object_get(choice, "message");
-    if (out->timings.n_decode++ == 0) {
-        out->timings.first_us = cf_os_monotonic_us() - a->run->started_us;
-    }
-    CF_TRY(add_delta(a, delta != NULL ? delta : message, err));
-    cf_str reason = cf_json_get_str(choice, "finish_reason");
-    if (reason.n > 0) {
-        a->has_reason = true;
-        cf_utf8_copy(a->reason, sizeof a->reason, reason);
-    }
-    a->is_done = a->is_done || message != NULL;
-    return CF_OK;
-}
-
-static uint64_t count(const json_t *v, const char *key)
-{
-    json_int_t n = json_integer_value(json_object_get(v, key));
-    return n > 0 ? (uint64_t)n : 0;
-}
-
-static void read_usage(cf_remote__answer *a, const json_t *v)
-{
-    const json_t *u = json_object_get(v, "usage");
-    cf_usage *out = &a->run->out->usage;
-    if (json_is_object(u)) {
-        out->is_known = true;
-        out->n_prompt = count(u, "prompt_tokens");
-        out->n_reply = count(u, "completion_tokens");
-        out->n_total = count(u, "total_tokens");
-        out->n_cached = count(json_object_get(u, "prompt_tokens_details"), "cached_tokens");
-    }
-}
+/* ---- what only one server says ------------------------------------------ */
 
 /* Appends the ids of a list; without memory they are left out. */
 static void add_ids(cf_token **ids, size_t *n, const json_t *list)
@@ -333,11 +229,9 @@ static void add_ids(cf_token **ids, size_t *n, const json_t *list)
     }
 }
 
-/* Tokens and the kept prefix, where a server shows them: vLLM with
- * return_token_ids, llama-server in its timings. */
-static void read_tokens(cf_remote__answer *a, const json_t *v)
+/* Tokens, where vLLM shows them with return_token_ids. */
+static void read_tokens(cf_chat_response *out, const json_t *v)
 {
-    cf_chat_response *out = a->run->out;
     const json_t *choice = json_array_get(json_object_get(v, "choices"), 0);
     const json_t *prompt = json_object_get(v, "prompt_token_ids");
     prompt = prompt != NULL ? prompt : json_object_get(choice, "prompt_token_ids");
@@ -345,57 +239,78 @@ static void read_tokens(cf_remote__answer *a, const json_t *v)
         add_ids(&out->prompt_ids, &out->n_prompt_ids, prompt);
     }
     add_ids(&out->reply_ids, &out->n_reply_ids, json_object_get(choice, "token_ids"));
-    uint64_t n_cached = count(json_object_get(v, "timings"), "cache_n");
-    if (n_cached > out->usage.n_cached) {
-        out->usage.n_cached = n_cached;
-    }
 }
 
 /* Keeps the other facts that a server reports about an answer. */
-static void read_vendor(cf_remote__answer *a, const json_t *v)
+static cf_status on_value(void *ud, const json_t *v, cf_error *err)
 {
     static const char *const keys[] = {"id",           "model",    "system_fingerprint",
                                        "service_tier", "provider", "timings"};
+    cf_remote__answer *a = ud;
+    json_t **vendor = &a->run->out->vendor;
+    (void)err;
+    read_tokens(a->run->out, v);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         json_t *item = json_object_get(v, keys[i]);
-        if (item == NULL || json_is_null(item)) {
-            continue;
+        if (item != NULL && !json_is_null(item)) {
+            *vendor = *vendor != NULL ? *vendor : json_object();
+            json_object_set(*vendor, keys[i], item);
         }
-        json_t **vendor = &a->run->out->vendor;
-        *vendor = *vendor != NULL ? *vendor : json_object();
-        json_object_set(*vendor, keys[i], item);
+    }
+    return CF_OK;
+}
+
+void cf_remote__answer_init(cf_remote__answer *a, cf_chat__run *run)
+{
+    *a = (cf_remote__answer){.run = run};
+    cf_wire_reader_init(&a->reader, CF_API_OPENAI_CHAT);
+    a->reader.on_event = on_wire;
+    a->reader.on_value = on_value;
+    a->reader.ud = a;
+}
+
+static uint64_t known(int64_t n)
+{
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static void take_usage(cf_remote__answer *a)
+{
+    const cf_wire_usage *u = &a->reader.reply.usage;
+    cf_usage *out = &a->run->out->usage;
+    if (u->n_prompt >= 0 && u->n_reply >= 0) {
+        *out = (cf_usage){.n_prompt = known(u->n_prompt),
+                          .n_reply = known(u->n_reply),
+                          .n_total = known(u->n_prompt) + known(u->n_reply),
+                          .n_cached = known(u->n_cached),
+                          .is_known = true};
     }
 }
 
 cf_status cf_remote__event(cf_str data, void *ud, cf_error *err)
 {
     cf_remote__answer *a = ud;
-    if (cf_str_is(data, "[DONE]")) {
-        a->is_done = true;
-        return CF_OK;
+    cf_wire_reader *r = &a->reader;
+    cf_timings *t = &a->run->out->timings;
+    const size_t n_values = r->n_values, n_pieces = r->n_pieces;
+    const uint64_t now = cf_os_monotonic_us();
+    cf_status st = cf_wire_reader_data(r, data, err);
+    if (r->n_pieces > n_pieces && t->n_decode++ == 0) {
+        t->first_us = now - a->run->started_us;
     }
-    json_t *v = NULL;
-    cf_status st = cf_json_read(&v, data.p, data.n, err);
-    if (st != CF_OK) {
-        return st == CF_EFORMAT ? protocol(a, err, "an event is not JSON") : st;
+    take_usage(a);
+    if (r->error[0] != '\0') {
+        int64_t code = r->error_code;
+        return cf_remote__http_error(a->run, code >= 400 && code < 600 ? (long)code : 500, data,
+                                     err);
     }
-    const json_t *error = json_object_get(v, "error");
-    if (error != NULL && !json_is_null(error)) {
-        json_int_t code = json_integer_value(json_object_get(error, "code"));
-        st = cf_remote__http_error(a->run, code >= 400 && code < 600 ? (long)code : 500, data, err);
-    } else if (!json_is_object(v)) {
-        st = protocol(a, err, "an event is not an object");
-    } else {
-        const json_t *choice = json_array_get(json_object_get(v, "choices"), 0);
-        if (choice != NULL) {
-            st = add_choice(a, choice, err);
-        }
-        read_usage(a, v);
-        read_tokens(a, v);
-        read_vendor(a, v);
+    if (st == CF_EFORMAT) {
+        return protocol(a, err, "an event is not JSON");
     }
-    json_decref(v);
-    return st;
+    if (st == CF_OK && r->n_values == n_values && !r->is_ended) {
+        return protocol(a, err, "an event is not an object");
+    }
+    return st == CF_OK && r->has_too_many ? protocol(a, err, "too many tool calls") : st;
 }
 
 /* ---- the end ------------------------------------------------------------ */
@@ -442,7 +357,7 @@ static bool append_finding(json_t *list, const cf_tool_finding *f)
 static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
                              cf_tool__findings *found, cf_error *err)
 {
-    cf_remote__call *from = &a->calls[index];
+    cf_wire_call *from = &a->reader.reply.choice[0].calls[index];
     cf_tool_call call = {
         .name = cf_buf_str(&from->name),
         .id = cf_buf_str(&from->id),
@@ -486,7 +401,7 @@ static cf_status finish_calls(cf_remote__answer *a, json_t *list, json_t *findin
     cf_arena_init(&arena, 0);
     cf_tool__findings found = {.arena = &arena};
     cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < a->n_calls; i++) {
+    for (size_t i = 0; st == CF_OK && i < a->reader.reply.choice[0].n_calls; i++) {
         st = finish_call(a, i, list, &found, err);
     }
     for (size_t i = 0; st == CF_OK && i < found.n; i++) {
@@ -506,18 +421,20 @@ static cf_stop_reason reason_of(const cf_remote__answer *a)
     if (a->stopped) {
         return CF_STOP_STRING;
     }
-    if (strcmp(a->reason, "length") == 0) {
+    switch (a->reader.reply.choice[0].stop) {
+    case CF_WIRE_STOP_LENGTH:
         return CF_STOP_LENGTH;
-    }
-    if (strcmp(a->reason, "content_filter") == 0) {
+    case CF_WIRE_STOP_FILTER:
         return CF_STOP_FILTERED;
+    default:
+        return CF_STOP_END;
     }
-    return CF_STOP_END;
 }
 
 cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
 {
     cf_chat_response *out = a->run->out;
+    const cf_wire_choice *said = &a->reader.reply.choice[0];
     json_t *list = json_array();
     json_t *findings = json_array();
     cf_status st = list != NULL && findings != NULL ? finish_calls(a, list, findings, err)
@@ -528,9 +445,8 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
         if (status != CF_TOOL_VALID) {
             out->status = status;
         }
-        if (st == CF_OK && a->refusal.n > 0 &&
-            json_object_set_new(out->message, "refusal",
-                                json_stringn(cf_buf_cstr(&a->refusal), a->refusal.n)) != 0) {
+        if (st == CF_OK && said->refusal.n > 0 &&
+            json_object_set_new(out->message, "refusal", cf_json_buf(&said->refusal)) != 0) {
             st = cf_oom_for(err, "the refusal");
         }
         if (st == CF_OK && json_array_extend(out->findings, findings) != 0) {
@@ -540,6 +456,7 @@ cf_status cf_remote__finish(cf_remote__answer *a, cf_error *err)
     json_decref(list);
     json_decref(findings);
     out->stop.reason = reason_of(a);
-    snprintf(out->stop.what, sizeof out->stop.what, "%s", a->refusal.n > 0 ? "refusal" : a->reason);
+    snprintf(out->stop.what, sizeof out->stop.what, "%s",
+             said->refusal.n > 0 ? "refusal" : said->end);
     return st;
 }

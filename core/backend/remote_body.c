@@ -1,11 +1,10 @@
 /*
- * remote_body.c - writes a request in the form of OpenAI's chat completions.
+ * remote_body.c - a request of the conversation as one of OpenAI's chat
+ * completions.
  *
- * Differences from the messages that templates read: a call's arguments are
- * a string, every call has an id, and a tool's result names the call it
- * answers; missing ids are filled in by order.  Images and sounds of any form
- * are sent as "image_url" and "input_audio", with their bytes and without a
- * path.
+ * core/wire writes it; here attachments are loaded, so that images and sounds
+ * of any form are sent with their bytes and without a path, and the options
+ * get the names that servers know.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,48 +14,16 @@
 #include "core/api/message_form.h"
 #include "core/api/reply_options.h"
 #include "core/backend/remote.h"
-#include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "core/tools/tool_emit.h"
+#include "core/wire/wire.h"
 
 enum { TOP_LOGPROBS_MAX = 20 };
-
-/* ids of the calls that wait for their results, in order */
-typedef struct open_calls {
-    json_t *ids;
-    size_t next;
-    unsigned n_made;
-} open_calls;
-
-static json_t *wire_call(const json_t *call, open_calls *open)
-{
-    const json_t *function = json_object_get(call, "function");
-    const json_t *arguments = json_object_get(function, "arguments");
-    json_t *id = json_object_get(call, "id");
-    char made[32];
-    cf_buf text = CF_BUF_INIT;
-    if (json_is_string(arguments)) {
-        cf_buf_add(&text, json_string_value(arguments), json_string_length(arguments));
-    } else {
-        cf_json_write(&text, arguments);
-    }
-    snprintf(made, sizeof made, "call_%u", open->n_made++);
-    json_t *v =
-        json_pack("{s:o, s:s, s:{s:O?, s:s%}}", "id",
-                  json_is_string(id) ? json_incref(id) : json_string(made), "type", "function",
-                  "function", "name", cf_json_ref(json_object_get(function, "name")), "arguments",
-                  cf_buf_cstr(&text), text.n);
-    cf_buf_deinit(&text);
-    if (v != NULL) {
-        json_array_append(open->ids, json_object_get(v, "id"));
-    }
-    return v;
-}
 
 /* ---- content ------------------------------------------------------------ */
 
 /* A message on its way to the wire. */
 typedef struct wire {
-    open_calls open;
     bool with_thinking;
     size_t n_message; /* as it was given, from 1 */
     cf_buf *notes;    /* lines about what is not sent */
@@ -132,83 +99,41 @@ static json_t *wire_content(wire *w, json_t *content, bool is_result)
 
 /* ---- messages ----------------------------------------------------------- */
 
-static json_t *wire_calls(const json_t *calls, open_calls *open)
+static json_t *wire_message(wire *w, const json_t *m, cf_jb *b)
 {
-    json_t *list = json_array();
-    bool ok = list != NULL;
-    json_array_clear(open->ids);
-    open->next = 0;
-    for (size_t i = 0; ok && i < json_array_size(calls); i++) {
-        ok = json_array_append_new(list, wire_call(json_array_get(calls, i), open)) == 0;
-    }
-    if (!ok) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
-}
-
-/* The fields of OpenAI's interface; those that an import or a store keeps in
- * a message go to no server. */
-static json_t *wire_message(wire *w, const json_t *m)
-{
-    static const char *const fields[] = {"role",         "name",          "refusal",
-                                         "tool_call_id", "cache_control", "prefix"};
-    json_t *v = json_object();
-    bool ok = v != NULL;
-    for (size_t i = 0; ok && i < sizeof fields / sizeof fields[0]; i++) {
-        json_t *field = json_object_get(m, fields[i]);
-        ok = field == NULL || json_object_set(v, fields[i], field) == 0;
-    }
-    json_t *thinking = json_object_get(m, "reasoning_content");
-    if (ok && w->with_thinking && thinking != NULL) {
-        ok = json_object_set(v, "reasoning_content", thinking) == 0;
-    }
-    const bool is_result = cf_str_is(cf_json_get_str(m, "role"), "tool");
+    json_t *v = cf_json_copy(m);
     json_t *content = json_object_get(m, "content");
-    if (ok && content != NULL) {
-        ok = json_object_set_new(v, "content", wire_content(w, content, is_result)) == 0;
+    if (!w->with_thinking) {
+        (void)json_object_del(v, "reasoning_content");
     }
-    const json_t *calls = json_object_get(m, "tool_calls");
-    if (ok && json_array_size(calls) > 0) {
-        ok = json_object_set_new(v, "tool_calls", wire_calls(calls, &w->open)) == 0;
-    }
-    if (ok && is_result) {
-        json_t *id = json_array_get(w->open.ids, w->open.next++);
-        if (json_object_get(v, "tool_call_id") == NULL && id != NULL) {
-            ok = json_object_set(v, "tool_call_id", id) == 0;
-        }
-    }
-    if (!ok) {
-        json_decref(v);
-        return NULL;
+    if (content != NULL) {
+        const bool is_result = cf_str_is(cf_json_get_str(m, "role"), "tool");
+        cf_jb_set(b, v, "content", wire_content(w, content, is_result));
     }
     return v;
 }
 
-static json_t *wire_messages(const json_t *messages, bool with_thinking, cf_buf *notes)
+static json_t *wire_messages(const json_t *messages, bool with_thinking, cf_buf *notes, cf_jb *b)
 {
-    wire w = {.open = {json_array(), 0, 1}, .with_thinking = with_thinking, .notes = notes};
+    wire w = {.with_thinking = with_thinking, .notes = notes};
     json_t *list = json_array();
     json_t *formed = NULL;
     cf_buf places = CF_BUF_INIT;
-    bool ok = list != NULL && w.open.ids != NULL &&
-              cf_messages_form(&formed, &places, messages, NULL) == CF_OK;
-    for (size_t i = 0; ok && i < json_array_size(formed); i++) {
+    if (cf_messages_form(&formed, &places, messages, NULL) != CF_OK) {
+        cf_jb_fail(b);
+    }
+    for (size_t i = 0; i < json_array_size(formed); i++) {
         uint32_t place;
         memcpy(&place, places.p + i * sizeof place, sizeof place);
         w.n_message = (size_t)place + 1;
-        ok = json_array_append_new(list, wire_message(&w, json_array_get(formed, i))) == 0;
+        cf_jb_append(b, list, wire_message(&w, json_array_get(formed, i), b));
     }
-    json_decref(w.open.ids);
     json_decref(formed);
     cf_buf_deinit(&places);
-    if (!ok) {
-        json_decref(list);
-        return NULL;
-    }
     return list;
 }
+
+/* ---- options ------------------------------------------------------------ */
 
 /* A float as the decimal that was written: 0.7, not 0.699999988. */
 static json_t *decimal(float v)
@@ -220,27 +145,27 @@ static json_t *decimal(float v)
     return json_real(d);
 }
 
-/* Writes {"50": -3}; a suppressed token has the least possible bias. */
-static json_t *bias_object(const cf_chat_options *o)
+/* {"50": -3}; a suppressed token has the least possible bias. */
+static json_t *bias_object(const cf_chat_options *o, cf_jb *b)
 {
     enum { BIAS_MIN = -100 };
     const cf_sampling *s = &o->sampling;
     json_t *v = json_object();
     char key[16];
-    for (size_t i = 0; v != NULL && i < s->n_bias; i++) {
+    for (size_t i = 0; i < s->n_bias; i++) {
         float bias = isfinite(s->bias[i].bias) ? s->bias[i].bias : BIAS_MIN;
         snprintf(key, sizeof key, "%d", (int)s->bias[i].id);
         bool is_whole = floorf(bias) >= bias;
-        json_object_set_new(v, key, is_whole ? json_integer((json_int_t)bias) : decimal(bias));
+        cf_jb_set(b, v, key, is_whole ? json_integer((json_int_t)bias) : decimal(bias));
     }
-    for (size_t i = 0; v != NULL && i < s->n_suppress; i++) {
+    for (size_t i = 0; i < s->n_suppress; i++) {
         snprintf(key, sizeof key, "%d", (int)s->suppress[i]);
-        json_object_set_new(v, key, json_integer(BIAS_MIN));
+        cf_jb_set(b, v, key, json_integer(BIAS_MIN));
     }
     return v;
 }
 
-static json_t *option_value(const cf_chat_options *o, cf_option_id id)
+static json_t *option_value(const cf_chat_options *o, cf_option_id id, cf_jb *b)
 {
     switch (cf_options[id].kind) {
     case CF_OPTION_F32:
@@ -253,23 +178,16 @@ static json_t *option_value(const cf_chat_options *o, cf_option_id id)
     case CF_OPTION_TOKENS:
         break;
     }
-    return bias_object(o);
+    return bias_object(o, b);
 }
 
-/* Writes the options that the user set and nothing else; CF_EUNSUPPORTED for
- * those that no server can do. */
-static cf_status set_sampling(json_t *body, const cf_chat_options *o, cf_error *err)
+/* Options that no server can do. */
+static cf_status check_options(const cf_chat_options *o, cf_error *err)
 {
     for (int i = 0; i < CF_OPTION_N; i++) {
-        const cf_option *row = &cf_options[i];
-        if (!cf_option_is_asked(o, (cf_option_id)i)) {
-            continue;
-        }
-        if (row->wire[0] == NULL) {
-            return cf_fail(err, CF_EUNSUPPORTED, "a server cannot do %s; leave it out", row->name);
-        }
-        for (size_t k = 0; k < 2 && row->wire[k] != NULL; k++) {
-            json_object_set_new(body, row->wire[k], option_value(o, (cf_option_id)i));
+        if (cf_option_is_asked(o, (cf_option_id)i) && cf_options[i].wire[0] == NULL) {
+            return cf_fail(err, CF_EUNSUPPORTED, "a server cannot do %s; leave it out",
+                           cf_options[i].name);
         }
     }
     if (o->has_thinking_budget) {
@@ -287,72 +205,85 @@ static cf_status set_sampling(json_t *body, const cf_chat_options *o, cf_error *
     return CF_OK;
 }
 
-static void set_limits(json_t *body, const cf_chat_options *o)
+/* The options that the user set and nothing else. */
+static json_t *settings_of(const cf_chat_options *o, cf_jb *b)
 {
+    json_t *v = json_object();
+    for (int i = 0; i < CF_OPTION_N; i++) {
+        const cf_option *row = &cf_options[i];
+        for (size_t k = 0; k < 2 && cf_option_is_asked(o, (cf_option_id)i); k++) {
+            if (row->wire[k] != NULL) {
+                cf_jb_set(b, v, row->wire[k], option_value(o, (cf_option_id)i, b));
+            }
+        }
+    }
     if (o->max_tokens > 0) {
-        json_object_set_new(body, "max_tokens", json_integer(o->max_tokens));
+        cf_jb_set(b, v, "max_tokens", json_integer(o->max_tokens));
     }
     if (o->n_stop > 0) {
         json_t *list = json_array();
         for (size_t i = 0; i < o->n_stop; i++) {
-            json_array_append_new(list, json_stringn(o->stop[i].p, o->stop[i].n));
+            cf_jb_append(b, list, json_stringn(o->stop[i].p, o->stop[i].n));
         }
-        json_object_set_new(body, "stop", list);
+        cf_jb_set(b, v, "stop", list);
     }
     if (o->n_top > 0) {
-        json_object_set_new(body, "logprobs", json_true());
-        json_object_set_new(
-            body, "top_logprobs",
-            json_integer(o->n_top < TOP_LOGPROBS_MAX ? o->n_top : TOP_LOGPROBS_MAX));
+        cf_jb_set(b, v, "logprobs", json_true());
+        cf_jb_set(b, v, "top_logprobs",
+                  json_integer(o->n_top < TOP_LOGPROBS_MAX ? o->n_top : TOP_LOGPROBS_MAX));
     }
+    return v;
 }
 
 /* Template variables go where llama-server and vLLM look for them. */
-static void set_context(json_t *body, const cf_chat_request *request)
+static json_t *variables_of(const cf_chat_request *request, cf_jb *b)
 {
-    json_t *kwargs =
+    json_t *v =
         request->extra_context != NULL ? cf_json_copy(request->extra_context) : json_object();
     const cf_chat_options *o = request->options;
     if (o != NULL && o->thinking != CF_THINKING_DEFAULT &&
-        json_object_get(kwargs, "enable_thinking") == NULL) {
-        json_object_set_new(kwargs, "enable_thinking", json_boolean(o->thinking == CF_THINKING_ON));
+        json_object_get(v, "enable_thinking") == NULL) {
+        cf_jb_set(b, v, "enable_thinking", json_boolean(o->thinking == CF_THINKING_ON));
     }
-    if (json_object_size(kwargs) > 0) {
-        json_object_set(body, "chat_template_kwargs", kwargs);
+    if (v == NULL) {
+        cf_jb_fail(b);
     }
-    json_decref(kwargs);
+    return v;
 }
 
 cf_status cf_remote__body(json_t **out, const char *model, const cf_chat_request *request,
                           cf_buf *notes, cf_error *err)
 {
-    const cf_chat_options *o = request->options;
-    const uint64_t failures = cf_alloc_failures();
-    json_t *messages = wire_messages(request->messages, o != NULL && o->sends_thinking, notes);
-    json_t *body = messages != NULL
-                       ? json_pack("{s:s, s:o, s:b, s:{s:b}}", "model", model, "messages", messages,
-                                   "stream", 1, "stream_options", "include_usage", 1)
-                       : NULL;
-    if (body == NULL) {
-        return cf_oom_for(err, "the request");
-    }
+    static const cf_chat_options none;
+    const cf_chat_options *o = request->options != NULL ? request->options : &none;
+    cf_wire_request q = {.is_stream = true, .has_usage = true};
+    cf_jb b = CF_JB_INIT;
+    json_t *body = NULL;
     size_t n_tools = 0;
+    if (request->options != NULL) {
+        CF_TRY(check_options(o, err));
+    }
+    q.messages = wire_messages(request->messages, o->sends_thinking, notes, &b);
+    q.settings = request->options != NULL ? settings_of(o, &b) : NULL;
+    q.variables = variables_of(request, &b);
     if (request->tools != NULL) {
         cf_tool_set_items(request->tools, &n_tools);
     }
-    if (n_tools > 0) {
-        json_object_set_new(body, "tools", cf_tool_set_openai(request->tools));
+    q.tools = n_tools > 0 ? cf_tool_set_openai(request->tools) : NULL;
+    if (n_tools > 0 && q.tools == NULL) {
+        cf_jb_fail(&b);
     }
-    cf_status st = CF_OK;
-    if (o != NULL) {
-        st = set_sampling(body, o, err);
-        set_limits(body, o);
+    cf_status st = cf_jb_check(&b, err);
+    CF_THEN(st, cf_wire_request_write(&body, CF_API_OPENAI_CHAT, &q, err));
+    if (st == CF_OK) {
+        cf_jb_set(&b, body, "model", json_string(model));
+        if (o->vendor != NULL && json_object_update(body, cf_json_ref(o->vendor)) != 0) {
+            cf_jb_fail(&b);
+        }
+        st = cf_jb_check(&b, err);
     }
-    set_context(body, request);
-    if (o != NULL && o->vendor != NULL) {
-        json_object_update(body, cf_json_ref(o->vendor));
-    }
-    CF_THEN(st, cf_alloc_check(failures, err));
+    cf_wire_request_deinit(&q);
+    cf_jb_deinit(&b);
     if (st != CF_OK) {
         json_decref(body);
         return st;

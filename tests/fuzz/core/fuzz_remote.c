@@ -35,7 +35,8 @@ static void answer(cf_buf *log, const char *p, size_t n, size_t step)
     const cf_channel_set think = cf_tool_family_channels(CF_TOOLS_GENERIC);
     cf_chat_response_init(&out);
     cf_chat__run run = {.request = &request, .fn = on_event, .ud = log, .out = &out};
-    cf_remote__answer a = {.run = &run};
+    cf_remote__answer a;
+    cf_remote__answer_init(&a, &run);
     cf_sse_init(&sse);
     cf_status st = cf_chat__reply_init(&a.reply, &run, CF_TOOLS_NONE, think.v, think.n, &err);
     for (size_t at = 0; st == CF_OK && at < n; at += step) {

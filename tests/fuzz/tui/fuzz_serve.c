@@ -31,7 +31,7 @@ static void check(const cf_serve__asked *a)
         need(a->options.stop[i].n > 0);
     }
     need(a->options.sampling.n_bias <= CF_SERVE_BIAS_MAX);
-    need(a->extra == NULL || json_is_object(a->extra));
+    need(a->wire.variables == NULL || json_is_object(a->wire.variables));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -47,8 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cf_serve__asked asked;
     cf_error err = {0};
     cf_status st = cf_serve__read(&asked, cf_str_make((const char *)data + 1, size - 1),
-                                  data[0] % 2 == 1, &opened, NULL, &err);
-    need(st != CF_OK || asked.body != NULL);
+                                  data[0] % 2 == 1 ? CF_API_OPENAI_COMPLETIONS : CF_API_OPENAI_CHAT,
+                                  &opened, NULL, &err);
+    need(st != CF_OK || asked.wire.messages != NULL);
     need(st == CF_OK || err.text[0] != '\0');
     if (st == CF_OK) {
         check(&asked);

@@ -45,12 +45,12 @@ static cf_status read_answer(cf_buf *out, cf_api api, cf_str body, size_t step)
         st = cf_wire_reader_feed(&r, cf_str_make(body.p + at, n), &err);
     }
     CF_THEN(st, cf_wire_reader_finish(&r, &err));
-    for (size_t i = 0; i < r.n_choices; i++) {
-        json_t *m = cf_wire_reader_message(&r, i);
+    for (size_t i = 0; i < r.reply.n_choices; i++) {
+        json_t *m = cf_wire_reply_message(&r.reply, i);
         cf_json_write(out, m);
         json_decref(m);
     }
-    cf_buf_addf(out, "%s%s%s%d", r.id, r.model, r.error, (int)st);
+    cf_buf_addf(out, "%s%s%s%d", r.reply.id, r.reply.model, r.error, (int)st);
     cf_wire_reader_deinit(&r);
     return st;
 }

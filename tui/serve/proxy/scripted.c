@@ -11,7 +11,10 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/serve/proxy/scripted_form.h"
+#include "core/base/utf8.h"
+#include "core/wire/wire.h"
+
+enum { PIECE = 12 }; /* bytes of a streamed text, so that a client has something to join */
 
 struct cf_scripted {
     json_t *replies; /* array */
@@ -138,6 +141,61 @@ static void write_error(cf_buf *out, const json_t *reply)
     json_decref(v);
 }
 
+static void write_text(cf_wire_writer *w, cf_wire_event_kind kind, cf_str text, cf_buf *out)
+{
+    for (size_t at = 0; at < text.n;) {
+        size_t n = text.n - at < PIECE ? text.n - at : PIECE;
+        n -= at + n < text.n ? cf_utf8_incomplete_tail(text.p + at, n) : 0;
+        cf_wire_write(w, &(cf_wire_event){.kind = kind, .text = cf_str_make(text.p + at, n)}, out);
+        at += n;
+    }
+}
+
+static void write_call(cf_wire_writer *w, const json_t *call, size_t i, cf_buf *out)
+{
+    const json_t *arguments = json_object_get(call, "arguments");
+    cf_buf text = CF_BUF_INIT;
+    char id[80];
+    int n = snprintf(id, sizeof id, "call_%.40s_%zu", w->o.id, i);
+    if (arguments != NULL) {
+        cf_json_write(&text, arguments);
+    } else {
+        cf_buf_adds(&text, "{}");
+    }
+    const cf_wire_event e = {.kind = CF_WIRE_CALL,
+                             .call = i,
+                             .id = cf_str_make(id, (size_t)n),
+                             .name = cf_json_get_str(call, "name"),
+                             .text = cf_buf_str(&text)};
+    cf_wire_write(w, &e, out);
+    out->failed = out->failed || text.failed;
+    cf_buf_deinit(&text);
+}
+
+/* The whole answer, or all events of a stream. */
+static void write_reply(const cf_wire_writer_options *o, const json_t *reply, cf_buf *out)
+{
+    const json_t *calls = json_object_get(reply, "calls");
+    const json_t *cost = json_object_get(reply, "usage");
+    const size_t n = json_array_size(calls);
+    cf_wire_usage usage = cf_wire_usage_none();
+    cf_wire_writer w;
+    cf_wire_writer_init(&w, o);
+    write_text(&w, CF_WIRE_THINKING, cf_json_get_str(reply, "thinking"), out);
+    write_text(&w, CF_WIRE_TEXT, cf_json_get_str(reply, "text"), out);
+    for (size_t i = 0; i < n; i++) {
+        write_call(&w, json_array_get(calls, i), i, out);
+    }
+    cf_wire_write(&w,
+                  &(cf_wire_event){.kind = CF_WIRE_END,
+                                   .stop = n > 0 ? CF_WIRE_STOP_CALLS : CF_WIRE_STOP_END},
+                  out);
+    usage.n_prompt = json_integer_value(json_object_get(cost, "prompt_tokens"));
+    usage.n_reply = json_integer_value(json_object_get(cost, "completion_tokens"));
+    cf_wire_write_finish(&w, &usage, out);
+    cf_wire_writer_deinit(&w);
+}
+
 static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
 {
     cf_scripted *s = ud;
@@ -146,16 +204,17 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     cf_error err;
     cf_buf text = CF_BUF_INIT;
     size_t number = 0;
-    if (!cf_scripted__writes(api)) {
+    if (!cf_api_talks(api)) {
         cf_http_fail(r, a, 404, "not_found",
-                     "a script answers chats only: OpenAI's chat and "
-                     "responses, Anthropic's messages, Ollama's chat");
+                     "a script answers requests of OpenAI's, Anthropic's, Ollama's and Gemini's "
+                     "interfaces that hold a conversation");
         return;
     }
     if (cf_wire_request_read(&asked, api, r->body, &err) != CF_OK) {
         cf_http_fail(r, a, 400, "invalid_request_error", err.text);
         return;
     }
+    cf_wire_request_path(&asked, api, r->target);
     cf_record *x = cf_record_begin(s->recorder, r, r->body, "script");
     const json_t *reply = choose(s, r->body, &number);
     char id[24];
@@ -171,9 +230,13 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
         write_error(&text, reply);
         answer(r, a, x, type, reply, &text);
     } else {
-        type = cf_scripted__type(api, asked.is_stream);
-        cf_scripted__write(&text, api, asked.is_stream, reply,
-                           asked.model[0] != '\0' ? asked.model : "script", id);
+        const cf_wire_writer_options o = {.api = api,
+                                          .is_stream = asked.is_stream,
+                                          .has_usage = true,
+                                          .id = id,
+                                          .model = asked.model[0] != '\0' ? asked.model : "script"};
+        type = cf_api_type(api, asked.is_stream);
+        write_reply(&o, reply, &text);
         answer(r, a, x, type, reply, &text);
     }
     cf_wire_request_deinit(&asked);

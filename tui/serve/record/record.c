@@ -33,7 +33,9 @@ struct cf_record__item {
     item *next;
     cf_record *x;
     bool is_end, is_live;
-    cf_buf live; /* the answer so far */
+    cf_buf live;      /* what came since the last look */
+    uint64_t *chunks; /* [n_chunks] of it */
+    size_t n_chunks;
 };
 
 struct cf_recorder {
@@ -44,6 +46,11 @@ struct cf_recorder {
     item *head, *tail;
     bool is_closing, has_said;
     size_t n_bytes;
+    cf_recorder_work_done done; /* guarded */
+    /* Of the thread. */
+    cf_uuid last;
+    bool has_last;
+    cf_wire_request last_request;
 };
 
 /* ---- headers ------------------------------------------------------------ */
@@ -124,6 +131,43 @@ void cf_record__say(const cf_recorder *r, const char *line)
     }
 }
 
+void cf_record__count(cf_recorder *r, size_t n_requests, size_t n_bytes)
+{
+    pthread_mutex_lock(&r->lock);
+    r->done.n_requests += n_requests;
+    r->done.n_bytes += n_bytes;
+    pthread_mutex_unlock(&r->lock);
+}
+
+cf_recorder_work_done cf_recorder_work(cf_recorder *r)
+{
+    pthread_mutex_lock(&r->lock);
+    cf_recorder_work_done done = r->done;
+    pthread_mutex_unlock(&r->lock);
+    return done;
+}
+
+const cf_wire_request *cf_record__last_request(const cf_recorder *r, cf_uuid exchange)
+{
+    return r->has_last && cf_uuid_eq(r->last, exchange) ? &r->last_request : NULL;
+}
+
+void cf_record__set_last_request(cf_recorder *r, cf_uuid exchange, cf_wire_request *request)
+{
+    cf_wire_request_deinit(&r->last_request);
+    r->last = exchange;
+    r->has_last = true;
+    r->last_request = *request;
+    memset(request, 0, sizeof *request);
+}
+
+static void free_item(item *i)
+{
+    cf_buf_deinit(&i->live);
+    cf_free(i->chunks);
+    cf_free(i);
+}
+
 static void *recorder_main(void *arg)
 {
     cf_recorder *r = arg;
@@ -145,7 +189,8 @@ static void *recorder_main(void *arg)
         if (i->is_end) {
             cf_record__store_end(&r->o, i->x);
         } else if (i->is_live) {
-            cf_record__show_live(&r->o, i->x, cf_buf_str(&i->live));
+            cf_record__show_live(&r->o, i->x,
+                                 &(cf_record__piece){cf_buf_str(&i->live), i->chunks, i->n_chunks});
         } else if (!atomic_load(&i->x->has_ended)) {
             cf_record__store_begin(&r->o, i->x);
         }
@@ -153,8 +198,7 @@ static void *recorder_main(void *arg)
         if (i->is_end) {
             cf_record__free(i->x);
         }
-        cf_buf_deinit(&i->live);
-        cf_free(i);
+        free_item(i);
         pthread_mutex_lock(&r->lock);
         r->n_bytes -= freed;
     }
@@ -193,6 +237,7 @@ void cf_recorder_free(cf_recorder *r)
     pthread_cond_signal(&r->work);
     pthread_mutex_unlock(&r->lock);
     pthread_join(r->thread, NULL);
+    cf_wire_request_deinit(&r->last_request);
     cf_live_end(cf_store_path(r->o.store));
     pthread_cond_destroy(&r->work);
     pthread_mutex_destroy(&r->lock);
@@ -282,13 +327,17 @@ static void show_live(cf_record *x, uint64_t us)
         return;
     }
     i->is_live = true;
-    cf_buf_add(&i->live, x->response.p, x->response.n);
-    if (i->live.failed) {
-        cf_buf_deinit(&i->live);
-        cf_free(i);
-    } else {
-        append(r, i);
+    i->n_chunks = x->n_chunks - x->n_live_chunks;
+    i->chunks = cf_calloc(i->n_chunks + 1, sizeof *i->chunks);
+    cf_buf_add(&i->live, x->response.p + x->n_live, x->response.n - x->n_live);
+    if (i->live.failed || i->chunks == NULL) {
+        free_item(i);
+        return;
     }
+    memcpy(i->chunks, x->chunks + x->n_live_chunks, i->n_chunks * sizeof *i->chunks);
+    x->n_live = x->response.n;
+    x->n_live_chunks = x->n_chunks;
+    append(r, i);
 }
 
 void cf_record__free(cf_record *x)
@@ -298,6 +347,10 @@ void cf_record__free(cf_record *x)
     cf_buf_deinit(&x->response);
     cf_buf_deinit(&x->response_headers);
     cf_buf_deinit(&x->kept.findings);
+    cf_wire_request_deinit(&x->kept.request);
+    if (x->kept.is_reading) {
+        cf_wire_reader_deinit(&x->kept.reader);
+    }
     cf_arena_deinit(&x->arena);
     cf_free(x->chunks);
     cf_free(x->end);
@@ -395,7 +448,10 @@ void cf_record_bytes(cf_record *x, const char *p, size_t n)
 void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached, uint64_t n_reply)
 {
     if (x != NULL) {
-        x->usage = (cf_wire_usage){(int64_t)n_prompt, (int64_t)n_cached, (int64_t)n_reply};
+        x->usage = cf_wire_usage_none();
+        x->usage.n_prompt = (int64_t)n_prompt;
+        x->usage.n_cached = (int64_t)n_cached;
+        x->usage.n_reply = (int64_t)n_reply;
         x->has_usage = true;
     }
 }

@@ -45,6 +45,12 @@ CF_MUST_USE cf_status cf_recorder_new(cf_recorder **out, const cf_recorder_optio
 /* Stores what has ended, and ends. */
 void cf_recorder_free(cf_recorder *r);
 
+/* What the recorder's thread has read so far: requests, and bytes of answers. */
+typedef struct cf_recorder_work_done {
+    uint64_t n_requests, n_bytes;
+} cf_recorder_work_done;
+cf_recorder_work_done cf_recorder_work(cf_recorder *r);
+
 /* A request has come.  `upstream` is shown as it is.  NULL when it is not
  * recorded, which every other function takes. */
 cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *request, cf_str body,

@@ -270,25 +270,25 @@ static void fill_begin(const cf_record *x, cf_exchange *e)
     e->request = cf_buf_str(&x->request);
 }
 
-/* Reads the request and finds its place; *has_request says whether `w` and
- * `p` are to be released. */
-static void read_begin(const cf_recorder_options *o, cf_record *x, cf_wire_request *w, place *p,
-                       bool *has_request)
+/* Reads the request and finds its place. */
+static void read_begin(const cf_recorder_options *o, cf_record *x, place *p)
 {
+    cf_wire_request *w = &x->kept.request;
     cf_error err = {0};
     x->kept.n_messages = -1;
     /* Without memory the request has no hash, and is not found again. */
     cf_ignore(
         cf_record_hash(x->kept.request_hash, x->method, x->path, cf_buf_str(&x->request), &err));
-    *has_request = false;
     memset(p, 0, sizeof *p);
     cf_arena_init(&p->arena, 0);
     if (!cf_api_talks(x->api)) {
         return;
     }
     cf_status st = cf_wire_request_read(w, x->api, cf_buf_str(&x->request), &err);
-    *has_request = st == CF_OK;
+    cf_record__count(x->recorder, 1, 0);
+    x->kept.has_request = st == CF_OK;
     if (st == CF_OK) {
+        cf_wire_request_path(w, x->api, x->path);
         snprintf(x->kept.model, sizeof x->kept.model, "%s", w->model);
         p->request = w;
         st = place_messages(o, x, p, &err);
@@ -307,47 +307,81 @@ static const cf_store_tree *tree_of(const place *p)
 
 void cf_record__store_begin(const cf_recorder_options *o, cf_record *x)
 {
-    cf_wire_request w;
     place p;
     cf_exchange e;
-    bool has_request;
-    read_begin(o, x, &w, &p, &has_request);
+    read_begin(o, x, &p);
     fill_begin(x, &e);
     put(o, x, &e, tree_of(&p), p.key, p.n_keys);
     x->kept.has_begun = true;
-    if (has_request) {
-        cf_wire_request_deinit(&w);
-    }
     cf_arena_deinit(&p.arena);
 }
 
 /* ---- the answer --------------------------------------------------------- */
 
-/* Feeds the answer in the chunks it came in: *first_us is when the first of
- * the reply came. */
-static cf_status read_answer(cf_record *x, cf_wire_reader *r, cf_error *err)
+static cf_wire_reader *reader_of(cf_record *x)
+{
+    if (!x->kept.is_reading) {
+        cf_wire_reader_init(&x->kept.reader, x->api);
+        x->kept.is_reading = true;
+        x->kept.n_read = 0;
+        x->kept.first_us = -1;
+    }
+    return &x->kept.reader;
+}
+
+/* Reads a piece in its chunks, and notes when the first of the reply came. */
+static cf_status read_piece(cf_record *x, const cf_record__piece *piece, cf_error *err)
+{
+    cf_wire_reader *r = reader_of(x);
+    size_t at = 0;
+    cf_status st = CF_OK;
+    cf_record__count(x->recorder, 0, piece->bytes.n);
+    for (size_t i = 0; st == CF_OK && i + 1 < piece->n_chunks; i += 2) {
+        size_t n = (size_t)piece->chunks[i];
+        bool had = cf_wire_reader_has_begun(r);
+        st = cf_wire_reader_feed(r, cf_str_make(piece->bytes.p + at, n), err);
+        at += n;
+        if (!had && cf_wire_reader_has_begun(r)) {
+            x->kept.first_us = (int64_t)piece->chunks[i + 1];
+        }
+    }
+    x->kept.n_read += piece->bytes.n;
+    return st;
+}
+
+/* What was not read while the answer came. */
+static cf_status read_unread(cf_record *x, cf_error *err)
+{
+    size_t at = 0, i = 0;
+    for (; i + 1 < x->n_chunks && at < x->kept.n_read; i += 2) {
+        at += (size_t)x->chunks[i];
+    }
+    return read_piece(x,
+                      &(cf_record__piece){cf_str_make(x->response.p + at, x->response.n - at),
+                                          x->chunks + i, x->n_chunks - i},
+                      err);
+}
+
+/* Reads the rest of the answer; an encoded one is read whole. */
+static cf_status read_answer(cf_record *x, cf_error *err)
 {
     cf_buf room = CF_BUF_INIT;
     cf_str all = cf_buf_str(&x->response);
+    cf_wire_reader *r = reader_of(x);
     cf_str text;
     cf_status st = cf_record__decode(&text, &room, x->encoding, all, err);
     if (st == CF_OK && text.p != all.p) {
+        cf_record__count(x->recorder, 0, all.n);
         st = cf_wire_reader_feed(r, text, err);
-    } else if (st == CF_OK) {
-        size_t at = 0;
-        for (size_t i = 0; st == CF_OK && i + 1 < x->n_chunks; i += 2) {
-            size_t n = (size_t)x->chunks[i];
-            bool had = cf_wire_reader_has_begun(r);
-            st = cf_wire_reader_feed(r, cf_str_make(all.p + at, n), err);
-            at += n;
-            if (!had && cf_wire_reader_has_begun(r)) {
-                x->first_us = (int64_t)x->chunks[i + 1];
-            }
-        }
+    } else {
+        CF_THEN(st, read_unread(x, err));
     }
     CF_THEN(st, cf_wire_reader_finish(r, err));
-    if (x->has_usage && r->usage.n_prompt < 0) {
-        r->usage = x->usage;
+    if (x->kept.first_us >= 0) {
+        x->first_us = x->kept.first_us;
+    }
+    if (x->has_usage && r->reply.usage.n_prompt < 0) {
+        r->reply.usage = x->usage;
     }
     cf_buf_deinit(&room);
     return st;
@@ -363,8 +397,8 @@ static void put_end(const cf_record *x, const cf_wire_reader *r, cf_buf *out)
         cf_buf_adds(out, "aborted");
     } else if (x->how == CF_RECORD_BROKEN) {
         cf_buf_adds(out, "broken");
-    } else if (r->n_choices > 0 && r->choice[0].end[0] != '\0') {
-        cf_buf_adds(out, r->choice[0].end);
+    } else if (r->reply.n_choices > 0 && r->reply.choice[0].end[0] != '\0') {
+        cf_buf_adds(out, r->reply.choice[0].end);
     } else {
         cf_buf_adds(out, x->status >= 400 ? "error" : "ok");
     }
@@ -402,20 +436,20 @@ static void fill_run(answer *a, size_t i)
     cf_store_run *run = &a->run[i];
     *run = cf_store_run_none();
     run->engine = str(x->upstream.n != 0 ? "proxy" : "serve");
-    run->model = str(r->model[0] != '\0' ? r->model : x->kept.model);
-    run->n_prompt = r->usage.n_prompt;
-    run->n_kept = r->usage.n_cached;
+    run->model = str(r->reply.model[0] != '\0' ? r->reply.model : x->kept.model);
+    run->n_prompt = r->reply.usage.n_prompt;
+    run->n_kept = r->reply.usage.n_cached;
     if (run->n_prompt >= 0 && run->n_kept >= 0 && run->n_prompt >= run->n_kept) {
         run->n_new = run->n_prompt - run->n_kept;
     }
-    run->n_reply = r->usage.n_reply;
+    run->n_reply = r->reply.usage.n_reply;
     run->first_us = x->first_us;
     if (r->form != CF_WIRE_WHOLE && x->first_us >= 0 &&
         x->total_us >= x->first_us + DECODE_US_MIN) {
         run->decode_us = x->total_us - x->first_us;
     }
     run->stop_reason = cf_buf_str(&a->end);
-    run->raw = cf_buf_str(&r->choice[i].content);
+    run->raw = cf_buf_str(&r->reply.choice[i].content);
     const json_t *tools = a->request != NULL ? a->request->tools : NULL;
     size_t n = json_array_size(tools);
     cf_str *list = cf_arena_calloc(&a->arena, n + 1, sizeof *list);
@@ -440,11 +474,11 @@ static cf_status make_replies(answer *a, cf_error *err)
     const cf_record *x = a->x;
     const cf_wire_reader *r = a->reader;
     const uint64_t failures = cf_alloc_failures();
-    for (size_t i = 0; x->status < 400 && i < r->n_choices; i++) {
-        if (!r->choice[i].has_any && r->choice[i].end[0] == '\0') {
+    for (size_t i = 0; x->status < 400 && i < r->reply.n_choices; i++) {
+        if (!r->reply.choice[i].has_any && r->reply.choice[i].end[0] == '\0') {
             continue;
         }
-        json_t *m = cf_wire_reader_message(r, i);
+        json_t *m = cf_wire_reply_message(&r->reply, i);
         if (m == NULL) {
             return cf_oom(err);
         }
@@ -520,11 +554,32 @@ static void add_other_answer(const cf_recorder_options *o, answer *a, json_t *li
     }
 }
 
+/* The request of an exchange before this one. */
+typedef struct former {
+    const cf_wire_request *request; /* the recorder's, or `own` */
+    cf_wire_request own;
+} former;
+
+/* Reads it from the history, unless it was the last to be stored. */
+static bool read_former(const cf_recorder_options *o, answer *a, cf_uuid id, former *f)
+{
+    cf_exchange e;
+    cf_error ignored;
+    f->request = cf_record__last_request(a->x->recorder, id);
+    if (f->request != NULL) {
+        return true;
+    }
+    f->request = &f->own;
+    cf_record__count(a->x->recorder, 1, 0);
+    return cf_store_get_exchange(o->store, id, &a->arena, &e, &ignored) == CF_OK &&
+           cf_wire_request_read(&f->own, a->x->api, e.request, &ignored) == CF_OK;
+}
+
 /* The newest exchange to the same model that `q` finds and that can have gone
  * before; of any conversation, it must be one of this client of which the
  * request is a rewrite. */
 static bool find_former(const cf_recorder_options *o, answer *a, const cf_exchange_query *q,
-                        cf_exchange *out, cf_wire_request *former)
+                        cf_exchange *out, former *f)
 {
     const cf_record *x = a->x;
     const bool is_any = cf_uuid_is_nil(q->conversation);
@@ -542,45 +597,44 @@ static bool find_former(const cf_recorder_options *o, answer *a, const cf_exchan
                         e->n_messages > x->kept.n_messages))) {
             continue;
         }
-        bool has_read = cf_store_get_exchange(o->store, e->id, &a->arena, out, &ignored) == CF_OK &&
-                        cf_wire_request_read(former, x->api, out->request, &ignored) == CF_OK;
+        *out = *e;
+        bool has_read = read_former(o, a, e->id, f);
         if (!is_any ||
-            (has_read && cf_findings_is_rewrite(former->messages, a->request->messages))) {
+            (has_read && cf_findings_is_rewrite(f->request->messages, a->request->messages))) {
             return has_read;
         }
-        if (has_read) {
-            cf_wire_request_deinit(former);
-        }
+        cf_wire_request_deinit(&f->own);
     }
     return false;
 }
 
 /* The former request of this conversation; a request whose first message has
  * changed begins another one. */
-static bool find_before(const cf_recorder_options *o, answer *a, cf_exchange *out,
-                        cf_wire_request *former)
+static bool find_before(const cf_recorder_options *o, answer *a, cf_exchange *out, former *f)
 {
     cf_exchange_query q = {.conversation = a->x->kept.conversation,
                            .before = a->x->id,
                            .has_ended = true,
                            .limit = BEFORE_MAX};
-    if (find_former(o, a, &q, out, former)) {
+    if (find_former(o, a, &q, out, f)) {
         return true;
     }
     memset(&q.conversation, 0, sizeof q.conversation);
-    return a->reader->usage.n_cached >= 0 && find_former(o, a, &q, out, former);
+    return a->reader->reply.usage.n_cached >= 0 && find_former(o, a, &q, out, f);
 }
 
 static cf_status find_all(const cf_recorder_options *o, answer *a, cf_error *err)
 {
     cf_exchange e;
-    cf_wire_request former = {0};
-    cf_found_side now = {a->request, a->reader->usage};
-    cf_found_side before = {&former, {-1, -1, -1}};
+    former f = {.request = NULL};
     json_t *list = json_array();
-    const bool has_before = find_before(o, a, &e, &former);
+    const bool has_before = find_before(o, a, &e, &f);
+    const cf_found_side now = {a->request, a->reader->reply.usage};
+    cf_found_side before = {f.request, cf_wire_usage_none()};
     if (has_before) {
-        before.usage = (cf_wire_usage){e.n_prompt, e.n_cached, e.n_reply};
+        before.usage.n_prompt = e.n_prompt;
+        before.usage.n_cached = e.n_cached;
+        before.usage.n_reply = e.n_reply;
     }
     cf_status st = list == NULL ? cf_oom(err) : CF_OK;
     CF_THEN(st, cf_findings_add(list, o->finder, &now, has_before ? &before : NULL,
@@ -591,7 +645,7 @@ static cf_status find_all(const cf_recorder_options *o, answer *a, cf_error *err
         cf_json_write(&a->x->kept.findings, list);
         st = cf_buf_check(&a->x->kept.findings, err);
     }
-    cf_wire_request_deinit(&former);
+    cf_wire_request_deinit(&f.own);
     json_decref(list);
     return st;
 }
@@ -609,15 +663,15 @@ static void fill_end(const answer *a, cf_exchange *e)
     e->first_us = x->first_us;
     e->total_us = x->total_us;
     e->request_id = x->request_id;
-    if (a->reader->id[0] != '\0') {
-        e->response_id = str(a->reader->id);
+    if (a->reader->reply.id[0] != '\0') {
+        e->response_id = str(a->reader->reply.id);
     }
-    if (a->reader->model[0] != '\0' && x->kept.model[0] == '\0') {
-        e->model = str(a->reader->model);
+    if (a->reader->reply.model[0] != '\0' && x->kept.model[0] == '\0') {
+        e->model = str(a->reader->reply.model);
     }
-    e->n_prompt = a->reader->usage.n_prompt;
-    e->n_cached = a->reader->usage.n_cached;
-    e->n_reply = a->reader->usage.n_reply;
+    e->n_prompt = a->reader->reply.usage.n_prompt;
+    e->n_cached = a->reader->reply.usage.n_cached;
+    e->n_reply = a->reader->reply.usage.n_reply;
     e->end = cf_buf_str(&a->end);
     e->response_headers = cf_buf_str(&x->response_headers);
     if (a->reply_hash[0] != '\0') {
@@ -679,44 +733,39 @@ static void store_answer(const cf_recorder_options *o, answer *a)
     }
 }
 
-void cf_record__show_live(const cf_recorder_options *o, cf_record *x, cf_str so_far)
+void cf_record__show_live(const cf_recorder_options *o, cf_record *x, const cf_record__piece *more)
 {
-    cf_wire_reader r;
     cf_error ignored;
-    if (!x->kept.has_begun || atomic_load(&x->has_ended)) {
+    if (!x->kept.has_begun || atomic_load(&x->has_ended) || x->kept.is_unreadable) {
         return;
     }
-    cf_wire_reader_init(&r, x->api);
-    if (cf_wire_reader_feed(&r, so_far, &ignored) == CF_OK && cf_wire_reader_has_begun(&r)) {
-        json_t *m = cf_wire_reader_message(&r, 0);
+    cf_status st = read_piece(x, more, &ignored);
+    if (st != CF_OK) { /* the end reads it again, and reports it */
+        cf_wire_reader_deinit(&x->kept.reader);
+        x->kept.is_reading = false;
+        x->kept.is_unreadable = true;
+    } else if (cf_wire_reader_has_begun(&x->kept.reader)) {
+        json_t *m = cf_wire_reply_message(&x->kept.reader.reply, 0);
         cf_live_write(cf_store_path(o->store), x->id, m);
         x->kept.is_live = true;
         json_decref(m);
     }
-    cf_wire_reader_deinit(&r);
 }
 
 void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
 {
-    cf_wire_reader reader;
-    cf_wire_request request;
     place p;
     cf_error err = {0};
-    bool has_request;
-    answer a = {.x = x, .reader = &reader};
+    answer a = {.x = x};
     cf_arena_init(&a.arena, 0);
     cf_arena_init(&p.arena, 0);
     if (!x->kept.has_begun) {
-        read_begin(o, x, &request, &p, &has_request);
+        read_begin(o, x, &p);
         a.place = &p;
-    } else {
-        has_request =
-            cf_api_talks(x->api) &&
-            cf_wire_request_read(&request, x->api, cf_buf_str(&x->request), &err) == CF_OK;
     }
-    a.request = has_request ? &request : NULL;
-    cf_wire_reader_init(&reader, x->api);
-    cf_status st = x->api != CF_API_NONE ? read_answer(x, &reader, &err) : CF_OK;
+    a.request = x->kept.has_request ? &x->kept.request : NULL;
+    a.reader = reader_of(x);
+    cf_status st = x->api != CF_API_NONE ? read_answer(x, &err) : CF_OK;
     if (st != CF_OK && x->how == CF_RECORD_WHOLE && x->status < 400) {
         note(x, "the answer is kept, but cannot be read", &err);
     }
@@ -724,13 +773,12 @@ void cf_record__store_end(const cf_recorder_options *o, cf_record *x)
         snprintf(x->kept.note, sizeof x->kept.note,
                  "only the first %zu bytes of the answer are kept", x->response.n);
     }
-    put_end(x, &reader, &a.end);
+    put_end(x, a.reader, &a.end);
     store_answer(o, &a);
     drop_replies(&a);
-    if (has_request) {
-        cf_wire_request_deinit(&request);
+    if (x->kept.has_request) {
+        cf_record__set_last_request(x->recorder, x->id, &x->kept.request);
     }
-    cf_wire_reader_deinit(&reader);
     cf_buf_deinit(&a.end);
     cf_arena_deinit(&a.arena);
     cf_arena_deinit(&p.arena);

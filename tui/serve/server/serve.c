@@ -46,7 +46,8 @@ typedef struct job {
     cf_record *record;
     cf_serve__asked asked;
     cf_serve__slot *slot; /* while it is computed */
-    cf_serve__writer writer;
+    char id[CF_UUID_TEXT + 1];
+    cf_wire_writer writer;
     cf_chat_response reply[CF_SERVE_N_MAX];
     cf_usage usage;
     cf_timings timings;
@@ -95,8 +96,7 @@ typedef struct side {
     cf_backend *backend; /* the slot's, or a fork of it */
     pthread_t thread;
     bool has_thread;
-    bool has_begun; /* its first event is written */
-    cf_buf piece;   /* written, not pushed yet */
+    cf_buf piece; /* written, not pushed yet */
     cf_status st;
     cf_error err;
 } side;
@@ -128,53 +128,25 @@ static void look_at_client(job *j)
     }
 }
 
-/* The first event of a reply, if it is not written yet. */
-static void begin_reply(side *d)
-{
-    if (d->j->asked.is_stream && !d->has_begun) {
-        d->has_begun = true;
-        cf_serve__write_first(&d->j->writer, d->i, &d->piece);
-        push(d->j, &d->piece);
-    }
-}
-
 static void on_event(const cf_chat_event *e, void *ud)
 {
     side *d = ud;
     job *j = d->j;
-    cf_serve__writer *w = &j->writer;
     cf_serve__note(j->slot, e);
+    cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, &d->piece);
     if (e->kind == CF_CHAT_TOKEN) {
-        begin_reply(d);
-        cf_serve__note_token(w, d->i, &e->token);
         look_at_client(j);
-        return;
     }
-    if (!j->asked.is_stream) {
-        return;
+    if (j->asked.wire.is_stream && d->piece.n > 0) {
+        push(j, &d->piece);
     }
-    switch (e->kind) {
-    case CF_CHAT_TEXT:
-    case CF_CHAT_CALL_FAILED: /* what is not a call is text */
-        cf_serve__write_text(w, d->i, "content", e->text, &d->piece);
-        break;
-    case CF_CHAT_THINKING:
-        cf_serve__write_text(w, d->i, "reasoning_content", e->text, &d->piece);
-        break;
-    case CF_CHAT_CALL:
-        cf_serve__write_call(w, d->i, e->call, &d->piece);
-        break;
-    default:
-        return;
-    }
-    push(j, &d->piece);
 }
 
 static cf_chat_request request_of(job *j, const cf_chat_options *options)
 {
     return (cf_chat_request){.messages = j->asked.messages,
                              .tools = j->asked.tools,
-                             .extra_context = j->asked.extra,
+                             .extra_context = j->asked.wire.variables,
                              .options = options,
                              .cancel = &j->cancel};
 }
@@ -188,9 +160,8 @@ static void *one_reply(void *ud)
     const cf_chat_request request = request_of(j, &options);
     cf_chat_response *out = &j->reply[d->i];
     d->st = cf_backend_generate_stream(d->backend, &request, on_event, d, out, &d->err);
-    if (d->st == CF_OK && j->asked.is_stream) {
-        begin_reply(d);
-        cf_serve__write_end(&j->writer, d->i, cf_serve__reason(out), &d->piece);
+    if (d->st == CF_OK) {
+        cf_serve__write_reply(&j->writer, d->i, out, &d->piece);
         push(j, &d->piece);
     }
     cf_serve__rest(j->serve->slots, true);
@@ -276,8 +247,9 @@ static cf_serve__slot *take_slot(job *j, cf_error *err)
     cf_arena arena;
     cf_prompt prompt;
     cf_token_list list = {NULL, 0};
-    const cf_chat_request request = {
-        .messages = j->asked.messages, .tools = j->asked.tools, .extra_context = j->asked.extra};
+    const cf_chat_request request = {.messages = j->asked.messages,
+                                     .tools = j->asked.tools,
+                                     .extra_context = j->asked.wire.variables};
     cf_token *ids = NULL;
     cf_serve__slot *slot = NULL;
     json_t *context = json_object();
@@ -336,17 +308,25 @@ static void generate(job *j)
     }
 }
 
+static void write_finish(job *j, cf_buf *out)
+{
+    cf_wire_usage usage = cf_wire_usage_none();
+    usage.n_prompt = (int64_t)j->usage.n_prompt;
+    usage.n_cached = (int64_t)j->usage.n_cached;
+    usage.n_reply = (int64_t)j->usage.n_reply;
+    usage.prompt_us = (int64_t)j->timings.prefill_us;
+    usage.reply_us = (int64_t)j->timings.decode_us;
+    cf_wire_write_finish(&j->writer, &usage, out);
+}
+
 static void *stream_main(void *ud)
 {
     job *j = ud;
     generate(j);
-    if (j->st == CF_OK && j->asked.has_usage) {
-        cf_serve__write_usage(&j->writer, &j->usage, &j->timings, &j->piece);
-    }
     if (j->st == CF_OK) {
-        cf_buf_adds(&j->piece, "data: [DONE]\n\n");
+        write_finish(j, &j->piece);
     } else if (j->has_any) { /* else it is the answer's status */
-        cf_serve__write_error("server_error", j->err.text, &j->piece);
+        cf_wire_write_error(j->writer.o.api, true, "server_error", j->err.text, &j->piece);
     }
     push(j, &j->piece);
     pthread_mutex_lock(&j->lock);
@@ -363,7 +343,7 @@ static void free_job(job *j)
     for (int i = 0; i < CF_SERVE_N_MAX; i++) {
         cf_chat_response_deinit(&j->reply[i]);
     }
-    cf_serve__writer_deinit(&j->writer);
+    cf_wire_writer_deinit(&j->writer);
     cf_serve__asked_deinit(&j->asked);
     cf_buf_deinit(&j->pipe);
     cf_buf_deinit(&j->piece);
@@ -531,7 +511,7 @@ static void answer_whole(const cf_http_request *r, cf_http_answer *a, job *j)
     if (j->st != CF_OK) {
         answer_failure(r, a, j);
     } else {
-        cf_serve__write_whole(&j->writer, j->reply, j->asked.n, &j->usage, &j->timings, &text);
+        write_finish(j, &text);
         answer_text(r, a, j->record, &text);
     }
     cf_buf_deinit(&text);
@@ -540,31 +520,31 @@ static void answer_whole(const cf_http_request *r, cf_http_answer *a, job *j)
 
 /* ---- routes ------------------------------------------------------------- */
 
-static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a, bool is_raw)
+static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a, cf_api api)
 {
-    char id[CF_UUID_TEXT + 1];
     job *j = new_job(s, r);
     if (j == NULL) {
         cf_http_fail(r, a, 503, "server_error", "out of memory");
         return;
     }
     j->record = cf_record_begin(s->o.recorder, r, r->body, "");
-    cf_status st = cf_serve__read(&j->asked, r->body, is_raw, s->opened, s->vocab, &j->err);
+    cf_status st = cf_serve__read(&j->asked, r->body, api, s->opened, s->vocab, &j->err);
     if (st != CF_OK) {
         answer_error(r, a, j->record, st == CF_ENOMEM ? 500 : 400, "invalid_request_error",
                      j->err.text);
         free_job(j);
         return;
     }
-    cf_uuid_format(id, cf_uuid_new());
-    j->writer.is_raw = is_raw;
-    j->writer.is_stream = j->asked.is_stream;
-    j->writer.model = s->o.model;
-    j->writer.created = cf_os_now_ms() / 1000;
-    j->writer.tok = s->tok;
-    j->writer.has_logprobs = j->asked.has_logprobs;
-    snprintf(j->writer.id, sizeof j->writer.id, "%s-%.36s", is_raw ? "cmpl" : "chatcmpl", id);
-    if (j->asked.is_stream) {
+    cf_uuid_format(j->id, cf_uuid_new());
+    cf_wire_writer_init(&j->writer, &(cf_wire_writer_options){.api = api,
+                                                              .is_stream = j->asked.wire.is_stream,
+                                                              .has_usage = j->asked.wire.has_usage,
+                                                              .has_logprobs = j->asked.has_logprobs,
+                                                              .id = j->id,
+                                                              .model = s->o.model,
+                                                              .created = cf_os_now_ms() / 1000,
+                                                              .n_choices = j->asked.n});
+    if (j->asked.wire.is_stream) {
         answer_stream(r, a, j);
     } else {
         answer_whole(r, a, j);
@@ -573,12 +553,12 @@ static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a, b
 
 static void chat(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
-    complete(s, r, a, false);
+    complete(s, r, a, CF_API_OPENAI_CHAT);
 }
 
 static void completions(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
 {
-    complete(s, r, a, true);
+    complete(s, r, a, CF_API_OPENAI_COMPLETIONS);
 }
 
 /* Answers with what `write` writes. */

@@ -7,6 +7,7 @@
 
 #include "core/api/joint.h"
 #include "core/base/json_writer.h"
+#include "core/wire/wire.h"
 #include "tui/serve/server/serve.h"
 
 /* ---- slots (serve_slots.c) ---------------------------------------------- */
@@ -64,21 +65,20 @@ void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w);
 enum { CF_SERVE_STOPS_MAX = 16, CF_SERVE_N_MAX = 16, CF_SERVE_BIAS_MAX = 300 };
 
 typedef struct cf_serve__asked {
-    json_t *body;
+    cf_wire_request wire;
     json_t *messages; /* roles as the template names them */
-    json_t *extra;    /* template variables; NULL */
     cf_tool_set *tools;
     cf_grammar *grammar;
     cf_chat_options options; /* points into this */
     cf_str stops[CF_SERVE_STOPS_MAX];
     cf_logit_bias bias[CF_SERVE_BIAS_MAX];
     bool is_raw; /* a prompt and not a conversation */
-    bool is_stream, has_usage, has_logprobs, has_seed;
+    bool has_logprobs, has_seed;
     uint32_t n; /* replies */
 } cf_serve__asked;
 
 /* Reads a body.  CF_EINVAL for what cannot be done, naming it. */
-CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, cf_str body, bool is_raw,
+CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, cf_str body, cf_api api,
                                      const cf_opened *opened, const cf_constraint_vocab *vocab,
                                      cf_error *err);
 void cf_serve__asked_deinit(cf_serve__asked *a);
@@ -100,41 +100,12 @@ CF_MUST_USE cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, const 
 
 /* ---- what is written (serve_write.c) ------------------------------------ */
 
-/* The lists of a completion's logprobs. */
-enum { CF_SERVE_TOKENS, CF_SERVE_LOGPROBS, CF_SERVE_TOP, CF_SERVE_OFFSETS, CF_SERVE_LISTS };
-
-/* One answer, whole or in pieces. */
-typedef struct cf_serve__writer {
-    bool is_raw, is_stream;
-    char id[48];
-    const char *model;
-    int64_t created; /* seconds */
-    const cf_tokenizer *tok;
-    /* Tokens not written yet, as JSON items: of a chat, of a completion. */
-    cf_buf logprobs[CF_SERVE_N_MAX];
-    cf_buf lists[CF_SERVE_N_MAX][CF_SERVE_LISTS];
-    size_t n_bytes[CF_SERVE_N_MAX]; /* of a completion so far */
-    bool has_logprobs;
-    uint32_t n_calls[CF_SERVE_N_MAX];
-} cf_serve__writer;
-
-/* Notes a token's probabilities for the next piece of its reply. */
-void cf_serve__note_token(cf_serve__writer *w, uint32_t i, const cf_chat_token *token);
-/* Appends an event of a stream: its frame included. */
-void cf_serve__write_first(cf_serve__writer *w, uint32_t i, cf_buf *out);
-void cf_serve__write_text(cf_serve__writer *w, uint32_t i, const char *field, cf_str text,
-                          cf_buf *out);
-void cf_serve__write_call(cf_serve__writer *w, uint32_t i, const cf_tool_call *call, cf_buf *out);
-void cf_serve__write_end(cf_serve__writer *w, uint32_t i, const char *reason, cf_buf *out);
-void cf_serve__write_usage(cf_serve__writer *w, const cf_usage *usage, const cf_timings *timings,
+/* Writes an event of a reply while it is generated; of a whole answer only
+ * the tokens are noted. */
+void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok,
+                           const cf_chat_event *e, cf_buf *out);
+/* Writes the end of a reply; of a whole answer all of it. */
+void cf_serve__write_reply(cf_wire_writer *w, uint32_t i, const cf_chat_response *reply,
                            cf_buf *out);
-void cf_serve__write_error(const char *type, const char *message, cf_buf *out);
-/* Appends a whole answer of n replies. */
-void cf_serve__write_whole(cf_serve__writer *w, const cf_chat_response *replies, uint32_t n,
-                           const cf_usage *usage, const cf_timings *timings, cf_buf *out);
-void cf_serve__writer_deinit(cf_serve__writer *w);
-
-/* "stop", "length" or "tool_calls". */
-const char *cf_serve__reason(const cf_chat_response *reply);
 
 #endif

@@ -8,24 +8,23 @@
 #include "core/api/attachment.h"
 #include "core/api/constraint_spec.h"
 #include "core/api/reply_options.h"
-#include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "core/base/os.h"
 #include "tui/serve/server/serve_impl.h"
 
 void cf_serve__asked_deinit(cf_serve__asked *a)
 {
-    json_decref(a->body);
+    cf_wire_request_deinit(&a->wire);
     json_decref(a->messages);
-    json_decref(a->extra);
     cf_tool_set_free(a->tools);
     cf_grammar_free(a->grammar);
     memset(a, 0, sizeof *a);
 }
 
+/* A setting; NULL: not given. */
 static const json_t *get(const cf_serve__asked *a, const char *key)
 {
-    const json_t *v = json_object_get(a->body, key);
-    return json_is_null(v) ? NULL : v;
+    return json_object_get(a->wire.settings, key);
 }
 
 /* ---- messages ----------------------------------------------------------- */
@@ -61,49 +60,42 @@ static cf_status check_parts(const json_t *content, size_t message, const cf_ope
     return CF_OK;
 }
 
-static cf_status read_messages(cf_serve__asked *a, const cf_opened *opened, cf_error *err)
+/* The messages, with the roles as the template names them. */
+static cf_status read_messages(cf_serve__asked *a, const cf_opened *opened, cf_jb *b, cf_error *err)
 {
-    const json_t *list = get(a, "messages");
+    const json_t *list = a->wire.messages;
     a->messages = json_array();
     if (json_array_size(list) == 0) {
         return cf_fail(err, CF_EINVAL, "'messages' must be a list of messages");
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *m = cf_json_copy(json_array_get(list, i));
-        cf_str role = cf_json_get_str(m, "role");
-        if (role.n == 0) {
-            json_decref(m);
-            return cf_fail(err, CF_EINVAL, "messages[%zu] has no 'role'", i);
-        }
-        cf_status st = check_parts(json_object_get(m, "content"), i, opened, err);
-        if (st != CF_OK) {
-            json_decref(m);
-            return st;
-        }
-        cf_str to = cf_role_map_get(&opened->roles, role);
-        (void)json_object_set_new(m, "role", json_stringn(to.p, to.n));
-        (void)json_array_append_new(a->messages, m);
+        cf_str to = cf_role_map_get(&opened->roles, cf_json_get_str(m, "role"));
+        cf_jb_set(b, m, "role", json_stringn(to.p, to.n));
+        cf_jb_append(b, a->messages, m);
+        CF_TRY(check_parts(json_object_get(m, "content"), i, opened, err));
     }
-    const json_t *extra = get(a, "chat_template_kwargs");
-    if (extra != NULL && !json_is_object(extra)) {
-        return cf_fail(err, CF_EINVAL, "'chat_template_kwargs' must be an object");
-    }
-    a->extra = extra != NULL ? json_incref(cf_json_ref(extra)) : NULL;
     return CF_OK;
 }
 
-/* A prompt takes the place of one message, which is rendered as it is. */
-static cf_status read_prompt(cf_serve__asked *a, cf_error *err)
+/* Fields of a request that cannot be left out, in a form that cannot be
+ * read. */
+static cf_status check_unknown(const cf_serve__asked *a, cf_error *err)
 {
-    const json_t *prompt = get(a, "prompt");
-    if (json_array_size(prompt) == 1) {
-        prompt = json_array_get(prompt, 0);
+    static const struct {
+        const char *path, *want;
+    } rows[] = {{"tools[", "'tools' must be functions"},
+                {"prompt[", "'prompt' must be one text"},
+                {"chat_template_kwargs", "'chat_template_kwargs' must be an object"}};
+    for (size_t i = 0; i < json_array_size(a->wire.unknown); i++) {
+        const char *path = json_string_value(json_array_get(a->wire.unknown, i));
+        for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+            if (strncmp(path, rows[k].path, strlen(rows[k].path)) == 0) {
+                return cf_fail(err, CF_EINVAL, "%s", rows[k].want);
+            }
+        }
     }
-    if (!json_is_string(prompt)) {
-        return cf_fail(err, CF_EINVAL, "'prompt' must be one text");
-    }
-    a->messages = json_pack("[{s:s, s:O}]", "role", "user", "content", prompt);
-    return a->messages != NULL ? CF_OK : cf_oom(err);
+    return CF_OK;
 }
 
 /* ---- numbers ------------------------------------------------------------ */
@@ -148,7 +140,7 @@ static cf_status read_option(cf_serve__asked *a, const cf_option *o, const char 
 
 static cf_status read_bias(cf_serve__asked *a, cf_error *err)
 {
-    json_t *v = json_object_get(a->body, "logit_bias");
+    json_t *v = json_object_get(a->wire.settings, "logit_bias");
     size_t n = 0;
     for (void *it = json_object_iter(v); it != NULL; it = json_object_iter_next(v, it)) {
         const json_t *bias = json_object_iter_value(it);
@@ -192,12 +184,15 @@ static cf_status read_sampling(cf_serve__asked *a, cf_error *err)
 static cf_status read_stops(cf_serve__asked *a, cf_error *err)
 {
     const json_t *v = get(a, "stop");
-    size_t n = json_is_array(v) ? json_array_size(v) : v != NULL ? 1 : 0;
+    size_t n = json_array_size(v);
+    if (v != NULL && !json_is_array(v)) {
+        return cf_fail(err, CF_EINVAL, "'stop' must be texts");
+    }
     if (n > CF_SERVE_STOPS_MAX) {
         return cf_fail(err, CF_EINVAL, "'stop' has more than %d texts", CF_SERVE_STOPS_MAX);
     }
     for (size_t i = 0; i < n; i++) {
-        const json_t *one = json_is_array(v) ? json_array_get(v, i) : v;
+        const json_t *one = json_array_get(v, i);
         if (json_string_length(one) == 0) {
             return cf_fail(err, CF_EINVAL, "'stop' must be texts");
         }
@@ -214,7 +209,6 @@ static cf_status read_numbers(cf_serve__asked *a, cf_error *err)
     a->n = 1;
     CF_TRY(read_u32(a, "n", CF_SERVE_N_MAX, &a->n, err));
     CF_TRY(read_u32(a, "max_tokens", INT32_MAX, &a->options.max_tokens, err));
-    CF_TRY(read_u32(a, "max_completion_tokens", INT32_MAX, &a->options.max_tokens, err));
     CF_TRY(read_u32(a, "top_logprobs", 20, &top, err));
     const json_t *logprobs = get(a, "logprobs");
     if (json_is_integer(logprobs)) { /* completions give the number itself */
@@ -228,7 +222,7 @@ static cf_status read_numbers(cf_serve__asked *a, cf_error *err)
 /* ---- form of the reply -------------------------------------------------- */
 
 /* The spec (constraint_spec.h) that the request's form means; NULL: none. */
-static cf_status form_of(const cf_serve__asked *a, json_t **spec, cf_error *err)
+static cf_status form_of(const cf_serve__asked *a, json_t **spec, cf_jb *b, cf_error *err)
 {
     static const struct {
         const char *key, *spec;
@@ -237,19 +231,19 @@ static cf_status form_of(const cf_serve__asked *a, json_t **spec, cf_error *err)
                   {"guided_regex", "regex"},
                   {"guided_choice", "choices"},
                   {"grammar", "grammar"}};
-    const json_t *form = get(a, "response_format");
+    const json_t *form = a->wire.format;
     cf_str type = cf_json_get_str(form, "type");
+    bool is_wanted = form != NULL;
     *spec = NULL;
     if (cf_str_is(type, "json_object")) {
         *spec = json_pack("{s:b}", "json", 1);
     } else if (cf_str_is(type, "json_schema")) {
-        const json_t *outer = json_object_get(form, "json_schema");
-        const json_t *schema = json_object_get(outer, "schema");
+        const json_t *schema = json_object_get(form, "schema");
         if (schema == NULL) {
             return cf_fail(err, CF_EINVAL, "'response_format' has no json_schema.schema");
         }
         *spec = json_pack("{s:O}", "schema", schema);
-    } else if (form != NULL && !cf_str_is(type, "text")) {
+    } else if (form != NULL) {
         return cf_fail(err, CF_EINVAL,
                        "'response_format' must be text, json_object or "
                        "json_schema");
@@ -258,47 +252,53 @@ static cf_status form_of(const cf_serve__asked *a, json_t **spec, cf_error *err)
         const json_t *v = get(a, others[i].key);
         if (v != NULL) {
             *spec = json_pack("{s:O}", others[i].spec, v);
+            is_wanted = true;
         }
+    }
+    if (is_wanted && *spec == NULL) {
+        cf_jb_fail(b);
     }
     return CF_OK;
 }
 
-static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t **spec,
+static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t **spec, cf_jb *b,
                             cf_error *err)
 {
-    const json_t *list = get(a, "tools");
-    const json_t *choice = get(a, "tool_choice");
-    cf_str word = cf_str_make(json_string_value(choice), json_string_length(choice));
-    if (json_array_size(list) == 0 || cf_str_is(word, "none")) {
+    const json_t *list = a->wire.tools;
+    const cf_wire_tool_choice choice = a->wire.tool_choice;
+    const bool is_named = choice == CF_WIRE_TOOLS_NAMED;
+    if (json_array_size(list) == 0 || choice == CF_WIRE_TOOLS_NONE) {
         return CF_OK;
     }
-    cf_str only = cf_json_get_str(json_object_get(choice, "function"), "name");
     json_t *some = json_array();
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *one = json_array_get(list, i);
         cf_str name = cf_json_get_str(json_object_get(one, "function"), "name");
-        if (only.n == 0 || cf_str_eq(name, only)) {
-            (void)json_array_append(some, one);
+        if (!is_named || cf_str_is(name, a->wire.tool_name)) {
+            cf_jb_append(b, some, json_incref(one));
         }
     }
-    cf_status st = only.n == 0 || json_array_size(some) > 0
-                       ? cf_tool_set_new(&a->tools, some, err)
-                       : cf_fail(err, CF_EINVAL, "'tool_choice': there is no tool %.*s",
-                                 (int)(only.n < 60 ? only.n : 60), only.p);
+    cf_status st =
+        !is_named || json_array_size(some) > 0
+            ? cf_tool_set_new(&a->tools, some, err)
+            : cf_fail(err, CF_EINVAL, "'tool_choice': there is no tool %.60s", a->wire.tool_name);
     json_decref(some);
-    if (st == CF_OK && (only.n != 0 || cf_str_is(word, "required")) && *spec == NULL) {
+    if (st == CF_OK && (is_named || choice == CF_WIRE_TOOLS_REQUIRED) && *spec == NULL) {
         *spec = json_pack("{s:s, s:s}", "tools", "calls", "family",
                           cf_tool_family_name(opened->family));
+        if (*spec == NULL) {
+            cf_jb_fail(b);
+        }
     }
     return st == CF_EFORMAT ? cf_fail_in(err, CF_EINVAL, "tools") : st;
 }
 
 static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
-                           const cf_constraint_vocab *vocab, cf_error *err)
+                           const cf_constraint_vocab *vocab, cf_jb *b, cf_error *err)
 {
     json_t *spec;
-    CF_TRY(form_of(a, &spec, err));
-    cf_status st = read_tools(a, opened, &spec, err);
+    CF_TRY(form_of(a, &spec, b, err));
+    cf_status st = read_tools(a, opened, &spec, b, err);
     if (st == CF_OK && spec != NULL) {
         st = cf_constraint_spec_compile(&a->grammar, spec, a->tools, err);
         a->options.grammar = a->grammar;
@@ -308,27 +308,26 @@ static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
     return st;
 }
 
-cf_status cf_serve__read(cf_serve__asked *a, cf_str body, bool is_raw, const cf_opened *opened,
+cf_status cf_serve__read(cf_serve__asked *a, cf_str body, cf_api api, const cf_opened *opened,
                          const cf_constraint_vocab *vocab, cf_error *err)
 {
-    const uint64_t failures = cf_alloc_failures();
+    cf_jb b = CF_JB_INIT;
     memset(a, 0, sizeof *a);
-    a->is_raw = is_raw;
-    cf_status st = cf_json_read(&a->body, body.p, body.n, err);
-    if (st == CF_OK && !json_is_object(a->body)) {
-        st = cf_fail(err, CF_EFORMAT, "the body must be a JSON object");
+    a->is_raw = api == CF_API_OPENAI_COMPLETIONS;
+    cf_status st = cf_wire_request_read(&a->wire, api, body, err);
+    CF_THEN(st, check_unknown(a, err));
+    if (a->is_raw) { /* the prompt takes the place of a message */
+        a->messages = json_incref(a->wire.messages);
+    } else {
+        CF_THEN(st, read_messages(a, opened, &b, err));
     }
-    CF_THEN(st, is_raw ? read_prompt(a, err) : read_messages(a, opened, err));
     CF_THEN(st, read_sampling(a, err));
     CF_THEN(st, read_stops(a, err));
     CF_THEN(st, read_numbers(a, err));
-    CF_THEN(st, read_form(a, opened, vocab, err));
-    CF_THEN(st, cf_alloc_check(failures, err));
+    CF_THEN(st, read_form(a, opened, vocab, &b, err));
+    CF_THEN(st, cf_jb_check(&b, err));
     if (st != CF_OK) {
         cf_serve__asked_deinit(a);
-        return st;
     }
-    a->is_stream = json_is_true(get(a, "stream"));
-    a->has_usage = json_is_true(json_object_get(get(a, "stream_options"), "include_usage"));
-    return CF_OK;
+    return st;
 }

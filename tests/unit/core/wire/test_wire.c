@@ -149,14 +149,15 @@ static void test_wire_api__of_paths(void **state)
 
 static void describe(cf_buf *out, const cf_wire_reader *r)
 {
-    for (size_t i = 0; i < r->n_choices; i++) {
-        json_t *m = cf_wire_reader_message(r, i);
+    for (size_t i = 0; i < r->reply.n_choices; i++) {
+        json_t *m = cf_wire_reply_message(&r->reply, i);
         cf_json_write(out, m);
-        cf_buf_addf(out, " %s;", r->choice[i].end);
+        cf_buf_addf(out, " %s;", r->reply.choice[i].end);
         json_decref(m);
     }
-    cf_buf_addf(out, " %d/%d/%d %s %s %s", (int)r->usage.n_prompt, (int)r->usage.n_cached,
-                (int)r->usage.n_reply, r->model, r->id, r->error);
+    cf_buf_addf(out, " %d/%d/%d %s %s %s", (int)r->reply.usage.n_prompt,
+                (int)r->reply.usage.n_cached, (int)r->reply.usage.n_reply, r->reply.model,
+                r->reply.id, r->error);
 }
 
 /* Reads it whole, in single bytes, and cut in two anywhere. */

@@ -58,14 +58,14 @@ static void describe(cf_buf *out, const cf_buf *answer, cf_api api)
     T_OK(cf_wire_reader_feed(&r, cf_buf_str(answer), &err), err);
     T_OK(cf_wire_reader_finish(&r, &err), err);
     assert_true(r.is_ended);
-    json_t *m = cf_wire_reader_message(&r, 0);
+    json_t *m = cf_wire_reply_message(&r.reply, 0);
     json_t *call = json_array_get(json_object_get(m, "tool_calls"), 0);
     json_t *function = json_object_get(call, "function");
     cf_buf_reset(out);
     cf_json_write(out, json_object_get(m, "content"));
     cf_json_write(out, json_object_get(function, "name"));
     cf_json_write(out, json_object_get(function, "arguments"));
-    cf_buf_addf(out, " %d/%d", (int)r.usage.n_prompt, (int)r.usage.n_reply);
+    cf_buf_addf(out, " %d/%d", (int)r.reply.usage.n_prompt, (int)r.reply.usage.n_reply);
     json_decref(m);
     cf_wire_reader_deinit(&r);
 }

@@ -97,13 +97,13 @@ static void describe(cf_buf *out, const cf_buf *answer, cf_api api)
     assert_true(r.is_ended);
     assert_string_equal(r.error, "");
     cf_buf_reset(out);
-    for (size_t i = 0; i < r.n_choices; i++) {
-        json_t *m = cf_wire_reader_message(&r, i);
+    for (size_t i = 0; i < r.reply.n_choices; i++) {
+        json_t *m = cf_wire_reply_message(&r.reply, i);
         cf_json_write(out, m);
-        cf_buf_addf(out, "%s;", r.choice[i].end);
+        cf_buf_addf(out, "%s;", r.reply.choice[i].end);
         json_decref(m);
     }
-    cf_buf_addf(out, "%d/%d", (int)r.usage.n_prompt, (int)r.usage.n_reply);
+    cf_buf_addf(out, "%d/%d", (int)r.reply.usage.n_prompt, (int)r.reply.usage.n_reply);
     cf_wire_reader_deinit(&r);
 }
 
