@@ -3,32 +3,66 @@
  * libraries.
  */
 #include "core/api/about.h"
+#include "tui/cli/answers/facts.h"
 #include "tui/cli/shell/cli.h"
 
-/* Shows the set that is picked, its requirements, and the other sets. */
-static void kernels_json(cf_buf *out, const cf_about *about)
+#define ABOUT(name, kind)                               \
+    {                                                   \
+#name, CF_FACT_##kind, offsetof(cf_about, name) \
+    }
+static const cf_fact facts[] =
+    {
+        ABOUT(version, TEXT),
+        ABOUT(kernel_set, TEXT),
+        {NULL, CF_FACT_TEXT, 0},
+},
+                     more_facts[] = {
+                         ABOUT(encoder_products, CHARS),
+                         {"cpus", CF_FACT_U32, offsetof(cf_about, n_cpus)},
+                         ABOUT(compiler, TEXT),
+                         {NULL, CF_FACT_TEXT, 0},
+};
+
+static void put_json(cf_buf *out, const cf_about *about)
 {
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_facts_json(&w, facts, about);
+    if (about->n_kernel > 0) {
+        cf_jw_array(&w, "kernel_sets");
+    }
     for (size_t i = 0; i < about->n_kernel; i++) {
         const cf_about_kernels *k = &about->kernel[i];
-        cf_buf_addf(out, "%s{\"name\":\"%s\",\"needs\":\"%s\",\"available\":%s}",
-                    i == 0 ? ",\"kernel_sets\":[" : ",", k->name, k->needs,
-                    k->is_there ? "true" : "false");
+        cf_jw_object(&w, NULL);
+        cf_jw_text(&w, "name", k->name);
+        cf_jw_text(&w, "needs", k->needs);
+        cf_jw_bool(&w, "available", k->is_there);
+        cf_jw_end(&w);
     }
-    cf_buf_adds(out, about->n_kernel > 0 ? "]" : "");
+    if (about->n_kernel > 0) {
+        cf_jw_end(&w);
+    }
+    cf_facts_json(&w, more_facts, about);
+    cf_jw_object(&w, "libraries");
+    for (size_t i = 0; i < about->n_library; i++) {
+        cf_jw_text(&w, about->library[i].name, about->library[i].version);
+    }
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
 }
 
-static void kernels_text(cf_buf *out, const cf_about *about)
+/* The set that is picked, its requirements, and the other sets. */
+static void put_kernels(cf_buf *out, const cf_about *about)
 {
     bool is_best = true;
     for (size_t i = 0; i < about->n_kernel; i++) {
         const cf_about_kernels *k = &about->kernel[i];
-        const char *why = "";
-        if (!k->is_there) {
-            why = ": not on this machine";
-        } else if (is_best) {
-            why = ": picked, the best that this machine has";
-            is_best = false;
-        }
+        const char *why = !k->is_there ? ": not on this machine"
+                          : is_best    ? ": picked, the best that this machine has"
+                                       : "";
+        is_best = is_best && !k->is_there;
         cf_buf_addf(out, "%-12s %-12s needs %s%s\n", i == 0 ? "kernels" : "", k->name, k->needs,
                     why);
     }
@@ -38,38 +72,20 @@ static int run_version(cf_cli *cli, void *state)
 {
     (void)state;
     cf_about about;
-    cf_about_get(&about);
     cf_buf *out = &cli->out;
+    cf_about_get(&about);
     if (cli->is_json) {
-        cf_buf_adds(out, "{\"version\":");
-        cf_json_write_str(out, cf_str_from(about.version));
-        cf_buf_adds(out, ",\"kernel_set\":");
-        cf_json_write_str(out, cf_str_from(about.kernel_set));
-        kernels_json(out, &about);
-        cf_buf_adds(out, ",\"encoder_products\":");
-        cf_json_write_str(out, cf_str_from(about.encoder_products));
-        cf_buf_addf(out, ",\"cpus\":%u,\"compiler\":", about.n_cpus);
-        cf_json_write_str(out, cf_str_from(about.compiler));
-        cf_buf_adds(out, ",\"libraries\":{");
-    } else {
-        cf_buf_addf(out, "confab %s\n", about.version);
-        kernels_text(out, &about);
-        cf_buf_addf(out, "%-12s %s\n", "encoders", about.encoder_products);
-        cf_buf_addf(out, "%-12s %u\n%-12s %s\n", "processors", about.n_cpus, "compiler",
-                    about.compiler);
+        put_json(out, &about);
+        return cf_cli_print(cli, out);
     }
+    cf_facts_text(out, "confab {version}\n", facts, &about);
+    put_kernels(out, &about);
+    cf_facts_text(out,
+                  "encoders     {encoder_products}\nprocessors   {cpus}\ncompiler     {compiler}\n",
+                  more_facts, &about);
     for (size_t i = 0; i < about.n_library; i++) {
-        const cf_about_library *lib = &about.library[i];
-        if (cli->is_json) {
-            cf_buf_adds(out, i == 0 ? "" : ",");
-            cf_json_write_str(out, cf_str_from(lib->name));
-            cf_buf_addc(out, ':');
-            cf_json_write_str(out, cf_str_from(lib->version));
-        } else {
-            cf_buf_addf(out, "%-12s %s\n", lib->name, lib->version);
-        }
+        cf_buf_addf(out, "%-12s %s\n", about.library[i].name, about.library[i].version);
     }
-    cf_buf_adds(out, cli->is_json ? "}}\n" : "");
     return cf_cli_print(cli, out);
 }
 

@@ -3,52 +3,54 @@
  */
 #include "tui/cli/answers/trace_text.h"
 
-#include "tui/cli/answers/json_text.h"
+#include "core/base/json_writer.h"
 
-static void add_number(cf_buf *out, const char *key, float v)
+/* The members of a candidate. */
+static void put_candidate(cf_jw *w, const cf_candidate *c, const cf_tokenizer *tok)
 {
-    cf_buf_addf(out, ",\"%s\":", key);
-    cf_json_text_float(out, v);
-}
-
-/* The fields of a candidate, without braces. */
-static void add_candidate(cf_buf *out, const cf_candidate *c, const cf_tokenizer *tok)
-{
-    cf_buf_addf(out, "\"id\":%d,", (int)c->id);
     cf_buf piece = CF_BUF_INIT;
+    cf_jw_int(w, "id", c->id);
     cf_tokenizer_piece(&piece, tok, c->id, true);
-    cf_json_text_bytes(out, "piece", cf_buf_str(&piece));
-    out->failed = out->failed || piece.failed;
+    cf_jw_bytes(w, "piece", cf_buf_str(&piece));
+    w->out->failed = w->out->failed || piece.failed;
     cf_buf_deinit(&piece);
-    add_number(out, "logit", c->logit);
-    add_number(out, "p_raw", c->p_raw);
-    add_number(out, "logit_post", c->logit_post);
-    add_number(out, "p", c->p_post);
-    cf_buf_addf(out, ",\"rank\":%u", (unsigned)c->rank);
+    cf_jw_float(w, "logit", c->logit);
+    cf_jw_float(w, "p_raw", c->p_raw);
+    cf_jw_float(w, "logit_post", c->logit_post);
+    cf_jw_float(w, "p", c->p_post);
+    cf_jw_uint(w, "rank", c->rank);
     if (c->removed_by != CF_KEPT) {
-        cf_buf_addf(out, ",\"removed_by\":\"%s\"", cf_removed_by_name(c->removed_by));
+        cf_jw_text(w, "removed_by", cf_removed_by_name(c->removed_by));
     }
 }
 
 void cf_trace_text_json(cf_buf *out, const cf_draw *d, const cf_tokenizer *tok, size_t pos)
 {
-    cf_buf_addf(out, "{\"pos\":%zu,", pos);
-    add_candidate(out, &d->chosen, tok);
-    add_number(out, "entropy_bits", d->entropy_bits);
-    add_number(out, "log_z", d->log_z);
-    add_number(out, "allowed_mass", d->allowed_mass);
-    cf_buf_adds(out, ",\"r\":");
-    cf_json_write_double(out, d->r);
-    cf_buf_addf(out, ",\"draw\":%llu,\"steps\":[", (unsigned long long)d->n_draw);
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_uint(&w, "pos", pos);
+    put_candidate(&w, &d->chosen, tok);
+    cf_jw_float(&w, "entropy_bits", d->entropy_bits);
+    cf_jw_float(&w, "log_z", d->log_z);
+    cf_jw_float(&w, "allowed_mass", d->allowed_mass);
+    cf_jw_double(&w, "r", d->r);
+    cf_jw_uint(&w, "draw", d->n_draw);
+    cf_jw_array(&w, "steps");
     for (size_t i = 0; i < d->n_step; i++) {
-        cf_buf_addf(out, "%s{\"name\":\"%s\",\"left\":%u}", i == 0 ? "" : ",", d->step[i].name,
-                    (unsigned)d->step[i].n_left);
+        cf_jw_object(&w, NULL);
+        cf_jw_text(&w, "name", d->step[i].name);
+        cf_jw_uint(&w, "left", d->step[i].n_left);
+        cf_jw_end(&w);
     }
-    cf_buf_adds(out, "],\"top\":[");
+    cf_jw_end(&w);
+    cf_jw_array(&w, "top");
     for (size_t i = 0; i < d->n_top; i++) {
-        cf_buf_adds(out, i == 0 ? "{" : ",{");
-        add_candidate(out, &d->top[i], tok);
-        cf_buf_addc(out, '}');
+        cf_jw_object(&w, NULL);
+        put_candidate(&w, &d->top[i], tok);
+        cf_jw_end(&w);
     }
-    cf_buf_adds(out, "]}\n");
+    cf_jw_end(&w);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
 }

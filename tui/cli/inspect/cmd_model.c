@@ -14,12 +14,15 @@
 #include "core/base/safe_text.h"
 #include "templates/model_beside.h"
 #include "templates/template_catalogue.h"
+#include "tui/cli/answers/facts.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/sys/out.h"
 
 typedef struct model_view {
     cf_cli *cli;
     cf_engine_info info;
+    char hash[65];
+    uint32_t activations;
     const cf_tokenizer *tok;
     cf_plan plan;
     cf_status plan_status;
@@ -75,183 +78,232 @@ static bool next_template(model_view *v, size_t *at, cf_str *name, cf_str *text)
     return true;
 }
 
+/* ---- what is said of a model -------------------------------------------- */
+
+#define INFO(name, kind)                                       \
+    {                                                          \
+#name, CF_FACT_##kind, offsetof(model_view, info.name) \
+    }
+static const cf_fact model_facts[] = {
+    INFO(path, TEXT),
+    {"hash", CF_FACT_CHARS, offsetof(model_view, hash)},
+    INFO(arch, TEXT),
+    INFO(name, TEXT),
+    INFO(file_type, TEXT),
+    INFO(kernel_set, TEXT),
+    {"activations", CF_FACT_U32, offsetof(model_view, activations)},
+    INFO(has_weights, BOOL),
+    INFO(file_bytes, BYTES),
+    INFO(weight_bytes, BYTES),
+    INFO(step_bytes, BYTES),
+    INFO(n_param, U64),
+    INFO(n_layer, U32),
+    INFO(n_embd, U32),
+    INFO(n_ff, U32),
+    INFO(n_head, U32),
+    INFO(n_head_kv, U32),
+    INFO(head_size, U32),
+    INFO(n_recurrent, U32),
+    INFO(n_expert, U32),
+    INFO(n_expert_used, U32),
+    INFO(n_vocab, U32),
+    INFO(n_ctx_train, U32),
+    INFO(n_threads, U32),
+    {NULL, CF_FACT_TEXT, 0},
+};
+
+/* The lines of text, each with the fact without which it is left out. */
+static const struct {
+    const char *label, *form, *needs;
+} model_lines[] = {
+    {"name", "{name}", NULL},
+    {"architecture", "{arch}", NULL},
+    {"file size", "{file_bytes} ({file_bytes:d} bytes)", NULL},
+    {"weights", "{weight_bytes}, mostly {file_type}, {n_param:M} parameters", "has_weights"},
+    {"layers", "{n_layer} of width {n_embd}, feed-forward {n_ff}", "has_weights"},
+    {"heads", "{n_head} of {head_size}, {n_head_kv} for keys and values", "has_weights"},
+    {"recurrent", "{n_recurrent} layers with a state in place of keys", "n_recurrent"},
+    {"experts", "{n_expert} in a layer, {n_expert_used} used; a token reads {step_bytes}",
+     "n_expert"},
+};
+
+#define ENCODER(name, kind, member)                              \
+    {                                                            \
+        name, CF_FACT_##kind, offsetof(cf_media_encoder, member) \
+    }
+static const cf_fact encoder_facts[] = {
+    ENCODER("projector", TEXT, projector),
+    ENCODER("layers", U32, n_layer),
+    ENCODER("width", U32, width),
+    ENCODER("heads", U32, n_head),
+    ENCODER("feed_forward", U32, n_ff),
+    ENCODER("row_width", U32, n_out),
+    ENCODER("patch", U32, patch),
+    ENCODER("image_size", U32, image_size),
+    ENCODER("block_rows", U32, n_most),
+    ENCODER("file_bytes", BYTES, file_bytes),
+    ENCODER("block_bytes", BYTES, block_bytes),
+    {NULL, CF_FACT_TEXT, 0},
+};
+
 /* ---- JSON --------------------------------------------------------------- */
 
-static void json_text(cf_buf *b, const char *key, const char *value)
-{
-    cf_buf_addf(b, ",\"%s\":", key);
-    cf_json_write_str(b, cf_str_from(value));
-}
-
-static void json_number(cf_buf *b, const char *key, uint64_t value)
-{
-    cf_buf_addf(b, ",\"%s\":%" PRIu64, key, value);
-}
-
-static void json_info(model_view *v)
-{
-    const cf_engine_info *i = &v->info;
-    cf_buf *b = &v->cli->out;
-    char hash[65];
-    cf_engine_hash(v->cli->opened.engine, hash);
-    cf_buf_adds(b, "{\"path\":");
-    cf_json_write_str(b, cf_str_from(i->path));
-    json_text(b, "hash", hash);
-    json_text(b, "arch", i->arch);
-    json_text(b, "name", i->name);
-    json_text(b, "file_type", i->file_type);
-    json_text(b, "kernel_set", i->kernel_set);
-    json_number(b, "activations", cf_arithmetic_bits(i->arithmetic));
-    cf_buf_addf(b, ",\"has_weights\":%s", i->has_weights ? "true" : "false");
-    json_number(b, "file_bytes", i->file_bytes);
-    json_number(b, "weight_bytes", i->weight_bytes);
-    json_number(b, "step_bytes", i->step_bytes);
-    json_number(b, "n_param", i->n_param);
-    json_number(b, "n_layer", i->n_layer);
-    json_number(b, "n_embd", i->n_embd);
-    json_number(b, "n_ff", i->n_ff);
-    json_number(b, "n_head", i->n_head);
-    json_number(b, "n_head_kv", i->n_head_kv);
-    json_number(b, "head_size", i->head_size);
-    json_number(b, "n_recurrent", i->n_recurrent);
-    json_number(b, "n_expert", i->n_expert);
-    json_number(b, "n_expert_used", i->n_expert_used);
-    json_number(b, "n_vocab", i->n_vocab);
-    json_number(b, "n_ctx_train", i->n_ctx_train);
-    json_number(b, "n_threads", i->n_threads);
-}
-
-static void json_token(model_view *v, const char *key, cf_token id)
+static void json_token(cf_jw *w, const char *key, cf_token id)
 {
     if (id != CF_TOKEN_NONE) {
-        cf_buf_addf(&v->cli->out, ",\"%s\":%d", key, (int)id);
+        cf_jw_int(w, key, id);
     }
 }
 
-static void json_tokenizer(model_view *v)
+static void json_tokenizer(const model_view *v, cf_jw *w)
 {
     cf_special_tokens s = cf_tokenizer_special(v->tok);
-    cf_buf *b = &v->cli->out;
-    cf_buf_adds(b, ",\"tokenizer\":{\"model\":");
-    cf_json_write_str(b, cf_str_from(cf_tokenizer_model(v->tok)));
-    json_text(b, "pre", cf_tokenizer_pre(v->tok));
-    json_number(b, "n_vocab", cf_tokenizer_n_vocab(v->tok));
-    json_token(v, "bos", s.bos);
-    json_token(v, "eos", s.eos);
-    json_token(v, "eot", s.eot);
-    json_token(v, "unk", s.unk);
-    json_token(v, "pad", s.pad);
-    json_token(v, "sep", s.sep);
-    cf_buf_addf(b, ",\"add_bos\":%s,\"add_eos\":%s,\"end\":[", s.add_bos ? "true" : "false",
-                s.add_eos ? "true" : "false");
-    const char *comma = "";
+    cf_jw_object(w, "tokenizer");
+    cf_jw_text(w, "model", cf_tokenizer_model(v->tok));
+    cf_jw_text(w, "pre", cf_tokenizer_pre(v->tok));
+    cf_jw_uint(w, "n_vocab", cf_tokenizer_n_vocab(v->tok));
+    json_token(w, "bos", s.bos);
+    json_token(w, "eos", s.eos);
+    json_token(w, "eot", s.eot);
+    json_token(w, "unk", s.unk);
+    json_token(w, "pad", s.pad);
+    json_token(w, "sep", s.sep);
+    cf_jw_bool(w, "add_bos", s.add_bos);
+    cf_jw_bool(w, "add_eos", s.add_eos);
+    cf_jw_array(w, "end");
     for (size_t i = 0; i < cf_tokenizer_n_vocab(v->tok); i++) {
         if (cf_tokenizer_is_end(v->tok, (cf_token)i)) {
-            cf_buf_addf(b, "%s%zu", comma, i);
-            comma = ",";
+            cf_jw_uint(w, NULL, i);
         }
     }
-    cf_buf_adds(b, "]}");
+    cf_jw_end(w);
+    cf_jw_end(w);
 }
 
-static void json_lists(model_view *v)
+static void json_lists(const model_view *v, cf_jw *w)
 {
-    cf_buf *b = &v->cli->out;
     cf_buf value = CF_BUF_INIT;
     cf_str key;
     const char *type;
-    cf_buf_adds(b, ",\"metadata\":[");
+    cf_tensor_info t;
+    cf_jw_array(w, "metadata");
     for (size_t i = 0; cf_engine_meta(v->cli->opened.engine, i, &key, &type, &value); i++) {
-        cf_buf_adds(b, i == 0 ? "{\"key\":" : ",{\"key\":");
-        cf_json_write_str(b, key);
-        json_text(b, "type", type);
-        cf_buf_adds(b, ",\"value\":");
-        cf_json_write_str(b, cf_buf_str(&value));
-        cf_buf_addc(b, '}');
+        cf_jw_object(w, NULL);
+        cf_jw_str(w, "key", key);
+        cf_jw_text(w, "type", type);
+        cf_jw_buf(w, "value", &value);
+        cf_jw_end(w);
         cf_buf_reset(&value);
     }
-    b->failed = b->failed || value.failed;
     cf_buf_deinit(&value);
-    cf_buf_adds(b, "],\"tensors\":[");
-    cf_tensor_info t;
+    cf_jw_end(w);
+    cf_jw_array(w, "tensors");
     for (size_t i = 0; cf_engine_tensor(v->cli->opened.engine, i, &t); i++) {
-        cf_buf_adds(b, i == 0 ? "{\"name\":" : ",{\"name\":");
-        cf_json_write_str(b, t.name);
-        json_text(b, "type", t.type);
-        cf_buf_adds(b, ",\"shape\":[");
+        cf_jw_object(w, NULL);
+        cf_jw_str(w, "name", t.name);
+        cf_jw_text(w, "type", t.type);
+        cf_jw_array(w, "shape");
         for (uint32_t d = t.n_dim; d-- > 0;) { /* slowest first */
-            cf_buf_addf(b, "%" PRIu64 "%s", t.dim[d], d == 0 ? "" : ",");
+            cf_jw_uint(w, NULL, t.dim[d]);
         }
-        cf_buf_addf(b, "],\"bytes\":%" PRIu64 ",\"offset\":%" PRIu64 "}", t.bytes, t.file_off);
+        cf_jw_end(w);
+        cf_jw_uint(w, "bytes", t.bytes);
+        cf_jw_uint(w, "offset", t.file_off);
+        cf_jw_end(w);
     }
-    cf_buf_addc(b, ']');
+    cf_jw_end(w);
 }
 
-static void json_plan(model_view *v)
+static void json_plan(const model_view *v, cf_jw *w)
 {
-    cf_buf *b = &v->cli->out;
     if (!v->info.has_weights) {
         return;
     }
+    cf_jw_object(w, "plan");
     if (v->plan_status != CF_OK) {
-        cf_buf_adds(b, ",\"plan\":{\"error\":");
-        cf_json_write_str(b, cf_str_from(v->plan_error.text));
-        cf_buf_addc(b, '}');
+        cf_jw_text(w, "error", v->plan_error.text);
+        cf_jw_end(w);
         return;
     }
-    cf_buf_addf(b,
-                ",\"plan\":{\"session_bytes\":%" PRIu64 ",\"shared_bytes\":%" PRIu64
-                ",\"mapped_bytes\":%" PRIu64 ",\"items\":[",
-                v->plan.session_bytes, v->plan.shared_bytes, v->plan.mapped_bytes);
+    cf_jw_uint(w, "session_bytes", v->plan.session_bytes);
+    cf_jw_uint(w, "shared_bytes", v->plan.shared_bytes);
+    cf_jw_uint(w, "mapped_bytes", v->plan.mapped_bytes);
+    cf_jw_array(w, "items");
     for (size_t i = 0; i < v->plan.n; i++) {
         const cf_plan_item *it = &v->plan.item[i];
-        cf_buf_adds(b, i == 0 ? "{\"name\":" : ",{\"name\":");
-        cf_json_write_str(b, cf_str_from(it->name));
-        json_text(b, "type", it->type);
-        cf_buf_adds(b, ",\"shape\":[");
+        cf_jw_object(w, NULL);
+        cf_jw_text(w, "name", it->name);
+        cf_jw_text(w, "type", it->type);
+        cf_jw_array(w, "shape");
         for (size_t d = 0; d < 4 && it->shape[d] != 0; d++) {
-            cf_buf_addf(b, "%s%" PRIu64, d == 0 ? "" : ",", it->shape[d]);
+            cf_jw_uint(w, NULL, it->shape[d]);
         }
-        cf_buf_addf(b, "],\"bytes\":%" PRIu64 ",\"is_mapped\":%s}", it->bytes,
-                    it->is_mapped ? "true" : "false");
+        cf_jw_end(w);
+        cf_jw_uint(w, "bytes", it->bytes);
+        cf_jw_bool(w, "is_mapped", it->is_mapped);
+        cf_jw_end(w);
     }
-    cf_buf_adds(b, "]}");
+    cf_jw_end(w);
+    cf_jw_end(w);
 }
 
-static void json_templates(model_view *v)
+static void json_templates(model_view *v, cf_jw *w)
 {
     cf_str name, text;
     size_t at = 0;
-    cf_buf_adds(&v->cli->out, ",\"templates\":[");
-    for (const char *comma = ""; next_template(v, &at, &name, &text); comma = ",") {
-        cf_jw w;
-        cf_buf_adds(&v->cli->out, comma);
-        cf_jw_init(&w, &v->cli->out);
-        cf_jw_object(&w, NULL);
-        cf_jw_str(&w, "name", name);
-        cf_jw_uint(&w, "bytes", text.n);
-        cf_template_known_json(&w, "known", cf_template_known(text));
-        cf_jw_end(&w);
+    cf_jw_array(w, "templates");
+    while (next_template(v, &at, &name, &text)) {
+        cf_jw_object(w, NULL);
+        cf_jw_str(w, "name", name);
+        cf_jw_uint(w, "bytes", text.n);
+        cf_template_known_json(w, "known", cf_template_known(text));
+        cf_jw_end(w);
     }
-    cf_buf_addc(&v->cli->out, ']');
-    const struct {
-        const char *key;
-        const cf_buf *text;
-    } more[] = {{"ollama_template", &v->go}, {"template_note", &v->note}};
-    for (size_t i = 0; i < 2; i++) {
-        if (more[i].text->n != 0) {
-            cf_buf_addf(&v->cli->out, ",\"%s\":", more[i].key);
-            cf_json_write_str(&v->cli->out, cf_buf_str(more[i].text));
-        }
+    cf_jw_end(w);
+    if (v->go.n != 0) {
+        cf_jw_buf(w, "ollama_template", &v->go);
     }
-    cf_buf_adds(&v->cli->out, ",\"beside\":[");
+    if (v->note.n != 0) {
+        cf_jw_buf(w, "template_note", &v->note);
+    }
+    cf_jw_array(w, "beside");
     for (size_t i = 0; i < v->beside.n; i++) {
-        cf_buf_addf(&v->cli->out, "%s{\"kind\":\"%s\",\"path\":", i == 0 ? "" : ",",
-                    cf_beside_kind_name(v->beside.v[i].kind));
-        cf_json_write_str(&v->cli->out, cf_str_from(v->beside.v[i].path));
-        cf_buf_addc(&v->cli->out, '}');
+        cf_jw_object(w, NULL);
+        cf_jw_text(w, "kind", cf_beside_kind_name(v->beside.v[i].kind));
+        cf_jw_text(w, "path", v->beside.v[i].path);
+        cf_jw_end(w);
     }
-    cf_buf_addc(&v->cli->out, ']');
+    cf_jw_end(w);
+}
+
+static void json_projector(const model_view *v, cf_jw *w)
+{
+    if (v->n_encoder == 0) {
+        return;
+    }
+    cf_jw_array(w, "encoders");
+    for (size_t i = 0; i < v->n_encoder; i++) {
+        cf_jw_object(w, NULL);
+        cf_jw_text(w, "kind", v->encoder[i].is_sound ? "audio" : "image");
+        cf_facts_json(w, encoder_facts, &v->encoder[i]);
+        cf_jw_end(w);
+    }
+    cf_jw_end(w);
+}
+
+static void put_json(model_view *v)
+{
+    cf_jw w;
+    cf_jw_init(&w, &v->cli->out);
+    cf_jw_object(&w, NULL);
+    cf_facts_json(&w, model_facts, v);
+    json_tokenizer(v, &w);
+    json_templates(v, &w);
+    json_plan(v, &w);
+    json_projector(v, &w);
+    json_lists(v, &w);
+    cf_jw_end(&w);
+    cf_buf_addc(&v->cli->out, '\n');
 }
 
 /* ---- text --------------------------------------------------------------- */
@@ -270,47 +322,40 @@ static void row(model_view *v, const char *key, const char *fmt, ...)
     cf_buf_addc(&v->cli->out, '\n');
 }
 
-/* "1.2 GiB" */
-static const char *size_text(char out[24], uint64_t bytes)
+/* A row whose text names facts. */
+static void row_of(model_view *v, const char *key, const char *form, const cf_fact *facts,
+                   const void *of)
 {
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double v = (double)bytes;
-    size_t u = 0;
-    while (v >= 1024 && u < 4) {
-        v /= 1024;
-        u++;
-    }
-    snprintf(out, 24, u == 0 ? "%.0f %s" : "%.1f %s", v, unit[u]);
-    return out;
+    cf_buf text = CF_BUF_INIT;
+    cf_facts_text(&text, form, facts, of);
+    row(v, key, "%s", cf_buf_cstr(&text));
+    v->cli->out.failed = v->cli->out.failed || text.failed;
+    cf_buf_deinit(&text);
+}
+
+static void row_size(model_view *v, const char *key, uint64_t bytes)
+{
+    cf_buf size = CF_BUF_INIT;
+    cf_facts_size(&size, bytes);
+    row(v, key, "%s", cf_buf_cstr(&size));
+    cf_buf_deinit(&size);
 }
 
 static void text_info(model_view *v)
 {
     const cf_engine_info *i = &v->info;
-    char size[24];
-    char hash[65];
-    cf_engine_hash(v->cli->opened.engine, hash);
     row(v, "file", "%.300s", i->path[0] != '\0' ? i->path : "in the program (bundled)");
-    row(v, "name", "%.300s", i->name);
-    row(v, "architecture", "%.100s", i->arch);
-    row(v, "file size", "%s (%" PRIu64 " bytes)", size_text(size, i->file_bytes), i->file_bytes);
-    if (i->has_weights) {
-        row(v, "weights", "%s, mostly %s, %.2f million parameters",
-            size_text(size, i->weight_bytes), i->file_type, (double)i->n_param / 1e6);
-        row(v, "layers", "%u of width %u, feed-forward %u", i->n_layer, i->n_embd, i->n_ff);
-        row(v, "heads", "%u of %u, %u for keys and values", i->n_head, i->head_size, i->n_head_kv);
-        if (i->n_recurrent > 0) {
-            row(v, "recurrent", "%u layers with a state in place of keys", i->n_recurrent);
+    for (size_t k = 0; k < sizeof model_lines / sizeof model_lines[0]; k++) {
+        const char *needs = model_lines[k].needs;
+        if (needs == NULL || (i->has_weights && cf_facts_has(model_facts, v, needs))) {
+            row_of(v, model_lines[k].label, model_lines[k].form, model_facts, v);
+        } else if (strcmp(needs, "has_weights") == 0 &&
+                   strcmp(model_lines[k].label, "weights") == 0) {
+            row(v, "weights", "not read: vocabulary and metadata only");
         }
-        if (i->n_expert > 0) {
-            row(v, "experts", "%u in a layer, %u used; a token reads %s", i->n_expert,
-                i->n_expert_used, size_text(size, i->step_bytes));
-        }
-    } else {
-        row(v, "weights", "not read: vocabulary and metadata only");
     }
     row(v, "trained for", "%u tokens", i->n_ctx_train);
-    row(v, "hash", "%s", hash);
+    row(v, "hash", "%s", v->hash);
 }
 
 static void text_special(model_view *v, const char *key, cf_token id)
@@ -440,9 +485,9 @@ static void text_tensor_types(model_view *v)
     cf_buf_addf(&v->cli->out, "\ntensors         %zu%s\n", n_tensors,
                 v->wants_tensors || n_tensors == 0 ? "" : " (--tensors lists them)");
     for (size_t k = 0; k < n_types; k++) {
-        char size[24];
-        cf_buf_addf(&v->cli->out, "  %-13s %" PRIu64 ", %s\n", types[k].type, types[k].n,
-                    size_text(size, types[k].bytes));
+        cf_buf_addf(&v->cli->out, "  %-13s %" PRIu64 ", ", types[k].type, types[k].n);
+        cf_facts_size(&v->cli->out, types[k].bytes);
+        cf_buf_addc(&v->cli->out, '\n');
     }
 }
 
@@ -463,7 +508,7 @@ static void text_tensors(model_view *v)
 
 static void text_plan(model_view *v)
 {
-    char size[24];
+    cf_buf *out = &v->cli->out;
     if (!v->info.has_weights) {
         return;
     }
@@ -474,19 +519,17 @@ static void text_plan(model_view *v)
     }
     for (size_t i = 0; i < v->plan.n; i++) {
         const cf_plan_item *it = &v->plan.item[i];
-        char shape[100] = "";
-        size_t n = 0;
+        cf_buf_addf(out, "  %-22s %-5s [", it->name, it->type);
         for (size_t d = 0; d < 4 && it->shape[d] != 0; d++) {
-            int len = snprintf(shape + n, sizeof shape - n, "%s%" PRIu64, d == 0 ? "" : ", ",
-                               it->shape[d]);
-            n += len > 0 ? (size_t)len : 0;
+            cf_buf_addf(out, "%s%" PRIu64, d == 0 ? "" : ", ", it->shape[d]);
         }
-        cf_buf_addf(&v->cli->out, "  %-22s %-5s [%s] %s%s\n", it->name, it->type, shape,
-                    size_text(size, it->bytes), it->is_mapped ? ", mapped" : "");
+        cf_buf_adds(out, "] ");
+        cf_facts_size(out, it->bytes);
+        cf_buf_adds(out, it->is_mapped ? ", mapped\n" : "\n");
     }
-    row(v, "  a session", "%s", size_text(size, v->plan.session_bytes));
-    row(v, "  the engine", "%s", size_text(size, v->plan.shared_bytes));
-    row(v, "  mapped", "%s", size_text(size, v->plan.mapped_bytes));
+    row_size(v, "  a session", v->plan.session_bytes);
+    row_size(v, "  the engine", v->plan.shared_bytes);
+    row_size(v, "  mapped", v->plan.mapped_bytes);
 }
 
 /* The encoders of the projector that is named or lies beside the model. */
@@ -508,39 +551,20 @@ static void text_projector(model_view *v)
 {
     for (size_t i = 0; i < v->n_encoder; i++) {
         const cf_media_encoder *e = &v->encoder[i];
-        char size[24], sizes[64] = "";
-        if (e->patch != 0) {
-            snprintf(sizes, sizeof sizes, ", patches of %u pixels", (unsigned)e->patch);
-        }
         cf_buf_addf(&v->cli->out, "\nencoder of %s\n", e->is_sound ? "sounds" : "pictures");
-        row(v, "  projector", "%s, rows of %u", e->projector, (unsigned)e->n_out);
-        row(v, "  layers", "%u of width %u, %u heads, feed-forward %u%s", (unsigned)e->n_layer,
-            (unsigned)e->width, (unsigned)e->n_head, (unsigned)e->n_ff, sizes);
-        row(v, "  weights", "%s, mapped", size_text(size, e->file_bytes));
-        row(v, "  a block", "%u %s at most, %s while it is encoded", (unsigned)e->n_most,
-            e->is_sound ? "rows" : "patches", size_text(size, e->block_bytes));
+        row_of(v, "  projector", "{projector}, rows of {row_width}", encoder_facts, e);
+        row_of(v, "  layers",
+               e->patch != 0 ? "{layers} of width {width}, {heads} heads, feed-forward "
+                               "{feed_forward}, patches of {patch} pixels"
+                             : "{layers} of width {width}, {heads} heads, feed-forward "
+                               "{feed_forward}",
+               encoder_facts, e);
+        row_of(v, "  weights", "{file_bytes}, mapped", encoder_facts, e);
+        row_of(v, "  a block",
+               e->is_sound ? "{block_rows} rows at most, {block_bytes} while it is encoded"
+                           : "{block_rows} patches at most, {block_bytes} while it is encoded",
+               encoder_facts, e);
     }
-}
-
-static void json_projector(model_view *v)
-{
-    cf_buf *b = &v->cli->out;
-    for (size_t i = 0; i < v->n_encoder; i++) {
-        const cf_media_encoder *e = &v->encoder[i];
-        cf_buf_addf(b,
-                    "%s{\"kind\":\"%s\",\"projector\":\"%s\",\"layers\":%u,"
-                    "\"width\":%u,\"heads\":%u,\"feed_forward\":%u,"
-                    "\"row_width\":%u,",
-                    i == 0 ? ",\"encoders\":[" : ",", e->is_sound ? "audio" : "image", e->projector,
-                    (unsigned)e->n_layer, (unsigned)e->width, (unsigned)e->n_head,
-                    (unsigned)e->n_ff, (unsigned)e->n_out);
-        cf_buf_addf(b,
-                    "\"patch\":%u,\"image_size\":%u,\"block_rows\":%u,"
-                    "\"file_bytes\":%" PRIu64 ",\"block_bytes\":%" PRIu64 "}",
-                    (unsigned)e->patch, (unsigned)e->image_size, (unsigned)e->n_most, e->file_bytes,
-                    e->block_bytes);
-    }
-    cf_buf_adds(b, v->n_encoder > 0 ? "]" : "");
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -567,6 +591,8 @@ static int print(model_view *v)
 {
     v->info = cf_engine_get_info(v->cli->opened.engine);
     v->tok = cf_engine_tokenizer(v->cli->opened.engine);
+    v->activations = cf_arithmetic_bits(v->info.arithmetic);
+    cf_engine_hash(v->cli->opened.engine, v->hash);
     look_beside(v);
     if (v->info.has_weights) {
         v->plan_status = cf_engine_plan(v->cli->opened.engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT,
@@ -574,13 +600,7 @@ static int print(model_view *v)
     }
     look_at_projector(v);
     if (v->cli->is_json) {
-        json_info(v);
-        json_tokenizer(v);
-        json_templates(v);
-        json_plan(v);
-        json_projector(v);
-        json_lists(v);
-        cf_buf_adds(&v->cli->out, "}\n");
+        put_json(v);
     } else {
         text_info(v);
         text_templates(v);

@@ -668,58 +668,47 @@ static void print_note(void *ud, uint64_t line, const char *text)
     cf_buf_deinit(&b);
 }
 
-/* What a dry run found. */
-static void put_found(history *h, const char *path, const cf_import_report *r)
+static void put_report_json(history *h, const char *path, const cf_import_report *r)
 {
-    if (h->cli->is_json) {
-        cf_jw w;
-        cf_buf text = CF_BUF_INIT;
-        cf_jw_init(&w, &text);
-        cf_jw_object(&w, NULL);
-        cf_jw_str(&w, "file", cf_str_from(path));
-        cf_jw_int(&w, "conversations", (int64_t)r->n_new);
-        cf_jw_int(&w, "turns", (int64_t)r->n_turns);
-        cf_jw_int(&w, "bad", (int64_t)r->n_bad);
-        cf_jw_bool(&w, "dry_run", true);
-        cf_jw_end(&w);
-        cf_cli_put_json(&h->cli->out, &w);
-        cf_buf_deinit(&text);
-        return;
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "file", path);
+    cf_jw_uint(&w, h->dry_run ? "conversations" : "new", r->n_new);
+    if (!h->dry_run) {
+        cf_jw_uint(&w, "known", r->n_known);
     }
-    cf_cli_put_line(&h->cli->out, cf_str_from(path));
-    cf_buf_addf(&h->cli->out,
-                ": %zu conversation%s, %zu turn%s, %zu records left out; "
-                "nothing was written\n",
-                r->n_new, r->n_new == 1 ? "" : "s", r->n_turns, r->n_turns == 1 ? "" : "s",
-                r->n_bad);
+    cf_jw_uint(&w, "turns", r->n_turns);
+    if (!h->dry_run) {
+        cf_jw_uint(&w, "skipped", r->n_skipped);
+    }
+    cf_jw_uint(&w, "bad", r->n_bad);
+    if (h->dry_run) {
+        cf_jw_bool(&w, "dry_run", true);
+    }
+    cf_jw_end(&w);
+    cf_cli_put_json(&h->cli->out, &w);
+    cf_buf_deinit(&line);
 }
 
 static void put_report(history *h, const char *path, const cf_import_report *r)
 {
-    if (h->dry_run) {
-        put_found(h, path, r);
-        return;
-    }
+    cf_buf *out = &h->cli->out;
     if (h->cli->is_json) {
-        cf_buf line = CF_BUF_INIT;
-        cf_jw w;
-        cf_jw_init(&w, &line);
-        cf_jw_object(&w, NULL);
-        cf_jw_text(&w, "file", path);
-        cf_jw_uint(&w, "new", r->n_new);
-        cf_jw_uint(&w, "known", r->n_known);
-        cf_jw_uint(&w, "turns", r->n_turns);
-        cf_jw_uint(&w, "skipped", r->n_skipped);
-        cf_jw_uint(&w, "bad", r->n_bad);
-        cf_jw_end(&w);
-        cf_cli_put_json(&h->cli->out, &w);
-        cf_buf_deinit(&line);
+        put_report_json(h, path, r);
         return;
     }
-    cf_cli_put_line(&h->cli->out, cf_str_from(path));
-    cf_buf_addf(&h->cli->out,
-                ": %zu new conversations, %zu known, %zu turns added, %zu "
-                "turns already here, %zu records left out%s\n",
+    cf_cli_put_line(out, cf_str_from(path));
+    if (h->dry_run) {
+        cf_buf_addf(
+            out, ": %zu conversation%s, %zu turn%s, %zu records left out; nothing was written\n",
+            r->n_new, r->n_new == 1 ? "" : "s", r->n_turns, r->n_turns == 1 ? "" : "s", r->n_bad);
+        return;
+    }
+    cf_buf_addf(out,
+                ": %zu new conversations, %zu known, %zu turns added, %zu turns already here, "
+                "%zu records left out%s\n",
                 r->n_new, r->n_known, r->n_turns, r->n_skipped, r->n_bad,
                 r->n_turns + r->n_tagged != 0 ? "; confab history undo takes it back" : "");
 }

@@ -205,25 +205,23 @@ static void on_event(const cf_chat_event *ev, void *ud)
  * the facts that a server reported about its answer. */
 static void tell_end(run *r, const cf_sent *sent, cf_status st, const cf_error *err)
 {
+    cf_jw w;
     cf_buf b = CF_BUF_INIT;
-    cf_buf_adds(&b, "{\"event\":\"stop\"");
+    cf_run_json_begin(&w, &b, "stop");
     if (st == CF_ELIMIT && r->stop_seen.reason != CF_STOP_ERROR) {
-        cf_buf_adds(&b, ",\"reason\":\"rounds\",\"message\":");
-        cf_json_write_str(&b, cf_str_from(err->text));
+        cf_jw_text(&w, "reason", "rounds");
+        cf_jw_text(&w, "message", err->text);
     } else {
-        cf_run_json_stop(&b, &r->stop_seen);
+        cf_run_json_stop(&w, &r->stop_seen);
     }
-    cf_buf_addf(&b, ",\"rounds\":%u", (unsigned)sent->n_rounds);
+    cf_jw_uint(&w, "rounds", sent->n_rounds);
     if (sent->usage.is_known) {
-        cf_buf_adds(&b, ",\"usage\":{");
-        cf_run_json_usage(&b, &sent->usage);
-        cf_buf_addc(&b, '}');
+        cf_run_json_usage(&w, "usage", &sent->usage);
     }
     if (sent->response.vendor != NULL) {
-        cf_buf_adds(&b, ",\"server\":");
-        cf_json_write(&b, sent->response.vendor);
+        cf_jw_json(&w, "server", sent->response.vendor);
     }
-    cf_buf_adds(&b, "}\n");
+    cf_run_json_end(&w);
     show_json(r, &b);
     cf_buf_deinit(&b);
 }
@@ -349,14 +347,17 @@ static void done_call(void *ud, const cf_pending_call *call, const json_t *resul
     run *r = ud;
     cf_buf b = CF_BUF_INIT;
     if (r->cli->is_json) {
-        cf_buf_addf(&b,
-                    "{\"event\":\"tool_result\",\"round\":%u,\"index\":%zu,"
-                    "\"name\":",
-                    (unsigned)call->round, call->index);
-        cf_json_write_str(&b, call->name);
-        cf_buf_adds(&b, ",\"result\":");
-        put_result(r, &b, call->name, result);
-        cf_buf_adds(&b, "}\n");
+        cf_jw w;
+        cf_buf value = CF_BUF_INIT;
+        put_result(r, &value, call->name, result);
+        cf_run_json_begin(&w, &b, "tool_result");
+        cf_jw_uint(&w, "round", call->round);
+        cf_jw_uint(&w, "index", call->index);
+        cf_jw_str(&w, "name", call->name);
+        cf_jw_raw(&w, "result", cf_buf_str(&value));
+        cf_run_json_end(&w);
+        b.failed = b.failed || value.failed;
+        cf_buf_deinit(&value);
         show_json(r, &b);
     } else {
         const json_t *text = json_object_get(json_array_get(result, 0), "text");

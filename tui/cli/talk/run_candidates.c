@@ -30,16 +30,16 @@ static void write_json(const cf_buf *line)
 
 static void tell_stop(const candidate *c)
 {
+    cf_jw w;
     cf_buf b = CF_BUF_INIT;
-    cf_buf_addf(&b, "{\"event\":\"stop\",\"candidate\":%d,\"seed\":%llu", c->number,
-                (unsigned long long)c->seed);
-    cf_run_json_stop(&b, &c->stop);
+    cf_run_json_begin(&w, &b, "stop");
+    cf_jw_int(&w, "candidate", c->number);
+    cf_jw_uint(&w, "seed", c->seed);
+    cf_run_json_stop(&w, &c->stop);
     if (c->usage.is_known) {
-        cf_buf_adds(&b, ",\"usage\":{");
-        cf_run_json_usage(&b, &c->usage);
-        cf_buf_addc(&b, '}');
+        cf_run_json_usage(&w, "usage", &c->usage);
     }
-    cf_buf_adds(&b, "}\n");
+    cf_run_json_end(&w);
     write_json(&b);
     cf_buf_deinit(&b);
 }

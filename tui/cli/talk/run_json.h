@@ -9,14 +9,19 @@
 #define CF_TUI_CLI_TALK_RUN_JSON_H
 
 #include "core/api/backend.h"
+#include "core/base/json_writer.h"
 
 /* An event as one line, with the number of its candidate (-1: none).  A prompt
  * and a stop have their kind only. */
 void cf_run_json_event(cf_buf *out, const cf_chat_event *event, int candidate);
 
-/* Members, each with a comma before it. */
-void cf_run_json_stop(cf_buf *out, const cf_stop *stop);
-/* Members, without a comma before the first. */
-void cf_run_json_usage(cf_buf *out, const cf_usage *usage);
+/* Around the members of a line: begins {"event": EVENT, and ends it.  `out`
+ * fails if the writer has. */
+void cf_run_json_begin(cf_jw *w, cf_buf *out, const char *event);
+void cf_run_json_end(cf_jw *w);
+
+/* The members of a stop, and an object. */
+void cf_run_json_stop(cf_jw *w, const cf_stop *stop);
+void cf_run_json_usage(cf_jw *w, const char *key, const cf_usage *usage);
 
 #endif
