@@ -26,9 +26,7 @@ static void list_keys(cf_cli_key_fn fn, void *ud)
 {
     list_table("Everywhere", cf_global_commands, fn, ud);
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL) {
-            list_table(cf_views[v]->title, cf_views[v]->commands, fn, ud);
-        }
+        list_table(cf_views[v]->title, cf_views[v]->commands, fn, ud);
     }
 }
 

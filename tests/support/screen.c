@@ -71,7 +71,7 @@ static void click(runner *r, const char *text, int times)
     for (int i = 0; i < times; i++) {
         cf_app_event(r->app, &e);
     }
-    r->app->last_press.us = 0; /* the next press is another one */
+    r->app->pointer.last.us = 0; /* the next press is another one */
 }
 
 /* "FROM, TO": pressed and moved; "drop" releases. */
@@ -89,7 +89,7 @@ static void drag(runner *r, char *texts)
     e.kind = CF_EVENT_DRAG;
     find(r, to + 2, &e);
     cf_app_event(r->app, &e);
-    r->app->last_press.us = 0;
+    r->app->pointer.last.us = 0;
 }
 
 static void drop(runner *r)

@@ -3,7 +3,6 @@
  */
 #include "tui/app/app.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +19,6 @@
 #include "tui/app/menu.h"
 #include "tui/app/old_keys.h"
 #include "tui/app/pointer.h"
-#include "tui/app/template_file.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
@@ -90,7 +88,6 @@ static const cf_view_ops *top_view(const cf_app *app)
 void cf_app_open_view(cf_app *app, cf_view_id view)
 {
     size_t kept = 0;
-    assert(cf_views[view] != NULL);
     for (size_t i = 0; i < app->n_stack; i++) {
         if (app->stack[i] != view) {
             app->stack[kept++] = app->stack[i];
@@ -173,7 +170,7 @@ static void leave_line(cf_app *app, cf_edit *line)
 {
     cf_edit_commit(line);
     app->mode = CF_MODE_NORMAL;
-    app->menu_row = 0;
+    app->menu.row = 0;
 }
 
 /* Shows what a search finds so far, or what a command would do. */
@@ -242,7 +239,7 @@ static void line_key(cf_app *app, cf_edit *line, cf_key key)
         cf_complete(app, -1);
         return;
     }
-    app->menu_row = 0;
+    app->menu.row = 0;
     if (key == CF_CTRL('Y')) {
         cf_edit_insert(line, cf_buf_str(&app->copied));
         return;
@@ -452,7 +449,7 @@ void cf_app_event(cf_app *app, const cf_event *event)
         break;
     case CF_EVENT_RESIZE: {
         cf_error err;
-        app->drag = (cf_drag){.is_on = false};
+        app->pointer.drag = (cf_drag){.is_on = false};
         if (cf_grid_resize(&app->grid, event->w, event->h, &err) != CF_OK) {
             cf_app_error(app, &err);
         }
@@ -517,13 +514,29 @@ bool cf_app_step(cf_app *app)
     step_desk(app);
     step_demo(app);
     (void)cf_app_step_servers(app);
-    cf_template_file_step(app);
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL && cf_views[v]->step != NULL) {
+        if (cf_views[v]->step != NULL) {
             has_more = cf_views[v]->step(app) || has_more;
         }
     }
     return has_more;
+}
+
+/* The sooner of two waits; -1 is none. */
+static int sooner(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* Milliseconds until there is something to do without an event; -1: nothing. */
+static int step_wait_ms(const cf_app *app)
+{
+    int wait_ms = app->demo != NULL ? cf_demo_wait_ms(app->demo) : -1;
+    for (int v = 0; v < CF_VIEW_COUNT; v++) {
+        wait_ms =
+            cf_views[v]->wait_ms != NULL ? sooner(wait_ms, cf_views[v]->wait_ms(app)) : wait_ms;
+    }
+    return wait_ms;
 }
 
 cf_status cf_app_run_on_terminal(cf_app *app, const char *command, const char *arg, bool waits,
@@ -604,7 +617,6 @@ void cf_app_deinit(cf_app *app)
     cf_thumbs_free(app->thumbs);
     app->thumbs = NULL;
     cf_buf_deinit(&app->log);
-    cf_buf_deinit(&app->watched.broken);
     cf_buf_deinit(&app->copied);
     cf_buf_deinit(&app->output);
     cf_edit_deinit(&app->command_line);
@@ -632,16 +644,7 @@ cf_status cf_app_run(cf_app *app, const cf_term_options *opts, cf_error *err)
     bool has_work = false;
     while (st == CF_OK && !app->is_done) {
         uint64_t now = cf_os_monotonic_us();
-        int wait_ms = app->demo != NULL ? cf_demo_wait_ms(app->demo) : -1;
-        int every_ms = cf_views[cf_app_view(app)]->every_ms;
-        if (every_ms > 0 && (wait_ms < 0 || wait_ms > every_ms)) {
-            wait_ms = every_ms;
-        }
-        if (app->poll_ms > 0 && (wait_ms < 0 || wait_ms > app->poll_ms)) {
-            wait_ms = app->poll_ms;
-        }
-        int file_ms = cf_template_file_wait_ms(app);
-        wait_ms = file_ms >= 0 && (wait_ms < 0 || file_ms < wait_ms) ? file_ms : wait_ms;
+        int wait_ms = step_wait_ms(app);
         if (app->is_dirty) {
             uint64_t due = last_frame + FRAME_US;
             if (now >= due) {

@@ -41,24 +41,33 @@ typedef struct cf_demo cf_demo;
 typedef struct cf_thumbs cf_thumbs;
 typedef struct cf_tool_servers cf_tool_servers;
 
+/* All views.  A row (ID, name) makes the id CF_VIEW_ID, and names the view's
+ * table, cf_view_name. */
+/* clang-format off */
+#define CF_VIEWS(X) \
+    X(CHAT, chat) \
+    X(PROMPT, prompt) \
+    X(TOKENS, tokens) \
+    X(TOOLS, tools) \
+    X(DIFF, diff) \
+    X(LIBRARY, library) \
+    X(TEMPLATES, templates) \
+    X(HELP, help) \
+    X(LOG, log) \
+    X(REPLIES, replies) \
+    X(OUTPUT, output) \
+    X(SERVERS, servers) \
+    X(TRAFFIC, traffic) \
+    X(INFLUENCE, influence) \
+    X(SWEEP, sweep) \
+    X(MEDIA, media)
+/* clang-format on */
+
 typedef enum cf_view_id {
-    CF_VIEW_CHAT,
-    CF_VIEW_PROMPT,
-    CF_VIEW_TOKENS,
-    CF_VIEW_TOOLS,
-    CF_VIEW_DIFF,
-    CF_VIEW_LIBRARY,
-    CF_VIEW_TEMPLATES,
-    CF_VIEW_HELP,
-    CF_VIEW_LOG,
-    CF_VIEW_REPLIES,
-    CF_VIEW_OUTPUT,
-    CF_VIEW_SERVERS,
-    CF_VIEW_TRAFFIC,
-    CF_VIEW_INFLUENCE,
-    CF_VIEW_SWEEP,
-    CF_VIEW_MEDIA,
-    CF_VIEW_COUNT
+#define CF_VIEW_ID(id, name) CF_VIEW_##id,
+    CF_VIEWS(CF_VIEW_ID)
+#undef CF_VIEW_ID
+        CF_VIEW_COUNT
 } cf_view_id;
 
 #define CF_IN(view) (1u << (view))
@@ -107,19 +116,21 @@ static inline void cf_command_do(const cf_command *c, cf_app *app, const char *a
 
 /* What one view asks another one to show, without knowing it otherwise. */
 typedef enum cf_target_kind {
-    CF_TARGET_TURN,   /* Chat, Tokens, Replies: `id` */
-    CF_TARGET_TOKEN,  /* Media: `from`, a token of the prompt */
-    CF_TARGET_LINE,   /* Templates: line `from` of the one in use, from 1 */
-    CF_TARGET_EDIT,   /* the same, in the editor; the view on top stays */
-    CF_TARGET_SAVED,  /* Diff: the saved conversation `id` */
-    CF_TARGET_MARKED, /* Diff: the two that are marked A and B */
-    CF_TARGET_TICKED, /* Diff: all that are ticked, with `id` at the top */
-    CF_TARGET_SOURCE, /* Diff: `text`, named `name`, and the template in use */
-    CF_TARGET_SERVER, /* Diff: the prompt that the server showed, and ours */
-    CF_TARGET_REPLY,  /* Influence: bytes [from, to) of reply `id`, called
+    CF_TARGET_TURN,     /* Chat, Tokens, Replies: `id` */
+    CF_TARGET_TOKEN,    /* Media: `from`, a token of the prompt */
+    CF_TARGET_LINE,     /* Templates: line `from` of the one in use, from 1 */
+    CF_TARGET_EDIT,     /* the same, in the editor; the view on top stays */
+    CF_TARGET_SAVED,    /* Diff: the saved conversation `id` */
+    CF_TARGET_MARKED,   /* Diff: the two that are marked A and B */
+    CF_TARGET_TICKED,   /* Diff: all that are ticked, with `id` at the top */
+    CF_TARGET_SOURCE,   /* Diff: `text`, named `name`, and the template in use */
+    CF_TARGET_SERVER,   /* Diff: the prompt that the server showed, and ours */
+    CF_TARGET_PLAN,     /* Sweep: the plan in file `text` */
+    CF_TARGET_SETTINGS, /* Help: the settings alone */
+    CF_TARGET_REPLY,    /* Influence: bytes [from, to) of reply `id`, called
                          `name`; the whole of it where from is to; the last
                          reply of the path where `id` is nil */
-    CF_TARGET_PART    /* Influence: the last reply of the path, with the cursor
+    CF_TARGET_PART      /* Influence: the last reply of the path, with the cursor
                          on what wrote byte `from` of the prompt; `is_piece`:
                          the template alone wrote it */
 } cf_target_kind;
@@ -191,8 +202,9 @@ typedef struct cf_view_ops {
     /* Does a piece of long work, for some milliseconds at most; true while
      * there is more.  NULL: the view has none. */
     bool (*step)(cf_app *app);
-    int every_ms; /* step runs as often while the view is on top; 0: with
-                     events only */
+    /* Milliseconds until `step` is due again; -1: with the next event.  NULL:
+     * the same. */
+    int (*wait_ms)(const cf_app *app);
 } cf_view_ops;
 
 extern const cf_view_ops *const cf_views[CF_VIEW_COUNT];
@@ -221,16 +233,19 @@ typedef struct cf_drag {
     cf_rect pane;
 } cf_drag;
 
-/* The file of the template in use, as it was at the last look. */
-typedef struct cf_watched_file {
-    bool has;
-    char name[300]; /* the template's */
-    int64_t size, at_s, at_ns;
-    uint64_t inode;
-    uint64_t due_us; /* of the next look */
-    cf_buf broken;   /* its text, where that does not compile; else empty */
-    bool is_news;    /* the text was read again, and Templates does not know */
-} cf_watched_file;
+/* What the mouse did last; of pointer.c, drag.c and frame.c. */
+typedef struct cf_pointer {
+    cf_press last;
+    cf_drag drag;
+    int split_w; /* of Chat beside another view, as dragged; 0: not */
+} cf_pointer;
+
+/* The menu of the ":" line; of menu.c and complete.c. */
+typedef struct cf_menu_choice {
+    char word[512]; /* what was typed before Tab chose: the word of a command,
+                       or the line with arguments */
+    size_t row;     /* chosen, from 1; 0: none */
+} cf_menu_choice;
 
 /* Spots of the app itself; those of views are 0 and above. */
 enum { CF_SPOT_MENU = -1, CF_SPOT_TAB = -2, CF_SPOT_HINT = -3, CF_SPOT_NONE = -4 };
@@ -248,30 +263,22 @@ struct cf_app {
     size_t n_pending;
     unsigned count; /* digits before a command, where numbers are counts */
     cf_edit command_line, search_line;
-    char search[256];    /* what n and N look for */
-    char menu_word[512]; /* what was typed before Tab chose: the word of a
-                            command, or the line with arguments */
-    size_t menu_row;     /* chosen, from 1; 0: none */
-    cf_press last_press;
-    cf_drag drag;
-    int split_w; /* of Chat beside another view, as dragged; 0: not */
-    cf_watched_file watched;
+    char search[256]; /* what n and N look for */
+    cf_menu_choice menu;
+    cf_pointer pointer;
     const void *tools_seen; /* the declarations that the desk is about */
     bool has_seen_tools;
     cf_notice notice;
-    cf_buf log;           /* lines for the log view */
-    char sweep_plan[300]; /* the plan that the Sweep view is to run; "" for none */
-    char doing[64];       /* the command that runs; "" for none */
-    bool was_busy;        /* at the last poll */
-    cf_view_id beside;    /* next to Chat on a wide screen */
-    bool is_drawing;      /* grid.spot_view is the view that draws */
+    cf_buf log;        /* lines for the log view */
+    char doing[64];    /* the command that runs; "" for none */
+    bool was_busy;     /* at the last poll */
+    cf_view_id beside; /* next to Chat on a wide screen */
+    bool is_drawing;   /* grid.spot_view is the view that draws */
     bool is_maximized;
-    bool lists_settings; /* the help shows settings alone */
-    bool wants_quit;     /* leaving was asked for once */
-    unsigned n_stop;     /* ^C one after the other while something runs */
+    bool wants_quit; /* leaving was asked for once */
+    unsigned n_stop; /* ^C one after the other while something runs */
     bool is_done;
     bool is_dirty; /* something changed since the last frame */
-    int poll_ms;   /* steps run as often, whatever view is on top; 0: need not */
 
     cf_buf copied;            /* the register: what was copied last */
     cf_buf output;            /* of the last background command */

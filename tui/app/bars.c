@@ -19,9 +19,6 @@ static void draw_views(const cf_app *app, cf_grid *g)
     x += 3;
     bool is_short = g->w < 100;
     for (int v = 0; v <= CF_VIEW_TEMPLATES; v++) {
-        if (cf_views[v] == NULL) {
-            continue;
-        }
         bool is_on = (int)cf_app_view(app) == v;
         /* Short forms keep the name of the shown view only. */
         char text[32];

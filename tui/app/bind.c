@@ -72,9 +72,7 @@ cf_status cf_bind_tables(cf_keymap *m, cf_error *err)
 {
     CF_TRY(bind_table(m, cf_global_commands, err));
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL) {
-            CF_TRY(bind_table(m, cf_views[v]->commands, err));
-        }
+        CF_TRY(bind_table(m, cf_views[v]->commands, err));
     }
     return cf_old_keys_bind(m, err);
 }
@@ -82,7 +80,7 @@ cf_status cf_bind_tables(cf_keymap *m, cf_error *err)
 static uint32_t find_views(const char *name)
 {
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        if (cf_views[v] != NULL && strcmp(cf_views[v]->name, name) == 0) {
+        if (strcmp(cf_views[v]->name, name) == 0) {
             return CF_IN(v);
         }
     }
@@ -105,9 +103,8 @@ cf_status cf_bind_line(void *ud, const char *view, const char *keys, const char 
     }
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
         size_t n_found = 0;
-        const cf_command *c = (views & CF_IN(v)) && cf_views[v] != NULL && n > 0
-                                  ? cf_command_find((cf_view_id)v, line, n, &n_found)
-                                  : NULL;
+        const cf_command *c =
+            (views & CF_IN(v)) && n > 0 ? cf_command_find((cf_view_id)v, line, n, &n_found) : NULL;
         most = n_found > most ? n_found : most;
         if (n_found == 1) {
             const cf_binding b = {.views = CF_IN(v),

@@ -71,12 +71,14 @@ static void cmd_interrupt(cf_app *app)
 static void cmd_sweep(cf_app *app, const char *arg)
 {
     cf_buf path = CF_BUF_INIT;
-    if (arg[0] != '\0') {
-        cf_paths_expand(&path, arg);
+    if (arg[0] == '\0') {
+        cf_app_open_view(app, CF_VIEW_SWEEP);
+        return;
     }
-    snprintf(app->sweep_plan, sizeof app->sweep_plan, "%s", cf_buf_cstr(&path));
+    cf_paths_expand(&path, arg);
+    cf_app_show(app, CF_VIEW_SWEEP,
+                &(cf_target){.kind = CF_TARGET_PLAN, .text = cf_buf_str(&path)});
     cf_buf_deinit(&path);
-    cf_app_open_view(app, CF_VIEW_SWEEP);
 }
 
 static void open_view(cf_app *app, int view)
@@ -134,8 +136,7 @@ static void cmd_set(cf_app *app, const char *arg)
     cf_error err;
     cf_buf line = CF_BUF_INIT;
     if (arg[0] == '\0') {
-        app->lists_settings = true;
-        cf_app_open_view(app, CF_VIEW_HELP);
+        cf_app_show(app, CF_VIEW_HELP, &(cf_target){.kind = CF_TARGET_SETTINGS});
         return;
     }
     char name[64], extra[CF_EXTRA_MAX];

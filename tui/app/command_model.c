@@ -36,7 +36,7 @@ static void show_models(cf_app *app)
         cf_buf_addf(&app->log, "model %s\n", places.v[i].name);
     }
     cf_edit_set(&app->command_line, cf_str_from("model "));
-    snprintf(app->menu_word, sizeof app->menu_word, "model "); /* listed */
+    snprintf(app->menu.word, sizeof app->menu.word, "model "); /* listed */
     app->mode = CF_MODE_COMMAND;
     cf_app_say(app, CF_STYLE_DIM, "in use: %s; here: %s   (Tab completes)",
                app->model != NULL ? app->model : "bundled",

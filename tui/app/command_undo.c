@@ -5,7 +5,6 @@
 #include "tui/app/command_undo.h"
 
 #include "core/base/os.h"
-#include "tui/app/template_file.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_template.h"
@@ -45,7 +44,7 @@ void cf_cmd_undo(cf_app *app)
             write_file(app, &undone.text, &what);
         }
         for (int v = 0; v < CF_VIEW_COUNT; v++) {
-            if (cf_views[v] != NULL && cf_views[v]->stale != NULL) {
+            if (cf_views[v]->stale != NULL) {
                 cf_views[v]->stale(app);
             }
         }

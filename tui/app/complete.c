@@ -190,7 +190,7 @@ static void step(cf_app *app, const matches *m, const char *typed, int by)
         return;
     }
     size_t row =
-        app->menu_row == 0 ? (by > 0 ? 0 : n - 1) : app->menu_row - 1 + (by > 0 ? 1 : n - 1);
+        app->menu.row == 0 ? (by > 0 ? 0 : n - 1) : app->menu.row - 1 + (by > 0 ? 1 : n - 1);
     const char *text = m->each.p;
     for (size_t i = 0; i < row % n; i++) {
         text += strlen(text) + 1;
@@ -200,8 +200,8 @@ static void step(cf_app *app, const matches *m, const char *typed, int by)
     cf_buf_adds(&line, text);
     if (!line.failed) {
         cf_edit_set(&app->command_line, cf_buf_str(&line));
-        snprintf(app->menu_word, sizeof app->menu_word, "%s", typed);
-        app->menu_row = row % n + 1;
+        snprintf(app->menu.word, sizeof app->menu.word, "%s", typed);
+        app->menu.row = row % n + 1;
     }
     cf_buf_deinit(&line);
     cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&m->list));
@@ -210,7 +210,7 @@ static void step(cf_app *app, const matches *m, const char *typed, int by)
 
 void cf_complete(cf_app *app, int by)
 {
-    char typed[sizeof app->menu_word];
+    char typed[sizeof app->menu.word];
     const char *line = cf_buf_cstr(&app->command_line.text);
     size_t n = strcspn(line, " ");
     if (line[n] == '\0') {
@@ -218,17 +218,17 @@ void cf_complete(cf_app *app, int by)
         return;
     }
     bool is_long = strlen(line) >= sizeof typed;
-    snprintf(typed, sizeof typed, "%s", app->menu_row != 0 ? app->menu_word : line);
+    snprintf(typed, sizeof typed, "%s", app->menu.row != 0 ? app->menu.word : line);
     n = strcspn(typed, " ");
     matches m = {.word = typed, .n = n};
     if (is_long || !offer_arguments(&m, app, typed, n) || m.each.failed) {
         m.n_found = 0;
     }
     bool is_stuck = m.n_found > 1 && m.shared.n == m.n;
-    if (app->menu_row != 0 || (is_stuck && strcmp(app->menu_word, typed) == 0)) {
+    if (app->menu.row != 0 || (is_stuck && strcmp(app->menu.word, typed) == 0)) {
         step(app, &m, typed, by);
     } else if (is_stuck) { /* the next Tab chooses */
-        snprintf(app->menu_word, sizeof app->menu_word, "%s", typed);
+        snprintf(app->menu.word, sizeof app->menu.word, "%s", typed);
         cf_app_say(app, CF_STYLE_DIM, "%s", cf_buf_cstr(&m.list));
         app->mode = CF_MODE_COMMAND;
     } else if (m.n_found > 0 && !m.shared.failed) {

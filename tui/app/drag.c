@@ -46,12 +46,13 @@ static cf_rect pane_at(const cf_grid *g, int x, int y)
 
 void cf_drag_press(cf_app *app, int x, int y)
 {
-    app->drag = (cf_drag){.is_on = x >= 0 && x < app->grid.w && y >= 1 && y < app->grid.h - 2,
-                          .x = x,
-                          .y = y,
-                          .to_x = x,
-                          .to_y = y};
-    app->drag.is_split = app->drag.is_on && cf_frame_is_split(app, x);
+    app->pointer.drag =
+        (cf_drag){.is_on = x >= 0 && x < app->grid.w && y >= 1 && y < app->grid.h - 2,
+                  .x = x,
+                  .y = y,
+                  .to_x = x,
+                  .to_y = y};
+    app->pointer.drag.is_split = app->pointer.drag.is_on && cf_frame_is_split(app, x);
 }
 
 static int between(int v, int from, int to)
@@ -61,7 +62,7 @@ static int between(int v, int from, int to)
 
 void cf_drag_move(cf_app *app, int x, int y)
 {
-    cf_drag *d = &app->drag;
+    cf_drag *d = &app->pointer.drag;
     if (!d->is_on || app->mode == CF_MODE_ASK) {
         return;
     }
@@ -93,9 +94,9 @@ static void range_of(const cf_drag *d, int y, int *from, int *to)
 
 void cf_drag_release(cf_app *app)
 {
-    cf_drag d = app->drag;
+    cf_drag d = app->pointer.drag;
     cf_buf text = CF_BUF_INIT;
-    app->drag = (cf_drag){.is_on = false};
+    app->pointer.drag = (cf_drag){.is_on = false};
     if (!d.has_moved) {
         return;
     }
@@ -116,7 +117,7 @@ void cf_drag_release(cf_app *app)
 
 void cf_drag_draw(const cf_app *app, cf_grid *g)
 {
-    const cf_drag *d = &app->drag;
+    const cf_drag *d = &app->pointer.drag;
     for (int y = d->pane.y; d->has_moved && y < d->pane.y + d->pane.h; y++) {
         int from, to;
         range_of(d, y, &from, &to);

@@ -36,8 +36,8 @@ cf_view_id cf_frame_beside(const cf_app *app)
 /* Cells of Chat beside another view. */
 static int split_of(const cf_app *app)
 {
-    int chat_w = app->split_w != 0 ? app->split_w : app->grid.w * 9 / 20;
-    int most = app->split_w != 0 ? app->grid.w - CHAT_MIN_W : CHAT_MAX_W;
+    int chat_w = app->pointer.split_w != 0 ? app->pointer.split_w : app->grid.w * 9 / 20;
+    int most = app->pointer.split_w != 0 ? app->grid.w - CHAT_MIN_W : CHAT_MAX_W;
     chat_w = chat_w > most ? most : chat_w;
     return chat_w < CHAT_MIN_W ? CHAT_MIN_W : chat_w;
 }
@@ -50,8 +50,8 @@ bool cf_frame_is_split(const cf_app *app, int x)
 
 void cf_frame_move_split(cf_app *app, int x)
 {
-    app->split_w = x > 1 ? x : 1;
-    app->split_w = split_of(app);
+    app->pointer.split_w = x > 1 ? x : 1;
+    app->pointer.split_w = split_of(app);
 }
 
 /* Where a view is drawn, when it is. */

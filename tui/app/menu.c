@@ -2,7 +2,7 @@
  * menu.c - commands found by a few letters.
  *
  * While Tab steps through the rows the line shows the chosen name, and
- * app->menu_word keeps what was typed: the rows stay those that fit it.
+ * app->menu.word keeps what was typed: the rows stay those that fit it.
  */
 #include "tui/app/menu.h"
 
@@ -95,9 +95,9 @@ static const char *menu_word(const cf_app *app, size_t *n, bool *has_args)
     const char *word = line.n != 0 ? line.p : "";
     *n = strcspn(word, " ");
     *has_args = word[*n] != '\0';
-    if (app->menu_row != 0 && !*has_args) {
-        *n = strlen(app->menu_word);
-        return app->menu_word;
+    if (app->menu.row != 0 && !*has_args) {
+        *n = strlen(app->menu.word);
+        return app->menu.word;
     }
     return word;
 }
@@ -150,7 +150,7 @@ void cf_menu_draw(cf_app *app, cf_grid *g, cf_rect r)
     if (rows == 0) {
         return;
     }
-    size_t on = has_args ? 0 : app->menu_row;
+    size_t on = has_args ? 0 : app->menu.row;
     size_t at = on > 0 ? on - 1 : 0;
     size_t top = at >= rows ? at - rows + 1 : 0;
     int h = (int)rows + 2;
@@ -172,7 +172,7 @@ void cf_menu_choose(cf_app *app, size_t row, bool goes_on)
     size_t n;
     bool has_args;
     const char *word = menu_word(app, &n, &has_args);
-    char typed[sizeof app->menu_word];
+    char typed[sizeof app->menu.word];
     snprintf(typed, sizeof typed, "%.*s", (int)n, word);
     find_commands(&menu, app, typed, strlen(typed));
     if (menu.n == 0 || has_args) {
@@ -184,8 +184,8 @@ void cf_menu_choose(cf_app *app, size_t row, bool goes_on)
     cf_buf_adds(&line, goes_on || menu.n == 1 ? " " : "");
     cf_edit_set(&app->command_line, cf_buf_str(&line));
     cf_buf_deinit(&line);
-    snprintf(app->menu_word, sizeof app->menu_word, "%s", typed);
-    app->menu_row = goes_on || menu.n == 1 ? 0 : row + 1;
+    snprintf(app->menu.word, sizeof app->menu.word, "%s", typed);
+    app->menu.row = goes_on || menu.n == 1 ? 0 : row + 1;
 }
 
 void cf_menu_step(cf_app *app, int by)
@@ -198,8 +198,8 @@ void cf_menu_step(cf_app *app, int by)
     if (menu.n == 0) {
         return;
     }
-    size_t row = app->menu_row == 0 ? (by > 0 ? 0 : menu.n - 1)
-                                    : app->menu_row - 1 + menu.n + (by > 0 ? 1 : menu.n - 1);
+    size_t row = app->menu.row == 0 ? (by > 0 ? 0 : menu.n - 1)
+                                    : app->menu.row - 1 + menu.n + (by > 0 ? 1 : menu.n - 1);
     cf_menu_choose(app, row % menu.n, false);
 }
 

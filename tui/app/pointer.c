@@ -14,7 +14,7 @@ enum { DOUBLE_US = 400000 };
 static bool is_double(cf_app *app, int x, int y)
 {
     uint64_t now = cf_os_monotonic_us();
-    cf_press *last = &app->last_press;
+    cf_press *last = &app->pointer.last;
     bool is = last->us != 0 && now - last->us < DOUBLE_US && last->x == x && last->y == y;
     *last = (cf_press){x, y, is ? 0 : now};
     return is;
@@ -61,7 +61,7 @@ void cf_pointer_press(cf_app *app, int x, int y)
     const cf_spot *found = cf_grid_spot_at(&app->grid, x, y);
     bool again = is_double(app, x, y);
     cf_drag_press(app, x, y);
-    if (found == NULL || app->drag.is_split) {
+    if (found == NULL || app->pointer.drag.is_split) {
         return;
     }
     cf_spot spot = *found; /* a command may draw a frame */

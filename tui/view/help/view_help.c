@@ -184,9 +184,15 @@ static void make_sheet(cf_app *app)
 
 static void help_enter(cf_app *app)
 {
-    state(app)->settings_only = app->lists_settings;
+    state(app)->settings_only = false;
     state(app)->filter[0] = '\0';
-    app->lists_settings = false;
+    make_sheet(app);
+}
+
+static void help_show(cf_app *app, const cf_target *target)
+{
+    cf_app_open_view(app, CF_VIEW_HELP);
+    state(app)->settings_only = target->kind == CF_TARGET_SETTINGS;
     make_sheet(app);
 }
 
@@ -260,5 +266,6 @@ const cf_view_ops cf_view_help = {
     .search = help_search,
     .typed = help_typed,
     .letters_search = true,
+    .show = help_show,
     .status = help_status,
 };

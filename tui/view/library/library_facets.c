@@ -86,7 +86,7 @@ void cf_library__press_facet(cf_app *app, size_t i)
         cf_buf_add(&filter, cf_buf_cstr(&word), word.n);
     }
     cf_library__filter(app, cf_buf_cstr(&filter));
-    app->last_press.us = 0; /* a second press takes it back, and opens nothing */
+    app->pointer.last.us = 0; /* a second press takes it back, and opens nothing */
     cf_buf_deinit(&word);
     cf_buf_deinit(&filter);
 }

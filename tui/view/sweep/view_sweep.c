@@ -36,21 +36,22 @@ static void sweep_close(cf_app *app)
     cf_pager_deinit(&v->detail);
 }
 
-/* Starts the plan that ":sweep" named, if it named one. */
 static void sweep_enter(cf_app *app)
+{
+    state(app)->shown = SIZE_MAX;
+}
+
+/* Starts the plan that ":sweep" named. */
+static void sweep_start(cf_app *app, const cf_target *target)
 {
     sweep_view *v = state(app);
     cf_error err;
-    v->shown = SIZE_MAX;
-    if (app->sweep_plan[0] == '\0') {
-        return;
-    }
+    cf_app_open_view(app, CF_VIEW_SWEEP);
     v->col = v->col_top = 0;
     cf_list_go(&v->list, 0);
-    if (cf_sweep_table_start(&v->table, app->lab, app->store, app->sweep_plan, &err) != CF_OK) {
+    if (cf_sweep_table_start(&v->table, app->lab, app->store, target->text.p, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
-    app->sweep_plan[0] = '\0';
 }
 
 /* ---- the cell under the cursor ------------------------------------------ */
@@ -455,5 +456,6 @@ const cf_view_ops cf_view_sweep = {
     .enter = sweep_enter,
     .draw = sweep_draw,
     .click = sweep_click,
+    .show = sweep_start,
     .text = sweep_text,
 };

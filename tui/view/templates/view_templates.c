@@ -19,7 +19,6 @@
 #include "tui/app/app.h"
 #include "tui/app/command_undo.h"
 #include "tui/app/editor.h"
-#include "tui/app/template_file.h"
 #include "tui/lab/prompt/lab_lint.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
@@ -29,6 +28,7 @@
 #include "tui/view/kit/caps_table.h"
 #include "tui/view/kit/lint_pane.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/templates/template_file.h"
 #include "tui/view/templates/templates_list.h"
 #include "tui/widget/list.h"
 #include "tui/widget/pager.h"
@@ -42,6 +42,7 @@ typedef enum focus { ON_LIST, ON_SOURCE, ON_LINT, N_FOCUS } focus;
 
 typedef struct templates_view {
     cf_templates_list rows;
+    cf_watched_file watched; /* of the template in use */
     cf_list list, lines, findings;
     uint64_t generation; /* of the workbench, when the entries were read */
     focus focus;
@@ -75,6 +76,7 @@ static void templates_close(cf_app *app)
     cf_arena_deinit(&s->rows.arena);
     cf_buf_deinit(&s->check);
     cf_buf_deinit(&s->draft);
+    cf_buf_deinit(&s->watched.broken);
 }
 
 /* ---- the list ----------------------------------------------------------- */
@@ -113,7 +115,7 @@ static cf_str text_of(const templates_view *s, const cf_templates_row *e)
 static void take_watched(cf_app *app)
 {
     templates_view *s = state(app);
-    cf_watched_file *w = &app->watched;
+    cf_watched_file *w = &s->watched;
     if (!w->is_news) {
         return;
     }
@@ -889,6 +891,18 @@ static const cf_command templates_commands[] = {
     {0},
 };
 
+static bool templates_step(cf_app *app)
+{
+    cf_watched_file_step(&state(app)->watched, app);
+    return false;
+}
+
+static int templates_wait_ms(const cf_app *app)
+{
+    const templates_view *s = app->state[CF_VIEW_TEMPLATES];
+    return cf_watched_file_wait_ms(&s->watched);
+}
+
 const cf_view_ops cf_view_templates = {
     .name = "templates",
     .title = "Templates",
@@ -907,4 +921,6 @@ const cf_view_ops cf_view_templates = {
     .click = templates_click,
     .wheel = templates_wheel,
     .file = templates_file,
+    .step = templates_step,
+    .wait_ms = templates_wait_ms,
 };

@@ -162,7 +162,6 @@ static void follow_none(cf_app *app)
     memset(&s->following, 0, sizeof s->following);
     json_decref(s->shown);
     s->shown = NULL;
-    app->poll_ms = 0;
 }
 
 /* Whether the lab shows what was opened, and nothing else. */
@@ -230,7 +229,6 @@ static void follow_from(cf_app *app, const cf_exchange *x)
     s->conversation = x->conversation;
     s->turn = x->turn;
     s->looked_us = 0;
-    app->poll_ms = EVERY_MS;
     follow(app);
 }
 
@@ -462,6 +460,13 @@ static const cf_command traffic_commands[] = {
     {0},
 };
 
+static int traffic_wait_ms(const cf_app *app)
+{
+    const traffic *s = app->state[CF_VIEW_TRAFFIC];
+    bool looks = cf_app_view(app) == CF_VIEW_TRAFFIC || !cf_uuid_is_nil(s->following);
+    return looks ? EVERY_MS : -1;
+}
+
 const cf_view_ops cf_view_traffic = {
     .name = "traffic",
     .title = "Traffic",
@@ -475,5 +480,5 @@ const cf_view_ops cf_view_traffic = {
     .click = traffic_click,
     .text = traffic_text,
     .step = traffic_step,
-    .every_ms = EVERY_MS,
+    .wait_ms = traffic_wait_ms,
 };

@@ -59,7 +59,7 @@ static void open_table(table *t)
         char key[40];
         name_of(b, key);
         for (int v = 0; v < CF_VIEW_COUNT; v++) {
-            if (!b->is_old && cf_views[v] != NULL && (b->views & CF_IN(v))) {
+            if (!b->is_old && (b->views & CF_IN(v))) {
                 row_of(t, key)->command[v] = b->row->name;
             }
         }
@@ -94,15 +94,14 @@ static void add_key(cf_buf *out, const char *key)
 
 static void add_where(cf_buf *out, const key_row *r)
 {
-    size_t n = 0, n_views = 0;
+    size_t n = 0;
     cf_buf names = CF_BUF_INIT;
     for (int v = 0; v < CF_VIEW_COUNT; v++) {
-        n_views += cf_views[v] != NULL;
         if (r->command[v] != NULL) {
             cf_buf_addf(&names, "%s%s", n++ != 0 ? ", " : "", cf_views[v]->title);
         }
     }
-    cf_buf_adds(out, n == n_views ? "everywhere" : cf_buf_cstr(&names));
+    cf_buf_adds(out, n == CF_VIEW_COUNT ? "everywhere" : cf_buf_cstr(&names));
     cf_buf_deinit(&names);
 }
 

@@ -7,8 +7,8 @@
  *
  * Threads:  the interface thread.
  */
-#ifndef CF_TUI_APP_TEMPLATE_FILE_H
-#define CF_TUI_APP_TEMPLATE_FILE_H
+#ifndef CF_TUI_VIEW_TEMPLATES_TEMPLATE_FILE_H
+#define CF_TUI_VIEW_TEMPLATES_TEMPLATE_FILE_H
 
 #include "tui/app/app.h"
 
@@ -30,10 +30,21 @@ bool cf_template_use(cf_app *app, const char *why, const char *name, cf_str sour
  * kept is said. */
 void cf_template_keep(cf_app *app, const char *name, cf_str was, cf_str source);
 
+/* The file of the template in use, as it was at the last look. */
+typedef struct cf_watched_file {
+    bool has;
+    char name[300]; /* the template's */
+    int64_t size, at_s, at_ns;
+    uint64_t inode;
+    uint64_t due_us; /* of the next look */
+    cf_buf broken;   /* its text, where that does not compile; else empty */
+    bool is_news;    /* the text was read again, and Templates does not know */
+} cf_watched_file;
+
 /* Reads the file of the template in use again when it has changed. */
-void cf_template_file_step(cf_app *app);
+void cf_watched_file_step(cf_watched_file *w, cf_app *app);
 
 /* Milliseconds until the next look at it; -1: there is no file. */
-int cf_template_file_wait_ms(const cf_app *app);
+int cf_watched_file_wait_ms(const cf_watched_file *w);
 
 #endif

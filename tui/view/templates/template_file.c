@@ -2,7 +2,7 @@
  * template_file.c - a file is looked at twice a second: by its time, its size
  * and its inode, since editors replace files.
  */
-#include "tui/app/template_file.h"
+#include "tui/view/templates/template_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static void note(cf_watched_file *w, const struct stat *s)
 }
 
 /* The file has another text now. */
-static void read_again(cf_app *app, const char *name)
+static void read_again(cf_watched_file *w, cf_app *app, const char *name)
 {
     cf_buf text = CF_BUF_INIT, why = CF_BUF_INIT, path = CF_BUF_INIT;
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
@@ -109,8 +109,8 @@ static void read_again(cf_app *app, const char *name)
     cf_status st = cf_os_read_file(&text, cf_buf_cstr(&path), TEMPLATE_MAX, &err);
     bool is_edited = strcmp(cf_buf_cstr(&path), name) != 0;
     bool is_same = st == CF_OK && cf_str_eq(cf_buf_str(&text), e->template_source);
-    cf_buf_restart(&app->watched.broken);
-    app->watched.is_news = true;
+    cf_buf_restart(&w->broken);
+    w->is_news = true;
     if (st == CF_OK && !is_same) {
         cf_buf_addf(&why, "%s changed on the disk: in use", cf_buf_cstr(&path));
         cf_buf was = CF_BUF_INIT;
@@ -119,7 +119,7 @@ static void read_again(cf_app *app, const char *name)
             cf_template_keep(app, cf_buf_cstr(&path), cf_buf_str(&was), cf_buf_str(&text));
         } else {
             snprintf(err.text, sizeof err.text, "%s", app->notice.text);
-            cf_buf_add(&app->watched.broken, text.p, text.n);
+            cf_buf_add(&w->broken, text.p, text.n);
             cf_app_say(app, CF_STYLE_ERROR,
                        "%s changed on the disk and does not compile: %s; the "
                        "text before it stays in use",
@@ -137,9 +137,8 @@ static void read_again(cf_app *app, const char *name)
     cf_buf_deinit(&path);
 }
 
-void cf_template_file_step(cf_app *app)
+void cf_watched_file_step(cf_watched_file *w, cf_app *app)
 {
-    cf_watched_file *w = &app->watched;
     struct stat s;
     uint64_t now = cf_os_monotonic_us();
     bool is_due = app->term == NULL || now >= w->due_us;
@@ -159,11 +158,11 @@ void cf_template_file_step(cf_app *app)
     snprintf(w->name, sizeof w->name, "%s", name);
     note(w, &s);
     if (has_changed) {
-        read_again(app, name);
+        read_again(w, app, name);
     }
 }
 
-int cf_template_file_wait_ms(const cf_app *app)
+int cf_watched_file_wait_ms(const cf_watched_file *w)
 {
-    return app->watched.has ? EVERY_MS : -1;
+    return w->has ? EVERY_MS : -1;
 }
