@@ -48,7 +48,7 @@ widget  grid term
 lab     sys
 demo    lab sys
 serve   lab sys
-page    -
+page    grid sys
 study   lab sys page
 app     lab sys grid image widget term demo study
 view    lab sys grid image widget app study

@@ -137,4 +137,9 @@ void cf_page_html(cf_buf *out, const cf_page *p);
 void cf_page_markdown(cf_buf *out, const cf_page *p);
 void cf_page_svg(cf_buf *out, const cf_page *p);
 
+/* A page of lines only (CF_PAGE_LINE).  In colour marks are reversed; without,
+ * a line that begins with '?' has a '^' below each marked cell.  `is_safe`
+ * escapes what could steer a terminal. */
+void cf_page_text(cf_buf *out, const cf_page *p, bool is_color, bool is_safe);
+
 #endif

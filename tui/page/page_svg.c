@@ -6,6 +6,7 @@
  * them, whatever font there is.
  */
 #include "core/base/utf8.h"
+#include "tui/grid/cluster.h"
 #include "tui/page/page_escape.h"
 #include "tui/page/page_form.h"
 
@@ -29,19 +30,6 @@ static const char style[] =
     ".del{fill:#3d1d20}.given{fill:#3c424d}.k{fill:#3fbf8a}.q{fill:#ff5460}}"
     "</style>\n";
 
-static bool is_wide(uint32_t cp)
-{
-    static const uint32_t wide[][2] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},  {0xAC00, 0xD7A3},
-                                       {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},  {0xFF00, 0xFF60},
-                                       {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
-        if (cp >= wide[i][0] && cp <= wide[i][1]) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Cells of the character at p, and its bytes. */
 static int measure(const char *p, size_t n, size_t *len)
 {
@@ -50,10 +38,13 @@ static int measure(const char *p, size_t n, size_t *len)
     if (cp == CF_UTF8_BAD) {
         return 4; /* \xNN */
     }
-    if (cp != '\n' && cp != '\t' && cf_escape_hides(cp)) {
+    if (cp == '\n' || cp == '\t') {
+        return 1; /* an arrow */
+    }
+    if (cf_escape_hides(cp)) {
         return cp < 0x80 ? 4 : cp < 0x1000 ? 7 : cp < 0x10000 ? 8 : 9;
     }
-    return is_wide(cp) ? 2 : 1;
+    return cf_text_width(p, *len) > 1 ? 2 : 1;
 }
 
 static void new_line(pen *p)

@@ -9,7 +9,7 @@
 #include "core/base/safe_text.h"
 #include "tui/cli/answers/diff_side.h"
 #include "tui/cli/answers/json_text.h"
-#include "tui/grid/cluster.h"
+#include "tui/page/page_diff.h"
 #include "tui/sys/out.h"
 
 /* ---- hunks -------------------------------------------------------------- */
@@ -88,97 +88,20 @@ static void add_header(cf_buf *out, const cf_diff *d, hunk h, bool is_color)
 
 /* ---- unified ------------------------------------------------------------ */
 
-static void add_bytes(cf_buf *out, cf_str s, bool is_safe)
-{
-    if (is_safe) {
-        cf_safe_line(out, s.p, s.n);
-    } else {
-        cf_buf_add(out, s.p, s.n);
-    }
-}
-
-/* The text of one side of a row with its changes. */
-typedef struct shown {
-    cf_str text;
-    const cf_diff_mark *marks;
-    size_t n;
-    char sign;
-    bool has_newline;
-} shown;
-
-static void add_line(cf_buf *out, const shown *s, const cf_diff_style *style)
-{
-    const char *color = s->sign == '-' ? CF_OUT_RED : s->sign == '+' ? CF_OUT_GREEN : "";
-    bool is_color = style->is_color && color[0] != '\0';
-    size_t at = 0;
-    if (is_color) {
-        cf_buf_adds(out, color);
-    }
-    cf_buf_addc(out, s->sign);
-    for (size_t i = 0; is_color && i < s->n; i++) {
-        const cf_diff_mark *m = &s->marks[i];
-        add_bytes(out, cf_str_make(s->text.p + at, m->off - at), style->is_safe);
-        cf_buf_adds(out, CF_OUT_REVERSE);
-        add_bytes(out, cf_str_make(s->text.p + m->off, m->len), style->is_safe);
-        cf_buf_adds(out, CF_OUT_FORWARD);
-        at = (size_t)m->off + m->len;
-    }
-    add_bytes(out, cf_str_make(s->text.p + at, s->text.n - at), style->is_safe);
-    cf_buf_adds(out, is_color ? CF_OUT_PLAIN "\n" : "\n");
-}
-
-/* A '^' below every changed cell. */
-static void add_carets(cf_buf *out, const shown *s)
-{
-    cf_buf_addc(out, '?');
-    size_t column = 0, done = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        const cf_diff_mark *m = &s->marks[i];
-        size_t from = cf_text_width(s->text.p, m->off);
-        size_t to = cf_text_width(s->text.p, (size_t)m->off + m->len);
-        for (column = done; column < to; column++) {
-            cf_buf_addc(out, column < from ? ' ' : '^');
-        }
-        done = to;
-    }
-    cf_buf_addc(out, '\n');
-}
-
-/* Carets help where part of a line changed, and cost time in long lines. */
-static bool wants_carets(const shown *s)
-{
-    return s->n > 0 && s->n <= 64 && s->text.n <= 4096 && s->marks[0].len < s->text.n;
-}
-
-static shown side_of(const cf_diff *d, const cf_diff_row *r, char sign)
-{
-    const cf_diff_side *side = sign == '+' ? &d->b : &d->a;
-    uint32_t unit = sign == '+' ? r->b : r->a;
-    shown s = {.text = cf_diff_text_of(side, unit),
-               .sign = sign,
-               .has_newline = side->v[unit].has_newline};
-    if (r->kind == CF_DIFF_CHANGED) {
-        s.marks = d->marks + r->mark + (sign == '+' ? r->n_mark_a : 0);
-        s.n = sign == '+' ? r->n_mark_b : r->n_mark_a;
-    }
-    return s;
-}
-
-static void unified_line(cf_buf *out, const cf_diff *d, const cf_diff_row *r, char sign,
+static void unified_line(cf_page *p, const cf_diff *d, const cf_diff_row *r, char sign,
                          const cf_diff_style *style)
 {
-    shown s = side_of(d, r, sign);
-    add_line(out, &s, style);
-    if (!style->is_color && wants_carets(&s)) {
-        add_carets(out, &s);
-    }
-    if (!s.has_newline) {
-        cf_buf_adds(out, "\\ no line end\n");
+    (void)style;
+    cf_page_add_line(p, d, r, sign);
+    if (!(sign == '+' ? d->b.v[r->b] : d->a.v[r->a]).has_newline) {
+        cf_page_begin_line(p, '\\');
+        cf_page_run(p, CF_LOOK_PLAIN, cf_str_from(" no line end"));
+        cf_page_end(p, CF_PAGE_LINE);
     }
 }
 
 /* "+  198  3714  ```" */
-static void unified_token(cf_buf *out, const cf_diff *d, const cf_diff_row *r, char sign,
+static void unified_token(cf_page *p, const cf_diff *d, const cf_diff_row *r, char sign,
                           const cf_diff_style *style)
 {
     const cf_diff_side *side = sign == '+' ? &d->b : &d->a;
@@ -187,33 +110,34 @@ static void unified_token(cf_buf *out, const cf_diff *d, const cf_diff_row *r, c
     cf_tokenizer_piece(&piece, style->tok, side->v[unit].id, true);
     cf_buf_addf(&line, "%6u %7d  ", (unsigned)unit, (int)side->v[unit].id);
     cf_safe_line(&line, cf_buf_cstr(&piece), piece.n);
-    shown s = {.text = cf_buf_str(&line), .sign = sign};
-    add_line(out, &s, style);
-    out->failed = out->failed || piece.failed || line.failed;
+    cf_page_begin_line(p, sign);
+    cf_page_run(p, CF_LOOK_PLAIN, cf_buf_str(&line));
+    cf_page_end(p, CF_PAGE_LINE);
+    p->text.failed = p->text.failed || piece.failed || line.failed;
     cf_buf_deinit(&piece);
     cf_buf_deinit(&line);
 }
 
-static void unified_row(cf_buf *out, const cf_diff *d, const cf_diff_row *r,
-                        const cf_diff_style *style)
+static void unified_rows(cf_buf *out, const cf_diff *d, hunk h, const cf_diff_style *style)
 {
-    void (*add)(cf_buf *, const cf_diff *, const cf_diff_row *, char, const cf_diff_style *) =
+    void (*add)(cf_page *, const cf_diff *, const cf_diff_row *, char, const cf_diff_style *) =
         style->tok != NULL ? unified_token : unified_line;
-    switch (r->kind) {
-    case CF_DIFF_KEPT:
-        add(out, d, r, ' ', style);
-        break;
-    case CF_DIFF_REMOVED:
-        add(out, d, r, '-', style);
-        break;
-    case CF_DIFF_ADDED:
-        add(out, d, r, '+', style);
-        break;
-    case CF_DIFF_CHANGED:
-        add(out, d, r, '-', style);
-        add(out, d, r, '+', style);
-        break;
+    cf_page p = {.n = 0};
+    for (size_t i = h.from; i < h.to; i++) {
+        const cf_diff_row *r = &d->rows[i];
+        if (r->kind == CF_DIFF_KEPT) {
+            add(&p, d, r, ' ', style);
+        }
+        if (r->kind == CF_DIFF_REMOVED || r->kind == CF_DIFF_CHANGED) {
+            add(&p, d, r, '-', style);
+        }
+        if (r->kind == CF_DIFF_ADDED || r->kind == CF_DIFF_CHANGED) {
+            add(&p, d, r, '+', style);
+        }
     }
+    cf_page_text(out, &p, style->is_color, style->is_safe);
+    out->failed = out->failed || p.text.failed;
+    cf_page_deinit(&p);
 }
 
 /* Removed rows and the added ones after them share lines, though they do not
@@ -254,10 +178,8 @@ void cf_diff_print(cf_buf *out, const cf_diff *d, const cf_diff_style *style)
         add_header(out, d, h, style->is_color);
         if (style->is_side) {
             side_rows(out, d, h, style);
-            continue;
-        }
-        for (size_t i = h.from; i < h.to; i++) {
-            unified_row(out, d, &d->rows[i], style);
+        } else {
+            unified_rows(out, d, h, style);
         }
     }
 }

@@ -10,6 +10,7 @@
 #include "core/base/base64.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
+#include "tui/page/page_diff.h"
 #include "tui/study/report/report_impl.h"
 
 void cf_report__section(cf_page *p, const char *name, const char *about)
@@ -214,33 +215,6 @@ static void put_conversation(cf_page *p, const cf_report_facts *f)
 
 /* ---- differences -------------------------------------------------------- */
 
-/* A line of one of the two, with its changed bytes marked. */
-static void put_line(cf_page *p, const cf_diff *d, const cf_diff_row *r, char sign)
-{
-    const bool is_b = sign != '-';
-    const cf_diff_side *side = is_b ? &d->b : &d->a;
-    uint32_t unit = is_b ? r->b : r->a;
-    if (unit == CF_DIFF_NONE) {
-        return;
-    }
-    cf_str text = cf_diff_text_of(side, unit);
-    uint32_t n = r->kind != CF_DIFF_CHANGED ? 0 : is_b ? r->n_mark_b : r->n_mark_a;
-    size_t at = 0;
-    cf_page_begin(p, CF_PAGE_LINE,
-                  sign == '-'   ? CF_LOOK_REMOVED
-                  : sign == '+' ? CF_LOOK_ADDED
-                                : CF_LOOK_PLAIN,
-                  cf_str_make(&sign, 1));
-    for (uint32_t i = 0; i < n; i++) {
-        const cf_diff_mark *m = &d->marks[r->mark + (is_b ? r->n_mark_a : 0) + i];
-        cf_page_run(p, CF_LOOK_PLAIN, cf_str_make(text.p + at, m->off - at));
-        cf_page_run(p, CF_LOOK_MARK, cf_str_make(text.p + m->off, m->len));
-        at = (size_t)m->off + m->len;
-    }
-    cf_page_run(p, CF_LOOK_PLAIN, cf_str_make(text.p + at, text.n - at));
-    cf_page_end(p, CF_PAGE_LINE);
-}
-
 static void put_diff(cf_page *p, const cf_diff *d)
 {
     if (cf_diff_is_equal(d)) {
@@ -250,10 +224,10 @@ static void put_diff(cf_page *p, const cf_diff *d)
     for (size_t i = 0; i < d->n_rows; i++) {
         const cf_diff_row *r = &d->rows[i];
         if (r->kind == CF_DIFF_KEPT) {
-            put_line(p, d, r, ' ');
+            cf_page_add_line(p, d, r, ' ');
         } else {
-            put_line(p, d, r, '-');
-            put_line(p, d, r, '+');
+            cf_page_add_line(p, d, r, '-');
+            cf_page_add_line(p, d, r, '+');
         }
     }
     cf_page_end(p, CF_PAGE_DIFF);
