@@ -65,18 +65,32 @@ typedef enum cf_tool_family {
     CF_TOOLS_GENERIC, /* a JSON call or list of calls, fenced or bare */
     CF_TOOLS_GEMMA4,
     CF_TOOLS_FUNCTIONGEMMA,
-    CF_TOOLS_LFM2, /* <|tool_call_start|>[f(x=1)] */
+    CF_TOOLS_PANGU, /* LFM2's marks around a JSON list; named by its metadata */
+    CF_TOOLS_LFM2,  /* <|tool_call_start|>[f(x=1)] */
     CF_TOOLS_HY3,
     CF_TOOLS_SEED_OSS,
     CF_TOOLS_MINIMAX_M2,
+    CF_TOOLS_DEEPSEEK_V41,
     CF_TOOLS_DEEPSEEK_V32,
+    CF_TOOLS_GIGACHAT35,
+    CF_TOOLS_STEP3,
     CF_TOOLS_DEEPSEEK_V3,
     CF_TOOLS_DEEPSEEK_V31,
     CF_TOOLS_KIMI_K2,
     CF_TOOLS_KIMI_K3,
     CF_TOOLS_HARMONY, /* gpt-oss */
     CF_TOOLS_MINICPM5,
+    CF_TOOLS_SOLAR_OPEN2,
     CF_TOOLS_SOLAR_OPEN,
+    CF_TOOLS_PLAMO3,
+    CF_TOOLS_LONGCAT,
+    CF_TOOLS_INTERNLM2,
+    CF_TOOLS_DOTS,
+    CF_TOOLS_IQUEST_CODER,
+    CF_TOOLS_IQUEST_Q1,
+    CF_TOOLS_RWKV,
+    CF_TOOLS_FIREFUNCTION,
+    CF_TOOLS_GRANITE_20B, /* <function_call> JSON */
     CF_TOOLS_GIGACHAT3,
     CF_TOOLS_COHERE, /* <|START_ACTION|> */
     CF_TOOLS_COMMAND_R,
@@ -86,10 +100,16 @@ typedef enum cf_tool_family {
     CF_TOOLS_GRANITE,
     CF_TOOLS_QWEN3_CODER, /* <function=NAME><parameter=KEY> */
     CF_TOOLS_FUNCTIONARY, /* <function=NAME>{JSON}</function> */
+    CF_TOOLS_SPARK,
+    CF_TOOLS_HYPERCLOVAX, /* GLM's tags around JSON values */
     CF_TOOLS_GLM45,
-    CF_TOOLS_MISTRAL, /* [TOOL_CALLS] */
-    CF_TOOLS_HAMMER,  /* ``` JSON list */
-    CF_TOOLS_HERMES,  /* Qwen 2.5, Qwen 3, Hermes: <tool_call> JSON */
+    CF_TOOLS_MISTRAL,  /* [TOOL_CALLS] */
+    CF_TOOLS_HAMMER,   /* ``` JSON list */
+    CF_TOOLS_XLAM,     /* a JSON list in one of four wrappings */
+    CF_TOOLS_ERNIE45,  /* hermes; the answer in <response> */
+    CF_TOOLS_KIMI_K15, /* thinking alone */
+    CF_TOOLS_HERMES,   /* Qwen 2.5, Qwen 3, Hermes: <tool_call> JSON */
+    CF_TOOLS_MINIMAX_M1,
     CF_TOOLS_HUNYUAN,
     CF_TOOLS_GEMMA3,         /* ```tool_code, Python calls */
     CF_TOOLS_PHI4_MINI,      /* <|tool_call|>[...] and functools[...] */

@@ -29,6 +29,10 @@ const cf_channel cf_channel__kimi_k3[1] = {
 const cf_channel cf_channel__cohere[1] = {THINKING("<|START_THINKING|>", "<|END_THINKING|>", true)};
 const cf_channel cf_channel__hy3[1] = {THINKING("<think:opensource>", "</think:opensource>", true)};
 const cf_channel cf_channel__solar[1] = {THINKING("<|think|>", "<|end|>", true)};
+const cf_channel cf_channel__solar2[1] = {THINKING("<|think:start|>", "<|think:end|>", true)};
+const cf_channel cf_channel__longcat[1] = {THINKING("<longcat_think>", "</longcat_think>", true)};
+const cf_channel cf_channel__kimi_k15[1] = {
+    THINKING("\xE2\x97\x81think\xE2\x96\xB7", "\xE2\x97\x81/think\xE2\x96\xB7", true)};
 const cf_channel cf_channel__apertus[1] = {THINKING("<|inner_prefix|>", "<|inner_suffix|>", false)};
 
 static bool has(cf_str text, const char *what)
@@ -56,6 +60,9 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n)
         {"<|START_THINKING|>", cf_channel__cohere},
         {"think:opensource>", cf_channel__hy3},
         {"<|tool_call:begin|>", cf_channel__solar},
+        {"<|think:start|>", cf_channel__solar2},
+        {"<longcat_think>", cf_channel__longcat},
+        {"\xE2\x97\x81think\xE2\x96\xB7", cf_channel__kimi_k15},
         {"<|inner_prefix|>", cf_channel__apertus},
         {"<|open|>", cf_channel__kimi_k3},
         {"<think>", cf_channel__think},

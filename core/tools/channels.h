@@ -15,6 +15,9 @@ extern const cf_channel cf_channel__kimi_k3[1];
 extern const cf_channel cf_channel__cohere[1];
 extern const cf_channel cf_channel__hy3[1];
 extern const cf_channel cf_channel__solar[1];
+extern const cf_channel cf_channel__solar2[1];
+extern const cf_channel cf_channel__longcat[1];
+extern const cf_channel cf_channel__kimi_k15[1];
 extern const cf_channel cf_channel__apertus[1];
 
 #endif

@@ -155,7 +155,8 @@ void cf_tool__json_space(cf_tool__emit *e);
 enum {
     CF_TOOL_JSON_LOOSE = 1, /* anything without a name and arguments is not a
                                call (not_calls), rather than an error */
-    CF_TOOL_JSON_KEYED = 2  /* {"NAME": {ARGUMENTS}} */
+    CF_TOOL_JSON_KEYED = 2, /* {"NAME": {ARGUMENTS}} */
+    CF_TOOL_JSON_LINES = 4  /* a line that is no call is passed over */
 };
 
 /* The bodies: from the cursor to e->end, all of it. */

@@ -83,6 +83,13 @@ typedef enum cf_tool__ids {
     CF_IDS_INDEX /* functions.NAME:INDEX; the name is inside it */
 } cf_tool__ids;
 
+/* TAGS: how the text of a value becomes a value of the declared type. */
+typedef enum cf_tool__typing {
+    CF_TYPING_DECLARED, /* a string is the text as it is; others are read */
+    CF_TYPING_JSON,     /* strings are JSON too; text that is none is a string */
+    CF_TYPING_LOOSE     /* 1 and 0 are booleans, null is null for a string */
+} cf_tool__typing;
+
 typedef struct cf_tool__syntax {
     cf_tool__form form;
     cf_tool__values values;
@@ -107,9 +114,11 @@ typedef struct cf_tool__syntax {
     const char *index_end;  /* TAGS: the name is followed by a counter */
     const char *value_open; /* TAGS: an own tag before the value, or NULL */
     const char *value_end;
-    bool has_cdata;  /* TAGS: <![CDATA[...]]> around strings with marks */
-    bool xml_attrs;  /* TAGS: & and " of names are escaped as in XML */
-    const char *esc; /* FC: the marker around strings */
+    cf_tool__typing typing; /* TAGS */
+    bool skips_lines;       /* JSON: a line that is no call is passed over */
+    bool has_cdata;         /* TAGS: <![CDATA[...]]> around strings with marks */
+    bool xml_attrs;         /* TAGS: & and " of names are escaped as in XML */
+    const char *esc;        /* FC: the marker around strings */
 } cf_tool__syntax;
 
 typedef enum cf_tool__declare {

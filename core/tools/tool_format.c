@@ -203,6 +203,9 @@ static void put_raw_string(cf_tool__writer *w, const cf_tool__syntax *y)
 {
     cf_str s = cf_buf_str(&w->str);
     cf_buf whole = CF_BUF_INIT;
+    if (y->typing == CF_TYPING_LOOSE && cf_str_is(s, "null")) {
+        w->cannot = "the string null reads as null";
+    }
     bool wrap = y->has_cdata && s.n > 0 && needs_cdata(s);
     cf_buf_adds(&whole, wrap ? "<![CDATA[" : "");
     cf_buf_add(&whole, s.p, s.n);
@@ -305,7 +308,12 @@ static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y, const cf_t
             }
             cf_buf_adds(out, text_of(y->value_open));
             if (*w.p == '"') {
+                const char *json = w.p;
                 cf_tool__read_string(&w);
+                if (y->typing == CF_TYPING_JSON) { /* as it stands, in its quotes */
+                    cf_buf_reset(&w.str);
+                    cf_buf_add(&w.str, json, (size_t)(w.p - json));
+                }
                 put_raw_string(&w, y);
             } else {
                 cf_tool__put_value(&w);

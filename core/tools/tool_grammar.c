@@ -255,7 +255,11 @@ static uint32_t emit_tag(maker *m, uint32_t from, const cf_prop *p)
     }
     from = mark(m, from, y->value_open);
     uint32_t to = cf_g_node(m->b);
-    cf_emit_between_tags(&m->s, p->value, stops, y->has_cdata ? 3 : 2, from, to);
+    if (y->typing == CF_TYPING_JSON) {
+        cf_g_call(m->b, from, cf_conj__rule(&m->s, p->value), 0, to);
+    } else {
+        cf_emit_between_tags(&m->s, p->value, stops, y->has_cdata ? 3 : 2, from, to);
+    }
     return mark(m, to, y->value_end);
 }
 

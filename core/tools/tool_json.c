@@ -604,18 +604,32 @@ static bool json_wrapped_calls(cf_tool__emit *e, unsigned flags, const cf_tool_s
     return true;
 }
 
+/* Where a line that is no call may be passed over: goes on after it. */
+static bool skip_line(cf_tool__emit *e, unsigned flags, size_t from)
+{
+    if ((flags & CF_TOOL_JSON_LINES) == 0 || e->oom) {
+        return false;
+    }
+    const char *end = memchr(e->p + from, '\n', e->end - from);
+    e->at = end != NULL ? (size_t)(end - e->p) + 1 : e->end;
+    cf_tool__note_add(e, from, "a line that is no call is passed over");
+    cf_tool__json_space(e);
+    return true;
+}
+
 bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags, const cf_tool_set *tools)
 {
     cf_tool__json_space(e);
     if (e->at == e->end) {
         return true; /* nothing between the fences */
     }
-    if (!at_char(e, '{') && !at_char(e, '[')) {
+    if (!at_char(e, '{') && !at_char(e, '[') && (flags & CF_TOOL_JSON_LINES) == 0) {
         e->not_calls = (flags & CF_TOOL_JSON_LOOSE) != 0;
         return cf_tool__expect(e, e->at, "'{' or '['");
     }
     while (e->at < e->end) {
         bool ok;
+        size_t from = e->at;
         if (at_char(e, '[')) {
             e->at++;
             ok = json_call_list(e, flags, tools);
@@ -625,6 +639,9 @@ bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags, const cf_tool_set *to
             ok = json_call(e, flags, tools);
         } else {
             ok = cf_tool__expect(e, e->at, "the end of the block");
+        }
+        if (!ok && skip_line(e, flags, from)) {
+            continue;
         }
         if (!ok) {
             return false;

@@ -586,5 +586,6 @@ bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block, bool clo
         block->rule->kind == CF_RULE_BARE_OBJECT) {
         flags |= CF_TOOL_JSON_LOOSE;
     }
+    flags |= y->skips_lines ? CF_TOOL_JSON_LINES : 0;
     return cf_tool__json_calls(e, flags, tools);
 }

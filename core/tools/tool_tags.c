@@ -487,6 +487,18 @@ static bool is_word(cf_str s, const char *word)
     return cf_str_is(s, word);
 }
 
+/* The words that stand for another value where the syntax is loose. */
+static bool put_loose(cf_tool__emit *e, cf_str word, unsigned bits)
+{
+    bool is_bool = (bits & IS_BOOLEAN) != 0 && (bits & (IS_INTEGER | IS_NUMBER)) == 0;
+    const char *value = is_bool && is_word(word, "1")   ? "true"
+                        : is_bool && is_word(word, "0") ? "false"
+                        : is_word(word, "null")         ? "null"
+                                                        : NULL;
+    cf_buf_adds(&e->json, value != NULL ? value : "");
+    return value != NULL;
+}
+
 static bool put_value(cf_tool__emit *e, const cf_tool__syntax *y, const cf_tool__walk *w,
                       unsigned bits)
 {
@@ -515,6 +527,15 @@ static bool put_value(cf_tool__emit *e, const cf_tool__syntax *y, const cf_tool_
         to--;
     }
     cf_str word = cf_str_make(e->p + from, to - from);
+    if (y->typing == CF_TYPING_JSON) {
+        if (from == to || !try_value(e, from, to, IS_ANY, cf_tool__json_value)) {
+            put_text(e, off, end);
+        }
+        return !e->oom;
+    }
+    if (y->typing == CF_TYPING_LOOSE && put_loose(e, word, bits)) {
+        return true;
+    }
     bool is_null = is_word(word, "null") || is_word(word, "None");
     bool is_any = y->attr_end != NULL && bits == IS_ANY;
     if ((bits & IS_STRING) != 0 && !is_any) {
