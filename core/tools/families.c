@@ -490,7 +490,9 @@ static const cf_tool__row
                     /* InternLM 2.5 and 3, Intern-S1 */
                     .marks = {WRITES("<|action_start|>")},
                     .hints = {HINT("internlm"), HINT("intern-s1")},
-                    .rules = {FENCE(CF_LEX_JSON), MARKER("<|im_end|>")},
+                    .rules = {{CF_RULE_FENCE, CF_LEX_JSON, "<|action_start|> <|plugin|>",
+                               "<|action_end|>", false},
+                              MARKER("<|im_end|>")},
                     .calls = {.form = CF_FORM_JSON,
                               .call_open = "<|action_start|><|plugin|>\n",
                               .call_close = "<|action_end|>",

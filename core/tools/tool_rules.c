@@ -404,6 +404,11 @@ static cf_tool__match match_section(const cf_tool__view *v, look *l, cf_tool__bl
     if (l->ran_out) {
         return CF_MATCH_MORE;
     }
+    for (size_t i = 0; i < v->n_rules; i++) {
+        if (v->rules[i].kind == CF_RULE_FENCE && cf_str_eq(v->rules[i].start, b->rule->start)) {
+            return CF_MATCH_NO; /* the same mark around JSON */
+        }
+    }
     cf_str call = cf_tool__trim(b->rule->syntax->call_open);
     b->err_off = l->at;
     b->is_bad = l->at >= l->raw.n || strchr("<{[", l->raw.p[l->at]) != NULL;

@@ -211,7 +211,7 @@ static const char *family_help(char *out, size_t size)
 
 typedef struct asked {
     const char *family_name, *tools_path, *batch, *prefill;
-    char names[768]; /* help of --family */
+    char names[2048]; /* help of --family */
     job j;
 } asked;
 

@@ -295,7 +295,12 @@ static void test_split__every_family(void **state)
         cf_buf raw = CF_BUF_INIT;
         size_t cuts[1024];
         cf_buf_adds(&raw, "So:\n");
-        T_OK(cf_tool_format_calls(&raw, (cf_tool_family)f, calls, 2, &err), err);
+        cf_status st = cf_tool_format_calls(&raw, (cf_tool_family)f, calls, 2, &err);
+        if (st == CF_EUNSUPPORTED) { /* a family without calls */
+            cf_buf_deinit(&raw);
+            continue;
+        }
+        T_OK(st, err);
         cf_buf_adds(&raw, "\ndone");
         assert_true(raw.n < 1024);
         for (size_t k = 0; k < raw.n; k++) {

@@ -331,6 +331,91 @@ static void check_findings(const char *args, const char *want)
     cf_tool_set_free(set);
 }
 
+/* A call as each family of 2026 writes it, and its variants. */
+static void test_parse__families_of_2026(void **state)
+{
+    (void)state;
+#define BAR    "\xEF\xBD\x9C"
+#define B(x)   "<|plamo:begin_" x ":plamo|>"
+#define E(x)   "<|plamo:end_" x ":plamo|>"
+#define IN(t)  "<" BAR t BAR ">"
+#define ARG(k) "<arg_key>" k "</arg_key>"
+#define VAL(v) "<arg_value>" v "</arg_value>"
+    static const row rows[] = {
+        {CF_TOOLS_DEEPSEEK_V41,
+         "<" BAR "DSML" BAR " calls><" BAR "DSML" BAR " invoke name=\"f\"><" BAR "DSML" BAR
+         " parameter name=\"a\" string=\"false\">[1]</" BAR "DSML" BAR " parameter></" BAR
+         "DSML" BAR " invoke></" BAR "DSML" BAR " calls>",
+         "", "f{\"a\":[1]}", OK},
+        {CF_TOOLS_GIGACHAT35,
+         "So <" BAR "GCML" BAR "tool_calls><" BAR "GCML" BAR "invoke name=\"f\"><" BAR "GCML" BAR
+         "parameter name=\"a\" string=\"true\">1</" BAR "GCML" BAR "parameter></" BAR "GCML" BAR
+         "invoke></" BAR "GCML" BAR "tool_calls>",
+         "So ", "f{\"a\":\"1\"}", OK},
+        {CF_TOOLS_STEP3,
+         IN("tool_calls_begin") IN("tool_call_begin") "function" IN(
+             "tool_sep") "<steptml:invoke name=\"f\"></steptml:invoke>" IN("tool_call_end")
+             IN("tool_call_begin") "<steptml:invoke name=\"g\"><steptml:parameter "
+                                   "name=\"a\">x</steptml:parameter></steptml:invoke>" IN(
+                                       "tool_call_end") IN("tool_calls_end"),
+         "", "f{}\ng{\"a\":\"x\"}", OK},
+        {CF_TOOLS_SOLAR_OPEN2,
+         "<|tool_call:start|>f\n<|tool_arg:start|>a<|tool_arg:value|>7<|tool_arg:end|>\n"
+         "<|tool_call:end|>",
+         "", "f{\"a\":7}", OK},
+        {CF_TOOLS_PLAMO3,
+         "Ok." B("tool_requests") B("tool_request") B("tool_name") "f" E("tool_name")
+             B("tool_arguments") "{\"a\": 1}" E("tool_arguments") E("tool_request")
+                 E("tool_requests") "<|plamo:tag|>",
+         "Ok.", "f{\"a\":1}", OK},
+        {CF_TOOLS_LONGCAT,
+         "<longcat_tool_call>{\"name\": \"f\", \"arguments\": {}}</longcat_tool_call>", "", "f{}",
+         OK},
+        {CF_TOOLS_INTERNLM2,
+         "<|action_start|> <|plugin|>\n{\"name\": \"f\", \"parameters\": {}}<|action_end|>x", "x",
+         "f{}", OK},
+        {CF_TOOLS_DOTS,
+         "<dots_function_call><invoke name=\"f\"><parameter name=\"a\">1</parameter></invoke>"
+         "</dots_function_call>",
+         "", "f{\"a\":1}", OK},
+        {CF_TOOLS_DOTS,
+         "<dots_function_call>{\"name\": \"f\", \"arguments\": {}}</dots_function_call>", "", "f{}",
+         OK},
+        {CF_TOOLS_IQUEST_CODER,
+         "<iquestcoder_tool_call>f" ARG("a") VAL("1") "</iquestcoder_tool_call>", "", "f{\"a\":1}",
+         OK},
+        {CF_TOOLS_IQUEST_Q1, "<iquest_tool_call>f\n" ARG("a") " " VAL(" x\n") "</iquest_tool_call>",
+         "", "f{\"a\":\" x\\n\"}", OK},
+        {CF_TOOLS_SPARK, "a<tool_call>f" ARG("b") VAL("null") "</tool_call>c", "ac",
+         "f{\"b\":null}", OK},
+        {CF_TOOLS_HYPERCLOVAX,
+         "<tool_call>f\n" ARG("a") "\n" VAL("\"x\"") "\n" ARG("b") "\n" VAL("y") "\n</tool_call>",
+         "", "f{\"a\":\"x\",\"b\":\"y\"}", OK},
+        {CF_TOOLS_RWKV, "**Tool Call:**\n```json\n{\"name\": \"f\", \"arguments\": {}}\n```", "",
+         "f{}", OK},
+        {CF_TOOLS_RWKV, "```json\n{\"name\": \"f\"}\n```", "```json\n{\"name\": \"f\"}\n```", "",
+         OK},
+        {CF_TOOLS_FIREFUNCTION, " functools[{\"name\": \"f\", \"arguments\": {}}]", " ", "f{}", OK},
+        {CF_TOOLS_GRANITE_20B,
+         "<function_call> {\"name\": \"f\", \"arguments\": {}}\n"
+         "<function_call> {\"name\": \"g\", \"arguments\": {}}",
+         "\n", "f{}\ng{}", OK},
+        {CF_TOOLS_XLAM, "[{\"name\": \"f\", \"arguments\": {}}]", "", "f{}", OK},
+        {CF_TOOLS_XLAM, "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {}}]", "", "f{}", OK},
+        {CF_TOOLS_ERNIE45, "<response>\nHi\n</response>", "\nHi\n", "", OK},
+        {CF_TOOLS_PANGU,
+         "<|tool_call_start|>[{\"name\": \"f\", \"arguments\": {}}]<|tool_call_end|>", "", "f{}",
+         OK},
+        {CF_TOOLS_MINIMAX_M1,
+         "<tool_calls>\n{\"name\": \"f\", \"arguments\": {}}\n{no call}\n"
+         "{\"name\": \"g\", \"arguments\": {}}\n</tool_calls>",
+         "", "f{}\ng{}", OK},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_row(&rows[i]);
+    }
+}
+
 static void test_validate__findings(void **state)
 {
     (void)state;
@@ -518,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_parse__python),
         cmocka_unit_test(test_parse__fc),
         cmocka_unit_test(test_parse__json),
+        cmocka_unit_test(test_parse__families_of_2026),
         cmocka_unit_test(test_validate__findings),
         cmocka_unit_test(test_validate__as_constraints_read_it),
         cmocka_unit_test(test_validate__unknown_name),
