@@ -44,7 +44,7 @@ struct cf_hub_folder {
     cf_safetensors *files; /* NULL without weights */
     cf_hf_weights weights; /* empty until they are loaded */
     bool is_loaded;
-    cf_error why; /* there are no weights to load; none: there are */
+    cf_error why; /* why no weights can be loaded; empty: they can */
 };
 
 void cf_hub_folder_close(cf_hub_folder *f)
@@ -81,7 +81,7 @@ static cf_status join(cf_hub_folder *f, const char *name, const char **out, cf_e
     return CF_OK;
 }
 
-/* A small file's text; empty where there is none. */
+/* The text of a small file; empty if the file does not exist. */
 static cf_status read_text(cf_hub_folder *f, const char *name, cf_buf *out, cf_error *err)
 {
     const char *path;
@@ -90,8 +90,8 @@ static cf_status read_text(cf_hub_folder *f, const char *name, cf_buf *out, cf_e
     return st == CF_ENOTFOUND ? CF_OK : st;
 }
 
-/* A JSON object, with all numbers as doubles (a length without limit is
- * written as 10^30); an empty one without such a file. */
+/* Reads a JSON object, with all numbers as doubles (an unlimited length is written as
+ * 10^30). A missing file reads as an empty object. */
 static cf_status read_object(cf_hub_folder *f, const char *name, json_t **out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
@@ -110,7 +110,7 @@ static cf_status read_object(cf_hub_folder *f, const char *name, json_t **out, c
 
 /* ---- special tokens ------------------------------------------------------ */
 
-/* A token is a text, or an object with its text as "content". */
+/* A token is a string, or an object whose "content" is the string. */
 static const json_t *token_text(const json_t *v)
 {
     const json_t *text = json_is_object(v) ? json_object_get(v, "content") : v;
@@ -237,7 +237,7 @@ static cf_status put_additional(cf_hub_folder *f, cf_error *err)
     return st;
 }
 
-/* A text, or a list of objects with name and template. */
+/* A string, or a list of objects with a name and a template. */
 static cf_status put_member(cf_hub_folder *f, const json_t *v, cf_error *err)
 {
     if (json_is_string(v)) {
@@ -280,7 +280,7 @@ static void put_name(cf_hub_folder *f)
                     cf_str_from(slash != NULL && slash[1] != '\0' ? slash + 1 : f->path));
 }
 
-/* The sizes of a model that does not run, for `confab model` to show. */
+/* Sizes of a model that confab cannot run; `confab model` shows them. */
 static void put_glance(cf_hub_folder *f, cf_str arch)
 {
     static const struct {
@@ -301,7 +301,7 @@ static void put_glance(cf_hub_folder *f, cf_str arch)
     }
 }
 
-/* Opens the files of weights; `why` says what is wrong with them. */
+/* Opens the weight files; `why` gets the reason if they cannot be used. */
 static cf_status open_weights(cf_hub_folder *f)
 {
     cf_str type = cf_json_get_str(f->model.v, "model_type");
@@ -320,8 +320,8 @@ static cf_status open_weights(cf_hub_folder *f)
     return cf_safetensors_open_folder(&f->files, f->path, &f->why);
 }
 
-/* How sentence-transformers makes one vector of the states of a text; nothing
- * without its file, or where it joins several ways. */
+/* Reads how sentence-transformers pools a text's states into one vector. Writes nothing
+ * if its file is missing or combines several ways. */
 static cf_status put_pooling(cf_hub_folder *f, cf_str arch, cf_error *err)
 {
     static const struct {
@@ -352,7 +352,8 @@ static cf_status put_pooling(cf_hub_folder *f, cf_str arch, cf_error *err)
     return CF_OK;
 }
 
-/* All sizes in the keys of a GGUF where the model runs, else some. */
+/* Writes the sizes under a GGUF's keys: all of them if confab can run the model,
+ * otherwise those it knows. */
 static cf_status put_sizes(cf_hub_folder *f, cf_error *err)
 {
     cf_str type = cf_json_get_str(f->model.v, "model_type");
@@ -389,7 +390,7 @@ static cf_status read_sizes(cf_hub_folder *f, cf_error *err)
     return st;
 }
 
-/* "eos_token_id": one id, or several that all stop. */
+/* "eos_token_id": one id, or several, each of which ends a turn. */
 static cf_status read_ends(cf_hub_folder *f, cf_error *err)
 {
     json_t *v = NULL;

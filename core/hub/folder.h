@@ -37,17 +37,17 @@ cf_gguf *cf_hub_folder_gguf(const cf_hub_folder *f);
  * cf_hub_folder_no_weights() is NULL. */
 CF_MUST_USE cf_status cf_hub_folder_load(cf_hub_folder *f, cf_error *err);
 
-/* Why there are no weights to load, in words; NULL: there are. */
+/* The reason why no weights can be loaded; NULL if they can. */
 const char *cf_hub_folder_no_weights(const cf_hub_folder *f);
 
-/* The files of weights; NULL without any. */
+/* The weight files; NULL if there are none. */
 const cf_safetensors *cf_hub_folder_files(const cf_hub_folder *f);
 
 /* Builds the tokenizer, which the caller frees before the folder. */
 CF_MUST_USE cf_status cf_hub_folder_tokenizer(cf_hub_folder *f, cf_tokenizer **out, cf_error *err);
 
 const char *cf_hub_folder_path(const cf_hub_folder *f);
-/* Bytes of the tokenizer's file and of the weights. */
+/* Sizes of the tokenizer file and of the weights, in bytes. */
 uint64_t cf_hub_folder_bytes(const cf_hub_folder *f);
 
 #endif

@@ -28,7 +28,7 @@ double cf_hf_config_num(const cf_hf_config *c, const char *key, double otherwise
     return json_is_number(m) ? json_number_value(m) : otherwise;
 }
 
-/* v as a size; 0 when it is not one. */
+/* v as a size, or 0 if it is not a valid one. */
 static uint32_t as_u32(const json_t *v)
 {
     double n = json_is_number(v) ? json_number_value(v) : 0;
@@ -89,7 +89,7 @@ static bool is_attention(const cf_hf_config *c, uint32_t i)
 
 /* ---- the family ---------------------------------------------------------- */
 
-/* The members of the text model: of "text_config" where there is one. */
+/* The members of the text model: those of "text_config" if present. */
 static json_t *text_members(const json_t *config)
 {
     static const char *const outer[] = {"tie_word_embeddings", "vocab_size", "vision_config"};
@@ -126,7 +126,7 @@ static const cf_hf_family *variant(const cf_hf_config *c)
     return c->family;
 }
 
-/* Puts the class's defaults where the file leaves a member out. */
+/* Fills in the defaults of the configuration class for members that the file omits. */
 static cf_status add_defaults(cf_hf_config *c, cf_error *err)
 {
     json_t *d = NULL;
@@ -180,7 +180,7 @@ typedef struct put {
     char key[KEY_BYTES + 32];
 } put;
 
-/* Sets p->key; false where the key was written already. */
+/* Sets p->key; false if the key has been written before. */
 static bool begin(put *p, const char *name)
 {
     for (size_t i = 0; i < p->n_done; i++) {
@@ -222,7 +222,7 @@ static void put_str(put *p, const char *name, const char *v)
     }
 }
 
-/* A row for each key that is one member's number. */
+/* One row for each key whose value is a single number of the file. */
 typedef struct number_row {
     const char *to, *from;
 } number_row;
@@ -274,7 +274,7 @@ const json_t *cf_hf_config_rope(const cf_hf_config *c)
     return full != NULL ? full : now != NULL ? now : then;
 }
 
-/* A number of the rotary settings, wherever it is kept. */
+/* A number from the rotary settings, in whichever place the file keeps it. */
 static double rope_num(const cf_hf_config *c, const char *key, double otherwise)
 {
     const json_t *m = member(cf_hf_config_rope(c), key);
@@ -297,7 +297,7 @@ static double local_theta(const cf_hf_config *c)
                              : cf_hf_config_num(c, "rope_local_base_freq", 1e4);
 }
 
-/* YaRN's magnitude, where the file names another one than usual. */
+/* YaRN's attention factor, if the file sets one that differs from the formula. */
 static void put_yarn(put *p)
 {
     const cf_hf_config *c = p->c;
@@ -406,7 +406,7 @@ size_t cf_hf_config_factors(const cf_hf_config *c, cf_hf_factors which, float *o
         }
         return n;
     }
-    if (cf_str_is(type, "proportional")) { /* the rest does not turn */
+    if (cf_str_is(type, "proportional")) { /* the rest is not rotated */
         size_t n = cf_hf_config_u32(c, "global_head_dim") / 2;
         double part = rope_num(c, "partial_rotary_factor", 1);
         for (size_t i = 0; i < n && i < max; i++) {
@@ -652,7 +652,7 @@ static void put_windows(put *p)
 
 /* ---- what is refused ----------------------------------------------------- */
 
-/* Settings that change a model's answers and that are not computed. */
+/* Settings that change a model's answers and that confab does not implement. */
 static cf_status refuse(put *p)
 {
     const cf_hf_config *c = p->c;
@@ -713,7 +713,7 @@ static void put_common(put *p)
     }
     if (p->arch->has_soft_caps) {
         put_numbers(p, caps, true);
-        /* null means none, where the family has a default */
+        /* null turns off the family's default */
         put_f32(p, "attn_logit_softcapping", 0);
         put_f32(p, "final_logit_softcapping", 0);
     }

@@ -25,30 +25,30 @@ typedef struct cf_hf_config {
 CF_MUST_USE cf_status cf_hf_config_init(cf_hf_config *out, const json_t *config, cf_error *err);
 void cf_hf_config_deinit(cf_hf_config *c);
 
-/* A number: of `c`, else `otherwise`.  False and null count as absent. */
+/* A number from `c`, or `otherwise` if it is absent, false or null. */
 double cf_hf_config_num(const cf_hf_config *c, const char *key, double otherwise);
-/* The same as a size, 0 when it is not one. */
+/* The same as a size; 0 if it is not a valid one. */
 uint32_t cf_hf_config_u32(const cf_hf_config *c, const char *key);
 
-/* 0 when the file does not say. */
+/* 0 if the file does not specify it. */
 uint32_t cf_hf_config_n_layer(const cf_hf_config *c);
 
 /* Writes all sizes and constants of a family that runs, but vocab_size.
  * CF_EFORMAT naming the member, CF_EUNSUPPORTED. */
 CF_MUST_USE cf_status cf_hf_config_put(const cf_hf_config *c, cf_meta_writer *w, cf_error *err);
 
-/* Rotary settings, wherever the file's age has them: an object with
- * "rope_type" and the like; NULL without. */
+/* The rotary settings, wherever this version of the format keeps them: an object with
+ * "rope_type" and so on; NULL if there are none. */
 const json_t *cf_hf_config_rope(const cf_hf_config *c);
 
 /* Divisors of the rotary frequencies that a family computes from its
  * configuration; which: rope_freqs.weight, or longrope's two. */
 typedef enum cf_hf_factors { CF_HF_FACTORS, CF_HF_FACTORS_LONG, CF_HF_FACTORS_SHORT } cf_hf_factors;
 
-/* Their number, and the first `max` of them; 0: none. */
+/* Returns how many there are (0: none) and stores the first `max`. */
 size_t cf_hf_config_factors(const cf_hf_config *c, cf_hf_factors which, float *out, size_t max);
 
-/* Falcon-H1's multiplier of row `row` of the tensor `to`. */
+/* Falcon-H1's multiplier for row `row` of the tensor `to`. */
 double cf_hf_config_times(const cf_hf_config *c, const char *to, uint64_t row);
 
 #endif

@@ -61,8 +61,8 @@ static const cf_hf_row norms_plus_one[] = {
     WEIGHT_AS("ffn_norm", "post_attention_layernorm", .value = CF_HF_PLUS_ONE),
     {0}};
 
-/* Families whose GGUF calls the norm before the feed-forward part by its
- * place after attention. */
+/* Families whose GGUF names the norm before the feed-forward part after its position
+ * behind attention. */
 static const cf_hf_row norms_post_attn[] = {
     WEIGHT("attn_norm", "input_layernorm"),
     WEIGHT("post_attention_norm", "post_attention_layernorm"),
@@ -106,8 +106,8 @@ static const cf_hf_row attention[] = {BOTH("attn_q", "self_attn.q_proj"),
                                       BOTH("attn_output", "self_attn.o_proj"),
                                       {0}};
 
-/* Where a GGUF's rotary embedding turns neighbours, and the folder's the two
- * halves of a head. */
+/* For families where a GGUF rotates adjacent pairs and the folder rotates the two halves
+ * of a head. */
 static const cf_hf_row attention_pairs[] = {
     BOTH_AS("attn_q", "self_attn.q_proj", .order = CF_HF_PAIRS_Q),
     BOTH_AS("attn_k", "self_attn.k_proj", .order = CF_HF_PAIRS_K),
@@ -149,7 +149,7 @@ static const cf_hf_row mlp_falcon[] = {
     WEIGHT_AS("ffn_down", "feed_forward.down_proj", .value = CF_HF_TIMES),
     {0}};
 
-/* Matrices of an expert each, or all in one tensor. */
+/* One matrix for each expert, or all of them in one tensor. */
 static const cf_hf_row experts[] = {WEIGHT("ffn_gate_inp", "mlp.gate"),
                                     WEIGHT("ffn_gate_exps", "mlp.experts.#.gate_proj"),
                                     WEIGHT("ffn_up_exps", "mlp.experts.#.up_proj"),

@@ -360,7 +360,7 @@ static cf_status split_delimiter(cf_hf_reading *r, const json_t *o)
     return CF_OK;
 }
 
-/* Pieces of so many characters; the last one may be shorter. */
+/* Pieces of a fixed number of characters; the last one may be shorter. */
 static cf_status split_length(cf_hf_reading *r, const json_t *o)
 {
     enum { LENGTH = 5, LENGTH_MAX = 60000 };
@@ -377,7 +377,7 @@ static cf_status split_length(cf_hf_reading *r, const json_t *o)
     return cf_pattern_init_foreign(&step->pattern, cf_str_from(pattern), r->err);
 }
 
-/* The pattern finds the runs; what it does not find is dropped. */
+/* The pattern matches the runs to keep; everything else is dropped. */
 static cf_status split_scripts(cf_hf_reading *r, const json_t *o)
 {
     (void)o;

@@ -89,7 +89,7 @@ static bool is_put(const cf_token *ids, size_t n, cf_token id)
     return false;
 }
 
-/* Ids of the names, and whether the post-processor puts them. */
+/* Ids of the special tokens, and whether the post-processor adds them. */
 static void find_named(cf_special_tokens *s, const cf_hf_names *names, const cf_hf_vocab *v,
                        const cf_pipeline *p)
 {
@@ -105,7 +105,7 @@ static void find_named(cf_special_tokens *s, const cf_hf_names *names, const cf_
     }
 }
 
-/* A step may only put tokens that there are. */
+/* A step may only insert tokens that exist. */
 static cf_status check_wraps(const cf_pipeline *p, size_t n, cf_error *err)
 {
     for (size_t i = 0; i < p->n_wrap; i++) {

@@ -13,8 +13,8 @@ typedef struct cf_hf_names {
     cf_str bos, eos, unk, pad, sep;
     const cf_token *ends; /* [n_ends] that end a turn, other than eos */
     size_t n_ends;
-    uint32_t n_vocab; /* rows of the weights; 0: as many as there are tokens.
-                         Tokens beyond are left out, unused ones fill up. */
+    uint32_t n_vocab; /* rows of the weights; 0: one for each token. Tokens beyond that are left
+                         out, and missing ones are filled with unused tokens. */
 } cf_hf_names;
 
 /*

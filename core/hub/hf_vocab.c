@@ -101,7 +101,7 @@ static cf_status read_pairs(cf_hf_vocab *v, cf_json_scan *s)
     }
 }
 
-/* The members but the large ones. */
+/* All members except the large ones. */
 static cf_status read_small(cf_hf_vocab *v, const json_t *o, bool has_merges, cf_error *err)
 {
     static const char *const names[] = {"BPE", "Unigram", "WordPiece", "WordLevel"};
@@ -164,7 +164,7 @@ static cf_status read_members(cf_hf_vocab *v, cf_json_scan *s, cf_buf *small)
     }
 }
 
-/* Strings of the parsed members, which go with them, are kept. */
+/* Copies the strings of the parsed members, which are freed with them. */
 static cf_status keep_text(cf_arena *arena, cf_str *s, cf_error *err)
 {
     if (s->p == NULL) {
@@ -251,7 +251,7 @@ static cf_status match_contents(const cf_hf_vocab *v, const json_t *list, cf_tok
     return st;
 }
 
-/* The id after the last added one, or after the model's. */
+/* The id that follows the last added token, or the last of the model. */
 static size_t free_id(const cf_hf_vocab *v, const cf_pipeline *p)
 {
     size_t id = v->n_model;

@@ -42,8 +42,8 @@ CF_MUST_USE cf_status cf_hf_vocab_read(cf_hf_vocab *v, cf_str model, cf_error *e
 CF_MUST_USE cf_status cf_hf_vocab_add(cf_hf_vocab *v, const json_t *list, cf_pipeline *p,
                                       cf_error *err);
 
-/* Makes it n tokens: unused ones are added, added ones that lie beyond left
- * out.  CF_EFORMAT when the model's own lie beyond, CF_ENOMEM. */
+/* Resizes the vocabulary to n tokens by adding unused tokens or dropping added tokens
+ * beyond n. CF_EFORMAT if tokens of the model itself lie beyond n, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_hf_vocab_resize(cf_hf_vocab *v, uint32_t n, cf_pipeline *p, cf_error *err);
 
 /* The id of the token spelled s, added ones first, or CF_TOKEN_NONE. */

@@ -44,7 +44,7 @@ static void mark(loader *l, const cf_safetensor *t)
     l->used[t - cf_safetensors_at(l->files, 0)] = true;
 }
 
-/* "PREFIX" + "layers.N." + from, with '#' replaced by `expert`. */
+/* Writes PREFIX "layers.N." FROM, with '#' replaced by `expert`. */
 static void source_name(char out[NAME_BYTES], const loader *l, int64_t layer, const char *from,
                         uint32_t expert)
 {
@@ -84,8 +84,8 @@ static cf_status find_prefix(loader *l)
 
 /* ---- shapes -------------------------------------------------------------- */
 
-/* What one tensor is made of: n_part sources of the same shape, one after the
- * other, each [n_stack, n_row, n_col]. */
+/* The sources of one tensor: n_part of the same shape, one after the other, each
+ * [n_stack, n_row, n_col]. */
 typedef struct source {
     const cf_safetensor *t;      /* the first */
     const cf_safetensor **all;   /* [n_part]; NULL: t alone */
@@ -181,7 +181,7 @@ static uint64_t z_of_qkvz(const cf_hf_heads *h, uint64_t row)
     return row / values * block + 2 * (uint64_t)h->key_size + values + row % values;
 }
 
-/* The source's row for row `r` of the target. */
+/* The row of the source that becomes row `r` of the target. */
 static uint64_t row_of(const cf_hf_heads *h, cf_hf_order order, const shape *to, uint64_t r)
 {
     uint64_t keys = 2 * (uint64_t)h->n_key_head * h->key_size;
@@ -250,7 +250,7 @@ static cf_status unfit(loader *l, const cf_safetensor *t)
                    (int)t->name.n, t->name.p);
 }
 
-/* Whether the source's rows and columns are as many as the order divides. */
+/* Whether the numbers of rows and columns are divisible as the order requires. */
 static bool suits(const cf_hf_heads *h, cf_hf_order order, const source *s)
 {
     uint64_t keys = (uint64_t)h->n_key_head * h->key_size;
@@ -455,7 +455,7 @@ static cf_status copy(loader *l, const cf_hf_row *row, const cf_hf_heads *h, con
     return CF_OK;
 }
 
-/* Whether the target is a stretch of the source's bytes: where it starts. */
+/* Whether the target is a contiguous range of the source's bytes, and its offset. */
 static bool is_stretch(const cf_hf_row *row, const source *s, const shape *to, uint64_t *off)
 {
     size_t size = cf_st_type_bytes(s->t->type);
@@ -600,7 +600,7 @@ static bool is_put(const loader *l, cf_str name)
     return false;
 }
 
-/* One row of a table, where the files have its source. */
+/* Maps one row of a table if the files contain its source. */
 static cf_status put_row(loader *l, int64_t layer, const cf_hf_row *row)
 {
     char name[NAME_BYTES];
@@ -613,7 +613,7 @@ static cf_status put_row(loader *l, int64_t layer, const cf_hf_row *row)
     cf_str to;
     CF_TRY(target_name(l, layer, row->to, &to));
     if (is_put(l, to)) {
-        return CF_OK; /* the files have another form of it too */
+        return CF_OK; /* the files also contain another form of it */
     }
     if (is_mx(row->order)) {
         return put_mx(l, layer, row, t);
@@ -627,7 +627,7 @@ static cf_status put_row(loader *l, int64_t layer, const cf_hf_row *row)
 
 /* ---- all ----------------------------------------------------------------- */
 
-/* The matrix of logits; the embeddings serve where it is tied to them. */
+/* The output matrix, or the embeddings if it is tied to them. */
 static cf_status put_output(loader *l)
 {
     static const char *const names[] = {"lm_head.weight", "language_model.lm_head.weight",
@@ -655,7 +655,7 @@ static cf_status put_output(loader *l)
     return CF_OK;
 }
 
-/* Divisors of rotary frequencies that the configuration says. */
+/* Divisors of the rotary frequencies that follow from the configuration. */
 static cf_status put_factors(loader *l)
 {
     static const char *const names[] = {[CF_HF_FACTORS] = "rope_freqs.weight",
@@ -842,7 +842,7 @@ static cf_status put_pair(loader *l, uint32_t layer, const cf_hf_row *row)
     return put(l, layer, &rows[1], &sb);
 }
 
-/* All names begin with what is before the first "layers.". */
+/* Finds the common prefix of all names: what precedes the first "layers.". */
 static cf_status adapter_prefix(loader *l)
 {
     static const char mark_text[] = "layers.";

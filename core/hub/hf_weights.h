@@ -36,9 +36,9 @@ typedef struct cf_hf_weights {
     cf_arena arena; /* names */
 } cf_hf_weights;
 
-/* Maps all tensors of the text model.  CF_EUNSUPPORTED for one that the
- * family does not have or whose type is not read, CF_EFORMAT for a wrong
- * shape, CF_ENOMEM.  On failure *out is empty. */
+/* Maps all tensors of the text model. CF_EUNSUPPORTED for a tensor that the family does
+ * not use or whose type cannot be read, CF_EFORMAT for a wrong shape, CF_ENOMEM. On
+ * failure *out is empty. */
 CF_MUST_USE cf_status cf_hf_weights_init(cf_hf_weights *out, const cf_safetensors *files,
                                          const cf_hf_config *c, cf_error *err);
 

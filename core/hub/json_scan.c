@@ -90,7 +90,7 @@ static bool find_end(const cf_json_scan *s, size_t at, size_t *end, bool *escape
     return false;
 }
 
-/* Writes s[from..to) without escapes; no longer than it is. */
+/* Writes s[from..to) with its escapes resolved, which never makes it longer. */
 static cf_status resolve(cf_json_scan *s, size_t from, size_t to, cf_str *out)
 {
     static const char names[] = "\"\\/bfnrt";

@@ -26,11 +26,11 @@ typedef struct cf_json_scan {
 /* The first character of the next value, or of what follows; 0 at the end. */
 char cf_json_scan_peek(cf_json_scan *s);
 
-/* Enters an array or object, whose opening bracket comes next. */
+/* Enters an array or object; its opening bracket must be next. */
 CF_MUST_USE cf_status cf_json_scan_enter(cf_json_scan *s, char bracket);
 
-/* Goes to the next item; *more false, and the bracket passed, when there is
- * none.  `first`: none was read yet.  In an object the key is read too. */
+/* Moves to the next item, and in an object past its key. *more is false at the end, which
+ * passes the closing bracket. `first`: no item has been read yet. */
 CF_MUST_USE cf_status cf_json_scan_item(cf_json_scan *s, bool first, bool *more);
 CF_MUST_USE cf_status cf_json_scan_key(cf_json_scan *s, bool first, bool *more, cf_str *key);
 
@@ -39,8 +39,8 @@ CF_MUST_USE cf_status cf_json_scan_string(cf_json_scan *s, cf_str *out);
 CF_MUST_USE cf_status cf_json_scan_number(cf_json_scan *s, double *out);
 CF_MUST_USE cf_status cf_json_scan_id(cf_json_scan *s, uint32_t *out);
 
-/* Passes any value and says which bytes it is; *n_items, which may be NULL,
- * is how many items an array or object has. */
+/* Skips a value of any kind and returns its bytes; *n_items (may be NULL) gets the number
+ * of items of an array or object. */
 CF_MUST_USE cf_status cf_json_scan_skip(cf_json_scan *s, cf_str *out, size_t *n_items);
 
 #endif

@@ -32,7 +32,7 @@ void cf_meta_add_u32(cf_meta_writer *w, uint32_t value);
 void cf_meta_add_f32(cf_meta_writer *w, float value);
 void cf_meta_add_bool(cf_meta_writer *w, bool value);
 
-/* Opens what was written; the bytes must outlive *out and not change. */
+/* Opens the finished metadata; its bytes must outlive *out and stay unchanged. */
 CF_MUST_USE cf_status cf_meta_writer_open(cf_meta_writer *w, cf_gguf **out, cf_error *err);
 
 #endif

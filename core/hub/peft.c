@@ -17,7 +17,7 @@ struct cf_peft {
     bool is_stabilised; /* divided by the root of the rank */
 };
 
-/* Settings that would change the result and that are not computed. */
+/* Settings that would change the result and that confab does not implement. */
 static cf_status refuse(const json_t *v, cf_error *err)
 {
     static const char *const flags[] = {"use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"};

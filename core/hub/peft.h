@@ -28,7 +28,7 @@ void cf_peft_close(cf_peft *p);
 /* "blk.N.MATRIX.lora_a" [rank, columns] and "...lora_b" [rows, rank]; *n. */
 const cf_gguf_tensor *cf_peft_tensors(const cf_peft *p, size_t *n);
 
-/* What B A is multiplied by. */
+/* The factor that the product B A is scaled by. */
 float cf_peft_scale(const cf_peft *p, const char *name, uint32_t rank);
 
 #endif

@@ -103,7 +103,7 @@ static bool as_u64(const cf_jx_event *e, uint64_t *out)
     return v <= (uint64_t)1 << 53;
 }
 
-/* Whole numbers of an array that comes next, at most `max`. */
+/* Reads the next array as whole numbers of at most `max`. */
 static cf_status read_numbers(reader *r, cf_str name, uint64_t *v, uint32_t max, uint32_t *n)
 {
     cf_jx_event e;
@@ -344,7 +344,7 @@ static cf_status add_file(cf_safetensors *s, const char *path, cf_error *err)
     return st != CF_OK ? cf_fail_in(err, st, path) : CF_OK;
 }
 
-/* Hands the set over, or closes it. */
+/* Hands the set to the caller, or closes it on failure. */
 static cf_status finish(cf_safetensors **out, cf_safetensors *s, cf_status st, cf_error *err)
 {
     CF_THEN(st, check_all(s, err));

@@ -26,7 +26,7 @@
 typedef struct cf_safetensors cf_safetensors;
 
 typedef enum cf_st_type {
-    CF_ST_OTHER, /* not read here; only its place was checked */
+    CF_ST_OTHER, /* its numbers are not read; only its position was checked */
     CF_ST_F32,
     CF_ST_F16,
     CF_ST_BF16,
@@ -58,7 +58,7 @@ CF_MUST_USE cf_status cf_safetensors_open(cf_safetensors **out, const char *path
 CF_MUST_USE cf_status cf_safetensors_open_folder(cf_safetensors **out, const char *folder,
                                                  cf_error *err);
 
-/* From bytes that outlive it. */
+/* The same from bytes in memory, which must outlive it. */
 CF_MUST_USE cf_status cf_safetensors_open_memory(cf_safetensors **out, const void *bytes, size_t n,
                                                  cf_error *err);
 void cf_safetensors_close(cf_safetensors *s);
@@ -71,7 +71,7 @@ const cf_safetensor *cf_safetensors_at(const cf_safetensors *s, size_t i);
 /* NULL when absent. */
 const cf_safetensor *cf_safetensors_find(const cf_safetensors *s, cf_str name);
 
-/* CF_EIO if a file was cut or written to since; `s` may be NULL. */
+/* CF_EIO if a file has been truncated or modified since it was opened; `s` may be NULL. */
 CF_MUST_USE cf_status cf_safetensors_check(const cf_safetensors *s, cf_error *err);
 
 /* Bytes of file i and, in *header_bytes, where its data starts. */

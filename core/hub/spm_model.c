@@ -18,7 +18,7 @@
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 enum { KIND_UNIGRAM = 1, KIND_BPE = 2 };
 
-#define MARK "\xE2\x96\x81" /* U+2581 stands for a space */
+#define MARK "\xE2\x96\x81" /* U+2581, which stands for a space */
 
 /* ---- the protocol buffer ------------------------------------------------- */
 
@@ -201,7 +201,7 @@ static cf_status read_model(spm *m, cf_str file, cf_error *err)
                                       "are is not supported");
 }
 
-/* Makes it n pieces: unused ones fill up, what lies beyond is left out. */
+/* Resizes the vocabulary to n pieces by adding unused pieces or dropping those beyond n. */
 static cf_status resize(spm *m, size_t n, cf_error *err)
 {
     static const cf_vocab_entry unused = {
@@ -280,7 +280,7 @@ static cf_status put_steps(cf_pipeline *p, const spm *m, cf_error *err)
     return CF_OK;
 }
 
-/* Control pieces and user-defined ones, whole; the others by their scores. */
+/* Control pieces and user-defined ones are matched whole; the others by their scores. */
 static cf_status put_pieces(cf_pipeline *p, spm *m, cf_error *err)
 {
     cf_subword *w = &p->model;

@@ -8,8 +8,8 @@
 
 #include "core/api/tokenizer.h"
 
-/* Whether BOS and EOS are put around a text: -1 where nothing says so, then
- * as models of the file's kind do. */
+/* Whether BOS and EOS are added to a text; -1 if unspecified, which means the default for
+ * the kind of model. */
 typedef struct cf_spm_options {
     int add_bos, add_eos;
     uint32_t n_vocab; /* as in cf_hf_names */

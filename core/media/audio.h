@@ -51,12 +51,12 @@ extern const cf_audio_encoder cf_audio_whisper, cf_audio_conformer;
 typedef struct cf_audio_family {
     const char *projector; /* clip.projector_type */
     cf_media_marks marks;
-    uint32_t n_seconds_max; /* what is heard; 0: all */
+    uint32_t n_seconds_max; /* the part that is heard; 0: all */
     bool is_filled;         /* with silence to 30 seconds, or a multiple */
     bool is_masked;         /* silence is no key */
     bool is_mean_of_two;    /* encoder rows, before the last norm */
     bool is_exact_gelu;     /* between the matrices of the projector */
-    uint32_t n_joined;      /* encoder rows a row, where no key says it */
+    uint32_t n_joined;      /* encoder rows joined into one row, if no key specifies it */
     const cf_audio_encoder *encoder;
 } cf_audio_family;
 
@@ -107,12 +107,12 @@ bool cf_audio_is_in(const cf_mmproj *m);
 /* CF_EFORMAT, CF_EUNSUPPORTED for other projectors. */
 CF_MUST_USE cf_status cf_audio_init(cf_audio *a, cf_mmproj *m, cf_error *err);
 
-/* The blocks of a sound; release also after a failure. */
+/* Cuts a sound into blocks, which must be released even after a failure. */
 CF_MUST_USE cf_status cf_audio_cut(const cf_audio *a, const cf_dense *d, const cf_sound *s,
                                    cf_audio_blocks *out, cf_error *err);
 void cf_audio_blocks_deinit(cf_audio_blocks *b);
 
-/* out [n_row, n_out] of one block. */
+/* Encodes one block into out [n_row, n_out]. */
 CF_MUST_USE cf_status cf_audio_encode(const cf_audio *a, const cf_dense *d, float *out,
                                       const cf_audio_block *b, cf_error *err);
 

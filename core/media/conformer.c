@@ -74,7 +74,7 @@ static cf_status load_layer(cf_audio *a, cf_mmproj *m, uint32_t i, cf_error *err
     return CF_OK;
 }
 
-/* 3 x 3 taps a channel; the number of outputs is the file's. */
+/* 3 x 3 taps for each channel; the file gives the number of outputs. */
 static cf_status load_conv(cf_audio *a, cf_mmproj *m, int i, uint32_t n_in, cf_linear *to,
                            cf_error *err)
 {

@@ -12,7 +12,7 @@
 
 #include "core/base/alloc.h"
 
-/* Rows of x that are made ready at once, and multiplied together. */
+/* Rows of x that are prepared and multiplied together. */
 enum { READY = 1024, ROWS = 128 };
 
 /* Products of a piece: a few milliseconds, and a few times ten with the

@@ -19,7 +19,7 @@
 #include "core/media/mmproj.h"
 #include "core/media/stop.h"
 
-/* Layers of a picture or sound that are done, for whoever waits. */
+/* The number of finished layers of a picture or sound, for progress displays. */
 typedef struct cf_dense_steps {
     void (*fn)(void *ud, size_t done, size_t total); /* may be NULL */
     void *ud;
@@ -51,8 +51,8 @@ CF_MUST_USE cf_status cf_dense_attend(const cf_dense *d, float *out, const float
                                       const float *v, size_t n, size_t n_key, uint32_t n_head,
                                       uint32_t head_size, float scale, cf_error *err);
 
-/* What follows ends early, without a word, where it is cancelled: the next
- * product or attention reports it. */
+/* After a cancellation the functions below stop early and report nothing; the next
+ * product or attention returns CF_ECANCELLED. */
 
 /* out = (x - mean) / sqrt(variance + eps) * w + b, each row of `width`; b may
  * be NULL, out may be x. */
@@ -69,10 +69,10 @@ void cf_dense_add(const cf_dense *d, float *y, const float *x, float by, size_t 
 /* y[n] *= x[n] */
 void cf_dense_mul(const cf_dense *d, float *y, const float *x, size_t n);
 
-/* One step more is done. */
+/* Counts one more finished step. */
 void cf_dense_step(const cf_dense *d);
 
-/* A part of the memory of an encoder: n floats, whose place is put in *at. */
+/* A part of an encoder's memory: n floats, whose address is stored in *at. */
 typedef struct cf_dense_part {
     float **at;
     size_t n;

@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/media/dense.h"
 
-/* Floats of packed keys and values at once, unless one head has more. */
+/* Floats of keys and values that are packed at once, unless a single head needs more. */
 enum { PACKED_MAX = 16 << 20 };
 
 typedef struct attention {

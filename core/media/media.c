@@ -18,7 +18,7 @@ enum { FFN_ROWS = 2048 }; /* that vision.c computes at once */
 struct cf_media {
     const cf_engine *engine;
     cf_mmproj file;
-    cf_vision vision; /* no family where the file has no such encoder */
+    cf_vision vision; /* without a family if the file has no such encoder */
     cf_audio audio;
     cf_pool *pool;
     const cf_kernels *k;
@@ -39,8 +39,7 @@ static cf_status check_width(const cf_media *m, uint32_t n_out, cf_error *err)
                                           (unsigned)n_out, (unsigned)info.n_embd);
 }
 
-/* Rows must be as wide as the model, with as many deepstack parts as it
- * reads. */
+/* Rows must be as wide as the model and have as many deepstack parts as it reads. */
 static cf_status check_pair(const cf_media *m, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(m->engine);
@@ -54,7 +53,7 @@ static cf_status check_pair(const cf_media *m, cf_error *err)
     return CF_OK;
 }
 
-/* Of a file with both, one that confab computes is enough. */
+/* If a file has both encoders, it is enough that confab supports one. */
 static cf_status load_encoders(cf_media *m, cf_error *err)
 {
     bool hears = cf_audio_is_in(&m->file), sees = false;
@@ -82,7 +81,7 @@ static cf_status load_encoders(cf_media *m, cf_error *err)
 static cf_status start(cf_media *m, cf_error *err)
 {
     cf_engine_info info = cf_engine_get_info(m->engine);
-    /* The set with 8 bits serves the text model alone. */
+    /* The kernels with 8-bit activations are for the text model only. */
     m->k = cf_kernels_pick(info.arithmetic == CF_ARITHMETIC_EXACT ? "ref" : info.kernel_set);
     if (m->k == NULL) {
         m->k = cf_kernels_ref();
@@ -137,7 +136,7 @@ const char *cf_media_projector(const cf_media *m)
     return m->vision.family != NULL ? m->vision.family->projector : m->audio.family->projector;
 }
 
-/* Of an encoder's tensors and its projector's. */
+/* Total size of the tensors of an encoder and its projector. */
 static uint64_t tensor_bytes(const cf_media *m, bool is_sound)
 {
     uint64_t sum = 0;
@@ -467,7 +466,7 @@ static cf_status make_sound(cf_media *m, cf_media_input *to, cf_str bytes, bool 
     return st;
 }
 
-/* What keys of rows begin with: files differ, and so do projectors. */
+/* The prefix of cache keys, which differs between files and between projectors. */
 static void identify(const cf_media *m, cf_media_input *to, cf_str bytes)
 {
     cf_hash_hex(to->hash, bytes.p, bytes.n);

@@ -16,7 +16,7 @@
 typedef struct entry {
     cf_media_input *input;
     size_t bytes;
-    uint64_t used; /* when it was asked for last */
+    uint64_t used; /* when it was last requested */
     uint32_t n_pin;
     bool is_replaced;
 } entry;
@@ -56,7 +56,7 @@ cf_media *cf_media_cache_media(const cf_media_cache *c)
     return c->media;
 }
 
-/* Bytes of numbers that an input holds. */
+/* The size of the numbers that an input holds, in bytes. */
 static size_t size_of(const cf_media_input *in)
 {
     size_t n = in->rows != NULL ? in->n_row * in->row_width : 0;
@@ -99,7 +99,7 @@ static void trim(cf_media_cache *c)
     }
 }
 
-/* The entry of a hash that has rows where they are wanted; NULL: none. */
+/* The entry for a hash, with rows if they are wanted; NULL if there is none. */
 static entry *find(cf_media_cache *c, const char *hash, bool with_rows)
 {
     for (size_t i = 0; i < c->n; i++) {

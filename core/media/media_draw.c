@@ -20,7 +20,7 @@ static void draw_sound(const cf_media_block *b, unsigned char *rgb)
     }
     float by = hi > lo ? 4 / (hi - lo) : 0;
     for (size_t i = 0; i < n; i++) {
-        size_t band = b->height - 1 - i / b->width; /* low ones are below */
+        size_t band = b->height - 1 - i / b->width; /* low frequencies are at the bottom */
         float at = (b->data[band * b->width + i % b->width] - lo) * by;
         size_t step = at < 3 ? (size_t)at : 3;
         for (size_t c = 0; c < 3; c++) {

@@ -145,7 +145,7 @@ typedef struct job {
     float *out;       /* [CF_MEL_BANDS, n_frame] */
 } job;
 
-/* Sample `at` of the sound with what is put around it. */
+/* Sample `at` of the sound including its padding. */
 static double sample(const job *j, ptrdiff_t at)
 {
     ptrdiff_t total = (ptrdiff_t)j->total;

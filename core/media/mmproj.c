@@ -9,7 +9,7 @@
 
 enum { NAME_MAX_BYTES = 128, ROWS_MAX = 1 << 20 };
 
-/* Takes the file over, also on failure. */
+/* Takes ownership of the file, even on failure. */
 static cf_status start(cf_mmproj *out, cf_gguf *g, cf_error *err)
 {
     cf_str arch;

@@ -30,19 +30,19 @@ typedef struct cf_linear {
 } cf_linear;
 
 CF_MUST_USE cf_status cf_mmproj_open(cf_mmproj *out, const char *path, cf_error *err);
-/* From bytes that outlive it; 32-byte aligned. */
+/* From 32-byte aligned bytes, which must outlive it. */
 CF_MUST_USE cf_status cf_mmproj_open_memory(cf_mmproj *out, const void *bytes, size_t n,
                                             cf_error *err);
 void cf_mmproj_close(cf_mmproj *m);
 
-/* An integer in lo..hi, a number; absent leaves *out. */
+/* Reads an integer in lo..hi, or a number; leaves *out unchanged if it is absent. */
 CF_MUST_USE cf_status cf_mmproj_u32(const cf_mmproj *m, const char *key, uint32_t lo, uint32_t hi,
                                     uint32_t *out, cf_error *err);
 /* CF_EFORMAT where the key is missing. */
 CF_MUST_USE cf_status cf_mmproj_need_u32(const cf_mmproj *m, const char *key, uint32_t lo,
                                          uint32_t hi, uint32_t *out, cf_error *err);
 CF_MUST_USE cf_status cf_mmproj_f32(const cf_mmproj *m, const char *key, float *out, cf_error *err);
-/* n numbers of an array of at least n; absent leaves them. */
+/* Reads n numbers from an array of at least n; leaves them unchanged if it is absent. */
 CF_MUST_USE cf_status cf_mmproj_floats(const cf_mmproj *m, const char *key, float *out, size_t n,
                                        cf_error *err);
 

@@ -31,8 +31,8 @@ CF_MUST_USE cf_status cf_pixels_read(cf_pixels *out, cf_str bytes, const cf_stop
 CF_MUST_USE cf_status cf_pixels_init(cf_pixels *out, size_t w, size_t h, cf_error *err);
 void cf_pixels_deinit(cf_pixels *p);
 
-/* One a format.  *orientation is 1 to 8, as Exif numbers them, where the file
- * has it.  On failure `out` may hold memory to be released. */
+/* One reader for each format. *orientation gets Exif's number, 1 to 8, if the file has
+ * one. `out` must be released even after a failure. */
 CF_MUST_USE cf_status cf_pixels__png(cf_pixels *out, int *orientation, cf_str bytes,
                                      const cf_stop *stop, cf_error *err);
 CF_MUST_USE cf_status cf_pixels__jpeg(cf_pixels *out, int *orientation, cf_str bytes,

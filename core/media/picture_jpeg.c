@@ -52,7 +52,7 @@ static void on_error(j_common_ptr jpeg)
     give_up(r, cf_fail(r->err, CF_EFORMAT, "damaged JPEG: %.100s", text));
 }
 
-/* An early end is damage; other warnings are, too, when there are many. */
+/* A premature end counts as damage, and so do many other warnings. */
 static void on_message(j_common_ptr jpeg, int level)
 {
     reading *r = jpeg->client_data;

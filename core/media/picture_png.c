@@ -34,7 +34,7 @@ static void on_error(png_structp png, png_const_charp text)
 static void on_warning(png_structp png, png_const_charp text)
 {
     (void)png;
-    (void)text; /* about chunks that do not change the pixels */
+    (void)text; /* a warning about chunks that do not affect the pixels */
 }
 
 static void on_read(png_structp png, png_bytep to, png_size_t n)

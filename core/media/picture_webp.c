@@ -34,7 +34,7 @@ int cf_pixels__webp_orientation(cf_str bytes)
     return 1;
 }
 
-/* Bytes given to the decoder at once: about those of a million pixels. */
+/* Bytes given to the decoder at once, which is about a million pixels. */
 static size_t piece_of(const WebPBitstreamFeatures *f, size_t n)
 {
     uint64_t pixels = (uint64_t)f->width * (uint64_t)f->height;

@@ -34,7 +34,7 @@ static sf_count_t mem_seek(sf_count_t off, int whence, void *ud)
     sf_count_t base = whence == SEEK_CUR   ? (sf_count_t)m->at
                       : whence == SEEK_END ? (sf_count_t)m->bytes.n
                                            : 0;
-    /* Both are at most as long as the file, or the library's own numbers. */
+    /* Both are bounded by the size of the file or by the library's own values. */
     if (off < -base || off > (sf_count_t)m->bytes.n - base) {
         return -1;
     }
@@ -116,7 +116,7 @@ static cf_status keep(cf_sound *to, const float *v, size_t n, cf_error *err)
     return CF_OK;
 }
 
-/* n samples through the filter; n = 0 takes out what it still holds. */
+/* Passes n samples through the filter; n = 0 flushes it. */
 static cf_status convert(reading *r, const float *v, size_t n, cf_error *err)
 {
     if (r->resampler == NULL) {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Programs that write WAV to a pipe state nearly 2 or 4 GiB. */
+/* Programs that write WAV to a pipe set the length to nearly 2 or 4 GiB. */
 #define OPEN_LENGTH 0x7ffff000u
 
 static bool has(cf_str bytes, size_t at, const char *magic)
@@ -225,7 +225,7 @@ static bool read_frame(mpeg *out, cf_str b, size_t at)
     return out->n > 4;
 }
 
-/* The end of an ID3 tag at the start, 0 without one. */
+/* The end of a leading ID3 tag; 0 if there is none. */
 static size_t id3_end(cf_str b)
 {
     if (!has(b, 0, "ID3") || b.n < 10) {
@@ -243,7 +243,7 @@ static bool is_mpeg(cf_str b)
     return has(b, 0, "ID3") || read_frame(&f, b, 0);
 }
 
-/* Frames that an encoder's own frame states, 0 where it states none. */
+/* Frame count from the encoder's header; 0 if absent. */
 static uint32_t stated_frames(cf_str b, size_t at, const mpeg *f)
 {
     size_t side = f->version == 3 ? (f->is_mono ? 17 : 32) : (f->is_mono ? 9 : 17);
@@ -255,7 +255,7 @@ static uint32_t stated_frames(cf_str b, size_t at, const mpeg *f)
     return be32(b, tag + 8);
 }
 
-/* Frame after frame; what follows them may only be tags or zeros. */
+/* Walks the frames; only tags or zeros may follow them. */
 static cf_status check_mpeg(cf_str *b, cf_error *err)
 {
     size_t at = id3_end(*b);

@@ -12,14 +12,14 @@
 #include "core/base/status.h"
 #include "core/base/str.h"
 
-/* Whether the bytes begin as a sound file does. */
+/* Whether the bytes start like a sound file. */
 bool cf_sound_is(cf_str bytes);
 
-/* *bytes loses what comes after the sound (tags).  CF_EUNSUPPORTED for other
- * formats, CF_EFORMAT for a cut or damaged file. */
+/* Removes from *bytes the tags that follow the sound. CF_EUNSUPPORTED for other formats,
+ * CF_EFORMAT for a truncated or damaged file. */
 CF_MUST_USE cf_status cf_sound_check(cf_str *bytes, cf_error *err);
 
-/* The checksum of an Ogg page, whose own field counts as zeros. */
+/* The checksum of an Ogg page, computed with zeros in the checksum field. */
 uint32_t cf_sound__ogg_sum(cf_str page);
 
 #endif

@@ -14,11 +14,11 @@
 
 typedef struct cf_stop {
     const cf_cancel *cancel; /* may be NULL */
-    void (*look)(void *ud);  /* called before each look; may be NULL */
+    void (*look)(void *ud);  /* called before each check; may be NULL */
     void *ud;
 } cf_stop;
 
-/* s may be NULL: never. */
+/* s may be NULL, which never stops. */
 static inline bool cf_stop_now(const cf_stop *s)
 {
     if (s != NULL && s->look != NULL) {

@@ -246,7 +246,7 @@ static void some_patches(void *ud, unsigned part, unsigned n_part)
     }
 }
 
-/* fn for patches first..first+n-1, whose rows begin at `to`. */
+/* Runs fn for patches first..first+n-1; their rows begin at `to`. */
 static void each_patch(const work *w, void (*fn)(const work *w, size_t i, float *to), float *to,
                        size_t first, size_t n, size_t width)
 {
@@ -379,7 +379,7 @@ static cf_status attention(const work *w, const cf_vision_layer *l, cf_error *er
     return CF_OK;
 }
 
-/* A piece of rows at a time: what lies between the matrices is wide. */
+/* Computes a piece of rows at a time, because the intermediate rows are wide. */
 static cf_status feed_forward(const work *w, const cf_vision_layer *l, cf_error *err)
 {
     const cf_vision *v = w->v;

@@ -122,16 +122,16 @@ static inline size_t cf_vision_row_width(const cf_vision *v)
     return (size_t)v->n_out * (1 + v->n_merger);
 }
 
-/* The blocks of a picture; release also after a failure. */
+/* Cuts a picture into blocks, which must be released even after a failure. */
 CF_MUST_USE cf_status cf_vision_cut(const cf_vision *v, const cf_pixels *p, cf_vision_blocks *out,
                                     cf_error *err);
 void cf_vision_blocks_deinit(cf_vision_blocks *b);
 
-/* out [h, w, 3]: what the encoder reads; CF_ECANCELLED. */
+/* Writes the encoder's input to out [h, w, 3]. CF_ECANCELLED. */
 CF_MUST_USE cf_status cf_vision_normalise(const cf_vision *v, float *out, const cf_pixels *p,
                                           const cf_stop *stop, cf_error *err);
 
-/* out [cols * rows, row width] of one block. */
+/* Encodes one block into out [cols * rows, row width]. */
 CF_MUST_USE cf_status cf_vision_encode(const cf_vision *v, const cf_dense *d, float *out,
                                        const cf_vision_block *b, cf_error *err);
 

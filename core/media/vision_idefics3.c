@@ -32,7 +32,7 @@ static uint32_t multiple(double n, uint32_t of)
     return (units > 0 ? units : 1) * of;
 }
 
-/* Steps 1 and 2: the longest side to `longest`, then both to whole tiles. */
+/* Scales the longest side to `longest`, then both sides to whole tiles. */
 static cf_status to_tiles(const cf_vision *v, const cf_pixels *p, cf_pixels *out,
                           const cf_stop *stop, cf_error *err)
 {

@@ -76,7 +76,7 @@ void cf_vision__post_norm(const cf_vision *v, const cf_dense *d, float *x, const
 void cf_vision__pool(const cf_vision *v, const cf_dense *d, float *x, const cf_vision_block *b)
 {
     size_t k = v->merge, width = v->width, cols = b->cols * k;
-    float *row = x; /* the first patch of a square is not before its row */
+    float *row = x; /* the first patch of a square never precedes the row that is written */
     for (size_t i = 0; i < (size_t)b->cols * b->rows && !cf_stop_now(d->stop); i++, row += width) {
         size_t x0 = i % b->cols * k, y0 = i / b->cols * k;
         for (size_t c = 0; c < width; c++) {

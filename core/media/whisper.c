@@ -113,7 +113,7 @@ static cf_status convolve(const work *w, float *out, size_t n_out, const cf_line
     for (size_t t = 0; t < n_out; t++) {
         float *to = seen + t * n_col;
         for (size_t j = 0; j < n_col; j++) {
-            size_t at = t * stride + j % TAPS; /* one before the place */
+            size_t at = t * stride + j % TAPS; /* the tap before the position */
             if (at > 0 && at <= n_in) {
                 to[j] = in[(at - 1) * step_place + j / TAPS * step_channel];
             }
@@ -251,7 +251,8 @@ static cf_status encode(const cf_audio *a, const cf_dense *d, float *out, const 
 
 /* ---- sounds ------------------------------------------------------------- */
 
-/* To whole frames, at least two; or to whole blocks. */
+/* The length including the silence that fills the last block, or the last frame (at least
+ * two). */
 static size_t filled(const cf_audio_family *f, size_t n)
 {
     size_t unit = f->is_filled ? (size_t)CF_AUDIO_BLOCK * CF_MEL_STEP : CF_MEL_STEP;
@@ -265,7 +266,7 @@ static cf_status hear(const cf_audio *a, const cf_dense *d, cf_mel *out, const f
     return cf_mel_whisper(out, d, x, n, filled(a->family, n), err);
 }
 
-/* Without those of silence, where it is masked. */
+/* The number of rows, without those of silence if silence is masked. */
 static uint32_t count_rows(const cf_audio *a, const cf_mel *m)
 {
     const cf_audio_family *f = a->family;

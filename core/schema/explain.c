@@ -8,8 +8,8 @@
 
 enum { DEPTH_MAX = 500, FLAWS_SHOWN = 10 };
 
-/* Appends what a text that breaks off lacks: the end of a string, a value
- * after a colon, brackets.  False where that is not enough. */
+/* Completes truncated JSON: ends a string, adds a value after a colon, closes brackets.
+ * False if that is not enough. */
 static bool close_text(cf_buf *t)
 {
     char open[DEPTH_MAX];

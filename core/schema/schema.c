@@ -67,7 +67,7 @@ void cf_schema_deinit(cf_schema *s)
 
 static void fail_at(cf_schema *s, cf_status code, const char *path, const char *fmt, va_list ap)
 {
-    enum { PATH_SHOWN_MAX = 100 }; /* its end; the reason must not be lost */
+    enum { PATH_SHOWN_MAX = 100 }; /* its end; the reason must be kept */
     char text[CF_ERROR_TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
     size_t n = strlen(path);
@@ -194,8 +194,8 @@ static void unescape_token(char *t)
     *w = '\0';
 }
 
-/* The value at a JSON pointer "/a/b" below *base; NULL when there is none.
- * *base becomes the innermost resource that the value is part of. */
+/* Resolves a JSON pointer "/a/b" below *base; NULL if there is no such value. *base
+ * becomes the innermost resource that contains the value. */
 static const json_t *at_pointer(cf_schema *s, const json_t **base, const char *pointer)
 {
     const json_t *v = *base;
@@ -241,8 +241,8 @@ static bool is_absolute(const char *uri)
     return n > 0 && uri[n] == ':';
 }
 
-/* The URI that `ref` means below `base`, without its fragment (RFC 3986, 5.2,
- * but for dot segments); "" when memory ran out. */
+/* Resolves `ref` against `base`, without its fragment (RFC 3986, 5.2, except for dot
+ * segments); "" if memory runs out. */
 static const char *resolve_uri(cf_schema *s, const char *base, const char *ref)
 {
     size_t n = strcspn(ref, "#");
@@ -347,7 +347,7 @@ static const json_t *find_resource(cf_schema *s, const json_t *base, const char 
     find(&here, s->root, "", false);
     finder f = {.s = s, .id = resolve_uri(s, here.uri, whole)};
     const json_t *out = find(&f, s->root, "", false);
-    if (out == NULL) { /* an id that was not meant to be relative */
+    if (out == NULL) { /* an id that was not intended as relative */
         f = (finder){.s = s, .id = whole};
         out = find(&f, s->root, "", false);
     }
@@ -413,7 +413,7 @@ static cf_conj intern_conj(cf_schema *s, const uint32_t *v, uint32_t n)
     return id;
 }
 
-/* Keywords that say nothing about the value. */
+/* Annotations, which do not constrain the value. */
 static bool is_annotation(const char *key)
 {
     static const char *const known[] = {"title",    "description", "default",  "examples",

@@ -54,7 +54,7 @@ typedef struct cf_key_class {
     cf_conj value;
 } cf_key_class;
 
-/* When `has` is a key, `needs` must be one. */
+/* If the key `has` is present, the key `needs` must be too. */
 typedef struct cf_dep {
     cf_str has, needs;
 } cf_dep;
@@ -67,7 +67,7 @@ typedef struct cf_some {
 
 typedef struct cf_atom {
     uint8_t kind;
-    bool is_narrowed; /* smaller than the schema says: must not be negated */
+    bool is_narrowed; /* narrower than the schema, so it must not be negated */
     uint8_t bools;    /* BOOL: 1 false, 2 true */
     /* NUM */
     uint8_t num; /* cf_num_kind */
@@ -122,7 +122,7 @@ typedef struct cf_conj_info {
     uint8_t state; /* 0 new, 1 being expanded, 2 done */
 } cf_conj_info;
 
-/* A rule for strings or numbers, shared by all that want the same. */
+/* A rule for strings or numbers, shared by all equal ones. */
 typedef struct cf_leaf {
     cf_rx text;
     uint32_t min, max;
@@ -130,7 +130,7 @@ typedef struct cf_leaf {
     uint32_t rule;
 } cf_leaf;
 
-/* How values are written. */
+/* How values are spelled. */
 typedef enum cf_dialect {
     CF_DIALECT_JSON,
     CF_DIALECT_PYTHON,    /* None, True, 'x' or "x", {"k": v} */
@@ -151,7 +151,7 @@ typedef struct cf_schema {
     cf_dialect dialect;
     bool seed_order; /* required keys first, in their order */
     bool is_tool;    /* types in capitals, "nullable", "any" are understood */
-    bool has_wide;   /* some format read so far is not known exactly */
+    bool has_wide;   /* a format so far is only approximated */
     cf_schema_ref *ref;
     size_t n_ref, cap_ref;
     cf_conj_info *conj;
@@ -215,7 +215,7 @@ const cf_atom *cf_schema__own(cf_schema *s, uint32_t ref, cf_atom_kind kind);
 /* ---- schema_expand.c, schema_atom.c, schema_not.c ----------------------- */
 
 const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c);
-/* Certainly no value satisfies it; false may also mean "not known". */
+/* True if certainly no value satisfies it; false may also mean "unknown". */
 bool cf_conj__is_empty(cf_schema *s, cf_conj c, unsigned depth);
 
 void cf_dnf__add(cf_schema *s, cf_dnf *d, const cf_atom *a);
@@ -226,9 +226,9 @@ cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind);
 cf_conj cf_conj__of_constant(cf_schema *s, const json_t *v);
 /* The atom that allows exactly this object or array. */
 cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v);
-/* All values: one atom a type. */
+/* The atoms for all values, one for each type. */
 cf_dnf cf_dnf__all(cf_schema *s);
-/* NULL when nothing is in both. */
+/* NULL if the intersection is empty. */
 const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y);
 /* Certainly satisfied by v (validate.c). */
 bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v);
@@ -243,8 +243,7 @@ cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx 
 
 const cf_dec *cf_dec__from(cf_schema *s, const json_t *v);
 int cf_dec__cmp(const cf_dec *a, const cf_dec *b);
-/* The least whole number from d on (is_low), or the greatest up to it; false
- * when d is NULL or out of range. */
+/* Rounds d up to a whole number (is_low) or down; false if d is NULL or out of range. */
 bool cf_dec__to_int(const cf_dec *d, bool is_low, int64_t *out);
 bool cf_dec__is_multiple(const cf_dec *v, const cf_dec *of);
 /* The automaton of a number atom's texts. */

@@ -43,8 +43,7 @@ static uint32_t emit_value(array *r, uint32_t from, cf_conj c, uint32_t label)
     return to;
 }
 
-/* Notes that an item of c meets the conditions of `bits`; false when there is
- * no such item. */
+/* Records that an item of c meets the conditions of `bits`; false if no item can. */
 static bool provide(array *r, uint64_t bits, cf_conj c)
 {
     for (uint32_t i = 0; i < r->a->n_some; i++) {
@@ -221,7 +220,7 @@ static void add_range(cf_schema *s, value_list *l, const cf_atom *a)
     }
 }
 
-/* The values that satisfy c, when they are few. */
+/* Lists the values that satisfy c if there are few. */
 static bool list_values(cf_schema *s, cf_conj c, value_list *l)
 {
     memset(l, 0, sizeof *l);

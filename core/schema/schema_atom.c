@@ -132,7 +132,7 @@ cf_dnf cf_dnf__and(cf_schema *s, const cf_dnf *x, const cf_dnf *y)
 
 /* ---- meeting ------------------------------------------------------------ */
 
-/* Two lists one after the other, in the arena. */
+/* Concatenates two lists in the arena. */
 static const void *join(cf_schema *s, const void *x, size_t n, const void *y, size_t m, size_t size)
 {
     char *v = cf_schema_alloc(s, n + m, size);

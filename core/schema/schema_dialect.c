@@ -60,7 +60,7 @@ uint32_t cf_emit_text(cf_schema *s, uint32_t from, cf_str text)
     cf_gbuild *b = s->b;
     if (cf_dialect__is_fc(s)) {
         if (contains(text, delimiter(s))) {
-            return cf_g_node(b); /* cannot be written: nothing leads there */
+            return cf_g_node(b); /* cannot be written, so no edge leads there */
         }
         from = cf_g_bytes(b, emit_delimiter(s, from), text.p, text.n);
         return emit_delimiter(s, from);

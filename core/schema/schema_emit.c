@@ -236,7 +236,7 @@ static uint32_t emit_lit_number(cf_schema *s, uint32_t from, const json_t *v)
     if (t.failed) {
         cf_gbuild_oom(b);
     } else if (memchr(t.p, 'e', t.n) != NULL) {
-        cf_g_bytes_to(b, from, t.p, t.n, to); /* far from one: 1e+100 */
+        cf_g_bytes_to(b, from, t.p, t.n, to); /* for extreme exponents: 1e+100 */
     }
     cf_buf_deinit(&t);
     if (d->neg) {

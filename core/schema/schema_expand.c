@@ -145,7 +145,7 @@ static cf_dnf choose(cf_schema *s, const cf_dnf *d, const cf_dnf *c, const cf_dn
     return out;
 }
 
-/* Schemas that hold once a key is there. */
+/* Schemas that apply if a key is present. */
 static cf_dnf with_dependent(cf_schema *s, uint32_t ref, cf_dnf d)
 {
     static const char *const keys[] = {"dependencies", "dependentSchemas"};
@@ -206,7 +206,7 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
         uint32_t other = cf_schema__resolve(s, ref, json_string_value(to));
         target = cf_conj_expand(s, cf_conj_one(s, other, false));
         if (s->draft <= 7) {
-            return *target; /* neighbours of $ref were ignored then */
+            return *target; /* those drafts ignore keywords beside $ref */
         }
     }
     cf_schema__refuse(s, ref);

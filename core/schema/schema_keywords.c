@@ -31,7 +31,7 @@ json_t *cf_schema__get(const cf_schema *s, const json_t *v, const char *key)
     return json_object_get(v, snake);
 }
 
-/* A count keyword: 0 .. UINT32_MAX - 1; `otherwise` when absent. */
+/* Reads a count keyword, 0 .. UINT32_MAX - 1; `otherwise` if absent. */
 static uint32_t count_of(cf_schema *s, uint32_t ref, const char *key, uint32_t otherwise)
 {
     const cf_schema_ref r = s->ref[ref];
@@ -51,7 +51,7 @@ static uint32_t count_of(cf_schema *s, uint32_t ref, const char *key, uint32_t o
 
 typedef enum number_rule { LOWER, UPPER, FACTOR } number_rule;
 
-/* What a keyword of numbers says. */
+/* The meaning of a keyword for numbers. */
 typedef struct number_keyword {
     const char *name;
     number_rule rule;
@@ -548,8 +548,8 @@ static void refuse_unknown(cf_schema *s, uint32_t ref)
     }
 }
 
-/* A keyword of another shape than it has would otherwise say nothing.  An
- * empty array in the place of an object does say nothing. */
+/* A keyword with a value of the wrong type would otherwise be ignored. An empty array in
+ * place of an object is ignored on purpose. */
 static void refuse_misshapen(cf_schema *s, uint32_t ref)
 {
     static const struct {

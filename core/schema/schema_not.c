@@ -174,7 +174,7 @@ static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
     for (uint32_t i = 0; i < a->n_some_key; i++) {
         add_no_key(s, d, &a->some_key[i], path);
     }
-    /* Keys of a class with a wrong value, and keys of no class at all. */
+    /* Objects with a wrong value for a key of a class, or with a key of no class. */
     cf_rx rest = cf_rx_all(&s->rx);
     for (uint32_t i = 0; i <= a->n_cls && cf_schema_ok(s); i++) {
         cf_conj value = CF_CONJ_FALSE;
@@ -298,7 +298,7 @@ static void not_num(cf_schema *s, const cf_atom *a, cf_dnf *d)
     }
 }
 
-/* Texts of another length, counts out of range. */
+/* Texts of other lengths; counts out of range. */
 static void not_counts(cf_schema *s, const cf_atom *a, cf_dnf *d)
 {
     if (a->min > 0) {

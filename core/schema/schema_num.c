@@ -203,7 +203,7 @@ static cf_rx whole_is(num_rx *n, const cf_dec *d)
     return d->n_whole > 0 ? text_of(n, d->whole, d->n_whole) : text_of(n, "0", 1);
 }
 
-/* Whole numbers greater (or less) than the whole part of d. */
+/* Integers greater (or less) than the integer part of d. */
 static cf_rx whole_beyond(num_rx *n, const cf_dec *d, bool greater)
 {
     cf_rx_pool *rx = n->rx;
@@ -335,7 +335,7 @@ static cf_rx exponent(num_rx *n)
                      cf_rx_cat(rx, opt(rx, cf_rx_set(rx, sign, 2)), power));
 }
 
-/* Texts of the atom, but for its multiples. */
+/* The texts of the atom, ignoring its multiples. */
 static cf_rx num_text(cf_schema *s, const cf_atom *a)
 {
     num_rx n;
@@ -466,7 +466,7 @@ static void multiples(cf_schema *s, const cf_dec *factor, bool is_not, cf_dfa *o
             put_phase(&m, phase, r);
         }
     }
-    put_state(&m, is_not); /* a digit beyond the last that a multiple has */
+    put_state(&m, is_not); /* a digit beyond the last one that a multiple can have */
     put_move(&m, '0', '9', multiple_state(&m, m.k + 3, 0));
 }
 

@@ -55,7 +55,7 @@ static uint32_t label_of(cf_gbuild *b, cf_str name)
     return cf_g_label(b, cf_str_make(text, n + 1));
 }
 
-/* Between a key and its value. */
+/* Emits what separates a key from its value. */
 static uint32_t emit_colon(object *o, uint32_t from)
 {
     cf_gbuild *b = o->s->b;
@@ -325,7 +325,7 @@ typedef struct member_list {
     size_t n, cap;
 } member_list;
 
-/* Narrows m to what meets the conditions of `set`; false when nothing can. */
+/* Restricts m to values that meet the conditions of `set`; false if none can. */
 static bool meets(object *o, member *m, uint64_t set)
 {
     cf_schema *s = o->s;
@@ -410,7 +410,7 @@ static void set_order(const object *o, cf_gop *op, const member *m, uint64_t liv
     op->later |= op->some;
 }
 
-/* The operation of a member, and the rules without which it cannot be. */
+/* The operation that reads a member, with the rules it requires. */
 static void member_op(object *o, cf_gop op, member *m, uint64_t live)
 {
     cf_gbuild *b = o->s->b;
@@ -469,8 +469,8 @@ static bool is_in_dep(const object *o, cf_str name)
     return false;
 }
 
-/* Says which keys have bits: all, or where they are too many those that
- * depend on others first, then those required. */
+/* Assigns bits to keys. If there are too many keys, those that depend on others get bits
+ * first, then required ones. */
 static void give_bits(object *o)
 {
     o->n_bits = BITS_MAX - o->a->n_some_key;
@@ -519,7 +519,7 @@ static void emit_hub(object *o, uint32_t open)
         bool has_bit = l.v[i].prop != NULL && l.v[i].bit < o->n_bits;
         live |= has_bit ? UINT64_C(1) << l.v[i].bit : 0;
     }
-    /* The operations are adjacent, for MORE to try them all. */
+    /* The operations are adjacent so that MORE can try them all. */
     for (size_t i = 0; i < l.n && b->st == CF_OK; i++) {
         member_op(o, op, &l.v[i], live);
     }
@@ -562,8 +562,8 @@ static void add_listed(void *ud, cf_str text)
     o->prop[o->n_prop++] = (cf_prop){cf_str_make(copy, text.n), l->value, false};
 }
 
-/* Keys of a class with few members become declared keys, in any order: a
- * free key of them could run out. */
+/* Turns the keys of a class with few members into declared keys in any order, because its
+ * free keys could run out. */
 static bool list_classes(object *o, size_t cap)
 {
     cf_schema *s = o->s;

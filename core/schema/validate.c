@@ -150,7 +150,7 @@ static cf_atom_kind kind_of(const json_t *v)
     }
 }
 
-/* The flaw of `n` things against a limit of `keyword`. */
+/* Reports that `n` violates the limit of `keyword`. */
 static bool count_flaw(walk *w, size_t n, const char *things, bool is_few, const char *keyword,
                        uint32_t limit)
 {
@@ -309,7 +309,7 @@ static bool check_twins(walk *w, const json_t *v)
     return true;
 }
 
-/* Counts of items as `contains` and its limits want them. */
+/* Checks the number of items against `contains` and its limits. */
 static bool check_some(walk *w, const cf_some *some, const json_t *v)
 {
     size_t n = 0;
@@ -344,7 +344,7 @@ static bool check_arr(walk *w, const cf_atom *a, const json_t *v)
         }
         if (c != CF_CONJ_FALSE) {
             ok = check_conj(w, c, json_array_get(v, i)) && ok;
-        } else if (i < a->max) { /* beyond, it is counted */
+        } else if (i < a->max) { /* the excess is only counted */
             cf_buf_adds(say(w), "no item is allowed here");
             ok = flaw(w, CF_FLAW_VALUE, "prefixItems");
         }
@@ -369,7 +369,7 @@ static bool is_required(const cf_atom *a, cf_str name)
     return false;
 }
 
-/* Keys that are missing, and those that may not be there. */
+/* Reports missing keys and keys that are not allowed. */
 static bool check_names(walk *w, const cf_atom *a, const json_t *v)
 {
     bool ok = true;
@@ -567,7 +567,7 @@ static bool quiet_child(walk *w, uint32_t ref, const json_t *schema, const char 
     return ok;
 }
 
-/* Whether the alternative could be meant: it allows the type. */
+/* Whether the alternative may be the intended one, which allows the value's type. */
 static bool is_meant(walk *w, uint32_t ref, const json_t *schema, const char *key, const json_t *v)
 {
     uint32_t child = cf_schema__child(w->s, ref, schema, key);
@@ -582,8 +582,8 @@ static bool is_meant(walk *w, uint32_t ref, const json_t *schema, const char *ke
            (cf_schema__types(w->s, child) >> kind_of(v) & 1) != 0;
 }
 
-/* No alternative accepts v: reports the flaws of the one that was meant, or
- * that none matches. */
+/* Reports, when no alternative accepts v, the flaws of the intended one, or else that
+ * none matches. */
 static bool alternatives_flaw(walk *w, uint32_t ref, const char *keyword, const json_t *list,
                               const json_t *v)
 {
@@ -726,7 +726,7 @@ static bool check_keywords(walk *w, uint32_t ref, const json_t *v)
         uint32_t target = cf_schema__resolve(w->s, ref, json_string_value(to));
         ok = cf_schema_ok(w->s) && check_ref(w, target, v);
         if (w->s->draft <= 7) {
-            return ok; /* neighbours of $ref were ignored then */
+            return ok; /* those drafts ignore keywords beside $ref */
         }
     }
     cf_schema__refuse(w->s, ref);

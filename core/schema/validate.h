@@ -33,14 +33,14 @@
 
 typedef enum cf_flaw_kind {
     CF_FLAW_NAME,    /* a key that the schema does not allow */
-    CF_FLAW_MISSING, /* a required key is not there */
+    CF_FLAW_MISSING, /* a required key is missing */
     CF_FLAW_TYPE,    /* a value of another type, or of no alternative */
     CF_FLAW_VALUE    /* a value outside its limits */
 } cf_flaw_kind;
 
 typedef struct cf_flaw {
     cf_flaw_kind kind;
-    const char *keyword; /* that is broken: "maximum", "required" */
+    const char *keyword; /* the keyword that is violated: "maximum", "required" */
     cf_str path;         /* "a.b[0]", "[\"odd key\"]"; "": the whole value */
     cf_str text;         /* "200 is over maximum 120" */
 } cf_flaw;
@@ -52,8 +52,8 @@ typedef struct cf_validate_options {
     bool is_tool;        /* a tool's declaration: types in capitals and of
                             Python, "nullable", names with underscores */
     bool null_is_absent; /* null for a key that is not required is valid */
-    uint32_t max_flaws;  /* reported in one run; 0: 200 */
-    uint32_t max_work;   /* steps of one run; 0: 8,000,000 */
+    uint32_t max_flaws;  /* limit on flaws reported by a run; 0: 200 */
+    uint32_t max_work;   /* limit on the steps of a run; 0: 8,000,000 */
 } cf_validate_options;
 
 typedef struct cf_validator cf_validator;

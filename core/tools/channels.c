@@ -48,7 +48,7 @@ static bool has(cf_str text, const char *what)
 
 const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n)
 {
-    /* The most telling first. */
+    /* The most specific delimiters come first. */
     static const struct {
         const char *mark;
         const cf_channel *channels;
@@ -121,8 +121,8 @@ void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt)
     }
 }
 
-/* The earliest whole delimiter of what is held: its channel, or n; *off bytes
- * stand before it, or can belong to none. */
+/* Finds the first complete delimiter in the held bytes and returns its channel, or n.
+ * *off is the number of bytes before it, or of those that cannot be part of one. */
 static size_t find_delimiter(const cf_channel_split *s, size_t *off)
 {
     cf_str held = cf_buf_str(&s->held);
@@ -165,7 +165,7 @@ static cf_status pass(cf_channel_split *s, size_t n, cf_error *err)
     return st;
 }
 
-/* Splits what is held; with `is_final` nothing stays. */
+/* Splits the held bytes; with `is_final` none are kept back. */
 static cf_status split(cf_channel_split *s, bool is_final, cf_error *err)
 {
     CF_TRY(cf_buf_check(&s->held, err));

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* In quotes; white space as one space. */
+/* Appends the text in quotes, with white space collapsed. */
 static void put_literal(cf_buf *out, cf_str text)
 {
     cf_buf_addc(out, '\'');
@@ -20,7 +20,7 @@ static void put_literal(cf_buf *out, cf_str text)
     cf_buf_addc(out, '\'');
 }
 
-/* Says what must come where `rule` starts, or after all of its literal. */
+/* Describes what must follow the start of `rule`, or its whole literal. */
 static void describe(const cf_tool__rule *rule, bool is_after, cf_buf *out)
 {
     static const char *const bodies[] = {
@@ -53,7 +53,7 @@ static void describe(const cf_tool__rule *rule, bool is_after, cf_buf *out)
     }
 }
 
-/* Bytes of `rule`'s start literal that stand at raw[i]. */
+/* The number of bytes of `rule`'s start literal that raw[i..) matches. */
 static size_t common(cf_str raw, size_t i, cf_str text)
 {
     size_t n = 0;

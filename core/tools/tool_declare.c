@@ -9,7 +9,7 @@
 
 /* ---- Python ------------------------------------------------------------- */
 
-/* A schema's type as Python writes it. */
+/* A schema's type in Python's notation. */
 static void put_python_type(cf_buf *out, const json_t *schema, unsigned depth)
 {
     const char *type = cf_tool__schema_type(cf_json_get_str(schema, "type"));

@@ -43,7 +43,7 @@ bool cf_tool__oom(cf_tool__emit *e)
     return false;
 }
 
-/* Room for one more item of `size` bytes in an arena array. */
+/* Makes room for one more item of `size` bytes in an arena array. */
 static void *grow(cf_arena *arena, void *v, size_t n, size_t *cap, size_t size)
 {
     if (n < *cap) {

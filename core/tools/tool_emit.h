@@ -70,7 +70,7 @@ bool cf_tool__oom(cf_tool__emit *e);
 size_t cf_tool__span_open(cf_tool__emit *e);
 void cf_tool__span_close(cf_tool__emit *e, size_t span);
 
-/* Paths; push returns what pop wants. */
+/* The path of the current value; push returns the mark that pop takes. */
 size_t cf_tool__path_key(cf_tool__emit *e, cf_str key);
 size_t cf_tool__path_index(cf_tool__emit *e, size_t i);
 void cf_tool__path_pop(cf_tool__emit *e, size_t mark);
@@ -90,14 +90,14 @@ typedef struct cf_tool__members {
 typedef enum cf_tool__dup {
     CF_TOOL_DUP_NO,
     CF_TOOL_DUP_YES,
-    CF_TOOL_DUP_FAILED /* out of memory, or too many members */
+    CF_TOOL_DUP_FAILED /* set when memory runs out or there are too many members */
 } cf_tool__dup;
 
 /* Writes a comma where one is needed, the key and ':'.  Tells whether the
  * key was there before; *which is then the earlier member's index. */
 cf_tool__dup cf_tool__member_begin(cf_tool__emit *e, cf_tool__members *m, cf_str key,
                                    size_t *which);
-/* Takes the earlier member `which` out of the text ("the last one wins"). */
+/* Removes the earlier member `which` from the text, because the last one wins. */
 void cf_tool__member_drop(cf_tool__emit *e, cf_tool__members *m, size_t which);
 void cf_tool__members_deinit(cf_tool__members *m);
 
@@ -145,13 +145,13 @@ bool cf_tool__array(cf_tool__emit *e, cf_tool__value_fn value);
 
 /* One JSON value at the cursor, spaces before it skipped. */
 bool cf_tool__json_value(cf_tool__emit *e);
-/* One Python value, as tool_python.c takes it. */
+/* One Python value, in the syntax of tool_python.c. */
 bool cf_tool__python_value(cf_tool__emit *e);
 /* Decodes the JSON string at the cursor into e->str. */
 bool cf_tool__json_string(cf_tool__emit *e);
 void cf_tool__json_space(cf_tool__emit *e);
 
-/* How a body of JSON calls may look. */
+/* The accepted forms of a body of JSON calls. */
 enum {
     CF_TOOL_JSON_LOOSE = 1, /* anything without a name and arguments is not a
                                call (not_calls), rather than an error */
@@ -159,7 +159,7 @@ enum {
     CF_TOOL_JSON_LINES = 4  /* a line that is no call is passed over */
 };
 
-/* The bodies: from the cursor to e->end, all of it. */
+/* Readers of a whole body, from the cursor to e->end. */
 bool cf_tool__json_calls(cf_tool__emit *e, unsigned flags, const cf_tool_set *tools);
 bool cf_tool__python_calls(cf_tool__emit *e, const cf_tool_set *tools, bool spans_lines);
 bool cf_tool__fc_calls(cf_tool__emit *e);

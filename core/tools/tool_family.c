@@ -99,7 +99,7 @@ static bool has_word(cf_str text, const char *what)
     return false;
 }
 
-/* The first sign of a row that the template shows, or NULL. */
+/* The first sign of the row that the template contains, or NULL. */
 static const char *by_template(const cf_tool__row *row, cf_str source)
 {
     for (size_t i = 0; i < 3 && row->marks[i].text != NULL; i++) {

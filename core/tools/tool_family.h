@@ -19,7 +19,7 @@
 /* A sign in a chat template or in a model's metadata. */
 typedef struct cf_tool__sign {
     const char *text;
-    const char *also; /* a second text that must be there, or NULL */
+    const char *also; /* a second text that must also occur, or NULL */
     const char *why;  /* one phrase for the user */
 } cf_tool__sign;
 
@@ -77,7 +77,7 @@ typedef enum cf_tool__values {
     CF_VALUES_PYTHON /* True, None, 'x' */
 } cf_tool__values;
 
-/* Where a call's id comes from. */
+/* How the id of a call is determined. */
 typedef enum cf_tool__ids {
     CF_IDS_KEEP, /* the call's own */
     CF_IDS_INDEX /* functions.NAME:INDEX; the name is inside it */
@@ -143,7 +143,7 @@ typedef struct cf_tool__row {
     const char *result_open, *result_close;   /* %n in open: the name */
     bool result_is_fc;
     cf_tool__values result_values;
-    cf_channel_set channels; /* where its thinking is, unless a template says */
+    cf_channel_set channels; /* its delimiters of thinking, unless a template shows others */
 } cf_tool__row;
 
 const cf_tool__row *cf_tool__row_of(cf_tool_family family);

@@ -27,7 +27,7 @@ static bool is_identifier(cf_str s, bool dotted)
     return s.n > 0 && !at_start;
 }
 
-/* Whether readers of the syntax take the name as it is. */
+/* Whether the name can be written in this syntax without change. */
 static bool is_plain_name(cf_str s, const char *more)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -165,7 +165,7 @@ static cf_status put_named_call(cf_buf *out, const cf_tool__syntax *y, const cf_
 
 /* ---- arguments between tags --------------------------------------------- */
 
-/* Whether readers would take `text` back whole. */
+/* Whether `text` is read back unchanged. */
 static bool is_readable(const cf_tool__syntax *y, cf_str text)
 {
     cf_buf call = CF_BUF_INIT;

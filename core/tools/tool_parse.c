@@ -117,7 +117,7 @@ static cf_tool_segment *add_segment(cf_tool_parser *p, cf_tool_segment_kind kind
     return s;
 }
 
-/* raw[pos..end) is text; it joins the text before it. */
+/* Records raw[pos..end) as text, merged with preceding text. */
 static void add_text(cf_tool_parser *p, size_t end)
 {
     size_t off = p->pos;
@@ -272,7 +272,7 @@ static bool is_blank(const cf_tool_parser *p, size_t off, size_t end)
     return off == end;
 }
 
-/* Whether the unclosed body looks like the beginning of a call. */
+/* Whether the unclosed body could be the start of a call. */
 static bool has_begun(const cf_tool_parser *p)
 {
     size_t at = p->block.body_off;
@@ -416,7 +416,7 @@ static void give_up_block(cf_tool_parser *p)
     retract(p, is_last || resume > p->raw.n ? p->raw.n : resume);
 }
 
-/* Works on the open block; false: more bytes are needed. */
+/* Processes the open block; false if more bytes are needed. */
 static bool run_block(cf_tool_parser *p)
 {
     size_t body_end = 0, end = 0;
@@ -659,7 +659,7 @@ cf_status cf_tool_parser_feed(cf_tool_parser *p, const char *bytes, size_t n, cf
     return run(p, err);
 }
 
-/* The whole's status: that of its first bad call or block. */
+/* The status of the whole reply: that of its first bad call or block. */
 static void judge(cf_tool_parser *p)
 {
     size_t first = SIZE_MAX;

@@ -35,8 +35,8 @@ typedef struct repair {
     unsigned n_edits;
 } repair;
 
-/* How far the grammar gets in `text`: SIZE_MAX when it takes all of it.  A
- * string that never ends counts from where it starts. */
+/* How far the grammar can read `text`; SIZE_MAX if it accepts all of it. An unterminated
+ * string counts as failing at its start. */
 static size_t score(repair *r, const cf_buf *text)
 {
     cf_tool__block block = *r->block;
@@ -77,7 +77,7 @@ static void try_edit(repair *r, size_t off, size_t cut, const char *put, size_t 
         return;
     }
     size_t s = score(r, &r->trial);
-    /* Bytes that were put in are no progress by themselves. */
+    /* Inserted bytes do not count as progress. */
     if (s != SIZE_MAX && s > off) {
         s = s > n_put ? s - n_put + cut : 0;
     }
@@ -142,7 +142,7 @@ static void try_quotes(repair *r, size_t at)
     }
 }
 
-/* A string that swallowed the rest: its quote before the last brackets. */
+/* For a string that swallowed the rest: puts its quote before the last brackets. */
 static void try_close_string(repair *r, size_t at)
 {
     size_t to = at;

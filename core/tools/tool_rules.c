@@ -116,7 +116,7 @@ typedef struct look {
     cf_str raw;
     size_t at;
     bool is_final;
-    bool ran_out; /* more bytes could change the answer */
+    bool ran_out; /* set if more bytes could change the answer */
 } look;
 
 static char look_char(look *l)

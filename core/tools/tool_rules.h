@@ -37,21 +37,21 @@ typedef struct cf_tool__block {
     bool is_sure;   /* a body that does not parse is a failed block, not text */
     bool is_empty;  /* a section with nothing in it */
     bool is_bad;    /* nothing to read: */
-    size_t err_off; /* what was missing, and where */
+    size_t err_off; /* what was expected, and where */
     char expected[96];
 } cf_tool__block;
 
 typedef enum cf_tool__match {
     CF_MATCH_NO,
     CF_MATCH_YES,
-    CF_MATCH_MORE /* the bytes so far do not decide it */
+    CF_MATCH_MORE /* more bytes are needed to decide */
 } cf_tool__match;
 
 /* The reply as far as it is known. */
 typedef struct cf_tool__view {
     cf_str raw;
-    bool is_final; /* bytes that are missing will not come */
-    size_t fresh;  /* from here on only text came: 0, or where a block ended */
+    bool is_final; /* no more bytes will come */
+    size_t fresh;  /* only text follows this offset: 0, or the end of a block */
     const cf_tool__rule *rules;
     size_t n_rules;
     const cf_tool_set *tools;

@@ -15,8 +15,8 @@ struct cf_tool_set {
     json_t *root; /* what the declarations borrow from */
 };
 
-/* The names under which interfaces give the schema of the arguments: OpenAI,
- * Gemini, Anthropic, MCP. */
+/* The keys under which OpenAI, Gemini, Anthropic and MCP give the schema of the
+ * arguments. */
 static const char *const schema_keys[] = {"parameters", "parametersJsonSchema", "input_schema",
                                           "inputSchema"};
 enum { N_SCHEMA_KEYS = sizeof schema_keys / sizeof schema_keys[0] };

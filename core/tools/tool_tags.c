@@ -141,7 +141,7 @@ static cf_tool__step read_next(walker *k)
         return CF_STEP_ON;
     }
     if (!k->ran_out && literal(k, &after, close)) {
-        w->at = at; /* the body ends before the literal */
+        w->at = at; /* set if the body ends before the literal */
         w->end = after;
         w->state = CF_WALK_DONE;
         return CF_STEP_ON;
@@ -347,7 +347,7 @@ static unsigned value_bit(const json_t *v)
     return 0;
 }
 
-/* "#/$defs/x" inside the parameters, NULL when it leads nowhere. */
+/* Resolves "#/$defs/x" inside the parameters; NULL if there is no such schema. */
 static const json_t *follow(const json_t *root, const char *ref)
 {
     if (ref[0] != '#') {
@@ -405,7 +405,7 @@ static unsigned types_of(const json_t *root, const json_t *schema, unsigned dept
     return bits;
 }
 
-/* The types that are declared for an argument; 0: nothing is known. */
+/* The declared types of an argument; 0 if unknown. */
 static unsigned declared(const cf_tool_set *tools, cf_str name, cf_str key)
 {
     const cf_tool *tool = tools != NULL ? cf_tool_set_find(tools, name) : NULL;
@@ -430,7 +430,7 @@ static void put_text(cf_tool__emit *e, size_t off, size_t end)
     e->at = was;
 }
 
-/* The types that the JSON text `v` is of. */
+/* The types that the JSON text `v` belongs to. */
 static unsigned text_bits(cf_str v)
 {
     switch (v.p[0]) {

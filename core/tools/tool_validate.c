@@ -70,14 +70,14 @@ static void on_flaw(void *ud, const cf_flaw *flaw)
                                                   CF_TOOL_MISSING_REQUIRED_PARAMETER,
                                               [CF_FLAW_TYPE] = CF_TOOL_INVALID_PARAMETER_TYPE,
                                               [CF_FLAW_VALUE] = CF_TOOL_INVALID_PARAMETER_VALUE};
-    /* To a model a property of its arguments is a parameter. */
+    /* Models know the properties of the arguments as parameters. */
     cf_str text = flaw->kind == CF_FLAW_NAME      ? cf_str_from("no parameter has this name")
                   : flaw->kind == CF_FLAW_MISSING ? cf_str_from("this parameter is required")
                                                   : flaw->text;
     add(ud, statuses[flaw->kind], flaw->path, text);
 }
 
-/* A schema that cannot be read constrains nothing beyond what was found. */
+/* A schema that cannot be read adds no further findings. */
 static void check_arguments(check *c, const cf_tool *tool)
 {
     const cf_validate_options options = {.is_tool = true, .null_is_absent = true};

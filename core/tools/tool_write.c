@@ -31,7 +31,7 @@ static bool holds(const cf_buf *b, const char *what)
     return false;
 }
 
-/* w->str between markers: the family's, or another that it does not hold. */
+/* Writes w->str between markers: the family's, or another if the text contains it. */
 static void put_escaped(cf_tool__writer *w)
 {
     const char *const all[] = {w->esc, "<|\"|>", "<escape>", "<ctrl46>"};

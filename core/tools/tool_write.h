@@ -23,7 +23,7 @@ typedef struct cf_tool__writer {
     const char *esc;    /* FC: the marker that the family uses */
     const char *p;      /* canonical JSON text, a NUL after it */
     bool upper_types;   /* declarations of FC: "type" values in upper case */
-    const char *cannot; /* why the syntax cannot express it */
+    const char *cannot; /* the reason if the syntax cannot express the value */
     bool oom;
     cf_buf str; /* the string read last, decoded */
 } cf_tool__writer;
@@ -35,7 +35,7 @@ cf_status cf_tool__canonical(cf_buf *out, cf_str json, bool object, cf_error *er
 void cf_tool__read_string(cf_tool__writer *w);
 /* Writes the value at w->p and moves over it. */
 void cf_tool__put_value(cf_tool__writer *w);
-/* Releases the writer; the first failure, also of w->out. */
+/* Releases the writer and returns its first failure, including that of w->out. */
 cf_status cf_tool__writer_finish(cf_tool__writer *w, cf_status st, cf_error *err);
 
 /* A whole value; `esc` for FC. */
@@ -44,7 +44,7 @@ cf_status cf_tool__put_json(cf_buf *out, cf_tool__style how, const char *esc, bo
 cf_status cf_tool__put_tree(cf_buf *out, cf_tool__style how, const char *esc, bool upper_types,
                             const json_t *v, cf_error *err);
 
-/* All or nothing: takes back what a failure left in `out`. */
+/* After a failure removes what was appended to `out`. */
 cf_status cf_tool__undo(cf_buf *out, size_t mark, cf_status st, cf_error *err);
 
 #endif
