@@ -49,7 +49,7 @@ const char *cf_version(void);
 /* A model with its template and an empty conversation. */
 typedef struct confab confab;
 
-/* All zero but the size is what cf_open() uses. */
+/* With all fields zero except the size, the same as cf_open(). */
 typedef struct cf_open_with_options {
     size_t size;               /* sizeof this struct */
     const char *template_name; /* file or built-in name; NULL: the model's */
@@ -84,8 +84,7 @@ void cf_close(confab *c);
  */
 const char *cf_chat(confab *c, const char *message, cf_error *err);
 
-/* Ends the running cf_chat(); from any thread.  Without one it does
- * nothing. */
+/* Stops a running cf_chat(), from any thread; otherwise does nothing. */
 void cf_interrupt(confab *c);
 
 /* The kinds of pieces that a reply arrives in. */
@@ -100,8 +99,8 @@ typedef enum cf_heard {
 /* `text` has n bytes, whole characters only, and is valid during the call. */
 typedef void (*cf_heard_fn)(void *user, cf_heard kind, const char *text, size_t n);
 
-/* Has `fn` called during cf_chat(), on its thread, with each piece as it
- * comes; NULL: no longer. */
+/* Sets a function that cf_chat() calls on its thread with each piece as it arrives; NULL
+ * removes it. */
 void cf_on_reply(confab *c, cf_heard_fn fn, void *user);
 
 /* Sets the system prompt of the conversation; NULL or "": none. */
@@ -137,7 +136,7 @@ const char *cf_last_reply(confab *c, cf_error *err);
 
 /* ---- tools -------------------------------------------------------------- */
 
-/* Where a tool puts its result. */
+/* Receives the result of a tool. */
 typedef struct cf_tool_result cf_tool_result;
 
 /* Called during cf_chat(), on its thread, for each valid call; `arguments` is
@@ -212,11 +211,10 @@ void cf_mask_free(cf_mask *mask);
  * n_words. */
 cf_status cf_mask_fill(cf_mask *mask, uint32_t *bits, size_t n_words, cf_error *err);
 
-/* Moves on by a token; CF_EINVAL when it is not allowed, and nothing
- * changes. */
+/* Advances by one token; CF_EINVAL, and no change, if it is not allowed. */
 cf_status cf_mask_take(cf_mask *mask, int32_t id, cf_error *err);
 
-/* Takes back the last n tokens. */
+/* Removes the last n tokens. */
 void cf_mask_back(cf_mask *mask, size_t n);
 
 /* Whether the text may end here. */

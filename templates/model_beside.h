@@ -52,7 +52,7 @@ CF_MUST_USE cf_status cf_model_beside(cf_besides *out, const char *name, const c
                                       const char *arch, cf_error *err);
 void cf_besides_deinit(cf_besides *b);
 
-/* The first of a kind; NULL: none. */
+/* The first file of a kind, or NULL. */
 const char *cf_besides_find(const cf_besides *b, cf_beside_kind kind);
 
 /* Whether a GGUF file says that it is an adapter, for `arch` ("": any), or a
@@ -61,7 +61,7 @@ const char *cf_besides_find(const cf_besides *b, cf_beside_kind kind);
 CF_MUST_USE cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch,
                                           cf_error *err);
 
-/* The kind in a word: "adapter", "projector" ... */
+/* The name of the kind: "adapter", "projector" ... */
 const char *cf_beside_kind_name(cf_beside_kind kind);
 
 /*

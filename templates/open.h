@@ -37,10 +37,10 @@ typedef struct cf_open_options {
     const char *mmproj;        /* its projector file; NULL: mmproj*.gguf in
                                   the model's folder, where there is one */
     const char *template_name; /* file or built-in name; NULL: the model's */
-    const char *db;            /* for callers that keep a history; not read */
+    const char *db;            /* for callers that keep a history; unused here */
     const char *key;           /* for a server; copied, never printed */
     const char *server_model;  /* for a server; NULL: the first it lists */
-    uint32_t n_threads, n_ctx; /* 0: as many as the machine, the model has */
+    uint32_t n_threads, n_ctx; /* 0: what the machine or the model has */
     const char *kernel_set;    /* NULL: the best */
     const char *encoder_blas;  /* "on", "off", "auto"; NULL: auto */
     const char *load_as;       /* as in cf_engine_options */
@@ -66,7 +66,7 @@ typedef struct cf_open_options {
 CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_only,
                                      cf_error *err);
 
-/* Adapters that are open, and how they are used. */
+/* Open adapters and their scales. */
 typedef struct cf_opened_adapters {
     cf_adapter *adapter[CF_ADAPTERS_MAX];
     cf_adapter_use use[CF_ADAPTERS_MAX];
@@ -101,7 +101,7 @@ void cf_open_want_model(cf_open_options *o);
 CF_MUST_USE cf_status cf_open_media(cf_media **out, const cf_engine *engine,
                                     const cf_open_options *o, cf_error *err);
 
-/* What to say where a picture comes and there is none. */
+/* The message for a picture when there is no projector. */
 #define CF_OPEN_NO_MEDIA                                                      \
     "the model has no projector file: --mmproj FILE, or mmproj*.gguf in its " \
     "folder"
@@ -149,7 +149,7 @@ CF_MUST_USE cf_status cf_open_backend(cf_opened *out, const cf_open_options *o, 
 CF_MUST_USE cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o,
                                             cf_error *err);
 
-/* Releases all parts; `b` may be all zero. */
+/* Releases all parts; `b` may be zeroed. */
 void cf_opened_close(cf_opened *b);
 
 CF_END_DECLS

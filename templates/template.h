@@ -82,7 +82,7 @@ typedef struct cf_render_options {
     bool no_spans;     /* leave prompt.spans empty */
     bool causes;       /* record the conditions under which spans were written */
     int64_t now;       /* of strftime_now, seconds since 1970; 0: the clock */
-    cf_cancel *cancel; /* looked at while rendering; may be NULL */
+    cf_cancel *cancel; /* checked while rendering; may be NULL */
 } cf_render_options;
 
 /*

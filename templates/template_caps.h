@@ -24,7 +24,7 @@ CF_BEGIN_DECLS
 
 typedef enum cf_cap {
     CF_CAP_NO,      /* refused with an error */
-    CF_CAP_DROPPED, /* accepted, and not a byte of it is written */
+    CF_CAP_DROPPED, /* accepted, but no byte of it is written */
     CF_CAP_GARBLED, /* written as the source text of a value: a list of parts
                        as "[{'type': ...", JSON with escaped quotes */
     CF_CAP_MERGED,  /* written inside another message's turn */
@@ -110,7 +110,7 @@ CF_MUST_USE cf_status cf_template_get_caps(const cf_template *tpl, cf_cancel *ca
 typedef struct cf_cap_row {
     const char *key;   /* "late_system": its name in JSON */
     const char *label; /* "system message later" */
-    const char *value; /* "yes", "dropped", "nine" ... */
+    const char *value; /* its value: "yes", "dropped", "nine" ... */
     bool is_flag;      /* "yes" or "no" of a bool: JSON true or false */
 } cf_cap_row;
 

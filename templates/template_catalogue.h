@@ -24,13 +24,13 @@ CF_BEGIN_DECLS
 
 typedef struct cf_known_template {
     const char *hash;   /* 16 hex digits of its normalised text's SHA-256 */
-    const char *name;   /* all versions of one template share it */
+    const char *name;   /* shared by all versions of a template */
     const char *date;   /* "2026-04-02", when its source got it; "": unknown */
     const char *source; /* repository and commit */
-    const char *fault;  /* what a later version mended; "": nothing known */
+    const char *fault;  /* the fault that a later version fixed; "" if none is known */
 } cf_known_template;
 
-/* The row of this text; NULL when it is none of them, or memory ran out. */
+/* The row of this text; NULL if the text is unknown or memory ran out. */
 const cf_known_template *cf_template_known(cf_str source);
 
 /* The newest version with the name; NULL when `t` is that, or undated. */

@@ -56,7 +56,7 @@ typedef enum cf_diff_kind {
     CF_DIFF_KEPT,    /* the same on both sides */
     CF_DIFF_REMOVED, /* a alone */
     CF_DIFF_ADDED,   /* b alone */
-    CF_DIFF_CHANGED  /* both, and they differ */
+    CF_DIFF_CHANGED  /* paired, but different */
 } cf_diff_kind;
 
 /* Changed bytes of a unit. */
@@ -66,7 +66,7 @@ typedef struct cf_diff_mark {
 
 typedef struct cf_diff_row {
     cf_diff_kind kind;
-    bool by_source;    /* faces each other because it shows the same bytes */
+    bool by_source;    /* paired because it shows the same bytes */
     uint32_t a, b;     /* units; CF_DIFF_NONE: nothing on that side */
     uint32_t mark;     /* CHANGED lines: first of their marks, a's, then b's */
     uint32_t n_mark_a; /* outside the marks both lines have the same bytes */

@@ -30,8 +30,7 @@ CF_BEGIN_DECLS
 
 /* ---- faults ------------------------------------------------------------- */
 
-/* A condition that decided a finding, or another place that has to do with
- * it. */
+/* A condition that decided a finding, or a related place. */
 typedef struct cf_lint_because {
     uint32_t line, col;  /* of the template, 1-based */
     cf_str test;         /* its source text; empty: not a condition */
@@ -43,8 +42,8 @@ typedef struct cf_lint_finding {
     const char *rule;               /* "E012"; constant */
     uint32_t line, col;             /* of the template, 1-based; 0: no one place */
     cf_str message;                 /* what is wrong, one line */
-    const char *effect;             /* what it does to the model; constant */
-    const char *fix;                /* what usually repairs it; constant */
+    const char *effect;             /* its effect on the model; constant */
+    const char *fix;                /* the usual fix; constant */
     cf_str context;                 /* JSON: a short context that shows it; may be empty
                            where the source alone does */
     const cf_lint_because *because; /* [n_because]: what decided it; the most
@@ -75,23 +74,23 @@ typedef struct cf_lint_report {
     cf_lint_stability stability[CF_LINT_STABILITY_MAX];
     size_t n_stability;
     cf_tool_family family;
-    const cf_known_template *known; /* which public version it is; or NULL */
+    const cf_known_template *known; /* the public version that it is, or NULL */
     bool is_cut;                    /* a probe reached a limit: one finding says so, and nothing
                     else was tried; caps may be incomplete */
 } cf_lint_report;
 
-/* Facts about the model; all may be absent. */
+/* Facts about the model, all of them optional. */
 typedef struct cf_lint_options {
     const cf_tokenizer *tokenizer; /* for E002, W008 and token counts */
     cf_str bos, eos;               /* spelling; empty: "<s>" and "</s>" */
-    cf_str arch, model_name;       /* help to find the family of tool calls */
+    cf_str arch, model_name;       /* used to find the family of tool calls */
     /* What the model's projector reads (cf_media_markers()), ended by NULL;
      * NULL: not known, and the vocabulary's own are looked for. */
     const char *const *image_markers, *const *audio_markers;
     cf_str client;     /* whose requests are tried, too: a name of
                                       cf_lint_client_at(), or "all"; empty:
                                       none (E013 and E014 stay silent) */
-    cf_cancel *cancel; /* looked at while probing; may be NULL */
+    cf_cancel *cancel; /* checked while probing; may be NULL */
 } cf_lint_options;
 
 /* Fills in the facts about a model and its projector (`media` may be NULL);
@@ -126,7 +125,7 @@ const cf_lint_rule *cf_lint_rule_at(size_t i);
 typedef struct cf_template_variable {
     cf_str name;
     uint32_t line, col; /* of its first use */
-    bool is_guarded;    /* each use allows that it is missing */
+    bool is_guarded;    /* whether every use allows it to be missing */
 } cf_template_variable;
 
 /* The variables of a template in the order of their first use, without what

@@ -6,7 +6,7 @@
 #include "core/base/hash.h"
 #include "templates/template_catalogue.h"
 
-/* By name, then by date. */
+/* Sorted by name, then by date. */
 static const cf_known_template rows[] = {
 #include "templates/catalogue/catalogue.inc"
 };
@@ -18,7 +18,7 @@ const cf_known_template *cf_template_known_at(size_t i)
     return i < N_ROWS ? &rows[i] : NULL;
 }
 
-/* The end of the line at p, and of what counts of it. */
+/* The end of the line at p, and the end of its significant part. */
 static const char *line_end(const char *p, const char *end, const char **counts)
 {
     const char *nl = memchr(p, '\n', (size_t)(end - p));

@@ -10,11 +10,11 @@
 #include "templates/diff/diff_steps.h"
 
 enum {
-    BLOCK = 48,       /* lines of a side that are paired at once */
-    SIMILAR = 40,     /* percent of bytes in common */
-    BUDGET = 1 << 25, /* bytes read for similarity, in all */
+    BLOCK = 48,       /* lines of a side that are paired at a time */
+    SIMILAR = 40,     /* minimum percentage of bytes in common */
+    BUDGET = 1 << 25, /* total bytes that may be compared for similarity */
     N_BUCKETS = 256,
-    PAIR_COST = 32 /* of the budget, for comparing two lines */
+    PAIR_COST = 32 /* cost of comparing two lines */
 };
 
 typedef struct gap {
@@ -52,7 +52,7 @@ static uint32_t symbol_of(cf_match_names *names, const cf_differ *d, const cf_di
                          : cf_diff__names_get(names, cf_diff_text_of(s, unit), u->has_newline);
 }
 
-/* A longest common subsequence of what is left of a gap. */
+/* Pairs the rest of a gap by a longest common subsequence. */
 static cf_status match_middle(cf_differ *d, gap g, cf_error *err)
 {
     uint32_t n = g.a1 - g.a0, h = g.b1 - g.b0;
@@ -132,13 +132,13 @@ static uint32_t count_words(uint32_t bucket[N_BUCKETS], cf_str s)
     return sum;
 }
 
-/* The words of a line, counted once. */
+/* The words of a line; each line is counted once. */
 typedef struct words {
     uint32_t bucket[N_BUCKETS];
     uint32_t n;
 } words;
 
-/* Percent of the bytes of two lines that are words of both, 0 below SIMILAR. */
+/* The percentage of bytes of two lines in words that both contain; 0 below SIMILAR. */
 static uint32_t likeness(const words *a, const words *b)
 {
     uint64_t common = 0;
@@ -238,7 +238,7 @@ static cf_status match_similar(aligner *al, gap g, cf_error *err)
     return CF_OK;
 }
 
-/* Runs a step on every gap that there is before it. */
+/* Applies a step to every gap that exists before it runs. */
 static cf_status each_gap(aligner *al, cf_error *err)
 {
     cf_differ *d = al->d;

@@ -66,7 +66,7 @@ static void make_disjoint(piece_list *list)
     list->n = n;
 }
 
-/* A role says nothing of its message: turns are full of equal ones. */
+/* A role does not identify its message, since many turns have the same. */
 static bool is_field(const cf_prompt_span *s)
 {
     return s->is_copy && !cf_str_is(s->path, ".role") &&

@@ -14,8 +14,8 @@ typedef struct cf_differ {
     cf_diff_side a, b;
     uint32_t *pair;    /* [a.n] */
     bool *by_source;   /* [a.n] */
-    bool has_tokens;   /* units are tokens, equal by id */
-    bool is_apart;     /* the messages of a are not those of b */
+    bool has_tokens;   /* units are tokens and are equal if their ids are */
+    bool is_apart;     /* a and b render different messages */
     uint32_t max_cost; /* of cf_diff__match() */
     cf_arena *tmp;
 } cf_differ;

@@ -16,10 +16,10 @@
 enum { NOWHERE = INT32_MIN / 2 };
 
 typedef struct matcher {
-    const uint32_t *a, *b; /* symbols that both sides have */
+    const uint32_t *a, *b; /* number of symbols that both sides contain */
     uint32_t *pair;        /* of a's symbols: index in b */
     int32_t *fwd, *bwd;    /* furthest x by diagonal, 0 in the middle */
-    int32_t max_cost;      /* edits after which a search takes what it has */
+    int32_t max_cost;      /* edits after which a search takes the best split so far */
 } matcher;
 
 typedef struct box {

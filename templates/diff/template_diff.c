@@ -9,8 +9,8 @@
 #include "core/base/alloc.h"
 #include "templates/diff/diff_steps.h"
 
-/* A gap of a few thousand units is searched to the end; beyond that the cost
- * is shared out. */
+/* A gap of a few thousand units is searched completely; for larger ones the cost is
+ * limited. */
 enum { WORK = 1 << 26, COST_MIN = 64 };
 
 const char *cf_diff_kind_name(cf_diff_kind kind)

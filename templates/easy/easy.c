@@ -51,9 +51,9 @@ confab *cf_open_with(const char *model, const cf_open_with_options *with, cf_err
         return NULL;
     }
     cf_sent_init(&c->last);
-    c->chat.has_asked = true; /* a server is sent what was set, no more */
+    c->chat.has_asked = true; /* only options that were set are sent to a server */
     c->chat.has_sampling = true;
-    if (!cf_open_is_bundled(&o)) { /* which is greedy: it is small */
+    if (!cf_open_is_bundled(&o)) { /* greedy by default, since the model is small */
         c->chat.sampling = cf_sampling_default();
     }
     cf_status st = cf_open_backend(&c->opened, &o, w.family, err);
@@ -246,8 +246,7 @@ static cf_status one_name(const json_t *declaration, char **name, cf_error *err)
     return st;
 }
 
-/* Adds a declaration to the conversation; after a failure it has those it had
- * before. */
+/* Adds a declaration to the conversation; a failure leaves its declarations unchanged. */
 static cf_status declare(confab *c, const json_t *declaration, cf_error *err)
 {
     json_t *tools = cf_json_copy(c->tools);

@@ -31,15 +31,15 @@ struct confab {
     size_t n_tool, cap_tool;
 
     cf_chat_options chat;
-    cf_grammar *grammar;        /* of the constraint, or NULL */
-    cf_constraint_vocab *vocab; /* made when it is first needed */
+    cf_grammar *grammar;        /* the constraint's vocabulary, or NULL */
+    cf_constraint_vocab *vocab; /* created when first needed */
 
     cf_cancel cancel;
     cf_heard_fn heard;
     void *heard_user;
     cf_sent last; /* of the last cf_chat() */
 
-    /* What the functions of these names returned. */
+    /* The results of the functions of the same names. */
     cf_buf reply, messages, last_reply, inspect, tokens, text, lint;
 };
 

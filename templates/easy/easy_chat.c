@@ -91,7 +91,7 @@ static cf_call_verdict decide(void *ud, const cf_pending_call *call, cf_buf *rea
     (void)ud;
     (void)call;
     (void)reason;
-    return CF_CALL_RUN; /* the program added the tool to have it run */
+    return CF_CALL_RUN; /* the program added the tool so that confab runs it */
 }
 
 /* The text as the model gets it. */

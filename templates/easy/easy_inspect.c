@@ -8,7 +8,7 @@
 #include "templates/easy/easy.h"
 #include "templates/lint_output.h"
 
-/* Puts what was written into `to`, which then is the function's result. */
+/* Moves the written text into `to`, which is then the function's result. */
 static const char *finish(cf_jw *w, cf_buf *made, cf_buf *to, cf_status st, cf_error *err)
 {
     CF_THEN(st, cf_jw_finish(w, err));

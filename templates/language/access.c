@@ -167,7 +167,7 @@ static cf_tv unsafe(cf_tr *r, cf_tv obj, cf_tv name)
     return v;
 }
 
-/* An attribute that was found, unless the sandbox refuses it. */
+/* Returns an attribute unless the sandbox forbids it. */
 static cf_tv checked(cf_tr *r, cf_tv obj, cf_tv name, cf_tv v)
 {
     if (name.u.s->n != 0 && name.u.s->p[0] == '_') {

@@ -60,8 +60,8 @@ typedef enum cf_nkind {
     CF_N_GENERATION,  /* body */
     CF_N_BREAK,
     CF_N_CONTINUE,
-    CF_N_LOADER,   /* include, import, extends: there is no loader */
-    CF_N_BODYVALUE /* what a filter block or set block captured */
+    CF_N_LOADER,   /* include, import, extends, which need a loader and fail */
+    CF_N_BODYVALUE /* the captured output of a filter block or set block */
 } cf_nkind;
 
 typedef enum cf_cmpop {
@@ -136,7 +136,7 @@ struct cf_tnode {
     cf_tfunc *func;    /* macro, call block, recursive loop */
 };
 
-/* Facts about a template, computed when first needed. */
+/* Facts about a template, computed on first use. */
 typedef struct cf_template_memo {
     _Atomic(void *) caps; /* cf_template_caps; NULL: not yet */
 } cf_template_memo;
@@ -208,10 +208,10 @@ typedef struct cf_tok {
  * state's arena.  NULL with the error set. */
 cf_tok *cf_t__lex(cf_tr *r, const cf_template *tpl);
 
-/* Builds the tree of tpl->body; false with the error set. */
+/* Parses tpl->body into a tree; false with the error set. */
 bool cf_t__parse(cf_tr *r, cf_template *tpl, const cf_tok *tokens);
 
-/* Gives every name its slot; false with the error set. */
+/* Assigns a slot to every name; false with the error set. */
 bool cf_t__resolve(cf_tr *r, cf_template *tpl);
 
 /* The line and column, from 1, of a byte of the template's text. */
@@ -233,7 +233,7 @@ struct cf_tmacro {
 struct cf_tloop {
     cf_titer it;
     cf_tv src;
-    cf_tv cur, before, after; /* CF_TMISSING where there is none */
+    cf_tv cur, before, after; /* CF_TMISSING if there is none */
     cf_tv changed;
     int64_t index0; /* -1 before the first item */
     int64_t length; /* -1: not known */
@@ -260,7 +260,7 @@ cf_tv cf_t__loop_call(cf_tr *r, cf_tloop *loop, const cf_targs *args);
 /* loop.cycle(...) and loop.changed(...) */
 enum { CF_LOOP_CYCLE, CF_LOOP_CHANGED };
 cf_tv cf_t__loop_method(cf_tr *r, cf_tloop *loop, int id, const cf_targs *args);
-/* The call of {% call %}: `caller` is its block, as a macro. */
+/* Runs {% call %}; `caller` is its block, as a macro. */
 cf_tv cf_t__eval_call_block(cf_tr *r, const cf_tnode *n, cf_tv caller);
 /* An attribute of loop; CF_TMISSING. */
 cf_tv cf_t__loop_attr(cf_tr *r, cf_tloop *loop, cf_str name);

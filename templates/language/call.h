@@ -74,7 +74,7 @@ int cf_t__method_find(cf_str name);
 /* Whether values like `self` have method `id`. */
 bool cf_t__method_has(cf_tv self, int id);
 
-/* Whether it changes a list or dict and is refused by the sandbox. */
+/* Whether it changes a list or dict and the sandbox therefore forbids it. */
 bool cf_t__method_is_unsafe(cf_tv self, int id);
 /* Whether it changes a list or dict at all. */
 bool cf_t__method_mutates(int id);
@@ -122,9 +122,9 @@ void cf_t__add_str(cf_tsb *b, cf_tv v);
 void cf_t__add_repr(cf_tsb *b, cf_tv v);
 /* ascii(v): repr with all beyond ASCII escaped. */
 cf_tv cf_t__ascii(cf_tr *r, cf_tv v);
-/* str(v): v itself when it is a string. */
+/* str(v), which is v itself for a string. */
 cf_tv cf_t__to_str(cf_tr *r, cf_tv v);
-/* soft_str: as str, Markup stays Markup. */
+/* As str(v), but Markup stays Markup. */
 cf_tv cf_t__soft_str(cf_tr *r, cf_tv v);
 /* HTML escaping of str(v), unless it is Markup; Markup. */
 cf_tv cf_t__escape(cf_tr *r, cf_tv v);

@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return x ^ x >> 32;
 }
 
-/* A larger copy of an array of n elements; NULL with the error set. */
+/* Copies an array of n elements into a larger one; NULL with the error set. */
 static void *grow(cf_tr *r, const void *was, uint32_t n, uint32_t *cap, size_t size)
 {
     uint32_t more = *cap < 32 ? 32 : *cap * 2;
@@ -31,7 +31,7 @@ static void *grow(cf_tr *r, const void *was, uint32_t n, uint32_t *cap, size_t s
     return grown;
 }
 
-/* 1 + the index of the new cause; 0 when there is no room. */
+/* Returns 1 + the index of the new cause, or 0 if there is no room. */
 static uint32_t append(cf_tr *r, cf_tcause c)
 {
     cf_trecord *rec = r->record;
@@ -88,7 +88,7 @@ static bool is_within(const cf_trecord *rec, uint32_t cause, uint32_t outer)
 
 enum { JOIN_MAX = 16 };
 
-/* The chain of `now` with what of the chain of `made` is not in it. */
+/* Extends the chain of `now` with the causes of `made` that it lacks. */
 static uint32_t join(cf_tr *r, uint32_t now, uint32_t made)
 {
     cf_trecord *rec = r->record;
@@ -242,7 +242,7 @@ cf_prompt_cause *cf_t__causes(cf_tr *r)
         return NULL;
     }
     if (t->text.n != 0) {
-        memcpy(text, t->text.p, t->text.n); /* it may outlive the template */
+        memcpy(text, t->text.p, t->text.n); /* copied, because it may outlive the template */
     }
     for (uint32_t i = 0; i < rec->n; i++) {
         const cf_tcause *c = &rec->v[i];

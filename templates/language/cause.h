@@ -17,7 +17,7 @@
 
 enum { CF_CAUSES_MAX = 1 << 16 };
 
-/* Recording is rare: the compiler keeps it out of the way. */
+/* Recording is rare, so the compiler moves it off the hot path. */
 static inline bool cf_t__records(const cf_tr *r)
 {
     return __builtin_expect(r->record != NULL, 0);
@@ -29,7 +29,7 @@ static inline uint32_t cf_t__cause_now(const cf_tr *r)
     return cf_t__records(r) ? r->record->now : 0;
 }
 
-/* Goes back to the condition that cf_t__cause_now() gave. */
+/* Restores the condition that cf_t__cause_now() returned. */
 static inline void cf_t__cause_leave(cf_tr *r, uint32_t was)
 {
     if (cf_t__records(r)) {
@@ -40,7 +40,7 @@ static inline void cf_t__cause_leave(cf_tr *r, uint32_t was)
 void cf_t__cause_add(cf_tr *r, cf_cause_kind kind, const cf_tnode *test, bool is_true,
                      uint32_t round, cf_tv item);
 
-/* A test had this outcome: what follows happens under it. */
+/* Records the outcome of a test, which applies to what follows. */
 static inline void cf_t__cause_enter(cf_tr *r, cf_cause_kind kind, const cf_tnode *test,
                                      bool is_true)
 {
@@ -49,7 +49,7 @@ static inline void cf_t__cause_enter(cf_tr *r, cf_cause_kind kind, const cf_tnod
     }
 }
 
-/* The same for the `round`th item of a loop. */
+/* Records the `round`th item of a loop in the same way. */
 static inline void cf_t__cause_round(cf_tr *r, cf_cause_kind kind, const cf_tnode *test,
                                      bool is_true, uint32_t round, cf_tv item)
 {

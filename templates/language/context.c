@@ -324,7 +324,7 @@ static cf_status finish(maker *m, cf_tv v, cf_context **out)
     }
     if (m->r.error == CF_TE_TEMPLATE) {
         if (m->err != NULL && m->err->code == CF_EFORMAT) {
-            return CF_EFORMAT; /* with the reader's line and column */
+            return CF_EFORMAT; /* with the line and column of the JSON reader */
         }
         return cf_fail(m->err, CF_EFORMAT, "%.*s", (int)m->r.message.n, m->r.message.p);
     }

@@ -18,7 +18,7 @@ static cf_tv eval_or_none(cf_tr *r, const cf_tnode *n)
     return n != NULL ? cf_t__eval(r, n) : CF_TV_NONE;
 }
 
-/* Whether jinja2 computes the node when compiling. */
+/* Whether jinja2 evaluates the node at compile time. */
 static bool is_constant(const cf_tnode *n)
 {
     if (n == NULL || n->kind == CF_N_CONST) {

@@ -131,7 +131,7 @@ bool cf_t__assign(cf_tr *r, const cf_tnode *target, cf_tv v)
     return true;
 }
 
-/* Top-level names are seen by blocks. */
+/* Names of the top level are visible in blocks. */
 static bool export_names(cf_tr *r, const cf_tnode *target)
 {
     if (target->kind == CF_N_TUPLE) {
@@ -195,7 +195,7 @@ static cf_tv capture(cf_tr *r, const cf_tbody *body)
 
 /* ---- loops -------------------------------------------------------------- */
 
-/* One loop as it runs. */
+/* The state of a running loop. */
 typedef struct loop_run {
     const cf_tnode *node;
     const cf_tgen *filter; /* of its `if`; NULL */
@@ -204,7 +204,7 @@ typedef struct loop_run {
     bool did;
 } loop_run;
 
-/* Notes that the loop has a further item, or none. */
+/* Records whether the loop has another item. */
 static void note_round(cf_tr *r, loop_run *run, bool has_item, cf_tv item)
 {
     if (cf_t__records(r)) {
@@ -253,7 +253,7 @@ static bool run_with_loop(cf_tr *r, loop_run *run, cf_tloop *loop)
     return got >= 0;
 }
 
-/* All rounds of another one. */
+/* Runs all rounds of a loop whose body does not use `loop`. */
 static bool run_plain(cf_tr *r, loop_run *run, cf_tv src)
 {
     cf_titer it;
@@ -553,7 +553,7 @@ static bool exec_call_block(cf_tr *r, const cf_tnode *n)
 
 /* ---- blocks ------------------------------------------------------------- */
 
-/* The place in the filter chain where the captured text goes. */
+/* Finds the node of the filter chain that takes the captured text. */
 static const cf_tnode *body_value(const cf_tnode *chain)
 {
     while (chain->kind == CF_N_FILTER) {
@@ -677,7 +677,7 @@ static bool exec_if(cf_tr *r, const cf_tnode *n)
         }
     }
     if (!cf_t__exec(r, body)) {
-        return false; /* the causes stay: they led to it */
+        return false; /* causes are kept, because they led to the failure */
     }
     cf_t__cause_leave(r, was);
     return true;

@@ -112,7 +112,7 @@ static int next_batch(cf_tr *r, cf_tgen *g, cf_tv *out)
         if (got == 0) {
             break;
         }
-        if (g->n == 0 && g->i == 0) { /* as Python's loop has it */
+        if (g->n == 0 && g->i == 0) { /* as in Python's loop */
             g->i = 1;
             g->attr = v;
             *out = cf_tv_list(l);

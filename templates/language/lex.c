@@ -14,8 +14,8 @@ typedef struct lexer {
     uint32_t n, at;
     cf_tok *tok;
     uint32_t n_tok, cap;
-    bool line_starting; /* the token before ended with a line end */
-    char open[256];     /* closing brackets that are owed */
+    bool line_starting; /* the previous token ended with a line end */
+    char open[256];     /* closing brackets still expected */
     uint32_t n_open;
     uint32_t more_open; /* beyond what fits there */
 } lexer;
@@ -142,7 +142,7 @@ static bool lex_raw(lexer *x, uint32_t start, uint32_t body)
         }
     }
     if (body >= x->n) {
-        x->at = x->n; /* nothing follows: jinja2 lets that pass */
+        x->at = x->n; /* at the end, which jinja2 accepts */
         return true;
     }
     cf_t__fail_at(x->r, start, body, "Missing end of raw directive");
@@ -414,7 +414,7 @@ static bool lex_name(lexer *x)
     return add(x, CF_TOK_NAME, start, x->at, cf_str_make(x->s + start, x->at - start));
 }
 
-/* The place after the end of the tag when that is here, else 0. */
+/* Returns the position after the end of the tag if it ends here, else 0. */
 static uint32_t match_tag_end(const lexer *x, bool is_block)
 {
     const char *close = is_block ? "%}" : "}}";
@@ -475,7 +475,7 @@ static bool lex_tag(lexer *x, uint32_t start, bool is_block)
             return false;
         }
     }
-    return true; /* the parser says what is missing */
+    return true; /* the parser reports what is missing */
 }
 
 static bool lex_all(lexer *x)

@@ -30,7 +30,7 @@ cf_tnode *cf_t__node(cf_tparser *p, cf_nkind kind, uint32_t pos)
 
 bool cf_t__vec_add(cf_tparser *p, cf_tbody *vec, cf_tnode *n)
 {
-    /* Capacities are powers of two from 4 on: full when n is one. */
+    /* Capacities are powers of two from 4 on, so the list is full when n is one of them. */
     if (n == NULL) {
         return false;
     }

@@ -22,7 +22,7 @@ typedef struct cf_tparser {
 enum {
     CF_PARSE_NO_COND = 1,       /* "a if b" is not taken */
     CF_PARSE_END_RECURSIVE = 2, /* the word "recursive" ends a tuple */
-    CF_PARSE_PARENTHESES = 4    /* an empty tuple is fine */
+    CF_PARSE_PARENTHESES = 4    /* an empty tuple is allowed */
 };
 
 /* All return NULL or false with the error set. */

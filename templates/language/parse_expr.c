@@ -526,7 +526,7 @@ static bool bad_call(cf_tparser *p, const cf_tok *at)
     return false;
 }
 
-/* The arguments of one call while they are read. */
+/* The arguments of a call while they are parsed. */
 typedef struct arg_list {
     cf_tnode *call;
     cf_tbody *args;    /* by position */

@@ -84,7 +84,7 @@ static void index_add(frame *f, uint32_t i)
     f->index[at] = i + 1;
 }
 
-/* Makes room for more names; more than a few have an index. */
+/* Makes room for more names; larger tables get an index. */
 static bool grow_frame(cf_tr *r, frame *f)
 {
     uint32_t cap = f->cap < FEW_NAMES ? FEW_NAMES : f->cap * 2;
@@ -142,7 +142,7 @@ static bool sym_load(scope *c, frame *f, const cf_tstr *name)
     return find(f, f->fn, name).is_known || define(c, f, name, CF_LOAD_RESOLVE) != NULL;
 }
 
-/* The value that a name has on entering, as the outer frames see it. */
+/* How the outer frames see a name when the frame is entered. */
 static void outer_action(sym *s, const frame *f, cf_load otherwise)
 {
     ref out = find(f->outer, f->fn, s->name);
@@ -408,7 +408,7 @@ static bool bind_body(scope *c, frame *f, const cf_tbody *b, bool soft)
     return true;
 }
 
-/* The loads of a frame, once its scan is complete. */
+/* Determines the loads of a frame after its scan. */
 static bool make_frame(scope *c, const frame *f, cf_tframe *out)
 {
     out->load = cf_t__alloc(c->r, (f->n + 1) * sizeof *out->load);
@@ -482,7 +482,7 @@ static bool forbids_loop_in(const cf_tbody *b, cf_tr *r)
     return true;
 }
 
-/* Nothing inside a for loop may assign to `loop`. */
+/* Rejects assignments to `loop` inside a for loop. */
 static bool forbids_loop(const cf_tnode *n, cf_tr *r)
 {
     if (n == NULL) {

@@ -91,7 +91,7 @@ cf_tv cf_t__raise(cf_tr *r, cf_str message)
     return CF_TV_ERR;
 }
 
-/* Steps between two looks at the cancel flag. */
+/* Steps between two checks of the cancel flag. */
 enum { CHECK_STEPS = 1 << 14 };
 
 bool cf_t__spend_slow(cf_tr *r)

@@ -63,7 +63,7 @@ typedef enum cf_tflow { CF_FLOW_NEXT, CF_FLOW_BREAK, CF_FLOW_CONTINUE } cf_tflow
 
 typedef enum cf_terror_kind {
     CF_TE_NONE,
-    CF_TE_TEMPLATE, /* the template is at fault */
+    CF_TE_TEMPLATE, /* the failure is the template's own */
     CF_TE_RAISED,   /* raise_exception */
     CF_TE_LIMIT,
     CF_TE_CANCELLED,
@@ -72,7 +72,7 @@ typedef enum cf_terror_kind {
 
 struct cf_tr {
     cf_arena *arena;
-    char *cur, *end; /* free part of the pool */
+    char *cur, *end; /* the unused part of the pool */
     size_t mem;      /* bytes taken from the arena */
     size_t max_mem;
 
@@ -97,7 +97,7 @@ struct cf_tr {
 
     cf_trecord *record; /* NULL: conditions are not recorded */
 
-    cf_tsb *out; /* where output goes now */
+    cf_tsb *out; /* the current output */
     cf_tsb root;
     cf_tact *act;
     cf_tflow flow;
@@ -106,14 +106,14 @@ struct cf_tr {
     uint64_t rng;
     int64_t now; /* as in cf_render_options */
 
-    const cf_torg *org; /* made while rendering: CF_ORG_FIRST + n_ctx + i */
+    const cf_torg *org; /* origins made while rendering: CF_ORG_FIRST + n_ctx + i */
     cf_torg *org_own;
     uint32_t n_org, cap_org;
-    uint32_t last_a, last_b, last_org; /* the last combination made */
+    uint32_t last_a, last_b, last_org; /* the most recent combination */
 
     cf_generation *gen;
     uint32_t n_gen, cap_gen;
-    uint32_t root_cp, root_cp_bytes; /* code points counted so far */
+    uint32_t root_cp, root_cp_bytes; /* number of code points counted so far */
 
     cf_terror_kind error;
     cf_str message;
@@ -182,7 +182,7 @@ uint32_t cf_t__site(cf_tr *r, uint32_t pos, uint32_t otherwise);
 cf_tv cf_t__undef_name(cf_tr *r, cf_tv name);
 cf_tv cf_t__undef_attr(cf_tr *r, cf_tv obj, cf_tv name);
 cf_tv cf_t__undef_hint(cf_tr *r, const char *hint);
-/* Fails with what is known about the undefined value `v`. */
+/* Fails with a message about the undefined value `v`. */
 cf_tv cf_t__fail_undef(cf_tr *r, cf_tv v);
 
 #endif

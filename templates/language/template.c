@@ -83,7 +83,7 @@ static cf_status status_of(const cf_tr *r)
     }
 }
 
-/* Tells what r knows about its error. */
+/* Copies the error of r for the caller. */
 static cf_status report(const cf_tr *r, const cf_template *t, cf_template_error *why, cf_error *err)
 {
     cf_status st = status_of(r);
@@ -124,7 +124,7 @@ void cf_template_caret(cf_buf *out, cf_str source, const cf_template_error *why)
     while (end < source.n && source.p[end] != '\n' && source.p[end] != '\r') {
         end++;
     }
-    if (why->off - from > 100) { /* a long line: the part around it */
+    if (why->off - from > 100) { /* for a long line only the part around the error */
         from = why->off - 60;
         while ((source.p[from] & 0xC0) == 0x80) {
             from++;
@@ -346,7 +346,7 @@ static bool make_spans(cf_tr *r, const cf_prompt_cause *causes, cf_prompt *out)
             s->src_off = s->is_copy ? source_off(t, g->off) : 0;
             if (s->is_copy && ((size_t)s->src_off + g->len > t->source.n ||
                                memcmp(t->source.p + s->src_off, r->root.p + at, g->len) != 0)) {
-                s->is_copy = false; /* a line end became \n inside */
+                s->is_copy = false; /* contains a line end that was normalised */
                 s->src_off = 0;
             }
         } else if (o == NULL) {
@@ -402,7 +402,7 @@ static cf_tv copy_of(cf_tr *r, cf_tv v)
     return l != NULL ? (cf_tv){.k = v.k, .org = v.org, .u.l = l} : CF_TV_ERR;
 }
 
-/* Puts the tag after the last message's text; *was is the text before. */
+/* Appends the tag to the last message's text; *was is the original text. */
 static bool tag_final(cf_tr *r, const cf_tstr **was)
 {
     *was = NULL;
@@ -444,7 +444,7 @@ static bool tag_final(cf_tr *r, const cf_tstr **was)
     return false;
 }
 
-/* Cuts the output at the tag. */
+/* Truncates the output at the tag. */
 static bool cut_final(cf_tr *r, const cf_tstr *was)
 {
     cf_str text = cf_str_make(r->root.p, r->root.n);
@@ -481,7 +481,7 @@ static bool cut_final(cf_tr *r, const cf_tstr *was)
 
 /* ---- rendering ---------------------------------------------------------- */
 
-/* Lists and dicts that the template may change are the render's own. */
+/* Copies lists and dicts that the template may change. */
 static cf_tv deep_copy(cf_tr *r, cf_tv v)
 {
     if ((v.k != CF_TDICT && v.k != CF_TLIST) || !cf_t__enter(r)) {
@@ -521,7 +521,7 @@ static uint64_t or_default(uint64_t v, uint64_t otherwise)
     return v != 0 ? v : otherwise;
 }
 
-/* After a failure, too; false without memory. */
+/* Also done after a failure; false if memory runs out. */
 static bool give_causes(cf_tr *r, cf_render *out)
 {
     cf_prompt_cause *v = cf_t__causes(r);

@@ -262,7 +262,7 @@ cf_tv cf_t__str_sub(cf_tr *r, const cf_tstr *s, uint32_t from, uint32_t to)
         t->seg = s->seg;
         return cf_tv_str(t);
     }
-    /* Only the segments the slice touches, the outer ones cut. */
+    /* Copies the segments that the slice touches, trimming the outer ones. */
     uint32_t at, first = seg_find(r, s, from, &at);
     uint32_t last = first, end = at + s->seg[first].len;
     while (last + 1 < s->n_seg && end < to) {
@@ -396,7 +396,7 @@ static uint32_t find_hashed(cf_str hay, cf_str needle, bool is_back)
     }
 }
 
-/* Bytes that plain comparing may look at before the hash takes over. */
+/* Bytes that a plain comparison may read before hashing is used instead. */
 enum { PLAIN_BYTES = 1 << 14 };
 
 uint32_t cf_t__find(cf_str hay, cf_str needle, uint32_t from)

@@ -16,12 +16,12 @@ typedef struct cf_tsb {
     cf_tseg *seg;
     uint32_t n_seg, cap_seg;
     uint32_t pos;   /* given to segments that have none */
-    bool is_output; /* counts against the output limit */
+    bool is_output; /* counted against the output limit */
     bool failed;    /* the error is set */
 } cf_tsb;
 
 void cf_t__sb_init(cf_tsb *b, cf_tr *r);
-/* Room from the start, where it is known to be needed. */
+/* Reserves room that is known to be needed. */
 void cf_t__sb_reserve(cf_tsb *b, uint32_t bytes, uint32_t segments);
 /* n bytes with one origin. */
 void cf_t__sb_add(cf_tsb *b, const char *p, size_t n, uint32_t org, uint32_t off, uint32_t pos);

@@ -214,7 +214,7 @@ cf_tentry *cf_t__dict_find(cf_tr *r, const cf_tdict *d, cf_tv key, uint32_t hash
         if (e->hash == hash && key_equal(r, e->key, key)) {
             return e;
         }
-        r->steps++; /* keys that share a place may be many */
+        r->steps++; /* many keys may share a slot */
     }
     return NULL;
 }

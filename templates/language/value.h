@@ -28,8 +28,8 @@
 #include "core/base/str.h"
 
 typedef enum cf_tkind {
-    CF_TMISSING, /* an empty slot; zero */
-    CF_TERR,     /* an error is on its way up */
+    CF_TMISSING, /* an empty slot; must be zero */
+    CF_TERR,     /* an error that is being propagated */
     CF_TUNDEF,
     CF_TNONE,
     CF_TBOOL,
@@ -151,7 +151,7 @@ struct cf_tundef {
     cf_tv obj;        /* CF_TMISSING: a variable */
     cf_tv name;       /* string or number */
     const char *hint; /* NULL: say it by obj and name */
-    bool is_unsafe;   /* touching it is a breach, not a mistake */
+    bool is_unsafe;   /* using it violates the sandbox */
 };
 
 struct cf_tmethod {

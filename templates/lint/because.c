@@ -10,7 +10,7 @@
 #include "core/base/utf8.h"
 #include "templates/lint/lint_impl.h"
 
-/* The number of conditions that one finding names. */
+/* The maximum number of conditions that a finding names. */
 enum { NAMED_MAX = 4, TEST_MAX = 160 };
 
 void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test, const char *outcome)
@@ -118,7 +118,7 @@ void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter, const cf_sho
                              "longer"
                            : "is false in the shorter prompt, true in the "
                              "longer");
-    } else { /* other rounds of a loop wrote them, or other values */
+    } else { /* they were written by other rounds of a loop or from other values */
         const cf_prompt_cause *in_a = innermost(a), *in_b = innermost(b);
         if (in_a != NULL) {
             name_cause(l, in_a,

@@ -33,7 +33,7 @@ bool cf_lint__is_garbled(cf_str text, size_t at)
     return false;
 }
 
-/* How `word`, a text of the conversation `letters`, is written. */
+/* Determines how `word`, a text of the conversation `letters`, is written. */
 static cf_status shows(cf_prober *p, const char *letters, unsigned flags, const char *word,
                        cf_cap *out, cf_error *err)
 {
@@ -155,7 +155,7 @@ static const plain_cap plain_caps[] = {
     {AT(reasoning_calls), "uCt", "uC", TOOLS | CF_PROBE_THINK, CF_PROBE_THOUGHT},
 };
 
-/* Templates read reasoning from fields of different names. */
+/* Templates read reasoning from different fields. */
 static cf_status reasoning(cf_prober *p, cf_template_caps *c, cf_error *err)
 {
     static const struct {
@@ -194,7 +194,7 @@ static cf_status call_ids(cf_prober *p, cf_template_caps *c, cf_error *err)
     return CF_OK;
 }
 
-/* An image part is written when the prompt with it is another one. */
+/* An image part counts as written if it changes the prompt. */
 static cf_status images(cf_prober *p, cf_template_caps *c, cf_error *err)
 {
     bool fail, differs;

@@ -31,11 +31,11 @@ typedef enum shape_id {
 #define SHAPE(id) (UINT32_C(1) << SHAPE_##id)
 
 typedef struct shape {
-    const char *what;     /* the client sends ... */
+    const char *what;     /* "the client sends ..." */
     const char *fix;      /* the template could ... */
     const char *messages; /* JSON */
     const char *tools;    /* JSON; NULL: none */
-    const char *words[3]; /* that must reach the prompt, ungarbled */
+    const char *words[3]; /* words that must reach the prompt unchanged */
 } shape;
 
 #define USER(text)      "{\"role\":\"user\",\"content\":\"" text "\"}"
@@ -199,7 +199,7 @@ const char *cf_lint_client_at(size_t i)
     return i < N_CLIENTS ? clients[i].name : NULL;
 }
 
-/* Whether the client called `name` is asked for. */
+/* Whether the client `name` is selected. */
 static bool is_asked(const cf_linter *l, const char *name)
 {
     return cf_str_is(l->client, "all") || cf_str_is(l->client, name);

@@ -348,7 +348,7 @@ static cf_status run(cf_linter *l, cf_error *err)
     cf_status st = cf_lint__caps(&l->prober, &l->report->caps, err);
     CF_THEN(st, run_rules(l, false, err));
     if (st == CF_ELIMIT && l->prober.is_spent) {
-        l->report->is_cut = true; /* what was found so far is incomplete */
+        l->report->is_cut = true; /* the findings so far are incomplete */
         l->report->n_stability = 0;
         l->n = 0;
         st = run_rules(l, true, err);

@@ -27,12 +27,12 @@ typedef struct cf_linter {
     cf_str client;                 /* whose requests are tried; empty: none */
     cf_arena *arena;
     cf_lint_report *report;
-    const cf_lint_rule *rule; /* the row whose check runs */
-    bool by_message;          /* it may have several findings at one place */
+    const cf_lint_rule *rule; /* the row whose check is running */
+    bool by_message;          /* whether one place may have several findings */
     cf_lint_names *names;     /* made once, when first asked for */
     cf_lint_finding finding[CF_LINT_FINDINGS_MAX];
     size_t n;
-    cf_lint_because because[CF_LINT_BECAUSE_MAX]; /* of the next finding */
+    cf_lint_because because[CF_LINT_BECAUSE_MAX]; /* conditions of the next finding */
     size_t n_because;
 } cf_linter;
 
@@ -44,7 +44,7 @@ typedef struct cf_linter {
  * without any, those under which that byte was written or the render failed. */
 cf_status cf_lint__add(cf_linter *l, const cf_shot *shot, size_t off, cf_error *err,
                        const char *fmt, ...) CF_PRINTF(5, 6);
-/* The same at a place of the source. */
+/* Adds a finding at a place of the source. */
 cf_status cf_lint__add_at(cf_linter *l, uint32_t line, uint32_t col, cf_error *err, const char *fmt,
                           ...) CF_PRINTF(5, 6);
 
@@ -63,19 +63,19 @@ bool cf_lint__is_left_out(const cf_linter *l);
 /* One place with its outcome, constant; those over CF_LINT_BECAUSE_MAX and
  * places named before are left out. */
 void cf_lint__because(cf_linter *l, uint32_t line, uint32_t col, cf_str test, const char *outcome);
-/* A chain of conditions, the innermost first; NULL: none. */
+/* Names a chain of conditions, innermost first; NULL names none. */
 void cf_lint__because_chain(cf_linter *l, const cf_prompt_cause *inner);
 /* The condition that made two renders differ at byte `off`, or those under
  * which each wrote it. */
 void cf_lint__because_differs(cf_linter *l, const cf_shot *shorter, const cf_shot *longer,
                               size_t off);
-/* The conditions that were evaluated for a message. */
+/* Names the conditions that were evaluated for a message. */
 void cf_lint__because_message(cf_linter *l, const cf_shot *s, size_t message);
-/* The conditions whose text has this word. */
+/* Names the conditions whose text contains this word. */
 void cf_lint__because_mentions(cf_linter *l, const cf_shot *s, const char *word);
-/* The first message of the context that has `word`; SIZE_MAX. */
+/* The first message of the context that contains `word`, or SIZE_MAX. */
 size_t cf_lint__message_with(const cf_shot *s, const char *word);
-/* Moves what was named into the finding. */
+/* Moves the named conditions into the finding. */
 cf_status cf_lint__keep_because(cf_linter *l, cf_lint_finding *f, cf_error *err);
 
 /* ---- checks, by file ---------------------------------------------------- */

@@ -374,7 +374,7 @@ static void junit_begin(cf_lint_output *o)
     cf_junit_begin(&o->junit, o->out, "confab lint");
 }
 
-/* The lines of the findings of one rule; none when there is none. */
+/* Writes a line for each finding of one rule. */
 static void junit_lines(cf_buf *out, const cf_lint_rule *rule, const cf_lint_report *r)
 {
     for (size_t i = 0; i < r->n; i++) {

@@ -245,7 +245,7 @@ static cf_status begin(cf_prober *p, cf_error *err)
     return p->is_spent ? cf_fail(err, CF_ELIMIT, "%s", p->why.text) : CF_OK;
 }
 
-/* Renders with what the budget has left. */
+/* Renders within the remaining budget. */
 static void render(cf_prober *p, cf_shot *s)
 {
     cf_context *context;

@@ -68,8 +68,8 @@ typedef struct cf_prober {
     cf_cancel *cancel;
     bool causes;    /* renders record their conditions */
     int64_t now;    /* of renders; 0: the clock */
-    uint64_t steps; /* spent by all renders so far */
-    size_t memory;  /* held by shots that are alive */
+    uint64_t steps; /* used by all renders so far */
+    size_t memory;  /* held by live shots */
     bool is_spent;  /* a render reached a limit: nothing is rendered more */
     cf_error why;   /* is_spent: that render's error */
 } cf_prober;
@@ -84,7 +84,7 @@ CF_MUST_USE cf_status cf_probe(cf_prober *p, const char *letters, unsigned flags
                                cf_error *err);
 /* The same for messages made elsewhere; takes `context` in every case. */
 CF_MUST_USE cf_status cf_probe_context(cf_prober *p, json_t *context, cf_shot *out, cf_error *err);
-/* An empty shot may be freed, too. */
+/* An empty shot may be freed as well. */
 void cf_shot_free(cf_prober *p, cf_shot *shot);
 
 /* The spelling of the beginning and the end of a sequence. */

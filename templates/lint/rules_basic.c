@@ -132,7 +132,7 @@ cf_status cf_lint__crashes(cf_linter *l, cf_error *err)
     }
     static const struct {
         const char *letters, *what;
-        bool needs_tools; /* counts only where tool calls are known at all */
+        bool needs_tools; /* applies only if the template knows tool calls */
     } cases[] = {
         {"u", "a user message", false},
         {"ua", "a reply", false},
@@ -195,7 +195,7 @@ static size_t empty_think(cf_str text)
     return SIZE_MAX;
 }
 
-/* Reports the reasoning that `letters` hold as dropped. */
+/* Reports the reasoning in `letters` as dropped. */
 static cf_status report_thought(cf_linter *l, const char *letters, unsigned flags,
                                 const char *message, cf_error *err)
 {

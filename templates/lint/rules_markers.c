@@ -41,7 +41,7 @@ static size_t mark_length(cf_str text, size_t at)
         n++;
     }
     bool ends = at + n < text.n && text.p[at + n] == close && n > 2;
-    /* Square brackets hold capitals only: [INST], not [0]. */
+    /* Square brackets count only around capitals: [INST], not [0]. */
     for (size_t i = 1; ends && open == '[' && i < n; i++) {
         char c = text.p[at + i];
         ends = (c >= 'A' && c <= 'Z') || c == '_' || c == '/';
@@ -161,7 +161,7 @@ cf_status cf_lint__balance(cf_linter *l, cf_error *err)
     return CF_OK;
 }
 
-/* A mark of which a part comes from a message. */
+/* A mark that is partly made of a message's text. */
 cf_status cf_lint__glued(cf_linter *l, cf_error *err)
 {
     cf_shot s;

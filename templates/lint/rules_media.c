@@ -181,7 +181,7 @@ static cf_status wrong_marker(cf_linter *l, size_t kind, const cf_shot *with,
     size_t n = find_markers(l, kind, markers);
     cf_str text = added(with, without);
     for (size_t i = 0; i < n; i++) {
-        /* A marker may share its first bytes with what comes next. */
+        /* A marker may begin with the same bytes as the text that follows. */
         size_t len = strlen(markers[i]);
         cf_str all = with->render.prompt.text;
         size_t from = (size_t)(text.p - all.p);

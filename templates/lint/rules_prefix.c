@@ -32,7 +32,7 @@ static const stage stages[] = {
     {"two rounds", true, {{"uaU", true, "uaUaV"}, {"uctaUct", true, "uctaUctaV"}, {0}}},
 };
 
-/* With thinking on, replies have reasoning. */
+/* With thinking on, replies contain reasoning. */
 static void spell(char out[16], const char *letters, bool system, bool thinks)
 {
     size_t n = 0;

@@ -45,7 +45,7 @@ cf_status cf_lint__round_trip(cf_linter *l, cf_error *err)
     cf_shot prompt, history = {0};
     if (!cf_cap_is_written(l->report->caps.tool_calls) || l->report->family == CF_TOOLS_NONE ||
         l->report->family == CF_TOOLS_GENERIC) {
-        return CF_OK; /* its calls have no known syntax */
+        return CF_OK; /* the syntax of its calls is unknown */
     }
     const unsigned flags = CF_PROBE_TOOLS;
     CF_TRY(cf_probe(&l->prober, "u", flags | CF_PROBE_GENERATE, &prompt, err));

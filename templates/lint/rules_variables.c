@@ -38,7 +38,7 @@ static const char *const known[] = {"messages",
                                     "varargs",
                                     "kwargs"};
 
-enum { N_GIVEN = 9 }; /* of them are variables, the rest functions and words */
+enum { N_GIVEN = 9 }; /* the first of them are variables, the rest functions and words */
 
 static const char dated[] = "the date (strftime_now)";
 static const char *const by_chance[] = {"strftime_now", "lipsum"};
@@ -50,12 +50,12 @@ typedef struct use {
     uint32_t pos;   /* of the first bare use */
     uint32_t first; /* of the first use */
     bool is_used;
-    bool is_bare;    /* used where nothing guards it */
-    bool is_set;     /* somewhere in the template itself */
+    bool is_bare;    /* used without a guard */
+    bool is_set;     /* assigned somewhere in the template */
     bool is_guarded; /* "is defined", "| default", a bare condition */
 } use;
 
-/* The names of a template and how it uses them. */
+/* The names that a template uses, and how. */
 struct cf_lint_names {
     const cf_template *tpl;
     use v[NAMES_MAX];

@@ -79,7 +79,7 @@ cf_status cf_model_is_adapter(bool *out, const char *path, const char *arch, cf_
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-/* One entry of the model's folder. */
+/* Examines one entry of the model's folder. */
 static cf_status on_entry(cf_besides *b, const char *full, const char *name, const char *model,
                           const char *arch)
 {

@@ -154,7 +154,7 @@ static bool is_hf_folder(const char *dir)
     return cf_os_has_file(dir, "tokenizer.json") || cf_os_has_file(dir, "tokenizer.model");
 }
 
-/* A folder's only GGUF, else the folder if it has a tokenizer. */
+/* The only GGUF file of a folder, or the folder itself if it has a tokenizer. */
 static cf_status find_in_folder(cf_buf *out, const char *dir, cf_error *err)
 {
     size_t n = 0;
@@ -468,7 +468,7 @@ static cf_status add_folder(cf_model_places *p, const char *name, const char *di
     return st;
 }
 
-/* Gets the name of an entry and its path. */
+/* Called with the name and path of an entry. */
 typedef cf_status (*entry_fn)(cf_model_places *p, const char *name, const char *path);
 
 static cf_status each(cf_model_places *p, const char *prefix, const char *dir, entry_fn fn)

@@ -70,7 +70,7 @@ static cf_status read_file(cf_buf *out, const char *name, cf_error *err)
         return cf_fail(err, CF_EINVAL, "%.200s is a GGUF file: use -m for its template", name);
     }
     cf_status st = cf_os_read_file(&text, name, TEMPLATE_MAX, err);
-    /* Text that begins as an object may still be a template. */
+    /* Text that starts like an object may still be a template. */
     bool is_json = st == CF_OK && text.n > 0 && text.p[0] == '{' &&
                    cf_json_read_doubles(&config, text.p, text.n, &ignored) == CF_OK &&
                    json_is_object(config);
@@ -173,7 +173,7 @@ static cf_status open_script(cf_opened *b, const char *path, cf_error *err)
     CF_TRY(cf_json_read_file(&v, path, err));
     cf_script_options o = {.family = b->family, .renderer = renderer_of(b)};
     o.channels = cf_channels_detect(source_of(b), &o.n_channels);
-    if (o.n_channels == 0) { /* a script may think without a template */
+    if (o.n_channels == 0) { /* a script may have thinking without a template */
         o.channels = cf_channels_detect(cf_str_from("<think>"), &o.n_channels);
     }
     cf_status st = cf_backend_script_new(&b->backend, v, &o, err);
@@ -196,7 +196,7 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *f
     bool is_remote = model != NULL && (starts(model, "http://") || starts(model, "https://"));
     if (!is_script && !is_remote) {
         cf_open_options plain = *o;
-        plain.opens_lora = true; /* below, for the session */
+        plain.opens_lora = true; /* applied to the session below */
         CF_TRY(cf_open_engine(&b->engine, &plain, false, err));
     } else if (o->n_lora != 0) {
         return cf_fail(err, CF_EINVAL, "--lora: adapters need the built-in engine");

@@ -43,7 +43,7 @@ static cf_status open_bundled(cf_engine **out, const cf_engine_options *opts, cf
     return st != CF_OK ? cf_fail_in(err, st, "the bundled model") : CF_OK;
 }
 
-/* Adds what is wrong with the file, and what to do. */
+/* Adds to the error what the file is and what to use instead. */
 static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
 {
     const char *path = cf_open_model(o), *hint = NULL;
@@ -66,7 +66,7 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
         hint = "a server that runs it can be given to -m by its address";
     }
     if (st == CF_EFORMAT || st == CF_EUNSUPPORTED) {
-        cf_fail_in(err, st, path); /* the system's errors name it already */
+        cf_fail_in(err, st, path); /* errors of the system already name the file */
     }
     size_t n = err != NULL ? strlen(err->text) : 0;
     if (hint != NULL && err != NULL && n + strlen(hint) + 3 <= sizeof err->text) {
@@ -80,7 +80,7 @@ static cf_status read_blas(cf_blas_choice *out, const char *name, cf_error *err)
     static const char *const names[] = {"auto", "on", "off"};
     for (int i = 0; i < 3; i++) {
         if (name == NULL || strcmp(name, names[i]) == 0) {
-            *out = (cf_blas_choice)i; /* in the order of the type */
+            *out = (cf_blas_choice)i; /* in the order of the enumeration */
             return CF_OK;
         }
     }

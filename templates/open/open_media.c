@@ -13,7 +13,7 @@
 #include "templates/model_place.h"
 
 enum {
-    NAMES_MAX = 4096, /* files of a folder that are looked at */
+    NAMES_MAX = 4096, /* the most files of a folder that are examined */
     TRIES_MAX = 8,
     CACHE_BYTES = 256 << 20
 };
@@ -24,7 +24,7 @@ static bool is_projector(const char *name)
     return strncmp(name, "mmproj", 6) == 0 && n > 5 && strcmp(name + n - 5, ".gguf") == 0;
 }
 
-/* Tries the files of the folder that begins `path`; none may fit. */
+/* Tries the files of the folder at the start of `path`; possibly none fits. */
 static void look_beside(cf_media **out, const cf_engine *engine, const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -270,8 +270,7 @@ bool cf_t__is_ident_part(uint32_t cp)
     }
 }
 
-/* Letters that case rules look through: marks, modifiers, and punctuation
- * that is written inside words. */
+/* Characters that case rules skip: marks, modifiers, and punctuation inside words. */
 static bool is_case_ignorable(uint32_t cp)
 {
     if (cp < 0x80) {

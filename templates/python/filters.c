@@ -22,7 +22,7 @@ static size_t name_len(const char *p)
     return n;
 }
 
-/* Whether the list of names holds the keyword. */
+/* Whether the list of names contains the keyword. */
 static bool is_listed(const char *names, const cf_tstr *kw)
 {
     while (*names != '\0') {
@@ -640,7 +640,7 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
     cf_tv otherwise = is_given(a[1]) ? a[1] : cf_tv_int(0), out;
     int64_t base = 10;
     double f;
-    if (is_given(a[2])) { /* any other base leaves the way by float() */
+    if (is_given(a[2])) { /* only base 10 falls back to float() */
         base = a[2].k == CF_TINT ? a[2].u.i : -1;
     }
     switch (a[0].k) {
@@ -652,7 +652,7 @@ static cf_tv f_int(cf_tr *r, const cf_targs *args)
     case CF_TBOOL:
         return cf_tv_int(a[0].u.b);
     case CF_TFLOAT:
-        if (isinf(a[0].u.f)) { /* OverflowError, which the filter lets out */
+        if (isinf(a[0].u.f)) { /* an OverflowError, which the filter does not catch */
             return cf_t__fail(r, "cannot convert float infinity to integer");
         }
         return isfinite(a[0].u.f) ? cf_t__int_from_double(r, a[0].u.f) : otherwise;

@@ -106,7 +106,7 @@ static cf_tv f_reverse(cf_tr *r, const cf_targs *args)
     if (can_reverse(a[0])) {
         return cf_tv_gen(g);
     }
-    l = cf_t__to_list(r, cf_tv_gen(g)); /* a used-up iterator: a list */
+    l = cf_t__to_list(r, cf_tv_gen(g)); /* an exhausted iterator, replaced by a list */
     return l != NULL ? cf_tv_list(l) : CF_TV_ERR;
 }
 
@@ -440,7 +440,7 @@ static cf_tv f_groupby(cf_tr *r, const cf_targs *args)
                 return CF_TV_ERR;
             }
             cf_tv pair = cf_t__pair(r, name, cf_tv_list(group));
-            pair.sub = 1; /* has the fields grouper and list */
+            pair.sub = 1; /* a tuple with the fields grouper and list */
             if (pair.k == CF_TERR || !cf_t__list_add(r, out, pair)) {
                 return CF_TV_ERR;
             }

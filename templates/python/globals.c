@@ -56,7 +56,7 @@ static cf_tdict *make_dict(cf_tr *r, const char *what, const cf_targs *args)
         d = cf_t__dict_new(r, args->n_kw);
     }
     if (d != NULL && args->n == 1 && args->v[0].k == CF_TUNDEF) {
-        /* dict() asks it for a method called keys */
+        /* dict() looks for a method called keys */
         cf_t__fail_undef(r, args->v[0]);
         return NULL;
     }

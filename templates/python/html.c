@@ -108,7 +108,7 @@ enum { LONGEST_NAME = 8 };
 
 /* A reference that was read. */
 typedef struct reference {
-    uint32_t n;  /* its bytes after the '&' */
+    uint32_t n;  /* number of bytes after the '&' */
     uint32_t cp; /* the character; NO_TEXT: none */
 } reference;
 
@@ -192,7 +192,7 @@ cf_tv cf_t__unescape(cf_tr *r, const cf_tstr *s)
 
 cf_tv cf_t__strip_tags(cf_tr *r, const cf_tstr *s)
 {
-    /* Comments go first, then tags; what is left has its blanks joined. */
+    /* Removes comments, then tags, and collapses the remaining blanks. */
     cf_tsb b;
     cf_t__sb_init(&b, r);
     cf_str text = cf_str_make(s->p, s->n);

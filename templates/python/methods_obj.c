@@ -74,7 +74,7 @@ bool cf_t__sort(cf_tr *r, cf_tlist *items, cf_tlist *keys, bool is_reverse)
         memcpy(room, from, n * sizeof *room);
     }
     sorter s = {r, items->v, room, room + n, room + 2 * (size_t)n, false};
-    if (is_reverse) { /* keeps equal items in order */
+    if (is_reverse) { /* keeps the order of equal items */
         reverse(s.v, n);
         reverse(s.k, n);
     }

@@ -213,7 +213,7 @@ cf_tv cf_t__strip(cf_tr *r, const cf_tstr *s, const cf_tstr *chars, bool left, b
         to = at;
     }
     uint64_t cut = s->n - (to - from);
-    if (chars != NULL) { /* each is looked for in the set */
+    if (chars != NULL) { /* each character is looked up in the set */
         cut = (cut + 2) * ((chars->n >> 4) + 1);
     }
     r->steps += cut >> 2;
@@ -454,7 +454,7 @@ cf_tv cf_t__replace(cf_tr *r, const cf_tstr *s, const cf_tstr *old, const cf_tst
     return r->error != CF_TE_NONE ? CF_TV_ERR : cf_t__sb_take(&b, s->is_markup);
 }
 
-/* Markup escapes what is put into it. */
+/* Markup escapes inserted values. */
 static cf_tv like(cf_tr *r, cf_tv self, cf_tv v)
 {
     return self.u.s->is_markup && v.k == CF_TSTR && !v.u.s->is_markup ? cf_t__escape(r, v) : v;
@@ -787,7 +787,7 @@ static cf_tv m_encode(cf_tr *r, cf_tv self, const cf_targs *args)
     cf_tv v = cf_t__str_mark(r, self.u.s, false);
     if (v.k == CF_TSTR) {
         v.k = CF_TBYTES;
-        v.u.s->n_cp = v.u.s->n; /* bytes are counted and cut as such */
+        v.u.s->n_cp = v.u.s->n; /* bytes objects are counted and cut by bytes */
     }
     return v;
 }

@@ -108,7 +108,7 @@ static void break_line(cf_tsb *b, const char *end, int64_t indent, uint32_t org)
 typedef struct literals {
     cf_tr *r;
     cf_tlist *list; /* of their reprs */
-    cf_tv current;  /* the pieces collected for the next one */
+    cf_tv current;  /* pieces collected for the next literal */
     bool is_bytes;
 } literals;
 

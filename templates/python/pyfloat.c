@@ -18,7 +18,7 @@ size_t cf_t__float_repr(char out[CF_FLOAT_TEXT], double f)
         return n;
     }
     char text[CF_FLOAT_TEXT];
-    int digits = fabs(f) < 1e-300 ? 1 : 15; /* subnormals have fewer */
+    int digits = fabs(f) < 1e-300 ? 1 : 15; /* subnormals have fewer digits */
     do {
         snprintf(text, sizeof text, "%.*e", digits - 1, f);
     } while (digits++ < 17 && strtod(text, NULL) != f);

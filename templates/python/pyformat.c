@@ -73,7 +73,7 @@ static char *grouped(cf_tr *r, const cf_tspec *f, const char *text, size_t n, si
         if (done != 0 && done % every == 0) {
             out[--at] = f->group;
             if (i == 0 && (int64_t)(cap - at - (n - n_int)) >= want) {
-                out[--at] = '0'; /* no separator comes first */
+                out[--at] = '0'; /* without a leading separator */
                 break;
             }
         }
