@@ -389,18 +389,20 @@ static const bench initial = {
 
 static const cf_opt_row options[] = {
     {"--prompt", 'p', CF_OPT_U32, offsetof(bench, n_prompt), "N",
-     "tokens of the prompt; 0 skips prefill (default 512)", 0},
+     "length of the prompt in tokens; 0 skips prefill (default: 512)", 0},
     {"--tokens", 'n', CF_OPT_U32, offsetof(bench, n_gen), "N",
-     "tokens to generate; 0 skips decode (default 128)", 0},
+     "number of tokens to generate; 0 skips decode (default: 128)", 0},
     {"--with-threads", 't', CF_OPT_U32, offsetof(bench, n_threads), "N", "same as --threads", 0},
     {"--repeat", 'r', CF_OPT_U32, offsetof(bench, n_reps), "N",
-     "measured repetitions (default 5), after one to warm up", 0},
+     "number of measured runs, after one warm-up run (default: 5)", 0},
     {"--batch", 0, CF_OPT_U32, offsetof(bench, n_batch), "N",
-     "decode N sequences side by side, and add up their tokens", 0},
+     "decode N sequences in parallel and add up their tokens", 0},
     {"--depth", 0, CF_OPT_U32, offsetof(bench, n_depth), "N",
-     "tokens before the first that is generated (default 1)", 0},
+     "length of the context before the first generated token (default: 1)", 0},
     {"--draft", 0, CF_OPT_U32, offsetof(bench, n_draft), "N",
-     "also decode with up to N guesses a pass, right ones and wrong ones", 0},
+     "also measure decoding with up to N drafted tokens per pass, all right and "
+     "all wrong",
+     0},
     CF_OPT_ROWS_END,
 };
 

@@ -359,39 +359,40 @@ static const diff_job initial = {.reply = {.max_tokens = DEFAULT_TOKENS}};
 
 static const cf_opt_row options[] = {
     {"--left", 'a', CF_OPT_STR, offsetof(diff_job, name_a), "FILE|NAME",
-     "first template: a file, a built-in template, or \"model\": the one "
-     "of "
-     "-m, of a server the prompt that it makes",
+     "first template: a file, a built-in template, or \"model\" for that of -m "
+     "(of a server: the prompt it renders)",
      0},
     {"--right", 'b', CF_OPT_STR, offsetof(diff_job, name_b), "FILE|NAME", "second template", 0},
     {"--replies", 0, CF_OPT_FLAG, offsetof(diff_job, has_replies), NULL,
-     "compare what the model of -m answers, written side by side", 0},
+     "compare the replies of the model (-m) to both prompts", 0},
     {"--lora-a", 0, CF_OPT_LIST, offsetof(diff_job, lora[0]), "FILE[=SCALE]",
-     "the same, with this adapter for the first side; may be repeated", 0},
-    {"--lora-b", 0, CF_OPT_LIST, offsetof(diff_job, lora[1]), "FILE[=SCALE]", "for the second side",
-     0},
+     "compare replies, with this adapter on the first side; may be repeated", 0},
+    {"--lora-b", 0, CF_OPT_LIST, offsetof(diff_job, lora[1]), "FILE[=SCALE]",
+     "the same for the second side", 0},
     {"--tokens", 'n', CF_OPT_U32, offsetof(diff_job, reply.max_tokens), "N",
-     "--replies: tokens of a reply at most (default 128)", 0},
+     "--replies: generate at most N tokens for each reply (default: 128)", 0},
     {"--temperature", 0, CF_OPT_F32, offsetof(diff_job, reply.temperature), "T",
-     "--replies: draw at this temperature (default 0: the likeliest)", 0},
+     "--replies: sample at this temperature (default: 0, the most probable "
+     "token)",
+     0},
     {"--all", 0, CF_OPT_FLAG, offsetof(diff_job, is_all), NULL,
      "list the saved conversations whose prompts differ", 0},
     {"--likelihood", 0, CF_OPT_FLAG, offsetof(diff_job, all.has_likelihood), NULL,
-     "with --all: how likely the saved replies are after each prompt; "
-     "several servers (-m URL -m URL) share the work",
+     "with --all: compute the likelihood of the saved replies after each "
+     "prompt; several servers (-m URL -m URL) share the work",
      0},
     {"--jobs", 'j', CF_OPT_U32, offsetof(diff_job, all.jobs), "N",
-     "with --likelihood: requests under way at a time, over all addresses "
-     "(default: 4 of each)",
+     "with --likelihood: number of requests in flight over all servers "
+     "(default: 4 per server)",
      0},
     {"--level", 0, CF_OPT_STR, offsetof(diff_job, level_name), "LEVEL",
      "compare text (default), tokens (with -m) or source", 0},
     {"--unified", 0, CF_OPT_FLAG, offsetof(diff_job, is_unified), NULL, "one column (default)", 0},
     {"--side", 0, CF_OPT_FLAG, offsetof(diff_job, is_side), NULL, "two columns", 0},
     {"--width", 0, CF_OPT_U32, offsetof(diff_job, style.width), "N",
-     "width of a line with --side (default: $COLUMNS, else 120)", offsetof(diff_job, has_width)},
+     "with --side: width of a line (default: $COLUMNS, else 120)", offsetof(diff_job, has_width)},
     {"--context", 'U', CF_OPT_U32, offsetof(diff_job, style.n_context), "N",
-     "equal lines shown around a change (default: 3)", offsetof(diff_job, has_context)},
+     "number of equal lines shown around a change (default: 3)", offsetof(diff_job, has_context)},
     CF_OPT_ROWS_END,
 };
 
@@ -425,7 +426,7 @@ static int run_diff(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_diff = {
     .name = "diff",
     .arguments = "-a T1 -b T2 [CONTEXT.json ...]",
-    .summary = "compare two chat templates over contexts or saved conversations",
+    .summary = "compare two chat templates on contexts or saved conversations",
     .options = options,
     .state_bytes = sizeof(diff_job),
     .initial = &initial,

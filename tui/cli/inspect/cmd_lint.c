@@ -202,13 +202,13 @@ static int lint_all(lint_job *job, const char *const *names, int n)
 
 static const cf_opt_row options[] = {
     {"--rules", 0, CF_OPT_FLAG, offsetof(lint_job, shows_rules), NULL,
-     "list the rules and the effect of each fault", 0},
+     "list the rules and what each fault does to the model", 0},
     {"--capabilities", 0, CF_OPT_FLAG, offsetof(lint_job, output.shows_caps), NULL,
      "report what each template can do", 0},
     {"--context", 0, CF_OPT_FLAG, offsetof(lint_job, output.shows_context), NULL,
-     "show a context that proves each finding", 0},
+     "show a context that demonstrates each finding", 0},
     {"--client", 0, CF_OPT_STR, offsetof(lint_job, client), "NAME",
-     "also try what a client sends: claude-code, codex, goose, langchain, "
+     "also try the requests of a client: claude-code, codex, goose, langchain, "
      "opencode, or all",
      0},
     {"--format", 0, CF_OPT_STR, offsetof(lint_job, format), "NAME",

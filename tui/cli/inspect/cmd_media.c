@@ -185,14 +185,14 @@ static int print(media *m)
 
 static const cf_opt_row options[] = {
     {"--blocks", 0, CF_OPT_STR, offsetof(media, blocks_path), "FILE",
-     "write what the encoder reads: float32 [height, width, 3] a block, "
-     "[128, frames] of a sound",
+     "write the encoder's input: float32 [height, width, 3] for each block, or "
+     "[128, frames] for a sound",
      0},
     {"--rows", 0, CF_OPT_STR, offsetof(media, rows_path), "FILE",
-     "write what the projector gives: float32 [rows, width]", 0},
+     "write the projector's output: float32 [rows, width]", 0},
     {"--png", 0, CF_OPT_STR, offsetof(media, png_path), "FILE",
-     "write what the encoder reads as pictures: the resized picture, or "
-     "the spectrogram; further ones as FILE-2.png ...",
+     "write the encoder's input as pictures: the resized image or the "
+     "spectrogram; further ones go to FILE-2.png ...",
      0},
     CF_OPT_ROWS_END,
 };
@@ -215,7 +215,7 @@ static int run_media(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_media = {
     .name = "media",
     .arguments = "FILE ...",
-    .summary = "show what a model gets of pictures",
+    .summary = "show how a model sees pictures and hears sounds",
     .options = options,
     .state_bytes = sizeof(media),
     .n_min = 1,

@@ -137,7 +137,7 @@ typedef struct asked {
 
 static const cf_opt_row options[] = {
     {"--names", 0, CF_OPT_FLAG, offsetof(asked, is_names), NULL,
-     "print only the names that -m takes, one a line", 0},
+     "print only the names that -m accepts, one per line", 0},
     CF_OPT_ROWS_END,
 };
 

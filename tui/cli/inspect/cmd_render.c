@@ -610,24 +610,22 @@ static int run_job(render_job *job, const char *context)
 
 static const cf_opt_row options[] = {
     {"--batch", 0, CF_OPT_STR, offsetof(render_job, batch), "FILE",
-     "render each line's context (and template)", 0},
+     "render the context (and template) of each line of a JSON Lines file", 0},
     {"--spans", 0, CF_OPT_FLAG, offsetof(render_job, spans), NULL,
-     "answer in JSON, with the origin of every byte", 0},
+     "print JSON with the origin of every byte", 0},
     {"--ids", 0, CF_OPT_FLAG, offsetof(render_job, ids), NULL,
      "print the token ids of the prompt (with -m)", 0},
     {"--mask", 0, CF_OPT_FLAG, offsetof(render_job, mask), NULL,
-     "answer in JSON, with the bytes and tokens that the assistant wrote "
-     "(with -m)",
-     0},
+     "print JSON with the bytes and tokens that the assistant wrote (with -m)", 0},
     {"--ledger", 0, CF_OPT_FLAG, offsetof(render_job, ledger), NULL,
-     "print what each message, tool and line of the template costs, in "
-     "tokens and in seconds here (with -m)",
+     "print the cost of each message, tool and template line in tokens, and in "
+     "seconds on this machine (with -m)",
      0},
     {"--continue-final-message", 0, CF_OPT_FLAG, offsetof(render_job, continue_final), NULL,
      "leave the last message open", 0},
     {"--shape", 0, CF_OPT_FLAG, offsetof(render_job, shape), NULL,
-     "first give messages and tools the form that the template reads, as "
-     "run and chat do",
+     "first adapt messages and tools to what the template reads, as run and "
+     "chat do",
      0},
     {"--as-is", 0, CF_OPT_FLAG, offsetof(render_job, as_is), NULL,
      "render messages and tools unchanged, the default", 0},

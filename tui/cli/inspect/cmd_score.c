@@ -164,7 +164,7 @@ static int run_score(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_score = {
     .name = "score",
     .arguments = "--prompt A --text B",
-    .summary = "log-likelihood of B after A, per token",
+    .summary = "print the log-likelihood of B after A for each token",
     .options = options,
     .state_bytes = sizeof(asked),
     .n_max = 0,

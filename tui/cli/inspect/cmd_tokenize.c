@@ -380,11 +380,11 @@ static const cf_opt_row options[] = {
     {"--ids", 0, CF_OPT_STR, offsetof(tokenize, ids), "1,2,3",
      "print the text of these ids instead", 0},
     {"--special", 0, CF_OPT_FLAG, offsetof(tokenize, parse_special), NULL,
-     "turn spelled-out control tokens into that token", 0},
+     "parse control tokens that are spelled out in the text", 0},
     {"--bos", 0, CF_OPT_FLAG, offsetof(tokenize, add_special), NULL,
-     "add BOS before (EOS after) the text where the model asks for it", 0},
+     "add BOS and EOS as the model asks for", 0},
     {"--batch", 0, CF_OPT_STR, offsetof(tokenize, batch), "FILE",
-     "answer each line of a JSON lines file", 0},
+     "tokenize each line of a JSON Lines file", 0},
     CF_OPT_ROWS_END,
 };
 

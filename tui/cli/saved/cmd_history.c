@@ -829,7 +829,7 @@ static const cf_opt_row options[] = {
     {"--output", 'o', CF_OPT_STR, offsetof(history, output), "FILE",
      "export: write to FILE instead of standard output", 0},
     {"--head", 0, CF_OPT_FLAG, offsetof(history, head), NULL,
-     "export: only the branch shown last, in formats without trees", 0},
+     "export: only the branch viewed last, in formats that have no tree", 0},
     {"--no-trace", 0, CF_OPT_FLAG, offsetof(history, no_trace), NULL,
      "export: leave out the candidates of tokens", 0},
     {"--dry-run", 0, CF_OPT_FLAG, offsetof(history, dry_run), NULL,
@@ -837,9 +837,9 @@ static const cf_opt_row options[] = {
      "only show what goes",
      0},
     {"--turns", 0, CF_OPT_U32, offsetof(history, turns), "N",
-     "truncate: leave at most N turns after the system messages", 0},
+     "truncate: keep at most N turns after the system messages", 0},
     {"--tokens", 0, CF_OPT_U32, offsetof(history, tokens), "N",
-     "truncate: leave a prompt of at most N tokens of the model", 0},
+     "truncate: keep a prompt of at most N tokens of the model", 0},
     CF_ROW_YES(offsetof(history, is_approved)),
     {"--tag", 0, CF_OPT_STR, offsetof(history, tag), "TAG",
      "import: tag the imported conversations; list, search: only those "
@@ -849,7 +849,7 @@ static const cf_opt_row options[] = {
      "list: by updated, created, title or turns", 0},
     {"--reverse", 'r', CF_OPT_FLAG, offsetof(history, reverse), NULL, "list: reverse the order", 0},
     {"--limit", 'n', CF_OPT_U32, offsetof(history, limit), "N",
-     "list, search: at most N (default 100)", 0},
+     "list, search: print at most N (default: 100)", 0},
     {"--offset", 0, CF_OPT_U32, offsetof(history, offset), "N", "list, search: skip the first N",
      0},
     {"--archived", 0, CF_OPT_FLAG, offsetof(history, archived), NULL,
@@ -858,7 +858,7 @@ static const cf_opt_row options[] = {
      0},
     {"--remove", 0, CF_OPT_FLAG, offsetof(history, remove), NULL, "tag: remove the tags", 0},
     {"--purge", 0, CF_OPT_FLAG, offsetof(history, purge), NULL,
-     "rm: delete for good instead of moving to the trash", 0},
+     "rm: delete permanently instead of moving to the trash", 0},
     CF_OPT_ROWS_END,
 };
 

@@ -506,7 +506,7 @@ static const replay initial = {.n_top = N_TOP};
 
 static const cf_opt_row options[] = {
     {"--top", 0, CF_OPT_U32, offsetof(replay, n_top), "N",
-     "candidates shown at the first difference (default: 5)", 0},
+     "number of candidates shown at the first difference (default: 5)", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -534,7 +534,7 @@ static int run_replay(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_replay = {
     .name = "replay",
     .arguments = "UUID",
-    .summary = "run a stored turn again and report the first token that differs",
+    .summary = "rerun a stored turn and report the first token that differs",
     .options = options,
     .state_bytes = sizeof(replay),
     .initial = &initial,

@@ -107,19 +107,19 @@ static cf_status read_part(report *r, cf_error *err)
 
 static const cf_opt_row options[] = {
     {"--output", 'o', CF_OPT_STR, offsetof(report, path), "FILE",
-     "where to write it: .html, .md (Markdown) or .svg (a picture of one "
-     "part); - is standard output, as HTML",
+     "output file: .html, .md (Markdown) or .svg (a picture of one part); -: "
+     "HTML on standard output",
      0},
     {"--part", 0, CF_OPT_STR, offsetof(report, part_name), "PART",
      "only conversation, prompt, reply, calls, differences or influence "
-     "(default: all; of a picture the reply)",
+     "(default: all; for a picture: reply)",
      0},
     {"--influence", 0, CF_OPT_FLAG, offsetof(report, has_influence), NULL,
-     "with what each message, tool and sentence did to the reply; what "
-     "confab influence has kept is not computed again",
+     "include the influence of each message, tool and sentence on the reply; "
+     "stored scores are reused",
      0},
     {"--no-reading", 0, CF_OPT_FLAG, offsetof(report, has_no_reading), NULL,
-     "do not have the model read a reply whose probabilities were not kept", 0},
+     "do not compute the probabilities of a reply that was stored without them", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -143,7 +143,7 @@ static int run_report(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_report = {
     .name = "report",
     .arguments = "UUID",
-    .summary = "write a reply and everything that made it as a page for a bug report",
+    .summary = "write a reply and everything behind it as a page for a bug report",
     .options = options,
     .state_bytes = sizeof(report),
     .n_max = CF_ARGS_ANY,

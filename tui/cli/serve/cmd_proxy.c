@@ -94,22 +94,22 @@ static const asked initial = {.http = {.listen = "127.0.0.1:8088"}};
 
 static const cf_opt_row options[] = {
     {"--to", 0, CF_OPT_STR, offsetof(asked, up.url), "URL",
-     "the server that answers: http://HOST:PORT or https://HOST", 0},
+     "the server to forward to: http://HOST:PORT or https://HOST", 0},
     {"--listen", 0, CF_OPT_STR, offsetof(asked, http.listen), "HOST:PORT",
-     "where clients ask (default: 127.0.0.1:8088; port 0: any)", 0},
+     "address to listen on (default: 127.0.0.1:8088; port 0: any free port)", 0},
     CF_ROW_TOKEN(offsetof(asked, http.token)),
     {"--ca", 0, CF_OPT_STR, offsetof(asked, up.ca), "FILE",
-     "certificates to trust in place of the system's", 0},
+     "certificates to trust instead of the system's", 0},
     {"--replay", 0, CF_OPT_FLAG, offsetof(asked, is_replay), NULL,
-     "ask no server: answer from the history what was answered then", 0},
+     "answer from the history with the recorded replies, without a server", 0},
     {"--break", 0, CF_OPT_STR, offsetof(asked, break_text), "TEXT",
-     "stop requests that hold TEXT (\"\": all) until watch lets them go", 0},
-    {"--script", 0, CF_OPT_STR, offsetof(asked, script_path), "FILE",
-     "ask no server: answer with the replies of a file, in order", 0},
-    {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
-     "show exchanges on a screen, as `confab watch` does; leaving it ends "
-     "the proxy",
+     "hold requests that contain TEXT (\"\": all) until confab watch releases "
+     "them",
      0},
+    {"--script", 0, CF_OPT_STR, offsetof(asked, script_path), "FILE",
+     "answer with the replies of a file, in order, without a server", 0},
+    {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
+     "show the exchanges as `confab watch` does; quitting ends the proxy", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -138,7 +138,7 @@ static int run_proxy(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_proxy = {
     .name = "proxy",
     .arguments = "--to URL|--replay",
-    .summary = "record what another program sends to its model, and what comes back",
+    .summary = "record the traffic between another program and its model",
     .options = options,
     .state_bytes = sizeof(asked),
     .initial = &initial,

@@ -80,17 +80,15 @@ static const asked initial = {.http = {.listen = "127.0.0.1:8080"}};
 
 static const cf_opt_row options[] = {
     {"--listen", 0, CF_OPT_STR, offsetof(asked, http.listen), "HOST:PORT",
-     "where clients ask (default: 127.0.0.1:8080; port 0: any)", 0},
+     "address to listen on (default: 127.0.0.1:8080; port 0: any free port)", 0},
     CF_ROW_TOKEN(offsetof(asked, http.token)),
     {"--slots", 0, CF_OPT_U32, offsetof(asked, o.n_slots), "N",
-     "requests answered at a time, each with a context of its own "
-     "(default 4)",
+     "number of requests answered at a time, each with its own context "
+     "(default: 4)",
      0},
     CF_ROW_KEEP_PREFIX(offsetof(asked, prefix.is_wanted)),
     {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
-     "show slots and exchanges on a screen, as `confab watch` does; "
-     "leaving it ends the server",
-     0},
+     "show slots and exchanges as `confab watch` does; quitting ends the server", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -112,7 +110,7 @@ static int run_serve(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_serve = {
     .name = "serve",
     .arguments = "",
-    .summary = "answer other programs with the built-in engine",
+    .summary = "serve models to other programs with the built-in engine",
     .options = options,
     .state_bytes = sizeof(asked),
     .initial = &initial,

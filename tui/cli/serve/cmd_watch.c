@@ -112,20 +112,21 @@ static const asked initial = {.limit = 1000};
 
 static const cf_opt_row options[] = {
     {"--once", 0, CF_OPT_FLAG, offsetof(asked, once), NULL,
-     "print the exchanges there are instead of opening the screen", 0},
-    {"--limit", 'n', CF_OPT_U32, offsetof(asked, limit), "N", "at most the newest N (default 1000)",
-     0},
+     "print the recorded exchanges instead of opening the screen", 0},
+    {"--limit", 'n', CF_OPT_U32, offsetof(asked, limit), "N",
+     "print at most the newest N (default: 1000)", 0},
     {"--break", 0, CF_OPT_STR, offsetof(asked, breaks.set), "TEXT",
-     "stop requests that hold TEXT (\"\": all) at the proxy; off lets "
-     "them go",
+     "hold requests that contain TEXT (\"\": all) at the proxy; off releases "
+     "them",
      0},
     {"--held", 0, CF_OPT_FLAG, offsetof(asked, breaks.list), NULL,
-     "list the requests that wait at the breakpoint", 0},
+     "list the requests held at the breakpoint", 0},
     {"--send", 0, CF_OPT_STR, offsetof(asked, breaks.send), "ID",
-     "send one of them on, with --body FILE another body", 0},
-    {"--body", 0, CF_OPT_STR, offsetof(asked, breaks.body), "FILE", "with --send", 0},
+     "release a held request, with the body of --body if given", 0},
+    {"--body", 0, CF_OPT_STR, offsetof(asked, breaks.body), "FILE",
+     "with --send: replace the body with this file", 0},
     {"--drop", 0, CF_OPT_STR, offsetof(asked, breaks.drop), "ID",
-     "answer one of them with an error", 0},
+     "answer a held request with an error", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -151,7 +152,7 @@ static int run_watch(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_watch = {
     .name = "watch",
     .arguments = "",
-    .summary = "show the exchanges of the proxy and the server",
+    .summary = "show the exchanges recorded by proxy and serve",
     .options = options,
     .state_bytes = sizeof(asked),
     .initial = &initial,

@@ -35,34 +35,32 @@ static const cf_opt_row common_rows[] = {
     {"--load-as", 0, CF_OPT_STR, offsetof(cf_cli, open.load_as), "q8_0|q4_0",
      "quantise float weights while they are loaded", 0},
     {"--lora", 0, CF_OPT_LIST, offsetof(cf_cli, lora), "FILE[=SCALE]",
-     "LoRA adapter, a GGUF or a folder of PEFT; may be repeated", 0},
+     "LoRA adapter, a GGUF file or a PEFT folder; may be repeated", 0},
     {"--db", 0, CF_OPT_STR, offsetof(cf_cli, open.db), "FILE", "history database", 0},
     {"--threads", 0, CF_OPT_U32, offsetof(cf_cli, open.n_threads), "N",
      "compute threads (default: one per processor)", 0},
     {"--ctx", 0, CF_OPT_U32, offsetof(cf_cli, open.n_ctx), "N", "context length in tokens", 0},
-    {"--seed", 0, CF_OPT_U64, offsetof(cf_cli, seed), "N", "seed of all randomness",
+    {"--seed", 0, CF_OPT_U64, offsetof(cf_cli, seed), "N", "seed for everything random",
      offsetof(cf_cli, has_seed)},
     {"--exact", 0, CF_OPT_FLAG, offsetof(cf_cli, is_exact), NULL,
      "slow reference arithmetic in float32", 0},
     {"--activations", 0, CF_OPT_STR, offsetof(cf_cli, activations), "16|8",
-     "bits of the numbers that meet quantised weights: 8 is faster and "
+     "bits of activations multiplied with quantised weights: 8 is faster and "
      "less precise (default: 16)",
      0},
     {"--kernels", 0, CF_OPT_STR, offsetof(cf_cli, open.kernel_set), "SET",
-     "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, "
-     "avx512-vbmi, neon, neon-dot or neon-i8mm (default: the best)",
+     "instruction set: ref, avx2, avx2-vnni, avx512, avx512-vnni, avx512-vbmi, "
+     "neon, neon-dot or neon-i8mm (default: the best one available)",
      0},
     {"--encoder-blas", 0, CF_OPT_STR, offsetof(cf_cli, open.encoder_blas), "WHEN",
-     "OpenBLAS for encoders of pictures and sounds: on, off or auto "
-     "(default: auto, where its kernels suit the processor)",
+     "use OpenBLAS for image and audio encoders: on, off or auto (default: "
+     "auto, if its kernels suit the processor)",
      0},
     {"--json", 0, CF_OPT_FLAG, offsetof(cf_cli, is_json), NULL, "answer in JSON", 0},
     {"--color", 0, CF_OPT_STR, offsetof(cf_cli, color_name), "WHEN",
      "always, never or auto (default: auto, in colour on a terminal)", 0},
     {"--quiet", 'q', CF_OPT_FLAG, offsetof(cf_cli, is_quiet), NULL,
-     "write nothing to standard error; only the exit status tells of "
-     "errors",
-     0},
+     "write nothing to standard error; only the exit status reports errors", 0},
     {"--help", 'h', CF_OPT_FLAG, offsetof(cf_cli, is_help), NULL, "explain this command", 0},
     CF_OPT_ROWS_END,
 };

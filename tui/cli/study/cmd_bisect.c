@@ -378,10 +378,15 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
 
 static const cf_opt_row options[] = {
     {"--while", 0, CF_OPT_STR, offsetof(command, a.condition), "PREDICATE",
-     "what holds for the bad one and not for the good one, as in shrink", 0},
+     "a predicate as for shrink that holds for the bad version and not for the "
+     "good one",
+     0},
     {"--good", 0, CF_OPT_STR, offsetof(command, a.good), "VERSION",
-     "with a UUID a template, or model:M; without, a conversation", 0},
-    {"--bad", 0, CF_OPT_STR, offsetof(command, a.bad), "VERSION", "likewise", 0},
+     "the version that is good: with UUID a template or model:M, else a "
+     "conversation",
+     0},
+    {"--bad", 0, CF_OPT_STR, offsetof(command, a.bad), "VERSION",
+     "the version that is bad, likewise", 0},
     CF_ROW_MAX_TOKENS(offsetof(command, a.max_tokens)),
     CF_ROW_FAMILY(offsetof(command, a.family)),
     CF_ROW_YES(offsetof(command, a.is_approved)),
@@ -411,7 +416,7 @@ static int run_bisect(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_bisect = {
     .name = "bisect",
     .arguments = "[UUID]",
-    .summary = "find the change between two templates or conversations that broke it",
+    .summary = "find the change between two templates or conversations that breaks a reply",
     .options = options,
     .state_bytes = sizeof(command),
     .n_max = 1,

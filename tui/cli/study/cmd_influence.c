@@ -332,8 +332,8 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
 
 static const cf_opt_row options[] = {
     {"--by", 0, CF_OPT_STR, offsetof(command, a.by), "KIND",
-     "parts: message, tool, sentence, word, field, template, or several "
-     "with commas (default: message,tool)",
+     "kinds of parts, separated by commas: message, tool, sentence, word, "
+     "field, template (default: message,tool)",
      0},
     {"--turn", 0, CF_OPT_STR, offsetof(command, a.turn), "TURN",
      "the reply: its UUID, or its message's number from 0 (default: the "
@@ -342,21 +342,19 @@ static const cf_opt_row options[] = {
     {"--span", 0, CF_OPT_STR, offsetof(command, a.span), "A..B", "only these bytes of the reply",
      0},
     {"--argument", 0, CF_OPT_STR, offsetof(command, a.argument), "CALL.PATH",
-     "only this argument of a call, as in 0.city", 0},
+     "only this argument of a call, such as 0.city", 0},
     {"--change", 0, CF_OPT_STR, offsetof(command, a.change), "HOW",
-     "leave-out (default), neutral: as many tokens of neutral text, swap: "
-     "the same part of --with",
+     "leave-out (default); neutral: replace with neutral text of the same "
+     "length; swap: replace with the same part of --with",
      0},
     {"--with", 0, CF_OPT_STR, offsetof(command, a.with), "UUID",
      "the conversation to swap parts with", 0},
     {"--positions", 0, CF_OPT_STR, offsetof(command, a.positions), "HOW",
-     "of the tokens after a part left out: close (default), or keep", 0},
+     "positions of the tokens after a removed part: close (default) or keep", 0},
     {"--part", 0, CF_OPT_STR, offsetof(command, a.part), "KIND:N",
-     "one part only, numbers from 0; a sentence or word: "
-     "KIND:MESSAGE:N",
-     0},
+     "only this part, counted from 0; for a sentence or word KIND:MESSAGE:N", 0},
     {"--tokens", 0, CF_OPT_FLAG, offsetof(command, a.tokens), NULL,
-     "token by token: where in the reply each part matters", 0},
+     "show where in the reply each part matters, token by token", 0},
     CF_ROW_FAMILY(offsetof(command, a.family)),
     CF_OPT_ROWS_END,
 };

@@ -240,21 +240,20 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
 
 static const cf_opt_row options[] = {
     {"--while", 0, CF_OPT_STR, offsetof(command, a.condition), "PREDICATE",
-     "what must still hold: call-invalid, parse-lost, reply:REGEX, "
-     "contains:TEXT, token:ID@PLACE, cache-lost, template-error, "
-     "command:CMD ...",
+     "the failure to preserve: call-invalid, parse-lost, reply:REGEX, "
+     "contains:TEXT, token:ID@PLACE, cache-lost, template-error, command:CMD ...",
      0},
     {"--output", 'o', CF_OPT_STR, offsetof(command, a.folder), "DIR",
-     "where the result is written, and each step kept", 0},
+     "folder for the result and for all steps", 0},
     {"--parts", 0, CF_OPT_STR, offsetof(command, a.parts), "PARTS",
-     "what is taken out: context, sentences, template (default: the last "
-     "only where the prompt is looked at)",
+     "what to remove: context, sentences, template (default: context and "
+     "sentences, and template if the predicate looks at the prompt)",
      0},
     {"--max-runs", 0, CF_OPT_U32, offsetof(command, a.max_runs), "N",
-     "questions at most (default: 1000)", 0},
+     "run the predicate at most N times (default: 1000)", 0},
     CF_ROW_MAX_TOKENS(offsetof(command, a.max_tokens)),
     {"--timeout", 0, CF_OPT_U32, offsetof(command, a.command_ms), "MS",
-     "longest time of a command (default: 60000)", 0},
+     "time limit for a command (default: 60000)", 0},
     CF_ROW_FAMILY(offsetof(command, a.family)),
     CF_ROW_YES(offsetof(command, a.is_approved)),
     CF_OPT_ROWS_END,
@@ -285,7 +284,7 @@ static int run_shrink(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_shrink = {
     .name = "shrink",
     .arguments = "UUID",
-    .summary = "find the smallest conversation for which a failure is still there",
+    .summary = "reduce a conversation to a minimal one that still fails",
     .options = options,
     .state_bytes = sizeof(command),
     .n_min = 1,

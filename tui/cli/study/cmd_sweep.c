@@ -103,13 +103,13 @@ static cf_status run(job *j, const cf_sweep_plan *plan, int *status, cf_error *e
 
 static const cf_opt_row options[] = {
     {"--jobs", 'j', CF_OPT_U32, offsetof(job, jobs), "N",
-     "cells under way at a time: requests over all addresses, or replies "
-     "in one pass of a model file (default: 8)",
+     "number of cells to run at a time: requests over all servers, or sequences "
+     "in one pass of a local model (default: 8)",
      0},
-    {"--junit", 0, CF_OPT_STR, offsetof(job, junit), "FILE", "write the checks as JUnit's XML, too",
-     0},
+    {"--junit", 0, CF_OPT_STR, offsetof(job, junit), "FILE",
+     "also write the results of the checks as JUnit XML", 0},
     {"--no-store", 0, CF_OPT_FLAG, offsetof(job, is_kept_out), NULL,
-     "keep no replies, and take none that were kept", 0},
+     "neither store replies nor reuse stored ones", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -139,8 +139,8 @@ static int run_sweep(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_sweep = {
     .name = "sweep",
     .arguments = "PLAN",
-    .summary = "answer prompts with every combination of templates, models and system "
-               "prompts, check and compare the replies",
+    .summary = "run prompts with every combination of templates, models and system "
+               "prompts, and compare the replies",
     .options = options,
     .state_bytes = sizeof(job),
     .n_min = 1,

@@ -218,7 +218,7 @@ static int summary(job *j)
 
 static const cf_opt_row options[] = {
     {"--update", 0, CF_OPT_FLAG, offsetof(job, updates), NULL,
-     "write the prompts that are into the blocks of \"prompt is\"", 0},
+     "replace the blocks of \"prompt is\" with the actual prompts", 0},
     CF_OPT_ROWS_END,
 };
 

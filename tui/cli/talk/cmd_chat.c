@@ -273,16 +273,14 @@ int cf_cli_watch(cf_cli *cli)
 
 static const cf_opt_row options[] = {
     {"--system", 0, CF_OPT_STR, offsetof(chat_options, system), "TEXT|FILE",
-     "begin with this system prompt; a conversation that is opened gets a "
-     "branch with it",
-     0},
+     "start with this system prompt; an existing conversation gets a new branch", 0},
     {"--tools", 0, CF_OPT_STR, offsetof(chat_options, tools), "FILE|demo|off",
      "tools the model may call, as JSON declarations; demo: eight built-in "
      "tools (default for the bundled model)",
      0},
     CF_ROW_MCP(offsetof(chat_options, mcp)),
     {"--exec", 0, CF_OPT_STR, offsetof(chat_options, exec), "COMMAND",
-     "command that runs calls nothing else answers; asks before each", 0},
+     "run calls that nothing else answers with this command; asks before each", 0},
     CF_ROW_TOKENS(offsetof(chat_options, max_tokens), 0),
     CF_ROW_AS_IS(offsetof(chat_options, as_is)),
     CF_ROW_NO_STORE(offsetof(chat_options, no_store)),

@@ -402,17 +402,18 @@ static cf_status show_log(mcp *m, const char *name, cf_error *err)
 
 static const cf_opt_row options[] = {
     {"--mcp", 0, CF_OPT_STR, offsetof(mcp, opened.path), "FILE",
-     "the servers, as \"mcpServers\" in JSON", 0},
+     "file with the servers, as \"mcpServers\" in JSON", 0},
     CF_ROW_YES(offsetof(mcp, opened.is_approved)),
-    {"--server", 0, CF_OPT_STR, offsetof(mcp, server), "NAME", "this server of the file only", 0},
+    {"--server", 0, CF_OPT_STR, offsetof(mcp, server), "NAME", "use only this server of the file",
+     0},
     {"--tool-timeout", 0, CF_OPT_U32, offsetof(mcp, opened.call_s), "SECONDS",
-     "time limit of a call (default: 60)", 0},
+     "time limit for a call (default: 60)", 0},
     {"--start-timeout", 0, CF_OPT_U32, offsetof(mcp, opened.start_s), "SECONDS",
-     "time limit of each answer while a server starts (default: 30)", 0},
+     "time limit for each answer while a server starts (default: 30)", 0},
     {"--log", 0, CF_OPT_FLAG, offsetof(mcp, shows_log), NULL,
-     "call: print every message before the result, as mcp log does", 0},
+     "call: print all protocol messages before the result, as mcp log does", 0},
     {"--all", 0, CF_OPT_FLAG, offsetof(mcp, shows_all), NULL,
-     "log: with what servers wrote beside the protocol", 0},
+     "log: include what servers wrote outside the protocol", 0},
     CF_OPT_ROWS_END,
 };
 
@@ -444,7 +445,7 @@ static int run_mcp(cf_cli *cli, void *state)
 const cf_cli_command cf_cmd_mcp = {
     .name = "mcp",
     .arguments = "list|call TOOL [ARGUMENTS]|log CONVERSATION",
-    .summary = "list and call the tools of MCP servers, show the protocol's log",
+    .summary = "list and call the tools of MCP servers, or show the protocol log",
     .options = options,
     .state_bytes = sizeof(mcp),
     .n_max = CF_ARGS_ANY,

@@ -219,11 +219,11 @@ static const asked initial = {.j = {.family = CF_TOOLS_GENERIC}};
 
 static const cf_opt_row options[] = {
     {"--all", 0, CF_OPT_FLAG, offsetof(asked, j.all), NULL,
-     "every family: which reads the reply, where the others stop", 0},
+     "try every family: which one parses the reply, and where the others stop", 0},
     {"--tools", 0, CF_OPT_STR, offsetof(asked, tools_path), "FILE",
      "declarations to check the calls against", 0},
     {"--prefill", 0, CF_OPT_STR, offsetof(asked, prefill), "TEXT",
-     "the end of the prompt, where it opens the thinking", 0},
+     "the end of the prompt, if it already opens the thinking", 0},
     {"--batch", 0, CF_OPT_STR, offsetof(asked, batch), "FILE",
      "lines of {\"name\",\"family\",\"tools\",\"raw\",\"prefill\"}", 0},
     CF_OPT_ROWS_END,
