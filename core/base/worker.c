@@ -12,7 +12,7 @@
 #include "core/base/worker.h"
 
 #include <pthread.h>
-#include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -73,7 +73,11 @@ cf_status cf_worker_new(cf_worker **out, cf_error *err)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->has_work, NULL);
     pthread_cond_init(&w->has_room, NULL);
-    pthread_cond_init(&w->has_news, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->has_news, &attr);
+    pthread_condattr_destroy(&attr);
     cf_status st = cf_os_thread(&w->thread, run, w, err);
     if (st != CF_OK) {
         cf_free(w);
@@ -146,6 +150,22 @@ cf_cancel *cf_worker_cancel_flag(cf_worker *worker)
     return &worker->cancel;
 }
 
+static void wake(int fd)
+{
+    if (fd >= 0) {
+        ssize_t n = write(fd, "e", 1);
+        (void)n; /* a full pipe wakes as well */
+    }
+}
+
+void cf_worker_nudge(cf_worker *worker)
+{
+    pthread_mutex_lock(&worker->lock);
+    int fd = worker->wake_fd;
+    pthread_mutex_unlock(&worker->lock);
+    wake(fd);
+}
+
 void cf_worker_post(cf_worker *worker, void *event)
 {
     pthread_mutex_lock(&worker->lock);
@@ -161,10 +181,7 @@ void cf_worker_post(cf_worker *worker, void *event)
     pthread_cond_broadcast(&worker->has_news);
     pthread_mutex_unlock(&worker->lock);
     cf_free(event); /* only when ending with a full queue: it is not read any more */
-    if (fd >= 0) {
-        ssize_t n = write(fd, "e", 1);
-        (void)n; /* a full pipe wakes as well */
-    }
+    wake(fd);
 }
 
 void *cf_worker_take(cf_worker *worker)
@@ -183,9 +200,24 @@ void *cf_worker_take(cf_worker *worker)
 
 void cf_worker_wait(cf_worker *worker)
 {
+    (void)cf_worker_wait_for(worker, UINT32_MAX);
+}
+
+bool cf_worker_wait_for(cf_worker *worker, uint32_t timeout_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + (uint64_t)timeout_ms * 1000000;
+    until.tv_sec += (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    int late = 0;
     pthread_mutex_lock(&worker->lock);
-    while (worker->n_events == 0 && worker->job != NULL) {
-        pthread_cond_wait(&worker->has_news, &worker->lock);
+    while (worker->n_events == 0 && worker->job != NULL && late == 0) {
+        late = timeout_ms == UINT32_MAX
+                   ? pthread_cond_wait(&worker->has_news, &worker->lock)
+                   : pthread_cond_timedwait(&worker->has_news, &worker->lock, &until);
     }
+    bool has_news = worker->n_events > 0 || worker->job == NULL;
     pthread_mutex_unlock(&worker->lock);
+    return has_news;
 }

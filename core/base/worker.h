@@ -18,6 +18,7 @@
 #define CF_CORE_BASE_WORKER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/base/cancel.h"
 #include "core/base/status.h"
@@ -52,7 +53,12 @@ void cf_worker_post(cf_worker *worker, void *event);
 /* The oldest event, now the caller's; NULL when there is none. */
 void *cf_worker_take(cf_worker *worker);
 
-/* Waits until there is an event or the job has ended.  For tests. */
+/* Wakes the owner without an event.  Any thread. */
+void cf_worker_nudge(cf_worker *worker);
+
+/* Waits until there is an event or no job runs; or for no longer than
+ * `timeout_ms` (UINT32_MAX: without end), and says whether it is so. */
 void cf_worker_wait(cf_worker *worker);
+bool cf_worker_wait_for(cf_worker *worker, uint32_t timeout_ms);
 
 #endif

@@ -111,8 +111,8 @@ def unnamed_folders(page, text, files):
                 yield 0, f"no word about the folder {room}/{folder}"
 
 
-STARTS = re.compile(r"\b((cf_os_thread|pthread_create|cf_runner_init)\(&?\w|MHD_start_daemon\()")
-STARTER = "core/base/os.c core/base/task.c".split()  # what they start belongs to the caller
+STARTS = re.compile(r"\b((cf_os_thread|pthread_create|cf_runner_init|cf_worker_new)\(&?\w|MHD_start_daemon\()")
+STARTER = "core/base/os.c core/base/task.c core/base/worker.c".split()  # what they start belongs to the caller
 
 
 def thread_faults(page, text, files):

@@ -1,38 +1,33 @@
 /*
- * thumbs.c - a list of wishes, and one thread that fulfils them in order.
+ * thumbs.c - a list of wishes, which a worker fulfils in order, one job each.
  *
- * Guarded by `lock`: the list, n_done, is_ending, wake_fd.  A thumb belongs
- * to the decoder's thread until it is marked done under the lock.
+ * Always true:
+ *   1. n_done <= n_started <= n_done + 1 and n_started <= n.
+ *   2. Wish n_done is the worker's while n_started is larger; all others, and
+ *      everything else, belong to the interface thread.
  */
 #include "tui/image/thumbs.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/api/attachment.h"
 #include "core/api/wave.h"
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
-#include "core/base/os.h"
+#include "core/base/worker.h"
 #include "tui/grid/grid.h"
 
 typedef struct wish {
-    cf_thumb thumb, shown; /* the thread's, and what views see */
-    char *base64;          /* [n], owned; NULL once decoded */
+    cf_thumb thumb;
+    char *base64; /* [n], owned; NULL once decoded */
     size_t n;
 } wish;
 
 struct cf_thumbs {
-    pthread_mutex_t lock;
-    pthread_cond_t has_work, has_results;
-    pthread_t thread;
+    cf_worker *worker;
     wish **v; /* [n], owned */
-    int n, cap, n_done;
-    int wake_fd;
-    bool is_ending;
-    cf_cancel cancel;
+    size_t n, cap, n_started, n_done;
 };
 
 /* Bars around the middle, a column a part of the sound. */
@@ -56,10 +51,10 @@ static cf_status draw_wave(cf_picture *p, const cf_wave *wave, int times, cf_err
     return CF_OK;
 }
 
-static cf_status decode_sound(cf_thumbs *t, wish *w, cf_str bytes, cf_error *err)
+static cf_status decode_sound(wish *w, cf_str bytes, cf_cancel *cancel, cf_error *err)
 {
     cf_wave wave;
-    CF_TRY(cf_wave_read(&wave, bytes, CF_THUMB_W, &t->cancel, err));
+    CF_TRY(cf_wave_read(&wave, bytes, CF_THUMB_W, cancel, err));
     snprintf(w->thumb.what, sizeof w->thumb.what, "%.1f s, %u Hz, %u %s",
              (double)wave.n_sample / wave.rate, (unsigned)wave.rate, (unsigned)wave.channels,
              wave.channels == 1 ? "channel" : "channels");
@@ -68,11 +63,11 @@ static cf_status decode_sound(cf_thumbs *t, wish *w, cf_str bytes, cf_error *err
 }
 
 /* The fine picture is the file's, and the small one is made of it. */
-static cf_status decode_picture(cf_thumbs *t, wish *w, cf_str bytes, cf_error *err)
+static cf_status decode_picture(wish *w, cf_str bytes, cf_cancel *cancel, cf_error *err)
 {
     cf_picture *small = &w->thumb.picture, *fine = &w->thumb.fine;
     CF_TRY(cf_picture_shrink(fine, bytes, CF_THUMB_FINE * CF_THUMB_W, CF_THUMB_FINE * CF_THUMB_H,
-                             &t->cancel, err));
+                             cancel, err));
     int full_w = fine->w, full_h = fine->h;
     (void)cf_picture_size(bytes, &full_w, &full_h);
     cf_picture_fit(full_w, full_h, CF_THUMB_W, CF_THUMB_H, &small->w, &small->h);
@@ -91,7 +86,7 @@ static cf_status decode_picture(cf_thumbs *t, wish *w, cf_str bytes, cf_error *e
     return CF_OK;
 }
 
-static void decode(cf_thumbs *t, wish *w)
+static void decode(wish *w, cf_cancel *cancel)
 {
     cf_error err;
     cf_buf bytes = CF_BUF_INIT;
@@ -101,8 +96,8 @@ static void decode(cf_thumbs *t, wish *w)
     } else {
         const char *mime = cf_attachment_sniff(cf_buf_str(&bytes));
         bool is_sound = mime != NULL && strncmp(mime, "audio/", 6) == 0;
-        st = is_sound ? decode_sound(t, w, cf_buf_str(&bytes), &err)
-                      : decode_picture(t, w, cf_buf_str(&bytes), &err);
+        st = is_sound ? decode_sound(w, cf_buf_str(&bytes), cancel, &err)
+                      : decode_picture(w, cf_buf_str(&bytes), cancel, &err);
     }
     if (st != CF_OK) {
         cf_picture_deinit(&w->thumb.picture);
@@ -114,32 +109,28 @@ static void decode(cf_thumbs *t, wish *w)
     w->base64 = NULL;
 }
 
-static void *run(void *ud)
+static void run(cf_worker *worker, void *ud)
 {
-    cf_thumbs *t = ud;
-    pthread_mutex_lock(&t->lock);
-    for (;;) {
-        while (!t->is_ending && t->n_done == t->n) {
-            pthread_cond_wait(&t->has_work, &t->lock);
-        }
-        if (t->is_ending) {
-            break;
-        }
-        wish *w = t->v[t->n_done];
-        pthread_mutex_unlock(&t->lock);
-        decode(t, w);
-        pthread_mutex_lock(&t->lock);
-        w->shown = w->thumb;
-        w->shown.is_done = true;
+    decode(ud, cf_worker_cancel_flag(worker));
+    cf_worker_post(worker, ud);
+}
+
+/* Takes what is decoded, and has the worker go on with the next wish. */
+static void go_on(cf_thumbs *t)
+{
+    cf_error err;
+    wish *w;
+    while ((w = cf_worker_take(t->worker)) != NULL) {
+        w->thumb.is_done = true;
         t->n_done++;
-        pthread_cond_broadcast(&t->has_results);
-        if (t->wake_fd >= 0) {
-            ssize_t n = write(t->wake_fd, "t", 1);
-            (void)n; /* a full pipe wakes as well */
+        while (cf_worker_is_busy(t->worker)) {
+            cf_worker_wait(t->worker); /* it is about to return */
         }
     }
-    pthread_mutex_unlock(&t->lock);
-    return NULL;
+    if (t->n_started == t->n_done && t->n_started < t->n &&
+        cf_worker_start(t->worker, run, t->v[t->n_started], &err) == CF_OK) {
+        t->n_started++;
+    }
 }
 
 cf_status cf_thumbs_new(cf_thumbs **out, cf_error *err)
@@ -148,12 +139,7 @@ cf_status cf_thumbs_new(cf_thumbs **out, cf_error *err)
     if (t == NULL) {
         return cf_oom_for(err, "pictures");
     }
-    t->wake_fd = -1;
-    atomic_init(&t->cancel, false);
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->has_work, NULL);
-    pthread_cond_init(&t->has_results, NULL);
-    cf_status st = cf_os_thread(&t->thread, run, t, err);
+    cf_status st = cf_worker_new(&t->worker, err);
     if (st != CF_OK) {
         cf_free(t);
         return st;
@@ -167,96 +153,54 @@ void cf_thumbs_free(cf_thumbs *t)
     if (t == NULL) {
         return;
     }
-    atomic_store_explicit(&t->cancel, true, memory_order_relaxed);
-    pthread_mutex_lock(&t->lock);
-    t->is_ending = true;
-    pthread_cond_broadcast(&t->has_work);
-    pthread_mutex_unlock(&t->lock);
-    pthread_join(t->thread, NULL);
-    for (int i = 0; i < t->n; i++) {
+    cf_worker_free(t->worker, NULL); /* what it posted is in the list */
+    for (size_t i = 0; i < t->n; i++) {
         cf_picture_deinit(&t->v[i]->thumb.picture);
         cf_picture_deinit(&t->v[i]->thumb.fine);
         cf_free(t->v[i]->base64);
         cf_free(t->v[i]);
     }
     cf_free(t->v);
-    pthread_cond_destroy(&t->has_results);
-    pthread_cond_destroy(&t->has_work);
-    pthread_mutex_destroy(&t->lock);
     cf_free(t);
 }
 
 void cf_thumbs_wake_with(cf_thumbs *t, int fd)
 {
-    pthread_mutex_lock(&t->lock);
-    t->wake_fd = fd;
-    pthread_mutex_unlock(&t->lock);
-}
-
-/* Under the lock. */
-static bool grow(cf_thumbs *t)
-{
-    if (t->n < t->cap) {
-        return true;
-    }
-    int cap = t->cap != 0 ? t->cap * 2 : 16;
-    wish **v = cf_realloc(t->v, (size_t)cap, sizeof *v);
-    if (v == NULL) {
-        return false;
-    }
-    t->v = v;
-    t->cap = cap;
-    return true;
+    cf_worker_wake_with(t->worker, fd);
 }
 
 int cf_thumbs_ask(cf_thumbs *t, cf_str base64)
 {
     wish *w = cf_calloc(1, sizeof *w);
     char *copy = cf_strndup(base64.n != 0 ? base64.p : "", base64.n);
-    int number = -1;
-    if (w == NULL || copy == NULL) {
+    if (w == NULL || copy == NULL || !cf_grow(&t->v, &t->cap, t->n + 1, sizeof(wish *))) {
         cf_free(w);
         cf_free(copy);
         return -1;
     }
     w->base64 = copy;
     w->n = base64.n;
-    pthread_mutex_lock(&t->lock);
-    if (grow(t)) {
-        number = t->n;
-        t->v[t->n++] = w;
-        pthread_cond_signal(&t->has_work);
-    }
-    pthread_mutex_unlock(&t->lock);
-    if (number < 0) {
-        cf_free(copy);
-        cf_free(w);
-    }
-    return number;
+    t->v[t->n++] = w;
+    go_on(t);
+    return (int)t->n - 1;
 }
 
 const cf_thumb *cf_thumbs_get(cf_thumbs *t, int number)
 {
     static const cf_thumb waits = {.why = ""};
-    pthread_mutex_lock(&t->lock);
-    const cf_thumb *thumb = number >= 0 && number < t->n_done ? &t->v[number]->shown : &waits;
-    pthread_mutex_unlock(&t->lock);
-    return thumb;
+    go_on(t);
+    return number >= 0 && (size_t)number < t->n_done ? &t->v[number]->thumb : &waits;
 }
 
 int cf_thumbs_n_done(cf_thumbs *t)
 {
-    pthread_mutex_lock(&t->lock);
-    int n = t->n_done;
-    pthread_mutex_unlock(&t->lock);
-    return n;
+    go_on(t);
+    return (int)t->n_done;
 }
 
 void cf_thumbs_settle(cf_thumbs *t)
 {
-    pthread_mutex_lock(&t->lock);
-    while (t->n_done < t->n) {
-        pthread_cond_wait(&t->has_results, &t->lock);
+    for (go_on(t); t->n_done < t->n; go_on(t)) {
+        cf_worker_wait(t->worker);
     }
-    pthread_mutex_unlock(&t->lock);
 }

@@ -18,11 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/json_builder.h"
-#include "core/base/os.h"
+#include "core/base/worker.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"
@@ -72,10 +71,7 @@ struct cf_tool_servers {
     cf_store *store;
     cf_tool_links *links;
     cf_approvals approvals;
-    pthread_t thread;
-    bool has_thread;
-    atomic_int wake_fd;
-    atomic_bool is_closing;
+    cf_worker *worker; /* its cancel flag ends the one job that it has */
 
     pthread_mutex_t mcp_lock;
     pthread_cond_t mcp_free;
@@ -107,13 +103,17 @@ struct cf_tool_servers {
 
 /* ---- the thread --------------------------------------------------------- */
 
+static bool is_closing(const cf_tool_servers *s)
+{
+    return s->worker == NULL ||
+           atomic_load_explicit(cf_worker_cancel_flag(s->worker), memory_order_relaxed);
+}
+
+/* Servers report their end also when the worker is gone. */
 static void wake(cf_tool_servers *s)
 {
-    int fd = atomic_load(&s->wake_fd);
-    if (fd >= 0) {
-        char c = 0;
-        ssize_t n = write(fd, &c, 1);
-        (void)n; /* a full pipe wakes too */
+    if (s->worker != NULL) {
+        cf_worker_nudge(s->worker);
     }
 }
 
@@ -224,7 +224,7 @@ static void on_ask(void *ud, size_t server, const json_t *params, json_t **answe
     wake(s);
     pthread_mutex_lock(&s->lock);
     while (
-        !s->has_answer && !atomic_load(&s->is_closing) &&
+        !s->has_answer && !is_closing(s) &&
         (s->call_cancel == NULL || !atomic_load_explicit(s->call_cancel, memory_order_relaxed))) {
         wait_a_moment(&s->answered, &s->lock);
     }
@@ -288,13 +288,14 @@ static void catch_up(cf_tool_servers *s)
     }
 }
 
-static void *pump(void *arg)
+static void pump(cf_worker *worker, void *ud)
 {
-    cf_tool_servers *s = arg;
+    cf_tool_servers *s = ud;
+    (void)worker;
     pthread_mutex_lock(&s->mcp_lock);
-    while (!atomic_load(&s->is_closing)) {
+    while (!is_closing(s)) {
         cf_error err;
-        while (atomic_load(&s->n_wanted) > 0 && !atomic_load(&s->is_closing)) {
+        while (atomic_load(&s->n_wanted) > 0 && !is_closing(s)) {
             wait_a_moment(&s->mcp_free, &s->mcp_lock);
         }
         do_todo(s);
@@ -303,7 +304,6 @@ static void *pump(void *arg)
         cf_ignore(cf_mcp_step(cf_tool_links_mcp(s->links), STEP_MS, &err));
     }
     pthread_mutex_unlock(&s->mcp_lock);
-    return NULL;
 }
 
 /* False when memory ran out. */
@@ -330,7 +330,6 @@ cf_status cf_tool_servers_new(cf_tool_servers **out, cf_lab *lab, cf_store *stor
     }
     s->lab = lab;
     s->store = store;
-    atomic_init(&s->wake_fd, -1);
     pthread_mutex_init(&s->mcp_lock, NULL);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->mcp_free, NULL);
@@ -341,8 +340,8 @@ cf_status cf_tool_servers_new(cf_tool_servers **out, cf_lab *lab, cf_store *stor
         .store = store, .listens = true, .event = on_event, .ask = on_ask, .ud = s};
     cf_status st = s->map != NULL ? cf_tool_links_new(&s->links, &o, err)
                                   : cf_oom_for(err, "the tool servers");
-    CF_THEN(st, cf_os_thread(&s->thread, pump, s, err));
-    s->has_thread = st == CF_OK;
+    CF_THEN(st, cf_worker_new(&s->worker, err));
+    CF_THEN(st, cf_worker_start(s->worker, pump, s, err));
     if (st != CF_OK) {
         cf_tool_servers_free(s);
         return st;
@@ -360,10 +359,11 @@ void cf_tool_servers_free(cf_tool_servers *s)
     if (s->counting != NULL) {
         cf_lab_end_task(s->lab, s->counting);
     }
-    atomic_store(&s->is_closing, true);
-    if (s->has_thread) {
+    if (s->worker != NULL) {
+        cf_worker_cancel(s->worker);
         cf_mcp_wake(cf_tool_links_mcp(s->links));
-        pthread_join(s->thread, NULL);
+        cf_worker_free(s->worker, NULL);
+        s->worker = NULL;
     }
     cf_tool_links_free(s->links);
     for (size_t i = 0; i < s->n_item; i++) {
@@ -395,7 +395,7 @@ void cf_tool_servers_free(cf_tool_servers *s)
 
 void cf_tool_servers_wake_with(cf_tool_servers *s, int fd)
 {
-    atomic_store(&s->wake_fd, fd);
+    cf_worker_wake_with(s->worker, fd);
 }
 
 cf_tool_links *cf_tool_servers_log(cf_tool_servers *s)
