@@ -399,7 +399,7 @@ bool cf_app_is_busy(const cf_app *app)
     return app->lab != NULL && (cf_lab_is_busy(app->lab) || cf_lab_task_name(app->lab) != NULL);
 }
 
-static void poll_bench(cf_app *app)
+static void poll_lab(cf_app *app)
 {
     cf_error err;
     if (app->lab == NULL) {
@@ -467,7 +467,7 @@ void cf_app_event(cf_app *app, const cf_event *event)
     case CF_EVENT_NONE:
         break;
     }
-    poll_bench(app);
+    poll_lab(app);
 }
 
 static void step_demo(cf_app *app)

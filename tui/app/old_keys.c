@@ -24,11 +24,12 @@ static const struct {
     {CF_VIEW_DIFF, "w", "white"},           {CF_VIEW_DIFF, "R", "run"},
     {CF_VIEW_DIFF, "L", "likelihood"},      {CF_VIEW_DIFF, "gL", "likelihood-saved"},
     {CF_VIEW_DIFF, "u", "unified"},         {CF_VIEW_DIFF, "m", "marks"},
-    {CF_VIEW_DIFF, "c", "bench"},           {CF_VIEW_LIBRARY, "v", "tick"},
-    {CF_VIEW_LIBRARY, "a", "place"},        {CF_VIEW_LIBRARY, "M", "unmark"},
-    {CF_VIEW_TEMPLATES, "V", "versions"},   {CF_VIEW_REPLIES, "t", "level"},
-    {CF_VIEW_REPLIES, "=", "swap"},         {CF_VIEW_SERVERS, "A", "accept"},
-    {CF_VIEW_SERVERS, "a", "approval"},     {CF_VIEW_SERVERS, "f", "filter"},
+    {CF_VIEW_DIFF, "c", "current"},         {CF_VIEW_DIFF, "gb", "current"},
+    {CF_VIEW_LIBRARY, "v", "tick"},         {CF_VIEW_LIBRARY, "a", "place"},
+    {CF_VIEW_LIBRARY, "M", "unmark"},       {CF_VIEW_TEMPLATES, "V", "versions"},
+    {CF_VIEW_REPLIES, "t", "level"},        {CF_VIEW_REPLIES, "=", "swap"},
+    {CF_VIEW_SERVERS, "A", "accept"},       {CF_VIEW_SERVERS, "a", "approval"},
+    {CF_VIEW_SERVERS, "f", "filter"},
 };
 
 cf_status cf_old_keys_bind(cf_keymap *m, cf_error *err)

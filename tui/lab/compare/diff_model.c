@@ -68,7 +68,7 @@ static cf_status take_other(cf_diff_model *m, const char *name, cf_buf *text, cf
     m->other = *text;
     m->is_server = false;
     snprintf(m->name, sizeof m->name, "%s", name);
-    m->subject = m->subject == CF_DIFF_MARKS ? CF_DIFF_BENCH : m->subject;
+    m->subject = m->subject == CF_DIFF_MARKS ? CF_DIFF_CURRENT : m->subject;
     return CF_OK;
 }
 
@@ -80,7 +80,7 @@ static cf_status with_server(cf_diff_model *m, cf_error *err)
     }
     CF_TRY(take_other(m, "the server", &none, err));
     m->is_server = true;
-    m->subject = CF_DIFF_BENCH;
+    m->subject = CF_DIFF_CURRENT;
     m->level = CF_DIFF_LEVEL_TEXT;
     return CF_OK;
 }
@@ -240,7 +240,7 @@ bool cf_diff_is_bench(const cf_lab *lab, cf_uuid conv)
 
 bool cf_diff_shows_bench(const cf_diff_model *m)
 {
-    return m->subject == CF_DIFF_BENCH ||
+    return m->subject == CF_DIFF_CURRENT ||
            (m->subject == CF_DIFF_SAVED && cf_diff_is_bench(m->lab, m->saved));
 }
 
@@ -266,7 +266,7 @@ cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out, cf_error *
 {
     cf_str draft = cf_lab_draft(m->lab);
     *out = NULL;
-    if (m->subject != CF_DIFF_BENCH || draft.n == 0) {
+    if (m->subject != CF_DIFF_CURRENT || draft.n == 0) {
         return CF_OK;
     }
     *out = json_pack("{s:s,s:s%}", "role", "user", "content", draft.p, draft.n);
@@ -298,7 +298,7 @@ cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err)
 }
 
 /* Renders what would be sent now, the text in the composer included. */
-static cf_status render_bench(cf_diff_model *m, cf_error *err)
+static cf_status render_current(cf_diff_model *m, cf_error *err)
 {
     cf_conversation *conv = NULL;
     json_t *message = NULL, *vars = NULL;
@@ -357,7 +357,7 @@ static cf_status render_beside(cf_diff_model *m, cf_error *err)
     }
     CF_TRY(cf_diff_pair_of(&m->pair, NULL, own, own, err));
     m->has_pair = true;
-    CF_TRY(render_bench(m, err));
+    CF_TRY(render_current(m, err));
     m->render.status[theirs] = CF_OK;
     return take_theirs(m, &m->render.prompt[theirs], err);
 }
@@ -433,7 +433,7 @@ static cf_status update(cf_diff_model *m, cf_error *err)
     if (m->name[0] == '\0' && m->subject != CF_DIFF_MARKS) {
         return cf_fail(err, CF_ENOTFOUND, "no template to compare with");
     }
-    if (m->is_server && m->subject == CF_DIFF_BENCH) {
+    if (m->is_server && m->subject == CF_DIFF_CURRENT) {
         CF_TRY(render_beside(m, err));
         return m->render.status[m->is_swapped ? 0 : 1] == CF_OK
                    ? compare(m, err)
@@ -444,7 +444,7 @@ static cf_status update(cf_diff_model *m, cf_error *err)
         return cf_diff_texts(&m->diff, cf_diff_pair_source(&m->pair, 0),
                              cf_diff_pair_source(&m->pair, 1), &m->arena, err);
     }
-    CF_TRY(m->subject == CF_DIFF_BENCH ? render_bench(m, err) : render_saved(m, err));
+    CF_TRY(m->subject == CF_DIFF_CURRENT ? render_current(m, err) : render_saved(m, err));
     for (int i = 0; i < 2; i++) {
         if (m->render.status[i] != CF_OK) {
             return fail_side(m, i, err);
@@ -455,7 +455,7 @@ static cf_status update(cf_diff_model *m, cf_error *err)
 
 void cf_diff_model_update(cf_diff_model *m)
 {
-    if (cf_lab_is_busy(m->lab) && m->subject == CF_DIFF_BENCH && m->has_diff &&
+    if (cf_lab_is_busy(m->lab) && m->subject == CF_DIFF_CURRENT && m->has_diff &&
         m->level != CF_DIFF_LEVEL_SOURCE) {
         return; /* shown as it was until the reply is complete */
     }

@@ -21,9 +21,9 @@ typedef enum cf_diff_level {
 } cf_diff_level;
 
 typedef enum cf_diff_subject {
-    CF_DIFF_BENCH, /* the conversation in the workbench */
-    CF_DIFF_SAVED, /* a saved one */
-    CF_DIFF_MARKS  /* the saved ones marked A and B, over one template */
+    CF_DIFF_CURRENT, /* the conversation in the workbench */
+    CF_DIFF_SAVED,   /* a saved one */
+    CF_DIFF_MARKS    /* the saved ones marked A and B, over one template */
 } cf_diff_subject;
 
 typedef struct cf_diff_model {

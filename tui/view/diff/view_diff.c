@@ -102,7 +102,7 @@ static void diff_enter(cf_app *app)
         cf_kept_template_names(&state(app)->kept, app->store, &err) != CF_OK) {
         cf_buf_restart(&state(app)->kept); /* the Library says what is wrong */
     }
-    if (m->name[0] == '\0' && m->subject == CF_DIFF_BENCH && has_marks(app)) {
+    if (m->name[0] == '\0' && m->subject == CF_DIFF_CURRENT && has_marks(app)) {
         use_subject(app, CF_DIFF_MARKS);
     }
     state(app)->is_stale = true;
@@ -115,7 +115,7 @@ static void refresh(cf_app *app)
     cf_diff_model *m = model(app);
     bool has_moved = m->generation != cf_lab_generation(app->lab) && !cf_lab_is_busy(app->lab);
     if (s->is_stale || has_moved) {
-        if (has_moved && m->generation != 0 && m->subject == CF_DIFF_BENCH) {
+        if (has_moved && m->generation != 0 && m->subject == CF_DIFF_CURRENT) {
             forget_answers(s); /* they were to what was said before */
         }
         cf_diff_model_update(m);
@@ -397,8 +397,8 @@ static void cmd_stop(cf_app *app)
         }
     } else if (s->panel != CF_PANEL_NONE) {
         show_panel(s, CF_PANEL_NONE, false);
-    } else if (model(app)->subject != CF_DIFF_BENCH) {
-        use_subject(app, CF_DIFF_BENCH);
+    } else if (model(app)->subject != CF_DIFF_CURRENT) {
+        use_subject(app, CF_DIFF_CURRENT);
     }
 }
 
@@ -480,7 +480,7 @@ static void show_source(cf_app *app, const char *name, cf_str source)
         return;
     }
     forget_answers(state(app));
-    use_subject(app, CF_DIFF_BENCH);
+    use_subject(app, CF_DIFF_CURRENT);
     m->is_swapped = false; /* the one in use is the newer: B */
     m->level = CF_DIFF_LEVEL_SOURCE;
     cf_app_open_view(app, CF_VIEW_DIFF);
@@ -496,7 +496,7 @@ static void show_server(cf_app *app)
     }
     forget_answers(state(app));
     m->is_swapped = true; /* ours is A, the server's B */
-    use_subject(app, CF_DIFF_BENCH);
+    use_subject(app, CF_DIFF_CURRENT);
     cf_app_open_view(app, CF_VIEW_DIFF);
 }
 
@@ -657,9 +657,11 @@ static const cf_command diff_commands[] = {
      "compare the saved one under the cursor, or unfold what is alike", CF_RUN(cmd_open)},
     {"pane", HERE, "<Tab>", "", "to the panel below and back", CF_RUN(cmd_pane)},
     {"marks", HERE, "A", "", "compare the conversations marked A and B", CF_RUN(cmd_marks)},
-    {"bench", HERE, "gb", "", "compare the conversation on the bench",
-     CF_BY(use_subject, CF_DIFF_BENCH)},
-    {"stop", HERE, "<Esc>", "", "stop; idle: close the panel, back to the bench", CF_RUN(cmd_stop)},
+    {"current", HERE, "g.", "", "compare the open conversation",
+     CF_BY(use_subject, CF_DIFF_CURRENT)},
+    {"bench", HERE, "", "", "the former name of :current", CF_BY(use_subject, CF_DIFF_CURRENT)},
+    {"stop", HERE, "<Esc>", "",
+     "stop; if idle, close the panel and return to the open conversation", CF_RUN(cmd_stop)},
     CF_MOVE_ROWS(diff_move, HERE),
     {0},
 };
