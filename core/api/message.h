@@ -13,10 +13,13 @@
  * other as json_t, so nothing is lost between them.
  *
  * Threads:  no state.
- * Memory:   constants only.
+ * Memory:   borrows from the message; texts are appended to the caller's buffer.
  */
 #ifndef CF_CORE_API_MESSAGE_H
 #define CF_CORE_API_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "core/base/decls.h"
 #include "core/base/json.h"
@@ -44,6 +47,26 @@ typedef enum cf_turn_status {
     CF_TURN_INTERRUPTED, /* "interrupted": the program ended before it */
     CF_TURN_IMPORTED     /* "imported" */
 } cf_turn_status;
+
+/* Appends the text of a message's content: the string, the "text" of an object,
+ * or the strings and the "text" members of a list, with `between` between
+ * those that are not empty. */
+void cf_message_text(cf_buf *out, const json_t *message, const char *between);
+
+/* One of a message's tool calls; everything is borrowed from the message. */
+typedef struct cf_message_call {
+    const json_t *call;      /* as it stands in "tool_calls" */
+    cf_str id, name;         /* empty where there is none */
+    const json_t *arguments; /* an object, or JSON in a string; NULL: none */
+} cf_message_call;
+
+/* Call i, with its function in an object of its own or not; false after the
+ * last:  for (size_t i = 0; cf_message_call_at(&call, message, i); i++) */
+bool cf_message_call_at(cf_message_call *out, const json_t *message, size_t i);
+
+/* Appends the arguments as text: a string as it is, else as JSON, `none` where
+ * there are none. */
+void cf_message_put_arguments(cf_buf *out, const cf_message_call *call, const char *none);
 
 const char *cf_turn_status_name(cf_turn_status status);
 bool cf_turn_status_parse(cf_turn_status *out, cf_str name);

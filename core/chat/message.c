@@ -1,5 +1,6 @@
 /*
- * message.c - names roles and statuses, and maps roles to a template's names.
+ * message.c - what a message says and calls, names of roles and statuses, and
+ * roles by a template's names.
  */
 #include "core/api/message.h"
 
@@ -7,6 +8,52 @@
 #include <string.h>
 
 #include "core/api/conversation.h"
+
+/* ---- content and calls -------------------------------------------------- */
+
+static cf_str text_of(const json_t *v)
+{
+    return json_is_string(v) ? cf_str_make(json_string_value(v), json_string_length(v))
+                             : cf_json_get_str(v, "text");
+}
+
+void cf_message_text(cf_buf *out, const json_t *message, const char *between)
+{
+    const json_t *content = json_object_get(message, "content");
+    const size_t before = out->n;
+    cf_str text = text_of(content);
+    cf_buf_add(out, text.p, text.n);
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        text = text_of(json_array_get(content, i));
+        cf_buf_adds(out, text.n != 0 && out->n != before ? between : "");
+        cf_buf_add(out, text.p, text.n);
+    }
+}
+
+bool cf_message_call_at(cf_message_call *out, const json_t *message, size_t i)
+{
+    const json_t *call = json_array_get(json_object_get(message, "tool_calls"), i);
+    const json_t *function = json_object_get(call, "function");
+    function = json_is_object(function) ? function : call;
+    *out = (cf_message_call){.call = call,
+                             .id = cf_json_get_str(call, "id"),
+                             .name = cf_json_get_str(function, "name"),
+                             .arguments = json_object_get(function, "arguments")};
+    return call != NULL;
+}
+
+void cf_message_put_arguments(cf_buf *out, const cf_message_call *call, const char *none)
+{
+    if (json_is_string(call->arguments)) {
+        cf_buf_add(out, json_string_value(call->arguments), json_string_length(call->arguments));
+    } else if (call->arguments != NULL) {
+        cf_json_write(out, call->arguments);
+    } else {
+        cf_buf_adds(out, none);
+    }
+}
+
+/* ---- statuses and roles ------------------------------------------------- */
 
 static const char *const status_names[] = {
     [CF_TURN_STREAMING] = "streaming",     [CF_TURN_OK] = "ok",

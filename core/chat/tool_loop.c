@@ -99,19 +99,17 @@ static json_t *result_message(const cf_pending_call *call, const json_t *result)
 static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r, uint32_t round,
                             json_t **out, cf_error *err)
 {
-    const json_t *calls = json_object_get(r->message, "tool_calls");
+    cf_message_call called;
     cf_jb list = CF_JB_INIT;
     cf_jb_array(&list, NULL);
     cf_status st = cf_jb_check(&list, err);
-    for (size_t i = 0; st == CF_OK && i < json_array_size(calls); i++) {
-        const json_t *v = json_array_get(calls, i);
-        const json_t *function = json_object_get(v, "function");
+    for (size_t i = 0; st == CF_OK && cf_message_call_at(&called, r->message, i); i++) {
         cf_buf bad = CF_BUF_INIT;
         collect_findings(&bad, r, i);
         cf_pending_call call = {
-            .name = cf_json_get_str(function, "name"),
-            .id = cf_json_get_str(v, "id"),
-            .arguments = json_object_get(function, "arguments"),
+            .name = called.name,
+            .id = called.id,
+            .arguments = called.arguments,
             .index = i,
             .bad = cf_buf_str(&bad),
             .round = round,

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/api/message.h"
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
 #include "storage/db/store_codec.h"
@@ -84,16 +85,12 @@ static void add_content(cf_buf *to, cf_buf *tool, const json_t *content)
     }
 }
 
-static void add_calls(cf_buf *to, const json_t *calls)
+static void add_calls(cf_buf *to, const json_t *message)
 {
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *call = json_array_get(calls, i);
-        const json_t *f = json_object_get(call, "function");
-        if (!json_is_object(f)) {
-            f = call;
-        }
-        add_line(to, cf_json_get_str(f, "name"));
-        add_json_line(to, json_object_get(f, "arguments"));
+    cf_message_call call;
+    for (size_t i = 0; cf_message_call_at(&call, message, i); i++) {
+        add_line(to, call.name);
+        add_json_line(to, call.arguments);
     }
 }
 
@@ -112,7 +109,7 @@ static void take_texts(cf_msg *m, const json_t *msg)
          it = json_object_iter_next(channels.out, it)) {
         add_json_line(&m->text, json_object_iter_value(it));
     }
-    add_calls(&m->tool_text, json_object_get(msg, "tool_calls"));
+    add_calls(&m->tool_text, msg);
 }
 
 static bool is_plain(const json_t *msg)

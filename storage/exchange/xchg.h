@@ -8,6 +8,7 @@
 #ifndef CF_STORAGE_EXCHANGE_XCHG_H
 #define CF_STORAGE_EXCHANGE_XCHG_H
 
+#include "core/api/message.h"
 #include "core/base/json_builder.h"
 #include "core/base/json_writer.h"
 #include "storage/db/store_sql.h"
@@ -179,8 +180,6 @@ struct cf_exporter {
 
 /* A turn's message as JSON the caller decrefs. */
 CF_MUST_USE cf_status cf_xchg__message(json_t **out, const cf_store_turn *t, cf_error *err);
-/* Its text: a string content, or text parts joined. */
-void cf_xchg__text(cf_buf *out, const json_t *message);
 /* Tools of the preface, or of the newest run of the branch; NULL: none.  Marks
  * the writer's buffer without memory, as the other two do. */
 json_t *cf_xchg__tools(cf_jw *w, const cf_store_tree *tree, const size_t *at, size_t n);

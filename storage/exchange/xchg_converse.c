@@ -311,7 +311,7 @@ static void text_out(cf_jw *w, const json_t *m, const json_t *content)
 {
     cf_buf text = CF_BUF_INIT;
     if (!json_is_array(content)) {
-        cf_xchg__text(&text, m);
+        cf_message_text(&text, m, "\n");
     }
     for (size_t i = 0; i < json_array_size(content); i++) {
         const json_t *part = json_array_get(content, i);

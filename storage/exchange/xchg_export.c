@@ -159,29 +159,6 @@ cf_status cf_xchg__message(json_t **out, const cf_store_turn *t, cf_error *err)
     return CF_OK;
 }
 
-void cf_xchg__text(cf_buf *out, const json_t *message)
-{
-    const json_t *c = json_object_get(message, "content");
-    size_t before = out->n;
-    if (json_is_string(c)) {
-        cf_buf_add(out, json_string_value(c), json_string_length(c));
-        return;
-    }
-    if (json_is_object(c)) {
-        cf_str s = cf_json_get_str(c, "text");
-        cf_buf_add(out, s.p, s.n);
-        return;
-    }
-    for (size_t i = 0; i < json_array_size(c); i++) {
-        const json_t *part = json_array_get(c, i);
-        cf_str s = json_is_string(part) ? cf_xchg__str(part) : cf_json_get_str(part, "text");
-        if (s.n != 0) {
-            cf_buf_adds(out, out->n != before ? "\n" : "");
-            cf_buf_add(out, s.p, s.n);
-        }
-    }
-}
-
 json_t *cf_xchg__preface(cf_jw *w, const cf_store_tree *tree)
 {
     json_t *v = cf_xchg__parse(tree->conv.preface, &w->out->failed);

@@ -100,7 +100,7 @@ static void text_out(cf_jw *w, const json_t *m)
     const json_t *c = json_object_get(m, "content");
     cf_buf text = CF_BUF_INIT;
     if (!json_is_array(c)) {
-        cf_xchg__text(&text, m);
+        cf_message_text(&text, m, "\n");
     }
     for (size_t i = 0; json_is_array(c) && i < json_array_size(c); i++) {
         const json_t *p = json_array_get(c, i);

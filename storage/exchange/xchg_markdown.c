@@ -209,7 +209,7 @@ static void put_content(cf_buf *out, const json_t *m)
 {
     const json_t *content = json_object_get(m, "content");
     cf_buf body = CF_BUF_INIT;
-    cf_xchg__text(&body, m);
+    cf_message_text(&body, m, "\n");
     cf_str s = cf_buf_str(&body);
     if (cf_msg__is_tool_role(cf_json_get_str(m, "role")) && !json_is_array(content)) {
         put_mark(out, "result", NULL);

@@ -324,18 +324,16 @@ static void arguments_out(cf_jw *w, const json_t *args)
     json_decref(v);
 }
 
-static void calls_out(cf_jw *w, const json_t *calls, json_t *kept)
+static void calls_out(cf_jw *w, const json_t *m, json_t *kept)
 {
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *call = json_array_get(calls, i);
-        const json_t *f = json_object_get(call, "function");
-        f = json_is_object(f) ? f : call;
+    cf_message_call call;
+    for (size_t i = 0; cf_message_call_at(&call, m, i); i++) {
         cf_buf text = CF_BUF_INIT;
         cf_jw inner;
         cf_jw_init(&inner, &text);
         cf_jw_object(&inner, NULL);
-        cf_jw_str(&inner, "name", cf_json_get_str(f, "name"));
-        arguments_out(&inner, json_object_get(f, "arguments"));
+        cf_jw_str(&inner, "name", call.name);
+        arguments_out(&inner, call.arguments);
         cf_jw_end(&inner);
         entry_out(w, cf_str_from("function_call"), &text, i == 0 ? kept : NULL);
         cf_buf_deinit(&text);
@@ -396,7 +394,7 @@ static bool value_out(cf_buf *out, pile *p, const json_t *m)
 {
     const json_t *content = json_object_get(m, "content");
     if (!json_is_array(content)) {
-        cf_xchg__text(out, m);
+        cf_message_text(out, m, "\n");
         return !out->failed;
     }
     bool was_text = false;
@@ -473,7 +471,7 @@ static cf_status write_branch(const cf_store_tree *tree, const size_t *at, size_
         if (has_text) {
             entry_out(&w, from != NULL ? cf_str_from(from) : role, &text, kept);
         }
-        calls_out(&w, calls, has_text ? NULL : kept);
+        calls_out(&w, m, has_text ? NULL : kept);
         cf_buf_deinit(&text);
         json_decref(m);
     }

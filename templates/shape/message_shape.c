@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "core/api/attachment.h"
+#include "core/api/message.h"
 #include "core/api/message_form.h"
 #include "core/base/alloc.h"
 #include "core/base/json_builder.h"
@@ -360,30 +361,22 @@ static void read_arguments(shaper *s, json_t *m)
 /* ---- 5: calls and results ----------------------------------------------- */
 
 /* The calls of a message in the family's syntax. */
-static bool written_calls(shaper *s, const json_t *calls, cf_buf *out)
+static bool written_calls(shaper *s, const json_t *message, cf_buf *out)
 {
-    size_t n = json_array_size(calls);
-    cf_tool_call v[32];
-    cf_buf args[32];
+    enum { CALLS_MAX = 32 };
+    cf_tool_call v[CALLS_MAX];
+    cf_buf args[CALLS_MAX];
+    cf_message_call call;
     cf_error ignored;
-    n = n < 32 ? n : 32;
-    memset(v, 0, sizeof v);
-    memset(args, 0, sizeof args);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *call = json_array_get(calls, i);
-        const json_t *function = json_object_get(call, "function");
-        function = function != NULL ? function : call;
-        const json_t *a = json_object_get(function, "arguments");
-        if (json_is_string(a)) {
-            cf_buf_add(&args[i], json_string_value(a), json_string_length(a));
-        } else if (json_is_object(a)) {
-            cf_json_write(&args[i], a);
+    size_t n = 0;
+    for (; n < CALLS_MAX && cf_message_call_at(&call, message, n); n++) {
+        cf_buf_init(&args[n]);
+        if (json_is_string(call.arguments) || json_is_object(call.arguments)) {
+            cf_message_put_arguments(&args[n], &call, "");
         } else {
-            cf_buf_adds(&args[i], "{}");
+            cf_buf_adds(&args[n], "{}");
         }
-        v[i].name = cf_json_get_str(function, "name");
-        v[i].id = cf_json_get_str(call, "id");
-        v[i].arguments = cf_buf_str(&args[i]);
+        v[n] = (cf_tool_call){.name = call.name, .id = call.id, .arguments = cf_buf_str(&args[n])};
     }
     cf_status st = cf_tool_format_calls(out, s->family, v, n, &ignored);
     if (st == CF_EUNSUPPORTED && s->family != CF_TOOLS_GENERIC) {
@@ -406,7 +399,7 @@ static void write_calls(shaper *s, json_t *m)
     cf_buf text = CF_BUF_INIT;
     cf_buf_add(&text, content.p, content.n);
     cf_buf_adds(&text, content.n > 0 ? "\n" : "");
-    if (written_calls(s, calls, &text)) {
+    if (written_calls(s, m, &text)) {
         move_pieces(s, here(s), content.n, here(s), 0, s->origin);
         add_ours(s, here(s), content.n, text.n, s->origin, no_calls);
         set(s, m, "content", cf_json_buf(&text));

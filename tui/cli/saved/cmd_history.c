@@ -344,18 +344,12 @@ static void message_text(cf_buf *out, const json_t *m)
             cf_buf_adds(out, "]\n");
         }
     }
-    const json_t *calls = json_object_get(m, "tool_calls");
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *f = json_object_get(json_array_get(calls, i), "function");
-        const json_t *args = json_object_get(f, "arguments");
+    cf_message_call call;
+    for (size_t i = 0; cf_message_call_at(&call, m, i); i++) {
         cf_buf b = CF_BUF_INIT;
-        if (json_is_string(args)) {
-            cf_buf_add(&b, json_string_value(args), json_string_length(args));
-        } else {
-            cf_json_write(&b, args);
-        }
+        cf_message_put_arguments(&b, &call, "null");
         cf_buf_adds(out, "[call] ");
-        cf_cli_put_line(out, cf_json_get_str(f, "name"));
+        cf_cli_put_line(out, call.name);
         cf_buf_addc(out, ' ');
         cf_cli_put_line(out, cf_buf_str(&b));
         cf_buf_addc(out, '\n');

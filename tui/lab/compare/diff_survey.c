@@ -151,12 +151,10 @@ static cf_status count_calls(job_state *j, const cf_conversation *conv, cf_surve
 static void count_lost(const json_t *message, size_t index, const cf_diff_renders *r,
                        cf_survey_row *row)
 {
-    const json_t *calls = json_object_get(message, "tool_calls");
-    for (size_t k = 0; k < json_array_size(calls); k++) {
-        const json_t *function = json_object_get(json_array_get(calls, k), "function");
-        cf_str name = cf_json_get_str(function, "name");
+    cf_message_call call;
+    for (size_t k = 0; cf_message_call_at(&call, message, k); k++) {
         for (int i = 0; i < 2; i++) {
-            row->n_lost[i] += !cf_prompt_has(&r->prompt[i], CF_SPAN_MESSAGE, index, name);
+            row->n_lost[i] += !cf_prompt_has(&r->prompt[i], CF_SPAN_MESSAGE, index, call.name);
         }
     }
 }

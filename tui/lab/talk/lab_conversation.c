@@ -393,21 +393,14 @@ cf_status cf_lab_set_tools(cf_lab *lab, const json_t *tools, cf_error *err)
 
 /* ---- texts -------------------------------------------------------------- */
 
-static void add_calls(cf_buf *out, const json_t *calls)
+static void add_calls(cf_buf *out, const json_t *message)
 {
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *f = json_object_get(json_array_get(calls, i), "function");
-        cf_str name = cf_json_get_str(f, "name");
-        const json_t *args = json_object_get(f, "arguments");
+    cf_message_call call;
+    for (size_t i = 0; cf_message_call_at(&call, message, i); i++) {
         cf_buf_adds(out, out->n != 0 ? "\n[call] " : "[call] ");
-        cf_buf_add(out, name.p, name.n);
+        cf_buf_add(out, call.name.p, call.name.n);
         cf_buf_addc(out, '(');
-        if (json_is_string(args)) {
-            cf_str text = cf_json_get_str(f, "arguments");
-            cf_buf_add(out, text.p, text.n);
-        } else if (args != NULL) {
-            cf_json_write(out, args);
-        }
+        cf_message_put_arguments(out, &call, "");
         cf_buf_addc(out, ')');
     }
 }
@@ -439,7 +432,7 @@ void cf_lab_message_text(cf_buf *out, const json_t *message)
         cf_buf_adds(out, out->n != 0 ? "\n[refusal] " : "[refusal] ");
         cf_buf_add(out, refusal.p, refusal.n);
     }
-    add_calls(out, json_object_get(message, "tool_calls"));
+    add_calls(out, message);
 }
 
 void cf_lab_plain_text(cf_buf *out, cf_str message_json)

@@ -58,24 +58,15 @@ static size_t thinking_end(cf_str raw, cf_str template_source)
 }
 
 /* The message's calls as text that a parser reads back. */
-static cf_status write_calls(cf_buf *out, const json_t *calls, cf_error *err)
+static cf_status write_calls(cf_buf *out, const json_t *message, cf_error *err)
 {
+    cf_message_call call;
     cf_status st = CF_OK;
-    for (size_t i = 0; st == CF_OK && i < json_array_size(calls); i++) {
-        const json_t *v = json_array_get(calls, i);
-        const json_t *function = json_object_get(v, "function");
-        const json_t *args = json_object_get(function, "arguments");
+    for (size_t i = 0; st == CF_OK && cf_message_call_at(&call, message, i); i++) {
         cf_buf text = CF_BUF_INIT;
-        cf_str spelled = cf_json_get_str(function, "arguments");
-        if (spelled.p != NULL) {
-            cf_buf_add(&text, spelled.p, spelled.n);
-        } else if (args != NULL) {
-            cf_json_write(&text, args);
-        } else {
-            cf_buf_adds(&text, "{}");
-        }
+        cf_message_put_arguments(&text, &call, "{}");
         cf_buf_adds(out, "<tool_call>\n{\"name\":");
-        cf_json_write_str(out, cf_json_get_str(function, "name"));
+        cf_json_write_str(out, call.name);
         cf_buf_adds(out, ",\"arguments\":");
         cf_buf_add(out, cf_buf_cstr(&text), text.n);
         cf_buf_adds(out, "}\n</tool_call>\n");
@@ -96,7 +87,7 @@ cf_status cf_tool_reply_text(cf_buf *out, const cf_turn *turn, cf_str template_s
     }
     cf_buf_add(out, content.p, content.n);
     cf_buf_adds(out, content.n != 0 ? "\n" : "");
-    return write_calls(out, json_object_get(turn->message, "tool_calls"), err);
+    return write_calls(out, turn->message, err);
 }
 
 static cf_status parse(cf_call_reply *r, cf_tool_family family, const cf_tool_set *tools,
@@ -136,7 +127,7 @@ static cf_status parse_reply(cf_call_reply *r, const cf_turn *turn, cf_tool_fami
     r->skip = 0;
     r->is_rewritten = true;
     cf_buf_reset(&r->text);
-    CF_TRY(write_calls(&r->text, calls, err));
+    CF_TRY(write_calls(&r->text, turn->message, err));
     return parse(r, CF_TOOLS_HERMES, tools, err);
 }
 
@@ -463,14 +454,14 @@ cf_status cf_tool_check_arguments(const cf_tool_set *tools, cf_str name, cf_str 
     json_t *args;
     *is_valid = false;
     CF_TRY(read_object(&args, arguments, err));
-    json_t *calls = json_pack("[{s:{s:s%, s:o}}]", "function", "name", name.n != 0 ? name.p : "",
-                              name.n, "arguments", args);
-    if (calls == NULL) {
+    json_t *message = json_pack("{s:[{s:s%, s:o}]}", "tool_calls", "name",
+                                name.n != 0 ? name.p : "", name.n, "arguments", args);
+    if (message == NULL) {
         return cf_oom_for(err, "the call");
     }
     cf_call_reply r = {0};
-    cf_status st = write_calls(&r.text, calls, err);
-    json_decref(calls);
+    cf_status st = write_calls(&r.text, message, err);
+    json_decref(message);
     CF_THEN(st, parse(&r, CF_TOOLS_HERMES, tools, err));
     *is_valid = st == CF_OK && r.parse->n_calls == 1;
     for (size_t i = 0; *is_valid && i < r.parse->n_findings; i++) {

@@ -66,7 +66,7 @@ static void flatten(json_t *m)
         }
     }
     if (json_array_size(parts) > 0) {
-        cf_message_text(&text, m);
+        cf_message_text(&text, m, "");
         (void)json_object_set_new(m, "content", json_stringn(cf_buf_cstr(&text), text.n));
         cf_buf_deinit(&text);
     }
@@ -371,8 +371,8 @@ static cf_status add_system_change(json_t *list, const json_t *was, const json_t
     cf_buf a = CF_BUF_INIT, b = CF_BUF_INIT;
     cf_buf from = CF_BUF_INIT, to = CF_BUF_INIT;
     size_t at = 0;
-    cf_message_text(&a, was);
-    cf_message_text(&b, is);
+    cf_message_text(&a, was, "");
+    cf_message_text(&b, is, "");
     while (at < a.n && at < b.n && a.p[at] == b.p[at]) {
         at++;
     }
@@ -465,7 +465,7 @@ static cf_status add_lost_call(json_t *list, const cf_finder *f, const cf_found_
         return CF_OK;
     }
     cf_str thinking = cf_json_get_str(reply, "reasoning_content");
-    cf_message_text(&text, reply);
+    cf_message_text(&text, reply, "");
     cf_status st = cf_buf_check(&text, err);
     CF_THEN(st, find_call(f, tools, cf_buf_str(&text), &family, &name, &found, err));
     if (st == CF_OK && !found && thinking.n != 0) {

@@ -18,17 +18,6 @@ bool cf_message_is_system(const json_t *m)
     return cf_str_is(role, "system") || cf_str_is(role, "developer");
 }
 
-void cf_message_text(cf_buf *out, const json_t *m)
-{
-    const json_t *content = json_object_get(m, "content");
-    cf_str text = cf_json_get_str(m, "content");
-    cf_buf_add(out, text.p, text.n);
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        cf_str part = cf_json_get_str(json_array_get(content, i), "text");
-        cf_buf_add(out, part.p, part.n);
-    }
-}
-
 /* Keys in one order, no blanks: what a client may change in passing. */
 static void put_sorted(cf_buf *out, const json_t *v)
 {
@@ -74,7 +63,7 @@ static bool is_blank(char c)
 static void put_text(cf_buf *out, const json_t *m, bool is_trimmed)
 {
     size_t from = out->n;
-    cf_message_text(out, m);
+    cf_message_text(out, m, "");
     size_t begin = from;
     while (is_trimmed && begin < out->n && is_blank(out->p[begin])) {
         begin++;
@@ -92,7 +81,7 @@ void cf_message_canon(cf_buf *out, const json_t *m)
 {
     cf_str role = cf_json_get_str(m, "role");
     const json_t *content = json_object_get(m, "content");
-    const json_t *calls = json_object_get(m, "tool_calls");
+    cf_message_call call;
     if (cf_message_is_system(m)) {
         role = cf_str_from("system");
     }
@@ -106,15 +95,12 @@ void cf_message_canon(cf_buf *out, const json_t *m)
             put_part(out, part);
         }
     }
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *f = json_object_get(json_array_get(calls, i), "function");
-        cf_str name = cf_json_get_str(f, "name");
-        const json_t *arguments = json_object_get(f, "arguments");
+    for (size_t i = 0; cf_message_call_at(&call, m, i); i++) {
         cf_buf_addc(out, '\1');
-        cf_buf_add(out, name.p, name.n);
+        cf_buf_add(out, call.name.p, call.name.n);
         cf_buf_addc(out, '(');
-        if (arguments != NULL) {
-            put_arguments(out, arguments);
+        if (call.arguments != NULL) {
+            put_arguments(out, call.arguments);
         }
     }
 }

@@ -17,7 +17,7 @@
 #define CF_TUI_SERVE_PATH_KEY_H
 
 #include "core/base/hash.h"
-#include "core/base/json.h"
+#include "core/api/message.h"
 
 typedef struct cf_path_key {
     char all[CF_HASH_TEXT + 1];  /* of all messages so far */
@@ -35,8 +35,5 @@ bool cf_message_is_system(const json_t *message);
 
 /* Appends what is compared of a message: equal texts, same message. */
 void cf_message_canon(cf_buf *out, const json_t *message);
-
-/* Appends a message's text: its string, or that of its text parts. */
-void cf_message_text(cf_buf *out, const json_t *message);
 
 #endif

@@ -93,21 +93,13 @@ void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *to
 /* What a finished message says. */
 static void write_message(cf_wire_writer *w, uint32_t i, const json_t *m, cf_buf *out)
 {
-    const json_t *calls = json_object_get(m, "tool_calls");
+    cf_message_call call;
     write_text(w, i, CF_WIRE_THINKING, cf_json_get_str(m, "reasoning_content"), out);
     write_text(w, i, CF_WIRE_TEXT, cf_json_get_str(m, "content"), out);
-    for (size_t k = 0; k < json_array_size(calls); k++) {
-        const json_t *call = json_array_get(calls, k);
-        const json_t *f = json_object_get(call, "function");
-        const json_t *arguments = json_object_get(f, "arguments");
+    for (size_t k = 0; cf_message_call_at(&call, m, k); k++) {
         cf_buf text = CF_BUF_INIT;
-        if (json_is_string(arguments)) {
-            cf_buf_adds(&text, json_string_value(arguments));
-        } else {
-            cf_json_write(&text, arguments);
-        }
-        write_call(w, i, cf_json_get_str(call, "id"), cf_json_get_str(f, "name"), cf_buf_str(&text),
-                   out);
+        cf_message_put_arguments(&text, &call, "null");
+        write_call(w, i, call.id, call.name, cf_buf_str(&text), out);
         out->failed = out->failed || text.failed;
         cf_buf_deinit(&text);
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "core/api/message.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/study/ask/predicate_command.h"
@@ -17,20 +18,6 @@ enum { COMMAND_MS = 60000 };
 cf_str cf_predicate__value(const cf_predicate *p)
 {
     return cf_str_make(p->value, p->n_value);
-}
-
-/* ---- the reply's text --------------------------------------------------- */
-
-void cf_message_plain(const json_t *message, cf_buf *out)
-{
-    const json_t *content = json_object_get(message, "content");
-    if (json_is_string(content)) {
-        cf_buf_add(out, json_string_value(content), json_string_length(content));
-    }
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        cf_str text = cf_json_get_str(json_array_get(content, i), "text");
-        cf_buf_add(out, text.p, text.n);
-    }
 }
 
 /* ---- calls -------------------------------------------------------------- */
@@ -55,12 +42,11 @@ static cf_status calls_valid(const cf_predicate *p, const cf_sight *s, bool *out
                              cf_error *err)
 {
     (void)err;
-    const json_t *calls = json_object_get(s->message, "tool_calls");
-    size_t n = json_array_size(calls);
-    bool has = n > 0 && p->n_value == 0;
-    for (size_t i = 0; i < n && !has; i++) {
-        const json_t *f = json_object_get(json_array_get(calls, i), "function");
-        has = cf_str_eq(cf_json_get_str(f, "name"), cf_predicate__value(p));
+    cf_message_call call;
+    size_t n = 0;
+    bool has = false;
+    for (; cf_message_call_at(&call, s->message, n); n++) {
+        has = has || p->n_value == 0 || cf_str_eq(call.name, cf_predicate__value(p));
     }
     *out = has && s->calls == CF_TOOL_VALID;
     if (s->calls != CF_TOOL_VALID) {

@@ -109,8 +109,4 @@ const char *cf_predicate_kind(size_t i);
 CF_MUST_USE cf_status cf_predicate_holds(const cf_predicate *p, const cf_sight *sight, bool *holds,
                                          cf_buf *why, cf_error *err);
 
-/* The text of a message's content: a string, or its text parts joined.
- * Appended to `out`. */
-void cf_message_plain(const json_t *message, cf_buf *out);
-
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/api/constraint.h"
+#include "core/api/message.h"
 #include "core/base/os.h"
 
 enum {
@@ -42,7 +43,7 @@ static void reply_bytes(const cf_sight *s, cf_buf *out)
     if (s->raw.n != 0) {
         cf_buf_add(out, s->raw.p, s->raw.n);
     } else {
-        cf_message_plain(s->message, out);
+        cf_message_text(out, s->message, "");
     }
     if (json_array_size(calls) > 0 && !has_text(s->raw, cf_json_get_str(first, "name"), &at)) {
         cf_json_write(out, calls);
@@ -289,7 +290,7 @@ static cf_status icontains_any(const cf_predicate *p, const cf_sight *s, bool *o
 static cf_status content_of(const cf_sight *s, cf_buf *out, cf_error *err)
 {
     if (s->message != NULL) {
-        cf_message_plain(s->message, out);
+        cf_message_text(out, s->message, "");
     } else {
         cf_buf_add(out, s->raw.p, s->raw.n);
     }

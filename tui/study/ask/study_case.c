@@ -45,26 +45,21 @@ static bool is_reply(const json_t *message)
 }
 
 /* The calls of a message, without their ids; texts in `arena`. */
-static cf_status read_calls(const json_t *list, cf_tool_call **out, size_t *n, cf_arena *arena,
+static cf_status read_calls(const json_t *message, cf_tool_call **out, size_t *n, cf_arena *arena,
                             cf_error *err)
 {
-    *n = json_array_size(list);
+    cf_message_call call;
+    *n = json_array_size(json_object_get(message, "tool_calls"));
     *out = cf_arena_calloc(arena, *n + 1, sizeof **out);
     bool ok = *out != NULL;
-    for (size_t i = 0; ok && i < *n; i++) {
-        const json_t *f = json_object_get(json_array_get(list, i), "function");
-        const json_t *args = json_object_get(f, "arguments");
+    for (size_t i = 0; ok && cf_message_call_at(&call, message, i); i++) {
         cf_buf text = CF_BUF_INIT;
-        if (json_is_string(args)) {
-            cf_buf_add(&text, json_string_value(args), json_string_length(args));
-        } else if (args != NULL) {
-            cf_json_write(&text, args);
-        }
+        cf_message_put_arguments(&text, &call, "{}");
         if (text.n == 0) {
             cf_buf_adds(&text, "{}");
         }
         char *copy = text.failed ? NULL : cf_arena_strndup(arena, text.p, text.n);
-        (*out)[i].name = cf_json_get_str(f, "name");
+        (*out)[i].name = call.name;
         (*out)[i].arguments = cf_str_make(copy, text.n);
         ok = copy != NULL;
         cf_buf_deinit(&text);
@@ -83,13 +78,13 @@ static cf_status set_reply(cf_study_case *c, cf_str raw, const json_t *message,
     if (raw.n != 0) {
         cf_buf_add(&text, raw.p, raw.n);
     } else {
-        cf_message_plain(message, &text);
+        cf_message_text(&text, message, "");
     }
     if (raw.n == 0 && json_array_size(calls) > 0) {
         cf_tool_call *v;
         size_t n;
         cf_buf_adds(&text, text.n > 0 ? "\n" : "");
-        st = read_calls(calls, &v, &n, &c->arena, err);
+        st = read_calls(message, &v, &n, &c->arena, err);
         CF_THEN(st, cf_tool_format_calls(&text, family, v, n, err));
         c->is_written = true;
     }

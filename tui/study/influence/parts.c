@@ -168,7 +168,7 @@ static cf_status add_messages(cf_part_list *out, cf_part_kind kind, const json_t
         a.part = (cf_part){.kind = kind, .index = i, .message = i};
         if (kind == CF_PART_MESSAGE) {
             cf_buf text = CF_BUF_INIT;
-            cf_message_plain(m, &text);
+            cf_message_text(&text, m, "");
             cf_status st = text.failed ? CF_ENOMEM : add(out, a.part, cf_buf_str(&text), arena);
             cf_buf_deinit(&text);
             CF_TRY(st);
@@ -446,7 +446,7 @@ bool cf_parts_find(const cf_study_context *in, const cf_part *p, const cf_study_
         return false;
     }
     cf_buf whole = CF_BUF_INIT;
-    cf_message_plain(find_message(in, p->message, other), &whole);
+    cf_message_text(&whole, find_message(in, p->message, other), "");
     nth n = {.text = cf_buf_str(&whole), .left = p->index};
     cf_text_cut(n.text, p->kind == CF_PART_WORD, take_nth, &n);
     cf_buf_add(text, n.found.p, n.found.n);

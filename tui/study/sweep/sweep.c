@@ -497,20 +497,13 @@ cf_str cf_sweep_wording_name(const cf_sweep *s, const cf_sweep_cell *c)
 void cf_sweep_reply(const cf_sweep_cell *c, cf_buf *out)
 {
     const json_t *message = json_object_get(c->record, "message");
-    const json_t *calls = json_object_get(message, "tool_calls");
-    cf_message_plain(message, out);
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *f = json_object_get(json_array_get(calls, i), "function");
-        cf_str name = cf_json_get_str(f, "name");
-        const json_t *args = json_object_get(f, "arguments");
+    cf_message_call call;
+    cf_message_text(out, message, "");
+    for (size_t i = 0; cf_message_call_at(&call, message, i); i++) {
         cf_buf_adds(out, out->n > 0 ? "\n" : "");
-        cf_buf_add(out, name.p, name.n);
+        cf_buf_add(out, call.name.p, call.name.n);
         cf_buf_addc(out, '(');
-        if (json_is_string(args)) {
-            cf_buf_adds(out, json_string_value(args));
-        } else if (args != NULL) {
-            cf_json_write(out, args);
-        }
+        cf_message_put_arguments(out, &call, "");
         cf_buf_addc(out, ')');
     }
 }

@@ -73,13 +73,13 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json
         const json_t *m = json_array_get(messages, i);
         cf_str role = cf_json_get_str(m, "role");
         cf_buf_addf(&b, "[%.*s]\n", (int)role.n, role.p);
-        cf_message_plain(m, &b);
+        cf_message_text(&b, m, "");
         cf_buf_adds(&b, "\n\n");
     }
     json_decref(messages);
     cf_buf_adds(&b, "[reply]\n");
     const json_t *message = json_object_get(record, "message");
-    cf_message_plain(message, &b);
+    cf_message_text(&b, message, "");
     const json_t *calls = json_object_get(message, "tool_calls");
     if (json_array_size(calls) > 0) {
         cf_json_write(&b, calls);
@@ -137,7 +137,7 @@ static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *conte
     cf_status st = cf_answer(j->engine.backend, &q, &response, err);
     if (st == CF_OK) {
         cf_buf text = CF_BUF_INIT;
-        cf_message_plain(response.message, &text);
+        cf_message_text(&text, response.message, "");
         *yes = says_yes(cf_buf_str(&text));
         st = cf_buf_check(&text, err);
         cf_buf_deinit(&text);

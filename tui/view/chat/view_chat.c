@@ -415,18 +415,6 @@ static void cmd_retry(cf_app *app, const char *arg)
     }
 }
 
-/* The text of a message: the content, or its text parts. */
-static void add_written(cf_buf *out, const json_t *message)
-{
-    const json_t *content = json_object_get(message, "content");
-    cf_str text = cf_json_get_str(message, "content");
-    cf_buf_add(out, text.p, text.n);
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        text = cf_json_get_str(json_array_get(content, i), "text");
-        cf_buf_add(out, text.p, text.n);
-    }
-}
-
 static void say_attached(cf_app *app, const cf_attached *a)
 {
     cf_app_say(app, CF_STYLE_OK, "%s goes with the next message: %s%s", a->name, a->what,
@@ -524,7 +512,7 @@ static void cmd_edit_system(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
     cf_buf text = CF_BUF_INIT;
-    add_written(&text, cf_lab_system(app->lab));
+    cf_message_text(&text, cf_lab_system(app->lab), "");
     cf_edit_set(&s->composer, cf_buf_str(&text));
     cf_buf_deinit(&text);
     cf_attachments_clear(&s->attached);
@@ -556,7 +544,7 @@ static void cmd_edit(cf_app *app)
     if (json_array_size(json_object_get(t->message, "tool_calls")) != 0) {
         st = cf_tool_reply_text(&text, t, cf_lab_engine_of(app->lab)->template_source, &err);
     } else {
-        add_written(&text, t->message);
+        cf_message_text(&text, t->message, "");
     }
     cf_chat__report(app, st, &err);
     cf_edit_set(&s->composer, cf_buf_str(&text));
