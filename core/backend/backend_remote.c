@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "core/api/http_once.h"
-#include "core/backend/box_impl.h"
 #include "core/backend/remote.h"
+#include "core/backend/server_kind_impl.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "core/net/http_header.h"
@@ -35,7 +35,7 @@ typedef struct remote {
     char *model;                /* NULL: not asked yet */
     char *key;                  /* NULL: none */
     json_t *refused;            /* arguments that this server does not take */
-    cf_box box;                 /* what it is, once it was asked */
+    cf_server_kind kind;        /* what it is, once it was asked */
     cf_backend_trouble trouble; /* of the question that is under way */
     cf_remote_options options;
 } remote;
@@ -45,9 +45,8 @@ static const cf_backend__ops remote_ops;
 static cf_backend_info get_info(const cf_backend *b)
 {
     const remote *r = (const remote *)b;
-    const bool shows = cf_box__shows_prompt(&r->box);
-    const bool is_ours =
-        r->box.kind != CF_BOX_UNKNOWN && !shows && r->options.renderer.render != NULL;
+    const bool shows = cf_server_kind__shows_prompt(&r->kind);
+    const bool is_ours = r->kind.row != NULL && !shows && r->options.renderer.render != NULL;
     return (cf_backend_info){
         .kind = "openai",
         .name = cf_str_from(r->shown),
@@ -59,11 +58,11 @@ static cf_backend_info get_info(const cf_backend *b)
                         : "a server does not show its prompt, its "
                           "tokens' ids or its cache; candidates only "
                           "where it offers logprobs",
-        .server = cf_box__name(r->box.kind),
+        .server = cf_server_kind__name(&r->kind),
         .model = cf_str_from(r->model != NULL ? r->model : ""),
-        .n_ctx = r->box.n_ctx,
+        .n_ctx = r->kind.n_ctx,
         .asks_prompt = shows,
-        .asks_tokens = cf_box__shows_tokens(&r->box),
+        .asks_tokens = cf_server_kind__shows_tokens(&r->kind),
         .prompt_is_ours = is_ours,
     };
 }
@@ -79,7 +78,7 @@ static void free_remote(cf_backend *b)
     cf_free(r->shown);
     cf_free(r->model);
     json_decref(r->refused);
-    cf_box__deinit(&r->box);
+    cf_server_kind__deinit(&r->kind);
     cf_free(r);
 }
 
@@ -516,7 +515,7 @@ static void tell_notes(cf_chat__run *run, cf_str lines)
     }
 }
 
-/* ---- as an open box ----------------------------------------------------- */
+/* ---- as an open server ----------------------------------------------------- */
 
 enum { ASK_IDLE_MS = 20000 };
 
@@ -542,7 +541,7 @@ static cf_status note_end(remote *r, cf_status st)
     return st;
 }
 
-/* cf_box_ask.fn; `ud` is the remote. */
+/* cf_server_ask.fn; `ud` is the remote. */
 static cf_status ask_path(void *ud, const char *path, const json_t *body, cf_cancel *cancel,
                           long *status, json_t **out, cf_error *err)
 {
@@ -574,10 +573,10 @@ static cf_status ask_path(void *ud, const char *path, const json_t *body, cf_can
 
 /* Makes `ask`, with the model's name, and has the server say what it is.  One
  * that was too busy to say is asked again the next time. */
-static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask, cf_error *err)
+static cf_status know(remote *r, cf_cancel *cancel, cf_server_ask *ask, cf_error *err)
 {
     cf_status st = CF_OK;
-    bool is_new = r->box.kind == CF_BOX_UNKNOWN;
+    bool is_new = r->kind.row == NULL;
     r->trouble = (cf_backend_trouble){.is_busy = false};
     if (r->model == NULL) {
         aside a;
@@ -585,17 +584,17 @@ static cf_status know(remote *r, cf_cancel *cancel, cf_box_ask *ask, cf_error *e
         st = find_model(r, &a.run, err);
         cf_chat_response_deinit(&a.out);
     }
-    *ask = (cf_box_ask){.fn = ask_path, .ud = r, .cancel = cancel, .model = r->model};
-    CF_THEN(st, cf_box__probe(&r->box, ask, err));
-    if (is_new && r->box.kind == CF_BOX_PLAIN && r->trouble.is_busy) {
-        r->box.kind = CF_BOX_UNKNOWN;
+    *ask = (cf_server_ask){.fn = ask_path, .ud = r, .cancel = cancel, .model = r->model};
+    CF_THEN(st, cf_server_kind__probe(&r->kind, ask, err));
+    if (is_new && cf_server_kind__is_plain(&r->kind) && r->trouble.is_busy) {
+        r->kind.row = NULL;
     }
     return note_end(r, st);
 }
 
 static cf_status ask_what(cf_backend *b, cf_cancel *cancel, cf_error *err)
 {
-    cf_box_ask ask;
+    cf_server_ask ask;
     return know((remote *)b, cancel, &ask, err);
 }
 
@@ -616,7 +615,7 @@ static cf_status render_ours(const remote *r, const cf_chat_request *request, cf
 }
 
 /* The server's prompt.  Where ours has the same bytes, its spans say more. */
-static cf_status render_theirs(remote *r, const cf_box_ask *ask, const cf_chat_request *request,
+static cf_status render_theirs(remote *r, const cf_server_ask *ask, const cf_chat_request *request,
                                cf_arena *arena, cf_prompt *out, cf_token_list *tokens,
                                cf_error *err)
 {
@@ -625,13 +624,13 @@ static cf_status render_theirs(remote *r, const cf_box_ask *ask, const cf_chat_r
     cf_prompt ours;
     cf_error ignored;
     cf_status st = cf_remote__body(&body, r->model, request, &notes, err);
-    CF_THEN(st, cf_box__prompt(&r->box, ask, body, arena, &out->text, tokens, err));
+    CF_THEN(st, cf_server_kind__prompt(&r->kind, ask, body, arena, &out->text, tokens, err));
     if (st == CF_OK && r->options.renderer.render != NULL &&
         render_ours(r, request, arena, &ours, &ignored) == CF_OK &&
         cf_str_eq(ours.text, out->text)) {
         *out = ours;
     } else {
-        CF_THEN(st, cf_box__spans(out, json_object_get(body, "messages"), arena, err));
+        CF_THEN(st, cf_server_kind__spans(out, json_object_get(body, "messages"), arena, err));
     }
     cf_buf_deinit(&notes);
     json_decref(body);
@@ -642,9 +641,9 @@ static cf_status render(cf_backend *b, const cf_chat_request *request, cf_arena 
                         cf_prompt *out, cf_error *err)
 {
     remote *r = (remote *)b;
-    cf_box_ask ask;
+    cf_server_ask ask;
     CF_TRY(know(r, request->cancel, &ask, err));
-    cf_status st = cf_box__shows_prompt(&r->box)
+    cf_status st = cf_server_kind__shows_prompt(&r->kind)
                        ? render_theirs(r, &ask, request, arena, out, NULL, err)
                        : render_ours(r, request, arena, out, err);
     return note_end(r, st);
@@ -654,7 +653,7 @@ static cf_status tokenise(cf_backend *b, const cf_chat_request *request, cf_aren
                           cf_prompt *prompt, cf_token_list *out, cf_error *err)
 {
     remote *r = (remote *)b;
-    cf_box_ask ask;
+    cf_server_ask ask;
     CF_TRY(know(r, request->cancel, &ask, err));
     return note_end(r, render_theirs(r, &ask, request, arena, prompt, out, err));
 }
@@ -663,12 +662,12 @@ static cf_status score(cf_backend *b, cf_str context, cf_str text, cf_cancel *ca
                        cf_arena *arena, cf_score *out, cf_error *err)
 {
     remote *r = (remote *)b;
-    cf_box_ask ask;
+    cf_server_ask ask;
     CF_TRY(know(r, cancel, &ask, err));
-    if (r->box.kind == CF_BOX_UNKNOWN) {
+    if (r->kind.row == NULL) {
         return cf_fail(err, CF_EBUSY, "the server is too busy to answer");
     }
-    return note_end(r, cf_box__score(&r->box, &ask, context, text, arena, out, err));
+    return note_end(r, cf_server_kind__score(&r->kind, &ask, context, text, arena, out, err));
 }
 
 /* Adds what only a known server takes. */
@@ -676,16 +675,16 @@ static cf_status add_to_body(remote *r, cf_chat__run *run, json_t *body, cf_erro
 {
     const cf_chat_options *o = run->request->options;
     const json_t *spec = o != NULL ? o->constraint : NULL;
-    cf_box_ask ask;
+    cf_server_ask ask;
     if (spec != NULL) {
         cf_status st = know(r, run->request->cancel, &ask, err);
-        CF_THEN(st, cf_box__constrain(&r->box, body, spec, err));
+        CF_THEN(st, cf_server_kind__constrain(&r->kind, body, spec, err));
         if (st == CF_EUNSUPPORTED) {
             return cf_chat__fault(run, CF_FAULT_OPTION, st);
         }
         CF_TRY(st);
     }
-    if (r->box.kind == CF_BOX_VLLM) {
+    if (cf_server_kind__returns_ids(&r->kind)) {
         json_object_set_new(body, "return_token_ids", json_true());
     }
     return CF_OK;
@@ -825,11 +824,11 @@ void cf_backend_remote_set(cf_backend *b, cf_prompt_renderer renderer)
 void cf_backend_learn(cf_backend *to, const cf_backend *from)
 {
     if (to->ops == &remote_ops && from->ops == &remote_ops) {
-        cf_box *box = &((remote *)to)->box;
+        cf_server_kind *kind = &((remote *)to)->kind;
         const remote *other = (const remote *)from;
-        json_t *pieces = box->pieces;
-        *box = other->box;
-        box->pieces = pieces;
+        json_t *pieces = kind->pieces;
+        *kind = other->kind;
+        kind->pieces = pieces;
         char **model = &((remote *)to)->model;
         if (*model == NULL && other->model != NULL) {
             *model = cf_strdup(other->model); /* NULL: asked for later */
@@ -846,19 +845,19 @@ cf_backend_trouble cf_backend_last_trouble(const cf_backend *b)
 cf_status cf_backend_slots(cf_backend *b, cf_cancel *cancel, json_t **out, cf_error *err)
 {
     remote *r = (remote *)b;
-    cf_box_ask ask;
+    cf_server_ask ask;
     json_t *v = NULL;
     if (b->ops != &remote_ops) {
         return cf_fail(err, CF_EUNSUPPORTED, "only servers have slots");
     }
     CF_TRY(know(r, cancel, &ask, err));
-    if (r->box.kind != CF_BOX_LLAMA) {
+    if (!cf_server_kind__has_slots(&r->kind)) {
         return cf_fail(err, CF_EUNSUPPORTED, "the server shows no slots");
     }
-    CF_TRY(note_end(r, cf_box__ask_json(&ask, "/slots", NULL, &v, err)));
+    CF_TRY(note_end(r, cf_server_kind__ask_json(&ask, "/slots", NULL, &v, err)));
     if (!json_is_array(v)) {
         json_decref(v);
-        return cf_box__strange("/slots", err);
+        return cf_server_kind__strange("/slots", err);
     }
     *out = v;
     return CF_OK;
@@ -872,9 +871,9 @@ static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
     o.model = r->model;
     CF_TRY(cf_backend_remote_new(out, r->url, &o, err));
     json_object_update(((remote *)*out)->refused, r->refused);
-    cf_box *box = &((remote *)*out)->box;
-    *box = r->box;
-    box->pieces = NULL; /* asked for again */
+    cf_server_kind *kind = &((remote *)*out)->kind;
+    *kind = r->kind;
+    kind->pieces = NULL; /* asked for again */
     return CF_OK;
 }
 

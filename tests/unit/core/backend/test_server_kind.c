@@ -1,5 +1,8 @@
-/* Servers as open boxes: each kind is recognised by itself, and shows its
- * prompt, tokens, limit and likelihoods; constraints go in its own form. */
+/*
+ * test_server_kind.c - servers as open boxes: each kind is recognised by
+ * itself, and shows its prompt, tokens, limit and likelihoods; constraints go
+ * in its own form.
+ */
 #include "core/api/backend.h"
 #include "tests/support/path_server.h"
 #include "tests/support/t.h"
@@ -158,7 +161,7 @@ static void is_kind(const cf_path_answer *answers, const char *name, uint32_t n_
     assert_int_equal(s.server.n_seen, n);
 }
 
-static void test_box__recognises_each_kind(void **state)
+static void test_server_kind__recognises_each_kind(void **state)
 {
     (void)state;
     is_kind(llama, "llama-server", 4096);
@@ -201,7 +204,7 @@ static void shows(const cf_path_answer *answers, const char *prompt, const char 
     end(&s);
 }
 
-static void test_box__shows_the_servers_prompt(void **state)
+static void test_server_kind__shows_the_servers_prompt(void **state)
 {
     (void)state;
     shows(llama, "<s>hi \xc3\xa4</s>", "1:|5:<s>|6:hi |7:\xc3|8:\xa4|9:</s>|");
@@ -212,7 +215,7 @@ static void test_box__shows_the_servers_prompt(void **state)
 }
 
 /* The message's text is found in a prompt that is the server's. */
-static void test_box__finds_messages_in_the_prompt(void **state)
+static void test_server_kind__finds_messages_in_the_prompt(void **state)
 {
     (void)state;
     scene s;
@@ -226,7 +229,7 @@ static void test_box__finds_messages_in_the_prompt(void **state)
     end(&s);
 }
 
-static void test_box__a_plain_server_gets_ours(void **state)
+static void test_server_kind__a_plain_server_gets_ours(void **state)
 {
     (void)state;
     scene s;
@@ -310,7 +313,7 @@ static const cf_path_answer llama_doubles[] = {
     {.path = "/completion", .make = llama_completion},
     {.path = NULL}};
 
-static void test_box__scores_a_text(void **state)
+static void test_server_kind__scores_a_text(void **state)
 {
     (void)state;
     scores(vllm, "hi", " you", " you=-3.5 ");
@@ -354,7 +357,7 @@ static void constrains(const cf_path_answer *answers, const char *spec, const ch
     }
 }
 
-static void test_box__constrains_in_the_servers_form(void **state)
+static void test_server_kind__constrains_in_the_servers_form(void **state)
 {
     (void)state;
     static const char schema[] = "{\"schema\":{\"type\":\"object\"}}";
@@ -379,7 +382,7 @@ static void test_box__constrains_in_the_servers_form(void **state)
 
 /* ---- replies ------------------------------------------------------------ */
 
-static void test_box__replies_tell_tokens_and_the_kept_prefix(void **state)
+static void test_server_kind__replies_tell_tokens_and_the_kept_prefix(void **state)
 {
     (void)state;
     scene s;
@@ -404,7 +407,7 @@ static void test_box__replies_tell_tokens_and_the_kept_prefix(void **state)
 }
 
 /* Answers of other forms are errors of one line. */
-static void test_box__strange_answers(void **state)
+static void test_server_kind__strange_answers(void **state)
 {
     (void)state;
     static const cf_path_answer strange[][4] = {
@@ -438,14 +441,14 @@ static void test_box__strange_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_box__recognises_each_kind),
-        cmocka_unit_test(test_box__shows_the_servers_prompt),
-        cmocka_unit_test(test_box__finds_messages_in_the_prompt),
-        cmocka_unit_test(test_box__a_plain_server_gets_ours),
-        cmocka_unit_test(test_box__scores_a_text),
-        cmocka_unit_test(test_box__constrains_in_the_servers_form),
-        cmocka_unit_test(test_box__replies_tell_tokens_and_the_kept_prefix),
-        cmocka_unit_test(test_box__strange_answers),
+        cmocka_unit_test(test_server_kind__recognises_each_kind),
+        cmocka_unit_test(test_server_kind__shows_the_servers_prompt),
+        cmocka_unit_test(test_server_kind__finds_messages_in_the_prompt),
+        cmocka_unit_test(test_server_kind__a_plain_server_gets_ours),
+        cmocka_unit_test(test_server_kind__scores_a_text),
+        cmocka_unit_test(test_server_kind__constrains_in_the_servers_form),
+        cmocka_unit_test(test_server_kind__replies_tell_tokens_and_the_kept_prefix),
+        cmocka_unit_test(test_server_kind__strange_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
