@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/api/backend.h"
-#include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "tui/serve/record/path_key.h"
 
 enum {
@@ -38,7 +38,7 @@ typedef struct rebuilt {
 } rebuilt;
 
 /* Text of arguments as the value that templates read. */
-static void parse_arguments(json_t *m)
+static void parse_arguments(json_t *m, cf_jb *b)
 {
     json_t *calls = cf_json_deep_copy(json_object_get(m, "tool_calls"));
     for (size_t i = 0; i < json_array_size(calls); i++) {
@@ -47,16 +47,16 @@ static void parse_arguments(json_t *m)
         json_t *v = NULL;
         cf_error ignored;
         if (text.p != NULL && cf_json_read(&v, text.p, text.n, &ignored) == CF_OK) {
-            (void)json_object_set_new(f, "arguments", v);
+            cf_jb_set(b, f, "arguments", v);
         }
     }
-    if (calls != NULL) {
-        (void)json_object_set_new(m, "tool_calls", calls);
+    if (json_object_get(m, "tool_calls") != NULL) {
+        cf_jb_set(b, m, "tool_calls", calls);
     }
 }
 
 /* A list of text parts as the text. */
-static void flatten(json_t *m)
+static void flatten(json_t *m, cf_jb *b)
 {
     const json_t *parts = json_object_get(m, "content");
     cf_buf text = CF_BUF_INIT;
@@ -67,14 +67,14 @@ static void flatten(json_t *m)
     }
     if (json_array_size(parts) > 0) {
         cf_message_text(&text, m, "");
-        (void)json_object_set_new(m, "content", json_stringn(cf_buf_cstr(&text), text.n));
+        cf_jb_set(b, m, "content", cf_json_buf(&text));
         cf_buf_deinit(&text);
     }
 }
 
 /* The messages as servers hand them to a template, with roles as it names
  * them. */
-static json_t *served(const cf_finder *f, const json_t *messages)
+static json_t *served(const cf_finder *f, const json_t *messages, cf_jb *b)
 {
     json_t *out = json_array();
     for (size_t i = 0; i < json_array_size(messages); i++) {
@@ -82,23 +82,32 @@ static json_t *served(const cf_finder *f, const json_t *messages)
         cf_str role = cf_json_get_str(m, "role");
         cf_str to = cf_role_map_get(&f->roles, role);
         if (!cf_str_eq(role, to)) {
-            (void)json_object_set_new(m, "role", json_stringn(to.p, to.n));
+            cf_jb_set(b, m, "role", cf_json_str(to));
         }
-        parse_arguments(m);
-        flatten(m);
-        (void)json_array_append_new(out, m);
+        parse_arguments(m, b);
+        flatten(m, b);
+        cf_jb_append(b, out, m);
     }
     return out;
 }
 
+/* NULL without memory. */
 static json_t *context_of(const cf_finder *f, const cf_wire_request *r)
 {
+    cf_jb b = CF_JB_INIT;
     json_t *v = r->variables != NULL ? cf_json_copy(r->variables) : json_object();
-    (void)json_object_set_new(v, "messages", served(f, r->messages));
+    cf_jb_open(&b, v);
+    cf_jb_take(&b, "messages", served(f, r->messages, &b));
     if (r->tools != NULL) {
-        (void)json_object_set(v, "tools", r->tools);
+        cf_jb_add(&b, "tools", r->tools);
     }
-    (void)json_object_set_new(v, "add_generation_prompt", json_true());
+    cf_jb_bool(&b, "add_generation_prompt", true);
+    cf_jb_end(&b);
+    if (cf_jb_check(&b, NULL) != CF_OK) {
+        json_decref(v);
+        v = NULL;
+    }
+    cf_jb_deinit(&b);
     return v;
 }
 
@@ -134,11 +143,6 @@ static cf_status rebuild(rebuilt *out, const cf_finder *f, const cf_wire_request
 static cf_status append(json_t *list, json_t *finding, cf_error *err)
 {
     return finding != NULL && json_array_append_new(list, finding) == 0 ? CF_OK : cf_oom(err);
-}
-
-static json_t *text_of(const cf_buf *b)
-{
-    return json_stringn(cf_buf_cstr(b), b->n);
 }
 
 /* ---- cut ---------------------------------------------------------------- */
@@ -179,7 +183,7 @@ static cf_status add_cut(json_t *list, const rebuilt *p, const cf_found_side *no
     cf_status st = append(list,
                           json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cut", "ours",
                                     (json_int_t)ours, "theirs", (json_int_t)theirs, "first_kept",
-                                    (json_int_t)first, "text", text_of(&text)),
+                                    (json_int_t)first, "text", cf_json_buf(&text)),
                           err);
     cf_buf_deinit(&text);
     return st;
@@ -187,13 +191,15 @@ static cf_status add_cut(json_t *list, const rebuilt *p, const cf_found_side *no
 
 /* ---- cache lost --------------------------------------------------------- */
 
-static bool same_message(const json_t *a, const json_t *b)
+/* False without memory, which *oom says then. */
+static bool same_message(const json_t *a, const json_t *b, bool *oom)
 {
     cf_buf x = CF_BUF_INIT;
     cf_buf y = CF_BUF_INIT;
     cf_message_canon(&x, a);
     cf_message_canon(&y, b);
-    bool same = !x.failed && !y.failed && cf_str_eq(cf_buf_str(&x), cf_buf_str(&y));
+    *oom = *oom || x.failed || y.failed;
+    bool same = !*oom && cf_str_eq(cf_buf_str(&x), cf_buf_str(&y));
     cf_buf_deinit(&x);
     cf_buf_deinit(&y);
     return same;
@@ -208,11 +214,11 @@ static size_t shorter(const json_t *a, const json_t *b)
 /* The first message in which two requests differ; where they only differ in
  * what clients change by themselves, that one.  The shorter one's end where it
  * is a beginning of the other. */
-static size_t first_difference(const json_t *a, const json_t *b)
+static size_t first_difference(const json_t *a, const json_t *b, bool *oom)
 {
     const size_t n = shorter(a, b);
     size_t i = 0;
-    while (i < n && same_message(json_array_get(a, i), json_array_get(b, i))) {
+    while (i < n && same_message(json_array_get(a, i), json_array_get(b, i), oom)) {
         i++;
     }
     for (size_t k = 0; i == n && k < n; k++) {
@@ -227,14 +233,14 @@ bool cf_findings_is_rewrite(const json_t *was, const json_t *is)
 {
     const size_t n = json_array_size(was);
     size_t n_same = 0;
-    bool talks = false;
+    bool talks = false, oom = false;
     for (size_t i = 0; i < n && i < json_array_size(is); i++) {
         const json_t *m = json_array_get(was, i);
-        bool same = same_message(m, json_array_get(is, i));
+        bool same = same_message(m, json_array_get(is, i), &oom);
         n_same += same;
         talks = talks || (same && !cf_message_is_system(m));
     }
-    return talks && n <= json_array_size(is) && 2 * n_same > n;
+    return talks && !oom && n <= json_array_size(is) && 2 * n_same > n;
 }
 
 /* Where two prompts part: the message of the first token that differs.  False
@@ -267,11 +273,11 @@ typedef enum loss {
 } loss;
 
 static loss why_lost(const rebuilt *now_p, const rebuilt *before_p, const cf_found_side *now,
-                     const cf_found_side *before, size_t *at)
+                     const cf_found_side *before, size_t *at, bool *oom)
 {
     const json_t *was = before->request->messages;
     const json_t *is = now->request->messages;
-    *at = first_difference(was, is);
+    *at = first_difference(was, is, oom);
     if (*at < json_array_size(was) && *at < json_array_size(is)) {
         return LOSS_MESSAGE;
     }
@@ -302,7 +308,11 @@ static cf_status add_cache_lost(json_t *list, const rebuilt *now_p, const rebuil
         return CF_OK;
     }
     size_t at;
-    const loss why = why_lost(now_p, before_p, now, before, &at);
+    bool oom = false;
+    const loss why = why_lost(now_p, before_p, now, before, &at, &oom);
+    if (oom) {
+        return cf_oom(err);
+    }
     if (lost < FALL_TOKENS && (has > 0 || why == LOSS_UNKNOWN)) {
         return CF_OK;
     }
@@ -315,7 +325,7 @@ static cf_status add_cache_lost(json_t *list, const rebuilt *now_p, const rebuil
     cf_status st = append(list,
                           json_pack("{s:s, s:I, s:I, s:I, s:o}", "kind", "cache-lost", "message",
                                     (json_int_t)at, "before", (json_int_t)had, "now",
-                                    (json_int_t)has, "text", text_of(&text)),
+                                    (json_int_t)has, "text", cf_json_buf(&text)),
                           err);
     cf_buf_deinit(&text);
     return st;
@@ -337,7 +347,7 @@ static json_t *nth(const json_t *list, size_t i, bool is_system, size_t *index)
 }
 
 /* Whether the talk of `a` is a beginning of that of `b`. */
-static bool goes_on(const json_t *a, const json_t *b)
+static bool goes_on(const json_t *a, const json_t *b, bool *oom)
 {
     size_t at;
     for (size_t i = 0;; i++) {
@@ -346,7 +356,7 @@ static bool goes_on(const json_t *a, const json_t *b)
         if (x == NULL) {
             return i > 0;
         }
-        if (y == NULL || !same_message(x, y)) {
+        if (y == NULL || !same_message(x, y, oom)) {
             return false;
         }
     }
@@ -373,17 +383,18 @@ static cf_status add_system_change(json_t *list, const json_t *was, const json_t
     size_t at = 0;
     cf_message_text(&a, was, "");
     cf_message_text(&b, is, "");
+    from.failed = a.failed || b.failed;
     while (at < a.n && at < b.n && a.p[at] == b.p[at]) {
         at++;
     }
     put_excerpt(&from, &a, at);
     put_excerpt(&to, &b, at);
-    cf_status st =
-        append(list,
-               json_pack("{s:s, s:I, s:I, s:o, s:o, s:s}", "kind", "system-changed", "message",
-                         (json_int_t)message, "byte", (json_int_t)at, "was", text_of(&from), "is",
-                         text_of(&to), "text", "another system message than in the request before"),
-               err);
+    cf_status st = append(list,
+                          json_pack("{s:s, s:I, s:I, s:o, s:o, s:s}", "kind", "system-changed",
+                                    "message", (json_int_t)message, "byte", (json_int_t)at, "was",
+                                    cf_json_buf(&from), "is", cf_json_buf(&to), "text",
+                                    "another system message than in the request before"),
+                          err);
     cf_buf_deinit(&a);
     cf_buf_deinit(&b);
     cf_buf_deinit(&from);
@@ -396,8 +407,9 @@ static cf_status add_system_changed(json_t *list, const cf_found_side *now,
 {
     const json_t *a = before->request->messages;
     const json_t *b = now->request->messages;
-    if (!goes_on(a, b)) {
-        return CF_OK;
+    bool oom = false;
+    if (!goes_on(a, b, &oom)) {
+        return oom ? cf_oom(err) : CF_OK;
     }
     for (size_t i = 0;; i++) {
         size_t at_a = 0, at_b = 0;
@@ -406,8 +418,8 @@ static cf_status add_system_changed(json_t *list, const cf_found_side *now,
         if (x == NULL && (y == NULL || at_b >= json_array_size(a))) {
             return CF_OK; /* a new one at the end is not a change */
         }
-        if (x == NULL || y == NULL || !same_message(x, y)) {
-            return add_system_change(list, x, y, y != NULL ? at_b : at_a, err);
+        if (x == NULL || y == NULL || !same_message(x, y, &oom)) {
+            return oom ? cf_oom(err) : add_system_change(list, x, y, y != NULL ? at_b : at_a, err);
         }
     }
 }
@@ -478,8 +490,9 @@ static cf_status add_lost_call(json_t *list, const cf_finder *f, const cf_found_
                     "server did not parse it",
                     cf_buf_cstr(&name), cf_tool_family_name(family));
         st = append(list,
-                    json_pack("{s:s, s:o, s:s, s:o}", "kind", "lost-call", "name", text_of(&name),
-                              "family", cf_tool_family_name(family), "text", text_of(&line)),
+                    json_pack("{s:s, s:o, s:s, s:o}", "kind", "lost-call", "name",
+                              cf_json_buf(&name), "family", cf_tool_family_name(family), "text",
+                              cf_json_buf(&line)),
                     err);
         cf_buf_deinit(&line);
     }
@@ -495,17 +508,19 @@ static cf_status add_tools_not_written(json_t *list, const rebuilt *p, const cf_
                                        cf_error *err)
 {
     const json_t *tools = now->request->tools;
+    cf_jb b = CF_JB_INIT;
     json_t *names = json_array();
     for (size_t i = 0; p->has && i < json_array_size(tools); i++) {
         cf_str name =
             cf_json_get_str(json_object_get(json_array_get(tools, i), "function"), "name");
         if (name.n != 0 && !cf_prompt_has(&p->prompt, CF_SPAN_TOOL, i, name)) {
-            (void)json_array_append_new(names, json_stringn(name.p, name.n));
+            cf_jb_append(&b, names, cf_json_str(name));
         }
     }
-    if (json_array_size(names) == 0) {
+    cf_status st = cf_jb_check(&b, err);
+    if (st != CF_OK || json_array_size(names) == 0) {
         json_decref(names);
-        return CF_OK;
+        return st;
     }
     return append(list,
                   json_pack("{s:s, s:o, s:s}", "kind", "tools-not-written", "tools", names, "text",
@@ -520,7 +535,6 @@ cf_status cf_findings_add(json_t *list, const cf_finder *finder, const cf_found_
 {
     cf_arena arena;
     rebuilt ours, former = {0};
-    const uint64_t failures = cf_alloc_failures();
     cf_arena_init(&arena, 0);
     cf_status st = rebuild(&ours, finder, now->request, &arena, err);
     CF_THEN(st, add_cut(list, &ours, now, err));
@@ -533,7 +547,6 @@ cf_status cf_findings_add(json_t *list, const cf_finder *finder, const cf_found_
     }
     CF_THEN(st, add_lost_call(list, finder, now, reply, err));
     CF_THEN(st, add_tools_not_written(list, &ours, now, err));
-    CF_THEN(st, cf_alloc_check(failures, err));
     cf_arena_deinit(&arena);
     return st;
 }

@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
-#include "core/base/json_writer.h"
+#include "core/base/json_builder.h"
 #include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/path_key.h"
 #include "tui/serve/record/record_impl.h"
@@ -140,13 +140,17 @@ static cf_str json_text(cf_arena *a, const json_t *v)
 static cf_str preface_text(cf_arena *a, const cf_wire_request *w)
 {
     cf_str text = {NULL, 0};
-    json_t *v = json_object();
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
     if (w->tools != NULL) {
-        (void)json_object_set(v, "tools", w->tools);
+        cf_jb_add(&b, "tools", w->tools);
     }
     if (w->variables != NULL) {
-        (void)json_object_set(v, "extra_context", w->variables);
+        cf_jb_add(&b, "extra_context", w->variables);
     }
+    cf_jb_end(&b);
+    json_t *v = cf_jb_done(&b);
+    a->failed = a->failed || v == NULL;
     if (json_object_size(v) > 0) {
         text = json_text(a, v);
     }
@@ -159,7 +163,6 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
 {
     static const cf_str tag = {"traffic", 7};
     static const cf_str source = {"{\"from\":\"traffic\"}", 18};
-    const uint64_t failures = cf_alloc_failures();
     size_t n_new = p->n - p->n_known;
     p->turns = cf_arena_calloc(&p->arena, n_new + CF_WIRE_CHOICES_MAX, sizeof *p->turns);
     p->key = cf_arena_calloc(&p->arena, 2 * p->n + 2, sizeof *p->key);
@@ -193,7 +196,7 @@ static cf_status make_turns(place *p, const cf_record *x, cf_error *err)
                               .turns = p->turns,
                               .n = n_new};
     p->parent = parent;
-    return cf_alloc_check(failures, err);
+    return p->arena.failed ? cf_oom(err) : CF_OK;
 }
 
 /* Finds the request's conversation and makes turns of its new messages. */
@@ -473,7 +476,6 @@ static cf_status make_replies(answer *a, cf_error *err)
 {
     const cf_record *x = a->x;
     const cf_wire_reader *r = a->reader;
-    const uint64_t failures = cf_alloc_failures();
     for (size_t i = 0; x->status < 400 && i < r->reply.n_choices; i++) {
         if (!r->reply.choice[i].has_any && r->reply.choice[i].end[0] == '\0') {
             continue;
@@ -493,7 +495,7 @@ static cf_status make_replies(answer *a, cf_error *err)
                                           .finished_ms = x->started_ms + x->total_us / 1000,
                                           .run = &a->run[i]};
     }
-    return cf_alloc_check(failures, err);
+    return a->arena.failed ? cf_oom(err) : CF_OK;
 }
 
 /* The path with the first reply, so that the next request finds it. */
@@ -525,7 +527,8 @@ static cf_status make_reply_keys(answer *a, cf_error *err)
 
 /* ---- findings ----------------------------------------------------------- */
 
-static void add_other_answer(const cf_recorder_options *o, answer *a, json_t *list)
+/* Adds to the list that is open. */
+static void add_other_answer(const cf_recorder_options *o, answer *a, cf_jb *b)
 {
     const cf_exchange *rows;
     size_t n = 0;
@@ -546,9 +549,8 @@ static void add_other_answer(const cf_recorder_options *o, answer *a, json_t *li
         if (!cf_str_is(e->reply_hash, a->reply_hash)) {
             char id[CF_UUID_TEXT + 1];
             cf_uuid_format(id, e->id);
-            (void)json_array_append_new(
-                list, json_pack("{s:s, s:s, s:s}", "kind", "other-answer", "exchange", id, "text",
-                                "the same request had another answer before"));
+            cf_jb_pack(b, NULL, "{s:s, s:s, s:s}", "kind", "other-answer", "exchange", id, "text",
+                       "the same request had another answer before");
         }
         return;
     }
@@ -640,7 +642,14 @@ static cf_status find_all(const cf_recorder_options *o, answer *a, cf_error *err
     CF_THEN(st, cf_findings_add(list, o->finder, &now, has_before ? &before : NULL,
                                 a->n > 0 ? a->message[0] : NULL, err));
     if (st == CF_OK) {
-        add_other_answer(o, a, list);
+        cf_jb b = CF_JB_INIT;
+        cf_jb_open(&b, list);
+        add_other_answer(o, a, &b);
+        cf_jb_end(&b);
+        st = cf_jb_check(&b, err);
+        cf_jb_deinit(&b);
+    }
+    if (st == CF_OK) {
         cf_buf_reset(&a->x->kept.findings);
         cf_json_write(&a->x->kept.findings, list);
         st = cf_buf_check(&a->x->kept.findings, err);

@@ -433,6 +433,26 @@ static void test_record__conversations(void **state)
     teardown(&f);
 }
 
+/* A request is parsed for its place, its answer, its findings and those of the
+ * next one: once. */
+static void test_record__reads_everything_once(void **state)
+{
+    (void)state;
+    static const char *const asks[] = {ASK(SYS("s") "," U("a")),
+                                       ASK(SYS("s") "," U("a") "," A("b") "," U("c")),
+                                       ASK(SYS("s") "," U("a") "," A("b") "," U("c") "," A("b"))};
+    fixture f;
+    size_t n_bytes = 0;
+    setup(&f);
+    for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
+        chat(&f, asks[i], SAID("b"));
+        n_bytes += strlen(SAID("b"));
+        assert_int_equal(cf_recorder_work(f.recorder).n_requests, i + 1);
+        assert_int_equal(cf_recorder_work(f.recorder).n_bytes, n_bytes);
+    }
+    teardown(&f);
+}
+
 /* ---- while it runs ------------------------------------------------------ */
 
 #define DELTA                                                             \
@@ -508,6 +528,10 @@ static void test_record__shows_a_running_reply(void **state)
         sched_yield();
     }
     assert_null(cf_live_read(db, id));
+    cf_exchange x; /* no byte of it was read twice */
+    T_OK(cf_store_get_exchange(f.store, id, &f.arena, &x, &err), err);
+    assert_true(x.response.n > sizeof DELTA);
+    assert_int_equal(cf_recorder_work(f.recorder).n_bytes, x.response.n);
     cf_http_server_free(server, 1000);
     cf_http_server_free(endless, 1000);
     cf_proxy_deinit(&proxy);
@@ -708,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_proxy__token),
         cmocka_unit_test(test_record__keeps_bodies_and_no_keys),
         cmocka_unit_test(test_record__conversations),
+        cmocka_unit_test(test_record__reads_everything_once),
         cmocka_unit_test(test_record__shows_a_running_reply),
         cmocka_unit_test(test_replay__same_bytes_without_a_server),
         cmocka_unit_test(test_findings__cut),
