@@ -33,7 +33,7 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
             cf_out(stdout, cf_buf_str(&line), CF_OUT_JSON);
             fflush(stdout);
         }
-    } else if (s->cell[cell].record == NULL) {
+    } else if (s->cell[cell].result == NULL) {
         cf_progress_end(&j->progress);
         cf_note_text("[failed] ", cf_str_from(s->cell[cell].error != NULL ? s->cell[cell].error
                                                                           : "out of memory"));

@@ -1,5 +1,5 @@
 /*
- * asker.c - what a predicate needs is made, then it is asked.
+ * asker.c - produces what a predicate needs, then asks it.
  */
 #include "tui/study/ask/asker.h"
 
@@ -204,8 +204,8 @@ static cf_status generate(cf_asker *a, const json_t *context, const cf_tool_set 
     return cf_answer(a->engine->backend, &q, r, err);
 }
 
-/* Fills the reply's part of what is seen; a context that cannot be answered
- * leaves it without one. */
+/* Fills the part of the sight that a reply has; a context that cannot be
+ * answered leaves it empty. */
 static cf_status see_reply(cf_asker *a, const json_t *context, const cf_tool_set *tools,
                            cf_chat_response *r, cf_sight *s, cf_error *err)
 {

@@ -1,6 +1,6 @@
 /*
  * asker.h - asks a predicate about a context: renders it, has the model answer
- * where the predicate looks at a reply, and keeps what was seen.
+ * if the predicate is about a reply, and keeps prompt and reply.
  *
  * Place in the flow:  context and template --> [asker] --> yes or no, with the
  *                     prompt, the reply or the template's error.
@@ -9,7 +9,7 @@
  * Replies are drawn greedily, so that the same context gives the same answer.
  *
  * Threads:  one thread at a time.
- * Memory:   owns its compiled template and what was seen last.
+ * Memory:   owns its compiled template and the texts of the last question.
  */
 #ifndef CF_TUI_STUDY_ASK_ASKER_H
 #define CF_TUI_STUDY_ASK_ASKER_H
@@ -27,9 +27,9 @@ typedef struct cf_asker {
     uint32_t command_ms; /* 0: as predicate.h says */
     cf_str prefix;       /* replies begin with it; empty: nothing is given */
 
-    char error_like[CF_ERROR_TEXT_MAX]; /* another error of the template does
-                                           not count; "": any does */
-    /* What was seen last. */
+    char error_like[CF_ERROR_TEXT_MAX]; /* the only error of the template that
+                                           counts, without digits; "": any */
+    /* Of the last question. */
     cf_buf prompt, reply, error, why;
     cf_tool_status calls;
 
@@ -45,15 +45,15 @@ void cf_asker_deinit(cf_asker *a);
 
 /*
  * Asks about a context (an object with messages, tools, variables) under a
- * template (empty: as the engine renders without one).  What fails because of
- * the context is a no; CF_ENOMEM, CF_ECANCELLED, CF_EIO and failures of the
- * engine are errors.
+ * template (empty: as the engine renders without one).  A failure caused by the
+ * context means no; CF_ENOMEM, CF_ECANCELLED, CF_EIO and failures of the engine
+ * are errors.
  */
 CF_MUST_USE cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *holds,
                                    cf_error *err);
 
-/* From now on only an error like the last one counts as one: the same text,
- * whatever numbers are in it. */
+/* From now on only an error like the last one counts as an error of the
+ * template: one with the same text, digits aside. */
 void cf_asker_hold_error(cf_asker *a);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * predicate.c - the table of kinds, how their values are read, and what each
- * looks for.
+ * predicate.c - the table of kinds: how each reads its value, and its test.
  */
 #include "tui/study/ask/predicate_impl.h"
 

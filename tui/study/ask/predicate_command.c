@@ -1,5 +1,5 @@
 /*
- * predicate_command.c - feeds a child, drains what it writes, and waits.
+ * predicate_command.c - feeds a child process, drains its output, and waits.
  */
 #include "tui/study/ask/predicate_command.h"
 

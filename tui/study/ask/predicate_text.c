@@ -149,7 +149,7 @@ static cf_status regex_holds(const cf_predicate *p, const cf_sight *s, bool *out
     return st;
 }
 
-/* Whether the text is in the reply, whatever the case of letters if asked. */
+/* Whether the text is in the reply, ignoring case if asked. */
 static cf_status finds(cf_str reply, cf_str text, bool ignores_case, bool *out, size_t *at,
                        cf_error *err)
 {
@@ -356,7 +356,7 @@ static cf_status read_schema(cf_predicate *p, cf_error *err)
     return st == CF_OK ? st : cf_fail_in(err, st, "schema");
 }
 
-/* Whether a text is JSON that the schema, if there is one, accepts. */
+/* Whether a text is JSON and valid under the schema, if any. */
 static cf_status accepts(const cf_predicate *p, cf_str text, bool *out, cf_buf *why, cf_error *err)
 {
     cf_buf flaws = CF_BUF_INIT;

@@ -153,7 +153,7 @@ static const char *path_of(reader *r, cf_str name)
     return p;
 }
 
-/* A file beside the test file where there is one, else the name itself. */
+/* The path relative to the test file if it exists, else the name itself. */
 static const char *file_or_name(reader *r, cf_str name)
 {
     const char *path = path_of(r, name);

@@ -8,8 +8,8 @@
  *
  * A file is lines; blank lines and lines that begin with '#' say nothing.
  *
- *   template FILE|NAME    settings; before the first test they hold for all
- *   model MODEL           tests of the file, in a test for it alone.  Paths
+ *   template FILE|NAME    settings; before the first test they apply to all
+ *   model MODEL           tests of the file, within a test to it alone.  Paths
  *   context FILE          are relative to the test file.
  *   family NAME
  *   var NAME=JSON
@@ -85,21 +85,22 @@ typedef struct cf_prompt_tests {
     size_t n;
 } cf_prompt_tests;
 
-/* Reads a file.  CF_EFORMAT with the line of what is wrong; CF_EIO,
+/* Reads a file.  CF_EFORMAT with the line of the mistake; CF_EIO,
  * CF_ENOTFOUND, CF_ELIMIT (1 MiB, 1000 tests, 100 checks a test), CF_ENOMEM.
- * *out is to be deinited in every case. */
+ * *out must be deinitialised even on failure. */
 CF_MUST_USE cf_status cf_prompt_tests_read(cf_prompt_tests *out, const char *path, cf_error *err);
 void cf_prompt_tests_deinit(cf_prompt_tests *t);
 
-/* Called for each check of a test in order.  `why` says what was found where
- * it failed; `prompt` is the rendered prompt of a failed "prompt is". */
+/* Called for each check of a test, in order.  `why` explains a failure;
+ * `prompt` is the rendered prompt of a failed "prompt is". */
 typedef void (*cf_check_fn)(void *ud, const cf_prompt_check *check, bool ok, cf_str why,
                             cf_str prompt);
 
 /*
- * Runs a test.  `base` gives what the test does not name: model, template,
- * threads.  CF_OK also when checks fail; else what kept the test from
- * running: a model that does not open, a context that is not JSON.
+ * Runs a test.  `base` has defaults for what the test does not name: model,
+ * template, threads.  CF_OK also when checks fail; any error means that the
+ * test could not be run: a model that does not open, a context that is not
+ * JSON.
  */
 CF_MUST_USE cf_status cf_prompt_test_run(const cf_prompt_test *test, const cf_open_options *base,
                                          cf_cancel *cancel, cf_check_fn fn, void *ud,

@@ -244,7 +244,7 @@ static cf_status check_prompt(run *r, const cf_prompt_check *c, bool *ok, cf_buf
         return CF_OK;
     case CF_CHECK_IS:
         *ok = cf_str_eq(text, c->text);
-        cf_buf_adds(why, "the prompt is another one");
+        cf_buf_adds(why, "the prompt differs");
         return CF_OK;
     case CF_CHECK_TOKENS:
         return check_tokens(r, c, ok, why, err);

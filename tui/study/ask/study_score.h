@@ -1,13 +1,12 @@
 /*
- * study_score.h - how likely the end of each of many token sequences is, where
- * most of them begin alike.
+ * study_score.h - the likelihood of the ends of many token sequences, most of
+ * which share a prefix.
  *
  * Place in the flow:  sequences --> [score] --> a log-likelihood for each
  *                     token from `first` on.
- * Common beginnings are computed once, the rest side by side in passes of
- * several sequences; what was scored before with the same model and arithmetic
- * comes out of the history.  Either way the bits are those of computing the
- * sequence alone.
+ * Shared prefixes are computed once, the rest in batches of several sequences;
+ * scores that the history has for the same model and arithmetic are not computed
+ * again.  The bits are always those of computing the sequence alone.
  * Knows: sessions, the history's scores.  Does not know: what a sequence says.
  *
  * Threads:  one thread at a time; `cancel` may be set from any.
@@ -28,7 +27,7 @@ typedef struct cf_score_job {
     size_t n, first;     /* 0 < first < n */
     float *log_p;        /* [n - first], out */
     bool is_done;        /* set */
-    bool was_known;      /* set: it came out of the history */
+    bool was_known;      /* set: the history had it */
 } cf_score_job;
 
 typedef struct cf_study_scorer {
@@ -40,13 +39,13 @@ typedef struct cf_study_scorer {
     char model[200];       /* model and arithmetic, as text */
 } cf_study_scorer;
 
-/* Hashes the adapters of a session with their scales, what its weights were
- * loaded as, and its arithmetic: what the model's own hash does not tell; ""
- * where they are the usual ones. */
+/* A hash of what the hash of the model file does not cover: the adapters of a
+ * session with their scales, the type its weights were loaded as, its
+ * arithmetic; "" where they are the default. */
 void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session);
 
-/* CF_EUNSUPPORTED for an engine that gives no likelihoods, CF_ENOMEM.  Whether
- * a server gives them is seen when it is asked. */
+/* CF_EUNSUPPORTED for an engine without likelihoods, CF_ENOMEM.  Whether a
+ * server has them is known only after a request. */
 CF_MUST_USE cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend, cf_store *store,
                                            cf_cancel *cancel, cf_error *err);
 void cf_study_scorer_deinit(cf_study_scorer *s);
@@ -55,8 +54,8 @@ void cf_study_scorer_deinit(cf_study_scorer *s);
 typedef void (*cf_study_scored_fn)(void *ud, size_t job);
 
 /*
- * Scores jobs[0..n) on the timeline, which must be there.  Those that are done when it fails stay done, and are
- * kept in the history.  CF_ELIMIT for a sequence that does not fit the
+ * Scores jobs[0..n) on the timeline, which must exist.  Jobs that are done when
+ * it fails stay done and are kept in the history.  CF_ELIMIT for a sequence that does not fit the
  * context, CF_EINVAL, CF_ECANCELLED, CF_ENOMEM.  `fn` may be NULL.
  */
 CF_MUST_USE cf_status cf_study_score(cf_study_scorer *s, cf_score_job *jobs, size_t n,

@@ -60,7 +60,7 @@ cf_status cf_promptfoo__keys(const cf_promptfoo *f, const json_t *v, const char 
 
 /* ---- variables ---------------------------------------------------------- */
 
-/* What a variable is: its value, or what its file has. */
+/* The value of a variable, read from its file if it names one. */
 static cf_status var_value(cf_promptfoo *f, const json_t *v, json_t **out, cf_error *err)
 {
     const char *path;
@@ -97,7 +97,7 @@ static cf_status add_vars(cf_promptfoo *f, json_t *into, const json_t *test, cf_
     }
     cf_status st = var_value(f, given, &vars, &why);
     if (st == CF_OK && !json_is_object(vars)) {
-        st = cf_fail(&why, CF_EINVAL, "vars: a mapping is wanted");
+        st = cf_fail(&why, CF_EINVAL, "vars: expected a mapping");
     }
     json_object_foreach(vars, key, item)
     {
@@ -416,14 +416,14 @@ static cf_status read_root(cf_promptfoo *f, cf_error *err)
     cf_sweep_plan *p = f->r->p;
     if (!json_is_object(f->root)) {
         return cf_promptfoo__fail(f, f->root, CF_EINVAL, err,
-                                  "a mapping with prompts and tests is wanted");
+                                  "expected a mapping with prompts and tests");
     }
     CF_TRY(cf_promptfoo__keys(f, f->root, known, err));
     f->defaults = json_object_get(f->root, "defaultTest");
     if (f->defaults != NULL) {
         if (!json_is_object(f->defaults)) {
             return cf_promptfoo__fail(f, f->defaults, CF_EUNSUPPORTED, err,
-                                      "defaultTest: a mapping is wanted");
+                                      "defaultTest: expected a mapping");
         }
         CF_TRY(cf_promptfoo__keys(f, f->defaults, of_default, err));
         CF_TRY(cf_promptfoo__keys(f, json_object_get(f->defaults, "options"), of_options, err));

@@ -67,14 +67,14 @@ static cf_status no_kind(const cf_promptfoo *f, const json_t *at, cf_str type, c
 
 /* ---- values ------------------------------------------------------------- */
 
-/* A text of the value: rendered, or what its file has. */
+/* The text of a value, rendered, or read from its file. */
 static cf_status text_value(const asserting *a, const json_t *v, cf_buf *out, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     const char *path;
     if (!cf_promptfoo__text_of(v, &text)) {
         cf_buf_deinit(&text);
-        return cf_fail(err, CF_EINVAL, "value: a text is wanted");
+        return cf_fail(err, CF_EINVAL, "value: expected a text");
     }
     cf_status st;
     if (cf_promptfoo__is_file(a->f, cf_buf_str(&text), &path)) {
@@ -124,7 +124,7 @@ static cf_status schema_value(const asserting *a, const json_t *v, cf_buf *out, 
     cf_status st =
         path != NULL ? cf_promptfoo__load(&loaded, path, err) : cf_oom_for(err, "the plan");
     if (st == CF_OK && !json_is_object(loaded)) {
-        st = cf_fail(err, CF_EINVAL, "%.120s: a schema is wanted", path);
+        st = cf_fail(err, CF_EINVAL, "%.120s: expected a schema", path);
     } else if (st == CF_OK) {
         cf_json_write(out, loaded);
         st = cf_buf_check(out, err);
@@ -202,8 +202,8 @@ static cf_status set_judge(const asserting *a, const json_t *v, cf_sweep_check *
 
 /* ---- checks ------------------------------------------------------------- */
 
-/* The column of the check's name that the prompt has no check in yet; a second
- * "contains" goes to "contains 2". */
+/* A column with the check's name in which the prompt has no check yet; a second
+ * "contains" uses the column "contains 2". */
 static cf_status column_of(const asserting *a, cf_str name, size_t *out, cf_error *err)
 {
     cf_sweep_plan *p = a->f->r->p;
@@ -351,7 +351,7 @@ static cf_status read_one(const asserting *a, const json_t *v, bool allows_sets,
 static cf_status read_list(const asserting *a, const json_t *list, bool allows_sets, cf_error *err)
 {
     if (list != NULL && !json_is_array(list)) {
-        return cf_promptfoo__fail(a->f, list, CF_EINVAL, err, "assert: a list is wanted");
+        return cf_promptfoo__fail(a->f, list, CF_EINVAL, err, "assert: expected a list");
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         CF_TRY(read_one(a, json_array_get(list, i), allows_sets, err));

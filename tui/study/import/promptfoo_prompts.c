@@ -134,7 +134,7 @@ static cf_status add_file(cf_promptfoo *f, cf_str label, const char *path, const
         cf_status st = cf_promptfoo__load(&v, path, &why);
         if (st == CF_OK && !are_messages(v)) {
             json_decref(v);
-            st = cf_fail(&why, CF_EFORMAT, "%.120s: a list of messages is wanted", path);
+            st = cf_fail(&why, CF_EFORMAT, "%.120s: expected a list of messages", path);
         }
         return st == CF_OK ? add_wording(f, label, v, at, err)
                            : cf_promptfoo__fail(f, at, st, err, "%s", why.text);
@@ -223,7 +223,7 @@ cf_status cf_promptfoo__prompts(cf_promptfoo *f, cf_error *err)
         return read_prompt(f, v, err);
     }
     if (!json_is_array(v) || json_array_size(v) == 0) {
-        return cf_promptfoo__fail(f, v, CF_EINVAL, err, "prompts: a text or a list is wanted");
+        return cf_promptfoo__fail(f, v, CF_EINVAL, err, "prompts: expected a text or a list");
     }
     for (size_t i = 0; i < json_array_size(v); i++) {
         CF_TRY(read_prompt(f, json_array_get(v, i), err));

@@ -13,7 +13,7 @@
 
 enum { TOKENS_DEFAULT = 1024 /* promptfoo's */ };
 
-/* Where each kind of provider is, and where its key may come from. */
+/* The address of each kind of provider, and the variables that may have its key. */
 static const struct {
     const char *prefix, *address, *key_variable;
 } services[] = {
@@ -79,7 +79,7 @@ static cf_status set_key(cf_promptfoo *f, cf_sweep_model *m, const json_t *confi
     return CF_OK;
 }
 
-/* Options of sampling with the names that both have. */
+/* Sampling options by their names in both programs. */
 static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m, const json_t *config,
                              cf_error *err)
 {
@@ -107,7 +107,7 @@ static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m, const json_t *c
         const json_t *v = json_object_get(config, limits[i]);
         if (v != NULL && (!json_is_integer(v) || json_integer_value(v) < 1 ||
                           json_integer_value(v) > INT32_MAX)) {
-            st = cf_fail(&why, CF_EINVAL, "%s: a number of tokens is wanted", limits[i]);
+            st = cf_fail(&why, CF_EINVAL, "%s: expected a number of tokens", limits[i]);
         } else if (v != NULL) {
             m->sampler.chat.max_tokens = (uint32_t)json_integer_value(v);
             cf_buf_addf(&name, "%stokens=%u", name.n > 0 ? " " : "",
@@ -122,7 +122,7 @@ static cf_status set_sampler(cf_promptfoo *f, cf_sweep_model *m, const json_t *c
     return st == CF_OK ? st : cf_promptfoo__fail(f, at, st, err, "%s", why.text);
 }
 
-/* Tools are the plan's: all providers that have any must have the same. */
+/* Tools belong to the plan, so all providers with tools must have the same. */
 static cf_status set_tools(cf_promptfoo *f, const json_t *config, cf_error *err)
 {
     const json_t *v = json_object_get(config, "tools");
@@ -183,8 +183,7 @@ static cf_status set_config(cf_promptfoo *f, cf_sweep_model *m, const json_t *co
         if (!m->is_server || !cf_plan__is_address(cf_buf_str(&b))) {
             cf_buf_deinit(&b);
             return cf_promptfoo__fail(f, config, CF_EINVAL, err,
-                                      "apiBaseUrl: an http(s) address of a "
-                                      "server is wanted");
+                                      "apiBaseUrl: expected the http(s) address of a server");
         }
         m->address[0] = keep(f, cf_buf_str(&b));
         m->key = NULL; /* the service's own is not for this server */
@@ -307,7 +306,7 @@ cf_status cf_promptfoo__provider(cf_promptfoo *f, const json_t *v, cf_sweep_mode
     }
     const json_t *config = json_object_get(about, "config");
     if (config != NULL && !json_is_object(config)) {
-        return cf_promptfoo__fail(f, at, CF_EINVAL, err, "config: a mapping is wanted");
+        return cf_promptfoo__fail(f, at, CF_EINVAL, err, "config: expected a mapping");
     }
     CF_TRY(set_config(f, out, config, err));
     return f->r->p->arena.failed ? cf_oom_for(err, "the plan") : CF_OK;

@@ -155,7 +155,8 @@ cf_status cf_promptfoo__load(json_t **out, const char *path, cf_error *err)
         return cf_json_read_file(out, path, err);
     }
     if (!cf_promptfoo__ends(path, ".yaml") && !cf_promptfoo__ends(path, ".yml")) {
-        return cf_fail(err, CF_EUNSUPPORTED, "%.120s: files of JSON and YAML are read here", path);
+        return cf_fail(err, CF_EUNSUPPORTED, "%.120s: only JSON and YAML files can be read here",
+                       path);
     }
     cf_status st = cf_os_read_file(&text, path, CF_PLAN__FILE_MAX, err);
     if (st == CF_OK) {

@@ -125,7 +125,7 @@ static json_t *number_of(const char *p)
     return isfinite(v) ? json_real(v) : NULL;
 }
 
-/* What a plain scalar stands for. */
+/* The value of a plain scalar. */
 static json_t *plain(cf_str s)
 {
     static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
@@ -255,7 +255,7 @@ static cf_status key(reader *r, char **out, cf_error *err)
     return *out != NULL ? CF_OK : no_memory(err);
 }
 
-/* One key with its value; what "<<" names goes to `merged`. */
+/* One key with its value; the mappings of "<<" are added to `merged`. */
 static cf_status pair(reader *r, json_t *into, json_t **merged, cf_error *err)
 {
     char *name = NULL;

@@ -1,7 +1,7 @@
 /*
- * yaml_read.h - a YAML document as a JSON value, with the lines of its parts.
+ * yaml_read.h - reads a YAML document as a JSON value, with line numbers.
  *
- * Place in the flow:  FILE.yaml --> [yaml] --> a JSON value --> what reads a
+ * Place in the flow:  FILE.yaml --> [yaml] --> a JSON value --> the reader of a
  *                     configuration of another program (promptfoo.h).
  * Knows: YAML 1.1 as libyaml parses it, plain scalars by the core schema of
  * YAML 1.2 (section 10.3 of https://yaml.org/spec/1.2.2/), anchors, aliases,
@@ -19,7 +19,7 @@
 
 enum {
     CF_YAML_DEPTH_MAX = 64,
-    CF_YAML_NODES_MAX = 1000000 /* aliases count as what they stand for */
+    CF_YAML_NODES_MAX = 1000000 /* an alias counts as the nodes it expands to */
 };
 
 typedef struct cf_yaml_place {
@@ -35,16 +35,16 @@ typedef struct cf_yaml {
 
 /*
  * Reads one document; an empty one is null.  `name` begins every message:
- * "plan.yaml:3: ...".  CF_EFORMAT for a mistake in the syntax, a key that is
- * not a text or is there twice, an alias without its anchor, a tag other than
- * those of the core schema, a second document; CF_ELIMIT for one too deep or
- * with too many nodes; CF_ENOMEM.
+ * "plan.yaml:3: ...".  CF_EFORMAT for a syntax error, a key that is not a
+ * string or is repeated, an alias without an anchor, a tag outside the core
+ * schema, a second document; CF_ELIMIT for a document that is nested too deeply
+ * or has too many nodes; CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_yaml_read(cf_yaml *out, const char *name, cf_str text, cf_error *err);
 void cf_yaml_deinit(cf_yaml *y);
 
-/* The line, from 1, on which a part of the value begins; 0: it is not known,
- * as for numbers and truth values. */
+/* The line, from 1, on which a part of the value begins; 0 where that is not
+ * known, as for numbers and booleans. */
 size_t cf_yaml_line(const cf_yaml *y, const json_t *value);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * influence.h - what a reply depends on: each part of its prompt is left out
- * in turn, the reply is scored again, and the change of its log-likelihood is
- * the part's influence.
+ * influence.h - measures what a reply depends on: each part of its prompt is
+ * left out in turn, the reply is scored again, and the change of its
+ * log-likelihood is the influence of that part.
  *
  * Place in the flow:  a case --> parts --> prompts without each of them -->
  *                     [influence] --> a number for each part, and for each
  *                     token of the reply.
- * Knows: the kinds of parts, how each is taken out of a context.  Does not
- * know: screens, the command line.
+ * Knows: the kinds of parts, how each is removed from a context.  Does not know:
+ * screens, the command line.
  *
  * delta = log-likelihood of the target without the part, minus with it, in
  * nats.  Below zero the part made the target more likely.  docs/study.md says
@@ -41,7 +41,7 @@ bool cf_part_kind_parse(cf_part_kind *out, cf_str name);
 typedef enum cf_part_change {
     CF_CHANGE_LEAVE_OUT, /* the prompt is rendered without the part */
     CF_CHANGE_NEUTRAL,   /* its tokens become as many neutral ones */
-    CF_CHANGE_SWAP       /* it becomes the same part of another conversation */
+    CF_CHANGE_SWAP       /* it is replaced by the same part of another conversation */
 } cf_part_change;
 
 enum { CF_INFLUENCE_PARTS_MAX = 4096 };
@@ -69,7 +69,7 @@ typedef struct cf_part {
                         of the prompt, the first that it wrote */
     uint32_t line, col; /* of a piece: in the template */
     cf_str path;        /* of a field: "description", "parameters.city" */
-    cf_str text;        /* what it says, or its beginning */
+    cf_str text;        /* its text, or the beginning of it */
 } cf_part;
 
 typedef struct cf_influence_row {
@@ -81,7 +81,7 @@ typedef struct cf_influence_row {
     size_t n_tokens;    /* that the prompt lost (or that became neutral) */
     bool is_emptied;    /* the template wants the message: its content was left
                          out instead */
-    bool was_known;     /* came out of the history */
+    bool was_known;     /* the history had its scores */
     const char *why;    /* !has_delta: why not, in one line */
 } cf_influence_row;
 
@@ -108,7 +108,7 @@ typedef struct cf_influence {
 void cf_influence_init(cf_influence *v);
 void cf_influence_deinit(cf_influence *v);
 
-/* Called with how many prompts are scored. */
+/* Called with the number of prompts scored so far. */
 typedef void (*cf_influence_fn)(void *ud, size_t n_done, size_t n_all);
 
 /*
@@ -123,8 +123,8 @@ CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *
                                         const cf_influence_options *options, cf_influence_fn fn,
                                         void *ud, cf_error *err);
 
-/* Indices of the rows, those that made the target most likely first, rows
- * without a number last: order[0..n_row). */
+/* Indices of the rows, sorted: those that made the target most likely first,
+ * rows without a number last: order[0..n_row). */
 void cf_influence_sort(const cf_influence *v, size_t *order);
 
 /* A part in a few words: "message 3 (user)", "tool get_time",

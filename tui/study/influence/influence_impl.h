@@ -28,7 +28,7 @@ CF_MUST_USE cf_status cf_influence__prompt(cf_influence *out, const cf_study_eng
                                            const cf_influence_options *o, cf_influence_row *row,
                                            cf_prompt *prompt, cf_error *err);
 
-/* Whether this failure is about one part only. */
+/* Whether a failure concerns one part only. */
 bool cf_influence__is_of_part(cf_status st);
 
 double cf_influence__sum(const float *v, size_t n);

@@ -24,18 +24,18 @@ typedef struct cf_influence_study {
     uint8_t *shade; /* [result.tokens.n] how much the prompt's tokens mattered,
                        0 .. CF_SHADES - 1 */
     bool is_done;
-    cf_error err; /* why not; code CF_OK while it runs */
+    cf_error err; /* why it failed; code CF_OK while it runs */
 } cf_influence_study;
 
 /* 0 .. CF_SHADES - 1 for a delta where `most` is the most negative one. */
 unsigned cf_influence_shade(double delta, double most);
 
 /*
- * Starts to ask what made a reply so; `turn` nil: the last one of the path.
+ * Starts to measure the influence on a reply; `turn` nil: the last of the path.
  * `with` is the saved conversation whose parts are swapped in where the options
  * say so; options->other is not looked at.
- * `end` is called with the finished study, which is then the caller's, also
- * where it failed.  CF_EUNSUPPORTED for an engine that gives no likelihoods,
+ * `end` is called with the finished study, which is then the caller's, even if
+ * it failed.  CF_EUNSUPPORTED for an engine without likelihoods,
  * CF_ENOTFOUND, CF_EBUSY.
  */
 CF_MUST_USE cf_status cf_influence_start(cf_lab *lab, cf_store *store, cf_uuid turn, cf_uuid with,

@@ -22,7 +22,7 @@ static bool is_word(char c)
            c == '-';
 }
 
-/* The name in braces at p[0..n); 0: there is none. */
+/* The bytes of a name in braces at p[0..n); 0: none. */
 static size_t field_at(const char *p, size_t n)
 {
     size_t k = 1;

@@ -39,8 +39,8 @@ typedef struct cf_sweep_check {
     cf_predicate *ready;            /* NULL: the value has fields of prompts */
 } cf_sweep_check;
 
-/* A check as the plan writes it, "NAME KIND VALUE".  `find` turns the name of
- * a file into where it is.  CF_EINVAL; what the predicate returns. */
+/* A check as the plan writes it, "NAME KIND VALUE".  `find` resolves the name
+ * of a file.  CF_EINVAL; errors of cf_predicate_new(). */
 CF_MUST_USE cf_status cf_sweep_check_read(cf_sweep_check *out, cf_str text, cf_arena *arena,
                                           const char *(*find)(void *ud, cf_str name), void *ud,
                                           cf_error *err);
@@ -49,10 +49,10 @@ void cf_sweep_check_deinit(cf_sweep_check *c);
 /* Appends the value with the fields of a prompt's line in it. */
 void cf_sweep_check_value(const cf_sweep_check *c, const json_t *fields, cf_buf *out);
 
-/* What decides a model's answer to the check, for its key in a record. */
+/* The key of a model's answer to the check in a result. */
 void cf_sweep_check_key(const cf_sweep_check *c, const json_t *fields, cf_buf *out);
 
-/* Asks a predicate; `why` gets a line. */
+/* Asks a predicate; `why` gets a line of explanation. */
 CF_MUST_USE cf_status cf_sweep_check_ask(const cf_sweep_check *c, const json_t *fields,
                                          const cf_sight *sight, bool *holds, cf_buf *why,
                                          cf_error *err);

@@ -41,7 +41,7 @@ const char *cf_plan__find_file(void *ud, cf_str name)
     return found != NULL ? found : cf_arena_strndup(&r->p->arena, name.p, name.n);
 }
 
-/* Where a text begins: after a byte order mark, if it has one. */
+/* The start of a text, after a byte order mark. */
 static size_t after_mark(cf_str text)
 {
     return cf_str_starts(text, cf_str_from("\xEF\xBB\xBF")) ? 3 : 0;
@@ -360,7 +360,7 @@ cf_status cf_sweep_plan_servers(cf_sweep_plan *p, const char *const *names, size
 
 /* ---- adapters ----------------------------------------------------------- */
 
-/* The file beside the plan, with the scale that the word has. */
+/* The file resolved relative to the plan, with the scale of the word. */
 static const char *adapter_file(reader *r, cf_str word)
 {
     size_t n = word.n;

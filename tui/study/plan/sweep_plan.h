@@ -24,8 +24,8 @@
  *
  * A plan may also come from another format (tui/study/import/plan_load.h).
  *
- * Every prompt is answered with every combination of the other lines.  Names
- * of files are looked for beside the plan, then as they are.
+ * Every prompt is answered with every combination of the other lines.  Files
+ * are looked up relative to the plan, then as given.
  *
  * Threads:  reading on one thread; a plan that was read is constant.
  * Memory:   a plan owns its parts.
@@ -45,7 +45,7 @@ enum {
     CF_SWEEP_ADDRESSES_MAX = 32 /* of one model */
 };
 
-/* What is answered. */
+/* A prompt that is to be answered. */
 typedef struct cf_sweep_item {
     cf_str name;
     json_t *messages;        /* array, without a reply at its end; of a plan with
@@ -115,19 +115,19 @@ typedef struct cf_sweep_plan {
     json_t *tools;
 } cf_sweep_plan;
 
-/* Where conversations come from. */
+/* The source of saved conversations. */
 typedef struct cf_sweep_saved {
     cf_store *store;       /* NULL: none */
     const cf_uuid *ticked; /* [n_ticked] */
     size_t n_ticked;
 } cf_sweep_saved;
 
-/* For a plan without a line of models: addresses of servers, which share the
- * work of one model.  Other names, and fewer than one, change nothing;
+/* For a plan that names no model: addresses of servers, which share the work of
+ * one model.  A single name that is not an address changes nothing, nor do none;
  * CF_EINVAL for several that are not all addresses, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_sweep_plan_servers(cf_sweep_plan *plan, const char *const *names, size_t n,
                                             cf_error *err);
-/* What prompt `item` is asked for column `check`; NULL: nothing. */
+/* The check of prompt `item` in column `check`; NULL: none. */
 const cf_sweep_check *cf_sweep_plan_check(const cf_sweep_plan *plan, size_t item, size_t check);
 void cf_sweep_plan_deinit(cf_sweep_plan *plan);
 

@@ -26,11 +26,11 @@ CF_MUST_USE cf_status cf_plan__lines(cf_plan__reader *r, cf_str text, cf_error *
 /* A copy of the text in the plan.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_plan__copy(cf_plan__reader *r, cf_str *to, cf_str s, cf_error *err);
 
-/* A file beside the plan where there is one, else the name as it is; NULL
- * when memory ran out.  `ud` is the reader. */
+/* The path of a file relative to the plan if it exists, else the name as given;
+ * NULL when memory ran out.  `ud` is the reader. */
 const char *cf_plan__find_file(void *ud, cf_str name);
 
-/* Takes over the references, also where it fails.  CF_ELIMIT, CF_ENOMEM. */
+/* Takes over the references, even on failure.  CF_ELIMIT, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_plan__add_item(cf_plan__reader *r, const cf_sweep_item *item,
                                         cf_error *err);
 

@@ -1,12 +1,12 @@
 /*
- * sweep_words.h - words of a line of a plan.
+ * sweep_words.h - splits a line of a plan into words.
  */
 #ifndef CF_TUI_STUDY_PLAN_SWEEP_WORDS_H
 #define CF_TUI_STUDY_PLAN_SWEEP_WORDS_H
 
 #include "core/base/str.h"
 
-/* The first word; `rest` becomes what comes after it, without blanks. */
+/* Takes the first word off `rest`, with the blanks after it. */
 static inline cf_str cf_sweep__word(cf_str *rest)
 {
     size_t n = 0;

@@ -45,7 +45,7 @@ typedef struct cf_report_source {
     cf_cancel *cancel;
 } cf_report_source;
 
-/* Where the cache state of the prompt comes from. */
+/* The source of the prompt's cache state. */
 typedef enum cf_report_cache {
     CF_REPORT_CACHE_NONE,   /* not known */
     CF_REPORT_CACHE_RUN,    /* what the run found in its cache */
@@ -91,8 +91,8 @@ typedef struct cf_report_facts {
     cf_influence influence;
 } cf_report_facts;
 
-/* Gathers the facts.  What cannot be known is left empty, and the page says
- * so.  CF_ENOTFOUND for a turn that is not there, CF_EINVAL for one that is not
+/* Gathers the facts.  A fact that is not available is left empty, and the page
+ * says so.  CF_ENOTFOUND for a turn that is not there, CF_EINVAL for one that is not
  * a reply, CF_ENOMEM, CF_ECANCELLED. */
 CF_MUST_USE cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
                                            cf_error *err);

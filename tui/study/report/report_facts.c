@@ -2,9 +2,9 @@
  * report_facts.c - gathers what a report shows: the path, the prompt with its
  * cache, the reply's record, the calls, the sibling replies.
  *
- * A part that cannot be known is left out and never ends the report: an
- * imported conversation has no run, a server shows no prompt.  Only a turn
- * that is not there, memory and a cancel are failures.
+ * A fact that is not available is left out and does not end the report: an
+ * imported conversation has no run, a server shows no prompt.  The only failures
+ * are a turn that does not exist, lack of memory, and cancellation.
  */
 #include <stdlib.h>
 
@@ -163,7 +163,7 @@ static bool has_probabilities(const cf_reply *r)
     return false;
 }
 
-/* Has the model read a reply of which nothing else is known. */
+/* Has the model score a reply whose probabilities are not known. */
 static cf_status read_reply(cf_report_facts *f, cf_error *err)
 {
     cf_session *session = cf_backend_core_session(f->from.backend);
@@ -313,7 +313,7 @@ cf_status cf_report_facts_init(cf_report_facts *f, const cf_report_source *from,
     cf_influence_init(&f->influence);
     cf_status st = gather(f, err);
     CF_THEN(st, cf_buf_check(&f->losses, err));
-    /* A fact that was lost would be left out as one that is not known. */
+    /* A fact lost for lack of memory must not look like one that is unknown. */
     if (st == CF_OK && (f->own.is_partial || f->own.raw.failed)) {
         st = cf_oom_for(err, "the reply");
     }

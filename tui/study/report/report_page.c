@@ -132,8 +132,8 @@ static void put_head(cf_page *p, const cf_report_facts *f, bool is_all)
 
 /* ---- conversation ------------------------------------------------------- */
 
-/* The pictures that a message carries, as data.  A file that it names, and an
- * address, stay names: what is sent on must be what was in the conversation. */
+/* The pictures embedded in a message, as data.  A file or an address stays a
+ * name: the report contains only what the conversation contains. */
 static void put_pictures(cf_page *p, const json_t *message)
 {
     enum { PAGE_MAX = 64 << 20 };
@@ -324,7 +324,7 @@ static void put_influence(cf_page *p, const cf_report_facts *f)
     cf_free(order);
 }
 
-/* ---- what else made it -------------------------------------------------- */
+/* ---- sources ------------------------------------------------------------ */
 
 static void put_source(cf_page *p, const char *name, cf_str text)
 {
@@ -335,7 +335,7 @@ static void put_source(cf_page *p, const char *name, cf_str text)
     }
 }
 
-/* The template with its lines numbered, which tokens refer to. */
+/* The template with line numbers, which the tips of tokens refer to. */
 static void number_lines(cf_buf *out, cf_str source)
 {
     size_t line = 1, from = 0;

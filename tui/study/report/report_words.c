@@ -242,7 +242,7 @@ void cf_report__prompt_tip(cf_buf *out, const cf_report_facts *f, size_t i)
     static const char *const reuse[] = {[CF_REUSE_KEPT] = "in the cache",
                                         [CF_REUSE_NEW] = "computed",
                                         [CF_REUSE_BREAK] =
-                                            "the first token that the cache has otherwise"};
+                                            "the first token that differs from the cache"};
     const cf_prompt_model *m = &f->prompt;
     cf_buf_addf(out, "token %zu, id %d%s  ", i, (int)m->ids[i].id,
                 m->token[i].is_special ? ", special" : "");
@@ -385,7 +385,7 @@ static void put_valid(cf_buf *out, const cf_report_facts *f, const cf_call_row *
     cf_tool_model_failure(&f->calls, row, out);
 }
 
-/* The bytes of the prompt that show a turn: what the model reads of it. */
+/* The bytes of the prompt that a turn contributes. */
 static void put_back(cf_buf *out, const cf_report_facts *f, size_t turn)
 {
     const cf_prompt *p = &f->prompt.prompt;

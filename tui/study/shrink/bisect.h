@@ -1,13 +1,13 @@
 /*
- * bisect.h - which single change turns a good version into a bad one.
+ * bisect.h - finds the single change that turns a good version into a bad one.
  *
  * Place in the flow:  two lists of items (lines of two templates, messages and
  *                     tools of two conversations) --> changes between them -->
  *                     [bisect] --> the change after which a predicate holds.
- * The first k changes are made, in order, and k is halved as in a search of a
- * history; that takes the logarithm of the number of changes.  The change that
- * is found turns good into bad after the ones before it; whether it does so
- * alone is asked last.
+ * The first k changes are applied in order, and k is found by bisection, in a
+ * number of steps that is logarithmic in the number of changes.  The change found
+ * turns good into bad after the ones before it; whether it suffices alone is
+ * tested last.
  *
  * Threads:  one thread at a time.
  * Memory:   items are borrowed; a bisection owns its list of changes.

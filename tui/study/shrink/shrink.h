@@ -1,17 +1,17 @@
 /*
- * shrink.h - the smallest context for which a predicate still holds.
+ * shrink.h - reduces a context to a minimal one for which a predicate holds.
  *
  * Place in the flow:  a context that fails --> [shrink] --> a smaller one that
- *                     fails in the same way, which a person can read.
+ *                     fails in the same way and can be read at a glance.
  * Delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
  * Failure-Inducing Input", IEEE TSE 28(2), 2002), level by level as in
  * hierarchical delta debugging (Misherghi and Su, ICSE 2006): members of the
  * context, messages and tools, what is in them, sentences, and lines of the
- * template.  The result is minimal in the sense that no unit of a level that
- * was looked at can be taken out alone.
+ * template.  The result is minimal in the sense that no single unit of the
+ * levels that were tried can be removed.
  *
- * Every question asked is kept as a line of a file; the same run again takes
- * the answers from there and goes on where it ended.
+ * Every question and its answer is kept as a line of a file; running again reads
+ * the answers from there and resumes where it ended.
  *
  * Threads:  one thread at a time; the asker's cancel may be set from any.
  * Memory:   owns the context and the template.
@@ -30,7 +30,7 @@ enum {
     CF_SHRINK_TEMPLATE = 1u << 2   /* lines of the template */
 };
 
-enum { CF_SHRINK_RUNS_MAX = 1000 }; /* questions, unless told otherwise */
+enum { CF_SHRINK_RUNS_MAX = 1000 }; /* questions, by default */
 
 typedef struct cf_shrink_answer {
     char key[CF_HASH_TEXT + 1];
@@ -53,7 +53,7 @@ typedef struct cf_shrink {
     size_t n_answer, cap_answer;
     FILE *log; /* answers are appended; NULL: not kept */
 
-    /* Called after a unit went: what of, and how many are left of it. */
+    /* Called after a unit was removed, with its level and how many are left. */
     void (*step)(void *ud, const struct cf_shrink *s, const char *level, size_t n_left);
     void *ud;
 } cf_shrink;

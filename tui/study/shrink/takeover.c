@@ -37,7 +37,7 @@ static cf_status keep(cf_buf *to, const cf_asker *a, size_t skip, cf_error *err)
     return cf_buf_check(to, err);
 }
 
-/* Both replies, which must be what they are called. */
+/* Makes both replies; the predicate must hold for the bad one only. */
 static cf_status ask_both(cf_takeover *t, cf_takeover_side good, cf_takeover_side bad,
                           const json_t *context, cf_error *err)
 {

@@ -1,12 +1,12 @@
 /*
- * takeover.h - the token of a bad model's reply after which a good model cannot
- * mend it any more.
+ * takeover.h - finds the token of a bad model's reply after which a good model
+ * can no longer recover.
  *
  * Place in the flow:  one context, two models --> [takeover] --> a token.
- * The good model is given the first k tokens of the bad one's reply, and goes on
- * from there; k is halved.  With none of them its reply is good, with all of
- * them bad; where more tokens do not make a bad reply good again, the token that
- * is found is the only one.
+ * The good model is given the first k tokens of the bad one's reply and continues
+ * from there; k is found by bisection.  With none of them its reply is good, with
+ * all of them bad; if more tokens never make a bad reply good again, there is
+ * only one such token.
  *
  * Threads:  one thread at a time.
  * Memory:   owns its texts.
@@ -26,7 +26,7 @@ typedef struct cf_takeover {
     size_t token;     /* of the bad reply, in the good model's tokens */
     size_t n_token;   /* of them */
     size_t off, len;  /* its bytes in the bad reply */
-    cf_buf instead;   /* what the good model writes in its place */
+    cf_buf instead;   /* written by the good model in its place */
     size_t n_runs;
 } cf_takeover;
 

@@ -1,13 +1,13 @@
 /*
- * tree_cut.h - a context taken apart level by level: messages and tools, then
- * their members, then what is in those; and its texts sentence by sentence.
+ * tree_cut.h - removes units of a context level by level: messages and tools,
+ * then their members, then the members of those; and sentences of its texts.
  *
  * Place in the flow:  a context --> units of one level --> [tree_cut] --> the
  *                     context without some of them.
  * The units of a level are numbered in the order of the document; the same
  * number means the same unit as long as the context is the same.
- * Knows: what may not be taken out (roles, contents, names).  Does not know:
- * why something is taken out.
+ * Knows: what must stay (roles, contents, names).  Does not know: why something
+ * is removed.
  *
  * Threads:  pure functions.
  * Memory:   contexts are new references.
@@ -19,7 +19,7 @@
 
 enum { CF_CUT_DEPTH_MAX = 10 }; /* levels of the tree; sentences come after */
 
-/* How many units the level has: depth 1 is the context's members, 2 messages
+/* The number of units of a level: depth 1 is the context's members, 2 messages
  * and tools, and so on. */
 size_t cf_tree_units(const json_t *context, unsigned depth);
 

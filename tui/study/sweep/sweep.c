@@ -1,9 +1,9 @@
 /*
- * sweep.c - cells, their records in the history, and their checks.
+ * sweep.c - cells, their results in the history, and their checks.
  *
  * Always true:
  *   1. Cells 0 .. n_told are done, and `fn` was called for each.
- *   2. A record is in the history before its cell is done.
+ *   2. A result is in the history before its cell is done.
  *   3. `seen` has the first cell of each key; later ones are linked to it by
  *      next_twin and end with it.
  */
@@ -30,7 +30,7 @@ static bool is_server(const cf_sweep_plan *p, size_t model)
     return p->n_model > 0 && p->model[model].is_server;
 }
 
-/* Templates of a model: a server has its own. */
+/* The number of templates that apply to a model: a server uses its own. */
 static size_t n_templates(const cf_sweep_plan *p, size_t model)
 {
     return is_server(p, model) ? 0 : p->n_template;
@@ -122,7 +122,7 @@ void cf_sweep_deinit(cf_sweep *s)
         }
         cf_free(c->answer);
         cf_free(c->error);
-        json_decref(c->record);
+        json_decref(c->result);
     }
     cf_free(s->cell);
     json_decref(s->seen);
@@ -153,22 +153,22 @@ cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model, size_t a
 
 /* ---- checks ------------------------------------------------------------- */
 
-/* What a predicate sees of a record; `tools` may be NULL. */
-static void sight_of(cf_sight *sight, const json_t *record, const cf_tool_set *tools,
+/* What a predicate sees of a result; `tools` may be NULL. */
+static void sight_of(cf_sight *sight, const json_t *result, const cf_tool_set *tools,
                      cf_cancel *cancel, cf_token *ids)
 {
     cf_tool_family family = CF_TOOLS_NONE;
-    const json_t *list = json_object_get(record, "ids");
-    cf_tool_family_parse(&family, cf_json_get_str(record, "family"));
+    const json_t *list = json_object_get(result, "ids");
+    cf_tool_family_parse(&family, cf_json_get_str(result, "family"));
     for (size_t i = 0; ids != NULL && i < json_array_size(list); i++) {
         ids[i] = (cf_token)json_integer_value(json_array_get(list, i));
     }
     *sight =
         (cf_sight){.has_reply = true,
-                   .raw = cf_json_get_str(record, "raw"),
-                   .message = json_object_get(record, "message"),
-                   .calls = (cf_tool_status)json_integer_value(json_object_get(record, "status")),
-                   .findings = json_object_get(record, "findings"),
+                   .raw = cf_json_get_str(result, "raw"),
+                   .message = json_object_get(result, "message"),
+                   .calls = (cf_tool_status)json_integer_value(json_object_get(result, "status")),
+                   .findings = json_object_get(result, "findings"),
                    .ids = ids,
                    .n_ids = ids != NULL ? json_array_size(list) : 0,
                    .family = family,
@@ -176,13 +176,13 @@ static void sight_of(cf_sight *sight, const json_t *record, const cf_tool_set *t
                    .cancel = cancel};
 }
 
-/* An answer out of the record: a likelihood, or a judge's word. */
+/* An answer out of the result: a likelihood, or a judge's word. */
 static cf_status answer_of_score(const cf_sweep *s, const cf_sweep_cell *c,
                                  const cf_sweep_check *check, cf_sweep_answer *a, cf_error *err)
 {
     cf_buf key = CF_BUF_INIT;
     cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
-    const json_t *v = json_object_get(json_object_get(c->record, "scores"), cf_buf_cstr(&key));
+    const json_t *v = json_object_get(json_object_get(c->result, "scores"), cf_buf_cstr(&key));
     cf_status st = cf_buf_check(&key, err);
     cf_buf_deinit(&key);
     a->is_known = json_is_number(v);
@@ -218,14 +218,14 @@ static cf_status answer_of_predicate(const cf_sweep *s, const cf_sweep_cell *c,
 /* Asks every check of the plan.  CF_ENOMEM: answers are missing. */
 static cf_status ask(const cf_sweep *s, cf_sweep_cell *c, cf_error *err)
 {
-    const json_t *list = json_object_get(c->record, "ids");
+    const json_t *list = json_object_get(c->result, "ids");
     cf_token *ids = cf_calloc(json_array_size(list) + 1, sizeof *ids);
     cf_tool_set *tools = NULL;
     cf_sight sight;
     cf_error ignored;
     cf_status st = cf_tool_set_new(&tools, cf_sweep_tools(s, c), &ignored);
     st = ids == NULL || st == CF_ENOMEM ? cf_oom_for(err, "the checks") : CF_OK;
-    sight_of(&sight, c->record, tools, s->o.cancel, ids);
+    sight_of(&sight, c->result, tools, s->o.cancel, ids);
     for (size_t k = 0; st == CF_OK && k < s->plan->n_check; k++) {
         cf_sweep_answer *a = &c->answer[k];
         const cf_sweep_check *check = cf_sweep_plan_check(s->plan, c->item, k);
@@ -243,8 +243,8 @@ static cf_status ask(const cf_sweep *s, cf_sweep_cell *c, cf_error *err)
 
 /* ---- the history -------------------------------------------------------- */
 
-/* Whether a record has the likelihoods that the checks ask for. */
-static cf_status look_for_scores(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
+/* Whether a result has the likelihoods that the checks ask for. */
+static cf_status look_for_scores(const cf_sweep *s, const cf_sweep_cell *c, const json_t *result,
                                  bool *has, cf_error *err)
 {
     *has = true;
@@ -255,7 +255,7 @@ static cf_status look_for_scores(const cf_sweep *s, const cf_sweep_cell *c, cons
             continue;
         }
         cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
-        *has = json_object_get(json_object_get(record, "scores"), cf_buf_cstr(&key)) != NULL;
+        *has = json_object_get(json_object_get(result, "scores"), cf_buf_cstr(&key)) != NULL;
         cf_status st = cf_buf_check(&key, err);
         cf_buf_deinit(&key);
         CF_TRY(st);
@@ -263,13 +263,13 @@ static cf_status look_for_scores(const cf_sweep *s, const cf_sweep_cell *c, cons
     return CF_OK;
 }
 
-/* The cell's record in the history; NULL: none that has everything.
+/* The cell's result in the history; NULL: none that has everything.
  * CF_ENOMEM. */
 static cf_status load(const cf_sweep *s, const cf_sweep_cell *c, json_t **out, cf_error *err)
 {
     cf_arena arena;
     cf_str text;
-    json_t *record = NULL;
+    json_t *result = NULL;
     bool has = false;
     *out = NULL;
     if (s->o.store == NULL) {
@@ -277,24 +277,24 @@ static cf_status load(const cf_sweep *s, const cf_sweep_cell *c, json_t **out, c
     }
     cf_arena_init(&arena, 0);
     cf_status st = cf_store_get_cell(s->o.store, cf_str_from(c->key), &arena, &text, err);
-    CF_THEN(st, cf_json_read(&record, text.p, text.n, err));
-    CF_THEN(st, look_for_scores(s, c, record, &has, err));
+    CF_THEN(st, cf_json_read(&result, text.p, text.n, err));
+    CF_THEN(st, look_for_scores(s, c, result, &has, err));
     if (st == CF_OK && has) {
-        *out = json_incref(record);
+        *out = json_incref(result);
     }
-    json_decref(record);
+    json_decref(result);
     cf_arena_deinit(&arena);
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
+cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c, const json_t *result,
                          cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
     if (s->o.store == NULL) {
         return CF_OK;
     }
-    cf_json_write(&text, record);
+    cf_json_write(&text, result);
     cf_status st = cf_buf_check(&text, err);
     CF_THEN(st, cf_store_put_cell(s->o.store, cf_str_from(c->key), cf_buf_str(&text), err));
     cf_buf_deinit(&text);
@@ -303,20 +303,20 @@ cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c, const json_t
 
 static void save(cf_sweep *s, const cf_sweep_cell *c)
 {
-    s->n_unsaved += cf_sweep__save(s, c, c->record, &s->store_why) != CF_OK;
+    s->n_unsaved += cf_sweep__save(s, c, c->result, &s->store_why) != CF_OK;
 }
 
 /* ---- ends --------------------------------------------------------------- */
 
-/* Takes a cell's record and answers away. */
+/* Takes a cell's result and answers away. */
 static void lose(const cf_sweep *s, cf_sweep_cell *c, const cf_error *err)
 {
     for (size_t k = 0; k < s->plan->n_check; k++) {
         cf_free(c->answer[k].why);
         c->answer[k] = (cf_sweep_answer){.why = NULL};
     }
-    json_decref(c->record);
-    c->record = NULL;
+    json_decref(c->result);
+    c->result = NULL;
     c->is_reused = false;
     c->error = cf_strdup(err->text); /* NULL is shown as out of memory, too */
 }
@@ -332,32 +332,32 @@ static void tell(cf_sweep *s)
     }
 }
 
-/* A cell whose answers did not fit into memory has failed: each of them may be
- * wrong, or lack its reason. */
+/* A cell whose answers did not fit into memory has failed: any of them may be
+ * wrong or lack its reason. */
 static void end(cf_sweep *s, cf_sweep_cell *c)
 {
     cf_error err;
-    if (c->record != NULL && ask(s, c, &err) != CF_OK) {
+    if (c->result != NULL && ask(s, c, &err) != CF_OK) {
         lose(s, c, &err);
     }
     c->is_done = true;
     s->n_done++;
     s->n_reused += c->is_reused;
-    s->n_failed += c->record == NULL;
+    s->n_failed += c->result == NULL;
     if (s->o.progress != NULL) {
         s->o.progress(s->o.ud, s->n_done, s->n);
     }
 }
 
-/* The cell and its twins have what cell->record and ->error say. */
+/* Ends the cell and its twins with the result or the error of the cell. */
 static void end_all(cf_sweep *s, cf_sweep_cell *first)
 {
     end(s, first);
     for (size_t k = first->next_twin; k != CF_SWEEP_NONE;) {
         cf_sweep_cell *c = &s->cell[k];
-        c->record = json_incref(first->record);
+        c->result = json_incref(first->result);
         c->error = first->error != NULL ? cf_strdup(first->error) : NULL;
-        c->is_reused = first->record != NULL;
+        c->is_reused = first->result != NULL;
         end(s, c);
         k = c->next_twin;
     }
@@ -378,9 +378,9 @@ static cf_status link_twin(cf_sweep *s, size_t cell, bool *is_twin, cf_error *er
     }
     cf_sweep_cell *first = &s->cell[json_integer_value(v)];
     if (first->is_done) {
-        c->record = json_incref(first->record);
+        c->result = json_incref(first->result);
         c->error = first->error != NULL ? cf_strdup(first->error) : NULL;
-        c->is_reused = first->record != NULL;
+        c->is_reused = first->result != NULL;
         end(s, c);
         tell(s);
     } else {
@@ -390,13 +390,13 @@ static cf_status link_twin(cf_sweep *s, size_t cell, bool *is_twin, cf_error *er
     return CF_OK;
 }
 
-/* Asks the judges of a cell, and saves its record if it is not saved yet, or
+/* Asks the judges of a cell, and saves its result if it is not saved yet, or
  * changed.  What a judge says without memory is not kept. */
 static void take_judgements(cf_sweep *s, cf_sweep_cell *c, bool is_saved)
 {
     cf_error err;
     bool is_changed = false;
-    if (cf_sweep__ask_judges(s, c, c->record, &is_changed, &err) != CF_OK) {
+    if (cf_sweep__ask_judges(s, c, c->result, &is_changed, &err) != CF_OK) {
         lose(s, c, &err);
     } else if (is_changed || !is_saved) {
         save(s, c);
@@ -412,14 +412,14 @@ bool cf_sweep__is_known(cf_sweep *s, size_t cell)
     if (is_twin) {
         return true;
     }
-    CF_THEN(st, load(s, c, &c->record, &err));
+    CF_THEN(st, load(s, c, &c->result, &err));
     if (st != CF_OK) {
-        /* It may be known, or another may come to be computed twice. */
+        /* It may be known: running it could compute a cell twice. */
         lose(s, c, &err);
         end_all(s, c);
         return true;
     }
-    if (c->record == NULL) {
+    if (c->result == NULL) {
         return false;
     }
     c->is_reused = true;
@@ -428,11 +428,11 @@ bool cf_sweep__is_known(cf_sweep *s, size_t cell)
     return true;
 }
 
-void cf_sweep__finish(cf_sweep *s, size_t cell, json_t *record, bool is_saved, const cf_error *err)
+void cf_sweep__finish(cf_sweep *s, size_t cell, json_t *result, bool is_saved, const cf_error *err)
 {
     cf_sweep_cell *c = &s->cell[cell];
-    c->record = record;
-    if (record == NULL) {
+    c->result = result;
+    if (result == NULL) {
         c->error = cf_strdup(err->text[0] != '\0' ? err->text : cf_status_name(err->code));
     } else {
         take_judgements(s, c, is_saved);
@@ -496,7 +496,7 @@ cf_str cf_sweep_wording_name(const cf_sweep *s, const cf_sweep_cell *c)
 
 void cf_sweep_reply(const cf_sweep_cell *c, cf_buf *out)
 {
-    const json_t *message = json_object_get(c->record, "message");
+    const json_t *message = json_object_get(c->result, "message");
     cf_message_call call;
     cf_message_text(out, message, "");
     for (size_t i = 0; cf_message_call_at(&call, message, i); i++) {
@@ -512,7 +512,7 @@ double cf_sweep_score(const cf_sweep *s, const cf_sweep_cell *c)
 {
     double sum = 0;
     size_t n = 0;
-    for (size_t k = 0; c->record != NULL && k < s->plan->n_check; k++) {
+    for (size_t k = 0; c->result != NULL && k < s->plan->n_check; k++) {
         const cf_sweep_answer *a = &c->answer[k];
         if (a->is_known) {
             sum += a->passes ? 1 : 0;
@@ -524,7 +524,7 @@ double cf_sweep_score(const cf_sweep *s, const cf_sweep_cell *c)
 
 bool cf_sweep_passes(const cf_sweep *s, const cf_sweep_cell *c)
 {
-    bool passes = c->record != NULL;
+    bool passes = c->result != NULL;
     for (size_t k = 0; passes && k < s->plan->n_check; k++) {
         passes = c->answer[k].passes || c->answer[k].is_absent;
     }

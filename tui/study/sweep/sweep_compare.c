@@ -106,7 +106,7 @@ static bool is_same_text(const cf_sweep_cell *a, const cf_sweep_cell *b)
 static void compare_pair(const cf_sweep *s, cf_sweep_versus *v, const cf_sweep_cell *a,
                          const cf_sweep_cell *b, double *difference, size_t *n)
 {
-    if (a->record == NULL || b->record == NULL) {
+    if (a->result == NULL || b->result == NULL) {
         v->missing++;
         return;
     }

@@ -1,11 +1,11 @@
 /*
- * sweep_compare.h - two values of an axis over the same prompts: how often
- * one is better, and by how much.
+ * sweep_compare.h - compares two values of an axis over the same prompts: how
+ * often one is better, and by how much.
  *
  * Place in the flow:  a finished sweep --> [compare] --> a row for each pair
  *                     of values of each axis.
  *
- * Cells are paired that are alike in everything but the axis.  A pair counts
+ * Cells are paired if they differ in the axis only.  A pair counts
  * for B where B's score (cf_sweep_score) is higher.  The interval is that of
  * the mean difference B - A, by a paired percentile bootstrap with 2,000
  * resamples and a fixed seed, at 95 %: B. Efron, R. Tibshirani, "An

@@ -6,13 +6,13 @@
 
 #include "tui/study/sweep/sweep.h"
 
-/* What answers a cell, for its key. */
+/* The model of a cell, for its key. */
 typedef struct cf_sweep__engine {
     const char *model;         /* a hash, or an address */
     const char *template_hash; /* "": a server */
 } cf_sweep__engine;
 
-/* ---- sweep_record.c ----------------------------------------------------- */
+/* ---- sweep_result.c ----------------------------------------------------- */
 
 /* The cell's key by what answers it. */
 CF_MUST_USE cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c, const cf_sweep__engine *e,
@@ -33,15 +33,15 @@ CF_MUST_USE cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_swee
                                              cf_error *err);
 void cf_sweep__request_deinit(cf_sweep__request *r);
 
-/* The record of a response: {"message","raw","status","findings","ids",
+/* The result of a response: {"message","raw","status","findings","ids",
  * "stop","usage","ms","family"}. */
-CF_MUST_USE cf_status cf_sweep__record(json_t **out, const cf_chat_response *r,
+CF_MUST_USE cf_status cf_sweep__result(json_t **out, const cf_chat_response *r,
                                        cf_tool_family family, cf_error *err);
 
-/* Likelihoods after the prompt that checks ask for, into the record; null where
+/* Likelihoods after the prompt that checks ask for, into the result; null where
  * the engine gives none (`backend` NULL: none of them).  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c,
-                                           cf_backend *backend, cf_str prompt, json_t *record,
+                                           cf_backend *backend, cf_str prompt, json_t *result,
                                            cf_error *err);
 
 /* ---- sweep.c ------------------------------------------------------------ */
@@ -50,13 +50,13 @@ CF_MUST_USE cf_status cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cel
  * true: nothing is to be run, because it is known or has failed. */
 bool cf_sweep__is_known(cf_sweep *s, size_t cell);
 
-/* The cell has this record (taken over; whether the history has it), or
+/* The cell has this result (taken over; whether the history has it), or
  * failed; on the calling thread. */
-void cf_sweep__finish(cf_sweep *s, size_t cell, json_t *record, bool is_saved, const cf_error *err);
+void cf_sweep__finish(cf_sweep *s, size_t cell, json_t *result, bool is_saved, const cf_error *err);
 
-/* Puts a record into the history, if there is one; on any thread. */
+/* Puts a result into the history, if there is one; on any thread. */
 CF_MUST_USE cf_status cf_sweep__save(const cf_sweep *s, const cf_sweep_cell *c,
-                                     const json_t *record, cf_error *err);
+                                     const json_t *result, cf_error *err);
 
 bool cf_sweep__is_cancelled(const cf_sweep *s);
 
@@ -67,9 +67,9 @@ CF_MUST_USE cf_status cf_sweep__run_local(cf_sweep *s, size_t model, cf_error *e
 /* The cells of all servers. */
 CF_MUST_USE cf_status cf_sweep__run_servers(cf_sweep *s, cf_error *err);
 
-/* Asks judges what a record does not say yet; sets *is_changed where one did.
+/* Asks judges for answers that a result lacks; sets *is_changed if it got one.
  * CF_ENOMEM. */
-CF_MUST_USE cf_status cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record,
+CF_MUST_USE cf_status cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *result,
                                            bool *is_changed, cf_error *err);
 void cf_sweep__free_judges(cf_sweep *s);
 

@@ -1,9 +1,9 @@
 /*
- * sweep_judge.c - replies judged by another model: a question with yes or no
- * for an answer, asked one at a time beside the cells.
+ * sweep_judge.c - has another model judge replies: a yes-or-no question, asked
+ * one at a time.
  *
- * What a judge said is part of the cell's record, under the judge and the
- * question, and is not asked again.
+ * The answer is part of the cell's result, under the judge and the question, and
+ * is not asked for again.
  */
 #include "core/base/alloc.h"
 #include "core/base/json_builder.h"
@@ -62,7 +62,7 @@ void cf_sweep__free_judges(cf_sweep *s)
 
 /* The request, the reply and the question, as one message of a context; NULL
  * when memory ran out. */
-static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json_t *record,
+static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json_t *result,
                            const cf_sweep_check *check)
 {
     cf_buf b = CF_BUF_INIT;
@@ -78,7 +78,7 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json
     }
     json_decref(messages);
     cf_buf_adds(&b, "[reply]\n");
-    const json_t *message = json_object_get(record, "message");
+    const json_t *message = json_object_get(result, "message");
     cf_message_text(&b, message, "");
     const json_t *calls = json_object_get(message, "tool_calls");
     if (json_array_size(calls) > 0) {
@@ -146,19 +146,19 @@ static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *conte
     return st;
 }
 
-/* What the judge says for one check, into the scores.  A judge that cannot
- * answer leaves it out. */
+/* Adds the judge's answer for one check to the scores.  A judge that cannot
+ * answer adds nothing. */
 static cf_status ask_one(cf_sweep *s, const cf_sweep_cell *c, const cf_sweep_check *check,
-                         json_t *record, bool *is_changed, cf_error *err)
+                         json_t *result, bool *is_changed, cf_error *err)
 {
     cf_buf key = CF_BUF_INIT;
     bool yes = false;
-    json_t *scores = json_object_get(record, "scores");
+    json_t *scores = json_object_get(result, "scores");
     cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
     cf_status st = cf_buf_check(&key, err);
     if (st == CF_OK && json_object_get(scores, cf_buf_cstr(&key)) == NULL) {
         struct cf_sweep__judge *j = judge_of(s, check);
-        json_t *context = question_of(s, c, record, check);
+        json_t *context = question_of(s, c, result, check);
         st = j != NULL && context != NULL ? ask(s, j, context, &yes, err)
                                           : cf_oom_for(err, "the judge");
         if (st == CF_OK) {
@@ -173,7 +173,7 @@ static cf_status ask_one(cf_sweep *s, const cf_sweep_cell *c, const cf_sweep_che
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
-cf_status cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *record,
+cf_status cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *result,
                                bool *is_changed, cf_error *err)
 {
     for (size_t i = 0; i < s->plan->n_check; i++) {
@@ -181,11 +181,11 @@ cf_status cf_sweep__ask_judges(cf_sweep *s, const cf_sweep_cell *c, json_t *reco
         if (check == NULL || check->kind != CF_CHECK_JUDGE) {
             continue;
         }
-        if (json_object_get(record, "scores") == NULL &&
-            json_object_set_new(record, "scores", json_object()) != 0) {
+        if (json_object_get(result, "scores") == NULL &&
+            json_object_set_new(result, "scores", json_object()) != 0) {
             return cf_oom_for(err, "the judge");
         }
-        CF_TRY(ask_one(s, c, check, record, is_changed, err));
+        CF_TRY(ask_one(s, c, check, result, is_changed, err));
     }
     return CF_OK;
 }

@@ -94,21 +94,21 @@ static cf_status need_clones(local *l, size_t n, cf_error *err)
 
 static void finish(local *l, size_t cell, const cf_send_job *job)
 {
-    json_t *record = NULL;
+    json_t *result = NULL;
     cf_error err = job->err;
     cf_status st = job->status;
     err.code = st;
-    CF_THEN(st, cf_sweep__record(&record, &job->sent.response, l->family, &err));
+    CF_THEN(st, cf_sweep__result(&result, &job->sent.response, l->family, &err));
     if (st == CF_OK) {
         st = cf_sweep__add_scores(l->s, &l->s->cell[cell], job->backend,
-                                  cf_buf_str(&job->sent.response.prompt), record, &err);
+                                  cf_buf_str(&job->sent.response.prompt), result, &err);
     }
     if (st != CF_OK) {
-        json_decref(record);
-        record = NULL;
+        json_decref(result);
+        result = NULL;
     }
     if (st != CF_ECANCELLED) {
-        cf_sweep__finish(l->s, cell, record, false, st == CF_OK ? NULL : &err);
+        cf_sweep__finish(l->s, cell, result, false, st == CF_OK ? NULL : &err);
     }
 }
 

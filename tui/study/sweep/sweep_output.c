@@ -1,5 +1,5 @@
 /*
- * sweep_output.c - what is said of a sweep.
+ * sweep_output.c - writes a sweep as JSON, text and JUnit's XML.
  */
 #include "tui/study/sweep/sweep_output.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- JSON --------------------------------------------------------------- */
 
-/* A name, or null for an axis that the plan does not have. */
+/* A name, or null for an axis that is not in the plan. */
 static void put_name(cf_jw *w, const char *key, cf_str name)
 {
     if (name.n > 0) {
@@ -83,10 +83,10 @@ void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell)
         put_name(&w, "wording", cf_sweep_wording_name(s, c));
     }
     cf_jw_str(&w, "sampler", cf_sweep_sampler_name(s, c));
-    if (c->record != NULL) {
+    if (c->result != NULL) {
         cf_jw_buf(&w, "reply", &reply);
-        put_name(&w, "stop", cf_json_get_str(c->record, "stop"));
-        const json_t *calls = json_object_get(json_object_get(c->record, "message"), "tool_calls");
+        put_name(&w, "stop", cf_json_get_str(c->result, "stop"));
+        const json_t *calls = json_object_get(json_object_get(c->result, "message"), "tool_calls");
         if (json_array_size(calls) > 0) {
             cf_jw_json(&w, "tool_calls", calls);
         }
@@ -154,7 +154,7 @@ size_t cf_sweep_n_unpassed(const cf_sweep *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        n += s->cell[i].record != NULL && !cf_sweep_passes(s, &s->cell[i]);
+        n += s->cell[i].result != NULL && !cf_sweep_passes(s, &s->cell[i]);
     }
     return n;
 }
@@ -178,7 +178,7 @@ void cf_sweep_put_versus(cf_buf *out, const cf_sweep_versus *v)
     }
 }
 
-/* Whether a cell begins another row: its prompts come one after the other. */
+/* Whether a cell begins another row: cells of one row differ in prompts only. */
 static bool begins_row(const cf_sweep *s, size_t i)
 {
     return s->cell[i].item == 0;
@@ -225,7 +225,7 @@ static void put_row(cf_buf *out, const cf_sweep *s, size_t first)
         cf_buf_addc(out, '\n');
     }
     for (size_t i = first; i < first + n; i++) {
-        n_failed += s->cell[i].record == NULL;
+        n_failed += s->cell[i].result == NULL;
     }
     if (n_failed > 0) {
         cf_buf_addf(out, "  %zu of %zu failed\n", n_failed, n);
@@ -276,10 +276,10 @@ static void put_failure(cf_junit *j, const cf_sweep *s, const cf_sweep_cell *c)
 
 static void put_case(cf_junit *j, const cf_sweep *s, const cf_sweep_cell *c, cf_str suite)
 {
-    const json_t *ms = json_object_get(c->record, "ms");
+    const json_t *ms = json_object_get(c->result, "ms");
     const cf_str none = cf_str_make("", 0);
     cf_junit_case(j, suite, s->plan->item[c->item].name, (double)json_integer_value(ms) / 1000);
-    if (c->record == NULL) {
+    if (c->result == NULL) {
         const char *why = c->error != NULL ? c->error : "out of memory";
         cf_junit_outcome(j, "error", none, cf_str_from(why), none);
     } else {
@@ -294,8 +294,8 @@ static void put_suite(cf_junit *j, const cf_sweep *s, size_t first)
     size_t n_failures = 0, n_errors = 0;
     for (size_t i = first; i < first + s->plan->n_item; i++) {
         const cf_sweep_cell *c = &s->cell[i];
-        n_errors += c->record == NULL;
-        n_failures += c->record != NULL && !cf_sweep_passes(s, c);
+        n_errors += c->result == NULL;
+        n_failures += c->result != NULL && !cf_sweep_passes(s, c);
     }
     put_row_name(&name, s, &s->cell[first]);
     cf_junit_suite(j, cf_buf_str(&name), s->plan->n_item, n_failures, n_errors);

@@ -3,9 +3,9 @@
  *
  * A worker has a backend of its own for each address that it has used.  The
  * backend obeys 429, 5xx and Retry-After itself, in the worker's slot, so
- * that `jobs` bounds what is under way.  Of a model with several addresses a
- * try that finds no server goes to the next one.  Cells are queued in turns,
- * one of each model, so that all servers have work from the start.
+ * that `jobs` bounds the requests in flight.  For a model with several addresses,
+ * a try that reaches no server moves to the next one.  Cells are queued
+ * round-robin over models, so that all servers have work from the start.
  */
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ static cf_status backend_of(const servers *v, size_t worker, size_t model, size_
 
 /* Likelihoods by the server, after its own prompt. */
 static cf_status add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
-                            const cf_sweep__request *r, json_t *record, cf_error *err)
+                            const cf_sweep__request *r, json_t *result, cf_error *err)
 {
     bool asks = false;
     for (size_t i = 0; i < s->plan->n_check; i++) {
@@ -74,15 +74,15 @@ static cf_status add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backen
         .messages = r->messages, .tools = tools, .extra_context = r->extra, .cancel = s->o.cancel};
     CF_THEN(st, cf_backend_render(backend, &request, &arena, &prompt, err));
     if (st != CF_ENOMEM) {
-        st = cf_sweep__add_scores(s, c, st == CF_OK ? backend : NULL, prompt.text, record, err);
+        st = cf_sweep__add_scores(s, c, st == CF_OK ? backend : NULL, prompt.text, result, err);
     }
     cf_tool_set_free(tools);
     cf_arena_deinit(&arena);
     return st;
 }
 
-/* Whether another server of the same model may do better: this one is away,
- * busy or broken. */
+/* Whether another server of the same model may succeed: this one is
+ * unreachable, busy or broken. */
 static bool is_of_the_server(cf_fault fault)
 {
     return fault == CF_FAULT_NETWORK || fault == CF_FAULT_RATE_LIMIT || fault == CF_FAULT_OTHER;
@@ -99,7 +99,7 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
     cf_sweep__request r;
     cf_backend *backend;
     cf_sent sent;
-    json_t *record = NULL;
+    json_t *result = NULL;
     cf_sent_init(&sent);
     cf_status st = cf_sweep__request_init(&r, s, c, NULL, err);
     CF_THEN(st, backend_of(v, t->worker, c->model, (t->job + t->n_before) % m->n_address, &backend,
@@ -112,18 +112,18 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
         t->again =
             st != CF_OK && is_its && t->n_before + 1 < m->n_address ? CF_WORK_RETRY : CF_WORK_NEVER;
     }
-    CF_THEN(st, cf_sweep__record(&record, &sent.response, CF_TOOLS_NONE, err));
-    CF_THEN(st, add_scores(s, c, backend, &r, record, err));
+    CF_THEN(st, cf_sweep__result(&result, &sent.response, CF_TOOLS_NONE, err));
+    CF_THEN(st, add_scores(s, c, backend, &r, result, err));
     if (st == CF_OK) {
         /* Saved before the worker asks for another cell. */
         cf_error ignored;
-        bool is_saved = cf_sweep__save(s, c, record, &ignored) == CF_OK;
+        bool is_saved = cf_sweep__save(s, c, result, &ignored) == CF_OK;
         cf_buf_adds(t->result, is_saved ? "[true," : "[false,");
-        cf_json_write(t->result, record);
+        cf_json_write(t->result, result);
         cf_buf_addc(t->result, ']');
         st = cf_buf_check(t->result, err);
     }
-    json_decref(record);
+    json_decref(result);
     cf_sent_deinit(&sent);
     cf_sweep__request_deinit(&r);
     return st;
@@ -133,7 +133,7 @@ static cf_status try_cell(void *ud, cf_work_try *t, cf_error *err)
 static cf_status end_cell(void *ud, const cf_work_end *end, cf_error *err)
 {
     const servers *v = ud;
-    json_t *result = NULL;
+    json_t *pair = NULL;
     cf_status st = end->status;
     cf_error why = {.code = st};
     if (end->err != NULL) {
@@ -141,11 +141,11 @@ static cf_status end_cell(void *ud, const cf_work_end *end, cf_error *err)
         why.code = st;
     }
     if (st == CF_OK) {
-        CF_TRY(cf_json_read(&result, end->result.p, end->result.n, err));
+        CF_TRY(cf_json_read(&pair, end->result.p, end->result.n, err));
     }
-    cf_sweep__finish(v->s, v->cell[end->job], json_incref(json_array_get(result, 1)),
-                     json_is_true(json_array_get(result, 0)), st == CF_OK ? NULL : &why);
-    json_decref(result);
+    cf_sweep__finish(v->s, v->cell[end->job], json_incref(json_array_get(pair, 1)),
+                     json_is_true(json_array_get(pair, 0)), st == CF_OK ? NULL : &why);
+    json_decref(pair);
     return CF_OK;
 }
 

@@ -15,7 +15,7 @@
 
 /* ---- on the worker's thread --------------------------------------------- */
 
-/* What is handed over: the number of cells told; 0: the cells are there. */
+/* Sent by the task: the number of cells done so far; 0: the cells exist. */
 typedef struct item {
     size_t n_told;
     bool is_reused, is_failed;
@@ -34,7 +34,7 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
 {
     const cf_sweep_table *t = ud;
     const cf_sweep_cell *c = &s->cell[cell];
-    tell(t, (item){cell + 1, c->is_reused, c->record == NULL});
+    tell(t, (item){cell + 1, c->is_reused, c->result == NULL});
 }
 
 static cf_status run(void *ud, cf_runner *runner, cf_error *err)
@@ -240,7 +240,7 @@ const cf_sweep_cell *cf_sweep_table_column(const cf_sweep_table *t, size_t col)
     return &t->sweep.cell[col * t->n_row];
 }
 
-/* What a row is sorted by: less comes first. */
+/* The sort key of a row, ascending. */
 static double rank(const cf_sweep_table *t, size_t prompt)
 {
     double sum = 0, least = 2, most = -2;
@@ -324,7 +324,7 @@ static cf_status make_turns(const cf_sweep_cell *c, const json_t *messages, cf_a
     const size_t n = json_array_size(messages);
     for (size_t i = 0; i <= n; i++) {
         const json_t *m =
-            i < n ? json_array_get(messages, i) : json_object_get(c->record, "message");
+            i < n ? json_array_get(messages, i) : json_object_get(c->result, "message");
         cf_buf text = CF_BUF_INIT;
         cf_json_write(&text, m);
         char *copy = cf_arena_strndup(arena, cf_buf_cstr(&text), text.n);
@@ -378,7 +378,7 @@ static cf_status put_tree(const cf_sweep_table *t, const cf_sweep_cell *c, const
     cf_status st = make_turns(c, messages, arena, turn, err);
     CF_THEN(st, put_preface(t, c, &preface, err));
     put_title(t, c, &title);
-    written.raw = cf_json_get_str(c->record, "raw");
+    written.raw = cf_json_get_str(c->result, "raw");
     written.engine = cf_str_from("sweep");
     written.model = cf_sweep_model_name(&t->sweep, c);
     turn[n - 1].run = &written;
@@ -407,7 +407,7 @@ cf_status cf_sweep_table_open(const cf_sweep_table *t, const cf_sweep_cell *c, c
     if (t->store == NULL) {
         return cf_fail(err, CF_ENOTFOUND, "history is off");
     }
-    if (c->record == NULL) {
+    if (c->result == NULL) {
         return cf_fail(err, CF_EINVAL, "this cell has no reply: %s",
                        c->error != NULL ? c->error : "out of memory");
     }

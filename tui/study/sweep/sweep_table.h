@@ -5,8 +5,8 @@
  * Place in the flow:  ":sweep PLAN" --> [table] --> a task that runs the sweep
  * --> cells, told one by one --> the Sweep view.
  *
- * Always true: of the sweep the interface thread reads cells 0 .. n_told
- * alone while the task runs; the task does not change those any more.
+ * Invariant: while the task runs, the interface thread reads only cells
+ * 0 .. n_told of the sweep, which the task no longer changes.
  *
  * Threads:  the interface thread; the task runs on the worker's.
  * Memory:   owns everything; it must not move while a task runs.
@@ -52,7 +52,7 @@ typedef struct cf_sweep_table {
 
 void cf_sweep_table_deinit(cf_sweep_table *t); /* stops it first */
 
-/* Starts to run a plan; what the table held is gone.  CF_EBUSY, CF_ENOMEM. */
+/* Starts to run a plan, which replaces the table.  CF_EBUSY, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store,
                                            const char *path, cf_error *err);
 
@@ -62,8 +62,8 @@ void cf_sweep_table_group(cf_sweep_table *t);
 /* Whether column `col` of the sweep is in column `shown`. */
 bool cf_sweep_table_is_in(const cf_sweep_table *t, size_t shown, size_t col);
 
-/* The mean score of the cells of a row in column `shown`, of those that are
- * done and have one; negative: there is none. */
+/* The mean score of the cells of a row in column `shown` that are done and have
+ * a score; negative if none has. */
 double cf_sweep_table_mean(const cf_sweep_table *t, size_t row, size_t shown);
 
 /* The cell in a row and a column of the sweep; NULL: not done yet. */

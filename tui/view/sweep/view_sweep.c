@@ -126,7 +126,7 @@ static void put_cell(cf_buf *out, const sweep_view *v)
         cf_buf_adds(out, "the plan has none\n");
     }
     cf_buf_addf(out, "\n# Reply%s\n", c->is_reused ? ", known before" : "");
-    if (c->record != NULL) {
+    if (c->result != NULL) {
         cf_sweep_reply(c, out);
     } else {
         cf_buf_adds(out, c->error != NULL ? c->error : "out of memory");
@@ -215,7 +215,7 @@ static cf_style shade(const cf_sweep_table *t, size_t row, size_t shown, char te
         snprintf(text, CELL_W, "  .  ");
         return CF_STYLE_DIM;
     }
-    if (c->record == NULL) {
+    if (c->result == NULL) {
         snprintf(text, CELL_W, " err ");
         return CF_STYLE_ERROR;
     }

@@ -484,7 +484,7 @@ static void test_sweep__other_errors_are_the_cells(void **state)
 
 /* ---- comparisons -------------------------------------------------------- */
 
-/* Cells with planted records: B is better on 31, worse on 4, the same on
+/* Cells with planted results: B is better on 31, worse on 4, the same on
  * 265. */
 static void test_compare__planted(void **state)
 {
@@ -505,7 +505,7 @@ static void test_compare__planted(void **state)
     for (size_t i = 0; i < s.n; i++) {
         size_t k = i % PROMPTS;
         bool passes = k < 31 ? i >= PROMPTS : k < 35 ? i < PROMPTS : true;
-        s.cell[i].record = json_pack("{s:{s:s}}", "message", "content", "r");
+        s.cell[i].result = json_pack("{s:{s:s}}", "message", "content", "r");
         s.cell[i].answer[0] = (cf_sweep_answer){.is_known = true, .passes = passes};
     }
     T_OK(cf_sweep_compare(&s, &v, &n, &err), err);

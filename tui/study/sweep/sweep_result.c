@@ -1,5 +1,5 @@
 /*
- * sweep_record.c - cells as requests, and replies as records.
+ * sweep_result.c - cells as requests, and replies as results.
  */
 #include "core/base/alloc.h"
 #include "core/base/json_builder.h"
@@ -133,9 +133,9 @@ void cf_sweep__request_deinit(cf_sweep__request *r)
     *r = (cf_sweep__request){.conv = NULL};
 }
 
-/* ---- records ------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------ */
 
-cf_status cf_sweep__record(json_t **out, const cf_chat_response *r, cf_tool_family family,
+cf_status cf_sweep__result(json_t **out, const cf_chat_response *r, cf_tool_family family,
                            cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
@@ -194,7 +194,7 @@ static void add_score(cf_jb *scores, const cf_sweep_check *check, const json_t *
 }
 
 cf_status cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_backend *backend,
-                               cf_str prompt, json_t *record, cf_error *err)
+                               cf_str prompt, json_t *result, cf_error *err)
 {
     json_t *scores;
     cf_jb b = CF_JB_INIT;
@@ -207,7 +207,7 @@ cf_status cf_sweep__add_scores(const cf_sweep *s, const cf_sweep_cell *c, cf_bac
     }
     cf_jb_end(&b);
     CF_TRY(cf_jb_finish(&b, &scores, err));
-    if (json_object_size(scores) > 0 && json_object_set(record, "scores", scores) != 0) {
+    if (json_object_size(scores) > 0 && json_object_set(result, "scores", scores) != 0) {
         json_decref(scores);
         return cf_oom_for(err, "the cell");
     }
