@@ -550,5 +550,5 @@ static cf_status answer(void *ud, const json_t *item, cf_buf *members, cf_error 
 
 int cf_inside_batch(const cf_cli *cli, const char *path, cf_session *session)
 {
-    return cf_cli_batch_text(cli, path, answer, session);
+    return cf_cli_batch(cli, path, answer, session);
 }

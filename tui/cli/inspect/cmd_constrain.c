@@ -491,7 +491,7 @@ static int run_constrain(cf_cli *cli, void *state)
     if (st != CF_OK) {
         return cf_cli_fail(cli, &err);
     }
-    int rc = k->batch != NULL ? cf_cli_batch_text(cli, k->batch, batch_item, k)
+    int rc = k->batch != NULL ? cf_cli_batch(cli, k->batch, batch_item, k)
                               : run_text(k, cli->n_args > 0 ? cli->args[0] : NULL);
     if (k->is_bench && rc == CF_EXIT_OK) {
         cf_constrain_bench_put(&cli->out, &k->bench, cf_constraint_vocab_n(k->vocab));

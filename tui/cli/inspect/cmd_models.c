@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "templates/model_beside.h"
@@ -59,43 +60,28 @@ static const char *template_state(const model_row *row)
 
 static void add_json(cf_buf *out, const model_row *row)
 {
-    const char *arch = row->engine != NULL ? row->info.arch : "";
-    const struct {
-        const char *key, *value;
-    } texts[] = {
-        {"name", row->name},
-        {"path", row->path},
-        {"architecture", arch},
-        {"quantisation", quantisation(row)},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        cf_buf_addf(out, "%s\"%s\":", i == 0 ? "{" : ",", texts[i].key);
-        cf_json_write_str(out, cf_str_from(texts[i].value));
-    }
-    cf_buf_addf(out, ",\"size\":%llu,\"template\":", (unsigned long long)row->bytes);
-    cf_json_write_str(out, cf_str_from(template_state(row)));
-    const char *projector = cf_besides_find(&row->beside, CF_BESIDE_PROJECTOR);
-    cf_buf_adds(out, ",\"projector\":");
-    if (projector != NULL) {
-        cf_json_write_str(out, cf_str_from(projector));
-    } else {
-        cf_buf_adds(out, "null");
-    }
-    cf_buf_adds(out, ",\"adapters\":[");
-    const char *comma = "";
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "name", row->name);
+    cf_jw_text(&w, "path", row->path);
+    cf_jw_text(&w, "architecture", row->engine != NULL ? row->info.arch : "");
+    cf_jw_text(&w, "quantisation", quantisation(row));
+    cf_jw_uint(&w, "size", row->bytes);
+    cf_jw_text(&w, "template", template_state(row));
+    cf_jw_text(&w, "projector", cf_besides_find(&row->beside, CF_BESIDE_PROJECTOR));
+    cf_jw_array(&w, "adapters");
     for (size_t i = 0; i < row->beside.n; i++) {
         if (row->beside.v[i].kind == CF_BESIDE_ADAPTER) {
-            cf_buf_adds(out, comma);
-            cf_json_write_str(out, cf_str_from(row->beside.v[i].path));
-            comma = ",";
+            cf_jw_text(&w, NULL, row->beside.v[i].path);
         }
     }
-    cf_buf_adds(out, "]");
+    cf_jw_end(&w);
     if (row->engine == NULL && !row->is_adapter) {
-        cf_buf_adds(out, ",\"error\":");
-        cf_json_write_str(out, cf_str_from(row->why));
+        cf_jw_text(&w, "error", row->why);
     }
-    cf_buf_adds(out, "}\n");
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
 }
 
 static void add_line(cf_buf *out, const model_row *row)

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/api/backend.h"
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
-#include "tui/cli/answers/json_text.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/lab/prompt/server_prompt.h"
 
@@ -40,25 +40,28 @@ static void token_text(cf_buf *piece, const cf_score *s, size_t i, const cf_toke
 static void write_json(cf_buf *out, const cf_score *s, const cf_tokenizer *tok, cf_str text)
 {
     cf_buf piece = CF_BUF_INIT;
-    cf_buf_adds(out, "{\"tokens\":[");
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_array(&w, "tokens");
     for (size_t i = 0; i < s->n; i++) {
-        cf_buf_addf(out, "%s{\"id\":", i > 0 ? "," : "");
+        cf_jw_object(&w, NULL);
         if (s->v[i].id == CF_TOKEN_NONE) {
-            cf_buf_adds(out, "null,");
+            cf_jw_null(&w, "id");
         } else {
-            cf_buf_addf(out, "%d,", (int)s->v[i].id);
+            cf_jw_int(&w, "id", s->v[i].id);
         }
         token_text(&piece, s, i, tok, text);
-        cf_json_text_bytes(out, "text", cf_buf_str(&piece));
-        cf_buf_adds(out, ",\"log_p\":");
-        cf_json_text_float(out, s->log_p[i]);
-        cf_buf_addc(out, '}');
+        cf_jw_bytes(&w, "text", cf_buf_str(&piece));
+        cf_jw_float(&w, "log_p", s->log_p[i]);
+        cf_jw_end(&w);
     }
-    cf_buf_addf(out, "],\"n\":%zu,\"log_p\":", s->n);
-    cf_json_write_double(out, s->sum);
-    cf_buf_adds(out, ",\"perplexity\":");
-    cf_json_write_double(out, s->n > 0 ? exp(-s->sum / (double)s->n) : NAN);
-    cf_buf_adds(out, "}\n");
+    cf_jw_end(&w);
+    cf_jw_uint(&w, "n", s->n);
+    cf_jw_double(&w, "log_p", s->sum);
+    cf_jw_double(&w, "perplexity", s->n > 0 ? exp(-s->sum / (double)s->n) : NAN);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
     out->failed = out->failed || piece.failed;
     cf_buf_deinit(&piece);
 }

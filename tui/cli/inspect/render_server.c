@@ -5,7 +5,6 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/os.h"
-#include "tui/cli/answers/json_text.h"
 #include "tui/lab/prompt/server_prompt.h"
 #include "tui/sys/out.h"
 
@@ -36,22 +35,26 @@ static cf_status ask(server_render *s, cf_str context, cf_error *err)
 
 static void write_json(server_render *s, cf_buf *out)
 {
-    cf_buf_adds(out, "{\"server\":");
-    cf_json_write_str(out, cf_str_from(s->info.server));
-    cf_buf_addf(out, ",\"n_ctx\":%u,\"ours\":%s,\"output\":", s->info.n_ctx,
-                s->info.prompt_is_ours ? "true" : "false");
-    cf_json_write_str(out, s->prompt.text);
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_text(&w, "server", s->info.server);
+    cf_jw_uint(&w, "n_ctx", s->info.n_ctx);
+    cf_jw_bool(&w, "ours", s->info.prompt_is_ours);
+    cf_jw_str(&w, "output", s->prompt.text);
     if (s->info.asks_tokens) {
-        cf_buf_adds(out, ",\"tokens\":[");
+        cf_jw_array(&w, "tokens");
         for (size_t i = 0; i < s->tokens.n; i++) {
             const cf_token_span *t = &s->tokens.v[i];
-            cf_buf_addf(out, "%s{\"id\":%d,", i > 0 ? "," : "", (int)t->id);
-            cf_json_text_bytes(out, "text", cf_str_make(s->prompt.text.p + t->off, t->len));
-            cf_buf_addc(out, '}');
+            cf_jw_object(&w, NULL);
+            cf_jw_int(&w, "id", t->id);
+            cf_jw_bytes(&w, "text", cf_str_make(s->prompt.text.p + t->off, t->len));
+            cf_jw_end(&w);
         }
-        cf_buf_addc(out, ']');
+        cf_jw_end(&w);
     }
-    cf_buf_adds(out, "}\n");
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
 }
 
 static int print(server_render *s)

@@ -16,8 +16,8 @@
 #include "core/api/constraint_spec.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
+#include "core/base/json_writer.h"
 #include "core/base/safe_text.h"
-#include "tui/cli/answers/json_text.h"
 #include "tui/cli/saved/replay_media.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/cli_recorded.h"
@@ -424,81 +424,82 @@ static void put_text(const replay *r, cf_buf *out)
     }
 }
 
-static void put_json_token(const replay *r, cf_buf *out, cf_token id)
+static void put_json_token(const replay *r, cf_jw *w, const char *key, cf_token id)
 {
     const cf_tokenizer *tok = cf_engine_tokenizer(r->cli->opened.engine);
     cf_buf piece = CF_BUF_INIT;
     if (id >= 0 && (size_t)id < cf_tokenizer_n_vocab(tok)) {
         cf_tokenizer_piece(&piece, tok, id, true);
     }
-    cf_buf_addf(out, "{\"id\":%d,", (int)id);
-    cf_json_text_bytes(out, "text", cf_buf_str(&piece));
-    out->failed = out->failed || piece.failed;
+    cf_jw_object(w, key);
+    cf_jw_int(w, "id", id);
+    cf_jw_bytes(w, "text", cf_buf_str(&piece));
+    w->out->failed = w->out->failed || piece.failed;
     cf_buf_deinit(&piece);
 }
 
-static void put_difference(const replay *r, cf_buf *out)
+static void put_difference(const replay *r, cf_jw *w)
 {
-    cf_buf_addf(out, ",\"first_difference\":{\"index\":%zu,\"stored\":", r->n_same);
-    put_json_token(r, out, r->ids[r->n_prompt + r->n_same]);
-    cf_buf_adds(out, "},\"drawn\":");
-    put_json_token(r, out, r->drawn);
-    cf_buf_adds(out, "},\"candidates\":[");
+    cf_jw_object(w, "first_difference");
+    cf_jw_uint(w, "index", r->n_same);
+    put_json_token(r, w, "stored", r->ids[r->n_prompt + r->n_same]);
+    cf_jw_end(w);
+    put_json_token(r, w, "drawn", r->drawn);
+    cf_jw_end(w);
+    cf_jw_array(w, "candidates");
     for (size_t i = 0; i < r->draw.n_top; i++) {
-        const cf_candidate *c = &r->draw.top[i];
-        cf_buf_adds(out, i > 0 ? "," : "");
-        put_json_token(r, out, c->id);
-        cf_buf_adds(out, ",\"p\":");
-        cf_json_text_float(out, c->p_raw);
-        cf_buf_adds(out, ",\"p_drawn\":");
-        cf_json_text_float(out, c->p_post);
-        cf_buf_addc(out, '}');
+        put_json_token(r, w, NULL, r->draw.top[i].id);
+        cf_jw_float(w, "p", r->draw.top[i].p_raw);
+        cf_jw_float(w, "p_drawn", r->draw.top[i].p_post);
+        cf_jw_end(w);
     }
-    cf_buf_adds(out, "]}");
+    cf_jw_end(w);
+    cf_jw_end(w);
 }
 
 static void put_json(const replay *r, cf_buf *out)
 {
-    char id[CF_UUID_TEXT + 1];
-    cf_uuid_format(id, r->turn.id);
-    bool is_same = r->n_same == r->n_reply;
-    cf_buf_addf(out,
-                "{\"turn\":\"%s\",\"identical\":%s,\"tokens\":%zu,"
-                "\"same\":%zu,\"given\":%zu,\"same_model\":%s,\"model_hash\":"
-                "{\"stored\":",
-                id, is_same ? "true" : "false", r->n_reply, r->n_same, r->options.n_start,
-                r->is_same_model ? "true" : "false");
-    cf_json_write_str(out, r->turn.run->model_hash);
-    cf_buf_addf(out, ",\"here\":\"%s\"},\"sampler\":", r->model_hash);
     cf_buf sampler = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_uuid(&w, "turn", r->turn.id);
+    cf_jw_bool(&w, "identical", r->n_same == r->n_reply);
+    cf_jw_uint(&w, "tokens", r->n_reply);
+    cf_jw_uint(&w, "same", r->n_same);
+    cf_jw_uint(&w, "given", r->options.n_start);
+    cf_jw_bool(&w, "same_model", r->is_same_model);
+    cf_jw_object(&w, "model_hash");
+    cf_jw_str(&w, "stored", r->turn.run->model_hash);
+    cf_jw_text(&w, "here", r->model_hash);
+    cf_jw_end(&w);
     cf_sampler_describe(r->sampler, &sampler);
-    cf_json_write_str(out, cf_buf_str(&sampler));
+    cf_jw_buf(&w, "sampler", &sampler);
     cf_buf_deinit(&sampler);
-    cf_buf_adds(out, ",\"notes\":[");
+    cf_jw_array(&w, "notes");
     for (size_t i = 0; i < r->n_note; i++) {
-        cf_buf_adds(out, i > 0 ? "," : "");
-        cf_json_write_str(out, cf_str_from(r->note[i]));
+        cf_jw_text(&w, NULL, r->note[i]);
     }
-    cf_buf_addc(out, ']');
-    if (!is_same) {
-        put_difference(r, out);
+    cf_jw_end(&w);
+    if (r->n_same != r->n_reply) {
+        put_difference(r, &w);
     }
-    cf_buf_adds(out, "}\n");
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
 }
 
 static int report(const replay *r)
 {
-    cf_buf out = CF_BUF_INIT;
+    cf_buf *out = &r->cli->out;
     for (size_t i = 0; i < r->n_note && !r->cli->is_json; i++) {
         cf_note("confab replay: %s", r->note[i]);
     }
     if (r->cli->is_json) {
-        put_json(r, &out);
+        put_json(r, out);
     } else {
-        put_text(r, &out);
+        put_text(r, out);
     }
-    int status = cf_cli_print(r->cli, &out);
-    cf_buf_deinit(&out);
+    int status = cf_cli_print(r->cli, out);
     return status != CF_EXIT_OK ? status : r->n_same == r->n_reply ? CF_EXIT_OK : CF_EXIT_FINDING;
 }
 

@@ -190,19 +190,14 @@ int cf_cli_watch(cf_cli *cli);
 cf_cancel *cf_cli_cancel(void); /* installs the handlers at the first call */
 
 /*
- * Runs a --batch file: for each line of JSON calls `item`, which fills
- * `answer` (a new object) and returns CF_OK; an item's own failure belongs
- * into its answer.  A line that is not a JSON object answers
- * {"error":{"message":...}}.  Prints one line an answer, in order.  Returns
+ * Runs a --batch file: for each line of JSON calls `item`, which appends the
+ * members of the answer, "name" and the braces left out.  A failure of the item,
+ * or a line that is not a JSON object, answers {"error":{"message":...}}; only
+ * want of memory ends the batch.  Prints one line an answer, in order.  Returns
  * the exit status.
  */
-typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item, json_t *answer, cf_error *err);
+typedef cf_status (*cf_cli_item_fn)(void *ud, const json_t *item, cf_buf *members, cf_error *err);
 int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item, void *ud);
-
-/* The same with an answer in text, for what a json_t cannot carry: `item`
- * appends the members of the answer, "name" and the braces left out. */
-typedef cf_status (*cf_cli_text_fn)(void *ud, const json_t *item, cf_buf *members, cf_error *err);
-int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item, void *ud);
 
 /* The same for lines with a member that a json_t cannot carry: its value comes
  * as text ({NULL, 0} if the line has none), and is null in

@@ -24,7 +24,7 @@ static void begin_answer(cf_buf *out, const json_t *name)
 
 /* Who answers the lines: `text`, or `raw` with the value of `member`. */
 typedef struct batch_fn {
-    cf_cli_text_fn text;
+    cf_cli_item_fn text;
     cf_cli_raw_fn raw;
     const char *member;
     void *ud;
@@ -104,7 +104,7 @@ static int run_batch(const cf_cli *cli, const char *path, const batch_fn *fn)
     return st == CF_OK ? CF_EXIT_OK : cf_cli_fail(cli, &err);
 }
 
-int cf_cli_batch_text(const cf_cli *cli, const char *path, cf_cli_text_fn item, void *ud)
+int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item, void *ud)
 {
     return run_batch(cli, path, &(const batch_fn){.text = item, .ud = ud});
 }
@@ -122,34 +122,4 @@ void cf_cli_put_members(cf_buf *members, const cf_buf *object)
         cf_buf_add(members, object->p + 1, object->n - 2);
     }
     members->failed = members->failed || object->failed;
-}
-
-/* The item function of cf_cli_batch() for a text function. */
-typedef struct tree_item {
-    cf_cli_item_fn item;
-    void *ud;
-} tree_item;
-
-static cf_status answer_tree(void *ud, const json_t *item, cf_buf *answer, cf_error *err)
-{
-    const tree_item *tree = ud;
-    json_t *v = json_object();
-    if (v == NULL) {
-        return cf_oom(err);
-    }
-    cf_status st = tree->item(tree->ud, item, v, err);
-    if (st == CF_OK) {
-        cf_buf all = CF_BUF_INIT;
-        cf_json_write(&all, v);
-        cf_cli_put_members(answer, &all);
-        cf_buf_deinit(&all);
-    }
-    json_decref(v);
-    return st;
-}
-
-int cf_cli_batch(const cf_cli *cli, const char *path, cf_cli_item_fn item, void *ud)
-{
-    tree_item tree = {item, ud};
-    return cf_cli_batch_text(cli, path, answer_tree, &tree);
 }

@@ -14,6 +14,7 @@
 #include "core/api/loop.h"
 #include "core/api/text_release.h"
 #include "core/base/alloc.h"
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "tui/cli/answers/json_text.h"
 #include "tui/cli/answers/trace_text.h"
@@ -321,43 +322,50 @@ static double per_second(size_t n, uint64_t us)
     return us == 0 ? 0 : (double)n * 1e6 / (double)us;
 }
 
-static void write_json(complete *c, cf_buf *out)
+static void write_timings(const complete *c, cf_jw *w)
 {
     cf_draft_counts counts = cf_draft_get_counts(c->draft);
-    cf_buf_adds(out, "{\"prompt_ids\":");
-    cf_json_text_ids(out, c->ids, c->n_prompt);
-    cf_buf_adds(out, ",\"ids\":");
-    cf_json_text_ids(out, c->ids + c->n_prompt, c->n_ids - c->n_prompt);
-    cf_buf_addc(out, ',');
-    cf_json_text_bytes(out, "text", cf_buf_str(&c->text.text));
-    cf_buf_addf(out, ",\"stop\":\"%s\"", c->why);
+    size_t n_new = c->n_ids - c->n_prompt;
+    cf_jw_object(w, "timings");
+    cf_jw_format(w, "open_ms", "%.3f", (double)c->open_us / 1e3);
+    cf_jw_format(w, "prefill_ms", "%.3f", (double)c->prefill_us / 1e3);
+    cf_jw_format(w, "prefill_per_second", "%.1f", per_second(c->n_prompt, c->prefill_us));
+    cf_jw_format(w, "generate_ms", "%.3f", (double)c->generate_us / 1e3);
+    cf_jw_format(w, "generate_per_second", "%.1f", per_second(n_new, c->generate_us));
+    cf_jw_uint(w, "n_passes", counts.n_passes);
+    cf_jw_uint(w, "n_accepted", counts.n_accepted);
+    cf_jw_end(w);
+}
+
+static void write_json(const complete *c, cf_buf *out)
+{
+    cf_buf sampler = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, out);
+    cf_jw_object(&w, NULL);
+    cf_jw_int32s(&w, "prompt_ids", c->ids, c->n_prompt);
+    cf_jw_int32s(&w, "ids", c->ids + c->n_prompt, c->n_ids - c->n_prompt);
+    cf_jw_bytes(&w, "text", cf_buf_str(&c->text.text));
+    cf_jw_text(&w, "stop", c->why);
     if (strcmp(c->why, "end") == 0) {
-        cf_buf_addf(out, ",\"end_id\":%d", (int)c->end);
+        cf_jw_int(&w, "end_id", c->end);
     }
     if (c->text.stopped_by < c->text.n_stop) {
-        cf_buf_adds(out, ",\"stop_text\":");
-        cf_json_write_str(out, c->stop[c->text.stopped_by]);
+        cf_jw_str(&w, "stop_text", c->stop[c->text.stopped_by]);
     }
-    cf_buf_adds(out, ",\"sampler\":\"");
-    cf_sampler_describe(c->sampler, out);
-    cf_buf_addf(out,
-                "\",\"timings\":{\"open_ms\":%.3f,\"prefill_ms\":%.3f,"
-                "\"prefill_per_second\":%.1f,\"generate_ms\":%.3f,"
-                "\"generate_per_second\":%.1f,\"n_passes\":%zu,"
-                "\"n_accepted\":%zu}}\n",
-                (double)c->open_us / 1e3, (double)c->prefill_us / 1e3,
-                per_second(c->n_prompt, c->prefill_us), (double)c->generate_us / 1e3,
-                per_second(c->n_ids - c->n_prompt, c->generate_us), counts.n_passes,
-                counts.n_accepted);
+    cf_sampler_describe(c->sampler, &sampler);
+    cf_jw_buf(&w, "sampler", &sampler);
+    cf_buf_deinit(&sampler);
+    write_timings(c, &w);
+    cf_jw_end(&w);
+    cf_buf_addc(out, '\n');
 }
 
 static int finish(complete *c)
 {
     if (c->cli->is_json) {
-        cf_buf out = CF_BUF_INIT;
-        write_json(c, &out);
-        int status = cf_cli_print(c->cli, &out);
-        cf_buf_deinit(&out);
+        write_json(c, &c->cli->out);
+        int status = cf_cli_print(c->cli, &c->cli->out);
         if (status != CF_EXIT_OK) {
             return status;
         }

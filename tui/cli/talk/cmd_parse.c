@@ -251,7 +251,7 @@ static int run_parse(cf_cli *cli, void *state)
         return cf_cli_fail(cli, &err);
     }
     if (a->batch != NULL) {
-        return cf_cli_batch_text(cli, a->batch, batch_item, &a->j.family);
+        return cf_cli_batch(cli, a->batch, batch_item, &a->j.family);
     }
     cf_tool_set *tools = NULL;
     cf_buf raw = CF_BUF_INIT;

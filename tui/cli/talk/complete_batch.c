@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "tui/cli/answers/json_text.h"
+#include "core/base/json_writer.h"
 
 typedef struct batch {
     cf_session *session;
@@ -87,14 +87,21 @@ static cf_status answer(void *ud, const json_t *item, cf_buf *members, cf_error 
     CF_TRY(read_n(item, &n, err));
     CF_TRY(cf_session_sync(b->session, b->ids, n_prompt, &run, &sync, err));
     CF_TRY(follow(b, n_prompt, n, &n_ids, err));
-    cf_buf_adds(members, "\"ids\":");
-    cf_json_text_ids(members, b->ids + n_prompt, n_ids - n_prompt);
-    cf_buf_adds(members, ",\"logits\":[");
+    cf_buf object = CF_BUF_INIT;
+    cf_jw w;
+    cf_jw_init(&w, &object);
+    cf_jw_object(&w, NULL);
+    cf_jw_int32s(&w, "ids", b->ids + n_prompt, n_ids - n_prompt);
+    cf_jw_array(&w, "logits");
     for (size_t i = n_prompt; i < n_ids; i++) {
-        cf_buf_adds(members, i > n_prompt ? "," : "");
-        cf_json_text_float(members, b->logits[i]);
+        cf_jw_float(&w, NULL, b->logits[i]);
     }
-    cf_buf_addf(members, "],\"kept\":%zu,\"computed\":%zu", sync.n_kept, sync.n_new);
+    cf_jw_end(&w);
+    cf_jw_uint(&w, "kept", sync.n_kept);
+    cf_jw_uint(&w, "computed", sync.n_new);
+    cf_jw_end(&w);
+    cf_cli_put_members(members, &object);
+    cf_buf_deinit(&object);
     return CF_OK;
 }
 
@@ -112,7 +119,7 @@ int cf_complete_batch(const cf_cli *cli, const char *path, cf_session *session, 
         cf_ignore(cf_oom_for(&err, "token ids")); /* printed next */
         status = cf_cli_fail(cli, &err);
     } else {
-        status = cf_cli_batch_text(cli, path, answer, &b);
+        status = cf_cli_batch(cli, path, answer, &b);
     }
     cf_free(b.ids);
     cf_free(b.logits);
