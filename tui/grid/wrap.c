@@ -122,3 +122,17 @@ cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width, cf_error *err
     }
     return CF_OK;
 }
+
+size_t cf_grid_put_wrapped(cf_grid *g, cf_rect r, size_t skip, cf_str text, cf_style style)
+{
+    cf_wrapped lines = {0};
+    if (r.w >= 2 && cf_wrapped_update(&lines, text, r.w, NULL) == CF_OK) {
+        for (size_t i = skip; i < lines.n && (int)(i - skip) < r.h; i++) {
+            cf_grid_put(g, r.x, r.y + (int)(i - skip), r.w,
+                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len), style);
+        }
+    }
+    size_t n = lines.n;
+    cf_wrapped_deinit(&lines);
+    return n;
+}

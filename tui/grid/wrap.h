@@ -13,6 +13,7 @@
 
 #include "core/base/status.h"
 #include "core/base/str.h"
+#include "tui/grid/grid.h"
 
 typedef struct cf_line {
     uint32_t off, len;   /* bytes of the text, the break not included */
@@ -38,5 +39,10 @@ void cf_wrapped_reset(cf_wrapped *w);
 /* Brings the lines up to date with `text`, which continues what the last call
  * saw, at `width` cells (at least 2).  CF_ENOMEM leaves no lines. */
 CF_MUST_USE cf_status cf_wrapped_update(cf_wrapped *w, cf_str text, int width, cf_error *err);
+
+/* Puts a text into the rect, wrapped at its width (at least 2); its first `skip`
+ * lines are scrolled away.  Returns how many lines the text has, 0 when it could
+ * not be put. */
+size_t cf_grid_put_wrapped(cf_grid *g, cf_rect r, size_t skip, cf_str text, cf_style style);
 
 #endif

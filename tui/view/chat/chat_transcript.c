@@ -641,15 +641,7 @@ static void draw_tips(cf_grid *g, cf_rect r)
         cf_str_from("Write a message: i, then Enter.\n\n"
                     "2 shows the prompt as the model sees it, 6 what was said before, "
                     "? every key.");
-    cf_wrapped lines = {0};
-    if (r.w < 2 || cf_wrapped_update(&lines, text, r.w, NULL) != CF_OK) {
-        return;
-    }
-    for (size_t i = 0; i < lines.n && (int)i < r.h; i++) {
-        cf_str line = cf_str_make(text.p + lines.v[i].off, lines.v[i].len);
-        cf_grid_put(g, r.x, r.y + (int)i, r.w, line, CF_STYLE_DIM);
-    }
-    cf_wrapped_deinit(&lines);
+    (void)cf_grid_put_wrapped(g, r, 0, text, CF_STYLE_DIM);
 }
 
 static void draw_selection(cf_app *app, cf_grid *g, cf_rect r)

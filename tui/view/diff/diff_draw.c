@@ -175,7 +175,6 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
 {
     diff_view *s = cf_diff_state(app);
     const cf_diff_model *m = &s->m;
-    cf_wrapped lines = {0};
     cf_buf text = CF_BUF_INIT;
     bool has_none = m->name[0] == '\0' && m->subject != CF_DIFF_MARKS;
     if (has_none) {
@@ -196,15 +195,9 @@ static void draw_why(cf_app *app, cf_grid *g, cf_rect r)
     } else {
         cf_buf_adds(&text, m->err.text);
     }
-    cf_str all = cf_buf_str(&text);
-    if (cf_wrapped_update(&lines, all, r.w - 4, NULL) == CF_OK) {
-        for (size_t i = 0; i < lines.n && (int)i + 1 < r.h; i++) {
-            cf_grid_put(g, r.x + 2, r.y + 1 + (int)i, r.w - 4,
-                        cf_str_make(all.p + lines.v[i].off, lines.v[i].len),
-                        has_none ? CF_STYLE_NORMAL : CF_STYLE_WARNING);
-        }
-    }
-    cf_wrapped_deinit(&lines);
+    cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
+    (void)cf_grid_put_wrapped(g, inner, 0, cf_buf_str(&text),
+                              has_none ? CF_STYLE_NORMAL : CF_STYLE_WARNING);
     cf_buf_deinit(&text);
 }
 

@@ -166,15 +166,8 @@ static void draw_reply_line(const cf_diff_view *s, cf_grid *g, cf_rect r, int si
 
 static void draw_failure(cf_grid *g, cf_rect r, const char *why)
 {
-    cf_wrapped lines = {0};
-    cf_str text = cf_str_from(why);
-    if (r.w > 4 && cf_wrapped_update(&lines, text, r.w - 2, NULL) == CF_OK) {
-        for (size_t i = 0; i < lines.n && (int)i < r.h; i++) {
-            cf_grid_put(g, r.x + 2, r.y + (int)i, r.w - 2,
-                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len), CF_STYLE_ERROR);
-        }
-    }
-    cf_wrapped_deinit(&lines);
+    cf_rect inner = {r.x + 2, r.y, r.w - 2, r.h};
+    (void)cf_grid_put_wrapped(g, inner, 0, cf_str_from(why), CF_STYLE_ERROR);
 }
 
 /* The line of a wrapped reply where it parts from the other one. */

@@ -30,14 +30,9 @@ int cf_lint_pane_height(int n, int all, bool explains)
 /* Wrapped text; returns the row after it. */
 static int put_text(cf_grid *g, cf_rect r, int y, cf_str s, cf_style style)
 {
-    cf_wrapped lines = {0};
-    if (r.w >= 2 && cf_wrapped_update(&lines, s, r.w, NULL) == CF_OK) {
-        for (size_t i = 0; i < lines.n && y < r.y + r.h; i++, y++) {
-            cf_grid_put(g, r.x, y, r.w, cf_str_make(s.p + lines.v[i].off, lines.v[i].len), style);
-        }
-    }
-    cf_wrapped_deinit(&lines);
-    return y;
+    int h = r.y + r.h - y;
+    size_t n = cf_grid_put_wrapped(g, (cf_rect){r.x, y, r.w, h}, 0, s, style);
+    return (int)n < h ? y + (int)n : y + (h > 0 ? h : 0);
 }
 
 /* In a narrow pane the line's number begins the message. */

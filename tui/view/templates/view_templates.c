@@ -362,17 +362,11 @@ static void draw_check(cf_app *app, cf_grid *g, cf_rect r)
         cf_lint_pane_draw(g, r, lint_of(app), &s->findings, is_on, true);
         return;
     }
-    cf_wrapped lines = {0};
     const cf_templates_row *e = current(s);
     cf_grid_box(g, r, e != NULL && e->is_foreign ? "Not used" : "Does not compile", CF_STYLE_BORDER,
                 is_on ? CF_STYLE_FOCUS : CF_STYLE_ERROR);
-    if (r.w > 6 && cf_wrapped_update(&lines, text, r.w - 4, NULL) == CF_OK) {
-        for (size_t i = 0; i < lines.n && (int)i < r.h - 2; i++) {
-            cf_grid_put(g, r.x + 2, r.y + 1 + (int)i, r.w - 4,
-                        cf_str_make(text.p + lines.v[i].off, lines.v[i].len), CF_STYLE_ERROR);
-        }
-    }
-    cf_wrapped_deinit(&lines);
+    cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
+    (void)cf_grid_put_wrapped(g, inner, 0, text, CF_STYLE_ERROR);
 }
 
 /* Rows of the pane below the source. */

@@ -56,20 +56,19 @@ static void say_long(cf_tools_pen *p, cf_style style, cf_str text)
 
 void cf_tools__say(cf_tools_pen *p, cf_style style, cf_str text)
 {
-    cf_wrapped lines = {0};
+    cf_rect below = p->r;
+    size_t skip = p->line < p->skip ? p->skip - p->line : 0;
     if (text.n > WRAPPED_MAX) {
         say_long(p, style, text);
         return;
     }
-    if (p->r.w >= 2 && cf_wrapped_update(&lines, text, p->r.w, NULL) == CF_OK) {
-        for (size_t i = 0; i < lines.n; i++, p->line++) {
-            if (in_sight(p)) {
-                cf_grid_put(p->g, p->r.x, p->r.y + (int)(p->line - p->skip), p->r.w,
-                            cf_str_make(text.p + lines.v[i].off, lines.v[i].len), style);
-            }
-        }
+    if (p->line > p->skip) { /* under what has been said */
+        size_t above = p->line - p->skip;
+        int n = above < (size_t)p->r.h ? (int)above : p->r.h;
+        below.y += n;
+        below.h -= n;
     }
-    cf_wrapped_deinit(&lines);
+    p->line += cf_grid_put_wrapped(p->g, below, skip, text, style);
 }
 
 static void say_buf(cf_tools_pen *p, cf_style style, cf_buf *b)
