@@ -12,6 +12,7 @@
 #include "tui/lab/talk/lab_send.h"
 #include "tui/lab/talk/lab_system.h"
 #include "tui/view/chat/chat.h"
+#include "tui/view/kit/pane.h"
 
 /* What the prompt takes of the context, at the right of the box's upper line,
  * after a title of `used` cells; its beginning where there is little room. */
@@ -47,7 +48,7 @@ void cf_chat__draw_composer(cf_app *app, cf_grid *g, cf_rect r)
     for (size_t i = 0; i < s->attached.n; i++) {
         cf_buf_addf(&head, "  + %s", s->attached.v[i].name);
     }
-    cf_grid_box(g, r, cf_buf_cstr(&head), CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_pane(g, r, cf_buf_cstr(&head), is_on);
     draw_gauge(app, g, r, (int)cf_text_width(cf_buf_cstr(&head), head.n));
     cf_buf_deinit(&head);
     int w = r.w - 3 < CF_CHAT_TEXT_W ? r.w - 3 : CF_CHAT_TEXT_W;

@@ -20,6 +20,7 @@
 #include "tui/lab/tools/tool_model.h"
 #include "tui/view/chat/chat.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/widget/pager.h"
 
 cf_chat *cf_chat__state(cf_app *app)
@@ -77,15 +78,14 @@ static void draw_title(cf_app *app, cf_grid *g, cf_rect r)
              cf_buf_cstr(&found));
     cf_buf_deinit(&found);
     bool is_tree = s->is_tree_up && cf_app_is_narrow(app);
-    cf_grid_box(g, r, is_tree ? "Turns" : title, CF_STYLE_BORDER,
-                app->mode == CF_MODE_NORMAL ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_pane(g, r, is_tree ? "Turns" : title, app->mode == CF_MODE_NORMAL);
 }
 
 static void draw_plot_pane(cf_app *app, cf_grid *g, cf_rect r)
 {
     char title[128];
     cf_chat__plot_title(app, r.w, title);
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_pane(g, r, title, false);
     cf_chat__draw_plot(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 4, r.h - 2});
 }
 
@@ -98,13 +98,13 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r)
         !cf_chat__state(app)->shows_plot && r.h >= PLOT_FROM_H && cf_chat__costs(app)->n > 1;
     int plot_h = has_plot ? PLOT_H : 0, tree_h = r.h - SESSION_H - plot_h;
     cf_rect t = {r.x, r.y, r.w, tree_h};
-    cf_grid_box(g, t, "Turns", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_pane(g, t, "Turns", false);
     cf_chat__draw_tree(app, g, (cf_rect){t.x + 1, t.y + 1, t.w - 2, t.h - 2});
     if (has_plot) {
         draw_plot_pane(app, g, (cf_rect){r.x, r.y + tree_h, r.w, plot_h});
     }
     cf_rect f = {r.x, r.y + tree_h + plot_h, r.w, SESSION_H};
-    cf_grid_box(g, f, "Session", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_pane(g, f, "Session", false);
     cf_rect in = {f.x + 2, f.y + 1, f.w - 3, f.h - 2}, all = g->clip;
     cf_grid_set_clip(g, in);
     cf_chat__draw_session(app, g, in);

@@ -13,6 +13,7 @@
 #include "tui/lab/prompt/lab_lint.h"
 #include "tui/view/diff/view_diff.h"
 #include "tui/view/kit/caps_table.h"
+#include "tui/view/kit/pane.h"
 
 enum { RATE_TOKENS = 32 }; /* the fewest whose speeds are compared */
 
@@ -603,8 +604,7 @@ void cf_diff_panel_draw(cf_app *app, cf_grid *g, cf_rect r)
         break;
     }
     cf_grid_spot(g, r, CF_DIFF_SPOT_PANEL, SIZE_MAX);
-    cf_grid_box(g, r, cf_buf_cstr(&title), CF_STYLE_BORDER,
-                s->in_panel ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_pane(g, r, cf_buf_cstr(&title), s->in_panel);
     cf_buf_deinit(&title);
     if (s->panel == CF_PANEL_REPLIES) {
         draw_replies(app, g, in);

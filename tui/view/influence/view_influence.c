@@ -21,6 +21,7 @@
 #include "tui/study/influence/influence_task.h"
 #include "tui/study/influence/parts.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/widget/list.h"
 
 typedef struct state {
@@ -205,15 +206,10 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     state *s = state_of(app);
     const cf_influence_study *study = done(app);
-    cf_list_set(&s->list, study->result.n_row, (size_t)(r.h > 0 ? r.h : 0));
-    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->list.n; y++) {
-        size_t i = s->list.top + (size_t)y;
-        draw_part(g, (cf_rect){r.x, r.y + y, r.w, 1}, study, &study->result.row[study->order[i]],
-                  i == s->list.cursor);
-        cf_grid_spot(g, (cf_rect){r.x, r.y + y, r.w, 1}, 0, i);
+    cf_rows rows = cf_rows_begin(g, r, &s->list, study->result.n_row, true);
+    while (cf_rows_next(&rows, 0)) {
+        draw_part(g, rows.at, study, &study->result.row[study->order[rows.i]], rows.is_on);
     }
-    g->cursor_x = r.x;
-    g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
 }
 
 /* A place where tokens are put one after the other, in rows; the gutter has
@@ -315,16 +311,6 @@ static void draw_reply(cf_app *app, cf_grid *g, cf_rect r)
     }
 }
 
-static void draw_box(cf_grid *g, cf_rect r, const char *title)
-{
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, CF_STYLE_TITLE);
-}
-
-static cf_rect inside(cf_rect r)
-{
-    return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
-}
-
 static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
 {
     const state *s = state_of(app);
@@ -360,14 +346,14 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_rect list = {r.x, r.y, left, r.h - below};
     cf_rect prompt = {r.x + left, r.y, r.w - left, r.h - below};
     cf_rect reply = {r.x, r.y + r.h - below, r.w, below};
-    draw_box(g, list, title);
-    draw_list(app, g, inside(list));
+    cf_pane(g, list, title, false);
+    draw_list(app, g, cf_inside(list));
     if (!narrow) {
-        draw_box(g, prompt, "Prompt");
-        draw_prompt(app, g, inside(prompt));
+        cf_pane(g, prompt, "Prompt", false);
+        draw_prompt(app, g, cf_inside(prompt));
     }
-    draw_box(g, reply, "Reply: where this part mattered");
-    draw_reply(app, g, inside(reply));
+    cf_pane(g, reply, "Reply: where this part mattered", false);
+    draw_reply(app, g, cf_inside(reply));
 }
 
 /* ---- shades over the Prompt view ---------------------------------------- */

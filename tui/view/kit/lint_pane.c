@@ -8,6 +8,7 @@
 #include "core/base/safe_text.h"
 #include "tui/grid/wrap.h"
 #include "tui/lab/prompt/lab_lint.h"
+#include "tui/view/kit/pane.h"
 
 enum {
     EXPLAINED = 5, /* lines for one finding */
@@ -147,7 +148,7 @@ void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint, cf_list *
     if (lint != NULL && lint->status == CF_OK) {
         name_counts(title, sizeof title, &lint->report, r.w < 50);
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, has_focus ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_pane(g, r, title, has_focus);
     if (inner.h < 1 || inner.w < 14) {
         return;
     }

@@ -11,6 +11,7 @@
 #include "tui/lab/state/lab_marks.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_undo.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/library/library.h"
 
 /* The ticked conversations, or else the one under the cursor. */
@@ -167,7 +168,7 @@ bool cf_library__key(cf_app *app, cf_key key)
     cf_library_ask what = s->asks;
     s->asks = CF_ASK_NOTHING;
     app->mode = CF_MODE_NORMAL;
-    if (key != 'y' && key != 'Y') {
+    if (cf_answer_of(key) != CF_ANSWER_YES) {
         cf_app_say(app, CF_STYLE_DIM, "nothing was changed");
         return true;
     }

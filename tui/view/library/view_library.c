@@ -21,6 +21,7 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/sys/when.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/library/library.h"
 #include "tui/widget/pager.h"
 
@@ -283,7 +284,7 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     library *s = state(app);
     size_t n = s->shows_hits ? s->n_group : s->n_rows;
-    cf_list_set(&s->list, n, (size_t)(r.h > 0 ? r.h : 0));
+    cf_rows rows = cf_rows_begin(g, r, &s->list, n, n > 0);
     if (n == 0) {
         cf_grid_puts(g, r.x + 2, r.y, r.w - 2,
                      s->shows_hits                                         ? "nothing found"
@@ -295,18 +296,13 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
                      CF_STYLE_DIM);
         return;
     }
-    for (int y = 0; y < r.h && s->list.top + (size_t)y < n; y++) {
-        size_t i = s->list.top + (size_t)y;
-        cf_rect row = {r.x, r.y + y, r.w, 1};
-        cf_grid_spot(g, row, 0, i);
+    while (cf_rows_next(&rows, 0)) {
         if (s->shows_hits) {
-            cf_library__draw_hit(g, row, &s->group[i], i == s->list.cursor);
+            cf_library__draw_hit(g, rows.at, &s->group[rows.i], rows.is_on);
         } else {
-            draw_row(app, g, row, &s->rows[i], i == s->list.cursor);
+            draw_row(app, g, rows.at, &s->rows[rows.i], rows.is_on);
         }
     }
-    g->cursor_x = r.x;
-    g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
 }
 
 static void library_click(cf_app *app, int what, size_t row)
@@ -455,11 +451,6 @@ static panes panes_of(const cf_app *app, cf_rect r)
     return p;
 }
 
-static cf_rect inside(cf_rect r)
-{
-    return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
-}
-
 static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     library *s = state(app);
@@ -482,16 +473,13 @@ static void library_draw(cf_app *app, cf_grid *g, cf_rect r)
                  total > s->n_rows ? total : s->n_rows, s->filter[0] != '\0' ? "  \\" : "",
                  s->filter);
     }
-    cf_grid_box(g, place.list, title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
-    draw_list(app, g, inside(place.list));
+    draw_list(app, g, cf_pane(g, place.list, title, true));
     if (place.preview.w > 0) {
-        cf_grid_box(g, place.preview, s->shows_hits ? "Found here" : "Preview", CF_STYLE_BORDER,
-                    CF_STYLE_TITLE);
-        draw_preview(app, g, inside(place.preview));
+        const char *head = s->shows_hits ? "Found here" : "Preview";
+        draw_preview(app, g, cf_pane(g, place.preview, head, false));
     }
     if (place.facets.w > 0) {
-        cf_grid_box(g, place.facets, "Facets", CF_STYLE_BORDER, CF_STYLE_TITLE);
-        cf_rect f = inside(place.facets);
+        cf_rect f = cf_pane(g, place.facets, "Facets", false);
         int n = cf_library__draw_facets(app, g, f) + 1;
         if (n < f.h) {
             draw_marks(app, g, (cf_rect){f.x, f.y + n, f.w, f.h - n});

@@ -14,6 +14,7 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_messages.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/widget/list.h"
 
 enum {
@@ -486,15 +487,14 @@ static void media_draw(cf_app *app, cf_grid *g, cf_rect r)
     bool is_narrow = cf_app_is_narrow(app);
     int side = is_narrow ? 0 : SIDE;
     cf_rect left = {r.x, r.y, r.w - side, is_narrow ? r.h / 2 : r.h};
-    cf_grid_box(g, left, title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
-    cf_rect in = {left.x + 1, left.y + 1, left.w - 2, left.h - 2};
+    cf_rect in = cf_pane(g, left, title, true);
     if (s == NULL || s->n_block == 0) {
         cf_grid_puts(g, in.x + 1, in.y, in.w - 2, err.text, CF_STYLE_WARNING);
         return;
     }
     cf_rect facts = is_narrow ? (cf_rect){r.x, r.y + left.h, r.w, r.h - left.h}
                               : (cf_rect){r.x + left.w, r.y, side, r.h};
-    cf_grid_box(g, facts, "What it is", CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_pane(g, facts, "What it is", false);
     pen p = {g, {facts.x + 2, facts.y + 1, facts.w - 4, facts.h > 2 ? facts.h - 2 : 0}};
     draw_sizes(&p, s);
     draw_cost(&p, s);

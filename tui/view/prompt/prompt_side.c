@@ -10,6 +10,7 @@
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_template.h"
 #include "tui/view/kit/lint_pane.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/prompt/prompt.h"
 #include "tui/widget/note.h"
 
@@ -164,23 +165,17 @@ static void draw_vars(cf_app *app, cf_grid *g, cf_rect r)
     if (st == CF_OK) {
         snprintf(title, sizeof title, "Variables  %zu", n);
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_pane(g, r, title, is_on);
     cf_grid_spot(g, r, CF_PROMPT_SPOT_PANE, CF_PROMPT_VARS);
     if (st != CF_OK) {
         cf_grid_puts(g, inner.x, inner.y, inner.w, err.text, CF_STYLE_DIM);
         return;
     }
     int rows = inner.h > 3 ? inner.h - 1 : inner.h;
-    cf_list_set(&s->vars, n, (size_t)(rows > 0 ? rows : 0));
-    for (int y = 0; y < rows && s->vars.top + (size_t)y < n; y++) {
-        size_t i = s->vars.top + (size_t)y;
-        draw_variable(g, (cf_rect){inner.x, inner.y + y, inner.w, 1}, &v[i],
-                      is_on && i == s->vars.cursor);
-        cf_grid_spot(g, (cf_rect){inner.x, inner.y + y, inner.w, 1}, CF_PROMPT_SPOT_VAR, i);
-    }
-    if (is_on) {
-        g->cursor_x = inner.x;
-        g->cursor_y = inner.y + (int)(s->vars.cursor - s->vars.top);
+    cf_rows shown =
+        cf_rows_begin(g, (cf_rect){inner.x, inner.y, inner.w, rows}, &s->vars, n, is_on);
+    while (cf_rows_next(&shown, CF_PROMPT_SPOT_VAR)) {
+        draw_variable(g, shown.at, &v[shown.i], is_on && shown.is_on);
     }
     if (rows < inner.h && s->vars.cursor < n) {
         draw_about(g, (cf_rect){inner.x, inner.y + rows, inner.w, 1}, &v[s->vars.cursor]);
@@ -231,7 +226,7 @@ static void draw_lint(cf_app *app, cf_grid *g, cf_rect r)
     cf_prompt_view *s = cf_prompt__state(app);
     bool is_on = s->focus == CF_PROMPT_LINT;
     if (!has_template(app)) {
-        cf_grid_box(g, r, "Lint", CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+        cf_pane(g, r, "Lint", is_on);
         cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "there is no template", CF_STYLE_DIM);
         return;
     }
@@ -374,7 +369,7 @@ void cf_prompt__draw_side(cf_app *app, cf_grid *g, cf_rect r, const cf_prompt_mo
     }
     cf_rect top = {r.x, r.y, r.w, r.h - lint_h - vars_h};
     if (has_tokens && top.h >= 3) {
-        cf_grid_box(g, top, "Inspector", CF_STYLE_BORDER, CF_STYLE_TITLE);
+        cf_pane(g, top, "Inspector", false);
         draw_inspector(app, g, (cf_rect){top.x + 2, top.y + 1, top.w - 4, top.h - 2}, m);
     }
     draw_lint(app, g, (cf_rect){r.x, r.y + top.h, r.w, lint_h});

@@ -23,6 +23,7 @@
 #include "tui/lab/talk/lab_template.h"
 #include "tui/view/kit/lint_pane.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/prompt/prompt.h"
 #include "tui/widget/pager.h"
 
@@ -462,7 +463,7 @@ static void draw_main(cf_app *app, cf_grid *g, cf_rect r, cf_prompt_model *m)
                      n_lost == 1 ? "" : "s");
         }
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_pane(g, r, title, is_on);
     cf_grid_spot(g, r, CF_PROMPT_SPOT_PANE, CF_PROMPT_TEXT);
     if (m == NULL) {
         cf_error err = {0};
@@ -492,8 +493,7 @@ static void prompt_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
     if (detail > 0) {
         cf_rect d = {r.x, r.y + p.h, r.w, detail};
-        cf_grid_box(g, d, m->n > 0 ? "Token under the cursor" : "Under the cursor", CF_STYLE_BORDER,
-                    CF_STYLE_TITLE);
+        cf_pane(g, d, m->n > 0 ? "Token under the cursor" : "Under the cursor", false);
         draw_detail(app, g, (cf_rect){d.x + 2, d.y + 1, d.w - 4, d.h - 2}, m);
     }
 }

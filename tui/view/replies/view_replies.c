@@ -17,6 +17,7 @@
 #include "tui/grid/wrap.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/kit/token_text.h"
 #include "tui/widget/list.h"
 #include "tui/widget/note.h"
@@ -433,9 +434,7 @@ static void draw_column(cf_app *app, size_t i, cf_grid *g, cf_rect r)
         size_t n = strlen(title);
         snprintf(title + n, sizeof title - n, "  %zu tok", c->reply->n_token);
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER,
-                cf_uuid_eq(c->turn, s->focus) ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-    cf_rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+    cf_rect in = cf_pane(g, r, title, cf_uuid_eq(c->turn, s->focus));
     bool tokens = s->by_tokens && c->reply != NULL;
     size_t from = 0, to = 0;
     part_range(s, i, &from, &to);

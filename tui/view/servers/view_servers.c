@@ -16,6 +16,7 @@
 #include "tui/app/command_servers.h"
 #include "tui/lab/tools/form.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/widget/list.h"
 #include "tui/widget/note.h"
 
@@ -301,16 +302,15 @@ static void draw_tool(cf_app *app, cf_grid *g, cf_rect r, const row *at, bool is
 static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     servers *s = state(app);
-    cf_list_set(&s->list, s->n_row, (size_t)(r.h > 0 ? r.h : 0));
-    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->n_row; y++) {
-        size_t i = s->list.top + (size_t)y;
-        bool is_on = i == s->list.cursor && !s->in_log;
-        cf_rect line = {r.x, r.y + y, r.w, 1};
-        cf_grid_fill(g, line, ' ', is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
-        if (s->row[i].tool == SERVER_ROW) {
-            draw_server(app, g, line, s->row[i].server, is_on);
+    cf_rows rows = cf_rows_begin(g, r, &s->list, s->n_row, false);
+    while (cf_rows_next(&rows, CF_SPOT_NONE)) {
+        const row *at = &s->row[rows.i];
+        bool is_on = rows.is_on && !s->in_log;
+        cf_grid_fill(g, rows.at, ' ', is_on ? CF_STYLE_SELECTED : CF_STYLE_NORMAL);
+        if (at->tool == SERVER_ROW) {
+            draw_server(app, g, rows.at, at->server, is_on);
         } else {
-            draw_tool(app, g, line, &s->row[i], is_on);
+            draw_tool(app, g, rows.at, at, is_on);
         }
     }
 }
@@ -387,18 +387,17 @@ static void draw_start_question(cf_app *app, cf_grid *g, cf_rect r)
     servers *s = state(app);
     cf_tool_server v = cf_tool_servers_at(app->servers, s->n_asked);
     cf_buf text = CF_BUF_INIT;
-    cf_grid_box(g, r, "Start this server?", CF_STYLE_BORDER, CF_STYLE_WARNING);
+    cf_rect in = cf_question(g, r, "Start this server?", "y start   n no");
     cf_mcp_config_show(&text, v.config);
-    cf_grid_put(g, r.x + 2, r.y + 1, r.w - 4, v.name, CF_STYLE_TOOL | CF_BOLD);
-    for (size_t at = 0, y = 2; at < text.n && (int)y < r.h - 3; y++) {
-        size_t n = text.n - at < (size_t)(r.w - 4) ? text.n - at : (size_t)(r.w - 4);
-        cf_grid_put(g, r.x + 2, r.y + (int)y, r.w - 4, cf_str_make(text.p + at, n),
-                    CF_STYLE_NORMAL);
+    cf_grid_put(g, in.x, in.y, in.w, v.name, CF_STYLE_TOOL | CF_BOLD);
+    int y = 1;
+    for (size_t at = 0; at < text.n && y < in.h - 1; y++) {
+        size_t n = text.n - at < (size_t)in.w ? text.n - at : (size_t)in.w;
+        cf_grid_put(g, in.x, in.y + y, in.w, cf_str_make(text.p + at, n), CF_STYLE_NORMAL);
         at += n;
     }
-    cf_grid_puts(g, r.x + 2, r.y + r.h - 3, r.w - 4,
+    cf_grid_puts(g, in.x, in.y + in.h - 1, in.w,
                  "It is a program of others and can do all that you may do.", CF_STYLE_DIM);
-    cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4, "y start   n no", CF_STYLE_KEY);
     cf_buf_deinit(&text);
 }
 
@@ -427,8 +426,9 @@ static void draw_question(cf_app *app, cf_grid *g, cf_rect r)
     servers *s = state(app);
     char title[220];
     snprintf(title, sizeof title, "Server %s asks", s->asker);
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, CF_STYLE_WARNING);
-    cf_rect in = {r.x + 2, r.y + 1, r.w - 4, r.h - 3};
+    cf_rect in = cf_question(g, r, title,
+                             s->is_filling ? "Enter next   Esc cancel"
+                                           : "y answer   n decline   Esc cancel");
     int y = put_lines(g, in, cf_json_get_str(s->question, "message"), CF_STYLE_NORMAL);
     if (is_address(s->question)) {
         cf_grid_put(g, in.x, in.y + y, in.w, cf_json_get_str(s->question, "url"), CF_STYLE_TOOL);
@@ -439,9 +439,6 @@ static void draw_question(cf_app *app, cf_grid *g, cf_rect r)
         draw_field(s, g, (cf_rect){in.x, in.y + y + 1, in.w, in.h - y - 1});
         cf_edit_draw(&s->edit, g, (cf_rect){in.x, in.y + y + 4, in.w, 1}, true);
     }
-    cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4,
-                 s->is_filling ? "Enter next   Esc cancel" : "y answer   n decline   Esc cancel",
-                 CF_STYLE_KEY);
 }
 
 static void end_question(cf_app *app, const char *action)
@@ -535,7 +532,7 @@ static bool question_key(cf_app *app, cf_key key)
         } else {
             (void)cf_edit_key(&s->edit, key, app->grid.w - 6);
         }
-    } else if (key == 'y') {
+    } else if (cf_answer_of(key) == CF_ANSWER_YES) {
         if (is_address(s->question)) {
             end_question(app, "accept");
         } else {
@@ -543,7 +540,7 @@ static bool question_key(cf_app *app, cf_key key)
         }
     } else if (key == 'n') {
         end_question(app, "decline");
-    } else if (key == CF_KEY_ESC || key == 'q' || key == CF_CTRL('C')) {
+    } else if (cf_answer_of(key) == CF_ANSWER_NO) {
         end_question(app, "cancel");
     }
     return true;
@@ -558,10 +555,11 @@ static bool servers_key(cf_app *app, cf_key key)
     if (app->mode != CF_MODE_ASK || !s->asks_start) {
         return false;
     }
-    if (key == 'y') {
+    cf_answer answer = cf_answer_of(key);
+    if (answer == CF_ANSWER_YES) {
         cf_tool_servers_start(app->servers, s->n_asked);
     }
-    if (key == 'y' || key == 'n' || key == 'q' || key == CF_KEY_ESC || key == CF_CTRL('C')) {
+    if (answer != CF_ANSWER_NONE) {
         s->n_asked++;
         ask_next(app);
     }
@@ -617,8 +615,7 @@ static void draw_below(cf_app *app, cf_grid *g, cf_rect r)
         size_t n = strlen(title);
         snprintf(title + n, sizeof title - n, "%llu", (unsigned long long)s->call);
     }
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, s->in_log ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-    cf_rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+    cf_rect in = cf_pane(g, r, title, s->in_log);
     int n = 0;
     if (!s->in_log && at != NULL && in.h > DETAILS + 3) {
         n = draw_details(app, g, (cf_rect){in.x, in.y, in.w, DETAILS}, at) + 1;
@@ -647,9 +644,7 @@ static void servers_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
     put_title(app, title);
     if (list_h > 0) {
-        cf_grid_box(g, (cf_rect){r.x, r.y, r.w, list_h}, title, CF_STYLE_BORDER,
-                    s->in_log ? CF_STYLE_TITLE : CF_STYLE_FOCUS);
-        draw_list(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, list_h - 2});
+        draw_list(app, g, cf_pane(g, (cf_rect){r.x, r.y, r.w, list_h}, title, !s->in_log));
     }
     cf_rect rest = {r.x, r.y + list_h, r.w, r.h - list_h};
     if (s->question != NULL) {

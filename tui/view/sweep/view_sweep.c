@@ -12,6 +12,7 @@
 #include "tui/study/sweep/sweep_output.h"
 #include "tui/study/sweep/sweep_table.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/widget/pager.h"
 
 enum { CELL_W = 6, NAME_MIN = 14, SIDE_FROM = 96 };
@@ -280,11 +281,10 @@ static void draw_table(sweep_view *v, cf_grid *g, cf_rect r)
         cf_grid_put(g, r.x + name_w + (int)k * CELL_W, r.y, CELL_W - 1, cf_str_from(text),
                     col == v->col ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
     }
-    cf_list_set(&v->list, t->n_row, r.h > 1 ? (size_t)(r.h - 1) : 0);
-    for (size_t i = 0; i < v->list.height && v->list.top + i < t->n_row; i++) {
-        cf_rect line = {r.x, r.y + 1 + (int)i, r.w, 1};
-        cf_grid_spot(g, line, 0, v->list.top + i);
-        draw_row(v, g, line, name_w, v->list.top + i, n_cols);
+    cf_rows rows =
+        cf_rows_begin(g, (cf_rect){r.x, r.y + 1, r.w, r.h - 1}, &v->list, t->n_row, false);
+    while (cf_rows_next(&rows, 0)) {
+        draw_row(v, g, rows.at, name_w, rows.i, n_cols);
     }
 }
 

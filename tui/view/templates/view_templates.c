@@ -28,6 +28,7 @@
 #include "tui/view/kit/caps_table.h"
 #include "tui/view/kit/lint_pane.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/templates/template_file.h"
 #include "tui/view/templates/templates_list.h"
 #include "tui/widget/list.h"
@@ -257,15 +258,9 @@ static void draw_row(const templates_view *s, cf_grid *g, cf_rect r, size_t i)
 static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
 {
     templates_view *s = state(app);
-    cf_list_set(&s->list, s->rows.n, (size_t)(r.h > 0 ? r.h : 0));
-    for (int y = 0; y < r.h && s->list.top + (size_t)y < s->rows.n; y++) {
-        cf_rect row = {r.x, r.y + y, r.w, 1};
-        draw_row(s, g, row, s->list.top + (size_t)y);
-        cf_grid_spot(g, row, SPOT_ROW, s->list.top + (size_t)y);
-    }
-    if (s->focus == ON_LIST) {
-        g->cursor_x = r.x;
-        g->cursor_y = r.y + (int)(s->list.cursor - s->list.top);
+    cf_rows rows = cf_rows_begin(g, r, &s->list, s->rows.n, s->focus == ON_LIST);
+    while (cf_rows_next(&rows, SPOT_ROW)) {
+        draw_row(s, g, rows.at, rows.i);
     }
 }
 
@@ -330,8 +325,8 @@ static void draw_caps(cf_app *app, cf_grid *g, cf_rect r)
     const cf_lab_lint *other =
         cf_lab_lint_of(app->lab, cf_lab_engine_of(app->lab)->template_source);
     bool is_other = s->list.cursor != 0;
-    cf_grid_box(g, r, is_other ? "Capabilities  this one | in use" : "Capabilities",
-                CF_STYLE_BORDER, s->focus == ON_LINT ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
+    cf_pane(g, r, is_other ? "Capabilities  this one | in use" : "Capabilities",
+            s->focus == ON_LINT);
     if (lint != NULL && lint->status == CF_OK) {
         s->caps[0] = lint->report.caps;
     }
@@ -401,9 +396,7 @@ static void draw_text(cf_app *app, cf_grid *g, cf_rect t, const cf_templates_row
     snprintf(title, sizeof title, "%.200s%s  %zu bytes, %zu lines", e->name,
              has_draft(s, e) ? " (draft)" : "", text.n, count_lines(text));
     if (box.h >= 3) {
-        cf_grid_box(g, box, title, CF_STYLE_BORDER,
-                    s->focus == ON_SOURCE ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-        draw_source(app, g, (cf_rect){box.x + 1, box.y + 1, box.w - 2, box.h - 2}, text);
+        draw_source(app, g, cf_pane(g, box, title, s->focus == ON_SOURCE), text);
     }
     if (below >= 3) {
         draw_check(app, g, (cf_rect){t.x, t.y + box.h, t.w, below});
@@ -428,9 +421,7 @@ static void templates_draw(cf_app *app, cf_grid *g, cf_rect r)
     }
     if (list_h > 0) {
         cf_rect l = {r.x, r.y, list_w, list_h};
-        cf_grid_box(g, l, "Templates", CF_STYLE_BORDER,
-                    s->focus == ON_LIST ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-        draw_list(app, g, (cf_rect){l.x + 1, l.y + 1, l.w - 2, l.h - 2});
+        draw_list(app, g, cf_pane(g, l, "Templates", s->focus == ON_LIST));
     }
     cf_rect t = is_narrow ? (cf_rect){r.x, r.y + list_h, r.w, r.h - list_h}
                           : (cf_rect){r.x + list_w, r.y, r.w - list_w, r.h};

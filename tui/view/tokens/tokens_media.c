@@ -9,6 +9,7 @@
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_messages.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/tokens/tokens.h"
 #include "tui/widget/note.h"
 
@@ -155,11 +156,11 @@ void cf_tokens__medium_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *
     const cf_media_sheet *s = sheet_of(app, reply, &first, &err);
     char text[CF_PROMPT_BLOCK_MAX + 1], line[96];
     cf_rect in = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
-    cf_grid_box(g, r,
-                s == NULL     ? "Given, not sampled"
-                : s->is_sound ? "Sound before the reply"
-                              : "Picture before the reply",
-                CF_STYLE_BORDER, CF_STYLE_TITLE);
+    cf_pane(g, r,
+            s == NULL     ? "Given, not sampled"
+            : s->is_sound ? "Sound before the reply"
+                          : "Picture before the reply",
+            false);
     if (s == NULL) {
         cf_note_puts(g, in, err.text, CF_STYLE_WARNING);
         return;

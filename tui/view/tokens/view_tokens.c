@@ -12,6 +12,7 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/tokens/tokens.h"
 #include "tui/widget/list.h"
 #include "tui/widget/note.h"
@@ -125,16 +126,6 @@ static bool tokens_step(cf_app *app)
 
 /* ---- drawing ------------------------------------------------------------ */
 
-static cf_rect inside(cf_rect r)
-{
-    return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
-}
-
-static void box(cf_grid *g, cf_rect r, const char *title, bool is_on)
-{
-    cf_grid_box(g, r, title, CF_STYLE_BORDER, is_on ? CF_STYLE_FOCUS : CF_STYLE_TITLE);
-}
-
 static void reply_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     const cf_tokens *s = state(app);
@@ -146,8 +137,8 @@ static void reply_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply
              s->overlay != CF_HEAT_P ? ""
              : s->by_post            ? ", after sampling"
                                      : "");
-    box(g, r, title, s->focus == CF_ON_TOKENS);
-    cf_tokens__draw_reply(app, g, inside(r), reply);
+    cf_pane(g, r, title, s->focus == CF_ON_TOKENS);
+    cf_tokens__draw_reply(app, g, cf_inside(r), reply);
 }
 
 static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
@@ -161,14 +152,14 @@ static void candidates_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *
     cf_buf_addf(&title, "Token %zu  '", s->token + 1);
     cf_token_text(app->lab, reply, s->token, &title);
     cf_buf_adds(&title, s->hides_masked ? "'  (allowed)" : "'");
-    box(g, r, cf_buf_cstr(&title), s->focus == CF_ON_CANDIDATES);
+    cf_pane(g, r, cf_buf_cstr(&title), s->focus == CF_ON_CANDIDATES);
     cf_buf_deinit(&title);
-    cf_tokens__draw_candidates(app, g, inside(r), reply);
+    cf_tokens__draw_candidates(app, g, cf_inside(r), reply);
 }
 
 static void path_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
-    box(g, r, "Sampler path", false);
+    cf_pane(g, r, "Sampler path", false);
     if (state(app)->medium > 0) {
         cf_grid_puts(g, r.x + 2, r.y + 1, r.w - 4, "none: it was given", CF_STYLE_DIM);
         return;
@@ -187,21 +178,21 @@ static void tree_pane(cf_app *app, cf_grid *g, cf_rect r)
     char title[96];
     snprintf(title, sizeof title, "Tree at token %zu  %u x %u: %u of %u tokens", t->token + 1,
              (unsigned)t->width, (unsigned)t->depth, (unsigned)n, (unsigned)(t->width * t->depth));
-    box(g, r, title, s->focus == CF_ON_TREE);
-    cf_tokens__draw_tree(app, g, inside(r));
+    cf_pane(g, r, title, s->focus == CF_ON_TREE);
+    cf_tokens__draw_tree(app, g, cf_inside(r));
 }
 
 static void constraint_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
     char title[128];
     snprintf(title, sizeof title, "Constraint  %s", cf_reply_constraint(reply));
-    box(g, r, title, false);
-    cf_tokens__draw_constraint(app, g, inside(r), reply);
+    cf_pane(g, r, title, false);
+    cf_tokens__draw_constraint(app, g, cf_inside(r), reply);
 }
 
 static void state_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
 {
-    box(g, r, "State", false);
+    cf_pane(g, r, "State", false);
     cf_tokens__draw_state(app, g, (cf_rect){r.x + 2, r.y + 1, r.w - 3, r.h - 2}, reply);
 }
 
@@ -211,8 +202,8 @@ static void plot_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
     char title[96];
     s->plot_w = r.w - 2;
     cf_tokens__plot_title(s, reply, s->plot_w, title);
-    box(g, r, title, s->focus == CF_ON_PLOT);
-    cf_tokens__draw_plot(app, g, inside(r), reply);
+    cf_pane(g, r, title, s->focus == CF_ON_PLOT);
+    cf_tokens__draw_plot(app, g, cf_inside(r), reply);
 }
 
 static void worst_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply)
@@ -222,8 +213,8 @@ static void worst_pane(cf_app *app, cf_grid *g, cf_rect r, const cf_reply *reply
     char title[128];
     cf_worst_find(&worst, reply, cf_tokens__loss_kind(s));
     cf_tokens__worst_title(&worst, cf_tokens__loss_kind(s), title);
-    box(g, r, title, s->focus == CF_ON_WORST);
-    cf_tokens__draw_worst(app, g, inside(r), reply, &worst);
+    cf_pane(g, r, title, s->focus == CF_ON_WORST);
+    cf_tokens__draw_worst(app, g, cf_inside(r), reply, &worst);
 }
 
 /* Rows of the panes on the left, from the top. */

@@ -13,6 +13,7 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/lab/tools/lab_tools.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/tools/tools.h"
 
 /* ---- messages ----------------------------------------------------------- */
@@ -453,14 +454,12 @@ void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
         cf_tools__draw_server_question(app, g, r, c);
         return;
     }
-    cf_grid_box(g, r, "Run this command?", CF_STYLE_BORDER, CF_STYLE_WARNING);
-    if (c == NULL || r.h < 4) {
+    cf_rect in = cf_question(g, r, "Run this command?",
+                             "y run   a always for this tool   n no   j k scroll");
+    if (c == NULL || in.h < 1) {
         return;
     }
-    cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4,
-                 "y run   a always for this tool   n no   j k scroll", CF_STYLE_KEY);
-    cf_tools_pen p = {
-        .g = g, .r = {r.x + 2, r.y + 1, r.w - 4, r.h - 3}, .skip = s->ask_scroll, .mark = SIZE_MAX};
+    cf_tools_pen p = {.g = g, .r = in, .skip = s->ask_scroll, .mark = SIZE_MAX};
     cf_buf b = CF_BUF_INIT;
     const char *command = cf_tool_desk_command(desk, c->name);
     cf_tools__say(&p, CF_STYLE_DIM, cf_str_from("the command, for /bin/sh:"));
@@ -482,16 +481,14 @@ void cf_tools__draw_question(cf_app *app, cf_grid *g, cf_rect r)
     if (s->ask_scroll + 1 > p.line) {
         s->ask_scroll = p.line > 0 ? p.line - 1 : 0;
     }
-    g->cursor_x = r.x + 2;
-    g->cursor_y = r.y + r.h - 2;
 }
 
 bool cf_tools__answer_key(cf_app *app, cf_key key)
 {
     cf_tools *s = cf_tools__state(app);
     const cf_call_row *row = cf_tools__current(app);
-    bool is_no = key == 'n' || key == 'q' || key == CF_KEY_ESC || key == CF_CTRL('C') ||
-                 row == NULL || row->call == CF_TOOL_NO_CALL;
+    cf_answer answer = cf_answer_of(key);
+    bool is_no = answer == CF_ANSWER_NO || row == NULL || row->call == CF_TOOL_NO_CALL;
     bool may;
     if (!is_no && cf_tools__server_key(app, key, cf_tools__name_of(app, row), &may)) {
         if (may) {
@@ -503,7 +500,7 @@ bool cf_tools__answer_key(cf_app *app, cf_key key)
         s->ask_scroll++;
     } else if (key == 'k' || key == CF_KEY_UP) {
         s->ask_scroll -= s->ask_scroll > 0;
-    } else if (is_no || key == 'y' || key == 'a') {
+    } else if (is_no || answer == CF_ANSWER_YES || key == 'a') {
         s->asks = false;
         app->mode = CF_MODE_NORMAL;
         if (is_no) {

@@ -9,6 +9,7 @@
 #include "tui/app/editor.h"
 #include "tui/lab/talk/lab_send.h"
 #include "tui/lab/tools/lab_tools.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/tools/tools.h"
 
 /* The text that is edited: the arguments, a member a line, or the bytes of a
@@ -231,10 +232,10 @@ void cf_tools__draw_edit(cf_app *app, cf_grid *g, cf_rect r)
     int below = r.h >= 12 ? 6 : 4;
     cf_rect top = {r.x, r.y, r.w, r.h - below};
     cf_rect box = {r.x, r.y + top.h, r.w, below};
-    cf_grid_box(g, top,
-                s->edits_bytes ? "The block's bytes  (Enter: a sibling reply begins so)"
-                               : "Arguments  (Enter: a sibling reply calls so)",
-                CF_STYLE_BORDER, CF_STYLE_FOCUS);
+    cf_pane(g, top,
+            s->edits_bytes ? "The block's bytes  (Enter: a sibling reply begins so)"
+                           : "Arguments  (Enter: a sibling reply calls so)",
+            true);
     cf_grid_box(g, box, s->is_valid ? "Check" : "Check: not valid", CF_STYLE_BORDER,
                 s->is_valid ? CF_STYLE_TITLE : CF_STYLE_WARNING);
     cf_tools_pen p = {.g = g, .r = {box.x + 2, box.y + 1, box.w - 4, box.h - 2}, .mark = SIZE_MAX};

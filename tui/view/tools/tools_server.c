@@ -7,6 +7,7 @@
 #include "core/base/alloc.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/tools/lab_tools.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/tools/tools.h"
 
 enum { ROUNDS_MAX = 25 };
@@ -51,19 +52,14 @@ void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r, const cf
     size_t server;
     cf_str tool;
     cf_buf failure = CF_BUF_INIT;
-    cf_grid_box(g, r, "Make this call?", CF_STYLE_BORDER, CF_STYLE_WARNING);
-    if (r.h < 4 || !find(app, call->name, &server, &tool)) {
+    cf_rect in = cf_question(g, r, "Make this call?",
+                             "y call   c always in this conversation   s all of this "
+                             "server here   a always   n no");
+    if (in.h < 1 || !find(app, call->name, &server, &tool)) {
         return;
     }
     cf_tool_server v = cf_tool_servers_at(app->servers, server);
-    cf_grid_puts(g, r.x + 2, r.y + r.h - 2, r.w - 4,
-                 "y call   c always in this conversation   s all of this "
-                 "server here   a always   n no",
-                 CF_STYLE_KEY);
-    cf_tools_pen p = {.g = g,
-                      .r = {r.x + 2, r.y + 1, r.w - 4, r.h - 3},
-                      .skip = cf_tools__state(app)->ask_scroll,
-                      .mark = SIZE_MAX};
+    cf_tools_pen p = {.g = g, .r = in, .skip = cf_tools__state(app)->ask_scroll, .mark = SIZE_MAX};
     cf_tools__say(&p, CF_STYLE_DIM, cf_str_from("the tool:"));
     cf_tools__say(&p, CF_STYLE_TOOL, tool);
     cf_tools__say(&p, CF_STYLE_DIM, cf_str_from("of the server:"));
@@ -76,8 +72,6 @@ void cf_tools__draw_server_question(cf_app *app, cf_grid *g, cf_rect r, const cf
         cf_tools__say(&p, CF_STYLE_ERROR, cf_buf_str(&failure));
     }
     cf_buf_deinit(&failure);
-    g->cursor_x = r.x + 2;
-    g->cursor_y = r.y + r.h - 2;
 }
 
 bool cf_tools__server_key(cf_app *app, cf_key key, cf_str name, bool *may)

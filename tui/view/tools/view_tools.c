@@ -17,6 +17,7 @@
 #include "tui/lab/talk/lab_send.h"
 #include "tui/lab/tools/lab_tools.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/tools/tools.h"
 #include "tui/widget/note.h"
 
@@ -248,15 +249,11 @@ static void draw_list(cf_app *app, cf_grid *g, cf_rect r)
     const cf_tool_model *m = cf_tools__model(app);
     cf_grid_putf(g, r.x + 1, r.y, r.w - 1, CF_STYLE_DIM,
                  "  # turn raw   parse valid run   back  %stool", has_ms(r.w) ? "   ms  " : "");
-    cf_rect rows = {r.x, r.y + 1, r.w, r.h - 1};
-    cf_list_set(&s->list, m->n_row, (size_t)(rows.h > 0 ? rows.h : 0));
-    for (int y = 0; y < rows.h && s->list.top + (size_t)y < m->n_row; y++) {
-        draw_row(app, g, (cf_rect){rows.x, rows.y + y, rows.w, 1}, s->list.top + (size_t)y);
-        cf_grid_spot(g, (cf_rect){rows.x, rows.y + y, rows.w, 1}, CF_TOOLS_SPOT_CALL,
-                     s->list.top + (size_t)y);
+    cf_rows rows =
+        cf_rows_begin(g, (cf_rect){r.x, r.y + 1, r.w, r.h - 1}, &s->list, m->n_row, true);
+    while (cf_rows_next(&rows, CF_TOOLS_SPOT_CALL)) {
+        draw_row(app, g, rows.at, rows.i);
     }
-    g->cursor_x = rows.x;
-    g->cursor_y = rows.y + (int)(s->list.cursor - s->list.top);
 }
 
 /* Another call is under the cursor: its panes are shown from their tops, and
@@ -325,8 +322,7 @@ static void tools_draw(cf_app *app, cf_grid *g, cf_rect r)
     char title[96];
     snprintf(title, sizeof title, "Calls  %zu on this path  (parser: %s)", m->n_row,
              cf_tool_family_name(e->family));
-    cf_grid_box(g, (cf_rect){r.x, r.y, r.w, list_h}, title, CF_STYLE_BORDER, CF_STYLE_FOCUS);
-    draw_list(app, g, (cf_rect){r.x + 1, r.y + 1, r.w - 2, list_h - 2});
+    draw_list(app, g, cf_pane(g, (cf_rect){r.x, r.y, r.w, list_h}, title, true));
     cf_rect below = {r.x, r.y + list_h, r.w, r.h - list_h};
     const cf_call_row *row = cf_tools__current(app);
     if (row == NULL) {

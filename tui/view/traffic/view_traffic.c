@@ -20,6 +20,7 @@
 #include "tui/lab/watch/live_file.h"
 #include "tui/lab/watch/slots_file.h"
 #include "tui/view/kit/moves.h"
+#include "tui/view/kit/pane.h"
 #include "tui/view/traffic/traffic_break.h"
 #include "tui/widget/list.h"
 
@@ -372,8 +373,8 @@ static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
     int n_server = draw_server(s, g, in);
     in.y += n_server;
     in.h -= n_server;
-    int n_rows = in.h - n_detail - 2;
-    cf_list_set(&s->list, s->list.n, n_rows > 0 ? (size_t)n_rows : 0);
+    cf_rows rows = cf_rows_begin(g, (cf_rect){in.x, in.y + 1, in.w, in.h - n_detail - 2}, &s->list,
+                                 s->list.n, false);
     cf_grid_puts(g, in.x, in.y, in.w,
                  "time      client         model          msgs  prompt   "
                  "cached  first  end",
@@ -383,11 +384,8 @@ static void traffic_draw(cf_app *app, cf_grid *g, cf_rect r)
                      "No exchanges yet: `confab proxy --to URL` records them.", CF_STYLE_DIM);
         return;
     }
-    for (int i = 0; i < n_rows && s->list.top + (size_t)i < s->list.n; i++) {
-        size_t row = s->list.top + (size_t)i;
-        cf_rect at = {in.x, in.y + 1 + i, in.w, 1};
-        draw_row(g, at, &s->rows[row], row == s->list.cursor);
-        cf_grid_spot(g, at, 0, row);
+    while (cf_rows_next(&rows, 0)) {
+        draw_row(g, rows.at, &s->rows[rows.i], rows.is_on);
     }
     draw_detail(g, (cf_rect){in.x, in.y + in.h - n_detail, in.w, n_detail},
                 &s->rows[s->list.cursor]);
