@@ -37,25 +37,45 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n);
 
 /* ---- splitting ---------------------------------------------------------- */
 
-/* Receives a piece of channel `channel` (an index) or, with the number of
- * channels, of the content. */
+/* Receives a piece of channel `channel` (an index; of several with the same
+ * name the first) or, with the number of channels, of the content. */
 typedef cf_status (*cf_channel_fn)(void *ud, size_t channel, cf_str text, cf_error *err);
 
+enum { CF_CHANNEL_STOPS_MAX = 32 };
+
+/*
+ * A model may begin a call without ending its thinking.  Only the end of the
+ * reply shows that: from a mark in `stop` on an open channel's bytes wait, and
+ * become content when its end does not come.  A delimiter that opens an open
+ * channel again before anything else, or closes one at the start of a reply
+ * that opened none, belongs to neither.
+ */
 typedef struct cf_channel_split {
     const cf_channel *channels;
     size_t n;
-    size_t open;    /* the open channel, or n */
-    bool has_begun; /* content came that is not white space */
-    cf_buf held;    /* may be the start of a delimiter */
-    size_t total;   /* bytes added; a piece begins at total - held.n */
+    size_t open;      /* the open channel, or n */
+    bool has_begun;   /* content came that is not white space */
+    bool has_thought; /* the same of the open channel; true of a prompt's */
+    bool waits;       /* held begins with a mark of `stop` */
+    size_t looked;    /* bytes of held in which no delimiter begins */
+    cf_buf held;      /* may be the start of a delimiter */
+    size_t total;     /* bytes added; a piece begins at total - held.n */
     cf_channel_fn fn;
     bool (*may_open)(void *ud); /* NULL: always */
     void *ud;
+    cf_str stop[CF_CHANNEL_STOPS_MAX]; /* cf_tool_family_stops() */
+    size_t n_stop;
 } cf_channel_split;
 
 void cf_channel_split_init(cf_channel_split *s, const cf_channel *channels, size_t n,
                            cf_channel_fn fn, void *ud);
 void cf_channel_split_deinit(cf_channel_split *s);
+
+/* Whether channel `i`, or another of its name, is open. */
+bool cf_channel_split_is_in(const cf_channel_split *s, size_t i);
+
+/* Whether the channel `i` is open, or one of the same name. */
+bool cf_channel_split_is_in(const cf_channel_split *s, size_t i);
 
 /* The prompt, or its end, may leave a channel open: the reply starts in it. */
 void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt);

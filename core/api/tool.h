@@ -67,6 +67,7 @@ typedef enum cf_tool_family {
     CF_TOOLS_FUNCTIONGEMMA,
     CF_TOOLS_PANGU, /* LFM2's marks around a JSON list; named by its metadata */
     CF_TOOLS_LFM2,  /* <|tool_call_start|>[f(x=1)] */
+    CF_TOOLS_HY_V4,
     CF_TOOLS_HY3,
     CF_TOOLS_SEED_OSS,
     CF_TOOLS_MINIMAX_M2,
@@ -108,9 +109,10 @@ typedef enum cf_tool_family {
     CF_TOOLS_XLAM,     /* a JSON list in one of four wrappings */
     CF_TOOLS_ERNIE45,  /* hermes; the answer in <response> */
     CF_TOOLS_KIMI_K15, /* thinking alone */
-    CF_TOOLS_HERMES,   /* Qwen 2.5, Qwen 3, Hermes: <tool_call> JSON */
+    CF_TOOLS_APRIEL,
     CF_TOOLS_MINIMAX_M1,
     CF_TOOLS_HUNYUAN,
+    CF_TOOLS_HERMES,         /* Qwen 2.5, Qwen 3, Hermes: <tool_call> JSON */
     CF_TOOLS_GEMMA3,         /* ```tool_code, Python calls */
     CF_TOOLS_PHI4_MINI,      /* <|tool_call|>[...] and functools[...] */
     CF_TOOLS_LLAMA_PYTHONIC, /* [f(x=1)] */
@@ -122,6 +124,9 @@ typedef enum cf_tool_family {
 const char *cf_tool_family_name(cf_tool_family family);
 /* Where its replies think, where no chat template says so. */
 cf_channel_set cf_tool_family_channels(cf_tool_family family);
+/* The marks that begin calls and end messages, which end thinking that does not
+ * end itself; at most CF_CHANNEL_STOPS_MAX of constant texts.  How many. */
+size_t cf_tool_family_stops(cf_tool_family family, cf_str *out);
 /* By that name; false when there is no such family. */
 bool cf_tool_family_parse(cf_tool_family *out, cf_str name);
 

@@ -251,7 +251,9 @@ static cf_status force_end(cf_chat__decode *d, cf_error *err)
     cf_buf text = CF_BUF_INIT;
     cf_arena_init(&arena, 0);
     cf_buf_addc(&text, '\n');
-    cf_buf_add(&text, d->reply.split.channels[0].end.p, d->reply.split.channels[0].end.n);
+    const cf_channel_split *s = &d->reply.split;
+    cf_str end = s->channels[s->open < s->n ? s->open : 0].end;
+    cf_buf_add(&text, end.p, end.n);
     cf_buf_adds(&text, "\n\n");
     cf_status st = cf_buf_check(&text, err);
     CF_THEN(st, cf_tokenizer_encode(&list, d->tok, cf_str_make(text.p, text.n), true, false, &arena,

@@ -96,6 +96,7 @@ cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run, cf_too
         cf_tool_set_items(run->request->tools, &n_tools);
     }
     if (n_tools > 0 && family != CF_TOOLS_NONE) {
+        r->split.n_stop = cf_tool_family_stops(family, r->split.stop);
         return cf_tool_parser_new(&r->parser, family, run->request->tools, on_tool_event, r, err);
     }
     return CF_OK;
@@ -135,7 +136,7 @@ cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err)
 
 bool cf_chat__reply_is_thinking(const cf_chat__reply *r)
 {
-    return r->split.n > 0 && r->split.open == 0;
+    return cf_channel_split_is_in(&r->split, 0);
 }
 
 /* ---- the message -------------------------------------------------------- */

@@ -20,14 +20,21 @@
 
 const cf_channel cf_channel__think[1] = {THINKING("<think>", "</think>", true)};
 const cf_channel cf_channel__gemma4[1] = {THINKING("<|channel>thought\n", "<channel|>", false)};
-const cf_channel cf_channel__mistral[1] = {THINKING("[THINK]", "[/THINK]", true)};
+const cf_channel cf_channel__mistral[1] = {THINKING("[THINK]", "[/THINK]", false)};
 const cf_channel cf_channel__seed[1] = {THINKING("<seed:think>", "</seed:think>", true)};
 const cf_channel cf_channel__harmony[1] = {
     THINKING("<|channel|>analysis<|message|>", "<|end|>", false)};
 const cf_channel cf_channel__kimi_k3[1] = {
     THINKING("<|open|>think<|sep|>", "<|close|>think<|sep|>", true)};
 const cf_channel cf_channel__cohere[1] = {THINKING("<|START_THINKING|>", "<|END_THINKING|>", true)};
-const cf_channel cf_channel__hy3[1] = {THINKING("<think:opensource>", "</think:opensource>", true)};
+const cf_channel cf_channel__hy3[2] = {THINKING("<think:opensource>", "</think:opensource>", true),
+                                       THINKING("<think>", "</think>", true)};
+const cf_channel cf_channel__granite[2] = {
+    THINKING("<think>", "</think>", true),
+    THINKING("Here is my thought process:", "Here is my response:", true)};
+const cf_channel cf_channel__apriel[2] = {
+    THINKING("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]", true),
+    THINKING("<think>", "</think>", true)};
 const cf_channel cf_channel__solar[1] = {THINKING("<|think|>", "<|end|>", true)};
 const cf_channel cf_channel__solar2[1] = {THINKING("<|think:start|>", "<|think:end|>", true)};
 const cf_channel cf_channel__longcat[1] = {THINKING("<longcat_think>", "</longcat_think>", true)};
@@ -52,25 +59,27 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n)
     static const struct {
         const char *mark;
         const cf_channel *channels;
+        size_t n;
     } signs[] = {
-        {"<|channel>", cf_channel__gemma4},
-        {"<|channel|>", cf_channel__harmony},
-        {"[THINK]", cf_channel__mistral},
-        {"<seed:think>", cf_channel__seed},
-        {"<|START_THINKING|>", cf_channel__cohere},
-        {"think:opensource>", cf_channel__hy3},
-        {"<|tool_call:begin|>", cf_channel__solar},
-        {"<|think:start|>", cf_channel__solar2},
-        {"<longcat_think>", cf_channel__longcat},
-        {"\xE2\x97\x81think\xE2\x96\xB7", cf_channel__kimi_k15},
-        {"<|inner_prefix|>", cf_channel__apertus},
-        {"<|open|>", cf_channel__kimi_k3},
-        {"<think>", cf_channel__think},
-        {"</think>", cf_channel__think},
+        {"<|channel>", cf_channel__gemma4, 1},
+        {"<|channel|>", cf_channel__harmony, 1},
+        {"[THINK]", cf_channel__mistral, 1},
+        {"<seed:think>", cf_channel__seed, 1},
+        {"<|START_THINKING|>", cf_channel__cohere, 1},
+        {"think:opensource>", cf_channel__hy3, 2},
+        {"[BEGIN FINAL RESPONSE]", cf_channel__apriel, 2},
+        {"<|tool_call:begin|>", cf_channel__solar, 1},
+        {"<|think:start|>", cf_channel__solar2, 1},
+        {"<longcat_think>", cf_channel__longcat, 1},
+        {"\xE2\x97\x81think\xE2\x96\xB7", cf_channel__kimi_k15, 1},
+        {"<|inner_prefix|>", cf_channel__apertus, 1},
+        {"<|open|>", cf_channel__kimi_k3, 1},
+        {"<think>", cf_channel__think, 1},
+        {"</think>", cf_channel__think, 1},
     };
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
         if (has(chat_template, signs[i].mark)) {
-            *n = 1;
+            *n = signs[i].n > 0 ? signs[i].n : 1;
             return signs[i].channels;
         }
     }
@@ -89,6 +98,11 @@ void cf_channel_split_init(cf_channel_split *s, const cf_channel *channels, size
     s->open = n;
     s->fn = fn;
     s->ud = ud;
+}
+
+bool cf_channel_split_is_in(const cf_channel_split *s, size_t i)
+{
+    return s->open < s->n && i < s->n && cf_str_eq(s->channels[s->open].name, s->channels[i].name);
 }
 
 void cf_channel_split_deinit(cf_channel_split *s)
@@ -116,34 +130,85 @@ void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt)
         if (start != SIZE_MAX && (end == SIZE_MAX || end < start) &&
             (s->open == s->n || start > best)) {
             s->open = i;
+            s->has_thought = true;
             best = start;
         }
     }
 }
 
-/* Finds the first complete delimiter in the held bytes and returns its channel, or n.
- * *off is the number of bytes before it, or of those that cannot be part of one. */
-static size_t find_delimiter(const cf_channel_split *s, size_t *off)
+/* What is found in the bytes that are held. */
+typedef enum found {
+    FOUND_NOTHING, /* *off bytes can belong to no delimiter */
+    FOUND_START,   /* of channel *c, at *off */
+    FOUND_END,     /* of the open channel */
+    FOUND_AGAIN,   /* a delimiter that belongs to nothing */
+    FOUND_STOP     /* a mark that may end the open channel */
+} found;
+
+/* Whether `text` begins at held[i]: 1 whole, -1 as far as there are bytes. */
+static int begins(cf_str held, size_t i, cf_str text)
+{
+    size_t n = held.n - i < text.n ? held.n - i : text.n;
+    return memcmp(held.p + i, text.p, n) != 0 ? 0 : n == text.n ? 1 : -1;
+}
+
+static found find_in_channel(const cf_channel_split *s, cf_str held, size_t i, bool is_blank,
+                             size_t *len, bool *may_be)
+{
+    const cf_channel *c = &s->channels[s->open];
+    int is_end = begins(held, i, c->end);
+    int is_again = is_blank ? begins(held, i, c->start) : 0;
+    *may_be = is_end != 0 || is_again != 0;
+    if (is_end > 0 || is_again > 0) {
+        *len = is_end > 0 ? c->end.n : c->start.n;
+        return is_end > 0 ? FOUND_END : FOUND_AGAIN;
+    }
+    for (size_t k = 0; !s->waits && k < s->n_stop; k++) {
+        int is_stop = begins(held, i, s->stop[k]);
+        if (is_stop > 0 && !*may_be) {
+            return FOUND_STOP;
+        }
+        *may_be = *may_be || is_stop != 0;
+    }
+    return FOUND_NOTHING;
+}
+
+static found find_in_content(const cf_channel_split *s, cf_str held, size_t i, bool is_blank,
+                             size_t *channel, size_t *len, bool *may_be)
+{
+    *may_be = false;
+    for (size_t c = 0; c < s->n; c++) {
+        int is_start =
+            is_blank || !s->channels[c].at_start ? begins(held, i, s->channels[c].start) : 0;
+        int is_end = is_blank && s->channels[c].at_start ? begins(held, i, s->channels[c].end) : 0;
+        *may_be = *may_be || is_start != 0 || is_end != 0;
+        if (is_start > 0 || is_end > 0) {
+            *channel = c;
+            *len = is_start > 0 ? s->channels[c].start.n : s->channels[c].end.n;
+            return is_start > 0 ? FOUND_START : FOUND_AGAIN;
+        }
+    }
+    return FOUND_NOTHING;
+}
+
+/* The first delimiter of what is held, *len bytes at *off. */
+static found find_delimiter(const cf_channel_split *s, size_t *channel, size_t *off, size_t *len)
 {
     cf_str held = cf_buf_str(&s->held);
     bool is_open = s->open < s->n;
-    bool is_blank = !s->has_begun;
-    for (size_t i = 0; i < held.n; i++) {
-        size_t first = is_open ? s->open : 0;
-        size_t last = is_open ? s->open + 1 : s->n;
-        for (size_t c = first; c < last; c++) {
-            cf_str d = is_open ? s->channels[c].end : s->channels[c].start;
-            size_t n = held.n - i < d.n ? held.n - i : d.n;
-            bool may = is_open || is_blank || !s->channels[c].at_start;
-            if (may && memcmp(held.p + i, d.p, n) == 0) {
-                *off = i;
-                return n == d.n ? c : s->n;
-            }
+    bool is_blank = is_open ? !s->has_thought : !s->has_begun;
+    for (size_t i = s->waits ? s->looked : 0; i < held.n; i++) {
+        bool may_be = false;
+        found f = is_open ? find_in_channel(s, held, i, is_blank, len, &may_be)
+                          : find_in_content(s, held, i, is_blank, channel, len, &may_be);
+        if (f != FOUND_NOTHING || may_be) {
+            *off = i;
+            return f;
         }
         is_blank = is_blank && strchr(" \t\r\n", held.p[i]) != NULL;
     }
     *off = held.n;
-    return s->n;
+    return FOUND_NOTHING;
 }
 
 static void drop_held(cf_channel_split *s, size_t n)
@@ -154,36 +219,78 @@ static void drop_held(cf_channel_split *s, size_t n)
     }
 }
 
+/* The first channel of the name of `c`. */
+static size_t named(const cf_channel_split *s, size_t c)
+{
+    size_t i = 0;
+    while (i < c && c < s->n && !cf_str_eq(s->channels[i].name, s->channels[c].name)) {
+        i++;
+    }
+    return c < s->n ? i : c;
+}
+
 static cf_status pass(cf_channel_split *s, size_t n, cf_error *err)
 {
     cf_str text = cf_str_make(cf_buf_cstr(&s->held), n);
-    for (size_t i = 0; s->open == s->n && !s->has_begun && i < n; i++) {
-        s->has_begun = strchr(" \t\r\n", text.p[i]) == NULL;
+    bool *has = s->open == s->n ? &s->has_begun : &s->has_thought;
+    for (size_t i = 0; !*has && i < n; i++) {
+        *has = strchr(" \t\r\n", text.p[i]) == NULL;
     }
-    cf_status st = n > 0 ? s->fn(s->ud, s->open, text, err) : CF_OK;
+    cf_status st = n > 0 ? s->fn(s->ud, named(s, s->open), text, err) : CF_OK;
     drop_held(s, n);
     return st;
 }
 
-/* Splits the held bytes; with `is_final` none are kept back. */
+static void set_open(cf_channel_split *s, size_t channel)
+{
+    s->open = channel;
+    s->has_thought = s->waits = false;
+}
+
+/* The bytes that are left at the end of the reply. */
+static cf_status pass_rest(cf_channel_split *s, cf_error *err)
+{
+    if (s->waits) { /* the thinking ended at a call */
+        set_open(s, s->n);
+    }
+    return pass(s, s->held.n, err);
+}
+
+/* Splits what is held; with `is_final` nothing stays. */
 static cf_status split(cf_channel_split *s, bool is_final, cf_error *err)
 {
     CF_TRY(cf_buf_check(&s->held, err));
     while (s->held.n > 0) {
-        size_t off;
-        size_t c = find_delimiter(s, &off);
+        size_t off = 0, len = 0, c = s->n;
+        found f = find_delimiter(s, &c, &off, &len);
+        if (f == FOUND_NOTHING && s->waits) {
+            s->looked = off;
+            return is_final ? pass_rest(s, err) : CF_OK;
+        }
         CF_TRY(pass(s, off, err));
-        if (c == s->n) {
-            return is_final ? pass(s, s->held.n, err) : CF_OK;
+        switch (f) {
+        case FOUND_NOTHING:
+            return is_final ? pass_rest(s, err) : CF_OK;
+        case FOUND_STOP:
+            s->waits = true;
+            s->looked = 1;
+            break;
+        case FOUND_AGAIN:
+            drop_held(s, len);
+            break;
+        case FOUND_END:
+            drop_held(s, len);
+            set_open(s, s->n);
+            break;
+        case FOUND_START:
+            if (s->may_open != NULL && !s->may_open(s->ud)) {
+                CF_TRY(pass(s, len, err));
+            } else {
+                drop_held(s, len);
+                set_open(s, c);
+            }
+            break;
         }
-        bool opens = s->open == s->n;
-        cf_str d = opens ? s->channels[c].start : s->channels[c].end;
-        if (opens && s->may_open != NULL && !s->may_open(s->ud)) {
-            CF_TRY(pass(s, d.n, err));
-            continue;
-        }
-        drop_held(s, d.n);
-        s->open = opens ? c : s->n;
     }
     return CF_OK;
 }

@@ -9,69 +9,10 @@
  * write; docs/models/tool-formats.md has the grammars and the variants.
  */
 #include "core/tools/channels.h"
-#include "core/tools/tool_family.h"
+#include "core/tools/family_macros.h"
 
-#define WRITES(mark)                            \
-    {                                           \
-        mark, NULL, "the template writes " mark \
-    }
-#define WRITES_BOTH(mark, also)                              \
-    {                                                        \
-        mark, also, "the template writes " mark " and " also \
-    }
-#define HINT(word)                                    \
-    {                                                 \
-        word, NULL, "the model's metadata says " word \
-    }
-#define MARKER(text)                                   \
-    {                                                  \
-        CF_RULE_MARKER, CF_LEX_JSON, text, NULL, false \
-    }
-#define FENCE(lexer)                            \
-    {                                           \
-        CF_RULE_FENCE, lexer, NULL, NULL, false \
-    }
-#define SECTION(start, end)                             \
-    {                                                   \
-        CF_RULE_SECTION, CF_LEX_JSON, start, end, false \
-    }
-#define CALL(lexer)                            \
-    {                                          \
-        CF_RULE_CALL, lexer, NULL, NULL, false \
-    }
-#define CHANNEL(name)         \
-    {                         \
-        cf_channel__##name, 1 \
-    }
-/* Results between two literals. */
-#define RESULT(open, close) .result_open = open, .result_close = close
-
-/* U+FF5C and U+2581 of DeepSeek's marks. */
-#define BAR            "\xEF\xBD\x9C"
-#define LOW            "\xE2\x96\x81"
-#define DS(text)       "<" BAR text BAR ">"
-#define DSML(text)     "<" BAR "DSML" BAR text
-#define DSML_END(text) "</" BAR "DSML" BAR text
-#define GCML(text)     "<" BAR "GCML" BAR text
-#define GCML_END(text) "</" BAR "GCML" BAR text
-#define STEP(text)     "<" BAR text BAR ">"
-
-#define PLAMO(text)     "<|plamo:begin_" text ":plamo|>"
-#define PLAMO_END(text) "<|plamo:end_" text ":plamo|>"
-
-/* GLM's pairs of key and value in a tag; `line` is "\n" or "". */
-#define PAIRS(tag, line)                                                               \
-    .form = CF_FORM_TAGS, .between = line, .call_open = "<" tag ">", .name_end = line, \
-    .param = "<arg_key>", .key_end = "</arg_key>" line, .value_open = "<arg_value>",   \
-    .value_end = "</arg_value>" line, .call_close = "</" tag ">"
-/* DeepSeek's invocations; `blank` is what stands after the bar. */
-#define INVOKES(open_tag, end_tag, blank, block)                                                \
-    .form = CF_FORM_TAGS, .open = open_tag(blank block ">\n"),                                  \
-    .close = "\n" end_tag(blank block ">"), .between = "\n",                                    \
-    .call_open = open_tag(blank "invoke name=\""), .name_end = "\">\n",                         \
-    .param = open_tag(blank "parameter name=\""), .key_end = "\" string=\"", .attr_end = "\">", \
-    .attr_is_flag = true, .value_end = end_tag(blank "parameter>\n"),                           \
-    .call_close = end_tag(blank "invoke>")
+static const cf_tool__syntax hy3_plain = {HY_PAIRS("", "<tool_sep>\n")};
+static const cf_tool__syntax hy_v4_plain = {HY_PAIRS("", "\n")};
 
 static const cf_tool__row
     rows[CF_TOOL_FAMILY_N] =
@@ -98,7 +39,9 @@ static const cf_tool__row
                     /* Gemma 4 */
                     .marks = {WRITES("<|tool_call>")},
                     .hints = {HINT("gemma4")},
-                    .rules = {FENCE(CF_LEX_FC), MARKER("<|tool_response>"), MARKER("<turn|>")},
+                    .rules = {FENCE(CF_LEX_FC), MARKER("<|tool_response>"), MARKER("<turn|>"),
+                              MARKER("<|channel>thought"), MARKER("<|channel>"),
+                              MARKER("<channel|>")},
                     .calls = {.form = CF_FORM_FC,
                               .call_open = "<|tool_call>",
                               .call_close = "<tool_call|>",
@@ -148,9 +91,12 @@ static const cf_tool__row
                 {
                     .name = "lfm2",
                     /* LFM2, LFM2.5 */
-                    .marks = {WRITES("<|tool_call_start|>")},
+                    .marks = {WRITES("<|tool_call_start|>"), WRITES("<|tool_list_start|>"),
+                              WRITES_BOTH("List of tools: [", "keep_past_thinking")},
                     .hints = {HINT("lfm2")},
-                    .rules = {FENCE(CF_LEX_PYTHON_LINES), MARKER("<|im_end|>")},
+                    .rules = {FENCE(CF_LEX_PYTHON_LINES),
+                              {CF_RULE_BARE_PYTHON, CF_LEX_PYTHON_LINES, "[", NULL, false},
+                              MARKER("<|im_end|>")},
                     .calls = {.form = CF_FORM_PYTHON,
                               .values = CF_VALUES_PYTHON,
                               .open = "<|tool_call_start|>",
@@ -162,25 +108,28 @@ static const cf_tool__row
                     RESULT("<|tool_response_start|>", "<|tool_response_end|>"),
                     .channels = CHANNEL(think),
                 },
+            [CF_TOOLS_HY_V4] =
+                {
+                    .name = "hy-v4",
+                    /* Hunyuan 4 */
+                    .hints = {HINT("hy4"), HINT("hunyuan-4"), HINT("hy-v4")},
+                    .name_first = true,
+                    .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS)},
+                    .calls = {HY_PAIRS(":opensource", "\n")},
+                    .variant = &hy_v4_plain,
+                    .channels = CHANNEL(hy3),
+                },
             [CF_TOOLS_HY3] =
                 {
                     .name = "hy3",
-                    /* Hunyuan 3 */
-                    .marks = {WRITES("tool_call:opensource>")},
+                    /* Hunyuan 3; without the suffix its preview */
+                    .marks = {WRITES("tool_call:opensource>"),
+                              WRITES_BOTH("<tool_sep>", "<arg_key>")},
                     .hints = {HINT("hy3"), HINT("hunyuan-3")},
                     .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS),
                               MARKER("<" BAR "hy_eos:opensource" BAR ">")},
-                    .calls = {.form = CF_FORM_TAGS,
-                              .open = "<tool_calls:opensource>\n",
-                              .close = "\n</tool_calls:opensource>",
-                              .call_open = "<tool_call:opensource>",
-                              .call_close = "</tool_call:opensource>",
-                              .between = "\n",
-                              .name_end = "<tool_sep:opensource>\n",
-                              .param = "<arg_key:opensource>",
-                              .key_end = "</arg_key:opensource>\n",
-                              .value_open = "<arg_value:opensource>",
-                              .value_end = "</arg_value:opensource>\n"},
+                    .calls = {HY_PAIRS(":opensource", "<tool_sep:opensource>\n")},
+                    .variant = &hy3_plain,
                     RESULT("<tool_responses:opensource>\n<tool_response:opensource>",
                            "</tool_response:opensource>\n"
                            "</tool_responses:opensource>"),
@@ -598,8 +547,9 @@ static const cf_tool__row
                     /* Command R7B, Command A, Cohere2 MoE */
                     .marks = {WRITES("<|START_ACTION|>")},
                     .hints = {HINT("cohere2"), HINT("command-a"), HINT("command-r7b")},
-                    .rules = {FENCE(CF_LEX_JSON), MARKER("<|START_RESPONSE|>"),
-                              MARKER("<|END_RESPONSE|>"), MARKER("<|END_OF_TURN_TOKEN|>")},
+                    .rules = {FENCE(CF_LEX_JSON), MARKER("<|START_TEXT|>"), MARKER("<|END_TEXT|>"),
+                              MARKER("<|START_RESPONSE|>"), MARKER("<|END_RESPONSE|>"),
+                              MARKER("<|END_OF_TURN_TOKEN|>")},
                     .calls = {.form = CF_FORM_JSON,
                               .open = "<|START_ACTION|>[\n    ",
                               .close = "\n]<|END_ACTION|>",
@@ -622,6 +572,7 @@ static const cf_tool__row
                               WRITES("Action:\\n```json")},
                     .hints = {HINT("command-r")},
                     .rules = {{CF_RULE_FENCE, CF_LEX_JSON, "Action:\n```json", "```", false},
+                              MARKER("<|CHATBOT_TOKEN|>"),
                               MARKER("<|END_OF_TURN_TOKEN|>")},
                     .calls = {.form = CF_FORM_JSON,
                               .open = "Action:\n```json\n[\n    ",
@@ -696,6 +647,7 @@ static const cf_tool__row
                               .list_close = "]",
                               .between = ", "},
                     .declare = CF_DECLARE_BARE,
+                    .channels = CHANNEL(granite),
                 },
             [CF_TOOLS_QWEN3_CODER] =
                 {
@@ -871,14 +823,30 @@ static const cf_tool__row
                               .skips_lines = true},
                     .channels = CHANNEL(think),
                 },
+            [CF_TOOLS_APRIEL] =
+                {
+                    .name = "apriel",
+                    /* Apriel 1.5 and 1.6 */
+                    .marks = {WRITES("[BEGIN FINAL RESPONSE]")},
+                    .hints = {HINT("apriel")},
+                    .rules = {FENCE(CF_LEX_JSON), MARKER("[BEGIN FINAL RESPONSE]"),
+                              MARKER("[END FINAL RESPONSE]"), MARKER("<|end|>")},
+                    .calls = {.form = CF_FORM_JSON,
+                              .open = "<tool_calls>",
+                              .close = "</tool_calls>",
+                              .list_open = "[",
+                              .list_close = "]",
+                              .between = ", "},
+                    .channels = CHANNEL(apriel),
+                },
             [CF_TOOLS_HUNYUAN] =
                 {
                     .name = "hunyuan",
-                    .also = {"apriel", "jamba"},
-                    /* Hunyuan A13B, Apriel 1.5, Jamba */
+                    .also = {"jamba"},
+                    /* Hunyuan A13B, Jamba */
                     .marks = {WRITES("<tool_calls>")},
-                    .hints = {HINT("hunyuan"), HINT("apriel"), HINT("jamba")},
-                    .rules = {FENCE(CF_LEX_JSON)},
+                    .hints = {HINT("hunyuan"), HINT("jamba")},
+                    .rules = {FENCE(CF_LEX_JSON), MARKER("<answer>"), MARKER("</answer>")},
                     .calls = {.form = CF_FORM_JSON,
                               .open = "<tool_calls>",
                               .close = "</tool_calls>",

@@ -138,6 +138,7 @@ typedef struct cf_tool__row {
     bool name_first;        /* hints beat what a template says */
     cf_tool__rule_row rules[12];
     cf_tool__syntax calls;
+    const cf_tool__syntax *variant; /* another spelling that is read, or NULL */
     cf_tool__declare declare;
     const char *declare_open, *declare_close; /* FC: around each */
     const char *result_open, *result_close;   /* %n in open: the name */

@@ -63,6 +63,12 @@ size_t cf_tool__rules(cf_tool_family family, cf_tool__rule out[CF_TOOL_RULES_MAX
         out[n] = resolve(&row->rules[i], &row->calls);
         leave_brackets(&out[n++]);
     }
+    for (size_t i = 0; row->variant != NULL && i < n_row; i++) {
+        bool is_own = row->rules[i].kind == CF_RULE_SECTION || row->rules[i].kind == CF_RULE_CALL;
+        if (is_own && row->rules[i].start == NULL) {
+            out[n++] = resolve(&row->rules[i], row->variant);
+        }
+    }
     for (size_t i = 0, n_own = n; i < n_own; i++) {
         bool has_end = out[i].kind == CF_RULE_FENCE || out[i].kind == CF_RULE_SECTION ||
                        out[i].kind == CF_RULE_CALL;
@@ -71,6 +77,28 @@ size_t cf_tool__rules(cf_tool_family family, cf_tool__rule out[CF_TOOL_RULES_MAX
                                        .start = out[i].end,
                                        .is_stray = true,
                                        .syntax = out[i].syntax};
+        }
+    }
+    return n;
+}
+
+size_t cf_tool_family_stops(cf_tool_family family, cf_str *out)
+{
+    enum { LENGTH_MIN = 4 }; /* shorter marks are prose too often */
+    cf_tool__rule rules[CF_TOOL_RULES_MAX];
+    size_t n_rules = cf_tool__rules(family, rules);
+    size_t n = 0;
+    for (size_t i = 0; i < n_rules && n < CF_CHANNEL_STOPS_MAX; i++) {
+        const cf_tool__rule *r = &rules[i];
+        cf_str mark = r->start;
+        for (size_t k = 0; k < mark.n; k++) {
+            mark.n = cf_tool__is_space(mark.p[k]) ? k : mark.n;
+        }
+        bool is_mark = r->kind == CF_RULE_FENCE || r->kind == CF_RULE_SECTION ||
+                       r->kind == CF_RULE_CALL || r->kind == CF_RULE_MISTRAL ||
+                       r->kind == CF_RULE_MARKER;
+        if (is_mark && !r->is_stray && !r->after_mark && mark.n >= LENGTH_MIN) {
+            out[n++] = mark;
         }
     }
     return n;
@@ -567,6 +595,16 @@ static bool named_call(cf_tool__emit *e, const cf_tool__block *block)
     return cf_tool__json_arguments(e, &call);
 }
 
+/* A JSON object, or a list of them. */
+static bool looks_like_json(const cf_tool__emit *e)
+{
+    size_t at = e->at;
+    while (at < e->end && (cf_tool__is_space(e->p[at]) || e->p[at] == '[')) {
+        at++;
+    }
+    return at < e->end && e->p[at] == '{';
+}
+
 bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block, bool closed,
                          const cf_tool_set *tools)
 {
@@ -576,7 +614,8 @@ bool cf_tool__parse_body(cf_tool__emit *e, const cf_tool__block *block, bool clo
     case CF_LEX_PYTHON:
         return cf_tool__python_calls(e, tools, false);
     case CF_LEX_PYTHON_LINES:
-        return cf_tool__python_calls(e, tools, true);
+        return looks_like_json(e) ? cf_tool__json_calls(e, flags, tools)
+                                  : cf_tool__python_calls(e, tools, true);
     case CF_LEX_FC:
         return cf_tool__fc_calls(e);
     case CF_LEX_TAGS:

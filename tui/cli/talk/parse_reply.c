@@ -37,6 +37,12 @@ size_t cf_parsed_offset(const cf_parsed *p, size_t off)
     return at;
 }
 
+static bool is_outside_calls(void *ud)
+{
+    const cf_parsed *p = ud;
+    return !cf_tool_parser_in_block(p->parser);
+}
+
 static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
 {
     cf_parsed *p = ud;
@@ -57,6 +63,8 @@ cf_status cf_parsed_init(cf_parsed *out, cf_tool_family family, const cf_tool_se
     const cf_channel_set channels = cf_tool_family_channels(family);
     CF_TRY(cf_tool_parser_new(&out->parser, family, tools, NULL, NULL, err));
     cf_channel_split_init(&out->split, channels.v, channels.n, on_piece, out);
+    out->split.may_open = is_outside_calls;
+    out->split.n_stop = cf_tool_family_stops(family, out->split.stop);
     cf_channel_split_prompt(&out->split, prefill);
     cf_status st = CF_OK;
     for (size_t off = 0; st == CF_OK && off < raw.n;) {

@@ -1,0 +1,122 @@
+/*
+ * test_channels.c - thinking split off a reply, however the reply is cut: where
+ * it opens, where it closes, and where a call ends it.
+ */
+#include "core/api/tool.h"
+#include "tests/support/t.h"
+
+typedef struct got {
+    cf_channel_split *split;
+    cf_buf thinking, content;
+} got;
+
+static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
+{
+    got *g = ud;
+    cf_buf *to = channel < g->split->n ? &g->thinking : &g->content;
+    cf_buf_add(to, text.p, text.n);
+    return cf_buf_check(to, err);
+}
+
+/* Splits `raw` in pieces of `step` bytes. */
+static void run(cf_tool_family family, const char *prompt, const char *raw, size_t step, got *g)
+{
+    cf_error err;
+    cf_channel_split s;
+    cf_channel_set set = cf_tool_family_channels(family);
+    *g = (got){.split = &s, .thinking = CF_BUF_INIT, .content = CF_BUF_INIT};
+    cf_channel_split_init(&s, set.v, set.n, on_piece, g);
+    s.n_stop = cf_tool_family_stops(family, s.stop);
+    cf_channel_split_prompt(&s, cf_str_from(prompt));
+    for (size_t at = 0, n = strlen(raw); at < n; at += step) {
+        T_OK(cf_channel_split_add(&s, cf_str_make(raw + at, n - at < step ? n - at : step), &err),
+             err);
+    }
+    T_OK(cf_channel_split_finish(&s, &err), err);
+    cf_channel_split_deinit(&s);
+}
+
+typedef struct row {
+    cf_tool_family family;
+    const char *prompt, *raw, *thinking, *content;
+} row;
+
+static void check(const row *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t step = 1; step <= strlen(v[i].raw); step++) {
+            got g;
+            run(v[i].family, v[i].prompt, v[i].raw, step, &g);
+            if (strcmp(cf_buf_cstr(&g.thinking), v[i].thinking) != 0 ||
+                strcmp(cf_buf_cstr(&g.content), v[i].content) != 0) {
+                fail_msg("%s, in steps of %zu: thinking '%s', content '%s'", v[i].raw, step,
+                         cf_buf_cstr(&g.thinking), cf_buf_cstr(&g.content));
+            }
+            cf_buf_deinit(&g.thinking);
+            cf_buf_deinit(&g.content);
+        }
+    }
+}
+
+static void test_channels__open_and_close(void **state)
+{
+    (void)state;
+    static const row v[] = {
+        {CF_TOOLS_HERMES, "", "<think>a</think>b", "a", "b"},
+        {CF_TOOLS_HERMES, "", " \n<think>a</think>b", "a", " \nb"},
+        {CF_TOOLS_HERMES, "", "x<think>a</think>b", "", "x<think>a</think>b"},
+        {CF_TOOLS_HERMES, "<think>\n", "a</think>b", "a", "b"},
+        {CF_TOOLS_HERMES, "<think>a</think>", "b", "", "b"},
+        {CF_TOOLS_MISTRAL, "", "x[THINK]a[/THINK]b", "a", "xb"},
+        {CF_TOOLS_GRANITE, "", "Here is my thought process:a Here is my response: b", "a ", " b"},
+        {CF_TOOLS_GRANITE, "", "<think>a</think>b", "a", "b"},
+        {CF_TOOLS_HY3, "", "<think:opensource>a</think:opensource>b", "a", "b"},
+        {CF_TOOLS_HY3, "", "<think>a</think:opensource></think>b", "a</think:opensource>", "b"},
+        {CF_TOOLS_APRIEL, "Here are my reasoning steps:\n", "a\n[BEGIN FINAL RESPONSE]b", "a\n",
+         "b"},
+    };
+    check(v, sizeof v / sizeof *v);
+}
+
+/* Delimiters that a model repeats are neither thinking nor content. */
+static void test_channels__repeated_delimiters(void **state)
+{
+    (void)state;
+    static const row v[] = {
+        {CF_TOOLS_HERMES, "", "<think><think>a</think>b", "a", "b"},
+        {CF_TOOLS_HERMES, "", "<think>a<think>b</think>c", "a<think>b", "c"},
+        {CF_TOOLS_HERMES, "", "</think>b", "", "b"},
+        {CF_TOOLS_HERMES, "", "b</think>", "", "b</think>"},
+        /* what the prompt opened holds the reply's own mark */
+        {CF_TOOLS_HERMES, "<think>\n", "<think>a</think>b", "<think>a", "b"},
+    };
+    check(v, sizeof v / sizeof *v);
+}
+
+/* A mark of a call ends thinking only when nothing else does. */
+static void test_channels__a_call_ends_thinking(void **state)
+{
+    (void)state;
+    static const row v[] = {
+        {CF_TOOLS_HERMES, "", "<think>a<tool_call>{}</tool_call>", "a", "<tool_call>{}</tool_call>"},
+        {CF_TOOLS_HERMES, "", "<think>a<tool_call>{}</think>b", "a<tool_call>{}", "b"},
+        {CF_TOOLS_HERMES, "", "<think>a<tool_call><tool_call></think><tool_call>",
+         "a<tool_call><tool_call>", "<tool_call>"},
+        {CF_TOOLS_HERMES, "", "<think>a<tool", "a<tool", ""},
+        {CF_TOOLS_HERMES, "<think>", "a<tool_call>x</thi", "a", "<tool_call>x</thi"},
+        {CF_TOOLS_KIMI_K3, "<|open|>think<|sep|>", "<|open|>response<|sep|>b", "",
+         "<|open|>response<|sep|>b"},
+        {CF_TOOLS_NONE, "", "<think>a", "", "<think>a"},
+    };
+    check(v, sizeof v / sizeof *v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_channels__open_and_close),
+        cmocka_unit_test(test_channels__repeated_delimiters),
+        cmocka_unit_test(test_channels__a_call_ends_thinking),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
