@@ -105,6 +105,7 @@ study/plan       ask
 study/import     plan
 study/sweep      ask plan import
 study/influence  ask
+study/inside     ask influence
 study/shrink     ask
 study/report     influence
 '

@@ -36,24 +36,6 @@ typedef struct command {
 
 /* ---- options ------------------------------------------------------------ */
 
-static cf_status read_kinds(command *c, cf_error *err)
-{
-    const char *at = c->a.by != NULL ? c->a.by : "";
-    while (*at != '\0') {
-        size_t n = strcspn(at, ",");
-        cf_part_kind kind;
-        if (!cf_part_kind_parse(&kind, cf_str_make(at, n))) {
-            return cf_fail(err, CF_EINVAL,
-                           "--by takes message, tool, sentence, word, field or "
-                           "template, or several with commas, not '%.40s'",
-                           at);
-        }
-        c->o.kinds |= 1u << kind;
-        at += n + (at[n] == ',');
-    }
-    return CF_OK;
-}
-
 /* "message:3", "sentence:0:2": a kind, and where it is. */
 static cf_status read_part(command *c, cf_error *err)
 {
@@ -123,7 +105,7 @@ static cf_status read_change(command *c, cf_error *err)
 static cf_status read_options(command *c, cf_error *err)
 {
     c->o.message = c->o.tool = c->only = SIZE_MAX;
-    CF_TRY(read_kinds(c, err));
+    CF_TRY(cf_part_kinds_read(&c->o.kinds, c->a.by != NULL ? c->a.by : "", err));
     CF_TRY(read_change(c, err));
     if (c->a.part != NULL) {
         CF_TRY(read_part(c, err));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tui/study/ask/reply_tokens.h"
 #include "tui/study/influence/parts.h"
 
 void cf_influence_init(cf_influence *v)
@@ -77,66 +78,17 @@ static cf_status join(making *m, const cf_token_list *list, variant *out, cf_err
     return CF_OK;
 }
 
-/* The reply's tokens are its own, with the bytes that each writes. */
-static cf_status take_own(making *m, cf_error *err)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < m->c->n_ids; i++) {
-        cf_buf piece = CF_BUF_INIT;
-        cf_tokenizer_piece(&piece, m->engine->tok, m->c->ids[i], true);
-        m->all[i] = (cf_influence_token){m->c->ids[i], at, piece.n, 0};
-        at += piece.n;
-        cf_status st = cf_buf_check(&piece, err);
-        cf_buf_deinit(&piece);
-        CF_TRY(st);
-    }
-    m->n_reply = m->c->n_ids;
-    return CF_OK;
-}
-
-/* The tokens of list->v[first..), `before` bytes of which are the prompt's. */
-static void take_list(making *m, const cf_token_list *list, size_t first, size_t before)
-{
-    for (size_t i = first; i < list->n; i++) {
-        const cf_token_span *t = &list->v[i];
-        m->all[m->n_reply++] = (cf_influence_token){t->id, t->off - before, t->len, 0};
-    }
-}
-
-/* The reply's tokens: its own, or those of its text after the prompt. */
 static cf_status reply_tokens(making *m, cf_error *err)
 {
     cf_influence *out = m->out;
-    cf_token_list both;
-    cf_str none = cf_str_make("", 0);
-    const cf_tokenizer *tok = m->engine->tok;
-    CF_TRY(cf_prompt_tokenise(&out->tokens, &out->prompt, none, tok, &out->arena, err));
-    CF_TRY(cf_prompt_tokenise(&both, &out->prompt, m->c->reply, tok, &out->arena, err));
-    size_t first = 0, n_prompt = out->prompt.text.n;
-    while (first < both.n && (size_t)both.v[first].off + both.v[first].len <= n_prompt) {
-        first++;
+    cf_reply_token *v;
+    CF_TRY(cf_study_reply_tokens(m->c, m->engine, &out->prompt, &out->tokens, &v, &m->n_reply,
+                                 &out->arena, err));
+    m->all = cf_arena_calloc(&out->arena, m->n_reply + 1, sizeof *m->all);
+    for (size_t i = 0; m->all != NULL && i < m->n_reply; i++) {
+        m->all[i] = (cf_influence_token){v[i].id, v[i].off, v[i].len, 0};
     }
-    if (first < both.n && both.v[first].off < n_prompt) {
-        /* One token would hold the end of the prompt and the reply's start,
-         * which is not what a model is asked to continue. */
-        CF_TRY(cf_tokenizer_encode(&both, tok, m->c->reply, true, false, &out->arena, err));
-        first = n_prompt = 0;
-    }
-    size_t n = both.n > m->c->n_ids ? both.n : m->c->n_ids;
-    m->all = cf_arena_calloc(&out->arena, n + 1, sizeof *m->all);
-    if (m->all == NULL) {
-        return no_memory(err);
-    }
-    cf_status st = CF_OK;
-    if (m->c->n_ids > 0) {
-        st = take_own(m, err);
-    } else {
-        take_list(m, &both, first, n_prompt);
-    }
-    while (st == CF_OK && m->n_reply > 1 && cf_tokenizer_is_end(tok, m->all[m->n_reply - 1].id)) {
-        m->n_reply--; /* that it ended there is not what it says */
-    }
-    return st;
+    return m->all != NULL ? CF_OK : no_memory(err);
 }
 
 /* Which tokens of the reply are the target. */

@@ -37,6 +37,9 @@ typedef enum cf_part_kind {
 const char *cf_part_kind_name(cf_part_kind kind);
 /* False when there is no such kind. */
 bool cf_part_kind_parse(cf_part_kind *out, cf_str name);
+/* Bits by cf_part_kind of several names with commas between; "" is none.
+ * CF_EINVAL. */
+CF_MUST_USE cf_status cf_part_kinds_read(uint32_t *out, const char *text, cf_error *err);
 
 typedef enum cf_part_change {
     CF_CHANGE_LEAVE_OUT, /* the prompt is rendered without the part */

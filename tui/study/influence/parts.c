@@ -32,6 +32,24 @@ bool cf_part_kind_parse(cf_part_kind *out, cf_str name)
     return false;
 }
 
+cf_status cf_part_kinds_read(uint32_t *out, const char *text, cf_error *err)
+{
+    *out = 0;
+    for (const char *at = text; *at != '\0';) {
+        size_t n = strcspn(at, ",");
+        cf_part_kind kind;
+        if (!cf_part_kind_parse(&kind, cf_str_make(at, n))) {
+            return cf_fail(err, CF_EINVAL,
+                           "--by takes message, tool, sentence, word, field or "
+                           "template, or several with commas, not '%.40s'",
+                           at);
+        }
+        *out |= 1u << kind;
+        at += n + (at[n] == ',');
+    }
+    return CF_OK;
+}
+
 /* ---- text --------------------------------------------------------------- */
 
 static bool is_blank(char c)
