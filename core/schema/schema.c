@@ -270,10 +270,14 @@ static const char *resolve_uri(cf_schema *s, const char *base, const char *ref)
 
 static bool has_anchor(const json_t *v, const char *name)
 {
-    static const char *const keys[] = {"$anchor", "$dynamicAnchor", "$id", "id"};
+    static const struct {
+        const char *key;
+        const char *before; /* the name */
+    } keys[] = {{"$anchor", ""}, {"$dynamicAnchor", ""}, {"$id", "#"}, {"id", "#"}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *t = json_string_value(json_object_get(v, keys[i]));
-        if (t != NULL && (i < 2 ? strcmp(t, name) == 0 : t[0] == '#' && strcmp(t + 1, name) == 0)) {
+        const char *t = json_string_value(json_object_get(v, keys[i].key));
+        size_t n = strlen(keys[i].before);
+        if (t != NULL && strncmp(t, keys[i].before, n) == 0 && strcmp(t + n, name) == 0) {
             return true;
         }
     }

@@ -536,14 +536,22 @@ const cf_atom *cf_schema__own(cf_schema *s, uint32_t ref, cf_atom_kind kind)
 
 static void refuse_unknown(cf_schema *s, uint32_t ref)
 {
-    static const char *const keys[] = {"unevaluatedProperties", "unevaluatedItems", "$dynamicRef",
-                                       "$recursiveRef",         "extends",          "disallow"};
+    static const struct {
+        const char *name;
+        int first, last;   /* drafts that assert it */
+        bool has_no_force; /* where its value is true */
+    } unknown[] = {{"unevaluatedProperties", 2019, 2020, true},
+                   {"unevaluatedItems", 2019, 2020, true},
+                   {"$dynamicRef", 2019, 2020, false},
+                   {"$recursiveRef", 2019, 2020, false},
+                   {"extends", 3, 3, false},
+                   {"disallow", 3, 3, false}};
     const cf_schema_ref r = s->ref[ref];
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const json_t *v = cf_schema__get(s, r.s, keys[i]);
-        bool is_asserted = i < 4 ? s->draft >= 2019 : s->draft == 3;
-        if (v != NULL && is_asserted && !(i < 2 && json_is_true(v))) {
-            cf_schema_fail(s, r.path, "%s is not supported", keys[i]);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        const json_t *v = cf_schema__get(s, r.s, unknown[i].name);
+        bool is_asserted = s->draft >= unknown[i].first && s->draft <= unknown[i].last;
+        if (v != NULL && is_asserted && !(unknown[i].has_no_force && json_is_true(v))) {
+            cf_schema_fail(s, r.path, "%s is not supported", unknown[i].name);
         }
     }
 }
