@@ -428,19 +428,20 @@ CF_MUST_USE cf_status cf_store_put_cell(cf_store *store, cf_str key, cf_str reco
 CF_MUST_USE cf_status cf_store_get_cell(cf_store *store, cf_str key, cf_arena *arena,
                                         cf_str *record, cf_error *err);
 
-/* ---- drafts ------------------------------------------------------------- */
+/* ---- unsent texts --------------------------------------------------------- */
 
 /* Keeps the text of a message that was not sent, one a conversation; an empty
  * one removes it.  The conversation need not be stored.  Never waits for the
  * disk: a failure to write it is in cf_store_get_state(). */
-CF_MUST_USE cf_status cf_store_put_draft(cf_store *store, cf_uuid conv, cf_str text, cf_error *err);
+CF_MUST_USE cf_status cf_store_put_unsent(cf_store *store, cf_uuid conv, cf_str text,
+                                          cf_error *err);
 /* CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_get_draft(cf_store *store, cf_uuid conv, cf_arena *arena,
-                                         cf_str *text, cf_error *err);
-/* The newest draft of a conversation that was never stored, of a program that
- * has ended.  CF_ENOTFOUND. */
-CF_MUST_USE cf_status cf_store_lost_draft(cf_store *store, cf_arena *arena, cf_uuid *conv,
+CF_MUST_USE cf_status cf_store_get_unsent(cf_store *store, cf_uuid conv, cf_arena *arena,
                                           cf_str *text, cf_error *err);
+/* The newest unsent text of a conversation that was never stored, of a program that
+ * has ended.  CF_ENOTFOUND. */
+CF_MUST_USE cf_status cf_store_lost_unsent(cf_store *store, cf_arena *arena, cf_uuid *conv,
+                                           cf_str *text, cf_error *err);
 
 /* ---- reading ------------------------------------------------------------ */
 

@@ -91,8 +91,8 @@ struct cf_store {
 
     cf_sql w; /* the writer's */
 
-    int lock_fd;    /* of this store's writer file; -1: none yet */
-    bool has_draft; /* one was put; the thread that writes drafts */
+    int lock_fd;     /* of this store's writer file; -1: none yet */
+    bool has_unsent; /* one was put; the thread that writes unsent texts */
     char writer[40];
 };
 

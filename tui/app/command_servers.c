@@ -7,7 +7,7 @@
 
 #include "tui/sys/paths.h"
 
-static cf_status need_bench(cf_app *app, cf_error *err)
+static cf_status need_servers(cf_app *app, cf_error *err)
 {
     if (app->servers != NULL) {
         return CF_OK;
@@ -24,7 +24,7 @@ cf_status cf_app_add_servers(cf_app *app, const char *path, cf_error *err)
     json_t *list = NULL;
     CF_TRY(cf_app_may(app, err));
     CF_TRY(cf_tool_links_read_file(&list, path, err));
-    cf_status st = need_bench(app, err);
+    cf_status st = need_servers(app, err);
     for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
         st = cf_tool_servers_add(app->servers, json_array_get(list, i), err);
     }
@@ -36,7 +36,7 @@ static cf_status add_line(cf_app *app, const char *line, cf_error *err)
 {
     json_t *config = NULL;
     CF_TRY(cf_app_may(app, err));
-    CF_TRY(need_bench(app, err));
+    CF_TRY(need_servers(app, err));
     CF_TRY(cf_mcp_config_line(&config, line, err));
     cf_status st = cf_tool_servers_add(app->servers, config, err);
     json_decref(config);

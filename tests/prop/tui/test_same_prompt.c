@@ -290,7 +290,7 @@ static void check(face *f, cf_uuid id, bool is_shown)
     cf_buf own = CF_BUF_INIT, other = CF_BUF_INIT;
     T_OK(cf_lab_open_conv(f->lab, id, (cf_uuid){{0}}, &err), err);
     expect_known_tools(f);
-    cf_lab_set_draft(f->lab, cf_str_from("again"));
+    cf_lab_set_unsent(f->lab, cf_str_from("again"));
     const cf_prompt_model *m = cf_lab_prompt(f->lab);
     compared(f, id, &other);
     if (m != NULL) {
@@ -302,7 +302,7 @@ static void check(face *f, cf_uuid id, bool is_shown)
         if (is_shown) {
             expect_shown(f, id, &own);
         }
-        cf_lab_set_draft(f->lab, cf_str_make(NULL, 0));
+        cf_lab_set_unsent(f->lab, cf_str_make(NULL, 0));
         expect_sent(f, &own);
     }
     f->n_failed += own.n == 0;

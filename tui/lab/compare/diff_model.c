@@ -231,22 +231,22 @@ cf_status cf_diff_load(cf_store *store, cf_uuid id, const json_t *tools, cf_aren
     return CF_OK;
 }
 
-bool cf_diff_is_bench(const cf_lab *lab, cf_uuid conv)
+bool cf_diff_is_current(const cf_lab *lab, cf_uuid conv)
 {
     size_t n;
     cf_lab_path(lab, &n);
     return n != 0 && cf_uuid_eq(conv, cf_lab_conv_id(lab));
 }
 
-bool cf_diff_shows_bench(const cf_diff_model *m)
+bool cf_diff_shows_current(const cf_diff_model *m)
 {
     return m->subject == CF_DIFF_CURRENT ||
-           (m->subject == CF_DIFF_SAVED && cf_diff_is_bench(m->lab, m->saved));
+           (m->subject == CF_DIFF_SAVED && cf_diff_is_current(m->lab, m->saved));
 }
 
 cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out, cf_error *err)
 {
-    if (cf_diff_shows_bench(m)) {
+    if (cf_diff_shows_current(m)) {
         if (m->subject == CF_DIFF_SAVED) {
             snprintf(m->title[side], sizeof m->title[side], "%s", cf_lab_title(m->lab));
         }
@@ -264,22 +264,22 @@ cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversation **out, 
 
 cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out, cf_error *err)
 {
-    cf_str draft = cf_lab_draft(m->lab);
+    cf_str unsent = cf_lab_unsent(m->lab);
     *out = NULL;
-    if (m->subject != CF_DIFF_CURRENT || draft.n == 0) {
+    if (m->subject != CF_DIFF_CURRENT || unsent.n == 0) {
         return CF_OK;
     }
-    *out = json_pack("{s:s,s:s%}", "role", "user", "content", draft.p, draft.n);
+    *out = json_pack("{s:s,s:s%}", "role", "user", "content", unsent.p, unsent.n);
     return *out != NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
 }
 
 cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out, cf_error *err)
 {
     *out = NULL;
-    return cf_diff_shows_bench(m) ? cf_diff_bench_vars(m->lab, out, err) : CF_OK;
+    return cf_diff_shows_current(m) ? cf_diff_current_vars(m->lab, out, err) : CF_OK;
 }
 
-cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err)
+cf_status cf_diff_current_vars(cf_lab *lab, json_t **out, cf_error *err)
 {
     cf_thinking thinking = cf_lab_settings(lab)->chat.thinking;
     *out = NULL;

@@ -98,14 +98,14 @@ CF_MUST_USE cf_status cf_diff_model_conv(cf_diff_model *m, int side, cf_conversa
                                          cf_error *err);
 CF_MUST_USE cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out, cf_error *err);
 CF_MUST_USE cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out, cf_error *err);
-CF_MUST_USE cf_status cf_diff_bench_vars(cf_lab *lab, json_t **out, cf_error *err);
+CF_MUST_USE cf_status cf_diff_current_vars(cf_lab *lab, json_t **out, cf_error *err);
 
 /* Whether the conversation in the workbench is rendered. */
-bool cf_diff_shows_bench(const cf_diff_model *m);
+bool cf_diff_shows_current(const cf_diff_model *m);
 
 /* Whether a saved conversation is the one in the workbench, which is rendered as
  * it is there. */
-bool cf_diff_is_bench(const cf_lab *lab, cf_uuid conv);
+bool cf_diff_is_current(const cf_lab *lab, cf_uuid conv);
 
 /* A saved conversation with its head where it was left, and the raw bytes of
  * its replies.  One that does not say which tools it had gets `tools` (NULL:

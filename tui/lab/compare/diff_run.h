@@ -31,7 +31,7 @@ typedef struct cf_diff_run {
     bool was_swapped;
     uint64_t seed;
     uint32_t max_tokens;
-    size_t n_path;       /* turns before the replies, the draft included */
+    size_t n_path;       /* turns before the replies, the unsent text included */
     cf_run_side side[2]; /* as the model's sides were at the start */
 
     /* Where complete replies differ: tokens that are the same (when both sides

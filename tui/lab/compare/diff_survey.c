@@ -25,8 +25,8 @@ typedef struct cf_survey_job {
     /* Copies of the workbench's: the tools for conversations that do not say
      * theirs, and its own conversation with its variables; may be NULL. */
     json_t *tools;
-    cf_conversation *bench;
-    cf_uuid bench_id;
+    cf_conversation *current; /* the one at hand, where it is compared; NULL: it is not */
+    cf_uuid current_id;
     json_t *vars;
     cf_lab *lab;
     cf_survey *to; /* the interface thread's */
@@ -39,7 +39,7 @@ static void free_job(void *ud)
     cf_scorer_deinit(&j->scorer);
     cf_diff_pair_close(&j->pair);
     cf_arena_deinit(&j->arena);
-    cf_conversation_free(j->bench);
+    cf_conversation_free(j->current);
     json_decref(j->tools);
     json_decref(j->vars);
     cf_free(j->id);
@@ -192,7 +192,7 @@ static void set_failure(cf_survey_row *row, const cf_diff_renders *r)
 static cf_status render_both(job_state *j, cf_conversation *conv, cf_diff_renders *out,
                              cf_error *err)
 {
-    const cf_turn_options options = {.extra_context = conv == j->bench ? j->vars : NULL};
+    const cf_turn_options options = {.extra_context = conv == j->current ? j->vars : NULL};
     const cf_send send = {.options = &options};
     memset(out, 0, sizeof *out);
     for (int i = 0; i < 2; i++) {
@@ -225,8 +225,8 @@ static cf_status do_one(job_state *j, cf_uuid id, cf_survey_row *row, cf_error *
     cf_arena_reset(&j->arena);
     row->id = id;
     CF_TRY(cf_diff_load(j->store, id, j->tools, &j->arena, &conv, row->title, err));
-    bool is_bench = j->bench != NULL && cf_uuid_eq(id, j->bench_id);
-    cf_status st = look_at(j, is_bench ? j->bench : conv, row, err);
+    bool is_current = j->current != NULL && cf_uuid_eq(id, j->current_id);
+    cf_status st = look_at(j, is_current ? j->current : conv, row, err);
     cf_conversation_free(conv);
     return st;
 }
@@ -368,10 +368,10 @@ static cf_status make_job(job_state *j, cf_diff_model *m, const cf_survey_option
             CF_TRY(cf_diff_model_use_lora(m, i, j->scorer.session[i], err));
         }
     }
-    CF_TRY(cf_diff_bench_vars(m->lab, &j->vars, err));
-    j->bench_id = cf_lab_conv_id(m->lab);
-    if (cf_diff_is_bench(m->lab, j->bench_id)) {
-        CF_TRY(cf_lab_clone_conv(m->lab, &j->bench, err));
+    CF_TRY(cf_diff_current_vars(m->lab, &j->vars, err));
+    j->current_id = cf_lab_conv_id(m->lab);
+    if (cf_diff_is_current(m->lab, j->current_id)) {
+        CF_TRY(cf_lab_clone_conv(m->lab, &j->current, err));
     }
     if (e->tools != NULL) {
         j->tools = cf_json_deep_copy(e->tools);

@@ -1,5 +1,5 @@
 /*
- * lab_prompt.c - the prompt of the path and the draft, rendered and
+ * lab_prompt.c - the prompt of the path and the unsent text, rendered and
  * tokenised as a send would do it, sending nothing.
  */
 #include "tui/lab/prompt/lab_prompt.h"
@@ -49,14 +49,14 @@ void cf_lab_prompt_close(cf_lab *lab)
     cf_free(p);
 }
 
-void cf_lab_set_draft(cf_lab *lab, cf_str draft)
+void cf_lab_set_unsent(cf_lab *lab, cf_str unsent)
 {
     struct cf_lab_prompt *shown = lab->prompt;
-    if (cf_str_eq(draft, cf_buf_str(&shown->unsent))) {
+    if (cf_str_eq(unsent, cf_buf_str(&shown->unsent))) {
         return;
     }
     cf_buf_restart(&shown->unsent);
-    cf_buf_add(&shown->unsent, draft.p, draft.n);
+    cf_buf_add(&shown->unsent, unsent.p, unsent.n);
     shown->is_fresh = false;
 }
 
@@ -73,7 +73,7 @@ static bool has_parts(const cf_lab *lab, json_t *const *parts, size_t n)
     return true;
 }
 
-void cf_lab_set_draft_parts(cf_lab *lab, json_t *const *parts, size_t n)
+void cf_lab_set_unsent_parts(cf_lab *lab, json_t *const *parts, size_t n)
 {
     struct cf_lab_prompt *shown = lab->prompt;
     if (has_parts(lab, parts, n)) {
@@ -87,7 +87,7 @@ void cf_lab_set_draft_parts(cf_lab *lab, json_t *const *parts, size_t n)
     shown->is_fresh = false;
 }
 
-size_t cf_lab_draft_parts_size(const cf_lab *lab)
+size_t cf_lab_unsent_parts_size(const cf_lab *lab)
 {
     size_t n = 0;
     for (size_t i = 0; i < json_array_size(lab->prompt->unsent_parts); i++) {
@@ -99,7 +99,7 @@ size_t cf_lab_draft_parts_size(const cf_lab *lab)
 }
 
 /* The text, and after it the parts, as a send makes a message of them. */
-static cf_status make_draft(cf_lab *lab, cf_error *err)
+static cf_status make_unsent(cf_lab *lab, cf_error *err)
 {
     struct cf_lab_prompt *shown = lab->prompt;
     json_decref(shown->unsent_message);
@@ -126,7 +126,7 @@ static cf_status make_draft(cf_lab *lab, cf_error *err)
     return shown->unsent_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
 }
 
-cf_str cf_lab_draft(const cf_lab *lab)
+cf_str cf_lab_unsent(const cf_lab *lab)
 {
     return cf_buf_str(&lab->prompt->unsent);
 }
@@ -212,7 +212,7 @@ static cf_status render(cf_lab *lab, cf_error *err)
     cf_prompt prompt;
     cf_token_list tokens = {0};
     cf_turn_options options = cf_lab_options(lab);
-    CF_TRY(make_draft(lab, err));
+    CF_TRY(make_unsent(lab, err));
     cf_send send = {.message = shown->unsent_message, .options = &options};
     bool shows_tokens = lab->engine.tokenizer != NULL;
     cf_arena_reset(&shown->arena);
@@ -336,7 +336,7 @@ double cf_lab_prefill_speed(cf_lab *lab)
     return 0;
 }
 
-/* The roles of the prompt's messages, as messages; a draft comes last. */
+/* The roles of the prompt's messages, as messages; an unsent text comes last. */
 static json_t *roles_of(const cf_lab *lab)
 {
     size_t n = cf_lab_n_messages(lab);

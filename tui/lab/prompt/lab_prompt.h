@@ -1,5 +1,5 @@
 /*
- * lab_prompt.h - the prompt of the path and the draft, as a send would make it
+ * lab_prompt.h - the prompt of the path and the unsent text, as a send would make it
  * now.
  *
  * Threads:  the interface thread.
@@ -12,7 +12,7 @@
 #include "tui/lab/prompt/prompt_model.h"
 #include "tui/lab/state/lab_state.h"
 
-/* The prompt of the path and a draft, as it would be sent now; NULL when it
+/* The prompt of the path and an unsent text, as it would be sent now; NULL when it
  * cannot be shown, see cf_lab_prompt_error.  Rendered again only when something
  * changed, and never while a reply is written. */
 cf_prompt_model *cf_lab_prompt(cf_lab *lab);
@@ -60,14 +60,14 @@ CF_MUST_USE cf_status cf_lab_ledger(const cf_lab *lab, const cf_prompt_model *pr
  * unknown. */
 double cf_lab_prefill_speed(cf_lab *lab);
 /* The text in the composer: set (copied), and as it is (borrowed). */
-void cf_lab_set_draft(cf_lab *lab, cf_str draft);
-cf_str cf_lab_draft(const cf_lab *lab);
+void cf_lab_set_unsent(cf_lab *lab, cf_str unsent);
+cf_str cf_lab_unsent(const cf_lab *lab);
 /* The parts of content that go with it, pictures and sounds (references are
  * taken, unless they are the ones it has), and their bytes as text. */
-void cf_lab_set_draft_parts(cf_lab *lab, json_t *const *parts, size_t n);
-size_t cf_lab_draft_parts_size(const cf_lab *lab);
+void cf_lab_set_unsent_parts(cf_lab *lab, json_t *const *parts, size_t n);
+size_t cf_lab_unsent_parts_size(const cf_lab *lab);
 
-/* What of the conversation is not in its prompt, without the draft.  Rendered
+/* What of the conversation is not in its prompt, without the unsent text.  Rendered
  * when the conversation, the template or a variable has changed, and never
  * while a reply is written; nothing where the engine shows no prompt. */
 typedef struct cf_lab_loss {

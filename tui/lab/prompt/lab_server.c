@@ -17,7 +17,7 @@ typedef struct job_state {
     cf_backend *backend; /* a clone */
     cf_conversation *conv;
     cf_turn_options options;
-    json_t *message; /* the draft; NULL: none */
+    json_t *message; /* the unsent text; NULL: none */
     json_t *vars;
     uint64_t generation;
     cf_arena arena;

@@ -79,19 +79,19 @@ typedef struct cf_chat_gauge {
     /* The state that it was computed for. */
     bool is_valid;
     uint64_t generation;
-    uint64_t draft; /* a hash */
-    size_t n_base;  /* tokens without the draft, where that is known */
+    uint64_t unsent; /* a hash */
+    size_t n_base;   /* tokens without the unsent text, where that is known */
     uint64_t base_generation;
 } cf_chat_gauge;
 
 /* What is kept of the composer's text. */
-typedef struct cf_chat_draft {
+typedef struct cf_chat_unsent {
     cf_uuid conv;  /* that the text belongs to; nil: none yet */
     uint64_t hash; /* of what was kept last */
     size_t n;
     uint64_t at_us;  /* when */
-    bool has_looked; /* for a draft that was lost */
-} cf_chat_draft;
+    bool has_looked; /* for an unsent text that was lost */
+} cf_chat_unsent;
 
 /* What the prompt of a reply cost. */
 typedef struct cf_chat_cost {
@@ -149,7 +149,7 @@ typedef struct cf_chat {
     cf_chat_find find;
     cf_chat_marks marks;
     cf_chat_gauge gauge;
-    cf_chat_draft draft;
+    cf_chat_unsent unsent;
     cf_chat_costs costs;
     bool shows_plot; /* below the transcript, large */
     cf_uuid worst;   /* the turn that "worst" went to last */
@@ -214,7 +214,7 @@ void cf_chat__paste(cf_app *app, cf_str text);
  * are dropped on it; false: the text is something else.  view_chat.c */
 bool cf_chat__attach_pasted(cf_app *app, cf_str text);
 
-/* The draft in the user's own editor. */
+/* The unsent text in the user's own editor. */
 void cf_chat__edit_outside(cf_app *app);
 
 /* ---- chat_calls.c ------------------------------------------------------- */
@@ -240,7 +240,7 @@ const char *cf_chat__searched(cf_app *app);
 /* "2 of 7", or nothing. */
 void cf_chat__find_text(cf_app *app, cf_buf *out);
 
-/* ---- chat_keep.c: ratings, notes, drafts -------------------------------- */
+/* ---- chat_keep.c: ratings, notes, unsent texts -------------------------------- */
 
 void cf_chat__keep_deinit(cf_chat *s);
 /* The rating and note of a turn; NULL: neither. */
@@ -253,7 +253,7 @@ void cf_chat__keep_draft(cf_app *app, bool is_last);
 
 /* ---- chat_gauge.c ------------------------------------------------------- */
 
-/* What the path and the draft take of the context, as far as that is known
+/* What the path and the unsent text take of the context, as far as that is known
  * within a key's time; NULL: nothing is. */
 const cf_chat_gauge *cf_chat__gauge(cf_app *app);
 /* "prompt 644 of 2048", and what would not fit. */

@@ -138,7 +138,7 @@ static void send_text(cf_app *app)
     if (st == CF_OK) {
         cf_edit_commit(&s->composer);
         cf_attachments_clear(&s->attached);
-        cf_lab_set_draft(app->lab, cf_str_make("", 0));
+        cf_lab_set_unsent(app->lab, cf_str_make("", 0));
         s->edits = (cf_uuid){{0}};
         s->follows = true;
         app->mode = edited != NULL ? CF_MODE_NORMAL : CF_MODE_INSERT;
@@ -147,7 +147,7 @@ static void send_text(cf_app *app)
     }
 }
 
-/* The draft in the user's own editor. */
+/* The unsent text in the user's own editor. */
 void cf_chat__edit_outside(cf_app *app)
 {
     cf_chat *s = cf_chat__state(app);
@@ -160,7 +160,7 @@ void cf_chat__edit_outside(cf_app *app)
     } else {
         cf_edit_set(&s->composer, cf_buf_str(&text));
         if (!s->edits_system) {
-            cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+            cf_lab_set_unsent(app->lab, cf_edit_text(&s->composer));
         }
     }
     cf_buf_deinit(&text);
@@ -184,7 +184,7 @@ static bool leaving_key(cf_app *app, cf_key key)
             s->edits_system = false;
             cf_attachments_clear(&s->attached);
             cf_edit_set(&s->composer, cf_str_make("", 0));
-            cf_lab_set_draft(app->lab, cf_str_make("", 0));
+            cf_lab_set_unsent(app->lab, cf_str_make("", 0));
         }
         app->mode = CF_MODE_NORMAL;
         return true;
@@ -240,7 +240,7 @@ bool cf_chat__key(cf_app *app, cf_key key)
         cf_app_say(app, CF_STYLE_ERROR, "out of memory: the text is as it was");
     }
     if (!s->edits_system) {
-        cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+        cf_lab_set_unsent(app->lab, cf_edit_text(&s->composer));
     }
     return done || cf_key_is_text(key);
 }
@@ -256,6 +256,6 @@ void cf_chat__paste(cf_app *app, cf_str text)
     }
     cf_edit_insert(&s->composer, text);
     if (!s->edits_system) {
-        cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+        cf_lab_set_unsent(app->lab, cf_edit_text(&s->composer));
     }
 }

@@ -2,9 +2,9 @@
  * chat_gauge.c - what the next prompt takes of the context, before it is sent.
  *
  * The prompt of a short conversation is made again for each change of the
- * draft, as the Prompt view does.  A long one is not, since a key must not wait
- * for it: the count without the draft is taken from the last reply, and the
- * draft's own tokens are added.
+ * unsent text, as the Prompt view does.  A long one is not, since a key must not wait
+ * for it: the count without the unsent text is taken from the last reply, and the
+ * unsent text's own tokens are added.
  */
 #include "core/api/backend.h"
 #include "core/api/engine.h"
@@ -16,8 +16,8 @@
 #include "tui/view/chat/chat.h"
 
 enum {
-    EXACT_BYTES = 12000,   /* of the path and the draft */
-    EXACT_PARTS = 4 << 20, /* of pictures and sounds with the draft, as text */
+    EXACT_BYTES = 12000,   /* of the path and the unsent text */
+    EXACT_PARTS = 4 << 20, /* of pictures and sounds with the unsent text, as text */
     DRAFT_BYTES = 16000,   /* tokenised at once */
     AMBER = 80,            /* percent */
     MARKS = 8              /* tokens around a message, roughly */
@@ -105,8 +105,8 @@ static void estimate(cf_app *app, cf_chat_gauge *g)
             g->n_base += MARKS + (t != NULL ? t->text.n / 4 : 0);
         }
     }
-    cf_str draft = cf_lab_draft(app->lab);
-    g->n_prompt = g->n_base + MARKS + count(tok, draft);
+    cf_str unsent = cf_lab_unsent(app->lab);
+    g->n_prompt = g->n_base + MARKS + count(tok, unsent);
     g->is_estimate = true;
     g->n_drop = 0;
 }
@@ -115,10 +115,10 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
 {
     cf_chat_gauge *g = &cf_chat__state(app)->gauge;
     const cf_lab_engine *e = cf_lab_engine_of(app->lab);
-    cf_str draft = cf_lab_draft(app->lab);
-    size_t n_path, parts = cf_lab_draft_parts_size(app->lab);
+    cf_str unsent = cf_lab_unsent(app->lab);
+    size_t n_path, parts = cf_lab_unsent_parts_size(app->lab);
     cf_lab_path(app->lab, &n_path);
-    if (e->tokenizer == NULL || (n_path == 0 && draft.n == 0 && parts == 0)) {
+    if (e->tokenizer == NULL || (n_path == 0 && unsent.n == 0 && parts == 0)) {
         return NULL;
     }
     if (g->n_ctx == 0) {
@@ -127,7 +127,7 @@ const cf_chat_gauge *cf_chat__gauge(cf_app *app)
     if (g->n_ctx == 0) {
         return NULL;
     }
-    bool is_short = path_bytes(app) + draft.n <= EXACT_BYTES && parts <= EXACT_PARTS;
+    bool is_short = path_bytes(app) + unsent.n <= EXACT_BYTES && parts <= EXACT_PARTS;
     if (cf_lab_is_busy(app->lab)) {
         return g->n_prompt != 0 ? g : NULL; /* as it was sent */
     }

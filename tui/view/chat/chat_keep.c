@@ -2,7 +2,7 @@
  * chat_keep.c - what the history keeps of a conversation besides its turns:
  * ratings and notes, and the text in the composer that was not sent yet.
  *
- * A draft is handed to the history at every change, so that neither leaving
+ * An unsent text is handed to the history at every change, so that neither leaving
  * nor a crash loses it; long ones, and while a reply comes in, at most once a
  * second.
  */
@@ -55,7 +55,7 @@ const cf_store_turn_mark *cf_chat__mark_of(cf_app *app, cf_uuid turn)
     return NULL;
 }
 
-/* ---- drafts ------------------------------------------------------------- */
+/* ---- unsent texts --------------------------------------------------------- */
 
 static uint64_t hash_of(cf_str text)
 {
@@ -66,7 +66,7 @@ static uint64_t hash_of(cf_str text)
     return hash;
 }
 
-static void note_kept(cf_chat_draft *d, cf_str text)
+static void note_kept(cf_chat_unsent *d, cf_str text)
 {
     d->n = text.n;
     d->hash = hash_of(text);
@@ -77,7 +77,7 @@ static void note_kept(cf_chat_draft *d, cf_str text)
 static bool put_draft(cf_app *app, cf_uuid conv, cf_str text)
 {
     cf_error why;
-    cf_status st = cf_store_put_draft(app->store, conv, text, &why);
+    cf_status st = cf_store_put_unsent(app->store, conv, text, &why);
     cf_keep_note(app->store, st, &why);
     return st == CF_OK || st == CF_EBUSY;
 }
@@ -92,10 +92,10 @@ static void bring_back(cf_app *app, cf_uuid conv)
     size_t n_path;
     cf_arena_init(&arena, 0);
     cf_lab_path(app->lab, &n_path);
-    bool has = cf_store_get_draft(app->store, conv, &arena, &text, NULL) == CF_OK;
-    if (!has && n_path == 0 && !s->draft.has_looked) {
-        s->draft.has_looked = true;
-        has = cf_store_lost_draft(app->store, &arena, &lost, &text, NULL) == CF_OK;
+    bool has = cf_store_get_unsent(app->store, conv, &arena, &text, NULL) == CF_OK;
+    if (!has && n_path == 0 && !s->unsent.has_looked) {
+        s->unsent.has_looked = true;
+        has = cf_store_lost_unsent(app->store, &arena, &lost, &text, NULL) == CF_OK;
         /* The lost one goes once its text is kept here. */
         if (has && put_draft(app, conv, text)) {
             (void)put_draft(app, lost, cf_str_make("", 0));
@@ -104,20 +104,20 @@ static void bring_back(cf_app *app, cf_uuid conv)
     bool had = s->composer.text.n != 0;
     if (has || had) {
         cf_edit_set(&s->composer, has ? text : cf_str_make("", 0));
-        cf_lab_set_draft(app->lab, cf_edit_text(&s->composer));
+        cf_lab_set_unsent(app->lab, cf_edit_text(&s->composer));
         app->is_dirty = true;
     }
     if (has) {
         cf_app_say(app, CF_STYLE_DIM, "the draft of this conversation is back");
     }
-    note_kept(&s->draft, cf_edit_text(&s->composer));
+    note_kept(&s->unsent, cf_edit_text(&s->composer));
     cf_arena_deinit(&arena);
 }
 
 void cf_chat__keep_draft(cf_app *app, bool is_last)
 {
     cf_chat *s = cf_chat__state(app);
-    cf_chat_draft *d = &s->draft;
+    cf_chat_unsent *d = &s->unsent;
     cf_str text = cf_edit_text(&s->composer);
     cf_uuid conv = app->lab != NULL ? cf_lab_conv_id(app->lab) : (cf_uuid){{0}};
     if (app->store == NULL || app->lab == NULL) {

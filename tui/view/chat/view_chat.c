@@ -114,7 +114,7 @@ static void draw_side(cf_app *app, cf_grid *g, cf_rect r)
 static void chat_draw(cf_app *app, cf_grid *g, cf_rect r)
 {
     cf_chat *s = cf_chat__state(app);
-    if (!cf_uuid_eq(s->draft.conv, cf_lab_conv_id(app->lab))) {
+    if (!cf_uuid_eq(s->unsent.conv, cf_lab_conv_id(app->lab))) {
         cf_chat__keep_draft(app, false); /* that of another conversation */
     }
     /* A selection that no mode and no line is about any more. */
@@ -474,7 +474,7 @@ static void tell_attached(cf_app *app)
     for (size_t i = 0; i < a->n; i++) {
         parts[i] = a->v[i].part;
     }
-    cf_lab_set_draft_parts(app->lab, parts, a->n);
+    cf_lab_set_unsent_parts(app->lab, parts, a->n);
 }
 
 /* A picture that is done by now is drawn. */

@@ -147,7 +147,7 @@ static void diff_status(cf_app *app, cf_buf *out)
         return;
     }
     const cf_diff_unit *u = &cf_diff_side_of(s, side)->v[unit];
-    bool is_turn = u->source == CF_SPAN_MESSAGE && cf_diff_shows_bench(&s->m);
+    bool is_turn = u->source == CF_SPAN_MESSAGE && cf_diff_shows_current(&s->m);
     size_t number = is_turn ? cf_lab_number_of(app->lab, u->index) : (size_t)u->index + 1;
     if (is_turn && number == 0) {
         cf_buf_adds(out, "system prompt  ");

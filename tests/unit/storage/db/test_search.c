@@ -256,18 +256,18 @@ static void test_draft__stays(void **state)
     const char *path = store_dir_file("draft.db");
     cf_store *s = open_at(path);
     cf_arena_init(&a, 0);
-    T_OK(cf_store_put_draft(s, conv, cf_str_from("half"), &err), err);
-    T_OK(cf_store_put_draft(s, conv, cf_str_from("half a"), &err), err);
+    T_OK(cf_store_put_unsent(s, conv, cf_str_from("half"), &err), err);
+    T_OK(cf_store_put_unsent(s, conv, cf_str_from("half a"), &err), err);
     T_OK(cf_store_flush(s, 1000, &err), err);
-    T_FAILS(cf_store_lost_draft(s, &a, &found, &text, &err), CF_ENOTFOUND);
+    T_FAILS(cf_store_lost_unsent(s, &a, &found, &text, &err), CF_ENOTFOUND);
     cf_store_close(s);
     s = open_at(path);
-    T_OK(cf_store_lost_draft(s, &a, &found, &text, &err), err);
+    T_OK(cf_store_lost_unsent(s, &a, &found, &text, &err), err);
     assert_true(cf_uuid_eq(found, conv));
     assert_true(cf_str_is(text, "half a"));
-    T_OK(cf_store_put_draft(s, conv, cf_str_make("", 0), &err), err);
+    T_OK(cf_store_put_unsent(s, conv, cf_str_make("", 0), &err), err);
     T_OK(cf_store_flush(s, 1000, &err), err);
-    T_FAILS(cf_store_get_draft(s, conv, &a, &text, &err), CF_ENOTFOUND);
+    T_FAILS(cf_store_get_unsent(s, conv, &a, &text, &err), CF_ENOTFOUND);
     cf_arena_deinit(&a);
     cf_store_close(s);
 }

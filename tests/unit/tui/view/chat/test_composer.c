@@ -63,7 +63,7 @@ static void expect_path(fixture *f, const char *want)
 
 static void expect_draft(fixture *f, const char *want)
 {
-    assert_true(cf_str_is(cf_lab_draft(f->app.lab), want));
+    assert_true(cf_str_is(cf_lab_unsent(f->app.lab), want));
 }
 
 static void test_composer__is_ready_for_the_next_message(void **state)

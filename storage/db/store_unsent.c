@@ -1,21 +1,21 @@
 /*
- * store_draft.c - messages that were written and not sent.
+ * store_unsent.c - messages that were written and not sent.
  *
- * A draft knows the program it was written in: that of a conversation which
+ * An unsent text knows the program it was written in: that of a conversation which
  * was never stored belongs to this program alone until it ends, and the next
  * one finds it.
  */
 #include "core/base/os.h"
 #include "storage/db/store_int.h"
 
-typedef struct draft {
+typedef struct unsent {
     cf_uuid conv;
     cf_str text;
-} draft;
+} unsent;
 
 static cf_status do_put_draft(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
-    const draft *d = arg;
+    const unsent *d = arg;
     if (d->text.n == 0) {
         return cf_sql__run(sql, err, "DELETE FROM draft WHERE conversation = ?", "u", d->conv);
     }
@@ -31,15 +31,15 @@ static cf_status do_claim(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
     return cf_live__claim(s, err);
 }
 
-cf_status cf_store_put_draft(cf_store *s, cf_uuid conv, cf_str text, cf_error *err)
+cf_status cf_store_put_unsent(cf_store *s, cf_uuid conv, cf_str text, cf_error *err)
 {
-    if (!s->has_draft) {
+    if (!s->has_unsent) {
         /* So that our name does not depend on when the writer runs; where it
-         * fails the next draft tries again. */
-        s->has_draft = cf_op__call(s, do_claim, NULL, NULL) == CF_OK;
+         * fails the next unsent text tries again. */
+        s->has_unsent = cf_op__call(s, do_claim, NULL, NULL) == CF_OK;
     }
     cf_op *op = cf_op__new(do_put_draft);
-    draft *d = op != NULL ? cf_arena_calloc(&op->arena, 1, sizeof *d) : NULL;
+    unsent *d = op != NULL ? cf_arena_calloc(&op->arena, 1, sizeof *d) : NULL;
     if (d == NULL) {
         if (op != NULL) {
             cf_op__free(op);
@@ -52,8 +52,8 @@ cf_status cf_store_put_draft(cf_store *s, cf_uuid conv, cf_str text, cf_error *e
     return cf_op__post(s, op, err);
 }
 
-cf_status cf_store_get_draft(cf_store *s, cf_uuid conv, cf_arena *arena, cf_str *text,
-                             cf_error *err)
+cf_status cf_store_get_unsent(cf_store *s, cf_uuid conv, cf_arena *arena, cf_str *text,
+                              cf_error *err)
 {
     cf_reader *r;
     sqlite3_stmt *st;
@@ -98,8 +98,8 @@ static cf_status find_lost(cf_store *s, cf_sql *sql, cf_arena *arena, cf_uuid *c
     }
 }
 
-cf_status cf_store_lost_draft(cf_store *s, cf_arena *arena, cf_uuid *conv, cf_str *text,
-                              cf_error *err)
+cf_status cf_store_lost_unsent(cf_store *s, cf_arena *arena, cf_uuid *conv, cf_str *text,
+                               cf_error *err)
 {
     cf_reader *r;
     CF_TRY(cf_store__take(s, &r, 0, err));
