@@ -571,15 +571,16 @@ static bool influence_text(cf_app *app, cf_buf *out)
 #define HERE CF_IN(CF_VIEW_INFLUENCE)
 
 static const cf_command influence_commands[] = {
-    {"finer", HERE, "<Enter>", "", "a message by sentences, a sentence by words, a tool by fields",
+    {"finer", HERE, "<Enter>", "",
+     "split a message into sentences, a sentence into words, a tool into fields",
      CF_RUN(cmd_finer)},
-    {"coarser", HERE, "h <Left>", "", "messages and tools again", CF_RUN(cmd_coarser)},
+    {"coarser", HERE, "h <Left>", "", "back to whole messages and tools", CF_RUN(cmd_coarser)},
     {"pieces", HERE, "t", "", "what the template writes, piece by piece", CF_RUN(cmd_template)},
-    {"change", HERE, "s", "", "leave parts out, keep positions, or put neutral tokens there",
+    {"change", HERE, "s", "", "remove parts, keep positions, or insert neutral tokens",
      CF_RUN(cmd_change)},
-    {"swap", HERE, "z", "[UUID]", "put the same parts of the ticked conversation there, or of UUID",
+    {"swap", HERE, "z", "[UUID]", "replace parts by those of the ticked conversation, or of UUID",
      CF_WITH(cmd_swap)},
-    {"target", HERE, "v", "", "the reply, its calls, their arguments in turn", CF_RUN(cmd_target)},
+    {"target", HERE, "v", "", "choose the reply, a call, or its arguments", CF_RUN(cmd_target)},
     {"stop", HERE, "<Esc>", "", "stop, or go back", CF_RUN(cmd_stop)},
     CF_MOVE_ROWS(influence_move, HERE),
     {0},

@@ -603,12 +603,12 @@ static void cmd_grid(cf_app *app)
 #define HERE CF_IN(CF_VIEW_MEDIA)
 
 static const cf_command media_commands[] = {
-    {"left", HERE, "h <Left>", "", "token before", CF_BY(cmd_across, -1)},
+    {"left", HERE, "h <Left>", "", "previous token", CF_BY(cmd_across, -1)},
     {"right", HERE, "l <Right>", "", "next token", CF_BY(cmd_across, 1)},
     {"pane", HERE, "<Tab>", "", "next tile or block", CF_BY(cmd_block, 1)},
-    {"pane-back", HERE, "<S-Tab>", "", "the tile or block before", CF_BY(cmd_block, -1)},
+    {"pane-back", HERE, "<S-Tab>", "", "previous tile or block", CF_BY(cmd_block, -1)},
     {"next-message", HERE, "w ]m", "", "next picture or sound", CF_BY(cmd_medium, 1)},
-    {"previous-message", HERE, "b [m", "", "picture or sound before", CF_BY(cmd_medium, -1)},
+    {"previous-message", HERE, "b [m", "", "previous picture or sound", CF_BY(cmd_medium, -1)},
     {"specials", HERE, "s", "", "show or hide the grid of tokens", CF_RUN(cmd_grid)},
     {"close", HERE, "<Esc>", "", "back to the prompt", CF_RUN(cf_app_back)},
     CF_MOVE_ROWS(media_move, HERE),

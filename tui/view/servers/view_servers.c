@@ -832,21 +832,23 @@ static bool servers_text(cf_app *app, cf_buf *out)
 #define HERE CF_IN(CF_VIEW_SERVERS)
 
 static const cf_command servers_commands[] = {
-    {"focus", HERE, "<Tab>", "", "between the list and the log", CF_RUN(cmd_focus)},
-    {"show", HERE, "<Enter>", "", "to the log; there the whole message", CF_RUN(cmd_show)},
-    {"switch", HERE, "<Space>", "", "declare this tool, or the server's tools, or not",
+    {"focus", HERE, "<Tab>", "", "switch between the list and the log", CF_RUN(cmd_focus)},
+    {"show", HERE, "<Enter>", "", "go to the log; in the log, show the whole message",
+     CF_RUN(cmd_show)},
+    {"switch", HERE, "<Space>", "", "declare this tool, or all tools of the server, or not",
      CF_RUN(cmd_switch)},
-    {"start", HERE, "r", "", "start the server, or start it again", CF_RUN(cmd_start)},
-    {"stop-server", HERE, "d", "", "end the server", CF_RUN(cmd_stop_server)},
+    {"start", HERE, "r", "", "start or restart the server", CF_RUN(cmd_start)},
+    {"stop-server", HERE, "d", "", "stop the server", CF_RUN(cmd_stop_server)},
     {"accept", HERE, "+", "", "accept a tool that has changed, as it is now", CF_RUN(cmd_accept)},
     {"approval", HERE, "ga", "",
      "let this tool run unasked for good, or the server's in this "
      "conversation; or ask again",
      CF_RUN(cmd_approval)},
-    {"filter", HERE, "\\", "", "the log of all servers, of this one, of the call under the cursor",
+    {"filter", HERE, "\\", "",
+     "show the log of all servers, of this one, or of the call under the cursor",
      CF_RUN(cmd_filter)},
-    {"next-call", HERE, "]c", "", "the log of the next call", CF_BY(go_call, 1)},
-    {"previous-call", HERE, "[c", "", "the log of the call before", CF_BY(go_call, -1)},
+    {"next-call", HERE, "]c", "", "show the log of the next call", CF_BY(go_call, 1)},
+    {"previous-call", HERE, "[c", "", "show the log of the previous call", CF_BY(go_call, -1)},
     CF_MOVE_ROWS(servers_move, HERE),
     {0},
 };

@@ -433,9 +433,9 @@ static bool sweep_text(cf_app *app, cf_buf *out)
 #define HERE CF_IN(CF_VIEW_SWEEP)
 
 static const cf_command sweep_commands[] = {
-    {"show", HERE, "<CR>", "", "open the cell's conversation, or the columns of a group",
+    {"show", HERE, "<CR>", "", "open the conversation of the cell, or the columns of a group",
      CF_RUN(sweep_show)},
-    {"left", HERE, "h <Left>", "", "the column before", CF_BY(sweep_column, -1)},
+    {"left", HERE, "h <Left>", "", "previous column", CF_BY(sweep_column, -1)},
     {"right", HERE, "l <Right>", "", "the next column", CF_BY(sweep_column, 1)},
     {"sort", HERE, "s", "", "sort the rows: as in the plan, worst first, most apart first",
      CF_RUN(sweep_sort)},
