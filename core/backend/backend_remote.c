@@ -16,6 +16,7 @@
 #include "core/backend/server_kind_impl.h"
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/net/http_client.h"
 #include "core/net/http_header.h"
 #include "core/net/sse.h"
 
@@ -85,7 +86,7 @@ static void free_remote(cf_backend *b)
 /* ---- one transfer ------------------------------------------------------- */
 
 typedef struct transfer {
-    CURL *easy;
+    cf_http_transfer http;
     const char *key; /* struck out of what the server says; NULL: none */
     cf_chat__run *run;
     cf_remote__answer *answer; /* NULL: the body is only collected */
@@ -100,10 +101,10 @@ typedef struct transfer {
     cf_error err;
 } transfer;
 
-static size_t on_header(char *p, size_t size, size_t n, void *ud)
+static cf_http_took on_header(void *ud, cf_str line)
 {
     transfer *t = ud;
-    cf_str value, line = cf_str_make(p, n * size);
+    cf_str value;
     t->last_us = cf_os_monotonic_us();
     if (cf_http_header(line, "content-type", &value)) {
         t->is_stream = cf_str_starts(value, cf_str_from("text/event-stream"));
@@ -115,7 +116,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
         }
         t->retry_after_s = i > 0 ? s : -1;
     }
-    return line.n;
+    return CF_HTTP_TOOK;
 }
 
 /* Overwrites the key in what a server says, which is shown and stored: some
@@ -149,24 +150,23 @@ static cf_status on_event(cf_str data, void *ud, cf_error *err)
     return st;
 }
 
-static size_t on_body(char *p, size_t size, size_t n, void *ud)
+static cf_http_took on_body(void *ud, cf_str bytes)
 {
     transfer *t = ud;
-    n *= size;
     t->last_us = cf_os_monotonic_us();
-    t->n_bytes += n;
-    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->status);
+    t->n_bytes += bytes.n;
+    curl_easy_getinfo(t->http.easy, CURLINFO_RESPONSE_CODE, &t->status);
     if (t->n_bytes > BODY_MAX) {
         t->st = cf_fail(&t->err, CF_ELIMIT, "an answer of more than 64 MiB");
     } else if (t->status == 200 && t->is_stream && t->answer != NULL) {
-        t->st = cf_sse_feed(&t->sse, p, n, on_event, t, &t->err);
+        t->st = cf_sse_feed(&t->sse, bytes.p, bytes.n, on_event, t, &t->err);
     } else if (t->status == 200 || t->body.n < ERROR_BODY_MAX) {
-        cf_buf_add(&t->body, p, n);
+        cf_buf_add(&t->body, bytes.p, bytes.n);
         t->st = cf_buf_check(&t->body, &t->err);
     }
     /* A stop string of ours is complete: the rest is not wanted. */
     bool stop = t->answer != NULL && t->answer->stopped;
-    return t->st == CF_OK && !stop ? n : CURL_WRITEFUNC_ERROR;
+    return t->st == CF_OK && !stop ? CF_HTTP_TOOK : CF_HTTP_STOP;
 }
 
 static cf_status network(transfer *t, const char *what, cf_error *err)
@@ -210,12 +210,9 @@ static cf_status perform(const remote *r, CURLM *multi, transfer *t, cf_error *e
             curl_multi_poll(multi, NULL, 0, POLL_MS, NULL);
         }
     }
-    CURLcode code = CURLE_OK;
-    int left;
-    for (CURLMsg *m; (m = curl_multi_info_read(multi, &left)) != NULL;) {
-        code = m->msg == CURLMSG_DONE ? m->data.result : code;
-    }
-    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->status);
+    cf_http_ends(multi);
+    const CURLcode code = (CURLcode)t->http.code;
+    t->status = t->http.status;
     if (t->st != CF_OK) {
         if (err != NULL) {
             *err = t->err;
@@ -233,46 +230,28 @@ static cf_status perform(const remote *r, CURLM *multi, transfer *t, cf_error *e
     return CF_OK;
 }
 
-static cf_status set_up(const remote *r, transfer *t, const char *path, const cf_buf *body,
-                        struct curl_slist **headers, cf_error *err)
+static cf_status start(const remote *r, transfer *t, CURLM *multi, const char *path,
+                       const cf_buf *body, cf_error *err)
 {
-    cf_buf line = CF_BUF_INIT;
-    CURL *e = t->easy;
-    cf_buf_addf(&line, "%s%s", r->url, path);
-    bool ok = !line.failed && curl_easy_setopt(e, CURLOPT_URL, cf_buf_cstr(&line)) == CURLE_OK;
-    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
-    list = list != NULL ? curl_slist_append(list, "Expect:") : NULL;
-    if (ok && list != NULL && r->key != NULL) {
-        cf_buf_reset(&line);
-        cf_buf_addf(&line, "Authorization: Bearer %s", r->key);
-        struct curl_slist *more = line.failed ? NULL : curl_slist_append(list, cf_buf_cstr(&line));
-        ok = more != NULL;
-        if (line.p != NULL) {
-            memset(line.p, 0, line.n);
-        }
+    cf_buf url = CF_BUF_INIT;
+    cf_http_transfer *h = &t->http;
+    cf_buf_addf(&url, "%s%s", r->url, path);
+    cf_http_header_add(h, cf_str_from("Content-Type"), ": ", cf_str_from("application/json"));
+    cf_http_header_add(h, cf_str_from("Expect"), ":", cf_str_make("", 0));
+    if (r->key != NULL) {
+        cf_http_header_add(h, cf_str_from("Authorization"), ": Bearer ", cf_str_from(r->key));
     }
-    *headers = list;
-    cf_buf_deinit(&line);
-    if (!ok || list == NULL) {
-        return cf_oom_for(err, "the request");
-    }
-    uint32_t connect_ms = r->options.connect_ms != 0 ? r->options.connect_ms : 10000;
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, list);
-    cf_http_usual(e);
-    curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl_easy_setopt(e, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
-    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
-    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
-    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
-    if (body != NULL) {
-        curl_easy_setopt(e, CURLOPT_POST, 1L);
-        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->n);
-        curl_easy_setopt(e, CURLOPT_POSTFIELDS, cf_buf_cstr(body));
-    }
-    return CF_OK;
+    h->on_header = on_header;
+    h->on_body = on_body;
+    h->ud = t;
+    const cf_http_ask ask = {.url = cf_buf_cstr(&url),
+                             .body = body != NULL ? cf_str_make(cf_buf_cstr(body), body->n)
+                                                  : cf_str_make(NULL, 0),
+                             .connect_ms = r->options.connect_ms};
+    cf_status st = cf_buf_check(&url, err);
+    CF_THEN(st, cf_http_start(h, multi, &ask, err));
+    cf_buf_deinit(&url);
+    return st;
 }
 
 static void transfer_init(transfer *t, cf_chat__run *run, cf_remote__answer *answer)
@@ -296,21 +275,14 @@ static cf_status send_once(const remote *r, transfer *t, const char *path, const
                            cf_error *err)
 {
     CURLM *multi = curl_multi_init();
-    struct curl_slist *headers = NULL;
     t->key = r->key;
-    t->easy = curl_easy_init();
-    cf_status st = multi != NULL && t->easy != NULL ? set_up(r, t, path, body, &headers, err)
-                                                    : cf_oom_for(err, "libcurl");
+    cf_status st = multi != NULL ? start(r, t, multi, path, body, err) : cf_oom_for(err, "libcurl");
     if (st == CF_OK) {
-        curl_multi_add_handle(multi, t->easy);
         st = perform(r, multi, t, err);
         strike_key(t->key, t->body.p, t->body.n);
-        curl_multi_remove_handle(multi, t->easy);
     }
-    curl_easy_cleanup(t->easy);
+    cf_http_end(&t->http, multi);
     curl_multi_cleanup(multi);
-    curl_slist_free_all(headers);
-    t->easy = NULL;
     return st;
 }
 

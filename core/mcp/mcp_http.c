@@ -17,11 +17,11 @@
 #include "core/api/http_once.h"
 #include "core/base/alloc.h"
 #include "core/mcp/mcp_impl.h"
+#include "core/net/http_client.h"
 #include "core/net/http_header.h"
 #include "core/net/sse.h"
 
 enum {
-    CONNECT_MS = 10000,
     ERROR_SHOWN = 120,
     SESSION_MAX = 1024,
     DELETE_MS = 1000,
@@ -33,17 +33,14 @@ enum {
 typedef struct stream {
     struct stream *next;
     cf_mcp__server *s;
-    CURL *easy;
-    struct curl_slist *headers;
+    cf_http_transfer transfer;
     int64_t id;   /* of the request; -1: none */
     bool is_open; /* a GET that stays open for what comes unasked */
     cf_buf sent;
     cf_buf body;  /* of an answer that is not a stream */
     cf_buf inbox; /* events, a NUL after each */
     cf_sse sse;
-    bool is_sse, is_over;
-    CURLcode code;
-    long status;
+    bool is_sse;
     char session[SESSION_MAX];
     cf_status st;
     cf_error err;
@@ -56,10 +53,10 @@ struct cf_mcp__http_state {
 
 /* ---- what comes --------------------------------------------------------- */
 
-static size_t on_header(char *p, size_t size, size_t n, void *ud)
+static cf_http_took on_header(void *ud, cf_str line)
 {
     stream *t = ud;
-    cf_str value, line = cf_str_make(p, n * size);
+    cf_str value;
     if (cf_http_header(line, "content-type", &value)) {
         t->is_sse = cf_str_starts(value, cf_str_from("text/event-stream"));
     } else if (cf_http_header(line, "mcp-session-id", &value) && value.n > 0 &&
@@ -67,7 +64,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
         memcpy(t->session, value.p, value.n);
         t->session[value.n] = '\0';
     }
-    return line.n;
+    return CF_HTTP_TOOK;
 }
 
 static cf_status on_event(cf_str data, void *ud, cf_error *err)
@@ -82,25 +79,24 @@ static cf_status on_event(cf_str data, void *ud, cf_error *err)
                                           : cf_buf_check(&t->inbox, err);
 }
 
-static size_t on_body(char *p, size_t size, size_t n, void *ud)
+static cf_http_took on_body(void *ud, cf_str bytes)
 {
     stream *t = ud;
     size_t max = t->s->mcp->options.message_max;
-    n *= size;
     if (t->is_sse) {
-        t->st = cf_sse_feed(&t->sse, p, n, on_event, t, &t->err);
+        t->st = cf_sse_feed(&t->sse, bytes.p, bytes.n, on_event, t, &t->err);
         if (t->st == CF_OK && t->sse.line.n + t->sse.data.n > max) {
             t->st =
                 cf_fail(&t->err, CF_ELIMIT, "the server sent an event of more than %zu bytes", max);
         }
-    } else if (t->body.n + n > max) {
+    } else if (t->body.n + bytes.n > max) {
         t->st =
             cf_fail(&t->err, CF_ELIMIT, "the server sent an answer of more than %zu bytes", max);
     } else {
-        cf_buf_add(&t->body, p, n);
+        cf_buf_add(&t->body, bytes.p, bytes.n);
         t->st = cf_buf_check(&t->body, &t->err);
     }
-    return t->st == CF_OK ? n : CURL_WRITEFUNC_ERROR;
+    return t->st == CF_OK ? CF_HTTP_TOOK : CF_HTTP_STOP;
 }
 
 /* ---- streams ------------------------------------------------------------ */
@@ -110,11 +106,7 @@ static void free_stream(stream *t)
     if (t == NULL) {
         return;
     }
-    if (t->easy != NULL) {
-        curl_multi_remove_handle(t->s->mcp->multi, t->easy);
-        curl_easy_cleanup(t->easy);
-    }
-    curl_slist_free_all(t->headers);
+    cf_http_end(&t->transfer, t->s->mcp->multi);
     cf_buf_deinit(&t->sent);
     cf_buf_deinit(&t->body);
     cf_buf_deinit(&t->inbox);
@@ -133,59 +125,45 @@ static void drop(stream *t)
     free_stream(t);
 }
 
-static bool add_header(stream *t, const char *name, cf_str value)
+static void add_header(stream *t, const char *name, cf_str value)
 {
-    cf_buf line = CF_BUF_INIT;
-    cf_buf_addf(&line, "%s: ", name);
-    cf_buf_add(&line, value.p, value.n);
-    struct curl_slist *list =
-        line.failed ? NULL : curl_slist_append(t->headers, cf_buf_cstr(&line));
-    if (line.p != NULL) {
-        memset(line.p, 0, line.n); /* it may be a key */
-    }
-    cf_buf_deinit(&line);
-    t->headers = list != NULL ? list : t->headers;
-    return list != NULL;
+    cf_http_header_add(&t->transfer, cf_str_from(name), ": ", value);
 }
-
-typedef struct params {
-    stream *t;
-    bool ok;
-} params;
 
 static void on_param(void *ud, const char *name, cf_str value)
 {
-    params *p = ud;
+    stream *t = ud;
     char header[128];
     cf_buf text = CF_BUF_INIT;
     snprintf(header, sizeof header, "Mcp-Param-%s", name);
     cf_mcp__header_value(&text, value);
-    p->ok = !text.failed && add_header(p->t, header, cf_buf_str(&text)) && p->ok;
+    add_header(t, header, cf_buf_str(&text));
+    t->transfer.failed = t->transfer.failed || text.failed;
     cf_buf_deinit(&text);
 }
 
 /* The headers of the new era that say what the body says. */
-static bool add_mirrors(stream *t, const cf_mcp__parcel *parcel)
+static void add_mirrors(stream *t, const cf_mcp__parcel *parcel)
 {
     cf_mcp__server *s = t->s;
-    bool ok = parcel->method[0] == '\0' || add_header(t, "Mcp-Method", cf_str_from(parcel->method));
-    if (ok && parcel->name.n > 0) {
+    if (parcel->method[0] != '\0') {
+        add_header(t, "Mcp-Method", cf_str_from(parcel->method));
+    }
+    if (parcel->name.n > 0) {
         cf_buf text = CF_BUF_INIT, why = CF_BUF_INIT;
-        params p = {.t = t, .ok = true};
         const json_t *tool = cf_mcp_tool_find(s->tools, parcel->name);
         cf_mcp__header_value(&text, parcel->name);
-        ok = !text.failed && add_header(t, "Mcp-Name", cf_buf_str(&text));
+        add_header(t, "Mcp-Name", cf_buf_str(&text));
+        t->transfer.failed = t->transfer.failed || text.failed;
         (void)cf_mcp__param_headers(json_object_get(tool, "inputSchema"),
-                                    json_object_get(parcel->params, "arguments"), on_param, &p,
+                                    json_object_get(parcel->params, "arguments"), on_param, t,
                                     &why);
-        ok = ok && p.ok;
         cf_buf_deinit(&text);
         cf_buf_deinit(&why);
     }
-    return ok;
 }
 
-static bool add_headers(stream *t, const cf_mcp__parcel *parcel)
+static void add_headers(stream *t, const cf_mcp__parcel *parcel)
 {
     cf_mcp__server *s = t->s;
     const json_t *own = json_object_get(s->config, "headers");
@@ -195,32 +173,29 @@ static bool add_headers(stream *t, const cf_mcp__parcel *parcel)
     const char *revision = s->revision != NULL ? s->revision
                            : is_modern         ? cf_mcp_revisions[0]
                                                : NULL;
-    bool ok = add_header(t, "Accept",
-                         cf_str_from(t->is_open ? "text/event-stream"
-                                                : "application/json, "
-                                                  "text/event-stream")) &&
-              add_header(t, "Content-Type", cf_str_from("application/json")) &&
-              (t->headers = curl_slist_append(t->headers, "Expect:")) != NULL;
-    ok = ok && (revision == NULL || add_header(t, "MCP-Protocol-Version", cf_str_from(revision)));
-    ok = ok && (!is_modern || parcel == NULL || add_mirrors(t, parcel));
-    ok = ok && (s->http->session[0] == '\0' ||
-                add_header(t, "Mcp-Session-Id", cf_str_from(s->http->session)));
+    add_header(
+        t, "Accept",
+        cf_str_from(t->is_open ? "text/event-stream" : "application/json, text/event-stream"));
+    add_header(t, "Content-Type", cf_str_from("application/json"));
+    cf_http_header_add(&t->transfer, cf_str_from("Expect"), ":", cf_str_make("", 0));
+    if (revision != NULL) {
+        add_header(t, "MCP-Protocol-Version", cf_str_from(revision));
+    }
+    if (is_modern && parcel != NULL) {
+        add_mirrors(t, parcel);
+    }
+    if (s->http->session[0] != '\0') {
+        add_header(t, "Mcp-Session-Id", cf_str_from(s->http->session));
+    }
     json_object_foreach(cf_json_ref(own), key, v)
     {
-        ok = ok && add_header(t, key, cf_str_from(json_string_value(v)));
+        add_header(t, key, cf_str_from(json_string_value(v)));
     }
-    return ok;
 }
 
-static void set_up(const cf_mcp__server *s, CURL *e, struct curl_slist *headers)
+static const char *url_of(const cf_mcp__server *s)
 {
-    curl_easy_setopt(e, CURLOPT_URL, json_string_value(json_object_get(s->config, "url")));
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-    cf_http_usual(e);
-    curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl_easy_setopt(e, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
-    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    return json_string_value(json_object_get(s->config, "url"));
 }
 
 /* Begins a transfer: a POST of the parcel, or with NULL the GET that stays
@@ -238,25 +213,21 @@ static cf_status begin(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error
     if (parcel != NULL) {
         cf_buf_add(&t->sent, parcel->text.p, parcel->text.n);
     }
-    t->easy = curl_easy_init();
-    if (t->easy == NULL || t->sent.failed || !add_headers(t, parcel)) {
+    t->transfer.on_header = on_header;
+    t->transfer.on_body = on_body;
+    t->transfer.ud = t;
+    add_headers(t, parcel);
+    const cf_http_ask ask = {.url = url_of(s),
+                             .body = parcel != NULL ? cf_str_make(cf_buf_cstr(&t->sent), t->sent.n)
+                                                    : cf_str_make(NULL, 0)};
+    cf_status st = t->sent.failed ? cf_oom_for(err, "a request")
+                                  : cf_http_start(&t->transfer, s->mcp->multi, &ask, err);
+    if (st != CF_OK) {
         free_stream(t);
-        return cf_oom_for(err, "a request");
-    }
-    set_up(s, t->easy, t->headers);
-    curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
-    curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
-    curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
-    if (parcel != NULL) {
-        curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->sent.n);
-        curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, cf_buf_cstr(&t->sent));
+        return st;
     }
     t->next = s->http->first;
     s->http->first = t;
-    curl_multi_add_handle(s->mcp->multi, t->easy);
     return CF_OK;
 }
 
@@ -289,20 +260,27 @@ static void forget(cf_mcp__server *s, int64_t id)
     }
 }
 
-/* Tells a server of the old era that its session is over. */
+/* Tells a server of the old era that its session is over; it may not offer
+ * that. */
 static void end_session(cf_mcp__server *s)
 {
     stream t = {.s = s};
-    t.easy = curl_easy_init();
-    if (t.easy != NULL && add_headers(&t, NULL)) {
-        set_up(s, t.easy, t.headers);
-        curl_easy_setopt(t.easy, CURLOPT_CUSTOMREQUEST, "DELETE");
-        curl_easy_setopt(t.easy, CURLOPT_NOBODY, 1L);
-        curl_easy_setopt(t.easy, CURLOPT_TIMEOUT_MS, (long)DELETE_MS);
-        (void)curl_easy_perform(t.easy); /* it may not offer that */
+    cf_error ignored;
+    CURLM *multi = curl_multi_init();
+    add_headers(&t, NULL);
+    const cf_http_ask ask = {.url = url_of(s), .method = "DELETE"};
+    if (multi != NULL && cf_http_start(&t.transfer, multi, &ask, &ignored) == CF_OK) {
+        uint64_t until = cf_mcp__now() + (uint64_t)DELETE_MS * 1000;
+        int n_running = 1;
+        while (n_running > 0 && cf_mcp__now() < until &&
+               curl_multi_perform(multi, &n_running) == CURLM_OK) {
+            if (n_running > 0) {
+                (void)curl_multi_poll(multi, NULL, 0, DELETE_MS / 10, NULL);
+            }
+        }
     }
-    curl_easy_cleanup(t.easy);
-    curl_slist_free_all(t.headers);
+    cf_http_end(&t.transfer, multi);
+    curl_multi_cleanup(multi);
 }
 
 static void stop(cf_mcp__server *s, uint32_t grace_ms)
@@ -345,24 +323,24 @@ const cf_mcp__transport cf_mcp__http = {
 
 static void failure(const stream *t, cf_error *why)
 {
-    const char *hint = t->code == CURLE_COULDNT_CONNECT        ? "; is the server running?"
-                       : t->code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
-                                                               : "";
+    const char *hint = t->transfer.code == CURLE_COULDNT_CONNECT        ? "; is the server running?"
+                       : t->transfer.code == CURLE_COULDNT_RESOLVE_HOST ? "; is the address right?"
+                                                                        : "";
     if (t->st != CF_OK) {
         *why = t->err;
-    } else if (t->code != CURLE_OK) {
-        cf_fail(why, CF_EIO, "%s%s", curl_easy_strerror(t->code), hint);
-    } else if (t->status == UNAUTHORIZED || t->status == FORBIDDEN) {
+    } else if (t->transfer.code != CURLE_OK) {
+        cf_fail(why, CF_EIO, "%s%s", curl_easy_strerror((CURLcode)t->transfer.code), hint);
+    } else if (t->transfer.status == UNAUTHORIZED || t->transfer.status == FORBIDDEN) {
         cf_fail(why, CF_EIO,
                 "HTTP %ld: the server wants authorization; give it with "
                 "\"headers\"",
-                t->status);
-    } else if (t->status >= 400) {
+                t->transfer.status);
+    } else if (t->transfer.status >= 400) {
         size_t n = strcspn(cf_buf_cstr(&t->body), "\r\n");
-        cf_fail(why, CF_EIO, "HTTP %ld%s%.*s", t->status, n > 0 ? ": " : "",
+        cf_fail(why, CF_EIO, "HTTP %ld%s%.*s", t->transfer.status, n > 0 ? ": " : "",
                 (int)(n < ERROR_SHOWN ? n : ERROR_SHOWN), cf_buf_cstr(&t->body));
     } else {
-        cf_fail(why, CF_EIO, "HTTP %ld without an answer", t->status);
+        cf_fail(why, CF_EIO, "HTTP %ld without an answer", t->transfer.status);
     }
 }
 
@@ -373,7 +351,7 @@ static bool take_body(stream *t)
     json_t *v = NULL;
     cf_error ignored;
     cf_buf text = CF_BUF_INIT;
-    if (t->st != CF_OK || t->code != CURLE_OK ||
+    if (t->st != CF_OK || t->transfer.code != CURLE_OK ||
         cf_mcp__read(&v, cf_buf_str(&t->body), &ignored) != CF_OK) {
         return false;
     }
@@ -409,7 +387,7 @@ static void finish(stream *t)
 {
     cf_mcp__server *s = t->s;
     int64_t id = t->id;
-    long status = t->status;
+    long status = t->transfer.status;
     cf_error why;
     bool is_open = t->is_open;
     failure(t, &why);
@@ -462,7 +440,7 @@ static void serve(cf_mcp__server *s)
         for (stream *t = s->http != NULL ? s->http->first : NULL; t != NULL && !again;
              t = t->next) {
             again = deliver(t);
-            if (!again && t->is_over) {
+            if (!again && t->transfer.is_over) {
                 finish(t);
                 again = true;
             }
@@ -514,7 +492,7 @@ cf_status cf_mcp__http_step(cf_mcp *mcp, uint32_t timeout_ms, cf_error *err)
 {
     struct curl_waitfd *fds = cf_calloc(3 * mcp->n_server + 1, sizeof *fds);
     unsigned n = 0;
-    int n_running, left;
+    int n_running;
     if (fds == NULL) {
         return cf_oom_for(err, "a tool server");
     }
@@ -530,15 +508,7 @@ cf_status cf_mcp__http_step(cf_mcp *mcp, uint32_t timeout_ms, cf_error *err)
     curl_multi_poll(mcp->multi, fds, n, (int)wait_ms(mcp, timeout_ms), NULL);
     cf_free(fds);
     curl_multi_perform(mcp->multi, &n_running);
-    for (CURLMsg *m; (m = curl_multi_info_read(mcp->multi, &left)) != NULL;) {
-        stream *t = NULL;
-        curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-        if (m->msg == CURLMSG_DONE && t != NULL) {
-            t->is_over = true;
-            t->code = m->data.result;
-            curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->status);
-        }
-    }
+    cf_http_ends(mcp->multi);
     for (size_t i = 0; i < mcp->n_server; i++) {
         serve(mcp->server[i]);
     }

@@ -17,13 +17,12 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#include "core/api/http_once.h"
 #include "core/base/alloc.h"
+#include "core/net/http_client.h"
 
 enum {
     IN_MAX = 1 << 20,
     WAIT_MS = 100, /* how soon the end of the program is noticed */
-    CONNECT_MS = 10000,
     HEADERS_MAX = 256,
     HEADER_BYTES_MAX = 256 << 10
 };
@@ -35,18 +34,17 @@ struct cf_upstream_link {
 
 struct cf_upstream_call {
     cf_upstream_link *link;
-    struct curl_slist *headers;
+    cf_http_transfer transfer;
     cf_arena arena;
     cf_http_header *head; /* [n_head] of the answer */
     size_t n_head, head_bytes;
-    bool has_head, is_done, is_failed, is_paused;
+    bool has_head, is_paused;
     unsigned status;
     cf_buf in;
     size_t at; /* of `in`, read so far */
     int fd;    /* the client's; -1: is not watched */
     const atomic_bool *stopping;
     bool is_left; /* by the client, or by the program */
-    char why[CURL_ERROR_SIZE];
 };
 
 cf_status cf_upstream_link_new(cf_upstream_link **out, cf_error *err)
@@ -139,17 +137,6 @@ bool cf_upstream_is_hop(cf_str name)
     return false;
 }
 
-static bool add_line(cf_upstream_call *c, cf_buf *line)
-{
-    struct curl_slist *more = line->failed ? NULL : curl_slist_append(c->headers, line->p);
-    cf_buf_reset(line);
-    if (more == NULL) {
-        return false;
-    }
-    c->headers = more;
-    return true;
-}
-
 /* A client that gave the token has no key; it gets ours, if there is one. */
 static bool is_token_header(const cf_http_request *r, cf_str name)
 {
@@ -158,60 +145,52 @@ static bool is_token_header(const cf_http_request *r, cf_str name)
             (cf_http_name_is(name, "Authorization") || cf_http_name_is(name, "X-Api-Key")));
 }
 
-static bool set_headers(cf_upstream_call *c, const cf_upstream *up, const cf_http_request *r)
+static void set_headers(cf_upstream_call *c, const cf_upstream *up, const cf_http_request *r)
 {
-    cf_buf line = CF_BUF_INIT;
-    bool ok = true;
-    for (size_t i = 0; ok && i < r->n_headers; i++) {
+    static const char *const own[] = {"Accept", "Content-Type", "Expect"};
+    const cf_str none = {"", 0};
+    for (size_t i = 0; i < r->n_headers; i++) {
         const cf_http_header *h = &r->headers[i];
-        if (cf_upstream_is_hop(h->name) || cf_http_name_is(h->name, "Host") ||
-            cf_http_name_is(h->name, "Content-Length") || is_token_header(r, h->name)) {
-            continue;
+        if (!cf_upstream_is_hop(h->name) && !cf_http_name_is(h->name, "Host") &&
+            !cf_http_name_is(h->name, "Content-Length") && !is_token_header(r, h->name)) {
+            cf_http_header_add(&c->transfer, h->name, h->value.n != 0 ? ": " : ";", h->value);
         }
-        cf_buf_add(&line, h->name.p, h->name.n);
-        cf_buf_adds(&line, h->value.n != 0 ? ": " : ";");
-        cf_buf_add(&line, h->value.p, h->value.n);
-        ok = add_line(c, &line);
     }
     /* What libcurl would add by itself. */
-    static const char *const own[] = {"Accept", "Content-Type", "Expect"};
-    for (size_t i = 0; ok && i < 3; i++) {
-        if (cf_http_header_get(r->headers, r->n_headers, own[i]).p == NULL || i == 2) {
-            cf_buf_addf(&line, "%s:", own[i]);
-            ok = add_line(c, &line);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (i == 2 || cf_http_header_get(r->headers, r->n_headers, own[i]).p == NULL) {
+            cf_http_header_add(&c->transfer, cf_str_from(own[i]), ":", none);
         }
     }
-    if (ok && r->used_token && up->key != NULL) {
-        cf_buf_addf(&line, "Authorization: Bearer %s", up->key);
-        ok = add_line(c, &line);
+    if (r->used_token && up->key != NULL) {
+        cf_http_header_add(&c->transfer, cf_str_from("Authorization"), ": Bearer ",
+                           cf_str_from(up->key));
     }
-    cf_buf_deinit(&line);
-    return ok;
 }
 
-static size_t on_header(char *p, size_t size, size_t n, void *ud)
+static cf_http_took on_header(void *ud, cf_str line)
 {
     cf_upstream_call *c = ud;
-    (void)size;
-    size_t len = n;
+    const char *p = line.p;
+    size_t len = line.n;
     while (len > 0 && (p[len - 1] == '\r' || p[len - 1] == '\n')) {
         len--;
     }
     if (len >= 5 && strncmp(p, "HTTP/", 5) == 0) { /* another answer begins */
         c->n_head = 0;
-        return n;
+        return CF_HTTP_TOOK;
     }
     if (len == 0) {
         long status = 0;
         (void)curl_easy_getinfo(c->link->easy, CURLINFO_RESPONSE_CODE, &status);
         c->status = (unsigned)status;
         c->has_head = status >= 200;
-        return n;
+        return CF_HTTP_TOOK;
     }
     const char *colon = memchr(p, ':', len);
     c->head_bytes += len;
     if (colon == NULL || c->n_head == HEADERS_MAX || c->head_bytes > HEADER_BYTES_MAX) {
-        return colon == NULL ? n : 0;
+        return colon == NULL ? CF_HTTP_TOOK : CF_HTTP_STOP;
     }
     size_t n_name = (size_t)(colon - p);
     size_t from = n_name + 1;
@@ -221,23 +200,22 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
     const char *name = cf_arena_strndup(&c->arena, p, n_name);
     const char *value = cf_arena_strndup(&c->arena, p + from, len - from);
     if (name == NULL || value == NULL) {
-        return 0;
+        return CF_HTTP_STOP;
     }
     c->head[c->n_head++] =
         (cf_http_header){cf_str_make(name, n_name), cf_str_make(value, len - from)};
-    return n;
+    return CF_HTTP_TOOK;
 }
 
-static size_t on_body(char *p, size_t size, size_t n, void *ud)
+static cf_http_took on_body(void *ud, cf_str bytes)
 {
     cf_upstream_call *c = ud;
-    (void)size;
     if (c->in.n >= IN_MAX) {
         c->is_paused = true;
-        return CURL_WRITEFUNC_PAUSE;
+        return CF_HTTP_PAUSE;
     }
-    cf_buf_add(&c->in, p, n);
-    return c->in.failed ? 0 : n;
+    cf_buf_add(&c->in, bytes.p, bytes.n);
+    return c->in.failed ? CF_HTTP_STOP : CF_HTTP_TOOK;
 }
 
 /* ---- moving ------------------------------------------------------------- */
@@ -258,20 +236,6 @@ static void look_at_client(cf_upstream_call *c, short events)
     }
 }
 
-static void take_end(cf_upstream_call *c)
-{
-    int left;
-    for (CURLMsg *m; (m = curl_multi_info_read(c->link->multi, &left)) != NULL;) {
-        if (m->msg == CURLMSG_DONE) {
-            c->is_done = true;
-            c->is_failed = m->data.result != CURLE_OK;
-            if (c->is_failed && c->why[0] == '\0') {
-                strncpy(c->why, curl_easy_strerror(m->data.result), sizeof c->why - 1);
-            }
-        }
-    }
-}
-
 /* Moves the transfer; waits for sockets when nothing has changed. */
 static void move(cf_upstream_call *c)
 {
@@ -279,11 +243,12 @@ static void move(cf_upstream_call *c)
     size_t before = c->in.n;
     bool had_head = c->has_head;
     if (curl_multi_perform(c->link->multi, &running) != CURLM_OK) {
-        c->is_done = c->is_failed = true;
+        c->transfer.is_over = true;
+        c->transfer.code = CURLE_FAILED_INIT;
         return;
     }
-    take_end(c);
-    if (c->is_done || c->in.n != before || c->has_head != had_head) {
+    cf_http_ends(c->link->multi);
+    if (c->transfer.is_over || c->in.n != before || c->has_head != had_head) {
         return;
     }
     struct curl_waitfd client = {.fd = c->fd, .events = CURL_WAIT_POLLIN};
@@ -292,55 +257,38 @@ static void move(cf_upstream_call *c)
     c->is_left = c->is_left || (c->stopping != NULL && atomic_load(c->stopping));
 }
 
-static void set_method(CURL *easy, const cf_http_request *r, cf_str body, const char *method)
+static cf_status start(cf_upstream_call *c, const cf_upstream *up, const cf_http_request *r,
+                       cf_str body, cf_error *err)
 {
-    bool is_head = cf_str_is(r->method, "HEAD");
-    bool has_body = body.n != 0 || cf_str_is(r->method, "POST") || cf_str_is(r->method, "PUT") ||
-                    cf_str_is(r->method, "PATCH");
-    if (is_head) {
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    } else if (has_body) {
-        curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.p);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
-    } else {
-        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-    }
-    if (!is_head) {
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
-    }
-}
-
-static cf_status set_up(cf_upstream_call *c, const cf_upstream *up, const cf_http_request *r,
-                        cf_str body, cf_error *err)
-{
-    CURL *easy = c->link->easy;
     cf_buf url = CF_BUF_INIT;
+    const bool has_body = body.n != 0 || cf_str_is(r->method, "POST") ||
+                          cf_str_is(r->method, "PUT") || cf_str_is(r->method, "PATCH");
     char *method = cf_arena_strndup(&c->arena, r->method.p, r->method.n);
     put_url(&url, up->url, r->target);
-    if (!set_headers(c, up, r) || url.failed || method == NULL) {
-        cf_buf_deinit(&url);
-        return cf_oom(err);
-    }
-    curl_easy_reset(easy); /* keeps its connections */
-    curl_easy_setopt(easy, CURLOPT_URL, url.p);
-    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    cf_http_usual(easy);
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, c->headers);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, c);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, c);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, c->why);
-    if (up->ca != NULL) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, up->ca);
-    }
-    set_method(easy, r, body, method);
+    set_headers(c, up, r);
+    c->transfer.easy = c->link->easy;
+    c->transfer.is_lent = true;
+    c->transfer.on_header = on_header;
+    c->transfer.on_body = on_body;
+    c->transfer.ud = c;
+    const cf_http_ask ask = {.url = cf_buf_cstr(&url),
+                             .method = method,
+                             .body = has_body && !cf_str_is(r->method, "HEAD")
+                                         ? cf_str_make(body.p != NULL ? body.p : "", body.n)
+                                         : cf_str_make(NULL, 0),
+                             .ca = up->ca,
+                             .as_is = true};
+    cf_status st = url.failed || method == NULL
+                       ? cf_oom(err)
+                       : cf_http_start(&c->transfer, c->link->multi, &ask, err);
     cf_buf_deinit(&url);
-    return curl_multi_add_handle(c->link->multi, easy) == CURLM_OK ? CF_OK : cf_oom(err);
+    return st;
+}
+
+static const char *why(const cf_upstream_call *c)
+{
+    return c->transfer.why[0] != '\0' ? c->transfer.why
+                                      : curl_easy_strerror((CURLcode)c->transfer.code);
 }
 
 cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link, const cf_upstream *up,
@@ -355,13 +303,13 @@ cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link, const
     c->stopping = r->stopping;
     cf_arena_init(&c->arena, 0);
     c->head = cf_arena_calloc(&c->arena, HEADERS_MAX, sizeof *c->head);
-    cf_status st = c->head != NULL ? set_up(c, up, r, body, err) : cf_oom(err);
+    cf_status st = c->head != NULL ? start(c, up, r, body, err) : cf_oom(err);
     while (st == CF_OK && !c->has_head) {
         move(c);
         if (c->is_left) {
             st = cf_fail(err, CF_ECANCELLED, "the client has gone");
-        } else if (c->is_done && !c->has_head) {
-            st = cf_fail(err, CF_EIO, "%s", c->why);
+        } else if (c->transfer.is_over && !c->has_head) {
+            st = cf_fail(err, CF_EIO, "%s", why(c));
         }
     }
     if (st != CF_OK) {
@@ -395,10 +343,10 @@ ssize_t cf_upstream_read(cf_upstream_call *c, char *to, size_t n)
     while (c->at == c->in.n) {
         cf_buf_reset(&c->in);
         c->at = 0;
-        if (c->is_left || (c->is_done && c->is_failed)) {
+        if (c->is_left || (c->transfer.is_over && c->transfer.code != CURLE_OK)) {
             return -1;
         }
-        if (c->is_done) {
+        if (c->transfer.is_over) {
             return 0;
         }
         if (c->is_paused) {
@@ -426,8 +374,7 @@ void cf_upstream_close(cf_upstream_call *c)
     if (c == NULL) {
         return;
     }
-    (void)curl_multi_remove_handle(c->link->multi, c->link->easy);
-    curl_slist_free_all(c->headers);
+    cf_http_end(&c->transfer, c->link->multi);
     cf_buf_deinit(&c->in);
     cf_arena_deinit(&c->arena);
     cf_free(c);
