@@ -9,12 +9,39 @@
 void cf_sse_init(cf_sse *s)
 {
     memset(s, 0, sizeof *s);
+    s->retry_ms = -1;
 }
 
 void cf_sse_deinit(cf_sse *s)
 {
     cf_buf_deinit(&s->line);
     cf_buf_deinit(&s->data);
+    cf_buf_deinit(&s->id);
+}
+
+/* Whether the line is this field; *value is then what it says. */
+static bool is_field(cf_str line, const char *name, cf_str *value)
+{
+    size_t n = strlen(name);
+    if (line.n <= n || memcmp(line.p, name, n) != 0 || line.p[n] != ':') {
+        return false;
+    }
+    n += line.n > n + 1 && line.p[n + 1] == ' ' ? 2 : 1;
+    *value = cf_str_make(line.p + n, line.n - n);
+    return true;
+}
+
+/* Only digits are a time; more than nine of them are no time to wait. */
+static void take_retry(cf_sse *s, cf_str value)
+{
+    int64_t ms = 0;
+    for (size_t i = 0; i < value.n; i++) {
+        if (value.p[i] < '0' || value.p[i] > '9') {
+            return;
+        }
+        ms = ms * 10 + (value.p[i] - '0');
+    }
+    s->retry_ms = value.n > 0 && value.n < 10 ? ms : s->retry_ms;
 }
 
 static cf_status end_line(cf_sse *s, cf_sse_fn fn, void *ud, cf_error *err)
@@ -27,14 +54,18 @@ static cf_status end_line(cf_sse *s, cf_sse_fn fn, void *ud, cf_error *err)
         }
         return st;
     }
-    cf_str line = cf_str_make(s->line.p, s->line.n);
-    if (cf_str_starts(line, cf_str_from("data:"))) {
-        size_t skip = line.n > 5 && line.p[5] == ' ' ? 6 : 5;
-        cf_buf_add(&s->data, line.p + skip, line.n - skip);
+    cf_str value, line = cf_buf_str(&s->line);
+    if (is_field(line, "data", &value)) {
+        cf_buf_add(&s->data, value.p, value.n);
         cf_buf_addc(&s->data, '\n');
+    } else if (is_field(line, "id", &value) && memchr(value.p, '\0', value.n) == NULL) {
+        cf_buf_reset(&s->id);
+        cf_buf_add(&s->id, value.p, value.n);
+    } else if (is_field(line, "retry", &value)) {
+        take_retry(s, value);
     }
     cf_buf_reset(&s->line);
-    return s->data.failed ? cf_oom_for(err, "an event") : CF_OK;
+    return s->data.failed || s->id.failed ? cf_oom_for(err, "an event") : CF_OK;
 }
 
 cf_status cf_sse_feed(cf_sse *s, const char *p, size_t n, cf_sse_fn fn, void *ud, cf_error *err)

@@ -3,8 +3,8 @@
  * bytes in any chunks.
  *
  * Place in the flow:  bytes of an answer --> [sse] --> the data of each event.
- * Knows: lines, "data" fields.  Does not know: what the data means; names,
- * ids and retry times of events, which no model server needs.
+ * Knows: lines, "data", "id" and "retry" fields.  Does not know: what the data
+ * means; names of events, which are in the data, too.
  *
  * Threads:  one thread at a time.
  * Memory:   holds the event that has not ended, at most CF_SSE_EVENT_MAX.
@@ -19,8 +19,10 @@
 enum { CF_SSE_EVENT_MAX = 16 << 20 }; /* bytes of one event */
 
 typedef struct cf_sse {
-    cf_buf line; /* not ended yet */
-    cf_buf data; /* of the event so far, a newline after each line */
+    cf_buf line;      /* not ended yet */
+    cf_buf data;      /* of the event so far, a newline after each line */
+    cf_buf id;        /* of the last event that had one: where to go on from */
+    int64_t retry_ms; /* how long to wait before asking again; -1: not told */
     bool after_cr;
 } cf_sse;
 

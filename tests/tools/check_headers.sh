@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks the headers of the tree.  Without arguments only their text:
 #
-#   - a public header (core/base, core/api, storage/*.h, templates/*.h) answers
+#   - a public header (core/base, core/api, core/net, core/wire but for its
+#     *_impl.h, storage/*.h, templates/*.h) answers
 #     five questions in its first comment, in this order: what it is, its place
 #     in the flow, what it knows and does not know, threads, memory;
 #   - every header's first comment begins with its own name.
@@ -45,7 +46,8 @@ for h in $headers; do
     is_public=0
     case $h in
     */*/*/*) ;;
-    core/base/*.h | core/api/*.h) is_public=1 ;;
+    */*_impl.h) ;;
+    core/base/*.h | core/api/*.h | core/net/*.h | core/wire/*.h) is_public=1 ;;
     storage/*/*.h | templates/*/*.h) ;;
     storage/*.h | templates/*.h) is_public=1 ;;
     esac
