@@ -8,6 +8,9 @@
 #include "core/api/attachment.h"
 #include "core/base/alloc.h"
 
+const char *const cf_stage_titles[CF_STAGE_COUNT] = {"1 Raw reply", "2 Parsed", "3 Validation",
+                                                     "4 Result", "5 Back in the prompt"};
+
 void cf_tool_model_deinit(cf_tool_model *m)
 {
     for (size_t i = 0; i < m->n_reply; i++) {

@@ -32,6 +32,9 @@ typedef enum cf_outcome {
 } cf_outcome;
 
 /* A reply that calls, or tried to. */
+/* "1 Raw reply", "2 Parsed" ... */
+extern const char *const cf_stage_titles[CF_STAGE_COUNT];
+
 typedef struct cf_call_reply {
     size_t turn; /* of the path */
     cf_buf text; /* the text parsed: the reply after its thinking */

@@ -57,7 +57,6 @@ bool cf_report__candidate(const cf_report_facts *f, size_t i, size_t k, cf_buf *
 size_t cf_report__worst(const cf_report_facts *f, size_t *out, size_t max);
 
 /* The five stages of a call: outcome and what it holds. */
-extern const char *const cf_report__stages[CF_STAGE_COUNT];
 const char *cf_report__outcome(cf_outcome outcome);
 void cf_report__stage(cf_buf *out, const cf_report_facts *f, const cf_call_row *row,
                       cf_stage stage);

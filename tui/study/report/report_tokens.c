@@ -264,7 +264,7 @@ static void put_stage(cf_page *p, const cf_report_facts *f, const cf_call_row *r
                                     [CF_OUTCOME_WAITS] = CF_LOOK_WAITING};
     cf_buf text = CF_BUF_INIT;
     cf_page_begin(p, CF_PAGE_STAGE, looks[row->outcome[stage]],
-                  cf_str_from(cf_report__stages[stage]));
+                  cf_str_from(cf_stage_titles[stage]));
     cf_page_note(p, "%s", cf_report__outcome((cf_outcome)row->outcome[stage]));
     cf_report__stage(&text, f, row, stage);
     cf_page_say(p, CF_PAGE_PRE, CF_LOOK_PLAIN, cf_buf_str(&text));

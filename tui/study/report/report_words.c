@@ -343,9 +343,6 @@ size_t cf_report__worst(const cf_report_facts *f, size_t *out, size_t max)
 
 /* ---- calls -------------------------------------------------------------- */
 
-const char *const cf_report__stages[CF_STAGE_COUNT] = {"1 Raw reply", "2 Parsed", "3 Validation",
-                                                       "4 Result", "5 Back in the prompt"};
-
 const char *cf_report__outcome(cf_outcome outcome)
 {
     static const char *const names[] = {[CF_OUTCOME_NONE] = "none",

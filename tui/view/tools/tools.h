@@ -121,8 +121,6 @@ void cf_tools__start(cf_app *app, const cf_call_row *row);
 
 /* ---- tools_stages.c ----------------------------------------------------- */
 
-extern const char *const cf_tools__titles[CF_STAGE_COUNT];
-
 /* Writes lines into a pane, of which the first `skip` are scrolled away. */
 typedef struct cf_tools_pen {
     cf_grid *g;

@@ -13,9 +13,6 @@
 #include "tui/view/kit/pane.h"
 #include "tui/view/tools/tools.h"
 
-const char *const cf_tools__titles[CF_STAGE_COUNT] = {"1 Raw reply", "2 Parsed", "3 Validation",
-                                                      "4 Result", "5 Back in the prompt"};
-
 enum { WRAPPED_MAX = 16 << 10 }; /* bytes broken at words; more: anywhere */
 
 /* ---- panes -------------------------------------------------------------- */
@@ -741,7 +738,7 @@ void cf_tools__draw_pane(cf_app *app, cf_grid *g, cf_rect r, cf_stage stage, con
     static void (*const draw[CF_STAGE_COUNT])(cf_app *, cf_tools_pen *, const cf_call_row *) = {
         draw_raw, draw_parsed, draw_valid, draw_result, draw_back};
     cf_tools *s = cf_tools__state(app);
-    cf_pane(g, r, cf_tools__titles[stage], stage == s->stage);
+    cf_pane(g, r, cf_stage_titles[stage], stage == s->stage);
     cf_grid_spot(g, r, CF_TOOLS_SPOT_STAGE, stage);
     cf_rect inner = {r.x + 2, r.y + 1, r.w - 4, r.h - 2};
     cf_tools_pen p = {.g = g, .r = inner, .skip = s->scroll[stage], .mark = SIZE_MAX};

@@ -352,7 +352,7 @@ static void tools_status(cf_app *app, cf_buf *out)
         cf_buf_addf(out, "approval: %s  call %zu of %zu  %s",
                     cf_tool_policy_name(
                         cf_tool_desk_policy(cf_lab_desk(app->lab), cf_tools__name_of(app, row))),
-                    s->list.cursor + 1, s->model.n_row, cf_tools__titles[s->stage]);
+                    s->list.cursor + 1, s->model.n_row, cf_stage_titles[s->stage]);
     }
 }
 
