@@ -214,18 +214,6 @@ static size_t find(cf_str in, size_t from, cf_str what)
 }
 
 /* Blanks at the ends, which many templates take away. */
-static cf_str trimmed(cf_str s)
-{
-    while (s.n > 0 && strchr(" \n\r\t", s.p[0]) != NULL && s.p[0] != '\0') {
-        s.p++;
-        s.n--;
-    }
-    while (s.n > 0 && s.p[s.n - 1] != '\0' && strchr(" \n\r\t", s.p[s.n - 1]) != NULL) {
-        s.n--;
-    }
-    return s;
-}
-
 static void add_span(cf_prompt *p, size_t *at, size_t to, int message)
 {
     if (to > *at) {
@@ -249,7 +237,7 @@ cf_status cf_server_kind__spans(cf_prompt *p, const json_t *messages, cf_arena *
         return cf_oom_for(err, "the prompt's spans");
     }
     for (size_t i = 0; i < n; i++) {
-        cf_str text = trimmed(cf_json_get_str(json_array_get(messages, i), "content"));
+        cf_str text = cf_str_trim(cf_json_get_str(json_array_get(messages, i), "content"));
         size_t found = find(p->text, at, text);
         if (found != SIZE_MAX) {
             add_span(p, &at, found, -1);

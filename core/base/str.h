@@ -50,6 +50,39 @@ static inline bool cf_str_starts(cf_str s, cf_str prefix)
     return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
 
+/* Whether `in` has the bytes `what`, which begin at *at (may be NULL) first. */
+static inline bool cf_str_find(cf_str in, cf_str what, size_t *at)
+{
+    for (size_t i = 0; i + what.n <= in.n; i++) {
+        if (what.n == 0 || memcmp(in.p + i, what.p, what.n) == 0) {
+            if (at != NULL) {
+                *at = i;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+/* White space of ASCII: a space, tab or line end. */
+static inline bool cf_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Without the white space at both ends. */
+static inline cf_str cf_str_trim(cf_str s)
+{
+    while (s.n > 0 && cf_is_blank(s.p[0])) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && cf_is_blank(s.p[s.n - 1])) {
+        s.n--;
+    }
+    return s;
+}
+
 CF_END_DECLS
 
 #endif

@@ -359,21 +359,11 @@ static cf_status on_event(cf_str data, void *ud, cf_error *err)
     return cf_wire_reader_data(ud, data, err);
 }
 
-static bool is_blank(cf_str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (strchr(" \t\r\n", s.p[i]) == NULL || s.p[i] == '\0') {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Takes the bytes that wait, if they are more than blanks. */
 static cf_status take_text(cf_wire_reader *r, cf_error *err)
 {
     cf_str text = cf_buf_str(&r->text);
-    cf_status st = is_blank(text) ? CF_OK : cf_wire_reader_data(r, text, err);
+    cf_status st = cf_str_trim(text).n == 0 ? CF_OK : cf_wire_reader_data(r, text, err);
     cf_buf_reset(&r->text);
     return st;
 }
@@ -404,7 +394,7 @@ static cf_wire_form form_of(const cf_wire_reader *r, char first)
 cf_status cf_wire_reader_feed(cf_wire_reader *r, cf_str bytes, cf_error *err)
 {
     while (r->form == CF_WIRE_UNKNOWN && bytes.n > 0) {
-        if (is_blank(cf_str_make(bytes.p, 1))) {
+        if (cf_is_blank(bytes.p[0])) {
             bytes = cf_str_make(bytes.p + 1, bytes.n - 1);
         } else {
             r->form = form_of(r, bytes.p[0]);
@@ -431,7 +421,7 @@ cf_status cf_wire_reader_finish(cf_wire_reader *r, cf_error *err)
     if (r->form == CF_WIRE_EVENTS) { /* a last event may lack its empty line */
         return cf_sse_feed(&r->sse, "\n\n", 2, on_event, r, err);
     }
-    bool is_whole = r->form == CF_WIRE_WHOLE && !is_blank(cf_buf_str(&r->text));
+    bool is_whole = r->form == CF_WIRE_WHOLE && cf_str_trim(cf_buf_str(&r->text)).n != 0;
     CF_TRY(take_text(r, err));
     r->is_ended = r->is_ended || is_whole;
     return CF_OK;

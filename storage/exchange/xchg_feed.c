@@ -236,11 +236,6 @@ cf_status cf_feed__value(cf_feed *f, size_t off, cf_str *out, bool *is_long, cf_
     return find_end(f, off, scan_byte, out, is_long, err);
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* The length of the comment that starts at `at`; 0 where there is none. */
 static cf_status comment_length(cf_feed *f, size_t *n, cf_error *err)
 {
@@ -272,7 +267,7 @@ cf_status cf_feed__skip(cf_feed *f, bool with_commas, int *c, cf_error *err)
         cf_str s;
         size_t n = 0;
         CF_TRY(cf_feed__ahead(f, 1, &s, err));
-        while (n < s.n && (is_blank(s.p[n]) || (with_commas && s.p[n] == ','))) {
+        while (n < s.n && (cf_is_blank(s.p[n]) || (with_commas && s.p[n] == ','))) {
             n++;
         }
         bool is_all = n == s.n;
@@ -311,7 +306,7 @@ static size_t put_word(cf_buf *out, cf_str s, size_t i)
         end++;
     }
     size_t next = end;
-    while (next < s.n && is_blank(s.p[next])) {
+    while (next < s.n && cf_is_blank(s.p[next])) {
         next++;
     }
     bool is_key = next < s.n && s.p[next] == ':';
@@ -351,7 +346,7 @@ void cf_feed__relax(cf_buf *out, cf_str s)
         }
         if (was == TEXT && c == ',') {
             comma = out->n;
-        } else if (!(was == TEXT && is_blank(c))) {
+        } else if (!(was == TEXT && cf_is_blank(c))) {
             comma = SIZE_MAX;
         }
         cf_buf_addc(out, c);

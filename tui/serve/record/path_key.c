@@ -55,24 +55,19 @@ static void put_arguments(cf_buf *out, const json_t *arguments)
     }
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 static void put_text(cf_buf *out, const json_t *m, bool is_trimmed)
 {
     size_t from = out->n;
     cf_message_text(out, m, "");
     size_t begin = from;
-    while (is_trimmed && begin < out->n && is_blank(out->p[begin])) {
+    while (is_trimmed && begin < out->n && cf_is_blank(out->p[begin])) {
         begin++;
     }
     if (begin != from) {
         memmove(out->p + from, out->p + begin, out->n - begin);
         out->n -= begin - from;
     }
-    while (is_trimmed && out->n > from && is_blank(out->p[out->n - 1])) {
+    while (is_trimmed && out->n > from && cf_is_blank(out->p[out->n - 1])) {
         out->n--;
     }
 }

@@ -123,16 +123,6 @@ static bool is_assistant(const json_t *messages, size_t i)
     return r == CF_ROLE_ASSISTANT || r == CF_ROLE_AGENT;
 }
 
-static bool has_text(cf_str in, cf_str what)
-{
-    for (size_t i = 0; what.n <= in.n && i <= in.n - what.n; i++) {
-        if (what.n == 0 || memcmp(in.p + i, what.p, what.n) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether the prompt of a reply, and the reply, are the beginning of the next
  * prompt. */
 static bool is_kept(const json_t *reply, cf_str before, cf_str after)
@@ -143,7 +133,7 @@ static bool is_kept(const json_t *reply, cf_str before, cf_str after)
         return false;
     }
     cf_str rest = cf_str_make(after.p + before.n, after.n - before.n);
-    return thinking.n > 0 ? has_text(rest, thinking)
+    return thinking.n > 0 ? cf_str_find(rest, thinking, NULL)
            : json_object_get(reply, "tool_calls") != NULL
                ? true /* calls are not written as they came */
                : cf_str_starts(rest, content);

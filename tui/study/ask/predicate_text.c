@@ -18,16 +18,6 @@ enum {
 
 /* ---- bytes -------------------------------------------------------------- */
 
-static bool has_text(cf_str in, cf_str what, size_t *at)
-{
-    for (*at = 0; what.n <= in.n && *at <= in.n - what.n; (*at)++) {
-        if (what.n == 0 || memcmp(in.p + *at, what.p, what.n) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The bytes that a text is looked for in: all that the model wrote.  The bytes
  * of a server's reply are its content alone; its thinking and calls came beside
  * them, in the message. */
@@ -37,7 +27,7 @@ static void reply_bytes(const cf_sight *s, cf_buf *out)
     const json_t *calls = json_object_get(s->message, "tool_calls");
     size_t at;
     const json_t *first = json_object_get(json_array_get(calls, 0), "function");
-    if (thinking.n > 0 && !has_text(s->raw, thinking, &at)) {
+    if (thinking.n > 0 && !cf_str_find(s->raw, thinking, &at)) {
         cf_buf_add(out, thinking.p, thinking.n);
     }
     if (s->raw.n != 0) {
@@ -45,26 +35,9 @@ static void reply_bytes(const cf_sight *s, cf_buf *out)
     } else {
         cf_message_text(out, s->message, "");
     }
-    if (json_array_size(calls) > 0 && !has_text(s->raw, cf_json_get_str(first, "name"), &at)) {
+    if (json_array_size(calls) > 0 && !cf_str_find(s->raw, cf_json_get_str(first, "name"), &at)) {
         cf_json_write(out, calls);
     }
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static cf_str trimmed(cf_str s)
-{
-    while (s.n > 0 && is_blank(s.p[0])) {
-        s.p++;
-        s.n--;
-    }
-    while (s.n > 0 && is_blank(s.p[s.n - 1])) {
-        s.n--;
-    }
-    return s;
 }
 
 /* A few words of a text, for a reason. */
@@ -155,8 +128,9 @@ static cf_status finds(cf_str reply, cf_str text, bool ignores_case, bool *out, 
 {
     size_t span[2] = {0, 0};
     pcre2_code *code = NULL;
+    *at = 0;
     if (!ignores_case || text.n == 0) {
-        *out = has_text(reply, text, at);
+        *out = cf_str_find(reply, text, at);
         return CF_OK;
     }
     cf_status st = compile(&code, text, PCRE2_LITERAL | PCRE2_CASELESS, "the text", err);
@@ -199,7 +173,7 @@ static cf_status icontains(const cf_predicate *p, const cf_sight *s, bool *out, 
 
 static cf_status add_text(json_t *list, cf_str text, cf_error *err)
 {
-    text = trimmed(text);
+    text = cf_str_trim(text);
     return json_array_append_new(list, json_stringn(text.p, text.n)) == 0
                ? CF_OK
                : cf_fail(err, CF_EINVAL, "a text of the list is not UTF-8");
@@ -208,7 +182,7 @@ static cf_status add_text(json_t *list, cf_str text, cf_error *err)
 /* A JSON list of texts, or texts with commas between them. */
 static cf_status read_list(cf_predicate *p, cf_error *err)
 {
-    cf_str left = trimmed(cf_predicate__value(p));
+    cf_str left = cf_str_trim(cf_predicate__value(p));
     if (left.n > 0 && left.p[0] == '[') {
         CF_TRY(cf_json_read(&p->list, left.p, left.n, err));
         bool are_texts = json_array_size(p->list) > 0;
@@ -303,8 +277,8 @@ static cf_status equals(const cf_predicate *p, const cf_sight *s, bool *out, cf_
     cf_buf text = CF_BUF_INIT;
     cf_status st = content_of(s, &text, err);
     if (st == CF_OK) {
-        cf_str is = trimmed(cf_buf_str(&text));
-        *out = cf_str_eq(is, trimmed(cf_predicate__value(p)));
+        cf_str is = cf_str_trim(cf_buf_str(&text));
+        *out = cf_str_eq(is, cf_str_trim(cf_predicate__value(p)));
         if (!*out) {
             cf_buf_adds(why, "it is ");
             quote(why, is);
@@ -334,7 +308,7 @@ static cf_status starts_with(const cf_predicate *p, const cf_sight *s, bool *out
 
 static cf_status read_schema(cf_predicate *p, cf_error *err)
 {
-    cf_str v = trimmed(cf_predicate__value(p));
+    cf_str v = cf_str_trim(cf_predicate__value(p));
     cf_buf file = CF_BUF_INIT;
     cf_status st = CF_OK;
     if (v.n == 0) {
@@ -387,7 +361,7 @@ static cf_status is_json(const cf_predicate *p, const cf_sight *s, bool *out, cf
 {
     cf_buf text = CF_BUF_INIT;
     cf_status st = content_of(s, &text, err);
-    CF_THEN(st, accepts(p, trimmed(cf_buf_str(&text)), out, why, err));
+    CF_THEN(st, accepts(p, cf_str_trim(cf_buf_str(&text)), out, why, err));
     cf_buf_deinit(&text);
     return st;
 }
@@ -462,7 +436,7 @@ static cf_status json_equals(const cf_predicate *p, const cf_sight *s, bool *out
     json_t *v = NULL;
     cf_error not_json;
     cf_status st = content_of(s, &text, err);
-    cf_str t = trimmed(cf_buf_str(&text));
+    cf_str t = cf_str_trim(cf_buf_str(&text));
     cf_status read = st == CF_OK ? cf_json_read(&v, t.p, t.n, &not_json) : CF_OK;
     if (read == CF_ENOMEM) {
         st = cf_oom(err);

@@ -37,22 +37,6 @@ static cf_status wrong(reader *r, cf_status code, const char *fmt, ...)
 
 /* ---- lines -------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static cf_str trim(cf_str s)
-{
-    while (s.n > 0 && is_blank(s.p[0])) {
-        s = cf_str_make(s.p + 1, s.n - 1);
-    }
-    while (s.n > 0 && is_blank(s.p[s.n - 1])) {
-        s.n--;
-    }
-    return s;
-}
-
 /* The line at r->at, without its newline; false at the end. */
 static bool peek(const reader *r, cf_str *line)
 {
@@ -74,7 +58,7 @@ static bool next_line(reader *r)
     }
     r->at += line.n + 1;
     r->line++;
-    r->text = trim(line);
+    r->text = cf_str_trim(line);
     return true;
 }
 
@@ -82,10 +66,10 @@ static bool next_line(reader *r)
 static bool take_word(cf_str *s, const char *word)
 {
     size_t n = strlen(word);
-    if (s->n < n || memcmp(s->p, word, n) != 0 || (s->n > n && !is_blank(s->p[n]))) {
+    if (s->n < n || memcmp(s->p, word, n) != 0 || (s->n > n && !cf_is_blank(s->p[n]))) {
         return false;
     }
-    *s = trim(cf_str_make(s->p + n, s->n - n));
+    *s = cf_str_trim(cf_str_make(s->p + n, s->n - n));
     return true;
 }
 
@@ -168,7 +152,7 @@ static cf_status read_var(reader *r, cf_prompt_test *t, cf_str s)
     if (eq == NULL || eq == s.p) {
         return wrong(r, CF_EFORMAT, "var takes NAME=JSON");
     }
-    cf_str name = trim(cf_str_make(s.p, (size_t)(eq - s.p)));
+    cf_str name = cf_str_trim(cf_str_make(s.p, (size_t)(eq - s.p)));
     size_t n = s.n - (size_t)(eq - s.p) - 1;
     if (cf_json_read(&v, eq + 1, n, &why) != CF_OK) {
         return wrong(r, CF_EFORMAT, "the value of %.*s is not JSON",
@@ -289,7 +273,7 @@ static cf_status read_made(reader *r, cf_str s)
     t->max_tokens = 256;
     while (s.n > 0) {
         size_t n = 0;
-        while (n < s.n && !is_blank(s.p[n])) {
+        while (n < s.n && !cf_is_blank(s.p[n])) {
             n++;
         }
         cf_str word = cf_str_make(s.p, n);
@@ -305,7 +289,7 @@ static cf_status read_made(reader *r, cf_str s)
         t->max_tokens = is_tokens ? (uint32_t)v : t->max_tokens;
         t->seed = is_seed ? v : t->seed;
         t->has_seed = t->has_seed || is_seed;
-        s = trim(cf_str_make(s.p + n, s.n - n));
+        s = cf_str_trim(cf_str_make(s.p + n, s.n - n));
     }
     return CF_OK;
 }

@@ -139,16 +139,6 @@ static cf_status answer(run *r, cf_error *err)
 
 /* ---- checks ------------------------------------------------------------- */
 
-static bool contains(cf_str text, cf_str what)
-{
-    for (size_t i = 0; i + what.n <= text.n; i++) {
-        if (memcmp(text.p + i, what.p, what.n) == 0) {
-            return true;
-        }
-    }
-    return what.n == 0;
-}
-
 static cf_status check_tokens(run *r, const cf_prompt_check *c, bool *ok, cf_buf *why,
                               cf_error *err)
 {
@@ -223,7 +213,7 @@ static cf_status check_prompt(run *r, const cf_prompt_check *c, bool *ok, cf_buf
 {
     cf_str text = r->prompt.text;
     if (c->kind == CF_CHECK_FAILS) {
-        *ok = r->rendered != CF_OK && contains(cf_str_from(r->render_error.text), c->text);
+        *ok = r->rendered != CF_OK && cf_str_find(cf_str_from(r->render_error.text), c->text, NULL);
         cf_buf_adds(why,
                     r->rendered == CF_OK ? "the template does not fail" : r->render_error.text);
         return CF_OK;
@@ -235,11 +225,11 @@ static cf_status check_prompt(run *r, const cf_prompt_check *c, bool *ok, cf_buf
     }
     switch (c->kind) {
     case CF_CHECK_CONTAINS:
-        *ok = contains(text, c->text);
+        *ok = cf_str_find(text, c->text, NULL);
         cf_buf_adds(why, "it is not in the prompt");
         return CF_OK;
     case CF_CHECK_LACKS:
-        *ok = !contains(text, c->text);
+        *ok = !cf_str_find(text, c->text, NULL);
         cf_buf_adds(why, "it is in the prompt");
         return CF_OK;
     case CF_CHECK_IS:

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* The end of a sentence that begins at `at`: after a line break, or after a
  * mark that white space or the end of the text follows. */
 static size_t sentence_end(cf_str t, size_t at)
@@ -23,7 +18,7 @@ static size_t sentence_end(cf_str t, size_t at)
         while (at < t.n && strchr(".!?\"')]*", t.p[at]) != NULL) {
             at++;
         }
-        if (is_wide || at == t.n || is_blank(t.p[at])) {
+        if (is_wide || at == t.n || cf_is_blank(t.p[at])) {
             return at;
         }
     }
@@ -33,23 +28,23 @@ static size_t sentence_end(cf_str t, size_t at)
 void cf_text_cut(cf_str t, bool words, bool (*fn)(void *ud, size_t off, size_t len), void *ud)
 {
     size_t at = 0;
-    while (at < t.n && is_blank(t.p[at])) {
+    while (at < t.n && cf_is_blank(t.p[at])) {
         at++;
     }
     at = at == t.n ? at : 0; /* blanks alone are nothing */
     while (at < t.n) {
         size_t end = at;
-        while (end < t.n && is_blank(t.p[end])) {
+        while (end < t.n && cf_is_blank(t.p[end])) {
             end++;
         }
         if (words) {
-            while (end < t.n && !is_blank(t.p[end])) {
+            while (end < t.n && !cf_is_blank(t.p[end])) {
                 end++;
             }
         } else {
             end = sentence_end(t, end);
         }
-        while (end < t.n && is_blank(t.p[end])) {
+        while (end < t.n && cf_is_blank(t.p[end])) {
             end++;
         }
         if (!fn(ud, at, end - at)) {

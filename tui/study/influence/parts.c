@@ -52,23 +52,6 @@ cf_status cf_part_kinds_read(uint32_t *out, const char *text, cf_error *err)
 
 /* ---- text --------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static cf_str trimmed(cf_str s)
-{
-    while (s.n > 0 && is_blank(s.p[0])) {
-        s.p++;
-        s.n--;
-    }
-    while (s.n > 0 && is_blank(s.p[s.n - 1])) {
-        s.n--;
-    }
-    return s;
-}
-
 /* ---- the list ----------------------------------------------------------- */
 
 typedef struct adding {
@@ -101,7 +84,7 @@ static bool add_cut(void *ud, size_t off, size_t len)
     a->part.index = a->n++;
     a->part.off = off;
     a->part.len = len;
-    a->st = add(a->out, a->part, trimmed(cf_str_make(a->text.p + off, len)), a->arena);
+    a->st = add(a->out, a->part, cf_str_trim(cf_str_make(a->text.p + off, len)), a->arena);
     return a->st == CF_OK;
 }
 
@@ -272,11 +255,11 @@ static json_t *with_text(cf_str t, size_t off, size_t len, const json_t *instead
     cf_str middle = cf_str_make("", 0);
     if (instead != NULL) {
         middle = cf_str_make(json_string_value(instead), json_string_length(instead));
-        while (end > off && is_blank(t.p[end - 1])) {
+        while (end > off && cf_is_blank(t.p[end - 1])) {
             end--;
         }
     }
-    while (instead == NULL && end == t.n && off > 0 && is_blank(t.p[off - 1])) {
+    while (instead == NULL && end == t.n && off > 0 && cf_is_blank(t.p[off - 1])) {
         off--;
     }
     cf_buf_add(&b, t.p, off);
@@ -444,7 +427,7 @@ static bool take_nth(void *ud, size_t off, size_t len)
     if (n->left-- > 0) {
         return true;
     }
-    n->found = trimmed(cf_str_make(n->text.p + off, len));
+    n->found = cf_str_trim(cf_str_make(n->text.p + off, len));
     return false;
 }
 

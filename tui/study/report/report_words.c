@@ -150,6 +150,7 @@ void cf_report__title(cf_buf *out, const cf_report_facts *f)
     cf_buf_add(out, line, n);
     cf_buf_adds(out, n < text.n ? "\xe2\x80\xa6" : "");
     cf_buf_adds(out, text.n == 0 ? "A conversation" : "");
+    out->failed = out->failed || text.failed;
     cf_buf_deinit(&text);
 }
 
@@ -314,6 +315,7 @@ void cf_report__reply_tip(cf_buf *out, const cf_report_facts *f, size_t i)
         quote(out, cf_buf_str(&text));
         cf_buf_reset(&text);
     }
+    out->failed = out->failed || text.failed;
     cf_buf_deinit(&text);
 }
 

@@ -92,32 +92,38 @@ static cf_status find_interval(cf_sweep_versus *v, const double *difference, siz
     return CF_OK;
 }
 
-static bool is_same_text(const cf_sweep_cell *a, const cf_sweep_cell *b)
+static cf_status compare_texts(const cf_sweep_cell *a, const cf_sweep_cell *b, bool *same,
+                               cf_error *err)
 {
     cf_buf x = CF_BUF_INIT, y = CF_BUF_INIT;
     cf_sweep_reply(a, &x);
     cf_sweep_reply(b, &y);
-    bool same = cf_str_eq(cf_buf_str(&x), cf_buf_str(&y));
+    *same = cf_str_eq(cf_buf_str(&x), cf_buf_str(&y));
+    cf_status st = cf_buf_check(&x, err);
+    CF_THEN(st, cf_buf_check(&y, err));
     cf_buf_deinit(&x);
     cf_buf_deinit(&y);
-    return same;
+    return st;
 }
 
-static void compare_pair(const cf_sweep *s, cf_sweep_versus *v, const cf_sweep_cell *a,
-                         const cf_sweep_cell *b, double *difference, size_t *n)
+static cf_status compare_pair(const cf_sweep *s, cf_sweep_versus *v, const cf_sweep_cell *a,
+                              const cf_sweep_cell *b, double *difference, size_t *n, cf_error *err)
 {
+    bool same = false;
     if (a->result == NULL || b->result == NULL) {
         v->missing++;
-        return;
+        return CF_OK;
     }
     double x = cf_sweep_score(s, a), y = cf_sweep_score(s, b);
     v->better += y > x;
     v->worse += y < x;
     v->same += x == y;
-    v->differ += !is_same_text(a, b);
+    CF_TRY(compare_texts(a, b, &same, err));
+    v->differ += !same;
     if (x >= 0 && y >= 0) {
         difference[(*n)++] = y - x;
     }
+    return CF_OK;
 }
 
 /* The cells with one value of the axis, in order: those of another value are
@@ -170,7 +176,7 @@ static cf_status versus(const cf_sweep *s, cf_sweep_versus *v, size_t axis, size
             k++;
         }
         if (k < n_b) {
-            compare_pair(s, v, t->a[i], t->b[k], t->difference, &n);
+            CF_TRY(compare_pair(s, v, t->a[i], t->b[k], t->difference, &n, err));
         } else {
             k = from; /* the other side has none of this kind */
         }
