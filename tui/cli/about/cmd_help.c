@@ -25,7 +25,7 @@ static int run_help(cf_cli *cli, void *state)
     }
     if (cli->n_args == 1) {
         const cf_cli_command *c = cf_cli_find(cli->args[0]);
-        return c != NULL ? cf_cli_help(c) : cf_cli_usage(cli, "no such command");
+        return c != NULL ? cf_cli_help(c) : cf_cli_usage(cli, "unknown command");
     }
     printf("confab - a debugger for prompts\n\n"
            "usage: confab [COMMON OPTION ...] COMMAND [OPTION ...] [ARGUMENT "

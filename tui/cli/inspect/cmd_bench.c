@@ -116,7 +116,7 @@ static cf_status one_decode(bench *b, double *decode, cf_error *err)
     return CF_OK;
 }
 
-/* What stands before each token of the reply, and then another one. */
+/* For each token of the reply, the tokens before it followed by a wrong one. */
 static cf_status add_wrong(const bench *b, cf_draft *draft, cf_error *err)
 {
     enum { GRAM = 3 };

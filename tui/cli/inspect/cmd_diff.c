@@ -274,7 +274,7 @@ static cf_out_kind out_kind(const diff_job *job)
 static cf_status open_replies(diff_job *job, cf_error *err)
 {
     if (job->pair.engine == NULL) {
-        return cf_fail(err, CF_EUNSUPPORTED, "replies are compared with the built-in engine (-m)");
+        return cf_fail(err, CF_EUNSUPPORTED, "comparing replies needs the built-in engine (-m)");
     }
     for (int i = 0; i < 2; i++) {
         job->reply.lora[i] = job->lora[i].v;

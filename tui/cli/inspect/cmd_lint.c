@@ -228,7 +228,7 @@ static int run_lint(cf_cli *cli, void *state)
     const char *given =
         cli->open.template_name != NULL ? cli->open.template_name : cf_open_model(&cli->open);
     if (cli->n_args == 0 && given == NULL) {
-        return cf_cli_usage(cli, "no template or model was named");
+        return cf_cli_usage(cli, "needs a template or a model");
     }
     if (job->client != NULL && !is_client(job->client)) {
         return bad_client(cli, job->client);
@@ -239,8 +239,7 @@ static int run_lint(cf_cli *cli, void *state)
                                       : "text";
     job->output.format = cf_lint_format_find(job->format);
     if (job->output.format == NULL) {
-        return cf_cli_usage(cli, "a job->format is text, json, table, sarif, github "
-                                 "or junit");
+        return cf_cli_usage(cli, "--format takes text, json, table, sarif, github or junit");
     }
     int status = lint_all(job, cli->n_args > 0 ? (const char *const *)cli->args : &given,
                           cli->n_args > 0 ? cli->n_args : 1);

@@ -220,6 +220,6 @@ const cf_cli_command cf_cmd_media = {
     .state_bytes = sizeof(media),
     .n_min = 1,
     .n_max = CF_ARGS_ANY,
-    .want = "wants one or more files",
+    .want = "needs one or more FILEs",
     .run = run_media,
 };

@@ -569,7 +569,7 @@ static void text_projector(model_view *v)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* What lies beside the model; what cannot be read is not said. */
+/* The files beside the model; those that cannot be read are left out. */
 static void look_beside(model_view *v)
 {
     enum { GO_MAX = 1 << 20 };
@@ -642,7 +642,7 @@ static int run_model(cf_cli *cli, void *state)
     cf_tensor_info first;
     if (weights != CF_OK && status == CF_EXIT_OK &&
         cf_engine_tensor(v->cli->opened.engine, 0, &first)) {
-        status = cf_cli_fail(cli, &why); /* there are weights, of no use */
+        status = cf_cli_fail(cli, &why); /* the file has weights that cannot be used */
     }
     cf_buf_deinit(&v->go);
     cf_buf_deinit(&v->note);

@@ -43,7 +43,7 @@ typedef struct render_job {
     size_t n_line; /* of --batch, for messages */
 } render_job;
 
-/* The template of -t or the model, if there is one. */
+/* The template of -t or of the model, if any. */
 static cf_status open_template(render_job *job, cf_template_error *why, cf_error *err)
 {
     cf_buf text = CF_BUF_INIT;
@@ -647,19 +647,19 @@ static int run_render(cf_cli *cli, void *state)
     render_job *job = state;
     job->cli = cli;
     if (job->shape && (job->as_is || job->mask || job->continue_final)) {
-        return cf_cli_usage(cli, "--shape goes without --as-is, --mask and "
+        return cf_cli_usage(cli, "--shape cannot be combined with --as-is, --mask or "
                                  "--continue-final-message");
     }
     if (cf_server_is_address(cli->open.model)) {
         return job->batch == NULL && !job->mask
                    ? cf_render_server(cli, cli->n_args == 1 ? cli->args[0] : NULL, job->ids)
-                   : cf_cli_usage(cli, "a server renders one context, without "
-                                       "--batch and --mask");
+                   : cf_cli_usage(
+                         cli, "a server renders one context at a time, without --batch or --mask");
     }
     /* Only then: a model lends its bos_token to any template. */
     if (job->ledger && (job->batch != NULL || job->mask || job->ids || job->spans)) {
-        return cf_cli_usage(cli, "--ledger goes without --batch, --mask, --ids "
-                                 "and --spans");
+        return cf_cli_usage(cli,
+                            "--ledger cannot be combined with --batch, --mask, --ids or --spans");
     }
     if (job->ids || job->mask || job->ledger ||
         (cli->open.template_name == NULL && job->batch == NULL)) {
@@ -684,6 +684,6 @@ const cf_cli_command cf_cmd_render = {
     .options = options,
     .state_bytes = sizeof(render_job),
     .n_max = 1,
-    .want = "one context at a time",
+    .want = "takes one CONTEXT",
     .run = run_render,
 };

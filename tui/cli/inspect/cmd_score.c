@@ -143,7 +143,7 @@ static int run_score(cf_cli *cli, void *state)
 {
     asked *a = state;
     if (a->text == NULL) {
-        return cf_cli_usage(cli, "wants --text, and --prompt before it");
+        return cf_cli_usage(cli, "needs --text, and usually --prompt");
     }
     if (cf_server_is_address(cli->open.model) && cli->open.n_lora != 0) {
         return cf_cli_usage(cli, "--lora: adapters need the built-in engine");

@@ -70,7 +70,7 @@ static cf_status read_hex(cf_buf *out, cf_str hex, cf_error *err)
         int hi = hex_digit(hex.p[i]);
         int lo = hex_digit(hex.p[i + 1]);
         if (hi < 0 || lo < 0) {
-            return cf_fail(err, CF_EFORMAT, "hex: no digits at byte %zu", i);
+            return cf_fail(err, CF_EFORMAT, "hex: byte %zu is not a hexadecimal digit", i);
         }
         cf_buf_addc(out, (char)(hi * 16 + lo));
     }
@@ -100,7 +100,7 @@ static void put_ids(cf_jw *w, const cf_tokenizer *tok, const cf_token *ids, size
     cf_buf_deinit(&text);
 }
 
-/* What add_special put around the text is not part of "detok". */
+/* "detok" leaves out what add_special put around the text. */
 static cf_status put_list(cf_jw *w, const cf_tokenizer *tok, const cf_token_list *list,
                           bool add_special, cf_error *err)
 {

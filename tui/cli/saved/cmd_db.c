@@ -85,7 +85,7 @@ static int run_db(cf_cli *cli, void *state)
     if (cli->n_args == 2 && strcmp(cli->args[0], "backup") == 0) {
         return db_backup(cli, cli->args[1]);
     }
-    return cf_cli_usage(cli, "want check, backup FILE or path");
+    return cf_cli_usage(cli, "takes check, backup FILE or path");
 }
 
 const cf_cli_command cf_cmd_db = {

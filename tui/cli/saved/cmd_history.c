@@ -94,7 +94,7 @@ static cf_status make_query(const history *h, cf_buf *words, cf_store_query *q, 
     q->place = h->trash ? CF_PLACE_TRASH : h->archived ? CF_PLACE_ARCHIVED : CF_PLACE_LIVE;
     for (size_t i = 0; h->sort != NULL; i++) {
         if (i == sizeof sorts / sizeof sorts[0]) {
-            return cf_fail(err, CF_EINVAL, "--sort: want updated, created, title or turns");
+            return cf_fail(err, CF_EINVAL, "--sort takes updated, created, title or turns");
         }
         if (strcmp(h->sort, sorts[i]) == 0) {
             q->sort = (cf_store_sort)i;
@@ -229,7 +229,7 @@ static int do_search(history *h)
     cf_store_query q;
     cf_store_hits hits = {0};
     if (h->n == 0) {
-        return cf_cli_usage(h->cli, "search: what for?");
+        return cf_cli_usage(h->cli, "search: needs words to look for");
     }
     cf_status st = make_query(h, &words, &q, &err);
     CF_THEN(st, cf_store_search(h->cli->store, &q, &h->cli->arena, &hits, &err));
@@ -437,7 +437,7 @@ static int do_show(history *h)
     cf_store_ref ref;
     cf_store_tree tree;
     if (h->n != 1) {
-        return cf_cli_usage(h->cli, "show: want one UUID");
+        return cf_cli_usage(h->cli, "show: takes one UUID");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     CF_THEN(st, cf_store_get_tree(h->cli->store, ref.conversation, CF_TREE_RUNS, &h->cli->arena,
@@ -459,7 +459,7 @@ static int do_fork(history *h)
     cf_uuid out;
     char id[CF_UUID_TEXT + 1];
     if (h->n != 1) {
-        return cf_cli_usage(h->cli, "fork: want one UUID");
+        return cf_cli_usage(h->cli, "fork: takes one UUID");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     if (st == CF_OK && cf_uuid_is_nil(ref.turn)) {
@@ -716,8 +716,7 @@ static int do_import(history *h)
                               .guesses = h->format == NULL,
                               .is_dry = h->dry_run};
     if (h->n == 0) {
-        return cf_cli_usage(h->cli, "import: want files, or - for standard "
-                                    "input");
+        return cf_cli_usage(h->cli, "import: takes files, or - for standard input");
     }
     if (!opts.guesses && get_format(h, &opts.format, &err) != CF_OK) {
         return fail(h, &err);
@@ -756,7 +755,7 @@ static int do_raw(history *h)
     cf_error err;
     bool is_request = h->n == 2 && strcmp(h->args[1], "request") == 0;
     if (!is_request && (h->n != 2 || strcmp(h->args[1], "response") != 0)) {
-        return cf_cli_usage(h->cli, "want raw EXCHANGE request|response");
+        return cf_cli_usage(h->cli, "raw: takes EXCHANGE and request or response");
     }
     cf_status st = cf_store_find_exchange(h->cli->store, cf_str_from(h->args[0]), &id, &err);
     CF_THEN(st, cf_store_get_exchange(h->cli->store, id, &h->cli->arena, &x, &err));
@@ -784,7 +783,7 @@ static const struct action {
     const char *name;
     int (*run)(history *h);
     uint32_t flags;
-    bool empty_is_fine; /* without a database there is nothing to report */
+    bool empty_is_fine; /* without a database the answer is empty */
 } actions[] = {
     {"list", do_list, 0, true},          {"search", do_search, 0, true},
     {"show", do_show, 0, false},         {"fork", do_fork, 0, false},
@@ -867,8 +866,8 @@ static int run_history(cf_cli *cli, void *state)
             return run_action(h, &actions[i]);
         }
     }
-    return cf_cli_usage(cli, "want list, show, search, fork, tag, title, rm, "
-                             "undo, raw, export or import");
+    return cf_cli_usage(cli, "takes list, show, search, fork, tag, title, truncate, rm, undo, raw, "
+                             "export or import");
 }
 
 const cf_cli_command cf_cmd_history = {

@@ -260,7 +260,7 @@ static cf_status choose_adapters(replay *r, const json_t *stored, cf_error *err)
     return CF_OK;
 }
 
-/* "0123456789abcdef x 0.5, ...": what tells adapters apart. */
+/* "0123456789abcdef x 0.5, ...": hashes and scales identify adapters. */
 static void identify(cf_buf *out, cf_str hash, double scale)
 {
     cf_buf_addf(out, "%s%.*s x %g", out->n == 0 ? "" : ", ", hash.n < 12 ? (int)hash.n : 12, hash.p,

@@ -71,7 +71,7 @@ static void put_turn(cf_buf *out, const cf_turn *t)
     cf_buf_deinit(&text);
 }
 
-/* What goes, on standard error: the answer is the branch. */
+/* Lists the turns to be removed on standard error: the answer is the branch. */
 static cf_status show_plan(job *j, cf_error *err)
 {
     const cf_turn **path;
@@ -161,8 +161,7 @@ int cf_history_truncate_run(cf_cli *cli, cf_store *store, const cf_history_trunc
     cf_error err;
     job j = {.cli = cli, .store = store, .o = o};
     if (o->id == NULL || (o->turns == 0) == (o->tokens == 0)) {
-        return cf_cli_usage(cli, "truncate: want one UUID and --turns N or "
-                                 "--tokens N");
+        return cf_cli_usage(cli, "truncate: takes one UUID and --turns N or --tokens N");
     }
     cf_status st = truncate_it(&j, &err);
     int status = cf_cli_end(cli, st, &err);

@@ -118,10 +118,10 @@ static int run_proxy(cf_cli *cli, void *state)
     asked *a = state;
     const bool needs_server = !a->is_replay && a->script_path == NULL;
     if (a->up.url == NULL && needs_server) {
-        return cf_cli_usage(cli, "want --to URL");
+        return cf_cli_usage(cli, "needs --to URL, --replay or --script FILE");
     }
     if (a->is_replay && a->script_path != NULL) {
-        return cf_cli_usage(cli, "either --replay or --script");
+        return cf_cli_usage(cli, "--replay and --script exclude each other");
     }
     if (a->http.token == NULL) {
         a->http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */

@@ -38,7 +38,7 @@ static cf_status print_all(const cf_cli *cli, cf_store *store, uint32_t limit, c
     return st;
 }
 
-/* What is asked about the breakpoint; NULL where it was not given. */
+/* The options about the breakpoint; NULL: not given. */
 typedef struct break_asked {
     const char *set; /* "off" takes it away */
     bool list;

@@ -104,7 +104,7 @@ static void put_findings(cf_buf *out, cf_str findings)
         return;
     }
     if (cf_json_read(&list, findings.p, findings.n, &ignored) == CF_ENOMEM) {
-        out->failed = true; /* another error: there are none to show */
+        out->failed = true; /* any other error: nothing to show */
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *f = json_array_get(list, i);

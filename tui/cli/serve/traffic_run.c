@@ -163,7 +163,7 @@ static void *tell_until_the_end(void *ud)
     return NULL;
 }
 
-/* The screen of `watch`, while another thread tells. */
+/* The screen of `watch`, while another thread reports. */
 static cf_status show(const cf_traffic_run *t, teller *w, cf_error *err)
 {
     pthread_t thread;

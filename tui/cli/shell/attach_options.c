@@ -81,7 +81,7 @@ cf_status cf_attach_options_content(json_t **out, const cf_attach_options *o, cf
     }
     if (n_stdin(&o->images) + n_stdin(&o->sounds) > 1) {
         json_decref(words);
-        return cf_fail(err, CF_EINVAL, "standard input is one file only");
+        return cf_fail(err, CF_EINVAL, "standard input can be read as one file only");
     }
     json_t *content = json_pack("[{s:s, s:o}]", "type", "text", "text", words);
     cf_status st = content != NULL ? CF_OK : cf_oom_for(err, "the message");

@@ -12,7 +12,7 @@
 
 #include "core/api/media.h"
 
-/* Bytes of a picture's or sound's file at most. */
+/* Maximum size of an image or audio file. */
 enum { CF_MEDIA_FILE_MAX = 256 << 20 };
 
 typedef struct cf_media_parts {
@@ -34,7 +34,7 @@ void cf_media_parts_deinit(cf_media_parts *parts);
 CF_MUST_USE cf_status cf_media_parts_ids(const cf_media_parts *parts, cf_token **ids, size_t *n,
                                          cf_error *err);
 
-/* What is made of a file; errors name it. */
+/* The encoder's input made from a file; errors name the file. */
 CF_MUST_USE cf_status cf_media_parts_file(cf_media_input **out, cf_media *media, const char *path,
                                           const cf_cancel *cancel, cf_error *err);
 

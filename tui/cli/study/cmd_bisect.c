@@ -339,7 +339,8 @@ static cf_status make_models(command *c, const char *uuid, cf_error *err)
                      "two models take a UUID, --good model:A and --bad "
                      "model:B");
     } else if (!looks_at(c, CF_SEE_REPLY)) {
-        st = cf_fail(err, CF_EINVAL, "two models differ in their replies; this looks at none");
+        st = cf_fail(err, CF_EINVAL,
+                     "two models differ in their replies, and this predicate looks at none");
     }
     CF_THEN(st, compare_models(c, &good, &bad, uuid, err));
     cf_asker_deinit(&good.asker);

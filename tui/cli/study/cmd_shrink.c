@@ -272,7 +272,7 @@ static int run_shrink(cf_cli *cli, void *state)
     CF_THEN(st, make(c, cli->args[0], &err));
     int status = cf_cli_end(cli, st, &err);
     if (st == CF_ECANCELLED) {
-        cf_note("confab shrink: the same command goes on from here");
+        cf_note("confab shrink: run the same command again to continue");
     }
     cf_shrink_deinit(&c->shrink);
     cf_asker_deinit(&c->asker);

@@ -247,6 +247,6 @@ const cf_cli_command cf_cmd_test = {
     .state_bytes = sizeof(job),
     .n_min = 1,
     .n_max = CF_ARGS_ANY,
-    .want = "no test file was named",
+    .want = "needs a test file",
     .run = run_tests,
 };

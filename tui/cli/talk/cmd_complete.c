@@ -449,7 +449,7 @@ static int answer(complete *c, const char *text)
     if (st == CF_OK) {
         st = generate(c, &err);
         if (st == CF_ECANCELLED) {
-            c->why = "cancelled"; /* what is there is still the answer */
+            c->why = "cancelled"; /* the text so far is still the answer */
             st = CF_OK;
         }
     }

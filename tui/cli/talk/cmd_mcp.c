@@ -34,7 +34,7 @@ static cf_status print(const mcp *m, const cf_buf *out, cf_error *err)
 
 /* ---- list --------------------------------------------------------------- */
 
-/* What the tools cost in the prompts of -m. */
+/* The cost of the tools in prompts of -m. */
 static cf_status measure(mcp *m, cf_error *err)
 {
     cf_opened engine;
@@ -118,7 +118,7 @@ static void json_tools(const mcp *m, cf_jw *w, size_t i, const cf_mcp_server *s,
     cf_jw_end(w);
 }
 
-/* A line of JSON a server; those that were refused come last. */
+/* One line of JSON for each server, the refused ones last. */
 static void json_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
 {
     cf_buf line = CF_BUF_INIT;
@@ -428,10 +428,10 @@ static int run_mcp(cf_cli *cli, void *state)
     bool is_call = strcmp(what, "call") == 0 && (n == 2 || n == 3);
     bool is_log = strcmp(what, "log") == 0 && n == 2;
     if (!is_list && !is_call && !is_log) {
-        return cf_cli_usage(cli, "want list, call TOOL [ARGUMENTS] or log CONVERSATION");
+        return cf_cli_usage(cli, "takes list, call TOOL [ARGUMENTS] or log CONVERSATION");
     }
     if (!is_log && m->opened.path == NULL) {
-        return cf_cli_usage(cli, "--mcp FILE says which servers there are");
+        return cf_cli_usage(cli, "needs --mcp FILE, which lists the servers");
     }
     cf_error err;
     cf_status st = is_list   ? list(m, &err)

@@ -196,7 +196,7 @@ static cf_status run_one(const cf_cli *cli, const job *j, cf_str raw, bool *is_v
     return st;
 }
 
-/* The help of --family: the names that there are. */
+/* The help of --family: all names. */
 static const char *family_help(char *out, size_t size)
 {
     size_t n = 0;
@@ -286,6 +286,6 @@ const cf_cli_command cf_cmd_parse = {
     .state_bytes = sizeof(asked),
     .initial = &initial,
     .n_max = 1,
-    .want = "one reply at most",
+    .want = "takes one RAW",
     .run = run_parse,
 };

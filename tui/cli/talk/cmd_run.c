@@ -452,7 +452,7 @@ static cf_status make_conversation(run *r, cf_error *err)
     return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
 }
 
-/* --mcp: starts the servers; their tools come after those of --tools. */
+/* --mcp: starts the servers; their tools follow those of --tools. */
 static cf_status open_servers(run *r, cf_error *err)
 {
     if (r->mcp.path == NULL) {
@@ -624,7 +624,7 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     } else if (r->thinking != NULL && strcmp(r->thinking, "off") == 0) {
         o->chat.thinking = CF_THINKING_OFF;
     } else if (r->thinking != NULL) {
-        return cf_fail(err, CF_EINVAL, "--thinking: on or off");
+        return cf_fail(err, CF_EINVAL, "--thinking takes on or off");
     }
     return cf_chat_options_check(&o->chat, err);
 }

@@ -213,7 +213,7 @@ static cf_status add_all(cf_mcp_opened *o, const json_t *list, const char *only,
     }
     return n_asked > 0 || only == NULL
                ? CF_OK
-               : cf_fail(err, CF_ENOTFOUND, "%s: there is no server '%.80s'", o->path, only);
+               : cf_fail(err, CF_ENOTFOUND, "%s: no server '%.80s'", o->path, only);
 }
 
 cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_error *err)

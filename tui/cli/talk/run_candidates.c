@@ -81,7 +81,7 @@ static void show_text(const candidate *c)
     fflush(stdout);
 }
 
-/* On failure too there is something to close. */
+/* Must be closed even on failure. */
 static cf_status open_one(candidate *c, cf_send_job *job, cf_uuid parent, cf_error *err)
 {
     const cf_candidates *all = c->all;
@@ -135,7 +135,7 @@ static cf_status add_message(const cf_candidates *all, cf_uuid *parent, cf_error
                                         NULL, err);
 }
 
-/* What the candidates came to: stored, shown, and the first failure. */
+/* Stores and shows the results of the candidates; the first failure. */
 static cf_status settle(candidate *c, cf_send_job *jobs, size_t n, bool *is_engine, cf_error *err)
 {
     cf_status st = CF_OK;

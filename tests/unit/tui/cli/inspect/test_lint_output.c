@@ -151,6 +151,7 @@ static void test_names__unknown_ones_are_wrong_usage(void **state)
     cf_program p;
     CF_PROGRAM(&p, "lint", "--format", "xml", file);
     assert_int_equal(p.status, 2);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "--format takes text, json, table"));
     cf_program_deinit(&p);
     CF_PROGRAM(&p, "lint", "--client", "nobody", file);
     assert_int_equal(p.status, 2);

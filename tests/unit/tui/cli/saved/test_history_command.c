@@ -163,7 +163,7 @@ static void test_history__import_truncate_undo(void **state)
     assert_null(strstr(cf_buf_cstr(&p.out), "question 0"));
     assert_non_null(strstr(cf_buf_cstr(&p.out), "question 5"));
     cf_program_deinit(&p);
-    REFUSES(2, "want one UUID", "history", "truncate", "--db", db, id);
+    REFUSES(2, "takes one UUID", "history", "truncate", "--db", db, id);
     CF_PROGRAM(&p, "history", "undo", "--db", db);
     assert_int_equal(p.status, 0);
     assert_string_equal(cf_buf_cstr(&p.out), "undone: import of long.json\n");
@@ -204,7 +204,7 @@ static void test_history__refuses(void **state)
     char id[37];
     begin(db, id);
     REFUSES(2, "neither a UUID", "history", "show", "--db", db, "zzz");
-    REFUSES(2, "want list, show", "history", "frob", "--db", db);
+    REFUSES(2, "takes list, show", "history", "frob", "--db", db);
 }
 
 static void test_db__check_and_backup(void **state)

@@ -106,7 +106,7 @@ static void test_cli__exit_statuses(void **state)
         {{"no-such-command", NULL}, 2, "no-such-command"},
         {{"version", "--nonsense", NULL}, 2, "--nonsense"},
         {{"version", "--threads", NULL}, 2, "--threads"},
-        {{"help", "no-such", NULL}, 2, "no such command"},
+        {{"help", "no-such", NULL}, 2, "unknown command"},
         {{"complete", "-m", "", "hi", NULL}, 2, "the name is empty"},
         {{"complete", "-m", "http://x", "hi", NULL}, 2, "http://x"},
         {{"complete", "-m", "/no/such/file", "hi", NULL}, 3, "/no/such/file"},
