@@ -65,6 +65,7 @@ typedef enum cf_tool_family {
     CF_TOOLS_GENERIC, /* a JSON call or list of calls, fenced or bare */
     CF_TOOLS_GEMMA4,
     CF_TOOLS_FUNCTIONGEMMA,
+    CF_TOOLS_INKLING,
     CF_TOOLS_PANGU, /* LFM2's marks around a JSON list; named by its metadata */
     CF_TOOLS_LFM2,  /* <|tool_call_start|>[f(x=1)] */
     CF_TOOLS_HY_V4,
@@ -84,6 +85,7 @@ typedef enum cf_tool_family {
     CF_TOOLS_SOLAR_OPEN2,
     CF_TOOLS_SOLAR_OPEN,
     CF_TOOLS_PLAMO3,
+    CF_TOOLS_K2_HORIZON,
     CF_TOOLS_LONGCAT,
     CF_TOOLS_INTERNLM2,
     CF_TOOLS_DOTS,

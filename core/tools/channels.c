@@ -36,6 +36,12 @@ const cf_channel cf_channel__apriel[2] = {
     THINKING("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]", true),
     THINKING("<think>", "</think>", true)};
 const cf_channel cf_channel__solar[1] = {THINKING("<|think|>", "<|end|>", true)};
+const cf_channel cf_channel__inkling[1] = {
+    THINKING("<|content_thinking|>", "<|end_message|>", false)};
+const cf_channel cf_channel__k2_horizon[3] = {
+    THINKING("<ifm|think>", "</ifm|think>", true),
+    THINKING("<ifm|think_fast>", "</ifm|think_fast>", true),
+    THINKING("<ifm|think_faster>", "</ifm|think_faster>", true)};
 const cf_channel cf_channel__solar2[1] = {THINKING("<|think:start|>", "<|think:end|>", true)};
 const cf_channel cf_channel__longcat[1] = {THINKING("<longcat_think>", "</longcat_think>", true)};
 const cf_channel cf_channel__kimi_k15[1] = {
@@ -69,6 +75,8 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n)
         {"think:opensource>", cf_channel__hy3, 2},
         {"[BEGIN FINAL RESPONSE]", cf_channel__apriel, 2},
         {"<|tool_call:begin|>", cf_channel__solar, 1},
+        {"<|content_thinking|>", cf_channel__inkling, 1},
+        {"<ifm|think", cf_channel__k2_horizon, 3},
         {"<|think:start|>", cf_channel__solar2, 1},
         {"<longcat_think>", cf_channel__longcat, 1},
         {"\xE2\x97\x81think\xE2\x96\xB7", cf_channel__kimi_k15, 1},

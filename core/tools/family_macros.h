@@ -18,21 +18,21 @@
     {                                                 \
         word, NULL, "the model's metadata says " word \
     }
-#define MARKER(text)                                   \
+#define MARKER(text)                                          \
+    {                                                         \
+        CF_RULE_MARKER, CF_LEX_JSON, text, NULL, CF_PLACE_ANY \
+    }
+#define FENCE(lexer)                                   \
     {                                                  \
-        CF_RULE_MARKER, CF_LEX_JSON, text, NULL, false \
+        CF_RULE_FENCE, lexer, NULL, NULL, CF_PLACE_ANY \
     }
-#define FENCE(lexer)                            \
-    {                                           \
-        CF_RULE_FENCE, lexer, NULL, NULL, false \
+#define SECTION(start, end)                                    \
+    {                                                          \
+        CF_RULE_SECTION, CF_LEX_JSON, start, end, CF_PLACE_ANY \
     }
-#define SECTION(start, end)                             \
-    {                                                   \
-        CF_RULE_SECTION, CF_LEX_JSON, start, end, false \
-    }
-#define CALL(lexer)                            \
-    {                                          \
-        CF_RULE_CALL, lexer, NULL, NULL, false \
+#define CALL(lexer)                                   \
+    {                                                 \
+        CF_RULE_CALL, lexer, NULL, NULL, CF_PLACE_ANY \
     }
 #define CHANNEL(name)                                                              \
     {                                                                              \

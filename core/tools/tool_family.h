@@ -28,6 +28,7 @@ typedef struct cf_tool__sign {
 typedef enum cf_tool__rule_kind {
     CF_RULE_NONE,
     CF_RULE_FENCE,       /* start and end literal */
+    CF_RULE_JSON_FENCE,  /* the same, where JSON follows the start */
     CF_RULE_CODE_FENCE,  /* the same, the start followed by a space */
     CF_RULE_MARKDOWN,    /* ``` or ```json around a JSON call or list */
     CF_RULE_BARE_LIST,   /* a JSON list of calls at the start of a line */
@@ -51,12 +52,19 @@ typedef enum cf_tool__lexer {
     CF_LEX_TAGS
 } cf_tool__lexer;
 
+/* Where in a reply a rule may apply. */
+typedef enum cf_tool__place {
+    CF_PLACE_ANY,
+    CF_PLACE_MARK, /* at the start and after a marker or a block, but for space */
+    CF_PLACE_NAME  /* anywhere; there a name, which is no text, may stand before it */
+} cf_tool__place;
+
 /* Start NULL: start and end are those of the syntax. */
 typedef struct cf_tool__rule_row {
     cf_tool__rule_kind kind;
     cf_tool__lexer lexer;
     const char *start, *end; /* end NULL: brackets in balance */
-    bool after_mark;         /* only at the start of the reply and after a marker */
+    cf_tool__place place;
 } cf_tool__rule_row;
 
 /* ---- writing ------------------------------------------------------------ */
@@ -114,11 +122,12 @@ typedef struct cf_tool__syntax {
     const char *index_end;  /* TAGS: the name is followed by a counter */
     const char *value_open; /* TAGS: an own tag before the value, or NULL */
     const char *value_end;
-    cf_tool__typing typing; /* TAGS */
-    bool skips_lines;       /* JSON: a line that is no call is passed over */
-    bool has_cdata;         /* TAGS: <![CDATA[...]]> around strings with marks */
-    bool xml_attrs;         /* TAGS: & and " of names are escaped as in XML */
-    const char *esc;        /* FC: the marker around strings */
+    const char *skipped, *skipped_end; /* TAGS: a tag after the key that is passed over, or NULL */
+    cf_tool__typing typing;            /* TAGS */
+    bool skips_lines;                  /* JSON: a line that is no call is passed over */
+    bool has_cdata;                    /* TAGS: <![CDATA[...]]> around strings with marks */
+    bool xml_attrs;                    /* TAGS: & and " of names are escaped as in XML */
+    const char *esc;                   /* FC: the marker around strings */
 } cf_tool__syntax;
 
 typedef enum cf_tool__declare {

@@ -215,6 +215,14 @@ static void add_calls(cf_tool_parser *p, cf_tool__emit *e, size_t body_end, size
     }
 }
 
+/* A marker at raw[off..end). */
+static void add_marker(cf_tool_parser *p, size_t off, size_t end)
+{
+    if (add_segment(p, CF_TOOL_SEG_MARKER, off, end) != NULL) {
+        p->pos = p->fresh = end;
+    }
+}
+
 static void add_failed(cf_tool_parser *p, size_t error_off, const char *expected, size_t body_end,
                        size_t end)
 {
@@ -325,8 +333,13 @@ static void close_block(cf_tool_parser *p, size_t body_end, size_t end)
     }
     if (is_blank(p, p->block.body_off, body_end) && p->block.rule->lexer != CF_LEX_TAGS &&
         !p->block.is_named) {
-        add_note(p, p->block.off, CF_TOOL_NO_CALL, "an empty block of calls is kept as text");
-        retract(p, end);
+        add_note(p, p->block.off, CF_TOOL_NO_CALL, "an empty block of calls");
+        if (p->block.rule->kind == CF_RULE_CODE_FENCE) { /* code, if empty */
+            retract(p, end);
+            return;
+        }
+        p->in_block = false;
+        add_marker(p, p->block.off, end);
         return;
     }
     cf_tool__emit e;
@@ -441,20 +454,12 @@ static bool run_block(cf_tool_parser *p)
     return false;
 }
 
-/* A marker at raw[off..end). */
-static void add_marker(cf_tool_parser *p, size_t off, size_t end)
-{
-    if (add_segment(p, CF_TOOL_SEG_MARKER, off, end) != NULL) {
-        p->pos = p->fresh = end;
-    }
-}
-
 /* The opening literal of a section. */
 static void open_section(cf_tool_parser *p, const cf_tool__block *block)
 {
     if (block->is_empty) {
-        add_note(p, block->off, CF_TOOL_NO_CALL, "an empty block of calls is kept as text");
-        add_text(p, block->body_off);
+        add_note(p, block->off, CF_TOOL_NO_CALL, "an empty block of calls");
+        add_marker(p, block->off, block->body_off);
         return;
     }
     p->section = block->rule;
@@ -618,6 +623,9 @@ cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family, const 
     p->findings.arena = &p->arena;
     for (size_t i = 0; i < p->n_rules; i++) {
         p->first[(unsigned char)p->rules[i].start.p[0]] = 1;
+        for (int c = 0; p->rules[i].place == CF_PLACE_NAME && c < 128; c++) {
+            p->first[c] = (char)(p->first[c] != 0 || cf_tool__is_name_start((char)c));
+        }
     }
     *out = p;
     return CF_OK;

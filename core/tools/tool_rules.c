@@ -36,7 +36,7 @@ static cf_tool__rule resolve(const cf_tool__rule_row *r, const cf_tool__syntax *
         .lexer = r->lexer,
         .start = cf_tool__trim(r->start != NULL ? r->start : start),
         .end = cf_tool__trim(r->start != NULL ? r->end : end),
-        .after_mark = r->after_mark,
+        .place = r->place,
         .syntax = y,
     };
 }
@@ -70,8 +70,8 @@ size_t cf_tool__rules(cf_tool_family family, cf_tool__rule out[CF_TOOL_RULES_MAX
         }
     }
     for (size_t i = 0, n_own = n; i < n_own; i++) {
-        bool has_end = out[i].kind == CF_RULE_FENCE || out[i].kind == CF_RULE_SECTION ||
-                       out[i].kind == CF_RULE_CALL;
+        bool has_end = out[i].kind == CF_RULE_FENCE || out[i].kind == CF_RULE_JSON_FENCE ||
+                       out[i].kind == CF_RULE_SECTION || out[i].kind == CF_RULE_CALL;
         if (has_end && out[i].end.n > 0 && !holds(out, n, out[i].end)) {
             out[n++] = (cf_tool__rule){.kind = CF_RULE_MARKER,
                                        .start = out[i].end,
@@ -97,7 +97,7 @@ size_t cf_tool_family_stops(cf_tool_family family, cf_str *out)
         bool is_mark = r->kind == CF_RULE_FENCE || r->kind == CF_RULE_SECTION ||
                        r->kind == CF_RULE_CALL || r->kind == CF_RULE_MISTRAL ||
                        r->kind == CF_RULE_MARKER;
-        if (is_mark && !r->is_stray && !r->after_mark && mark.n >= LENGTH_MIN) {
+        if (is_mark && !r->is_stray && r->place != CF_PLACE_MARK && mark.n >= LENGTH_MIN) {
             out[n++] = mark;
         }
     }
@@ -382,7 +382,7 @@ static cf_tool__match match_open(look *l, cf_tool__block *b)
     b->body_off = l->at;
     look_space(l);
     char c = look_char(l);
-    return decide(l, c == '[' || c == '{' || l->at >= l->raw.n);
+    return decide(l, c == '[' || c == '{' || (l->at >= l->raw.n && b->rule->end.n == 0));
 }
 
 static bool is_blank(cf_str raw, size_t from, size_t to)
@@ -432,11 +432,6 @@ static cf_tool__match match_section(const cf_tool__view *v, look *l, cf_tool__bl
     if (l->ran_out) {
         return CF_MATCH_MORE;
     }
-    for (size_t i = 0; i < v->n_rules; i++) {
-        if (v->rules[i].kind == CF_RULE_FENCE && cf_str_eq(v->rules[i].start, b->rule->start)) {
-            return CF_MATCH_NO; /* the same mark around JSON */
-        }
-    }
     cf_str call = cf_tool__trim(b->rule->syntax->call_open);
     b->err_off = l->at;
     b->is_bad = l->at >= l->raw.n || strchr("<{[", l->raw.p[l->at]) != NULL;
@@ -458,7 +453,7 @@ static bool is_place(const cf_tool__view *v, const cf_tool__rule *rule, size_t i
     if (rule->is_stray) {
         return v->fresh > 0 && is_blank(v->raw, v->fresh, i);
     }
-    if (rule->after_mark) {
+    if (rule->place == CF_PLACE_MARK) {
         return is_blank(v->raw, v->fresh, i);
     }
     if (rule->kind == CF_RULE_BARE_LIST || rule->kind == CF_RULE_BARE_PYTHON) {
@@ -477,7 +472,11 @@ cf_tool__match cf_tool__match_rule(const cf_tool__view *v, const cf_tool__rule *
     if (!is_place(v, rule, i)) {
         return CF_MATCH_NO;
     }
-    if (!look_literal(&l, rule->start)) {
+    if (rule->place == CF_PLACE_NAME && is_blank(v->raw, v->fresh, i) &&
+        cf_tool__is_name_start(v->raw.p[i])) {
+        (void)look_name(&l, ".-");
+    }
+    if (l.ran_out || !look_literal(&l, rule->start)) {
         return decide(&l, false);
     }
     out->body_off = l.at;
@@ -485,6 +484,8 @@ cf_tool__match cf_tool__match_rule(const cf_tool__view *v, const cf_tool__rule *
     case CF_RULE_FENCE:
         out->is_sure = true;
         return rule->end.n > 0 ? CF_MATCH_YES : match_open(&l, out);
+    case CF_RULE_JSON_FENCE:
+        return match_open(&l, out);
     case CF_RULE_MARKER:
         return CF_MATCH_YES;
     case CF_RULE_CODE_FENCE:

@@ -18,7 +18,7 @@ typedef struct cf_tool__rule {
     cf_tool__rule_kind kind;
     cf_tool__lexer lexer;
     cf_str start, end; /* end empty: brackets in balance */
-    bool after_mark;
+    cf_tool__place place;
     bool is_stray; /* MARKER: an end literal, nothing but space since a call */
     const cf_tool__syntax *syntax;
 } cf_tool__rule;

@@ -185,6 +185,16 @@ static cf_tool__step read_key(walker *k)
     if (s != CF_STEP_ON) {
         return s;
     }
+    if (y->skipped != NULL) {
+        at = skip_space(k, at);
+        size_t off, len;
+        if (literal(k, &at, cf_tool__trim(y->skipped))) {
+            s = until(k, &at, cf_tool__trim(y->skipped_end), KEY_MAX, &off, &len);
+        }
+        if (s != CF_STEP_ON || k->ran_out) {
+            return k->ran_out ? CF_STEP_MORE : s;
+        }
+    }
     if (y->value_open != NULL) {
         cf_str open = cf_tool__trim(y->value_open);
         at = skip_space(k, at);
