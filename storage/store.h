@@ -428,7 +428,7 @@ CF_MUST_USE cf_status cf_store_put_cell(cf_store *store, cf_str key, cf_str reco
 CF_MUST_USE cf_status cf_store_get_cell(cf_store *store, cf_str key, cf_arena *arena,
                                         cf_str *record, cf_error *err);
 
-/* ---- unsent texts --------------------------------------------------------- */
+/* ---- unsent text --------------------------------------------------------- */
 
 /* Keeps the text of a message that was not sent, one a conversation; an empty
  * one removes it.  The conversation need not be stored.  Never waits for the

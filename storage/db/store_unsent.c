@@ -1,7 +1,7 @@
 /*
  * store_unsent.c - messages that were written and not sent.
  *
- * An unsent text knows the program it was written in: that of a conversation which
+ * Unsent text knows the program it was written in: that of a conversation which
  * was never stored belongs to this program alone until it ends, and the next
  * one finds it.
  */

@@ -270,7 +270,7 @@ cf_status cf_diff_model_message(const cf_diff_model *m, json_t **out, cf_error *
         return CF_OK;
     }
     *out = json_pack("{s:s,s:s%}", "role", "user", "content", unsent.p, unsent.n);
-    return *out != NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+    return *out != NULL ? CF_OK : cf_fail(err, CF_EFORMAT, "the unsent text is not UTF-8");
 }
 
 cf_status cf_diff_model_vars(const cf_diff_model *m, json_t **out, cf_error *err)

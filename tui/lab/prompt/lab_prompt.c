@@ -8,6 +8,7 @@
 
 #include "core/api/attachment.h"
 #include "core/base/alloc.h"
+#include "core/base/json_builder.h"
 #include "core/base/utf8.h"
 #include "tui/lab/prompt/prompt_impl.h"
 #include "tui/lab/talk/lab_conversation.h"
@@ -79,11 +80,15 @@ void cf_lab_set_unsent_parts(cf_lab *lab, json_t *const *parts, size_t n)
     if (has_parts(lab, parts, n)) {
         return;
     }
-    json_decref(shown->unsent_parts);
-    shown->unsent_parts = n > 0 ? json_array() : NULL;
+    cf_jb b = CF_JB_INIT;
+    cf_jb_array(&b, NULL);
     for (size_t i = 0; i < n; i++) {
-        (void)json_array_append(shown->unsent_parts, parts[i]);
+        cf_jb_add(&b, NULL, parts[i]);
     }
+    cf_jb_end(&b);
+    json_decref(shown->unsent_parts);
+    shown->unsent_parts = cf_jb_done(&b);
+    shown->lacks_parts = shown->unsent_parts == NULL;
     shown->is_fresh = false;
 }
 
@@ -105,25 +110,35 @@ static cf_status make_unsent(cf_lab *lab, cf_error *err)
     json_decref(shown->unsent_message);
     shown->unsent_message = NULL;
     CF_TRY(cf_buf_check(&shown->unsent, err));
+    if (shown->lacks_parts) {
+        return cf_oom_for(err, "what goes with the unsent text");
+    }
     size_t n = json_array_size(shown->unsent_parts);
     if (shown->unsent.n == 0 && n == 0) {
         return CF_OK;
     }
-    const char *text = shown->unsent.n != 0 ? cf_buf_cstr(&shown->unsent) : "";
-    json_t *words = json_stringn(text, shown->unsent.n);
-    if (words == NULL) {
-        return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+    cf_str text = cf_buf_str(&shown->unsent);
+    if (text.n > 0 && cf_utf8_valid_prefix(text.p, text.n) != text.n) {
+        return cf_fail(err, CF_EFORMAT, "the unsent text is not UTF-8");
     }
-    json_t *content = words;
-    if (n > 0) {
-        content = json_pack("[{s:s,s:o}]", "type", "text", "text", words);
-        if (json_array_extend(content, shown->unsent_parts) != 0) {
-            json_decref(content);
-            return cf_oom_for(err, "the draft");
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    cf_jb_text(&b, "role", "user");
+    if (n == 0) {
+        cf_jb_str(&b, "content", text);
+    } else {
+        cf_jb_array(&b, "content");
+        cf_jb_object(&b, NULL);
+        cf_jb_text(&b, "type", "text");
+        cf_jb_str(&b, "text", text);
+        cf_jb_end(&b);
+        for (size_t i = 0; i < n; i++) {
+            cf_jb_add(&b, NULL, json_array_get(shown->unsent_parts, i));
         }
+        cf_jb_end(&b);
     }
-    shown->unsent_message = json_pack("{s:s,s:o}", "role", "user", "content", content);
-    return shown->unsent_message != NULL ? CF_OK : cf_oom_for(err, "the draft");
+    cf_jb_end(&b);
+    return cf_jb_finish(&b, &shown->unsent_message, err);
 }
 
 cf_str cf_lab_unsent(const cf_lab *lab)
@@ -276,7 +291,8 @@ bool cf_lab_prompt__is_empty(const cf_lab *lab)
     size_t n;
     cf_lab_path(lab, &n);
     const struct cf_lab_prompt *p = lab->prompt;
-    return n == 0 && p->unsent.n == 0 && !p->unsent.failed && p->unsent_parts == NULL;
+    return n == 0 && p->unsent.n == 0 && !p->unsent.failed &&
+           json_array_size(p->unsent_parts) == 0 && !p->lacks_parts;
 }
 
 cf_prompt_model *cf_lab_prompt(cf_lab *lab)
@@ -336,44 +352,42 @@ double cf_lab_prefill_speed(cf_lab *lab)
     return 0;
 }
 
-/* The roles of the prompt's messages, as messages; an unsent text comes last. */
-static json_t *roles_of(const cf_lab *lab)
+/* The roles of the prompt's messages, as messages; unsent text comes last. */
+static void put_roles(cf_jb *b, const cf_lab *lab)
 {
     size_t n = cf_lab_n_messages(lab);
-    json_t *list = json_array();
+    cf_jb_array(b, NULL);
     for (size_t i = 0; i <= n; i++) {
-        const char *role = i < n ? cf_lab_message_role(lab, i) : "draft";
-        if (json_array_append_new(list, json_pack("{s:s}", "role", role)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        cf_jb_object(b, NULL);
+        cf_jb_text(b, "role", cf_lab_message_role(lab, i));
+        cf_jb_end(b);
     }
-    return list;
+    cf_jb_end(b);
 }
 
-static json_t *tools_of(const cf_lab *lab)
+static void put_tools(cf_jb *b, const cf_lab *lab)
 {
     size_t n = 0;
     const cf_tool *tool = cf_tool_set_items(cf_lab_tools(lab), &n);
-    json_t *list = json_array();
+    cf_jb_array(b, NULL);
     for (size_t i = 0; i < n; i++) {
-        if (json_array_append(list, cf_json_ref(tool[i].raw)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        cf_jb_add(b, NULL, tool[i].raw);
     }
-    return list;
+    cf_jb_end(b);
 }
 
 cf_status cf_lab_ledger(const cf_lab *lab, const cf_prompt_model *prompt, cf_arena *arena,
                         cf_ledger *out, cf_error *err)
 {
-    json_t *messages = roles_of(lab);
-    json_t *tools = tools_of(lab);
-    cf_status st = messages == NULL || tools == NULL
-                       ? cf_oom_for(err, "the ledger")
-                       : cf_ledger_make(out, &prompt->prompt, prompt->ids, prompt->n, messages,
-                                        tools, cf_lab_engine_of(lab)->template_source, arena, err);
+    json_t *messages = NULL, *tools = NULL;
+    cf_jb roles = CF_JB_INIT, declared = CF_JB_INIT;
+    put_roles(&roles, lab);
+    put_tools(&declared, lab);
+    cf_status st = cf_jb_finish(&roles, &messages, err);
+    CF_THEN(st, cf_jb_finish(&declared, &tools, err));
+    CF_THEN(st, cf_ledger_make(out, &prompt->prompt, prompt->ids, prompt->n, messages, tools,
+                               cf_lab_engine_of(lab)->template_source, arena, err));
+    cf_jb_deinit(&declared);
     json_decref(messages);
     json_decref(tools);
     return st;

@@ -12,7 +12,7 @@
 #include "tui/lab/prompt/prompt_model.h"
 #include "tui/lab/state/lab_state.h"
 
-/* The prompt of the path and an unsent text, as it would be sent now; NULL when it
+/* The prompt of the path and unsent text, as it would be sent now; NULL when it
  * cannot be shown, see cf_lab_prompt_error.  Rendered again only when something
  * changed, and never while a reply is written. */
 cf_prompt_model *cf_lab_prompt(cf_lab *lab);

@@ -189,7 +189,7 @@ static cf_status make_job(job_state *j, cf_lab *lab, cf_error *err)
         j->message = json_pack("{s:s,s:s%}", "role", "user", "content", cf_buf_cstr(&shown->unsent),
                                shown->unsent.n);
         if (j->message == NULL) {
-            return cf_fail(err, CF_EFORMAT, "the draft is not UTF-8");
+            return cf_fail(err, CF_EFORMAT, "the unsent text is not UTF-8");
         }
     }
     j->vars = cf_json_deep_copy(cf_lab_vars(lab));

@@ -13,6 +13,7 @@
 struct cf_lab_prompt {
     cf_buf unsent;
     json_t *unsent_parts;   /* pictures and sounds with it; NULL: none */
+    bool lacks_parts;       /* memory did not suffice for them */
     json_t *unsent_message; /* both, as the prompt has them; NULL: none */
     cf_arena arena;
     cf_prompt_model model;

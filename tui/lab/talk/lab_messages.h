@@ -9,7 +9,7 @@
 
 #include "tui/lab/state/lab_state.h"
 
-/* The messages of the prompt, without an unsent text: their number, the role of one,
+/* The messages of the prompt, without unsent text: their number, the role of one,
  * and the one that a turn of the path is (SIZE_MAX: nothing of the turn is
  * sent). */
 size_t cf_lab_n_messages(const cf_lab *lab);

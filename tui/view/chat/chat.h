@@ -90,7 +90,7 @@ typedef struct cf_chat_unsent {
     uint64_t hash; /* of what was kept last */
     size_t n;
     uint64_t at_us;  /* when */
-    bool has_looked; /* for an unsent text that was lost */
+    bool has_looked; /* for unsent text that was lost */
 } cf_chat_unsent;
 
 /* What the prompt of a reply cost. */
@@ -240,7 +240,7 @@ const char *cf_chat__searched(cf_app *app);
 /* "2 of 7", or nothing. */
 void cf_chat__find_text(cf_app *app, cf_buf *out);
 
-/* ---- chat_keep.c: ratings, notes, unsent texts -------------------------------- */
+/* ---- chat_keep.c: ratings, notes, unsent text -------------------------------- */
 
 void cf_chat__keep_deinit(cf_chat *s);
 /* The rating and note of a turn; NULL: neither. */

@@ -2,7 +2,7 @@
  * chat_keep.c - what the history keeps of a conversation besides its turns:
  * ratings and notes, and the text in the composer that was not sent yet.
  *
- * An unsent text is handed to the history at every change, so that neither leaving
+ * Unsent text is handed to the history at every change, so that neither leaving
  * nor a crash loses it; long ones, and while a reply comes in, at most once a
  * second.
  */
@@ -55,7 +55,7 @@ const cf_store_turn_mark *cf_chat__mark_of(cf_app *app, cf_uuid turn)
     return NULL;
 }
 
-/* ---- unsent texts --------------------------------------------------------- */
+/* ---- unsent text --------------------------------------------------------- */
 
 static uint64_t hash_of(cf_str text)
 {
