@@ -23,6 +23,7 @@
 #include "core/api/engine.h"
 #include "core/api/media.h"
 #include "core/api/prefix.h"
+#include "core/api/steer.h"
 #include "core/base/decls.h"
 #include "templates/template.h"
 
@@ -46,7 +47,10 @@ typedef struct cf_open_options {
     const char *load_as;       /* as in cf_engine_options */
     const char *const *lora;   /* [n_lora] adapters, "FILE" or "FILE=SCALE" */
     size_t n_lora;
-    bool opens_lora; /* cf_open_engine(): the caller opens them itself */
+    const char *const *steer; /* [n_steer] control vectors, "FILE[=SCALE][:A-B]",
+                                 A-B being the first and last direction */
+    size_t n_steer;
+    bool opens_lora; /* cf_open_engine(): the caller opens both itself */
     cf_arithmetic arithmetic;
     bool has_tools;         /* of several templates of a model, its "tool_use" */
     bool allows_no_weights; /* cf_open_backend(): a folder without weights
@@ -66,19 +70,20 @@ typedef struct cf_open_options {
 CF_MUST_USE cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_only,
                                      cf_error *err);
 
-/* Open adapters and their scales. */
+/* Open adapters and their scales, and steering. */
 typedef struct cf_opened_adapters {
     cf_adapter *adapter[CF_ADAPTERS_MAX];
     cf_adapter_use use[CF_ADAPTERS_MAX];
     size_t n;
+    cf_steering *steering; /* NULL: none */
 } cf_opened_adapters;
 
 /* Opens n adapters for an engine, each "FILE" or "FILE=SCALE".  CF_EINVAL for
  * a scale that is not a number or too many; errors of cf_adapter_open(). */
 CF_MUST_USE cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
                                        const char *const *names, size_t n, cf_error *err);
-/* The same for those of the options, and gives them to n sessions of the
- * engine; *out must outlive these. */
+/* The same for those of the options, and their steering, and gives both to n
+ * sessions of the engine; *out must outlive these. */
 CF_MUST_USE cf_status cf_open_use_adapters(cf_opened_adapters *out, const cf_engine *engine,
                                            const cf_open_options *o, cf_session *const *sessions,
                                            size_t n, cf_error *err);

@@ -41,7 +41,7 @@ typedef struct cf_position_range {
     uint32_t first, end;
 } cf_position_range;
 
-typedef enum cf_change_kind {
+typedef enum cf_inside_change_kind {
     CF_CHANGE_LOOK,      /* queries at `from` and later do not see the keys of
                             `at`, in layers `layer` .. `last_layer`; the softmax is over what
                             is left.  Where a query has nothing left, a head with a sink
@@ -53,15 +53,15 @@ typedef enum cf_change_kind {
     CF_CHANGE_LAYER, /* all parts of a layer add 0 */
     CF_CHANGE_EXPERT /* expert `index` has the weight 0 after routing; the
                         others keep theirs */
-} cf_change_kind;
+} cf_inside_change_kind;
 
-typedef struct cf_change {
-    cf_change_kind kind;
+typedef struct cf_inside_change {
+    cf_inside_change_kind kind;
     uint32_t layer, last_layer; /* the latter of a look, included */
     uint32_t index;
     uint32_t from;        /* of a look */
     cf_position_range at; /* hidden keys; or the positions that are changed */
-} cf_change;
+} cf_inside_change;
 
 /* x_l at `pos` is replaced before anything reads it. */
 typedef struct cf_patch {
@@ -80,7 +80,7 @@ typedef struct cf_push {
 
 /* All at once; patches come before pushes. */
 typedef struct cf_changes {
-    const cf_change *v;
+    const cf_inside_change *v;
     size_t n;
     const cf_patch *patch;
     size_t n_patch;

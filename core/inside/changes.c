@@ -23,7 +23,7 @@ static cf_status check_layer(const cf_engine *e, uint32_t layer, cf_error *err)
 }
 
 /* Whether the layer has what is changed. */
-static cf_status check_part(const cf_engine *e, const cf_change *c, cf_error *err)
+static cf_status check_part(const cf_engine *e, const cf_inside_change *c, cf_error *err)
 {
     const cf_layer_hparams *l = &e->hp.layer[c->layer];
     bool is_head = c->kind == CF_CHANGE_HEAD;
@@ -45,7 +45,8 @@ static cf_status check_part(const cf_engine *e, const cf_change *c, cf_error *er
     return CF_OK;
 }
 
-static cf_status check_change(const cf_engine *e, const cf_change *c, size_t n, cf_error *err)
+static cf_status check_change(const cf_engine *e, const cf_inside_change *c, size_t n,
+                              cf_error *err)
 {
     CF_TRY(check_range(&c->at, n, err));
     CF_TRY(check_layer(e, c->layer, err));
@@ -90,7 +91,7 @@ cf_status cf_changes_check(const cf_engine *e, const cf_changes *c, size_t n, cf
 
 /* ---- where they begin --------------------------------------------------- */
 
-static uint32_t first_of(const cf_change *c)
+static uint32_t first_of(const cf_inside_change *c)
 {
     if (c->at.first == c->at.end) {
         return UINT32_MAX;
@@ -142,7 +143,7 @@ static void on_stream(void *ud, uint32_t l, uint32_t pos, float *const *x, size_
     }
 }
 
-static bool is_about(cf_change_kind change, cf_layer_part part)
+static bool is_about(cf_inside_change_kind change, cf_layer_part part)
 {
     switch (change) {
     case CF_CHANGE_ATTENTION:
@@ -162,7 +163,7 @@ static void on_part(void *ud, uint32_t layer, uint32_t pos, cf_layer_part kind, 
 {
     const cf_changer *c = ud;
     for (size_t i = 0; i < c->changes->n; i++) {
-        const cf_change *v = &c->changes->v[i];
+        const cf_inside_change *v = &c->changes->v[i];
         if (v->layer == layer && is_about(v->kind, kind) && holds(&v->at, pos)) {
             memset(x, 0, c->engine->hp.n_embd * sizeof *x);
         }
@@ -174,7 +175,7 @@ static void on_heads(void *ud, uint32_t layer, uint32_t pos, float *out)
     const cf_changer *c = ud;
     size_t n = c->engine->hp.layer[layer].head_size_v;
     for (size_t i = 0; i < c->changes->n; i++) {
-        const cf_change *v = &c->changes->v[i];
+        const cf_inside_change *v = &c->changes->v[i];
         if (v->layer == layer && v->kind == CF_CHANGE_HEAD && holds(&v->at, pos)) {
             memset(out + v->index * n, 0, n * sizeof *out);
         }
@@ -187,7 +188,7 @@ static void on_expert(void *ud, uint32_t layer, uint32_t pos, uint32_t expert, f
     const cf_changer *c = ud;
     (void)out;
     for (size_t i = 0; i < c->changes->n; i++) {
-        const cf_change *v = &c->changes->v[i];
+        const cf_inside_change *v = &c->changes->v[i];
         if (v->layer == layer && v->kind == CF_CHANGE_EXPERT && v->index == expert &&
             holds(&v->at, pos)) {
             *weight = 0;
@@ -203,7 +204,7 @@ static const cf_attn_hide *on_hidden(void *ud, uint32_t layer, size_t *n)
     return *n != 0 ? c->hide + first : NULL;
 }
 
-static bool has_kind(const cf_changes *c, cf_change_kind kind)
+static bool has_kind(const cf_changes *c, cf_inside_change_kind kind)
 {
     for (size_t i = 0; i < c->n; i++) {
         if (c->v[i].kind == kind) {
@@ -229,7 +230,7 @@ static cf_status make_hidden(cf_changer *c, cf_error *err)
     }
     for (uint32_t l = 0; l < n_layer; l++) {
         for (size_t i = 0; i < all->n; i++) {
-            const cf_change *v = &all->v[i];
+            const cf_inside_change *v = &all->v[i];
             if (v->kind == CF_CHANGE_LOOK && l >= v->layer && l <= v->last_layer) {
                 c->hide[at++] = (cf_attn_hide){v->at.first, v->at.end, v->from};
             }

@@ -200,6 +200,8 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *f
         CF_TRY(cf_open_engine(&b->engine, &plain, false, err));
     } else if (o->n_lora != 0) {
         return cf_fail(err, CF_EINVAL, "--lora: adapters need the built-in engine");
+    } else if (o->n_steer != 0) {
+        return cf_fail(err, CF_EINVAL, "--steer: steering needs the built-in engine");
     }
     if (b->engine == NULL && o->mmproj != NULL) {
         return cf_fail(err, CF_EINVAL, "--mmproj: %.60s is not a model file", model);

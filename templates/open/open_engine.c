@@ -103,6 +103,9 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
     if (o->n_lora != 0 && !vocab_only && !o->opens_lora) {
         return cf_fail(err, CF_EINVAL, "--lora: this command takes no adapter");
     }
+    if (o->n_steer != 0 && !vocab_only && !o->opens_lora) {
+        return cf_fail(err, CF_EINVAL, "--steer: this command takes no steering");
+    }
     if (name == NULL || strcmp(name, "bundled") == 0) {
         return open_bundled(out, &opts, err);
     }
@@ -178,15 +181,82 @@ cf_status cf_open_adapters(cf_opened_adapters *out, const cf_engine *engine,
     return CF_OK;
 }
 
+/* ---- steering ------------------------------------------------------------ */
+
+/* Takes ":A-B" off the end of `name`; without it both are 0. */
+static cf_status split_range(cf_buf *name, uint32_t *first, uint32_t *last, cf_error *err)
+{
+    const char *colon = strrchr(cf_buf_cstr(name), ':');
+    *first = *last = 0;
+    if (colon == NULL || colon[1] == '\0' ||
+        strspn(colon + 1, "0123456789-") != strlen(colon + 1)) {
+        return CF_OK;
+    }
+    char *end;
+    unsigned long a = strtoul(colon + 1, &end, 10), b = 0;
+    bool ok = end > colon + 1 && *end == '-';
+    if (ok) {
+        const char *second = end + 1;
+        b = strtoul(second, &end, 10);
+        ok = end > second && *end == '\0' && a >= 1 && a <= b && b <= UINT32_MAX;
+    }
+    if (!ok) {
+        return cf_fail(err, CF_EINVAL, "'%.80s': the layers after ':' are not FIRST-LAST, from 1",
+                       cf_buf_cstr(name));
+    }
+    *first = (uint32_t)a;
+    *last = (uint32_t)b;
+    cf_buf_rewind(name, (size_t)(colon - name->p));
+    name->p[name->n] = '\0';
+    return CF_OK;
+}
+
+static cf_status add_steering(cf_steering *s, const char *spec, cf_error *err)
+{
+    cf_buf name = CF_BUF_INIT, path = CF_BUF_INIT;
+    uint32_t first, last;
+    float scale = 1;
+    cf_buf_adds(&name, spec);
+    cf_status st = cf_buf_check(&name, err);
+    CF_THEN(st, split_range(&name, &first, &last, err));
+    CF_THEN(st, split_scale(cf_buf_cstr(&name), &path, &scale, err));
+    CF_THEN(st, cf_steering_add_file(s, cf_buf_cstr(&path), scale, first, last, err));
+    cf_buf_deinit(&name);
+    cf_buf_deinit(&path);
+    return st;
+}
+
+/* The steering of the options; *out is NULL without any. */
+static cf_status open_steering(cf_steering **out, const cf_engine *engine, const cf_open_options *o,
+                               cf_error *err)
+{
+    *out = NULL;
+    if (o->n_steer == 0) {
+        return CF_OK;
+    }
+    cf_steering *s = NULL;
+    cf_status st = cf_steering_new(&s, engine, err);
+    for (size_t i = 0; st == CF_OK && i < o->n_steer; i++) {
+        st = add_steering(s, o->steer[i], err);
+    }
+    if (st != CF_OK) {
+        cf_steering_free(s);
+        return st;
+    }
+    *out = s;
+    return CF_OK;
+}
+
 cf_status cf_open_use_adapters(cf_opened_adapters *out, const cf_engine *engine,
                                const cf_open_options *o, cf_session *const *sessions, size_t n,
                                cf_error *err)
 {
     cf_opened_adapters a;
     CF_TRY(cf_open_adapters(&a, engine, o->lora, o->n_lora, err));
-    cf_status st = CF_OK;
+    cf_status st = open_steering(&a.steering, engine, o, err);
     for (size_t i = 0; st == CF_OK && i < n; i++) {
         st = cf_session_set_adapters(sessions[i], a.use, a.n, err);
+        CF_THEN(st, cf_session_set_steering(sessions[i], a.steering, err));
     }
     if (st != CF_OK) {
         cf_opened_adapters_close(&a);
@@ -201,5 +271,6 @@ void cf_opened_adapters_close(cf_opened_adapters *a)
     for (size_t i = 0; i < a->n; i++) {
         cf_adapter_free(a->adapter[i]);
     }
+    cf_steering_free(a->steering);
     *a = (cf_opened_adapters){.n = 0};
 }

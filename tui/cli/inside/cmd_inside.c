@@ -189,8 +189,8 @@ static cf_status ask_margin(command *c, cf_error *err)
 /* ---- without ------------------------------------------------------------ */
 
 /* "L" or "L.N" */
-static cf_status read_place(const char *text, const char *option, bool has_index, cf_change *out,
-                            cf_error *err)
+static cf_status read_place(const char *text, const char *option, bool has_index,
+                            cf_inside_change *out, cf_error *err)
 {
     char *end = NULL;
     unsigned long long layer = strtoull(text, &end, 10), index = 0;
@@ -212,26 +212,27 @@ static cf_status read_place(const char *text, const char *option, bool has_index
 
 /* The changes of one option. */
 static cf_status add_places(const command *c, const cf_opt_list *list, const char *option,
-                            cf_change_kind kind, cf_change *v, size_t *n, cf_error *err)
+                            cf_inside_change_kind kind, cf_inside_change *v, size_t *n,
+                            cf_error *err)
 {
     bool has_index = kind == CF_CHANGE_HEAD || kind == CF_CHANGE_EXPERT;
     for (size_t i = 0; i < list->n; i++) {
-        v[*n] = (cf_change){.kind = kind, .at = {0, (uint32_t)c->c.n}};
+        v[*n] = (cf_inside_change){.kind = kind, .at = {0, (uint32_t)c->c.n}};
         CF_TRY(read_place(list->v[i], option, has_index, &v[*n], err));
         ++*n;
     }
     return CF_OK;
 }
 
-static cf_status add_hidden(command *c, cf_change **v, size_t *n, cf_error *err)
+static cf_status add_hidden(command *c, cf_inside_change **v, size_t *n, cf_error *err)
 {
     for (size_t i = 0; i < c->hide.n; i++) {
         cf_position_range *range;
-        cf_change *look;
+        cf_inside_change *look;
         size_t n_range;
         CF_TRY(cf_inside_case_find(&c->c, c->hide.v[i], &range, &n_range, err));
         CF_TRY(cf_inside_study_hide(&look, &c->c, range, n_range, err));
-        cf_change *more = cf_arena_calloc(&c->c.arena, *n + n_range + 1, sizeof *more);
+        cf_inside_change *more = cf_arena_calloc(&c->c.arena, *n + n_range + 1, sizeof *more);
         if (more == NULL) {
             return cf_oom_for(err, "the changes");
         }
@@ -247,7 +248,7 @@ static cf_status add_hidden(command *c, cf_change **v, size_t *n, cf_error *err)
 static cf_status read_changes(command *c, cf_changes *out, cf_error *err)
 {
     size_t n = 0;
-    cf_change *v = cf_arena_calloc(&c->c.arena, 4UL * CF_OPT_LIST_MAX, sizeof *v);
+    cf_inside_change *v = cf_arena_calloc(&c->c.arena, 4UL * CF_OPT_LIST_MAX, sizeof *v);
     if (v == NULL) {
         return cf_oom_for(err, "the changes");
     }
@@ -309,7 +310,7 @@ static cf_status ask_without(command *c, cf_error *err)
 
 static cf_status read_layer(const command *c, uint32_t *out, cf_error *err)
 {
-    cf_change place = {.layer = UINT32_MAX};
+    cf_inside_change place = {.layer = UINT32_MAX};
     if (c->layer != NULL && strcmp(c->layer, "all") != 0) {
         CF_TRY(read_place(c->layer, "--layer", false, &place, err));
     }

@@ -112,7 +112,7 @@ static const char *const kind_names[] = {[CF_CHANGE_LOOK] = "look",
 
 /* The kind of a change, and its value: the one member that names a kind.  Other
  * members must be those that the kind may have. */
-static cf_status read_kind(const json_t *v, cf_change_kind *kind, const json_t **value,
+static cf_status read_kind(const json_t *v, cf_inside_change_kind *kind, const json_t **value,
                            cf_error *err)
 {
     const char *key;
@@ -122,7 +122,7 @@ static cf_status read_kind(const json_t *v, cf_change_kind *kind, const json_t *
     {
         for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++) {
             if (strcmp(key, kind_names[i]) == 0) {
-                *kind = (cf_change_kind)i;
+                *kind = (cf_inside_change_kind)i;
                 *value = member;
                 n_kind++;
             }
@@ -145,8 +145,8 @@ static cf_status read_kind(const json_t *v, cf_change_kind *kind, const json_t *
     return CF_OK;
 }
 
-static cf_status read_look(const request *q, const json_t *v, const json_t *value, cf_change *out,
-                           cf_error *err)
+static cf_status read_look(const request *q, const json_t *v, const json_t *value,
+                           cf_inside_change *out, cf_error *err)
 {
     const json_t *from = json_object_get(v, "from"), *layers = json_object_get(v, "layers");
     CF_TRY(read_pair(value, "look", q->ask.n, &out->at.first, &out->at.end, err));
@@ -160,10 +160,11 @@ static cf_status read_look(const request *q, const json_t *v, const json_t *valu
                : CF_OK;
 }
 
-static cf_status read_change(const request *q, const json_t *v, cf_change *out, cf_error *err)
+static cf_status read_change(const request *q, const json_t *v, cf_inside_change *out,
+                             cf_error *err)
 {
     const json_t *value = NULL;
-    *out = (cf_change){.layer = 0};
+    *out = (cf_inside_change){.layer = 0};
     CF_TRY(read_kind(v, &out->kind, &value, err));
     if (out->kind == CF_CHANGE_LOOK) {
         return read_look(q, v, value, out, err);
@@ -183,7 +184,7 @@ static cf_status read_changes(request *q, cf_error *err)
         return cf_fail(err, CF_EINVAL, "\"changes\" is not a list of at most %d changes",
                        CF_CHANGES_MAX);
     }
-    cf_change *v = need(q, n, sizeof *v);
+    cf_inside_change *v = need(q, n, sizeof *v);
     for (size_t i = 0; v != NULL && i < n; i++) {
         CF_TRY(read_change(q, json_array_get(list, i), &v[i], err));
     }

@@ -214,6 +214,9 @@ static const char *check(diff_job *job, int n_contexts)
     if (job->cli->open.n_lora != 0) {
         return "--lora-a and --lora-b say which side computes with an adapter";
     }
+    if (job->cli->open.n_steer != 0) {
+        return "--steer: the sides of a comparison are not steered";
+    }
     if (job->has_replies && (job->is_all || (level != NULL && strcmp(level, "source") == 0))) {
         return "replies are compared over contexts, as text or tokens";
     }

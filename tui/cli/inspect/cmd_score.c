@@ -148,6 +148,9 @@ static int run_score(cf_cli *cli, void *state)
     if (cf_server_is_address(cli->open.model) && cli->open.n_lora != 0) {
         return cf_cli_usage(cli, "--lora: adapters need the built-in engine");
     }
+    if (cf_server_is_address(cli->open.model) && cli->open.n_steer != 0) {
+        return cf_cli_usage(cli, "--steer: steering needs the built-in engine");
+    }
     cf_error err;
     cf_buf prompt = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_status st = read_text(&prompt, a->prompt, &err);

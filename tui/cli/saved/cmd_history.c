@@ -263,16 +263,27 @@ static bool read_message(json_t **message, const cf_store_turn *t, cf_buf *out)
     return st == CF_OK;
 }
 
-/* The adapters that a run was computed with, as JSON; empty: none. */
-static cf_str adapters_of(const cf_store_run *run, cf_arena *arena, cf_buf *out)
+/* A line for adapters or steering, where there are any. */
+static void put_names(cf_buf *out, const char *title, cf_str stored)
 {
-    cf_run_options o;
-    if (run == NULL) {
-        return cf_str_make("", 0);
+    cf_buf names = CF_BUF_INIT;
+    cf_run_options_adapters(&names, stored);
+    if (names.n != 0) {
+        cf_buf_adds(out, title);
+        cf_buf_add(out, names.p, names.n);
+        cf_buf_addc(out, '\n');
     }
-    cf_status st = cf_run_options_read(&o, run->options, arena, NULL);
+    out->failed = out->failed || names.failed;
+    cf_buf_deinit(&names);
+}
+
+/* What a run was computed with; empty where there is none, or not to be read. */
+static cf_run_options options_of(const cf_store_run *run, cf_arena *arena, cf_buf *out)
+{
+    cf_run_options o = {.has_sampling = false};
+    cf_status st = run != NULL ? cf_run_options_read(&o, run->options, arena, NULL) : CF_OK;
     out->failed = out->failed || st == CF_ENOMEM;
-    return st == CF_OK ? o.adapters : cf_str_make("", 0);
+    return st == CF_OK ? o : (cf_run_options){.has_sampling = false};
 }
 
 static void turn_json(cf_buf *out, const cf_store_turn *t)
@@ -298,9 +309,12 @@ static void turn_json(cf_buf *out, const cf_store_turn *t)
         cf_jw_str(&w, "model", t->run->model);
         cf_jw_str(&w, "template", t->run->template_hash);
         cf_jw_str(&w, "stop_reason", t->run->stop_reason);
-        cf_str adapters = adapters_of(t->run, &arena, out);
-        if (adapters.n != 0) {
-            cf_jw_raw(&w, "adapters", adapters);
+        cf_run_options o = options_of(t->run, &arena, out);
+        if (o.adapters.n != 0) {
+            cf_jw_raw(&w, "adapters", o.adapters);
+        }
+        if (o.steering.n != 0) {
+            cf_jw_raw(&w, "steering", o.steering);
         }
     }
     if (t->source.n != 0) {
@@ -378,12 +392,9 @@ static void turn_text(cf_buf *out, const cf_store_turn *t, size_t n_siblings)
     }
     cf_arena arena;
     cf_arena_init(&arena, 0);
-    cf_str adapters = adapters_of(t->run, &arena, out);
-    if (adapters.n != 0) {
-        cf_buf_adds(out, "adapters: ");
-        cf_run_options_adapters(out, adapters);
-        cf_buf_addc(out, '\n');
-    }
+    cf_run_options o = options_of(t->run, &arena, out);
+    put_names(out, "adapters: ", o.adapters);
+    put_names(out, "steering: ", o.steering);
     cf_arena_deinit(&arena);
     if (t->note.n != 0) {
         cf_buf_adds(out, "note: ");

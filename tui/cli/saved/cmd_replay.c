@@ -289,6 +289,35 @@ static void compare_adapters(replay *r, const json_t *stored)
     cf_buf_deinit(&is);
 }
 
+/* The steering that the session has now, and that of the reply. */
+static cf_status compare_steering(replay *r, cf_error *err)
+{
+    json_t *stored = NULL;
+    cf_buf was = CF_BUF_INIT, is = CF_BUF_INIT;
+    size_t n = 0;
+    const cf_steering *steering = cf_session_steering(r->session);
+    const cf_steering_use *use = steering != NULL ? cf_steering_uses(steering, &n) : NULL;
+    if (r->options.steering.n != 0) {
+        CF_TRY(cf_json_read(&stored, r->options.steering.p, r->options.steering.n, err));
+    }
+    for (size_t i = 0; i < json_array_size(stored); i++) {
+        const json_t *one = json_array_get(stored, i);
+        identify(&was, cf_json_get_str(one, "sha256"),
+                 json_number_value(json_object_get(one, "scale")));
+    }
+    for (size_t i = 0; i < n; i++) {
+        identify(&is, cf_str_from(use[i].hash), (double)use[i].scale);
+    }
+    if (!cf_str_eq(cf_buf_str(&was), cf_buf_str(&is))) {
+        note(r, "other steering", was.n != 0 ? cf_buf_cstr(&was) : "none",
+             is.n != 0 ? cf_buf_cstr(&is) : "none");
+    }
+    json_decref(stored);
+    cf_buf_deinit(&was);
+    cf_buf_deinit(&is);
+    return CF_OK;
+}
+
 /* Gives the session the adapters that the reply was written with. */
 static cf_status use_adapters(replay *r, cf_error *err)
 {
@@ -299,10 +328,12 @@ static cf_status use_adapters(replay *r, cf_error *err)
         CF_TRY(cf_json_read(&stored, text.p, text.n, err));
     }
     cf_status st = choose_adapters(r, stored, err);
+    CF_THEN(st, cf_cli_take_steering(&r->cli->open, r->options.steering, &r->cli->arena, err));
     CF_THEN(st, cf_open_use_adapters(&r->cli->opened.adapters, r->cli->opened.engine, &r->cli->open,
                                      &r->session, 1, err));
     if (st == CF_OK) {
         compare_adapters(r, stored);
+        CF_TRY(compare_steering(r, err));
     } else if (!is_told && text.n != 0) {
         cf_fail_in(err, st,
                    "the reply was written with an adapter (--lora names "

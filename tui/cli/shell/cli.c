@@ -36,6 +36,8 @@ static const cf_opt_row common_rows[] = {
      "quantise float weights while they are loaded", 0},
     {"--lora", 0, CF_OPT_LIST, offsetof(cf_cli, lora), "FILE[=SCALE]",
      "LoRA adapter, a GGUF file or a PEFT folder; may be repeated", 0},
+    {"--steer", 0, CF_OPT_LIST, offsetof(cf_cli, steer), "FILE[=SCALE][:A-B]",
+     "control vector, a GGUF file, or its directions A to B; may be repeated", 0},
     {"--db", 0, CF_OPT_STR, offsetof(cf_cli, open.db), "FILE", "history database", 0},
     {"--threads", 0, CF_OPT_U32, offsetof(cf_cli, open.n_threads), "N",
      "compute threads (default: one per processor)", 0},
@@ -199,6 +201,8 @@ static int read_options(cf_cli *cli, void *state, int argc, char **argv)
     }
     cli->open.lora = cli->lora.v;
     cli->open.n_lora = cli->lora.n;
+    cli->open.steer = cli->steer.v;
+    cli->open.n_steer = cli->steer.n;
     if (st == CF_OK && cli->color_name != NULL &&
         !cf_color_when_read(&cli->color, cli->color_name)) {
         st = cf_fail(&err, CF_EINVAL, "--color is always, never or auto");

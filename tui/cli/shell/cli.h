@@ -66,7 +66,7 @@ typedef struct cf_cli {
     const cf_cli_screen *screen;
     cf_open_options open;
     cf_opt_list model;       /* each -m; open.model is the last */
-    cf_opt_list lora;        /* of open */
+    cf_opt_list lora, steer; /* of open */
     bool is_exact;           /* --exact */
     const char *activations; /* --activations; NULL: not given */
     uint64_t seed;

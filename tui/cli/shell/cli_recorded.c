@@ -16,7 +16,13 @@ const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)
         cf_str path = cf_json_get_str(one, "path");
         cf_buf name = CF_BUF_INIT;
         cf_buf_add(&name, path.p, path.n);
+        json_int_t last = json_integer_value(json_object_get(one, "last"));
         cf_buf_addf(&name, "=%.9g", json_number_value(json_object_get(one, "scale")));
+        if (last != 0) {
+            cf_buf_addf(&name, ":%lld-%lld",
+                        (long long)json_integer_value(json_object_get(one, "first")),
+                        (long long)last);
+        }
         v[i] = cf_arena_strndup(arena, cf_buf_cstr(&name), name.n);
         v = name.failed || v[i] == NULL ? NULL : v;
         cf_buf_deinit(&name);
@@ -24,7 +30,20 @@ const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)
     return v;
 }
 
-/* Adds what the run says of adapters and weights. */
+cf_status cf_cli_take_steering(cf_open_options *o, cf_str stored, cf_arena *arena, cf_error *err)
+{
+    json_t *list = NULL;
+    if (stored.n == 0 || o->n_steer != 0) {
+        return CF_OK;
+    }
+    CF_TRY(cf_json_read(&list, stored.p, stored.n, err));
+    o->steer = cf_cli_adapter_names(list, arena);
+    o->n_steer = json_array_size(list);
+    json_decref(list);
+    return o->steer != NULL ? CF_OK : cf_oom_for(err, "the steering");
+}
+
+/* Adds what the run says of adapters, steering and weights. */
 static cf_status take_run(cf_open_options *o, const cf_store_run *run, cf_arena *arena,
                           cf_error *err)
 {
@@ -34,6 +53,7 @@ static cf_status take_run(cf_open_options *o, const cf_store_run *run, cf_arena 
     if (o->load_as == NULL && was.load_as.n != 0) {
         o->load_as = was.load_as.p;
     }
+    CF_TRY(cf_cli_take_steering(o, was.steering, arena, err));
     if (was.adapters.n == 0 || o->n_lora != 0) {
         return CF_OK;
     }

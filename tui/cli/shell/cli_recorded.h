@@ -26,8 +26,14 @@ CF_MUST_USE cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf
 CF_MUST_USE cf_status cf_cli_predicate(cf_predicate **out, const char *text, bool is_approved,
                                        cf_error *err);
 
-/* The names of such a list of adapters, "FILE=SCALE"; NULL when memory ran
+/* The names of such a list of adapters, "FILE=SCALE", or of steering,
+ * "FILE=SCALE:A-B"; NULL when memory ran
  * out. */
 const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena);
+
+/* Takes the steering that a reply was written with, where the command line
+ * names none.  Names live in the arena.  CF_EFORMAT, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_cli_take_steering(cf_open_options *o, cf_str stored, cf_arena *arena,
+                                           cf_error *err);
 
 #endif

@@ -252,7 +252,7 @@ static int run_workbench(cf_cli *cli, chat_options *o, const char *conversation,
             break;
         }
         cli->open.model = name;
-        cli->open.n_lora = 0; /* they were for the other model */
+        cli->open.n_lora = cli->open.n_steer = 0; /* they were for the other model */
         o->no_examples = true;
         cf_uuid_format(id, next.conversation);
         start.conversation = cf_uuid_is_nil(next.conversation) ? NULL : id;

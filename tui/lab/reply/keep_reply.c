@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "core/api/adapter.h"
+#include "core/api/steer.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/os.h"
@@ -94,6 +95,29 @@ static cf_str describe_adapters(cf_keep_reply *k, const cf_session *session)
     return copy;
 }
 
+/* Its steering, likewise. */
+static cf_str describe_steering(cf_keep_reply *k, const cf_session *session)
+{
+    const cf_steering *steering = cf_session_steering(session);
+    size_t n = 0;
+    const cf_steering_use *v = steering != NULL ? cf_steering_uses(steering, &n) : NULL;
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_adds(&text, i == 0 ? "[{\"path\":" : ",{\"path\":");
+        write_absolute(&text, v[i].path);
+        cf_buf_addf(&text, ",\"sha256\":\"%s\",\"scale\":", v[i].hash);
+        cf_json_write_double(&text, (double)v[i].scale);
+        cf_buf_addf(&text, ",\"first\":%u,\"last\":%u%s", v[i].first, v[i].last,
+                    i + 1 == n ? "}]" : "}");
+    }
+    cf_str copy = {NULL, 0};
+    if (n != 0 && !text.failed) {
+        copy = copy_text(&k->arena, cf_buf_str(&text));
+    }
+    cf_buf_deinit(&text);
+    return copy;
+}
+
 static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
 {
     cf_store_run *run = &in->run;
@@ -115,6 +139,7 @@ static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
         k->options.n_ctx = cf_session_n_ctx(session);
         k->options.cache = cache_of(e->engine, k->options.n_ctx);
         k->options.adapters = describe_adapters(k, session);
+        k->options.steering = describe_steering(k, session);
     }
 }
 

@@ -331,6 +331,7 @@ static void mark_tokens(cf_reply *r, const cf_store_run *run)
         r->start_content = o.start_content;
         json_t *server = NULL;
         cf_run_options_adapters(&r->adapters, o.adapters);
+        cf_run_options_adapters(&r->adapters, o.steering);
         if (o.server.n > 0 && cf_json_read(&server, o.server.p, o.server.n, NULL) == CF_OK) {
             add_facts(r, server);
         }

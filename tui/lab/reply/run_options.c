@@ -119,6 +119,7 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
     put_json(b, "extra", o->extra);
     put_json(b, "media", o->media);
     put_json(b, "adapters", o->adapters);
+    put_json(b, "steering", o->steering);
     if (o->load_as.n != 0) {
         cf_buf_adds(b, "\"load_as\":");
         cf_json_write_str(b, o->load_as);
@@ -278,6 +279,7 @@ cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena,
               read_json(&out->extra, json_object_get(v, "extra"), arena) &&
               read_json(&out->media, json_object_get(v, "media"), arena) &&
               read_json(&out->adapters, json_object_get(v, "adapters"), arena) &&
+              read_json(&out->steering, json_object_get(v, "steering"), arena) &&
               read_text(&out->load_as, json_object_get(v, "load_as"), arena) &&
               read_json(&out->server, json_object_get(v, "server"), arena) &&
               read_stop(out, json_object_get(v, "stop"), arena);
@@ -294,9 +296,15 @@ void cf_run_options_adapters(cf_buf *out, cf_str adapters)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         cf_str path = cf_json_get_str(one, "path");
-        cf_buf_adds(out, i == 0 ? "" : ", ");
+        json_int_t last = json_integer_value(json_object_get(one, "last"));
+        cf_buf_adds(out, out->n == 0 ? "" : ", ");
         cf_safe_line(out, path.p, path.n);
         cf_buf_addf(out, " x %g", json_number_value(json_object_get(one, "scale")));
+        if (last != 0) {
+            cf_buf_addf(out, ":%lld-%lld",
+                        (long long)json_integer_value(json_object_get(one, "first")),
+                        (long long)last);
+        }
     }
     json_decref(list);
 }

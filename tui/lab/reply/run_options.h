@@ -39,11 +39,13 @@ typedef struct cf_run_options {
                       cf_chat_response */
     cf_str adapters; /* JSON array of {"path", "sha256", "scale"}, those with
                         scale 0 left out */
+    cf_str steering; /* JSON array of {"path", "sha256", "scale", "first", "last"} */
     cf_str load_as;  /* what the weights were loaded as; empty: as they are */
     cf_str server;   /* JSON object: id, model, fingerprint ... of its answer */
 } cf_run_options;
 
-/* Appends "FILE x SCALE, ..." for such an array of adapters. */
+/* Appends "FILE x SCALE, ..." for such an array of adapters, or of steering,
+ * ":A-B" after it where only these directions are added. */
 void cf_run_options_adapters(cf_buf *out, cf_str adapters);
 
 /* Appends the object. */

@@ -93,6 +93,12 @@ const cf_adapter_use *cf_lab_adapters(const cf_lab *lab, size_t *n)
     return session != NULL ? cf_session_adapters(session, n) : NULL;
 }
 
+const cf_steering *cf_lab_steering(const cf_lab *lab)
+{
+    const cf_session *session = cf_backend_core_session(lab->engine.backend);
+    return session != NULL ? cf_session_steering(session) : NULL;
+}
+
 void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out)
 {
     size_t n;
@@ -103,5 +109,16 @@ void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out)
         cf_safe_line(out, info.path, strlen(info.path));
         cf_buf_addf(out, " x %g", (double)v[i].scale);
     }
-    cf_buf_adds(out, n == 0 ? "none" : "");
+    const cf_steering *steering = cf_lab_steering(lab);
+    size_t n_use = 0;
+    const cf_steering_use *use = steering != NULL ? cf_steering_uses(steering, &n_use) : NULL;
+    for (size_t i = 0; i < n_use; i++) {
+        cf_buf_adds(out, n + i == 0 ? "steered by " : ", steered by ");
+        cf_safe_line(out, use[i].path, strlen(use[i].path));
+        cf_buf_addf(out, " x %g", (double)use[i].scale);
+        if (use[i].last != 0) {
+            cf_buf_addf(out, ":%u-%u", use[i].first, use[i].last);
+        }
+    }
+    cf_buf_adds(out, n + n_use == 0 ? "none" : "");
 }

@@ -25,7 +25,9 @@ void cf_adapters_label(cf_buf *out, const cf_adapter_use *v, size_t n);
 CF_MUST_USE cf_status cf_lab_set_adapters(cf_lab *lab, const char *text, cf_error *err);
 /* Those in use, *n of them; NULL without the built-in engine. */
 const cf_adapter_use *cf_lab_adapters(const cf_lab *lab, size_t *n);
-/* Appends "FILE x SCALE, ..." or "none". */
+/* What steers the session; NULL: nothing. */
+const cf_steering *cf_lab_steering(const cf_lab *lab);
+/* Appends "FILE x SCALE, ..., steered by FILE x SCALE", or "none". */
 void cf_lab_adapters_text(const cf_lab *lab, cf_buf *out);
 
 #endif

@@ -74,7 +74,7 @@ static void begin_live(const cf_lab *lab, cf_reply *live, cf_uuid parent)
 {
     size_t n;
     cf_reply_begin(live, parent);
-    if (cf_lab_adapters(lab, &n) != NULL && n != 0) {
+    if ((cf_lab_adapters(lab, &n) != NULL && n != 0) || cf_lab_steering(lab) != NULL) {
         cf_lab_adapters_text(lab, &live->adapters);
     }
 }

@@ -34,6 +34,12 @@ void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session)
                         (double)v[i].scale);
         }
     }
+    const cf_steering *steering = cf_session_steering(session);
+    const cf_steering_use *use = steering != NULL ? cf_steering_uses(steering, &n) : NULL;
+    for (size_t i = 0; use != NULL && i < n; i++) {
+        cf_buf_addf(&text, "steer %s %.9g %u-%u\n", use[i].hash, (double)use[i].scale, use[i].first,
+                    use[i].last);
+    }
     if (info.load_as != NULL) {
         cf_buf_addf(&text, "as %s\n", info.load_as);
     }

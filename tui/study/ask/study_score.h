@@ -18,6 +18,7 @@
 #include "core/api/adapter.h"
 #include "core/api/backend.h"
 #include "core/api/session.h"
+#include "core/api/steer.h"
 #include "core/base/hash.h"
 #include "storage/store.h"
 

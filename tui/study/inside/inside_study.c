@@ -172,18 +172,18 @@ cf_status cf_inside_study_answer(cf_inside_answer *out, cf_inside_case *c,
 
 /* ---- hiding ------------------------------------------------------------- */
 
-cf_status cf_inside_study_hide(cf_change **out, cf_inside_case *c, const cf_position_range *range,
-                               size_t n, cf_error *err)
+cf_status cf_inside_study_hide(cf_inside_change **out, cf_inside_case *c,
+                               const cf_position_range *range, size_t n, cf_error *err)
 {
-    cf_change *v = cf_arena_calloc(&c->arena, n + 1, sizeof *v);
+    cf_inside_change *v = cf_arena_calloc(&c->arena, n + 1, sizeof *v);
     if (v == NULL) {
         return no_memory(err);
     }
     for (size_t i = 0; i < n; i++) {
-        v[i] = (cf_change){.kind = CF_CHANGE_LOOK,
-                           .last_layer = n_layer_of(c) - 1,
-                           .from = range[n - 1].end,
-                           .at = range[i]};
+        v[i] = (cf_inside_change){.kind = CF_CHANGE_LOOK,
+                                  .last_layer = n_layer_of(c) - 1,
+                                  .from = range[n - 1].end,
+                                  .at = range[i]};
     }
     *out = v;
     return CF_OK;
@@ -200,7 +200,7 @@ cf_status cf_inside_study_without(cf_inside_answer **out, cf_inside_case *c, cf_
     for (size_t i = c->n_part; i-- > 0;) {
         const cf_inside_part *p = &c->part[i];
         cf_changes all = {.n = p->n_range};
-        cf_change *v;
+        cf_inside_change *v;
         CF_TRY(cf_inside_study_hide(&v, c, p->range, p->n_range, err));
         all.v = v;
         CF_TRY(cf_inside_study_answer(&(*out)[i], c, &all, err));

@@ -53,7 +53,7 @@ CF_MUST_USE cf_status cf_inside_study_answer(cf_inside_answer *out, cf_inside_ca
 
 /* Looks that hide these positions from all later ones, in all layers; in the
  * case's arena. */
-CF_MUST_USE cf_status cf_inside_study_hide(cf_change **out, cf_inside_case *c,
+CF_MUST_USE cf_status cf_inside_study_hide(cf_inside_change **out, cf_inside_case *c,
                                            const cf_position_range *range, size_t n, cf_error *err);
 
 typedef void (*cf_inside_fn)(void *ud, size_t n_done, size_t n_all);

@@ -245,8 +245,15 @@ static cf_status open_engine(local *l, size_t model, cf_error *err)
     for (size_t i = 0; i < o.n_lora; i++) {
         CF_TRY(add_adapter(&l->adapters, o.lora[i], err));
     }
-    CF_TRY(cf_buf_check(&l->adapters, err));
-    return cf_open_backend(&l->engine, &o, NULL, err);
+    CF_TRY(cf_open_backend(&l->engine, &o, NULL, err));
+    size_t n = 0;
+    const cf_steering *steering = l->engine.adapters.steering;
+    const cf_steering_use *use = steering != NULL ? cf_steering_uses(steering, &n) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addf(&l->adapters, " steer %s %.9g %u-%u", use[i].hash, (double)use[i].scale,
+                    use[i].first, use[i].last);
+    }
+    return cf_buf_check(&l->adapters, err);
 }
 
 /* All templates with one adapter. */

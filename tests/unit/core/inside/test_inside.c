@@ -113,7 +113,7 @@ static void check_plain(const model *m)
 {
     float want[N_VOCAB], got[N_VOCAB];
     float zero[512] = {0};
-    const cf_change empty[] = {
+    const cf_inside_change empty[] = {
         {.kind = CF_CHANGE_LOOK, .at = {7, 7}, .from = 7, .last_layer = 0},
         {.kind = CF_CHANGE_LOOK, .at = {3, 9}, .from = N, .last_layer = 1},
         {.kind = CF_CHANGE_LAYER, .at = {5, 5}},
@@ -187,7 +187,7 @@ static void check_lens(const model *m)
     cf_error err;
     static rows r;
     float want[N_VOCAB];
-    cf_change out[LAYER_MAX];
+    cf_inside_change out[LAYER_MAX];
     uint32_t n_layer = cf_engine_get_info(m->engine).n_layer;
     cf_inside_ask ask = ask_at(30, NULL);
     r.n = 0;
@@ -199,7 +199,8 @@ static void check_lens(const model *m)
         return; /* their layers also scale or mix what is there */
     }
     for (uint32_t l = n_layer; l-- > 0;) { /* the layers after l add nothing */
-        out[n_layer - 1 - l] = (cf_change){.kind = CF_CHANGE_LAYER, .layer = l, .at = {0, N}};
+        out[n_layer - 1 - l] =
+            (cf_inside_change){.kind = CF_CHANGE_LAYER, .layer = l, .at = {0, N}};
         run(m->session, 30, &(cf_changes){.v = out, .n = n_layer - l}, want);
         assert_same(m, r.v[l], want);
     }
@@ -254,9 +255,10 @@ static void check_hidden(const model *m)
     cf_inside_looks *looks = NULL;
     uint32_t n_layer = cf_engine_get_info(m->engine).n_layer;
     bool has_sinks = strcmp(m->arch, "gpt-oss") == 0;
-    const cf_change some[] = {{.kind = CF_CHANGE_LOOK, .at = {20, 28}, .last_layer = n_layer - 1},
-                              {.kind = CF_CHANGE_LOOK, .at = {0, 5}, .last_layer = n_layer - 1}};
-    const cf_change all = {.kind = CF_CHANGE_LOOK, .at = {0, 31}, .last_layer = n_layer - 1};
+    const cf_inside_change some[] = {
+        {.kind = CF_CHANGE_LOOK, .at = {20, 28}, .last_layer = n_layer - 1},
+        {.kind = CF_CHANGE_LOOK, .at = {0, 5}, .last_layer = n_layer - 1}};
+    const cf_inside_change all = {.kind = CF_CHANGE_LOOK, .at = {0, 31}, .last_layer = n_layer - 1};
     cf_inside_ask ask = ask_at(30, &(cf_changes){.v = some, .n = 2});
     cf_arena_init(&arena, 0);
     T_OK(cf_inside_attention(m->session, &ask, &looks, &arena, &err), err);
@@ -364,7 +366,7 @@ static void check_cache(const model *m)
     cf_error err;
     float want[N_VOCAB], got[N_VOCAB];
     uint32_t n_layer = cf_engine_get_info(m->engine).n_layer;
-    const cf_change v[] = {
+    const cf_inside_change v[] = {
         {.kind = CF_CHANGE_LOOK, .at = {6, 14}, .from = 16, .last_layer = n_layer - 1},
         {.kind = CF_CHANGE_LAYER, .layer = n_layer - 1, .at = {20, 35}}};
     const cf_changes c = {.v = v, .n = 2};
@@ -400,7 +402,7 @@ static void test_inside__cache_and_threads_change_no_bit(void **state)
 
 /* ---- errors ------------------------------------------------------------- */
 
-static void refuse(const model *m, cf_change c)
+static void refuse(const model *m, cf_inside_change c)
 {
     cf_error err;
     float logits[N_VOCAB];
@@ -414,17 +416,17 @@ static void test_inside__refuses(void **state)
     float logits[N_VOCAB];
     model m = open_model("qwen35"); /* layers 0 and 2 are recurrent, 1 and 3 not */
     (void)state;
-    refuse(&m, (cf_change){.kind = CF_CHANGE_HEAD, .layer = 4});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_HEAD, .layer = 0});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_HEAD, .layer = 1, .index = 99});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_ATTENTION, .layer = 2});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_RECURRENT, .layer = 1});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_EXPERT, .layer = 1});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_LOOK, .at = {5, 4}});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_LOOK, .at = {0, N + 1}});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_LOOK, .from = N + 1});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_LOOK, .layer = 2, .last_layer = 1});
-    refuse(&m, (cf_change){.kind = CF_CHANGE_LOOK, .last_layer = 4});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_HEAD, .layer = 4});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_HEAD, .layer = 0});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_HEAD, .layer = 1, .index = 99});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_ATTENTION, .layer = 2});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_RECURRENT, .layer = 1});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_EXPERT, .layer = 1});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_LOOK, .at = {5, 4}});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_LOOK, .at = {0, N + 1}});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_LOOK, .from = N + 1});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_LOOK, .layer = 2, .last_layer = 1});
+    refuse(&m, (cf_inside_change){.kind = CF_CHANGE_LOOK, .last_layer = 4});
     cf_inside_ask ask = ask_at(N, NULL);
     T_FAILS(cf_inside_run(m.session, &ask, logits, &err), CF_EINVAL);
     const cf_token outside[2] = {1, N_VOCAB};
@@ -450,7 +452,8 @@ static cf_status ask_everything(void *ud)
     float logits[N_VOCAB];
     cf_inside_looks *looks;
     cf_margin margin;
-    const cf_change look = {.kind = CF_CHANGE_LOOK, .at = {1, 4}, .from = 4, .last_layer = 1};
+    const cf_inside_change look = {
+        .kind = CF_CHANGE_LOOK, .at = {1, 4}, .from = 4, .last_layer = 1};
     cf_inside_ask ask = {.ids = ids, .n = 8, .at = 7};
     ask.changes = &(cf_changes){.v = &look, .n = 1};
     cf_arena_init(&arena, 0);
