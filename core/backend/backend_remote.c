@@ -87,7 +87,7 @@ static void free_remote(cf_backend *b)
 
 typedef struct transfer {
     cf_http_transfer http;
-    const char *key; /* struck out of what the server says; NULL: none */
+    const char *key; /* redacted from what the server says; NULL: none */
     cf_chat__run *run;
     cf_remote__answer *answer; /* NULL: the body is only collected */
     cf_sse sse;
@@ -120,8 +120,8 @@ static cf_http_took on_header(void *ud, cf_str line)
 }
 
 /* Overwrites the key in what a server says, which is shown and stored: some
- * repeat it in an error.  The length stays, so that JSON stays JSON. */
-static void strike_key(const char *key, char *p, size_t n)
+ * servers repeat it in an error.  The length stays, so that JSON stays JSON. */
+static void redact_key(const char *key, char *p, size_t n)
 {
     size_t k = key != NULL ? strlen(key) : 0;
     for (size_t i = 0; k != 0 && i + k <= n; i++) {
@@ -143,7 +143,7 @@ static cf_status on_event(cf_str data, void *ud, cf_error *err)
     cf_buf_add(&copy, data.p, data.n);
     cf_status st = cf_buf_check(&copy, err);
     if (st == CF_OK) {
-        strike_key(t->key, copy.p, copy.n);
+        redact_key(t->key, copy.p, copy.n);
         st = cf_remote__event(cf_buf_str(&copy), t->answer, err);
     }
     cf_buf_deinit(&copy);
@@ -279,7 +279,7 @@ static cf_status send_once(const remote *r, transfer *t, const char *path, const
     cf_status st = multi != NULL ? start(r, t, multi, path, body, err) : cf_oom_for(err, "libcurl");
     if (st == CF_OK) {
         st = perform(r, multi, t, err);
-        strike_key(t->key, t->body.p, t->body.n);
+        redact_key(t->key, t->body.p, t->body.n);
     }
     cf_http_end(&t->http, multi);
     curl_multi_cleanup(multi);

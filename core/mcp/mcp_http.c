@@ -35,7 +35,7 @@ typedef struct stream {
     cf_mcp__server *s;
     cf_http_transfer transfer;
     int64_t id;   /* of the request; -1: none */
-    bool is_open; /* a GET that stays open for what comes unasked */
+    bool is_open; /* the long-lived GET for server-initiated messages */
     cf_buf sent;
     cf_buf body;  /* of an answer that is not a stream */
     cf_buf inbox; /* events, a NUL after each */
@@ -198,8 +198,7 @@ static const char *url_of(const cf_mcp__server *s)
     return json_string_value(json_object_get(s->config, "url"));
 }
 
-/* Begins a transfer: a POST of the parcel, or with NULL the GET that stays
- * open. */
+/* Begins a transfer: a POST of the parcel, or with NULL the long-lived GET. */
 static cf_status begin(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error *err)
 {
     stream *t = cf_calloc(1, sizeof *t);

@@ -1,6 +1,6 @@
 /*
- * http_server.h - an HTTP server for the programs of one user: who may ask,
- * whole requests in, streamed answers out.
+ * http_server.h - an HTTP server for the programs of one user: it checks who
+ * may ask, reads whole requests and streams answers.
  *
  * Place in the flow:  a client --> [http server] --> proxy or engine --> the
  *                     same client.
@@ -38,21 +38,22 @@ typedef struct cf_http_header {
 
 typedef struct cf_http_request {
     cf_str method;
-    cf_str target;                 /* as sent, with the query */
-    cf_str path;                   /* of it, without */
+    cf_str target;                 /* as sent, query included */
+    cf_str path;                   /* the target without its query */
     const cf_http_header *headers; /* [n_headers], in the order sent */
     size_t n_headers;
     cf_str body;
-    int fd;                      /* of the connection, to see its end */
-    const atomic_bool *stopping; /* the server ends: finish soon */
+    int fd;                      /* of the connection, to notice a disconnect */
+    const atomic_bool *stopping; /* the server is shutting down: finish soon */
     bool used_token;             /* the client's key was the server's token */
     cf_arena *arena;             /* for the answer's headers */
     void **link;                 /* the handler's own, for all requests of a connection */
 } cf_http_request;
 
-/* The value of the first header of that name, any case; {NULL, 0}. */
+/* The value of the first header of that name, in any case; {NULL, 0} if there
+ * is none. */
 cf_str cf_http_header_get(const cf_http_header *headers, size_t n, const char *name);
-/* Whether a name is that, in any case. */
+/* Compares a header name without regard to case. */
 bool cf_http_name_is(cf_str name, const char *want);
 
 typedef struct cf_http_answer {
@@ -93,7 +94,7 @@ CF_MUST_USE cf_status cf_http_server_new(cf_http_server **out, const cf_http_opt
                                          const cf_http_handler *handler, cf_error *err);
 /* "http://127.0.0.1:8080" */
 const char *cf_http_server_url(const cf_http_server *server);
-/* Takes no more requests, lets those that run go on for grace_ms, then ends
+/* Accepts no more requests, gives running ones grace_ms to finish, then ends
  * them. */
 void cf_http_server_free(cf_http_server *server, unsigned grace_ms);
 

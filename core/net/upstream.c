@@ -222,7 +222,7 @@ static cf_http_took on_body(void *ud, cf_str bytes)
 
 /* Whether the client's connection is closed.  Bytes of a next request end the
  * watch, as they would wake the wait again and again. */
-static void look_at_client(cf_upstream_call *c, short events)
+static void check_disconnect(cf_upstream_call *c, short events)
 {
     char one;
     if (c->fd < 0 || events == 0) {
@@ -253,7 +253,7 @@ static void move(cf_upstream_call *c)
     }
     struct curl_waitfd client = {.fd = c->fd, .events = CURL_WAIT_POLLIN};
     (void)curl_multi_poll(c->link->multi, &client, c->fd >= 0 ? 1 : 0, WAIT_MS, NULL);
-    look_at_client(c, client.revents);
+    check_disconnect(c, client.revents);
     c->is_left = c->is_left || (c->stopping != NULL && atomic_load(c->stopping));
 }
 

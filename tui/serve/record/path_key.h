@@ -16,8 +16,8 @@
 #ifndef CF_TUI_SERVE_PATH_KEY_H
 #define CF_TUI_SERVE_PATH_KEY_H
 
-#include "core/base/hash.h"
 #include "core/api/message.h"
+#include "core/base/hash.h"
 
 typedef struct cf_path_key {
     char all[CF_HASH_TEXT + 1];  /* of all messages so far */

@@ -5,10 +5,10 @@
  *  1. A record is put into the queue twice: when its request is whole, and when
  *     it has ended.  The thread takes them in order, so it sees the first
  *     before the second.
- *     One that has ended by the first time is stored at the second.  Copies of
- *     a running answer may come between the two.
- *  2. Until the second time the thread reads only what belongs to the request,
- *     which does not change any more, and writes only `kept`.
+ *     A record that has already ended by the first time is stored at the
+ *     second.  Pieces of a running answer may be queued between the two.
+ *  2. Until the second time the thread reads only the request, which no longer
+ *     changes, and writes only `kept`.
  *  3. n_bytes is what all records hold; a record that would make it more than
  *     CF_RECORD_WAITING_MAX is not begun, or not continued.
  */
@@ -55,8 +55,8 @@ struct cf_recorder {
 
 /* ---- headers ------------------------------------------------------------ */
 
-/* Headers whose values are never a key.  A value of any other is not kept:
- * keys come in headers of any name. */
+/* Headers whose values are never a key.  The value of any other header is not
+ * kept, since a key may be in a header of any name. */
 static bool is_open_header(cf_str name)
 {
     static const char *const names[] = {"Accept",
@@ -99,8 +99,8 @@ static bool is_open_header(cf_str name)
     return false;
 }
 
-/* Appends a JSON list of [name, value], the values of all headers left out but
- * of those that are known not to be secret. */
+/* Appends a JSON list of [name, value]; the value is null unless the header is
+ * known not to hold a secret. */
 static void headers_json(cf_buf *out, const cf_http_header *headers, size_t n)
 {
     cf_jw w;
@@ -246,7 +246,7 @@ void cf_recorder_free(cf_recorder *r)
 
 /* ---- records ------------------------------------------------------------ */
 
-/* Counts n more bytes; false, said once, when there is no room for them. */
+/* Reserves n bytes; false, reported once, when there is no room for them. */
 static bool take_room(cf_recorder *r, size_t n)
 {
     pthread_mutex_lock(&r->lock);
@@ -295,8 +295,8 @@ static item *new_item(cf_record *x, bool is_end)
     return i;
 }
 
-/* Queues the beginning, and makes the item of the end, so that the end cannot
- * fail. */
+/* Queues the beginning, and allocates the item for the end, so that ending a
+ * record cannot fail. */
 static bool enqueue(cf_recorder *r, cf_record *x)
 {
     item *i = new_item(x, false);
@@ -309,8 +309,8 @@ static bool enqueue(cf_recorder *r, cf_record *x)
     return true;
 }
 
-/* Shows a long answer while it comes, now and then, when the recorder has
- * nothing else to do. */
+/* Shows a long answer while it streams, at intervals and only while the
+ * recorder is idle. */
 static void show_live(cf_record *x, uint64_t us)
 {
     cf_recorder *r = x->recorder;

@@ -1,5 +1,5 @@
 /*
- * record.h - requests and answers on their way into the history.
+ * record.h - stores requests and their answers, as exchanges, in the history.
  *
  * Place in the flow:  proxy, server --> [record] --> conversations, exchanges,
  *                     findings.
@@ -33,7 +33,7 @@ typedef struct cf_record cf_record;
 typedef struct cf_recorder_options {
     cf_store *store;
     const cf_finder *finder; /* NULL: no findings that need a template */
-    /* Says one line about the recording; called on any thread. */
+    /* Reports one line about the recording; called on any thread. */
     void (*say)(void *ud, const char *line);
     /* An exchange has ended and is stored; on the recorder's thread. */
     void (*stored)(void *ud, const cf_exchange *exchange);
@@ -42,7 +42,7 @@ typedef struct cf_recorder_options {
 
 CF_MUST_USE cf_status cf_recorder_new(cf_recorder **out, const cf_recorder_options *options,
                                       cf_error *err);
-/* Stores what has ended, and ends. */
+/* Stores the exchanges that have ended, and stops the thread. */
 void cf_recorder_free(cf_recorder *r);
 
 /* What the recorder's thread has read so far: requests, and bytes of answers. */
@@ -51,29 +51,29 @@ typedef struct cf_recorder_work_done {
 } cf_recorder_work_done;
 cf_recorder_work_done cf_recorder_work(cf_recorder *r);
 
-/* A request has come.  `upstream` is shown as it is.  NULL when it is not
- * recorded, which every other function takes. */
+/* Begins the record of a request.  `upstream` is shown as it is.  NULL when it
+ * is not recorded, which every other function accepts. */
 cf_record *cf_record_begin(cf_recorder *r, const cf_http_request *request, cf_str body,
                            const char *upstream);
 cf_uuid cf_record_id(const cf_record *x); /* nil for NULL */
 
 /* The answer's status and headers. */
 void cf_record_head(cf_record *x, unsigned status, const cf_http_header *headers, size_t n);
-/* Bytes of the answer, as they were passed on. */
+/* More bytes of the answer, as they were passed on. */
 void cf_record_bytes(cf_record *x, const char *p, size_t n);
 
-/* What the answer cost, for one that need not say it itself. */
+/* The usage of an answer that may not report it itself. */
 void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached, uint64_t n_reply);
 
 /* How the exchange ended. */
 typedef enum cf_record_end {
     CF_RECORD_WHOLE,  /* the answer is out */
-    CF_RECORD_LEFT,   /* the client went before its end */
+    CF_RECORD_LEFT,   /* the client disconnected before its end */
     CF_RECORD_BROKEN, /* the server broke off */
-    CF_RECORD_FAILED  /* the server could not be asked */
+    CF_RECORD_FAILED  /* the server could not be reached */
 } cf_record_end;
 
-/* Hands the record over; it is gone for the caller.  `why` may be NULL. */
+/* Hands the record to the recorder; the caller must not use it again.  `why` may be NULL. */
 void cf_record_end_with(cf_record *x, cf_record_end how, const char *why);
 
 /* The hash of a request: equal ones have the same method, path and body.

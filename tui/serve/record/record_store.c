@@ -67,7 +67,8 @@ static cf_status make_keys(place *p, cf_error *err)
     return CF_OK;
 }
 
-/* The longest beginning that the history knows by one kind of hash. */
+/* Finds the longest beginning of the request that is in the history, by one
+ * kind of hash. */
 static cf_status look_up(const place *p, cf_store *store, bool is_talk, size_t *at,
                          cf_store_ref *where, cf_arena *a, cf_error *err)
 {
@@ -242,7 +243,7 @@ static void put(const cf_recorder_options *o, cf_record *x, const cf_exchange *e
 {
     cf_error err;
     cf_status st = cf_store_put_exchange(o->store, e, tree, keys, n_keys, &err);
-    /* A write that waits in memory is said too: the user may have to act. */
+    /* A write that is still queued is reported too: the user may have to act. */
     if (st != CF_OK) {
         char line[CF_ERROR_TEXT_MAX + 40];
         snprintf(line, sizeof line, "%s%s", st == CF_EBUSY ? "" : "not recorded: ", err.text);
@@ -273,7 +274,7 @@ static void fill_begin(const cf_record *x, cf_exchange *e)
     e->request = cf_buf_str(&x->request);
 }
 
-/* Reads the request and finds its place. */
+/* Reads the request and finds its conversation. */
 static void read_begin(const cf_recorder_options *o, cf_record *x, place *p)
 {
     cf_wire_request *w = &x->kept.request;
@@ -415,7 +416,7 @@ static cf_turn_status turn_status(const cf_record *x, const cf_wire_reader *r)
     return x->how == CF_RECORD_WHOLE && r->error[0] == '\0' ? CF_TURN_OK : CF_TURN_ERROR;
 }
 
-/* Everything of an answer on its way into the history. */
+/* An answer while it is stored. */
 typedef struct answer {
     cf_record *x;
     const cf_wire_reader *reader;
@@ -498,7 +499,8 @@ static cf_status make_replies(answer *a, cf_error *err)
     return a->arena.failed ? cf_oom(err) : CF_OK;
 }
 
-/* The path with the first reply, so that the next request finds it. */
+/* Computes the key of the path with the first reply, by which the next request
+ * finds it. */
 static cf_status make_reply_keys(answer *a, cf_error *err)
 {
     const cf_record *x = a->x;

@@ -117,7 +117,7 @@ static void push(job *j, cf_buf *piece)
 }
 
 /* A client that waits for a whole answer may leave: then nobody wants it. */
-static void look_at_client(job *j)
+static void check_disconnect(job *j)
 {
     char one;
     if (j->stopping != NULL && atomic_load(j->stopping)) {
@@ -135,7 +135,7 @@ static void on_event(const cf_chat_event *e, void *ud)
     cf_serve__note(j->slot, e);
     cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, &d->piece);
     if (e->kind == CF_CHAT_TOKEN) {
-        look_at_client(j);
+        check_disconnect(j);
     }
     if (j->asked.wire.is_stream && d->piece.n > 0) {
         push(j, &d->piece);
@@ -445,7 +445,7 @@ static void wait_for_pipe(job *j)
             until.tv_nsec -= 1000000000;
         }
         (void)pthread_cond_timedwait(&j->changed, &j->lock, &until);
-        look_at_client(j);
+        check_disconnect(j);
     }
 }
 
