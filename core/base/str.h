@@ -64,13 +64,33 @@ static inline bool cf_str_find(cf_str in, cf_str what, size_t *at)
     return false;
 }
 
-/* White space of ASCII: a space, tab or line end. */
+/* Whether s begins, or ends, with a C string. */
+static inline bool cf_str_begins(cf_str s, const char *cstr)
+{
+    return cf_str_starts(s, cf_str_from(cstr));
+}
+
+static inline bool cf_str_ends(cf_str s, const char *cstr)
+{
+    size_t n = strlen(cstr);
+    return s.n >= n && memcmp(s.p + s.n - n, cstr, n) == 0;
+}
+
+/* The white space of JSON: blank, tab, line feed, carriage return. */
 static inline bool cf_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Without the white space at both ends. */
+/* A letter, a digit, '_', or a byte of a character beyond ASCII. */
+static inline bool cf_is_word(char c)
+{
+    unsigned char b = (unsigned char)c;
+    return b >= 0x80 || b == '_' || (b >= '0' && b <= '9') || (b >= 'A' && b <= 'Z') ||
+           (b >= 'a' && b <= 'z');
+}
+
+/* Without white space at both ends. */
 static inline cf_str cf_str_trim(cf_str s)
 {
     while (s.n > 0 && cf_is_blank(s.p[0])) {

@@ -8,12 +8,6 @@
 #include "core/base/base64.h"
 #include "core/base/os.h"
 
-static bool starts(cf_str s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.n >= n && memcmp(s.p, prefix, n) == 0;
-}
-
 const char *cf_attachment_kind_name(cf_attachment_kind kind)
 {
     static const char *const names[] = {"", "image", "audio"};
@@ -35,7 +29,7 @@ static cf_str first_of(const json_t *v, const char *const *keys)
 /* "data:image/png;base64,....": type and bytes. */
 static bool read_data_url(cf_attachment *a, cf_str url)
 {
-    if (!starts(url, "data:")) {
+    if (!cf_str_begins(url, "data:")) {
         return false;
     }
     size_t n = 5;
@@ -60,9 +54,9 @@ static void read_address(cf_attachment *a, cf_str s)
     if (s.n == 0 || read_data_url(a, s)) {
         return;
     }
-    if (starts(s, "http://") || starts(s, "https://")) {
+    if (cf_str_begins(s, "http://") || cf_str_begins(s, "https://")) {
         a->url = s;
-    } else if (starts(s, "file://")) {
+    } else if (cf_str_begins(s, "file://")) {
         a->place = cf_str_make(s.p + 7, s.n - 7);
     } else {
         a->place = s;
@@ -94,7 +88,7 @@ static void read_bytes(cf_attachment *a, const json_t *v)
     cf_str mime = first_of(v, mimes);
     a->mime = mime.n > 0 ? mime : a->mime;
     cf_str found = first_of(v, bytes);
-    if (starts(found, "data:")) {
+    if (cf_str_begins(found, "data:")) {
         read_address(a, found);
     } else if (found.n > 0) {
         a->base64 = found;
@@ -123,9 +117,9 @@ static cf_attachment_kind kind_of(cf_str type, cf_str mime)
         }
     }
     bool is_file = type.n == 0 || cf_str_is(type, "file") || cf_str_is(type, "media");
-    return is_file && starts(mime, "image/")   ? CF_ATTACHMENT_IMAGE
-           : is_file && starts(mime, "audio/") ? CF_ATTACHMENT_AUDIO
-                                               : CF_ATTACHMENT_NONE;
+    return is_file && cf_str_begins(mime, "image/")   ? CF_ATTACHMENT_IMAGE
+           : is_file && cf_str_begins(mime, "audio/") ? CF_ATTACHMENT_AUDIO
+                                                      : CF_ATTACHMENT_NONE;
 }
 
 bool cf_attachment_read(cf_attachment *out, const json_t *part)
@@ -161,38 +155,38 @@ void cf_attachment_deinit(cf_attachment *a)
 
 const char *cf_attachment_sniff(cf_str b)
 {
-    if (starts(b, "\x89PNG\r\n\x1a\n")) {
+    if (cf_str_begins(b, "\x89PNG\r\n\x1a\n")) {
         return "image/png";
     }
-    if (starts(b, "\xff\xd8\xff")) {
+    if (cf_str_begins(b, "\xff\xd8\xff")) {
         return "image/jpeg";
     }
-    if (starts(b, "GIF87a") || starts(b, "GIF89a")) {
+    if (cf_str_begins(b, "GIF87a") || cf_str_begins(b, "GIF89a")) {
         return "image/gif";
     }
-    if (starts(b, "RIFF") && b.n >= 12) {
+    if (cf_str_begins(b, "RIFF") && b.n >= 12) {
         return memcmp(b.p + 8, "WEBP", 4) == 0   ? "image/webp"
                : memcmp(b.p + 8, "WAVE", 4) == 0 ? "audio/wav"
                                                  : NULL;
     }
-    if (starts(b, "fLaC")) {
+    if (cf_str_begins(b, "fLaC")) {
         return "audio/flac";
     }
-    if (starts(b, "OggS")) {
+    if (cf_str_begins(b, "OggS")) {
         return "audio/ogg";
     }
-    if (starts(b, "FORM") && b.n >= 12 && memcmp(b.p + 8, "AIF", 3) == 0) {
+    if (cf_str_begins(b, "FORM") && b.n >= 12 && memcmp(b.p + 8, "AIF", 3) == 0) {
         return "audio/aiff";
     }
-    if (starts(b, ".snd")) {
+    if (cf_str_begins(b, ".snd")) {
         return "audio/basic";
     }
-    if (starts(b, "caff")) {
+    if (cf_str_begins(b, "caff")) {
         return "audio/x-caf";
     }
     bool is_frame =
         b.n >= 2 && (unsigned char)b.p[0] == 0xFF && ((unsigned char)b.p[1] & 0xE6) == 0xE2;
-    return starts(b, "ID3") || is_frame ? "audio/mpeg" : NULL;
+    return cf_str_begins(b, "ID3") || is_frame ? "audio/mpeg" : NULL;
 }
 
 /* The type by the bytes, else as the part says. */
@@ -308,7 +302,7 @@ static cf_status read_named(cf_buf *bytes, const char *name, const char **shown,
     cf_attachment a = {.own = CF_BUF_INIT};
     cf_str text = cf_str_from(name);
     *shown = strcmp(name, "-") == 0 ? "standard input" : name;
-    if (starts(text, "http://") || starts(text, "https://")) {
+    if (cf_str_begins(text, "http://") || cf_str_begins(text, "https://")) {
         return cf_fail(err, CF_EUNSUPPORTED,
                        "%.200s is an address, and confab fetches nothing: give "
                        "the file",
@@ -320,7 +314,7 @@ static cf_status read_named(cf_buf *bytes, const char *name, const char **shown,
                : bytes->failed                                  ? cf_oom_for(err, "the attachment")
                                : cf_fail(err, CF_EFORMAT, "the data URL holds no base64");
     }
-    return cf_os_read_file(bytes, starts(text, "file://") ? name + 7 : name,
+    return cf_os_read_file(bytes, cf_str_begins(text, "file://") ? name + 7 : name,
                            CF_ATTACHMENT_BYTES_MAX, err);
 }
 

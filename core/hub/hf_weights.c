@@ -680,11 +680,6 @@ static cf_status put_factors(loader *l)
     return CF_OK;
 }
 
-static bool starts(cf_str s, const char *prefix)
-{
-    return cf_str_starts(s, cf_str_from(prefix));
-}
-
 /* Whether an unused tensor belongs to another part than the text model: a
  * tower for pictures or sound, draft layers, or a constant that is computed. */
 static bool is_elsewhere(const loader *l, cf_str name)
@@ -698,12 +693,12 @@ static bool is_elsewhere(const loader *l, cf_str name)
         return true;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (starts(rest, parts[i])) {
+        if (cf_str_begins(rest, parts[i])) {
             return true;
         }
     }
     uint32_t n = 0;
-    if (!starts(rest, "layers.")) {
+    if (!cf_str_begins(rest, "layers.")) {
         return false;
     }
     for (size_t i = strlen("layers.");
@@ -718,7 +713,7 @@ static cf_status refuse_unused(const loader *l)
 {
     for (size_t i = 0; i < cf_safetensors_n(l->files); i++) {
         cf_str name = cf_safetensors_at(l->files, i)->name;
-        if (!l->used[i] && starts(name, l->prefix) && !is_elsewhere(l, name)) {
+        if (!l->used[i] && cf_str_begins(name, l->prefix) && !is_elsewhere(l, name)) {
             return cf_fail(l->err, CF_EUNSUPPORTED,
                            "tensor %.*s is not part of architecture %s as "
                            "confab knows it",

@@ -3,11 +3,6 @@
  */
 #include "core/net/http_header.h"
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 bool cf_http_header(cf_str line, const char *name, cf_str *value)
 {
     size_t k = strlen(name);
@@ -21,10 +16,10 @@ bool cf_http_header(cf_str line, const char *name, cf_str *value)
         }
     }
     size_t from = k + 1, end = line.n;
-    while (from < end && is_space(line.p[from])) {
+    while (from < end && cf_is_blank(line.p[from])) {
         from++;
     }
-    while (end > from && is_space(line.p[end - 1])) {
+    while (end > from && cf_is_blank(line.p[end - 1])) {
         end--;
     }
     *value = cf_str_make(line.p + from, end - from);

@@ -15,32 +15,9 @@ typedef struct cf_md {
     uint64_t line;
 } cf_md;
 
-static inline bool cf_md__begins(cf_str s, const char *with)
-{
-    size_t n = strlen(with);
-    return s.n >= n && memcmp(s.p, with, n) == 0;
-}
-
-static inline bool cf_md__ends(cf_str s, const char *with)
-{
-    size_t n = strlen(with);
-    return s.n >= n && memcmp(s.p + s.n - n, with, n) == 0;
-}
-
 static inline cf_str cf_md__cut(cf_str s, size_t front, size_t back)
 {
     return cf_str_make(s.p + front, s.n - front - back);
-}
-
-static inline cf_str cf_md__trim(cf_str s)
-{
-    while (s.n != 0 && strchr(" \t\r\n", s.p[0]) != NULL) {
-        s = cf_md__cut(s, 1, 0);
-    }
-    while (s.n != 0 && strchr(" \t\r\n", s.p[s.n - 1]) != NULL) {
-        s.n--;
-    }
-    return s;
 }
 
 /* The next line without its end; false at the end of the text. */

@@ -58,9 +58,9 @@ static const char *speaker_of(cf_str name, bool is_plain)
     while (n < name.n && is_letter(name.p[n])) {
         n++;
     }
-    cf_str rest = cf_md__trim(cf_md__cut(name, n, 0));
-    if (cf_md__begins(rest, "said")) {
-        rest = cf_md__trim(cf_md__cut(rest, 4, 0));
+    cf_str rest = cf_str_trim(cf_md__cut(name, n, 0));
+    if (cf_str_begins(rest, "said")) {
+        rest = cf_str_trim(cf_md__cut(rest, 4, 0));
     }
     if (rest.n > 40 || (rest.n != 0 && is_letter(rest.p[0]))) {
         return NULL;
@@ -94,7 +94,7 @@ static said heading(cf_str line)
     if (level == 0 || level > 6 || level == line.n || line.p[level] != ' ') {
         return s;
     }
-    cf_str name = cf_md__trim(cf_md__cut(line, level, 0));
+    cf_str name = cf_str_trim(cf_md__cut(line, level, 0));
     while (name.n != 0 && strchr("*_: ", name.p[name.n - 1]) != NULL) {
         name.n--;
     }
@@ -109,7 +109,7 @@ static said bold(cf_str line)
 {
     said s = {.style = STYLE_NONE};
     size_t end = 2;
-    if (!cf_md__begins(line, "**") && !cf_md__begins(line, "__")) {
+    if (!cf_str_begins(line, "**") && !cf_str_begins(line, "__")) {
         return s;
     }
     while (end + 1 < line.n && memcmp(line.p + end, line.p, 2) != 0) {
@@ -118,11 +118,11 @@ static said bold(cf_str line)
     if (end + 1 >= line.n) {
         return s;
     }
-    cf_str name = cf_md__trim(cf_str_make(line.p + 2, end - 2));
-    cf_str rest = cf_md__trim(cf_md__cut(line, end + 2, 0));
-    bool has_colon = cf_md__ends(name, ":") || cf_md__begins(rest, ":");
-    name.n -= cf_md__ends(name, ":");
-    rest = cf_md__begins(rest, ":") ? cf_md__trim(cf_md__cut(rest, 1, 0)) : rest;
+    cf_str name = cf_str_trim(cf_str_make(line.p + 2, end - 2));
+    cf_str rest = cf_str_trim(cf_md__cut(line, end + 2, 0));
+    bool has_colon = cf_str_ends(name, ":") || cf_str_begins(rest, ":");
+    name.n -= cf_str_ends(name, ":");
+    rest = cf_str_begins(rest, ":") ? cf_str_trim(cf_md__cut(rest, 1, 0)) : rest;
     s.role = has_colon || rest.n == 0 ? speaker_of(name, false) : NULL;
     s.style = s.role != NULL ? STYLE_BOLD : STYLE_NONE;
     s.rest = rest;
@@ -140,7 +140,7 @@ static said plain(cf_str line)
     size_t n = (size_t)(colon - line.p);
     s.role = speaker_of(cf_str_make(line.p, n), true);
     s.style = s.role != NULL ? STYLE_PLAIN : STYLE_NONE;
-    s.rest = cf_md__trim(cf_md__cut(line, n + 1, 0));
+    s.rest = cf_str_trim(cf_md__cut(line, n + 1, 0));
     return s;
 }
 
@@ -153,8 +153,8 @@ static said who(cf_str line, style want)
 /* Fences hide what looks like a speaker. */
 static bool steps_over(cf_str line, bool *in_fence)
 {
-    cf_str s = cf_md__trim(line);
-    if (cf_md__begins(s, "```") || cf_md__begins(s, "~~~")) {
+    cf_str s = cf_str_trim(line);
+    if (cf_str_begins(s, "```") || cf_str_begins(s, "~~~")) {
         *in_fence = !*in_fence;
         return true;
     }
@@ -224,10 +224,10 @@ static style find_style(const cf_md *in, levels *l)
 static cf_str body_of(cf_str s)
 {
     static const char *const rules[] = {"\n---", "\n***", "\n___", "\n* * *"};
-    s = cf_md__trim(s);
+    s = cf_str_trim(s);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (cf_md__ends(s, rules[i])) {
-            return cf_md__trim(cf_md__cut(s, 0, strlen(rules[i])));
+        if (cf_str_ends(s, rules[i])) {
+            return cf_str_trim(cf_md__cut(s, 0, strlen(rules[i])));
         }
     }
     return s;
@@ -256,8 +256,8 @@ static cf_status say(cf_build *b, const char *role, cf_str rest, cf_str text, cf
 
 static void take_title(cf_build *b, cf_str line)
 {
-    if (cf_md__begins(line, "# ") && b->conv.title.n == 0) {
-        b->conv.title = cf_build__str(b, cf_md__trim(cf_md__cut(line, 2, 0)));
+    if (cf_str_begins(line, "# ") && b->conv.title.n == 0) {
+        b->conv.title = cf_build__str(b, cf_str_trim(cf_md__cut(line, 2, 0)));
     }
 }
 

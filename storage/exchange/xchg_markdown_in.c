@@ -18,12 +18,12 @@ bool cf_md__needs_escape(cf_str line)
         i++;
     }
     cf_str rest = cf_md__cut(line, i, 0);
-    return cf_md__begins(rest, "<!-- ") || cf_md__begins(rest, "uuid: ");
+    return cf_str_begins(rest, "<!-- ") || cf_str_begins(rest, "uuid: ");
 }
 
 static bool has_mark(cf_str line)
 {
-    return cf_md__begins(line, "<!-- ") && cf_md__ends(line, " -->") && line.n >= 10;
+    return cf_str_begins(line, "<!-- ") && cf_str_ends(line, " -->") && line.n >= 10;
 }
 
 /* "<!-- WORD ... -->"; *fields, which the caller decrefs, is the object after
@@ -45,7 +45,7 @@ static bool is_mark(cf_str line, cf_str *word, json_t **fields, bool *failed)
 
 static bool is_turn_mark(cf_str line, cf_uuid *id)
 {
-    return line.n == CF_UUID_TEXT + 9 && cf_md__begins(line, "<!-- ") &&
+    return line.n == CF_UUID_TEXT + 9 && cf_str_begins(line, "<!-- ") &&
            cf_uuid_parse(id, line.p + 5, CF_UUID_TEXT);
 }
 
@@ -55,13 +55,13 @@ static bool is_turn(const cf_md *at, cf_str line)
     cf_md m = *at;
     cf_str next;
     cf_uuid id;
-    return cf_md__begins(line, "## ") && cf_md__next_line(&m, &next) && next.n == 0 &&
+    return cf_str_begins(line, "## ") && cf_md__next_line(&m, &next) && next.n == 0 &&
            cf_md__next_line(&m, &next) && is_turn_mark(next, &id);
 }
 
 static bool is_front(const cf_md *at, cf_str line)
 {
-    return cf_str_is(line, "---") && cf_md__begins(cf_md__peek_line(at), "uuid: ");
+    return cf_str_is(line, "---") && cf_str_begins(cf_md__peek_line(at), "uuid: ");
 }
 
 /* Text up to the next line of ours, without the blank line before it. */
@@ -78,7 +78,7 @@ static json_t *take_text(cf_md *m)
             *m = before;
             break;
         }
-        if (cf_md__begins(line, "\\") && cf_md__needs_escape(line)) {
+        if (cf_str_begins(line, "\\") && cf_md__needs_escape(line)) {
             line = cf_md__cut(line, 1, 0);
         }
         cf_buf_add(&b, line.p, line.n);
@@ -104,7 +104,7 @@ static json_t *take_fence(cf_md *m, cf_str *info)
         while (ticks < line.n && line.p[ticks] == '`') {
             ticks++;
         }
-        if (ticks < 3 && (cf_md__begins(line, "<!-- ") || is_turn(m, line))) {
+        if (ticks < 3 && (cf_str_begins(line, "<!-- ") || is_turn(m, line))) {
             break;
         }
         ticks = ticks < 3 ? 0 : ticks;
@@ -153,7 +153,7 @@ static json_t *take_call(cf_md *m, const json_t *fields)
     cf_str line = {NULL, 0}, info;
     while (cf_md__next_line(m, &line) && line.n == 0) {
     }
-    cf_str name = cf_md__begins(line, "Call of ") && cf_md__ends(line, ":") ? cf_md__cut(line, 8, 1)
+    cf_str name = cf_str_begins(line, "Call of ") && cf_str_ends(line, ":") ? cf_md__cut(line, 8, 1)
                                                                             : cf_str_make("", 0);
     cf_jb b = CF_JB_INIT;
     json_t *args = take_json(m, &info, &b.failed);
@@ -196,7 +196,7 @@ static json_t *take_note(cf_md *in)
     cf_str line = {NULL, 0};
     while (cf_md__next_line(in, &line) && line.n == 0) {
     }
-    return cf_json_str(cf_md__begins(line, "> ") ? cf_md__cut(line, 2, 0) : line);
+    return cf_json_str(cf_str_begins(line, "> ") ? cf_md__cut(line, 2, 0) : line);
 }
 
 /* What one comment of ours announces. */
@@ -287,7 +287,7 @@ static void take_turn(cf_md *in, own_turn *t)
 /* "## 3 assistant (stopped)": the role and the status. */
 static cf_str role_of(cf_str heading, cf_turn_status *status)
 {
-    cf_str s = cf_md__trim(cf_md__cut(heading, 3, 0));
+    cf_str s = cf_str_trim(cf_md__cut(heading, 3, 0));
     const char *blank = memchr(s.p, ' ', s.n);
     if (blank != NULL && s.p[0] >= '0' && s.p[0] <= '9') {
         s = cf_md__cut(s, (size_t)(blank - s.p) + 1, 0);
@@ -297,7 +297,7 @@ static cf_str role_of(cf_str heading, cf_turn_status *status)
     while (open > 0 && s.p[open - 1] != '(') {
         open--;
     }
-    if (open > 1 && cf_md__ends(s, ")") && cf_turn_status_parse(status, cf_md__cut(s, open, 1))) {
+    if (open > 1 && cf_str_ends(s, ")") && cf_turn_status_parse(status, cf_md__cut(s, open, 1))) {
         s.n = open - 2;
     }
     if (*status == CF_TURN_STREAMING) {
@@ -344,7 +344,7 @@ static cf_status take_field(cf_import *im, cf_store_run *run, cf_str line, cf_er
         return CF_OK;
     }
     cf_str key = cf_str_make(line.p, (size_t)(colon - line.p));
-    cf_str value = cf_md__trim(cf_md__cut(line, key.n + 1, 0));
+    cf_str value = cf_str_trim(cf_md__cut(line, key.n + 1, 0));
     json_t *v = cf_xchg__parse(value, &b->arena.failed);
     if (v == NULL) {
         return b->arena.failed ? cf_sql__oom(err) : CF_OK;

@@ -9,12 +9,6 @@
 
 static const cf_str none = {NULL, 0};
 
-static bool begins(cf_str s, const char *with)
-{
-    size_t n = strlen(with);
-    return s.n >= n && memcmp(s.p, with, n) == 0;
-}
-
 static cf_str text_of(const json_t *v)
 {
     return cf_str_make(json_string_value(v), json_string_length(v));
@@ -28,17 +22,17 @@ static cf_str first_of(const json_t *v, const char *a, const char *b)
 
 const char *cf_xmedia__kind(cf_str mime)
 {
-    return begins(mime, "image/")   ? "image"
-           : begins(mime, "audio/") ? "audio"
-           : begins(mime, "video/") ? "video"
-                                    : "file";
+    return cf_str_begins(mime, "image/")   ? "image"
+           : cf_str_begins(mime, "audio/") ? "audio"
+           : cf_str_begins(mime, "video/") ? "video"
+                                           : "file";
 }
 
 /* Splits "data:MIME;base64,DATA"; anything else stays a place. */
 static void set_url(cf_media_ref *m, cf_str url)
 {
     m->place = url;
-    if (!begins(url, "data:")) {
+    if (!cf_str_begins(url, "data:")) {
         m->is_path = memchr(url.p, ':', url.n) == NULL || url.p[0] == '/';
     } else if (cf_data_url_get(url, &m->mime, &m->data)) {
         m->place = none;

@@ -197,12 +197,6 @@ static void drop_private(json_t *v)
     }
 }
 
-static bool ends_in(cf_str s, const char *end)
-{
-    size_t n = strlen(end);
-    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
-}
-
 /* OpenAI's form of a picture, a sound or a file; NULL: no memory. */
 static json_t *openai_media(const cf_media_ref *m)
 {
@@ -220,7 +214,7 @@ static json_t *openai_media(const cf_media_ref *m)
     cf_jb_text(&b, "type", kind);
     cf_jb_object(&b, kind);
     if (is_audio) {
-        bool is_mp3 = ends_in(m->mime, "mpeg") || ends_in(m->mime, "mp3");
+        bool is_mp3 = cf_str_ends(m->mime, "mpeg") || cf_str_ends(m->mime, "mp3");
         cf_jb_str(&b, "data", m->data);
         cf_jb_text(&b, "format", is_mp3 ? "mp3" : "wav");
     } else {

@@ -107,12 +107,6 @@ static cf_status match_equal(aligner *al, gap g, cf_error *err)
 
 /* ---- similar lines ------------------------------------------------------ */
 
-static bool is_word(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c >= 0x80;
-}
-
 /* Bytes of words by a hash of the word; returns their sum. */
 static uint32_t count_words(uint32_t bucket[N_BUCKETS], cf_str s)
 {
@@ -123,7 +117,7 @@ static uint32_t count_words(uint32_t bucket[N_BUCKETS], cf_str s)
         do {
             hash = (hash ^ (unsigned char)s.p[i++]) * 16777619u;
             n++;
-        } while (i < s.n && is_word((unsigned char)s.p[i]) && is_word((unsigned char)s.p[i - 1]));
+        } while (i < s.n && cf_is_word(s.p[i]) && cf_is_word(s.p[i - 1]));
         if (n > 1 || s.p[i - 1] != ' ') {
             bucket[(hash ^ hash >> 16) % N_BUCKETS] += n;
             sum += n;

@@ -7,17 +7,6 @@
 #include "templates/python/filters.h"
 #include "templates/python/methods.h"
 
-static bool starts(cf_str s, const char *what)
-{
-    return cf_str_starts(s, cf_str_from(what));
-}
-
-static bool ends(cf_str s, const char *what)
-{
-    size_t n = strlen(what);
-    return s.n >= n && memcmp(s.p + s.n - n, what, n) == 0;
-}
-
 /* \w, at s.p[i]; *len is the character's length. */
 static bool is_word(cf_str s, size_t i, uint32_t *len)
 {
@@ -263,7 +252,7 @@ static uint32_t skip_head(cf_str s)
     static const char *const open[] = {"(", "<", "&lt;"};
     uint32_t n = 0;
     for (int i = 0; i < 3; i++) {
-        if (starts(cf_str_make(s.p + n, s.n - n), open[i])) {
+        if (cf_str_begins(cf_str_make(s.p + n, s.n - n), open[i])) {
             n += (uint32_t)strlen(open[i]);
             i = -1;
         }
@@ -277,7 +266,7 @@ static uint32_t skip_tail(cf_str s)
     static const char *const tails[] = {")", ">", ".", ",", "\n", "&gt;"};
     uint32_t n = 0;
     for (int i = 0; i < 6; i++) {
-        if (ends(cf_str_make(s.p, s.n - n), tails[i])) {
+        if (cf_str_ends(cf_str_make(s.p, s.n - n), tails[i])) {
             n += (uint32_t)strlen(tails[i]);
             i = -1;
         }
@@ -325,11 +314,11 @@ static void urlize_word(urlizer *u, uint32_t from, uint32_t to)
     cf_str mid = cf_str_make(p + a, z - a);
     cf_t__sb_sub(&u->b, u->s, from, a);
     if (is_url(mid)) {
-        bool has_scheme = starts(mid, "https://") || starts(mid, "http://");
+        bool has_scheme = cf_str_begins(mid, "https://") || cf_str_begins(mid, "http://");
         add_link(u, a, z, (link){has_scheme ? "" : "https://", 0, true, true});
-    } else if (starts(mid, "mailto:") && is_email(cf_str_make(mid.p + 7, mid.n - 7))) {
+    } else if (cf_str_begins(mid, "mailto:") && is_email(cf_str_make(mid.p + 7, mid.n - 7))) {
         add_link(u, a, z, (link){"", 7, false, false});
-    } else if (!starts(mid, "www.") && !starts(mid, "@") && mid.n != 0 &&
+    } else if (!cf_str_begins(mid, "www.") && !cf_str_begins(mid, "@") && mid.n != 0 &&
                memchr(mid.p, ':', mid.n) == NULL && is_email(mid)) {
         add_link(u, a, z, (link){"mailto:", 0, false, false});
     } else if (has_extra_scheme(u, mid)) {

@@ -80,18 +80,11 @@ static void replies_close(cf_app *app)
 
 /* ---- what differs ------------------------------------------------------- */
 
-static bool is_word(unsigned char c)
-{
-    return c >= 0x80 || c == '_' || (c >= '0' && c <= '9') ||
-           ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
 /* The end of the word, or single character, at `at`. */
 static size_t word_end(const cf_buf *text, size_t at)
 {
     size_t end = at + 1;
-    while (is_word((unsigned char)text->p[at]) && end < text->n &&
-           is_word((unsigned char)text->p[end])) {
+    while (cf_is_word(text->p[at]) && end < text->n && cf_is_word(text->p[end])) {
         end++;
     }
     return end;
