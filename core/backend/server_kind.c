@@ -213,7 +213,6 @@ static size_t find(cf_str in, size_t from, cf_str what)
     return SIZE_MAX;
 }
 
-/* Blanks at the ends, which many templates take away. */
 static void add_span(cf_prompt *p, size_t *at, size_t to, int message)
 {
     if (to > *at) {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 
 enum { JOURNAL_MAX = 1 << 30 };
@@ -151,12 +152,14 @@ cf_status cf_work__journal_add(cf_work__journal *j, cf_str key, cf_str result, c
         return CF_OK;
     }
     cf_buf line = CF_BUF_INIT;
-    cf_buf_adds(&line, "{\"key\":");
-    cf_json_write_str(&line, key);
-    cf_buf_adds(&line, ",\"result\":");
-    cf_buf_add(&line, result.p, result.n);
-    cf_buf_adds(&line, "}\n");
-    cf_status st = cf_buf_check(&line, err);
+    cf_jw w;
+    cf_jw_init(&w, &line);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "key", key);
+    cf_jw_raw(&w, "result", result);
+    cf_jw_end(&w);
+    cf_buf_addc(&line, '\n');
+    cf_status st = cf_jw_finish(&w, err);
     if (st == CF_OK) {
         st = write_all(j, cf_buf_str(&line), err);
         if (st == CF_OK) {

@@ -78,23 +78,9 @@ void cf_alloc_use(const cf_allocator *a)
     json_set_alloc_funcs(json_alloc, json_release);
 }
 
-static _Thread_local uint64_t n_failed;
-
-uint64_t cf_alloc_failures(void)
-{
-    return n_failed;
-}
-
 static void *resize(void *p, size_t n)
 {
-    void *q = table->resize(table->ud, p, n != 0 ? n : 1);
-    n_failed += q == NULL;
-    return q;
-}
-
-cf_status cf_alloc_check(uint64_t before, cf_error *err)
-{
-    return n_failed == before ? CF_OK : cf_oom(err);
+    return table->resize(table->ud, p, n != 0 ? n : 1);
 }
 
 void *cf_alloc(size_t n)

@@ -36,14 +36,6 @@ typedef struct cf_allocator {
  * of it was freed. */
 void cf_alloc_use(const cf_allocator *a);
 
-/* How many allocations have failed on this thread.  Makers of jansson report a
- * failure by a NULL that the next maker takes as an absent value, so a function
- * that builds JSON compares the count at its start with the one at its end. */
-uint64_t cf_alloc_failures(void);
-
-/* CF_ENOMEM when the count is not `before` any more. */
-CF_MUST_USE cf_status cf_alloc_check(uint64_t before, cf_error *err);
-
 /*
  * jansson's reader ignores that a buffer could not grow, and then aborts where
  * it takes back the last character of a number (2.14, lex_unget_unsave).

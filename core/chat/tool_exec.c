@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/process.h"
 #include "core/chat/conversation_impl.h"
@@ -111,14 +112,11 @@ static cf_status read_result(const child *c, json_t **result, cf_error *err)
         cf_buf_deinit(&how);
         return st;
     }
-    *result =
-        json_loadb(cf_buf_cstr(&c->output), c->output.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    if (*result == NULL) {
-        cf_buf quoted = CF_BUF_INIT;
-        cf_json_write_str(&quoted, cf_buf_str(&c->output));
-        *result =
-            json_loadb(cf_buf_cstr(&quoted), quoted.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-        cf_buf_deinit(&quoted);
+    cf_str output = cf_buf_str(&c->output);
+    cf_error why;
+    cf_status st = cf_json_read(result, output.p, output.n, &why);
+    if (st != CF_OK) {
+        *result = st != CF_ENOMEM ? cf_json_str(output) : NULL;
     }
     return *result != NULL ? CF_OK : cf_oom_for(err, "the result");
 }
@@ -127,16 +125,17 @@ cf_status cf_tool_exec_run(const cf_tool_exec *exec, const cf_pending_call *call
                            cf_error *err)
 {
     child c = {.process = CF_PROCESS_INIT};
-    cf_buf_adds(&c.input, "{\"name\":");
-    cf_json_write_str(&c.input, call->name);
-    cf_buf_adds(&c.input, ",\"arguments\":");
-    cf_json_write(&c.input, call->arguments);
+    cf_jw w;
+    cf_jw_init(&w, &c.input);
+    cf_jw_object(&w, NULL);
+    cf_jw_str(&w, "name", call->name);
+    cf_jw_json(&w, "arguments", call->arguments);
     if (call->id.n > 0) {
-        cf_buf_adds(&c.input, ",\"id\":");
-        cf_json_write_str(&c.input, call->id);
+        cf_jw_str(&w, "id", call->id);
     }
-    cf_buf_adds(&c.input, "}\n");
-    cf_status st = cf_buf_check(&c.input, err);
+    cf_jw_end(&w);
+    cf_buf_addc(&c.input, '\n');
+    cf_status st = cf_jw_finish(&w, err);
     CF_THEN(st, start(&c, exec->command, err));
     if (st == CF_OK) {
         st = talk(&c, exec, err);
