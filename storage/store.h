@@ -265,7 +265,7 @@ typedef struct cf_stream_piece {
 CF_MUST_USE cf_status cf_stream_append(cf_stream *stream, const cf_stream_piece *piece,
                                        cf_error *err);
 
-/* How a streamed turn ended. */
+/* The outcome of a streamed turn. */
 typedef struct cf_stream_end {
     cf_turn_status status; /* ok, stopped or error */
     cf_str message;        /* the final message; empty: made of the raw bytes */
@@ -408,7 +408,7 @@ CF_MUST_USE cf_status cf_store_put_scores(cf_store *store, const cf_store_score 
 CF_MUST_USE cf_status cf_store_get_scores(cf_store *store, cf_str key, float *log_p, size_t n,
                                           cf_error *err);
 
-/* How long a model thought in its last replies that ended by themselves. */
+/* The thinking times of a model's last complete replies. */
 typedef struct cf_store_thinking {
     size_t n;    /* replies with thinking, of the last 256 runs of the model */
     size_t most; /* tokens of the longest: its share of the reply's bytes */
@@ -554,7 +554,7 @@ typedef struct cf_store_turn_mark {
 } cf_store_turn_mark;
 CF_MUST_USE cf_status cf_store_turn_marks(cf_store *store, cf_uuid conv, cf_arena *arena,
                                           const cf_store_turn_mark **v, size_t *n, cf_error *err);
-/* What the prompts of a conversation's replies cost, in no order. */
+/* The cost of the prompts of a conversation's replies, in no order. */
 typedef struct cf_store_turn_cost {
     cf_uuid turn;
     uint64_t n_kept, n_new; /* tokens: from the cache, and computed */
@@ -580,8 +580,7 @@ typedef void (*cf_store_finding_fn)(void *ud, const char *line);
 CF_MUST_USE cf_status cf_store_check(cf_store *store, cf_store_finding_fn fn, void *ud, size_t *n,
                                      cf_error *err);
 
-/* Writes a copy, mode 0600, that can be opened by itself.  CF_EIO when
- * `path` exists. */
+/* Writes a self-contained copy, mode 0600.  CF_EIO when `path` exists. */
 CF_MUST_USE cf_status cf_store_backup(cf_store *store, const char *path, cf_error *err);
 
 typedef struct cf_store_size {

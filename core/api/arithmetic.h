@@ -29,7 +29,7 @@ static inline unsigned cf_arithmetic_bits(cf_arithmetic a)
     return a == CF_ARITHMETIC_8 ? 8 : a == CF_ARITHMETIC_EXACT ? 32 : 16;
 }
 
-/* What a line of text says of it. */
+/* The description in one line of text. */
 static inline const char *cf_arithmetic_name(cf_arithmetic a)
 {
     return a == CF_ARITHMETIC_8       ? "activations of 8 bits"

@@ -45,8 +45,8 @@ typedef struct cf_attachment {
     cf_buf own;    /* what base64 points into, when it is not the part */
 } cf_attachment;
 
-/* What a part of a message's content holds; false for parts of other kinds.
- * Reads no file.  out->own is made in any case: deinit it. */
+/* Reads a part of a message's content; false for parts of other kinds.  Reads
+ * no file. out->own is made in any case: deinit it. */
 bool cf_attachment_read(cf_attachment *out, const json_t *part);
 void cf_attachment_deinit(cf_attachment *a);
 

@@ -385,7 +385,7 @@ CF_MUST_USE cf_status cf_backend_score(cf_backend *backend, cf_str context, cf_s
                                        cf_cancel *cancel, cf_arena *arena, cf_score *out,
                                        cf_error *err);
 
-/* How a question that a server failed may go on. */
+/* How to continue after a server failed a request. */
 typedef struct cf_backend_trouble {
     bool is_away;           /* no connection, or it broke off */
     bool is_busy;           /* 429 or 5xx: it may answer later */
@@ -513,7 +513,7 @@ CF_MUST_USE cf_status cf_prompt_expand_media(cf_media_prompt *out, cf_media_cach
                                              const json_t *context, const cf_tokenizer *tok,
                                              cf_arena *arena, cf_error *err);
 
-/* What reads its media; NULL: nothing, or it is of another kind. */
+/* The reader of its media; NULL when it has none or is of another kind. */
 cf_media_cache *cf_backend_core_media(const cf_backend *backend);
 
 typedef struct cf_remote_options {

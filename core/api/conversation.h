@@ -142,8 +142,8 @@ CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv, const jso
  */
 cf_uuid cf_conversation_resume(const cf_conversation *conv, cf_uuid turn);
 
-/* Whether nothing of the reply may go into a prompt: it ended with an error,
- * or it was stopped before it said anything. */
+/* Whether the reply must stay out of prompts: it ended with an error, or it was
+ * stopped before it said anything. */
 bool cf_turn_is_failed(const cf_turn *turn);
 
 /* Called for each turn that is added. */

@@ -82,7 +82,7 @@ CF_MUST_USE cf_status cf_draft_step(cf_draft *draft, const cf_token *ids, size_t
 /* logits[n_vocab] after the last token; borrowed until the next change. */
 const float *cf_draft_logits(const cf_draft *draft);
 
-/* Whether ids[0..n), which are to be given next, are all guessed. */
+/* Whether ids[0..n), the next tokens to be given, were all guessed. */
 bool cf_draft_is_guessed(const cf_draft *draft, const cf_token *ids, size_t n);
 
 typedef struct cf_draft_counts {

@@ -74,8 +74,8 @@ void cf_engine_close(cf_engine *engine);
 
 const cf_tokenizer *cf_engine_tokenizer(const cf_engine *engine);
 
-/* How a model makes one vector of a text; the numbers are those of a GGUF's
- * ARCH.pooling_type. */
+/* How a model pools a text into one vector; numbered as ARCH.pooling_type in
+ * GGUF. */
 typedef enum cf_pooling {
     CF_POOLING_NONE, /* it is not said to */
     CF_POOLING_MEAN, /* of the states after all tokens */

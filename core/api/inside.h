@@ -129,7 +129,7 @@ CF_MUST_USE cf_status cf_inside_lens(cf_session *s, const cf_inside_ask *ask,
                                      void (*layer)(void *ud, uint32_t l, const float *logits),
                                      void *ud, cf_error *err);
 
-/* What a layer's heads looked at. */
+/* Attention weights of a layer's heads. */
 typedef struct cf_inside_looks {
     uint32_t n_head; /* 0: the layer has no attention */
     bool is_recurrent;
@@ -146,7 +146,7 @@ typedef struct cf_expert_share {
     double v;
 } cf_expert_share;
 
-/* What a layer wrote, in units of the logit. */
+/* The contribution of a layer, in units of the logit. */
 typedef struct cf_layer_share {
     bool has_attention, has_recurrent, has_other;
     double attention, recurrent, mlp, other;

@@ -224,9 +224,9 @@ json_t *cf_mcp_result_content(const cf_mcp_result *result);
 CF_MUST_USE cf_status cf_mcp_declare(json_t **declared, json_t **map, const json_t *servers,
                                      const json_t *others, cf_error *err);
 
-/* What two lists of tools differ in: appends lines "+ name", "- name", and
- * for a changed one "~ name" with its lines before and after.  Nothing when
- * they are the same. */
+/* Compares two lists of tools: appends lines "+ name", "- name", and for a
+ * changed one "~ name" with its lines before and after.  Nothing when they are
+ * the same. */
 void cf_mcp_tools_diff(cf_buf *out, const json_t *before, const json_t *after);
 
 /* The same for one tool; false when nothing differs that a model sees. */

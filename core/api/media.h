@@ -30,7 +30,7 @@ void cf_media_close(cf_media *media);
 
 const char *cf_media_projector(const cf_media *media); /* "gemma3" ... */
 
-/* What an encoder of the file is, and the memory it needs. */
+/* An encoder in the file, and the memory it needs. */
 typedef struct cf_media_encoder {
     bool is_sound;
     const char *projector;

@@ -34,7 +34,7 @@
 
 CF_BEGIN_DECLS
 
-/* Bounds where the user has no wish: in memory, and in a file. */
+/* Default limits, in memory and on disk. */
 #define CF_PREFIX_BYTES_MAX ((uint64_t)512 << 20)
 #define CF_PREFIX_FILE_MAX  ((uint64_t)128 << 20)
 
@@ -43,7 +43,7 @@ CF_MUST_USE cf_status cf_prefix_cache_new(cf_prefix_cache **out, const cf_engine
                                           uint64_t max_bytes, cf_error *err);
 void cf_prefix_cache_free(cf_prefix_cache *cache);
 
-/* How many prompts there are, and the bytes that they refer to. */
+/* The number of prompts, and the bytes that they refer to. */
 size_t cf_prefix_cache_count(cf_prefix_cache *cache, uint64_t *bytes);
 
 /* Adds what a file has.  CF_ENOTFOUND without one; CF_EFORMAT for a file that

@@ -76,8 +76,8 @@ typedef struct cf_sampling {
     size_t n_suppress;
 } cf_sampling;
 
-/* What the built-in engine draws with when nothing was set: temperature 0.8,
- * top-k 40, top-p 0.95, min-p 0.05, seed 0. */
+/* The defaults of the built-in engine: temperature 0.8, top-k 40, top-p 0.95,
+ * min-p 0.05, seed 0. */
 cf_sampling cf_sampling_default(void);
 
 /* The step that removed a candidate. */
@@ -105,7 +105,7 @@ typedef struct cf_candidate {
     cf_removed_by removed_by;
 } cf_candidate;
 
-/* How many tokens were left after a step of the chain. */
+/* The number of tokens left after a step of the chain. */
 typedef struct cf_chain_step {
     const char *name; /* "top-k" ... */
     uint32_t n_left;

@@ -150,19 +150,19 @@ typedef struct cf_input {
 CF_MUST_USE cf_status cf_session_sync_inputs(cf_session *session, const cf_input *in, size_t n,
                                              const cf_run *run, cf_sync_result *out, cf_error *err);
 
-/* Whether the model carries a state, so that going back costs something. */
+/* Whether the model is recurrent, so that going back needs a checkpoint. */
 bool cf_session_is_recurrent(const cf_session *session);
 
 /* Where states are kept, ascending, 0 the first: fills pos[0..cap) and returns
  * how many there are; 0 for models without a state. */
 size_t cf_session_checkpoints(const cf_session *session, uint32_t *pos, size_t cap);
 
-/* How many of the first `length` tokens would stay if the timeline were cut
- * there: all of them, or those up to a checkpoint. */
+/* The number of tokens that would stay if the timeline were cut to `length`:
+ * all of them, or those up to a checkpoint. */
 size_t cf_session_would_keep(const cf_session *session, size_t length);
 
-/* How many of ids[0..n) a sync would keep, of the timeline or from the cache of
- * prefixes; the ids are in the vocabulary. */
+/* The number of ids[0..n) that a sync would keep, from the timeline or the
+ * prefix cache; the ids are in the vocabulary. */
 size_t cf_session_would_sync(const cf_session *session, const cf_token *ids, size_t n);
 
 /* The positions that the last successful sync kept and computed. */

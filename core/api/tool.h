@@ -124,7 +124,7 @@ typedef enum cf_tool_family {
 
 /* "hermes", "llama-json" ... */
 const char *cf_tool_family_name(cf_tool_family family);
-/* Where its replies think, where no chat template says so. */
+/* Its thinking channel, unless the chat template names one. */
 cf_channel_set cf_tool_family_channels(cf_tool_family family);
 /* The marks that begin calls and end messages, which end thinking that does not
  * end itself; at most CF_CHANNEL_STOPS_MAX of constant texts.  How many. */
@@ -265,7 +265,7 @@ CF_MUST_USE cf_status cf_tool_parser_feed(cf_tool_parser *parser, const char *p,
 CF_MUST_USE cf_status cf_tool_parser_finish(cf_tool_parser *parser, const cf_tool_parse **out,
                                             cf_error *err);
 
-/* Whether a block is open: the bytes fed last may belong to a call. */
+/* Whether a block is open, so that the last bytes may belong to a call. */
 bool cf_tool_parser_in_block(const cf_tool_parser *parser);
 
 /* Appends the text of a finished parse: text segments, and failed blocks

@@ -34,7 +34,7 @@ enum {
     CF_WORK_WAIT_MAX_S = 3600 /* a longer Retry-After gives the place up */
 };
 
-/* How a try that failed goes on. */
+/* How to continue after a failed attempt. */
 typedef enum cf_work_again {
     CF_WORK_NEVER, /* the job has failed */
     CF_WORK_RETRY, /* the same may succeed later, after retry_after_s */

@@ -28,11 +28,9 @@ enum { CF_EDIT_DISTANCE_MAX = 64 };
  */
 size_t cf_edit_distance(const char *a, const char *b);
 
-/*
- * Whether `b` is near enough to `a` to be meant by it: at most one mistake in
- * three bytes of the longer one, and not `a` itself.  *distance is set as
- * above.
- */
+/* Whether `b` is close enough to `a` to be suggested for it: at most one
+ * mistake in three bytes of the longer one, and not `a` itself.  *distance is
+ * set as above. */
 bool cf_edit_is_near(const char *a, const char *b, size_t *distance);
 
 CF_END_DECLS

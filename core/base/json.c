@@ -100,8 +100,8 @@ static cf_status read_as(json_t **out, text_source *from, size_t flags, cf_error
     flags |= JSON_DECODE_ANY | JSON_ALLOW_NUL;
     json_t *v = from->stops != NULL ? json_load_callback(next_piece, from, flags, &why)
                                     : json_loadb(p, n, flags, &why);
-    /* Where an allocation fails, jansson leaves no text, or says of a string
-     * that it expected one, or goes on without a character of it. */
+    /* When an allocation fails, jansson reports no error text, or a missing
+     * string, or drops a character and continues. */
     bool failed = cf_alloc_was_refused();
     cf_status st = v == NULL && !failed && json_error_code(&why) == json_error_numeric_overflow
                        ? cf_json_read_digits(out, p, n, err)

@@ -101,7 +101,7 @@ void cf_jb_pack(cf_jb *b, const char *key, const char *fmt, ...);
 void cf_jb_set(cf_jb *b, json_t *object, const char *key, json_t *v);
 void cf_jb_append(cf_jb *b, json_t *array, json_t *v);
 
-/* What cannot be told otherwise has failed. */
+/* Records a failure that the builder cannot see itself. */
 void cf_jb_fail(cf_jb *b);
 
 /* The tree becomes the caller's (json_decref); the builder is empty after.

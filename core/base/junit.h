@@ -37,7 +37,7 @@ void cf_junit_suite_end(cf_junit *j);
 void cf_junit_case(cf_junit *j, cf_str classname, cf_str name, double seconds);
 void cf_junit_case_end(cf_junit *j);
 
-/* What the case came to: "failure" or "error" with a type and a message, or
+/* The outcome of the case: "failure" or "error" with a type and a message, or
  * "system-out" with a text alone.  `type` and `text` may be empty. */
 void cf_junit_outcome(cf_junit *j, const char *element, cf_str type, cf_str message, cf_str text);
 

@@ -51,8 +51,8 @@ CF_MUST_USE cf_status cf_os_map_check(const cf_os_map *map, cf_error *err);
  * handler of that signal; once per process, by a program and not by a library.
  */
 void cf_os_guard_maps(void);
-/* What that handler does, for a handler of one's own: true if `address` was in
- * a map and can now be read.  Safe in a handler. */
+/* The work of that handler, for use in another handler: true if `address` was
+ * in a map and can now be read.  Safe in a handler. */
 bool cf_os_map_mend(const void *address);
 
 /* Tells the system that the mapped range will be needed soon; a hint. */

@@ -64,7 +64,7 @@ size_t cf_process_read(int *fd, char *block, size_t n);
 
 void cf_process_close_fd(int *fd);
 
-/* Whether it has ended; reaps it then, and kills what is left of its group. */
+/* Whether it has ended; if so reaps it and kills the rest of its group. */
 bool cf_process_has_ended(cf_process *p);
 
 /*

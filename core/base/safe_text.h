@@ -35,8 +35,8 @@ CF_BEGIN_DECLS
 
 enum { CF_SAFE_ESCAPE_MAX = 10 }; /* "\u{10ffff}" */
 
-/* Whether a terminal must not get this code point as it is.  Newline and tab
- * count as safe. */
+/* Whether this code point must be escaped before it goes to a terminal.
+ * Newline and tab count as safe. */
 bool cf_safe_is_harmful(uint32_t cp);
 
 /* Writes the visible escape of a code point to out (no NUL) and returns its

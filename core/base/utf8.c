@@ -31,7 +31,8 @@ static size_t lead(unsigned char c, unsigned char *lo, unsigned char *hi)
     return 0;
 }
 
-/* How many of the announced bytes are there and fit; *need is the length. */
+/* The number of announced bytes that are present and valid; *need is the
+ * length. */
 static size_t matched(const char *p, size_t n, size_t *need)
 {
     unsigned char lo, hi;

@@ -57,11 +57,9 @@ bool cf_conversation__is_silent(const cf_turn *turn);
 cf_status cf_conversation__copy_marks(cf_conversation *to, const cf_conversation *from,
                                       cf_error *err);
 
-/*
- * What a send adds to the tree and after which turn: its messages as a list
- * (a new reference).  A message that is appended to the one before replaces
- * it, as a sibling.  CF_EINVAL, CF_ENOMEM.
- */
+/* Finds what a send adds to the tree, and after which turn: its messages as a
+ * list (a new reference).  A message that is appended to the one before
+ * replaces it, as a sibling.  CF_EINVAL, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_conversation__plan(json_t **list, cf_uuid *parent,
                                             const cf_conversation *conv, const cf_send *send,
                                             cf_error *err);

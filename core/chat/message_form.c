@@ -12,7 +12,7 @@
 
 #include "core/base/base64.h"
 
-/* What a message consists of. */
+/* The pieces of a message. */
 typedef struct pieces {
     json_t *content, *calls, *results; /* lists */
     cf_buf thought;
@@ -301,7 +301,7 @@ static json_t *content_of(const json_t *list)
                : json_incref(cf_json_ref(list));
 }
 
-/* Whether the message holds nothing but results. */
+/* Whether the message consists of results only. */
 static bool is_only_results(const json_t *m, const pieces *p)
 {
     const json_t *content = json_object_get(m, "content");

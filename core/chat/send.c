@@ -97,7 +97,7 @@ cf_status cf_conversation_sources(const cf_conversation *conv, cf_uuid leaf, cf_
     return CF_OK;
 }
 
-/* Whether the user writes again after a message that only got failures. */
+/* Whether the user writes again after a message whose replies all failed. */
 static bool asks_again(const cf_conversation *conv, cf_uuid leaf, const json_t *more)
 {
     return is_user(json_array_get(more, 0)) &&
@@ -382,7 +382,7 @@ static cf_status open_list(sending *s, const cf_send_job *job, const json_t *lis
     return CF_OK;
 }
 
-/* On failure there is nothing to close. */
+/* On failure nothing needs closing. */
 static cf_status open_send(sending *s, cf_send_job *job, cf_error *err)
 {
     json_t *list;

@@ -141,7 +141,7 @@ static void add_usage(cf_usage *sum, const cf_usage *one)
     sum->n_cached += one->n_cached;
 }
 
-/* Whether the model was offered tools: calls without them are not answered. */
+/* Whether the model was offered tools; otherwise its calls are not answered. */
 static bool has_tools(const cf_conversation *conv, const cf_send *send)
 {
     size_t n = 0;

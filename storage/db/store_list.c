@@ -200,7 +200,7 @@ static cf_status read_list(cf_sql *sql, sqlite3_stmt *st, size_t limit, cf_arena
     return a->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-/* How the page of a list is found. */
+/* The strategy that finds the page of a list. */
 typedef enum list_plan {
     LIST_ALL,   /* along the order */
     LIST_FEW,   /* by the filters, and sorted */
@@ -209,8 +209,8 @@ typedef enum list_plan {
     LIST_LISTED /* along the order, whose index has the ids */
 } list_plan;
 
-/* Whether the only filter is a set of conversations; of a large one the first
- * rows of the order have enough. */
+/* Whether the only filter is a set of conversations; for a large set the first
+ * rows of the order suffice. */
 static bool names_rows(const cf_store_query *q)
 {
     bool has_others =
@@ -240,7 +240,7 @@ static void add_page(cf_sql_text *t, const cf_store_query *q, list_plan plan,
         cf_sql__add_int(t, "SELECT c.id FROM conversation c WHERE c.place = ?", (int64_t)q->place);
         cf_sql__add_str(t, " AND +c.id IN (SELECT value FROM json_each(?))", ids);
     } else {
-        /* Where a filter names the rows, the place is not looked for. */
+        /* When a filter names the rows, the index of places is not used. */
         bool is_named = plan == LIST_FEW && names_rows(q);
         cf_sql__add_int(t,
                         is_named ? "SELECT c.id FROM conversation c WHERE +c.place = ?"

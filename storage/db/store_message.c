@@ -368,7 +368,7 @@ static cf_status get_texts(cf_sql *sql, int64_t id, cf_arena *arena, cf_str *tex
     return arena->failed ? cf_sql__oom(err) : CF_OK;
 }
 
-/* Whether no turn says this any more. */
+/* Whether no turn refers to this message any more. */
 static cf_status is_unused(cf_sql *sql, int64_t id, bool *out, cf_error *err)
 {
     int64_t n;

@@ -122,9 +122,8 @@ static cf_status check_header(const char *path, cf_error *err)
     return CF_OK;
 }
 
-/* Whether the power failed while the file was being made: its journal says
- * that it had no pages before, and SQLite will empty it again (file format,
- * section 3). */
+/* Whether the power failed while the file was being created: its journal says
+ * that it had no pages, and SQLite will truncate it (file format, section 3). */
 static bool is_half_made(const char *path)
 {
     static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
@@ -292,8 +291,8 @@ cf_status cf_store__take(cf_store *s, cf_reader **out, uint32_t max_ms, cf_error
 void cf_store__give(cf_store *s, cf_reader *r)
 {
     pthread_mutex_lock(&s->lock);
-    /* A transaction that could not be ended for want of memory ends with the
-     * connection. */
+    /* If a transaction could not be ended because memory ran out, closing the
+     * connection ends it. */
     bool is_kept = s->read_mode != CF_SQL_ALONE && s->n_idle < CF_STORE_MAX_IDLE &&
                    sqlite3_get_autocommit(r->sql.db) != 0;
     if (is_kept) {

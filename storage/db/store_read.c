@@ -182,7 +182,7 @@ static cf_status load_calls(cf_sql *sql, int64_t turn_id, cf_arena *a, cf_store_
     "JOIN message m ON m.id = t.message_id LEFT JOIN turn p ON p.id = "   \
     "t.parent_id "
 
-/* Where the message's columns wait until the statement is free. */
+/* Holds the message's columns until the statement is free. */
 typedef struct raw_message {
     int64_t turn_id, message_id;
     cf_str text, tool_text, body;

@@ -33,7 +33,7 @@ typedef struct cf_sql {
     cf_cancel *cancel;    /* statements end with CF_ECANCELLED; NULL: never */
 } cf_sql;
 
-/* How a file is to be opened. */
+/* How to open a file. */
 typedef enum cf_sql_mode {
     CF_SQL_READ,
     CF_SQL_WRITE,
@@ -45,7 +45,8 @@ typedef enum cf_sql_mode {
 /* Gives SQLite our allocator; before its first use in the process. */
 void cf_sql__setup(void);
 
-/* Whether memory was refused to SQLite on this thread since the last call. */
+/* Whether an allocation of SQLite has failed on this thread since the last
+ * call. */
 bool cf_sql__watch_memory(void);
 
 /* Opens an existing file with every guard against hostile contents. */
@@ -56,8 +57,8 @@ void cf_sql__close(cf_sql *sql);
 /* Turns a result code into a status with a message for the user. */
 cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err);
 
-/* True for a failure that may go away by itself: full, locked, read-only,
- * out of memory, input and output. */
+/* True for a failure that may be temporary: disk full, locked, read-only, out
+ * of memory, I/O error. */
 bool cf_sql__may_heal(cf_status st);
 
 /*

@@ -212,8 +212,8 @@ static cf_status put_all(cf_sql *sql, const trees_arg *a, json_t *tagged, cf_err
     return CF_OK;
 }
 
-/* What is added has the highest row numbers, in one piece: the file is locked
- * for other writers meanwhile. */
+/* New rows get the highest numbers without gaps, since other writers are locked
+ * out meanwhile. */
 static cf_status do_trees(cf_store *s, cf_sql *sql, void *arg, cf_error *err)
 {
     (void)s;

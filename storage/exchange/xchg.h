@@ -97,9 +97,9 @@ CF_MUST_USE cf_status cf_import__records(cf_import *im, struct cf_feed *f, cf_er
 CF_MUST_USE cf_status cf_build__begin(cf_import *im, uint64_t line, cf_error *err);
 void cf_build__drop(cf_import *im);
 void cf_build__free(cf_build *b);
-/* Gives every turn with a provisional id its own: a hash of its content and
- * its parent's id, or where it has no parent, of the conversation's id or, for
- * want of one, of all that was said. */
+/* Gives every turn with a provisional id its own: a hash of its content and its
+ * parent's id, or where it has no parent, of the conversation's id or, if it
+ * has none, of everything that was said. */
 CF_MUST_USE cf_status cf_build__settle_ids(cf_import *im, cf_build *b, cf_error *err);
 /* A new turn: imported, parent the turn before; NULL when memory is out.
  * Valid until the next one is added.  Its id is provisional: unless the reader
@@ -158,7 +158,7 @@ CF_MUST_USE cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t 
 
 /* Hands im->cur on. */
 CF_MUST_USE cf_status cf_import__emit(cf_import *im, cf_error *err);
-/* Where the format is guessed: the report says "name kind". */
+/* If the format is being guessed, the report says "name kind". */
 void cf_import__name(cf_import *im, const char *name, const char *kind);
 /* Counts and reports a record that is skipped. */
 void cf_import__bad(cf_import *im, uint64_t line, const char *text);

@@ -426,8 +426,9 @@ static cf_status count_repeat(cf_import *im, const char *hash, cf_buf *out, cf_e
     return CF_OK;
 }
 
-/* Where the ids of turns without one begin: an id that the file gives to
- * another turn, or to the conversation, or the hash of everything said. */
+/* The scope from which ids of turns without one are derived: an id that the
+ * file gives to another turn, or to the conversation, or the hash of everything
+ * said. */
 static cf_status put_scope(cf_import *im, const cf_build *b, cf_buf *out, cf_error *err)
 {
     char text[CF_UUID_TEXT + 1], hash[CF_HASH_TEXT + 1];

@@ -49,7 +49,7 @@ void cf_feed__close(cf_feed *f)
     *f = (cf_feed){.from = -1, .is_end = true};
 }
 
-/* Waits for bytes, and reads some; *got 0: the end. */
+/* Waits for bytes and reads some; *got is 0 at the end. */
 static cf_status read_piece(const cf_feed *f, char *to, size_t *got, cf_error *err)
 {
     for (;;) {

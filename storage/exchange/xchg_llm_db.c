@@ -334,7 +334,7 @@ static cf_str source_of(llm *l, cf_str id, cf_str details)
     return cf_build__source_with(l->im, id, "token_details", v != NULL ? v : json_null());
 }
 
-/* What one call of the model was given, from either generation's tables. */
+/* The inputs of one call of the model, from either generation's tables. */
 static cf_status add_inputs(llm *l, cf_store_run *r, bool is_new, cf_str id, cf_str schema,
                             cf_error *err)
 {

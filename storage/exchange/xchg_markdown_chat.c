@@ -175,7 +175,8 @@ static bool fits(const said *s, const levels *l)
                                                : true;
 }
 
-/* Where a style first names a speaker; SIZE_MAX unless both speak. */
+/* The offset at which a style first names a speaker; SIZE_MAX unless both
+ * speak. */
 static size_t first_of(const cf_md *start, style want, levels *l)
 {
     cf_md m = *start;

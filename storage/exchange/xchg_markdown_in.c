@@ -199,7 +199,7 @@ static json_t *take_note(cf_md *in)
     return cf_json_str(cf_str_begins(line, "> ") ? cf_md__cut(line, 2, 0) : line);
 }
 
-/* What one comment of ours announces. */
+/* Reads the segment that one of our comments announces. */
 static void take_segment(cf_md *in, own_turn *t, cf_str word, const json_t *fields)
 {
     static const char *const kinds[] = {"image", "audio", "video", "file"};
@@ -380,7 +380,7 @@ static cf_status take_field(cf_import *im, cf_store_run *run, cf_str line, cf_er
     return b->arena.failed ? cf_sql__oom(err) : CF_OK;
 }
 
-/* The run that the front matter tells of is that of the last reply. */
+/* The run in the front matter belongs to the last reply. */
 static void place_run(cf_build *b, const cf_store_run *run)
 {
     bool has_any = run->model.n != 0 || run->options.n != 0 || run->has_seed;

@@ -236,7 +236,7 @@ static json_t *litert_media(const cf_media_ref *m)
                      cf_json_str(m->data.n != 0 ? m->data : m->place));
 }
 
-/* Whether a part is in the format's form already. */
+/* Whether a part already has the format's form. */
 static bool is_native(const json_t *part, bool as_openai)
 {
     return as_openai

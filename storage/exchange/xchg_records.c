@@ -171,7 +171,7 @@ static cf_status take_record(cf_import *im, cf_feed *f, cf_error *err)
 
 /* ---- what the text is --------------------------------------------------- */
 
-/* Is one of the next lines an object by itself? */
+/* Whether one of the next lines is a complete object. */
 static cf_status has_object_line(cf_import *im, cf_feed *f, bool *out, cf_error *err)
 {
     cf_str s;

@@ -98,7 +98,7 @@ static const struct {
 
 enum { MEDIA = sizeof media / sizeof media[0] };
 
-/* What a record has of them, taken in order. */
+/* The media of a record, taken in order. */
 typedef struct shelf {
     json_t *list[MEDIA]; /* borrowed: a list, or one by itself; NULL */
     size_t at[MEDIA], n[MEDIA];
@@ -351,7 +351,7 @@ static void tools_out(cf_jw *w, json_t *tools)
     }
 }
 
-/* What the parts of a branch hold, list by list. */
+/* The media of a branch, list by list. */
 typedef struct pile {
     json_t *list[MEDIA];
     bool is_single[MEDIA];
