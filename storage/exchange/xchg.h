@@ -158,6 +158,9 @@ CF_MUST_USE cf_status cf_xchg__parents(const cf_store_turn *v, size_t n, size_t 
 
 /* Hands im->cur on. */
 CF_MUST_USE cf_status cf_import__emit(cf_import *im, cf_error *err);
+/* The same after cf_build__order(); turns that have no order are reported and
+ * dropped. */
+CF_MUST_USE cf_status cf_import__emit_ordered(cf_import *im, cf_error *err);
 /* If the format is being guessed, the report says "name kind". */
 void cf_import__name(cf_import *im, const char *name, const char *kind);
 /* Counts and reports a record that is skipped. */

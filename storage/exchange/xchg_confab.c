@@ -630,21 +630,7 @@ static cf_status read_conv(cf_import *im, const json_t *v, uint64_t line, cf_err
 
 static cf_status emit(cf_import *im, cf_error *err)
 {
-    if (im->cur == NULL) {
-        return CF_OK;
-    }
-    cf_error why;
-    cf_status st = cf_build__order(im->cur, &why);
-    if (st == CF_EFORMAT) {
-        cf_import__bad(im, im->cur->line, why.text);
-        cf_build__drop(im);
-        return CF_OK;
-    }
-    if (st != CF_OK) {
-        *err = why;
-        return st;
-    }
-    return cf_import__emit(im, err);
+    return im->cur != NULL ? cf_import__emit_ordered(im, err) : CF_OK;
 }
 
 static cf_status record(cf_import *im, const json_t *v, uint64_t line, cf_error *err)

@@ -207,6 +207,22 @@ cf_status cf_import__emit(cf_import *im, cf_error *err)
     return CF_OK;
 }
 
+cf_status cf_import__emit_ordered(cf_import *im, cf_error *err)
+{
+    cf_error why;
+    cf_status st = cf_build__order(im->cur, &why);
+    if (st == CF_EFORMAT) {
+        cf_import__bad(im, im->cur->line, why.text);
+        cf_build__drop(im);
+        return CF_OK;
+    }
+    if (st != CF_OK) {
+        *err = why;
+        return st;
+    }
+    return cf_import__emit(im, err);
+}
+
 /* ---- records ------------------------------------------------------------ */
 
 int64_t cf_xchg__seconds(const json_t *v)

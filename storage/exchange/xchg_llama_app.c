@@ -241,22 +241,11 @@ static cf_status emit(cf_import *im, cf_error *err)
     if (b == NULL) {
         return CF_OK;
     }
-    cf_error why;
     if (b->n != 0) {
         qsort(b->turns, b->n, sizeof *b->turns, by_time);
     }
     settle_head(b);
-    cf_status st = cf_build__order(b, &why);
-    if (st == CF_EFORMAT) {
-        cf_import__bad(im, b->line, why.text);
-        cf_build__drop(im);
-        return CF_OK;
-    }
-    if (st != CF_OK) {
-        *err = why;
-        return st;
-    }
-    return cf_import__emit(im, err);
+    return cf_import__emit_ordered(im, err);
 }
 
 static cf_status read_session(cf_import *im, const json_t *v, uint64_t line, cf_error *err)

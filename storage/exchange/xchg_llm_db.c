@@ -792,18 +792,7 @@ static cf_status new_thread(llm *l, cf_str id, cf_str name, cf_str tip, int64_t 
     }
     CF_TRY(read_messages(l, id, err));
     CF_TRY(add_runs(l, id, err));
-    cf_error why;
-    cf_status s = cf_build__order(l->im->cur, &why);
-    if (s == CF_EFORMAT) {
-        cf_import__bad(l->im, 0, why.text);
-        cf_build__drop(l->im);
-        return CF_OK;
-    }
-    if (s != CF_OK) {
-        *err = why;
-        return s;
-    }
-    return l->im->cur->n != 0 ? cf_import__emit(l->im, err) : CF_OK;
+    return l->im->cur->n != 0 ? cf_import__emit_ordered(l->im, err) : CF_OK;
 }
 
 static cf_status read_new(llm *l, cf_error *err)
