@@ -210,7 +210,7 @@ $(LIB_SO): $(LIB_OBJ)
 
 # Public headers are installed side by side as <confab/NAME.h>; file names are
 # unique in the tree.  The same folder is made in the build for examples.
-PUBLIC_HEADERS := $(wildcard core/base/*.h core/api/*.h templates/*.h storage/*.h)
+PUBLIC_HEADERS := $(wildcard core/base/*.h core/json/*.h core/api/*.h templates/*.h storage/*.h)
 INCLUDE := $(B)/include
 $(INCLUDE)/.made: $(PUBLIC_HEADERS)
 	@rm -rf $(INCLUDE)/confab && mkdir -p $(INCLUDE)/confab

@@ -17,8 +17,8 @@
 #define CF_TEMPLATES_LINT_OUTPUT_H
 
 #include "core/base/decls.h"
-#include "core/base/json_writer.h"
 #include "core/base/junit.h"
+#include "core/json/json_writer.h"
 #include "templates/template_lint.h"
 
 CF_BEGIN_DECLS

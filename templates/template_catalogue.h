@@ -17,8 +17,8 @@
 
 #include "core/base/buf.h"
 #include "core/base/decls.h"
-#include "core/base/json_writer.h"
 #include "core/base/str.h"
+#include "core/json/json_writer.h"
 
 CF_BEGIN_DECLS
 

@@ -24,7 +24,7 @@
 #include "core/api/tokenizer.h"
 #include "core/api/tool.h"
 #include "core/base/decls.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 CF_BEGIN_DECLS
 

@@ -25,9 +25,9 @@
 
 #include "core/api/session.h"
 #include "core/base/decls.h"
-#include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+#include "core/json/json.h"
 
 CF_BEGIN_DECLS
 

@@ -22,8 +22,8 @@
 #include <stddef.h>
 
 #include "core/base/decls.h"
-#include "core/base/json.h"
 #include "core/base/uuid.h"
+#include "core/json/json.h"
 
 CF_BEGIN_DECLS
 

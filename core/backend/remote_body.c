@@ -14,7 +14,7 @@
 #include "core/api/message_form.h"
 #include "core/api/reply_options.h"
 #include "core/backend/remote.h"
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "core/tools/tool_emit.h"
 #include "core/wire/wire.h"
 

@@ -8,7 +8,7 @@
 #define CF_CORE_BACKEND_WORK_JOURNAL_H
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 typedef struct cf_work__journal {
     int fd;           /* < 0: none */

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/process.h"
 #include "core/chat/conversation_impl.h"
+#include "core/json/json_writer.h"
 
 enum { POLL_MS = 50, STDERR_KEPT = 4096 };
 

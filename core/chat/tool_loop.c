@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/api/attachment.h"
-#include "core/base/json_builder.h"
 #include "core/chat/conversation_impl.h"
+#include "core/json/json_builder.h"
 
 enum { ROUNDS = 25 };
 

@@ -15,12 +15,12 @@
 
 #include "core/api/engine.h"
 #include "core/base/alloc.h"
-#include "core/base/json.h"
 #include "core/base/os.h"
 #include "core/hub/hf_tokenizer.h"
 #include "core/hub/hf_weights.h"
 #include "core/hub/meta_writer.h"
 #include "core/hub/spm_model.h"
+#include "core/json/json.h"
 #include "core/token/tokenizer_new.h"
 
 enum { SMALL_MAX = 64 << 20, TEMPLATES_MAX = 256, ENDS_MAX = 64 };

@@ -11,9 +11,9 @@
 #ifndef CF_CORE_HUB_HF_CONFIG_H
 #define CF_CORE_HUB_HF_CONFIG_H
 
-#include "core/base/json.h"
 #include "core/hub/hf_families.h"
 #include "core/hub/meta_writer.h"
+#include "core/json/json.h"
 
 typedef struct cf_hf_config {
     json_t *v;                  /* the text model's members, with defaults */

@@ -9,7 +9,7 @@
 #ifndef CF_CORE_HUB_HF_STEPS_H
 #define CF_CORE_HUB_HF_STEPS_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/token/pipeline.h"
 
 /* "normalizer" and "pre_tokenizer". */

@@ -6,8 +6,8 @@
 #ifndef CF_CORE_HUB_HF_VOCAB_H
 #define CF_CORE_HUB_HF_VOCAB_H
 
-#include "core/base/json.h"
 #include "core/hub/json_scan.h"
+#include "core/json/json.h"
 #include "core/token/pipeline.h"
 #include "core/token/vocab_desc.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 struct cf_peft {
     cf_safetensors *files;

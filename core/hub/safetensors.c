@@ -13,9 +13,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
-#include "core/base/json.h"
-#include "core/base/json_exact.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
+#include "core/json/json_exact.h"
 
 enum {
     LENGTH_BYTES = 8,

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/base/json.h"
 #include "core/infer/engine_impl.h"
+#include "core/json/json.h"
 
 enum { ITEMS_SHOWN = 8, EDGE_BYTES = 64 << 10 };
 

@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 
 enum {
     HEADERS_MAX = 256,

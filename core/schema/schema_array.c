@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/json_same.h"
+#include "core/json/json_same.h"
 #include "core/schema/schema.h"
 
 enum { SET_MAX = 63, SOME_MAX = 4 };

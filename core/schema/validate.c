@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_same.h"
+#include "core/json/json_same.h"
 #include "core/schema/schema.h"
 
 enum { DEPTH_MAX = 200, FLAWS_MAX = 200, WORK_MAX = 8000000, SHOWN_MAX = 80 };

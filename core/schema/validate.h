@@ -29,7 +29,7 @@
 #ifndef CF_CORE_SCHEMA_VALIDATE_H
 #define CF_CORE_SCHEMA_VALIDATE_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 typedef enum cf_flaw_kind {
     CF_FLAW_NAME,    /* a key that the schema does not allow */

@@ -25,7 +25,7 @@
 #ifndef CF_CORE_WIRE_WIRE_H
 #define CF_CORE_WIRE_WIRE_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/net/sse.h"
 
 /* ---- interfaces --------------------------------------------------------- */

@@ -7,8 +7,8 @@
 #ifndef CF_CORE_WIRE_WIRE_IMPL_H
 #define CF_CORE_WIRE_WIRE_IMPL_H
 
-#include "core/base/json_builder.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_builder.h"
+#include "core/json/json_writer.h"
 #include "core/wire/wire.h"
 
 /* A setting and its place in a body, with dots between names

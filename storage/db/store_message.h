@@ -10,7 +10,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/hash.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "storage/db/store_sql.h"
 
 typedef struct cf_msg_blob {

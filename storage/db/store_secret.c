@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "storage/db/store_int.h"
 
 /* Compared without case, '-' and '_'. */

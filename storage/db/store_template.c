@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 #include "storage/db/store_int.h"
 #include "storage/db/store_message.h"
 

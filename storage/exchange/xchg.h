@@ -9,8 +9,8 @@
 #define CF_STORAGE_EXCHANGE_XCHG_H
 
 #include "core/api/message.h"
-#include "core/base/json_builder.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_builder.h"
+#include "core/json/json_writer.h"
 #include "storage/db/store_sql.h"
 #include "storage/exchange.h"
 #include "storage/exchange/xchg_idset.h"

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
 #include "core/base/str.h"
+#include "core/json/json.h"
 
 typedef struct cf_media_ref {
     cf_str kind;  /* "image", "audio", "video" or "file" */

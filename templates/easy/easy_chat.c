@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/base/json_writer.h"
 #include "core/base/utf8.h"
+#include "core/json/json_writer.h"
 #include "templates/easy/easy.h"
 
 struct cf_tool_result {

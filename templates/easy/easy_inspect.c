@@ -4,7 +4,7 @@
  * Each function writes into a buffer of its own; what it held before stays
  * when the function fails.
  */
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "templates/easy/easy.h"
 #include "templates/lint_output.h"
 

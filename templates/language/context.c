@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/base/json_exact.h"
+#include "core/json/json_exact.h"
 #include "templates/language/ast.h"
 #include "templates/language/number.h"
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "templates/model_beside.h"
 #include "templates/open/model_place_impl.h"
 

@@ -25,7 +25,7 @@
 #include "core/api/message.h"
 #include "core/api/message_form.h"
 #include "core/base/alloc.h"
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 
 typedef struct shaper {
     cf_shape *out;

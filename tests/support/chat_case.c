@@ -3,7 +3,7 @@
  */
 #include "tests/support/chat_case.h"
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tests/support/t.h"
 
 json_t *cf_chat_json(const char *text)

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/utf8.h"
 #include "core/hub/hf_tokenizer.h"
+#include "core/json/json.h"
 #include "core/token/tokenizer_new.h"
 #include "tests/support/t.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "storage/trace.h"
 
 static const char *const words[] = {

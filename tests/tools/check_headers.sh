@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the headers of the tree.  Without arguments only their text:
 #
-#   - a public header (core/base, core/api, core/net, core/wire but for its
+#   - a public header (core/base, core/json, core/api, core/net, core/wire but for its
 #     *_impl.h, storage/*.h, templates/*.h) answers
 #     five questions in its first comment, in this order: what it is, its place
 #     in the flow, what it knows and does not know, threads, memory;
@@ -47,7 +47,7 @@ for h in $headers; do
     case $h in
     */*/*/*) ;;
     */*_impl.h) ;;
-    core/base/*.h | core/api/*.h | core/net/*.h | core/wire/*.h) is_public=1 ;;
+    core/base/*.h | core/json/*.h | core/api/*.h | core/net/*.h | core/wire/*.h) is_public=1 ;;
     storage/*/*.h | templates/*/*.h) ;;
     storage/*.h | templates/*.h) is_public=1 ;;
     esac

@@ -8,7 +8,7 @@
 set -u
 
 # Rooms: what a room may include of another one.  Only the public headers of
-# a room (core/base, core/api, those at the top of storage and templates) are
+# a room (core/base, core/json, core/api, those at the top of storage and templates) are
 # seen from outside it; tui also sees core/net and core/wire.
 rooms='
 core       -
@@ -19,22 +19,23 @@ tui        core storage templates
 
 # Folders of core, in order: each includes only those before it.
 core_order='
-base api kernel token model hub infer inside media sample
+base json api kernel token model hub infer inside media sample
 grammar regex schema constrain tools net wire backend mcp chat bundled
 '
 # Folders that know less than their place in the order allows.
 core_less='
 base      -
-api       base
+json      base
+api       base json
 kernel    base
 token     base api
 model     base api kernel
-hub       base api kernel token model
+hub       base json api kernel token model
 media     base api kernel model
 sample    base api
 grammar   base api
-net       base api
-wire      base api net
+net       base json api
+wire      base json api net
 bundled   base api
 '
 
@@ -167,11 +168,11 @@ bad=$(printf '%s\n' "$list" | tr '\n' '\0' |
         if (from in less) {
             return holds(less[from], to)
         }
-        return to == "base" || to == "api" || rank[to] < rank[from]
+        return to == "base" || to == "json" || to == "api" || rank[to] < rank[from]
     }
     function may(from, to, target) {
         if (a[1] != b[1]) {
-            if (target !~ /^core\/(api|base)\// &&
+            if (target !~ /^core\/(api|base|json)\// &&
                 !(a[1] == "tui" && target ~ /^core\/(net|wire)\//) &&
                 target !~ /^(storage|templates)\/[a-z_0-9]+\.h$/) {
                 return 0

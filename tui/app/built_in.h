@@ -7,7 +7,7 @@
 #ifndef CF_TUI_APP_BUILT_IN_H
 #define CF_TUI_APP_BUILT_IN_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tui/app/app.h"
 
 /* Whether they are declared, and one of them has this name. */

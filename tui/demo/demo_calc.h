@@ -15,7 +15,7 @@
 #ifndef CF_TUI_DEMO_DEMO_CALC_H
 #define CF_TUI_DEMO_DEMO_CALC_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 enum {
     CF_CALC_TEXT_MAX = 512, /* bytes of an expression */

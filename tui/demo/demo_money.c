@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "tui/demo/demo_impl.h"
 #include "tui/demo/demo_places.h"
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "storage/exchange.h"
 #include "tui/demo/demo_impl.h"
 #include "tui/lab/lab.h"

@@ -17,9 +17,9 @@
 #ifndef CF_TUI_DEMO_EXAMPLES_H
 #define CF_TUI_DEMO_EXAMPLES_H
 
-#include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/uuid.h"
+#include "core/json/json.h"
 
 typedef struct cf_store cf_store;
 typedef struct cf_lab cf_lab;

@@ -5,7 +5,7 @@
 #include "tests/support/t.h"
 
 #include "core/base/alloc.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tests/support/fault.h"
 
 static const char *const texts[] = {

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "tests/support/fault.h"
 #include "tests/support/slow.h"
 #include "tests/support/store_dir.h"

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "core/base/hash.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 #include "storage/exchange.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"

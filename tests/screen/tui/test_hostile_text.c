@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 
 #include "core/api/tokenizer.h"
-#include "core/base/json.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
+#include "core/json/json.h"
+#include "core/json/json_writer.h"
 #include "storage/traffic.h"
 #include "tests/support/loopback.h"
 #include "tests/support/program.h"

@@ -11,7 +11,7 @@
 #ifndef CF_TUI_CLI_ANSWERS_FACTS_H
 #define CF_TUI_CLI_ANSWERS_FACTS_H
 
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 typedef enum cf_fact_kind {
     CF_FACT_TEXT,  /* const char * */

@@ -5,7 +5,7 @@
 #define CF_TUI_CLI_ANSWERS_JSON_TEXT_H
 
 #include "core/api/tokenizer.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* A float with the fewest digits that read back to it; null when it is not
  * finite. */

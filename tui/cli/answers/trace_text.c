@@ -3,7 +3,7 @@
  */
 #include "tui/cli/answers/trace_text.h"
 
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 /* The members of a candidate. */
 static void put_candidate(cf_jw *w, const cf_candidate *c, const cf_tokenizer *tok)

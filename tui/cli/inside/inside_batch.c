@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/api/steer.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 enum { TOP = 5, TOKENS_MAX = 1 << 20 };
 

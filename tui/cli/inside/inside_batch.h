@@ -5,7 +5,7 @@
 #define CF_TUI_CLI_INSIDE_INSIDE_BATCH_H
 
 #include "core/api/inside.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "tui/cli/shell/cli.h"
 
 /* The members of a margin, in an open object. */

@@ -6,7 +6,7 @@
 #ifndef CF_TUI_CLI_INSIDE_INSIDE_OUTPUT_H
 #define CF_TUI_CLI_INSIDE_INSIDE_OUTPUT_H
 
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "tui/study/inside/inside_study.h"
 
 /* An answer with its name. */

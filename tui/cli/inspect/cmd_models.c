@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "core/json/json_writer.h"
 #include "templates/model_beside.h"
 #include "templates/model_place.h"
 #include "tui/cli/shell/cli.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core/api/backend.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "core/json/json_writer.h"
 #include "templates/chat_template.h"
 #include "templates/open.h"
 #include "templates/template.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/api/backend.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "core/json/json_writer.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/lab/prompt/server_prompt.h"
 

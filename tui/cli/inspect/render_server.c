@@ -3,8 +3,8 @@
  */
 #include "tui/cli/inspect/render_server.h"
 
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 #include "tui/lab/prompt/server_prompt.h"
 #include "tui/sys/out.h"
 

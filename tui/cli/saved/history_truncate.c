@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "core/api/truncate.h"
-#include "core/base/json_writer.h"
 #include "core/base/safe_text.h"
+#include "core/json/json_writer.h"
 #include "tui/cli/shell/cli_store.h"
 #include "tui/lab/reply/keep_reply.h"
 #include "tui/lab/talk/lab_conversation.h"

@@ -13,8 +13,8 @@
 
 #include "core/api/session.h"
 #include "core/base/arena.h"
-#include "core/base/json.h"
 #include "core/base/status.h"
+#include "core/json/json.h"
 #include "storage/store.h"
 #include "templates/open.h"
 #include "tui/cli/shell/options.h"

@@ -4,7 +4,7 @@
 #ifndef CF_TUI_CLI_SHELL_CLI_STORE_H
 #define CF_TUI_CLI_SHELL_CLI_STORE_H
 
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "storage/store.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/lab/state/open_store.h"

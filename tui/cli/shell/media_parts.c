@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 
 enum { BATCH = 512 };
 

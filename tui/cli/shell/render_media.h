@@ -8,7 +8,7 @@
 #ifndef CF_TUI_CLI_SHELL_RENDER_MEDIA_H
 #define CF_TUI_CLI_SHELL_RENDER_MEDIA_H
 
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "templates/template.h"
 #include "tui/cli/shell/cli.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
 #include "core/base/safe_text.h"
+#include "core/json/json_writer.h"
 #include "tui/cli/answers/diff_text.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/study/ask/prompt_test.h"

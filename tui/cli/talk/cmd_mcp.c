@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 #include "templates/open.h"
 #include "tui/cli/shell/cli_store.h"
 #include "tui/cli/shell/shared_options.h"

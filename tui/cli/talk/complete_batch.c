@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 typedef struct batch {
     cf_session *session;

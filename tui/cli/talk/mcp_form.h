@@ -4,7 +4,7 @@
 #ifndef CF_TUI_CLI_TALK_MCP_FORM_H
 #define CF_TUI_CLI_TALK_MCP_FORM_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* Asks for the fields of params["requestedSchema"], or whether an address was
  * visited; *answer as for cf_mcp_ask_fn.  An empty line takes the default, an

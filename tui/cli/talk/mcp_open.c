@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "tui/cli/shell/cli_store.h"
 #include "tui/cli/talk/mcp_form.h"
 #include "tui/sys/out.h"

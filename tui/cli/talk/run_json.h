@@ -9,7 +9,7 @@
 #define CF_TUI_CLI_TALK_RUN_JSON_H
 
 #include "core/api/backend.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 /* An event as one line, with the number of its candidate (-1: none).  A prompt
  * and a stop have their kind only. */

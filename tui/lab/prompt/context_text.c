@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/api/backend.h"
-#include "core/base/json_exact.h"
+#include "core/json/json_exact.h"
 
 /* Walks the members of an object. */
 typedef struct walk {

@@ -8,8 +8,8 @@
 
 #include "core/api/attachment.h"
 #include "core/base/alloc.h"
-#include "core/base/json_builder.h"
 #include "core/base/utf8.h"
+#include "core/json/json_builder.h"
 #include "tui/lab/prompt/prompt_impl.h"
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_messages.h"

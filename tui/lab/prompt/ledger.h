@@ -22,7 +22,7 @@
 
 #include "core/api/renderer.h"
 #include "core/api/tokenizer.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 typedef enum cf_ledger_kind {
     CF_LEDGER_MESSAGE,

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/safe_text.h"
+#include "core/json/json.h"
 
 /* ---- writing ------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
  */
 #include "tui/lab/talk/saved.h"
 
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 /* ---- the preface -------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #ifndef CF_TUI_LAB_TOOLS_FORM_H
 #define CF_TUI_LAB_TOOLS_FORM_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 typedef struct cf_form_field {
     cf_str name, title, description;

@@ -25,9 +25,9 @@
 
 #include <stdint.h>
 
-#include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+#include "core/json/json.h"
 
 typedef enum cf_tool_policy {
     CF_POLICY_ASK,    /* before each run */

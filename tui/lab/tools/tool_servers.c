@@ -20,8 +20,8 @@
 #include <time.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_builder.h"
 #include "core/base/worker.h"
+#include "core/json/json_builder.h"
 #include "tui/lab/prompt/lab_prompt.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 
 enum { FILE_MAX = 4 << 20, NAMES_MAX = 10000 };
 

@@ -15,8 +15,8 @@
 #ifndef CF_TUI_LAB_WATCH_LIVE_FILE_H
 #define CF_TUI_LAB_WATCH_LIVE_FILE_H
 
-#include "core/base/json.h"
 #include "core/base/uuid.h"
+#include "core/json/json.h"
 
 /* Makes the folder, and removes what programs that have ended left in it. */
 void cf_live_begin(const char *db);

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 
 enum { FILE_MAX = 1 << 20 };
 

@@ -15,8 +15,8 @@
 #ifndef CF_TUI_LAB_WATCH_SLOTS_FILE_H
 #define CF_TUI_LAB_WATCH_SLOTS_FILE_H
 
-#include "core/base/json.h"
 #include "core/base/str.h"
+#include "core/json/json.h"
 
 /* Writes what runs, and the list of its slots.  A failure costs nothing but the
  * view of it. */

@@ -3,7 +3,7 @@
  */
 #include "tui/serve/proxy/replay.h"
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tui/serve/record/record.h"
 
 enum { NEWEST = 8 };

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/api/backend.h"
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "tui/serve/record/path_key.h"
 
 enum {

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_writer.h"
 #include "core/base/os.h"
+#include "core/json/json_writer.h"
 #include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/record_impl.h"
 

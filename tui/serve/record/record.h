@@ -17,7 +17,7 @@
 #ifndef CF_TUI_SERVE_RECORD_H
 #define CF_TUI_SERVE_RECORD_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/net/http_server.h"
 #include "storage/traffic.h"
 #include "tui/serve/record/findings.h"

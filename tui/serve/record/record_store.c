@@ -11,7 +11,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "tui/lab/watch/live_file.h"
 #include "tui/serve/record/path_key.h"
 #include "tui/serve/record/record_impl.h"

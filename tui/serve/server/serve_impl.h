@@ -6,7 +6,7 @@
 #define CF_TUI_SERVE_SERVE_IMPL_H
 
 #include "core/api/joint.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "core/wire/wire.h"
 #include "tui/serve/server/serve.h"
 

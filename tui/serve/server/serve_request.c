@@ -8,8 +8,8 @@
 #include "core/api/attachment.h"
 #include "core/api/constraint_spec.h"
 #include "core/api/reply_options.h"
-#include "core/base/json_builder.h"
 #include "core/base/os.h"
+#include "core/json/json_builder.h"
 #include "tui/serve/server/serve_impl.h"
 
 void cf_serve__asked_deinit(cf_serve__asked *a)

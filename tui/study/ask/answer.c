@@ -3,7 +3,7 @@
  */
 #include "tui/study/ask/answer.h"
 
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "templates/chat_template.h"
 
 cf_status cf_answer(cf_backend *backend, const cf_question *q, cf_chat_response *r, cf_error *err)

@@ -13,7 +13,7 @@
 #define CF_TUI_STUDY_ASK_ANSWER_H
 
 #include "core/api/backend.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* Everything is borrowed. */
 typedef struct cf_question {

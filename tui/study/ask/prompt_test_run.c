@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "core/base/json_builder.h"
 #include "core/base/utf8.h"
+#include "core/json/json_builder.h"
 #include "templates/chat_template.h"
 #include "tui/study/ask/answer.h"
 #include "tui/study/ask/prompt_test.h"

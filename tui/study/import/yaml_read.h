@@ -14,8 +14,8 @@
 #define CF_TUI_STUDY_IMPORT_YAML_READ_H
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
 #include "core/base/status.h"
+#include "core/json/json.h"
 
 enum {
     CF_YAML_DEPTH_MAX = 64,

@@ -8,8 +8,8 @@
 
 #include "core/api/reply_options.h"
 #include "core/base/alloc.h"
-#include "core/base/json_builder.h"
 #include "core/base/os.h"
+#include "core/json/json_builder.h"
 #include "tui/lab/talk/saved.h"
 #include "tui/study/plan/sweep_words.h"
 

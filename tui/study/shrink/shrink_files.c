@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "core/api/about.h"
-#include "core/base/json_builder.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
+#include "core/json/json_builder.h"
 #include "templates/template.h"
 #include "tui/page/page_escape.h"
 

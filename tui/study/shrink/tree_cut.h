@@ -15,7 +15,7 @@
 #ifndef CF_TUI_STUDY_SHRINK_TREE_CUT_H
 #define CF_TUI_STUDY_SHRINK_TREE_CUT_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 enum { CF_CUT_DEPTH_MAX = 10 }; /* levels of the tree; sentences come after */
 

@@ -10,7 +10,7 @@
 #include "tui/study/sweep/sweep.h"
 
 #include "core/base/alloc.h"
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "tui/study/sweep/sweep_impl.h"
 
 /* ---- cells -------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * is not asked for again.
  */
 #include "core/base/alloc.h"
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 #include "tui/study/ask/answer.h"
 #include "tui/study/sweep/sweep_impl.h"
 

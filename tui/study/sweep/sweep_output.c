@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#include "core/base/json_writer.h"
 #include "core/base/junit.h"
 #include "core/base/safe_text.h"
+#include "core/json/json_writer.h"
 
 /* ---- JSON --------------------------------------------------------------- */
 

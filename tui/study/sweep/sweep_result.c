@@ -2,8 +2,8 @@
  * sweep_result.c - cells as requests, and replies as results.
  */
 #include "core/base/alloc.h"
-#include "core/base/json_builder.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_builder.h"
+#include "core/json/json_writer.h"
 #include "tui/study/sweep/sweep_impl.h"
 
 static bool is_system(const json_t *message)

@@ -11,7 +11,7 @@
 
 #include "core/api/work_queue.h"
 #include "core/base/alloc.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "tui/study/sweep/sweep_impl.h"
 
 enum { N_RETRIES = 6, BACKOFF_MS = 200 };

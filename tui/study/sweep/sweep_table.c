@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "tui/lab/state/lab_marks.h"
 #include "tui/lab/state/lab_task.h"
 #include "tui/lab/talk/lab_conversation.h"

@@ -8,9 +8,9 @@
 
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
-#include "core/base/json.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
+#include "core/json/json.h"
 #include "tui/image/thumbs.h"
 #include "tui/lab/lab.h"
 #include "tui/sys/paths.h"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "storage/store.h"
 #include "tui/app/editor.h"
 #include "tui/lab/watch/breakpoint.h"

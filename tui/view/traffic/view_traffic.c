@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "storage/traffic.h"
 #include "tui/app/app.h"
 #include "tui/lab/talk/lab_conversation.h"

@@ -3,7 +3,7 @@
  */
 #include "core/api/truncate.h"
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tests/support/t.h"
 
 /* One letter a turn: s system, u user, a assistant, t tool, f failed reply. */

@@ -2,7 +2,7 @@
  * test_validate.c - values against schemas: what is wrong, and where.
  */
 #include "core/api/constraint.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/schema/validate.h"
 #include "tests/support/t.h"
 

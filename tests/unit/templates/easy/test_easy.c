@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "core/api/bundled.h"
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "templates/confab.h"
 #include "templates/open.h"
 

@@ -6,7 +6,7 @@
 #include "templates/chat_template.h"
 #include "tests/support/t.h"
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* In LiteRT-LM's, OpenAI's and Gemini's forms. */
 static const char *const forms[] = {

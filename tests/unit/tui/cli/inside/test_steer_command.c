@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"

@@ -4,8 +4,8 @@
  */
 #include "tests/support/t.h"
 
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 

@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <unistd.h>
 
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "templates/confab.h"
 #include "tests/support/program.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tests/support/program.h"
 #include "tests/support/t.h"
 #include "tui/cli/shell/options.h"

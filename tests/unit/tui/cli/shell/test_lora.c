@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "storage/store.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"

@@ -4,7 +4,7 @@
 #include "tests/support/t.h"
 
 #include "core/api/tool.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 

@@ -6,8 +6,8 @@
 
 #include <unistd.h>
 
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/tiny_gguf.h"

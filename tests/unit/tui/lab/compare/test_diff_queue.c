@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json.h"
-#include "core/base/json_writer.h"
+#include "core/json/json.h"
+#include "core/json/json_writer.h"
 #include "core/net/http_server.h"
 #include "storage/store.h"
 #include "tests/support/program.h"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "core/net/http_server.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/program.h"

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "core/base/json.h"
 #include "core/base/os.h"
+#include "core/json/json.h"
 #include "core/wire/wire.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/store_dir.h"

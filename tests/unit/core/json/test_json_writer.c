@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
 

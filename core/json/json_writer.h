@@ -26,16 +26,16 @@
  * Threads:  one thread at a time.
  * Memory:   the writer owns nothing; it borrows the buffer it appends to.
  */
-#ifndef CF_CORE_BASE_JSON_WRITER_H
-#define CF_CORE_BASE_JSON_WRITER_H
+#ifndef CF_CORE_JSON_JSON_WRITER_H
+#define CF_CORE_JSON_JSON_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/decls.h"
-#include "core/base/json.h"
 #include "core/base/uuid.h"
+#include "core/json/json.h"
 
 CF_BEGIN_DECLS
 

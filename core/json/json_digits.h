@@ -13,8 +13,8 @@
  * Threads:  as json.h.
  * Memory:   as json.h.
  */
-#ifndef CF_CORE_BASE_JSON_DIGITS_H
-#define CF_CORE_BASE_JSON_DIGITS_H
+#ifndef CF_CORE_JSON_JSON_DIGITS_H
+#define CF_CORE_JSON_JSON_DIGITS_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * json_same.c - compares two JSON values.
  */
-#include "core/base/json_same.h"
+#include "core/json/json_same.h"
 
 static bool same_number(const json_t *a, const json_t *b)
 {

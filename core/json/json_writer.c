@@ -9,7 +9,7 @@
  *     error and asserted.
  *  3. Once is_too_deep or out->failed is set nothing more is written.
  */
-#include "core/base/json_writer.h"
+#include "core/json/json_writer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -13,8 +13,8 @@
  * Threads:  a json_t belongs to one thread at a time.
  * Memory:   trees are counted by jansson; each function says who releases.
  */
-#ifndef CF_CORE_BASE_JSON_H
-#define CF_CORE_BASE_JSON_H
+#ifndef CF_CORE_JSON_JSON_H
+#define CF_CORE_JSON_JSON_H
 
 #include <jansson.h>
 #include <stddef.h>

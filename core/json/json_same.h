@@ -8,8 +8,8 @@
  * Threads:  any; the values are only read.
  * Memory:   allocates nothing.
  */
-#ifndef CF_CORE_BASE_JSON_SAME_H
-#define CF_CORE_BASE_JSON_SAME_H
+#ifndef CF_CORE_JSON_JSON_SAME_H
+#define CF_CORE_JSON_JSON_SAME_H
 
 #include <jansson.h>
 #include <stdbool.h>

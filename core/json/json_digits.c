@@ -1,7 +1,7 @@
 /*
  * json_digits.c - builds a jansson tree from the events of json_exact.h.
  */
-#include "core/base/json_digits.h"
+#include "core/json/json_digits.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_exact.h"
+#include "core/json/json_exact.h"
 
 enum { MARK = 0xFF };
 

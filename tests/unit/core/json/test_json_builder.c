@@ -3,8 +3,8 @@
  */
 #include <math.h>
 
-#include "core/base/json.h"
-#include "core/base/json_builder.h"
+#include "core/json/json.h"
+#include "core/json/json_builder.h"
 #include "tests/support/fault.h"
 #include "tests/support/t.h"
 

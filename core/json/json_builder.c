@@ -9,14 +9,14 @@
  *     error and asserted.
  *  3. Once failed is set nothing is added, and depth means nothing.
  */
-#include "core/base/json_builder.h"
+#include "core/json/json_builder.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/utf8.h"
+#include "core/json/json.h"
 
 void cf_jb_fail(cf_jb *b)
 {

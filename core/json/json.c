@@ -2,7 +2,7 @@
  * json.c - reading through jansson, writing by hand: jansson prints doubles
  * with 17 digits, we print the shortest that read back.
  */
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/json_digits.h"
 #include "core/base/os.h"
 #include "core/base/utf8.h"
+#include "core/json/json_digits.h"
 
 /* Bytes of the longest number, word or string with its quotes. */
 static size_t longest_token(const char *p, size_t n)

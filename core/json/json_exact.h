@@ -13,8 +13,8 @@
  * Memory:   strings without escapes point into the text; others live in the
  *           arena.
  */
-#ifndef CF_CORE_BASE_JSON_EXACT_H
-#define CF_CORE_BASE_JSON_EXACT_H
+#ifndef CF_CORE_JSON_JSON_EXACT_H
+#define CF_CORE_JSON_JSON_EXACT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -31,8 +31,8 @@
  * Memory:   the builder owns the tree until cf_jb_done() or cf_jb_finish()
  *           hands it over; each function says what it takes.
  */
-#ifndef CF_CORE_BASE_JSON_BUILDER_H
-#define CF_CORE_BASE_JSON_BUILDER_H
+#ifndef CF_CORE_JSON_JSON_BUILDER_H
+#define CF_CORE_JSON_JSON_BUILDER_H
 
 #include <jansson.h>
 #include <stdbool.h>

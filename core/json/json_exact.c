@@ -2,7 +2,7 @@
  * json_exact.c - a small state machine: inside a container, before a value,
  * after a key.
  */
-#include "core/base/json_exact.h"
+#include "core/json/json_exact.h"
 
 #include <stdint.h>
 
