@@ -382,7 +382,7 @@ static void on_paste(cf_app *app, cf_str text)
 {
     app->is_dirty = true;
     if (text.n == 0) {
-        cf_app_say(app, CF_STYLE_WARNING, "nothing came with the paste, or it is too large");
+        cf_app_say(app, CF_STYLE_WARNING, "the paste is empty or too large");
     } else if (app->mode == CF_MODE_COMMAND) {
         cf_edit_insert(&app->command_line, text);
     } else if (app->mode == CF_MODE_SEARCH) {
