@@ -85,6 +85,7 @@ MAIN_SRC      := tui/main.c
 
 # Text files that become constant byte arrays in the program.
 EMBED_TEMPLATES := $(sort $(wildcard templates/builtin/*.jinja))
+EMBED_CORE      := core/schema/metaschemas.json
 EMBED_STORAGE   := $(sort $(wildcard storage/schema/*.sql))
 EMBED_TUI       := $(sort $(wildcard tui/demo/*.json tui/demo/*.jsonl tui/demo/*.txt \
                    tui/page/*.css tui/*/*/*.css tui/*/*/*.jinja))
@@ -179,7 +180,7 @@ FORCE:
 
 # Archives are made anew so that a removed file leaves no member behind.
 archive = @mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
-$(CORE_A): $(call obj,$(CORE_SRC))
+$(CORE_A): $(call obj,$(CORE_SRC)) $(call gen,$(EMBED_CORE))
 	$(archive)
 $(TEMPLATES_A): $(call obj,$(TEMPLATES_SRC)) $(call gen,$(EMBED_TEMPLATES))
 	$(archive)
@@ -202,7 +203,7 @@ endif
 LIB_A  := $(B)/libconfab.a
 LIB_SO := $(B)/libconfab.so.0
 LIB_OBJ = $(call obj,$(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC)) \
-          $(call gen,$(EMBED_TEMPLATES) $(EMBED_STORAGE))
+          $(call gen,$(EMBED_CORE) $(EMBED_TEMPLATES) $(EMBED_STORAGE))
 $(LIB_A): $(LIB_OBJ)
 	$(archive)
 $(LIB_SO): $(LIB_OBJ)

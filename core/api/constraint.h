@@ -53,8 +53,10 @@ typedef enum cf_key_order {
 typedef struct cf_grammar_options {
     cf_json_space space;
     cf_key_order order;
-    uint32_t max_nodes; /* of the automaton; 0: 1,000,000 */
-    uint32_t max_work;  /* steps of compilation; 0: 8,000,000 */
+    uint32_t max_nodes;     /* of the automaton; 0: 1,000,000 */
+    uint32_t max_work;      /* steps of compilation; 0: 8,000,000 */
+    const char *schema_dir; /* folder of the documents that a schema refers to,
+                               each at the path of its URI; NULL: none */
 } cf_grammar_options;
 
 /*
@@ -73,8 +75,8 @@ CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *sch
  * not reported.  Nothing is appended when there is no flaw, when the text is
  * not JSON, and when the schema cannot be checked.  CF_ENOMEM.
  */
-CF_MUST_USE cf_status cf_schema_explain(cf_buf *out, const json_t *schema, cf_str text,
-                                        cf_error *err);
+CF_MUST_USE cf_status cf_schema_explain(cf_buf *out, const json_t *schema,
+                                        const cf_grammar_options *opts, cf_str text, cf_error *err);
 
 /* The whole text matches the regular expression (ECMA-262, see
  * docs/constraints.md for the subset); errors as above, with an offset. */

@@ -63,11 +63,11 @@ typedef struct cf_hf_row {
 enum { CF_HF_LISTS = 8 };
 
 typedef struct cf_hf_family {
-    const char *types;    /* names of model_type, with spaces between */
-    const char *arch;     /* the family's name in arch.h */
+    const char *types; /* names of model_type, with spaces between */
+    const char *arch;  /* the family's name in arch.h */
     const cf_hf_row *outer;
     const cf_hf_row *layer[CF_HF_LISTS]; /* ends with a NULL */
-    const char *defaults; /* JSON: members that configurations leave out */
+    const char *defaults;                /* JSON: members that configurations leave out */
 } cf_hf_family;
 
 /* The first row with that name in arch.h; NULL likewise. */

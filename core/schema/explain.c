@@ -69,9 +69,11 @@ static void add_line(void *ud, const cf_flaw *flaw)
     cf_buf_addc(l->out, '\n');
 }
 
-cf_status cf_schema_explain(cf_buf *out, const json_t *schema, cf_str text, cf_error *err)
+cf_status cf_schema_explain(cf_buf *out, const json_t *schema, const cf_grammar_options *grammar,
+                            cf_str text, cf_error *err)
 {
-    const cf_validate_options opts = {.max_flaws = FLAWS_SHOWN};
+    const cf_validate_options opts = {.max_flaws = FLAWS_SHOWN,
+                                      .schema_dir = grammar != NULL ? grammar->schema_dir : NULL};
     cf_buf t = CF_BUF_INIT;
     cf_validator *v = NULL;
     json_t *value = NULL;

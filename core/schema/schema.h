@@ -107,9 +107,34 @@ typedef struct cf_dnf {
     size_t n, cap;
 } cf_dnf;
 
+/* A schema with a URI of its own, or the root of a document. */
+typedef struct cf_resource {
+    const json_t *s;
+    const char *uri; /* what its references are resolved against; no fragment */
+    const char *at;  /* where the document was found; NULL: as uri */
+    const char *id;  /* as written; NULL: none */
+    uint32_t doc;    /* the resource that is the document's root */
+} cf_resource;
+
+/* A name for a schema inside a resource. */
+typedef struct cf_anchor {
+    const json_t *s;
+    const char *name; /* "": of "$recursiveAnchor" */
+    uint32_t home;    /* the resource */
+    bool is_dynamic;
+} cf_anchor;
+
+/* A dynamic scope: the resources entered that define dynamic anchors not
+ * defined further out.  Number 0 is empty. */
+typedef struct cf_scope {
+    uint32_t outer; /* the scope around it */
+    uint32_t home;  /* the resource */
+} cf_scope;
+
 typedef struct cf_schema_ref {
     const json_t *s;
-    const json_t *base;    /* the resource its "#" means */
+    uint32_t home;         /* the resource it lies in */
+    uint32_t scope;        /* the dynamic scope it is read in */
     const char *path;      /* for errors; in the arena */
     const cf_atom *own[6]; /* by kind, once read */
 } cf_schema_ref;
@@ -145,13 +170,19 @@ typedef struct cf_schema {
     cf_rx_pool rx;
     cf_arena arena;
     cf_grammar_options opts;
-    const json_t *root;
-    json_t *made; /* schemas made here, for the parts of constants; owned */
-    int draft;    /* 3, 4, 6, 7, 2019, 2020 */
+    json_t *made;          /* documents read, and schemas made for the parts of constants; owned */
+    int draft;             /* 3, 4, 6, 7, 2019, 2020 */
+    bool skips_validation; /* the metaschema leaves its vocabulary out */
     cf_dialect dialect;
     bool seed_order; /* required keys first, in their order */
     bool is_tool;    /* types in capitals, "nullable", "any" are understood */
     bool has_wide;   /* a format so far is only approximated */
+    cf_resource *resource;
+    size_t n_resource, cap_resource;
+    cf_anchor *anchor;
+    size_t n_anchor, cap_anchor;
+    cf_scope *scope;
+    size_t n_scope, cap_scope;
     cf_schema_ref *ref;
     size_t n_ref, cap_ref;
     cf_conj_info *conj;
@@ -171,7 +202,7 @@ typedef struct cf_schema {
     const char *at; /* path of what is being expanded, for errors */
 } cf_schema;
 
-/* ---- schema.c: references and sets -------------------------------------- */
+/* ---- schema.c: schemas by number, and sets ------------------------------ */
 
 void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root, const cf_grammar_options *opts);
 void cf_schema_deinit(cf_schema *s);
@@ -189,14 +220,44 @@ static inline cf_str cf_schema__text(const json_t *v)
     return cf_str_make(json_string_value(v), json_string_length(v));
 }
 
+/* The number of a schema of resource `home`, or of the resource that it is,
+ * read in a dynamic scope; its path is path + "/" + key. */
+uint32_t cf_schema__number(cf_schema *s, const json_t *v, uint32_t home, uint32_t scope,
+                           const char *path, const char *key);
 /* The number of a schema found at parent's path + "/" + key. */
 uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v, const char *key);
 /* The number of a schema that is a document of its own. */
 uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path);
 cf_conj cf_conj_one(cf_schema *s, uint32_t ref, bool negated);
 cf_conj cf_conj__and(cf_schema *s, cf_conj a, cf_conj b);
-/* The schema that "$ref" of `from` names; 0 on failure. */
-uint32_t cf_schema__resolve(cf_schema *s, uint32_t from, const char *uri);
+
+/* ---- schema_ref.c: documents and the references between them ------------- */
+
+/* Notes the resources and anchors of a document that was found at `uri`; the
+ * resource that is its root. */
+uint32_t cf_schema__add_document(cf_schema *s, const json_t *v, const char *uri);
+/* The resource whose root is v; UINT32_MAX if there is none. */
+uint32_t cf_schema__resource_of(const cf_schema *s, const json_t *v);
+/* Reads draft and vocabularies from what "$schema" of a document names. */
+void cf_schema__read_dialect(cf_schema *s, const json_t *root);
+/* The scope when a resource is entered. */
+uint32_t cf_schema__enter(cf_schema *s, uint32_t scope, uint32_t home);
+
+/* The keywords that refer to other schemas, in the order they are followed. */
+enum { CF_REFERENCES = 3 };
+/* The schema that a reference of `from` names; 0 if `from` has none of this
+ * kind, and on failure. */
+uint32_t cf_schema__target(cf_schema *s, uint32_t from, int kind);
+/* Whether references are all that counts: "$ref" before 2019-09. */
+bool cf_schema__is_alias(const cf_schema *s, const json_t *v);
+
+/* ---- schema_meta.c ------------------------------------------------------ */
+
+/* Whether the URI is below json-schema.org. */
+bool cf_schema__is_official(const char *uri);
+/* The metaschema of this URI, for the caller to release; NULL if it is none of
+ * JSON Schema's, and on failure. */
+json_t *cf_schema__metaschema(cf_schema *s, const char *uri);
 
 /* ---- schema_keywords.c -------------------------------------------------- */
 

@@ -38,7 +38,7 @@ cf_conj cf_conj__of_constant(cf_schema *s, const json_t *v)
         cf_gbuild_oom(s->b);
         return CF_CONJ_FALSE;
     }
-    return cf_conj_one(s, cf_schema_root(s, one, s->at), false);
+    return cf_conj_one(s, cf_schema__number(s, one, 0, 0, s->at, NULL), false);
 }
 
 cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v)

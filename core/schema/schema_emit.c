@@ -537,7 +537,7 @@ cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *schema,
     cf_schema_init(&s, &b, schema, opts);
     uint32_t start = 0;
     if (cf_schema_ok(&s)) {
-        uint32_t ref = cf_schema__child(&s, 0, schema, NULL);
+        uint32_t ref = cf_schema_root(&s, schema, "$");
         start = cf_conj__rule(&s, cf_conj_one(&s, ref, false));
         cf_schema_emit_all(&s);
     }

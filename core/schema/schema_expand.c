@@ -196,17 +196,14 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
 {
     const json_t *v = s->ref[ref].s;
     cf_dnf d = {0};
-    const json_t *to = cf_schema__get(s, v, "$ref");
-    if (to != NULL && !json_is_string(to)) {
-        cf_schema_fail(s, s->ref[ref].path, "$ref is not a string");
-        return d;
-    }
-    const cf_dnf *target = NULL;
-    if (to != NULL) {
-        uint32_t other = cf_schema__resolve(s, ref, json_string_value(to));
-        target = cf_conj_expand(s, cf_conj_one(s, other, false));
-        if (s->draft <= 7) {
-            return *target; /* those drafts ignore keywords beside $ref */
+    const cf_dnf *target[CF_REFERENCES] = {NULL};
+    for (int i = 0; i < CF_REFERENCES && cf_schema_ok(s); i++) {
+        uint32_t other = cf_schema__target(s, ref, i);
+        if (other != 0) {
+            target[i] = cf_conj_expand(s, cf_conj_one(s, other, false));
+        }
+        if (target[i] != NULL && cf_schema__is_alias(s, v)) {
+            return *target[i];
         }
     }
     cf_schema__refuse(s, ref);
@@ -214,8 +211,10 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
         d = own_atoms(s, ref);
     }
     d = with_values(s, ref, d);
-    if (target != NULL) {
-        d = cf_dnf__and(s, &d, target);
+    for (int i = 0; i < CF_REFERENCES && cf_schema_ok(s); i++) {
+        if (target[i] != NULL) {
+            d = cf_dnf__and(s, &d, target[i]);
+        }
     }
     const json_t *all = cf_schema__get(s, v, "allOf");
     for (size_t i = 0; i < json_array_size(all) && cf_schema_ok(s); i++) {

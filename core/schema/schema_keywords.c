@@ -12,8 +12,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether a keyword is of the vocabulary of validation (2019-09 and later). */
+static bool is_validation(const char *key)
+{
+    static const char *const known[] = {
+        "type",        "enum",          "const",         "multipleOf",       "maximum",
+        "minimum",     "maxLength",     "minLength",     "exclusiveMaximum", "pattern",
+        "maxItems",    "minItems",      "uniqueItems",   "exclusiveMinimum", "maxContains",
+        "minContains", "maxProperties", "minProperties", "required",         "dependentRequired"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(key, known[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 json_t *cf_schema__get(const cf_schema *s, const json_t *v, const char *key)
 {
+    if (s->skips_validation && is_validation(key)) {
+        return NULL;
+    }
     json_t *found = json_object_get(v, key);
     if (found != NULL || !s->is_tool || !json_is_object(v)) {
         return found;
@@ -542,8 +561,6 @@ static void refuse_unknown(cf_schema *s, uint32_t ref)
         bool has_no_force; /* where its value is true */
     } unknown[] = {{"unevaluatedProperties", 2019, 2020, true},
                    {"unevaluatedItems", 2019, 2020, true},
-                   {"$dynamicRef", 2019, 2020, false},
-                   {"$recursiveRef", 2019, 2020, false},
                    {"extends", 3, 3, false},
                    {"disallow", 3, 3, false}};
     const cf_schema_ref r = s->ref[ref];

@@ -572,11 +572,11 @@ static bool is_meant(walk *w, uint32_t ref, const json_t *schema, const char *ke
 {
     uint32_t child = cf_schema__child(w->s, ref, schema, key);
     for (int hops = 0; hops < 20 && cf_schema_ok(w->s); hops++) {
-        const char *to = json_string_value(cf_schema__get(w->s, w->s->ref[child].s, "$ref"));
-        if (to == NULL) {
+        uint32_t to = cf_schema__target(w->s, child, 0);
+        if (to == 0) {
             break;
         }
-        child = cf_schema__resolve(w->s, child, to);
+        child = to;
     }
     return cf_schema_ok(w->s) && json_is_object(w->s->ref[child].s) &&
            (cf_schema__types(w->s, child) >> kind_of(v) & 1) != 0;
@@ -720,14 +720,15 @@ static bool check_keywords(walk *w, uint32_t ref, const json_t *v)
         check_own, check_values, check_all,       check_any,
         check_one, check_not,    check_condition, check_dependent,
     };
-    const json_t *to = cf_schema__get(w->s, w->s->ref[ref].s, "$ref");
     bool ok = true;
-    if (json_is_string(to)) {
-        uint32_t target = cf_schema__resolve(w->s, ref, json_string_value(to));
-        ok = cf_schema_ok(w->s) && check_ref(w, target, v);
-        if (w->s->draft <= 7) {
-            return ok; /* those drafts ignore keywords beside $ref */
+    for (int i = 0; i < CF_REFERENCES && cf_schema_ok(w->s); i++) {
+        uint32_t target = cf_schema__target(w->s, ref, i);
+        if (target != 0 && (ok || is_heard(w))) {
+            ok = check_ref(w, target, v) && ok;
         }
+    }
+    if (cf_schema__is_alias(w->s, w->s->ref[ref].s)) {
+        return ok && cf_schema_ok(w->s);
     }
     cf_schema__refuse(w->s, ref);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
@@ -790,9 +791,10 @@ cf_status cf_validator_new(cf_validator **out, const json_t *schema,
         v->opts = *opts;
     }
     cf_gbuild_init(&v->b, NULL);
-    cf_schema_init(&v->s, &v->b, schema, NULL);
+    const cf_grammar_options grammar = {.schema_dir = v->opts.schema_dir};
+    cf_schema_init(&v->s, &v->b, schema, &grammar);
     v->s.is_tool = v->opts.is_tool;
-    v->root = cf_schema__child(&v->s, 0, schema, NULL);
+    v->root = cf_schema_root(&v->s, schema, "$");
     if (v->b.st != CF_OK) {
         cf_status st = v->b.st;
         *err = v->b.err;

@@ -49,11 +49,12 @@ typedef void (*cf_flaw_fn)(void *ud, const cf_flaw *flaw);
 
 /* Zero is the default everywhere. */
 typedef struct cf_validate_options {
-    bool is_tool;        /* a tool's declaration: types in capitals and of
+    bool is_tool;           /* a tool's declaration: types in capitals and of
                             Python, "nullable", names with underscores */
-    bool null_is_absent; /* null for a key that is not required is valid */
-    uint32_t max_flaws;  /* limit on flaws reported by a run; 0: 200 */
-    uint32_t max_work;   /* limit on the steps of a run; 0: 8,000,000 */
+    bool null_is_absent;    /* null for a key that is not required is valid */
+    uint32_t max_flaws;     /* limit on flaws reported by a run; 0: 200 */
+    uint32_t max_work;      /* limit on the steps of a run; 0: 8,000,000 */
+    const char *schema_dir; /* as in cf_grammar_options; outlives the validator */
 } cf_validate_options;
 
 typedef struct cf_validator cf_validator;

@@ -88,7 +88,6 @@ static const cf_atom *args_atom(maker *m, const cf_tool *tool, const json_t *dec
     size_t n = tool->name.n < 80 ? tool->name.n : 80;
     memcpy(path + 5, tool->name.p, n);
     path[5 + n] = '\0';
-    s->root = parameters;
     uint32_t ref = cf_schema_root(s, parameters, path);
     const cf_dnf *d = cf_conj_expand(s, cf_conj_one(s, ref, false));
     const cf_atom *object = NULL;

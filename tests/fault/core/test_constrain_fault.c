@@ -15,6 +15,13 @@ static const char schema[] =
     "\"items\":{\"$ref\":\"#\"},\"maxItems\":3}},\"required\":[\"a\"],"
     "\"patternProperties\":{\"^p\":{\"type\":\"string\",\"maxLength\":9}}}";
 
+/* Resources, anchors and a metaschema. */
+static const char referring[] =
+    "{\"$id\":\"http://h/r\",\"$ref\":\"l\",\"properties\":{\"c\":{\"$ref\":"
+    "\"https://json-schema.org/draft/2020-12/meta/content\"}},\"$defs\":{\"t\":{"
+    "\"$dynamicAnchor\":\"t\",\"type\":\"string\"},\"l\":{\"$id\":\"l\",\"items\":{"
+    "\"$dynamicRef\":\"#t\"},\"$defs\":{\"d\":{\"$dynamicAnchor\":\"t\"}}}}}";
+
 static json_t *read_json(const char *text)
 {
     json_t *v;
@@ -85,6 +92,9 @@ static void test_fault__compile(void **state)
     (void)state;
     json_t *s = read_json(schema);
     cf_fault_every_alloc(compile_schema, s, false);
+    cf_fault_every_alloc(compile_schema, s, true);
+    json_decref(s);
+    s = read_json(referring);
     cf_fault_every_alloc(compile_schema, s, true);
     json_decref(s);
     cf_fault_every_alloc(compile_text, NULL, false);

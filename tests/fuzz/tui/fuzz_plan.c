@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "tests/support/fuzz_file.h"
-#include "tui/study/import/plan_load.h"
 #include "tui/study/ask/prompt_test.h"
+#include "tui/study/import/plan_load.h"
 #include "tui/study/sweep/sweep.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

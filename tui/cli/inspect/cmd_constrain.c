@@ -139,7 +139,10 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer, cf_err
     cf_buf line = CF_BUF_INIT;
     cf_jw w;
     uint64_t began = cf_os_monotonic_us();
-    cf_status st = cf_grammar_from_schema(&g, json_object_get(item, "schema"), &k->opts, &why);
+    cf_grammar_options opts = k->opts;
+    const char *dir = json_string_value(json_object_get(item, "schema_dir"));
+    opts.schema_dir = dir != NULL ? dir : opts.schema_dir;
+    cf_status st = cf_grammar_from_schema(&g, json_object_get(item, "schema"), &opts, &why);
     if (st == CF_ENOMEM) {
         *err = why;
         return st;
@@ -286,7 +289,7 @@ static cf_status find_place(place *p, constrain *k, cf_constraint *c, cf_str tex
     CF_TRY(cf_buf_check(&p->allowed, err));
     CF_TRY(cf_constraint_forced(c, &p->forced, 4096, err));
     if (k->schema_read != NULL && n < text.n) {
-        CF_TRY(cf_schema_explain(&p->why, k->schema_read, text, err));
+        CF_TRY(cf_schema_explain(&p->why, k->schema_read, &k->opts, text, err));
     }
     return CF_OK;
 }
@@ -432,6 +435,8 @@ static bool read_policies(constrain *k)
 
 static const cf_opt_row options[] = {
     {"--schema", 0, CF_OPT_STR, offsetof(constrain, schema), "FILE", "a JSON Schema", 0},
+    {"--schema-dir", 0, CF_OPT_STR, offsetof(constrain, opts.schema_dir), "DIR",
+     "documents that schemas refer to, each at the path of its URI", 0},
     {"--tools", 0, CF_OPT_STR, offsetof(constrain, tools), "FILE",
      "tool declarations, with --family", 0},
     {"--family", 0, CF_OPT_STR, offsetof(constrain, family), "NAME",

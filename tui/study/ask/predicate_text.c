@@ -340,7 +340,7 @@ static cf_status accepts(const cf_predicate *p, cf_str text, bool *out, cf_buf *
     bool is_json = st == CF_OK;
     st = st == CF_ENOMEM ? cf_oom(err) : CF_OK;
     if (st == CF_OK && is_json && p->schema != NULL) {
-        st = cf_schema_explain(&flaws, p->schema, text, err);
+        st = cf_schema_explain(&flaws, p->schema, NULL, text, err);
     }
     if (st == CF_OK) {
         *out = is_json && flaws.n == 0;

@@ -241,7 +241,7 @@ static void test_validate__explains_a_text(void **state)
     T_OK(cf_json_read(&s, schema, strlen(schema), &err), err);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cf_buf out = CF_BUF_INIT;
-        T_OK(cf_schema_explain(&out, s, cf_str_from(rows[i].text), &err), err);
+        T_OK(cf_schema_explain(&out, s, NULL, cf_str_from(rows[i].text), &err), err);
         assert_string_equal(cf_buf_cstr(&out), rows[i].want);
         cf_buf_deinit(&out);
     }

@@ -98,7 +98,8 @@ static void test_channels__a_call_ends_thinking(void **state)
 {
     (void)state;
     static const row v[] = {
-        {CF_TOOLS_HERMES, "", "<think>a<tool_call>{}</tool_call>", "a", "<tool_call>{}</tool_call>"},
+        {CF_TOOLS_HERMES, "", "<think>a<tool_call>{}</tool_call>", "a",
+         "<tool_call>{}</tool_call>"},
         {CF_TOOLS_HERMES, "", "<think>a<tool_call>{}</think>b", "a<tool_call>{}", "b"},
         {CF_TOOLS_HERMES, "", "<think>a<tool_call><tool_call></think><tool_call>",
          "a<tool_call><tool_call>", "<tool_call>"},
