@@ -635,27 +635,27 @@ static uint32_t count(const char *p, uint32_t n)
  * the block itself is rendered aside, then put out in one piece. */
 static bool exec_generation(cf_tr *r, const cf_tnode *n)
 {
-    r->root_cp += count(r->root.p + r->root_cp_bytes, r->root.n - r->root_cp_bytes);
-    r->root_cp_bytes = r->root.n;
-    uint32_t start = r->root_cp, byte_start = r->root.n;
+    r->gens.cp += count(r->root.p + r->gens.cp_bytes, r->root.n - r->gens.cp_bytes);
+    r->gens.cp_bytes = r->root.n;
+    uint32_t start = r->gens.cp, byte_start = r->root.n;
     enter_frame(r, n->frame);
     cf_tv v = capture(r, &n->body);
     if (v.k == CF_TERR) {
         return false;
     }
-    if (r->n_gen == r->cap_gen) {
-        uint32_t cap = r->cap_gen < 8 ? 8 : r->cap_gen * 2;
+    if (r->gens.n == r->gens.cap) {
+        uint32_t cap = r->gens.cap < 8 ? 8 : r->gens.cap * 2;
         cf_generation *grown = cf_t__alloc(r, cap * sizeof *grown);
         if (grown == NULL) {
             return false;
         }
-        if (r->n_gen != 0) {
-            memcpy(grown, r->gen, r->n_gen * sizeof *grown);
+        if (r->gens.n != 0) {
+            memcpy(grown, r->gens.v, r->gens.n * sizeof *grown);
         }
-        r->gen = grown;
-        r->cap_gen = cap;
+        r->gens.v = grown;
+        r->gens.cap = cap;
     }
-    r->gen[r->n_gen++] =
+    r->gens.v[r->gens.n++] =
         (cf_generation){start, start + cf_t__str_cps(v.u.s), byte_start, byte_start + v.u.s->n};
     return print(r, v, n->pos);
 }

@@ -111,9 +111,12 @@ struct cf_tr {
     uint32_t n_org, cap_org;
     uint32_t last_a, last_b, last_org; /* the most recent combination */
 
-    cf_generation *gen;
-    uint32_t n_gen, cap_gen;
-    uint32_t root_cp, root_cp_bytes; /* number of code points counted so far */
+    /* Stretches of {% generation %}. */
+    struct {
+        cf_generation *v;
+        uint32_t n, cap;
+        uint32_t cp, cp_bytes; /* code points of the output counted so far, and their bytes */
+    } gens;
 
     cf_terror_kind error;
     cf_str message;

@@ -571,7 +571,7 @@ cf_status cf_template_render(const cf_template *tpl, const cf_context *context,
         return st;
     }
     out->prompt.text = cf_str_make(r.root.n != 0 ? r.root.p : "", r.root.n);
-    out->generation = r.gen;
-    out->n_generation = r.n_gen;
+    out->generation = r.gens.v;
+    out->n_generation = r.gens.n;
     return CF_OK;
 }

@@ -34,19 +34,42 @@
 
 enum { PROMPT_MAX = 64 << 20 };
 
+/* What the reply may be. */
+typedef struct run_limit {
+    const char *schema, *regex, *grammar_path, *tool_mode; /* options */
+    cf_opt_list choices;
+    json_t *spec;        /* NULL: no constraint */
+    cf_grammar *grammar; /* of the built-in core */
+    cf_constraint_vocab *vocab;
+    cf_buf constraint; /* as JSON, for the history */
+} run_limit;
+
+/* Where the reply stops. */
+typedef struct run_stops {
+    cf_opt_list texts, id_texts; /* options */
+    cf_str v[CF_OPT_LIST_MAX];
+    cf_token ids[CF_OPT_LIST_MAX];
+    cf_stop seen; /* of the last round */
+    bool fails_on_length, at_loop;
+} run_stops;
+
+/* How long reply, thinking and drafts may be. */
+typedef struct run_length {
+    uint32_t n_max, budget, n_draft;
+    bool has_n_max, has_budget, has_draft;
+} run_length;
+
 typedef struct run {
     cf_cli *cli;
     /* options */
     const char *system, *tools_path, *results_path, *exec, *family, *thinking;
     const char *continue_id;
-    uint32_t n_max, budget, max_rounds, n_top, timeout_s;
-    uint32_t n_draft, n_candidates;
-    bool has_draft;
-    const char *schema, *regex, *grammar_path, *tool_mode;
-    cf_opt_list choices;
-    bool has_n_max, has_budget, is_approved, is_kept_out, show_prompt;
-    cf_opt_list stop_list, stop_id_list, extra_list;
-    bool sends_thinking, as_is, fail_on_length, stops_on_loop;
+    uint32_t max_rounds, n_top, timeout_s, n_candidates;
+    bool is_approved, is_kept_out, show_prompt, sends_thinking, as_is;
+    cf_opt_list extra_list;
+    run_length length;
+    run_limit limit;
+    run_stops stops;
     cf_keep_prefix prefix;
     char last; /* byte of the reply on standard output; 0: none */
     cf_sampler_options sampling;
@@ -57,14 +80,7 @@ typedef struct run {
     cf_demo *demo;     /* NULL: --tools is not demo */
     cf_mcp_opened mcp; /* .path NULL: no --mcp */
     json_t *canned, *tools, *system_list;
-    json_t *spec;        /* NULL: no constraint */
-    cf_grammar *grammar; /* of the built-in core */
-    cf_constraint_vocab *vocab;
-    cf_buf constraint; /* as JSON, for the history */
-    cf_str stop[CF_OPT_LIST_MAX];
-    cf_token stop_ids[CF_OPT_LIST_MAX];
-    json_t *vendor;    /* --extra, and what the options come to for a server */
-    cf_stop stop_seen; /* of the last round */
+    json_t *vendor; /* --extra, and what the options come to for a server */
     bool is_terminal, in_thinking;
     cf_progress encoding; /* of pictures and sounds */
     bool has_fault;       /* the engine failed, not an input */
@@ -183,7 +199,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
         return; /* --show-prompt is the way to see it */
     }
     if (ev->kind == CF_CHAT_STOP) {
-        r->stop_seen = ev->stop;
+        r->stops.seen = ev->stop;
         if (r->cli->is_json) {
             return; /* one for the whole run: tell_end() */
         }
@@ -208,11 +224,11 @@ static void tell_end(run *r, const cf_sent *sent, cf_status st, const cf_error *
     cf_jw w;
     cf_buf b = CF_BUF_INIT;
     cf_run_json_begin(&w, &b, "stop");
-    if (st == CF_ELIMIT && r->stop_seen.reason != CF_STOP_ERROR) {
+    if (st == CF_ELIMIT && r->stops.seen.reason != CF_STOP_ERROR) {
         cf_jw_text(&w, "reason", "rounds");
         cf_jw_text(&w, "message", err->text);
     } else {
-        cf_run_json_stop(&w, &r->stop_seen);
+        cf_run_json_stop(&w, &r->stops.seen);
     }
     cf_jw_uint(&w, "rounds", sent->n_rounds);
     if (sent->usage.is_known) {
@@ -376,8 +392,8 @@ static cf_status on_sending(void *ud, cf_send *send, cf_error *err)
     if (r->keep == NULL) {
         return CF_OK;
     }
-    CF_TRY(
-        cf_keep_sending(r->keep, r->conv, &r->cli->opened, cf_buf_str(&r->constraint), send, err));
+    CF_TRY(cf_keep_sending(r->keep, r->conv, &r->cli->opened, cf_buf_str(&r->limit.constraint),
+                           send, err));
     if (r->mcp.servers != NULL && !cf_uuid_is_nil(cf_keep_conversation(r->keep))) {
         cf_tool_links_keep(r->mcp.servers, cf_keep_conversation(r->keep));
     }
@@ -473,8 +489,8 @@ static cf_status open_servers(run *r, cf_error *err)
 static cf_status choices_spec(run *r, json_t **out, cf_error *err)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < r->choices.n; i++) {
-        if (json_array_append_new(list, json_string(r->choices.v[i])) != 0) {
+    for (size_t i = 0; i < r->limit.choices.n; i++) {
+        if (json_array_append_new(list, json_string(r->limit.choices.v[i])) != 0) {
             json_decref(list);
             return cf_fail(err, CF_EINVAL, "--choice: the text is not UTF-8");
         }
@@ -486,18 +502,18 @@ static cf_status choices_spec(run *r, json_t **out, cf_error *err)
 /* The request, as the history keeps it. */
 static cf_status make_spec(run *r, json_t **out, cf_error *err)
 {
-    if (r->schema != NULL) {
-        return cf_constraint_spec_file(out, "schema", r->schema, err);
+    if (r->limit.schema != NULL) {
+        return cf_constraint_spec_file(out, "schema", r->limit.schema, err);
     }
-    if (r->grammar_path != NULL) {
-        return cf_constraint_spec_file(out, "grammar", r->grammar_path, err);
+    if (r->limit.grammar_path != NULL) {
+        return cf_constraint_spec_file(out, "grammar", r->limit.grammar_path, err);
     }
-    if (r->choices.n > 0) {
+    if (r->limit.choices.n > 0) {
         return choices_spec(r, out, err);
     }
     cf_buf words = CF_BUF_INIT;
-    cf_buf_addf(&words, "%s %s", r->regex != NULL ? "regex" : "tools",
-                r->regex != NULL ? r->regex : r->tool_mode);
+    cf_buf_addf(&words, "%s %s", r->limit.regex != NULL ? "regex" : "tools",
+                r->limit.regex != NULL ? r->limit.regex : r->limit.tool_mode);
     cf_status st = cf_buf_check(&words, err);
     CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words), r->cli->opened.family, err));
     cf_buf_deinit(&words);
@@ -536,8 +552,8 @@ static cf_status read_extra(run *r, cf_error *err)
 /* At most one of the ways to limit the reply. */
 static cf_status make_grammar(run *r, cf_error *err)
 {
-    int n = (r->schema != NULL) + (r->regex != NULL) + (r->choices.n > 0) +
-            (r->grammar_path != NULL) + (r->tool_mode != NULL);
+    int n = (r->limit.schema != NULL) + (r->limit.regex != NULL) + (r->limit.choices.n > 0) +
+            (r->limit.grammar_path != NULL) + (r->limit.tool_mode != NULL);
     if (n == 0) {
         return CF_OK;
     }
@@ -549,15 +565,16 @@ static cf_status make_grammar(run *r, cf_error *err)
     if (r->cli->opened.engine == NULL && !is_server(r)) {
         return cf_fail(err, CF_EUNSUPPORTED, "only a model file or a server can be constrained");
     }
-    CF_TRY(make_spec(r, &r->spec, err));
-    cf_json_write(&r->constraint, r->spec);
-    CF_TRY(cf_buf_check(&r->constraint, err));
+    CF_TRY(make_spec(r, &r->limit.spec, err));
+    cf_json_write(&r->limit.constraint, r->limit.spec);
+    CF_TRY(cf_buf_check(&r->limit.constraint, err));
     if (is_server(r)) {
         return CF_OK; /* in the server's form, by the backend */
     }
-    CF_TRY(cf_constraint_spec_compile(&r->grammar, r->spec, cf_conversation_tools(r->conv), err));
-    return cf_constraint_vocab_from_tokenizer(&r->vocab, cf_engine_tokenizer(r->cli->opened.engine),
-                                              err);
+    CF_TRY(cf_constraint_spec_compile(&r->limit.grammar, r->limit.spec,
+                                      cf_conversation_tools(r->conv), err));
+    return cf_constraint_vocab_from_tokenizer(&r->limit.vocab,
+                                              cf_engine_tokenizer(r->cli->opened.engine), err);
 }
 
 /* From confabrc, where no option says otherwise. */
@@ -567,7 +584,7 @@ static void take_settings(cf_chat_options *o, const run *r)
     if (from == NULL) {
         return;
     }
-    if (!r->has_n_max) {
+    if (!r->length.has_n_max) {
         o->max_tokens = from->chat.max_tokens;
     }
     o->thinking = from->chat.thinking;
@@ -579,17 +596,17 @@ static void take_settings(cf_chat_options *o, const run *r)
 
 static cf_status read_stop_ids(run *r, cf_chat_options *o, cf_error *err)
 {
-    for (size_t i = 0; i < r->stop_id_list.n; i++) {
-        const char *text = r->stop_id_list.v[i];
+    for (size_t i = 0; i < r->stops.id_texts.n; i++) {
+        const char *text = r->stops.id_texts.v[i];
         char *end;
         long id = strtol(text, &end, 10);
         if (end == text || *end != '\0' || id < 0 || id > INT32_MAX) {
             return cf_fail(err, CF_EINVAL, "--stop-id: '%.40s' is not a token id", text);
         }
-        r->stop_ids[i] = (cf_token)id;
+        r->stops.ids[i] = (cf_token)id;
     }
-    o->stop_ids = r->stop_ids;
-    o->n_stop_ids = r->stop_id_list.n;
+    o->stop_ids = r->stops.ids;
+    o->n_stop_ids = r->stops.id_texts.n;
     return CF_OK;
 }
 
@@ -600,24 +617,25 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
         o->chat.vendor = r->vendor;
     }
     o->chat.sends_thinking = r->sends_thinking;
-    o->chat.constraint = r->spec;
-    o->chat.grammar = r->grammar;
-    o->chat.vocab = r->vocab;
-    o->chat.max_tokens = r->n_max;
+    o->chat.constraint = r->limit.spec;
+    o->chat.grammar = r->limit.grammar;
+    o->chat.vocab = r->limit.vocab;
+    o->chat.max_tokens = r->length.n_max;
     take_settings(&o->chat, r);
     o->chat.as_is = o->chat.as_is || r->as_is;
-    o->chat.stops_on_loop = o->chat.stops_on_loop || r->stops_on_loop;
+    o->chat.stops_on_loop = o->chat.stops_on_loop || r->stops.at_loop;
     o->chat.n_top = r->n_top;
-    for (size_t i = 0; i < r->stop_list.n; i++) {
-        r->stop[i] = cf_str_from(r->stop_list.v[i]);
+    for (size_t i = 0; i < r->stops.texts.n; i++) {
+        r->stops.v[i] = cf_str_from(r->stops.texts.v[i]);
     }
-    o->chat.stop = r->stop;
-    o->chat.n_stop = r->stop_list.n;
-    o->fail_on_length = r->fail_on_length;
+    o->chat.stop = r->stops.v;
+    o->chat.n_stop = r->stops.texts.n;
+    o->fail_on_length = r->stops.fails_on_length;
     CF_TRY(read_stop_ids(r, &o->chat, err));
-    if (r->has_budget) {
+    if (r->length.has_budget) {
         o->chat.has_thinking_budget = true;
-        o->chat.thinking_budget = (int32_t)(r->budget < INT32_MAX ? r->budget : INT32_MAX);
+        o->chat.thinking_budget =
+            (int32_t)(r->length.budget < INT32_MAX ? r->length.budget : INT32_MAX);
     }
     if (r->thinking != NULL && strcmp(r->thinking, "on") == 0) {
         o->chat.thinking = CF_THINKING_ON;
@@ -697,15 +715,15 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
                                    .conv = r->conv,
                                    .engine = &r->cli->opened,
                                    .keep = r->keep,
-                                   .constraint = cf_buf_str(&r->constraint),
+                                   .constraint = cf_buf_str(&r->limit.constraint),
                                    .send = &send,
                                    .n = r->n_candidates,
-                                   .n_draft = r->n_draft};
+                                   .n_draft = r->length.n_draft};
         cf_status st = cf_run_candidates(&all, &r->has_fault, err);
         json_decref(message);
         return st;
     }
-    cf_backend_core_set_draft(r->cli->opened.backend, r->n_draft);
+    cf_backend_core_set_draft(r->cli->opened.backend, r->length.n_draft);
     cf_tool_loop loop = {.max_rounds = r->max_rounds,
                          .decide = decide,
                          .run = run_call,
@@ -770,7 +788,7 @@ static int exit_status(const run *r, const cf_error *err)
     return r->has_fault ? CF_EXIT_ENGINE : status;
 }
 
-static const run initial = {.n_draft = CF_DRAFT_DEFAULT};
+static const run initial = {.length.n_draft = CF_DRAFT_DEFAULT};
 
 static const cf_opt_row options[] = {
     {"--system", 0, CF_OPT_STR, offsetof(run, system), "TEXT", "system message", 0},
@@ -791,37 +809,37 @@ static const cf_opt_row options[] = {
      "time limit for a call by --exec (default: 30) or --mcp (default: 60)", 0},
     {"--max-rounds", 0, CF_OPT_U32, offsetof(run, max_rounds), "N",
      "stop after N rounds of tool calls (default: 25)", 0},
-    CF_ROW_TOKENS(offsetof(run, n_max), offsetof(run, has_n_max)),
-    CF_ROW_STOP(offsetof(run, stop_list)),
-    {"--stop-id", 0, CF_OPT_LIST, offsetof(run, stop_id_list), "ID",
+    CF_ROW_TOKENS(offsetof(run, length.n_max), offsetof(run, length.has_n_max)),
+    CF_ROW_STOP(offsetof(run, stops.texts)),
+    {"--stop-id", 0, CF_OPT_LIST, offsetof(run, stops.id_texts), "ID",
      "stop generating before this token; may be repeated", 0},
-    {"--fail-on-length", 0, CF_OPT_FLAG, offsetof(run, fail_on_length), NULL,
+    {"--fail-on-length", 0, CF_OPT_FLAG, offsetof(run, stops.fails_on_length), NULL,
      "fail if the reply reaches the limit of --tokens", 0},
     {"--thinking", 0, CF_OPT_STR, offsetof(run, thinking), "on|off",
      "turn thinking on or off in the template", 0},
-    {"--budget", 0, CF_OPT_U32, offsetof(run, budget), "N",
-     "force the end of thinking after N tokens", offsetof(run, has_budget)},
-    {"--schema", 0, CF_OPT_STR, offsetof(run, schema), "FILE",
+    {"--budget", 0, CF_OPT_U32, offsetof(run, length.budget), "N",
+     "force the end of thinking after N tokens", offsetof(run, length.has_budget)},
+    {"--schema", 0, CF_OPT_STR, offsetof(run, limit.schema), "FILE",
      "constrain the reply to a JSON Schema", 0},
-    {"--regex", 0, CF_OPT_STR, offsetof(run, regex), "R",
+    {"--regex", 0, CF_OPT_STR, offsetof(run, limit.regex), "R",
      "constrain the reply to a regular expression", 0},
-    {"--choice", 0, CF_OPT_LIST, offsetof(run, choices), "TEXT",
+    {"--choice", 0, CF_OPT_LIST, offsetof(run, limit.choices), "TEXT",
      "constrain the reply to one of the texts given; may be repeated", 0},
-    {"--grammar", 0, CF_OPT_STR, offsetof(run, grammar_path), "FILE",
+    {"--grammar", 0, CF_OPT_STR, offsetof(run, limit.grammar_path), "FILE",
      "constrain the reply to a grammar", 0},
-    {"--constrain-tools", 0, CF_OPT_STR, offsetof(run, tool_mode), "MODE",
+    {"--constrain-tools", 0, CF_OPT_STR, offsetof(run, limit.tool_mode), "MODE",
      "constrain calls to --tools: calls, text-and, text-until", 0},
     {"--extra", 0, CF_OPT_LIST, offsetof(run, extra_list), "KEY=JSON",
      "add an argument to requests to a server; may be repeated", 0},
     {"--send-thinking", 0, CF_OPT_FLAG, offsetof(run, sends_thinking), NULL,
      "include the thinking of earlier replies in requests to a server", 0},
     CF_ROW_AS_IS(offsetof(run, as_is)),
-    CF_ROW_STOP_ON_LOOP(offsetof(run, stops_on_loop)),
+    CF_ROW_STOP_ON_LOOP(offsetof(run, stops.at_loop)),
     {"--candidates", 0, CF_OPT_U32, offsetof(run, n_candidates), "N",
      "generate N replies in parallel, each with its own seed; tool calls are "
      "not answered",
      0},
-    CF_ROW_DRAFT(offsetof(run, n_draft), offsetof(run, has_draft)),
+    CF_ROW_DRAFT(offsetof(run, length.n_draft), offsetof(run, length.has_draft)),
     {"--top", 0, CF_OPT_U32, offsetof(run, n_top), "N",
      "report N candidates for each token (with --json)", 0},
     {"--show-prompt", 0, CF_OPT_FLAG, offsetof(run, show_prompt), NULL,
@@ -848,10 +866,10 @@ static int run_run(cf_cli *cli, void *state)
     run *r = state;
     r->cli = cli;
     r->is_terminal = isatty(STDOUT_FILENO) != 0;
-    if (!r->has_draft && cli->reply != NULL) {
-        r->n_draft = cli->reply->draft;
+    if (!r->length.has_draft && cli->reply != NULL) {
+        r->length.n_draft = cli->reply->draft;
     }
-    if (r->n_draft > CF_DRAFT_MAX) {
+    if (r->length.n_draft > CF_DRAFT_MAX) {
         return cf_cli_usage(cli, "--draft: at most 15 tokens");
     }
     if (r->n_candidates > CF_CANDIDATES_MAX) {
@@ -873,10 +891,10 @@ static int run_run(cf_cli *cli, void *state)
         status = CF_EXIT_UNSAVED;
     }
     cf_conversation_free(r->conv);
-    json_decref(r->spec);
-    cf_constraint_vocab_free(r->vocab);
-    cf_grammar_free(r->grammar);
-    cf_buf_deinit(&r->constraint);
+    json_decref(r->limit.spec);
+    cf_constraint_vocab_free(r->limit.vocab);
+    cf_grammar_free(r->limit.grammar);
+    cf_buf_deinit(&r->limit.constraint);
     json_decref(r->tools);
     cf_demo_free(r->demo);
     json_decref(r->canned);
