@@ -125,8 +125,13 @@ static void choose(cf_mcp__server *s, const json_t *list, const json_t *result)
     if (is_modern(revision)) {
         s->era = CF_MCP__MODERN;
         s->revision = revision;
-        if (result == NULL) {
+        if (result == NULL && s->was_sent_back) {
             fail(s, CF_EFORMAT, "the server refuses revision %s and offers it", revision);
+            return;
+        }
+        if (result == NULL) { /* it refused something else of the request, or once only */
+            s->was_sent_back = true;
+            discover(s, s->mcp->options.start_ms);
             return;
         }
         keep_about(s, result);

@@ -7,7 +7,9 @@
  *
  * 1. A stream is in its server's list from its start until drop().
  * 2. The stream of a request that has its answer is dropped.
- * 3. TLS certificates are verified and redirects are not followed; headers of
+ * 3. A stream of the old era that ends before its answer goes on from its last
+ *    event, where the server numbers them ("Resumability and Redelivery").
+ * 4. TLS certificates are verified and redirects are not followed; headers of
  *    the configuration go to the server alone, and never into the log.
  */
 #include <curl/curl.h>
@@ -24,7 +26,10 @@
 enum {
     ERROR_SHOWN = 120,
     SESSION_MAX = 1024,
+    EVENT_ID_MAX = 1024, /* bytes of an id that a stream goes on from */
     DELETE_MS = 1000,
+    RESUME_MS = 1000, /* before a stream is asked for again, unless told */
+    RESUME_MIN_MS = 50,
     UNAUTHORIZED = 401,
     FORBIDDEN = 403,
     NOT_FOUND = 404
@@ -34,11 +39,12 @@ typedef struct stream {
     struct stream *next;
     cf_mcp__server *s;
     cf_http_transfer transfer;
-    int64_t id;   /* of the request; -1: none */
-    bool is_open; /* the long-lived GET for server-initiated messages */
-    cf_buf sent;
-    cf_buf body;  /* of an answer that is not a stream */
-    cf_buf inbox; /* events, a NUL after each */
+    int64_t id;         /* of the request; -1: none */
+    bool is_open;       /* the long-lived GET for server-initiated messages */
+    uint64_t resume_us; /* when it is asked for again; 0: it runs or is over */
+    cf_buf sent;        /* the message; empty: none */
+    cf_buf body;        /* of an answer that is not a stream */
+    cf_buf inbox;       /* events, a NUL after each */
     cf_sse sse;
     bool is_sse;
     char session[SESSION_MAX];
@@ -127,7 +133,8 @@ static void drop(stream *t)
 
 static void add_header(stream *t, const char *name, cf_str value)
 {
-    cf_http_header_add(&t->transfer, cf_str_from(name), ": ", value);
+    /* "Name: " without a value would be dropped. */
+    cf_http_header_add(&t->transfer, cf_str_from(name), value.n > 0 ? ": " : ";", value);
 }
 
 static void on_param(void *ud, const char *name, cf_str value)
@@ -175,7 +182,7 @@ static void add_headers(stream *t, const cf_mcp__parcel *parcel)
                                                : NULL;
     add_header(
         t, "Accept",
-        cf_str_from(t->is_open ? "text/event-stream" : "application/json, text/event-stream"));
+        cf_str_from(parcel == NULL ? "text/event-stream" : "application/json, text/event-stream"));
     add_header(t, "Content-Type", cf_str_from("application/json"));
     cf_http_header_add(&t->transfer, cf_str_from("Expect"), ":", cf_str_make("", 0));
     if (revision != NULL) {
@@ -186,6 +193,9 @@ static void add_headers(stream *t, const cf_mcp__parcel *parcel)
     }
     if (s->http->session[0] != '\0') {
         add_header(t, "Mcp-Session-Id", cf_str_from(s->http->session));
+    }
+    if (t->sse.id.n > 0) {
+        add_header(t, "Last-Event-ID", cf_buf_str(&t->sse.id));
     }
     json_object_foreach(cf_json_ref(own), key, v)
     {
@@ -198,7 +208,21 @@ static const char *url_of(const cf_mcp__server *s)
     return json_string_value(json_object_get(s->config, "url"));
 }
 
-/* Begins a transfer: a POST of the parcel, or with NULL the long-lived GET. */
+/* Starts the stream's transfer: a POST of the parcel, or with NULL a GET. */
+static cf_status launch(stream *t, const cf_mcp__parcel *parcel, cf_error *err)
+{
+    t->transfer = (cf_http_transfer){.on_header = on_header, .on_body = on_body, .ud = t};
+    t->is_sse = false;
+    t->resume_us = 0;
+    add_headers(t, parcel);
+    const cf_http_ask ask = {.url = url_of(t->s),
+                             .body = parcel != NULL ? cf_str_make(cf_buf_cstr(&t->sent), t->sent.n)
+                                                    : cf_str_make(NULL, 0)};
+    return t->sent.failed ? cf_oom_for(err, "a request")
+                          : cf_http_start(&t->transfer, t->s->mcp->multi, &ask, err);
+}
+
+/* Begins a stream: a POST of the parcel, or with NULL the GET that stays open. */
 static cf_status begin(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error *err)
 {
     stream *t = cf_calloc(1, sizeof *t);
@@ -212,15 +236,7 @@ static cf_status begin(cf_mcp__server *s, const cf_mcp__parcel *parcel, cf_error
     if (parcel != NULL) {
         cf_buf_add(&t->sent, parcel->text.p, parcel->text.n);
     }
-    t->transfer.on_header = on_header;
-    t->transfer.on_body = on_body;
-    t->transfer.ud = t;
-    add_headers(t, parcel);
-    const cf_http_ask ask = {.url = url_of(s),
-                             .body = parcel != NULL ? cf_str_make(cf_buf_cstr(&t->sent), t->sent.n)
-                                                    : cf_str_make(NULL, 0)};
-    cf_status st = t->sent.failed ? cf_oom_for(err, "a request")
-                                  : cf_http_start(&t->transfer, s->mcp->multi, &ask, err);
+    cf_status st = launch(t, parcel, err);
     if (st != CF_OK) {
         free_stream(t);
         return st;
@@ -381,10 +397,52 @@ static bool is_awaited(const cf_mcp__server *s, int64_t id)
     return false;
 }
 
-/* A transfer has ended.  `t` is gone after. */
+/* Whether more may come where the stream left off. */
+static bool may_resume(const stream *t)
+{
+    return t->s->era == CF_MCP__LEGACY && t->is_sse && t->st == CF_OK && t->transfer.status < 300 &&
+           t->sse.id.n > 0 && t->sse.id.n <= EVENT_ID_MAX &&
+           (t->is_open || is_awaited(t->s, t->id));
+}
+
+/* Has the stream asked for again after the time that the server wants. */
+static void put_off(stream *t)
+{
+    int64_t ms = t->sse.retry_ms < 0               ? RESUME_MS
+                 : t->sse.retry_ms < RESUME_MIN_MS ? RESUME_MIN_MS
+                                                   : t->sse.retry_ms;
+    cf_http_end(&t->transfer, t->s->mcp->multi);
+    t->transfer.is_over = false;
+    t->resume_us = cf_mcp__now() + (uint64_t)ms * 1000;
+    cf_buf_reset(&t->sse.line);
+    cf_buf_reset(&t->sse.data);
+    if (!t->is_open) {
+        cf_mcp__note(t->s,
+                     "the answer's stream has ended without the answer: it is asked for "
+                     "again in %lld ms",
+                     (long long)ms);
+    }
+}
+
+static void resume(stream *t)
+{
+    cf_mcp__server *s = t->s;
+    int64_t id = t->id;
+    cf_error why;
+    if (launch(t, NULL, &why) != CF_OK) {
+        drop(t);
+        cf_mcp__lose(s, id, 0, &why);
+    }
+}
+
+/* A transfer has ended.  `t` may be gone after. */
 static void finish(stream *t)
 {
     cf_mcp__server *s = t->s;
+    if (may_resume(t)) {
+        put_off(t);
+        return;
+    }
     int64_t id = t->id;
     long status = t->transfer.status;
     cf_error why;
@@ -442,6 +500,9 @@ static void serve(cf_mcp__server *s)
             if (!again && t->transfer.is_over) {
                 finish(t);
                 again = true;
+            } else if (!again && t->resume_us != 0 && cf_mcp__now() >= t->resume_us) {
+                resume(t);
+                again = true;
             }
             if (again) {
                 break; /* the list may be another */
@@ -464,6 +525,13 @@ void cf_mcp__http_deinit(cf_mcp *mcp)
     curl_multi_cleanup(mcp->multi);
 }
 
+/* The smaller of `ms` and the time until `due_us`; 0: nothing is due. */
+static uint64_t sooner(uint64_t ms, uint64_t due_us, uint64_t now)
+{
+    uint64_t left = due_us <= now ? 0 : (due_us - now) / 1000 + 1;
+    return due_us != 0 && left < ms ? left : ms;
+}
+
 /* Until something is due. */
 static uint32_t wait_ms(const cf_mcp *mcp, uint32_t timeout_ms)
 {
@@ -471,9 +539,10 @@ static uint32_t wait_ms(const cf_mcp *mcp, uint32_t timeout_ms)
     for (size_t i = 0; i < mcp->n_server; i++) {
         const cf_mcp__server *s = mcp->server[i];
         for (size_t k = 0; k < s->n_request; k++) {
-            uint64_t due = s->request[k].deadline_us;
-            uint64_t left = due <= now ? 0 : (due - now) / 1000 + 1;
-            ms = due != 0 && left < ms ? left : ms;
+            ms = sooner(ms, s->request[k].deadline_us, now);
+        }
+        for (const stream *t = s->http != NULL ? s->http->first : NULL; t != NULL; t = t->next) {
+            ms = sooner(ms, t->resume_us, now);
         }
     }
     return (uint32_t)ms;

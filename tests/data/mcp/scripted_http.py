@@ -7,6 +7,12 @@ usage: scripted_http.py MODE
            the session once, before the second call
   new      revision 2026-07-28; refuses what lacks a header or mirrors wrongly
   strict   like new, and its tool wants an argument as a header
+  resume   like old without sessions; the stream of a call ends at once, and its
+           answer comes to whoever goes on from the last event, once it was
+           asked for twice
+  asks     like old without sessions; a call is answered once a question on the
+           stream of GET was
+  shy      like new; refuses the first request with its own revision
   cut      like new; the stream of an answer ends too early
   slow     like new; the answer of a call takes too long
   big      like new; the answer of a call does not end
@@ -26,6 +32,7 @@ MODE = sys.argv[1]
 NEW = "2026-07-28"
 OLD = "2025-11-25"
 STATE = {"session": None, "calls": 0, "closed": 0}
+ASKED, ANSWERED = threading.Event(), threading.Event()
 TOOL = {"name": "écho", "description": "Says it again", "inputSchema":
         {"type": "object", "properties": {"text": {"type": "string"}}}}
 BAD = {"name": "bad", "inputSchema": {"type": "object", "properties": {
@@ -74,8 +81,28 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
         self.close_connection = True
 
+    def event(self, text, message):
+        self.wfile.write(text.encode() + b"data: " +
+                         (b"" if message is None else json.dumps(message).encode()) + b"\n\n")
+        self.wfile.flush()
+
     def do_GET(self):
-        self.refuse(405, -32000, "no")
+        last = self.headers.get("Last-Event-ID")
+        if MODE == "asks":
+            self.stream([])
+            ASKED.wait(10)
+            self.event("", {"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": {
+                "message": "well?", "requestedSchema": {"type": "object", "properties": {}}}})
+            ANSWERED.wait(10)
+        elif MODE == "resume" and last is not None:
+            STATE["resumed"] = STATE.get("resumed", 0) + 1
+            self.stream([])
+            if STATE["resumed"] == 1 and last == "e-1":
+                self.event("id: e-2\nretry: 50\n", None)
+            elif last == "e-2":
+                self.event("id: e-3\n", self.result(STATE["call"]))
+        else:
+            self.refuse(405, -32000, "no")
 
     def do_DELETE(self):
         STATE["session"] = None
@@ -88,9 +115,32 @@ class Handler(BaseHTTPRequestHandler):
             return
         accept = self.headers.get("Accept", "")
         assert "application/json" in accept and "text/event-stream" in accept
-        (self.old if MODE == "old" else self.new)(m)
+        {"old": self.old, "resume": self.loose, "asks": self.loose}.get(MODE, self.new)(m)
 
     # ---- the old era
+
+    def loose(self, m):
+        """The old era without sessions."""
+        method = m.get("method")
+        answer = {"jsonrpc": "2.0", "id": m.get("id")}
+        if method == "initialize":
+            self.send(200, dict(answer, result={"protocolVersion": OLD, "capabilities": {"tools": {}},
+                                                "serverInfo": {"name": "old", "version": "1"}}))
+        elif method == "tools/list":
+            self.send(200, dict(answer, result={"tools": [TOOL]}))
+        elif method == "server/discover":
+            self.refuse(400, -32601, "Method not found", m)
+        elif method == "tools/call" and MODE == "resume":
+            STATE["call"] = m
+            self.stream([])
+            self.event("id: e-1\nretry: 50\n", None)
+        elif method == "tools/call":
+            ASKED.set()
+            self.send(200, self.result(m) if ANSWERED.wait(10) else answer)
+        else:
+            if m.get("id") == "q1":
+                ANSWERED.set()
+            self.send(202)
 
     def old(self, m):
         method = m.get("method")
@@ -147,6 +197,10 @@ class Handler(BaseHTTPRequestHandler):
                 h.get("Mcp-Method") != m["method"] or \
                 plain(h.get("Mcp-Name")) != p.get("name"):
             self.refuse(400, -32020, "the headers differ", m)
+        elif MODE == "shy" and STATE.setdefault("was", 0) == 0:
+            STATE["was"] = 1
+            self.send(400, {"jsonrpc": "2.0", "id": m["id"], "error": {
+                "code": -32022, "message": "no", "data": {"supported": [NEW]}}})
         elif m["method"] == "server/discover":
             self.send(200, {"jsonrpc": "2.0", "id": m["id"], "result": {
                 "resultType": "complete", "supportedVersions": [NEW],

@@ -477,7 +477,6 @@ static cf_status open_servers(run *r, cf_error *err)
     r->mcp.cli = r->cli;
     r->mcp.is_approved = r->is_approved;
     r->mcp.call_s = r->timeout_s;
-    r->mcp.listens = true;
     CF_TRY(cf_mcp_open(&r->mcp, r->keep != NULL ? cf_keep_store(r->keep) : NULL, NULL, err));
     cf_mcp_opened_tell_failed(&r->mcp);
     CF_TRY(cf_mcp_opened_declare(&r->mcp, r->tools, err));

@@ -235,7 +235,7 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_er
     const cf_tool_links_options options = {.store = o->store,
                                            .start_ms = o->start_s * 1000,
                                            .call_ms = o->call_s * 1000,
-                                           .listens = o->listens,
+                                           .listens = true, /* questions may come on that stream */
                                            .event = on_event,
                                            .ask = can_ask(o) ? on_ask : NULL,
                                            .ud = o};

@@ -14,9 +14,8 @@
 typedef struct cf_mcp_opened {
     /* given */
     const cf_cli *cli;
-    const char *path; /* --mcp */
-    bool is_approved; /* --yes */
-    bool listens;
+    const char *path;         /* --mcp */
+    bool is_approved;         /* --yes */
     uint32_t start_s, call_s; /* 0: as usual */
     FILE *log;                /* messages as lines of JSON; NULL: not */
     /* made */

@@ -125,7 +125,40 @@ static void test_mcp_http__arguments_as_headers(void **state)
     check_call(&w, json_pack("{s:s}", "text", " padded "), "http:  padded ");
     check_call(&w, json_pack("{s:s}", "text", "a\nX-Evil: 1"), "http: a\nX-Evil: 1");
     check_call(&w, json_pack("{s:s}", "text", "=?base64?literal?="), "http: =?base64?literal?=");
+    check_call(&w, json_pack("{s:s}", "text", ""), "http: ");
     check_call(&w, json_object(), "http: ");
+    close_world(&w);
+}
+
+/* The stream ends twice before the answer, and says each time from where and
+ * when to go on. */
+static void test_mcp_http__stream_is_resumed(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "resume", NULL);
+    check_call(&w, json_pack("{s:s}", "text", "a"), "http: a");
+    assert_non_null(strstr(cf_buf_cstr(&w.seen), "asked for again in 50 ms"));
+    close_world(&w);
+}
+
+static void test_mcp_http__question_on_the_other_stream(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "asks", NULL);
+    check_call(&w, json_pack("{s:s}", "text", "a"), "http: a");
+    close_world(&w);
+}
+
+/* A server that refuses our revision and offers it is asked once more. */
+static void test_mcp_http__own_revision_refused(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "shy", NULL);
+    is_ready(&w, "2026-07-28");
+    check_call(&w, json_pack("{s:s}", "text", "a"), "http: a");
     close_world(&w);
 }
 
@@ -196,6 +229,9 @@ int main(void)
         cmocka_unit_test(test_mcp_http__old_era),
         cmocka_unit_test(test_mcp_http__new_era),
         cmocka_unit_test(test_mcp_http__arguments_as_headers),
+        cmocka_unit_test(test_mcp_http__stream_is_resumed),
+        cmocka_unit_test(test_mcp_http__question_on_the_other_stream),
+        cmocka_unit_test(test_mcp_http__own_revision_refused),
         cmocka_unit_test(test_mcp_http__answer_cut_off),
         cmocka_unit_test(test_mcp_http__no_answer_in_time),
         cmocka_unit_test(test_mcp_http__answer_without_end),
