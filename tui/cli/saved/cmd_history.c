@@ -826,7 +826,7 @@ static int run_action(history *h, const struct action *a)
 static const cf_opt_row options[] = {
     {"--format", 'f', CF_OPT_STR, offsetof(history, format), "F",
      "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
-     "(in), chatgpt (in) or markdown; import recognises it",
+     "(import only), chatgpt (import only) or markdown; import detects it",
      0},
     {"--all", 'a', CF_OPT_FLAG, offsetof(history, all), NULL,
      "export: every conversation; show: every branch", 0},
@@ -838,7 +838,7 @@ static const cf_opt_row options[] = {
      "export: leave out the candidates of tokens", 0},
     {"--dry-run", 0, CF_OPT_FLAG, offsetof(history, dry_run), NULL,
      "import: count conversations and turns, and write nothing; truncate: "
-     "only show what goes",
+     "only show what would be removed",
      0},
     {"--turns", 0, CF_OPT_U32, offsetof(history, turns), "N",
      "truncate: keep at most N turns after the system messages", 0},
@@ -883,7 +883,7 @@ static int run_history(cf_cli *cli, void *state)
 
 const cf_cli_command cf_cmd_history = {
     .name = "history",
-    .arguments = "list|show|search|fork|tag|title|rm|undo|raw|export|import [UUID|FILE "
+    .arguments = "list|show|search|fork|tag|title|truncate|rm|undo|raw|export|import [UUID|FILE "
                  "...]",
     .summary = "list, search, export, import and change saved conversations",
     .options = options,
