@@ -211,7 +211,8 @@ static void wait_a_moment(pthread_cond_t *cond, pthread_mutex_t *lock)
     pthread_cond_timedwait(cond, lock, &until);
 }
 
-/* Waits for the user, on the thread that steps. */
+/* Waits for the user, on the thread that steps.  A question that memory does not suffice
+ * for is cancelled: nobody could answer it. */
 static void on_ask(void *ud, size_t server, const json_t *params, json_t **answer)
 {
     cf_tool_servers *s = ud;
@@ -224,7 +225,7 @@ static void on_ask(void *ud, size_t server, const json_t *params, json_t **answe
     wake(s);
     pthread_mutex_lock(&s->lock);
     while (
-        !s->has_answer && !is_closing(s) &&
+        s->question != NULL && !s->has_answer && !is_closing(s) &&
         (s->call_cancel == NULL || !atomic_load_explicit(s->call_cancel, memory_order_relaxed))) {
         wait_a_moment(&s->answered, &s->lock);
     }
