@@ -40,9 +40,9 @@ cf_config *cf_app_config(cf_app *app)
 
 cf_status cf_app_may(const cf_app *app, cf_error *err)
 {
-    return !app->is_restricted
-               ? CF_OK
-               : cf_fail(err, CF_EUNSUPPORTED, "restricted: no programs are run, no files written");
+    return !app->is_restricted ? CF_OK
+                               : cf_fail(err, CF_EUNSUPPORTED,
+                                         "restricted: programs are not run, files are not written");
 }
 
 void cf_app_copy(cf_app *app, cf_str text)

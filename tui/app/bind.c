@@ -118,6 +118,6 @@ cf_status cf_bind_line(void *ud, const char *view, const char *keys, const char 
     return is_bound ? CF_OK
                     : cf_fail(err, CF_EINVAL,
                               most > 1 ? "bind: '%.*s' may mean several commands"
-                                       : "bind: no command '%.*s' there",
+                                       : "bind: no command '%.*s' in that view",
                               (int)(n < 40 ? n : 40), line);
 }

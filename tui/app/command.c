@@ -124,7 +124,7 @@ static void cmd_search_line(cf_app *app, const char *arg)
 static void search_again(cf_app *app, int direction)
 {
     if (app->search[0] == '\0') {
-        cf_app_say(app, CF_STYLE_DIM, "nothing was searched for yet; / does");
+        cf_app_say(app, CF_STYLE_DIM, "nothing has been searched for yet; / starts a search");
     } else if (cf_views[cf_app_view(app)]->search != NULL) {
         cf_views[cf_app_view(app)]->search(app, app->search, direction);
     }

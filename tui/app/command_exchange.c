@@ -209,7 +209,7 @@ static cf_status prepare(export *e, const char *arg, const cf_uuid *id, size_t n
         e->options.format = format_of(e->name);
     }
     if (!cf_format_writes(e->options.format)) {
-        return cf_fail(err, CF_EINVAL, "%s is read, not written",
+        return cf_fail(err, CF_EINVAL, "%s can only be imported",
                        cf_format_name(e->options.format));
     }
     cf_paths_expand(&e->path, e->name);
@@ -229,8 +229,7 @@ static void ask_over(cf_app *app, const char *name, const char *arg)
     char line[600];
     snprintf(line, sizeof line, "export! %s", arg);
     begin_line(app, line);
-    cf_app_say(app, CF_STYLE_WARNING, "%.80s is there already: Enter writes over it, Esc leaves it",
-               name);
+    cf_app_say(app, CF_STYLE_WARNING, "%.80s exists: Enter overwrites it, Esc cancels", name);
 }
 
 static void export_to(cf_app *app, const char *arg, bool overwrites)
@@ -279,9 +278,7 @@ static void export_to(cf_app *app, const char *arg, bool overwrites)
 static bool has_store(cf_app *app)
 {
     if (app->store == NULL) {
-        cf_app_say(app, CF_STYLE_WARNING,
-                   "nothing is kept here: there is no database; :w writes a "
-                   "turn");
+        cf_app_say(app, CF_STYLE_WARNING, "nothing is saved without a database; :w writes a turn");
     }
     return app->store != NULL;
 }
@@ -404,7 +401,7 @@ static cf_status start_import(cf_app *app, const char *arg, cf_error *err)
     cf_paths_expand(&m->path, m->name);
     cf_status st = cf_buf_check(&m->path, err);
     if (st == CF_OK && !m->guesses && !cf_format_reads(m->format)) {
-        st = cf_fail(err, CF_EINVAL, "%s is written, not read", cf_format_name(m->format));
+        st = cf_fail(err, CF_EINVAL, "%s can only be exported", cf_format_name(m->format));
     }
     const cf_task task = {.name = "importing",
                           .run = run_import,

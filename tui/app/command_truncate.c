@@ -27,7 +27,7 @@ static cf_status plan_for(cf_app *app, const char *arg, cf_truncation *plan, cf_
     size_t n;
     bool by_tokens;
     if (!read_limit(arg, &n, &by_tokens)) {
-        return cf_fail(err, CF_EINVAL, "truncate: want a number of turns, or \"N tokens\"");
+        return cf_fail(err, CF_EINVAL, "truncate: takes a number of turns, or \"N tokens\"");
     }
     return cf_lab_plan_truncation(app->lab, by_tokens, n, plan, err);
 }
@@ -74,7 +74,7 @@ void cf_cmd_truncate(cf_app *app, const char *arg)
         return;
     }
     if (plan.first == plan.n_lead) {
-        cf_app_say(app, CF_STYLE_OK, "nothing has to go");
+        cf_app_say(app, CF_STYLE_OK, "nothing needs to be dropped");
         return;
     }
     log_turns(app, &plan);
@@ -82,8 +82,8 @@ void cf_cmd_truncate(cf_app *app, const char *arg)
     snprintf(line, sizeof line, "truncate! %.60s", arg);
     cf_edit_set(&app->command_line, cf_str_from(line));
     app->mode = CF_MODE_COMMAND;
-    cf_app_say(app, CF_STYLE_WARNING, "%s go, @ lists them: Enter makes the branch, Esc leaves it",
-               what);
+    cf_app_say(app, CF_STYLE_WARNING,
+               "%s would be dropped (@ lists them): Enter makes the branch, Esc cancels", what);
 }
 
 void cf_cmd_truncate_now(cf_app *app, const char *arg)

@@ -48,7 +48,7 @@ void cf_cmd_undo(cf_app *app)
                 cf_views[v]->stale(app);
             }
         }
-        cf_app_say(app, CF_STYLE_OK, "took back: %s", cf_buf_cstr(&what));
+        cf_app_say(app, CF_STYLE_OK, "undone: %s", cf_buf_cstr(&what));
     }
     cf_lab_undone_deinit(&undone);
     cf_buf_deinit(&what);

@@ -135,7 +135,7 @@ static cf_status wait_on_terminal(pid_t pid, bool (*must_end)(void), int *status
             return CF_OK;
         }
         if (got < 0 && errno != EINTR) {
-            return cf_fail(err, CF_EIO, "the program got lost: %s", cf_os_why(why, errno));
+            return cf_fail(err, CF_EIO, "cannot wait for the program: %s", cf_os_why(why, errno));
         }
         if (looks > 0) {
             looks--;
@@ -146,7 +146,7 @@ static cf_status wait_on_terminal(pid_t pid, bool (*must_end)(void), int *status
             looks = GRACE_LOOKS;
         }
     }
-    return cf_fail(err, CF_EIO, "confab was told to end, the program goes on");
+    return cf_fail(err, CF_EIO, "confab is ending; the program keeps running");
 }
 
 /* ^C and ^\ belong to the program while it runs. */
@@ -292,7 +292,7 @@ cf_status cf_child_folder(char out[CF_CHILD_PATH], cf_error *err)
     if (n < 0 || n >= CF_CHILD_PATH - 40 || mkdtemp(out) == NULL) {
         char why[CF_OS_WHY];
         out[0] = '\0';
-        return cf_fail(err, CF_EIO, "no folder for a text: %s", cf_os_why(why, errno));
+        return cf_fail(err, CF_EIO, "cannot make a temporary folder: %s", cf_os_why(why, errno));
     }
     return CF_OK;
 }

@@ -20,7 +20,7 @@ static cf_status place(char **out, const char *variable, const char *below_home,
     } else {
         const char *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe) */
         if (home == NULL || home[0] != '/') {
-            return cf_fail(err, CF_EINVAL, "neither %s nor HOME says where files go", variable);
+            return cf_fail(err, CF_EINVAL, "neither %s nor HOME is set", variable);
         }
         cf_buf_addf(&b, "%s/%s", home, below_home);
     }

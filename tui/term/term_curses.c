@@ -874,7 +874,7 @@ static cf_status make_pipe(curses_term *t, cf_error *err)
 {
     int fd[2];
     if (pipe(fd) != 0) {
-        return cf_fail(err, CF_EIO, "no pipe to wake the screen with");
+        return cf_fail(err, CF_EIO, "cannot make a pipe to wake the screen");
     }
     for (int i = 0; i < 2; i++) {
         fcntl(fd[i], F_SETFL, O_NONBLOCK);

@@ -491,7 +491,7 @@ static int do_tag(history *h)
     cf_error err;
     cf_store_ref ref;
     if (h->n < 2) {
-        return cf_cli_usage(h->cli, "tag: want a UUID and tags");
+        return cf_cli_usage(h->cli, "tag: takes a UUID and tags");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     for (int i = 1; st == CF_OK && i < h->n; i++) {
@@ -506,7 +506,7 @@ static int do_title(history *h)
     cf_error err;
     cf_store_ref ref;
     if (h->n != 2) {
-        return cf_cli_usage(h->cli, "title: want a UUID and a title");
+        return cf_cli_usage(h->cli, "title: takes a UUID and a title");
     }
     cf_status st = find(h, h->args[0], &ref, &err);
     CF_THEN(st, cf_store_set_title(h->cli->store, ref.conversation, cf_str_from(h->args[1]), &err));
@@ -557,7 +557,7 @@ static cf_status get_format(const history *h, cf_format *out, cf_error *err)
 {
     if (h->format == NULL || !cf_format_parse(out, cf_str_from(h->format))) {
         return cf_fail(err, CF_EINVAL,
-                       "--format: want confab, openai, sharegpt, converse, "
+                       "--format: takes confab, openai, sharegpt, converse, "
                        "litert, llama-app, llm-db, chatgpt or markdown");
     }
     return CF_OK;
@@ -634,7 +634,7 @@ static int do_export(history *h)
     cf_export_options opts = {.only_head = h->head, .no_trace = h->no_trace};
     cf_exporter *ex = NULL;
     if (h->all == (h->n != 0)) {
-        return cf_cli_usage(h->cli, "export: want --all or UUIDs");
+        return cf_cli_usage(h->cli, "export: needs --all or UUIDs");
     }
     sink s = {.to_file = h->output != NULL && strcmp(h->output, "-") != 0};
     cf_status st = get_format(h, &opts.format, &err);
@@ -715,7 +715,7 @@ static void put_report(history *h, const char *path, const cf_import_report *r)
                 ": %zu new conversations, %zu known, %zu turns added, %zu turns already here, "
                 "%zu records left out%s\n",
                 r->n_new, r->n_known, r->n_turns, r->n_skipped, r->n_bad,
-                r->n_turns + r->n_tagged != 0 ? "; confab history undo takes it back" : "");
+                r->n_turns + r->n_tagged != 0 ? "; confab history undo undoes it" : "");
 }
 
 static int do_import(history *h)

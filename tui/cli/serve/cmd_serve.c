@@ -42,7 +42,7 @@ static cf_status run(cf_cli *cli, const cf_http_options *http, cf_serve_options 
     if (opened.engine == NULL) {
         cf_opened_close(&opened);
         return cf_fail(err, CF_EINVAL,
-                       "-m: want a model file; `confab proxy` records what "
+                       "-m: needs a model file; `confab proxy` records what "
                        "goes to a server");
     }
     cf_keep_prefix_read(prefix, cli, opened.prefixes, NULL);

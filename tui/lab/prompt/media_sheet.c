@@ -187,7 +187,7 @@ cf_status cf_media_sheet_make(cf_media_sheet *out, cf_media_cache *cache, const 
     *out = (cf_media_sheet){.is_sound = false};
     cf_arena_init(&out->arena, 0);
     if (cache == NULL || !medium_at(m, token, &at)) {
-        return cf_fail(err, CF_ENOTFOUND, "no picture or sound is here");
+        return cf_fail(err, CF_ENOTFOUND, "no picture or sound here");
     }
     out->projector = cf_str_from(cf_media_projector(cf_media_cache_media(cache)));
     cf_status st = first_position(&out->at, cache, m, &at, message, ud, err);

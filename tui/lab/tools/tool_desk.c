@@ -387,7 +387,7 @@ const char *cf_on_failure_name(cf_on_failure what)
 const char *cf_on_failure_help(cf_on_failure what)
 {
     static const char *const help[CF_FAILURE_COUNT] = {
-        "the model is told why, and goes on", "another reply is asked for, as a sibling",
+        "the model is told why, and goes on", "asking for another reply, as a sibling",
         "nothing is sent", "a sibling reply takes its place, without the calls"};
     return help[what];
 }

@@ -68,7 +68,7 @@ cf_status cf_study_scorer_init(cf_study_scorer *s, cf_backend *backend, cf_store
     }
     if (from == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED,
-                       "this engine does not say how likely a given text is; "
+                       "this engine does not report the likelihood of a given text; "
                        "use a model that runs here (-m FILE.gguf)");
     }
     cf_engine_info info = cf_engine_get_info(cf_session_engine(from));

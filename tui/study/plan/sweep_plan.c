@@ -241,9 +241,10 @@ static cf_status conversations_line(reader *r, cf_str rest, cf_error *err)
         cf_arena_deinit(&arena);
         CF_TRY(st);
     }
-    return r->p->n_item > before ? CF_OK
-                                 : cf_fail(err, CF_ENOTFOUND, "no saved conversation fits '%.*s'",
-                                           (int)(rest.n < 60 ? rest.n : 60), rest.p);
+    return r->p->n_item > before
+               ? CF_OK
+               : cf_fail(err, CF_ENOTFOUND, "no saved conversation matches '%.*s'",
+                         (int)(rest.n < 60 ? rest.n : 60), rest.p);
 }
 
 /* ---- axes --------------------------------------------------------------- */
@@ -496,9 +497,8 @@ static cf_status read_line(reader *r, cf_str line, cf_error *err)
         }
     }
     return cf_fail(err, CF_EINVAL,
-                   "'%.*s' begins no line of a plan; prompts, conversations, "
-                   "tools, system, template, model, adapter, sampler and check "
-                   "do",
+                   "'%.*s' is not a keyword of plans, which are prompts, conversations, "
+                   "tools, system, template, model, adapter, sampler and check",
                    (int)(word.n < 40 ? word.n : 40), word.p);
 }
 

@@ -86,7 +86,8 @@ static cf_status read_answers(cf_shrink *s, cf_str text, cf_error *err)
         bool ok = p[CF_HASH_TEXT] == ' ' && p[LINE - 1] == '\n' &&
                   (p[LINE - 2] == '0' || p[LINE - 2] == '1');
         if (!ok) {
-            return cf_fail(err, CF_EFORMAT, "byte %zu is not of an answer of confab shrink", at);
+            return cf_fail(err, CF_EFORMAT,
+                           "byte %zu does not belong to an answer of confab shrink", at);
         }
         CF_TRY(add_answer(s, p, p[LINE - 2] == '1', err));
     }

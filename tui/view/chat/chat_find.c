@@ -111,7 +111,7 @@ void cf_chat__search(cf_app *app, const char *text, int direction)
         if (was_due) {
             return; /* found by another form of the word */
         }
-        cf_app_say(app, CF_STYLE_WARNING, "'%s' was not said here", text);
+        cf_app_say(app, CF_STYLE_WARNING, "'%s' is not in this conversation", text);
         return;
     }
     if (direction == 0 || !had || f->at >= f->n) {

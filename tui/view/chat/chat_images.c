@@ -253,7 +253,7 @@ static cf_status check_room(const cf_attachments *a, cf_error *err)
 {
     return a->n < CF_ATTACHED_MAX
                ? CF_OK
-               : cf_fail(err, CF_ELIMIT, "%d files are enough for one message", CF_ATTACHED_MAX);
+               : cf_fail(err, CF_ELIMIT, "a message takes at most %d files", CF_ATTACHED_MAX);
 }
 
 static cf_status attach_sound(cf_attachments *a, const char *path, const char *mime, size_t bytes,

@@ -108,7 +108,7 @@ static void bring_back(cf_app *app, cf_uuid conv)
         app->is_dirty = true;
     }
     if (has) {
-        cf_app_say(app, CF_STYLE_DIM, "the draft of this conversation is back");
+        cf_app_say(app, CF_STYLE_DIM, "the unsent text of this conversation is restored");
     }
     note_kept(&s->unsent, cf_edit_text(&s->composer));
     cf_arena_deinit(&arena);

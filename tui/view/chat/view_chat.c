@@ -561,7 +561,7 @@ static void go_sibling(cf_app *app, int by)
     const cf_turn *t = current_row(app);
     const cf_turn *to = t != NULL ? cf_lab_sibling(app->lab, t, by) : NULL;
     if (to == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "no sibling there");
+        cf_app_say(app, CF_STYLE_DIM, "no sibling in that direction");
         return;
     }
     cf_uuid id = to->id;

@@ -294,7 +294,7 @@ static void cmd_unified(cf_app *app)
     s->wants_unified = !s->wants_unified;
     s->width = 0;
     if (cf_app_is_narrow(app)) {
-        cf_app_say(app, CF_STYLE_DIM, "one column while there are less than 100 cells");
+        cf_app_say(app, CF_STYLE_DIM, "one column: two need at least 100 cells");
     }
 }
 
@@ -430,7 +430,7 @@ static void set_context(cf_app *app, size_t rows)
     s->context = rows;
     s->width = 0;
     if (rows == CF_DIFF_ALL) {
-        cf_app_say(app, CF_STYLE_DIM, "all that is alike is shown");
+        cf_app_say(app, CF_STYLE_DIM, "all equal lines are shown");
     } else {
         cf_app_say(app, CF_STYLE_DIM, "%zu %s%s around a difference", rows,
                    cf_diff_is_tokens(s) ? "token" : "line", rows == 1 ? "" : "s");

@@ -525,7 +525,7 @@ static void cmd_swap(cf_app *app, const char *arg)
     const cf_uuid *ticked = cf_lab_ticked(app->lab, &n);
     cf_uuid with = n > 0 ? ticked[0] : (cf_uuid){{0}};
     if (s == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
+        cf_app_say(app, CF_STYLE_DIM, "no influence was computed yet: gi computes it");
         return;
     }
     if (arg[0] != '\0' && !cf_uuid_parse(&with, arg, strlen(arg))) {

@@ -75,7 +75,7 @@ static void move_all(cf_app *app)
     cf_status st = cf_store_set_places(app->store, id, n, s->ask_place, &err);
     done(app, st, &err);
     if (st == CF_OK) {
-        cf_app_say(app, CF_STYLE_OK, "%zu conversation%s %s; u takes it back", n, plural(n),
+        cf_app_say(app, CF_STYLE_OK, "%zu conversation%s %s; u undoes it", n, plural(n),
                    past[s->ask_place]);
         cf_lab_untick_all(app->lab); /* they are no longer listed */
     }
@@ -199,7 +199,7 @@ void cf_library__undo(cf_app *app)
         cf_app_error(app, &err);
     } else {
         cf_library__reload(app);
-        cf_app_say(app, CF_STYLE_OK, "took back: %s", cf_buf_cstr(&what));
+        cf_app_say(app, CF_STYLE_OK, "undone: %s", cf_buf_cstr(&what));
     }
     cf_buf_deinit(&what);
 }

@@ -600,7 +600,7 @@ static void cmd_open(cf_app *app, const char *arg)
     if (arg[0] != '\0' && *end == '\0' && strlen(arg) < 8) {
         wait_for_rows(app);
         if (row == 0 || row > s->list.n) {
-            cf_app_say(app, CF_STYLE_WARNING, "there are %zu, from 1", s->list.n);
+            cf_app_say(app, CF_STYLE_WARNING, "there are %zu, counted from 1", s->list.n);
             return;
         }
         cf_list_go(&s->list, row - 1);

@@ -256,7 +256,7 @@ static void show_line(cf_app *app, const cf_lint_finding *f)
         }
     }
     if (f->line == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it", f->rule);
+        cf_app_say(app, CF_STYLE_DIM, "%s has no single place: the whole template", f->rule);
     } else if (m != NULL && m->n > 0) {
         cf_app_say(app, CF_STYLE_DIM, "line %u wrote nothing of this prompt (Enter opens it)",
                    (unsigned)f->line);

@@ -733,7 +733,7 @@ static void cmd_influence(cf_app *app)
 {
     const cf_prompt_span *span = cf_prompt__span(app);
     if (span == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "what wrote this is not known");
+        cf_app_say(app, CF_STYLE_DIM, "the origin of this text is not known");
         return;
     }
     const cf_prompt_model *m = cf_lab_prompt(app->lab);
@@ -754,7 +754,7 @@ static void cmd_shades(cf_app *app)
     const cf_prompt none = {.n_spans = 0};
     s->has_shades = !s->has_shades;
     if (s->has_shades && shade_at(app, &none, 0) == CF_SHADES_NONE) {
-        cf_app_say(app, CF_STYLE_DIM, "no influence was asked for yet: gi asks");
+        cf_app_say(app, CF_STYLE_DIM, "no influence was computed yet: gi computes it");
     }
 }
 

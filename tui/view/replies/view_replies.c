@@ -526,7 +526,7 @@ static void step(cf_app *app, int by)
         s->first = by > 0 ? s->first + 1 : s->first - 1;
         s->is_valid = false;
     } else {
-        cf_app_say(app, CF_STYLE_DIM, "no sibling there");
+        cf_app_say(app, CF_STYLE_DIM, "no sibling in that direction");
     }
 }
 
@@ -536,7 +536,7 @@ static void cmd_first(cf_app *app)
     replies *s = state(app);
     size_t at = s->n > 1 ? parts_at(s, 0) : SIZE_MAX;
     if (at == SIZE_MAX) {
-        cf_app_say(app, CF_STYLE_DIM, "where they part is not known");
+        cf_app_say(app, CF_STYLE_DIM, "the first difference is not known");
     } else if (s->by_tokens) {
         cf_list_go(&s->list, at);
     } else {

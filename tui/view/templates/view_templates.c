@@ -466,7 +466,7 @@ static void show_finding(cf_app *app, const cf_lab_lint *lint, size_t i)
     cf_list_set(&s->findings, lint->report.n, s->findings.height);
     cf_list_go(&s->findings, i);
     if (f->line == 0) {
-        cf_app_say(app, CF_STYLE_DIM, "%s has no one place: the whole of it", f->rule);
+        cf_app_say(app, CF_STYLE_DIM, "%s has no single place: the whole template", f->rule);
         return;
     }
     s->go_line = f->line - 1;
@@ -682,7 +682,7 @@ static void cmd_undo(cf_app *app)
     if (st != CF_OK) {
         cf_app_error(app, &err);
     } else {
-        cf_app_say(app, CF_STYLE_OK, "took back: the text that does not compile%s",
+        cf_app_say(app, CF_STYLE_OK, "undone: the text that does not compile%s",
                    has_file ? ", in its file too" : "");
     }
 }
@@ -757,7 +757,7 @@ static void cmd_delete(cf_app *app)
     cf_lab_add_undo(app->lab, CF_LAB_UNDO_STORE, (cf_uuid){{0}});
     s->has_deleted = true;
     reload(app);
-    cf_app_say(app, CF_STYLE_OK, "deleted from the history; u takes it back");
+    cf_app_say(app, CF_STYLE_OK, "deleted from the history; u undoes it");
 }
 
 static void cmd_caps(cf_app *app)

@@ -124,7 +124,7 @@ static const cf_media_sheet *sheet_of(cf_app *app, const cf_reply *reply, size_t
         find_blocks(app, reply, &b);
     }
     if (b.n == 0 || s->medium > b.n) {
-        cf_fail(err, CF_ENOTFOUND, "no picture or sound is here");
+        cf_fail(err, CF_ENOTFOUND, "no picture or sound here");
         return NULL;
     }
     *first = b.first[s->medium - 1];

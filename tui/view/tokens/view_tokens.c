@@ -691,7 +691,7 @@ static void cmd_page(cf_app *app)
 {
     cf_tokens *s = state(app);
     if (!cf_app_is_narrow(app)) {
-        cf_app_say(app, CF_STYLE_DIM, "all panes are in sight");
+        cf_app_say(app, CF_STYLE_DIM, "all panes are visible");
         return;
     }
     s->focus = CF_ON_TOKENS;
@@ -852,7 +852,7 @@ static const cf_reply *shown_or_say(cf_app *app)
 {
     const cf_reply *r = shown(app);
     if (r == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens is here");
+        cf_app_say(app, CF_STYLE_DIM, "no reply with tokens here");
     }
     return r;
 }

@@ -98,7 +98,7 @@ static void answer(cf_app *app, const cf_call_row *row, cf_str text, const cf_ca
     if (cf_lab_add(app->lab, list, parent, is_whole, &err) != CF_OK) {
         cf_app_error(app, &err);
     } else if (!is_whole) {
-        cf_app_say(app, CF_STYLE_OK, "kept; other calls of this reply wait");
+        cf_app_say(app, CF_STYLE_OK, "kept; other calls of this reply are waiting");
     } else {
         cf_app_say(app, CF_STYLE_OK, "sent; the model goes on (1 shows it)");
     }
@@ -586,7 +586,7 @@ static void give_up(cf_app *app, const cf_call_row *row, cf_str why, const cf_ca
     case CF_FAILURE_RETRY:
         note(app, row, what, why);
         if (!complain(app, cf_lab_retry_calls(app->lab, turn->id, &err), &err)) {
-            cf_app_say(app, CF_STYLE_OK, "another reply is asked for");
+            cf_app_say(app, CF_STYLE_OK, "asking for another reply");
         }
         break;
     case CF_FAILURE_STOP:

@@ -139,12 +139,12 @@ static void accept(cf_app *app)
     leave(app);
     row = cf_tools__current(app);
     if (edits_bytes) {
-        cf_app_say(app, CF_STYLE_OK, "a sibling reply begins so");
+        cf_app_say(app, CF_STYLE_OK, "a sibling reply with this beginning");
     } else if (row != NULL && row->call != CF_TOOL_NO_CALL &&
                cf_tool_desk_command(cf_lab_desk(app->lab), cf_tools__name_of(app, row)) != NULL) {
         cf_tools__cmd_run(app, "");
     } else {
-        cf_app_say(app, CF_STYLE_OK, "a sibling reply calls so; i, m or ! answers it");
+        cf_app_say(app, CF_STYLE_OK, "a sibling reply with this call; i, m or ! answers it");
     }
 }
 
@@ -233,8 +233,8 @@ void cf_tools__draw_edit(cf_app *app, cf_grid *g, cf_rect r)
     cf_rect top = {r.x, r.y, r.w, r.h - below};
     cf_rect box = {r.x, r.y + top.h, r.w, below};
     cf_pane(g, top,
-            s->edits_bytes ? "The block's bytes  (Enter: a sibling reply begins so)"
-                           : "Arguments  (Enter: a sibling reply calls so)",
+            s->edits_bytes ? "The block's bytes  (Enter: a sibling reply with this beginning)"
+                           : "Arguments  (Enter: a sibling reply with this call)",
             true);
     cf_grid_box(g, box, s->is_valid ? "Check" : "Check: not valid", CF_STYLE_BORDER,
                 s->is_valid ? CF_STYLE_TITLE : CF_STYLE_WARNING);

@@ -329,7 +329,8 @@ void cf_tools__cmd_fix(cf_app *app)
     if (st != CF_OK) {
         cf_app_error(app, &err);
     } else {
-        cf_app_say(app, CF_STYLE_OK, "a sibling reply begins so: %s", cf_buf_cstr(&fix.how));
+        cf_app_say(app, CF_STYLE_OK, "a sibling reply with this beginning: %s",
+                   cf_buf_cstr(&fix.how));
     }
     cf_buf_deinit(&text);
     cf_tools__fix_deinit(&fix);

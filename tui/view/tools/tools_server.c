@@ -155,7 +155,7 @@ bool cf_tools__step(cf_app *app)
         }
         if (is_new && !cf_uuid_eq(s->told, turn->id)) {
             s->told = turn->id;
-            cf_app_say(app, CF_STYLE_WARNING, "%.*s waits: 4 shows the call, ! makes it",
+            cf_app_say(app, CF_STYLE_WARNING, "%.*s is waiting: 4 shows the call, ! makes it",
                        (int)(c->name.n < 60 ? c->name.n : 60), c->name.p);
         }
     }

@@ -547,7 +547,7 @@ static void cmd_influence(cf_app *app)
     const cf_call_row *row = cf_tools__current(app);
     const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
     if (turn == NULL) {
-        cf_app_say(app, CF_STYLE_DIM, "no call is here");
+        cf_app_say(app, CF_STYLE_DIM, "no call here");
         return;
     }
     const cf_tool_model *m = cf_tools__model(app);

@@ -36,7 +36,7 @@ void cf_traffic_break(cf_app *app, const char *arg)
         cf_app_say(app, CF_STYLE_WARNING, "a breakpoint needs the history");
     } else if (strcmp(arg, "off") == 0) {
         cf_break_clear(cf_buf_cstr(&folder));
-        cf_app_say(app, CF_STYLE_DIM, "no breakpoint; what waited goes on");
+        cf_app_say(app, CF_STYLE_DIM, "breakpoint removed; held requests go on");
     } else if (cf_break_set(cf_buf_cstr(&folder), arg, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
@@ -51,7 +51,8 @@ static void with_first(cf_app *app, cf_status (*fn)(cf_app *app, const char *fol
     cf_error err;
     if (!folder_of(app, &folder) || cf_break_held(cf_buf_cstr(&folder), &ids, &err) != CF_OK ||
         ids.n == 0) {
-        cf_app_say(app, CF_STYLE_WARNING, "no request waits; :break TEXT stops those with TEXT");
+        cf_app_say(app, CF_STYLE_WARNING,
+                   "no request is held; :break TEXT holds those that contain TEXT");
     } else if (fn(app, cf_buf_cstr(&folder), ids.p, &err) != CF_OK) {
         cf_app_error(app, &err);
     }
