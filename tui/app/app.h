@@ -282,6 +282,7 @@ struct cf_app {
 
     cf_buf copied;            /* the register: what was copied last */
     cf_buf output;            /* of the last background command */
+    const cf_trust *trust;    /* of addresses in files; NULL: of none.  Borrowed */
     bool is_restricted;       /* runs no programs and writes no files */
     const char *state_folder; /* of tui/app/keepsakes.h; NULL: keep nothing */
 

@@ -148,6 +148,7 @@ static cf_status open_app(workbench *w, cf_error *err)
     w->has_app = true;
     w->app.lab = w->lab;
     w->app.is_restricted = s->is_restricted;
+    w->app.trust = s->trust;
     w->app.demo = w->demo;
     w->app.model = s->model;
     w->app.next = s->next;

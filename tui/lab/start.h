@@ -14,6 +14,7 @@
 #include "tui/lab/lab.h"
 #include "tui/sys/color.h"
 #include "tui/sys/paths.h"
+#include "tui/sys/trust.h"
 
 /* Another model that was asked for: the workbench ends, and is started again
  * with it. */
@@ -39,10 +40,11 @@ typedef struct cf_start {
     bool is_kept;    /* mocks and commands of tools are kept */
     bool is_restricted;
     bool no_examples;
-    bool shows_traffic;  /* begins with the exchanges of the proxy */
-    const char *model;   /* as -m names it; NULL: the bundled one, or none */
-    cf_next_model *next; /* NULL: the model cannot be changed */
-    cf_buf *problems;    /* lines for the log, of what failed so far */
+    bool shows_traffic;    /* begins with the exchanges of the proxy */
+    const char *model;     /* as -m names it; NULL: the bundled one, or none */
+    cf_next_model *next;   /* NULL: the model cannot be changed */
+    const cf_trust *trust; /* of addresses in files; NULL: of none */
+    cf_buf *problems;      /* lines for the log, of what failed so far */
 } cf_start;
 
 #endif

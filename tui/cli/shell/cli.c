@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
@@ -61,6 +62,8 @@ static const cf_opt_row common_rows[] = {
     {"--json", 0, CF_OPT_FLAG, offsetof(cf_cli, is_json), NULL, "answer in JSON", 0},
     {"--color", 0, CF_OPT_STR, offsetof(cf_cli, color_name), "WHEN",
      "always, never or auto (default: auto, in colour on a terminal)", 0},
+    {"--trust-addresses", 0, CF_OPT_FLAG, offsetof(cf_cli, trusts_addresses), NULL,
+     "let requests go to addresses that only a file names, without the key", 0},
     {"--quiet", 'q', CF_OPT_FLAG, offsetof(cf_cli, is_quiet), NULL,
      "write nothing to standard error; only the exit status reports errors", 0},
     {"--help", 'h', CF_OPT_FLAG, offsetof(cf_cli, is_help), NULL, "explain this command", 0},
@@ -187,6 +190,32 @@ static cf_status read_arithmetic(cf_cli *cli, cf_error *err)
                : cf_defaults_bits(&cli->open.arithmetic, "--activations", cli->activations, err);
 }
 
+/* ---- questions ---------------------------------------------------------- */
+
+bool cf_cli_can_ask(const cf_cli *cli)
+{
+    return !cli->is_quiet && isatty(STDIN_FILENO) != 0;
+}
+
+bool cf_cli_is_yes(const char *question)
+{
+    cf_out(stderr, cf_str_from(question), CF_OUT_TEXT);
+    fflush(stderr);
+    int first = getchar(), c = first;
+    while (c != EOF && c != '\n') {
+        c = getchar();
+    }
+    return first == 'y' || first == 'Y';
+}
+
+static bool ask_address(void *ud, const char *file, const char *address)
+{
+    (void)ud;
+    cf_note_text("named by ", cf_str_from(file));
+    cf_note_text("send requests to this address?  ", cf_str_from(address));
+    return cf_cli_is_yes("[y/N] ");
+}
+
 /* Reads the options after the command's name, and tells what confabrc has
  * wrong.  -1, or the exit status of a mistake. */
 static int read_options(cf_cli *cli, void *state, int argc, char **argv)
@@ -199,6 +228,10 @@ static int read_options(cf_cli *cli, void *state, int argc, char **argv)
     if (cli->model.n > 0) {
         cli->open.model = cli->model.v[cli->model.n - 1];
     }
+    cli->trust.named = cli->model.v;
+    cli->trust.n_named = cli->model.n;
+    cli->trust.allows_files = cli->trust.allows_files || cli->trusts_addresses;
+    cli->trust.ask = cf_cli_can_ask(cli) ? ask_address : NULL;
     cli->open.lora = cli->lora.v;
     cli->open.n_lora = cli->lora.n;
     cli->open.steer = cli->steer.v;
@@ -259,6 +292,7 @@ static int run(cf_cli *cli, int argc, char **argv)
     cf_arena_init(&cli->arena, 0);
     int status = run_with(cli, state, argc, argv);
     cf_opened_close(&cli->opened);
+    cf_trust_deinit(&cli->trust);
     cf_store_close(cli->store);
     cf_buf_deinit(&cli->out);
     cf_arena_deinit(&cli->arena);
@@ -401,6 +435,11 @@ static cf_status read_defaults(cf_cli *cli, cf_defaults *defaults, cf_error *err
         cli->open.default_model = model;
     }
     cli->open.key = cf_secret_key();
+    cli->trust = (cf_trust){.confabrc = defaults->model,
+                            .environment = model,
+                            .key = cli->open.key,
+                            .variables = defaults->variables,
+                            .allows_files = defaults->trusts_addresses};
     cli->open.server_model = getenv("CONFAB_API_MODEL"); /* NOLINT(concurrency-mt-unsafe) */
     return st;
 }

@@ -21,6 +21,7 @@
 #include "tui/lab/state/reply_settings.h"
 #include "tui/sys/color.h"
 #include "tui/sys/out.h"
+#include "tui/sys/trust.h"
 
 /* Exit statuses: a contract. */
 enum {
@@ -69,6 +70,8 @@ typedef struct cf_cli {
     cf_opt_list lora, steer; /* of open */
     bool is_exact;           /* --exact */
     const char *activations; /* --activations; NULL: not given */
+    cf_trust trust;          /* who gets the key, and where files may send */
+    bool trusts_addresses;   /* --trust-addresses */
     uint64_t seed;
     bool has_seed;
     bool is_json, is_quiet;
@@ -166,6 +169,11 @@ void cf_cli_each_common(void (*fn)(FILE *to, const cf_opt *common), FILE *to);
 int cf_cli_fail(const cf_cli *cli, const cf_error *err);
 /* Prints "confab COMMAND: message" with how to get help; CF_EXIT_USAGE. */
 int cf_cli_usage(const cf_cli *cli, const char *message);
+
+/* Whether a question can be answered here: by a terminal, without --quiet. */
+bool cf_cli_can_ask(const cf_cli *cli);
+/* Asks on standard error; true for an answer that begins with y. */
+bool cf_cli_is_yes(const char *question);
 
 /* Says on standard error where the model's template, which no -t replaces, is
  * not that of its repository.  `engine` may be NULL. */

@@ -8,6 +8,7 @@
 #include "tui/cli/shell/cli_store.h"
 #include "tui/cli/shell/progress.h"
 #include "tui/study/import/plan_load.h"
+#include "tui/study/plan/plan_trust.h"
 #include "tui/study/sweep/sweep_output.h"
 
 typedef struct job {
@@ -15,6 +16,7 @@ typedef struct job {
     const char *junit;
     uint32_t jobs;
     bool is_kept_out;
+    cf_opt_list variables; /* --allow-variable */
     cf_progress progress;
     cf_sweep_versus *versus;
     size_t n_versus;
@@ -108,6 +110,8 @@ static const cf_opt_row options[] = {
      0},
     {"--junit", 0, CF_OPT_STR, offsetof(job, junit), "FILE",
      "also write the results of the checks as JUnit XML", 0},
+    {"--allow-variable", 0, CF_OPT_LIST, offsetof(job, variables), "NAME",
+     "send this variable of the environment as a key where the plan names it; may be repeated", 0},
     {"--no-store", 0, CF_OPT_FLAG, offsetof(job, is_kept_out), NULL,
      "neither store replies nor reuse stored ones", 0},
     CF_OPT_ROWS_END,
@@ -127,6 +131,9 @@ static int run_sweep(cf_cli *cli, void *state)
     const cf_sweep_saved saved = {.store = j->cli->store};
     CF_THEN(st, cf_plan_load(&plan, cli->args[0], &saved, &err));
     CF_THEN(st, cf_sweep_plan_servers(&plan, cli->model.v, cli->model.n, &err));
+    cli->trust.variable = j->variables.v;
+    cli->trust.n_variable = j->variables.n;
+    CF_THEN(st, cf_sweep_plan_trust(&plan, &cli->trust, &err));
     CF_THEN(st, run(j, &plan, &status, &err));
     if (st != CF_OK) {
         status = cf_cli_fail(cli, &err);

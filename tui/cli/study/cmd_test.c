@@ -15,7 +15,7 @@
 #include "tui/sys/out.h"
 
 typedef struct job {
-    const cf_cli *cli;
+    cf_cli *cli;
     bool updates, is_color;
     const char *path;
     cf_buf out;
@@ -154,7 +154,13 @@ static cf_status run_test(job *j, cf_error *err)
         cf_jw_array(&j->w, "checks");
     }
     cf_error why;
-    cf_status st = cf_prompt_test_run(j->test, &j->cli->open, cf_cli_cancel(), on_check, j, &why);
+    cf_open_options open = j->cli->open;
+    const char *model = j->test->model;
+    if (model != NULL) {
+        CF_TRY(cf_trust_check(&j->cli->trust, j->path, model, err));
+        open.key = cf_trust_key(&j->cli->trust, model);
+    }
+    cf_status st = cf_prompt_test_run(j->test, &open, cf_cli_cancel(), on_check, j, &why);
     if (st == CF_ENOMEM || st == CF_ECANCELLED) {
         *err = why;
         return st;

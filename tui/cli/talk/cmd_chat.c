@@ -185,6 +185,7 @@ static cf_status open_session(session *s, const cf_cli *cli, chat_options *o, co
     s->start.is_kept = !o->no_store;
     s->start.is_restricted = o->restricted;
     s->start.no_examples = o->no_examples;
+    s->start.trust = &cli->trust;
     s->start.problems = &s->problems;
     return CF_OK;
 }

@@ -4,7 +4,6 @@
 #include "tui/cli/talk/mcp_open.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "core/json/json_writer.h"
 #include "tui/cli/shell/cli_store.h"
@@ -12,12 +11,6 @@
 #include "tui/sys/out.h"
 
 enum { SHOWN_MAX = 2000 /* bytes of what a server says */ };
-
-/* Whether a question can be answered here. */
-static bool can_ask(const cf_mcp_opened *o)
-{
-    return !o->cli->is_quiet && isatty(STDIN_FILENO) != 0;
-}
 
 /* ---- what servers say --------------------------------------------------- */
 
@@ -117,17 +110,6 @@ static void on_ask(void *ud, size_t server, const json_t *params, json_t **answe
 
 /* ---- questions ---------------------------------------------------------- */
 
-static bool is_yes(const char *question)
-{
-    cf_out(stderr, cf_str_from(question), CF_OUT_TEXT);
-    fflush(stderr);
-    int first = getchar(), c = first;
-    while (c != EOF && c != '\n') {
-        c = getchar();
-    }
-    return first == 'y' || first == 'Y';
-}
-
 static bool may_start(const cf_mcp_opened *o, const json_t *config)
 {
     cf_buf command = CF_BUF_INIT;
@@ -137,7 +119,16 @@ static bool may_start(const cf_mcp_opened *o, const json_t *config)
     cf_mcp_config_show(&command, config);
     show("start this server?  ", cf_buf_str(&command));
     cf_buf_deinit(&command);
-    return is_yes("[y/N] ");
+    return cf_cli_is_yes("[y/N] ");
+}
+
+/* With --yes nothing asks before a server is started; an address of the file is
+ * asked about all the same. */
+static cf_status check_address(const cf_mcp_opened *o, const json_t *config, cf_error *err)
+{
+    const char *url = json_string_value(json_object_get(config, "url"));
+    return o->is_approved && url != NULL ? cf_trust_check(&o->cli->trust, o->path, url, err)
+                                         : CF_OK;
 }
 
 /* A tool that is not what it was is shown with the difference, and is kept
@@ -156,7 +147,7 @@ static bool accept(const cf_mcp_opened *o, const cf_mcp_server *s, const json_t 
     if (o->is_approved) {
         return true;
     }
-    return is_yes("use it as it is now? [y/N] ");
+    return cf_cli_is_yes("use it as it is now? [y/N] ");
 }
 
 /* Whether the tool may be used as it is; remembers it then. */
@@ -182,7 +173,7 @@ bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool, const 
     if (o->is_approved || cf_approvals_may_call(&o->approvals, (cf_uuid){{0}}, &s, tool)) {
         return true;
     }
-    if (!can_ask(o)) {
+    if (!cf_cli_can_ask(o->cli)) {
         return false;
     }
     cf_buf text = CF_BUF_INIT;
@@ -190,7 +181,7 @@ bool cf_mcp_opened_may_call(cf_mcp_opened *o, size_t server, cf_str tool, const 
     cf_json_write(&text, arguments);
     show("call ", cf_buf_str(&text));
     cf_buf_deinit(&text);
-    return is_yes("[y/N] ");
+    return cf_cli_is_yes("[y/N] ");
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -205,6 +196,7 @@ static cf_status add_all(cf_mcp_opened *o, const json_t *list, const char *only,
             continue;
         }
         n_asked++;
+        CF_TRY(check_address(o, config, err));
         if (may_start(o, config)) {
             CF_TRY(cf_mcp_add(cf_tool_links_mcp(o->servers), config, &index, err));
         } else if (json_array_append(o->refused, config) != 0) {
@@ -220,7 +212,7 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_er
 {
     json_t *list = NULL;
     cf_error why;
-    if (!o->is_approved && !can_ask(o)) {
+    if (!o->is_approved && !cf_cli_can_ask(o->cli)) {
         return cf_fail(err, CF_EINVAL,
                        "--mcp starts programs: say --yes where nobody can be "
                        "asked");
@@ -237,7 +229,7 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_er
                                            .call_ms = o->call_s * 1000,
                                            .listens = true, /* questions may come on that stream */
                                            .event = on_event,
-                                           .ask = can_ask(o) ? on_ask : NULL,
+                                           .ask = cf_cli_can_ask(o->cli) ? on_ask : NULL,
                                            .ud = o};
     cf_status st = o->refused != NULL ? cf_tool_links_new(&o->servers, &options, err) : cf_oom(err);
     CF_THEN(st, add_all(o, list, only, err));

@@ -13,7 +13,7 @@
 
 typedef struct cf_mcp_opened {
     /* given */
-    const cf_cli *cli;
+    cf_cli *cli;
     const char *path;         /* --mcp */
     bool is_approved;         /* --yes */
     uint32_t start_s, call_s; /* 0: as usual */
@@ -29,7 +29,8 @@ typedef struct cf_mcp_opened {
 
 /*
  * Starts the servers of the file and waits for them.  CF_EINVAL without --yes
- * and without a terminal: nothing is started.  `store` NULL: the one of the
+ * and without a terminal: nothing is started; or for an address of the file that
+ * the user does not trust (cf_trust_check()).  `store` NULL: the one of the
  * options, if it can be opened.  `only`: the server of that name (NULL: all).
  * Every tool is compared with what the user saw last; a difference is shown.
  */

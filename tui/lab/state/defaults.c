@@ -11,7 +11,7 @@
 #include "core/base/alloc.h"
 #include "tui/sys/paths.h"
 
-typedef enum kind { TEXT, NUMBER, EXACT, BITS, COLOR } kind;
+typedef enum kind { TEXT, NUMBER, EXACT, BITS, COLOR, BOOL } kind;
 
 typedef struct setting {
     const char *name;
@@ -30,6 +30,8 @@ static const setting table[] = {
     {"exact", EXACT, offsetof(cf_defaults, arithmetic)},
     {"activations", BITS, offsetof(cf_defaults, arithmetic)},
     {"color", COLOR, offsetof(cf_defaults, color)},
+    {"allow-variables", TEXT, offsetof(cf_defaults, variables)},
+    {"trust-addresses", BOOL, offsetof(cf_defaults, trusts_addresses)},
 };
 
 enum { N_SETTINGS = sizeof table / sizeof table[0] };
@@ -47,6 +49,7 @@ void cf_defaults_deinit(cf_defaults *d)
     cf_free(d->db);
     cf_free(d->kernel_set);
     cf_free(d->encoder_blas);
+    cf_free(d->variables);
     memset(d, 0, sizeof *d);
 }
 
@@ -89,12 +92,20 @@ static cf_status set_number(uint32_t *to, const setting *row, const char *value,
     return CF_OK;
 }
 
-static cf_status set_exact(cf_arithmetic *to, const setting *row, const char *value, cf_error *err)
+static cf_status set_bool(bool *to, const setting *row, const char *value, cf_error *err)
 {
     bool is_on = strcmp(value, "on") == 0;
     if (!is_on && strcmp(value, "off") != 0) {
         return cf_fail(err, CF_EINVAL, "%s is on or off, not '%.40s'", row->name, value);
     }
+    *to = is_on;
+    return CF_OK;
+}
+
+static cf_status set_exact(cf_arithmetic *to, const setting *row, const char *value, cf_error *err)
+{
+    bool is_on = false;
+    CF_TRY(set_bool(&is_on, row, value, err));
     if (is_on || *to == CF_ARITHMETIC_EXACT) {
         *to = is_on ? CF_ARITHMETIC_EXACT : CF_ARITHMETIC_16;
     }
@@ -124,6 +135,8 @@ cf_status cf_defaults_set(cf_defaults *d, int i, const char *value, cf_error *er
         return set_exact(at, row, value, err);
     case BITS:
         return cf_defaults_bits(at, row->name, value, err);
+    case BOOL:
+        return set_bool(at, row, value, err);
     case COLOR:
         break;
     }

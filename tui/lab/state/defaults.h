@@ -18,6 +18,8 @@
 typedef struct cf_defaults {
     char *model, *template_name, *db, *kernel_set; /* NULL: not set */
     char *encoder_blas;                            /* likewise */
+    char *variables;                               /* that files may name as keys; NULL: none */
+    bool trusts_addresses;                         /* of files */
     uint32_t n_threads, n_ctx;                     /* 0: not set */
     cf_arithmetic arithmetic;                      /* the later setting's */
     cf_color_when color;

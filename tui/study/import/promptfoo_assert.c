@@ -190,6 +190,8 @@ static cf_status set_judge(const asserting *a, const json_t *v, cf_sweep_check *
     c->model = m.address[0];
     c->server_model = m.server_model;
     c->key = m.key;
+    c->key_variable = m.key_variable;
+    c->is_service = m.is_service;
     cf_error why = {0};
     cf_buf_adds(&text, "Does the reply meet this requirement? ");
     const json_t *value = json_object_get(v, "value");

@@ -2,10 +2,9 @@
  * promptfoo_provider.c - providers as models: servers that speak the protocol
  * of OpenAI, and models of confab's own.
  *
- * A key from the environment is sent only where the configuration names its
- * variable, or to the service that the variable is for.
+ * A variable with a key is only named here; tui/study/plan/plan_trust.h says
+ * whether it is read.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/api/reply_options.h"
@@ -53,30 +52,18 @@ static cf_str env_name(cf_str s)
     return cf_str_make(s.p, n);
 }
 
-/* A variable of the environment, kept in the plan; NULL: it is not set. */
-static const char *from_environment(cf_promptfoo *f, cf_str name)
-{
-    const char *copy = keep(f, name);
-    const char *value = copy != NULL && name.n > 0 ? getenv(copy) : NULL;
-    return value != NULL && value[0] != '\0' ? keep(f, cf_str_from(value)) : NULL;
-}
-
-static cf_status set_key(cf_promptfoo *f, cf_sweep_model *m, const json_t *config, cf_error *err)
+static void set_key(cf_promptfoo *f, cf_sweep_model *m, const json_t *config)
 {
     cf_str given = cf_json_get_str(config, "apiKey");
     cf_str variable = cf_json_get_str(config, "apiKeyEnvar");
     cf_str named = given.p != NULL ? env_name(given) : variable;
     if (given.p != NULL && named.n == 0) {
         m->key = keep(f, given);
+        m->key_variable = NULL;
     } else if (named.n > 0) {
-        m->key = from_environment(f, named);
-        if (m->key == NULL) {
-            return cf_promptfoo__fail(f, config, CF_EINVAL, err,
-                                      "%.*s is not set in the environment",
-                                      (int)(named.n < 60 ? named.n : 60), named.p);
-        }
+        m->is_service = m->is_service && cf_str_is(named, m->key_variable);
+        m->key_variable = keep(f, named);
     }
-    return CF_OK;
 }
 
 /* Sampling options by their names in both programs. */
@@ -186,10 +173,11 @@ static cf_status set_config(cf_promptfoo *f, cf_sweep_model *m, const json_t *co
                                       "apiBaseUrl: expected the http(s) address of a server");
         }
         m->address[0] = keep(f, cf_buf_str(&b));
-        m->key = NULL; /* the service's own is not for this server */
+        m->key_variable = NULL; /* the service's own is not for this server */
+        m->is_service = false;
         cf_buf_deinit(&b);
     }
-    CF_TRY(set_key(f, m, config, err));
+    set_key(f, m, config);
     CF_TRY(set_sampler(f, m, config, err));
     return set_tools(f, config, err);
 }
@@ -216,11 +204,11 @@ static cf_status set_service(cf_promptfoo *f, cf_sweep_model *m, size_t service,
     if (cf_str_starts(name, chat)) {
         name = cf_str_make(name.p + chat.n, name.n - chat.n);
     }
-    const char *variable = services[service].key_variable;
+    m->key_variable = services[service].key_variable;
+    m->is_service = m->key_variable != NULL;
     m->is_server = true;
     m->address[0] = services[service].address;
     m->server_model = keep(f, name);
-    m->key = variable != NULL ? from_environment(f, cf_str_from(variable)) : NULL;
     return CF_OK;
 }
 

@@ -35,8 +35,10 @@ typedef struct cf_sweep_check {
     bool is_negated;                /* a judge says no */
     const char *model;              /* of a judge */
     const char *server_model, *key; /* of a judge that is a server; may be NULL */
-    double least;                   /* of a likelihood */
-    cf_predicate *ready;            /* NULL: the value has fields of prompts */
+    const char *key_variable;       /* as in cf_sweep_model */
+    bool is_service;
+    double least;        /* of a likelihood */
+    cf_predicate *ready; /* NULL: the value has fields of prompts */
 } cf_sweep_check;
 
 /* A check as the plan writes it, "NAME KIND VALUE".  `find` resolves the name

@@ -71,9 +71,12 @@ typedef struct cf_sweep_model {
     cf_str name;    /* as the plan has it */
     bool is_server; /* all of its words are addresses */
     const char *address[CF_SWEEP_ADDRESSES_MAX];
-    size_t n_address;               /* 1 for what is not a server */
-    const char *server_model, *key; /* NULL: those of the command line */
-    bool has_sampler;               /* its own, whatever the plan's are */
+    size_t n_address;         /* 1 for what is not a server */
+    const char *server_model; /* NULL: that of the command line */
+    const char *key;          /* NULL: none; plan_trust.h */
+    const char *key_variable; /* that has it; NULL: none */
+    bool is_service;          /* the variable is for this address */
+    bool has_sampler;         /* its own, whatever the plan's are */
     cf_sweep_sampler sampler;
 } cf_sweep_model;
 

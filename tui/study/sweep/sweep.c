@@ -146,7 +146,7 @@ cf_open_options cf_sweep__open_options(const cf_sweep *s, size_t model, size_t a
         const cf_sweep_model *m = &s->plan->model[model];
         o.model = m->address[0];
         o.server_model = m->server_model != NULL ? m->server_model : o.server_model;
-        o.key = m->key != NULL ? m->key : o.key;
+        o.key = m->key;
     }
     return o;
 }

@@ -62,7 +62,7 @@ typedef struct cf_sweep cf_sweep;
 typedef void (*cf_sweep_fn)(void *ud, const cf_sweep *sweep, size_t cell);
 
 typedef struct cf_sweep_options {
-    cf_open_options open; /* the model where the plan has none, threads, key */
+    cf_open_options open; /* the model where the plan has none, with its key; threads */
     cf_store *store;      /* NULL: nothing is kept */
     uint32_t jobs;        /* 0: CF_SWEEP_JOBS */
     cf_cancel *cancel;    /* may be NULL */

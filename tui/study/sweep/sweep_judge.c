@@ -41,7 +41,7 @@ static struct cf_sweep__judge *judge_of(cf_sweep *s, const cf_sweep_check *check
     cf_open_options o = s->o.open;
     o.model = check->model;
     o.server_model = check->server_model != NULL ? check->server_model : o.server_model;
-    o.key = check->key != NULL ? check->key : o.key;
+    o.key = check->key;
     o.template_name = NULL;
     j->check = check;
     j->why.code = cf_open_backend(&j->engine, &o, NULL, &j->why);

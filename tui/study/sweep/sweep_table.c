@@ -4,6 +4,7 @@
  */
 #include "tui/study/sweep/sweep_table.h"
 #include "tui/study/import/plan_load.h"
+#include "tui/study/plan/plan_trust.h"
 
 #include <stdlib.h>
 
@@ -37,6 +38,20 @@ static void on_cell(void *ud, const cf_sweep *s, size_t cell)
     tell(t, (item){cell + 1, c->is_reused, c->result == NULL});
 }
 
+/* As the command line decides, but nobody is asked here. */
+static cf_status trust_plan(cf_sweep_table *t, cf_error *err)
+{
+    cf_trust trust = {.key = NULL};
+    if (t->trust != NULL) {
+        trust = *t->trust;
+    }
+    trust.ask = NULL;
+    trust.accepted = (cf_buf)CF_BUF_INIT;
+    cf_status st = cf_sweep_plan_trust(&t->plan, &trust, err);
+    cf_trust_deinit(&trust);
+    return st;
+}
+
 static cf_status run(void *ud, cf_runner *runner, cf_error *err)
 {
     cf_sweep_table *t = ud;
@@ -48,6 +63,7 @@ static cf_status run(void *ud, cf_runner *runner, cf_error *err)
                                 .ud = t};
     CF_TRY(cf_plan_load(&t->plan, t->path, &saved, err));
     t->has_plan = true;
+    CF_TRY(trust_plan(t, err));
     CF_TRY(cf_sweep_init(&t->sweep, &t->plan, &o, err));
     t->has_sweep = true;
     tell(t, (item){.n_told = 0});
@@ -187,8 +203,8 @@ static void name_model(cf_sweep_table *t)
     }
 }
 
-cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store, const char *path,
-                               cf_error *err)
+cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store,
+                               const cf_trust *trust, const char *path, cf_error *err)
 {
     if (t->is_on) {
         cf_lab_end_task(t->lab, t);
@@ -207,6 +223,7 @@ cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store, 
     }
     t->n_ticked = n;
     t->store = store;
+    t->trust = trust;
     snprintf(t->path, sizeof t->path, "%s", path);
     name_model(t);
     const cf_task task = {.name = "sweeping",

@@ -16,6 +16,7 @@
 
 #include "tui/lab/lab.h"
 #include "tui/study/sweep/sweep_compare.h"
+#include "tui/sys/trust.h"
 
 typedef enum cf_sweep_order {
     CF_SWEEP_BY_PLAN,
@@ -32,6 +33,7 @@ typedef struct cf_sweep_table {
     char path[300];
     char model[300]; /* of the workbench; where the plan has none */
     cf_store *store;
+    const cf_trust *trust;
     cf_uuid *ticked; /* [n_ticked] */
     size_t n_ticked;
     cf_sweep_plan plan;
@@ -52,9 +54,11 @@ typedef struct cf_sweep_table {
 
 void cf_sweep_table_deinit(cf_sweep_table *t); /* stops it first */
 
-/* Starts to run a plan, which replaces the table.  CF_EBUSY, CF_ENOMEM. */
+/* Starts to run a plan, which replaces the table.  Addresses of the plan are
+ * refused unless `trust` (borrowed; NULL: of none) has them; nobody is asked.
+ * CF_EBUSY, CF_ENOMEM. */
 CF_MUST_USE cf_status cf_sweep_table_start(cf_sweep_table *t, cf_lab *lab, cf_store *store,
-                                           const char *path, cf_error *err);
+                                           const cf_trust *trust, const char *path, cf_error *err);
 
 /* Groups the columns by the next axis on which they differ, after the last one
  * by none. */

@@ -50,7 +50,8 @@ static void sweep_start(cf_app *app, const cf_target *target)
     cf_app_open_view(app, CF_VIEW_SWEEP);
     v->col = v->col_top = 0;
     cf_list_go(&v->list, 0);
-    if (cf_sweep_table_start(&v->table, app->lab, app->store, target->text.p, &err) != CF_OK) {
+    if (cf_sweep_table_start(&v->table, app->lab, app->store, app->trust, target->text.p, &err) !=
+        CF_OK) {
         cf_app_error(app, &err);
     }
 }
