@@ -266,14 +266,24 @@ typedef struct cf_wire_writer_options {
     size_t n_choices;  /* 0: one */
 } cf_wire_writer_options;
 
-/* How far a choice's stream is. */
+/* A text or a call of a choice; models also write text after a call. */
+typedef struct cf_wire_part {
+    cf_wire_event_kind kind;       /* CF_WIRE_TEXT, _THINKING, _REFUSAL or _CALL */
+    size_t call;                   /* with CF_WIRE_CALL */
+    size_t from, to;               /* bytes of the choice's text of this kind */
+    size_t signed_from, signed_to; /* bytes of its signature, with CF_WIRE_THINKING */
+    bool has_begun;                /* the stream has its first event */
+} cf_wire_part;
+
+/* The state of writing one choice. */
 typedef struct cf_wire_writing {
-    cf_buf tokens[4]; /* JSON items that wait for the next piece */
-    size_t n_bytes;   /* of its texts */
-    size_t n_items;   /* parts of the answer that have begun */
-    int open;         /* event kind of the part that has not ended; -1 */
-    size_t open_call; /* with CF_WIRE_CALL */
-    size_t n_sent;    /* frames of the stream */
+    cf_buf tokens[4];    /* JSON items that wait for the next piece */
+    size_t n_bytes;      /* of its texts */
+    cf_wire_part *parts; /* [n_parts] in the order in which they began */
+    size_t n_parts, cap_parts;
+    size_t part;   /* of the event that is being written */
+    int open;      /* part whose end the stream does not have yet; -1 */
+    size_t n_sent; /* frames of the stream */
     bool has_begun;
 } cf_wire_writing;
 

@@ -469,35 +469,30 @@ static void put_tool_use(const cf_wire_writer *w, size_t k, cf_str id, cf_str na
     cf_jw_str(j, "name", name);
 }
 
-static void put_text_block(cf_jw *j, const char *type, const cf_buf *text)
+/* Refusals are text here. */
+static void put_block(const cf_wire_writer *w, const cf_wire_part *p, cf_jw *j)
 {
     cf_jw_object(j, NULL);
-    cf_jw_text(j, "type", type);
-    cf_jw_buf(j, type, text);
+    if (p->kind == CF_WIRE_CALL) {
+        const cf_wire_call *call = &w->reply.choice[0].calls[p->call];
+        put_tool_use(w, p->call, cf_buf_str(&call->id), cf_buf_str(&call->name), j);
+        cf_wire__put_arguments(j, "input", &call->arguments);
+    } else {
+        const char *type = p->kind == CF_WIRE_THINKING ? "thinking" : "text";
+        cf_jw_text(j, "type", type);
+        cf_jw_str(j, type, cf_wire__part_text(w, p));
+        if (p->kind == CF_WIRE_THINKING) {
+            cf_jw_str(j, "signature", cf_wire__part_signature(w, p));
+        }
+    }
+    cf_jw_end(j);
 }
 
 static void put_content(const cf_wire_writer *w, cf_jw *j)
 {
-    const cf_wire_choice *c = &w->reply.choice[0];
     cf_jw_array(j, "content");
-    if (c->thinking.n > 0) {
-        put_text_block(j, "thinking", &c->thinking);
-        cf_jw_buf(j, "signature", &c->signature);
-        cf_jw_end(j);
-    }
-    if (c->content.n > 0) {
-        put_text_block(j, "text", &c->content);
-        cf_jw_end(j);
-    }
-    if (c->refusal.n > 0) {
-        put_text_block(j, "text", &c->refusal);
-        cf_jw_end(j);
-    }
-    for (size_t k = 0; k < c->n_calls; k++) {
-        cf_jw_object(j, NULL);
-        put_tool_use(w, k, cf_buf_str(&c->calls[k].id), cf_buf_str(&c->calls[k].name), j);
-        cf_wire__put_arguments(j, "input", &c->calls[k].arguments);
-        cf_jw_end(j);
+    for (size_t i = 0; i < w->at[0].n_parts && !w->reply.failed; i++) {
+        put_block(w, &w->at[0].parts[i], j);
     }
     cf_jw_end(j);
 }
@@ -547,36 +542,29 @@ static void close_block(cf_wire_writer *w, cf_buf *out)
     cf_jw j;
     if (at->open >= 0) {
         begin(&j, "content_block_stop", out);
-        cf_jw_uint(&j, "index", at->n_items - 1);
+        cf_jw_int(&j, "index", at->open);
         cf_wire__frame_end(&j);
         at->open = -1;
     }
 }
 
-/* Refusals are text here. */
-static int block_of(const cf_wire_event *e)
-{
-    return e->kind == CF_WIRE_REFUSAL     ? CF_WIRE_TEXT
-           : e->kind == CF_WIRE_SIGNATURE ? CF_WIRE_THINKING
-                                          : (int)e->kind;
-}
-
 static void open_block(cf_wire_writer *w, const cf_wire_event *e, cf_buf *out)
 {
     cf_wire_writing *at = &w->at[0];
+    cf_wire_part *p = &at->parts[at->part];
     cf_jw j;
     close_block(w, out);
-    at->open = block_of(e);
-    at->open_call = e->call;
+    at->open = (int)at->part;
+    p->has_begun = true;
     begin(&j, "content_block_start", out);
-    cf_jw_uint(&j, "index", at->n_items++);
+    cf_jw_uint(&j, "index", at->part);
     cf_jw_object(&j, "content_block");
-    if (at->open == CF_WIRE_CALL) {
+    if (p->kind == CF_WIRE_CALL) {
         put_tool_use(w, e->call, e->id, e->name, &j);
         cf_jw_object(&j, "input");
         cf_jw_end(&j);
     } else {
-        const bool is_thinking = at->open == CF_WIRE_THINKING;
+        const bool is_thinking = p->kind == CF_WIRE_THINKING;
         cf_jw_text(&j, "type", is_thinking ? "thinking" : "text");
         cf_jw_text(&j, is_thinking ? "thinking" : "text", "");
         if (is_thinking) {
@@ -598,7 +586,7 @@ static void write_delta(cf_wire_writer *w, const cf_wire_event *e, cf_buf *out)
                   [CF_WIRE_CALL] = {"input_json_delta", "partial_json"}};
     cf_jw j;
     begin(&j, "content_block_delta", out);
-    cf_jw_uint(&j, "index", w->at[0].n_items - 1);
+    cf_jw_uint(&j, "index", w->at[0].part);
     cf_jw_object(&j, "delta");
     cf_jw_text(&j, "type", deltas[e->kind].type);
     cf_jw_str(&j, deltas[e->kind].key, e->text);
@@ -616,7 +604,7 @@ static void write_event(cf_wire_writer *w, const cf_wire_event *e, cf_buf *out)
     if (e->kind == CF_WIRE_BEGIN) {
         return;
     }
-    if (at->open != block_of(e) || (e->kind == CF_WIRE_CALL && at->open_call != e->call)) {
+    if (!at->parts[at->part].has_begun) {
         open_block(w, e, out);
     }
     if (e->text.n > 0) {

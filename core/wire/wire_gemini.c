@@ -156,6 +156,11 @@ static cf_status read_request(cf_wire_request *r, const json_t *body, cf_jb *b, 
     if (!json_is_array(contents)) {
         return cf_fail(err, CF_EFORMAT, "the request has no list of contents");
     }
+    for (size_t i = 0; i < json_array_size(contents); i++) {
+        if (!json_is_object(json_array_get(contents, i))) {
+            return cf_fail(err, CF_EFORMAT, "contents[%zu] is not an object", i);
+        }
+    }
     if (system != NULL) {
         cf_buf text = CF_BUF_INIT;
         cf_wire__content_text(&text, json_object_get(system, "parts"));

@@ -122,6 +122,9 @@ void cf_wire__name(cf_wire_reader *r, cf_str id, cf_str model);
 
 /* The interface's word for how a choice ended. */
 const char *cf_wire__word(const cf_wire_writer *w, size_t choice);
+/* What a part of the first choice says so far, and the signature of thinking. */
+cf_str cf_wire__part_text(const cf_wire_writer *w, const cf_wire_part *p);
+cf_str cf_wire__part_signature(const cf_wire_writer *w, const cf_wire_part *p);
 /* The id of a call: the model's own, or one made of the answer's. */
 void cf_wire__call_id(char out[80], const cf_wire_writer *w, size_t choice, size_t call,
                       cf_str given);

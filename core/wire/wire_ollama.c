@@ -91,7 +91,7 @@ static void read_rest(cf_wire_request *r, const json_t *body, cf_jb *b)
         r->format = json_pack("{s:s}", "type", "json_object");
     }
     if ((r->variables == NULL && (json_is_boolean(think) || json_is_string(think))) ||
-        (r->format == NULL && json_is_object(format))) {
+        (r->format == NULL && (json_is_object(format) || json_string_length(format) > 0))) {
         cf_jb_fail(b);
     }
     r->has_usage = true;

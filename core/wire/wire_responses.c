@@ -517,14 +517,27 @@ static void read_value(cf_wire_reader *r, const json_t *v)
 
 /* ---- answers, written --------------------------------------------------- */
 
-/* Item ids: one of a kind and, but for the text, a number. */
-static void put_id(const cf_wire_writer *w, cf_jw *j, const char *key, int kind, size_t call)
+/* What the ids of such items begin with. */
+static const char *id_kind(cf_wire_event_kind kind)
 {
+    return kind == CF_WIRE_CALL ? "fc" : kind == CF_WIRE_THINKING ? "rs" : "msg";
+}
+
+/* An item's id: calls have their number, the others theirs from the second of
+ * a kind on. */
+static void put_id(const cf_wire_writer *w, cf_jw *j, const char *key, size_t part)
+{
+    const cf_wire_part *parts = w->at[0].parts;
+    const char *kind = id_kind(parts[part].kind);
+    const bool is_call = parts[part].kind == CF_WIRE_CALL;
+    size_t n = is_call ? parts[part].call : 0;
     cf_buf id = CF_BUF_INIT;
-    if (kind == CF_WIRE_CALL) {
-        cf_buf_addf(&id, "fc_%s_%zu", w->o.id, call);
-    } else {
-        cf_buf_addf(&id, "%s_%s", kind == CF_WIRE_THINKING ? "rs" : "msg", w->o.id);
+    for (size_t i = 0; i < part && !is_call; i++) {
+        n += strcmp(id_kind(parts[i].kind), kind) == 0;
+    }
+    cf_buf_addf(&id, "%s_%s", kind, w->o.id);
+    if (is_call || n > 0) {
+        cf_buf_addf(&id, "_%zu", n);
     }
     cf_jw_buf(j, key, &id);
     cf_buf_deinit(&id);
@@ -545,30 +558,22 @@ static void put_text_part(cf_jw *j, const char *key, int kind, cf_str text)
     cf_jw_end(j);
 }
 
-static cf_str text_of(const cf_wire_choice *c, int kind)
-{
-    cf_str s = cf_buf_str(kind == CF_WIRE_THINKING  ? &c->thinking
-                          : kind == CF_WIRE_REFUSAL ? &c->refusal
-                                                    : &c->content);
-    return s.p != NULL ? s : cf_str_make("", 0);
-}
-
 /* An item as far as it is known; without `is_done` as it begins. */
-static void put_item(const cf_wire_writer *w, cf_jw *j, const char *key, int kind, size_t call,
-                     bool is_done)
+static void put_item(const cf_wire_writer *w, cf_jw *j, const char *key, size_t part, bool is_done)
 {
-    const cf_wire_choice *c = &w->reply.choice[0];
+    const cf_wire_part *p = &w->at[0].parts[part];
+    const cf_wire_event_kind kind = p->kind;
     cf_jw_object(j, key);
-    put_id(w, j, "id", kind, call);
+    put_id(w, j, "id", part);
     cf_jw_text(j, "type",
                kind == CF_WIRE_CALL       ? "function_call"
                : kind == CF_WIRE_THINKING ? "reasoning"
                                           : "message");
     cf_jw_text(j, "status", is_done ? "completed" : "in_progress");
     if (kind == CF_WIRE_CALL) {
-        const cf_wire_call *at = &c->calls[call];
+        const cf_wire_call *at = &w->reply.choice[0].calls[p->call];
         char id[80];
-        cf_wire__call_id(id, w, 0, call, cf_buf_str(&at->id));
+        cf_wire__call_id(id, w, 0, p->call, cf_buf_str(&at->id));
         cf_jw_text(j, "call_id", id);
         cf_jw_buf(j, "name", &at->name);
         cf_jw_str(j, "arguments", is_done ? cf_buf_str(&at->arguments) : cf_str_make("", 0));
@@ -578,18 +583,15 @@ static void put_item(const cf_wire_writer *w, cf_jw *j, const char *key, int kin
     if (kind == CF_WIRE_THINKING) {
         cf_jw_array(j, "summary");
         cf_jw_end(j);
-        if (is_done && c->signature.n > 0) {
-            cf_jw_buf(j, "encrypted_content", &c->signature);
+        if (is_done && p->signed_to > p->signed_from) {
+            cf_jw_str(j, "encrypted_content", cf_wire__part_signature(w, p));
         }
     } else {
         cf_jw_text(j, "role", "assistant");
     }
     cf_jw_array(j, "content");
-    if (is_done && (kind != CF_WIRE_REFUSAL || c->content.n == 0)) {
-        put_text_part(j, NULL, kind, text_of(c, kind));
-    }
-    if (is_done && kind == CF_WIRE_TEXT && c->refusal.n > 0) {
-        put_text_part(j, NULL, CF_WIRE_REFUSAL, cf_buf_str(&c->refusal));
+    if (is_done) {
+        put_text_part(j, NULL, kind, cf_wire__part_text(w, p));
     }
     cf_jw_end(j);
     cf_jw_end(j);
@@ -617,15 +619,8 @@ static void put_usage(const cf_wire_writer *w, cf_jw *j)
 
 static void put_output(const cf_wire_writer *w, cf_jw *j)
 {
-    const cf_wire_choice *c = &w->reply.choice[0];
-    if (c->thinking.n > 0) {
-        put_item(w, j, NULL, CF_WIRE_THINKING, 0, true);
-    }
-    if (c->content.n > 0 || c->refusal.n > 0) {
-        put_item(w, j, NULL, c->content.n > 0 ? CF_WIRE_TEXT : CF_WIRE_REFUSAL, 0, true);
-    }
-    for (size_t k = 0; k < c->n_calls; k++) {
-        put_item(w, j, NULL, CF_WIRE_CALL, k, true);
+    for (size_t i = 0; i < w->at[0].n_parts && !w->reply.failed; i++) {
+        put_item(w, j, NULL, i, true);
     }
 }
 
@@ -667,14 +662,13 @@ static void begin(cf_wire_writer *w, cf_jw *j, const char *type, cf_buf *out)
     cf_jw_uint(j, "sequence_number", w->at[0].n_sent++);
 }
 
-/* The same for an event about the item that is open. */
-static void begin_in_item(cf_wire_writer *w, cf_jw *j, const char *type, cf_buf *out)
+/* The same for an event about an item. */
+static void begin_in_item(cf_wire_writer *w, cf_jw *j, const char *type, size_t part, cf_buf *out)
 {
-    const cf_wire_writing *at = &w->at[0];
     begin(w, j, type, out);
-    put_id(w, j, "item_id", at->open, at->open_call);
-    cf_jw_uint(j, "output_index", at->n_items - 1);
-    if (at->open != CF_WIRE_CALL) {
+    put_id(w, j, "item_id", part);
+    cf_jw_uint(j, "output_index", part);
+    if (w->at[0].parts[part].kind != CF_WIRE_CALL) {
         cf_jw_int(j, "content_index", 0);
     }
 }
@@ -689,17 +683,16 @@ static void write_response_event(cf_wire_writer *w, const char *type, bool is_ov
     cf_wire__frame_end(&j);
 }
 
-static void write_item_event(cf_wire_writer *w, bool is_done, cf_buf *out)
+static void write_item_event(cf_wire_writer *w, size_t part, bool is_done, cf_buf *out)
 {
-    const cf_wire_writing *at = &w->at[0];
     cf_jw j;
     begin(w, &j, is_done ? "response.output_item.done" : "response.output_item.added", out);
-    cf_jw_uint(&j, "output_index", at->n_items - 1);
-    put_item(w, &j, "item", at->open, at->open_call, is_done);
+    cf_jw_uint(&j, "output_index", part);
+    put_item(w, &j, "item", part, is_done);
     cf_wire__frame_end(&j);
 }
 
-static const char *event_of(int kind, bool is_done)
+static const char *event_of(cf_wire_event_kind kind, bool is_done)
 {
     switch (kind) {
     case CF_WIRE_CALL:
@@ -714,36 +707,36 @@ static const char *event_of(int kind, bool is_done)
     }
 }
 
-static void write_part_event(cf_wire_writer *w, bool is_done, cf_buf *out)
+static void write_part_event(cf_wire_writer *w, size_t part, bool is_done, cf_buf *out)
 {
-    const cf_wire_writing *at = &w->at[0];
+    const cf_wire_part *p = &w->at[0].parts[part];
     cf_jw j;
     begin_in_item(w, &j, is_done ? "response.content_part.done" : "response.content_part.added",
-                  out);
-    put_text_part(&j, "part", at->open,
-                  is_done ? text_of(&w->reply.choice[0], at->open) : cf_str_make("", 0));
+                  part, out);
+    put_text_part(&j, "part", p->kind, is_done ? cf_wire__part_text(w, p) : cf_str_make("", 0));
     cf_wire__frame_end(&j);
 }
 
 static void close_item(cf_wire_writer *w, cf_buf *out)
 {
     cf_wire_writing *at = &w->at[0];
-    const cf_wire_choice *c = &w->reply.choice[0];
     cf_jw j;
     if (at->open < 0) {
         return;
     }
-    begin_in_item(w, &j, event_of(at->open, true), out);
-    if (at->open == CF_WIRE_CALL) {
-        cf_jw_buf(&j, "arguments", &c->calls[at->open_call].arguments);
+    const size_t part = (size_t)at->open;
+    const cf_wire_part *p = &at->parts[part];
+    begin_in_item(w, &j, event_of(p->kind, true), part, out);
+    if (p->kind == CF_WIRE_CALL) {
+        cf_jw_buf(&j, "arguments", &w->reply.choice[0].calls[p->call].arguments);
     } else {
-        cf_jw_str(&j, at->open == CF_WIRE_REFUSAL ? "refusal" : "text", text_of(c, at->open));
+        cf_jw_str(&j, p->kind == CF_WIRE_REFUSAL ? "refusal" : "text", cf_wire__part_text(w, p));
     }
     cf_wire__frame_end(&j);
-    if (at->open != CF_WIRE_CALL) {
-        write_part_event(w, true, out);
+    if (p->kind != CF_WIRE_CALL) {
+        write_part_event(w, part, true, out);
     }
-    write_item_event(w, true, out);
+    write_item_event(w, part, true, out);
     at->open = -1;
 }
 
@@ -751,22 +744,20 @@ static void open_item(cf_wire_writer *w, const cf_wire_event *e, cf_buf *out)
 {
     cf_wire_writing *at = &w->at[0];
     close_item(w, out);
-    at->open = (int)e->kind;
-    at->open_call = e->call;
-    at->n_items++;
     if (e->kind == CF_WIRE_CALL) { /* its name and id are in the first event */
         cf_wire_event head = *e;
         head.text.n = 0;
         cf_wire_reply_add(&w->reply, &head);
         if (w->reply.failed) {
-            at->open = -1;
             out->failed = true;
             return;
         }
     }
-    write_item_event(w, false, out);
+    at->open = (int)at->part;
+    at->parts[at->part].has_begun = true;
+    write_item_event(w, at->part, false, out);
     if (e->kind != CF_WIRE_CALL) {
-        write_part_event(w, false, out);
+        write_part_event(w, at->part, false, out);
     }
 }
 
@@ -783,18 +774,19 @@ static void write_event(cf_wire_writer *w, const cf_wire_event *e, cf_buf *out)
 {
     cf_wire_writing *at = &w->at[0];
     cf_jw j;
-    if (e->kind == CF_WIRE_TOKEN || e->kind == CF_WIRE_SIGNATURE || e->kind == CF_WIRE_END) {
+    if (e->kind == CF_WIRE_TOKEN || e->kind == CF_WIRE_END) {
         return;
     }
     write_start(w, out);
     if (e->kind == CF_WIRE_BEGIN) {
         return;
     }
-    if (at->open != (int)e->kind || (e->kind == CF_WIRE_CALL && at->open_call != e->call)) {
+    if (!at->parts[at->part].has_begun) {
         open_item(w, e, out);
     }
-    if (e->text.n > 0 && at->open >= 0) {
-        begin_in_item(w, &j, event_of(at->open, false), out);
+    /* A signature is a member of the finished item. */
+    if (e->kind != CF_WIRE_SIGNATURE && e->text.n > 0 && at->parts[at->part].has_begun) {
+        begin_in_item(w, &j, event_of(e->kind, false), at->part, out);
         cf_jw_str(&j, "delta", e->text);
         cf_wire__frame_end(&j);
     }

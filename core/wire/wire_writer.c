@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/wire/wire_impl.h"
 
 void cf_wire_writer_init(cf_wire_writer *w, const cf_wire_writer_options *options)
@@ -28,6 +29,7 @@ void cf_wire_writer_deinit(cf_wire_writer *w)
         for (size_t k = 0; k < sizeof w->at[i].tokens / sizeof w->at[i].tokens[0]; k++) {
             cf_buf_deinit(&w->at[i].tokens[k]);
         }
+        cf_free(w->at[i].parts);
     }
 }
 
@@ -38,10 +40,63 @@ static bool says_nothing(const cf_wire_event *e)
                               e->kind == CF_WIRE_SIGNATURE || e->kind == CF_WIRE_REFUSAL);
 }
 
+static const cf_buf *text_of(const cf_wire_choice *c, cf_wire_event_kind kind)
+{
+    return kind == CF_WIRE_THINKING  ? &c->thinking
+           : kind == CF_WIRE_REFUSAL ? &c->refusal
+                                     : &c->content;
+}
+
+/* The part that the event belongs to: the last one, or the call's, wherever it
+ * began; n_parts: a new one. */
+static size_t find_part(const cf_wire_writing *at, cf_wire_event_kind kind, size_t call)
+{
+    const size_t n = at->n_parts;
+    if (kind != CF_WIRE_CALL) {
+        return n > 0 && at->parts[n - 1].kind == kind ? n - 1 : n;
+    }
+    for (size_t i = n; i > 0; i--) {
+        if (at->parts[i - 1].kind == CF_WIRE_CALL && at->parts[i - 1].call == call) {
+            return i - 1;
+        }
+    }
+    return n;
+}
+
+/* Sets at->part for an event that says something; false without memory. */
+static bool note_part(cf_wire_writer *w, const cf_wire_event *e)
+{
+    const cf_wire_choice *c = &w->reply.choice[e->choice];
+    cf_wire_writing *at = &w->at[e->choice];
+    const bool is_signature = e->kind == CF_WIRE_SIGNATURE;
+    const cf_wire_event_kind kind = is_signature ? CF_WIRE_THINKING : e->kind;
+    if (kind != CF_WIRE_TEXT && kind != CF_WIRE_THINKING && kind != CF_WIRE_REFUSAL &&
+        kind != CF_WIRE_CALL) {
+        return true;
+    }
+    const size_t text = text_of(c, kind)->n, sign = c->signature.n;
+    at->part = find_part(at, kind, e->call);
+    if (at->part == at->n_parts) {
+        if (!cf_grow(&at->parts, &at->cap_parts, at->n_parts + 1, sizeof *at->parts)) {
+            return false;
+        }
+        at->parts[at->n_parts++] = (cf_wire_part){
+            .kind = kind, .call = e->call, .from = text, .signed_from = sign, .signed_to = sign};
+    }
+    cf_wire_part *p = &at->parts[at->part];
+    p->to = text + (e->kind == kind ? e->text.n : 0);
+    p->signed_to = is_signature ? sign + e->text.n : p->signed_to;
+    return true;
+}
+
 void cf_wire_write(cf_wire_writer *w, const cf_wire_event *e, cf_buf *out)
 {
     const cf_wire__row *row = cf_wire__row_of(w->o.api);
     if (e->choice >= w->reply.n_choices || e->kind == CF_WIRE_RESTART || says_nothing(e)) {
+        return;
+    }
+    if (!note_part(w, e)) {
+        out->failed = w->reply.failed = true;
         return;
     }
     if (w->o.is_stream || e->kind == CF_WIRE_TOKEN) {
@@ -104,6 +159,22 @@ const char *cf_wire__word(const cf_wire_writer *w, size_t choice)
         }
     }
     return ends[0].word;
+}
+
+static cf_str bytes_of(const cf_buf *b, size_t from, size_t to)
+{
+    const bool is_whole = from <= to && to <= b->n; /* else memory ran out */
+    return cf_str_make(cf_buf_cstr(b) + (is_whole ? from : 0), is_whole ? to - from : 0);
+}
+
+cf_str cf_wire__part_text(const cf_wire_writer *w, const cf_wire_part *p)
+{
+    return bytes_of(text_of(&w->reply.choice[0], p->kind), p->from, p->to);
+}
+
+cf_str cf_wire__part_signature(const cf_wire_writer *w, const cf_wire_part *p)
+{
+    return bytes_of(&w->reply.choice[0].signature, p->signed_from, p->signed_to);
 }
 
 void cf_wire__call_id(char out[80], const cf_wire_writer *w, size_t choice, size_t call,

@@ -250,7 +250,8 @@ static void any_reply(const can *c, size_t choice, cf_wire_event *list, size_t *
     if (c->refusal && draw(4) == 0) {
         add_event(list, n, CF_WIRE_REFUSAL, choice, "no");
     }
-    for (size_t i = 0; has_calls && i < 2; i++) {
+    const size_t n_calls = has_calls ? 2 : 0;
+    for (size_t i = 0; i < n_calls; i++) {
         list[(*n)++] = (cf_wire_event){.kind = CF_WIRE_CALL,
                                        .choice = choice,
                                        .call = i,
@@ -258,7 +259,15 @@ static void any_reply(const can *c, size_t choice, cf_wire_event *list, size_t *
                                        .name = cf_str_from("f"),
                                        .text = cf_str_from("{\"a\"")};
         list[(*n)++] = (cf_wire_event){
-            .kind = CF_WIRE_CALL, .choice = choice, .call = i, .text = cf_str_from(":1}")};
+            .kind = CF_WIRE_CALL, .choice = choice, .call = i, .text = cf_str_from(":1")};
+        if (draw(3) == 0) { /* text after a call, and then more of the call */
+            add_event(list, n, CF_WIRE_TEXT, choice, any_text());
+        }
+        list[(*n)++] = (cf_wire_event){
+            .kind = CF_WIRE_CALL, .choice = choice, .call = i, .text = cf_str_from("}")};
+        if (draw(3) == 0) {
+            add_event(list, n, CF_WIRE_TEXT, choice, any_text());
+        }
     }
     list[(*n)++] = (cf_wire_event){.kind = CF_WIRE_END,
                                    .choice = choice,

@@ -118,6 +118,12 @@ static void test_wire_request__bad(void **state)
                 CF_EFORMAT);
         assert_true(err.text[0] != '\0');
     }
+    cf_wire_request r;
+    cf_error err;
+    T_FAILS(cf_wire_request_read(&r, CF_API_GEMINI_GENERATE, cf_str_from("{\"contents\":[5]}"),
+                                 &err),
+            CF_EFORMAT);
+    assert_string_equal(err.text, "contents[0] is not an object");
 }
 
 static void test_wire_api__of_paths(void **state)
@@ -306,6 +312,117 @@ static void test_wire_answer__ollama(void **state)
                  "  ");
 }
 
+/* ---- answers with text after a call ---------------------------------------- */
+
+static cf_wire_event say(cf_wire_event_kind kind, const char *text)
+{
+    return (cf_wire_event){.kind = kind, .text = cf_str_from(text)};
+}
+
+static void write_answer(cf_buf *out, cf_api api, bool is_stream)
+{
+    const cf_wire_event events[] = {say(CF_WIRE_THINKING, "hm"),
+                                    say(CF_WIRE_SIGNATURE, "s1"),
+                                    say(CF_WIRE_TEXT, "one"),
+                                    {.kind = CF_WIRE_CALL,
+                                     .id = cf_str_from("c"),
+                                     .name = cf_str_from("f"),
+                                     .text = cf_str_from("{}")},
+                                    say(CF_WIRE_THINKING, "so"),
+                                    say(CF_WIRE_TEXT, "two"),
+                                    say(CF_WIRE_END, "")};
+    cf_wire_writer w;
+    cf_wire_writer_init(
+        &w,
+        &(cf_wire_writer_options){.api = api, .is_stream = is_stream, .id = "7", .model = "m"});
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        cf_wire_write(&w, &events[i], out);
+    }
+    cf_wire_write_finish(&w, NULL, out);
+    assert_false(out->failed);
+    cf_wire_writer_deinit(&w);
+}
+
+/* The ids, types and texts of the items of a response. */
+static void describe_items(cf_buf *out, const json_t *items)
+{
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        const json_t *part = json_array_get(json_object_get(item, "content"), 0);
+        const char *text = json_string_value(json_object_get(part, "text"));
+        const char *sign = json_string_value(json_object_get(item, "encrypted_content"));
+        cf_buf_addf(out, "%s %s %s\n", json_string_value(json_object_get(item, "id")),
+                    text != NULL ? text : "-", sign != NULL ? sign : "-");
+    }
+}
+
+/* Collects the items of a stream by their output_index. */
+static cf_status on_response(cf_str data, void *ud, cf_error *err)
+{
+    json_t **items = ud;
+    json_t *v = NULL;
+    T_OK(cf_json_read(&v, data.p, data.n, err), *err);
+    if (cf_str_is(cf_json_get_str(v, "type"), "response.output_item.done")) {
+        const json_t *at = json_object_get(v, "output_index");
+        assert_int_equal(json_integer_value(at), json_array_size(items[0]));
+        json_array_append(items[0], json_object_get(v, "item"));
+    } else if (cf_str_is(cf_json_get_str(v, "type"), "response.completed")) {
+        items[1] = json_incref(json_object_get(json_object_get(v, "response"), "output"));
+    }
+    json_decref(v);
+    return CF_OK;
+}
+
+static void test_wire_writer__responses_keep_the_order(void **state)
+{
+    (void)state;
+    static const char want[] = "rs_7 hm s1\nmsg_7 one -\nfc_7_0 - -\nrs_7_1 so -\n"
+                               "msg_7_1 two -\n";
+    json_t *items[3] = {json_array(), NULL, NULL};
+    json_t *whole = NULL;
+    cf_sse sse;
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    write_answer(&text, CF_API_OPENAI_RESPONSES, true);
+    cf_sse_init(&sse);
+    T_OK(cf_sse_feed(&sse, text.p, text.n, on_response, items, &err), err);
+    cf_sse_deinit(&sse);
+    cf_buf_reset(&text);
+    write_answer(&text, CF_API_OPENAI_RESPONSES, false);
+    T_OK(cf_json_read(&whole, text.p, text.n, &err), err);
+    items[2] = json_incref(json_object_get(whole, "output"));
+    for (size_t i = 0; i < 3; i++) {
+        cf_buf got = CF_BUF_INIT;
+        describe_items(&got, items[i]);
+        assert_string_equal(cf_buf_cstr(&got), want);
+        cf_buf_deinit(&got);
+        json_decref(items[i]);
+    }
+    json_decref(whole);
+    cf_buf_deinit(&text);
+}
+
+static void test_wire_writer__anthropic_keeps_the_order(void **state)
+{
+    (void)state;
+    static const char want[] =
+        "[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s1\"},"
+        "{\"type\":\"text\",\"text\":\"one\"},"
+        "{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"f\",\"input\":{}},"
+        "{\"type\":\"thinking\",\"thinking\":\"so\",\"signature\":\"\"},"
+        "{\"type\":\"text\",\"text\":\"two\"}]";
+    json_t *v = NULL;
+    cf_error err;
+    cf_buf text = CF_BUF_INIT, got = CF_BUF_INIT;
+    write_answer(&text, CF_API_ANTHROPIC_MESSAGES, false);
+    T_OK(cf_json_read(&v, text.p, text.n, &err), err);
+    cf_json_write(&got, json_object_get(v, "content"));
+    assert_string_equal(cf_buf_cstr(&got), want);
+    json_decref(v);
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +437,8 @@ int main(void)
         cmocka_unit_test(test_wire_answer__responses),
         cmocka_unit_test(test_wire_answer__anthropic),
         cmocka_unit_test(test_wire_answer__ollama),
+        cmocka_unit_test(test_wire_writer__responses_keep_the_order),
+        cmocka_unit_test(test_wire_writer__anthropic_keeps_the_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
