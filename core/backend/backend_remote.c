@@ -412,9 +412,9 @@ static cf_status negotiate(remote *r, cf_chat__run *run, cf_remote__answer *answ
 {
     for (;;) {
         cf_buf text = CF_BUF_INIT, problem = CF_BUF_INIT;
-        cf_remote__leave_out(body, r->refused);
+        cf_status st = cf_remote__leave_out(body, r->refused, err);
         cf_json_write(&text, body);
-        cf_status st = cf_buf_check(&text, err);
+        CF_THEN(st, cf_buf_check(&text, err));
         CF_THEN(st, exchange(r, run, answer, &text, &problem, err));
         json_t *before = cf_json_copy(r->refused);
         bool again = st != CF_OK && problem.n > 0 && before != NULL &&
@@ -456,7 +456,9 @@ static cf_status find_model(remote *r, cf_chat__run *run, cf_error *err)
     }
     json_t *v = NULL;
     if (st == CF_OK && t.status == 200) {
-        v = json_loadb(cf_buf_cstr(&t.body), t.body.n, 0, NULL);
+        cf_error ignored; /* a server that lists nothing has a model all the same */
+        st = cf_json_read(&v, cf_buf_cstr(&t.body), t.body.n, &ignored);
+        st = st == CF_ENOMEM ? cf_oom_for(err, "the model's name") : CF_OK;
     } else if (st == CF_OK && (t.status == 401 || t.status == 403)) {
         st = cf_remote__http_error(run, t.status, cf_buf_str(&t.body), err);
     }
@@ -656,10 +658,10 @@ static cf_status add_to_body(remote *r, cf_chat__run *run, json_t *body, cf_erro
         }
         CF_TRY(st);
     }
-    if (cf_server_kind__returns_ids(&r->kind)) {
-        json_object_set_new(body, "return_token_ids", json_true());
-    }
-    return CF_OK;
+    const bool wants_ids = cf_server_kind__returns_ids(&r->kind);
+    return wants_ids && json_object_set_new(body, "return_token_ids", json_true()) != 0
+               ? cf_oom_for(err, "the request")
+               : CF_OK;
 }
 
 /* ---- a reply ------------------------------------------------------------ */
@@ -842,7 +844,11 @@ static cf_status clone(cf_backend **out, const cf_backend *from, cf_error *err)
     o.key = r->key;
     o.model = r->model;
     CF_TRY(cf_backend_remote_new(out, r->url, &o, err));
-    json_object_update(((remote *)*out)->refused, r->refused);
+    if (json_object_update(((remote *)*out)->refused, r->refused) != 0) {
+        free_remote(*out);
+        *out = NULL;
+        return cf_oom_for(err, "the server");
+    }
     cf_server_kind *kind = &((remote *)*out)->kind;
     *kind = r->kind;
     kind->pieces = NULL; /* asked for again */

@@ -18,8 +18,9 @@ CF_MUST_USE cf_status cf_remote__body(json_t **out, const char *model,
 /* Adds to `refused` the arguments of the body that an error's text names: a
  * key each, null or the name to use in its place.  Whether there was one. */
 bool cf_remote__find_refused(const json_t *body, cf_str text, json_t *refused);
-/* Takes refused arguments out of the body. */
-void cf_remote__leave_out(json_t *body, const json_t *refused);
+/* Takes refused arguments out of the body, or gives them their other name.
+ * CF_ENOMEM. */
+CF_MUST_USE cf_status cf_remote__leave_out(json_t *body, const json_t *refused, cf_error *err);
 
 /* An answer as far as it has arrived. */
 typedef struct cf_remote__answer {

@@ -248,13 +248,15 @@ static cf_status on_value(void *ud, const json_t *v, cf_error *err)
                                        "service_tier", "provider", "timings"};
     cf_remote__answer *a = ud;
     json_t **vendor = &a->run->out->vendor;
-    (void)err;
     read_tokens(a->run->out, v);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         json_t *item = json_object_get(v, keys[i]);
-        if (item != NULL && !json_is_null(item)) {
-            *vendor = *vendor != NULL ? *vendor : json_object();
-            json_object_set(*vendor, keys[i], item);
+        if (item == NULL || json_is_null(item)) {
+            continue;
+        }
+        *vendor = *vendor != NULL ? *vendor : json_object();
+        if (json_object_set(*vendor, keys[i], item) != 0) {
+            return cf_oom_for(err, "an answer");
         }
     }
     return CF_OK;

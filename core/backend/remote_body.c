@@ -35,7 +35,7 @@ static json_t *absent(wire *w, const cf_attachment *a, const cf_error *why)
     cf_buf_addf(w->notes, "message %zu: %s: not sent\n", w->n_message, why->text);
     cf_buf text = CF_BUF_INIT;
     cf_buf_addf(&text, "[%s: not here]", cf_attachment_kind_name(a->kind));
-    json_t *part = json_pack("{s:s, s:s%}", "type", "text", "text", cf_buf_cstr(&text), text.n);
+    json_t *part = json_pack("{s:s, s:o}", "type", "text", "text", cf_json_buf(&text));
     cf_buf_deinit(&text);
     return part;
 }
@@ -70,7 +70,7 @@ static json_t *joined(json_t *list)
         is_text = s.p != NULL;
         cf_buf_add(&text, s.p, s.n);
     }
-    json_t *out = is_text ? json_stringn(cf_buf_cstr(&text), text.n) : json_incref(list);
+    json_t *out = is_text ? cf_json_buf(&text) : json_incref(list);
     cf_buf_deinit(&text);
     return out;
 }
@@ -80,7 +80,7 @@ static json_t *wire_content(wire *w, json_t *content, bool is_result)
     if (is_result && !json_is_string(content)) {
         cf_buf text = CF_BUF_INIT;
         cf_json_write(&text, content);
-        json_t *v = json_stringn(cf_buf_cstr(&text), text.n);
+        json_t *v = cf_json_buf(&text);
         cf_buf_deinit(&text);
         return v;
     }
@@ -339,7 +339,7 @@ bool cf_remote__find_refused(const json_t *body, cf_str text, json_t *refused)
     return found;
 }
 
-void cf_remote__leave_out(json_t *body, const json_t *refused)
+cf_status cf_remote__leave_out(json_t *body, const json_t *refused, cf_error *err)
 {
     json_t *in = cf_json_ref(refused);
     const char *key;
@@ -347,12 +347,14 @@ void cf_remote__leave_out(json_t *body, const json_t *refused)
     json_object_foreach(in, key, to)
     {
         json_t *v = json_object_get(body, key);
-        if (v != NULL && json_is_string(to)) {
-            json_object_set(body, json_string_value(to), v);
+        if (v != NULL && json_is_string(to) &&
+            json_object_set(body, json_string_value(to), v) != 0) {
+            return cf_oom_for(err, "the request");
         }
-        json_object_del(body, key);
+        (void)json_object_del(body, key);
     }
     if (json_object_get(body, "logprobs") == NULL) {
-        json_object_del(body, "top_logprobs");
+        (void)json_object_del(body, "top_logprobs");
     }
+    return CF_OK;
 }
