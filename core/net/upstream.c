@@ -147,7 +147,10 @@ static bool is_token_header(const cf_http_request *r, cf_str name)
 
 static void set_headers(cf_upstream_call *c, const cf_upstream *up, const cf_http_request *r)
 {
-    static const char *const own[] = {"Accept", "Content-Type", "Expect"};
+    static const struct {
+        const char *name;
+        bool is_never_sent; /* else only what the client sent */
+    } own[] = {{"Accept", false}, {"Content-Type", false}, {"Expect", true}};
     const cf_str none = {"", 0};
     for (size_t i = 0; i < r->n_headers; i++) {
         const cf_http_header *h = &r->headers[i];
@@ -156,10 +159,11 @@ static void set_headers(cf_upstream_call *c, const cf_upstream *up, const cf_htt
             cf_http_header_add(&c->transfer, h->name, h->value.n != 0 ? ": " : ";", h->value);
         }
     }
-    /* What libcurl would add by itself. */
+    /* libcurl would add these by itself. */
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        if (i == 2 || cf_http_header_get(r->headers, r->n_headers, own[i]).p == NULL) {
-            cf_http_header_add(&c->transfer, cf_str_from(own[i]), ":", none);
+        if (own[i].is_never_sent ||
+            cf_http_header_get(r->headers, r->n_headers, own[i].name).p == NULL) {
+            cf_http_header_add(&c->transfer, cf_str_from(own[i].name), ":", none);
         }
     }
     if (r->used_token && up->key != NULL) {
