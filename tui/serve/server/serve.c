@@ -24,6 +24,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/os.h"
+#include "core/json/json_builder.h"
 #include "templates/chat_template.h"
 #include "tui/serve/server/serve_impl.h"
 
@@ -90,7 +91,7 @@ static cf_status render_raw(const void *ud, const json_t *context, cf_arena *are
 /* ---- generating --------------------------------------------------------- */
 
 /* One of the replies to a request. */
-typedef struct side {
+typedef struct choice {
     job *j;
     uint32_t i;
     cf_backend *backend; /* the slot's, or a fork of it */
@@ -99,7 +100,7 @@ typedef struct side {
     cf_buf piece; /* written, not pushed yet */
     cf_status st;
     cf_error err;
-} side;
+} choice;
 
 /* Hands over what was written, and forgets it. */
 static void push(job *j, cf_buf *piece)
@@ -130,7 +131,7 @@ static void check_disconnect(job *j)
 
 static void on_event(const cf_chat_event *e, void *ud)
 {
-    side *d = ud;
+    choice *d = ud;
     job *j = d->j;
     cf_serve__note(j->slot, e);
     cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, &d->piece);
@@ -153,7 +154,7 @@ static cf_chat_request request_of(job *j, const cf_chat_options *options)
 
 static void *one_reply(void *ud)
 {
-    side *d = ud;
+    choice *d = ud;
     job *j = d->j;
     cf_chat_options options = j->asked.options;
     options.sampling.seed += d->i;
@@ -168,7 +169,7 @@ static void *one_reply(void *ud)
     return NULL;
 }
 
-/* Computes the prompt once, for replies that go on from it side by side. */
+/* Computes the prompt once, for all replies that continue it. */
 static cf_status prefill(job *j, cf_backend *backend, cf_error *err)
 {
     cf_chat_request request = request_of(j, &j->asked.options);
@@ -184,14 +185,14 @@ static cf_status prefill(job *j, cf_backend *backend, cf_error *err)
 }
 
 /* Several replies: forks of the slot, each on a thread, in common passes. */
-static void side_by_side(job *j, cf_serve__slot *slot, side *v, uint32_t n)
+static void generate_choices(job *j, cf_serve__slot *slot, choice *v, uint32_t n)
 {
     cf_serve *s = j->serve;
     uint32_t n_forks = 1; /* the slot itself is the first */
     v[0].backend = slot->backend;
     v[0].st = n > 1 ? prefill(j, slot->backend, &v[0].err) : CF_OK;
     while (v[0].st == CF_OK && n_forks < n) {
-        side *d = &v[n_forks];
+        choice *d = &v[n_forks];
         v[0].st = cf_serve__fork(s->slots, slot, &d->backend, &v[0].err);
         n_forks += v[0].st == CF_OK;
     }
@@ -220,7 +221,7 @@ static void side_by_side(job *j, cf_serve__slot *slot, side *v, uint32_t n)
 }
 
 /* Sums, and the first failure. */
-static void take_sides(job *j, const side *v, uint32_t n)
+static void take_choices(job *j, const choice *v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const cf_chat_response *r = &j->reply[i];
@@ -240,32 +241,41 @@ static void take_sides(job *j, const side *v, uint32_t n)
     }
 }
 
-/* The slot's tokens are compared with the prompt's before it is chosen. */
+/* What the prompt is rendered from, as the backend does it; a new reference. */
+static cf_status context_of(const job *j, json_t **out, cf_error *err)
+{
+    const char *key;
+    json_t *value;
+    cf_jb b = CF_JB_INIT;
+    cf_jb_object(&b, NULL);
+    json_object_foreach(j->asked.wire.variables, key, value)
+    {
+        cf_jb_add(&b, key, value);
+    }
+    cf_jb_add(&b, "messages", j->asked.messages);
+    if (j->asked.tools != NULL) {
+        cf_jb_take(&b, "tools", cf_tool_set_openai(j->asked.tools));
+    }
+    cf_jb_bool(&b, "add_generation_prompt", true);
+    cf_jb_end(&b);
+    return cf_jb_finish(&b, out, err);
+}
+
+/* The slot's tokens are compared with the prompt's before it is chosen; where
+ * there is no prompt, the backend reports why. */
 static cf_serve__slot *take_slot(job *j, cf_error *err)
 {
     cf_serve *s = j->serve;
     cf_arena arena;
     cf_prompt prompt;
     cf_token_list list = {NULL, 0};
-    const cf_chat_request request = {.messages = j->asked.messages,
-                                     .tools = j->asked.tools,
-                                     .extra_context = j->asked.wire.variables};
     cf_token *ids = NULL;
     cf_serve__slot *slot = NULL;
-    json_t *context = json_object();
+    json_t *context = NULL;
     cf_arena_init(&arena, 0);
-    /* The same rendering as the backend's; a failure is its to report. */
-    (void)json_object_set(context, "messages", cf_json_ref(request.messages));
-    json_t *tools = request.tools != NULL ? cf_tool_set_openai(request.tools) : NULL;
-    if (tools != NULL) {
-        (void)json_object_set_new(context, "tools", tools);
-    }
-    if (request.extra_context != NULL) {
-        (void)json_object_update(context, cf_json_ref(request.extra_context));
-    }
-    (void)json_object_set_new(context, "add_generation_prompt", json_true());
     const cf_core_options *o = j->asked.is_raw ? &s->raw : &s->chat;
-    cf_status st = cf_prompt_add_special(context, s->tok, err);
+    cf_status st = context_of(j, &context, err);
+    CF_THEN(st, cf_prompt_add_special(context, s->tok, err));
     CF_THEN(st, o->renderer.render(o->renderer.ud, context, &arena, &prompt, err));
     CF_THEN(st, cf_prompt_tokenise(&list, &prompt, cf_str_make("", 0), s->tok, &arena, err));
     if (st == CF_OK) {
@@ -286,7 +296,7 @@ static void generate(job *j)
 {
     cf_serve *s = j->serve;
     cf_error ignored;
-    side v[CF_SERVE_N_MAX];
+    choice v[CF_SERVE_N_MAX];
     const uint32_t n = j->asked.n;
     memset(v, 0, sizeof v);
     for (uint32_t i = 0; i < n; i++) {
@@ -297,9 +307,9 @@ static void generate(job *j)
     j->slot = slot;
     cf_backend_core_set(slot->backend, j->asked.is_raw ? &s->raw : &s->chat);
     j->st = CF_OK;
-    side_by_side(j, slot, v, n);
+    generate_choices(j, slot, v, n);
     cf_serve__give(s->slots, slot);
-    take_sides(j, v, n);
+    take_choices(j, v, n);
     if (j->st == CF_OK) {
         cf_record_usage(j->record, j->usage.n_prompt, j->usage.n_cached, j->usage.n_reply);
     }
