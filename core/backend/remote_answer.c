@@ -388,7 +388,8 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
     json_t *v =
         json_pack("{s:s%, s:s, s:{s:s%, s:O}}", "id", call.id.p, call.id.n, "type", "function",
                   "function", "name", call.name.p, call.name.n, "arguments", arguments);
-    oom = oom || v == NULL || json_array_append_new(list, v) != 0 || found->arena->failed;
+    /* The list takes the call also when memory ran out before. */
+    oom = v == NULL || json_array_append_new(list, v) != 0 || oom || found->arena->failed;
     if (!oom && call.status != CF_TOOL_PARSE_ERROR) {
         cf_chat_event ev = {.kind = CF_CHAT_CALL, .index = index, .call = &call};
         cf_chat__emit(a->run, &ev);
