@@ -100,10 +100,42 @@ static void test_tool_servers__state_without_memory(void **state)
     tear_down(&d);
 }
 
+/* A tool that has changed is never taken for one that is seen for the first
+ * time, which would be used without a question. */
+static void test_approvals__changed_tool_without_memory(void **state)
+{
+    (void)state;
+    const cf_store_options options = {.flags = CF_STORE_CREATE};
+    const cf_str server = cf_str_from("s");
+    cf_store *store;
+    cf_approvals approvals;
+    cf_error err;
+    T_OK(cf_store_open(&store, store_dir_file("approvals.db"), &options, &err), err);
+    cf_approvals_init(&approvals, store);
+    json_t *known = json_pack("{s:s, s:s}", "name", "f", "description", "reads");
+    json_t *changed = json_pack("{s:s, s:s}", "name", "f", "description", "deletes");
+    cf_approvals_remember(&approvals, server, known);
+    bool fired = true;
+    for (size_t nth = 1; fired; nth++) {
+        json_t *before;
+        cf_tool_news news = CF_TOOL_FIRST_SEEN;
+        cf_fault_arm(nth, false);
+        cf_status st = cf_approvals_compare(&approvals, server, changed, &news, &before, &err);
+        fired = cf_fault_disarm();
+        assert_true(st == CF_ENOMEM || (st == CF_OK && news == CF_TOOL_OTHER));
+        json_decref(before);
+    }
+    json_decref(known);
+    json_decref(changed);
+    cf_approvals_deinit(&approvals);
+    cf_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tool_servers__state_without_memory),
+        cmocka_unit_test(test_approvals__changed_tool_without_memory),
     };
     cf_fault_install();
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);

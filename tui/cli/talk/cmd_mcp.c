@@ -79,8 +79,9 @@ static cf_status find_changes(mcp *m, json_t *out, cf_error *err)
         bool ok = json_array_append_new(out, list) == 0;
         for (size_t k = 0; ok && k < json_array_size(s.tools); k++) {
             json_t *before;
-            cf_tool_news news = cf_approvals_compare(&m->opened.approvals, s.name,
-                                                     json_array_get(s.tools, k), &before);
+            cf_tool_news news;
+            CF_TRY(cf_approvals_compare(&m->opened.approvals, s.name, json_array_get(s.tools, k),
+                                        &news, &before, err));
             json_decref(before);
             ok = json_array_append_new(list, json_boolean(news == CF_TOOL_OTHER)) == 0;
         }

@@ -154,8 +154,11 @@ static bool accept(const cf_mcp_opened *o, const cf_mcp_server *s, const json_t 
 static bool is_known(cf_mcp_opened *o, const cf_mcp_server *s, const json_t *tool)
 {
     json_t *before;
-    bool ok = cf_approvals_compare(&o->approvals, s->name, tool, &before) != CF_TOOL_OTHER ||
-              accept(o, s, tool, before);
+    cf_tool_news news;
+    cf_error ignored;
+    bool ok =
+        cf_approvals_compare(&o->approvals, s->name, tool, &news, &before, &ignored) == CF_OK &&
+        (news != CF_TOOL_OTHER || accept(o, s, tool, before));
     if (ok) {
         cf_approvals_remember(&o->approvals, s->name, tool);
     }

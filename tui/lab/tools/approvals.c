@@ -47,20 +47,24 @@ static cf_status recall(const cf_approvals *a, cf_str server, cf_str tool, cf_ar
                             : CF_ENOTFOUND;
 }
 
-cf_tool_news cf_approvals_compare(const cf_approvals *a, cf_str server, const json_t *tool,
-                                  json_t **before)
+cf_status cf_approvals_compare(const cf_approvals *a, cf_str server, const json_t *tool,
+                               cf_tool_news *news, json_t **before, cf_error *err)
 {
     cf_arena arena;
     cf_store_mcp_tool known;
-    cf_tool_news news = CF_TOOL_FIRST_SEEN;
     *before = NULL;
     cf_arena_init(&arena, 0);
-    if (recall(a, server, cf_json_get_str(tool, "name"), &arena, &known) == CF_OK &&
-        cf_json_read(before, known.definition.p, known.definition.n, NULL) == CF_OK) {
-        news = cf_mcp_tool_differs(*before, tool) ? CF_TOOL_OTHER : CF_TOOL_AS_BEFORE;
-    }
+    cf_status st = recall(a, server, cf_json_get_str(tool, "name"), &arena, &known);
+    const bool is_first = st == CF_ENOTFOUND;
+    CF_THEN(st, cf_json_read(before, known.definition.p, known.definition.n, NULL));
     cf_arena_deinit(&arena);
-    return news;
+    if (st == CF_ENOMEM) {
+        return cf_oom_for(err, "the tool as it was");
+    }
+    *news = is_first                                             ? CF_TOOL_FIRST_SEEN
+            : st == CF_OK && !cf_mcp_tool_differs(*before, tool) ? CF_TOOL_AS_BEFORE
+                                                                 : CF_TOOL_OTHER;
+    return CF_OK;
 }
 
 static void put(const cf_approvals *a, cf_str server, cf_str tool, cf_str definition,
@@ -79,8 +83,11 @@ static void put(const cf_approvals *a, cf_str server, cf_str tool, cf_str defini
 void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *tool)
 {
     json_t *before;
+    cf_tool_news news;
+    cf_error ignored;
     cf_buf text = CF_BUF_INIT;
-    if (cf_approvals_compare(a, server, tool, &before) != CF_TOOL_AS_BEFORE) {
+    if (cf_approvals_compare(a, server, tool, &news, &before, &ignored) == CF_OK &&
+        news != CF_TOOL_AS_BEFORE) {
         cf_json_write(&text, tool);
         if (!text.failed) { /* an approval was given for another tool */
             put(a, server, cf_json_get_str(tool, "name"), cf_buf_str(&text), cf_str_make(NULL, 0));

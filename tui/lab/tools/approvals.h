@@ -32,14 +32,15 @@ void cf_approvals_deinit(cf_approvals *a);
 typedef enum cf_tool_news {
     CF_TOOL_FIRST_SEEN,
     CF_TOOL_AS_BEFORE,
-    CF_TOOL_OTHER /* its description or schema is another */
+    CF_TOOL_OTHER /* its description or schema differs, or cannot be compared */
 } cf_tool_news;
 
-/* Compares a tool with what is remembered; *before (a new reference, or NULL)
- * is that. */
-cf_tool_news cf_approvals_compare(const cf_approvals *a, cf_str server, const json_t *tool,
-                                  json_t **before);
-/* From now on the user knows the tool as it is. */
+/* Compares a tool with what is remembered, which becomes *before: a new
+ * reference, or NULL.  CF_ENOMEM; then nothing is known about the tool. */
+CF_MUST_USE cf_status cf_approvals_compare(const cf_approvals *a, cf_str server, const json_t *tool,
+                                           cf_tool_news *news, json_t **before, cf_error *err);
+/* From now on the user knows the tool as it is; without memory it is asked
+ * about again. */
 void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *tool);
 
 /* ---- calls -------------------------------------------------------------- */

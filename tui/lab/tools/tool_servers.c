@@ -582,8 +582,10 @@ void cf_tool_servers_difference(cf_tool_servers *s, size_t i, size_t k, cf_buf *
 {
     const json_t *tool = json_array_get(tools_at(s, i), k);
     json_t *before;
-    (void)cf_approvals_compare(&s->approvals, cf_json_get_str(s->item[i].config, "name"), tool,
-                               &before);
+    cf_tool_news news;
+    cf_error ignored; /* without memory the tool is shown as new */
+    cf_ignore(cf_approvals_compare(&s->approvals, cf_json_get_str(s->item[i].config, "name"), tool,
+                                   &news, &before, &ignored));
     json_t *old = json_pack("[O?]", before), *now = json_pack("[O?]", tool);
     cf_mcp_tools_diff(out, old, now);
     json_decref(old);
@@ -614,7 +616,11 @@ static bool compare_tools(cf_tool_servers *s, size_t i, cf_buf *notice)
             return false;
         }
         json_t *before;
-        cf_tool_news news = cf_approvals_compare(&s->approvals, server, tool, &before);
+        cf_tool_news news;
+        cf_error ignored;
+        if (cf_approvals_compare(&s->approvals, server, tool, &news, &before, &ignored) != CF_OK) {
+            return false;
+        }
         t->has_changed = news == CF_TOOL_OTHER;
         if (news == CF_TOOL_OTHER) {
             cf_buf_addf(notice,
