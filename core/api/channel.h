@@ -59,6 +59,7 @@ typedef struct cf_channel_split {
     bool waits;       /* held begins with a mark of `stop` */
     size_t looked;    /* bytes of held in which no delimiter begins */
     cf_buf held;      /* may be the start of a delimiter */
+    size_t lead;      /* its first bytes are the prompt's */
     size_t total;     /* bytes added; a piece begins at total - held.n */
     cf_channel_fn fn;
     bool (*may_open)(void *ud); /* NULL: always */
@@ -77,7 +78,9 @@ bool cf_channel_split_is_in(const cf_channel_split *s, size_t i);
 /* Whether the channel `i` is open, or one of the same name. */
 bool cf_channel_split_is_in(const cf_channel_split *s, size_t i);
 
-/* The prompt, or its end, may leave a channel open: the reply starts in it. */
+/* The prompt, or its end, may leave a channel open: the reply starts in it.  It
+ * may also end inside the delimiter that opens one: the reply goes on with the
+ * rest of it. */
 void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt);
 
 /* Passes bytes on; those that may belong to a delimiter wait.  Errors of the

@@ -42,6 +42,7 @@ const cf_channel cf_channel__k2_horizon[3] = {
     THINKING("<ifm|think>", "</ifm|think>", true),
     THINKING("<ifm|think_fast>", "</ifm|think_fast>", true),
     THINKING("<ifm|think_faster>", "</ifm|think_faster>", true)};
+const cf_channel cf_channel__minimax_m3[1] = {THINKING("<mm:think>", "</mm:think>", true)};
 const cf_channel cf_channel__solar2[1] = {THINKING("<|think:start|>", "<|think:end|>", true)};
 const cf_channel cf_channel__longcat[1] = {THINKING("<longcat_think>", "</longcat_think>", true)};
 const cf_channel cf_channel__kimi_k15[1] = {
@@ -78,6 +79,7 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n)
         {"<|content_thinking|>", cf_channel__inkling, 1},
         {"<ifm|think", cf_channel__k2_horizon, 3},
         {"<|think:start|>", cf_channel__solar2, 1},
+        {"<mm:think>", cf_channel__minimax_m3, 1},
         {"<longcat_think>", cf_channel__longcat, 1},
         {"\xE2\x97\x81think\xE2\x96\xB7", cf_channel__kimi_k15, 1},
         {"<|inner_prefix|>", cf_channel__apertus, 1},
@@ -129,6 +131,22 @@ static size_t find_last(cf_str text, cf_str what)
     return SIZE_MAX;
 }
 
+/* Holds the end of the prompt that begins a delimiter of no open channel. */
+static void hold_lead(cf_channel_split *s, cf_str prompt)
+{
+    for (size_t i = 0; s->open == s->n && i < s->n; i++) {
+        cf_str start = s->channels[i].start;
+        size_t n = start.n - 1 < prompt.n ? start.n - 1 : prompt.n;
+        while (n > s->lead && memcmp(prompt.p + prompt.n - n, start.p, n) != 0) {
+            n--;
+        }
+        s->lead = n > s->lead ? n : s->lead;
+    }
+    if (s->lead > 0) {
+        cf_buf_add(&s->held, prompt.p + prompt.n - s->lead, s->lead);
+    }
+}
+
 void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt)
 {
     size_t best = 0;
@@ -142,6 +160,7 @@ void cf_channel_split_prompt(cf_channel_split *s, cf_str prompt)
             best = start;
         }
     }
+    hold_lead(s, prompt);
 }
 
 /* What is found in the bytes that are held. */
@@ -213,7 +232,7 @@ static found find_delimiter(const cf_channel_split *s, size_t *channel, size_t *
             *off = i;
             return f;
         }
-        is_blank = is_blank && strchr(" \t\r\n", held.p[i]) != NULL;
+        is_blank = is_blank && (i < s->lead || strchr(" \t\r\n", held.p[i]) != NULL);
     }
     *off = held.n;
     return FOUND_NOTHING;
@@ -224,6 +243,7 @@ static void drop_held(cf_channel_split *s, size_t n)
     if (n > 0 && !s->held.failed) {
         memmove(s->held.p, s->held.p + n, s->held.n - n + 1);
         s->held.n -= n;
+        s->lead -= n < s->lead ? n : s->lead;
     }
 }
 
@@ -239,6 +259,9 @@ static size_t named(const cf_channel_split *s, size_t c)
 
 static cf_status pass(cf_channel_split *s, size_t n, cf_error *err)
 {
+    size_t skip = n < s->lead ? n : s->lead; /* no part of the reply */
+    drop_held(s, skip);
+    n -= skip;
     cf_str text = cf_str_make(cf_buf_cstr(&s->held), n);
     bool *has = s->open == s->n ? &s->has_begun : &s->has_thought;
     for (size_t i = 0; !*has && i < n; i++) {

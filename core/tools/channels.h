@@ -19,6 +19,7 @@ extern const cf_channel cf_channel__apriel[2];
 extern const cf_channel cf_channel__solar[1];
 extern const cf_channel cf_channel__inkling[1];
 extern const cf_channel cf_channel__k2_horizon[3];
+extern const cf_channel cf_channel__minimax_m3[1];
 extern const cf_channel cf_channel__solar2[1];
 extern const cf_channel cf_channel__longcat[1];
 extern const cf_channel cf_channel__kimi_k15[1];

@@ -19,8 +19,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
         [CF_TOOLS_NONE] = {.name = "none"},
         [CF_TOOLS_GENERIC] =
             {
-                .name = "generic",
-                /* any: a JSON call or list, fenced or bare */
+                .name = "generic", /* any: a JSON call or list, fenced or bare */
                 .rules = {{CF_RULE_FENCE, CF_LEX_JSON, "<tool_call>", "</tool_call>", CF_PLACE_ANY},
                           {CF_RULE_MARKDOWN, CF_LEX_JSON, "```", "```", CF_PLACE_ANY},
                           {CF_RULE_BARE_LIST, CF_LEX_JSON, "[", NULL, CF_PLACE_ANY},
@@ -34,8 +33,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_GEMMA4] =
             {
-                .name = "gemma4",
-                /* Gemma 4 */
+                .name = "gemma4", /* Gemma 4 */
                 .marks = {WRITES("<|tool_call>")},
                 .hints = {HINT("gemma4")},
                 .rules = {FENCE(CF_LEX_FC), MARKER("<|tool_response>"), MARKER("<turn|>"),
@@ -53,8 +51,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_FUNCTIONGEMMA] =
             {
-                .name = "functiongemma",
-                /* FunctionGemma */
+                .name = "functiongemma", /* FunctionGemma */
                 .marks = {WRITES("<start_function_call>")},
                 .hints = {HINT("functiongemma")},
                 .rules = {FENCE(CF_LEX_FC), MARKER("<start_function_response>"),
@@ -71,8 +68,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_INKLING] =
             {
-                .name = "inkling",
-                /* Inkling */
+                .name = "inkling", /* Inkling */
                 .marks = {WRITES("<|content_invoke_tool_json|>")},
                 .hints = {HINT("inkling")},
                 .rules = {{CF_RULE_FENCE, CF_LEX_JSON, "<|content_invoke_tool_json|>",
@@ -90,9 +86,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_PANGU] =
             {
-                .name = "pangu",
+                .name = "pangu", /* openPangu */
                 .also = {"openpangu"},
-                /* openPangu */
                 .hints = {HINT("pangu")},
                 .name_first = true,
                 .rules = {FENCE(CF_LEX_JSON)},
@@ -106,8 +101,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_LFM2] =
             {
-                .name = "lfm2",
-                /* LFM2, LFM2.5 */
+                .name = "lfm2", /* LFM2, LFM2.5 */
                 .marks = {WRITES("<|tool_call_start|>"), WRITES("<|tool_list_start|>"),
                           WRITES_BOTH("List of tools: [", "keep_past_thinking")},
                 .hints = {HINT("lfm2")},
@@ -127,8 +121,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_HY_V4] =
             {
-                .name = "hy-v4",
-                /* Hunyuan 4 */
+                .name = "hy-v4", /* Hunyuan 4 */
                 .hints = {HINT("hy4"), HINT("hunyuan-4"), HINT("hy-v4")},
                 .name_first = true,
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS)},
@@ -138,8 +131,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_HY3] =
             {
-                .name = "hy3",
-                /* Hunyuan 3; without the suffix its preview */
+                .name = "hy3", /* Hunyuan 3; without the suffix its preview */
                 .marks = {WRITES("tool_call:opensource>"), WRITES_BOTH("<tool_sep>", "<arg_key>")},
                 .hints = {HINT("hy3"), HINT("hunyuan-3")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS),
@@ -153,8 +145,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_SEED_OSS] =
             {
-                .name = "seed-oss",
-                /* Seed-OSS */
+                .name = "seed-oss", /* Seed-OSS */
                 .marks = {WRITES("<seed:tool_call>")},
                 .hints = {HINT("seed_oss"), HINT("seed-oss")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS), MARKER("<seed:eos>")},
@@ -172,10 +163,29 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                           .call_close = "</function>"},
                 .channels = CHANNEL(seed),
             },
+        [CF_TOOLS_MINIMAX_M3] =
+            {
+                .name = "minimax-m3", /* MiniMax M3 */
+                .marks = {WRITES(MINIMAX)},
+                .hints = {HINT("minimax-m3"), HINT("minimax_m3")},
+                .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS), MARKER("[e~[")},
+                .calls = {.form = CF_FORM_TAGS,
+                          .open = MINIMAX "<tool_call>\n",
+                          .close = "\n" MINIMAX "</tool_call>",
+                          .between = "\n",
+                          .call_open = MINIMAX "<invoke name=\"",
+                          .name_end = "\">",
+                          .param = MINIMAX "<",
+                          .key_end = ">",
+                          .keys_are_tags = true,
+                          .value_end = MINIMAX "</",
+                          .call_close = MINIMAX "</invoke>"},
+                RESULT("<response>", "</response>"),
+                .channels = CHANNEL(minimax_m3),
+            },
         [CF_TOOLS_MINIMAX_M2] =
             {
-                .name = "minimax-m2",
-                /* MiniMax M2, M2.1, M2.5, M2.7 */
+                .name = "minimax-m2", /* MiniMax M2, M2.1, M2.5, M2.7 */
                 .marks = {WRITES("<minimax:tool_call>")},
                 .hints = {HINT("minimax-m2"), HINT("minimax_m2")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS), MARKER("[e~[")},
@@ -194,8 +204,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_DEEPSEEK_V41] =
             {
-                .name = "deepseek-v4.1",
-                /* DeepSeek V4.1: V4's tags with a blank after the bar */
+                .name = "deepseek-v4.1", /* DeepSeek V4.1: V4's tags with a blank after the bar */
                 .marks = {WRITES(BAR "DSML" BAR " calls")},
                 .hints = {HINT("deepseek-v4.1")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS),
@@ -206,9 +215,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_DEEPSEEK_V32] =
             {
-                .name = "deepseek-v3.2",
+                .name = "deepseek-v3.2", /* DeepSeek V3.2 and V4 */
                 .also = {"deepseek-v4", "dsml"},
-                /* DeepSeek V3.2 and V4 */
                 .marks = {WRITES(BAR "DSML" BAR)},
                 .hints = {HINT("deepseek-v3.2"), HINT("deepseek-v4")},
                 .rules = {SECTION(NULL, NULL),
@@ -220,8 +228,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_GIGACHAT35] =
             {
-                .name = "gigachat3.5",
-                /* GigaChat 3.5: DeepSeek's tags under another name */
+                .name = "gigachat3.5", /* GigaChat 3.5: DeepSeek's tags under another name */
                 .marks = {WRITES(BAR "GCML" BAR)},
                 .hints = {HINT("gigachat3.5"), HINT("gigachat-3.5")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS)},
@@ -230,8 +237,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_STEP3] =
             {
-                .name = "step3",
-                /* Step 3 */
+                .name = "step3", /* Step 3 */
                 .marks = {WRITES("<steptml:invoke")},
                 .hints = {HINT("step3"), HINT("step-3")},
                 .rules = {SECTION(NULL, NULL),
@@ -257,9 +263,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_DEEPSEEK_V3] =
             {
-                .name = "deepseek-v3",
+                .name = "deepseek-v3", /* DeepSeek V3, R1 and its distillates */
                 .also = {"deepseek-r1"},
-                /* DeepSeek V3, R1 and its distillates */
                 .marks = {WRITES_BOTH(DS("tool" LOW "sep"), "```json")},
                 .hints = {HINT("deepseek-v3-"), HINT("deepseek-r1")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_JSON),
@@ -278,8 +283,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_DEEPSEEK_V31] =
             {
-                .name = "deepseek-v3.1",
-                /* DeepSeek V3.1 */
+                .name = "deepseek-v3.1", /* DeepSeek V3.1 */
                 .marks = {WRITES(DS("tool" LOW "sep"))},
                 .hints = {HINT("deepseek-v3.1")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_JSON),
@@ -295,8 +299,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_KIMI_K2] =
             {
-                .name = "kimi-k2",
-                /* Kimi K2, K2 Thinking, K2.5 */
+                .name = "kimi-k2", /* Kimi K2, K2 Thinking, K2.5 */
                 .marks = {WRITES("<|tool_call_argument_begin|>"),
                           WRITES("<|tool_calls_section_begin|>")},
                 .hints = {HINT("kimi-k2")},
@@ -305,6 +308,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                           CALL(CF_LEX_JSON), MARKER("<|im_end|>")},
                 .calls = {.form = CF_FORM_NAMED,
                           .ids = CF_IDS_INDEX,
+                          .is_self_ended = true,
                           .open = "<|tool_calls_section_begin|>",
                           .close = "<|tool_calls_section_end|>",
                           .call_open = "<|tool_call_begin|>",
@@ -315,8 +319,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_KIMI_K3] =
             {
-                .name = "kimi-k3",
-                /* Kimi K3 */
+                .name = "kimi-k3", /* Kimi K3 */
                 .marks = {WRITES_BOTH("<|open|>", "<|close|>")},
                 .hints = {HINT("kimi-k3")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS), MARKER("<|open|>response<|sep|>"),
@@ -340,9 +343,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_HARMONY] =
             {
-                .name = "harmony",
+                .name = "harmony", /* gpt-oss */
                 .also = {"gpt-oss"},
-                /* gpt-oss */
                 .marks = {WRITES_BOTH("<|channel|>", "<|message|>")},
                 .hints = {HINT("gpt-oss"), HINT("gpt_oss")},
                 .rules = {{CF_RULE_CALL, CF_LEX_JSON, "to=functions.", NULL, CF_PLACE_MARK},
@@ -374,8 +376,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_MINICPM5] =
             {
-                .name = "minicpm5",
-                /* MiniCPM 5 */
+                .name = "minicpm5", /* MiniCPM 5 */
                 .marks = {WRITES("<param name=")},
                 .hints = {HINT("minicpm5")},
                 .rules = {CALL(CF_LEX_TAGS), MARKER("<|im_end|>")},
@@ -394,8 +395,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_SOLAR_OPEN2] =
             {
-                .name = "solar-open2",
-                /* Solar Open 2 */
+                .name = "solar-open2", /* Solar Open 2 */
                 .marks = {WRITES("<|tool_call:start|>")},
                 .hints = {HINT("solar-open2"), HINT("solar_open2")},
                 .rules = {CALL(CF_LEX_TAGS)},
@@ -411,8 +411,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_SOLAR_OPEN] =
             {
-                .name = "solar-open",
-                /* Solar Open */
+                .name = "solar-open", /* Solar Open */
                 .marks = {WRITES("<|tool_call:begin|>")},
                 .hints = {HINT("solar-open"), HINT("solar_open")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_JSON), MARKER("<|content|>"),
@@ -429,8 +428,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_PLAMO3] =
             {
-                .name = "plamo3",
-                /* PLaMo 3 */
+                .name = "plamo3", /* PLaMo 3 */
                 .marks = {WRITES(PLAMO("tool_requests"))},
                 .hints = {HINT("plamo3"), HINT("plamo-3")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_JSON), MARKER("<|plamo:tag|>")},
@@ -444,8 +442,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_K2_HORIZON] =
             {
-                .name = "k2-horizon",
-                /* K2 Horizon */
+                .name = "k2-horizon", /* K2 Horizon */
                 .marks = {WRITES("<ifm|tool_call>")},
                 .hints = {HINT("k2-horizon")},
                 .rules = {SECTION(NULL, NULL),
@@ -457,7 +454,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                           .close = "\n</ifm|tool_calls>",
                           .between = "\n",
                           .call_open = "<ifm|tool_call>",
-                              .name_end = "",
+                          .name_end = "",
                           .param = "<ifm|arg_key>",
                           .key_end = "</ifm|arg_key>",
                           .value_open = "<ifm|arg_value>",
@@ -469,8 +466,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_LONGCAT] =
             {
-                .name = "longcat",
-                /* LongCat Flash Chat */
+                .name = "longcat", /* LongCat Flash Chat */
                 .marks = {WRITES("<longcat_tool_call>")},
                 .hints = {HINT("longcat")},
                 .rules = {FENCE(CF_LEX_JSON)},
@@ -482,9 +478,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_INTERNLM2] =
             {
-                .name = "internlm2",
+                .name = "internlm2", /* InternLM 2.5 and 3, Intern-S1 */
                 .also = {"internlm3", "intern-s1"},
-                /* InternLM 2.5 and 3, Intern-S1 */
                 .marks = {WRITES("<|action_start|>")},
                 .hints = {HINT("internlm"), HINT("intern-s1")},
                 .rules = {{CF_RULE_FENCE, CF_LEX_JSON, "<|action_start|> <|plugin|>",
@@ -499,8 +494,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_DOTS] =
             {
-                .name = "dots",
-                /* dots */
+                .name = "dots", /* dots */
                 .marks = {WRITES("<dots_function_call>")},
                 .hints = {HINT("dots1"), HINT("dots.")},
                 .rules = {{CF_RULE_JSON_FENCE, CF_LEX_JSON, "<dots_function_call>",
@@ -521,8 +515,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_IQUEST_CODER] =
             {
-                .name = "iquest-coder-v2",
-                /* IQuest-Coder V2 */
+                .name = "iquest-coder-v2", /* IQuest-Coder V2 */
                 .marks = {WRITES("<iquestcoder_tool_call>")},
                 .hints = {HINT("iquest-coder")},
                 .rules = {CALL(CF_LEX_TAGS)},
@@ -531,8 +524,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_IQUEST_Q1] =
             {
-                .name = "iquest-q1",
-                /* IQuest Q1 */
+                .name = "iquest-q1", /* IQuest Q1 */
                 .marks = {WRITES("<iquest_tool_call>")},
                 .hints = {HINT("iquest-q1")},
                 .rules = {CALL(CF_LEX_TAGS)},
@@ -541,8 +533,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_RWKV] =
             {
-                .name = "rwkv",
-                /* RWKV 7 */
+                .name = "rwkv", /* RWKV 7 */
                 .marks = {WRITES("**Tool Call:**")},
                 .hints = {HINT("rwkv")},
                 .rules = {FENCE(CF_LEX_JSON)},
@@ -555,8 +546,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_FIREFUNCTION] =
             {
-                .name = "firefunction-v2",
-                /* Firefunction v2 */
+                .name = "firefunction-v2", /* Firefunction v2 */
                 .marks = {WRITES(" functools[")},
                 .hints = {HINT("firefunction")},
                 .rules = {{CF_RULE_PREFIX, CF_LEX_JSON, "functools", NULL, CF_PLACE_ANY},
@@ -569,8 +559,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_GRANITE_20B] =
             {
-                .name = "granite-20b-fc",
-                /* Granite 20B function calling */
+                .name = "granite-20b-fc", /* Granite 20B function calling */
                 .marks = {WRITES("<function_call>")},
                 .hints = {HINT("granite-20b")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<|endoftext|>")},
@@ -578,8 +567,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_GIGACHAT3] =
             {
-                .name = "gigachat3",
-                /* GigaChat 3, 3.1 */
+                .name = "gigachat3", /* GigaChat 3, 3.1 */
                 .marks = {WRITES("<|function_call|>"), WRITES("function call<|role_sep|>"),
                           WRITES_BOTH("function call", "<|role_sep|>")},
                 .hints = {HINT("gigachat")},
@@ -593,8 +581,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_COHERE] =
             {
-                .name = "cohere",
-                /* Command R7B, Command A, Cohere2 MoE */
+                .name = "cohere", /* Command R7B, Command A, Cohere2 MoE */
                 .marks = {WRITES("<|START_ACTION|>")},
                 .hints = {HINT("cohere2"), HINT("command-a"), HINT("command-r7b")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<|START_TEXT|>"), MARKER("<|END_TEXT|>"),
@@ -616,8 +603,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_COMMAND_R] =
             {
-                .name = "command-r",
-                /* Command R, R+ */
+                .name = "command-r", /* Command R, R+ */
                 .marks = {WRITES("Action:```json"), WRITES("Action: ```json"),
                           WRITES("Action:\\n```json")},
                 .hints = {HINT("command-r")},
@@ -635,8 +621,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_APERTUS] =
             {
-                .name = "apertus",
-                /* Apertus */
+                .name = "apertus", /* Apertus */
                 .marks = {WRITES("<|tools_prefix|>")},
                 .hints = {HINT("apertus")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<|assistant_end|>")},
@@ -652,8 +637,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_NEMOTRON] =
             {
-                .name = "nemotron",
-                /* Nemotron Nano v2 */
+                .name = "nemotron", /* Nemotron Nano v2 */
                 .marks = {WRITES("<TOOLCALL>")},
                 .hints = {HINT("nemotron-nano")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<SPECIAL_12>")},
@@ -669,8 +653,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_OLMO3] =
             {
-                .name = "olmo3",
-                /* OLMo 3 */
+                .name = "olmo3", /* OLMo 3 */
                 .marks = {WRITES("<function_calls>")},
                 .hints = {HINT("olmo3"), HINT("olmo-3")},
                 .rules = {FENCE(CF_LEX_PYTHON), MARKER("<|im_end|>")},
@@ -684,8 +667,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_GRANITE] =
             {
-                .name = "granite",
-                /* Granite 3 */
+                .name = "granite", /* Granite 3 */
                 .marks = {WRITES_BOTH("<|tool_call|>", "<|start_of_role|>")},
                 .hints = {HINT("granite-3")},
                 .rules = {FENCE(CF_LEX_JSON),
@@ -701,9 +683,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_QWEN3_CODER] =
             {
-                .name = "qwen3-coder",
+                .name = "qwen3-coder", /* Qwen3-Coder, Qwen 3.5 to 3.8, Nemotron 3, Step 3.5 */
                 .also = {"qwen3.5"},
-                /* Qwen3-Coder, Qwen 3.5 to 3.8, Nemotron 3, Step 3.5 */
                 .marks = {WRITES_BOTH("<function=", "<parameter=")},
                 .hints = {HINT("qwen3-coder"), HINT("qwen35"), HINT("qwen3.5"), HINT("qwen3next")},
                 .rules = {SECTION(NULL, NULL), CALL(CF_LEX_TAGS), MARKER("<|im_end|>")},
@@ -723,8 +704,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_FUNCTIONARY] =
             {
-                .name = "functionary",
-                /* Functionary 3.1 */
+                .name = "functionary", /* Functionary 3.1 */
                 .marks = {WRITES_BOTH("<function=", "</function>")},
                 .hints = {HINT("functionary")},
                 .rules = {CALL(CF_LEX_JSON), MARKER("<|eom_id|>"), MARKER("<|eot_id|>")},
@@ -735,8 +715,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_SPARK] =
             {
-                .name = "spark",
-                /* Spark X2.5 */
+                .name = "spark", /* Spark X2.5 */
                 .hints = {HINT("spark-x"), HINT("spark_x")},
                 .name_first = true,
                 .rules = {CALL(CF_LEX_TAGS)},
@@ -745,8 +724,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_HYPERCLOVAX] =
             {
-                .name = "hyperclovax-seed",
-                /* HyperCLOVA X SEED Think */
+                .name = "hyperclovax-seed", /* HyperCLOVA X SEED Think */
                 .hints = {HINT("hyperclovax")},
                 .name_first = true,
                 .rules = {CALL(CF_LEX_TAGS)},
@@ -755,9 +733,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_GLM45] =
             {
-                .name = "glm4.5",
+                .name = "glm4.5", /* GLM 4.5 to 5, Laguna */
                 .also = {"glm4.6", "glm4.7"},
-                /* GLM 4.5 to 5, Laguna */
                 .marks = {WRITES("<arg_key>")},
                 .hints = {HINT("glm4moe"), HINT("glm-4.5"), HINT("glm-4.6"), HINT("glm-4.7")},
                 .rules = {CALL(CF_LEX_TAGS), MARKER("<|observation|>"), MARKER("<|user|>"),
@@ -768,8 +745,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_MISTRAL] =
             {
-                .name = "mistral",
-                /* Mistral, Devstral, Magistral, Ministral 3 */
+                .name = "mistral", /* Mistral, Devstral, Magistral, Ministral 3 */
                 .marks = {WRITES("[TOOL_CALLS]")},
                 .hints = {HINT("mistral"), HINT("ministral"), HINT("devstral")},
                 .rules = {{CF_RULE_MISTRAL, CF_LEX_JSON, "[TOOL_CALLS]", NULL, CF_PLACE_ANY},
@@ -786,8 +762,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_HAMMER] =
             {
-                .name = "hammer",
-                /* Hammer 2 */
+                .name = "hammer", /* Hammer 2 */
                 .marks = {WRITES("[BEGIN OF AVAILABLE TOOLS]")},
                 .hints = {HINT("hammer")},
                 .name_first = true,
@@ -805,8 +780,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_XLAM] =
             {
-                .name = "xlam",
-                /* xLAM 2 */
+                .name = "xlam", /* xLAM 2 */
                 .hints = {HINT("xlam")},
                 .name_first = true,
                 .rules = {{CF_RULE_FENCE, CF_LEX_JSON, "<tool_call>", "</tool_call>", CF_PLACE_ANY},
@@ -821,8 +795,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_ERNIE45] =
             {
-                .name = "ernie4.5",
-                /* ERNIE 4.5 Thinking: hermes' calls, the answer between marks */
+                .name = "ernie4.5", /* ERNIE 4.5 Thinking: hermes' calls, the answer between marks */
                 .marks = {WRITES_BOTH("<tool_call>", "<response>")},
                 .hints = {HINT("ernie-4.5"), HINT("ernie4_5")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<response>"), MARKER("</response>"),
@@ -835,17 +808,15 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_KIMI_K15] =
             {
-                .name = "kimi-k1.5",
-                /* Kimi K1.5: thinking, no calls */
+                .name = "kimi-k1.5", /* Kimi K1.5: thinking, no calls */
                 .marks = {WRITES("\xE2\x97\x81think\xE2\x96\xB7")},
                 .hints = {HINT("kimi-k1.5")},
                 .channels = CHANNEL(kimi_k15),
             },
         [CF_TOOLS_HERMES] =
             {
-                .name = "hermes",
+                .name = "hermes", /* Hermes, Qwen 2.5 and 3, Granite 4, EXAONE 4, SmolLM 3 */
                 .also = {"qwen", "qwen2.5", "qwen3"},
-                /* Hermes, Qwen 2.5 and 3, Granite 4, EXAONE 4, SmolLM 3 */
                 .marks = {WRITES("<tool_call>")},
                 .hints = {HINT("qwen"), HINT("hermes")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<|im_end|>")},
@@ -858,8 +829,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_MINIMAX_M1] =
             {
-                .name = "minimax-m1",
-                /* MiniMax M1: a JSON object a line */
+                .name = "minimax-m1", /* MiniMax M1: a JSON object a line */
                 .marks = {WRITES_BOTH("<tool_calls>", "<beginning_of_sentence>")},
                 .hints = {HINT("minimax-m1"), HINT("minimax_m1")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<end_of_sentence>")},
@@ -872,8 +842,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_APRIEL] =
             {
-                .name = "apriel",
-                /* Apriel 1.5 and 1.6 */
+                .name = "apriel", /* Apriel 1.5 and 1.6 */
                 .marks = {WRITES("[BEGIN FINAL RESPONSE]")},
                 .hints = {HINT("apriel")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("[BEGIN FINAL RESPONSE]"),
@@ -888,9 +857,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_HUNYUAN] =
             {
-                .name = "hunyuan",
+                .name = "hunyuan", /* Hunyuan A13B, Jamba */
                 .also = {"jamba"},
-                /* Hunyuan A13B, Jamba */
                 .marks = {WRITES("<tool_calls>")},
                 .hints = {HINT("hunyuan"), HINT("jamba")},
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<answer>"), MARKER("</answer>")},
@@ -905,9 +873,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_GEMMA3] =
             {
-                .name = "gemma3",
+                .name = "gemma3", /* Gemma 3, 3n */
                 .also = {"gemma3n"},
-                /* Gemma 3, 3n */
                 .marks = {WRITES("tool_code"), WRITES("<start_of_turn>")},
                 .hints = {HINT("gemma3")},
                 .rules = {{CF_RULE_CODE_FENCE, CF_LEX_PYTHON, "```tool_code", "```", CF_PLACE_ANY},
@@ -927,9 +894,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_PHI4_MINI] =
             {
-                .name = "phi4-mini",
+                .name = "phi4-mini", /* Phi-4-mini */
                 .also = {"phi4"},
-                /* Phi-4-mini */
                 .marks = {WRITES("<|/tool|>")},
                 .hints = {HINT("phi-4"), HINT("phi4")},
                 .rules = {FENCE(CF_LEX_JSON),
@@ -946,8 +912,7 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_LLAMA_PYTHONIC] =
             {
-                .name = "llama-pythonic",
-                /* Llama 3.2, Llama 4 */
+                .name = "llama-pythonic", /* Llama 3.2, Llama 4 */
                 .marks = {{"func_name1(params_name1", NULL,
                            "the template shows [func_name1(params_name1=...)]"}},
                 .rules = {{CF_RULE_BARE_PYTHON, CF_LEX_PYTHON, "[", NULL, CF_PLACE_ANY},
@@ -965,9 +930,8 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
             },
         [CF_TOOLS_LLAMA_JSON] =
             {
-                .name = "llama-json",
+                .name = "llama-json", /* Llama 3.1 to 3.3 */
                 .also = {"llama"},
-                /* Llama 3.1 to 3.3 */
                 .marks = {WRITES("<|python_tag|>"),
                           {"\"parameters\": dictionary of argument", NULL,
                            "the template asks for name and parameters"}},

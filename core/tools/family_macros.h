@@ -51,6 +51,8 @@
 #define GCML_END(text) "</" BAR "GCML" BAR text
 #define STEP(text)     "<" BAR text BAR ">"
 
+#define MINIMAX "]<]minimax[>["
+
 #define PLAMO(text)     "<|plamo:begin_" text ":plamo|>"
 #define PLAMO_END(text) "<|plamo:end_" text ":plamo|>"
 
@@ -65,7 +67,7 @@
     .close = "\n" end_tag(blank block ">"), .between = "\n",                                    \
     .call_open = open_tag(blank "invoke name=\""), .name_end = "\">\n",                         \
     .param = open_tag(blank "parameter name=\""), .key_end = "\" string=\"", .attr_end = "\">", \
-    .attr_is_flag = true, .value_end = end_tag(blank "parameter>\n"),                           \
+    .attr_is_flag = true, .name_alone = "\"/>", .value_end = end_tag(blank "parameter>\n"),     \
     .call_close = end_tag(blank "invoke>")
 
 /* Hunyuan's, whose tags may carry a suffix. */

@@ -33,7 +33,7 @@ typedef enum cf_tool__rule_kind {
     CF_RULE_MARKDOWN,    /* ``` or ```json around a JSON call or list */
     CF_RULE_BARE_LIST,   /* a JSON list of calls at the start of a line */
     CF_RULE_BARE_OBJECT, /* a JSON call */
-    CF_RULE_BARE_PYTHON, /* [f(x=1)] at the start of a line */
+    CF_RULE_BARE_PYTHON, /* [f(x=1)] at the start of a line, or f is declared */
     CF_RULE_MISTRAL,     /* [TOOL_CALLS] and JSON, or name and JSON */
     CF_RULE_PREFIX,      /* a literal, then a JSON list */
     CF_RULE_SECTION,     /* literals around calls that have their own */
@@ -107,6 +107,7 @@ typedef struct cf_tool__syntax {
     bool each_opens;                    /* open and close are around each call */
     bool one_is_bare;                   /* a single call has no list brackets */
     bool python_api;                    /* PYTHON: print(...), default_api. may stand around */
+    bool is_self_ended;                 /* NAMED: call_close may be missing after the arguments */
     const char *list_open, *list_close;
     const char *name_key, *args_key, *id_key; /* JSON; NULL: name, arguments */
     bool id_first;
@@ -120,14 +121,18 @@ typedef struct cf_tool__syntax {
     const char *attr_end;
     bool attr_is_flag;
     const char *index_end;  /* TAGS: the name is followed by a counter */
+    const char *name_alone; /* TAGS: in place of name_end, a call without arguments, or NULL */
     const char *value_open; /* TAGS: an own tag before the value, or NULL */
     const char *value_end;
     const char *skipped, *skipped_end; /* TAGS: a tag after the key that is passed over, or NULL */
     cf_tool__typing typing;            /* TAGS */
     bool skips_lines;                  /* JSON: a line that is no call is passed over */
-    bool has_cdata;                    /* TAGS: <![CDATA[...]]> around strings with marks */
-    bool xml_attrs;                    /* TAGS: & and " of names are escaped as in XML */
-    const char *esc;                   /* FC: the marker around strings */
+    /* TAGS: KEY is the tag's name; after value_end it stands again, with key_end.
+     * Objects and lists are nested tags. */
+    bool keys_are_tags;
+    bool has_cdata;  /* TAGS: <![CDATA[...]]> around strings with marks */
+    bool xml_attrs;  /* TAGS: & and " of names are escaped as in XML */
+    const char *esc; /* FC: the marker around strings */
 } cf_tool__syntax;
 
 typedef enum cf_tool__declare {

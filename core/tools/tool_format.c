@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "core/tools/tool_rules.h"
+#include "core/tools/tool_values.h"
 #include "core/tools/tool_write.h"
 
 static const char *text_of(const char *s)
@@ -165,15 +165,25 @@ static cf_status put_named_call(cf_buf *out, const cf_tool__syntax *y, const cf_
 
 /* ---- arguments between tags --------------------------------------------- */
 
-/* Whether `text` is read back unchanged. */
-static bool is_readable(const cf_tool__syntax *y, cf_str text)
+/* What ends the value of `key`. */
+static void put_value_end(cf_buf *out, const cf_tool__syntax *y, cf_str key)
+{
+    cf_buf_adds(out, y->value_end);
+    if (y->keys_are_tags) {
+        cf_buf_add(out, key.p, key.n);
+        cf_buf_adds(out, y->key_end);
+    }
+}
+
+/* Whether `text` is read back unchanged as the value of `key`. */
+static bool is_readable(const cf_tool__syntax *y, cf_str key, cf_str text)
 {
     cf_buf call = CF_BUF_INIT;
     cf_buf_adds(&call, "f");
     cf_buf_adds(&call, y->name_end);
     cf_buf_adds(&call, text_of(y->index_end));
     cf_buf_adds(&call, y->param);
-    cf_buf_adds(&call, "k");
+    cf_buf_add(&call, key.p, key.n);
     cf_buf_adds(&call, y->key_end);
     if (y->attr_end != NULL) {
         cf_buf_addf(&call, "string%s", y->attr_end);
@@ -181,7 +191,7 @@ static bool is_readable(const cf_tool__syntax *y, cf_str text)
     cf_buf_adds(&call, text_of(y->value_open));
     size_t off = call.n;
     cf_buf_add(&call, text.p, text.n);
-    cf_buf_adds(&call, y->value_end);
+    put_value_end(&call, y, key);
     cf_buf_adds(&call, y->call_close);
     cf_tool__walk w = {.at = 0};
     cf_tool__step s = CF_STEP_ON;
@@ -199,7 +209,7 @@ static bool needs_cdata(cf_str s)
            memchr(s.p, '\n', s.n) != NULL;
 }
 
-static void put_raw_string(cf_tool__writer *w, const cf_tool__syntax *y)
+static void put_raw_string(cf_tool__writer *w, const cf_tool__syntax *y, cf_str key)
 {
     cf_str s = cf_buf_str(&w->str);
     cf_buf whole = CF_BUF_INIT;
@@ -216,11 +226,89 @@ static void put_raw_string(cf_tool__writer *w, const cf_tool__syntax *y)
         }
     }
     w->oom = w->oom || whole.failed;
-    if (!whole.failed && !is_readable(y, cf_buf_str(&whole))) {
+    if (!whole.failed && !is_readable(y, key, cf_buf_str(&whole))) {
         w->cannot = "a string holds the end of its own marks";
     }
     cf_buf_add(w->out, whole.p, whole.n);
     cf_buf_deinit(&whole);
+}
+
+static bool is_tag_key(cf_str s)
+{
+    bool has_end = false;
+    for (size_t i = 0; i < s.n; i++) {
+        has_end = has_end || strchr("<>\"'\r\n", s.p[i]) != NULL;
+    }
+    return s.n > 0 && !has_end && !cf_tool__is_space(s.p[0]) && !cf_tool__is_space(s.p[s.n - 1]);
+}
+
+static void put_tag(cf_tool__writer *w, const cf_tool__syntax *y, const char *lead, cf_str key)
+{
+    bool is_bad = !is_tag_key(key) || key.p[0] == '/';
+    w->cannot = is_bad ? "an argument's name cannot be written in a tag" : w->cannot;
+    cf_buf_adds(w->out, lead);
+    cf_buf_add(w->out, key.p, key.n);
+    cf_buf_adds(w->out, y->key_end);
+}
+
+/* The value at w->p as the text between two tags. */
+static void put_tagged(cf_tool__writer *w, const cf_tool__syntax *y)
+{
+    const bool is_list = *w->p == '[';
+    if (*w->p == '"') {
+        cf_tool__read_string(w);
+        cf_buf_add(w->out, w->str.p, w->str.n);
+        return;
+    }
+    if (!is_list && *w->p != '{') {
+        cf_tool__put_value(w);
+        return;
+    }
+    for (w->p++; *w->p != ']' && *w->p != '}' && *w->p != '\0';) {
+        const char *leads[] = {y->param, y->value_end};
+        w->p += *w->p == ',';
+        const char *key = w->p, *after = NULL;
+        for (size_t i = 0; i < 2; i++) { /* the key is read again for the closing tag */
+            if (!is_list) {
+                w->p = key;
+                cf_tool__read_string(w);
+            }
+            put_tag(w, y, leads[i], is_list ? cf_str_from("item") : cf_buf_str(&w->str));
+            if (i == 0) {
+                w->p += is_list ? 0 : 1; /* ':' */
+                put_tagged(w, y);
+                after = w->p;
+            }
+        }
+        w->p = after;
+    }
+    w->p++;
+}
+
+/* The object or list at w->p, the value of `key`: in nested tags where they read
+ * back the same, else as JSON. */
+static void put_nested(cf_tool__writer *w, const cf_tool__syntax *y, cf_str key)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_tool__writer nested = {.out = &text, .style = w->style, .p = w->p};
+    put_tagged(&nested, y);
+    w->oom = w->oom || nested.oom || text.failed || nested.str.failed;
+    cf_str json = cf_str_make(w->p, (size_t)(nested.p - w->p));
+    bool is_same =
+        nested.cannot == NULL && !w->oom && cf_tool__nested_is(y, cf_buf_str(&text), json, &w->oom);
+    if (!is_same) {
+        cf_tool__writer plain = {.out = &text, .style = w->style, .p = w->p};
+        cf_buf_reset(&text);
+        cf_tool__put_value(&plain);
+        cf_buf_deinit(&plain.str);
+    }
+    if (!w->oom && !is_readable(y, key, cf_buf_str(&text))) {
+        w->cannot = "a value holds the end of its own tag";
+    }
+    cf_buf_add(w->out, text.p, text.n);
+    w->p = nested.p;
+    cf_buf_deinit(&nested.str);
+    cf_buf_deinit(&text);
 }
 
 /* The attribute that names the type of the value at w->p. */
@@ -267,19 +355,10 @@ static void put_xml(cf_buf *out, cf_str s, bool escape)
     }
 }
 
-static bool is_tag_key(cf_str s)
-{
-    bool has_end = false;
-    for (size_t i = 0; i < s.n; i++) {
-        has_end = has_end || strchr("<>\"'\r\n", s.p[i]) != NULL;
-    }
-    return s.n > 0 && !has_end && !cf_tool__is_space(s.p[0]) && !cf_tool__is_space(s.p[s.n - 1]);
-}
-
 static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y, const cf_tool_call *c,
                                size_t index, cf_error *err)
 {
-    cf_buf text = CF_BUF_INIT;
+    cf_buf text = CF_BUF_INIT, key = CF_BUF_INIT;
     cf_tool__writer w = {.out = out,
                          .style = y->values == CF_VALUES_PYTHON ? CF_STYLE_PYTHON : CF_STYLE_JSON};
     cf_status st = cf_tool__canonical(&text, c->arguments, true, err);
@@ -299,6 +378,8 @@ static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y, const cf_t
             if (!is_tag_key(cf_buf_str(&w.str))) {
                 w.cannot = "an argument's name cannot be written in a tag";
             }
+            cf_buf_reset(&key);
+            cf_buf_add(&key, w.str.p, w.str.n);
             cf_buf_adds(out, y->param);
             put_xml(out, cf_buf_str(&w.str), y->xml_attrs);
             cf_buf_adds(out, y->key_end);
@@ -314,13 +395,17 @@ static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y, const cf_t
                     cf_buf_reset(&w.str);
                     cf_buf_add(&w.str, json, (size_t)(w.p - json));
                 }
-                put_raw_string(&w, y);
+                put_raw_string(&w, y, cf_buf_str(&key));
+            } else if (y->keys_are_tags && (*w.p == '{' || *w.p == '[')) {
+                put_nested(&w, y, cf_buf_str(&key));
             } else {
                 cf_tool__put_value(&w);
             }
-            cf_buf_adds(out, y->value_end);
+            put_value_end(out, y, cf_buf_str(&key));
         }
     }
+    w.oom = w.oom || key.failed;
+    cf_buf_deinit(&key);
     cf_buf_deinit(&text);
     return cf_tool__writer_finish(&w, st, err);
 }

@@ -243,8 +243,8 @@ static bool may_be_text(maker *m, cf_conj value)
 static uint32_t emit_tag(maker *m, uint32_t from, const cf_prop *p)
 {
     const cf_tool__syntax *y = m->syn;
-    const cf_str stops[] = {cf_tool__trim(y->value_end), cf_tool__trim(y->call_close),
-                            cf_str_from("<![CDATA[")};
+    const cf_str stops[] = {cf_tool__trim(y->keys_are_tags ? y->param : y->value_end),
+                            cf_tool__trim(y->call_close), cf_str_from("<![CDATA[")};
     from = mark(m, from, y->param);
     from = cf_g_bytes(m->b, from, p->name.p, p->name.n);
     from = mark(m, from, y->key_end);
@@ -259,7 +259,11 @@ static uint32_t emit_tag(maker *m, uint32_t from, const cf_prop *p)
     } else {
         cf_emit_between_tags(&m->s, p->value, stops, y->has_cdata ? 3 : 2, from, to);
     }
-    return mark(m, to, y->value_end);
+    from = mark(m, to, y->value_end);
+    if (y->keys_are_tags) {
+        from = mark(m, cf_g_bytes(m->b, from, p->name.p, p->name.n), y->key_end);
+    }
+    return from;
 }
 
 /* Arguments in the order of their declaration. */

@@ -365,7 +365,8 @@ static bool close_cut(cf_tool_parser *p, size_t end)
 {
     const cf_tool__block *b = &p->block;
     size_t body_end = cut_body_end(p, end);
-    bool needs_end = b->rule->kind == CF_RULE_CALL && b->rule->end.n > 0;
+    bool needs_end =
+        b->rule->kind == CF_RULE_CALL && b->rule->end.n > 0 && !b->rule->syntax->is_self_ended;
     if (b->is_bad) {
         p->in_block = false;
         add_failed(p, b->err_off, b->expected, end, end);

@@ -292,10 +292,12 @@ static cf_tool__match match_bare_json(look *l, cf_tool__block *b)
     return decide(l, yes);
 }
 
-static cf_tool__match match_bare_python(look *l, const cf_tool_set *tools, cf_tool__block *b)
+/* Inside a line only a declared name makes a call of it. */
+static cf_tool__match match_bare_python(look *l, const cf_tool__view *v, cf_tool__block *b)
 {
+    const cf_tool_set *tools = v->tools;
     b->body_off = b->off;
-    b->is_sure = true;
+    b->is_sure = is_line_start(v->raw, b->off, v->fresh);
     look_space(l);
     size_t off = l->at;
     size_t n = look_name(l, ".");
@@ -307,6 +309,9 @@ static cf_tool__match match_bare_python(look *l, const cf_tool_set *tools, cf_to
     if (tools != NULL &&
         cf_tool_set_find(tools, cf_str_make(l->raw.p + off, name_end - off)) != NULL) {
         return CF_MATCH_YES;
+    }
+    if (!b->is_sure) {
+        return decide(l, false);
     }
     l->at++;
     look_space(l);
@@ -456,7 +461,7 @@ static bool is_place(const cf_tool__view *v, const cf_tool__rule *rule, size_t i
     if (rule->place == CF_PLACE_MARK) {
         return is_blank(v->raw, v->fresh, i);
     }
-    if (rule->kind == CF_RULE_BARE_LIST || rule->kind == CF_RULE_BARE_PYTHON) {
+    if (rule->kind == CF_RULE_BARE_LIST) {
         return is_line_start(v->raw, i, v->fresh);
     }
     return true;
@@ -501,7 +506,7 @@ cf_tool__match cf_tool__match_rule(const cf_tool__view *v, const cf_tool__rule *
     case CF_RULE_BARE_LIST:
         return match_bare_json(&l, out);
     case CF_RULE_BARE_PYTHON:
-        return match_bare_python(&l, v->tools, out);
+        return match_bare_python(&l, v, out);
     case CF_RULE_MISTRAL:
         return match_mistral(&l, out);
     case CF_RULE_PREFIX:

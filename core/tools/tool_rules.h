@@ -94,7 +94,8 @@ typedef struct cf_tool__walk {
     size_t key_off, key_len, attr_off, attr_len;
     size_t value_off, value_len;
     bool in_cdata;
-    size_t end; /* DONE: after the closing literal */
+    size_t depth; /* VALUE: open tags of the same name in it */
+    size_t end;   /* DONE: after the closing literal */
     size_t err_off;
     char expected[96];
 } cf_tool__walk;
@@ -128,6 +129,7 @@ typedef struct cf_tool__search {
         bool is_long;            /* Python's triple quotes */
         size_t esc_off, esc_len; /* FC: the open escape marker */
         size_t depth;            /* open brackets */
+        bool is_whole;           /* the last of them was closed just now */
     } lex;
     cf_tool__walk walk; /* of CF_LEX_TAGS; at body_off at first */
 } cf_tool__search;

@@ -194,6 +194,21 @@ static cf_tool__found find_tags_end(cf_tool__search *s, size_t *body_end, size_t
     return CF_FOUND_NOT_YET;
 }
 
+/* Whether the next call begins after the arguments, which ended at `scan`, the
+ * mark between them left out; *needs_more when that is not decided yet. */
+static bool next_begins(const cf_tool__search *s, bool *needs_more)
+{
+    const cf_tool__rule *rule = s->block->rule;
+    size_t at = s->scan;
+    if (rule->kind != CF_RULE_CALL || !rule->syntax->is_self_ended) {
+        return false;
+    }
+    while (at < s->raw.n && cf_tool__is_space(s->raw.p[at])) {
+        at++;
+    }
+    return literal_at(s, at, rule->start, needs_more);
+}
+
 cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final, size_t *body_end,
                                  size_t *end)
 {
@@ -212,6 +227,10 @@ cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final, 
     while (s->scan < s->raw.n) {
         if (rule->end.n > 0 && s->lex.quote == '\0') {
             bool is_partial = false;
+            if (s->lex.is_whole && next_begins(s, &is_partial)) {
+                *body_end = *end = s->scan;
+                return CF_FOUND_END;
+            }
             if (literal_at(s, s->scan, rule->end, &is_partial)) {
                 *body_end = s->scan;
                 *end = s->scan + rule->end.n;
@@ -231,7 +250,8 @@ cf_tool__found cf_tool__find_end(cf_tool__search *s, cf_str raw, bool is_final, 
         if (s->scan > s->raw.n) {
             s->scan = s->raw.n;
         }
-        if (rule->end.n == 0 && depth == 1 && s->lex.depth == 0) {
+        s->lex.is_whole = depth == 1 && s->lex.depth == 0;
+        if (rule->end.n == 0 && s->lex.is_whole) {
             *body_end = *end = s->scan;
             return CF_FOUND_END;
         }

@@ -93,6 +93,20 @@ static void test_channels__repeated_delimiters(void **state)
     check(v, sizeof v / sizeof *v);
 }
 
+/* The prompt may end inside the delimiter that the reply goes on with. */
+static void test_channels__begun_by_the_prompt(void **state)
+{
+    (void)state;
+    static const row v[] = {
+        {CF_TOOLS_GEMMA4, "<|channel>", "thought\na<channel|>b", "a", "b"},
+        {CF_TOOLS_GEMMA4, "<|channel>", "b", "", "b"},
+        {CF_TOOLS_GEMMA4, "<|channel>", "thousand", "", "thousand"},
+        {CF_TOOLS_HERMES, "1 <", "think>a</think>b", "a", "b"},
+        {CF_TOOLS_HERMES, "1 <", "<think>a</think>b", "a", "b"},
+    };
+    check(v, sizeof v / sizeof *v);
+}
+
 /* A mark of a call ends thinking only when nothing else does. */
 static void test_channels__a_call_ends_thinking(void **state)
 {
@@ -117,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_channels__open_and_close),
         cmocka_unit_test(test_channels__repeated_delimiters),
+        cmocka_unit_test(test_channels__begun_by_the_prompt),
         cmocka_unit_test(test_channels__a_call_ends_thinking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

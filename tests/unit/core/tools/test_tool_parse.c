@@ -45,13 +45,13 @@ static void check_cover(const cf_tool_parse *p)
     assert_int_equal(at, p->raw.n);
 }
 
-static void check_row(const row *r)
+static void check_row_with(const row *r, const cf_tool_set *tools)
 {
     cf_error err = {0};
     cf_tool_parser *parser = NULL;
     const cf_tool_parse *p = NULL;
     cf_buf text = CF_BUF_INIT, calls = CF_BUF_INIT;
-    T_OK(cf_tool_parser_new(&parser, r->family, NULL, NULL, NULL, &err), err);
+    T_OK(cf_tool_parser_new(&parser, r->family, tools, NULL, NULL, &err), err);
     T_OK(cf_tool_parser_feed(parser, r->raw, strlen(r->raw), &err), err);
     T_OK(cf_tool_parser_finish(parser, &p, &err), err);
     check_cover(p);
@@ -65,6 +65,22 @@ static void check_row(const row *r)
     cf_buf_deinit(&text);
     cf_buf_deinit(&calls);
     cf_tool_parser_free(parser);
+}
+
+static void check_row(const row *r)
+{
+    check_row_with(r, NULL);
+}
+
+static cf_tool_set *tools_of(const char *json)
+{
+    cf_error err = {0};
+    json_t *v = NULL;
+    cf_tool_set *set = NULL;
+    T_OK(cf_json_read(&v, json, strlen(json), &err), err);
+    T_OK(cf_tool_set_new(&set, v, &err), err);
+    json_decref(v);
+    return set;
 }
 
 /* Beside calls, white space belongs to them: a template writes it again. */
@@ -287,17 +303,6 @@ static void test_parse__json(void **state)
 
 /* ---- findings ----------------------------------------------------------- */
 
-static cf_tool_set *tools_of(const char *json)
-{
-    cf_error err = {0};
-    json_t *v = NULL;
-    cf_tool_set *set = NULL;
-    T_OK(cf_json_read(&v, json, strlen(json), &err), err);
-    T_OK(cf_tool_set_new(&set, v, &err), err);
-    json_decref(v);
-    return set;
-}
-
 static const char weather[] =
     "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\","
     "\"description\":\"d\",\"parameters\":{\"type\":\"OBJECT\",\"properties\":{"
@@ -414,6 +419,103 @@ static void test_parse__families_of_2026(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         check_row(&rows[i]);
     }
+}
+
+#define M               "]<]minimax[>["
+#define M3(args)        M "<tool_call>" M "<invoke name=\"f\">" args M "</invoke>" M "</tool_call>"
+#define TAG(key, value) M "<" key ">" value M "</" key ">"
+
+/* The tags of MiniMax M3 without a declaration. */
+static void test_parse__nested_tags(void **state)
+{
+    (void)state;
+    static const row rows[] = {
+        {CF_TOOLS_MINIMAX_M3, M3(""), "", "f{}", OK},
+        {CF_TOOLS_MINIMAX_M3, "So " M3(TAG("a", "1") "\n" TAG("b", " x\n")) ".", "So .",
+         "f{\"a\":1,\"b\":\" x\\n\"}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", TAG("b", "1") TAG("c", TAG("d", "x")))), "",
+         "f{\"a\":{\"b\":1,\"c\":{\"d\":\"x\"}}}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", TAG("item", "1") " " TAG("item", TAG("b", "2")))), "",
+         "f{\"a\":[1,{\"b\":2}]}", OK},
+        /* a tag that comes twice, and one inside its own name */
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", "1") TAG("b", "2") TAG("a", "x")), "",
+         "f{\"a\":[1,\"x\"],\"b\":2}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", TAG("a", "1"))), "", "f{\"a\":{\"a\":1}}", OK},
+        /* text beside tags, and tags that do not close, are text */
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", "x" TAG("b", "1"))), "",
+         "f{\"a\":\"x" TAG("b", "1") "\"}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", M "<b>1")), "", "f{\"a\":\"" M "<b>1\"}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", "[1, {\"b\": 2}]")), "", "f{\"a\":[1,{\"b\":2}]}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("a", "1")) M3(TAG("a", "2")), "", "f{\"a\":1}\nf{\"a\":2}",
+         OK},
+        {CF_TOOLS_MINIMAX_M3,
+         M "<tool_call>" M "<invoke name=\"f\">" M "<a>1" M "</b>" M "</invoke>" M
+           "<invoke name=\"g\">" M "</invoke>" M "</tool_call>",
+         M "<invoke name=\"f\">" M "<a>1" M "</b>" M "</invoke>", "g{}", BAD},
+        {CF_TOOLS_MINIMAX_M3, M "<tool_call>" M "<invoke name=\"f\">" M "<a>1",
+         M "<invoke name=\"f\">" M "<a>1", "", BAD},
+    };
+    ROWS(rows);
+}
+
+/* The declaration says what a tag holds, at every depth. */
+static void test_parse__nested_tags_of_declared_types(void **state)
+{
+    (void)state;
+    static const row rows[] = {
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("s", TAG("b", "1"))), "", "f{\"s\":\"" TAG("b", "1") "\"}",
+         OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("o", TAG("zip", "7") TAG("n", "8"))), "",
+         "f{\"o\":{\"zip\":\"7\",\"n\":8}}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("l", TAG("item", "1"))), "", "f{\"l\":[\"1\"]}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("l", "1") TAG("l", "2")), "", "f{\"l\":[\"1\",\"2\"]}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("l", "") TAG("o", " ")), "", "f{\"l\":[],\"o\":{}}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("m", TAG("k", "1"))), "", "f{\"m\":{\"k\":\"1\"}}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("u", "5")), "", "f{\"u\":5}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("u", TAG("max", "5"))), "", "f{\"u\":{\"max\":5}}", OK},
+        {CF_TOOLS_MINIMAX_M3, M3(TAG("i", TAG("x", "5"))), "", "f{\"i\":\"" TAG("x", "5") "\"}",
+         CF_TOOL_INVALID_PARAMETER_TYPE},
+    };
+    cf_tool_set *tools =
+        tools_of("[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{"
+                 "\"s\":{\"type\":\"string\"},\"i\":{\"type\":\"integer\"},"
+                 "\"o\":{\"type\":\"object\",\"properties\":{\"zip\":{\"type\":\"string\"},"
+                 "\"n\":{\"type\":\"integer\"}}},"
+                 "\"l\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+                 "\"m\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
+                 "\"u\":{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"object\",\"properties\":"
+                 "{\"max\":{\"type\":\"integer\"}}}]}}}}]");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_row_with(&rows[i], tools);
+    }
+    cf_tool_set_free(tools);
+}
+
+/* Calls whose marks are left out, and calls inside a line. */
+static void test_parse__marks_left_out(void **state)
+{
+    (void)state;
+#define K2(name, args) "<|tool_call_begin|>functions." name ":0<|tool_call_argument_begin|>" args
+#define SELF                                                                                \
+    "<" BAR "DSML" BAR "tool_calls><" BAR "DSML" BAR "invoke name=\"f\"/></" BAR "DSML" BAR \
+    "tool_calls>"
+    static const row rows[] = {
+        {CF_TOOLS_KIMI_K2, K2("f", "{\"a\": 1}") K2("g", "{}\n") "<|tool_call_end|>", "",
+         "f{\"a\":1}\ng{}", OK},
+        {CF_TOOLS_KIMI_K2, K2("f", "{\"a\": 1}"), "", "f{\"a\":1}", OK},
+        {CF_TOOLS_KIMI_K2, K2("f", "{\"a\": 1"), K2("f", "{\"a\": 1"), "", BAD},
+        {CF_TOOLS_DEEPSEEK_V32, SELF, "", "f{}", OK},
+        {PY, "So: [f(a=[1])], then [g(1)]", "So: , then [g(1)]", "f{\"a\":[1]}", OK},
+        {CF_TOOLS_LFM2, "So.[f(a=1)]", "So.", "f{\"a\":1}", OK},
+        {PY, "as in [f(x", "as in [f(x", "", OK},
+    };
+    cf_tool_set *tools = tools_of(
+        "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{}}}}]");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bool is_python = rows[i].family == PY || rows[i].family == CF_TOOLS_LFM2;
+        check_row_with(&rows[i], is_python ? tools : NULL);
+    }
+    cf_tool_set_free(tools);
 }
 
 static void test_validate__findings(void **state)
@@ -604,6 +706,9 @@ int main(void)
         cmocka_unit_test(test_parse__fc),
         cmocka_unit_test(test_parse__json),
         cmocka_unit_test(test_parse__families_of_2026),
+        cmocka_unit_test(test_parse__nested_tags),
+        cmocka_unit_test(test_parse__nested_tags_of_declared_types),
+        cmocka_unit_test(test_parse__marks_left_out),
         cmocka_unit_test(test_validate__findings),
         cmocka_unit_test(test_validate__as_constraints_read_it),
         cmocka_unit_test(test_validate__unknown_name),
