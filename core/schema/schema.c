@@ -35,6 +35,7 @@ void cf_schema_init(cf_schema *s, cf_gbuild *b, const json_t *root, const cf_gra
     s->conj[CF_CONJ_FALSE].state = 2;
     s->n_conj = 2;
     s->n_ref = 1;
+    s->has_unevaluated = s->opts.schema_dir != NULL; /* documents read later may ask, too */
     if (root != NULL) {
         cf_schema__read_dialect(s, root);
         cf_schema__add_document(s, root, "");
@@ -263,4 +264,61 @@ cf_conj cf_conj__and(cf_schema *s, cf_conj a, cf_conj b)
         v[n++] = least;
     }
     return intern_conj(s, v, n);
+}
+
+/* The schema that holds where one of the sets does. */
+static uint32_t either(cf_schema *s, const cf_conj *v, uint32_t n)
+{
+    for (size_t i = 1; i < s->n_ref; i++) {
+        const cf_schema_ref *r = &s->ref[i];
+        if (r->n_either == n && memcmp(r->either, v, n * sizeof *v) == 0) {
+            return (uint32_t)i;
+        }
+    }
+    cf_conj *copy = cf_schema_alloc(s, n, sizeof *copy);
+    if (copy == NULL || !cf_gbuild_spend(s->b, n) ||
+        !cf_grow(&s->ref, &s->cap_ref, s->n_ref + 1, sizeof *s->ref) ||
+        !cf_grow(&s->ref_next, &s->cap_ref_next, s->n_ref + 1, sizeof *s->ref_next)) {
+        cf_gbuild_oom(s->b);
+        return 0;
+    }
+    memcpy(copy, v, n * sizeof *copy);
+    s->ref_next[s->n_ref] = 0;
+    s->ref[s->n_ref] = (cf_schema_ref){.path = s->at, .either = copy, .n_either = n};
+    return (uint32_t)s->n_ref++;
+}
+
+cf_conj cf_conj__or(cf_schema *s, const cf_conj *v, uint32_t n)
+{
+    cf_conj *kept = cf_schema_alloc(s, n, sizeof *kept);
+    uint32_t n_kept = 0;
+    for (uint32_t i = 0; kept != NULL && i < n; i++) {
+        bool is_new = v[i] != CF_CONJ_FALSE;
+        for (uint32_t k = 0; k < n_kept; k++) {
+            is_new = is_new && kept[k] != v[i];
+        }
+        if (v[i] == CF_CONJ_TRUE) {
+            return CF_CONJ_TRUE;
+        }
+        if (is_new) {
+            kept[n_kept++] = v[i];
+        }
+    }
+    return n_kept == 0   ? CF_CONJ_FALSE
+           : n_kept == 1 ? kept[0]
+                         : cf_conj_one(s, either(s, kept, n_kept), false);
+}
+
+cf_conj cf_conj__not(cf_schema *s, cf_conj c)
+{
+    if (c == CF_CONJ_TRUE || c == CF_CONJ_FALSE) {
+        return c == CF_CONJ_TRUE ? CF_CONJ_FALSE : CF_CONJ_TRUE;
+    }
+    cf_conj_info info = s->conj[c];
+    cf_conj *v = cf_schema_alloc(s, info.n, sizeof *v);
+    for (uint32_t i = 0; v != NULL && i < info.n; i++) {
+        uint32_t one = s->list[info.first + i];
+        v[i] = cf_conj_one(s, one >> 1, (one & 1) == 0);
+    }
+    return v != NULL ? cf_conj__or(s, v, info.n) : CF_CONJ_FALSE;
 }

@@ -98,7 +98,12 @@ typedef struct cf_atom {
     uint32_t n_dep;
     const cf_key_class *some_key; /* [n_some_key] of each at least one key */
     uint32_t n_some_key;
-    bool is_mixed;     /* properties of several schemas: their order is unknown */
+    bool is_mixed; /* properties of several schemas: their order is unknown */
+    /* What has been evaluated; only where s->has_unevaluated */
+    cf_rx seen_keys;          /* OBJ, LIT */
+    uint32_t n_seen;          /* ARR, LIT: so many items; CF_RX_INF: all */
+    const cf_conj *seen_some; /* [n_seen_some] and those that satisfy one of these */
+    uint32_t n_seen_some;
     const json_t *lit; /* LIT */
 } cf_atom;
 
@@ -136,6 +141,8 @@ typedef struct cf_schema_ref {
     uint32_t home;         /* the resource it lies in */
     uint32_t scope;        /* the dynamic scope it is read in */
     const char *path;      /* for errors; in the arena */
+    const cf_conj *either; /* [n_either] made here (s is NULL): one of these holds */
+    uint32_t n_either;
     const cf_atom *own[6]; /* by kind, once read */
 } cf_schema_ref;
 
@@ -174,9 +181,10 @@ typedef struct cf_schema {
     int draft;             /* 3, 4, 6, 7, 2019, 2020 */
     bool skips_validation; /* the metaschema leaves its vocabulary out */
     cf_dialect dialect;
-    bool seed_order; /* required keys first, in their order */
-    bool is_tool;    /* types in capitals, "nullable", "any" are understood */
-    bool has_wide;   /* a format so far is only approximated */
+    bool seed_order;      /* required keys first, in their order */
+    bool is_tool;         /* types in capitals, "nullable", "any" are understood */
+    bool has_wide;        /* a format so far is only approximated */
+    bool has_unevaluated; /* some schema asks what others have evaluated */
     cf_resource *resource;
     size_t n_resource, cap_resource;
     cf_anchor *anchor;
@@ -230,6 +238,8 @@ uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v, const 
 uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path);
 cf_conj cf_conj_one(cf_schema *s, uint32_t ref, bool negated);
 cf_conj cf_conj__and(cf_schema *s, cf_conj a, cf_conj b);
+cf_conj cf_conj__or(cf_schema *s, const cf_conj *v, uint32_t n);
+cf_conj cf_conj__not(cf_schema *s, cf_conj c);
 
 /* ---- schema_ref.c: documents and the references between them ------------- */
 
@@ -287,18 +297,27 @@ cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind);
 cf_conj cf_conj__of_constant(cf_schema *s, const json_t *v);
 /* The atom that allows exactly this object or array. */
 cf_atom *cf_atom__of_constant(cf_schema *s, const json_t *v);
+/* Adds that both x, which is in d, and y hold, where y has evaluated more. */
+void cf_dnf__add_both(cf_schema *s, cf_dnf *d, const cf_atom *x, const cf_atom *y);
 /* The atoms for all values, one for each type. */
 cf_dnf cf_dnf__all(cf_schema *s);
 /* NULL if the intersection is empty. */
 const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y);
 /* Certainly satisfied by v (validate.c). */
 bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v);
+bool cf_conj__accepts(cf_schema *s, cf_conj c, const json_t *v);
 bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
 /* The constraints on a key's value in an object atom. */
 cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name);
 /* The regular expression of a "format", CF_RX_FAIL when JSON Schema does not
  * define it (an annotation then); *wide holds every text of the format. */
 cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx *wide);
+
+/* ---- schema_unevaluated.c ----------------------------------------------- */
+
+/* Applies "unevaluatedProperties" and "unevaluatedItems" of a schema to the
+ * values that its other keywords allow. */
+cf_dnf cf_dnf__unevaluated(cf_schema *s, uint32_t ref, cf_dnf d);
 
 /* ---- schema_num.c ------------------------------------------------------- */
 

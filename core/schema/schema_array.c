@@ -5,7 +5,8 @@
  * differ are either keys of a small set (a bit for each value, so that no
  * text leads nowhere), or compared by the machine.  Where some item must
  * satisfy more than the others, each item is read as one that does and as one
- * that need not; a bit says that one did.
+ * that need not; a bit says that one did.  Where such items are counted, there
+ * is a node for each count, and with a maximum the others must not satisfy it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "core/json/json_same.h"
 #include "core/schema/schema.h"
 
-enum { SET_MAX = 63, SOME_MAX = 4 };
+enum { SET_MAX = 63, SOME_MAX = 4, COUNTS_MAX = 1000 };
 
 /* An array being emitted. */
 typedef struct array {
@@ -169,6 +170,158 @@ static void emit_list(array *r, uint32_t first)
     emit_conditions(r, may_close);
 }
 
+/* ---- items that are counted --------------------------------------------- */
+
+/* The counts of the conditions as one number, and what follows from it. */
+typedef struct counting {
+    array *r;
+    uint32_t cap[SOME_MAX]; /* counts are told apart up to this */
+    uint32_t n;             /* number of all combinations */
+    uint32_t *begin;        /* [n] node where an item begins; 0: not reached */
+    uint32_t *done;         /* [n] node after an item */
+    uint32_t more, enough;  /* operations on the number of items; 0: unlimited */
+} counting;
+
+static uint32_t count_at(const counting *c, uint32_t state, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++) {
+        state /= c->cap[k] + 1;
+    }
+    return state % (c->cap[i] + 1);
+}
+
+/* Items that must still satisfy a condition: at least so many. */
+static uint32_t n_lacking(const counting *c, uint32_t state)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->r->a->n_some; i++) {
+        uint32_t have = count_at(c, state, i);
+        uint32_t min = c->r->a->some[i].min;
+        n = min > have && min - have > n ? min - have : n;
+    }
+    return n;
+}
+
+/* The state after an item that satisfies the conditions of `set`, and what it
+ * must be for that; CF_CONJ_FALSE if it cannot be. */
+static cf_conj advance(const counting *c, uint32_t *state, uint64_t set, cf_conj item)
+{
+    cf_schema *s = c->r->s;
+    uint32_t step = 1;
+    uint32_t next = *state;
+    for (uint32_t i = 0; i < c->r->a->n_some; i++) {
+        const cf_some *some = &c->r->a->some[i];
+        uint32_t have = count_at(c, *state, i);
+        bool is_one = (set >> i & 1) != 0;
+        if (is_one && some->max != CF_RX_INF && have >= some->max) {
+            return CF_CONJ_FALSE;
+        }
+        if (is_one) {
+            item = cf_conj__and(s, item, some->value);
+        } else if (some->max != CF_RX_INF) {
+            item = cf_conj__and(s, item, cf_conj__not(s, some->value));
+        }
+        next += is_one && have < c->cap[i] ? step : 0;
+        step *= c->cap[i] + 1;
+    }
+    *state = next;
+    return item;
+}
+
+/* The items that may follow in each state: from c->begin to c->done. */
+static void emit_counted_item(counting *c, cf_conj item, uint32_t label)
+{
+    cf_schema *s = c->r->s;
+    cf_gbuild *b = s->b;
+    uint32_t max = c->r->a->max;
+    memset(c->done, 0, c->n * sizeof *c->done);
+    for (uint32_t from = 0; from < c->n; from++) {
+        for (uint64_t set = 0; c->begin[from] != 0 && set < UINT64_C(1) << c->r->a->n_some; set++) {
+            uint32_t to = from;
+            cf_conj one = advance(c, &to, set, item);
+            uint32_t lacking = n_lacking(c, to);
+            if (one == CF_CONJ_FALSE || lacking > max || !cf_schema_ok(s)) {
+                continue;
+            }
+            /* The item was counted; as many more as are lacking must fit. */
+            const cf_gop fits = {
+                .kind = CF_OP_SET, .need = CF_FREE_KEY_BIT, .max = max - lacking + 1};
+            uint32_t start = cf_g_node(b);
+            c->done[to] = c->done[to] != 0 ? c->done[to] : cf_g_node(b);
+            cf_g_jump(b, c->begin[from], max != CF_RX_INF ? cf_g_op(b, &fits) : 0, start);
+            cf_g_jump(b, emit_value(c->r, start, one, label), 0, c->done[to]);
+        }
+    }
+}
+
+/* What follows an item in each state: the end, or a comma and c->begin. */
+static void emit_counted_rest(counting *c, uint32_t *begin)
+{
+    cf_schema *s = c->r->s;
+    cf_gbuild *b = s->b;
+    for (uint32_t i = 0; i < c->n && cf_schema_ok(s); i++) {
+        if (c->done[i] == 0) {
+            continue;
+        }
+        uint32_t gap = cf_emit_gap(s, c->done[i]);
+        if (n_lacking(c, i) == 0) {
+            cf_g_jump(b, gap, c->enough, c->r->close);
+        }
+        uint32_t comma = cf_g_node(b);
+        cf_g_jump(b, gap, c->more, comma);
+        begin[i] = begin[i] != 0 ? begin[i] : cf_g_node(b);
+        cf_g_jump(b, cf_emit_comma(s, comma), 0, begin[i]);
+    }
+}
+
+static void emit_counted(array *r, uint32_t first)
+{
+    cf_schema *s = r->s;
+    cf_gbuild *b = s->b;
+    const cf_atom *a = r->a;
+    counting c = {.r = r, .n = 1};
+    for (uint32_t i = 0; i < a->n_some; i++) {
+        c.cap[i] = a->some[i].max != CF_RX_INF ? a->some[i].max : a->some[i].min;
+        if (c.cap[i] >= COUNTS_MAX || c.n * (c.cap[i] + 1) > COUNTS_MAX) {
+            cf_schema__exceed(s, s->at, "minContains and maxContains count too far");
+            return;
+        }
+        c.n *= c.cap[i] + 1;
+    }
+    c.begin = cf_schema_alloc(s, c.n, sizeof *c.begin);
+    c.done = cf_schema_alloc(s, c.n, sizeof *c.done);
+    if (c.begin == NULL || c.done == NULL) {
+        return;
+    }
+    if (a->min > 1 || a->max != CF_RX_INF) {
+        const cf_gop count = {.kind = CF_OP_COUNT, .max = a->max};
+        const cf_gop atleast = {.kind = CF_OP_ATLEAST, .min = a->min};
+        c.more = cf_g_op(b, &count);
+        c.enough = cf_g_op(b, &atleast);
+    }
+    if (a->min == 0 && n_lacking(&c, 0) == 0) {
+        cf_g_jump(b, first, 0, r->close);
+    }
+    c.begin[0] = cf_g_node(b);
+    cf_g_jump(b, first, c.more, c.begin[0]);
+    for (uint32_t i = 0; i < a->n_prefix && i < a->max && cf_schema_ok(s); i++) {
+        char name[16];
+        snprintf(name, sizeof name, "[%u]", (unsigned)i);
+        emit_counted_item(&c, a->prefix[i], cf_g_label(b, cf_str_from(name)));
+        memset(c.begin, 0, c.n * sizeof *c.begin);
+        emit_counted_rest(&c, c.begin);
+    }
+    if (a->max <= a->n_prefix || a->items == CF_CONJ_FALSE) {
+        return;
+    }
+    /* Counts that are never reached are removed with other dead ends. */
+    for (uint32_t i = 0; i < c.n; i++) {
+        c.begin[i] = c.begin[i] != 0 ? c.begin[i] : cf_g_node(b);
+    }
+    emit_counted_item(&c, a->items, cf_g_label(b, cf_str_from("[]")));
+    emit_counted_rest(&c, c.begin);
+}
+
 /* ---- items of a small set ----------------------------------------------- */
 
 typedef struct value_list {
@@ -285,22 +438,18 @@ static void emit_set(array *r, const value_list *l, uint32_t first)
 
 /* ---- the array ---------------------------------------------------------- */
 
-/* Gives each condition its bit; false when they cannot be expressed. */
+/* Gives each condition its bit; whether they must be counted. */
 static bool take_conditions(array *r)
 {
-    cf_schema *s = r->s;
+    bool is_counted = false;
+    if (r->a->n_some > SOME_MAX) {
+        cf_schema_fail(r->s, r->s->at, "contains is there too often");
+    }
     for (uint32_t i = 0; i < r->a->n_some; i++) {
-        const cf_some *some = &r->a->some[i];
-        if (i >= SOME_MAX || some->min != 1 || some->max != CF_RX_INF) {
-            cf_schema_fail(s, s->at,
-                           i >= SOME_MAX ? "contains is there too often"
-                                         : "minContains and maxContains are not "
-                                           "supported");
-            return false;
-        }
+        is_counted = is_counted || r->a->some[i].min != 1 || r->a->some[i].max != CF_RX_INF;
         r->need |= UINT64_C(1) << i;
     }
-    return true;
+    return is_counted;
 }
 
 void cf_emit__array(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
@@ -308,7 +457,8 @@ void cf_emit__array(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
     cf_gbuild *b = s->b;
     array r = {.s = s, .a = a};
     value_list l = {.is_over = true};
-    if (!take_conditions(&r)) {
+    bool is_counted = take_conditions(&r);
+    if (!cf_schema_ok(s)) {
         return;
     }
     uint32_t open = cf_g_node(b);
@@ -336,5 +486,9 @@ void cf_emit__array(cf_schema *s, const cf_atom *a, uint32_t from, uint32_t to)
             b->g->rule[b->rule].is_compared = true;
         }
     }
-    emit_list(&r, first);
+    if (is_counted) {
+        emit_counted(&r, first);
+    } else {
+        emit_list(&r, first);
+    }
 }

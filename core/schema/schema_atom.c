@@ -16,6 +16,7 @@ cf_atom *cf_atom__new(cf_schema *s, cf_atom_kind kind)
     a->bools = 3;
     a->max = CF_RX_INF;
     a->items = CF_CONJ_TRUE;
+    a->seen_keys = CF_RX_NONE;
     if (kind == CF_ATOM_STR) {
         a->text = cf_rx_all(&s->rx);
         a->wide = a->text;
@@ -292,6 +293,58 @@ static const cf_atom *meet_obj(cf_schema *s, cf_atom *a, const cf_atom *x, const
     return a->min <= a->max ? a : NULL;
 }
 
+/* `a` has evaluated what x and y have. */
+static void join_seen(cf_schema *s, cf_atom *a, const cf_atom *x, const cf_atom *y)
+{
+    a->seen_keys = cf_rx_or2(&s->rx, x->seen_keys, y->seen_keys);
+    a->n_seen = x->n_seen > y->n_seen ? x->n_seen : y->n_seen;
+    a->seen_some =
+        join(s, x->seen_some, x->n_seen_some, y->seen_some, y->n_seen_some, sizeof *a->seen_some);
+    a->n_seen_some = x->n_seen_some + y->n_seen_some;
+}
+
+/* A constant that `other` accepts, too. */
+static const cf_atom *meet_lit(cf_schema *s, const cf_atom *lit, const cf_atom *other)
+{
+    if (!cf_atom__accepts(s, other, lit->lit)) {
+        return NULL;
+    }
+    if (!s->has_unevaluated || !(json_is_object(lit->lit) || json_is_array(lit->lit))) {
+        return lit;
+    }
+    cf_atom *a = cf_schema_alloc(s, 1, sizeof *a);
+    if (a != NULL) {
+        *a = *lit;
+        join_seen(s, a, lit, other);
+    }
+    return a;
+}
+
+/* Whether all that x has evaluated y has, too. */
+static bool has_seen_all(cf_schema *s, const cf_atom *x, const cf_atom *y)
+{
+    if (x->n_seen > y->n_seen || (x->n_seen_some > 0 && y->n_seen != CF_RX_INF)) {
+        return false;
+    }
+    return x->seen_keys == y->seen_keys || x->seen_keys == CF_RX_NONE ||
+           cf_rx_is_empty(&s->rx,
+                          cf_rx_and2(&s->rx, x->seen_keys, cf_rx_not(&s->rx, y->seen_keys)));
+}
+
+void cf_dnf__add_both(cf_schema *s, cf_dnf *d, const cf_atom *x, const cf_atom *y)
+{
+    if (!cf_gbuild_spend(s->b, 4) || has_seen_all(s, y, x)) {
+        return;
+    }
+    const cf_atom *both = cf_atom__and(s, x, y);
+    if (both != NULL) {
+        cf_dnf__add(s, d, both);
+    }
+    if (d->n > CF_ATOMS_MAX) {
+        cf_schema__exceed(s, s->at, "the alternatives multiply too far");
+    }
+}
+
 const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y)
 {
     if (!cf_schema_ok(s)) {
@@ -301,10 +354,10 @@ const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y)
         return x;
     }
     if (x->kind == CF_ATOM_LIT) {
-        return cf_atom__accepts(s, y, x->lit) ? x : NULL;
+        return meet_lit(s, x, y);
     }
     if (y->kind == CF_ATOM_LIT) {
-        return cf_atom__accepts(s, x, y->lit) ? y : NULL;
+        return meet_lit(s, y, x);
     }
     if (x->kind != y->kind) {
         return NULL;
@@ -317,6 +370,9 @@ const cf_atom *cf_atom__and(cf_schema *s, const cf_atom *x, const cf_atom *y)
         return NULL;
     }
     *a = *x;
+    if (s->has_unevaluated) {
+        join_seen(s, a, x, y);
+    }
     a->is_narrowed = x->is_narrowed || y->is_narrowed;
     a->min = x->min > y->min ? x->min : y->min;
     a->max = x->max < y->max ? x->max : y->max;
@@ -387,6 +443,11 @@ bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth)
             }
         }
     } else if (a->kind == CF_ATOM_ARR) {
+        for (uint32_t i = 0; i < a->n_some; i++) {
+            if (a->some[i].min > a->max || a->some[i].min > a->some[i].max) {
+                return true;
+            }
+        }
         for (uint32_t i = 0; i < a->min && i <= a->n_prefix; i++) {
             if (cf_conj__is_empty(s, item_at(a, i), depth)) {
                 return true;

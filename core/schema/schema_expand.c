@@ -52,6 +52,10 @@ static cf_dnf with_values(cf_schema *s, uint32_t ref, cf_dnf d)
             bool is_in = false;
             for (size_t k = 0; k < d.n && !is_in && cf_schema_ok(s); k++) {
                 is_in = cf_atom__accepts(s, d.v[k], a->lit);
+                a->seen_keys = d.v[k]->seen_keys;
+                a->n_seen = d.v[k]->n_seen;
+                a->seen_some = d.v[k]->seen_some;
+                a->n_seen_some = d.v[k]->n_seen_some;
             }
             if (is_in) {
                 cf_dnf__add(s, &kept, a);
@@ -82,8 +86,12 @@ static cf_dnf any_of(cf_schema *s, uint32_t ref, const json_t *v, const char *ke
         char at[40];
         snprintf(at, sizeof at, "%s/%u", key, (unsigned)i);
         const cf_dnf *d = child_dnf(s, ref, json_array_get(v, i), at);
+        size_t n_before = out.n;
         for (size_t k = 0; k < d->n; k++) {
             cf_dnf__add(s, &out, d->v[k]);
+        }
+        for (size_t k = 0; s->has_unevaluated && k < n_before * d->n; k++) {
+            cf_dnf__add_both(s, &out, out.v[k % n_before], d->v[k / n_before]);
         }
     }
     return out;
@@ -187,6 +195,12 @@ static cf_dnf with_condition(cf_schema *s, uint32_t ref, cf_dnf d)
             d = choose(s, &d, child_dnf(s, ref, cond, "if"),
                        yes != NULL ? child_dnf(s, ref, yes, "then") : NULL,
                        no != NULL ? child_dnf(s, ref, no, "else") : NULL, s->ref[ref].path);
+        } else if (s->has_unevaluated) {
+            const cf_dnf *c = child_dnf(s, ref, cond, "if");
+            size_t n = d.n;
+            for (size_t i = 0; i < n * c->n && cf_schema_ok(s); i++) {
+                cf_dnf__add_both(s, &d, d.v[i % n], c->v[i / n]);
+            }
         }
     }
     return d;
@@ -196,6 +210,15 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
 {
     const json_t *v = s->ref[ref].s;
     cf_dnf d = {0};
+    for (uint32_t i = 0; i < s->ref[ref].n_either && cf_schema_ok(s); i++) {
+        const cf_dnf *one = cf_conj_expand(s, s->ref[ref].either[i]);
+        for (size_t k = 0; k < one->n; k++) {
+            cf_dnf__add(s, &d, one->v[k]);
+        }
+    }
+    if (v == NULL) {
+        return d;
+    }
     const cf_dnf *target[CF_REFERENCES] = {NULL};
     for (int i = 0; i < CF_REFERENCES && cf_schema_ok(s); i++) {
         uint32_t other = cf_schema__target(s, ref, i);
@@ -242,7 +265,7 @@ static cf_dnf expand_schema(cf_schema *s, uint32_t ref)
     if (one != NULL && cf_schema_ok(s)) {
         d = one_of(s, ref, one, &d);
     }
-    return d;
+    return s->has_unevaluated && s->draft >= 2019 ? cf_dnf__unevaluated(s, ref, d) : d;
 }
 
 const cf_dnf *cf_conj_expand(cf_schema *s, cf_conj c)

@@ -179,6 +179,10 @@ static void contains_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
         return;
     }
     bool has_limits = s->draft >= 2019;
+    if (s->draft >= 2020) {
+        a->seen_some = &some->value;
+        a->n_seen_some = 1;
+    }
     some->value = cf_conj_one(s, cf_schema__child(s, ref, contains, "contains"), false);
     some->min = has_limits ? count_of(s, ref, "minContains", 1) : 1;
     some->max = has_limits ? count_of(s, ref, "maxContains", CF_RX_INF) : CF_RX_INF;
@@ -221,6 +225,7 @@ static void array_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     if (a->items == CF_CONJ_FALSE) {
         a->max = a->max < a->n_prefix ? a->max : a->n_prefix;
     }
+    a->n_seen = items != NULL ? CF_RX_INF : (uint32_t)n;
     a->is_unique = json_is_true(cf_schema__get(s, r.s, "uniqueItems")) && a->max > 1;
     contains_keywords(s, ref, a);
 }
@@ -426,6 +431,27 @@ static void key_deps(cf_schema *s, uint32_t ref, cf_atom *a)
     a->n_dep = (uint32_t)n;
 }
 
+/* The keys that the schema's own keywords evaluate. */
+static cf_rx seen_keys(cf_schema *s, uint32_t ref, const cf_atom *a)
+{
+    const json_t *own = s->ref[ref].s;
+    cf_rx all = cf_rx_all(&s->rx);
+    if (cf_schema__get(s, own, "additionalProperties") != NULL) {
+        return all;
+    }
+    cf_rx seen = CF_RX_NONE;
+    for (uint32_t i = 0; i < a->n_prop; i++) {
+        seen = cf_rx_or2(&s->rx, seen, cf_rx_text(&s->rx, a->prop[i].name));
+    }
+    const char *key;
+    json_t *child;
+    json_object_foreach(cf_schema__get(s, own, "patternProperties"), key, child)
+    {
+        seen = cf_rx_or2(&s->rx, seen, cf_rx_parse(&s->rx, cf_str_from(key), true));
+    }
+    return seen;
+}
+
 static void object_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
 {
     const cf_schema_ref r = s->ref[ref];
@@ -442,6 +468,9 @@ static void object_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     key_classes(s, ref, a);
     if (!cf_schema_ok(s)) {
         return;
+    }
+    if (s->has_unevaluated) { /* before "required" adds names */
+        a->seen_keys = seen_keys(s, ref, a);
     }
     key_names(s, ref, a, v);
     if (required != NULL && !json_is_array(required)) {
@@ -555,20 +584,11 @@ const cf_atom *cf_schema__own(cf_schema *s, uint32_t ref, cf_atom_kind kind)
 
 static void refuse_unknown(cf_schema *s, uint32_t ref)
 {
-    static const struct {
-        const char *name;
-        int first, last;   /* drafts that assert it */
-        bool has_no_force; /* where its value is true */
-    } unknown[] = {{"unevaluatedProperties", 2019, 2020, true},
-                   {"unevaluatedItems", 2019, 2020, true},
-                   {"extends", 3, 3, false},
-                   {"disallow", 3, 3, false}};
+    static const char *const unknown[] = {"extends", "disallow"};
     const cf_schema_ref r = s->ref[ref];
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
-        const json_t *v = cf_schema__get(s, r.s, unknown[i].name);
-        bool is_asserted = s->draft >= unknown[i].first && s->draft <= unknown[i].last;
-        if (v != NULL && is_asserted && !(unknown[i].has_no_force && json_is_true(v))) {
-            cf_schema_fail(s, r.path, "%s is not supported", unknown[i].name);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown && s->draft == 3; i++) {
+        if (cf_schema__get(s, r.s, unknown[i]) != NULL) {
+            cf_schema_fail(s, r.path, "%s is not supported", unknown[i]);
         }
     }
 }

@@ -123,24 +123,10 @@ static void add_wrong_value(cf_schema *s, cf_dnf *d, cf_rx keys, cf_conj c)
     }
 }
 
-/* The complement of a set of one schema; CF_CONJ_FALSE for others. */
-static cf_conj not_value(cf_schema *s, cf_conj c)
-{
-    cf_conj_info info = s->conj[c];
-    uint32_t r = info.n == 1 ? s->list[info.first] : 0;
-    return info.n == 1 ? cf_conj_one(s, r >> 1, (r & 1) == 0) : CF_CONJ_FALSE;
-}
-
 /* Objects all of whose keys among some->keys break some->value. */
-static void add_no_key(cf_schema *s, cf_dnf *d, const cf_key_class *some, const char *path)
+static void add_no_key(cf_schema *s, cf_dnf *d, const cf_key_class *some)
 {
-    cf_conj no = some->value == CF_CONJ_TRUE ? CF_CONJ_FALSE : not_value(s, some->value);
-    if (some->value != CF_CONJ_TRUE && no == CF_CONJ_FALSE) {
-        cf_schema_fail(s, path,
-                       "the negation of patternProperties is not "
-                       "supported");
-        return;
-    }
+    cf_conj no = cf_conj__not(s, some->value);
     cf_atom *a = add_new(s, d, CF_ATOM_OBJ);
     cf_key_class *cls = cf_schema_alloc(s, 2, sizeof *cls);
     if (a != NULL && cls != NULL) {
@@ -151,7 +137,7 @@ static void add_no_key(cf_schema *s, cf_dnf *d, const cf_key_class *some, const 
     }
 }
 
-static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
+static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d)
 {
     for (uint32_t i = 0; i < a->n_prop; i++) {
         const cf_prop *p = &a->prop[i];
@@ -172,7 +158,7 @@ static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
         x->n_prop = 2;
     }
     for (uint32_t i = 0; i < a->n_some_key; i++) {
-        add_no_key(s, d, &a->some_key[i], path);
+        add_no_key(s, d, &a->some_key[i]);
     }
     /* Objects with a wrong value for a key of a class, or with a key of no class. */
     cf_rx rest = cf_rx_all(&s->rx);
@@ -223,9 +209,9 @@ static void not_arr(cf_schema *s, const cf_atom *a, cf_dnf *d, const char *path)
         for (int k = 0; v != NULL && k < 2; k++) {
             bool is_needed = k == 0 ? some->min > 0 : some->max != CF_RX_INF;
             cf_atom *x = is_needed ? add_new(s, d, CF_ATOM_ARR) : NULL;
-            if (x != NULL && k == 0 && some->min == 1 && some->value > CF_CONJ_FALSE &&
-                s->conj[some->value].n == 1) {
-                x->items = not_value(s, some->value);
+            if (x != NULL && k == 0 && some->min == 1) {
+                x->items = cf_conj__not(s, some->value);
+                x->max = x->items == CF_CONJ_FALSE ? 0 : x->max;
             } else if (x != NULL) {
                 v[k] = k == 0 ? (cf_some){some->value, 0, some->min - 1}
                               : (cf_some){some->value, some->max + 1, CF_RX_INF};
@@ -393,7 +379,7 @@ static cf_dnf not_atom(cf_schema *s, const cf_atom *a, const char *path)
         not_counts(s, a, &d);
         break;
     case CF_ATOM_OBJ:
-        not_obj(s, a, &d, path);
+        not_obj(s, a, &d);
         not_counts(s, a, &d);
         break;
     default:

@@ -34,11 +34,24 @@ static holds what_holds(const char *keyword)
 {
     static const char *const maps[] = {"properties",  "patternProperties", "$defs",
                                        "definitions", "dependentSchemas",  "dependencies"};
-    static const char *const schemas[] = {
-        "additionalItems",  "additionalProperties", "allOf", "anyOf",       "contains",
-        "contentSchema",    "disallow",             "else",  "extends",     "if",
-        "items",            "not",                  "oneOf", "prefixItems", "propertyNames",
-        "unevaluatedItems", "unevaluatedProperties", "then"};
+    static const char *const schemas[] = {"additionalItems",
+                                          "additionalProperties",
+                                          "allOf",
+                                          "anyOf",
+                                          "contains",
+                                          "contentSchema",
+                                          "disallow",
+                                          "else",
+                                          "extends",
+                                          "if",
+                                          "items",
+                                          "not",
+                                          "oneOf",
+                                          "prefixItems",
+                                          "propertyNames",
+                                          "unevaluatedItems",
+                                          "unevaluatedProperties",
+                                          "then"};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         if (strcmp(keyword, maps[i]) == 0) {
             return MAP;
@@ -140,6 +153,7 @@ static void index_schema(cf_schema *s, const json_t *v, uint32_t home, unsigned 
     json_object_foreach(cf_json_ref(v), key, child)
     {
         holds what = what_holds(key);
+        s->has_unevaluated = s->has_unevaluated || strncmp(key, "unevaluated", 11) == 0;
         const char *name;
         json_t *one;
         if (what == SCHEMA) {

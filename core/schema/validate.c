@@ -3,7 +3,7 @@
  *
  * The keywords of one type are read as the atom that the grammar is made of
  * (schema_keywords.c); this file tests values against atoms and follows what
- * combines schemas.
+ * combines schemas, validate_seen.c what they have evaluated.
  *
  * 1. A text that a format may or may not allow is judged on the safe side:
  *    `is_wide` is set below a negation, and the wide language of a format is
@@ -17,37 +17,25 @@
 #include "core/base/alloc.h"
 #include "core/json/json_same.h"
 #include "core/schema/schema.h"
+#include "core/schema/validate_walk.h"
 
-enum { DEPTH_MAX = 200, FLAWS_MAX = 200, WORK_MAX = 8000000, SHOWN_MAX = 80 };
-
-typedef struct walk {
-    cf_schema *s;
-    cf_flaw_fn fn; /* NULL: nothing is reported */
-    void *ud;
-    bool is_wide;
-    bool null_is_absent;
-    unsigned quiet, depth;
-    uint32_t n_left; /* flaws to report */
-    cf_buf path, text;
-} walk;
-
-static bool check_ref(walk *w, uint32_t ref, const json_t *v);
+enum { FLAWS_MAX = 200, WORK_MAX = 8000000, SHOWN_MAX = 80 };
 
 /* ---- reporting flaws ---------------------------------------------------- */
 
-static bool is_heard(const walk *w)
+bool cf_walk__is_heard(const cf_walk *w)
 {
     return w->fn != NULL && w->quiet == 0 && w->n_left > 0;
 }
 
 /* The text of the flaw to report, empty.  Once it has failed it stays so. */
-static cf_buf *say(walk *w)
+static cf_buf *say(cf_walk *w)
 {
     cf_buf_reset(&w->text);
     return &w->text;
 }
 
-static void say_value(walk *w, const json_t *v)
+static void say_value(cf_walk *w, const json_t *v)
 {
     cf_buf t = CF_BUF_INIT;
     cf_json_write(&t, v);
@@ -64,9 +52,9 @@ static void say_value(walk *w, const json_t *v)
 }
 
 /* Reports w->text; false, for the caller to return. */
-static bool flaw(walk *w, cf_flaw_kind kind, const char *keyword)
+static bool flaw(cf_walk *w, cf_flaw_kind kind, const char *keyword)
 {
-    if (is_heard(w)) {
+    if (cf_walk__is_heard(w)) {
         const cf_flaw f = {kind, keyword, cf_buf_str(&w->path), cf_buf_str(&w->text)};
         w->n_left--;
         w->fn(w->ud, &f);
@@ -86,10 +74,10 @@ static bool is_plain_key(cf_str key)
     return key.n > 0;
 }
 
-static size_t push_key(walk *w, cf_str key)
+size_t cf_walk__push_key(cf_walk *w, cf_str key)
 {
     size_t mark = w->path.n;
-    if (!is_heard(w)) {
+    if (!cf_walk__is_heard(w)) {
         return mark;
     }
     if (is_plain_key(key)) {
@@ -103,7 +91,7 @@ static size_t push_key(walk *w, cf_str key)
     return mark;
 }
 
-static void pop(walk *w, size_t mark)
+void cf_walk__pop(cf_walk *w, size_t mark)
 {
     if (mark < w->path.n) {
         w->path.n = mark;
@@ -131,7 +119,7 @@ static const char *type_name(const json_t *v)
     }
 }
 
-static cf_atom_kind kind_of(const json_t *v)
+cf_atom_kind cf_walk__kind(const json_t *v)
 {
     switch (json_typeof(v)) {
     case JSON_OBJECT:
@@ -151,7 +139,7 @@ static cf_atom_kind kind_of(const json_t *v)
 }
 
 /* Reports that `n` violates the limit of `keyword`. */
-static bool count_flaw(walk *w, size_t n, const char *things, bool is_few, const char *keyword,
+static bool count_flaw(cf_walk *w, size_t n, const char *things, bool is_few, const char *keyword,
                        uint32_t limit)
 {
     cf_buf_addf(say(w), "%zu %s, %s than %s %u", n, things, is_few ? "fewer" : "more", keyword,
@@ -161,7 +149,7 @@ static bool count_flaw(walk *w, size_t n, const char *things, bool is_few, const
 
 /* ---- one type ----------------------------------------------------------- */
 
-static bool bound_flaw(walk *w, const json_t *v, const cf_dec *d, bool is_low, bool is_open)
+static bool bound_flaw(cf_walk *w, const json_t *v, const cf_dec *d, bool is_low, bool is_open)
 {
     static const char *const keyword[2][2] = {{"maximum", "exclusiveMaximum"},
                                               {"minimum", "exclusiveMinimum"}};
@@ -178,7 +166,7 @@ static bool bound_flaw(walk *w, const json_t *v, const cf_dec *d, bool is_low, b
     return flaw(w, CF_FLAW_VALUE, key);
 }
 
-static bool check_num(walk *w, const cf_atom *a, const json_t *v)
+static bool check_num(cf_walk *w, const cf_atom *a, const json_t *v)
 {
     const cf_dec *d = cf_dec__from(w->s, v);
     if (d == NULL) {
@@ -227,11 +215,11 @@ static size_t characters(cf_str t)
 
 /* Which of pattern and format the text breaks; `own` is the schema that the
  * atom was read from, NULL where it came from several. */
-static bool text_flaw(walk *w, const json_t *own, const json_t *v)
+static bool text_flaw(cf_walk *w, const json_t *own, const json_t *v)
 {
     const json_t *pattern = cf_schema__get(w->s, own, "pattern");
     const char *format = json_string_value(cf_schema__get(w->s, own, "format"));
-    if (!is_heard(w)) {
+    if (!cf_walk__is_heard(w)) {
         return false;
     }
     bool is_pattern = json_is_string(pattern);
@@ -246,7 +234,7 @@ static bool text_flaw(walk *w, const json_t *own, const json_t *v)
     return flaw(w, CF_FLAW_VALUE, is_pattern ? "pattern" : "format");
 }
 
-static bool check_str(walk *w, const cf_atom *a, const json_t *own, const json_t *v)
+static bool check_str(cf_walk *w, const cf_atom *a, const json_t *own, const json_t *v)
 {
     cf_str t = cf_schema__text(v);
     size_t n = characters(t);
@@ -264,7 +252,7 @@ static bool check_str(walk *w, const cf_atom *a, const json_t *own, const json_t
 }
 
 /* All schemas of a set, and the complements of those negated. */
-static bool check_conj(walk *w, cf_conj c, const json_t *v)
+static bool check_conj(cf_walk *w, cf_conj c, const json_t *v)
 {
     if (c == CF_CONJ_TRUE || c == CF_CONJ_FALSE) {
         return c == CF_CONJ_TRUE;
@@ -276,18 +264,18 @@ static bool check_conj(walk *w, cf_conj c, const json_t *v)
         bool is_negated = (ref & 1) != 0;
         w->quiet += is_negated ? 1 : 0;
         w->is_wide ^= is_negated;
-        bool one = check_ref(w, ref >> 1, v) != is_negated;
+        bool one = cf_walk__ref(w, ref >> 1, v) != is_negated;
         w->is_wide ^= is_negated;
         w->quiet -= is_negated ? 1 : 0;
         ok = ok && one;
-        if (!ok && !is_heard(w)) {
+        if (!ok && !cf_walk__is_heard(w)) {
             break;
         }
     }
     return ok && cf_schema_ok(w->s);
 }
 
-static bool quietly(walk *w, cf_conj c, const json_t *v)
+bool cf_walk__quietly(cf_walk *w, cf_conj c, const json_t *v)
 {
     w->quiet++;
     bool ok = check_conj(w, c, v);
@@ -295,7 +283,7 @@ static bool quietly(walk *w, cf_conj c, const json_t *v)
     return ok;
 }
 
-static bool check_twins(walk *w, const json_t *v)
+static bool check_twins(cf_walk *w, const json_t *v)
 {
     size_t n = json_array_size(v);
     for (size_t i = 0; i < n; i++) {
@@ -310,11 +298,11 @@ static bool check_twins(walk *w, const json_t *v)
 }
 
 /* Checks the number of items against `contains` and its limits. */
-static bool check_some(walk *w, const cf_some *some, const json_t *v)
+static bool check_some(cf_walk *w, const cf_some *some, const json_t *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < json_array_size(v); i++) {
-        n += quietly(w, some->value, json_array_get(v, i)) ? 1 : 0;
+        n += cf_walk__quietly(w, some->value, json_array_get(v, i)) ? 1 : 0;
     }
     if (n < some->min) {
         if (some->min == 1) {
@@ -326,7 +314,7 @@ static bool check_some(walk *w, const cf_some *some, const json_t *v)
     return n <= some->max || count_flaw(w, n, "items of contains", false, "maxContains", some->max);
 }
 
-static bool check_arr(walk *w, const cf_atom *a, const json_t *v)
+static bool check_arr(cf_walk *w, const cf_atom *a, const json_t *v)
 {
     size_t n = json_array_size(v);
     bool ok = true;
@@ -336,10 +324,10 @@ static bool check_arr(walk *w, const cf_atom *a, const json_t *v)
     if (n > a->max) {
         ok = count_flaw(w, n, "items", false, "maxItems", a->max);
     }
-    for (size_t i = 0; i < n && (ok || is_heard(w)); i++) {
+    for (size_t i = 0; i < n && (ok || cf_walk__is_heard(w)); i++) {
         cf_conj c = i < a->n_prefix ? a->prefix[i] : a->items;
         size_t mark = w->path.n;
-        if (is_heard(w)) {
+        if (cf_walk__is_heard(w)) {
             cf_buf_addf(&w->path, "[%zu]", i);
         }
         if (c != CF_CONJ_FALSE) {
@@ -348,12 +336,12 @@ static bool check_arr(walk *w, const cf_atom *a, const json_t *v)
             cf_buf_adds(say(w), "no item is allowed here");
             ok = flaw(w, CF_FLAW_VALUE, "prefixItems");
         }
-        pop(w, mark);
+        cf_walk__pop(w, mark);
     }
-    if (a->is_unique && (ok || is_heard(w))) {
+    if (a->is_unique && (ok || cf_walk__is_heard(w))) {
         ok = check_twins(w, v) && ok;
     }
-    for (uint32_t i = 0; i < a->n_some && (ok || is_heard(w)); i++) {
+    for (uint32_t i = 0; i < a->n_some && (ok || cf_walk__is_heard(w)); i++) {
         ok = check_some(w, &a->some[i], v) && ok;
     }
     return ok;
@@ -370,7 +358,7 @@ static bool is_required(const cf_atom *a, cf_str name)
 }
 
 /* Reports missing keys and keys that are not allowed. */
-static bool check_names(walk *w, const cf_atom *a, const json_t *v)
+static bool check_names(cf_walk *w, const cf_atom *a, const json_t *v)
 {
     bool ok = true;
     const char *key;
@@ -380,36 +368,36 @@ static bool check_names(walk *w, const cf_atom *a, const json_t *v)
     {
         cf_str name = cf_str_make(key, len);
         if (cf_atom__key(w->s, a, name) == CF_CONJ_FALSE) {
-            size_t mark = push_key(w, name);
+            size_t mark = cf_walk__push_key(w, name);
             cf_buf_adds(say(w), "no property has this name");
             ok = flaw(w, CF_FLAW_NAME, "additionalProperties");
-            pop(w, mark);
+            cf_walk__pop(w, mark);
         }
     }
     for (uint32_t i = 0; i < a->n_prop; i++) {
         cf_str name = a->prop[i].name;
         if (a->prop[i].is_required && json_object_getn(v, name.p, name.n) == NULL) {
-            size_t mark = push_key(w, name);
+            size_t mark = cf_walk__push_key(w, name);
             cf_buf_adds(say(w), "this property is required");
             ok = flaw(w, CF_FLAW_MISSING, "required");
-            pop(w, mark);
+            cf_walk__pop(w, mark);
         }
     }
     for (uint32_t i = 0; i < a->n_dep; i++) {
         const cf_dep *d = &a->dep[i];
         if (json_object_getn(v, d->has.p, d->has.n) != NULL &&
             json_object_getn(v, d->needs.p, d->needs.n) == NULL) {
-            size_t mark = push_key(w, d->needs);
+            size_t mark = cf_walk__push_key(w, d->needs);
             cf_buf_adds(say(w), "this property is required together with ");
             cf_buf_add(&w->text, d->has.p, d->has.n);
             ok = flaw(w, CF_FLAW_MISSING, "dependentRequired");
-            pop(w, mark);
+            cf_walk__pop(w, mark);
         }
     }
     return ok;
 }
 
-static bool has_some_key(walk *w, const cf_key_class *some, const json_t *v)
+static bool has_some_key(cf_walk *w, const cf_key_class *some, const json_t *v)
 {
     const char *key;
     size_t len;
@@ -417,14 +405,14 @@ static bool has_some_key(walk *w, const cf_key_class *some, const json_t *v)
     json_object_keylen_foreach(cf_json_ref(v), key, len, child)
     {
         if (cf_rx_matches(&w->s->rx, some->keys, cf_str_make(key, len)) &&
-            quietly(w, some->value, child)) {
+            cf_walk__quietly(w, some->value, child)) {
             return true;
         }
     }
     return false;
 }
 
-static bool check_obj(walk *w, const cf_atom *a, const json_t *v)
+static bool check_obj(cf_walk *w, const cf_atom *a, const json_t *v)
 {
     size_t n = json_object_size(v);
     bool ok = true;
@@ -434,7 +422,7 @@ static bool check_obj(walk *w, const cf_atom *a, const json_t *v)
     if (n > a->max) {
         ok = count_flaw(w, n, "properties", false, "maxProperties", a->max);
     }
-    if (ok || is_heard(w)) {
+    if (ok || cf_walk__is_heard(w)) {
         ok = check_names(w, a, v) && ok;
     }
     const char *key;
@@ -442,7 +430,7 @@ static bool check_obj(walk *w, const cf_atom *a, const json_t *v)
     json_t *child;
     json_object_keylen_foreach(cf_json_ref(v), key, len, child)
     {
-        if (!ok && !is_heard(w)) {
+        if (!ok && !cf_walk__is_heard(w)) {
             return false;
         }
         cf_str name = cf_str_make(key, len);
@@ -451,9 +439,9 @@ static bool check_obj(walk *w, const cf_atom *a, const json_t *v)
             (json_is_null(child) && w->null_is_absent && !is_required(a, name))) {
             continue;
         }
-        size_t mark = push_key(w, name);
+        size_t mark = cf_walk__push_key(w, name);
         ok = check_conj(w, c, child) && ok;
-        pop(w, mark);
+        cf_walk__pop(w, mark);
     }
     for (uint32_t i = 0; ok && i < a->n_some_key; i++) {
         ok = has_some_key(w, &a->some_key[i], v);
@@ -462,7 +450,7 @@ static bool check_obj(walk *w, const cf_atom *a, const json_t *v)
 }
 
 /* `own` as text_flaw() takes it. */
-static bool check_atom(walk *w, const cf_atom *a, const json_t *own, const json_t *v)
+static bool check_atom(cf_walk *w, const cf_atom *a, const json_t *own, const json_t *v)
 {
     if (!cf_gbuild_spend(w->s->b, 1)) {
         return false;
@@ -470,7 +458,7 @@ static bool check_atom(walk *w, const cf_atom *a, const json_t *own, const json_
     if (a->kind == CF_ATOM_LIT) {
         return cf_json_same(a->lit, v);
     }
-    if (a->kind != kind_of(v)) {
+    if (a->kind != cf_walk__kind(v)) {
         return false;
     }
     switch (a->kind) {
@@ -491,7 +479,7 @@ static bool check_atom(walk *w, const cf_atom *a, const json_t *own, const json_
 
 /* ---- one schema --------------------------------------------------------- */
 
-static bool type_flaw(walk *w, unsigned types, const json_t *v)
+static bool type_flaw(cf_walk *w, unsigned types, const json_t *v)
 {
     static const char *const names[] = {"null",  "boolean", "number", "string",
                                         "array", "object",  "integer"};
@@ -507,9 +495,9 @@ static bool type_flaw(walk *w, unsigned types, const json_t *v)
     return flaw(w, CF_FLAW_TYPE, "type");
 }
 
-static bool check_own(walk *w, uint32_t ref, const json_t *v)
+static bool check_own(cf_walk *w, uint32_t ref, const json_t *v)
 {
-    cf_atom_kind kind = kind_of(v);
+    cf_atom_kind kind = cf_walk__kind(v);
     unsigned types = cf_schema__types(w->s, ref);
     const cf_atom *a = cf_schema__own(w->s, ref, kind);
     if (!cf_schema_ok(w->s)) {
@@ -521,7 +509,7 @@ static bool check_own(walk *w, uint32_t ref, const json_t *v)
     return check_atom(w, a, w->s->ref[ref].s, v);
 }
 
-static bool check_values(walk *w, uint32_t ref, const json_t *v)
+static bool check_values(cf_walk *w, uint32_t ref, const json_t *v)
 {
     const json_t *own = w->s->ref[ref].s;
     const json_t *values = cf_schema__get(w->s, own, "enum");
@@ -548,15 +536,15 @@ static bool check_values(walk *w, uint32_t ref, const json_t *v)
     return true;
 }
 
-static bool check_child(walk *w, uint32_t ref, const json_t *schema, const char *key,
+static bool check_child(cf_walk *w, uint32_t ref, const json_t *schema, const char *key,
                         const json_t *v)
 {
     uint32_t child = cf_schema__child(w->s, ref, schema, key);
-    return cf_schema_ok(w->s) && check_ref(w, child, v);
+    return cf_schema_ok(w->s) && cf_walk__ref(w, child, v);
 }
 
-static bool quiet_child(walk *w, uint32_t ref, const json_t *schema, const char *key,
-                        const json_t *v, bool is_wide)
+bool cf_walk__quiet_child(cf_walk *w, uint32_t ref, const json_t *schema, const char *key,
+                          const json_t *v, bool is_wide)
 {
     bool was = w->is_wide;
     w->is_wide = is_wide;
@@ -568,7 +556,8 @@ static bool quiet_child(walk *w, uint32_t ref, const json_t *schema, const char 
 }
 
 /* Whether the alternative may be the intended one, which allows the value's type. */
-static bool is_meant(walk *w, uint32_t ref, const json_t *schema, const char *key, const json_t *v)
+static bool is_meant(cf_walk *w, uint32_t ref, const json_t *schema, const char *key,
+                     const json_t *v)
 {
     uint32_t child = cf_schema__child(w->s, ref, schema, key);
     for (int hops = 0; hops < 20 && cf_schema_ok(w->s); hops++) {
@@ -579,19 +568,19 @@ static bool is_meant(walk *w, uint32_t ref, const json_t *schema, const char *ke
         child = to;
     }
     return cf_schema_ok(w->s) && json_is_object(w->s->ref[child].s) &&
-           (cf_schema__types(w->s, child) >> kind_of(v) & 1) != 0;
+           (cf_schema__types(w->s, child) >> cf_walk__kind(v) & 1) != 0;
 }
 
 /* Reports, when no alternative accepts v, the flaws of the intended one, or else that
  * none matches. */
-static bool alternatives_flaw(walk *w, uint32_t ref, const char *keyword, const json_t *list,
+static bool alternatives_flaw(cf_walk *w, uint32_t ref, const char *keyword, const json_t *list,
                               const json_t *v)
 {
     size_t n = json_array_size(list);
     size_t meant = n;
     size_t n_meant = 0;
     char at[40];
-    for (size_t i = 0; i < n && is_heard(w); i++) {
+    for (size_t i = 0; i < n && cf_walk__is_heard(w); i++) {
         snprintf(at, sizeof at, "%s/%zu", keyword, i);
         if (is_meant(w, ref, json_array_get(list, i), at, v)) {
             meant = i;
@@ -606,13 +595,13 @@ static bool alternatives_flaw(walk *w, uint32_t ref, const char *keyword, const 
     return flaw(w, CF_FLAW_TYPE, keyword);
 }
 
-static bool check_any(walk *w, uint32_t ref, const json_t *v)
+static bool check_any(cf_walk *w, uint32_t ref, const json_t *v)
 {
     const json_t *list = cf_schema__get(w->s, w->s->ref[ref].s, "anyOf");
     char at[40];
     for (size_t i = 0; i < json_array_size(list) && cf_schema_ok(w->s); i++) {
         snprintf(at, sizeof at, "anyOf/%zu", i);
-        if (quiet_child(w, ref, json_array_get(list, i), at, v, w->is_wide)) {
+        if (cf_walk__quiet_child(w, ref, json_array_get(list, i), at, v, w->is_wide)) {
             return true;
         }
     }
@@ -621,7 +610,7 @@ static bool check_any(walk *w, uint32_t ref, const json_t *v)
 
 /* Exactly one of the branches: certainly one (in the narrow reading), and
  * certainly no other. */
-static bool check_one(walk *w, uint32_t ref, const json_t *v)
+static bool check_one(cf_walk *w, uint32_t ref, const json_t *v)
 {
     const json_t *list = cf_schema__get(w->s, w->s->ref[ref].s, "oneOf");
     size_t n_wide = 0;
@@ -631,12 +620,12 @@ static bool check_one(walk *w, uint32_t ref, const json_t *v)
     for (size_t i = 0; i < json_array_size(list) && cf_schema_ok(w->s); i++) {
         const json_t *one = json_array_get(list, i);
         snprintf(at, sizeof at, "oneOf/%zu", i);
-        if (!quiet_child(w, ref, one, at, v, true)) {
+        if (!cf_walk__quiet_child(w, ref, one, at, v, true)) {
             continue;
         }
         which[n_wide > 0 ? 1 : 0] = i;
         n_wide++;
-        n_narrow += !w->s->has_wide || quiet_child(w, ref, one, at, v, false);
+        n_narrow += !w->s->has_wide || cf_walk__quiet_child(w, ref, one, at, v, false);
     }
     bool ok = w->is_wide ? n_wide >= 1 && n_narrow <= 1 : n_wide == 1 && n_narrow == 1;
     if (list == NULL || ok) {
@@ -649,7 +638,7 @@ static bool check_one(walk *w, uint32_t ref, const json_t *v)
     return flaw(w, CF_FLAW_VALUE, "oneOf");
 }
 
-static bool check_condition(walk *w, uint32_t ref, const json_t *v)
+static bool check_condition(cf_walk *w, uint32_t ref, const json_t *v)
 {
     const json_t *own = w->s->ref[ref].s;
     const json_t *cond = cf_schema__get(w->s, own, "if");
@@ -658,19 +647,20 @@ static bool check_condition(walk *w, uint32_t ref, const json_t *v)
     if (cond == NULL || w->s->draft < 7 || (then == NULL && otherwise == NULL)) {
         return true;
     }
-    bool certainly = quiet_child(w, ref, cond, "if", v, false);
-    bool possibly = certainly || (w->s->has_wide && quiet_child(w, ref, cond, "if", v, true));
+    bool certainly = cf_walk__quiet_child(w, ref, cond, "if", v, false);
+    bool possibly =
+        certainly || (w->s->has_wide && cf_walk__quiet_child(w, ref, cond, "if", v, true));
     bool ok = true;
     if (possibly && then != NULL) {
         ok = check_child(w, ref, then, "then", v);
     }
-    if (!certainly && otherwise != NULL && (ok || is_heard(w))) {
+    if (!certainly && otherwise != NULL && (ok || cf_walk__is_heard(w))) {
         ok = check_child(w, ref, otherwise, "else", v) && ok;
     }
     return ok;
 }
 
-static bool check_dependent(walk *w, uint32_t ref, const json_t *v)
+static bool check_dependent(cf_walk *w, uint32_t ref, const json_t *v)
 {
     static const char *const keys[] = {"dependencies", "dependentSchemas"};
     bool ok = true;
@@ -690,10 +680,10 @@ static bool check_dependent(walk *w, uint32_t ref, const json_t *v)
     return ok;
 }
 
-static bool check_not(walk *w, uint32_t ref, const json_t *v)
+static bool check_not(cf_walk *w, uint32_t ref, const json_t *v)
 {
     const json_t *no = cf_schema__get(w->s, w->s->ref[ref].s, "not");
-    if (no == NULL || w->s->draft < 4 || !quiet_child(w, ref, no, "not", v, !w->is_wide)) {
+    if (no == NULL || w->s->draft < 4 || !cf_walk__quiet_child(w, ref, no, "not", v, !w->is_wide)) {
         return true;
     }
     say(w);
@@ -702,11 +692,11 @@ static bool check_not(walk *w, uint32_t ref, const json_t *v)
     return flaw(w, CF_FLAW_VALUE, "not");
 }
 
-static bool check_all(walk *w, uint32_t ref, const json_t *v)
+static bool check_all(cf_walk *w, uint32_t ref, const json_t *v)
 {
     const json_t *list = cf_schema__get(w->s, w->s->ref[ref].s, "allOf");
     bool ok = true;
-    for (size_t i = 0; i < json_array_size(list) && (ok || is_heard(w)); i++) {
+    for (size_t i = 0; i < json_array_size(list) && (ok || cf_walk__is_heard(w)); i++) {
         char at[40];
         snprintf(at, sizeof at, "allOf/%zu", i);
         ok = check_child(w, ref, json_array_get(list, i), at, v) && ok;
@@ -714,17 +704,18 @@ static bool check_all(walk *w, uint32_t ref, const json_t *v)
     return ok;
 }
 
-static bool check_keywords(walk *w, uint32_t ref, const json_t *v)
+static bool check_keywords(cf_walk *w, uint32_t ref, const json_t *v)
 {
-    static bool (*const checks[])(walk *, uint32_t, const json_t *) = {
-        check_own, check_values, check_all,       check_any,
-        check_one, check_not,    check_condition, check_dependent,
+    static bool (*const checks[])(cf_walk *, uint32_t, const json_t *) = {
+        check_own,       check_values,    check_all,
+        check_any,       check_one,       check_not,
+        check_condition, check_dependent, cf_walk__unevaluated,
     };
     bool ok = true;
     for (int i = 0; i < CF_REFERENCES && cf_schema_ok(w->s); i++) {
         uint32_t target = cf_schema__target(w->s, ref, i);
-        if (target != 0 && (ok || is_heard(w))) {
-            ok = check_ref(w, target, v) && ok;
+        if (target != 0 && (ok || cf_walk__is_heard(w))) {
+            ok = cf_walk__ref(w, target, v) && ok;
         }
     }
     if (cf_schema__is_alias(w->s, w->s->ref[ref].s)) {
@@ -732,7 +723,7 @@ static bool check_keywords(walk *w, uint32_t ref, const json_t *v)
     }
     cf_schema__refuse(w->s, ref);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        if (!cf_schema_ok(w->s) || (!ok && !is_heard(w))) {
+        if (!cf_schema_ok(w->s) || (!ok && !cf_walk__is_heard(w))) {
             return false;
         }
         ok = checks[i](w, ref, v) && ok;
@@ -740,18 +731,27 @@ static bool check_keywords(walk *w, uint32_t ref, const json_t *v)
     return ok;
 }
 
-static bool check_ref(walk *w, uint32_t ref, const json_t *v)
+bool cf_walk__ref(cf_walk *w, uint32_t ref, const json_t *v)
 {
     if (!cf_schema_ok(w->s) || !cf_gbuild_spend(w->s->b, 1)) {
         return false;
     }
     const json_t *own = w->s->ref[ref].s;
+    for (uint32_t i = 0; i < w->s->ref[ref].n_either; i++) {
+        if (cf_walk__quietly(w, w->s->ref[ref].either[i], v)) {
+            return true;
+        }
+    }
+    if (own == NULL) {
+        return false;
+    }
     if (json_is_boolean(own)) {
         cf_buf_adds(say(w), "nothing is allowed here");
         return json_is_true(own) || flaw(w, CF_FLAW_VALUE, "false");
     }
-    if (++w->depth > DEPTH_MAX) {
-        cf_schema__exceed(w->s, w->s->ref[ref].path, "over %d levels of schemas", (int)DEPTH_MAX);
+    if (++w->depth > CF_WALK_DEPTH_MAX) {
+        cf_schema__exceed(w->s, w->s->ref[ref].path, "over %d levels of schemas",
+                          (int)CF_WALK_DEPTH_MAX);
     }
     bool ok = check_keywords(w, ref, v);
     w->depth--;
@@ -762,8 +762,16 @@ static bool check_ref(walk *w, uint32_t ref, const json_t *v)
 
 bool cf_atom__accepts(cf_schema *s, const cf_atom *a, const json_t *v)
 {
-    walk w = {.s = s};
+    cf_walk w = {.s = s};
     bool ok = check_atom(&w, a, NULL, v);
+    cf_buf_deinit(&w.text);
+    return ok && cf_schema_ok(s);
+}
+
+bool cf_conj__accepts(cf_schema *s, cf_conj c, const json_t *v)
+{
+    cf_walk w = {.s = s};
+    bool ok = check_conj(&w, c, v);
     cf_buf_deinit(&w.text);
     return ok && cf_schema_ok(s);
 }
@@ -819,14 +827,14 @@ cf_status cf_validator_run(cf_validator *v, const json_t *value, cf_flaw_fn fn, 
                            bool *is_valid, cf_error *err)
 {
     const cf_validate_options *o = &v->opts;
-    walk w = {.s = &v->s,
-              .fn = fn,
-              .ud = ud,
-              .null_is_absent = o->null_is_absent,
-              .n_left = o->max_flaws != 0 ? o->max_flaws : FLAWS_MAX};
+    cf_walk w = {.s = &v->s,
+                 .fn = fn,
+                 .ud = ud,
+                 .null_is_absent = o->null_is_absent,
+                 .n_left = o->max_flaws != 0 ? o->max_flaws : FLAWS_MAX};
     v->b.st = CF_OK;
     v->b.work = o->max_work != 0 ? o->max_work : WORK_MAX;
-    *is_valid = check_ref(&w, v->root, value);
+    *is_valid = cf_walk__ref(&w, v->root, value);
     cf_status st = v->b.st;
     if (st == CF_OK && (w.path.failed || w.text.failed)) {
         st = cf_oom(err);

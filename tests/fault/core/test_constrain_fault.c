@@ -22,6 +22,13 @@ static const char referring[] =
     "\"$dynamicAnchor\":\"t\",\"type\":\"string\"},\"l\":{\"$id\":\"l\",\"items\":{"
     "\"$dynamicRef\":\"#t\"},\"$defs\":{\"d\":{\"$dynamicAnchor\":\"t\"}}}}}";
 
+/* What was evaluated, and items that are counted. */
+static const char counting[] =
+    "{\"anyOf\":[{\"properties\":{\"a\":{}}},{\"patternProperties\":{\"b\":{}}},{"
+    "\"prefixItems\":[{}]}],\"if\":{\"contains\":{\"const\":[1]},\"minContains\":2,"
+    "\"maxContains\":3},\"unevaluatedProperties\":false,\"unevaluatedItems\":{\"type\":"
+    "\"null\"}}";
+
 static json_t *read_json(const char *text)
 {
     json_t *v;
@@ -92,6 +99,9 @@ static void test_fault__compile(void **state)
     (void)state;
     json_t *s = read_json(schema);
     cf_fault_every_alloc(compile_schema, s, false);
+    cf_fault_every_alloc(compile_schema, s, true);
+    json_decref(s);
+    s = read_json(counting);
     cf_fault_every_alloc(compile_schema, s, true);
     json_decref(s);
     s = read_json(referring);

@@ -76,7 +76,7 @@ static void add_keyword(json_t *s, cf_rand *r, unsigned depth)
     static const char *const keys[] = {"a", "b", "ab", "c"};
     json_t *v = json_object();
     bool is_deep = depth >= 2;
-    switch (cf_rand_below(r, is_deep ? 10 : 27)) {
+    switch (cf_rand_below(r, is_deep ? 10 : 32)) {
     case 0:
     case 1:
         json_object_set_new(s, "type", json_string(types[cf_rand_below(r, 7)]));
@@ -152,6 +152,21 @@ static void add_keyword(json_t *s, cf_rand *r, unsigned depth)
         break;
     case 25:
         json_object_set_new(s, "anyOf", some_schemas(r, depth));
+        break;
+    case 26:
+    case 27:
+        json_object_set_new(s, "unevaluatedProperties", make_schema(r, 2));
+        break;
+    case 28:
+    case 29:
+        json_object_set_new(s, "unevaluatedItems", make_schema(r, 2));
+        break;
+    case 30:
+        json_object_set_new(s, "contains", make_schema(r, depth + 1));
+        json_object_set_new(s, "minContains", some_count(r, 4));
+        if (cf_rand_below(r, 2) == 0) {
+            json_object_set_new(s, "maxContains", some_count(r, 4));
+        }
         break;
     default:
         json_object_set_new(s, "if", make_schema(r, depth + 1));
@@ -241,10 +256,41 @@ static void test_schema_agree__constraint_and_validator(void **state)
     assert_true(count.n_valid > 10000 && count.n_invalid > 10000);
 }
 
+/* What alternatives, conditions and references evaluate. */
+static void test_schema_agree__unevaluated(void **state)
+{
+    (void)state;
+    enum { N = 1500 };
+    static const char *const keywords[] = {"unevaluatedProperties", "unevaluatedItems"};
+    static const char *const combine[] = {"anyOf", "oneOf", "allOf"};
+    counts count = {0, 0, 0};
+    for (uint64_t seed = 1; seed <= N; seed++) {
+        cf_rand r = {seed * UINT64_C(0xD1342543DE82EF95)};
+        json_t *list = json_array();
+        json_t *s = json_object();
+        for (size_t n = cf_rand_below(&r, 3) + 1; n > 0; n--) {
+            json_array_append_new(list, make_schema(&r, 1));
+        }
+        json_object_set_new(s, combine[cf_rand_below(&r, 3)], list);
+        json_object_set_new(s, "if", make_schema(&r, 1));
+        json_object_set_new(s, "else", json_pack("{s:s}", "$ref", "#/$defs/d"));
+        json_object_set_new(s, "$defs", json_pack("{s:o}", "d", make_schema(&r, 1)));
+        json_object_set_new(s, keywords[seed % 2],
+                            seed % 3 == 0 ? make_schema(&r, 2) : json_false());
+        compare(s, seed, &r, &count);
+        json_decref(s);
+    }
+    printf("%zu of %d schemas refused; %zu valid and %zu invalid values\n", count.n_refused, (int)N,
+           count.n_valid, count.n_invalid);
+    assert_true(count.n_refused < N / 4); /* nearly all for a negation of uniqueItems */
+    assert_true(count.n_valid > 5000 && count.n_invalid > 5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schema_agree__constraint_and_validator),
+        cmocka_unit_test(test_schema_agree__unevaluated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

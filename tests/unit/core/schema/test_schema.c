@@ -209,6 +209,16 @@ static void test_schema__arrays(void **state)
          "schema#\",\"contains\":{\"type\":\"null\"},\"minContains\":0}",
          "[]", 'n'},
         {"{\"contains\":{\"type\":\"null\"},\"minContains\":0}", "[]", 'y'},
+        {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxContains\":3}",
+         "[1, null, null]", 'y'},
+        {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxContains\":3}", "[null, 1]",
+         'n'},
+        {"{\"contains\":{\"type\":\"null\"},\"maxContains\":1}", "[null, null", 'n'},
+        /* no comma is left over, and no place for what is lacking is given away */
+        {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxItems\":3}", "[1, 2", 'n'},
+        {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxItems\":3}", "[1, null, null]",
+         'y'},
+        {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxItems\":1}", "[]", 'n'},
     };
     CHECK(v);
 }
@@ -252,7 +262,8 @@ static void test_schema__objects(void **state)
         {"{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},"
          "\"dependentRequired\":{\"a\":[\"b\"]}}",
          "{\"b\": 1, \"a\": 1}", 'y'},
-        {"{\"type\":\"object\",\"unevaluatedProperties\":false}", "{}", 'u'},
+        {"{\"type\":\"object\",\"unevaluatedProperties\":false}", "{}", 'y'},
+        {"{\"type\":\"object\",\"unevaluatedProperties\":false}", "{\"a\":1}", 'n'},
     };
     CHECK(v);
 }

@@ -152,7 +152,7 @@ static void test_schema_ref__resources(void **state)
 }
 
 /* A list whose items are what the outermost resource says. */
-#define LIST                                                                                    \
+#define LIST                                                                                       \
     "\"l\":{\"$id\":\"l\",\"type\":\"array\",\"items\":{\"$dynamicRef\":\"#t\"},\"$defs\":{\"d\":" \
     "{\"$dynamicAnchor\":\"t\"}}}"
 
@@ -188,8 +188,8 @@ static void test_schema_ref__metaschemas(void **state)
 {
     (void)state;
     static const char *const uris[] = {
-        "http://json-schema.org/draft-04/schema#",     "http://json-schema.org/draft-06/schema#",
-        "http://json-schema.org/draft-07/schema#",     "https://json-schema.org/draft/2019-09/schema",
+        "http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#",
+        "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema",
         "https://json-schema.org/draft/2020-12/schema"};
     for (size_t i = 0; i < sizeof uris / sizeof *uris; i++) {
         char s[200];
@@ -213,9 +213,10 @@ static void test_schema_ref__files(void **state)
     store_dir_put_text("docs/f/i.json", "{\"type\":\"integer\"}");
     store_dir_put_text("docs/f/s.json", "{\"$defs\":{\"s\":{\"$ref\":\"i.json\"}}}");
     store_dir_put_text("docs/broken.json", "{");
-    store_dir_put_text("docs/meta.json", "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
-                          "\"$vocabulary\":{\"https://json-schema.org/draft/2020-12/vocab/core\":"
-                          "true}}");
+    store_dir_put_text("docs/meta.json",
+                       "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+                       "\"$vocabulary\":{\"https://json-schema.org/draft/2020-12/vocab/core\":"
+                       "true}}");
     store_dir_put_text("outside.json", "{\"type\":\"integer\"}");
     static const row v[] = {
         {"{\"$ref\":\"http://h/f/i.json\"}", "1", "\"s\""},
@@ -247,8 +248,7 @@ int main(void)
         cmocka_unit_test(test_schema_ref__resources),
         cmocka_unit_test(test_schema_ref__dynamic),
         cmocka_unit_test(test_schema_ref__metaschemas),
-        cmocka_unit_test_setup_teardown(test_schema_ref__files, store_dir_make,
-                                        store_dir_remove),
+        cmocka_unit_test_setup_teardown(test_schema_ref__files, store_dir_make, store_dir_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,10 @@ static void test_validate__objects_and_arrays(void **state)
          "value uniqueItems : items 0 and 1 are equal"},
         {"{\"contains\":{\"minimum\":5}}", "[1,2]",
          "value contains : no item is one that contains asks for"},
+        {"{\"properties\":{\"a\":{}},\"unevaluatedProperties\":false}", "{\"a\":1,\"b\":2}",
+         "value false b: nothing is allowed here"},
+        {"{\"prefixItems\":[{}],\"unevaluatedItems\":{\"type\":\"null\"}}", "[1,2]",
+         "type type [1]: null expected, this is integer"},
         {"{\"contains\":{\"minimum\":5},\"maxContains\":1}", "[6,7]",
          "value maxContains : 2 items of contains, more than maxContains 1"},
         {"{\"$defs\":{\"t\":{\"properties\":{\"k\":{\"items\":{\"$ref\":"
@@ -212,7 +216,9 @@ static void test_validate__bounds(void **state)
             CF_ELIMIT);
     T_FAILS(run("{\"$ref\":\"#/$defs/x\"}", "1", NULL, &err), CF_EUNSUPPORTED);
     assert_non_null(strstr(err.text, "#/$defs/x"));
-    T_FAILS(run("{\"unevaluatedProperties\":false}", "{}", NULL, &err), CF_EUNSUPPORTED);
+    T_FAILS(run("{\"$schema\":\"http://json-schema.org/draft-03/schema#\",\"extends\":{}}", "{}",
+                NULL, &err),
+            CF_EUNSUPPORTED);
     cf_validator *v = NULL;
     json_t *list = json_array();
     T_FAILS(cf_validator_new(&v, list, NULL, &err), CF_EFORMAT);
