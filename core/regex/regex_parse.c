@@ -247,27 +247,88 @@ static bool category_is(utf8proc_category_t have, const char *want, size_t n)
     return memcmp(names[have], want, n) == 0;
 }
 
-/* \p{L}, \p{Lu}: general categories by their short names. */
+/* The short form of a name of a general category (Unicode, PropertyValueAliases.txt);
+ * NULL if it is none. */
+static const char *short_category(const char *name)
+{
+    static const char *const names[][2] = {{"Letter", "L"},
+                                           {"Uppercase_Letter", "Lu"},
+                                           {"Lowercase_Letter", "Ll"},
+                                           {"Titlecase_Letter", "Lt"},
+                                           {"Modifier_Letter", "Lm"},
+                                           {"Other_Letter", "Lo"},
+                                           {"Mark", "M"},
+                                           {"Combining_Mark", "M"},
+                                           {"Nonspacing_Mark", "Mn"},
+                                           {"Spacing_Mark", "Mc"},
+                                           {"Enclosing_Mark", "Me"},
+                                           {"Number", "N"},
+                                           {"Decimal_Number", "Nd"},
+                                           {"digit", "Nd"},
+                                           {"Letter_Number", "Nl"},
+                                           {"Other_Number", "No"},
+                                           {"Punctuation", "P"},
+                                           {"punct", "P"},
+                                           {"Connector_Punctuation", "Pc"},
+                                           {"Dash_Punctuation", "Pd"},
+                                           {"Open_Punctuation", "Ps"},
+                                           {"Close_Punctuation", "Pe"},
+                                           {"Initial_Punctuation", "Pi"},
+                                           {"Final_Punctuation", "Pf"},
+                                           {"Other_Punctuation", "Po"},
+                                           {"Symbol", "S"},
+                                           {"Math_Symbol", "Sm"},
+                                           {"Currency_Symbol", "Sc"},
+                                           {"Modifier_Symbol", "Sk"},
+                                           {"Other_Symbol", "So"},
+                                           {"Separator", "Z"},
+                                           {"Space_Separator", "Zs"},
+                                           {"Line_Separator", "Zl"},
+                                           {"Paragraph_Separator", "Zp"},
+                                           {"Other", "C"},
+                                           {"Control", "Cc"},
+                                           {"cntrl", "Cc"},
+                                           {"Format", "Cf"},
+                                           {"Surrogate", "Cs"},
+                                           {"Private_Use", "Co"},
+                                           {"Unassigned", "Cn"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i][0]) == 0) {
+            return names[i][1];
+        }
+    }
+    for (int c = 0; c < 30; c++) {
+        size_t n = strlen(name);
+        if (n > 0 && n <= 2 && category_is((utf8proc_category_t)c, name, n)) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+/* \p{L}, \p{Letter}, \p{gc=Letter}: general categories. */
 static void add_property(parser *p, ranges *to, bool is_not)
 {
-    char name[3] = "";
+    char given[40] = "";
     size_t n = 0;
     if (!take(p, "{")) {
         fail_at(p, CF_EFORMAT, "\\p without a name");
         return;
     }
-    while (n < 2 && peek(p) >= 0 && peek(p) != '}') {
-        name[n++] = (char)peek(p);
+    while (n + 1 < sizeof given && peek(p) >= 0 && peek(p) < 0x80 && peek(p) != '}') {
+        given[n++] = (char)peek(p);
         p->i++;
     }
-    bool is_known = false;
-    for (int c = 0; c < 30; c++) {
-        is_known |= n > 0 && category_is((utf8proc_category_t)c, name, n);
+    const char *value = given;
+    if (strncmp(given, "gc=", 3) == 0 || strncmp(given, "General_Category=", 17) == 0) {
+        value = strchr(given, '=') + 1;
     }
-    if (!take(p, "}") || !is_known) {
-        fail_at(p, CF_EUNSUPPORTED, "property that is not the short name of a general category");
+    const char *name = short_category(value);
+    if (!take(p, "}") || name == NULL) {
+        fail_at(p, CF_EUNSUPPORTED, "property that is not the name of a general category");
         return;
     }
+    n = strlen(name);
     ranges r = {.n = 0};
     uint32_t first = UINT32_MAX;
     if (!cf_gbuild_spend(p->rx->b, 100000)) {

@@ -311,7 +311,7 @@ bool cf_atom__is_empty(cf_schema *s, const cf_atom *a, unsigned depth);
 cf_conj cf_atom__key(cf_schema *s, const cf_atom *a, cf_str name);
 /* The regular expression of a "format", CF_RX_FAIL when JSON Schema does not
  * define it (an annotation then); *wide holds every text of the format. */
-cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx *wide);
+cf_rx cf_schema__format(cf_schema *s, const char *name, cf_rx *wide);
 
 /* ---- schema_unevaluated.c ----------------------------------------------- */
 

@@ -10,6 +10,11 @@
 
 #include "core/schema/schema.h"
 
+/* Stand for the characters that the international form of a format allows
+ * beside ASCII, in a query some more: see expand(). */
+#define MORE          "\1"
+#define MORE_IN_QUERY "\2"
+
 /* RFC 3339: days by month, 29 February in leap years only. */
 #define YEAR "[0-9]{4}"
 #define LEAP                                                               \
@@ -18,8 +23,12 @@
 #define DATE                                                        \
     "(?:" YEAR "-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|" \
     "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))|" LEAP "-02-29)"
-#define CLOCK "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?"
+#define CLOCK "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]" FRAC
+#define FRAC  "(?:\\.[0-9]+)?"
 #define ZONE  "(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+/* Leap seconds, written in UTC; with a date, the two days of a year that have had them. */
+#define LEAP_CLOCK "23:59:60" FRAC "(?:[Zz]|[+-]00:00)"
+#define LEAP_DAY   YEAR "-(?:06-30|12-31)"
 
 #define BYTE "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 #define IPV4 "(?:" BYTE "\\.){3}" BYTE
@@ -35,27 +44,69 @@
     "(?:" HEX4 ":){1,4}:" HEX4 ":" IPV4 "|(?:" HEX4 ":){1,3}(?::" HEX4 "){2}:" IPV4 "|(?:" HEX4 \
     ":){1,2}(?::" HEX4 "){3}:" IPV4 "|" HEX4 ":(?::" HEX4 "){4}:" IPV4 ")"
 
+/* RFC 1123: letters, digits and hyphens. */
 #define LABEL "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define HOST  LABEL "(?:\\." LABEL ")*"
+/* The same without "--" in the third and fourth place, where A-labels have it
+ * (RFC 5890, 2.3.1): whether one decodes to a valid label is not regular. */
+#define LDH   "[A-Za-z0-9-]"
+#define ALNUM "[A-Za-z0-9]"
+#define PLAIN_LABEL                                                                        \
+    ALNUM "(?:" ALNUM "|" LDH ALNUM "(?:" LDH "{0,59}" ALNUM ")?|" LDH "-" ALNUM "(?:" LDH \
+          "{0,58}" ALNUM ")?)?"
+#define PLAIN_HOST PLAIN_LABEL "(?:\\." PLAIN_LABEL ")*"
+/* U-labels (RFC 5891) of characters that RFC 5892 allows without rules of
+ * context, that are written from left to right and do not combine: lower-case
+ * Latin, Greek and Cyrillic, kana, Han and Hangul. Eleven of them fit into 63
+ * bytes as an A-label, whatever they are. */
+#define IDN_CHAR                                                                                  \
+    "[a-z0-9\u00df-\u00f6\u00f8-\u00ff\u03ac-\u03ce\u0430-\u045f\u3005\u3041-\u3096\u30a1-\u30fa" \
+    "\u30fc\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]"
+#define IDN_LABEL "(?:" PLAIN_LABEL "|" IDN_CHAR "{1,11})"
+#define IDN_HOST  IDN_LABEL "(?:[.\u3002\uff0e\uff61]" IDN_LABEL ")*"
 
-/* RFC 3986, generic syntax with a registered name or IPv4 as host. */
-#define PCT    "%[0-9A-Fa-f]{2}"
-#define PCHAR  "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|" PCT ")"
-#define NOCOL  "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|" PCT ")"
-#define USER   "(?:[A-Za-z0-9._~!$&'()*+,;=:-]|" PCT ")*"
-#define REGN   "(?:[A-Za-z0-9._~!$&'()*+,;=-]|" PCT ")*"
-#define AUTH   "(?:" USER "@)?(?:" REGN "|\\[" IPV6 "\\])(?::[0-9]*)?"
-#define ABS    "(?:/" PCHAR "*)*"
-#define TAIL   "(?:\\?(?:" PCHAR "|[/?])*)?(?:#(?:" PCHAR "|[/?])*)?"
-#define HIER   "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" PCHAR "+" ABS ")?"
-#define URI    "[A-Za-z][A-Za-z0-9+.-]*:" HIER TAIL
-#define RELREF "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" NOCOL "+" ABS ")?" TAIL
+/* RFC 5321, 4.1.2 and 4.1.3: a name or a quoted text at a host with a dot or
+ * at an address. */
+#define ATEXT "[A-Za-z0-9!#$%&'*+/=?^_`{|}~" MORE "-]+"
+#define LOCAL "(?:" ATEXT "(?:\\." ATEXT ")*|\"(?:[ !#-\\[\\]-~" MORE "]|\\\\[ -~])*\")"
+#define IPV6_MAIL                                                                                  \
+    "(?:(?:" HEX4 ":){7}" HEX4 "|::(?:" HEX4 "(?::" HEX4 "){0,5})?|" HEX4 "::(?:" HEX4 "(?::" HEX4 \
+    "){0,4})?|" HEX4 "(?::" HEX4 "){1,2}::(?:" HEX4 "(?::" HEX4 "){0,2})?|" HEX4 "(?::" HEX4       \
+    "){3,5}::)"
+#define MAIL_ADDRESS "\\[(?:" IPV4 "|IPv6:" IPV6_MAIL ")\\]"
 
-/* RFC 6570, without the operators kept for later. */
+/* RFC 3986, generic syntax. */
+#define PCT       "%[0-9A-Fa-f]{2}"
+#define PCHAR     "(?:[A-Za-z0-9._~!$&'()*+,;=:@" MORE "-]|" PCT ")"
+#define NOCOL     "(?:[A-Za-z0-9._~!$&'()*+,;=@" MORE "-]|" PCT ")"
+#define USER      "(?:[A-Za-z0-9._~!$&'()*+,;=:" MORE "-]|" PCT ")*"
+#define REGN      "(?:[A-Za-z0-9._~!$&'()*+,;=" MORE "-]|" PCT ")*"
+#define IPVFUTURE "[vV][0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+"
+#define AUTH      "(?:" USER "@)?(?:" REGN "|\\[(?:" IPV6 "|" IPVFUTURE ")\\])(?::[0-9]*)?"
+#define ABS       "(?:/" PCHAR "*)*"
+#define TAIL      "(?:\\?(?:" PCHAR "|[/?" MORE_IN_QUERY "])*)?(?:#(?:" PCHAR "|[/?])*)?"
+#define HIER      "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" PCHAR "+" ABS ")?"
+#define URI       "[A-Za-z][A-Za-z0-9+.-]*:" HIER TAIL
+#define RELREF    "(?://" AUTH ABS "|/(?:" PCHAR "+" ABS ")?|" NOCOL "+" ABS ")?" TAIL
+/* RFC 3987: "ucschar", and "iprivate" in queries. */
+#define UCSCHAR                                                                            \
+    "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd"    \
+    "\U00030000-\U0003fffd\U00040000-\U0004fffd\U00050000-\U0005fffd\U00060000-\U0006fffd" \
+    "\U00070000-\U0007fffd\U00080000-\U0008fffd\U00090000-\U0009fffd\U000a0000-\U000afffd" \
+    "\U000b0000-\U000bfffd\U000c0000-\U000cfffd\U000d0000-\U000dfffd\U000e1000-\U000efffd"
+#define IPRIVATE "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
+
+/* RFC 6531: "UTF8-non-ascii". */
+#define NOT_ASCII "\302\200-\U0010ffff"
+
+/* RFC 6570 with erratum 6937, without the operators kept for later. */
 #define VARCHAR "(?:[A-Za-z0-9_]|" PCT ")"
 #define VARSPEC VARCHAR "(?:\\.?" VARCHAR ")*(?::[1-9][0-9]{0,3}|\\*)?"
 
 #define ANY "" /* every text may be of the format */
+
+/* RFC 3339, appendix A. */
+#define DUR_TIME "(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S)"
 
 static const struct {
     const char *name;
@@ -64,22 +115,18 @@ static const struct {
                             pattern is exact */
 } formats[] = {
     {"date", DATE, NULL},
-    {"time", CLOCK ZONE, "^[0-9]{2}:[0-9]{2}"},
-    {"date-time", DATE "[Tt]" CLOCK ZONE, "^" YEAR "-[0-9]{2}-[0-9]{2}"},
+    {"time", "(?:" CLOCK ZONE "|" LEAP_CLOCK ")", "^[0-9]{2}:[0-9]{2}"},
+    {"date-time", "(?:" DATE "[Tt]" CLOCK ZONE "|" LEAP_DAY "[Tt]" LEAP_CLOCK ")",
+     "^" YEAR "-[0-9]{2}-[0-9]{2}"},
     {"duration",
-     "P(?:[0-9]{1,9}W|(?:[0-9]{1,9}Y(?:[0-9]{1,9}M(?:[0-9]{1,9}D)?)?|"
-     "[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}D)(?:T(?:[0-9]{1,9}H(?:[0-9]{1,9}"
-     "M(?:[0-9]{1,9}S)?)?|[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S))?|"
-     "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M(?:[0-9]{1,9}S)?)?|[0-9]{1,9}M(?:"
-     "[0-9]{1,9}S)?|[0-9]{1,9}S))",
-     "^P"},
-    {"email",
-     "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
-     "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:"
-     "[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+",
+     "P(?:[0-9]+W|(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)(?:T" DUR_TIME
+     ")?|T" DUR_TIME ")",
+     NULL},
+    {"email", LOCAL "@(?:" LABEL "(?:\\." LABEL ")+|" MAIL_ADDRESS ")", "^(?:\"|[^:@]+@)"},
+    {"idn-email", LOCAL "@(?:" IDN_LABEL "(?:\\." IDN_LABEL ")+|" MAIL_ADDRESS ")",
      "^(?:\"|[^:@]+@)"},
-    {"hostname", HOST, "^[^ /@:]+$"},
-    {"idn-hostname", HOST, "^[^ /@:]+$"},
+    {"hostname", PLAIN_HOST, "^[^ /@:]+$"},
+    {"idn-hostname", IDN_HOST, "^[^ /@:]+$"},
     {"ipv4", IPV4, NULL},
     {"ipv6", IPV6, ":"},
     {"uuid",
@@ -93,7 +140,8 @@ static const struct {
     {"json-pointer", "(?:/(?:[^~/]|~[01])*)*", NULL},
     {"relative-json-pointer", "(?:0|[1-9][0-9]{0,9})(?:#|(?:/(?:[^~/]|~[01])*)*)", "^[0-9]"},
     {"uri-template",
-     "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|" PCT "|\\{[+#./;?&]?" VARSPEC "(?:," VARSPEC ")*\\})*",
+     "(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=\\[\\]" MORE MORE_IN_QUERY "-]|" PCT "|\\{[+#./;?&]?" VARSPEC
+     "(?:," VARSPEC ")*\\})*",
      ANY},
     {"regex", NULL, ANY},
 };
@@ -118,12 +166,12 @@ static cf_rx regex_texts(cf_rx_pool *rx)
                                  "[0-9]|[^\\\\\\]^-]|" ESCAPE ")";
     static const char character[] = "[^\\\\^$.*+?()\\[\\]{}|]";
     cf_buf t = CF_BUF_INIT;
-    cf_buf_addf(&t, "(?:(?:%s|[.]|" ESCAPE "|\\[\\^?%s+-?\\])" QUANTITY "|[$^])", character,
+    cf_buf_addf(&t, "(?:(?:%s|[.]|" ESCAPE "|\\[\\^?%s*-?\\])" QUANTITY "|[$^])", character,
                 member);
     cf_rx atom = cf_rx_parse(rx, cf_buf_str(&t), false);
     cf_rx times = cf_rx_parse(rx, cf_str_from(QUANTITY), false);
     cf_rx open = cf_rx_parse(rx, cf_str_from("\\((?:\\?:)?"), false);
-    cf_rx ahead = cf_rx_parse(rx, cf_str_from("\\(\\?[=!]"), false);
+    cf_rx ahead = cf_rx_parse(rx, cf_str_from("\\(\\?<?[=!]"), false);
     cf_rx close = cf_rx_text(rx, cf_str_from(")"));
     cf_rx bar = cf_rx_text(rx, cf_str_from("|"));
     cf_buf_deinit(&t);
@@ -149,7 +197,30 @@ static cf_rx of_host_length(cf_rx_pool *rx, cf_rx a)
     return cf_rx_and2(rx, a, cf_rx_loop(rx, cf_rx_any(rx), 1, 253));
 }
 
-cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx *wide)
+/* The pattern of a format with the characters of its international form, if it is one. */
+static cf_rx expand(cf_rx_pool *rx, const char *name, const char *pattern)
+{
+    bool is_mail = strcmp(name, "idn-email") == 0;
+    bool is_international = strncmp(name, "iri", 3) == 0 || strcmp(name, "uri-template") == 0;
+    cf_buf t = CF_BUF_INIT;
+    for (const char *c = pattern; *c != '\0'; c++) {
+        if (*c != MORE[0] && *c != MORE_IN_QUERY[0]) {
+            cf_buf_addc(&t, *c);
+        } else if (is_mail) {
+            cf_buf_adds(&t, NOT_ASCII);
+        } else if (is_international) {
+            cf_buf_adds(&t, *c == MORE[0] ? UCSCHAR : IPRIVATE);
+        }
+    }
+    cf_rx out = t.failed ? CF_RX_FAIL : cf_rx_parse(rx, cf_buf_str(&t), false);
+    if (t.failed) {
+        cf_gbuild_oom(rx->b);
+    }
+    cf_buf_deinit(&t);
+    return out;
+}
+
+cf_rx cf_schema__format(cf_schema *s, const char *name, cf_rx *wide)
 {
     cf_rx_pool *rx = &s->rx;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -157,8 +228,11 @@ cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx 
             continue;
         }
         const char *pattern = formats[i].pattern;
-        cf_rx out =
-            pattern != NULL ? cf_rx_parse(rx, cf_str_from(pattern), false) : regex_texts(rx);
+        cf_rx out = pattern != NULL ? expand(rx, name, pattern) : regex_texts(rx);
+        bool has_a_labels = s->draft <= 6 && strcmp(name, "hostname") == 0;
+        if (has_a_labels) { /* any label with letters, digits and hyphens is one */
+            out = cf_rx_parse(rx, cf_str_from(HOST), false);
+        }
         if (strstr(name, "hostname") != NULL) {
             out = of_host_length(rx, out);
         }
@@ -168,9 +242,6 @@ cf_rx cf_schema__format(cf_schema *s, const char *name, const char *path, cf_rx 
             s->has_wide = true;
         }
         return out;
-    }
-    if (strcmp(name, "idn-email") == 0) {
-        cf_schema_fail(s, path, "format %s is not supported", name);
     }
     return CF_RX_FAIL;
 }

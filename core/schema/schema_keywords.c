@@ -159,7 +159,7 @@ static void string_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
     const char *format = json_string_value(cf_schema__get(s, r.s, "format"));
     if (format != NULL) {
         cf_rx wide = CF_RX_FAIL;
-        cf_rx f = cf_schema__format(s, format, r.path, &wide);
+        cf_rx f = cf_schema__format(s, format, &wide);
         if (cf_schema_ok(s) && f != CF_RX_FAIL) {
             a->wide = cf_rx_and2(&s->rx, a->text, wide);
             a->text = cf_rx_and2(&s->rx, a->text, f);

@@ -176,6 +176,74 @@ static void test_schema__strings(void **state)
     CHECK(v);
 }
 
+/* Texts of a format, and texts that look like it; what is narrowed is refused on purpose. */
+static void test_schema__formats(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format, *text;
+        char want;
+    } v[] = {
+        {"time", "23:59:60Z", 'y'},
+        {"time", "23:59:60.5+00:00", 'y'},
+        {"time", "22:59:60Z", 'n'},
+        {"time", "23:58:60Z", 'n'},
+        {"time", "01:29:60+01:30", 'n'}, /* narrowed */
+        {"date-time", "1998-12-31T23:59:60Z", 'y'},
+        {"date-time", "1998-12-30T23:59:60Z", 'n'},
+        {"date-time", "1998-12-31T23:59:59.123456789012345Z", 'y'},
+        {"duration", "P99999999999Y", 'y'},
+        {"duration", "P1Y1D", 'n'},
+        {"email", "\\\"a b@c\\\"@d.e", 'y'},
+        {"email", "a@[127.0.0.1]", 'y'},
+        {"email", "a@[IPv6:::1]", 'y'},
+        {"email", "a@[IPv6:1:2:3:4:5:6:7::]", 'n'},
+        {"email", "a@[127.0.0.300]", 'n'},
+        {"email", "\xC3\xA9@d.e", 'n'},
+        {"email", "a.@d.e", 'n'},
+        {"idn-email", "\xC3\xA9@d\xC3\xA9.e", 'y'},
+        {"idn-email", "\xC3\xA9", 'n'},
+        {"hostname", "a--b.c-d", 'y'},
+        {"hostname", "xn--9n2bp8q", 'n'}, /* narrowed */
+        {"hostname", "ab--c", 'n'},
+        {"hostname", "-a", 'n'},
+        {"hostname", "a-", 'n'},
+        {"idn-hostname", "\xE5\xAE\x9F\xE4\xBE\x8B.a", 'y'},
+        {"idn-hostname", "\xE5\xAE\x9F\xE3\x80\x82\xE4\xBE\x8B", 'y'},
+        {"idn-hostname", "\xE3\x80\xAE", 'n'},
+        {"idn-hostname", "xn--X", 'n'},
+        {"uri", "http://[v1.test]/", 'y'},
+        {"uri", "http://[::1]:80/", 'y'},
+        {"uri", "http://h/\xC3\xA9", 'n'},
+        {"iri", "http://h\xC3\xA9/\xC3\xA9?\xEE\x80\x80#\xC3\xA9", 'y'},
+        {"iri", "http://h/\xEE\x80\x80", 'n'},
+        {"uri-template", "a'\xF0\x9F\x98\x80{x}", 'y'},
+        {"uri-template", "a<b", 'n'},
+        {"regex", "[]|[^](?<=a)", 'y'},
+        {"regex", "(?<=a)*", 'n'},
+        {"regex", "(?<n>a)", 'n'}, /* narrowed */
+    };
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        char schema[100];
+        char text[200];
+        snprintf(schema, sizeof schema, "{\"type\":\"string\",\"format\":\"%s\"}", v[i].format);
+        snprintf(text, sizeof text, "\"%s\"", v[i].text);
+        const one row = {schema, text, v[i].want};
+        check(&row, 1);
+    }
+    /* Labels with letters, digits and hyphens were all that draft 6 asked for. */
+    const one old = {"{\"$schema\":\"http://json-schema.org/draft-06/schema#\",\"type\":\"string\","
+                     "\"format\":\"hostname\"}",
+                     "\"xn--9n2bp8q\"", 'y'};
+    check(&old, 1);
+    static const one names[] = {
+        {"{\"type\":\"string\",\"pattern\":\"^\\\\p{Letter}$\"}", "\"\xC3\xA9\"", 'y'},
+        {"{\"type\":\"string\",\"pattern\":\"^\\\\p{gc=Decimal_Number}$\"}", "\"a\"", 'n'},
+        {"{\"type\":\"string\",\"pattern\":\"^\\\\p{Greek}$\"}", "\"a\"", 'u'},
+    };
+    CHECK(names);
+}
+
 static void test_schema__arrays(void **state)
 {
     (void)state;
@@ -824,6 +892,7 @@ int main(void)
         cmocka_unit_test(test_schema__types),
         cmocka_unit_test(test_schema__numbers),
         cmocka_unit_test(test_schema__strings),
+        cmocka_unit_test(test_schema__formats),
         cmocka_unit_test(test_schema__arrays),
         cmocka_unit_test(test_schema__objects),
         cmocka_unit_test(test_schema__combined),
