@@ -14,7 +14,7 @@
 #include "core/json/json_same.h"
 #include "core/schema/schema.h"
 
-enum { SET_MAX = 63, SOME_MAX = 4, COUNTS_MAX = 1000 };
+enum { SET_MAX = 63, SOME_MAX = 4, COUNTS_MAX = 2000 };
 
 /* An array being emitted. */
 typedef struct array {
@@ -172,14 +172,16 @@ static void emit_list(array *r, uint32_t first)
 
 /* ---- items that are counted --------------------------------------------- */
 
-/* The counts of the conditions as one number, and what follows from it. */
+/* The counts of some items, and of all, as one number: a state.  Nothing is
+ * left to registers, so what leads nowhere is removed with other dead ends. */
 typedef struct counting {
     array *r;
-    uint32_t cap[SOME_MAX]; /* counts are told apart up to this */
-    uint32_t n;             /* number of all combinations */
-    uint32_t *begin;        /* [n] node where an item begins; 0: not reached */
-    uint32_t *done;         /* [n] node after an item */
-    uint32_t more, enough;  /* operations on the number of items; 0: unlimited */
+    cf_some some[SOME_MAX + 1]; /* the array's conditions, and that of all items */
+    uint32_t cap[SOME_MAX + 1]; /* counts are told apart up to this */
+    uint32_t n_some;
+    uint32_t n;      /* number of states */
+    uint32_t *begin; /* [n] node where an item begins; 0: not reached */
+    uint32_t *done;  /* [n] node after an item */
 } counting;
 
 static uint32_t count_at(const counting *c, uint32_t state, uint32_t i)
@@ -190,16 +192,14 @@ static uint32_t count_at(const counting *c, uint32_t state, uint32_t i)
     return state % (c->cap[i] + 1);
 }
 
-/* Items that must still satisfy a condition: at least so many. */
-static uint32_t n_lacking(const counting *c, uint32_t state)
+static bool has_enough(const counting *c, uint32_t state)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < c->r->a->n_some; i++) {
-        uint32_t have = count_at(c, state, i);
-        uint32_t min = c->r->a->some[i].min;
-        n = min > have && min - have > n ? min - have : n;
+    for (uint32_t i = 0; i < c->n_some; i++) {
+        if (count_at(c, state, i) < c->some[i].min) {
+            return false;
+        }
     }
-    return n;
+    return true;
 }
 
 /* The state after an item that satisfies the conditions of `set`, and what it
@@ -209,8 +209,8 @@ static cf_conj advance(const counting *c, uint32_t *state, uint64_t set, cf_conj
     cf_schema *s = c->r->s;
     uint32_t step = 1;
     uint32_t next = *state;
-    for (uint32_t i = 0; i < c->r->a->n_some; i++) {
-        const cf_some *some = &c->r->a->some[i];
+    for (uint32_t i = 0; i < c->n_some; i++) {
+        const cf_some *some = &c->some[i];
         uint32_t have = count_at(c, *state, i);
         bool is_one = (set >> i & 1) != 0;
         if (is_one && some->max != CF_RX_INF && have >= some->max) {
@@ -231,31 +231,23 @@ static cf_conj advance(const counting *c, uint32_t *state, uint64_t set, cf_conj
 /* The items that may follow in each state: from c->begin to c->done. */
 static void emit_counted_item(counting *c, cf_conj item, uint32_t label)
 {
-    cf_schema *s = c->r->s;
-    cf_gbuild *b = s->b;
-    uint32_t max = c->r->a->max;
+    cf_gbuild *b = c->r->s->b;
+    uint64_t all = UINT64_C(1) << c->r->a->n_some; /* the bit of all items */
     memset(c->done, 0, c->n * sizeof *c->done);
     for (uint32_t from = 0; from < c->n; from++) {
-        for (uint64_t set = 0; c->begin[from] != 0 && set < UINT64_C(1) << c->r->a->n_some; set++) {
+        for (uint64_t set = 0; c->begin[from] != 0 && set < all && b->st == CF_OK; set++) {
             uint32_t to = from;
-            cf_conj one = advance(c, &to, set, item);
-            uint32_t lacking = n_lacking(c, to);
-            if (one == CF_CONJ_FALSE || lacking > max || !cf_schema_ok(s)) {
-                continue;
+            cf_conj one = advance(c, &to, set | all, item);
+            if (one != CF_CONJ_FALSE) {
+                c->done[to] = c->done[to] != 0 ? c->done[to] : cf_g_node(b);
+                cf_g_jump(b, emit_value(c->r, c->begin[from], one, label), 0, c->done[to]);
             }
-            /* The item was counted; as many more as are lacking must fit. */
-            const cf_gop fits = {
-                .kind = CF_OP_SET, .need = CF_FREE_KEY_BIT, .max = max - lacking + 1};
-            uint32_t start = cf_g_node(b);
-            c->done[to] = c->done[to] != 0 ? c->done[to] : cf_g_node(b);
-            cf_g_jump(b, c->begin[from], max != CF_RX_INF ? cf_g_op(b, &fits) : 0, start);
-            cf_g_jump(b, emit_value(c->r, start, one, label), 0, c->done[to]);
         }
     }
 }
 
 /* What follows an item in each state: the end, or a comma and c->begin. */
-static void emit_counted_rest(counting *c, uint32_t *begin)
+static void emit_counted_rest(counting *c)
 {
     cf_schema *s = c->r->s;
     cf_gbuild *b = s->b;
@@ -264,14 +256,36 @@ static void emit_counted_rest(counting *c, uint32_t *begin)
             continue;
         }
         uint32_t gap = cf_emit_gap(s, c->done[i]);
-        if (n_lacking(c, i) == 0) {
-            cf_g_jump(b, gap, c->enough, c->r->close);
+        if (has_enough(c, i)) {
+            cf_g_jump(b, gap, 0, c->r->close);
         }
-        uint32_t comma = cf_g_node(b);
-        cf_g_jump(b, gap, c->more, comma);
-        begin[i] = begin[i] != 0 ? begin[i] : cf_g_node(b);
-        cf_g_jump(b, cf_emit_comma(s, comma), 0, begin[i]);
+        c->begin[i] = c->begin[i] != 0 ? c->begin[i] : cf_g_node(b);
+        cf_g_jump(b, cf_emit_comma(s, gap), 0, c->begin[i]);
     }
+}
+
+/* Makes the states; false when there are too many. */
+static bool make_states(counting *c)
+{
+    cf_schema *s = c->r->s;
+    const cf_atom *a = c->r->a;
+    if (a->n_some > 0) {
+        memcpy(c->some, a->some, a->n_some * sizeof *c->some);
+    }
+    c->some[a->n_some] = (cf_some){CF_CONJ_TRUE, a->min, a->max};
+    c->n_some = a->n_some + 1;
+    c->n = 1;
+    for (uint32_t i = 0; i < c->n_some; i++) {
+        c->cap[i] = c->some[i].max != CF_RX_INF ? c->some[i].max : c->some[i].min;
+        if (c->cap[i] >= COUNTS_MAX || c->n * (c->cap[i] + 1) > COUNTS_MAX) {
+            cf_schema__exceed(s, s->at, "contains with minContains or maxContains counts too far");
+            return false;
+        }
+        c->n *= c->cap[i] + 1;
+    }
+    c->begin = cf_schema_alloc(s, c->n, sizeof *c->begin);
+    c->done = cf_schema_alloc(s, c->n, sizeof *c->done);
+    return cf_schema_ok(s) && cf_gbuild_spend(s->b, c->n);
 }
 
 static void emit_counted(array *r, uint32_t first)
@@ -279,47 +293,26 @@ static void emit_counted(array *r, uint32_t first)
     cf_schema *s = r->s;
     cf_gbuild *b = s->b;
     const cf_atom *a = r->a;
-    counting c = {.r = r, .n = 1};
-    for (uint32_t i = 0; i < a->n_some; i++) {
-        c.cap[i] = a->some[i].max != CF_RX_INF ? a->some[i].max : a->some[i].min;
-        if (c.cap[i] >= COUNTS_MAX || c.n * (c.cap[i] + 1) > COUNTS_MAX) {
-            cf_schema__exceed(s, s->at, "minContains and maxContains count too far");
-            return;
-        }
-        c.n *= c.cap[i] + 1;
-    }
-    c.begin = cf_schema_alloc(s, c.n, sizeof *c.begin);
-    c.done = cf_schema_alloc(s, c.n, sizeof *c.done);
-    if (c.begin == NULL || c.done == NULL) {
+    counting c = {.r = r};
+    if (!make_states(&c)) {
         return;
     }
-    if (a->min > 1 || a->max != CF_RX_INF) {
-        const cf_gop count = {.kind = CF_OP_COUNT, .max = a->max};
-        const cf_gop atleast = {.kind = CF_OP_ATLEAST, .min = a->min};
-        c.more = cf_g_op(b, &count);
-        c.enough = cf_g_op(b, &atleast);
-    }
-    if (a->min == 0 && n_lacking(&c, 0) == 0) {
+    if (has_enough(&c, 0)) {
         cf_g_jump(b, first, 0, r->close);
     }
-    c.begin[0] = cf_g_node(b);
-    cf_g_jump(b, first, c.more, c.begin[0]);
-    for (uint32_t i = 0; i < a->n_prefix && i < a->max && cf_schema_ok(s); i++) {
+    c.begin[0] = first;
+    for (uint32_t i = 0; i < a->n_prefix && cf_schema_ok(s); i++) {
         char name[16];
         snprintf(name, sizeof name, "[%u]", (unsigned)i);
         emit_counted_item(&c, a->prefix[i], cf_g_label(b, cf_str_from(name)));
         memset(c.begin, 0, c.n * sizeof *c.begin);
-        emit_counted_rest(&c, c.begin);
+        emit_counted_rest(&c);
     }
-    if (a->max <= a->n_prefix || a->items == CF_CONJ_FALSE) {
-        return;
-    }
-    /* Counts that are never reached are removed with other dead ends. */
-    for (uint32_t i = 0; i < c.n; i++) {
+    for (uint32_t i = 0; i < c.n && cf_schema_ok(s); i++) {
         c.begin[i] = c.begin[i] != 0 ? c.begin[i] : cf_g_node(b);
     }
     emit_counted_item(&c, a->items, cf_g_label(b, cf_str_from("[]")));
-    emit_counted_rest(&c, c.begin);
+    emit_counted_rest(&c);
 }
 
 /* ---- items of a small set ----------------------------------------------- */

@@ -282,6 +282,10 @@ static void test_schema__arrays(void **state)
         {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxContains\":3}", "[null, 1]",
          'n'},
         {"{\"contains\":{\"type\":\"null\"},\"maxContains\":1}", "[null, null", 'n'},
+        /* what leads nowhere is known before */
+        {"{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"maxContains\":1,\"items\":{"
+         "\"type\":\"null\"},\"minItems\":3}",
+         "[]", 'u'},
         /* no comma is left over, and no place for what is lacking is given away */
         {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxItems\":3}", "[1, 2", 'n'},
         {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxItems\":3}", "[1, null, null]",
