@@ -23,6 +23,7 @@
 #ifndef CF_CORE_API_MCP_H
 #define CF_CORE_API_MCP_H
 
+#include "core/api/mcp_sign_in.h"
 #include "core/api/session.h"
 #include "core/base/decls.h"
 #include "core/base/status.h"
@@ -38,9 +39,9 @@ extern const char *const cf_mcp_revisions[];
 
 /*
  * Reads the "mcpServers" object that clients share: by name {"command",
- * "args", "env", "cwd"} or {"url", "headers"}; "servers" is read as well.
- * *out is a new array of {"name", "command":[...], "env":{}, "cwd"} and
- * {"name", "url", "headers":{}} in the file's order, without those that say
+ * "args", "env", "cwd"} or {"url", "headers", "oauth"}; "servers" is read as
+ * well.  *out is a new array of {"name", "command":[...], "env":{}, "cwd"} and
+ * {"name", "url", "headers":{}, "oauth"} in the file's order, without those that say
  * "disabled": true.  "${NAME}" and "${NAME:-default}" in a value are replaced
  * by `lookup` (may be NULL: they are left alone), which returns NULL for an
  * unknown name.
@@ -81,6 +82,7 @@ typedef enum cf_mcp_event_kind {
                         a message */
     CF_MCP_STDERR,   /* text: a line on its standard error */
     CF_MCP_NOTE,     /* text: what was done about something odd */
+    CF_MCP_STEP,     /* text: a step of a sign-in, without secrets */
     CF_MCP_STATE,    /* the server's state changed */
     CF_MCP_TOOLS,    /* another list of tools came; `before` is the old one */
     CF_MCP_PROGRESS  /* of a call: progress, total (< 0: unknown), text */
@@ -118,6 +120,8 @@ typedef struct cf_mcp_options {
     bool listens;           /* to changes of the lists, too */
     cf_mcp_event_fn event;  /* may be NULL */
     cf_mcp_ask_fn ask;      /* NULL: declined */
+    /* How servers at an address are signed in to; NULL: they are not. */
+    const cf_mcp_sign_in *sign_in;
     void *ud;
 } cf_mcp_options;
 
@@ -146,13 +150,17 @@ CF_MUST_USE cf_status cf_mcp_refresh(cf_mcp *mcp, cf_cancel *cancel, cf_error *e
 typedef struct cf_mcp_server {
     cf_str name; /* of the file */
     cf_mcp_state state;
-    const char *error;                   /* why it failed; "" */
+    const char *error; /* why it failed; "" */
+    cf_status error_code;
     const char *protocol;                /* the revision; "" until it is known */
     cf_str title, version, instructions; /* as it calls itself; empty */
     /* As the server lists them, in its order: name, description, inputSchema,
      * outputSchema ...  Never NULL. */
     const json_t *tools;
     const json_t *config;
+    /* {"issuer", "scope", "until": ms since 1970}, of the token in use, the last
+     * two where they are known; NULL: no token. */
+    const json_t *signed_in;
 } cf_mcp_server;
 
 size_t cf_mcp_n(const cf_mcp *mcp);

@@ -14,6 +14,7 @@
 #include "core/base/os.h"
 #include "core/base/version.h"
 #include "core/mcp/mcp_impl.h"
+#include "core/mcp/mcp_oauth.h"
 
 enum {
     PROBE_MS = 10000,
@@ -512,6 +513,7 @@ static void free_server(cf_mcp__server *s)
     json_decref(s->tools);
     json_decref(s->pages);
     json_decref(s->cursors);
+    cf_mcp__sign_in_deinit(s);
     cf_free(s->request);
     cf_buf_deinit(&s->out);
     cf_buf_deinit(&s->line);
@@ -614,11 +616,13 @@ cf_mcp_server cf_mcp_server_at(const cf_mcp *mcp, size_t index)
         .name = cf_json_get_str(s->config, "name"),
         .state = s->state,
         .error = s->state == CF_MCP_FAILED ? s->error.text : "",
+        .error_code = s->state == CF_MCP_FAILED ? s->error.code : CF_OK,
         .protocol = s->revision != NULL ? s->revision : "",
         .title = cf_json_get_str(info, "name"),
         .version = cf_json_get_str(info, "version"),
         .instructions = cf_json_get_str(s->about, "instructions"),
         .tools = s->tools,
         .config = s->config,
+        .signed_in = s->signed_in,
     };
 }

@@ -171,7 +171,7 @@ static cf_status exchange(calling *c, json_t **answer, long *status, cf_error *e
 {
     cf_mcp__server *s = c->s;
     cf_mcp__waiting *w = &s->mcp->waiting;
-    uint64_t now = cf_mcp__now();
+    uint64_t now = cf_mcp__now(), asked_us = s->mcp->asked_us;
     uint64_t left_ms = now < c->deadline_us ? (c->deadline_us - now) / 1000 + 1 : 1;
     *w = (cf_mcp__waiting){.server = s, .id = s->next_id + 1};
     s->n_bytes = 0;
@@ -197,6 +197,7 @@ static cf_status exchange(calling *c, json_t **answer, long *status, cf_error *e
             *err = w->err;
         }
     }
+    c->deadline_us += s->mcp->asked_us - asked_us;
     *answer = w->answer;
     *status = w->http_status;
     *w = (cf_mcp__waiting){.server = NULL};

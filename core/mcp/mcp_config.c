@@ -139,6 +139,61 @@ static cf_status read_texts(const reader *r, json_t *to, const json_t *from, con
     return json_object_set_new(to, member, copy) == 0 ? CF_OK : cf_oom_for(err, "a server");
 }
 
+/* "scopes" as one text, from a list or a text. */
+static json_t *read_scopes(const reader *r, const json_t *from)
+{
+    cf_buf all = CF_BUF_INIT;
+    for (size_t i = 0; i < json_array_size(from); i++) {
+        cf_buf_adds(&all, i > 0 ? " " : "");
+        cf_buf_adds(&all, is_plain(json_array_get(from, i))
+                              ? json_string_value(json_array_get(from, i))
+                              : "");
+    }
+    json_t *text = json_is_array(from) ? cf_json_buf(&all) : json_incref(cf_json_ref(from));
+    json_t *out = is_plain(text) ? expanded(r, text) : NULL;
+    json_decref(text);
+    cf_buf_deinit(&all);
+    return out;
+}
+
+static bool is_https(const json_t *url)
+{
+    return url == NULL || strncmp(json_string_value(url), "https://", 8) == 0;
+}
+
+/* How a server is signed in to: an object, or false for never. */
+static cf_status read_oauth(const reader *r, json_t *to, const json_t *from, cf_error *err)
+{
+    static const char *const texts[] = {"clientId", "clientSecret", "clientMetadataUrl", NULL};
+    json_t *oauth = json_object_get(from, "oauth");
+    json_t *port = json_object_get(oauth, "callbackPort");
+    const json_t *scopes = json_object_get(oauth, "scopes");
+    if (oauth == NULL || json_is_null(oauth) || json_is_true(oauth)) {
+        return CF_OK;
+    }
+    if (json_is_false(oauth)) {
+        return json_object_set(to, "oauth", oauth) == 0 ? CF_OK : cf_oom_for(err, "a server");
+    }
+    if (!json_is_object(oauth) ||
+        (port != NULL && (json_integer_value(port) < 1 || json_integer_value(port) > 65535))) {
+        return wrong(r, err, "\"oauth\" is an object, its \"callbackPort\" 1 to 65535");
+    }
+    json_t *copy = json_object();
+    bool ok = port == NULL || json_object_set(copy, "callbackPort", port) == 0;
+    for (size_t i = 0; ok && texts[i] != NULL; i++) {
+        const json_t *v = json_object_get(oauth, texts[i]);
+        ok = v == NULL || (is_plain(v) && json_object_set_new(copy, texts[i], expanded(r, v)) == 0);
+    }
+    ok = ok && (scopes == NULL || json_object_set_new(copy, "scopes", read_scopes(r, scopes)) == 0);
+    ok = ok && is_https(json_object_get(copy, "clientMetadataUrl"));
+    if (!ok || json_object_set(to, "oauth", copy) != 0) {
+        json_decref(copy);
+        return wrong(r, err, "\"oauth\" holds what is not a text, or no address of https");
+    }
+    json_decref(copy);
+    return CF_OK;
+}
+
 static cf_status read_server(const reader *r, json_t *to, const json_t *from, cf_error *err)
 {
     json_t *url = json_object_get(from, "url");
@@ -157,6 +212,7 @@ static cf_status read_server(const reader *r, json_t *to, const json_t *from, cf
             return wrong(r, err, "\"url\" starts with http:// or https://");
         }
         json_decref(text);
+        CF_TRY(read_oauth(r, to, from, err));
         return read_texts(r, to, from, "headers", err);
     }
     if (json_object_get(from, "command") == NULL) {

@@ -18,7 +18,7 @@
 
 #include "core/api/http_once.h"
 #include "core/base/alloc.h"
-#include "core/mcp/mcp_impl.h"
+#include "core/mcp/mcp_oauth.h"
 #include "core/net/http_client.h"
 #include "core/net/http_header.h"
 #include "core/net/sse.h"
@@ -28,6 +28,7 @@ enum {
     SESSION_MAX = 1024,
     EVENT_ID_MAX = 1024, /* bytes of an id that a stream goes on from */
     DELETE_MS = 1000,
+    SIGN_INS_MAX = 3, /* for one request */
     RESUME_MS = 1000, /* before a stream is asked for again, unless told */
     RESUME_MIN_MS = 50,
     UNAUTHORIZED = 401,
@@ -47,6 +48,9 @@ typedef struct stream {
     cf_buf inbox;       /* events, a NUL after each */
     cf_sse sse;
     bool is_sse;
+    json_t *challenge; /* what a refusal wants; NULL */
+    uint64_t n_token;  /* which of the server's tokens it carries */
+    int n_sign_ins;
     char session[SESSION_MAX];
     cf_status st;
     cf_error err;
@@ -69,6 +73,8 @@ static cf_http_took on_header(void *ud, cf_str line)
                value.n < SESSION_MAX) {
         memcpy(t->session, value.p, value.n);
         t->session[value.n] = '\0';
+    } else if (cf_http_header(line, "www-authenticate", &value)) {
+        cf_mcp__challenge_add(&t->challenge, value);
     }
     return CF_HTTP_TOOK;
 }
@@ -117,6 +123,7 @@ static void free_stream(stream *t)
     cf_buf_deinit(&t->body);
     cf_buf_deinit(&t->inbox);
     cf_sse_deinit(&t->sse);
+    json_decref(t->challenge);
     cf_free(t);
 }
 
@@ -197,6 +204,10 @@ static void add_headers(stream *t, const cf_mcp__parcel *parcel)
     if (t->sse.id.n > 0) {
         add_header(t, "Last-Event-ID", cf_buf_str(&t->sse.id));
     }
+    if (s->token.n > 0) {
+        cf_http_header_add(&t->transfer, cf_str_from("Authorization"), ": Bearer ",
+                           cf_buf_str(&s->token));
+    }
     json_object_foreach(cf_json_ref(own), key, v)
     {
         add_header(t, key, cf_str_from(json_string_value(v)));
@@ -214,6 +225,9 @@ static cf_status launch(stream *t, const cf_mcp__parcel *parcel, cf_error *err)
     t->transfer = (cf_http_transfer){.on_header = on_header, .on_body = on_body, .ud = t};
     t->is_sse = false;
     t->resume_us = 0;
+    t->n_token = t->s->n_token;
+    json_decref(t->challenge);
+    t->challenge = NULL;
     add_headers(t, parcel);
     const cf_http_ask ask = {.url = url_of(t->s),
                              .body = parcel != NULL ? cf_str_make(cf_buf_cstr(&t->sent), t->sent.n)
@@ -257,6 +271,7 @@ static cf_status start(cf_mcp__server *s, cf_error *err)
         return cf_oom_for(err, "a server");
     }
     s->http->session[0] = '\0';
+    cf_mcp__take_kept(s);
     return CF_OK;
 }
 
@@ -346,10 +361,7 @@ static void failure(const stream *t, cf_error *why)
     } else if (t->transfer.code != CURLE_OK) {
         cf_fail(why, CF_EIO, "%s%s", curl_easy_strerror((CURLcode)t->transfer.code), hint);
     } else if (t->transfer.status == UNAUTHORIZED || t->transfer.status == FORBIDDEN) {
-        cf_fail(why, CF_EIO,
-                "HTTP %ld: the server wants authorization; give it with "
-                "\"headers\"",
-                t->transfer.status);
+        cf_fail(why, CF_EIO, "HTTP %ld: the server wants authorization", t->transfer.status);
     } else if (t->transfer.status >= 400) {
         size_t n = strcspn(cf_buf_cstr(&t->body), "\r\n");
         cf_fail(why, CF_EIO, "HTTP %ld%s%.*s", t->transfer.status, n > 0 ? ": " : "",
@@ -424,6 +436,61 @@ static void put_off(stream *t)
     }
 }
 
+/* Sends the same message again, with the token that the server has now. */
+static cf_status send_again(stream *t, cf_error *err)
+{
+    json_t *message = NULL;
+    const json_t *params;
+    cf_str name;
+    cf_http_end(&t->transfer, t->s->mcp->multi);
+    cf_buf_deinit(&t->body);
+    if (t->sent.n == 0) {
+        return launch(t, NULL, err);
+    }
+    CF_TRY(cf_json_read(&message, cf_buf_cstr(&t->sent), t->sent.n, err));
+    params = json_object_get(message, "params");
+    name = cf_json_get_str(params, "name");
+    const cf_mcp__parcel parcel = {.text = cf_buf_str(&t->sent),
+                                   .method = cf_json_get_str(message, "method").p,
+                                   .name = name.n > 0 ? name : cf_json_get_str(params, "uri"),
+                                   .params = params,
+                                   .id = t->id};
+    cf_status st = launch(t, &parcel, err);
+    json_decref(message);
+    return st;
+}
+
+static bool wants_sign_in(const stream *t)
+{
+    return t->st == CF_OK && t->transfer.code == CURLE_OK &&
+           (t->transfer.status == UNAUTHORIZED ||
+            (t->transfer.status == FORBIDDEN &&
+             cf_str_is(cf_json_get_str(t->challenge, "error"), "insufficient_scope")));
+}
+
+/* Whether a refused message was sent again, signed in; else *why says why not. */
+static bool signs_in(stream *t, cf_error *why)
+{
+    cf_mcp__server *s = t->s;
+    bool is_new = t->n_token != s->n_token; /* somebody else signed in */
+    bool may_refresh = t->transfer.status == UNAUTHORIZED && t->n_sign_ins < SIGN_INS_MAX - 1;
+    cf_status st = CF_OK;
+    if (t->is_open && !is_new) {
+        return false; /* nobody waits for it */
+    }
+    if (t->n_sign_ins >= SIGN_INS_MAX) {
+        cf_fail(why, CF_EIO, "HTTP %ld after %d sign-ins: the server wants more",
+                t->transfer.status, SIGN_INS_MAX);
+        return false;
+    }
+    t->n_sign_ins++;
+    if (!is_new) {
+        st = cf_mcp__sign_in(s, t->challenge, may_refresh, why);
+    }
+    CF_THEN(st, send_again(t, why));
+    return st == CF_OK;
+}
+
 static void resume(stream *t)
 {
     cf_mcp__server *s = t->s;
@@ -448,6 +515,9 @@ static void finish(stream *t)
     cf_error why;
     bool is_open = t->is_open;
     failure(t, &why);
+    if (wants_sign_in(t) && signs_in(t, &why)) {
+        return;
+    }
     if (id >= 0 && !t->is_sse && take_body(t)) {
         forget(s, id); /* the server may have been stopped */
         return;

@@ -109,6 +109,9 @@ struct cf_mcp__server {
     char last_error[144]; /* a line of its standard error; "" */
     /* http */
     cf_mcp__http_state *http;
+    cf_buf token;      /* of a sign-in; empty: none */
+    uint64_t n_token;  /* how many it has had */
+    json_t *signed_in; /* as in cf_mcp_server */
 };
 
 /* The call that cf_mcp_call() waits for. */
@@ -130,6 +133,7 @@ struct cf_mcp {
     uint64_t n_call;
     cf_mcp__waiting waiting;
     bool is_out_of_memory;
+    uint64_t asked_us; /* time that the user has taken for sign-ins */
 };
 
 /* ---- mcp_message.c ------------------------------------------------------ */

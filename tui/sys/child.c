@@ -333,3 +333,49 @@ bool cf_child_find(cf_buf *out, cf_str name)
     }
     return false;
 }
+
+/* ---- the browser -------------------------------------------------------- */
+
+/* The words of $BROWSER's first program, with the address for "%s" or at the
+ * end; NULL at the end.  False when they do not fit. */
+static bool browser_words(char *command, char *address, char **argv, size_t max)
+{
+    size_t n = 0;
+    bool has_address = false;
+    char *rest = NULL;
+    command[strcspn(command, ":")] = '\0';
+    for (char *word = strtok_r(command, " ", &rest); word != NULL && n + 2 < max;
+         word = strtok_r(NULL, " ", &rest)) {
+        bool is_address = strcmp(word, "%s") == 0;
+        argv[n++] = is_address ? address : word;
+        has_address = has_address || is_address;
+    }
+    if (n > 0 && !has_address) {
+        argv[n++] = address;
+    }
+    argv[n] = NULL;
+    return n > 1;
+}
+
+void cf_child_open_browser(const char *address)
+{
+    enum { WORDS_MAX = 16 };
+    char *argv[WORDS_MAX];
+    const char *named = getenv("BROWSER"); /* NOLINT(concurrency-mt-unsafe) */
+    char *command = cf_strdup(named != NULL && named[0] != '\0' ? named : "xdg-open");
+    char *copy = cf_strdup(address);
+    cf_error ignored;
+    spawning s;
+    pid_t pid;
+    if (command != NULL && copy != NULL && browser_words(command, copy, argv, WORDS_MAX) &&
+        begin_spawn(&s, POSIX_SPAWN_SETPGROUP, &ignored) == CF_OK) {
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+            posix_spawn_file_actions_addopen(&s.actions, fd, "/dev/null", O_RDWR, 0);
+        }
+        cf_ignore(posix_spawnp(&pid, argv[0], &s.actions, &s.attr, argv, environ));
+        posix_spawn_file_actions_destroy(&s.actions);
+        posix_spawnattr_destroy(&s.attr);
+    }
+    cf_free(command);
+    cf_free(copy);
+}

@@ -34,6 +34,10 @@ void cf_child_wait_for_enter(bool (*must_end)(void));
 CF_MUST_USE cf_status cf_child_output(const char *command, size_t max_bytes, cf_cancel *cancel,
                                       cf_buf *out, bool *is_cut, int *status, cf_error *err);
 
+/* Starts the browser at the address, without a shell: the first program that
+ * $BROWSER names, else xdg-open.  The address is one of http. */
+void cf_child_open_browser(const char *address);
+
 enum { CF_CHILD_PATH = 440 };
 
 /* Makes a folder that only we can read, below $TMPDIR. */

@@ -101,6 +101,33 @@ static void put_tokens(cf_jw *w, const char *key, int64_t n)
     }
 }
 
+/* {"issuer", "scopes", "until"}, or null. */
+static void json_sign_in(cf_jw *w, const json_t *signed_in)
+{
+    const json_t *until = json_object_get(signed_in, "until");
+    cf_str scope = cf_json_get_str(signed_in, "scope");
+    char when[25];
+    if (signed_in == NULL) {
+        cf_jw_null(w, "signIn");
+        return;
+    }
+    cf_jw_object(w, "signIn");
+    cf_jw_str(w, "issuer", cf_json_get_str(signed_in, "issuer"));
+    cf_jw_array(w, "scopes");
+    for (size_t at = 0; at < scope.n;) {
+        const char *end = memchr(scope.p + at, ' ', scope.n - at);
+        size_t n = end != NULL ? (size_t)(end - scope.p) - at : scope.n - at;
+        cf_jw_str(w, NULL, cf_str_make(scope.p + at, n));
+        at += n + 1;
+    }
+    cf_jw_end(w);
+    if (json_is_integer(until)) {
+        cf_os_format_time(when, json_integer_value(until));
+    }
+    cf_jw_text(w, "until", json_is_integer(until) ? when : NULL);
+    cf_jw_end(w);
+}
+
 static void json_tools(const mcp *m, cf_jw *w, size_t i, const cf_mcp_server *s,
                        const json_t *changes)
 {
@@ -138,6 +165,7 @@ static void json_server(const mcp *m, cf_buf *out, size_t i, const json_t *chang
     cf_jw_text(&w, "protocol", s.protocol[0] != '\0' ? s.protocol : NULL);
     json_tools(m, &w, i, &s, json_array_get(changes, i));
     put_tokens(&w, "tokens", sum);
+    json_sign_in(&w, s.signed_in);
     cf_jw_end(&w);
     cf_cli_put_json(out, &w);
     cf_buf_deinit(&line);
@@ -156,6 +184,7 @@ static void json_refused(cf_buf *out, const json_t *config)
     cf_jw_array(&w, "tools");
     cf_jw_end(&w);
     cf_jw_null(&w, "tokens");
+    cf_jw_null(&w, "signIn");
     cf_jw_end(&w);
     cf_cli_put_json(out, &w);
     cf_buf_deinit(&line);
@@ -250,8 +279,8 @@ static cf_status find_tool(const mcp *m, cf_str name, size_t *server, cf_str *to
     }
     for (size_t i = 0; n_ready == 0 && i < cf_mcp_n(all); i++) {
         cf_mcp_server s = cf_mcp_server_at(all, i);
-        return cf_fail(err, CF_EIO, "server %.*s: %.160s", (int)(s.name.n < 60 ? s.name.n : 60),
-                       s.name.p, s.error);
+        return cf_fail(err, s.error_code == CF_EINVAL ? CF_EINVAL : CF_EIO, "server %.*s: %.160s",
+                       (int)(s.name.n < 60 ? s.name.n : 60), s.name.p, s.error);
     }
     return cf_fail(err, CF_ENOTFOUND, "no server has a tool %.*s", (int)(name.n < 80 ? name.n : 80),
                    name.p);
@@ -326,6 +355,119 @@ static cf_status call(mcp *m, const char *name, const char *text, int *status, c
     cf_mcp_result_deinit(&r);
     cf_buf_deinit(&out);
     json_decref(arguments);
+    return st;
+}
+
+/* ---- login and logout --------------------------------------------------- */
+
+static void put_login(const mcp *m, cf_buf *out, const cf_mcp_server *s)
+{
+    cf_str issuer = cf_json_get_str(s->signed_in, "issuer");
+    cf_str scope = cf_json_get_str(s->signed_in, "scope");
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    if (m->cli->is_json) {
+        cf_jw_init(&w, &line);
+        cf_jw_object(&w, NULL);
+        cf_jw_str(&w, "server", s->name);
+        cf_jw_text(&w, "state", cf_mcp_state_name(s->state));
+        cf_jw_text(&w, "error", s->error[0] != '\0' ? s->error : NULL);
+        json_sign_in(&w, s->signed_in);
+        cf_jw_end(&w);
+        cf_cli_put_json(out, &w);
+    } else {
+        cf_cli_put_line(out, s->name);
+        if (s->state == CF_MCP_FAILED) {
+            cf_buf_adds(out, "  failed: ");
+            cf_cli_put_line(out, cf_str_from(s->error));
+        } else if (s->signed_in == NULL) {
+            cf_buf_adds(out, "  wants no sign-in");
+        } else {
+            cf_buf_adds(out, "  signed in at ");
+            cf_cli_put_line(out, issuer);
+            cf_buf_adds(out, scope.n > 0 ? ", scopes: " : "");
+            cf_cli_put_line(out, scope.n > 0 ? scope : cf_str_from(""));
+        }
+        cf_buf_addc(out, '\n');
+    }
+    cf_buf_deinit(&line);
+}
+
+static cf_status login(mcp *m, cf_error *err)
+{
+    cf_buf out = CF_BUF_INIT;
+    cf_status first = CF_OK;
+    m->opened.is_login = m->opened.is_approved = true;
+    cf_status st = cf_mcp_open(&m->opened, NULL, m->server, err);
+    size_t n = st == CF_OK ? cf_mcp_n(cf_tool_links_mcp(m->opened.servers)) : 0;
+    if (st == CF_OK && n == 0) {
+        st = cf_fail(err, CF_EINVAL, "%s: no server in it has a \"url\"", m->opened.path);
+    }
+    for (size_t i = 0; i < n; i++) {
+        cf_mcp_server s = cf_mcp_server_at(cf_tool_links_mcp(m->opened.servers), i);
+        put_login(m, &out, &s);
+        if (s.state == CF_MCP_FAILED && first == CF_OK) {
+            first = cf_fail(err, s.error_code, "server %.*s: %.160s",
+                            (int)(s.name.n < 60 ? s.name.n : 60), s.name.p, s.error);
+        }
+    }
+    if (st == CF_OK) {
+        cf_error why;
+        st = print(m, &out, &why);
+        if (st != CF_OK) {
+            *err = why;
+        }
+    }
+    cf_buf_deinit(&out);
+    return st != CF_OK ? st : first;
+}
+
+static void put_logout(const mcp *m, cf_buf *out, cf_str name, bool was)
+{
+    cf_buf line = CF_BUF_INIT;
+    cf_jw w;
+    if (m->cli->is_json) {
+        cf_jw_init(&w, &line);
+        cf_jw_object(&w, NULL);
+        cf_jw_str(&w, "server", name);
+        cf_jw_bool(&w, "signedOut", was);
+        cf_jw_end(&w);
+        cf_cli_put_json(out, &w);
+    } else {
+        cf_cli_put_line(out, name);
+        cf_buf_adds(out, was ? "  signed out\n" : "  was not signed in\n");
+    }
+    cf_buf_deinit(&line);
+}
+
+static cf_status logout(mcp *m, cf_error *err)
+{
+    cf_buf out = CF_BUF_INIT;
+    cf_token_file file = {NULL, NULL, NULL};
+    json_t *list = NULL;
+    size_t n_named = 0;
+    cf_status st = cf_tool_links_read_file(&list, m->opened.path, err);
+    CF_THEN(st, cf_token_file_init(&file, err));
+    for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
+        const json_t *config = json_array_get(list, i);
+        cf_str name = cf_json_get_str(config, "name"), url = cf_json_get_str(config, "url");
+        bool was = false;
+        if (m->server != NULL && !cf_str_is(name, m->server)) {
+            continue;
+        }
+        n_named++;
+        if (url.n > 0) {
+            st = cf_token_file_forget(&file, url, &was, err);
+            put_logout(m, &out, name, was);
+        }
+    }
+    if (st == CF_OK && n_named == 0 && m->server != NULL) {
+        st = cf_fail(err, CF_ENOTFOUND, "%s: no server '%.80s'", m->opened.path, m->server);
+    }
+    CF_THEN(st, print(m, &out, err));
+    cf_token_file_deinit(&file);
+    json_decref(list);
+    cf_buf_deinit(&out);
     return st;
 }
 
@@ -411,6 +553,8 @@ static const cf_opt_row options[] = {
      "time limit for a call (default: 60)", 0},
     {"--start-timeout", 0, CF_OPT_U32, offsetof(mcp, opened.start_s), "SECONDS",
      "time limit for each answer while a server starts (default: 30)", 0},
+    {"--no-browser", 0, CF_OPT_FLAG, offsetof(mcp, opened.no_browser), NULL,
+     "sign-in: print the address instead of opening it", 0},
     {"--log", 0, CF_OPT_FLAG, offsetof(mcp, shows_log), NULL,
      "call: print all protocol messages before the result, as mcp log does", 0},
     {"--all", 0, CF_OPT_FLAG, offsetof(mcp, shows_all), NULL,
@@ -427,17 +571,22 @@ static int run_mcp(cf_cli *cli, void *state)
     const char *what = n > 0 ? cli->args[0] : "";
     bool is_list = strcmp(what, "list") == 0 && n == 1;
     bool is_call = strcmp(what, "call") == 0 && (n == 2 || n == 3);
+    bool is_login = strcmp(what, "login") == 0 && n == 1;
+    bool is_logout = strcmp(what, "logout") == 0 && n == 1;
     bool is_log = strcmp(what, "log") == 0 && n == 2;
-    if (!is_list && !is_call && !is_log) {
-        return cf_cli_usage(cli, "takes list, call TOOL [ARGUMENTS] or log CONVERSATION");
+    if (!is_list && !is_call && !is_login && !is_logout && !is_log) {
+        return cf_cli_usage(cli,
+                            "takes list, call TOOL [ARGUMENTS], login, logout or log CONVERSATION");
     }
     if (!is_log && m->opened.path == NULL) {
         return cf_cli_usage(cli, "needs --mcp FILE, which lists the servers");
     }
     cf_error err;
-    cf_status st = is_list   ? list(m, &err)
-                   : is_call ? call(m, cli->args[1], n == 3 ? cli->args[2] : "{}", &status, &err)
-                             : show_log(m, cli->args[1], &err);
+    cf_status st = is_list     ? list(m, &err)
+                   : is_call   ? call(m, cli->args[1], n == 3 ? cli->args[2] : "{}", &status, &err)
+                   : is_login  ? login(m, &err)
+                   : is_logout ? logout(m, &err)
+                               : show_log(m, cli->args[1], &err);
     cf_mcp_opened_close(&m->opened);
     cf_tool_cost_deinit(&m->cost);
     return st == CF_OK ? status : cf_cli_fail(cli, &err);
@@ -445,8 +594,8 @@ static int run_mcp(cf_cli *cli, void *state)
 
 const cf_cli_command cf_cmd_mcp = {
     .name = "mcp",
-    .arguments = "list|call TOOL [ARGUMENTS]|log CONVERSATION",
-    .summary = "list and call the tools of MCP servers, or show the protocol log",
+    .arguments = "list|call TOOL [ARGUMENTS]|login|logout|log CONVERSATION",
+    .summary = "list and call the tools of MCP servers, sign in to them, or show the protocol log",
     .options = options,
     .state_bytes = sizeof(mcp),
     .n_max = CF_ARGS_ANY,

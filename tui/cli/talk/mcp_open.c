@@ -39,13 +39,18 @@ static void log_message(const cf_mcp_opened *o, const cf_mcp_event *ev)
     cf_buf line = CF_BUF_INIT;
     json_t *v = NULL;
     cf_jw w;
-    if (cf_json_read(&v, ev->text.p, ev->text.n, NULL) != CF_OK) {
+    bool is_step = ev->kind == CF_MCP_STEP;
+    if (!is_step && cf_json_read(&v, ev->text.p, ev->text.n, NULL) != CF_OK) {
         return;
     }
     cf_jw_init(&w, &line);
     cf_jw_object(&w, NULL);
-    cf_jw_text(&w, "direction", ev->kind == CF_MCP_SENT ? "out" : "in");
-    cf_jw_json(&w, "message", v);
+    cf_jw_text(&w, "direction", is_step ? "note" : ev->kind == CF_MCP_SENT ? "out" : "in");
+    if (is_step) {
+        cf_jw_str(&w, "message", ev->text);
+    } else {
+        cf_jw_json(&w, "message", v);
+    }
     cf_jw_end(&w);
     cf_buf_addc(&line, '\n');
     cf_out(o->log, cf_buf_str(&line), CF_OUT_JSON);
@@ -82,6 +87,13 @@ static void on_event(void *ud, const cf_mcp_event *ev)
     case CF_MCP_RECEIVED:
         if (o->log != NULL) {
             log_message(o, ev);
+        }
+        break;
+    case CF_MCP_STEP:
+        if (o->log != NULL) {
+            log_message(o, ev);
+        } else if (o->is_login) {
+            show("", ev->text);
         }
         break;
     case CF_MCP_STRAY:
@@ -129,6 +141,47 @@ static cf_status check_address(const cf_mcp_opened *o, const json_t *config, cf_
     const char *url = json_string_value(json_object_get(config, "url"));
     return o->is_approved && url != NULL ? cf_trust_check(&o->cli->trust, o->path, url, err)
                                          : CF_OK;
+}
+
+/* ---- sign-ins ----------------------------------------------------------- */
+
+static cf_status may_sign_in(void *ud, size_t server, cf_str issuer, cf_str scopes, cf_error *err)
+{
+    const cf_mcp_opened *o = ud;
+    cf_str name = cf_mcp_server_at(cf_tool_links_mcp(o->servers), server).name;
+    cf_buf text = CF_BUF_INIT;
+    bool sees = o->is_login || cf_cli_can_ask(o->cli) || !o->no_browser;
+    if (!sees || (!o->is_approved && !cf_cli_can_ask(o->cli))) {
+        return cf_fail(
+            err, CF_EINVAL, "server %.*s wants a sign-in: confab mcp login --server %.*s",
+            (int)(name.n < 60 ? name.n : 60), name.p, (int)(name.n < 60 ? name.n : 60), name.p);
+    }
+    cf_buf_addf(&text, "%.*s at %.*s, scopes: %.*s", (int)name.n, name.p, (int)issuer.n, issuer.p,
+                scopes.n > 0 ? (int)scopes.n : 4, scopes.n > 0 ? scopes.p : "none");
+    show("[sign in] ", cf_buf_str(&text));
+    cf_buf_deinit(&text);
+    return o->is_approved || cf_cli_is_yes("sign in there? [y/N] ")
+               ? CF_OK
+               : cf_fail(err, CF_ECANCELLED, "it was not to be signed in to");
+}
+
+static void show_address(void *ud, size_t server, const char *address)
+{
+    const cf_mcp_opened *o = ud;
+    cf_str name = cf_mcp_server_at(cf_tool_links_mcp(o->servers), server).name;
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_addf(&text, "%.*s: open %s", (int)name.n, name.p, address);
+    cf_note_text("[sign in] ", cf_buf_str(&text));
+    if (cf_cli_can_ask(o->cli)) {
+        show("[sign in] ", cf_str_from("or paste the address at which the browser ended"));
+    }
+    cf_buf_deinit(&text);
+}
+
+static bool must_stop(void *ud)
+{
+    (void)ud;
+    return atomic_load_explicit(cf_cli_cancel(), memory_order_relaxed);
 }
 
 /* A tool that is not what it was is shown with the difference, and is kept
@@ -195,7 +248,8 @@ static cf_status add_all(cf_mcp_opened *o, const json_t *list, const char *only,
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *config = json_array_get(list, i);
         size_t index;
-        if (only != NULL && !cf_str_is(cf_json_get_str(config, "name"), only)) {
+        if ((only != NULL && !cf_str_is(cf_json_get_str(config, "name"), only)) ||
+            (o->is_login && json_object_get(config, "url") == NULL)) {
             continue;
         }
         n_asked++;
@@ -227,12 +281,19 @@ cf_status cf_mcp_open(cf_mcp_opened *o, cf_store *store, const char *only, cf_er
         o->owns_store = true;
     }
     cf_approvals_init(&o->approvals, o->store);
+    const cf_sign_in_options sign_in = {.no_browser = o->no_browser,
+                                        .reads_terminal = cf_cli_can_ask(o->cli),
+                                        .may = may_sign_in,
+                                        .show = show_address,
+                                        .must_stop = must_stop,
+                                        .ud = o};
     const cf_tool_links_options options = {.store = o->store,
                                            .start_ms = o->start_s * 1000,
                                            .call_ms = o->call_s * 1000,
                                            .listens = true, /* questions may come on that stream */
                                            .event = on_event,
                                            .ask = cf_cli_can_ask(o->cli) ? on_ask : NULL,
+                                           .sign_in = &sign_in,
                                            .ud = o};
     cf_status st = o->refused != NULL ? cf_tool_links_new(&o->servers, &options, err) : cf_oom(err);
     CF_THEN(st, add_all(o, list, only, err));

@@ -16,6 +16,8 @@ typedef struct cf_mcp_opened {
     cf_cli *cli;
     const char *path;         /* --mcp */
     bool is_approved;         /* --yes */
+    bool no_browser;          /* --no-browser */
+    bool is_login;            /* only servers at an address, each step shown */
     uint32_t start_s, call_s; /* 0: as usual */
     FILE *log;                /* messages as lines of JSON; NULL: not */
     /* made */

@@ -34,6 +34,7 @@ typedef struct line {
 struct cf_tool_links {
     cf_tool_links_options options;
     cf_mcp *mcp;
+    cf_sign_in *sign_in;
     char **env;
     pthread_mutex_t lock; /* of what follows */
     line *line;
@@ -144,8 +145,8 @@ static void flush_locked(cf_tool_links *s)
 
 static const char *direction_of(cf_mcp_event_kind kind)
 {
-    static const char *const names[] = {"out", "in", "stdout", "stderr", "note"};
-    return kind <= CF_MCP_NOTE ? names[kind] : NULL;
+    static const char *const names[] = {"out", "in", "stdout", "stderr", "note", "note"};
+    return kind <= CF_MCP_STEP ? names[kind] : NULL;
 }
 
 static void add_line(cf_tool_links *s, const cf_mcp_event *ev)
@@ -238,12 +239,19 @@ cf_status cf_tool_links_new(cf_tool_links **out, const cf_tool_links_options *op
     pthread_mutex_init(&s->lock, NULL);
     const char *const *env;
     memcpy(&env, &s->env, sizeof env);
+    cf_error why; /* without a place for tokens there are no sign-ins */
+    if (options->sign_in != NULL &&
+        cf_sign_in_new(&s->sign_in, options->sign_in, &why) == CF_ENOMEM) {
+        cf_tool_links_free(s);
+        return cf_oom_for(err, "the tool servers");
+    }
     const cf_mcp_options o = {.env = env,
                               .start_ms = options->start_ms,
                               .call_ms = options->call_ms,
                               .listens = options->listens,
                               .event = on_event,
                               .ask = options->ask != NULL ? ask : NULL,
+                              .sign_in = s->sign_in != NULL ? cf_sign_in_steps(s->sign_in) : NULL,
                               .ud = s};
     cf_status st = cf_mcp_new(&s->mcp, &o, err);
     if (st != CF_OK) {
@@ -263,6 +271,7 @@ void cf_tool_links_free(cf_tool_links *s)
         cf_mcp_free(s->mcp);
         pthread_mutex_destroy(&s->lock);
     }
+    cf_sign_in_free(s->sign_in);
     for (size_t i = 0; i < s->n_line; i++) {
         free_line(&s->line[i]);
     }

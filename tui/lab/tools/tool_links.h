@@ -16,6 +16,7 @@
 #include "core/api/mcp.h"
 #include "core/base/uuid.h"
 #include "storage/store.h"
+#include "tui/lab/tools/sign_in.h"
 
 typedef struct cf_tool_links cf_tool_links;
 
@@ -23,8 +24,9 @@ typedef struct cf_tool_links_options {
     cf_store *store;            /* NULL: nothing is kept */
     uint32_t call_ms, start_ms; /* 0: as in cf_mcp_options */
     bool listens;
-    cf_mcp_event_fn event; /* after the log has it; may be NULL */
-    cf_mcp_ask_fn ask;     /* NULL: questions are declined */
+    cf_mcp_event_fn event;             /* after the log has it; may be NULL */
+    cf_mcp_ask_fn ask;                 /* NULL: questions are declined */
+    const cf_sign_in_options *sign_in; /* NULL: servers are not signed in to */
     void *ud;
 } cf_tool_links_options;
 
