@@ -62,7 +62,9 @@ static int listen_at(uint16_t port, uint16_t *got)
     socklen_t n = sizeof at;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int on = 1; /* connections of the last sign-in may linger */
     if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
         bind(fd, (const struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 4) == 0 &&
         getsockname(fd, (struct sockaddr *)&at, &n) == 0) {
         *got = ntohs(at.sin_port);
