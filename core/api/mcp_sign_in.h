@@ -17,9 +17,9 @@
 
 #include "core/base/buf.h"
 #include "core/base/decls.h"
-#include "core/base/json.h"
 #include "core/base/status.h"
 #include "core/base/str.h"
+#include "core/json/json.h"
 
 CF_BEGIN_DECLS
 

@@ -1,9 +1,9 @@
 /*
  * fuzz_mcp.c - any bytes as what comes from tool servers.  The first byte says
- * as what: a message and the lists of tools in it, a file of servers, or a
- * command line.
+ * as what: a message and the lists of tools in it, a file of servers, a command
+ * line, or what comes while signing in.
  */
-#include "core/mcp/mcp_impl.h"
+#include "core/mcp/mcp_oauth.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -88,11 +88,25 @@ static void read_line(cf_str text)
     cf_buf_deinit(&out);
 }
 
+static void read_sign_in(cf_str text)
+{
+    json_t *challenge = NULL;
+    cf_buf address = CF_BUF_INIT, out = CF_BUF_INIT;
+    cf_mcp__challenge_add(&challenge, text);
+    (void)cf_mcp__form_get(&out, text, "code");
+    cf_buf_add(&address, text.p, text.n);
+    (void)cf_mcp__origin(&out, cf_buf_cstr(&address));
+    (void)cf_mcp__path(&out, cf_buf_cstr(&address));
+    json_decref(challenge);
+    cf_buf_deinit(&address);
+    cf_buf_deinit(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const readers[])(cf_str) = {read_message, read_config, read_line};
+    static void (*const readers[])(cf_str) = {read_message, read_config, read_line, read_sign_in};
     if (size > 0) {
-        readers[data[0] % 3](cf_str_make((const char *)data + 1, size - 1));
+        readers[data[0] % 4](cf_str_make((const char *)data + 1, size - 1));
     }
     return 0;
 }

@@ -33,6 +33,9 @@
     {"--mcp", 0, CF_OPT_STR, at, "FILE",                                       \
      "MCP servers whose tools the model may call; asks before each start "     \
      "and call", 0}
+#define CF_ROW_NO_BROWSER(at)                                                  \
+    {"--no-browser", 0, CF_OPT_FLAG, at, NULL,                                 \
+     "sign-in to a server: print the address instead of opening it", 0}
 #define CF_ROW_AS_IS(at)                                                       \
     {"--as-is", 0, CF_OPT_FLAG, at, NULL,                                      \
      "pass messages and tools to the template unchanged, even if it does not " \

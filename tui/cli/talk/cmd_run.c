@@ -796,6 +796,7 @@ static const cf_opt_row options[] = {
      "tools",
      0},
     CF_ROW_MCP(offsetof(run, mcp.path)),
+    CF_ROW_NO_BROWSER(offsetof(run, mcp.no_browser)),
     CF_ROW_FAMILY(offsetof(run, family)),
     {"--results", 0, CF_OPT_STR, offsetof(run, results_path), "FILE",
      "canned results: a JSON object keyed by tool name, \"*\" for all others", 0},

@@ -238,6 +238,55 @@ static void on_ask(void *ud, size_t server, const json_t *params, json_t **answe
     wake(s);
 }
 
+/* ---- sign-ins ----------------------------------------------------------- */
+
+/* Asked as a server's own question is. */
+static cf_status may_sign_in(void *ud, size_t server, cf_str issuer, cf_str scopes, cf_error *err)
+{
+    cf_tool_servers *s = ud;
+    cf_buf text = CF_BUF_INIT;
+    json_t *answer = NULL;
+    cf_buf_addf(&text, "Sign in at %.*s with the browser? Scopes: %.*s", (int)issuer.n, issuer.p,
+                scopes.n > 0 ? (int)scopes.n : 4, scopes.n > 0 ? scopes.p : "none");
+    json_t *params = text.failed
+                         ? NULL
+                         : json_pack("{s:s%, s:{s:s, s:{}}}", "message", cf_buf_cstr(&text), text.n,
+                                     "requestedSchema", "type", "object", "properties");
+    cf_buf_deinit(&text);
+    if (params == NULL) {
+        return cf_oom_for(err, "a question");
+    }
+    on_ask(s, server, params, &answer);
+    bool is_yes = cf_str_is(cf_json_get_str(answer, "action"), "accept");
+    json_decref(answer);
+    json_decref(params);
+    return is_yes ? CF_OK : cf_fail(err, CF_ECANCELLED, "it was not to be signed in to");
+}
+
+static void show_address(void *ud, size_t server, const char *address)
+{
+    cf_tool_servers *s = ud;
+    cf_str name = cf_mcp_server_at(cf_tool_links_mcp(s->links), server).name;
+    pthread_mutex_lock(&s->lock);
+    cf_buf_addf(&s->changes, "sign in to %.*s in the browser, at %s\n", (int)name.n, name.p,
+                address);
+    s->has_news = true;
+    pthread_mutex_unlock(&s->lock);
+    wake(s);
+}
+
+static bool must_stop(void *ud)
+{
+    cf_tool_servers *s = ud;
+    pthread_mutex_lock(&s->lock);
+    bool is_off =
+        s->call_cancel != NULL && atomic_load_explicit(s->call_cancel, memory_order_relaxed);
+    pthread_mutex_unlock(&s->lock);
+    return is_off || is_closing(s);
+}
+
+/* ---- what is to be done ------------------------------------------------- */
+
 static cf_status do_one(cf_mcp *mcp, const todo *t, cf_error *err)
 {
     size_t index;
@@ -337,8 +386,14 @@ cf_status cf_tool_servers_new(cf_tool_servers **out, cf_lab *lab, cf_store *stor
     pthread_cond_init(&s->answered, NULL);
     cf_approvals_init(&s->approvals, store);
     s->map = json_array();
-    const cf_tool_links_options o = {
-        .store = store, .listens = true, .event = on_event, .ask = on_ask, .ud = s};
+    const cf_sign_in_options sign_in = {
+        .may = may_sign_in, .show = show_address, .must_stop = must_stop, .ud = s};
+    const cf_tool_links_options o = {.store = store,
+                                     .listens = true,
+                                     .event = on_event,
+                                     .ask = on_ask,
+                                     .sign_in = &sign_in,
+                                     .ud = s};
     cf_status st = s->map != NULL ? cf_tool_links_new(&s->links, &o, err)
                                   : cf_oom_for(err, "the tool servers");
     CF_THEN(st, cf_worker_new(&s->worker, err));

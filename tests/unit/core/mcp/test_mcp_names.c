@@ -39,6 +39,17 @@ static void test_mcp_names__files(void **state)
                "\"A\":\"b\"}}}}",
                "[{\"name\":\"w\",\"url\":\"https://h/"
                "mcp\",\"headers\":{\"A\":\"b\"}}]");
+    check_file("{\"mcpServers\":{\"a\":{\"url\":\"https://h\",\"oauth\":{\"clientId\":\"${HOME}\","
+               "\"scopes\":[\"x\",\"y\"],\"callbackPort\":9}}}}",
+               "[{\"name\":\"a\",\"url\":\"https://h\",\"oauth\":{\"callbackPort\":9,"
+               "\"clientId\":\"/home/ada\",\"scopes\":\"x y\"}}]");
+    check_file("{\"mcpServers\":{\"a\":{\"url\":\"https://h\",\"oauth\":false}}}",
+               "[{\"name\":\"a\",\"url\":\"https://h\",\"oauth\":false}]");
+    check_file("{\"mcpServers\":{\"a\":{\"url\":\"https://h\",\"oauth\":{\"callbackPort\":0}}}}",
+               "server a: \"oauth\" is an object, its \"callbackPort\" 1 to 65535");
+    check_file("{\"mcpServers\":{\"a\":{\"url\":\"https://h\",\"oauth\":"
+               "{\"clientMetadataUrl\":\"http://h/x\"}}}}",
+               "server a: \"oauth\" holds what is not a text, or no address of https");
     check_file("{}", "there is no \"mcpServers\" object in it");
     check_file("{\"mcpServers\":{\"a\":{}}}", "server a: has neither a \"command\" nor a \"url\"");
     check_file("{\"mcpServers\":{\"a\":{\"url\":\"file:///x\"}}}",
