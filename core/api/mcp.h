@@ -82,10 +82,10 @@ typedef enum cf_mcp_event_kind {
                         a message */
     CF_MCP_STDERR,   /* text: a line on its standard error */
     CF_MCP_NOTE,     /* text: what was done about something odd */
-    CF_MCP_STEP,     /* text: a step of a sign-in, without secrets */
     CF_MCP_STATE,    /* the server's state changed */
     CF_MCP_TOOLS,    /* another list of tools came; `before` is the old one */
-    CF_MCP_PROGRESS  /* of a call: progress, total (< 0: unknown), text */
+    CF_MCP_PROGRESS, /* of a call: progress, total (< 0: unknown), text */
+    CF_MCP_STEP      /* text: a step of a sign-in, without secrets */
 } cf_mcp_event_kind;
 
 typedef struct cf_mcp_event {

@@ -145,8 +145,8 @@ static void flush_locked(cf_tool_links *s)
 
 static const char *direction_of(cf_mcp_event_kind kind)
 {
-    static const char *const names[] = {"out", "in", "stdout", "stderr", "note", "note"};
-    return kind <= CF_MCP_STEP ? names[kind] : NULL;
+    static const char *const names[] = {"out", "in", "stdout", "stderr", "note"};
+    return kind == CF_MCP_STEP ? "note" : kind <= CF_MCP_NOTE ? names[kind] : NULL;
 }
 
 static void add_line(cf_tool_links *s, const cf_mcp_event *ev)
