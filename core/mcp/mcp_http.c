@@ -169,9 +169,11 @@ static void add_mirrors(stream *t, const cf_mcp__parcel *parcel)
         cf_mcp__header_value(&text, parcel->name);
         add_header(t, "Mcp-Name", cf_buf_str(&text));
         t->transfer.failed = t->transfer.failed || text.failed;
-        (void)cf_mcp__param_headers(json_object_get(tool, "inputSchema"),
-                                    json_object_get(parcel->params, "arguments"), on_param, t,
-                                    &why);
+        if (strcmp(parcel->method, "tools/call") == 0) {
+            (void)cf_mcp__param_headers(json_object_get(tool, "inputSchema"),
+                                        json_object_get(parcel->params, "arguments"), on_param, t,
+                                        &why);
+        }
         cf_buf_deinit(&text);
         cf_buf_deinit(&why);
     }
@@ -361,7 +363,8 @@ static void failure(const stream *t, cf_error *why)
     } else if (t->transfer.code != CURLE_OK) {
         cf_fail(why, CF_EIO, "%s%s", curl_easy_strerror((CURLcode)t->transfer.code), hint);
     } else if (t->transfer.status == UNAUTHORIZED || t->transfer.status == FORBIDDEN) {
-        cf_fail(why, CF_EIO, "HTTP %ld: the server wants authorization", t->transfer.status);
+        cf_fail(why, CF_EIO, "HTTP %ld: the server wants authorization; give it with \"headers\"",
+                t->transfer.status);
     } else if (t->transfer.status >= 400) {
         size_t n = strcspn(cf_buf_cstr(&t->body), "\r\n");
         cf_fail(why, CF_EIO, "HTTP %ld%s%.*s", t->transfer.status, n > 0 ? ": " : "",
@@ -462,7 +465,7 @@ static cf_status send_again(stream *t, cf_error *err)
 
 static bool wants_sign_in(const stream *t)
 {
-    return t->st == CF_OK && t->transfer.code == CURLE_OK &&
+    return cf_mcp__may_sign_in(t->s) && t->st == CF_OK && t->transfer.code == CURLE_OK &&
            (t->transfer.status == UNAUTHORIZED ||
             (t->transfer.status == FORBIDDEN &&
              cf_str_is(cf_json_get_str(t->challenge, "error"), "insufficient_scope")));

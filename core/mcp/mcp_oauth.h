@@ -85,9 +85,11 @@ CF_MUST_USE cf_status cf_mcp__find_client(cf_mcp__oauth *o, cf_error *err);
 
 /* ---- mcp_sign_in.c ------------------------------------------------------ */
 
+/* Whether the server can be signed in to: it may, and has no key of the user's. */
+bool cf_mcp__may_sign_in(const cf_mcp__server *s);
 /* Takes over the token that is kept, where there is one. */
 void cf_mcp__take_kept(cf_mcp__server *s);
-/* Makes s->token one that the server may accept: another one that is kept, a
+/* For such a server: makes s->token one that the server may accept: another one that is kept, a
  * refreshed one (`may_refresh`), or by way of the user. */
 CF_MUST_USE cf_status cf_mcp__sign_in(cf_mcp__server *s, const json_t *challenge, bool may_refresh,
                                       cf_error *err);

@@ -71,7 +71,7 @@ static cf_status read_kept(void *ud, json_t *kept, bool *changed, cf_error *err)
     return CF_OK;
 }
 
-static bool may_sign_in(const cf_mcp__server *s)
+bool cf_mcp__may_sign_in(const cf_mcp__server *s)
 {
     const char *key;
     json_t *v;
@@ -91,7 +91,7 @@ void cf_mcp__take_kept(cf_mcp__server *s)
 {
     const cf_mcp_sign_in *with = s->mcp->options.sign_in;
     cf_error why;
-    if (may_sign_in(s) &&
+    if (cf_mcp__may_sign_in(s) &&
         with->with_kept(with->ud, text_of(s->config, "url"), read_kept, s, &why) != CF_OK) {
         cf_mcp__note(s, "sign in: what was kept cannot be read: %s", why.text);
     }
@@ -540,11 +540,6 @@ cf_status cf_mcp__sign_in(cf_mcp__server *s, const json_t *challenge, bool may_r
     cf_mcp__oauth o = {.s = s, .with = s->mcp->options.sign_in, .challenge = challenge};
     renewing r = {.o = &o, .may_refresh = may_refresh};
     uint64_t began = cf_mcp__now();
-    if (!may_sign_in(s)) {
-        return cf_fail(err, CF_EIO,
-                       "the server wants authorization; give it with "
-                       "\"headers\"");
-    }
     cf_status st = o.with->with_kept(o.with->ud, text_of(s->config, "url"), renew, &r, err);
     if (st == CF_OK && o.why.n > 0) {
         cf_mcp__note(s, "sign in: the refresh failed: %s", cf_buf_cstr(&o.why));
