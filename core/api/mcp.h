@@ -157,6 +157,10 @@ typedef struct cf_mcp_server {
     /* As the server lists them, in its order: name, description, inputSchema,
      * outputSchema ...  Never NULL. */
     const json_t *tools;
+    /* As the server lists them; NULL where it has none. */
+    const json_t *prompts;   /* name, description, arguments ... */
+    const json_t *resources; /* uri, name, mimeType, size ... */
+    const json_t *templates; /* uriTemplate, name ... */
     const json_t *config;
     /* {"issuer", "scope", "until": ms since 1970}, of the token in use, the last
      * two where they are known; NULL: no token. */
@@ -168,6 +172,9 @@ cf_mcp_server cf_mcp_server_at(const cf_mcp *mcp, size_t index);
 
 /* The tool of that name in a list of tools; NULL. */
 const json_t *cf_mcp_tool_find(const json_t *tools, cf_str name);
+
+/* Whether the tool can be called as a task only, which is not offered here. */
+bool cf_mcp_tool_needs_task(const json_t *tool);
 
 /* ---- calls -------------------------------------------------------------- */
 
@@ -207,6 +214,18 @@ void cf_mcp_result_deinit(cf_mcp_result *result);
 CF_MUST_USE cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool, const json_t *arguments,
                                   const cf_mcp_call_options *options, cf_mcp_result *out,
                                   cf_error *err);
+
+/* Reads a resource (resources/read); *out is the result, a new reference, with
+ * a list "contents" of {"uri", "mimeType", "text" or "blob"}.  Errors as of
+ * cf_mcp_call(). */
+CF_MUST_USE cf_status cf_mcp_read_resource(cf_mcp *mcp, size_t index, cf_str uri,
+                                           const cf_mcp_call_options *options, json_t **out,
+                                           cf_error *err);
+/* Has a prompt made (prompts/get), `arguments` an object of texts or NULL; *out
+ * is the result, with a list "messages" of {"role", "content"}. */
+CF_MUST_USE cf_status cf_mcp_get_prompt(cf_mcp *mcp, size_t index, cf_str name,
+                                        const json_t *arguments, const cf_mcp_call_options *options,
+                                        json_t **out, cf_error *err);
 
 /* Appends the result as text for a model: text blocks and the text of
  * resources as they are, everything else in a line that says what it is. */

@@ -167,9 +167,10 @@ cf_status cf_mcp__ask(cf_mcp__server *s, cf_mcp__kind kind, const char *method, 
     cf_status st = message != NULL ? CF_OK : cf_oom_for(&why, "a request");
     CF_THEN(st, remember(s, &r, &why));
     if (st == CF_OK) {
+        cf_str name = cf_json_get_str(params, "name");
+        name = name.n > 0 ? name : cf_json_get_str(params, "uri");
         const cf_mcp__parcel like = {.method = method,
-                                     .name = kind == CF_MCP__CALL ? cf_json_get_str(params, "name")
-                                                                  : cf_str_make("", 0),
+                                     .name = kind == CF_MCP__CALL ? name : cf_str_make("", 0),
                                      .params = params,
                                      .id = r.id};
         if (id != NULL) {
@@ -308,7 +309,9 @@ static void on_notification(cf_mcp__server *s, const json_t *message, cf_str tex
     cf_mcp__tell(s, CF_MCP_RECEIVED, call, text);
     if (is_progress) {
         on_progress(s, params, call);
-    } else if (cf_str_is(method, "notifications/tools/list_changed")) {
+    } else if (cf_str_is(method, "notifications/tools/list_changed") ||
+               cf_str_is(method, "notifications/prompts/list_changed") ||
+               cf_str_is(method, "notifications/resources/list_changed")) {
         cf_mcp__list_changed(s);
     }
 }
@@ -511,6 +514,7 @@ static void free_server(cf_mcp__server *s)
     json_decref(s->config);
     json_decref(s->about);
     json_decref(s->tools);
+    json_decref(s->others);
     json_decref(s->pages);
     json_decref(s->cursors);
     cf_mcp__sign_in_deinit(s);
@@ -622,6 +626,9 @@ cf_mcp_server cf_mcp_server_at(const cf_mcp *mcp, size_t index)
         .version = cf_json_get_str(info, "version"),
         .instructions = cf_json_get_str(s->about, "instructions"),
         .tools = s->tools,
+        .prompts = json_object_get(s->others, "prompts"),
+        .resources = json_object_get(s->others, "resources"),
+        .templates = json_object_get(s->others, "resourceTemplates"),
         .config = s->config,
         .signed_in = s->signed_in,
     };

@@ -1,5 +1,6 @@
 /*
- * mcp_call.c - a call of a tool, and what servers ask of us meanwhile.
+ * mcp_call.c - a call of a tool, the reading of a resource, the making of a
+ * prompt, and what servers ask of us meanwhile.
  *
  * In the new era a server that needs an answer from the user ends the request
  * with "input_required"; the same request is sent again with a new id, the
@@ -51,6 +52,7 @@ static json_t *answer_to(cf_mcp__server *s, cf_str method, const json_t *params,
     }
     if (cf_str_is(method, "sampling/createMessage")) {
         *why = "sampling is not offered";
+        cf_mcp__note(s, "the server asks the model for something: sampling is not offered");
     } else if (cf_str_is(method, "roots/list")) {
         *why = "roots are not offered";
     }
@@ -107,11 +109,13 @@ static json_t *answer_inputs(cf_mcp__server *s, const json_t *requests)
 
 typedef struct calling {
     cf_mcp__server *s;
-    cf_str tool;
-    const json_t *arguments;
-    json_t *inputs;      /* answers to input requests; NULL: none */
-    const json_t *state; /* requestState; NULL: none */
-    json_t *held;        /* keeps `state` alive */
+    const char *method;
+    cf_str name;             /* of a tool or a prompt */
+    cf_str uri;              /* of a resource, in place of a name */
+    const json_t *arguments; /* NULL: none */
+    json_t *inputs;          /* answers to input requests; NULL: none */
+    const json_t *state;     /* requestState; NULL: none */
+    json_t *held;            /* keeps `state` alive */
     uint64_t call;
     uint64_t deadline_us;
     cf_cancel *cancel;
@@ -119,8 +123,9 @@ typedef struct calling {
 
 static json_t *call_params(const calling *c)
 {
-    json_t *params =
-        json_pack("{s:s%, s:O}", "name", c->tool.p, c->tool.n, "arguments", c->arguments);
+    json_t *params = c->uri.n > 0 ? json_pack("{s:s%}", "uri", c->uri.p, c->uri.n)
+                                  : json_pack("{s:s%, s:O*}", "name", c->name.p, c->name.n,
+                                              "arguments", c->arguments);
     bool ok = params != NULL;
     if (ok && c->inputs != NULL) {
         ok = json_object_set(params, "inputResponses", c->inputs) == 0;
@@ -175,7 +180,7 @@ static cf_status exchange(calling *c, json_t **answer, long *status, cf_error *e
     uint64_t left_ms = now < c->deadline_us ? (c->deadline_us - now) / 1000 + 1 : 1;
     *w = (cf_mcp__waiting){.server = s, .id = s->next_id + 1};
     s->n_bytes = 0;
-    cf_status st = cf_mcp__ask(s, CF_MCP__CALL, "tools/call", call_params(c), c->call,
+    cf_status st = cf_mcp__ask(s, CF_MCP__CALL, c->method, call_params(c), c->call,
                                left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX, NULL, err);
     while (st == CF_OK && !w->is_over) {
         st = cf_mcp_step(s->mcp, STEP_MS, err);
@@ -327,7 +332,8 @@ static cf_status protocol_error(const json_t *answer, cf_error *err)
     return st;
 }
 
-static cf_status run(calling *c, const json_t *tool, cf_mcp_result *out, cf_error *err)
+/* *out: the result, the caller's. */
+static cf_status run(calling *c, json_t **out, cf_error *err)
 {
     bool was_again = false;
     for (int round = 0; round < CF_MCP__ROUNDS_MAX; round++) {
@@ -351,7 +357,7 @@ static cf_status run(calling *c, const json_t *tool, cf_mcp_result *out, cf_erro
         if (more) {
             st = gather(c, answer, err);
         } else if (st == CF_OK && !again) {
-            st = read_result(tool, result, out, err);
+            *out = json_incref(cf_json_ref(result));
         }
         json_decref(answer);
         if (st != CF_OK || (!more && !again)) {
@@ -393,6 +399,10 @@ cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool_name, const json_t 
         st = cf_fail(err, CF_ENOTFOUND, "the server has no tool %.*s",
                      (int)(tool_name.n < 120 ? tool_name.n : 120), tool_name.p);
     }
+    if (st == CF_OK && cf_mcp_tool_needs_task(tool)) {
+        st = cf_fail(err, CF_EUNSUPPORTED, "%.*s runs as a task only, which is not offered",
+                     (int)(tool_name.n < 120 ? tool_name.n : 120), tool_name.p);
+    }
     mcp->n_call = o->call != 0 ? o->call : mcp->n_call + 1;
     out->call = mcp->n_call;
     bool fits = false;
@@ -402,14 +412,18 @@ cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool_name, const json_t 
         uint32_t limit_ms = o->timeout_ms != 0 ? o->timeout_ms : mcp->options.call_ms;
         uint64_t began = cf_mcp__now();
         calling c = {.s = s,
-                     .tool = tool_name,
+                     .method = "tools/call",
+                     .name = tool_name,
                      .arguments = arguments,
                      .call = mcp->n_call,
                      .deadline_us = began + (uint64_t)limit_ms * 1000,
                      .cancel = o->cancel};
+        json_t *result = NULL;
         out->is_sent = true;
-        st = run(&c, tool, out, err);
+        st = run(&c, &result, err);
+        CF_THEN(st, read_result(tool, result, out, err));
         out->duration_us = cf_mcp__now() - began;
+        json_decref(result);
         json_decref(c.inputs);
         json_decref(c.held);
     }
@@ -419,4 +433,50 @@ cf_status cf_mcp_call(cf_mcp *mcp, size_t index, cf_str tool_name, const json_t 
         cf_mcp_result_deinit(out);
     }
     return st;
+}
+
+/* ---- resources and prompts ---------------------------------------------- */
+
+/* Asks for something with a list of the name `member` in the result. */
+static cf_status get(cf_mcp *mcp, calling *c, const cf_mcp_call_options *options,
+                     const char *member, json_t **out, cf_error *err)
+{
+    static const cf_mcp_call_options usual;
+    const cf_mcp_call_options *o = options != NULL ? options : &usual;
+    uint32_t limit_ms = o->timeout_ms != 0 ? o->timeout_ms : mcp->options.call_ms;
+    json_t *result = NULL;
+    *out = NULL;
+    if (c->s->state != CF_MCP_READY) {
+        return cf_fail(err, CF_ENOTFOUND, "the server is %s", cf_mcp_state_name(c->s->state));
+    }
+    mcp->n_call = o->call != 0 ? o->call : mcp->n_call + 1;
+    c->call = mcp->n_call;
+    c->cancel = o->cancel;
+    c->deadline_us = cf_mcp__now() + (uint64_t)limit_ms * 1000;
+    cf_status st = run(c, &result, err);
+    if (st == CF_OK && !json_is_array(json_object_get(result, member))) {
+        st = cf_fail(err, CF_EFORMAT, "the server's result has no list \"%s\"", member);
+    }
+    if (st == CF_OK) {
+        *out = json_incref(result);
+    }
+    json_decref(result);
+    json_decref(c->inputs);
+    json_decref(c->held);
+    return st;
+}
+
+cf_status cf_mcp_read_resource(cf_mcp *mcp, size_t index, cf_str uri,
+                               const cf_mcp_call_options *options, json_t **out, cf_error *err)
+{
+    calling c = {.s = mcp->server[index], .method = "resources/read", .uri = uri};
+    return get(mcp, &c, options, "contents", out, err);
+}
+
+cf_status cf_mcp_get_prompt(cf_mcp *mcp, size_t index, cf_str name, const json_t *arguments,
+                            const cf_mcp_call_options *options, json_t **out, cf_error *err)
+{
+    calling c = {
+        .s = mcp->server[index], .method = "prompts/get", .name = name, .arguments = arguments};
+    return get(mcp, &c, options, "messages", out, err);
 }

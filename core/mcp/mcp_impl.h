@@ -96,6 +96,8 @@ struct cf_mcp__server {
     size_t n_bytes; /* received since the last awaited answer */
 
     json_t *tools;   /* never NULL */
+    json_t *others;  /* object: prompts, resources, resourceTemplates; NULL */
+    size_t list;     /* which list is being collected */
     json_t *pages;   /* being collected; NULL */
     json_t *cursors; /* object: those seen */
     size_t n_pages;

@@ -123,7 +123,7 @@ cf_status cf_mcp_declare(json_t **declared, json_t **map, const json_t *servers,
         const json_t *tools = json_object_get(server, "tools");
         for (size_t k = 0; st == CF_OK && k < json_array_size(tools); k++) {
             const json_t *tool = json_array_get(tools, k);
-            if (!is_off(server, cf_json_get_str(tool, "name"))) {
+            if (!is_off(server, cf_json_get_str(tool, "name")) && !cf_mcp_tool_needs_task(tool)) {
                 st = add_tool(*declared, *map, servers, others, i, tool, err);
             }
         }
