@@ -472,6 +472,37 @@ class BadTools(Server):
              {"name": "esc\x1b]0;x\x07", "description": "\x1b[2J"}]
 
 
+class Offers(Server):
+    """Resources, prompts, instructions, and a tool that runs as a task only."""
+    tools = [ECHO, dict(ECHO, name="long", execution={"taskSupport": "required"})]
+
+    def initialize(self, m):
+        answer(m, {"protocolVersion": OLD, "serverInfo": {"name": "offers", "version": "1"},
+                   "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
+                   "instructions": "Say please.\nAlways."})
+
+    def other(self, m):
+        p = m.get("params", {})
+        method = m.get("method")
+        if method == "prompts/list":
+            page = {"prompts": [{"name": "greet", "arguments": [{"name": "who"}]}]} \
+                if "cursor" in p else {"prompts": [{"name": "first"}], "nextCursor": "n"}
+            answer(m, page)
+        elif method == "resources/list":
+            answer(m, {"resources": [{"uri": "file:///a", "name": "A", "size": 5}, 7]})
+        elif method == "resources/templates/list":
+            error(m, -32601, "Method not found")
+        elif method == "resources/read" and p["uri"] == "file:///b":
+            answer(m, {"contents": [{"uri": "file:///b", "blob": "AAAA", "mimeType": "x/y"}]})
+        elif method == "resources/read":
+            answer(m, {"contents": [{"uri": p["uri"], "text": "it is " + p["uri"]}]})
+        elif method == "prompts/get":
+            answer(m, {"messages": [{"role": "user", "content": {
+                "type": "text", "text": "Greet " + p["arguments"].get("who", "nobody")}}]})
+        else:
+            Server.other(self, m)
+
+
 class Env(Server):
     def call(self, m):
         pgid = os.getpgid(0) == os.getpid()

@@ -14,7 +14,7 @@
 #include "tui/lab/tools/tool_cost.h"
 #include "tui/sys/out.h"
 
-enum { LOG_STEP = 256 };
+enum { LOG_STEP = 256, SHOWN_MAX = 100 };
 
 typedef struct mcp {
     cf_cli *cli;
@@ -23,6 +23,7 @@ typedef struct mcp {
     bool shows_log, shows_all;
     cf_tool_cost cost; /* of the declared tools; empty without a model */
     bool has_cost;
+    int64_t *instructions; /* tokens, by server; NULL without a model */
 } mcp;
 
 static cf_status print(const mcp *m, const cf_buf *out, cf_error *err)
@@ -33,6 +34,21 @@ static cf_status print(const mcp *m, const cf_buf *out, cf_error *err)
 }
 
 /* ---- list --------------------------------------------------------------- */
+
+static cf_status measure_instructions(mcp *m, const cf_opened *engine, cf_error *err)
+{
+    cf_mcp *all = cf_tool_links_mcp(m->opened.servers);
+    m->instructions = cf_calloc(cf_mcp_n(all) + 1, sizeof *m->instructions);
+    cf_status st = m->instructions != NULL ? CF_OK : cf_oom(err);
+    for (size_t i = 0; st == CF_OK && i < cf_mcp_n(all); i++) {
+        cf_str text = cf_mcp_server_at(all, i).instructions;
+        if (text.n > 0) {
+            st = cf_text_cost_measure(&m->instructions[i], engine->backend, &engine->roles, text,
+                                      true, err);
+        }
+    }
+    return st;
+}
 
 /* The cost of the tools in prompts of -m. */
 static cf_status measure(mcp *m, cf_error *err)
@@ -45,6 +61,7 @@ static cf_status measure(mcp *m, cf_error *err)
     cf_status st = cf_tool_cost_measure(&m->cost, engine.backend, &engine.roles, m->opened.declared,
                                         cf_cli_cancel(), err);
     m->has_cost = st == CF_OK;
+    CF_THEN(st, measure_instructions(m, &engine, err));
     cf_opened_close(&engine);
     return st;
 }
@@ -141,9 +158,35 @@ static void json_tools(const mcp *m, cf_jw *w, size_t i, const cf_mcp_server *s,
         cf_jw_json(w, "inputSchema", json_object_get(tool, "inputSchema"));
         put_tokens(w, "tokens", tokens_of(m, i, name));
         cf_jw_bool(w, "changed", json_is_true(json_array_get(changes, k)));
+        cf_jw_bool(w, "needsTask", cf_mcp_tool_needs_task(tool));
         cf_jw_end(w);
     }
     cf_jw_end(w);
+}
+
+/* What the server lists, as it lists it. */
+static void json_list(cf_jw *w, const char *key, const json_t *list)
+{
+    if (list != NULL) {
+        cf_jw_json(w, key, list);
+    } else {
+        cf_jw_array(w, key);
+        cf_jw_end(w);
+    }
+}
+
+static void json_others(const mcp *m, cf_jw *w, size_t i, const cf_mcp_server *s)
+{
+    json_list(w, "prompts", s->prompts);
+    json_list(w, "resources", s->resources);
+    json_list(w, "resourceTemplates", s->templates);
+    if (s->instructions.n > 0) {
+        cf_jw_str(w, "instructions", s->instructions);
+    } else {
+        cf_jw_null(w, "instructions");
+    }
+    put_tokens(w, "instructionsTokens",
+               s->instructions.n > 0 && m->instructions != NULL ? m->instructions[i] : -1);
 }
 
 /* One line of JSON for each server, the refused ones last. */
@@ -165,14 +208,16 @@ static void json_server(const mcp *m, cf_buf *out, size_t i, const json_t *chang
     cf_jw_text(&w, "protocol", s.protocol[0] != '\0' ? s.protocol : NULL);
     json_tools(m, &w, i, &s, json_array_get(changes, i));
     put_tokens(&w, "tokens", sum);
+    json_others(m, &w, i, &s);
     json_sign_in(&w, s.signed_in);
     cf_jw_end(&w);
     cf_cli_put_json(out, &w);
     cf_buf_deinit(&line);
 }
 
-static void json_refused(cf_buf *out, const json_t *config)
+static void json_refused(const mcp *m, cf_buf *out, const json_t *config)
 {
+    const cf_mcp_server nothing = {.error = ""};
     cf_buf line = CF_BUF_INIT;
     cf_jw w;
     cf_jw_init(&w, &line);
@@ -184,10 +229,36 @@ static void json_refused(cf_buf *out, const json_t *config)
     cf_jw_array(&w, "tools");
     cf_jw_end(&w);
     cf_jw_null(&w, "tokens");
+    json_others(m, &w, 0, &nothing);
     cf_jw_null(&w, "signIn");
     cf_jw_end(&w);
     cf_cli_put_json(out, &w);
     cf_buf_deinit(&line);
+}
+
+/* The first line of a text, or its beginning. */
+static void put_start(cf_buf *out, cf_str text)
+{
+    const char *end = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+    size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+    cf_cli_put_line(out, cf_str_make(text.n > 0 ? text.p : "", n < SHOWN_MAX ? n : SHOWN_MAX));
+}
+
+static void text_list(cf_buf *out, const char *what, const json_t *list, const char *name,
+                      const char *text)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const json_t *size = json_object_get(one, "size");
+        cf_buf_addf(out, "  %s ", what);
+        cf_cli_put_line(out, cf_json_get_str(one, name));
+        if (json_is_integer(size)) {
+            cf_buf_addf(out, "  %lld bytes", (long long)json_integer_value(size));
+        }
+        cf_buf_adds(out, "  ");
+        put_start(out, cf_json_get_str(one, text));
+        cf_buf_addc(out, '\n');
+    }
 }
 
 static void text_server(const mcp *m, cf_buf *out, size_t i, const json_t *changes)
@@ -206,16 +277,26 @@ static void text_server(const mcp *m, cf_buf *out, size_t i, const json_t *chang
         const json_t *tool = json_array_get(s.tools, k);
         cf_str name = cf_json_get_str(tool, "name");
         cf_str text = cf_json_get_str(tool, "description");
-        const char *end = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
-        text.n = end != NULL ? (size_t)(end - text.p) : text.n;
         int64_t n = tokens_of(m, i, name);
         cf_buf_adds(out, "  ");
         cf_cli_put_line(out, name);
         if (n >= 0) {
             cf_buf_addf(out, "  %lld tokens", (long long)n);
         }
+        cf_buf_adds(out, cf_mcp_tool_needs_task(tool) ? "  TASKS ONLY" : "");
         cf_buf_adds(out, json_is_true(json_array_get(changed, k)) ? "  CHANGED  " : "  ");
-        cf_cli_put_line(out, cf_str_make(text.p, text.n < 100 ? text.n : 100));
+        put_start(out, text);
+        cf_buf_addc(out, '\n');
+    }
+    text_list(out, "prompt", s.prompts, "name", "description");
+    text_list(out, "resource", s.resources, "uri", "name");
+    text_list(out, "resources", s.templates, "uriTemplate", "name");
+    if (s.instructions.n > 0) {
+        cf_buf_adds(out, "  instructions  ");
+        if (m->instructions != NULL) {
+            cf_buf_addf(out, "%lld tokens  ", (long long)m->instructions[i]);
+        }
+        put_start(out, s.instructions);
         cf_buf_addc(out, '\n');
     }
 }
@@ -239,7 +320,7 @@ static cf_status list(mcp *m, cf_error *err)
     for (size_t i = 0; st == CF_OK && i < json_array_size(m->opened.refused); i++) {
         const json_t *config = json_array_get(m->opened.refused, i);
         if (m->cli->is_json) {
-            json_refused(&out, config);
+            json_refused(m, &out, config);
         } else {
             cf_cli_put_line(&out, cf_json_get_str(config, "name"));
             cf_buf_adds(&out, "  not started\n");
@@ -252,6 +333,13 @@ static cf_status list(mcp *m, cf_error *err)
 }
 
 /* ---- call --------------------------------------------------------------- */
+
+static cf_status failed_server(const cf_mcp *all, size_t i, cf_error *err)
+{
+    cf_mcp_server s = cf_mcp_server_at(all, i);
+    return cf_fail(err, s.error_code == CF_EINVAL ? CF_EINVAL : CF_EIO, "server %.*s: %.160s",
+                   (int)(s.name.n < 60 ? s.name.n : 60), s.name.p, s.error);
+}
 
 /* The server that has the tool, by the tool's own name or the declared one. */
 static cf_status find_tool(const mcp *m, cf_str name, size_t *server, cf_str *tool, cf_error *err)
@@ -277,10 +365,8 @@ static cf_status find_tool(const mcp *m, cf_str name, size_t *server, cf_str *to
     if (cf_mcp_opened_find(&m->opened, name, server, tool)) {
         return CF_OK;
     }
-    for (size_t i = 0; n_ready == 0 && i < cf_mcp_n(all); i++) {
-        cf_mcp_server s = cf_mcp_server_at(all, i);
-        return cf_fail(err, s.error_code == CF_EINVAL ? CF_EINVAL : CF_EIO, "server %.*s: %.160s",
-                       (int)(s.name.n < 60 ? s.name.n : 60), s.name.p, s.error);
+    if (n_ready == 0 && cf_mcp_n(all) > 0) {
+        return failed_server(all, 0, err);
     }
     return cf_fail(err, CF_ENOTFOUND, "no server has a tool %.*s", (int)(name.n < 80 ? name.n : 80),
                    name.p);
@@ -355,6 +441,157 @@ static cf_status call(mcp *m, const char *name, const char *text, int *status, c
     cf_mcp_result_deinit(&r);
     cf_buf_deinit(&out);
     json_decref(arguments);
+    return st;
+}
+
+/* ---- read and prompt ---------------------------------------------------- */
+
+/* The server whose list has the value; where none lists it, the only one that
+ * is ready: a template may have made the address. */
+static cf_status find_lister(const mcp *m, bool is_prompt, cf_str value, size_t *server,
+                             cf_error *err)
+{
+    cf_mcp *all = cf_tool_links_mcp(m->opened.servers);
+    size_t n_found = 0, n_ready = 0, ready = 0;
+    for (size_t i = 0; i < cf_mcp_n(all); i++) {
+        cf_mcp_server s = cf_mcp_server_at(all, i);
+        const json_t *list = is_prompt ? s.prompts : s.resources;
+        ready = s.state == CF_MCP_READY ? i : ready;
+        n_ready += s.state == CF_MCP_READY;
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            if (cf_str_eq(cf_json_get_str(json_array_get(list, k), is_prompt ? "name" : "uri"),
+                          value)) {
+                *server = i;
+                n_found++;
+                break;
+            }
+        }
+    }
+    if (n_found == 0 && n_ready == 1) {
+        *server = ready;
+        n_found = 1;
+    }
+    if (n_ready == 0 && cf_mcp_n(all) > 0) {
+        return failed_server(all, 0, err);
+    }
+    return n_found == 1 ? CF_OK
+           : n_found > 1
+               ? cf_fail(err, CF_EINVAL, "%zu servers list it; say which with --server", n_found)
+               : cf_fail(err, CF_ENOTFOUND, "no server lists %.*s",
+                         (int)(value.n < 80 ? value.n : 80), value.p);
+}
+
+/* The content of a block, or of a resource, as text. */
+static void put_block(cf_buf *out, const json_t *block)
+{
+    const cf_mcp_result r = {.is_sent = true, .content = json_pack("[O]", block)};
+    cf_mcp_result_text(&r, out);
+    json_decref(r.content);
+}
+
+static void put_contents(cf_buf *out, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        cf_str text = cf_json_get_str(one, "text");
+        if (json_is_string(json_object_get(one, "text"))) {
+            cf_buf_add(out, text.p, text.n);
+        } else {
+            json_t *block = json_pack("{s:s, s:O}", "type", "resource", "resource", one);
+            put_block(out, block);
+            json_decref(block);
+        }
+        cf_buf_addc(out, '\n');
+    }
+}
+
+static void put_messages(cf_buf *out, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        cf_str role = cf_json_get_str(one, "role");
+        cf_buf_add(out, role.n > 0 ? role.p : "", role.n);
+        cf_buf_adds(out, ": ");
+        put_block(out, json_object_get(one, "content"));
+        cf_buf_addc(out, '\n');
+    }
+}
+
+/* The tokens of the text in prompts of -m; -1 without a model. */
+static cf_status count_text(const mcp *m, cf_str text, int64_t *out, cf_error *err)
+{
+    cf_opened engine;
+    *out = -1;
+    if (m->cli->open.model == NULL) {
+        return CF_OK;
+    }
+    CF_TRY(cf_open_backend(&engine, &m->cli->open, NULL, err));
+    cf_status st = cf_text_cost_measure(out, engine.backend, &engine.roles, text, false, err);
+    cf_opened_close(&engine);
+    return st;
+}
+
+static cf_status show_got(const mcp *m, const json_t *got, bool is_prompt, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT, out = CF_BUF_INIT;
+    int64_t tokens = -1;
+    const char *key;
+    json_t *v;
+    cf_jw w;
+    if (is_prompt) {
+        put_messages(&text, json_object_get(got, "messages"));
+    } else {
+        put_contents(&text, json_object_get(got, "contents"));
+    }
+    cf_status st = cf_buf_check(&text, err);
+    CF_THEN(st, count_text(m, cf_buf_str(&text), &tokens, err));
+    if (st == CF_OK && m->cli->is_json) {
+        cf_buf line = CF_BUF_INIT;
+        cf_jw_init(&w, &line);
+        cf_jw_object(&w, NULL);
+        json_object_foreach(cf_json_ref(got), key, v)
+        {
+            cf_jw_json(&w, key, v);
+        }
+        put_tokens(&w, "tokens", tokens);
+        cf_jw_end(&w);
+        cf_cli_put_json(&out, &w);
+        cf_buf_deinit(&line);
+    } else if (st == CF_OK) {
+        cf_buf_add(&out, cf_buf_cstr(&text), text.n);
+        if (tokens >= 0) {
+            cf_note("%lld tokens", (long long)tokens);
+        }
+    }
+    CF_THEN(st, print(m, &out, err));
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&out);
+    return st;
+}
+
+/* mcp read URI, or with `arguments` mcp prompt NAME. */
+static cf_status get(mcp *m, cf_str name, const char *arguments, cf_error *err)
+{
+    const cf_mcp_call_options o = {.cancel = cf_cli_cancel()};
+    json_t *given = NULL, *got = NULL;
+    size_t server = 0;
+    cf_error why;
+    if (arguments != NULL && (cf_json_read(&given, arguments, strlen(arguments), &why) != CF_OK ||
+                              !json_is_object(given))) {
+        json_decref(given);
+        return cf_fail(err, CF_EINVAL, "ARGUMENTS are not an object of JSON");
+    }
+    m->opened.log = m->shows_log ? stdout : NULL;
+    cf_status st = cf_mcp_open(&m->opened, NULL, m->server, err);
+    CF_THEN(st, find_lister(m, arguments != NULL, name, &server, err));
+    if (st == CF_OK) {
+        cf_mcp *all = cf_tool_links_mcp(m->opened.servers);
+        st = arguments != NULL ? cf_mcp_get_prompt(all, server, name, given, &o, &got, err)
+                               : cf_mcp_read_resource(all, server, name, &o, &got, err);
+    }
+    CF_THEN(st, show_got(m, got, arguments != NULL, err));
+    json_decref(given);
+    json_decref(got);
     return st;
 }
 
@@ -555,7 +792,7 @@ static const cf_opt_row options[] = {
      "time limit for each answer while a server starts (default: 30)", 0},
     CF_ROW_NO_BROWSER(offsetof(mcp, opened.no_browser)),
     {"--log", 0, CF_OPT_FLAG, offsetof(mcp, shows_log), NULL,
-     "call: print all protocol messages before the result, as mcp log does", 0},
+     "call, read, prompt: print all protocol messages before the result, as mcp log does", 0},
     {"--all", 0, CF_OPT_FLAG, offsetof(mcp, shows_all), NULL,
      "log: include what servers wrote outside the protocol", 0},
     CF_OPT_ROWS_END,
@@ -570,31 +807,40 @@ static int run_mcp(cf_cli *cli, void *state)
     const char *what = n > 0 ? cli->args[0] : "";
     bool is_list = strcmp(what, "list") == 0 && n == 1;
     bool is_call = strcmp(what, "call") == 0 && (n == 2 || n == 3);
+    bool is_read = strcmp(what, "read") == 0 && n == 2;
+    bool is_prompt = strcmp(what, "prompt") == 0 && (n == 2 || n == 3);
     bool is_login = strcmp(what, "login") == 0 && n == 1;
     bool is_logout = strcmp(what, "logout") == 0 && n == 1;
     bool is_log = strcmp(what, "log") == 0 && n == 2;
-    if (!is_list && !is_call && !is_login && !is_logout && !is_log) {
-        return cf_cli_usage(cli,
-                            "takes list, call TOOL [ARGUMENTS], login, logout or log CONVERSATION");
+    if (!is_list && !is_call && !is_read && !is_prompt && !is_login && !is_logout && !is_log) {
+        return cf_cli_usage(
+            cli,
+            "takes list, call TOOL [ARGUMENTS], read URI, prompt NAME [ARGUMENTS], login, logout "
+            "or log CONVERSATION");
     }
     if (!is_log && m->opened.path == NULL) {
         return cf_cli_usage(cli, "needs --mcp FILE, which lists the servers");
     }
     cf_error err;
-    cf_status st = is_list     ? list(m, &err)
-                   : is_call   ? call(m, cli->args[1], n == 3 ? cli->args[2] : "{}", &status, &err)
+    cf_status st = is_list   ? list(m, &err)
+                   : is_call ? call(m, cli->args[1], n == 3 ? cli->args[2] : "{}", &status, &err)
+                   : is_read ? get(m, cf_str_from(cli->args[1]), NULL, &err)
+                   : is_prompt
+                       ? get(m, cf_str_from(cli->args[1]), n == 3 ? cli->args[2] : "{}", &err)
                    : is_login  ? login(m, &err)
                    : is_logout ? logout(m, &err)
                                : show_log(m, cli->args[1], &err);
     cf_mcp_opened_close(&m->opened);
     cf_tool_cost_deinit(&m->cost);
+    cf_free(m->instructions);
     return st == CF_OK ? status : cf_cli_fail(cli, &err);
 }
 
 const cf_cli_command cf_cmd_mcp = {
     .name = "mcp",
-    .arguments = "list|call TOOL [ARGUMENTS]|login|logout|log CONVERSATION",
-    .summary = "list and call the tools of MCP servers, sign in to them, or show the protocol log",
+    .arguments = "list|call TOOL [ARGUMENTS]|read URI|prompt NAME [ARGUMENTS]|login|logout|log "
+                 "CONVERSATION",
+    .summary = "use the tools, resources and prompts of MCP servers, sign in, show the log",
     .options = options,
     .state_bytes = sizeof(mcp),
     .n_max = CF_ARGS_ANY,

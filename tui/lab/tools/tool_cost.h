@@ -26,6 +26,11 @@ typedef struct cf_tool_cost {
 CF_MUST_USE cf_status cf_tool_cost_measure(cf_tool_cost *out, cf_backend *backend,
                                            const cf_role_map *roles, const json_t *declarations,
                                            cf_cancel *cancel, cf_error *err);
+/* Tokens of a text as a system message, with what the template writes around
+ * it, or as a part of the user's message.  Errors as above; CF_EFORMAT. */
+CF_MUST_USE cf_status cf_text_cost_measure(int64_t *out, cf_backend *backend,
+                                           const cf_role_map *roles, cf_str text, bool is_system,
+                                           cf_error *err);
 void cf_tool_cost_deinit(cf_tool_cost *cost);
 
 #endif

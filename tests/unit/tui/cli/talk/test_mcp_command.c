@@ -163,6 +163,90 @@ static void test_mcp_command__tokens(void **state)
     cf_program_deinit(&p);
 }
 
+/* ---- resources and prompts ---------------------------------------------- */
+
+static void test_mcp_command__what_a_server_offers(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    const char *db = store_dir_file("offers.db");
+    const char *path = SERVERS("s", "offers");
+    CF_PROGRAM(&p, "mcp", "list", "--db", db, "--mcp", path, "--yes", "--json");
+    assert_int_equal(p.status, 0);
+    json_t *s = line_of(&p.out, 0);
+    const json_t *tools = json_object_get(s, "tools"), *prompts = json_object_get(s, "prompts");
+    const json_t *resources = json_object_get(s, "resources");
+    assert_true(json_is_false(json_object_get(json_array_get(tools, 0), "needsTask")));
+    assert_true(json_is_true(json_object_get(json_array_get(tools, 1), "needsTask")));
+    assert_int_equal(json_array_size(prompts), 2);
+    same_text(json_array_get(prompts, 1), "name", "greet");
+    assert_int_equal(json_array_size(resources), 1);
+    same_text(json_array_get(resources, 0), "uri", "file:///a");
+    assert_int_equal(json_array_size(json_object_get(s, "resourceTemplates")), 0);
+    same_text(s, "instructions", "Say please.\nAlways.");
+    json_decref(s);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "mcp", "list", "--db", db, "--mcp", path, "--yes");
+    cf_program_expect(&p, 0,
+                      "s  ready  revision 2025-11-25\n  echo  Says it again\n"
+                      "  long  TASKS ONLY  Says it again\n  prompt first  \n  prompt greet  \n"
+                      "  resource file:///a  5 bytes  A\n  instructions  Say please.\n");
+    CF_PROGRAM(&p, "mcp", "call", "--db", db, "--mcp", path, "--yes", "long", "{\"text\":\"a\"}");
+    assert_int_not_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "long runs as a task only, which is not offered"));
+    cf_program_deinit(&p);
+}
+
+static void test_mcp_command__read_and_prompt(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    cf_program p;
+    const char *db = store_dir_file("read.db");
+    const char *path = SERVERS("s", "offers", "t", "plain");
+    CF_PROGRAM(&p, "mcp", "read", "--db", db, "--mcp", path, "--yes", "file:///a");
+    cf_program_expect(&p, 0, "it is file:///a\n");
+    CF_PROGRAM(&p, "mcp", "read", "--db", db, "--mcp", path, "--yes", "--server", "s", "file:///b");
+    cf_program_expect(&p, 0, "[resource file:///b] [data x/y, 3 bytes]\n");
+    CF_PROGRAM(&p, "mcp", "read", "--db", db, "--mcp", path, "--yes", "file:///c");
+    assert_int_not_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.err), "no server lists file:///c"));
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "mcp", "prompt", "--db", db, "--mcp", path, "--yes", "greet",
+               "{\"who\":\"Ada\"}");
+    cf_program_expect(&p, 0, "user: Greet Ada\n");
+    CF_PROGRAM(&p, "mcp", "prompt", "--db", db, "--mcp", path, "--yes", "--json", "greet");
+    json_t *v = line_of(&p.out, 0);
+    assert_int_equal(json_array_size(json_object_get(v, "messages")), 1);
+    assert_true(json_is_null(json_object_get(v, "tokens")));
+    json_decref(v);
+    cf_program_deinit(&p);
+}
+
+static void test_mcp_command__tokens_of_texts(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("there is no bundled model");
+    }
+    cf_program p;
+    const char *db = store_dir_file("texts.db");
+    const char *path = SERVERS("s", "offers");
+    CF_PROGRAM(&p, "mcp", "read", "--db", db, "--mcp", path, "--yes", "--json", "-m", "bundled",
+               "file:///a");
+    json_t *v = line_of(&p.out, 0);
+    assert_true(json_integer_value(json_object_get(v, "tokens")) > 3);
+    json_decref(v);
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "mcp", "list", "--db", db, "--mcp", path, "--yes", "--json", "-m", "bundled");
+    v = line_of(&p.out, 0);
+    assert_true(json_integer_value(json_object_get(v, "instructionsTokens")) > 3);
+    json_decref(v);
+    cf_program_deinit(&p);
+}
+
 /* ---- call --------------------------------------------------------------- */
 
 /* Runs a call of echo; the result is line -1 of *out where there is one. */
@@ -456,6 +540,9 @@ int main(void)
         cmocka_unit_test(test_mcp_command__nothing_starts_unasked),
         cmocka_unit_test(test_mcp_command__changed_description),
         cmocka_unit_test(test_mcp_command__tokens),
+        cmocka_unit_test(test_mcp_command__what_a_server_offers),
+        cmocka_unit_test(test_mcp_command__read_and_prompt),
+        cmocka_unit_test(test_mcp_command__tokens_of_texts),
         cmocka_unit_test(test_mcp_command__call_statuses),
         cmocka_unit_test(test_mcp_command__result),
         cmocka_unit_test(test_mcp_command__which_server),
