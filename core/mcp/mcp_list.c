@@ -279,7 +279,9 @@ void cf_mcp__on_list(cf_mcp__server *s, const json_t *answer, const cf_error *wh
             why = &text;
         }
         if (s->list != TOOLS) { /* the server works without it */
-            cf_mcp__note(s, "%s", why->text);
+            if (!has_none) {
+                cf_mcp__note(s, "%s", why->text);
+            }
             json_array_clear(s->pages);
             finish(s);
         } else if (is_first && has_none) {

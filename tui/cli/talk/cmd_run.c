@@ -448,7 +448,8 @@ static void on_branched(void *ud, const cf_turn *turn, cf_uuid from)
 static cf_status make_conversation(run *r, cf_error *err)
 {
     const bool is_branch = r->system != NULL && r->continue_id != NULL;
-    if (r->system != NULL && !is_branch) {
+    const bool is_later = r->mcp.path != NULL && r->mcp.with_instructions;
+    if (r->system != NULL && !is_branch && !is_later) {
         r->system_list = json_pack("[{s:s, s:s}]", "role", "system", "content", r->system);
         if (r->system_list == NULL) {
             return cf_fail(err, CF_EINVAL, "--system: the text is not UTF-8");
@@ -468,6 +469,30 @@ static cf_status make_conversation(run *r, cf_error *err)
     return wants_demo(r) ? cf_demo_new(&r->demo, store, false, err) : CF_OK;
 }
 
+/* --instructions: what the servers say about themselves follows the system
+ * prompt, as a branch where there was one. */
+static cf_status add_instructions(run *r, cf_error *err)
+{
+    cf_mcp *all = cf_tool_links_mcp(r->mcp.servers);
+    cf_buf text = CF_BUF_INIT;
+    size_t n_added = 0;
+    cf_buf_adds(&text, r->system != NULL ? r->system : "");
+    for (size_t i = 0; i < cf_mcp_n(all); i++) {
+        cf_mcp_server s = cf_mcp_server_at(all, i);
+        if (s.state == CF_MCP_READY && s.instructions.n > 0) {
+            cf_buf_adds(&text, text.n > 0 ? "\n\n" : "");
+            cf_buf_add(&text, s.instructions.p, s.instructions.n);
+            n_added++;
+        }
+    }
+    cf_status st = cf_buf_check(&text, err);
+    if (st == CF_OK && n_added > 0) {
+        st = cf_conversation_set_system(r->conv, cf_buf_str(&text), on_branched, r, err);
+    }
+    cf_buf_deinit(&text);
+    return st;
+}
+
 /* --mcp: starts the servers; their tools follow those of --tools. */
 static cf_status open_servers(run *r, cf_error *err)
 {
@@ -480,6 +505,9 @@ static cf_status open_servers(run *r, cf_error *err)
     CF_TRY(cf_mcp_open(&r->mcp, r->keep != NULL ? cf_keep_store(r->keep) : NULL, NULL, err));
     cf_mcp_opened_tell_failed(&r->mcp);
     CF_TRY(cf_mcp_opened_declare(&r->mcp, r->tools, err));
+    if (r->mcp.with_instructions) {
+        CF_TRY(add_instructions(r, err));
+    }
     json_decref(r->tools);
     r->tools = json_incref(r->mcp.declared);
     return cf_conversation_set_tools(r->conv, r->tools, err);
@@ -796,6 +824,8 @@ static const cf_opt_row options[] = {
      "tools",
      0},
     CF_ROW_MCP(offsetof(run, mcp.path)),
+    {"--instructions", 0, CF_OPT_FLAG, offsetof(run, mcp.with_instructions), NULL,
+     "add the instructions of the MCP servers to the system prompt", 0},
     CF_ROW_NO_BROWSER(offsetof(run, mcp.no_browser)),
     CF_ROW_FAMILY(offsetof(run, family)),
     {"--results", 0, CF_OPT_STR, offsetof(run, results_path), "FILE",

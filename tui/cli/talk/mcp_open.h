@@ -17,6 +17,7 @@ typedef struct cf_mcp_opened {
     const char *path;         /* --mcp */
     bool is_approved;         /* --yes */
     bool no_browser;          /* --no-browser */
+    bool with_instructions;   /* for the command: in the system prompt */
     bool is_login;            /* only servers at an address, each step shown */
     uint32_t start_s, call_s; /* 0: as usual */
     FILE *log;                /* messages as lines of JSON; NULL: not */

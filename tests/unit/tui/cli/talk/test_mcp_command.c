@@ -224,6 +224,30 @@ static void test_mcp_command__read_and_prompt(void **state)
     cf_program_deinit(&p);
 }
 
+/* The instructions are in the prompt where that is asked for, after --system. */
+static void test_mcp_command__instructions(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("there is no bundled model");
+    }
+    cf_program p;
+    const char *path = SERVERS("s", "offers");
+    CF_PROGRAM(&p, "run", "--no-store", "--mcp", path, "--yes", "--show-prompt", "-m", "bundled",
+               "hello");
+    assert_int_equal(p.status, 0);
+    assert_null(strstr(cf_buf_cstr(&p.out), "Say please."));
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"echo\""));
+    assert_null(strstr(cf_buf_cstr(&p.out), "\"long\"")); /* runs as a task only */
+    cf_program_deinit(&p);
+    CF_PROGRAM(&p, "run", "--no-store", "--mcp", path, "--yes", "--show-prompt", "-m", "bundled",
+               "--instructions", "--system", "Be short.", "hello");
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "Be short.\n\nSay please.\nAlways."));
+    cf_program_deinit(&p);
+}
+
 static void test_mcp_command__tokens_of_texts(void **state)
 {
     (void)state;
@@ -542,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_mcp_command__tokens),
         cmocka_unit_test(test_mcp_command__what_a_server_offers),
         cmocka_unit_test(test_mcp_command__read_and_prompt),
+        cmocka_unit_test(test_mcp_command__instructions),
         cmocka_unit_test(test_mcp_command__tokens_of_texts),
         cmocka_unit_test(test_mcp_command__call_statuses),
         cmocka_unit_test(test_mcp_command__result),
