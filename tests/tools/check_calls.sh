@@ -46,6 +46,7 @@ exactly 'sources that open a connection' \
     core/net/http_client.c
     core/net/http_server.c
     core/net/upstream.c
+    tui/lab/tools/sign_in.c
 '
 # Of these, addresses come from files in cmd_test (prompt_test_run), sweep_* and
 # mcp_open, tool_servers; tui/sys/trust.h decides about them.

@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-enum { PROCESSES = 5, N_WORDS = 9 };
+enum { PROCESSES = 5, N_WORDS = 10 };
 
 typedef struct world {
     cf_process server;
@@ -118,7 +118,7 @@ static void has_no_secret(const world *w, const cf_program *p)
 
 static void call(world *w, cf_program *p)
 {
-    CF_PROGRAM(p, "mcp", "call", "--mcp", w->file, "--yes", "--log", "add");
+    CF_PROGRAM(p, "mcp", "call", "--mcp", w->file, "--trust-addresses", "--yes", "--log", "add");
 }
 
 static void call_says(world *w, const char *want)
@@ -149,7 +149,7 @@ static void test_mcp_sign_in__login_and_logout(void **state)
     struct stat st;
     char path[400];
     open_mode(&w, "plain");
-    CF_PROGRAM(&p, "mcp", "login", "--mcp", w.file, "--json");
+    CF_PROGRAM(&p, "mcp", "login", "--mcp", w.file, "--trust-addresses", "--json");
     says(&p, 0, "\"signIn\":{\"issuer\":\"http://127.0.0.1:", "sign in: GET http://127.0.0.1:");
     says(&p, 0, "\"scopes\":[\"read\",\"offline_access\"]", "/token with grant_type, code, ");
     has_no_secret(&w, &p);
@@ -166,7 +166,8 @@ static void test_mcp_sign_in__login_and_logout(void **state)
     cf_program_expect(&p, 0, "t  signed out\n");
     CF_PROGRAM(&p, "mcp", "logout", "--mcp", w.file);
     cf_program_expect(&p, 0, "t  was not signed in\n");
-    CF_PROGRAM(&p, "mcp", "call", "--mcp", w.file, "--yes", "--no-browser", "add");
+    CF_PROGRAM(&p, "mcp", "call", "--mcp", w.file, "--trust-addresses", "--yes", "--no-browser",
+               "add");
     says(&p, 2, "", "server t wants a sign-in: confab mcp login --server t");
     cf_program_deinit(&p);
     close_world(&w);
@@ -194,9 +195,10 @@ static void test_mcp_sign_in__many_processes_refresh_once(void **state)
     (void)state;
     NEED_PROGRAM();
     world w;
-    char *argv[12];
+    char *argv[N_WORDS + 1];
     const char *const words[] = {
-        cf_program_path(), "mcp", "call", "--quiet", "--mcp", NULL, "--yes", "--no-browser", "add"};
+        cf_program_path(),   "mcp",   "call",         "--quiet", "--mcp", NULL,
+        "--trust-addresses", "--yes", "--no-browser", "add"};
     open_mode(&w, "plain");
     call_says(&w, "scopes: read");
     expire(&w);
@@ -237,7 +239,8 @@ static void test_mcp_sign_in__failed_refresh(void **state)
     open_mode(&w, "refuses");
     call_says(&w, "scopes: read");
     expire(&w);
-    CF_PROGRAM(&p, "mcp", "call", "--mcp", w.file, "--yes", "--no-browser", "add");
+    CF_PROGRAM(&p, "mcp", "call", "--mcp", w.file, "--trust-addresses", "--yes", "--no-browser",
+               "add");
     says(&p, 2, "", "the refresh failed (invalid_grant: it was revoked)");
     says(&p, 2, "", "confab mcp login --server t");
     cf_program_deinit(&p);
