@@ -99,6 +99,7 @@ view/replies    kit
 view/servers    kit
 view/traffic    kit
 view/influence  kit
+view/inside     kit
 view/sweep      kit
 view/media      kit
 study/ask        -

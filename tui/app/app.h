@@ -60,7 +60,8 @@ typedef struct cf_tool_servers cf_tool_servers;
     X(TRAFFIC, traffic) \
     X(INFLUENCE, influence) \
     X(SWEEP, sweep) \
-    X(MEDIA, media)
+    X(MEDIA, media) \
+    X(INSIDE, inside)
 /* clang-format on */
 
 typedef enum cf_view_id {
@@ -127,10 +128,10 @@ typedef enum cf_target_kind {
     CF_TARGET_SERVER,   /* Diff: the prompt that the server showed, and ours */
     CF_TARGET_PLAN,     /* Sweep: the plan in file `text` */
     CF_TARGET_SETTINGS, /* Help: the settings alone */
-    CF_TARGET_REPLY,    /* Influence: bytes [from, to) of reply `id`, called
+    CF_TARGET_REPLY,    /* Influence, Inside: bytes [from, to) of reply `id`, called
                          `name`; the whole of it where from is to; the last
                          reply of the path where `id` is nil */
-    CF_TARGET_PART      /* Influence: the last reply of the path, with the cursor
+    CF_TARGET_PART      /* Influence, Inside: the last reply of the path, with the cursor
                          on what wrote byte `from` of the prompt; `is_piece`:
                          the template alone wrote it */
 } cf_target_kind;

@@ -275,7 +275,8 @@ static void cmd_maximize(cf_app *app)
 
 /* A key of a view is not also one of all views: these have an Esc, a text to
  * copy and an "n" of their own. */
-#define STOPS_ITSELF (CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_DIFF) | CF_IN(CF_VIEW_INFLUENCE))
+#define STOPS_ITSELF (CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_DIFF) | CF_IN(CF_VIEW_INFLUENCE) | \
+                       CF_IN(CF_VIEW_INSIDE))
 #define LEAVES_BY_ESC \
     (CF_IN(CF_VIEW_LIBRARY) | CF_IN(CF_VIEW_HELP) | CF_IN(CF_VIEW_REPLIES) | CF_IN(CF_VIEW_MEDIA))
 #define COPIES_ITSELF (CF_IN(CF_VIEW_CHAT) | CF_IN(CF_VIEW_TOKENS) | CF_IN(CF_VIEW_TOOLS))

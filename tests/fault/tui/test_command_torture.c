@@ -497,6 +497,11 @@ static void test_torture__studies(void **state)
         {"test", "@tests", "--json"},
         {"influence", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs", "--json"},
         {"influence", run_head, "-m", "@tiny", "-t", "@template", "--by", "word", "--db", "@runs"},
+        {"inside", "lens", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs", "--json"},
+        {"inside", "attention", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs"},
+        {"inside", "margin", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs"},
+        {"inside", "without", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs",
+         "--json"},
         {"report", run_head, "-m", "@tiny", "-t", "@template", "--db", "@runs", "-o", "-"},
         {"report", head, "-m", "@tiny", "-t", "@template", "--db", "@db", "-o", "-"},
     };

@@ -8,7 +8,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/safe_text.h"
-#include "tui/study/ask/reply_tokens.h"
 #include "tui/study/influence/parts.h"
 
 void cf_inside_case_init(cf_inside_case *c)
@@ -178,20 +177,18 @@ cf_status cf_inside_case_ids(cf_inside_case *c, const cf_token *ids, size_t n, c
 cf_status cf_inside_case_make(cf_inside_case *c, cf_error *err)
 {
     const cf_study_context context = cf_study_context_of(&c->c);
-    cf_reply_token *reply;
-    size_t n_reply;
     CF_TRY(cf_study_render(&c->engine, &context, &c->arena, &c->prompt, err));
     CF_TRY(check_prompt(c, err));
-    CF_TRY(cf_study_reply_tokens(&c->c, &c->engine, &c->prompt, &c->tokens, &reply, &n_reply,
+    CF_TRY(cf_study_reply_tokens(&c->c, &c->engine, &c->prompt, &c->tokens, &c->reply, &c->n_reply,
                                  &c->arena, err));
     c->n_prompt = c->tokens.n;
-    c->n = c->n_prompt + n_reply;
+    c->n = c->n_prompt + c->n_reply;
     c->ids = cf_arena_calloc(&c->arena, c->n + 1, sizeof *c->ids);
     if (c->ids == NULL) {
         return cf_oom_for(err, "the ids");
     }
     for (size_t i = 0; i < c->n; i++) {
-        c->ids[i] = i < c->n_prompt ? c->tokens.v[i].id : reply[i - c->n_prompt].id;
+        c->ids[i] = i < c->n_prompt ? c->tokens.v[i].id : c->reply[i - c->n_prompt].id;
     }
     CF_TRY(check_length(c, err));
     c->at = (uint32_t)(c->n_prompt > 0 ? c->n_prompt - 1 : 0);
@@ -354,6 +351,18 @@ cf_status cf_inside_case_set_at(cf_inside_case *c, size_t at, cf_error *err)
     }
     c->at = (uint32_t)at;
     return CF_OK;
+}
+
+cf_status cf_inside_case_set_byte(cf_inside_case *c, size_t off, cf_error *err)
+{
+    size_t i = 0;
+    while (i + 1 < c->n_reply && c->reply[i + 1].off <= off) {
+        i++;
+    }
+    if (c->n_prompt + i == 0) {
+        return cf_fail(err, CF_EINVAL, "nothing is before the first token");
+    }
+    return cf_inside_case_set_at(c, c->n_prompt + i - 1, err);
 }
 
 /* The best token at `at` other than `but`. */

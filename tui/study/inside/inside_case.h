@@ -14,7 +14,7 @@
 #define CF_TUI_STUDY_INSIDE_INSIDE_CASE_H
 
 #include "core/api/inside.h"
-#include "tui/study/ask/study_case.h"
+#include "tui/study/ask/reply_tokens.h"
 #include "tui/study/influence/influence.h"
 
 /* A part of the prompt, and where it is. */
@@ -44,8 +44,10 @@ typedef struct cf_inside_case {
     cf_cancel *cancel;   /* or NULL */
     cf_study_case c;     /* empty for ids */
     cf_prompt prompt;
-    cf_token_list tokens; /* of the prompt */
-    cf_token *ids;        /* [n] prompt, then reply */
+    cf_token_list tokens;  /* of the prompt */
+    cf_token *ids;         /* [n] prompt, then reply */
+    cf_reply_token *reply; /* [n - n_prompt] as the case was made */
+    size_t n_reply;
     size_t n, n_prompt;
     uint32_t at;         /* asked about: what follows it is chosen there */
     cf_token a, against; /* the margin; CF_TOKEN_NONE: nothing is asked, or
@@ -79,6 +81,9 @@ CF_MUST_USE cf_status cf_inside_case_parts(cf_inside_case *c, uint32_t kinds, cf
 
 /* Asks about another position.  CF_EINVAL for one that is not there. */
 CF_MUST_USE cf_status cf_inside_case_set_at(cf_inside_case *c, size_t at, cf_error *err);
+
+/* Asks about what chose the token of the reply that has byte `off` of it. */
+CF_MUST_USE cf_status cf_inside_case_set_byte(cf_inside_case *c, size_t off, cf_error *err);
 
 /*
  * Asks about two texts that could follow `at`: c->a and c->against are the

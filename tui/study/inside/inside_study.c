@@ -211,6 +211,90 @@ cf_status cf_inside_study_without(cf_inside_answer **out, cf_inside_case *c, cf_
     return CF_OK;
 }
 
+/* ---- tools -------------------------------------------------------------- */
+
+/* The answer where tool `t` parts from the called one, and with that hidden. */
+static cf_status choose_tool(cf_inside_choice *out, cf_inside_case *c, const cf_inside_tool *t,
+                             const cf_changes *hidden, cf_error *err)
+{
+    cf_inside_answer plain, without;
+    c->at = t->at;
+    c->a = t->called_id;
+    c->against = t->id;
+    CF_TRY(cf_inside_study_answer(&plain, c, NULL, err));
+    CF_TRY(cf_inside_study_answer(&without, c, hidden, err));
+    *out = (cf_inside_choice){plain.margin, without.top[0] != plain.top[0], t->id};
+    return CF_OK;
+}
+
+/* The same at the start of the reply, against the best other token there. */
+static cf_status choose_call(cf_inside_choice *out, cf_inside_case *c, const cf_changes *hidden,
+                             cf_error *err)
+{
+    cf_inside_answer plain, without;
+    if (c->n_prompt == 0 || c->n_prompt >= c->n) {
+        return CF_OK;
+    }
+    c->at = (uint32_t)c->n_prompt - 1;
+    c->a = c->ids[c->n_prompt];
+    CF_TRY(cf_inside_study_answer(&plain, c, NULL, err));
+    c->against = plain.top[plain.top[0] == c->a];
+    CF_TRY(cf_inside_study_answer(&plain, c, NULL, err));
+    CF_TRY(cf_inside_study_answer(&without, c, hidden, err));
+    *out = (cf_inside_choice){plain.margin, without.top[0] != plain.top[0], c->against};
+    return CF_OK;
+}
+
+/* Hides the declaration of the called tool. */
+static cf_status hide_called(cf_inside_case *c, cf_changes *out, cf_error *err)
+{
+    *out = (cf_changes){.n = 0};
+    for (size_t i = 0; i < c->n_tool; i++) {
+        char name[128];
+        cf_position_range *range;
+        size_t n;
+        cf_inside_change *v;
+        if (c->tool[i].is_called && c->tool[i].name.n < sizeof name) {
+            memcpy(name, c->tool[i].name.p, c->tool[i].name.n);
+            name[c->tool[i].name.n] = '\0';
+            CF_TRY(cf_inside_case_find(c, name, &range, &n, err));
+            CF_TRY(cf_inside_study_hide(&v, c, range, n, err));
+            *out = (cf_changes){.v = v, .n = n};
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_inside_study_tools(cf_inside_choice **out, cf_inside_case *c, cf_error *err)
+{
+    const uint32_t at = c->at;
+    const cf_token a = c->a, against = c->against;
+    cf_inside_choice *v = cf_arena_calloc(&c->arena, c->n_tool + 1, sizeof *v);
+    cf_changes hidden;
+    if (v == NULL) {
+        return no_memory(err);
+    }
+    cf_status st = c->n_tool > 0 ? hide_called(c, &hidden, err) : CF_OK;
+    for (size_t i = 0; st == CF_OK && i < c->n_tool; i++) {
+        if (!c->tool[i].is_called) {
+            st = choose_tool(&v[i], c, &c->tool[i], &hidden, err);
+        }
+    }
+    CF_THEN(st, c->n_tool > 0 ? choose_call(&v[c->n_tool], c, &hidden, err) : CF_OK);
+    bool flips = false;
+    for (size_t i = 0; i <= c->n_tool; i++) {
+        flips = flips || v[i].flips;
+    }
+    for (size_t i = 0; i < c->n_tool; i++) {
+        v[i].flips = c->tool[i].is_called ? flips : v[i].flips;
+    }
+    c->at = at;
+    c->a = a;
+    c->against = against;
+    *out = v;
+    return st;
+}
+
 /* ---- patching ----------------------------------------------------------- */
 
 typedef struct mapping {

@@ -62,6 +62,22 @@ typedef void (*cf_inside_fn)(void *ud, size_t n_done, size_t n_all);
 CF_MUST_USE cf_status cf_inside_study_without(cf_inside_answer **out, cf_inside_case *c,
                                               cf_inside_fn fn, void *ud, cf_error *err);
 
+/* ---- tools -------------------------------------------------------------- */
+
+/* Why the reply calls the tool that it calls, at the place where this one
+ * parts from it. */
+typedef struct cf_inside_choice {
+    double margin; /* logit(called) - logit(this one) */
+    bool flips;    /* hiding the declaration of the called one makes another
+                      token the best there */
+    cf_token id;   /* of the first token that differs */
+} cf_inside_choice;
+
+/* (*out)[c->n_tool + 1]; of the called tool itself: whether it flips anywhere.
+ * The last one is no call: the best other token at the start of the reply. */
+CF_MUST_USE cf_status cf_inside_study_tools(cf_inside_choice **out, cf_inside_case *c,
+                                            cf_error *err);
+
 /* ---- patching ----------------------------------------------------------- */
 
 /*

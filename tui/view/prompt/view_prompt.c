@@ -729,7 +729,8 @@ static size_t byte_of_message(const cf_prompt_model *m, size_t token)
 }
 
 /* Where in the reply the part under the cursor mattered. */
-static void cmd_influence(cf_app *app)
+/* Asks another view about the part under the cursor. */
+static void show_part(cf_app *app, cf_view_id view)
 {
     const cf_prompt_span *span = cf_prompt__span(app);
     if (span == NULL) {
@@ -745,7 +746,17 @@ static void cmd_influence(cf_app *app)
         target.is_piece = of_message == SIZE_MAX;
         target.from = target.is_piece ? target.from : of_message;
     }
-    cf_app_show(app, CF_VIEW_INFLUENCE, &target);
+    cf_app_show(app, view, &target);
+}
+
+static void cmd_influence(cf_app *app)
+{
+    show_part(app, CF_VIEW_INFLUENCE);
+}
+
+static void cmd_inside(cf_app *app)
+{
+    show_part(app, CF_VIEW_INSIDE);
 }
 
 static void cmd_shades(cf_app *app)
@@ -838,6 +849,8 @@ static const cf_command prompt_commands[] = {
     {"ask", HERE, "r", "", "ask the server for its prompt again", CF_RUN(cmd_ask)},
     {"influence", HERE, "gi", "", "where this part mattered in the last reply",
      CF_RUN(cmd_influence)},
+    {"inside", HERE, "gh", "", "hide this part: what the last reply would have chosen",
+     CF_RUN(cmd_inside)},
     {"shades", HERE, "H", "", "shade each token by its influence in the last study",
      CF_RUN(cmd_shades)},
     {"compare", HERE, "=", "", "compare our prompt with the server's in Diff", CF_RUN(cmd_compare)},

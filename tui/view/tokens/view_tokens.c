@@ -895,6 +895,19 @@ static void cmd_influence(cf_app *app)
                              .name = first == last ? "the token" : "the span"});
 }
 
+/* The layers of the token under the cursor. */
+static void cmd_inside(cf_app *app)
+{
+    const cf_tokens *s = state(app);
+    const cf_reply *r = shown_or_say(app);
+    if (r != NULL && s->token < r->n_token) {
+        size_t from = r->token[s->token].raw_off;
+        cf_app_show(
+            app, CF_VIEW_INSIDE,
+            &(cf_target){.kind = CF_TARGET_REPLY, .id = r->turn, .from = from, .to = from + 1});
+    }
+}
+
 static void tokens_show(cf_app *app, const cf_target *target)
 {
     cf_app_open_view(app, CF_VIEW_TOKENS);
@@ -925,6 +938,8 @@ static const cf_command tokens_commands[] = {
      CF_RUN(cmd_worst)},
     {"influence", HERE, "gi", "", "which parts of the prompt led to this token",
      CF_RUN(cmd_influence)},
+    {"inside", HERE, "gh", "", "what chose this token: its layers, what was looked at",
+     CF_RUN(cmd_inside)},
     {"span", HERE, "v", "", "begin or end a span of tokens for gi", CF_RUN(cmd_span)},
     {"logs", HERE, ".", "", "probabilities, or their natural logarithms", CF_RUN(cmd_logs)},
     {"score", HERE, "%", "", "score an imported reply, or a server's, with this model",

@@ -563,6 +563,16 @@ static void cmd_influence(cf_app *app)
                              .name = has_bytes ? "the call" : ""});
 }
 
+/* Why this tool. */
+static void cmd_inside(cf_app *app)
+{
+    const cf_call_row *row = cf_tools__current(app);
+    const cf_turn *turn = row != NULL ? cf_tools__turn_of(app, row) : NULL;
+    cf_app_show(
+        app, CF_VIEW_INSIDE,
+        &(cf_target){.kind = CF_TARGET_REPLY, .id = turn != NULL ? turn->id : (cf_uuid){{0}}});
+}
+
 #define HERE CF_IN(CF_VIEW_TOOLS)
 
 static const cf_command tools_commands[] = {
@@ -604,6 +614,8 @@ static const cf_command tools_commands[] = {
     {"fix", HERE, "F", "", "a sibling reply with the offered fix", CF_RUN(cf_tools__cmd_fix)},
     {"influence", HERE, "gi", "", "which parts of the prompt led to this call",
      CF_RUN(cmd_influence)},
+    {"inside", HERE, "gh", "", "why this tool: what was looked at, layers, what flips it",
+     CF_RUN(cmd_inside)},
     {"yank", HERE, "yy", "", "copy the raw call", CF_RUN(cmd_yank)},
     {"yank-reply", HERE, "yr", "", "copy the raw reply", CF_RUN(cmd_yank_reply)},
     {"yank-arguments", HERE, "ya", "", "copy the arguments", CF_RUN(cmd_yank_arguments)},
