@@ -116,6 +116,42 @@ static cf_status list_tools(cf_inside_case *c, cf_str called, size_t off, cf_err
     return CF_OK;
 }
 
+/* A reply without a call: every tool begins with the mark of a call, at the
+ * place where the reply began otherwise. */
+static cf_status list_uncalled(cf_inside_case *c, cf_error *err)
+{
+    size_t n = json_array_size(c->c.tools);
+    cf_buf text = CF_BUF_INIT;
+    cf_token_list list = {.n = 0};
+    if (n == 0 || c->n_prompt == 0 || c->n_prompt >= c->n) {
+        return CF_OK;
+    }
+    c->tool = cf_arena_calloc(&c->arena, n + 1, sizeof *c->tool);
+    if (c->tool == NULL) {
+        return cf_oom_for(err, "the tools");
+    }
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < n; i++) {
+        const json_t *f = json_object_get(json_array_get(c->c.tools, i), "function");
+        const cf_tool_call call = {.name = cf_json_get_str(f, "name"),
+                                   .arguments = cf_str_from("{}")};
+        cf_buf_restart(&text);
+        if (cf_tool_format_calls(&text, c->engine.family, &call, 1, NULL) == CF_OK) {
+            st = cf_tokenizer_encode(&list, c->engine.tok, cf_buf_str(&text), true, false,
+                                     &c->arena, err);
+        }
+        if (st == CF_OK && list.n > 0 && list.v[0].id != c->ids[c->n_prompt]) {
+            c->tool[c->n_tool++] = (cf_inside_tool){.name = call.name,
+                                                    .at = (uint32_t)c->n_prompt - 1,
+                                                    .id = list.v[0].id,
+                                                    .called_id = c->ids[c->n_prompt]};
+        }
+        list.n = 0;
+    }
+    cf_buf_deinit(&text);
+    return st;
+}
+
 /* The name of the reply's first call, and the byte of the reply it is at. */
 static cf_status find_call(cf_inside_case *c, cf_error *err)
 {
@@ -134,7 +170,7 @@ static cf_status find_call(cf_inside_case *c, cf_error *err)
             }
         }
     }
-    return CF_OK;
+    return n == 0 ? list_uncalled(c, err) : CF_OK;
 }
 
 /* ---- making a case ------------------------------------------------------ */

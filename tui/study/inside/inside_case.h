@@ -28,13 +28,14 @@ typedef struct cf_inside_part {
 } cf_inside_part;
 
 /* A declared tool that could be called where the reply calls one: the first
- * token in which the call of it differs from what was called. */
+ * token in which the call of it differs from what was called; or that could be
+ * called where the reply begins without a call: the first token of a call. */
 typedef struct cf_inside_tool {
     cf_str name;
     bool is_called;
     uint32_t at;            /* the position that chooses */
-    cf_token id, called_id; /* of this tool, of the one that is called; the same
-                               for the called one itself */
+    cf_token id, called_id; /* of this tool, of what was written; the same for
+                               the called one itself */
 } cf_inside_tool;
 
 typedef struct cf_inside_case {
@@ -54,7 +55,7 @@ typedef struct cf_inside_case {
                             against nothing */
     cf_inside_part *part;
     size_t n_part;
-    cf_inside_tool *tool; /* [n_tool] where the reply has a call */
+    cf_inside_tool *tool; /* [n_tool] */
     size_t n_tool;
 } cf_inside_case;
 
@@ -100,6 +101,16 @@ CF_MUST_USE cf_status cf_inside_case_choose(cf_inside_case *c, const char *a, co
  * CF_EINVAL. */
 CF_MUST_USE cf_status cf_inside_case_find(cf_inside_case *c, const char *name,
                                           cf_position_range **out, size_t *n, cf_error *err);
+
+/* Whether the reply calls one of the declared tools. */
+static inline bool cf_inside_case_has_call(const cf_inside_case *c)
+{
+    size_t i = 0;
+    while (i < c->n_tool && !c->tool[i].is_called) {
+        i++;
+    }
+    return i < c->n_tool;
+}
 
 /* The question at c->at. */
 static inline cf_inside_ask cf_inside_case_ask(const cf_inside_case *c, const cf_changes *changes)

@@ -443,7 +443,7 @@ static cf_status add_call_mark(cf_inside_layers *out, cf_inside_case *c, cf_erro
     cf_buf text = CF_BUF_INIT;
     cf_token_list list = {.n = 0};
     cf_status st = CF_OK;
-    if (c->n_tool == 0 && call.name.n > 0 &&
+    if (!cf_inside_case_has_call(c) && call.name.n > 0 &&
         cf_tool_format_calls(&text, c->engine.family, &call, 1, NULL) == CF_OK) {
         st = cf_tokenizer_encode(&list, c->engine.tok, cf_buf_str(&text), true, false, &c->arena,
                                  err);
@@ -461,7 +461,7 @@ static cf_status list_rivals(cf_inside_layers *out, cf_inside_case *c, cf_error 
     }
     CF_TRY(add_rival(out, c, c->a, "", 0, err));
     CF_TRY(add_rival(out, c, c->against, "", 0, err));
-    for (size_t i = 0; i < c->n_tool; i++) {
+    for (size_t i = 0; cf_inside_case_has_call(c) && i < c->n_tool; i++) {
         const cf_inside_tool *t = &c->tool[i];
         if (t->at == c->at) {
             CF_TRY(add_rival(out, c, t->id, t->name.p, t->name.n, err));

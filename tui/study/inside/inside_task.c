@@ -6,6 +6,7 @@
 #include "core/base/alloc.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/talk/lab_conversation.h"
+#include "tui/study/influence/influence_task.h"
 
 typedef struct job {
     cf_inside_work *work;
@@ -21,6 +22,7 @@ void cf_inside_work_free(cf_inside_work *w)
 {
     if (w != NULL) {
         cf_inside_case_deinit(&w->c);
+        cf_free(w->shade);
         cf_free(w);
     }
 }
@@ -31,6 +33,43 @@ static void free_job(void *ud)
     cf_session_free(j->session);
     cf_inside_work_free(j->work);
     cf_free(j);
+}
+
+/* ---- shades ------------------------------------------------------------- */
+
+/* What all heads gave to a position, added up. */
+static double given(const cf_inside_work *w, size_t pos)
+{
+    double sum = 0;
+    for (uint32_t l = 0; l < w->look.n_layer; l++) {
+        const cf_inside_looks *looks = &w->look.layer[l];
+        for (uint32_t h = 0; h < looks->n_head; h++) {
+            sum += (double)looks->w[h * (w->c.at + (size_t)1) + pos] / looks->n_head;
+        }
+    }
+    return sum;
+}
+
+/* Against the token of a part that was looked at most: what the template's
+ * first tokens get would hide all others. */
+static cf_status make_shades(cf_inside_work *w, cf_error *err)
+{
+    const cf_inside_case *c = &w->c;
+    double most = 0;
+    w->shade = cf_calloc(c->tokens.n + 1, sizeof *w->shade);
+    if (w->shade == NULL) {
+        return cf_oom_for(err, "looking inside");
+    }
+    for (size_t i = 0; i < c->n_part; i++) {
+        for (size_t k = 0; k < c->part[i].n && c->part[i].pos[k] <= c->at; k++) {
+            double v = given(w, c->part[i].pos[k]);
+            most = v > most ? v : most;
+        }
+    }
+    for (size_t i = 0; i < c->tokens.n && i <= c->at; i++) {
+        w->shade[i] = (uint8_t)cf_influence_shade(-given(w, i), -most);
+    }
+    return CF_OK;
 }
 
 /* ---- the task ----------------------------------------------------------- */
@@ -57,6 +96,7 @@ static cf_status run(void *ud, cf_runner *runner, cf_error *err)
     const cf_inside_ask ask = cf_inside_case_ask(c, NULL);
     CF_TRY(cf_inside_study_lens(&w->layers, c, err));
     CF_TRY(cf_inside_study_look(&w->look, c, err));
+    CF_TRY(make_shades(w, err));
     CF_TRY(cf_inside_margin(c->session, &ask, c->a, c->against, &w->margin, &c->arena, err));
     CF_TRY(cf_inside_study_answer(&w->plain, c, NULL, err));
     CF_TRY(cf_inside_study_tools(&w->choice, c, err));

@@ -21,6 +21,8 @@ typedef struct cf_inside_work {
     cf_inside_answer plain;
     cf_inside_answer *without; /* [c.n_part] each part hidden */
     cf_inside_choice *choice;  /* [c.n_tool] */
+    uint8_t *shade;            /* [c.tokens.n] how much the prompt's tokens were looked
+                                  at, 0 .. CF_SHADES - 1 */
     bool is_done;
     cf_error err; /* why it failed; code CF_OK while it runs */
 } cf_inside_work;

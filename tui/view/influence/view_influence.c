@@ -22,6 +22,7 @@
 #include "tui/study/influence/parts.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/kit/pane.h"
+#include "tui/view/kit/shades.h"
 #include "tui/widget/list.h"
 
 typedef struct state {
@@ -32,9 +33,7 @@ typedef struct state {
     cf_buf target; /* the name of what is asked about; empty: the reply */
     bool wants;    /* the cursor goes to the part with this byte of the prompt */
     size_t byte;
-    uint64_t seen;  /* the workbench's generation when `n_same` was counted */
-    size_t n_shown; /* bytes of the prompt that is shown, */
-    size_t n_same;  /* and how many of them are those of the study's */
+    cf_shade_map shades;
 } state;
 
 static state *state_of(cf_app *app)
@@ -78,7 +77,7 @@ static void on_end(void *ud, cf_influence_study *study)
     }
     cf_influence_study_free(s->study);
     s->study = study;
-    s->n_shown = 0;
+    s->shades = (cf_shade_map){0};
     s->list.cursor = s->list.top = 0;
     if (s->wants && study->is_done) {
         s->list.cursor = row_with(study, s->byte);
@@ -358,43 +357,15 @@ static void influence_draw(cf_app *app, cf_grid *g, cf_rect r)
 
 /* ---- shades over the Prompt view ---------------------------------------- */
 
-/* The shade of the token in which a byte lies. */
-static int shade_of_byte(const cf_influence_study *study, size_t off)
-{
-    const cf_token_list *t = &study->result.tokens;
-    size_t low = 0, high = t->n;
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->v[middle].off <= off) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low < t->n ? study->shade[low] : 0;
-}
-
-/* The prompt that is shown may go on after the one that was asked about: as
- * far as both are the same, bytes have the same places. */
 static int influence_shade(cf_app *app, const cf_prompt *prompt, size_t off)
 {
-    state *s = state_of(app);
     const cf_influence_study *study = done(app);
     if (study == NULL) {
         return CF_SHADES_NONE;
     }
-    cf_str mine = study->result.prompt.text;
-    uint64_t now = cf_lab_generation(app->lab);
-    if (s->seen != now || s->n_shown != prompt->text.n) {
-        s->seen = now;
-        s->n_shown = prompt->text.n;
-        size_t n = 0, max = mine.n < s->n_shown ? mine.n : s->n_shown;
-        while (n < max && mine.p[n] == prompt->text.p[n]) {
-            n++;
-        }
-        s->n_same = n;
-    }
-    return off < s->n_same ? shade_of_byte(study, off) : -1;
+    const cf_influence *v = &study->result;
+    const cf_shaded of = {v->prompt.text, &v->tokens, study->shade};
+    return cf_shade_at(app, &state_of(app)->shades, &of, prompt, off);
 }
 
 /* ---- commands ----------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "tui/study/inside/inside_task.h"
 #include "tui/view/kit/moves.h"
 #include "tui/view/kit/pane.h"
+#include "tui/view/kit/shades.h"
 #include "tui/widget/list.h"
 
 enum {
@@ -36,6 +37,7 @@ typedef struct state {
     int64_t off;  /* and the byte of it */
     uint32_t kinds;
     cf_list list;
+    cf_shade_map shades;
     bool wants; /* the cursor goes to the part with this byte of the prompt */
     size_t byte;
 } state;
@@ -84,6 +86,7 @@ static void on_end(void *ud, cf_inside_work *work)
     }
     cf_inside_work_free(s->work);
     s->work = work;
+    s->shades = (cf_shade_map){0};
     s->list.cursor = s->list.top = 0;
     if (s->wants && work->is_done) {
         s->list.cursor = part_with(work, s->byte);
@@ -238,7 +241,7 @@ static void put_plot(cf_buf *out, const cf_inside_work *w, const cf_inside_rival
     }
 }
 
-/* One tool: written or not, looked at, its rank layer by layer, and its margin
+/* One tool: how long its declaration is, looked at, its rank layer by layer, and its margin
  * to the one that was called; of that whether hiding it flips the choice. */
 static void put_tool(cf_buf *out, const cf_inside_work *w, const cf_inside_tool *t)
 {
@@ -284,7 +287,7 @@ static void draw_tools(const cf_inside_work *w, cf_grid *g, cf_rect r)
         put_tool(&text, w, &w->c.tool[i]);
         draw_buf(g, row, 0, &text, w->c.tool[i].is_called ? CF_STYLE_NORMAL : CF_STYLE_DIM);
     }
-    if (row.y < r.y + r.h) {
+    if (row.y < r.y + r.h && cf_inside_case_has_call(&w->c)) {
         put_no_call(&text, w);
         draw_buf(g, row, 0, &text, CF_STYLE_DIM);
     }
@@ -307,7 +310,8 @@ static void inside_draw(cf_app *app, cf_grid *g, cf_rect r)
         draw_none(app, g, r);
         return;
     }
-    int below = w->c.n_tool > 0 ? (int)w->c.n_tool + 3 : 0;
+    int below = w->c.n_tool > 0 ? (int)w->c.n_tool + 2 : 0;
+    below += below > 0 && cf_inside_case_has_call(&w->c);
     below = below > r.h / 2 ? r.h / 2 : below;
     int left = cf_app_is_narrow(app) ? r.w : r.w / 2;
     cf_rect parts = {r.x, r.y, left, r.h - below};
@@ -318,8 +322,25 @@ static void inside_draw(cf_app *app, cf_grid *g, cf_rect r)
         draw_layers(w, g, cf_pane(g, layers, "Layers (early ones are read badly)", false));
     }
     if (below > 0) {
-        draw_tools(w, g, cf_pane(g, tools, "Why this tool: rank by layer, margin", false));
+        bool has_call = cf_inside_case_has_call(&w->c);
+        draw_tools(w, g,
+                   cf_pane(g, tools,
+                           has_call ? "Why this tool: rank by layer, margin"
+                                    : "Why no tool: rank of a call by layer, margin",
+                           false));
     }
+}
+
+/* ---- shades over the Prompt view ---------------------------------------- */
+
+static int inside_shade(cf_app *app, const cf_prompt *prompt, size_t off)
+{
+    const cf_inside_work *w = done(app);
+    if (w == NULL) {
+        return CF_SHADES_NONE;
+    }
+    const cf_shaded of = {w->c.prompt.text, &w->c.tokens, w->shade};
+    return cf_shade_at(app, &state_of(app)->shades, &of, prompt, off);
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -378,7 +399,7 @@ static bool inside_text(cf_app *app, cf_buf *out)
         put_tool(out, w, &w->c.tool[i]);
         cf_buf_addc(out, '\n');
     }
-    if (w != NULL && w->c.n_tool > 0) {
+    if (w != NULL && cf_inside_case_has_call(&w->c)) {
         put_no_call(out, w);
         cf_buf_addc(out, '\n');
     }
@@ -406,5 +427,6 @@ const cf_view_ops cf_view_inside = {
     .draw = inside_draw,
     .click = inside_click,
     .show = inside_show,
+    .shade = inside_shade,
     .text = inside_text,
 };

@@ -26,7 +26,7 @@ typedef struct cf_prompt_view {
     cf_prompt_form form; /* of the tokens */
     cf_prompt_focus focus;
     cf_list findings, vars;
-    bool has_shades;      /* of what mattered for the reply */
+    cf_view_id shades;    /* the view whose shades are shown; CF_VIEW_CHAT: none */
     bool stays;           /* the cursor, when the view above this one is closed */
     cf_uuid followed;     /* the turn that the cursor was put on, next to Chat, */
     uint64_t followed_at; /* and the generation of the workbench then */

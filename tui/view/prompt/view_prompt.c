@@ -78,11 +78,12 @@ const char *cf_prompt__label(cf_lab *lab, int32_t message, char out[16])
     return out;
 }
 
-/* Of what mattered for the reply that Influence shows. */
+/* Of what mattered for the reply that Influence shows, or what was looked at for
+ * the token that Inside shows. */
 static int shade_at(cf_app *app, const cf_prompt *prompt, size_t off)
 {
-    return cf_prompt__state(app)->has_shades ? cf_views[CF_VIEW_INFLUENCE]->shade(app, prompt, off)
-                                             : -1;
+    cf_view_id by = cf_prompt__state(app)->shades;
+    return by != CF_VIEW_CHAT ? cf_views[by]->shade(app, prompt, off) : -1;
 }
 
 static cf_style token_style(cf_app *app, const cf_prompt_model *m, size_t i)
@@ -759,12 +760,26 @@ static void cmd_inside(cf_app *app)
     show_part(app, CF_VIEW_INSIDE);
 }
 
+static bool has_shades(cf_app *app, cf_view_id view)
+{
+    const cf_prompt none = {.n_spans = 0};
+    return cf_views[view]->shade(app, &none, 0) != CF_SHADES_NONE;
+}
+
+/* By influence, by what was looked at, none. */
 static void cmd_shades(cf_app *app)
 {
     cf_prompt_view *s = cf_prompt__state(app);
-    const cf_prompt none = {.n_spans = 0};
-    s->has_shades = !s->has_shades;
-    if (s->has_shades && shade_at(app, &none, 0) == CF_SHADES_NONE) {
+    cf_view_id was = s->shades;
+    bool by_inside = has_shades(app, CF_VIEW_INSIDE);
+    s->shades = CF_VIEW_CHAT;
+    if (was == CF_VIEW_CHAT && (has_shades(app, CF_VIEW_INFLUENCE) || !by_inside)) {
+        s->shades = CF_VIEW_INFLUENCE;
+    } else if (was != CF_VIEW_INSIDE && by_inside) {
+        s->shades = CF_VIEW_INSIDE;
+        cf_app_say(app, CF_STYLE_DIM, "shades: what the token in Inside looked at, no cause");
+    }
+    if (s->shades == CF_VIEW_INFLUENCE && !has_shades(app, CF_VIEW_INFLUENCE)) {
         cf_app_say(app, CF_STYLE_DIM, "no influence was computed yet: gi computes it");
     }
 }
@@ -851,7 +866,7 @@ static const cf_command prompt_commands[] = {
      CF_RUN(cmd_influence)},
     {"inside", HERE, "gh", "", "hide this part: what the last reply would have chosen",
      CF_RUN(cmd_inside)},
-    {"shades", HERE, "H", "", "shade each token by its influence in the last study",
+    {"shades", HERE, "H", "", "shade each token by its influence, or by what Inside looked at",
      CF_RUN(cmd_shades)},
     {"compare", HERE, "=", "", "compare our prompt with the server's in Diff", CF_RUN(cmd_compare)},
     {"ledger", HERE, "g$", "", "tokens and seconds of each message, tool and line of the template",
