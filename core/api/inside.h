@@ -116,6 +116,14 @@ CF_MUST_USE cf_status cf_changes_check(const cf_engine *e, const cf_changes *c, 
 CF_MUST_USE cf_status cf_inside_run(cf_session *s, const cf_inside_ask *ask, float *logits,
                                     cf_error *err);
 
+/*
+ * How likely each of ids[first .. at] is after all tokens before it, computed
+ * under the changes: log_p[i] is the natural logarithm for ids[first + i].
+ * CF_EINVAL for first = 0 or first > at.
+ */
+CF_MUST_USE cf_status cf_inside_score(cf_session *s, const cf_inside_ask *ask, size_t first,
+                                      float *log_p, cf_error *err);
+
 /* Floats of one x_l. */
 size_t cf_inside_width(const cf_engine *e);
 

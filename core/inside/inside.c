@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/api/batch.h"
 #include "core/base/alloc.h"
 #include "core/inside/inside_impl.h"
 
@@ -24,9 +25,11 @@ static cf_status check_ask(const cf_session *s, const cf_inside_ask *ask, cf_err
     return ask->changes != NULL ? cf_changes_check(s->engine, ask->changes, ask->n, err) : CF_OK;
 }
 
-static cf_status sync(cf_session *s, const cf_inside_ask *ask, size_t n, cf_error *err)
+static cf_status sync(cf_session *s, const cf_inside_ask *ask, size_t n, const cf_run *more,
+                      cf_error *err)
 {
-    const cf_run run = {.cancel = ask->cancel};
+    cf_run run = more != NULL ? *more : (cf_run){.cancel = NULL};
+    run.cancel = ask->cancel;
     return ask->in != NULL ? cf_session_sync_inputs(s, ask->in, n, &run, NULL, err)
                            : cf_session_sync(s, ask->ids, n, &run, NULL, err);
 }
@@ -35,7 +38,7 @@ static cf_status sync(cf_session *s, const cf_inside_ask *ask, size_t n, cf_erro
 static cf_status bring(cf_session *s, const cf_inside_ask *ask, uint32_t n, cf_error *err)
 {
     const cf_source src = {.ids = ask->ids, .in = ask->in};
-    return cf_session__common(s, &src, n) < n ? sync(s, ask, n, err) : CF_OK;
+    return cf_session__common(s, &src, n) < n ? sync(s, ask, n, NULL, err) : CF_OK;
 }
 
 /* Positions that see each other are not parted. */
@@ -56,22 +59,22 @@ static size_t length_of(const cf_inside_ask *ask)
 
 /* A fork of `s` whose passes call `probe`, synchronised to the whole ask. */
 static cf_status run_fork(cf_session *s, const cf_inside_ask *ask, const cf_probe *probe,
-                          uint32_t first, float *logits, cf_error *err)
+                          uint32_t first, const cf_inside_watch *w, cf_error *err)
 {
     cf_session *fork = NULL;
     CF_TRY(cf_session_fork(&fork, s, err));
     assert(fork != NULL);
     cf_session__set_probe(fork, probe, first);
-    cf_status st = sync(fork, ask, ask->at + (size_t)1, err);
-    if (st == CF_OK && logits != NULL) {
-        memcpy(logits, cf_session_logits(fork), s->engine->hp.n_vocab * sizeof *logits);
+    cf_status st = sync(fork, ask, ask->at + (size_t)1, w->run, err);
+    if (st == CF_OK && w->logits != NULL) {
+        memcpy(w->logits, cf_session_logits(fork), s->engine->hp.n_vocab * sizeof *w->logits);
     }
     cf_session_free(fork);
     return st;
 }
 
-cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask, cf_probe *tap, uint32_t from,
-                           float *logits, cf_error *err)
+cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask, const cf_inside_watch *w,
+                           cf_error *err)
 {
     cf_changer changer;
     cf_probe base;
@@ -81,25 +84,55 @@ cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask, cf_probe *ta
                        ask->at);
     }
     uint32_t first = cf_changes_first(ask->changes);
-    first = from < first ? from : first;
+    first = w->from < first ? w->from : first;
     first = start_of_block(ask, first < ask->at ? first : ask->at);
     CF_TRY(bring(s, ask, first, err));
     CF_TRY(cf_changer_init(&changer, s->engine, ask->changes, err));
-    changer.probe.next = tap;
+    changer.probe.next = w->tap;
     const cf_probe *head = &changer.probe;
     if (s->probe != NULL) {
         base = *s->probe;
         base.next = &changer.probe;
         head = &base;
     }
-    cf_status st = run_fork(s, ask, head, first, logits, err);
+    cf_status st = run_fork(s, ask, head, first, w, err);
     cf_changer_deinit(&changer);
     return st;
 }
 
 cf_status cf_inside_run(cf_session *s, const cf_inside_ask *ask, float *logits, cf_error *err)
 {
-    return cf_inside__watch(s, ask, NULL, UINT32_MAX, logits, err);
+    const cf_inside_watch w = {.from = UINT32_MAX, .logits = logits};
+    return cf_inside__watch(s, ask, &w, err);
+}
+
+typedef struct scoring {
+    const cf_token *ids;
+    size_t first, n, n_vocab; /* ids[first .. n - 1] are scored */
+    float *log_p;
+} scoring;
+
+static void on_logits(void *ud, uint32_t pos, const float *logits)
+{
+    const scoring *s = ud;
+    size_t next = pos + (size_t)1;
+    if (next >= s->first && next < s->n) {
+        s->log_p[next - s->first] = cf_logits_log_p(logits, s->n_vocab, s->ids[next]);
+    }
+}
+
+cf_status cf_inside_score(cf_session *s, const cf_inside_ask *ask, size_t first, float *log_p,
+                          cf_error *err)
+{
+    scoring job = {ask->ids, first, ask->at + (size_t)1, s->engine->hp.n_vocab, log_p};
+    const cf_run run = {.logits = on_logits, .ud = &job};
+    cf_inside_ask before = *ask;
+    if (first == 0 || first > ask->at || ask->in != NULL) {
+        return cf_fail(err, CF_EINVAL, "tokens %zu to %u cannot be scored", first, ask->at);
+    }
+    before.at--; /* the last token predicts nothing */
+    const cf_inside_watch w = {.from = (uint32_t)first - 1, .run = &run};
+    return cf_inside__watch(s, &before, &w, err);
 }
 
 /* ---- streams ------------------------------------------------------------ */
@@ -157,7 +190,8 @@ cf_status cf_inside_stream(cf_session *s, const cf_inside_ask *ask, uint32_t lay
         }
         first = pos[i] < first ? pos[i] : first;
     }
-    return cf_inside__watch(s, ask, &tap, first, NULL, err);
+    const cf_inside_watch w = {.tap = &tap, .from = first};
+    return cf_inside__watch(s, ask, &w, err);
 }
 
 cf_status cf_inside__streams(cf_session *s, const cf_inside_ask *ask, float *out, cf_error *err)
@@ -167,7 +201,8 @@ cf_status cf_inside__streams(cf_session *s, const cf_inside_ask *ask, float *out
                   .at = ask->at,
                   .out = out};
     cf_probe tap = {.ud = &c, .stream = on_stream};
-    return cf_inside__watch(s, ask, &tap, ask->at, NULL, err);
+    const cf_inside_watch w = {.tap = &tap, .from = ask->at};
+    return cf_inside__watch(s, ask, &w, err);
 }
 
 /* ---- lens --------------------------------------------------------------- */

@@ -26,11 +26,17 @@ void cf_changer_deinit(cf_changer *c);
 /* The first position whose row the changes can reach; UINT32_MAX: none. */
 uint32_t cf_changes_first(const cf_changes *c);
 
-/* Computes the timeline up to ask->at on a fork of `s` under the changes, with
- * `tap` (its next is set, or NULL) looking at positions from `from` on.  The
- * logits after it go to logits[n_vocab] (or NULL). */
-CF_MUST_USE cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask, cf_probe *tap,
-                                       uint32_t from, float *logits, cf_error *err);
+/* Who looks at a run, and what comes out of it. */
+typedef struct cf_inside_watch {
+    cf_probe *tap;     /* or NULL */
+    uint32_t from;     /* positions from here on are computed, whatever the changes */
+    float *logits;     /* [n_vocab] after the last position, or NULL */
+    const cf_run *run; /* its `logits` is called for positions from `from` on; or NULL */
+} cf_inside_watch;
+
+/* Computes the timeline up to ask->at on a fork of `s` under the changes. */
+CF_MUST_USE cf_status cf_inside__watch(cf_session *s, const cf_inside_ask *ask,
+                                       const cf_inside_watch *w, cf_error *err);
 
 /* out[n_layer + 1, width]: all x_l at `at`. */
 CF_MUST_USE cf_status cf_inside__streams(cf_session *s, const cf_inside_ask *ask, float *out,

@@ -93,7 +93,8 @@ cf_status cf_inside_attention(cf_session *s, const cf_inside_ask *ask, cf_inside
         return cf_oom_for(err, "attention weights");
     }
     cf_probe tap = {.ud = &l, .weights = on_weights};
-    CF_TRY(cf_inside__watch(s, ask, &tap, ask->at, NULL, err));
+    const cf_inside_watch w = {.tap = &tap, .from = ask->at};
+    CF_TRY(cf_inside__watch(s, ask, &w, err));
     *out = l.layer;
     return CF_OK;
 }

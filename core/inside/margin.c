@@ -508,7 +508,8 @@ cf_status cf_inside_margin(cf_session *s, const cf_inside_ask *ask, cf_token a, 
     CF_TRY(cf_session__check_id(s->engine, a, err));
     CF_TRY(check_token(s->engine, against, err));
     CF_TRY(make(&m, arena, err));
-    CF_TRY(cf_inside__watch(s, ask, &tap, ask->at, NULL, err));
+    const cf_inside_watch w = {.tap = &tap, .from = ask->at};
+    CF_TRY(cf_inside__watch(s, ask, &w, err));
     CF_TRY(take_apart(&m, a, against, arena, err));
     pthread_mutex_lock(&s->engine->pass_lock);
     cf_status st = share_all_heads(&m, arena, err);

@@ -81,15 +81,15 @@ static cf_status read_span(command *c, cf_error *err)
 
 static cf_status read_change(command *c, cf_error *err)
 {
-    static const char *const names[] = {"leave-out", "neutral", "swap"};
+    static const char *const names[] = {"leave-out", "neutral", "hide", "swap"};
     const char *name = c->a.change != NULL ? c->a.change : c->a.with != NULL ? "swap" : "leave-out";
     const char *positions = c->a.positions != NULL ? c->a.positions : "close";
     int i = 0;
-    while (i < 3 && strcmp(name, names[i]) != 0) {
+    while (i < 4 && strcmp(name, names[i]) != 0) {
         i++;
     }
-    if (i == 3) {
-        return cf_fail(err, CF_EINVAL, "--change takes leave-out, neutral or swap");
+    if (i == 4) {
+        return cf_fail(err, CF_EINVAL, "--change takes leave-out, neutral, hide or swap");
     }
     c->o.change = (cf_part_change)i;
     if ((c->o.change == CF_CHANGE_SWAP) != (c->a.with != NULL)) {
@@ -327,7 +327,7 @@ static const cf_opt_row options[] = {
      "only this argument of a call, such as 0.city", 0},
     {"--change", 0, CF_OPT_STR, offsetof(command, a.change), "HOW",
      "leave-out (default); neutral: replace with neutral text of the same "
-     "length; swap: replace with the same part of --with",
+     "length; hide: later tokens do not see it; swap: replace with the same part of --with",
      0},
     {"--with", 0, CF_OPT_STR, offsetof(command, a.with), "UUID",
      "the conversation to swap parts with", 0},

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/api/inside.h"
 #include "core/base/alloc.h"
 #include "tui/study/ask/reply_tokens.h"
 #include "tui/study/influence/parts.h"
@@ -30,6 +31,8 @@ typedef struct variant {
     cf_token *ids; /* [n] */
     uint32_t *at;  /* [n] or NULL */
     size_t n, first;
+    cf_inside_change *hidden; /* [n_hidden], CF_CHANGE_HIDE */
+    size_t n_hidden;
     size_t n_lost; /* tokens less than the whole prompt, or made neutral */
 } variant;
 
@@ -165,6 +168,77 @@ static cf_status make_neutral(making *m, cf_influence_row *row, variant *out, cf
     return CF_OK;
 }
 
+/* ---- hidden tokens ------------------------------------------------------ */
+
+/* The prompt's tokens that begin in the part, as looks that hide them from all
+ * later ones. */
+static cf_status make_hidden(making *m, cf_influence_row *row, variant *out, cf_error *err)
+{
+    const cf_influence *inf = m->out;
+    uint32_t n_layer = cf_engine_get_info(m->engine->engine).n_layer;
+    out->hidden = cf_arena_calloc(&m->out->arena, inf->tokens.n + 1, sizeof *out->hidden);
+    CF_TRY(join(m, &inf->tokens, out, err));
+    if (out->hidden == NULL) {
+        return no_memory(err);
+    }
+    uint32_t end = 0;
+    for (size_t i = 0; i < inf->tokens.n; i++) {
+        const cf_token_span *t = &inf->tokens.v[i];
+        if (t->len == 0 || !cf_parts_has_byte(&inf->prompt, &row->part, t->off)) {
+            continue;
+        }
+        end = (uint32_t)i + 1;
+        out->n_lost++;
+        if (out->n_hidden > 0 && out->hidden[out->n_hidden - 1].at.end == i) {
+            out->hidden[out->n_hidden - 1].at.end++;
+        } else {
+            out->hidden[out->n_hidden++] = (cf_inside_change){
+                .kind = CF_CHANGE_LOOK, .last_layer = n_layer - 1, .at = {end - 1, end}};
+        }
+    }
+    for (size_t i = 0; i < out->n_hidden; i++) {
+        out->hidden[i].from = end;
+    }
+    if (out->n_lost == 0) {
+        row->why = "no token of the prompt begins in this part";
+    }
+    return CF_OK;
+}
+
+/* Scores the target with each part hidden; what the history has is of other
+ * runs. */
+static cf_status score_hidden(making *m, const cf_study_scorer *s, cf_error *err)
+{
+    for (size_t i = 0; i < m->out->n_row; i++) {
+        cf_influence_row *row = &m->out->row[i];
+        const variant *v = &m->v[i];
+        const cf_changes changes = {.v = v->hidden, .n = v->n_hidden};
+        size_t first = v->first + m->from;
+        if (row->why != NULL) {
+            continue;
+        }
+        float *log_p = cf_arena_calloc(&m->out->arena, m->n_target, sizeof *log_p);
+        if (log_p == NULL) {
+            return no_memory(err);
+        }
+        const cf_inside_ask ask = {.ids = v->ids,
+                                   .n = first + m->n_target,
+                                   .at = (uint32_t)(first + m->n_target - 1),
+                                   .changes = &changes,
+                                   .cancel = s->cancel};
+        CF_TRY(cf_inside_score(s->session, &ask, first, log_p, err));
+        row->has_delta = true;
+        row->log_p = log_p;
+        row->without = cf_influence__sum(log_p, m->n_target);
+        row->delta = row->without - m->out->with;
+        m->out->n_scored++;
+        if (m->fn != NULL) {
+            m->fn(m->ud, i + 1, m->out->n_row);
+        }
+    }
+    return CF_OK;
+}
+
 /* ---- other prompts ------------------------------------------------------ */
 
 /* Tokens after the part keep their positions.  What is left of the prompt must
@@ -198,6 +272,9 @@ static cf_status make_variant(making *m, cf_influence_row *row, variant *out, cf
 {
     cf_prompt prompt;
     cf_token_list list;
+    if (m->o->change == CF_CHANGE_HIDE) {
+        return make_hidden(m, row, out, err);
+    }
     if (m->o->change == CF_CHANGE_NEUTRAL) {
         return make_neutral(m, row, out, err);
     }
@@ -257,7 +334,7 @@ static cf_status make_jobs(making *m, const cf_study_scorer *s, cf_error *err)
         if (row->why == NULL && v->n > cf_session_n_ctx(s->session)) {
             row->why = "the prompt with this change does not fit the context";
         }
-        if (row->why == NULL) {
+        if (row->why == NULL && m->o->change != CF_CHANGE_HIDE) {
             CF_TRY(add_job(m, v, i, err));
         }
     }
@@ -308,7 +385,7 @@ cf_status cf_influence_make(cf_influence *out, const cf_study_case *c,
     if (scorer->server != NULL) {
         return cf_influence__by_server(out, c, engine, scorer, options, fn, ud, err);
     }
-    if (engine->tok == NULL) {
+    if (engine->tok == NULL || (options->change == CF_CHANGE_HIDE && engine->engine == NULL)) {
         return cf_fail(err, CF_EUNSUPPORTED, "this engine shows no tokens");
     }
     CF_TRY(make_whole(&m, err));
@@ -319,6 +396,9 @@ cf_status cf_influence_make(cf_influence *out, const cf_study_case *c,
     CF_TRY(make_jobs(&m, scorer, err));
     CF_TRY(cf_study_score(scorer, m.job, m.n_job, on_scored, &m, err));
     take_scores(&m);
+    if (options->change == CF_CHANGE_HIDE) {
+        CF_TRY(score_hidden(&m, scorer, err));
+    }
     out->has_failed_store = scorer->has_failed_store;
     return CF_OK;
 }

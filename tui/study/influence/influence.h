@@ -44,6 +44,7 @@ CF_MUST_USE cf_status cf_part_kinds_read(uint32_t *out, const char *text, cf_err
 typedef enum cf_part_change {
     CF_CHANGE_LEAVE_OUT, /* the prompt is rendered without the part */
     CF_CHANGE_NEUTRAL,   /* its tokens become as many neutral ones */
+    CF_CHANGE_HIDE,      /* later tokens do not see its tokens; nothing moves */
     CF_CHANGE_SWAP       /* it is replaced by the same part of another conversation */
 } cf_part_change;
 

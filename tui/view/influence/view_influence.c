@@ -322,6 +322,7 @@ static void draw_none(cf_app *app, cf_grid *g, cf_rect r)
 static const char *change_name(const cf_influence_options *o)
 {
     return o->change == CF_CHANGE_SWAP      ? "Swapped"
+           : o->change == CF_CHANGE_HIDE    ? "Hidden"
            : o->change == CF_CHANGE_NEUTRAL ? "Neutral instead"
            : o->keeps_positions             ? "Without it, gap kept"
                                             : "Without it";
@@ -466,8 +467,8 @@ static void cmd_target(cf_app *app)
     cf_arena_deinit(&arena);
 }
 
-/* Left out, left out with a gap, or as many neutral tokens in its place; after
- * a swap left out again. */
+/* Left out, left out with a gap, as many neutral tokens in its place, hidden
+ * from later tokens; after a swap left out again. */
 static void cmd_change(cf_app *app)
 {
     const cf_influence_study *s = done(app);
@@ -475,16 +476,22 @@ static void cmd_change(cf_app *app)
         return;
     }
     cf_influence_options o = s->options;
-    bool was_neutral = o.change == CF_CHANGE_NEUTRAL;
-    bool becomes_neutral = o.keeps_positions;
-    o.change = becomes_neutral ? CF_CHANGE_NEUTRAL : CF_CHANGE_LEAVE_OUT;
-    o.keeps_positions = !becomes_neutral && !was_neutral;
+    const char *now = "parts are left out";
+    bool keeps = false;
+    if (o.keeps_positions) {
+        o.change = CF_CHANGE_NEUTRAL;
+        now = "parts become as many neutral tokens";
+    } else if (o.change == CF_CHANGE_NEUTRAL) {
+        o.change = CF_CHANGE_HIDE;
+        now = "parts are hidden from later tokens, and nothing moves";
+    } else {
+        keeps = o.change == CF_CHANGE_LEAVE_OUT;
+        o.change = CF_CHANGE_LEAVE_OUT;
+        now = keeps ? "parts are left out, and what follows keeps its positions" : now;
+    }
+    o.keeps_positions = keeps;
     ask(app, state_of(app)->turn, &o);
-    cf_app_say(app, CF_STYLE_DIM,
-               becomes_neutral     ? "parts become as many neutral tokens"
-               : o.keeps_positions ? "parts are left out, and what follows "
-                                     "keeps its positions"
-                                   : "parts are left out");
+    cf_app_say(app, CF_STYLE_DIM, "%s", now);
 }
 
 /* The same parts of another conversation in their place: the first ticked one,
@@ -547,7 +554,7 @@ static const cf_command influence_commands[] = {
      CF_RUN(cmd_finer)},
     {"coarser", HERE, "h <Left>", "", "back to whole messages and tools", CF_RUN(cmd_coarser)},
     {"pieces", HERE, "t", "", "what the template writes, piece by piece", CF_RUN(cmd_template)},
-    {"change", HERE, "s", "", "remove parts, keep positions, or insert neutral tokens",
+    {"change", HERE, "s", "", "remove parts, keep positions, insert neutral tokens, or hide parts",
      CF_RUN(cmd_change)},
     {"swap", HERE, "z", "[UUID]", "replace parts by those of the ticked conversation, or of UUID",
      CF_WITH(cmd_swap)},

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "core/api/batch.h"
 #include "core/api/inside.h"
 #include "tests/support/fault.h"
 #include "tests/support/rand.h"
@@ -400,6 +401,40 @@ static void test_inside__cache_and_threads_change_no_bit(void **state)
     each_arch(check_cache);
 }
 
+/* ---- scores ------------------------------------------------------------- */
+
+/* The scores under changes are those of the logits that a run gives position by
+ * position; without any, the session's own. */
+static void check_score(const model *m)
+{
+    cf_error err;
+    float log_p[10], want[10], logits[N_VOCAB];
+    uint32_t n_layer = cf_engine_get_info(m->engine).n_layer;
+    const cf_inside_change v = {
+        .kind = CF_CHANGE_LOOK, .at = {4, 11}, .from = 11, .last_layer = n_layer - 1};
+    const cf_changes c = {.v = &v, .n = 1};
+    cf_inside_ask ask = ask_at(29, NULL);
+    T_OK(cf_inside_score(m->session, &ask, 20, log_p, &err), err);
+    cf_session *s = new_session(m->engine, 16);
+    T_OK(cf_session_score(s, ids, 30, 20, NULL, want, &err), err);
+    assert_memory_equal(log_p, want, sizeof want);
+    cf_session_free(s);
+    ask.changes = &c;
+    T_OK(cf_inside_score(m->session, &ask, 20, log_p, &err), err);
+    for (uint32_t i = 0; i < 10; i += 3) {
+        run(m->session, 19 + i, &c, logits);
+        assert_true(log_p[i] == cf_logits_log_p(logits, N_VOCAB, ids[20 + i]));
+    }
+    T_FAILS(cf_inside_score(m->session, &ask, 0, log_p, &err), CF_EINVAL);
+    T_FAILS(cf_inside_score(m->session, &ask, 30, log_p, &err), CF_EINVAL);
+}
+
+static void test_inside__scores(void **state)
+{
+    (void)state;
+    each_arch(check_score);
+}
+
 /* ---- errors ------------------------------------------------------------- */
 
 static void refuse(const model *m, cf_inside_change c)
@@ -487,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_inside__hidden_positions_have_no_weight),
         cmocka_unit_test(test_inside__margins_add_up),
         cmocka_unit_test(test_inside__cache_and_threads_change_no_bit),
+        cmocka_unit_test(test_inside__scores),
         cmocka_unit_test(test_inside__refuses),
         cmocka_unit_test(test_inside__every_allocation),
     };
