@@ -23,6 +23,8 @@ typedef struct cf_channel {
     cf_str name;       /* "thinking" */
     cf_str start, end; /* delimiters */
     bool at_start;     /* opens only before any content of the reply */
+    size_t kept;       /* bytes of start that stay content: the end of what was before */
+    bool keeps_end;    /* the end stays content, too */
 } cf_channel;
 
 typedef struct cf_channel_set {

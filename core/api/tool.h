@@ -71,7 +71,8 @@ typedef enum cf_tool_family {
     CF_TOOLS_HY_V4,
     CF_TOOLS_HY3,
     CF_TOOLS_SEED_OSS,
-    CF_TOOLS_MINIMAX_M3, /* arguments in nested tags */
+    CF_TOOLS_MUSE_GLIMMER, /* messages to recipients */
+    CF_TOOLS_MINIMAX_M3,   /* arguments in nested tags */
     CF_TOOLS_MINIMAX_M2,
     CF_TOOLS_DEEPSEEK_V41,
     CF_TOOLS_DEEPSEEK_V32,

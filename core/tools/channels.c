@@ -13,9 +13,9 @@
     {                            \
         (text), sizeof(text) - 1 \
     }
-#define THINKING(start, end, at_start)                    \
-    {                                                     \
-        STR("thinking"), STR(start), STR(end), (at_start) \
+#define THINKING(start, end, at_start)                              \
+    {                                                               \
+        STR("thinking"), STR(start), STR(end), (at_start), 0, false \
     }
 
 const cf_channel cf_channel__think[1] = {THINKING("<think>", "</think>", true)};
@@ -47,6 +47,11 @@ const cf_channel cf_channel__solar2[1] = {THINKING("<|think:start|>", "<|think:e
 const cf_channel cf_channel__longcat[1] = {THINKING("<longcat_think>", "</longcat_think>", true)};
 const cf_channel cf_channel__kimi_k15[1] = {
     THINKING("\xE2\x97\x81think\xE2\x96\xB7", "\xE2\x97\x81/think\xE2\x96\xB7", true)};
+/* Only behind <|eom|> a message begins; it may begin another one, too. */
+const cf_channel cf_channel__muse[2] = {
+    {STR("thinking"), STR("to=self<|message|>"), STR("<|eom|>"), true, 0, true},
+    {STR("thinking"), STR("<|eom|><|start|>assistant to=self<|message|>"), STR("<|eom|>"), false, 7,
+     true}};
 const cf_channel cf_channel__apertus[1] = {THINKING("<|inner_prefix|>", "<|inner_suffix|>", false)};
 
 static bool has(cf_str text, const char *what)
@@ -79,6 +84,7 @@ const cf_channel *cf_channels_detect(cf_str chat_template, size_t *n)
         {"<|content_thinking|>", cf_channel__inkling, 1},
         {"<ifm|think", cf_channel__k2_horizon, 3},
         {"<|think:start|>", cf_channel__solar2, 1},
+        {"<atem:function_calls>", cf_channel__muse, 2},
         {"<mm:think>", cf_channel__minimax_m3, 1},
         {"<longcat_think>", cf_channel__longcat, 1},
         {"\xE2\x97\x81think\xE2\x96\xB7", cf_channel__kimi_k15, 1},
@@ -207,7 +213,8 @@ static found find_in_content(const cf_channel_split *s, cf_str held, size_t i, b
     for (size_t c = 0; c < s->n; c++) {
         int is_start =
             is_blank || !s->channels[c].at_start ? begins(held, i, s->channels[c].start) : 0;
-        int is_end = is_blank && s->channels[c].at_start ? begins(held, i, s->channels[c].end) : 0;
+        bool may_end = is_blank && s->channels[c].at_start && !s->channels[c].keeps_end;
+        int is_end = may_end ? begins(held, i, s->channels[c].end) : 0;
         *may_be = *may_be || is_start != 0 || is_end != 0;
         if (is_start > 0 || is_end > 0) {
             *channel = c;
@@ -310,14 +317,15 @@ static cf_status split(cf_channel_split *s, bool is_final, cf_error *err)
             drop_held(s, len);
             break;
         case FOUND_END:
-            drop_held(s, len);
+            drop_held(s, s->channels[s->open].keeps_end ? 0 : len);
             set_open(s, s->n);
             break;
         case FOUND_START:
             if (s->may_open != NULL && !s->may_open(s->ud)) {
                 CF_TRY(pass(s, len, err));
             } else {
-                drop_held(s, len);
+                CF_TRY(pass(s, s->channels[c].kept, err));
+                drop_held(s, len - s->channels[c].kept);
                 set_open(s, c);
             }
             break;

@@ -23,6 +23,7 @@ extern const cf_channel cf_channel__minimax_m3[1];
 extern const cf_channel cf_channel__solar2[1];
 extern const cf_channel cf_channel__longcat[1];
 extern const cf_channel cf_channel__kimi_k15[1];
+extern const cf_channel cf_channel__muse[2];
 extern const cf_channel cf_channel__apertus[1];
 
 #endif

@@ -163,6 +163,32 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                           .call_close = "</function>"},
                 .channels = CHANNEL(seed),
             },
+        [CF_TOOLS_MUSE_GLIMMER] =
+            {
+                .name = "muse-glimmer", /* Muse Glimmer */
+                .marks = {WRITES("<atem:function_calls>")},
+                .hints = {HINT("muse-glimmer"), HINT("muse_glimmer")},
+                .rules = {{CF_RULE_MARKER, CF_LEX_JSON, "to=user<|message|>", NULL, CF_PLACE_MARK},
+                          {CF_RULE_MARKER, CF_LEX_JSON, "<|start|>assistant to=user<|message|>",
+                           NULL, CF_PLACE_MARK},
+                          {CF_RULE_CALL, CF_LEX_TAGS, "to=", ATEM_END, CF_PLACE_MARK},
+                          {CF_RULE_CALL, CF_LEX_TAGS,
+                           "<|start|>assistant to=", ATEM_END, CF_PLACE_MARK},
+                          MARKER("<|eom|>"),
+                          MARKER("<|eot|>")},
+                .calls = {.form = CF_FORM_TAGS,
+                          .call_open = " to=",
+                          .name_end = "<|message|><atem:function_calls>\n<atem:invoke name=\"",
+                          .name_again = "\">\n",
+                          .is_doubled = true,
+                          .others = {" to=self<|message|>", " to=user<|message|>"},
+                          .between = "<|eom|><|start|>assistant",
+                          .param = "<atem:parameter name=\"",
+                          .key_end = "\">",
+                          .value_end = "</atem:parameter>\n",
+                          .call_close = ATEM_END},
+                .channels = CHANNEL(muse),
+            },
         [CF_TOOLS_MINIMAX_M3] =
             {
                 .name = "minimax-m3", /* MiniMax M3 */

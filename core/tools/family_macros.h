@@ -51,7 +51,8 @@
 #define GCML_END(text) "</" BAR "GCML" BAR text
 #define STEP(text)     "<" BAR text BAR ">"
 
-#define MINIMAX "]<]minimax[>["
+#define ATEM_END "</atem:invoke>\n</atem:function_calls>"
+#define MINIMAX  "]<]minimax[>["
 
 #define PLAMO(text)     "<|plamo:begin_" text ":plamo|>"
 #define PLAMO_END(text) "<|plamo:end_" text ":plamo|>"

@@ -121,6 +121,9 @@ typedef struct cf_tool__syntax {
     const char *attr_end;
     bool attr_is_flag;
     const char *index_end;  /* TAGS: the name is followed by a counter */
+    const char *name_again; /* TAGS: the name stands again, and counts; this follows it, or NULL */
+    bool is_doubled;        /* TAGS: f.f is f where only that is declared */
+    const char *others[2];  /* starts of messages that are no call, for constraints */
     const char *name_alone; /* TAGS: in place of name_end, a call without arguments, or NULL */
     const char *value_open; /* TAGS: an own tag before the value, or NULL */
     const char *value_end;

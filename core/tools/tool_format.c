@@ -181,6 +181,7 @@ static bool is_readable(const cf_tool__syntax *y, cf_str key, cf_str text)
     cf_buf call = CF_BUF_INIT;
     cf_buf_adds(&call, "f");
     cf_buf_adds(&call, y->name_end);
+    cf_buf_addf(&call, y->name_again != NULL ? "f%s" : "", text_of(y->name_again));
     cf_buf_adds(&call, text_of(y->index_end));
     cf_buf_adds(&call, y->param);
     cf_buf_add(&call, key.p, key.n);
@@ -368,6 +369,10 @@ static cf_status put_tags_call(cf_buf *out, const cf_tool__syntax *y, const cf_t
     if (st == CF_OK) {
         put_xml(out, c->name, y->xml_attrs);
         cf_buf_adds(out, y->name_end);
+        if (y->name_again != NULL) {
+            cf_buf_add(out, c->name.p, c->name.n);
+            cf_buf_adds(out, y->name_again);
+        }
         if (y->index_end != NULL) {
             cf_buf_addf(out, "%zu%s", index + 1, y->index_end);
         }

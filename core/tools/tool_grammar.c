@@ -279,6 +279,9 @@ static uint32_t emit_tags_call(maker *m, uint32_t from, const cf_tool *tool, con
     }
     from = cf_g_bytes(m->b, from, tool->name.p, tool->name.n);
     from = mark(m, from, y->name_end);
+    if (y->name_again != NULL) {
+        from = mark(m, cf_g_bytes(m->b, from, tool->name.p, tool->name.n), y->name_again);
+    }
     if (y->index_end != NULL) {
         from = mark(m, some(m, from, '0', '9'), y->index_end);
     }
@@ -479,10 +482,30 @@ static void emit_plain_text(maker *m, uint32_t from)
     cf_g_end(b, from, 0);
 }
 
+/* Messages that name their recipient: any that are no call, then calls. */
+static void emit_messages(maker *m, uint32_t from, uint32_t call)
+{
+    cf_gbuild *b = m->b;
+    const cf_tool__syntax *y = m->syn;
+    uint32_t start = cf_g_node(b);
+    cf_g_jump(b, from, 0, start);
+    for (size_t i = 0; i < 2 && b->st == CF_OK; i++) {
+        uint32_t text = mark(m, start, y->others[i]);
+        cf_g_jump(b, emit_text(m, text, cf_str_from(y->between), 0, true), 0, start);
+    }
+    if (call != 0 && b->st == CF_OK) {
+        cf_g_end(b, emit_calls(m, fence(m, start, cf_buf_str(&m->open)), call), 0);
+    }
+}
+
 static void emit_text_and(maker *m, uint32_t from, uint32_t call)
 {
     cf_gbuild *b = m->b;
     cf_buf stop = CF_BUF_INIT;
+    if (m->syn->others[0] != NULL && !m->spec->has_fences) {
+        emit_messages(m, from, call);
+        return;
+    }
     if (m->open.n == 0) {
         if (call != 0) {
             cf_g_end(b, emit_calls(m, from, call), 0);

@@ -473,7 +473,7 @@ static void open_block(cf_tool_parser *p, const cf_tool__block *block)
     p->block = *block;
     if (block->rule->kind == CF_RULE_MARKER || block->rule->kind == CF_RULE_SEPARATOR) {
         p->section = block->rule->is_stray ? NULL : p->section;
-        add_marker(p, block->off, block->off + block->rule->start.n);
+        add_marker(p, block->off, block->body_off);
         return;
     }
     if (block->rule->kind == CF_RULE_SECTION && !block->is_bad) {

@@ -111,6 +111,13 @@ static cf_tool__step read_name(walker *k)
     if (end.n > 0 && (k->ran_out || !literal(k, &after, end))) {
         return k->ran_out ? CF_STEP_MORE : bad(k, after, end, cf_str_make(NULL, 0));
     }
+    if (y->name_again != NULL) {
+        cf_tool__step s =
+            until(k, &after, cf_tool__trim(y->name_again), NAME_MAX_, &w->name_off, &w->name_len);
+        if (s != CF_STEP_ON) {
+            return s;
+        }
+    }
     if (y->index_end != NULL) {
         size_t off, len;
         cf_tool__step s = until(k, &after, cf_tool__trim(y->index_end), 64, &off, &len);
@@ -388,6 +395,17 @@ static cf_str plain_name(cf_tool__emit *e, const cf_tool__syntax *y, size_t off,
     return cf_str_make(copy, n);
 }
 
+/* "f.f" as f where only that is declared. */
+static cf_str single_name(const cf_tool_set *tools, cf_str name)
+{
+    cf_str half = cf_str_make(name.p, name.n / 2);
+    bool is_double = name.n % 2 == 1 && name.p[half.n] == '.' &&
+                     cf_str_eq(half, cf_str_make(name.p + half.n + 1, half.n));
+    bool is_meant = is_double && tools != NULL && cf_tool_set_find(tools, name) == NULL &&
+                    cf_tool_set_find(tools, half) != NULL;
+    return is_meant ? half : name;
+}
+
 static const json_t *parameters_of(const cf_tool_set *tools, cf_str name)
 {
     const cf_tool *tool = tools != NULL ? cf_tool_set_find(tools, name) : NULL;
@@ -395,7 +413,7 @@ static const json_t *parameters_of(const cf_tool_set *tools, cf_str name)
 }
 
 static bool put_argument(cf_tool__emit *e, const cf_tool__syntax *y, const cf_tool__walk *w,
-                         cf_str name, cf_tool__members *m, const cf_tool_set *tools)
+                         cf_tool__members *m, const json_t *root)
 {
     size_t which = 0;
     size_t key_off = w->key_off, key_len = w->key_len;
@@ -413,7 +431,6 @@ static bool put_argument(cf_tool__emit *e, const cf_tool__syntax *y, const cf_to
         return false;
     }
     size_t mark = cf_tool__path_key(e, key);
-    const json_t *root = parameters_of(tools, name);
     bool ok = cf_tool__text_value(e, y, w->value_off, w->value_off + w->value_len,
                                   cf_str_make(e->p + w->attr_off, w->attr_len),
                                   cf_tool__types(root, cf_tool__member_schema(root, root, key)));
@@ -427,16 +444,15 @@ static bool put_argument(cf_tool__emit *e, const cf_tool__syntax *y, const cf_to
 
 /* The arguments that `w` walks over, as one object. */
 static bool put_arguments(cf_tool__emit *e, const cf_tool__syntax *y, cf_tool__walk *w, bool closed,
-                          const cf_tool_set *tools)
+                          const json_t *root)
 {
     cf_tool__members m = {NULL, 0, 0};
     bool ok = true;
     cf_buf_addc(&e->json, '{');
     while (ok && w->state != CF_WALK_DONE) {
         cf_tool__step s = cf_tool__walk_step(y, cf_str_make(e->p, e->end), true, closed, w);
-        cf_str name = cf_str_make(e->p + w->name_off, w->name_len);
         ok = s == CF_STEP_BAD        ? cf_tool__expect(e, w->err_off, w->expected)
-             : s == CF_STEP_ARGUMENT ? put_argument(e, y, w, name, &m, tools)
+             : s == CF_STEP_ARGUMENT ? put_argument(e, y, w, &m, root)
                                      : true;
     }
     cf_buf_addc(&e->json, '}');
@@ -459,9 +475,12 @@ bool cf_tool__tags_call(cf_tool__emit *e, const cf_tool__syntax *y, bool closed,
     }
     call.args_off = w.at;
     call.name = plain_name(e, y, w.name_off, w.name_len);
+    if (y->is_doubled) {
+        call.name = single_name(tools, call.name);
+    }
     const json_t *root = parameters_of(tools, call.name);
     bool ok = y->keys_are_tags ? cf_tool__nested_object(e, y, &w, closed, root, root)
-                               : put_arguments(e, y, &w, closed, tools);
+                               : put_arguments(e, y, &w, closed, root);
     if (!ok || e->json.failed) {
         return ok ? cf_tool__oom(e) : false;
     }

@@ -107,6 +107,26 @@ static void test_channels__begun_by_the_prompt(void **state)
     check(v, sizeof v / sizeof *v);
 }
 
+/* Thinking that is a message: what ends one stays content. */
+static void test_channels__messages(void **state)
+{
+    (void)state;
+#define NEXT "<|eom|><|start|>assistant"
+#define SELF " to=self<|message|>"
+#define USER " to=user<|message|>"
+    static const row v[] = {
+        {CF_TOOLS_MUSE_GLIMMER, "<|start|>assistant", SELF "a" NEXT USER "b", "a",
+         " " NEXT USER "b"},
+        {CF_TOOLS_MUSE_GLIMMER, "<|start|>assistant" SELF, "a" NEXT USER "b", "a", NEXT USER "b"},
+        {CF_TOOLS_MUSE_GLIMMER, "",
+         SELF "a" NEXT SELF "b" NEXT USER "c" NEXT SELF "d" NEXT SELF "e", "abde",
+         " <|eom|>" NEXT USER "c<|eom|><|eom|>"},
+        {CF_TOOLS_MUSE_GLIMMER, "", USER "as <|start|>assistant" SELF "b", "",
+         USER "as <|start|>assistant" SELF "b"},
+    };
+    check(v, sizeof v / sizeof *v);
+}
+
 /* A mark of a call ends thinking only when nothing else does. */
 static void test_channels__a_call_ends_thinking(void **state)
 {
@@ -132,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_channels__open_and_close),
         cmocka_unit_test(test_channels__repeated_delimiters),
         cmocka_unit_test(test_channels__begun_by_the_prompt),
+        cmocka_unit_test(test_channels__messages),
         cmocka_unit_test(test_channels__a_call_ends_thinking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -491,6 +491,36 @@ static void test_parse__nested_tags_of_declared_types(void **state)
     cf_tool_set_free(tools);
 }
 
+/* Messages of Muse Glimmer: only one that is addressed to a tool is a call. */
+static void test_parse__recipients(void **state)
+{
+    (void)state;
+#define CALL(name)                                                                        \
+    "<|message|><atem:function_calls>\n<atem:invoke name=\"" name "\">\n<atem:parameter " \
+    "name=\"a\"> 1</atem:parameter>\n</atem:invoke>\n</atem:function_calls>"
+#define NEXT "<|eom|><|start|>assistant"
+    static const row rows[] = {
+        {CF_TOOLS_MUSE_GLIMMER, " to=user<|message|>Hi.", " Hi.", "", OK},
+        {CF_TOOLS_MUSE_GLIMMER, " to=f" CALL("f"), " ", "f{\"a\":1}", OK},
+        {CF_TOOLS_MUSE_GLIMMER,
+         " to=user<|message|>So." NEXT " to=f.f" CALL("f.f") NEXT " to=n.g" CALL("n.g") NEXT
+         " to=user<|message|>Done.<|eot|>",
+         " So.Done.", "f{\"a\":1}\nn.g{\"a\":1}", OK},
+        {CF_TOOLS_MUSE_GLIMMER, " to=user<|message|>As <|start|>assistant to=f" CALL("f"),
+         " As <|start|>assistant to=f" CALL("f"), "", OK},
+        {CF_TOOLS_MUSE_GLIMMER, " to=f<|message|>no call", " to=f<|message|>no call", "", BAD},
+    };
+    cf_tool_set *tools = tools_of(
+        "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{}}}},"
+        "{\"name\":\"n.g\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{}}}}]");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_row_with(&rows[i], tools);
+    }
+    cf_tool_set_free(tools);
+#undef CALL
+#undef NEXT
+}
+
 /* Calls whose marks are left out, and calls inside a line. */
 static void test_parse__marks_left_out(void **state)
 {
@@ -708,6 +738,7 @@ int main(void)
         cmocka_unit_test(test_parse__families_of_2026),
         cmocka_unit_test(test_parse__nested_tags),
         cmocka_unit_test(test_parse__nested_tags_of_declared_types),
+        cmocka_unit_test(test_parse__recipients),
         cmocka_unit_test(test_parse__marks_left_out),
         cmocka_unit_test(test_validate__findings),
         cmocka_unit_test(test_validate__as_constraints_read_it),
