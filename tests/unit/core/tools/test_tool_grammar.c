@@ -247,6 +247,46 @@ static void test_tools__fc_families(void **state)
     CHECK(&gemma, w);
 }
 
+/* Tags that are named by their keys, and messages to recipients. */
+static void test_tools__tag_families(void **state)
+{
+    (void)state;
+#define N "]<]minimax[>["
+#define M3(args) \
+    N "<tool_call>\n" N "<invoke name=\"search\">" args N "</invoke>\n" N "</tool_call>"
+#define TAG(key, text) N "<" key ">" text N "</" key ">"
+    const cf_tool_constraint nested = {.family = CF_TOOLS_MINIMAX_M3};
+    static const one v[] = {
+        {M3(TAG("query", "a b")), true},
+        {M3(TAG("query", "a") TAG("filter", "{\"tags\": [\"x\"]}")), true},
+        {M3(TAG("query", TAG("x", "1"))), false},
+        {M3(N "<query>a" N "</filter>"), false},
+    };
+    CHECK(&nested, v);
+#define NEXT "<|eom|><|start|>assistant"
+#define PING                                                                                  \
+    " to=ping<|message|><atem:function_calls>\n<atem:invoke name=\"ping\">\n</atem:invoke>\n" \
+    "</atem:function_calls>"
+    const cf_tool_constraint muse = {.family = CF_TOOLS_MUSE_GLIMMER};
+    static const one w[] = {
+        {PING, true},
+        {PING NEXT PING, true},
+        {" to=user<|message|>Hi", false},
+        {" to=ping<|message|>Hi", false},
+    };
+    CHECK(&muse, w);
+    const cf_tool_constraint messages = {.family = CF_TOOLS_MUSE_GLIMMER,
+                                         .mode = CF_TOOLS_TEXT_AND};
+    static const one x[] = {
+        {PING, true},
+        {" to=user<|message|>Hi " PING, true},
+        {" to=self<|message|>So" NEXT " to=user<|message|>Hi" NEXT PING, true},
+        {" to=self<|message|>So" NEXT " to=other<|message|>Hi", false},
+        {"Hi", false},
+    };
+    CHECK(&messages, x);
+}
+
 static void test_tools__control_tokens(void **state)
 {
     (void)state;
@@ -294,10 +334,10 @@ static void test_tools__control_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tools__python),         cmocka_unit_test(test_tools__seed_order),
-        cmocka_unit_test(test_tools__text_and),       cmocka_unit_test(test_tools__text_until),
-        cmocka_unit_test(test_tools__json_families),  cmocka_unit_test(test_tools__fc_families),
-        cmocka_unit_test(test_tools__control_tokens),
+        cmocka_unit_test(test_tools__python),        cmocka_unit_test(test_tools__seed_order),
+        cmocka_unit_test(test_tools__text_and),      cmocka_unit_test(test_tools__text_until),
+        cmocka_unit_test(test_tools__json_families), cmocka_unit_test(test_tools__fc_families),
+        cmocka_unit_test(test_tools__tag_families),  cmocka_unit_test(test_tools__control_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
