@@ -93,10 +93,12 @@ typedef struct cf_lint_options {
     cf_cancel *cancel; /* checked while probing; may be NULL */
 } cf_lint_options;
 
-/* Fills in the facts about a model and its projector (`media` may be NULL);
- * the spellings of BOS and EOS go into the arena.  CF_ENOMEM. */
-CF_MUST_USE cf_status cf_lint_describe_model(cf_lint_options *options, const cf_engine *engine,
-                                             const cf_media *media, cf_arena *arena, cf_error *err);
+/* Fills in what is known about a model: its vocabulary, the engine that runs it and
+ * its projector, each of which may be NULL.  The spellings of BOS and EOS go into
+ * the arena.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_lint_describe_model(cf_lint_options *options, const cf_tokenizer *tok,
+                                             const cf_engine *engine, const cf_media *media,
+                                             cf_arena *arena, cf_error *err);
 
 /*
  * Lints `source`.  A source that does not compile gives one finding (W009 for

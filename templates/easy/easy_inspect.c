@@ -221,7 +221,8 @@ const char *cf_lint(confab *c, cf_error *err)
     if (c->opened.source.n == 0) {
         st = cf_fail(err, CF_ENOTFOUND, "the model has no chat template");
     } else if (c->opened.engine != NULL) {
-        st = cf_lint_describe_model(&options, c->opened.engine, c->opened.media, &arena, err);
+        st = cf_lint_describe_model(&options, cf_engine_tokenizer(c->opened.engine),
+                                    c->opened.engine, c->opened.media, &arena, err);
     }
     CF_THEN(st, cf_template_lint(cf_buf_str(&c->opened.source), &options, &arena, &report, err));
     cf_jw_init(&w, &b);

@@ -392,19 +392,24 @@ static cf_status spell(cf_str *out, const cf_tokenizer *tok, cf_token id, cf_are
     return st;
 }
 
-cf_status cf_lint_describe_model(cf_lint_options *options, const cf_engine *engine,
-                                 const cf_media *media, cf_arena *arena, cf_error *err)
+cf_status cf_lint_describe_model(cf_lint_options *options, const cf_tokenizer *tok,
+                                 const cf_engine *engine, const cf_media *media, cf_arena *arena,
+                                 cf_error *err)
 {
-    const cf_tokenizer *tok = cf_engine_tokenizer(engine);
-    cf_special_tokens special = cf_tokenizer_special(tok);
-    cf_engine_info info = cf_engine_get_info(engine);
-    options->tokenizer = tok;
-    options->arch = cf_str_from(info.arch);
-    options->model_name = cf_str_from(info.name);
+    if (engine != NULL) {
+        cf_engine_info info = cf_engine_get_info(engine);
+        options->arch = cf_str_from(info.arch);
+        options->model_name = cf_str_from(info.name);
+    }
     if (media != NULL) {
         options->image_markers = cf_media_markers(media, false);
         options->audio_markers = cf_media_markers(media, true);
     }
+    if (tok == NULL) {
+        return CF_OK;
+    }
+    cf_special_tokens special = cf_tokenizer_special(tok);
+    options->tokenizer = tok;
     CF_TRY(spell(&options->bos, tok, special.bos, arena, err));
     return spell(&options->eos, tok, special.eos, arena, err);
 }

@@ -109,7 +109,8 @@ static cf_status lint_one(lint_job *job, const char *name, const char *which, bo
         options.client = cf_str_from(job->client);
     }
     if (st == CF_OK && s.engine != NULL) {
-        st = cf_lint_describe_model(&options, s.engine, s.media, &arena, err);
+        st = cf_lint_describe_model(&options, cf_engine_tokenizer(s.engine), s.engine, s.media,
+                                    &arena, err);
     }
     if (st == CF_OK && s.is_model) {
         *has_tools = cf_engine_chat_template(s.engine, "tool_use").p != NULL;

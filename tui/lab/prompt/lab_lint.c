@@ -15,11 +15,11 @@
 #include "tui/lab/talk/lab_messages.h"
 #include "tui/lab/talk/lab_options.h"
 
-/* A template that was linted, or is. */
+/* A template that has been linted, or is being linted. */
 typedef struct cf_lab_linted {
     cf_buf source;
     bool is_made;
-    uint64_t used; /* when, in calls */
+    uint64_t used; /* the call that asked for it last; 0: never */
     cf_arena arena;
     cf_lab_lint lint;
 } cf_lab_linted;
@@ -33,7 +33,7 @@ typedef struct cf_lab_linter {
     uint64_t n_calls;
     bool has_options;
     cf_lint_options options;
-    cf_buf bos, eos;
+    cf_arena arena; /* of their texts */
 } cf_lab_linter;
 
 cf_status cf_lab_linter_open(cf_lab *lab, cf_error *err)
@@ -42,6 +42,7 @@ cf_status cf_lab_linter_open(cf_lab *lab, cf_error *err)
     if (d == NULL) {
         return cf_oom(err);
     }
+    cf_arena_init(&d->arena, 0);
     for (size_t i = 0; i < CF_LAB_LINTED; i++) {
         cf_arena_init(&d->slot[i].arena, 0);
     }
@@ -58,8 +59,7 @@ void cf_lab_linter_close(cf_lab *lab)
         cf_buf_deinit(&d->slot[i].source);
         cf_arena_deinit(&d->slot[i].arena);
     }
-    cf_buf_deinit(&d->bos);
-    cf_buf_deinit(&d->eos);
+    cf_arena_deinit(&d->arena);
     cf_free(d);
 }
 
@@ -120,38 +120,19 @@ static void linted(void *ud, cf_status status, const cf_error *err)
     d->job = NULL;
 }
 
-/* Sets what is known of the model, once. */
-static void set_options(cf_lab *lab)
+/* Describes the model to the linter, once. */
+static cf_status set_options(cf_lab *lab, cf_error *err)
 {
     cf_lab_linter *d = lab->linter;
-    const cf_tokenizer *tok = lab->engine.tokenizer;
     if (d->has_options) {
-        return;
+        return CF_OK;
     }
+    const cf_media_cache *cache = cf_backend_core_media(lab->engine.backend);
+    CF_TRY(cf_lint_describe_model(&d->options, lab->engine.tokenizer, lab->engine.engine,
+                                  cache != NULL ? cf_media_cache_media(cache) : NULL, &d->arena,
+                                  err));
     d->has_options = true;
-    if (tok != NULL) {
-        cf_special_tokens special = cf_tokenizer_special(tok);
-        d->options.tokenizer = tok;
-        if (special.bos != CF_TOKEN_NONE) {
-            cf_tokenizer_piece(&d->bos, tok, special.bos, true);
-        }
-        if (special.eos != CF_TOKEN_NONE) {
-            cf_tokenizer_piece(&d->eos, tok, special.eos, true);
-        }
-        d->options.bos = cf_buf_str(&d->bos);
-        d->options.eos = cf_buf_str(&d->eos);
-    }
-    if (lab->engine.engine != NULL) {
-        cf_engine_info info = cf_engine_get_info(lab->engine.engine);
-        d->options.arch = cf_str_from(info.arch);
-        d->options.model_name = cf_str_from(info.name);
-        cf_media_cache *cache = cf_backend_core_media(lab->engine.backend);
-        if (cache != NULL) {
-            const cf_media *media = cf_media_cache_media(cache);
-            d->options.image_markers = cf_media_markers(media, false);
-            d->options.audio_markers = cf_media_markers(media, true);
-        }
-    }
+    return CF_OK;
 }
 
 /* Begins with a source; a failure to begin is its result. */
@@ -165,8 +146,8 @@ static void begin(cf_lab *lab, cf_lab_linted *s, cf_str source)
     s->is_made = false;
     cf_buf_add(&s->source, source.p, source.n);
     cf_status st = cf_buf_check(&s->source, &s->lint.err);
+    CF_THEN(st, set_options(lab, &s->lint.err));
     if (st == CF_OK) {
-        set_options(lab);
         d->job = s;
         st = cf_runner_start(&lab->lints, &task, &s->lint.err);
     }

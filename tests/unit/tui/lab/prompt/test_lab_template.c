@@ -7,6 +7,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
+#include "tests/support/tiny_gguf.h"
 #include "tui/lab/lab.h"
 #include "tui/lab/prompt/lab_lint.h"
 #include "tui/lab/prompt/lab_prompt.h"
@@ -208,7 +209,33 @@ static void test_lint__findings_and_variables(void **state)
     tear_down(&d);
 }
 
-static void test_lint__ends_with_the_bench(void **state)
+/* A model file without weights answers nothing; its vocabulary is known all the same. */
+static void test_lint__uses_the_vocabulary_without_weights(void **state)
+{
+    (void)state;
+    desk d;
+    cf_error err;
+    cf_engine *engine;
+    size_t n;
+    static const char marked[] =
+        "{% for m in messages %}<|made_up|>{{ m.role }}\n{{ m.content }}\n{% endfor %}";
+    set_up(&d, NULL);
+    assert_false(has_rule(look(&d, marked), "W008", 1));
+    cf_lab_free(d.lab);
+    unsigned char *bytes = cf_tiny_gguf(&(cf_tiny_options){.seed = 5}, &n);
+    T_OK(cf_engine_open_memory(&engine, bytes, n, &(cf_engine_options){.n_threads = 1}, &err), err);
+    const cf_lab_engine e = {.backend = d.backend,
+                             .tokenizer = cf_engine_tokenizer(engine),
+                             .template_name = "first",
+                             .template_source = cf_str_from(first)};
+    T_OK(cf_lab_new(&d.lab, &e, NULL, &err), err);
+    assert_true(has_rule(look(&d, marked), "W008", 1));
+    tear_down(&d);
+    cf_engine_close(engine);
+    cf_tiny_free(bytes);
+}
+
+static void test_lint__ends_with_the_lab(void **state)
 {
     (void)state;
     desk d;
@@ -412,7 +439,8 @@ int main(void)
         cmocka_unit_test(test_template__not_while_a_reply_is_written),
         cmocka_unit_test(test_template__lines_of_the_one_in_use),
         cmocka_unit_test(test_lint__findings_and_variables),
-        cmocka_unit_test(test_lint__ends_with_the_bench),
+        cmocka_unit_test(test_lint__uses_the_vocabulary_without_weights),
+        cmocka_unit_test(test_lint__ends_with_the_lab),
         cmocka_unit_test(test_variables__value_and_origin),
         cmocka_unit_test(test_tools__others_for_the_turns_to_come),
         cmocka_unit_test(test_preview__sends_nothing),
