@@ -1,6 +1,6 @@
 /*
- * bars.h - the frame around a view: first line (views), the line of keys, and
- * the last line (mode, messages, command line).
+ * bars.h - the bars around a view: the first line (views), the key hints, and the last
+ * line (mode, messages, command line).
  */
 #ifndef CF_TUI_APP_BARS_H
 #define CF_TUI_APP_BARS_H

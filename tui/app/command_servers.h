@@ -1,6 +1,6 @@
 /*
- * command_servers.h - the tool servers of the workbench: ":mcp", and what
- * they bring while the workbench runs.
+ * command_servers.h - the tool servers of the workbench: ":mcp", and what their servers
+ * report while the workbench runs.
  *
  * Threads:  the interface thread.
  */

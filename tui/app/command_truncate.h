@@ -1,6 +1,5 @@
 /*
- * command_truncate.h - ":truncate": drops the oldest turns, once it has shown
- * which.
+ * command_truncate.h - ":truncate": shows which turns are the oldest, then drops them.
  */
 #ifndef CF_TUI_APP_COMMAND_TRUNCATE_H
 #define CF_TUI_APP_COMMAND_TRUNCATE_H

@@ -7,12 +7,12 @@
  *   %(conversation) %(uuid)   ids: of the conversation, of the turn
  *   %(template) %(tool)       names
  *   %(database)               path of the history
- *   %(turn) %(raw)            a file with what the turn says, or with the
+ *   %(turn) %(raw)            a file with the text of the turn, or with the
  *                             bytes of the reply before anything was parsed
  *   %(prompt)                 a file with the rendered prompt
- *   %(text)                   a file with what :w would write
+ *   %(text)                   a file with the output of :w
  *   %(result) %(arguments)    files, of a call of a tool
- *   %(register)               a file with what was copied last
+ *   %(register)               a file with the text copied last
  *   %%                        a percent sign
  *
  * Names and ids are quoted for the shell; what a model wrote is only ever in

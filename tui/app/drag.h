@@ -15,10 +15,10 @@ void cf_drag_press(cf_app *app, int x, int y);
 
 void cf_drag_move(cf_app *app, int x, int y);
 
-/* The button was released: copies what was selected. */
+/* The button was released: copies the selection. */
 void cf_drag_release(cf_app *app);
 
-/* Shows what is selected, on top of a whole frame. */
+/* Highlights the selection in a frame that is already drawn. */
 void cf_drag_draw(const cf_app *app, cf_grid *g);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * frame.h - which part of the screen belongs to which view.
+ * frame.h - the layout of the screen: which view is where.
  *
- * One view has the whole of it, or, on a wide screen, Chat is on the left and
+ * One view fills the screen, or, on a wide one, Chat is on the left and
  * the Prompt, Tokens or Tools view on its right: the one of the two that is on
  * top of the stack takes the keys, the other follows.
  *
@@ -14,7 +14,7 @@
 
 enum { CF_MIN_W = 60, CF_MIN_H = 16 };
 
-/* Whether the effect of a key could not be seen. */
+/* Whether the screen is too small to show the effect of a key. */
 bool cf_frame_is_too_small(const cf_app *app);
 
 /* The view that is shown next to the top one; CF_VIEW_COUNT: none. */

@@ -6,7 +6,7 @@
  *   lines      one a line, after the ':' or '/' that it was typed with
  *   register   the bytes
  *
- * Nothing depends on them: a folder that cannot be written costs only them.
+ * Nothing else depends on them: if the folder cannot be written, only they are lost.
  *
  * Threads:  the interface thread.
  */
@@ -15,8 +15,8 @@
 
 #include "tui/app/app.h"
 
-/* Makes the folder, and takes what is there into `app`; the folder is
- * borrowed and outlives it.  What is wrong with it is appended to
+/* Makes the folder, and loads its files into `app`; the folder is
+ * borrowed and outlives it.  Errors are appended to
  * `problems`. */
 void cf_keepsakes_open(cf_app *app, const char *folder, cf_buf *problems);
 

@@ -1,5 +1,5 @@
 /*
- * menu.h - the commands that fit what is written on the ":" line, best first,
+ * menu.h - the commands that match the ":" line, best first,
  * each with its keys and a line of help.
  *
  * Threads:  the interface thread.

@@ -1,5 +1,5 @@
 /*
- * pointer.h - the mouse: what a press or a turn of the wheel does.
+ * pointer.h - the mouse: clicks and the wheel.
  *
  * Views say what their cells stand for (cf_grid_spot) and get that back
  * (cf_view_ops.click).  A second press on the same cell within 400 ms is Enter.

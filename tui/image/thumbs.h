@@ -20,10 +20,10 @@ enum {
 typedef struct cf_thumbs cf_thumbs;
 
 CF_MUST_USE cf_status cf_thumbs_new(cf_thumbs **out, cf_error *err);
-/* Stops what is being decoded. */
+/* Cancels decoding. */
 void cf_thumbs_free(cf_thumbs *t);
 
-/* A descriptor that gets a byte when a picture is there; -1: none. */
+/* A descriptor to write a byte to when a picture is ready; -1 for none. */
 void cf_thumbs_wake_with(cf_thumbs *t, int fd);
 
 /* Asks for the picture of an image, or the waveform of a sound, whose bytes

@@ -7,8 +7,8 @@
  * Knows: what a block or a run is.  Does not know: what it is about.
  *
  * A page is a flat list: a block's begin, what is in it, its end.  Each paper
- * has a table with a row for each kind of block (page_form.h); a kind that a
- * paper has no use for is left out of it, with everything in it.
+ * has a table with a row for each kind of block (page_form.h); a paper omits the kinds
+ * that it cannot show, with everything in them.
  *
  * Threads:  one thread at a time.
  * Memory:   a page owns copies of all texts; when memory runs out it stays

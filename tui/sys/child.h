@@ -1,6 +1,6 @@
 /*
- * child.h - other programs: on the terminal in our place, or in the
- * background with their output kept; and a private folder for their files.
+ * child.h - other programs: on the terminal in place of confab, or in the background
+ * with their output captured; and a private folder for their files.
  */
 #ifndef CF_TUI_SYS_CHILD_H
 #define CF_TUI_SYS_CHILD_H
@@ -10,12 +10,12 @@
 
 /*
  * Runs the shell command `command` with the terminal, with `arg` as its "$1"
- * (NULL: none), and waits for its end.  *status as of waitpid().  CF_EIO when
- * it cannot be run, and when the terminal went away meanwhile or `must_end`
- * said so: then it was asked to end and is waited for no longer than a second.
+ * (NULL: none), and waits for its end.  *status as of waitpid().  CF_EIO when it cannot
+ * be run, or when the terminal is lost or `must_end` returns true: it is then asked to
+ * end and waited for at most a second.
  *
- * Threads:  the interface thread, which gave the terminal up.  A reply that is
- *           being written meanwhile waits when its queue is full.
+ * Threads:  the interface thread, after it has released the terminal.  A reply in
+ *           progress pauses when its queue is full.
  */
 CF_MUST_USE cf_status cf_child_on_terminal(const char *command, const char *arg,
                                            bool (*must_end)(void), int *status, cf_error *err);

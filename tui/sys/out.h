@@ -1,15 +1,15 @@
 /*
- * out.h - the one way of text to standard output and standard error.
+ * out.h - all text for standard output and standard error.
  *
- * Text of models, tools, files, servers and the command line may hold
- * characters that act on a terminal (core/base/safe_text.h).  A command does
- * not need to know where its text goes: files and pipes get the bytes as they
- * are, a terminal gets harmful ones as visible escapes.  tests/tools/
- * check_calls.sh finds commands that write around this file.
+ * Text from models, tools, files, servers and the command line may contain characters
+ * that control a terminal (core/base/safe_text.h).  A command does not need to know
+ * where its text goes: files and pipes get the bytes as they are, a terminal gets
+ * harmful ones as visible escapes.  tests/tools/ check_calls.sh finds commands that
+ * write around this file.
  *
  * Threads:  one thread at a time for each stream.
- * Memory:   cf_out() allocates nothing, so that it writes all or the stream
- *           has an error (ferror).
+ * Memory:   cf_out() allocates nothing, so it either writes everything or leaves the
+ *           stream in error (ferror).
  */
 #ifndef CF_TUI_SYS_OUT_H
 #define CF_TUI_SYS_OUT_H

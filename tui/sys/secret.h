@@ -1,8 +1,8 @@
 /*
  * secret.h - the key for servers, taken out of the environment.
  *
- * Commands of tools, editors and other children inherit the environment, and
- * what they print is stored; so the key leaves it before anything is started.
+ * Commands of tools, editors and other children inherit the environment, and their
+ * output is stored; so the key is removed before any program is started.
  *
  * Threads:  cf_secret_take() is called once, before there are threads; then
  *           the key does not change.
@@ -10,7 +10,7 @@
 #ifndef CF_TUI_SYS_SECRET_H
 #define CF_TUI_SYS_SECRET_H
 
-/* Takes $CONFAB_API_KEY out of the environment.  Where there is one, the
+/* Removes $CONFAB_API_KEY from the environment. If it is set, the
  * process is also made not dumpable: no core file, and no other process of the
  * user reads its memory or its first environment (Linux). */
 void cf_secret_take(void);

@@ -1,5 +1,5 @@
 /*
- * when.h - times as a list shows them.
+ * when.h - times in the format of lists.
  */
 #ifndef CF_TUI_SYS_WHEN_H
 #define CF_TUI_SYS_WHEN_H

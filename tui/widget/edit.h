@@ -5,8 +5,8 @@
  * The text is any bytes; the cursor is between clusters (grid/cluster.h).
  * A paste or a run of typed characters is one step of undo.
  *
- * Memory:   owns its text and its history; a failed allocation leaves the
- *           text as it was and is reported by cf_edit_failed().
+ * Memory:   owns its text and its history; a failed allocation leaves the text
+ *           unchanged and is reported by cf_edit_failed().
  */
 #ifndef CF_TUI_WIDGET_EDIT_H
 #define CF_TUI_WIDGET_EDIT_H

@@ -1,7 +1,7 @@
 /*
- * list.h - a cursor in a list of rows, of which a window is on the screen.
+ * list.h - a cursor in a list of rows that scrolls in a window.
  *
- * Knows numbers only; who draws the rows asks it which ones are visible.
+ * It knows only row numbers; the caller draws the rows that it reports visible.
  */
 #ifndef CF_TUI_WIDGET_LIST_H
 #define CF_TUI_WIDGET_LIST_H
@@ -26,8 +26,8 @@ typedef enum cf_move {
     CF_MOVE_LAST
 } cf_move;
 
-/* Takes new numbers of rows and of visible ones; the cursor stays on its row
- * as far as there is one, and is scrolled into sight. */
+/* Sets the number of rows and of visible rows; the cursor stays on its row if that
+ * still exists, and is scrolled into view. */
 void cf_list_set(cf_list *l, size_t n, size_t height);
 
 void cf_list_move(cf_list *l, cf_move move);

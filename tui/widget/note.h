@@ -7,8 +7,8 @@
 
 #include "tui/grid/grid.h"
 
-/* Writes `text` in r.h rows at most and returns how many it took; what does not
- * fit into them ends in '~'.  g NULL: only counts. */
+/* Writes `text` in at most r.h rows and returns the number used; text that does not fit
+ * is cut with '~'.  g NULL: only counts. */
 int cf_note_put(cf_grid *g, cf_rect r, cf_str text, cf_style style);
 
 /* The same for a C string. */

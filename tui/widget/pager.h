@@ -1,5 +1,5 @@
 /*
- * pager.h - a text to read: wrapped, scrolled, searched.
+ * pager.h - a read-only text, wrapped, scrolled and searched.
  */
 #ifndef CF_TUI_WIDGET_PAGER_H
 #define CF_TUI_WIDGET_PAGER_H
@@ -8,11 +8,11 @@
 #include "tui/grid/wrap.h"
 #include "tui/widget/list.h"
 
-/* Cells of a line that is easy to read. */
+/* Width of a comfortably readable line, in cells. */
 enum { CF_READ_WIDTH = 100 };
 
 typedef struct cf_pager {
-    cf_buf text; /* what is read; change it through cf_pager_set */
+    cf_buf text; /* the text; change it with cf_pager_set */
     cf_wrapped lines;
     cf_list list;    /* the cursor is a wrapped line */
     char match[256]; /* highlighted; "" for nothing */
@@ -23,7 +23,7 @@ void cf_pager_deinit(cf_pager *p);
 /* Replaces the text; the cursor goes to the first line. */
 void cf_pager_set(cf_pager *p, cf_str text);
 
-/* Scrolls; the cursor is then the first line in sight. */
+/* Scrolls; the cursor moves to the first visible line. */
 void cf_pager_move(cf_pager *p, cf_move move);
 
 /* Moves the cursor to the next (1), this or the next (0), or the previous

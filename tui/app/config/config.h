@@ -51,7 +51,8 @@ CF_MUST_USE cf_status cf_config_set(cf_config *c, const char *text, const char *
 
 /* Appends "NAME=VALUE  (origin)  meaning" lines of all settings. */
 void cf_config_list(const cf_config *c, cf_buf *out);
-/* The line of one setting, without a line end; false when there is none. */
+/* The line that shows one setting, without a newline; false if the setting does not
+ * exist. */
 bool cf_config_show(const cf_config *c, const char *name, cf_buf *out);
 /* The name of setting `i`; NULL past the last. */
 const char *cf_config_name(const cf_config *c, size_t i);

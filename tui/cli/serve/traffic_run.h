@@ -24,8 +24,8 @@ typedef struct cf_traffic_run {
     char *said;      /* the last line about the recording; guarded */
     cf_buf unsaid;   /* lines for after the screen; guarded */
     bool has_screen; /* exchanges are shown by `watch` and not printed */
-    /* Appends what the server's slots do; NULL: there are none.  Set before
-     * cf_traffic_run_serve(). */
+    /* Appends the state of the server's slots; NULL for a program without slots.  Set
+     * before cf_traffic_run_serve(). */
     void (*slots)(void *ud, cf_buf *json);
     void *slots_ud;
 } cf_traffic_run;
@@ -38,7 +38,7 @@ CF_MUST_USE cf_status cf_traffic_run_init(cf_traffic_run *t, cf_cli *cli, bool h
 CF_MUST_USE cf_status cf_traffic_run_serve(cf_traffic_run *t, const cf_http_options *http,
                                            const cf_http_handler *handler, const char *what,
                                            cf_error *err);
-/* Stores what is waiting. */
+/* Stores all pending exchanges. */
 void cf_traffic_run_deinit(cf_traffic_run *t);
 
 #endif

@@ -81,7 +81,7 @@ typedef struct cf_cli {
     cf_buf problems;                /* lines: what confabrc has wrong */
     bool is_help;                   /* never seen set: --help is answered before */
     int n_args;
-    char **args; /* [n_args], what is not an option */
+    char **args; /* [n_args], arguments that are not options */
     /* Closed after the command, in this order; all may be empty. */
     cf_opened opened; /* a model or server, or parts of one */
     cf_store *store;

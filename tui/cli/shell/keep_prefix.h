@@ -25,8 +25,8 @@ typedef struct cf_keep_prefix {
 void cf_keep_prefix_read(cf_keep_prefix *k, const cf_cli *cli, cf_prefix_cache *cache,
                          cf_buf *problems);
 
-/* Writes the cache to the file if it has something that was not read from
- * there.  Reports a failure on standard error. */
+/* Writes the cache to the file if it has changed since it was read.  Reports a failure
+ * on standard error. */
 void cf_keep_prefix_write(const cf_keep_prefix *k, const cf_cli *cli);
 
 #endif

@@ -18,7 +18,7 @@ enum { CF_MEDIA_FILE_MAX = 256 << 20 };
 typedef struct cf_media_parts {
     cf_input *in; /* [n], owned */
     size_t n, cap;
-    uint32_t at;             /* where text goes on */
+    uint32_t at;             /* where the rest of the text begins */
     cf_media_input **inputs; /* [n_input], owned: the rows of `in` */
     size_t n_input, input_cap;
     uint32_t n_batch; /* for a session that takes every block whole; 0: any */

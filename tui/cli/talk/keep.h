@@ -45,7 +45,7 @@ void cf_keep_sent(cf_keep *keep, const cf_conversation *conv, const cf_sent *sen
 /* A second writer of replies to the same conversation, which has turns
  * already; closed by cf_keep_close() before `keep`.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_keep_side(cf_keep **out, const cf_keep *keep, cf_error *err);
-/* Writes what is waiting and closes the history.  False, with a message, if
+/* Writes everything pending and closes the history.  False, with a message, if
  * not all of it is on disk.  `keep` may be NULL. */
 bool cf_keep_close(cf_keep *keep);
 /* The conversation in the history; nil before its first turn is stored. */

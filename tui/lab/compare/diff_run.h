@@ -1,6 +1,6 @@
 /*
- * diff_run.h - what each side answers: one turn, asked with the prompt of
- * side A and with that of side B, drawn with the same seed.
+ * diff_run.h - the replies of both sides: one turn answered after the prompt of side A
+ * and after that of side B, with the same seed.
  *
  * Place in the flow:  both sides' conversations and templates --> a task of
  * the workbench --> two replies and where they differ.

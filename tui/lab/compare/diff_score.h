@@ -1,5 +1,5 @@
 /*
- * diff_score.h - how likely stored replies are after each side's prompt.
+ * diff_score.h - the likelihood of stored replies after each side's prompt.
  *
  * Place in the flow:  the prompt before a reply, by each template --> tokens
  * of prompt and reply --> log-likelihood of the reply's tokens.

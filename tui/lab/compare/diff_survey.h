@@ -1,7 +1,6 @@
 /*
- * diff_survey.h - both templates over many saved conversations: which of them
- * differ, in what, and what each template costs in tokens and gives in
- * likelihood.
+ * diff_survey.h - both templates applied to many saved conversations: which of them
+ * differ, how, and what each template costs in tokens and gains in likelihood.
  *
  * Place in the flow:  ids (ticked ones, or everything saved) --> a task of the
  * workbench --> a row each.

@@ -1,6 +1,6 @@
 /*
- * context_text.h - a render context as text, for the reader that takes
- * numbers exactly (templates/template.h, cf_context_read).
+ * context_text.h - a render context as text, for the reader that keeps numbers exact
+ * (templates/template.h, cf_context_read).
  */
 #ifndef CF_TUI_LAB_PROMPT_CONTEXT_TEXT_H
 #define CF_TUI_LAB_PROMPT_CONTEXT_TEXT_H

@@ -1,6 +1,5 @@
 /*
- * diff_pair.h - two templates, and what they make of the same context or
- * conversation.
+ * diff_pair.h - two templates applied to the same context or conversation.
  */
 #ifndef CF_TUI_LAB_PROMPT_DIFF_PAIR_H
 #define CF_TUI_LAB_PROMPT_DIFF_PAIR_H

@@ -1,5 +1,5 @@
 /*
- * kept_template.h - templates of the history by their name.
+ * kept_template.h - the templates in the history, by name.
  *
  * Threads:  the interface thread.
  */

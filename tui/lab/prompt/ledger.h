@@ -1,5 +1,5 @@
 /*
- * ledger.h - what a prompt's tokens are spent on: each message and each tool
+ * ledger.h - how the tokens of a prompt are spent: each message and each tool
  * declaration with what the template wrote for it, each line of the template
  * outside of them, each variable.
  *

@@ -1,6 +1,6 @@
 /*
- * media_sheet.h - a picture or sound of the prompt as the model gets it, for
- * the screen: its blocks as pixels, its tokens, positions and times.
+ * media_sheet.h - a picture or sound of the prompt as the model receives it: its blocks
+ * as pixels, its tokens, positions and times.
  *
  * Threads:  the interface thread.
  * Memory:   a sheet is a copy and owns all of it.

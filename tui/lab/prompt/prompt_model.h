@@ -1,6 +1,6 @@
 /*
- * prompt_model.h - a rendered prompt as tokens that know where they come
- * from and whether the cache has them: what the Prompt view draws.
+ * prompt_model.h - a rendered prompt as tokens with their origin and whether the cache
+ * has them, as the Prompt view draws it.
  *
  * Threads:  one thread at a time.
  * Memory:   owns its arrays; prompt and tokens are borrowed from the

@@ -1,6 +1,6 @@
 /*
- * server_prompt.h - the prompt that a model server makes of a context, as the
- * server itself shows it.
+ * server_prompt.h - the prompt that a model server renders from a context, as the
+ * server reports it.
  *
  * Place in the flow:  a context in JSON --> [server prompt] --> the backend's
  *                     render or tokenise, which asks the server.

@@ -1,5 +1,5 @@
 /*
- * keep_reply.h - a reply goes into the history while it is written.
+ * keep_reply.h - writes a reply to the history while it streams.
  *
  * Flow:  cf_keep_reply_begin() before the send, with the reply's UUID;
  *        cf_keep_reply_event() for every event of the send (only the first

@@ -1,9 +1,9 @@
 /*
- * run_options.h - all that chose the tokens of a reply, as the JSON object
- * that the store keeps in run.options, and back.
+ * run_options.h - everything that determined the tokens of a reply, to and from the
+ * JSON object that the store keeps in run.options.
  *
- * Values go through the text with the bits they had.  Members that are not
- * there read as off; members that are not known are passed over.
+ * Values keep all their bits in the text.  Missing members read as off; unknown members
+ * are ignored.
  */
 #ifndef CF_TUI_LAB_REPLY_RUN_OPTIONS_H
 #define CF_TUI_LAB_REPLY_RUN_OPTIONS_H

@@ -1,6 +1,6 @@
 /*
- * lab_impl.h - a lab from the inside: what all its parts use, and a pointer to
- * the state of each part, which only its folder knows.
+ * lab_impl.h - the inside of a lab: what all its parts use, and a pointer to the state
+ * of each part, whose type only its folder knows.
  *
  * Private to tui/lab.
  */

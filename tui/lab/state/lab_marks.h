@@ -1,6 +1,6 @@
 /*
- * lab_marks.h - saved conversations that the user marked for a comparison or
- * ticked for what is done with several of them.
+ * lab_marks.h - the saved conversations that the user marked for a comparison or ticked
+ * for a command on several.
  *
  * Threads:  the interface thread.
  */

@@ -1,6 +1,6 @@
 /*
- * lab_state.h - what all parts of a lab stand on: the engine that answers, and
- * the settings of the replies to come.
+ * lab_state.h - what all parts of a lab use: the engine that answers, and the settings
+ * of the next replies.
  *
  * Threads:  the interface thread.
  */

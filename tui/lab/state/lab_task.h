@@ -1,5 +1,5 @@
 /*
- * lab_task.h - long work of the workbench that makes no turn: comparing,
+ * lab_task.h - long work of the workbench that adds no turn: comparing,
  * scoring, other programs on one thread; queries of the history on another.
  *
  * While a task runs nothing can be sent; the conversation itself may change,

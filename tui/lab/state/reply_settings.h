@@ -1,10 +1,9 @@
 /*
- * reply_settings.h - what the next reply is asked for: sampler, limits,
- * thinking, candidates to keep.  A table of names, so that ":set", confabrc
- * and the help speak of the same things.
+ * reply_settings.h - the settings of the next reply: sampler, limits, thinking,
+ * candidates to keep.  ":set", confabrc and the help share this table of names.
  *
- * In a name "-" and "_" are the same.  A value that was given on the command
- * line is not changed by confabrc.
+ * "-" and "_" are the same in a name.  A value given on the command line overrides
+ * confabrc.
  *
  * Threads:  the interface thread; a send copies what it needs.
  */

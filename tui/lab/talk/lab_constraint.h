@@ -1,5 +1,5 @@
 /*
- * lab_constraint.h - the constraint of the replies to come.
+ * lab_constraint.h - the constraint on the next replies.
  *
  * Threads:  the interface thread.
  */

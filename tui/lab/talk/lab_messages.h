@@ -1,6 +1,6 @@
 /*
- * lab_messages.h - the messages that the path is sent as: a turn may be none
- * of them or several.
+ * lab_messages.h - the messages that are sent for the path: none, one or several for a
+ * turn.
  *
  * Threads:  the interface thread.
  */

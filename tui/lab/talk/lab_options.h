@@ -1,5 +1,5 @@
 /*
- * lab_options.h - what a reply is asked for beside its messages: the settings
+ * lab_options.h - what is sent besides the messages: the settings
  * and the variables of the template.
  *
  * Threads:  the interface thread.

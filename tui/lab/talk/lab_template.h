@@ -1,5 +1,5 @@
 /*
- * lab_template.h - the template in use, and another one in its place.
+ * lab_template.h - the template in use, and changing it.
  *
  * Threads:  the interface thread.
  */

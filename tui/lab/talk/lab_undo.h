@@ -1,7 +1,7 @@
 /*
- * lab_undo.h - what the user did in this session, to be taken back: branches,
- * by showing the path that was shown before (nothing is removed from the tree),
- * other templates, and changes that the history takes back.
+ * lab_undo.h - undoes what the user did in this session: branches, by showing the
+ * previous path (nothing is removed from the tree), changes of the template, and
+ * changes that the history can undo.
  *
  * Threads:  the interface thread.
  */

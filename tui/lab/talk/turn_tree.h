@@ -1,5 +1,5 @@
 /*
- * turn_tree.h - the place of each turn in the tree, found once for all.
+ * turn_tree.h - the place of each turn in the tree, computed once.
  *
  * Memory:   owns its arrays; a zeroed tree is empty.
  */

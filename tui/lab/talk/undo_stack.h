@@ -1,6 +1,5 @@
 /*
- * undo_stack.h - the list of what the user did in this session, for
- * lab_undo.h to take back.
+ * undo_stack.h - the list of what the user did in this session, for lab_undo.h.
  *
  * Threads:  the interface thread.
  */

@@ -1,5 +1,5 @@
 /*
- * byte_set.h - a set of bytes for people: what a constraint allows next.
+ * byte_set.h - a set of bytes as readable text, for what a constraint allows next.
  *
  * Threads:  a pure function.
  */

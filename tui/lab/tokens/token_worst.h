@@ -1,7 +1,6 @@
 /*
- * token_worst.h - the tokens of a reply in the order of what they cost: how
- * little the model expected them, or how much of its mass a constraint took
- * away.
+ * token_worst.h - the tokens of a reply sorted by cost: how unlikely the model found
+ * them, or how much probability mass a constraint removed.
  *
  * Place in the flow:  reply --> [worst first] --> the Tokens view.
  * Knows: draws.  Does not know: screens.

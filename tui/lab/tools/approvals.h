@@ -1,6 +1,6 @@
 /*
- * approvals.h - which tools of tool servers the user knows, and which of them
- * may be called unasked: in one conversation, or for good.
+ * approvals.h - which tools of tool servers the user has seen, and which of them may be
+ * called without asking: in one conversation, or permanently.
  *
  * Place in the flow:  a tool as its server lists it --> [approvals] --> whether
  * it is shown as changed, and whether a call of it is asked about.

@@ -1,6 +1,6 @@
 /*
- * form.h - the fields of a flat JSON Schema, as a tool server asks for them
- * (elicitation), and the values that a user types.
+ * form.h - the fields of a flat JSON Schema that a tool server requests (elicitation),
+ * and the values that the user types.
  *
  * Memory:  texts are borrowed from the schema.
  */

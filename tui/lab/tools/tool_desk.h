@@ -1,7 +1,6 @@
 /*
- * tool_desk.h - the user's decisions about tools: prepared results, the
- * commands that run them, what may run unasked, and what the model is sent
- * when a call fails.
+ * tool_desk.h - the user's decisions about tools: mock results, the commands that run
+ * them, what may run without asking, and what the model gets when a call fails.
  *
  * Mocks, commands, "never" and the rest are kept in a file, so that the next
  * start has them; "always" lasts until the program ends, and no longer than

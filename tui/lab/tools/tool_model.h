@@ -1,11 +1,11 @@
 /*
- * tool_model.h - the calls of a path and how far each one came: what the
- * Tools view draws.
+ * tool_model.h - the calls of a path and the stage that each one reached, as the Tools
+ * view draws them.
  *
- * A reply's raw bytes are parsed again, so that what is shown is what the
- * parser makes of them today.  A reply that has calls but no bytes to parse
- * (a server's, an imported one) has its calls written out and parsed back,
- * which validates them; its offsets then mean that text.
+ * A reply's raw bytes are parsed again, so the view shows the result of the current
+ * parser.  A reply that has calls but no bytes to parse (a server's, an imported one)
+ * has its calls written out and parsed back, which validates them; its offsets then
+ * mean that text.
  *
  * Threads:  one thread at a time.
  * Memory:   owns its arrays and parsers; turns are borrowed from the path.

@@ -24,7 +24,7 @@ typedef struct cf_tool_servers cf_tool_servers;
 CF_MUST_USE cf_status cf_tool_servers_new(cf_tool_servers **out, cf_lab *lab, cf_store *store,
                                           cf_error *err);
 void cf_tool_servers_free(cf_tool_servers *s);
-/* A descriptor that gets a byte when there is something to poll; -1: none. */
+/* A descriptor to write a byte to when there is something to poll; -1 for none. */
 void cf_tool_servers_wake_with(cf_tool_servers *s, int fd);
 
 /* Takes over what the servers have done: declares their tools again where they
@@ -35,7 +35,7 @@ bool cf_tool_servers_poll(cf_tool_servers *s, cf_buf *notice);
 /* ---- servers ------------------------------------------------------------ */
 
 typedef enum cf_tool_server_state {
-    CF_TOOL_SERVER_ASKED, /* waits for the user: may it be started? */
+    CF_TOOL_SERVER_ASKED, /* waits for the user to allow its start */
     CF_TOOL_SERVER_STARTING,
     CF_TOOL_SERVER_READY,
     CF_TOOL_SERVER_FAILED,
@@ -86,7 +86,7 @@ double cf_tool_servers_seconds(const cf_tool_servers *s, int64_t tokens);
 
 /* ---- calls -------------------------------------------------------------- */
 
-/* Which tool a declared name means; false: none of a server. */
+/* Finds the server and tool of a declared name; false if no server has it. */
 bool cf_tool_servers_find(const cf_tool_servers *s, cf_str name, size_t *i, cf_str *tool);
 
 bool cf_tool_servers_may_call(cf_tool_servers *s, size_t i, cf_str tool);
@@ -96,9 +96,8 @@ void cf_tool_servers_forbid(cf_tool_servers *s, size_t i, cf_str tool);
 
 /*
  * Calls the tool and waits; from a task's thread.  `index` is that of
- * cf_tool_server.  A server that has ended is
- * started again first.  `text` gets what the model gets.  As cf_mcp_call(),
- * and CF_EIO for a result that says it is an error.
+ * cf_tool_server.  A server that has ended is restarted first.  `text` gets the result
+ * for the model.  Errors of cf_mcp_call(), and CF_EIO for a result marked as an error.
  */
 CF_MUST_USE cf_status cf_tool_servers_call(cf_tool_servers *s, size_t index, cf_str tool,
                                            const json_t *arguments, uint32_t timeout_ms,
@@ -111,7 +110,7 @@ void cf_tool_servers_progress(cf_tool_servers *s, cf_buf *out);
 /* A copy of the question that waits for the user, and its server's name;
  * NULL. */
 json_t *cf_tool_servers_question(cf_tool_servers *s, cf_str *server);
-/* Takes the answer over: as for cf_mcp_ask_fn. */
+/* Answers it, in the form of cf_mcp_ask_fn; takes ownership of `answer`. */
 void cf_tool_servers_answer(cf_tool_servers *s, json_t *answer);
 
 /* ---- the log ------------------------------------------------------------ */

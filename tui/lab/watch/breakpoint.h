@@ -1,6 +1,6 @@
 /*
- * breakpoint.h - requests that a proxy stops until the user lets them go: read,
- * edited, sent on or dropped.
+ * breakpoint.h - requests that a proxy holds until the user releases them: read,
+ * edited, forwarded or dropped.
  *
  * Place in the flow:  proxy --> [breakpoint: a folder beside the history] -->
  *                     watch, workbench --> the same folder --> proxy.

@@ -1,6 +1,6 @@
 /*
- * slots_file.h - where a running `confab serve` or `proxy` answers and what its
- * slots do, in a file beside its history, for programs that watch it.
+ * slots_file.h - the address of a running `confab serve` or `proxy` and the state of
+ * its slots, in a file beside its history, for programs that watch it.
  *
  * Place in the flow:  serve, proxy --> [the history's path with "-slots" after it]
  *                     --> watch.

@@ -1,10 +1,10 @@
 /*
- * answer.h - has a model here or a server answer a context.
+ * answer.h - gets the answer of a local model or a server to a context.
  *
  * Place in the flow:  context, template, options --> [answer] --> the prompt,
  *                     the reply (for predicate.h).
  * Knows: that a context is an object with messages, tools and variables.  Does
- * not know: which contexts are asked about, what is checked.
+ * not know: where contexts come from, how answers are checked.
  *
  * Threads:  that of the backend.
  * Memory:   prompts live in the arena given, replies in the response.

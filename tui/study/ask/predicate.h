@@ -41,7 +41,7 @@
  *                     ends with status 0
  *
  * Threads:  a predicate is constant once made; any number of threads may ask.
- * Memory:   a predicate owns its parts; what is asked about is borrowed.
+ * Memory:   a predicate owns its parts and borrows the subject.
  */
 #ifndef CF_TUI_STUDY_ASK_PREDICATE_H
 #define CF_TUI_STUDY_ASK_PREDICATE_H

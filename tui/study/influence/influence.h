@@ -127,8 +127,8 @@ CF_MUST_USE cf_status cf_influence_make(cf_influence *out, const cf_study_case *
                                         const cf_influence_options *options, cf_influence_fn fn,
                                         void *ud, cf_error *err);
 
-/* Indices of the rows, sorted: those that made the target most likely first,
- * rows without a number last: order[0..n_row). */
+/* Indices of the rows, by how much they raise the likelihood of the target, highest
+ * first; rows without a number last: order[0..n_row). */
 void cf_influence_sort(const cf_influence *v, size_t *order);
 
 /* A part in a few words: "message 3 (user)", "tool get_time",

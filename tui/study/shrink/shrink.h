@@ -6,7 +6,7 @@
  * Delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
  * Failure-Inducing Input", IEEE TSE 28(2), 2002), level by level as in
  * hierarchical delta debugging (Misherghi and Su, ICSE 2006): members of the
- * context, messages and tools, what is in them, sentences, and lines of the
+ * context, messages and tools, their contents, sentences, and lines of the
  * template.  The result is minimal in the sense that no single unit of the
  * levels that were tried can be removed.
  *
@@ -25,7 +25,7 @@
 #include "tui/study/ask/asker.h"
 
 enum {
-    CF_SHRINK_CONTEXT = 1u << 0,   /* messages, tools and what is in them */
+    CF_SHRINK_CONTEXT = 1u << 0,   /* messages, tools and their contents */
     CF_SHRINK_SENTENCES = 1u << 1, /* of messages */
     CF_SHRINK_TEMPLATE = 1u << 2   /* lines of the template */
 };

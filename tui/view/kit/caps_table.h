@@ -1,6 +1,6 @@
 /*
- * caps_table.h - what a template can do as a table, alone or beside another
- * one, the same in the Templates and the Diff view.
+ * caps_table.h - a table of what a template can do, alone or beside another one, for
+ * the Templates and the Diff view.
  *
  * Threads:  the interface thread.
  */
@@ -13,7 +13,7 @@
 /* Rows that the table takes in `width` cells, for one template or for two. */
 int cf_caps_table_rows(int width, bool is_pair);
 
-/* `b` may be NULL: then there is one value a row.  Rows that differ are marked
+/* `b` may be NULL: then each row has one value.  Rows that differ are marked
  * with "!". */
 void cf_caps_table_draw(cf_grid *g, cf_rect r, const cf_template_caps *a,
                         const cf_template_caps *b);

@@ -1,6 +1,6 @@
 /*
- * lint_pane.h - the findings about a template as a list, the same in the
- * Prompt and the Templates view.
+ * lint_pane.h - a list of the findings about a template, for the Prompt and the
+ * Templates view.
  *
  * Threads:  the interface thread.
  */
@@ -18,10 +18,9 @@ enum { CF_SPOT_FINDING = 100 };
 int cf_lint_pane_height(int n, int all, bool explains);
 
 /*
- * A box with the findings; `explains` adds below the list, where there is
- * room, what the one under the cursor does and what mends it.  `lint` NULL:
- * they are not known yet.  The grid's cursor is set when the pane has the
- * focus.
+ * A box with the findings; `explains` adds, if there is room below the list, the effect
+ * and the fix of the finding under the cursor.  `lint` is NULL while the findings are
+ * not known.  The grid's cursor is set when the pane has the focus.
  */
 void cf_lint_pane_draw(cf_grid *g, cf_rect r, const cf_lab_lint *lint, cf_list *list,
                        bool has_focus, bool explains);

@@ -16,7 +16,7 @@ static inline cf_rect cf_inside(cf_rect r)
     return (cf_rect){r.x + 1, r.y + 1, r.w - 2, r.h - 2};
 }
 
-/* Draws a box whose title shows whether it has the focus; returns its inside. */
+/* Draws a box, with a highlighted title if it has the focus; returns the inside. */
 cf_rect cf_pane(cf_grid *g, cf_rect r, const char *title, bool has_focus);
 
 /*

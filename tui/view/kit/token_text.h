@@ -1,5 +1,5 @@
 /*
- * token_text.h - a token as it is written.
+ * token_text.h - the text of a token, as views display it.
  *
  * Threads:  the interface thread.
  */

@@ -116,7 +116,7 @@ void cf_library__rename(cf_app *app, const char *arg);
 void cf_library__move(cf_app *app, int place);
 void cf_library__export(cf_app *app, const char *arg);
 void cf_library__undo(cf_app *app);
-/* Answers the question that stands. */
+/* Answers the pending question. */
 bool cf_library__key(cf_app *app, cf_key key);
 
 #endif

@@ -41,10 +41,10 @@ typedef struct cf_watched_file {
     bool is_news;    /* the text was read again, and Templates does not know */
 } cf_watched_file;
 
-/* Reads the file of the template in use again when it has changed. */
+/* Reloads the file of the template in use if it has changed. */
 void cf_watched_file_step(cf_watched_file *w, cf_app *app);
 
-/* Milliseconds until the next look at it; -1: there is no file. */
+/* Milliseconds until the next check of the file; -1 if there is none. */
 int cf_watched_file_wait_ms(const cf_watched_file *w);
 
 #endif

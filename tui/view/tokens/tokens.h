@@ -1,6 +1,6 @@
 /*
- * tokens.h - the inside of the Tokens view, shared by view_tokens.c (what can
- * be done) and tokens_panes.c (what is seen).
+ * tokens.h - the inside of the Tokens view, shared by view_tokens.c (commands) and
+ * tokens_panes.c (drawing).
  *
  * Threads:  the interface thread.
  */
@@ -80,7 +80,7 @@ enum {
 
 cf_tokens *cf_tokens__state(cf_app *app);
 
-/* To the newest reply, or with `stays` to what was shown. */
+/* Goes to the newest reply, or keeps the current one if `stays`. */
 void cf_tokens__enter(cf_app *app);
 
 /* Whether the token is between the cursor and where a span was begun. */

@@ -79,7 +79,7 @@ enum { CF_TOOLS_SPOT_CALL, CF_TOOLS_SPOT_STAGE };
 
 cf_tools *cf_tools__state(cf_app *app);
 
-/* The model of the path as it is now. */
+/* The tool calls of the current path. */
 const cf_tool_model *cf_tools__model(cf_app *app);
 
 /* The call under the cursor; NULL when there is none. */
