@@ -24,7 +24,7 @@ void cf_edit_deinit(cf_edit *e)
         cf_free(e->history[i]);
     }
     cf_free(e->history);
-    cf_free(e->draft);
+    cf_free(e->unsent);
     cf_edit_init(e, e->one_line);
 }
 
@@ -258,11 +258,11 @@ static bool move_line(cf_edit *e, int by, int width)
 static void show_history(cf_edit *e, size_t row)
 {
     if (e->browsing == e->n_history) {
-        cf_free(e->draft);
-        e->draft = cf_strdup(cf_buf_cstr(&e->text));
+        cf_free(e->unsent);
+        e->unsent = cf_strdup(cf_buf_cstr(&e->text));
     }
     e->browsing = row;
-    const char *text = row < e->n_history ? e->history[row] : e->draft;
+    const char *text = row < e->n_history ? e->history[row] : e->unsent;
     replace(e, 0, e->text.n, cf_str_from(text != NULL ? text : ""));
     e->top = 0;
 }
@@ -311,8 +311,8 @@ void cf_edit_commit(cf_edit *e)
     e->n_undo = 0;
     e->last = CF_EDIT_NONE;
     e->browsing = e->n_history;
-    cf_free(e->draft);
-    e->draft = NULL;
+    cf_free(e->unsent);
+    e->unsent = NULL;
     replace(e, 0, e->text.n, cf_str_make("", 0));
     e->top = 0;
 }

@@ -34,8 +34,8 @@ typedef struct cf_edit {
 
     char **history; /* [n_history] earlier texts, oldest first, owned */
     size_t n_history, cap_history;
-    size_t browsing; /* row of history shown; n_history: the draft */
-    char *draft;     /* what was being written before browsing */
+    size_t browsing; /* row of history shown; n_history: the unsent text */
+    char *unsent;    /* what was being written before browsing */
     size_t top;      /* first visible line */
 } cf_edit;
 

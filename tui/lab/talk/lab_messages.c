@@ -61,7 +61,7 @@ const char *cf_lab_message_role(const cf_lab *lab, size_t message)
 {
     const cf_lab_snapshot *s = &lab->talk->snapshot;
     if (message >= s->n_source) {
-        return "draft";
+        return "unsent";
     }
     const json_t *role = json_object_get(s->source[message].message, "role");
     return json_is_string(role) ? json_string_value(role) : "?";

@@ -464,10 +464,10 @@ static void draw_pieces(pen *p, const cf_media_sheet *s, media_view *v)
 static void title_of(cf_app *app, const cf_media_sheet *s, char *out, size_t cap)
 {
     size_t number = cf_lab_number_of(app->lab, s->message);
-    int n = snprintf(out, cap, "%s %.6s as %.20s gets it", s->is_sound ? "Sound" : "Picture",
+    int n = snprintf(out, cap, "%s %.6s as %.20s receives it", s->is_sound ? "Sound" : "Picture",
                      s->hash, s->projector.p);
     if (s->message >= cf_lab_n_messages(app->lab)) {
-        snprintf(out + n, cap - (size_t)n, ", of the draft");
+        snprintf(out + n, cap - (size_t)n, ", not sent yet");
     } else if (number > 0) {
         snprintf(out + n, cap - (size_t)n, ", of turn %zu", number);
     }

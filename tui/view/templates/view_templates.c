@@ -4,7 +4,7 @@
  *
  * A template that is a file is edited in that file.  Any other is edited as a
  * copy, which is used at once when it compiles, and kept in the history.  When
- * it does not, the text waits as a draft, which is shown in its place: editing
+ * it does not, the text is kept as an edit, which is shown in its place: editing
  * goes on where it broke.  Below the source is what the linter found, or what
  * the template can do.
  */
@@ -51,8 +51,8 @@ typedef struct templates_view {
     size_t shown;   /* entry that was checked; SIZE_MAX: none */
     cf_buf check;   /* why it does not compile; "" when it does */
     uint32_t bad_line;
-    cf_buf draft; /* an edited text that does not compile */
-    char draft_name[256];
+    cf_buf edit; /* an edited text that does not compile */
+    char edit_name[256];
     bool shows_caps;          /* in place of the findings */
     cf_template_caps caps[2]; /* of the shown one, of the one in use */
     char deletes[65];         /* the version that was asked about; "" for none */
@@ -76,7 +76,7 @@ static void templates_close(cf_app *app)
     templates_view *s = state(app);
     cf_arena_deinit(&s->rows.arena);
     cf_buf_deinit(&s->check);
-    cf_buf_deinit(&s->draft);
+    cf_buf_deinit(&s->edit);
     cf_buf_deinit(&s->watched.broken);
 }
 
@@ -101,17 +101,17 @@ static const cf_templates_row *current(const templates_view *s)
 }
 
 /* A text that did not compile waits in this entry's place. */
-static bool has_draft(const templates_view *s, const cf_templates_row *e)
+static bool has_edit(const templates_view *s, const cf_templates_row *e)
 {
-    return s->draft.n != 0 && !e->is_version && strcmp(s->draft_name, e->name) == 0;
+    return s->edit.n != 0 && !e->is_version && strcmp(s->edit_name, e->name) == 0;
 }
 
 static cf_str text_of(const templates_view *s, const cf_templates_row *e)
 {
-    return has_draft(s, e) ? cf_str_make(s->draft.p, s->draft.n) : e->source;
+    return has_edit(s, e) ? cf_str_make(s->edit.p, s->edit.n) : e->source;
 }
 
-/* The file in use as it was read last: a text that does not compile is a draft
+/* The file in use as it was read last: a text that does not compile is an edit
  * as if it had been edited here, and goes when the file is mended. */
 static void take_watched(cf_app *app)
 {
@@ -121,11 +121,11 @@ static void take_watched(cf_app *app)
         return;
     }
     w->is_news = false;
-    bool is_its = strcmp(s->draft_name, w->name) == 0;
+    bool is_its = strcmp(s->edit_name, w->name) == 0;
     if (w->broken.n != 0 || is_its) {
-        cf_buf_restart(&s->draft);
-        cf_buf_add(&s->draft, w->broken.p, w->broken.n);
-        snprintf(s->draft_name, sizeof s->draft_name, "%.255s", w->name);
+        cf_buf_restart(&s->edit);
+        cf_buf_add(&s->edit, w->broken.p, w->broken.n);
+        snprintf(s->edit_name, sizeof s->edit_name, "%.255s", w->name);
         s->has_deleted = false;
         s->shown = SIZE_MAX;
         s->go_line = SIZE_MAX;
@@ -178,7 +178,7 @@ static void check(templates_view *s)
                                "is only shown: prompts are made with the "
                                "GGUF's.\n");
     } else if (cf_template_compile(&tpl, text, NULL, &arena, &why, &err) != CF_OK) {
-        cf_buf_addf(&s->check, "%s%s\n", has_draft(s, e) ? "the draft: " : "", err.text);
+        cf_buf_addf(&s->check, "%s%s\n", has_edit(s, e) ? "the edited text: " : "", err.text);
         cf_template_caret(&s->check, text, &why);
         s->bad_line = why.line;
         s->lines.n = SIZE_MAX; /* the drawing counts them */
@@ -394,7 +394,7 @@ static void draw_text(cf_app *app, cf_grid *g, cf_rect t, const cf_templates_row
     cf_rect box = {t.x, t.y, t.w, t.h - below};
     char title[300];
     snprintf(title, sizeof title, "%.200s%s  %zu bytes, %zu lines", e->name,
-             has_draft(s, e) ? " (draft)" : "", text.n, count_lines(text));
+             has_edit(s, e) ? " (broken)" : "", text.n, count_lines(text));
     if (box.h >= 3) {
         draw_source(app, g, cf_pane(g, box, title, s->focus == ON_SOURCE), text);
     }
@@ -561,20 +561,19 @@ static void cmd_use(cf_app *app)
     }
 }
 
-/* What became of a text that was edited: in use and kept, or a draft that
+/* What became of a text that was edited: in use and kept, or an edit that
  * takes the place of `e` until it compiles.  Takes `text`. */
 static bool take_edited(cf_app *app, const cf_templates_row *e, const char *name, const char *why,
                         uint32_t line, cf_buf *text)
 {
     templates_view *s = state(app);
     cf_str source = cf_buf_str(text);
-    bool had_draft = has_draft(s, e);
-    cf_buf_deinit(&s->draft);
+    bool had_edit = has_edit(s, e);
+    cf_buf_deinit(&s->edit);
     s->go_line = line > 0 ? line - 1 : SIZE_MAX;
     s->shown = SIZE_MAX;
     if (cf_str_eq(source, e->source)) {
-        cf_app_say(app, CF_STYLE_DIM,
-                   had_draft ? "it is the text in use again" : "nothing changed");
+        cf_app_say(app, CF_STYLE_DIM, had_edit ? "it is the text in use again" : "nothing changed");
         cf_buf_deinit(text);
         return false;
     }
@@ -585,9 +584,9 @@ static bool take_edited(cf_app *app, const cf_templates_row *e, const char *name
         cf_list_go(&s->list, 0);
         return true;
     }
-    snprintf(s->draft_name, sizeof s->draft_name, "%s", e->name);
+    snprintf(s->edit_name, sizeof s->edit_name, "%s", e->name);
     s->has_deleted = false;
-    s->draft = *text;
+    s->edit = *text;
     s->go_line = SIZE_MAX; /* it is shown where it broke */
     return false;
 }
@@ -668,14 +667,14 @@ static void cmd_undo(cf_app *app)
     templates_view *s = state(app);
     const cf_templates_row *e = current(s);
     cf_error err;
-    if (s->draft.n == 0 || s->has_deleted) {
+    if (s->edit.n == 0 || s->has_deleted) {
         s->has_deleted = false;
         cf_cmd_undo(app);
         reload(app);
         return;
     }
-    bool has_file = e != NULL && strcmp(s->draft_name, e->name) == 0 && is_in_file(s, e);
-    cf_buf_deinit(&s->draft);
+    bool has_file = e != NULL && strcmp(s->edit_name, e->name) == 0 && is_in_file(s, e);
+    cf_buf_deinit(&s->edit);
     s->shown = SIZE_MAX;
     cf_status st =
         has_file ? cf_os_write_file(e->name, e->source.p, e->source.n, 0644, &err) : CF_OK;
