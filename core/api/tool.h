@@ -95,7 +95,8 @@ typedef enum cf_tool_family {
     CF_TOOLS_IQUEST_Q1,
     CF_TOOLS_RWKV,
     CF_TOOLS_FIREFUNCTION,
-    CF_TOOLS_GRANITE_20B, /* <function_call> JSON */
+    CF_TOOLS_GRANITE_20B,      /* <function_call> JSON */
+    CF_TOOLS_GRANITE_PYTHONIC, /* f(x=1), a call a line */
     CF_TOOLS_GIGACHAT3,
     CF_TOOLS_COHERE, /* <|START_ACTION|> */
     CF_TOOLS_COMMAND_R,

@@ -591,6 +591,15 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                 .rules = {FENCE(CF_LEX_JSON), MARKER("<|endoftext|>")},
                 .calls = {.form = CF_FORM_JSON, .call_open = "<function_call> ", .between = "\n"},
             },
+        [CF_TOOLS_GRANITE_PYTHONIC] =
+            {
+                .name = "granite-pythonic", /* Granite that writes a Python call a line */
+                .hints = {HINT("granite-pythonic")},
+                .rules = {{CF_RULE_PYTHON_LINE, CF_LEX_PYTHON, "", NULL, CF_PLACE_ANY},
+                          MARKER("<|end_of_text|>")},
+                .calls = {.form = CF_FORM_PYTHON, .values = CF_VALUES_PYTHON, .between = "\n"},
+                .channels = CHANNEL(think),
+            },
         [CF_TOOLS_GIGACHAT3] =
             {
                 .name = "gigachat3", /* GigaChat 3, 3.1 */

@@ -33,6 +33,7 @@ typedef enum cf_tool__rule_kind {
     CF_RULE_MARKDOWN,    /* ``` or ```json around a JSON call or list */
     CF_RULE_BARE_LIST,   /* a JSON list of calls at the start of a line */
     CF_RULE_BARE_OBJECT, /* a JSON call */
+    CF_RULE_PYTHON_LINE, /* f(x=1) at the start of a line; the start is empty */
     CF_RULE_BARE_PYTHON, /* [f(x=1)] at the start of a line, or f is declared */
     CF_RULE_MISTRAL,     /* [TOOL_CALLS] and JSON, or name and JSON */
     CF_RULE_PREFIX,      /* a literal, then a JSON list */

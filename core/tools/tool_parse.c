@@ -45,6 +45,7 @@ struct cf_tool_parser {
     cf_tool__block block;
     cf_tool__search search;       /* for its end */
     const cf_tool__rule *section; /* the open one, or NULL */
+    size_t section_at;            /* the segment of its mark */
     unsigned n_rescans, n_repairs;
     cf_status failed;
 
@@ -426,7 +427,8 @@ static void give_up_block(cf_tool_parser *p)
     }
     add_note(p, p->block.off, CF_TOOL_NO_CALL,
              "a block of calls starts here and never ends; it is kept as text");
-    size_t resume = p->block.off + p->block.rule->start.n;
+    size_t mark = p->block.rule->start.n;
+    size_t resume = p->block.off + (mark > 0 ? mark : 1);
     retract(p, is_last || resume > p->raw.n ? p->raw.n : resume);
 }
 
@@ -455,6 +457,21 @@ static bool run_block(cf_tool_parser *p)
     return false;
 }
 
+/* The marks around calls of which none could be read are text as these are. */
+static void end_section(cf_tool_parser *p)
+{
+    bool has_calls = false, has_failed = false;
+    for (size_t i = p->section_at; p->section != NULL && i < p->n_segments; i++) {
+        has_calls = has_calls || p->segments[i].kind == CF_TOOL_SEG_CALLS;
+        has_failed = has_failed || p->segments[i].kind == CF_TOOL_SEG_FAILED;
+    }
+    for (size_t i = p->section_at; has_failed && !has_calls && i < p->n_segments; i++) {
+        bool is_mark = p->segments[i].kind == CF_TOOL_SEG_MARKER;
+        p->segments[i].kind = is_mark ? CF_TOOL_SEG_TEXT : p->segments[i].kind;
+    }
+    p->section = NULL;
+}
+
 /* The opening literal of a section. */
 static void open_section(cf_tool_parser *p, const cf_tool__block *block)
 {
@@ -463,7 +480,9 @@ static void open_section(cf_tool_parser *p, const cf_tool__block *block)
         add_marker(p, block->off, block->body_off);
         return;
     }
+    end_section(p);
     p->section = block->rule;
+    p->section_at = p->n_segments;
     add_marker(p, block->off, block->body_off);
 }
 
@@ -472,8 +491,10 @@ static void open_block(cf_tool_parser *p, const cf_tool__block *block)
     add_text(p, block->off);
     p->block = *block;
     if (block->rule->kind == CF_RULE_MARKER || block->rule->kind == CF_RULE_SEPARATOR) {
-        p->section = block->rule->is_stray ? NULL : p->section;
         add_marker(p, block->off, block->body_off);
+        if (block->rule->is_stray) {
+            end_section(p);
+        }
         return;
     }
     if (block->rule->kind == CF_RULE_SECTION && !block->is_bad) {
@@ -624,7 +645,9 @@ cf_status cf_tool_parser_new(cf_tool_parser **out, cf_tool_family family, const 
     p->findings.arena = &p->arena;
     for (size_t i = 0; i < p->n_rules; i++) {
         p->first[(unsigned char)p->rules[i].start.p[0]] = 1;
-        for (int c = 0; p->rules[i].place == CF_PLACE_NAME && c < 128; c++) {
+        bool has_name =
+            p->rules[i].place == CF_PLACE_NAME || p->rules[i].kind == CF_RULE_PYTHON_LINE;
+        for (int c = 0; has_name && c < 256; c++) {
             p->first[c] = (char)(p->first[c] != 0 || cf_tool__is_name_start((char)c));
         }
     }
@@ -694,6 +717,7 @@ cf_status cf_tool_parser_finish(cf_tool_parser *p, const cf_tool_parse **out, cf
         p->is_final = true;
         CF_TRY(run(p, err));
         p->is_done = true;
+        end_section(p);
         judge(p);
         if (p->arena.failed) {
             p->failed = CF_ENOMEM;

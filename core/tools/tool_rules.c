@@ -323,6 +323,23 @@ static cf_tool__match match_bare_python(look *l, const cf_tool__view *v, cf_tool
     return decide(l, n > 0 && look_char(l) == '=');
 }
 
+/* What is no call there is text. */
+static cf_tool__match match_python_line(look *l, cf_tool__block *b)
+{
+    size_t off = l->at;
+    b->body_off = off;
+    bool is_name = look_name(l, ".") > 0 && cf_tool__is_name_start(l->raw.p[off]);
+    if (l->ran_out || !is_name || look_char(l) != '(') {
+        return decide(l, false);
+    }
+    l->at++;
+    look_space(l);
+    bool is_empty = look_char(l) == ')';
+    bool is_key = look_name(l, "") > 0;
+    look_space(l);
+    return decide(l, is_empty || (is_key && look_char(l) == '='));
+}
+
 static cf_tool__match nothing_follows(look *l, cf_tool__block *b, const char *expected)
 {
     if (l->ran_out) {
@@ -461,7 +478,7 @@ static bool is_place(const cf_tool__view *v, const cf_tool__rule *rule, size_t i
     if (rule->place == CF_PLACE_MARK) {
         return is_blank(v->raw, v->fresh, i);
     }
-    if (rule->kind == CF_RULE_BARE_LIST) {
+    if (rule->kind == CF_RULE_BARE_LIST || rule->kind == CF_RULE_PYTHON_LINE) {
         return is_line_start(v->raw, i, v->fresh);
     }
     return true;
@@ -505,6 +522,8 @@ cf_tool__match cf_tool__match_rule(const cf_tool__view *v, const cf_tool__rule *
     }
     case CF_RULE_BARE_LIST:
         return match_bare_json(&l, out);
+    case CF_RULE_PYTHON_LINE:
+        return match_python_line(&l, out);
     case CF_RULE_BARE_PYTHON:
         return match_bare_python(&l, v, out);
     case CF_RULE_MISTRAL:

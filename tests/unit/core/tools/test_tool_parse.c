@@ -401,6 +401,9 @@ static void test_parse__families_of_2026(void **state)
         {CF_TOOLS_RWKV, "```json\n{\"name\": \"f\"}\n```", "```json\n{\"name\": \"f\"}\n```", "",
          OK},
         {CF_TOOLS_FIREFUNCTION, " functools[{\"name\": \"f\", \"arguments\": {}}]", " ", "f{}", OK},
+        {CF_TOOLS_GRANITE_PYTHONIC, "f(a=\"(\")\ng()", "\n", "f{\"a\":\"(\"}\ng{}", OK},
+        {CF_TOOLS_GRANITE_PYTHONIC, "f(a=1\nf()", "f(a=1\n", "f{}", OK},
+        {CF_TOOLS_GRANITE_PYTHONIC, "I f(a=1)\nor sin(x)", "I f(a=1)\nor sin(x)", "", OK},
         {CF_TOOLS_GRANITE_20B,
          "<function_call> {\"name\": \"f\", \"arguments\": {}}\n"
          "<function_call> {\"name\": \"g\", \"arguments\": {}}",
@@ -453,7 +456,8 @@ static void test_parse__nested_tags(void **state)
            "<invoke name=\"g\">" M "</invoke>" M "</tool_call>",
          M "<invoke name=\"f\">" M "<a>1" M "</b>" M "</invoke>", "g{}", BAD},
         {CF_TOOLS_MINIMAX_M3, M "<tool_call>" M "<invoke name=\"f\">" M "<a>1",
-         M "<invoke name=\"f\">" M "<a>1", "", BAD},
+         M "<tool_call>" M "<invoke name=\"f\">" M "<a>1", "", BAD},
+        {CF_TOOLS_MINIMAX_M3, M3(M "<a>1" M "</b>") "x", M3(M "<a>1" M "</b>") "x", "", BAD},
     };
     ROWS(rows);
 }
