@@ -176,7 +176,7 @@ static void put_value_end(cf_buf *out, const cf_tool__syntax *y, cf_str key)
 }
 
 /* Whether `text` is read back unchanged as the value of `key`. */
-static bool is_readable(const cf_tool__syntax *y, cf_str key, cf_str text)
+static bool is_readable(cf_tool__writer *writer, const cf_tool__syntax *y, cf_str key, cf_str text)
 {
     cf_buf call = CF_BUF_INIT;
     cf_buf_adds(&call, "f");
@@ -199,6 +199,7 @@ static bool is_readable(const cf_tool__syntax *y, cf_str key, cf_str text)
     while (s == CF_STEP_ON && w.state != CF_WALK_DONE && !call.failed) {
         s = cf_tool__walk_step(y, cf_buf_str(&call), true, false, &w);
     }
+    writer->oom = writer->oom || call.failed;
     bool ok = s == CF_STEP_ARGUMENT && w.value_off == off && w.value_len == text.n;
     cf_buf_deinit(&call);
     return ok;
@@ -227,7 +228,7 @@ static void put_raw_string(cf_tool__writer *w, const cf_tool__syntax *y, cf_str 
         }
     }
     w->oom = w->oom || whole.failed;
-    if (!whole.failed && !is_readable(y, key, cf_buf_str(&whole))) {
+    if (!whole.failed && !is_readable(w, y, key, cf_buf_str(&whole))) {
         w->cannot = "a string holds the end of its own marks";
     }
     cf_buf_add(w->out, whole.p, whole.n);
@@ -303,7 +304,7 @@ static void put_nested(cf_tool__writer *w, const cf_tool__syntax *y, cf_str key)
         cf_tool__put_value(&plain);
         cf_buf_deinit(&plain.str);
     }
-    if (!w->oom && !is_readable(y, key, cf_buf_str(&text))) {
+    if (!w->oom && !is_readable(w, y, key, cf_buf_str(&text))) {
         w->cannot = "a value holds the end of its own tag";
     }
     cf_buf_add(w->out, text.p, text.n);
