@@ -85,13 +85,7 @@ static cf_str error_text(const json_t *v, cf_str body)
 
 static bool holds(cf_str text, const char *word)
 {
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= text.n; i++) {
-        if (memcmp(text.p + i, word, n) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return cf_str_find(text, cf_str_from(word), NULL);
 }
 
 /* "This model's maximum context length is ...", "exceeds the available

@@ -368,7 +368,9 @@ static void read_part(cf_wire_reader *r, size_t choice, const json_t *part)
     const bool is_thought = json_is_true(json_object_get(part, "thought"));
     cf_wire__emit_text(r, choice, is_thought ? CF_WIRE_THINKING : CF_WIRE_TEXT,
                        cf_json_get_str(part, "text"));
-    cf_wire__emit_text(r, choice, CF_WIRE_SIGNATURE, cf_json_get_str(part, "thoughtSignature"));
+    if (r->reply.choice[choice].signature.n == 0) { /* each part may have its own */
+        cf_wire__emit_text(r, choice, CF_WIRE_SIGNATURE, cf_json_get_str(part, "thoughtSignature"));
+    }
     if (json_is_object(call)) {
         cf_wire__emit_call(r, choice, (int64_t)r->reply.choice[choice].n_calls,
                            cf_json_get_str(call, "id"), cf_json_get_str(call, "name"),

@@ -71,16 +71,6 @@ void cf_scripted_free(cf_scripted *s)
     }
 }
 
-static bool holds(cf_str in, cf_str what)
-{
-    for (size_t i = 0; i + what.n <= in.n; i++) {
-        if (memcmp(in.p + i, what.p, what.n) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The next reply that fits the body, and its number; NULL: none does. */
 static const json_t *choose(cf_scripted *s, cf_str body, size_t *number)
 {
@@ -91,7 +81,7 @@ static const json_t *choose(cf_scripted *s, cf_str body, size_t *number)
         size_t i = (s->next + k) % n;
         const json_t *r = json_array_get(s->replies, i);
         cf_str when = cf_json_get_str(r, "when");
-        if (when.p == NULL || holds(body, when)) {
+        if (when.p == NULL || cf_str_find(body, when, NULL)) {
             found = r;
             s->next = i + 1;
             *number = i + 1;

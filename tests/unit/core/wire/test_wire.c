@@ -120,9 +120,9 @@ static void test_wire_request__bad(void **state)
     }
     cf_wire_request r;
     cf_error err;
-    T_FAILS(cf_wire_request_read(&r, CF_API_GEMINI_GENERATE, cf_str_from("{\"contents\":[5]}"),
-                                 &err),
-            CF_EFORMAT);
+    T_FAILS(
+        cf_wire_request_read(&r, CF_API_GEMINI_GENERATE, cf_str_from("{\"contents\":[5]}"), &err),
+        CF_EFORMAT);
     assert_string_equal(err.text, "contents[0] is not an object");
 }
 
@@ -297,6 +297,20 @@ static void test_wire_answer__anthropic(void **state)
                  want);
 }
 
+/* Two signatures are not one: the message keeps the first. */
+static void test_wire_answer__gemini_signatures(void **state)
+{
+    (void)state;
+    check_answer(
+        CF_API_GEMINI_GENERATE,
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\"},"
+        "\"thoughtSignature\":\"one\"},{\"text\":\"hi\",\"thoughtSignature\":\"two\"}]},"
+        "\"finishReason\":\"STOP\"}]}",
+        "{\"role\":\"assistant\",\"content\":\"hi\",\"reasoning_signature\":\"one\","
+        "\"tool_calls\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
+        "\"\"}}]} STOP; -1/-1/-1   ");
+}
+
 static void test_wire_answer__ollama(void **state)
 {
     (void)state;
@@ -333,8 +347,7 @@ static void write_answer(cf_buf *out, cf_api api, bool is_stream)
                                     say(CF_WIRE_END, "")};
     cf_wire_writer w;
     cf_wire_writer_init(
-        &w,
-        &(cf_wire_writer_options){.api = api, .is_stream = is_stream, .id = "7", .model = "m"});
+        &w, &(cf_wire_writer_options){.api = api, .is_stream = is_stream, .id = "7", .model = "m"});
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
         cf_wire_write(&w, &events[i], out);
     }
@@ -405,12 +418,11 @@ static void test_wire_writer__responses_keep_the_order(void **state)
 static void test_wire_writer__anthropic_keeps_the_order(void **state)
 {
     (void)state;
-    static const char want[] =
-        "[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s1\"},"
-        "{\"type\":\"text\",\"text\":\"one\"},"
-        "{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"f\",\"input\":{}},"
-        "{\"type\":\"thinking\",\"thinking\":\"so\",\"signature\":\"\"},"
-        "{\"type\":\"text\",\"text\":\"two\"}]";
+    static const char want[] = "[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s1\"},"
+                               "{\"type\":\"text\",\"text\":\"one\"},"
+                               "{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"f\",\"input\":{}},"
+                               "{\"type\":\"thinking\",\"thinking\":\"so\",\"signature\":\"\"},"
+                               "{\"type\":\"text\",\"text\":\"two\"}]";
     json_t *v = NULL;
     cf_error err;
     cf_buf text = CF_BUF_INIT, got = CF_BUF_INIT;
@@ -437,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_wire_answer__responses),
         cmocka_unit_test(test_wire_answer__anthropic),
         cmocka_unit_test(test_wire_answer__ollama),
+        cmocka_unit_test(test_wire_answer__gemini_signatures),
         cmocka_unit_test(test_wire_writer__responses_keep_the_order),
         cmocka_unit_test(test_wire_writer__anthropic_keeps_the_order),
     };
