@@ -747,7 +747,7 @@ cf_status cf_hf_config_put(const cf_hf_config *c, cf_meta_writer *w, cf_error *e
     if (p.arch->has_interleaved_axes) {
         put_axes(&p);
     }
-    if (p.arch->has_multipliers) {
+    if (p.arch->multipliers != CF_MULTIPLY_NOTHING) {
         put_multipliers(&p);
     }
     if (p.arch->has_single_parts) {

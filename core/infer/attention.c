@@ -58,18 +58,22 @@ static void store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t 
     }
 }
 
-/* Norm of a query or key head (families with qk-norm), then its rotation. */
+/* Norm of a query or key head (families with qk-norm) and its rotation. */
 static void finish_head(const cf_pass *p, uint32_t layer, size_t r, const float *norm, float *head)
 {
     const cf_engine *e = p->e;
     const cf_layer_hparams *l = &e->hp.layer[layer];
-    if (norm != NULL && e->hp.arch->has_qk_norm) {
+    bool has_norm = norm != NULL && !e->hp.arch->has_row_qk_norm;
+    if (has_norm && !e->hp.arch->has_late_qk_norm) {
         e->k->rms_norm(head, head, norm, l->head_size, e->hp.norm_eps);
     }
     if (l->has_rope) {
         size_t row = (size_t)l->rope_set * e->ws.plan.n_row + r;
         cf_rope_apply(head, p->angles + row * e->ws.plan.n_angle, e->hp.rope[l->rope_set].n_rot,
                       e->hp.arch->rope_style);
+    }
+    if (has_norm && e->hp.arch->has_late_qk_norm) {
+        e->k->rms_norm(head, head, norm, l->head_size, e->hp.norm_eps);
     }
 }
 
@@ -284,12 +288,18 @@ static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsi
     }
 }
 
-/* att of a row, a head after the other, times sigmoid(gate). */
+/* att of a row, a head after the other, times sigmoid(gate), where the family
+ * has one. */
 static void gate_row(const cf_pass *p, const cf_layer_hparams *l, size_t r)
 {
-    float *att = p->att + r * l->n_head * l->head_size_v;
+    const cf_arch *arch = p->e->hp.arch;
+    size_t n_att = (size_t)l->n_head * l->head_size_v;
+    float *att = p->att + r * n_att;
     const float *q = p->q + r * l->n_head * q_step(p, l);
-    for (uint32_t j = 0; j < l->n_head; j++) {
+    if (arch->has_attn_gate) {
+        p->e->k->recurrent->sigmoid_mul(att, att, p->gate + r * n_att, n_att);
+    }
+    for (uint32_t j = 0; arch->has_q_gate && j < l->n_head; j++) {
         p->e->k->recurrent->sigmoid_mul(att, att, q + l->head_size, l->head_size_v);
         att += l->head_size_v;
         q += q_step(p, l);
@@ -309,6 +319,7 @@ void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsig
     cf_group__add(&qkv, &w->q, w->q_bias, p->q);
     cf_group__add(&qkv, &w->k, w->k_bias, p->k);
     cf_group__add(&qkv, &w->v, w->v_bias, p->v);
+    cf_group__add(&qkv, &w->attn_gate, NULL, p->gate);
     cf_group__add(&o, &w->o, w->o_bias, p->h);
     cf_pass__prepare_rows(p, &qkv, p->h, hp->n_embd, 0, i, n);
     cf_pass__barrier(p);
@@ -324,9 +335,7 @@ void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsig
     cf_pass__barrier(p);
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
-        if (hp->arch->has_q_gate) {
-            gate_row(p, l, r);
-        }
+        gate_row(p, l, r);
         cf_probe_heads(p->rows[r].probe, layer, p->rows[r].pos, p->att + r * n_att);
         cf_pass__prepare(p, &o, p->att + r * n_att, r);
     }

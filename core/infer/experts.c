@@ -61,17 +61,56 @@ static float sigmoid(float x)
     return 1.0f / (1.0f + expf(-x));
 }
 
-/* The n_used experts of largest s (+ bias), largest first; of equal ones the
- * first. */
-static void choose(const mixture *m, const float *s, uint32_t *pick)
+/* What experts are chosen by: s, with the bias where there is one. */
+static float merit(const mixture *m, const float *s, uint32_t e)
 {
     const float *bias = m->w->expert.choice_bias;
+    return bias != NULL ? s[e] + bias[e] : s[e];
+}
+
+/* The score of group g: the sum of its two best experts (DeepSeek-AI 2024b,
+ * V3), with softmax the best one (2024a, V2). */
+static float group_score(const mixture *m, const float *s, uint32_t g)
+{
+    uint32_t n = m->x->n / m->x->n_group;
+    float first = -INFINITY, second = -INFINITY;
+    for (uint32_t e = g * n; e < (g + 1) * n; e++) {
+        float v = merit(m, s, e);
+        second = v > first ? first : v > second ? v : second;
+        first = v > first ? v : first;
+    }
+    return n == 1 || m->x->gating == CF_GATING_SOFTMAX ? first : first + second;
+}
+
+/* Marks the groups of largest scores, of equal ones the first. */
+static void choose_groups(const mixture *m, const float *s, bool is_open[])
+{
+    float score[CF_EXPERT_MAX];
+    uint32_t n = m->x->n_group;
+    for (uint32_t g = 0; n > 1 && g < n; g++) {
+        score[g] = group_score(m, s, g);
+    }
+    for (uint32_t g = 0; g < n; g++) {
+        uint32_t n_before = 0;
+        for (uint32_t h = 0; n > 1 && h < n; h++) {
+            n_before += score[h] > score[g] || (score[h] == score[g] && h < g);
+        }
+        is_open[g] = n_before < m->x->n_group_used;
+    }
+}
+
+/* The n_used experts of most merit, largest first; of equal ones the first. */
+static void choose(const mixture *m, const float *s, uint32_t *pick)
+{
+    bool is_open[CF_EXPERT_MAX];
+    uint32_t group_size = m->x->n / m->x->n_group;
+    choose_groups(m, s, is_open);
     for (uint32_t j = 0; j < m->x->n_used; j++) {
         float best = -INFINITY;
         pick[j] = 0;
         for (uint32_t e = 0; e < m->x->n; e++) {
-            float v = bias != NULL ? s[e] + bias[e] : s[e];
-            bool is_taken = false;
+            float v = merit(m, s, e);
+            bool is_taken = !is_open[e / group_size];
             for (uint32_t t = 0; t < j; t++) {
                 is_taken = is_taken || pick[t] == e;
             }
@@ -129,8 +168,9 @@ static void route_row(const mixture *m, size_t r)
     }
 }
 
-/* The router's input: h, or norm(x) / sqrt(n_embd) . scale (gemma4), which is
- * computed in a slot's output buffer. */
+/* The router's input: h, or x of the layer's start (SmallThinker), or
+ * norm(x) / sqrt(n_embd) . scale (gemma4), which is computed in a slot's output
+ * buffer. */
 static const float *router_input(const mixture *m, size_t r)
 {
     const cf_pass *p = m->p;
@@ -138,6 +178,9 @@ static const float *router_input(const mixture *m, size_t r)
     const float *scale = m->w->expert.router_scale;
     float *t = m->out + r * m->x->n_used * n_embd;
     float by = (float)(1 / sqrt((double)n_embd));
+    if (p->e->hp.arch->has_early_router) {
+        return (float *)cf_pass__buf(p, CF_WS_SIDE) + r * n_embd;
+    }
     if (scale == NULL) {
         return p->h + r * n_embd;
     }
@@ -290,7 +333,7 @@ void cf_experts(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigne
     multiply_slots(&m, &gate_up, i, n);
     cf_pass__barrier(p);
     for (size_t s = slots.lo; s < slots.hi; s++) {
-        cf_pass__activate(p, m.gate + s * n_ff, m.up + s * n_ff, n_ff);
+        cf_pass__activate(p, layer, m.gate + s * n_ff, m.up + s * n_ff, n_ff);
         prepare_slot(&m, &down, m.gate + s * n_ff, s);
     }
     cf_pass__barrier(p);

@@ -51,7 +51,7 @@ static void block(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsig
         if (l->sparsity > 0) {
             sparsify(gate, n_ff, l->sparsity);
         }
-        cf_pass__activate(p, gate, p->up + r * n_ff, n_ff);
+        cf_pass__activate(p, layer, gate, p->up + r * n_ff, n_ff);
         cf_pass__prepare(p, &down, gate, r);
     }
     cf_pass__barrier(p);

@@ -56,6 +56,36 @@ static void norm_rows(const cf_pass *p, const float *w, size_t r0, unsigned i, u
     }
 }
 
+/* Keeps rows of the layer's start for a part that reads them later: x for a
+ * router (SmallThinker), or h for the feed-forward block (Cohere 2). */
+static void keep_start(const cf_pass *p, unsigned i, unsigned n)
+{
+    const cf_arch *arch = p->e->hp.arch;
+    const float *from = arch->has_early_router ? p->x : arch->has_one_norm ? p->h : NULL;
+    float *side = cf_pass__buf(p, CF_WS_SIDE);
+    size_t n_embd = p->e->hp.n_embd;
+    cf_range rows = cf_pass__rows(p, 0, i, n);
+    if (from != NULL && rows.hi > rows.lo) {
+        memcpy(side + rows.lo * n_embd, from + rows.lo * n_embd,
+               (rows.hi - rows.lo) * n_embd * sizeof *side);
+    }
+}
+
+/* h = norm(x) * w for the feed-forward part, or the kept norm of the layer's
+ * start. */
+static void norm_for_ffn(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
+{
+    size_t n_embd = p->e->hp.n_embd;
+    const float *side = cf_pass__buf(p, CF_WS_SIDE);
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    if (!p->e->hp.arch->has_one_norm) {
+        norm_rows(p, p->e->w.layer[layer].ffn_norm, r0, i, n);
+    } else if (rows.hi > rows.lo) {
+        memcpy(p->h + rows.lo * n_embd, side + rows.lo * n_embd,
+               (rows.hi - rows.lo) * n_embd * sizeof *side);
+    }
+}
+
 /* x += a h, or x += a norm(h) * w in families with post-norms. */
 static void add_rows(const cf_pass *p, const float *post_norm, size_t r0, unsigned i, unsigned n)
 {
@@ -138,11 +168,12 @@ static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, u
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     if (l->n_head != 0 || l->mixer != CF_MIX_ATTENTION) {
         norm_rows(p, w->attn_norm, 0, i, n);
+        keep_start(p, i, n);
         mix(p, layer, r0, i, n);
         add_rows(p, w->post_attn_norm, r0, i, n);
     }
     if (l->n_ff != 0 || l->has_experts) {
-        norm_rows(p, w->ffn_norm, r0, i, n);
+        norm_for_ffn(p, layer, r0, i, n);
         cf_feed_forward(p, layer, r0, i, n);
         cf_pass__show_part(p, layer, CF_LAYER_PART_MLP, r0, i, n);
         add_rows(p, w->post_ffn_norm, r0, i, n);

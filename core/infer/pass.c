@@ -170,9 +170,27 @@ void cf_pass__show_part(const cf_pass *p, uint32_t layer, cf_layer_part kind, si
 
 /* ---- by row ------------------------------------------------------------- */
 
+/* out = x - mean of x, which leaves RMSNorm to make LayerNorm of it (Ba, Kiros
+ * and Hinton 2016). */
+static const float *centre(float *out, const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t c = 0; c < n; c++) {
+        sum += (double)x[c];
+    }
+    float mean = (float)(sum / (double)n);
+    for (size_t c = 0; c < n; c++) {
+        out[c] = x[c] - mean;
+    }
+    return out;
+}
+
 void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out)
 {
     size_t n_embd = p->e->hp.n_embd;
+    if (w != NULL && p->e->hp.arch->has_layer_norm) {
+        x = centre(out, x, n_embd);
+    }
     if (w != NULL) {
         p->e->k->rms_norm(out, x, w, n_embd, p->e->hp.norm_eps);
     } else if (out != x) {
@@ -180,7 +198,7 @@ void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out)
     }
 }
 
-void cf_pass__activate(const cf_pass *p, float *gate, const float *up, size_t n)
+void cf_pass__activate(const cf_pass *p, uint32_t layer, float *gate, const float *up, size_t n)
 {
     const cf_kernels *k = p->e->k;
     switch (p->e->hp.arch->act) {
@@ -193,8 +211,14 @@ void cf_pass__activate(const cf_pass *p, float *gate, const float *up, size_t n)
     case CF_ACT_CLAMPED_GLU:
         k->recurrent->clamped_glu(gate, gate, up, n);
         break;
+    case CF_ACT_RELU:
+        k->recurrent->relu_mul(gate, gate, up, n);
+        break;
     case CF_ACT_RELU2:
         k->recurrent->relu2(gate, n);
+        break;
+    case CF_ACT_XIELU:
+        k->recurrent->xielu(gate, &p->e->hp.layer[layer].xielu, n);
         break;
     }
 }

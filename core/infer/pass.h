@@ -119,12 +119,13 @@ void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in, float *o
 
 /* ---- by row ------------------------------------------------------------- */
 
-/* out = norm(x) * w, or x itself where the family has no such norm. */
+/* out = norm(x) * w, or x itself where the family has no such norm; out may
+ * be x. */
 void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out);
 
-/* gate = act(gate) . up, by the family's activation; without `up` where it has
- * none. */
-void cf_pass__activate(const cf_pass *p, float *gate, const float *up, size_t n);
+/* gate = act(gate) . up, by the family's activation with the layer's numbers;
+ * without `up` where it has none. */
+void cf_pass__activate(const cf_pass *p, uint32_t layer, float *gate, const float *up, size_t n);
 
 /* ---- probes -------------------------------------------------------------- */
 

@@ -75,7 +75,7 @@ void cf_per_layer(const cf_pass *p, uint32_t layer, const float *in, size_t r0, 
     cf_pass__barrier(p);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         float *g = p->gate + r * n_own;
-        cf_pass__activate(p, g, inputs + (r * hp->n_layer + layer) * n_own, n_own);
+        cf_pass__activate(p, layer, g, inputs + (r * hp->n_layer + layer) * n_own, n_own);
         cf_pass__prepare(p, &proj, g, r);
     }
     cf_pass__barrier(p);

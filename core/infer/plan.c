@@ -86,7 +86,8 @@ static void widen_attention(widths *w, const cf_ws_model *m, uint32_t i)
     w->att = max_size(w->att, (size_t)l->n_head * l->head_size_v);
     w->head = max_size(w->head, l->head_size);
     w->head_v = max_size(w->head_v, l->head_size_v);
-    widen_group(w, m->k, (const cf_mat *[]){&lw->q, &lw->k, &lw->v}, 3, 1);
+    w->ff = max_size(w->ff, lw->attn_gate.n_row);
+    widen_group(w, m->k, (const cf_mat *[]){&lw->q, &lw->k, &lw->v, &lw->attn_gate}, 4, 1);
     widen_group(w, m->k, (const cf_mat *[]){&lw->o}, 1, 1);
 }
 
@@ -179,7 +180,8 @@ static void plan_extras(cf_ws_plan *p, const cf_hparams *hp)
     p->bytes[CF_WS_PER_LAYER] = f * n_own;
     p->bytes[CF_WS_PER_LAYER_EMBD] = f * n_own;
     p->bytes[CF_WS_STREAMS] = f * hp->n_altup * hp->n_embd;
-    bool has_side = hp->n_altup != 0 || hp->arch->recurrent_rule == CF_RECURRENT_ALL;
+    bool has_side = hp->n_altup != 0 || hp->arch->recurrent_rule == CF_RECURRENT_ALL ||
+                    hp->arch->has_one_norm || hp->arch->has_early_router;
     p->bytes[CF_WS_SIDE] = has_side ? f * hp->n_embd : 0;
 }
 

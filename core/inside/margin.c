@@ -192,15 +192,32 @@ static const float *row_of(const margin *m, const cf_mat *w, size_t r)
     return m->row;
 }
 
-/* out = a d through a norm with weights w that met x; without w, a d. */
+static double mean_of(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t c = 0; c < n; c++) {
+        sum += (double)x[c];
+    }
+    return sum / (double)n;
+}
+
+/* out = a d through a norm with weights w that met x; without w, a d.  A
+ * LayerNorm takes the mean away first, from x and from every part of it. */
 static void pull(const margin *m, double *out, const double *d, double a, const float *w,
                  const float *x)
 {
+    size_t n = m->n_embd;
+    bool is_centred = w != NULL && m->e->hp.arch->has_layer_norm;
+    double mean = is_centred ? mean_of(x, n) : 0, sum = 0;
     if (w != NULL) {
-        a /= sqrt(mean_square(x, m->n_embd) + (double)m->e->hp.norm_eps);
+        a /= sqrt(mean_square(x, n) - mean * mean + (double)m->e->hp.norm_eps);
     }
-    for (size_t c = 0; c < m->n_embd; c++) {
+    for (size_t c = 0; c < n; c++) {
         out[c] = d[c] * a * (w != NULL ? (double)w[c] : 1);
+        sum += out[c];
+    }
+    for (size_t c = 0; is_centred && c < n; c++) {
+        out[c] -= sum / (double)n;
     }
 }
 

@@ -16,6 +16,13 @@
 /* Inputs of a causal convolution at most. */
 enum { CF_TAP_MAX = 16 };
 
+/* xIELU's numbers (Huang and Schlag 2024), after softplus. */
+typedef struct cf_xielu {
+    float positive, negative; /* of the quadratic and the exponential half */
+    float beta;               /* of the linear part */
+    float eps;                /* the exponential half's argument is at most this */
+} cf_xielu;
+
 /* One token of one head with a state m[n_key, n_value]. */
 typedef struct cf_state_step {
     float *m;          /* the state after the token */
@@ -55,8 +62,15 @@ typedef struct cf_recurrent_kernels {
      * out[n] = g sigmoid(1.702 g) (u + 1).  out may be gate. */
     void (*clamped_glu)(float *out, const float *gate, const float *up, size_t n);
 
+    /* out[n] = max(gate[n], 0) * up[n];  out may be gate. */
+    void (*relu_mul)(float *out, const float *gate, const float *up, size_t n);
+
     /* x[n] = max(x, 0)^2, in place */
     void (*relu2)(float *x, size_t n);
+
+    /* x[n] = positive x^2 + beta x where x > 0, and else
+     * (exp(min(x, eps)) - 1 - x) negative + beta x, in place */
+    void (*xielu)(float *x, const cf_xielu *p, size_t n);
 } cf_recurrent_kernels;
 
 extern const cf_recurrent_kernels cf_recurrent_ref;

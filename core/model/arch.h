@@ -29,8 +29,23 @@ typedef enum cf_activation {
     CF_ACT_SILU,
     CF_ACT_GELU,        /* the tanh form */
     CF_ACT_CLAMPED_GLU, /* gpt-oss, see recurrent.h */
-    CF_ACT_RELU2        /* squared ReLU of up, without a gate */
+    CF_ACT_RELU,
+    CF_ACT_RELU2, /* squared ReLU of up, without a gate */
+    CF_ACT_XIELU  /* xIELU of up, without a gate, see recurrent.h */
 } cf_activation;
+
+static inline bool cf_activation_has_gate(cf_activation a)
+{
+    return a != CF_ACT_RELU2 && a != CF_ACT_XIELU;
+}
+
+/* What the file's logit_scale, embedding_scale and residual_scale do. */
+typedef enum cf_multipliers {
+    CF_MULTIPLY_NOTHING,
+    CF_MULTIPLY_GRANITE, /* all three; logits are divided */
+    CF_MULTIPLY_MINICPM, /* likewise, with values of its own where they are absent */
+    CF_MULTIPLY_LOGITS   /* logits are multiplied, no other is read */
+} cf_multipliers;
 
 /* How a layer mixes positions. */
 typedef enum cf_mixer {
@@ -55,19 +70,27 @@ typedef struct cf_arch {
     cf_rope_style rope_style;
     cf_activation act;
     bool has_qk_norm;       /* RMSNorm of each query and key head */
+    bool has_opt_qk_norm;   /* likewise, in files that have its weights */
+    bool has_late_qk_norm;  /* it comes after the rotation */
     bool has_row_qk_norm;   /* RMSNorm of all query heads at once, all keys */
     bool has_v_norm;        /* RMSNorm of each value head, without weights */
     bool has_post_norm;     /* RMSNorm after attention and feed-forward */
     bool has_no_pre_norm;   /* and none before them */
+    bool has_layer_norm;    /* LayerNorm without a bias in place of RMSNorm */
+    bool has_one_norm;      /* both parts read norm(x) of the layer's start */
     bool has_fused_qkv;     /* attn_qkv: rows of q, then k, then v */
     bool has_fused_gate_up; /* ffn_up: rows of gate, then up */
     bool has_embd_scale;    /* embeddings times sqrt(n_embd) */
     bool has_soft_caps;     /* the file may cap scores and logits */
     bool has_q_gate;        /* attn_q: a head's query, then its output gate */
+    bool has_attn_gate;     /* attn_gate: output gates of all heads */
     bool has_sinks;         /* one score more in each head's softmax */
     bool has_experts;       /* layers may be mixtures of experts */
     bool has_dense_beside;  /* with experts beside a block of their own */
-    bool has_multipliers;   /* embedding_scale, residual_scale, logit_scale */
+    bool has_early_router;  /* it reads x of the layer's start, without a norm */
+    bool has_sigmoid_gates; /* of experts, unless the file says otherwise */
+    bool has_raw_weights;   /* of experts, unless expert_weights_norm is true */
+    cf_multipliers multipliers;
     bool has_temperature;   /* queries grow with their position */
     bool has_layer_scale;   /* layer_output_scale */
     bool has_per_layer;     /* embeddings of their own for each layer */
@@ -86,6 +109,9 @@ typedef struct cf_arch {
     /* Of each `window_period` layers all but the last see only a window;
      * 0: no layer does. */
     uint32_t window_period;
+    bool has_full_first;       /* all but the first, instead */
+    bool has_nope_full;        /* with windows, the other layers have no rotary
+                                  embedding */
     uint32_t window_default;   /* when the file names none; 0: no window then */
     float rope_base_local;     /* of windowed layers; 0: as the others */
     bool has_plain_rope_local; /* windowed layers are never stretched */

@@ -5,6 +5,7 @@
 #include "core/model/hparams.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -19,12 +20,6 @@ static cf_status refuse_unknown_parts(cf_meta_reader *r, const cf_arch *arch)
     CF_TRY(cf_meta__opt_u32(r, "expert_count", 0, UINT32_MAX, &n));
     if (n > 0 && !arch->has_experts) {
         return cf_fail(r->err, CF_EUNSUPPORTED, "mixture of experts (%s = %u) is not supported",
-                       r->key, n);
-    }
-    n = 0;
-    CF_TRY(cf_meta__opt_u32(r, "expert_group_count", 0, UINT32_MAX, &n));
-    if (n > 1) {
-        return cf_fail(r->err, CF_EUNSUPPORTED, "groups of experts (%s = %u) are not supported",
                        r->key, n);
     }
     cf_meta__opt_bool(r, "attention.causal", &causal);
@@ -83,6 +78,17 @@ static cf_status read_rope_scaling(cf_meta_reader *r, const cf_arch *arch, cf_ro
     p->is_exact = arch->has_exact_yarn;
     return cf_meta__opt_u32(r, "rope.scaling.original_context_length", 1, CF_CTX_MAX,
                             &p->n_ctx_orig);
+}
+
+/* The base grows with a factor that suits a longer context ("NTK-aware"). */
+static cf_status read_rope_alpha(cf_meta_reader *r, uint32_t head_size, cf_rope_params *p)
+{
+    double alpha = 0;
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.alpha", 0, 1e6, &alpha));
+    if (alpha > 0 && head_size > 2) {
+        p->base *= pow(alpha, (double)head_size / ((double)head_size - 2));
+    }
+    return CF_OK;
 }
 
 /* M-RoPE: how many pairs turn by each number of a position. */
@@ -146,6 +152,7 @@ static cf_status read_rope(cf_meta_reader *r, cf_hparams *hp)
                           .n_ctx_orig = hp->n_ctx_train};
     CF_TRY(read_n_rot(r, "rope.dimension_count", size, &p->n_rot));
     CF_TRY(cf_meta__opt_f64(r, "rope.freq_base", 1.0001, 1e15, &p->base));
+    CF_TRY(read_rope_alpha(r, size, p));
     CF_TRY(read_rope_scaling(r, arch, p));
     CF_TRY(read_sections(r, arch, p));
     cf_rope_params *local = &hp->rope[CF_ROPE_LOCAL];
@@ -191,7 +198,7 @@ static cf_status is_windowed(cf_meta_reader *r, const cf_hparams *hp, uint32_t i
     CF_TRY(cf_meta__layer_flag(r, "attention.sliding_window_pattern", i, &is_there, out));
     if (!is_there) {
         CF_TRY(cf_meta__opt_u32(r, "attention.sliding_window_pattern", 1, CF_EVERY_LAYER, &period));
-        *out = i % period < period - 1;
+        *out = i % period != (hp->arch->has_full_first ? 0 : period - 1);
     }
     return CF_OK;
 }
@@ -249,7 +256,8 @@ static cf_status read_attention(cf_meta_reader *r, const cf_hparams *hp, uint32_
         cf_meta__opt_bool(r, "rope.scaling.finetuned", &is_rotated);
     }
     l->sees_blocks = !arch->has_layer_scale || (hp->n_per_layer == 0 && l->window != 0);
-    l->has_rope = is_rotated && (arch->nope_period == 0 || (i + 1) % arch->nope_period != 0);
+    l->has_rope = is_rotated && (arch->nope_period == 0 || (i + 1) % arch->nope_period != 0) &&
+                  (!arch->has_nope_full || window == 0 || windowed);
     uint32_t per_head =
         hp->n_layer == arch->n_layer_embd_scaled ? hp->n_embd / l->n_head : l->head_size;
     l->attn_scale = (float)(1.0 / sqrt(per_head > 0 ? (double)per_head : 1));
@@ -276,12 +284,32 @@ static cf_status is_recurrent(cf_meta_reader *r, const cf_arch *arch, uint32_t i
     return CF_OK;
 }
 
+/* Width of layer i's shared experts, which are one block.  Families count them
+ * by different keys; where there is a number of them, their matrix tells. */
+static cf_status read_shared_n_ff(cf_meta_reader *r, uint32_t i, cf_layer_hparams *l)
+{
+    char name[64];
+    if (cf_meta__find(r, "expert_shared_count") == NULL) {
+        return cf_meta__opt_u32(r, "expert_shared_feed_forward_length", 0, CF_WIDTH_MAX, &l->n_ff);
+    }
+    snprintf(name, sizeof name, "blk.%u.ffn_up_shexp.weight", i);
+    const cf_gguf_tensor *t = cf_gguf_find_tensor(r->g, name);
+    if (t != NULL && t->dim[1] > CF_WIDTH_MAX) {
+        return cf_fail_at(r->err, CF_EFORMAT, t->file_off, "tensor %s is wider than %d", name,
+                          CF_WIDTH_MAX);
+    }
+    l->n_ff = t != NULL ? (uint32_t)t->dim[1] : 0;
+    return CF_OK;
+}
+
 /* Width of layer i's one block or shared expert. */
 static cf_status read_n_ff(cf_meta_reader *r, const cf_hparams *hp, uint32_t i, cf_layer_hparams *l)
 {
     uint32_t n_dense = 0;
+    uint32_t step = 1;
     CF_TRY(cf_meta__opt_u32(r, "leading_dense_block_count", 0, CF_LAYER_MAX, &n_dense));
-    l->has_experts = hp->expert.n != 0 && i >= n_dense;
+    CF_TRY(cf_meta__opt_u32(r, "interleave_moe_layer_step", 1, CF_LAYER_MAX, &step));
+    l->has_experts = hp->expert.n != 0 && i >= n_dense && (i + 1) % step == 0;
     if (hp->arch->has_single_parts) {
         CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 0, CF_WIDTH_MAX, &l->n_ff));
         l->has_experts = l->has_experts && l->n_ff != 0;
@@ -291,7 +319,7 @@ static cf_status read_n_ff(cf_meta_reader *r, const cf_hparams *hp, uint32_t i, 
         return CF_OK;
     }
     if (l->has_experts && !hp->arch->has_dense_beside) {
-        return cf_meta__opt_u32(r, "expert_shared_feed_forward_length", 0, CF_WIDTH_MAX, &l->n_ff);
+        return read_shared_n_ff(r, i, l);
     }
     CF_TRY(cf_meta__layer_u32(r, "feed_forward_length", i, 1, CF_WIDTH_MAX, &l->n_ff));
     return l->n_ff != 0 ? CF_OK : cf_meta__missing(r);
@@ -356,6 +384,29 @@ static cf_status share_keys(cf_meta_reader *r, cf_hparams *hp)
     return CF_OK;
 }
 
+static double softplus(double x)
+{
+    return x > 30 ? x : log1p(exp(x));
+}
+
+/* xIELU's numbers are under keys without the architecture's name. */
+static cf_status read_xielu(const cf_meta_reader *r, uint32_t i, cf_layer_hparams *l)
+{
+    cf_meta_reader x = {r->g, "xielu", r->err, ""};
+    float alpha_n = 0, alpha_p = 0;
+    if (cf_meta__find(&x, "alpha_n") == NULL || cf_meta__find(&x, "alpha_p") == NULL ||
+        cf_meta__find(&x, "beta") == NULL || cf_meta__find(&x, "eps") == NULL) {
+        return cf_meta__missing(&x);
+    }
+    CF_TRY(cf_meta__layer_f32(&x, "alpha_n", i, -1e3, 1e3, &alpha_n));
+    CF_TRY(cf_meta__layer_f32(&x, "alpha_p", i, -1e3, 1e3, &alpha_p));
+    CF_TRY(cf_meta__layer_f32(&x, "beta", i, -1e3, 1e3, &l->xielu.beta));
+    CF_TRY(cf_meta__layer_f32(&x, "eps", i, -1e3, 0, &l->xielu.eps));
+    l->xielu.positive = (float)softplus((double)alpha_p);
+    l->xielu.negative = (float)((double)l->xielu.beta + softplus((double)alpha_n));
+    return CF_OK;
+}
+
 static cf_status read_layers(cf_meta_reader *r, cf_hparams *hp)
 {
     uint32_t window = hp->arch->window_default;
@@ -370,6 +421,9 @@ static cf_status read_layers(cf_meta_reader *r, cf_hparams *hp)
             CF_TRY(cf_meta__layer_f32(r, "activation_sparsity_scale", i, 0, 100,
                                       &hp->layer[i].sparsity));
         }
+        if (hp->arch->act == CF_ACT_XIELU) {
+            CF_TRY(read_xielu(r, i, &hp->layer[i]));
+        }
     }
     CF_TRY(share_keys(r, hp));
     return read_rope(r, hp);
@@ -377,10 +431,28 @@ static cf_status read_layers(cf_meta_reader *r, cf_hparams *hp)
 
 /* ---- experts and states ------------------------------------------------- */
 
+/* Groups from which experts are chosen. */
+static cf_status read_expert_groups(cf_meta_reader *r, cf_expert_hparams *x)
+{
+    x->n_group = 0;
+    CF_TRY(cf_meta__opt_u32(r, "expert_group_count", 0, x->n, &x->n_group));
+    x->n_group = x->n_group > 1 ? x->n_group : 1;
+    x->n_group_used = 1;
+    if (x->n_group == 1) {
+        return CF_OK;
+    }
+    CF_TRY(cf_meta__need_u32(r, "expert_group_used_count", 1, x->n_group, &x->n_group_used));
+    if (x->n % x->n_group != 0 || x->n / x->n_group * x->n_group_used < x->n_used) {
+        return cf_fail(r->err, CF_EFORMAT, "%u of %u groups do not suit %u of %u experts",
+                       x->n_group_used, x->n_group, x->n_used, x->n);
+    }
+    return CF_OK;
+}
+
 static cf_status read_experts(cf_meta_reader *r, cf_hparams *hp)
 {
     cf_expert_hparams *x = &hp->expert;
-    uint32_t gating = CF_GATING_SOFTMAX;
+    uint32_t gating = hp->arch->has_sigmoid_gates ? CF_GATING_SIGMOID : CF_GATING_SOFTMAX;
     CF_TRY(cf_meta__opt_u32(r, "expert_count", 0, CF_EXPERT_MAX, &x->n));
     if (x->n == 0) {
         return CF_OK;
@@ -399,12 +471,12 @@ static cf_status read_experts(cf_meta_reader *r, cf_hparams *hp)
         return cf_fail(r->err, CF_EUNSUPPORTED, "%s %u is not supported", r->key, gating);
     }
     x->gating = gating == 0 ? CF_GATING_SOFTMAX : (cf_expert_gating)gating;
-    x->is_normalised = true;
+    x->is_normalised = !hp->arch->has_raw_weights;
     cf_meta__opt_bool(r, "expert_weights_norm", &x->is_normalised);
     x->scale = 1;
     CF_TRY(cf_meta__opt_f32(r, "expert_weights_scale", 0, 1e6, &x->scale));
     x->scale = x->scale != 0 ? x->scale : 1; /* 0 means "none" in files */
-    return CF_OK;
+    return read_expert_groups(r, x);
 }
 
 /* The sizes of a Mamba-2 or DeltaNet layer, from keys that both share. */
@@ -495,25 +567,43 @@ static void place_states(cf_hparams *hp)
 
 /* ---- the whole model ---------------------------------------------------- */
 
+/* The file's own factors of embeddings, of what parts add and of logits. */
+static cf_status read_scales(cf_meta_reader *r, cf_hparams *hp)
+{
+    float divisor = 1;
+    switch (hp->arch->multipliers) {
+    case CF_MULTIPLY_NOTHING:
+        return CF_OK;
+    case CF_MULTIPLY_LOGITS:
+        return cf_meta__opt_f32(r, "logit_scale", 1e-6, 1e6, &hp->logit_scale);
+    case CF_MULTIPLY_MINICPM:
+        hp->embd_scale = 12;
+        hp->residual_scale = (float)(1.4 / sqrt((double)hp->n_layer));
+        divisor = (float)hp->n_embd / 256;
+        break;
+    case CF_MULTIPLY_GRANITE:
+        break;
+    }
+    CF_TRY(cf_meta__opt_f32(r, "embedding_scale", 1e-6, 1e6, &hp->embd_scale));
+    CF_TRY(cf_meta__opt_f32(r, "residual_scale", 1e-6, 1e6, &hp->residual_scale));
+    CF_TRY(cf_meta__opt_f32(r, "logit_scale", 1e-6, 1e6, &divisor));
+    hp->logit_scale = 1 / divisor;
+    return CF_OK;
+}
+
 /* Factors of a family's own at fixed places. */
 static cf_status read_multipliers(cf_meta_reader *r, cf_hparams *hp)
 {
     const cf_arch *arch = hp->arch;
-    float divisor = 1;
     hp->embd_scale = arch->has_embd_scale ? (float)sqrt((double)hp->n_embd) : 1.0f;
     hp->residual_scale = 1;
     hp->logit_scale = 1;
+    CF_TRY(read_scales(r, hp));
     hp->attn_soft_cap = arch->attn_soft_cap_default;
     hp->final_soft_cap = arch->final_soft_cap_default;
     if (arch->has_soft_caps) {
         CF_TRY(cf_meta__opt_f32(r, "attn_logit_softcapping", 0, 1e6, &hp->attn_soft_cap));
         CF_TRY(cf_meta__opt_f32(r, "final_logit_softcapping", 0, 1e6, &hp->final_soft_cap));
-    }
-    if (arch->has_multipliers) {
-        CF_TRY(cf_meta__opt_f32(r, "embedding_scale", 1e-6, 1e6, &hp->embd_scale));
-        CF_TRY(cf_meta__opt_f32(r, "residual_scale", 1e-6, 1e6, &hp->residual_scale));
-        CF_TRY(cf_meta__opt_f32(r, "logit_scale", 1e-6, 1e6, &divisor));
-        hp->logit_scale = 1 / divisor;
     }
     if (arch->has_temperature) {
         CF_TRY(cf_meta__opt_f64(r, "attention.temperature_scale", 0, 1e3, &hp->temperature));
@@ -548,10 +638,12 @@ static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
     CF_TRY(cf_meta__need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
     CF_TRY(cf_meta__opt_u32(r, "pooling_type", 0, UINT32_MAX, &hp->pooling));
     CF_TRY(cf_meta__need_u32(r, "context_length", 1, UINT32_MAX, &hp->n_ctx_train));
-    if (cf_meta__find(r, "attention.layer_norm_rms_epsilon") == NULL) {
+    const char *eps_key = hp->arch->has_layer_norm ? "attention.layer_norm_epsilon"
+                                                   : "attention.layer_norm_rms_epsilon";
+    if (cf_meta__find(r, eps_key) == NULL) {
         return cf_meta__missing(r);
     }
-    CF_TRY(cf_meta__opt_f64(r, "attention.layer_norm_rms_epsilon", 0, 1, &eps));
+    CF_TRY(cf_meta__opt_f64(r, eps_key, 0, 1, &eps));
     hp->norm_eps = (float)eps;
     if (hp->arch->has_deepstack) {
         CF_TRY(cf_meta__opt_u32(r, "n_deepstack_layers", 0, hp->n_layer, &hp->n_deepstack));

@@ -74,6 +74,7 @@ typedef struct cf_layer_hparams {
     bool sees_blocks; /* positions of a block of embeddings see each other, where
                          the projector asks for it */
     float attn_scale; /* multiplies q . k */
+    cf_xielu xielu;   /* of its block */
     size_t state_off; /* recurrent: floats before its own in a state */
     float sparsity;   /* gates below mean + sparsity * deviation are 0; 0: off
                          (gemma3n) */
@@ -90,8 +91,10 @@ typedef struct cf_expert_hparams {
     uint32_t n_used; /* chosen for a token */
     uint32_t n_ff;   /* of one */
     cf_expert_gating gating;
-    bool is_normalised; /* weights are divided by their sum */
-    float scale;        /* and multiplied by this */
+    uint32_t n_group;      /* runs of equally many experts; 1: no groups */
+    uint32_t n_group_used; /* those of best score, from which experts are chosen */
+    bool is_normalised;    /* weights are divided by their sum */
+    float scale;           /* and multiplied by this */
 } cf_expert_hparams;
 
 /* Of every recurrent layer: a convolution over the last n_tap inputs, and
@@ -107,9 +110,9 @@ typedef struct cf_state_hparams {
 typedef struct cf_hparams {
     const cf_arch *arch;
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train;
-    uint32_t pooling;       /* as the file has it; 0: none */
-    uint32_t n_draft_layer; /* further layers of the file, not computed */
-    float norm_eps;
+    uint32_t pooling;               /* as the file has it; 0: none */
+    uint32_t n_draft_layer;         /* further layers of the file, not computed */
+    float norm_eps;                 /* of RMSNorm, or of LayerNorm */
     float embd_scale;               /* multiplies embeddings; 1 mostly */
     float residual_scale;           /* multiplies what a part adds; 1 mostly */
     float logit_scale;              /* multiplies logits; 1 mostly */

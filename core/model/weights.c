@@ -85,11 +85,12 @@ static cf_status find_qkv(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 static cf_status find_qk_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
-    bool by_row = f->hp->arch->has_row_qk_norm;
-    if (!by_row && !f->hp->arch->has_qk_norm) {
+    const cf_arch *arch = f->hp->arch;
+    bool by_row = arch->has_row_qk_norm;
+    cf_tensor__name_in(f, i, "attn_q_norm.weight");
+    if (!by_row && !arch->has_qk_norm && !(arch->has_opt_qk_norm && cf_tensor__is_there(f))) {
         return CF_OK;
     }
-    cf_tensor__name_in(f, i, "attn_q_norm.weight");
     CF_TRY(cf_tensor__vec(f, (by_row ? l->n_head : 1) * l->head_size, &w->q_norm));
     if (l->kv_layer != i) {
         return CF_OK;
@@ -107,6 +108,10 @@ static cf_status find_attention(cf_tensor_finder *f, uint32_t i, cf_layer_weight
         cf_tensor__name_in(f, i, "attn_sinks.weight");
         CF_TRY(cf_tensor__vec(f, l->n_head, &w->sinks));
     }
+    if (f->hp->arch->has_attn_gate) {
+        cf_tensor__name_in(f, i, "attn_gate.weight");
+        CF_TRY(cf_tensor__mat(f, l->n_head * l->head_size_v, f->hp->n_embd, &w->attn_gate));
+    }
     cf_tensor__name_in(f, i, "attn_output.weight");
     CF_TRY(cf_tensor__mat(f, f->hp->n_embd, l->n_head * l->head_size_v, &w->o));
     cf_tensor__name_in(f, i, "attn_output.bias");
@@ -120,7 +125,7 @@ static cf_status find_gate_up(cf_tensor_finder *f, uint32_t i, cf_layer_weights 
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
     const float *bias = NULL;
-    if (f->hp->arch->act == CF_ACT_RELU2) { /* up alone */
+    if (!cf_activation_has_gate(f->hp->arch->act)) { /* up alone */
         cf_tensor__name_in(f, i, "ffn_up.weight");
         CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
         cf_tensor__name_in(f, i, "ffn_up.bias");
@@ -169,7 +174,7 @@ static cf_status find_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w
         CF_TRY(cf_tensor__vec(f, n_embd, &w->attn_norm));
         w->ffn_norm = w->attn_norm;
     }
-    if (!arch->has_no_pre_norm && !arch->has_single_parts) {
+    if (!arch->has_no_pre_norm && !arch->has_single_parts && !arch->has_one_norm) {
         snprintf(name, sizeof name, "%s.weight",
                  arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm");
         cf_tensor__name_in(f, i, name);

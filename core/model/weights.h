@@ -91,6 +91,7 @@ typedef struct cf_layer_weights {
     const float *q_norm, *k_norm;          /* [head_size], or [rows of q, of k]
                                               by row; or NULL */
     const float *sinks;                    /* [n_head] or NULL */
+    cf_mat attn_gate;                      /* [n_head * head_size_v, n_embd] */
     cf_mat o;                              /* [n_embd, n_head * head_size_v] */
     const float *o_bias;                   /* [n_embd] or NULL */
     const float *post_attn_norm;           /* [n_embd] or NULL */

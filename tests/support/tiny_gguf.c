@@ -14,21 +14,26 @@
 #include "tests/support/rand.h"
 
 const char *const cf_tiny_archs[] = {
-    "llama",      "qwen2",         "qwen3",          "gemma",   "gemma2",    "gemma3",
-    "phi3",       "smollm3",       "qwen3moe",       "qwen35",  "qwen35moe", "qwen3next",
-    "gemma4",     "gemma3n",       "gpt-oss",        "lfm2",    "lfm2moe",   "granite",
-    "granitemoe", "granitehybrid", "mistral3",       "olmo2",   "ernie4_5",  "glm4",
-    "falcon-h1",  "nemotron_h",    "nemotron_h_moe", "qwen3vl", NULL};
+    "llama",         "qwen2",         "qwen3",          "gemma",   "gemma2",    "gemma3",
+    "phi3",          "smollm3",       "qwen3moe",       "qwen35",  "qwen35moe", "qwen3next",
+    "gemma4",        "gemma3n",       "gpt-oss",        "lfm2",    "lfm2moe",   "granite",
+    "granitemoe",    "granitehybrid", "mistral3",       "olmo2",   "ernie4_5",  "glm4",
+    "falcon-h1",     "nemotron_h",    "nemotron_h_moe", "qwen3vl", "olmoe",     "ernie4_5-moe",
+    "hunyuan-dense", "seed_oss",      "arcee",          "apertus", "exaone4",   "minicpm",
+    "smallthinker",  "bailingmoe2",   "glm4moe",        "afmoe",   "cohere2",   NULL};
 
 /* The first of them, whose layers are attention and one block. */
-const char *const cf_tiny_plain_archs[] = {"llama",    "qwen2",  "qwen3", "gemma",
-                                           "gemma2",   "gemma3", "phi3",  "smollm3",
-                                           "ernie4_5", "glm4",   NULL};
+const char *const cf_tiny_plain_archs[] = {
+    "llama", "qwen2",   "qwen3",    "gemma",   "gemma2",        "gemma3",
+    "phi3",  "smollm3", "ernie4_5", "glm4",    "hunyuan-dense", "seed_oss",
+    "arcee", "apertus", "exaone4",  "minicpm", "cohere2",       NULL};
 
 /* Sizes of parts that options do not name. */
 enum {
     N_EXPERT = 6,
     N_EXPERT_USED = 2,
+    N_GROUP = 3, /* of experts */
+    N_GROUP_USED = 2,
     N_EXPERT_FF = 32,
     N_SHARED_FF = 32,
     N_TAP = 4,
@@ -184,6 +189,16 @@ static void add_f32(model *m, const char *name, float v)
     m->n_values++;
 }
 
+static void add_bool(model *m, const char *name, bool v)
+{
+    char k[96];
+    key(m, k, name);
+    cf_tiny_str(&m->values, k);
+    cf_tiny_uint(&m->values, CF_GGUF_BOOL, 4);
+    cf_tiny_uint(&m->values, v, 1);
+    m->n_values++;
+}
+
 static void array_head(model *m, const char *k, uint32_t item, uint64_t n)
 {
     cf_tiny_str(&m->values, k);
@@ -235,21 +250,43 @@ static bool has_ffn(const model *m, uint32_t i)
     return !m->arch->has_single_parts || is_ffn_only(m, i);
 }
 
+static bool is_one_of(const model *m, const char *const archs[])
+{
+    while (*archs != NULL && strcmp(m->o.arch, *archs) != 0) {
+        archs++;
+    }
+    return *archs != NULL;
+}
+
+/* Mixtures with a bias for choosing and a first layer without experts. */
+static bool is_late_mixture(const model *m)
+{
+    static const char *const archs[] = {"lfm2moe", "ernie4_5-moe", "bailingmoe2",
+                                        "glm4moe", "afmoe",        NULL};
+    return is_one_of(m, archs);
+}
+
 static bool has_experts(const model *m, uint32_t i)
 {
-    bool after_dense = strcmp(m->o.arch, "lfm2moe") != 0 || i > 0;
-    return m->arch->has_experts && after_dense;
+    return m->arch->has_experts && (!is_late_mixture(m) || i > 0);
 }
 
 static bool has_choice_bias(const model *m)
 {
-    return strcmp(m->o.arch, "lfm2moe") == 0 || m->arch->has_single_parts;
+    return is_late_mixture(m) || m->arch->has_single_parts;
+}
+
+/* Shared experts that are counted. */
+static bool has_shared_count(const model *m)
+{
+    return is_late_mixture(m) && strcmp(m->o.arch, "lfm2moe") != 0;
 }
 
 static bool has_shared_expert(const model *m)
 {
     return m->arch->has_experts &&
-           (m->arch->has_q_gate || m->arch->has_multipliers || m->arch->has_single_parts);
+           (has_shared_count(m) || m->arch->has_q_gate ||
+            m->arch->multipliers == CF_MULTIPLY_GRANITE || m->arch->has_single_parts);
 }
 
 /* Layers 2 and 5 of Gemmas with shared keys see everything, so that both kinds
@@ -329,7 +366,7 @@ static void add_state_sizes(model *m)
 
 static void add_expert_sizes(model *m)
 {
-    bool is_sigmoid = has_choice_bias(m);
+    bool is_sigmoid = has_choice_bias(m) && strcmp(m->o.arch, "ernie4_5-moe") != 0;
     add_u32(m, "expert_count", N_EXPERT);
     add_u32(m, "expert_used_count", N_EXPERT_USED);
     add_u32(m, "expert_feed_forward_length", N_EXPERT_FF);
@@ -340,8 +377,18 @@ static void add_expert_sizes(model *m)
         add_u32(m, "expert_gating_func", 2);
         add_f32(m, "expert_weights_scale", 1.5f);
     }
-    if (strcmp(m->o.arch, "lfm2moe") == 0) {
+    if (has_shared_count(m)) {
+        add_u32(m, "expert_shared_count", 2);
+    }
+    if (is_late_mixture(m)) {
         add_u32(m, "leading_dense_block_count", 1);
+    }
+    if (is_late_mixture(m) && m->arch->has_raw_weights) {
+        add_bool(m, "expert_weights_norm", true);
+    }
+    if (strcmp(m->o.arch, "bailingmoe2") == 0) {
+        add_u32(m, "expert_group_count", N_GROUP);
+        add_u32(m, "expert_group_used_count", N_GROUP_USED);
     }
 }
 
@@ -385,9 +432,25 @@ static void add_scaling(model *m)
     }
 }
 
+/* xIELU's numbers by layer. */
+static void add_xielu(model *m)
+{
+    static const char *const keys[] = {"xielu.alpha_n", "xielu.alpha_p", "xielu.beta", "xielu.eps"};
+    static const float first[] = {0.4f, -0.2f, 0.5f, -1e-6f};
+    for (size_t k = 0; k < 4; k++) {
+        array_head(m, keys[k], CF_GGUF_F32, m->o.n_layer);
+        for (uint32_t i = 0; i < m->o.n_layer; i++) {
+            cf_tiny_f32(&m->values, first[k] * (1 + 0.1f * (float)i));
+        }
+    }
+}
+
 /* The tensors that only some families have. */
 static void add_special_sizes(model *m)
 {
+    if (m->arch->act == CF_ACT_XIELU) {
+        add_xielu(m);
+    }
     if (m->arch->window_period != 0) {
         add_u32(m, "attention.sliding_window", m->o.window);
     }
@@ -411,7 +474,7 @@ static void add_special_sizes(model *m)
             cf_tiny_uint(&m->values, i < 3 ? m->o.n_rot / 6 : 0, 4);
         }
     }
-    if (m->arch->has_multipliers) {
+    if (m->arch->multipliers != CF_MULTIPLY_NOTHING) {
         add_f32(m, "embedding_scale", 3.0f);
         add_f32(m, "residual_scale", 0.5f);
         add_f32(m, "logit_scale", 4.0f);
@@ -442,7 +505,10 @@ static void add_sizes(model *m)
     add_u32(m, "attention.value_length", o->head_size_v);
     add_u32(m, "rope.dimension_count", o->n_rot);
     add_u32(m, "vocab_size", o->n_vocab);
-    add_f32(m, "attention.layer_norm_rms_epsilon", 1e-5f);
+    add_f32(m,
+            m->arch != NULL && m->arch->has_layer_norm ? "attention.layer_norm_epsilon"
+                                                       : "attention.layer_norm_rms_epsilon",
+            1e-5f);
     add_f32(m, "rope.freq_base", 10000.0f);
     if (m->arch != NULL) {
         add_special_sizes(m);
@@ -609,14 +675,18 @@ static void add_attention(model *m, uint32_t i)
             add_linear(m, i, "attn_v", nv, o->n_embd, qkv_bias);
         }
     }
-    if (arch->has_qk_norm || arch->has_row_qk_norm) {
+    bool has_qk_norm = arch->has_qk_norm || (arch->has_opt_qk_norm && bias);
+    if (has_qk_norm || arch->has_row_qk_norm) {
         add_norm(m, i, "attn_q_norm", arch->has_row_qk_norm ? nq : size);
     }
-    if ((arch->has_qk_norm || arch->has_row_qk_norm) && !is_shared) {
+    if ((has_qk_norm || arch->has_row_qk_norm) && !is_shared) {
         add_norm(m, i, "attn_k_norm", arch->has_row_qk_norm ? nk : size);
     }
     if (arch->has_sinks) {
         add_own(m, i, "attn_sinks.weight", o->n_head, 0, 2);
+    }
+    if (arch->has_attn_gate) {
+        add_linear(m, i, "attn_gate", o->n_head / half * size_v, o->n_embd, false);
     }
     add_linear(m, i, "attn_output", o->n_embd, o->n_head / half * size_v, bias || arch->has_sinks);
 }
@@ -662,7 +732,7 @@ static void add_block(model *m, uint32_t i)
     const cf_tiny_options *o = &m->o;
     uint32_t n_ff = o->by_layer && i % 2 == 1 ? o->n_ff - 8 : o->n_ff;
     bool bias = o->has_bias && !m->arch->has_per_layer;
-    if (m->arch->act == CF_ACT_RELU2) {
+    if (!cf_activation_has_gate(m->arch->act)) {
         add_linear(m, i, "ffn_up", n_ff, o->n_embd, bias);
     } else if (m->arch->has_fused_gate_up) {
         add_linear(m, i, "ffn_up", 2 * n_ff, o->n_embd, bias);
@@ -687,7 +757,7 @@ static void add_experts(model *m, uint32_t i)
         add_norm(m, i, "post_ffw_norm_1", n_embd);
         add_norm(m, i, "post_ffw_norm_2", n_embd);
     } else {
-        if (m->arch->act != CF_ACT_RELU2) {
+        if (cf_activation_has_gate(m->arch->act)) {
             add_stack(m, layer_name(full, i, "ffn_gate_exps.weight"), N_EXPERT, N_EXPERT_FF,
                       n_embd);
         }
@@ -704,7 +774,7 @@ static void add_experts(model *m, uint32_t i)
         add_floats(m, i, "ffn_down_exps.bias", N_EXPERT, n_embd, 0.2f);
     }
     if (has_shared_expert(m)) {
-        if (m->arch->act != CF_ACT_RELU2) {
+        if (cf_activation_has_gate(m->arch->act)) {
             add_linear(m, i, "ffn_gate_shexp", N_SHARED_FF, n_embd, false);
         }
         add_linear(m, i, "ffn_up_shexp", N_SHARED_FF, n_embd, false);
@@ -745,7 +815,7 @@ static void add_layer(model *m, uint32_t i)
     if (!arch->has_no_pre_norm) {
         add_norm(m, i, "attn_norm", n_embd);
     }
-    if (!arch->has_no_pre_norm && !arch->has_single_parts) {
+    if (!arch->has_no_pre_norm && !arch->has_single_parts && !arch->has_one_norm) {
         add_norm(m, i, arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm", n_embd);
     }
     if (is_recurrent(m, i)) {

@@ -24,6 +24,8 @@ typedef struct oracle {
     double in[N][WIDTH];     /* of a convolution */
     double state[WIDTH * 8]; /* of recurrent heads, a [key, value] each */
     double h[WIDTH], g[WIDTH], u[WIDTH], sum[WIDTH];
+    double start[WIDTH]; /* x of the token before the layer's first part */
+    uint32_t layer;      /* the one under way */
 } oracle;
 
 /* y = m x + bias */
@@ -51,11 +53,20 @@ static void norm(double *out, const double *x, const float *w, uint32_t n, doubl
     }
 }
 
-/* The norm before a part, where the family has one. */
+/* A norm of the residual stream's width, where the family has one. */
 static void norm_in(const oracle *o, double *out, const double *x, const float *w)
 {
+    uint32_t n = o->hp.n_embd;
+    double centred[WIDTH];
+    double mean = 0;
+    for (uint32_t c = 0; o->hp.arch->has_layer_norm && c < n; c++) {
+        mean += x[c] / n;
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        centred[c] = x[c] - mean;
+    }
     if (w != NULL) {
-        norm(out, x, w, o->hp.n_embd, (double)o->hp.norm_eps);
+        norm(out, centred, w, n, (double)o->hp.norm_eps);
     } else {
         memcpy(out, x, o->hp.n_embd * sizeof *x);
     }
@@ -108,6 +119,7 @@ static void project(oracle *o, uint32_t layer, uint32_t t)
     const cf_layer_weights *w = &o->w.layer[layer];
     const cf_arch *arch = o->hp.arch;
     double eps = (double)o->hp.norm_eps;
+    bool by_head = w->q_norm != NULL && !arch->has_row_qk_norm;
     norm_in(o, o->h, o->x[t], w->attn_norm);
     mul(o->q[t], &w->q, w->q_bias, o->h);
     mul(o->k[t], &w->k, w->k_bias, o->h);
@@ -118,10 +130,13 @@ static void project(oracle *o, uint32_t layer, uint32_t t)
     }
     for (uint32_t j = 0; j < l->n_head; j++) {
         double *head = o->q[t] + (size_t)j * q_step(o, l);
-        if (arch->has_qk_norm) {
+        if (by_head && !arch->has_late_qk_norm) {
             norm(head, head, w->q_norm, l->head_size, eps);
         }
         rotate(o, l, head, t);
+        if (by_head && arch->has_late_qk_norm) {
+            norm(head, head, w->q_norm, l->head_size, eps);
+        }
         for (uint32_t c = 0; o->hp.temperature > 0 && c < l->head_size; c++) {
             uint32_t turns = t / o->hp.rope[CF_ROPE_GLOBAL].n_ctx_orig;
             head[c] *= 1 + o->hp.temperature * log(1 + turns);
@@ -129,10 +144,13 @@ static void project(oracle *o, uint32_t layer, uint32_t t)
     }
     for (uint32_t j = 0; j < l->n_head_kv; j++) {
         double *head = o->k[t] + (size_t)j * l->head_size;
-        if (arch->has_qk_norm) {
+        if (by_head && !arch->has_late_qk_norm) {
             norm(head, head, w->k_norm, l->head_size, eps);
         }
         rotate(o, l, head, t);
+        if (by_head && arch->has_late_qk_norm) {
+            norm(head, head, w->k_norm, l->head_size, eps);
+        }
     }
 }
 
@@ -167,12 +185,21 @@ static void attend(oracle *o, uint32_t layer, uint32_t t)
     }
 }
 
+/* a *= sigmoid(gates of the layer's input) */
+static void gate_heads(oracle *o, uint32_t layer, uint32_t t)
+{
+    const cf_layer_weights *w = &o->w.layer[layer];
+    norm_in(o, o->h, o->x[t], w->attn_norm);
+    mul(o->g, &w->attn_gate, NULL, o->h);
+    for (uint32_t c = 0; c < w->attn_gate.n_row; c++) {
+        o->a[t][c] *= sigmoid(o->g[c]);
+    }
+}
+
 /* x += post(h) */
 static void add(oracle *o, uint32_t t, const float *post)
 {
-    if (post != NULL) {
-        norm(o->h, o->h, post, o->hp.n_embd, (double)o->hp.norm_eps);
-    }
+    norm_in(o, o->h, o->h, post);
     for (uint32_t c = 0; c < o->hp.n_embd; c++) {
         o->x[t][c] += (double)o->hp.residual_scale * o->h[c];
     }
@@ -183,9 +210,16 @@ static double gated(const oracle *o, double g, double u)
 {
     double gelu = sqrt(2 / acos(-1.0)) * (g + 0.044715 * g * g * g);
     double top = fmin(g, 7);
+    const cf_xielu *xi = &o->hp.layer[o->layer].xielu;
+    double low = expm1(fmin(g, (double)xi->eps)) - g;
     switch (o->hp.arch->act) {
     case CF_ACT_GELU:
         return g / 2 * (1 + tanh(gelu)) * u;
+    case CF_ACT_RELU:
+        return fmax(g, 0) * u;
+    case CF_ACT_XIELU:
+        return (g > 0 ? (double)xi->positive * g * g : low * (double)xi->negative) +
+               (double)xi->beta * g;
     case CF_ACT_RELU2:
         return g > 0 ? g * g : 0;
     case CF_ACT_CLAMPED_GLU:
@@ -229,35 +263,71 @@ static void add_expert(oracle *o, const cf_expert_weights *w, uint32_t e, double
     }
 }
 
+/* Whether expert e is in one of the groups whose two best have the largest sum. */
+static bool is_open(const oracle *o, const double *merit, uint32_t e)
+{
+    const cf_expert_hparams *x = &o->hp.expert;
+    uint32_t size = x->n / x->n_group;
+    uint32_t n_better = 0;
+    double mine = 0;
+    double score[16];
+    for (uint32_t g = 0; g < x->n_group; g++) {
+        score[g] = -INFINITY;
+        for (uint32_t i = g * size; i < (g + 1) * size; i++) {
+            for (uint32_t j = g * size; j < i; j++) {
+                score[g] = fmax(score[g], merit[i] + merit[j]);
+            }
+        }
+    }
+    mine = score[e / size];
+    for (uint32_t g = 0; g < x->n_group; g++) {
+        n_better += score[g] > mine;
+    }
+    return n_better < x->n_group_used;
+}
+
+/* p = what the router makes of its input, merit = what experts are chosen by. */
+static void route(const oracle *o, const cf_expert_weights *w, double *p, double *merit)
+{
+    const cf_expert_hparams *x = &o->hp.expert;
+    double sum = 0;
+    mul(p, &w->router, w->router_bias, o->hp.arch->has_early_router ? o->start : o->h);
+    for (uint32_t e = 0; e < x->n; e++) {
+        sum += exp(p[e]);
+    }
+    for (uint32_t e = 0; e < x->n; e++) {
+        p[e] = x->gating == CF_GATING_SIGMOID ? sigmoid(p[e]) : exp(p[e]) / sum;
+        merit[e] = p[e] + (w->choice_bias != NULL ? (double)w->choice_bias[e] : 0);
+    }
+}
+
 /* sum = the chosen experts of h: the largest scores, one after the other. */
 static void mixture(oracle *o, const cf_expert_weights *w)
 {
     const cf_expert_hparams *x = &o->hp.expert;
-    bool is_sigmoid = x->gating == CF_GATING_SIGMOID;
-    double s[16];
+    double p[16];
+    double merit[16];
     uint32_t chosen[16];
     double total = 0;
-    mul(s, &w->router, w->router_bias, o->h);
+    route(o, w, p, merit);
     memset(o->sum, 0, sizeof o->sum);
     for (uint32_t j = 0; j < x->n_used; j++) {
         double best = -INFINITY;
         for (uint32_t e = 0; e < x->n; e++) {
-            double by = is_sigmoid ? sigmoid(s[e]) : s[e];
-            by += w->choice_bias != NULL ? (double)w->choice_bias[e] : 0;
-            bool is_free = true;
+            bool is_free = is_open(o, merit, e);
             for (uint32_t i = 0; i < j; i++) {
                 is_free = is_free && chosen[i] != e;
             }
-            if (is_free && by > best) {
-                best = by;
+            if (is_free && merit[e] > best) {
+                best = merit[e];
                 chosen[j] = e;
             }
         }
-        total += is_sigmoid ? sigmoid(s[chosen[j]]) : exp(s[chosen[j]]);
+        total += p[chosen[j]];
     }
     for (uint32_t j = 0; j < x->n_used; j++) {
-        double v = s[chosen[j]];
-        add_expert(o, w, chosen[j], (is_sigmoid ? sigmoid(v) : exp(v)) / total * (double)x->scale);
+        double weight = p[chosen[j]] / (x->is_normalised ? total : 1);
+        add_expert(o, w, chosen[j], weight * (double)x->scale);
     }
 }
 
@@ -267,7 +337,12 @@ static void feed_forward(oracle *o, uint32_t layer, uint32_t t)
     const cf_mat *m[3] = {&w->gate, &w->up, &w->down};
     const float *bias[3] = {w->gate_bias, w->up_bias, w->down_bias};
     double factor = 0;
-    norm_in(o, o->h, o->x[t], w->ffn_norm);
+    if (o->hp.arch->has_one_norm) {
+        norm_in(o, o->h, o->start, w->attn_norm);
+    } else {
+        norm_in(o, o->h, o->x[t], w->ffn_norm);
+    }
+    o->layer = layer;
     memset(o->sum, 0, sizeof o->sum);
     if (o->hp.layer[layer].has_experts) {
         mixture(o, &w->expert);
@@ -467,8 +542,14 @@ static void run_oracle(oracle *o, const cf_token *ids, double *out)
         }
         for (uint32_t t = 0; t < N; t++) {
             memset(o->h, 0, sizeof o->h);
+            memcpy(o->start, o->x[t], sizeof o->start);
             if (l->n_head != 0) {
                 attend(o, i, t);
+            }
+            if (w->attn_gate.p != NULL) {
+                gate_heads(o, i, t);
+            }
+            if (l->n_head != 0) {
                 mul(o->h, &w->o, w->o_bias, o->a[t]);
             }
             if (is_recurrent) {
@@ -488,7 +569,7 @@ static void run_oracle(oracle *o, const cf_token *ids, double *out)
     }
     double cap = (double)o->hp.final_soft_cap;
     for (uint32_t t = 0; t < N; t++) {
-        norm(o->h, o->x[t], o->w.output_norm, o->hp.n_embd, (double)o->hp.norm_eps);
+        norm_in(o, o->h, o->x[t], o->w.output_norm);
         double *y = out + (size_t)t * N_VOCAB;
         mul(y, &o->w.output, o->w.output_bias, o->h);
         for (uint32_t c = 0; c < N_VOCAB; c++) {

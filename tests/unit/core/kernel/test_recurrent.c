@@ -183,7 +183,8 @@ static void test_recurrent__gates(void **state)
     float g[MAX];
     float u[MAX];
     float y[MAX];
-    double want[4][MAX];
+    double want[6][MAX];
+    const cf_xielu xielu = {.positive = 0.8f, .negative = 1.4f, .beta = 0.5f, .eps = -1e-6f};
     cf_rand r = {6};
     (void)state;
     fill(&r, g, MAX, 12);
@@ -195,6 +196,8 @@ static void test_recurrent__gates(void **state)
         want[0][i] = a * sigmoid(a);
         want[1][i] = b * sigmoid(a);
         want[3][i] = a > 0 ? a * a : 0;
+        want[4][i] = fmax(a, 0) * b;
+        want[5][i] = (a > 0 ? 0.8 * a * a : (expm1(fmin(a, -1e-6)) - a) * 1.4) + 0.5 * a;
         want[2][i] = top * sigmoid(1.702 * top) * (fmax(-7, fmin(7, b)) + 1);
     }
     for (size_t s = 0; s < 4; s++) {
@@ -212,6 +215,12 @@ static void test_recurrent__gates(void **state)
             memcpy(y, g, sizeof y);
             k->recurrent->relu2(y, n);
             near_all(y, want[3], n);
+            memcpy(y, g, sizeof y);
+            k->recurrent->relu_mul(y, y, u, n);
+            near_all(y, want[4], n);
+            memcpy(y, g, sizeof y);
+            k->recurrent->xielu(y, &xielu, n);
+            near_all(y, want[5], n);
         }
     }
 }
