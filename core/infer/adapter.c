@@ -160,7 +160,8 @@ static bool is_elsewhere(const char *name)
         }
     }
     return strstr(name, "_exps.") != NULL || strstr(name, "altup") != NULL ||
-           strstr(name, "ssm_conv1d") != NULL || strstr(name, "shortconv.conv") != NULL;
+           strstr(name, "attn_kv_b.") != NULL || strstr(name, "ssm_conv1d") != NULL ||
+           strstr(name, "shortconv.conv") != NULL;
 }
 
 static cf_status check_pair(const char *name, const cf_gguf_tensor *w, const cf_gguf_tensor *a,

@@ -40,9 +40,8 @@ static void store_key(const cf_pass *p, void *keys, size_t at, const float *k, s
     }
 }
 
-/* The keys and values of one position of one key/value head into the cache. */
-static void store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t head,
-                  const float *k, const float *v)
+void cf_attention_store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t head,
+                        const float *k, const float *v)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     uint32_t page = row->pos / CF_KV_BLOCK;
@@ -109,7 +108,7 @@ static void finish_kv(const cf_pass *p, uint32_t layer, size_t r, uint32_t head)
         e->k->rms_norm(v, v, NULL, l->head_size_v, e->hp.norm_eps);
     }
     finish_head(p, layer, r, w->k_norm, k);
-    store(p, &p->rows[r], layer, head, k, v);
+    cf_attention_store(p, &p->rows[r], layer, head, k, v);
 }
 
 /* By head: the share of (row, key/value head) pairs; pair u is part u % n's,
@@ -267,9 +266,9 @@ static division divide(const cf_layer_hparams *l, size_t n_row, unsigned n)
     return d;
 }
 
-/* By head: unit u is part u % n's, so that later rows, which look at more
- * positions, are spread evenly. */
-static void attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
+/* Unit u is part u % n's, so that later rows, which look at more positions, are
+ * spread evenly. */
+void cf_attention_attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
     division d = divide(l, p->n_row - r0, n);
@@ -331,7 +330,7 @@ void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsig
     }
     rotate_and_store(p, layer, i, n);
     cf_pass__barrier(p);
-    attend(p, layer, r0, i, n);
+    cf_attention_attend(p, layer, r0, i, n);
     cf_pass__barrier(p);
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {

@@ -139,7 +139,11 @@ static void mix(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigne
     if (l->n_head != 0 && l->mixer != CF_MIX_ATTENTION) {
         mix_both(p, layer, r0, i, n);
     } else if (l->n_head != 0) {
-        cf_attention(p, layer, r0, i, n);
+        if (p->e->hp.latent.n != 0) {
+            cf_latent_attention(p, layer, r0, i, n);
+        } else {
+            cf_attention(p, layer, r0, i, n);
+        }
         cf_pass__show_part(p, layer, CF_LAYER_PART_ATTENTION, r0, i, n);
     } else {
         cf_recurrent(p, layer, r0, i, n);

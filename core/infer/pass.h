@@ -137,9 +137,16 @@ void cf_pass__show_part(const cf_pass *p, uint32_t layer, cf_layer_part kind, si
 
 /* ---- parts of a layer --------------------------------------------------- */
 
-/* h = mixer(h): attention.c, recurrent.c */
+/* h = mixer(h): attention.c, latent.c, recurrent.c */
 void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
+void cf_latent_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
+
+/* Of attention: the key and value of one position of one key/value head into
+ * the cache; and by head, att = what queries q of rows from r0 on attend to. */
+void cf_attention_store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t head,
+                        const float *k, const float *v);
+void cf_attention_attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 
 /* h = feed_forward(h); the residual stream x is for routers that read it. */
 void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);

@@ -91,6 +91,20 @@ static void widen_attention(widths *w, const cf_ws_model *m, uint32_t i)
     widen_group(w, m->k, (const cf_mat *[]){&lw->o}, 1, 1);
 }
 
+static void widen_latent(widths *w, const cf_ws_model *m, uint32_t i)
+{
+    const cf_latent_hparams *t = &m->hp->latent;
+    const cf_latent_weights *lw = &m->w->layer[i].latent;
+    size_t n_head = m->hp->layer[i].n_head;
+    w->q = max_size(w->q, n_head * m->hp->layer[i].head_size);
+    w->ff = max_size(w->ff, n_head * (t->n_plain + t->n_rot));
+    w->ff = max_size(w->ff, n_head * t->n_value);
+    w->ff = max_size(w->ff, t->n_q);
+    widen_group(w, m->k, (const cf_mat *[]){&m->w->layer[i].q, &lw->q_a, &lw->kv_a}, 3, 1);
+    widen_group(w, m->k, (const cf_mat *[]){&lw->k_b.first}, 1, n_head);
+    widen_group(w, m->k, (const cf_mat *[]){&lw->v_b.first}, 1, n_head);
+}
+
 static void widen_recurrent(widths *w, const cf_ws_model *m, uint32_t i)
 {
     const cf_state_hparams *s = &m->hp->state;
@@ -139,6 +153,9 @@ static widths measure(const cf_ws_model *m)
         w.ff = max_size(w.ff, l->n_ff);
         if (l->n_head != 0) {
             widen_attention(&w, m, i);
+        }
+        if (m->hp->latent.n != 0) {
+            widen_latent(&w, m, i);
         }
         if (l->mixer != CF_MIX_ATTENTION) {
             widen_recurrent(&w, m, i);

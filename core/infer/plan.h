@@ -35,8 +35,8 @@ typedef enum cf_ws_buf {
     CF_WS_K,              /* float [n_row, n_head_kv * head_size]; or its gates */
     CF_WS_V,              /* float [n_row, n_head_kv * head_size_v]; or its factors */
     CF_WS_ATT,            /* float [n_row, n_head * head_size_v]; or its outputs */
-    CF_WS_GATE,           /* float [n_row, n_ff]; or its convolution */
-    CF_WS_UP,             /* float [n_row, n_ff] */
+    CF_WS_GATE,           /* float [n_row, n_ff]; or its convolution, or heads' outputs */
+    CF_WS_UP,             /* float [n_row, n_ff]; or queries, see latent.c */
     CF_WS_ROUTE,          /* scores, weights and slots of experts, see experts.c */
     CF_WS_EXPERT_GATE,    /* float [n_row * n_used, n_ff of an expert] */
     CF_WS_EXPERT_UP,      /* likewise */

@@ -173,7 +173,7 @@ static void on_part(void *ud, uint32_t layer, uint32_t pos, cf_layer_part kind, 
 static void on_heads(void *ud, uint32_t layer, uint32_t pos, float *out)
 {
     const cf_changer *c = ud;
-    size_t n = c->engine->hp.layer[layer].head_size_v;
+    size_t n = cf_hparams_head_out(&c->engine->hp, layer);
     for (size_t i = 0; i < c->changes->n; i++) {
         const cf_inside_change *v = &c->changes->v[i];
         if (v->layer == layer && v->kind == CF_CHANGE_HEAD && holds(&v->at, pos)) {

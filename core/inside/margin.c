@@ -69,9 +69,9 @@ static void on_part(void *ud, uint32_t layer, uint32_t pos, cf_layer_part kind, 
 static void on_heads(void *ud, uint32_t layer, uint32_t pos, float *out)
 {
     const margin *m = ud;
-    const cf_layer_hparams *l = &m->e->hp.layer[layer];
+    size_t n = m->e->w.layer[layer].o.n_col;
     if (pos == m->at) {
-        memcpy(m->layer[layer].heads, out, (size_t)l->n_head * l->head_size_v * sizeof *out);
+        memcpy(m->layer[layer].heads, out, n * sizeof *out);
     }
 }
 
@@ -127,7 +127,7 @@ static void make_layer(const margin *m, uint32_t i, cf_arena *arena)
     make_part(m, k, CF_LAYER_PART_PER_LAYER, m->e->w.layer[i].per_layer_gate.p != NULL, arena);
     make_part(m, k, CF_LAYER_PART_LOW_RANK, hp->n_altup != 0, arena);
     if (out->has_attention) {
-        k->heads = cf_arena_calloc(arena, (size_t)l->n_head * l->head_size_v, sizeof *k->heads);
+        k->heads = cf_arena_calloc(arena, m->e->w.layer[i].o.n_col, sizeof *k->heads);
         k->heads_to = cf_arena_calloc(arena, m->n_embd, sizeof *k->heads_to);
         out->head = cf_arena_calloc(arena, l->n_head, sizeof *out->head);
     }
@@ -440,8 +440,8 @@ static void share_heads(const margin *m, uint32_t i, float *row, double *sum)
         cf_lora_back(m->lora, o, k->heads_to, sum);
     }
     for (uint32_t h = 0; h < l->n_head; h++) {
-        size_t at = (size_t)h * l->head_size_v;
-        m->out->layer[i].head[h] = dot(sum + at, k->heads + at, l->head_size_v);
+        size_t n = cf_hparams_head_out(&m->e->hp, i);
+        m->out->layer[i].head[h] = dot(sum + h * n, k->heads + h * n, n);
     }
 }
 

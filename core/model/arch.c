@@ -330,6 +330,14 @@ static const cf_arch table[] = {
         .has_nope_full = true,
     },
     {
+        .name = "deepseek2", /* DeepSeek-V2 and V3, Moonlight, GLM-4.7-Flash */
+        .rope_style = CF_ROPE_NORMAL,
+        .act = CF_ACT_SILU,
+        .has_latent = true,
+        .has_experts = true,
+        .has_raw_weights = true,
+    },
+    {
         .name = "bailingmoe2", /* Ling 2, Ring 2 */
         .rope_style = CF_ROPE_NEOX,
         .act = CF_ACT_SILU,

@@ -84,6 +84,7 @@ typedef struct cf_arch {
     bool has_soft_caps;     /* the file may cap scores and logits */
     bool has_q_gate;        /* attn_q: a head's query, then its output gate */
     bool has_attn_gate;     /* attn_gate: output gates of all heads */
+    bool has_latent;        /* multi-head latent attention, latent.c of core/infer */
     bool has_sinks;         /* one score more in each head's softmax */
     bool has_experts;       /* layers may be mixtures of experts */
     bool has_dense_beside;  /* with experts beside a block of their own */

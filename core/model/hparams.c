@@ -132,6 +132,24 @@ static uint32_t rope_head_size(const cf_hparams *hp, uint32_t set)
     return 0;
 }
 
+/* With latent attention YaRN leaves sine and cosine as long as they are and
+ * multiplies scores: by (1 + 0.1 m ln factor)^2, where the file has 0.1 m. */
+static cf_status stretch_scores(cf_meta_reader *r, cf_hparams *hp)
+{
+    cf_rope_params *p = &hp->rope[CF_ROPE_GLOBAL];
+    double multiplier = 0;
+    if (hp->latent.n == 0 || p->scaling != CF_ROPE_YARN) {
+        return CF_OK;
+    }
+    CF_TRY(cf_meta__opt_f64(r, "rope.scaling.yarn_log_multiplier", 0, 1e3, &multiplier));
+    double m = 1 + multiplier * log(p->factor);
+    p->magnitude = 1;
+    for (uint32_t i = 0; i < hp->n_layer; i++) {
+        hp->layer[i].attn_scale *= (float)(m * m);
+    }
+    return CF_OK;
+}
+
 static cf_status read_rope(cf_meta_reader *r, cf_hparams *hp)
 {
     const cf_arch *arch = hp->arch;
@@ -155,6 +173,7 @@ static cf_status read_rope(cf_meta_reader *r, cf_hparams *hp)
     CF_TRY(read_rope_alpha(r, size, p));
     CF_TRY(read_rope_scaling(r, arch, p));
     CF_TRY(read_sections(r, arch, p));
+    CF_TRY(stretch_scores(r, hp));
     cf_rope_params *local = &hp->rope[CF_ROPE_LOCAL];
     *local = *p;
     if (arch->rope_base_local > 0 || arch->has_plain_rope_local) {
@@ -220,8 +239,15 @@ static cf_status read_head_sizes(cf_meta_reader *r, const cf_hparams *hp, uint32
         CF_TRY(cf_meta__opt_u32(r, "attention.value_length_swa", 1, CF_WIDTH_MAX, &l->head_size_v));
     }
     uint64_t per_head = l->head_size * (hp->arch->has_q_gate ? 2ULL : 1ULL);
-    if (l->n_head * per_head > CF_WIDTH_MAX ||
-        (uint64_t)l->n_head * l->head_size_v > CF_WIDTH_MAX) {
+    uint64_t per_value = l->head_size_v;
+    if (hp->latent.n != 0) { /* as they are, and compressed */
+        const cf_latent_hparams *m = &hp->latent;
+        per_head = (m->n > m->n_plain ? m->n : m->n_plain) + m->n_rot;
+        per_value = m->n > m->n_value ? m->n : m->n_value;
+        l->head_size = m->n + m->n_rot;
+        l->head_size_v = m->n;
+    }
+    if (l->n_head * per_head > CF_WIDTH_MAX || l->n_head * per_value > CF_WIDTH_MAX) {
         return cf_fail(r->err, CF_EFORMAT, "layer %u: %u heads of %u are wider than %d", i,
                        l->n_head, l->head_size, CF_WIDTH_MAX);
     }
@@ -258,8 +284,9 @@ static cf_status read_attention(cf_meta_reader *r, const cf_hparams *hp, uint32_
     l->sees_blocks = !arch->has_layer_scale || (hp->n_per_layer == 0 && l->window != 0);
     l->has_rope = is_rotated && (arch->nope_period == 0 || (i + 1) % arch->nope_period != 0) &&
                   (!arch->has_nope_full || window == 0 || windowed);
-    uint32_t per_head =
-        hp->n_layer == arch->n_layer_embd_scaled ? hp->n_embd / l->n_head : l->head_size;
+    uint32_t per_head = hp->n_layer == arch->n_layer_embd_scaled ? hp->n_embd / l->n_head
+                        : hp->latent.n != 0 ? hp->latent.n_plain + hp->latent.n_rot
+                                            : l->head_size;
     l->attn_scale = (float)(1.0 / sqrt(per_head > 0 ? (double)per_head : 1));
     l->attn_scale = arch->attn_scale > 0 ? arch->attn_scale : l->attn_scale;
     return cf_meta__opt_f32(r, "attention.scale", 1e-6, 1e6, &l->attn_scale);
@@ -336,6 +363,7 @@ static cf_status read_layer(cf_meta_reader *r, const cf_hparams *hp, uint32_t wi
         return cf_meta__missing(r);
     }
     CF_TRY(cf_meta__layer_u32(r, "attention.head_count_kv", i, least, CF_HEAD_MAX, &l->n_head_kv));
+    l->n_head_kv = hp->latent.n != 0 ? 1 : l->n_head_kv;
     CF_TRY(read_n_ff(r, hp, i, l));
     l->kv_layer = i;
     CF_TRY(is_recurrent(r, hp->arch, i, l->n_head_kv, &recurrent));
@@ -477,6 +505,34 @@ static cf_status read_experts(cf_meta_reader *r, cf_hparams *hp)
     CF_TRY(cf_meta__opt_f32(r, "expert_weights_scale", 0, 1e6, &x->scale));
     x->scale = x->scale != 0 ? x->scale : 1; /* 0 means "none" in files */
     return read_expert_groups(r, x);
+}
+
+/* Sizes of heads before compression are under keys of their own; older files
+ * have them where other families have theirs. */
+static cf_status read_latent(cf_meta_reader *r, cf_hparams *hp)
+{
+    cf_latent_hparams *m = &hp->latent;
+    uint32_t size = 0;
+    if (!hp->arch->has_latent) {
+        return CF_OK;
+    }
+    CF_TRY(cf_meta__need_u32(r, "attention.kv_lora_rank", 1, CF_WIDTH_MAX, &m->n));
+    CF_TRY(cf_meta__opt_u32(r, "attention.q_lora_rank", 0, CF_WIDTH_MAX, &m->n_q));
+    CF_TRY(cf_meta__need_u32(r, "rope.dimension_count", 2, CF_WIDTH_MAX, &m->n_rot));
+    CF_TRY(cf_meta__opt_u32(r, "attention.value_length_mla", 1, CF_WIDTH_MAX, &m->n_value));
+    if (m->n_value == 0) {
+        CF_TRY(cf_meta__need_u32(r, "attention.value_length", 1, CF_WIDTH_MAX, &m->n_value));
+    }
+    CF_TRY(cf_meta__opt_u32(r, "attention.key_length_mla", 1, CF_WIDTH_MAX, &size));
+    if (size == 0) {
+        CF_TRY(cf_meta__need_u32(r, "attention.key_length", 1, CF_WIDTH_MAX, &size));
+    }
+    if (size <= m->n_rot) {
+        return cf_fail(r->err, CF_EFORMAT, "%s is %u, with %u rotated dimensions", r->key, size,
+                       m->n_rot);
+    }
+    m->n_plain = size - m->n_rot;
+    return CF_OK;
 }
 
 /* The sizes of a Mamba-2 or DeltaNet layer, from keys that both share. */
@@ -668,6 +724,7 @@ static cf_status read_all(cf_meta_reader *r, cf_hparams *hp)
     CF_TRY(read_per_layer(r, hp));
     CF_TRY(read_experts(r, hp));
     CF_TRY(read_state(r, hp));
+    CF_TRY(read_latent(r, hp));
     CF_TRY(read_layers(r, hp));
     place_states(hp);
     return CF_OK;

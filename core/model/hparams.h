@@ -107,6 +107,17 @@ typedef struct cf_state_hparams {
     uint32_t n_key, n_value;
 } cf_state_hparams;
 
+/* Multi-head latent attention (DeepSeek-AI 2024, arXiv 2405.04434): what a
+ * head is before its keys and values are compressed.  A layer's head_size,
+ * head_size_v and n_head_kv describe the compressed ones, which are cached. */
+typedef struct cf_latent_hparams {
+    uint32_t n;       /* numbers of a position's latent; 0: other attention */
+    uint32_t n_q;     /* of a compressed query; 0: queries are not */
+    uint32_t n_plain; /* of a head's query and key: those that do not turn, */
+    uint32_t n_rot;   /* and then those that do */
+    uint32_t n_value; /* of a head's value */
+} cf_latent_hparams;
+
 typedef struct cf_hparams {
     const cf_arch *arch;
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train;
@@ -126,6 +137,7 @@ typedef struct cf_hparams {
                              such rows are 1 + n_deepstack times n_embd wide */
     cf_expert_hparams expert;
     cf_state_hparams state;
+    cf_latent_hparams latent;
     cf_rope_params rope[CF_ROPE_SETS];
     cf_layer_hparams *layer; /* [n_layer] */
 } cf_hparams;
@@ -133,6 +145,12 @@ typedef struct cf_hparams {
 /* Width of the output row of a recurrent layer's first matrix: the part that
  * enters the convolution, and the rest. */
 uint32_t cf_hparams_n_in(const cf_hparams *hp, cf_mixer mixer);
+
+/* Numbers that each head of a layer gives to its output matrix. */
+static inline uint32_t cf_hparams_head_out(const cf_hparams *hp, uint32_t layer)
+{
+    return hp->latent.n != 0 ? hp->latent.n_value : hp->layer[layer].head_size_v;
+}
 
 /* Floats of all recurrent layers' states; 0 without one. */
 size_t cf_hparams_n_state(const cf_hparams *hp);

@@ -59,6 +59,8 @@ CF_MUST_USE cf_status cf_tensor__opt_vec(cf_tensor_finder *f, uint32_t n, const 
 
 CF_MUST_USE cf_status cf_weights__find_recurrent(cf_tensor_finder *f, uint32_t i,
                                                  cf_layer_weights *w);
+/* All of latent attention but its output matrix. */
+CF_MUST_USE cf_status cf_weights__find_latent(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w);
 CF_MUST_USE cf_status cf_weights__find_experts(cf_tensor_finder *f, uint32_t i,
                                                cf_layer_weights *w);
 /* Per-layer embeddings, the layer's scale, alternating updates. */

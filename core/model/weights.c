@@ -102,18 +102,23 @@ static cf_status find_qk_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights
 static cf_status find_attention(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_layer_hparams *l = &f->hp->layer[i];
-    CF_TRY(find_qkv(f, i, w));
-    CF_TRY(find_qk_norms(f, i, w));
+    uint32_t n_out = l->n_head * cf_hparams_head_out(f->hp, i);
+    if (f->hp->latent.n != 0) {
+        CF_TRY(cf_weights__find_latent(f, i, w));
+    } else {
+        CF_TRY(find_qkv(f, i, w));
+        CF_TRY(find_qk_norms(f, i, w));
+    }
     if (f->hp->arch->has_sinks) {
         cf_tensor__name_in(f, i, "attn_sinks.weight");
         CF_TRY(cf_tensor__vec(f, l->n_head, &w->sinks));
     }
     if (f->hp->arch->has_attn_gate) {
         cf_tensor__name_in(f, i, "attn_gate.weight");
-        CF_TRY(cf_tensor__mat(f, l->n_head * l->head_size_v, f->hp->n_embd, &w->attn_gate));
+        CF_TRY(cf_tensor__mat(f, n_out, f->hp->n_embd, &w->attn_gate));
     }
     cf_tensor__name_in(f, i, "attn_output.weight");
-    CF_TRY(cf_tensor__mat(f, f->hp->n_embd, l->n_head * l->head_size_v, &w->o));
+    CF_TRY(cf_tensor__mat(f, f->hp->n_embd, n_out, &w->o));
     cf_tensor__name_in(f, i, "attn_output.bias");
     return cf_tensor__opt_vec(f, f->hp->n_embd, &w->o_bias);
 }

@@ -80,6 +80,16 @@ typedef struct cf_altup_weights {
     const float *laurel_norm; /* [n_embd] */
 } cf_altup_weights;
 
+/* Multi-head latent attention; q is a matrix of the layer. */
+typedef struct cf_latent_weights {
+    cf_mat q_a;             /* [n_q, n_embd]; p is NULL where queries are not compressed */
+    const float *q_a_norm;  /* [n_q] */
+    cf_mat kv_a;            /* [n + n_rot, n_embd] */
+    const float *kv_a_norm; /* [n] */
+    cf_mat_stack k_b;       /* [n, n_plain], one for each head */
+    cf_mat_stack v_b;       /* [n_value, n], likewise */
+} cf_latent_weights;
+
 typedef struct cf_layer_weights {
     const float *attn_norm;                /* [n_embd] or NULL: of what the mixer reads */
     cf_mat q;                              /* [n_head * head_size, n_embd]; twice the rows
@@ -94,7 +104,8 @@ typedef struct cf_layer_weights {
     cf_mat attn_gate;                      /* [n_head * head_size_v, n_embd] */
     cf_mat o;                              /* [n_embd, n_head * head_size_v] */
     const float *o_bias;                   /* [n_embd] or NULL */
-    const float *post_attn_norm;           /* [n_embd] or NULL */
+    cf_latent_weights latent;
+    const float *post_attn_norm; /* [n_embd] or NULL */
     cf_recurrent_weights recurrent;
     const float *ffn_norm;                        /* [n_embd] or NULL */
     cf_mat gate, up;                              /* [n_ff, n_embd]; up alone is in gate */

@@ -1,5 +1,5 @@
 /*
- * weights_parts.c - finds the tensors of recurrent layers, experts, per-layer
+ * weights_parts.c - finds the tensors of recurrent layers, latent attention, experts, per-layer
  * embeddings and alternating updates.
  */
 #include "core/model/tensor_finder.h"
@@ -91,6 +91,76 @@ cf_status cf_weights__find_recurrent(cf_tensor_finder *f, uint32_t i, cf_layer_w
         break;
     }
     return CF_OK;
+}
+
+/* ---- latent attention --------------------------------------------------- */
+
+/* Older files have a head's key rows [n_plain, n], then its value rows.  Keys
+ * are needed with rows and columns changed. */
+static cf_status find_joint_kv_b(cf_tensor_finder *f, uint32_t i, cf_latent_weights *w)
+{
+    const cf_latent_hparams *m = &f->hp->latent;
+    uint32_t n_head = f->hp->layer[i].n_head;
+    uint32_t step = m->n_plain + m->n_value;
+    cf_mat both = {0};
+    CF_TRY(cf_tensor__mat(f, n_head * step, m->n, &both));
+    w->v_b.first = cf_tensor__slice(&both, m->n_plain, m->n_value);
+    w->v_b.step = step * both.row_bytes;
+    size_t n_key = (size_t)m->n * m->n_plain;
+    float *turned = cf_arena_alloc(&f->w->owned, n_head * n_key * sizeof *turned);
+    float *row = cf_arena_alloc(&f->w->owned, m->n * sizeof *row);
+    if (turned == NULL || row == NULL) {
+        return cf_oom_for(f->err, "matrices of keys");
+    }
+    for (uint32_t j = 0; j < n_head; j++) {
+        for (uint32_t r = 0; r < m->n_plain; r++) {
+            size_t at = ((size_t)j * step + r) * both.row_bytes;
+            cf_dtype_to_f32(both.type, row, (const unsigned char *)both.p + at, m->n);
+            for (uint32_t c = 0; c < m->n; c++) {
+                turned[j * n_key + (size_t)c * m->n_plain + r] = row[c];
+            }
+        }
+    }
+    w->k_b.first = (cf_mat){turned, CF_F32, m->n, m->n_plain, m->n_plain * sizeof *turned};
+    w->k_b.step = n_key * sizeof *turned;
+    return CF_OK;
+}
+
+static cf_status find_kv_b(cf_tensor_finder *f, uint32_t i, cf_latent_weights *w)
+{
+    const cf_latent_hparams *m = &f->hp->latent;
+    uint32_t n_head = f->hp->layer[i].n_head;
+    cf_tensor__name_in(f, i, "attn_k_b.weight");
+    bool is_apart = cf_tensor__is_there(f);
+    cf_tensor__name_in(f, i, "attn_kv_b.weight");
+    if (!is_apart && cf_tensor__is_there(f)) {
+        return find_joint_kv_b(f, i, w);
+    }
+    cf_tensor__ignore(f); /* some files have both forms */
+    cf_tensor__name_in(f, i, "attn_k_b.weight");
+    CF_TRY(cf_tensor__stack(f, n_head, m->n, m->n_plain, &w->k_b));
+    cf_tensor__name_in(f, i, "attn_v_b.weight");
+    return cf_tensor__stack(f, n_head, m->n_value, m->n, &w->v_b);
+}
+
+cf_status cf_weights__find_latent(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
+{
+    const cf_latent_hparams *m = &f->hp->latent;
+    uint32_t n_embd = f->hp->n_embd;
+    uint32_t n_query = f->hp->layer[i].n_head * (m->n_plain + m->n_rot);
+    if (m->n_q != 0) {
+        cf_tensor__name_in(f, i, "attn_q_a.weight");
+        CF_TRY(cf_tensor__mat(f, m->n_q, n_embd, &w->latent.q_a));
+        cf_tensor__name_in(f, i, "attn_q_a_norm.weight");
+        CF_TRY(cf_tensor__vec(f, m->n_q, &w->latent.q_a_norm));
+    }
+    cf_tensor__name_in(f, i, m->n_q != 0 ? "attn_q_b.weight" : "attn_q.weight");
+    CF_TRY(cf_tensor__mat(f, n_query, m->n_q != 0 ? m->n_q : n_embd, &w->q));
+    cf_tensor__name_in(f, i, "attn_kv_a_mqa.weight");
+    CF_TRY(cf_tensor__mat(f, m->n + m->n_rot, n_embd, &w->latent.kv_a));
+    cf_tensor__name_in(f, i, "attn_kv_a_norm.weight");
+    CF_TRY(cf_tensor__vec(f, m->n, &w->latent.kv_a_norm));
+    return find_kv_b(f, i, &w->latent);
 }
 
 /* ---- experts ------------------------------------------------------------ */

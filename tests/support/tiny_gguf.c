@@ -14,13 +14,15 @@
 #include "tests/support/rand.h"
 
 const char *const cf_tiny_archs[] = {
-    "llama",         "qwen2",         "qwen3",          "gemma",   "gemma2",    "gemma3",
-    "phi3",          "smollm3",       "qwen3moe",       "qwen35",  "qwen35moe", "qwen3next",
-    "gemma4",        "gemma3n",       "gpt-oss",        "lfm2",    "lfm2moe",   "granite",
-    "granitemoe",    "granitehybrid", "mistral3",       "olmo2",   "ernie4_5",  "glm4",
-    "falcon-h1",     "nemotron_h",    "nemotron_h_moe", "qwen3vl", "olmoe",     "ernie4_5-moe",
-    "hunyuan-dense", "seed_oss",      "arcee",          "apertus", "exaone4",   "minicpm",
-    "smallthinker",  "bailingmoe2",   "glm4moe",        "afmoe",   "cohere2",   NULL};
+    "llama",         "qwen2",          "qwen3",       "gemma",      "gemma2",
+    "gemma3",        "phi3",           "smollm3",     "qwen3moe",   "qwen35",
+    "qwen35moe",     "qwen3next",      "gemma4",      "gemma3n",    "gpt-oss",
+    "lfm2",          "lfm2moe",        "granite",     "granitemoe", "granitehybrid",
+    "mistral3",      "olmo2",          "ernie4_5",    "glm4",       "falcon-h1",
+    "nemotron_h",    "nemotron_h_moe", "qwen3vl",     "olmoe",      "ernie4_5-moe",
+    "hunyuan-dense", "seed_oss",       "arcee",       "apertus",    "exaone4",
+    "minicpm",       "smallthinker",   "bailingmoe2", "glm4moe",    "afmoe",
+    "cohere2",       "deepseek2",      NULL};
 
 /* The first of them, whose layers are attention and one block. */
 const char *const cf_tiny_plain_archs[] = {
@@ -44,6 +46,8 @@ enum {
     N_PER_LAYER = 32,
     N_ALTUP = 3,
     N_LAUREL = 8,
+    N_LATENT = 32, /* of latent attention */
+    N_QUERY = 40,
     N_SHARED_KV = 2
 };
 
@@ -261,8 +265,8 @@ static bool is_one_of(const model *m, const char *const archs[])
 /* Mixtures with a bias for choosing and a first layer without experts. */
 static bool is_late_mixture(const model *m)
 {
-    static const char *const archs[] = {"lfm2moe", "ernie4_5-moe", "bailingmoe2",
-                                        "glm4moe", "afmoe",        NULL};
+    static const char *const archs[] = {"lfm2moe", "ernie4_5-moe", "bailingmoe2", "glm4moe",
+                                        "afmoe",   "deepseek2",    NULL};
     return is_one_of(m, archs);
 }
 
@@ -386,7 +390,7 @@ static void add_expert_sizes(model *m)
     if (is_late_mixture(m) && m->arch->has_raw_weights) {
         add_bool(m, "expert_weights_norm", true);
     }
-    if (strcmp(m->o.arch, "bailingmoe2") == 0) {
+    if (strcmp(m->o.arch, "bailingmoe2") == 0 || m->arch->has_latent) {
         add_u32(m, "expert_group_count", N_GROUP);
         add_u32(m, "expert_group_used_count", N_GROUP_USED);
     }
@@ -429,6 +433,25 @@ static void add_scaling(model *m)
         add_f32(m, "rope.scaling.attn_factor", 1.19f);
     } else {
         add_f32(m, "rope.scaling.factor", 4.0f);
+    }
+}
+
+/* Sizes of latent attention.  Files with biases have the older form, where heads
+ * are described as if nothing were compressed, and plain queries. */
+static void add_latent_sizes(model *m)
+{
+    const cf_tiny_options *o = &m->o;
+    uint32_t n_rot = o->n_rot / 2;
+    bool is_old = o->has_bias;
+    add_u32(m, "attention.kv_lora_rank", N_LATENT);
+    add_u32(m, "rope.dimension_count", n_rot);
+    add_u32(m, "attention.head_count_kv", is_old ? o->n_head : 1);
+    add_u32(m, "attention.key_length", is_old ? o->head_size + n_rot : N_LATENT + n_rot);
+    add_u32(m, "attention.value_length", is_old ? o->head_size_v : N_LATENT);
+    if (!is_old) {
+        add_u32(m, "attention.q_lora_rank", N_QUERY);
+        add_u32(m, "attention.key_length_mla", o->head_size + n_rot);
+        add_u32(m, "attention.value_length_mla", o->head_size_v);
     }
 }
 
@@ -500,10 +523,14 @@ static void add_sizes(model *m)
     add_u32(m, "block_count", o->n_layer);
     add_ff_lengths(m);
     add_by_layer(m, "attention.head_count", o->n_head, o->n_head / 2);
-    add_kv_heads(m);
-    add_u32(m, "attention.key_length", o->head_size);
-    add_u32(m, "attention.value_length", o->head_size_v);
-    add_u32(m, "rope.dimension_count", o->n_rot);
+    if (m->arch != NULL && m->arch->has_latent) {
+        add_latent_sizes(m);
+    } else {
+        add_kv_heads(m);
+        add_u32(m, "attention.key_length", o->head_size);
+        add_u32(m, "attention.value_length", o->head_size_v);
+        add_u32(m, "rope.dimension_count", o->n_rot);
+    }
     add_u32(m, "vocab_size", o->n_vocab);
     add_f32(m,
             m->arch != NULL && m->arch->has_layer_norm ? "attention.layer_norm_epsilon"
@@ -691,6 +718,27 @@ static void add_attention(model *m, uint32_t i)
     add_linear(m, i, "attn_output", o->n_embd, o->n_head / half * size_v, bias || arch->has_sinks);
 }
 
+static void add_latent(model *m, uint32_t i)
+{
+    const cf_tiny_options *o = &m->o;
+    uint32_t n_rot = o->n_rot / 2;
+    uint32_t n_query = o->n_head * (o->head_size + n_rot);
+    char full[64];
+    if (o->has_bias) {
+        add_linear(m, i, "attn_q", n_query, o->n_embd, false);
+        add_linear(m, i, "attn_kv_b", o->n_head * (o->head_size + o->head_size_v), N_LATENT, false);
+    } else {
+        add_linear(m, i, "attn_q_a", N_QUERY, o->n_embd, false);
+        add_norm(m, i, "attn_q_a_norm", N_QUERY);
+        add_linear(m, i, "attn_q_b", n_query, N_QUERY, false);
+        add_stack(m, layer_name(full, i, "attn_k_b.weight"), o->n_head, N_LATENT, o->head_size);
+        add_stack(m, layer_name(full, i, "attn_v_b.weight"), o->n_head, o->head_size_v, N_LATENT);
+    }
+    add_linear(m, i, "attn_kv_a_mqa", N_LATENT + n_rot, o->n_embd, false);
+    add_norm(m, i, "attn_kv_a_norm", N_LATENT);
+    add_linear(m, i, "attn_output", o->n_embd, o->n_head * o->head_size_v, false);
+}
+
 static void add_recurrent(model *m, uint32_t i)
 {
     const cf_tiny_options *o = &m->o;
@@ -821,7 +869,9 @@ static void add_layer(model *m, uint32_t i)
     if (is_recurrent(m, i)) {
         add_recurrent(m, i);
     }
-    if (has_attention(m, i)) {
+    if (arch->has_latent) {
+        add_latent(m, i);
+    } else if (has_attention(m, i)) {
         add_attention(m, i);
     }
     if (arch->has_post_norm) {

@@ -154,33 +154,74 @@ static void project(oracle *o, uint32_t layer, uint32_t t)
     }
 }
 
+/* Latent attention, with keys and values of every head. */
+static void project_latent(oracle *o, uint32_t layer, uint32_t t)
+{
+    const cf_latent_hparams *m = &o->hp.latent;
+    const cf_layer_hparams *l = &o->hp.layer[layer];
+    const cf_latent_weights *w = &o->w.layer[layer].latent;
+    double eps = (double)o->hp.norm_eps;
+    size_t size = m->n_plain + m->n_rot;
+    double kv[WIDTH];
+    float row[WIDTH];
+    norm_in(o, o->h, o->x[t], o->w.layer[layer].attn_norm);
+    mul(kv, &w->kv_a, NULL, o->h);
+    norm(kv, kv, w->kv_a_norm, m->n, eps);
+    rotate(o, l, kv + m->n, t);
+    if (m->n_q != 0) {
+        mul(o->g, &w->q_a, NULL, o->h);
+        norm(o->h, o->g, w->q_a_norm, m->n_q, eps);
+    }
+    mul(o->q[t], &o->w.layer[layer].q, NULL, o->h);
+    for (uint32_t j = 0; j < l->n_head; j++) {
+        double *k = o->k[t] + j * size;
+        cf_mat k_b = cf_mat_stack_at(&w->k_b, j);
+        cf_mat v_b = cf_mat_stack_at(&w->v_b, j);
+        rotate(o, l, o->q[t] + j * size + m->n_plain, t);
+        mul(o->v[t] + (size_t)j * m->n_value, &v_b, NULL, kv);
+        memset(k, 0, m->n_plain * sizeof *k);
+        for (uint32_t c = 0; c < m->n; c++) {
+            cf_dtype_to_f32(k_b.type, row, (const unsigned char *)k_b.p + c * k_b.row_bytes,
+                            m->n_plain);
+            for (uint32_t i = 0; i < m->n_plain; i++) {
+                k[i] += kv[c] * (double)row[i];
+            }
+        }
+        memcpy(k + m->n_plain, kv + m->n, m->n_rot * sizeof *k);
+    }
+}
+
 static void attend(oracle *o, uint32_t layer, uint32_t t)
 {
     const cf_layer_hparams *l = &o->hp.layer[layer];
+    bool is_latent = o->hp.latent.n != 0;
+    size_t size = is_latent ? o->hp.latent.n_plain + o->hp.latent.n_rot : l->head_size;
+    size_t size_v = cf_hparams_head_out(&o->hp, layer);
+    size_t step = is_latent ? size : q_step(o, l);
     uint32_t first = l->window != 0 && t >= l->window ? t - l->window + 1 : 0;
     double cap = (double)o->hp.attn_soft_cap;
     for (uint32_t j = 0; j < l->n_head; j++) {
-        size_t shared = j / (l->n_head / l->n_head_kv);
+        size_t shared = is_latent ? j : j / (l->n_head / l->n_head_kv);
         const float *sinks = o->w.layer[layer].sinks;
-        const double *q = o->q[t] + j * q_step(o, l);
+        const double *q = o->q[t] + j * step;
         double s[N];
         double sum = sinks != NULL ? exp((double)sinks[j]) : 0;
         for (uint32_t p = first; p <= t; p++) {
             s[p] = 0;
-            for (uint32_t c = 0; c < l->head_size; c++) {
-                s[p] += q[c] * o->k[p][shared * l->head_size + c];
+            for (uint32_t c = 0; c < size; c++) {
+                s[p] += q[c] * o->k[p][shared * size + c];
             }
             s[p] *= (double)l->attn_scale;
             s[p] = exp(cap > 0 ? cap * tanh(s[p] / cap) : s[p]);
             sum += s[p];
         }
-        for (uint32_t c = 0; c < l->head_size_v; c++) {
+        for (uint32_t c = 0; c < size_v; c++) {
             double y = 0;
             for (uint32_t p = first; p <= t; p++) {
-                y += s[p] / sum * o->v[p][shared * l->head_size_v + c];
+                y += s[p] / sum * o->v[p][shared * size_v + c];
             }
             y *= o->hp.arch->has_q_gate ? sigmoid(q[l->head_size + c]) : 1;
-            o->a[t][j * l->head_size_v + c] = y;
+            o->a[t][j * size_v + c] = y;
         }
     }
 }
@@ -538,7 +579,11 @@ static void run_oracle(oracle *o, const cf_token *ids, double *out)
         const cf_layer_hparams *l = &o->hp.layer[i];
         bool is_recurrent = l->mixer != CF_MIX_ATTENTION;
         for (uint32_t t = 0; l->n_head != 0 && t < N; t++) {
-            project(o, i, t);
+            if (o->hp.latent.n != 0) {
+                project_latent(o, i, t);
+            } else {
+                project(o, i, t);
+            }
         }
         for (uint32_t t = 0; t < N; t++) {
             memset(o->h, 0, sizeof o->h);
@@ -718,6 +763,7 @@ static void test_forward__rope_and_layers(void **state)
     check(&(cf_tiny_options){.arch = "gemma3", .rope_scaling = "linear"});
     check(&(cf_tiny_options){.arch = "qwen3", .rope_scaling = "linear"});
     check(&(cf_tiny_options){.arch = "gemma2", .by_layer = true});
+    check(&(cf_tiny_options){.arch = "deepseek2", .head_size_v = 20, .has_bias = true});
 }
 
 int main(void)
