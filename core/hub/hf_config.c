@@ -619,6 +619,7 @@ static void put_experts(put *p)
         {"expert_shared_feed_forward_length", "shared_intermediate_size"},
         {"leading_dense_block_count", "num_dense_layers"},
         {"expert_group_count", "n_group"},
+        {"expert_group_used_count", "topk_group"},
         {NULL, NULL}};
     const cf_hf_config *c = p->c;
     const json_t *norm = member(c->v, "norm_topk_prob");
@@ -670,6 +671,8 @@ static cf_status refuse(put *p)
         what = "quantization_config";
     } else if (cf_hf_config_u32(c, "moe_latent_size") != 0) {
         what = "moe_latent_size";
+    } else if (json_is_number(member(c->v, "clip_qkv"))) {
+        what = "clip_qkv";
     }
     for (size_t i = 0; i < json_array_size(no_rope); i++) {
         bool turns = json_number_value(json_array_get(no_rope, i)) != 0;

@@ -181,7 +181,8 @@ static void put_special(cf_buf *b, const cf_hf_model *m)
               "expert_shared_feed_forward_length");
         put_u(b, m, "num_dense_layers", "leading_dense_block_count");
         put_d(b, m, "routed_scaling_factor", "expert_weights_scale");
-        cf_buf_adds(b, ",\"norm_topk_prob\":true,\"enable_moe_block\":true");
+        cf_buf_addf(b, ",\"norm_topk_prob\":%s,\"enable_moe_block\":true",
+                    a->has_raw_weights ? "false" : "true");
     }
     if (!is_moe_ff) {
         cf_buf_addf(b, ",\"intermediate_size\":%lld",

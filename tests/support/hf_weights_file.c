@@ -49,7 +49,7 @@ typedef struct rule {
     how how;
 } rule;
 
-#define PAIRS    " llama smollm3 granite granitemoe granitehybrid mistral3 "
+#define PAIRS    " llama smollm3 granite granitemoe granitehybrid mistral3 arcee "
 #define PLUS_ONE " gemma gemma2 gemma3 qwen35 qwen35moe qwen3next "
 #define GEMMA2   " gemma2 gemma3 gemma4 gemma3n "
 #define QWEN     " qwen35 qwen35moe qwen3next "
