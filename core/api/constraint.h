@@ -62,8 +62,8 @@ typedef struct cf_grammar_options {
 /*
  * Compiles a JSON Schema.  CF_EUNSUPPORTED names the path and the keyword
  * that cannot be expressed (nothing is ever ignored but annotations);
- * CF_EFORMAT for an invalid schema; CF_ELIMIT past the limits;
- * CF_ENOMEM.  `opts` may be NULL.
+ * CF_EFORMAT for an invalid schema; CF_EINVAL where no text satisfies it;
+ * CF_ELIMIT past the limits; CF_ENOMEM.  `opts` may be NULL.
  */
 CF_MUST_USE cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *schema,
                                              const cf_grammar_options *opts, cf_error *err);

@@ -782,7 +782,7 @@ static void finish(cf_gbuild *b, uint32_t start, bool *live, bool *nullable)
     }
     users_deinit(&u);
     if (b->st == CF_OK && !live[b->g->rule[start].start]) {
-        cf_gbuild_fail(b, CF_EUNSUPPORTED, "no text satisfies it");
+        cf_gbuild_fail(b, CF_EINVAL, "no text satisfies it");
     }
     if (b->st == CF_OK) {
         drop_keys(b->g, live);

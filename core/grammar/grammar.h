@@ -192,8 +192,8 @@ uint32_t cf_g_bytes(cf_gbuild *b, uint32_t from, const char *p, size_t n);
 /* The same, ending at `to`; n >= 1. */
 void cf_g_bytes_to(cf_gbuild *b, uint32_t from, const char *p, size_t n, uint32_t to);
 
-/* Hands the grammar over, starting at `start`.  CF_EUNSUPPORTED when no text
- * at all satisfies it. */
+/* Hands the grammar over, starting at `start`.  CF_EINVAL when no text at
+ * all satisfies it. */
 CF_MUST_USE cf_status cf_gbuild_finish(cf_gbuild *b, uint32_t start, cf_grammar **out,
                                        cf_error *err);
 

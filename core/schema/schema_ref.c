@@ -53,12 +53,12 @@ static holds what_holds(const char *keyword)
                                           "unevaluatedProperties",
                                           "then"};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
-        if (strcmp(keyword, maps[i]) == 0) {
+        if (maps[i][0] == keyword[0] && strcmp(keyword, maps[i]) == 0) {
             return MAP;
         }
     }
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
-        if (strcmp(keyword, schemas[i]) == 0) {
+        if (schemas[i][0] == keyword[0] && strcmp(keyword, schemas[i]) == 0) {
             return SCHEMA;
         }
     }

@@ -151,7 +151,8 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer, cf_err
         cf_constrain_bench_compiled(&k->bench, cf_os_monotonic_us() - began);
     }
     char text[CF_ERROR_TEXT_MAX + 20];
-    snprintf(text, sizeof text, "unsupported: %s", why.text);
+    snprintf(text, sizeof text, "%s: %s", st == CF_EINVAL ? "unsatisfiable" : "unsupported",
+             why.text);
     cf_jw_init(&w, &line);
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "compile", g != NULL ? "ok" : text);
