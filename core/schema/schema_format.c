@@ -51,19 +51,20 @@
  * (RFC 5890, 2.3.1): whether one decodes to a valid label is not regular. */
 #define LDH   "[A-Za-z0-9-]"
 #define ALNUM "[A-Za-z0-9]"
-#define PLAIN_LABEL                                                                        \
-    ALNUM "(?:" ALNUM "|" LDH ALNUM "(?:" LDH "{0,59}" ALNUM ")?|" LDH "-" ALNUM "(?:" LDH \
-          "{0,58}" ALNUM ")?)?"
-#define PLAIN_HOST PLAIN_LABEL "(?:\\." PLAIN_LABEL ")*"
+#define PLAIN_LABEL(N, M)                                                                     \
+    ALNUM "(?:" ALNUM "|" LDH ALNUM "(?:" LDH "{0," N "}" ALNUM ")?|" LDH "-" ALNUM "(?:" LDH \
+          "{0," M "}" ALNUM ")?)?"
+#define PLAIN_HOST PLAIN_LABEL("59", "58") "(?:\\." PLAIN_LABEL("59", "58") ")*"
 /* U-labels (RFC 5891) of characters that RFC 5892 allows without rules of
  * context, that are written from left to right and do not combine: lower-case
- * Latin, Greek and Cyrillic, kana, Han and Hangul. Eleven of them fit into 63
- * bytes as an A-label, whatever they are. */
+ * Latin, Greek and Cyrillic, kana, Han and Hangul. As an A-label eleven of them
+ * have at most 62 bytes, whatever they are, and four labels with their dots
+ * at most 253. */
 #define IDN_CHAR                                                                                  \
     "[a-z0-9\u00df-\u00f6\u00f8-\u00ff\u03ac-\u03ce\u0430-\u045f\u3005\u3041-\u3096\u30a1-\u30fa" \
     "\u30fc\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]"
-#define IDN_LABEL "(?:" PLAIN_LABEL "|" IDN_CHAR "{1,11})"
-#define IDN_HOST  IDN_LABEL "(?:[.\u3002\uff0e\uff61]" IDN_LABEL ")*"
+#define IDN_LABEL "(?:" PLAIN_LABEL("58", "57") "|" IDN_CHAR "{1,11})"
+#define IDN_HOST  IDN_LABEL "(?:[.\u3002\uff0e\uff61]" IDN_LABEL "){0,3}"
 
 /* RFC 5321, 4.1.2 and 4.1.3: a name or a quoted text at a host with a dot or
  * at an address. */
@@ -123,7 +124,7 @@ static const struct {
      ")?|T" DUR_TIME ")",
      NULL},
     {"email", LOCAL "@(?:" LABEL "(?:\\." LABEL ")+|" MAIL_ADDRESS ")", "^(?:\"|[^:@]+@)"},
-    {"idn-email", LOCAL "@(?:" IDN_LABEL "(?:\\." IDN_LABEL ")+|" MAIL_ADDRESS ")",
+    {"idn-email", LOCAL "@(?:" IDN_LABEL "(?:\\." IDN_LABEL "){1,3}|" MAIL_ADDRESS ")",
      "^(?:\"|[^:@]+@)"},
     {"hostname", PLAIN_HOST, "^[^ /@:]+$"},
     {"idn-hostname", IDN_HOST, "^[^ /@:]+$"},
@@ -233,7 +234,7 @@ cf_rx cf_schema__format(cf_schema *s, const char *name, cf_rx *wide)
         if (has_a_labels) { /* any label with letters, digits and hyphens is one */
             out = cf_rx_parse(rx, cf_str_from(HOST), false);
         }
-        if (strstr(name, "hostname") != NULL) {
+        if (strcmp(name, "hostname") == 0) {
             out = of_host_length(rx, out);
         }
         *wide = out;

@@ -213,6 +213,8 @@ static void test_schema__formats(void **state)
         {"idn-hostname", "\xE5\xAE\x9F\xE3\x80\x82\xE4\xBE\x8B", 'y'},
         {"idn-hostname", "\xE3\x80\xAE", 'n'},
         {"idn-hostname", "xn--X", 'n'},
+        {"idn-hostname", "a.b.c.d", 'y'},
+        {"idn-hostname", "a.b.c.d.e", 'n'}, /* narrowed */
         {"uri", "http://[v1.test]/", 'y'},
         {"uri", "http://[::1]:80/", 'y'},
         {"uri", "http://h/\xC3\xA9", 'n'},
