@@ -218,6 +218,15 @@ static bool may_be_old(long status)
     return status >= 400 && status != 401 && status != 403 && status != 407;
 }
 
+/* Whether a server refused both ways to begin as one does that has messages
+ * posted to another address, which it names on a stream (HTTP+SSE, the
+ * transport of revision 2024-11-05). */
+static bool may_be_older_transport(cf_mcp__kind kind, long status)
+{
+    enum { NOT_FOUND = 404, NO_METHOD = 405 };
+    return kind == CF_MCP__INITIALIZE && (status == NOT_FOUND || status == NO_METHOD);
+}
+
 void cf_mcp__on_start(cf_mcp__server *s, cf_mcp__kind kind, const json_t *answer, long status,
                       const cf_error *why, bool is_silent)
 {
@@ -230,6 +239,10 @@ void cf_mcp__on_start(cf_mcp__server *s, cf_mcp__kind kind, const json_t *answer
         return;
     } else if (is_probe && may_be_old(status)) {
         initialize(s);
+    } else if (may_be_older_transport(kind, status)) {
+        fail(s, why->code,
+             "%.120s; it may be a server of the older transport (HTTP+SSE), which is not spoken",
+             why->text);
     } else {
         cf_mcp__fail(s, why, s->mcp->options.grace_ms);
     }

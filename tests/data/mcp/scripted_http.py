@@ -12,6 +12,7 @@ usage: scripted_http.py MODE
            asked for twice
   asks     like old without sessions; a call is answered once a question on the
            stream of GET was
+  older    of the transport HTTP+SSE: an address takes no messages
   shy      like new; refuses the first request with its own revision
   cut      like new; the stream of an answer ends too early
   slow     like new; the answer of a call takes too long
@@ -109,6 +110,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send(200)
 
     def do_POST(self):
+        if MODE == "older":
+            self.send(405, b"", "text/plain")
+            self.close_connection = True
+            return
         m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if MODE == "key" and self.headers.get("Authorization") != "Bearer k":
             self.send(401, b"who?", "text/plain")

@@ -34,8 +34,8 @@ enum { STEP_MS = 500, LOOK_MS = 100 };
 /* A server as it was when something about it changed. */
 typedef struct copied_server {
     cf_mcp_state state;
-    char *error, *protocol;
-    json_t *tools;
+    char *error, *protocol, *instructions;
+    json_t *tools, *prompts, *resources;
 } copied_server;
 
 typedef struct copied {
@@ -122,7 +122,10 @@ static void free_copied(copied *c)
     for (size_t i = 0; c != NULL && i < c->n; i++) {
         cf_free(c->v[i].error);
         cf_free(c->v[i].protocol);
+        cf_free(c->v[i].instructions);
         json_decref(c->v[i].tools);
+        json_decref(c->v[i].prompts);
+        json_decref(c->v[i].resources);
     }
     if (c != NULL) {
         cf_free(c->v);
@@ -135,8 +138,13 @@ static bool copy_server(copied_server *to, const cf_mcp_server *from)
     *to = (copied_server){.state = from->state,
                           .error = cf_strdup(from->error),
                           .protocol = cf_strdup(from->protocol),
-                          .tools = cf_json_deep_copy(from->tools)};
-    return to->error != NULL && to->protocol != NULL && to->tools != NULL;
+                          .instructions = cf_strndup(from->instructions.p, from->instructions.n),
+                          .tools = cf_json_deep_copy(from->tools),
+                          .prompts = cf_json_deep_copy(from->prompts),
+                          .resources = cf_json_deep_copy(from->resources)};
+    return to->error != NULL && to->protocol != NULL && to->instructions != NULL &&
+           to->tools != NULL && (to->prompts != NULL || from->prompts == NULL) &&
+           (to->resources != NULL || from->resources == NULL);
 }
 
 /* All servers; NULL when memory ran out. */
@@ -549,6 +557,9 @@ cf_tool_server cf_tool_servers_at(cf_tool_servers *s, size_t i)
     cf_tool_server out = {.name = name,
                           .protocol = cf_str_from(seen != NULL ? seen->protocol : ""),
                           .error = cf_str_from(seen != NULL ? seen->error : ""),
+                          .instructions = cf_str_from(seen != NULL ? seen->instructions : ""),
+                          .prompts = seen != NULL ? seen->prompts : NULL,
+                          .resources = seen != NULL ? seen->resources : NULL,
                           .config = it->config,
                           .state = state_of(it, seen),
                           .is_on = !it->is_off,

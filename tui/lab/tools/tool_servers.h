@@ -52,8 +52,9 @@ typedef struct cf_server_tool {
 } cf_server_tool;
 
 typedef struct cf_tool_server {
-    cf_str name, protocol, error;
+    cf_str name, protocol, error, instructions;
     const json_t *config;
+    const json_t *prompts, *resources; /* as listed; NULL: none */
     cf_tool_server_state state;
     bool is_on, is_approved;
     size_t n_tools;

@@ -288,7 +288,10 @@ static void draw_tool(cf_app *app, cf_grid *g, cf_rect r, const row *at, bool is
     x += 27;
     cf_grid_put(g, x, r.y, 20, cf_buf_str(&cost), dim);
     x += 21;
-    if (t.has_changed) {
+    if (cf_mcp_tool_needs_task(t.tool)) {
+        x += cf_grid_puts(g, x, r.y, r.x + r.w - x, "TASKS ONLY ",
+                          is_on ? CF_STYLE_SELECTED : CF_STYLE_WARNING);
+    } else if (t.has_changed) {
         x += cf_grid_puts(g, x, r.y, r.x + r.w - x, "CHANGED ",
                           is_on ? CF_STYLE_SELECTED : CF_STYLE_ERROR);
     } else if (t.is_approved) {
@@ -332,6 +335,20 @@ static int put_lines(cf_grid *g, cf_rect r, cf_str text, cf_style style)
     return y;
 }
 
+/* A line for each of a list, with its size where the server says it. */
+static void put_list(cf_buf *out, const char *what, const json_t *list, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const json_t *size = json_object_get(one, "size");
+        cf_str name = cf_json_get_str(one, key);
+        cf_buf_addf(out, "\n%s %.*s", what, (int)name.n, name.n > 0 ? name.p : "");
+        if (json_is_integer(size)) {
+            cf_buf_addf(out, ", %lld bytes", (long long)json_integer_value(size));
+        }
+    }
+}
+
 static int draw_details(cf_app *app, cf_grid *g, cf_rect r, const row *at)
 {
     cf_buf text = CF_BUF_INIT;
@@ -353,6 +370,11 @@ static int draw_details(cf_app *app, cf_grid *g, cf_rect r, const row *at)
         if (v.error.n > 0) {
             cf_buf_addf(&text, "\n%.*s", (int)v.error.n, v.error.p);
         }
+        if (v.instructions.n > 0) {
+            cf_buf_addf(&text, "\ninstructions: %.*s", (int)v.instructions.n, v.instructions.p);
+        }
+        put_list(&text, "prompt", v.prompts, "name");
+        put_list(&text, "resource", v.resources, "uri");
     }
     int n = put_lines(g, r, cf_buf_str(&text), CF_STYLE_NORMAL);
     cf_buf_deinit(&text);

@@ -209,6 +209,17 @@ static void test_mcp_http__authorization(void **state)
     close_world(&w);
 }
 
+static void test_mcp_http__older_transport(void **state)
+{
+    (void)state;
+    world w;
+    open_mode(&w, "older", NULL);
+    cf_mcp_server s = cf_mcp_server_at(w.mcp, 0);
+    assert_int_equal(s.state, CF_MCP_FAILED);
+    assert_non_null(strstr(s.error, "older transport (HTTP+SSE), which is not spoken"));
+    close_world(&w);
+}
+
 static void test_mcp_http__nobody_there(void **state)
 {
     (void)state;
@@ -236,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_mcp_http__no_answer_in_time),
         cmocka_unit_test(test_mcp_http__answer_without_end),
         cmocka_unit_test(test_mcp_http__authorization),
+        cmocka_unit_test(test_mcp_http__older_transport),
         cmocka_unit_test(test_mcp_http__nobody_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
