@@ -296,8 +296,15 @@ static cf_status open_temporary(cf_os_out *out, cf_error *err)
 
 static cf_status open_special(cf_os_out *out, cf_error *err)
 {
-    out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
-    return out->fd >= 0 ? CF_OK : fail_errno(err, out->path, errno);
+    /* A pipe that no program reads would keep open() for ever. */
+    out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (out->fd < 0) {
+        return errno == ENXIO ? cf_fail(err, CF_EIO, "%s: no program reads this pipe", out->path)
+                              : fail_errno(err, out->path, errno);
+    }
+    int flags = fcntl(out->fd, F_GETFL);
+    (void)fcntl(out->fd, F_SETFL, flags & ~O_NONBLOCK);
+    return CF_OK;
 }
 
 cf_status cf_os_out_open(cf_os_out *out, const char *path, cf_error *err)

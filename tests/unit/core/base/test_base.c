@@ -377,6 +377,8 @@ static void test_os__writes_into_a_pipe(void **state)
     close(fd);
     remove(path);
     assert_int_equal(mkfifo(path, 0600), 0);
+    T_FAILS(cf_os_write_file(path, "hello", 5, 0600, &err), CF_EIO);
+    assert_non_null(strstr(err.text, "no program reads"));
     int out = open(path, O_RDONLY | O_NONBLOCK);
     assert_true(out >= 0);
     T_OK(cf_os_write_file(path, "hello", 5, 0600, &err), err);
