@@ -201,7 +201,7 @@ static cf_status check_version(cf_store *s, cf_sql *sql, cf_error *err)
                 "one knows %d): it is open for reading only",
                 (int)version, cf_store__version());
     }
-    return CF_OK;
+    return cf_sql__refuse_computed(sql, err);
 }
 
 static cf_status prepare_writer(cf_store *s, cf_error *err)

@@ -247,6 +247,18 @@ cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mode, int busy
     return st;
 }
 
+cf_status cf_sql__refuse_computed(cf_sql *sql, cf_error *err)
+{
+    int64_t n = 0;
+    CF_TRY(cf_sql__int(sql, &n, 0, err,
+                       "SELECT count(*) FROM sqlite_schema m, pragma_table_xinfo(m.name) c "
+                       "WHERE m.type = 'table' AND c.hidden IN (2, 3)",
+                       ""));
+    return n == 0
+               ? CF_OK
+               : cf_fail(err, CF_EFORMAT, "the database has generated columns, which are not read");
+}
+
 void cf_sql__close(cf_sql *sql)
 {
     for (size_t i = 0; i < sql->n_cached; i++) {

@@ -54,6 +54,11 @@ CF_MUST_USE cf_status cf_sql__open(cf_sql *sql, const char *path, cf_sql_mode mo
                                    cf_error *err);
 void cf_sql__close(cf_sql *sql);
 
+/* CF_EFORMAT for a file that has generated columns: one instruction of SQLite
+ * computes such a value, which may take hours and gigabytes, and nothing can
+ * stop it. */
+CF_MUST_USE cf_status cf_sql__refuse_computed(cf_sql *sql, cf_error *err);
+
 /* Turns a result code into a status with a message for the user. */
 cf_status cf_sql__fail(cf_sql *sql, int rc, cf_error *err);
 

@@ -819,6 +819,8 @@ static cf_status read_new(llm *l, cf_error *err)
     return s;
 }
 
+enum { VALUE_MAX = 128 << 20 }; /* bytes of a row: as one record of other imports */
+
 static cf_status read_file(cf_import *im, const char *path, cf_error *err)
 {
     llm l = {.im = im};
@@ -827,11 +829,13 @@ static cf_status read_file(cf_import *im, const char *path, cf_error *err)
     CF_TRY(cf_sql__open(&l.sql, path, CF_SQL_READ, 2000, err));
     l.sql.deadline_us = cf_os_monotonic_us() + UINT64_C(3600) * 1000000;
     l.sql.cancel = im->opts->cancel;
+    (void)sqlite3_limit(l.sql.db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
     cf_status s = CF_OK;
     bool is_llm = has_table(&l, "responses") || has_table(&l, "threads");
     if (!is_llm) {
         s = cf_fail(err, CF_EFORMAT, "%s: not a logs.db of llm", path);
     }
+    CF_THEN(s, cf_sql__refuse_computed(&l.sql, err));
     CF_THEN(s, read_old(&l, err));
     CF_THEN(s, read_new(&l, err));
     if (s == CF_OK && im->failed) {

@@ -456,6 +456,33 @@ static void test_llm__older(void **state)
     cf_exchange_close(&f);
 }
 
+/* What a column computes may take SQLite hours, and nothing stops it. */
+static void test_llm__generated_columns_are_refused(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"VIRTUAL", "STORED"};
+    for (size_t i = 0; i < 2; i++) {
+        fixture f;
+        sqlite3 *db;
+        cf_error err;
+        char table[200], name[40];
+        snprintf(name, sizeof name, "computed%zu.db", i);
+        const char *path = store_dir_file(name);
+        cf_exchange_open(&f);
+        snprintf(table, sizeof table,
+                 "CREATE TABLE more(id TEXT, x TEXT GENERATED ALWAYS AS (id || '1') %s)", kinds[i]);
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, old_llm, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, table, NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        cf_import_options opts = {.format = CF_FORMAT_LLM_DB, .note = cf_exchange_note, .ud = &f};
+        T_FAILS(cf_import_file(f.s, path, &opts, &f.report, &err), CF_EFORMAT);
+        assert_non_null(strstr(err.text, "generated columns"));
+        assert_int_equal(f.report.n_new, 0);
+        cf_exchange_close(&f);
+    }
+}
+
 static void test_llm__newer_and_both(void **state)
 {
     (void)state;
@@ -776,6 +803,7 @@ int main(void)
         cmocka_unit_test(test_llama_app__circle_and_old_form),
         cmocka_unit_test(test_chatgpt__mapping),
         cmocka_unit_test(test_llm__older),
+        cmocka_unit_test(test_llm__generated_columns_are_refused),
         cmocka_unit_test(test_llm__newer_and_both),
         cmocka_unit_test(test_confab__bad_line_loses_its_conversation_only),
         cmocka_unit_test(test_markdown__is_harmless),
