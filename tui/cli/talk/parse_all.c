@@ -9,8 +9,9 @@
 #include "tui/cli/talk/parse_reply.h"
 
 enum {
-    CUTS_MAX = 512, /* places at which a reply is cut in two */
-    STEPS_MAX = 8   /* sizes of pieces, from one byte on */
+    CUTS_MAX = 512,         /* places at which a reply is cut in two */
+    STEPS_MAX = 8,          /* sizes of pieces, from one byte on */
+    PIECES_BYTES = 64 << 10 /* for all of these together; once in any case */
 };
 
 /* Prints the part that must not depend on how the reply is cut. */
@@ -42,7 +43,8 @@ static cf_status try_pieces(agreement *a, size_t first, size_t step, cf_error *e
     return CF_OK;
 }
 
-/* Whether every way to cut the reply gives `whole`. */
+/* Whether every way to cut the reply gives `whole`: as many as the bytes allow,
+ * so that a long reply is parsed twice, whole and in small pieces. */
 static cf_status check_pieces(agreement *a, const cf_parsed *whole, cf_error *err)
 {
     cf_buf want = CF_BUF_INIT;
@@ -50,11 +52,12 @@ static cf_status check_pieces(agreement *a, const cf_parsed *whole, cf_error *er
     a->want = &want;
     a->agrees = true;
     cf_status st = cf_buf_check(&want, err);
-    for (size_t step = 1; st == CF_OK && step <= STEPS_MAX; step++) {
+    size_t left = 1 + PIECES_BYTES / (a->raw.n + 1);
+    for (size_t step = STEPS_MAX; st == CF_OK && step >= 1 && left > 0; step--, left--) {
         st = try_pieces(a, 0, step, err);
     }
-    size_t stride = 1 + a->raw.n / CUTS_MAX;
-    for (size_t cut = 1; st == CF_OK && cut < a->raw.n; cut += stride) {
+    size_t stride = 1 + a->raw.n / (left < CUTS_MAX ? left + 1 : CUTS_MAX);
+    for (size_t cut = 1; st == CF_OK && left > 0 && cut < a->raw.n; cut += stride) {
         st = try_pieces(a, cut, 0, err);
     }
     cf_buf_deinit(&want);

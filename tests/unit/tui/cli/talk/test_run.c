@@ -131,6 +131,25 @@ static void test_parse__all_families(void **state)
     cf_program_deinit(&p);
 }
 
+/* Half a megabyte of beginnings of calls: parsed twice by each family, not once
+ * for every place at which it may be cut, which took an hour. */
+static void test_parse__all_families_over_a_long_reply(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const char piece[] = "<tool_call><function=a><parameter=b>[TOOL_CALLS]";
+    cf_program p;
+    cf_buf text = CF_BUF_INIT;
+    for (int i = 0; i < 10000; i++) {
+        cf_buf_adds(&text, piece);
+    }
+    cf_program_run(&p, (const char *const[]){"parse", "--all", NULL}, cf_buf_cstr(&text), text.n);
+    assert_true(p.status <= 1);
+    assert_null(strstr(cf_buf_cstr(&p.out), "DIFFERS"));
+    cf_program_deinit(&p);
+    cf_buf_deinit(&text);
+}
+
 /* Files go with a message to a server; others say so in one line. */
 static void test_run__files_need_a_server(void **state)
 {
@@ -153,6 +172,7 @@ int main(void)
         cmocka_unit_test(test_run__nothing_runs_unasked),
         cmocka_unit_test(test_parse__status),
         cmocka_unit_test(test_parse__all_families),
+        cmocka_unit_test(test_parse__all_families_over_a_long_reply),
         cmocka_unit_test(test_run__files_need_a_server),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
