@@ -23,7 +23,7 @@ rooms="core templates storage tui"
     only 'mmap|munmap|getentropy' 'core/base/os.c' $rooms
     only 'json_copy|json_deep_copy' 'core/json/json.c' $rooms
     only 'sqlite3_[a-z0-9_]+' 'storage/.*' $rooms
-    only 'exit|_exit|abort' 'tui/main.c|core/base/status.c|core/base/process.c|tui/term/[a-z_]*.c|core/base/worker.c' $rooms
+    only 'exit|_exit|abort' 'tui/main.c|tui/sys/leave.c|core/base/status.c|core/base/process.c|tui/term/[a-z_]*.c|core/base/worker.c' $rooms
     only 'getenv|secure_getenv' 'tui/.*|templates/open/.*' $rooms
 }
 

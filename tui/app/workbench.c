@@ -17,6 +17,7 @@
 #include "tui/lab/talk/lab_conversation.h"
 #include "tui/lab/talk/lab_system.h"
 #include "tui/lab/tools/lab_tools.h"
+#include "tui/sys/leave.h"
 
 enum { NOTICE_MAX = 54 /* of a problem, on a line of 80 cells */ };
 
@@ -253,6 +254,12 @@ cf_status cf_workbench_run_by(const cf_start *start, cf_workbench_loop *loop, cf
     w = (workbench){.start = start};
     cf_status st = set_up(&w, err);
     CF_THEN(st, loop(&w.app, start, err));
+    if (cf_app_is_busy(&w.app)) {
+        cf_leave_soon(); /* it is to end, but may not notice */
+    }
     close_all(&w);
+    if (!cf_term_must_end()) {
+        cf_leave_not(); /* another model may be opened */
+    }
     return st;
 }

@@ -37,6 +37,7 @@
 #include "core/base/os.h"
 #include "core/base/utf8.h"
 #include "tui/grid/theme.h"
+#include "tui/sys/leave.h"
 #include "tui/term/graphics_ask.h"
 #include "tui/term/paint.h"
 #include "tui/term/term_fd.h"
@@ -90,10 +91,15 @@ enum {
     N_ENDING = sizeof ending_signals / sizeof ending_signals[0]
 };
 
-static void on_fatal(int number)
+static void restore_terminal(void)
 {
     cf_term__write(STDOUT_FILENO, restore_bytes, n_restore_bytes);
     tcsetattr(STDIN_FILENO, TCSANOW, &original_tty);
+}
+
+static void on_fatal(int number)
+{
+    restore_terminal();
     cf_term__write(STDOUT_FILENO, crash_note, n_crash_note);
     /* on_fault() put the default back: die of the signal. */
     raise(number);
@@ -114,6 +120,7 @@ static void on_ending(int number)
     (void)number;
     int saved = errno;
     must_end = 1;
+    cf_leave_soon();
     if (signal_wake_fd >= 0) {
         cf_term__write(signal_wake_fd, "q", 1);
     }
@@ -828,6 +835,7 @@ static void curses_close(cf_term *term)
             input = NULL;
         }
         restore_signals(t);
+        cf_leave_by(NULL);
         delscreen(t->screen);
     }
     signal_wake_fd = -1;
@@ -922,6 +930,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts, cf_err
     }
     t->has_mouse = capability("kmous") != NULL;
     must_end = 0;
+    cf_leave_not(); /* that was another workbench's */
     signal_wake_fd = t->base.wake_fd;
     configure_curses();
     if (wants_color(opts) && has_colors()) {
@@ -934,6 +943,7 @@ cf_status cf_term_curses_open(cf_term **out, const cf_term_options *opts, cf_err
     refresh(); /* clears the screen, which paint.c does not know */
     prepare_restore(opts->log_path);
     install_signals(t);
+    cf_leave_by(restore_terminal);
     cf_term__capture_stderr();
     start_modes();
     st = grow(t, err);

@@ -18,10 +18,10 @@
 #include "tui/lab/watch/slots_file.h"
 #include "tui/sys/out.h"
 
-/* All of it together ends within ten seconds, whatever the disk does. */
+/* All of it together ends before cf_leave_soon() does it. */
 enum {
-    GRACE_MS = 2500,   /* for answers that are running at the end */
-    FLUSH_MS = 1500,   /* for what the disk has not got then */
+    GRACE_MS = 1000,   /* for answers that are running at the end */
+    FLUSH_MS = 600,    /* for what the disk has not got then */
     PATIENCE_MS = 300, /* of one write */
     BUSY_MS = 1000,    /* for another program's lock */
     LOOK_US = 20000,

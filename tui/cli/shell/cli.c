@@ -15,6 +15,7 @@
 #include "templates/model_beside.h"
 #include "tui/cli/shell/progress.h"
 #include "tui/lab/state/defaults.h"
+#include "tui/sys/leave.h"
 #include "tui/sys/out.h"
 #include "tui/sys/paths.h"
 #include "tui/sys/secret.h"
@@ -367,8 +368,10 @@ static cf_cancel cancel_flag;
 
 static void on_signal(int number)
 {
-    (void)number;
     atomic_store_explicit(&cancel_flag, true, memory_order_relaxed);
+    if (number == SIGTERM) {
+        cf_leave_soon();
+    }
 }
 
 cf_cancel *cf_cli_cancel(void)
