@@ -18,6 +18,7 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ enum {
     BLOCK_BYTES = 32 << 10
 };
 
+#define VERSION_OF_DISCIPLINE 0x00097701 /* of MHD_OPTION_CLIENT_DISCIPLINE_LVL */
+
 struct cf_http_server {
     struct MHD_Daemon *daemon;
     cf_http_handler handler;
@@ -55,6 +58,8 @@ typedef struct request {
     cf_arena arena;
     cf_buf body;
     cf_http_header *headers; /* [HEADERS_MAX] */
+    bool has_more_headers;   /* than there is room for */
+    bool is_folded;          /* a header goes on in a second line */
     bool is_begun, is_answered;
     bool is_too_big; /* over CF_HTTP_BODY_MAX */
     bool is_crowded; /* over what is left for the bodies of all requests */
@@ -84,14 +89,66 @@ static cf_str header(const request *r, const char *name)
     return cf_http_header_get(r->headers, r->in.n_headers, name);
 }
 
+/*
+ * Whether a header was put together from several lines (RFC 9112, section 5.2).
+ * The library of before this version has no option to refuse these, and adds the second
+ * line to the name, in memory of its own; otherwise name and value are where the
+ * client's line was: NUL in the place of the colon, and blanks.
+ */
+static bool is_folded(const char *name, size_t n_name, const char *value)
+{
+    uintptr_t end = (uintptr_t)name + n_name, at = (uintptr_t)value;
+    if (MHD_VERSION >= VERSION_OF_DISCIPLINE || value == NULL) {
+        return false;
+    }
+    if (at <= end || at - end > CONNECTION_BYTES) {
+        return true;
+    }
+    for (const char *p = name + n_name + 1; p < value; p++) {
+        if (*p != ' ' && *p != '\t') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* RFC 9110, section 5.6.2. */
+static bool is_http_token(cf_str s)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+            memchr(marks, c, sizeof marks - 1) == NULL) {
+            return false;
+        }
+    }
+    return s.n > 0;
+}
+
+/* A line break, or another control character but the tab, ends a value early
+ * for some programs. */
+static bool has_control(cf_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7F) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name,
                                  size_t n_name, const char *value, size_t n_value)
 {
     request *r = cls;
     (void)kind;
     if (r->in.n_headers == HEADERS_MAX) {
+        r->has_more_headers = true;
         return MHD_NO;
     }
+    r->is_folded = r->is_folded || is_folded(name, n_name, value);
     r->headers[r->in.n_headers++] =
         (cf_http_header){cf_str_make(name, n_name),
                          cf_str_make(value != NULL ? value : "", value != NULL ? n_value : 0)};
@@ -164,31 +221,41 @@ static bool has_token(request *r)
     return r->in.used_token || is_token(r->server, header(r, "X-Confab-Token"));
 }
 
-/* Whether programs could see different ends of this request, or different hosts
- * in it: then one of them can be made to take its body for a request. */
+/* Whether programs could see different ends, headers or hosts in this request:
+ * then one of them can be made to take its body for a request, or a page of
+ * another site for one of ours. */
 static bool is_ambiguous(const request *r)
 {
-    size_t n_lengths = 0, n_codings = 0, n_hosts = 0;
+    size_t n_lengths = 0, n_codings = 0, n_hosts = 0, n_origins = 0, n_sites = 0;
+    if (r->is_folded || !is_http_token(r->in.method) || has_control(r->in.target)) {
+        return true;
+    }
     for (size_t i = 0; i < r->in.n_headers; i++) {
         const cf_http_header *h = &r->headers[i];
-        if (h->name.n == 0 || h->name.p[h->name.n - 1] == ' ' || h->name.p[h->name.n - 1] == '\t') {
+        if (!is_http_token(h->name) || has_control(h->value)) {
             return true;
         }
+        n_origins += cf_http_name_is(h->name, "Origin");
+        n_sites += cf_http_name_is(h->name, "Sec-Fetch-Site");
         n_lengths += cf_http_name_is(h->name, "Content-Length");
         n_hosts += cf_http_name_is(h->name, "Host");
         if (cf_http_name_is(h->name, "Transfer-Encoding")) {
             n_codings += cf_http_name_is(h->value, "chunked") ? 1 : 2;
         }
     }
-    return n_lengths + n_codings > 1 || n_hosts > 1;
+    return n_lengths + n_codings > 1 || n_hosts > 1 || n_origins > 1 || n_sites > 1;
 }
 
 /* The status of a refusal, and why; 0 for a client that may ask. */
 static unsigned refuses(request *r, const char **why)
 {
     cf_str host = header(r, "Host");
+    if (r->has_more_headers) {
+        *why = "this request has more than 256 headers";
+        return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+    }
     if (is_ambiguous(r)) {
-        *why = "this request's length, coding or host is not clear";
+        *why = "this request's headers, length, coding, host or origin are not clear";
         return MHD_HTTP_BAD_REQUEST;
     }
     if (is_foreign_origin(r)) {
@@ -234,6 +301,12 @@ void cf_http_fail(const cf_http_request *r, cf_http_answer *a, unsigned status, 
                           .n_headers = 1,
                           .body = is_whole ? cf_str_make(copy, text.n) : cf_str_from(no_memory)};
     cf_buf_deinit(&text);
+}
+
+static void fail(request *r, unsigned status, const char *type, const char *message)
+{
+    const cf_http_handler *h = &r->server->handler;
+    (h->fail != NULL ? h->fail : cf_http_fail)(&r->in, &r->out, status, type, message);
 }
 
 static ssize_t on_read(void *cls, uint64_t pos, char *to, size_t max)
@@ -346,7 +419,7 @@ static enum MHD_Result begin(request *r, struct MHD_Connection *c, const char *m
     r->in.link = link != NULL ? (void **)link->socket_context : NULL;
     unsigned refused = refuses(r, &why);
     if (refused != 0) {
-        cf_http_fail(&r->in, &r->out, refused, "refused", why);
+        fail(r, refused, "refused", why);
         return send_answer(r, c);
     }
     return MHD_YES;
@@ -409,12 +482,11 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
     }
     r->in.body = cf_buf_str(&r->body);
     if (r->is_too_big) {
-        cf_http_fail(&r->in, &r->out, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
-                     "the body of this request is too large");
+        fail(r, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", "the body of this request is too large");
     } else if (r->is_crowded) {
-        cf_http_fail(&r->in, &r->out, MHD_HTTP_SERVICE_UNAVAILABLE, "crowded",
-                     "the requests under way hold too much memory: try again "
-                     "when they have ended");
+        fail(r, MHD_HTTP_SERVICE_UNAVAILABLE, "crowded",
+             "the requests under way hold too much memory: try again "
+             "when they have ended");
     } else {
         s->handler.answer(s->handler.ud, &r->in, &r->out);
     }
@@ -502,7 +574,11 @@ static cf_status start(cf_http_server *s, const struct addrinfo *a, const char *
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
         MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+        (unsigned)IDLE_SECONDS,
+#if MHD_VERSION >= VERSION_OF_DISCIPLINE
+        MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#endif
+        MHD_OPTION_END);
     if (s->daemon == NULL) {
         return cf_fail(err, CF_EIO, "cannot listen on %s: is it taken?", host);
     }

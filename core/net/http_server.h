@@ -73,6 +73,9 @@ typedef struct cf_http_answer {
 typedef struct cf_http_handler {
     void (*answer)(void *ud, const cf_http_request *request, cf_http_answer *answer);
     void (*unlink)(void *ud, void *link); /* a connection has ended */
+    /* Writes an error as the request's client expects it; NULL: cf_http_fail(). */
+    void (*fail)(const cf_http_request *request, cf_http_answer *answer, unsigned status,
+                 const char *type, const char *message);
     void *ud;
 } cf_http_handler;
 

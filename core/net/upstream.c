@@ -124,13 +124,39 @@ static void put_url(cf_buf *out, const char *base, cf_str target)
 
 /* ---- headers ------------------------------------------------------------ */
 
-bool cf_upstream_is_hop(cf_str name)
+/* Whether a list of names with commas between has the name. */
+static bool lists(cf_str list, cf_str name)
+{
+    for (size_t at = 0; at < list.n;) {
+        const char *p = list.p + at;
+        const char *comma = memchr(p, ',', list.n - at);
+        size_t n = comma != NULL ? (size_t)(comma - p) : list.n - at, from = 0, to = n;
+        while (from < to && (p[from] == ' ' || p[from] == '\t')) {
+            from++;
+        }
+        while (to > from && (p[to - 1] == ' ' || p[to - 1] == '\t')) {
+            to--;
+        }
+        if (to - from == name.n && strncasecmp(p + from, name.p, name.n) == 0) {
+            return true;
+        }
+        at += n + 1;
+    }
+    return false;
+}
+
+bool cf_upstream_is_hop(const cf_http_header *headers, size_t n, cf_str name)
 {
     static const char *const names[] = {"Connection",        "Keep-Alive", "Proxy-Connection",
                                         "Transfer-Encoding", "TE",         "Trailer",
                                         "Upgrade",           "Expect",     "Proxy-Authorization"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (cf_http_name_is(name, names[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (cf_http_name_is(headers[i].name, "Connection") && lists(headers[i].value, name)) {
             return true;
         }
     }
@@ -154,8 +180,9 @@ static void set_headers(cf_upstream_call *c, const cf_upstream *up, const cf_htt
     const cf_str none = {"", 0};
     for (size_t i = 0; i < r->n_headers; i++) {
         const cf_http_header *h = &r->headers[i];
-        if (!cf_upstream_is_hop(h->name) && !cf_http_name_is(h->name, "Host") &&
-            !cf_http_name_is(h->name, "Content-Length") && !is_token_header(r, h->name)) {
+        if (!cf_upstream_is_hop(r->headers, r->n_headers, h->name) &&
+            !cf_http_name_is(h->name, "Host") && !cf_http_name_is(h->name, "Content-Length") &&
+            !is_token_header(r, h->name)) {
             cf_http_header_add(&c->transfer, h->name, h->value.n != 0 ? ": " : ";", h->value);
         }
     }
@@ -291,8 +318,9 @@ static cf_status start(cf_upstream_call *c, const cf_upstream *up, const cf_http
 
 static const char *why(const cf_upstream_call *c)
 {
-    return c->transfer.why[0] != '\0' ? c->transfer.why
-                                      : curl_easy_strerror((CURLcode)c->transfer.code);
+    return c->transfer.why[0] != '\0'          ? c->transfer.why
+           : c->transfer.code == (int)CURLE_OK ? "it gave no answer that ends the exchange"
+                                               : curl_easy_strerror((CURLcode)c->transfer.code);
 }
 
 cf_status cf_upstream_open(cf_upstream_call **out, cf_upstream_link *link, const cf_upstream *up,

@@ -58,7 +58,8 @@ ssize_t cf_upstream_read(cf_upstream_call *call, char *to, size_t n);
 bool cf_upstream_left(const cf_upstream_call *call);
 void cf_upstream_close(cf_upstream_call *call);
 
-/* Whether a header is about one connection, and not passed on. */
-bool cf_upstream_is_hop(cf_str name);
+/* Whether a header is about one connection, and not passed on: by its name, or
+ * because a Connection header among the n has it (RFC 9110, section 7.6.1). */
+bool cf_upstream_is_hop(const cf_http_header *headers, size_t n, cf_str name);
 
 #endif

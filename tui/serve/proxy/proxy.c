@@ -10,6 +10,7 @@
 #include "core/api/http_once.h"
 #include "core/base/alloc.h"
 #include "tui/lab/watch/breakpoint.h"
+#include "tui/serve/record/api_fail.h"
 
 cf_status cf_proxy_init(cf_proxy *p, const cf_upstream *upstream, cf_recorder *recorder,
                         cf_error *err)
@@ -87,7 +88,8 @@ static void pass_headers(const cf_http_request *r, const cf_upstream_call *call,
     const cf_http_header *all = cf_upstream_headers(call, &n);
     cf_http_header *out = cf_arena_calloc(r->arena, n + 1, sizeof *out);
     for (size_t i = 0; out != NULL && i < n; i++) {
-        if (!cf_upstream_is_hop(all[i].name) && !cf_http_name_is(all[i].name, "Content-Length")) {
+        if (!cf_upstream_is_hop(all, n, all[i].name) &&
+            !cf_http_name_is(all[i].name, "Content-Length")) {
             out[a->n_headers++] = all[i];
         }
     }
@@ -98,7 +100,7 @@ static void fail(const cf_http_request *r, cf_http_answer *a, passing *p, const 
 {
     cf_error line;
     cf_fail(&line, err->code, "the server cannot be asked: %s", err->text);
-    cf_http_fail(r, a, 502, "proxy_error", line.text);
+    cf_api_fail(r, a, 502, "proxy_error", line.text);
     cf_record_head(p->record, 502, NULL, 0);
     cf_record_end_with(p->record, err->code == CF_ECANCELLED ? CF_RECORD_LEFT : CF_RECORD_FAILED,
                        err->text);
@@ -145,7 +147,7 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     passing *p = cf_calloc(1, sizeof *p);
     if (p == NULL || !get_link(r, &link, &err)) {
         cf_free(p);
-        cf_http_fail(r, a, 503, "proxy_error", "out of memory");
+        cf_api_fail(r, a, 503, "proxy_error", "out of memory");
         return;
     }
     if (!stop_at_break(proxy, r, &body)) {
@@ -178,5 +180,6 @@ static void on_unlink(void *ud, void *link)
 
 cf_http_handler cf_proxy_handler(cf_proxy *p)
 {
-    return (cf_http_handler){on_answer, on_unlink, p};
+    return (cf_http_handler){
+        .answer = on_answer, .unlink = on_unlink, .fail = cf_api_fail, .ud = p};
 }

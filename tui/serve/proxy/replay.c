@@ -4,6 +4,7 @@
 #include "tui/serve/proxy/replay.h"
 
 #include "core/json/json.h"
+#include "tui/serve/record/api_fail.h"
 #include "tui/serve/record/record.h"
 
 enum { NEWEST = 8 };
@@ -65,7 +66,7 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     cf_error err;
     cf_status st = find(ud, r, &x, &err);
     if (st != CF_OK) {
-        cf_http_fail(r, a, st == CF_ENOTFOUND ? 404 : 500, "not_recorded", err.text);
+        cf_api_fail(r, a, st == CF_ENOTFOUND ? 404 : 500, "not_recorded", err.text);
         return;
     }
     *a = (cf_http_answer){.status = (unsigned)x.status, .body = x.response};
@@ -74,5 +75,5 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
 
 cf_http_handler cf_replay_handler(cf_store *store)
 {
-    return (cf_http_handler){.answer = on_answer, .ud = store};
+    return (cf_http_handler){.answer = on_answer, .fail = cf_api_fail, .ud = store};
 }

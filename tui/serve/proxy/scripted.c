@@ -13,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
 #include "core/wire/wire.h"
+#include "tui/serve/record/api_fail.h"
 
 enum { PIECE = 12 }; /* bytes of a streamed text, so that a client has something to join */
 
@@ -102,7 +103,7 @@ static void answer(const cf_http_request *r, cf_http_answer *a, cf_record *x, co
     const char *body = cf_arena_strndup(r->arena, cf_buf_cstr(text), text->n);
     json_int_t wait = json_integer_value(json_object_get(reply, "retry_after"));
     if (h == NULL || copy == NULL || body == NULL || text->failed) {
-        cf_http_fail(r, a, 500, "server_error", "out of memory");
+        cf_api_fail(r, a, 500, "server_error", "out of memory");
     } else {
         json_int_t status = json_integer_value(json_object_get(reply, "status"));
         bool is_error = json_object_get(reply, "error") != NULL;
@@ -195,13 +196,13 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
     cf_buf text = CF_BUF_INIT;
     size_t number = 0;
     if (!cf_api_talks(api)) {
-        cf_http_fail(r, a, 404, "not_found",
-                     "a script answers requests of OpenAI's, Anthropic's, Ollama's and Gemini's "
-                     "interfaces that hold a conversation");
+        cf_api_fail(r, a, 404, "not_found",
+                    "a script answers requests of OpenAI's, Anthropic's, Ollama's and Gemini's "
+                    "interfaces that hold a conversation");
         return;
     }
     if (cf_wire_request_read(&asked, api, r->body, &err) != CF_OK) {
-        cf_http_fail(r, a, 400, "invalid_request_error", err.text);
+        cf_api_fail(r, a, 400, "invalid_request_error", err.text);
         return;
     }
     cf_wire_request_path(&asked, api, r->target);
@@ -235,5 +236,5 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
 
 cf_http_handler cf_scripted_handler(cf_scripted *s)
 {
-    return (cf_http_handler){.answer = on_answer, .ud = s};
+    return (cf_http_handler){.answer = on_answer, .fail = cf_api_fail, .ud = s};
 }

@@ -26,6 +26,7 @@
 #include "core/base/os.h"
 #include "core/json/json_builder.h"
 #include "templates/chat_template.h"
+#include "tui/serve/record/api_fail.h"
 #include "tui/serve/server/serve_impl.h"
 
 enum { SLOTS_DEFAULT = 4, WAIT_MS = 100 };
@@ -404,7 +405,7 @@ static void set_headers(const cf_http_request *r, cf_http_answer *a, cf_record *
 static void answer_error(const cf_http_request *r, cf_http_answer *a, cf_record *record,
                          unsigned status, const char *type, const char *message)
 {
-    cf_http_fail(r, a, status, type, message);
+    cf_api_fail(r, a, status, type, message);
     cf_str body = a->body;
     set_headers(r, a, record, "application/json");
     cf_record_bytes(record, body.p, body.n);
@@ -430,7 +431,7 @@ static void answer_text(const cf_http_request *r, cf_http_answer *a, cf_record *
 static void answer_failure(const cf_http_request *r, cf_http_answer *a, const job *j)
 {
     if (j->st == CF_ECANCELLED) {
-        cf_http_fail(r, a, 503, "server_error", "the request was cancelled");
+        cf_api_fail(r, a, 503, "server_error", "the request was cancelled");
         cf_record_end_with(j->record, CF_RECORD_LEFT, NULL);
         return;
     }
@@ -534,7 +535,7 @@ static void complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a, c
 {
     job *j = new_job(s, r);
     if (j == NULL) {
-        cf_http_fail(r, a, 503, "server_error", "out of memory");
+        cf_api_fail(r, a, 503, "server_error", "out of memory");
         return;
     }
     j->record = cf_record_begin(s->o.recorder, r, r->body, "");
@@ -622,7 +623,7 @@ static void model(cf_serve *s, const cf_http_request *r, cf_http_answer *a)
     if (cf_str_is(last_of(r->path), s->o.model)) {
         small(s, r, a, write_model);
     } else {
-        cf_http_fail(r, a, 404, "not_found", "this server has another model");
+        cf_api_fail(r, a, 404, "not_found", "this server has another model");
     }
 }
 
@@ -738,8 +739,8 @@ static void on_answer(void *ud, const cf_http_request *r, cf_http_answer *a)
             return;
         }
     }
-    cf_http_fail(r, a, is_known ? 405 : 404, "not_found",
-                 is_known ? "this path takes another method" : "this server has no such path");
+    cf_api_fail(r, a, is_known ? 405 : 404, "not_found",
+                is_known ? "this path takes another method" : "this server has no such path");
 }
 
 /* ---- the server --------------------------------------------------------- */
@@ -799,5 +800,5 @@ void cf_serve_slots(cf_serve *s, cf_buf *out)
 
 cf_http_handler cf_serve_handler(cf_serve *s)
 {
-    return (cf_http_handler){.answer = on_answer, .ud = s};
+    return (cf_http_handler){.answer = on_answer, .fail = cf_api_fail, .ud = s};
 }

@@ -257,6 +257,27 @@ static void test_proxy__passes_bytes_on(void **state)
     teardown(&f);
 }
 
+/* Headers that Connection names are for this connection. */
+static void test_proxy__drops_what_connection_names(void **state)
+{
+    (void)state;
+    fixture f;
+    cf_buf out = CF_BUF_INIT;
+    setup(&f);
+    f.fake.body = "{}";
+    assert_int_equal(via(&f, "/v1/models",
+                         "Connection: x-DROP , Keep-Alive,,X-Other\nX-Drop: 1\nX-Other: 2\n"
+                         "X-Dropped: 3",
+                         NULL, &out),
+                     200);
+    const char *seen = cf_buf_cstr(&f.fake.seen);
+    assert_null(strstr(seen, "X-Drop:"));
+    assert_null(strstr(seen, "X-Other:"));
+    assert_non_null(strstr(seen, "X-Dropped: 3\n"));
+    cf_buf_deinit(&out);
+    teardown(&f);
+}
+
 static void test_proxy__redirects_are_answers(void **state)
 {
     (void)state;
@@ -725,6 +746,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_proxy__passes_bytes_on),
+        cmocka_unit_test(test_proxy__drops_what_connection_names),
         cmocka_unit_test(test_proxy__redirects_are_answers),
         cmocka_unit_test(test_proxy__refuses_browsers),
         cmocka_unit_test(test_proxy__broken_answers_break),

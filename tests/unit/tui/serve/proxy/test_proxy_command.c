@@ -433,6 +433,16 @@ static void test_proxy_command__shapes_of_requests(void **state)
          "400"},
         {POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", "400"},
         {POST "Content-Length : 2\r\n\r\n{}", "400"},
+        {POST "X-A: b\r\n X-B: c\r\nContent-Length: 2\r\n\r\n{}", "400"},
+        {POST "Content-Lengt: 2\r\n h\r\n\r\n{}", "400"},
+        {POST "X-A:\r\n\tb\r\nContent-Length: 2\r\n\r\n{}", "400"},
+        {POST "X-A: b\rX-B: c\r\nContent-Length: 2\r\n\r\n{}", "400"},
+        {POST "X A: b\r\nContent-Length: 2\r\n\r\n{}", "400"},
+        {POST "X-A\x01: b\r\nContent-Length: 2\r\n\r\n{}", "400"},
+        {POST "X-A:\r\nX-B:    c d \r\nContent-Length: 2\r\n\r\n{}", "200"},
+        {"GET /a HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
+         "Origin: http://b.example\r\n\r\n",
+         "400"},
         {"GET /a HTTP/1.1\r\nHost: localhost\r\nHost: b.example\r\n\r\n", "400"},
         {"GET /a HTTP/1.1\r\nHost: b.example\r\n\r\n", "403"},
         {"OPTIONS /a HTTP/1.1\r\nHost: localhost\r\nOrigin: "
@@ -462,6 +472,48 @@ static void test_proxy_command__shapes_of_requests(void **state)
             fail_msg("%s: %s", rows[i].bytes, got);
         }
         close(fd);
+    }
+    stop(pid);
+    cf_http_server_free(fake, 0);
+}
+
+/* Headers behind the last that there is room for would not be looked at. */
+static void test_proxy_command__many_headers(void **state)
+{
+    (void)state;
+    static const struct {
+        int n;
+        const char *last, *want;
+    } rows[] = {{0, "Origin: http://b.example\r\n", "403"},
+                {300, "Origin: http://b.example\r\n", "431"},
+                {300, "", "431"},
+                {200, "", "200"}};
+    char url[100], db[300], got[400];
+    cf_error err;
+    cf_http_server *fake;
+    NEED_PROGRAM();
+    const cf_http_options any = {.listen = "127.0.0.1:0"};
+    const cf_http_handler handler = {.answer = on_fake};
+    T_OK(cf_http_server_new(&fake, &any, &handler, &err), err);
+    snprintf(db, sizeof db, "%s", store_dir_file("many.db"));
+    pid_t pid = start(url, cf_http_server_url(fake), db);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cf_buf b = CF_BUF_INIT;
+        cf_buf_adds(&b, "GET /v1/messages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+        for (int k = 0; k < rows[i].n; k++) {
+            cf_buf_addf(&b, "X-%d: a\r\n", k);
+        }
+        cf_buf_addf(&b, "%s\r\n", rows[i].last);
+        int fd = connect_to(url);
+        put(fd, b.p, b.n);
+        memset(got, 0, sizeof got);
+        (void)recv(fd, got, sizeof got - 1, MSG_WAITALL);
+        if (strncmp(got + 9, rows[i].want, 3) != 0 ||
+            (got[9] == '4' && strstr(got, "{\"type\":\"error\",\"error\":{") == NULL)) {
+            fail_msg("%d %s: %s", rows[i].n, rows[i].last, got);
+        }
+        close(fd);
+        cf_buf_deinit(&b);
     }
     stop(pid);
     cf_http_server_free(fake, 0);
@@ -740,6 +792,7 @@ int main(void)
         cmocka_unit_test(test_proxy_command__ends_with_streams_open),
         cmocka_unit_test(test_proxy_command__findings),
         cmocka_unit_test(test_proxy_command__shapes_of_requests),
+        cmocka_unit_test(test_proxy_command__many_headers),
         cmocka_unit_test(test_proxy_command__refuses_to_be_reached),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
