@@ -21,6 +21,15 @@
  * Errors:   a function that fails returns NULL or a status other than CF_OK
  *           and fills *err (may be NULL) with one line of text.  A failure
  *           leaves the conversation as it was.
+ *           Where this header gives NULL no meaning, a handle or a text that is
+ *           NULL is CF_EINVAL; functions without an error do nothing then.
+ * Callbacks: while cf_chat() runs, its handle is answering: every other call with
+ *           it is CF_EINVAL, from a function of the program, too, and cf_close(),
+ *           cf_on_reply() and cf_mask_back() do nothing.  Only cf_interrupt() and
+ *           what asks for a constant (cf_n_vocab(), cf_parts()) work.  A function
+ *           that needs a model opens a handle of its own.
+ * fork():   a child has none of the threads that compute, so a handle from before
+ *           is CF_EINVAL there and is not closed; open one in the child.
  * Threads:  one thread at a time for a handle and what was made from it;
  *           cf_interrupt() may be called from any thread.  Different handles
  *           are independent.
@@ -71,7 +80,8 @@ confab *cf_open(const char *model, cf_error *err);
 /* The same with options; `with` may be NULL. */
 confab *cf_open_with(const char *model, const cf_open_with_options *with, cf_error *err);
 
-/* Releases everything; `c` may be NULL. */
+/* Releases everything; `c` may be NULL.  Nothing happens while it is answering,
+ * or in a child process. */
 void cf_close(confab *c);
 
 /* ---- a conversation ----------------------------------------------------- */
@@ -143,7 +153,7 @@ typedef struct cf_tool_result cf_tool_result;
  * a JSON object.  If it puts no result, the model gets an error instead. */
 typedef void (*cf_tool_fn)(void *user, const char *arguments, cf_tool_result *result);
 
-/* The result, which the model gets as it is written here; usually JSON, with a
+/* The result, which the model gets as it is written here (NULL: none); usually JSON, with a
  * space after ',' and ':' as models were trained on. */
 void cf_tool_return(cf_tool_result *result, const char *text);
 

@@ -4,6 +4,7 @@
 #include "templates/easy/easy.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "core/api/constraint_spec.h"
 #include "core/api/reply_options.h"
@@ -12,6 +13,26 @@
 const char *cf_version(void)
 {
     return CF_VERSION;
+}
+
+/* ---- who may call, and when --------------------------------------------- */
+
+cf_status cf_easy__may(const confab *c, cf_error *err)
+{
+    if (c == NULL) {
+        return cf_fail(err, CF_EINVAL, "there is no handle");
+    }
+    if (c->owner != getpid()) {
+        return cf_fail(err, CF_EINVAL, "this handle was opened before fork()");
+    }
+    return atomic_load(&c->is_answering) ? cf_fail(err, CF_EINVAL, "this handle is answering")
+                                         : CF_OK;
+}
+
+cf_status cf_easy__may_with(const confab *c, const void *text, const char *what, cf_error *err)
+{
+    CF_TRY(cf_easy__may(c, err));
+    return text != NULL ? CF_OK : cf_fail(err, CF_EINVAL, "%s is NULL", what);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -50,6 +71,7 @@ confab *cf_open_with(const char *model, const cf_open_with_options *with, cf_err
         cf_fail(err, CF_ENOMEM, "out of memory");
         return NULL;
     }
+    c->owner = getpid();
     cf_sent_init(&c->last);
     c->chat.has_asked = true; /* only options that were set are sent to a server */
     c->chat.has_sampling = true;
@@ -83,11 +105,8 @@ static void free_buffers(confab *c)
     }
 }
 
-void cf_close(confab *c)
+static void free_all(confab *c)
 {
-    if (c == NULL) {
-        return;
-    }
     for (size_t i = 0; i < c->n_tool; i++) {
         cf_free(c->tool[i].name);
     }
@@ -102,14 +121,22 @@ void cf_close(confab *c)
     cf_free(c);
 }
 
+void cf_close(confab *c)
+{
+    cf_error ignored;
+    if (cf_easy__may(c, &ignored) == CF_OK) {
+        free_all(c);
+    }
+}
+
 const struct cf_opened *cf_parts(const confab *c)
 {
-    return &c->opened;
+    return c != NULL ? &c->opened : NULL;
 }
 
 struct cf_conversation *cf_parts_conversation(confab *c)
 {
-    return c->conv;
+    return c != NULL ? c->conv : NULL;
 }
 
 /* ---- settings ----------------------------------------------------------- */
@@ -129,6 +156,8 @@ static cf_status set_thinking(confab *c, const char *value, cf_error *err)
 cf_status cf_set(confab *c, const char *name, const char *value, cf_error *err)
 {
     uint32_t n;
+    CF_TRY(cf_easy__may_with(c, name, "the name", err));
+    CF_TRY(cf_easy__may_with(c, value, "the value", err));
     if (strcmp(name, "thinking") == 0) {
         return set_thinking(c, value, err);
     }
@@ -147,6 +176,7 @@ cf_status cf_set(confab *c, const char *name, const char *value, cf_error *err)
 cf_status cf_constrain(confab *c, const char *spec, cf_error *err)
 {
     cf_grammar *grammar = NULL;
+    CF_TRY(cf_easy__may(c, err));
     if (spec != NULL) {
         CF_TRY(cf_easy__grammar(c, spec, &grammar, err));
     }
@@ -201,6 +231,7 @@ cf_status cf_easy__message(json_t **out, const char *role, const char *text, cf_
 cf_status cf_set_system(confab *c, const char *text, cf_error *err)
 {
     cf_str system = cf_str_from(text != NULL ? text : "");
+    CF_TRY(cf_easy__may(c, err));
     return cf_conversation_set_system(c->conv, system, NULL, NULL, err);
 }
 
@@ -209,6 +240,7 @@ cf_status cf_set_messages(confab *c, const char *messages, cf_error *err)
     json_t *list = NULL;
     cf_conversation *conv = NULL;
     cf_uuid none = {{0}}, last;
+    CF_TRY(cf_easy__may_with(c, messages, "messages", err));
     cf_status st = cf_json_read(&list, messages, strlen(messages), err);
     if (st == CF_OK && !json_is_array(list)) {
         st = cf_fail(err, CF_EINVAL, "messages are a JSON array");
@@ -272,6 +304,7 @@ cf_status cf_add_tool(confab *c, const char *declaration, cf_tool_fn fn, void *u
 {
     json_t *v = NULL;
     cf_easy_tool tool = {.fn = fn, .user = user};
+    CF_TRY(cf_easy__may_with(c, declaration, "the declaration", err));
     CF_TRY(cf_json_read(&v, declaration, strlen(declaration), err));
     cf_status st = one_name(v, &tool.name, err);
     if (st == CF_OK && has_tool(c, tool.name)) {

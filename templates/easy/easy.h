@@ -7,9 +7,14 @@
  *  2. tool[i] has the function of the i-th declaration in `tools`.
  *  3. A text that a function returned is in the buffer of that function and
  *     changes only in that function.
+ *  4. `is_answering` is set while cf_chat() runs; every function of confab.h that
+ *     takes a handle asks cf_easy__may() first.
  */
 #ifndef CF_TEMPLATES_EASY_EASY_H
 #define CF_TEMPLATES_EASY_EASY_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
 
 #include "core/api/constraint.h"
 #include "core/api/conversation.h"
@@ -35,6 +40,8 @@ struct confab {
     cf_constraint_vocab *vocab; /* created when first needed */
 
     cf_cancel cancel;
+    atomic_bool is_answering;
+    pid_t owner; /* the process that opened it: a child has none of its threads */
     cf_heard_fn heard;
     void *heard_user;
     cf_sent last; /* of the last cf_chat() */
@@ -42,6 +49,14 @@ struct confab {
     /* The results of the functions of the same names. */
     cf_buf reply, messages, last_reply, inspect, tokens, text, lint;
 };
+
+/* Whether the handle may be used now: CF_EINVAL for NULL, for a handle that is
+ * answering, and in a child of the process that opened it. */
+CF_MUST_USE cf_status cf_easy__may(const confab *c, cf_error *err);
+
+/* The same with a text that must be there; `what` is its name in the header. */
+CF_MUST_USE cf_status cf_easy__may_with(const confab *c, const void *text, const char *what,
+                                        cf_error *err);
 
 /* Compiles a constraint's JSON text, and makes the vocabulary for it. */
 cf_status cf_easy__grammar(confab *c, const char *spec, cf_grammar **out, cf_error *err);

@@ -15,6 +15,9 @@ struct cf_tool_result {
 
 static void put(cf_tool_result *result, const char *text, bool has_failed)
 {
+    if (result == NULL || text == NULL) {
+        return;
+    }
     cf_buf_deinit(&result->text);
     cf_buf_adds(&result->text, text);
     result->is_there = true;
@@ -80,8 +83,11 @@ static void on_event(const cf_chat_event *event, void *ud)
 
 void cf_on_reply(confab *c, cf_heard_fn fn, void *user)
 {
-    c->heard = fn;
-    c->heard_user = user;
+    cf_error ignored;
+    if (cf_easy__may(c, &ignored) == CF_OK) {
+        c->heard = fn;
+        c->heard_user = user;
+    }
 }
 
 /* ---- the tool loop ------------------------------------------------------ */
@@ -172,12 +178,17 @@ static cf_status send(confab *c, const json_t *message, cf_error *err)
 const char *cf_chat(confab *c, const char *message, cf_error *err)
 {
     json_t *m = NULL;
-    cf_status st = CF_OK;
+    cf_status st = cf_easy__may(c, err);
+    if (st != CF_OK) {
+        return NULL;
+    }
     if (message != NULL) {
         st = cf_easy__message(&m, "user", message, err);
     }
     atomic_store(&c->cancel, false);
+    atomic_store(&c->is_answering, true);
     CF_THEN(st, send(c, m, err));
+    atomic_store(&c->is_answering, false);
     atomic_store(&c->cancel, false);
     json_decref(m);
     if (st != CF_OK) {
@@ -191,5 +202,7 @@ const char *cf_chat(confab *c, const char *message, cf_error *err)
 
 void cf_interrupt(confab *c)
 {
-    atomic_store(&c->cancel, true);
+    if (c != NULL) {
+        atomic_store(&c->cancel, true);
+    }
 }

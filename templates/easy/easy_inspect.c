@@ -26,6 +26,9 @@ static const char *finish(cf_jw *w, cf_buf *made, cf_buf *to, cf_status st, cf_e
 
 const char *cf_messages(confab *c, cf_error *err)
 {
+    if (cf_easy__may(c, err) != CF_OK) {
+        return NULL;
+    }
     cf_buf b = CF_BUF_INIT;
     cf_jw w;
     cf_arena arena;
@@ -70,6 +73,9 @@ static void write_timings(cf_jw *w, const cf_timings *t)
 
 const char *cf_last_reply(confab *c, cf_error *err)
 {
+    if (cf_easy__may(c, err) != CF_OK) {
+        return NULL;
+    }
     const cf_chat_response *r = &c->last.response;
     cf_buf b = CF_BUF_INIT;
     cf_jw w;
@@ -145,6 +151,9 @@ static cf_status inspect(confab *c, const cf_send *send, cf_arena *arena, cf_jw 
 
 const char *cf_inspect(confab *c, const char *message, cf_error *err)
 {
+    if (cf_easy__may(c, err) != CF_OK) {
+        return NULL;
+    }
     cf_buf b = CF_BUF_INIT;
     cf_jw w;
     cf_arena arena;
@@ -167,6 +176,9 @@ const char *cf_inspect(confab *c, const char *message, cf_error *err)
 
 const char *cf_tokenize(confab *c, const char *text, size_t n, bool special, cf_error *err)
 {
+    if (cf_easy__may_with(c, text, "the text", err) != CF_OK) {
+        return NULL;
+    }
     const cf_tokenizer *tok = NULL;
     cf_token_list list = {NULL, 0};
     cf_buf b = CF_BUF_INIT;
@@ -183,6 +195,9 @@ const char *cf_tokenize(confab *c, const char *text, size_t n, bool special, cf_
 
 const char *cf_detokenize(confab *c, const int32_t *ids, size_t n, size_t *length, cf_error *err)
 {
+    if (cf_easy__may_with(c, ids, "the list of ids", err) != CF_OK) {
+        return NULL;
+    }
     const cf_tokenizer *tok = NULL;
     cf_buf b = CF_BUF_INIT;
     cf_status st = cf_easy__tokenizer(c, &tok, err);
@@ -211,6 +226,9 @@ const char *cf_detokenize(confab *c, const int32_t *ids, size_t n, size_t *lengt
 
 const char *cf_lint(confab *c, cf_error *err)
 {
+    if (cf_easy__may(c, err) != CF_OK) {
+        return NULL;
+    }
     cf_buf b = CF_BUF_INIT;
     cf_jw w;
     cf_arena arena;

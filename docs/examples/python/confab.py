@@ -107,7 +107,13 @@ __version__ = _lib.cf_version().decode()
 
 
 def _bytes(text):
-    return None if text is None else text.encode("utf-8")
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise TypeError(f"expected a str, not {type(text).__name__}")
+    if "\0" in text:
+        raise ValueError("a text for the library ends at its first NUL")
+    return text.encode("utf-8")
 
 
 def _spec(spec):
@@ -127,6 +133,7 @@ class Model:
         self._handle = None
         self._callbacks = []
         self._on_reply = None
+        self._is_answering = False
         given = {k: _bytes(v) if isinstance(v, str) else v for k, v in options.items()}
         options = _OpenWith(size=ctypes.sizeof(_OpenWith), **given)
         err = _Error()
@@ -136,7 +143,12 @@ class Model:
         if not self._handle:
             raise Error(err)
 
+    def _need_idle(self):
+        if self._is_answering:
+            raise RuntimeError("this handle is answering")
+
     def close(self):
+        self._need_idle()
         handle, self._handle = self._handle, None
         _lib.cf_close(handle)
 
@@ -168,7 +180,13 @@ class Model:
 
     def chat(self, message=None):
         """Sends a message and returns the text of the reply."""
-        return self._call(_lib.cf_chat, _bytes(message)).decode("utf-8", "replace")
+        self._need_idle()
+        message = _bytes(message)
+        self._is_answering = True
+        try:
+            return self._call(_lib.cf_chat, message).decode("utf-8", "replace")
+        finally:
+            self._is_answering = False
 
     def interrupt(self):
         if self._handle:
@@ -176,6 +194,7 @@ class Model:
 
     def on_reply(self, function):
         """Has function(kind, text) called with each piece of a reply."""
+        self._need_idle()
 
         def heard(_, kind, text, n):
             function(kind, ctypes.string_at(text, n).decode("utf-8", "replace"))
@@ -228,7 +247,7 @@ class Model:
         return self._json(_lib.cf_inspect, _bytes(message))
 
     def tokenize(self, text, special=False):
-        data = _bytes(text)
+        data = text.encode("utf-8")
         return self._json(_lib.cf_tokenize, data, len(data), special)
 
     def detokenize(self, ids):

@@ -28,6 +28,38 @@ def check_chat(model):
     assert model.chat(None)
 
 
+def check_refused(model):
+    """A callback may only interrupt, and texts are str without NUL."""
+    pieces, refused = [], []
+
+    def heard(kind, text):
+        pieces.append(text)
+        for function, arguments in (
+            (model.chat, ["again"]),
+            (model.close, []),
+            (model.on_reply, [None]),
+            (model.system, ["s"]),
+            (model.render, ["s"]),
+        ):
+            try:
+                function(*arguments)
+            except (confab.Error, RuntimeError) as err:
+                assert "this handle is answering" in str(err), str(err)
+                refused.append(function)
+
+    model.messages = []
+    model.on_reply(heard)
+    assert model.chat("Who are you?")
+    assert pieces and len(refused) == 5 * len(pieces)
+    model.on_reply(None)
+    for bad, kind in ((5, TypeError), ("a\0b", ValueError)):
+        try:
+            model.chat(bad)
+        except kind:
+            continue
+        raise AssertionError(f"{bad!r} was sent")
+
+
 def check_tools(model):
     seen = []
 
@@ -88,6 +120,7 @@ def check_constraints(model):
 
 with confab.open("bundled") as m:
     check_chat(m)
+    check_refused(m)
     check_inside(m)
     check_constraints(m)
     check_tools(m)

@@ -4,6 +4,7 @@
  */
 #include "tests/support/t.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/api/bundled.h"
@@ -404,6 +405,112 @@ static void test_bundled__lint(void **state)
     cf_close(c);
 }
 
+/* ---- calls that are refused --------------------------------------------- */
+
+typedef struct inner {
+    confab *c;
+    cf_mask *mask;
+    int n_heard, n_refused;
+} inner;
+
+#define REFUSED(in, call, why)                 \
+    do {                                       \
+        cf_error e_ = {0};                     \
+        cf_error *e = &e_;                     \
+        assert_true(call);                     \
+        assert_int_equal(e_.code, CF_EINVAL);  \
+        assert_non_null(strstr(e_.text, why)); \
+        (in)->n_refused++;                     \
+    } while (0)
+
+static void call_everything(inner *in, const char *why)
+{
+    confab *c = in->c;
+    const int32_t id = 1;
+    REFUSED(in, cf_chat(c, "again", e) == NULL, why);
+    REFUSED(in, cf_set_system(c, "s", e) != CF_OK, why);
+    REFUSED(in, cf_set(c, "top_k", "3", e) != CF_OK, why);
+    REFUSED(in, cf_constrain(c, NULL, e) != CF_OK, why);
+    REFUSED(in, cf_messages(c, e) == NULL, why);
+    REFUSED(in, cf_set_messages(c, "[]", e) != CF_OK, why);
+    REFUSED(in, cf_last_reply(c, e) == NULL, why);
+    REFUSED(in, cf_add_tool(c, add_tool, NULL, NULL, e) != CF_OK, why);
+    REFUSED(in, cf_inspect(c, NULL, e) == NULL, why);
+    REFUSED(in, cf_tokenize(c, "a", 1, false, e) == NULL, why);
+    REFUSED(in, cf_detokenize(c, &id, 1, NULL, e) == NULL, why);
+    REFUSED(in, cf_lint(c, e) == NULL, why);
+    REFUSED(in, cf_mask_new(c, "{\"json\":true}", e) == NULL, why);
+    cf_on_reply(c, NULL, NULL);
+    cf_close(c);
+}
+
+static void hear_and_call(void *user, cf_heard kind, const char *text, size_t n)
+{
+    inner *in = user;
+    (void)kind;
+    (void)text;
+    (void)n;
+    in->n_heard++;
+    call_everything(in, "this handle is answering");
+}
+
+static void test_refused__while_answering(void **state)
+{
+    (void)state;
+    inner in = {.c = open_script("[{\"text\":\"One.\"},{\"text\":\"Two.\"}]", NULL)};
+    cf_on_reply(in.c, hear_and_call, &in);
+    says(in.c, "hello", "One.");
+    int n_first = in.n_heard;
+    assert_true(n_first > 0);
+    assert_int_equal(in.n_refused, 13 * n_first);
+    says(in.c, "hello", "Two."); /* still heard, and still open */
+    assert_true(in.n_heard > n_first);
+    cf_close(in.c);
+}
+
+static void test_refused__null(void **state)
+{
+    (void)state;
+    inner in = {.c = NULL};
+    call_everything(&in, "there is no handle");
+    cf_interrupt(NULL);
+    cf_mask_back(NULL, 1);
+    cf_mask_free(NULL);
+    assert_false(cf_mask_may_end(NULL));
+    assert_int_equal(cf_n_vocab(NULL), 0);
+    assert_null(cf_parts(NULL));
+    assert_null(cf_parts_conversation(NULL));
+    cf_tool_return(NULL, NULL);
+    cf_tool_fail(NULL, "why");
+    confab *c = open_script("[{\"text\":\"One.\"}]", NULL);
+    REFUSED(&in, cf_set(c, NULL, "3", e) != CF_OK, "the name is NULL");
+    REFUSED(&in, cf_set(c, "top_k", NULL, e) != CF_OK, "the value is NULL");
+    REFUSED(&in, cf_set_messages(c, NULL, e) != CF_OK, "messages is NULL");
+    REFUSED(&in, cf_add_tool(c, NULL, NULL, NULL, e) != CF_OK, "the declaration is NULL");
+    REFUSED(&in, cf_tokenize(c, NULL, 5, true, e) == NULL, "the text is NULL");
+    REFUSED(&in, cf_detokenize(c, NULL, 5, NULL, e) == NULL, "the list of ids is NULL");
+    REFUSED(&in, cf_mask_new(c, NULL, e) == NULL, "the constraint is NULL");
+    REFUSED(&in, cf_mask_take(NULL, 1, e) != CF_OK, "there is no mask");
+    says(c, "hello", "One.");
+    cf_close(c);
+}
+
+static void test_refused__after_fork(void **state)
+{
+    (void)state;
+    int status = 0;
+    inner in = {.c = open_script("[{\"text\":\"One.\"}]", NULL)};
+    pid_t pid = fork();
+    if (pid == 0) {
+        call_everything(&in, "before fork()");
+        _exit(in.n_refused == 13 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    says(in.c, "hello", "One.");
+    cf_close(in.c);
+}
+
 static void test_version__matches(void **state)
 {
     (void)state;
@@ -446,6 +553,9 @@ int main(void)
         cmocka_unit_test(test_bundled__mask),
         cmocka_unit_test(test_bundled__interrupted),
         cmocka_unit_test(test_bundled__lint),
+        cmocka_unit_test(test_refused__while_answering),
+        cmocka_unit_test(test_refused__null),
+        cmocka_unit_test(test_refused__after_fork),
         cmocka_unit_test(test_version__matches),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
