@@ -81,7 +81,7 @@ static cf_status read_span(command *c, cf_error *err)
 
 static cf_status read_change(command *c, cf_error *err)
 {
-    static const char *const names[] = {"leave-out", "neutral", "hide", "swap"};
+    static const char *const names[] = {"leave-out", "neutral", "look", "swap"};
     const char *name = c->a.change != NULL ? c->a.change : c->a.with != NULL ? "swap" : "leave-out";
     const char *positions = c->a.positions != NULL ? c->a.positions : "close";
     int i = 0;
@@ -89,7 +89,7 @@ static cf_status read_change(command *c, cf_error *err)
         i++;
     }
     if (i == 4) {
-        return cf_fail(err, CF_EINVAL, "--change takes leave-out, neutral, hide or swap");
+        return cf_fail(err, CF_EINVAL, "--change takes leave-out, neutral, look or swap");
     }
     c->o.change = (cf_part_change)i;
     if ((c->o.change == CF_CHANGE_SWAP) != (c->a.with != NULL)) {
@@ -327,7 +327,7 @@ static const cf_opt_row options[] = {
      "only this argument of a call, such as 0.city", 0},
     {"--change", 0, CF_OPT_STR, offsetof(command, a.change), "HOW",
      "leave-out (default); neutral: replace with neutral text of the same "
-     "length; hide: later tokens do not see it; swap: replace with the same part of --with",
+     "length; look: later tokens cannot look at it; swap: replace with the same part of --with",
      0},
     {"--with", 0, CF_OPT_STR, offsetof(command, a.with), "UUID",
      "the conversation to swap parts with", 0},
