@@ -12,6 +12,13 @@
 #include "core/tools/family_macros.h"
 
 static const cf_tool__syntax hy3_plain = {HY_PAIRS("", "<tool_sep>\n")};
+/* a second call in one message */
+static const cf_tool__syntax atem_next = {.form = CF_FORM_TAGS,
+                                          .close = "</atem:function_calls>",
+                                          .call_open = "<atem:invoke name=\"",
+                                          .name_end = "\">",
+                                          .is_doubled = true,
+                                          ATEM_ARGUMENTS};
 static const cf_tool__syntax hy_v4_plain = {HY_PAIRS("", "\n")};
 
 static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
@@ -171,22 +178,24 @@ static const cf_tool__row rows[CF_TOOL_FAMILY_N] =
                 .rules = {{CF_RULE_MARKER, CF_LEX_JSON, "to=user<|message|>", NULL, CF_PLACE_MARK},
                           {CF_RULE_MARKER, CF_LEX_JSON, "<|start|>assistant to=user<|message|>",
                            NULL, CF_PLACE_MARK},
-                          {CF_RULE_CALL, CF_LEX_TAGS, "to=", ATEM_END, CF_PLACE_MARK},
-                          {CF_RULE_CALL, CF_LEX_TAGS,
-                           "<|start|>assistant to=", ATEM_END, CF_PLACE_MARK},
+                          {CF_RULE_CALL, CF_LEX_TAGS, NULL, NULL, CF_PLACE_MARK},
+                          {CF_RULE_CALL, CF_LEX_TAGS, "<|start|>assistant to=", "</atem:invoke>",
+                           CF_PLACE_MARK},
+                          {CF_RULE_MARKER, CF_LEX_JSON, "</atem:function_calls>", NULL,
+                           CF_PLACE_MARK},
                           MARKER("<|eom|>"),
                           MARKER("<|eot|>")},
                 .calls = {.form = CF_FORM_TAGS,
+                          .each_opens = true,
+                          .close = "\n</atem:function_calls>",
                           .call_open = " to=",
                           .name_end = "<|message|><atem:function_calls>\n<atem:invoke name=\"",
                           .name_again = "\">\n",
                           .is_doubled = true,
                           .others = {" to=self<|message|>", " to=user<|message|>"},
                           .between = "<|eom|><|start|>assistant",
-                          .param = "<atem:parameter name=\"",
-                          .key_end = "\">",
-                          .value_end = "</atem:parameter>\n",
-                          .call_close = ATEM_END},
+                          ATEM_ARGUMENTS},
+                .variant = &atem_next,
                 .channels = CHANNEL(muse),
             },
         [CF_TOOLS_MINIMAX_M3] =

@@ -51,8 +51,10 @@
 #define GCML_END(text) "</" BAR "GCML" BAR text
 #define STEP(text)     "<" BAR text BAR ">"
 
-#define ATEM_END "</atem:invoke>\n</atem:function_calls>"
-#define MINIMAX  "]<]minimax[>["
+#define ATEM_ARGUMENTS                                                                        \
+    .param = "<atem:parameter name=\"", .key_end = "\">", .value_end = "</atem:parameter>\n", \
+    .call_close = "</atem:invoke>"
+#define MINIMAX "]<]minimax[>["
 
 #define PLAMO(text)     "<|plamo:begin_" text ":plamo|>"
 #define PLAMO_END(text) "<|plamo:end_" text ":plamo|>"

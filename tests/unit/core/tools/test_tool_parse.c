@@ -505,11 +505,15 @@ static void test_parse__recipients(void **state)
 #define NEXT "<|eom|><|start|>assistant"
     static const row rows[] = {
         {CF_TOOLS_MUSE_GLIMMER, " to=user<|message|>Hi.", " Hi.", "", OK},
-        {CF_TOOLS_MUSE_GLIMMER, " to=f" CALL("f"), " ", "f{\"a\":1}", OK},
+        {CF_TOOLS_MUSE_GLIMMER, " to=f" CALL("f"), " \n", "f{\"a\":1}", OK},
         {CF_TOOLS_MUSE_GLIMMER,
          " to=user<|message|>So." NEXT " to=f.f" CALL("f.f") NEXT " to=n.g" CALL("n.g") NEXT
          " to=user<|message|>Done.<|eot|>",
-         " So.Done.", "f{\"a\":1}\nn.g{\"a\":1}", OK},
+         " So.\n\nDone.", "f{\"a\":1}\nn.g{\"a\":1}", OK},
+        {CF_TOOLS_MUSE_GLIMMER,
+         " to=n.g<|message|><atem:function_calls>\n<atem:invoke name=\"n.g\">\n</atem:invoke>\n"
+         "<atem:invoke name=\"n.g\">\n</atem:invoke>\n</atem:function_calls>",
+         " \n\n", "n.g{}\nn.g{}", OK},
         {CF_TOOLS_MUSE_GLIMMER, " to=user<|message|>As <|start|>assistant to=f" CALL("f"),
          " As <|start|>assistant to=f" CALL("f"), "", OK},
         {CF_TOOLS_MUSE_GLIMMER, " to=f<|message|>no call", " to=f<|message|>no call", "", BAD},
