@@ -39,7 +39,7 @@ static uint64_t step_bytes(const cf_engine *e, const cf_gguf_tensor *t)
     if (!e->has_weights) {
         return t->bytes;
     }
-    if (x->n != 0 && t->n_dim == 3 && t->dim[2] == x->n) {
+    if (x->n != 0 && cf_str_find(t->name, cf_str_from("_exps."), NULL)) {
         return t->bytes / x->n * x->n_used;
     }
     if ((t->p == e->w.embd.p && !is_tied) || t->p == e->w.per_layer_embd.p) {

@@ -442,9 +442,33 @@ static void test_session__score_refuses(void **state)
     cf_session_free(s);
 }
 
+/* Of the experts a token reads those that it uses, and of what the heads have as
+ * many of, all. */
+static void test_info__step_bytes_of_a_mixture(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_engine *e = NULL;
+    size_t n = 0;
+    uint64_t want = 0;
+    cf_tensor_info t;
+    void *p = cf_tiny_gguf(&(cf_tiny_options){.arch = "deepseek2", .n_head = 6}, &n);
+    T_OK(cf_engine_open_memory(&e, p, n, NULL, &err), err);
+    cf_engine_info info = cf_engine_get_info(e);
+    for (size_t i = 0; cf_engine_tensor(e, i, &t); i++) {
+        bool is_expert = cf_str_find(t.name, cf_str_from("_exps."), NULL);
+        want += is_expert ? t.bytes / info.n_expert * info.n_expert_used : t.bytes;
+    }
+    assert_int_equal(info.n_expert, info.n_head);
+    assert_int_equal(info.step_bytes, want);
+    cf_engine_close(e);
+    cf_tiny_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_info__step_bytes_of_a_mixture),
         cmocka_unit_test(test_session__sync_counts),
         cmocka_unit_test(test_session__limits),
         cmocka_unit_test(test_session__reports),
