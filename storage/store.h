@@ -335,7 +335,7 @@ CF_MUST_USE cf_status cf_store_get_mcp(cf_store *store, cf_uuid conv, int64_t fr
 typedef struct cf_store_mcp_tool {
     cf_str server, tool; /* tool empty: all of the server */
     cf_str definition;   /* JSON as the server lists it */
-    cf_str approved_for; /* the command it may run for unasked; NULL: none */
+    cf_str approved_for; /* what it may run for unasked; NULL: nothing */
 } cf_store_mcp_tool;
 
 /* Replaces what is remembered of it. */

@@ -57,8 +57,9 @@ CF_MUST_USE cf_status cf_mcp_config_read(json_t **out, const json_t *file, cf_mc
 CF_MUST_USE cf_status cf_mcp_config_line(json_t **out, const char *line, cf_error *err);
 
 /* Appends the command with quotes where they are needed, or the address: for
- * the question whether it may be started.  Values of variables and headers
- * are left out, their names are not. */
+ * the question whether it may be started.  Variables that decide what runs are
+ * warned of.  Values of `env` and `headers` are shown as the file has them, the
+ * first 100 bytes: what is in a "${VARIABLE}" is not. */
 void cf_mcp_config_show(cf_buf *out, const json_t *config);
 
 /* ---- the servers -------------------------------------------------------- */

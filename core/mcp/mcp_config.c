@@ -4,9 +4,10 @@
  */
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "core/mcp/mcp_impl.h"
 
-enum { NAME_MAX_BYTES = 128, WORDS_MAX = 256, VARIABLE_SIZE = 128 };
+enum { NAME_MAX_BYTES = 128, WORDS_MAX = 256, VARIABLE_SIZE = 128, VALUE_SHOWN_MAX = 100 };
 
 /* ---- variables ---------------------------------------------------------- */
 
@@ -99,6 +100,27 @@ static cf_status read_command(const reader *r, json_t *to, const json_t *from, c
     return ok ? CF_OK : cf_oom_for(err, "a server");
 }
 
+/* Keeps a text with variables as the file has it, for the question: what is in
+ * a variable is not shown. */
+static bool keep_shown(json_t *to, const char *member, const char *key, json_t *v)
+{
+    json_t *shown = json_object_get(to, "shown");
+    if (shown == NULL) {
+        shown = json_object();
+        if (json_object_set_new(to, "shown", shown) != 0) {
+            return false;
+        }
+    }
+    json_t *of_member = json_object_get(shown, member);
+    if (of_member == NULL) {
+        of_member = json_object();
+        if (json_object_set_new(shown, member, of_member) != 0) {
+            return false;
+        }
+    }
+    return json_object_set(of_member, key, v) == 0;
+}
+
 /* Copies an object of texts; numbers and truth values are written as text. */
 static cf_status read_texts(const reader *r, json_t *to, const json_t *from, const char *member,
                             cf_error *err)
@@ -118,6 +140,11 @@ static cf_status read_texts(const reader *r, json_t *to, const json_t *from, con
         json_t *text = NULL;
         if (json_is_string(v)) {
             text = expanded(r, v);
+            if (text != NULL && !json_equal(text, v) && !keep_shown(to, member, key, v)) {
+                json_decref(text);
+                json_decref(copy);
+                return cf_oom_for(err, "a server");
+            }
         } else if (json_is_number(v) || json_is_boolean(v)) {
             cf_buf b = CF_BUF_INIT;
             cf_json_write(&b, v);
@@ -423,15 +450,62 @@ static void put_word(cf_buf *out, const char *p)
     cf_buf_addc(out, '\'');
 }
 
-static void put_names(cf_buf *out, const char *what, const json_t *object)
+/* Whether a variable decides which program runs, or what it loads. */
+static bool is_risky(const char *name)
+{
+    static const char *const begins[] = {"LD_", "DYLD_", "PYTHON", "PERL5", "RUBY"};
+    static const char *const names[] = {"PATH", "NODE_OPTIONS", "BASH_ENV", "ENV"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_warning(cf_buf *out, const json_t *env)
 {
     const char *key;
     json_t *v;
     bool is_first = true;
-    json_object_foreach(cf_json_ref(object), key, v)
+    json_object_foreach(cf_json_ref(env), key, v)
     {
-        cf_buf_addf(out, is_first ? " (%s " : ", ", what);
-        cf_buf_adds(out, key);
+        if (is_risky(key)) {
+            cf_buf_adds(out, is_first ? " (another program may run: the file sets " : ", ");
+            cf_buf_adds(out, key);
+            is_first = false;
+        }
+    }
+    cf_buf_adds(out, is_first ? "" : ")");
+}
+
+/* Names and values, those of variables as "${NAME}". */
+static void put_values(cf_buf *out, const json_t *config, const char *member, const char *between)
+{
+    const json_t *shown = json_object_get(json_object_get(config, "shown"), member);
+    const char *key;
+    json_t *v;
+    bool is_first = true;
+    json_object_foreach(json_object_get(config, member), key, v)
+    {
+        const json_t *raw = json_object_get(shown, key);
+        const char *text = json_string_value(raw != NULL ? raw : v);
+        cf_buf value = CF_BUF_INIT;
+        size_t n = strlen(text), kept = n;
+        if (n > VALUE_SHOWN_MAX) {
+            kept = VALUE_SHOWN_MAX - cf_utf8_incomplete_tail(text, VALUE_SHOWN_MAX);
+        }
+        cf_buf_add(&value, text, kept);
+        cf_buf_adds(&value, kept < n ? "..." : "");
+        cf_buf_addf(out, "%s%s%s", is_first ? " (with " : ", ", key, between);
+        put_word(out, cf_buf_cstr(&value));
+        out->failed = out->failed || value.failed;
+        cf_buf_deinit(&value);
         is_first = false;
     }
     cf_buf_adds(out, is_first ? "" : ")");
@@ -450,6 +524,7 @@ void cf_mcp_config_show(cf_buf *out, const json_t *config)
     if (cwd.n > 0) {
         cf_buf_addf(out, " (in %.*s)", (int)cwd.n, cwd.p);
     }
-    put_names(out, "with", json_object_get(config, "env"));
-    put_names(out, "with", json_object_get(config, "headers"));
+    put_warning(out, json_object_get(config, "env"));
+    put_values(out, config, "env", "=");
+    put_values(out, config, "headers", ": ");
 }

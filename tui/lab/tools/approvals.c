@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
+#include "core/base/hash.h"
 #include "storage/store.h"
 
 /* Calls of a tool, or of all tools of a server, in one conversation. */
@@ -99,14 +100,17 @@ void cf_approvals_remember(const cf_approvals *a, cf_str server, const json_t *t
 
 /* ---- calls -------------------------------------------------------------- */
 
-/* The command or address that an approval for good is given for. */
+/* What an approval for good is given for: a hash of the server's configuration,
+ * command, arguments, environment and headers, which may hold keys. */
 static void put_command(cf_buf *out, const json_t *config)
 {
-    json_t *copy = cf_json_copy(config);
-    (void)json_object_del(copy, "headers");
-    (void)json_object_del(copy, "env");
-    cf_json_write(out, copy);
-    json_decref(copy);
+    char hash[CF_HASH_TEXT + 1];
+    cf_buf text = CF_BUF_INIT;
+    cf_json_write(&text, config);
+    cf_hash_hex(hash, cf_buf_cstr(&text), text.n);
+    cf_buf_adds(out, hash);
+    out->failed = out->failed || text.failed;
+    cf_buf_deinit(&text);
 }
 
 static bool is_for_good(const cf_approvals *a, const cf_mcp_server *server, cf_str tool)

@@ -59,6 +59,44 @@ static void test_mcp_names__files(void **state)
                "server a: \"headers\" holds a value that cannot be used: A");
 }
 
+/* What the question before a start shows. */
+static void check_shown(const char *server, const char *want)
+{
+    char text[900];
+    json_t *servers = NULL;
+    cf_error err;
+    cf_buf out = CF_BUF_INIT;
+    snprintf(text, sizeof text, "{\"mcpServers\":{\"a\":%s}}", server);
+    json_t *file = json_loads(text, 0, NULL);
+    T_OK(cf_mcp_config_read(&servers, file, lookup, NULL, &err), err);
+    cf_mcp_config_show(&out, json_array_get(servers, 0));
+    assert_string_equal(cf_buf_cstr(&out), want);
+    cf_buf_deinit(&out);
+    json_decref(servers);
+    json_decref(file);
+}
+
+static void test_mcp_names__shown(void **state)
+{
+    (void)state;
+    check_shown("{\"command\":\"npx\",\"args\":[\"a b\"],\"env\":{\"ROOT\":\"/\",\"N\":3}}",
+                "npx 'a b' (with ROOT=/, N=3)");
+    check_shown(
+        "{\"command\":\"x\",\"cwd\":\"/d\",\"env\":{\"LD_PRELOAD\":\"/tmp/e.so\","
+        "\"PATHS\":\"1\",\"PATH\":\"/tmp\",\"NODE_OPTIONS\":\"-r e\",\"PYTHONSTARTUP\":\"e\"}}",
+        "x (in /d) (another program may run: the file sets LD_PRELOAD, PATH, NODE_OPTIONS, "
+        "PYTHONSTARTUP) (with LD_PRELOAD=/tmp/e.so, PATHS=1, PATH=/tmp, "
+        "NODE_OPTIONS='-r e', PYTHONSTARTUP=e)");
+    check_shown("{\"url\":\"http://h\",\"headers\":{\"A\":\"b c\",\"K\":\"Bearer ${HOME}\"}}",
+                "http://h (with A: 'b c', K: 'Bearer ${HOME}')");
+    check_shown(
+        "{\"command\":\"x\",\"env\":{\"A\":\""
+        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234"
+        "56789012345678\xC3\xA9\"}}",
+        "x (with A=012345678901234567890123456789012345678901234567890123456789012345678901"
+        "234567890123456789012345678...)");
+}
+
 static void check_line(const char *line, const char *want)
 {
     json_t *config = NULL;
@@ -141,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mcp_names__files),
+        cmocka_unit_test(test_mcp_names__shown),
         cmocka_unit_test(test_mcp_names__lines),
         cmocka_unit_test(test_mcp_names__clashes),
     };

@@ -132,6 +132,48 @@ static void test_tool_servers__switches(void **state)
     tear_down(&d);
 }
 
+/* Of a server with this configuration. */
+static bool may_echo(const cf_approvals *a, const char *config, cf_approval give)
+{
+    const cf_str echo = cf_str_from("echo");
+    json_t *c = json_loads(config, 0, NULL), *tools = json_pack("[{s:s}]", "name", "echo");
+    const cf_mcp_server s = {.name = cf_str_from("one"), .config = c, .tools = tools};
+    cf_approvals own = *a;
+    assert_non_null(c);
+    cf_approvals_give(&own, (cf_uuid){{1}}, &s, echo, give);
+    bool may = cf_approvals_may_call(&own, (cf_uuid){{1}}, &s, echo);
+    json_decref(c);
+    json_decref(tools);
+    return may;
+}
+
+static void test_tool_servers__approvals_hold_for_all_of_a_configuration(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        "{\"name\":\"one\",\"command\":[\"x\"],\"env\":{\"ROOT\":\"/\"}}",
+        "{\"name\":\"one\",\"command\":[\"x\"],\"env\":{\"ROOT\":\"/data\",\"LD_PRELOAD\":\"e\"}}",
+        "{\"name\":\"one\",\"command\":[\"x\",\"y\"],\"env\":{\"ROOT\":\"/data\"}}",
+        "{\"name\":\"one\",\"command\":[\"x\"]}",
+        "{\"name\":\"one\",\"command\":[\"x\"],\"env\":{\"ROOT\":\"/"
+        "data\"},\"headers\":{\"A\":\"b\"}}"};
+    static const char approved[] =
+        "{\"name\":\"one\",\"command\":[\"x\"],\"env\":{\"ROOT\":\"/data\"}}";
+    desk d;
+    cf_approvals a;
+    set_up(&d, "config.db");
+    cf_approvals_init(&a, d.store);
+    assert_false(may_echo(&a, approved, CF_APPROVE_ONCE));
+    assert_true(may_echo(&a, approved, CF_APPROVE_FOR_GOOD));
+    assert_true(may_echo(&a, approved, CF_APPROVE_ONCE));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(may_echo(&a, others[i], CF_APPROVE_ONCE));
+    }
+    assert_true(may_echo(&a, approved, CF_APPROVE_ONCE));
+    cf_approvals_deinit(&a);
+    tear_down(&d);
+}
+
 static void test_tool_servers__approvals(void **state)
 {
     (void)state;
@@ -260,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tool_servers__switches),
         cmocka_unit_test(test_tool_servers__approvals),
+        cmocka_unit_test(test_tool_servers__approvals_hold_for_all_of_a_configuration),
         cmocka_unit_test(test_tool_servers__calls),
         cmocka_unit_test(test_tool_servers__questions),
     };
