@@ -4,7 +4,7 @@
  *
  * mcp.c has the loop, mcp_era.c the way from a program to a list of tools,
  * mcp_list.c that list, mcp_call.c calls, mcp_message.c what a message is,
- * mcp_stdio.c and mcp_http.c the transports.
+ * mcp_stdio.c and mcp_http.c the transports; signing in is in mcp_oauth.h.
  *
  * Room-internal.
  */
