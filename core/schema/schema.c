@@ -150,11 +150,15 @@ uint32_t cf_schema__child(cf_schema *s, uint32_t parent, const json_t *v, const 
 
 uint32_t cf_schema_root(cf_schema *s, const json_t *v, const char *path)
 {
-    uint32_t home = cf_schema__resource_of(s, v);
-    if (home == UINT32_MAX) {
+    uint32_t home = 0;
+    while (home < s->n_resource && s->resource[home].s != v) {
+        home++;
+    }
+    if (home == s->n_resource) {
         home = cf_schema__add_document(s, v, "");
     }
-    return cf_schema_ok(s) ? cf_schema__number(s, v, home, 0, path, NULL) : 0;
+    return cf_schema_ok(s) ? cf_schema__number(s, v, home, cf_schema__enter(s, 0, home), path, NULL)
+                           : 0;
 }
 
 /* ---- sets --------------------------------------------------------------- */
@@ -269,6 +273,9 @@ cf_conj cf_conj__and(cf_schema *s, cf_conj a, cf_conj b)
 /* The schema that holds where one of the sets does. */
 static uint32_t either(cf_schema *s, const cf_conj *v, uint32_t n)
 {
+    if (!cf_gbuild_spend(s->b, 1 + s->n_ref / 16)) {
+        return 0;
+    }
     for (size_t i = 1; i < s->n_ref; i++) {
         const cf_schema_ref *r = &s->ref[i];
         if (r->n_either == n && memcmp(r->either, v, n * sizeof *v) == 0) {

@@ -246,8 +246,8 @@ cf_conj cf_conj__not(cf_schema *s, cf_conj c);
 /* Notes the resources and anchors of a document that was found at `uri`; the
  * resource that is its root. */
 uint32_t cf_schema__add_document(cf_schema *s, const json_t *v, const char *uri);
-/* The resource whose root is v; UINT32_MAX if there is none. */
-uint32_t cf_schema__resource_of(const cf_schema *s, const json_t *v);
+/* The resource that a schema with an id is; UINT32_MAX if it is none. */
+uint32_t cf_schema__resource_of(cf_schema *s, const json_t *v);
 /* Reads draft and vocabularies from what "$schema" of a document names. */
 void cf_schema__read_dialect(cf_schema *s, const json_t *root);
 /* The scope when a resource is entered. */

@@ -182,8 +182,18 @@ uint32_t cf_schema__add_document(cf_schema *s, const json_t *v, const char *uri)
     return home;
 }
 
-uint32_t cf_schema__resource_of(const cf_schema *s, const json_t *v)
+/* A step of work for so many entries of a list that are compared. */
+static bool spend_search(cf_schema *s, size_t n)
 {
+    return cf_gbuild_spend(s->b, 1 + n / 16);
+}
+
+uint32_t cf_schema__resource_of(cf_schema *s, const json_t *v)
+{
+    bool has_id = json_object_get(v, "$id") != NULL || json_object_get(v, "id") != NULL;
+    if (!has_id || !spend_search(s, s->n_resource)) {
+        return UINT32_MAX;
+    }
     for (size_t i = 0; i < s->n_resource; i++) {
         if (s->resource[i].s == v) {
             return (uint32_t)i;
@@ -255,6 +265,9 @@ static uint32_t find_resource(cf_schema *s, uint32_t home, const char *uri)
         return home;
     }
     const char *whole = resolve(s, s->resource[home].uri, uri);
+    if (!spend_search(s, 2 * s->n_resource)) {
+        return UINT32_MAX;
+    }
     for (size_t i = 0; i < s->n_resource; i++) {
         const cf_resource *r = &s->resource[i];
         if (strcmp(r->uri, whole) == 0 || (r->at != NULL && strcmp(r->at, whole) == 0)) {
@@ -338,11 +351,15 @@ static const cf_anchor *outermost(const cf_schema *s, uint32_t scope, const char
 uint32_t cf_schema__enter(cf_schema *s, uint32_t scope, uint32_t home)
 {
     bool has_new = false;
+    if (s->n_anchor > 0 && !spend_search(s, s->n_anchor)) {
+        return scope;
+    }
     for (size_t i = 0; i < s->n_anchor && !has_new; i++) {
         const cf_anchor *a = &s->anchor[i];
-        has_new = a->is_dynamic && a->home == home && outermost(s, scope, a->name) == NULL;
+        has_new = a->is_dynamic && a->home == home && spend_search(s, s->n_anchor) &&
+                  outermost(s, scope, a->name) == NULL;
     }
-    if (!has_new) {
+    if (!has_new || !spend_search(s, s->n_scope)) {
         return scope;
     }
     for (uint32_t i = 1; i < s->n_scope; i++) {
@@ -416,6 +433,9 @@ static place at_anchor(cf_schema *s, uint32_t home, const char *fragment)
     }
     cf_uri__unescape(name);
     place p = {0};
+    if (!spend_search(s, s->n_anchor)) {
+        return p;
+    }
     for (size_t i = 0; i < s->n_anchor; i++) {
         const cf_anchor *a = &s->anchor[i];
         if (a->home == home && strcmp(a->name, name) == 0 && (p.s == NULL || a->is_dynamic)) {

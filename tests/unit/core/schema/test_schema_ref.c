@@ -200,6 +200,24 @@ static void test_schema_ref__metaschemas(void **state)
     }
 }
 
+/* A schema of nothing but ids ends at the limit of work, not in hours. */
+static void test_schema_ref__many_ids(void **state)
+{
+    (void)state;
+    enum { N = 60000 };
+    cf_error err;
+    cf_grammar *g = NULL;
+    json_t *all = json_array();
+    for (int i = 0; i < N; i++) {
+        char id[20];
+        snprintf(id, sizeof id, "i%d", i);
+        json_array_append_new(all, json_pack("{s:s,s:s}", "$id", id, "$ref", "#"));
+    }
+    json_t *s = json_pack("{s:{s:o}}", "items", "prefixItems", all);
+    T_FAILS(cf_grammar_from_schema(&g, s, NULL, &err), CF_ELIMIT);
+    json_decref(s);
+}
+
 /* Files by the path of their URI, and nothing outside the folder. */
 static void test_schema_ref__files(void **state)
 {
@@ -248,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_schema_ref__resources),
         cmocka_unit_test(test_schema_ref__dynamic),
         cmocka_unit_test(test_schema_ref__metaschemas),
+        cmocka_unit_test(test_schema_ref__many_ids),
         cmocka_unit_test_setup_teardown(test_schema_ref__files, store_dir_make, store_dir_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
