@@ -77,9 +77,6 @@ void cf_channel_split_deinit(cf_channel_split *s);
 /* Whether channel `i`, or another of its name, is open. */
 bool cf_channel_split_is_in(const cf_channel_split *s, size_t i);
 
-/* Whether the channel `i` is open, or one of the same name. */
-bool cf_channel_split_is_in(const cf_channel_split *s, size_t i);
-
 /* The prompt, or its end, may leave a channel open: the reply starts in it.  It
  * may also end inside the delimiter that opens one: the reply goes on with the
  * rest of it. */
