@@ -81,16 +81,21 @@ static cf_status find_document(cf_mcp__oauth *o, const cf_buf *origin, const cf_
 
 /* The metadata may speak for this server only: its origin, and a path that
  * ours begins with. */
-static bool is_ours(const char *resource, const cf_buf *origin, const cf_buf *path)
+static cf_status check_ours(const char *resource, const cf_buf *origin, const cf_buf *path,
+                            cf_error *err)
 {
     cf_buf its_origin = CF_BUF_INIT, its_path = CF_BUF_INIT;
     bool ok = cf_mcp__origin(&its_origin, resource) && cf_mcp__path(&its_path, resource) &&
               cf_str_eq(cf_buf_str(&its_origin), cf_buf_str(origin)) &&
               cf_str_starts(cf_buf_str(path), cf_buf_str(&its_path)) &&
               (path->n == its_path.n || path->p[its_path.n] == '/');
+    cf_status st = its_origin.failed || its_path.failed ? cf_oom_for(err, "an address")
+                   : ok                                 ? CF_OK
+                        : cf_fail(err, CF_EFORMAT, "the metadata is of another server: %.*s",
+                                  SHOWN_MAX, resource);
     cf_buf_deinit(&its_origin);
     cf_buf_deinit(&its_path);
-    return ok;
+    return st;
 }
 
 static cf_status take_resource(cf_mcp__oauth *o, const cf_buf *origin, const cf_buf *path,
@@ -103,10 +108,7 @@ static cf_status take_resource(cf_mcp__oauth *o, const cf_buf *origin, const cf_
         cf_buf_adds(&o->resource_id, own_url(o));
         return CF_OK;
     }
-    if (name.n == 0 || !is_ours(name.p, origin, path)) {
-        return cf_fail(err, CF_EFORMAT, "the metadata is of another server: %.*s",
-                       (int)(name.n < SHOWN_MAX ? name.n : SHOWN_MAX), name.n > 0 ? name.p : "");
-    }
+    CF_TRY(check_ours(name.n > 0 ? name.p : "", origin, path, err));
     cf_buf_add(&o->resource_id, name.p, name.n);
     if (!json_is_string(issuer) || json_string_length(issuer) == 0) {
         return cf_fail(err, CF_EFORMAT, "the metadata names no authorization server");
@@ -121,6 +123,8 @@ cf_status cf_mcp__find_resource(cf_mcp__oauth *o, cf_error *err)
     cf_status st = cf_mcp__origin(&origin, own_url(o)) && cf_mcp__path(&path, own_url(o))
                        ? CF_OK
                        : cf_fail(err, CF_EINVAL, "the server's address is not of http");
+    CF_THEN(st, cf_buf_check(&origin, err));
+    CF_THEN(st, cf_buf_check(&path, err));
     CF_THEN(st, find_document(o, &origin, &path, err));
     CF_THEN(st, take_resource(o, &origin, &path, err));
     CF_THEN(st, cf_buf_check(&o->issuer_id, err));
@@ -191,6 +195,7 @@ cf_status cf_mcp__find_issuer(cf_mcp__oauth *o, cf_error *err)
             ? cf_buf_check(&path, err)
             : cf_fail(err, CF_EFORMAT, "the issuer %.*s is not an address of https", SHOWN_MAX, id);
     const char *p = cf_buf_cstr(&path);
+    CF_THEN(st, cf_buf_check(&origin, err));
     CF_THEN(st, look_at(o, &origin, oauth, p, "", &o->issuer, err));
     if (o->issuer == NULL) {
         CF_THEN(st, look_at(o, &origin, openid, p, "", &o->issuer, err));

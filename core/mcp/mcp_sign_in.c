@@ -410,6 +410,9 @@ static cf_status check_answer(const cf_mcp__oauth *o, cf_str query, const cf_buf
         st = cf_fail(err, CF_EIO, "%.*s refused: %.*s", SHOWN_MAX, cf_buf_cstr(&o->issuer_id),
                      SHOWN_MAX, cf_buf_cstr(&error));
     }
+    if (is_state.failed || issuer.failed || error.failed) {
+        st = cf_oom_for(err, "the browser's answer");
+    }
     cf_buf_deinit(&is_state);
     cf_buf_deinit(&issuer);
     cf_buf_deinit(&error);
@@ -421,8 +424,10 @@ static cf_status visit(cf_mcp__oauth *o, const cf_buf *verifier, cf_buf *code, c
     cf_buf state = CF_BUF_INIT, address = CF_BUF_INIT, query = CF_BUF_INIT;
     put_random(&state, STATE_BYTES);
     put_address(o, &address, verifier, &state);
-    cf_status st = cf_buf_check(&address, err);
+    cf_status st = cf_buf_check(&state, err);
+    CF_THEN(st, cf_buf_check(&address, err));
     CF_THEN(st, o->with->visit(o->with->ud, o->s->index, cf_buf_cstr(&address), &query, err));
+    CF_THEN(st, cf_buf_check(&query, err));
     CF_THEN(st, check_answer(o, cf_buf_str(&query), &state, err));
     if (st == CF_OK && (!cf_mcp__form_get(code, cf_buf_str(&query), "code") || code->failed)) {
         st = cf_fail(err, CF_EFORMAT, "the browser's answer has no code");
@@ -441,7 +446,8 @@ static cf_status get_token(cf_mcp__oauth *o, cf_error *err)
     long status = 0;
     const char *endpoint = json_string_value(json_object_get(o->issuer, "token_endpoint"));
     put_random(&verifier, VERIFIER_BYTES);
-    cf_status st = visit(o, &verifier, &code, err);
+    cf_status st = cf_buf_check(&verifier, err);
+    CF_THEN(st, visit(o, &verifier, &code, err));
     cf_mcp__form_add(&form, "grant_type", cf_str_from("authorization_code"));
     cf_mcp__form_add(&form, "code", cf_buf_str(&code));
     cf_mcp__form_add(&form, "redirect_uri", cf_buf_str(&o->redirect));

@@ -276,10 +276,12 @@ cf_status cf_mcp__fetch(cf_mcp__oauth *o, const cf_mcp__asking *asking, json_t *
     if (st == CF_OK) {
         *status = t.status;
         snprintf(outcome, sizeof outcome, "HTTP %ld", t.status);
-        if (cf_json_read(out, cf_buf_cstr(&taken.body), taken.body.n, NULL) == CF_OK &&
-            !json_is_object(*out)) {
+        cf_status read = cf_json_read(out, cf_buf_cstr(&taken.body), taken.body.n, NULL);
+        if (read == CF_OK && !json_is_object(*out)) {
             json_decref(*out);
             *out = NULL;
+        } else if (read == CF_ENOMEM) {
+            st = cf_oom_for(&why, "a document");
         }
     }
     tell(o, asking, st == CF_OK ? outcome : why.text, *out);
