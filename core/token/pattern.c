@@ -10,8 +10,31 @@
 #include "core/base/alloc.h"
 #include "core/base/utf8.h"
 
-/* For expressions from files: steps of one search, and bytes of its heap. */
-enum { FOREIGN_STEPS = 5000000, FOREIGN_KIB = 64 << 10 };
+/* For expressions from files: steps of all searches in a text beyond those that
+ * each byte and each search may have, and bytes of the heap.  PCRE2 does not say
+ * how many steps a search took, so it begins with a few and gets more when they
+ * were not enough; what it got is counted. */
+enum {
+    FOREIGN_STEPS = 5000000,
+    FOREIGN_KIB = 64 << 10,
+    STEPS_OF_SEARCH = 256,
+    STEPS_OF_BYTE = 200,
+    STEPS_FACTOR = 8
+};
+
+typedef struct scratch {
+    pcre2_match_data *data;
+    uint64_t spent; /* steps, of FOREIGN_STEPS */
+} scratch;
+
+static uint32_t steps_of(size_t limit)
+{
+    uint32_t steps = STEPS_OF_SEARCH;
+    while (limit-- > 0) {
+        steps *= STEPS_FACTOR;
+    }
+    return steps < FOREIGN_STEPS ? steps : FOREIGN_STEPS;
+}
 
 static void *take_memory(PCRE2_SIZE n, void *ud)
 {
@@ -29,18 +52,21 @@ static bool make_contexts(cf_pattern *p, bool is_foreign)
 {
     pcre2_general_context *memory = pcre2_general_context_create(take_memory, give_memory, NULL);
     p->memory = memory;
-    pcre2_match_context *limits = memory != NULL ? pcre2_match_context_create(memory) : NULL;
-    p->limits = limits;
-    if (limits == NULL) {
-        return false;
-    }
-    /* Our own expressions are linear, so that limits on work would only
-     * break long texts. */
-    uint32_t steps = is_foreign ? FOREIGN_STEPS : UINT32_MAX;
-    pcre2_set_match_limit(limits, steps);
-    pcre2_set_depth_limit(limits, steps);
-    if (is_foreign) {
-        pcre2_set_heap_limit(limits, FOREIGN_KIB);
+    p->n_limits = is_foreign ? CF_PATTERN_LIMITS : 1;
+    for (size_t i = 0; i < p->n_limits; i++) {
+        pcre2_match_context *limits = memory != NULL ? pcre2_match_context_create(memory) : NULL;
+        p->limits[i] = limits;
+        if (limits == NULL) {
+            return false;
+        }
+        /* Our own expressions are linear, so that limits on work would only
+         * break long texts. */
+        uint32_t steps = is_foreign ? steps_of(i) : UINT32_MAX;
+        pcre2_set_match_limit(limits, steps);
+        pcre2_set_depth_limit(limits, steps);
+        if (is_foreign) {
+            pcre2_set_heap_limit(limits, FOREIGN_KIB);
+        }
     }
     return true;
 }
@@ -107,22 +133,36 @@ void cf_pattern_init_literal(cf_pattern *p, cf_str text)
 void cf_pattern_deinit(cf_pattern *p)
 {
     pcre2_code_free(p->code);
-    pcre2_match_context_free(p->limits);
+    for (size_t i = 0; i < CF_PATTERN_LIMITS; i++) {
+        pcre2_match_context_free(p->limits[i]);
+    }
     pcre2_general_context_free(p->memory);
     memset(p, 0, sizeof *p);
 }
 
 void *cf_pattern_new_match(void)
 {
-    pcre2_general_context *memory = pcre2_general_context_create(take_memory, give_memory, NULL);
-    void *match = memory != NULL ? pcre2_match_data_create(1, memory) : NULL;
+    scratch *s = cf_calloc(1, sizeof *s);
+    pcre2_general_context *memory =
+        s != NULL ? pcre2_general_context_create(take_memory, give_memory, NULL) : NULL;
+    if (memory != NULL) {
+        s->data = pcre2_match_data_create(1, memory);
+    }
     pcre2_general_context_free(memory);
-    return match;
+    if (s != NULL && s->data == NULL) {
+        cf_free(s);
+        s = NULL;
+    }
+    return s;
 }
 
 void cf_pattern_free_match(void *match)
 {
-    pcre2_match_data_free(match);
+    scratch *s = match;
+    if (s != NULL) {
+        pcre2_match_data_free(s->data);
+        cf_free(s);
+    }
 }
 
 static bool find_literal(cf_str want, cf_str text, size_t at, size_t *from, size_t *to)
@@ -146,6 +186,41 @@ static bool find_literal(cf_str want, cf_str text, size_t at, size_t *from, size
     return false;
 }
 
+static int match_within(const cf_pattern *p, scratch *s, cf_str text, size_t at, size_t limit)
+{
+    PCRE2_SPTR subject = (PCRE2_SPTR)(text.n != 0 ? text.p : "");
+    pcre2_match_context *limits = p->limits[limit];
+    int rc = pcre2_match(p->code, subject, text.n, at, PCRE2_NO_UTF_CHECK, s->data, limits);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) {
+        rc = pcre2_match(p->code, subject, text.n, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, s->data,
+                         limits);
+    }
+    return rc;
+}
+
+/* Searches with more and more steps, and counts those that neither the search
+ * nor the bytes it went over may have. */
+static int search(const cf_pattern *p, scratch *s, cf_str text, size_t at)
+{
+    uint64_t steps = 0;
+    size_t limit = 0;
+    int rc;
+    for (;; limit++) {
+        rc = match_within(p, s, text, at, limit);
+        bool is_over = rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT;
+        steps += limit > 0 ? steps_of(limit) : 0;
+        if (!is_over || limit + 1 == p->n_limits || s->spent + steps > FOREIGN_STEPS) {
+            break;
+        }
+    }
+    if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH) {
+        size_t end = rc >= 0 ? pcre2_get_ovector_pointer(s->data)[1] : text.n;
+        uint64_t free_steps = (uint64_t)(end > at ? end - at : 0) * STEPS_OF_BYTE;
+        s->spent += steps > free_steps ? steps - free_steps : 0;
+    }
+    return s->spent > FOREIGN_STEPS ? PCRE2_ERROR_MATCHLIMIT : rc;
+}
+
 cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text, size_t at, size_t *from,
                           size_t *to, bool *found, cf_error *err)
 {
@@ -153,12 +228,8 @@ cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text, size_t 
         *found = find_literal(p->literal, text, at, from, to);
         return CF_OK;
     }
-    PCRE2_SPTR subject = (PCRE2_SPTR)(text.n != 0 ? text.p : "");
-    int rc = pcre2_match(p->code, subject, text.n, at, PCRE2_NO_UTF_CHECK, match, p->limits);
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) {
-        rc = pcre2_match(p->code, subject, text.n, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match,
-                         p->limits);
-    }
+    scratch *s = match;
+    int rc = search(p, s, text, at);
     *found = rc >= 0;
     if (rc == PCRE2_ERROR_NOMATCH) {
         return CF_OK;
@@ -170,7 +241,7 @@ cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text, size_t 
                                                     "failed (PCRE2 error %d)",
                                                     rc);
     }
-    const PCRE2_SIZE *v = pcre2_get_ovector_pointer(match);
+    const PCRE2_SIZE *v = pcre2_get_ovector_pointer(s->data);
     *from = v[0];
     *to = v[1] > v[0] ? v[1] : v[0];
     return CF_OK;

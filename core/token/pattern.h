@@ -21,9 +21,13 @@
     "\\x{2000}-\\x{200a}\\x{2028}\\x{2029}" \
     "\\x{202f}\\x{205f}\\x{3000}"
 
+enum { CF_PATTERN_LIMITS = 6 };
+
 typedef struct cf_pattern {
-    void *memory, *limits, *code; /* of PCRE2; NULL for a literal */
-    cf_str literal;               /* borrowed */
+    void *memory, *code;             /* of PCRE2; NULL for a literal */
+    void *limits[CF_PATTERN_LIMITS]; /* [n_limits] contexts, of ever more steps */
+    size_t n_limits;
+    cf_str literal; /* borrowed */
 } cf_pattern;
 
 /* Compiles one of confab's own expressions.  CF_EUNSUPPORTED, CF_ENOMEM. */
@@ -35,14 +39,16 @@ CF_MUST_USE cf_status cf_pattern_init_foreign(cf_pattern *p, cf_str source, cf_e
 void cf_pattern_init_literal(cf_pattern *p, cf_str text);
 void cf_pattern_deinit(cf_pattern *p);
 
-/* Scratch for one thread, good for every pattern; NULL without memory. */
+/* Scratch for one thread, good for every pattern, which counts the work of all
+ * searches with it: one for each text.  NULL without memory. */
 void *cf_pattern_new_match(void);
 void cf_pattern_free_match(void *match);
 
 /*
  * The next match in `text` (well-formed UTF-8) that starts at byte `at` or
  * later; assertions see the text before `at`.  *found false: none.
- * CF_ENOMEM; CF_ELIMIT when the expression takes too much work.
+ * CF_ENOMEM; CF_ELIMIT when the expression of a file takes too much work here,
+ * or in all searches with `match` together.
  */
 CF_MUST_USE cf_status cf_pattern_find(const cf_pattern *p, void *match, cf_str text, size_t at,
                                       size_t *from, size_t *to, bool *found, cf_error *err);
