@@ -423,6 +423,7 @@ void cf_hf_vocab_describe(cf_hf_vocab *v, cf_vocab_desc *desc, cf_pipeline *p, c
                                                                        : CF_TOKEN_NONE)
              : v->unk.n != 0 ? find_piece(v, v->unk)
                              : CF_TOKEN_NONE;
+    m->lacks_unk = v->unk.n != 0 && m->unk == CF_TOKEN_NONE;
     m->score = v->score;
     m->n_score = v->n_score;
     v->score = NULL;

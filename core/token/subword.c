@@ -199,7 +199,7 @@ static cf_status add_unknown(symbols *y, cf_str s, size_t len)
         return CF_OK;
     }
     if (m->unk == CF_TOKEN_NONE) {
-        return CF_OK;
+        return m->lacks_unk ? no_token(y->w, s) : CF_OK;
     }
     if (!m->fuse_unk) {
         CF_TRY(flush_unknown(y));

@@ -26,6 +26,7 @@ typedef enum cf_subword_kind {
 typedef struct cf_subword {
     cf_subword_kind kind;
     cf_token unk;       /* or CF_TOKEN_NONE */
+    bool lacks_unk;     /* a token for unknown text is named that does not exist */
     bool fuse_unk;      /* BPE: neighbouring unknown characters are one */
     bool byte_fallback; /* an unknown character becomes its bytes' tokens */
     bool ignore_merges; /* BPE: a piece that is a token is one */

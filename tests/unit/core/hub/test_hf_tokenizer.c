@@ -121,6 +121,35 @@ static void test_wordpiece__known(void **state)
     cf_hf_close(&x);
 }
 
+/* A token for unknown text that is named must exist where it is needed; without
+ * a name unknown text is left out, as the format's own library does it. */
+static void test_bpe__unknown_text(void **state)
+{
+    (void)state;
+    static const char named[] = "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"<0x00>\":1},"
+                                "\"merges\":[],\"byte_fallback\":true,\"unk_token\":\"nope\"}}";
+    static const char plain[] = "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"<0x00>\":1},"
+                                "\"merges\":[],\"byte_fallback\":true}}";
+    const char *const files[] = {named, plain};
+    for (size_t i = 0; i < 2; i++) {
+        cf_tokenizer *tok = NULL;
+        cf_arena arena;
+        cf_error err;
+        cf_token_list list;
+        const cf_hf_names names = {.bos = cf_str_from("")};
+        cf_arena_init(&arena, 0);
+        T_OK(cf_hf_tokenizer(&tok, cf_str_from(files[i]), &names, &arena, &err), err);
+        T_OK(cf_tokenizer_encode(&list, tok, cf_str_from("aa"), false, false, &arena, &err), err);
+        assert_int_equal(list.n, 2);
+        cf_status st =
+            cf_tokenizer_encode(&list, tok, cf_str_from("ab"), false, false, &arena, &err);
+        assert_int_equal(st, i == 0 ? CF_EFORMAT : CF_OK);
+        assert_int_equal(i == 0 ? 1 : list.n, 1);
+        cf_tokenizer_free(tok);
+        cf_arena_deinit(&arena);
+    }
+}
+
 static void test_unigram__best_path(void **state)
 {
     (void)state;
@@ -274,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_chars__prefix_and_bytes),
         cmocka_unit_test(test_words__of_a_fixed_length),
         cmocka_unit_test(test_wordpiece__known),
+        cmocka_unit_test(test_bpe__unknown_text),
         cmocka_unit_test(test_unigram__best_path),
         cmocka_unit_test(test_spm__unigram),
         cmocka_unit_test(test_spm__bpe),
