@@ -142,6 +142,10 @@ typedef struct cf_tensor_info {
     uint64_t file_off; /* from the start of its file */
 } cf_tensor_info;
 
+/* CF_EFORMAT, and what is wrong, for a folder whose weight files are damaged: it
+ * opens all the same, for its vocabulary and metadata. */
+CF_MUST_USE cf_status cf_engine_check_weights(const cf_engine *engine, cf_error *err);
+
 /* Tensors in file order; false past the end. */
 bool cf_engine_tensor(const cf_engine *engine, size_t i, cf_tensor_info *out);
 

@@ -477,6 +477,12 @@ cf_status cf_hub_folder_load(cf_hub_folder *f, cf_error *err)
     return cf_gguf_add_tensors(g, f->weights.v, f->weights.n, err);
 }
 
+cf_status cf_hub_folder_check_weights(const cf_hub_folder *f, cf_error *err)
+{
+    bool is_damaged = f->files == NULL && f->why.code == CF_EFORMAT;
+    return is_damaged ? cf_fail(err, CF_EFORMAT, "%s", f->why.text) : CF_OK;
+}
+
 const char *cf_hub_folder_no_weights(const cf_hub_folder *f)
 {
     return f->why.code != CF_OK ? f->why.text : NULL;

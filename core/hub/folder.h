@@ -39,6 +39,8 @@ CF_MUST_USE cf_status cf_hub_folder_load(cf_hub_folder *f, cf_error *err);
 
 /* The reason why no weights can be loaded; NULL if they can. */
 const char *cf_hub_folder_no_weights(const cf_hub_folder *f);
+/* CF_EFORMAT, and what is wrong, where the weight files are damaged. */
+CF_MUST_USE cf_status cf_hub_folder_check_weights(const cf_hub_folder *f, cf_error *err);
 
 /* The weight files; NULL if there are none. */
 const cf_safetensors *cf_hub_folder_files(const cf_hub_folder *f);

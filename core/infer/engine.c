@@ -256,6 +256,11 @@ cf_status cf_engine__check_files(const cf_engine *e, cf_error *err)
                              : cf_gguf_check(e->file, err);
 }
 
+cf_status cf_engine_check_weights(const cf_engine *e, cf_error *err)
+{
+    return e->folder != NULL ? cf_hub_folder_check_weights(e->folder, err) : CF_OK;
+}
+
 cf_status cf_engine__need_weights(const cf_engine *e, cf_error *err)
 {
     if (e->has_weights) {

@@ -644,6 +644,9 @@ static int run_model(cf_cli *cli, void *state)
         cf_engine_tensor(v->cli->opened.engine, 0, &first)) {
         status = cf_cli_fail(cli, &why); /* the file has weights that cannot be used */
     }
+    if (status == CF_EXIT_OK && cf_engine_check_weights(v->cli->opened.engine, &why) != CF_OK) {
+        status = cf_cli_fail(cli, &why);
+    }
     cf_buf_deinit(&v->go);
     cf_buf_deinit(&v->note);
     cf_besides_deinit(&v->beside);

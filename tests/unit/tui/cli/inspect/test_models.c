@@ -185,6 +185,46 @@ static void test_completion__models(void **state)
     assert_string_equal(line, "Org/Name ollama:tiny:4b");
 }
 
+/* A folder whose weights are damaged is described, and its status says so. */
+static void test_model__damaged_weights(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *why;
+    } files[] = {{"\xff\xff\xff\xff\xff\xff\xff\xff{}", 10, "not a safetensors file"},
+                 {"\x6a\0\0\0\0\0\0\0"
+                  "{\"a\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[0,8]},"
+                  "\"b\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[4,12]}}0123456789ab",
+                  8 + 106 + 12, "overlap"}};
+    char path[600];
+    cf_error err;
+    const char *folder = store_dir_file("damaged");
+    T_OK(cf_os_make_dirs(folder, &err), err);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    store_dir_write(path, "{\"model_type\":\"llama\"}");
+    snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    store_dir_write(path, "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0}}}");
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    for (size_t i = 0; i < 2; i++) {
+        cf_program p;
+        T_OK(cf_os_write_file(path, files[i].bytes, files[i].n, 0600, &err), err);
+        CF_PROGRAM(&p, "model", "--tensors", folder);
+        if (p.status != 3 || strstr(cf_buf_cstr(&p.err), files[i].why) == NULL) {
+            fail_msg("status %d: %s", p.status, cf_buf_cstr(&p.err));
+        }
+        cf_program_deinit(&p);
+        (void)remove(path);
+    }
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    (void)remove(path);
+    snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    (void)remove(path);
+    (void)remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_model__ollama_template),
         cmocka_unit_test(test_model__repository_template),
         cmocka_unit_test(test_completion__models),
+        cmocka_unit_test(test_model__damaged_weights),
     };
     return cmocka_run_group_tests(tests, set_up, store_dir_remove);
 }
