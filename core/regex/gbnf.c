@@ -162,9 +162,8 @@ static cf_part *take_class(cf_notation *r)
 {
     size_t from = r->i - 1;
     cf_part *p = cf_notation_part(r, CF_PART_SET, from);
-    cf_cprange *range = cf_arena_calloc(&r->arena, RANGES_MAX, sizeof *range);
-    if (p == NULL || range == NULL) {
-        cf_notation_fail(r, CF_ENOMEM, from, "out of memory");
+    cf_cprange range[RANGES_MAX];
+    if (p == NULL) {
         return NULL;
     }
     bool is_negated = take(r, '^');

@@ -43,6 +43,13 @@ cf_part *cf_notation_part(cf_notation *r, cf_part_kind kind, size_t at)
 
 cf_part *cf_notation_repeat(cf_notation *r, cf_part *p, uint32_t min, uint32_t max)
 {
+    uint32_t counts = 0;
+    for (const cf_part *q = p; q->kind == CF_PART_REPEAT; q = q->first) {
+        if (++counts == CF_NOTATION_COUNTS_MAX) {
+            cf_notation_fail(r, CF_ELIMIT, p->at, "over 10 counts in a row");
+            return NULL;
+        }
+    }
     cf_part *loop = cf_notation_part(r, CF_PART_REPEAT, p->at);
     if (loop != NULL) {
         loop->first = p;

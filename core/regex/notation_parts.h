@@ -11,7 +11,11 @@
 #include "core/base/arena.h"
 #include "core/regex/regex.h"
 
-enum { CF_NOTATION_DEPTH_MAX = 100, CF_NOTATION_COUNT_MAX = 10000 };
+enum {
+    CF_NOTATION_DEPTH_MAX = 100,   /* groups inside groups */
+    CF_NOTATION_COUNTS_MAX = 10,   /* counts behind one item */
+    CF_NOTATION_COUNT_MAX = 10000, /* repetitions */
+};
 
 typedef enum cf_part_kind {
     CF_PART_TEXT,

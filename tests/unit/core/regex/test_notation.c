@@ -123,6 +123,37 @@ static void test_notation__gbnf(void **state)
     assert_int_equal(err.col, 13);
 }
 
+/* `n` times `more` between `head` and `tail`. */
+static cf_status compile_long(const char *head, const char *more, size_t n, const char *tail,
+                              cf_grammar **g, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT;
+    cf_buf_adds(&text, head);
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_adds(&text, more);
+    }
+    cf_buf_adds(&text, tail);
+    cf_status st = cf_grammar_from_text(g, cf_buf_str(&text), NULL, err);
+    cf_buf_deinit(&text);
+    return st;
+}
+
+/* Counts and groups without end are refused before the stack runs out. */
+static void test_notation__hostile_length(void **state)
+{
+    (void)state;
+    cf_grammar *g;
+    cf_error err;
+    T_FAILS(compile_long("root ::= \"a\"", "?", 300000, "", &g, &err), CF_ELIMIT);
+    T_FAILS(compile_long("root = \"a\"", "?", 300000, ";", &g, &err), CF_ELIMIT);
+    T_FAILS(compile_long("root ::= ", "(", 300000, "", &g, &err), CF_ELIMIT);
+    T_FAILS(compile_long("root ::= \"a\"", "{10000}", 5, "", &g, &err), CF_ELIMIT);
+    T_OK(compile_long("root ::= \"a\"", "{2}", 3, "", &g, &err), err);
+    assert_int_equal(verdict(CF_OK, g, "aaaaaaaa"), 'y');
+    T_OK(compile_long("root ::= ", "[(]", 10000, "", &g, &err), err); /* many classes */
+    cf_grammar_free(g);
+}
+
 static void test_notation__error_has_a_place(void **state)
 {
     (void)state;
@@ -192,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_notation__texts),
         cmocka_unit_test(test_notation__gbnf),
+        cmocka_unit_test(test_notation__hostile_length),
         cmocka_unit_test(test_notation__error_has_a_place),
         cmocka_unit_test(test_notation__expressions),
         cmocka_unit_test(test_notation__choices),
