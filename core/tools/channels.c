@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { SLICE_MAX = 4096 }; /* bytes that move when a delimiter before them is dropped */
+
 #define STR(text)                \
     {                            \
         (text), sizeof(text) - 1 \
@@ -230,7 +232,7 @@ static found find_delimiter(const cf_channel_split *s, size_t *channel, size_t *
 {
     cf_str held = cf_buf_str(&s->held);
     bool is_open = s->open < s->n;
-    bool is_blank = is_open ? !s->has_thought : !s->has_begun;
+    bool is_blank = is_open ? !s->has_thought && !s->waits : !s->has_begun;
     for (size_t i = s->waits ? s->looked : 0; i < held.n; i++) {
         bool may_be = false;
         found f = is_open ? find_in_channel(s, held, i, is_blank, len, &may_be)
@@ -336,9 +338,13 @@ static cf_status split(cf_channel_split *s, bool is_final, cf_error *err)
 
 cf_status cf_channel_split_add(cf_channel_split *s, cf_str text, cf_error *err)
 {
-    cf_buf_add(&s->held, text.p, text.n);
-    s->total += text.n;
-    return split(s, false, err);
+    for (size_t n; text.n > 0; text = cf_str_make(text.p + n, text.n - n)) {
+        n = text.n < SLICE_MAX ? text.n : SLICE_MAX;
+        cf_buf_add(&s->held, text.p, n);
+        s->total += n;
+        CF_TRY(split(s, false, err));
+    }
+    return CF_OK;
 }
 
 cf_status cf_channel_split_finish(cf_channel_split *s, cf_error *err)

@@ -138,12 +138,33 @@ static void test_channels__a_call_ends_thinking(void **state)
         {CF_TOOLS_HERMES, "", "<think>a<tool_call><tool_call></think><tool_call>",
          "a<tool_call><tool_call>", "<tool_call>"},
         {CF_TOOLS_HERMES, "", "<think>a<tool", "a<tool", ""},
+        /* what opens a channel again is text once a call's mark stands before it */
+        {CF_TOOLS_HERMES, "", "<think><tool_call><think>a", "", "<tool_call><think>a"},
+        {CF_TOOLS_HERMES, "", "<think><tool_call><think>a</think>b", "<tool_call><think>a", "b"},
         {CF_TOOLS_HERMES, "<think>", "a<tool_call>x</thi", "a", "<tool_call>x</thi"},
         {CF_TOOLS_KIMI_K3, "<|open|>think<|sep|>", "<|open|>response<|sep|>b", "",
          "<|open|>response<|sep|>b"},
         {CF_TOOLS_NONE, "", "<think>a", "", "<think>a"},
     };
     check(v, sizeof v / sizeof *v);
+}
+
+/* A reply of delimiters alone, at once: linear, and nothing of it is left. */
+static void test_channels__a_megabyte_of_delimiters(void **state)
+{
+    (void)state;
+    static const char pair[] = "[THINK][/THINK]";
+    cf_buf raw = CF_BUF_INIT;
+    for (size_t i = 0; i < 70000; i++) {
+        cf_buf_adds(&raw, pair);
+    }
+    got g;
+    run(CF_TOOLS_MISTRAL, "", cf_buf_cstr(&raw), raw.n, &g);
+    assert_int_equal(g.thinking.n, 0);
+    assert_int_equal(g.content.n, 0);
+    cf_buf_deinit(&g.thinking);
+    cf_buf_deinit(&g.content);
+    cf_buf_deinit(&raw);
 }
 
 int main(void)
@@ -154,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_channels__begun_by_the_prompt),
         cmocka_unit_test(test_channels__messages),
         cmocka_unit_test(test_channels__a_call_ends_thinking),
+        cmocka_unit_test(test_channels__a_megabyte_of_delimiters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
