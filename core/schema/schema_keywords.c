@@ -121,7 +121,7 @@ static void number_keywords(cf_schema *s, uint32_t ref, cf_atom *a)
             }
             continue;
         }
-        const cf_dec *d = json_is_number(v) ? cf_dec__from(s, v) : NULL;
+        const cf_dec *d = cf_dec__from(s, v);
         if (d == NULL) {
             cf_schema_fail(s, r.path, "%s is not a number", k->name);
             return;

@@ -14,13 +14,30 @@
 
 #include "core/base/alloc.h"
 #include "core/base/buf.h"
+#include "core/json/json_digits.h"
 
 enum { DIGITS_MAX = 40, MULTIPLE_STATES_MAX = 20000 };
+
+/* The digits of an integer beyond 64 bits; empty for other values. */
+static cf_str wide_integer(const json_t *v)
+{
+    cf_str digits = cf_json_digits(v);
+    for (size_t i = 0; i < digits.n; i++) {
+        bool is_sign = i == 0 && digits.p[i] == '-';
+        if (digits.n > DIGITS_MAX || (!is_sign && (digits.p[i] < '0' || digits.p[i] > '9'))) {
+            return cf_str_make(NULL, 0);
+        }
+    }
+    return digits;
+}
 
 const cf_dec *cf_dec__from(cf_schema *s, const json_t *v)
 {
     char text[64];
-    if (json_is_integer(v)) {
+    cf_str wide = wide_integer(v);
+    if (wide.n > 0) {
+        snprintf(text, sizeof text, "%.*s", (int)wide.n, wide.p);
+    } else if (json_is_integer(v)) {
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
     } else if (json_is_real(v)) {
         for (int digits = 1; digits <= 17; digits++) {
