@@ -147,6 +147,9 @@ static void not_obj(cf_schema *s, const cf_atom *a, cf_dnf *d)
         add_wrong_key(s, d, p->name, p->value);
     }
     for (uint32_t i = 0; i < a->n_dep; i++) {
+        if (cf_str_eq(a->dep[i].has, a->dep[i].needs)) {
+            continue; /* never broken */
+        }
         cf_atom *x = add_new(s, d, CF_ATOM_OBJ);
         cf_prop *p = cf_schema_alloc(s, 2, sizeof *p);
         if (x == NULL || p == NULL) {
