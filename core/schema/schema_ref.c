@@ -333,11 +333,12 @@ void cf_schema__read_dialect(cf_schema *s, const json_t *root)
 
 /* ---- dynamic scopes ----------------------------------------------------- */
 
-/* The outermost resource of the scope that defines the dynamic anchor; NULL if none does. */
-static const cf_anchor *outermost(const cf_schema *s, uint32_t scope, const char *name)
+/* The outermost resource of the scope that defines the dynamic anchor; NULL if none does,
+ * and when the work is over its bound. */
+static const cf_anchor *outermost(cf_schema *s, uint32_t scope, const char *name)
 {
     const cf_anchor *out = NULL;
-    for (; scope != 0; scope = s->scope[scope].outer) {
+    for (; scope != 0 && spend_search(s, s->n_anchor); scope = s->scope[scope].outer) {
         for (size_t i = 0; i < s->n_anchor; i++) {
             const cf_anchor *a = &s->anchor[i];
             if (a->is_dynamic && a->home == s->scope[scope].home && strcmp(a->name, name) == 0) {

@@ -94,6 +94,11 @@ static void test_schema__types(void **state)
         {"{\"type\":\"array\"}", "[ 1, [ ] ]", 'y'},
         {"{\"type\":\"array\"}", "[1,]", 'n'},
         {"{\"type\":\"frog\"}", "1", 'u'},
+        /* a key that requires itself is never missing */
+        {"{\"type\":\"object\",\"not\":{\"dependentRequired\":{\"ab\":[\"ab\"]}}}", "{\"ab\":1}",
+         'e'},
+        {"{\"type\":\"object\",\"not\":{\"dependentRequired\":{\"ab\":[\"ab\",\"c\"]}}}",
+         "{\"ab\":1}", 'y'},
     };
     CHECK(v);
 }
