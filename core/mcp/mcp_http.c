@@ -444,7 +444,7 @@ static cf_status send_again(stream *t, cf_error *err)
 {
     json_t *message = NULL;
     const json_t *params;
-    cf_str name;
+    cf_str name, method;
     cf_http_end(&t->transfer, t->s->mcp->multi);
     cf_buf_deinit(&t->body);
     if (t->sent.n == 0) {
@@ -453,8 +453,9 @@ static cf_status send_again(stream *t, cf_error *err)
     CF_TRY(cf_json_read(&message, cf_buf_cstr(&t->sent), t->sent.n, err));
     params = json_object_get(message, "params");
     name = cf_json_get_str(params, "name");
+    method = cf_json_get_str(message, "method"); /* an answer of ours has none */
     const cf_mcp__parcel parcel = {.text = cf_buf_str(&t->sent),
-                                   .method = cf_json_get_str(message, "method").p,
+                                   .method = method.p != NULL ? method.p : "",
                                    .name = name.n > 0 ? name : cf_json_get_str(params, "uri"),
                                    .params = params,
                                    .id = t->id};

@@ -17,6 +17,8 @@ usage: scripted_http.py MODE
   cut      like new; the stream of an answer ends too early
   slow     like new; the answer of a call takes too long
   big      like new; the answer of a call does not end
+  early    like new; asks something before it says its era, and wants the
+           token "t2" for the answer
   key      refuses what lacks the header "Authorization: Bearer k"
 
 Ends when standard input is closed.  Standard library only.
@@ -117,6 +119,16 @@ class Handler(BaseHTTPRequestHandler):
         m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if MODE == "key" and self.headers.get("Authorization") != "Bearer k":
             self.send(401, b"who?", "text/plain")
+            return
+        if MODE == "early" and m.get("id") == "q1":
+            known = self.headers.get("Authorization") == "Bearer t2"
+            if known:
+                ANSWERED.set()
+            self.send(202 if known else 401)
+            return
+        if MODE == "early" and m.get("method") == "server/discover":
+            self.stream([{"jsonrpc": "2.0", "id": "q1", "method": "ping"}])
+            ANSWERED.wait(10)
             return
         accept = self.headers.get("Accept", "")
         assert "application/json" in accept and "text/event-stream" in accept

@@ -209,6 +209,42 @@ static void test_mcp_http__authorization(void **state)
     close_world(&w);
 }
 
+/* A store of tokens in which each look finds a newer one. */
+static cf_status newer_token(void *ud, cf_str address, cf_mcp_kept_fn fn, void *fn_ud,
+                             cf_error *err)
+{
+    int *n = ud;
+    char token[16];
+    bool changed = false;
+    (void)address;
+    snprintf(token, sizeof token, "t%d", ++*n);
+    json_t *kept =
+        json_pack("{s:s, s:{s:{s:s}}}", "issuer", "i", "issuers", "i", "accessToken", token);
+    cf_status st = fn(fn_ud, kept, &changed, err);
+    json_decref(kept);
+    return st;
+}
+
+/* An answer of ours has no method; it is sent again all the same. */
+static void test_mcp_http__refused_answer(void **state)
+{
+    (void)state;
+    world w = {.server = CF_PROCESS_INIT};
+    int n = 0;
+    char url[64];
+    const cf_mcp_sign_in sign_in = {.with_kept = newer_token, .ud = &n};
+    const cf_mcp_options o = {.event = on_event, .ud = &w, .sign_in = &sign_in};
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/mcp", start_script(&w, "early"));
+    json_t *c = json_pack("{s:s, s:s}", "name", "x", "url", url);
+    T_OK(cf_mcp_new(&w.mcp, &o, &w.err), w.err);
+    T_OK(cf_mcp_add(w.mcp, c, &w.index, &w.err), w.err);
+    T_OK(cf_mcp_settle(w.mcp, NULL, &w.err), w.err);
+    assert_int_equal(n, 2); /* at the start, and for the answer */
+    assert_non_null(strstr(cf_buf_cstr(&w.seen), "a newer token is kept"));
+    json_decref(c);
+    close_world(&w);
+}
+
 static void test_mcp_http__older_transport(void **state)
 {
     (void)state;
@@ -247,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_mcp_http__no_answer_in_time),
         cmocka_unit_test(test_mcp_http__answer_without_end),
         cmocka_unit_test(test_mcp_http__authorization),
+        cmocka_unit_test(test_mcp_http__refused_answer),
         cmocka_unit_test(test_mcp_http__older_transport),
         cmocka_unit_test(test_mcp_http__nobody_there),
     };
