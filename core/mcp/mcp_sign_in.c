@@ -75,8 +75,10 @@ bool cf_mcp__may_sign_in(const cf_mcp__server *s)
 {
     const char *key;
     json_t *v;
-    if (s->mcp->options.sign_in == NULL || json_is_false(json_object_get(s->config, "oauth"))) {
-        return false;
+    const char *url = json_string_value(json_object_get(s->config, "url"));
+    if (s->mcp->options.sign_in == NULL || json_is_false(json_object_get(s->config, "oauth")) ||
+        url == NULL || !cf_mcp__is_allowed(s, url)) {
+        return false; /* over plain http anybody on the way could read the token */
     }
     json_object_foreach(json_object_get(s->config, "headers"), key, v)
     {

@@ -59,6 +59,27 @@ static void test_mcp_oauth__addresses(void **state)
     assert_false(is_allowed("http://localhost:1/mcp", ""));
 }
 
+static bool may_sign_in(const char *own)
+{
+    const cf_mcp_sign_in with = {0};
+    cf_mcp mcp = {.options = {.sign_in = &with}};
+    cf_mcp__server s = {.mcp = &mcp, .config = json_pack("{s:s}", "url", own)};
+    bool may = cf_mcp__may_sign_in(&s);
+    json_decref(s.config);
+    return may;
+}
+
+/* A token is sent with every request, so plain http elsewhere gets none. */
+static void test_mcp_oauth__servers_that_get_tokens(void **state)
+{
+    (void)state;
+    assert_true(may_sign_in("https://a.example/mcp"));
+    assert_true(may_sign_in("http://127.0.0.1:1/mcp"));
+    assert_true(may_sign_in("http://[::1]:1/mcp"));
+    assert_false(may_sign_in("http://a.example/mcp"));
+    assert_false(may_sign_in("http://127.0.0.1.example/mcp"));
+}
+
 static void check_origin(const char *url, const char *origin, const char *path)
 {
     cf_buf a = CF_BUF_INIT, b = CF_BUF_INIT;
@@ -101,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mcp_oauth__challenges),
         cmocka_unit_test(test_mcp_oauth__addresses),
+        cmocka_unit_test(test_mcp_oauth__servers_that_get_tokens),
         cmocka_unit_test(test_mcp_oauth__origins),
         cmocka_unit_test(test_mcp_oauth__forms),
     };
