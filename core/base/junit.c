@@ -5,11 +5,10 @@
 
 #include "core/base/safe_text.h"
 
-/* Safe text with markup escaped; empties `safe`. */
-static void put_escaped(cf_buf *out, cf_buf *safe)
+void cf_xml_markup(cf_buf *out, const char *p, size_t n)
 {
-    for (size_t i = 0; i < safe->n; i++) {
-        switch (safe->p[i]) {
+    for (size_t i = 0; i < n; i++) {
+        switch (p[i]) {
         case '&':
             cf_buf_adds(out, "&amp;");
             break;
@@ -23,9 +22,15 @@ static void put_escaped(cf_buf *out, cf_buf *safe)
             cf_buf_adds(out, "&quot;");
             break;
         default:
-            cf_buf_addc(out, safe->p[i]);
+            cf_buf_addc(out, p[i]);
         }
     }
+}
+
+/* Empties `safe`. */
+static void put_escaped(cf_buf *out, cf_buf *safe)
+{
+    cf_xml_markup(out, safe->p, safe->n);
     out->failed = out->failed || safe->failed;
     cf_buf_deinit(safe);
 }

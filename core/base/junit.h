@@ -47,6 +47,9 @@ void cf_junit_outcome(cf_junit *j, const char *element, cf_str type, cf_str mess
 void cf_xml_text(cf_buf *out, cf_str s);
 void cf_xml_line(cf_buf *out, cf_str s);
 
+/* Escapes the markup of text that holds only characters of XML. */
+void cf_xml_markup(cf_buf *out, const char *p, size_t n);
+
 CF_END_DECLS
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "tui/grid/grid_svg.h"
 
+#include "core/base/junit.h"
 #include "core/base/utf8.h"
 #include "tui/grid/grid_ink.h"
 
@@ -85,19 +86,7 @@ static void put_glyph(cf_buf *out, const cf_glyph *glyph)
 {
     for (int i = 0; i < 1 + CF_CELL_MARKS && glyph->cp[i] != 0; i++) {
         char text[4];
-        switch (glyph->cp[i]) {
-        case '&':
-            cf_buf_adds(out, "&amp;");
-            break;
-        case '<':
-            cf_buf_adds(out, "&lt;");
-            break;
-        case '>':
-            cf_buf_adds(out, "&gt;");
-            break;
-        default:
-            cf_buf_add(out, text, cf_utf8_encode(text, glyph->cp[i]));
-        }
+        cf_xml_markup(out, text, cf_utf8_encode(text, glyph->cp[i]));
     }
 }
 

@@ -106,17 +106,22 @@ static void test_svg__grounds_and_lines(void **state)
 /* Reads the texts of a picture back into rows of characters. */
 static void read_back(const char *svg, char *rows, int w, int h)
 {
+    static const struct {
+        const char *text;
+        char c;
+    } escape[4] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}};
     memset(rows, ' ', (size_t)w * (size_t)h);
     for (const char *p = strstr(svg, "<text x="); p != NULL; p = strstr(p, "<text x=")) {
         int x, y;
         assert_int_equal(sscanf(p, "<text x=\"%d\" y=\"%d\"", &x, &y), 2);
         int at = (y - 26) / 19 * w + (x - 12) / 9;
         for (p = strchr(p, '>') + 1; *p != '<';) {
-            const char *one = p;
-            p += strncmp(p, "&amp;", 5) == 0                                ? 5
-                 : strncmp(p, "&lt;", 4) == 0 || strncmp(p, "&gt;", 4) == 0 ? 4
-                                                                            : 1;
-            rows[at++] = *one != '&' ? *one : one[1] == 'l' ? '<' : one[1] == 'g' ? '>' : '&';
+            size_t i = 0;
+            while (i < 4 && strncmp(p, escape[i].text, strlen(escape[i].text)) != 0) {
+                i++;
+            }
+            rows[at++] = i < 4 ? escape[i].c : *p;
+            p += i < 4 ? strlen(escape[i].text) : 1;
         }
     }
 }
