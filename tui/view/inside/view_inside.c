@@ -260,7 +260,7 @@ static void put_tool(cf_buf *out, const cf_inside_work *w, const cf_inside_tool 
     if (r != NULL) {
         put_plot(out, w, r);
     } else {
-        cf_buf_adds(out, "begins like it");
+        cf_buf_adds(out, "same first token");
     }
     if (t->is_called) {
         cf_buf_adds(out, choice->flips ? "  hiding it flips the call"
@@ -317,7 +317,7 @@ static void inside_draw(cf_app *app, cf_grid *g, cf_rect r)
     cf_rect parts = {r.x, r.y, left, r.h - below};
     cf_rect layers = {r.x + left, r.y, r.w - left, r.h - below};
     cf_rect tools = {r.x, r.y + r.h - below, r.w, below};
-    draw_parts(app, g, cf_pane(g, parts, "Looked at (no cause), and hidden", true));
+    draw_parts(app, g, cf_pane(g, parts, "Looked at (not a cause), and hidden", true));
     if (!cf_app_is_narrow(app)) {
         draw_layers(w, g, cf_pane(g, layers, "Layers (early ones are read badly)", false));
     }

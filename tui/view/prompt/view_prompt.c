@@ -777,7 +777,7 @@ static void cmd_shades(cf_app *app)
         s->shades = CF_VIEW_INFLUENCE;
     } else if (was != CF_VIEW_INSIDE && by_inside) {
         s->shades = CF_VIEW_INSIDE;
-        cf_app_say(app, CF_STYLE_DIM, "shades: what the token in Inside looked at, no cause");
+        cf_app_say(app, CF_STYLE_DIM, "shades: what the token in Inside looked at, not a cause");
     }
     if (s->shades == CF_VIEW_INFLUENCE && !has_shades(app, CF_VIEW_INFLUENCE)) {
         cf_app_say(app, CF_STYLE_DIM, "no influence was computed yet: gi computes it");
