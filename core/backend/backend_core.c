@@ -83,16 +83,17 @@ static bool is_of_one_engine(const cf_backend *a, const cf_backend *b)
 }
 
 /* One of several replies. */
-typedef struct side {
+typedef struct joint_reply {
     cf_chat__decode d;
-    size_t n_max; /* of its draft, before */
+    size_t n_max; /* most tokens its draft could propose before */
     bool is_open;
     cf_status *status;
     cf_error *err;
-} side;
+} joint_reply;
 
-/* Runs those that need it through as many passes as it takes, one mostly. */
-static cf_status pass(side *sides, size_t n, cf_error *err)
+/* Computes the replies that wait for a pass, together: mostly one pass, more
+ * where a draft was rejected. */
+static cf_status pass(joint_reply *replies, size_t n, cf_error *err)
 {
     cf_advance *parts = cf_calloc(n, sizeof *parts);
     cf_status st = CF_OK;
@@ -102,14 +103,14 @@ static cf_status pass(side *sides, size_t n, cf_error *err)
     for (size_t n_part = 1; st == CF_OK && n_part > 0;) {
         n_part = 0;
         for (size_t i = 0; i < n; i++) {
-            if (sides[i].is_open && sides[i].d.needs_pass) {
-                parts[n_part++] = sides[i].d.part;
+            if (replies[i].is_open && replies[i].d.needs_pass) {
+                parts[n_part++] = replies[i].d.part;
             }
         }
-        st = cf_batch_pass(parts, n_part, sides[0].d.run->request->cancel, err);
+        st = cf_batch_pass(parts, n_part, replies[0].d.run->request->cancel, err);
         for (size_t i = 0, k = 0; st == CF_OK && i < n; i++) {
-            cf_chat__decode *d = &sides[i].d;
-            if (sides[i].is_open && d->needs_pass) {
+            cf_chat__decode *d = &replies[i].d;
+            if (replies[i].is_open && d->needs_pass) {
                 d->part = parts[k++];
                 d->needs_pass = !cf_draft_took(d->c->draft, &d->part);
             }
@@ -119,73 +120,73 @@ static cf_status pass(side *sides, size_t n, cf_error *err)
     return st;
 }
 
-static void close_side(side *s)
+static void close_reply(joint_reply *r)
 {
-    *s->status = cf_chat__decode_finish(&s->d, *s->status, s->err);
-    cf_draft_set_max(s->d.c->draft, s->n_max);
-    s->is_open = false;
+    *r->status = cf_chat__decode_finish(&r->d, *r->status, r->err);
+    cf_draft_set_max(r->d.c->draft, r->n_max);
+    r->is_open = false;
 }
 
-/* One token for each that goes on; those that end leave.  False when none is
- * left. */
-static bool step_sides(side *sides, size_t n)
+/* Adds a token to each open reply and closes those that end.  False when none
+ * is left. */
+static bool step_replies(joint_reply *replies, size_t n)
 {
     bool is_any = false;
     for (size_t i = 0; i < n; i++) {
-        side *s = &sides[i];
-        if (!s->is_open) {
+        joint_reply *r = &replies[i];
+        if (!r->is_open) {
             continue;
         }
-        *s->status = cf_chat__decode_step(&s->d, s->err);
-        if (!cf_chat__decode_goes_on(&s->d, *s->status)) {
-            close_side(s);
+        *r->status = cf_chat__decode_step(&r->d, r->err);
+        if (!cf_chat__decode_goes_on(&r->d, *r->status)) {
+            close_reply(r);
         }
-        is_any = is_any || s->is_open;
+        is_any = is_any || r->is_open;
     }
     return is_any;
 }
 
-/* Renders and computes the prompt of side i.  Several rows of others in a pass
- * leave less to gain from guesses. */
-static void open_side(side *s, cf_backend *const *b, size_t i, size_t n, cf_chat__run *run)
+/* Renders and computes the prompt of reply i of n.  Drafts are switched off for
+ * more than two replies: a pass of many rows leaves little to gain from them. */
+static void open_reply(joint_reply *r, cf_backend *const *b, size_t i, size_t n, cf_chat__run *run)
 {
-    s->d = cf_chat__decode_make(b[i], run);
-    s->d.earlier = b;
-    s->d.n_earlier = i;
-    s->n_max = cf_draft_get_max(s->d.c->draft);
-    cf_draft_set_max(s->d.c->draft, n > 2 ? 0 : s->n_max);
-    s->is_open = true;
-    *s->status = cf_chat__is_cancelled(run) ? cf_chat__cancelled(s->err)
-                                            : cf_chat__decode_begin(&s->d, s->err);
-    if (!cf_chat__decode_goes_on(&s->d, *s->status)) {
-        close_side(s);
+    r->d = cf_chat__decode_make(b[i], run);
+    r->d.earlier = b;
+    r->d.n_earlier = i;
+    r->n_max = cf_draft_get_max(r->d.c->draft);
+    cf_draft_set_max(r->d.c->draft, n > 2 ? 0 : r->n_max);
+    r->is_open = true;
+    *r->status = cf_chat__is_cancelled(run) ? cf_chat__cancelled(r->err)
+                                            : cf_chat__decode_begin(&r->d, r->err);
+    if (!cf_chat__decode_goes_on(&r->d, *r->status)) {
+        close_reply(r);
     }
 }
 
 static void stream_many(cf_backend *const *b, cf_chat__run *runs, size_t n, cf_status *status,
                         cf_error *err)
 {
-    side *sides = cf_calloc(n, sizeof *sides);
-    for (size_t i = 0; i < n && sides == NULL; i++) {
+    joint_reply *replies = cf_calloc(n, sizeof *replies);
+    for (size_t i = 0; i < n && replies == NULL; i++) {
         status[i] = cf_oom_for(&err[i], "replies side by side");
     }
-    for (size_t i = 0; i < n && sides != NULL; i++) {
-        sides[i].status = &status[i];
-        sides[i].err = &err[i];
-        open_side(&sides[i], b, i, n, &runs[i]);
+    for (size_t i = 0; i < n && replies != NULL; i++) {
+        replies[i].status = &status[i];
+        replies[i].err = &err[i];
+        open_reply(&replies[i], b, i, n, &runs[i]);
     }
-    while (sides != NULL && step_sides(sides, n)) {
+    while (replies != NULL && step_replies(replies, n)) {
         cf_error why;
-        cf_status st = pass(sides, n, &why);
+        cf_status st = pass(replies, n, &why);
         for (size_t i = 0; i < n && st != CF_OK; i++) {
-            if (sides[i].is_open) {
-                *sides[i].status = st;
-                *sides[i].err = why;
-                close_side(&sides[i]);
+            if (replies[i].is_open) {
+                *replies[i].status = st;
+                *replies[i].err = why;
+                close_reply(&replies[i]);
             }
         }
     }
-    cf_free(sides);
+    cf_free(replies);
 }
 
 static cf_status score(cf_backend *b, cf_str context, cf_str text, cf_cancel *cancel,

@@ -8,8 +8,9 @@
  *
  * Words, for a row at position pos:  x_0 is the residual stream that enters
  * layer 0, x_l what leaves layer l - 1, after everything that belongs to it.  A
- * part is what a layer's mixer or feed-forward block has computed, before the
- * norm behind it and the residual multiplier.
+ * part is the output of a layer's mixer or feed-forward block, before the norm
+ * that some architectures apply to that output and before the factor that it
+ * is multiplied by when it is added to the stream.
  *
  * A probe that has something to change in the rows from a position on is set
  * with that position (cf_session__set_probe()), so that what the cache has

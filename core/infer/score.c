@@ -70,14 +70,14 @@ cf_status cf_session_score(cf_session *session, const cf_token *ids, size_t n, s
 
 enum { SIDE_BY_SIDE = 32 }; /* forks that are open at once */
 
-typedef struct side {
+typedef struct forks {
     cf_advance part[SIDE_BY_SIDE];
     scoring scoring[SIDE_BY_SIDE];
     size_t n;
-} side;
+} forks;
 
 /* A fork for a text; its last token predicts nothing and is not computed. */
-static cf_status join(side *all, cf_session *session, size_t n_prefix, const cf_scored *text,
+static cf_status join(forks *all, cf_session *session, size_t n_prefix, const cf_scored *text,
                       cf_error *err)
 {
     if (text->n == 0) {
@@ -105,7 +105,7 @@ static cf_status join(side *all, cf_session *session, size_t n_prefix, const cf_
 }
 
 /* Frees the fork of part i; the last one takes its place. */
-static void leave(side *all, size_t i)
+static void leave(forks *all, size_t i)
 {
     cf_session_free(all->part[i].session);
     all->n--;
@@ -115,7 +115,7 @@ static void leave(side *all, size_t i)
 }
 
 /* One pass; texts that are computed leave. */
-static cf_status advance(side *all, cf_cancel *cancel, cf_error *err)
+static cf_status advance(forks *all, cf_cancel *cancel, cf_error *err)
 {
     CF_TRY(cf_batch_pass(all->part, all->n, cancel, err));
     for (size_t i = all->n; i-- > 0;) {
@@ -133,7 +133,7 @@ cf_status cf_session_score_many(cf_session *session, const cf_token *prefix, siz
                                 cf_scored *texts, size_t n, cf_cancel *cancel, cf_error *err)
 {
     const cf_run run = {.cancel = cancel};
-    side all = {.n = 0};
+    forks all = {.n = 0};
     if (n_prefix == 0) {
         return cf_fail(err, CF_EINVAL, "the first token has no token before it to predict it");
     }

@@ -43,7 +43,7 @@ void cf_mcp__challenge_add(json_t **out, cf_str header);
 /* ---- mcp_web.c ---------------------------------------------------------- */
 
 /* Appends "scheme://host:port", without a port that the scheme implies; false
- * where it is no address of http. */
+ * unless the address is an http or https URL. */
 bool cf_mcp__origin(cf_buf *out, const char *url);
 /* Appends its path without a slash at the end. */
 bool cf_mcp__path(cf_buf *out, const char *url);

@@ -57,8 +57,9 @@ typedef struct cf_http_ask {
                             the environment says also on this machine */
 } cf_http_ask;
 
-/* Adds a header of the request.  With an empty value "name;" or "name:" is
- * what libcurl is told: an empty header, or none. */
+/* Adds a request header, name followed by `between` and the value.  Where the
+ * value is empty, libcurl sends "name;" as a header without a value and drops
+ * the header that "name:" names (CURLOPT_HTTPHEADER). */
 void cf_http_header_add(cf_http_transfer *t, cf_str name, const char *between, cf_str value);
 
 /* Starts the transfer in `multi` (CURLM).  CF_ENOMEM. */

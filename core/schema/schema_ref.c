@@ -216,7 +216,8 @@ static bool stays_below(const char *path)
     return path[0] != '\0' && path[0] != '/';
 }
 
-/* The document that lies in the folder at the path of the URI; NULL if none does. */
+/* Reads the document that the URI's path names inside the schema folder; NULL if
+ * there is no such file. */
 static json_t *read_document(cf_schema *s, const char *uri)
 {
     const char *path = cf_uri__path(&s->arena, uri);

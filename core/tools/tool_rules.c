@@ -323,7 +323,8 @@ static cf_tool__match match_bare_python(look *l, const cf_tool__view *v, cf_tool
     return decide(l, n > 0 && look_char(l) == '=');
 }
 
-/* What is no call there is text. */
+/* Matches a call that fills a line of its own, as in Python; anything else on
+ * the line stays text. */
 static cf_tool__match match_python_line(look *l, cf_tool__block *b)
 {
     size_t off = l->at;

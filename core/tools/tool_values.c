@@ -62,7 +62,8 @@ static unsigned value_bit(const json_t *v)
     return 0;
 }
 
-/* Resolves "#/$defs/x" inside the parameters; NULL if there is no such schema. */
+/* Finds the schema that a reference such as "#/$defs/x" points to within the
+ * tool's parameters; NULL if it points to nothing there. */
 static const json_t *follow(const json_t *root, const char *ref)
 {
     if (ref[0] != '#') {

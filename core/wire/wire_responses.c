@@ -400,8 +400,8 @@ static void emit_rest(cf_wire_reader *r, cf_wire_event_kind kind, const cf_buf *
     cf_wire__emit_text(r, 0, kind, cf_str_make(whole->p + from, whole->n - from));
 }
 
-/* A finished response has everything; what the deltas gave already is told
- * once, and where they said something else, it is told anew. */
+/* A finished response repeats the whole reply.  Emits only what the deltas have
+ * not given yet; where they contradict it, starts the reply over. */
 static void emit_output(cf_wire_reader *r, const json_t *output)
 {
     cf_wire_choice *c = &r->reply.choice[0];
