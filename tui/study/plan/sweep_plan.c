@@ -408,9 +408,13 @@ static cf_status sampler_value(cf_sweep_sampler *s, const char *name, const char
     if (strcmp(name, "tokens") == 0) {
         return cf_option_read_u32(&s->chat.max_tokens, name, value, UINT32_MAX, err);
     }
+    if (strcmp(name, "repeat") == 0) {
+        CF_TRY(cf_option_read_u32(&s->n_repeat, name, value, CF_SWEEP_REPEATS_MAX, err));
+        return s->n_repeat > 0 ? CF_OK : cf_fail(err, CF_EINVAL, "repeat: at least 1");
+    }
     cf_status st = cf_option_set(&s->chat, name, value, err);
     return st == CF_ENOTFOUND ? cf_fail(err, CF_EINVAL,
-                                        "a sampler has no '%s'; it has greedy, tokens, and "
+                                        "a sampler has no '%s'; it has greedy, tokens, repeat, and "
                                         "the sampler's options of the command line",
                                         name)
                               : st;
@@ -437,7 +441,8 @@ static cf_status sampler_word(reader *r, cf_sweep_sampler *s, cf_str word, bool 
 cf_status cf_plan__plain_sampler(cf_sweep_sampler *s, cf_error *err)
 {
     *s = (cf_sweep_sampler){.name = cf_str_from("greedy"),
-                            .chat = {.has_sampling = true, .max_tokens = TOKENS_DEFAULT}};
+                            .chat = {.has_sampling = true, .max_tokens = TOKENS_DEFAULT},
+                            .n_repeat = 1};
     CF_TRY(cf_option_set(&s->chat, "temperature", "0", err));
     return cf_option_set(&s->chat, "seed", "0", err);
 }

@@ -16,7 +16,7 @@
  *   template NAME              a file or a built-in one
  *   model M [M ...]            as -m; several addresses share the work of one
  *   adapter NAME [FILE[=SCALE] ...]   LoRA adapters of model files; none
- *   sampler [NAME] greedy|OPTION=VALUE|tokens=N ...
+ *   sampler [NAME] greedy|OPTION=VALUE|tokens=N|repeat=N ...
  *                              options as on the command line: temperature,
  *                              top-k, seed ...; without a line: greedy
  *   check NAME KIND [VALUE]    sweep_check.h
@@ -39,7 +39,8 @@
 #include "tui/study/plan/sweep_check.h"
 
 enum {
-    CF_SWEEP_VALUES_MAX = 64,    /* of one axis */
+    CF_SWEEP_VALUES_MAX = 64, /* of one axis */
+    CF_SWEEP_REPEATS_MAX = 1000,
     CF_SWEEP_ITEMS_MAX = 100000, /* prompts */
     CF_SWEEP_CELLS_MAX = 1000000,
     CF_SWEEP_ADDRESSES_MAX = 32 /* of one model */
@@ -65,6 +66,7 @@ typedef struct cf_sweep_system {
 typedef struct cf_sweep_sampler {
     cf_str name;
     cf_chat_options chat; /* sampling and max_tokens */
+    uint32_t n_repeat;    /* replies to each prompt, each with the next seed; > 0 */
 } cf_sweep_sampler;
 
 typedef struct cf_sweep_model {

@@ -44,11 +44,13 @@ static size_t n_adapters(const cf_sweep_plan *p, size_t model)
 
 static size_t count(const cf_sweep_plan *p)
 {
-    size_t n = 0;
+    size_t n = 0, n_repeat = 0;
+    for (size_t i = 0; i < p->n_sampler; i++) {
+        n_repeat += p->sampler[i].n_repeat;
+    }
     for (size_t m = 0; m < at_least_one(p->n_model); m++) {
         n += at_least_one(n_adapters(p, m)) * at_least_one(n_templates(p, m)) *
-             at_least_one(p->n_system) * at_least_one(p->n_wording) * at_least_one(p->n_sampler) *
-             p->n_item;
+             at_least_one(p->n_system) * at_least_one(p->n_wording) * n_repeat * p->n_item;
     }
     return n;
 }
@@ -74,7 +76,9 @@ static void fill(cf_sweep *s, size_t *at, size_t model, size_t adapter, size_t t
         for (size_t w = 0; w < at_least_one(p->n_wording); w++) {
             c.wording = index_of(w, p->n_wording);
             for (c.sampler = 0; c.sampler < p->n_sampler; c.sampler++) {
-                fill_prompts(s, at, c);
+                for (c.repeat = 0; c.repeat < p->sampler[c.sampler].n_repeat; c.repeat++) {
+                    fill_prompts(s, at, c);
+                }
             }
         }
     }
@@ -482,6 +486,13 @@ const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s, const cf_sweep_ce
 {
     const cf_sweep_model *m = c->model != CF_SWEEP_NONE ? &s->plan->model[c->model] : NULL;
     return m != NULL && m->has_sampler ? &m->sampler : &s->plan->sampler[c->sampler];
+}
+
+cf_chat_options cf_sweep_chat_of(const cf_sweep *s, const cf_sweep_cell *c)
+{
+    cf_chat_options o = cf_sweep_sampler_of(s, c)->chat;
+    o.sampling.seed += c->repeat;
+    return o;
 }
 
 cf_str cf_sweep_sampler_name(const cf_sweep *s, const cf_sweep_cell *c)

@@ -47,6 +47,7 @@ typedef struct cf_sweep_cell {
     size_t item;
     size_t system, tpl, model, adapter, sampler, wording; /* of the plan;
                                            CF_SWEEP_NONE: it has none */
+    size_t repeat;                                        /* of its sampler, from 0 */
     char key[CF_HASH_TEXT + 1];                           /* "": not known */
     size_t next_twin; /* a later cell with the same key; CF_SWEEP_NONE */
     bool is_done;
@@ -76,8 +77,7 @@ struct cf_sweep {
     const cf_sweep_plan *plan;
     cf_sweep_options o;
     cf_sweep_cell *cell; /* [n] models, adapters, templates, systems, wordings, samplers,
-                            prompts:
-                            the last changes fastest */
+                            repeats, prompts: the last changes fastest */
     size_t n, n_done, n_told;
     size_t n_reused, n_failed; /* cells */
     size_t n_unsaved;
@@ -105,6 +105,8 @@ cf_str cf_sweep_wording_name(const cf_sweep *s, const cf_sweep_cell *c);
 
 /* The cell's sampler: its model's own, else the plan's. */
 const cf_sweep_sampler *cf_sweep_sampler_of(const cf_sweep *s, const cf_sweep_cell *c);
+/* Its options with the seed of the cell: each repeat has the next one. */
+cf_chat_options cf_sweep_chat_of(const cf_sweep *s, const cf_sweep_cell *c);
 
 /* The reply's text; empty for a failed cell. */
 void cf_sweep_reply(const cf_sweep_cell *c, cf_buf *out);

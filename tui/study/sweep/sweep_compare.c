@@ -1,14 +1,15 @@
 /*
- * sweep_compare.c - pairs of cells, counts, and intervals by resampling.
+ * sweep_compare.c - pairs of cells, averaged within a prompt, and what they say.
  */
 #include "tui/study/sweep/sweep_compare.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "core/base/alloc.h"
 
-enum { RESAMPLES = 2000, AXES = CF_SWEEP_AXES };
+enum { AXES = CF_SWEEP_AXES };
+
+static const double LEVEL = 0.05;
 
 /* The axes, as members of a cell. */
 static const struct {
@@ -44,54 +45,6 @@ static size_t n_values(const cf_sweep_plan *p, size_t axis)
     return n[axis];
 }
 
-/* splitmix64: S. Vigna, https://prng.di.unimi.it/splitmix64.c */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static double mean_of(const double *v, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += v[i];
-    }
-    return sum / (double)n;
-}
-
-static cf_status find_interval(cf_sweep_versus *v, const double *difference, size_t n,
-                               cf_error *err)
-{
-    uint64_t state = 23;
-    double *mean = cf_calloc(RESAMPLES, sizeof *mean);
-    if (mean == NULL) {
-        return cf_oom_for(err, "the comparison");
-    }
-    for (size_t k = 0; k < RESAMPLES; k++) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) {
-            sum += difference[next_random(&state) % n];
-        }
-        mean[k] = sum / (double)n;
-    }
-    qsort(mean, RESAMPLES, sizeof *mean, by_value);
-    v->has_interval = true;
-    v->mean = mean_of(difference, n);
-    v->low = mean[RESAMPLES * 25 / 1000];
-    v->high = mean[RESAMPLES * 975 / 1000 - 1];
-    cf_free(mean);
-    return CF_OK;
-}
-
 static cf_status compare_texts(const cf_sweep_cell *a, const cf_sweep_cell *b, bool *same,
                                cf_error *err)
 {
@@ -106,22 +59,44 @@ static cf_status compare_texts(const cf_sweep_cell *a, const cf_sweep_cell *b, b
     return st;
 }
 
+/* The difference of the shares of checks that pass, over the checks that both
+ * cells have an answer to; false: there are none. */
+static bool difference_of(const cf_sweep *s, const cf_sweep_cell *a, const cf_sweep_cell *b,
+                          double *out)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t k = 0; k < s->plan->n_check; k++) {
+        const cf_sweep_answer *x = &a->answer[k], *y = &b->answer[k];
+        if (x->is_known && y->is_known) {
+            sum += (double)y->passes - (double)x->passes;
+            n++;
+        }
+    }
+    *out = n > 0 ? sum / (double)n : 0;
+    return n > 0;
+}
+
+/* The pairs of one prompt. */
+typedef struct prompt_sum {
+    double sum;
+    size_t n;
+} prompt_sum;
+
 static cf_status compare_pair(const cf_sweep *s, cf_sweep_versus *v, const cf_sweep_cell *a,
-                              const cf_sweep_cell *b, double *difference, size_t *n, cf_error *err)
+                              const cf_sweep_cell *b, prompt_sum *of_prompt, cf_error *err)
 {
     bool same = false;
+    double difference;
     if (a->result == NULL || b->result == NULL) {
         v->missing++;
         return CF_OK;
     }
-    double x = cf_sweep_score(s, a), y = cf_sweep_score(s, b);
-    v->better += y > x;
-    v->worse += y < x;
-    v->same += x == y;
     CF_TRY(compare_texts(a, b, &same, err));
     v->differ += !same;
-    if (x >= 0 && y >= 0) {
-        difference[(*n)++] = y - x;
+    if (difference_of(s, a, b, &difference)) {
+        of_prompt[a->item].sum += difference;
+        of_prompt[a->item].n++;
     }
     return CF_OK;
 }
@@ -150,18 +125,31 @@ static bool is_pair(const cf_sweep_cell *a, const cf_sweep_cell *b, size_t axis)
             return false;
         }
     }
-    return a->item == b->item;
+    return a->item == b->item && a->repeat == b->repeat;
 }
 
 typedef struct scratch {
     const cf_sweep_cell **a, **b; /* [n of the sweep] */
-    double *difference;           /* likewise */
+    prompt_sum *of_prompt;        /* [prompts] */
+    double *number;               /* [prompts or comparisons] */
 } scratch;
+
+/* The mean of each prompt's pairs, of the prompts that have some. */
+static size_t means_of(const cf_sweep *s, const scratch *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->plan->n_item; i++) {
+        if (t->of_prompt[i].n > 0) {
+            t->number[n++] = t->of_prompt[i].sum / (double)t->of_prompt[i].n;
+        }
+    }
+    return n;
+}
 
 static cf_status versus(const cf_sweep *s, cf_sweep_versus *v, size_t axis, size_t x, size_t y,
                         const scratch *t, cf_error *err)
 {
-    size_t n = 0, k = 0;
+    size_t k = 0;
     size_t n_a = cells_with(s, axis, x, t->a);
     size_t n_b = cells_with(s, axis, y, t->b);
     if (n_a == 0 || n_b == 0) {
@@ -170,18 +158,32 @@ static cf_status versus(const cf_sweep *s, cf_sweep_versus *v, size_t axis, size
     *v = (cf_sweep_versus){.axis = axes[axis].name,
                            .a = axes[axis].value(s, t->a[0]),
                            .b = axes[axis].value(s, t->b[0])};
+    memset(t->of_prompt, 0, s->plan->n_item * sizeof *t->of_prompt);
     for (size_t i = 0; i < n_a; i++) {
         size_t from = k;
         while (k < n_b && !is_pair(t->a[i], t->b[k], axis)) {
             k++;
         }
         if (k < n_b) {
-            CF_TRY(compare_pair(s, v, t->a[i], t->b[k], t->difference, &n, err));
+            CF_TRY(compare_pair(s, v, t->a[i], t->b[k], t->of_prompt, err));
         } else {
             k = from; /* the other side has none of this kind */
         }
     }
-    return n > 0 ? find_interval(v, t->difference, n, err) : CF_OK;
+    v->found = cf_paired_find(t->number, means_of(s, t));
+    return CF_OK;
+}
+
+/* The verdicts of the comparisons of one axis, which are read together. */
+static void judge_axis(cf_sweep_versus *v, size_t n, double *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        p[i] = v[i].found.p;
+    }
+    for (size_t i = 0; i < n; i++) {
+        v[i].is_clear = cf_paired_is_clear(p[i], p, n);
+        v[i].needed = v[i].is_clear ? 0 : cf_paired_needed(&v[i].found, LEVEL / (double)n);
+    }
 }
 
 static size_t n_pairs(const cf_sweep_plan *p)
@@ -204,23 +206,26 @@ cf_status cf_sweep_compare(const cf_sweep *s, cf_sweep_versus **out, size_t *n, 
     }
     scratch t = {.a = cf_calloc(s->n + 1, sizeof *t.a),
                  .b = cf_calloc(s->n + 1, sizeof *t.b),
-                 .difference = cf_calloc(s->n + 1, sizeof *t.difference)};
+                 .of_prompt = cf_calloc(s->plan->n_item, sizeof *t.of_prompt),
+                 .number = cf_calloc(s->plan->n_item + n_all, sizeof *t.number)};
     cf_sweep_versus *v = cf_calloc(n_all, sizeof *v);
-    cf_status st = t.a != NULL && t.b != NULL && t.difference != NULL && v != NULL
-                       ? CF_OK
-                       : cf_oom_for(err, "the comparison");
+    bool has_room =
+        t.a != NULL && t.b != NULL && t.of_prompt != NULL && t.number != NULL && v != NULL;
+    cf_status st = has_room ? CF_OK : cf_oom_for(err, "the comparison");
     for (size_t axis = 0; st == CF_OK && axis < AXES; axis++) {
-        size_t n_value = n_values(s->plan, axis);
+        size_t n_value = n_values(s->plan, axis), first = *n;
         for (size_t x = 0; st == CF_OK && x < n_value; x++) {
             for (size_t y = x + 1; st == CF_OK && y < n_value; y++) {
                 st = versus(s, &v[*n], axis, x, y, &t, err);
                 *n += st == CF_OK && v[*n].axis != NULL;
             }
         }
+        judge_axis(v + first, *n - first, t.number);
     }
     cf_free(t.a);
     cf_free(t.b);
-    cf_free(t.difference);
+    cf_free(t.of_prompt);
+    cf_free(t.number);
     if (st != CF_OK) {
         cf_free(v);
         return st;

@@ -5,11 +5,10 @@
  * Place in the flow:  a finished sweep --> [compare] --> a row for each pair
  *                     of values of each axis.
  *
- * Cells are paired if they differ in the axis only.  A pair counts
- * for B where B's score (cf_sweep_score) is higher.  The interval is that of
- * the mean difference B - A, by a paired percentile bootstrap with 2,000
- * resamples and a fixed seed, at 95 %: B. Efron, R. Tibshirani, "An
- * Introduction to the Bootstrap", 1993, chapter 13.
+ * Cells are paired if they differ in the axis only, and their difference is that
+ * of the shares of checks passed.  The pairs of one prompt (seeds, other axes) are
+ * averaged first, since they are not independent of each other; a prompt counts
+ * once.  The comparisons of an axis share the level of 5 %.
  *
  * Threads:  no state.
  * Memory:   rows are the caller's to free with cf_free().
@@ -17,6 +16,7 @@
 #ifndef CF_TUI_STUDY_SWEEP_SWEEP_COMPARE_H
 #define CF_TUI_STUDY_SWEEP_SWEEP_COMPARE_H
 
+#include "tui/study/sweep/paired.h"
 #include "tui/study/sweep/sweep.h"
 
 enum { CF_SWEEP_AXES = 6 };
@@ -31,11 +31,11 @@ cf_str cf_sweep_axis_label(const cf_sweep *s, const cf_sweep_cell *c, size_t axi
 typedef struct cf_sweep_versus {
     const char *axis; /* cf_sweep_axis_name() */
     cf_str a, b;
-    size_t better, worse, same; /* pairs where b is that, compared with a */
-    size_t differ;              /* pairs whose replies are not the same text */
-    size_t missing;             /* pairs in which a cell failed */
-    bool has_interval;          /* false: no pair has scores */
-    double mean, low, high;     /* of score(b) - score(a) */
+    size_t differ;   /* pairs whose replies are not the same text */
+    size_t missing;  /* pairs in which a cell failed */
+    cf_paired found; /* over prompts: b compared with a */
+    bool is_clear;   /* at 5 % for all comparisons of the axis together (Holm) */
+    size_t needed;   /* prompts that may make it clear; 0: it is, or cannot be said */
 } cf_sweep_versus;
 
 /* All pairs of values of all axes, in the order of the plan; *out is NULL

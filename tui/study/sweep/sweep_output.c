@@ -83,6 +83,9 @@ void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell)
         put_name(&w, "wording", cf_sweep_wording_name(s, c));
     }
     cf_jw_str(&w, "sampler", cf_sweep_sampler_name(s, c));
+    if (cf_sweep_sampler_of(s, c)->n_repeat > 1) {
+        cf_jw_uint(&w, "repeat", c->repeat);
+    }
     if (c->result != NULL) {
         cf_jw_buf(&w, "reply", &reply);
         put_name(&w, "stop", cf_json_get_str(c->result, "stop"));
@@ -107,24 +110,34 @@ void cf_sweep_put_cell(cf_buf *out, const cf_sweep *s, size_t cell)
     cf_buf_deinit(&reply);
 }
 
+static void put_number(cf_jw *w, const char *key, double value, bool is_known)
+{
+    if (is_known) {
+        cf_jw_double(w, key, value);
+    } else {
+        cf_jw_null(w, key);
+    }
+}
+
 static void put_versus(cf_jw *w, const cf_sweep_versus *v)
 {
+    const cf_paired *f = &v->found;
     cf_jw_object(w, NULL);
     cf_jw_text(w, "axis", v->axis);
     cf_jw_str(w, "a", v->a);
     cf_jw_str(w, "b", v->b);
-    cf_jw_uint(w, "better", v->better);
-    cf_jw_uint(w, "worse", v->worse);
-    cf_jw_uint(w, "same", v->same);
+    cf_jw_uint(w, "prompts", f->n);
+    cf_jw_uint(w, "better", f->better);
+    cf_jw_uint(w, "worse", f->worse);
+    cf_jw_uint(w, "same", f->same);
+    put_number(w, "mean", f->mean, f->n > 0);
+    put_number(w, "low", f->low, f->has_interval);
+    put_number(w, "high", f->high, f->has_interval);
+    put_number(w, "p", f->p, f->n > 0);
+    cf_jw_text(w, "verdict", v->is_clear ? "clear" : "open");
+    put_number(w, "needed", (double)v->needed, v->needed > 0);
     cf_jw_uint(w, "differ", v->differ);
     cf_jw_uint(w, "missing", v->missing);
-    if (v->has_interval) {
-        cf_jw_double(w, "mean", v->mean);
-        cf_jw_array(w, "interval");
-        cf_jw_double(w, NULL, v->low);
-        cf_jw_double(w, NULL, v->high);
-        cf_jw_end(w);
-    }
     cf_jw_end(w);
 }
 
@@ -163,14 +176,23 @@ size_t cf_sweep_n_unpassed(const cf_sweep *s)
 
 void cf_sweep_put_versus(cf_buf *out, const cf_sweep_versus *v)
 {
+    const cf_paired *f = &v->found;
     cf_buf_addf(out, "%s ", v->axis);
     cf_safe_line(out, v->b.p, v->b.n);
     cf_buf_adds(out, " against ");
     cf_safe_line(out, v->a.p, v->a.n);
-    cf_buf_addf(out, ": better on %zu, worse on %zu, the same on %zu", v->better, v->worse,
-                v->same);
-    if (v->has_interval) {
-        cf_buf_addf(out, " (%+.3f, 95%% from %+.3f to %+.3f)", v->mean, v->low, v->high);
+    cf_buf_addf(out, ": better on %zu, worse on %zu, the same on %zu", f->better, f->worse,
+                f->same);
+    if (f->has_interval) {
+        cf_buf_addf(out, " (%+.3f, 95%% from %+.3f to %+.3f)", f->mean, f->low, f->high);
+    } else if (f->n > 0) {
+        cf_buf_addf(out, " (%+.3f, p %.3f by the sign test)", f->mean, f->p);
+    }
+    if (f->n > 0) {
+        cf_buf_adds(out, v->is_clear ? ", clear" : ", open");
+    }
+    if (v->needed > 0) {
+        cf_buf_addf(out, ": about %zu prompts needed", v->needed);
     }
     cf_buf_addf(out, "; %zu replies differ", v->differ);
     if (v->missing > 0) {
@@ -178,10 +200,16 @@ void cf_sweep_put_versus(cf_buf *out, const cf_sweep_versus *v)
     }
 }
 
-/* Whether a cell begins another row: cells of one row differ in prompts only. */
+/* Whether a cell begins another row: cells of one row differ in prompts and
+ * repeats only. */
 static bool begins_row(const cf_sweep *s, size_t i)
 {
-    return s->cell[i].item == 0;
+    return s->cell[i].item == 0 && s->cell[i].repeat == 0;
+}
+
+static size_t row_length(const cf_sweep *s, size_t first)
+{
+    return s->plan->n_item * s->plan->sampler[s->cell[first].sampler].n_repeat;
 }
 
 static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
@@ -199,30 +227,58 @@ static void put_row_name(cf_buf *out, const cf_sweep *s, const cf_sweep_cell *c)
     }
 }
 
+/* A check over the cells of a row; the repeats of a prompt count as one. */
+typedef struct rate {
+    double passed;    /* prompts, each by the share of its repeats */
+    size_t n;         /* prompts with an answer */
+    double sum_value; /* of likelihoods */
+    size_t n_value;
+} rate;
+
+static rate rate_of(const cf_sweep *s, size_t first, size_t check)
+{
+    rate r = {.n = 0};
+    const size_t n_item = s->plan->n_item, n = row_length(s, first);
+    for (size_t item = 0; item < n_item; item++) {
+        size_t passed = 0, known = 0;
+        for (size_t i = first + item; i < first + n; i += n_item) {
+            const cf_sweep_answer *a = &s->cell[i].answer[check];
+            passed += a->is_known && a->passes;
+            known += a->is_known;
+            r.sum_value += a->has_value ? a->value : 0;
+            r.n_value += a->has_value;
+        }
+        r.passed += known > 0 ? (double)passed / (double)known : 0;
+        r.n += known > 0;
+    }
+    return r;
+}
+
+static void put_rate(cf_buf *out, const cf_sweep *s, size_t first, size_t check)
+{
+    const rate r = rate_of(s, first, check);
+    const cf_str name = s->plan->check[check].name;
+    double low, high;
+    cf_buf_addf(out, "  %5.6g of %zu  ", r.passed, r.n);
+    cf_safe_line(out, name.p, name.n);
+    if (r.n > 0) {
+        cf_paired_wilson(r.passed, r.n, &low, &high);
+        cf_buf_addf(out, ", 95%% from %.2f to %.2f", low, high);
+    }
+    if (r.n_value > 0) {
+        cf_buf_addf(out, ", mean %.3f", r.sum_value / (double)r.n_value);
+    }
+    cf_buf_addc(out, '\n');
+}
+
 static void put_row(cf_buf *out, const cf_sweep *s, size_t first)
 {
-    const size_t n = s->plan->n_item;
+    const size_t n = row_length(s, first);
     size_t n_failed = 0;
     put_row_name(out, s, &s->cell[first]);
     cf_buf_addc(out, '\n');
     for (size_t k = 0; k < s->plan->n_check; k++) {
-        size_t passed = 0, known = 0;
-        double sum = 0;
-        bool has_value = false;
-        for (size_t i = first; i < first + n; i++) {
-            const cf_sweep_answer *a = &s->cell[i].answer[k];
-            passed += a->is_known && a->passes;
-            known += a->is_known;
-            has_value = has_value || a->has_value;
-            sum += a->has_value ? a->value : 0;
-        }
-        cf_str name = s->plan->check[k].name;
-        cf_buf_addf(out, "  %5zu of %zu  ", passed, known);
-        cf_safe_line(out, name.p, name.n);
-        if (has_value) {
-            cf_buf_addf(out, ", mean %.3f", sum / (double)known);
-        }
-        cf_buf_addc(out, '\n');
+        put_rate(out, s, first, k);
     }
     for (size_t i = first; i < first + n; i++) {
         n_failed += s->cell[i].result == NULL;
@@ -243,8 +299,12 @@ void cf_sweep_put_table(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v
         cf_sweep_put_versus(out, &v[i]);
         cf_buf_addc(out, '\n');
     }
-    cf_buf_addf(out, "%zu cells, %zu of them known before, %zu failed\n", s->n, s->n_reused,
+    cf_buf_addf(out, "%zu cells, %zu of them known before, %zu failed", s->n, s->n_reused,
                 s->n_failed);
+    if (n > 1) {
+        cf_buf_addf(out, "; %zu comparisons, clear at 5 %% for all of an axis together", n);
+    }
+    cf_buf_addc(out, '\n');
 }
 
 /* ---- JUnit -------------------------------------------------------------- */
@@ -278,7 +338,14 @@ static void put_case(cf_junit *j, const cf_sweep *s, const cf_sweep_cell *c, cf_
 {
     const json_t *ms = json_object_get(c->result, "ms");
     const cf_str none = cf_str_make("", 0);
-    cf_junit_case(j, suite, s->plan->item[c->item].name, (double)json_integer_value(ms) / 1000);
+    cf_buf name = CF_BUF_INIT;
+    cf_buf_add(&name, s->plan->item[c->item].name.p, s->plan->item[c->item].name.n);
+    if (s->plan->sampler[c->sampler].n_repeat > 1) {
+        cf_buf_addf(&name, " (%zu)", c->repeat + 1);
+    }
+    cf_junit_case(j, suite, cf_buf_str(&name), (double)json_integer_value(ms) / 1000);
+    j->out->failed = j->out->failed || name.failed;
+    cf_buf_deinit(&name);
     if (c->result == NULL) {
         const char *why = c->error != NULL ? c->error : "out of memory";
         cf_junit_outcome(j, "error", none, cf_str_from(why), none);
@@ -291,15 +358,16 @@ static void put_case(cf_junit *j, const cf_sweep *s, const cf_sweep_cell *c, cf_
 static void put_suite(cf_junit *j, const cf_sweep *s, size_t first)
 {
     cf_buf name = CF_BUF_INIT;
+    const size_t n = row_length(s, first);
     size_t n_failures = 0, n_errors = 0;
-    for (size_t i = first; i < first + s->plan->n_item; i++) {
+    for (size_t i = first; i < first + n; i++) {
         const cf_sweep_cell *c = &s->cell[i];
         n_errors += c->result == NULL;
         n_failures += c->result != NULL && !cf_sweep_passes(s, c);
     }
     put_row_name(&name, s, &s->cell[first]);
-    cf_junit_suite(j, cf_buf_str(&name), s->plan->n_item, n_failures, n_errors);
-    for (size_t i = first; i < first + s->plan->n_item; i++) {
+    cf_junit_suite(j, cf_buf_str(&name), n, n_failures, n_errors);
+    for (size_t i = first; i < first + n; i++) {
         put_case(j, s, &s->cell[i], cf_buf_str(&name));
     }
     cf_junit_suite_end(j);

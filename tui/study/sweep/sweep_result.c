@@ -86,7 +86,8 @@ cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c, const cf_sweep__eng
     if (s->o.open.arithmetic == CF_ARITHMETIC_8) {
         cf_jw_int(&w, "activations", 8);
     }
-    put_sampler(&w, &cf_sweep_sampler_of(s, c)->chat);
+    const cf_chat_options chat = cf_sweep_chat_of(s, c);
+    put_sampler(&w, &chat);
     cf_jw_json(&w, "messages", messages);
     cf_jw_json(&w, "tools", cf_sweep_tools(s, c));
     cf_jw_json(&w, "extra", s->plan->item[c->item].extra);
@@ -107,7 +108,7 @@ cf_status cf_sweep__request_init(cf_sweep__request *r, const cf_sweep *s, const 
 {
     const cf_sweep_item *item = &s->plan->item[c->item];
     const json_t *tools = cf_sweep_tools(s, c);
-    *r = (cf_sweep__request){.options = {.chat = cf_sweep_sampler_of(s, c)->chat}};
+    *r = (cf_sweep__request){.options = {.chat = cf_sweep_chat_of(s, c)}};
     r->messages = cf_sweep_messages(s, c);
     r->tools = cf_json_deep_copy(tools);
     r->extra = cf_json_deep_copy(item->extra);

@@ -97,6 +97,10 @@ static void put_column(cf_buf *out, const sweep_view *v)
     put_line(out, "system", cf_sweep_system_name(s, c));
     put_line(out, "wording", cf_sweep_wording_name(s, c));
     put_line(out, "sampler", cf_sweep_sampler_name(s, c));
+    const uint32_t n_repeat = cf_sweep_sampler_of(s, c)->n_repeat;
+    if (n_repeat > 1) {
+        cf_buf_addf(out, "repeat    %zu of %u\n", c->repeat + 1, n_repeat);
+    }
 }
 
 static void put_cell(cf_buf *out, const sweep_view *v)

@@ -121,6 +121,8 @@ static void test_plan__errors_name_the_line(void **state)
     refuses("prompts bad.jsonl\n", "line 2");
     refuses("prompts p.jsonl\nsampler x=1\n", "bad.txt:2: a sampler has no");
     refuses("prompts p.jsonl\nsampler temperature=-4\n", "bad.txt:2:");
+    refuses("prompts p.jsonl\nsampler hot repeat=0\n", "bad.txt:2: repeat: at least 1");
+    refuses("prompts p.jsonl\nsampler hot repeat=1001\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a regex (\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a nonsense b\n", "bad.txt:2:");
     refuses("prompts p.jsonl\ncheck a command:true\n", "bad.txt:2:");
@@ -510,21 +512,67 @@ static void test_compare__planted(void **state)
     }
     T_OK(cf_sweep_compare(&s, &v, &n, &err), err);
     assert_int_equal(n, 1);
-    assert_int_equal(v[0].better, 31);
-    assert_int_equal(v[0].worse, 4);
-    assert_int_equal(v[0].same, 265);
+    assert_int_equal(v[0].found.better, 31);
+    assert_int_equal(v[0].found.worse, 4);
+    assert_int_equal(v[0].found.same, 265);
     assert_int_equal(v[0].differ, 0);
-    assert_true(v[0].mean > 0.0899 && v[0].mean < 0.0901);
-    assert_true(v[0].low > 0.04 && v[0].low < v[0].mean);
-    assert_true(v[0].high < 0.14 && v[0].high > v[0].mean);
-    double low = v[0].low;
+    assert_true(v[0].is_clear && v[0].found.p < 0.001);
+    assert_int_equal(v[0].needed, 0);
+    assert_true(v[0].found.mean > 0.0899 && v[0].found.mean < 0.0901);
+    assert_true(v[0].found.low > 0.04 && v[0].found.low < v[0].found.mean);
+    assert_true(v[0].found.high < 0.14 && v[0].found.high > v[0].found.mean);
     cf_sweep_put_versus(&line, &v[0]);
     assert_non_null(strstr(cf_buf_cstr(&line), "better on 31, worse on 4, the same on 265"));
     cf_free(v);
-    T_OK(cf_sweep_compare(&s, &v, &n, &err), err);
-    assert_true(v[0].low == low); /* the seed is fixed */
-    cf_free(v);
     cf_buf_deinit(&line);
+    cf_sweep_deinit(&s);
+    cf_sweep_plan_deinit(&plan);
+}
+
+/* Ten seeds of six prompts are six prompts: one that is worse whatever the seed
+ * is one sign, the samplers make no comparison, and one answer that is not known
+ * takes its pair away. */
+static void test_compare__prompts_and_not_cells(void **state)
+{
+    (void)state;
+    enum { PROMPTS = 6, SEEDS = 10, CELLS = PROMPTS * SEEDS };
+    cf_sweep_plan plan;
+    cf_sweep s;
+    cf_sweep_versus *v;
+    cf_error err;
+    size_t n;
+    cf_buf out = CF_BUF_INIT;
+    write_prompts("seeds.jsonl", PROMPTS);
+    read_plan(&plan, "prompts seeds.jsonl\nsystem A\nsystem B b\n"
+                     "sampler hot temperature=0.7 seed=5 repeat=10\ncheck x contains x\n");
+    const cf_sweep_options o = {.jobs = 1};
+    T_OK(cf_sweep_init(&s, &plan, &o, &err), err);
+    assert_int_equal(s.n, 2 * CELLS);
+    assert_int_equal(cf_sweep_chat_of(&s, &s.cell[0]).sampling.seed, 5);
+    assert_int_equal(cf_sweep_chat_of(&s, &s.cell[2 * CELLS - 1]).sampling.seed, 14);
+    for (size_t i = 0; i < s.n; i++) {
+        bool passes = i < CELLS || s.cell[i].item != 3;
+        s.cell[i].result = json_pack("{s:{s:s}}", "message", "content", "r");
+        s.cell[i].answer[0] = (cf_sweep_answer){.is_known = true, .passes = passes};
+    }
+    s.cell[CELLS + 1].answer[0].is_known = false;
+    T_OK(cf_sweep_compare(&s, &v, &n, &err), err);
+    assert_int_equal(n, 1);
+    assert_int_equal(v[0].found.n, PROMPTS);
+    assert_int_equal(v[0].found.worse, 1);
+    assert_int_equal(v[0].found.same, 5);
+    assert_true(v[0].found.p == 1 && !v[0].found.has_interval && !v[0].is_clear);
+    assert_int_equal(v[0].needed, 48); /* (2.80 * 0.408 / 0.167)^2 */
+    cf_sweep_put_end(&out, &s, v, n);
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"prompts\":6,\"better\":0,\"worse\":1,"
+                                              "\"same\":5,"));
+    assert_non_null(strstr(cf_buf_cstr(&out), "\"low\":null,\"high\":null,\"p\":1.0,"
+                                              "\"verdict\":\"open\""));
+    cf_buf_reset(&out);
+    cf_sweep_put_table(&out, &s, v, n);
+    assert_non_null(strstr(cf_buf_cstr(&out), "5 of 6  x, 95% from 0.44 to 0.97"));
+    cf_free(v);
+    cf_buf_deinit(&out);
     cf_sweep_deinit(&s);
     cf_sweep_plan_deinit(&plan);
 }
@@ -537,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_plan__servers),
         cmocka_unit_test(test_plan__errors_name_the_line),
         cmocka_unit_test(test_compare__planted),
+        cmocka_unit_test(test_compare__prompts_and_not_cells),
         cmocka_unit_test(test_sweep__prompts_by_templates),
         cmocka_unit_test(test_sweep__a_template_that_fails),
         cmocka_unit_test(test_sweep__a_thousand_requests),
