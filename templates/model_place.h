@@ -29,6 +29,9 @@ CF_BEGIN_DECLS
  */
 CF_MUST_USE cf_status cf_model_place_find(cf_buf *out, const char *name, cf_error *err);
 
+/* Adds the listed model that `name` most likely means to an error; st is returned. */
+cf_status cf_model_place_suggest(const char *name, cf_status st, cf_error *err);
+
 /* Whether `name` looks like a model's, not a template's: one of the names
  * above, a folder, a .gguf file, "bundled". */
 bool cf_model_place_is_model(const char *name);
@@ -47,7 +50,10 @@ typedef struct cf_model_places {
 /* Lists every model of the three stores; a store that is missing or cannot
  * be read has none.  CF_ENOMEM. */
 CF_MUST_USE cf_status cf_model_places_list(cf_model_places *out, cf_error *err);
-/* Adds the models in the folder `path`: GGUF files, a Hugging Face folder. */
+/* Appends a line for each folder that is searched, `indent` before it. */
+void cf_model_place_folders(cf_buf *out, const char *indent);
+/* Adds the models in the folder `path`: GGUF files, a Hugging Face folder.
+ * CF_ENOTFOUND where there is no such path. */
 CF_MUST_USE cf_status cf_model_places_add(cf_model_places *out, const char *path, cf_error *err);
 void cf_model_places_deinit(cf_model_places *p);
 

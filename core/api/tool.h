@@ -134,6 +134,8 @@ cf_channel_set cf_tool_family_channels(cf_tool_family family);
 size_t cf_tool_family_stops(cf_tool_family family, cf_str *out);
 /* By that name; false when there is no such family. */
 bool cf_tool_family_parse(cf_tool_family *out, cf_str name);
+/* The same, where a name that is not known is CF_EINVAL, with the nearest one. */
+CF_MUST_USE cf_status cf_tool_family_read(cf_tool_family *out, cf_str name, cf_error *err);
 
 /*
  * The family that a model most likely writes, from its chat template and its

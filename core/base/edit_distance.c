@@ -4,6 +4,7 @@
 #include "core/base/edit_distance.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static size_t least(size_t a, size_t b)
@@ -41,4 +42,29 @@ bool cf_edit_is_near(const char *a, const char *b, size_t *distance)
     size_t n = strlen(a), m = strlen(b);
     *distance = cf_edit_distance(a, b);
     return *distance != 0 && *distance <= (n > m ? n : m) / 3;
+}
+
+void cf_nearest_offer_as(cf_nearest *n, const char *spelling, const char *name)
+{
+    size_t d;
+    bool is_near = cf_edit_is_near(n->asked, spelling, &d) || (d == 0 && spelling != name);
+    if (is_near && (n->best == NULL || d < n->distance)) {
+        n->best = name;
+        n->distance = d;
+    }
+}
+
+void cf_nearest_offer(cf_nearest *n, const char *name)
+{
+    cf_nearest_offer_as(n, name, name);
+}
+
+cf_status cf_nearest_suggest(const cf_nearest *n, cf_status st, cf_error *err)
+{
+    size_t used = err != NULL ? strlen(err->text) : 0;
+    if (err != NULL && n->best != NULL &&
+        used + strlen(n->best) + sizeof "; did you mean ?" <= sizeof err->text) {
+        snprintf(err->text + used, sizeof err->text - used, "; did you mean %s?", n->best);
+    }
+    return st;
 }

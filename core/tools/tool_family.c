@@ -3,7 +3,10 @@
  */
 #include "core/tools/tool_family.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "core/base/edit_distance.h"
 
 cf_str cf_tool__trim(const char *text)
 {
@@ -42,6 +45,23 @@ bool cf_tool_family_parse(cf_tool_family *out, cf_str name)
         }
     }
     return false;
+}
+
+cf_status cf_tool_family_read(cf_tool_family *out, cf_str name, cf_error *err)
+{
+    char asked[CF_EDIT_DISTANCE_MAX + 1];
+    cf_nearest near = {.asked = asked};
+    if (cf_tool_family_parse(out, name)) {
+        return CF_OK;
+    }
+    snprintf(asked, sizeof asked, "%.*s", (int)(name.n < sizeof asked ? name.n : 0), name.p);
+    for (int i = 0; i < CF_TOOL_FAMILY_N; i++) {
+        cf_nearest_offer(&near, cf_tool_family_name((cf_tool_family)i));
+    }
+    return cf_nearest_suggest(
+        &near,
+        cf_fail(err, CF_EINVAL, "no tool family '%.*s'", (int)(name.n < 60 ? name.n : 60), name.p),
+        err);
 }
 
 const char *cf_tool_status_name(cf_tool_status status)

@@ -7,10 +7,12 @@
  */
 #include "templates/model_place.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/edit_distance.h"
 #include "core/base/os.h"
 #include "core/json/json.h"
 #include "templates/model_beside.h"
@@ -364,7 +366,7 @@ static cf_status find_lmstudio(cf_buf *out, const char *name, cf_error *err)
     return st;
 }
 
-cf_status cf_model_place_find(cf_buf *out, const char *name, cf_error *err)
+static cf_status find_place(cf_buf *out, const char *name, cf_error *err)
 {
     if (starts(name, "hf:")) {
         return find_hf(out, name + 3, err);
@@ -380,6 +382,46 @@ cf_status cf_model_place_find(cf_buf *out, const char *name, cf_error *err)
     }
     cf_buf_adds(out, name);
     return cf_buf_check(out, err);
+}
+
+/* Offers a listed name by what a user may have typed for it: "ollama:NAME:latest" is also
+ * NAME and "ollama:NAME", "hf:ORG/NAME" is also NAME and "ORG/NAME". */
+static void offer(cf_nearest *near, const char *listed)
+{
+    char spelling[CF_EDIT_DISTANCE_MAX + 1];
+    const char *colon = strchr(listed, ':'), *slash = strrchr(listed, '/');
+    const char *rest = colon != NULL ? colon + 1 : listed;
+    const char *last = slash != NULL && slash > rest ? slash + 1 : rest;
+    const char *starts_at[] = {listed, rest, last};
+    for (size_t i = 0; i < 3; i++) {
+        const char *tag = strpbrk(i == 0 ? rest : starts_at[i], ":@");
+        size_t n = tag != NULL ? (size_t)(tag - starts_at[i]) : strlen(starts_at[i]);
+        snprintf(spelling, sizeof spelling, "%.*s", (int)n, starts_at[i]);
+        cf_nearest_offer_as(near, spelling, listed);
+    }
+    cf_nearest_offer(near, listed);
+}
+
+cf_status cf_model_place_suggest(const char *name, cf_status st, cf_error *err)
+{
+    cf_model_places places = {0};
+    cf_nearest near = {.asked = name};
+    cf_error ignored;
+    if (cf_model_places_list(&places, &ignored) != CF_OK) {
+        places.n = 0; /* without a list there is nothing to suggest */
+    }
+    for (size_t i = 0; i < places.n; i++) {
+        offer(&near, places.v[i].name);
+    }
+    st = cf_nearest_suggest(&near, st, err);
+    cf_model_places_deinit(&places);
+    return st;
+}
+
+cf_status cf_model_place_find(cf_buf *out, const char *name, cf_error *err)
+{
+    cf_status st = find_place(out, name, err);
+    return st == CF_ENOTFOUND ? cf_model_place_suggest(name, st, err) : st;
 }
 
 bool cf_model_place_is_model(const char *name)
@@ -590,8 +632,21 @@ cf_status cf_model_places_list(cf_model_places *out, cf_error *err)
     return st == CF_OK ? CF_OK : cf_oom(err);
 }
 
+void cf_model_place_folders(cf_buf *out, const char *indent)
+{
+    static void (*const stores[])(cf_buf *) = {add_hf, add_ollama, add_lmstudio};
+    for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++) {
+        cf_buf_adds(out, indent);
+        stores[i](out);
+        cf_buf_addc(out, '\n');
+    }
+}
+
 cf_status cf_model_places_add(cf_model_places *out, const char *path, cf_error *err)
 {
+    if (!cf_os_is_dir(path) && !cf_os_is_readable(path)) {
+        return cf_fail(err, CF_ENOTFOUND, "%.180s: no such file or folder", path);
+    }
     if (!cf_os_is_dir(path)) {
         return add(out, path, path) == CF_OK ? CF_OK : cf_oom(err);
     }

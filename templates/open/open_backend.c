@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "core/base/alloc.h"
+#include "core/base/edit_distance.h"
 #include "core/base/os.h"
 #include "templates/builtin.h"
 #include "templates/chat_template.h"
@@ -85,6 +86,20 @@ static cf_status read_file(cf_buf *out, const char *name, cf_error *err)
     return st;
 }
 
+static cf_status unknown_template(const char *name, cf_error *err)
+{
+    cf_nearest near = {.asked = name};
+    const char *known;
+    for (size_t i = 0; (known = cf_template_builtin_name(i)) != NULL; i++) {
+        cf_nearest_offer(&near, known);
+    }
+    return cf_nearest_suggest(
+        &near,
+        cf_fail(err, CF_ENOTFOUND,
+                "'%.80s' is neither a file nor a template that comes with confab", name),
+        err);
+}
+
 cf_status cf_open_template_text(cf_buf *out, const char *name, cf_error *err)
 {
     cf_status st = read_file(out, name, err);
@@ -93,10 +108,7 @@ cf_status cf_open_template_text(cf_buf *out, const char *name, cf_error *err)
     }
     cf_str source = cf_template_builtin(name);
     if (source.p == NULL) {
-        return cf_fail(err, CF_ENOTFOUND,
-                       "'%.80s' is neither a file nor a template that comes "
-                       "with confab",
-                       name);
+        return unknown_template(name, err);
     }
     cf_buf_add(out, source.p, source.n);
     return cf_buf_check(out, err);
@@ -148,9 +160,7 @@ static cf_status choose_family(cf_opened *b, const char *name, cf_error *err)
     cf_role_map_init(&b->roles, source_of(b));
     if (name != NULL) {
         b->family_why = "as given";
-        return cf_tool_family_parse(&b->family, cf_str_from(name))
-                   ? CF_OK
-                   : cf_fail(err, CF_EINVAL, "--family: no family '%.40s'", name);
+        return cf_tool_family_read(&b->family, cf_str_from(name), err);
     }
     cf_str arch = cf_str_make(NULL, 0), model = cf_str_make(NULL, 0);
     if (b->engine != NULL) {
@@ -194,6 +204,9 @@ static cf_status open_kind(cf_opened *b, const cf_open_options *o, const char *f
     const char *model = cf_open_model(o);
     bool is_script = model != NULL && starts(model, "script:");
     bool is_remote = model != NULL && (starts(model, "http://") || starts(model, "https://"));
+    if (is_remote && strlen(model) > 5 && strcmp(model + strlen(model) - 5, ".gguf") == 0) {
+        return cf_fail(err, CF_EINVAL, "%.120s is a file to download first, not a server", model);
+    }
     if (!is_script && !is_remote) {
         cf_open_options plain = *o;
         plain.opens_lora = true; /* applied to the session below */

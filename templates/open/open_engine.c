@@ -69,6 +69,10 @@ static cf_status explain(cf_status st, const cf_open_options *o, cf_error *err)
         cf_fail_in(err, st, path); /* errors of the system already name the file */
     }
     size_t n = err != NULL ? strlen(err->text) : 0;
+    if (st == CF_ENOTFOUND && err != NULL) {
+        cf_ignore(cf_model_place_suggest(path, st, err));
+        hint = strlen(err->text) == n ? hint : NULL;
+    }
     if (hint != NULL && err != NULL && n + strlen(hint) + 3 <= sizeof err->text) {
         snprintf(err->text + n, sizeof err->text - n, "; %s", hint);
     }

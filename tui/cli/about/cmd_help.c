@@ -25,7 +25,13 @@ static int run_help(cf_cli *cli, void *state)
     }
     if (cli->n_args == 1) {
         const cf_cli_command *c = cf_cli_find(cli->args[0]);
-        return c != NULL ? cf_cli_help(c) : cf_cli_usage(cli, "unknown command");
+        cf_error err;
+        if (c == NULL) {
+            cf_ignore(cf_cli_unknown(cli->args[0], &err));
+            cf_note("confab help: %s (confab help lists them)", err.text);
+            return CF_EXIT_USAGE;
+        }
+        return cf_cli_help(c);
     }
     printf("confab - a debugger for prompts\n\n"
            "usage: confab [COMMON OPTION ...] COMMAND [OPTION ...] [ARGUMENT "

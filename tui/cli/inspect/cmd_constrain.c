@@ -204,10 +204,10 @@ static cf_status compile_tools(constrain *k, cf_grammar **out, cf_error *err)
                                .suffix = str_or_empty(k->suffix),
                                .has_fences = k->has_prefix || k->has_before || k->has_suffix,
                                .seed_order = k->seed_order};
-    if (k->family == NULL || !cf_tool_family_parse(&spec.family, cf_str_from(k->family))) {
-        return cf_fail(err, CF_EINVAL, "--family: %s",
-                       k->family != NULL ? "no such family" : "not given");
+    if (k->family == NULL) {
+        return cf_fail(err, CF_EINVAL, "--family: not given");
     }
+    CF_TRY(cf_tool_family_read(&spec.family, cf_str_from(k->family), err));
     if (k->mode != NULL && !parse_mode(k->mode, &spec.mode)) {
         return cf_fail(err, CF_EINVAL, "--mode: '%s' is not calls, text-and or text-until",
                        k->mode);
@@ -440,9 +440,9 @@ static const cf_opt_row options[] = {
      "documents that schemas refer to, each at the path of its URI", 0},
     {"--tools", 0, CF_OPT_STR, offsetof(constrain, tools), "FILE",
      "tool declarations, with --family", 0},
-    {"--family", 0, CF_OPT_STR, offsetof(constrain, family), "NAME",
+    {"--family", 0, CF_OPT_STR, offsetof(constrain, family), "FAMILY",
      "syntax of the calls: gemma3, functiongemma, gemma4, hermes, ...", 0},
-    {"--mode", 0, CF_OPT_STR, offsetof(constrain, mode), "MODE",
+    {"--mode", 0, CF_OPT_STR, offsetof(constrain, mode), "calls|text-and|text-until",
      "calls (default), text-and, text-until", 0},
     {"--prefix", 0, CF_OPT_STR, offsetof(constrain, prefix), "TEXT",
      "text before the calls, or the trigger phrase", offsetof(constrain, has_prefix)},

@@ -361,11 +361,11 @@ static int run(diff_job *job, int n, char **paths)
 static const diff_job initial = {.reply = {.max_tokens = DEFAULT_TOKENS}};
 
 static const cf_opt_row options[] = {
-    {"--left", 'a', CF_OPT_STR, offsetof(diff_job, name_a), "FILE|NAME",
+    {"--left", 'a', CF_OPT_STR, offsetof(diff_job, name_a), "FILE|TEMPLATE",
      "first template: a file, a built-in template, or \"model\" for that of -m "
      "(of a server: the prompt it renders)",
      0},
-    {"--right", 'b', CF_OPT_STR, offsetof(diff_job, name_b), "FILE|NAME", "second template", 0},
+    {"--right", 'b', CF_OPT_STR, offsetof(diff_job, name_b), "FILE|TEMPLATE", "second template", 0},
     {"--replies", 0, CF_OPT_FLAG, offsetof(diff_job, has_replies), NULL,
      "compare the replies of the model (-m) to both prompts", 0},
     {"--lora-a", 0, CF_OPT_LIST, offsetof(diff_job, lora[0]), "FILE[=SCALE]",

@@ -117,6 +117,22 @@ static cf_status collect(cf_model_places *p, int n, char **folders, cf_error *er
     return st;
 }
 
+/* Where models were looked for, and the one that is always there. */
+static void none_found(cf_buf *out, const cf_cli *cli)
+{
+    cf_buf_adds(out, "no models found in:\n");
+    for (int i = 0; i < cli->n_args; i++) {
+        cf_buf_adds(out, "  ");
+        cf_safe_line(out, cli->args[i], strlen(cli->args[i]));
+        cf_buf_addc(out, '\n');
+    }
+    if (cli->n_args == 0) {
+        cf_model_place_folders(out, "  ");
+    }
+    cf_buf_adds(out, "-m takes a .gguf file or a model folder anywhere, and \"bundled\" for the small "
+                     "model inside confab\n");
+}
+
 typedef struct asked {
     bool is_names;
 } asked;
@@ -156,8 +172,7 @@ static int run_models(cf_cli *cli, void *state)
     }
     if (st == CF_OK && places.n == 0 && !cli->is_json && !a->is_names) {
         cf_buf_reset(out);
-        cf_buf_adds(out, "no models found: see docs/models/places.md for "
-                         "where confab looks\n");
+        none_found(out, cli);
     }
     cf_model_places_deinit(&places);
     return cf_cli_end(cli, st, &err);

@@ -21,7 +21,7 @@ typedef struct history {
     char **args;
     const char *format, *output, *sort, *tag;
     uint32_t limit, offset, turns, tokens;
-    bool all, archived, trash, remove, purge, head, no_trace, reverse;
+    bool all, archived, trash, remove, purge, head, no_trace, reverse, is_ids;
     bool dry_run, is_approved;
 } history;
 
@@ -163,7 +163,10 @@ static int do_list(history *h)
     cf_status st = make_query(h, &words, &q, &err);
     CF_THEN(st, cf_store_list(h->cli->store, &q, &h->cli->arena, &rows, &n, &err));
     for (size_t i = 0; st == CF_OK && i < n; i++) {
-        if (h->cli->is_json) {
+        if (h->is_ids) {
+            char id[CF_UUID_TEXT + 1];
+            cf_buf_addf(&h->cli->out, "%s\n", uuid_text(id, rows[i].id));
+        } else if (h->cli->is_json) {
             list_json(&h->cli->out, &rows[i]);
         } else {
             list_text(&h->cli->out, &rows[i]);
@@ -824,7 +827,7 @@ static int run_action(history *h, const struct action *a)
 }
 
 static const cf_opt_row options[] = {
-    {"--format", 'f', CF_OPT_STR, offsetof(history, format), "F",
+    {"--format", 'f', CF_OPT_STR, offsetof(history, format), "FORMAT",
      "confab, openai, sharegpt, converse, litert, llama-app, llm-db "
      "(import only), chatgpt (import only) or markdown; import detects it",
      0},
@@ -849,9 +852,10 @@ static const cf_opt_row options[] = {
      "import: tag the imported conversations; list, search: only those "
      "with this tag",
      0},
-    {"--sort", 0, CF_OPT_STR, offsetof(history, sort), "KEY",
-     "list: by updated, created, title or turns", 0},
+    {"--sort", 0, CF_OPT_STR, offsetof(history, sort), "updated|created|title|turns",
+     "list: the order", 0},
     {"--reverse", 'r', CF_OPT_FLAG, offsetof(history, reverse), NULL, "list: reverse the order", 0},
+    {"--ids", 0, CF_OPT_FLAG, offsetof(history, is_ids), NULL, "list: print only the UUIDs", 0},
     {"--limit", 'n', CF_OPT_U32, offsetof(history, limit), "N",
      "list, search: print at most N (default: 100)", 0},
     {"--offset", 0, CF_OPT_U32, offsetof(history, offset), "N", "list, search: skip the first N",

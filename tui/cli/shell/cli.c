@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/edit_distance.h"
 #include "core/base/os.h"
 #include "templates/model_beside.h"
 #include "tui/cli/shell/progress.h"
@@ -32,7 +33,7 @@ static const cf_opt_row common_rows[] = {
      "the model's projector file, which reads pictures and sounds "
      "(default: mmproj*.gguf in its folder)",
      0},
-    {"--template", 't', CF_OPT_STR, offsetof(cf_cli, open.template_name), "FILE|NAME",
+    {"--template", 't', CF_OPT_STR, offsetof(cf_cli, open.template_name), "FILE|TEMPLATE",
      "chat template to use instead of the model's", 0},
     {"--load-as", 0, CF_OPT_STR, offsetof(cf_cli, open.load_as), "q8_0|q4_0",
      "quantise float weights while they are loaded", 0},
@@ -397,6 +398,15 @@ const cf_cli_command *cf_cli_find(const char *name)
     return NULL;
 }
 
+cf_status cf_cli_unknown(const char *name, cf_error *err)
+{
+    cf_nearest near = {.asked = name};
+    for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
+        cf_nearest_offer(&near, (*c)->name);
+    }
+    return cf_nearest_suggest(&near, cf_fail(err, CF_EINVAL, "unknown command '%.80s'", name), err);
+}
+
 /* Test switches: a frozen clock and repeatable ids.  No other thread has
  * started yet. */
 static void read_environment(void)
@@ -494,7 +504,8 @@ static int run_command(cf_cli *cli, int argc, char **argv)
         return CF_EXIT_USAGE;
     }
     if (cli->command == NULL) {
-        cf_note("confab: unknown command '%s' (see: confab help)", name);
+        cf_ignore(cf_cli_unknown(name, &err));
+        cf_note("confab: %s (see: confab help)", err.text);
         return CF_EXIT_USAGE;
     }
     int status = run(cli, argc - n_read, argv + n_read);

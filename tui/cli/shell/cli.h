@@ -155,7 +155,9 @@ CF_CLI_COMMANDS(CF_CLI_DECLARE)
 
 /* The same as a list, ended by NULL. */
 extern const cf_cli_command *const cf_cli_commands[];
-const cf_cli_command *cf_cli_find(const char *name); /* NULL: none */
+const cf_cli_command *cf_cli_find(const char *name);
+/* CF_EINVAL for a name that no command has; suggests the nearest one. */
+cf_status cf_cli_unknown(const char *name, cf_error *err); /* NULL: none */
 
 /* Prints the help of a command; an exit status. */
 int cf_cli_help(const cf_cli_command *command);

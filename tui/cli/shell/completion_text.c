@@ -4,21 +4,80 @@
  *
  * The name of a value in the option tables says what completes it: "a|b" are
  * words, a part with FILE or a file name's ending is a file, MODEL one of
- * `confab models` or a file, UUID is a
- * saved conversation, COMMAND a command, anything else is typed by hand.
+ * `confab models` or a file, UUID a saved conversation, a name of `lists` one of
+ * that list; anything else is typed by hand.
  */
 #include "tui/cli/shell/completion_text.h"
 
 #include <ctype.h>
 #include <string.h>
 
+#include "core/api/about.h"
+#include "core/api/tool.h"
+#include "storage/exchange.h"
+#include "templates/builtin.h"
 #include "tui/cli/shell/cli.h"
 
 enum { WORDS_MAX = 256 };
 
+/* ---- lists of names ------------------------------------------------------- */
+
+static void put_commands(FILE *to)
+{
+    for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
+        fprintf(to, "%s ", (*c)->name);
+    }
+}
+
+static void put_templates(FILE *to)
+{
+    const char *name;
+    for (size_t i = 0; (name = cf_template_builtin_name(i)) != NULL; i++) {
+        fprintf(to, "%s ", name);
+    }
+}
+
+static void put_families(FILE *to)
+{
+    for (int i = 0; i < CF_TOOL_FAMILY_N; i++) {
+        fprintf(to, "%s ", cf_tool_family_name((cf_tool_family)i));
+    }
+}
+
+static void put_kernels(FILE *to)
+{
+    cf_about about;
+    cf_about_get(&about);
+    for (size_t i = 0; i < about.n_kernel; i++) {
+        fprintf(to, "%s ", about.kernel[i].name);
+    }
+}
+
+static void put_formats(FILE *to)
+{
+    for (int i = 0; i < CF_FORMAT_COUNT; i++) {
+        fprintf(to, "%s ", cf_format_name((cf_format)i));
+    }
+}
+
+/* What completes a value whose name has `part`; `name` is used in the scripts. */
+static const struct {
+    const char *part, *name;
+    void (*put)(FILE *to);
+} lists[] = {
+    {"COMMAND", "command", put_commands}, {"TEMPLATE", "template", put_templates},
+    {"FAMILY", "family", put_families},   {"SET", "kernels", put_kernels},
+    {"FORMAT", "format", put_formats},
+};
+
+enum { N_LISTS = sizeof lists / sizeof lists[0] };
+
+/* ---- values --------------------------------------------------------------- */
+
 /* The completions of a value or an argument. */
 typedef struct values {
-    bool has_file, has_model, has_uuid, has_command;
+    bool has_file, has_model, has_uuid;
+    bool has_list[N_LISTS];
     char words[WORDS_MAX]; /* separated and ended by blanks */
 } values;
 
@@ -45,7 +104,8 @@ static bool has(const char *text, size_t n, const char *part)
 static bool is_word(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!islower((unsigned char)text[i]) && (i == 0 || text[i] != '-')) {
+        bool is_inner = i > 0 && (text[i] == '-' || isdigit((unsigned char)text[i]));
+        if (!islower((unsigned char)text[i]) && !is_inner) {
             return false;
         }
     }
@@ -55,10 +115,14 @@ static bool is_word(const char *text, size_t n)
 /* One alternative of a value's name. */
 static void add_value(values *v, const char *text, size_t n)
 {
+    bool is_known = false;
+    for (size_t i = 0; i < N_LISTS; i++) {
+        bool is_it = has(text, n, lists[i].part);
+        v->has_list[i] = v->has_list[i] || is_it;
+        is_known = is_known || is_it;
+    }
     if (has(text, n, "UUID")) {
         v->has_uuid = true;
-    } else if (has(text, n, "COMMAND")) {
-        v->has_command = true;
     } else if (has(text, n, "FILE") || has(text, n, "MODEL") || has(text, n, "TEMPLATE") ||
                has(text, n, ".json")) {
         v->has_file = true;
@@ -68,7 +132,7 @@ static void add_value(values *v, const char *text, size_t n)
         }
     } else if (has(text, n, "WHEN")) {
         add_word(v, "always never auto", 17);
-    } else if (is_word(text, n)) {
+    } else if (!is_known && is_word(text, n)) {
         add_word(v, text, n);
     }
 }
@@ -87,24 +151,32 @@ static values read_values(const char *text)
     return v;
 }
 
+static bool has_any_list(const values *v)
+{
+    bool any = v->has_uuid || v->has_model;
+    for (size_t i = 0; i < N_LISTS; i++) {
+        any = any || v->has_list[i];
+    }
+    return any;
+}
+
 static bool is_empty(const values *v)
 {
-    return !v->has_file && !v->has_uuid && !v->has_command && v->words[0] == '\0';
+    return !v->has_file && !has_any_list(v) && v->words[0] == '\0';
 }
 
 /* The arguments of _confab_reply in the scripts: words, and these for the
  * rest. */
 static void put_values(FILE *to, const values *v)
 {
-    fprintf(to, "%s%s%s%s%s", v->has_file ? "@file " : "", v->has_model ? "@model " : "",
-            v->has_uuid ? "@uuid " : "", v->has_command ? "@command " : "", v->words);
-}
-
-static void put_command_names(FILE *to)
-{
-    for (const cf_cli_command *const *c = cf_cli_commands; *c != NULL; c++) {
-        fprintf(to, "%s ", (*c)->name);
+    fprintf(to, "%s%s%s", v->has_file ? "@file " : "", v->has_model ? "@model " : "",
+            v->has_uuid ? "@uuid " : "");
+    for (size_t i = 0; i < N_LISTS; i++) {
+        if (v->has_list[i]) {
+            fprintf(to, "@%s ", lists[i].name);
+        }
     }
+    fputs(v->words, to);
 }
 
 /* ---- bash --------------------------------------------------------------- */
@@ -174,11 +246,13 @@ static void write_bash(FILE *to)
           "    for word in \"$@\"; do\n"
           "        case $word in\n"
           "        @file) compopt -o default ;;\n"
-          "        @uuid) words+=($(confab history list -n 50 2>/dev/null |\n"
-          "            cut -d ' ' -f 1)) ;;\n"
-          "        @model) words+=($(confab models --names 2>/dev/null)) ;;\n"
-          "        @command) words+=($_confab_commands) ;;\n"
-          "        *) words+=(\"$word\") ;;\n"
+          "        @uuid) words+=($(confab history list --ids 2>/dev/null)) ;;\n"
+          "        @model) words+=($(confab models --names 2>/dev/null)) ;;\n",
+          to);
+    for (size_t i = 0; i < N_LISTS; i++) {
+        fprintf(to, "        @%s) words+=($_confab_%s) ;;\n", lists[i].name, lists[i].name);
+    }
+    fputs("        *) words+=(\"$word\") ;;\n"
           "        esac\n"
           "    done\n"
           "    COMPREPLY=($(compgen -W \"${words[*]}\" -- \"$cur\"))\n"
@@ -187,12 +261,14 @@ static void write_bash(FILE *to)
           "        word=${cur%\"${cur##*:}\"}\n"
           "        COMPREPLY=(\"${COMPREPLY[@]#\"$word\"}\")\n"
           "    fi\n"
-          "}\n"
-          "_confab_commands='",
+          "}\n",
           to);
-    put_command_names(to);
-    fputs("'\n"
-          "_confab() {\n"
+    for (size_t i = 0; i < N_LISTS; i++) {
+        fprintf(to, "_confab_%s='", lists[i].name);
+        lists[i].put(to);
+        fputs("'\n", to);
+    }
+    fputs("_confab() {\n"
           "    local line=() i last options arguments command at=1\n"
           "    for ((i = 0; i <= COMP_CWORD; i++)); do\n"
           "        last=$((${#line[@]} - 1))\n"
@@ -276,7 +352,7 @@ static void zsh_options(FILE *to, const cf_opt *table)
 {
     for (const cf_opt *o = table; o != NULL && o->name != NULL; o++) {
         values v = read_values(o->value);
-        char names[2][24] = {"", ""};
+        char names[2][64] = {"", ""};
         snprintf(names[0], sizeof names[0], "%s", o->name);
         if (o->letter != 0) {
             snprintf(names[1], sizeof names[1], "-%c", o->letter);
@@ -313,15 +389,17 @@ static void write_zsh(FILE *to)
           "    for word in \"$@\"; do\n"
           "        case $word in\n"
           "        @file) _files ;;\n"
-          "        @uuid) words_+=(${(f)\"$(confab history list -n 50 "
-          "2>/dev/null | cut -d ' ' -f 1)\"}) ;;\n"
-          "        @model) words_+=(${(f)\"$(confab models --names "
+          "        @uuid) words_+=(${(f)\"$(confab history list --ids "
           "2>/dev/null)\"}) ;;\n"
-          "        @command) words_+=(",
+          "        @model) words_+=(${(f)\"$(confab models --names "
+          "2>/dev/null)\"}) ;;\n",
           to);
-    put_command_names(to);
-    fputs(") ;;\n"
-          "        *) words_+=($word) ;;\n"
+    for (size_t i = 0; i < N_LISTS; i++) {
+        fprintf(to, "        @%s) words_+=(", lists[i].name);
+        lists[i].put(to);
+        fputs(") ;;\n", to);
+    }
+    fputs("        *) words_+=($word) ;;\n"
           "        esac\n"
           "    done\n"
           "    compadd -- $words_\n"
@@ -373,18 +451,18 @@ static void fish_text(FILE *to, const char *text)
 static void fish_values(FILE *to, const values *v)
 {
     fputs(v->has_file ? " -F" : " -f", to);
-    if (v->words[0] != '\0' || v->has_uuid || v->has_command || v->has_model) {
-        fputs(" -a '", to);
-        fputs(v->has_uuid ? "(confab history list -n 50 2>/dev/null | "
-                            "string split -f 1 \" \") "
-                          : "",
-              to);
-        fputs(v->has_model ? "(confab models --names 2>/dev/null) " : "", to);
-        if (v->has_command) {
-            put_command_names(to);
-        }
-        fprintf(to, "%s'", v->words);
+    if (v->words[0] == '\0' && !has_any_list(v)) {
+        return;
     }
+    fputs(" -a '", to);
+    fputs(v->has_uuid ? "(confab history list --ids 2>/dev/null) " : "", to);
+    fputs(v->has_model ? "(confab models --names 2>/dev/null) " : "", to);
+    for (size_t i = 0; i < N_LISTS; i++) {
+        if (v->has_list[i]) {
+            fprintf(to, "(__confab_%s) ", lists[i].name);
+        }
+    }
+    fprintf(to, "%s'", v->words);
 }
 
 static void fish_options(FILE *to, const cf_cli_command *c, const cf_opt *table)
@@ -421,6 +499,11 @@ static void fish_command(FILE *to, const cf_cli_command *c, const cf_opt *own, c
 static void write_fish(FILE *to)
 {
     fputs("# fish completion of confab, made by: confab completion fish\n", to);
+    for (size_t i = 0; i < N_LISTS; i++) {
+        fprintf(to, "function __confab_%s\n    printf '%%s\\n' ", lists[i].name);
+        lists[i].put(to);
+        fputs("\nend\n", to);
+    }
     cf_cli_each_command(fish_command, to);
 }
 

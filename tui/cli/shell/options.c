@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/edit_distance.h"
+
 size_t cf_options_bind(cf_opt *out, const cf_opt_row *rows, void *object)
 {
     size_t n = 0;
@@ -138,6 +140,21 @@ static cf_status take(const cf_opt *o, const char *value, words *w, cf_error *er
     return store(o, value, err);
 }
 
+/* Names the option of the tables that is nearest to one that is in none. */
+static cf_status unknown(const cf_opt *own, const cf_opt *more, const char *arg, size_t n,
+                         cf_error *err)
+{
+    char asked[CF_EDIT_DISTANCE_MAX + 1];
+    cf_nearest near = {.asked = asked};
+    snprintf(asked, sizeof asked, "%.*s", (int)(n < sizeof asked ? n : 0), arg);
+    for (int i = 0; i < 2; i++) {
+        for (const cf_opt *t = i == 0 ? own : more; t != NULL && t->name != NULL; t++) {
+            cf_nearest_offer(&near, t->name);
+        }
+    }
+    return cf_nearest_suggest(&near, cf_fail(err, CF_EINVAL, "unknown option %s", arg), err);
+}
+
 static cf_status read_long(const cf_opt *own, const cf_opt *more, const char *arg, words *w,
                            cf_error *err)
 {
@@ -145,7 +162,7 @@ static cf_status read_long(const cf_opt *own, const cf_opt *more, const char *ar
     size_t n = eq != NULL ? (size_t)(eq - arg) : strlen(arg);
     const cf_opt *o = find(own, more, arg, n);
     if (o == NULL) {
-        return cf_fail(err, CF_EINVAL, "unknown option %s", arg);
+        return unknown(own, more, arg, n, err);
     }
     if (o->kind != CF_OPT_FLAG) {
         return take(o, eq != NULL ? eq + 1 : NULL, w, err);

@@ -27,7 +27,7 @@
      "draft up to N tokens from the prompt and the reply; the output stays "   \
      "the same (default: 7; 0: none)", given}
 #define CF_ROW_FAMILY(at)                                                      \
-    {"--family", 0, CF_OPT_STR, at, "NAME",                                    \
+    {"--family", 0, CF_OPT_STR, at, "FAMILY",                                  \
      "syntax of tool calls (default: detected from template and metadata)", 0}
 #define CF_ROW_MCP(at)                                                         \
     {"--mcp", 0, CF_OPT_STR, at, "FILE",                                       \

@@ -20,8 +20,8 @@ static cf_status batch_item(void *ud, const json_t *item, cf_buf *answer, cf_err
     const cf_tool_family *fallback = ud;
     cf_tool_family family = *fallback;
     cf_str name = cf_json_get_str(item, "family");
-    if (name.p != NULL && !cf_tool_family_parse(&family, name)) {
-        return cf_fail(err, CF_EINVAL, "no tool family '%.*s'", (int)name.n, name.p);
+    if (name.p != NULL) {
+        CF_TRY(cf_tool_family_read(&family, name, err));
     }
     cf_str raw = cf_json_get_str(item, "raw");
     if (raw.p == NULL) {
@@ -130,10 +130,7 @@ static cf_status read_tools(cf_tool_set **out, const char *path, cf_error *err)
 static cf_status choose_family(cf_cli *cli, const char *name, cf_tool_family *out, cf_error *err)
 {
     if (name != NULL) {
-        if (!cf_tool_family_parse(out, cf_str_from(name))) {
-            return cf_fail(err, CF_EINVAL, "no tool family '%s'", name);
-        }
-        return CF_OK;
+        return cf_tool_family_read(out, cf_str_from(name), err);
     }
     if (cli->open.template_name == NULL && cf_open_model(&cli->open) == NULL) {
         *out = CF_TOOLS_GENERIC;
@@ -237,7 +234,7 @@ static size_t more(void *state, cf_opt *out)
                       .letter = 'f',
                       .kind = CF_OPT_STR,
                       .to = &a->family_name,
-                      .value = "F",
+                      .value = "FAMILY",
                       .help = family_help(a->names, sizeof a->names)};
     out[1] = (cf_opt){.name = NULL};
     return 1;

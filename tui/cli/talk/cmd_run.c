@@ -857,7 +857,7 @@ static const cf_opt_row options[] = {
      "constrain the reply to one of the texts given; may be repeated", 0},
     {"--grammar", 0, CF_OPT_STR, offsetof(run, limit.grammar_path), "FILE",
      "constrain the reply to a grammar", 0},
-    {"--constrain-tools", 0, CF_OPT_STR, offsetof(run, limit.tool_mode), "MODE",
+    {"--constrain-tools", 0, CF_OPT_STR, offsetof(run, limit.tool_mode), "calls|text-and|text-until",
      "constrain calls to --tools: calls, text-and, text-until", 0},
     {"--extra", 0, CF_OPT_LIST, offsetof(run, extra_list), "KEY=JSON",
      "add an argument to requests to a server; may be repeated", 0},

@@ -125,8 +125,8 @@ static cf_status answer(run *r, cf_error *err)
     const cf_question q = {
         .context = r->context, .tools = r->tools, .options = &options, .cancel = r->cancel};
     cf_status st = CF_OK;
-    if (t->family != NULL && !cf_tool_family_parse(&r->opened.family, cf_str_from(t->family))) {
-        st = cf_fail(err, CF_EINVAL, "no family '%.60s'", t->family);
+    if (t->family != NULL) {
+        st = cf_tool_family_read(&r->opened.family, cf_str_from(t->family), err);
     }
     if (st == CF_OK && t->has_reply) {
         st = give_reply(r, &given, err);

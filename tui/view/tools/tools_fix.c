@@ -202,18 +202,16 @@ static bool near_tool(const cf_tool_set *tools, const char *name, char out[NAME_
 /* The declared argument that is nearest to `key` and was not given. */
 static const char *near_key(const json_t *properties, const json_t *given, const char *key)
 {
-    const char *best = NULL, *name;
-    size_t least = SIZE_MAX;
+    cf_nearest near = {.asked = key};
+    const char *name;
     json_t *v;
     json_object_foreach(cf_json_ref(properties), name, v)
     {
-        size_t d;
-        if (json_object_get(given, name) == NULL && cf_edit_is_near(key, name, &d) && d < least) {
-            least = d;
-            best = name;
+        if (json_object_get(given, name) == NULL) {
+            cf_nearest_offer(&near, name);
         }
     }
-    return best;
+    return near.best;
 }
 
 static bool is_word(char c)

@@ -48,12 +48,57 @@ static void test_edit_distance__near(void **state)
     assert_false(cf_edit_is_near("a", "b", &d));
 }
 
+static void test_nearest__best_of_several(void **state)
+{
+    (void)state;
+    cf_error err;
+    cf_nearest near = {.asked = "lnt"};
+    assert_int_equal(cf_nearest_suggest(&near, cf_fail(&err, CF_EINVAL, "no 'lnt'"), &err),
+                     CF_EINVAL);
+    assert_string_equal(err.text, "no 'lnt'");
+    cf_nearest_offer(&near, "list");
+    cf_nearest_offer(&near, "lint");
+    cf_nearest_offer(&near, "lent");
+    cf_nearest_offer(&near, "lnt"); /* what was asked for is no suggestion */
+    assert_int_equal(cf_nearest_suggest(&near, CF_EINVAL, &err), CF_EINVAL);
+    assert_string_equal(err.text, "no 'lnt'; did you mean lint?");
+}
+
+static void test_nearest__other_spelling(void **state)
+{
+    (void)state;
+    cf_nearest near = {.asked = "tiny"};
+    cf_nearest_offer_as(&near, "tin", "ollama:tin");
+    cf_nearest_offer_as(&near, "tiny", "ollama:tiny");
+    assert_string_equal(near.best, "ollama:tiny");
+    assert_int_equal(near.distance, 0);
+}
+
+/* A suggestion that does not fit leaves the text whole. */
+static void test_nearest__full_error(void **state)
+{
+    (void)state;
+    char text[CF_ERROR_TEXT_MAX];
+    cf_error err;
+    cf_nearest near = {.asked = "lnt"};
+    cf_nearest_offer(&near, "lint");
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    cf_fail(&err, CF_EINVAL, "%s", text);
+    assert_int_equal(cf_nearest_suggest(&near, CF_EINVAL, &err), CF_EINVAL);
+    assert_string_equal(err.text, text);
+    assert_int_equal(cf_nearest_suggest(&near, CF_EINVAL, NULL), CF_EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edit_distance__known),
         cmocka_unit_test(test_edit_distance__too_long),
         cmocka_unit_test(test_edit_distance__near),
+        cmocka_unit_test(test_nearest__best_of_several),
+        cmocka_unit_test(test_nearest__other_spelling),
+        cmocka_unit_test(test_nearest__full_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
