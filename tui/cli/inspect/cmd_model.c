@@ -15,6 +15,7 @@
 #include "templates/model_beside.h"
 #include "templates/template_catalogue.h"
 #include "tui/cli/answers/facts.h"
+#include "tui/cli/inspect/model_fit.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/sys/out.h"
 
@@ -27,6 +28,7 @@ typedef struct model_view {
     cf_plan plan;
     cf_status plan_status;
     cf_error plan_error;
+    cf_model_fit fit; /* where plan_status is CF_OK */
     bool wants_tensors;
     cf_besides beside;
     cf_media_encoder encoder[CF_MEDIA_ENCODERS_MAX]; /* of its projector */
@@ -225,6 +227,10 @@ static void json_plan(const model_view *v, cf_jw *w)
         cf_jw_end(w);
         return;
     }
+    cf_jw_uint(w, "context", v->fit.n_ctx);
+    cf_jw_uint(w, "total_bytes", v->fit.bytes);
+    cf_jw_uint(w, "available_bytes", v->fit.available);
+    cf_jw_uint(w, "largest_context", v->fit.largest_ctx);
     cf_jw_uint(w, "session_bytes", v->plan.session_bytes);
     cf_jw_uint(w, "shared_bytes", v->plan.shared_bytes);
     cf_jw_uint(w, "mapped_bytes", v->plan.mapped_bytes);
@@ -339,6 +345,31 @@ static void row_size(model_view *v, const char *key, uint64_t bytes)
     cf_facts_size(&size, bytes);
     row(v, key, "%s", cf_buf_cstr(&size));
     cf_buf_deinit(&size);
+}
+
+/* What it is, whether it runs here, and with how many tokens. */
+static void text_answer(model_view *v)
+{
+    cf_buf *out = &v->cli->out;
+    const cf_engine_info *i = &v->info;
+    const char *name = i->name[0] != '\0' ? i->name : i->path;
+    cf_safe_line(out, name, strlen(name));
+    cf_buf_addf(out, ": %s", i->arch[0] != '\0' ? i->arch : "no architecture");
+    if (i->has_weights) {
+        cf_buf_addf(out, ", %.2f million parameters, mostly %s, ", (double)i->n_param / 1e6,
+                    i->file_type);
+        cf_facts_size(out, i->file_bytes);
+    }
+    cf_buf_addc(out, '\n');
+    if (!i->has_weights) {
+        cf_buf_adds(out, "does not run: it has no weights that confab reads; it serves for render, "
+                         "lint, diff and tokenize\n");
+    } else if (v->plan_status != CF_OK) {
+        cf_buf_addf(out, "does not run here: %s\n", v->plan_error.text);
+    } else {
+        cf_model_fit_text(out, &v->fit);
+    }
+    cf_buf_addc(out, '\n');
 }
 
 static void text_info(model_view *v)
@@ -597,11 +628,15 @@ static int print(model_view *v)
     if (v->info.has_weights) {
         v->plan_status = cf_engine_plan(v->cli->opened.engine, v->cli->open.n_ctx, CF_CACHE_DEFAULT,
                                         &v->plan, &v->plan_error);
+        CF_THEN(v->plan_status,
+                cf_model_fit_find(&v->fit, v->cli->opened.engine, v->cli->open.n_ctx,
+                                  CF_CACHE_DEFAULT, cf_os_memory_available(), &v->plan_error));
     }
     look_at_projector(v);
     if (v->cli->is_json) {
         put_json(v);
     } else {
+        text_answer(v);
         text_info(v);
         text_templates(v);
         text_tokenizer(v);
