@@ -180,27 +180,37 @@ static void sight_of(cf_sight *sight, const json_t *result, const cf_tool_set *t
                    .cancel = cancel};
 }
 
-/* An answer out of the result: a likelihood, or a judge's word. */
+/* An answer out of the result: a judge's word with its reason, or a
+ * likelihood. */
 static cf_status answer_of_score(const cf_sweep *s, const cf_sweep_cell *c,
                                  const cf_sweep_check *check, cf_sweep_answer *a, cf_error *err)
 {
-    cf_buf key = CF_BUF_INIT;
+    cf_buf key = CF_BUF_INIT, why = CF_BUF_INIT;
     cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
     const json_t *v = json_object_get(json_object_get(c->result, "scores"), cf_buf_cstr(&key));
-    cf_status st = cf_buf_check(&key, err);
-    cf_buf_deinit(&key);
-    a->is_known = json_is_number(v);
-    if (!a->is_known) {
-        a->why = cf_strdup(check->kind == CF_CHECK_JUDGE ? "the judge did not answer"
-                                                         : "this model gives no likelihoods");
-        st = a->why != NULL ? st : cf_oom_for(err, "the checks");
-    } else if (check->kind == CF_CHECK_JUDGE) {
-        a->passes = (json_integer_value(v) != 0) != check->is_negated;
-    } else {
-        a->has_value = true;
+    if (check->kind == CF_CHECK_JUDGE) {
+        const json_t *says = json_object_get(v, "says");
+        cf_str words = cf_json_get_str(v, "words");
+        a->is_known = json_is_boolean(says);
+        a->passes = a->is_known && json_is_true(says) != check->is_negated;
+        cf_buf_adds(&why, a->is_known ? "" : "the judge gave no answer");
+        cf_buf_addf(&why, "%s%.*s", !a->is_known && words.n > 0 ? ": " : "", (int)words.n,
+                    words.n > 0 ? words.p : "");
+    } else if (json_is_number(v)) {
+        a->is_known = a->has_value = true;
         a->value = json_number_value(v);
         a->passes = a->value >= check->least;
+    } else {
+        cf_buf_adds(&why, "this model gives no likelihoods");
     }
+    cf_status st = cf_buf_check(&key, err);
+    CF_THEN(st, cf_buf_check(&why, err));
+    if (st == CF_OK && why.n > 0) {
+        a->why = cf_strdup(cf_buf_cstr(&why));
+        st = a->why != NULL ? st : cf_oom_for(err, "the checks");
+    }
+    cf_buf_deinit(&key);
+    cf_buf_deinit(&why);
     return st;
 }
 

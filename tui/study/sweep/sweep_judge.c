@@ -2,15 +2,21 @@
  * sweep_judge.c - has another model judge replies: a yes-or-no question, asked
  * one at a time.
  *
- * The answer is part of the cell's result, under the judge and the question, and
- * is not asked for again.
+ * The answer is part of the cell's result, {"says","words"} under the judge and
+ * the question, and is not asked for again.
  */
+#include <ctype.h>
+#include <strings.h>
+
 #include "core/base/alloc.h"
 #include "core/json/json_builder.h"
 #include "tui/study/ask/answer.h"
 #include "tui/study/sweep/sweep_impl.h"
 
-enum { ANSWER_TOKENS = 64 };
+enum {
+    ANSWER_TOKENS = 4096, /* with thinking; a reply that repeats itself ends before */
+    WORDS_MAX = 400       /* bytes kept */
+};
 
 struct cf_sweep__judge {
     const cf_sweep_check *check; /* the first that asks it */
@@ -103,30 +109,97 @@ static json_t *question_of(const cf_sweep *s, const cf_sweep_cell *c, const json
     return cf_jb_done(&v);
 }
 
-/* Whether an answer begins with yes. */
-static bool says_yes(cf_str text)
+/* The bytes of a blank or of punctuation at the start of a text; 0: a letter, a
+ * digit, or the end.  Of other scripts' punctuation that is U+2000 to U+203F and
+ * U+3000 to U+303F. */
+static size_t mark_at(cf_str text)
 {
-    static const char yes[] = "yes";
-    size_t at = 0;
-    while (at < text.n && strchr(" \t\r\n*\"'", text.p[at]) != NULL) {
-        at++;
+    if (text.n == 0) {
+        return 0;
     }
-    if (at + 3 > text.n) {
-        return false;
+    if (cf_str_starts(text, cf_str_from("\xE2\x80")) ||
+        cf_str_starts(text, cf_str_from("\xE3\x80"))) {
+        return text.n < 3 ? text.n : 3;
     }
-    for (size_t i = 0; i < 3; i++) {
-        if ((text.p[at + i] | 0x20) != yes[i]) {
-            return false;
-        }
-    }
-    return true;
+    unsigned char c = (unsigned char)text.p[0];
+    return c >= 0x80 || isalnum(c) ? 0 : 1;
 }
 
-static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *context, bool *yes,
+/* Whether a text begins with a word, in small letters; "not" is not "no", and
+ * neither is "no-one". */
+static bool is_word(cf_str text, const char *word)
+{
+    size_t n = strlen(word);
+    if (text.n < n || strncasecmp(text.p, word, n) != 0) {
+        return false;
+    }
+    cf_str rest = cf_str_make(text.p + n, text.n - n);
+    size_t mark = mark_at(rest);
+    if (mark == 0) {
+        return rest.n == 0;
+    }
+    bool is_joined = rest.p[0] == '-' || rest.p[0] == '\'' || rest.p[0] == '_';
+    return !is_joined || rest.n == 1 || mark_at(cf_str_make(rest.p + 1, rest.n - 1)) > 0;
+}
+
+/* Whether the first word is yes or no; null: neither. */
+static json_t *says(cf_str text)
+{
+    size_t mark;
+    while ((mark = mark_at(text)) > 0) {
+        text = cf_str_make(text.p + mark, text.n - mark);
+    }
+    return is_word(text, "yes") ? json_true() : is_word(text, "no") ? json_false() : json_null();
+}
+
+/* The judge's words as one line, cut at a character. */
+static void put_words(cf_buf *out, cf_str text)
+{
+    text = cf_str_trim(text);
+    size_t n = text.n;
+    if (n > WORDS_MAX) {
+        for (n = WORDS_MAX; n > 0 && ((unsigned char)text.p[n] & 0xC0) == 0x80;) {
+            n--;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_addc(out, (unsigned char)text.p[i] < 0x20 ? ' ' : text.p[i]);
+    }
+    cf_buf_adds(out, n < text.n ? " ..." : "");
+}
+
+/* The reply of a judge as an answer. */
+static cf_status read_answer(const cf_chat_response *r, json_t **out, cf_error *err)
+{
+    cf_buf text = CF_BUF_INIT, words = CF_BUF_INIT;
+    cf_jb b = CF_JB_INIT;
+    cf_message_text(&text, r->message, "");
+    put_words(&words, cf_buf_str(&text));
+    if (words.n == 0) {
+        cf_buf_addf(&words, "no words (%s)", cf_stop_reason_name(r->stop.reason));
+    }
+    cf_jb_object(&b, NULL);
+    cf_jb_add(&b, "says", says(cf_buf_str(&text)));
+    cf_jb_buf(&b, "words", &words);
+    cf_jb_end(&b);
+    cf_status st = cf_buf_check(&text, err);
+    cf_buf_deinit(&text);
+    cf_buf_deinit(&words);
+    if (st != CF_OK) {
+        cf_jb_deinit(&b);
+        return st;
+    }
+    return cf_jb_finish(&b, out, err);
+}
+
+static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *context, json_t **out,
                      cf_error *err)
 {
-    const cf_chat_options o = {
-        .has_sampling = true, .has_asked = true, .asked = 1, .max_tokens = ANSWER_TOKENS};
+    const cf_chat_options o = {.has_sampling = true,
+                               .has_asked = true,
+                               .asked = 1,
+                               .stops_on_loop = true,
+                               .max_tokens = ANSWER_TOKENS};
     const cf_question q = {.context = context, .options = &o, .cancel = s->o.cancel};
     cf_chat_response response;
     if (j->why.code != CF_OK) {
@@ -135,13 +208,7 @@ static cf_status ask(cf_sweep *s, struct cf_sweep__judge *j, const json_t *conte
     }
     cf_chat_response_init(&response);
     cf_status st = cf_answer(j->engine.backend, &q, &response, err);
-    if (st == CF_OK) {
-        cf_buf text = CF_BUF_INIT;
-        cf_message_text(&text, response.message, "");
-        *yes = says_yes(cf_buf_str(&text));
-        st = cf_buf_check(&text, err);
-        cf_buf_deinit(&text);
-    }
+    CF_THEN(st, read_answer(&response, out, err));
     cf_chat_response_deinit(&response);
     return st;
 }
@@ -152,18 +219,18 @@ static cf_status ask_one(cf_sweep *s, const cf_sweep_cell *c, const cf_sweep_che
                          json_t *result, bool *is_changed, cf_error *err)
 {
     cf_buf key = CF_BUF_INIT;
-    bool yes = false;
+    json_t *answer = NULL;
     json_t *scores = json_object_get(result, "scores");
     cf_sweep_check_key(check, s->plan->item[c->item].fields, &key);
     cf_status st = cf_buf_check(&key, err);
-    if (st == CF_OK && json_object_get(scores, cf_buf_cstr(&key)) == NULL) {
+    if (st == CF_OK && !json_is_object(json_object_get(scores, cf_buf_cstr(&key)))) {
         struct cf_sweep__judge *j = judge_of(s, check);
         json_t *context = question_of(s, c, result, check);
-        st = j != NULL && context != NULL ? ask(s, j, context, &yes, err)
+        st = j != NULL && context != NULL ? ask(s, j, context, &answer, err)
                                           : cf_oom_for(err, "the judge");
         if (st == CF_OK) {
             cf_jb b = CF_JB_INIT;
-            cf_jb_set(&b, scores, cf_buf_cstr(&key), json_integer(yes));
+            cf_jb_set(&b, scores, cf_buf_cstr(&key), answer);
             st = cf_jb_check(&b, err);
             *is_changed = true;
         }

@@ -8,6 +8,7 @@
 #include "core/base/junit.h"
 #include "core/base/safe_text.h"
 #include "core/json/json_writer.h"
+#include "tui/study/sweep/sweep_agree.h"
 
 /* ---- JSON --------------------------------------------------------------- */
 
@@ -152,6 +153,7 @@ void cf_sweep_put_end(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v, 
         put_versus(&w, &v[i]);
     }
     cf_jw_end(&w);
+    cf_sweep_put_agreements_json(&w, s);
     cf_jw_uint(&w, "cells", s->n);
     cf_jw_uint(&w, "reused", s->n_reused);
     cf_jw_uint(&w, "failed", s->n_failed);
@@ -295,6 +297,7 @@ void cf_sweep_put_table(cf_buf *out, const cf_sweep *s, const cf_sweep_versus *v
             put_row(out, s, i);
         }
     }
+    cf_sweep_put_agreements(out, s);
     for (size_t i = 0; i < n; i++) {
         cf_sweep_put_versus(out, &v[i]);
         cf_buf_addc(out, '\n');
