@@ -6,6 +6,7 @@
  */
 #include "tui/cli/inspect/diff_all.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -28,6 +29,10 @@ typedef struct job {
     cf_diff_queue *queue; /* NULL: no likelihoods */
     cf_progress progress;
     cf_score_sum sum;
+    size_t n_written[2];
+    double *gap; /* [n_gap] of a conversation with replies: b's nats a token less a's */
+    size_t n_gap, cap_gap;
+    bool is_cut;      /* memory ran out for one */
     waiting *waiting; /* [n_waiting] rows of the queue */
     size_t n_waiting, cap_waiting;
     cf_arena arena; /* of one conversation */
@@ -181,6 +186,63 @@ static void add_why(job *j, const cf_diff_queue_row *r)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Of the sorted gaps; n > 0. */
+static double median_of(const double *v, size_t n)
+{
+    return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* Which side wrote the replies, which one gives more conversations the higher
+ * likelihood, and the median of the differences: a text favours the prompt that
+ * it was written after, and a sum the long replies. */
+static void add_spread(job *j)
+{
+    size_t wins[2] = {0, 0}, other = j->sum.n_replies - j->n_written[0] - j->n_written[1];
+    for (size_t i = 0; i < j->n_gap; i++) {
+        wins[0] += j->gap[i] > 0;
+        wins[1] += j->gap[i] < 0;
+    }
+    if (j->n_gap == 0) {
+        return;
+    }
+    size_t same = j->n_gap - wins[0] - wins[1];
+    qsort(j->gap, j->n_gap, sizeof *j->gap, by_value);
+    double median = median_of(j->gap, j->n_gap);
+    if (is_json(j)) {
+        cf_buf_addf(&j->out,
+                    ",\"written\":{\"a\":%zu,\"b\":%zu,\"other\":%zu},\"wins\":{\"a\":%zu,"
+                    "\"b\":%zu,\"same\":%zu},\"median\":",
+                    j->n_written[0], j->n_written[1], other, wins[0], wins[1], same);
+        cf_json_write_double(&j->out, median);
+        return;
+    }
+    cf_buf_addf(&j->out,
+                "\nreplies written with a: %zu, with b: %zu, with another or unknown: %zu; a text "
+                "favours the template that it was written with"
+                "\nconversations that a finds likelier: %zu, b: %zu, the same: %zu; median of b - "
+                "a: %+.3f nats a token",
+                j->n_written[0], j->n_written[1], other, wins[0], wins[1], same, median);
+}
+
+/* Keeps the difference of one conversation. */
+static void add_gap(job *j, const cf_score_sum *s)
+{
+    if (s->n_replies == 0 || s->n[0] == 0 || s->n[1] == 0) {
+        return;
+    }
+    if (!cf_grow(&j->gap, &j->cap_gap, j->n_gap + 1, sizeof *j->gap)) {
+        j->is_cut = true;
+        return;
+    }
+    j->gap[j->n_gap++] = cf_score_mean(s->sum[1], s->n[1]) - cf_score_mean(s->sum[0], s->n[0]);
+}
+
 /* The queue's report of one conversation. */
 static void on_row(void *ud, size_t row, const cf_diff_queue_row *r)
 {
@@ -192,7 +254,9 @@ static void on_row(void *ud, size_t row, const cf_diff_queue_row *r)
     for (int i = 0; i < 2; i++) {
         j->sum.n[i] += r->sum.n[i];
         j->sum.sum[i] += r->sum.sum[i];
+        j->n_written[i] += r->n_written[i];
     }
+    add_gap(j, &r->sum);
     if (w->differs || r->sum.n_replies + r->sum.n_left_out > 0) {
         cf_progress_end(&j->progress);
         cf_buf_adds(&j->out, w->begin);
@@ -304,6 +368,7 @@ static void last_line(job *j)
     }
     if (j->queue != NULL) {
         add_sums(j, &j->sum);
+        add_spread(j);
     }
     cf_buf_adds(&j->out, is_json(j) ? "}\n" : "\n");
     print(j);
@@ -352,6 +417,9 @@ cf_status cf_diff_all_run(cf_diff_all *all, cf_error *err)
     if (st == CF_OK && j.queue != NULL) {
         st = run_queue(&j, err);
     }
+    if (st == CF_OK && j.is_cut) {
+        st = cf_oom_for(err, "the conversations");
+    }
     if (st == CF_OK) {
         last_line(&j);
     }
@@ -362,6 +430,7 @@ cf_status cf_diff_all_run(cf_diff_all *all, cf_error *err)
         cf_free(j.waiting[i].end);
     }
     cf_free(j.waiting);
+    cf_free(j.gap);
     cf_buf_deinit(&j.out);
     cf_arena_deinit(&j.arena);
     return st;

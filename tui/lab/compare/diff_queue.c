@@ -27,7 +27,8 @@ typedef struct question {
     size_t row;
     uint32_t reply;
     int side;
-    bool is_asked; /* else it is left out, and `why` says why */
+    bool is_written; /* the reply answered a prompt of this side's template */
+    bool is_asked;   /* else it is left out, and `why` says why */
     bool is_done, has_failed;
     char key[CF_HASH_TEXT + 1];
     size_t n;
@@ -261,6 +262,17 @@ static cf_status make_key(const cf_diff_queue *q, const cf_score_text *t, questi
     return st;
 }
 
+/* Whether the history says that this template made the reply's prompt. */
+static bool is_written_with(const cf_diff_queue *q, cf_str source, cf_uuid turn, cf_arena *arena)
+{
+    char hash[CF_HASH_TEXT + 1];
+    cf_store_turn t;
+    cf_error ignored;
+    cf_hash_hex(hash, source.p, source.n);
+    return cf_store_get_turn(q->o.store, turn, arena, &t, &ignored) == CF_OK && t.run != NULL &&
+           cf_str_is(t.run->template_hash, hash);
+}
+
 static cf_status add_question(cf_diff_queue *q, const cf_diff_pair *pair, cf_conversation *conv,
                               question *to, cf_error *err)
 {
@@ -271,6 +283,7 @@ static cf_status add_question(cf_diff_queue *q, const cf_diff_pair *pair, cf_con
     cf_status st = cf_scorer_text(pair, to->side, conv, to->reply, NULL, &arena, &t, &why);
     if (st == CF_OK) {
         to->is_asked = true;
+        to->is_written = is_written_with(q, cf_diff_pair_source(pair, to->side), t.turn, &arena);
         st = make_key(q, &t, to, &why);
     } else if (st != CF_ENOMEM && st != CF_ECANCELLED) {
         to->why = cf_strdup(why.text);
@@ -348,6 +361,9 @@ static void add_reply(const question *v, cf_diff_queue_row *to)
         to->why = v[i].why != NULL ? v[i].why : to->why;
     }
     cf_score_sum_add(&to->sum, &s);
+    for (int i = 0; i < 2 && s.has[0] && s.has[1]; i++) {
+        to->n_written[i] += v[i].is_written;
+    }
 }
 
 /* Reports the conversations whose turn it is. */

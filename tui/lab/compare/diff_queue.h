@@ -39,8 +39,10 @@ typedef struct cf_diff_queue_options {
 /* One conversation's replies. */
 typedef struct cf_diff_queue_row {
     cf_score_sum sum;
-    size_t n_failed; /* questions that no server answered */
-    const char *why; /* of one of them, or of a reply that was left out; NULL */
+    size_t n_written[2]; /* of its replies those that a side's template prompted,
+                            by the history */
+    size_t n_failed;     /* questions that no server answered */
+    const char *why;     /* of one of them, or of a reply that was left out; NULL */
 } cf_diff_queue_row;
 
 /* Asks the servers for their model's name, until one answers.  CF_EINVAL for

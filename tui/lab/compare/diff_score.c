@@ -212,7 +212,9 @@ cf_status cf_scorer_text(const cf_diff_pair *pair, int side, cf_conversation *co
     cf_arena_init(&r.arena, 0);
     cf_status st = find_replies(&r, conv, err);
     CF_THEN(st, make_input(pair, side, conv, &r, i, vars, arena, &in, err));
-    *out = (cf_score_text){in.prompt.text, in.reply};
+    if (st == CF_OK) {
+        *out = (cf_score_text){in.prompt.text, in.reply, r.path[r.place[i]]->id};
+    }
     cf_arena_deinit(&r.arena);
     return st;
 }

@@ -58,6 +58,7 @@ CF_MUST_USE cf_status cf_scorer_count(const cf_conversation *conv, size_t *n, cf
 /* A reply after the prompt that one side makes before it; both in the arena. */
 typedef struct cf_score_text {
     cf_str prompt, reply;
+    cf_uuid turn; /* of the reply */
 } cf_score_text;
 
 /* The i-th reply of the path and its prompt by one side's template; nothing

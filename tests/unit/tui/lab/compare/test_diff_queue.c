@@ -21,7 +21,7 @@
 #include "tui/lab/compare/diff_queue.h"
 #include "tui/lab/talk/saved.h"
 
-enum { CONVERSATIONS = 12, QUESTIONS = CONVERSATIONS * 4, ASKED_MAX = 4096 };
+enum { CONVERSATIONS = 12, WRITTEN = 3, QUESTIONS = CONVERSATIONS * 4, ASKED_MAX = 4096 };
 
 typedef enum fault {
     FINE,
@@ -197,12 +197,17 @@ static void each_once(const box *b, size_t n)
 
 /* ---- the history -------------------------------------------------------- */
 
-static void put(cf_store *store, cf_uuid conv, cf_uuid *parent, const char *role, const char *text)
+/* `template_hash` (NULL: not known) is that of the prompt that a reply answered. */
+static void put(cf_store *store, cf_uuid conv, cf_uuid *parent, const char *role, const char *text,
+                const char *template_hash)
 {
+    cf_store_run run = cf_store_run_none();
     cf_error err;
     char message[200];
     snprintf(message, sizeof message, "{\"role\":\"%s\",\"content\":\"%s\"}", role, text);
+    run.template_hash = cf_str_from(template_hash != NULL ? template_hash : "");
     const cf_store_turn turn = {.conversation = conv,
+                                .run = template_hash != NULL ? &run : NULL,
                                 .parent = *parent,
                                 .message = cf_str_from(message),
                                 .status = CF_TURN_OK,
@@ -211,24 +216,32 @@ static void put(cf_store *store, cf_uuid conv, cf_uuid *parent, const char *role
     T_OK(cf_store_put_turn(store, &turn, parent, &err), err);
 }
 
-/* Conversations of two replies. */
+/* Conversations of two replies; the first ones were written with zephyr. */
 static cf_store *make_store(const char *name)
 {
+    char hash[CF_HASH_TEXT + 1];
+    const cf_open_options zephyr = {.template_name = "zephyr"};
+    cf_opened opened;
     cf_store *store;
     cf_error err;
     T_OK(cf_store_open(&store, store_dir_file(name), &(cf_store_options){.flags = CF_STORE_CREATE},
                        &err),
          err);
+    T_OK(cf_open_without_model(&opened, &zephyr, &err), err);
+    T_OK(cf_store_put_template(store, cf_str_from("zephyr"), cf_buf_str(&opened.source),
+                               cf_str_make(NULL, 0), hash, &err),
+         err);
+    cf_opened_close(&opened);
     for (int i = 0; i < CONVERSATIONS; i++) {
         cf_uuid id = {{0}}, at = {{0}};
         char text[64];
         T_OK(cf_store_put_conv(store, &(cf_store_conv){.title = {"t", 1}}, &id, &err), err);
         snprintf(text, sizeof text, "question %d", i);
-        put(store, id, &at, "user", text);
+        put(store, id, &at, "user", text, NULL);
         snprintf(text, sizeof text, "answer %d", i);
-        put(store, id, &at, "assistant", text);
-        put(store, id, &at, "user", "and then?");
-        put(store, id, &at, "assistant", "that is all");
+        put(store, id, &at, "assistant", text, i < WRITTEN ? hash : NULL);
+        put(store, id, &at, "user", "and then?", NULL);
+        put(store, id, &at, "assistant", "that is all", NULL);
     }
     return store;
 }
@@ -238,6 +251,7 @@ static cf_store *make_store(const char *name)
 typedef struct result {
     size_t n_rows, n_failed;
     cf_score_sum sum;
+    size_t n_written[2];
     char why[200];
 } result;
 
@@ -251,6 +265,7 @@ static void on_row(void *ud, size_t row, const cf_diff_queue_row *r)
     for (int i = 0; i < 2; i++) {
         out->sum.n[i] += r->sum.n[i];
         out->sum.sum[i] += r->sum.sum[i];
+        out->n_written[i] += r->n_written[i];
     }
     if (r->why != NULL) {
         snprintf(out->why, sizeof out->why, "%s", r->why);
@@ -320,6 +335,8 @@ static void sums_are_right(const result *r)
     assert_int_equal(r->n_failed, 0);
     assert_int_equal(r->sum.n_replies, CONVERSATIONS * 2);
     assert_int_equal(r->sum.n_left_out, 0);
+    assert_int_equal(r->n_written[0], 0);
+    assert_int_equal(r->n_written[1], WRITTEN);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(r->sum.n[i], n);
         assert_true(fabs(r->sum.sum[i] - sum) < 1e-3);
