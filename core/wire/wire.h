@@ -91,6 +91,7 @@ typedef struct cf_wire_request {
     json_t *settings;  /* object */
     json_t *format;    /* object */
     json_t *unknown;   /* array: paths that nothing here reads, "options.numa" */
+    json_t *body;      /* as it was sent */
     char model[128];
     char previous[128];  /* response that this one goes on from; "" */
     char tool_name[128]; /* with CF_WIRE_TOOLS_NAMED */
@@ -104,6 +105,10 @@ typedef struct cf_wire_request {
  * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_wire_request_read(cf_wire_request *out, cf_api api, cf_str body,
                                            cf_error *err);
+/* Where a body has, or would have, a setting: "max_completion_tokens",
+ * "options.num_predict"; the setting's own name where the interface does not
+ * have it. */
+const char *cf_wire_place(const cf_wire_request *r, cf_api api, const char *setting);
 /* Adds what an interface says in the path: Gemini's model, and whether it
  * streams. */
 void cf_wire_request_path(cf_wire_request *r, cf_api api, cf_str path);
@@ -302,9 +307,17 @@ void cf_wire_writer_deinit(cf_wire_writer *w);
 void cf_wire_write(cf_wire_writer *w, const cf_wire_event *e, cf_buf *out);
 /* Appends the rest of a stream, or the whole answer. */
 void cf_wire_write_finish(cf_wire_writer *w, const cf_wire_usage *usage, cf_buf *out);
+/* Why a request is not answered. */
+typedef struct cf_wire_failure {
+    unsigned status;     /* of HTTP; Anthropic's clients are given its word */
+    const char *type;    /* "invalid_request_error" ... */
+    const char *code;    /* "context_length_exceeded" ...; NULL: none */
+    const char *param;   /* the field that is wrong; NULL: none */
+    const char *message; /* for the user */
+} cf_wire_failure;
+
 /* Appends a failure: to a stream that has begun, or as the body of an answer
- * that is an error. */
-void cf_wire_write_error(cf_api api, bool is_stream, const char *type, const char *message,
-                         cf_buf *out);
+ * that is an error.  OpenAI's form where the interface has none of its own. */
+void cf_wire_write_error(cf_api api, bool is_stream, const cf_wire_failure *failure, cf_buf *out);
 
 #endif

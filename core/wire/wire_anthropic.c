@@ -628,6 +628,23 @@ static void write_rest(cf_wire_writer *w, cf_buf *out)
     cf_wire__frame_end(&j);
 }
 
+static const char *error_type(unsigned status)
+{
+    static const struct {
+        unsigned status;
+        const char *word;
+    } rows[] = {{400, "invalid_request_error"}, {401, "authentication_error"},
+                {403, "permission_error"},      {404, "not_found_error"},
+                {405, "not_found_error"},       {413, "request_too_large"},
+                {429, "rate_limit_error"},      {503, "overloaded_error"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].status == status) {
+            return rows[i].word;
+        }
+    }
+    return status < 500 ? "invalid_request_error" : "api_error";
+}
+
 static const char *const members[] = {"model",
                                       "system",
                                       "messages",
@@ -655,4 +672,5 @@ const cf_wire__row cf_wire__anthropic_messages = {
     .write_rest = write_rest,
     .write_whole = write_whole,
     .error_event = "error",
+    .error_type = error_type,
 };

@@ -48,6 +48,8 @@ typedef struct cf_wire__row {
     void (*write_rest)(cf_wire_writer *w, cf_buf *out); /* of a stream */
     void (*write_whole)(cf_wire_writer *w, cf_buf *out);
     const char *error_event; /* name and type of a failure; NULL: it has none */
+    /* Its word for a failure; NULL: the failure's own type. */
+    const char *(*error_type)(unsigned status);
 } cf_wire__row;
 
 extern const cf_wire__row cf_wire__openai_chat, cf_wire__openai_completions,

@@ -145,6 +145,18 @@ static void write_settings(json_t *body, const cf_wire__row *row, const json_t *
     }
 }
 
+const char *cf_wire_place(const cf_wire_request *r, cf_api api, const char *setting)
+{
+    const char *found = NULL;
+    for (const cf_wire__setting *s = cf_wire__row_of(api)->settings; s != NULL && s->name != NULL;
+         s++) {
+        if (strcmp(s->name, setting) == 0 && (found == NULL || get_at(r->body, place_of(s)))) {
+            found = place_of(s);
+        }
+    }
+    return found != NULL ? found : setting;
+}
+
 /* ---- fields that nothing reads ------------------------------------------ */
 
 /* How a path relates to what a row reads. */
@@ -237,6 +249,7 @@ static cf_status read_body(cf_wire_request *out, const cf_wire__row *row, const 
     if (!json_is_object(body)) {
         return cf_fail(err, CF_EFORMAT, "not a JSON object");
     }
+    out->body = json_incref(cf_json_ref(body));
     out->messages = json_array();
     out->unknown = json_array();
     const json_t *stream = json_object_get(body, "stream");
@@ -386,5 +399,6 @@ void cf_wire_request_deinit(cf_wire_request *r)
     json_decref(r->settings);
     json_decref(r->format);
     json_decref(r->unknown);
+    json_decref(r->body);
     memset(r, 0, sizeof *r);
 }

@@ -117,8 +117,23 @@ void cf_wire_write_finish(cf_wire_writer *w, const cf_wire_usage *usage, cf_buf 
     out->failed = out->failed || w->reply.failed;
 }
 
-void cf_wire_write_error(cf_api api, bool is_stream, const char *type, const char *message,
-                         cf_buf *out)
+static void put_failure(const cf_wire__row *row, const cf_wire_failure *f, cf_jw *j)
+{
+    if (row->is_lines) {
+        cf_jw_text(j, "error", f->message);
+        return;
+    }
+    cf_jw_object(j, "error");
+    cf_jw_text(j, "message", f->message);
+    cf_jw_text(j, "type", row->error_type != NULL ? row->error_type(f->status) : f->type);
+    if (row->error_type == NULL) {
+        cf_jw_text(j, "param", f->param);
+        cf_jw_text(j, "code", f->code);
+    }
+    cf_jw_end(j);
+}
+
+void cf_wire_write_error(cf_api api, bool is_stream, const cf_wire_failure *failure, cf_buf *out)
 {
     const cf_wire__row *row = cf_wire__row_of(api);
     cf_jw j;
@@ -132,14 +147,7 @@ void cf_wire_write_error(cf_api api, bool is_stream, const char *type, const cha
     if (row->error_event != NULL) {
         cf_jw_text(&j, "type", row->error_event);
     }
-    if (row->is_lines) {
-        cf_jw_text(&j, "error", message);
-    } else {
-        cf_jw_object(&j, "error");
-        cf_jw_text(&j, "message", message);
-        cf_jw_text(&j, "type", type);
-        cf_jw_end(&j);
-    }
+    put_failure(row, failure, &j);
     cf_jw_end(&j);
     cf_buf_adds(out, !is_stream ? "" : row->is_lines ? "\n" : "\n\n");
 }

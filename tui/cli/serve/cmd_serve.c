@@ -73,6 +73,7 @@ typedef struct asked {
     cf_serve_options o;
     cf_http_options http;
     cf_keep_prefix prefix;
+    const char *apis;
     bool has_screen;
 } asked;
 
@@ -85,6 +86,10 @@ static const cf_opt_row options[] = {
     {"--slots", 0, CF_OPT_U32, offsetof(asked, o.n_slots), "N",
      "number of requests answered at a time, each with its own context "
      "(default: 4)",
+     0},
+    {"--api", 0, CF_OPT_STR, offsetof(asked, apis), "LIST",
+     "interfaces to answer, separated by commas: openai, responses, anthropic, ollama, "
+     "llama (default: all)",
      0},
     CF_ROW_KEEP_PREFIX(offsetof(asked, prefix.is_wanted)),
     {"--screen", 0, CF_OPT_FLAG, offsetof(asked, has_screen), NULL,
@@ -102,6 +107,9 @@ static int run_serve(cf_cli *cli, void *state)
         a->http.token = getenv("CONFAB_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
     }
     cf_error err;
+    if (a->apis != NULL && cf_serve_apis(&a->o.apis, a->apis, &err) != CF_OK) {
+        return cf_cli_usage(cli, err.text);
+    }
     return run(cli, &a->http, &a->o, &a->prefix, a->has_screen, &err) == CF_OK
                ? CF_EXIT_OK
                : cf_cli_fail(cli, &err);

@@ -11,9 +11,13 @@
 #define CF_TUI_SERVE_RECORD_API_FAIL_H
 
 #include "core/net/http_server.h"
+#include "core/wire/wire.h"
 
-/* As cf_http_fail(), which is the form of OpenAI and, with its code, of Gemini;
- * for paths of Anthropic ("/v1/messages") and Ollama ("/api/") theirs. */
+/* In the form of OpenAI; for paths of Anthropic ("/v1/messages"), Ollama
+ * ("/api/") and Gemini ("/v1beta/") in theirs. */
+void cf_api_fail_as(const cf_http_request *request, cf_http_answer *answer,
+                    const cf_wire_failure *failure);
+/* The same without a code or a field, as cf_http_handler.fail. */
 void cf_api_fail(const cf_http_request *request, cf_http_answer *answer, unsigned status,
                  const char *type, const char *message);
 

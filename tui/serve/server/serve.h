@@ -1,5 +1,6 @@
 /*
- * serve.h - the built-in engine as a server with OpenAI's interface.
+ * serve.h - the built-in engine as a server with the interfaces of OpenAI,
+ * Anthropic, Ollama and llama-server.
  *
  * Place in the flow:  http server --> [serve] --> slots of the engine -->
  *                     answers; copies --> record.
@@ -20,15 +21,29 @@
 #include "templates/open.h"
 #include "tui/serve/record/record.h"
 
+/* Interfaces, as bits. */
+enum {
+    CF_SERVE_OPENAI = 1,    /* chat, completions, embeddings */
+    CF_SERVE_RESPONSES = 2, /* OpenAI's responses */
+    CF_SERVE_ANTHROPIC = 4,
+    CF_SERVE_OLLAMA = 8,
+    CF_SERVE_LLAMA = 16, /* llama-server's own paths */
+    CF_SERVE_ALL = 31
+};
+
 typedef struct cf_serve_options {
     const cf_opened *opened; /* its engine, template and family */
     const char *model;       /* the name that clients see */
     uint32_t n_slots;        /* 0: 4 */
     uint32_t n_ctx;          /* of a slot; 0: the model's */
+    unsigned apis;           /* that it answers; 0: all */
     cf_recorder *recorder;   /* NULL: nothing is recorded */
 } cf_serve_options;
 
 typedef struct cf_serve cf_serve;
+
+/* Reads "openai,ollama" as bits.  CF_EINVAL for a name that is none of them. */
+CF_MUST_USE cf_status cf_serve_apis(unsigned *out, const char *list, cf_error *err);
 
 CF_MUST_USE cf_status cf_serve_new(cf_serve **out, const cf_serve_options *options, cf_error *err);
 /* After the server that uses its handler has ended. */

@@ -1,6 +1,6 @@
 /*
- * serve_embed.c - texts as vectors: OpenAI's embeddings, with a timeline of
- * its own beside the slots.
+ * serve_embed.c - texts as vectors, for OpenAI's clients and Ollama's, with a
+ * timeline of its own beside the slots.
  */
 #include <pthread.h>
 #include <string.h>
@@ -43,6 +43,7 @@ void cf_serve__embedder_free(cf_serve__embedder *e)
 /* One request on its way. */
 typedef struct asked {
     cf_serve__embedder *e;
+    cf_serve__embed_form form;
     cf_cancel *cancel;
     json_t *body;
     bool is_base64;
@@ -72,19 +73,14 @@ static cf_status check_options(asked *a, cf_error *err)
 /* Token ids of a list of numbers. */
 static cf_status read_ids(asked *a, const json_t *list, cf_token **ids, size_t *n, cf_error *err)
 {
-    const size_t n_vocab = cf_tokenizer_n_vocab(cf_engine_tokenizer(a->e->engine));
+    const cf_tokenizer *tok = cf_engine_tokenizer(a->e->engine);
     *n = json_array_size(list);
     *ids = cf_arena_calloc(&a->arena, *n + 1, sizeof **ids);
     if (*ids == NULL) {
         return cf_oom_for(err, "token ids");
     }
     for (size_t i = 0; i < *n; i++) {
-        const json_t *v = json_array_get(list, i);
-        json_int_t id = json_integer_value(v);
-        if (!json_is_integer(v) || id < 0 || (size_t)id >= n_vocab) {
-            return cf_fail(err, CF_EINVAL, "'input': a token is not a number below %zu", n_vocab);
-        }
-        (*ids)[i] = (cf_token)id;
+        CF_TRY(cf_serve__token(&(*ids)[i], json_array_get(list, i), tok, "input", err));
     }
     return CF_OK;
 }
@@ -109,8 +105,21 @@ static cf_status read_text(asked *a, const json_t *text, cf_token **ids, size_t 
 
 /* ---- one vector --------------------------------------------------------- */
 
+static void write_numbers(asked *a, const char *key)
+{
+    cf_jw_array(&a->w, key);
+    for (size_t k = 0; k < a->n_embd; k++) {
+        cf_jw_float(&a->w, NULL, a->vector[k]);
+    }
+    cf_jw_end(&a->w);
+}
+
 static void write_vector(asked *a, size_t i)
 {
+    if (a->form == CF_SERVE_EMBED_OLLAMA) {
+        write_numbers(a, NULL);
+        return;
+    }
     cf_jw_object(&a->w, NULL);
     cf_jw_text(&a->w, "object", "embedding");
     cf_jw_uint(&a->w, "index", i);
@@ -118,11 +127,7 @@ static void write_vector(asked *a, size_t i)
         cf_jw_base64(&a->w, "embedding",
                      cf_str_make((const char *)a->vector, a->n_embd * sizeof *a->vector));
     } else {
-        cf_jw_array(&a->w, "embedding");
-        for (size_t k = 0; k < a->n_embd; k++) {
-            cf_jw_float(&a->w, NULL, a->vector[k]);
-        }
-        cf_jw_end(&a->w);
+        write_numbers(a, "embedding");
     }
     cf_jw_end(&a->w);
 }
@@ -152,7 +157,7 @@ static cf_status each(asked *a, cf_error *err)
     if (n == 0 || n > INPUTS_MAX) {
         return cf_fail(err, CF_EINVAL, "'input' is 1 to %d texts", INPUTS_MAX);
     }
-    cf_jw_array(&a->w, "data");
+    cf_jw_array(&a->w, a->form == CF_SERVE_EMBED_OLLAMA ? "embeddings" : "data");
     for (size_t i = 0; i < n; i++) {
         CF_TRY(one(a, i, is_list ? json_array_get(input, i) : input, err));
     }
@@ -169,21 +174,27 @@ static cf_status answer(asked *a, const char *model, cf_error *err)
     }
     CF_TRY(check_options(a, err));
     cf_jw_object(&a->w, NULL);
-    cf_jw_text(&a->w, "object", "list");
     cf_jw_text(&a->w, "model", model);
-    CF_TRY(each(a, err));
-    cf_jw_object(&a->w, "usage");
-    cf_jw_uint(&a->w, "prompt_tokens", a->n_tokens);
-    cf_jw_uint(&a->w, "total_tokens", a->n_tokens);
-    cf_jw_end(&a->w);
+    if (a->form == CF_SERVE_EMBED_OLLAMA) {
+        CF_TRY(each(a, err));
+        cf_jw_uint(&a->w, "prompt_eval_count", a->n_tokens);
+    } else {
+        cf_jw_text(&a->w, "object", "list");
+        CF_TRY(each(a, err));
+        cf_jw_object(&a->w, "usage");
+        cf_jw_uint(&a->w, "prompt_tokens", a->n_tokens);
+        cf_jw_uint(&a->w, "total_tokens", a->n_tokens);
+        cf_jw_end(&a->w);
+    }
     cf_jw_end(&a->w);
     return cf_jw_finish(&a->w, err);
 }
 
-cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, const char *model, cf_cancel *cancel,
-                          cf_buf *out, cf_error *err)
+cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, cf_serve__embed_form form,
+                          const char *model, cf_cancel *cancel, cf_buf *out, cf_error *err)
 {
-    asked a = {.e = e, .cancel = cancel, .n_embd = cf_engine_get_info(e->engine).n_embd};
+    asked a = {
+        .e = e, .form = form, .cancel = cancel, .n_embd = cf_engine_get_info(e->engine).n_embd};
     const cf_session_options o = {.n_ctx = e->n_ctx};
     CF_TRY(cf_json_read(&a.body, body.p, body.n, err));
     cf_arena_init(&a.arena, 0);

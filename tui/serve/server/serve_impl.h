@@ -1,5 +1,5 @@
 /*
- * serve_impl.h - a request on its way through the server: slots, what was
+ * serve_impl.h - a request on its way through the server: slots, what is
  * asked, and what is written.
  */
 #ifndef CF_TUI_SERVE_SERVE_IMPL_H
@@ -9,6 +9,22 @@
 #include "core/json/json_writer.h"
 #include "core/wire/wire.h"
 #include "tui/serve/server/serve.h"
+
+typedef struct cf_serve__slots cf_serve__slots;
+typedef struct cf_serve__embedder cf_serve__embedder;
+typedef struct cf_serve__past cf_serve__past;
+
+struct cf_serve {
+    cf_serve_options o;
+    const cf_opened *opened;
+    const cf_tokenizer *tok;
+    cf_core_options chat, raw; /* what a slot is set to */
+    cf_constraint_vocab *vocab;
+    cf_serve__slots *slots;
+    cf_serve__embedder *embedder;
+    cf_serve__past *past;
+    int64_t created; /* seconds */
+};
 
 /* ---- slots (serve_slots.c) ---------------------------------------------- */
 
@@ -30,8 +46,6 @@ typedef struct cf_serve__slot {
     uint32_t n, n_max; /* replies; tokens of each, 0: no limit */
     cf_serve__progress now;
 } cf_serve__slot;
-
-typedef struct cf_serve__slots cf_serve__slots;
 
 CF_MUST_USE cf_status cf_serve__slots_new(cf_serve__slots **out, cf_engine *engine,
                                           const cf_core_options *core, uint32_t n, cf_error *err);
@@ -57,6 +71,9 @@ void cf_serve__fork_free(cf_serve__slots *s, cf_backend *fork);
 void cf_serve__rest(cf_serve__slots *s, bool rests);
 /* Notes how far a reply of the slot's request is. */
 void cf_serve__note(cf_serve__slot *slot, const cf_chat_event *e);
+/* Tokens of a slot's context, and how many slots there are. */
+uint32_t cf_serve__slots_ctx(const cf_serve__slots *s);
+uint32_t cf_serve__slots_n(const cf_serve__slots *s);
 /* Writes the slots as llama-server does, and what else there is to say. */
 void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w);
 
@@ -66,37 +83,107 @@ enum { CF_SERVE_STOPS_MAX = 16, CF_SERVE_N_MAX = 16, CF_SERVE_BIAS_MAX = 300 };
 
 typedef struct cf_serve__asked {
     cf_wire_request wire;
-    json_t *messages; /* roles as the template names them */
+    size_t n_rules;    /* of the wire's messages: they hold for this request alone */
+    const char *param; /* after a failure: the field that is wrong; NULL: none */
+    json_t *messages;  /* roles as the template names them */
     cf_tool_set *tools;
     cf_grammar *grammar;
     cf_chat_options options; /* points into this */
     cf_str stops[CF_SERVE_STOPS_MAX];
     cf_logit_bias bias[CF_SERVE_BIAS_MAX];
+    cf_api api;
     bool is_raw; /* a prompt and not a conversation */
     bool has_logprobs, has_seed;
     uint32_t n; /* replies */
 } cf_serve__asked;
 
-/* Reads a body.  CF_EINVAL for what cannot be done, naming it. */
-CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, cf_str body, cf_api api,
-                                     const cf_opened *opened, const cf_constraint_vocab *vocab,
-                                     cf_error *err);
+/* Reads a body.  CF_EINVAL, CF_EFORMAT and CF_ENOTFOUND for what cannot be done,
+ * naming it, also in *out, which the caller frees in any case. */
+CF_MUST_USE cf_status cf_serve__read(cf_serve__asked *out, const cf_serve *s, cf_str body,
+                                     cf_api api, cf_error *err);
 void cf_serve__asked_deinit(cf_serve__asked *a);
 
 /* ---- embeddings (serve_embed.c) ----------------------------------------- */
-
-typedef struct cf_serve__embedder cf_serve__embedder;
 
 CF_MUST_USE cf_status cf_serve__embedder_new(cf_serve__embedder **out, cf_engine *engine,
                                              uint32_t n_ctx, cf_error *err);
 void cf_serve__embedder_free(cf_serve__embedder *e);
 
+/* Whose request and answer it is. */
+typedef enum cf_serve__embed_form {
+    CF_SERVE_EMBED_OPENAI,
+    CF_SERVE_EMBED_OLLAMA /* a list of lists */
+} cf_serve__embed_form;
+
 /* Appends the answer to a request for vectors.  One request at a time is
  * computed, others wait.  CF_EINVAL and CF_EFORMAT for a request that cannot
  * be done, CF_ELIMIT for a text that is too long, CF_EUNSUPPORTED for a model
  * without embeddings, saying why. */
-CF_MUST_USE cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, const char *model,
-                                      cf_cancel *cancel, cf_buf *out, cf_error *err);
+CF_MUST_USE cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, cf_serve__embed_form form,
+                                      const char *model, cf_cancel *cancel, cf_buf *out,
+                                      cf_error *err);
+
+/* ---- responses that others go on from (serve_past.c) --------------------- */
+
+CF_MUST_USE cf_status cf_serve__past_new(cf_serve__past **out, cf_error *err);
+void cf_serve__past_free(cf_serve__past *p);
+/* Keeps the messages of a response under its id, and forgets the oldest ones
+ * beyond a bound of their number and bytes.  Without memory it is not kept. */
+void cf_serve__past_put(cf_serve__past *p, const char *id, const json_t *messages);
+/* The messages of a response; a new reference.  CF_ENOTFOUND, CF_ENOMEM. */
+CF_MUST_USE cf_status cf_serve__past_get(cf_serve__past *p, const char *id, json_t **out,
+                                         cf_error *err);
+
+/* ---- prompts (serve_prompt.c) ------------------------------------------- */
+
+/* Writes the one message of a request as it is: a prompt that is not a
+ * conversation. */
+extern const cf_prompt_renderer cf_serve__renderer_raw;
+/* The prompt of a request and its tokens, the reply's beginning included; in
+ * the arena.  Pictures and sounds are what their parts say.  Either output may
+ * be NULL. */
+CF_MUST_USE cf_status cf_serve__prompt(const cf_serve *s, const cf_serve__asked *a, cf_arena *arena,
+                                       cf_prompt *prompt, cf_token_list *tokens, cf_error *err);
+
+/* ---- answers (serve_answer.c) ------------------------------------------- */
+
+/* Sets the headers of an answer; the id among them is also the history's. */
+void cf_serve__answer_head(const cf_http_request *r, cf_http_answer *a, cf_record *record,
+                           const char *type);
+void cf_serve__answer_error(const cf_http_request *r, cf_http_answer *a, cf_record *record,
+                            const cf_wire_failure *failure);
+/* The same for a status of our own: CF_EINVAL and CF_EFORMAT are the client's,
+ * CF_ELIMIT is a text that is too long.  `param` may be NULL. */
+void cf_serve__answer_failure(const cf_http_request *r, cf_http_answer *a, cf_record *record,
+                              cf_status st, const char *param, const cf_error *err);
+/* 200 and the text, or 500 where it is not whole. */
+void cf_serve__answer_text(const cf_http_request *r, cf_http_answer *a, cf_record *record,
+                           const cf_buf *text);
+/* 200 and what `write` writes. */
+void cf_serve__answer_with(cf_serve *s, const cf_http_request *r, cf_http_answer *a,
+                           void (*write)(cf_serve *s, cf_jw *w));
+
+/* ---- paths -------------------------------------------------------------- */
+
+typedef void cf_serve__path(cf_serve *s, const cf_http_request *r, cf_http_answer *a);
+
+/* Replies (serve_job.c). */
+void cf_serve__complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a, cf_api api);
+enum { CF_SERVE_TIME_MAX = 40 };
+/* "2026-11-24T18:57:31Z" */
+void cf_serve__time(char out[CF_SERVE_TIME_MAX], int64_t seconds);
+/* Whether the model reads pictures, or sounds. */
+bool cf_serve__reads(const cf_serve *s, bool is_sound);
+/* A token of the vocabulary; CF_EINVAL, naming the field that it stands in. */
+CF_MUST_USE cf_status cf_serve__token(cf_token *out, const json_t *v, const cf_tokenizer *tok,
+                                      const char *field, cf_error *err);
+/* The model and the server, tokens of texts and requests (serve_paths.c). */
+cf_serve__path cf_serve__models, cf_serve__model, cf_serve__slots_path, cf_serve__health,
+    cf_serve__props, cf_serve__tokenize, cf_serve__detokenize, cf_serve__apply_template,
+    cf_serve__count_tokens;
+/* Ollama's lists (serve_ollama.c). */
+cf_serve__path cf_serve__ollama_tags, cf_serve__ollama_ps, cf_serve__ollama_show,
+    cf_serve__ollama_version;
 
 /* ---- what is written (serve_write.c) ------------------------------------ */
 

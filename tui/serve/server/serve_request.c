@@ -27,6 +27,19 @@ static const json_t *get(const cf_serve__asked *a, const char *key)
     return json_object_get(a->wire.settings, key);
 }
 
+cf_status cf_serve__token(cf_token *out, const json_t *v, const cf_tokenizer *tok,
+                          const char *field, cf_error *err)
+{
+    const json_int_t n_vocab = (json_int_t)cf_tokenizer_n_vocab(tok);
+    const json_int_t id = json_integer_value(v);
+    if (!json_is_integer(v) || id < 0 || id >= n_vocab) {
+        return cf_fail(err, CF_EINVAL, "'%s': a token is not a number below %lld", field,
+                       (long long)n_vocab);
+    }
+    *out = (cf_token)id;
+    return CF_OK;
+}
+
 /* ---- messages ----------------------------------------------------------- */
 
 /* Pictures and sounds come with the request: a path of this machine, or an
@@ -308,14 +321,38 @@ static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
     return st;
 }
 
-cf_status cf_serve__read(cf_serve__asked *a, cf_str body, cf_api api, const cf_opened *opened,
-                         const cf_constraint_vocab *vocab, cf_error *err)
+/* The messages of the response that this one goes on from come before its own;
+ * the instructions of each hold for that one alone. */
+static cf_status add_past(cf_serve__asked *a, const cf_serve *s, cf_error *err)
 {
+    json_t *past = NULL;
+    const cf_wire_request *w = &a->wire;
+    a->n_rules = cf_json_get_str(w->body, "instructions").n > 0;
+    if (a->api != CF_API_OPENAI_RESPONSES || w->previous[0] == '\0') {
+        return CF_OK;
+    }
+    a->param = "previous_response_id";
+    cf_status st = cf_serve__past_get(s->past, w->previous, &past, err);
+    size_t at = a->n_rules;
+    for (size_t i = 0; st == CF_OK && i < json_array_size(past); i++) {
+        st = json_array_insert(w->messages, at++, json_array_get(past, i)) == 0 ? CF_OK
+                                                                                : cf_oom(err);
+    }
+    json_decref(past);
+    return st;
+}
+
+cf_status cf_serve__read(cf_serve__asked *a, const cf_serve *s, cf_str body, cf_api api,
+                         cf_error *err)
+{
+    const cf_opened *opened = s->opened;
     cf_jb b = CF_JB_INIT;
     memset(a, 0, sizeof *a);
+    a->api = api;
     a->is_raw = api == CF_API_OPENAI_COMPLETIONS;
     cf_status st = cf_wire_request_read(&a->wire, api, body, err);
     CF_THEN(st, check_unknown(a, err));
+    CF_THEN(st, add_past(a, s, err));
     if (a->is_raw) { /* the prompt takes the place of a message */
         a->messages = json_incref(a->wire.messages);
     } else {
@@ -324,10 +361,7 @@ cf_status cf_serve__read(cf_serve__asked *a, cf_str body, cf_api api, const cf_o
     CF_THEN(st, read_sampling(a, err));
     CF_THEN(st, read_stops(a, err));
     CF_THEN(st, read_numbers(a, err));
-    CF_THEN(st, read_form(a, opened, vocab, &b, err));
+    CF_THEN(st, read_form(a, opened, s->vocab, &b, err));
     CF_THEN(st, cf_jb_check(&b, err));
-    if (st != CF_OK) {
-        cf_serve__asked_deinit(a);
-    }
     return st;
 }

@@ -213,6 +213,16 @@ void cf_serve__rest(cf_serve__slots *s, bool rests)
     }
 }
 
+uint32_t cf_serve__slots_ctx(const cf_serve__slots *s)
+{
+    return s->n_ctx;
+}
+
+uint32_t cf_serve__slots_n(const cf_serve__slots *s)
+{
+    return s->n;
+}
+
 /* As llama-server's: what is still to come. */
 static void write_next(const cf_serve__slot *slot, unsigned n_decoded, cf_jw *w)
 {

@@ -9,103 +9,11 @@
 #include "core/json/json.h"
 #include "core/wire/wire.h"
 #include "tests/support/http_ask.h"
+#include "tests/support/served.h"
 #include "tests/support/store_dir.h"
 #include "tests/support/t.h"
-#include "tests/support/tiny_gguf.h"
-#include "tests/support/tiny_vision.h"
 #include "tui/lab/watch/slots_file.h"
 #include "tui/serve/server/serve.h"
-
-typedef struct fixture {
-    cf_opened opened;
-    cf_serve *serve;
-    cf_http_server *server;
-    const char *url;
-} fixture;
-
-static void open_server(fixture *f)
-{
-    cf_error err;
-    const cf_serve_options so = {.opened = &f->opened, .model = "tiny", .n_slots = 3};
-    T_OK(cf_serve_new(&f->serve, &so, &err), err);
-    const cf_http_handler handler = cf_serve_handler(f->serve);
-    const cf_http_options any = {.listen = "127.0.0.1:0"};
-    T_OK(cf_http_server_new(&f->server, &any, &handler, &err), err);
-    f->url = cf_http_server_url(f->server);
-}
-
-/* A template of Gemma's, and a projector beside the model. */
-static void setup_seeing(fixture *f)
-{
-    const cf_tiny_options tiny = {.arch = "gemma3", .seed = 5, .n_ctx = 1024};
-    char model[300], mmproj[300];
-    size_t n;
-    cf_error err;
-    snprintf(model, sizeof model, "%s", store_dir_file("sees.gguf"));
-    snprintf(mmproj, sizeof mmproj, "%s", store_dir_file("projector.gguf"));
-    void *bytes = cf_tiny_gguf(&tiny, &n);
-    T_OK(cf_os_write_file(model, bytes, n, 0600, &err), err);
-    cf_tiny_free(bytes);
-    cf_tiny_buf file = cf_tiny_vision("gemma3", CF_TINY_VISION_TENSORS, 2, 64);
-    T_OK(cf_os_write_file(mmproj, file.p, file.n, 0600, &err), err);
-    cf_tiny_free(file.p);
-    memset(f, 0, sizeof *f);
-    const cf_open_options o = {
-        .model = model, .mmproj = mmproj, .template_name = "gemma3", .n_threads = 1};
-    T_OK(cf_open_backend(&f->opened, &o, NULL, &err), err);
-    open_server(f);
-}
-
-static void setup_with(fixture *f, const char *arch, uint32_t pooling)
-{
-    static const char tpl[] = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
-                              "<|assistant|>";
-    const cf_tiny_options tiny = {
-        .arch = arch, .n_ctx = 2048, .pooling = pooling, .chat_template = tpl};
-    const char *path = store_dir_file("tiny.gguf");
-    size_t n;
-    cf_error err;
-    void *bytes = cf_tiny_gguf(&tiny, &n);
-    T_OK(cf_os_write_file(path, bytes, n, 0600, &err), err);
-    cf_tiny_free(bytes);
-    memset(f, 0, sizeof *f);
-    const cf_open_options o = {.model = path, .n_threads = 1};
-    T_OK(cf_open_backend(&f->opened, &o, "hermes", &err), err);
-    open_server(f);
-}
-
-static void setup(fixture *f, const char *arch)
-{
-    setup_with(f, arch, 0);
-}
-
-static void teardown(fixture *f)
-{
-    cf_http_server_free(f->server, 1000);
-    cf_serve_free(f->serve);
-    cf_opened_close(&f->opened);
-}
-
-/* The reply of an answer, whole or streamed, in words. */
-static void describe(cf_buf *out, const cf_buf *answer, cf_api api)
-{
-    cf_wire_reader r;
-    cf_error err;
-    cf_wire_reader_init(&r, api);
-    T_OK(cf_wire_reader_feed(&r, cf_buf_str(answer), &err), err);
-    T_OK(cf_wire_reader_finish(&r, &err), err);
-    assert_true(r.is_ended);
-    assert_string_equal(r.error, "");
-    cf_buf_reset(out);
-    for (size_t i = 0; i < r.reply.n_choices; i++) {
-        json_t *m = cf_wire_reply_message(&r.reply, i);
-        cf_json_write(out, m);
-        cf_buf_addf(out, "%s;", r.reply.choice[i].end);
-        json_decref(m);
-    }
-    cf_buf_addf(out, "%d/%d", (int)r.reply.usage.n_prompt, (int)r.reply.usage.n_reply);
-    cf_wire_reader_deinit(&r);
-}
 
 #define ASK(more)                                              \
     "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}]," \
@@ -114,56 +22,56 @@ static void describe(cf_buf *out, const cf_buf *answer, cf_api api)
 static void test_serve__streams_say_the_same(void **state)
 {
     (void)state;
-    fixture f;
+    served f;
     cf_buf answer = CF_BUF_INIT, whole = CF_BUF_INIT, stream = CF_BUF_INIT;
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, ASK(",\"n\":2"), &answer), 200);
-    describe(&whole, &answer, CF_API_OPENAI_CHAT);
+    served_describe(&whole, &answer, CF_API_OPENAI_CHAT);
     assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
                               ASK(",\"n\":2,\"stream\":true,\"stream_options\":{"
                                   "\"include_usage\":true}"),
                               &answer),
                      200);
-    describe(&stream, &answer, CF_API_OPENAI_CHAT);
+    served_describe(&stream, &answer, CF_API_OPENAI_CHAT);
     assert_string_equal(cf_buf_cstr(&whole), cf_buf_cstr(&stream));
     static const char raw[] = "{\"prompt\":\"abc\",\"max_tokens\":5,\"seed\":1}";
     assert_int_equal(http_ask(f.url, "/v1/completions", NULL, raw, &answer), 200);
-    describe(&whole, &answer, CF_API_OPENAI_COMPLETIONS);
+    served_describe(&whole, &answer, CF_API_OPENAI_COMPLETIONS);
     assert_non_null(strstr(cf_buf_cstr(&whole), "length;"));
     cf_buf_deinit(&answer);
     cf_buf_deinit(&whole);
     cf_buf_deinit(&stream);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 /* Replies side by side are those that their seeds give alone. */
 static void test_serve__several_replies_are_those_of_their_seeds(void **state)
 {
     (void)state;
-    fixture f;
+    served f;
     cf_buf answer = CF_BUF_INIT, one = CF_BUF_INIT, alone = CF_BUF_INIT;
     cf_buf together = CF_BUF_INIT;
     char request[200];
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     for (int i = 0; i < 5; i++) {
         snprintf(request, sizeof request,
                  "{\"messages\":[{\"role\":\"user\",\"content\":\"abc\"}],"
                  "\"max_tokens\":12,\"temperature\":1,\"seed\":%d}",
                  7 + i);
         assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, request, &answer), 200);
-        describe(&one, &answer, CF_API_OPENAI_CHAT);
+        served_describe(&one, &answer, CF_API_OPENAI_CHAT);
         cf_buf_add(&alone, one.p, strcspn(cf_buf_cstr(&one), ";") + 1);
     }
     assert_int_equal(
         http_ask(f.url, "/v1/chat/completions", NULL, ASK(",\"n\":5,\"temperature\":1"), &answer),
         200);
-    describe(&together, &answer, CF_API_OPENAI_CHAT);
+    served_describe(&together, &answer, CF_API_OPENAI_CHAT);
     assert_true(cf_str_starts(cf_buf_str(&together), cf_buf_str(&alone)));
     cf_buf_deinit(&answer);
     cf_buf_deinit(&one);
     cf_buf_deinit(&alone);
     cf_buf_deinit(&together);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 /* ---- company ------------------------------------------------------------ */
@@ -184,7 +92,7 @@ static void *ask_one(void *arg)
     cf_buf answer = CF_BUF_INIT;
     long status = http_ask(c->url, "/v1/chat/completions", NULL, c->request, &answer);
     if (status == 200) {
-        describe(c->out, &answer, CF_API_OPENAI_CHAT);
+        served_describe(c->out, &answer, CF_API_OPENAI_CHAT);
     }
     cf_buf_deinit(&answer);
     return NULL;
@@ -203,7 +111,7 @@ static void *ask_one(void *arg)
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYPgPAA" \
     "EDAQAIicLsAAAAAElFTkSuQmCC"
 
-static void check_company(fixture *f, bool sees)
+static void check_company(served *f, bool sees)
 {
     client c[CLIENTS];
     cf_error err;
@@ -234,31 +142,31 @@ static void check_company(fixture *f, bool sees)
         cf_buf_deinit(&c[i].alone);
         cf_buf_deinit(&c[i].together);
     }
-    teardown(f);
+    served_teardown(f);
 }
 
 static void test_serve__company_changes_nothing(void **state)
 {
-    fixture f;
+    served f;
     (void)state;
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     check_company(&f, false);
 }
 
 static void test_serve__company_of_recurrent_models(void **state)
 {
-    fixture f;
+    served f;
     (void)state;
-    setup(&f, "lfm2");
+    served_setup(&f, "lfm2");
     check_company(&f, false);
 }
 
 /* Pictures of some requests, while others have none. */
 static void test_serve__company_with_pictures(void **state)
 {
-    fixture f;
+    served f;
     (void)state;
-    setup_seeing(&f);
+    served_seeing(&f);
     check_company(&f, true);
 }
 
@@ -273,19 +181,19 @@ static void test_serve__pictures_refused(void **state)
         URL("\"file:///etc/hostname\""), PART("{\"type\":\"image\",\"path\":\"/etc/hostname\"}"),
         URL("\"data:image/png;base64,AAAA\"")};
     for (int sees = 0; sees < 2; sees++) {
-        fixture f;
+        served f;
         cf_buf answer = CF_BUF_INIT;
         if (sees) {
-            setup_seeing(&f);
+            served_seeing(&f);
         } else {
-            setup(&f, "llama");
+            served_setup(&f, "llama");
         }
         for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
             assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, requests[i], &answer),
                              400);
         }
         cf_buf_deinit(&answer);
-        teardown(&f);
+        served_teardown(&f);
     }
 #undef URL
 #undef PART
@@ -296,16 +204,16 @@ static void test_serve__pictures_refused(void **state)
 static void test_serve__form_and_tools(void **state)
 {
     (void)state;
-    fixture f;
+    served f;
     cf_buf answer = CF_BUF_INIT, said = CF_BUF_INIT;
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL,
                               ASK(",\"response_format\":{\"type\":\"json_schema\","
                                   "\"json_schema\":{\"schema\":{\"enum\":[\"yes\",\"no\"]"
                                   "}}},\"logprobs\":true,\"top_logprobs\":3"),
                               &answer),
                      200);
-    describe(&said, &answer, CF_API_OPENAI_CHAT);
+    served_describe(&said, &answer, CF_API_OPENAI_CHAT);
     assert_true(strstr(cf_buf_cstr(&said), "\\\"yes\\\"") != NULL ||
                 strstr(cf_buf_cstr(&said), "\\\"no\\\"") != NULL);
     assert_non_null(strstr(cf_buf_cstr(&answer), "\"top_logprobs\":[{"));
@@ -318,12 +226,12 @@ static void test_serve__form_and_tools(void **state)
                               "\"required\",\"max_tokens\":200,\"seed\":2}",
                               &answer),
                      200);
-    describe(&said, &answer, CF_API_OPENAI_CHAT);
+    served_describe(&said, &answer, CF_API_OPENAI_CHAT);
     assert_non_null(strstr(cf_buf_cstr(&said), "\"name\":\"f\""));
     assert_non_null(strstr(cf_buf_cstr(&said), "tool_calls;"));
     cf_buf_deinit(&answer);
     cf_buf_deinit(&said);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 /* A prompt that one session computed is there for another, also after the
@@ -331,7 +239,7 @@ static void test_serve__form_and_tools(void **state)
 static void test_serve__shares_prompts(void **state)
 {
     (void)state;
-    fixture f;
+    served f;
     cf_error err;
     cf_buf answer = CF_BUF_INIT, first = CF_BUF_INIT, again = CF_BUF_INIT;
     char body[700], text[500];
@@ -342,10 +250,10 @@ static void test_serve__shares_prompts(void **state)
              "{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}],"
              "\"max_tokens\":12,\"seed\":7}",
              text);
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(http_ask(f.url, "/v1/chat/completions", NULL, body, &answer), 200);
-        describe(i == 0 ? &first : &again, &answer, CF_API_OPENAI_CHAT);
+        served_describe(i == 0 ? &first : &again, &answer, CF_API_OPENAI_CHAT);
         assert_int_equal(strstr(cf_buf_cstr(&answer), "\"cached_tokens\":0}") != NULL, i == 0);
         if (i > 0) {
             assert_string_equal(cf_buf_cstr(&first), cf_buf_cstr(&again));
@@ -353,15 +261,15 @@ static void test_serve__shares_prompts(void **state)
         if (i == 0) { /* sessions of their own */
             cf_http_server_free(f.server, 1000);
             cf_serve_free(f.serve);
-            open_server(&f);
+            served_open(&f);
         } else if (i == 1) { /* and another start */
             T_OK(cf_prefix_cache_write(f.opened.prefixes, file, &err), err);
-            teardown(&f);
-            setup(&f, "llama");
+            served_teardown(&f);
+            served_setup(&f, "llama");
             T_OK(cf_prefix_cache_read(f.opened.prefixes, file, &err), err);
         }
     }
-    teardown(&f);
+    served_teardown(&f);
     cf_buf_deinit(&answer);
     cf_buf_deinit(&first);
     cf_buf_deinit(&again);
@@ -371,11 +279,11 @@ static void test_serve__shares_prompts(void **state)
 static void test_serve__logprobs_of_completions(void **state)
 {
     (void)state;
-    fixture f;
+    served f;
     cf_error err;
     cf_buf answer = CF_BUF_INIT, text = CF_BUF_INIT;
     json_t *v = NULL;
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     assert_int_equal(http_ask(f.url, "/v1/completions", NULL,
                               "{\"prompt\":\"abc\",\"max_tokens\":5,\"seed\":1,"
                               "\"logprobs\":2}",
@@ -403,7 +311,7 @@ static void test_serve__logprobs_of_completions(void **state)
     json_decref(v);
     cf_buf_deinit(&text);
     cf_buf_deinit(&answer);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 static void test_serve__wrong_requests(void **state)
@@ -433,9 +341,9 @@ static void test_serve__wrong_requests(void **state)
         {"/v1/nothing", "{}", 404},
         {"/v1/models", "{}", 405},
     };
-    fixture f;
+    served f;
     cf_buf answer = CF_BUF_INIT;
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(http_ask(f.url, rows[i].path, NULL, rows[i].body, &answer),
                          rows[i].status);
@@ -459,15 +367,15 @@ static void test_serve__wrong_requests(void **state)
     assert_non_null(strstr(cf_buf_cstr(&answer), "context_length_exceeded"));
     cf_buf_deinit(&longer);
     cf_buf_deinit(&answer);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 static void test_serve__models_and_tokens(void **state)
 {
     (void)state;
-    fixture f;
+    served f;
     cf_buf answer = CF_BUF_INIT;
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     assert_int_equal(http_ask(f.url, "/v1/models", NULL, NULL, &answer), 200);
     assert_non_null(strstr(cf_buf_cstr(&answer), "\"id\":\"tiny\""));
     assert_int_equal(http_ask(f.url, "/v1/models/tiny", NULL, NULL, &answer), 200);
@@ -477,7 +385,7 @@ static void test_serve__models_and_tokens(void **state)
     assert_true(strncmp(cf_buf_cstr(&answer), "{\"tokens\":[", 11) == 0);
     assert_int_equal(http_ask(f.url, "/slots", NULL, NULL, &answer), 200);
     cf_buf_deinit(&answer);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 /* The answer's vector number i, as text or as base64. */
@@ -508,11 +416,11 @@ static void test_serve__embeddings(void **state)
     (void)state;
     enum { N = 64 };
     float one[N], other[N], ids[N], coded[N];
-    fixture f;
+    served f;
     cf_buf answer = CF_BUF_INIT;
     char tokens[80], request[200];
     static const char path[] = "/v1/embeddings";
-    setup_with(&f, "qwen3", CF_POOLING_MEAN);
+    served_with(&f, "qwen3", CF_POOLING_MEAN);
     assert_int_equal(http_ask(f.url, path, NULL, "{\"input\":[\"abc\",\"xy\"]}", &answer), 200);
     read_vector(&answer, 0, one, N);
     read_vector(&answer, 1, other, N);
@@ -542,12 +450,12 @@ static void test_serve__embeddings(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(http_ask(f.url, path, NULL, wrong[i], &answer), 400);
     }
-    teardown(&f);
-    setup(&f, "qwen3");
+    served_teardown(&f);
+    served_setup(&f, "qwen3");
     assert_int_equal(http_ask(f.url, path, NULL, "{\"input\":\"abc\"}", &answer), 501);
     assert_non_null(strstr(cf_buf_cstr(&answer), "qwen3.pooling_type"));
     cf_buf_deinit(&answer);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 /* Asks until it is stopped. */
@@ -573,13 +481,13 @@ static void *ask_on(void *ud)
 static void test_serve__slots(void **state)
 {
     (void)state;
-    fixture f;
+    served f;
     pthread_t thread;
     cf_buf answer = CF_BUF_INIT, json = CF_BUF_INIT;
     cf_error err;
     json_t *v = NULL;
     bool was_busy = false;
-    setup(&f, "llama");
+    served_setup(&f, "llama");
     asking a = {.url = f.url};
     assert_int_equal(pthread_create(&thread, NULL, ask_on, &a), 0);
     while (!was_busy) {
@@ -618,7 +526,7 @@ static void test_serve__slots(void **state)
     assert_null(cf_slots_read(db));
     cf_buf_deinit(&answer);
     cf_buf_deinit(&json);
-    teardown(&f);
+    served_teardown(&f);
 }
 
 int main(void)
