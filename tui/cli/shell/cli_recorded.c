@@ -5,6 +5,7 @@
 
 #include "tui/lab/prompt/server_prompt.h"
 #include "tui/lab/reply/run_options.h"
+#include "tui/study/ask/asker.h"
 #include "tui/study/ask/study_case.h"
 
 const char **cf_cli_adapter_names(const json_t *stored, cf_arena *arena)
@@ -104,4 +105,11 @@ cf_status cf_cli_predicate(cf_predicate **out, const char *text, bool is_approve
     }
     *out = p;
     return CF_OK;
+}
+
+const char *cf_cli_wrong_repeat(uint32_t repeat, uint32_t at_least)
+{
+    return repeat > CF_ASKER_REPEATS_MAX         ? "--repeat: at most 1000"
+           : at_least > (repeat > 0 ? repeat : 1) ? "--at-least: more than --repeat"
+                                                  : NULL;
 }

@@ -26,6 +26,9 @@ CF_MUST_USE cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf
 CF_MUST_USE cf_status cf_cli_predicate(cf_predicate **out, const char *text, bool is_approved,
                                        cf_error *err);
 
+/* Why --repeat N and --at-least K do not go together; NULL: they do. */
+const char *cf_cli_wrong_repeat(uint32_t repeat, uint32_t at_least);
+
 /* The names of such a list of adapters, "FILE=SCALE", or of steering,
  * "FILE=SCALE:A-B"; NULL when memory ran
  * out. */

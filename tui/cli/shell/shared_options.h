@@ -26,6 +26,13 @@
     {"--draft", 0, CF_OPT_U32, at, "N",                                        \
      "draft up to N tokens from the prompt and the reply; the output stays "   \
      "the same (default: 7; 0: none)", given}
+#define CF_ROW_REPEAT(at)                                                      \
+    {"--repeat", 0, CF_OPT_U32, at, "N",                                       \
+     "ask up to N times, with the seeds that follow each other, for answers "  \
+     "that chance decides (default: 1)", 0}
+#define CF_ROW_AT_LEAST(at)                                                    \
+    {"--at-least", 0, CF_OPT_U32, at, "K",                                     \
+     "with --repeat: it holds if it does at least K times (default: N)", 0}
 #define CF_ROW_FAMILY(at)                                                      \
     {"--family", 0, CF_OPT_STR, at, "FAMILY",                                  \
      "syntax of tool calls (default: detected from template and metadata)", 0}

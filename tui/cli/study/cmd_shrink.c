@@ -16,7 +16,7 @@
 
 typedef struct asked {
     const char *condition, *folder, *parts, *family;
-    uint32_t max_runs, max_tokens, command_ms;
+    uint32_t max_runs, max_tokens, command_ms, repeat, at_least;
     bool is_approved;
 } asked;
 
@@ -155,6 +155,15 @@ static void put_result(const command *c, const cf_buf *names, cf_buf *out)
     const cf_shrink *s = &c->shrink;
     size_t n_messages = json_array_size(json_object_get(s->context, "messages"));
     size_t n_tools = json_array_size(json_object_get(s->context, "tools"));
+    if (!c->cli->is_json && !s->holds) {
+        cf_buf_addf(out,
+                    "%zu messages and %zu tools are left after %zu runs, but asked again it does "
+                    "not hold (%s): nothing is written%s\n",
+                    n_messages, n_tools, s->n_runs, cf_buf_cstr(&c->asker.why),
+                    c->asker.repeat > 1 ? ""
+                                        : "; --repeat N --at-least K is for answers by chance");
+        return;
+    }
     if (!c->cli->is_json) {
         cf_buf_addf(out,
                     "%zu messages, %zu tools and %zu bytes of template left "
@@ -177,6 +186,8 @@ static void put_result(const command *c, const cf_buf *names, cf_buf *out)
     cf_jw_uint(&w, "messages", n_messages);
     cf_jw_uint(&w, "tools", n_tools);
     cf_jw_uint(&w, "template_bytes", s->source.n);
+    cf_jw_bool(&w, "holds", s->holds);
+    cf_jw_buf(&w, "whole", &s->whole);
     cf_jw_buf(&w, "why", &c->asker.why);
     cf_jw_text(&w, "folder", c->a.folder);
     cf_jw_array(&w, "files");
@@ -216,6 +227,8 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
     cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
     c->asker.max_tokens = c->a.max_tokens;
     c->asker.command_ms = c->a.command_ms;
+    c->asker.repeat = c->a.repeat;
+    c->asker.at_least = c->a.at_least;
     cf_status st = find_form(c, uuid, &context, err);
     CF_THEN(st, cf_shrink_init(&c->shrink, &c->asker, context, cf_buf_str(&c->cli->opened.source),
                                err));
@@ -228,7 +241,7 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
     name_model(c);
     CF_TRY(open_steps(c, err));
     CF_TRY(cf_shrink_run(&c->shrink, err));
-    st = cf_shrink_write(&c->shrink, c->a.folder, &names, err);
+    st = c->shrink.holds ? cf_shrink_write(&c->shrink, c->a.folder, &names, err) : CF_OK;
     if (st == CF_OK) {
         put_result(c, &names, &c->cli->out);
     }
@@ -251,6 +264,8 @@ static const cf_opt_row options[] = {
      0},
     {"--max-runs", 0, CF_OPT_U32, offsetof(command, a.max_runs), "N",
      "run the predicate at most N times (default: 1000)", 0},
+    CF_ROW_REPEAT(offsetof(command, a.repeat)),
+    CF_ROW_AT_LEAST(offsetof(command, a.at_least)),
     CF_ROW_MAX_TOKENS(offsetof(command, a.max_tokens)),
     {"--timeout", 0, CF_OPT_U32, offsetof(command, a.command_ms), "MS",
      "time limit for a command (default: 60000)", 0},
@@ -267,10 +282,17 @@ static int run_shrink(cf_cli *cli, void *state)
     if (c->a.condition == NULL || c->a.folder == NULL) {
         return cf_cli_usage(cli, WANT);
     }
+    const char *wrong = cf_cli_wrong_repeat(c->a.repeat, c->a.at_least);
+    if (wrong != NULL) {
+        return cf_cli_usage(cli, wrong);
+    }
     cf_study_case_init(&c->c);
     cf_status st = cf_cli_predicate(&c->predicate, c->a.condition, c->a.is_approved, &err);
     CF_THEN(st, make(c, cli->args[0], &err));
     int status = cf_cli_end(cli, st, &err);
+    if (st == CF_OK && status == CF_EXIT_OK && !c->shrink.holds) {
+        status = CF_EXIT_FINDING;
+    }
     if (st == CF_ECANCELLED) {
         cf_note("confab shrink: run the same command again to continue");
     }

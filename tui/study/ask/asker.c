@@ -3,7 +3,6 @@
  */
 #include "tui/study/ask/asker.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "templates/chat_template.h"
@@ -23,6 +22,8 @@ void cf_asker_deinit(cf_asker *a)
     cf_buf_deinit(&a->reply);
     cf_buf_deinit(&a->error);
     cf_buf_deinit(&a->why);
+    cf_buf_deinit(&a->failure);
+    cf_buf_deinit(&a->only);
     cf_buf_deinit(&a->source);
     cf_template_free(a->tpl);
     *a = (cf_asker){.engine = NULL};
@@ -73,28 +74,16 @@ static cf_status render(const cf_asker *a, const json_t *context, size_t n, cf_a
     return cf_answer_prompt(out, &r, a->engine->tok, context, n, arena, err);
 }
 
-/* The text of an error without its numbers: a place in a template, or in a
- * list, differs in a smaller context. */
-static void without_digits(char *to, size_t n, const char *text)
+cf_status cf_asker_keep_failure(cf_asker *a, cf_error *err)
 {
-    size_t k = 0;
-    for (; *text != '\0' && k + 1 < n; text++) {
-        if (!isdigit((unsigned char)*text)) {
-            to[k++] = *text;
-        }
-    }
-    to[k] = '\0';
-}
-
-void cf_asker_hold_error(cf_asker *a)
-{
-    without_digits(a->error_like, sizeof a->error_like, cf_buf_cstr(&a->error));
+    cf_buf_reset(&a->only);
+    cf_buf_add(&a->only, cf_buf_cstr(&a->failure), a->failure.n);
+    return cf_buf_check(&a->only, err);
 }
 
 static cf_status see_render(cf_asker *a, const json_t *context, cf_arena *arena, cf_sight *s,
                             cf_error *err)
 {
-    char like[CF_ERROR_TEXT_MAX];
     cf_prompt prompt;
     cf_error why = {0};
     cf_status st = render(a, context, SIZE_MAX, arena, &prompt, &why);
@@ -107,10 +96,7 @@ static cf_status see_render(cf_asker *a, const json_t *context, cf_arena *arena,
     } else {
         cf_buf_adds(&a->error, why.text);
     }
-    without_digits(like, sizeof like, why.text);
-    if (a->error_like[0] == '\0' || strcmp(like, a->error_like) == 0) {
-        s->rendered = st;
-    }
+    s->rendered = st;
     s->render_error = cf_buf_cstr(&a->error);
     return cf_buf_check(&a->prompt, err);
 }
@@ -231,7 +217,17 @@ static cf_status judge(cf_asker *a, const cf_sight *s, bool *holds, cf_error *er
         cf_buf_adds(&a->why, cf_buf_cstr(&a->error));
         return CF_OK;
     }
-    return cf_predicate_holds(a->predicate, s, holds, &a->why, err);
+    CF_TRY(cf_predicate_holds(a->predicate, s, holds, &a->why, err));
+    if (!*holds) {
+        return CF_OK;
+    }
+    cf_predicate_put_failure(a->predicate, s, &a->failure);
+    CF_TRY(cf_buf_check(&a->failure, err));
+    if (a->only.n > 0 && !cf_str_eq(cf_buf_str(&a->failure), cf_buf_str(&a->only))) {
+        *holds = false;
+        cf_buf_adds(&a->why, " (another failure than that of the whole conversation)");
+    }
+    return cf_buf_check(&a->why, err);
 }
 
 /* Tools that cannot be read as declarations are none for a reply. */
@@ -243,8 +239,8 @@ static cf_status read_tools(const json_t *context, cf_tool_set **out, cf_error *
     return st == CF_ENOMEM ? cf_oom(err) : CF_OK;
 }
 
-cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *holds,
-                       cf_error *err)
+static cf_status ask_once(cf_asker *a, const json_t *context, cf_str source, bool *holds,
+                          cf_error *err)
 {
     uint32_t needs = cf_predicate_needs(a->predicate);
     cf_sight s = {.context = context, .cancel = a->cancel, .command_ms = a->command_ms};
@@ -256,6 +252,7 @@ cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *
     cf_buf_reset(&a->reply);
     cf_buf_reset(&a->error);
     cf_buf_reset(&a->why);
+    cf_buf_reset(&a->failure);
     CF_TRY(set_template(a, source, err));
     CF_TRY(read_tools(context, &tools, err));
     cf_arena_init(&arena, 0);
@@ -275,4 +272,30 @@ cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *
     cf_arena_deinit(&arena);
     cf_tool_set_free(tools);
     return st;
+}
+
+/* Ends as soon as the rest cannot change the answer; where it holds, the last
+ * time held, so that prompt and reply are those of the failure. */
+cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *holds,
+                       cf_error *err)
+{
+    const uint32_t n = a->repeat > 0 ? a->repeat : 1;
+    const uint32_t least = a->at_least > 0 ? a->at_least : n;
+    a->n_asked = a->n_held = 0;
+    *holds = false;
+    while (!*holds && a->n_held + (n - a->n_asked) >= least) {
+        bool once;
+        CF_TRY(ask_once(a, context, source, &once, err));
+        a->n_asked++;
+        a->n_held += once;
+        *holds = a->n_held >= least;
+    }
+    if (n > 1) {
+        cf_buf counts = CF_BUF_INIT;
+        cf_buf_addf(&counts, "%u of %u: ", a->n_held, a->n_asked);
+        cf_buf_add(&counts, cf_buf_cstr(&a->why), a->why.n);
+        cf_buf_deinit(&a->why);
+        a->why = counts;
+    }
+    return cf_buf_check(&a->why, err);
 }

@@ -6,7 +6,8 @@
  *                     prompt, the reply or the template's error.
  * Knows: templates, engines, predicates.  Does not know: which contexts are
  * tried.
- * Replies are drawn greedily, so that the same context gives the same answer.
+ * Replies are drawn greedily, so that the same context gives the same answer, or
+ * with `repeat` several times, each with the next seed.
  *
  * Threads:  one thread at a time.
  * Memory:   owns its compiled template and the texts of the last question.
@@ -18,6 +19,8 @@
 #include "tui/study/ask/predicate.h"
 #include "tui/study/ask/study_case.h"
 
+enum { CF_ASKER_REPEATS_MAX = 1000 };
+
 typedef struct cf_asker {
     const cf_study_engine *engine; /* borrowed, like the next three */
     const cf_predicate *predicate;
@@ -26,11 +29,14 @@ typedef struct cf_asker {
     uint32_t max_tokens; /* of a reply; 0: 256 */
     uint32_t command_ms; /* 0: as predicate.h says */
     cf_str prefix;       /* replies begin with it; empty: nothing is given */
+    uint32_t repeat;     /* ask so often; 0: once */
+    uint32_t at_least;   /* it holds if it does so often; 0: always */
 
-    char error_like[CF_ERROR_TEXT_MAX]; /* the only error of the template that
-                                           counts, without digits; "": any */
-    /* Of the last question. */
-    cf_buf prompt, reply, error, why;
+    cf_buf only;  /* the only failure that counts (cf_predicate_put_failure()); "": any */
+    /* Of the last question; with `repeat` those of its last time, and `why`
+     * begins with the counts. */
+    cf_buf prompt, reply, error, why, failure;
+    uint32_t n_asked, n_held; /* it ends when the answer is certain */
     cf_tool_status calls;
 
     cf_buf source; /* of the compiled template */
@@ -52,8 +58,7 @@ void cf_asker_deinit(cf_asker *a);
 CF_MUST_USE cf_status cf_asker_ask(cf_asker *a, const json_t *context, cf_str source, bool *holds,
                                    cf_error *err);
 
-/* From now on only an error like the last one counts as an error of the
- * template: one with the same text, digits aside. */
-void cf_asker_hold_error(cf_asker *a);
+/* From now on only the failure of the last question counts.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_asker_keep_failure(cf_asker *a, cf_error *err);
 
 #endif

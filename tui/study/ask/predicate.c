@@ -3,12 +3,15 @@
  */
 #include "tui/study/ask/predicate_impl.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "core/api/message.h"
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/base/os.h"
 #include "tui/study/ask/predicate_command.h"
 
@@ -35,6 +38,23 @@ static cf_status call_invalid(const cf_predicate *p, const cf_sight *s, bool *ou
         cf_buf_add(why, text.p, text.n);
     }
     return CF_OK;
+}
+
+static cf_status read_call_invalid(cf_predicate *p, cf_error *err)
+{
+    return p->n_value == 0 || cf_str_is(cf_predicate__value(p), "any")
+               ? CF_OK
+               : cf_fail(err, CF_EINVAL, "call-invalid takes any, or nothing");
+}
+
+static void which_invalid(const cf_predicate *p, const cf_sight *s, cf_buf *out)
+{
+    const json_t *first = json_array_get(s->findings, 0);
+    cf_str path = cf_json_get_str(first, "path");
+    if (p->n_value == 0) {
+        cf_buf_addf(out, "%s %.*s", cf_tool_status_name(s->calls), (int)path.n,
+                    path.n > 0 ? path.p : "");
+    }
 }
 
 static cf_status calls_valid(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
@@ -92,6 +112,12 @@ static cf_status parse_lost(const cf_predicate *p, const cf_sight *s, bool *out,
     return CF_OK;
 }
 
+static void which_lost(const cf_predicate *p, const cf_sight *s, cf_buf *out)
+{
+    (void)p;
+    cf_buf_adds(out, s->calls == CF_TOOL_PARSE_ERROR ? "does not parse" : "another family");
+}
+
 /* ---- tokens, prompts, commands ------------------------------------------ */
 
 static cf_status read_token(cf_predicate *p, cf_error *err)
@@ -145,6 +171,18 @@ static cf_status template_error(const cf_predicate *p, const cf_sight *s, bool *
     return CF_OK;
 }
 
+/* The error's text without its numbers: a place in a template, or in a list,
+ * differs in a smaller context. */
+static void which_error(const cf_predicate *p, const cf_sight *s, cf_buf *out)
+{
+    (void)p;
+    for (const char *c = s->render_error; c != NULL && *c != '\0'; c++) {
+        if (!isdigit((unsigned char)*c)) {
+            cf_buf_addc(out, *c);
+        }
+    }
+}
+
 static cf_status command_holds(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
                                cf_error *err)
 {
@@ -175,13 +213,15 @@ static cf_status command_holds(const cf_predicate *p, const cf_sight *s, bool *o
 /* ---- the table ---------------------------------------------------------- */
 
 static const cf_predicate__kind kinds[] = {
-    {"call-invalid", "call-invalid", CF_SEE_REPLY, false, false, NULL, call_invalid},
-    {"calls-valid", "calls-valid", CF_SEE_REPLY, false, true, NULL, calls_valid},
-    {"parse-lost", "parse-lost", CF_SEE_REPLY, false, false, NULL, parse_lost},
-    {"token", "token:ID@PLACE", CF_SEE_REPLY, true, true, read_token, token_holds},
-    {"cache-lost", "cache-lost", CF_SEE_CACHE, false, false, NULL, cache_lost},
-    {"template-error", "template-error", CF_SEE_RENDER, false, false, NULL, template_error},
-    {"command", "command:CMD", CF_SEE_COMMAND, true, true, NULL, command_holds},
+    {"call-invalid", "call-invalid", CF_SEE_REPLY, false, true, read_call_invalid, call_invalid,
+     which_invalid},
+    {"calls-valid", "calls-valid", CF_SEE_REPLY, false, true, NULL, calls_valid, NULL},
+    {"parse-lost", "parse-lost", CF_SEE_REPLY, false, false, NULL, parse_lost, which_lost},
+    {"token", "token:ID@PLACE", CF_SEE_REPLY, true, true, read_token, token_holds, NULL},
+    {"cache-lost", "cache-lost", CF_SEE_CACHE, false, false, NULL, cache_lost, NULL},
+    {"template-error", "template-error", CF_SEE_RENDER, false, false, NULL, template_error,
+     which_error},
+    {"command", "command:CMD", CF_SEE_COMMAND, true, true, NULL, command_holds, NULL},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
@@ -300,6 +340,48 @@ uint32_t cf_predicate_needs(const cf_predicate *p)
 cf_str cf_predicate_text(const cf_predicate *p)
 {
     return cf_str_make(p->text, p->n_text);
+}
+
+/* The bytes of each file that a command names, by the words of its text. */
+static void put_files(const cf_predicate *p, cf_buf *out)
+{
+    enum { FILE_MAX = 16 << 20 };
+    static const char ends[] = " \t\n;|&<>()'\"`$=";
+    for (const char *at = p->value; *at != '\0';) {
+        char path[4096], hash[CF_HASH_TEXT + 1];
+        size_t n = strcspn(at, ends);
+        struct stat about;
+        cf_buf text = CF_BUF_INIT;
+        cf_error ignored;
+        snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : 0), at);
+        if (n > 0 && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+            cf_os_read_file(&text, path, FILE_MAX, &ignored) == CF_OK) {
+            cf_hash_hex(hash, cf_buf_cstr(&text), text.n);
+            cf_buf_addf(out, "%s %s\n", path, hash);
+        }
+        cf_buf_deinit(&text);
+        at += n;
+        at += strspn(at, ends);
+    }
+}
+
+void cf_predicate_put_identity(const cf_predicate *p, cf_buf *out)
+{
+    cf_buf_add(out, p->text, p->n_text);
+    cf_buf_addc(out, '\0');
+    if (p->schema != NULL) {
+        cf_json_write(out, p->schema);
+    }
+    if ((p->kind->needs & CF_SEE_COMMAND) != 0) {
+        put_files(p, out);
+    }
+}
+
+void cf_predicate_put_failure(const cf_predicate *p, const cf_sight *sight, cf_buf *out)
+{
+    if (p->kind->failure != NULL && !p->is_negated) {
+        p->kind->failure(p, sight, out);
+    }
 }
 
 void cf_sight_response(cf_sight *s, const cf_chat_response *r, cf_tool_family family,

@@ -12,8 +12,10 @@
  * A predicate is written NAME or NAME:VALUE; not-NAME holds where NAME does
  * not:
  *
- *   call-invalid      a call of the reply does not parse or breaks its
- *                     declaration
+ *   call-invalid[:any]
+ *                     a call of the reply does not parse or breaks its
+ *                     declaration; a search that goes on from one such failure
+ *                     keeps to it (cf_predicate_put_failure()), with `any` to none
  *   calls-valid[:F]   there is a call (of the function F), and all are valid
  *   parse-lost        a call is in the reply's bytes, and the parser of the
  *                     model's family does not find it
@@ -98,6 +100,13 @@ void cf_predicate_free(cf_predicate *p);
 uint32_t cf_predicate_needs(const cf_predicate *p);
 /* As it was written. */
 cf_str cf_predicate_text(const cf_predicate *p);
+/* All that its answers depend on: the text, and the bytes of the files that its
+ * command names and of its schema. */
+void cf_predicate_put_identity(const cf_predicate *p, cf_buf *out);
+/* Which of several failures of its kind is seen, so that a search does not slip
+ * from one to another: status and path of an invalid call, the error of a
+ * template without its numbers, how a call was lost; nothing for other kinds. */
+void cf_predicate_put_failure(const cf_predicate *p, const cf_sight *sight, cf_buf *out);
 /* The i-th kind with what it takes, "reply:REGEX"; NULL past the last. */
 const char *cf_predicate_kind(size_t i);
 

@@ -34,6 +34,8 @@ struct cf_predicate__kind {
     cf_status (*read)(cf_predicate *p, cf_error *err); /* NULL: nothing */
     cf_status (*holds)(const cf_predicate *p, const cf_sight *s, bool *out, cf_buf *why,
                        cf_error *err);
+    /* cf_predicate_put_failure(); NULL: all failures are one */
+    void (*failure)(const cf_predicate *p, const cf_sight *s, cf_buf *out);
 };
 
 cf_str cf_predicate__value(const cf_predicate *p);

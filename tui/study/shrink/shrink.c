@@ -27,6 +27,7 @@ void cf_shrink_deinit(cf_shrink *s)
 {
     json_decref(s->context);
     cf_buf_deinit(&s->source);
+    cf_buf_deinit(&s->whole);
     cf_free(s->answer);
     if (s->log != NULL) {
         (void)fclose(s->log); /* each line was flushed */
@@ -40,12 +41,12 @@ static cf_status key_of(const cf_shrink *s, const json_t *context, cf_str source
                         char key[CF_HASH_TEXT + 1], cf_error *err)
 {
     cf_buf b = CF_BUF_INIT;
-    cf_str predicate = cf_predicate_text(s->asker->predicate);
-    cf_buf_add(&b, predicate.p, predicate.n);
+    const cf_asker *a = s->asker;
+    cf_predicate_put_identity(a->predicate, &b);
+    cf_buf_addf(&b, "%c%s%c%d %u %u %u %s%c", 0, s->model, 0, a->as_is, a->max_tokens, a->repeat,
+                a->at_least, cf_tool_family_name(a->engine->family), 0);
+    cf_buf_add(&b, cf_buf_cstr(&a->only), a->only.n);
     cf_buf_addc(&b, '\0');
-    cf_buf_adds(&b, s->model);
-    cf_buf_addf(&b, "%c%d %u%c%s%c", 0, s->asker->as_is, s->asker->max_tokens, 0,
-                s->asker->error_like, 0);
     cf_buf_add(&b, source.p, source.n);
     cf_buf_addc(&b, '\0');
     cf_json_write(&b, context);
@@ -77,19 +78,22 @@ static cf_status add_answer(cf_shrink *s, const char *key, bool holds, cf_error 
     return CF_OK;
 }
 
-/* A line: 64 hex digits, a space, 0 or 1. */
+/* A line: 64 hex digits, a space, 0 or 1, and where a question is asked several
+ * times how often it held. */
 static cf_status read_answers(cf_shrink *s, cf_str text, cf_error *err)
 {
-    enum { LINE = CF_HASH_TEXT + 3 };
-    for (size_t at = 0; at + LINE <= text.n; at += LINE) {
+    enum { LINE = CF_HASH_TEXT + 2 };
+    size_t n;
+    for (size_t at = 0; at < text.n; at += n + 1) {
         const char *p = text.p + at;
-        bool ok = p[CF_HASH_TEXT] == ' ' && p[LINE - 1] == '\n' &&
-                  (p[LINE - 2] == '0' || p[LINE - 2] == '1');
+        n = (size_t)((const char *)memchr(p, '\n', text.n - at) - p);
+        bool ok = n >= LINE && p[CF_HASH_TEXT] == ' ' &&
+                  (p[LINE - 1] == '0' || p[LINE - 1] == '1') && (n == LINE || p[LINE] == ' ');
         if (!ok) {
             return cf_fail(err, CF_EFORMAT,
                            "byte %zu does not belong to an answer of confab shrink", at);
         }
-        CF_TRY(add_answer(s, p, p[LINE - 2] == '1', err));
+        CF_TRY(add_answer(s, p, p[LINE - 1] == '1', err));
     }
     return CF_OK;
 }
@@ -99,7 +103,10 @@ cf_status cf_shrink_keep(cf_shrink *s, const char *path, cf_error *err)
     cf_buf text = CF_BUF_INIT;
     cf_error why;
     cf_status st = cf_os_read_file(&text, path, LOG_MAX, &why);
-    size_t whole = text.n - text.n % (CF_HASH_TEXT + 3);
+    size_t whole = text.n;
+    while (whole > 0 && text.p[whole - 1] != '\n') {
+        whole--;
+    }
     if (st == CF_OK) {
         st = read_answers(s, cf_str_make(cf_buf_cstr(&text), whole), err);
         st = st == CF_OK ? CF_OK : cf_fail_in(err, st, path);
@@ -131,11 +138,15 @@ static cf_status ask(cf_shrink *s, const json_t *context, cf_str source, bool *h
         *holds = false;
         return CF_OK;
     }
-    s->n_runs++;
     CF_TRY(cf_asker_ask(s->asker, context, source, holds, err));
+    s->n_runs += s->asker->n_asked;
     CF_TRY(add_answer(s, key, *holds, err));
     if (s->log != NULL) {
-        fprintf(s->log, "%s %d\n", key, *holds);
+        fprintf(s->log, "%s %d", key, *holds);
+        if (s->asker->repeat > 1) {
+            fprintf(s->log, " %u of %u", s->asker->n_held, s->asker->n_asked);
+        }
+        fputc('\n', s->log);
         if (fflush(s->log) != 0) {
             return cf_fail(err, CF_EIO, "the steps cannot be written");
         }
@@ -318,18 +329,20 @@ static cf_status do_round(cf_shrink *s, bool *changed, cf_error *err)
 cf_status cf_shrink_run(cf_shrink *s, cf_error *err)
 {
     bool holds;
-    s->n_runs++;
     CF_TRY(cf_asker_ask(s->asker, s->context, cf_buf_str(&s->source), &holds, err));
+    s->n_runs += s->asker->n_asked;
+    cf_buf_add(&s->whole, cf_buf_cstr(&s->asker->why), s->asker->why.n);
+    CF_TRY(cf_buf_check(&s->whole, err));
     if (!holds) {
         cf_str text = cf_predicate_text(s->asker->predicate);
         return cf_fail(err, CF_EINVAL, "%.*s does not hold for the whole conversation: %.100s",
                        (int)(text.n < 80 ? text.n : 80), text.p, cf_buf_cstr(&s->asker->why));
     }
-    cf_asker_hold_error(s->asker);
+    CF_TRY(cf_asker_keep_failure(s->asker, err));
     bool changed = true;
     for (int round = 0; round < ROUNDS && changed && !s->is_cut; round++) {
         CF_TRY(do_round(s, &changed, err));
     }
-    /* What is written down is seen once more, from the smallest. */
-    return cf_asker_ask(s->asker, s->context, cf_buf_str(&s->source), &holds, err);
+    /* What is written down is asked last: answers that were kept may be stale. */
+    return cf_asker_ask(s->asker, s->context, cf_buf_str(&s->source), &s->holds, err);
 }

@@ -45,9 +45,11 @@ typedef struct cf_shrink {
     size_t max_runs; /* 0: CF_SHRINK_RUNS_MAX */
     char model[200]; /* what answers, for the keys of answers */
 
-    size_t n_runs;   /* questions asked */
+    size_t n_runs;   /* questions asked, but for the last one about the result */
     size_t n_reused; /* answers that were known */
     bool is_cut;     /* max_runs was reached */
+    bool holds;      /* the last answer, about the result */
+    cf_buf whole;    /* what was seen of the whole context */
 
     cf_shrink_answer *answer; /* [n_answer] */
     size_t n_answer, cap_answer;
@@ -68,7 +70,10 @@ void cf_shrink_deinit(cf_shrink *s);
 CF_MUST_USE cf_status cf_shrink_keep(cf_shrink *s, const char *path, cf_error *err);
 
 /*
- * Shrinks.  CF_EINVAL when the predicate does not hold for the whole context.
+ * Shrinks, keeping to the failure of the whole context (asker.h), and asks about
+ * the result last: `holds` is false where that answer is no, as it may be where
+ * answers are random or what a command looks at has changed.
+ * CF_EINVAL when the predicate does not hold for the whole context.
  * After CF_ECANCELLED and other failures context and template are the smallest
  * found so far.
  */

@@ -222,6 +222,8 @@ static cf_status make_facts(files *f, cf_error *err)
                                               : "reply");
     cf_jb_bool(&b, "thinks", llama_thinks(f));
     cf_jb_str(&b, "predicate", cf_predicate_text(a->predicate));
+    add_literal(&b, "whole", cf_escape_md_line, cf_buf_str(&f->s->whole));
+    add_literal(&b, "now", cf_escape_md_line, cf_buf_str(&a->why));
     cf_jb_int(&b, "n_messages", (int64_t)json_array_size(json_object_get(f->context, "messages")));
     cf_jb_int(&b, "n_tools", (int64_t)json_array_size(json_object_get(f->context, "tools")));
     cf_jb_int(&b, "n_bytes", (int64_t)f->s->source.n);

@@ -4,6 +4,8 @@
  */
 #include "tests/support/t.h"
 
+#include <unistd.h>
+
 #include "core/base/os.h"
 #include "tests/support/program.h"
 #include "tests/support/store_dir.h"
@@ -207,6 +209,141 @@ static void test_shrink__reply(void **state)
     cf_buf_deinit(&text);
 }
 
+/* A short one, for checks that are run often. */
+static json_t *talk(void)
+{
+    return json_pack("{s:[{s:s,s:s},{s:s,s:s},{s:s,s:s}]}", "messages", "role", "user", "content",
+                     "Hello. Who are you?", "role", "assistant", "content", "A model.", "role",
+                     "user", "content", "Before. Here is the CAUSE of it. After.");
+}
+
+/* Shrinks with a check that is a script; its status is wanted. */
+static void check_script(cf_program *p, const char *db, const char *id, const char *script,
+                         const char *folder, const char *repeat, const char *least, int status)
+{
+    char condition[400];
+    snprintf(condition, sizeof condition, "command:sh %s", script);
+    CF_PROGRAM(p, "shrink", "--db", db, id, "--while", condition, "-o", folder, "--json", "--yes",
+               "-t", "chatml", "--repeat", repeat, "--at-least", least);
+    if (p->status != status) {
+        fail_msg("status %d: %s", p->status, cf_buf_cstr(&p->err));
+    }
+}
+
+static bool has_result(const char *folder)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/context.json", folder);
+    return access(path, R_OK) == 0;
+}
+
+/* Answers kept for a command are of the file that it was: with another check
+ * everything is asked again. */
+static void test_shrink__a_corrected_command(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    char id[40];
+    cf_program p;
+    const char *db = import(talk(), "mended", id);
+    const char *folder = store_dir_file("mended"), *script = store_dir_file("mended.sh");
+    store_dir_put_text("mended.sh", "grep -q CAUSE\n");
+    check_script(&p, db, id, script, folder, "1", "1", 0);
+    cf_program_deinit(&p);
+    store_dir_put_text("mended.sh", "grep -q 'Who are'\n");
+    check_script(&p, db, id, script, folder, "1", "1", 0);
+    assert_int_equal(number(&p.out, "\"reused\":") < number(&p.out, "\"runs\":"), 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"holds\":true"));
+    cf_program_deinit(&p);
+    json_t *v = read_context(folder);
+    const json_t *m = json_array_get(json_object_get(v, "messages"), 0);
+    assert_string_equal(json_string_value(json_object_get(m, "content")), "Who are you?");
+    json_decref(v);
+}
+
+/* What is written was asked last: a check that holds only for a while ends with
+ * status 1, and nothing is written. */
+static void test_shrink__the_last_answer_is_no(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    char id[40];
+    cf_program p;
+    const char *db = import(talk(), "weary", id);
+    const char *folder = store_dir_file("weary");
+    store_dir_put_text("weary.sh", "n=$(cat \"$0.n\" 2>/dev/null || echo 0)\n"
+                                   "echo $((n + 1)) > \"$0.n\"\n[ \"$n\" -lt 2 ]\n");
+    check_script(&p, db, id, store_dir_file("weary.sh"), folder, "1", "1", 1);
+    assert_non_null(strstr(cf_buf_cstr(&p.out), "\"holds\":false"));
+    assert_false(has_result(folder));
+    cf_program_deinit(&p);
+}
+
+/* A check that holds two times of three where its cause is: two of three are
+ * asked for, and the counts are shown. */
+static void test_shrink__flaky(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    char id[40], path[300];
+    cf_program p;
+    cf_error err;
+    cf_buf text = CF_BUF_INIT;
+    const char *db = import(talk(), "flaky", id);
+    const char *folder = store_dir_file("flaky");
+    store_dir_put_text("flaky.sh", "grep -q CAUSE || exit 1\n"
+                                   "n=$(cat \"$0.n\" 2>/dev/null || echo 0)\n"
+                                   "echo $((n + 1)) > \"$0.n\"\n[ $((n % 3)) -ne 0 ]\n");
+    check_script(&p, db, id, store_dir_file("flaky.sh"), folder, "3", "2", 0);
+    cf_program_deinit(&p);
+    json_t *v = read_context(folder);
+    const json_t *m = json_array_get(json_object_get(v, "messages"), 0);
+    assert_string_equal(json_string_value(json_object_get(m, "content")),
+                        "Here is the CAUSE of it.");
+    json_decref(v);
+    snprintf(path, sizeof path, "%s/ISSUE.md", folder);
+    T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
+    assert_non_null(strstr(cf_buf_cstr(&text), "- whole: 2 of 3"));
+    cf_buf_reset(&text);
+    snprintf(path, sizeof path, "%s/steps.txt", folder);
+    T_OK(cf_os_read_file(&text, path, 1 << 20, &err), err);
+    assert_non_null(strstr(cf_buf_cstr(&text), " 1 2 of "));
+    assert_non_null(strstr(cf_buf_cstr(&text), " 0 0 of 2\n"));
+    cf_buf_deinit(&text);
+}
+
+/* The parameter that is wrong stays wrong: a smaller declaration under which the
+ * model writes no JSON is another failure, which only `any` takes. */
+static void test_shrink__keeps_to_the_failure(void **state)
+{
+    (void)state;
+    NEED_PROGRAM();
+    if (!cf_program_has_model()) {
+        T_SKIP("no bundled model in this tree");
+    }
+    static const char *const conditions[] = {"call-invalid", "call-invalid:any"};
+    static const char *const why[] = {"\"why\":\"INVALID_PARAMETER_VALUE: ",
+                                      "\"why\":\"PARSE_ERROR: "};
+    json_t *v = json_pack(
+        "{s:[{s:s,s:s}],s:[{s:s,s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:[s,s]},s:{s:s}},s:[s]}}}]}",
+        "messages", "role", "user", "content", "What is the weather in Oslo? Thanks.", "tools",
+        "type", "function", "function", "name", "get_weather", "description", "Weather.",
+        "parameters", "type", "object", "properties", "location", "type", "string", "enum", "Paris",
+        "Rome", "unit", "type", "string", "required", "location");
+    char id[40], folder[40];
+    const char *db = import(v, "slip", id);
+    for (int i = 0; i < 2; i++) {
+        cf_program p;
+        snprintf(folder, sizeof folder, "slip%d", i);
+        CF_PROGRAM(&p, "shrink", "--db", db, id, "--while", conditions[i], "-o",
+                   store_dir_file(folder), "--json", "-m", "bundled", "-n", "64");
+        assert_int_equal(p.status, 0);
+        assert_non_null(strstr(cf_buf_cstr(&p.out), "\"whole\":\"INVALID_PARAMETER_VALUE: "));
+        assert_non_null(strstr(cf_buf_cstr(&p.out), why[i]));
+        cf_program_deinit(&p);
+    }
+}
+
 static void test_shrink__refuses(void **state)
 {
     (void)state;
@@ -261,9 +398,15 @@ static void test_shrink__units(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shrink__command), cmocka_unit_test(test_shrink__template_error),
-        cmocka_unit_test(test_shrink__reply),   cmocka_unit_test(test_shrink__refuses),
+        cmocka_unit_test(test_shrink__command),
+        cmocka_unit_test(test_shrink__template_error),
+        cmocka_unit_test(test_shrink__reply),
+        cmocka_unit_test(test_shrink__refuses),
         cmocka_unit_test(test_shrink__units),
+        cmocka_unit_test(test_shrink__a_corrected_command),
+        cmocka_unit_test(test_shrink__the_last_answer_is_no),
+        cmocka_unit_test(test_shrink__flaky),
+        cmocka_unit_test(test_shrink__keeps_to_the_failure),
     };
     return cmocka_run_group_tests(tests, store_dir_make, store_dir_remove);
 }
