@@ -116,7 +116,9 @@ endif
 
 # With FILES, "[3/200] file" in place of the command; recipes are expanded one
 # after the other as they start, so that the counter also holds under -j.
-step = $(if $(FILES),@$(eval STEPS += x)echo "[$(words $(STEPS))/$(FILES)] $<"; )
+step = $(if $(FILES),@$(eval STEPS += x)echo "[$(words $(STEPS))/$(FILES)] $(1)"; )
+# How many files a target compiles and links: what $(step) counts.
+count = $$($(MAKE) -n --no-print-directory FILES= $(1) | grep -c -e '^$(CC) .* -o ')
 
 # Instruction-set files get their own flags; the rest runs on any machine.
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
@@ -147,9 +149,18 @@ ifeq ($(VARIANT),fuzz)
 $(SET_OBJ): OPT = -O0
 endif
 
+# The flags and the model's name of the last build; a change of one rebuilds what
+# depends on it.  Written while the makefile is read, so that `make -n` counts
+# what is really to be built.
+ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
+remember = $(shell mkdir -p $(B); echo '$(2)' | cmp -s - $(1) || echo '$(2)' > $(1))
+$(call remember,$(B)/.flags,$(CC) $(ALL_CFLAGS))
+$(call remember,$(B)/.bundled,$(BUNDLED))
+endif
+
 $(B)/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
-	$(step)$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
+	$(call step,$<)$(CC) $(ALL_CFLAGS) $(OPT) $(ISA) -MMD -MP -c $< -o $@
 
 $(B)/gen/%.c: %
 	@mkdir -p $(@D)
@@ -163,20 +174,10 @@ $(B)/gen/%.c: %
 	  echo "const size_t $${name}_size = sizeof $$name - 1;"; } > $@
 
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/.flags
-	$(step)$(CC) $(ALL_CFLAGS) -c $< -o $@
+	$(call step,$<)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(B)/core/bundled/bundled.o: $(BUNDLED) $(B)/.bundled
 $(B)/core/bundled/bundled.o: OPT = $(if $(BUNDLED),-DCF_BUNDLED_FILE='"$(BUNDLED)"')
-# Changes when the file comes or goes.
-$(B)/.bundled: FORCE
-	@mkdir -p $(@D)
-	@echo '$(BUNDLED)' | cmp -s - $@ || echo '$(BUNDLED)' > $@
-
-# A changed flag rebuilds everything.
-$(B)/.flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
-FORCE:
 
 # Archives are made anew so that a removed file leaves no member behind.
 archive = @mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
@@ -190,7 +191,7 @@ $(TUI_A): $(call obj,$(filter-out $(MAIN_SRC),$(TUI_SRC))) $(call gen,$(EMBED_TU
 	$(archive)
 
 $(B)/confab: $(call obj,$(MAIN_SRC)) $(TUI_A) $(STORAGE_A) $(TEMPLATES_A) $(CORE_A)
-	$(if $(FILES),@)$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(TUI_LIBS) $(STORE_LIBS) $(CORE_LIBS) -o $@
+	$(call step,$@)$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(TUI_LIBS) $(STORE_LIBS) $(CORE_LIBS) -o $@
 
 build/confab: build/release/confab
 	@ln -sf release/confab $@
@@ -207,7 +208,7 @@ LIB_OBJ = $(call obj,$(CORE_SRC) $(TEMPLATES_SRC) $(STORAGE_SRC)) \
 $(LIB_A): $(LIB_OBJ)
 	$(archive)
 $(LIB_SO): $(LIB_OBJ)
-	$(CC) $(LINK_FLAGS) -shared -Wl,-soname,libconfab.so.0 $(filter %.o,$^) $(STORE_LIBS) $(CORE_LIBS) -o $@
+	$(call step,$@)$(CC) $(LINK_FLAGS) -shared -Wl,-soname,libconfab.so.0 $(filter %.o,$^) $(STORE_LIBS) $(CORE_LIBS) -o $@
 
 # Public headers are installed side by side as <confab/NAME.h>; file names are
 # unique in the tree.  The same folder is made in the build for examples.
@@ -295,6 +296,13 @@ FUZZ_REPLAY := $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
 $(SUPPORT_A): $(call obj,$(SUPPORT_SRC))
 	$(archive)
 
+# Test programs map the bundled model from its file, and are linked without what
+# only a debugger needs: together they would take gigabytes.
+TEST_BUNDLED := $(B)/tests/support/link/bundled_file.o
+$(TEST_BUNDLED): OPT = $(if $(BUNDLED),-DCF_BUNDLED_FILE='"$(abspath $(BUNDLED))"')
+$(TEST_BUNDLED): $(B)/.bundled
+TEST_LINK := $(if $(filter release,$(VARIANT)),-Wl$(comma)--strip-debug)
+
 LINK_core      := $(CORE_A)
 LINK_templates := $(TEMPLATES_A) $(CORE_A)
 LINK_storage   := $(STORAGE_A) $(CORE_A)
@@ -306,16 +314,17 @@ LIBS_tui        = $(TUI_LIBS) $(STORE_LIBS) $(CORE_LIBS) $(shell $(PKG) --libs v
 room = $(word 3,$(subst /, ,$(1)))
 
 define test_rule
-$(B)/$(1:.c=): $(B)/$(1:.c=.o) $(SUPPORT_A) $(LINK_$(call room,$(1)))
-	$$(CC) $$(LINK_FLAGS) $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) $$(shell $$(PKG) --libs cmocka) -o $$@
+$(B)/$(1:.c=): $(B)/$(1:.c=.o) $(if $(filter %/test_bundled.c,$(1)),,$(TEST_BUNDLED)) \
+  $(SUPPORT_A) $(LINK_$(call room,$(1)))
+	$$(call step,$$@)$$(CC) $$(LINK_FLAGS) $$(TEST_LINK) $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) $$(shell $$(PKG) --libs cmocka) -o $$@
 endef
 $(foreach t,$(TEST_SRC),$(eval $(call test_rule,$t)))
 
 # A fuzz target replays its corpus with a plain driver; `make fuzz` links the
 # same object with libFuzzer.
 define fuzz_rule
-$(B)/$(1:.c=): $(B)/$(1:.c=.o) $(B)/tests/fuzz/driver.o $(SUPPORT_A) $(LINK_$(call room,$(1)))
-	$$(CC) $$(LINK_FLAGS) $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) -o $$@
+$(B)/$(1:.c=): $(B)/$(1:.c=.o) $(B)/tests/fuzz/driver.o $(TEST_BUNDLED) $(SUPPORT_A) $(LINK_$(call room,$(1)))
+	$$(call step,$$@)$$(CC) $$(LINK_FLAGS) $$(TEST_LINK) $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) -o $$@
 $(B)/$(1:.c=.libfuzzer): $(B)/$(1:.c=.o) $(SUPPORT_A) $(LINK_$(call room,$(1)))
 	$$(CC) $$(LINK_FLAGS) -fsanitize=fuzzer $$(filter %.o %.a,$$^) $$(LIBS_$(call room,$(1))) -o $$@
 endef
@@ -331,8 +340,8 @@ endif
 # so that they keep compiling (docs/speed.md).
 PERF_SRC := $(sort $(wildcard tests/perf/perf_*.c))
 PERF := $(patsubst %.c,$(B)/%,$(PERF_SRC))
-$(PERF): %: %.o $(LINK_tui)
-	$(CC) $(LINK_FLAGS) $(filter %.o %.a,$^) $(LIBS_tui) -o $@
+$(PERF): %: %.o $(TEST_BUNDLED) $(LINK_tui)
+	$(call step,$@)$(CC) $(LINK_FLAGS) $(TEST_LINK) $(filter %.o %.a,$^) $(LIBS_tui) -o $@
 perf: $(PERF)
 
 # The examples are compiled against the library as it is installed.
@@ -394,15 +403,16 @@ fuzz-run: $(FUZZ_T)
 # A first build says how long it takes, and how far it is; with -s nothing.
 JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 SILENT = $(findstring s,$(firstword -$(filter-out --%,$(MAKEFLAGS))))
+build_aloud = @n=$(if $(SILENT),,$(call count,$(1))); \
+	[ "$${n:-0}" -lt 50 ] || echo "building confab: $$n files, a few minutes on two cores"; \
+	$(MAKE) --no-print-directory $(JOBS) FILES=$$([ "$${n:-0}" = 0 ] || echo $$n) $(1)
 run: deps
-	@n=$(if $(SILENT),,$$($(MAKE) -n -o $(B)/.flags --no-print-directory all | grep -c -e '-c [^ ]* -o ')); \
-	if [ "$${n:-0}" -lt 50 ]; then n=; else \
-	  echo "building confab: $$n files, a few minutes on two cores"; fi; \
-	$(MAKE) --no-print-directory $(JOBS) FILES=$$n all
+	$(call build_aloud,all)
 	@build/confab
 
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(shell nproc 2>/dev/null || echo 2) check
+	$(call build_aloud,build-tests build/confab)
+	@$(MAKE) --no-print-directory $(JOBS) check
 
 deps:
 	@.ci/deps run $(ALL_PKGS) $(LOADED_PKGS)
@@ -450,6 +460,6 @@ clean:
 
 .PHONY: all deb dist perf check check-all check-arm64 check-docs check-headers build-tests fuzz fuzz-run run test \
         deps deps-test format lint lint-all lint-changed lint-text \
-        $(LINT) cov clean install uninstall FORCE
+        $(LINT) cov clean install uninstall
 
 -include $(shell [ -d $(B) ] && find $(B) -name '*.d')

@@ -39,13 +39,24 @@ run_one='
     esac
     echo "$? $program" >"$logs/$name.rc"
     echo "$(($(date +%s) - began)) $program" >>"$logs/seconds"
+    n=$(wc -l <"$logs/seconds")
+    if [ -t 1 ]; then
+        printf "\r\033[K[%s/%s] %s" "$n" "$total" "${program##*/}"
+    elif [ $((n % 50)) -eq 0 ]; then
+        echo "[$n/$total] test programs"
+    fi
 '
 jobs=$(nproc 2>/dev/null || echo 2)
 # Only programs whose source still exists.
+list=$logs/list
 find "$folder/tests" -type f \( -name 'test_*' -o -name 'fuzz_*' \) \
     ! -name '*.*' | grep -E -- "$pattern" | sort | while read -r program; do
     [ -f "${program#"$folder"/}.c" ] && echo "$program"
-done | xargs -P "$jobs" -I{} sh -c "$run_one" sh {} "$logs"
+done >"$list"
+total=$(wc -l <"$list")
+export total
+xargs -P "$jobs" -I{} sh -c "$run_one" sh {} "$logs" <"$list"
+[ ! -t 1 ] || printf "\r\033[K"
 
 passed=0 failed=0 skipped=0
 for rc_file in "$logs"/*.rc; do
@@ -63,10 +74,10 @@ for rc_file in "$logs"/*.rc; do
     [ "$s" -eq 0 ] || grep -aE '^SKIP ' "$log" | sed "s|^|$program: |"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
-# Where the time went, where it was long.
-slowest=$(sort -rn "$logs/seconds" 2>/dev/null | head -n 5 |
-    awk '$1 >= 20 {sub(".*/", "", $2); printf "%s%s %d s", n++ ? ", " : "", $2, $1}')
-[ -z "$slowest" ] || echo "slowest: $slowest"
+# Where the time went.
+echo "slowest programs:"
+sort -rn "$logs/seconds" 2>/dev/null | head -n 5 |
+    awk '{sub(".*/", "", $2); printf "%5d s  %s\n", $1, $2}'
 echo "$(($(date +%s) - started)) s"
 if [ $((passed + failed)) -eq 0 ]; then
     echo "no test ran"
