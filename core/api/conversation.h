@@ -137,8 +137,8 @@ CF_MUST_USE cf_status cf_conversation_set_tools(cf_conversation *conv, const jso
 /*
  * Where a new message goes when `turn` is shown: `turn`, unless a reply
  * failed there.  After a failed reply, or a user's message whose replies all
- * failed, it is the turn before that message; nil for the beginning.  So the
- * head is where it was before the send that failed.
+ * failed, it is the turn before that one message; nil for the beginning.
+ * Messages of the user before it stay in the path.
  */
 cf_uuid cf_conversation_resume(const cf_conversation *conv, cf_uuid turn);
 
@@ -373,6 +373,7 @@ enum { CF_TOOL_LOOP_BYTES = 64 << 20 }; /* replies and results of one loop */
 
 typedef struct cf_tool_loop {
     uint32_t max_rounds; /* 0: 25 */
+    bool stops_at_call;  /* the first reply with calls is the last */
     /* Asked before each valid call; NULL refuses all.  May put a reason. */
     cf_call_verdict (*decide)(void *ud, const cf_pending_call *call, cf_buf *reason);
     /* Makes a result: a new reference of any kind.  A failure goes to the
@@ -391,7 +392,8 @@ typedef struct cf_tool_loop {
 
 /*
  * Sends, and as long as the reply calls tools, answers the calls and sends
- * again.  An invalid call is answered with its findings.  CF_ELIMIT when
+ * again, unless the loop stops at the first calls.  An invalid call is answered
+ * with its findings.  CF_ELIMIT when
  * after max_rounds rounds the model still calls: the last reply is in the
  * tree and the head.  CF_ELIMIT also when replies and results are over
  * CF_TOOL_LOOP_BYTES together.
@@ -399,6 +401,10 @@ typedef struct cf_tool_loop {
 CF_MUST_USE cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend,
                                           const cf_send *send, const cf_tool_loop *loop,
                                           cf_sent *out, cf_error *err);
+
+/* The message with a call's result: its content is a string, JSON text for all
+ * but strings and lists of parts with a picture or sound.  NULL: no memory. */
+json_t *cf_pending_call_result(const cf_pending_call *call, const json_t *result);
 
 /* ---- results from outside ----------------------------------------------- */
 

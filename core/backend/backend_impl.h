@@ -115,6 +115,14 @@ CF_MUST_USE cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *
 CF_MUST_USE cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err);
 bool cf_chat__reply_is_thinking(const cf_chat__reply *r);
 
+enum { CF_CALL_ID_TEXT = 16 };
+
+/* Gives a call without an id one in `made`, nine letters and digits: the number
+ * of the call in the conversation, whose `messages` come before the reply.
+ * `index`: of the call in the reply. */
+void cf_chat__call_id(cf_tool_call *call, char made[CF_CALL_ID_TEXT], const json_t *messages,
+                      size_t index);
+
 /* Sends what was held back and fills the response's message, findings and
  * status.  `calls` (may be NULL) are more tool calls, as a JSON array. */
 CF_MUST_USE cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls, cf_error *err);

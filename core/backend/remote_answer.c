@@ -361,6 +361,8 @@ static cf_status finish_call(cf_remote__answer *a, size_t index, json_t *list,
     bool oom = false;
     size_t before = found->n;
     json_t *arguments;
+    char made[CF_CALL_ID_TEXT];
+    cf_chat__call_id(&call, made, a->run->request->messages, index);
     if (read_arguments(&call, &from->arguments, found->arena, &oom)) {
         if (a->run->request->tools != NULL) {
             cf_tool__validate(&call, index, a->run->request->tools, found);

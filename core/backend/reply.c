@@ -7,6 +7,7 @@
  * or a fence that is not complete.  A delimiter inside a tool call is part of
  * the call.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/backend/backend_impl.h"
@@ -19,6 +20,30 @@ static void send_text(cf_chat__reply *r, cf_chat_event_kind kind, cf_str text)
     }
     cf_chat_event ev = {.kind = kind, .text = text};
     cf_chat__emit(r->run, &ev);
+}
+
+void cf_chat__call_id(cf_tool_call *call, char made[CF_CALL_ID_TEXT], const json_t *messages,
+                      size_t index)
+{
+    size_t n = index + 1;
+    for (size_t i = 0; call->id.n == 0 && i < json_array_size(messages); i++) {
+        n += json_array_size(json_object_get(json_array_get(messages, i), "tool_calls"));
+    }
+    if (call->id.n == 0) {
+        snprintf(made, CF_CALL_ID_TEXT, "call%05u", (unsigned)(n % 100000));
+        call->id = cf_str_from(made);
+    }
+}
+
+static void send_call(cf_chat__reply *r, const cf_tool_call *from, size_t index, cf_str bytes)
+{
+    char made[CF_CALL_ID_TEXT];
+    cf_tool_call call = *from;
+    if (!r->is_quiet) {
+        cf_chat__call_id(&call, made, r->run->request->messages, index);
+        cf_chat_event ev = {.kind = CF_CHAT_CALL, .index = index, .call = &call, .text = bytes};
+        cf_chat__emit(r->run, &ev);
+    }
 }
 
 static void on_tool_event(const cf_tool_event *ev, void *ud)
@@ -34,13 +59,7 @@ static void on_tool_event(const cf_tool_event *ev, void *ud)
         send_text(r, CF_CHAT_CALL_DELTA, bytes);
         break;
     case CF_TOOL_EV_CALL:
-        if (!r->is_quiet) {
-            cf_chat_event out = {.kind = CF_CHAT_CALL,
-                                 .index = ev->index,
-                                 .call = &p->calls[ev->index],
-                                 .text = bytes};
-            cf_chat__emit(r->run, &out);
-        }
+        send_call(r, &p->calls[ev->index], ev->index, bytes);
         break;
     case CF_TOOL_EV_FAILED:
         if (!r->is_quiet) {
@@ -162,12 +181,10 @@ static json_t *call_json(const cf_tool_call *call)
     json_t *v = json_object();
     json_t *function = json_pack("{s:s%, s:O}", "name", call->name.p, call->name.n, "arguments",
                                  cf_json_ref(call->json));
-    bool ok = v != NULL && function != NULL;
-    if (ok && call->id.n > 0) {
-        ok = json_object_set_new(v, "id", text_json(call->id.p, call->id.n)) == 0;
-    }
-    ok = ok && json_object_set_new(v, "type", json_string("function")) == 0 &&
-         json_object_set(v, "function", function) == 0;
+    bool ok = v != NULL && function != NULL &&
+              json_object_set_new(v, "id", text_json(call->id.p, call->id.n)) == 0 &&
+              json_object_set_new(v, "type", json_string("function")) == 0 &&
+              json_object_set(v, "function", function) == 0;
     json_decref(function);
     if (!ok) {
         json_decref(v);
@@ -181,7 +198,10 @@ static bool add_calls(cf_chat__reply *r, json_t *message, const json_t *more)
     json_t *calls = json_array();
     bool ok = calls != NULL;
     for (size_t i = 0; ok && r->parse != NULL && i < r->parse->n_calls; i++) {
-        ok = json_array_append_new(calls, call_json(&r->parse->calls[i])) == 0;
+        char made[CF_CALL_ID_TEXT];
+        cf_tool_call call = r->parse->calls[i];
+        cf_chat__call_id(&call, made, r->run->request->messages, i);
+        ok = json_array_append_new(calls, call_json(&call)) == 0;
     }
     for (size_t i = 0; ok && i < json_array_size(more); i++) {
         ok = json_array_append(calls, json_array_get(more, i)) == 0;

@@ -227,7 +227,7 @@ cf_uuid cf_conversation_resume(const cf_conversation *conv, cf_uuid id)
     } else if (!has_role(turn, "user") || !is_unanswered(conv, turn)) {
         return id;
     }
-    while (turn != NULL && has_role(turn, "user")) {
+    if (turn != NULL && has_role(turn, "user")) {
         turn = cf_conversation_find(conv, turn->parent);
     }
     return turn != NULL ? turn->id : (cf_uuid){{0}};

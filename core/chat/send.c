@@ -50,10 +50,10 @@ typedef struct sources {
     size_t n, n_preface;
 } sources;
 
-/* Takes the user's messages off the end: what a failed reply answered. */
+/* Takes the user's message off the end: what a failed reply answered. */
 static void drop_question(sources *s)
 {
-    while (s->n > s->n_preface && is_user(s->v[s->n - 1].message)) {
+    if (s->n > s->n_preface && is_user(s->v[s->n - 1].message)) {
         s->n--;
     }
 }
@@ -100,7 +100,8 @@ cf_status cf_conversation_sources(const cf_conversation *conv, cf_uuid leaf, cf_
 /* Whether the user writes again after a message whose replies all failed. */
 static bool asks_again(const cf_conversation *conv, cf_uuid leaf, const json_t *more)
 {
-    return is_user(json_array_get(more, 0)) &&
+    const cf_turn *turn = cf_conversation_find(conv, leaf);
+    return is_user(json_array_get(more, 0)) && turn != NULL && !cf_turn_is_failed(turn) &&
            !cf_uuid_eq(cf_conversation_resume(conv, leaf), leaf);
 }
 

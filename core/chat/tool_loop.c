@@ -72,9 +72,7 @@ static cf_status answer_call(const cf_tool_loop *loop, cf_pending_call *call, js
     return st;
 }
 
-/* A result as a message: content is a string, JSON text for all but strings
- * and lists of parts with a picture or sound. */
-static json_t *result_message(const cf_pending_call *call, const json_t *result)
+json_t *cf_pending_call_result(const cf_pending_call *call, const json_t *result)
 {
     cf_jb b = CF_JB_INIT;
     cf_buf text = CF_BUF_INIT;
@@ -120,7 +118,7 @@ static cf_status answer_all(const cf_tool_loop *loop, const cf_chat_response *r,
             if (loop->done != NULL) {
                 loop->done(loop->ud, &call, result);
             }
-            cf_jb_take(&list, NULL, result_message(&call, result));
+            cf_jb_take(&list, NULL, cf_pending_call_result(&call, result));
             st = cf_jb_check(&list, err);
         }
         json_decref(result);
@@ -202,7 +200,7 @@ cf_status cf_conversation_run(cf_conversation *conv, cf_backend *backend, const 
         if (loop->sent != NULL) {
             loop->sent(loop->ud, out);
         }
-        if (st != CF_OK || !has_tools(conv, send) ||
+        if (st != CF_OK || loop->stops_at_call || !has_tools(conv, send) ||
             json_array_size(json_object_get(out->response.message, "tool_calls")) == 0) {
             break;
         }

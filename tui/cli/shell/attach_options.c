@@ -29,7 +29,7 @@ void cf_attach_options_table(cf_attach_options *o, cf_opt *out)
                       NULL};
 }
 
-static bool has_any(const cf_attach_options *o)
+bool cf_attach_options_any(const cf_attach_options *o)
 {
     return o->images.n + o->sounds.n > 0;
 }
@@ -68,7 +68,7 @@ cf_status cf_attach_options_content(json_t **out, const cf_attach_options *o, cf
     if (words == NULL) {
         return cf_fail(err, CF_EFORMAT, "the prompt is not UTF-8");
     }
-    if (!has_any(o)) {
+    if (!cf_attach_options_any(o)) {
         *out = words;
         return CF_OK;
     }

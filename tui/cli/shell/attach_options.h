@@ -21,6 +21,9 @@ typedef struct cf_attach_options {
 /* Fills out[0 .. CF_ATTACH_OPTIONS) with the options. */
 void cf_attach_options_table(cf_attach_options *o, cf_opt *out);
 
+/* Whether there is a file. */
+bool cf_attach_options_any(const cf_attach_options *o);
+
 /* Whether a file is standard input, which then is not the prompt. */
 bool cf_attach_options_use_stdin(const cf_attach_options *o);
 

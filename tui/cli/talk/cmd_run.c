@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/api/attachment.h"
-#include "core/api/constraint_spec.h"
 #include "core/api/conversation.h"
 #include "core/api/draft.h"
 #include "core/base/alloc.h"
@@ -28,21 +27,13 @@
 #include "tui/cli/talk/mcp_open.h"
 #include "tui/cli/talk/run_candidates.h"
 #include "tui/cli/talk/run_json.h"
+#include "tui/cli/talk/run_limit.h"
+#include "tui/cli/talk/run_open.h"
 #include "tui/demo/demo_serve.h"
 #include "tui/lab/talk/saved.h"
 #include "tui/sys/out.h"
 
 enum { PROMPT_MAX = 64 << 20 };
-
-/* What the reply may be. */
-typedef struct run_limit {
-    const char *schema, *regex, *grammar_path, *tool_mode; /* options */
-    cf_opt_list choices;
-    json_t *spec;        /* NULL: no constraint */
-    cf_grammar *grammar; /* of the built-in core */
-    cf_constraint_vocab *vocab;
-    cf_buf constraint; /* as JSON, for the history */
-} run_limit;
 
 /* Where the reply stops. */
 typedef struct run_stops {
@@ -65,10 +56,11 @@ typedef struct run {
     const char *system, *tools_path, *results_path, *exec, *family, *thinking;
     const char *continue_id;
     uint32_t max_rounds, n_top, timeout_s, n_candidates;
-    bool is_approved, is_kept_out, show_prompt, sends_thinking, as_is;
+    bool is_approved, is_kept_out, show_prompt, sends_thinking, as_is, stops_at_call;
+    cf_opt_list call_results; /* --result */
     cf_opt_list extra_list;
     run_length length;
-    run_limit limit;
+    cf_run_limit limit;
     run_stops stops;
     cf_keep_prefix prefix;
     char last; /* byte of the reply on standard output; 0: none */
@@ -82,6 +74,7 @@ typedef struct run {
     json_t *canned, *tools, *system_list;
     json_t *vendor; /* --extra, and what the options come to for a server */
     bool is_terminal, in_thinking;
+    bool has_prompt;      /* as an argument */
     cf_progress encoding; /* of pictures and sounds */
     bool has_fault;       /* the engine failed, not an input */
 } run;
@@ -513,40 +506,6 @@ static cf_status open_servers(run *r, cf_error *err)
     return cf_conversation_set_tools(r->conv, r->tools, err);
 }
 
-static cf_status choices_spec(run *r, json_t **out, cf_error *err)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < r->limit.choices.n; i++) {
-        if (json_array_append_new(list, json_string(r->limit.choices.v[i])) != 0) {
-            json_decref(list);
-            return cf_fail(err, CF_EINVAL, "--choice: the text is not UTF-8");
-        }
-    }
-    *out = json_pack("{s:o}", "choices", list);
-    return *out != NULL ? CF_OK : cf_oom(err);
-}
-
-/* The request, as the history keeps it. */
-static cf_status make_spec(run *r, json_t **out, cf_error *err)
-{
-    if (r->limit.schema != NULL) {
-        return cf_constraint_spec_file(out, "schema", r->limit.schema, err);
-    }
-    if (r->limit.grammar_path != NULL) {
-        return cf_constraint_spec_file(out, "grammar", r->limit.grammar_path, err);
-    }
-    if (r->limit.choices.n > 0) {
-        return choices_spec(r, out, err);
-    }
-    cf_buf words = CF_BUF_INIT;
-    cf_buf_addf(&words, "%s %s", r->limit.regex != NULL ? "regex" : "tools",
-                r->limit.regex != NULL ? r->limit.regex : r->limit.tool_mode);
-    cf_status st = cf_buf_check(&words, err);
-    CF_THEN(st, cf_constraint_spec_parse(out, cf_buf_cstr(&words), r->cli->opened.family, err));
-    cf_buf_deinit(&words);
-    return st;
-}
-
 static bool is_server(const run *r)
 {
     return strcmp(cf_backend_get_info(r->cli->opened.backend).kind, "openai") == 0;
@@ -574,34 +533,6 @@ static cf_status read_extra(run *r, cf_error *err)
                        "arguments");
     }
     return CF_OK;
-}
-
-/* At most one of the ways to limit the reply. */
-static cf_status make_grammar(run *r, cf_error *err)
-{
-    int n = (r->limit.schema != NULL) + (r->limit.regex != NULL) + (r->limit.choices.n > 0) +
-            (r->limit.grammar_path != NULL) + (r->limit.tool_mode != NULL);
-    if (n == 0) {
-        return CF_OK;
-    }
-    if (n > 1) {
-        return cf_fail(err, CF_EINVAL,
-                       "give one of --schema, --regex, --choice, --grammar "
-                       "and --constrain-tools");
-    }
-    if (r->cli->opened.engine == NULL && !is_server(r)) {
-        return cf_fail(err, CF_EUNSUPPORTED, "only a model file or a server can be constrained");
-    }
-    CF_TRY(make_spec(r, &r->limit.spec, err));
-    cf_json_write(&r->limit.constraint, r->limit.spec);
-    CF_TRY(cf_buf_check(&r->limit.constraint, err));
-    if (is_server(r)) {
-        return CF_OK; /* in the server's form, by the backend */
-    }
-    CF_TRY(cf_constraint_spec_compile(&r->limit.grammar, r->limit.spec,
-                                      cf_conversation_tools(r->conv), err));
-    return cf_constraint_vocab_from_tokenizer(&r->limit.vocab,
-                                              cf_engine_tokenizer(r->cli->opened.engine), err);
 }
 
 /* From confabrc, where no option says otherwise. */
@@ -715,6 +646,85 @@ static cf_status show_prompt(run *r, const cf_send *send, cf_error *err)
     return st;
 }
 
+/* Whether a valid call gets more than the answer that nothing can run it. */
+static bool can_run_tools(const run *r)
+{
+    return r->demo != NULL || r->canned != NULL || r->mcp.path != NULL || r->exec != NULL ||
+           can_ask(r);
+}
+
+/* The message to be sent, NULL where a turn that is there is answered, and the
+ * turn that the reply or the message follows. */
+static cf_status make_message(run *r, const cf_buf *prompt, cf_send *send, cf_error *err)
+{
+    json_t *message = NULL;
+    size_t n_open = 0;
+    if (r->call_results.n > 0) {
+        send->has_parent = true;
+        CF_TRY(cf_run_results(&message, &send->parent, &n_open, r->conv, &r->call_results, err));
+        if (n_open > 0) {
+            cf_note("[note] %zu of the calls still have no result", n_open);
+        }
+    } else if (r->continue_id != NULL && prompt->n == 0 && !r->has_prompt &&
+               !cf_attach_options_any(&r->attached)) {
+        send->has_parent = true;
+        return cf_run_open_turn(&send->parent, r->conv, err);
+    } else {
+        json_t *content;
+        const cf_backend_info info = cf_backend_get_info(r->cli->opened.backend);
+        CF_TRY(cf_attach_options_content(&content, &r->attached, cf_buf_str(prompt), &info, err));
+        message = json_pack("{s:s, s:o}", "role", "user", "content", content);
+        const cf_uuid head = cf_conversation_head(r->conv);
+        if (!cf_uuid_eq(cf_conversation_resume(r->conv, head), head)) {
+            cf_note("[note] the message before is left out: its reply failed");
+        }
+    }
+    send->message = message;
+    return message != NULL ? CF_OK : cf_oom_for(err, "the message");
+}
+
+static cf_status send_candidates(run *r, const cf_send *send, cf_error *err)
+{
+    const cf_candidates all = {.cli = r->cli,
+                               .conv = r->conv,
+                               .engine = &r->cli->opened,
+                               .keep = r->keep,
+                               .constraint = cf_buf_str(&r->limit.constraint),
+                               .send = send,
+                               .n = r->n_candidates,
+                               .n_draft = r->length.n_draft};
+    return cf_run_candidates(&all, &r->has_fault, err);
+}
+
+/* Sends and answers calls, or only shows the prompt. */
+static cf_status send_one(run *r, const cf_send *send, cf_error *err)
+{
+    const cf_tool_loop loop = {.max_rounds = r->max_rounds,
+                               .stops_at_call = r->stops_at_call || !can_run_tools(r),
+                               .decide = decide,
+                               .run = run_call,
+                               .done = done_call,
+                               .sending = on_sending,
+                               .sent = on_sent,
+                               .ud = r};
+    cf_backend_core_set_draft(r->cli->opened.backend, r->length.n_draft);
+    cf_sent sent;
+    cf_sent_init(&sent);
+    cf_status st = r->show_prompt ? CF_OK : look_for_losses(r, send, err);
+    CF_THEN(st, r->show_prompt ? show_prompt(r, send, err)
+                               : cf_conversation_run(r->conv, r->cli->opened.backend, send, &loop,
+                                                     &sent, err));
+    if (st == CF_OK && loop.stops_at_call && !r->stops_at_call &&
+        json_array_size(json_object_get(sent.response.message, "tool_calls")) > 0) {
+        cf_note("[note] nothing here can run a call: see --results, --exec, --mcp, --result");
+    }
+    if (r->cli->is_json && !r->show_prompt) {
+        tell_end(r, &sent, st, err);
+    }
+    cf_sent_deinit(&sent);
+    return st;
+}
+
 static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
 {
     cf_turn_options options = {.is_pending = false};
@@ -723,69 +733,39 @@ static cf_status answer(run *r, const cf_buf *prompt, cf_error *err)
         return cf_oom(err);
     }
     CF_TRY(read_extra(r, err));
-    CF_TRY(make_grammar(r, err));
+    CF_TRY(cf_run_limit_make(&r->limit, r->cli, r->conv, err));
     CF_TRY(fill_options(r, &options, err));
-    const cf_backend_info info = cf_backend_get_info(r->cli->opened.backend);
-    json_t *content;
-    CF_TRY(cf_attach_options_content(&content, &r->attached, cf_buf_str(prompt), &info, err));
-    json_t *message = json_pack("{s:s, s:o}", "role", "user", "content", content);
-    if (message == NULL) {
-        return cf_oom_for(err, "the message");
-    }
-    cf_send send = {.message = message,
-                    .options = &options,
-                    .fn = on_event,
-                    .ud = r,
-                    .cancel = cf_cli_cancel()};
-    if (r->n_candidates > 0 && !r->show_prompt) {
-        const cf_candidates all = {.cli = r->cli,
-                                   .conv = r->conv,
-                                   .engine = &r->cli->opened,
-                                   .keep = r->keep,
-                                   .constraint = cf_buf_str(&r->limit.constraint),
-                                   .send = &send,
-                                   .n = r->n_candidates,
-                                   .n_draft = r->length.n_draft};
-        cf_status st = cf_run_candidates(&all, &r->has_fault, err);
-        json_decref(message);
-        return st;
-    }
-    cf_backend_core_set_draft(r->cli->opened.backend, r->length.n_draft);
-    cf_tool_loop loop = {.max_rounds = r->max_rounds,
-                         .decide = decide,
-                         .run = run_call,
-                         .done = done_call,
-                         .sending = on_sending,
-                         .sent = on_sent,
-                         .ud = r};
-    cf_sent sent;
-    cf_sent_init(&sent);
-    cf_status st = r->show_prompt ? CF_OK : look_for_losses(r, &send, err);
-    CF_THEN(st, r->show_prompt ? show_prompt(r, &send, err)
-                               : cf_conversation_run(r->conv, r->cli->opened.backend, &send, &loop,
-                                                     &sent, err));
-    if (r->cli->is_json && !r->show_prompt) {
-        tell_end(r, &sent, st, err);
-    }
-    cf_sent_deinit(&sent);
-    json_decref(message);
+    cf_send send = {.options = &options, .fn = on_event, .ud = r, .cancel = cf_cli_cancel()};
+    CF_TRY(make_message(r, prompt, &send, err));
+    const bool is_one = r->n_candidates == 0 || r->show_prompt;
+    cf_status st = is_one ? send_one(r, &send, err) : send_candidates(r, &send, err);
+    json_decref(cf_json_ref(send.message));
     bool ends_open = r->last != '\0' && r->last != '\n';
-    if (ends_open || (r->show_prompt && r->is_terminal)) {
+    if (is_one && (ends_open || (r->show_prompt && r->is_terminal))) {
         show(stdout, cf_str_from("\n"));
     }
     return st;
 }
 
+/* The prompt of the command line or of standard input; none with --result, or
+ * where a saved conversation is continued at a terminal. */
+static cf_status read_prompt(run *r, const char *text, cf_buf *prompt, cf_error *err)
+{
+    if (r->call_results.n > 0 || (text == NULL && isatty(STDIN_FILENO) != 0)) {
+        return CF_OK;
+    }
+    r->has_prompt = text != NULL && strcmp(text, "-") != 0;
+    if (r->has_prompt) {
+        cf_buf_adds(prompt, text);
+        return cf_buf_check(prompt, err);
+    }
+    return cf_os_read_file(prompt, "-", PROMPT_MAX, err);
+}
+
 static cf_status run_all(run *r, const char *text, cf_error *err)
 {
     cf_buf prompt = CF_BUF_INIT;
-    cf_status st = CF_OK;
-    if (text != NULL && strcmp(text, "-") != 0) {
-        cf_buf_adds(&prompt, text);
-        st = cf_buf_check(&prompt, err);
-    } else {
-        st = cf_os_read_file(&prompt, "-", PROMPT_MAX, err);
-    }
+    cf_status st = read_prompt(r, text, &prompt, err);
     CF_THEN(st, read_files(r, err));
     cf_open_options open = r->cli->open;
     open.has_tools = r->tools != NULL || r->mcp.path != NULL;
@@ -839,6 +819,8 @@ static const cf_opt_row options[] = {
      "time limit for a call by --exec (default: 30) or --mcp (default: 60)", 0},
     {"--max-rounds", 0, CF_OPT_U32, offsetof(run, max_rounds), "N",
      "stop after N rounds of tool calls (default: 25)", 0},
+    {"--stop-at-call", 0, CF_OPT_FLAG, offsetof(run, stops_at_call), NULL,
+     "stop after the first reply with calls; they get no results", 0},
     CF_ROW_TOKENS(offsetof(run, length.n_max), offsetof(run, length.has_n_max)),
     CF_ROW_STOP(offsetof(run, stops.texts)),
     {"--stop-id", 0, CF_OPT_LIST, offsetof(run, stops.id_texts), "ID",
@@ -876,6 +858,8 @@ static const cf_opt_row options[] = {
      "print the rendered prompt and send nothing", 0},
     {"--continue", 0, CF_OPT_STR, offsetof(run, continue_id), "UUID",
      "continue a saved conversation, from its end or from one of its turns", 0},
+    {"--result", 0, CF_OPT_LIST, offsetof(run, call_results), "ID=JSON",
+     "with --continue: send the result of an open call; may be repeated", 0},
     CF_ROW_KEEP_PREFIX(offsetof(run, prefix.is_wanted)),
     CF_ROW_NO_STORE(offsetof(run, is_kept_out)),
     CF_OPT_ROWS_END,
@@ -910,7 +894,11 @@ static int run_run(cf_cli *cli, void *state)
         return cf_cli_usage(cli, "standard input is a file: give the PROMPT "
                                  "as an argument");
     }
-    if (cli->n_args == 0 && isatty(STDIN_FILENO)) {
+    if (r->call_results.n > 0 &&
+        (r->continue_id == NULL || cli->n_args > 0 || cf_attach_options_any(&r->attached))) {
+        return cf_cli_usage(cli, "--result goes with --continue UUID, without a PROMPT");
+    }
+    if (cli->n_args == 0 && r->continue_id == NULL && isatty(STDIN_FILENO)) {
         return cf_cli_usage(cli, "no prompt: PROMPT, or text on standard input");
     }
     cf_error err = {0};
@@ -921,10 +909,7 @@ static int run_run(cf_cli *cli, void *state)
         status = CF_EXIT_UNSAVED;
     }
     cf_conversation_free(r->conv);
-    json_decref(r->limit.spec);
-    cf_constraint_vocab_free(r->limit.vocab);
-    cf_grammar_free(r->limit.grammar);
-    cf_buf_deinit(&r->limit.constraint);
+    cf_run_limit_deinit(&r->limit);
     json_decref(r->tools);
     cf_demo_free(r->demo);
     json_decref(r->canned);

@@ -127,7 +127,9 @@ static void close_one(candidate *c, cf_send_job *job)
  * that all candidates answer. */
 static cf_status add_message(const cf_candidates *all, cf_uuid *parent, cf_error *err)
 {
-    *parent = cf_conversation_resume(all->conv, cf_conversation_head(all->conv));
+    *parent = all->send->has_parent
+                  ? all->send->parent
+                  : cf_conversation_resume(all->conv, cf_conversation_head(all->conv));
     if (all->keep != NULL) {
         return cf_keep_message(all->keep, all->conv, all->send->message, parent, err);
     }

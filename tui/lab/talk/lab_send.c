@@ -115,6 +115,24 @@ static void keep_reply(cf_lab *lab, cf_reply *live, cf_sent *sent)
     name_cause(lab, kept, &parts);
 }
 
+/* A reply that failed before its first byte is a turn of the tree as it is one
+ * of the history, so that both know that its message has been asked. */
+static void add_failed(cf_lab *lab, const cf_lab_job *job)
+{
+    if (!cf_uuid_is_nil(job->sent.reply) || job->sent.response.stop.reason == CF_STOP_NONE) {
+        return;
+    }
+    json_t *message = json_pack("{s:s, s:s}", "role", "assistant", "content", "");
+    const bool was_stopped = job->sent.response.stop.reason == CF_STOP_CANCELLED;
+    const cf_turn turn = {.id = job->reply_id,
+                          .parent = job->parent,
+                          .status = was_stopped ? CF_TURN_STOPPED : CF_TURN_ERROR,
+                          .message = message};
+    cf_uuid id;
+    cf_ignore(cf_conversation_add(lab->talk->conv, &turn, &id, NULL));
+    json_decref(message);
+}
+
 /* The same for replies side by side; the first of them is shown. */
 static void keep_sides(cf_lab *lab, struct cf_lab_sides *s)
 {
@@ -135,6 +153,7 @@ static void end_job(cf_lab *lab)
         keep_sides(lab, job->sides);
     } else {
         keep_reply(lab, &talk->live, &job->sent);
+        add_failed(lab, job);
     }
     cf_reply_deinit(&talk->live);
     talk->live.parent = job->parent;

@@ -48,7 +48,7 @@ static void test_run__tool_round(void **state)
     const char *out = cf_buf_cstr(&p.out);
     const char *call = strstr(out, "{\"event\":\"tool_call\",\"index\":0,"
                                    "\"name\":\"f\",\"arguments\":{\"x\":1},"
-                                   "\"status\":\"VALID\"}\n");
+                                   "\"id\":\"call00001\",\"status\":\"VALID\"}\n");
     const char *result = strstr(out, "{\"event\":\"tool_result\",\"round\":1");
     const char *text = strstr(out, "{\"event\":\"text\",\"text\":\"It is 4.\"}");
     assert_true(call != NULL && call < result && result < text);

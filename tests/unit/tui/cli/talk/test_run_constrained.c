@@ -112,9 +112,11 @@ static void test_run__tool_call(void **state)
                            "\"string\",\"enum\":[\"celsius\",\"kelvin\"]}},"
                            "\"required\":[\"unit\"]}}]");
     cf_program p;
+    const char *results = store_dir_file("results.json");
+    store_dir_write(results, "{\"*\":1}");
     CF_PROGRAM(&p, "run", "--no-store", "--json", "-m", model, "--family", "hermes", "--tools",
-               tools, "--constrain-tools", "calls", "--max-rounds", "1", "--seed", "4", "-n", "900",
-               "x");
+               tools, "--results", results, "--constrain-tools", "calls", "--max-rounds", "1",
+               "--seed", "4", "-n", "900", "x");
     const char *out = cf_buf_cstr(&p.out);
     assert_non_null(strstr(out, "\"event\":\"tool_call\""));
     assert_non_null(strstr(out, "\"name\":\"get_weather\""));

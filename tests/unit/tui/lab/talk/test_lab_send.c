@@ -99,12 +99,50 @@ static void test_lab_send__a_message_without_reply_can_get_one(void **state)
     cf_tiny_desk_close(&d);
 }
 
+static cf_str text_of(const cf_turn *turn)
+{
+    return cf_json_get_str(turn->message, "content");
+}
+
+/* Messages of the user before the one that failed stay in the path, as they do
+ * for the command line. */
+static void test_lab_send__a_failed_message_alone_is_passed_by(void **state)
+{
+    (void)state;
+    desk d;
+    cf_error err;
+    set_up(&d);
+    json_t *messages = json_pack("[{s:s,s:s}]", "role", "user", "content", "A document");
+    T_OK(cf_lab_add(d.lab, messages, (cf_uuid){{0}}, false, &err), err);
+    json_decref(messages);
+    const cf_uuid document = last(&d)->id;
+    cf_buf text = CF_BUF_INIT;
+    for (size_t i = 0; i < 100000; i++) {
+        cf_buf_adds(&text, "x ");
+    }
+    T_OK(cf_lab_send(d.lab, cf_buf_str(&text), document, &err), err);
+    cf_lab_settle(d.lab, &err);
+    assert_int_equal(err.code, CF_ELIMIT);
+    assert_true(cf_lab_live(d.lab)->failure[0] != '\0');
+    assert_int_equal(text_of(last(&d)).n, text.n);
+    T_OK(cf_lab_send(d.lab, cf_str_from("A question"), last(&d)->id, &err), err);
+    cf_tiny_desk_settle(&d);
+    size_t n;
+    const cf_turn *const *path = cf_lab_path(d.lab, &n);
+    assert_int_equal(n, 3);
+    assert_true(cf_uuid_eq(path[0]->id, document));
+    assert_true(cf_str_is(text_of(path[1]), "A question"));
+    cf_buf_deinit(&text);
+    cf_tiny_desk_close(&d);
+}
+
 int main(void)
 {
     cf_fault_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lab_send__a_fork_of_a_continued_reply_keeps_its_start),
         cmocka_unit_test(test_lab_send__a_message_without_reply_can_get_one),
+        cmocka_unit_test(test_lab_send__a_failed_message_alone_is_passed_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
