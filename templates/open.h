@@ -45,6 +45,7 @@ typedef struct cf_open_options {
     const char *kernel_set;    /* NULL: the best */
     const char *encoder_blas;  /* "on", "off", "auto"; NULL: auto */
     const char *load_as;       /* as in cf_engine_options */
+    cf_cache_type cache;       /* likewise */
     const char *const *lora;   /* [n_lora] adapters, "FILE" or "FILE=SCALE" */
     size_t n_lora;
     const char *const *steer; /* [n_steer] control vectors, "FILE[=SCALE][:A-B]",

@@ -33,8 +33,16 @@ typedef enum cf_cache_type {
     CF_CACHE_DEFAULT = 0, /* F32 when the engine is exact, or when a position
                              takes at most 16 KiB as F32; else F16 */
     CF_CACHE_F16,
-    CF_CACHE_F32
+    CF_CACHE_F32,
+    CF_CACHE_Q8_0, /* 8 or 4 bits a number and a scale for 32 of a head */
+    CF_CACHE_Q4_0,
+    CF_CACHE_COUNT
 } cf_cache_type;
+
+/* "f16", "f32", "q8_0", "q4_0"; "" for the default. */
+const char *cf_cache_name(cf_cache_type type);
+/* The type of that name; CF_CACHE_DEFAULT: there is none. */
+cf_cache_type cf_cache_named(cf_str name);
 
 /* Whether OpenBLAS computes the products of picture and sound encoders. */
 typedef enum cf_blas_choice {
@@ -52,6 +60,7 @@ typedef struct cf_engine_options {
                                memory; NULL: weights as they are, mapped */
     const char *kernel_set; /* one of cf_about.kernel; NULL: the best */
     cf_blas_choice encoder_blas;
+    cf_cache_type cache; /* of sessions that say none */
 } cf_engine_options;
 
 /*

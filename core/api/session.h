@@ -61,6 +61,8 @@ CF_MUST_USE cf_status cf_session_adopt(cf_session *session, const cf_session *fr
 
 const cf_engine *cf_session_engine(const cf_session *session);
 uint32_t cf_session_n_ctx(const cf_session *session);
+/* The type it was made with, or that the default came to. */
+cf_cache_type cf_session_cache(const cf_session *session);
 
 /* The cached tokens; borrowed until the next change. */
 const cf_token *cf_session_tokens(const cf_session *session, size_t *n);

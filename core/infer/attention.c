@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/infer/pass.h"
+#include "core/kernel/cached.h"
 
 /* Floats from a query head to the next: a gate may follow each. */
 static size_t q_step(const cf_pass *p, const cf_layer_hparams *l)
@@ -23,37 +24,17 @@ static size_t q_step(const cf_pass *p, const cf_layer_hparams *l)
 
 /* ---- queries, keys, values ---------------------------------------------- */
 
-/* Stores the key of position `at` of a cache block, column by column. */
-static void store_key(const cf_pass *p, void *keys, size_t at, const float *k, size_t size,
-                      bool is_f16)
-{
-    uint16_t half[64];
-    for (size_t c = 0; c < size; c++) {
-        if (!is_f16) {
-            ((float *)keys)[c * CF_KV_BLOCK + at] = k[c];
-            continue;
-        }
-        if (c % 64 == 0) {
-            p->e->k->f32_to_f16(half, k + c, size - c < 64 ? size - c : 64);
-        }
-        ((uint16_t *)keys)[c * CF_KV_BLOCK + at] = half[c % 64];
-    }
-}
-
 void cf_attention_store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t head,
                         const float *k, const float *v)
 {
     const cf_layer_hparams *l = &p->e->hp.layer[layer];
+    cf_dtype type = row->kv->layout->type;
     uint32_t page = row->pos / CF_KV_BLOCK;
     size_t at = row->pos % CF_KV_BLOCK;
-    void *keys = cf_kv_keys(row->kv, page, layer, head);
     void *values = cf_kv_values(row->kv, page, layer, head);
-    bool is_f16 = row->kv->layout->is_f16;
-    store_key(p, keys, at, k, l->head_size, is_f16);
-    if (is_f16) {
-        p->e->k->f32_to_f16((uint16_t *)values + at * l->head_size_v, v, l->head_size_v);
-    } else {
-        memcpy((float *)values + at * l->head_size_v, v, l->head_size_v * sizeof(float));
+    cf_cached_put_key(p->e->k, type, cf_kv_keys(row->kv, page, layer, head), at, k, l->head_size);
+    if (values != NULL) {
+        cf_cached_put_value(p->e->k, type, values, at, v, l->head_size_v);
     }
 }
 
@@ -210,13 +191,13 @@ static void attend_run(const cf_pass *p, uint32_t layer, size_t r, size_t n_row,
                  .out_row = (size_t)l->n_head * l->head_size_v,
                  .window = is_in_block(l, row) ? 0 : l->window,
                  .k_block = k_block,
-                 .v_block = v_block,
+                 .v_block = row->kv->layout->has_values ? v_block : NULL,
                  .first = first,
                  .last = last,
                  .at = row->pos,
                  .head_size = l->head_size,
                  .head_size_v = l->head_size_v,
-                 .is_f16 = row->kv->layout->is_f16,
+                 .type = row->kv->layout->type,
                  .scale = l->attn_scale,
                  .soft_cap = hp->attn_soft_cap,
                  .sinks = sinks != NULL ? sinks + h.first : NULL,

@@ -10,6 +10,29 @@
 #include "core/infer/engine_impl.h"
 #include "core/infer/gguf_tokenizer.h"
 
+/* By cf_cache_type. */
+static const struct {
+    const char *name;
+    cf_dtype type;
+} caches[CF_CACHE_COUNT] = {
+    [CF_CACHE_DEFAULT] = {"", CF_F32},   [CF_CACHE_F16] = {"f16", CF_F16},
+    [CF_CACHE_F32] = {"f32", CF_F32},    [CF_CACHE_Q8_0] = {"q8_0", CF_Q8_0},
+    [CF_CACHE_Q4_0] = {"q4_0", CF_Q4_0},
+};
+
+const char *cf_cache_name(cf_cache_type type)
+{
+    return caches[type].name;
+}
+
+cf_cache_type cf_cache_named(cf_str name)
+{
+    size_t i = CF_CACHE_COUNT;
+    while (--i > CF_CACHE_DEFAULT && !cf_str_is(name, caches[i].name)) {
+    }
+    return (cf_cache_type)i;
+}
+
 /* Why the named set cannot be had. */
 static cf_status no_kernels(const char *name, cf_error *err)
 {
@@ -30,6 +53,7 @@ static cf_status pick_kernels(cf_engine *e, const cf_engine_options *o, cf_error
 {
     e->arithmetic = o->arithmetic;
     e->encoder_blas = o->encoder_blas;
+    e->cache = o->cache;
     e->k = o->arithmetic == CF_ARITHMETIC_EXACT ? cf_kernels_ref() : cf_kernels_pick(o->kernel_set);
     if (e->k == NULL) {
         return no_kernels(o->kernel_set != NULL ? o->kernel_set : "", err);
@@ -103,8 +127,9 @@ static cf_status load_weights(cf_engine *e, const cf_engine_options *o, cf_error
     CF_TRY(load_as(e, o->load_as, err));
     CF_TRY(cf_weights_init(&e->w, e->gguf, &e->hp, err));
     CF_TRY(make_ropes(e, err));
-    CF_TRY(cf_kv_layout_init(&e->kv_f16, &e->hp, true, err));
-    CF_TRY(cf_kv_layout_init(&e->kv_f32, &e->hp, false, err));
+    for (size_t i = CF_CACHE_DEFAULT + 1; i < CF_CACHE_COUNT; i++) {
+        CF_TRY(cf_kv_layout_init(&e->kv[i], &e->hp, caches[i].type, err));
+    }
     if (o->load_as == NULL) {
         cf_gguf_prefetch(e->gguf);
     }
@@ -217,8 +242,9 @@ void cf_engine_close(cf_engine *e)
             cf_rope_deinit(&e->rope[s][v]);
         }
     }
-    cf_kv_layout_deinit(&e->kv_f16);
-    cf_kv_layout_deinit(&e->kv_f32);
+    for (size_t i = 0; i < CF_CACHE_COUNT; i++) {
+        cf_kv_layout_deinit(&e->kv[i]);
+    }
     cf_weights_deinit(&e->w);
     cf_hparams_deinit(&e->hp);
     cf_tokenizer_free(e->tok);
@@ -242,12 +268,22 @@ const cf_tokenizer *cf_engine_tokenizer(const cf_engine *e)
  * a position is small, floats are a better default. */
 const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t)
 {
+    t = t != CF_CACHE_DEFAULT ? t : e->cache;
     if (t == CF_CACHE_DEFAULT) {
-        size_t per_token = e->kv_f32.page_bytes / CF_KV_BLOCK;
+        size_t per_token = e->kv[CF_CACHE_F32].page_bytes / CF_KV_BLOCK;
         bool is_exact = e->arithmetic == CF_ARITHMETIC_EXACT;
         t = is_exact || per_token <= CF_KV_F32_BYTES ? CF_CACHE_F32 : CF_CACHE_F16;
     }
-    return t == CF_CACHE_F16 ? &e->kv_f16 : &e->kv_f32;
+    return &e->kv[t];
+}
+
+const cf_kv_layout *cf_engine__kv_of_type(const cf_engine *e, uint32_t type)
+{
+    size_t i = CF_CACHE_DEFAULT + 1;
+    while (i < CF_CACHE_COUNT && (uint32_t)caches[i].type != type) {
+        i++;
+    }
+    return i < CF_CACHE_COUNT ? &e->kv[i] : NULL;
 }
 
 cf_status cf_engine__check_files(const cf_engine *e, cf_error *err)

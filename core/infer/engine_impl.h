@@ -32,10 +32,11 @@ struct cf_engine {
     cf_weights w;
     const cf_kernels *k;
     cf_rope rope[CF_ROPE_SETS][CF_ROPE_VARIANTS];
-    cf_kv_layout kv_f16, kv_f32;
+    cf_kv_layout kv[CF_CACHE_COUNT]; /* by cf_cache_type; none for the default */
     char *arch, *name;
     cf_blas_choice encoder_blas;
     cf_arithmetic arithmetic;
+    cf_cache_type cache; /* of sessions that say none */
     bool has_weights;
     unsigned n_threads;
 
@@ -50,6 +51,9 @@ struct cf_engine {
 
 /* The layout that a cache option means on this engine. */
 const cf_kv_layout *cf_engine__kv_layout(const cf_engine *e, cf_cache_type t);
+
+/* That of a type of numbers; NULL: there is none. */
+const cf_kv_layout *cf_engine__kv_of_type(const cf_engine *e, uint32_t type);
 
 /* n_ctx as asked for, or the default for 0.  CF_EINVAL when too large. */
 CF_MUST_USE cf_status cf_engine__n_ctx(const cf_engine *e, uint32_t asked, uint32_t *out,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/kernel/cached.h"
 
 enum { PAGE_ALIGN = 64 };
 
@@ -22,10 +23,9 @@ struct cf_kv_page {
     _Alignas(PAGE_ALIGN) unsigned char data[];
 };
 
-cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, bool is_f16, cf_error *err)
+cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, cf_dtype type, cf_error *err)
 {
-    cf_kv_layout l = {.is_f16 = is_f16, .n_layer = hp->n_layer};
-    size_t width = is_f16 ? sizeof(uint16_t) : sizeof(float);
+    cf_kv_layout l = {.type = type, .n_layer = hp->n_layer, .has_values = hp->latent.n == 0};
     l.layer = cf_calloc(hp->n_layer, sizeof *l.layer);
     if (l.layer == NULL) {
         return cf_fail(err, CF_ENOMEM, "out of memory for %u layers", hp->n_layer);
@@ -34,8 +34,8 @@ cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, bool is_f16
     for (uint32_t i = 0; i < hp->n_layer; i++) {
         const cf_layer_hparams *h = &hp->layer[i];
         struct cf_kv_layer *to = &l.layer[i];
-        to->k_head = (size_t)h->head_size * CF_KV_BLOCK * width;
-        to->v_head = (size_t)h->head_size_v * CF_KV_BLOCK * width;
+        to->k_head = cf_cached_bytes(type, h->head_size) * CF_KV_BLOCK;
+        to->v_head = l.has_values ? cf_cached_bytes(type, h->head_size_v) * CF_KV_BLOCK : 0;
         if (h->kv_layer != i) { /* keys and values of an earlier layer */
             *to = l.layer[h->kv_layer];
             continue;
@@ -44,6 +44,7 @@ cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, bool is_f16
         off += to->k_head * h->n_head_kv;
         to->v_off = off;
         off += to->v_head * h->n_head_kv;
+        l.n_number += h->n_head_kv * ((size_t)h->head_size + (l.has_values ? h->head_size_v : 0));
     }
     l.page_bytes = off; /* at most 2^38, see the bounds in hparams.h */
     *out = l;
@@ -175,7 +176,7 @@ void *cf_kv_keys(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head)
 void *cf_kv_values(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head)
 {
     const struct cf_kv_layer *l = &kv->layout->layer[layer];
-    return kv->page[i]->data + l->v_off + head * l->v_head;
+    return kv->layout->has_values ? kv->page[i]->data + l->v_off + head * l->v_head : NULL;
 }
 
 void cf_kv_memory(const cf_kv *kv, uint64_t *bytes, uint64_t *shared)

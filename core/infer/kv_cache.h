@@ -6,9 +6,10 @@
  * copied before one of them writes to it.
  *
  * A page:  for each layer: for each key/value head [head_size, CF_KV_BLOCK]
- * keys; then for each head [CF_KV_BLOCK, head_size_v] values.  Numbers are
- * half or float.  A layer that reads another's keys and values has none of its
- * own, and neither has a recurrent layer (recurrent_state.h).
+ * keys; then for each head [CF_KV_BLOCK, head_size_v] values, kept as a type
+ * does (cached.h).  A layer of latent attention has keys alone: a key's first
+ * numbers are its value.  A layer that reads another's keys and values has none
+ * of its own, and neither has a recurrent layer (recurrent_state.h).
  *
  * Threads:  a layout is constant; a cf_kv belongs to one thread at a time.
  *           Timelines that share pages may be on different threads.
@@ -21,8 +22,10 @@
 #include "core/model/hparams.h"
 
 typedef struct cf_kv_layout {
-    bool is_f16;
+    cf_dtype type;
+    bool has_values; /* false: they are in the keys */
     size_t page_bytes;
+    size_t n_number; /* that are kept of a position */
     uint32_t n_layer;
     struct cf_kv_layer {
         size_t k_off, v_off;   /* bytes from a page's start to head 0 */
@@ -38,7 +41,8 @@ typedef struct cf_kv {
     uint32_t n, cap;
 } cf_kv;
 
-CF_MUST_USE cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, bool is_f16,
+/* type: F32, F16, Q8_0 or Q4_0. */
+CF_MUST_USE cf_status cf_kv_layout_init(cf_kv_layout *out, const cf_hparams *hp, cf_dtype type,
                                         cf_error *err);
 void cf_kv_layout_deinit(cf_kv_layout *l);
 
@@ -67,7 +71,7 @@ CF_MUST_USE cf_status cf_kv_reserve(cf_kv *kv, uint32_t first, uint32_t end, cf_
 /* Gives back the pages that hold no position below n. */
 void cf_kv_truncate(cf_kv *kv, uint32_t n);
 
-/* Where keys (values) of a head start in page i. */
+/* Where keys (values) of a head start in page i; NULL for values in the keys. */
 void *cf_kv_keys(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head);
 void *cf_kv_values(const cf_kv *kv, uint32_t i, uint32_t layer, uint32_t head);
 

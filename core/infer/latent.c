@@ -13,7 +13,8 @@
  *   sum of weights * values = v_b[j] (sum of weights * latent)
  *
  * for prompts as for single tokens, so that both give the same bits: every
- * head attends with n + n_rot numbers to one key, whose first n are its value.
+ * head attends with n + n_rot numbers to one key, whose first n are its value
+ * and cached once.
  */
 #include <string.h>
 
@@ -103,7 +104,7 @@ static void finish_row(const cf_pass *p, uint32_t layer, size_t r)
     float *k = p->k + r * l->head_size;
     p->e->k->rms_norm(k, k, p->e->w.layer[layer].latent.kv_a_norm, m->n, hp->norm_eps);
     rotate(p, r, k + m->n);
-    cf_attention_store(p, &p->rows[r], layer, 0, k, k);
+    cf_attention_store(p, &p->rows[r], layer, 0, k, NULL);
     for (size_t j = 0; j < l->n_head; j++) {
         float *q = p->q + (r * l->n_head + j) * l->head_size + m->n;
         memcpy(q, p->up + (r * l->n_head + j) * size + m->n_plain, m->n_rot * sizeof *q);

@@ -143,7 +143,7 @@ void cf_latent_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i
 void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 
 /* Of attention: the key and value of one position of one key/value head into
- * the cache; and by head, att = what queries q of rows from r0 on attend to. */
+ * the cache, v NULL where the key has it; and by head, att = what queries q of rows from r0 on attend to. */
 void cf_attention_store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t head,
                         const float *k, const float *v);
 void cf_attention_attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);

@@ -314,8 +314,8 @@ void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m, cons
     *out = (cf_plan){.mapped_bytes = m->w->bytes, .shared_bytes = ws->total};
     add_item(out, "weights", "file", m->w->bytes, m->w->n_param, 0, 0);
     out->item[0].is_mapped = true;
-    add_item(out, "key/value cache", kv->is_f16 ? "F16" : "F32", n_page * kv->page_bytes, n_page,
-             CF_KV_BLOCK, kv->page_bytes / CF_KV_BLOCK / (kv->is_f16 ? 2 : 4));
+    add_item(out, "key/value cache", cf_dtype_get(kv->type).name, n_page * kv->page_bytes, n_page,
+             CF_KV_BLOCK, kv->n_number);
     add_states(out, m->hp, n_ctx);
     add_item(out, "logits", "F32", n_vocab * sizeof(float), n_vocab, 0, 0);
     add_item(out, "tokens", "I32", (uint64_t)n_ctx * sizeof(int32_t), n_ctx, 0, 0);

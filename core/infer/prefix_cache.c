@@ -321,7 +321,7 @@ typedef struct file_head {
 } file_head;
 
 typedef struct prompt_head {
-    uint32_t n, rope_variant, is_f16, reserved;
+    uint32_t n, rope_variant, type, reserved; /* type: a cf_dtype */
     uint64_t page_bytes;
 } prompt_head;
 
@@ -344,7 +344,7 @@ static void write_prompt(cf_buf *out, const prompt *p)
 {
     const prompt_head h = {.n = p->n,
                            .rope_variant = p->rope_variant,
-                           .is_f16 = p->kv.layout->is_f16,
+                           .type = (uint32_t)p->kv.layout->type,
                            .page_bytes = p->kv.layout->page_bytes};
     cf_buf_add(out, &h, sizeof h);
     cf_buf_add(out, p->ids, p->n * sizeof *p->ids);
@@ -447,8 +447,8 @@ static prompt *read_prompt(const cf_engine *e, cf_str *rest, cf_error *err)
         return NULL;
     }
     memcpy(&h, head, sizeof h);
-    const cf_kv_layout *layout = h.is_f16 != 0 ? &e->kv_f16 : &e->kv_f32;
-    if (h.n == 0 || h.n % CF_KV_BLOCK != 0 || h.n > CF_CTX_MAX ||
+    const cf_kv_layout *layout = cf_engine__kv_of_type(e, h.type);
+    if (layout == NULL || h.n == 0 || h.n % CF_KV_BLOCK != 0 || h.n > CF_CTX_MAX ||
         h.rope_variant >= CF_ROPE_VARIANTS || h.page_bytes != layout->page_bytes ||
         h.n > rest->n / sizeof(cf_token) || h.n / CF_KV_BLOCK > rest->n / layout->page_bytes) {
         (void)cf_fail(err, CF_EFORMAT, "a prompt of %u tokens does not fit", h.n);

@@ -249,6 +249,11 @@ uint32_t cf_session_n_ctx(const cf_session *s)
     return s->n_ctx;
 }
 
+cf_cache_type cf_session_cache(const cf_session *s)
+{
+    return (cf_cache_type)(s->kv.layout - s->engine->kv);
+}
+
 const cf_token *cf_session_tokens(const cf_session *s, size_t *n)
 {
     *n = s->n;

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "core/inside/inside_impl.h"
+#include "core/kernel/cached.h"
 
 typedef struct looker {
     const cf_engine *engine;
@@ -23,13 +24,9 @@ static void score_block(const cf_engine *e, const cf_attn *a, const float *q, co
         s[i] = 0;
     }
     for (size_t c = 0; c < a->head_size; c++) {
-        const float *k = (const float *)keys + c * CF_KV_BLOCK;
-        if (a->is_f16) {
-            e->k->f16_to_f32(wide, (const uint16_t *)keys + c * CF_KV_BLOCK, CF_KV_BLOCK);
-            k = wide;
-        }
+        cf_cached_keys(e->k, a->type, keys, c, wide);
         for (size_t i = 0; i < CF_KV_BLOCK; i++) {
-            s[i] += q[c] * k[i];
+            s[i] += q[c] * wide[i];
         }
     }
 }

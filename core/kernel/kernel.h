@@ -114,10 +114,10 @@ enum {
 /*
  * Attention of the query heads that share one key/value head, at one position
  * or at a few that follow each other.  Keys and values of that head lie in
- * blocks of float (is_f16 false) or half (true); block b holds the positions
- * b * 32 .. b * 32 + 31:
+ * blocks of a type (cached.h); block b holds the positions b * 32 .. b * 32 + 31:
  *   k_block[b] -> [head_size, CF_KV_BLOCK]     positions side by side
  *   v_block[b] -> [CF_KV_BLOCK, head_size_v]   dimensions side by side
+ * v_block NULL: the first head_size_v numbers of a key are its value.
  * Positions first..last (inclusive) are attended to.  Row i of n_row sees i
  * positions more, and none that is `window` or more before its own last one.
  * What `hide` takes away is left out of the softmax; where nothing is left, a
@@ -146,7 +146,7 @@ typedef struct cf_attn {
     const cf_attn_hide *hide; /* [n_hide] in any order; they may overlap */
     size_t n_hide;
     uint32_t head_size, head_size_v;
-    bool is_f16;
+    cf_dtype type; /* F32, F16, Q8_0, Q4_0 */
     float scale, soft_cap;
     const float *sinks; /* [n_q] or NULL */
     float *scratch;     /* CF_ATTN_SCRATCH(head_size, head_size_v, positions from

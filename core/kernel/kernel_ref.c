@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/kernel/cached.h"
 #include "core/kernel/half.h"
 #include "core/kernel/kernel.h"
 
@@ -126,10 +127,12 @@ static void ref_f16_to_f32(float *out, const uint16_t *x, size_t n)
     }
 }
 
-/* Element i of a cache block. */
-static float cached(const void *v, size_t i, bool is_f16)
+/* Dimension c of the value at position p. */
+static float value_at(const cf_attn *a, uint32_t p, size_t c)
 {
-    return is_f16 ? cf_half_to_float(((const uint16_t *)v)[i]) : ((const float *)v)[i];
+    uint32_t b = p / CF_KV_BLOCK, at = p % CF_KV_BLOCK;
+    return a->v_block == NULL ? cf_cached_key(a->type, a->k_block[b], at, c)
+                              : cf_cached_value(a->type, a->v_block[b], at, c, a->head_size_v);
 }
 
 static void ref_attend_one(const cf_attn *a, const float *q, float *out, const float *sink)
@@ -142,8 +145,7 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out, const f
         const void *k = a->k_block[p / CF_KV_BLOCK];
         double sum = 0;
         for (size_t c = 0; c < a->head_size; c++) {
-            size_t at = c * CF_KV_BLOCK + p % CF_KV_BLOCK;
-            sum += (double)q[c] * (double)cached(k, at, a->is_f16);
+            sum += (double)q[c] * (double)cf_cached_key(a->type, k, p % CF_KV_BLOCK, c);
         }
         s[i] = (float)sum * a->scale;
         if (a->soft_cap > 0) {
@@ -163,9 +165,7 @@ static void ref_attend_one(const cf_attn *a, const float *q, float *out, const f
     for (size_t c = 0; c < a->head_size_v; c++) {
         double sum = 0;
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t p = a->first + i;
-            size_t at = (size_t)(p % CF_KV_BLOCK) * a->head_size_v + c;
-            sum += (double)s[i] * (double)cached(a->v_block[p / CF_KV_BLOCK], at, a->is_f16);
+            sum += (double)s[i] * (double)value_at(a, a->first + i, c);
         }
         out[c] = (float)(sum / total);
     }

@@ -32,13 +32,25 @@ static float largest(const float *x)
     return m;
 }
 
+/* The nearest whole number, halves away from zero; 0 for what is not a number
+ * or past a code, as only an infinite block has. */
+static signed char nearest(float x)
+{
+    if (!(fabsf(x) < 127.5f)) {
+        return 0;
+    }
+    int whole = (int)x;
+    float rest = x - (float)whole;
+    return (signed char)(whole + (rest >= 0.5f) - (rest <= -0.5f));
+}
+
 static void to_q8_0(unsigned char *out, const float *x)
 {
     float d = fabsf(largest(x)) / 127;
     float inverse = d != 0 ? 1 / d : 0;
     put_scale(out, d);
     for (size_t i = 0; i < BLOCK; i++) {
-        out[2 + i] = (unsigned char)(signed char)roundf(x[i] * inverse);
+        out[2 + i] = (unsigned char)nearest(x[i] * inverse);
     }
 }
 

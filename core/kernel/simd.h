@@ -16,6 +16,7 @@
  * VI, 32-bit integers:
  *   vi_zero, vi_set1, vi_load, vi_store, vi_add, vi_sub, vi_and, vi_or,
  *   vi_shl, vi_shr (zeros enter), vi_sar (the sign enters)
+ *   vi_load_bytes(p)           LANES signed bytes
  *   vi_to_vf, vf_to_vi         to the nearest, ties to even
  *   vi_as_vf                   the same bits
  *   vi_total(v)                the sum of the lanes

@@ -111,6 +111,10 @@ INLINE VI vi_load(const void *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
 }
+INLINE VI vi_load_bytes(const void *p)
+{
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p));
+}
 INLINE void vi_store(void *p, VI v)
 {
     _mm256_storeu_si256((__m256i *)p, v);

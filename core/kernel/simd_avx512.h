@@ -109,6 +109,10 @@ INLINE VI vi_load(const void *p)
 {
     return _mm512_loadu_si512(p);
 }
+INLINE VI vi_load_bytes(const void *p)
+{
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p));
+}
 INLINE void vi_store(void *p, VI v)
 {
     _mm512_storeu_si512(p, v);

@@ -104,6 +104,12 @@ INLINE VI vi_load(const void *p)
 {
     return vld1q_s32((const int32_t *)p);
 }
+INLINE VI vi_load_bytes(const void *p)
+{
+    int8_t four[8] = {0};
+    memcpy(four, p, LANES);
+    return vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(four))));
+}
 INLINE void vi_store(void *p, VI v)
 {
     vst1q_s32((int32_t *)p, v);

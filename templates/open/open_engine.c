@@ -103,6 +103,7 @@ cf_status cf_open_engine(cf_engine **out, const cf_open_options *o, bool vocab_o
         .kernel_set = o->kernel_set,
         .encoder_blas = blas,
         .load_as = vocab_only ? NULL : o->load_as,
+        .cache = o->cache,
     };
     if (o->n_lora != 0 && !vocab_only && !o->opens_lora) {
         return cf_fail(err, CF_EINVAL, "--lora: this command takes no adapter");

@@ -249,6 +249,9 @@ static void check_some(const cf_tiny_options *o, bool is_every)
     if (is_every || turn % 4 == 0) {
         check_all(o, (way){.set = NULL}, CF_CACHE_F32);
     }
+    if (is_every || turn % 2 == 0) {
+        check_all(o, (way){.set = NULL}, turn / 2 % 2 == 0 ? CF_CACHE_Q8_0 : CF_CACHE_Q4_0);
+    }
 }
 
 /* Every set, in a slow build one of them. */

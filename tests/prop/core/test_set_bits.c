@@ -37,6 +37,7 @@ typedef struct job {
     uint32_t n_batch;
     const char *set;
     cf_arithmetic arithmetic;
+    cf_cache_type cache;
 } job;
 
 /* All its logits. */
@@ -45,7 +46,7 @@ static void compute(float *out, const job *j)
     cf_error err;
     cf_engine *e = NULL;
     cf_session *s = NULL;
-    cf_engine_options eo = {.n_threads = 1, .kernel_set = j->set, .arithmetic = j->arithmetic};
+    cf_engine_options eo = {.n_threads = 1, .kernel_set = j->set, .arithmetic = j->arithmetic, .cache = j->cache};
     cf_session_options so = {.n_ctx = (uint32_t)j->n + 1, .n_batch = j->n_batch};
     cf_run run = {.logits = keep_logits, .ud = out};
     T_OK(cf_engine_open_memory(&e, j->file, j->n_file, &eo, &err), err);
@@ -66,15 +67,15 @@ static uint64_t hash_of(uint64_t h, const float *x, size_t n)
 }
 
 /* Compares all sets on one model and n tokens, and goes on with the hash. */
-static uint64_t check_tokens(uint64_t hash, const cf_tiny_options *o, cf_arithmetic arithmetic,
-                             size_t n, uint32_t n_batch)
+static uint64_t check_cached(uint64_t hash, const cf_tiny_options *o, cf_arithmetic arithmetic,
+                             cf_cache_type cache, size_t n, uint32_t n_batch)
 {
     static float want[N_LONG * N_VOCAB], have[N_LONG * N_VOCAB];
     cf_kernels_entry set;
     cf_token ids[N_LONG];
     cf_rand r = {o->seed + 1};
     size_t n_set = 0, n_byte = n * N_VOCAB * sizeof *want;
-    job j = {.ids = ids, .n = n, .arithmetic = arithmetic};
+    job j = {.ids = ids, .n = n, .arithmetic = arithmetic, .cache = cache};
     void *file = cf_tiny_gguf(o, &j.n_file);
     j.file = file;
     for (size_t i = 0; i < n; i++) {
@@ -103,6 +104,12 @@ static uint64_t check_tokens(uint64_t hash, const cf_tiny_options *o, cf_arithme
     return n_set > 0 ? hash_of(hash, want, n * N_VOCAB) : 0;
 }
 
+static uint64_t check_tokens(uint64_t hash, const cf_tiny_options *o, cf_arithmetic arithmetic,
+                             size_t n, uint32_t n_batch)
+{
+    return check_cached(hash, o, arithmetic, CF_CACHE_DEFAULT, n, n_batch);
+}
+
 static uint64_t check_model(uint64_t hash, const cf_tiny_options *o, cf_arithmetic arithmetic)
 {
     return check_tokens(hash, o, arithmetic, N_TOKENS, 3);
@@ -111,7 +118,7 @@ static uint64_t check_model(uint64_t hash, const cf_tiny_options *o, cf_arithmet
 /* The stored hashes of an arithmetic. */
 typedef struct arithmetic {
     cf_arithmetic which;
-    uint64_t architectures, types, odd_shapes, long_contexts;
+    uint64_t architectures, types, odd_shapes, long_contexts, caches;
 } arithmetic;
 
 static void check_hash(const char *what, uint64_t have, uint64_t want)
@@ -209,6 +216,23 @@ static void test_sets__long_contexts(void **state)
     check_hash("long contexts", hash, a->long_contexts);
 }
 
+/* Rounded keys and values, and a latent that is cached once. */
+static void test_sets__caches(void **state)
+{
+    const arithmetic *a = *state;
+    static const char *const archs[] = {"llama", "gemma3", "deepseek2"};
+    static const cf_cache_type caches[] = {CF_CACHE_F16, CF_CACHE_Q8_0, CF_CACHE_Q4_0};
+    uint64_t hash = seed;
+    for (size_t i = 0; i < 9; i++) {
+        const cf_tiny_options o = {.arch = archs[i / 3], .seed = 800 + i, .type = CF_Q8_0};
+        hash = check_cached(hash, &o, a->which, caches[i % 3], N_TOKENS, 3);
+        if (i % 3 > 0) {
+            hash = check_cached(hash, &o, a->which, caches[i % 3], N_LONG, 67);
+        }
+    }
+    check_hash("caches", hash, a->caches);
+}
+
 /* A test of one arithmetic. */
 #define OF(test, which)                             \
     {                                               \
@@ -218,13 +242,14 @@ static void test_sets__long_contexts(void **state)
 int main(void)
 {
     arithmetic bits_16 = {CF_ARITHMETIC_16, 0x2550f91430097203, 0x3634cab9d1523e9c,
-                          0xc944ce55a12e4772, 0xe9a6679649b13ff0};
+                          0xc944ce55a12e4772, 0xe9a6679649b13ff0, 0x5f58ce21c10eaf60};
     arithmetic bits_8 = {CF_ARITHMETIC_8, 0xbfea7002202ae7d5, 0x53aaece53d2b7725,
-                         0xc944ce55a12e4772, 0x674937cfadedcf26};
+                         0xc944ce55a12e4772, 0x674937cfadedcf26, 0x714e9c1d383b278c};
     const struct CMUnitTest tests[] = {
         OF(test_sets__architectures, bits_16), OF(test_sets__every_architecture, bits_16),
         OF(test_sets__types, bits_16),         OF(test_sets__every_type, bits_16),
         OF(test_sets__odd_shapes, bits_16),    OF(test_sets__long_contexts, bits_16),
+        OF(test_sets__caches, bits_16),        OF(test_sets__caches, bits_8),
         OF(test_sets__architectures, bits_8),  OF(test_sets__every_architecture, bits_8),
         OF(test_sets__types, bits_8),          OF(test_sets__every_type, bits_8),
         OF(test_sets__odd_shapes, bits_8),     OF(test_sets__long_contexts, bits_8),

@@ -343,14 +343,25 @@ static cf_status use_adapters(replay *r, cf_error *err)
     return st;
 }
 
+static void compare_cache(replay *r)
+{
+    cf_cache_type is = cf_session_cache(r->session);
+    if (r->options.cache != CF_CACHE_DEFAULT && r->options.cache != is) {
+        note(r, "another cache", cf_cache_name(r->options.cache), cf_cache_name(is));
+    }
+}
+
 static cf_status open_all(replay *r, cf_error *err)
 {
     CF_TRY(open_engine(r, err));
     compare_engine(r);
     uint32_t n_ctx = r->cli->open.n_ctx != 0 ? r->cli->open.n_ctx : r->options.n_ctx;
-    const cf_session_options o = {.n_ctx = n_ctx, .cache = r->options.cache};
+    cf_cache_type cache = r->cli->open.cache;
+    cache = cache != CF_CACHE_DEFAULT ? cache : r->options.cache;
+    const cf_session_options o = {.n_ctx = n_ctx, .cache = cache};
     CF_TRY(open_constraint(r, err));
     CF_TRY(cf_session_new(&r->session, r->cli->opened.engine, &o, err));
+    compare_cache(r);
     CF_TRY(use_adapters(r, err));
     return cf_sampler_new(&r->sampler, &r->options.sampling,
                           cf_tokenizer_n_vocab(cf_engine_tokenizer(r->cli->opened.engine)), err);

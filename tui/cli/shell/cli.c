@@ -45,6 +45,8 @@ static const cf_opt_row common_rows[] = {
     {"--threads", 0, CF_OPT_U32, offsetof(cf_cli, open.n_threads), "N",
      "compute threads (default: one per processor)", 0},
     {"--ctx", 0, CF_OPT_U32, offsetof(cf_cli, open.n_ctx), "N", "context length in tokens", 0},
+    {"--cache", 0, CF_OPT_STR, offsetof(cf_cli, cache), "f16|f32|q8_0|q4_0",
+     "type of the cache of keys and values (default: f32 for small models, else f16)", 0},
     {"--seed", 0, CF_OPT_U64, offsetof(cf_cli, seed), "N", "seed for everything random",
      offsetof(cf_cli, has_seed)},
     {"--exact", 0, CF_OPT_FLAG, offsetof(cf_cli, is_exact), NULL,
@@ -192,6 +194,17 @@ static cf_status read_arithmetic(cf_cli *cli, cf_error *err)
                : cf_defaults_bits(&cli->open.arithmetic, "--activations", cli->activations, err);
 }
 
+static cf_status read_cache(cf_cli *cli, cf_error *err)
+{
+    if (cli->cache != NULL) {
+        cli->open.cache = cf_cache_named(cf_str_from(cli->cache));
+    }
+    return cli->cache == NULL || cli->open.cache != CF_CACHE_DEFAULT
+               ? CF_OK
+               : cf_fail(err, CF_EINVAL, "--cache: f16, f32, q8_0 or q4_0, not '%.40s'",
+                         cli->cache);
+}
+
 /* ---- questions ---------------------------------------------------------- */
 
 bool cf_cli_can_ask(const cf_cli *cli)
@@ -243,6 +256,7 @@ static int read_options(cf_cli *cli, void *state, int argc, char **argv)
         st = cf_fail(&err, CF_EINVAL, "--color is always, never or auto");
     }
     CF_THEN(st, read_arithmetic(cli, &err));
+    CF_THEN(st, read_cache(cli, &err));
     if (cli->is_quiet || (is_quiet && st != CF_OK)) {
         silence();
     }

@@ -70,6 +70,7 @@ typedef struct cf_cli {
     cf_opt_list lora, steer; /* of open */
     bool is_exact;           /* --exact */
     const char *activations; /* --activations; NULL: not given */
+    const char *cache;       /* --cache, likewise */
     cf_trust trust;          /* who gets the key, and where files may send */
     bool trusts_addresses;   /* --trust-addresses */
     uint64_t seed;

@@ -32,7 +32,7 @@ enum { PROMPT_MAX = 256 << 20 };
 typedef struct complete {
     cf_cli *cli;
     /* options */
-    const char *ids_text, *logits_path, *cache, *batch, *parts_path;
+    const char *ids_text, *logits_path, *batch, *parts_path;
     uint32_t n_max, n_trace, n_draft;
     bool has_n_max, has_draft, has_trace, no_bos, special;
     cf_opt_list stop_list;
@@ -423,9 +423,6 @@ static cf_status prepare(complete *c, cf_error *err)
                                    cf_cli_cancel(), err));
         opts.n_batch = c->parts.n_batch;
     }
-    if (c->cache != NULL) {
-        opts.cache = strcmp(c->cache, "f32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
-    }
     if (c->prefix.is_wanted) {
         CF_TRY(cf_prefix_cache_new(&c->cli->opened.prefixes, c->cli->opened.engine,
                                    CF_PREFIX_BYTES_MAX, err));
@@ -519,9 +516,6 @@ static int check_usage(const complete *c, int n_rest)
     if (c->n_draft > CF_DRAFT_MAX) {
         return cf_cli_usage(c->cli, "--draft: at most 15 tokens");
     }
-    if (c->cache != NULL && strcmp(c->cache, "f16") != 0 && strcmp(c->cache, "f32") != 0) {
-        return cf_cli_usage(c->cli, "--cache: f16 or f32");
-    }
     return CF_EXIT_OK;
 }
 
@@ -546,8 +540,6 @@ static const cf_opt_row options[] = {
      "answer each line {\"name\",\"ids\",\"n\"} of a file, as JSON, in one "
      "session",
      0},
-    {"--cache", 0, CF_OPT_STR, offsetof(complete, cache), "TYPE",
-     "keep keys and values as f16 or f32 (default: as suits the model)", 0},
     CF_ROW_DRAFT(offsetof(complete, n_draft), offsetof(complete, has_draft)),
     {"--parts", 0, CF_OPT_STR, offsetof(complete, parts_path), "FILE",
      "the prompt as a JSON list of {\"ids\"}, {\"text\"} and {\"image\"}", 0},

@@ -170,10 +170,11 @@ static cf_status name_engine(cf_diff_queue *q, cf_error *err)
     CF_TRY(open_seat(q, &q->seat[0], 0, err));
     char hash[CF_HASH_TEXT + 1];
     cf_engine_hash(q->seat[0].opened.engine, hash);
-    snprintf(q->model, sizeof q->model, "%s%s", hash,
+    snprintf(q->model, sizeof q->model, "%s%s%s%s", hash,
              q->o.open.arithmetic == CF_ARITHMETIC_EXACT ? " exact"
              : q->o.open.arithmetic == CF_ARITHMETIC_8   ? " 8 bits"
-                                                         : "");
+                                                         : "",
+             q->o.open.cache != CF_CACHE_DEFAULT ? " cache " : "", cf_cache_name(q->o.open.cache));
     return CF_OK;
 }
 

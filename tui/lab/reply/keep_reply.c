@@ -51,20 +51,6 @@ static cf_str copy_text(cf_arena *arena, cf_str text)
     return cf_str_make(copy, copy != NULL ? text.n : 0);
 }
 
-static cf_cache_type cache_of(const cf_engine *engine, uint32_t n_ctx)
-{
-    cf_plan plan;
-    if (cf_engine_plan(engine, n_ctx, CF_CACHE_DEFAULT, &plan, NULL) != CF_OK) {
-        return CF_CACHE_DEFAULT;
-    }
-    for (size_t i = 0; i < plan.n; i++) {
-        if (strstr(plan.item[i].name, "cache") != NULL) {
-            return strcmp(plan.item[i].type, "F32") == 0 ? CF_CACHE_F32 : CF_CACHE_F16;
-        }
-    }
-    return CF_CACHE_DEFAULT;
-}
-
 /* The path as a later replay finds it, from whatever folder. */
 static void write_absolute(cf_buf *out, const char *path)
 {
@@ -137,7 +123,7 @@ static void add_engine(inputs *in, cf_keep_reply *k, const cf_keep_engine *e)
     const cf_session *session = cf_backend_core_session(e->backend);
     if (session != NULL) {
         k->options.n_ctx = cf_session_n_ctx(session);
-        k->options.cache = cache_of(e->engine, k->options.n_ctx);
+        k->options.cache = cf_session_cache(session);
         k->options.adapters = describe_adapters(k, session);
         k->options.steering = describe_steering(k, session);
     }

@@ -107,7 +107,7 @@ void cf_run_options_write(cf_buf *b, const cf_run_options *o)
     }
     put_uint(b, "n_ctx", o->n_ctx);
     if (o->cache != CF_CACHE_DEFAULT) {
-        cf_buf_addf(b, "\"cache\":\"%s\",", o->cache == CF_CACHE_F32 ? "f32" : "f16");
+        cf_buf_addf(b, "\"cache\":\"%s\",", cf_cache_name(o->cache));
     }
     put_uint(b, "n_start", o->n_start);
     put_uint(b, "start_bytes", o->start_bytes);
@@ -256,10 +256,7 @@ static void read_numbers(cf_run_options *o, const json_t *v)
         o->has_thinking_budget = true;
         o->thinking_budget = (int32_t)n;
     }
-    cf_str cache = cf_json_get_str(v, "cache");
-    o->cache = cf_str_is(cache, "f32")   ? CF_CACHE_F32
-               : cf_str_is(cache, "f16") ? CF_CACHE_F16
-                                         : CF_CACHE_DEFAULT;
+    o->cache = cf_cache_named(cf_json_get_str(v, "cache"));
 }
 
 cf_status cf_run_options_read(cf_run_options *out, cf_str json, cf_arena *arena, cf_error *err)

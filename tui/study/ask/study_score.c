@@ -46,6 +46,10 @@ void cf_study_setup_hash(char out[CF_HASH_TEXT + 1], const cf_session *session)
     if (info.arithmetic != CF_ARITHMETIC_16) {
         cf_buf_addf(&text, "%s\n", cf_arithmetic_name(info.arithmetic));
     }
+    cf_cache_type cache = cf_session_cache(session);
+    if (cache == CF_CACHE_Q8_0 || cache == CF_CACHE_Q4_0) {
+        cf_buf_addf(&text, "cache %s\n", cf_cache_name(cache));
+    }
     out[0] = '\0';
     if (text.n > 0) {
         cf_hash_hex(out, text.p, text.n);

@@ -86,6 +86,9 @@ cf_status cf_sweep__key(const cf_sweep *s, cf_sweep_cell *c, const cf_sweep__eng
     if (s->o.open.arithmetic == CF_ARITHMETIC_8) {
         cf_jw_int(&w, "activations", 8);
     }
+    if (s->o.open.cache != CF_CACHE_DEFAULT) {
+        cf_jw_text(&w, "cache", cf_cache_name(s->o.open.cache));
+    }
     const cf_chat_options chat = cf_sweep_chat_of(s, c);
     put_sampler(&w, &chat);
     cf_jw_json(&w, "messages", messages);

@@ -31,7 +31,7 @@ static void test_kv_cache__layout(void **state)
     cf_kv kv;
     cf_error err;
     (void)state;
-    T_OK(cf_kv_layout_init(&l, &hp, true, &err), err);
+    T_OK(cf_kv_layout_init(&l, &hp, CF_F16, &err), err);
     assert_int_equal(l.page_bytes, 2 * 32 * (2 * 8 + 2 * 4 + 3 * 2 + 3 * 2));
     T_OK(cf_kv_init(&kv, &l, 64, &err), err);
     T_OK(cf_kv_reserve(&kv, 0, 33, &err), err);
@@ -44,6 +44,36 @@ static void test_kv_cache__layout(void **state)
     cf_kv_layout_deinit(&l);
 }
 
+/* Groups of 32 numbers with their scales, the last one filled up; and latents,
+ * whose values are in the keys. */
+static void test_kv_cache__types(void **state)
+{
+    cf_layer_hparams one = {.n_head = 4, .n_head_kv = 1, .head_size = 72, .head_size_v = 64};
+    cf_hparams latent = {.n_layer = 1, .layer = &one, .latent = {.n = 64, .n_rot = 8}};
+    static const struct {
+        cf_dtype type;
+        size_t plain, latent; /* bytes of a position */
+    } t[] = {{CF_F32, 4 * (72 + 64), 4 * 72},
+             {CF_F16, 2 * (72 + 64), 2 * 72},
+             {CF_Q8_0, 34 * (3 + 2), 34 * 3},
+             {CF_Q4_0, 18 * (3 + 2), 18 * 3}};
+    cf_error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        cf_hparams plain = latent;
+        plain.latent.n = 0;
+        cf_kv_layout l, m;
+        T_OK(cf_kv_layout_init(&l, &plain, t[i].type, &err), err);
+        T_OK(cf_kv_layout_init(&m, &latent, t[i].type, &err), err);
+        assert_int_equal(l.page_bytes, t[i].plain * 32);
+        assert_int_equal(l.n_number, 72 + 64);
+        assert_int_equal(m.page_bytes, t[i].latent * 32);
+        assert_int_equal(m.n_number, 72);
+        cf_kv_layout_deinit(&l);
+        cf_kv_layout_deinit(&m);
+    }
+}
+
 /* A layer that reads another's keys takes no room and finds them there. */
 static void test_kv_cache__shared_layers(void **state)
 {
@@ -53,7 +83,7 @@ static void test_kv_cache__shared_layers(void **state)
     cf_kv kv;
     cf_error err;
     (void)state;
-    T_OK(cf_kv_layout_init(&l, &shared, true, &err), err);
+    T_OK(cf_kv_layout_init(&l, &shared, CF_F16, &err), err);
     assert_int_equal(l.page_bytes, 2 * 32 * (2 * 8 + 2 * 4 + 3 * 2 + 3 * 2));
     T_OK(cf_kv_init(&kv, &l, 32, &err), err);
     T_OK(cf_kv_reserve(&kv, 0, 1, &err), err);
@@ -73,7 +103,7 @@ static void test_kv_cache__fork_and_write(void **state)
     uint64_t shared = 0;
     (void)state;
     size_t live = cf_fault_live();
-    T_OK(cf_kv_layout_init(&l, &hp, false, &err), err);
+    T_OK(cf_kv_layout_init(&l, &hp, CF_F32, &err), err);
     T_OK(cf_kv_init(&a, &l, 100, &err), err);
     T_OK(cf_kv_reserve(&a, 0, 70, &err), err);
     assert_int_equal(a.n, 3);
@@ -220,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kv_cache__layout),
+        cmocka_unit_test(test_kv_cache__types),
         cmocka_unit_test(test_kv_cache__shared_layers),
         cmocka_unit_test(test_kv_cache__fork_and_write),
         cmocka_unit_test(test_rope__styles),

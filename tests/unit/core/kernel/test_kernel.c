@@ -6,6 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/kernel/half.h"
+#include "core/kernel/cached.h"
 #include "core/kernel/kernel.h"
 #include "core/kernel/prepared.h"
 #include "tests/support/rand.h"
@@ -588,19 +589,24 @@ typedef struct attn_case {
     float scratch[CF_ATTN_SCRATCH(160, 160, ATTN_POS)];
 } attn_case;
 
-/* n random floats or halves; the caller frees them. */
-static void *random_cache(cf_rand *r, size_t n, bool is_f16)
+/* A block of random keys or values; the caller frees it. */
+static void *random_block(cf_rand *r, cf_dtype type, size_t size, bool has_keys)
 {
-    float *x = random_floats(r, n);
-    if (!is_f16) {
-        return x;
+    void *block = cf_calloc(CF_KV_BLOCK, cf_cached_bytes(type, size));
+    assert_non_null(block);
+    for (size_t at = 0; at < CF_KV_BLOCK; at++) {
+        float *x = random_floats(r, size);
+        if (has_keys) {
+            cf_cached_put_key(cf_kernels_ref(), type, block, at, x, size);
+        } else {
+            cf_cached_put_value(cf_kernels_ref(), type, block, at, x, size);
+        }
+        cf_free(x);
     }
-    uint16_t *h = cf_calloc(n, sizeof *h);
-    assert_non_null(h);
-    cf_kernels_ref()->f32_to_f16(h, x, n);
-    cf_free(x);
-    return h;
+    return block;
 }
+
+static const cf_dtype cache_types[] = {CF_F32, CF_F16, CF_Q8_0, CF_Q4_0};
 
 static void attn_fill(cf_rand *r, attn_case *c)
 {
@@ -609,7 +615,7 @@ static void attn_fill(cf_rand *r, attn_case *c)
     *a = (cf_attn){.n_q = 1 + cf_rand_below(r, 6),
                    .head_size = sizes[cf_rand_below(r, 6)],
                    .head_size_v = sizes[cf_rand_below(r, 6)],
-                   .is_f16 = cf_rand_below(r, 2) == 1,
+                   .type = cache_types[cf_rand_below(r, 4)],
                    .soft_cap = cf_rand_below(r, 3) ? 0.0f : 3.0f,
                    .scale = 0.4f};
     a->last = (uint32_t)cf_rand_below(r, cf_rand_below(r, 2) ? 256 : ATTN_POS);
@@ -629,10 +635,8 @@ static void attn_fill(cf_rand *r, attn_case *c)
         c->q[i] = cf_rand_float(r) * 2;
     }
     for (size_t b = 0; b < ATTN_BLOCKS; b++) {
-        size_t nk = CF_KV_BLOCK * (size_t)a->head_size;
-        size_t nv = CF_KV_BLOCK * (size_t)a->head_size_v;
-        c->k_data[b] = random_cache(r, nk, a->is_f16);
-        c->v_data[b] = random_cache(r, nv, a->is_f16);
+        c->k_data[b] = random_block(r, a->type, a->head_size, true);
+        c->v_data[b] = random_block(r, a->type, a->head_size_v, false);
     }
 }
 
@@ -758,6 +762,130 @@ static void test_attend__hidden(void **state)
     }
 }
 
+/* The floats that a case's blocks stand for. */
+static void attn_widen(attn_case *to, const attn_case *from)
+{
+    const cf_attn *a = &from->a;
+    for (size_t b = 0; b < ATTN_BLOCKS; b++) {
+        float *k = cf_calloc(CF_KV_BLOCK, a->head_size * sizeof *k);
+        float *v = cf_calloc(CF_KV_BLOCK, a->head_size_v * sizeof *v);
+        assert_true(k != NULL && v != NULL);
+        for (size_t at = 0; at < CF_KV_BLOCK; at++) {
+            for (size_t c = 0; c < a->head_size; c++) {
+                k[c * CF_KV_BLOCK + at] = cf_cached_key(a->type, from->k_data[b], at, c);
+            }
+            for (size_t c = 0; c < a->head_size_v; c++) {
+                v[at * a->head_size_v + c] =
+                    cf_cached_value(a->type, from->v_data[b], at, c, a->head_size_v);
+            }
+        }
+        to->k_data[b] = k;
+        to->v_data[b] = v;
+    }
+    to->a = *a;
+    to->a.type = CF_F32;
+    to->a.k_block = (const void *const *)to->k_data;
+    to->a.v_block = (const void *const *)to->v_data;
+}
+
+/* Attention to rounded numbers is attention to the floats that they stand for,
+ * to the bit, for few queries and for many. */
+static void test_attend__as_the_floats(void **state)
+{
+    (void)state;
+    cf_rand r = {9};
+    static attn_case c, wide;
+    float want[6 * 160];
+    for (int i = 0; i < 40; i++) {
+        attn_fill(&r, &c);
+        attn_widen(&wide, &c);
+        size_t n = c.a.n_q * c.a.head_size_v;
+        for (size_t s = 0; s < N_SETS; s++) {
+            const cf_kernels *k = cf_kernels_pick(set_names[s]);
+            if (k != NULL) {
+                k->attend(&wide.a);
+                memcpy(want, c.out, n * sizeof *want);
+                memset(c.out, 0, sizeof c.out);
+                k->attend(&c.a);
+                assert_memory_equal(c.out, want, n * sizeof *want);
+            }
+        }
+        attn_free(&wide);
+        attn_free(&c);
+    }
+}
+
+/* Values that are the beginnings of keys: as the same values apart. */
+static void test_attend__values_in_keys(void **state)
+{
+    (void)state;
+    cf_rand r = {10};
+    static attn_case c, wide;
+    float want[6 * 160];
+    for (int i = 0; i < 60; i++) {
+        attn_fill(&r, &c);
+        uint32_t size = 1 + (uint32_t)cf_rand_below(&r, c.a.head_size);
+        attn_widen(&wide, &c);
+        for (size_t b = 0; b < ATTN_BLOCKS; b++) {
+            float *v = cf_calloc(CF_KV_BLOCK, size * sizeof *v);
+            assert_non_null(v);
+            for (size_t j = 0; j < (size_t)CF_KV_BLOCK * size; j++) {
+                v[j] = cf_cached_key(c.a.type, c.k_data[b], j / size, j % size);
+            }
+            cf_free(wide.v_data[b]);
+            wide.v_data[b] = v;
+        }
+        c.a.head_size_v = wide.a.head_size_v = size;
+        c.a.out_stride = wide.a.out_stride = size;
+        c.a.v_block = NULL;
+        for (size_t s = 0; s < N_SETS; s++) {
+            const cf_kernels *k = cf_kernels_pick(set_names[s]);
+            if (k != NULL) {
+                k->attend(&wide.a);
+                memcpy(want, c.out, c.a.n_q * size * sizeof *want);
+                memset(c.out, 0, sizeof c.out);
+                k->attend(&c.a);
+                assert_memory_equal(c.out, want, c.a.n_q * size * sizeof *want);
+            }
+        }
+        attn_free(&wide);
+        attn_free(&c);
+    }
+}
+
+/* A position's numbers are off by about half a step of its group (Q4_0, whose
+ * codes are cut at +7: by one), and it changes no other position. */
+static void test_cached__one_position(void **state)
+{
+    (void)state;
+    cf_rand r = {11};
+    for (int i = 0; i < 40; i++) {
+        cf_dtype type = cache_types[2 + i % 2];
+        size_t size = 1 + cf_rand_below(&r, 100), at = cf_rand_below(&r, CF_KV_BLOCK);
+        float *x = random_floats(&r, size), step = type == CF_Q8_0 ? 0.5f / 127 : 1.0f / 8;
+        unsigned char *keys = random_block(&r, type, size, true);
+        unsigned char *values = random_block(&r, type, size, false);
+        float other_key = cf_cached_key(type, keys, (at + 16) % CF_KV_BLOCK, size - 1);
+        float other_value = cf_cached_value(type, values, (at + 1) % CF_KV_BLOCK, 0, size);
+        cf_cached_put_key(cf_kernels_ref(), type, keys, at, x, size);
+        cf_cached_put_value(cf_kernels_ref(), type, values, at, x, size);
+        for (size_t c = 0; c < size; c++) {
+            float most = 0;
+            for (size_t j = c / 32 * 32; j < size && j < c / 32 * 32 + 32; j++) {
+                most = fabsf(x[j]) > most ? fabsf(x[j]) : most;
+            }
+            float k = cf_cached_key(type, keys, at, c);
+            assert_true(fabsf(k - x[c]) <= most * step * 1.15f);
+            assert_true(k == cf_cached_value(type, values, at, c, size));
+        }
+        assert_true(other_key == cf_cached_key(type, keys, (at + 16) % CF_KV_BLOCK, size - 1));
+        assert_true(other_value == cf_cached_value(type, values, (at + 1) % CF_KV_BLOCK, 0, size));
+        cf_free(x);
+        cf_free(keys);
+        cf_free(values);
+    }
+}
+
 static void test_attend__average_of_equals(void **state)
 {
     (void)state;
@@ -824,6 +952,9 @@ int main(void)
         cmocka_unit_test(test_attend__like_the_reference),
         cmocka_unit_test(test_attend__rows),
         cmocka_unit_test(test_attend__hidden),
+        cmocka_unit_test(test_attend__as_the_floats),
+        cmocka_unit_test(test_attend__values_in_keys),
+        cmocka_unit_test(test_cached__one_position),
         cmocka_unit_test(test_attend__average_of_equals),
         cmocka_unit_test(test_pick__names),
     };

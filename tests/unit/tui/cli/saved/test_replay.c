@@ -362,7 +362,7 @@ static void test_run_options__round_trip(void **state)
         .has_thinking_budget = true,
         .thinking_budget = -1,
         .n_ctx = 4096,
-        .cache = CF_CACHE_F16,
+        .cache = CF_CACHE_Q8_0,
         .n_start = 2,
         .forced = forced,
         .n_forced = 3,
@@ -393,7 +393,7 @@ static void test_run_options__round_trip(void **state)
     assert_int_equal(back.drafted[0], 5);
     assert_int_equal(back.start_bytes, 7);
     assert_int_equal(back.start_content, 5);
-    assert_int_equal(back.cache, CF_CACHE_F16);
+    assert_int_equal(back.cache, CF_CACHE_Q8_0);
     assert_int_equal(back.thinking, CF_THINKING_OFF);
     cf_buf_deinit(&first);
     cf_buf_deinit(&second);

@@ -124,7 +124,7 @@ static void test_cli__exit_statuses(void **state)
         {{"complete", "--ids", "1", "hi", NULL}, 2, "not both"},
         {{"complete", "one", "two", NULL}, 2, "quotes"},
         {{"complete", "--trace", "65", "hi", NULL}, 2, "--trace"},
-        {{"complete", "--cache", "f8", "hi", NULL}, 2, "--cache"},
+        {{"complete", "--cache", "f8", "hi", NULL}, 2, "--cache: f16, f32, q8_0 or q4_0"},
         {{"complete", "--stop", "", "hi", NULL}, 2, "--stop"},
         {{"complete", "--greedy", "--top-k=3", "hi", NULL}, 2, "--greedy"},
         {{"complete", "--logit-bias", "3", "hi", NULL}, 2, "--logit-bias"},
