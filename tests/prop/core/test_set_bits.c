@@ -46,7 +46,8 @@ static void compute(float *out, const job *j)
     cf_error err;
     cf_engine *e = NULL;
     cf_session *s = NULL;
-    cf_engine_options eo = {.n_threads = 1, .kernel_set = j->set, .arithmetic = j->arithmetic, .cache = j->cache};
+    cf_engine_options eo = {
+        .n_threads = 1, .kernel_set = j->set, .arithmetic = j->arithmetic, .cache = j->cache};
     cf_session_options so = {.n_ctx = (uint32_t)j->n + 1, .n_batch = j->n_batch};
     cf_run run = {.logits = keep_logits, .ud = out};
     T_OK(cf_engine_open_memory(&e, j->file, j->n_file, &eo, &err), err);
@@ -241,9 +242,9 @@ static void test_sets__caches(void **state)
 
 int main(void)
 {
-    arithmetic bits_16 = {CF_ARITHMETIC_16, 0x2550f91430097203, 0x3634cab9d1523e9c,
+    arithmetic bits_16 = {CF_ARITHMETIC_16,   0x2550f91430097203, 0x3634cab9d1523e9c,
                           0xc944ce55a12e4772, 0xe9a6679649b13ff0, 0x5f58ce21c10eaf60};
-    arithmetic bits_8 = {CF_ARITHMETIC_8, 0xbfea7002202ae7d5, 0x53aaece53d2b7725,
+    arithmetic bits_8 = {CF_ARITHMETIC_8,    0xbfea7002202ae7d5, 0x53aaece53d2b7725,
                          0xc944ce55a12e4772, 0x674937cfadedcf26, 0x714e9c1d383b278c};
     const struct CMUnitTest tests[] = {
         OF(test_sets__architectures, bits_16), OF(test_sets__every_architecture, bits_16),

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "core/base/alloc.h"
-#include "core/kernel/half.h"
 #include "core/kernel/cached.h"
+#include "core/kernel/half.h"
 #include "core/kernel/kernel.h"
 #include "core/kernel/prepared.h"
 #include "tests/support/rand.h"
