@@ -93,8 +93,10 @@ typedef enum cf_chat_event_kind {
                             `index` of the prompt; text: "image" or "audio" */
     CF_CHAT_PREFILL,     /* n_done of n_total prompt tokens */
     CF_CHAT_TOKEN,       /* a token, if the engine shows tokens */
+    CF_CHAT_RAW,         /* text: bytes of the reply as they came, before
+                            anything is taken out of them */
     CF_CHAT_TEXT,        /* text: a piece of content */
-    CF_CHAT_THINKING,    /* text: a piece of thinking */
+    CF_CHAT_THINKING,    /* text: a piece of thinking, or of another channel */
     CF_CHAT_CALL_DELTA,  /* text: raw bytes of a call that is being written */
     CF_CHAT_CALL,        /* a complete call */
     CF_CHAT_CALL_FAILED, /* text: the raw block; stop.err says why */
@@ -185,9 +187,15 @@ typedef struct cf_chat_token {
     size_t n_top;
 } cf_chat_token;
 
+/*
+ * The texts of TEXT and CALL_FAILED together are the content of the message,
+ * those of THINKING its thinking, and a channel's its text: white space that
+ * belongs to none of them (around calls, around thinking) is only in RAW.
+ */
 typedef struct cf_chat_event {
     cf_chat_event_kind kind;
     cf_str text;              /* borrowed, like everything here */
+    cf_str channel;           /* THINKING: the channel's name, "thinking" ... */
     size_t index;             /* of the call */
     const cf_tool_call *call; /* CALL */
     cf_chat_token token;      /* TOKEN */

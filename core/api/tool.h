@@ -281,11 +281,6 @@ void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out);
  * one, and what would have had to stand there. */
 void cf_tool_family_closest(cf_tool_family family, cf_str raw, size_t *byte, cf_buf *expected);
 
-/* Appends the same as a message's content.  Templates put white space between
- * text and calls themselves, so with calls it is trimmed at the ends and
- * between calls: the message renders to the same text again. */
-void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out);
-
 /* ---- formatting --------------------------------------------------------- */
 
 /*

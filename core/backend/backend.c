@@ -15,19 +15,13 @@
 const char *cf_chat_event_name(cf_chat_event_kind kind)
 {
     static const char *const names[] = {
-        [CF_CHAT_PROMPT] = "prompt",
-        [CF_CHAT_ENCODE] = "encode",
-        [CF_CHAT_PREFILL] = "prefill",
-        [CF_CHAT_TOKEN] = "token",
-        [CF_CHAT_TEXT] = "text",
-        [CF_CHAT_THINKING] = "thinking",
-        [CF_CHAT_CALL_DELTA] = "tool_call_delta",
-        [CF_CHAT_CALL] = "tool_call",
-        [CF_CHAT_CALL_FAILED] = "tool_call_failed",
-        [CF_CHAT_NOTE] = "note",
-        [CF_CHAT_USAGE] = "usage",
-        [CF_CHAT_TIMINGS] = "timings",
-        [CF_CHAT_STOP] = "stop",
+        [CF_CHAT_PROMPT] = "prompt",     [CF_CHAT_ENCODE] = "encode",
+        [CF_CHAT_PREFILL] = "prefill",   [CF_CHAT_TOKEN] = "token",
+        [CF_CHAT_RAW] = "raw",           [CF_CHAT_TEXT] = "text",
+        [CF_CHAT_THINKING] = "thinking", [CF_CHAT_CALL_DELTA] = "tool_call_delta",
+        [CF_CHAT_CALL] = "tool_call",    [CF_CHAT_CALL_FAILED] = "tool_call_failed",
+        [CF_CHAT_NOTE] = "note",         [CF_CHAT_USAGE] = "usage",
+        [CF_CHAT_TIMINGS] = "timings",   [CF_CHAT_STOP] = "stop",
     };
     return names[kind];
 }
@@ -205,6 +199,14 @@ void cf_chat__add_raw(const cf_chat__run *run, cf_str piece)
     if (n > 0) {
         cf_buf_add(&run->out->raw, piece.p, piece.n);
         cf_buf_add(&run->out->chunks, &n, sizeof n);
+    }
+}
+
+void cf_chat__tell_raw(const cf_chat__run *run, cf_str piece)
+{
+    const cf_chat_event ev = {.kind = CF_CHAT_RAW, .text = piece};
+    if (piece.n > 0) {
+        cf_chat__emit(run, &ev);
     }
 }
 

@@ -52,6 +52,8 @@ struct cf_backend {
 void cf_chat__emit(const cf_chat__run *run, const cf_chat_event *event);
 /* Notes a piece of the raw reply, as it came; the buffers tell of memory. */
 void cf_chat__add_raw(const cf_chat__run *run, cf_str piece);
+/* Sends it as an event. */
+void cf_chat__tell_raw(const cf_chat__run *run, cf_str piece);
 bool cf_chat__is_cancelled(const cf_chat__run *run);
 /* err with CF_ECANCELLED. */
 cf_status cf_chat__cancelled(cf_error *err);
@@ -92,9 +94,16 @@ typedef struct cf_chat__reply {
     const cf_chat__run *run;
     cf_text_release release;
     cf_channel_split split;
-    cf_buf in[CF_CHANNELS_MAX]; /* text of each channel */
-    cf_buf content;             /* what the tool parser got */
-    cf_tool_parser *parser;     /* NULL: nothing is parsed */
+    cf_buf in[CF_CHANNELS_MAX];   /* text of each channel that was sent */
+    size_t late[CF_CHANNELS_MAX]; /* newlines that wait for more of it */
+    cf_buf said;                  /* content that was sent */
+    cf_buf blank;                 /* white space after it, waiting */
+    size_t n_before;              /* bytes of it from before the last call */
+    bool has_thought;             /* the first channel had any byte */
+    bool has_called;              /* there was a call */
+    bool has_text;                /* content since the last call or failed block */
+    bool is_after_call;           /* no failed block since the last call */
+    cf_tool_parser *parser;       /* NULL: nothing is parsed */
     const cf_tool_parse *parse;
     bool is_quiet; /* feeding what was there before: no events */
     cf_status failed;

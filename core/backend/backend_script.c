@@ -81,6 +81,7 @@ static cf_status give(cf_chat__run *run, cf_chat__reply *reply, cf_str piece, bo
         out->timings.first_us = cf_os_monotonic_us() - run->started_us;
     }
     cf_chat__add_raw(run, piece);
+    cf_chat__tell_raw(run, piece);
     bool stopped = false;
     CF_TRY(cf_chat__reply_add(reply, piece, &stopped, err));
     const cf_chat_options *o = run->request->options;

@@ -442,6 +442,7 @@ cf_status cf_chat__decode_step(cf_chat__decode *d, cf_error *err)
     CF_TRY(watch(d, id, err));
     add_id(d, id);
     cf_chat__add_raw(d->run, cf_buf_str(&d->piece));
+    cf_chat__tell_raw(d->run, cf_buf_str(&d->piece));
     CF_TRY(cf_buf_check(&out->raw, err));
     CF_TRY(cf_buf_check(&d->ids, err));
     CF_TRY(cf_chat__reply_add(&d->reply, cf_buf_str(&d->piece), &stopped, err));

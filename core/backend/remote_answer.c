@@ -139,6 +139,7 @@ static cf_status add_text(cf_remote__answer *a, cf_str text, cf_error *err)
     cf_chat_response *out = a->run->out;
     a->has_content = true;
     cf_chat__add_raw(a->run, text);
+    cf_chat__tell_raw(a->run, text);
     CF_TRY(cf_buf_check(&out->raw, err));
     CF_TRY(cf_chat__reply_add(&a->reply, text, &a->stopped, err));
     return a->stopped ? CF_OK : watch(a, text, cf_chat__reply_is_thinking(&a->reply), err);
@@ -172,6 +173,7 @@ static void tell_token(cf_remote__answer *a, const cf_wire_event *e)
 static cf_status add_thinking(cf_remote__answer *a, cf_str text, cf_error *err)
 {
     a->has_content = true;
+    cf_chat__tell_raw(a->run, text);
     CF_TRY(cf_chat__reply_think(&a->reply, text, err));
     return watch(a, text, true, err);
 }
@@ -203,6 +205,7 @@ static cf_status on_wire(void *ud, const cf_wire_event *e, cf_error *err)
         return CF_OK;
     }
     a->has_content = true;
+    cf_chat__tell_raw(a->run, ev.text);
     cf_chat__emit(a->run, &ev);
     return CF_OK;
 }

@@ -13,14 +13,112 @@
 #include "core/backend/backend_impl.h"
 #include "core/tools/tool_emit.h"
 
-static void send_text(cf_chat__reply *r, cf_chat_event_kind kind, cf_str text)
+static void send_text(cf_chat__reply *r, cf_chat_event_kind kind, cf_str channel, cf_str text)
 {
     if (text.n == 0 || r->is_quiet) {
         return;
     }
-    cf_chat_event ev = {.kind = kind, .text = text};
+    cf_chat_event ev = {.kind = kind, .text = text, .channel = channel};
     cf_chat__emit(r->run, &ev);
 }
+
+static cf_str no_channel(void)
+{
+    return cf_str_make(NULL, 0);
+}
+
+/* ---- text without the white space around it ----------------------------- */
+
+/* Sends content up to text that is not white space: what waited comes first,
+ * at the beginning of the content without what belongs to thinking or calls. */
+static void say(cf_chat__reply *r, cf_str text)
+{
+    const size_t from = r->said.n;
+    cf_buf_add(&r->blank, text.p, text.n);
+    cf_str s = cf_buf_str(&r->blank);
+    while (from == 0 && s.n > 0 &&
+           (r->has_called ? cf_tool__is_space(s.p[0]) : r->has_thought && s.p[0] == '\n')) {
+        s.p++;
+        s.n--;
+    }
+    cf_buf_add(&r->said, s.p, s.n);
+    send_text(r, CF_CHAT_TEXT, no_channel(), s);
+    r->said.failed = r->said.failed || r->blank.failed;
+    cf_buf_reset(&r->blank);
+    r->n_before = 0;
+}
+
+/* White space waits until text follows it: the one around calls is not part of
+ * the message. */
+static cf_status add_content(cf_chat__reply *r, cf_str text, cf_error *err)
+{
+    size_t end = text.n;
+    while (end > 0 && cf_tool__is_space(text.p[end - 1])) {
+        end--;
+    }
+    if (end > 0) {
+        say(r, cf_str_make(text.p, end));
+        r->has_text = true;
+    }
+    cf_buf_add(&r->blank, text.p + end, text.n - end);
+    CF_TRY(cf_buf_check(&r->said, err));
+    return cf_buf_check(&r->blank, err);
+}
+
+/* White space alone, next to a call, is dropped. */
+static void drop_blank(cf_chat__reply *r)
+{
+    if (!r->has_text) {
+        r->blank.n = r->n_before;
+    }
+}
+
+static void note_call(cf_chat__reply *r)
+{
+    drop_blank(r);
+    r->n_before = r->blank.n;
+    r->has_called = r->is_after_call = true;
+    r->has_text = false;
+}
+
+/* A block that is no call is content. */
+static void note_failed(cf_chat__reply *r, cf_str block)
+{
+    if (r->is_after_call) {
+        drop_blank(r);
+    }
+    say(r, no_channel());
+    cf_buf_add(&r->said, block.p, block.n);
+    r->has_text = r->is_after_call = false;
+}
+
+/* A piece of channel i, without the newlines that templates put around it. */
+static cf_status add_channel(cf_chat__reply *r, size_t i, cf_str text, cf_error *err)
+{
+    cf_buf *to = &r->in[i];
+    const size_t from = to->n;
+    size_t end = text.n;
+    r->has_thought = r->has_thought || (i == 0 && text.n > 0);
+    while (end > 0 && text.p[end - 1] == '\n') {
+        end--;
+    }
+    if (end > 0 && from == 0) {
+        for (; text.p[0] == '\n'; text.p++, text.n--, end--) {
+        }
+    }
+    for (; end > 0 && from > 0 && r->late[i] > 0; r->late[i]--) {
+        cf_buf_addc(to, '\n');
+    }
+    r->late[i] = (end > 0 ? 0 : r->late[i]) + (text.n - end);
+    cf_buf_add(to, text.p, end);
+    CF_TRY(cf_buf_check(to, err));
+    send_text(r, CF_CHAT_THINKING,
+              i < r->split.n ? r->split.channels[i].name : cf_str_from("thinking"),
+              cf_str_make(to->p + from, to->n - from));
+    return CF_OK;
+}
+
+/* ---- events ------------------------------------------------------------- */
 
 void cf_chat__call_id(cf_tool_call *call, char made[CF_CALL_ID_TEXT], const json_t *messages,
                       size_t index)
@@ -53,15 +151,17 @@ static void on_tool_event(const cf_tool_event *ev, void *ud)
     cf_str bytes = cf_str_make(p->raw.p + ev->off, ev->len);
     switch (ev->kind) {
     case CF_TOOL_EV_TEXT:
-        send_text(r, CF_CHAT_TEXT, bytes);
+        cf_ignore(add_content(r, bytes, NULL)); /* the buffers tell of memory */
         break;
     case CF_TOOL_EV_DELTA:
-        send_text(r, CF_CHAT_CALL_DELTA, bytes);
+        send_text(r, CF_CHAT_CALL_DELTA, no_channel(), bytes);
         break;
     case CF_TOOL_EV_CALL:
+        note_call(r);
         send_call(r, &p->calls[ev->index], ev->index, bytes);
         break;
     case CF_TOOL_EV_FAILED:
+        note_failed(r, bytes);
         if (!r->is_quiet) {
             const cf_tool_segment *s = &p->segments[ev->index];
             cf_chat_event out = {.kind = CF_CHAT_CALL_FAILED, .index = ev->index, .text = bytes};
@@ -86,18 +186,14 @@ static cf_status on_piece(void *ud, size_t channel, cf_str text, cf_error *err)
 {
     cf_chat__reply *r = ud;
     if (channel < r->split.n) {
-        cf_buf_add(&r->in[channel], text.p, text.n);
-        CF_TRY(cf_buf_check(&r->in[channel], err));
-        send_text(r, CF_CHAT_THINKING, text);
-        return CF_OK;
+        return add_channel(r, channel, text, err);
     }
-    cf_buf_add(&r->content, text.p, text.n);
-    CF_TRY(cf_buf_check(&r->content, err));
-    if (r->parser != NULL) {
-        return cf_tool_parser_feed(r->parser, text.p, text.n, err);
+    if (r->parser == NULL) {
+        return add_content(r, text, err);
     }
-    send_text(r, CF_CHAT_TEXT, text);
-    return CF_OK;
+    CF_TRY(cf_tool_parser_feed(r->parser, text.p, text.n, err));
+    CF_TRY(cf_buf_check(&r->blank, err));
+    return cf_buf_check(&r->said, err);
 }
 
 cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run *run, cf_tool_family family,
@@ -125,7 +221,8 @@ void cf_chat__reply_deinit(cf_chat__reply *r)
 {
     cf_text_release_deinit(&r->release);
     cf_channel_split_deinit(&r->split);
-    cf_buf_deinit(&r->content);
+    cf_buf_deinit(&r->said);
+    cf_buf_deinit(&r->blank);
     for (size_t i = 0; i < CF_CHANNELS_MAX; i++) {
         cf_buf_deinit(&r->in[i]);
     }
@@ -148,9 +245,7 @@ cf_status cf_chat__reply_add(cf_chat__reply *r, cf_str bytes, bool *stopped, cf_
 
 cf_status cf_chat__reply_think(cf_chat__reply *r, cf_str text, cf_error *err)
 {
-    cf_buf_add(&r->in[0], text.p, text.n);
-    send_text(r, CF_CHAT_THINKING, text);
-    return cf_buf_check(&r->in[0], err);
+    return add_channel(r, 0, text, err);
 }
 
 bool cf_chat__reply_is_thinking(const cf_chat__reply *r)
@@ -239,19 +334,6 @@ static bool add_findings(cf_chat__reply *r)
     return ok;
 }
 
-/* Without the newlines that templates put around thinking. */
-static cf_str trim_newlines(cf_str s)
-{
-    while (s.n > 0 && s.p[0] == '\n') {
-        s.p++;
-        s.n--;
-    }
-    while (s.n > 0 && s.p[s.n - 1] == '\n') {
-        s.n--;
-    }
-    return s;
-}
-
 static bool add_channels(cf_chat__reply *r, json_t *message)
 {
     bool ok = true;
@@ -261,11 +343,7 @@ static bool add_channels(cf_chat__reply *r, json_t *message)
         if (r->in[i].n == 0) {
             continue;
         }
-        cf_str s = trim_newlines(cf_str_make(r->in[i].p, r->in[i].n));
-        if (s.n == 0) {
-            continue;
-        }
-        json_t *text = text_json(s.p, s.n);
+        json_t *text = text_json(r->in[i].p, r->in[i].n);
         if (i == 0) {
             ok = json_object_set_new(message, "reasoning_content", text) == 0;
         } else {
@@ -287,25 +365,19 @@ cf_status cf_chat__reply_finish(cf_chat__reply *r, const json_t *calls, cf_error
     CF_TRY(cf_channel_split_add(&r->split, cf_text_release_take_all(&r->release), err));
     CF_TRY(cf_channel_split_finish(&r->split, err));
     cf_chat_response *out = r->run->out;
-    cf_buf text = CF_BUF_INIT;
     if (r->parser != NULL) {
         CF_TRY(cf_tool_parser_finish(r->parser, &r->parse, err));
-        cf_tool_parse_content(r->parse, &text);
         out->status = r->parse->status;
-    } else {
-        cf_buf_add(&text, r->content.p, r->content.n);
     }
-    cf_str content = cf_buf_str(&text);
-    while (r->in[0].n > 0 && content.n > 0 && content.p[0] == '\n') {
-        content.p++;
-        content.n--;
+    if (!r->has_called) {
+        say(r, no_channel());
     }
+    const cf_str content = cf_buf_str(&r->said);
     json_t *message = json_object();
-    bool ok = message != NULL && !text.failed &&
+    bool ok = message != NULL && !r->said.failed && !r->blank.failed &&
               json_object_set_new(message, "role", json_string("assistant")) == 0 &&
               json_object_set_new(message, "content", text_json(content.p, content.n)) == 0 &&
               add_channels(r, message) && add_calls(r, message, calls) && add_findings(r);
-    cf_buf_deinit(&text);
     if (!ok) {
         json_decref(message);
         return cf_oom_for(err, "the reply");

@@ -729,44 +729,6 @@ cf_status cf_tool_parser_finish(cf_tool_parser *p, const cf_tool_parse **out, cf
     return CF_OK;
 }
 
-static cf_str trimmed(cf_str s)
-{
-    while (s.n > 0 && cf_tool__is_space(s.p[0])) {
-        s.p++;
-        s.n--;
-    }
-    while (s.n > 0 && cf_tool__is_space(s.p[s.n - 1])) {
-        s.n--;
-    }
-    return s;
-}
-
-static bool is_calls(const cf_tool_parse *parse, size_t i)
-{
-    return i < parse->n_segments && parse->segments[i].kind == CF_TOOL_SEG_CALLS;
-}
-
-void cf_tool_parse_content(const cf_tool_parse *parse, cf_buf *out)
-{
-    if (parse->n_calls == 0) {
-        cf_tool_parse_text(parse, out);
-        return;
-    }
-    cf_buf text = CF_BUF_INIT;
-    for (size_t i = 0; i < parse->n_segments; i++) {
-        const cf_tool_segment *s = &parse->segments[i];
-        cf_str bytes = cf_str_make(parse->raw.p + s->off, s->len);
-        bool is_apart = trimmed(bytes).n == 0 && (is_calls(parse, i + 1) || is_calls(parse, i - 1));
-        if (s->kind == CF_TOOL_SEG_FAILED || (s->kind == CF_TOOL_SEG_TEXT && !is_apart)) {
-            cf_buf_add(&text, bytes.p, bytes.n);
-        }
-    }
-    cf_str content = trimmed(cf_buf_str(&text));
-    cf_buf_add(out, content.p, content.n);
-    out->failed = out->failed || text.failed;
-    cf_buf_deinit(&text);
-}
-
 void cf_tool_parse_text(const cf_tool_parse *parse, cf_buf *out)
 {
     for (size_t i = 0; i < parse->n_segments; i++) {

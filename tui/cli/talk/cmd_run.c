@@ -171,6 +171,7 @@ static void show_event(run *r, const cf_chat_event *ev)
         cf_progress_end(&r->encoding);
         break;
     case CF_CHAT_PROMPT:
+    case CF_CHAT_RAW:
     case CF_CHAT_TOKEN:
     case CF_CHAT_CALL_DELTA:
     case CF_CHAT_USAGE:
@@ -188,8 +189,8 @@ static void on_event(const cf_chat_event *ev, void *ud)
         cf_keep_event(r->keep, ev);
     }
     r->has_fault = r->has_fault || (ev->kind == CF_CHAT_STOP && ev->stop.reason == CF_STOP_ERROR);
-    if (ev->kind == CF_CHAT_PROMPT) {
-        return; /* --show-prompt is the way to see it */
+    if (ev->kind == CF_CHAT_PROMPT || ev->kind == CF_CHAT_RAW) {
+        return; /* --show-prompt shows the one; tokens and texts are the other */
     }
     if (ev->kind == CF_CHAT_STOP) {
         r->stops.seen = ev->stop;
@@ -839,8 +840,8 @@ static const cf_opt_row options[] = {
      "constrain the reply to one of the texts given; may be repeated", 0},
     {"--grammar", 0, CF_OPT_STR, offsetof(run, limit.grammar_path), "FILE",
      "constrain the reply to a grammar", 0},
-    {"--constrain-tools", 0, CF_OPT_STR, offsetof(run, limit.tool_mode), "calls|text-and|text-until",
-     "constrain calls to --tools: calls, text-and, text-until", 0},
+    {"--constrain-tools", 0, CF_OPT_STR, offsetof(run, limit.tool_mode),
+     "calls|text-and|text-until", "constrain calls to --tools: calls, text-and, text-until", 0},
     {"--extra", 0, CF_OPT_LIST, offsetof(run, extra_list), "KEY=JSON",
      "add an argument to requests to a server; may be repeated", 0},
     {"--send-thinking", 0, CF_OPT_FLAG, offsetof(run, sends_thinking), NULL,

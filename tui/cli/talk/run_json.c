@@ -135,6 +135,9 @@ void cf_run_json_event(cf_buf *out, const cf_chat_event *ev, int candidate)
     case CF_CHAT_TOKEN:
         json_token(&w, &ev->token);
         break;
+    case CF_CHAT_THINKING:
+        cf_jw_str(&w, "channel", ev->channel);
+        break;
     case CF_CHAT_CALL:
         json_call(&w, ev);
         break;
@@ -149,8 +152,8 @@ void cf_run_json_event(cf_buf *out, const cf_chat_event *ev, int candidate)
         break;
     case CF_CHAT_PROMPT: /* --show-prompt is the way to see it */
     case CF_CHAT_STOP:   /* the caller writes the rest, with what it adds */
+    case CF_CHAT_RAW:
     case CF_CHAT_TEXT:
-    case CF_CHAT_THINKING:
     case CF_CHAT_CALL_DELTA:
     case CF_CHAT_NOTE:
         break;

@@ -452,8 +452,7 @@ void cf_keep_reply_event(cf_keep_reply *k, const cf_chat_event *e)
         if (k->tok != NULL) {
             piece.raw = e->text;
         }
-    } else if (k->tok == NULL && (e->kind == CF_CHAT_TEXT || e->kind == CF_CHAT_THINKING ||
-                                  e->kind == CF_CHAT_CALL_DELTA)) {
+    } else if (k->tok == NULL && e->kind == CF_CHAT_RAW) {
         piece.raw = e->text;
     } else {
         return;

@@ -213,18 +213,18 @@ void cf_reply_add(cf_reply *r, const cf_tokenizer *tok, const cf_chat_event *e)
         note_first(r);
         (void)add_token(r, &e->token); /* else whole, but not inspectable */
         break;
+    case CF_CHAT_RAW:
+        cf_buf_add(&r->raw, e->text.p, e->text.n);
+        break;
     case CF_CHAT_TEXT:
         note_first(r);
         cf_buf_add(&r->text, e->text.p, e->text.n);
-        cf_buf_add(&r->raw, e->text.p, e->text.n);
         break;
     case CF_CHAT_THINKING:
         cf_buf_add(&r->thinking, e->text.p, e->text.n);
-        cf_buf_add(&r->raw, e->text.p, e->text.n);
         break;
     case CF_CHAT_CALL_DELTA:
         cf_buf_add(&r->calls, e->text.p, e->text.n);
-        cf_buf_add(&r->raw, e->text.p, e->text.n);
         break;
     case CF_CHAT_NOTE:
         cf_buf_add(&r->notes, e->text.p, e->text.n);

@@ -134,6 +134,7 @@ static void on_event(const cf_chat_event *ev, void *ud)
                     ev->stop.fault != CF_FAULT_NONE ? cf_fault_name(ev->stop.fault) : "");
         break;
     case CF_CHAT_PROMPT:
+    case CF_CHAT_RAW:
     case CF_CHAT_PREFILL:
     case CF_CHAT_ENCODE:
     case CF_CHAT_CALL_DELTA:

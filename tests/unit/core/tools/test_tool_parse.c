@@ -83,38 +83,6 @@ static cf_tool_set *tools_of(const char *json)
     return set;
 }
 
-/* Beside calls, white space belongs to them: a template writes it again. */
-static void test_content__is_what_a_template_writes_again(void **state)
-{
-    (void)state;
-#define CALL(name) "<tool_call>\n{\"name\": \"" name "\", \"arguments\": {}}\n</tool_call>"
-    static const struct {
-        const char *raw, *content;
-    } rows[] = {
-        {CALL("f"), ""},
-        {CALL("f") "\n" CALL("g"), ""},
-        {"\n" CALL("f") " \n\n " CALL("g") "\n", ""},
-        {"Let me see.\n" CALL("f"), "Let me see."},
-        {"Let me see.\n\n" CALL("f") "\n" CALL("g") "\nDone.\n", "Let me see.\n\n\nDone."},
-        {"  no call\n", "  no call\n"},
-        {" <tool_call>\n{\"name\": ", " <tool_call>\n{\"name\": "},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cf_error err = {0};
-        cf_tool_parser *parser = NULL;
-        const cf_tool_parse *p = NULL;
-        cf_buf content = CF_BUF_INIT;
-        T_OK(cf_tool_parser_new(&parser, HERMES, NULL, NULL, NULL, &err), err);
-        T_OK(cf_tool_parser_feed(parser, rows[i].raw, strlen(rows[i].raw), &err), err);
-        T_OK(cf_tool_parser_finish(parser, &p, &err), err);
-        cf_tool_parse_content(p, &content);
-        assert_string_equal(cf_buf_cstr(&content), rows[i].content);
-        cf_buf_deinit(&content);
-        cf_tool_parser_free(parser);
-    }
-#undef CALL
-}
-
 #define ROWS(table)                                               \
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) { \
         check_row(&(table)[i]);                                   \
@@ -751,7 +719,6 @@ int main(void)
         cmocka_unit_test(test_validate__findings),
         cmocka_unit_test(test_validate__as_constraints_read_it),
         cmocka_unit_test(test_validate__unknown_name),
-        cmocka_unit_test(test_content__is_what_a_template_writes_again),
         cmocka_unit_test(test_repair__offered),
         cmocka_unit_test(test_tool_set__forms),
         cmocka_unit_test(test_family__detect),
