@@ -37,7 +37,8 @@ typedef struct cf_open_options {
     const char *default_model; /* likewise; NULL: the bundled model */
     const char *mmproj;        /* its projector file; NULL: mmproj*.gguf in
                                   the model's folder, where there is one */
-    const char *template_name; /* file or built-in name; NULL: the model's */
+    const char *template_name; /* file or built-in name; NULL: the next one */
+    cf_str template_text;      /* the template itself; empty: the model's */
     const char *db;            /* for callers that keep a history; unused here */
     const char *key;           /* for a server; copied, never printed */
     const char *server_model;  /* for a server; NULL: the first it lists */

@@ -128,7 +128,10 @@ cf_status cf_open_template_source(cf_buf *out, const char **from, const cf_open_
         cf_status st = cf_open_template_text(out, o->template_name, err);
         return st == CF_ENOTFOUND ? cf_fail_in(err, st, "--template") : st;
     }
-    if (engine != NULL) {
+    if (o->template_text.n > 0) {
+        *from = "history";
+        cf_buf_add(out, o->template_text.p, o->template_text.n);
+    } else if (engine != NULL) {
         cf_str own = cf_engine_chat_template(engine, NULL);
         cf_str for_tools = cf_engine_chat_template(engine, "tool_use");
         own = o->has_tools && for_tools.p != NULL ? for_tools : own;
@@ -268,7 +271,7 @@ cf_status cf_open_without_model(cf_opened *out, const cf_open_options *o, cf_err
 {
     cf_open_options with_template = *o;
     cf_opened b = {.from = "none"};
-    if (with_template.template_name == NULL) {
+    if (with_template.template_name == NULL && o->template_text.n == 0) {
         with_template.template_name = "chatml";
     }
     cf_status st = open_template(&b, &with_template, err);

@@ -59,7 +59,6 @@ exactly 'sources that hand an address to a client' \
     templates/open/open_backend.c
     tui/cli/inspect/cmd_score.c
     tui/cli/inspect/render_server.c
-    tui/cli/saved/cmd_report.c
     tui/cli/saved/history_truncate.c
     tui/cli/serve/cmd_serve.c
     tui/cli/shell/cli_recorded.c

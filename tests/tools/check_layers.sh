@@ -109,7 +109,7 @@ study/sweep      ask plan import
 study/influence  ask
 study/inside     ask influence
 study/shrink     ask
-study/report     influence
+study/report     ask influence
 '
 
 # Includes that break these rules and are being removed: FROM TO, folders.

@@ -13,7 +13,6 @@
  */
 #include <string.h>
 
-#include "core/api/constraint_spec.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/safe_text.h"
@@ -22,7 +21,7 @@
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/cli_recorded.h"
 #include "tui/cli/shell/cli_store.h"
-#include "tui/lab/reply/run_options.h"
+#include "tui/lab/reply/recorded.h"
 #include "tui/sys/out.h"
 
 enum { N_TOP = 5, NOTE_MAX = 6 };
@@ -32,14 +31,12 @@ typedef struct replay {
     uint32_t n_top;
     /* the stored reply */
     cf_store_turn turn;
-    cf_run_options options;
+    cf_recorded was;
     cf_replay_media media;
     /* the run that repeats it */
     cf_session *session;
     cf_sampler *sampler;
-    cf_grammar *grammar; /* NULL: no constraint, like the next three */
-    cf_constraint_vocab *vocab;
-    cf_constraint *constraint;
+    cf_constraint *constraint; /* NULL: none, like the mask */
     uint32_t *mask;
     char model_hash[CF_HASH_TEXT + 1];
     bool is_same_model;
@@ -99,7 +96,7 @@ static cf_status check_turn(const replay *r, cf_error *err)
         return cf_fail(err, CF_EUNSUPPORTED, "the tokens of the turn's %s were not kept",
                        run->n_prompt_ids == 0 ? "prompt" : "reply");
     }
-    if (!r->options.has_sampling) {
+    if (!r->was.options.has_sampling) {
         return cf_fail(err, CF_EUNSUPPORTED, "the turn's sampler options were not kept");
     }
     return CF_OK;
@@ -112,16 +109,15 @@ static cf_status read_turn(replay *r, const char *name, cf_error *err)
     cf_status st = find_turn(r->cli->store, name, &r->cli->arena, &id, err);
     CF_THEN(st, cf_store_get_turn(r->cli->store, id, &r->cli->arena, &r->turn, err));
     if (st == CF_OK && r->turn.run != NULL) {
-        st = cf_run_options_read(&r->options, r->turn.run->options, &r->cli->arena, err);
-        CF_THEN(st, cf_replay_media_load(&r->media, r->options.media, r->cli->store, r->turn.parent,
-                                         &r->cli->arena, err));
+        st = cf_recorded_read(&r->was, r->cli->store, r->turn.run, &r->cli->arena, err);
+        CF_THEN(st, cf_replay_media_load(&r->media, r->was.options.media, r->cli->store,
+                                         r->turn.parent, &r->cli->arena, err));
     }
     CF_TRY(st);
     CF_TRY(check_turn(r, err));
     const cf_store_run *run = r->turn.run;
     r->n_prompt = run->n_prompt_ids;
     r->n_reply = run->n_reply_ids;
-    r->options.sampling.seed = run->seed;
     r->ids = cf_arena_calloc(&r->cli->arena, r->n_prompt + r->n_reply, sizeof *r->ids);
     if (r->ids == NULL) {
         return cf_oom_for(err, "the turn");
@@ -148,8 +144,8 @@ static cf_status open_engine(replay *r, cf_error *err)
         r->cli->open.arithmetic = run->arithmetic;
     }
     r->cli->open.opens_lora = true;
-    if (r->cli->open.load_as == NULL && r->options.load_as.n != 0) {
-        r->cli->open.load_as = r->options.load_as.p;
+    if (r->cli->open.load_as == NULL && r->was.options.load_as.n != 0) {
+        r->cli->open.load_as = r->was.options.load_as.p;
     }
     cf_status st = cf_open_engine(&r->cli->opened.engine, &r->cli->open, false, err);
     if (st != CF_OK && !is_told && r->cli->open.kernel_set != NULL) {
@@ -185,61 +181,20 @@ static void compare_engine(replay *r)
     }
 }
 
-/* The declarations that were stored with the turn. */
-static cf_status stored_tools(const replay *r, cf_tool_set **out, cf_error *err)
-{
-    const cf_store_run *run = r->turn.run;
-    json_t *list = json_array();
-    cf_status st = list != NULL ? CF_OK : cf_oom(err);
-    for (size_t i = 0; st == CF_OK && i < run->n_tools; i++) {
-        json_t *tool;
-        st = cf_json_read(&tool, run->tools[i].p, run->tools[i].n, err);
-        if (st == CF_OK && json_array_append_new(list, tool) != 0) {
-            st = cf_oom(err);
-        }
-    }
-    CF_THEN(st, cf_tool_set_new(out, list, err));
-    json_decref(list);
-    return st;
-}
-
-static cf_status compile_grammar(replay *r, cf_error *err)
-{
-    const cf_store_run *run = r->turn.run;
-    json_t *spec = NULL;
-    cf_tool_set *tools = NULL;
-    CF_TRY(cf_json_read(&spec, run->constraint_spec.p, run->constraint_spec.n, err));
-    cf_status st = run->n_tools > 0 ? stored_tools(r, &tools, err) : CF_OK;
-    CF_THEN(st, cf_constraint_spec_compile(&r->grammar, spec, tools, err));
-    cf_tool_set_free(tools);
-    json_decref(spec);
-    return st;
-}
-
 /* The constraint after the beginning that the reply was given. */
 static cf_status open_constraint(replay *r, cf_error *err)
 {
-    if (r->turn.run->constraint_spec.n == 0) {
+    if (r->was.constraint == NULL) {
         return CF_OK;
     }
     const cf_tokenizer *tok = cf_engine_tokenizer(r->cli->opened.engine);
-    CF_TRY(compile_grammar(r, err));
-    CF_TRY(cf_constraint_vocab_from_tokenizer(&r->vocab, tok, err));
-    CF_TRY(cf_constraint_new(&r->constraint, r->grammar, r->vocab, err));
+    CF_TRY(cf_recorded_compile(&r->was, tok, err));
     r->mask =
         cf_arena_calloc(&r->cli->arena, (cf_tokenizer_n_vocab(tok) + 31) / 32, sizeof *r->mask);
     if (r->mask == NULL) {
         return cf_oom_for(err, "the mask");
     }
-    size_t end = r->options.start_bytes, n = r->options.start_content;
-    if (n > end || end > r->turn.run->raw.n) {
-        return cf_fail(err, CF_EFORMAT, "the turn's options do not fit it");
-    }
-    size_t n_taken = 0;
-    CF_TRY(cf_constraint_bytes(r->constraint, r->turn.run->raw.p + end - n, n, &n_taken, err));
-    return n_taken == n
-               ? CF_OK
-               : cf_fail(err, CF_EFORMAT, "the constraint refuses what the reply starts with");
+    return cf_recorded_constraint(&r->constraint, &r->was, err);
 }
 
 /* ---- adapters ------------------------------------------------------------ */
@@ -297,8 +252,8 @@ static cf_status compare_steering(replay *r, cf_error *err)
     size_t n = 0;
     const cf_steering *steering = cf_session_steering(r->session);
     const cf_steering_use *use = steering != NULL ? cf_steering_uses(steering, &n) : NULL;
-    if (r->options.steering.n != 0) {
-        CF_TRY(cf_json_read(&stored, r->options.steering.p, r->options.steering.n, err));
+    if (r->was.options.steering.n != 0) {
+        CF_TRY(cf_json_read(&stored, r->was.options.steering.p, r->was.options.steering.n, err));
     }
     for (size_t i = 0; i < json_array_size(stored); i++) {
         const json_t *one = json_array_get(stored, i);
@@ -322,13 +277,13 @@ static cf_status compare_steering(replay *r, cf_error *err)
 static cf_status use_adapters(replay *r, cf_error *err)
 {
     json_t *stored = NULL;
-    cf_str text = r->options.adapters;
+    cf_str text = r->was.options.adapters;
     bool is_told = r->cli->open.n_lora != 0;
     if (text.n != 0) {
         CF_TRY(cf_json_read(&stored, text.p, text.n, err));
     }
     cf_status st = choose_adapters(r, stored, err);
-    CF_THEN(st, cf_cli_take_steering(&r->cli->open, r->options.steering, &r->cli->arena, err));
+    CF_THEN(st, cf_cli_take_steering(&r->cli->open, r->was.options.steering, &r->cli->arena, err));
     CF_THEN(st, cf_open_use_adapters(&r->cli->opened.adapters, r->cli->opened.engine, &r->cli->open,
                                      &r->session, 1, err));
     if (st == CF_OK) {
@@ -346,8 +301,8 @@ static cf_status use_adapters(replay *r, cf_error *err)
 static void compare_cache(replay *r)
 {
     cf_cache_type is = cf_session_cache(r->session);
-    if (r->options.cache != CF_CACHE_DEFAULT && r->options.cache != is) {
-        note(r, "another cache", cf_cache_name(r->options.cache), cf_cache_name(is));
+    if (r->was.options.cache != CF_CACHE_DEFAULT && r->was.options.cache != is) {
+        note(r, "another cache", cf_cache_name(r->was.options.cache), cf_cache_name(is));
     }
 }
 
@@ -355,15 +310,15 @@ static cf_status open_all(replay *r, cf_error *err)
 {
     CF_TRY(open_engine(r, err));
     compare_engine(r);
-    uint32_t n_ctx = r->cli->open.n_ctx != 0 ? r->cli->open.n_ctx : r->options.n_ctx;
+    uint32_t n_ctx = r->cli->open.n_ctx != 0 ? r->cli->open.n_ctx : r->was.options.n_ctx;
     cf_cache_type cache = r->cli->open.cache;
-    cache = cache != CF_CACHE_DEFAULT ? cache : r->options.cache;
+    cache = cache != CF_CACHE_DEFAULT ? cache : r->was.options.cache;
     const cf_session_options o = {.n_ctx = n_ctx, .cache = cache};
     CF_TRY(open_constraint(r, err));
     CF_TRY(cf_session_new(&r->session, r->cli->opened.engine, &o, err));
     compare_cache(r);
     CF_TRY(use_adapters(r, err));
-    return cf_sampler_new(&r->sampler, &r->options.sampling,
+    return cf_sampler_new(&r->sampler, &r->was.options.sampling,
                           cf_tokenizer_n_vocab(cf_engine_tokenizer(r->cli->opened.engine)), err);
 }
 
@@ -371,16 +326,16 @@ static cf_status open_all(replay *r, cf_error *err)
 
 static bool is_forced(const replay *r, size_t at, size_t *next)
 {
-    while (*next < r->options.n_forced && r->options.forced[*next] < at) {
+    while (*next < r->was.options.n_forced && r->was.options.forced[*next] < at) {
         (*next)++;
     }
-    return *next < r->options.n_forced && r->options.forced[*next] == at;
+    return *next < r->was.options.n_forced && r->was.options.forced[*next] == at;
 }
 
 /* Whether the constraint took the id; *next counts stretches passed. */
 static bool is_held(const replay *r, size_t at, size_t *next)
 {
-    const cf_run_options *o = &r->options;
+    const cf_run_options *o = &r->was.options;
     while (*next + 1 < o->n_held && o->held[*next + 1] <= at) {
         *next += 2;
     }
@@ -399,7 +354,7 @@ static cf_status draw(replay *r, size_t n, bool held, cf_error *err)
 /* Sets n_same to n_reply, or to the first token that was drawn otherwise. */
 static cf_status compare(replay *r, cf_error *err)
 {
-    size_t start = r->options.n_start;
+    size_t start = r->was.options.n_start;
     start = start < r->n_reply ? start : r->n_reply;
     const cf_run run = {.cancel = cf_cli_cancel()};
     cf_sync_result unused;
@@ -509,7 +464,7 @@ static void put_json(const replay *r, cf_buf *out)
     cf_jw_bool(&w, "identical", r->n_same == r->n_reply);
     cf_jw_uint(&w, "tokens", r->n_reply);
     cf_jw_uint(&w, "same", r->n_same);
-    cf_jw_uint(&w, "given", r->options.n_start);
+    cf_jw_uint(&w, "given", r->was.options.n_start);
     cf_jw_bool(&w, "same_model", r->is_same_model);
     cf_jw_object(&w, "model_hash");
     cf_jw_str(&w, "stored", r->turn.run->model_hash);
@@ -567,8 +522,7 @@ static int run_replay(cf_cli *cli, void *state)
     int status = st == CF_OK ? report(r) : cf_cli_fail(cli, &err);
     cf_sampler_free(r->sampler);
     cf_constraint_free(r->constraint);
-    cf_constraint_vocab_free(r->vocab);
-    cf_grammar_free(r->grammar);
+    cf_recorded_deinit(&r->was);
     cf_session_free(r->session);
     cf_replay_media_deinit(&r->media);
     return status;

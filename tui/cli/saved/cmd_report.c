@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/base/os.h"
 #include "tui/cli/shell/cli.h"
+#include "tui/cli/shell/cli_recorded.h"
 #include "tui/cli/shell/cli_store.h"
 #include "tui/lab/reply/run_options.h"
 #include "tui/lab/talk/saved.h"
@@ -75,7 +76,8 @@ static cf_status run(report *r, const char *name, cf_error *err)
         cf_open_want_model(&r->cli->open);
         st = cf_open_model(&r->cli->open) == NULL
                  ? cf_open_without_model(&r->cli->opened, &r->cli->open, err)
-                 : cf_open_backend(&r->cli->opened, &r->cli->open, NULL, err);
+                 : cf_cli_open_recorded(&r->cli->opened, r->cli, r->cli->store, name, NULL, NULL,
+                                        &r->cli->arena, err);
     }
     if (st == CF_OK) {
         cf_conversation_set_roles(r->conv, &r->cli->opened.roles);

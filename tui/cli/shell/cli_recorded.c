@@ -4,7 +4,7 @@
 #include "tui/cli/shell/cli_recorded.h"
 
 #include "tui/lab/prompt/server_prompt.h"
-#include "tui/lab/reply/run_options.h"
+#include "tui/lab/reply/recorded.h"
 #include "tui/study/ask/asker.h"
 #include "tui/study/ask/study_case.h"
 
@@ -44,21 +44,21 @@ cf_status cf_cli_take_steering(cf_open_options *o, cf_str stored, cf_arena *aren
     return o->steer != NULL ? CF_OK : cf_oom_for(err, "the steering");
 }
 
-/* Adds what the run says of adapters, steering and weights. */
-static cf_status take_run(cf_open_options *o, const cf_store_run *run, cf_arena *arena,
+/* Adds what the run says of its template, adapters, steering and weights. */
+static cf_status take_run(cf_open_options *o, const cf_recorded *was, cf_arena *arena,
                           cf_error *err)
 {
-    cf_run_options was;
+    const cf_run_options *options = &was->options;
     json_t *stored = NULL;
-    CF_TRY(cf_run_options_read(&was, run->options, arena, err));
-    if (o->load_as == NULL && was.load_as.n != 0) {
-        o->load_as = was.load_as.p;
+    o->template_text = was->template_source;
+    if (o->load_as == NULL && options->load_as.n != 0) {
+        o->load_as = options->load_as.p;
     }
-    CF_TRY(cf_cli_take_steering(o, was.steering, arena, err));
-    if (was.adapters.n == 0 || o->n_lora != 0) {
+    CF_TRY(cf_cli_take_steering(o, options->steering, arena, err));
+    if (options->adapters.n == 0 || o->n_lora != 0) {
         return CF_OK;
     }
-    CF_TRY(cf_json_read(&stored, was.adapters.p, was.adapters.n, err));
+    CF_TRY(cf_json_read(&stored, options->adapters.p, options->adapters.n, err));
     o->lora = cf_cli_adapter_names(stored, arena);
     o->n_lora = json_array_size(stored);
     json_decref(stored);
@@ -81,7 +81,11 @@ cf_status cf_cli_open_recorded(cf_opened *out, const cf_cli *cli, cf_store *stor
         if (was.run->isa.n != 0 && !cf_cli_has_arithmetic(cli)) {
             o.arithmetic = was.run->arithmetic;
         }
-        CF_TRY(take_run(&o, was.run, arena, err));
+        cf_recorded recorded;
+        CF_TRY(cf_recorded_read(&recorded, store, was.run, arena, err));
+        st = take_run(&o, &recorded, arena, err);
+        cf_recorded_deinit(&recorded);
+        CF_TRY(st);
     }
     st = cf_open_backend(out, &o, family, err);
     if (st != CF_OK && st != CF_ENOMEM && o.n_lora > cli->open.n_lora) {

@@ -11,8 +11,9 @@
 #include "tui/study/ask/predicate.h"
 
 /*
- * Opens what the command line names, with the adapters, the type of weights
- * and the arithmetic that the reply was written with, unless it names others.
+ * Opens what the command line names, with the template, the adapters, the type
+ * of weights and the arithmetic that the reply was written with, unless it
+ * names others.
  * `turn` names the reply as cf_study_case_of() does; where there is none, or
  * the model takes no such adapters, it is opened without (and a line says the
  * latter).  Names live in the arena.  Errors of cf_open_backend().

@@ -143,13 +143,17 @@ static void put_tokens(const command *c, const cf_influence_row *row, cf_jw *w)
     cf_jw_end(w);
 }
 
-static cf_status put_json(const command *c, const cf_influence_row *row, cf_buf *out, cf_error *err)
+static cf_status put_json(const command *c, const cf_influence_row *row, bool is_first, cf_buf *out,
+                          cf_error *err)
 {
     const cf_part *p = &row->part;
     cf_buf label = CF_BUF_INIT;
     cf_jw w;
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
+    if (is_first) {
+        cf_jw_text(&w, "prompt", cf_prompt_match_name(c->result.match));
+    }
     cf_jw_text(&w, "part", cf_part_kind_name(p->kind));
     cf_jw_uint(&w, "index", p->index);
     if (p->kind == CF_PART_SENTENCE || p->kind == CF_PART_WORD) {
@@ -244,6 +248,8 @@ static cf_status put(const command *c, cf_buf *out, cf_error *err)
     }
     cf_influence_sort(v, order);
     if (!c->cli->is_json) {
+        cf_buf_add(out, v->match_why.p, v->match_why.n);
+        cf_buf_adds(out, v->match_why.n > 0 ? "\n" : "");
         cf_buf_addf(out,
                     "log-likelihood of the %zu tokens: %.2f nats; without each "
                     "part it changes by\n",
@@ -258,7 +264,7 @@ static cf_status put(const command *c, cf_buf *out, cf_error *err)
         }
         n++;
         if (c->cli->is_json) {
-            st = put_json(c, row, out, err);
+            st = put_json(c, row, n == 1, out, err);
         } else {
             put_text_row(c, row, out);
         }

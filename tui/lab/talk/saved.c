@@ -4,6 +4,7 @@
 #include "tui/lab/talk/saved.h"
 
 #include "core/json/json_writer.h"
+#include "tui/lab/reply/recorded.h"
 
 /* ---- the preface -------------------------------------------------------- */
 
@@ -36,32 +37,6 @@ static cf_status read_preface(parts *p, cf_str text, cf_error *err)
     return CF_OK;
 }
 
-/* Whether a run recorded what the model was offered.  Every reply that was
- * generated here has its options, even where it had no tools. */
-static bool has_record(const cf_store_run *run)
-{
-    return run != NULL && (run->n_tools > 0 || run->options.n > 0);
-}
-
-static cf_status tools_of_run(json_t **out, const cf_store_run *run, cf_error *err)
-{
-    json_t *list = json_array();
-    cf_status st = list != NULL ? CF_OK : cf_oom_for(err, "the tools");
-    for (size_t i = 0; st == CF_OK && i < run->n_tools; i++) {
-        json_t *tool;
-        st = cf_json_read(&tool, run->tools[i].p, run->tools[i].n, err);
-        if (st == CF_OK && json_array_append_new(list, tool) != 0) {
-            st = cf_oom_for(err, "the tools");
-        }
-    }
-    if (st != CF_OK) {
-        json_decref(list);
-        return st;
-    }
-    *out = list;
-    return CF_OK;
-}
-
 /* The turn `id` among the first `n`, where the parent of turn n is. */
 static const cf_store_turn *find_turn(const cf_store_tree *tree, size_t n, cf_uuid id)
 {
@@ -82,11 +57,11 @@ static cf_status last_tools(parts *p, cf_store *store, const cf_store_tree *tree
         if (t->has_run && t->run == NULL) {
             CF_TRY(cf_store_get_turn(store, t->id, arena, &whole, err));
         }
-        if (has_record(whole.run)) {
+        if (cf_recorded_has_tools(whole.run)) {
             json_decref(p->tools);
             p->tools = NULL;
             p->has_record = true;
-            return whole.run->n_tools > 0 ? tools_of_run(&p->tools, whole.run, err) : CF_OK;
+            return whole.run->n_tools > 0 ? cf_recorded_tools(&p->tools, whole.run, err) : CF_OK;
         }
     }
     return CF_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "templates/chat_template.h"
 #include "tui/lab/talk/saved.h"
 #include "tui/study/ask/predicate.h"
 
@@ -32,6 +33,7 @@ void cf_study_case_deinit(cf_study_case *c)
     json_decref(c->tools);
     json_decref(c->extra);
     json_decref(c->message);
+    cf_recorded_deinit(&c->was);
     cf_arena_deinit(&c->arena);
     *c = (cf_study_case){.messages = NULL};
 }
@@ -198,21 +200,19 @@ cf_status cf_study_case_of(cf_study_case *out, const cf_conversation *conv,
 /* ---- from the history --------------------------------------------------- */
 
 /* Takes the tokens of a stored reply that this engine's model wrote. */
-static cf_status take_ids(cf_study_case *c, cf_store *store, const cf_study_engine *engine,
-                          cf_error *err)
+static cf_status take_ids(cf_study_case *c, const cf_study_engine *engine, cf_error *err)
 {
-    cf_store_turn turn;
+    const cf_store_run *run = c->was.run;
     char hash[CF_HASH_TEXT + 1];
-    if (cf_uuid_is_nil(c->turn) || engine->engine == NULL) {
+    if (run == NULL || engine->engine == NULL || run->n_reply_ids == 0) {
         return CF_OK;
     }
-    CF_TRY(cf_store_get_turn(store, c->turn, &c->arena, &turn, err));
     cf_engine_hash(engine->engine, hash);
-    if (turn.run == NULL || turn.run->n_reply_ids == 0 || !cf_str_is(turn.run->model_hash, hash)) {
+    if (!cf_str_is(run->model_hash, hash)) {
         return CF_OK;
     }
-    c->ids = turn.run->reply_ids;
-    c->n_ids = turn.run->n_reply_ids;
+    c->ids = run->reply_ids;
+    c->n_ids = run->n_reply_ids;
     cf_buf text = CF_BUF_INIT; /* the tokens must be the bytes */
     for (size_t i = 0; i < c->n_ids; i++) {
         cf_tokenizer_piece(&text, engine->tok, c->ids[i], true);
@@ -223,6 +223,45 @@ static cf_status take_ids(cf_study_case *c, cf_store *store, const cf_study_engi
     }
     cf_buf_deinit(&text);
     return st;
+}
+
+/* The tools that the run was offered, in the form of a context. */
+static cf_status take_tools(cf_study_case *c, cf_error *err)
+{
+    cf_tool_set *set = NULL;
+    json_t *tools = NULL;
+    if (c->was.tools != NULL) {
+        CF_TRY(cf_tool_set_new(&set, c->was.tools, err));
+        tools = cf_tool_set_openai(set);
+        cf_tool_set_free(set);
+        if (tools == NULL) {
+            return cf_oom_for(err, "the tools");
+        }
+    }
+    json_decref(c->tools);
+    c->tools = tools;
+    return CF_OK;
+}
+
+static cf_status take_run(cf_study_case *c, cf_store *store, cf_uuid turn, cf_error *err)
+{
+    json_t *extra = NULL;
+    cf_recorded_deinit(&c->was);
+    CF_TRY(cf_recorded_load(&c->was, store, turn, &c->arena, err));
+    if (cf_recorded_has_tools(c->was.run)) {
+        CF_TRY(take_tools(c, err));
+    }
+    CF_TRY(cf_recorded_variables(&extra, &c->was, c->extra, err));
+    json_decref(c->extra);
+    c->extra = extra;
+    return CF_OK;
+}
+
+cf_status cf_study_case_record(cf_study_case *c, cf_store *store, const cf_study_engine *engine,
+                               cf_error *err)
+{
+    CF_TRY(take_run(c, store, c->turn, err));
+    return take_ids(c, engine, err);
 }
 
 static cf_status load(cf_study_case *out, cf_store *store, const char *uuid, cf_conversation **conv,
@@ -243,7 +282,7 @@ cf_status cf_study_case_load(cf_study_case *out, cf_store *store, const cf_study
     CF_TRY(load(out, store, uuid, &conv, err));
     cf_status st = cf_study_case_of(out, conv, engine, turn, err);
     cf_conversation_free(conv);
-    CF_THEN(st, take_ids(out, store, engine, err));
+    CF_THEN(st, cf_study_case_record(out, store, engine, err));
     return st;
 }
 
@@ -277,8 +316,107 @@ cf_status cf_study_case_whole(cf_study_case *out, cf_store *store, const cf_stud
     cf_status st =
         cf_conversation_sources(conv, cf_conversation_head(conv), &out->arena, &v, &n, err);
     CF_THEN(st, set_context(out, conv, v, n, engine->roles, err));
+    size_t last = st == CF_OK ? n : 0;
+    while (last > 0 && (v[last - 1].turn == NULL || !is_reply(v[last - 1].message))) {
+        last--;
+    }
+    if (last > 0) {
+        st = take_run(out, store, v[last - 1].turn->id, err);
+    }
     cf_conversation_free(conv);
     return st;
+}
+
+/* ---- the recorded prompt ------------------------------------------------ */
+
+const char *cf_prompt_match_name(cf_prompt_match match)
+{
+    static const char *const names[] = {"none", "recorded", "other"};
+    return names[match];
+}
+
+static cf_prompt_match match_tokens(const cf_store_run *run, const cf_token_list *tokens,
+                                    cf_buf *why)
+{
+    size_t n = 0;
+    while (n < tokens->n && n < run->n_prompt_ids && tokens->v[n].id == run->prompt_ids[n]) {
+        n++;
+    }
+    if (n == tokens->n && n == run->n_prompt_ids) {
+        return CF_PROMPT_RECORDED;
+    }
+    if (why != NULL) {
+        cf_buf_addf(why,
+                    "this is not the prompt of the run: %zu tokens here, %zu then; it differs at "
+                    "token %zu",
+                    tokens->n, run->n_prompt_ids, n + 1);
+    }
+    return CF_PROMPT_OTHER;
+}
+
+static cf_prompt_match match_bytes(const cf_store_run *run, cf_str text, cf_buf *why)
+{
+    char hash[CF_HASH_TEXT + 1];
+    cf_hash_hex(hash, text.p != NULL ? text.p : "", text.n);
+    if (cf_str_is(run->prompt_hash, hash)) {
+        return CF_PROMPT_RECORDED;
+    }
+    if (why != NULL) {
+        cf_buf_addf(why, "this is not the prompt of the run: %zu bytes here, %lld then", text.n,
+                    (long long)run->prompt_bytes);
+    }
+    return CF_PROMPT_OTHER;
+}
+
+cf_prompt_match cf_study_case_match(const cf_study_case *c, const cf_prompt *prompt,
+                                    const cf_token_list *tokens, cf_buf *why)
+{
+    const cf_store_run *run = c->was.run;
+    if (run != NULL && tokens != NULL && run->n_prompt_ids > 0) {
+        return match_tokens(run, tokens, why);
+    }
+    if (run != NULL && run->prompt_hash.n > 0) {
+        return match_bytes(run, prompt->text, why);
+    }
+    if (why != NULL) {
+        cf_buf_adds(why, "no prompt was recorded with this reply: it is rendered anew");
+    }
+    return CF_PROMPT_NONE;
+}
+
+cf_status cf_study_own_init(cf_study_own *own, cf_study_engine *engine, const cf_recorded *was,
+                            cf_error *err)
+{
+    cf_str source = was->template_source;
+    const char *why;
+    if (source.n == 0 || cf_str_eq(source, engine->template_source) || engine->engine == NULL ||
+        cf_backend_core_session(engine->backend) == NULL) {
+        return CF_OK;
+    }
+    cf_status st = cf_template_compile(&own->tpl, source, NULL, NULL, NULL, err);
+    CF_THEN(st, cf_backend_clone(&own->backend, engine->backend, err));
+    if (st != CF_OK) {
+        cf_study_own_deinit(own);
+        return st;
+    }
+    cf_engine_info info = cf_engine_get_info(engine->engine);
+    cf_role_map_init(&own->roles, source);
+    engine->family =
+        cf_tool_family_detect(source, cf_str_from(info.arch), cf_str_from(info.name), &why);
+    cf_core_options core = {.renderer = cf_renderer_template(own->tpl), .family = engine->family};
+    core.channels = cf_channels_detect(source, &core.n_channels);
+    cf_backend_core_set(own->backend, &core);
+    engine->backend = own->backend;
+    engine->roles = &own->roles;
+    engine->template_source = source;
+    return CF_OK;
+}
+
+void cf_study_own_deinit(cf_study_own *own)
+{
+    cf_backend_free(own->backend);
+    cf_template_free(own->tpl);
+    *own = (cf_study_own){.backend = NULL};
 }
 
 /* ---- prompts ------------------------------------------------------------ */
@@ -290,8 +428,11 @@ cf_status cf_study_render(const cf_study_engine *engine, const cf_study_context 
     if (json_array_size(context->tools) > 0) {
         CF_TRY(cf_tool_set_new(&tools, context->tools, err));
     }
-    const cf_chat_request request = {
-        .messages = context->messages, .tools = tools, .extra_context = context->extra};
+    const cf_chat_options options = {.as_is = context->as_is};
+    const cf_chat_request request = {.messages = context->messages,
+                                     .tools = tools,
+                                     .extra_context = context->extra,
+                                     .options = &options};
     cf_status st = cf_backend_render(engine->backend, &request, arena, out, err);
     cf_tool_set_free(tools);
     return st;

@@ -16,6 +16,7 @@
 #include "core/api/conversation.h"
 #include "storage/store.h"
 #include "templates/open.h"
+#include "tui/lab/reply/recorded.h"
 
 /* What renders and answers; borrowed from a cf_opened or the workbench. */
 typedef struct cf_study_engine {
@@ -30,6 +31,24 @@ typedef struct cf_study_engine {
 /* Backend, tokenizer, engine and family of `o`. */
 cf_study_engine cf_study_engine_of(const cf_opened *o);
 
+/* An engine of the workbench, changed to the template of a run. */
+typedef struct cf_study_own {
+    cf_backend *backend;
+    cf_template *tpl;
+    cf_role_map roles;
+} cf_study_own;
+
+/*
+ * Gives `engine` the template that the run recorded, with its roles and its
+ * family of calls, on a clone of its backend that `own` holds.  Does nothing
+ * where the engine has that template, where none was recorded, and for a server,
+ * which has its own.  *own is zeroed.  CF_EFORMAT for a template that cannot be compiled,
+ * CF_ENOMEM.
+ */
+CF_MUST_USE cf_status cf_study_own_init(cf_study_own *own, cf_study_engine *engine,
+                                        const cf_recorded *was, cf_error *err);
+void cf_study_own_deinit(cf_study_own *own);
+
 typedef struct cf_study_case {
     cf_arena arena;
     cf_uuid conversation, turn; /* of the reply; nil: none */
@@ -42,6 +61,7 @@ typedef struct cf_study_case {
                             model wrote it */
     size_t n_ids;
     json_t *message; /* the reply as a message; NULL: none */
+    cf_recorded was; /* the conditions of its run; empty: nothing was recorded */
 } cf_study_case;
 
 void cf_study_case_init(cf_study_case *c);
@@ -58,8 +78,16 @@ CF_MUST_USE cf_status cf_study_case_of(cf_study_case *out, const cf_conversation
                                        const cf_study_engine *engine, const char *turn,
                                        cf_error *err);
 
-/* The same for a saved conversation, or the path to a saved turn; the reply's
- * own tokens come with it where the engine's model wrote it. */
+/*
+ * Takes the conditions of the reply's run out of the history: tools, variables
+ * and thinking replace those of the conversation, and the reply's own tokens
+ * come with them where the engine's model wrote it.  Does nothing where nothing
+ * was recorded.  Errors of cf_recorded_load().
+ */
+CF_MUST_USE cf_status cf_study_case_record(cf_study_case *c, cf_store *store,
+                                           const cf_study_engine *engine, cf_error *err);
+
+/* Both for a saved conversation, or the path to a saved turn. */
 CF_MUST_USE cf_status cf_study_case_load(cf_study_case *out, cf_store *store,
                                          const cf_study_engine *engine, const char *uuid,
                                          const char *turn, cf_error *err);
@@ -70,7 +98,7 @@ CF_MUST_USE cf_status cf_study_case_turn(cf_store_turn *out, cf_store *store, co
                                          const char *turn, cf_arena *arena, cf_error *err);
 
 /* A case without a reply: the whole path to the head (or to the turn that
- * `uuid` names), as it would be sent. */
+ * `uuid` names), as it would be sent under the conditions of its newest reply. */
 CF_MUST_USE cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
                                           const cf_study_engine *engine, const char *uuid,
                                           cf_error *err);
@@ -79,12 +107,29 @@ CF_MUST_USE cf_status cf_study_case_whole(cf_study_case *out, cf_store *store,
  * be NULL. */
 typedef struct cf_study_context {
     const json_t *messages, *tools, *extra;
+    bool as_is; /* the messages reach the template as they are */
 } cf_study_context;
 
 static inline cf_study_context cf_study_context_of(const cf_study_case *c)
 {
-    return (cf_study_context){c->messages, c->tools, c->extra};
+    return (cf_study_context){c->messages, c->tools, c->extra, c->was.options.as_is};
 }
+
+/* How a prompt stands to the one that the run recorded. */
+typedef enum cf_prompt_match {
+    CF_PROMPT_NONE,     /* nothing was recorded */
+    CF_PROMPT_RECORDED, /* the same tokens; the same bytes where no tokens are known */
+    CF_PROMPT_OTHER
+} cf_prompt_match;
+
+/* "none", "recorded", "other" */
+const char *cf_prompt_match_name(cf_prompt_match match);
+
+/* Compares a prompt with the recorded one; `tokens` NULL: its tokens are not
+ * known.  `why` (may be NULL) gets a line for one that differs, and for one of
+ * which nothing was recorded. */
+cf_prompt_match cf_study_case_match(const cf_study_case *c, const cf_prompt *prompt,
+                                    const cf_token_list *tokens, cf_buf *why);
 
 /* The prompt of a context, by the engine's own template. */
 CF_MUST_USE cf_status cf_study_render(const cf_study_engine *engine,

@@ -122,6 +122,7 @@ static cf_status make_whole(making *m, cf_error *err)
     CF_TRY(cf_influence__check(m->o, err));
     CF_TRY(cf_study_render(m->engine, &m->context, &m->out->arena, &m->out->prompt, err));
     CF_TRY(reply_tokens(m, err));
+    CF_TRY(cf_influence__match(m->out, m->c, &m->out->tokens, err));
     CF_TRY(find_target(m, err));
     CF_TRY(join(m, &m->out->tokens, &m->whole, err));
     return m->whole.first > 0 ? CF_OK

@@ -100,6 +100,8 @@ typedef struct cf_influence {
     cf_arena arena;
     cf_prompt prompt;           /* with everything */
     cf_token_list tokens;       /* of it */
+    cf_prompt_match match;      /* of the prompt with that of the run */
+    cf_str match_why;           /* a line, where it is not the same */
     cf_influence_token *target; /* [n_target] */
     size_t n_target;
     double with;           /* log-likelihood of the target */

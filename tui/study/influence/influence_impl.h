@@ -13,6 +13,11 @@
 /* CF_EINVAL for options that exclude each other. */
 CF_MUST_USE cf_status cf_influence__check(const cf_influence_options *o, cf_error *err);
 
+/* Compares out->prompt with the prompt of the run; `tokens` as in
+ * cf_study_case_match().  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_influence__match(cf_influence *out, const cf_study_case *c,
+                                          const cf_token_list *tokens, cf_error *err);
+
 /* Makes out->row of the parts of out->prompt's context.  CF_ELIMIT, CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_influence__list(cf_influence *out, const cf_study_context *context,

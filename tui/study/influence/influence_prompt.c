@@ -19,6 +19,17 @@ cf_status cf_influence__check(const cf_influence_options *o, cf_error *err)
     return CF_OK;
 }
 
+cf_status cf_influence__match(cf_influence *out, const cf_study_case *c,
+                              const cf_token_list *tokens, cf_error *err)
+{
+    cf_buf why = CF_BUF_INIT;
+    out->match = cf_study_case_match(c, &out->prompt, tokens, &why);
+    char *copy = why.failed ? NULL : cf_arena_strndup(&out->arena, cf_buf_cstr(&why), why.n);
+    out->match_why = cf_str_make(copy, why.n);
+    cf_buf_deinit(&why);
+    return copy != NULL ? CF_OK : cf_oom_for(err, "the influence");
+}
+
 double cf_influence__sum(const float *v, size_t n)
 {
     double s = 0;

@@ -179,6 +179,7 @@ cf_status cf_influence__by_server(cf_influence *out, const cf_study_case *c,
                        "positions need a model that runs here");
     }
     CF_TRY(cf_study_render(engine, &a.context, &out->arena, &out->prompt, err));
+    CF_TRY(cf_influence__match(out, c, NULL, err));
     CF_TRY(cut_prompt(out, err));
     CF_TRY(cf_study_score_text(scorer, out->prompt.text, c->reply, &out->arena, &whole, err));
     CF_TRY(take_target(&a, &whole, err));

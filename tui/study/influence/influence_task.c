@@ -7,13 +7,13 @@
 
 #include "core/base/alloc.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/talk/lab_conversation.h"
+#include "tui/study/ask/lab_case.h"
 #include "tui/study/influence/parts.h"
 
 typedef struct job {
     cf_influence_study *study;
     cf_study_engine engine;
-    cf_role_map roles;
+    cf_study_own own;
     cf_study_scorer scorer;
     _Atomic size_t n_done, n_all;
     void (*end)(void *ud, cf_influence_study *study);
@@ -36,6 +36,7 @@ static void free_job(void *ud)
 {
     job *j = ud;
     cf_study_scorer_deinit(&j->scorer);
+    cf_study_own_deinit(&j->own);
     cf_influence_study_free(j->study);
     cf_free(j);
 }
@@ -119,32 +120,8 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
 
 static cf_status fill(job *j, cf_lab *lab, cf_store *store, cf_uuid turn, cf_error *err)
 {
-    const cf_lab_engine *e = cf_lab_engine_of(lab);
-    cf_conversation *conv = NULL;
-    char id[CF_UUID_TEXT + 1] = "";
-    cf_role_map_init(&j->roles, e->template_source);
-    j->engine = (cf_study_engine){.backend = e->backend,
-                                  .tok = e->tokenizer,
-                                  .engine = e->engine,
-                                  .family = e->family,
-                                  .roles = &j->roles,
-                                  .template_source = e->template_source};
-    CF_TRY(cf_study_scorer_init(&j->scorer, e->backend, store, cf_lab_cancel_flag(lab), err));
-    if (!cf_uuid_is_nil(turn)) {
-        cf_uuid_format(id, turn);
-    }
-    CF_TRY(cf_lab_clone_conv(lab, &conv, err));
-    cf_status st = cf_study_case_of(&j->study->c, conv, &j->engine, id, err);
-    cf_conversation_free(conv);
-    if (st == CF_OK && j->study->c.tools == NULL && e->tools != NULL) {
-        cf_tool_set *set = NULL; /* the workbench's, as a send has them */
-        st = cf_tool_set_new(&set, e->tools, err);
-        if (st == CF_OK) {
-            j->study->c.tools = cf_tool_set_openai(set);
-        }
-        cf_tool_set_free(set);
-    }
-    return st;
+    CF_TRY(cf_study_case_of_lab(&j->study->c, &j->engine, &j->own, lab, store, turn, err));
+    return cf_study_scorer_init(&j->scorer, j->engine.backend, store, cf_lab_cancel_flag(lab), err);
 }
 
 /* The conversation whose parts are swapped in. */

@@ -229,7 +229,7 @@ void cf_parts_drop(cf_study_context *c)
     json_decref(cf_json_ref(c->messages));
     json_decref(cf_json_ref(c->tools));
     json_decref(cf_json_ref(c->extra));
-    *c = (cf_study_context){NULL, NULL, NULL};
+    *c = (cf_study_context){.messages = NULL};
 }
 
 /* The list with item i replaced (NULL: removed). */
@@ -336,7 +336,7 @@ static cf_status changed(cf_study_context *out, const cf_study_context *c, json_
                          json_t *tools, cf_error *err)
 {
     bool ok = messages != NULL && (tools != NULL || c->tools == NULL);
-    *out = (cf_study_context){messages, tools, json_incref(cf_json_ref(c->extra))};
+    *out = (cf_study_context){messages, tools, json_incref(cf_json_ref(c->extra)), c->as_is};
     if (!ok) {
         cf_parts_drop(out);
         return cf_oom_for(err, "the changed conversation");

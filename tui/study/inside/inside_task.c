@@ -5,12 +5,12 @@
 
 #include "core/base/alloc.h"
 #include "tui/lab/lab.h"
-#include "tui/lab/talk/lab_conversation.h"
+#include "tui/study/ask/lab_case.h"
 #include "tui/study/influence/influence_task.h"
 
 typedef struct job {
     cf_inside_work *work;
-    cf_role_map roles;
+    cf_study_own own;
     cf_session *session; /* a fork of the workbench's */
     int64_t off;
     _Atomic size_t n_done, n_all;
@@ -31,6 +31,7 @@ static void free_job(void *ud)
 {
     job *j = ud;
     cf_session_free(j->session);
+    cf_study_own_deinit(&j->own);
     cf_inside_work_free(j->work);
     cf_free(j);
 }
@@ -121,48 +122,26 @@ static void on_end(void *ud, cf_status status, const cf_error *err)
     w->err.code = status;
     w->c.session = NULL;
     w->c.engine.roles = NULL;
-    j->work = NULL; /* the caller's now */
+    w->c.engine.backend = NULL; /* which may be the job's own */
+    j->work = NULL;             /* the caller's now */
     j->end(j->ud, w);
 }
 
-static cf_status fill(job *j, cf_lab *lab, cf_uuid turn, cf_error *err)
+static cf_status fill(job *j, cf_lab *lab, cf_store *store, cf_uuid turn, cf_error *err)
 {
     const cf_lab_engine *e = cf_lab_engine_of(lab);
     cf_inside_case *c = &j->work->c;
-    cf_conversation *conv = NULL;
     const cf_session *session = cf_backend_core_session(e->backend);
-    char id[CF_UUID_TEXT + 1] = "";
     if (session == NULL || e->engine == NULL) {
         return cf_fail(err, CF_EUNSUPPORTED, "looking inside needs the built-in engine");
     }
-    cf_role_map_init(&j->roles, e->template_source);
-    c->engine = (cf_study_engine){.backend = e->backend,
-                                  .tok = e->tokenizer,
-                                  .engine = e->engine,
-                                  .family = e->family,
-                                  .roles = &j->roles,
-                                  .template_source = e->template_source};
     c->cancel = cf_lab_cancel_flag(lab);
     CF_TRY(cf_session_fork(&j->session, session, err));
     c->session = j->session;
-    if (!cf_uuid_is_nil(turn)) {
-        cf_uuid_format(id, turn);
-    }
-    CF_TRY(cf_lab_clone_conv(lab, &conv, err));
-    cf_status st = cf_study_case_of(&c->c, conv, &c->engine, id, err);
-    cf_conversation_free(conv);
-    if (st == CF_OK && c->c.tools == NULL && e->tools != NULL) {
-        cf_tool_set *set = NULL; /* the workbench's, as a send has them */
-        st = cf_tool_set_new(&set, e->tools, err);
-        if (st == CF_OK) {
-            c->c.tools = cf_tool_set_openai(set);
-        }
-        cf_tool_set_free(set);
-    }
-    return st;
+    return cf_study_case_of_lab(&c->c, &c->engine, &j->own, lab, store, turn, err);
 }
 
-cf_status cf_inside_start(cf_lab *lab, cf_uuid turn, int64_t off, uint32_t kinds,
+cf_status cf_inside_start(cf_lab *lab, cf_store *store, cf_uuid turn, int64_t off, uint32_t kinds,
                           void (*end)(void *ud, cf_inside_work *work), void *ud, cf_error *err)
 {
     CF_TRY(cf_lab_need_idle(lab, err));
@@ -178,7 +157,7 @@ cf_status cf_inside_start(cf_lab *lab, cf_uuid turn, int64_t off, uint32_t kinds
     if (st == CF_OK) {
         cf_inside_case_init(&j->work->c);
         j->work->kinds = kinds;
-        st = fill(j, lab, turn, err);
+        st = fill(j, lab, store, turn, err);
     }
     if (st != CF_OK) {
         free_job(j);

@@ -36,9 +36,9 @@ enum { CF_INSIDE_FROM_CALL = -1 };
  * work, which is then the caller's, even if it failed.  CF_EUNSUPPORTED without
  * the built-in engine, CF_ENOTFOUND, CF_EBUSY.
  */
-CF_MUST_USE cf_status cf_inside_start(cf_lab *lab, cf_uuid turn, int64_t off, uint32_t kinds,
-                                      void (*end)(void *ud, cf_inside_work *work), void *ud,
-                                      cf_error *err);
+CF_MUST_USE cf_status cf_inside_start(cf_lab *lab, cf_store *store, cf_uuid turn, int64_t off,
+                                      uint32_t kinds, void (*end)(void *ud, cf_inside_work *work),
+                                      void *ud, cf_error *err);
 void cf_inside_work_free(cf_inside_work *work);
 
 #endif

@@ -77,6 +77,10 @@ typedef struct cf_report_facts {
     cf_buf losses; /* a line each */
     bool has_run;
     cf_store_turn stored;
+    cf_recorded was;         /* the conditions of the run */
+    cf_study_own engine;     /* with its template, where that is another */
+    cf_turn_options options; /* with its thinking, variables and tools */
+    cf_tool_set *tools;
     cf_reply own; /* the record, where the source has none */
     const cf_reply *reply;
     bool is_read; /* its probabilities are those of the model at hand */

@@ -193,6 +193,52 @@ static cf_status load_run(cf_report_facts *f, cf_error *err)
     return st == CF_ENOMEM ? st : CF_OK;
 }
 
+/* The reply's own tools, in place of those of the conversation. */
+static cf_status use_tools(cf_report_facts *f, cf_error *err)
+{
+    json_t *none = json_array();
+    cf_status st = none != NULL ? CF_OK : cf_oom_for(err, "the tools");
+    CF_THEN(st, cf_tool_set_new(&f->tools, f->was.tools != NULL ? f->was.tools : none, err));
+    json_decref(none);
+    f->options.tools = f->tools;
+    return st;
+}
+
+/* From now on the source is what the run had: its template with the roles and
+ * the family of that, its variables, thinking and tools. */
+static cf_status use_run(cf_report_facts *f, cf_error *err)
+{
+    cf_report_source *from = &f->from;
+    cf_study_engine e = {.backend = from->backend,
+                         .tok = from->tokenizer,
+                         .engine = from->engine,
+                         .family = from->family,
+                         .roles = from->roles,
+                         .template_source = from->template_source};
+    if (!f->has_run) {
+        return CF_OK;
+    }
+    CF_TRY(cf_recorded_read(&f->was, from->store, f->stored.run, &f->arena, err));
+    if (from->options != NULL) {
+        f->options = *from->options;
+    }
+    cf_recorded_chat(&f->was, &f->options.chat);
+    f->options.extra_context = f->was.vars;
+    if (cf_recorded_has_tools(f->was.run)) {
+        CF_TRY(use_tools(f, err));
+    }
+    from->options = &f->options;
+    CF_TRY(cf_study_own_init(&f->engine, &e, &f->was, err));
+    if (f->engine.backend != NULL) {
+        from->template_name = "history";
+    }
+    from->backend = e.backend;
+    from->family = e.family;
+    from->roles = e.roles;
+    from->template_source = e.template_source;
+    return CF_OK;
+}
+
 static cf_status find_reply(cf_report_facts *f, cf_error *err)
 {
     f->reply = f->from.reply;
@@ -269,6 +315,7 @@ static cf_status find_influence(cf_report_facts *f, cf_error *err)
     cf_uuid_format(id, f->turn->id);
     CF_TRY(cf_study_scorer_init(&scorer, f->from.backend, f->from.store, f->from.cancel, err));
     cf_status st = cf_study_case_of(&f->study, f->from.conv, &engine, id, err);
+    CF_THEN(st, cf_study_case_record(&f->study, f->from.store, &engine, err));
     CF_THEN(st, cf_influence_make(&f->influence, &f->study, &engine, &scorer, &o, NULL, NULL, err));
     f->has_influence = st == CF_OK;
     cf_study_scorer_deinit(&scorer);
@@ -282,6 +329,7 @@ static cf_status gather(cf_report_facts *f, cf_error *err)
     cf_error why = {0};
     CF_TRY(find_path(f, err));
     CF_TRY(load_run(f, err));
+    CF_TRY(use_run(f, err));
     cf_status st = find_prompt(f, &why);
     if (st != CF_OK) {
         f->has_prompt = false;
@@ -327,6 +375,9 @@ void cf_report_facts_deinit(cf_report_facts *f)
 {
     cf_influence_deinit(&f->influence);
     cf_study_case_deinit(&f->study);
+    cf_study_own_deinit(&f->engine);
+    cf_recorded_deinit(&f->was);
+    cf_tool_set_free(f->tools);
     cf_prompt_model_deinit(&f->prompt);
     cf_tool_model_deinit(&f->calls);
     cf_reply_deinit(&f->own);

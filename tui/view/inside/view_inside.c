@@ -98,7 +98,7 @@ static void ask(cf_app *app, uint32_t kinds)
 {
     state *s = state_of(app);
     cf_error err;
-    if (cf_inside_start(app->lab, s->turn, s->off, kinds, on_end, app, &err) != CF_OK) {
+    if (cf_inside_start(app->lab, app->store, s->turn, s->off, kinds, on_end, app, &err) != CF_OK) {
         cf_app_error(app, &err);
         return;
     }
