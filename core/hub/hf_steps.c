@@ -170,31 +170,6 @@ static cf_status norm_bert(cf_hf_reading *r, const json_t *o)
     return lower ? add_norm(r, CF_NORM_LOWERCASE, NULL) : CF_OK;
 }
 
-cf_status cf_hf__charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out, cf_error *err)
-{
-    const unsigned char *b = (const unsigned char *)bytes.p;
-    size_t n = bytes.n >= 4
-                   ? (size_t)b[0] | (size_t)b[1] << 8 | (size_t)b[2] << 16 | (size_t)b[3] << 24
-                   : SIZE_MAX;
-    if (bytes.n != 0 && (bytes.n < 4 || n > bytes.n - 4)) {
-        return cf_fail(err, CF_EFORMAT, "the map of characters is cut off after %zu bytes",
-                       bytes.n);
-    }
-    if (bytes.n == 0) {
-        *out = (cf_charsmap){0};
-        return CF_OK;
-    }
-    char *copy = cf_arena_strndup(&p->arena, bytes.p, bytes.n);
-    if (copy == NULL) {
-        return cf_oom(err);
-    }
-    *out = (cf_charsmap){.unit = (const unsigned char *)copy + 4,
-                         .n_unit = n / 4,
-                         .text = copy + 4 + n,
-                         .n_text = bytes.n - 4 - n};
-    return CF_OK;
-}
-
 static cf_status norm_charsmap(cf_hf_reading *r, const json_t *o)
 {
     cf_norm_step *step = NULL;
@@ -204,7 +179,7 @@ static cf_status norm_charsmap(cf_hf_reading *r, const json_t *o)
     cf_status st = cf_base64_get(&bytes, text)
                        ? cf_buf_check(&bytes, r->err)
                        : cf_fail(r->err, CF_EFORMAT, "precompiled_charsmap is not in base64");
-    CF_THEN(st, cf_hf__charsmap(r->p, cf_buf_str(&bytes), &step->map, r->err));
+    CF_THEN(st, cf_pipeline_charsmap(r->p, cf_buf_str(&bytes), &step->map, r->err));
     cf_buf_deinit(&bytes);
     return st;
 }

@@ -51,8 +51,5 @@ CF_MUST_USE cf_status cf_hf__pattern(cf_pipeline *p, const json_t *o, cf_pattern
 bool cf_hf__flag(const json_t *o, const char *key, bool otherwise);
 /* Where Metaspace puts a space in front. */
 cf_prepend cf_hf__prepend(const json_t *o);
-/* SentencePiece's map of characters from its bytes, copied. */
-CF_MUST_USE cf_status cf_hf__charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out,
-                                      cf_error *err);
 
 #endif

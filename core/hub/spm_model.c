@@ -254,32 +254,6 @@ static void describe(spm *m, cf_vocab_desc *d, const cf_spm_options *o)
     s->add_eos = s->eos != CF_TOKEN_NONE && (o->add_eos >= 0 ? o->add_eos != 0 : !is_bpe);
 }
 
-static cf_status put_steps(cf_pipeline *p, const spm *m, cf_error *err)
-{
-    if (m->charsmap.n != 0) {
-        cf_norm_step *step = &p->norm[p->n_norm++];
-        step->kind = CF_NORM_CHARSMAP;
-        CF_TRY(cf_hf__charsmap(p, m->charsmap, &step->map, err));
-    }
-    if (m->remove_spaces) {
-        cf_norm_step *strip = &p->norm[p->n_norm++];
-        *strip = (cf_norm_step){.kind = CF_NORM_STRIP, .left = true, .right = true};
-        cf_norm_step *join = &p->norm[p->n_norm++];
-        join->kind = CF_NORM_REPLACE;
-        join->text = cf_str_from(" ");
-        CF_TRY(cf_pattern_init(&join->pattern, " {2,}", err));
-    }
-    p->split[p->n_split++] =
-        (cf_split_step){.kind = CF_SPLIT_METASPACE,
-                        .behavior = CF_SPLIT_WITH_NEXT,
-                        .text = cf_str_from(MARK),
-                        .prepend = m->dummy_prefix ? CF_PREPEND_ALWAYS : CF_PREPEND_NEVER};
-    p->decode[p->n_decode++].kind = CF_DECODE_BYTE_FALLBACK;
-    p->decode[p->n_decode++] = (cf_decode_step){
-        .kind = CF_DECODE_METASPACE, .text = cf_str_from(MARK), .keep_first = !m->dummy_prefix};
-    return CF_OK;
-}
-
 /* Control pieces and user-defined ones are matched whole; the others by their scores. */
 static cf_status put_pieces(cf_pipeline *p, spm *m, cf_error *err)
 {
@@ -312,7 +286,7 @@ static cf_status new_unigram(cf_tokenizer **out, spm *m, const cf_vocab_desc *d,
     if (p == NULL) {
         return cf_oom(err);
     }
-    cf_status st = put_steps(p, m, err);
+    cf_status st = cf_pipeline_unigram(p, m->charsmap, m->remove_spaces, m->dummy_prefix, err);
     CF_THEN(st, put_pieces(p, m, err));
     CF_THEN(st, cf_pipeline_wrap(p, &d->named, err));
     CF_THEN(st, cf_tokenizer_new_pipeline(out, d, p, NULL, 0, err));

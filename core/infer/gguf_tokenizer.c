@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "core/base/alloc.h"
+
 typedef struct lists {
     const cf_gguf_value *tokens, *types, *scores, *merges;
     uint64_t token_at, token_i; /* the walk over tokens, types and scores */
@@ -175,7 +177,7 @@ static bool is_phi3(const cf_gguf *g, cf_str model)
     return contains_phi3(name) || (cf_str_is(arch, "phi3") && cf_str_is(model, "llama"));
 }
 
-/* ---- Gemma 4 ------------------------------------------------------------- */
+/* ---- pipelines ----------------------------------------------------------- */
 
 /* Special tokens of a file are taken whole: control tokens on request. */
 static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d, cf_error *err)
@@ -202,8 +204,9 @@ static cf_status add_special(cf_pipeline *p, const cf_vocab_desc *d, cf_error *e
 /* Spaces become U+2581, lines are merged one by one by the list of merges
  * over characters, and a character without a piece becomes its bytes.
  * Source: the tokenizer.json of the model. */
-static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d, cf_error *err)
+static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d, const cf_gguf *g, cf_error *err)
 {
+    (void)g;
     const cf_str mark = cf_str_from("\xE2\x96\x81");
     cf_norm_step *norm = &p->norm[p->n_norm++];
     norm->kind = CF_NORM_REPLACE;
@@ -222,11 +225,127 @@ static cf_status add_gemma4(cf_pipeline *p, const cf_vocab_desc *d, cf_error *er
     p->decode[p->n_decode++].kind = CF_DECODE_BYTE_FALLBACK;
     p->decode[p->n_decode++].kind = CF_DECODE_FUSE;
     p->keeps_bytes = true;
-    CF_TRY(add_special(p, d, err));
-    return cf_pipeline_wrap(p, &d->named, err);
+    return CF_OK;
 }
 
-static cf_status new_gemma4(cf_tokenizer **out, cf_vocab_desc *d, cf_error *err)
+/* Whether an ordinary piece has an upper-case letter: such a vocabulary is not
+ * of a model that reads lower case only. */
+static cf_status has_upper_case(const cf_vocab_desc *d, bool *out, cf_error *err)
+{
+    lists walk = *(const lists *)d->ud;
+    *out = false;
+    for (size_t i = 0; i < d->n_tokens && !*out; i++) {
+        cf_vocab_entry e = {.type = CF_TOKEN_NORMAL};
+        CF_TRY(next_piece(&walk, &e, err));
+        for (size_t k = 0; e.type == CF_TOKEN_NORMAL && k < e.spelling.n; k++) {
+            *out |= e.spelling.p[k] >= 'A' && e.spelling.p[k] <= 'Z';
+        }
+    }
+    return CF_OK;
+}
+
+static cf_status add_wordpiece(cf_pipeline *p, const cf_vocab_desc *d, const cf_gguf *g,
+                               cf_error *err)
+{
+    bool is_cased = false;
+    CF_TRY(has_upper_case(d, &is_cased, err));
+    bool lowercase = !is_cased;
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.normalizer.lowercase", &lowercase);
+    bool strip_accents = lowercase;
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.normalizer.strip_accents", &strip_accents);
+    cf_pipeline_wordpiece(p, lowercase, strip_accents);
+    p->model.unk = d->named.unk;
+    return CF_OK;
+}
+
+/* The log probabilities of the pieces, and the bytes that stand for others. */
+static cf_status add_scores(cf_pipeline *p, const cf_vocab_desc *d, cf_error *err)
+{
+    lists walk = *(const lists *)d->ud;
+    cf_subword *m = &p->model;
+    m->kind = CF_SUBWORD_UNIGRAM;
+    m->unk = d->named.unk;
+    m->score = cf_calloc(d->n_tokens, sizeof *m->score);
+    if (m->score == NULL) {
+        return cf_oom_for(err, "scores");
+    }
+    m->n_score = d->n_tokens;
+    for (size_t i = 0; i < d->n_tokens; i++) {
+        cf_vocab_entry e = {.type = CF_TOKEN_NORMAL};
+        CF_TRY(next_piece(&walk, &e, err));
+        m->score[i] = (double)e.score;
+        m->byte_fallback |= e.type == CF_TOKEN_BYTE;
+    }
+    return CF_OK;
+}
+
+static cf_status add_unigram(cf_pipeline *p, const cf_vocab_desc *d, const cf_gguf *g,
+                             cf_error *err)
+{
+    const cf_gguf_value *map = cf_gguf_find(g, "tokenizer.ggml.precompiled_charsmap");
+    cf_buf bytes = CF_BUF_INIT;
+    bool joins_spaces = false;
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.remove_extra_whitespaces", &joins_spaces);
+    if (map != NULL &&
+        (map->type != CF_GGUF_ARRAY || (map->item != CF_GGUF_U8 && map->item != CF_GGUF_I8))) {
+        return cf_fail_at(err, CF_EFORMAT, map->off, "the map of characters is not of bytes");
+    }
+    for (uint64_t i = 0; map != NULL && i < map->n; i++) {
+        cf_buf_addc(&bytes, (char)cf_gguf_item_i64(map, i));
+    }
+    cf_status st = cf_buf_check(&bytes, err);
+    CF_THEN(st, cf_pipeline_unigram(p, cf_buf_str(&bytes), joins_spaces, d->space_prefix, err));
+    CF_THEN(st, add_scores(p, d, err));
+    cf_buf_deinit(&bytes);
+    return st;
+}
+
+/* Tokens around a text, where the file does not say: BERT's has [CLS] in front
+ * and [SEP] after, Unigram's the end of a text. */
+static cf_status name_ends(cf_vocab_desc *d, const cf_gguf *g, cf_error *err)
+{
+    cf_special_tokens *s = &d->named;
+    bool is_bert = cf_str_is(d->model, "bert");
+    if (s->bos == CF_TOKEN_NONE) {
+        CF_TRY(read_id(&s->bos, d->n_tokens, g, "tokenizer.ggml.cls_token_id", false, err));
+    }
+    if (is_bert && s->eos == CF_TOKEN_NONE) {
+        s->eos = s->sep;
+    }
+    s->add_bos = is_bert;
+    s->add_eos = true;
+    (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_bos_token", &s->add_bos);
+    (void)cf_gguf_get_bool(
+        g, is_bert ? "tokenizer.ggml.add_sep_token" : "tokenizer.ggml.add_eos_token", &s->add_eos);
+    s->add_bos = s->add_bos && s->bos != CF_TOKEN_NONE;
+    s->add_eos = s->add_eos && s->eos != CF_TOKEN_NONE;
+    return CF_OK;
+}
+
+/* Tokenizers that are a row of steps. */
+typedef struct pipe_kind {
+    const char *model;
+    bool has_merges;
+    cf_status (*add)(cf_pipeline *p, const cf_vocab_desc *d, const cf_gguf *g, cf_error *err);
+} pipe_kind;
+
+static const pipe_kind *find_kind(cf_str model)
+{
+    static const pipe_kind kinds[] = {
+        {"gemma4", true, add_gemma4},
+        {"bert", false, add_wordpiece},
+        {"t5", false, add_unigram},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (cf_str_is(model, kinds[i].model)) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+static cf_status new_pipeline(cf_tokenizer **out, const pipe_kind *kind, cf_vocab_desc *d,
+                              const cf_gguf *g, cf_error *err)
 {
     cf_pipeline *p = cf_pipeline_new();
     if (p == NULL) {
@@ -234,7 +353,10 @@ static cf_status new_gemma4(cf_tokenizer **out, cf_vocab_desc *d, cf_error *err)
     }
     d->next_token = next_piece;
     d->by_spelling = true;
-    cf_status st = add_gemma4(p, d, err);
+    cf_status st = kind->has_merges ? CF_OK : name_ends(d, g, err);
+    CF_THEN(st, kind->add(p, d, g, err));
+    CF_THEN(st, add_special(p, d, err));
+    CF_THEN(st, cf_pipeline_wrap(p, &d->named, err));
     CF_THEN(st, cf_tokenizer_new_pipeline(out, d, p, NULL, 0, err));
     if (st != CF_OK) {
         cf_pipeline_free(p);
@@ -252,12 +374,13 @@ cf_status cf_gguf_tokenizer(cf_tokenizer **out, const cf_gguf *g, cf_error *err)
     }
     (void)cf_gguf_get_str(g, "tokenizer.ggml.pre", &d.pre);
     (void)cf_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix", &d.space_prefix);
-    bool is_gemma4 = cf_str_is(d.model, "gemma4");
-    CF_TRY(find_lists(&l, g, is_gemma4 || cf_str_is(d.model, "gpt2"), err));
+    const pipe_kind *kind = find_kind(d.model);
+    bool has_merges = kind != NULL ? kind->has_merges : cf_str_is(d.model, "gpt2");
+    CF_TRY(find_lists(&l, g, has_merges, err));
     d.n_tokens = (size_t)l.tokens->n;
     d.n_merges = l.merges != NULL ? (size_t)l.merges->n : 0;
     d.has_types = l.types != NULL;
     d.rstrip = is_phi3(g, d.model);
     CF_TRY(read_named(&d.named, d.n_tokens, g, err));
-    return is_gemma4 ? new_gemma4(out, &d, err) : cf_tokenizer_new(out, &d, err);
+    return kind != NULL ? new_pipeline(out, kind, &d, g, err) : cf_tokenizer_new(out, &d, err);
 }

@@ -89,6 +89,17 @@ void cf_pipeline_free(cf_pipeline *p);
  * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_pipeline_wrap(cf_pipeline *p, const cf_special_tokens *s, cf_error *err);
 
+/* SentencePiece's map of characters from its bytes, copied.  CF_EFORMAT,
+ * CF_ENOMEM. */
+CF_MUST_USE cf_status cf_pipeline_charsmap(cf_pipeline *p, cf_str bytes, cf_charsmap *out,
+                                           cf_error *err);
+/* Adds the steps around SentencePiece's Unigram: the map (may be empty), white
+ * space joined and dropped at the ends, and a mark before the first word. */
+CF_MUST_USE cf_status cf_pipeline_unigram(cf_pipeline *p, cf_str charsmap, bool joins_spaces,
+                                          bool prefix, cf_error *err);
+/* Adds BERT's, for a vocabulary that spells the begin of a word with U+2581. */
+void cf_pipeline_wordpiece(cf_pipeline *p, bool lowercase, bool strip_accents);
+
 /* Prepares what a reader filled in for the vocabulary.  CF_ELIMIT,
  * CF_ENOMEM. */
 CF_MUST_USE cf_status cf_pipeline__finish(cf_pipeline *p, const cf_vocab *v,

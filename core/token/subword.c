@@ -396,7 +396,7 @@ static cf_status longest(cf_subwording *w, cf_str piece, size_t from, size_t *to
         if (end < piece.n && ((unsigned char)piece.p[end] & 0xC0) == 0x80) {
             continue;
         }
-        CF_TRY(find_spelled(w, from > 0 ? w->model->prefix : none,
+        CF_TRY(find_spelled(w, from > 0 ? w->model->prefix : w->model->head,
                             cf_str_make(piece.p + from, end - from), none, id));
         if (*id != CF_TOKEN_NONE) {
             break;

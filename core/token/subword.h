@@ -32,6 +32,7 @@ typedef struct cf_subword {
     bool ignore_merges; /* BPE: a piece that is a token is one */
     bool raw_bytes;     /* BPE: the vocabulary is spelled in GPT-2's letters,
                            the text is not: `byte` has the tokens */
+    cf_str head;        /* WordPiece: of the first part of a word */
     cf_str prefix;      /* of all but the first part of a word */
     cf_str suffix;      /* BPE: of a word's last character */
     size_t max_chars;   /* WordPiece: of a word; longer ones are unknown */

@@ -451,6 +451,107 @@ static void test_types__absent(void **state)
     close_all(&x);
 }
 
+/* ---- WordPiece and Unigram ------------------------------------------------ */
+
+/* [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, then pieces as GGUF spells WordPiece. */
+static void open_wordpiece(fixture *x, bool is_cased)
+{
+    static const char *const pieces[] = {
+        "\u2581the",    "\u2581cat", "s",  "\u2581na", "ive",   "\u2581,",
+        "\u2581\u65e5", "\u2581c",   "at", "\u2581##", "\u2581"};
+    cf_vocab_file_init(&x->file, "bert", NULL);
+    cf_vocab_file_token(&x->file, cf_str_from("[PAD]"), CF_TOKEN_CONTROL, 0);
+    cf_vocab_file_token(&x->file, cf_str_from("[UNK]"), CF_TOKEN_UNKNOWN, 0);
+    cf_vocab_file_token(&x->file, cf_str_from("[CLS]"), CF_TOKEN_CONTROL, 0);
+    cf_vocab_file_token(&x->file, cf_str_from("[SEP]"), CF_TOKEN_CONTROL, 0);
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        cf_vocab_file_token(&x->file, cf_str_from(pieces[i]), CF_TOKEN_NORMAL, 0);
+    }
+    if (is_cased) {
+        cf_vocab_file_token(&x->file, cf_str_from("\u2581The"), CF_TOKEN_NORMAL, 0);
+    }
+    cf_vocab_file_u32(&x->file, "tokenizer.ggml.cls_token_id", 2);
+    cf_vocab_file_u32(&x->file, "tokenizer.ggml.seperator_token_id", 3);
+    cf_vocab_file_u32(&x->file, "tokenizer.ggml.unknown_token_id", 1);
+    open_file(x, true);
+}
+
+static void assert_places(const cf_token_list *list, const uint32_t (*want)[2], size_t n)
+{
+    assert_int_equal(list->n, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(list->v[i].off, want[i][0]);
+        assert_int_equal(list->v[i].off + list->v[i].len, want[i][1]);
+    }
+}
+
+static void test_wordpiece__words_and_offsets(void **state)
+{
+    (void)state;
+    fixture x = {0};
+    open_wordpiece(&x, false);
+    assert_string_equal(cf_tokenizer_model(x.tok), "bert");
+    /* Accents are dropped, Chinese is cut, the rest of a word goes on bare. */
+    const char *text = "The CATS, na\u00efve\t\u65e5\u65e5";
+    static const uint32_t places[][2] = {{0, 0},   {0, 3},   {4, 7},   {7, 8},   {8, 9},
+                                         {10, 12}, {12, 16}, {17, 20}, {20, 23}, {23, 23}};
+    cf_token_list list = encode_n(&x, cf_str_from(text), false, true);
+    assert_string_equal(shown(&x, &list), "[[CLS]][\u2581the][\u2581cat][s][\u2581,][\u2581na][ive]"
+                                          "[\u2581\u65e5][\u2581\u65e5][[SEP]]");
+    assert_places(&list, places, sizeof places / sizeof places[0]);
+    /* A word that has a part without a piece is unknown as a whole. */
+    assert_string_equal(encoded(&x, "catx cat", false, false), "[[UNK]][\u2581cat]");
+    /* A word's first part is never one that goes on, and the other way round. */
+    assert_string_equal(encoded(&x, "s the", false, false), "[[UNK]][\u2581the]");
+    /* Control tokens only where the text may have them. */
+    assert_string_equal(encoded(&x, "[SEP]", true, false), "[[SEP]]");
+    assert_string_equal(encoded(&x, "[SEP]", false, false), "[[UNK]][[UNK]][[UNK]]");
+    close_all(&x);
+}
+
+static void test_wordpiece__a_cased_vocabulary_is_not_lowered(void **state)
+{
+    (void)state;
+    fixture x = {0};
+    open_wordpiece(&x, true);
+    assert_string_equal(encoded(&x, "The the", false, false), "[\u2581The][\u2581the]");
+    close_all(&x);
+}
+
+static void open_unigram(fixture *x, bool joins_spaces)
+{
+    static const struct {
+        const char *piece;
+        float score;
+    } pieces[] = {{"\u2581", -3}, {"a", -4}, {"b", -4}, {"ab", -5}, {"\u2581ab", -6}, {"bb", -9}};
+    cf_vocab_file_init(&x->file, "t5", NULL);
+    cf_vocab_file_token(&x->file, cf_str_from("<s>"), CF_TOKEN_CONTROL, 0);
+    cf_vocab_file_token(&x->file, cf_str_from("</s>"), CF_TOKEN_CONTROL, 0);
+    cf_vocab_file_token(&x->file, cf_str_from("<unk>"), CF_TOKEN_UNKNOWN, 0);
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        cf_vocab_file_token(&x->file, cf_str_from(pieces[i].piece), CF_TOKEN_NORMAL,
+                            pieces[i].score);
+    }
+    cf_vocab_file_u32(&x->file, "tokenizer.ggml.bos_token_id", 0);
+    cf_vocab_file_u32(&x->file, "tokenizer.ggml.eos_token_id", 1);
+    cf_vocab_file_u32(&x->file, "tokenizer.ggml.unknown_token_id", 2);
+    cf_vocab_file_bool(&x->file, "tokenizer.ggml.remove_extra_whitespaces", joins_spaces);
+    open_file(x, true);
+}
+
+static void test_unigram__the_best_sum(void **state)
+{
+    (void)state;
+    fixture x = {0};
+    open_unigram(&x, true);
+    assert_string_equal(encoded(&x, " ab  abb", false, true), "[\u2581ab][\u2581ab][b][</s>]");
+    assert_string_equal(encoded(&x, "bbz", false, false), "[\u2581][b][b][<unk>]");
+    close_all(&x);
+    open_unigram(&x, false);
+    assert_string_equal(encoded(&x, "ab  ab", false, false), "[\u2581ab][\u2581][\u2581ab]");
+    close_all(&x);
+}
+
 static void assert_refused(cf_vocab_file *f, cf_status code, const char *word)
 {
     cf_error err = {0};
@@ -471,9 +572,9 @@ static void test_new__refuses(void **state)
 {
     (void)state;
     cf_vocab_file f;
-    cf_vocab_file_init(&f, "bert", NULL);
+    cf_vocab_file_init(&f, "rwkv", NULL);
     cf_vocab_file_token(&f, cf_str_from("a"), CF_TOKEN_NORMAL, 0);
-    assert_refused(&f, CF_EUNSUPPORTED, "bert");
+    assert_refused(&f, CF_EUNSUPPORTED, "rwkv");
 
     cf_vocab_file_init(&f, NULL, NULL);
     cf_vocab_file_token(&f, cf_str_from("a"), CF_TOKEN_NORMAL, 0);
@@ -578,6 +679,9 @@ int main(void)
         cmocka_unit_test(test_getters),
         cmocka_unit_test(test_is_end__harmony),
         cmocka_unit_test(test_types__absent),
+        cmocka_unit_test(test_wordpiece__words_and_offsets),
+        cmocka_unit_test(test_wordpiece__a_cased_vocabulary_is_not_lowered),
+        cmocka_unit_test(test_unigram__the_best_sum),
         cmocka_unit_test(test_new__refuses),
         cmocka_unit_test(test_new__tolerates),
         cmocka_unit_test(test_encode__arena_limit),
