@@ -90,7 +90,7 @@ typedef enum cf_pooling {
     CF_POOLING_MEAN, /* of the states after all tokens */
     CF_POOLING_FIRST,
     CF_POOLING_LAST,
-    CF_POOLING_RANK /* a ranker's score, which is not computed here */
+    CF_POOLING_RANK /* as the family's ranker does, which then makes a score of it */
 } cf_pooling;
 
 typedef struct cf_engine_info {
@@ -112,6 +112,7 @@ typedef struct cf_engine_info {
     uint32_t n_vocab;
     uint32_t n_ctx_train; /* tokens the model was trained for */
     cf_pooling pooling;
+    bool is_encoder; /* it makes embeddings only (embed.h); no session runs on it */
     unsigned n_threads;
     cf_blas_choice encoder_blas;
     cf_arithmetic arithmetic;

@@ -183,17 +183,6 @@ CF_MUST_USE cf_status cf_session_score(cf_session *session, const cf_token *ids,
                                        size_t first, cf_cancel *cancel, float *log_p,
                                        cf_error *err);
 
-/*
- * Makes one vector of a text: the states after its tokens, pooled as the model
- * declares (cf_engine_info.pooling), with length 1.  Makes the timeline
- * ids[0..n), all of it computed again.  out[n_embd].
- *
- * CF_EUNSUPPORTED for a model that declares no pooling, or that of a ranker;
- * CF_EINVAL for n = 0; otherwise as cf_session_sync().
- */
-CF_MUST_USE cf_status cf_session_embed(cf_session *session, const cf_token *ids, size_t n,
-                                       cf_cancel *cancel, float *out, cf_error *err);
-
 /* Appends one token and computes its logits; errors as sync, all of them
  * leaving the timeline as it was.  run may be NULL. */
 CF_MUST_USE cf_status cf_session_step(cf_session *session, cf_token id, const cf_run *run,

@@ -89,7 +89,9 @@ static void finish_kv(const cf_pass *p, uint32_t layer, size_t r, uint32_t head)
         e->k->rms_norm(v, v, NULL, l->head_size_v, e->hp.norm_eps);
     }
     finish_head(p, layer, r, w->k_norm, k);
-    cf_attention_store(p, &p->rows[r], layer, head, k, v);
+    if (!e->hp.arch->is_encoder) { /* it has all of them in this pass */
+        cf_attention_store(p, &p->rows[r], layer, head, k, v);
+    }
 }
 
 /* By head: the share of (row, key/value head) pairs; pair u is part u % n's,
@@ -116,14 +118,13 @@ static void rotate_and_store(const cf_pass *p, uint32_t layer, unsigned i, unsig
 /* By row: norms over all heads at once (olmo2). */
 static void norm_rows(const cf_pass *p, uint32_t layer, unsigned i, unsigned n)
 {
-    const cf_engine *e = p->e;
-    const cf_layer_weights *w = &e->w.layer[layer];
+    const cf_layer_weights *w = &p->e->w.layer[layer];
     cf_range rows = cf_pass__rows(p, 0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {
         float *q = p->q + r * w->q.n_row;
         float *k = p->k + r * w->k.n_row;
-        e->k->rms_norm(q, q, w->q_norm, w->q.n_row, e->hp.norm_eps);
-        e->k->rms_norm(k, k, w->k_norm, w->k.n_row, e->hp.norm_eps);
+        cf_pass__norm_n(p, w->q_norm, q, q, w->q.n_row);
+        cf_pass__norm_n(p, w->k_norm, k, k, w->k.n_row);
     }
 }
 
@@ -305,13 +306,17 @@ void cf_attention(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsig
     cf_pass__barrier(p);
     cf_pass__multiply(p, &qkv, 0, i, n);
     cf_pass__barrier(p);
-    if (hp->arch->has_row_qk_norm) {
+    if (hp->arch->has_row_qk_norm && w->q_norm != NULL) {
         norm_rows(p, layer, i, n);
         cf_pass__barrier(p);
     }
     rotate_and_store(p, layer, i, n);
     cf_pass__barrier(p);
-    cf_attention_attend(p, layer, r0, i, n);
+    if (hp->arch->is_encoder) {
+        cf_attention_encoder(p, layer, r0, i, n);
+    } else {
+        cf_attention_attend(p, layer, r0, i, n);
+    }
     cf_pass__barrier(p);
     cf_range rows = cf_pass__rows(p, r0, i, n);
     for (size_t r = rows.lo; r < rows.hi; r++) {

@@ -331,7 +331,7 @@ cf_status cf_engine_plan(const cf_engine *e, uint32_t n_ctx, cf_cache_type cache
     CF_TRY(cf_engine__n_ctx(e, n_ctx, &n_ctx, err));
     cf_ws_model m = cf_engine__ws_model(e);
     cf_ws_plan ws;
-    cf_ws_plan_make(&ws, &m, CF_BATCH_DEFAULT, n_ctx);
+    cf_ws_plan_make(&ws, &m, e->hp.arch->is_encoder ? n_ctx : CF_BATCH_DEFAULT, n_ctx);
     cf_plan_make(out, &ws, &m, cf_engine__kv_layout(e, cache), n_ctx);
     return CF_OK;
 }

@@ -67,6 +67,7 @@ cf_engine_info cf_engine_get_info(const cf_engine *e)
                        : e->hp.n_vocab,
         .n_ctx_train = e->hp.n_ctx_train,
         .pooling = e->hp.pooling <= CF_POOLING_RANK ? (cf_pooling)e->hp.pooling : CF_POOLING_NONE,
+        .is_encoder = e->hp.arch != NULL && e->hp.arch->is_encoder,
         .n_threads = e->n_threads,
         .encoder_blas = e->encoder_blas,
         .arithmetic = e->arithmetic,

@@ -28,6 +28,25 @@ static void embed(const cf_pass *p, const cf_row *row, float *x)
     }
 }
 
+/* An encoder's: x = norm(x + type's row + position's row), of those that the
+ * family has. */
+static void finish_embedding(const cf_pass *p, const cf_row *row, float *x, float *scratch)
+{
+    const cf_encoder_weights *w = &p->e->w.encoder;
+    const cf_mat *m = &w->position;
+    size_t n_embd = p->e->hp.n_embd;
+    if (w->type_row != NULL) {
+        p->e->k->add(x, w->type_row, n_embd);
+    }
+    if (m->p != NULL) {
+        CF_ASSERT(row->pos < m->n_row);
+        cf_dtype_to_f32(m->type, scratch, (const unsigned char *)m->p + row->pos * m->row_bytes,
+                        n_embd);
+        p->e->k->add(x, scratch, n_embd);
+    }
+    cf_pass__norm(p, w->embd_norm, x, x);
+}
+
 /* By row: the residual stream's start, and the angles of the position. */
 static void embed_rows(const cf_pass *p, unsigned i, unsigned n)
 {
@@ -37,6 +56,9 @@ static void embed_rows(const cf_pass *p, unsigned i, unsigned n)
     for (size_t r = rows.lo; r < rows.hi; r++) {
         const cf_row *row = &p->rows[r];
         embed(p, row, p->x + r * e->hp.n_embd);
+        if (e->hp.arch->is_encoder) {
+            finish_embedding(p, row, p->x + r * e->hp.n_embd, p->h + r * e->hp.n_embd);
+        }
         for (size_t s = 0; s < CF_ROPE_SETS; s++) {
             cf_rope_angles(p->angles + (s * e->ws.plan.n_row + r) * n_angle,
                            &e->rope[s][row->rope_variant], row->at);
@@ -57,11 +79,13 @@ static void norm_rows(const cf_pass *p, const float *w, size_t r0, unsigned i, u
 }
 
 /* Keeps rows of the layer's start for a part that reads them later: x for a
- * router (SmallThinker), or h for the feed-forward block (Cohere 2). */
+ * router (SmallThinker) or a second sum (Jina), or h for the feed-forward block
+ * (Cohere 2). */
 static void keep_start(const cf_pass *p, unsigned i, unsigned n)
 {
     const cf_arch *arch = p->e->hp.arch;
-    const float *from = arch->has_early_router ? p->x : arch->has_one_norm ? p->h : NULL;
+    bool keeps_x = arch->has_early_router || arch->has_opt_sum_norm;
+    const float *from = keeps_x ? p->x : arch->has_one_norm ? p->h : NULL;
     float *side = cf_pass__buf(p, CF_WS_SIDE);
     size_t n_embd = p->e->hp.n_embd;
     cf_range rows = cf_pass__rows(p, 0, i, n);
@@ -86,12 +110,29 @@ static void norm_for_ffn(const cf_pass *p, uint32_t layer, size_t r0, unsigned i
     }
 }
 
+/* x = norm(x + h) * w */
+static void sum_rows(const cf_pass *p, const float *w, const float *h, size_t r0, unsigned i,
+                     unsigned n)
+{
+    size_t n_embd = p->e->hp.n_embd;
+    cf_range rows = cf_pass__rows(p, r0, i, n);
+    for (size_t r = rows.lo; r < rows.hi; r++) {
+        float *x = p->x + r * n_embd;
+        p->e->k->add(x, h + r * n_embd, n_embd);
+        cf_pass__norm(p, w, x, x);
+    }
+}
+
 /* x += a h, or x += a norm(h) * w in families with post-norms. */
 static void add_rows(const cf_pass *p, const float *post_norm, size_t r0, unsigned i, unsigned n)
 {
     size_t n_embd = p->e->hp.n_embd;
     float a = p->e->hp.residual_scale;
     cf_range rows = cf_pass__rows(p, r0, i, n);
+    if (p->e->hp.arch->has_sum_norm) {
+        sum_rows(p, post_norm, p->h, r0, i, n);
+        return;
+    }
     for (size_t r = rows.lo; r < rows.hi; r++) {
         float *h = p->h + r * n_embd;
         cf_pass__norm(p, post_norm, h, h);
@@ -175,6 +216,9 @@ static void run_layer(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, u
         keep_start(p, i, n);
         mix(p, layer, r0, i, n);
         add_rows(p, w->post_attn_norm, r0, i, n);
+        if (w->again_norm != NULL) {
+            sum_rows(p, w->again_norm, cf_pass__buf(p, CF_WS_SIDE), r0, i, n);
+        }
     }
     if (l->n_ff != 0 || l->has_experts) {
         norm_for_ffn(p, layer, r0, i, n);

@@ -30,7 +30,7 @@
 #include "core/infer/recurrent_state.h"
 
 typedef struct cf_row {
-    cf_kv *kv;                 /* writable at pos */
+    cf_kv *kv;                 /* writable at pos; NULL in an encoder */
     uint32_t pos;              /* everything before it is cached, or in earlier rows */
     cf_token id;               /* < n_vocab, unless there is embd */
     const float *embd;         /* [(1 + n_deepstack) * n_embd] in place of the token's
@@ -50,6 +50,9 @@ typedef struct cf_row {
 } cf_row;
 
 /*
+ * In an encoder all rows of a pass see each other; they are one text from
+ * position 0 on, and have no timeline.
+ *
  * Computes rows[0..n_row), n_row at most the workspace's, and caches their
  * keys, values and states.  Rows from first_out on can be asked for their
  * logits until the next pass.  CF_ECANCELLED within a layer's work after

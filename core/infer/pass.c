@@ -185,14 +185,23 @@ static const float *centre(float *out, const float *x, size_t n)
     return out;
 }
 
+void cf_pass__norm_n(const cf_pass *p, const float *w, const float *x, float *out, size_t n)
+{
+    const cf_arch *arch = p->e->hp.arch;
+    if (arch->has_layer_norm) {
+        x = centre(out, x, n);
+    }
+    p->e->k->rms_norm(out, x, w, n, p->e->hp.norm_eps);
+    if (arch->has_norm_bias) {
+        p->e->k->add(out, w + n, n);
+    }
+}
+
 void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out)
 {
     size_t n_embd = p->e->hp.n_embd;
-    if (w != NULL && p->e->hp.arch->has_layer_norm) {
-        x = centre(out, x, n_embd);
-    }
     if (w != NULL) {
-        p->e->k->rms_norm(out, x, w, n_embd, p->e->hp.norm_eps);
+        cf_pass__norm_n(p, w, x, out, n_embd);
     } else if (out != x) {
         memcpy(out, x, n_embd * sizeof *x);
     }
@@ -201,7 +210,7 @@ void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out)
 void cf_pass__activate(const cf_pass *p, uint32_t layer, float *gate, const float *up, size_t n)
 {
     const cf_kernels *k = p->e->k;
-    switch (p->e->hp.arch->act) {
+    switch (p->e->hp.act) {
     case CF_ACT_SILU:
         k->silu_mul(gate, gate, up, n);
         break;
@@ -213,6 +222,15 @@ void cf_pass__activate(const cf_pass *p, uint32_t layer, float *gate, const floa
         break;
     case CF_ACT_RELU:
         k->recurrent->relu_mul(gate, gate, up, n);
+        break;
+    case CF_ACT_GELU_ERF:
+        k->encoder->gelu_erf(gate, n);
+        for (size_t c = 0; c < n; c++) {
+            gate[c] *= up[c];
+        }
+        break;
+    case CF_ACT_GELU_ERF_PLAIN:
+        k->encoder->gelu_erf(gate, n);
         break;
     case CF_ACT_RELU2:
         k->recurrent->relu2(gate, n);

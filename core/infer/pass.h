@@ -122,6 +122,8 @@ void cf_pass__times(const cf_pass *p, const cf_mat *m, const float *in, float *o
 /* out = norm(x) * w, or x itself where the family has no such norm; out may
  * be x. */
 void cf_pass__norm(const cf_pass *p, const float *w, const float *x, float *out);
+/* The same of rows of n numbers; w is there. */
+void cf_pass__norm_n(const cf_pass *p, const float *w, const float *x, float *out, size_t n);
 
 /* gate = act(gate) . up, by the family's activation with the layer's numbers;
  * without `up` where it has none. */
@@ -147,6 +149,9 @@ void cf_recurrent(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsig
 void cf_attention_store(const cf_pass *p, const cf_row *row, uint32_t layer, uint32_t head,
                         const float *k, const float *v);
 void cf_attention_attend(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
+
+/* By head: likewise where all rows of the pass see each other. */
+void cf_attention_encoder(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);
 
 /* h = feed_forward(h); the residual stream x is for routers that read it. */
 void cf_feed_forward(const cf_pass *p, uint32_t layer, size_t r0, unsigned i, unsigned n);

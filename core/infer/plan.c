@@ -50,6 +50,7 @@ size_t cf_ws_prepared(size_t off[], const cf_kernels *k, const cf_mat *const m[]
 /* The widest a row of each buffer gets over all layers. */
 typedef struct widths {
     size_t q, k, v, att, ff;
+    size_t kv;           /* key/value heads */
     size_t xp;           /* bytes a row */
     size_t own;          /* bytes of one prepared row of a small matrix */
     size_t scratch;      /* of a matmul */
@@ -86,6 +87,7 @@ static void widen_attention(widths *w, const cf_ws_model *m, uint32_t i)
     w->att = max_size(w->att, (size_t)l->n_head * l->head_size_v);
     w->head = max_size(w->head, l->head_size);
     w->head_v = max_size(w->head_v, l->head_size_v);
+    w->kv = max_size(w->kv, l->n_head_kv);
     w->ff = max_size(w->ff, lw->attn_gate.n_row);
     widen_group(w, m->k, (const cf_mat *[]){&lw->q, &lw->k, &lw->v, &lw->attn_gate}, 4, 1);
     widen_group(w, m->k, (const cf_mat *[]){&lw->o}, 1, 1);
@@ -167,6 +169,15 @@ static widths measure(const cf_ws_model *m)
         widen_group(&w, m->k, (const cf_mat *[]){&lw->down}, 1, 1);
         widen_extras(&w, m, i);
     }
+    const cf_encoder_weights *ends = &m->w->encoder;
+    const cf_mat *const after[] = {&ends->dense[0], &ends->dense[1], &ends->classify,
+                                   &ends->outputs};
+    for (size_t j = 0; j < sizeof after / sizeof *after; j++) {
+        widen_group(&w, m->k, &after[j], 1, 1);
+        if (after[j]->p != NULL) {
+            w.own = max_size(w.own, m->k->prepared_bytes(after[j]->type, after[j]->n_col));
+        }
+    }
     const cf_mat *const outer[] = {&m->w->output, &m->w->per_layer_model_proj,
                                    &m->w->altup_proj.first, &m->w->altup_unproj.first};
     for (size_t j = 0; j < sizeof outer / sizeof *outer; j++) {
@@ -198,7 +209,8 @@ static void plan_extras(cf_ws_plan *p, const cf_hparams *hp)
     p->bytes[CF_WS_PER_LAYER_EMBD] = f * n_own;
     p->bytes[CF_WS_STREAMS] = f * hp->n_altup * hp->n_embd;
     bool has_side = hp->n_altup != 0 || hp->arch->recurrent_rule == CF_RECURRENT_ALL ||
-                    hp->arch->has_one_norm || hp->arch->has_early_router;
+                    hp->arch->has_one_norm || hp->arch->has_early_router ||
+                    hp->arch->has_opt_sum_norm;
     p->bytes[CF_WS_SIDE] = has_side ? f * hp->n_embd : 0;
 }
 
@@ -213,7 +225,13 @@ void cf_ws_plan_make(cf_ws_plan *out, const cf_ws_model *m, uint32_t n_row, uint
                     .n_logit = logit_rows(hp->n_vocab, n_row),
                     .n_thread = m->n_thread};
     p.attn_off = round_up(w.scratch);
-    p.k_off = p.attn_off + round_up(sizeof(float) * CF_ATTN_SCRATCH(w.head, w.head_v, n_ctx));
+    size_t scratch = CF_ATTN_SCRATCH(w.head, w.head_v, n_ctx);
+    if (hp->arch->is_encoder) {
+        const cf_encoder_kernels *k = m->k->encoder;
+        scratch = max_size(scratch, k->scratch_floats(n_row, w.head));
+        p.bytes[CF_WS_PACKED] = sizeof(float) * w.kv * k->packed_floats(n_row, w.head);
+    }
+    p.k_off = p.attn_off + round_up(sizeof(float) * scratch);
     p.v_off = p.k_off + round_up(n_page * sizeof(void *));
     /* A line apart, so that threads do not write to each other's. */
     p.own_off = p.v_off + round_up(n_page * sizeof(void *));
@@ -314,11 +332,13 @@ void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m, cons
     *out = (cf_plan){.mapped_bytes = m->w->bytes, .shared_bytes = ws->total};
     add_item(out, "weights", "file", m->w->bytes, m->w->n_param, 0, 0);
     out->item[0].is_mapped = true;
-    add_item(out, "key/value cache", cf_dtype_get(kv->type).name, n_page * kv->page_bytes, n_page,
-             CF_KV_BLOCK, kv->n_number);
-    add_states(out, m->hp, n_ctx);
-    add_item(out, "logits", "F32", n_vocab * sizeof(float), n_vocab, 0, 0);
-    add_item(out, "tokens", "I32", (uint64_t)n_ctx * sizeof(int32_t), n_ctx, 0, 0);
+    if (!m->hp->arch->is_encoder) {
+        add_item(out, "key/value cache", cf_dtype_get(kv->type).name, n_page * kv->page_bytes,
+                 n_page, CF_KV_BLOCK, kv->n_number);
+        add_states(out, m->hp, n_ctx);
+        add_item(out, "logits", "F32", n_vocab * sizeof(float), n_vocab, 0, 0);
+        add_item(out, "tokens", "I32", (uint64_t)n_ctx * sizeof(int32_t), n_ctx, 0, 0);
+    }
     for (size_t i = 1; i < out->n; i++) {
         out->session_bytes += out->item[i].bytes;
     }
@@ -338,6 +358,7 @@ void cf_plan_make(cf_plan *out, const cf_ws_plan *ws, const cf_ws_model *m, cons
     add_rows(out, ws, CF_WS_PER_LAYER_EMBD, "per-layer embeddings");
     add_rows(out, ws, CF_WS_STREAMS, "residual streams");
     add_rows(out, ws, CF_WS_SIDE, "parts side by side");
+    add_rows(out, ws, CF_WS_PACKED, "packed keys and values");
     add_item(out, "prepared inputs", "mixed", ws->bytes[CF_WS_XP], ws->n_row,
              ws->bytes[CF_WS_XP] / ws->n_row, 0);
     add_rows(out, ws, CF_WS_ANGLES, "rotary angles");

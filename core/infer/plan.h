@@ -46,6 +46,7 @@ typedef enum cf_ws_buf {
     CF_WS_STREAMS,        /* float [n_altup, n_row, n_embd] */
     CF_WS_SIDE,           /* float [n_row, n_embd]: a parallel block, or what a later
                      part reads of the layer's start */
+    CF_WS_PACKED,         /* float: an encoder's keys and values, see encoder.h */
     CF_WS_XP,             /* bytes: inputs prepared for a group of matrices */
     CF_WS_ANGLES,         /* float [CF_ROPE_SETS, n_row, n_angle] */
     CF_WS_LOGITS,         /* float [n_logit, n_vocab] */

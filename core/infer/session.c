@@ -58,8 +58,7 @@ typedef struct sizes {
     const cf_kv_layout *layout;
 } sizes;
 
-/* As many rows as the workspace has. */
-static cf_status grow_rows(cf_engine *e, cf_error *err)
+cf_status cf_session__grow_rows(cf_engine *e, cf_error *err)
 {
     cf_row *rows = NULL;
     if (e->n_rows >= e->ws.plan.n_row) {
@@ -88,7 +87,7 @@ static cf_status make_room(cf_engine *e, const sizes *z, cf_error *err)
     uint64_t more = ws.total > e->ws.plan.total ? ws.total : 0;
     cf_status st = cf_plan_fits(plan.session_bytes + more, "a session of this context", err);
     CF_THEN(st, cf_ws_grow(&e->ws, &m, n_row, z->n_ctx, err));
-    CF_THEN(st, grow_rows(e, err));
+    CF_THEN(st, cf_session__grow_rows(e, err));
     pthread_mutex_unlock(&e->pass_lock);
     return st;
 }
@@ -101,6 +100,11 @@ cf_status cf_session_new(cf_session **out, cf_engine *e, const cf_session_option
     sizes z = {.n_batch = o->n_batch != 0 ? o->n_batch : CF_BATCH_DEFAULT};
     cf_session *s = NULL;
     CF_TRY(cf_engine__need_weights(e, err));
+    if (e->hp.arch->is_encoder) {
+        return cf_fail(err, CF_EUNSUPPORTED,
+                       "architecture %s makes embeddings of texts, and continues none",
+                       e->hp.arch->name);
+    }
     CF_TRY(cf_engine__n_ctx(e, o->n_ctx, &z.n_ctx, err));
     z.n_batch = z.n_batch < CF_BATCH_MAX ? z.n_batch : CF_BATCH_MAX;
     z.n_batch = z.n_batch < z.n_ctx ? z.n_batch : z.n_ctx;

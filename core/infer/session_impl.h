@@ -104,6 +104,9 @@ CF_MUST_USE cf_status cf_session__catch_up(cf_session *s, cf_cancel *cancel, cf_
  * would get longer than the context. */
 CF_MUST_USE cf_status cf_session__check_id(const cf_engine *e, cf_token id, cf_error *err);
 
+/* Makes the engine's rows as many as its workspace has, with the lock held. */
+CF_MUST_USE cf_status cf_session__grow_rows(cf_engine *e, cf_error *err);
+
 /* Rows that one pass of the engine may have. */
 size_t cf_session__max_rows(cf_engine *e);
 

@@ -16,8 +16,9 @@
 /* Queries at most in one call. */
 enum { CF_ENCODER_QUERIES = 48 };
 
-/* Queries of one head against all its keys and values:
- *   out[i] = sum over t of softmax_t(scale * q[i] . k[t]) * v[t] */
+/* Queries of one head against its keys and values:
+ *   out[i] = sum over t of softmax_t(scale * q[i] . k[t] - slope d) * v[t]
+ * where d = |at + i - t|, and t is left out where d > window / 2. */
 typedef struct cf_encoder_attn {
     float *out;     /* [n_q, size], stride out_stride floats */
     const float *q; /* [n_q, size], stride q_stride floats */
@@ -25,7 +26,9 @@ typedef struct cf_encoder_attn {
     const float *packed; /* keys and values, by pack() */
     size_t n_key;        /* at least 1 */
     size_t size;         /* of the head */
-    float scale;
+    float scale, slope;
+    size_t at;      /* position of query 0, where there is a window or a slope */
+    size_t window;  /* 0: all keys */
     float *scratch; /* scratch_floats(), 64-byte aligned */
 } cf_encoder_attn;
 

@@ -33,7 +33,8 @@ static void ref_pack(float *to, const float *k, const float *v, size_t stride, s
     }
 }
 
-static void attend_one(const cf_encoder_attn *a, float *out, const float *q)
+/* The query at position `at`. */
+static void attend_one(const cf_encoder_attn *a, float *out, const float *q, size_t at)
 {
     double *s = (double *)(void *)a->scratch, top = -INFINITY, total = 0;
     const float *v = a->packed + a->n_key * a->size;
@@ -42,7 +43,11 @@ static void attend_one(const cf_encoder_attn *a, float *out, const float *q)
         for (size_t c = 0; c < a->size; c++) {
             sum += (double)q[c] * (double)a->packed[t * a->size + c];
         }
-        s[t] = sum * (double)a->scale;
+        size_t d = t > at ? t - at : at - t;
+        s[t] = sum * (double)a->scale - (double)a->slope * (double)d;
+        if (a->window != 0 && d > a->window / 2) {
+            s[t] = -INFINITY;
+        }
         top = fmax(top, s[t]);
     }
     for (size_t t = 0; t < a->n_key; t++) {
@@ -61,7 +66,7 @@ static void attend_one(const cf_encoder_attn *a, float *out, const float *q)
 static void ref_attend(const cf_encoder_attn *a)
 {
     for (size_t i = 0; i < a->n_q; i++) {
-        attend_one(a, a->out + i * a->out_stride, a->q + i * a->q_stride);
+        attend_one(a, a->out + i * a->out_stride, a->q + i * a->q_stride, a->at + i);
     }
 }
 

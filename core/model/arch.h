@@ -1,10 +1,10 @@
 /*
  * arch.h - the traits in which model families differ, as a table.
  *
- * Every family that confab computes is a decoder of layers (forward.h): a
- * mixer of positions (attention, or a recurrent part with a state), then a
- * feed-forward part (one block, or experts), each added to the residual
- * stream.  A row here says which parts a family has and how.  Sizes come from
+ * Every family that confab computes is a row of layers (forward.h): a mixer of
+ * positions (attention, or a recurrent part with a state), then a feed-forward
+ * part (one block, or experts), each added to the residual stream.  In a
+ * decoder a position sees those before it; in an encoder all see each other.  A row here says which parts a family has and how.  Sizes come from
  * the file (hparams.h), presence of biases and of an output matrix of its own
  * too (weights.h).
  *
@@ -30,14 +30,24 @@ typedef enum cf_activation {
     CF_ACT_GELU,        /* the tanh form */
     CF_ACT_CLAMPED_GLU, /* gpt-oss, see recurrent.h */
     CF_ACT_RELU,
-    CF_ACT_RELU2, /* squared ReLU of up, without a gate */
-    CF_ACT_XIELU  /* xIELU of up, without a gate, see recurrent.h */
+    CF_ACT_GELU_ERF,       /* x (1 + erf(x / sqrt 2)) / 2 */
+    CF_ACT_GELU_ERF_PLAIN, /* the same of up, without a gate */
+    CF_ACT_RELU2,          /* squared ReLU of up, without a gate */
+    CF_ACT_XIELU           /* xIELU of up, without a gate, see recurrent.h */
 } cf_activation;
 
 static inline bool cf_activation_has_gate(cf_activation a)
 {
-    return a != CF_ACT_RELU2 && a != CF_ACT_XIELU;
+    return a != CF_ACT_RELU2 && a != CF_ACT_XIELU && a != CF_ACT_GELU_ERF_PLAIN;
 }
+
+/* How a ranker makes a score: which rows it pools, and what comes before the
+ * output matrix. */
+typedef enum cf_ranking {
+    CF_RANK_FIRST_TANH, /* the first row; tanh of a matrix, where there is one */
+    CF_RANK_MEAN_GELU,  /* the mean; norm of gelu of a matrix, likewise */
+    CF_RANK_LAST_YES    /* the last row; the share of the first of two outputs */
+} cf_ranking;
 
 /* What the file's logit_scale, embedding_scale and residual_scale do. */
 typedef enum cf_multipliers {
@@ -76,21 +86,31 @@ typedef struct cf_arch {
     bool has_v_norm;        /* RMSNorm of each value head, without weights */
     bool has_post_norm;     /* RMSNorm after attention and feed-forward */
     bool has_no_pre_norm;   /* and none before them */
-    bool has_layer_norm;    /* LayerNorm without a bias in place of RMSNorm */
+    bool has_layer_norm;    /* LayerNorm in place of RMSNorm */
+    bool has_norm_bias;     /* with a bias */
+    bool has_sum_norm;      /* no norm before a part: x = norm(x + part(x)) */
+    bool has_opt_sum_norm;  /* after attention once more, where the file has the
+                               weights: x = norm(x + what it was before) */
+    bool has_bare_start;    /* the first layer has no norm before attention */
     bool has_one_norm;      /* both parts read norm(x) of the layer's start */
     bool has_fused_qkv;     /* attn_qkv: rows of q, then k, then v */
     bool has_fused_gate_up; /* ffn_up: rows of gate, then up */
     bool has_embd_scale;    /* embeddings times sqrt(n_embd) */
+    bool has_embd_norm;     /* embeddings are normalised (token_embd_norm) */
+    bool has_positions;     /* position_embd has a row for each position */
     bool has_soft_caps;     /* the file may cap scores and logits */
     bool has_q_gate;        /* attn_q: a head's query, then its output gate */
     bool has_attn_gate;     /* attn_gate: output gates of all heads */
     bool has_latent;        /* multi-head latent attention, latent.c of core/infer */
+    bool is_encoder;        /* all positions see each other, and there are no logits */
+    bool has_alibi;         /* scores fall with the distance, see attention_encoder.c */
     bool has_sinks;         /* one score more in each head's softmax */
     bool has_experts;       /* layers may be mixtures of experts */
     bool has_dense_beside;  /* with experts beside a block of their own */
     bool has_early_router;  /* it reads x of the layer's start, without a norm */
     bool has_sigmoid_gates; /* of experts, unless the file says otherwise */
     bool has_raw_weights;   /* of experts, unless expert_weights_norm is true */
+    cf_ranking ranking;
     cf_multipliers multipliers;
     bool has_temperature;   /* queries grow with their position */
     bool has_layer_scale;   /* layer_output_scale */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/api/engine.h"
 #include "core/base/alloc.h"
 #include "core/model/meta_reader.h"
 
@@ -16,15 +17,17 @@
 static cf_status refuse_unknown_parts(cf_meta_reader *r, const cf_arch *arch)
 {
     uint32_t n = 0;
-    bool causal = true;
+    bool causal;
     CF_TRY(cf_meta__opt_u32(r, "expert_count", 0, UINT32_MAX, &n));
     if (n > 0 && !arch->has_experts) {
         return cf_fail(r->err, CF_EUNSUPPORTED, "mixture of experts (%s = %u) is not supported",
                        r->key, n);
     }
+    causal = !arch->is_encoder;
     cf_meta__opt_bool(r, "attention.causal", &causal);
-    if (!causal) {
-        return cf_fail(r->err, CF_EUNSUPPORTED, "attention that is not causal is not supported");
+    if (causal == arch->is_encoder) {
+        return cf_fail(r->err, CF_EUNSUPPORTED, "%s attention in %s is not supported",
+                       causal ? "causal" : "bidirectional", arch->name);
     }
     return CF_OK;
 }
@@ -251,11 +254,9 @@ static cf_status read_head_sizes(cf_meta_reader *r, const cf_hparams *hp, uint32
         return cf_fail(r->err, CF_EFORMAT, "layer %u: %u heads of %u are wider than %d", i,
                        l->n_head, l->head_size, CF_WIDTH_MAX);
     }
-    if (hp->arch->has_q_gate && l->head_size != l->head_size_v) {
-        return cf_fail(r->err, CF_EFORMAT,
-                       "layer %u: keys of %u and values of %u with an output "
-                       "gate",
-                       i, l->head_size, l->head_size_v);
+    if ((hp->arch->has_q_gate || hp->arch->is_encoder) && l->head_size != l->head_size_v) {
+        return cf_fail(r->err, CF_EFORMAT, "layer %u: keys of %u and values of %u in %s", i,
+                       l->head_size, l->head_size_v, hp->arch->name);
     }
     return CF_OK;
 }
@@ -449,7 +450,7 @@ static cf_status read_layers(cf_meta_reader *r, cf_hparams *hp)
             CF_TRY(cf_meta__layer_f32(r, "activation_sparsity_scale", i, 0, 100,
                                       &hp->layer[i].sparsity));
         }
-        if (hp->arch->act == CF_ACT_XIELU) {
+        if (hp->act == CF_ACT_XIELU) {
             CF_TRY(read_xielu(r, i, &hp->layer[i]));
         }
     }
@@ -685,14 +686,44 @@ static cf_status read_per_layer(cf_meta_reader *r, cf_hparams *hp)
     return cf_meta__opt_u32(r, "altup.active_idx", 0, hp->n_altup - 1, &hp->altup_active);
 }
 
+/* How rows become one vector.  Converters leave it out for most rankers, which
+ * their classifier gives away. */
+static cf_status read_pooling(cf_meta_reader *r, cf_hparams *hp)
+{
+    bool is_ranker = cf_gguf_find_tensor(r->g, "cls.weight") != NULL ||
+                     cf_gguf_find_tensor(r->g, "cls.output.weight") != NULL;
+    hp->pooling = is_ranker              ? CF_POOLING_RANK
+                  : hp->arch->is_encoder ? CF_POOLING_MEAN
+                                         : CF_POOLING_NONE;
+    return cf_meta__opt_u32(r, "pooling_type", 0, UINT32_MAX, &hp->pooling);
+}
+
+/* The family's activation, or that of ModernBERT's file. */
+static cf_status read_activation(cf_meta_reader *r, cf_hparams *hp)
+{
+    cf_str name = {NULL, 0};
+    hp->act = hp->arch->act;
+    cf_meta__find(r, "hidden_activation");
+    if (!hp->arch->is_encoder || !cf_gguf_get_str(r->g, r->key, &name) || cf_str_is(name, "gelu")) {
+        return CF_OK;
+    }
+    if (!cf_str_is(name, "silu") || !cf_activation_has_gate(hp->act)) {
+        return cf_fail(r->err, CF_EUNSUPPORTED, "%s \"%.*s\" is not supported", r->key,
+                       name.n < 32 ? (int)name.n : 32, name.p);
+    }
+    hp->act = CF_ACT_SILU;
+    return CF_OK;
+}
+
 static cf_status read_sizes(cf_meta_reader *r, cf_hparams *hp)
 {
     double eps = 0;
+    CF_TRY(read_activation(r, hp));
     CF_TRY(cf_meta__need_u32(r, "block_count", 1, CF_LAYER_MAX, &hp->n_layer));
     CF_TRY(cf_meta__opt_u32(r, "nextn_predict_layers", 0, hp->n_layer - 1, &hp->n_draft_layer));
     hp->n_layer -= hp->n_draft_layer;
     CF_TRY(cf_meta__need_u32(r, "embedding_length", 1, CF_WIDTH_MAX, &hp->n_embd));
-    CF_TRY(cf_meta__opt_u32(r, "pooling_type", 0, UINT32_MAX, &hp->pooling));
+    CF_TRY(read_pooling(r, hp));
     CF_TRY(cf_meta__need_u32(r, "context_length", 1, UINT32_MAX, &hp->n_ctx_train));
     const char *eps_key = hp->arch->has_layer_norm ? "attention.layer_norm_epsilon"
                                                    : "attention.layer_norm_rms_epsilon";

@@ -68,7 +68,8 @@ typedef struct cf_layer_hparams {
     uint32_t kv_layer;    /* whose keys and values it reads; its own mostly */
     uint32_t n_ff;        /* of its one block, or its shared expert; 0: none */
     bool has_experts;
-    uint32_t window;   /* positions a query sees, its own included; 0: all */
+    uint32_t window;   /* positions a query sees, its own included; 0: all.  Of an
+                          encoder: half of it to either side */
     uint32_t rope_set; /* CF_ROPE_GLOBAL or CF_ROPE_LOCAL */
     bool has_rope;
     bool sees_blocks; /* positions of a block of embeddings see each other, where
@@ -120,8 +121,9 @@ typedef struct cf_latent_hparams {
 
 typedef struct cf_hparams {
     const cf_arch *arch;
+    cf_activation act; /* the family's, or the file's */
     uint32_t n_layer, n_embd, n_vocab, n_ctx_train;
-    uint32_t pooling;               /* as the file has it; 0: none */
+    uint32_t pooling;               /* numbered as in the file; 0: none */
     uint32_t n_draft_layer;         /* further layers of the file, not computed */
     float norm_eps;                 /* of RMSNorm, or of LayerNorm */
     float embd_scale;               /* multiplies embeddings; 1 mostly */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void cf_tensor__name(cf_tensor_finder *f, const char *name)
 {
@@ -166,4 +167,26 @@ cf_status cf_tensor__vec(cf_tensor_finder *f, uint32_t n, const float **out)
 {
     CF_TRY(cf_tensor__opt_vec(f, n, out));
     return *out != NULL ? CF_OK : cf_tensor__missing(f);
+}
+
+cf_status cf_tensor__norm(cf_tensor_finder *f, uint32_t n, const float **out)
+{
+    const float *bias = NULL;
+    size_t stem = strlen(f->name) - strlen("weight");
+    CF_TRY(cf_tensor__vec(f, n, out));
+    if (!f->hp->arch->has_norm_bias) {
+        return CF_OK;
+    }
+    snprintf(f->name + stem, sizeof f->name - stem, "bias");
+    CF_TRY(cf_tensor__opt_vec(f, n, &bias));
+    float *both = cf_arena_calloc(&f->w->owned, 2UL * n, sizeof *both);
+    if (both == NULL) {
+        return cf_oom_for(f->err, "a norm");
+    }
+    memcpy(both, *out, n * sizeof *both);
+    if (bias != NULL) {
+        memcpy(both + n, bias, n * sizeof *both);
+    }
+    *out = both;
+    return CF_OK;
 }

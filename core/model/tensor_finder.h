@@ -55,6 +55,10 @@ CF_MUST_USE cf_status cf_tensor__opt_floats(cf_tensor_finder *f, uint32_t n_row,
 CF_MUST_USE cf_status cf_tensor__vec(cf_tensor_finder *f, uint32_t n, const float **out);
 CF_MUST_USE cf_status cf_tensor__opt_vec(cf_tensor_finder *f, uint32_t n, const float **out);
 
+/* The weights [n] of a norm, with its bias after them where the family has one;
+ * the name ends in ".weight". */
+CF_MUST_USE cf_status cf_tensor__norm(cf_tensor_finder *f, uint32_t n, const float **out);
+
 /* ---- parts of a layer, weights_parts.c ---------------------------------- */
 
 CF_MUST_USE cf_status cf_weights__find_recurrent(cf_tensor_finder *f, uint32_t i,
@@ -66,5 +70,8 @@ CF_MUST_USE cf_status cf_weights__find_experts(cf_tensor_finder *f, uint32_t i,
 /* Per-layer embeddings, the layer's scale, alternating updates. */
 CF_MUST_USE cf_status cf_weights__find_extras(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w);
 CF_MUST_USE cf_status cf_weights__find_outer_extras(cf_tensor_finder *f);
+
+/* What encoders and rankers have around their layers, weights_encoder.c */
+CF_MUST_USE cf_status cf_weights__find_ends(cf_tensor_finder *f);
 
 #endif

@@ -87,16 +87,17 @@ static cf_status find_qk_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights
     const cf_layer_hparams *l = &f->hp->layer[i];
     const cf_arch *arch = f->hp->arch;
     bool by_row = arch->has_row_qk_norm;
+    bool is_needed = (by_row || arch->has_qk_norm) && !arch->has_opt_qk_norm;
     cf_tensor__name_in(f, i, "attn_q_norm.weight");
-    if (!by_row && !arch->has_qk_norm && !(arch->has_opt_qk_norm && cf_tensor__is_there(f))) {
+    if (!is_needed && !(arch->has_opt_qk_norm && cf_tensor__is_there(f))) {
         return CF_OK;
     }
-    CF_TRY(cf_tensor__vec(f, (by_row ? l->n_head : 1) * l->head_size, &w->q_norm));
+    CF_TRY(cf_tensor__norm(f, (by_row ? l->n_head : 1) * l->head_size, &w->q_norm));
     if (l->kv_layer != i) {
         return CF_OK;
     }
     cf_tensor__name_in(f, i, "attn_k_norm.weight");
-    return cf_tensor__vec(f, (by_row ? l->n_head_kv : 1) * l->head_size, &w->k_norm);
+    return cf_tensor__norm(f, (by_row ? l->n_head_kv : 1) * l->head_size, &w->k_norm);
 }
 
 static cf_status find_attention(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
@@ -130,7 +131,7 @@ static cf_status find_gate_up(cf_tensor_finder *f, uint32_t i, cf_layer_weights 
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
     const float *bias = NULL;
-    if (!cf_activation_has_gate(f->hp->arch->act)) { /* up alone */
+    if (!cf_activation_has_gate(f->hp->act)) { /* up alone */
         cf_tensor__name_in(f, i, "ffn_up.weight");
         CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
         cf_tensor__name_in(f, i, "ffn_up.bias");
@@ -169,12 +170,29 @@ static cf_status find_block(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w
     return cf_tensor__opt_vec(f, f->hp->n_embd, &w->down_bias);
 }
 
+/* Norms of sums: after each part, and perhaps once more after attention. */
+static cf_status find_sum_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
+{
+    uint32_t n_embd = f->hp->n_embd;
+    cf_tensor__name_in(f, i, "attn_output_norm.weight");
+    CF_TRY(cf_tensor__norm(f, n_embd, &w->post_attn_norm));
+    cf_tensor__name_in(f, i, "layer_output_norm.weight");
+    CF_TRY(cf_tensor__norm(f, n_embd, &w->post_ffn_norm));
+    cf_tensor__name_in(f, i, "attn_norm_2.weight");
+    return f->hp->arch->has_opt_sum_norm && cf_tensor__is_there(f)
+               ? cf_tensor__norm(f, n_embd, &w->again_norm)
+               : CF_OK;
+}
+
 static cf_status find_norms(cf_tensor_finder *f, uint32_t i, cf_layer_weights *w)
 {
     const cf_arch *arch = f->hp->arch;
     uint32_t n_embd = f->hp->n_embd;
     char name[64];
-    if (!arch->has_no_pre_norm) {
+    if (arch->has_sum_norm) {
+        return find_sum_norms(f, i, w);
+    }
+    if (!arch->has_no_pre_norm && !(arch->has_bare_start && i == 0)) {
         cf_tensor__name_in(f, i, "attn_norm.weight");
         CF_TRY(cf_tensor__vec(f, n_embd, &w->attn_norm));
         w->ffn_norm = w->attn_norm;
@@ -239,7 +257,9 @@ static cf_status find_outer(cf_tensor_finder *f)
     CF_TRY(cf_tensor__mat(f, hp->n_vocab, hp->n_embd, &w->embd));
     cf_tensor__name(f,
                     hp->arch->has_embd_out_norm ? "token_embd_norm.weight" : "output_norm.weight");
-    CF_TRY(cf_tensor__vec(f, hp->n_embd, &w->output_norm));
+    if (!hp->arch->has_sum_norm) {
+        CF_TRY(cf_tensor__vec(f, hp->n_embd, &w->output_norm));
+    }
     w->output = w->embd; /* tied, unless the file has a matrix of its own */
     cf_tensor__name(f, "output.weight");
     CF_TRY(cf_tensor__opt_mat(f, hp->n_vocab, hp->n_embd, &w->output));
@@ -252,6 +272,7 @@ static cf_status find_outer(cf_tensor_finder *f)
         (w->rope_long == NULL || w->rope_short == NULL)) {
         return cf_fail(f->err, CF_EFORMAT, "longrope scaling without its factor tensors");
     }
+    CF_TRY(cf_weights__find_ends(f));
     return cf_weights__find_outer_extras(f);
 }
 

@@ -31,7 +31,8 @@ static inline cf_mat cf_mat_stack_at(const cf_mat_stack *s, size_t i)
 }
 
 /* Vectors are float32; those marked "or NULL" may be absent, and so may
- * matrices, whose p is then NULL. */
+ * matrices, whose p is then NULL.  In families with biases of norms a norm's
+ * bias follows its weights: its vector is twice as long. */
 
 /* A mixture: router, experts, and what gemma4 has around them. */
 typedef struct cf_expert_weights {
@@ -106,6 +107,7 @@ typedef struct cf_layer_weights {
     const float *o_bias;                   /* [n_embd] or NULL */
     cf_latent_weights latent;
     const float *post_attn_norm; /* [n_embd] or NULL */
+    const float *again_norm;     /* [n_embd] or NULL: of has_opt_sum_norm */
     cf_recurrent_weights recurrent;
     const float *ffn_norm;                        /* [n_embd] or NULL */
     cf_mat gate, up;                              /* [n_ff, n_embd]; up alone is in gate */
@@ -120,11 +122,24 @@ typedef struct cf_layer_weights {
     cf_altup_weights altup;
 } cf_layer_weights;
 
+/* The ends of an encoder or of a ranker, see forward.c and embed.c of
+ * core/infer. */
+typedef struct cf_encoder_weights {
+    const float *type_row;     /* [n_embd] or NULL: added to each embedding */
+    cf_mat position;           /* [n_ctx_train, n_embd]: likewise, its row */
+    const float *embd_norm;    /* [n_embd] or NULL */
+    cf_mat dense[2];           /* of the pooled row, one after the other */
+    cf_mat classify;           /* [n_embd, n_embd]: before the outputs */
+    const float *bias, *norm;  /* [n_embd] or NULL: after it */
+    cf_mat outputs;            /* [labels, n_embd]; p is NULL where it ranks nothing */
+    const float *outputs_bias; /* [labels] or NULL */
+} cf_encoder_weights;
+
 typedef struct cf_weights {
     cf_mat embd;              /* [n_vocab, n_embd] */
     cf_mat output;            /* [n_vocab, n_embd]; embd when tied */
     const float *output_bias; /* [n_vocab] or NULL */
-    const float *output_norm; /* [n_embd] */
+    const float *output_norm; /* [n_embd] or NULL */
     /* Divisors of the rotary frequencies, [n_rot / 2] or NULL. */
     const float *rope_freqs, *rope_long, *rope_short;
     cf_mat per_layer_embd;       /* [n_vocab, n_layer * n_per_layer] */
@@ -132,7 +147,8 @@ typedef struct cf_weights {
     const float *per_layer_norm; /* [n_per_layer] */
     cf_mat_stack altup_proj;     /* [n_embd, n_embd], n_altup - 1 of them */
     cf_mat_stack altup_unproj;   /* likewise */
-    cf_layer_weights *layer;     /* [n_layer] */
+    cf_encoder_weights encoder;
+    cf_layer_weights *layer; /* [n_layer] */
     uint32_t n_layer;
     uint64_t bytes;   /* of all tensors in the file */
     uint64_t n_param; /* numbers in them */

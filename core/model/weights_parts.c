@@ -170,7 +170,7 @@ static cf_status find_expert_gate_up(cf_tensor_finder *f, uint32_t i, cf_expert_
 {
     const cf_expert_hparams *x = &f->hp->expert;
     uint32_t n_embd = f->hp->n_embd;
-    if (!cf_activation_has_gate(f->hp->arch->act)) { /* up alone */
+    if (!cf_activation_has_gate(f->hp->act)) { /* up alone */
         cf_tensor__name_in(f, i, "ffn_up_exps.weight");
         return cf_tensor__stack(f, x->n, x->n_ff, n_embd, &w->gate);
     }
@@ -224,7 +224,7 @@ static cf_status find_shared_expert(cf_tensor_finder *f, uint32_t i, cf_layer_we
 {
     uint32_t n_ff = f->hp->layer[i].n_ff;
     uint32_t n_embd = f->hp->n_embd;
-    bool is_up = !cf_activation_has_gate(f->hp->arch->act); /* alone */
+    bool is_up = !cf_activation_has_gate(f->hp->act); /* alone */
     cf_tensor__name_in(f, i, is_up ? "ffn_up_shexp.weight" : "ffn_gate_shexp.weight");
     CF_TRY(cf_tensor__mat(f, n_ff, n_embd, &w->gate));
     if (!is_up) {

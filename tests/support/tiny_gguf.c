@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/engine.h"
 #include "core/kernel/half.h"
 #include "core/model/arch.h"
 #include "core/model/gguf.h"
@@ -29,6 +30,9 @@ const char *const cf_tiny_plain_archs[] = {
     "llama", "qwen2",   "qwen3",    "gemma",   "gemma2",        "gemma3",
     "phi3",  "smollm3", "ernie4_5", "glm4",    "hunyuan-dense", "seed_oss",
     "arcee", "apertus", "exaone4",  "minicpm", "cohere2",       NULL};
+
+const char *const cf_tiny_encoder_archs[] = {"bert",        "nomic-bert",      "jina-bert-v2",
+                                             "modern-bert", "gemma-embedding", NULL};
 
 /* Sizes of parts that options do not name. */
 enum {
@@ -477,6 +481,9 @@ static void add_special_sizes(model *m)
     if (m->arch->window_period != 0) {
         add_u32(m, "attention.sliding_window", m->o.window);
     }
+    if (m->arch->is_encoder) {
+        add_bool(m, "attention.causal", false);
+    }
     if (m->arch->recurrent != CF_MIX_ATTENTION) {
         add_state_sizes(m);
     }
@@ -645,6 +652,10 @@ static void add_norm(model *m, uint32_t i, const char *name, uint32_t n)
     char part[48];
     snprintf(part, sizeof part, "%s.weight", name);
     add_vec(m, layer_name(full, i, part), n, 1, 0.3f);
+    if (m->arch->has_norm_bias) {
+        snprintf(part, sizeof part, "%s.bias", name);
+        add_vec(m, layer_name(full, i, part), n, 0, 0.2f);
+    }
 }
 
 /* A vector of any mean. */
@@ -702,11 +713,11 @@ static void add_attention(model *m, uint32_t i)
             add_linear(m, i, "attn_v", nv, o->n_embd, qkv_bias);
         }
     }
-    bool has_qk_norm = arch->has_qk_norm || (arch->has_opt_qk_norm && bias);
-    if (has_qk_norm || arch->has_row_qk_norm) {
+    bool has_qk_norm = arch->has_opt_qk_norm ? bias : arch->has_qk_norm || arch->has_row_qk_norm;
+    if (has_qk_norm) {
         add_norm(m, i, "attn_q_norm", arch->has_row_qk_norm ? nq : size);
     }
-    if ((has_qk_norm || arch->has_row_qk_norm) && !is_shared) {
+    if (has_qk_norm && !is_shared) {
         add_norm(m, i, "attn_k_norm", arch->has_row_qk_norm ? nk : size);
     }
     if (arch->has_sinks) {
@@ -860,10 +871,18 @@ static void add_layer(model *m, uint32_t i)
 {
     const cf_arch *arch = m->arch;
     uint32_t n_embd = m->o.n_embd;
-    if (!arch->has_no_pre_norm) {
+    bool has_pre_norm = !arch->has_no_pre_norm && !arch->has_sum_norm;
+    if (has_pre_norm && !(arch->has_bare_start && i == 0)) {
         add_norm(m, i, "attn_norm", n_embd);
     }
-    if (!arch->has_no_pre_norm && !arch->has_single_parts && !arch->has_one_norm) {
+    if (arch->has_sum_norm) {
+        add_norm(m, i, "attn_output_norm", n_embd);
+        add_norm(m, i, "layer_output_norm", n_embd);
+    }
+    if (arch->has_opt_sum_norm && m->o.has_bias) {
+        add_norm(m, i, "attn_norm_2", n_embd);
+    }
+    if (has_pre_norm && !arch->has_single_parts && !arch->has_one_norm) {
         add_norm(m, i, arch->ffn_norm != NULL ? arch->ffn_norm : "ffn_norm", n_embd);
     }
     if (is_recurrent(m, i)) {
@@ -902,12 +921,49 @@ static void add_outer_extras(model *m)
     }
 }
 
+/* What encoders and rankers have around their layers. */
+static void add_ends(model *m)
+{
+    const cf_tiny_options *o = &m->o;
+    const cf_arch *arch = m->arch;
+    if (arch->has_norm_bias) {
+        add_mat(m, "token_types.weight", 2, o->n_embd);
+        add_vec(m, "token_embd_norm.bias", o->n_embd, 0, 0.2f);
+    }
+    if (arch->has_positions) {
+        add_mat(m, "position_embd.weight", o->n_ctx, o->n_embd);
+    }
+    if (arch->has_embd_norm) {
+        add_vec(m, "token_embd_norm.weight", o->n_embd, 1, 0.3f);
+    }
+    if (arch->is_encoder && arch->has_embd_scale) {
+        add_mat(m, "dense_2.weight", 2 * o->n_embd, o->n_embd);
+        add_mat(m, "dense_3.weight", o->n_embd, 2 * o->n_embd);
+    }
+    if (o->pooling != CF_POOLING_RANK) {
+        return;
+    }
+    add_mat(m, "cls.output.weight", arch->ranking == CF_RANK_LAST_YES ? 2 : 1, o->n_embd);
+    if (arch->is_encoder) {
+        add_mat(m, "cls.weight", o->n_embd, o->n_embd);
+        add_vec(m, "cls.output.bias", 1, 0, 0.2f);
+    }
+    if (arch->ranking == CF_RANK_MEAN_GELU) {
+        add_vec(m, "cls.norm.weight", o->n_embd, 1, 0.3f);
+    } else if (arch->is_encoder) {
+        add_vec(m, "cls.bias", o->n_embd, 0, 0.2f);
+    }
+}
+
 static void add_tensors(model *m)
 {
     const cf_tiny_options *o = &m->o;
     add_mat(m, "token_embd.weight", o->n_vocab, o->n_embd);
-    add_vec(m, m->arch->has_embd_out_norm ? "token_embd_norm.weight" : "output_norm.weight",
-            o->n_embd, 1, 0.3f);
+    if (!m->arch->has_sum_norm) {
+        add_vec(m, m->arch->has_embd_out_norm ? "token_embd_norm.weight" : "output_norm.weight",
+                o->n_embd, 1, 0.3f);
+    }
+    add_ends(m);
     if (o->has_output) {
         add_mat(m, "output.weight", o->n_vocab, o->n_embd);
     }

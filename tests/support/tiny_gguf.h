@@ -53,6 +53,9 @@ typedef struct cf_tiny_options {
  * feed-forward block; NULL at the end. */
 extern const char *const cf_tiny_archs[];
 extern const char *const cf_tiny_plain_archs[];
+/* Encoders, on which no session runs; they and qwen3 are rankers with
+ * pooling 4. */
+extern const char *const cf_tiny_encoder_archs[];
 
 /* The model's bytes, 64-byte aligned, and their number; the caller frees them
  * with cf_tiny_free().  Never NULL: out of memory ends the program. */

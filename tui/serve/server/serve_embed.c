@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "core/api/embed.h"
 #include "core/base/alloc.h"
 #include "tui/serve/server/serve_impl.h"
 
@@ -14,7 +15,7 @@ struct cf_serve__embedder {
     cf_engine *engine;
     uint32_t n_ctx;
     pthread_mutex_t lock;
-    cf_session *session; /* guarded; made by the first request */
+    cf_embedder *embedder; /* guarded; made by the first request */
 };
 
 cf_status cf_serve__embedder_new(cf_serve__embedder **out, cf_engine *engine, uint32_t n_ctx,
@@ -34,7 +35,7 @@ cf_status cf_serve__embedder_new(cf_serve__embedder **out, cf_engine *engine, ui
 void cf_serve__embedder_free(cf_serve__embedder *e)
 {
     if (e != NULL) {
-        cf_session_free(e->session);
+        cf_embedder_free(e->embedder);
         pthread_mutex_destroy(&e->lock);
         cf_free(e);
     }
@@ -142,7 +143,8 @@ static cf_status one(asked *a, size_t i, const json_t *input, cf_error *err)
                                   : cf_fail(err, CF_EINVAL,
                                             "'input' must be a text, tokens, "
                                             "or a list of either"));
-    CF_TRY(cf_session_embed(a->e->session, ids, n, a->cancel, a->vector, err));
+    CF_TRY(cf_embedder_run(a->e->embedder, ids, n, a->cancel, a->vector, NULL, err));
+    cf_embedding_normalise(a->vector, a->n_embd);
     a->n_tokens += n;
     write_vector(a, i);
     return CF_OK;
@@ -167,11 +169,6 @@ static cf_status each(asked *a, cf_error *err)
 
 static cf_status answer(asked *a, const char *model, cf_error *err)
 {
-    /* A model without embeddings says so whatever the request is. */
-    cf_status st = cf_session_embed(a->e->session, NULL, 0, NULL, a->vector, err);
-    if (st != CF_EINVAL) {
-        return st;
-    }
     CF_TRY(check_options(a, err));
     cf_jw_object(&a->w, NULL);
     cf_jw_text(&a->w, "model", model);
@@ -195,15 +192,14 @@ cf_status cf_serve__embed(cf_serve__embedder *e, cf_str body, cf_serve__embed_fo
 {
     asked a = {
         .e = e, .form = form, .cancel = cancel, .n_embd = cf_engine_get_info(e->engine).n_embd};
-    const cf_session_options o = {.n_ctx = e->n_ctx};
     CF_TRY(cf_json_read(&a.body, body.p, body.n, err));
     cf_arena_init(&a.arena, 0);
     cf_jw_init(&a.w, out);
     a.vector = cf_calloc(a.n_embd, sizeof *a.vector);
     cf_status st = a.vector != NULL ? CF_OK : cf_oom_for(err, "the vector");
     pthread_mutex_lock(&e->lock);
-    if (st == CF_OK && e->session == NULL) {
-        st = cf_session_new(&e->session, e->engine, &o, err);
+    if (st == CF_OK && e->embedder == NULL) { /* whatever the request is */
+        st = cf_embedder_new(&e->embedder, e->engine, e->n_ctx, err);
     }
     CF_THEN(st, answer(&a, model, err));
     pthread_mutex_unlock(&e->lock);

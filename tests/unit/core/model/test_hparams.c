@@ -190,7 +190,7 @@ static void test_hparams__refused(void **state)
          CF_EFORMAT,
          "epsilon"},
         {{KEY("expert_count"), .kind = U32, .number = 8}, CF_EUNSUPPORTED, "experts"},
-        {{KEY("attention.causal"), .kind = FLAG, .number = 0}, CF_EUNSUPPORTED, "causal"},
+        {{KEY("attention.causal"), .kind = FLAG, .number = 0}, CF_EUNSUPPORTED, "bidirectional"},
     };
 #undef KEY
     (void)state;
