@@ -144,6 +144,7 @@ int cf_cli_main(int argc, char **argv, const cf_cli_screen *screen);
     X(render)              \
     X(diff)                \
     X(score)               \
+    X(embed)               \
     X(lint)                \
     X(test)                \
     X(paths)               \
