@@ -70,12 +70,16 @@ typedef struct cf_template_caps {
     cf_cap null_content;   /* of an assistant message that only calls: null */
     cf_cap call_text;      /* text of an assistant message that also calls */
     cf_cap image_parts;    /* a part of type "image" leaves a mark */
+    cf_cap audio_parts;    /* one of type "audio" */
+    cf_cap video_parts;    /* one of type "video" */
 
     /* tools */
     cf_cap tools;         /* declarations reach the prompt */
+    cf_cap bare_tools;    /* the same of one with a name only */
     cf_cap tool_calls;    /* calls in the history, arguments an object */
     cf_cap string_args;   /* the same, arguments a string of JSON */
     cf_cap several_calls; /* the second call of one message, too */
+    cf_cap loose_results; /* a result after a reply without "tool_calls" */
     cf_cap call_ids;      /* ids of calls are written */
     cf_call_id_rule call_id_rule;
 

@@ -1,18 +1,30 @@
 /*
- * message_form.h - messages of other interfaces in OpenAI's form.
+ * message_form.h - the one reader of messages in every form that programs
+ * write them, and the one form they get.
  *
  * Place in the flow:  messages of a conversation --> [message_form] -->
- *                     templates, servers.
- * Knows: the messages of Gemini and the FC SDK ({"parts": [...]}), Xaibo's
- * (flat calls, "tool_results", images) and OpenAI's old "function_call".
+ *                     templates, servers, exports, losses.
+ * Knows: the messages of OpenAI (chat, its old "function_call", Responses'
+ * parts), Anthropic, Gemini and the FC SDK ("parts"), LiteRT-LM ("channels",
+ * "tool_response") and Xaibo (flat calls, "tool_results", images).
  * Does not know: templates, files, the network.
  *
+ * A content may be a string, one object, a list of strings and parts, or null;
+ * a member that is null counts as absent.  The form they get is OpenAI's:
+ * "content" is a string, or a list where there is more than text in it; calls
+ * are objects with a "function"; each result is a message of its own;
+ * thinking is "reasoning_content".  Other members stay as they are.
+ *
  * Threads:  no state.
- * Memory:   results are the caller's.
+ * Memory:   a result owns its messages and texts and borrows the list it was
+ *           made of, which must not change meanwhile.
  */
 #ifndef CF_CORE_API_MESSAGE_FORM_H
 #define CF_CORE_API_MESSAGE_FORM_H
 
+#include <stdint.h>
+
+#include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/decls.h"
 #include "core/base/status.h"
@@ -27,19 +39,59 @@ typedef enum cf_message_form {
     CF_MESSAGE_GEMINI    /* "parts", also the FC SDK's */
 } cf_message_form;
 
+/* Whose form a message has, by its members. */
 cf_message_form cf_message_form_of(const json_t *message);
 
-/* Whether any message of the list is of another form. */
-bool cf_messages_need_form(const json_t *list);
+/* What a message consists of. */
+typedef enum cf_item_kind {
+    CF_ITEM_TEXT,
+    CF_ITEM_MEDIA,     /* an image, a sound, a film or a file */
+    CF_ITEM_VALUE,     /* a tool's result that is JSON, not text */
+    CF_ITEM_CALL,      /* a tool call */
+    CF_ITEM_REASONING, /* thinking */
+    CF_ITEM_REFUSAL,   /* what the assistant said instead of an answer */
+    CF_ITEM_CHANNEL,   /* a channel of LiteRT-LM's that is not thinking */
+    CF_ITEM_UNREAD     /* what no form has here */
+} cf_item_kind;
 
-/*
- * The messages of `list` (an array) in OpenAI's form, as a new list; those
- * that have it already are shared, and so are their parts.  A message with
- * several results becomes several messages.  `origin` (may be NULL) gets a
- * uint32_t for each message of the result: its place in `list`.  CF_ENOMEM.
- */
-CF_MUST_USE cf_status cf_messages_form(json_t **out, cf_buf *origin, const json_t *list,
-                                       cf_error *err);
+typedef struct cf_item {
+    cf_item_kind kind;
+    uint32_t message;    /* of the formed list; UNREAD: may be of none, UINT32_MAX */
+    uint32_t origin;     /* of the list as it was given */
+    uint32_t at;         /* CALL: its place in "tool_calls" of the formed message */
+    cf_str path;         /* in the message as it was given: ".content[1].text" */
+    cf_str text;         /* of TEXT, REASONING, REFUSAL, CHANNEL */
+    const json_t *value; /* of MEDIA, VALUE, CALL, UNREAD */
+} cf_item;
+
+/* Messages in the one form.  Released by cf_formed_deinit(). */
+typedef struct cf_formed {
+    json_t *messages;
+    cf_buf origins; /* uint32_t for each of them: its place in the given list */
+    cf_buf items;   /* cf_item, in the order of the messages; see below */
+    cf_arena arena; /* of paths and texts */
+    json_t *kept;   /* list of what the items borrow */
+} cf_formed;
+
+/* Reads `list`: an array, or one message; NULL: no messages.  CF_ENOMEM. */
+CF_MUST_USE cf_status cf_messages_form(cf_formed *out, const json_t *list, cf_error *err);
+void cf_formed_deinit(cf_formed *f);
+
+const cf_item *cf_formed_items(const cf_formed *f, size_t *n);
+/* The place in the given list of formed message i. */
+uint32_t cf_formed_origin(const cf_formed *f, size_t i);
+
+/* Whether the role is that of a tool's result: "tool", "function",
+ * "tool_response" ... */
+bool cf_role_is_result(cf_str role);
+
+/* "image", "audio", "video" or "file" where a part is a medium of that kind, in
+ * any form; NULL for any other part. */
+const char *cf_part_medium(const json_t *part);
+
+/* A list of parts as one string if all of them are text ("" for none), else the
+ * list; a new reference, NULL without memory. */
+json_t *cf_parts_joined(json_t *list);
 
 CF_END_DECLS
 

@@ -98,6 +98,10 @@ const cf_prompt_span *cf_prompt_span_at(const cf_prompt *prompt, size_t off);
  * controls. */
 void cf_prompt_cause_text(cf_buf *out, const cf_prompt_cause *cause);
 
+/* The reasons for which a message's calls are written into its content. */
+#define CF_ADDED_CALLS             "added by confab: the template writes no calls"
+#define CF_ADDED_CALLS_BESIDE_TEXT "added by confab: the template writes no text beside calls"
+
 /* Whether the span was written by neither the template nor a message: its path
  * says why it was added ("added by confab: ..."). */
 bool cf_prompt_span_is_added(const cf_prompt_span *span);
@@ -112,35 +116,36 @@ typedef enum cf_loss_kind {
     CF_LOSS_TOOL
 } cf_loss_kind;
 
-/* Something of a context of which nothing is in its prompt. */
+/* Something of a context that is not in its prompt. */
 typedef struct cf_loss {
     cf_loss_kind kind;
-    size_t index; /* of the message, or of the tool */
-    cf_str line;  /* for the user, without a line end; messages from 1 */
+    size_t index;     /* of the message, or of the tool */
+    cf_str what, why; /* for the user, on one line; messages from 1 */
+    cf_str path;      /* "messages[2].content[1]", "tools[0]" */
+    cf_str line;      /* "WHAT is lost: WHY", without a line end */
 } cf_loss;
 
 typedef void (*cf_loss_fn)(void *ud, const cf_loss *loss);
 
 /*
  * Reports every message, part, call, result, reasoning, refusal and tool of a
- * context of which nothing is in its prompt; nothing for a whole prompt.
- * messages and tools: arrays, or NULL.  With spans a message is looked for
- * only in its own bytes and in computed ones; without spans in the whole
- * text.  CF_ENOMEM.
+ * context that is not in its prompt, the end of a text that is cut, and what
+ * cannot be read at all; nothing for a whole prompt.  messages: an array or
+ * one message, tools: declarations in any form; NULL: none.
+ *
+ * Proved from spans: what none of them comes from is lost.  Of a prompt
+ * without spans, such as a server's, nothing is known but what cannot be read.
+ * CF_ENOMEM.
  */
 CF_MUST_USE cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages,
                                           const json_t *tools, cf_loss_fn fn, void *ud,
                                           cf_error *err);
 
-/* The same as lines of text. */
-CF_MUST_USE cf_status cf_prompt_losses(const cf_prompt *prompt, const json_t *messages,
-                                       const json_t *tools, cf_buf *out, cf_error *err);
-
-/* Whether the first words of `text` are, as they are or as JSON spells them, in
- * the bytes that come from messages[i] or tools[i] (source: CF_SPAN_MESSAGE or
- * CF_SPAN_TOOL), or from no single place; anywhere in a prompt without
- * spans. */
-bool cf_prompt_has(const cf_prompt *prompt, cf_span_source source, size_t i, cf_str text);
+/* Whether any byte of the prompt comes from `path` of messages[i] or tools[i]
+ * (source: CF_SPAN_MESSAGE or CF_SPAN_TOOL): from the member itself, from one
+ * inside it, or from a value computed of it.  True for a prompt without spans,
+ * of which nobody knows. */
+bool cf_prompt_shows(const cf_prompt *prompt, cf_span_source source, size_t i, cf_str path);
 
 typedef struct cf_prompt_renderer {
     /* Renders a context (an object with "messages", "tools",

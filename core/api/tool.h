@@ -31,6 +31,8 @@ typedef struct cf_tool {
     cf_str name, description;
     const json_t *parameters; /* JSON Schema of an object; NULL: none */
     const json_t *raw;        /* the declaration unchanged */
+    size_t index;             /* of the item of the given list that has it */
+    cf_str path;              /* in that item: ".functionDeclarations[1]"; may be empty */
 } cf_tool;
 
 typedef struct cf_tool_set cf_tool_set;

@@ -60,24 +60,17 @@ static json_t *wire_part(wire *w, json_t *part)
     return out;
 }
 
-/* A list of nothing but texts is one string, which every server takes. */
-static json_t *joined(json_t *list)
+/* A result that is JSON of its own goes as its text. */
+static bool is_value(const json_t *content)
 {
-    cf_buf text = CF_BUF_INIT;
-    bool is_text = json_array_size(list) > 0;
-    for (size_t i = 0; is_text && i < json_array_size(list); i++) {
-        cf_str s = cf_json_get_str(json_array_get(list, i), "text");
-        is_text = s.p != NULL;
-        cf_buf_add(&text, s.p, s.n);
-    }
-    json_t *out = is_text ? cf_json_buf(&text) : json_incref(list);
-    cf_buf_deinit(&text);
-    return out;
+    const json_t *first = json_array_get(content, 0);
+    return json_is_object(content) || json_is_number(content) || json_is_boolean(content) ||
+           (json_is_array(content) && cf_json_get_str(first, "type").n == 0);
 }
 
-static json_t *wire_content(wire *w, json_t *content, bool is_result)
+static json_t *wire_content(wire *w, json_t *content)
 {
-    if (is_result && !json_is_string(content)) {
+    if (is_value(content)) {
         cf_buf text = CF_BUF_INIT;
         cf_json_write(&text, content);
         json_t *v = cf_json_buf(&text);
@@ -92,7 +85,7 @@ static json_t *wire_content(wire *w, json_t *content, bool is_result)
     for (size_t i = 0; ok && i < json_array_size(content); i++) {
         ok = json_array_append_new(list, wire_part(w, json_array_get(content, i))) == 0;
     }
-    json_t *out = ok ? joined(list) : NULL;
+    json_t *out = ok ? cf_parts_joined(list) : NULL;
     json_decref(list);
     return out;
 }
@@ -107,8 +100,7 @@ static json_t *wire_message(wire *w, const json_t *m, cf_jb *b)
         (void)json_object_del(v, "reasoning_content");
     }
     if (content != NULL) {
-        const bool is_result = cf_str_is(cf_json_get_str(m, "role"), "tool");
-        cf_jb_set(b, v, "content", wire_content(w, content, is_result));
+        cf_jb_set(b, v, "content", wire_content(w, content));
     }
     return v;
 }
@@ -117,19 +109,16 @@ static json_t *wire_messages(const json_t *messages, bool with_thinking, cf_buf 
 {
     wire w = {.with_thinking = with_thinking, .notes = notes};
     json_t *list = json_array();
-    json_t *formed = NULL;
-    cf_buf places = CF_BUF_INIT;
-    if (cf_messages_form(&formed, &places, messages, NULL) != CF_OK) {
+    cf_formed formed;
+    if (cf_messages_form(&formed, messages, NULL) != CF_OK) {
         cf_jb_fail(b);
+        return list;
     }
-    for (size_t i = 0; i < json_array_size(formed); i++) {
-        uint32_t place;
-        memcpy(&place, places.p + i * sizeof place, sizeof place);
-        w.n_message = (size_t)place + 1;
-        cf_jb_append(b, list, wire_message(&w, json_array_get(formed, i), b));
+    for (size_t i = 0; i < json_array_size(formed.messages); i++) {
+        w.n_message = (size_t)cf_formed_origin(&formed, i) + 1;
+        cf_jb_append(b, list, wire_message(&w, json_array_get(formed.messages, i), b));
     }
-    json_decref(formed);
-    cf_buf_deinit(&places);
+    cf_formed_deinit(&formed);
     return list;
 }
 

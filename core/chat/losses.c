@@ -1,10 +1,10 @@
 /*
- * losses.c - finds the messages and tools that are not in a prompt.
+ * losses.c - finds what of a context is not in its prompt, by the spans.
  *
- * By the text: the beginning of every message, the names of tools and calls,
- * as they are or as JSON spells them.  A template may trim, so only the first
- * words count.  A prompt with spans is searched only where the message or tool
- * was written, so that equal words elsewhere do not hide a loss.
+ * A message is taken apart as templates get it (message_form.h); each of its
+ * items knows the place that spans name.  A picture or a sound leaves a mark
+ * of the template's own, written where the template found the type of a part
+ * to be that kind: those marks are counted.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,59 +13,12 @@
 #include "core/base/safe_text.h"
 #include "core/chat/conversation_impl.h"
 
-enum { NEEDLE_MAX = 40 };
-
-static bool holds(cf_str text, cf_str part)
-{
-    for (size_t i = 0; i + part.n <= text.n; i++) {
-        if (text.p[i] == part.p[0] && memcmp(text.p + i, part.p, part.n) == 0) {
-            return true;
-        }
-    }
-    return part.n == 0;
-}
-
-/* The first words of a text: one line, without white space around it, ended
- * between characters. */
-static cf_str first_words(cf_str s)
-{
-    while (s.n > 0 && strchr(" \t\r\n", s.p[0]) != NULL) {
-        s.p++;
-        s.n--;
-    }
-    size_t n = 0;
-    while (n < s.n && n < NEEDLE_MAX && s.p[n] != '\n' && s.p[n] != '\r') {
-        n++;
-    }
-    while (n > 0 && n < s.n && ((unsigned char)s.p[n] & 0xC0) == 0x80) {
-        n--;
-    }
-    while (n > 0 && strchr(" \t", s.p[n - 1]) != NULL) {
-        n--;
-    }
-    return cf_str_make(s.p, n);
-}
-
-static bool is_in(cf_str prompt, cf_str text)
-{
-    cf_str words = first_words(text);
-    if (words.n == 0 || holds(prompt, words)) {
-        return true;
-    }
-    cf_buf json = CF_BUF_INIT;
-    cf_json_write_str(&json, words);
-    bool found = json.n > 2 && holds(prompt, cf_str_make(json.p + 1, json.n - 2));
-    cf_buf_deinit(&json);
-    return found;
-}
-
 /* Whether `path` is `field` or lies in it: ".content[1]" holds
  * ".content[1].text", not ".content[10]". */
-static bool is_inside(cf_str path, const char *field)
+static bool is_inside(cf_str path, cf_str field)
 {
-    size_t n = strlen(field);
-    return path.n >= n && memcmp(path.p, field, n) == 0 &&
-           (path.n == n || path.p[n] == '.' || path.p[n] == '[');
+    return cf_str_starts(path, field) &&
+           (path.n == field.n || path.p[field.n] == '.' || path.p[field.n] == '[');
 }
 
 static const char added[] = "added by confab";
@@ -76,212 +29,360 @@ bool cf_prompt_span_is_added(const cf_prompt_span *span)
     return span->path.n > n && memcmp(span->path.p, added, n) == 0;
 }
 
-/* Whether message i wrote any byte of the field. */
-static bool has_bytes(const cf_prompt *p, size_t i, const char *field)
+/* Whether a computed span has a value of messages[i] or tools[i] among its
+ * inputs. */
+static bool is_input(const cf_prompt_span *s, cf_span_source source, size_t i)
 {
-    for (size_t k = 0; k < p->n_spans; k++) {
-        const cf_prompt_span *s = &p->spans[k];
-        if (s->source == CF_SPAN_MESSAGE && s->index == i && s->len > 0 &&
-            is_inside(s->path, field)) {
-            return true;
-        }
-    }
-    return false;
+    char name[40];
+    snprintf(name, sizeof name, "%s[%zu]", source == CF_SPAN_TOOL ? "tools" : "messages", i);
+    return cf_str_find(s->path, cf_str_from(name), NULL);
 }
 
-bool cf_prompt_has(const cf_prompt *p, cf_span_source source, size_t i, cf_str text)
+/* Whether confab wrote the calls of message i in this span. */
+static bool has_calls(const cf_prompt_span *s, size_t i)
 {
-    if (p->n_spans == 0) {
-        return is_in(p->text, text);
-    }
-    if (first_words(text).n == 0) {
-        return true;
-    }
-    for (size_t k = 0; k < p->n_spans; k++) {
-        const cf_prompt_span *s = &p->spans[k];
-        bool is_own = s->source == source && s->index == i;
-        bool is_open = s->source == CF_SPAN_COMPUTED ||
-                       (s->source == CF_SPAN_VARIABLE &&
-                        (source == CF_SPAN_TOOL || !cf_prompt_span_is_added(s)));
-        if ((is_own || is_open) && is_in(cf_str_make(p->text.p + s->off, s->len), text)) {
-            return true;
-        }
-    }
-    return false;
+    return s->source == CF_SPAN_MESSAGE && s->index == i &&
+           (cf_str_is(s->path, CF_ADDED_CALLS) || cf_str_is(s->path, CF_ADDED_CALLS_BESIDE_TEXT));
 }
 
-/* Whether the template wrote a mark for an image, a sound or a film. */
-static bool has_media_mark(const cf_prompt *p)
+/* Whether the span shows the value at `path`, or a part of it, or was made of
+ * it together with what is around it. */
+static bool shows(const cf_prompt_span *s, cf_span_source source, size_t i, cf_str path)
 {
-    static const char *const marks[] = {"image", "img", "IMG", "audio", "video"};
-    for (size_t k = 0; k < p->n_spans; k++) {
-        const cf_prompt_span *s = &p->spans[k];
-        cf_str text = cf_str_make(p->text.p + s->off, s->len);
-        for (size_t i = 0; s->source == CF_SPAN_TEMPLATE && i < sizeof marks / sizeof *marks; i++) {
-            if (holds(text, cf_str_from(marks[i]))) {
-                return true;
-            }
-        }
+    if (s->len == 0) {
+        return false;
     }
-    return false;
+    if (s->source == CF_SPAN_COMPUTED) {
+        return is_input(s, source, i);
+    }
+    if (source == CF_SPAN_TOOL && s->source == CF_SPAN_VARIABLE) {
+        return cf_prompt_span_is_added(s); /* declarations that confab wrote */
+    }
+    return s->source == source && s->index == i &&
+           (is_inside(s->path, path) || (!s->is_copy && s->path.n > 0 && is_inside(path, s->path)));
 }
 
-/* A search for losses. */
+bool cf_prompt_shows(const cf_prompt *p, cf_span_source source, size_t i, cf_str path)
+{
+    const cf_str calls = cf_str_from(".tool_calls");
+    bool found = p->n_spans == 0;
+    for (size_t k = 0; !found && k < p->n_spans; k++) {
+        const cf_prompt_span *s = &p->spans[k];
+        found = shows(s, source, i, path) || (is_inside(path, calls) && has_calls(s, i));
+    }
+    return found;
+}
+
+/* ---- texts that are cut ------------------------------------------------- */
+
+/* The bytes of a text up to the last one that is in the prompt; the whole text
+ * where a span of it was changed on its way. */
+static size_t shown_bytes(const cf_prompt *p, const cf_item *item)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < p->n_spans; k++) {
+        const cf_prompt_span *s = &p->spans[k];
+        if (!shows(s, CF_SPAN_MESSAGE, item->origin, item->path)) {
+            continue;
+        }
+        if (!s->is_copy) {
+            return item->text.n;
+        }
+        n = s->src_off + s->len > n ? s->src_off + s->len : n;
+    }
+    return n < item->text.n ? n : item->text.n;
+}
+
+/* Whether the end of a text is missing: more than blanks. */
+static bool is_cut(const cf_prompt *p, const cf_item *item)
+{
+    size_t n = shown_bytes(p, item);
+    return n > 0 && cf_str_trim(cf_str_make(item->text.p + n, item->text.n - n)).n > 0;
+}
+
+/* ---- marks of media ----------------------------------------------------- */
+
+/* Whether a span was written because a part was found to be of this kind. */
+static bool is_mark_of(const cf_prompt_span *s, const char *kind)
+{
+    if (s->source != CF_SPAN_TEMPLATE || s->cause == NULL || !s->cause->is_true) {
+        return false;
+    }
+    return (s->cause->kind == CF_CAUSE_IF || s->cause->kind == CF_CAUSE_CHOICE) &&
+           cf_str_find(s->cause->test, cf_str_from(kind), NULL);
+}
+
+/* The marks of a kind: spans that one decision wrote are one mark. */
+static size_t count_marks(const cf_prompt *p, const char *kind)
+{
+    size_t n = 0;
+    const cf_prompt_cause *last = NULL;
+    for (size_t k = 0; k < p->n_spans; k++) {
+        const cf_prompt_span *s = &p->spans[k];
+        if (is_mark_of(s, kind) && s->cause != last) {
+            n++;
+            last = s->cause;
+        }
+    }
+    return n;
+}
+
+/* ---- the search --------------------------------------------------------- */
+
 typedef struct search {
     const cf_prompt *prompt;
+    const cf_formed *formed;
     cf_loss_fn fn;
     void *ud;
-    cf_buf line;
+    cf_buf what, path, line;
     cf_status st;
 } search;
 
-/* Reports the line that was begun, with `what` at its end. */
-static void tell(search *s, cf_loss_kind kind, size_t index, const char *what)
+/* A name from outside on one line. */
+static void add_name(cf_buf *to, cf_str name)
 {
-    cf_buf_adds(&s->line, what);
-    if (s->line.failed) {
+    if (name.n > 0) {
+        cf_safe_line(to, name.p, name.n);
+    }
+}
+
+/* Reports what was begun in `what` and `path`. */
+static void tell(search *s, cf_loss_kind kind, size_t index, const char *why)
+{
+    cf_buf_reset(&s->line);
+    cf_buf_add(&s->line, s->what.p, s->what.n);
+    cf_buf_addf(&s->line, " is lost: %s", why);
+    if (s->line.failed || s->what.failed || s->path.failed) {
         s->st = CF_ENOMEM;
         return;
     }
-    const cf_loss loss = {kind, index, cf_buf_str(&s->line)};
+    const cf_loss loss = {.kind = kind,
+                          .index = index,
+                          .what = cf_buf_str(&s->what),
+                          .why = cf_str_from(why),
+                          .path = cf_buf_str(&s->path),
+                          .line = cf_buf_str(&s->line)};
     s->fn(s->ud, &loss);
 }
 
-/* Begins a line about message i. */
-static void begin(search *s, size_t i)
+/* Begins a report of an item: "message 2", and its path. */
+static void begin(search *s, const cf_item *item)
 {
-    cf_buf_reset(&s->line);
-    cf_buf_addf(&s->line, "message %zu", i + 1);
+    cf_buf_reset(&s->what);
+    cf_buf_reset(&s->path);
+    cf_buf_addf(&s->what, "message %zu", (size_t)item->origin + 1);
+    cf_buf_addf(&s->path, "messages[%zu]", (size_t)item->origin);
+    cf_buf_add(&s->path, item->path.p, item->path.n);
 }
 
-/* A name from outside on one line. */
-static void add_name(search *s, cf_str name)
+static const json_t *message_of(const search *s, const cf_item *item)
 {
-    if (name.n > 0) {
-        cf_safe_line(&s->line, name.p, name.n);
+    return json_array_get(s->formed->messages, item->message);
+}
+
+static const char not_written[] = "the template does not write it";
+
+/* ": part 2 (text)" of an item in a list, else " (user)". */
+static void add_place(search *s, const cf_item *item)
+{
+    size_t n = item->path.n, digits = 0;
+    cf_str kind =
+        item->kind == CF_ITEM_TEXT ? cf_str_from("text") : cf_json_get_str(item->value, "type");
+    const char *open = n > 0 ? memchr(item->path.p, '[', n) : NULL;
+    unsigned part = 0;
+    for (const char *c = open; c != NULL && c + 1 < item->path.p + n && c[1] >= '0' && c[1] <= '9';
+         c++, digits++) {
+        part = digits < 8 ? part * 10 + (unsigned)(c[1] - '0') : part;
     }
-}
-
-static void check_part(search *s, const json_t *part, size_t i, size_t k)
-{
-    char field[40];
-    cf_str type = cf_json_get_str(part, "type");
-    cf_str text = cf_json_get_str(part, "text");
-    snprintf(field, sizeof field, ".content[%zu]", k);
-    bool is_whole = has_bytes(s->prompt, i, field) ||
-                    (text.p != NULL ? cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i, text)
-                                    : cf_str_is(type, "text") || has_media_mark(s->prompt));
-    if (!is_whole) {
-        begin(s, i);
-        cf_buf_addf(&s->line, ": part %zu (", k + 1);
-        add_name(s, type);
-        tell(s, CF_LOSS_PART, i, ") is lost, the prompt has nothing of it");
+    if (digits == 0) {
+        cf_buf_adds(&s->what, " (");
+        add_name(&s->what, cf_json_get_str(message_of(s, item), "role"));
+        cf_buf_addc(&s->what, ')');
+        return;
     }
+    cf_buf_addf(&s->what, ": part %u (", part + 1);
+    add_name(&s->what, kind);
+    cf_buf_addc(&s->what, ')');
 }
 
-static void check_content(search *s, const json_t *m, size_t i)
+static bool is_result(const search *s, const cf_item *item)
 {
-    const json_t *content = json_object_get(m, "content");
-    cf_str role = cf_json_get_str(m, "role");
-    cf_str text = cf_json_get_str(m, "content");
-    bool is_result = cf_str_is(role, "tool");
-    if (json_is_string(content) && !has_bytes(s->prompt, i, ".content") &&
-        !cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i, text)) {
-        begin(s, i);
-        cf_buf_adds(&s->line, " (");
-        add_name(s, role);
-        tell(s, is_result ? CF_LOSS_RESULT : CF_LOSS_MESSAGE, i,
-             is_result ? "): the result is lost, the template does not write it"
-                       : ") is lost: the template does not write it");
-    }
-    for (size_t k = 0; k < json_array_size(content); k++) {
-        check_part(s, json_array_get(content, k), i, k);
-    }
+    return cf_role_is_result(cf_json_get_str(message_of(s, item), "role"));
 }
 
-/* A call's or a tool's name: in "function", or beside it. */
-static cf_str function_name(const json_t *o)
+static void tell_text(search *s, const cf_item *item, bool is_end)
 {
-    const json_t *function = json_object_get(o, "function");
-    return cf_json_get_str(function != NULL ? function : o, "name");
+    const bool of_tool = is_result(s, item);
+    begin(s, item);
+    if (of_tool) {
+        cf_buf_adds(&s->what, is_end ? ": the end of the result" : ": the result");
+    } else {
+        add_place(s, item);
+        cf_buf_adds(&s->what, is_end ? ": the end of its text" : "");
+    }
+    tell(s,
+         of_tool                                           ? CF_LOSS_RESULT
+         : memchr(item->path.p, '[', item->path.n) != NULL ? CF_LOSS_PART
+                                                           : CF_LOSS_MESSAGE,
+         item->origin, not_written);
 }
 
-static void check_message(search *s, const json_t *m, size_t i)
+static void check_field(search *s, const cf_item *item)
 {
     static const struct {
-        const char *key, *path, *what;
+        const char *what;
         cf_loss_kind kind;
-    } fields[] = {{"reasoning_content", ".reasoning_content",
-                   ": its reasoning is lost, the template does not write it", CF_LOSS_REASONING},
-                  {"refusal", ".refusal", ": its refusal is lost, the template does not write it",
-                   CF_LOSS_REFUSAL}};
-    check_content(s, m, i);
-    for (size_t k = 0; k < 2; k++) {
-        if (!has_bytes(s->prompt, i, fields[k].path) &&
-            !cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i, cf_json_get_str(m, fields[k].key))) {
-            begin(s, i);
-            tell(s, fields[k].kind, i, fields[k].what);
+    } fields[] = {[CF_ITEM_REASONING] = {": its reasoning", CF_LOSS_REASONING},
+                  [CF_ITEM_REFUSAL] = {": its refusal", CF_LOSS_REFUSAL},
+                  [CF_ITEM_CHANNEL] = {": its channel ", CF_LOSS_REASONING}};
+    if (cf_str_trim(item->text).n == 0) {
+        return;
+    }
+    begin(s, item);
+    cf_buf_adds(&s->what, fields[item->kind].what);
+    if (item->kind == CF_ITEM_CHANNEL) {
+        size_t n = strlen(".channels.");
+        add_name(&s->what, cf_str_make(item->path.p + n, item->path.n - n));
+    }
+    tell(s, fields[item->kind].kind, item->origin, not_written);
+}
+
+static void check_call(search *s, const cf_item *item)
+{
+    for (size_t k = 0; k < s->prompt->n_spans; k++) {
+        if (has_calls(&s->prompt->spans[k], item->origin)) {
+            return;
         }
     }
-    const json_t *calls = json_object_get(m, "tool_calls");
-    for (size_t k = 0; k < json_array_size(calls); k++) {
-        cf_str name = function_name(json_array_get(calls, k));
-        if (!cf_prompt_has(s->prompt, CF_SPAN_MESSAGE, i, name)) {
-            begin(s, i);
-            cf_buf_adds(&s->line, ": its call of ");
-            add_name(s, name);
-            tell(s, CF_LOSS_CALL, i, " is lost, the template does not write it");
+    begin(s, item);
+    cf_buf_adds(&s->what, ": its call of ");
+    add_name(&s->what, cf_json_get_str(json_object_get(item->value, "function"), "name"));
+    tell(s, CF_LOSS_CALL, item->origin, not_written);
+}
+
+static void check_item(search *s, const cf_item *item)
+{
+    const bool is_here = cf_prompt_shows(s->prompt, CF_SPAN_MESSAGE, item->origin, item->path);
+    switch (item->kind) {
+    case CF_ITEM_TEXT:
+        if (!is_here && cf_str_trim(item->text).n > 0) {
+            tell_text(s, item, false);
+        } else if (is_here && s->prompt->n_spans > 0 && is_cut(s->prompt, item)) {
+            tell_text(s, item, true);
+        }
+        break;
+    case CF_ITEM_VALUE:
+        if (!is_here) {
+            tell_text(s, item, false);
+        }
+        break;
+    case CF_ITEM_CALL:
+        if (!is_here) {
+            check_call(s, item);
+        }
+        break;
+    case CF_ITEM_REASONING:
+    case CF_ITEM_REFUSAL:
+    case CF_ITEM_CHANNEL:
+        if (!is_here) {
+            check_field(s, item);
+        }
+        break;
+    case CF_ITEM_UNREAD:
+        if (!is_here || s->prompt->n_spans == 0) {
+            begin(s, item);
+            add_place(s, item);
+            tell(s, CF_LOSS_PART, item->origin, "no interface has such a thing here");
+        }
+        break;
+    case CF_ITEM_MEDIA:
+        break; /* counted apart */
+    }
+}
+
+/* ---- media -------------------------------------------------------------- */
+
+static bool is_medium(const cf_item *item, const char *kind)
+{
+    const char *own = item->kind == CF_ITEM_MEDIA ? cf_part_medium(item->value) : NULL;
+    return own != NULL && strcmp(own, kind) == 0;
+}
+
+/* With fewer marks than media of a kind, those of the last messages are taken
+ * for lost where no mark tells them apart. */
+static void check_media(search *s, const char *kind)
+{
+    size_t n_items, n_here = 0;
+    const cf_item *items = cf_formed_items(s->formed, &n_items);
+    size_t n_marks = s->prompt->n_spans > 0 ? count_marks(s->prompt, kind) : n_items;
+    char why[64];
+    snprintf(why, sizeof why, "the template writes no %s here",
+             strcmp(kind, "file") == 0 ? "file" : kind);
+    for (size_t i = 0; i < n_items; i++) {
+        if (!is_medium(&items[i], kind)) {
+            continue;
+        }
+        bool is_here = cf_prompt_shows(s->prompt, CF_SPAN_MESSAGE, items[i].origin, items[i].path);
+        if (!is_here && n_here++ >= n_marks) {
+            begin(s, &items[i]);
+            add_place(s, &items[i]);
+            tell(s, CF_LOSS_PART, items[i].origin, why);
         }
     }
 }
 
-static void check_tools(search *s, const json_t *tools)
+/* ---- tools -------------------------------------------------------------- */
+
+static cf_status check_tools(search *s, const json_t *tools, cf_error *err)
 {
-    for (size_t i = 0; i < json_array_size(tools); i++) {
-        cf_str name = function_name(json_array_get(tools, i));
-        if (!cf_prompt_has(s->prompt, CF_SPAN_TOOL, i, name)) {
-            cf_buf_reset(&s->line);
-            cf_buf_adds(&s->line, "tool ");
-            add_name(s, name);
-            tell(s, CF_LOSS_TOOL, i, " is lost: the template does not write its declaration");
-        }
+    cf_tool_set *set = NULL;
+    size_t n;
+    if (s->prompt->n_spans == 0 || tools == NULL) {
+        return CF_OK;
     }
+    cf_status st = cf_tool_set_new(&set, tools, err);
+    if (st != CF_OK) { /* no declarations: who renders them says so */
+        return st == CF_ENOMEM ? st : CF_OK;
+    }
+    const cf_tool *v = cf_tool_set_items(set, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (cf_prompt_shows(s->prompt, CF_SPAN_TOOL, v[i].index, v[i].path)) {
+            continue;
+        }
+        cf_buf_reset(&s->what);
+        cf_buf_reset(&s->path);
+        cf_buf_adds(&s->what, "tool ");
+        add_name(&s->what, v[i].name);
+        cf_buf_addf(&s->path, "tools[%zu]", v[i].index);
+        cf_buf_add(&s->path, v[i].path.p, v[i].path.n);
+        tell(s, CF_LOSS_TOOL, i, "the template does not write its declaration");
+    }
+    cf_tool_set_free(set);
+    return CF_OK;
 }
 
 cf_status cf_prompt_each_loss(const cf_prompt *prompt, const json_t *messages, const json_t *tools,
                               cf_loss_fn fn, void *ud, cf_error *err)
 {
-    search s = {.prompt = prompt, .fn = fn, .ud = ud};
-    json_t *formed = NULL;
-    cf_buf places = CF_BUF_INIT;
-    cf_status st = cf_messages_form(&formed, &places, messages, err);
-    for (size_t i = 0; st == CF_OK && i < json_array_size(formed); i++) {
-        uint32_t place;
-        memcpy(&place, places.p + i * sizeof place, sizeof place);
-        check_message(&s, json_array_get(formed, i), place);
+    static const char *const kinds[] = {"image", "audio", "video", "file"};
+    cf_formed formed;
+    CF_TRY(cf_messages_form(&formed, messages, err));
+    search s = {.prompt = prompt, .formed = &formed, .fn = fn, .ud = ud};
+    size_t n;
+    const cf_item *items = cf_formed_items(&formed, &n);
+    for (size_t i = 0; i < n; i++) {
+        check_item(&s, &items[i]);
     }
-    if (st == CF_OK) {
-        check_tools(&s, tools);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        check_media(&s, kinds[i]);
     }
-    json_decref(formed);
-    cf_buf_deinit(&places);
+    cf_status st = check_tools(&s, tools, err);
+    cf_formed_deinit(&formed);
+    cf_buf_deinit(&s.what);
+    cf_buf_deinit(&s.path);
     cf_buf_deinit(&s.line);
     CF_TRY(st);
     return s.st == CF_OK ? CF_OK : cf_oom_for(err, "the losses");
-}
-
-static void add_line(void *ud, const cf_loss *loss)
-{
-    cf_buf *out = ud;
-    cf_buf_add(out, loss->line.p, loss->line.n);
-    cf_buf_addc(out, '\n');
-}
-
-cf_status cf_prompt_losses(const cf_prompt *prompt, const json_t *messages, const json_t *tools,
-                           cf_buf *out, cf_error *err)
-{
-    CF_TRY(cf_prompt_each_loss(prompt, messages, tools, add_line, out, err));
-    return cf_buf_check(out, err);
 }
 
 cf_status cf_conversation_losses(const cf_conversation *conv, const cf_send *send,

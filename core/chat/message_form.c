@@ -1,384 +1,561 @@
 /*
- * message_form.c - takes a message apart into content, calls, results and
- * thinking, and puts it together in OpenAI's form.
+ * message_form.c - takes a message apart into items, and puts it together in
+ * the one form.
  *
- * A message that carries nothing but results is replaced by them; other
- * fields of a message stay where they are.
+ * Whatever holds a part leads to take_part(), so that a form is read wherever
+ * it stands.  Results leave their message and become messages after it; one
+ * that held nothing else is replaced by them.
  */
 #include "core/api/message_form.h"
 
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "core/api/attachment.h"
 #include "core/base/base64.h"
+#include "core/chat/message_parts.h"
+#include "core/json/json_builder.h"
 
-/* The pieces of a message. */
-typedef struct pieces {
-    json_t *content, *calls, *results; /* lists */
+enum { NEST_MAX = 8 };
+
+/* A message on its way. */
+typedef struct reader {
+    cf_formed *out;
+    cf_jb tree;      /* makes trees; failed: memory ran out */
+    const json_t *m; /* the message, as it was given */
+    json_t *body;    /* the message in the one form, but for what follows */
+    json_t *content; /* list of parts */
+    json_t *calls;   /* list */
+    json_t *results; /* messages, in turn with `held` */
     cf_buf thought;
-} pieces;
+    cf_buf held;       /* cf_item of the results; message is a place in them */
+    uint32_t origin;   /* of the message */
+    uint32_t result;   /* in hand, 1 + its place; 0: the message itself */
+    const json_t *one; /* VALUE of what is in hand; NULL: none */
+    unsigned depth;
+} reader;
 
-static json_t *get2(const json_t *v, const char *a, const char *b)
+/* ---- paths and items ---------------------------------------------------- */
+
+static cf_str keep(reader *r, const char *p, size_t n)
 {
-    json_t *found = json_object_get(v, a);
-    return found != NULL ? found : json_object_get(v, b);
+    char *s = cf_arena_strndup(&r->out->arena, p, n);
+    return cf_str_make(s, s != NULL ? n : 0);
 }
 
-static bool is_flat_call(const json_t *call)
+/* path.key, or path[i] without a key. */
+static cf_str below(reader *r, cf_str path, const char *key, size_t i)
 {
-    return json_object_get(call, "function") == NULL && cf_json_get_str(call, "name").n > 0;
-}
-
-static bool is_gemini(const json_t *m)
-{
-    return json_is_array(json_object_get(m, "parts")) && json_object_get(m, "content") == NULL;
-}
-
-/* {"type":"image","image":"data:..."} */
-static bool is_flat_image(const json_t *part)
-{
-    return cf_str_is(cf_json_get_str(part, "type"), "image") &&
-           cf_json_get_str(part, "image").n > 0;
-}
-
-static bool has_flat_image(const json_t *content)
-{
-    bool found = false;
-    for (size_t i = 0; !found && i < json_array_size(content); i++) {
-        found = is_flat_image(json_array_get(content, i));
+    cf_buf b = CF_BUF_INIT;
+    cf_buf_add(&b, path.p, path.n);
+    if (key != NULL) {
+        cf_buf_addf(&b, ".%s", key);
+    } else {
+        cf_buf_addf(&b, "[%zu]", i);
     }
-    return found;
-}
-
-cf_message_form cf_message_form_of(const json_t *m)
-{
-    const json_t *calls = json_object_get(m, "tool_calls");
-    if (is_gemini(m)) {
-        return CF_MESSAGE_GEMINI;
+    if (b.failed) {
+        cf_jb_fail(&r->tree);
     }
-    if (json_is_array(json_object_get(m, "tool_results")) ||
-        is_flat_call(json_array_get(calls, 0)) || has_flat_image(json_object_get(m, "content"))) {
-        return CF_MESSAGE_XAIBO;
+    cf_str s = keep(r, cf_buf_cstr(&b), b.n);
+    cf_buf_deinit(&b);
+    return s;
+}
+
+static void add_item(reader *r, cf_item item)
+{
+    item.origin = r->origin;
+    if (r->result > 0) {
+        item.message = r->result - 1;
+        cf_buf_add(&r->held, &item, sizeof item);
+    } else {
+        item.message = (uint32_t)json_array_size(r->out->messages);
+        cf_buf_add(&r->out->items, &item, sizeof item);
     }
-    return json_is_object(json_object_get(m, "function_call")) ? CF_MESSAGE_OLD_CALL
-                                                               : CF_MESSAGE_OPENAI;
 }
 
-static bool is_other_form(const json_t *m)
+static void add_text(reader *r, cf_item_kind kind, cf_str path, cf_str text)
 {
-    return cf_message_form_of(m) != CF_MESSAGE_OPENAI;
+    if (text.n > 0) {
+        add_item(r, (cf_item){.kind = kind, .path = path, .text = text});
+    }
 }
 
-bool cf_messages_need_form(const json_t *list)
+/* A text of the content. */
+static void say(reader *r, cf_str path, cf_str text)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (is_other_form(json_array_get(list, i))) {
-            return true;
+    add_text(r, CF_ITEM_TEXT, path, text);
+    if (text.n > 0) {
+        cf_jb_append(&r->tree, r->content,
+                     json_pack("{s:s, s:o}", "type", "text", "text", cf_json_str(text)));
+    }
+}
+
+static void think(reader *r, cf_str path, cf_str text)
+{
+    add_text(r, CF_ITEM_REASONING, path, text);
+    cf_buf_add(&r->thought, text.p, text.n);
+}
+
+static void unread(reader *r, cf_str path, const json_t *v)
+{
+    add_item(r, (cf_item){.kind = CF_ITEM_UNREAD, .path = path, .value = v});
+}
+
+static void take_value(reader *r, const json_t *v, cf_str path, bool is_result);
+
+/* ---- calls -------------------------------------------------------------- */
+
+/* A call in the one form, from an object with a function in it or without. */
+static json_t *call_of(reader *r, const json_t *given)
+{
+    static const char *const names[] = {"arguments", "args", "input", "parameters"};
+    const json_t *inner = json_object_get(given, "function");
+    const bool is_flat = !json_is_object(inner);
+    json_t *f = cf_json_without_nulls(is_flat ? given : inner);
+    json_t *arguments = NULL;
+    for (size_t i = 0; arguments == NULL && i < sizeof names / sizeof names[0]; i++) {
+        arguments = json_incref(json_object_get(f, names[i]));
+    }
+    arguments = arguments != NULL ? arguments : json_object();
+    json_t *call = is_flat ? json_object() : cf_json_without_nulls(given);
+    if (is_flat) {
+        json_t *name = json_incref(json_object_get(f, "name"));
+        json_t *id = json_object_get(f, "id");
+        if (id != NULL) {
+            cf_jb_set(&r->tree, call, "id", json_incref(id));
         }
+        json_decref(f);
+        f = name != NULL ? json_pack("{s:o}", "name", name) : json_object();
+    }
+    cf_jb_set(&r->tree, call, "type", json_string("function"));
+    cf_jb_set(&r->tree, f, "arguments", arguments);
+    cf_jb_set(&r->tree, call, "function", f);
+    return call;
+}
+
+/* `part` (may be NULL) is what holds the call, with the signature of the
+ * thinking before it. */
+static void take_call(reader *r, const json_t *given, const json_t *part, cf_str path)
+{
+    const json_t *named = json_object_get(given, "function");
+    if (cf_json_get_str(json_is_object(named) ? named : given, "name").n == 0) {
+        unread(r, path, given);
+        return;
+    }
+    json_t *call = call_of(r, given);
+    json_t *sign = cf_json_get_any(part, "thoughtSignature", "thought_signature");
+    if (sign != NULL) {
+        cf_jb_set(&r->tree, call, "thoughtSignature", json_incref(sign));
+    }
+    add_item(r, (cf_item){.kind = CF_ITEM_CALL,
+                          .path = path,
+                          .at = (uint32_t)json_array_size(r->calls),
+                          .value = call});
+    cf_jb_append(&r->tree, r->calls, call);
+}
+
+static void take_calls(reader *r)
+{
+    const json_t *calls = json_object_get(r->m, "tool_calls");
+    const json_t *old = json_object_get(r->m, "function_call");
+    cf_str path = cf_str_from(".tool_calls");
+    if (json_is_object(calls)) {
+        take_call(r, calls, NULL, path);
+    } else if (calls != NULL && !json_is_null(calls) && !json_is_array(calls)) {
+        unread(r, path, calls);
+    }
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        take_call(r, json_array_get(calls, i), NULL, below(r, path, NULL, i));
+    }
+    if (json_is_object(old) && json_array_size(r->calls) == 0) {
+        take_call(r, old, NULL, cf_str_from(".function_call"));
+    }
+}
+
+/* ---- results ------------------------------------------------------------ */
+
+/* The members that name a result's call and function, under their names. */
+static void name_result(reader *r, json_t *to, const json_t *from)
+{
+    static const char *const ids[] = {"tool_call_id", "tool_use_id", "call_id", "id"};
+    json_t *id = NULL;
+    for (size_t i = 0; id == NULL && i < sizeof ids / sizeof ids[0]; i++) {
+        json_t *v = json_object_get(from, ids[i]);
+        id = v != NULL && !json_is_null(v) ? v : NULL;
+    }
+    json_t *name = cf_json_get_any(from, "name", "tool_name");
+    if (id != NULL && json_object_get(to, "tool_call_id") == NULL) {
+        cf_jb_set(&r->tree, to, "tool_call_id", json_incref(id));
+    }
+    if (name != NULL && json_object_get(to, "name") == NULL) {
+        cf_jb_set(&r->tree, to, "name", json_incref(name));
+    }
+}
+
+/* A result as a message of its own; `path` is that of `given`. */
+static void take_result(reader *r, const json_t *given, cf_str path)
+{
+    static const char *const places[] = {"response", "value",  "content",
+                                         "result",   "output", "error"};
+    const size_t n = sizeof places / sizeof places[0];
+    size_t i = 0;
+    while (i < n && json_object_get(given, places[i]) == NULL) {
+        i++;
+    }
+    const json_t *value = i < n ? json_object_get(given, places[i]) : given;
+    const bool is_tool = cf_role_is_result(cf_json_get_str(r->m, "role"));
+    json_t *m = is_tool ? cf_json_copy(r->body) : json_object();
+    cf_jb_set(&r->tree, m, "role", json_string("tool"));
+    name_result(r, m, given);
+    cf_jb_append(&r->tree, r->results, m);
+    json_t *before = r->content;
+    const json_t *one = r->one;
+    uint32_t outer = r->result;
+    r->content = json_array();
+    r->result = (uint32_t)json_array_size(r->results);
+    r->one = NULL;
+    take_value(r, value, i < n ? below(r, path, places[i], 0) : path, true);
+    cf_jb_set(&r->tree, m, "content",
+              r->one != NULL ? json_incref(cf_json_ref(r->one)) : cf_parts_joined(r->content));
+    json_decref(r->content);
+    r->content = before;
+    r->one = one;
+    r->result = outer;
+}
+
+static void take_results(reader *r)
+{
+    const json_t *list = json_object_get(r->m, "tool_results");
+    cf_str path = cf_str_from(".tool_results");
+    if (json_is_object(list)) {
+        take_result(r, list, path);
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        take_result(r, json_array_get(list, i), below(r, path, NULL, i));
+    }
+}
+
+/* ---- parts -------------------------------------------------------------- */
+
+static void take_medium(reader *r, const json_t *part, cf_str path)
+{
+    json_t *own = cf_part_openai(part);
+    add_item(r, (cf_item){.kind = CF_ITEM_MEDIA, .path = path, .value = own});
+    cf_jb_append(&r->tree, r->content, own);
+}
+
+/* A part that is a call or a result, in any interface's words. */
+static bool take_tool_part(reader *r, const json_t *part, cf_str path)
+{
+    static const struct {
+        const char *key; /* of an object inside, or NULL: */
+        const char *type;
+        bool is_result;
+    } rows[] = {{"functionCall", NULL, false},    {"function_call", NULL, false},
+                {"functionResponse", NULL, true}, {"function_response", NULL, true},
+                {"tool_response", NULL, true},    {"tool_call", NULL, false},
+                {NULL, "tool_use", false},        {NULL, "tool_call", false},
+                {NULL, "function_call", false},   {NULL, "tool_response", true},
+                {NULL, "tool_result", true},      {NULL, "function_call_output", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const json_t *inner = rows[i].key != NULL ? json_object_get(part, rows[i].key)
+                              : cf_str_is(cf_json_get_str(part, "type"), rows[i].type) ? part
+                                                                                       : NULL;
+        if (!json_is_object(inner)) {
+            continue;
+        }
+        cf_str at = rows[i].key != NULL ? below(r, path, rows[i].key, 0) : path;
+        if (rows[i].is_result) {
+            take_result(r, inner, at);
+        } else {
+            take_call(r, inner, part, at);
+        }
+        return true;
     }
     return false;
 }
 
-/* Takes the reference; false when memory ran out. */
-static bool push(json_t *list, json_t *item)
+/* A document that is text: Anthropic's {"source":{"type":"text","data":..}}. */
+static bool take_document(reader *r, const json_t *part, cf_str path)
 {
-    return json_array_append_new(list, item) == 0;
+    const json_t *source = json_object_get(part, "source");
+    cf_str type = cf_json_get_str(source, "type");
+    cf_str data = cf_json_get_str(source, "data");
+    if (cf_str_is(type, "text") && data.p != NULL) {
+        say(r, below(r, below(r, path, "source", 0), "data", 0), data);
+        return true;
+    }
+    const json_t *content = cf_str_is(type, "content") ? json_object_get(source, "content") : NULL;
+    if (content != NULL) {
+        take_value(r, content, below(r, below(r, path, "source", 0), "content", 0), false);
+    }
+    return content != NULL;
 }
 
-static bool set(json_t *m, const char *key, json_t *v)
+static void take_object(reader *r, const json_t *part, cf_str path)
 {
-    return json_object_set_new(m, key, v) == 0;
+    const char *where = NULL;
+    cf_part_kind kind = cf_part_kind_of(part, &where);
+    cf_str text = cf_part_text(part, &where);
+    cf_str at = where != NULL ? below(r, path, where, 0) : path;
+    if (take_tool_part(r, part, path) || take_document(r, part, path)) {
+        return;
+    }
+    switch (kind) {
+    case CF_PART_TEXT:
+        say(r, at, text);
+        break;
+    case CF_PART_THOUGHT:
+        think(r, at, text);
+        break;
+    case CF_PART_REFUSAL:
+        add_text(r, CF_ITEM_REFUSAL, at, text);
+        cf_jb_set(&r->tree, r->body, "refusal", cf_json_str(text));
+        break;
+    case CF_PART_MEDIUM:
+        take_medium(r, part, path);
+        break;
+    case CF_PART_OTHER:
+        unread(r, path, part);
+        cf_jb_append(&r->tree, r->content, json_incref(cf_json_ref(part)));
+        break;
+    }
 }
 
-static json_t *call_of(const json_t *call, const char *key)
+static void take_list(reader *r, const json_t *list, cf_str path, bool is_result)
 {
-    json_t *args = json_object_get(call, key);
-    return json_pack("{s:O*, s:s, s:{s:O?, s:o}}", "id", json_object_get(call, "id"), "type",
-                     "function", "function", "name", json_object_get(call, "name"), "arguments",
-                     args != NULL ? json_incref(args) : json_object());
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        take_value(r, json_array_get(list, i), below(r, path, NULL, i), is_result);
+    }
 }
 
-/* ---- Gemini ------------------------------------------------------------- */
-
-static bool take_response(pieces *p, const json_t *r)
+/* Whether a tool's result is parts and not JSON of its own. */
+static bool is_parts(const json_t *v)
 {
-    json_t *response = json_object_get(r, "response");
-    return push(p->results,
-                json_pack("{s:s, s:O*, s:O*, s:o}", "role", "tool", "name",
-                          json_object_get(r, "name"), "tool_call_id", json_object_get(r, "id"),
-                          "content", response != NULL ? json_incref(response) : json_string("")));
+    bool is = true;
+    for (size_t i = 0; is && i < json_array_size(v); i++) {
+        const json_t *part = json_array_get(v, i);
+        is = json_is_string(part) || cf_part_is_typed(part) ||
+             (json_object_size(part) == 1 && cf_json_get_str(part, "text").p != NULL);
+    }
+    return json_is_array(v) ? is : cf_part_is_typed(v);
 }
 
-/* {"type":"image_url"} with a reference to `url`; NULL without memory. */
-static json_t *image_part(json_t *url)
+/* Anything that a content may be. */
+static void take_value(reader *r, const json_t *v, cf_str path, bool is_result)
 {
-    return json_pack("{s:s, s:{s:O?}}", "type", "image_url", "image_url", "url", url);
+    const bool is_json = json_is_array(v) || json_is_object(v);
+    if (v == NULL || json_is_null(v)) {
+        return;
+    }
+    if (json_is_string(v)) {
+        say(r, path, cf_str_make(json_string_value(v), json_string_length(v)));
+    } else if (++r->depth > NEST_MAX) {
+        unread(r, path, v);
+    } else if (!is_json || (is_result && !is_parts(v))) {
+        add_item(r, (cf_item){.kind = CF_ITEM_VALUE, .path = path, .value = v});
+        r->one = v;
+    } else if (json_is_array(v)) {
+        take_list(r, v, path, is_result && json_array_size(v) > 0);
+    } else {
+        take_object(r, v, path);
+    }
+    r->depth -= json_is_string(v) ? 0 : 1;
 }
 
-static json_t *data_url(cf_str mime, cf_str base64)
+/* ---- the members of a message ------------------------------------------- */
+
+/* The thinking beside the content, and other channels. */
+static void take_thoughts(reader *r)
 {
-    cf_buf url = CF_BUF_INIT;
-    cf_data_url_put(&url, mime, base64);
-    json_t *v = url.failed ? NULL : json_stringn(cf_buf_cstr(&url), url.n);
-    cf_buf_deinit(&url);
+    static const char *const fields[] = {"reasoning_content", "reasoning", "thinking"};
+    const json_t *channels = json_object_get(r->m, "channels");
+    const char *key;
+    json_t *v;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0] && r->thought.n == 0; i++) {
+        cf_str text = cf_json_get_str(r->m, fields[i]);
+        if (text.n > 0) {
+            think(r, below(r, cf_str_from(""), fields[i], 0), text);
+        }
+    }
+    json_object_foreach(cf_json_ref(channels), key, v)
+    {
+        cf_buf text = CF_BUF_INIT;
+        cf_part_put_text(&text, v);
+        cf_str path = below(r, cf_str_from(".channels"), key, 0);
+        cf_str kept = keep(r, cf_buf_cstr(&text), text.n);
+        if (cf_channel_is_thinking(key)) {
+            think(r, path, kept);
+        } else {
+            add_text(r, CF_ITEM_CHANNEL, path, kept);
+        }
+        if (text.failed) {
+            cf_jb_fail(&r->tree);
+        }
+        cf_buf_deinit(&text);
+    }
+}
+
+/* What an assistant said that is not in its content. */
+static void take_said(reader *r)
+{
+    const json_t *audio = json_object_get(r->m, "audio");
+    cf_str transcript = cf_json_get_str(audio, "transcript");
+    cf_str refusal = cf_json_get_str(r->m, "refusal");
+    if (transcript.n > 0 && json_array_size(r->content) == 0) {
+        say(r, cf_str_from(".audio.transcript"), transcript);
+    }
+    add_text(r, CF_ITEM_REFUSAL, cf_str_from(".refusal"), refusal);
+}
+
+static void take_content(reader *r, bool is_result)
+{
+    const json_t *content = json_object_get(r->m, "content");
+    const json_t *parts = json_object_get(r->m, "parts");
+    const bool is_gemini = parts != NULL && (content == NULL || json_is_null(content));
+    take_value(r, is_gemini ? parts : content, cf_str_from(is_gemini ? ".parts" : ".content"),
+               is_result && !is_gemini);
+}
+
+/* The members that are taken apart are put back in the one form. */
+static json_t *body_of(const json_t *m)
+{
+    static const char *const gone[] = {"parts", "tool_results", "function_call", "tool_calls"};
+    json_t *v = cf_json_without_nulls(m);
+    for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
+        (void)json_object_del(v, gone[i]);
+    }
     return v;
 }
 
-static const char *kind_of(cf_str mime)
+static void put_together(reader *r)
 {
-    static const char *const kinds[] = {"image", "audio", "video"};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        size_t n = strlen(kinds[i]);
-        if (mime.n > n && memcmp(mime.p, kinds[i], n) == 0 && mime.p[n] == '/') {
-            return kinds[i];
-        }
+    const json_t *given = json_object_get(r->m, "content");
+    cf_str role = cf_json_get_str(r->m, "role");
+    const bool has_calls = json_array_size(r->calls) > 0;
+    json_t *content = r->one != NULL                     ? json_incref(cf_json_ref(r->one))
+                      : json_array_size(r->content) > 0  ? cf_parts_joined(r->content)
+                      : has_calls && json_is_null(given) ? json_null()
+                                                         : json_string("");
+    cf_jb_set(&r->tree, r->body, "content", content);
+    if (r->thought.n > 0) {
+        cf_jb_set(&r->tree, r->body, "reasoning_content", cf_json_buf(&r->thought));
     }
-    return "file";
-}
-
-static cf_str mime_of(const json_t *file)
-{
-    cf_str mime = cf_json_get_str(file, "mimeType");
-    return mime.n > 0 ? mime : cf_json_get_str(file, "mime_type");
-}
-
-/* {"inlineData":{"mimeType","data"}}: bytes. */
-static bool take_data(pieces *p, const json_t *data)
-{
-    cf_str mime = mime_of(data);
-    if (strcmp(kind_of(mime), "image") != 0) {
-        return push(p->content, json_pack("{s:s, s:O?, s:O*}", "type", kind_of(mime), "blob",
-                                          json_object_get(data, "data"), "mime_type",
-                                          get2(data, "mimeType", "mime_type")));
+    if (has_calls) {
+        cf_jb_set(&r->tree, r->body, "tool_calls", json_incref(r->calls));
     }
-    json_t *url = data_url(mime, cf_json_get_str(data, "data"));
-    bool ok = url != NULL && push(p->content, image_part(url));
-    json_decref(url);
-    return ok;
-}
-
-/* {"fileData":{"mimeType","fileUri"}}: an address. */
-static bool take_file(pieces *p, const json_t *file)
-{
-    json_t *uri = get2(file, "fileUri", "file_uri");
-    const char *kind = kind_of(mime_of(file));
-    return push(p->content, strcmp(kind, "image") == 0
-                                ? image_part(uri)
-                                : json_pack("{s:s, s:O?, s:O*}", "type", kind, "url", uri,
-                                            "mime_type", get2(file, "mimeType", "mime_type")));
-}
-
-/* A call, with the signature of the thinking before it. */
-static bool take_call(pieces *p, const json_t *call, const json_t *part)
-{
-    json_t *c = call_of(call, "args");
-    json_t *sign = json_object_get(part, "thoughtSignature");
-    if (c != NULL && sign != NULL && !json_is_null(sign) &&
-        json_object_set(c, "thoughtSignature", sign) != 0) {
-        json_decref(c);
-        return false;
+    if (has_calls && (role.n == 0 || cf_role_is_result(role))) {
+        cf_jb_set(&r->tree, r->body, "role", json_string("assistant"));
+    } else if (role.n == 0) {
+        cf_jb_set(&r->tree, r->body, "role", json_string("user"));
+    } else if (cf_str_is(role, "model") && json_object_get(r->m, "parts") != NULL) {
+        cf_jb_set(&r->tree, r->body, "role", json_string("assistant"));
     }
-    return push(p->calls, c);
-}
-
-/* A part of any other kind, typed by its text or its first key. */
-static bool take_other(pieces *p, json_t *part)
-{
-    if (!json_is_object(part) || json_object_get(part, "type") != NULL) {
-        return json_array_append(p->content, part) == 0;
-    }
-    const char *type = json_is_string(json_object_get(part, "text"))
-                           ? "text"
-                           : json_object_iter_key(json_object_iter(part));
-    json_t *copy = cf_json_copy(part);
-    if (copy == NULL || !set(copy, "type", json_string(type != NULL ? type : ""))) {
-        json_decref(copy);
-        return false;
-    }
-    return push(p->content, copy);
-}
-
-static bool take_part(pieces *p, json_t *part)
-{
-    json_t *text = json_object_get(part, "text");
-    const json_t *call = get2(part, "functionCall", "function_call");
-    const json_t *response = get2(part, "functionResponse", "function_response");
-    const json_t *data = get2(part, "inlineData", "inline_data");
-    const json_t *file = get2(part, "fileData", "file_data");
-    if (json_is_string(part)) {
-        return push(p->content, json_pack("{s:s, s:O}", "type", "text", "text", part));
-    }
-    if (json_is_string(text) && json_is_true(json_object_get(part, "thought"))) {
-        cf_str s = cf_json_get_str(part, "text");
-        cf_buf_add(&p->thought, s.p, s.n);
-        return !p->thought.failed;
-    }
-    if (json_is_object(call)) {
-        return take_call(p, call, part);
-    }
-    if (json_is_object(response)) {
-        return take_response(p, response);
-    }
-    if (json_is_object(data)) {
-        return take_data(p, data);
-    }
-    if (json_is_object(file)) {
-        return take_file(p, file);
-    }
-    return take_other(p, part);
-}
-
-/* ---- the others --------------------------------------------------------- */
-
-static bool take_calls(pieces *p, const json_t *m)
-{
-    const json_t *calls = json_object_get(m, "tool_calls");
-    const json_t *old = json_object_get(m, "function_call");
-    bool ok = true;
-    for (size_t i = 0; ok && i < json_array_size(calls); i++) {
-        json_t *call = json_array_get(calls, i);
-        ok = is_flat_call(call) ? push(p->calls, call_of(call, "arguments"))
-                                : json_array_append(p->calls, call) == 0;
-    }
-    if (ok && json_is_object(old) && json_array_size(calls) == 0) {
-        ok = push(p->calls, call_of(old, "arguments"));
-    }
-    return ok;
-}
-
-static bool take_results(pieces *p, const json_t *results)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < json_array_size(results); i++) {
-        json_t *r = cf_json_copy(json_array_get(results, i));
-        json_t *id = json_object_get(r, "id");
-        ok = r != NULL && set(r, "role", json_string("tool")) &&
-             (id == NULL || json_object_set(r, "tool_call_id", id) == 0);
-        if (ok) {
-            (void)json_object_del(r, "id");
-            ok = json_array_append(p->results, r) == 0;
-        }
-        json_decref(r);
-    }
-    return ok;
-}
-
-static bool take_images(pieces *p, const json_t *content)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < json_array_size(content); i++) {
-        json_t *part = json_array_get(content, i);
-        ok = is_flat_image(part) ? push(p->content, image_part(json_object_get(part, "image")))
-                                 : json_array_append(p->content, part) == 0;
-    }
-    return ok;
-}
-
-static bool take_pieces(pieces *p, const json_t *m)
-{
-    if (p->content == NULL || p->calls == NULL || p->results == NULL) {
-        return false;
-    }
-    const json_t *parts = json_object_get(m, "parts");
-    bool ok = take_calls(p, m) && take_results(p, json_object_get(m, "tool_results")) &&
-              take_images(p, json_object_get(m, "content"));
-    for (size_t i = 0; ok && is_gemini(m) && i < json_array_size(parts); i++) {
-        ok = take_part(p, json_array_get(parts, i));
-    }
-    return ok;
-}
-
-/* A list with one text is that text. */
-static json_t *content_of(const json_t *list)
-{
-    const json_t *only = json_array_get(list, 0);
-    if (json_array_size(list) == 0) {
-        return json_string("");
-    }
-    return json_array_size(list) == 1 && json_object_size(only) == 2 &&
-                   json_is_string(json_object_get(only, "text"))
-               ? json_incref(json_object_get(only, "text"))
-               : json_incref(cf_json_ref(list));
 }
 
 /* Whether the message consists of results only. */
-static bool is_only_results(const json_t *m, const pieces *p)
+static bool is_only_results(const reader *r)
 {
-    const json_t *content = json_object_get(m, "content");
-    return json_array_size(p->results) > 0 && json_array_size(p->calls) == 0 && p->thought.n == 0 &&
-           json_array_size(p->content) == 0 && json_string_length(content) == 0 &&
-           json_array_size(content) == 0;
+    return json_array_size(r->results) > 0 && json_array_size(r->calls) == 0 && r->thought.n == 0 &&
+           json_array_size(r->content) == 0 && r->one == NULL;
 }
 
-/* The message without its results. */
-static json_t *rest_of(const json_t *in, const pieces *p)
+static void add_message(reader *r, json_t *m)
 {
-    static const char *const gone[] = {"parts", "tool_results", "function_call", "tool_calls"};
-    json_t *m = cf_json_copy(in);
-    cf_str role = cf_json_get_str(in, "role");
-    bool ok = m != NULL;
-    for (size_t i = 0; ok && i < sizeof gone / sizeof gone[0]; i++) {
-        (void)json_object_del(m, gone[i]);
-    }
-    if (is_gemini(in) || json_is_array(json_object_get(in, "content"))) {
-        ok = ok && set(m, "content", content_of(p->content));
-    }
-    if (ok && json_is_null(json_object_get(m, "name"))) {
-        (void)json_object_del(m, "name");
-    }
-    if (p->thought.n > 0) {
-        ok = ok && set(m, "reasoning_content", json_stringn(p->thought.p, p->thought.n));
-    }
-    if (json_array_size(p->calls) > 0) {
-        bool is_result = cf_str_is(role, "function") || cf_str_is(role, "tool") ||
-                         cf_str_is(role, "tool_response");
-        ok = ok && json_object_set(m, "tool_calls", p->calls) == 0 &&
-             (!is_result || set(m, "role", json_string("assistant")));
-    } else if (role.n == 0) {
-        ok = ok && set(m, "role", json_string("user"));
-    }
-    if (is_gemini(in) && cf_str_is(role, "model")) {
-        ok = ok && set(m, "role", json_string("assistant"));
-    }
-    if (!ok) {
-        json_decref(m);
-        return NULL;
-    }
-    return m;
+    cf_buf_add(&r->out->origins, &r->origin, sizeof r->origin);
+    cf_jb_append(&r->tree, r->out->messages, m);
 }
 
-static bool add_form(json_t *out, const json_t *m)
+static void add_results(reader *r)
 {
-    pieces p = {json_array(), json_array(), json_array(), CF_BUF_INIT};
-    bool ok = take_pieces(&p, m);
-    if (ok && !is_only_results(m, &p)) {
-        ok = push(out, rest_of(m, &p));
+    uint32_t first = (uint32_t)json_array_size(r->out->messages);
+    for (size_t i = 0; i < r->held.n / sizeof(cf_item); i++) {
+        cf_item item;
+        memcpy(&item, r->held.p + i * sizeof item, sizeof item);
+        item.message += first;
+        cf_buf_add(&r->out->items, &item, sizeof item);
     }
-    ok = ok && json_array_extend(out, p.results) == 0;
-    json_decref(p.content);
-    json_decref(p.calls);
-    json_decref(p.results);
-    cf_buf_deinit(&p.thought);
-    return ok;
+    for (size_t i = 0; i < json_array_size(r->results); i++) {
+        add_message(r, json_incref(json_array_get(r->results, i)));
+    }
 }
 
-cf_status cf_messages_form(json_t **out, cf_buf *origin, const json_t *list, cf_error *err)
+static void take_message(reader *r, const json_t *m)
 {
-    json_t *v = json_array();
-    bool ok = v != NULL;
-    for (size_t i = 0; ok && i < json_array_size(list); i++) {
-        json_t *m = json_array_get(list, i);
-        size_t before = json_array_size(v);
-        ok = is_other_form(m) ? add_form(v, m) : json_array_append(v, m) == 0;
-        uint32_t at = (uint32_t)i;
-        for (size_t k = before; origin != NULL && k < json_array_size(v); k++) {
-            cf_buf_add(origin, &at, sizeof at);
+    if (!json_is_object(m)) {
+        add_item(r, (cf_item){.kind = CF_ITEM_UNREAD, .path = cf_str_from(""), .value = m});
+        return;
+    }
+    r->m = m;
+    r->one = NULL;
+    r->content = json_array();
+    r->calls = json_array();
+    r->results = json_array();
+    r->body = body_of(m);
+    cf_buf_reset(&r->thought);
+    cf_buf_reset(&r->held);
+    take_thoughts(r);
+    take_content(r, cf_role_is_result(cf_json_get_str(m, "role")));
+    take_said(r);
+    take_calls(r);
+    take_results(r);
+    if (!is_only_results(r)) {
+        put_together(r);
+        add_message(r, json_incref(r->body));
+    }
+    add_results(r);
+    json_decref(r->content);
+    json_decref(r->calls);
+    json_decref(r->results);
+    json_decref(r->body);
+}
+
+cf_status cf_messages_form(cf_formed *out, const json_t *list, cf_error *err)
+{
+    *out = (cf_formed){.messages = json_array(), .kept = json_incref(cf_json_ref(list))};
+    reader r = {.out = out, .tree = CF_JB_INIT};
+    cf_arena_init(&out->arena, 0);
+    if (json_is_array(list)) {
+        for (size_t i = 0; !r.tree.failed && i < json_array_size(list); i++) {
+            r.origin = (uint32_t)i;
+            take_message(&r, json_array_get(list, i));
         }
+    } else if (list != NULL && !json_is_null(list)) {
+        take_message(&r, list);
     }
-    if (!ok || (origin != NULL && origin->failed)) {
-        json_decref(v);
+    bool has_failed = out->messages == NULL || r.tree.failed || out->arena.failed ||
+                      out->items.failed || out->origins.failed || r.held.failed;
+    cf_buf_deinit(&r.thought);
+    cf_buf_deinit(&r.held);
+    cf_jb_deinit(&r.tree);
+    if (has_failed) {
+        cf_formed_deinit(out);
         return cf_oom_for(err, "the messages");
     }
-    *out = v;
     return CF_OK;
+}
+
+void cf_formed_deinit(cf_formed *f)
+{
+    json_decref(f->messages);
+    json_decref(f->kept);
+    cf_buf_deinit(&f->origins);
+    cf_buf_deinit(&f->items);
+    cf_arena_deinit(&f->arena);
+    *f = (cf_formed){.messages = NULL};
+}
+
+const cf_item *cf_formed_items(const cf_formed *f, size_t *n)
+{
+    *n = f->items.n / sizeof(cf_item);
+    return (const cf_item *)(const void *)f->items.p;
+}
+
+uint32_t cf_formed_origin(const cf_formed *f, size_t i)
+{
+    uint32_t v = UINT32_MAX;
+    if ((i + 1) * sizeof v <= f->origins.n) {
+        memcpy(&v, f->origins.p + i * sizeof v, sizeof v);
+    }
+    return v;
 }

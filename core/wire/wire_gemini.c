@@ -152,7 +152,7 @@ static cf_status read_request(cf_wire_request *r, const json_t *body, cf_jb *b, 
 {
     const json_t *contents = json_object_get(body, "contents");
     const json_t *system = json_object_get(body, "systemInstruction");
-    json_t *formed = NULL;
+    cf_formed formed;
     if (!json_is_array(contents)) {
         return cf_fail(err, CF_EFORMAT, "the request has no list of contents");
     }
@@ -168,13 +168,13 @@ static cf_status read_request(cf_wire_request *r, const json_t *body, cf_jb *b, 
         cf_buf_deinit(&text);
     }
     json_t *list = with_roles(contents, b);
-    cf_status st = list != NULL ? cf_messages_form(&formed, NULL, list, err) : cf_oom(err);
+    cf_status st = list != NULL ? cf_messages_form(&formed, list, err) : cf_oom(err);
     json_decref(list);
     CF_TRY(st);
-    for (size_t i = 0; i < json_array_size(formed); i++) {
-        add_message(r->messages, json_array_get(formed, i), b);
+    for (size_t i = 0; i < json_array_size(formed.messages); i++) {
+        add_message(r->messages, json_array_get(formed.messages, i), b);
     }
-    json_decref(formed);
+    cf_formed_deinit(&formed);
     read_tools(r, json_object_get(body, "tools"), b);
     r->has_usage = true;
     read_tool_choice(r, body);

@@ -24,16 +24,15 @@ static cf_status content_as_text(json_t *m, cf_error *err)
 
 static cf_status say_form(cf_build *b, const json_t *m, cf_error *err)
 {
-    json_t *one = json_pack("[O]", m);
-    json_t *list = NULL;
-    cf_status st = one != NULL ? cf_messages_form(&list, NULL, one, err) : cf_sql__oom(err);
-    for (size_t i = 0; st == CF_OK && i < json_array_size(list); i++) {
-        json_t *message = json_array_get(list, i);
+    cf_formed formed;
+    CF_TRY(cf_messages_form(&formed, m, err));
+    cf_status st = CF_OK;
+    for (size_t i = 0; st == CF_OK && i < json_array_size(formed.messages); i++) {
+        json_t *message = json_array_get(formed.messages, i);
         CF_THEN(st, content_as_text(message, err));
         CF_THEN(st, cf_build__say(b, json_incref(message), NULL, err));
     }
-    json_decref(one);
-    json_decref(list);
+    cf_formed_deinit(&formed);
     return st;
 }
 

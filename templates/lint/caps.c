@@ -151,6 +151,8 @@ static const plain_cap plain_caps[] = {
     {AT(string_args), "ujt", "uj", TOOLS, CF_PROBE_ARGUMENT},
     {AT(tool_role), "uct", NULL, TOOLS, CF_PROBE_RESULT},
     {AT(several_calls), "umtb", "um", TOOLS, CF_PROBE_ARGUMENT2},
+    {AT(loose_results), "uataU", NULL, TOOLS, CF_PROBE_RESULT},
+    {AT(bare_tools), "u", NULL, TOOLS | CF_PROBE_BARE_TOOL, CF_PROBE_TOOL},
     {AT(call_ids), "uct", "uc", TOOLS, CF_PROBE_ID},
     {AT(reasoning_calls), "uCt", "uC", TOOLS | CF_PROBE_THINK, CF_PROBE_THOUGHT},
 };
@@ -194,16 +196,23 @@ static cf_status call_ids(cf_prober *p, cf_template_caps *c, cf_error *err)
     return CF_OK;
 }
 
-/* An image part counts as written if it changes the prompt. */
-static cf_status images(cf_prober *p, cf_template_caps *c, cf_error *err)
+/* A part of another type counts as written if it changes the prompt. */
+static cf_status media(cf_prober *p, cf_template_caps *c, cf_error *err)
 {
-    bool fail, differs;
-    CF_TRY(fails(p, "i", GEN, &fail, err));
-    CF_TRY(differ(p, "i", GEN, "p", GEN, &differs, err));
-    c->image_parts = fail                                 ? CF_CAP_NO
-                     : !differs                           ? CF_CAP_DROPPED
-                     : c->typed_content == CF_CAP_GARBLED ? CF_CAP_GARBLED
-                                                          : CF_CAP_YES;
+    const struct {
+        const char *with, *without;
+        cf_cap *out;
+    } kinds[] = {
+        {"i", "p", &c->image_parts}, {"A", "P", &c->audio_parts}, {"F", "P", &c->video_parts}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        bool fail, differs;
+        CF_TRY(fails(p, kinds[i].with, GEN, &fail, err));
+        CF_TRY(differ(p, kinds[i].with, GEN, kinds[i].without, GEN, &differs, err));
+        *kinds[i].out = fail                                 ? CF_CAP_NO
+                        : !differs                           ? CF_CAP_DROPPED
+                        : c->typed_content == CF_CAP_GARBLED ? CF_CAP_GARBLED
+                                                             : CF_CAP_YES;
+    }
     return CF_OK;
 }
 
@@ -233,7 +242,7 @@ cf_status cf_lint__caps(cf_prober *p, cf_template_caps *c, cf_error *err)
     }
     CF_TRY(reasoning(p, c, err));
     CF_TRY(call_ids(p, c, err));
-    CF_TRY(images(p, c, err));
+    CF_TRY(media(p, c, err));
     return whole_prompt(p, c, err);
 }
 

@@ -130,6 +130,8 @@ static json_t *user(char letter)
         return divided_message("image");
     case 'A':
         return divided_message("audio");
+    case 'F':
+        return divided_message("video");
     case 'x':
         return json_pack("{s:s,s:n}", "role", "user", "content");
     default:
@@ -165,6 +167,7 @@ static json_t *message(char letter)
     case 'P':
     case 'I':
     case 'A':
+    case 'F':
         return user(letter);
     case 't':
     case 'T':
@@ -180,8 +183,11 @@ static json_t *message(char letter)
 
 /* ---- contexts ----------------------------------------------------------- */
 
-static json_t *declaration(void)
+static json_t *declaration(unsigned flags)
 {
+    if (flags & CF_PROBE_BARE_TOOL) {
+        return json_pack("{s:s,s:{s:s}}", "type", "function", "function", "name", CF_PROBE_TOOL);
+    }
     return json_pack("{s:s,s:{s:s,s:s,s:{s:s,s:{s:{s:s,s:s}},s:[s]}}}", "type", "function",
                      "function", "name", CF_PROBE_TOOL, "description", "Weather of a city.",
                      "parameters", "type", "object", "properties", "city", "type", "string",
@@ -213,8 +219,9 @@ static json_t *build(const cf_prober *p, const char *letters, unsigned flags)
     }
     bad |= json_object_set_new(c, "messages", messages);
     if (!(flags & CF_PROBE_BARE)) {
-        bad |= json_object_set_new(
-            c, "tools", flags & CF_PROBE_TOOLS ? json_pack("[o]", declaration()) : json_null());
+        bad |= json_object_set_new(c, "tools",
+                                   flags & CF_PROBE_TOOLS ? json_pack("[o]", declaration(flags))
+                                                          : json_null());
         bad |= json_object_set_new(c, "documents", json_null());
         bad |= json_object_set_new(c, "bos_token", str_json(cf_probe_bos(p)));
         bad |= json_object_set_new(c, "eos_token", str_json(cf_probe_eos(p)));

@@ -30,8 +30,8 @@
  *   s system   S system, content as parts   d developer
  *   u U V user (three texts)   p user, content as parts
  *   i user, an image part and text   x user, content null
- *   P user, two texts (the second and the third)   I A the same with an image
- *     or a sound between them
+ *   P user, two texts (the second and the third)   I A F the same with an
+ *     image, a sound or a film between them
  *   a assistant   x user, content null
  *   r assistant with reasoning_content   R reasoning   h thinking
  *   c assistant that calls a tool   C the same with text and reasoning
@@ -42,11 +42,12 @@
  *   y result, content as parts   O result, content an object
  *   o message of an unknown role */
 typedef enum cf_probe_flags {
-    CF_PROBE_GENERATE = 1, /* add_generation_prompt */
-    CF_PROBE_TOOLS = 2,    /* tools: one declaration */
-    CF_PROBE_THINK = 4,    /* enable_thinking: true */
-    CF_PROBE_NO_THINK = 8, /* enable_thinking: false */
-    CF_PROBE_BARE = 16     /* no optional variable at all */
+    CF_PROBE_GENERATE = 1,  /* add_generation_prompt */
+    CF_PROBE_TOOLS = 2,     /* tools: one declaration */
+    CF_PROBE_THINK = 4,     /* enable_thinking: true */
+    CF_PROBE_NO_THINK = 8,  /* enable_thinking: false */
+    CF_PROBE_BARE = 16,     /* no optional variable at all */
+    CF_PROBE_BARE_TOOL = 32 /* the declaration has a name only */
 } cf_probe_flags;
 
 /* The budget of one lint or one look at capabilities. */

@@ -2,49 +2,33 @@
  * message_shape.c - the steps, each of them only where the template's
  * capabilities ask for it.
  *
- *   1. Messages of Gemini, the FC SDK and Xaibo get OpenAI's form.
- *   2. A list of text parts becomes a string, or a string a list.
+ *   1. Messages and declarations of every form get the one form
+ *      (message_form.h); a content is a row of segments from there on.
+ *   2. Pictures and sounds that the template does not write are left out.
  *   3. A result that is an object becomes its JSON text.
  *   4. Calls without ids get some, where the template wants them; arguments
  *      that are a string of JSON become the object.
  *   5. Calls that the template does not write are written into the content,
  *      results become messages of the user, both in the family's syntax.
- *   6. A system message that the template does not take becomes the beginning
- *      of the user's first one.
+ *   6. Messages of one role in a row become one where roles must alternate, and
+ *      a system message that the template does not take the beginning of the
+ *      user's first one.
  *   7. Declarations that it does not write go into the system message.
+ *   8. Segments become a string, or a list where there is more than text.
  *
- * Always true: shaped message i is of message origin[i] of the context; where
- * its content was composed, pieces cover the content without a gap.
+ * Always true: each byte of a shaped content lies in one piece, which says
+ * where it is from.
  */
 #include "templates/shape/message_shape.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/api/attachment.h"
 #include "core/api/message.h"
-#include "core/api/message_form.h"
-#include "core/base/alloc.h"
 #include "core/json/json_builder.h"
+#include "templates/shape/shape_impl.h"
 
-typedef struct shaper {
-    cf_shape *out;
-    const cf_template_caps *caps;
-    const cf_role_map *roles; /* to the template's names */
-    cf_role_map usual;        /* to OpenAI's, which the steps know */
-    cf_tool_family family;
-    json_t *messages; /* the shaped list */
-    json_t *ids;      /* of the calls that wait for results, in order */
-    size_t next_id;
-    unsigned n_ids;
-    uint32_t origin; /* of the message in hand */
-    cf_jb tree;      /* changes the messages; failed: memory ran out */
-} shaper;
-
-static bool role_is(const json_t *m, const char *role)
-{
-    return cf_str_is(cf_json_get_str(m, "role"), role);
-}
+/* ---- what is needed ----------------------------------------------------- */
 
 static bool is_missing(cf_cap cap)
 {
@@ -54,208 +38,212 @@ static bool is_missing(cf_cap cap)
 bool cf_shape_is_needed(const json_t *context)
 {
     const json_t *messages = json_object_get(context, "messages");
-    if (json_array_size(json_object_get(context, "tools")) > 0) {
+    cf_str last = {NULL, 0};
+    if (json_object_get(context, "tools") != NULL || !json_is_array(messages)) {
         return true;
     }
-    bool after_user = false;
     for (size_t i = 0; i < json_array_size(messages); i++) {
         const json_t *m = json_array_get(messages, i);
-        const bool is_user = role_is(m, "user");
-        const json_t *content = json_object_get(m, "content");
-        if (json_is_array(content) || json_is_object(content) ||
-            json_object_get(m, "tool_calls") != NULL || role_is(m, "tool") ||
-            role_is(m, "system") || role_is(m, "model") ||
-            json_object_get(m, "reasoning_content") != NULL || (is_user && after_user)) {
+        cf_str role = cf_json_get_str(m, "role");
+        const bool is_plain = json_object_size(m) == 2 &&
+                              json_is_string(json_object_get(m, "content")) &&
+                              (cf_str_is(role, "user") || cf_str_is(role, "assistant"));
+        if (!is_plain || cf_str_eq(role, last)) {
             return true;
         }
-        after_user = is_user;
+        last = role;
     }
-    return cf_messages_need_form(messages);
+    return false;
 }
 
-static void check(shaper *s, cf_status st)
+/* ---- segments ----------------------------------------------------------- */
+
+static const char no_calls[] = CF_ADDED_CALLS;
+static const char no_call_text[] = CF_ADDED_CALLS_BESIDE_TEXT;
+static const char no_results[] = "added by confab: the template writes no results";
+static const char no_tools[] = "added by confab: the template writes no tools";
+static const char no_system[] = "added by confab: the template takes no system message";
+static const char alternates[] = "added by confab: roles must alternate";
+
+static bool role_is(const cf_shape__message *m, const char *role)
+{
+    return cf_str_is(cf_json_get_str(m->m, "role"), role);
+}
+
+static void set(cf_shaper *s, json_t *m, const char *key, json_t *v)
+{
+    cf_jb_set(&s->tree, m, key, v);
+}
+
+static void check(cf_shaper *s, cf_status st)
 {
     if (st == CF_ENOMEM) {
         cf_jb_fail(&s->tree);
     }
 }
 
-static void set(shaper *s, json_t *m, const char *key, json_t *v)
+static void add_segment(cf_shape__message *m, const cf_shape__segment *segment)
 {
-    cf_jb_set(&s->tree, m, key, v);
-}
-
-/* ---- pieces ------------------------------------------------------------- */
-
-static const char no_calls[] = "added by confab: the template writes no calls";
-static const char no_results[] = "added by confab: the template writes no results";
-static const char no_tools[] = "added by confab: the template writes no tools";
-static const char no_system[] = "added by confab: the template takes no system message";
-static const char alternates[] = "added by confab: roles must alternate";
-
-static cf_shape_piece *pieces_of(const cf_shape *s, size_t *n)
-{
-    *n = s->pieces.n / sizeof(cf_shape_piece);
-    return (cf_shape_piece *)(void *)s->pieces.p;
-}
-
-static void add_piece(shaper *s, const cf_shape_piece *piece)
-{
-    if (piece->to > piece->from) {
-        cf_buf_add(&s->out->pieces, piece, sizeof *piece);
+    if (segment->text.n > 0 || segment->part != NULL) {
+        cf_buf_add(&m->segments, segment, sizeof *segment);
     }
 }
 
-/* The place of the message in hand among the shaped ones. */
-static uint32_t here(const shaper *s)
+static cf_str keep(cf_shaper *s, cf_str text)
 {
-    return (uint32_t)json_array_size(s->messages);
+    char *p = cf_arena_strndup(&s->out->arena, text.p, text.n);
+    return cf_str_make(p, p != NULL ? text.n : 0);
 }
 
-static uint32_t origin_of(const cf_shape *s, uint32_t message)
+/* Text that confab wrote, for message `origin`. */
+static void add_ours(cf_shaper *s, cf_shape__message *m, cf_str text, const char *why)
 {
-    uint32_t v = UINT32_MAX;
-    if (((size_t)message + 1) * sizeof v <= s->origin.n) {
-        memcpy(&v, s->origin.p + message * sizeof v, sizeof v);
+    const cf_shape__segment segment = {
+        .text = keep(s, text), .origin = m->origin, .why = why, .is_tools = why == no_tools};
+    add_segment(m, &segment);
+}
+
+/* All segments of `from` after those of `to`. */
+static void add_all(cf_shape__message *to, const cf_shape__message *from)
+{
+    cf_buf_add(&to->segments, from->segments.p, from->segments.n);
+}
+
+/* `first` before the segments of m. */
+static void add_before(cf_shape__message *m, cf_shape__message *first)
+{
+    add_all(first, m);
+    cf_buf swap = m->segments;
+    m->segments = first->segments;
+    first->segments = swap;
+}
+
+static bool has_text(const cf_shape__message *m)
+{
+    size_t n;
+    const cf_shape__segment *v = cf_shape__segments(m, &n);
+    return n > 0 && v != NULL;
+}
+
+/* The text of all segments. */
+static void put_text(cf_buf *out, const cf_shape__message *m)
+{
+    size_t n;
+    const cf_shape__segment *v = cf_shape__segments(m, &n);
+    for (size_t i = 0; i < n; i++) {
+        cf_buf_add(out, v[i].text.p, v[i].text.n);
     }
+}
+
+/* ---- 1 to 3: content ---------------------------------------------------- */
+
+/* Whether the template writes a mark for a medium in such a message. */
+static bool takes_medium(const cf_shaper *s, const cf_shape__message *m, const char *kind)
+{
+    const cf_template_caps *c = s->caps;
+    cf_cap cap = strcmp(kind, "image") == 0   ? c->image_parts
+                 : strcmp(kind, "audio") == 0 ? c->audio_parts
+                 : strcmp(kind, "video") == 0 ? c->video_parts
+                                              : CF_CAP_DROPPED;
+    cf_cap list = role_is(m, "tool")     ? c->typed_results
+                  : role_is(m, "system") ? c->typed_system
+                                         : c->typed_content;
+    return cap == CF_CAP_YES && list == CF_CAP_YES;
+}
+
+/* A medium under the type that templates look for. */
+static void add_medium(cf_shaper *s, cf_shape__message *m, const cf_item *item)
+{
+    const char *kind = cf_part_medium(item->value);
+    if (kind == NULL || !takes_medium(s, m, kind)) {
+        return;
+    }
+    json_t *part = cf_json_copy(item->value);
+    set(s, part, "type", json_string(kind));
+    cf_jb_append(&s->tree, s->kept, part);
+    const cf_shape__segment segment = {
+        .part = part, .origin = item->origin, .path = item->path, .is_copy = true};
+    add_segment(m, &segment);
+}
+
+static void add_text(cf_shape__message *m, const cf_item *item)
+{
+    const cf_shape__segment segment = {
+        .text = item->text, .origin = item->origin, .path = item->path, .is_copy = true};
+    add_segment(m, &segment);
+}
+
+/* The JSON in a string; NULL where it is none. */
+static json_t *read_json(cf_shaper *s, cf_str text)
+{
+    json_t *v = NULL;
+    cf_error why;
+    check(s, cf_json_read(&v, text.p, text.n, &why));
     return v;
 }
 
-static bool has_pieces(const cf_shape *s, uint32_t message)
+/* A result that is JSON: the value where the template has a form for it, else
+ * its text. */
+static void add_value(cf_shaper *s, cf_shape__message *m, const cf_item *item)
 {
-    size_t n;
-    const cf_shape_piece *v = pieces_of(s, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (v[i].message == message) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The content of `message` moves by `by` bytes, into message `to`.  A content
- * of n bytes without pieces gets one. */
-static void move_pieces(shaper *s, uint32_t message, size_t n, uint32_t to, size_t by,
-                        uint32_t origin)
-{
-    if (!has_pieces(s->out, message)) {
-        const cf_shape_piece whole = {
-            .message = to, .from = (uint32_t)by, .to = (uint32_t)(by + n), .origin = origin};
-        add_piece(s, &whole);
+    cf_buf text = CF_BUF_INIT;
+    if (json_is_object(item->value) && s->caps->object_results == CF_CAP_YES) {
+        m->value = item->value;
+        m->value_path = item->path;
         return;
     }
-    size_t n_pieces;
-    cf_shape_piece *v = pieces_of(s->out, &n_pieces);
-    for (size_t i = 0; i < n_pieces; i++) {
-        if (v[i].message == message) {
-            v[i].message = to;
-            v[i].from += (uint32_t)by;
-            v[i].to += (uint32_t)by;
-        }
-    }
-}
-
-/* Bytes [from, to) of message `message` that confab wrote. */
-static void add_ours(shaper *s, uint32_t message, size_t from, size_t to, uint32_t origin,
-                     const char *why)
-{
-    const cf_shape_piece piece = {.message = message,
-                                  .from = (uint32_t)from,
-                                  .to = (uint32_t)to,
-                                  .origin = origin,
-                                  .is_tools = why == no_tools,
-                                  .why = why};
-    add_piece(s, &piece);
-}
-
-/* ---- 2 and 3: content --------------------------------------------------- */
-
-static bool is_media(const json_t *part)
-{
-    cf_attachment a;
-    bool is = cf_attachment_read(&a, part);
-    cf_attachment_deinit(&a);
-    return is;
-}
-
-/* The text of a list that holds nothing but text; false for any other. */
-static bool joined(const json_t *list, bool skips_media, cf_buf *out)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *p = json_array_get(list, i);
-        cf_str t = cf_json_get_str(p, "text");
-        if (skips_media && is_media(p)) {
-            continue; /* the text says that there is one */
-        }
-        if (json_is_string(p)) {
-            t = cf_str_make(json_string_value(p), json_string_length(p));
-        } else if (t.p == NULL || !cf_str_is(cf_json_get_str(p, "type"), "text")) {
-            return false;
-        }
-        cf_buf_add(out, t.p, t.n);
-    }
-    return json_array_size(list) > 0;
-}
-
-/* The result inside [{"type":"tool_response","tool_response":{...}}]. */
-static const json_t *tool_response(shaper *s, const json_t *content, json_t *m)
-{
-    const json_t *first = json_array_get(content, 0);
-    const json_t *r = json_object_get(first, "tool_response");
-    if (json_array_size(content) != 1 ||
-        !cf_str_is(cf_json_get_str(first, "type"), "tool_response")) {
-        return NULL;
-    }
-    r = r != NULL ? r : first;
-    const json_t *value = json_object_get(r, "response");
-    value = value != NULL ? value : json_object_get(r, "value");
-    json_t *name = json_object_get(r, "name");
-    if (name != NULL && json_object_get(m, "name") == NULL) {
-        set(s, m, "name", json_incref(name));
-    }
-    return value != NULL ? value : r;
-}
-
-/* Whether content that is a string is written; templates of models with
- * pictures may look through parts only. */
-static bool takes_text(const cf_template_caps *c, const json_t *m)
-{
-    if (role_is(m, "user")) {
-        return c->text_content == CF_CAP_YES;
-    }
-    return !is_missing(role_is(m, "system")      ? c->system
-                       : role_is(m, "assistant") ? c->reply
-                                                 : c->text_content);
-}
-
-static void fit_content(shaper *s, json_t *m)
-{
-    const cf_template_caps *c = s->caps;
-    const bool is_tool = role_is(m, "tool");
-    const json_t *content = json_object_get(m, "content");
-    const json_t *inner = is_tool ? tool_response(s, content, m) : NULL;
-    if (inner != NULL) {
-        set(s, m, "content", json_incref(cf_json_ref(inner)));
-        content = inner;
-    }
-    cf_cap typed = is_tool                ? c->typed_results
-                   : role_is(m, "system") ? c->typed_system
-                                          : c->typed_content;
-    cf_buf text = CF_BUF_INIT;
-    if (json_is_array(content) && typed != CF_CAP_YES &&
-        joined(content, is_tool && cf_attachment_is_content(content), &text)) {
-        set(s, m, "content", cf_json_buf(&text));
-    } else if (is_tool && content != NULL && !json_is_string(content) && !json_is_null(content) &&
-               c->object_results != CF_CAP_YES) {
-        cf_buf_reset(&text);
-        cf_json_write_spaced(&text, content);
-        set(s, m, "content", cf_json_buf(&text));
-    } else if (json_string_length(content) > 0 && !is_tool && typed == CF_CAP_YES &&
-               !takes_text(c, m)) {
-        set(s, m, "content",
-            json_pack("[{s:s, s:O}]", "type", "text", "text", cf_json_ref(content)));
-    }
+    cf_json_write_spaced(&text, item->value);
+    const cf_shape__segment segment = {
+        .text = keep(s, cf_buf_str(&text)), .origin = item->origin, .path = item->path};
+    add_segment(m, &segment);
     cf_buf_deinit(&text);
+}
+
+/* A text that is a JSON object, for a template that has a form for objects. */
+static void read_value(cf_shaper *s, cf_shape__message *m)
+{
+    size_t n;
+    const cf_shape__segment *v = cf_shape__segments(m, &n);
+    if (n != 1 || v[0].part != NULL || !role_is(m, "tool") ||
+        s->caps->object_results != CF_CAP_YES) {
+        return;
+    }
+    json_t *value = read_json(s, v[0].text);
+    if (json_is_object(value)) {
+        m->value = value;
+        m->value_path = v[0].path;
+        m->segments.n = 0;
+        cf_jb_append(&s->tree, s->kept, json_incref(value));
+    }
+    json_decref(value);
+}
+
+/* The items of formed message i as segments. */
+static void add_items(cf_shaper *s, cf_shape__message *m, size_t i)
+{
+    size_t n;
+    const cf_item *items = cf_formed_items(&s->out->formed, &n);
+    const size_t first = s->item;
+    for (; s->item < n && items[s->item].message == i; s->item++) {
+        const cf_item *item = &items[s->item];
+        if (item->kind == CF_ITEM_TEXT) {
+            add_text(m, item);
+        } else if (item->kind == CF_ITEM_MEDIA) {
+            add_medium(s, m, item);
+        } else if (item->kind == CF_ITEM_VALUE) {
+            add_value(s, m, item);
+        } else if (item->kind == CF_ITEM_CALL) {
+            cf_shape__move(s, m, "tool_calls", item->at, item->path);
+        } else if (item->kind == CF_ITEM_REASONING) {
+            cf_shape__move(s, m, "reasoning_content", UINT32_MAX, item->path);
+        }
+    }
+    for (size_t k = first; k < s->item && !has_text(m) && m->value == NULL; k++) {
+        if (items[k].kind == CF_ITEM_REFUSAL) {
+            add_text(m, &items[k]);
+        }
+    }
+    read_value(s, m);
 }
 
 /* ---- 4: ids ------------------------------------------------------------- */
@@ -271,14 +259,14 @@ static bool is_nine(cf_str id)
     return id.n == 9;
 }
 
-static bool id_fits(const shaper *s, cf_str id)
+static bool id_fits(const cf_shaper *s, cf_str id)
 {
     return s->caps->call_id_rule == CF_CALL_ID_FREE ||
            (s->caps->call_id_rule == CF_CALL_ID_NEEDED ? id.n > 0 : is_nine(id));
 }
 
 /* Pairs of the id that a call had and the one it has now. */
-static void name_calls(shaper *s, json_t *m)
+static void name_calls(cf_shaper *s, json_t *m)
 {
     const json_t *calls = json_object_get(m, "tool_calls");
     if (json_array_size(calls) == 0 || s->caps->call_id_rule == CF_CALL_ID_FREE) {
@@ -302,7 +290,7 @@ static void name_calls(shaper *s, json_t *m)
 }
 
 /* The result's id: that of the call it names, else of the next in order. */
-static void name_result(shaper *s, json_t *m)
+static void name_result(cf_shaper *s, json_t *m)
 {
     cf_str id = cf_json_get_str(m, "tool_call_id");
     if (s->caps->call_id_rule == CF_CALL_ID_FREE) {
@@ -322,46 +310,45 @@ static void name_result(shaper *s, json_t *m)
     }
 }
 
-/* The JSON in a string; NULL where it is none. */
-static json_t *read_json(shaper *s, cf_str text)
-{
-    json_t *v = NULL;
-    cf_error why;
-    check(s, cf_json_read(&v, text.p, text.n, &why));
-    return v;
-}
-
 /* Arguments that are JSON in a string, as objects: OpenAI's interface has the
  * one, templates read the other. */
-static void read_arguments(shaper *s, json_t *m)
+static void read_arguments(cf_shaper *s, json_t *m)
 {
     const json_t *calls = json_object_get(m, "tool_calls");
     json_t *list = json_array();
-    bool has_changed = false;
     for (size_t i = 0; i < json_array_size(calls); i++) {
         json_t *call = cf_json_copy(json_array_get(calls, i));
         const json_t *function = json_object_get(call, "function");
         cf_str text = cf_json_get_str(function, "arguments");
-        json_t *v = text.p != NULL ? read_json(s, text) : NULL;
+        json_t *v = text.p == NULL             ? NULL
+                    : cf_str_trim(text).n == 0 ? json_object()
+                                               : read_json(s, text);
         if (json_is_object(v)) {
             json_t *copy = cf_json_copy(function);
             set(s, copy, "arguments", json_incref(v));
             set(s, call, "function", copy);
-            has_changed = true;
         }
         json_decref(v);
         cf_jb_append(&s->tree, list, call);
     }
-    if (has_changed && s->caps->string_args != CF_CAP_YES) {
-        set(s, m, "tool_calls", json_incref(list));
+    set(s, m, "tool_calls", list);
+}
+
+/* Reasoning under the name that the template reads. */
+static void name_reasoning(cf_shaper *s, json_t *m)
+{
+    const char *to = s->caps->reasoning_field;
+    json_t *v = json_object_get(m, "reasoning_content");
+    if (v != NULL && to != NULL && strcmp(to, "reasoning_content") != 0 &&
+        json_object_get(m, to) == NULL) {
+        set(s, m, to, json_incref(v));
     }
-    json_decref(list);
 }
 
 /* ---- 5: calls and results ----------------------------------------------- */
 
 /* The calls of a message in the family's syntax. */
-static bool written_calls(shaper *s, const json_t *message, cf_buf *out)
+static bool written_calls(cf_shaper *s, const json_t *message, cf_buf *out)
 {
     enum { CALLS_MAX = 32 };
     cf_tool_call v[CALLS_MAX];
@@ -389,273 +376,270 @@ static bool written_calls(shaper *s, const json_t *message, cf_buf *out)
     return st == CF_OK;
 }
 
-static void write_calls(shaper *s, json_t *m)
+/* Why confab writes the calls of a message; NULL where the template does. */
+static const char *why_calls(const cf_shaper *s, const cf_shape__message *m, size_t n)
 {
-    const json_t *calls = json_object_get(m, "tool_calls");
-    if (json_array_size(calls) == 0 || !is_missing(s->caps->tool_calls)) {
+    const cf_template_caps *c = s->caps;
+    if (is_missing(c->tool_calls)) {
+        return cf_shape__needs_null(c) && !has_text(m) ? NULL : no_calls;
+    }
+    const bool may_write = c->loose_results == CF_CAP_YES;
+    return may_write && has_text(m) && is_missing(c->call_text) ? no_call_text
+           : may_write && n > 1 && is_missing(c->several_calls) ? no_calls
+                                                                : NULL;
+}
+
+static void write_calls(cf_shaper *s, cf_shape__message *m)
+{
+    size_t n = json_array_size(json_object_get(m->m, "tool_calls"));
+    const char *why = n > 0 ? why_calls(s, m, n) : NULL;
+    if (why == NULL) {
         return;
     }
-    cf_str content = cf_json_get_str(m, "content");
     cf_buf text = CF_BUF_INIT;
-    cf_buf_add(&text, content.p, content.n);
-    cf_buf_adds(&text, content.n > 0 ? "\n" : "");
-    if (written_calls(s, m, &text)) {
-        move_pieces(s, here(s), content.n, here(s), 0, s->origin);
-        add_ours(s, here(s), content.n, text.n, s->origin, no_calls);
-        set(s, m, "content", cf_json_buf(&text));
-        json_object_del(m, "tool_calls");
+    cf_buf_adds(&text, has_text(m) ? "\n" : "");
+    if (written_calls(s, m->m, &text)) {
+        add_ours(s, m, cf_buf_str(&text), why);
+        json_object_del(m->m, "tool_calls");
+        m->has_calls = true;
     }
     cf_buf_deinit(&text);
 }
 
-/* The pieces of a result's text: its own content, where that is in it as it
- * was, and what the family's syntax has around it. */
-static void note_result(shaper *s, cf_str content, cf_str text)
+/* The segments of a result as they are, and what the family's syntax has around
+ * them.  A value that the syntax writes anew is not found in it. */
+static void note_result(cf_shaper *s, cf_shape__message *m, cf_str own, cf_str text)
 {
-    size_t at = 0;
-    while (content.n > 0 && at + content.n <= text.n &&
-           memcmp(text.p + at, content.p, content.n) != 0) {
-        at++;
+    size_t at = 0, n;
+    const bool is_found = own.n > 0 && cf_str_find(text, own, &at);
+    cf_shape__message out = {.origin = m->origin};
+    const cf_shape__segment *v = cf_shape__segments(m, &n);
+    if (is_found) {
+        add_ours(s, &out, cf_str_make(text.p, at), no_results);
+        add_all(&out, m);
+        at += own.n;
+        add_ours(s, &out, cf_str_make(text.p + at, text.n - at), no_results);
+    } else {
+        const cf_shape__segment all = {.text = keep(s, text),
+                                       .origin = m->origin,
+                                       .path = n > 0 ? v[0].path : cf_str_from("")};
+        add_segment(&out, &all);
     }
-    if (content.n == 0 || at + content.n > text.n) {
-        add_ours(s, here(s), 0, text.n, s->origin, no_results);
-        return;
-    }
-    const cf_shape_piece own = {.message = here(s),
-                                .from = (uint32_t)at,
-                                .to = (uint32_t)(at + content.n),
-                                .origin = s->origin};
-    add_ours(s, here(s), 0, at, s->origin, no_results);
-    add_piece(s, &own);
-    add_ours(s, here(s), at + content.n, text.n, s->origin, no_results);
+    cf_buf_deinit(&m->segments);
+    m->segments = out.segments;
 }
 
 /* A result that the template does not write, as a message of the user. */
-static void write_result(shaper *s, json_t *m)
+static void write_result(cf_shaper *s, cf_shape__message *m)
 {
     if (!role_is(m, "tool") || !is_missing(s->caps->tool_role)) {
         return;
     }
-    const json_t *content = json_object_get(m, "content");
-    cf_buf text = CF_BUF_INIT;
+    cf_buf own = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_error ignored;
-    json_t *value = NULL; /* results are often JSON in a string */
-    if (json_is_string(content)) {
-        value = read_json(s, cf_json_get_str(m, "content"));
-    }
-    cf_status st = cf_tool_format_result(&text, s->family, cf_json_get_str(m, "name"),
-                                         value != NULL ? value : content, &ignored);
+    put_text(&own, m);
+    json_t *value = read_json(s, cf_buf_str(&own)); /* often JSON in a string */
+    json_t *said = value != NULL ? json_incref(value) : cf_json_buf(&own);
+    cf_status st =
+        said != NULL
+            ? cf_tool_format_result(&text, s->family, cf_json_get_str(m->m, "name"), said, &ignored)
+            : CF_ENOMEM;
     json_decref(value);
+    json_decref(said);
     if (st == CF_OK) {
-        note_result(s, cf_json_get_str(m, "content"), cf_buf_str(&text));
-        set(s, m, "role", json_string("user"));
-        set(s, m, "content", cf_json_buf(&text));
+        note_result(s, m, cf_buf_str(&own), cf_buf_str(&text));
+        set(s, m->m, "role", json_string("user"));
     }
     check(s, st);
+    cf_buf_deinit(&own);
     cf_buf_deinit(&text);
 }
 
-/* Puts `b` after `a` in the content of message `at`, which had a; b was the
- * content of message `from`, of message `origin` of the context. */
-static void join_contents(shaper *s, uint32_t at, uint32_t from, uint32_t origin,
-                          const char *between, const char *why)
+/* ---- 6: messages that become one ---------------------------------------- */
+
+static cf_shape__message *message_at(const cf_shaper *s, size_t i)
 {
-    json_t *host = json_array_get(s->messages, at);
-    const json_t *other = json_array_get(s->messages, from);
-    cf_str a = cf_json_get_str(host, "content");
-    cf_str b = cf_json_get_str(other, "content");
-    size_t n = strlen(between);
-    cf_buf text = CF_BUF_INIT;
-    cf_buf_add(&text, a.p, a.n);
-    cf_buf_add(&text, between, n);
-    cf_buf_add(&text, b.p, b.n);
-    move_pieces(s, from, b.n, UINT32_MAX, a.n + n, origin);
-    move_pieces(s, at, a.n, at, 0, origin_of(s->out, at));
-    add_ours(s, at, a.n, a.n + n, origin, why);
-    move_pieces(s, UINT32_MAX, 0, at, 0, origin);
-    set(s, host, "content", cf_json_buf(&text));
-    cf_buf_deinit(&text);
+    return i < s->n ? &s->v[i] : NULL;
 }
 
-/* Two messages of the user in a row are one where roles must alternate; the
- * last one was added to the list. */
-static void join_last(shaper *s)
+/* Takes the segments of `from` into `to`, with `between` if both have some. */
+static void join(cf_shaper *s, cf_shape__message *to, const cf_shape__message *from,
+                 const char *between, const char *why)
 {
-    size_t n = json_array_size(s->messages);
-    const json_t *last = n > 1 ? json_array_get(s->messages, n - 2) : NULL;
-    const json_t *m = n > 1 ? json_array_get(s->messages, n - 1) : NULL;
-    if (!s->caps->needs_alternation || !role_is(m, "user") || !role_is(last, "user") ||
-        cf_json_get_str(last, "content").p == NULL || cf_json_get_str(m, "content").p == NULL) {
+    if (has_text(to) && has_text(from)) {
+        cf_shape__message middle = {.origin = from->origin};
+        add_ours(s, &middle, cf_str_from(between), why);
+        add_all(to, &middle);
+        cf_buf_deinit(&middle.segments);
+    }
+    add_all(to, from);
+}
+
+static void remove_message(cf_shaper *s, size_t i)
+{
+    cf_shape__free(&s->v[i]);
+    memmove(&s->v[i], &s->v[i + 1], (s->n - i - 1) * sizeof *s->v);
+    s->n--;
+}
+
+/* Two messages of one role in a row are one where roles must alternate; the
+ * last one was just added. */
+static void join_last(cf_shaper *s)
+{
+    cf_shape__message *last = s->n > 1 ? &s->v[s->n - 2] : NULL;
+    cf_shape__message *m = s->n > 1 ? &s->v[s->n - 1] : NULL;
+    if (m == NULL || !s->caps->needs_alternation || last->value != NULL || m->value != NULL) {
         return;
     }
-    join_contents(s, (uint32_t)n - 2, (uint32_t)n - 1, s->origin, "\n", alternates);
-    json_array_remove(s->messages, n - 1);
-    s->out->origin.n -= sizeof(uint32_t);
-}
-
-/* ---- 6: the system message ---------------------------------------------- */
-
-/* Moves all pieces and origins by one message, up or down. */
-static void shift_messages(shaper *s, int by)
-{
-    size_t n;
-    cf_shape_piece *v = pieces_of(s->out, &n);
-    for (size_t i = 0; i < n; i++) {
-        v[i].message = (uint32_t)((int64_t)v[i].message + by);
-    }
-    cf_buf *o = &s->out->origin;
-    uint32_t none = UINT32_MAX;
-    if (by > 0) {
-        cf_buf_add(o, &none, sizeof none);
-        if (!o->failed) {
-            memmove(o->p + sizeof none, o->p, o->n - sizeof none);
-            memcpy(o->p, &none, sizeof none);
+    static const char *const kept[] = {"tool_calls", "reasoning_content"};
+    const bool is_user = role_is(m, "user") && role_is(last, "user");
+    const bool is_reply = role_is(m, "assistant") && role_is(last, "assistant") &&
+                          json_object_get(last->m, "tool_calls") == NULL;
+    if (is_user || is_reply) {
+        join(s, last, m, "\n", alternates);
+        for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+            json_t *v = json_object_get(m->m, kept[i]);
+            if (v != NULL && json_object_get(last->m, kept[i]) == NULL) {
+                set(s, last->m, kept[i], json_incref(v));
+            }
         }
-    } else if (o->n >= sizeof none) {
-        memmove(o->p, o->p + sizeof none, o->n - sizeof none);
-        o->n -= sizeof none;
+        cf_shape__move_all(s, m, last);
+        remove_message(s, s->n - 1);
     }
 }
 
-static void fold_system(shaper *s)
+/* System messages at the start are one where the template takes no later
+ * one. */
+static void join_systems(cf_shaper *s)
 {
-    json_t *first = json_array_get(s->messages, 0);
-    json_t *user = json_array_get(s->messages, 1);
-    if (!is_missing(s->caps->system) || !role_is(first, "system") || !role_is(user, "user") ||
-        cf_json_get_str(first, "content").p == NULL || cf_json_get_str(user, "content").p == NULL) {
+    while (s->n > 1 && role_is(&s->v[0], "system") && role_is(&s->v[1], "system") &&
+           is_missing(s->caps->late_system)) {
+        join(s, &s->v[0], &s->v[1], "\n\n", no_system);
+        remove_message(s, 1);
+    }
+}
+
+static void fold_system(cf_shaper *s)
+{
+    cf_shape__message *first = message_at(s, 0), *user = message_at(s, 1);
+    if (user == NULL || !is_missing(s->caps->system) || !role_is(first, "system") ||
+        !role_is(user, "user")) {
         return;
     }
-    /* The user's message goes after the text of the first, takes its place. */
-    join_contents(s, 0, 1, origin_of(s->out, 1), "\n\n", no_system);
-    set(s, user, "content", json_incref(json_object_get(first, "content")));
-    size_t n;
-    cf_shape_piece *v = pieces_of(s->out, &n);
-    for (size_t i = 0; i < n; i++) {
-        v[i].message = v[i].message == 0 ? 1 : v[i].message;
+    if (has_text(first)) {
+        add_ours(s, first, cf_str_from("\n\n"), no_system);
     }
-    json_array_remove(s->messages, 0);
-    shift_messages(s, -1);
+    add_before(user, first);
+    remove_message(s, 0);
 }
 
 /* ---- 7: declarations ---------------------------------------------------- */
 
-static bool declaration_text(shaper *s, const json_t *tools, cf_buf *out)
+static bool declaration_text(cf_shaper *s, cf_buf *out)
 {
     static const cf_tool_call example = {.name = {"function_name", 13},
                                          .arguments = {"{\"parameter\":\"value\"}", 21}};
-    cf_tool_set *set = NULL;
     cf_error err;
-    cf_status st = cf_tool_set_new(&set, tools, &err);
     cf_buf_adds(out, "You can call these functions:\n");
-    CF_THEN(st, cf_tool_format_declarations(out, s->family, set, &err));
+    cf_status st = cf_tool_format_declarations(out, s->family, s->out->tools, &err);
     cf_buf_adds(out, "\nWrite a call like this:\n");
     CF_THEN(st, cf_tool_format_calls(out, s->family, &example, 1, &err));
-    cf_tool_set_free(set);
     check(s, st);
     return st == CF_OK;
 }
 
-/* After the text of the system message. */
-static void tools_after(shaper *s, uint32_t at, const cf_buf *text)
-{
-    json_t *host = json_array_get(s->messages, at);
-    cf_str content = cf_json_get_str(host, "content");
-    cf_buf whole = CF_BUF_INIT;
-    cf_buf_add(&whole, content.p, content.n);
-    cf_buf_adds(&whole, "\n\n");
-    cf_buf_add(&whole, text->p, text->n);
-    move_pieces(s, at, content.n, at, 0, origin_of(s->out, at));
-    add_ours(s, at, content.n, whole.n, 0, no_tools);
-    set(s, host, "content", cf_json_buf(&whole));
-    cf_buf_deinit(&whole);
-}
-
-/* Before the text of a message of the user. */
-static void tools_before(shaper *s, uint32_t at, const cf_buf *text)
-{
-    json_t *host = json_array_get(s->messages, at);
-    cf_str content = cf_json_get_str(host, "content");
-    cf_buf whole = CF_BUF_INIT;
-    cf_buf_add(&whole, text->p, text->n);
-    cf_buf_adds(&whole, "\n\n");
-    move_pieces(s, at, content.n, at, whole.n, origin_of(s->out, at));
-    add_ours(s, at, 0, whole.n, 0, no_tools);
-    cf_buf_add(&whole, content.p, content.n);
-    set(s, host, "content", cf_json_buf(&whole));
-    cf_buf_deinit(&whole);
-}
-
 /* In a system message of their own. */
-static void tools_first(shaper *s, const cf_buf *text)
+static void tools_first(cf_shaper *s, cf_str text)
 {
-    json_t *m = json_pack("{s:s, s:o}", "role", "system", "content", cf_json_buf(text));
-    if (m == NULL || json_array_insert_new(s->messages, 0, m) != 0) {
-        cf_jb_fail(&s->tree);
+    cf_shape__message *m = cf_shape__add(s);
+    if (m == NULL) {
         return;
     }
-    shift_messages(s, 1);
-    add_ours(s, 0, 0, text->n, 0, no_tools);
+    cf_shape__message made = *m;
+    made.m = json_pack("{s:s}", "role", "system");
+    made.origin = 0;
+    add_ours(s, &made, text, no_tools);
+    memmove(&s->v[1], &s->v[0], (s->n - 1) * sizeof *s->v);
+    s->v[0] = made;
 }
 
 /* Into the system message, else in front of the user's first message. */
-static void write_tools(shaper *s, const json_t *context)
+static void write_tools(cf_shaper *s)
 {
-    const json_t *tools = json_object_get(context, "tools");
     cf_buf text = CF_BUF_INIT;
-    if (json_array_size(tools) == 0 || !is_missing(s->caps->tools) ||
-        !declaration_text(s, tools, &text)) {
+    size_t n_tools = 0, at = 0;
+    if (s->out->tools != NULL) {
+        cf_tool_set_items(s->out->tools, &n_tools);
+    }
+    if (n_tools == 0 || !is_missing(s->caps->tools) || !declaration_text(s, &text)) {
         cf_buf_deinit(&text);
         return;
     }
-    size_t n = json_array_size(s->messages), at = 0;
-    const json_t *first = json_array_get(s->messages, 0);
-    if (!is_missing(s->caps->system)) {
-        if (role_is(first, "system") && cf_json_get_str(first, "content").p != NULL) {
-            tools_after(s, 0, &text);
-        } else {
-            tools_first(s, &text);
-        }
+    cf_shape__message *first = message_at(s, 0);
+    if (!is_missing(s->caps->system) && (first == NULL || !role_is(first, "system"))) {
+        tools_first(s, cf_buf_str(&text));
+    } else if (!is_missing(s->caps->system)) {
+        cf_shape__message own = {.origin = 0};
+        cf_buf both = CF_BUF_INIT;
+        cf_buf_adds(&both, has_text(first) ? "\n\n" : "");
+        cf_buf_add(&both, text.p, text.n);
+        add_ours(s, &own, cf_buf_str(&both), no_tools);
+        add_all(first, &own);
+        cf_buf_deinit(&both);
+        cf_buf_deinit(&own.segments);
     } else {
-        while (at < n && !role_is(json_array_get(s->messages, at), "user")) {
+        while (at < s->n && !role_is(&s->v[at], "user")) {
             at++;
         }
-        if (cf_json_get_str(json_array_get(s->messages, at), "content").p != NULL) {
-            tools_before(s, (uint32_t)at, &text);
+        if (at < s->n) {
+            cf_shape__message own = {.origin = 0};
+            cf_buf_adds(&text, "\n\n");
+            add_ours(s, &own, cf_buf_str(&text), no_tools);
+            add_before(&s->v[at], &own);
+            cf_buf_deinit(&own.segments);
         }
     }
     cf_buf_deinit(&text);
 }
 
+/* Members of a declaration that a template fails without. */
+static void fill_tools(cf_shaper *s, json_t *tools)
+{
+    for (size_t i = 0; s->caps->bare_tools == CF_CAP_NO && i < json_array_size(tools); i++) {
+        json_t *f = json_object_get(json_array_get(tools, i), "function");
+        if (json_object_get(f, "description") == NULL) {
+            set(s, f, "description", json_string(""));
+        }
+        json_t *schema = json_object_get(f, "parameters");
+        if (schema == NULL) {
+            set(s, f, "parameters", json_pack("{s:s, s:{}}", "type", "object", "properties"));
+        } else if (json_object_get(schema, "properties") == NULL) {
+            set(s, schema, "properties", json_object());
+        }
+    }
+}
+
+/* The declarations in OpenAI's form; what is none of any form stays. */
+static void shape_tools(cf_shaper *s, const json_t *context)
+{
+    cf_error why;
+    const json_t *given = json_object_get(context, "tools");
+    cf_status st = given != NULL ? cf_tool_set_new(&s->out->tools, given, &why) : CF_OK;
+    check(s, st);
+    size_t n = 0;
+    if (st == CF_OK && s->out->tools != NULL) {
+        cf_tool_set_items(s->out->tools, &n);
+    }
+    if (n > 0) {
+        json_t *tools = cf_tool_set_openai(s->out->tools);
+        fill_tools(s, tools);
+        set(s, s->out->context, "tools", tools);
+    }
+}
+
 /* ---- all of it ---------------------------------------------------------- */
 
-/* Reasoning under the name that the template reads. */
-static void name_reasoning(shaper *s, json_t *m)
-{
-    const char *to = s->caps->reasoning_field;
-    json_t *v = json_object_get(m, "reasoning_content");
-    if (v != NULL && to != NULL && strcmp(to, "reasoning_content") != 0 &&
-        json_object_get(m, to) == NULL) {
-        set(s, m, to, json_incref(v));
-    }
-}
-
-/* One message on its way into the list. */
-static void shape_message(shaper *s, json_t *m)
-{
-    fit_content(s, m);
-    name_calls(s, m);
-    name_reasoning(s, m);
-    if (json_object_get(m, "tool_calls") != NULL) {
-        read_arguments(s, m);
-    }
-    if (role_is(m, "tool")) {
-        name_result(s, m);
-    }
-    write_calls(s, m);
-    write_result(s, m);
-}
-
-static void name_role(shaper *s, json_t *m, const cf_role_map *map)
+static void name_role(cf_shaper *s, json_t *m, const cf_role_map *map)
 {
     cf_str role = cf_json_get_str(m, "role");
     cf_str to = cf_role_map_get(map, role);
@@ -664,53 +648,75 @@ static void name_role(shaper *s, json_t *m, const cf_role_map *map)
     }
 }
 
-static void shape_all(shaper *s, const json_t *messages, const cf_buf *places)
+/* Formed message i on its way into the list. */
+static void shape_message(cf_shaper *s, size_t i)
 {
-    for (size_t i = 0; !s->tree.failed && i < json_array_size(messages); i++) {
-        json_t *m = cf_json_copy(json_array_get(messages, i));
-        memcpy(&s->origin, places->p + i * sizeof s->origin, sizeof s->origin);
-        if (json_is_object(m)) {
-            name_role(s, m, &s->usual);
-            shape_message(s, m);
-        }
-        cf_buf_add(&s->out->origin, &s->origin, sizeof s->origin);
-        cf_jb_append(&s->tree, s->messages, m);
-        if (!s->tree.failed) {
-            join_last(s);
-        }
+    cf_shape__message *m = cf_shape__add(s);
+    if (m == NULL) {
+        return;
     }
-    fold_system(s);
+    m->m = cf_json_copy(json_array_get(s->out->formed.messages, i));
+    m->origin = cf_formed_origin(&s->out->formed, i);
+    if (m->m == NULL) {
+        cf_jb_fail(&s->tree);
+        return;
+    }
+    name_role(s, m->m, &s->usual);
+    add_items(s, m, i);
+    name_calls(s, m->m);
+    name_reasoning(s, m->m);
+    if (json_object_get(m->m, "tool_calls") != NULL) {
+        read_arguments(s, m->m);
+    }
+    if (role_is(m, "tool")) {
+        name_result(s, m->m);
+    }
+    write_calls(s, m);
+    write_result(s, m);
+    join_last(s);
+}
+
+static cf_status shape_all(cf_shaper *s, const json_t *context, const cf_role_map *roles,
+                           cf_error *err)
+{
+    for (size_t i = 0; !s->tree.failed && i < json_array_size(s->out->formed.messages); i++) {
+        shape_message(s, i);
+    }
+    if (!s->tree.failed) {
+        shape_tools(s, context);
+        join_systems(s);
+        fold_system(s);
+        write_tools(s);
+    }
+    json_t *list = json_array();
+    for (size_t i = 0; !s->tree.failed && i < s->n; i++) {
+        cf_shape__finish(s, i);
+        name_role(s, s->v[i].m, roles);
+        cf_jb_append(&s->tree, list, json_incref(s->v[i].m));
+    }
+    set(s, s->out->context, "messages", list);
+    CF_TRY(cf_jb_check(&s->tree, err));
+    CF_TRY(cf_buf_check(&s->out->origins, err));
+    CF_TRY(cf_buf_check(&s->out->moves, err));
+    return s->out->arena.failed ? cf_oom(err) : cf_buf_check(&s->out->pieces, err);
 }
 
 cf_status cf_shape_init(cf_shape *out, const json_t *context, const cf_template_caps *caps,
                         const cf_role_map *roles, cf_tool_family family, cf_error *err)
 {
-    memset(out, 0, sizeof *out);
-    json_t *messages = NULL;
-    cf_buf places = CF_BUF_INIT;
-    shaper s = {.out = out, .caps = caps, .roles = roles, .family = family};
+    *out = (cf_shape){.context = cf_json_copy(context)};
+    cf_arena_init(&out->arena, 0);
+    cf_shaper s = {.out = out, .caps = caps, .family = family, .tree = CF_JB_INIT};
     cf_role_map_init(&s.usual, (cf_str){NULL, 0});
-    s.messages = json_array();
     s.ids = json_array();
-    out->context = cf_json_copy(context);
-    cf_status st =
-        s.messages == NULL || s.ids == NULL || out->context == NULL ? cf_oom(err) : CF_OK;
-    CF_THEN(st, cf_messages_form(&messages, &places, json_object_get(context, "messages"), err));
-    if (st == CF_OK) {
-        shape_all(&s, messages, &places);
-        write_tools(&s, context);
-        for (size_t i = 0; i < json_array_size(s.messages); i++) {
-            name_role(&s, json_array_get(s.messages, i), roles);
-        }
-        set(&s, out->context, "messages", json_incref(s.messages));
-        st = cf_jb_check(&s.tree, err);
-    }
-    CF_THEN(st, cf_buf_check(&out->origin, err));
-    CF_THEN(st, cf_buf_check(&out->pieces, err));
-    json_decref(messages);
-    json_decref(s.messages);
+    s.kept = json_array();
+    cf_status st = s.ids == NULL || s.kept == NULL || out->context == NULL ? cf_oom(err) : CF_OK;
+    CF_THEN(st, cf_messages_form(&out->formed, json_object_get(context, "messages"), err));
+    CF_THEN(st, shape_all(&s, context, roles, err));
+    cf_shape__drop(&s);
     json_decref(s.ids);
-    cf_buf_deinit(&places);
+    json_decref(s.kept);
+    cf_jb_deinit(&s.tree);
     if (st != CF_OK) {
         cf_shape_deinit(out);
     }
@@ -720,86 +726,11 @@ cf_status cf_shape_init(cf_shape *out, const json_t *context, const cf_template_
 void cf_shape_deinit(cf_shape *s)
 {
     json_decref(s->context);
-    s->context = NULL;
-    cf_buf_deinit(&s->origin);
+    cf_tool_set_free(s->tools);
+    cf_formed_deinit(&s->formed);
+    cf_buf_deinit(&s->origins);
     cf_buf_deinit(&s->pieces);
-}
-
-/* ---- spans -------------------------------------------------------------- */
-
-/* The piece that byte `off` of a message's content lies in, and where the next
- * begins; NULL for bytes between pieces. */
-static const cf_shape_piece *piece_at(const cf_shape *s, uint32_t message, uint32_t off,
-                                      uint32_t *end)
-{
-    size_t n;
-    const cf_shape_piece *v = pieces_of(s, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (v[i].message != message) {
-            continue;
-        }
-        if (off >= v[i].from && off < v[i].to) {
-            *end = v[i].to;
-            return &v[i];
-        }
-        if (off < v[i].from && v[i].from < *end) {
-            *end = v[i].from;
-        }
-    }
-    return NULL;
-}
-
-/* A span of the shaped message, as one of the message as it was. */
-static void settle(const cf_shape *s, cf_prompt_span *span, const cf_shape_piece *piece)
-{
-    if (piece != NULL && piece->is_tools) {
-        span->source = CF_SPAN_VARIABLE;
-    }
-    if (piece != NULL && piece->why != NULL) {
-        span->is_copy = false;
-        span->src_off = 0;
-        span->path = cf_str_from(piece->why);
-    } else if (piece != NULL) {
-        span->src_off = span->src_off - piece->from + piece->src;
-    }
-    uint32_t origin = piece != NULL ? piece->origin : origin_of(s, span->index);
-    span->index = origin != UINT32_MAX && span->source == CF_SPAN_MESSAGE ? origin : 0;
-}
-
-cf_status cf_shape_spans(const cf_shape *s, cf_prompt *prompt, cf_arena *arena, cf_error *err)
-{
-    size_t n_pieces;
-    (void)pieces_of(s, &n_pieces);
-    /* A content that is written once is cut at its pieces. */
-    size_t cap = prompt->n_spans + 4 * n_pieces + 8;
-    cf_prompt_span *v = cf_arena_calloc(arena, cap, sizeof *v);
-    size_t n = 0;
-    if (v == NULL) {
-        return cf_oom_for(err, "spans");
-    }
-    for (size_t i = 0; i < prompt->n_spans; i++) {
-        cf_prompt_span left = prompt->spans[i];
-        bool is_ours = left.source == CF_SPAN_MESSAGE;
-        bool is_content = is_ours && left.is_copy && cf_str_is(left.path, ".content");
-        while (left.len > 0) {
-            uint32_t end = UINT32_MAX;
-            const cf_shape_piece *p =
-                is_content ? piece_at(s, left.index, left.src_off, &end) : NULL;
-            cf_prompt_span one = left;
-            /* With no room for more spans the rest is one. */
-            one.len = is_content && end - left.src_off < left.len && n + (prompt->n_spans - i) < cap
-                          ? end - left.src_off
-                          : left.len;
-            if (is_ours) {
-                settle(s, &one, p);
-            }
-            v[n++] = one;
-            left.off += one.len;
-            left.src_off += one.len;
-            left.len -= one.len;
-        }
-    }
-    prompt->spans = v;
-    prompt->n_spans = n;
-    return CF_OK;
+    cf_buf_deinit(&s->moves);
+    cf_arena_deinit(&s->arena);
+    *s = (cf_shape){.context = NULL};
 }

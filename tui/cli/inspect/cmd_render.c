@@ -11,6 +11,7 @@
 #include "templates/chat_template.h"
 #include "templates/open.h"
 #include "templates/template.h"
+#include "tui/cli/answers/loss_lines.h"
 #include "tui/cli/inspect/render_ledger.h"
 #include "tui/cli/inspect/render_mask.h"
 #include "tui/cli/inspect/render_server.h"
@@ -295,23 +296,20 @@ static cf_status render_shaped(render_job *job, const cf_template *tpl, cf_str t
 }
 
 /* On standard error, a line each: what of the context is not in the prompt.
- * Each line begins with the label.  The lines are a service: a
- * context that plain JSON cannot hold, such as one with huge integers, was
- * rendered all the same. */
-static void tell_losses(const char *label, cf_str context, const cf_prompt *prompt)
+ * The lines are a service: a context that plain JSON cannot hold, such as one
+ * with huge integers, was rendered all the same. */
+static void tell_losses(const render_job *job, const char *of, cf_str context,
+                        const cf_prompt *prompt)
 {
     json_t *values = NULL;
-    cf_buf lines = CF_BUF_INIT;
     cf_error ignored;
-    cf_status st = cf_json_read(&values, context.p, context.n, &ignored);
-    CF_THEN(st, cf_prompt_losses(prompt, json_object_get(values, "messages"),
-                                 json_object_get(values, "tools"), &lines, &ignored));
-    for (size_t at = 0; st == CF_OK && at < lines.n;) {
-        size_t n = strcspn(lines.p + at, "\n");
-        cf_note_text(label, cf_str_make(lines.p + at, n));
-        at += n + 1;
+    cf_loss_lines lines = {.of = of, .as_json = job->cli->is_json};
+    if (cf_json_read(&values, context.p, context.n, &ignored) == CF_OK &&
+        cf_prompt_each_loss(prompt, json_object_get(values, "messages"),
+                            json_object_get(values, "tools"), cf_loss_note, &lines,
+                            &ignored) != CF_OK) {
+        cf_note("[prompt] %s", ignored.text);
     }
-    cf_buf_deinit(&lines);
     json_decref(values);
 }
 
@@ -329,8 +327,7 @@ static void tell_item_losses(const render_job *job, const json_t *item, cf_str c
     } else {
         cf_buf_addf(&name, "line %zu", job->n_line);
     }
-    cf_buf_adds(&name, ": ");
-    tell_losses(cf_buf_cstr(&name), context, prompt);
+    tell_losses(job, cf_buf_cstr(&name), context, prompt);
     cf_buf_deinit(&name);
 }
 
@@ -399,7 +396,7 @@ static cf_status render_item(void *ud, const json_t *item, cf_str values, cf_buf
     }
     if (st == CF_OK && !job->shape) {
         const cf_render_options options = {.continue_final_message = continue_final,
-                                           .causes = job->spans || job->ledger};
+                                           .causes = job->bench == 0};
         st = cf_template_render(tpl, context, &options, &job->cli->arena, &out.r, err);
         why = out.r.error;
         if (st != CF_ENOMEM && job->bench != 0) {
@@ -451,7 +448,7 @@ static cf_status render_text(render_job *job, cf_str text, const char *name, ren
         return cf_fail_in(err, st, "the model's template for tools");
     }
     const cf_render_options options = {.continue_final_message = job->continue_final,
-                                       .causes = job->spans || job->ledger};
+                                       .causes = true};
     st = job->shape ? render_shaped(job, tpl, text, &r->prompt, err)
                     : cf_template_render(tpl, context, &options, &job->cli->arena, r, err);
     if (st != CF_OK && r->error.line != 0) {
@@ -553,7 +550,7 @@ static int render_file(render_job *job, const char *path)
     int status =
         st == CF_OK ? print_result(job, cf_buf_str(&text), &out) : cf_cli_fail(job->cli, &err);
     if (st == CF_OK) {
-        tell_losses("", cf_buf_str(&text), shown(job, &out));
+        tell_losses(job, NULL, cf_buf_str(&text), shown(job, &out));
         cf_render_media_note(&out.media);
     }
     cf_buf_deinit(&text);

@@ -17,6 +17,7 @@
 #include "core/base/os.h"
 #include "templates/open.h"
 #include "tui/cli/answers/json_text.h"
+#include "tui/cli/answers/loss_lines.h"
 #include "tui/cli/shell/attach_options.h"
 #include "tui/cli/shell/cli.h"
 #include "tui/cli/shell/keep_prefix.h"
@@ -606,16 +607,24 @@ static cf_status fill_options(run *r, cf_turn_options *o, cf_error *err)
     return cf_chat_options_check(&o->chat, err);
 }
 
+/* On standard error, and with --json among the events, too. */
 static void tell_loss(void *ud, const cf_loss *loss)
 {
-    (void)ud;
-    cf_note_text("[prompt] ", loss->line);
+    run *r = ud;
+    cf_loss_lines lines = {.as_json = r->cli->is_json};
+    cf_loss_note(&lines, loss);
+    if (r->cli->is_json && !r->show_prompt) {
+        cf_buf b = CF_BUF_INIT;
+        cf_loss_json(&b, loss, NULL);
+        show_json(r, &b);
+        cf_buf_deinit(&b);
+    }
 }
 
 /* Lists what is not in the prompt, a line each, on standard error. */
 static cf_status tell_losses(run *r, const cf_send *send, const cf_prompt *prompt, cf_error *err)
 {
-    return cf_conversation_losses(r->conv, send, prompt, tell_loss, NULL, err);
+    return cf_conversation_losses(r->conv, send, prompt, tell_loss, r, err);
 }
 
 /* The same for a send that is about to be made.  That reports why a prompt

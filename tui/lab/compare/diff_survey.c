@@ -153,8 +153,11 @@ static void count_lost(const json_t *message, size_t index, const cf_diff_render
 {
     cf_message_call call;
     for (size_t k = 0; cf_message_call_at(&call, message, k); k++) {
+        char path[40];
+        snprintf(path, sizeof path, ".tool_calls[%zu]", k);
         for (int i = 0; i < 2; i++) {
-            row->n_lost[i] += !cf_prompt_has(&r->prompt[i], CF_SPAN_MESSAGE, index, call.name);
+            row->n_lost[i] +=
+                !cf_prompt_shows(&r->prompt[i], CF_SPAN_MESSAGE, index, cf_str_from(path));
         }
     }
 }

@@ -513,7 +513,7 @@ static cf_status add_tools_not_written(json_t *list, const rebuilt *p, const cf_
     for (size_t i = 0; p->has && i < json_array_size(tools); i++) {
         cf_str name =
             cf_json_get_str(json_object_get(json_array_get(tools, i), "function"), "name");
-        if (name.n != 0 && !cf_prompt_has(&p->prompt, CF_SPAN_TOOL, i, name)) {
+        if (name.n != 0 && !cf_prompt_shows(&p->prompt, CF_SPAN_TOOL, i, cf_str_from(""))) {
             cf_jb_append(&b, names, cf_json_str(name));
         }
     }

@@ -171,16 +171,18 @@ static bool is_gone(cf_app *app, const cf_call_row *row)
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *function = json_object_get(json_array_get(tools, i), "function");
         if (cf_str_eq(cf_json_get_str(function, "name"), name) &&
-            !cf_prompt_has(&m->prompt, CF_SPAN_TOOL, i, name)) {
+            !cf_prompt_shows(&m->prompt, CF_SPAN_TOOL, i, cf_str_from(""))) {
             return true;
         }
     }
-    bool has_call =
-        row->call == CF_TOOL_NO_CALL ||
-        cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE, cf_lab_message_of(app->lab, reply), name);
+    char path[40];
+    snprintf(path, sizeof path, ".tool_calls[%zu]", (size_t)row->call);
+    bool has_call = row->call == CF_TOOL_NO_CALL ||
+                    cf_prompt_shows(&m->prompt, CF_SPAN_MESSAGE, cf_lab_message_of(app->lab, reply),
+                                    cf_str_from(path));
     return !has_call ||
-           !cf_prompt_has(&m->prompt, CF_SPAN_MESSAGE, cf_lab_message_of(app->lab, row->result),
-                          cf_json_get_str(result->message, "content"));
+           !cf_prompt_shows(&m->prompt, CF_SPAN_MESSAGE, cf_lab_message_of(app->lab, row->result),
+                            cf_str_from(".content"));
 }
 
 static void draw_back(cf_app *app, cf_grid *g, int x, int y, const cf_call_row *row, cf_style style)

@@ -748,7 +748,7 @@ static void test_gemini__calls_and_results(void **state)
     assert_int_equal(t.n, 5);
     cf_exchange_says(&t, 0, "{\"role\":\"system\",\"content\":\"s\"}");
     cf_exchange_says(&t, 1,
-                     "{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"type\":\"text\"},"
+                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
                      "{\"type\":\"image_url\",\"image_url\":{\"url\":"
                      "\"data:image/png;base64,AA==\"}}]}");
     cf_exchange_says(&t, 2,
@@ -783,8 +783,8 @@ static void test_xaibo__calls_and_results(void **state)
                      "\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
                      "\"arguments\":{\"x\":1}}}]}");
     cf_exchange_says(&t, 2,
-                     "{\"name\":\"f\",\"content\":\"4\",\"role\":\"tool\","
-                     "\"tool_call_id\":\"1\"}");
+                     "{\"role\":\"tool\",\"content\":\"4\",\"tool_call_id\":\"1\","
+                     "\"name\":\"f\"}");
     cf_exchange_close(&f);
 }
 

@@ -198,14 +198,14 @@ static void test_render__losses(void **state)
     assert_losses("{% for m in messages if m.role == 'user' %}{{ m.content }}"
                   "{% endfor %}",
                   LOSSY,
-                  "message 2: its reasoning is lost, the template does not "
+                  "[prompt] message 2: its reasoning is lost: the template does not "
                   "write it\n"
-                  "message 2: its call of add is lost, the template does not "
+                  "[prompt] message 2: its call of add is lost: the template does not "
                   "write it\n"
-                  "message 3 (tool): the result is lost, the template does not "
+                  "[prompt] message 3: the result is lost: the template does not "
                   "write it\n"
-                  "message 4 (a\\nb) is lost: the template does not write it\n"
-                  "tool add is lost: the template does not write its "
+                  "[prompt] message 4 (a\\nb) is lost: the template does not write it\n"
+                  "[prompt] tool add is lost: the template does not write its "
                   "declaration\n");
     assert_losses("{{ tools | tojson }}{% for m in messages %}{{ m | tojson }}"
                   "{% endfor %}",
@@ -221,8 +221,8 @@ static void test_render__losses(void **state)
                   "{\"messages\":[{\"role\":\"user\",\"content\":["
                   "{\"type\":\"text\",\"text\":\"Hi\"},"
                   "{\"type\":\"image\"}]}]}",
-                  "message 1: part 2 (image) is lost, the prompt has nothing "
-                  "of it\n");
+                  "[prompt] message 1: part 2 (image) is lost: the template writes no "
+                  "image here\n");
 }
 
 static void test_render__failures(void **state)
