@@ -2,8 +2,9 @@
  * cmd_bisect.c - confab bisect: which change between two templates, two
  * conversations or two models' replies turns good into bad.
  *
- * Both are lists of items: the lines of a template, or a conversation's
- * messages, tools and variables, one a line of JSON with a letter before it.
+ * Both are lists of items: the lines of a template, or those of
+ * tui/study/shrink/bisect_items.h.  Of a longer list of versions two neighbours
+ * are found first.
  */
 #include <string.h>
 
@@ -15,19 +16,15 @@
 #include "tui/cli/shell/shared_options.h"
 #include "tui/study/ask/asker.h"
 #include "tui/study/shrink/bisect.h"
+#include "tui/study/shrink/bisect_items.h"
 #include "tui/study/shrink/takeover.h"
 
 typedef struct asked {
     const char *condition, *good, *bad, *family;
-    uint32_t max_tokens;
+    cf_opt_list between;
+    uint32_t max_tokens, repeat, at_least;
     bool is_approved;
 } asked;
-
-typedef struct items {
-    cf_buf text;
-    cf_str *v; /* [n] lines of it, without their ends */
-    size_t n;
-} items;
 
 typedef struct command {
     cf_cli *cli;
@@ -36,8 +33,10 @@ typedef struct command {
     cf_study_engine engine;
     cf_asker asker;
     json_t *context; /* of templates; NULL: the items are a context */
-    items good, bad;
+    cf_bisect_items good, bad;
     cf_bisect bisect;
+    size_t version; /* of those that were named, the first bad one; 0: not looked for */
+    bool holds;     /* the last answer */
 } command;
 
 static bool looks_at(const command *c, uint32_t what)
@@ -45,42 +44,11 @@ static bool looks_at(const command *c, uint32_t what)
     return (cf_predicate_needs(c->predicate) & what) != 0;
 }
 
-/* ---- items -------------------------------------------------------------- */
-
-static cf_status split(items *it, cf_error *err)
-{
-    size_t cap = 0;
-    CF_TRY(cf_buf_check(&it->text, err));
-    for (size_t at = 0; at < it->text.n;) {
-        const char *p = it->text.p + at;
-        const char *end = memchr(p, '\n', it->text.n - at);
-        size_t n = end != NULL ? (size_t)(end - p) : it->text.n - at;
-        if (!cf_grow(&it->v, &cap, it->n + 1, sizeof *it->v)) {
-            return cf_oom_for(err, "the versions");
-        }
-        it->v[it->n++] = cf_str_make(p, n);
-        at += n + 1;
-    }
-    return CF_OK;
-}
-
-static void items_deinit(items *it)
-{
-    cf_buf_deinit(&it->text);
-    cf_free(it->v);
-}
-
-static void put_list(cf_buf *out, char letter, const json_t *list)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        cf_buf_addc(out, letter);
-        cf_json_write(out, json_array_get(list, i));
-        cf_buf_addc(out, '\n');
-    }
-}
+/* ---- items ------------------------------------------------------------- */
 
 /* A conversation as items; for a reply to it, without its last answer. */
-static cf_status read_conversation(command *c, const char *uuid, items *out, cf_error *err)
+static cf_status read_conversation(command *c, const char *uuid, cf_bisect_items *out,
+                                   cf_error *err)
 {
     cf_study_case one;
     cf_study_case_init(&one);
@@ -91,43 +59,9 @@ static cf_status read_conversation(command *c, const char *uuid, items *out, cf_
         (role == CF_ROLE_ASSISTANT || role == CF_ROLE_AGENT)) {
         st = json_array_remove(one.messages, n - 1) == 0 ? CF_OK : cf_oom(err);
     }
-    if (st == CF_OK) {
-        put_list(&out->text, 'm', one.messages);
-        put_list(&out->text, 't', one.tools);
-        void *iter = json_object_iter(one.extra);
-        for (; iter != NULL; iter = json_object_iter_next(one.extra, iter)) {
-            json_t *pair =
-                json_pack("{s:O}", json_object_iter_key(iter), json_object_iter_value(iter));
-            cf_buf_addc(&out->text, 'v');
-            cf_json_write(&out->text, pair);
-            cf_buf_addc(&out->text, '\n');
-            json_decref(pair);
-        }
-        st = split(out, err);
-    }
+    const cf_study_context context = cf_study_context_of(&one);
+    CF_THEN(st, cf_bisect_items_of(out, &context, err));
     cf_study_case_deinit(&one);
-    return st;
-}
-
-static cf_status make_context(const cf_str *v, size_t n, json_t **out, cf_error *err)
-{
-    json_t *messages = json_array(), *tools = json_array();
-    *out = json_pack("{s:o,s:b}", "messages", messages, "add_generation_prompt", 1);
-    cf_status st = *out != NULL ? CF_OK : cf_oom(err);
-    for (size_t i = 0; st == CF_OK && i < n; i++) {
-        json_t *item = NULL;
-        st = cf_json_read(&item, v[i].p + 1, v[i].n - 1, err);
-        bool ok = st != CF_OK        ? true
-                  : v[i].p[0] == 'm' ? json_array_append(messages, item) == 0
-                  : v[i].p[0] == 't' ? json_array_append(tools, item) == 0
-                                     : json_object_update(*out, item) == 0;
-        json_decref(item);
-        st = ok ? st : cf_oom(err);
-    }
-    if (st == CF_OK && json_array_size(tools) > 0 && json_object_set(*out, "tools", tools) != 0) {
-        st = cf_oom(err);
-    }
-    json_decref(tools);
     return st;
 }
 
@@ -138,7 +72,7 @@ static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad, cf_error
     command *c = ud;
     if (c->context == NULL) {
         json_t *context = NULL;
-        cf_status st = make_context(v, n, &context, err);
+        cf_status st = cf_bisect_items_context(v, n, &context, err);
         CF_THEN(st, cf_asker_ask(&c->asker, context, cf_buf_str(&c->cli->opened.source), bad, err));
         json_decref(context);
         return st;
@@ -154,6 +88,13 @@ static cf_status is_bad(void *ud, const cf_str *v, size_t n, bool *bad, cf_error
     return st;
 }
 
+static void set_asker(const command *c, cf_asker *a)
+{
+    a->max_tokens = c->a.max_tokens;
+    a->repeat = c->a.repeat;
+    a->at_least = c->a.at_least;
+}
+
 static cf_status open_all(command *c, const char *uuid, cf_error *err)
 {
     bool needs_model =
@@ -167,8 +108,18 @@ static cf_status open_all(command *c, const char *uuid, cf_error *err)
     c->engine.roles = looks_at(c, CF_SEE_REPLY) ? &c->cli->opened.roles : NULL;
     cf_asker_init(&c->asker, &c->engine, c->predicate, cf_cli_cancel());
     c->asker.as_is = !looks_at(c, CF_SEE_REPLY);
-    c->asker.max_tokens = c->a.max_tokens;
+    set_asker(c, &c->asker);
     return CF_OK;
+}
+
+/* The conversation that templates are tried on. */
+static cf_status read_context(command *c, const char *uuid, cf_error *err)
+{
+    cf_bisect_items it = {.v = NULL};
+    cf_status st = read_conversation(c, uuid, &it, err);
+    CF_THEN(st, cf_bisect_items_context(it.v, it.n, &c->context, err));
+    cf_bisect_items_deinit(&it);
+    return st;
 }
 
 static cf_status read_both(command *c, const char *uuid, cf_error *err)
@@ -177,33 +128,82 @@ static cf_status read_both(command *c, const char *uuid, cf_error *err)
         CF_TRY(read_conversation(c, c->a.good, &c->good, err));
         return read_conversation(c, c->a.bad, &c->bad, err);
     }
-    items it = {.v = NULL};
-    cf_status st = read_conversation(c, uuid, &it, err);
-    CF_THEN(st, make_context(it.v, it.n, &c->context, err));
-    items_deinit(&it);
-    CF_THEN(st, cf_open_template_text(&c->good.text, c->a.good, err));
+    cf_status st = cf_open_template_text(&c->good.text, c->a.good, err);
     CF_THEN(st, cf_open_template_text(&c->bad.text, c->a.bad, err));
-    CF_THEN(st, split(&c->good, err));
-    CF_THEN(st, split(&c->bad, err));
+    CF_THEN(st, cf_bisect_items_split(&c->good, err));
+    CF_THEN(st, cf_bisect_items_split(&c->bad, err));
     return st;
 }
 
 /* ---- output ------------------------------------------------------------- */
 
-static void put_items(const command *c, cf_jw *w, const char *key, const cf_str *v, size_t n)
+/* An item as it is shown: a line of a template, or JSON. */
+static cf_status put_item(const command *c, cf_buf *out, const cf_bisect_items *it, size_t i,
+                          cf_error *err)
 {
-    cf_jw_array(w, key);
-    for (size_t i = 0; i < n; i++) {
-        if (c->context != NULL) {
-            cf_jw_str(w, NULL, v[i]);
-        } else {
-            cf_jw_raw(w, NULL, cf_str_make(v[i].p + 1, v[i].n - 1));
-        }
+    if (c->context != NULL) {
+        cf_buf_add(out, it->v[i].p, it->v[i].n);
+        return CF_OK;
     }
-    cf_jw_end(w);
+    return cf_bisect_items_put(out, it, i, err);
 }
 
-static void put_json(const command *c, cf_buf *out)
+/* The items from i to `end` that are shown as one: a head has its lines. */
+static size_t n_shown_as_one(const command *c, const cf_bisect_items *it, size_t i, size_t end)
+{
+    size_t n = 1;
+    bool is_head = c->context == NULL && it->v[i].p[0] == CF_BISECT_HEAD;
+    while (is_head && i + n < end && cf_bisect_items_place(it, i + n).is_line) {
+        n++;
+    }
+    return n;
+}
+
+static cf_status put_items(const command *c, cf_jw *w, const char *key, const cf_bisect_items *it,
+                           size_t first, size_t n, cf_error *err)
+{
+    cf_status st = CF_OK;
+    cf_jw_array(w, key);
+    for (size_t i = first, end = first + n; st == CF_OK && i < end;
+         i += n_shown_as_one(c, it, i, end)) {
+        cf_buf item = CF_BUF_INIT;
+        st = put_item(c, &item, it, i, err);
+        if (c->context != NULL) {
+            cf_jw_buf(w, NULL, &item);
+        } else {
+            cf_jw_raw(w, NULL, cf_buf_str(&item));
+        }
+        w->out->failed = w->out->failed || item.failed;
+        cf_buf_deinit(&item);
+    }
+    cf_jw_end(w);
+    return st;
+}
+
+/* Where the change begins: an item, and of a message that is changed inside the
+ * line. */
+static void put_place(const command *c, cf_jw *w, const char *item, const char *line,
+                      const cf_bisect_items *it, size_t i)
+{
+    const cf_bisect_place p =
+        c->context == NULL ? cf_bisect_items_place(it, i) : (cf_bisect_place){.part = i};
+    cf_jw_uint(w, item, p.part);
+    if (p.is_line && !p.is_whole) {
+        cf_jw_uint(w, line, p.line);
+    }
+}
+
+static void put_version(const command *c, cf_jw *w)
+{
+    if (c->version > 0) {
+        cf_jw_uint(w, "version", c->version);
+        cf_jw_uint(w, "versions", c->a.between.n + 2);
+        cf_jw_text(w, "from", c->a.good);
+        cf_jw_text(w, "to", c->a.bad);
+    }
+}
+
+static cf_status put_json(const command *c, cf_buf *out, cf_error *err)
 {
     const cf_bisect *b = &c->bisect;
     const cf_change *found = &b->change[b->found];
@@ -211,39 +211,69 @@ static void put_json(const command *c, cf_buf *out)
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "of", c->context != NULL ? "template" : "conversation");
+    put_version(c, &w);
     cf_jw_uint(&w, "change", b->found);
     cf_jw_uint(&w, "changes", b->n_change);
-    cf_jw_uint(&w, "good_item", found->a);
-    cf_jw_uint(&w, "bad_item", found->b);
-    put_items(c, &w, "good", b->good + found->a, found->n_a);
-    put_items(c, &w, "bad", b->bad + found->b, found->n_b);
+    put_place(c, &w, "good_item", "good_line", &c->good, found->a);
+    put_place(c, &w, "bad_item", "bad_line", &c->bad, found->b);
+    cf_status st = put_items(c, &w, "good", &c->good, found->a, found->n_a, err);
+    CF_THEN(st, put_items(c, &w, "bad", &c->bad, found->b, found->n_b, err));
     cf_jw_bool(&w, "alone", b->is_enough);
+    cf_jw_bool(&w, "holds", b->holds);
+    cf_jw_buf(&w, "why", &c->asker.why);
     cf_jw_uint(&w, "runs", b->n_runs);
     cf_jw_end(&w);
     cf_buf_addc(out, '\n');
     out->failed = out->failed || cf_jw_finish(&w, NULL) != CF_OK;
+    return st;
 }
 
-/* `skip` bytes before each line are not shown. */
-static void put_lines(cf_buf *out, const char *mark, const cf_str *v, size_t n, size_t skip)
+/* The items as lines, as they are or as JSON. */
+static cf_status put_lines(const command *c, cf_buf *out, const char *mark,
+                           const cf_bisect_items *it, size_t first, size_t n, cf_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
+    cf_status st = CF_OK;
+    for (size_t i = first, end = first + n; st == CF_OK && i < end;
+         i += n_shown_as_one(c, it, i, end)) {
+        cf_buf item = CF_BUF_INIT;
+        st = put_item(c, &item, it, i, err);
         cf_buf_adds(out, mark);
-        cf_safe_line(out, v[i].p + skip, v[i].n - skip);
+        cf_safe_line(out, cf_buf_cstr(&item), item.n);
         cf_buf_addc(out, '\n');
+        out->failed = out->failed || item.failed;
+        cf_buf_deinit(&item);
     }
+    return st;
 }
 
-static void put_text(const command *c, cf_buf *out)
+static cf_status put_text(const command *c, cf_buf *out, cf_error *err)
 {
     const cf_bisect *b = &c->bisect;
     const cf_change *found = &b->change[b->found];
-    cf_buf_addf(out, "change %zu of %zu turns good into bad%s (%zu runs), %s %zu:\n", b->found + 1,
-                b->n_change, b->is_enough ? ", alone" : ", after those before it", b->n_runs,
-                c->context != NULL ? "line" : "item", found->b + 1);
-    size_t skip = c->context == NULL; /* the letter before an item */
-    put_lines(out, "- ", b->good + found->a, found->n_a, skip);
-    put_lines(out, "+ ", b->bad + found->b, found->n_b, skip);
+    if (c->version > 0) {
+        cf_buf_addf(out, "version %zu of %zu is the first that is bad: %s after %s\n",
+                    c->version + 1, c->a.between.n + 2, c->a.bad, c->a.good);
+    }
+    cf_buf_addf(out, "change %zu of %zu turns good into bad%s (%zu runs), ", b->found + 1,
+                b->n_change, b->is_enough ? ", alone" : ", after those before it", b->n_runs);
+    if (c->context != NULL) {
+        cf_buf_addf(out, "line %zu:\n", found->b + 1);
+    } else {
+        const cf_bisect_place p = cf_bisect_items_place(&c->bad, found->b);
+        cf_buf_addf(out, "item %zu", p.part + 1);
+        if (p.is_line && !p.is_whole) {
+            cf_buf_addf(out, ", line %zu", p.line + 1);
+        }
+        cf_buf_adds(out, ":\n");
+    }
+    CF_TRY(put_lines(c, out, "- ", &c->good, found->a, found->n_a, err));
+    CF_TRY(put_lines(c, out, "+ ", &c->bad, found->b, found->n_b, err));
+    if (c->asker.repeat > 1 || !b->holds) {
+        cf_buf_addf(out, "%s: ", b->holds ? "asked last" : "asked again, it is not bad");
+        cf_safe_line(out, cf_buf_cstr(&c->asker.why), c->asker.why.n);
+        cf_buf_addc(out, '\n');
+    }
+    return CF_OK;
 }
 
 /* ---- two models --------------------------------------------------------- */
@@ -270,7 +300,7 @@ static cf_status open_side(command *c, side *s, const char *version, cf_error *e
     s->engine = cf_study_engine_of(&s->opened);
     s->engine.roles = &s->opened.roles;
     cf_asker_init(&s->asker, &s->engine, c->predicate, cf_cli_cancel());
-    s->asker.max_tokens = c->a.max_tokens;
+    set_asker(c, &s->asker);
     return CF_OK;
 }
 
@@ -294,6 +324,7 @@ static void put_takeover(const command *c, const cf_takeover *t, cf_buf *out)
     cf_jw_init(&w, out);
     cf_jw_object(&w, NULL);
     cf_jw_text(&w, "of", "model");
+    put_version(c, &w);
     cf_jw_uint(&w, "token", t->token);
     cf_jw_uint(&w, "tokens", t->n_token);
     cf_jw_uint(&w, "off", t->off);
@@ -310,23 +341,83 @@ static void put_takeover(const command *c, const cf_takeover *t, cf_buf *out)
 static cf_status compare_models(command *c, side *good, side *bad, const char *uuid, cf_error *err)
 {
     cf_takeover t;
-    items it = {.v = NULL};
-    CF_TRY(cf_cli_open_store(&c->cli->store, c->cli, CF_STORE_READ_ONLY, err));
     CF_TRY(open_side(c, good, c->a.good, err));
     CF_TRY(open_side(c, bad, c->a.bad, err));
     c->engine = good->engine;
-    cf_status st = read_conversation(c, uuid, &it, err);
-    CF_THEN(st, make_context(it.v, it.n, &c->context, err));
-    items_deinit(&it);
-    CF_TRY(st);
+    CF_TRY(read_context(c, uuid, err));
     const cf_takeover_side a = {&good->asker, cf_buf_str(&good->opened.source)};
     const cf_takeover_side b = {&bad->asker, cf_buf_str(&bad->opened.source)};
     cf_takeover_init(&t);
-    st = cf_takeover_run(&t, a, b, c->context, err);
+    cf_status st = cf_takeover_run(&t, a, b, c->context, err);
     if (st == CF_OK) {
+        c->holds = true;
         put_takeover(c, &t, &c->cli->out);
     }
     cf_takeover_deinit(&t);
+    return st;
+}
+
+/* ---- a list of versions ------------------------------------------------- */
+
+static const char *version_at(const command *c, size_t i)
+{
+    return i == 0 ? c->a.good : i <= c->a.between.n ? c->a.between.v[i - 1] : c->a.bad;
+}
+
+/* Asks about one version as a whole. */
+typedef cf_status (*version_fn)(command *c, const char *uuid, const char *version, bool *bad,
+                                cf_error *err);
+
+/* Two neighbours, the first not bad and the second bad, become the good and the
+ * bad version; the ends are asked about later. */
+static cf_status find_version(command *c, const char *uuid, version_fn fn, cf_error *err)
+{
+    size_t good = 0, bad = c->a.between.n + 1;
+    if (c->a.between.n == 0) {
+        return CF_OK;
+    }
+    while (bad - good > 1) {
+        size_t mid = good + (bad - good) / 2;
+        bool is_bad = false;
+        CF_TRY(fn(c, uuid, version_at(c, mid), &is_bad, err));
+        *(is_bad ? &bad : &good) = mid;
+    }
+    const char *from = version_at(c, good), *to = version_at(c, bad);
+    c->a.good = from;
+    c->a.bad = to;
+    c->version = bad;
+    return CF_OK;
+}
+
+static cf_status is_bad_model(command *c, const char *uuid, const char *version, bool *bad,
+                              cf_error *err)
+{
+    side s = {.engine = {.tok = NULL}};
+    cf_bisect_items it = {.v = NULL};
+    json_t *context = NULL;
+    cf_status st = open_side(c, &s, version, err);
+    c->engine = s.engine;
+    CF_THEN(st, read_conversation(c, uuid, &it, err));
+    CF_THEN(st, cf_bisect_items_context(it.v, it.n, &context, err));
+    CF_THEN(st, cf_asker_ask(&s.asker, context, cf_buf_str(&s.opened.source), bad, err));
+    json_decref(context);
+    cf_bisect_items_deinit(&it);
+    cf_asker_deinit(&s.asker);
+    cf_opened_close(&s.opened);
+    return st;
+}
+
+static cf_status is_bad_version(command *c, const char *uuid, const char *version, bool *bad,
+                                cf_error *err)
+{
+    cf_bisect_items it = {.v = NULL};
+    cf_status st = uuid == NULL ? read_conversation(c, version, &it, err)
+                                : cf_open_template_text(&it.text, version, err);
+    if (uuid != NULL) {
+        CF_THEN(st, cf_bisect_items_split(&it, err));
+    }
+    CF_THEN(st, is_bad(c, it.v, it.n, bad, err));
+    cf_bisect_items_deinit(&it);
     return st;
 }
 
@@ -342,6 +433,15 @@ static cf_status make_models(command *c, const char *uuid, cf_error *err)
         st = cf_fail(err, CF_EINVAL,
                      "two models differ in their replies, and this predicate looks at none");
     }
+    for (size_t i = 0; st == CF_OK && i < c->a.between.n; i++) {
+        if (!names_model(c->a.between.v[i])) {
+            st =
+                cf_fail(err, CF_EINVAL, "--between '%.100s': versions are model:M, like the others",
+                        c->a.between.v[i]);
+        }
+    }
+    CF_THEN(st, cf_cli_open_store(&c->cli->store, c->cli, CF_STORE_READ_ONLY, err));
+    CF_THEN(st, find_version(c, uuid, is_bad_model, err));
     CF_THEN(st, compare_models(c, &good, &bad, uuid, err));
     cf_asker_deinit(&good.asker);
     cf_asker_deinit(&bad.asker);
@@ -362,15 +462,16 @@ static cf_status make(command *c, const char *uuid, cf_error *err)
         c->cli->open.template_name = c->a.good;
     }
     CF_TRY(open_all(c, uuid != NULL ? uuid : c->a.bad, err));
+    if (uuid != NULL) {
+        CF_TRY(read_context(c, uuid, err));
+    }
+    CF_TRY(find_version(c, uuid, is_bad_version, err));
     CF_TRY(read_both(c, uuid, err));
     CF_TRY(cf_bisect_init(&c->bisect, c->good.v, c->good.n, c->bad.v, c->bad.n, err));
+    c->bisect.head = c->context == NULL ? CF_BISECT_HEAD : 0;
     CF_TRY(cf_bisect_run(&c->bisect, is_bad, c, err));
-    if (c->cli->is_json) {
-        put_json(c, &c->cli->out);
-    } else {
-        put_text(c, &c->cli->out);
-    }
-    return CF_OK;
+    c->holds = c->bisect.holds;
+    return c->cli->is_json ? put_json(c, &c->cli->out, err) : put_text(c, &c->cli->out, err);
 }
 
 #define WANT                                                                \
@@ -388,6 +489,12 @@ static const cf_opt_row options[] = {
      0},
     {"--bad", 0, CF_OPT_STR, offsetof(command, a.bad), "VERSION",
      "the version that is bad, likewise", 0},
+    {"--between", 0, CF_OPT_LIST, offsetof(command, a.between), "VERSION",
+     "a version between the good and the bad one, in order; may be repeated: "
+     "finds the first bad one, then the change in it",
+     0},
+    CF_ROW_REPEAT(offsetof(command, a.repeat)),
+    CF_ROW_AT_LEAST(offsetof(command, a.at_least)),
     CF_ROW_MAX_TOKENS(offsetof(command, a.max_tokens)),
     CF_ROW_FAMILY(offsetof(command, a.family)),
     CF_ROW_YES(offsetof(command, a.is_approved)),
@@ -402,12 +509,19 @@ static int run_bisect(cf_cli *cli, void *state)
     if (c->a.condition == NULL || c->a.good == NULL || c->a.bad == NULL) {
         return cf_cli_usage(cli, WANT);
     }
+    const char *wrong = cf_cli_wrong_repeat(c->a.repeat, c->a.at_least);
+    if (wrong != NULL) {
+        return cf_cli_usage(cli, wrong);
+    }
     cf_status st = cf_cli_predicate(&c->predicate, c->a.condition, c->a.is_approved, &err);
     CF_THEN(st, make(c, cli->n_args == 1 ? cli->args[0] : NULL, &err));
     int status = cf_cli_end(cli, st, &err);
+    if (status == CF_EXIT_OK && !c->holds) {
+        status = CF_EXIT_FINDING;
+    }
     cf_bisect_deinit(&c->bisect);
-    items_deinit(&c->good);
-    items_deinit(&c->bad);
+    cf_bisect_items_deinit(&c->good);
+    cf_bisect_items_deinit(&c->bad);
     json_decref(c->context);
     cf_asker_deinit(&c->asker);
     cf_predicate_free(c->predicate);

@@ -97,8 +97,7 @@ cf_status cf_bisect_init(cf_bisect *b, const cf_str *good, size_t n_good, const 
 /* ---- the search --------------------------------------------------------- */
 
 /* The good version with the changes [from, to) made. */
-static cf_status ask(cf_bisect *b, size_t from, size_t to, cf_bisect_fn fn, void *ud, bool *is_bad,
-                     cf_error *err)
+static cf_status ask(cf_bisect *b, size_t from, size_t to, bool *is_bad, cf_error *err)
 {
     cf_str *items = cf_calloc(b->n_good + b->n_bad + 1, sizeof *items);
     if (items == NULL) {
@@ -119,36 +118,119 @@ static cf_status ask(cf_bisect *b, size_t from, size_t to, cf_bisect_fn fn, void
         items[n++] = b->good[at++];
     }
     b->n_runs++;
-    cf_status st = fn(ud, items, n, is_bad, err);
+    cf_status st = b->fn(b->ud, items, n, is_bad, err);
     cf_free(items);
     return st;
+}
+
+/* Version *good is not bad, version `bad` is; finds two such next to each other. */
+static cf_status narrow(cf_bisect *b, size_t *good, size_t bad,
+                        cf_status (*is_bad_at)(cf_bisect *b, size_t k, bool *is_bad, cf_error *err),
+                        cf_error *err)
+{
+    bool is_bad;
+    while (bad - *good > 1) {
+        size_t mid = *good + (bad - *good) / 2;
+        CF_TRY(is_bad_at(b, mid, &is_bad, err));
+        if (is_bad) {
+            bad = mid;
+        } else {
+            *good = mid;
+        }
+    }
+    return CF_OK;
+}
+
+static cf_status with_changes(cf_bisect *b, size_t k, bool *is_bad, cf_error *err)
+{
+    return ask(b, 0, k, is_bad, err);
+}
+
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The changes before the one found, and the first k items of it. */
+static cf_status with_items(cf_bisect *b, size_t k, bool *is_bad, cf_error *err)
+{
+    cf_change whole = b->change[b->found];
+    b->change[b->found] =
+        (cf_change){whole.a, at_most(k, whole.n_a), whole.b, at_most(k, whole.n_b)};
+    cf_status st = ask(b, 0, b->found + 1, is_bad, err);
+    b->change[b->found] = whole;
+    return st;
+}
+
+/* Whether a change can be made item by item: it moves no head away from what
+ * belongs to it. */
+static bool can_cut(const cf_bisect *b, const cf_change *c)
+{
+    bool has_head = false;
+    for (size_t i = 0; b->head != 0 && i < c->n_a; i++) {
+        has_head = has_head || b->good[c->a + i].p[0] == b->head;
+    }
+    for (size_t i = 0; b->head != 0 && i < c->n_b; i++) {
+        has_head = has_head || b->bad[c->b + i].p[0] == b->head;
+    }
+    return !has_head && (c->n_a > 1 || c->n_b > 1);
+}
+
+/* Of adjacent items that changed, the one that matters: pairs in order, then what
+ * one side has more.  *n_before are those before it. */
+static cf_status cut(cf_bisect *b, size_t *n_before, cf_error *err)
+{
+    const cf_change c = b->change[b->found];
+    *n_before = 0;
+    if (!can_cut(b, &c)) {
+        return CF_OK;
+    }
+    return narrow(b, n_before, c.n_a > c.n_b ? c.n_a : c.n_b, with_items, err);
+}
+
+/* Asks what is reported last: whether the change suffices, or else whether it
+ * still does after those before it. */
+static cf_status confirm(cf_bisect *b, size_t n_before, cf_error *err)
+{
+    const cf_change whole = b->change[b->found];
+    bool is_cut = can_cut(b, &whole);
+    cf_change one = whole;
+    if (is_cut) {
+        size_t i = at_most(n_before, whole.n_a), k = at_most(n_before, whole.n_b);
+        one = (cf_change){whole.a + i, i < whole.n_a, whole.b + k, k < whole.n_b};
+    }
+    b->change[b->found] = one;
+    CF_TRY(ask(b, b->found, b->found + 1, &b->is_enough, err));
+    b->holds = b->is_enough;
+    if (!b->holds && (b->found > 0 || n_before > 0)) {
+        b->change[b->found] = whole;
+        cf_status st = is_cut ? with_items(b, n_before + 1, &b->holds, err)
+                              : ask(b, 0, b->found + 1, &b->holds, err);
+        b->change[b->found] = one;
+        return st;
+    }
+    return CF_OK;
 }
 
 cf_status cf_bisect_run(cf_bisect *b, cf_bisect_fn fn, void *ud, cf_error *err)
 {
     bool is_bad;
-    size_t good = 0, bad = b->n_change;
-    if (bad == 0) {
+    size_t n_before;
+    b->fn = fn;
+    b->ud = ud;
+    b->found = 0;
+    if (b->n_change == 0) {
         return cf_fail(err, CF_EINVAL, "the two versions are equal");
     }
-    CF_TRY(ask(b, 0, 0, fn, ud, &is_bad, err));
+    CF_TRY(ask(b, 0, 0, &is_bad, err));
     if (is_bad) {
         return cf_fail(err, CF_EINVAL, "the predicate holds for the good one");
     }
-    CF_TRY(ask(b, 0, bad, fn, ud, &is_bad, err));
+    CF_TRY(ask(b, 0, b->n_change, &is_bad, err));
     if (!is_bad) {
         return cf_fail(err, CF_EINVAL, "the predicate does not hold for the bad one");
     }
-    while (bad - good > 1) {
-        size_t mid = good + (bad - good) / 2;
-        CF_TRY(ask(b, 0, mid, fn, ud, &is_bad, err));
-        if (is_bad) {
-            bad = mid;
-        } else {
-            good = mid;
-        }
-    }
-    b->found = good;
-    b->is_enough = good == 0; /* was asked */
-    return good == 0 ? CF_OK : ask(b, good, good + 1, fn, ud, &b->is_enough, err);
+    CF_TRY(narrow(b, &b->found, b->n_change, with_changes, err));
+    CF_TRY(cut(b, &n_before, err));
+    return confirm(b, n_before, err);
 }

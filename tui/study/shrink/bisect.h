@@ -5,9 +5,10 @@
  *                     tools of two conversations) --> changes between them -->
  *                     [bisect] --> the change after which a predicate holds.
  * The first k changes are applied in order, and k is found by bisection, in a
- * number of steps that is logarithmic in the number of changes.  The change found
- * turns good into bad after the ones before it; whether it suffices alone is
- * tested last.
+ * number of steps that is logarithmic in the number of changes.  Adjacent items
+ * that changed are one change at first; the one that is found is then cut into its
+ * items in the same way.  The result turns good into bad after what was before it;
+ * whether it suffices alone, and if not whether it still does so, is asked last.
  *
  * Threads:  one thread at a time.
  * Memory:   items are borrowed; a bisection owns its list of changes.
@@ -31,9 +32,14 @@ typedef struct cf_bisect {
     size_t n_good, n_bad;
     cf_change *change; /* [n_change] in order */
     size_t n_change, cap_change;
-    size_t found;   /* index of the change; set by cf_bisect_run() */
+    char head;      /* an item that begins with it owns those after it, so that
+                       changes with one are not cut; 0: none does */
+    size_t found;   /* index of the change, which was cut; set by cf_bisect_run() */
     bool is_enough; /* it turns good into bad alone */
+    bool holds;     /* the last answer: it turned good into bad when asked again */
     size_t n_runs;
+    cf_bisect_fn fn; /* of the run */
+    void *ud;
 } cf_bisect;
 
 /* Finds the changes between the two; free with cf_bisect_deinit().
