@@ -39,7 +39,7 @@ typedef struct cf_exchange {
     cf_str response_id; /* of the answer's body */
     int64_t n_messages, n_prompt, n_cached, n_reply;
     cf_str end;                               /* "stop", "length", "aborted" ... */
-    cf_str note;                              /* what went wrong with the recording */
+    cf_str note; /* what went wrong with the recording, or is worth knowing */
     cf_str findings;                          /* JSON list of objects */
     cf_str request_headers, response_headers; /* JSON lists of [name, value] */
     cf_str request, response;                 /* exact bodies; not read by lists */

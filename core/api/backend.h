@@ -54,6 +54,8 @@ typedef struct cf_chat_options {
     bool as_is;          /* messages and tools reach the template as they are; see
                    cf_prompt_renderer */
     uint32_t max_tokens; /* of the reply, thinking included; 0: no limit */
+    uint32_t max_calls;  /* the reply ends after so many, and has no more; 0: no
+                            limit.  Built-in core only */
     bool stops_on_loop;  /* end a reply that repeats itself, thinks on and on,
                             or writes JSON without an end; else only a note
                             says so */
@@ -225,6 +227,10 @@ typedef struct cf_chat_request {
     const cf_chat_options *options; /* NULL: all defaults */
 
     bool is_pending; /* only prefill; no generation prompt */
+
+    /* In place of a prompt that is rendered; built-in core only. */
+    const cf_token *prompt_ids;
+    size_t n_prompt_ids; /* 0: none */
 
     /* How the reply starts: as text ("continue this reply"), or as the exact
      * tokens it had before, of which the last may be another choice ("fork

@@ -109,6 +109,8 @@ typedef struct cf_tool_constraint {
                         phrase of CF_TOOLS_TEXT_UNTIL */
     cf_str before;   /* A of CF_TOOLS_TEXT_AND */
     cf_str suffix;   /* S */
+    const json_t *otherwise; /* with CF_TOOLS_ONLY: a JSON Schema; the reply is
+                                calls or a value of it.  NULL: calls */
     bool seed_order; /* required parameters first in the order of "required",
                         as the seed systems do; otherwise any order */
 } cf_tool_constraint;

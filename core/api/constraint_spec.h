@@ -9,7 +9,9 @@
  *   {"json":true}      json              an object or an array
  *   {"tools":"calls","family":"hermes"}
  *                      tools [MODE]      calls of the declared tools; MODE is
- *                                        calls, text-and or text-until
+ *                                        calls, text-and or text-until;
+ *                                        with "schema":S beside it calls or
+ *                                        a value of S
  *
  * Place in the flow:  options, the history, ":constrain" --> [spec] -->
  *                     grammar of constraint.h.

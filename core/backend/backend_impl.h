@@ -105,7 +105,8 @@ typedef struct cf_chat__reply {
     bool is_after_call;           /* no failed block since the last call */
     cf_tool_parser *parser;       /* NULL: nothing is parsed */
     const cf_tool_parse *parse;
-    bool is_quiet; /* feeding what was there before: no events */
+    size_t n_calls; /* that are complete */
+    bool is_quiet;  /* feeding what was there before: no events */
     cf_status failed;
 } cf_chat__reply;
 
@@ -113,6 +114,8 @@ CF_MUST_USE cf_status cf_chat__reply_init(cf_chat__reply *r, const cf_chat__run 
                                           cf_tool_family family, const cf_channel *channels,
                                           size_t n_channels, cf_error *err);
 void cf_chat__reply_deinit(cf_chat__reply *r);
+/* Whether it has all the calls that the options allow. */
+bool cf_chat__reply_is_full(const cf_chat__reply *r);
 
 /* The prompt may end inside a channel: then the reply starts there. */
 void cf_chat__reply_after_prompt(cf_chat__reply *r, cf_str prompt);

@@ -186,38 +186,65 @@ static cf_status sync(cf_chat__decode *d, const cf_token_list *list, const cf_ru
                            : cf_session_sync(d->c->session, ids_of(d), n_ids(d), run, out, err);
 }
 
-/* Renders, tokenises and syncs. */
-static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
+/* Renders the prompt, and makes tokens of it and of the reply's prefix. */
+static cf_status render(cf_chat__decode *d, cf_arena *arena, cf_prompt *prompt, cf_token_list *list,
+                        cf_error *err)
 {
     cf_chat_response *out = d->run->out;
-    cf_prompt prompt = {{NULL, 0}, NULL, 0};
-    cf_token_list list = {NULL, 0};
     uint64_t t = cf_os_monotonic_us();
-    cf_status st = cf_chat__core_render(d->c, d->run->request, arena, &d->media, &prompt, err);
+    cf_status st = cf_chat__core_render(d->c, d->run->request, arena, &d->media, prompt, err);
     out->timings.render_us = cf_os_monotonic_us() - t;
     if (st != CF_OK) {
         return st == CF_ENOMEM || st == CF_ECANCELLED
                    ? st
                    : cf_chat__fault(d->run, CF_FAULT_TEMPLATE, st);
     }
-    cf_buf_add(&out->prompt, prompt.text.p, prompt.text.n);
+    cf_buf_add(&out->prompt, prompt->text.p, prompt->text.n);
     CF_TRY(cf_buf_check(&out->prompt, err));
     t = cf_os_monotonic_us();
-    CF_TRY(cf_chat__tokenise(&list, &prompt, &d->media, d->run->request->reply_prefix, d->tok,
-                             arena, err));
+    CF_TRY(cf_chat__tokenise(list, prompt, &d->media, d->run->request->reply_prefix, d->tok, arena,
+                             err));
     if (d->media.n > 0) {
-        out->media = cf_chat__media_json(&d->media, &list);
+        out->media = cf_chat__media_json(&d->media, list);
         CF_TRY(out->media != NULL ? CF_OK : cf_oom_for(err, "the prompt"));
     }
-    for (size_t i = 0; i < list.n; i++) {
-        add_id(d, list.v[i].id);
-        d->n_prompt += list.v[i].off < prompt.text.n ? 1 : 0;
+    for (size_t i = 0; i < list->n; i++) {
+        add_id(d, list->v[i].id);
+        d->n_prompt += list->v[i].off < prompt->text.n ? 1 : 0;
     }
+    out->timings.tokenise_us = cf_os_monotonic_us() - t;
+    return CF_OK;
+}
+
+/* The prompt that the request gives as tokens. */
+static cf_status take_prompt_ids(cf_chat__decode *d, cf_error *err)
+{
+    const cf_chat_request *q = d->run->request;
+    cf_buf *text = &d->run->out->prompt;
+    for (size_t i = 0; i < q->n_prompt_ids; i++) {
+        const cf_token id = q->prompt_ids[i];
+        if (id < 0 || (size_t)id >= cf_tokenizer_n_vocab(d->tok)) {
+            return cf_fail(err, CF_EINVAL, "token %d is outside the vocabulary", (int)id);
+        }
+        add_id(d, id);
+    }
+    cf_tokenizer_decode(text, d->tok, q->prompt_ids, q->n_prompt_ids, true);
+    d->n_prompt = q->n_prompt_ids;
+    return cf_buf_check(text, err);
+}
+
+/* Renders, tokenises and syncs. */
+static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
+{
+    cf_chat_response *out = d->run->out;
+    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_token_list list = {NULL, 0};
+    CF_TRY(d->run->request->n_prompt_ids > 0 ? take_prompt_ids(d, err)
+                                             : render(d, arena, &prompt, &list, err));
     CF_TRY(cf_buf_check(&d->ids, err));
     CF_TRY(take_ids(&out->prompt_ids, &out->n_prompt_ids, ids_of(d), d->n_prompt, err));
     cf_chat__reply_after_prompt(&d->reply, prompt.text);
     CF_TRY(add_start(d, err));
-    out->timings.tokenise_us = cf_os_monotonic_us() - t;
     if (n_ids(d) == 0) {
         return cf_chat__fault(d->run, CF_FAULT_TEMPLATE,
                               cf_fail(err, CF_EINVAL, "the prompt has no token"));
@@ -230,8 +257,8 @@ static cf_status prefill(cf_chat__decode *d, cf_arena *arena, cf_error *err)
                   .ud = d,
                   .keep_at = cf_chat__end_of_messages(&prompt, &list)};
     announce_prefill(d);
-    t = cf_os_monotonic_us();
-    st = sync(d, &list, &run, &out->sync, err);
+    uint64_t t = cf_os_monotonic_us();
+    cf_status st = sync(d, &list, &run, &out->sync, err);
     out->timings.prefill_us = cf_os_monotonic_us() - t;
     out->timings.n_prefill = (uint32_t)out->sync.n_new;
     out->usage.is_known = true;
@@ -448,6 +475,10 @@ cf_status cf_chat__decode_step(cf_chat__decode *d, cf_error *err)
     CF_TRY(cf_chat__reply_add(&d->reply, cf_buf_str(&d->piece), &stopped, err));
     if (stopped) {
         stop_with(d, CF_STOP_STRING, o->stop[d->reply.release.stopped_by]);
+        return CF_OK;
+    }
+    if (cf_chat__reply_is_full(&d->reply)) {
+        stop_with(d, CF_STOP_END, cf_str_from("calls"));
         return CF_OK;
     }
     if (d->is_endless) {

@@ -133,6 +133,18 @@ void cf_chat__call_id(cf_tool_call *call, char made[CF_CALL_ID_TEXT], const json
     }
 }
 
+/* Whether the reply has as many calls as it may have without this one. */
+static bool has_enough(const cf_chat__reply *r, size_t index)
+{
+    const cf_chat_options *o = r->run->request->options;
+    return o != NULL && o->max_calls > 0 && index >= o->max_calls;
+}
+
+bool cf_chat__reply_is_full(const cf_chat__reply *r)
+{
+    return has_enough(r, r->n_calls);
+}
+
 static void send_call(cf_chat__reply *r, const cf_tool_call *from, size_t index, cf_str bytes)
 {
     char made[CF_CALL_ID_TEXT];
@@ -158,7 +170,10 @@ static void on_tool_event(const cf_tool_event *ev, void *ud)
         break;
     case CF_TOOL_EV_CALL:
         note_call(r);
-        send_call(r, &p->calls[ev->index], ev->index, bytes);
+        r->n_calls++;
+        if (!has_enough(r, ev->index)) {
+            send_call(r, &p->calls[ev->index], ev->index, bytes);
+        }
         break;
     case CF_TOOL_EV_FAILED:
         note_failed(r, bytes);
@@ -292,7 +307,7 @@ static bool add_calls(cf_chat__reply *r, json_t *message, const json_t *more)
 {
     json_t *calls = json_array();
     bool ok = calls != NULL;
-    for (size_t i = 0; ok && r->parse != NULL && i < r->parse->n_calls; i++) {
+    for (size_t i = 0; ok && r->parse != NULL && i < r->parse->n_calls && !has_enough(r, i); i++) {
         char made[CF_CALL_ID_TEXT];
         cf_tool_call call = r->parse->calls[i];
         cf_chat__call_id(&call, made, r->run->request->messages, i);

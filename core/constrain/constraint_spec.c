@@ -60,7 +60,7 @@ static bool find_mode(cf_str name, cf_tool_mode *out)
 static cf_status from_tools(cf_grammar **out, const json_t *spec, const cf_tool_set *tools,
                             cf_error *err)
 {
-    cf_tool_constraint t = {.tools = tools};
+    cf_tool_constraint t = {.tools = tools, .otherwise = json_object_get(spec, "schema")};
     if (!find_mode(cf_json_get_str(spec, "tools"), &t.mode) ||
         !cf_tool_family_parse(&t.family, cf_json_get_str(spec, "family"))) {
         return no_spec(err);
@@ -84,6 +84,9 @@ cf_status cf_constraint_spec_compile(cf_grammar **out, const json_t *spec, const
                                      cf_error *err)
 {
     const json_t *schema = json_object_get(spec, "schema");
+    if (json_is_string(json_object_get(spec, "tools"))) {
+        return from_tools(out, spec, tools, err);
+    }
     if (schema != NULL) {
         return cf_grammar_from_schema(out, schema, NULL, err);
     }
@@ -95,9 +98,6 @@ cf_status cf_constraint_spec_compile(cf_grammar **out, const json_t *spec, const
     }
     if (json_is_array(json_object_get(spec, "choices"))) {
         return from_choices(out, json_object_get(spec, "choices"), err);
-    }
-    if (json_is_string(json_object_get(spec, "tools"))) {
-        return from_tools(out, spec, tools, err);
     }
     return json_is_true(json_object_get(spec, "json")) ? from_json(out, err) : no_spec(err);
 }

@@ -334,6 +334,9 @@ void cf_num__dfa(cf_schema *s, const cf_atom *a, cf_dfa *out);
 /* The rule of a conj; its body is made later, by cf_schema_emit_all(). */
 uint32_t cf_conj__rule(cf_schema *s, cf_conj c);
 void cf_schema_emit_all(cf_schema *s);
+/* The rule of a schema by itself, with its body, in a grammar that is being
+ * built. */
+uint32_t cf_schema__rule(cf_gbuild *b, const json_t *schema, const cf_grammar_options *opts);
 
 /* White space between tokens of JSON: nodes from `from`; where they end. */
 uint32_t cf_emit_gap(cf_schema *s, uint32_t from);

@@ -525,23 +525,30 @@ void cf_schema_emit_all(cf_schema *s)
     }
 }
 
-cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *schema,
-                                 const cf_grammar_options *opts, cf_error *err)
+uint32_t cf_schema__rule(cf_gbuild *b, const json_t *schema, const cf_grammar_options *opts)
 {
-    if (!json_is_object(schema) && !json_is_boolean(schema)) {
-        return cf_fail(err, CF_EFORMAT, "a schema is an object, true or false");
-    }
-    cf_gbuild b;
     cf_schema s;
-    cf_gbuild_init(&b, opts);
-    cf_schema_init(&s, &b, schema, opts);
-    uint32_t start = 0;
+    uint32_t rule = 0;
+    if (!json_is_object(schema) && !json_is_boolean(schema)) {
+        cf_gbuild_fail(b, CF_EFORMAT, "a schema is an object, true or false");
+        return rule;
+    }
+    cf_schema_init(&s, b, schema, opts);
     if (cf_schema_ok(&s)) {
         uint32_t ref = cf_schema_root(&s, schema, "$");
-        start = cf_conj__rule(&s, cf_conj_one(&s, ref, false));
+        rule = cf_conj__rule(&s, cf_conj_one(&s, ref, false));
         cf_schema_emit_all(&s);
     }
     cf_schema_deinit(&s);
+    return rule;
+}
+
+cf_status cf_grammar_from_schema(cf_grammar **out, const json_t *schema,
+                                 const cf_grammar_options *opts, cf_error *err)
+{
+    cf_gbuild b;
+    cf_gbuild_init(&b, opts);
+    uint32_t start = cf_schema__rule(&b, schema, opts);
     cf_status st = cf_gbuild_finish(&b, start, out, err);
     cf_gbuild_deinit(&b);
     return st;

@@ -17,6 +17,7 @@ typedef struct maker {
     const cf_tool__row *row;
     const cf_tool__syntax *syn;
     const cf_tool_constraint *spec;
+    const cf_grammar_options *opts;
     cf_buf open, close; /* of a block, as used */
     bool is_each;       /* they stand around every call */
     bool has_marks;     /* each call has marks of its own inside them */
@@ -527,6 +528,19 @@ static void emit_text_and(maker *m, uint32_t from, uint32_t call)
     cf_buf_deinit(&stop);
 }
 
+/* A value in place of the calls. */
+static void emit_otherwise(maker *m, uint32_t rule, uint32_t from)
+{
+    cf_gbuild *b = m->b;
+    uint32_t value = cf_schema__rule(b, m->spec->otherwise, m->opts);
+    if (b->st == CF_OK) {
+        b->rule = rule;
+        uint32_t to = cf_g_node(b);
+        cf_g_call(b, from, value, 0, to);
+        cf_g_end(b, to, 0);
+    }
+}
+
 static void emit_reply(maker *m, uint32_t rule, uint32_t call)
 {
     cf_gbuild *b = m->b;
@@ -535,6 +549,9 @@ static void emit_reply(maker *m, uint32_t rule, uint32_t call)
     switch (m->spec->mode) {
     case CF_TOOLS_ONLY:
         cf_g_end(b, emit_calls(m, fence(m, from, cf_buf_str(&m->open)), call), 0);
+        if (m->spec->otherwise != NULL) {
+            emit_otherwise(m, rule, from);
+        }
         break;
     case CF_TOOLS_TEXT_AND:
         emit_text_and(m, from, call);
@@ -585,7 +602,7 @@ cf_status cf_grammar_from_tools(cf_grammar **out, const cf_tool_constraint *spec
         return cf_fail(err, CF_EINVAL, "no tools are declared to be called");
     }
     cf_gbuild b;
-    maker m = {.b = &b, .row = row, .syn = &row->calls, .spec = spec};
+    maker m = {.b = &b, .row = row, .syn = &row->calls, .spec = spec, .opts = opts};
     set_fences(&m);
     cf_gbuild_init(&b, opts);
     cf_schema_init(&m.s, &b, NULL, opts);

@@ -87,6 +87,9 @@ typedef enum cf_wire_tool_choice {
 typedef struct cf_wire_request {
     json_t *messages;  /* array */
     json_t *tools;     /* array of {"type":"function","function"} */
+    json_t *prompts;   /* array of texts and lists of tokens, where the request is
+                          prompts and not a conversation; of these `messages` has
+                          the first text */
     json_t *variables; /* template variables; object */
     json_t *settings;  /* object */
     json_t *format;    /* object */
@@ -182,7 +185,7 @@ json_t *cf_wire_reply_message(const cf_wire_reply *r, size_t i);
 typedef struct cf_wire_token {
     cf_str text;
     int32_t id; /* -1: not told */
-    double log_p;
+    double log_p; /* NaN: there is none, of the first of a prompt */
 } cf_wire_token;
 
 typedef enum cf_wire_event_kind {

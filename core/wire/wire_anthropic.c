@@ -110,7 +110,7 @@ static void read_message(json_t *out, const json_t *in, cf_jb *b)
                                             json_object_get(block, "input")));
         } else if (cf_str_is(type, "thinking")) {
             read_thinking(&t, block);
-        } else {
+        } else if (!cf_str_is(type, "redacted_thinking")) { /* readable by its server alone */
             cf_jb_append(b, rest, json_incref(block));
         }
     }

@@ -3,6 +3,7 @@
  * offer them, with what llama-server and vLLM add ("timings",
  * "reasoning_content", "chat_template_kwargs").
  */
+#include <math.h>
 #include <string.h>
 
 #include "core/wire/wire_impl.h"
@@ -120,20 +121,28 @@ static cf_status read_chat(cf_wire_request *r, const json_t *body, cf_jb *b, cf_
     return CF_OK;
 }
 
+/* A text, a list of tokens, or a list of either: always a list of these. */
+static json_t *prompt_list(const json_t *prompt)
+{
+    const json_t *first = json_array_get(prompt, 0);
+    return json_is_string(prompt) || json_is_integer(first) ? json_pack("[O]", prompt)
+                                                            : json_incref(cf_json_ref(prompt));
+}
+
 static cf_status read_completions(cf_wire_request *r, const json_t *body, cf_jb *b, cf_error *err)
 {
     const json_t *prompt = json_object_get(body, "prompt");
-    for (size_t i = 1; i < json_array_size(prompt); i++) {
-        cf_jb_append(b, r->unknown, json_sprintf("prompt[%zu]", i));
+    if (!json_is_string(prompt) && json_array_size(prompt) == 0) {
+        return cf_fail(err, CF_EFORMAT, "the request has no prompt");
     }
-    if (json_is_array(prompt)) {
-        prompt = json_array_get(prompt, 0);
+    r->prompts = prompt_list(prompt);
+    if (r->prompts == NULL) {
+        return cf_oom(err);
     }
-    if (!json_is_string(prompt)) {
-        return cf_fail(err, CF_EFORMAT, "the request has no text as prompt");
+    json_t *first = json_array_get(r->prompts, 0);
+    if (json_is_string(first)) {
+        cf_jb_append(b, r->messages, cf_wire__message(cf_str_from("user"), json_incref(first)));
     }
-    cf_jb_append(b, r->messages,
-                 cf_wire__message(cf_str_from("user"), json_incref(cf_json_ref(prompt))));
     read_format(r, body, b);
     read_stream(r, body);
     return CF_OK;
@@ -254,14 +263,19 @@ static void write_chat(const cf_wire_request *r, const json_t *messages, cf_jb *
     }
 }
 
-/* The last message is the prompt: this interface has no roles. */
+/* The prompts, else the last message: this interface has no roles. */
 static void write_completions(const cf_wire_request *r, const json_t *messages, cf_jb *b)
 {
     size_t n = json_array_size(messages);
     cf_buf text = CF_BUF_INIT;
-    cf_wire__content_text(&text, json_object_get(json_array_get(messages, n - 1), "content"));
     write_head(r, b);
-    cf_jb_buf(b, "prompt", &text);
+    if (r->prompts != NULL) {
+        cf_jb_add(b, "prompt",
+                  json_array_size(r->prompts) == 1 ? json_array_get(r->prompts, 0) : r->prompts);
+    } else {
+        cf_wire__content_text(&text, json_object_get(json_array_get(messages, n - 1), "content"));
+        cf_jb_buf(b, "prompt", &text);
+    }
     write_stream(r, b);
     write_format(r, b);
     cf_buf_deinit(&text);
@@ -429,6 +443,10 @@ static void note_in_lists(cf_wire_writing *at, const cf_wire_event *e)
     cf_jw_uint(&j, NULL, at->n_bytes);
     at->n_bytes += e->token.text.n;
     cf_jw_init(&j, &lists[TOP]);
+    if (isnan(e->token.log_p)) { /* nothing comes before it */
+        cf_jw_null(&j, NULL);
+        return;
+    }
     cf_jw_object(&j, NULL);
     for (size_t k = 0; k < e->n_top; k++) {
         cf_jw_key(&j, e->top[k].text);

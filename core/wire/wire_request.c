@@ -395,6 +395,7 @@ void cf_wire_request_deinit(cf_wire_request *r)
 {
     json_decref(r->messages);
     json_decref(r->tools);
+    json_decref(r->prompts);
     json_decref(r->variables);
     json_decref(r->settings);
     json_decref(r->format);

@@ -456,6 +456,13 @@ void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached, uint64_
     }
 }
 
+void cf_record_note(cf_record *x, const char *line)
+{
+    if (x != NULL) {
+        snprintf(x->note, sizeof x->note, "%s", line);
+    }
+}
+
 void cf_record_end_with(cf_record *x, cf_record_end how, const char *why)
 {
     if (x == NULL) {

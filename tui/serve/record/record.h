@@ -65,6 +65,9 @@ void cf_record_bytes(cf_record *x, const char *p, size_t n);
 /* The usage of an answer that may not report it itself. */
 void cf_record_usage(cf_record *x, uint64_t n_prompt, uint64_t n_cached, uint64_t n_reply);
 
+/* What is worth knowing about the exchange, one line. */
+void cf_record_note(cf_record *x, const char *line);
+
 /* How the exchange ended. */
 typedef enum cf_record_end {
     CF_RECORD_WHOLE,  /* the answer is out */

@@ -51,6 +51,7 @@ struct cf_record {
     int64_t first_us, total_us;
     uint64_t live_us;             /* when it was last shown */
     size_t n_live, n_live_chunks; /* of the answer, shown so far */
+    char note[CF_ERROR_TEXT_MAX]; /* of who answers, read after its end; "": none */
     cf_wire_usage usage;          /* where the answer does not say it */
     bool has_usage;
     atomic_bool has_ended;

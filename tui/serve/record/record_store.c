@@ -234,6 +234,8 @@ static void fill_exchange(const cf_record *x, cf_exchange *out)
     out->request_hash = str(x->kept.request_hash);
     if (x->kept.note[0] != '\0') {
         out->note = str(x->kept.note);
+    } else if (atomic_load(&x->has_ended) && x->note[0] != '\0') {
+        out->note = str(x->note);
     }
     out->findings = x->kept.findings.n != 0 ? cf_buf_str(&x->kept.findings) : cf_str_make("[]", 2);
 }

@@ -67,6 +67,13 @@ void cf_serve__give(cf_serve__slots *s, cf_serve__slot *slot);
 CF_MUST_USE cf_status cf_serve__fork(cf_serve__slots *s, const cf_serve__slot *slot,
                                      cf_backend **out, cf_error *err);
 void cf_serve__fork_free(cf_serve__slots *s, cf_backend *fork);
+/* A session of its own with a slot's adapters and nothing cached, and a pass
+ * over it with those of the slots. */
+CF_MUST_USE cf_status cf_serve__session(cf_serve__slots *s, const cf_serve__slot *slot,
+                                        cf_session **out, cf_error *err);
+void cf_serve__session_free(cf_serve__slots *s, cf_session *session);
+CF_MUST_USE cf_status cf_serve__pass(cf_serve__slots *s, cf_advance *part, cf_cancel *cancel,
+                                     cf_error *err);
 /* A backend computes no more, or again. */
 void cf_serve__rest(cf_serve__slots *s, bool rests);
 /* Notes how far a reply of the slot's request is. */
@@ -81,21 +88,44 @@ void cf_serve__slots_write(cf_serve__slots *s, cf_jw *w);
 
 enum { CF_SERVE_STOPS_MAX = 16, CF_SERVE_N_MAX = 16, CF_SERVE_BIAS_MAX = 300 };
 
+/* A prompt that is not a conversation. */
+typedef struct cf_serve__given {
+    json_t *messages;    /* its text as one message */
+    const cf_token *ids; /* [n_ids] in place of a text */
+    size_t n_ids;
+} cf_serve__given;
+
 typedef struct cf_serve__asked {
     cf_wire_request wire;
-    size_t n_rules;    /* of the wire's messages: they hold for this request alone */
-    const char *param; /* after a failure: the field that is wrong; NULL: none */
-    json_t *messages;  /* roles as the template names them */
+    cf_api api;
+    size_t n_rules;  /* of the wire's messages: they hold for this request alone */
+    char param[128]; /* after a failure: the field that is wrong; "": none */
+    cf_buf accepted; /* fields without effect: "metadata, user" */
+    cf_arena arena;
+    json_t *messages; /* roles as the template names them; without the reply's
+                         beginning */
+    cf_str prefix;    /* of the reply: the last message, which is to go on */
     cf_tool_set *tools;
     cf_grammar *grammar;
     cf_chat_options options; /* points into this */
     cf_str stops[CF_SERVE_STOPS_MAX];
     cf_logit_bias bias[CF_SERVE_BIAS_MAX];
-    cf_api api;
-    bool is_raw; /* a prompt and not a conversation */
+    bool is_raw;                           /* prompts and not a conversation */
+    cf_serve__given given[CF_SERVE_N_MAX]; /* [n_given] of these; else one, of
+                                              `messages` */
+    uint32_t n_given;
+    bool has_echo;       /* the prompt comes before the reply */
+    bool is_prompt_only; /* nothing is to be generated */
     bool has_logprobs, has_seed;
-    uint32_t n; /* replies */
+    uint32_t n; /* replies to a prompt */
 } cf_serve__asked;
+
+/* CF_EINVAL: the field is wrong in this way; "'FIELD' " comes before the text. */
+CF_MUST_USE cf_status cf_serve__refuse(cf_serve__asked *a, cf_error *err, const char *field,
+                                       const char *fmt, ...) CF_PRINTF(4, 5);
+/* The fields that nothing reads (serve_fields.c): notes those without effect,
+ * and refuses the others. */
+CF_MUST_USE cf_status cf_serve__check_fields(cf_serve__asked *a, cf_error *err);
 
 /* Reads a body.  CF_EINVAL, CF_EFORMAT and CF_ENOTFOUND for what cannot be done,
  * naming it, also in *out, which the caller frees in any case. */
@@ -139,11 +169,25 @@ CF_MUST_USE cf_status cf_serve__past_get(cf_serve__past *p, const char *id, json
 /* Writes the one message of a request as it is: a prompt that is not a
  * conversation. */
 extern const cf_prompt_renderer cf_serve__renderer_raw;
-/* The prompt of a request and its tokens, the reply's beginning included; in
- * the arena.  Pictures and sounds are what their parts say.  Either output may
- * be NULL. */
-CF_MUST_USE cf_status cf_serve__prompt(const cf_serve *s, const cf_serve__asked *a, cf_arena *arena,
+/* One prompt of a request and its tokens, the reply's beginning included; in
+ * the arena.  Pictures and sounds are what their parts say.  Tokens that were
+ * given have no text. */
+CF_MUST_USE cf_status cf_serve__prompt(const cf_serve *s, const cf_serve__asked *a,
+                                       const cf_serve__given *given, cf_arena *arena,
                                        cf_prompt *prompt, cf_token_list *tokens, cf_error *err);
+
+/* ---- prompts that are repeated (serve_echo.c) --------------------------- */
+
+typedef struct cf_serve__echo cf_serve__echo;
+
+/* Computes how likely each token of a prompt is, in common passes with the
+ * slots, where log-likelihoods are wanted; in the arena. */
+CF_MUST_USE cf_status cf_serve__echo_new(cf_serve__echo **out, const cf_serve *s,
+                                         const cf_serve__slot *slot, const cf_prompt *prompt,
+                                         const cf_token_list *tokens, size_t n_top,
+                                         cf_cancel *cancel, cf_arena *arena, cf_error *err);
+/* Writes the prompt as the beginning of choice i. */
+void cf_serve__echo_write(const cf_serve__echo *e, cf_wire_writer *w, uint32_t i, cf_buf *out);
 
 /* ---- answers (serve_answer.c) ------------------------------------------- */
 
@@ -187,12 +231,17 @@ cf_serve__path cf_serve__ollama_tags, cf_serve__ollama_ps, cf_serve__ollama_show
 
 /* ---- what is written (serve_write.c) ------------------------------------ */
 
-/* Writes an event of a reply while it is generated; of a whole answer only
- * the tokens are noted. */
+/* Writes an event of a reply while it is generated; its text only with
+ * has_text. */
 void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok,
-                           const cf_chat_event *e, cf_buf *out);
-/* Writes the end of a reply; of a whole answer all of it. */
+                           const cf_chat_event *e, bool has_text, cf_buf *out);
+/* Writes the end of a reply; without has_text, which said it in events, all of
+ * it. */
 void cf_serve__write_reply(cf_wire_writer *w, uint32_t i, const cf_chat_response *reply,
+                           bool has_text, cf_buf *out);
+/* Writes a token and those that could have stood there. */
+void cf_serve__write_token(cf_wire_writer *w, uint32_t i, const cf_wire_token *token,
+                           const cf_candidate *top, size_t n_top, const cf_tokenizer *tok,
                            cf_buf *out);
 
 #endif

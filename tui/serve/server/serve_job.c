@@ -33,7 +33,10 @@ typedef struct job {
     cf_serve *serve;
     cf_record *record;
     cf_serve__asked asked;
-    cf_serve__slot *slot; /* while it is computed */
+    cf_serve__slot *slot;         /* while it is computed */
+    const cf_serve__given *given; /* the prompt that is computed */
+    const cf_serve__echo *echo;   /* of it; NULL: it is not repeated */
+    bool has_text;                /* replies are written from their events */
     char id[CF_UUID_TEXT + 1];
     cf_wire_writer writer;
     cf_chat_response reply[CF_SERVE_N_MAX];
@@ -101,9 +104,10 @@ static void check_disconnect(job *j)
 static void note_usage(job *j, const cf_chat_event *e)
 {
     cf_wire_usage *usage = &j->writer.reply.usage;
-    if (j->asked.n == 1 && e->kind == CF_CHAT_PROMPT) {
+    const bool is_one = j->asked.n * j->asked.n_given == 1;
+    if (is_one && e->kind == CF_CHAT_PROMPT) {
         usage->n_prompt = (int64_t)e->n_ids;
-    } else if (j->asked.n == 1 && e->kind == CF_CHAT_PREFILL && e->n_done == 0) {
+    } else if (is_one && e->kind == CF_CHAT_PREFILL && e->n_done == 0) {
         usage->n_cached = usage->n_prompt - (int64_t)e->n_total;
     }
 }
@@ -114,7 +118,7 @@ static void on_event(const cf_chat_event *e, void *ud)
     job *j = d->j;
     cf_serve__note(j->slot, e);
     note_usage(j, e);
-    cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, &d->piece);
+    cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, j->has_text, &d->piece);
     if (e->kind == CF_CHAT_TOKEN) {
         check_disconnect(j);
     }
@@ -125,7 +129,11 @@ static void on_event(const cf_chat_event *e, void *ud)
 
 static cf_chat_request request_of(job *j, const cf_chat_options *options)
 {
-    return (cf_chat_request){.messages = j->asked.messages,
+    return (cf_chat_request){.messages = j->given->messages,
+                             .prompt_ids = j->given->ids,
+                             .n_prompt_ids = j->given->n_ids,
+                             .reply_prefix = j->asked.prefix,
+                             .is_pending = j->asked.is_prompt_only,
                              .tools = j->asked.tools,
                              .extra_context = j->asked.wire.variables,
                              .options = options,
@@ -137,12 +145,15 @@ static void *one_reply(void *ud)
     choice *d = ud;
     job *j = d->j;
     cf_chat_options options = j->asked.options;
-    options.sampling.seed += d->i;
+    options.sampling.seed += d->i % j->asked.n;
     const cf_chat_request request = request_of(j, &options);
     cf_chat_response *out = &j->reply[d->i];
+    if (j->echo != NULL) {
+        cf_serve__echo_write(j->echo, &j->writer, d->i, &d->piece);
+    }
     d->st = cf_backend_generate_stream(d->backend, &request, on_event, d, out, &d->err);
     if (d->st == CF_OK) {
-        cf_serve__write_reply(&j->writer, d->i, out, &d->piece);
+        cf_serve__write_reply(&j->writer, d->i, out, j->has_text, &d->piece);
         push(j, &d->piece);
     }
     cf_serve__rest(j->serve->slots, true);
@@ -200,67 +211,92 @@ static void generate_choices(job *j, cf_serve__slot *slot, choice *v, uint32_t n
     cf_serve__rest(s->slots, false); /* the slot's, until it is given back */
 }
 
+/* Tokens of the reply that it was to begin with. */
+static uint64_t n_begun(const cf_chat_response *r)
+{
+    const uint64_t n = r->usage.n_prompt - r->n_prompt_ids;
+    return r->usage.n_prompt > r->n_prompt_ids && n <= r->usage.n_reply ? n : 0;
+}
+
 /* Sums, and the first failure. */
 static void take_choices(job *j, const choice *v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const cf_chat_response *r = &j->reply[i];
+        const cf_chat_response *r = &j->reply[v[i].i];
         if (v[i].st != CF_OK && j->st == CF_OK) {
             j->st = v[i].st;
             j->err = v[i].err;
             j->fault = j->fault != CF_FAULT_NONE ? j->fault : r->stop.fault;
         }
-        j->usage.n_prompt = i == 0 ? r->usage.n_prompt : j->usage.n_prompt;
-        j->usage.n_reply += r->usage.n_reply;
+        j->usage.n_prompt += i == 0 ? r->usage.n_prompt : 0;
+        j->usage.n_reply += r->usage.n_reply - n_begun(r);
         j->timings.decode_us = r->timings.decode_us > j->timings.decode_us ? r->timings.decode_us
                                                                            : j->timings.decode_us;
     }
     if (n == 1) {
-        j->usage.n_cached = j->reply[0].usage.n_cached;
-        j->timings.prefill_us = j->reply[0].timings.prefill_us;
+        j->usage.n_cached += j->reply[v[0].i].usage.n_cached;
+        j->timings.prefill_us += j->reply[v[0].i].timings.prefill_us;
     }
 }
 
-/* The slot's tokens are compared with the prompt's before it is chosen; where
- * there is no prompt, the backend reports why. */
-static cf_serve__slot *take_slot(job *j)
+/* The slot that has most of the prompt; where there is no prompt, the backend
+ * reports why. */
+static cf_serve__slot *take_slot(job *j, const cf_token_list *tokens, cf_arena *arena)
 {
-    cf_serve *s = j->serve;
-    cf_arena arena;
-    cf_token_list list = {NULL, 0};
-    cf_token *ids = NULL;
-    cf_error ignored;
-    cf_arena_init(&arena, 0);
-    if (cf_serve__prompt(s, &j->asked, &arena, NULL, &list, &ignored) == CF_OK) {
-        ids = cf_arena_calloc(&arena, list.n + 1, sizeof *ids);
-    }
-    for (size_t i = 0; ids != NULL && i < list.n; i++) {
-        ids[i] = list.v[i].id;
+    cf_token *ids = cf_arena_calloc(arena, tokens->n + 1, sizeof *ids);
+    for (size_t i = 0; ids != NULL && i < tokens->n; i++) {
+        ids[i] = tokens->v[i].id;
     }
     const cf_serve__task task = {
         .exchange = cf_record_id(j->record), .n = j->asked.n, .n_max = j->asked.options.max_tokens};
-    cf_serve__slot *slot = cf_serve__take(s->slots, ids, ids != NULL ? list.n : 0, &task);
-    cf_arena_deinit(&arena);
-    return slot;
+    return cf_serve__take(j->serve->slots, ids, ids != NULL ? tokens->n : 0, &task);
+}
+
+/* The replies to one prompt: choices from v[0] on. */
+static void generate_prompt(job *j, choice *v, cf_arena *arena)
+{
+    cf_serve *s = j->serve;
+    cf_prompt prompt = {{NULL, 0}, NULL, 0};
+    cf_token_list tokens = {NULL, 0};
+    cf_error ignored;
+    if (cf_serve__prompt(s, &j->asked, j->given, arena, &prompt, &tokens, &ignored) != CF_OK) {
+        tokens.n = 0;
+    }
+    cf_serve__slot *slot = take_slot(j, &tokens, arena);
+    cf_serve__echo *echo = NULL;
+    j->slot = slot;
+    cf_backend_core_set(slot->backend, j->asked.is_raw ? &s->raw : &s->chat);
+    if (j->asked.has_echo) {
+        v[0].st = cf_serve__echo_new(&echo, s, slot, &prompt, &tokens, j->asked.options.n_top,
+                                     &j->cancel, arena, &v[0].err);
+        j->fault = v[0].st == CF_ELIMIT ? CF_FAULT_CONTEXT : j->fault;
+    }
+    j->echo = echo;
+    if (v[0].st == CF_OK) {
+        generate_choices(j, slot, v, j->asked.n);
+    }
+    cf_serve__give(s->slots, slot);
+    take_choices(j, v, j->asked.n);
 }
 
 static void generate(job *j)
 {
-    cf_serve *s = j->serve;
     choice v[CF_SERVE_N_MAX];
-    const uint32_t n = j->asked.n;
+    const uint32_t n = j->asked.n * j->asked.n_given;
     memset(v, 0, sizeof v);
     for (uint32_t i = 0; i < n; i++) {
         v[i].j = j;
         v[i].i = i;
     }
-    cf_serve__slot *slot = take_slot(j);
-    j->slot = slot;
-    cf_backend_core_set(slot->backend, j->asked.is_raw ? &s->raw : &s->chat);
     j->st = CF_OK;
-    generate_choices(j, slot, v, n);
-    cf_serve__give(s->slots, slot);
-    take_choices(j, v, n);
+    j->has_text = j->asked.wire.is_stream || j->asked.is_raw || j->asked.prefix.n > 0;
+    for (uint32_t p = 0; p < j->asked.n_given && j->st == CF_OK; p++) {
+        cf_arena arena;
+        cf_arena_init(&arena, 0);
+        j->given = &j->asked.given[p];
+        generate_prompt(j, v + (size_t)p * j->asked.n, &arena);
+        cf_arena_deinit(&arena);
+    }
     if (j->st == CF_OK) {
         cf_record_usage(j->record, j->usage.n_prompt, j->usage.n_cached, j->usage.n_reply);
     }
@@ -453,6 +489,16 @@ static void answer_whole(const cf_http_request *r, cf_http_answer *a, job *j)
     free_job(j);
 }
 
+/* What was accepted and has no effect is listed with the exchange. */
+static void note_accepted(const job *j)
+{
+    char line[CF_ERROR_TEXT_MAX];
+    if (j->asked.accepted.n > 0) {
+        snprintf(line, sizeof line, "accepted without effect: %s", cf_buf_cstr(&j->asked.accepted));
+        cf_record_note(j->record, line);
+    }
+}
+
 void cf_serve__complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a, cf_api api)
 {
     job *j = new_job(s, r);
@@ -463,20 +509,22 @@ void cf_serve__complete(cf_serve *s, const cf_http_request *r, cf_http_answer *a
     j->record = cf_record_begin(s->o.recorder, r, r->body, "");
     cf_status st = cf_serve__read(&j->asked, s, r->body, api, &j->err);
     if (st != CF_OK) {
-        cf_serve__answer_failure(r, a, j->record, st == CF_ENOMEM ? st : CF_EINVAL, j->asked.param,
-                                 &j->err);
+        cf_serve__answer_failure(r, a, j->record, st == CF_ENOMEM ? st : CF_EINVAL,
+                                 j->asked.param[0] != '\0' ? j->asked.param : NULL, &j->err);
         free_job(j);
         return;
     }
+    note_accepted(j);
     cf_uuid_format(j->id, cf_uuid_new());
-    cf_wire_writer_init(&j->writer, &(cf_wire_writer_options){.api = api,
-                                                              .is_stream = j->asked.wire.is_stream,
-                                                              .has_usage = j->asked.wire.has_usage,
-                                                              .has_logprobs = j->asked.has_logprobs,
-                                                              .id = j->id,
-                                                              .model = s->o.model,
-                                                              .created = cf_os_now_ms() / 1000,
-                                                              .n_choices = j->asked.n});
+    cf_wire_writer_init(
+        &j->writer, &(cf_wire_writer_options){.api = api,
+                                              .is_stream = j->asked.wire.is_stream,
+                                              .has_usage = j->asked.wire.has_usage,
+                                              .has_logprobs = j->asked.has_logprobs,
+                                              .id = j->id,
+                                              .model = s->o.model,
+                                              .created = cf_os_now_ms() / 1000,
+                                              .n_choices = (size_t)j->asked.n * j->asked.n_given});
     if (j->asked.wire.is_stream) {
         answer_stream(r, a, j);
     } else {

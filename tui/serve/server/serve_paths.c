@@ -261,39 +261,44 @@ void cf_serve__detokenize(cf_serve *s, const cf_http_request *r, cf_http_answer 
 /* Reads the request and renders it, and answers with what `write` makes of
  * that. */
 static void with_prompt(cf_serve *s, const cf_http_request *r, cf_http_answer *a, cf_api api,
-                        void (*write)(cf_jw *w, const cf_prompt *prompt, size_t n_tokens))
+                        void (*write)(cf_jw *w, cf_str prompt, size_t n_tokens))
 {
     cf_serve__asked *asked = cf_calloc(1, sizeof *asked);
     cf_error err;
     cf_arena arena;
     cf_prompt prompt = {{NULL, 0}, NULL, 0};
     cf_token_list list = {NULL, 0};
-    cf_buf out = CF_BUF_INIT;
+    cf_buf out = CF_BUF_INIT, text = CF_BUF_INIT;
     cf_jw w;
     cf_arena_init(&arena, 0);
     cf_status st = asked != NULL ? cf_serve__read(asked, s, r->body, api, &err) : cf_oom(&err);
-    CF_THEN(st, cf_serve__prompt(s, asked, &arena, &prompt, &list, &err));
+    CF_THEN(st, cf_serve__prompt(s, asked, &asked->given[0], &arena, &prompt, &list, &err));
     if (st == CF_OK) {
+        cf_buf_add(&text, prompt.text.p, prompt.text.n);
+        cf_buf_add(&text, asked->prefix.p, asked->prefix.n);
+        out.failed = text.failed;
         cf_jw_init(&w, &out);
-        write(&w, &prompt, list.n);
+        write(&w, cf_buf_str(&text), list.n);
         cf_serve__answer_text(r, a, NULL, &out);
     } else {
         cf_serve__answer_failure(r, a, NULL, st == CF_ENOMEM ? st : CF_EINVAL,
-                                 asked != NULL ? asked->param : NULL, &err);
+                                 asked != NULL && asked->param[0] != '\0' ? asked->param : NULL,
+                                 &err);
     }
     if (asked != NULL) {
         cf_serve__asked_deinit(asked);
         cf_free(asked);
     }
     cf_arena_deinit(&arena);
+    cf_buf_deinit(&text);
     cf_buf_deinit(&out);
 }
 
-static void write_prompt(cf_jw *w, const cf_prompt *prompt, size_t n_tokens)
+static void write_prompt(cf_jw *w, cf_str prompt, size_t n_tokens)
 {
     (void)n_tokens;
     cf_jw_object(w, NULL);
-    cf_jw_str(w, "prompt", prompt->text);
+    cf_jw_str(w, "prompt", prompt);
     cf_jw_end(w);
 }
 
@@ -302,7 +307,7 @@ void cf_serve__apply_template(cf_serve *s, const cf_http_request *r, cf_http_ans
     with_prompt(s, r, a, CF_API_OPENAI_CHAT, write_prompt);
 }
 
-static void write_count(cf_jw *w, const cf_prompt *prompt, size_t n_tokens)
+static void write_count(cf_jw *w, cf_str prompt, size_t n_tokens)
 {
     (void)prompt;
     cf_jw_object(w, NULL);

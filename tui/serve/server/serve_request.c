@@ -2,6 +2,8 @@
  * serve_request.c - what a request asks for, or why that cannot be done.
  */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +18,38 @@ void cf_serve__asked_deinit(cf_serve__asked *a)
 {
     cf_wire_request_deinit(&a->wire);
     json_decref(a->messages);
+    for (uint32_t i = 0; i < a->n_given; i++) {
+        json_decref(a->given[i].messages);
+    }
     cf_tool_set_free(a->tools);
     cf_grammar_free(a->grammar);
+    cf_buf_deinit(&a->accepted);
+    cf_arena_deinit(&a->arena);
     memset(a, 0, sizeof *a);
+}
+
+cf_status cf_serve__refuse(cf_serve__asked *a, cf_error *err, const char *field, const char *fmt,
+                           ...)
+{
+    char why[CF_ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    snprintf(a->param, sizeof a->param, "%s", field);
+    return cf_fail(err, CF_EINVAL, "'%.100s' %s", field, why);
 }
 
 /* A setting; NULL: not given. */
 static const json_t *get(const cf_serve__asked *a, const char *key)
 {
     return json_object_get(a->wire.settings, key);
+}
+
+/* The path of a setting in the request. */
+static const char *place(const cf_serve__asked *a, const char *key)
+{
+    return cf_wire_place(&a->wire, a->api, key);
 }
 
 cf_status cf_serve__token(cf_token *out, const json_t *v, const cf_tokenizer *tok,
@@ -42,35 +67,131 @@ cf_status cf_serve__token(cf_token *out, const json_t *v, const cf_tokenizer *to
 
 /* ---- messages ----------------------------------------------------------- */
 
+/* Where a message is in the request, as far as its interface has messages. */
+static const char *list_name(const cf_serve__asked *a)
+{
+    return a->api == CF_API_OPENAI_RESPONSES  ? "input"
+           : a->api == CF_API_OLLAMA_GENERATE ? "images"
+                                              : "messages";
+}
+
 /* Pictures and sounds come with the request: a path of this machine, or an
  * address, would have the server read what the client may not. */
-static cf_status check_part(const json_t *part, size_t message, const cf_opened *opened,
-                            cf_error *err)
+static cf_status check_part(cf_serve__asked *a, const json_t *part, const char *field,
+                            const cf_opened *opened, cf_error *err)
 {
-    cf_attachment a;
+    cf_attachment at;
+    cf_str type = cf_json_get_str(part, "type");
     cf_status st = CF_OK;
-    if (!cf_attachment_read(&a, part)) {
-        st = CF_OK;
+    if (!cf_attachment_read(&at, part)) {
+        st = cf_str_is(type, "text") && cf_json_get_str(part, "text").p != NULL
+                 ? CF_OK
+                 : cf_serve__refuse(a, err, field, "is a part of a type that no model reads: %.*s",
+                                    (int)(type.n < 40 ? type.n : 40), type.n > 0 ? type.p : "");
     } else if (opened->media_cache == NULL) {
-        st = cf_fail(err, CF_EINVAL, "messages[%zu] has %s: this server's model reads none",
-                     message, a.kind == CF_ATTACHMENT_IMAGE ? "a picture" : "a sound");
-    } else if (a.base64.n == 0) {
-        st = cf_fail(err, CF_EINVAL,
-                     "messages[%zu]: pictures and sounds must be in the request "
-                     "as base64",
-                     message);
+        st = cf_serve__refuse(a, err, field, "has %s: this server's model reads none",
+                              at.kind == CF_ATTACHMENT_IMAGE ? "a picture" : "a sound");
+    } else if (at.base64.n == 0) {
+        st = cf_serve__refuse(a, err, field,
+                              "must have pictures and sounds in the request as base64");
     }
-    cf_attachment_deinit(&a);
+    cf_attachment_deinit(&at);
     return st;
 }
 
-static cf_status check_parts(const json_t *content, size_t message, const cf_opened *opened,
-                             cf_error *err)
+/* Checks the parts of a content; *is_text: all of them are text. */
+static cf_status check_parts(cf_serve__asked *a, const json_t *content, size_t message,
+                             const cf_opened *opened, bool *is_text, cf_error *err)
 {
+    char field[80];
+    *is_text = json_array_size(content) > 0;
     for (size_t i = 0; i < json_array_size(content); i++) {
-        CF_TRY(check_part(json_array_get(content, i), message, opened, err));
+        const json_t *part = json_array_get(content, i);
+        snprintf(field, sizeof field, "%s[%zu].content[%zu]", list_name(a), message, i);
+        CF_TRY(check_part(a, part, field, opened, err));
+        *is_text = *is_text && cf_json_get_str(part, "text").p != NULL;
     }
     return CF_OK;
+}
+
+static bool is_role(const cf_opened *opened, cf_str role)
+{
+    static const char *const roles[] = {"system",    "developer", "user",
+                                        "assistant", "tool",      "function"};
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
+        if (cf_str_is(role, roles[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < opened->roles.n; i++) {
+        if (cf_str_is(role, opened->roles.v[i].from)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A tool's result in parts of text becomes one text: few templates write such
+ * parts. */
+static cf_status read_message(cf_serve__asked *a, const json_t *in, size_t i,
+                              const cf_opened *opened, cf_jb *b, cf_error *err)
+{
+    char field[80];
+    bool is_text = false;
+    cf_str role = cf_json_get_str(in, "role");
+    const json_t *content = json_object_get(in, "content");
+    json_t *m = cf_json_copy(in);
+    cf_str to = cf_role_map_get(&opened->roles, role);
+    cf_jb_set(b, m, "role", json_stringn(to.p, to.n));
+    cf_jb_append(b, a->messages, m);
+    if (!is_role(opened, role)) {
+        snprintf(field, sizeof field, "%s[%zu].role", list_name(a), i);
+        return cf_serve__refuse(a, err, field, "is no role: %.*s", (int)(role.n < 40 ? role.n : 40),
+                                role.p);
+    }
+    CF_TRY(check_parts(a, content, i, opened, &is_text, err));
+    if (is_text && cf_str_is(role, "tool")) {
+        cf_buf text = CF_BUF_INIT;
+        for (size_t k = 0; k < json_array_size(content); k++) {
+            cf_str s = cf_json_get_str(json_array_get(content, k), "text");
+            cf_buf_add(&text, s.p, s.n);
+        }
+        cf_jb_set(b, m, "content", cf_json_buf(&text));
+        cf_buf_deinit(&text);
+    }
+    return CF_OK;
+}
+
+/* A reply that stands at the end is one to go on with. */
+static cf_status take_prefix(cf_serve__asked *a, cf_error *err)
+{
+    const size_t n = json_array_size(a->messages);
+    const json_t *last = json_array_get(a->wire.messages, n - 1);
+    char field[80];
+    if (n == 0 || !cf_str_is(cf_json_get_str(last, "role"), "assistant")) {
+        return CF_OK;
+    }
+    snprintf(field, sizeof field, "%s[%zu]", list_name(a), n - 1);
+    const json_t *content = json_object_get(last, "content");
+    if (json_array_size(json_object_get(last, "tool_calls")) > 0) {
+        return cf_serve__refuse(a, err, field, "calls tools, and no results follow");
+    }
+    if (cf_json_get_str(last, "reasoning_content").n > 0) {
+        return cf_serve__refuse(a, err, field,
+                                "is to be gone on with, and cannot begin with thinking");
+    }
+    cf_buf text = CF_BUF_INIT;
+    cf_str s = cf_json_get_str(last, "content");
+    cf_buf_add(&text, s.p, s.n);
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        s = cf_json_get_str(json_array_get(content, i), "text");
+        cf_buf_add(&text, s.p, s.n);
+    }
+    char *copy = cf_arena_strndup(&a->arena, cf_buf_cstr(&text), text.n);
+    a->prefix = cf_str_make(copy, text.n);
+    const bool ok = !text.failed && copy != NULL && json_array_remove(a->messages, n - 1) == 0;
+    cf_buf_deinit(&text);
+    return ok ? CF_OK : cf_oom(err);
 }
 
 /* The messages, with the roles as the template names them. */
@@ -79,41 +200,72 @@ static cf_status read_messages(cf_serve__asked *a, const cf_opened *opened, cf_j
     const json_t *list = a->wire.messages;
     a->messages = json_array();
     if (json_array_size(list) == 0) {
-        return cf_fail(err, CF_EINVAL, "'messages' must be a list of messages");
+        return cf_serve__refuse(a, err, list_name(a), "must be a list of messages");
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *m = cf_json_copy(json_array_get(list, i));
-        cf_str to = cf_role_map_get(&opened->roles, cf_json_get_str(m, "role"));
-        cf_jb_set(b, m, "role", json_stringn(to.p, to.n));
-        cf_jb_append(b, a->messages, m);
-        CF_TRY(check_parts(json_object_get(m, "content"), i, opened, err));
+        CF_TRY(read_message(a, json_array_get(list, i), i, opened, b, err));
     }
+    CF_TRY(take_prefix(a, err));
+    a->given[0].messages = json_incref(a->messages);
+    a->n_given = 1;
     return CF_OK;
 }
 
-/* Fields of a request that cannot be left out, in a form that cannot be
- * read. */
-static cf_status check_unknown(const cf_serve__asked *a, cf_error *err)
+/* ---- prompts that are not conversations --------------------------------- */
+
+static json_t *message_of(json_t *text)
 {
-    static const struct {
-        const char *path, *want;
-    } rows[] = {{"tools[", "'tools' must be functions"},
-                {"prompt[", "'prompt' must be one text"},
-                {"chat_template_kwargs", "'chat_template_kwargs' must be an object"}};
-    for (size_t i = 0; i < json_array_size(a->wire.unknown); i++) {
-        const char *path = json_string_value(json_array_get(a->wire.unknown, i));
-        for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-            if (strncmp(path, rows[k].path, strlen(rows[k].path)) == 0) {
-                return cf_fail(err, CF_EINVAL, "%s", rows[k].want);
-            }
-        }
+    return json_pack("[{s:s, s:O}]", "role", "user", "content", text);
+}
+
+static cf_status read_prompt(cf_serve__asked *a, json_t *v, const cf_tokenizer *tok, cf_error *err)
+{
+    cf_serve__given *to = &a->given[a->n_given];
+    const size_t n = json_array_size(v);
+    json_t *none = NULL;
+    if (!json_is_string(v) && n == 0) {
+        return cf_serve__refuse(a, err, "prompt",
+                                "must be a text, a list of tokens, or a list of these");
     }
+    cf_token *ids = n > 0 ? cf_arena_calloc(&a->arena, n, sizeof *ids) : NULL;
+    if (n > 0 && ids == NULL) {
+        return cf_oom(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        CF_TRY(cf_serve__token(&ids[i], json_array_get(v, i), tok, "prompt", err));
+    }
+    none = n > 0 ? json_string("") : json_incref(v);
+    *to = (cf_serve__given){.messages = message_of(none), .ids = ids, .n_ids = n};
+    json_decref(none);
+    a->n_given++;
+    return to->messages != NULL ? CF_OK : cf_oom(err);
+}
+
+static cf_status read_prompts(cf_serve__asked *a, const cf_tokenizer *tok, cf_error *err)
+{
+    const json_t *list = a->wire.prompts;
+    const size_t n = json_array_size(list);
+    if (n * a->n > CF_SERVE_N_MAX) {
+        return cf_serve__refuse(a, err, "prompt", "and 'n' ask for %zu replies: %d at most",
+                                n * a->n, CF_SERVE_N_MAX);
+    }
+    for (size_t i = 0; i < n; i++) {
+        CF_TRY(read_prompt(a, json_array_get(list, i), tok, err));
+    }
+    a->messages = json_incref(a->given[0].messages);
+    a->has_echo = json_is_true(get(a, "echo"));
     return CF_OK;
+}
+
+/* Ollama's "raw": the prompt without a template. */
+static cf_status read_raw(cf_serve__asked *a, const cf_tokenizer *tok, cf_error *err)
+{
+    return read_prompt(a, json_object_get(a->wire.body, "prompt"), tok, err);
 }
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static cf_status read_u32(const cf_serve__asked *a, const char *key, uint32_t max, uint32_t *out,
+static cf_status read_u32(cf_serve__asked *a, const char *key, uint32_t max, uint32_t *out,
                           cf_error *err)
 {
     const json_t *v = get(a, key);
@@ -122,7 +274,7 @@ static cf_status read_u32(const cf_serve__asked *a, const char *key, uint32_t ma
     }
     json_int_t n = json_integer_value(v);
     if (!json_is_integer(v) || n < 0 || n > (json_int_t)max) {
-        return cf_fail(err, CF_EINVAL, "'%s' must be a number from 0 to %u", key, max);
+        return cf_serve__refuse(a, err, place(a, key), "must be a number from 0 to %u", max);
     }
     *out = (uint32_t)n;
     return CF_OK;
@@ -139,7 +291,7 @@ static cf_status read_option(cf_serve__asked *a, const cf_option *o, const char 
     }
     double x = json_number_value(v);
     if (!json_is_number(v) || !(x >= o->min && x <= o->max)) {
-        return cf_fail(err, CF_EINVAL, "'%s' must be %s", name, o->range);
+        return cf_serve__refuse(a, err, place(a, name), "must be %s", o->range);
     }
     if (o->kind == CF_OPTION_F32) {
         float f = (float)x;
@@ -161,7 +313,7 @@ static cf_status read_bias(cf_serve__asked *a, cf_error *err)
         long id = strtol(json_object_iter_key(it), &end, 10);
         if (n == CF_SERVE_BIAS_MAX || *end != '\0' || id < 0 || id > INT32_MAX ||
             !json_is_number(bias)) {
-            return cf_fail(err, CF_EINVAL, "'logit_bias' must map token ids to numbers");
+            return cf_serve__refuse(a, err, "logit_bias", "must map token ids to numbers");
         }
         double x = json_number_value(bias);
         a->bias[n++] = (cf_logit_bias){(cf_token)id, x <= -100 ? -INFINITY : (float)x};
@@ -184,7 +336,7 @@ static cf_status read_sampling(cf_serve__asked *a, cf_error *err)
     const json_t *seed = get(a, "seed");
     a->has_seed = json_is_integer(seed) && json_integer_value(seed) >= 0;
     if (seed != NULL && !json_is_integer(seed)) {
-        return cf_fail(err, CF_EINVAL, "'seed' must be a whole number");
+        return cf_serve__refuse(a, err, place(a, "seed"), "must be a whole number");
     }
     if (a->has_seed) {
         s->seed = (uint64_t)json_integer_value(seed);
@@ -199,15 +351,16 @@ static cf_status read_stops(cf_serve__asked *a, cf_error *err)
     const json_t *v = get(a, "stop");
     size_t n = json_array_size(v);
     if (v != NULL && !json_is_array(v)) {
-        return cf_fail(err, CF_EINVAL, "'stop' must be texts");
+        return cf_serve__refuse(a, err, place(a, "stop"), "must be texts");
     }
     if (n > CF_SERVE_STOPS_MAX) {
-        return cf_fail(err, CF_EINVAL, "'stop' has more than %d texts", CF_SERVE_STOPS_MAX);
+        return cf_serve__refuse(a, err, place(a, "stop"), "has more than %d texts",
+                                CF_SERVE_STOPS_MAX);
     }
     for (size_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(v, i);
         if (json_string_length(one) == 0) {
-            return cf_fail(err, CF_EINVAL, "'stop' must be texts");
+            return cf_serve__refuse(a, err, place(a, "stop"), "must be texts");
         }
         a->stops[i] = cf_str_make(json_string_value(one), json_string_length(one));
     }
@@ -216,12 +369,25 @@ static cf_status read_stops(cf_serve__asked *a, cf_error *err)
     return CF_OK;
 }
 
+/* -1, and Ollama's -2, are no limit; of 0 tokens nothing is generated. */
+static cf_status read_limit(cf_serve__asked *a, cf_error *err)
+{
+    const json_t *v = get(a, "max_tokens");
+    const json_int_t n = json_integer_value(v);
+    if (json_is_integer(v) && (n == -1 || n == -2)) {
+        return CF_OK;
+    }
+    CF_TRY(read_u32(a, "max_tokens", INT32_MAX, &a->options.max_tokens, err));
+    a->is_prompt_only = v != NULL && n == 0;
+    return CF_OK;
+}
+
 static cf_status read_numbers(cf_serve__asked *a, cf_error *err)
 {
     uint32_t top = 0;
     a->n = 1;
     CF_TRY(read_u32(a, "n", CF_SERVE_N_MAX, &a->n, err));
-    CF_TRY(read_u32(a, "max_tokens", INT32_MAX, &a->options.max_tokens, err));
+    CF_TRY(read_limit(a, err));
     CF_TRY(read_u32(a, "top_logprobs", 20, &top, err));
     const json_t *logprobs = get(a, "logprobs");
     if (json_is_integer(logprobs)) { /* completions give the number itself */
@@ -229,13 +395,112 @@ static cf_status read_numbers(cf_serve__asked *a, cf_error *err)
     }
     a->has_logprobs = json_is_true(logprobs) || json_is_integer(logprobs);
     a->options.n_top = !a->has_logprobs ? 0 : top > 0 ? top : 1;
-    return a->n > 0 ? CF_OK : cf_fail(err, CF_EINVAL, "'n' must be at least 1");
+    return a->n > 0 ? CF_OK
+                    : cf_serve__refuse(a, err, place(a, "n"), "must be a number from 1 to %d",
+                                       CF_SERVE_N_MAX);
+}
+
+/* ---- thinking ----------------------------------------------------------- */
+
+/* Tokens of thinking that an effort allows; -1: no limit. */
+static int32_t budget_of(cf_str effort)
+{
+    static const struct {
+        const char *word;
+        int32_t budget;
+    } rows[] = {{"none", 0},  {"minimal", 256}, {"low", 1024}, {"medium", 4096},
+                {"high", -1}, {"xhigh", -1},    {"max", -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (cf_str_is(effort, rows[i].word)) {
+            return rows[i].budget;
+        }
+    }
+    return INT32_MIN;
+}
+
+static void set_variable(cf_serve__asked *a, const char *name, json_t *value, cf_jb *b)
+{
+    if (a->wire.variables == NULL) {
+        a->wire.variables = json_object();
+    }
+    if (json_object_get(a->wire.variables, name) == NULL) {
+        cf_jb_set(b, a->wire.variables, name, json_incref(value));
+    }
+    json_decref(value);
+}
+
+static void set_budget(cf_serve__asked *a, int32_t budget)
+{
+    a->options.has_thinking_budget = budget >= 0;
+    a->options.thinking_budget = budget;
+}
+
+/* Thinking is switched by the template where it can be, else ended at once. */
+static void switch_thinking(cf_serve__asked *a, const cf_serve *s, bool is_on, cf_jb *b)
+{
+    if (cf_str_find(cf_buf_str(&s->opened->source), cf_str_from("enable_thinking"), NULL)) {
+        set_variable(a, "enable_thinking", json_boolean(is_on), b);
+    } else if (!is_on) {
+        set_budget(a, 0);
+    }
+}
+
+static cf_status read_effort(cf_serve__asked *a, const cf_serve *s, cf_jb *b, cf_error *err)
+{
+    const json_t *v = get(a, "reasoning_effort");
+    cf_str effort = cf_json_get_str(a->wire.settings, "reasoning_effort");
+    if (v == NULL) {
+        return CF_OK;
+    }
+    const int32_t budget = budget_of(effort);
+    if (budget == INT32_MIN) {
+        return cf_serve__refuse(a, err, place(a, "reasoning_effort"),
+                                "must be none, minimal, low, medium, high, xhigh or max");
+    }
+    if (cf_str_find(cf_buf_str(&s->opened->source), cf_str_from("reasoning_effort"), NULL)) {
+        set_variable(a, "reasoning_effort", json_stringn(effort.p, effort.n), b);
+        return CF_OK;
+    }
+    switch_thinking(a, s, budget != 0, b);
+    if (budget != 0) {
+        set_budget(a, budget);
+    }
+    return CF_OK;
+}
+
+/* A model that does not think does what is asked in any case. */
+static cf_status read_thinking(cf_serve__asked *a, const cf_serve *s, cf_jb *b, cf_error *err)
+{
+    uint32_t budget = 0;
+    cf_str type = cf_json_get_str(a->wire.settings, "thinking");
+    CF_TRY(read_effort(a, s, b, err));
+    if (get(a, "thinking") != NULL) {
+        const bool is_off = cf_str_is(type, "disabled");
+        if (!is_off && !cf_str_is(type, "enabled") && !cf_str_is(type, "adaptive")) {
+            return cf_serve__refuse(a, err, place(a, "thinking"),
+                                    "must be enabled, adaptive or disabled");
+        }
+        switch_thinking(a, s, !is_off, b);
+    }
+    if (get(a, "thinking_budget") != NULL) {
+        CF_TRY(read_u32(a, "thinking_budget", INT32_MAX, &budget, err));
+        set_budget(a, (int32_t)budget);
+    }
+    return CF_OK;
 }
 
 /* ---- form of the reply -------------------------------------------------- */
 
+static const char *form_name(const cf_serve__asked *a)
+{
+    return a->api == CF_API_OPENAI_RESPONSES     ? "text.format"
+           : a->api == CF_API_ANTHROPIC_MESSAGES ? "output_config.format"
+           : a->api == CF_API_OLLAMA_CHAT || a->api == CF_API_OLLAMA_GENERATE ? "format"
+                                                                              : "response_format";
+}
+
 /* The spec (constraint_spec.h) that the request's form means; NULL: none. */
-static cf_status form_of(const cf_serve__asked *a, json_t **spec, cf_jb *b, cf_error *err)
+static cf_status form_of(cf_serve__asked *a, json_t **spec, cf_jb *b, cf_error *err)
 {
     static const struct {
         const char *key, *spec;
@@ -253,13 +518,11 @@ static cf_status form_of(const cf_serve__asked *a, json_t **spec, cf_jb *b, cf_e
     } else if (cf_str_is(type, "json_schema")) {
         const json_t *schema = json_object_get(form, "schema");
         if (schema == NULL) {
-            return cf_fail(err, CF_EINVAL, "'response_format' has no json_schema.schema");
+            return cf_serve__refuse(a, err, form_name(a), "has no schema");
         }
         *spec = json_pack("{s:O}", "schema", schema);
     } else if (form != NULL) {
-        return cf_fail(err, CF_EINVAL,
-                       "'response_format' must be text, json_object or "
-                       "json_schema");
+        return cf_serve__refuse(a, err, form_name(a), "must be text, json_object or json_schema");
     }
     for (size_t i = 0; *spec == NULL && i < sizeof others / sizeof others[0]; i++) {
         const json_t *v = get(a, others[i].key);
@@ -274,15 +537,11 @@ static cf_status form_of(const cf_serve__asked *a, json_t **spec, cf_jb *b, cf_e
     return CF_OK;
 }
 
-static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t **spec, cf_jb *b,
-                            cf_error *err)
+/* The tools that may be called: all, or the one that is named. */
+static cf_status declare(cf_serve__asked *a, cf_jb *b, cf_error *err)
 {
     const json_t *list = a->wire.tools;
-    const cf_wire_tool_choice choice = a->wire.tool_choice;
-    const bool is_named = choice == CF_WIRE_TOOLS_NAMED;
-    if (json_array_size(list) == 0 || choice == CF_WIRE_TOOLS_NONE) {
-        return CF_OK;
-    }
+    const bool is_named = a->wire.tool_choice == CF_WIRE_TOOLS_NAMED;
     json_t *some = json_array();
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *one = json_array_get(list, i);
@@ -294,16 +553,61 @@ static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t 
     cf_status st =
         !is_named || json_array_size(some) > 0
             ? cf_tool_set_new(&a->tools, some, err)
-            : cf_fail(err, CF_EINVAL, "'tool_choice': there is no tool %.60s", a->wire.tool_name);
+            : cf_serve__refuse(a, err, "tool_choice", "names a tool that there is not: %.60s",
+                               a->wire.tool_name);
     json_decref(some);
-    if (st == CF_OK && (is_named || choice == CF_WIRE_TOOLS_REQUIRED) && *spec == NULL) {
-        *spec = json_pack("{s:s, s:s}", "tools", "calls", "family",
-                          cf_tool_family_name(opened->family));
-        if (*spec == NULL) {
-            cf_jb_fail(b);
-        }
+    if (st == CF_EFORMAT) {
+        snprintf(a->param, sizeof a->param, "tools");
+        return cf_fail_in(err, CF_EINVAL, "tools");
     }
-    return st == CF_EFORMAT ? cf_fail_in(err, CF_EINVAL, "tools") : st;
+    return st;
+}
+
+/* Calls are what the reply must be, or may be in place of its form. */
+static json_t *tools_spec(const json_t *schema, cf_tool_family family)
+{
+    return json_pack("{s:s, s:s, s:O*}", "tools", "calls", "family", cf_tool_family_name(family),
+                     "schema", schema);
+}
+
+static cf_status read_tools(cf_serve__asked *a, const cf_opened *opened, json_t **spec, cf_jb *b,
+                            cf_error *err)
+{
+    const cf_wire_tool_choice choice = a->wire.tool_choice;
+    const json_t *asked = json_object_get(a->wire.body, "tool_choice");
+    const bool is_needed = choice == CF_WIRE_TOOLS_NAMED || choice == CF_WIRE_TOOLS_REQUIRED;
+    if (choice == CF_WIRE_TOOLS_UNSET && asked != NULL && !json_is_null(asked)) {
+        return cf_serve__refuse(a, err, "tool_choice",
+                                "must be auto, none, required or one declared function");
+    }
+    if (json_array_size(a->wire.tools) == 0 && is_needed) {
+        return cf_serve__refuse(a, err, "tool_choice",
+                                "asks for a call, and 'tools' declares none");
+    }
+    if (json_array_size(a->wire.tools) == 0 || choice == CF_WIRE_TOOLS_NONE) {
+        return CF_OK;
+    }
+    CF_TRY(declare(a, b, err));
+    a->options.max_calls = a->wire.has_one_call ? 1 : 0;
+    if (!is_needed && *spec == NULL) {
+        return CF_OK;
+    }
+    json_t *schema = json_object_get(*spec, "schema");
+    json_t *any = json_is_true(json_object_get(*spec, "json"))
+                      ? json_pack("{s:[s, s]}", "type", "object", "array")
+                      : NULL;
+    if (!is_needed && schema == NULL && any == NULL) {
+        return cf_serve__refuse(a, err, "tools",
+                                "cannot be declared together with this constraint");
+    }
+    json_t *both = tools_spec(is_needed ? NULL : any != NULL ? any : schema, opened->family);
+    json_decref(any);
+    json_decref(*spec);
+    *spec = both;
+    if (both == NULL) {
+        cf_jb_fail(b);
+    }
+    return CF_OK;
 }
 
 static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
@@ -314,6 +618,12 @@ static cf_status read_form(cf_serve__asked *a, const cf_opened *opened,
     cf_status st = read_tools(a, opened, &spec, b, err);
     if (st == CF_OK && spec != NULL) {
         st = cf_constraint_spec_compile(&a->grammar, spec, a->tools, err);
+        if (st != CF_OK && a->param[0] == '\0') {
+            snprintf(a->param, sizeof a->param, "%s",
+                     a->wire.format != NULL ? form_name(a)
+                     : a->tools != NULL     ? "tools"
+                                            : "");
+        }
         a->options.grammar = a->grammar;
         a->options.vocab = vocab;
     }
@@ -331,7 +641,7 @@ static cf_status add_past(cf_serve__asked *a, const cf_serve *s, cf_error *err)
     if (a->api != CF_API_OPENAI_RESPONSES || w->previous[0] == '\0') {
         return CF_OK;
     }
-    a->param = "previous_response_id";
+    snprintf(a->param, sizeof a->param, "previous_response_id");
     cf_status st = cf_serve__past_get(s->past, w->previous, &past, err);
     size_t at = a->n_rules;
     for (size_t i = 0; st == CF_OK && i < json_array_size(past); i++) {
@@ -339,29 +649,34 @@ static cf_status add_past(cf_serve__asked *a, const cf_serve *s, cf_error *err)
                                                                                 : cf_oom(err);
     }
     json_decref(past);
+    if (st == CF_OK) {
+        a->param[0] = '\0';
+    }
     return st;
 }
 
 cf_status cf_serve__read(cf_serve__asked *a, const cf_serve *s, cf_str body, cf_api api,
                          cf_error *err)
 {
-    const cf_opened *opened = s->opened;
     cf_jb b = CF_JB_INIT;
     memset(a, 0, sizeof *a);
+    cf_arena_init(&a->arena, 0);
     a->api = api;
-    a->is_raw = api == CF_API_OPENAI_COMPLETIONS;
     cf_status st = cf_wire_request_read(&a->wire, api, body, err);
-    CF_THEN(st, check_unknown(a, err));
+    const bool is_ollama_raw =
+        api == CF_API_OLLAMA_GENERATE && json_is_true(json_object_get(a->wire.body, "raw"));
+    a->is_raw = api == CF_API_OPENAI_COMPLETIONS || is_ollama_raw;
+    CF_THEN(st, cf_serve__check_fields(a, err));
     CF_THEN(st, add_past(a, s, err));
-    if (a->is_raw) { /* the prompt takes the place of a message */
-        a->messages = json_incref(a->wire.messages);
-    } else {
-        CF_THEN(st, read_messages(a, opened, &b, err));
-    }
     CF_THEN(st, read_sampling(a, err));
     CF_THEN(st, read_stops(a, err));
     CF_THEN(st, read_numbers(a, err));
-    CF_THEN(st, read_form(a, opened, s->vocab, &b, err));
+    CF_THEN(st, read_thinking(a, s, &b, err));
+    CF_THEN(st, is_ollama_raw ? read_raw(a, s->tok, err)
+                : a->is_raw   ? read_prompts(a, s->tok, err)
+                              : read_messages(a, s->opened, &b, err));
+    CF_THEN(st, read_form(a, s->opened, s->vocab, &b, err));
     CF_THEN(st, cf_jb_check(&b, err));
+    cf_jb_deinit(&b);
     return st;
 }

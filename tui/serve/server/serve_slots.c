@@ -204,6 +204,30 @@ void cf_serve__fork_free(cf_serve__slots *s, cf_backend *fork)
     cf_joint_release(s->joint);
 }
 
+cf_status cf_serve__session(cf_serve__slots *s, const cf_serve__slot *slot, cf_session **out,
+                            cf_error *err)
+{
+    cf_joint_hold(s->joint);
+    cf_status st = cf_session_fork(out, cf_backend_core_session(slot->backend), err);
+    if (st == CF_OK) {
+        cf_session_rewind(*out, 0);
+    }
+    cf_joint_release(s->joint);
+    return st;
+}
+
+void cf_serve__session_free(cf_serve__slots *s, cf_session *session)
+{
+    cf_joint_hold(s->joint);
+    cf_session_free(session);
+    cf_joint_release(s->joint);
+}
+
+cf_status cf_serve__pass(cf_serve__slots *s, cf_advance *part, cf_cancel *cancel, cf_error *err)
+{
+    return cf_joint_pass(s->joint, part, cancel, err);
+}
+
 void cf_serve__rest(cf_serve__slots *s, bool rests)
 {
     if (rests) {

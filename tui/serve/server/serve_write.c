@@ -19,28 +19,39 @@ static cf_wire_token token_of(const cf_tokenizer *tok, cf_token id, float p, cf_
     return (cf_wire_token){.text = cf_buf_str(piece), .id = id, .log_p = log_of(p)};
 }
 
-static void write_token(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok, const cf_draw *d,
-                        cf_buf *out)
+void cf_serve__write_token(cf_wire_writer *w, uint32_t i, const cf_wire_token *token,
+                           const cf_candidate *top, size_t n_top, const cf_tokenizer *tok,
+                           cf_buf *out)
 {
-    cf_buf piece[TOP_MAX + 1];
-    cf_wire_token top[TOP_MAX];
-    size_t n = d->n_top < TOP_MAX ? d->n_top : TOP_MAX;
+    cf_buf piece[TOP_MAX];
+    cf_wire_token list[TOP_MAX];
+    const size_t n = n_top < TOP_MAX ? n_top : TOP_MAX;
     memset(piece, 0, sizeof piece);
     for (size_t k = 0; k < n; k++) {
-        top[k] = token_of(tok, d->top[k].id, d->top[k].p_raw, &piece[k]);
+        list[k] = token_of(tok, top[k].id, top[k].p_raw, &piece[k]);
     }
-    const cf_wire_event e = {.kind = CF_WIRE_TOKEN,
-                             .choice = i,
-                             .token = token_of(tok, d->chosen.id, d->chosen.p_raw, &piece[n]),
-                             .top = top,
-                             .n_top = n};
-    cf_wire_write(w, &e, out);
-    for (size_t k = 0; k <= n; k++) {
+    cf_wire_write(w,
+                  &(cf_wire_event){
+                      .kind = CF_WIRE_TOKEN, .choice = i, .token = *token, .top = list, .n_top = n},
+                  out);
+    for (size_t k = 0; k < n; k++) {
         if (piece[k].failed) {
             out->failed = w->reply.failed = true;
         }
         cf_buf_deinit(&piece[k]);
     }
+}
+
+static void write_draw(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok, const cf_draw *d,
+                       cf_buf *out)
+{
+    cf_buf piece = CF_BUF_INIT;
+    const cf_wire_token token = token_of(tok, d->chosen.id, d->chosen.p_raw, &piece);
+    cf_serve__write_token(w, i, &token, d->top, d->n_top, tok, out);
+    if (piece.failed) {
+        out->failed = w->reply.failed = true;
+    }
+    cf_buf_deinit(&piece);
 }
 
 static void write_text(cf_wire_writer *w, uint32_t i, cf_wire_event_kind kind, cf_str text,
@@ -62,16 +73,16 @@ static void write_call(cf_wire_writer *w, uint32_t i, cf_str id, cf_str name, cf
 }
 
 void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok,
-                           const cf_chat_event *e, cf_buf *out)
+                           const cf_chat_event *e, bool has_text, cf_buf *out)
 {
     if (e->kind == CF_CHAT_TOKEN) {
         write_text(w, i, CF_WIRE_BEGIN, cf_str_make(NULL, 0), out);
         if (w->o.has_logprobs && e->token.draw != NULL && !cf_tokenizer_is_end(tok, e->token.id)) {
-            write_token(w, i, tok, e->token.draw, out);
+            write_draw(w, i, tok, e->token.draw, out);
         }
         return;
     }
-    if (!w->o.is_stream) {
+    if (!has_text) {
         return;
     }
     switch (e->kind) {
@@ -114,6 +125,7 @@ static cf_wire_stop stop_of(const cf_chat_response *reply)
     case CF_STOP_LENGTH:
     case CF_STOP_CONTEXT:
     case CF_STOP_LOOP:
+    case CF_STOP_PENDING: /* nothing was to be generated */
         return CF_WIRE_STOP_LENGTH;
     case CF_STOP_STRING:
         return CF_WIRE_STOP_STRING;
@@ -123,9 +135,9 @@ static cf_wire_stop stop_of(const cf_chat_response *reply)
 }
 
 void cf_serve__write_reply(cf_wire_writer *w, uint32_t i, const cf_chat_response *reply,
-                           cf_buf *out)
+                           bool has_text, cf_buf *out)
 {
-    if (!w->o.is_stream) {
+    if (!has_text) {
         write_message(w, i, reply->message, out);
     }
     cf_wire_write(w, &(cf_wire_event){.kind = CF_WIRE_END, .choice = i, .stop = stop_of(reply)},

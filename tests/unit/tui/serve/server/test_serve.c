@@ -335,7 +335,8 @@ static void test_serve__wrong_requests(void **state)
              "\"f\"}}],\"tool_choice\":{\"type\":\"function\",\"function\":{"
              "\"name\":\"g\"}}"),
          400},
-        {"/v1/completions", "{\"prompt\":[1,2]}", 400},
+        {"/v1/completions", "{\"prompt\":[1,-2]}", 400},
+        {"/v1/completions", "{\"prompt\":{}}", 400},
         {"/v1/embeddings", "{}", 501},
         {"/tokenize", "{}", 400},
         {"/v1/nothing", "{}", 404},
