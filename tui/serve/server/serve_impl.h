@@ -231,14 +231,11 @@ cf_serve__path cf_serve__ollama_tags, cf_serve__ollama_ps, cf_serve__ollama_show
 
 /* ---- what is written (serve_write.c) ------------------------------------ */
 
-/* Writes an event of a reply while it is generated; its text only with
- * has_text. */
+/* Writes an event of a reply while it is generated. */
 void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok,
-                           const cf_chat_event *e, bool has_text, cf_buf *out);
-/* Writes the end of a reply; without has_text, which said it in events, all of
- * it. */
-void cf_serve__write_reply(cf_wire_writer *w, uint32_t i, const cf_chat_response *reply,
-                           bool has_text, cf_buf *out);
+                           const cf_chat_event *e, cf_buf *out);
+/* Writes how a reply ended. */
+void cf_serve__write_end(cf_wire_writer *w, uint32_t i, const cf_chat_response *reply, cf_buf *out);
 /* Writes a token and those that could have stood there. */
 void cf_serve__write_token(cf_wire_writer *w, uint32_t i, const cf_wire_token *token,
                            const cf_candidate *top, size_t n_top, const cf_tokenizer *tok,

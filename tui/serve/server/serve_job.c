@@ -36,7 +36,6 @@ typedef struct job {
     cf_serve__slot *slot;         /* while it is computed */
     const cf_serve__given *given; /* the prompt that is computed */
     const cf_serve__echo *echo;   /* of it; NULL: it is not repeated */
-    bool has_text;                /* replies are written from their events */
     char id[CF_UUID_TEXT + 1];
     cf_wire_writer writer;
     cf_chat_response reply[CF_SERVE_N_MAX];
@@ -118,7 +117,7 @@ static void on_event(const cf_chat_event *e, void *ud)
     job *j = d->j;
     cf_serve__note(j->slot, e);
     note_usage(j, e);
-    cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, j->has_text, &d->piece);
+    cf_serve__write_event(&j->writer, d->i, j->serve->tok, e, &d->piece);
     if (e->kind == CF_CHAT_TOKEN) {
         check_disconnect(j);
     }
@@ -153,7 +152,7 @@ static void *one_reply(void *ud)
     }
     d->st = cf_backend_generate_stream(d->backend, &request, on_event, d, out, &d->err);
     if (d->st == CF_OK) {
-        cf_serve__write_reply(&j->writer, d->i, out, j->has_text, &d->piece);
+        cf_serve__write_end(&j->writer, d->i, out, &d->piece);
         push(j, &d->piece);
     }
     cf_serve__rest(j->serve->slots, true);
@@ -289,7 +288,6 @@ static void generate(job *j)
         v[i].i = i;
     }
     j->st = CF_OK;
-    j->has_text = j->asked.wire.is_stream || j->asked.is_raw || j->asked.prefix.n > 0;
     for (uint32_t p = 0; p < j->asked.n_given && j->st == CF_OK; p++) {
         cf_arena arena;
         cf_arena_init(&arena, 0);

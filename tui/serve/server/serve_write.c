@@ -73,16 +73,13 @@ static void write_call(cf_wire_writer *w, uint32_t i, cf_str id, cf_str name, cf
 }
 
 void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *tok,
-                           const cf_chat_event *e, bool has_text, cf_buf *out)
+                           const cf_chat_event *e, cf_buf *out)
 {
     if (e->kind == CF_CHAT_TOKEN) {
         write_text(w, i, CF_WIRE_BEGIN, cf_str_make(NULL, 0), out);
         if (w->o.has_logprobs && e->token.draw != NULL && !cf_tokenizer_is_end(tok, e->token.id)) {
             write_draw(w, i, tok, e->token.draw, out);
         }
-        return;
-    }
-    if (!has_text) {
         return;
     }
     switch (e->kind) {
@@ -98,21 +95,6 @@ void cf_serve__write_event(cf_wire_writer *w, uint32_t i, const cf_tokenizer *to
         break;
     default:
         break;
-    }
-}
-
-/* What a finished message says. */
-static void write_message(cf_wire_writer *w, uint32_t i, const json_t *m, cf_buf *out)
-{
-    cf_message_call call;
-    write_text(w, i, CF_WIRE_THINKING, cf_json_get_str(m, "reasoning_content"), out);
-    write_text(w, i, CF_WIRE_TEXT, cf_json_get_str(m, "content"), out);
-    for (size_t k = 0; cf_message_call_at(&call, m, k); k++) {
-        cf_buf text = CF_BUF_INIT;
-        cf_message_put_arguments(&text, &call, "null");
-        write_call(w, i, call.id, call.name, cf_buf_str(&text), out);
-        out->failed = out->failed || text.failed;
-        cf_buf_deinit(&text);
     }
 }
 
@@ -134,12 +116,8 @@ static cf_wire_stop stop_of(const cf_chat_response *reply)
     }
 }
 
-void cf_serve__write_reply(cf_wire_writer *w, uint32_t i, const cf_chat_response *reply,
-                           bool has_text, cf_buf *out)
+void cf_serve__write_end(cf_wire_writer *w, uint32_t i, const cf_chat_response *reply, cf_buf *out)
 {
-    if (!has_text) {
-        write_message(w, i, reply->message, out);
-    }
     cf_wire_write(w, &(cf_wire_event){.kind = CF_WIRE_END, .choice = i, .stop = stop_of(reply)},
                   out);
 }
